@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// Status, errors, memory, threads and progress: what every offline function of Sinew takes and returns.
+//
+// Conventions of the offline library:
+// - A function that can fail returns sn_status, and fills ctx->error with a message that names the culprit.
+// - Structs that own memory carry an sn_arena named `memory`; their sn_..._free function is safe on a zeroed struct.
+// - On failure, output structs are left zeroed, so freeing them is harmless and not freeing them leaks nothing.
+// - Nothing here prints, exits or keeps global state.
+#ifndef SINEW_BASE_H
+#define SINEW_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SN_VERSION "0.1.0"
+
+typedef enum sn_status {
+  SN_OK = 0,
+  SN_NO_MEMORY,    // an allocation failed
+  SN_IO,           // the system refused to open, read or write
+  SN_BAD_FILE,     // a file's contents are wrong; the message names file and place
+  SN_BAD_INPUT,    // arguments or data that do not fit together
+  SN_UNSUPPORTED,  // well-formed, but Sinew cannot do it; the message says what to do instead
+  SN_NOT_CONVERGED // a solver gave up
+} sn_status;
+
+typedef struct sn_error {
+  sn_status status;
+  char message[1024];
+} sn_error;
+
+// A replaceable allocator. size 0 frees, ptr NULL allocates. Must be callable from several threads at once.
+typedef struct sn_allocator {
+  void *(*reallocate)(void *user, void *ptr, size_t size);
+  void *user;
+} sn_allocator;
+
+// Called now and then from the calling thread with 0 <= done <= 1. Returning false asks to stop early.
+typedef bool (*sn_progress_fn)(void *user, const char *task, double done);
+
+// What an operation runs in. One context per calling thread; fill it with sn_context_default().
+typedef struct sn_context {
+  sn_allocator allocator;
+  int threads;             // worker threads of parallel loops, 0 = one per core; results do not depend on it
+  sn_progress_fn progress; // may be NULL
+  void *progress_user;
+  sn_error error; // the last failure
+} sn_context;
+
+sn_context sn_context_default(void);
+
+// Records a failure (printf-style message) and returns `status`.
+sn_status sn_fail(sn_context *ctx, sn_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+// Puts printf-style text before the recorded message ("frames.pc2: " ...), and returns the recorded status.
+sn_status sn_fail_prefix(sn_context *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// Reports progress; false when the caller asked to stop.
+bool sn_progress(sn_context *ctx, const char *task, double done);
+
+// ---- memory: arenas --------------------------------------------------------------------------------------------
+// An arena is a set of blocks freed together. It holds a copy of the allocator, so it may outlive the context.
+
+typedef struct sn_arena {
+  sn_allocator allocator;
+  struct sn_block *blocks;
+} sn_arena;
+
+sn_arena sn_arena_new(const sn_context *ctx);
+void sn_arena_free(sn_arena *arena);
+
+// `count` zeroed items of `size` bytes, 64-byte aligned. NULL, with ctx->error set, when memory runs out or the
+// product overflows; count 0 gives a valid pointer.
+void *sn_arena_alloc(sn_context *ctx, sn_arena *arena, size_t count, size_t size);
+
+// Copies `text` (NULL gives NULL).
+char *sn_arena_text(sn_context *ctx, sn_arena *arena, const char *text);
+
+#define SN_NEW(ctx, arena, type, count) ((type *)sn_arena_alloc((ctx), (arena), (size_t)(count), sizeof(type)))
+
+// ---- parallel loops --------------------------------------------------------------------------------------------
+
+// Worker threads that a loop of this context may use (at least 1).
+int sn_threads(const sn_context *ctx);
+
+// Calls body(user, begin, end, worker) over chunks of `grain` consecutive indices that cover [0, count).
+// The chunks depend on count and grain only, never on the number of threads. 0 <= worker < sn_threads(ctx).
+typedef void (*sn_range_fn)(void *user, int64_t begin, int64_t end, int worker);
+void sn_parallel_for(const sn_context *ctx, int64_t count, int64_t grain, sn_range_fn body, void *user);
+
+// Sum of body over the chunks, added in the order of the chunks: the same bits at any thread count.
+typedef double (*sn_sum_fn)(void *user, int64_t begin, int64_t end);
+double sn_parallel_sum(const sn_context *ctx, int64_t count, int64_t grain, sn_sum_fn body, void *user);
+
+// ---- random numbers ----------------------------------------------------------------------------------------------
+
+typedef struct sn_random {
+  uint64_t state;
+} sn_random;
+
+sn_random sn_random_new(uint64_t seed);
+uint64_t sn_random_next(sn_random *rng);
+double sn_random_uniform(sn_random *rng);   // [0, 1)
+double sn_random_normal(sn_random *rng);    // mean 0, deviation 1
+int sn_random_below(sn_random *rng, int n); // 0 .. n-1
+
+// ---- files ---------------------------------------------------------------------------------------------------------
+
+// A whole file in memory, mapped read-only. Free with sn_file_close().
+typedef struct sn_file {
+  const uint8_t *bytes;
+  size_t size;
+  void *mapping; // NULL for an empty file
+} sn_file;
+
+sn_status sn_file_open(sn_context *ctx, const char *path, sn_file *out);
+void sn_file_close(sn_file *file);
+
+// Writing that appears whole or not at all: a temporary file beside `path`, fsync, rename. After sn_writer_open
+// succeeded call sn_writer_commit exactly once, or sn_writer_abort. Write errors are remembered and told by commit.
+typedef struct sn_writer {
+  char *path, *temporary;
+  void *stream; // FILE *; for printf-style output
+  sn_arena memory;
+} sn_writer;
+
+sn_status sn_writer_open(sn_context *ctx, const char *path, sn_writer *out);
+void sn_write(sn_writer *writer, const void *bytes, size_t size);
+void sn_writef(sn_writer *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+sn_status sn_writer_commit(sn_context *ctx, sn_writer *writer);
+void sn_writer_abort(sn_writer *writer);
+
+// `mkdir -p`.
+sn_status sn_make_folder(sn_context *ctx, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

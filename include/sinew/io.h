@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// Files: OBJ, PC2, MDD, glTF 2.0 / GLB, torque tables. Every reader treats its file as hostile; every writer makes
+// the file appear whole or not at all.
+#ifndef SINEW_IO_H
+#define SINEW_IO_H
+
+#include "sinew/scene.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// ---- Wavefront OBJ ---------------------------------------------------------------------------------------------
+
+// Positions and faces (polygons as fans). `name` is used in messages.
+sn_status sn_obj_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out);
+sn_status sn_obj_read(sn_context *ctx, const char *path, sn_mesh *out);
+sn_status sn_obj_write(sn_context *ctx, const char *path, const sn_mesh *mesh, const float (*positions)[3]);
+
+// ---- point caches --------------------------------------------------------------------------------------------------
+
+// PointCache2 and Lightwave MDD, from bytes in memory. PC2 positions point into `bytes` when they are aligned.
+sn_status sn_pc2_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, sn_frames *out);
+sn_status sn_mdd_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, sn_frames *out);
+sn_status sn_pc2_write(sn_context *ctx, const char *path, const sn_frames *frames);
+sn_status sn_mdd_write(sn_context *ctx, const char *path, const sn_frames *frames);
+
+// Frames from .pc2, .mdd, a folder of .obj, a quoted glob of .obj, or an animated .glb/.gltf. Checked to be finite.
+// `fps` and `clip` apply to glTF only (clip NULL: the first). OBJ frames must agree in vertex count.
+sn_status sn_frames_read(sn_context *ctx, const char *path, double fps, const char *clip, sn_frames *out);
+// By extension: .pc2, .mdd, or a folder (a path that ends in '/' or has no extension) of .obj with `mesh`'s triangles.
+sn_status sn_frames_write(sn_context *ctx, const char *path, const sn_frames *frames, const sn_mesh *mesh);
+
+// The files of a folder (all *.obj) or a glob, in natural order (2 before 10).
+sn_status sn_list_objs(sn_context *ctx, const char *path, sn_arena *memory, char ***out, int *count);
+
+// ---- torques -----------------------------------------------------------------------------------------------------------
+
+sn_status sn_torques_read(sn_context *ctx, const char *path, const sn_skeleton *skeleton, sn_torques *out);
+
+// ---- glTF 2.0 --------------------------------------------------------------------------------------------------------------
+
+// A glTF document: its JSON and buffers, kept whole so that it can be written back with changes.
+typedef struct sn_gltf sn_gltf;
+
+// One primitive of the document's meshes, as a range of the flattened mesh.
+typedef struct sn_gltf_part {
+  int node, mesh, primitive;
+  int first_vertex, vertex_count, first_triangle, triangle_count;
+} sn_gltf_part;
+
+sn_status sn_gltf_read(sn_context *ctx, const char *path, sn_gltf **out); // .glb or .gltf, external buffers too
+// From memory. `folder` is where external files are looked for; NULL refuses them.
+sn_status sn_gltf_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, const char *folder,
+                        sn_gltf **out);
+void sn_gltf_free(sn_gltf *gltf);
+
+// All triangle primitives of the default scene's mesh nodes as one mesh, in file order. Skinned primitives are in
+// bind space (the node's transform is ignored, as glTF has it), others in world space. `parts` may be NULL.
+sn_status sn_gltf_mesh(sn_context *ctx, const sn_gltf *gltf, sn_mesh *out, sn_arena *parts_memory,
+                       sn_gltf_part **parts, int *part_count);
+
+// The skeleton of the first skin in use, and the skin of the flattened mesh (rows of unskinned parts follow the
+// nearest joint above their node, or joint 0). SN_BAD_INPUT where the document has no skin. `skin` may be NULL.
+sn_status sn_gltf_skeleton(sn_context *ctx, const sn_gltf *gltf, sn_skeleton *skeleton, sn_skin *skin);
+
+typedef struct sn_clip_info {
+  const char *name;  // may be "" ; lives as long as the document
+  double start, end; // first and last key time, seconds
+  int channel_count;
+} sn_clip_info;
+
+int sn_gltf_clip_count(const sn_gltf *gltf);
+sn_clip_info sn_gltf_clip(const sn_gltf *gltf, int clip);
+// By name, else by index ("0"); NULL is the first. Fails listing what there is.
+sn_status sn_gltf_find_clip(sn_context *ctx, const sn_gltf *gltf, const char *name, int *out);
+
+// Skinning matrices (rest pose to pose) of every joint at time t, seconds as in the file. Before the first key and
+// after the last the ends hold. clip -1 gives the document's static pose.
+sn_status sn_gltf_pose(sn_context *ctx, const sn_gltf *gltf, int clip, double t, sn_affine *matrices);
+// Positions of the flattened mesh at time t: morph targets, then linear skinning, then node transforms.
+sn_status sn_gltf_deform(sn_context *ctx, const sn_gltf *gltf, int clip, double t, float (*positions)[3]);
+
+// Poses at frames f = 0 .. frame_count-1, at the clip's first key time + f / fps. frame_count < 0: as many as the clip
+// has. A clip that ends more than half a frame before the last one is an error that names both lengths.
+sn_status sn_gltf_poses(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, int frame_count, sn_poses *out);
+
+// What to write. Absent parts are NULL. With `base`, the document is kept (materials, textures, UVs, extras, unknown
+// extensions), its mesh nodes get the new skin and its old skins and animations go.
+typedef struct sn_gltf_clip_out {
+  const char *name;
+  const sn_poses *poses; // skinning matrices, one row per frame
+  int first_frame, frame_count;
+  const float *morph_weights; // frame_count * morph_count, or NULL
+} sn_gltf_clip_out;
+
+typedef struct sn_gltf_out {
+  const sn_gltf *base;
+  const sn_mesh *mesh;       // in the vertex order of base's flattened mesh, where there is a base
+  const float (*normals)[3]; // computed where NULL and there is no base
+  const float (*colors)[3];  // COLOR_0, linear RGB 0..1, e.g. a heat map
+  const sn_skeleton *skeleton;
+  const sn_skin *skin; // 1 to 8 influences
+  int clip_count;
+  const sn_gltf_clip_out *clips;
+  double fps;
+  int morph_count;
+  const float (*morph_deltas)[3]; // morph_count * vertex_count
+  bool affine; // joint poses may have shear: two nodes per joint (METHODS.md (h)); skeleton parents are ignored
+} sn_gltf_out;
+
+// .glb (one file) or .gltf (with a .bin beside it).
+sn_status sn_gltf_write(sn_context *ctx, const char *path, const sn_gltf_out *what);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

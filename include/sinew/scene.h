@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// What Sinew learns from: a rest mesh, frames of vertex positions, and perhaps a skeleton with poses, skinning
+// weights, control vertices and torques. Index letters: i vertex, t triangle, j joint, f frame.
+#ifndef SINEW_SCENE_H
+#define SINEW_SCENE_H
+
+#include "sinew/base.h"
+#include "sinew/math.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// ---- mesh ------------------------------------------------------------------------------------------------------
+
+// A triangle mesh. Any triangles over existing vertices are a valid mesh: non-manifold edges, zero-area triangles,
+// vertices in no triangle and several components are allowed.
+typedef struct sn_mesh {
+  int vertex_count, triangle_count;
+  float (*positions)[3]; // vertex_count
+  int (*triangles)[3];   // triangle_count, counter-clockwise
+  sn_arena memory;
+} sn_mesh;
+
+sn_status sn_mesh_new(sn_context *ctx, int vertex_count, int triangle_count, sn_mesh *out); // zeroed arrays
+sn_status sn_mesh_copy(sn_context *ctx, const sn_mesh *mesh, sn_mesh *out);
+void sn_mesh_free(sn_mesh *mesh);
+
+// Fails, naming the first culprit, on a triangle index out of range or a position that is not finite.
+sn_status sn_mesh_check(sn_context *ctx, const sn_mesh *mesh);
+
+// Diagonal of the bounding box of `count` points (vertices in no triangle count too); 0 for none.
+double sn_points_diagonal(const float (*positions)[3], int count);
+void sn_points_bounds(const float (*positions)[3], int count, sn_vec3 *low, sn_vec3 *high);
+
+// Unit normals from the triangles' area-weighted normals; vertices without area get (0,0,1). `positions` and
+// `out` have mesh->vertex_count entries; pass mesh->positions for the rest pose.
+void sn_mesh_normals(const sn_mesh *mesh, const float (*positions)[3], float (*out)[3]);
+
+// Who is next to whom. Neighbours of i: ring[ring_start[i] .. ring_start[i+1]), ascending; its triangles likewise.
+typedef struct sn_topology {
+  int vertex_count, edge_count, component_count, boundary_edges, nonmanifold_edges;
+  int (*edges)[2]; // first < second, sorted
+  int *edge_faces; // triangles at each edge: 1 boundary, 2 inside, 3 or more non-manifold
+  int *ring_start, *ring;
+  int *face_start, *faces;
+  int *component; // of every vertex; a vertex in no triangle is a component of its own
+  sn_arena memory;
+} sn_topology;
+
+sn_status sn_topology_build(sn_context *ctx, const sn_mesh *mesh, sn_topology *out);
+void sn_topology_free(sn_topology *topology);
+
+// Vertices with exactly equal positions become one. class_of[i] is the welded vertex of i; welded vertices are
+// numbered by first appearance. `weights` (may be NULL): vertices with different influences stay apart.
+struct sn_skin;
+sn_status sn_mesh_weld(sn_context *ctx, const sn_mesh *mesh, const struct sn_skin *weights, sn_arena *memory,
+                       int **class_of, int *welded_count);
+
+// ---- skeleton and skin -------------------------------------------------------------------------------------------
+
+// Joints, in the order of the file: a parent may come after its child. The rest pose is the bind pose.
+typedef struct sn_skeleton {
+  int joint_count;
+  char **names;    // never NULL; unnamed joints get "joint0", "joint1", ...
+  int *parents;    // -1 for a root
+  sn_affine *rest; // joint-to-world in the rest pose (the inverse of the inverse bind matrix)
+  int *order;      // all joints, parents before children
+  sn_arena memory;
+} sn_skeleton;
+
+sn_status sn_skeleton_new(sn_context *ctx, int joint_count, sn_skeleton *out);
+sn_status sn_skeleton_copy(sn_context *ctx, const sn_skeleton *skeleton, sn_skeleton *out);
+// Fills `order` from `parents`; fails on a cycle or an index out of range, naming the joint.
+sn_status sn_skeleton_sort(sn_context *ctx, sn_skeleton *skeleton);
+int sn_skeleton_find(const sn_skeleton *skeleton, const char *name); // -1 where there is none
+void sn_skeleton_free(sn_skeleton *skeleton);
+
+// Skinning weights: row i holds up to `influences` pairs; unused ones have weight 0 (and joint 0), at the end.
+typedef struct sn_skin {
+  int vertex_count, influences;
+  uint16_t *joints; // vertex_count * influences
+  float *weights;   // the same; each row sums to 1, largest first
+  sn_arena memory;
+} sn_skin;
+
+sn_status sn_skin_new(sn_context *ctx, int vertex_count, int influences, sn_skin *out);
+// Sorts every row by weight, drops what is not positive and makes its sum 1. A row without weight goes to joint 0.
+void sn_skin_normalize(sn_skin *skin);
+void sn_skin_free(sn_skin *skin);
+
+// ---- frames and poses ----------------------------------------------------------------------------------------------
+
+// Vertex positions over time. `positions` may point into a mapped file.
+typedef struct sn_frames {
+  int vertex_count, frame_count;
+  const float (*positions)[3]; // frame f starts at positions + f * vertex_count
+  double rate;                 // frames per second, 0 where the file does not say
+  sn_file file;
+  sn_arena memory;
+} sn_frames;
+
+static inline const float (*sn_frame(const sn_frames *frames, int f))[3] {
+  return frames->positions + (size_t)f * (size_t)frames->vertex_count;
+}
+sn_status sn_frames_new(sn_context *ctx, int vertex_count, int frame_count, sn_frames *out);
+float (*sn_frame_mutable(sn_frames *frames, int f))[3]; // of frames made by sn_frames_new
+// Fails on the first position that is not finite, naming frame and vertex.
+sn_status sn_frames_check(sn_context *ctx, const sn_frames *frames);
+void sn_frames_free(sn_frames *frames);
+
+// One matrix per frame and joint that maps the rest pose to the pose (a skinning matrix: identity in the rest pose).
+typedef struct sn_poses {
+  int joint_count, frame_count;
+  sn_affine *matrices; // frame f starts at matrices + f * joint_count
+  sn_arena memory;
+} sn_poses;
+
+sn_status sn_poses_new(sn_context *ctx, int joint_count, int frame_count, sn_poses *out); // identities
+static inline sn_affine *sn_pose(const sn_poses *poses, int f) {
+  return poses->matrices + (size_t)f * (size_t)poses->joint_count;
+}
+void sn_poses_free(sn_poses *poses);
+
+// Joint torques as recorded. `has` says which joints have a column.
+typedef struct sn_torques {
+  int joint_count, frame_count;
+  double *values; // frame_count * joint_count
+  bool *has;      // joint_count
+  sn_arena memory;
+} sn_torques;
+
+void sn_torques_free(sn_torques *torques);
+
+// ---- examples ----------------------------------------------------------------------------------------------------------
+
+// Everything a trainer may use. Absent parts are zeroed (joint_count 0, control_count 0, ...).
+typedef struct sn_examples {
+  sn_mesh rest;
+  sn_frames frames;
+  sn_skeleton skeleton;
+  sn_poses poses; // frames.frame_count poses of skeleton.joint_count joints
+  sn_skin skin;   // the skin of the skeleton file
+  sn_torques torques;
+  int control_count, *controls; // control vertices
+  int clip_count, *clip_start;  // clip c is frames clip_start[c] .. clip_start[c+1]
+  sn_arena memory;
+} sn_examples;
+
+// Counts agree, indices in range, everything finite; fails naming the first culprit.
+sn_status sn_examples_check(sn_context *ctx, const sn_examples *examples);
+void sn_examples_free(sn_examples *examples);
+
+// A choice of frames: a view, not a copy. Ascending, without repetition.
+typedef struct sn_keys {
+  int count, *frames;
+  sn_arena memory;
+} sn_keys;
+
+// `spec` as in --keys: all | every:N | 0,5,10-20 | random:N. `rest` (may be NULL) gets the frames that are not chosen.
+sn_status sn_keys_parse(sn_context *ctx, const char *spec, int frame_count, uint64_t seed, sn_keys *out,
+                        sn_keys *rest);
+void sn_keys_free(sn_keys *keys);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

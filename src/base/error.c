@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include "sinew/base.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *default_reallocate(void *user, void *ptr, size_t size) {
+  (void)user;
+  if (size == 0) {
+    free(ptr);
+    return NULL;
+  }
+  return realloc(ptr, size);
+}
+
+sn_context sn_context_default(void) { return (sn_context){.allocator = {default_reallocate, NULL}}; }
+
+sn_status sn_fail(sn_context *ctx, sn_status status, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(ctx->error.message, sizeof ctx->error.message, format, args);
+  va_end(args);
+  ctx->error.status = status;
+  return status;
+}
+
+sn_status sn_fail_prefix(sn_context *ctx, const char *format, ...) {
+  char text[sizeof ctx->error.message];
+  va_list args;
+  va_start(args, format);
+  int used = vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  size_t start = used < 0 ? 0 : (size_t)used < sizeof text ? (size_t)used : sizeof text - 1;
+  snprintf(text + start, sizeof text - start, "%s", ctx->error.message);
+  memcpy(ctx->error.message, text, sizeof text);
+  return ctx->error.status;
+}
+
+bool sn_progress(sn_context *ctx, const char *task, double done) {
+  return !ctx->progress || ctx->progress(ctx->progress_user, task, done);
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "sinew/scene.h"
+
+#include <math.h>
+
+void sn_torques_free(sn_torques *torques) {
+  sn_arena_free(&torques->memory);
+  *torques = (sn_torques){0};
+}
+
+static sn_status check_poses(sn_context *ctx, const sn_examples *examples) {
+  const sn_poses *poses = &examples->poses;
+  if (poses->joint_count != examples->skeleton.joint_count || poses->frame_count != examples->frames.frame_count) {
+    return sn_fail(ctx, SN_BAD_INPUT, "the poses are %d frames of %d joints; %d frames of %d joints are needed",
+                   poses->frame_count, poses->joint_count, examples->frames.frame_count,
+                   examples->skeleton.joint_count);
+  }
+  for (int f = 0; f < poses->frame_count; f++)
+    for (int j = 0; j < poses->joint_count; j++)
+      for (int k = 0; k < 12; k++) {
+        if (!isfinite(sn_pose(poses, f)[j].m[k / 4][k % 4])) {
+          return sn_fail(ctx, SN_BAD_INPUT, "frame %d, joint %s: the pose is not finite", f,
+                         examples->skeleton.names[j]);
+        }
+      }
+  return SN_OK;
+}
+
+static sn_status check_skin(sn_context *ctx, const sn_examples *examples) {
+  const sn_skin *skin = &examples->skin;
+  if (skin->vertex_count != examples->rest.vertex_count) {
+    return sn_fail(ctx, SN_BAD_INPUT, "the skin has %d vertices, the rest mesh %d", skin->vertex_count,
+                   examples->rest.vertex_count);
+  }
+  for (size_t k = 0; k < (size_t)skin->vertex_count * (size_t)skin->influences; k++) {
+    if (skin->joints[k] >= examples->skeleton.joint_count) {
+      return sn_fail(ctx, SN_BAD_INPUT, "vertex %zu is bound to joint %d of %d", k / (size_t)skin->influences,
+                     skin->joints[k], examples->skeleton.joint_count);
+    }
+  }
+  return SN_OK;
+}
+
+static sn_status check_torques(sn_context *ctx, const sn_examples *examples) {
+  const sn_torques *torques = &examples->torques;
+  if (torques->joint_count != examples->skeleton.joint_count ||
+      torques->frame_count != examples->frames.frame_count) {
+    return sn_fail(ctx, SN_BAD_INPUT, "the torques are %d frames of %d joints; %d frames of %d joints are needed",
+                   torques->frame_count, torques->joint_count, examples->frames.frame_count,
+                   examples->skeleton.joint_count);
+  }
+  for (int f = 0; f < torques->frame_count; f++)
+    for (int j = 0; j < torques->joint_count; j++) {
+      if (!isfinite(torques->values[(size_t)f * (size_t)torques->joint_count + (size_t)j])) {
+        return sn_fail(ctx, SN_BAD_INPUT, "frame %d, joint %s: the torque is not finite", f,
+                       examples->skeleton.names[j]);
+      }
+    }
+  return SN_OK;
+}
+
+sn_status sn_examples_check(sn_context *ctx, const sn_examples *examples) {
+  sn_status status = sn_mesh_check(ctx, &examples->rest);
+  if (status != SN_OK) return sn_fail_prefix(ctx, "rest mesh: ");
+  if (examples->frames.frame_count > 0 && examples->frames.vertex_count != examples->rest.vertex_count) {
+    return sn_fail(ctx, SN_BAD_INPUT, "the frames have %d vertices, the rest mesh %d", examples->frames.vertex_count,
+                   examples->rest.vertex_count);
+  }
+  status = sn_frames_check(ctx, &examples->frames);
+  if (status == SN_OK && examples->poses.matrices) status = check_poses(ctx, examples);
+  if (status == SN_OK && examples->skin.influences > 0) status = check_skin(ctx, examples);
+  if (status == SN_OK && examples->torques.values) status = check_torques(ctx, examples);
+  for (int c = 0; status == SN_OK && c < examples->control_count; c++) {
+    int i = examples->controls[c];
+    if (i < 0 || i >= examples->rest.vertex_count) {
+      status = sn_fail(ctx, SN_BAD_INPUT, "control vertex %d does not exist (there are %d vertices)", i,
+                       examples->rest.vertex_count);
+    }
+  }
+  return status;
+}
+
+void sn_examples_free(sn_examples *examples) {
+  sn_mesh_free(&examples->rest);
+  sn_frames_free(&examples->frames);
+  sn_skeleton_free(&examples->skeleton);
+  sn_poses_free(&examples->poses);
+  sn_skin_free(&examples->skin);
+  sn_torques_free(&examples->torques);
+  sn_arena_free(&examples->memory);
+  *examples = (sn_examples){0};
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#include "sinew/scene.h"
+
+#include <math.h>
+
+sn_status sn_frames_new(sn_context *ctx, int vertex_count, int frame_count, sn_frames *out) {
+  *out = (sn_frames){.vertex_count = vertex_count, .frame_count = frame_count, .memory = sn_arena_new(ctx)};
+  size_t count = (size_t)vertex_count * (size_t)frame_count;
+  out->positions = sn_arena_alloc(ctx, &out->memory, count, sizeof *out->positions);
+  if (out->positions) return SN_OK;
+  sn_frames_free(out);
+  return ctx->error.status;
+}
+
+float (*sn_frame_mutable(sn_frames *frames, int f))[3] { return (float(*)[3])(uintptr_t)sn_frame(frames, f); }
+
+sn_status sn_frames_check(sn_context *ctx, const sn_frames *frames) {
+  for (int f = 0; f < frames->frame_count; f++) {
+    const float(*positions)[3] = sn_frame(frames, f);
+    // x - x is 0 for a finite x and not otherwise; one test per frame instead of three per vertex.
+    float sum = 0;
+    for (int i = 0; i < frames->vertex_count; i++) {
+      sum += (positions[i][0] - positions[i][0]) + (positions[i][1] - positions[i][1]) +
+             (positions[i][2] - positions[i][2]);
+    }
+    for (int i = 0; sum != 0 && i < frames->vertex_count; i++)
+      for (int c = 0; c < 3; c++) {
+        if (!isfinite(positions[i][c])) {
+          return sn_fail(ctx, SN_BAD_INPUT, "frame %d, vertex %d: position is not finite", f, i);
+        }
+      }
+  }
+  return SN_OK;
+}
+
+void sn_frames_free(sn_frames *frames) {
+  sn_arena_free(&frames->memory);
+  sn_file_close(&frames->file);
+  *frames = (sn_frames){0};
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// --keys: which frames are for training.
+#include "sinew/scene.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+// A non-negative whole number at *text; moves *text behind it. -1 where there is none.
+static long read_number(const char **text) {
+  if (**text < '0' || **text > '9') return -1;
+  char *end;
+  errno = 0;
+  long value = strtol(*text, &end, 10);
+  *text = end;
+  return errno || value > INT32_MAX ? INT32_MAX : value;
+}
+
+static sn_status bad_spec(sn_context *ctx, const char *spec) {
+  return sn_fail(ctx, SN_BAD_INPUT, "--keys %s: expected all, every:N, random:N or a list like 0,5,10-20", spec);
+}
+
+static sn_status mark_every(sn_context *ctx, const char *spec, const char *text, int frame_count, bool *chosen) {
+  long step = read_number(&text);
+  if (step < 1 || *text) return bad_spec(ctx, spec);
+  for (long f = 0; f < frame_count; f += step) chosen[f] = true;
+  return SN_OK;
+}
+
+static sn_status mark_random(sn_context *ctx, const char *spec, const char *text, int frame_count, uint64_t seed,
+                             bool *chosen) {
+  long wanted = read_number(&text);
+  if (wanted < 1 || *text) return bad_spec(ctx, spec);
+  if (wanted > frame_count) {
+    return sn_fail(ctx, SN_BAD_INPUT, "--keys %s: there are only %d frames", spec, frame_count);
+  }
+  sn_random rng = sn_random_new(seed);
+  // Selection sampling: one pass, each subset equally likely.
+  for (int f = 0; f < frame_count; f++) {
+    if (sn_random_below(&rng, frame_count - f) < wanted) chosen[f] = true, wanted--;
+  }
+  return SN_OK;
+}
+
+static sn_status mark_list(sn_context *ctx, const char *spec, int frame_count, bool *chosen) {
+  for (const char *text = spec;;) {
+    long first = read_number(&text), last = first;
+    if (first >= 0 && *text == '-') text++, last = read_number(&text);
+    if (first < 0 || last < 0 || (*text && *text != ',')) return bad_spec(ctx, spec);
+    if (last < first) return sn_fail(ctx, SN_BAD_INPUT, "--keys %s: %ld-%ld runs backwards", spec, first, last);
+    if (last >= frame_count) {
+      return sn_fail(ctx, SN_BAD_INPUT, "--keys %s: frame %ld does not exist; the last one is %d", spec, last,
+                     frame_count - 1);
+    }
+    for (long f = first; f <= last; f++) chosen[f] = true;
+    if (!*text) return SN_OK;
+    text++;
+  }
+}
+
+static sn_status mark_frames(sn_context *ctx, const char *spec, int frame_count, uint64_t seed, bool *chosen) {
+  if (strcmp(spec, "all") == 0) {
+    memset(chosen, true, (size_t)frame_count);
+    return SN_OK;
+  }
+  if (strncmp(spec, "every:", 6) == 0) return mark_every(ctx, spec, spec + 6, frame_count, chosen);
+  if (strncmp(spec, "random:", 7) == 0) return mark_random(ctx, spec, spec + 7, frame_count, seed, chosen);
+  return mark_list(ctx, spec, frame_count, chosen);
+}
+
+static sn_status list_frames(sn_context *ctx, const bool *chosen, bool value, int frame_count, sn_keys *out) {
+  *out = (sn_keys){.memory = sn_arena_new(ctx)};
+  out->frames = SN_NEW(ctx, &out->memory, int, frame_count);
+  if (!out->frames) return ctx->error.status;
+  for (int f = 0; f < frame_count; f++)
+    if (chosen[f] == value) out->frames[out->count++] = f;
+  return SN_OK;
+}
+
+sn_status sn_keys_parse(sn_context *ctx, const char *spec, int frame_count, uint64_t seed, sn_keys *out,
+                        sn_keys *rest) {
+  *out = (sn_keys){0};
+  if (rest) *rest = (sn_keys){0};
+  sn_arena scratch = sn_arena_new(ctx);
+  bool *chosen = SN_NEW(ctx, &scratch, bool, frame_count);
+  sn_status status = chosen ? mark_frames(ctx, spec, frame_count, seed, chosen) : ctx->error.status;
+  if (status == SN_OK) status = list_frames(ctx, chosen, true, frame_count, out);
+  if (status == SN_OK && rest) status = list_frames(ctx, chosen, false, frame_count, rest);
+  if (status != SN_OK) sn_keys_free(out);
+  sn_arena_free(&scratch);
+  return status;
+}
+
+void sn_keys_free(sn_keys *keys) {
+  sn_arena_free(&keys->memory);
+  *keys = (sn_keys){0};
+}

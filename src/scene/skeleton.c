@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// Joints, skinning weights and poses.
+#include "sinew/scene.h"
+
+#include <stdio.h>
+#include <string.h>
+
+sn_status sn_skeleton_new(sn_context *ctx, int joint_count, sn_skeleton *out) {
+  *out = (sn_skeleton){.joint_count = joint_count, .memory = sn_arena_new(ctx)};
+  out->names = SN_NEW(ctx, &out->memory, char *, joint_count);
+  out->parents = SN_NEW(ctx, &out->memory, int, joint_count);
+  out->rest = SN_NEW(ctx, &out->memory, sn_affine, joint_count);
+  out->order = SN_NEW(ctx, &out->memory, int, joint_count);
+  bool good = out->names && out->parents && out->rest && out->order;
+  for (int j = 0; good && j < joint_count; j++) {
+    char name[32];
+    snprintf(name, sizeof name, "joint%d", j);
+    out->names[j] = sn_arena_text(ctx, &out->memory, name);
+    out->parents[j] = -1;
+    out->rest[j] = sn_affine_identity();
+    out->order[j] = j;
+    good = out->names[j] != NULL;
+  }
+  if (good) return SN_OK;
+  sn_skeleton_free(out);
+  return ctx->error.status;
+}
+
+sn_status sn_skeleton_copy(sn_context *ctx, const sn_skeleton *skeleton, sn_skeleton *out) {
+  sn_status status = sn_skeleton_new(ctx, skeleton->joint_count, out);
+  for (int j = 0; status == SN_OK && j < skeleton->joint_count; j++) {
+    out->names[j] = sn_arena_text(ctx, &out->memory, skeleton->names[j]);
+    out->parents[j] = skeleton->parents[j];
+    out->rest[j] = skeleton->rest[j];
+    out->order[j] = skeleton->order[j];
+    if (!out->names[j]) status = ctx->error.status;
+  }
+  if (status != SN_OK) sn_skeleton_free(out);
+  return status;
+}
+
+sn_status sn_skeleton_sort(sn_context *ctx, sn_skeleton *skeleton) {
+  sn_arena scratch = sn_arena_new(ctx);
+  int n = skeleton->joint_count, placed = 0;
+  bool *done = SN_NEW(ctx, &scratch, bool, n);
+  int *path = SN_NEW(ctx, &scratch, int, n);
+  sn_status status = done && path ? SN_OK : ctx->error.status;
+  for (int j = 0; status == SN_OK && j < n; j++) {
+    int depth = 0;
+    for (int k = j; k >= 0 && !done[k]; k = skeleton->parents[k]) {
+      if (depth == n) {
+        status = sn_fail(ctx, SN_BAD_INPUT, "joint %d (%s) is its own ancestor", j, skeleton->names[j]);
+        break;
+      }
+      path[depth++] = k;
+      if (skeleton->parents[k] < -1 || skeleton->parents[k] >= n) {
+        status = sn_fail(ctx, SN_BAD_INPUT, "joint %d (%s): parent %d does not exist", k, skeleton->names[k],
+                         skeleton->parents[k]);
+        break;
+      }
+    }
+    while (status == SN_OK && depth > 0) {
+      skeleton->order[placed++] = path[--depth];
+      done[path[depth]] = true;
+    }
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+int sn_skeleton_find(const sn_skeleton *skeleton, const char *name) {
+  for (int j = 0; j < skeleton->joint_count; j++)
+    if (strcmp(skeleton->names[j], name) == 0) return j;
+  return -1;
+}
+
+void sn_skeleton_free(sn_skeleton *skeleton) {
+  sn_arena_free(&skeleton->memory);
+  *skeleton = (sn_skeleton){0};
+}
+
+sn_status sn_skin_new(sn_context *ctx, int vertex_count, int influences, sn_skin *out) {
+  *out = (sn_skin){.vertex_count = vertex_count, .influences = influences, .memory = sn_arena_new(ctx)};
+  size_t count = (size_t)vertex_count * (size_t)influences;
+  out->joints = SN_NEW(ctx, &out->memory, uint16_t, count);
+  out->weights = SN_NEW(ctx, &out->memory, float, count);
+  if (out->joints && out->weights) return SN_OK;
+  sn_skin_free(out);
+  return ctx->error.status;
+}
+
+static void sort_row(uint16_t *joints, float *weights, int count) {
+  for (int k = 1; k < count; k++) {
+    float weight = weights[k];
+    uint16_t joint = joints[k];
+    int at = k;
+    for (; at > 0 && (weights[at - 1] < weight || (weights[at - 1] == weight && joints[at - 1] > joint)); at--) {
+      weights[at] = weights[at - 1], joints[at] = joints[at - 1];
+    }
+    weights[at] = weight, joints[at] = joint;
+  }
+}
+
+void sn_skin_normalize(sn_skin *skin) {
+  for (int i = 0; i < skin->vertex_count; i++) {
+    uint16_t *joints = skin->joints + (size_t)i * (size_t)skin->influences;
+    float *weights = skin->weights + (size_t)i * (size_t)skin->influences;
+    double sum = 0;
+    for (int k = 0; k < skin->influences; k++) {
+      if (!(weights[k] > 0)) weights[k] = 0, joints[k] = 0;
+      sum += weights[k];
+    }
+    sort_row(joints, weights, skin->influences);
+    if (!(sum > 0)) weights[0] = 1, joints[0] = 0, sum = 1;
+    for (int k = 0; k < skin->influences; k++) weights[k] = (float)(weights[k] / sum);
+  }
+}
+
+void sn_skin_free(sn_skin *skin) {
+  sn_arena_free(&skin->memory);
+  *skin = (sn_skin){0};
+}
+
+sn_status sn_poses_new(sn_context *ctx, int joint_count, int frame_count, sn_poses *out) {
+  *out = (sn_poses){.joint_count = joint_count, .frame_count = frame_count, .memory = sn_arena_new(ctx)};
+  size_t count = (size_t)joint_count * (size_t)frame_count;
+  out->matrices = SN_NEW(ctx, &out->memory, sn_affine, count);
+  if (!out->matrices) {
+    sn_poses_free(out);
+    return ctx->error.status;
+  }
+  for (size_t k = 0; k < count; k++) out->matrices[k] = sn_affine_identity();
+  return SN_OK;
+}
+
+void sn_poses_free(sn_poses *poses) {
+  sn_arena_free(&poses->memory);
+  *poses = (sn_poses){0};
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// Edges, 1-rings, triangle lists, components and boundary of any heap of triangles.
+#include "sinew/scene.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_edges(const void *a, const void *b) {
+  const int *x = a, *y = b;
+  return x[0] != y[0] ? (x[0] > y[0]) - (x[0] < y[0]) : (x[1] > y[1]) - (x[1] < y[1]);
+}
+
+// The three edges of every triangle, degenerate ones left out, first < second. Returns how many.
+static int collect_edges(const sn_mesh *mesh, int (*edges)[2]) {
+  int count = 0;
+  for (int t = 0; t < mesh->triangle_count; t++)
+    for (int c = 0; c < 3; c++) {
+      int a = mesh->triangles[t][c], b = mesh->triangles[t][(c + 1) % 3];
+      if (a == b) continue;
+      edges[count][0] = a < b ? a : b;
+      edges[count++][1] = a < b ? b : a;
+    }
+  return count;
+}
+
+// Sorts, merges equal edges in place and counts how many triangles meet at each.
+static void merge_edges(sn_topology *topology, int count) {
+  int(*edges)[2] = topology->edges;
+  qsort(edges, (size_t)count, sizeof *edges, compare_edges);
+  for (int e = 0; e < count; e++) {
+    int last = topology->edge_count - 1;
+    if (last >= 0 && compare_edges(edges[last], edges[e]) == 0) {
+      topology->edge_faces[last]++;
+      continue;
+    }
+    memcpy(edges[++last], edges[e], sizeof *edges);
+    topology->edge_faces[last] = 1;
+    topology->edge_count++;
+  }
+  for (int e = 0; e < topology->edge_count; e++) {
+    topology->boundary_edges += topology->edge_faces[e] == 1;
+    topology->nonmanifold_edges += topology->edge_faces[e] > 2;
+  }
+}
+
+// Turns counts in start[1..n] into offsets.
+static void accumulate(int *start, int n) {
+  for (int i = 0; i < n; i++) start[i + 1] += start[i];
+}
+
+// Moves offsets that were used as cursors (each now at its row's end) back to the rows' starts.
+static void rewind_rows(int *start, int n) {
+  memmove(start + 1, start, (size_t)n * sizeof *start);
+  start[0] = 0;
+}
+
+// Sorted edges give ascending rings: first all smaller neighbours are appended, in order, then all larger ones.
+static void build_rings(sn_topology *topology) {
+  int n = topology->vertex_count;
+  for (int e = 0; e < topology->edge_count; e++) {
+    topology->ring_start[topology->edges[e][0] + 1]++;
+    topology->ring_start[topology->edges[e][1] + 1]++;
+  }
+  accumulate(topology->ring_start, n);
+  for (int e = 0; e < topology->edge_count; e++) {
+    int high = topology->edges[e][1];
+    topology->ring[topology->ring_start[high]++] = topology->edges[e][0];
+  }
+  for (int e = 0; e < topology->edge_count; e++) {
+    int low = topology->edges[e][0];
+    topology->ring[topology->ring_start[low]++] = topology->edges[e][1];
+  }
+  rewind_rows(topology->ring_start, n);
+}
+
+static bool is_first_mention(const int *corner, int c) {
+  for (int k = 0; k < c; k++)
+    if (corner[k] == corner[c]) return false;
+  return true;
+}
+
+static void build_faces(sn_topology *topology, const sn_mesh *mesh) {
+  for (int t = 0; t < mesh->triangle_count; t++)
+    for (int c = 0; c < 3; c++) {
+      const int *corner = mesh->triangles[t];
+      if (is_first_mention(corner, c)) topology->face_start[corner[c] + 1]++;
+    }
+  accumulate(topology->face_start, topology->vertex_count);
+  for (int t = 0; t < mesh->triangle_count; t++)
+    for (int c = 0; c < 3; c++) {
+      const int *corner = mesh->triangles[t];
+      if (is_first_mention(corner, c)) topology->faces[topology->face_start[corner[c]]++] = t;
+    }
+  rewind_rows(topology->face_start, topology->vertex_count);
+}
+
+static void find_components(sn_topology *topology, int *stack) {
+  int n = topology->vertex_count;
+  for (int i = 0; i < n; i++) topology->component[i] = -1;
+  for (int seed = 0; seed < n; seed++) {
+    if (topology->component[seed] >= 0) continue;
+    int label = topology->component_count++, top = 0;
+    topology->component[seed] = label;
+    stack[top++] = seed;
+    while (top > 0) {
+      int i = stack[--top];
+      for (int k = topology->ring_start[i]; k < topology->ring_start[i + 1]; k++) {
+        int next = topology->ring[k];
+        if (topology->component[next] >= 0) continue;
+        topology->component[next] = label;
+        stack[top++] = next;
+      }
+    }
+  }
+}
+
+sn_status sn_topology_build(sn_context *ctx, const sn_mesh *mesh, sn_topology *out) {
+  size_t n = (size_t)mesh->vertex_count, corners = 3 * (size_t)mesh->triangle_count;
+  *out = (sn_topology){.vertex_count = mesh->vertex_count, .memory = sn_arena_new(ctx)};
+  if (corners > INT32_MAX / 2) return sn_fail(ctx, SN_BAD_INPUT, "%d triangles are too many", mesh->triangle_count);
+  out->edges = sn_arena_alloc(ctx, &out->memory, corners, sizeof *out->edges);
+  out->edge_faces = SN_NEW(ctx, &out->memory, int, corners);
+  out->ring_start = SN_NEW(ctx, &out->memory, int, n + 1);
+  out->ring = SN_NEW(ctx, &out->memory, int, 2 * corners);
+  out->face_start = SN_NEW(ctx, &out->memory, int, n + 1);
+  out->faces = SN_NEW(ctx, &out->memory, int, corners);
+  out->component = SN_NEW(ctx, &out->memory, int, n);
+  int *stack = SN_NEW(ctx, &out->memory, int, n);
+  if (!out->edges || !out->edge_faces || !out->ring_start || !out->ring || !out->face_start || !out->faces ||
+      !out->component || !stack) {
+    sn_topology_free(out);
+    return ctx->error.status;
+  }
+  merge_edges(out, collect_edges(mesh, out->edges));
+  build_rings(out);
+  build_faces(out, mesh);
+  find_components(out, stack);
+  return SN_OK;
+}
+
+void sn_topology_free(sn_topology *topology) {
+  sn_arena_free(&topology->memory);
+  *topology = (sn_topology){0};
+}

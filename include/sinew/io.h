@@ -36,6 +36,9 @@ sn_status sn_list_objs(sn_context *ctx, const char *path, sn_arena *memory, char
 
 // ---- torques -----------------------------------------------------------------------------------------------------------
 
+// CSV: `frame` and one column per joint name, a row per frame.
+sn_status sn_torques_parse(sn_context *ctx, const char *name, const char *text, size_t size,
+                           const sn_skeleton *skeleton, sn_torques *out);
 sn_status sn_torques_read(sn_context *ctx, const char *path, const sn_skeleton *skeleton, sn_torques *out);
 
 // ---- glTF 2.0 --------------------------------------------------------------------------------------------------------------

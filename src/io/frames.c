@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+// Frames from and to whatever holds them: point caches, folders and globs of OBJ, animated glTF.
+#include "sinew/io.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool has_extension(const char *path, const char *extension) {
+  size_t size = strlen(path), tail = strlen(extension);
+  return size >= tail && strcasecmp(path + size - tail, extension) == 0;
+}
+
+static bool is_folder(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+// Natural order: runs of digits compare as numbers, so that 2.obj comes before 10.obj.
+static int compare_natural(const char *a, const char *b) {
+  while (*a && *b) {
+    bool digit_a = *a >= '0' && *a <= '9', digit_b = *b >= '0' && *b <= '9';
+    if (digit_a && digit_b) {
+      while (*a == '0') a++;
+      while (*b == '0') b++;
+      size_t run_a = strspn(a, "0123456789"), run_b = strspn(b, "0123456789");
+      if (run_a != run_b) return run_a < run_b ? -1 : 1;
+      int order = memcmp(a, b, run_a);
+      if (order != 0) return order;
+      a += run_a, b += run_b;
+    } else {
+      if (*a != *b) return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+      a++, b++;
+    }
+  }
+  return *a ? 1 : *b ? -1 : 0;
+}
+
+static int compare_paths(const void *a, const void *b) {
+  const char *const *x = a, *const *y = b;
+  int order = compare_natural(*x, *y);
+  return order != 0 ? order : strcmp(*x, *y);
+}
+
+// A pattern that matches `folder`'s .obj files, with the folder's own special characters quoted.
+static char *folder_pattern(sn_context *ctx, sn_arena *memory, const char *folder) {
+  const char tail[] = "/*.[oO][bB][jJ]";
+  char *pattern = SN_NEW(ctx, memory, char, 2 * strlen(folder) + sizeof tail);
+  if (!pattern) return NULL;
+  char *p = pattern;
+  for (const char *c = folder; *c; c++) {
+    if (strchr("*?[\\", *c)) *p++ = '\\';
+    *p++ = *c;
+  }
+  memcpy(p, tail, sizeof tail);
+  return pattern;
+}
+
+sn_status sn_list_objs(sn_context *ctx, const char *path, sn_arena *memory, char ***out, int *count) {
+  const char *pattern = is_folder(path) ? folder_pattern(ctx, memory, path) : path;
+  if (!pattern) return ctx->error.status;
+  glob_t found = {0};
+  int result = glob(pattern, GLOB_NOSORT, NULL, &found);
+  sn_status status = SN_OK;
+  *out = NULL, *count = 0;
+  if (result == GLOB_NOMATCH || (result == 0 && found.gl_pathc == 0)) {
+    status = is_folder(path) ? sn_fail(ctx, SN_BAD_INPUT, "%s: no .obj files in this folder", path)
+                             : sn_fail(ctx, SN_IO, "%s: no such file", path);
+  } else if (result != 0) {
+    status =
+      sn_fail(ctx, SN_IO, "%s: cannot list: %s", path, result == GLOB_NOSPACE ? "out of memory" : strerror(errno));
+  } else {
+    *out = SN_NEW(ctx, memory, char *, found.gl_pathc);
+    if (!*out) status = ctx->error.status;
+    for (size_t k = 0; status == SN_OK && k < found.gl_pathc; k++) {
+      (*out)[k] = sn_arena_text(ctx, memory, found.gl_pathv[k]);
+      if (!(*out)[k]) status = ctx->error.status;
+    }
+    if (status == SN_OK) {
+      *count = (int)found.gl_pathc;
+      qsort(*out, found.gl_pathc, sizeof **out, compare_paths);
+    }
+  }
+  globfree(&found);
+  return status;
+}
+
+static sn_status read_obj_frame(sn_context *ctx, char **paths, int f, int frame_count, sn_frames *out) {
+  sn_mesh mesh;
+  sn_status status = sn_obj_read(ctx, paths[f], &mesh);
+  if (status != SN_OK) return status;
+  if (f == 0) status = sn_frames_new(ctx, mesh.vertex_count, frame_count, out);
+  if (status == SN_OK && mesh.vertex_count != out->vertex_count) {
+    status = sn_fail(ctx, SN_BAD_INPUT, "%s has %d vertices, but %s has %d", paths[f], mesh.vertex_count, paths[0],
+                     out->vertex_count);
+  }
+  if (status == SN_OK) {
+    memcpy(sn_frame_mutable(out, f), mesh.positions, (size_t)mesh.vertex_count * sizeof *mesh.positions);
+  }
+  sn_mesh_free(&mesh);
+  return status;
+}
+
+static sn_status read_objs(sn_context *ctx, const char *path, sn_frames *out) {
+  sn_arena scratch = sn_arena_new(ctx);
+  char **paths;
+  int count;
+  sn_status status = sn_list_objs(ctx, path, &scratch, &paths, &count);
+  for (int f = 0; status == SN_OK && f < count; f++) status = read_obj_frame(ctx, paths, f, count, out);
+  if (status != SN_OK) sn_frames_free(out);
+  sn_arena_free(&scratch);
+  return status;
+}
+
+static sn_status read_cache(sn_context *ctx, const char *path, sn_frames *out) {
+  sn_file file;
+  sn_status status = sn_file_open(ctx, path, &file);
+  if (status != SN_OK) return status;
+  bool pc2 = has_extension(path, ".pc2");
+  status = (pc2 ? sn_pc2_parse : sn_mdd_parse)(ctx, path, file.bytes, file.size, out);
+  if (status == SN_OK && pc2) {
+    out->file = file; // the positions point into it
+  } else {
+    sn_file_close(&file);
+  }
+  return status;
+}
+
+static sn_status deform_all(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, sn_frames *out) {
+  sn_clip_info info = sn_gltf_clip(gltf, clip);
+  for (int f = 0; f < out->frame_count; f++) {
+    sn_status status = sn_gltf_deform(ctx, gltf, clip, info.start + f / fps, sn_frame_mutable(out, f));
+    if (status != SN_OK) return status;
+  }
+  out->rate = fps;
+  return sn_frames_check(ctx, out);
+}
+
+static sn_status read_animated(sn_context *ctx, const char *path, double fps, const char *clip_name, sn_frames *out) {
+  sn_gltf *gltf;
+  sn_status status = sn_gltf_read(ctx, path, &gltf);
+  if (status != SN_OK) return status;
+  sn_mesh mesh = {0};
+  int clip = 0;
+  status = sn_gltf_find_clip(ctx, gltf, clip_name, &clip);
+  if (status == SN_OK) status = sn_gltf_mesh(ctx, gltf, &mesh, NULL, NULL, NULL);
+  if (status == SN_OK) {
+    sn_clip_info info = sn_gltf_clip(gltf, clip);
+    double count = (info.end - info.start) * fps + 1.5;
+    if (count < 1e7) {
+      status = sn_frames_new(ctx, mesh.vertex_count, (int)count, out);
+    } else {
+      status = sn_fail(ctx, SN_BAD_INPUT, "clip %s lasts %g s: too many frames", info.name, info.end - info.start);
+    }
+  }
+  if (status == SN_OK) status = deform_all(ctx, gltf, clip, fps, out);
+  if (status != SN_OK) {
+    sn_frames_free(out);
+    if (!strstr(ctx->error.message, path)) sn_fail_prefix(ctx, "%s: ", path);
+  }
+  sn_mesh_free(&mesh);
+  sn_gltf_free(gltf);
+  return status;
+}
+
+sn_status sn_frames_read(sn_context *ctx, const char *path, double fps, const char *clip, sn_frames *out) {
+  *out = (sn_frames){0};
+  if (!is_folder(path)) {
+    if (has_extension(path, ".pc2") || has_extension(path, ".mdd")) return read_cache(ctx, path, out);
+    if (has_extension(path, ".glb") || has_extension(path, ".gltf")) return read_animated(ctx, path, fps, clip, out);
+    if (!has_extension(path, ".obj") && access(path, F_OK) == 0) {
+      return sn_fail(ctx, SN_UNSUPPORTED,
+                     "%s: frames come as .pc2, .mdd, a folder or glob of .obj, or an animated .glb", path);
+    }
+  }
+  return read_objs(ctx, path, out);
+}
+
+static sn_status write_objs(sn_context *ctx, const char *folder, const sn_frames *frames, const sn_mesh *mesh) {
+  sn_arena scratch = sn_arena_new(ctx);
+  size_t size = strlen(folder) + 32;
+  char *path = SN_NEW(ctx, &scratch, char, size);
+  sn_status status = path ? sn_make_folder(ctx, folder) : ctx->error.status;
+  int done = 0;
+  for (; status == SN_OK && done < frames->frame_count; done++) {
+    snprintf(path, size, "%s/frame_%04d.obj", folder, done);
+    status = sn_obj_write(ctx, path, mesh, sn_frame(frames, done));
+  }
+  while (status != SN_OK && path && --done >= 0) {
+    snprintf(path, size, "%s/frame_%04d.obj", folder, done);
+    unlink(path);
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+sn_status sn_frames_write(sn_context *ctx, const char *path, const sn_frames *frames, const sn_mesh *mesh) {
+  if (has_extension(path, ".pc2")) return sn_pc2_write(ctx, path, frames);
+  if (has_extension(path, ".mdd")) return sn_mdd_write(ctx, path, frames);
+  const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+  if (dot && slash != path + strlen(path) - 1 && !is_folder(path)) {
+    return sn_fail(ctx, SN_UNSUPPORTED, "%s: frames are written as .pc2, .mdd or a folder of .obj", path);
+  }
+  return write_objs(ctx, path, frames, mesh);
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// Wavefront OBJ: positions and faces. Normals, texture coordinates, groups and materials are passed over; colours or
+// a weight behind a position likewise.
+#include "sinew/io.h"
+#include "io/number.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// An array that grows through the context's allocator.
+typedef struct growing {
+  void *items;
+  size_t count, capacity, size;
+} growing;
+
+static void *grow(sn_context *ctx, growing *array) {
+  if (array->count == array->capacity) {
+    size_t capacity = array->capacity ? array->capacity * 2 : 4096;
+    void *items = ctx->allocator.reallocate(ctx->allocator.user, array->items, capacity * array->size);
+    if (!items) {
+      sn_fail(ctx, SN_NO_MEMORY, "out of memory: %zu bytes could not be had", capacity * array->size);
+      return NULL;
+    }
+    array->items = items, array->capacity = capacity;
+  }
+  return (char *)array->items + array->size * array->count++;
+}
+
+typedef struct obj_reader {
+  sn_context *ctx;
+  const char *name, *p, *end;
+  long line;
+  growing positions, triangles;
+  long furthest, furthest_line; // the largest index that pointed ahead, and where
+} obj_reader;
+
+static sn_status bad_line(obj_reader *reader, const char *what) {
+  return sn_fail(reader->ctx, SN_BAD_FILE, "%s:%ld: %s", reader->name, reader->line, what);
+}
+
+// Moves to the next word on this line; false at its end. A backslash before the line's end continues it.
+static bool next_word(obj_reader *reader) {
+  const char *p = reader->p, *end = reader->end;
+  for (; p < end; p++) {
+    if (*p == '\\' && p + 1 < end && (p[1] == '\n' || (p[1] == '\r' && p + 2 < end && p[2] == '\n'))) {
+      p += p[1] == '\n' ? 1 : 2;
+      reader->line++;
+    } else if (*p != ' ' && *p != '\t' && *p != '\r') {
+      break;
+    }
+  }
+  reader->p = p;
+  return p < end && *p != '\n' && *p != '#';
+}
+
+static void skip_word(obj_reader *reader) {
+  const char *p = reader->p, *end = reader->end;
+  while (p < end && *p != ' ' && *p != '\t' && *p != '\r' && *p != '\n') p++;
+  reader->p = p;
+}
+
+static void skip_line(obj_reader *reader) {
+  const char *newline = memchr(reader->p, '\n', (size_t)(reader->end - reader->p));
+  reader->p = newline ? newline + 1 : reader->end;
+  reader->line++;
+}
+
+static sn_status read_position(obj_reader *reader) {
+  float *position = grow(reader->ctx, &reader->positions);
+  if (!position) return reader->ctx->error.status;
+  for (int c = 0; c < 3; c++) {
+    double value;
+    const char *behind = next_word(reader) ? sn_parse_number(reader->p, reader->end, &value) : NULL;
+    if (!behind) return bad_line(reader, "a vertex needs three numbers");
+    position[c] = (float)value;
+    if (!isfinite(position[c])) return bad_line(reader, "a coordinate is not a finite number");
+    reader->p = behind;
+  }
+  return SN_OK;
+}
+
+// The vertex of one corner ("7", "7/1", "7//3", "-1/..."), from 0.
+static sn_status read_corner(obj_reader *reader, int *out) {
+  const char *p = reader->p;
+  bool negative = p < reader->end && *p == '-';
+  if (negative) p++;
+  long index = 0, known = (long)reader->positions.count;
+  const char *digits = p;
+  for (; p < reader->end && *p >= '0' && *p <= '9'; p++) index = index < INT32_MAX ? index * 10 + (*p - '0') : index;
+  if (p == digits) return bad_line(reader, "a face corner is not a number");
+  if (index == 0) return bad_line(reader, "face index 0: OBJ counts from 1");
+  if (negative && index > known) return bad_line(reader, "a negative face index reaches before the first vertex");
+  if (index > INT32_MAX) return bad_line(reader, "a face index is too large");
+  *out = (int)(negative ? known - index : index - 1);
+  if (!negative && index > reader->furthest && index > known) {
+    reader->furthest = index, reader->furthest_line = reader->line;
+  }
+  reader->p = p;
+  skip_word(reader);
+  return SN_OK;
+}
+
+static sn_status read_face(obj_reader *reader) {
+  int first = 0, previous = 0, corners = 0;
+  for (; next_word(reader); corners++) {
+    int corner;
+    sn_status status = read_corner(reader, &corner);
+    if (status != SN_OK) return status;
+    if (corners >= 2) {
+      int *triangle = grow(reader->ctx, &reader->triangles);
+      if (!triangle) return reader->ctx->error.status;
+      triangle[0] = first, triangle[1] = previous, triangle[2] = corner;
+    }
+    if (corners == 0) first = corner;
+    previous = corner;
+  }
+  return corners >= 3 ? SN_OK : bad_line(reader, "a face needs at least three corners");
+}
+
+static bool keyword(const obj_reader *reader, char letter) {
+  return reader->p[0] == letter && reader->p + 1 < reader->end && (reader->p[1] == ' ' || reader->p[1] == '\t');
+}
+
+static sn_status read_lines(obj_reader *reader) {
+  for (reader->line = 1; reader->p < reader->end; skip_line(reader)) {
+    if (!next_word(reader)) continue;
+    sn_status status = SN_OK;
+    if (keyword(reader, 'v')) {
+      reader->p++;
+      status = read_position(reader);
+    } else if (keyword(reader, 'f')) {
+      reader->p++;
+      status = read_face(reader);
+    }
+    if (status != SN_OK) return status;
+  }
+  if (reader->furthest > (long)reader->positions.count) {
+    return sn_fail(reader->ctx, SN_BAD_FILE, "%s:%ld: face index %ld, but there are only %zu vertices", reader->name,
+                   reader->furthest_line, reader->furthest, reader->positions.count);
+  }
+  if (reader->positions.count == 0) return sn_fail(reader->ctx, SN_BAD_FILE, "%s: no vertices", reader->name);
+  if (reader->positions.count > INT32_MAX || reader->triangles.count > INT32_MAX) {
+    return sn_fail(reader->ctx, SN_UNSUPPORTED, "%s: more than 2147483647 vertices or triangles", reader->name);
+  }
+  return SN_OK;
+}
+
+sn_status sn_obj_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out) {
+  *out = (sn_mesh){0};
+  obj_reader reader = {.ctx = ctx, .name = name, .p = text, .end = text + size};
+  reader.positions.size = sizeof(float[3]), reader.triangles.size = sizeof(int[3]);
+  sn_status status = read_lines(&reader);
+  if (status == SN_OK) status = sn_mesh_new(ctx, (int)reader.positions.count, (int)reader.triangles.count, out);
+  if (status == SN_OK) {
+    memcpy(out->positions, reader.positions.items, reader.positions.count * reader.positions.size);
+    if (reader.triangles.count > 0) {
+      memcpy(out->triangles, reader.triangles.items, reader.triangles.count * reader.triangles.size);
+    }
+  }
+  ctx->allocator.reallocate(ctx->allocator.user, reader.positions.items, 0);
+  ctx->allocator.reallocate(ctx->allocator.user, reader.triangles.items, 0);
+  return status;
+}
+
+sn_status sn_obj_read(sn_context *ctx, const char *path, sn_mesh *out) {
+  *out = (sn_mesh){0};
+  sn_file file;
+  sn_status status = sn_file_open(ctx, path, &file);
+  if (status != SN_OK) return status;
+  status = sn_obj_parse(ctx, path, (const char *)file.bytes, file.size, out);
+  sn_file_close(&file);
+  return status;
+}
+
+sn_status sn_obj_write(sn_context *ctx, const char *path, const sn_mesh *mesh, const float (*positions)[3]) {
+  sn_writer writer;
+  sn_status status = sn_writer_open(ctx, path, &writer);
+  if (status != SN_OK) return status;
+  sn_writef(&writer, "# written by Sinew " SN_VERSION "\n");
+  for (int i = 0; i < mesh->vertex_count; i++) {
+    sn_writef(&writer, "v %.9g %.9g %.9g\n", positions[i][0], positions[i][1], positions[i][2]);
+  }
+  for (int t = 0; t < mesh->triangle_count; t++) {
+    const int *corner = mesh->triangles[t];
+    sn_writef(&writer, "f %d %d %d\n", corner[0] + 1, corner[1] + 1, corner[2] + 1);
+  }
+  return sn_writer_commit(ctx, &writer);
+}

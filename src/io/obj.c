@@ -105,7 +105,7 @@ static sn_status read_corner(obj_reader *reader, int *out) {
 static sn_status read_face(obj_reader *reader) {
   int first = 0, previous = 0, corners = 0;
   for (; next_word(reader); corners++) {
-    int corner;
+    int corner = 0;
     sn_status status = read_corner(reader, &corner);
     if (status != SN_OK) return status;
     if (corners >= 2) {

@@ -1,0 +1,61 @@
+# Two commands do everything: `make demo` and `make test`. Set SINEW_NO_INSTALL=1 to be told what is missing instead of
+# having it installed.
+JOBS := $(shell nproc)
+
+.PHONY: all build setup demo test test-sanitize test-scalar fuzz format format-check bench install clean help
+
+all: build
+
+setup:
+	@./tools/setup.sh
+
+build: setup
+	@cmake --preset release $(CMAKE_FLAGS) > build.log 2>&1 || { cat build.log; exit 1; }
+	@cmake --build build -j $(JOBS)
+
+demo: build
+	@build/sinew demo -o demo
+
+test: build node_modules/.package-lock.json
+	@ctest --test-dir build --output-on-failure
+
+test-sanitize: setup node_modules/.package-lock.json
+	@cmake --preset sanitize $(CMAKE_FLAGS)
+	@cmake --build build-sanitize -j $(JOBS)
+	@ctest --test-dir build-sanitize --output-on-failure
+
+test-scalar: setup node_modules/.package-lock.json
+	@cmake --preset scalar $(CMAKE_FLAGS)
+	@cmake --build build-scalar -j $(JOBS)
+	@ctest --test-dir build-scalar --output-on-failure
+
+# Longer fuzzing than the suite's: make fuzz SECONDS=600
+fuzz: setup
+	@SINEW_FUZZ_SECONDS=$(or $(SECONDS),60) SINEW_SOURCE=. SINEW_BUILD=build SINEW=build/sinew bash test/test_fuzz.sh
+
+node_modules/.package-lock.json: package.json package-lock.json
+	@npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+format:
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+format-check:
+	@git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
+
+bench: build
+	@for b in build/bench_*; do [ -x $$b ] && $$b || exit 1; done
+
+install: build
+	@cmake --install build $(if $(PREFIX),--prefix $(PREFIX))
+
+clean:
+	@rm -rf build build-* build.log demo
+
+help:
+	@echo "make            build the release: build/sinew"
+	@echo "make demo       set up, build, and run the demonstration"
+	@echo "make test       set up, build, and run the tests"
+	@echo "make bench      run the benchmarks"
+	@echo "make install    install the tool and both libraries (PREFIX=...)"
+	@echo "make test-sanitize | test-scalar | fuzz | format | format-check | clean"

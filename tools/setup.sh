@@ -1,0 +1,73 @@
+#!/bin/sh
+# Installs the Debian packages that Sinew is built and tested with, if any are missing.
+# SINEW_NO_INSTALL=1: print the exact command and stop instead.
+set -eu
+
+packages="
+build-essential: the C compiler
+cmake: the build system
+ninja-build: runs the build
+pkg-config: finds libraries
+libjansson-dev: JSON, for glTF
+libopenblas-dev: dense linear algebra
+liblapacke-dev: factorisations
+libsuitesparse-dev: sparse Cholesky (CXSparse)
+libcmocka-dev: unit tests
+clang: fuzzing and WebAssembly
+libclang-rt-14-dev: sanitizer runtimes for clang
+libclang-rt-14-dev-wasm32: compiler support for WebAssembly
+lld: the WebAssembly linker
+wasi-libc: the C library for WebAssembly
+clang-format: the format check
+nodejs: runs the glTF validator and browser code
+npm: fetches the glTF validator
+"
+
+installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
+
+# Node may come from elsewhere than Debian; what counts is that the commands are there.
+present() {
+  case $1 in
+  nodejs) command -v node >/dev/null || installed nodejs ;;
+  npm) command -v npm >/dev/null || installed npm ;;
+  *) installed "$1" ;;
+  esac
+}
+
+missing=
+reasons=
+old_ifs=$IFS
+IFS='
+'
+for line in $packages; do
+  name=${line%%:*}
+  if ! present "$name"; then
+    missing="$missing $name"
+    reasons="$reasons  $name:${line#*:}
+"
+  fi
+done
+IFS=$old_ifs
+[ -n "$missing" ] || exit 0
+
+command="apt-get install -y --no-install-recommends$missing"
+if [ "${SINEW_NO_INSTALL:-0}" = 1 ]; then
+  echo "Sinew needs packages that are not installed. Run:" >&2
+  echo "  sudo apt-get update && sudo $command" >&2
+  exit 1
+fi
+echo "Installing what Sinew is built and tested with:"
+printf '%s' "$reasons"
+sudo=
+if [ "$(id -u)" != 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "Neither root nor sudo. As root, run:" >&2
+    echo "  apt-get update && $command" >&2
+    exit 1
+  fi
+  sudo=sudo
+fi
+export DEBIAN_FRONTEND=noninteractive
+$sudo apt-get update -qq
+# shellcheck disable=SC2086
+$sudo $command > /dev/null

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+// Parsing of the command line, suggestions for misspelt names, and --help.
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const cli_option cli_common_options[] = {
+  {"--threads", "N", "0", "worker threads; 0 is one per core. Results do not depend on it", false},
+  {"--seed", "N", "1", "seed of everything random", false},
+  {"--quiet", NULL, NULL, "no progress and no text, only errors", false},
+  {"--json", "FILE", NULL, "write a machine-readable report; - is standard output", false},
+  {"--help", NULL, NULL, "this text", false},
+  {0},
+};
+
+int cli_misuse(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fputs("sinew: ", stderr);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  va_end(args);
+  return exit_usage;
+}
+
+int cli_fail(const cli *c) {
+  if (c->progress) cli_progress_end((cli *)c);
+  fprintf(stderr, "sinew: %s\n", c->ctx.error.message);
+  return exit_failed;
+}
+
+void cli_say(const cli *c, const char *format, ...) {
+  const char *json = cli_text(c, "--json");
+  if (c->quiet || (json && strcmp(json, "-") == 0)) return;
+  va_list args;
+  va_start(args, format);
+  vprintf(format, args);
+  va_end(args);
+}
+
+// Levenshtein distance, swaps of neighbours counting one; large for long words.
+static int edit_distance(const char *a, const char *b) {
+  enum { most = 40 };
+  int n = (int)strlen(a), m = (int)strlen(b), d[most + 1][most + 1];
+  if (n > most || m > most) return most;
+  for (int i = 0; i <= n; i++)
+    for (int j = 0; j <= m; j++) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      int cost = a[i - 1] != b[j - 1], best = d[i - 1][j - 1] + cost;
+      if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
+      if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best) {
+        best = d[i - 2][j - 2] + 1;
+      }
+      d[i][j] = best;
+    }
+  return d[n][m];
+}
+
+const char *cli_suggest(const char *word, const char *const *words) {
+  const char *best = NULL;
+  int least = (int)strlen(word) / 3 + 2;
+  for (; *words; words++) {
+    int distance = edit_distance(word, *words);
+    if (distance < least) least = distance, best = *words;
+  }
+  return best;
+}
+
+const char *cli_text(const cli *c, const char *name) {
+  for (int k = c->value_count - 1; k >= 0; k--)
+    if (strcmp(c->values[k].option->name, name) == 0) return c->values[k].text;
+  for (const cli_option *option = c->command->options; option && option->name; option++)
+    if (strcmp(option->name, name) == 0) return option->initial;
+  for (const cli_option *option = cli_common_options; option->name; option++)
+    if (strcmp(option->name, name) == 0) return option->initial;
+  return NULL;
+}
+
+bool cli_given(const cli *c, const char *name) {
+  for (int k = 0; k < c->value_count; k++)
+    if (strcmp(c->values[k].option->name, name) == 0) return true;
+  return false;
+}
+
+int cli_texts(const cli *c, const char *name, const char **texts, int most) {
+  int count = 0;
+  for (int k = 0; k < c->value_count; k++) {
+    if (strcmp(c->values[k].option->name, name) != 0) continue;
+    if (count < most) texts[count] = c->values[k].text;
+    count++;
+  }
+  return count;
+}
+
+bool cli_double(const cli *c, const char *name, double least, double most, double *out) {
+  const char *text = cli_text(c, name);
+  char *end;
+  *out = text ? strtod(text, &end) : 0;
+  if (!text || *text == '\0' || *end || !isfinite(*out)) {
+    cli_misuse("%s %s: not a number", name, text ? text : "");
+    return false;
+  }
+  if (*out < least || *out > most) {
+    cli_misuse("%s %s: must be between %g and %g", name, text, least, most);
+    return false;
+  }
+  return true;
+}
+
+bool cli_int(const cli *c, const char *name, int least, int most, int *out) {
+  double value;
+  if (!cli_double(c, name, least, most, &value)) return false;
+  if (value != floor(value)) {
+    cli_misuse("%s %s: must be a whole number", name, cli_text(c, name));
+    return false;
+  }
+  *out = (int)value;
+  return true;
+}
+
+// ---- help ---------------------------------------------------------------------------------------------------------
+
+static void print_option(const cli_option *option) {
+  char left[80];
+  snprintf(left, sizeof left, "%s%s%s", option->name, option->argument ? " " : "",
+           option->argument ? option->argument : "");
+  printf("  %-22s %s", left, option->help);
+  if (option->initial) printf(" (default %s)", option->initial);
+  if (option->repeats) printf(" (may be repeated)");
+  printf("\n");
+}
+
+static void print_command_help(const cli_command *command) {
+  printf("sinew %s %s\n\n%s.\n", command->name, command->usage, command->summary);
+  if (command->details) printf("\n%s\n", command->details);
+  if (command->options && command->options->name) {
+    printf("\nOptions:\n");
+    for (const cli_option *option = command->options; option->name; option++) print_option(option);
+  }
+  printf("\nOptions of every command:\n");
+  for (const cli_option *option = cli_common_options; option->name; option++) print_option(option);
+  printf("\nExample:\n  %s\n", command->example);
+}
+
+static void print_help(const cli_command *const *commands) {
+  printf("Sinew %s learns a real-time skin from example meshes.\n\nUsage: sinew COMMAND ...\n\n", SN_VERSION);
+  for (; *commands; commands++) printf("  %-10s %s\n", (*commands)->name, (*commands)->summary);
+  printf("\n`sinew COMMAND --help` tells the options of each, with an example.\n"
+         "New here? Try `sinew demo`.\n\n"
+         "Exit status: 0 done, 1 the work failed (a message says what and where), 2 wrong usage.\n");
+}
+
+// ---- parsing ------------------------------------------------------------------------------------------------------
+
+static const cli_option *find_option(const cli_command *command, const char *name, size_t size) {
+  const cli_option *tables[] = {command->options, cli_common_options};
+  for (int k = 0; k < 2; k++)
+    for (const cli_option *option = tables[k]; option && option->name; option++)
+      if (strlen(option->name) == size && memcmp(option->name, name, size) == 0) return option;
+  return NULL;
+}
+
+static int unknown_option(const cli_command *command, const char *word) {
+  const char *names[80];
+  int count = 0;
+  const cli_option *tables[] = {command->options, cli_common_options};
+  for (int k = 0; k < 2; k++)
+    for (const cli_option *option = tables[k]; option && option->name && count < 79; option++) {
+      names[count++] = option->name;
+    }
+  names[count] = NULL;
+  const char *meant = cli_suggest(word, names);
+  if (meant) return cli_misuse("%s: unknown option %s; did you mean %s?", command->name, word, meant);
+  return cli_misuse("%s: unknown option %s; `sinew %s --help` lists them", command->name, word, command->name);
+}
+
+static int unknown_command(const cli_command *const *commands, const char *word) {
+  const char *names[32];
+  int count = 0;
+  for (; commands[count] && count < 31; count++) names[count] = commands[count]->name;
+  names[count] = NULL;
+  const char *meant = cli_suggest(word, names);
+  if (meant) return cli_misuse("unknown command %s; did you mean %s?", word, meant);
+  return cli_misuse("unknown command %s; `sinew --help` lists them", word);
+}
+
+// One word that begins with a dash, and its value (behind = or the next word).
+static int parse_option(cli *c, int argc, char **argv, int *at) {
+  const char *word = argv[*at], *equals = strchr(word, '=');
+  const cli_option *option = find_option(c->command, word, equals ? (size_t)(equals - word) : strlen(word));
+  if (!option) return unknown_option(c->command, word);
+  const char *text = equals ? equals + 1 : NULL;
+  if (option->argument && !text) {
+    if (++*at == argc) return cli_misuse("%s needs a value: %s %s", word, word, option->argument);
+    text = argv[*at];
+  }
+  if (!option->argument && text) return cli_misuse("%s takes no value", option->name);
+  if (!option->repeats && cli_given(c, option->name)) return cli_misuse("%s is given twice", option->name);
+  c->values[c->value_count++] = (cli_value){option, text};
+  return exit_done;
+}
+
+static int parse_words(cli *c, int argc, char **argv) {
+  bool only_arguments = false;
+  for (int k = 2; k < argc; k++) {
+    if (!only_arguments && strcmp(argv[k], "--") == 0) {
+      only_arguments = true;
+    } else if (!only_arguments && argv[k][0] == '-' && argv[k][1] != '\0') {
+      int status = parse_option(c, argc, argv, &k);
+      if (status != exit_done) return status;
+    } else {
+      c->arguments[c->argument_count++] = argv[k];
+    }
+  }
+  if (cli_given(c, "--help")) {
+    print_command_help(c->command);
+    return -1;
+  }
+  if (c->argument_count < c->command->least_arguments || c->argument_count > c->command->most_arguments) {
+    return cli_misuse("usage: sinew %s %s", c->command->name, c->command->usage);
+  }
+  return exit_done;
+}
+
+int cli_parse(int argc, char **argv, const cli_command *const *commands, cli *out) {
+  *out = (cli){.ctx = sn_context_default()};
+  if (argc < 2) {
+    print_help(commands);
+    return exit_usage;
+  }
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+    print_help(commands);
+    return -1;
+  }
+  if (strcmp(argv[1], "--version") == 0) {
+    printf("sinew %s\n", SN_VERSION);
+    return -1;
+  }
+  const cli_command *const *command = commands;
+  while (*command && strcmp((*command)->name, argv[1]) != 0) command++;
+  if (!*command) return unknown_command(commands, argv[1]);
+  out->command = *command;
+  out->memory = sn_arena_new(&out->ctx);
+  out->values = SN_NEW(&out->ctx, &out->memory, cli_value, argc);
+  out->arguments = SN_NEW(&out->ctx, &out->memory, const char *, argc);
+  if (!out->values || !out->arguments) return cli_fail(out);
+  int status = parse_words(out, argc, argv);
+  if (status != exit_done) return status;
+  double seed;
+  if (!cli_int(out, "--threads", 0, 1024, &out->ctx.threads)) return exit_usage;
+  if (!cli_double(out, "--seed", 0, 9e15, &seed)) return exit_usage;
+  out->seed = (uint64_t)seed;
+  out->quiet = cli_given(out, "--quiet");
+  return exit_done;
+}
+
+void cli_free(cli *c) {
+  if (c->progress) cli_progress_end(c);
+  json_decref(c->input);
+  json_decref(c->result);
+  sn_arena_free(&c->memory);
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// The command line: one table of commands, each with its own table of options. Parsing, --help, suggestions and the
+// JSON report all come from these tables.
+#ifndef SINEW_CLI_H
+#define SINEW_CLI_H
+
+#include <jansson.h>
+
+#include "sinew/base.h"
+#include "sinew/io.h"
+
+enum { exit_done = 0, exit_failed = 1, exit_usage = 2 };
+
+typedef struct cli_option {
+  const char *name;     // "--frames"
+  const char *argument; // "FILE"; NULL for a switch
+  const char *initial;  // the value where it is not given; NULL for none
+  const char *help;
+  bool repeats;
+} cli_option;
+
+typedef struct cli_command cli_command;
+
+typedef struct cli_value {
+  const cli_option *option;
+  const char *text;
+} cli_value;
+
+// One parsed command line.
+typedef struct cli {
+  sn_context ctx;
+  const cli_command *command;
+  int value_count, argument_count;
+  cli_value *values;
+  const char **arguments;
+  bool quiet;
+  uint64_t seed;
+  json_t *input, *result; // parts of the report, filled by the command
+  sn_arena memory;
+  struct cli_progress *progress;
+} cli;
+
+struct cli_command {
+  const char *name, *usage, *summary, *details, *example;
+  const cli_option *options; // ends with a NULL name
+  int least_arguments, most_arguments;
+  int (*run)(cli *);
+};
+
+extern const cli_command cli_gen, cli_info, cli_convert, cli_demo;
+
+// The text of an option: the last one given, its initial value, or NULL.
+const char *cli_text(const cli *c, const char *name);
+bool cli_given(const cli *c, const char *name);
+// Every text given for a repeating option, in order. Returns how many.
+int cli_texts(const cli *c, const char *name, const char **texts, int most);
+// A number within [least, most]; prints what is wrong and returns false otherwise.
+bool cli_int(const cli *c, const char *name, int least, int most, int *out);
+bool cli_double(const cli *c, const char *name, double least, double most, double *out);
+
+// Options every command takes.
+extern const cli_option cli_common_options[];
+
+// Parses into `out`; exit_done to go on, another exit status to stop with (after having printed why, or the help).
+int cli_parse(int argc, char **argv, const cli_command *const *commands, cli *out);
+void cli_free(cli *c);
+
+// Prints "sinew: message" and returns exit_failed, or exit_usage for cli_misuse.
+int cli_fail(const cli *c);
+int cli_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+// The word of `words` (NULL-terminated) that `word` was probably meant to be, or NULL.
+const char *cli_suggest(const char *word, const char *const *words);
+
+// A line for the user (standard output), unless the report itself goes there or --quiet was given.
+void cli_say(const cli *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// Writes --json: command, version, options, input, result. Takes c->input and c->result.
+int cli_report(cli *c);
+
+// Progress on standard error: a bar with time left on a terminal, sparse lines elsewhere; nothing under two seconds.
+typedef struct cli_progress cli_progress;
+void cli_progress_start(cli *c);
+void cli_progress_end(cli *c);
+
+#endif

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct cli_progress {
+  bool terminal, shown;
+  double start, last;
+};
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool show(void *user, const char *task, double done) {
+  cli_progress *progress = user;
+  double t = now(), elapsed = t - progress->start;
+  double pause = progress->terminal ? 0.1 : 10;
+  if (elapsed < 2 || t - progress->last < pause) return true;
+  progress->last = t, progress->shown = true;
+  double left = done > 0.01 ? elapsed * (1 - done) / done : 0;
+  char remaining[48] = "";
+  if (done > 0.01) snprintf(remaining, sizeof remaining, ", about %.0f s left", left);
+  if (!progress->terminal) {
+    fprintf(stderr, "%s: %.0f %%%s\n", task, 100 * done, remaining);
+    return true;
+  }
+  char bar[31];
+  for (int k = 0; k < 30; k++) bar[k] = k < 30 * done ? '#' : '.';
+  bar[30] = '\0';
+  fprintf(stderr, "\r\033[K%-10s [%s] %3.0f %%%s", task, bar, 100 * done, remaining);
+  fflush(stderr);
+  return true;
+}
+
+void cli_progress_start(cli *c) {
+  if (c->quiet) return;
+  c->progress = SN_NEW(&c->ctx, &c->memory, cli_progress, 1);
+  if (!c->progress) return;
+  *c->progress = (cli_progress){.terminal = isatty(STDERR_FILENO), .start = now()};
+  c->ctx.progress = show;
+  c->ctx.progress_user = c->progress;
+}
+
+void cli_progress_end(cli *c) {
+  if (c->progress && c->progress->shown && c->progress->terminal) fputs("\r\033[K", stderr);
+  c->ctx.progress = NULL;
+  c->progress = NULL;
+}

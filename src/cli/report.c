@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// The JSON report: {"command", "version", "options", "input", "result"}.
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// An option's value as JSON: numbers as numbers, switches as true.
+static json_t *option_value(const char *text) {
+  if (!text) return json_true();
+  char *end;
+  double number = strtod(text, &end);
+  if (*text && !*end && number == (double)(long)number && number > -1e15 && number < 1e15) {
+    return json_integer((json_int_t)number);
+  }
+  if (*text && !*end) {
+    json_t *real = json_real(number);
+    if (real) return real;
+  }
+  json_t *string = json_string(text);
+  return string ? string : json_string("(not UTF-8)");
+}
+
+static void add_option(json_t *options, const cli *c, const cli_option *option) {
+  if (strcmp(option->name, "--help") == 0 || strcmp(option->name, "--json") == 0) return;
+  if (option->repeats) {
+    json_t *list = json_array();
+    for (int k = 0; k < c->value_count; k++)
+      if (c->values[k].option == option) json_array_append_new(list, option_value(c->values[k].text));
+    json_object_set_new(options, option->name + 2, list);
+  } else if (!option->argument) {
+    json_object_set_new(options, option->name + strspn(option->name, "-"), json_boolean(cli_given(c, option->name)));
+  } else {
+    const char *text = cli_text(c, option->name);
+    json_object_set_new(options, option->name + strspn(option->name, "-"), text ? option_value(text) : json_null());
+  }
+}
+
+static json_t *build(cli *c) {
+  json_t *options = json_object(), *root = json_object();
+  for (const cli_option *option = c->command->options; option && option->name; option++)
+    add_option(options, c, option);
+  for (const cli_option *option = cli_common_options; option->name; option++) add_option(options, c, option);
+  json_object_set_new(root, "command", json_string(c->command->name));
+  json_object_set_new(root, "version", json_string(SN_VERSION));
+  json_object_set_new(root, "options", options);
+  json_object_set_new(root, "input", c->input ? c->input : json_object());
+  json_object_set_new(root, "result", c->result ? c->result : json_object());
+  c->input = c->result = NULL;
+  return root;
+}
+
+int cli_report(cli *c) {
+  const char *path = cli_text(c, "--json");
+  if (!path) return exit_done;
+  json_t *root = build(c);
+  char *text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+  json_decref(root);
+  if (!text) {
+    sn_fail(&c->ctx, SN_NO_MEMORY, "the report could not be made");
+    return cli_fail(c);
+  }
+  sn_status status = SN_OK;
+  if (strcmp(path, "-") == 0) {
+    puts(text);
+  } else {
+    sn_writer writer;
+    status = sn_writer_open(&c->ctx, path, &writer);
+    if (status == SN_OK) {
+      sn_writef(&writer, "%s\n", text);
+      status = sn_writer_commit(&c->ctx, &writer);
+    }
+  }
+  free(text);
+  return status == SN_OK ? exit_done : cli_fail(c);
+}

@@ -115,6 +115,29 @@ typedef struct sn_gltf_out {
 // .glb (one file) or .gltf (with a .bin beside it).
 sn_status sn_gltf_write(sn_context *ctx, const char *path, const sn_gltf_out *what);
 
+// ---- examples ----------------------------------------------------------------------------------------------------
+
+// Which files make up a set of examples: the options of the command line of the same names. Absent ones are NULL or 0.
+typedef struct sn_load_options {
+  const char *rest;
+  int frames_count, skeleton_count; // several frames and skeletons pair up in order and become clips
+  const char *const *frames, *const *skeletons;
+  const char *clip;
+  double fps; // 30
+  const char *controls;
+  const char *torque;
+  const char *match;
+} sn_load_options;
+
+sn_load_options sn_load_options_default(void);
+
+// Reads, brings everything to the vertex order of --rest with the seams of a glTF mesh welded (`source` leads back to the
+// file's order), and checks that the parts fit together.
+sn_status sn_examples_load(sn_context *ctx, const sn_load_options *options, sn_examples *out);
+
+// .obj, .glb or .gltf, in the file's order.
+sn_status sn_mesh_read(sn_context *ctx, const char *path, sn_mesh *out);
+
 #ifdef __cplusplus
 }
 #endif

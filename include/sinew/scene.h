@@ -57,6 +57,10 @@ struct sn_skin;
 sn_status sn_mesh_weld(sn_context *ctx, const sn_mesh *mesh, const struct sn_skin *weights, sn_arena *memory,
                        int **class_of, int *welded_count);
 
+// For each of `count` points the nearest of the mesh's vertices (the first of several equally near ones), and how far.
+sn_status sn_nearest_vertices(sn_context *ctx, const float (*among)[3], int among_count, const float (*points)[3],
+                              int count, int *nearest, double *distances);
+
 // ---- skeleton and skin -------------------------------------------------------------------------------------------
 
 // Joints, in the order of the file: a parent may come after its child. The rest pose is the bind pose.
@@ -144,6 +148,7 @@ typedef struct sn_examples {
   sn_torques torques;
   int control_count, *controls; // control vertices
   int clip_count, *clip_start;  // clip c is frames clip_start[c] .. clip_start[c+1]
+  int source_count, *source;    // file vertex s of the rest mesh is vertex source[s] here; NULL: the same order
   sn_arena memory;
 } sn_examples;
 

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Nearest vertices by a k-d tree.
+#include "sinew/scene.h"
+
+#include <stdlib.h>
+
+typedef struct kd_tree {
+  const float (*points)[3];
+  int *order; // the root of [begin, end) is at its middle
+} kd_tree;
+
+static int widest_axis(const kd_tree *tree, int begin, int end) {
+  float low[3], high[3];
+  for (int c = 0; c < 3; c++) low[c] = high[c] = tree->points[tree->order[begin]][c];
+  for (int k = begin; k < end; k++)
+    for (int c = 0; c < 3; c++) {
+      float x = tree->points[tree->order[k]][c];
+      if (x < low[c]) low[c] = x;
+      if (x > high[c]) high[c] = x;
+    }
+  float x = high[0] - low[0], y = high[1] - low[1], z = high[2] - low[2];
+  return x >= y && x >= z ? 0 : y >= z ? 1 : 2;
+}
+
+// Partitions [begin, end) so that `middle` is where sorting by `axis` would put it (Hoare's selection).
+static void select_middle(const kd_tree *tree, int begin, int end, int middle, int axis) {
+  int *order = tree->order;
+  while (end - begin > 1) {
+    float pivot = tree->points[order[begin + (end - begin) / 2]][axis];
+    int low = begin, high = end - 1;
+    while (low <= high) {
+      while (tree->points[order[low]][axis] < pivot) low++;
+      while (tree->points[order[high]][axis] > pivot) high--;
+      if (low > high) break;
+      int keep = order[low];
+      order[low++] = order[high], order[high--] = keep;
+    }
+    if (middle <= high) {
+      end = high + 1;
+    } else if (middle >= low) {
+      begin = low;
+    } else {
+      return;
+    }
+  }
+}
+
+static void build(const kd_tree *tree, unsigned char *axes, int begin, int end) {
+  while (end - begin > 1) {
+    int middle = begin + (end - begin) / 2, axis = widest_axis(tree, begin, end);
+    select_middle(tree, begin, end, middle, axis);
+    axes[middle] = (unsigned char)axis;
+    build(tree, axes, begin, middle);
+    begin = middle + 1;
+  }
+}
+
+typedef struct kd_query {
+  const float *point;
+  double best; // squared
+  int nearest;
+} kd_query;
+
+static void visit(const kd_tree *tree, const unsigned char *axes, int begin, int end, kd_query *query) {
+  while (begin < end) {
+    int middle = begin + (end - begin) / 2, vertex = tree->order[middle];
+    sn_vec3 d = sn_vec3_sub(sn_vec3_from(tree->points[vertex]), sn_vec3_from(query->point));
+    double distance = sn_vec3_dot(d, d);
+    if (distance < query->best || (distance == query->best && vertex < query->nearest)) {
+      query->best = distance, query->nearest = vertex;
+    }
+    int axis = axes[middle];
+    double side = (double)query->point[axis] - tree->points[vertex][axis];
+    int near_begin = side < 0 ? begin : middle + 1, near_end = side < 0 ? middle : end;
+    visit(tree, axes, near_begin, near_end, query);
+    if (side * side > query->best) return;
+    if (side < 0) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+}
+
+sn_status sn_nearest_vertices(sn_context *ctx, const float (*among)[3], int among_count, const float (*points)[3],
+                              int count, int *nearest, double *distances) {
+  sn_arena scratch = sn_arena_new(ctx);
+  kd_tree tree = {among, SN_NEW(ctx, &scratch, int, among_count)};
+  unsigned char *axes = SN_NEW(ctx, &scratch, unsigned char, among_count);
+  sn_status status = tree.order && axes ? SN_OK : ctx->error.status;
+  if (status == SN_OK && among_count == 0) status = sn_fail(ctx, SN_BAD_INPUT, "no vertices to match");
+  if (status == SN_OK) {
+    for (int k = 0; k < among_count; k++) tree.order[k] = k;
+    build(&tree, axes, 0, among_count);
+    for (int i = 0; i < count; i++) {
+      kd_query query = {points[i], INFINITY, 0};
+      visit(&tree, axes, 0, among_count, &query);
+      nearest[i] = query.nearest;
+      if (distances) distances[i] = sqrt(query.best);
+    }
+  }
+  sn_arena_free(&scratch);
+  return status;
+}

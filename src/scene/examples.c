@@ -8,13 +8,21 @@ void sn_torques_free(sn_torques *torques) {
   *torques = (sn_torques){0};
 }
 
+// How many frames there are: of the meshes, or of the poses where there are no meshes (what `eval` is given).
+static int frame_count(const sn_examples *examples) {
+  return examples->frames.frame_count > 0 ? examples->frames.frame_count : examples->poses.frame_count;
+}
+
+static sn_status check_size(sn_context *ctx, const sn_examples *examples, const char *what, int frames, int joints) {
+  if (joints == examples->skeleton.joint_count && frames == frame_count(examples)) return SN_OK;
+  return sn_fail(ctx, SN_BAD_INPUT, "the %s are %d frames of %d joints; %d frames of %d joints are needed", what,
+                 frames, joints, frame_count(examples), examples->skeleton.joint_count);
+}
+
 static sn_status check_poses(sn_context *ctx, const sn_examples *examples) {
   const sn_poses *poses = &examples->poses;
-  if (poses->joint_count != examples->skeleton.joint_count || poses->frame_count != examples->frames.frame_count) {
-    return sn_fail(ctx, SN_BAD_INPUT, "the poses are %d frames of %d joints; %d frames of %d joints are needed",
-                   poses->frame_count, poses->joint_count, examples->frames.frame_count,
-                   examples->skeleton.joint_count);
-  }
+  sn_status status = check_size(ctx, examples, "poses", poses->frame_count, poses->joint_count);
+  if (status != SN_OK) return status;
   for (int f = 0; f < poses->frame_count; f++)
     for (int j = 0; j < poses->joint_count; j++)
       for (int k = 0; k < 12; k++) {

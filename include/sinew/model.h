@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// Model files from the offline side: assembling one (what every trainer ends in), reading back what is in one.
+// Evaluating a model is the runtime's job (sinew/runtime.h); the format is described in docs/model-format.md.
+#ifndef SINEW_MODEL_H
+#define SINEW_MODEL_H
+
+#include "sinew/runtime.h"
+#include "sinew/scene.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// A palette entry made from the joints' matrices (Mohr and Gleicher 2003). Entries follow the joints: entry e has the
+// palette index joint_count + e.
+typedef enum sn_extra_kind {
+  SN_EXTRA_HALFWAY = 1, // rotation: slerp(parent, child, amount); goes through where `child` takes `centre`
+  SN_EXTRA_SCALING = 2 // palette entry `base` after the stretch I + sin^2(bend / 2) A about `centre` in the rest pose
+} sn_extra_kind;
+
+typedef struct sn_extra_joint {
+  sn_extra_kind kind;
+  int parent, child; // joints whose relative rotation counts
+  int base;          // scaling: a joint or an earlier extra entry
+  double amount;     // half-way: 0.5, or any other place between parent (0) and child (1)
+  sn_vec3 centre;    // of the joint, in the rest pose
+  sn_vec3 direction; // scaling: bend is the angle by which the child turns this rest direction relative to the
+                     // parent (a twist about it does not count); zero: the whole relative rotation angle
+  sn_mat3 stretch; // scaling: A, symmetric; diag(-0.5, ...) shrinks to one half when fully bent, diag(1, ...) doubles
+} sn_extra_joint;
+
+// A section beyond those that the writer makes itself (later slots put their tables here).
+typedef struct sn_model_section {
+  const char *name; // at most 15 characters
+  const void *bytes;
+  size_t size;
+  bool required; // a runtime that does not know the section refuses the model
+} sn_model_section;
+
+// What a model is made of. Start from sn_model_desc_default().
+typedef struct sn_model_desc {
+  sn_rt_drive drive;
+  sn_rt_correct correct;
+  sn_rt_blend blend;
+  sn_rt_shade shade;
+  const sn_mesh *rest;         // its vertex order is that of the output
+  const float (*normals)[3];   // rest normals; NULL: from the triangles
+  const sn_skeleton *skeleton; // NULL for drives without joints
+  const sn_skin *skin;         // `joints` are palette indices; 1 to 8 influences; rows need not be normalised
+  int extra_count;
+  const sn_extra_joint *extra;
+  int palette_count; // 0: joints and extras; drives with bones of their own give their number
+  int control_count;
+  int weight_bits; // 32, 16 or 8: weights are rounded to fractions of 65535 or 255 with their sum kept exactly
+  int grain;       // vertices that are ordered together; 0: chosen by the writer (a power of two up to 65536)
+  int section_count;
+  const sn_model_section *sections;
+} sn_model_desc;
+
+sn_model_desc sn_model_desc_default(void); // lbs without anything: joints, none, linear, transform, 32 bits
+
+// The bytes of a model file.
+typedef struct sn_model {
+  uint8_t *bytes; // 64-byte aligned
+  size_t size;
+  sn_arena memory;
+} sn_model;
+
+// Assembles a model. The same description gives the same bytes.
+sn_status sn_model_build(sn_context *ctx, const sn_model_desc *desc, sn_model *out);
+void sn_model_free(sn_model *model);
+
+sn_status sn_model_write(sn_context *ctx, const char *path, const sn_model *model);
+// Opens the bytes of a model with the runtime; its complaint becomes ctx->error (`name` is put before it).
+sn_status sn_model_open(sn_context *ctx, const char *name, const void *bytes, size_t size, sn_rt_model *out);
+
+// What is inside, in the order of the rest mesh: the mesh (without triangles where the file has none), the weights as
+// evaluated (after rounding; largest first), the skeleton (joint_count 0 where there is none; `rest` is the joint-to-world
+// matrix in the rest pose, identity where the file does not say).
+sn_status sn_model_mesh(sn_context *ctx, const sn_rt_model *model, sn_mesh *out);
+sn_status sn_model_skin(sn_context *ctx, const sn_rt_model *model, sn_skin *out);
+sn_status sn_model_skeleton(sn_context *ctx, const sn_rt_model *model, sn_skeleton *out);
+
+// Doubles to what sn_rt_input takes.
+void sn_model_joints(const sn_affine *matrices, int count, float (*out)[12]);
+
+// Rounds one row of weights (sum 1) to whole multiples of 1/total, largest-remainder, so that they sum to `total`
+// exactly; no weight moves by more than 1/total.
+void sn_quantise_weights(int count, const float *weights, uint32_t total, uint32_t *out);
+
+// Writes the checksums anew after bytes were changed in place (tests and fuzzing). False where the table does not fit.
+bool sn_model_seal(uint8_t *bytes, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+// The Sinew runtime: evaluates a skin model (the bytes of a .sinew file) into vertex positions and normals.
+//
+// This header stands alone (C99 or C++), and so does src/runtime: no allocation, no input or output, no global state,
+// nothing but memcpy, memset and libm. Five calls make a frame:
+//
+//     sn_rt_open      once: checks the bytes and points `model` into them
+//     sn_rt_info      once: counts, and how much scratch memory to provide
+//     sn_rt_palette   per frame: input (joint matrices, ...) -> the palette, in the scratch memory
+//     sn_rt_skin      per frame, for all vertices or ranges of them, on any threads
+//     sn_rt_normals   per frame, after all of sn_rt_skin, only for models with the shade slot `recompute`
+//
+// or sn_rt_evaluate, which does the last three for all vertices. A complete program: examples/minimal.c.
+//
+// Lifetimes.  `bytes` belong to the caller and must stay, unchanged, as long as the model is used; a read-only memory
+//   map is fine. A model owns nothing and needs no closing; it may be copied. Strings returned point into `bytes`.
+// Threads.  A model is read only after sn_rt_open: any number of threads may use it. Scratch memory is written by
+//   sn_rt_palette and only read by sn_rt_skin: one thread makes the palette, then several may skin disjoint ranges
+//   with the same scratch. Characters evaluated at the same time need one scratch each.
+// Units.  Positions have the unit of the rest mesh. Matrices are 3x4, row-major, act on column vectors, and map the rest
+//   pose to the pose: identity in the rest pose (a glTF joint's world matrix times its inverse bind matrix).
+// Trust.  sn_rt_open checks every offset, count and index, so hostile bytes are refused or harmless; the other functions
+//   check their arguments only. Input matrices with NaN give NaN vertices, nothing worse.
+// Errors.  Functions that can fail return a status and, where `error` is not NULL, say in it what is wrong.
+#ifndef SINEW_RUNTIME_H
+#define SINEW_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Version of the file format. Files of an older or the same major version open; newer minor versions only add
+// sections that may be ignored.
+#define SN_RT_FORMAT_MAJOR 1
+#define SN_RT_FORMAT_MINOR 0
+
+#define SN_RT_MAX_INFLUENCES 8
+#define SN_RT_MAX_JOINTS 65535
+#define SN_RT_MAX_SECTIONS 64
+
+typedef enum sn_rt_status {
+  SN_RT_OK = 0,
+  SN_RT_BAD_MODEL,   // not a model, cut off, or damaged
+  SN_RT_UNSUPPORTED, // a model of a newer version, or with a slot choice this runtime does not know
+  SN_RT_BAD_ARGUMENT // a missing input, a range beyond the last vertex, a stride that is too small, ...
+} sn_rt_status;
+
+typedef struct sn_rt_error {
+  sn_rt_status status;
+  char message[240];
+} sn_rt_error;
+
+// ---- the four slots: every method is one choice in each (docs/model-format.md) --------------------------------------
+
+typedef enum sn_rt_drive { // which palette of matrices does the input give?
+  SN_RT_DRIVE_JOINTS = 0,  // the joints themselves, and half-way and scaling joints made from them
+  SN_RT_DRIVE_ROTREG = 1,
+  SN_RT_DRIVE_TORQUE = 2,
+  SN_RT_DRIVE_CONTROLS = 3
+} sn_rt_drive;
+
+typedef enum sn_rt_correct { // which displacements are added?
+  SN_RT_CORRECT_NONE = 0,
+  SN_RT_CORRECT_RBF = 1,
+  SN_RT_CORRECT_EIGEN = 2
+} sn_rt_correct;
+
+typedef enum sn_rt_blend { // how does the palette move a vertex?
+  SN_RT_BLEND_LINEAR = 0,
+  SN_RT_BLEND_DUALQUAT = 1
+} sn_rt_blend;
+
+typedef enum sn_rt_shade {   // where do normals come from?
+  SN_RT_SHADE_TRANSFORM = 0, // the rest normal by the inverse transpose of the blended matrix
+  SN_RT_SHADE_RECOMPUTE = 1  // the deformed triangles around the vertex
+} sn_rt_shade;
+
+// Name of a choice as in the documentation ("joints", "linear", ...); "unknown" for a value without one.
+const char *sn_rt_drive_name(sn_rt_drive drive);
+const char *sn_rt_correct_name(sn_rt_correct correct);
+const char *sn_rt_blend_name(sn_rt_blend blend);
+const char *sn_rt_shade_name(sn_rt_shade shade);
+
+// ---- models -------------------------------------------------------------------------------------------------------------
+
+// Instruction sets. The scalar path is the reference; the others agree with it to 1e-5 of the model's size.
+typedef enum sn_rt_path {
+  SN_RT_PATH_BEST = 0, // the fastest that this machine has
+  SN_RT_PATH_SCALAR,
+  SN_RT_PATH_SSE2,
+  SN_RT_PATH_AVX2, // with FMA
+  SN_RT_PATH_NEON,
+  SN_RT_PATH_WASM
+} sn_rt_path;
+
+typedef struct sn_rt_info {
+  uint32_t version_major, version_minor;
+  sn_rt_drive drive;
+  sn_rt_correct correct;
+  sn_rt_blend blend;
+  sn_rt_shade shade;
+  uint32_t vertex_count;
+  uint32_t joint_count;     // matrices of sn_rt_input.joints
+  uint32_t control_count;   // points of sn_rt_input.controls
+  uint32_t torque_count;    // values of sn_rt_input.torques: 0 or joint_count
+  uint32_t palette_count;   // matrices that the blend reads
+  uint32_t triangle_count;  // 0 where the file has no triangles
+  uint32_t max_influences;  // of any vertex
+  uint64_t influence_count; // of all vertices together
+  uint32_t weight_bits;     // 32 (float), 16 or 8
+  uint32_t grain;           // ranges that begin and end at multiples of this are the fastest
+  uint32_t block_count;     // blocks of eight vertices: what the evaluation really walks through
+  uint32_t shared_blocks;   // those whose vertices share their joints
+  uint32_t section_count;
+  uint64_t bytes;      // the whole file
+  uint64_t bytes_read; // by one evaluation with normals, apart from the palette
+  uint64_t flops;      // floating-point operations of one evaluation with normals (docs/model-format.md)
+  size_t scratch_size;
+} sn_rt_info;
+
+// An opened model. The fields are the runtime's own: read them through the functions below.
+typedef struct sn_rt_model {
+  const uint8_t *bytes;
+  sn_rt_info info;
+  sn_rt_path path;
+  uint32_t scratch_stretch;                 // offset of the stretch part in the scratch memory
+  const void *sections[SN_RT_MAX_SECTIONS]; // by the runtime's own numbering
+  uint64_t sizes[SN_RT_MAX_SECTIONS];
+} sn_rt_model;
+
+// Opens a model in place. `bytes` must be aligned to 8 bytes; 64 (a memory map) is faster. `error` may be NULL.
+sn_rt_status sn_rt_open(const void *bytes, size_t size, sn_rt_model *model, sn_rt_error *error);
+
+static inline const sn_rt_info *sn_rt_get_info(const sn_rt_model *model) { return &model->info; }
+
+// Bytes of scratch memory that sn_rt_palette fills; any alignment will do.
+size_t sn_rt_scratch_size(const sn_rt_model *model);
+
+// Joints by name, so that an engine can order its matrices. Names are UTF-8; an index out of range gives NULL.
+const char *sn_rt_joint_name(const sn_rt_model *model, uint32_t joint);
+int32_t sn_rt_find_joint(const sn_rt_model *model, const char *name); // -1 where there is none
+int32_t sn_rt_joint_parent(const sn_rt_model *model, uint32_t joint); // -1 for a root, or where the file does not say
+
+// A section of the file: its table entry by number, and its bytes by name (NULL where there is none).
+typedef struct sn_rt_section {
+  const char *name;
+  const void *bytes;
+  uint64_t size;
+} sn_rt_section;
+sn_rt_section sn_rt_get_section(const sn_rt_model *model, uint32_t index);
+const void *sn_rt_find_section(const sn_rt_model *model, const char *name, uint64_t *size);
+
+// Chooses the instruction set; for tests and measurements. False (0), and no change, where this machine or build has
+// not got it.
+int sn_rt_use_path(sn_rt_model *model, sn_rt_path path);
+const char *sn_rt_path_name(sn_rt_path path);
+
+// ---- evaluation ------------------------------------------------------------------------------------------------------------
+
+// What moves the skin. Only what info asks for is read; the rest may be NULL.
+typedef struct sn_rt_input {
+  const float (*joints)[12];  // joint_count matrices, rest pose to pose, 3x4 row-major
+  const float (*controls)[3]; // control_count positions
+  const float *torques;       // joint_count values
+} sn_rt_input;
+
+// Where vertices go, in the order of the rest mesh. Strides are in bytes, from one vertex to the next, a multiple of 4
+// and at least 12; 0 means 12. NULL normals are not computed. Nothing between the vertices is written.
+typedef struct sn_rt_output {
+  float *positions;
+  size_t position_stride;
+  float *normals; // unit length
+  size_t normal_stride;
+} sn_rt_output;
+
+// The first step of a frame: the palette for this input, into `scratch` (sn_rt_scratch_size bytes).
+sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, void *scratch, sn_rt_error *error);
+
+// Matrix `index` of the palette in `scratch`, 3x4 row-major: what a linear blend uses (for export and for tests).
+void sn_rt_palette_matrix(const sn_rt_model *model, const void *scratch, uint32_t index, float out[12]);
+
+// The second step: vertices first .. first + count - 1 (pointers in `output` are those of vertex 0). A range that
+// does not begin and end at multiples of info.grain is correct but does some work twice. Normals are written too where
+// the shade slot is `transform`.
+sn_rt_status sn_rt_skin(const sn_rt_model *model, const void *scratch, const sn_rt_output *output, uint32_t first,
+                        uint32_t count, sn_rt_error *error);
+
+// The third step, for the shade slot `recompute`, when the positions of all vertices are there: normals of vertices
+// first .. first + count - 1 from the positions in `output`. Does nothing for other models.
+sn_rt_status sn_rt_normals(const sn_rt_model *model, const sn_rt_output *output, uint32_t first, uint32_t count,
+                           sn_rt_error *error);
+
+// All three steps for all vertices.
+sn_rt_status sn_rt_evaluate(const sn_rt_model *model, const sn_rt_input *input, void *scratch,
+                            const sn_rt_output *output, sn_rt_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

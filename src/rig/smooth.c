@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Rigidness Laplacian: neighbours whose distance never changes should have the same weights.
+#include "rig/smooth.h"
+
+#include <math.h>
+
+typedef struct edge_job {
+  const rig_problem *p;
+  const int *start, *ring;
+  float *pull;
+  double floor;
+} edge_job;
+
+static double distance3(const float *a, const float *b) {
+  double x = (double)a[0] - (double)b[0], y = (double)a[1] - (double)b[1], z = (double)a[2] - (double)b[2];
+  return sqrt(x * x + y * y + z * z);
+}
+
+// d_ik = 1 / sqrt(mean_f (|v_i - v_k| - |u_i - u_k|)^2)
+static void edge_rigidness(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  edge_job *job = user;
+  const rig_problem *p = job->p;
+  for (int64_t i = begin; i < end; i++)
+    for (int e = job->start[i]; e < job->start[i + 1]; e++) {
+      int k = job->ring[e];
+      const float *a = p->x + (size_t)i * 3 * (size_t)p->f, *b = p->x + (size_t)k * 3 * (size_t)p->f;
+      double sum = 0;
+      sn_vec3 u = {p->u[i][0] - p->u[k][0], p->u[i][1] - p->u[k][1], p->u[i][2] - p->u[k][2]};
+      double rest = sn_vec3_length(u);
+      for (int f = 0; f < p->f; f++) {
+        double change = distance3(a + 3 * f, b + 3 * f) - rest;
+        sum += change * change;
+      }
+      job->pull[e] = (float)(1 / (sqrt(sum / p->f) + job->floor));
+    }
+}
+
+// Symmetric in i and k, about 1 in sum over the neighbours: the mean of d_ik / D_i and d_ik / D_k.
+static void normalise(const rig_problem *p, const int *start, const int *ring, double strength, float *pull,
+                      double *total) {
+  for (int i = 0; i < p->n; i++)
+    for (int e = start[i]; e < start[i + 1]; e++) total[i] += (double)pull[e];
+  for (int i = 0; i < p->n; i++)
+    for (int e = start[i]; e < start[i + 1]; e++) {
+      pull[e] = (float)(strength * p->f * 0.5 * (double)pull[e] * (1 / total[i] + 1 / total[ring[e]]));
+    }
+}
+
+sn_status rig_smooth_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const rig_problem *p,
+                           double strength, rig_smooth *out) {
+  *out = (rig_smooth){0};
+  sn_topology topology;
+  sn_status status = sn_topology_build(ctx, rest, &topology);
+  if (status != SN_OK) return status;
+  int n = p->n, count = topology.ring_start[n];
+  int *start = SN_NEW(ctx, memory, int, n + 1), *ring = SN_NEW(ctx, memory, int, count);
+  float *pull = SN_NEW(ctx, memory, float, count);
+  double *total = SN_NEW(ctx, memory, double, n);
+  if (start && ring && pull && total) {
+    for (int i = 0; i <= n; i++) start[i] = topology.ring_start[i];
+    for (int e = 0; e < count; e++) ring[e] = topology.ring[e];
+    // Rigid edges would divide by zero: changes below 1e-6 of the mesh's size are noise of single precision.
+    edge_job job = {p, start, ring, pull, 1e-6};
+    sn_parallel_for(ctx, n, 256, edge_rigidness, &job);
+    normalise(p, start, ring, strength, pull, total);
+    *out = (rig_smooth){start, ring, pull};
+  } else {
+    status = ctx->error.status;
+  }
+  sn_topology_free(&topology);
+  return status;
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// Weights alone, for poses that are known: what training and `rig --skeleton` call.
+#include "sinew/rig.h"
+
+#include "rig/problem.h"
+#include "rig/smooth.h"
+#include "rig/solver.h"
+
+sn_weights_options sn_weights_options_default(void) { return (sn_weights_options){.influences = 4, .rounds = 3}; }
+
+static sn_status check_input(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_poses *poses,
+                             const sn_weights_options *o) {
+  if (rest->vertex_count < 1) return sn_fail(ctx, SN_BAD_INPUT, "weights: the rest mesh has no vertices");
+  if (frames->vertex_count != rest->vertex_count) {
+    return sn_fail(ctx, SN_BAD_INPUT, "weights: the rest mesh has %d vertices, the frames have %d",
+                   rest->vertex_count, frames->vertex_count);
+  }
+  if (poses->frame_count != frames->frame_count) {
+    return sn_fail(ctx, SN_BAD_INPUT, "weights: %d frames, but %d poses", frames->frame_count, poses->frame_count);
+  }
+  if (poses->joint_count < 1 || poses->joint_count > 65535) {
+    return sn_fail(ctx, SN_BAD_INPUT, "weights: %d joints; 1 to 65535 are possible", poses->joint_count);
+  }
+  if (o->influences < 1 || o->influences > 8) {
+    return sn_fail(ctx, SN_BAD_INPUT, "weights: %d influences; 1 to 8 are possible", o->influences);
+  }
+  if (!(o->smooth >= 0) || o->rounds < 1) {
+    return sn_fail(ctx, SN_BAD_INPUT, "weights: smooth must not be negative and rounds must be at least 1");
+  }
+  return SN_OK;
+}
+
+// Frame numbers: the keys, or all.
+static int *choose_frames(sn_context *ctx, sn_arena *memory, const sn_frames *frames, const sn_keys *keys,
+                          int *count) {
+  *count = keys ? keys->count : frames->frame_count;
+  int *chosen = SN_NEW(ctx, memory, int, *count);
+  for (int f = 0; chosen && f < *count; f++) {
+    chosen[f] = keys ? keys->frames[f] : f;
+    if (chosen[f] < 0 || chosen[f] >= frames->frame_count) {
+      sn_fail(ctx, SN_BAD_INPUT, "weights: key frame %d of %d", chosen[f], frames->frame_count);
+      return NULL;
+    }
+  }
+  return chosen;
+}
+
+sn_status rig_store_skin(sn_context *ctx, const rig_model *m, sn_skin *out) {
+  sn_status status = sn_skin_new(ctx, m->p->n, m->limit, out);
+  if (status != SN_OK) return status;
+  for (size_t e = 0; e < (size_t)m->p->n * (size_t)m->limit; e++) {
+    out->joints[e] = m->joint[e], out->weights[e] = (float)m->weight[e];
+  }
+  sn_skin_normalize(out);
+  return SN_OK;
+}
+
+static sn_status solve(sn_context *ctx, sn_arena *scratch, const sn_mesh *rest, const sn_frames *frames,
+                       const sn_poses *poses, const sn_keys *keys, const sn_weights_options *o, sn_skin *out) {
+  int count;
+  rig_problem p;
+  rig_units units;
+  rig_model m;
+  int *chosen = choose_frames(ctx, scratch, frames, keys, &count);
+  if (!chosen) return ctx->error.status;
+  if (count < 1) return sn_fail(ctx, SN_BAD_INPUT, "weights: there are no frames to learn from");
+  sn_status status = rig_problem_build(ctx, scratch, rest, frames, chosen, count, &units, &p);
+  if (status == SN_OK) status = rig_model_new(ctx, scratch, &p, poses->joint_count, o->influences, &m);
+  if (status != SN_OK) return status;
+  m.bones = poses->joint_count;
+  for (int f = 0; f < count; f++)
+    for (int j = 0; j < m.bones; j++) rig_set_bone(&m, j, f, rig_to_units(&units, f, sn_pose(poses, chosen[f])[j]));
+  for (int i = 0; i < p.n; i++) m.weight[(size_t)i * (size_t)m.limit] = 1;
+  rig_model_refresh(ctx, &m);
+  rig_smooth smooth = {0};
+  if (o->smooth > 0) status = rig_smooth_build(ctx, scratch, rest, &p, o->smooth, &smooth);
+  // The first pass starts from an arbitrary bone and settles the influences without smoothing.
+  double before = INFINITY;
+  for (int round = 0; round < o->rounds && status == SN_OK; round++) {
+    status = rig_pass(ctx, &m, RIG_EXHAUST, round > 0 || o->rounds == 1 ? &smooth : NULL);
+    if (!smooth.pull && m.error > 0.999 * before) break;
+    before = m.error;
+  }
+  return status == SN_OK ? rig_store_skin(ctx, &m, out) : status;
+}
+
+sn_status sn_solve_weights(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_poses *poses,
+                           const sn_keys *keys, const sn_weights_options *options, sn_skin *out) {
+  *out = (sn_skin){0};
+  sn_weights_options o = options ? *options : sn_weights_options_default();
+  sn_status status = check_input(ctx, rest, frames, poses, &o);
+  if (status != SN_OK) return status;
+  sn_arena scratch = sn_arena_new(ctx);
+  status = solve(ctx, &scratch, rest, frames, poses, keys, &o, out);
+  sn_arena_free(&scratch);
+  return status;
+}

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+// The pass over the data: skinning weights and the moments that the bone updates need (METHODS.md (d) and (e)).
+//
+// Vertices are taken in chunks. For a chunk the prediction, the gradient of every weight and the moments are three
+// matrix products with the residual, in single precision (residuals are small, so nothing cancels); the quadratic
+// part A_jk = v~^T G_jk v~ of a vertex comes from Gram matrices that do not depend on the vertex, in double precision.
+#include "rig/solver.h"
+
+#include <cblas.h>
+#include <string.h>
+
+#include "solve/solve.h"
+
+enum {
+  chunk_size = 96, // vertices whose residuals are worked on at a time
+  group_count = 16 // sums over vertices are kept in this many parts, whatever the number of threads
+};
+
+typedef struct group_sums {
+  float *moment; // bones * 4 * 3f
+  double *pair;  // bones * bones * 10, lower triangle
+  double error;
+} group_sums;
+
+typedef struct chunk_scratch {
+  float *mix;      // chunk * 4 bones: w_ij u~_ic
+  float *residual; // chunk * 3f
+  float *gradient; // chunk * 4 bones
+  double *wanted;  // bones: the smoothness term's pull
+} chunk_scratch;
+
+typedef struct pass_job {
+  rig_model *m;
+  rig_support mode;
+  const rig_smooth *smooth;
+  uint16_t *new_joint; // where smoothing reads the old weights of neighbours, the new ones go elsewhere
+  double *new_weight;
+  group_sums groups[group_count];
+  chunk_scratch *scratch; // one per worker
+} pass_job;
+
+sn_status rig_model_new(sn_context *ctx, sn_arena *memory, const rig_problem *p, int capacity, int limit,
+                        rig_model *out) {
+  *out = (rig_model){.capacity = capacity, .limit = limit, .p = p};
+  size_t n = (size_t)p->n, rows = 4 * (size_t)capacity, columns = 3 * (size_t)p->f;
+  size_t pairs = (size_t)capacity * (size_t)capacity;
+  out->t = SN_NEW(ctx, memory, double, rows *columns);
+  out->t32 = SN_NEW(ctx, memory, float, rows *columns);
+  out->moment = SN_NEW(ctx, memory, double, rows *columns);
+  out->gram = SN_NEW(ctx, memory, double, pairs *RIG_MONOMIALS);
+  out->pair = SN_NEW(ctx, memory, double, pairs *RIG_MONOMIALS);
+  out->joint = SN_NEW(ctx, memory, uint16_t, n * (size_t)limit);
+  out->weight = SN_NEW(ctx, memory, double, n *(size_t)limit);
+  out->vertex_error = SN_NEW(ctx, memory, double, n);
+  bool good =
+    out->t && out->t32 && out->moment && out->gram && out->pair && out->joint && out->weight && out->vertex_error;
+  return good ? SN_OK : ctx->error.status;
+}
+
+static double dot10(const double *a, const double *b) {
+  double even = a[0] * b[0] + a[2] * b[2] + a[4] * b[4] + a[6] * b[6] + a[8] * b[8];
+  return even + (a[1] * b[1] + a[3] * b[3] + a[5] * b[5] + a[7] * b[7] + a[9] * b[9]);
+}
+
+// G_jk = sum_f T_j^T T_k as coefficients of the monomials.
+static void gram_row(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  rig_model *m = user;
+  int columns = 3 * m->p->f;
+  for (int j = (int)begin; j < (int)end; j++)
+    for (int k = 0; k <= j; k++) {
+      double g[4][4];
+      cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, 4, 4, columns, 1, m->t + (size_t)(4 * j) * (size_t)columns,
+                  columns, m->t + (size_t)(4 * k) * (size_t)columns, columns, 0, &g[0][0], 4);
+      double *out = rig_gram(m, j, k);
+      for (int c = 0, q = 0; c < 4; c++)
+        for (int d = c; d < 4; d++) out[q++] = c == d ? g[c][c] : g[c][d] + g[d][c];
+      if (k < j) memcpy(rig_gram(m, k, j), out, RIG_MONOMIALS * sizeof *out);
+    }
+}
+
+void rig_model_refresh(const sn_context *ctx, rig_model *m) {
+  size_t count = 4 * (size_t)m->bones * 3 * (size_t)m->p->f;
+  for (size_t e = 0; e < count; e++) m->t32[e] = (float)m->t[e];
+  sn_parallel_for(ctx, m->bones, 1, gram_row, m);
+}
+
+// residual = x - (mix) (t), for vertices first .. first + count
+static void chunk_residual(const rig_model *m, int first, int count, const uint16_t *joint, const double *weight,
+                           chunk_scratch *s) {
+  int rows = 4 * m->bones, columns = 3 * m->p->f;
+  memset(s->mix, 0, (size_t)count * (size_t)rows * sizeof *s->mix);
+  for (int i = 0; i < count; i++) {
+    const double *u = m->p->u[first + i];
+    for (int q = 0; q < m->limit; q++) {
+      double w = weight[(size_t)(first + i) * (size_t)m->limit + (size_t)q];
+      if (!(w > 0)) break;
+      float *mix = s->mix + (size_t)i * (size_t)rows + 4 * joint[(size_t)(first + i) * (size_t)m->limit + (size_t)q];
+      for (int c = 0; c < 4; c++) mix[c] = (float)(w * u[c]);
+    }
+  }
+  memcpy(s->residual, m->p->x + (size_t)first * (size_t)columns, (size_t)count * (size_t)columns * sizeof(float));
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, count, columns, rows, -1, s->mix, rows, m->t32, columns, 1,
+              s->residual, columns);
+}
+
+static void chunk_gradient(const rig_model *m, int count, chunk_scratch *s) {
+  int rows = 4 * m->bones, columns = 3 * m->p->f;
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, count, rows, columns, 1, s->residual, columns, m->t32, columns,
+              0, s->gradient, rows);
+}
+
+// The quadratic programme of one vertex over a choice of bones, about its present prediction: column j is
+// p_j = T_j v~ - (prediction), so that entries have the size of the bones' disagreement.
+typedef struct vertex_problem {
+  sn_simplex q;
+  int bone[SN_SIMPLEX_MAX];
+} vertex_problem;
+
+static void fill_quadratic(const rig_model *m, const double mono[RIG_MONOMIALS], const double *gradient,
+                           vertex_problem *v) {
+  sn_simplex *q = &v->q;
+  double along[SN_SIMPLEX_MAX], centre = 0, mean = 0;
+  for (int a = 0; a < q->n; a++)
+    for (int b = 0; b <= a; b++) q->a[a][b] = q->a[b][a] = dot10(mono, rig_gram(m, v->bone[a], v->bone[b]));
+  for (int a = 0; a < q->n; a++) {
+    along[a] = 0;
+    for (int b = 0; b < q->n; b++) along[a] += q->w[b] * q->a[a][b];
+    centre += q->w[a] * along[a], mean += q->w[a] * gradient[v->bone[a]];
+  }
+  for (int a = 0; a < q->n; a++) {
+    q->b[a] = gradient[v->bone[a]] - mean;
+    for (int b = 0; b < q->n; b++) q->a[a][b] += centre - along[a] - along[b];
+    q->a[a][a] = q->a[a][a] > 0 ? q->a[a][a] : 0;
+  }
+}
+
+// Adds the smoothness energy of vertex i: sum_k pull_ik |w - w_k|^2.
+static void add_smoothness(const rig_model *m, const rig_smooth *smooth, int i, double *wanted, vertex_problem *v) {
+  double total = 0;
+  for (int a = 0; a < v->q.n; a++) wanted[v->bone[a]] = 0;
+  for (int e = smooth->start[i]; e < smooth->start[i + 1]; e++) {
+    size_t row = (size_t)smooth->ring[e] * (size_t)m->limit;
+    total += smooth->pull[e];
+    for (int q = 0; q < m->limit && m->weight[row + (size_t)q] > 0; q++) {
+      wanted[m->joint[row + (size_t)q]] += smooth->pull[e] * m->weight[row + (size_t)q];
+    }
+  }
+  for (int a = 0; a < v->q.n; a++) v->q.a[a][a] += total, v->q.b[a] += wanted[v->bone[a]];
+}
+
+static bool has_bone(const vertex_problem *v, int j) {
+  for (int a = 0; a < v->q.n; a++)
+    if (v->bone[a] == j) return true;
+  return false;
+}
+
+// Adds up to `extra` bones that promise most: what moving weight to bone j alone, from all others in proportion, gains.
+static void add_promising(const rig_model *m, const double mono[RIG_MONOMIALS], const double *gradient, int extra,
+                          vertex_problem *v) {
+  double along[SN_SIMPLEX_MAX], centre = 0, mean = 0, best[SN_SIMPLEX_MAX];
+  int chosen[SN_SIMPLEX_MAX], count = 0, present = v->q.n;
+  for (int a = 0; a < present; a++) {
+    along[a] = 0;
+    for (int b = 0; b < present; b++) along[a] += v->q.w[b] * dot10(mono, rig_gram(m, v->bone[a], v->bone[b]));
+    centre += v->q.w[a] * along[a], mean += v->q.w[a] * gradient[v->bone[a]];
+  }
+  for (int j = 0; j < m->bones; j++) {
+    double g = gradient[j] - mean;
+    if (!(g > 0) || has_bone(v, j)) continue;
+    double across = 0;
+    for (int a = 0; a < present; a++) across += v->q.w[a] * dot10(mono, rig_gram(m, j, v->bone[a]));
+    double size = dot10(mono, rig_gram(m, j, j)) - 2 * across + centre;
+    double step = size > g ? g / size : 1, score = step * (2 * g - step * size);
+    if (!(score > 0) || (count == extra && score <= best[count - 1])) continue;
+    int at = count < extra ? count++ : count - 1;
+    for (; at > 0 && best[at - 1] < score; at--) best[at] = best[at - 1], chosen[at] = chosen[at - 1];
+    best[at] = score, chosen[at] = j;
+  }
+  for (int q = 0; q < count; q++) v->q.w[v->q.n] = 0, v->bone[v->q.n++] = chosen[q];
+}
+
+static void store_weights(const rig_model *m, const vertex_problem *v, uint16_t *joint, double *weight) {
+  int order[SN_SIMPLEX_MAX], count = 0;
+  double total = 0;
+  for (int a = 0; a < v->q.n; a++) {
+    if (!(v->q.w[a] > 1e-5)) continue;
+    int at = count++;
+    for (; at > 0 && v->q.w[order[at - 1]] < v->q.w[a]; at--) order[at] = order[at - 1];
+    order[at] = a;
+  }
+  if (count > m->limit) count = m->limit;
+  for (int q = 0; q < count; q++) total += v->q.w[order[q]];
+  for (int q = 0; q < m->limit; q++) {
+    joint[q] = q < count ? (uint16_t)v->bone[order[q]] : 0;
+    weight[q] = q < count ? v->q.w[order[q]] / total : 0;
+  }
+}
+
+// The neighbours' bones, which smoothness may want although the data does not.
+static void add_neighbours(const rig_model *m, const rig_smooth *smooth, int i, int most, vertex_problem *v) {
+  for (int e = smooth->start[i]; e < smooth->start[i + 1] && v->q.n < most; e++) {
+    size_t row = (size_t)smooth->ring[e] * (size_t)m->limit;
+    for (int q = 0; q < 2 && q < m->limit && v->q.n < most; q++) {
+      if (!(m->weight[row + (size_t)q] > 0.05) || has_bone(v, m->joint[row + (size_t)q])) continue;
+      v->q.w[v->q.n] = 0, v->bone[v->q.n++] = m->joint[row + (size_t)q];
+    }
+  }
+}
+
+// Weights of one vertex. `gradient` holds T_j v~ . residual for every bone, at the weights of the start.
+static void solve_vertex(const pass_job *job, int i, const double *gradient, double *wanted) {
+  const rig_model *m = job->m;
+  vertex_problem v;
+  double mono[RIG_MONOMIALS];
+  rig_monomials(m->p->u[i], mono);
+  size_t row = (size_t)i * (size_t)m->limit;
+  v.q.n = 0;
+  for (int q = 0; q < m->limit && m->weight[row + (size_t)q] > 0; q++) {
+    v.q.w[v.q.n] = m->weight[row + (size_t)q], v.bone[v.q.n++] = m->joint[row + (size_t)q];
+  }
+  bool smooth = job->smooth && job->smooth->pull;
+  int room = SN_SIMPLEX_MAX - v.q.n;
+  int extra = job->mode == RIG_EXHAUST ? room : room < 4 ? room : 4;
+  if (smooth && extra > room - 2) extra = room - 2;
+  add_promising(m, mono, gradient, extra, &v);
+  if (smooth) add_neighbours(m, job->smooth, i, v.q.n + 4 < SN_SIMPLEX_MAX ? v.q.n + 4 : SN_SIMPLEX_MAX, &v);
+  fill_quadratic(m, mono, gradient, &v);
+  if (smooth) add_smoothness(m, job->smooth, i, wanted, &v);
+  sn_simplex_solve_sparse(&v.q, m->limit);
+  store_weights(m, &v, job->new_joint + row, job->new_weight + row);
+}
+
+static void chunk_weights(const pass_job *job, int first, int count, chunk_scratch *s) {
+  const rig_model *m = job->m;
+  double *gradient = s->wanted + m->bones;
+  for (int i = 0; i < count; i++) {
+    const double *u = m->p->u[first + i];
+    const float *g = s->gradient + (size_t)i * 4 * (size_t)m->bones;
+    for (int j = 0; j < m->bones; j++, g += 4) {
+      gradient[j] = u[0] * (double)g[0] + u[1] * (double)g[1] + u[2] * (double)g[2] + u[3] * (double)g[3];
+    }
+    solve_vertex(job, first + i, gradient, s->wanted);
+  }
+}
+
+// Adds the chunk's share of moments, pairs and errors; the residual is that of the new weights.
+static void chunk_sums(const pass_job *job, int first, int count, const chunk_scratch *s, group_sums *sums) {
+  const rig_model *m = job->m;
+  int rows = 4 * m->bones, columns = 3 * m->p->f;
+  cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, rows, columns, count, 1, s->mix, rows, s->residual, columns, 1,
+              sums->moment, columns);
+  for (int i = 0; i < count; i++) {
+    const float *residual = s->residual + (size_t)i * (size_t)columns;
+    double error = 0, mono[RIG_MONOMIALS];
+    for (int e = 0; e < columns; e++) error += (double)residual[e] * (double)residual[e];
+    m->vertex_error[first + i] = error;
+    sums->error += error;
+    rig_monomials(m->p->u[first + i], mono);
+    size_t row = (size_t)(first + i) * (size_t)m->limit;
+    const uint16_t *joint = job->new_joint + row;
+    const double *weight = job->new_weight + row;
+    for (int a = 0; a < m->limit && weight[a] > 0; a++)
+      for (int b = 0; b < m->limit && weight[b] > 0; b++) {
+        if (joint[b] > joint[a]) continue;
+        double w = weight[a] * weight[b];
+        double *pair = sums->pair + ((size_t)joint[a] * (size_t)m->bones + (size_t)joint[b]) * RIG_MONOMIALS;
+        for (int q = 0; q < RIG_MONOMIALS; q++) pair[q] += w * mono[q];
+      }
+  }
+}
+
+static void pass_group(void *user, int64_t begin, int64_t end, int worker) {
+  pass_job *job = user;
+  const rig_model *m = job->m;
+  chunk_scratch *s = &job->scratch[worker];
+  int chunks = (m->p->n + chunk_size - 1) / chunk_size;
+  for (int group = (int)begin; group < (int)end; group++) {
+    int from = (int)((int64_t)chunks * group / group_count), to = (int)((int64_t)chunks * (group + 1) / group_count);
+    for (int chunk = from; chunk < to; chunk++) {
+      int first = chunk * chunk_size, count = m->p->n - first < chunk_size ? m->p->n - first : chunk_size;
+      if (job->mode != RIG_KEEP) {
+        chunk_residual(m, first, count, m->joint, m->weight, s);
+        chunk_gradient(m, count, s);
+        chunk_weights(job, first, count, s);
+      }
+      chunk_residual(m, first, count, job->new_joint, job->new_weight, s);
+      chunk_sums(job, first, count, s, &job->groups[group]);
+    }
+  }
+}
+
+static void add_groups(pass_job *job) {
+  rig_model *m = job->m;
+  size_t moments = 4 * (size_t)m->bones * 3 * (size_t)m->p->f;
+  size_t pairs = (size_t)m->bones * (size_t)m->bones * RIG_MONOMIALS;
+  memset(m->moment, 0, moments * sizeof *m->moment);
+  memset(m->pair, 0, pairs * sizeof *m->pair);
+  m->error = 0;
+  for (int g = 0; g < group_count; g++) {
+    for (size_t e = 0; e < moments; e++) m->moment[e] += (double)job->groups[g].moment[e];
+    for (size_t e = 0; e < pairs; e++) m->pair[e] += job->groups[g].pair[e];
+    m->error += job->groups[g].error;
+  }
+  for (int j = 0; j < m->bones; j++)
+    for (int k = 0; k < j; k++) memcpy(rig_pair(m, k, j), rig_pair(m, j, k), RIG_MONOMIALS * sizeof(double));
+}
+
+sn_status rig_pass(sn_context *ctx, rig_model *m, rig_support mode, const rig_smooth *smooth) {
+  sn_blas_serial();
+  sn_arena scratch = sn_arena_new(ctx);
+  int workers = sn_threads(ctx);
+  size_t bones = (size_t)m->bones, columns = 3 * (size_t)m->p->f, slots = (size_t)m->p->n * (size_t)m->limit;
+  pass_job job = {.m = m, .mode = mode, .smooth = smooth, .new_joint = m->joint, .new_weight = m->weight};
+  bool good = true;
+  for (int g = 0; g < group_count && good; g++) {
+    job.groups[g].moment = SN_NEW(ctx, &scratch, float, 4 * bones * columns);
+    job.groups[g].pair = SN_NEW(ctx, &scratch, double, bones *bones *RIG_MONOMIALS);
+    good = job.groups[g].moment && job.groups[g].pair;
+  }
+  if (good) job.scratch = SN_NEW(ctx, &scratch, chunk_scratch, workers);
+  good = good && job.scratch;
+  for (int t = 0; t < workers && good; t++) {
+    chunk_scratch *s = &job.scratch[t];
+    s->mix = SN_NEW(ctx, &scratch, float, chunk_size * 4 * bones);
+    s->gradient = SN_NEW(ctx, &scratch, float, chunk_size * 4 * bones);
+    s->residual = SN_NEW(ctx, &scratch, float, chunk_size *columns);
+    s->wanted = SN_NEW(ctx, &scratch, double, 2 * bones);
+    good = s->mix && s->gradient && s->residual && s->wanted;
+  }
+  if (good && smooth && smooth->pull && mode != RIG_KEEP) {
+    job.new_joint = SN_NEW(ctx, &scratch, uint16_t, slots);
+    job.new_weight = SN_NEW(ctx, &scratch, double, slots);
+    good = job.new_joint && job.new_weight;
+  }
+  if (good) {
+    sn_parallel_for(ctx, group_count, 1, pass_group, &job);
+    if (job.new_joint != m->joint) {
+      memcpy(m->joint, job.new_joint, slots * sizeof *m->joint);
+      memcpy(m->weight, job.new_weight, slots * sizeof *m->weight);
+    }
+    add_groups(&job);
+  }
+  sn_arena_free(&scratch);
+  return good ? SN_OK : ctx->error.status;
+}

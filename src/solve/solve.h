@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Small dense solvers that know nothing about meshes.
+#ifndef SINEW_SOLVE_H
+#define SINEW_SOLVE_H
+
+#include <stdbool.h>
+
+// ---- least squares on the simplex --------------------------------------------------------------------------------
+
+enum { SN_SIMPLEX_MAX = 16 };
+
+// minimise w^T A w - 2 b^T w   subject to w >= 0, sum w = 1, with A (n x n, n <= SN_SIMPLEX_MAX) symmetric and positive
+// semi-definite; singular A is fine. Only rows and columns below n are used.
+typedef struct sn_simplex {
+  int n;
+  double a[SN_SIMPLEX_MAX][SN_SIMPLEX_MAX];
+  double b[SN_SIMPLEX_MAX];
+  double w[SN_SIMPLEX_MAX]; // in: a feasible start; out: the minimiser
+} sn_simplex;
+
+double sn_simplex_energy(const sn_simplex *q);
+
+// Active-set solve from q->w (METHODS.md (d)). Entries outside the support of q->w may come in.
+void sn_simplex_solve(sn_simplex *q);
+
+// The same among at most `limit` positive weights: solves, drops the weights that cost least while there are more than
+// `limit`, then tries exchanges with the entries left out. Never worse than the start if that has at most `limit`.
+void sn_simplex_solve_sparse(sn_simplex *q, int limit);
+
+// ---- BLAS ------------------------------------------------------------------------------------------------------------
+
+// Keeps BLAS on the calling thread, so that our own loops divide the work and results do not depend on threads.
+void sn_blas_serial(void);
+
+#endif

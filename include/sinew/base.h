@@ -63,6 +63,12 @@ sn_status sn_fail_prefix(sn_context *ctx, const char *format, ...) __attribute__
 // Reports progress; false when the caller asked to stop.
 bool sn_progress(sn_context *ctx, const char *task, double done);
 
+// The word of `words` (ended by NULL) that `word` was probably meant to be, or NULL.
+const char *sn_suggest(const char *word, const char *const *words);
+
+// Seconds of a clock that only goes forward.
+double sn_seconds(void);
+
 // ---- memory: arenas --------------------------------------------------------------------------------------------
 // An arena is a set of blocks freed together. It holds a copy of the allocator, so it may outlive the context.
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static void *default_reallocate(void *user, void *ptr, size_t size) {
   (void)user;
@@ -40,4 +41,10 @@ sn_status sn_fail_prefix(sn_context *ctx, const char *format, ...) {
 
 bool sn_progress(sn_context *ctx, const char *task, double done) {
   return !ctx->progress || ctx->progress(ctx->progress_user, task, done);
+}
+
+double sn_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }

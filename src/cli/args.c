@@ -43,38 +43,6 @@ void cli_say(const cli *c, const char *format, ...) {
   va_end(args);
 }
 
-// Levenshtein distance, swaps of neighbours counting one; large for long words.
-static int edit_distance(const char *a, const char *b) {
-  enum { most = 40 };
-  int n = (int)strlen(a), m = (int)strlen(b), d[most + 1][most + 1];
-  if (n > most || m > most) return most;
-  for (int i = 0; i <= n; i++)
-    for (int j = 0; j <= m; j++) {
-      if (i == 0 || j == 0) {
-        d[i][j] = i + j;
-        continue;
-      }
-      int cost = a[i - 1] != b[j - 1], best = d[i - 1][j - 1] + cost;
-      if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
-      if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best) {
-        best = d[i - 2][j - 2] + 1;
-      }
-      d[i][j] = best;
-    }
-  return d[n][m];
-}
-
-const char *cli_suggest(const char *word, const char *const *words) {
-  const char *best = NULL;
-  int least = (int)strlen(word) / 3 + 2;
-  for (; *words; words++) {
-    int distance = edit_distance(word, *words);
-    if (distance < least) least = distance, best = *words;
-  }
-  return best;
-}
-
 const char *cli_text(const cli *c, const char *name) {
   for (int k = c->value_count - 1; k >= 0; k--)
     if (strcmp(c->values[k].option->name, name) == 0) return c->values[k].text;
@@ -178,7 +146,7 @@ static int unknown_option(const cli_command *command, const char *word) {
       names[count++] = option->name;
     }
   names[count] = NULL;
-  const char *meant = cli_suggest(word, names);
+  const char *meant = sn_suggest(word, names);
   if (meant) return cli_misuse("%s: unknown option %s; did you mean %s?", command->name, word, meant);
   return cli_misuse("%s: unknown option %s; `sinew %s --help` lists them", command->name, word, command->name);
 }
@@ -188,7 +156,7 @@ static int unknown_command(const cli_command *const *commands, const char *word)
   int count = 0;
   for (; commands[count] && count < 31; count++) names[count] = commands[count]->name;
   names[count] = NULL;
-  const char *meant = cli_suggest(word, names);
+  const char *meant = sn_suggest(word, names);
   if (meant) return cli_misuse("unknown command %s; did you mean %s?", word, meant);
   return cli_misuse("unknown command %s; `sinew --help` lists them", word);
 }

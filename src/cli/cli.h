@@ -69,9 +69,6 @@ void cli_free(cli *c);
 int cli_fail(const cli *c);
 int cli_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-// The word of `words` (NULL-terminated) that `word` was probably meant to be, or NULL.
-const char *cli_suggest(const char *word, const char *const *words);
-
 // A line for the user (standard output), unless the report itself goes there or --quiet was given.
 void cli_say(const cli *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

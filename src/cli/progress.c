@@ -2,8 +2,6 @@
 #include "cli/cli.h"
 
 #include <stdio.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 struct cli_progress {
@@ -11,15 +9,9 @@ struct cli_progress {
   double start, last;
 };
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static bool show(void *user, const char *task, double done) {
   cli_progress *progress = user;
-  double t = now(), elapsed = t - progress->start;
+  double t = sn_seconds(), elapsed = t - progress->start;
   double pause = progress->terminal ? 0.1 : 10;
   if (elapsed < 2 || t - progress->last < pause) return true;
   progress->last = t, progress->shown = true;
@@ -42,7 +34,7 @@ void cli_progress_start(cli *c) {
   if (c->quiet) return;
   c->progress = SN_NEW(&c->ctx, &c->memory, cli_progress, 1);
   if (!c->progress) return;
-  *c->progress = (cli_progress){.terminal = isatty(STDERR_FILENO), .start = now()};
+  *c->progress = (cli_progress){.terminal = isatty(STDERR_FILENO), .start = sn_seconds()};
   c->ctx.progress = show;
   c->ctx.progress_user = c->progress;
 }

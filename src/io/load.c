@@ -53,6 +53,13 @@ static sn_status weld_rest(sn_context *ctx, sn_examples *out) {
     }
     for (int t = 0; t < split.triangle_count; t++)
       for (int c = 0; c < 3; c++) out->rest.triangles[t][c] = out->source[split.triangles[t][c]];
+    size_t triangles = (size_t)split.triangle_count;
+    out->source_triangles = sn_arena_alloc(ctx, &out->memory, triangles, sizeof *split.triangles);
+    if (out->source_triangles) {
+      memcpy(out->source_triangles, split.triangles, triangles * sizeof *split.triangles);
+    } else {
+      status = ctx->error.status;
+    }
   }
   sn_mesh_free(&split);
   return status;

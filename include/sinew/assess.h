@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// How good a model is: its error on named frames, as evaluated by the runtime.
+#ifndef SINEW_ASSESS_H
+#define SINEW_ASSESS_H
+
+#include "sinew/model.h"
+#include "sinew/scene.h"
+#include "sinew/train.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The figures of every report; names and definitions as in docs/metrics.md. NAN where one does not apply.
+typedef struct sn_metrics {
+  int frame_count;     // 0: no frames, all figures NAN
+  double rms;          // root mean squared vertex distance
+  double rms_pct_diag; // the same in percent of the rest mesh's bounding-box diagonal
+  double max_pct_diag; // the largest distance
+  double e_rms;        // 1000 |X - Y|_F / sqrt(3 N F)
+  double ee;           // enveloping error (Wang 2007, 7.1); needs a skeleton
+  double std_pct_diag; // standard deviation over the vertices of each vertex's rms error (Wang 2007, figure 11)
+  double normal_deg;   // mean angle between normals and those of the frames' meshes
+} sn_metrics;
+
+// Evaluates the model on frames of the examples: out has keys->count frames, in the model's vertex order. `normals`
+// may be NULL.
+sn_status sn_assess_evaluate(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
+                             const sn_keys *keys, sn_frames *positions, sn_frames *normals);
+
+// Sums from which the figures of any union of frames follow. Zeroed: no frames.
+typedef struct sn_errors {
+  int vertex_count, frame_count;
+  double *squared; // per vertex, over the frames
+  double *rigid;   // vertex_count * joint_count: squared error of following joint j; NULL without skeleton
+  int joint_count;
+  double largest, angle_sum; // largest distance; sum of normal angles in radians
+  double *frame_squared;     // per frame of `keys`, over the vertices
+  sn_arena memory;
+} sn_errors;
+
+// `positions` and `normals` (may be NULL) as from sn_assess_evaluate.
+sn_status sn_errors_measure(sn_context *ctx, const sn_examples *examples, const sn_keys *keys,
+                            const sn_frames *positions, const sn_frames *normals, sn_errors *out);
+// Adds the frames of b (same mesh, same joints) to a; a zeroed `a` becomes a copy.
+sn_status sn_errors_add(sn_context *ctx, sn_errors *a, const sn_errors *b);
+void sn_errors_free(sn_errors *errors);
+sn_metrics sn_metrics_of(const sn_errors *errors, double diagonal);
+
+// Training, test and all frames.
+typedef struct sn_scores {
+  sn_metrics train, test, all;
+} sn_scores;
+
+sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *train,
+                    const sn_keys *test, sn_scores *out);
+
+// Leave-one-out cross-validation over the frames of `keys`: `test` has each frame predicted by the model trained on the
+// others; `train` is the mean over the folds of their training figures. Folds run in parallel.
+sn_status sn_assess_loocv(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
+                          const sn_keys *keys, sn_scores *out, double *seconds);
+
+// Time of one evaluation (positions and normals, one thread), in microseconds.
+typedef struct sn_timing {
+  double median, low, high; // low and high: 10th and 90th percentile
+  int repeats;
+} sn_timing;
+
+// Times `model` for about `seconds`, with the examples' poses in turn (NULL: the rest pose).
+sn_status sn_assess_time(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, bool normals,
+                         double seconds, sn_timing *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Training: examples and the spec of a method give the bytes of a model.
+#ifndef SINEW_TRAIN_H
+#define SINEW_TRAIN_H
+
+#include "sinew/model.h"
+#include "sinew/scene.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// ---- methods and their options: one table for parsing, --help and reports -------------------------------------------
+
+typedef enum sn_option_kind {
+  SN_OPTION_INT,
+  SN_OPTION_REAL,
+  SN_OPTION_CHOICE // one of `choices`, separated by '|'
+} sn_option_kind;
+
+typedef struct sn_method_option {
+  const char *name;
+  sn_option_kind kind;
+  const char *initial; // as it would be written in a spec
+  double least, most;  // of numbers
+  const char *choices;
+  const char *help;
+} sn_method_option;
+
+enum { SN_METHOD_OPTIONS = 16 };
+
+typedef struct sn_method sn_method;
+
+// A parsed spec, NAME or NAME:key=value,key=value.
+typedef struct sn_method_spec {
+  const sn_method *method;
+  char text[256];                    // as given
+  double numbers[SN_METHOD_OPTIONS]; // by the method's option order; a choice's is its index
+} sn_method_spec;
+
+// What training tells besides the model.
+typedef struct sn_train_report {
+  double seconds; // of the solve
+  int iterations; // 0 where the method has none
+} sn_train_report;
+
+struct sn_method {
+  const char *name, *summary;
+  const sn_method_option *options; // ends with a NULL name
+  bool needs_skeleton;
+  sn_status (*train)(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
+                     sn_model *out, sn_train_report *report);
+};
+
+// All methods, ended by NULL.
+const sn_method *const *sn_methods(void);
+
+// Fails with a suggestion on unknown methods, keys and values.
+sn_status sn_method_parse(sn_context *ctx, const char *text, sn_method_spec *out);
+
+// The value of an option of the spec, by name.
+double sn_method_number(const sn_method_spec *spec, const char *name);
+
+// Trains on the frames of `keys`. The model's vertices are in the order of the rest file (examples->source).
+sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
+                   sn_model *out, sn_train_report *report);
+
+// Adds to errors[i * joint_count + j] the squared distance, over the frames of `keys`, between vertex i and where joint
+// j alone would carry it (the articulated rigid-body prediction of Wang 2007, 7.1).
+void sn_rigid_errors(const sn_context *ctx, const sn_examples *examples, const sn_keys *keys, double *errors);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// Scores of a model on training, test and all frames; leave-one-out cross-validation.
+#include "sinew/assess.h"
+
+#include <math.h>
+
+static sn_status measure(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *keys,
+                         sn_errors *out) {
+  *out = (sn_errors){0};
+  if (keys->count == 0) return SN_OK;
+  sn_frames positions, normals;
+  sn_status status = sn_assess_evaluate(ctx, model, examples, keys, &positions, &normals);
+  if (status != SN_OK) return status;
+  status = sn_errors_measure(ctx, examples, keys, &positions, &normals, out);
+  sn_frames_free(&positions);
+  sn_frames_free(&normals);
+  return status;
+}
+
+static double rest_diagonal(const sn_examples *examples) {
+  return sn_points_diagonal((const float(*)[3])examples->rest.positions, examples->rest.vertex_count);
+}
+
+sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *train,
+                    const sn_keys *test, sn_scores *out) {
+  sn_errors seen = {0}, unseen = {0};
+  double diagonal = rest_diagonal(examples);
+  sn_status status = measure(ctx, model, examples, train, &seen);
+  if (status == SN_OK) status = measure(ctx, model, examples, test, &unseen);
+  if (status == SN_OK) {
+    out->train = sn_metrics_of(&seen, diagonal);
+    out->test = sn_metrics_of(&unseen, diagonal);
+    if (unseen.frame_count > 0) status = sn_errors_add(ctx, &seen, &unseen);
+    out->all = sn_metrics_of(&seen, diagonal);
+  }
+  sn_errors_free(&seen);
+  sn_errors_free(&unseen);
+  return status;
+}
+
+// ---- leave one out -------------------------------------------------------------------------------------------------
+
+typedef struct fold {
+  sn_context ctx; // of its own: folds run at the same time
+  sn_metrics train;
+  sn_errors test;
+  double seconds;
+  sn_status status;
+} fold;
+
+typedef struct loocv_job {
+  const sn_method_spec *spec;
+  const sn_examples *examples;
+  const sn_keys *keys;
+  fold *folds;
+} loocv_job;
+
+static void run_fold(const loocv_job *job, int k) {
+  fold *f = &job->folds[k];
+  sn_arena scratch = sn_arena_new(&f->ctx);
+  sn_keys others = {.frames = SN_NEW(&f->ctx, &scratch, int, job->keys->count)};
+  sn_keys left_out = {.count = 1, .frames = &job->keys->frames[k]};
+  sn_errors seen = {0};
+  sn_model model = {0};
+  sn_rt_model opened;
+  sn_train_report report = {0};
+  f->status = others.frames ? SN_OK : f->ctx.error.status;
+  for (int o = 0; f->status == SN_OK && o < job->keys->count; o++)
+    if (o != k) others.frames[others.count++] = job->keys->frames[o];
+  if (f->status == SN_OK) f->status = sn_train(&f->ctx, job->spec, job->examples, &others, &model, &report);
+  if (f->status == SN_OK) f->status = sn_model_open(&f->ctx, "model", model.bytes, model.size, &opened);
+  if (f->status == SN_OK) f->status = measure(&f->ctx, &opened, job->examples, &others, &seen);
+  if (f->status == SN_OK) f->status = measure(&f->ctx, &opened, job->examples, &left_out, &f->test);
+  f->train = sn_metrics_of(&seen, rest_diagonal(job->examples));
+  f->seconds = report.seconds;
+  sn_errors_free(&seen);
+  sn_model_free(&model);
+  sn_arena_free(&scratch);
+}
+
+static void run_folds(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  for (int64_t k = begin; k < end; k++) run_fold(user, (int)k);
+}
+
+// Mean of every figure over the folds.
+static sn_metrics mean_metrics(const fold *folds, int count) {
+  sn_metrics m = {folds[0].train.frame_count, 0, 0, 0, 0, 0, 0, 0};
+  for (int k = 0; k < count; k++) {
+    const sn_metrics *t = &folds[k].train;
+    m.rms += t->rms / count, m.rms_pct_diag += t->rms_pct_diag / count, m.max_pct_diag += t->max_pct_diag / count;
+    m.e_rms += t->e_rms / count, m.ee += t->ee / count, m.std_pct_diag += t->std_pct_diag / count;
+    m.normal_deg += t->normal_deg / count;
+  }
+  return m;
+}
+
+sn_status sn_assess_loocv(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
+                          const sn_keys *keys, sn_scores *out, double *seconds) {
+  if (keys->count < 2) return sn_fail(ctx, SN_BAD_INPUT, "leave-one-out needs at least two frames");
+  sn_arena scratch = sn_arena_new(ctx);
+  loocv_job job = {spec, examples, keys, SN_NEW(ctx, &scratch, fold, keys->count)};
+  sn_errors all = {0};
+  sn_status status = job.folds ? SN_OK : ctx->error.status;
+  for (int k = 0; status == SN_OK && k < keys->count; k++) {
+    job.folds[k].ctx = (sn_context){.allocator = ctx->allocator, .threads = 1};
+  }
+  if (status == SN_OK) sn_parallel_for(ctx, keys->count, 1, run_folds, &job);
+  for (int k = 0; status == SN_OK && k < keys->count; k++) {
+    status = job.folds[k].status;
+    if (status != SN_OK) {
+      sn_fail(ctx, status, "without frame %d: %s", keys->frames[k], job.folds[k].ctx.error.message);
+    } else {
+      status = sn_errors_add(ctx, &all, &job.folds[k].test);
+    }
+  }
+  if (status == SN_OK) {
+    out->train = mean_metrics(job.folds, keys->count);
+    out->test = out->all = sn_metrics_of(&all, rest_diagonal(examples));
+    *seconds = 0;
+    for (int k = 0; k < keys->count; k++) *seconds += job.folds[k].seconds;
+  }
+  for (int k = 0; job.folds && k < keys->count; k++) sn_errors_free(&job.folds[k].test);
+  sn_errors_free(&all);
+  sn_arena_free(&scratch);
+  return status;
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+// Error figures (docs/metrics.md). Sums are kept per vertex, so that the figures of any union of frames follow.
+#include "sinew/assess.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct error_job {
+  const sn_examples *examples;
+  const sn_keys *keys;
+  const sn_frames *positions;
+  const int *pick;           // the model's vertex for each of the examples'; NULL: the same
+  double *squared, *largest; // largest: per chunk
+} error_job;
+
+enum { grain = 512 };
+
+static void add_squares(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const error_job *job = user;
+  double largest = 0;
+  for (int k = 0; k < job->keys->count; k++) {
+    const float(*truth)[3] = sn_frame(&job->examples->frames, job->keys->frames[k]);
+    const float(*model)[3] = sn_frame(job->positions, k);
+    for (int64_t i = begin; i < end; i++) {
+      sn_vec3 d = sn_vec3_sub(sn_vec3_from(model[job->pick ? job->pick[i] : i]), sn_vec3_from(truth[i]));
+      double square = sn_vec3_dot(d, d);
+      job->squared[i] += square;
+      if (!(square <= largest)) largest = square;
+    }
+  }
+  job->largest[begin / grain] = sqrt(largest);
+}
+
+static double frame_square(const error_job *job, int k) {
+  const float(*truth)[3] = sn_frame(&job->examples->frames, job->keys->frames[k]);
+  const float(*model)[3] = sn_frame(job->positions, k);
+  double sum = 0;
+  for (int i = 0; i < job->examples->rest.vertex_count; i++) {
+    sn_vec3 d = sn_vec3_sub(sn_vec3_from(model[job->pick ? job->pick[i] : i]), sn_vec3_from(truth[i]));
+    sum += sn_vec3_dot(d, d);
+  }
+  return sum;
+}
+
+static double angle_between(sn_vec3 a, sn_vec3 b) {
+  return atan2(sn_vec3_length(sn_vec3_cross(a, b)), sn_vec3_dot(a, b));
+}
+
+// Sum over frames and vertices of the angle between the model's normals and those of the frames' meshes.
+static sn_status measure_normals(sn_context *ctx, const error_job *job, const sn_frames *normals, double *sum) {
+  int n = job->examples->rest.vertex_count;
+  sn_arena scratch = sn_arena_new(ctx);
+  float(*truth)[3] = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *truth);
+  *sum = 0;
+  for (int k = 0; truth && k < job->keys->count; k++) {
+    sn_mesh_normals(&job->examples->rest, sn_frame(&job->examples->frames, job->keys->frames[k]), truth);
+    const float(*model)[3] = sn_frame(normals, k);
+    for (int i = 0; i < n; i++) {
+      *sum += angle_between(sn_vec3_from(model[job->pick ? job->pick[i] : i]), sn_vec3_from(truth[i]));
+    }
+  }
+  sn_arena_free(&scratch);
+  return truth ? SN_OK : ctx->error.status;
+}
+
+static sn_status new_errors(sn_context *ctx, const sn_examples *examples, int frames, sn_errors *out) {
+  int n = examples->rest.vertex_count, joints = examples->poses.joint_count;
+  *out = (sn_errors){.vertex_count = n, .frame_count = frames, .joint_count = joints, .memory = sn_arena_new(ctx)};
+  out->squared = SN_NEW(ctx, &out->memory, double, n);
+  out->frame_squared = SN_NEW(ctx, &out->memory, double, frames);
+  if (joints > 0) out->rigid = SN_NEW(ctx, &out->memory, double, (size_t)n *(size_t)joints);
+  if (out->squared && out->frame_squared && (joints == 0 || out->rigid)) return SN_OK;
+  sn_errors_free(out);
+  return ctx->error.status;
+}
+
+// The model's first vertex for each of the examples'; NULL where there are no seams.
+static sn_status first_split(sn_context *ctx, const sn_examples *examples, sn_arena *memory, const int **out) {
+  *out = NULL;
+  if (!examples->source) return SN_OK;
+  int *pick = SN_NEW(ctx, memory, int, examples->rest.vertex_count);
+  if (!pick) return ctx->error.status;
+  for (int s = examples->source_count - 1; s >= 0; s--) pick[examples->source[s]] = s;
+  *out = pick;
+  return SN_OK;
+}
+
+sn_status sn_errors_measure(sn_context *ctx, const sn_examples *examples, const sn_keys *keys,
+                            const sn_frames *positions, const sn_frames *normals, sn_errors *out) {
+  int n = examples->rest.vertex_count, expected = examples->source ? examples->source_count : n;
+  *out = (sn_errors){0};
+  if (positions->vertex_count != expected) {
+    return sn_fail(ctx, SN_BAD_INPUT, "the model has %d vertices, the rest mesh %d", positions->vertex_count,
+                   expected);
+  }
+  sn_arena scratch = sn_arena_new(ctx);
+  error_job job = {.examples = examples, .keys = keys, .positions = positions};
+  int chunks = (n + grain - 1) / grain;
+  job.largest = SN_NEW(ctx, &scratch, double, chunks);
+  sn_status status = job.largest ? first_split(ctx, examples, &scratch, &job.pick) : ctx->error.status;
+  if (status == SN_OK) status = new_errors(ctx, examples, keys->count, out);
+  if (status == SN_OK) {
+    job.squared = out->squared;
+    sn_parallel_for(ctx, n, grain, add_squares, &job);
+    for (int c = 0; c < chunks; c++)
+      if (!(job.largest[c] <= out->largest)) out->largest = job.largest[c];
+    for (int k = 0; k < keys->count; k++) out->frame_squared[k] = frame_square(&job, k);
+    if (out->rigid) sn_rigid_errors(ctx, examples, keys, out->rigid);
+    out->angle_sum = NAN;
+    if (normals) status = measure_normals(ctx, &job, normals, &out->angle_sum);
+  }
+  if (status != SN_OK) sn_errors_free(out);
+  sn_arena_free(&scratch);
+  return status;
+}
+
+sn_status sn_errors_add(sn_context *ctx, sn_errors *a, const sn_errors *b) {
+  sn_errors sum = {.vertex_count = b->vertex_count,
+                   .joint_count = b->joint_count,
+                   .frame_count = a->frame_count + b->frame_count,
+                   .largest = fmax(a->largest, b->largest),
+                   .angle_sum = a->angle_sum + b->angle_sum,
+                   .memory = sn_arena_new(ctx)};
+  size_t n = (size_t)b->vertex_count, pairs = b->rigid ? n * (size_t)b->joint_count : 0;
+  sum.squared = SN_NEW(ctx, &sum.memory, double, n);
+  sum.frame_squared = SN_NEW(ctx, &sum.memory, double, sum.frame_count);
+  if (b->rigid) sum.rigid = SN_NEW(ctx, &sum.memory, double, pairs);
+  if (!sum.squared || !sum.frame_squared || (b->rigid && !sum.rigid)) {
+    sn_errors_free(&sum);
+    return ctx->error.status;
+  }
+  for (size_t i = 0; i < n; i++) sum.squared[i] = b->squared[i] + (a->squared ? a->squared[i] : 0);
+  for (size_t i = 0; i < pairs; i++) sum.rigid[i] = b->rigid[i] + (a->rigid ? a->rigid[i] : 0);
+  if (a->frame_count > 0) memcpy(sum.frame_squared, a->frame_squared, (size_t)a->frame_count * sizeof(double));
+  memcpy(sum.frame_squared + a->frame_count, b->frame_squared, (size_t)b->frame_count * sizeof(double));
+  sn_errors_free(a);
+  *a = sum;
+  return SN_OK;
+}
+
+void sn_errors_free(sn_errors *errors) {
+  sn_arena_free(&errors->memory);
+  *errors = (sn_errors){0};
+}
+
+// Wang 2007, 7.1: the error of the best articulated rigid body, one joint per vertex over all the frames.
+static double best_rigid(const sn_errors *errors) {
+  double sum = 0;
+  for (int i = 0; i < errors->vertex_count; i++) {
+    const double *row = errors->rigid + (size_t)i * (size_t)errors->joint_count;
+    double best = row[0];
+    for (int j = 1; j < errors->joint_count; j++) best = fmin(best, row[j]);
+    sum += best;
+  }
+  return sum;
+}
+
+static double vertex_deviation(const sn_errors *errors) {
+  double mean = 0, square = 0;
+  int n = errors->vertex_count, f = errors->frame_count;
+  for (int i = 0; i < n; i++) mean += sqrt(errors->squared[i] / f) / n;
+  for (int i = 0; i < n; i++) {
+    double d = sqrt(errors->squared[i] / f) - mean;
+    square += d * d / n;
+  }
+  return sqrt(square);
+}
+
+sn_metrics sn_metrics_of(const sn_errors *errors, double diagonal) {
+  sn_metrics m = {errors->frame_count, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+  if (errors->frame_count == 0 || errors->vertex_count == 0) return m;
+  double total = 0, count = (double)errors->vertex_count * errors->frame_count;
+  for (int i = 0; i < errors->vertex_count; i++) total += errors->squared[i];
+  double percent = diagonal > 0 ? 100 / diagonal : NAN;
+  m.rms = sqrt(total / count);
+  m.rms_pct_diag = percent * m.rms;
+  m.max_pct_diag = percent * errors->largest;
+  m.e_rms = 1000 * sqrt(total / (3 * count));
+  m.std_pct_diag = percent * vertex_deviation(errors);
+  m.normal_deg = errors->angle_sum / count * 180 / SN_PI;
+  if (errors->rigid) {
+    double rigid = best_rigid(errors);
+    m.ee = rigid > 0 ? sqrt(total / rigid) : NAN;
+  }
+  return m;
+}

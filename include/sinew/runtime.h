@@ -126,7 +126,6 @@ typedef struct sn_rt_model {
   const uint8_t *bytes;
   sn_rt_info info;
   sn_rt_path path;
-  uint32_t scratch_stretch;                 // offset of the stretch part in the scratch memory
   const void *sections[SN_RT_MAX_SECTIONS]; // by the runtime's own numbering
   uint64_t sizes[SN_RT_MAX_SECTIONS];
 } sn_rt_model;

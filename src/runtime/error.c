@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// Messages without printf, and the names of things.
+#include <stdarg.h>
+
+#include "runtime/internal.h"
+
+typedef struct text {
+  char *at, *end; // end: where the terminating zero may go at the latest
+} text;
+
+static void put(text *t, char c) {
+  if (t->at < t->end) *t->at++ = c;
+}
+
+static void put_text(text *t, const char *s) {
+  while (*s) put(t, *s++);
+}
+
+static void put_number(text *t, uint64_t n) {
+  char digits[20];
+  int count = 0;
+  do digits[count++] = (char)('0' + n % 10);
+  while (n /= 10);
+  while (count) put(t, digits[--count]);
+}
+
+sn_rt_status sn_rt_fail(sn_rt_error *error, sn_rt_status status, const char *format, ...) {
+  if (!error) return status;
+  error->status = status;
+  text t = {error->message, error->message + sizeof error->message - 1};
+  va_list arguments;
+  va_start(arguments, format);
+  for (; *format; format++) {
+    if (*format != '%') {
+      put(&t, *format);
+    } else if (*++format == 's') {
+      put_text(&t, va_arg(arguments, const char *));
+    } else {
+      put_number(&t, va_arg(arguments, uint64_t));
+    }
+  }
+  va_end(arguments);
+  *t.at = 0;
+  return status;
+}
+
+static const char *name_of(const char *const *names, int count, int value) {
+  return value >= 0 && value < count ? names[value] : "unknown";
+}
+
+const char *sn_rt_drive_name(sn_rt_drive drive) {
+  static const char *const names[] = {"joints", "rotreg", "torque", "controls"};
+  return name_of(names, 4, (int)drive);
+}
+
+const char *sn_rt_correct_name(sn_rt_correct correct) {
+  static const char *const names[] = {"none", "rbf", "eigen"};
+  return name_of(names, 3, (int)correct);
+}
+
+const char *sn_rt_blend_name(sn_rt_blend blend) {
+  static const char *const names[] = {"linear", "dualquat"};
+  return name_of(names, 2, (int)blend);
+}
+
+const char *sn_rt_shade_name(sn_rt_shade shade) {
+  static const char *const names[] = {"transform", "recompute"};
+  return name_of(names, 2, (int)shade);
+}
+
+const char *sn_rt_path_name(sn_rt_path path) {
+  static const char *const names[] = {"best", "scalar", "sse2", "avx2", "neon", "wasm"};
+  return name_of(names, 6, (int)path);
+}
+
+const char *sn_rt_section_name(sn_rt_section_id id) {
+  static const char *const names[SN_RT_KNOWN_SECTIONS] = {
+    "joint.names", "joint.parents", "joint.rest",   "drive.extra", "skin.chunks", "skin.groups", "skin.lanes",
+    "skin.rest",   "skin.normals",  "skin.weights", "skin.tuples", "shade.start", "shade.ring",  "mesh.triangles"};
+  return name_of(names, SN_RT_KNOWN_SECTIONS, (int)id);
+}
+
+int sn_rt_same_text(const char *a, const char *b) {
+  while (*a && *a == *b) a++, b++;
+  return *a == *b;
+}

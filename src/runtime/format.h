@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// The bytes of a .sinew file, as C structs. docs/model-format.md describes them in words; keep the two in step.
+// Used by the runtime (reading) and by src/train/model_write.c (writing). Everything is little-endian.
+#ifndef SINEW_RUNTIME_FORMAT_H
+#define SINEW_RUNTIME_FORMAT_H
+
+#include <stdint.h>
+
+#define SN_RT_MAGIC "Sinew\r\n\x1a"
+
+enum {
+  SN_RT_LANES = 8,           // vertices of a block
+  SN_RT_ALIGNMENT = 64,      // of every section
+  SN_RT_MAX_GRAIN = 65536,   // lanes are 16 bits
+  SN_RT_SECTION_REQUIRED = 1 // flag: a reader that does not know the section must refuse the file
+};
+
+typedef struct sn_rt_header {
+  char magic[8];
+  uint16_t version_major, version_minor;
+  uint32_t section_count;
+  uint64_t file_size;
+  uint8_t drive, correct, blend, shade;
+  uint32_t vertex_count, joint_count, palette_count, control_count, triangle_count;
+  uint32_t grain;       // chunk c holds vertices c * grain .. (c + 1) * grain - 1
+  uint32_t block_count; // of eight vertices
+  uint32_t group_count; // runs of blocks
+  uint32_t weight_bits; // 32: float; 16, 8: integers that sum to 65535, 255
+  uint32_t max_influences;
+  uint32_t torque_count;
+  uint64_t influence_count; // of all vertices
+  uint32_t reserved[11];    // zero
+  uint32_t checksum;        // CRC-32 of this header, with 0 here, and of the table after it
+} sn_rt_header;
+
+typedef struct sn_rt_entry {
+  char name[16]; // padded with zeros; the last byte is zero
+  uint64_t offset, size;
+  uint32_t checksum; // CRC-32 of the section
+  uint32_t flags;
+} sn_rt_entry;
+
+typedef enum sn_rt_group_kind {
+  SN_RT_GROUP_SHARED = 0, // all vertices of the group have the same joints
+  SN_RT_GROUP_LOOSE = 1   // every vertex has joints of its own
+} sn_rt_group_kind;
+
+// A run of blocks with the same number of influences. first_... say where its data begin: blocks in skin.rest,
+// skin.normals and skin.lanes; rows of eight in skin.weights (influences * block_count of them) and, for a loose group,
+// in skin.tuples (as many).
+typedef struct sn_rt_group {
+  uint32_t first_block, first_weight, first_tuple;
+  uint16_t block_count;
+  uint8_t influences, kind;
+  uint16_t joints[8]; // palette indices of a shared group, the pivot of dual quaternions first
+} sn_rt_group;
+
+typedef enum sn_rt_extra_kind { SN_RT_EXTRA_HALFWAY = 1, SN_RT_EXTRA_SCALING = 2 } sn_rt_extra_kind;
+
+// A palette entry made from joints: see sn_extra_joint in sinew/model.h.
+typedef struct sn_rt_extra {
+  uint16_t kind, parent, child, base;
+  float amount, centre[3], direction[3];
+  float stretch[6]; // xx yy zz xy xz yz
+  float reserved;
+} sn_rt_extra;
+
+// Sections by the runtime's own numbering: index into sn_rt_model.sections.
+typedef enum sn_rt_section_id {
+  SN_RT_JOINT_NAMES,    // uint32 start[joint_count + 1], then that many bytes of zero-terminated names
+  SN_RT_JOINT_PARENTS,  // int32[joint_count], -1 for a root
+  SN_RT_JOINT_REST,     // float[joint_count][12], joint to world in the rest pose
+  SN_RT_DRIVE_EXTRA,    // sn_rt_extra[palette_count - joint_count]
+  SN_RT_SKIN_CHUNKS,    // uint32[chunks + 1]: first group of every chunk
+  SN_RT_SKIN_GROUPS,    // sn_rt_group[group_count]
+  SN_RT_SKIN_LANES,     // uint16[block_count][8]: vertex within its chunk
+  SN_RT_SKIN_REST,      // float[block_count][3][8]: x, y, z of the eight vertices
+  SN_RT_SKIN_NORMALS,   // the same
+  SN_RT_SKIN_WEIGHTS,   // float, uint16 or uint8 [rows][8]
+  SN_RT_SKIN_TUPLES,    // uint16[rows][8]: palette indices of the loose groups
+  SN_RT_SHADE_START,    // uint32[vertex_count + 1]
+  SN_RT_SHADE_RING,     // uint32[][2]: vertex i lies in the triangles (i, a, b), counter-clockwise
+  SN_RT_MESH_TRIANGLES, // uint32[triangle_count][3]
+  SN_RT_KNOWN_SECTIONS
+} sn_rt_section_id;
+
+// CRC-32 as in zlib and PNG; `crc` is 0 or the result for the bytes before these.
+uint32_t sn_rt_crc32(uint32_t crc, const void *bytes, uint64_t size);
+const char *sn_rt_section_name(sn_rt_section_id id);
+
+#endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// What a model can tell: joints, sections, memory and work.
+#include "runtime/internal.h"
+
+const char *sn_rt_joint_name(const sn_rt_model *model, uint32_t joint) {
+  const uint32_t *start = model->sections[SN_RT_JOINT_NAMES];
+  if (!start || joint >= model->info.joint_count) return NULL;
+  return (const char *)(start + model->info.joint_count + 1) + start[joint];
+}
+
+int32_t sn_rt_find_joint(const sn_rt_model *model, const char *name) {
+  if (!model->sections[SN_RT_JOINT_NAMES]) return -1;
+  for (uint32_t j = 0; j < model->info.joint_count; j++) {
+    if (sn_rt_same_text(sn_rt_joint_name(model, j), name)) return (int32_t)j;
+  }
+  return -1;
+}
+
+int32_t sn_rt_joint_parent(const sn_rt_model *model, uint32_t joint) {
+  const int32_t *parents = model->sections[SN_RT_JOINT_PARENTS];
+  return parents && joint < model->info.joint_count ? parents[joint] : -1;
+}
+
+sn_rt_section sn_rt_get_section(const sn_rt_model *model, uint32_t index) {
+  if (index >= model->info.section_count) return (sn_rt_section){NULL, NULL, 0};
+  const sn_rt_entry *entry = (const sn_rt_entry *)(model->bytes + sizeof(sn_rt_header)) + index;
+  return (sn_rt_section){entry->name, model->bytes + entry->offset, entry->size};
+}
+
+const void *sn_rt_find_section(const sn_rt_model *model, const char *name, uint64_t *size) {
+  for (uint32_t s = 0; s < model->info.section_count; s++) {
+    sn_rt_section section = sn_rt_get_section(model, s);
+    if (!sn_rt_same_text(section.name, name)) continue;
+    if (size) *size = section.size;
+    return section.bytes;
+  }
+  if (size) *size = 0;
+  return NULL;
+}
+
+// ---- scratch memory: 64 bytes of flags, then the arrays of sn_rt_scratch ---------------------------------------------
+
+enum { matrix_bytes = 16 * sizeof(float), dualquat_bytes = 8 * sizeof(float) };
+
+static size_t entry_bytes(const sn_rt_model *model) {
+  return model->info.blend == SN_RT_BLEND_LINEAR ? matrix_bytes : 2 * matrix_bytes + dualquat_bytes;
+}
+
+size_t sn_rt_scratch_size(const sn_rt_model *model) {
+  return 3 * SN_RT_ALIGNMENT + (size_t)model->info.palette_count * entry_bytes(model);
+}
+
+sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
+  uintptr_t start = ((uintptr_t)memory + SN_RT_ALIGNMENT - 1) & ~(uintptr_t)(SN_RT_ALIGNMENT - 1);
+  size_t count = model->info.palette_count;
+  char *at = (char *)start;
+  sn_rt_scratch s = {.flags = (uint32_t *)at, .matrices = (float *)(at + SN_RT_ALIGNMENT)};
+  if (model->info.blend == SN_RT_BLEND_DUALQUAT) {
+    s.stretches = s.matrices + 16 * count;
+    s.dualquats = s.stretches + 16 * count;
+  }
+  return s;
+}
+
+float sn_rt_weight_unit(const sn_rt_model *model) {
+  return model->info.weight_bits == 32 ? 1.0f : model->info.weight_bits == 16 ? 1.0f / 65535.0f : 1.0f / 255.0f;
+}
+
+// ---- work ------------------------------------------------------------------------------------------------------------------
+// Floating-point operations, a multiplication, addition, division or root counted as one each, of one evaluation
+// with normals, without the lanes that only fill up blocks.
+
+static uint64_t linear_flops(const sn_rt_info *info) {
+  uint64_t blend = 24 * info->influence_count - 12 * (uint64_t)info->vertex_count; // sum_k w_k M_k
+  uint64_t transform = 18;                                                         // M p
+  uint64_t normal = 3 * 3 + 9 + 3 * 3 + 3 + 6 + 10;                                // cofactor(M) n, normalised
+  if (info->shade == SN_RT_SHADE_RECOMPUTE) normal = 0;
+  return blend + info->vertex_count * (transform + normal);
+}
+
+static uint64_t dualquat_flops(const sn_rt_info *info) {
+  uint64_t blend = 16 * info->influence_count - 8 * (uint64_t)info->vertex_count;
+  uint64_t transform = 8 + 9 + 6 + 3 + 9 + 12 + 6; // 2/|r|^2, r x p + w p + d, r x that, + w d - e r, p + ...
+  uint64_t normal = 9 + 6 + 9 + 6;
+  if (info->shade == SN_RT_SHADE_RECOMPUTE) normal = 0;
+  return blend + info->vertex_count * (transform + normal) + 40 * (uint64_t)info->palette_count;
+}
+
+void sn_rt_count_work(sn_rt_model *model) {
+  sn_rt_info *info = &model->info;
+  info->scratch_size = sn_rt_scratch_size(model);
+  info->flops = info->blend == SN_RT_BLEND_LINEAR ? linear_flops(info) : dualquat_flops(info);
+  info->flops += 150 * (uint64_t)(info->palette_count - info->joint_count); // half-way and scaling joints, about
+  if (info->shade == SN_RT_SHADE_RECOMPUTE) {
+    info->flops += 18 * (model->sizes[SN_RT_SHADE_RING] / 8) + 10 * (uint64_t)info->vertex_count;
+  }
+  static const sn_rt_section_id read[] = {SN_RT_SKIN_GROUPS, SN_RT_SKIN_LANES,  SN_RT_SKIN_REST, SN_RT_SKIN_WEIGHTS,
+                                          SN_RT_SKIN_TUPLES, SN_RT_SHADE_START, SN_RT_SHADE_RING};
+  for (int s = 0; s < 7; s++) info->bytes_read += model->sizes[read[s]];
+  if (info->shade == SN_RT_SHADE_TRANSFORM) info->bytes_read += model->sizes[SN_RT_SKIN_NORMALS];
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// What the runtime's files share: messages, scratch memory, and the job that the kernels work on.
+#ifndef SINEW_RUNTIME_INTERNAL_H
+#define SINEW_RUNTIME_INTERNAL_H
+
+#include "runtime/format.h"
+#include "sinew/runtime.h"
+
+// Fills `error` (unless NULL) and returns `status`. The format knows %s and %u (uint64_t).
+sn_rt_status sn_rt_fail(sn_rt_error *error, sn_rt_status status, const char *format, ...);
+
+int sn_rt_same_text(const char *a, const char *b);
+
+// ---- scratch memory -------------------------------------------------------------------------------------------------
+
+// What sn_rt_palette leaves behind. The arrays lie in the caller's scratch memory, each 64-byte aligned.
+typedef struct sn_rt_scratch {
+  float *matrices;  // [palette][16]: four columns of four; times the unit of the weights for a linear blend
+  float *dualquats; // [palette][8]: real x y z w, dual x y z w
+  float *stretches; // [palette][16]: like matrices, the part that is no rigid motion, times the unit of the weights
+  uint32_t *flags;  // SN_RT_RIGID or 0
+} sn_rt_scratch;
+
+enum { SN_RT_RIGID = 1 };
+
+sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory);
+
+// What the integer 1 means as a weight: 1, 1/65535 or 1/255.
+float sn_rt_weight_unit(const sn_rt_model *model);
+
+// ---- kernels -----------------------------------------------------------------------------------------------------------
+
+// Groups first_group .. last_group - 1 of one chunk.
+typedef struct sn_rt_job {
+  const sn_rt_group *groups;
+  uint32_t first_group, last_group;
+  const uint16_t (*lanes)[SN_RT_LANES];
+  const float (*rest)[3][SN_RT_LANES];
+  const float (*rest_normals)[3][SN_RT_LANES];
+  const void *weights;
+  uint32_t weight_bits;
+  const uint16_t (*tuples)[SN_RT_LANES];
+  sn_rt_scratch scratch;
+  char *positions, *normals; // of the chunk's first vertex; normals may be NULL
+  size_t position_stride, normal_stride;
+} sn_rt_job;
+
+// One per blend; a stretched dual quaternion is one whose palette is not rigid.
+typedef void (*sn_rt_kernel)(const sn_rt_job *job);
+
+typedef struct sn_rt_kernels {
+  sn_rt_kernel linear, dualquat, stretched;
+} sn_rt_kernels;
+
+extern const sn_rt_kernels sn_rt_scalar_kernels, sn_rt_sse2_kernels, sn_rt_avx2_kernels, sn_rt_neon_kernels,
+  sn_rt_wasm_kernels;
+
+// Which instruction sets this build has code for.
+#if !defined(SN_SCALAR_ONLY) && defined(SN_KERNELS_LATER)
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+#define SN_RT_HAS_SSE2 1
+#define SN_RT_HAS_AVX2 1
+#elif defined(_M_X64)
+#define SN_RT_HAS_SSE2 1
+#elif defined(__aarch64__) || defined(_M_ARM64)
+#define SN_RT_HAS_NEON 1
+#elif defined(__wasm_simd128__)
+#define SN_RT_HAS_WASM 1
+#endif
+#endif
+
+sn_rt_path sn_rt_best_path(void);
+
+// Fills in the memory and work figures of model->info.
+void sn_rt_count_work(sn_rt_model *model);
+
+#endif

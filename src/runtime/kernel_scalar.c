@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// The reference kernels: one vertex after the other, in plain C. Every other path is tested against this one.
+#include <math.h>
+#include <string.h>
+
+#include "runtime/internal.h"
+
+// One vertex of a block: where its joints, weights and rest data are.
+typedef struct vertex {
+  int influences;
+  uint32_t joints[SN_RT_MAX_INFLUENCES];
+  float weights[SN_RT_MAX_INFLUENCES];
+  float position[3], normal[3];
+  char *position_out, *normal_out; // normal_out may be NULL
+} vertex;
+
+static float weight_at(const sn_rt_job *job, uint64_t index) {
+  switch (job->weight_bits) {
+  case 8:
+    return ((const uint8_t *)job->weights)[index];
+  case 16:
+    return ((const uint16_t *)job->weights)[index];
+  default:
+    return ((const float *)job->weights)[index];
+  }
+}
+
+static vertex load_vertex(const sn_rt_job *job, const sn_rt_group *g, uint32_t block, int lane) {
+  vertex v = {.influences = g->influences};
+  uint64_t row = (uint64_t)block * g->influences;
+  for (int k = 0; k < g->influences; k++) {
+    v.weights[k] = weight_at(job, (g->first_weight + row + (uint64_t)k) * SN_RT_LANES + (uint64_t)lane);
+    v.joints[k] =
+      g->kind == SN_RT_GROUP_SHARED ? g->joints[k] : job->tuples[g->first_tuple + row + (uint64_t)k][lane];
+  }
+  size_t at = (size_t)g->first_block + block, place = job->lanes[at][lane];
+  for (int c = 0; c < 3; c++) v.position[c] = job->rest[at][c][lane];
+  v.position_out = job->positions + place * job->position_stride;
+  if (job->normals) {
+    for (int c = 0; c < 3; c++) v.normal[c] = job->rest_normals[at][c][lane];
+    v.normal_out = job->normals + place * job->normal_stride;
+  }
+  return v;
+}
+
+typedef void (*vertex_fn)(const sn_rt_job *job, const vertex *v);
+
+static void for_each_vertex(const sn_rt_job *job, vertex_fn move) {
+  for (uint32_t index = job->first_group; index < job->last_group; index++) {
+    const sn_rt_group *g = job->groups + index;
+    for (uint32_t block = 0; block < g->block_count; block++)
+      for (int lane = 0; lane < SN_RT_LANES; lane++) {
+        vertex v = load_vertex(job, g, block, lane);
+        move(job, &v);
+      }
+  }
+}
+
+// sum_k w_k M_k over matrices of four columns of four.
+static void blend_matrices(const vertex *v, const float *matrices, float b[16]) {
+  memset(b, 0, 16 * sizeof *b);
+  for (int k = 0; k < v->influences; k++)
+    for (int n = 0; n < 16; n++) b[n] += v->weights[k] * matrices[16 * (size_t)v->joints[k] + n];
+}
+
+static void transform(const float b[16], const float p[3], float out[3]) {
+  for (int r = 0; r < 3; r++) out[r] = b[r] * p[0] + b[4 + r] * p[1] + b[8 + r] * p[2] + b[12 + r];
+}
+
+static void cross(const float a[3], const float b[3], float out[3]) {
+  out[0] = a[1] * b[2] - a[2] * b[1], out[1] = a[2] * b[0] - a[0] * b[2], out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+// The cofactor matrix times n: for columns x y z, (y z') nx + (z x') ny + (x y') nz with ' the cross product. It is the
+// inverse transpose times the determinant, so it needs no division and follows the triangles where a blend mirrors.
+static void transform_normal(const float b[16], const float n[3], float out[3]) {
+  float yz[3], zx[3], xy[3];
+  cross(b + 4, b + 8, yz), cross(b + 8, b, zx), cross(b, b + 4, xy);
+  for (int r = 0; r < 3; r++) out[r] = yz[r] * n[0] + zx[r] * n[1] + xy[r] * n[2];
+}
+
+static void normalise(float n[3]) {
+  float squared = n[0] * n[0] + n[1] * n[1] + n[2] * n[2];
+  float scale = 1 / sqrtf(squared > 1e-37f ? squared : 1e-37f);
+  for (int r = 0; r < 3; r++) n[r] *= scale;
+}
+
+static void move_linear(const sn_rt_job *job, const vertex *v) {
+  float b[16], out[3];
+  blend_matrices(v, job->scratch.matrices, b);
+  transform(b, v->position, out);
+  memcpy(v->position_out, out, sizeof out);
+  if (!v->normal_out) return;
+  transform_normal(b, v->normal, out);
+  normalise(out);
+  memcpy(v->normal_out, out, sizeof out);
+}
+
+// sum_k w_k s_k q_k, s_k = -1 where q_k lies in the other hemisphere than the pivot, the first joint.
+static void blend_dualquats(const vertex *v, const float *dualquats, float b[8]) {
+  const float *pivot = dualquats + 8 * (size_t)v->joints[0];
+  memset(b, 0, 8 * sizeof *b);
+  for (int k = 0; k < v->influences; k++) {
+    const float *q = dualquats + 8 * (size_t)v->joints[k];
+    float dot = q[0] * pivot[0] + q[1] * pivot[1] + q[2] * pivot[2] + q[3] * pivot[3];
+    float weight = dot < 0 ? -v->weights[k] : v->weights[k];
+    for (int n = 0; n < 8; n++) b[n] += weight * q[n];
+  }
+}
+
+// p + 2 / |r|^2 (r x (r x p + w p + d) + w d - e r) for the real part (r, w) and the dual part (d, e) of q, which need
+// not be of unit length. With `move` 0 only the rotation.
+static void apply_dualquat(const float q[8], const float p[3], int move, float out[3]) {
+  const float *r = q, *d = q + 4;
+  float inner[3], outer[3], w = q[3], e = q[7];
+  float scale = 2 / (r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + w * w);
+  cross(r, p, inner);
+  for (int c = 0; c < 3; c++) inner[c] += w * p[c] + (move ? d[c] : 0);
+  cross(r, inner, outer);
+  for (int c = 0; c < 3; c++) out[c] = p[c] + scale * (outer[c] + (move ? w * d[c] - e * r[c] : 0));
+}
+
+static void move_dualquat(const sn_rt_job *job, const vertex *v) {
+  float q[8], out[3];
+  blend_dualquats(v, job->scratch.dualquats, q);
+  apply_dualquat(q, v->position, 1, out);
+  memcpy(v->position_out, out, sizeof out);
+  if (!v->normal_out) return;
+  apply_dualquat(q, v->normal, 0, out);
+  memcpy(v->normal_out, out, sizeof out);
+}
+
+// Stretches blended linearly in the rest pose, then the blended rigid motion.
+static void move_stretched(const sn_rt_job *job, const vertex *v) {
+  float q[8], stretch[16], stretched[3], out[3];
+  blend_matrices(v, job->scratch.stretches, stretch);
+  blend_dualquats(v, job->scratch.dualquats, q);
+  transform(stretch, v->position, stretched);
+  apply_dualquat(q, stretched, 1, out);
+  memcpy(v->position_out, out, sizeof out);
+  if (!v->normal_out) return;
+  transform_normal(stretch, v->normal, stretched);
+  normalise(stretched);
+  apply_dualquat(q, stretched, 0, out);
+  memcpy(v->normal_out, out, sizeof out);
+}
+
+static void linear(const sn_rt_job *job) { for_each_vertex(job, move_linear); }
+static void dualquat(const sn_rt_job *job) { for_each_vertex(job, move_dualquat); }
+static void stretched(const sn_rt_job *job) { for_each_vertex(job, move_stretched); }
+
+const sn_rt_kernels sn_rt_scalar_kernels = {linear, dualquat, stretched};

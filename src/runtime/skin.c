@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+// The blend and shade slots: chunks of the vertex range, handed to the kernels of the chosen instruction set.
+#include <math.h>
+#include <string.h>
+
+#include "runtime/internal.h"
+
+#if defined(SN_RT_HAS_AVX2)
+#include <cpuid.h>
+#endif
+
+// ---- instruction sets ---------------------------------------------------------------------------------------------------
+
+#if defined(SN_RT_HAS_AVX2)
+// AVX2 and FMA in the processor, and the operating system saves the wide registers.
+static int cpu_has_avx2(void) {
+  unsigned a, b, c, d, low, high;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_FMA) || !(c & bit_OSXSAVE) || !(c & bit_AVX)) return 0;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  if ((low & 6) != 6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
+  return (b & bit_AVX2) != 0;
+}
+#endif
+
+static const sn_rt_kernels *kernels_of(sn_rt_path path) {
+  switch (path) {
+#if defined(SN_RT_HAS_AVX2)
+  case SN_RT_PATH_AVX2:
+    return &sn_rt_avx2_kernels;
+#endif
+#if defined(SN_RT_HAS_SSE2)
+  case SN_RT_PATH_SSE2:
+    return &sn_rt_sse2_kernels;
+#endif
+#if defined(SN_RT_HAS_NEON)
+  case SN_RT_PATH_NEON:
+    return &sn_rt_neon_kernels;
+#endif
+#if defined(SN_RT_HAS_WASM)
+  case SN_RT_PATH_WASM:
+    return &sn_rt_wasm_kernels;
+#endif
+  case SN_RT_PATH_SCALAR:
+    return &sn_rt_scalar_kernels;
+  default:
+    return NULL;
+  }
+}
+
+sn_rt_path sn_rt_best_path(void) {
+#if defined(SN_RT_HAS_AVX2)
+  if (cpu_has_avx2()) return SN_RT_PATH_AVX2;
+#endif
+#if defined(SN_RT_HAS_SSE2)
+  return SN_RT_PATH_SSE2;
+#elif defined(SN_RT_HAS_NEON)
+  return SN_RT_PATH_NEON;
+#elif defined(SN_RT_HAS_WASM)
+  return SN_RT_PATH_WASM;
+#else
+  return SN_RT_PATH_SCALAR;
+#endif
+}
+
+int sn_rt_use_path(sn_rt_model *model, sn_rt_path path) {
+  if (path == SN_RT_PATH_BEST) path = sn_rt_best_path();
+#if defined(SN_RT_HAS_AVX2)
+  if (path == SN_RT_PATH_AVX2 && !cpu_has_avx2()) return 0;
+#endif
+  if (!kernels_of(path)) return 0;
+  model->path = path;
+  return 1;
+}
+
+// ---- ranges -----------------------------------------------------------------------------------------------------------------
+
+static sn_rt_job new_job(const sn_rt_model *model, const void *scratch) {
+  return (sn_rt_job){.groups = model->sections[SN_RT_SKIN_GROUPS],
+                     .lanes = model->sections[SN_RT_SKIN_LANES],
+                     .rest = model->sections[SN_RT_SKIN_REST],
+                     .rest_normals = model->sections[SN_RT_SKIN_NORMALS],
+                     .weights = model->sections[SN_RT_SKIN_WEIGHTS],
+                     .weight_bits = model->info.weight_bits,
+                     .tuples = model->sections[SN_RT_SKIN_TUPLES],
+                     .scratch = sn_rt_scratch_at(model, scratch)};
+}
+
+// Vertices begin .. end - 1 of a chunk only: every block with such a vertex is evaluated into a buffer of its own.
+static void skin_part(const sn_rt_job *chunk, sn_rt_kernel kernel, uint32_t begin, uint32_t end) {
+  static const uint16_t in_order[1][SN_RT_LANES] = {{0, 1, 2, 3, 4, 5, 6, 7}};
+  float positions[SN_RT_LANES][3], normals[SN_RT_LANES][3];
+  for (uint32_t index = chunk->first_group; index < chunk->last_group; index++) {
+    const sn_rt_group *g = chunk->groups + index;
+    for (uint32_t b = 0; b < g->block_count; b++) {
+      size_t block = (size_t)g->first_block + b, row = (size_t)b * g->influences;
+      const uint16_t *lanes = chunk->lanes[block];
+      int wanted = 0;
+      for (int l = 0; l < SN_RT_LANES; l++) wanted |= lanes[l] >= begin && lanes[l] < end;
+      if (!wanted) continue;
+      sn_rt_group one = *g;
+      one.block_count = 1, one.first_block = 0;
+      one.first_weight += (uint32_t)row, one.first_tuple += (uint32_t)row;
+      sn_rt_job job = *chunk;
+      job.groups = &one, job.first_group = 0, job.last_group = 1;
+      job.lanes = in_order, job.rest += block, job.rest_normals += block;
+      job.positions = (char *)positions, job.position_stride = sizeof *positions;
+      job.normals = chunk->normals ? (char *)normals : NULL, job.normal_stride = sizeof *normals;
+      kernel(&job);
+      for (int l = 0; l < SN_RT_LANES; l++) {
+        if (lanes[l] < begin || lanes[l] >= end) continue;
+        memcpy(chunk->positions + lanes[l] * chunk->position_stride, positions[l], sizeof *positions);
+        if (chunk->normals) memcpy(chunk->normals + lanes[l] * chunk->normal_stride, normals[l], sizeof *normals);
+      }
+    }
+  }
+}
+
+static int bad_stride(size_t stride) { return stride && (stride < 12 || stride % 4); }
+
+static sn_rt_status check_arguments(const sn_rt_model *model, const sn_rt_output *output, uint32_t first,
+                                    uint32_t count, sn_rt_error *error) {
+  if (!model->bytes) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model is not open");
+  if (!output || !output->positions)
+    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no place for the positions");
+  if (bad_stride(output->position_stride) || bad_stride(output->normal_stride)) {
+    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "strides must be multiples of 4 and at least 12 bytes (0: 12)");
+  }
+  if (first > model->info.vertex_count || count > model->info.vertex_count - first) {
+    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "vertices %u to %u are not all there: the model has %u",
+                      (uint64_t)first, (uint64_t)first + count, (uint64_t)model->info.vertex_count);
+  }
+  return SN_RT_OK;
+}
+
+sn_rt_status sn_rt_skin(const sn_rt_model *model, const void *scratch, const sn_rt_output *output, uint32_t first,
+                        uint32_t count, sn_rt_error *error) {
+  sn_rt_status status = check_arguments(model, output, first, count, error);
+  if (status || count == 0) return status;
+  if (!scratch) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no scratch memory");
+  sn_rt_job job = new_job(model, scratch);
+  const sn_rt_kernels *kernels = kernels_of(model->path);
+  sn_rt_kernel kernel = model->info.blend == SN_RT_BLEND_LINEAR   ? kernels->linear
+                        : (*job.scratch.flags & SN_RT_RIGID) != 0 ? kernels->dualquat
+                                                                  : kernels->stretched;
+  job.position_stride = output->position_stride ? output->position_stride : 12;
+  job.normal_stride = output->normal_stride ? output->normal_stride : 12;
+  int normals = output->normals && model->info.shade == SN_RT_SHADE_TRANSFORM;
+
+  const uint32_t *chunks = model->sections[SN_RT_SKIN_CHUNKS];
+  uint32_t grain = model->info.grain, end = first + count;
+  for (uint32_t c = first / grain; (uint64_t)c * grain < end; c++) {
+    uint32_t start = c * grain,
+             stop = model->info.vertex_count - start < grain ? model->info.vertex_count : start + grain;
+    job.first_group = chunks[c], job.last_group = chunks[c + 1];
+    job.positions = (char *)output->positions + start * job.position_stride;
+    job.normals = normals ? (char *)output->normals + start * job.normal_stride : NULL;
+    if (first <= start && stop <= end) {
+      kernel(&job);
+    } else {
+      skin_part(&job, kernel, first > start ? first - start : 0, end < stop ? end - start : stop - start);
+    }
+  }
+  return SN_RT_OK;
+}
+
+// ---- normals from the deformed 1-ring (Wang 2007, section 6) -------------------------------------------------------------
+
+static const float *vertex_at(const char *positions, size_t stride, uint32_t i) {
+  return (const float *)(const void *)(positions + i * stride);
+}
+
+// Sum of (a - i) x (b - i) over the triangles (i, a, b): each is twice the triangle's area times its normal.
+static void ring_normal(const char *positions, size_t stride, uint32_t i, const uint32_t (*ring)[2], uint32_t count,
+                        float out[3]) {
+  const float *p = vertex_at(positions, stride, i);
+  float sum[3] = {0, 0, 0};
+  for (uint32_t n = 0; n < count; n++) {
+    const float *a = vertex_at(positions, stride, ring[n][0]), *b = vertex_at(positions, stride, ring[n][1]);
+    float ax = a[0] - p[0], ay = a[1] - p[1], az = a[2] - p[2], bx = b[0] - p[0], by = b[1] - p[1], bz = b[2] - p[2];
+    sum[0] += ay * bz - az * by, sum[1] += az * bx - ax * bz, sum[2] += ax * by - ay * bx;
+  }
+  float length = sqrtf(sum[0] * sum[0] + sum[1] * sum[1] + sum[2] * sum[2]);
+  for (int c = 0; c < 3; c++) out[c] = length > 0 ? sum[c] / length : c == 2;
+}
+
+sn_rt_status sn_rt_normals(const sn_rt_model *model, const sn_rt_output *output, uint32_t first, uint32_t count,
+                           sn_rt_error *error) {
+  sn_rt_status status = check_arguments(model, output, first, count, error);
+  if (status || model->info.shade != SN_RT_SHADE_RECOMPUTE || !output->normals) return status;
+  const uint32_t *start = model->sections[SN_RT_SHADE_START];
+  const uint32_t(*ring)[2] = model->sections[SN_RT_SHADE_RING];
+  size_t stride = output->position_stride ? output->position_stride : 12;
+  size_t normal_stride = output->normal_stride ? output->normal_stride : 12;
+  for (uint32_t i = first; i < first + count; i++) {
+    float normal[3];
+    ring_normal((const char *)output->positions, stride, i, ring + start[i], start[i + 1] - start[i], normal);
+    memcpy((char *)output->normals + i * normal_stride, normal, sizeof normal);
+  }
+  return SN_RT_OK;
+}
+
+sn_rt_status sn_rt_evaluate(const sn_rt_model *model, const sn_rt_input *input, void *scratch,
+                            const sn_rt_output *output, sn_rt_error *error) {
+  sn_rt_status status = sn_rt_palette(model, input, scratch, error);
+  if (!status) status = sn_rt_skin(model, scratch, output, 0, model->info.vertex_count, error);
+  if (!status) status = sn_rt_normals(model, output, 0, model->info.vertex_count, error);
+  return status;
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// Model files: to and from disk, and back into meshes, weights and skeletons.
+#include <string.h>
+
+#include "runtime/format.h"
+#include "sinew/model.h"
+
+sn_status sn_model_write(sn_context *ctx, const char *path, const sn_model *model) {
+  sn_writer writer;
+  sn_status status = sn_writer_open(ctx, path, &writer);
+  if (status != SN_OK) return status;
+  sn_write(&writer, model->bytes, model->size);
+  return sn_writer_commit(ctx, &writer);
+}
+
+sn_status sn_model_open(sn_context *ctx, const char *name, const void *bytes, size_t size, sn_rt_model *out) {
+  sn_rt_error error;
+  sn_rt_status status = sn_rt_open(bytes, size, out, &error);
+  if (status == SN_RT_OK) return SN_OK;
+  return sn_fail(ctx, status == SN_RT_UNSUPPORTED ? SN_UNSUPPORTED : SN_BAD_FILE, "%s: %s", name, error.message);
+}
+
+void sn_model_joints(const sn_affine *matrices, int count, float (*out)[12]) {
+  for (int j = 0; j < count; j++)
+    for (int n = 0; n < 12; n++) out[j][n] = (float)matrices[j].m[n / 4][n % 4];
+}
+
+// ---- blocks, back in the order of the rest mesh ---------------------------------------------------------------------------
+
+// Calls `visit` for every lane of every block (a vertex that fills up a block comes more than once).
+typedef void (*lane_fn)(const sn_rt_model *model, const sn_rt_group *g, uint32_t block, int lane, uint32_t vertex,
+                        void *user);
+
+static void for_each_lane(const sn_rt_model *model, lane_fn visit, void *user) {
+  const uint32_t *chunks = model->sections[SN_RT_SKIN_CHUNKS];
+  const sn_rt_group *groups = model->sections[SN_RT_SKIN_GROUPS];
+  const uint16_t(*lanes)[SN_RT_LANES] = model->sections[SN_RT_SKIN_LANES];
+  uint32_t grain = model->info.grain;
+  for (uint32_t c = 0; (uint64_t)c * grain < model->info.vertex_count; c++)
+    for (uint32_t n = chunks[c]; n < chunks[c + 1]; n++)
+      for (uint32_t b = 0; b < groups[n].block_count; b++)
+        for (int l = 0; l < SN_RT_LANES; l++) {
+          visit(model, groups + n, b, l, c * grain + lanes[groups[n].first_block + b][l], user);
+        }
+}
+
+static void visit_position(const sn_rt_model *model, const sn_rt_group *g, uint32_t block, int lane, uint32_t vertex,
+                           void *user) {
+  const float(*rest)[3][SN_RT_LANES] = model->sections[SN_RT_SKIN_REST];
+  float(*positions)[3] = user;
+  for (int c = 0; c < 3; c++) positions[vertex][c] = rest[g->first_block + block][c][lane];
+}
+
+sn_status sn_model_mesh(sn_context *ctx, const sn_rt_model *model, sn_mesh *out) {
+  sn_status status = sn_mesh_new(ctx, (int)model->info.vertex_count, (int)model->info.triangle_count, out);
+  if (status != SN_OK) return status;
+  for_each_lane(model, visit_position, out->positions);
+  const uint32_t(*triangles)[3] = model->sections[SN_RT_MESH_TRIANGLES];
+  for (int t = 0; t < out->triangle_count; t++)
+    for (int c = 0; c < 3; c++) out->triangles[t][c] = (int)triangles[t][c];
+  return SN_OK;
+}
+
+static float weight_at(const sn_rt_model *model, size_t index) {
+  const void *weights = model->sections[SN_RT_SKIN_WEIGHTS];
+  switch (model->info.weight_bits) {
+  case 8:
+    return (float)((const uint8_t *)weights)[index] / 255;
+  case 16:
+    return (float)((const uint16_t *)weights)[index] / 65535;
+  default:
+    return ((const float *)weights)[index];
+  }
+}
+
+static void visit_weights(const sn_rt_model *model, const sn_rt_group *g, uint32_t block, int lane, uint32_t vertex,
+                          void *user) {
+  sn_skin *skin = user;
+  const uint16_t(*tuples)[SN_RT_LANES] = model->sections[SN_RT_SKIN_TUPLES];
+  size_t row = (size_t)vertex * (size_t)skin->influences;
+  int count = 0;
+  for (size_t k = 0; k < g->influences; k++) {
+    size_t at = (size_t)block * g->influences + k;
+    float weight = weight_at(model, (g->first_weight + at) * SN_RT_LANES + (size_t)lane);
+    uint16_t joint = g->kind == SN_RT_GROUP_SHARED ? g->joints[k] : tuples[g->first_tuple + at][lane];
+    if (!(weight > 0)) continue;
+    int to = count++;
+    for (; to > 0 && skin->weights[row + (size_t)to - 1] < weight; to--) {
+      skin->weights[row + (size_t)to] = skin->weights[row + (size_t)to - 1];
+      skin->joints[row + (size_t)to] = skin->joints[row + (size_t)to - 1];
+    }
+    skin->weights[row + (size_t)to] = weight, skin->joints[row + (size_t)to] = joint;
+  }
+}
+
+sn_status sn_model_skin(sn_context *ctx, const sn_rt_model *model, sn_skin *out) {
+  int influences = model->info.max_influences ? (int)model->info.max_influences : 1;
+  sn_status status = sn_skin_new(ctx, (int)model->info.vertex_count, influences, out);
+  if (status == SN_OK) for_each_lane(model, visit_weights, out);
+  return status;
+}
+
+sn_status sn_model_skeleton(sn_context *ctx, const sn_rt_model *model, sn_skeleton *out) {
+  int joints = (int)model->info.joint_count;
+  sn_status status = sn_skeleton_new(ctx, joints, out);
+  const float(*rest)[12] = model->sections[SN_RT_JOINT_REST];
+  for (int j = 0; status == SN_OK && j < joints; j++) {
+    const char *name = sn_rt_joint_name(model, (uint32_t)j);
+    if (name) out->names[j] = sn_arena_text(ctx, &out->memory, name);
+    if (!out->names[j]) status = SN_NO_MEMORY;
+    out->parents[j] = sn_rt_joint_parent(model, (uint32_t)j);
+    for (int n = 0; rest && n < 12; n++) out->rest[j].m[n / 4][n % 4] = rest[j][n];
+  }
+  if (status == SN_OK) status = sn_skeleton_sort(ctx, out);
+  if (status != SN_OK) sn_skeleton_free(out);
+  return status;
+}

@@ -29,6 +29,7 @@ typedef struct gltf_buffer {
 typedef struct gltf_view {
   const uint8_t *bytes;
   size_t size, stride; // stride 0: tightly packed
+  int buffer;
 } gltf_view;
 
 typedef struct gltf_accessor {

@@ -39,7 +39,7 @@ static sn_status load_view(sn_context *ctx, sn_gltf *gltf, int index, const json
     return sn_fail(ctx, SN_BAD_FILE, "%s: bytes %lld to %lld + %lld are not in buffer %d of %zu bytes", place,
                    (long long)offset, (long long)offset, (long long)size, buffer, whole);
   }
-  *view = (gltf_view){gltf->buffers[buffer].bytes + offset, (size_t)size, (size_t)stride};
+  *view = (gltf_view){gltf->buffers[buffer].bytes + offset, (size_t)size, (size_t)stride, buffer};
   return SN_OK;
 }
 

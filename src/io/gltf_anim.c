@@ -310,8 +310,8 @@ static sn_vec3 skinned(const sn_skin *skin, int i, const sn_affine *matrices, sn
 
 sn_status sn_gltf_deform(sn_context *ctx, const sn_gltf *gltf, int clip, double t, float (*positions)[3]) {
   sn_arena scratch = sn_arena_new(ctx);
-  gltf_node *nodes;
-  sn_affine *globals, *matrices = SN_NEW(ctx, &scratch, sn_affine, gltf->joint_count);
+  gltf_node *nodes = NULL;
+  sn_affine *globals = NULL, *matrices = SN_NEW(ctx, &scratch, sn_affine, gltf->joint_count);
   sn_status status = matrices ? globals_at(ctx, gltf, clip, t, &scratch, &nodes, &globals) : ctx->error.status;
   if (status == SN_OK) joint_matrices(gltf, globals, matrices);
   for (int k = 0; k < gltf->part_count && status == SN_OK; k++) {

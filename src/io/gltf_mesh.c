@@ -151,9 +151,13 @@ static sn_status find_parts(sn_context *ctx, sn_gltf *gltf, int *influences) {
 
 // Corners of triangle t within a primitive (glTF 2.0, section 3.7.2.1).
 static void triangle_corners(int mode, int t, int corners[3]) {
-  if (mode == TRIANGLES) corners[0] = 3 * t, corners[1] = 3 * t + 1, corners[2] = 3 * t + 2;
-  if (mode == STRIP) corners[0] = t, corners[1] = t + 1 + t % 2, corners[2] = t + 2 - t % 2;
-  if (mode == FAN) corners[0] = t + 1, corners[1] = t + 2, corners[2] = 0;
+  if (mode == TRIANGLES) {
+    corners[0] = 3 * t, corners[1] = 3 * t + 1, corners[2] = 3 * t + 2;
+  } else if (mode == STRIP) {
+    corners[0] = t, corners[1] = t + 1 + t % 2, corners[2] = t + 2 - t % 2;
+  } else {
+    corners[0] = t + 1, corners[1] = t + 2, corners[2] = 0;
+  }
 }
 
 static sn_status load_triangles(sn_context *ctx, sn_gltf *gltf, const gltf_part *part, const primitive *p,

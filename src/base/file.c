@@ -46,14 +46,16 @@ void sn_file_close(sn_file *file) {
 sn_status sn_writer_open(sn_context *ctx, const char *path, sn_writer *out) {
   *out = (sn_writer){.memory = sn_arena_new(ctx)};
   struct stat info;
-  if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-    return sn_fail(ctx, SN_IO, "%s: is a folder; give the name of a file to write", path);
+  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) { // renaming over /dev/null would replace it
+    return sn_fail(ctx, SN_IO, "%s: is %s; give the name of a file to write", path,
+                   S_ISDIR(info.st_mode) ? "a folder" : "a device or a pipe");
   }
   size_t size = strlen(path) + sizeof ".XXXXXX";
   out->path = sn_arena_text(ctx, &out->memory, path);
   out->temporary = SN_NEW(ctx, &out->memory, char, size);
   if (!out->path || !out->temporary) {
     sn_arena_free(&out->memory);
+    *out = (sn_writer){0};
     return ctx->error.status;
   }
   snprintf(out->temporary, size, "%s.XXXXXX", path);
@@ -70,27 +72,27 @@ sn_status sn_writer_open(sn_context *ctx, const char *path, sn_writer *out) {
       unlink(out->temporary);
     }
     sn_arena_free(&out->memory);
+    *out = (sn_writer){0};
     return ctx->error.status;
   }
   return SN_OK;
 }
 
 void sn_write(sn_writer *writer, const void *bytes, size_t size) {
-  if (size > 0) fwrite(bytes, 1, size, writer->stream);
+  if (size > 0 && fwrite(bytes, 1, size, writer->stream) < size && !writer->failure) writer->failure = errno;
 }
 
 void sn_writef(sn_writer *writer, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  vfprintf(writer->stream, format, args);
+  if (vfprintf(writer->stream, format, args) < 0 && !writer->failure) writer->failure = errno;
   va_end(args);
 }
 
 sn_status sn_writer_commit(sn_context *ctx, sn_writer *writer) {
   FILE *stream = writer->stream;
-  errno = 0;
-  bool good = fflush(stream) == 0 && !ferror(stream) && fsync(fileno(stream)) == 0;
-  int reason = errno;
+  bool good = !writer->failure && !ferror(stream) && fflush(stream) == 0 && fsync(fileno(stream)) == 0;
+  int reason = writer->failure ? writer->failure : errno;
   if (fclose(stream) != 0 && good) good = false, reason = errno;
   if (good && rename(writer->temporary, writer->path) != 0) good = false, reason = errno;
   sn_status status = SN_OK;

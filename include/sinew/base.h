@@ -132,6 +132,7 @@ void sn_file_close(sn_file *file);
 typedef struct sn_writer {
   char *path, *temporary;
   void *stream; // FILE *; for printf-style output
+  int failure;  // errno of the first write that failed
   sn_arena memory;
 } sn_writer;
 

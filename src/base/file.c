@@ -43,26 +43,35 @@ void sn_file_close(sn_file *file) {
   *file = (sn_file){0};
 }
 
+// A new file beside `path`. Its mode follows the umask, which a library cannot read without changing it for all threads;
+// so not mkstemp.
+static int open_beside(const char *path, char *temporary, size_t size) {
+  int fd = -1;
+  for (unsigned attempt = 0; fd < 0 && attempt < 1000; attempt++) {
+    snprintf(temporary, size, "%s.%d-%u", path, (int)getpid(), attempt);
+    fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && errno != EEXIST) break;
+  }
+  return fd;
+}
+
 sn_status sn_writer_open(sn_context *ctx, const char *path, sn_writer *out) {
   *out = (sn_writer){.memory = sn_arena_new(ctx)};
   struct stat info;
-  if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-    return sn_fail(ctx, SN_IO, "%s: is a folder; give the name of a file to write", path);
+  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) { // renaming over /dev/null would replace it
+    return sn_fail(ctx, SN_IO, "%s: is %s; give the name of a file to write", path,
+                   S_ISDIR(info.st_mode) ? "a folder" : "a device or a pipe");
   }
-  size_t size = strlen(path) + sizeof ".XXXXXX";
+  size_t size = strlen(path) + sizeof ".2147483647-1000";
   out->path = sn_arena_text(ctx, &out->memory, path);
   out->temporary = SN_NEW(ctx, &out->memory, char, size);
   if (!out->path || !out->temporary) {
     sn_arena_free(&out->memory);
+    *out = (sn_writer){0};
     return ctx->error.status;
   }
-  snprintf(out->temporary, size, "%s.XXXXXX", path);
-  int fd = mkstemp(out->temporary);
-  if (fd >= 0) {
-    mode_t mask = umask(0);
-    umask(mask);
-    if (fchmod(fd, 0666 & ~mask) == 0) out->stream = fdopen(fd, "wb");
-  }
+  int fd = open_beside(path, out->temporary, size);
+  if (fd >= 0) out->stream = fdopen(fd, "wb");
   if (!out->stream) {
     sn_fail(ctx, SN_IO, "%s: cannot write: %s", path, strerror(errno));
     if (fd >= 0) {
@@ -70,27 +79,27 @@ sn_status sn_writer_open(sn_context *ctx, const char *path, sn_writer *out) {
       unlink(out->temporary);
     }
     sn_arena_free(&out->memory);
+    *out = (sn_writer){0};
     return ctx->error.status;
   }
   return SN_OK;
 }
 
 void sn_write(sn_writer *writer, const void *bytes, size_t size) {
-  if (size > 0) fwrite(bytes, 1, size, writer->stream);
+  if (size > 0 && fwrite(bytes, 1, size, writer->stream) < size && !writer->failure) writer->failure = errno;
 }
 
 void sn_writef(sn_writer *writer, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  vfprintf(writer->stream, format, args);
+  if (vfprintf(writer->stream, format, args) < 0 && !writer->failure) writer->failure = errno;
   va_end(args);
 }
 
 sn_status sn_writer_commit(sn_context *ctx, sn_writer *writer) {
   FILE *stream = writer->stream;
-  errno = 0;
-  bool good = fflush(stream) == 0 && !ferror(stream) && fsync(fileno(stream)) == 0;
-  int reason = errno;
+  bool good = !writer->failure && !ferror(stream) && fflush(stream) == 0 && fsync(fileno(stream)) == 0;
+  int reason = writer->failure ? writer->failure : errno;
   if (fclose(stream) != 0 && good) good = false, reason = errno;
   if (good && rename(writer->temporary, writer->path) != 0) good = false, reason = errno;
   sn_status status = SN_OK;

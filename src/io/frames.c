@@ -47,22 +47,27 @@ static int compare_paths(const void *a, const void *b) {
   return order != 0 ? order : strcmp(*x, *y);
 }
 
-// A pattern that matches `folder`'s .obj files, with the folder's own special characters quoted.
-static char *folder_pattern(sn_context *ctx, sn_arena *memory, const char *folder) {
-  const char tail[] = "/*.[oO][bB][jJ]";
-  char *pattern = SN_NEW(ctx, memory, char, 2 * strlen(folder) + sizeof tail);
+// A pattern that matches what is called `path` and then `tail`, the path's own special characters quoted.
+static char *quoted_pattern(sn_context *ctx, sn_arena *memory, const char *path, const char *tail) {
+  char *pattern = SN_NEW(ctx, memory, char, 2 * strlen(path) + strlen(tail) + 1);
   if (!pattern) return NULL;
   char *p = pattern;
-  for (const char *c = folder; *c; c++) {
+  for (const char *c = path; *c; c++) {
     if (strchr("*?[\\", *c)) *p++ = '\\';
     *p++ = *c;
   }
-  memcpy(p, tail, sizeof tail);
+  strcpy(p, tail);
   return pattern;
 }
 
+// A folder gives its .obj files, the name of a file that exists itself, anything else is a pattern.
+static const char *obj_pattern(sn_context *ctx, sn_arena *memory, const char *path) {
+  if (is_folder(path)) return quoted_pattern(ctx, memory, path, "/*.[oO][bB][jJ]");
+  return access(path, F_OK) == 0 ? quoted_pattern(ctx, memory, path, "") : path;
+}
+
 sn_status sn_list_objs(sn_context *ctx, const char *path, sn_arena *memory, char ***out, int *count) {
-  const char *pattern = is_folder(path) ? folder_pattern(ctx, memory, path) : path;
+  const char *pattern = obj_pattern(ctx, memory, path);
   if (!pattern) return ctx->error.status;
   glob_t found = {0};
   int result = glob(pattern, GLOB_NOSORT, NULL, &found);
@@ -187,9 +192,10 @@ static sn_status write_objs(sn_context *ctx, const char *folder, const sn_frames
   char *path = SN_NEW(ctx, &scratch, char, size);
   sn_status status = path ? sn_make_folder(ctx, folder) : ctx->error.status;
   int done = 0;
-  for (; status == SN_OK && done < frames->frame_count; done++) {
+  while (status == SN_OK && done < frames->frame_count) {
     snprintf(path, size, "%s/frame_%04d.obj", folder, done);
     status = sn_obj_write(ctx, path, mesh, sn_frame(frames, done));
+    done += status == SN_OK;
   }
   while (status != SN_OK && path && --done >= 0) {
     snprintf(path, size, "%s/frame_%04d.obj", folder, done);

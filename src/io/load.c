@@ -3,6 +3,7 @@
 #include "sinew/io.h"
 #include "io/number.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,7 +146,7 @@ static sn_status check_order(sn_context *ctx, const sn_load_options *options, co
   const sn_mesh *rest = &examples->rest;
   double expected = relative_edge(rest, (const float(*)[3])rest->positions);
   double found = relative_edge(rest, sn_frame(&examples->frames, 0));
-  if (rest->triangle_count < 100 || found < 5 * expected) return SN_OK;
+  if (rest->triangle_count < 100 || found <= 5 * expected) return SN_OK;
   return sn_fail(ctx, SN_BAD_INPUT,
                  "%s: edges of the mesh are %.0f times as long as in %s: the vertices seem to be in another order; "
                  "give --match FILE, a mesh in the order of the frames and in the rest pose",
@@ -331,7 +332,7 @@ static sn_status parse_controls(sn_context *ctx, const char *name, const char *t
     } else {
       double value;
       const char *behind = sn_parse_number(p, end, &value);
-      if (!behind || value != (double)(int64_t)value || (behind < end && !is_separator(*behind))) {
+      if (!behind || value != floor(value) || (behind < end && !is_separator(*behind) && *behind != '#')) {
         return sn_fail(ctx, SN_BAD_INPUT, "%s: '%.*s' is not a vertex number", name,
                        (int)(end - p < 12 ? end - p : 12), p);
       }

@@ -55,11 +55,9 @@ static bool next_word(obj_reader *reader) {
   return p < end && *p != '\n' && *p != '#';
 }
 
-static void skip_word(obj_reader *reader) {
-  const char *p = reader->p, *end = reader->end;
-  while (p < end && *p != ' ' && *p != '\t' && *p != '\r' && *p != '\n') p++;
-  reader->p = p;
-}
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+static bool ends_word(const char *p, const char *end) { return p == end || is_blank(*p) || *p == '\\' || *p == '#'; }
 
 static void skip_line(obj_reader *reader) {
   const char *newline = memchr(reader->p, '\n', (size_t)(reader->end - reader->p));
@@ -74,6 +72,7 @@ static sn_status read_position(obj_reader *reader) {
     double value;
     const char *behind = next_word(reader) ? sn_parse_number(reader->p, reader->end, &value) : NULL;
     if (!behind) return bad_line(reader, "a vertex needs three numbers");
+    if (!ends_word(behind, reader->end)) return bad_line(reader, "a coordinate is not a number");
     position[c] = (float)value;
     if (!isfinite(position[c])) return bad_line(reader, "a coordinate is not a finite number");
     reader->p = behind;
@@ -97,8 +96,9 @@ static sn_status read_corner(obj_reader *reader, int *out) {
   if (!negative && index > reader->furthest && index > known) {
     reader->furthest = index, reader->furthest_line = reader->line;
   }
+  if (!ends_word(p, reader->end) && *p != '/') return bad_line(reader, "a face corner is not a number");
+  while (p < reader->end && !is_blank(*p) && *p != '\\') p++;
   reader->p = p;
-  skip_word(reader);
   return SN_OK;
 }
 
@@ -120,7 +120,7 @@ static sn_status read_face(obj_reader *reader) {
 }
 
 static bool keyword(const obj_reader *reader, char letter) {
-  return reader->p[0] == letter && reader->p + 1 < reader->end && (reader->p[1] == ' ' || reader->p[1] == '\t');
+  return reader->p[0] == letter && ends_word(reader->p + 1, reader->end);
 }
 
 static sn_status read_lines(obj_reader *reader) {
@@ -149,7 +149,7 @@ static sn_status read_lines(obj_reader *reader) {
 
 sn_status sn_obj_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out) {
   *out = (sn_mesh){0};
-  obj_reader reader = {.ctx = ctx, .name = name, .p = text, .end = text + size};
+  obj_reader reader = {.ctx = ctx, .name = name, .p = sn_skip_byte_order_mark(text, size), .end = text + size};
   reader.positions.size = sizeof(float[3]), reader.triangles.size = sizeof(int[3]);
   sn_status status = read_lines(&reader);
   if (status == SN_OK) status = sn_mesh_new(ctx, (int)reader.positions.count, (int)reader.triangles.count, out);

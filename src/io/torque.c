@@ -131,7 +131,8 @@ static sn_status read_table(csv_reader *csv, const sn_skeleton *skeleton, sn_tor
 sn_status sn_torques_parse(sn_context *ctx, const char *name, const char *text, size_t size,
                            const sn_skeleton *skeleton, sn_torques *out) {
   *out = (sn_torques){.memory = sn_arena_new(ctx)};
-  csv_reader csv = {.ctx = ctx, .path = name, .p = text, .end = text + size, .line = 1};
+  csv_reader csv = {
+    .ctx = ctx, .path = name, .p = sn_skip_byte_order_mark(text, size), .end = text + size, .line = 1};
   sn_status status = read_table(&csv, skeleton, out);
   if (status != SN_OK) sn_torques_free(out);
   return status;

@@ -47,13 +47,6 @@ double sn_mat3_determinant(sn_mat3 a) {
   return sn_vec3_dot(sn_mat3_column(a, 0), sn_vec3_cross(sn_mat3_column(a, 1), sn_mat3_column(a, 2)));
 }
 
-double sn_mat3_norm(sn_mat3 a) {
-  double sum = 0;
-  for (int r = 0; r < 3; r++)
-    for (int c = 0; c < 3; c++) sum += a.m[r][c] * a.m[r][c];
-  return sqrt(sum);
-}
-
 static double largest_entry(sn_mat3 a) {
   double largest = 0;
   for (int r = 0; r < 3; r++)
@@ -61,16 +54,32 @@ static double largest_entry(sn_mat3 a) {
   return largest;
 }
 
+double sn_mat3_norm(sn_mat3 a) {
+  double sum = 0, scale = largest_entry(a);
+  if (!(scale > 0) || isinf(scale)) scale = 1;
+  for (int r = 0; r < 3; r++)
+    for (int c = 0; c < 3; c++) sum += (a.m[r][c] / scale) * (a.m[r][c] / scale);
+  return sqrt(sum) * scale;
+}
+
 bool sn_mat3_invert(sn_mat3 a, sn_mat3 *out) {
   *out = (sn_mat3){0};
-  double scale = largest_entry(a);
-  if (!(scale > 0) || isinf(scale)) return false;
-  sn_mat3 b = sn_mat3_scale(a, 1 / scale);
-  sn_vec3 x = sn_mat3_column(b, 0), y = sn_mat3_column(b, 1), z = sn_mat3_column(b, 2);
-  double det = sn_mat3_determinant(b);
-  if (fabs(det) < 64 * DBL_EPSILON * sn_vec3_length(x) * sn_vec3_length(y) * sn_vec3_length(z)) return false;
+  // Columns scaled by powers of two to entries near 1: nothing overflows, and the determinant alone tells how near to
+  // singular their directions are.
+  int exponent[3];
+  for (int c = 0; c < 3; c++) {
+    double scale = fmax(fabs(a.m[0][c]), fmax(fabs(a.m[1][c]), fabs(a.m[2][c])));
+    if (!(scale > 0) || isinf(scale)) return false;
+    exponent[c] = ilogb(scale);
+    for (int r = 0; r < 3; r++) a.m[r][c] = scalbn(a.m[r][c], -exponent[c]);
+  }
+  sn_vec3 x = sn_mat3_column(a, 0), y = sn_mat3_column(a, 1), z = sn_mat3_column(a, 2);
+  double det = sn_mat3_determinant(a);
+  if (!(fabs(det) >= 64 * DBL_EPSILON)) return false;
   sn_mat3 rows = sn_mat3_columns(sn_vec3_cross(y, z), sn_vec3_cross(z, x), sn_vec3_cross(x, y));
-  *out = sn_mat3_scale(sn_mat3_transpose(rows), 1 / (det * scale));
+  sn_mat3 inverse = sn_mat3_scale(sn_mat3_transpose(rows), 1 / det);
+  for (int r = 0; r < 3; r++)
+    for (int c = 0; c < 3; c++) out->m[r][c] = scalbn(inverse.m[r][c], -exponent[r]);
   return true;
 }
 

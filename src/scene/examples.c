@@ -51,12 +51,8 @@ static sn_status check_skin(sn_context *ctx, const sn_examples *examples) {
 
 static sn_status check_torques(sn_context *ctx, const sn_examples *examples) {
   const sn_torques *torques = &examples->torques;
-  if (torques->joint_count != examples->skeleton.joint_count ||
-      torques->frame_count != examples->frames.frame_count) {
-    return sn_fail(ctx, SN_BAD_INPUT, "the torques are %d frames of %d joints; %d frames of %d joints are needed",
-                   torques->frame_count, torques->joint_count, examples->frames.frame_count,
-                   examples->skeleton.joint_count);
-  }
+  sn_status status = check_size(ctx, examples, "torques", torques->frame_count, torques->joint_count);
+  if (status != SN_OK) return status;
   for (int f = 0; f < torques->frame_count; f++)
     for (int j = 0; j < torques->joint_count; j++) {
       if (!isfinite(torques->values[(size_t)f * (size_t)torques->joint_count + (size_t)j])) {

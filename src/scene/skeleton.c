@@ -2,6 +2,7 @@
 // Joints, skinning weights and poses.
 #include "sinew/scene.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,7 +50,7 @@ sn_status sn_skeleton_sort(sn_context *ctx, sn_skeleton *skeleton) {
     int depth = 0;
     for (int k = j; k >= 0 && !done[k]; k = skeleton->parents[k]) {
       if (depth == n) {
-        status = sn_fail(ctx, SN_BAD_INPUT, "joint %d (%s) is its own ancestor", j, skeleton->names[j]);
+        status = sn_fail(ctx, SN_BAD_INPUT, "joint %d (%s) is its own ancestor", k, skeleton->names[k]);
         break;
       }
       path[depth++] = k;
@@ -107,7 +108,7 @@ void sn_skin_normalize(sn_skin *skin) {
     float *weights = skin->weights + (size_t)i * (size_t)skin->influences;
     double sum = 0;
     for (int k = 0; k < skin->influences; k++) {
-      if (!(weights[k] > 0)) weights[k] = 0, joints[k] = 0;
+      if (!(weights[k] > 0) || isinf(weights[k])) weights[k] = 0, joints[k] = 0;
       sum += weights[k];
     }
     sort_row(joints, weights, skin->influences);

@@ -116,8 +116,9 @@ static void find_components(sn_topology *topology, int *stack) {
 
 sn_status sn_topology_build(sn_context *ctx, const sn_mesh *mesh, sn_topology *out) {
   size_t n = (size_t)mesh->vertex_count, corners = 3 * (size_t)mesh->triangle_count;
-  *out = (sn_topology){.vertex_count = mesh->vertex_count, .memory = sn_arena_new(ctx)};
+  *out = (sn_topology){0};
   if (corners > INT32_MAX / 2) return sn_fail(ctx, SN_BAD_INPUT, "%d triangles are too many", mesh->triangle_count);
+  *out = (sn_topology){.vertex_count = mesh->vertex_count, .memory = sn_arena_new(ctx)};
   out->edges = sn_arena_alloc(ctx, &out->memory, corners, sizeof *out->edges);
   out->edge_faces = SN_NEW(ctx, &out->memory, int, corners);
   out->ring_start = SN_NEW(ctx, &out->memory, int, n + 1);

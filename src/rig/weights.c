@@ -244,7 +244,11 @@ static void solve_vertex(const pass_job *job, int i, const double *gradient, dou
   if (smooth) add_neighbours(m, job->smooth, i, v.q.n + 4 < SN_SIMPLEX_MAX ? v.q.n + 4 : SN_SIMPLEX_MAX, &v);
   fill_quadratic(m, mono, gradient, &v);
   if (smooth) add_smoothness(m, job->smooth, i, wanted, &v);
-  sn_simplex_solve_sparse(&v.q, m->limit);
+  if (job->mode == RIG_EXHAUST) {
+    sn_simplex_solve_sparse(&v.q, m->limit);
+  } else {
+    sn_simplex_improve(&v.q, m->limit, 2, 1e-4 * m->vertex_error[i]);
+  }
   store_weights(m, &v, job->new_joint + row, job->new_weight + row);
 }
 

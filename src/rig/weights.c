@@ -208,12 +208,29 @@ static void add_neighbours(const rig_model *m, const rig_smooth *smooth, int i, 
   }
 }
 
+// The one bone that fits best: |x - T_j v~|^2 = |residual|^2 - 2 g_j + |T_j v~ - prediction|^2.
+static void best_bone(const pass_job *job, int i, const double *gradient, const double mono[RIG_MONOMIALS]) {
+  const rig_model *m = job->m;
+  int present = m->joint[i], best = present;
+  double centre = dot10(mono, rig_gram(m, present, present)), most = 0;
+  for (int j = 0; j < m->bones; j++) {
+    double size = dot10(mono, rig_gram(m, j, j)) - 2 * dot10(mono, rig_gram(m, j, present)) + centre;
+    double gain = 2 * (gradient[j] - gradient[present]) - size;
+    if (gain > most) most = gain, best = j;
+  }
+  job->new_joint[i] = (uint16_t)best, job->new_weight[i] = 1;
+}
+
 // Weights of one vertex. `gradient` holds T_j v~ . residual for every bone, at the weights of the start.
 static void solve_vertex(const pass_job *job, int i, const double *gradient, double *wanted) {
   const rig_model *m = job->m;
   vertex_problem v;
   double mono[RIG_MONOMIALS];
   rig_monomials(m->p->u[i], mono);
+  if (m->limit == 1) {
+    best_bone(job, i, gradient, mono);
+    return;
+  }
   size_t row = (size_t)i * (size_t)m->limit;
   v.q.n = 0;
   for (int q = 0; q < m->limit && m->weight[row + (size_t)q] > 0; q++) {
@@ -227,7 +244,11 @@ static void solve_vertex(const pass_job *job, int i, const double *gradient, dou
   if (smooth) add_neighbours(m, job->smooth, i, v.q.n + 4 < SN_SIMPLEX_MAX ? v.q.n + 4 : SN_SIMPLEX_MAX, &v);
   fill_quadratic(m, mono, gradient, &v);
   if (smooth) add_smoothness(m, job->smooth, i, wanted, &v);
-  sn_simplex_solve_sparse(&v.q, m->limit);
+  if (job->mode == RIG_EXHAUST) {
+    sn_simplex_solve_sparse(&v.q, m->limit);
+  } else {
+    sn_simplex_improve(&v.q, m->limit, 2, 1e-4 * m->vertex_error[i]);
+  }
   store_weights(m, &v, job->new_joint + row, job->new_weight + row);
 }
 

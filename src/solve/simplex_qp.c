@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Convex quadratic programmes on the simplex, for the weights of one vertex: an active-set method with a passive set of
-// a few entries, so that every step is a Cholesky factorisation of a handful of rows.
+// a few entries. The constraint sum w = 1 is eliminated by the first passive entry, so that a step with m passive
+// entries is a Cholesky factorisation of m - 1 rows.
 #include "solve/solve.h"
 
 #include <math.h>
@@ -10,11 +11,9 @@ typedef struct passive_set {
   int count, index[SN_SIMPLEX_MAX];
 } passive_set;
 
-// The factor of A on the passive set, and what the equality constraint needs of it.
+// Cholesky factor of the reduced matrix; the diagonal holds reciprocals.
 typedef struct factor {
-  double l[SN_SIMPLEX_MAX][SN_SIMPLEX_MAX]; // lower; the diagonal holds reciprocals
-  double y[SN_SIMPLEX_MAX];                 // A^-1 1
-  double ones;                              // 1^T A^-1 1
+  double l[SN_SIMPLEX_MAX][SN_SIMPLEX_MAX];
 } factor;
 
 static passive_set support(const sn_simplex *q) {
@@ -24,76 +23,68 @@ static passive_set support(const sn_simplex *q) {
   return p;
 }
 
-// Adds a ridge of 1e-11 of the mean diagonal: invisible where A is regular, a choice where it is not.
-static void factorise(const sn_simplex *q, const passive_set *p, factor *f) {
-  double ridge = 1e-300;
-  for (int r = 0; r < p->count; r++) ridge += q->a[p->index[r]][p->index[r]];
-  ridge *= 1e-11 / p->count;
-  for (int r = 0; r < p->count; r++) {
-    const double *row = q->a[p->index[r]];
+static void leave(passive_set *p, int r) {
+  p->count--;
+  for (; r < p->count; r++) p->index[r] = p->index[r + 1];
+}
+
+// Minimiser over {sum z = 1} of the passive entries, whatever their signs: z_0 = 1 - sum of the others, and
+// (a_rc - a_r0 - a_0c + a_00) z_c = b_r - b_0 - a_r0 + a_00. A ridge of 1e-11 of the diagonal decides singular cases.
+static void solve_equality(const sn_simplex *q, const passive_set *p, factor *f, double *z) {
+  int m = p->count - 1, first = p->index[0];
+  const double *base = q->a[first];
+  for (int r = 0; r < m; r++) {
+    int j = p->index[r + 1];
+    double shift = base[first] - base[j], value = q->b[j] - q->b[first] + shift;
     for (int c = 0; c <= r; c++) {
-      double sum = row[p->index[c]];
-      for (int k = 0; k < c; k++) sum -= f->l[r][k] * f->l[c][k];
-      if (c < r) {
-        f->l[r][c] = sum * f->l[c][c];
+      int k = p->index[c + 1];
+      double sum = q->a[j][k] - base[k] + shift;
+      if (c == r) {
+        double pivot = sum;
+        for (int e = 0; e < c; e++) pivot -= f->l[r][e] * f->l[r][e];
+        double floor = 1e-11 * sum + 1e-280;
+        f->l[r][r] = 1 / sqrt(pivot > floor ? pivot : floor);
       } else {
-        f->l[r][r] = 1 / sqrt(fmax(sum + ridge, ridge + 1e-300));
+        for (int e = 0; e < c; e++) sum -= f->l[r][e] * f->l[c][e];
+        f->l[r][c] = sum * f->l[c][c];
       }
     }
+    for (int e = 0; e < r; e++) value -= f->l[r][e] * z[e + 1];
+    z[r + 1] = value * f->l[r][r];
   }
-}
-
-static void back_solve(const factor *f, int count, double *x) {
-  for (int r = 0; r < count; r++) {
-    for (int k = 0; k < r; k++) x[r] -= f->l[r][k] * x[k];
-    x[r] *= f->l[r][r];
+  double rest = 1;
+  for (int r = m - 1; r >= 0; r--) {
+    for (int k = r + 1; k < m; k++) z[r + 1] -= f->l[k][r] * z[k + 1];
+    z[r + 1] *= f->l[r][r];
+    rest -= z[r + 1];
   }
-  for (int r = count - 1; r >= 0; r--) {
-    for (int k = r + 1; k < count; k++) x[r] -= f->l[k][r] * x[k];
-    x[r] *= f->l[r][r];
-  }
-}
-
-// [A_QQ 1; 1^T 0][z; lambda] = [b; 1] on the passive set Q.
-static void solve_equality(const sn_simplex *q, const passive_set *p, factor *f, double *z) {
-  if (p->count == 1) {
-    z[0] = 1;
-    return;
-  }
-  factorise(q, p, f);
-  double sum = 0;
-  for (int r = 0; r < p->count; r++) z[r] = q->b[p->index[r]], f->y[r] = 1;
-  back_solve(f, p->count, z), back_solve(f, p->count, f->y);
-  f->ones = 0;
-  for (int r = 0; r < p->count; r++) sum += z[r], f->ones += f->y[r];
-  double lambda = (1 - sum) / f->ones;
-  for (int r = 0; r < p->count; r++) z[r] += lambda * f->y[r];
+  z[0] = rest;
 }
 
 // Minimises over the entries of `p` alone: steps to the boundary drop entries until all are positive.
 static void solve_passive(sn_simplex *q, passive_set *p, factor *f) {
   double z[SN_SIMPLEX_MAX];
-  for (;;) {
+  while (p->count > 1) {
     solve_equality(q, p, f, z);
-    double step = 1;
+    double step = 1, sum = 0;
     int blocking = -1;
     for (int r = 0; r < p->count; r++) {
       double w = q->w[p->index[r]];
-      if (z[r] > 0 || !(w - z[r] > 0)) continue;
-      if (w / (w - z[r]) < step || blocking < 0) step = fmin(step, w / (w - z[r])), blocking = r;
+      sum += z[r];
+      if (z[r] > 0) continue;
+      double reach = w > 0 ? w / (w - z[r]) : 0;
+      if (blocking < 0 || reach < step) step = reach, blocking = r;
     }
-    bool finite = true;
-    for (int r = 0; r < p->count; r++) finite = finite && isfinite(z[r]);
-    if (!finite) return;
+    if (!(fabs(sum) < 2)) return; // not finite
     for (int r = 0; r < p->count; r++) {
-      int j = p->index[r];
-      q->w[j] = blocking < 0 ? fmax(z[r], 0) : fmax(q->w[j] + step * (z[r] - q->w[j]), 0);
+      double *w = &q->w[p->index[r]];
+      *w = blocking < 0 ? z[r] : *w + step * (z[r] - *w);
     }
-    if (blocking < 0 || p->count == 1) return;
+    if (blocking < 0) return;
     q->w[p->index[blocking]] = 0;
-    p->count--;
-    for (int r = blocking; r < p->count; r++) p->index[r] = p->index[r + 1];
+    leave(p, blocking);
   }
+  if (p->count == 1) q->w[p->index[0]] = 1;
 }
 
 // Half the descent that moving weight to entry j from the current mix would bring, per unit of weight.
@@ -120,7 +111,10 @@ double sn_simplex_energy(const sn_simplex *q) {
 
 static double diagonal_scale(const sn_simplex *q) {
   double largest = 0;
-  for (int j = 0; j < q->n; j++) largest = fmax(largest, fabs(q->a[j][j]) + fabs(q->b[j]));
+  for (int j = 0; j < q->n; j++) {
+    double size = fabs(q->a[j][j]) + fabs(q->b[j]);
+    if (size > largest) largest = size;
+  }
   return largest;
 }
 
@@ -129,7 +123,7 @@ void sn_simplex_solve(sn_simplex *q) {
   double h[SN_SIMPLEX_MAX], tolerance = 1e-10 * diagonal_scale(q);
   bool banned[SN_SIMPLEX_MAX] = {false};
   passive_set p = support(q);
-  for (int step = 0; step < 3 * q->n; step++) {
+  for (int step = 0; step <= q->n; step++) {
     solve_passive(q, &p, &f);
     reduced_gradient(q, h);
     int best = -1;
@@ -137,83 +131,99 @@ void sn_simplex_solve(sn_simplex *q) {
       if (!(q->w[j] > 0) && !banned[j] && h[j] > tolerance && (best < 0 || h[j] > h[best])) best = j;
     }
     if (best < 0) return;
-    // An entry that falls out at once (rounding, parallel columns) is not tried again.
-    banned[best] = true;
+    banned[best] = true; // let in once: an entry that falls out again does so through rounding
     p = support(q);
     p.index[p.count++] = best;
   }
 }
 
-// Cost of forcing each passive entry to zero while the others adapt: w_j^2 / Z_jj, Z the inverse on {sum = 0}.
-static int cheapest_entry(const sn_simplex *q, const passive_set *p, factor *f) {
-  double z[SN_SIMPLEX_MAX];
-  solve_equality(q, p, f, z);
-  int best = 0;
+// Cost of forcing each passive entry to zero while the others adapt: w_j^2 / Z_jj, with Z the inverse of the reduced
+// matrix; for the eliminated entry Z is the sum of all its elements. `f` is the factor of this passive set.
+static int cheapest_entry(const sn_simplex *q, const passive_set *p, const factor *f) {
+  int m = p->count - 1, best = 0;
+  double inverse[SN_SIMPLEX_MAX] = {0}, ones = 0;
+  for (int c = 0; c < m; c++) {
+    double column[SN_SIMPLEX_MAX]; // of L^-1
+    for (int r = c; r < m; r++) {
+      double sum = r == c;
+      for (int k = c; k < r; k++) sum -= f->l[r][k] * column[k];
+      column[r] = sum * f->l[r][r];
+      inverse[c] += column[r] * column[r];
+    }
+  }
+  double y[SN_SIMPLEX_MAX];
+  for (int r = 0; r < m; r++) {
+    y[r] = 1;
+    for (int k = 0; k < r; k++) y[r] -= f->l[r][k] * y[k];
+    y[r] *= f->l[r][r];
+    ones += y[r] * y[r];
+  }
   double least = INFINITY;
   for (int r = 0; r < p->count; r++) {
-    double column[SN_SIMPLEX_MAX] = {0};
-    column[r] = 1;
-    back_solve(f, p->count, column);
-    double inverse = column[r] - f->y[r] * f->y[r] / f->ones, w = q->w[p->index[r]];
-    double cost = inverse > 0 ? w * w / inverse : 0;
+    double w = q->w[p->index[r]], cost = w * w / (r == 0 ? ones : inverse[r - 1]);
     if (cost < least) least = cost, best = r;
   }
   return best;
 }
 
-static void drop_to(sn_simplex *q, int limit) {
-  factor f;
-  for (passive_set p = support(q); p.count > limit; p = support(q)) {
-    int r = cheapest_entry(q, &p, &f);
-    double freed = q->w[p.index[r]], rest = 1 - freed;
-    q->w[p.index[r]] = 0;
-    p.count--;
-    for (int k = r; k < p.count; k++) p.index[k] = p.index[k + 1];
-    for (int k = 0; k < p.count; k++) q->w[p.index[k]] = rest > 1e-12 ? q->w[p.index[k]] / rest : 1.0 / p.count;
-    solve_passive(q, &p, &f);
+// The passive set must be the support of w, and `f` its factor.
+static void drop_to(sn_simplex *q, passive_set *p, factor *f, int limit) {
+  while (p->count > limit) {
+    int r = cheapest_entry(q, p, f);
+    double rest = 1 - q->w[p->index[r]];
+    q->w[p->index[r]] = 0;
+    leave(p, r);
+    for (int k = 0; k < p->count; k++) {
+      double *w = &q->w[p->index[k]];
+      *w = rest > 1e-12 ? *w / rest : 1.0 / p->count;
+    }
+    solve_passive(q, p, f);
   }
 }
 
-void sn_simplex_solve_sparse(sn_simplex *q, int limit) {
-  double best[SN_SIMPLEX_MAX], best_energy = INFINITY, h[SN_SIMPLEX_MAX];
+// Lets the absent entry with the largest one-dimensional gain in, drops the cheapest if there are too many, and keeps
+// that if it is better. False where there is nothing to gain.
+static bool exchange(sn_simplex *q, int limit, double least_gain) {
+  double h[SN_SIMPLEX_MAX], before[SN_SIMPLEX_MAX], score = least_gain;
+  int enter = -1;
+  reduced_gradient(q, h);
+  for (int j = 0; j < q->n; j++) {
+    if (q->w[j] > 0 || !(h[j] > 0)) continue;
+    double gain = h[j] * h[j] / (q->a[j][j] + 1e-300);
+    if (gain > score) score = gain, enter = j;
+  }
+  if (enter < 0) return false;
+  factor f;
+  double energy = sn_simplex_energy(q);
+  memcpy(before, q->w, sizeof before);
+  passive_set p = support(q);
+  p.index[p.count++] = enter;
+  solve_passive(q, &p, &f);
+  drop_to(q, &p, &f, limit);
+  if (sn_simplex_energy(q) < energy) return true;
+  memcpy(q->w, before, sizeof before);
+  return false;
+}
+
+void sn_simplex_improve(sn_simplex *q, int limit, int exchanges, double least_gain) {
   factor f;
   passive_set p = support(q);
+  solve_passive(q, &p, &f);
+  while (exchanges-- > 0 && exchange(q, limit, least_gain)) continue;
+}
+
+void sn_simplex_solve_sparse(sn_simplex *q, int limit) {
+  factor f;
+  double best[SN_SIMPLEX_MAX];
+  bool allowed = support(q).count <= limit;
   memcpy(best, q->w, sizeof best);
-  if (p.count <= limit) {
-    solve_passive(q, &p, &f);
-    best_energy = sn_simplex_energy(q);
-    memcpy(best, q->w, sizeof best);
-  }
+  double energy = allowed ? sn_simplex_energy(q) : INFINITY;
   sn_simplex_solve(q);
-  p = support(q);
-  if (p.count <= limit) return;
-  drop_to(q, limit);
-  double energy = sn_simplex_energy(q);
-  if (energy < best_energy) {
-    best_energy = energy;
-    memcpy(best, q->w, sizeof best);
-  } else {
-    memcpy(q->w, best, sizeof best);
-  }
-  // Exchanges: let the most promising absent entry in, drop the cheapest, keep it if that is better.
-  for (int attempt = 0; attempt < 2; attempt++) {
-    reduced_gradient(q, h);
-    int enter = -1;
-    double score = 0;
-    for (int j = 0; j < q->n; j++) {
-      if (q->w[j] > 0 || !(h[j] > 0) || !(q->a[j][j] > 0)) continue;
-      double gain = h[j] * h[j] / q->a[j][j];
-      if (gain > score) score = gain, enter = j;
-    }
-    if (enter < 0) break;
-    p = support(q);
-    p.index[p.count++] = enter;
+  passive_set p = support(q);
+  if (p.count > limit) {
     solve_passive(q, &p, &f);
-    drop_to(q, limit);
-    energy = sn_simplex_energy(q);
-    if (!(energy < best_energy - 1e-14 * fabs(best_energy))) break;
-    best_energy = energy;
-    memcpy(best, q->w, sizeof best);
+    drop_to(q, &p, &f, limit);
+    if (!(sn_simplex_energy(q) <= energy)) memcpy(q->w, best, sizeof best);
+    sn_simplex_improve(q, limit, 3, 0);
   }
-  memcpy(q->w, best, sizeof best);
 }

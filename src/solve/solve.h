@@ -24,8 +24,12 @@ double sn_simplex_energy(const sn_simplex *q);
 void sn_simplex_solve(sn_simplex *q);
 
 // The same among at most `limit` positive weights: solves, drops the weights that cost least while there are more than
-// `limit`, then tries exchanges with the entries left out. Never worse than the start if that has at most `limit`.
+// `limit`, then tries exchanges with the entries left out. Never worse than a start that has at most `limit`.
 void sn_simplex_solve_sparse(sn_simplex *q, int limit);
+
+// From a start with at most `limit` positive weights: solves on its support, then makes up to `exchanges` exchanges with
+// entries outside, each only if it lowers the energy. Entries that promise less than `least_gain` are not tried.
+void sn_simplex_improve(sn_simplex *q, int limit, int exchanges, double least_gain);
 
 // ---- BLAS ------------------------------------------------------------------------------------------------------------
 

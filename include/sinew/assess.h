@@ -28,6 +28,9 @@ typedef struct sn_metrics {
 sn_status sn_assess_evaluate(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
                              const sn_keys *keys, sn_frames *positions, sn_frames *normals);
 
+// The palette that the blend reads, at every pose of the examples: info.palette_count matrices per frame.
+sn_status sn_assess_palettes(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_poses *out);
+
 // Sums from which the figures of any union of frames follow. Zeroed: no frames.
 typedef struct sn_errors {
   int vertex_count, frame_count;
@@ -52,8 +55,9 @@ typedef struct sn_scores {
   sn_metrics train, test, all;
 } sn_scores;
 
+// `frame_rms` (may be NULL): the root mean squared distance of each of the examples' frames.
 sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *train,
-                    const sn_keys *test, sn_scores *out);
+                    const sn_keys *test, sn_scores *out, double *frame_rms);
 
 // Leave-one-out cross-validation over the frames of `keys`: `test` has each frame predicted by the model trained on the
 // others; `train` is the mean over the folds of their training figures. Folds run in parallel.
@@ -66,9 +70,27 @@ typedef struct sn_timing {
   int repeats;
 } sn_timing;
 
-// Times `model` for about `seconds`, with the examples' poses in turn (NULL: the rest pose).
+// Times `model` for about `seconds`, with the examples' poses in turn (NULL or without poses: the rest pose).
 sn_status sn_assess_time(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, bool normals,
                          double seconds, sn_timing *out);
+
+// Time of copying `bytes` bytes, in microseconds: what memory alone would need.
+sn_status sn_assess_copy_time(sn_context *ctx, size_t bytes, double seconds, sn_timing *out);
+
+// A plain linear blend (joints, none, linear, transform) of the model's own mesh and weights, to be timed beside it.
+sn_status sn_assess_plain_lbs(sn_context *ctx, const sn_rt_model *model, sn_model *out);
+
+// ---- plots -------------------------------------------------------------------------------------------------------
+
+typedef struct sn_plot_line {
+  const char *name;
+  int count;
+  const double *x, *y; // points that are not finite are left out
+} sn_plot_line;
+
+// A line chart as SVG, readable in black and white: every line has a dash pattern of its own.
+sn_status sn_plot_write(sn_context *ctx, const char *path, const char *title, const char *x_title,
+                        const char *y_title, const sn_plot_line *lines, int line_count);
 
 #ifdef __cplusplus
 }

@@ -132,7 +132,7 @@ typedef struct sn_load_options {
 sn_load_options sn_load_options_default(void);
 
 // Reads, brings everything to the vertex order of --rest with the seams of a glTF mesh welded (`source` leads back to the
-// file's order), and checks that the parts fit together.
+// file's order), and checks that the parts fit together. Poses alone need no rest mesh.
 sn_status sn_examples_load(sn_context *ctx, const sn_load_options *options, sn_examples *out);
 
 // .obj, .glb or .gltf, in the file's order.

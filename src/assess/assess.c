@@ -21,8 +21,14 @@ static double rest_diagonal(const sn_examples *examples) {
   return sn_points_diagonal((const float(*)[3])examples->rest.positions, examples->rest.vertex_count);
 }
 
+static void store_frame_rms(const sn_errors *errors, const sn_keys *keys, double *frame_rms) {
+  for (int k = 0; k < keys->count; k++) {
+    frame_rms[keys->frames[k]] = sqrt(errors->frame_squared[k] / errors->vertex_count);
+  }
+}
+
 sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *train,
-                    const sn_keys *test, sn_scores *out) {
+                    const sn_keys *test, sn_scores *out, double *frame_rms) {
   sn_errors seen = {0}, unseen = {0};
   double diagonal = rest_diagonal(examples);
   sn_status status = measure(ctx, model, examples, train, &seen);
@@ -30,6 +36,10 @@ sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples
   if (status == SN_OK) {
     out->train = sn_metrics_of(&seen, diagonal);
     out->test = sn_metrics_of(&unseen, diagonal);
+    if (frame_rms) {
+      store_frame_rms(&seen, train, frame_rms);
+      store_frame_rms(&unseen, test, frame_rms);
+    }
     if (unseen.frame_count > 0) status = sn_errors_add(ctx, &seen, &unseen);
     out->all = sn_metrics_of(&seen, diagonal);
   }

@@ -2,8 +2,6 @@
 // A model on frames of the examples, by the runtime.
 #include "sinew/assess.h"
 
-#include <stdlib.h>
-
 #include "assess/input.h"
 
 sn_status sn_assess_input_new(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
@@ -57,8 +55,6 @@ static void evaluate_range(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-static size_t align64(size_t size) { return (size + 63) / 64 * 64; }
-
 sn_status sn_assess_evaluate(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
                              const sn_keys *keys, sn_frames *positions, sn_frames *normals) {
   *positions = (sn_frames){0};
@@ -68,8 +64,8 @@ sn_status sn_assess_evaluate(sn_context *ctx, const sn_rt_model *model, const sn
   sn_status status = sn_assess_input_new(ctx, model, examples, &scratch, &input);
   evaluate_job job = {&input, keys, positions, normals, NULL, 0, 0};
   if (status == SN_OK) {
-    job.input_size = align64(sn_assess_input_size(&input));
-    job.buffer_size = job.input_size + align64(sn_rt_scratch_size(model));
+    job.input_size = sn_align64(sn_assess_input_size(&input));
+    job.buffer_size = job.input_size + sn_align64(sn_rt_scratch_size(model));
     job.buffers = sn_arena_alloc(ctx, &scratch, (size_t)sn_threads(ctx), job.buffer_size);
     if (!job.buffers) status = ctx->error.status;
   }
@@ -85,49 +81,29 @@ sn_status sn_assess_evaluate(sn_context *ctx, const sn_rt_model *model, const sn
   return status;
 }
 
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-// One sample is as many evaluations as take a tenth of a millisecond, so that the clock's own time does not count.
-static double time_sample(const assess_input *input, const sn_rt_output *output, char *buffer, size_t input_size,
-                          int repeats) {
-  static const sn_rt_input none = {0};
-  double start = sn_seconds();
-  for (int r = 0; r < repeats; r++) {
-    sn_rt_input values =
-      input->model->info.joint_count > 0 ? (sn_rt_input){.joints = (const float(*)[12])(void *)buffer} : none;
-    sn_rt_evaluate(input->model, &values, buffer + input_size, output, NULL);
+static void read_palette(const sn_rt_model *model, const void *scratch, sn_affine *out) {
+  for (uint32_t e = 0; e < model->info.palette_count; e++) {
+    float m[12];
+    sn_rt_palette_matrix(model, scratch, e, m);
+    for (int k = 0; k < 12; k++) out[e].m[k / 4][k % 4] = m[k];
   }
-  return 1e6 * (sn_seconds() - start) / repeats;
 }
 
-sn_status sn_assess_time(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, bool normals,
-                         double seconds, sn_timing *out) {
-  enum { most = 100000 };
-  *out = (sn_timing){0};
+sn_status sn_assess_palettes(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_poses *out) {
+  *out = (sn_poses){0};
   sn_arena scratch = sn_arena_new(ctx);
   assess_input input;
   sn_status status = sn_assess_input_new(ctx, model, examples, &scratch, &input);
-  size_t n = model->info.vertex_count, input_size = status == SN_OK ? align64(sn_assess_input_size(&input)) : 0;
-  char *buffer = SN_NEW(ctx, &scratch, char, input_size + sn_rt_scratch_size(model));
-  float *positions = SN_NEW(ctx, &scratch, float, 3 * n), *directions = SN_NEW(ctx, &scratch, float, 3 * n);
-  double *samples = SN_NEW(ctx, &scratch, double, most);
-  if (status == SN_OK && (!buffer || !positions || !directions || !samples)) status = ctx->error.status;
+  void *values = status == SN_OK ? sn_arena_alloc(ctx, &scratch, sn_assess_input_size(&input), 1) : NULL;
+  void *palette = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(model), 1);
+  if (status == SN_OK && (!values || !palette)) status = ctx->error.status;
   if (status == SN_OK) {
-    sn_rt_output output = {.positions = positions, .normals = normals ? directions : NULL};
-    int frames = examples->poses.frame_count, count = 0, repeats = 1;
-    if (frames > 0) sn_assess_input(&input, frames / 2, buffer);
-    time_sample(&input, &output, buffer, input_size, 1);
-    double once = time_sample(&input, &output, buffer, input_size, 1), end = sn_seconds() + seconds;
-    if (once < 100) repeats = (int)(100 / (once > 0.1 ? once : 0.1)) + 1;
-    while (count < 5 || (count < most && sn_seconds() < end)) {
-      if (frames > 0) sn_assess_input(&input, count % frames, buffer);
-      samples[count++] = time_sample(&input, &output, buffer, input_size, repeats);
-    }
-    qsort(samples, (size_t)count, sizeof *samples, compare_doubles);
-    *out = (sn_timing){samples[count / 2], samples[count / 10], samples[count - 1 - count / 10], count * repeats};
+    status = sn_poses_new(ctx, (int)model->info.palette_count, examples->poses.frame_count, out);
+  }
+  for (int f = 0; status == SN_OK && f < examples->poses.frame_count; f++) {
+    sn_rt_input frame = sn_assess_input(&input, f, values);
+    sn_rt_palette(model, &frame, palette, NULL);
+    read_palette(model, palette, sn_pose(out, f));
   }
   sn_arena_free(&scratch);
   return status;

@@ -12,6 +12,8 @@ typedef struct assess_input {
   int *joint_of; // the skeleton's joint for each of the model's
 } assess_input;
 
+static inline size_t sn_align64(size_t size) { return (size + 63) / 64 * 64; }
+
 // Fails, saying what is missing, where the examples lack what drives the model.
 sn_status sn_assess_input_new(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
                               sn_arena *memory, assess_input *out);

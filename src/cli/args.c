@@ -116,6 +116,7 @@ static void print_command_help(const cli_command *command) {
   }
   printf("\nOptions of every command:\n");
   for (const cli_option *option = cli_common_options; option->name; option++) print_option(option);
+  if (command->more_help) command->more_help();
   printf("\nExample:\n  %s\n", command->example);
 }
 

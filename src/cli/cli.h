@@ -45,9 +45,10 @@ struct cli_command {
   const cli_option *options; // ends with a NULL name
   int least_arguments, most_arguments;
   int (*run)(cli *);
+  void (*more_help)(void); // printed before the example; may be NULL
 };
 
-extern const cli_command cli_gen, cli_info, cli_convert, cli_demo;
+extern const cli_command cli_gen, cli_train, cli_eval, cli_compare, cli_bench, cli_info, cli_convert, cli_demo;
 
 // The text of an option: the last one given, its initial value, or NULL.
 const char *cli_text(const cli *c, const char *name);

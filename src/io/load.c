@@ -67,7 +67,6 @@ static sn_status weld_rest(sn_context *ctx, sn_examples *out) {
 }
 
 static sn_status load_rest(sn_context *ctx, const char *path, sn_examples *out) {
-  if (!path) return sn_fail(ctx, SN_BAD_INPUT, "a rest mesh is needed: --rest FILE");
   sn_status status = sn_mesh_read(ctx, path, &out->rest);
   if (status == SN_OK) status = name_file(ctx, sn_mesh_check(ctx, &out->rest), path);
   if (status == SN_OK && is_gltf(path)) status = weld_rest(ctx, out);
@@ -258,7 +257,7 @@ static sn_status read_first_skeleton(sn_context *ctx, const sn_load_options *opt
   sn_skin skin = {0};
   sn_status status = sn_gltf_skeleton(ctx, gltf, &out->skeleton, &skin);
   if (status == SN_OK) status = sn_gltf_mesh(ctx, gltf, &bind, NULL, NULL, NULL);
-  if (status == SN_OK && bind.vertex_count > 0) status = place_skin(ctx, options, &bind, &skin, out);
+  if (status == SN_OK && options->rest && bind.vertex_count > 0) status = place_skin(ctx, options, &bind, &skin, out);
   sn_mesh_free(&bind);
   sn_skin_free(&skin);
   return name_file(ctx, status, options->skeletons[0]);
@@ -360,7 +359,12 @@ static sn_status load_controls(sn_context *ctx, const char *spec, sn_examples *o
 
 sn_status sn_examples_load(sn_context *ctx, const sn_load_options *options, sn_examples *out) {
   *out = (sn_examples){.memory = sn_arena_new(ctx)};
-  sn_status status = load_rest(ctx, options->rest, out);
+  sn_status status = SN_OK;
+  if (options->rest) {
+    status = load_rest(ctx, options->rest, out);
+  } else if (options->frames_count > 0 || options->skeleton_count == 0) {
+    status = sn_fail(ctx, SN_BAD_INPUT, "a rest mesh is needed: --rest FILE");
+  }
   if (status == SN_OK && options->frames_count > 0) status = load_frames(ctx, options, out);
   if (status == SN_OK && options->skeleton_count > 0) status = load_skeletons(ctx, options, out);
   if (status == SN_OK && options->torque) {

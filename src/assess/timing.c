@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// How long one evaluation takes. Medians, because these machines are shared; ratios within one run, for the same reason.
+#include <stdlib.h>
+#include <string.h>
+
+#include "assess/input.h"
+#include "sinew/assess.h"
+
+enum { most_samples = 100000 };
+
+static int compare_doubles(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+typedef void (*timed_fn)(void *user);
+
+// A sample is as many calls as take a tenth of a millisecond, so that the clock's own time does not count.
+static double time_sample(timed_fn call, void *user, int repeats) {
+  double start = sn_seconds();
+  for (int r = 0; r < repeats; r++) call(user);
+  return 1e6 * (sn_seconds() - start) / repeats;
+}
+
+// `next` (may be NULL) prepares the following sample and is not timed.
+static sn_timing time_calls(timed_fn call, void (*next)(void *user, int sample), void *user, double seconds,
+                            double *samples) {
+  int count = 0, repeats = 1;
+  if (next) next(user, 0);
+  time_sample(call, user, 1);
+  double once = time_sample(call, user, 1), end = sn_seconds() + seconds;
+  if (once < 100) repeats = (int)(100 / (once > 0.1 ? once : 0.1)) + 1;
+  while (count < 5 || (count < most_samples && sn_seconds() < end)) {
+    if (next) next(user, count);
+    samples[count++] = time_sample(call, user, repeats);
+  }
+  qsort(samples, (size_t)count, sizeof *samples, compare_doubles);
+  return (sn_timing){samples[count / 2], samples[count / 10], samples[count - 1 - count / 10], count * repeats};
+}
+
+typedef struct evaluation {
+  const sn_rt_model *model;
+  const assess_input *input; // NULL: the rest pose
+  void *values, *scratch;
+  sn_rt_output output;
+} evaluation;
+
+static void evaluate_once(void *user) {
+  evaluation *e = user;
+  sn_rt_input input = {.joints = e->values};
+  sn_rt_evaluate(e->model, &input, e->scratch, &e->output, NULL);
+}
+
+static void next_pose(void *user, int sample) {
+  evaluation *e = user;
+  if (e->input) sn_assess_input(e->input, sample % e->input->examples->poses.frame_count, e->values);
+}
+
+static void fill_identity(float (*matrices)[12], uint32_t count) {
+  sn_affine identity = sn_affine_identity();
+  for (uint32_t j = 0; j < count; j++) sn_model_joints(&identity, 1, &matrices[j]);
+}
+
+sn_status sn_assess_time(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, bool normals,
+                         double seconds, sn_timing *out) {
+  *out = (sn_timing){0};
+  sn_arena scratch = sn_arena_new(ctx);
+  bool posed = examples && examples->poses.frame_count > 0;
+  assess_input input;
+  sn_status status = posed ? sn_assess_input_new(ctx, model, examples, &scratch, &input) : SN_OK;
+  size_t numbers = 3 * (size_t)model->info.vertex_count;
+  evaluation e = {.model = model, .input = posed ? &input : NULL};
+  e.values = SN_NEW(ctx, &scratch, float, (size_t)model->info.joint_count * 12);
+  e.scratch = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(model), 1);
+  e.output.positions = SN_NEW(ctx, &scratch, float, numbers);
+  float *directions = SN_NEW(ctx, &scratch, float, numbers);
+  e.output.normals = normals ? directions : NULL;
+  double *samples = SN_NEW(ctx, &scratch, double, most_samples);
+  if (!e.values || !e.scratch || !e.output.positions || !directions || !samples) status = ctx->error.status;
+  if (status == SN_OK) {
+    fill_identity(e.values, model->info.joint_count);
+    *out = time_calls(evaluate_once, next_pose, &e, seconds, samples);
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+typedef struct copy {
+  const char *from;
+  char *to;
+  size_t bytes;
+} copy;
+
+static void copy_once(void *user) {
+  copy *c = user;
+  memcpy(c->to, c->from, c->bytes);
+  __asm__ volatile("" : : "r"(c->to) : "memory");
+}
+
+sn_status sn_assess_copy_time(sn_context *ctx, size_t bytes, double seconds, sn_timing *out) {
+  sn_arena scratch = sn_arena_new(ctx);
+  copy c = {SN_NEW(ctx, &scratch, char, bytes), SN_NEW(ctx, &scratch, char, bytes), bytes};
+  double *samples = SN_NEW(ctx, &scratch, double, most_samples);
+  sn_status status = c.from && c.to && samples ? SN_OK : ctx->error.status;
+  *out = (sn_timing){0};
+  if (status == SN_OK) *out = time_calls(copy_once, NULL, &c, seconds, samples);
+  sn_arena_free(&scratch);
+  return status;
+}
+
+sn_status sn_assess_plain_lbs(sn_context *ctx, const sn_rt_model *model, sn_model *out) {
+  sn_mesh mesh = {0};
+  sn_skin skin = {0};
+  sn_skeleton palette = {0};
+  *out = (sn_model){0};
+  sn_status status = sn_model_mesh(ctx, model, &mesh);
+  if (status == SN_OK) status = sn_model_skin(ctx, model, &skin);
+  if (status == SN_OK) status = sn_skeleton_new(ctx, (int)model->info.palette_count, &palette);
+  if (status == SN_OK) {
+    sn_model_desc desc = sn_model_desc_default();
+    desc.rest = &mesh, desc.skin = &skin, desc.skeleton = &palette;
+    desc.weight_bits = (int)model->info.weight_bits;
+    status = sn_model_build(ctx, &desc, out);
+  }
+  sn_mesh_free(&mesh);
+  sn_skin_free(&skin);
+  sn_skeleton_free(&palette);
+  return status;
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// sinew compare: several methods on the same examples, one table.
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/inputs.h"
+
+enum { most_methods = 64 };
+
+typedef struct compare_row {
+  sn_method_spec spec;
+  sn_scores scores;
+  double seconds, bytes, flops, us;
+  double *frame_rms; // per frame, for --plot
+} compare_row;
+
+static void say_header(const cli *c) {
+  cli_say(c, "%-28s %9s %9s %10s %10s %9s %9s %9s %8s %8s\n", "method", "train ee", "test ee", "test rms %", "max %",
+          "std %", "normal", "bytes", "us", "seconds");
+}
+
+static void say_row(const cli *c, const compare_row *row) {
+  const sn_metrics *m = row->scores.test.frame_count > 0 ? &row->scores.test : &row->scores.train;
+  cli_say(c, "%-28s %9.4f %9.4f %10.4f %10.3f %9.4f %8.2f° %9.0f %8.1f %8.3f\n", row->spec.text, row->scores.train.ee,
+          row->scores.test.ee, m->rms_pct_diag, m->max_pct_diag, m->std_pct_diag, m->normal_deg, row->bytes, row->us,
+          row->seconds);
+}
+
+static json_t *describe_row(const compare_row *row) {
+  json_t *out = json_object();
+  json_object_set_new(out, "spec", json_string(row->spec.text));
+  json_object_set_new(out, "train", cli_describe_metrics(&row->scores.train));
+  json_object_set_new(out, "test", cli_describe_metrics(&row->scores.test));
+  json_object_set_new(out, "all", cli_describe_metrics(&row->scores.all));
+  json_object_set_new(out, "bytes", json_integer((json_int_t)row->bytes));
+  json_object_set_new(out, "flops", json_integer((json_int_t)row->flops));
+  json_object_set_new(out, "us_per_frame", json_real(row->us));
+  json_object_set_new(out, "seconds", json_real(row->seconds));
+  return out;
+}
+
+// Trains on the keys, opens the bytes with the runtime, and measures.
+static sn_status compare_method(cli *c, const sn_examples *examples, const sn_keys *keys, const sn_keys *others,
+                                compare_row *row) {
+  sn_model bytes = {0};
+  sn_rt_model model;
+  sn_train_report report;
+  sn_timing timing;
+  sn_status status = sn_train(&c->ctx, &row->spec, examples, keys, &bytes, &report);
+  if (status == SN_OK) status = sn_model_open(&c->ctx, row->spec.text, bytes.bytes, bytes.size, &model);
+  if (status == SN_OK) status = sn_assess(&c->ctx, &model, examples, keys, others, &row->scores, row->frame_rms);
+  if (status == SN_OK) status = sn_assess_time(&c->ctx, &model, examples, true, 0.2, &timing);
+  if (status == SN_OK) {
+    row->bytes = (double)bytes.size, row->flops = (double)model.info.flops;
+    row->us = timing.median, row->seconds = report.seconds;
+  }
+  if (status == SN_OK && cli_given(c, "--loocv")) {
+    status = sn_assess_loocv(&c->ctx, &row->spec, examples, keys, &row->scores, &row->seconds);
+  }
+  sn_model_free(&bytes);
+  return status;
+}
+
+// Error of every frame, one line per method.
+static sn_status plot(cli *c, const char *path, const compare_row *rows, int count, const sn_examples *examples) {
+  sn_arena scratch = sn_arena_new(&c->ctx);
+  int frames = examples->frames.frame_count;
+  double diagonal = sn_points_diagonal((const float(*)[3])examples->rest.positions, examples->rest.vertex_count);
+  double *x = SN_NEW(&c->ctx, &scratch, double, frames);
+  sn_plot_line *lines = SN_NEW(&c->ctx, &scratch, sn_plot_line, count);
+  sn_status status = x && lines ? SN_OK : c->ctx.error.status;
+  for (int f = 0; status == SN_OK && f < frames; f++) x[f] = f;
+  for (int m = 0; status == SN_OK && m < count; m++) {
+    for (int f = 0; f < frames; f++) rows[m].frame_rms[f] *= 100 / diagonal;
+    lines[m] = (sn_plot_line){rows[m].spec.text, frames, x, rows[m].frame_rms};
+  }
+  if (status == SN_OK) {
+    status =
+      sn_plot_write(&c->ctx, path, "Error over the frames", "frame", "rms error, % of the diagonal", lines, count);
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+static sn_status compare_all(cli *c, const sn_examples *examples, compare_row *rows, int count, sn_arena *memory) {
+  sn_keys keys = {0}, others = {0};
+  sn_status status =
+    sn_keys_parse(&c->ctx, cli_text(c, "--keys"), examples->frames.frame_count, c->seed, &keys, &others);
+  if (status == SN_OK) {
+    cli_say(c, "%d vertices, %d joints, %d frames: %d for training, %d for testing%s\n", examples->rest.vertex_count,
+            examples->skeleton.joint_count, examples->frames.frame_count, keys.count,
+            cli_given(c, "--loocv") ? keys.count : others.count, cli_given(c, "--loocv") ? " (leave one out)" : "");
+    say_header(c);
+  }
+  json_t *list = json_array();
+  for (int m = 0; status == SN_OK && m < count; m++) {
+    rows[m].frame_rms = SN_NEW(&c->ctx, memory, double, examples->frames.frame_count);
+    status = rows[m].frame_rms ? compare_method(c, examples, &keys, &others, &rows[m]) : c->ctx.error.status;
+    if (status != SN_OK) break;
+    say_row(c, &rows[m]);
+    json_array_append_new(list, describe_row(&rows[m]));
+  }
+  c->result = json_pack("{so}", "methods", list);
+  sn_keys_free(&keys);
+  sn_keys_free(&others);
+  return status;
+}
+
+static int run(cli *c) {
+  const char *specs[most_methods];
+  int count = cli_texts(c, "--method", specs, most_methods);
+  sn_arena memory = sn_arena_new(&c->ctx);
+  compare_row *rows = SN_NEW(&c->ctx, &memory, compare_row, most_methods);
+  if (!rows) return cli_fail(c);
+  if (count == 0) count = 3, specs[0] = "rigid", specs[1] = "lbs", specs[2] = "dqs";
+  if (count > most_methods) count = most_methods;
+  for (int m = 0; m < count; m++) {
+    if (sn_method_parse(&c->ctx, specs[m], &rows[m].spec) == SN_OK) continue;
+    sn_arena_free(&memory);
+    return cli_misuse("%s", c->ctx.error.message);
+  }
+  sn_examples examples = {0};
+  sn_status status = cli_load(c, &examples);
+  if (status == SN_OK && examples.frames.frame_count == 0) {
+    status = sn_fail(&c->ctx, SN_BAD_INPUT, "example frames are needed: --frames FILE");
+  }
+  if (status == SN_OK) c->input = cli_describe_examples(&examples);
+  if (status == SN_OK) status = compare_all(c, &examples, rows, count, &memory);
+  const char *svg = cli_text(c, "--plot");
+  if (status == SN_OK && svg) status = plot(c, svg, rows, count, &examples);
+  sn_examples_free(&examples);
+  sn_arena_free(&memory);
+  return status == SN_OK ? exit_done : cli_fail(c);
+}
+
+static const cli_option options[] = {
+  {"--method", "SPEC", NULL, "NAME or NAME:key=value,...; rigid, lbs and dqs unless told", true},
+  {"--loocv", NULL, NULL, "test by leaving out each training frame in turn", false},
+  {"--plot", "FILE.svg", NULL, "error over the frames, one line per method", false},
+  CLI_OPTION_REST,
+  CLI_OPTION_FRAMES,
+  CLI_OPTION_SKELETON,
+  CLI_OPTION_CLIP,
+  CLI_OPTION_FPS,
+  CLI_OPTION_TORQUE,
+  CLI_OPTION_CONTROLS,
+  CLI_OPTION_KEYS,
+  CLI_OPTION_MATCH,
+  {0},
+};
+
+static void print_methods(void) {
+  printf("\nMethods and their options (defaults in parentheses):\n");
+  for (const sn_method *const *m = sn_methods(); *m; m++) {
+    printf("  %-10s %s\n", (*m)->name, (*m)->summary);
+    for (const sn_method_option *o = (*m)->options; o->name; o++) {
+      printf("    %-14s %s%s%s (%s)\n", o->name, o->help, o->choices ? ": " : "", o->choices ? o->choices : "",
+             o->initial);
+    }
+  }
+}
+
+const cli_command cli_compare = {
+  "compare",
+  "--method SPEC... --rest FILE --frames FILE --skeleton FILE",
+  "train and test several methods, one table",
+  "ee is the enveloping error: 1 is the best single joint per vertex. Columns without 'train' are of the test "
+  "frames,\n"
+  "or of the training frames where there are no others.",
+  "sinew compare --method lbs --method dqs --rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb "
+  "--keys every:4",
+  options,
+  0,
+  0,
+  run,
+  print_methods,
+};

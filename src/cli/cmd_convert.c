@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// sinew convert: between mesh files, and between sequence files.
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/inputs.h"
+
+static bool is_gltf(const char *path) { return cli_has_extension(path, ".glb") || cli_has_extension(path, ".gltf"); }
+
+static bool is_folder(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+// A glTF document read and written whole: .glb to .gltf and back.
+static sn_status convert_document(cli *c, const char *from, const char *to) {
+  sn_gltf *gltf;
+  sn_status status = sn_gltf_read(&c->ctx, from, &gltf);
+  if (status != SN_OK) return status;
+  sn_gltf_out out = {.base = gltf};
+  status = sn_gltf_write(&c->ctx, to, &out);
+  sn_gltf_free(gltf);
+  return status;
+}
+
+static sn_status convert_mesh(cli *c, const char *from, const char *to) {
+  sn_mesh mesh;
+  sn_status status = sn_mesh_read(&c->ctx, from, &mesh);
+  if (status != SN_OK) return status;
+  if (is_gltf(to)) {
+    sn_gltf_out out = {.mesh = &mesh};
+    status = sn_gltf_write(&c->ctx, to, &out);
+  } else {
+    status = sn_obj_write(&c->ctx, to, &mesh, (const float(*)[3])mesh.positions);
+  }
+  if (status == SN_OK) cli_say(c, "%s: %d vertices, %d triangles\n", to, mesh.vertex_count, mesh.triangle_count);
+  sn_mesh_free(&mesh);
+  return status;
+}
+
+static sn_status convert_frames(cli *c, const char *from, const char *to) {
+  double fps = cli_fps(c);
+  const char *rest = cli_text(c, "--rest");
+  sn_mesh mesh = {0};
+  sn_frames frames = {0};
+  if (fps <= 0) return sn_fail(&c->ctx, SN_BAD_INPUT, "--fps %s: must be a positive number", cli_text(c, "--fps"));
+  bool to_folder = !cli_has_extension(to, ".pc2") && !cli_has_extension(to, ".mdd");
+  if (to_folder && !rest && is_gltf(from)) rest = from;
+  if (to_folder && !rest) {
+    return sn_fail(&c->ctx, SN_BAD_INPUT, "%s: OBJ frames need triangles; give --rest FILE", to);
+  }
+  sn_status status = sn_frames_read(&c->ctx, from, fps, cli_text(c, "--clip"), &frames);
+  if (status == SN_OK && rest) status = sn_mesh_read(&c->ctx, rest, &mesh);
+  if (status == SN_OK && rest && mesh.vertex_count != frames.vertex_count) {
+    status = sn_fail(&c->ctx, SN_BAD_INPUT, "%s has %d vertices, but %s has %d", from, frames.vertex_count, rest,
+                     mesh.vertex_count);
+  }
+  if (status == SN_OK && frames.rate == 0) frames.rate = fps;
+  if (status == SN_OK) status = sn_frames_write(&c->ctx, to, &frames, &mesh);
+  if (status == SN_OK) cli_say(c, "%s: %d frames of %d vertices\n", to, frames.frame_count, frames.vertex_count);
+  sn_mesh_free(&mesh);
+  sn_frames_free(&frames);
+  return status;
+}
+
+static int run(cli *c) {
+  const char *from = c->arguments[0], *to = c->arguments[1];
+  sn_status status;
+  if (is_gltf(from) && is_gltf(to)) {
+    status = convert_document(c, from, to);
+  } else if (!is_folder(from) && !strpbrk(from, "*?[") && (is_gltf(from) || cli_has_extension(from, ".obj")) &&
+             (is_gltf(to) || cli_has_extension(to, ".obj"))) {
+    status = convert_mesh(c, from, to);
+  } else if (is_gltf(to) || cli_has_extension(to, ".obj")) {
+    status = sn_fail(&c->ctx, SN_UNSUPPORTED, "%s: a sequence is written as .pc2, .mdd or a folder of .obj", to);
+  } else {
+    status = convert_frames(c, from, to);
+  }
+  return status == SN_OK ? exit_done : cli_fail(c);
+}
+
+static const cli_option options[] = {
+  {"--rest", "FILE", NULL, "mesh whose triangles OBJ frames get", false},
+  CLI_OPTION_CLIP,
+  CLI_OPTION_FPS,
+  {0},
+};
+
+const cli_command cli_convert = {
+  "convert",
+  "IN OUT",
+  "convert between file formats",
+  "Meshes: .obj, .glb, .gltf in both directions (the first pose of an animated file).\n"
+  "Sequences: .pc2, .mdd, folders or quoted globs of .obj, animated .glb; written as .pc2, .mdd or a folder of .obj.",
+  "sinew convert frames.pc2 frames/ --rest rest.obj",
+  options,
+  2,
+  2,
+  run,
+  NULL,
+};

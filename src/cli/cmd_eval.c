@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// sinew eval: a model and its input -> frames.
+#include <string.h>
+
+#include "cli/models.h"
+
+static bool is_gltf(const char *path) { return cli_has_extension(path, ".glb") || cli_has_extension(path, ".gltf"); }
+
+static sn_status all_frames(sn_context *ctx, int count, sn_keys *out) {
+  return sn_keys_parse(ctx, "all", count, 0, out, NULL);
+}
+
+// The palette as joints of a flat skeleton: what glTF sees of half-way joints and of drives with bones of their own.
+static sn_status palette_skeleton(cli *c, const sn_rt_model *model, const sn_examples *examples,
+                                  sn_skeleton *skeleton, sn_poses *poses) {
+  int count = (int)model->info.palette_count;
+  sn_status status = sn_skeleton_new(&c->ctx, count, skeleton);
+  if (status == SN_OK) status = sn_assess_palettes(&c->ctx, model, examples, poses);
+  return status;
+}
+
+// Joints by the model's own tree, in the pose of the examples' joints of the same names.
+static sn_status joint_skeleton(cli *c, const sn_rt_model *model, const sn_examples *examples, sn_skeleton *skeleton,
+                                sn_poses *poses) {
+  sn_status status = sn_model_skeleton(&c->ctx, model, skeleton);
+  if (status == SN_OK) status = sn_assess_palettes(&c->ctx, model, examples, poses);
+  return status;
+}
+
+// A linear blend is exactly a glTF skin.
+static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, const sn_examples *examples) {
+  if (model->info.blend != SN_RT_BLEND_LINEAR) {
+    return sn_fail(&c->ctx, SN_UNSUPPORTED,
+                   "%s: glTF has no dual-quaternion skinning; write the deformed vertices instead: -o out.pc2", path);
+  }
+  sn_mesh mesh = {0};
+  sn_skin skin = {0};
+  sn_skeleton skeleton = {0};
+  sn_poses poses = {0};
+  sn_gltf *base = NULL;
+  const char *rest = cli_text(c, "--rest");
+  bool joints = model->info.palette_count == model->info.joint_count;
+  sn_status status = sn_model_mesh(&c->ctx, model, &mesh);
+  if (status == SN_OK) status = sn_model_skin(&c->ctx, model, &skin);
+  if (status == SN_OK) status = (joints ? joint_skeleton : palette_skeleton)(c, model, examples, &skeleton, &poses);
+  if (status == SN_OK && rest && is_gltf(rest)) status = sn_gltf_read(&c->ctx, rest, &base);
+  if (status == SN_OK) {
+    sn_gltf_clip_out clip = {.name = "sinew", .poses = &poses, .frame_count = poses.frame_count};
+    sn_gltf_out out = {.base = base,
+                       .mesh = &mesh,
+                       .skeleton = &skeleton,
+                       .skin = &skin,
+                       .clip_count = 1,
+                       .clips = &clip,
+                       .fps = cli_fps(c),
+                       .affine = !joints};
+    status = sn_gltf_write(&c->ctx, path, &out);
+  }
+  sn_gltf_free(base);
+  sn_mesh_free(&mesh);
+  sn_skin_free(&skin);
+  sn_skeleton_free(&skeleton);
+  sn_poses_free(&poses);
+  return status;
+}
+
+static sn_status write_frames(cli *c, const char *path, const sn_rt_model *model, const sn_examples *examples) {
+  sn_keys keys = {0};
+  sn_frames frames = {0};
+  sn_mesh mesh = {0};
+  sn_status status = all_frames(&c->ctx, examples->poses.frame_count, &keys);
+  if (status == SN_OK) status = sn_assess_evaluate(&c->ctx, model, examples, &keys, &frames, NULL);
+  if (status == SN_OK) status = sn_model_mesh(&c->ctx, model, &mesh);
+  if (status == SN_OK) {
+    frames.rate = cli_fps(c);
+    status = sn_frames_write(&c->ctx, path, &frames, &mesh);
+  }
+  sn_keys_free(&keys);
+  sn_frames_free(&frames);
+  sn_mesh_free(&mesh);
+  return status;
+}
+
+// Where the true frames are given as well, how far the model is from them.
+static sn_status score(cli *c, const sn_rt_model *model, const sn_examples *examples) {
+  sn_keys keys = {0}, none = {0};
+  sn_scores scores;
+  sn_status status = all_frames(&c->ctx, examples->frames.frame_count, &keys);
+  if (status == SN_OK) status = sn_assess(&c->ctx, model, examples, &keys, &none, &scores, NULL);
+  if (status == SN_OK) {
+    cli_say(c, "rms %.4f %% of the diagonal, largest %.3f %%, enveloping error %.4f\n", scores.all.rms_pct_diag,
+            scores.all.max_pct_diag, scores.all.ee);
+    json_object_set_new(c->result, "all", cli_describe_metrics(&scores.all));
+  }
+  sn_keys_free(&keys);
+  return status;
+}
+
+static int run(cli *c) {
+  const char *path = cli_text(c, "-o");
+  cli_model opened;
+  if (!path) return cli_misuse("eval: where to? Give -o FILE (.pc2, .mdd, .glb, or a folder for .obj)");
+  int result = cli_open_model(c, c->arguments[0], &opened);
+  if (result != exit_done) return result;
+  sn_examples examples = {0};
+  sn_status status = SN_OK;
+  if (!cli_given(c, "--skeleton")) {
+    status = sn_fail(&c->ctx, SN_BAD_INPUT, "%s is driven by %s: give --skeleton FILE with the poses",
+                     c->arguments[0], sn_rt_drive_name(opened.model.info.drive));
+  }
+  if (status == SN_OK) status = cli_load(c, &examples);
+  c->result = json_object();
+  if (status == SN_OK) status = (is_gltf(path) ? write_gltf : write_frames)(c, path, &opened.model, &examples);
+  if (status == SN_OK) {
+    cli_say(c, "%s: %d frames of %u vertices\n", path, examples.poses.frame_count, opened.model.info.vertex_count);
+    json_object_set_new(c->result, "frames", json_integer(examples.poses.frame_count));
+    json_object_set_new(c->result, "vertices", json_integer(opened.model.info.vertex_count));
+  }
+  if (status == SN_OK && examples.frames.frame_count > 0) status = score(c, &opened.model, &examples);
+  sn_examples_free(&examples);
+  cli_close_model(&opened);
+  return status == SN_OK ? exit_done : cli_fail(c);
+}
+
+static const cli_option options[] = {
+  {"-o", "FILE", NULL, ".pc2, .mdd, .glb, .gltf, or a folder for a sequence of .obj", false},
+  CLI_OPTION_SKELETON,
+  CLI_OPTION_CLIP,
+  CLI_OPTION_FPS,
+  {"--rest", "FILE", NULL, "a .glb to take materials and textures from; with --frames, the rest mesh", false},
+  {"--frames", "FILE", NULL, "the true frames: the report then says how far the model is from them", true},
+  CLI_OPTION_MATCH,
+  {0},
+};
+
+const cli_command cli_eval = {
+  "eval",
+  "MODEL.sinew --skeleton FILE -o FILE",
+  "evaluate a model for the poses of a clip",
+  "A .glb holds an exact skin with its animation (linear blends only); .pc2, .mdd and .obj hold the deformed "
+  "vertices.",
+  "sinew eval arm.sinew --skeleton arm/skeleton.glb -o out.glb",
+  options,
+  1,
+  1,
+  run,
+  NULL,
+};

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+// sinew info: what is in a file.
+#include <math.h>
+#include <string.h>
+
+#include "cli/inputs.h"
+
+static void put_box(json_t *out, const float (*positions)[3], int count) {
+  sn_vec3 low, high;
+  sn_points_bounds(positions, count, &low, &high);
+  json_object_set_new(out, "low", json_pack("[fff]", low.x, low.y, low.z));
+  json_object_set_new(out, "high", json_pack("[fff]", high.x, high.y, high.z));
+  json_object_set_new(out, "diagonal", json_real(sn_vec3_distance(low, high)));
+}
+
+static sn_status describe_mesh(cli *c, const sn_mesh *mesh) {
+  sn_topology topology;
+  sn_status status = sn_topology_build(&c->ctx, mesh, &topology);
+  if (status != SN_OK) return status;
+  json_t *r = c->result;
+  json_object_set_new(r, "vertices", json_integer(mesh->vertex_count));
+  json_object_set_new(r, "triangles", json_integer(mesh->triangle_count));
+  json_object_set_new(r, "edges", json_integer(topology.edge_count));
+  json_object_set_new(r, "components", json_integer(topology.component_count));
+  json_object_set_new(r, "boundary_edges", json_integer(topology.boundary_edges));
+  json_object_set_new(r, "nonmanifold_edges", json_integer(topology.nonmanifold_edges));
+  put_box(r, (const float(*)[3])mesh->positions, mesh->vertex_count);
+  cli_say(c, "  %d vertices, %d triangles, %d edges (%d boundary, %d non-manifold), %d component%s\n",
+          mesh->vertex_count, mesh->triangle_count, topology.edge_count, topology.boundary_edges,
+          topology.nonmanifold_edges, topology.component_count, topology.component_count == 1 ? "" : "s");
+  cli_say(c, "  bounding-box diagonal %.6g\n", json_real_value(json_object_get(r, "diagonal")));
+  sn_topology_free(&topology);
+  return SN_OK;
+}
+
+static sn_status info_obj(cli *c, const char *path) {
+  sn_mesh mesh;
+  sn_status status = sn_obj_read(&c->ctx, path, &mesh);
+  if (status != SN_OK) return status;
+  cli_say(c, "%s: Wavefront OBJ\n", path);
+  json_object_set_new(c->result, "kind", json_string("obj"));
+  status = describe_mesh(c, &mesh);
+  sn_mesh_free(&mesh);
+  return status;
+}
+
+static sn_status info_frames(cli *c, const char *path, const char *kind) {
+  sn_frames frames;
+  sn_status status = sn_frames_read(&c->ctx, path, 30, NULL, &frames);
+  if (status != SN_OK) return status;
+  json_object_set_new(c->result, "kind", json_string(kind));
+  json_object_set_new(c->result, "vertices", json_integer(frames.vertex_count));
+  json_object_set_new(c->result, "frames", json_integer(frames.frame_count));
+  put_box(c->result, sn_frame(&frames, 0), frames.vertex_count);
+  cli_say(c, "%s: %s\n  %d frames of %d vertices\n  bounding-box diagonal of the first frame %.6g\n", path,
+          strcmp(kind, "pc2") == 0   ? "PointCache2"
+          : strcmp(kind, "mdd") == 0 ? "Lightwave MDD"
+                                     : "OBJ sequence",
+          frames.frame_count, frames.vertex_count, json_real_value(json_object_get(c->result, "diagonal")));
+  sn_frames_free(&frames);
+  return SN_OK;
+}
+
+static sn_status describe_skeleton(cli *c, const sn_gltf *gltf) {
+  sn_skeleton skeleton = {0};
+  sn_skin skin = {0};
+  sn_status status = sn_gltf_skeleton(&c->ctx, gltf, &skeleton, &skin);
+  json_object_set_new(c->result, "joints", json_integer(0));
+  if (status == SN_BAD_INPUT) { // no skin: a plain mesh
+    cli_say(c, "  no skeleton\n");
+    return SN_OK;
+  }
+  if (status != SN_OK) return status;
+  json_t *joints = json_array();
+  cli_say(c, "  %d joints, at most %d influences per vertex\n", skeleton.joint_count, skin.influences);
+  for (int j = 0; j < skeleton.joint_count; j++) {
+    const char *parent = skeleton.parents[j] < 0 ? NULL : skeleton.names[skeleton.parents[j]];
+    json_t *joint = json_object();
+    json_object_set_new(joint, "name", json_string(skeleton.names[j]));
+    json_object_set_new(joint, "parent", parent ? json_string(parent) : json_null());
+    json_array_append_new(joints, joint);
+    cli_say(c, "    %-20s %s%s\n", skeleton.names[j], parent ? "under " : "root", parent ? parent : "");
+  }
+  json_object_set_new(c->result, "joints", json_integer(skeleton.joint_count));
+  json_object_set_new(c->result, "influences", json_integer(skin.influences));
+  json_object_set_new(c->result, "skeleton", joints);
+  sn_skeleton_free(&skeleton);
+  sn_skin_free(&skin);
+  return SN_OK;
+}
+
+static sn_status info_gltf(cli *c, const char *path) {
+  sn_gltf *gltf;
+  sn_mesh mesh = {0};
+  sn_status status = sn_gltf_read(&c->ctx, path, &gltf);
+  if (status != SN_OK) return status;
+  cli_say(c, "%s: glTF 2.0\n", path);
+  json_object_set_new(c->result, "kind", json_string("gltf"));
+  status = sn_gltf_mesh(&c->ctx, gltf, &mesh, NULL, NULL, NULL);
+  if (status == SN_OK) status = describe_mesh(c, &mesh);
+  if (status == SN_OK) status = describe_skeleton(c, gltf);
+  json_t *clips = json_array();
+  for (int k = 0; status == SN_OK && k < sn_gltf_clip_count(gltf); k++) {
+    sn_clip_info clip = sn_gltf_clip(gltf, k);
+    cli_say(c, "  clip %d '%s': %g s to %g s, %d channels, %.0f frames at 30 per second\n", k, clip.name, clip.start,
+            clip.end, clip.channel_count, floor((clip.end - clip.start) * 30 + 1.5));
+    json_t *entry = json_object();
+    json_object_set_new(entry, "name", json_string(clip.name));
+    json_object_set_new(entry, "start", json_real(clip.start));
+    json_object_set_new(entry, "end", json_real(clip.end));
+    json_object_set_new(entry, "channels", json_integer(clip.channel_count));
+    json_array_append_new(clips, entry);
+  }
+  json_object_set_new(c->result, "clips", clips);
+  sn_mesh_free(&mesh);
+  sn_gltf_free(gltf);
+  return status;
+}
+
+static void describe_model(cli *c, const sn_rt_model *model) {
+  const sn_rt_info *info = sn_rt_get_info(model);
+  json_t *r = c->result;
+  cli_say(c, "  drive %s, correct %s, blend %s, shade %s\n", sn_rt_drive_name(info->drive),
+          sn_rt_correct_name(info->correct), sn_rt_blend_name(info->blend), sn_rt_shade_name(info->shade));
+  cli_say(c, "  %u vertices, %u triangles, %u joints, a palette of %u matrices\n", info->vertex_count,
+          info->triangle_count, info->joint_count, info->palette_count);
+  cli_say(c, "  up to %u influences per vertex, %.2f on average, weights of %u bits\n", info->max_influences,
+          info->vertex_count ? (double)info->influence_count / info->vertex_count : 0.0, info->weight_bits);
+  cli_say(c, "  one evaluation: %.3f million floating-point operations, %.1f KB read\n", 1e-6 * (double)info->flops,
+          1e-3 * (double)info->bytes_read);
+  cli_say(c, "  %.0f bytes in %u sections:\n", (double)info->bytes, info->section_count);
+  json_object_set_new(r, "kind", json_string("sinew"));
+  json_object_set_new(r, "version", json_pack("[ii]", (int)info->version_major, (int)info->version_minor));
+  json_object_set_new(r, "drive", json_string(sn_rt_drive_name(info->drive)));
+  json_object_set_new(r, "correct", json_string(sn_rt_correct_name(info->correct)));
+  json_object_set_new(r, "blend", json_string(sn_rt_blend_name(info->blend)));
+  json_object_set_new(r, "shade", json_string(sn_rt_shade_name(info->shade)));
+  json_object_set_new(r, "vertices", json_integer(info->vertex_count));
+  json_object_set_new(r, "triangles", json_integer(info->triangle_count));
+  json_object_set_new(r, "joints", json_integer(info->joint_count));
+  json_object_set_new(r, "palette", json_integer(info->palette_count));
+  json_object_set_new(r, "influences", json_integer(info->max_influences));
+  json_object_set_new(r, "bytes", json_integer((json_int_t)info->bytes));
+  json_object_set_new(r, "flops", json_integer((json_int_t)info->flops));
+  json_t *sections = json_object();
+  for (uint32_t s = 0; s < info->section_count; s++) {
+    sn_rt_section section = sn_rt_get_section(model, s);
+    cli_say(c, "    %-16s %10.0f\n", section.name, (double)section.size);
+    json_object_set_new(sections, section.name, json_integer((json_int_t)section.size));
+  }
+  json_object_set_new(r, "sections", sections);
+}
+
+static sn_status info_model(cli *c, const char *path) {
+  sn_file file;
+  sn_rt_model model;
+  sn_status status = sn_file_open(&c->ctx, path, &file);
+  if (status != SN_OK) return status;
+  status = sn_model_open(&c->ctx, path, file.bytes, file.size, &model);
+  if (status == SN_OK) {
+    cli_say(c, "%s: Sinew model, format %u.%u\n", path, model.info.version_major, model.info.version_minor);
+    describe_model(c, &model);
+  }
+  sn_file_close(&file);
+  return status;
+}
+
+static int run(cli *c) {
+  const char *path = c->arguments[0];
+  c->result = json_object();
+  sn_status status;
+  if (cli_has_extension(path, ".obj")) {
+    status = info_obj(c, path);
+  } else if (cli_has_extension(path, ".glb") || cli_has_extension(path, ".gltf")) {
+    status = info_gltf(c, path);
+  } else if (cli_has_extension(path, ".sinew")) {
+    status = info_model(c, path);
+  } else {
+    status = info_frames(c, path,
+                         cli_has_extension(path, ".pc2")   ? "pc2"
+                         : cli_has_extension(path, ".mdd") ? "mdd"
+                                                           : "obj sequence");
+  }
+  return status == SN_OK ? exit_done : cli_fail(c);
+}
+
+static const cli_option options[] = {{0}};
+
+const cli_command cli_info = {
+  "info",
+  "FILE",
+  "say what is in a file",
+  "FILE is a mesh (.obj, .glb, .gltf), a sequence (.pc2, .mdd, a folder of .obj) or a model (.sinew).",
+  "sinew info arm/skeleton.glb",
+  options,
+  1,
+  1,
+  run,
+  NULL,
+};

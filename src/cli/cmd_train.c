@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// sinew train: examples -> MODEL.sinew.
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/inputs.h"
+
+static void say_scores(const cli *c, const char *name, const sn_metrics *m) {
+  if (m->frame_count == 0) {
+    cli_say(c, "  %-8s no frames\n", name);
+    return;
+  }
+  cli_say(
+    c,
+    "  %-8s %d frames: rms %.4f %% of the diagonal, largest %.3f %%, enveloping error %.4f, normals %.2f degrees\n",
+    name, m->frame_count, m->rms_pct_diag, m->max_pct_diag, m->ee, m->normal_deg);
+}
+
+static json_t *describe(const sn_scores *scores, const sn_rt_model *model, const sn_train_report *report) {
+  json_t *out = json_object();
+  json_object_set_new(out, "train", cli_describe_metrics(&scores->train));
+  json_object_set_new(out, "test", cli_describe_metrics(&scores->test));
+  json_object_set_new(out, "all", cli_describe_metrics(&scores->all));
+  json_object_set_new(out, "bytes", json_integer((json_int_t)model->info.bytes));
+  json_object_set_new(out, "flops", json_integer((json_int_t)model->info.flops));
+  json_object_set_new(out, "seconds", json_real(report->seconds));
+  return out;
+}
+
+// The figures are those of the file as written: it is read back.
+static int assess_file(cli *c, const char *path, const sn_examples *examples, const sn_keys *keys,
+                       const sn_keys *others, const sn_train_report *report) {
+  sn_file file;
+  sn_rt_model model;
+  sn_scores scores;
+  sn_status status = sn_file_open(&c->ctx, path, &file);
+  if (status != SN_OK) return cli_fail(c);
+  status = sn_model_open(&c->ctx, path, file.bytes, file.size, &model);
+  if (status == SN_OK) status = sn_assess(&c->ctx, &model, examples, keys, others, &scores, NULL);
+  if (status == SN_OK) {
+    cli_say(c, "%s: %.0f bytes, trained in %.3f s\n", path, (double)file.size, report->seconds);
+    say_scores(c, "training", &scores.train);
+    say_scores(c, "test", &scores.test);
+    c->result = describe(&scores, &model, report);
+  }
+  sn_file_close(&file);
+  return status == SN_OK ? exit_done : cli_fail(c);
+}
+
+static int run(cli *c) {
+  const char *path = cli_text(c, "-o"), *method = cli_text(c, "--method");
+  sn_method_spec spec;
+  sn_examples examples = {0};
+  sn_keys keys = {0}, others = {0};
+  sn_model model = {0};
+  sn_train_report report;
+  if (!path) return cli_misuse("train: where to? Give -o MODEL.sinew");
+  if (!cli_has_extension(path, ".sinew")) return cli_misuse("train: -o %s: a model's name ends in .sinew", path);
+  if (sn_method_parse(&c->ctx, method, &spec) != SN_OK) return cli_misuse("%s", c->ctx.error.message);
+  sn_status status = cli_load(c, &examples);
+  if (status == SN_OK && examples.frames.frame_count == 0) {
+    status = sn_fail(&c->ctx, SN_BAD_INPUT, "example frames are needed: --frames FILE");
+  }
+  if (status == SN_OK) {
+    status = sn_keys_parse(&c->ctx, cli_text(c, "--keys"), examples.frames.frame_count, c->seed, &keys, &others);
+  }
+  if (status == SN_OK) status = sn_train(&c->ctx, &spec, &examples, &keys, &model, &report);
+  if (status == SN_OK) status = sn_model_write(&c->ctx, path, &model);
+  if (status == SN_OK) c->input = cli_describe_examples(&examples);
+  int result = status == SN_OK ? assess_file(c, path, &examples, &keys, &others, &report) : cli_fail(c);
+  sn_model_free(&model);
+  sn_keys_free(&keys);
+  sn_keys_free(&others);
+  sn_examples_free(&examples);
+  return result;
+}
+
+static const cli_option options[] = {
+  {"--method", "SPEC", "lbs", "NAME or NAME:key=value,key=value; `sinew compare --help` lists them", false},
+  {"-o", "MODEL.sinew", NULL, "the model to write", false},
+  CLI_OPTION_REST,
+  CLI_OPTION_FRAMES,
+  CLI_OPTION_SKELETON,
+  CLI_OPTION_CLIP,
+  CLI_OPTION_FPS,
+  CLI_OPTION_TORQUE,
+  CLI_OPTION_CONTROLS,
+  CLI_OPTION_KEYS,
+  CLI_OPTION_MATCH,
+  {0},
+};
+
+const cli_command cli_train = {
+  "train",
+  "--method SPEC --rest FILE --frames FILE --skeleton FILE -o MODEL.sinew",
+  "learn a model from examples",
+  "Errors are those of the model as written, evaluated by the runtime.",
+  "sinew train --method lbs --rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb --keys every:4 "
+  "-o "
+  "arm.sinew",
+  options,
+  0,
+  0,
+  run,
+  NULL,
+};

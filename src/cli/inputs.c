@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// Options that mean the same everywhere, and what they load.
+#include "cli/inputs.h"
+
+#include <string.h>
+
+sn_status cli_load(cli *c, sn_examples *out) {
+  enum { most = 64 };
+  const char *frames[most], *skeletons[most];
+  sn_load_options options = sn_load_options_default();
+  options.rest = cli_text(c, "--rest");
+  options.frames = frames, options.skeletons = skeletons;
+  options.frames_count = cli_texts(c, "--frames", frames, most);
+  options.skeleton_count = cli_texts(c, "--skeleton", skeletons, most);
+  if (options.frames_count > most || options.skeleton_count > most) {
+    return sn_fail(&c->ctx, SN_BAD_INPUT, "at most %d --frames and --skeleton", most);
+  }
+  options.clip = cli_text(c, "--clip");
+  options.fps = cli_fps(c);
+  if (options.fps <= 0)
+    return sn_fail(&c->ctx, SN_BAD_INPUT, "--fps %s: must be a positive number", cli_text(c, "--fps"));
+  options.torque = cli_text(c, "--torque");
+  options.controls = cli_text(c, "--controls");
+  options.match = cli_text(c, "--match");
+  return sn_examples_load(&c->ctx, &options, out);
+}
+
+double cli_fps(const cli *c) {
+  double fps;
+  return cli_text(c, "--fps") && cli_double(c, "--fps", 1e-3, 1e6, &fps) ? fps : 0;
+}
+
+json_t *cli_describe_examples(const sn_examples *examples) {
+  json_t *out = json_object();
+  json_object_set_new(out, "vertices", json_integer(examples->rest.vertex_count));
+  json_object_set_new(out, "triangles", json_integer(examples->rest.triangle_count));
+  json_object_set_new(out, "frames", json_integer(examples->frames.frame_count));
+  json_object_set_new(out, "joints", json_integer(examples->skeleton.joint_count));
+  json_object_set_new(out, "clips", json_integer(examples->clip_count));
+  if (examples->source) json_object_set_new(out, "file_vertices", json_integer(examples->source_count));
+  json_object_set_new(
+    out, "diagonal",
+    json_real(sn_points_diagonal((const float(*)[3])examples->rest.positions, examples->rest.vertex_count)));
+  return out;
+}
+
+json_t *cli_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+json_t *cli_describe_metrics(const sn_metrics *m) {
+  if (m->frame_count == 0) return json_null();
+  json_t *out = json_object();
+  json_object_set_new(out, "frames", json_integer(m->frame_count));
+  json_object_set_new(out, "rms", cli_number(m->rms));
+  json_object_set_new(out, "rms_pct_diag", cli_number(m->rms_pct_diag));
+  json_object_set_new(out, "max_pct_diag", cli_number(m->max_pct_diag));
+  json_object_set_new(out, "e_rms", cli_number(m->e_rms));
+  json_object_set_new(out, "ee", cli_number(m->ee));
+  json_object_set_new(out, "std_pct_diag", cli_number(m->std_pct_diag));
+  json_object_set_new(out, "normal_deg", cli_number(m->normal_deg));
+  return out;
+}
+
+bool cli_has_extension(const char *path, const char *extension) {
+  size_t size = strlen(path), tail = strlen(extension);
+  return size >= tail && strcasecmp(path + size - tail, extension) == 0;
+}

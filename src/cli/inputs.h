@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#ifndef SINEW_CLI_INPUTS_H
+#define SINEW_CLI_INPUTS_H
+
+#include "cli/cli.h"
+#include "sinew/assess.h"
+
+// clang-format off
+#define CLI_OPTION_REST {"--rest", "FILE", NULL, "rest mesh (.obj, .glb, .gltf); its vertex order is the order of everything", false}
+#define CLI_OPTION_FRAMES {"--frames", "FILE", NULL, "example frames: .pc2, .mdd, a folder or quoted glob of .obj, an animated .glb", true}
+#define CLI_OPTION_SKELETON {"--skeleton", "FILE", NULL, "skeleton and its pose at every frame (.glb, .gltf)", true}
+#define CLI_OPTION_CLIP {"--clip", "NAME|INDEX", NULL, "which animation of that file; the first unless told", false}
+#define CLI_OPTION_FPS {"--fps", "N", "30", "frames per second: frame f is the clip's first key time plus f/N", false}
+#define CLI_OPTION_TORQUE {"--torque", "FILE.csv", NULL, "a row per frame: frame, then one column per joint name", false}
+#define CLI_OPTION_CONTROLS {"--controls", "LIST", NULL, "control vertices: 0,17,99 or a file of indices", false}
+#define CLI_OPTION_KEYS {"--keys", "SPEC", "all", "training frames: all | every:N | 0,5,10-20 | random:N; the others are the test frames", false}
+#define CLI_OPTION_MATCH {"--match", "FILE", NULL, "a mesh in the order of the frames, in the rest pose: gives the vertex correspondence", false}
+// clang-format on
+
+// Examples from the options above (those the command has).
+sn_status cli_load(cli *c, sn_examples *out);
+double cli_fps(const cli *c); // 0 where --fps is wrong
+
+json_t *cli_number(double value); // null where it is not finite
+json_t *cli_describe_examples(const sn_examples *examples);
+json_t *cli_describe_metrics(const sn_metrics *metrics); // null for no frames
+
+bool cli_has_extension(const char *path, const char *extension);
+
+#endif

@@ -56,7 +56,7 @@ extern const sn_rt_kernels sn_rt_scalar_kernels, sn_rt_sse2_kernels, sn_rt_avx2_
   sn_rt_wasm_kernels;
 
 // Which instruction sets this build has code for.
-#if !defined(SN_SCALAR_ONLY) && defined(SN_KERNELS_LATER)
+#if !defined(SN_SCALAR_ONLY)
 #if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
 #define SN_RT_HAS_SSE2 1
 #define SN_RT_HAS_AVX2 1
@@ -67,6 +67,13 @@ extern const sn_rt_kernels sn_rt_scalar_kernels, sn_rt_sse2_kernels, sn_rt_avx2_
 #elif defined(__wasm_simd128__)
 #define SN_RT_HAS_WASM 1
 #endif
+#endif
+
+// Small functions of the kernels, which pass vectors around.
+#if defined(__GNUC__)
+#define SN_RT_INLINE inline __attribute__((always_inline))
+#else
+#define SN_RT_INLINE __forceinline
 #endif
 
 sn_rt_path sn_rt_best_path(void);

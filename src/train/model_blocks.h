@@ -4,6 +4,7 @@
 #define SINEW_TRAIN_MODEL_BLOCKS_H
 
 #include "runtime/format.h"
+#include "sinew/runtime.h"
 #include "sinew/scene.h"
 
 // A run of vertices that become one group: a shared one has the joints below, a loose one takes each vertex's own.

@@ -221,7 +221,7 @@ static sn_status add_blocks(writer *w) {
   a.weights = new_section(w, SN_RT_SKIN_WEIGHTS, rows, (size_t)lanes * (size_t)w->desc->weight_bits / 8);
   if (tuples) a.tuples = new_section(w, SN_RT_SKIN_TUPLES, tuples, sizeof *a.tuples);
   const sn_mesh *rest = w->desc->rest;
-  float(*own)[3] = SN_NEW(w->ctx, &w->scratch, float[3], rest->vertex_count);
+  float(*own)[3] = sn_arena_alloc(w->ctx, &w->scratch, (size_t)rest->vertex_count, sizeof *own);
   if (!chunks || !a.groups || !a.lane || !a.rest || !a.normals || !a.weights || (tuples && !a.tuples) || !own) {
     return w->ctx->error.status;
   }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// AVX2 with FMA: eight lanes. The instruction set is switched on for this file's functions only, so that one binary
+// carries all kernels.
+#include "runtime/internal.h"
+
+#if defined(SN_RT_HAS_AVX2)
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#endif
+#include <immintrin.h>
+#include <string.h>
+
+typedef __m256 vf;
+enum { width = 8 };
+
+static SN_RT_INLINE vf vf_load(const float *p) { return _mm256_loadu_ps(p); }
+static SN_RT_INLINE void vf_store(float *p, vf a) { _mm256_storeu_ps(p, a); }
+static SN_RT_INLINE vf vf_set(float x) { return _mm256_set1_ps(x); }
+static SN_RT_INLINE vf vf_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }
+static SN_RT_INLINE vf vf_add(vf a, vf b) { return _mm256_add_ps(a, b); }
+static SN_RT_INLINE vf vf_div(vf a, vf b) { return _mm256_div_ps(a, b); }
+static SN_RT_INLINE vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); }
+static SN_RT_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
+static SN_RT_INLINE vf vf_fnma(vf a, vf b, vf c) { return _mm256_fnmadd_ps(a, b, c); }
+
+static SN_RT_INLINE vf vf_load_u16(const uint16_t *p) {
+  return _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)));
+}
+
+static SN_RT_INLINE vf vf_load_u8(const uint8_t *p) {
+  return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p)));
+}
+
+// One Newton step on the 12-bit estimate.
+static SN_RT_INLINE vf vf_rsqrt(vf a) {
+  vf y = _mm256_rsqrt_ps(a), half = _mm256_mul_ps(a, _mm256_set1_ps(0.5f));
+  return _mm256_mul_ps(y, _mm256_fnmadd_ps(_mm256_mul_ps(half, y), y, _mm256_set1_ps(1.5f)));
+}
+
+static SN_RT_INLINE vf vf_flip(vf a, uint32_t sign) {
+  return _mm256_xor_ps(a, _mm256_castsi256_ps(_mm256_set1_epi32((int)sign)));
+}
+
+// Eight rows of eight floats, `stride` floats apart, into eight columns.
+static SN_RT_INLINE void vf_transpose(const float *rows, int stride, vf out[8]) {
+  vf a[4], b[4], c[4], d[4];
+  for (int n = 0; n < 4; n++) { // the two halves of rows n and n + 4 side by side
+    __m128 low = _mm_loadu_ps(rows + n * stride), high = _mm_loadu_ps(rows + n * stride + 4);
+    a[n] = _mm256_insertf128_ps(_mm256_castps128_ps256(low), _mm_loadu_ps(rows + (n + 4) * stride), 1);
+    b[n] = _mm256_insertf128_ps(_mm256_castps128_ps256(high), _mm_loadu_ps(rows + (n + 4) * stride + 4), 1);
+  }
+  for (int n = 0; n < 2; n++) {
+    c[n] = _mm256_unpacklo_ps(a[2 * n], a[2 * n + 1]), c[2 + n] = _mm256_unpackhi_ps(a[2 * n], a[2 * n + 1]);
+    d[n] = _mm256_unpacklo_ps(b[2 * n], b[2 * n + 1]), d[2 + n] = _mm256_unpackhi_ps(b[2 * n], b[2 * n + 1]);
+  }
+  for (int n = 0; n < 2; n++) {
+    out[2 * n] = _mm256_shuffle_ps(c[2 * n], c[2 * n + 1], 0x44);
+    out[2 * n + 1] = _mm256_shuffle_ps(c[2 * n], c[2 * n + 1], 0xee);
+    out[4 + 2 * n] = _mm256_shuffle_ps(d[2 * n], d[2 * n + 1], 0x44);
+    out[4 + 2 * n + 1] = _mm256_shuffle_ps(d[2 * n], d[2 * n + 1], 0xee);
+  }
+}
+
+// x y of two lanes and z of four from each half.
+static SN_RT_INLINE void scatter_half(__m128 xy_low, __m128 xy_high, __m128 z, char *base, const uint16_t *lanes,
+                                      size_t stride) {
+  float *p0 = (float *)(void *)(base + lanes[0] * stride), *p1 = (float *)(void *)(base + lanes[1] * stride);
+  float *p2 = (float *)(void *)(base + lanes[2] * stride), *p3 = (float *)(void *)(base + lanes[3] * stride);
+  _mm_storel_pi((__m64 *)(void *)p0, xy_low), _mm_storeh_pi((__m64 *)(void *)p1, xy_low);
+  _mm_storel_pi((__m64 *)(void *)p2, xy_high), _mm_storeh_pi((__m64 *)(void *)p3, xy_high);
+  _mm_store_ss(p0 + 2, z);
+  _mm_store_ss(p1 + 2, _mm_shuffle_ps(z, z, 0x55));
+  _mm_store_ss(p2 + 2, _mm_unpackhi_ps(z, z));
+  _mm_store_ss(p3 + 2, _mm_shuffle_ps(z, z, 0xff));
+}
+
+static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t *lanes, size_t stride) {
+  vf low = _mm256_unpacklo_ps(x, y), high = _mm256_unpackhi_ps(x, y);
+  scatter_half(_mm256_castps256_ps128(low), _mm256_castps256_ps128(high), _mm256_castps256_ps128(z), base, lanes,
+               stride);
+  scatter_half(_mm256_extractf128_ps(low, 1), _mm256_extractf128_ps(high, 1), _mm256_extractf128_ps(z, 1), base,
+               lanes + 4, stride);
+}
+
+#include "runtime/kernel_template.h"
+
+const sn_rt_kernels sn_rt_avx2_kernels = {linear, dualquat, stretched};
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// NEON (64-bit ARM): four lanes.
+#include "runtime/internal.h"
+
+#if defined(SN_RT_HAS_NEON)
+#include <arm_neon.h>
+#include <string.h>
+
+typedef float32x4_t vf;
+enum { width = 4 };
+
+static SN_RT_INLINE vf vf_load(const float *p) { return vld1q_f32(p); }
+static SN_RT_INLINE void vf_store(float *p, vf a) { vst1q_f32(p, a); }
+static SN_RT_INLINE vf vf_set(float x) { return vdupq_n_f32(x); }
+static SN_RT_INLINE vf vf_mul(vf a, vf b) { return vmulq_f32(a, b); }
+static SN_RT_INLINE vf vf_add(vf a, vf b) { return vaddq_f32(a, b); }
+static SN_RT_INLINE vf vf_div(vf a, vf b) { return vdivq_f32(a, b); }
+static SN_RT_INLINE vf vf_max(vf a, vf b) { return vmaxq_f32(a, b); }
+static SN_RT_INLINE vf vf_fma(vf a, vf b, vf c) { return vfmaq_f32(c, a, b); }
+static SN_RT_INLINE vf vf_fnma(vf a, vf b, vf c) { return vfmsq_f32(c, a, b); }
+static SN_RT_INLINE vf vf_load_u16(const uint16_t *p) { return vcvtq_f32_u32(vmovl_u16(vld1_u16(p))); }
+
+static SN_RT_INLINE vf vf_load_u8(const uint8_t *p) {
+  uint32_t four;
+  memcpy(&four, p, 4);
+  return vcvtq_f32_u32(vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8(four)))));
+}
+
+// Two Newton steps on the 8-bit estimate.
+static SN_RT_INLINE vf vf_rsqrt(vf a) {
+  vf y = vrsqrteq_f32(a);
+  y = vmulq_f32(y, vrsqrtsq_f32(vmulq_f32(a, y), y));
+  return vmulq_f32(y, vrsqrtsq_f32(vmulq_f32(a, y), y));
+}
+
+static SN_RT_INLINE vf vf_flip(vf a, uint32_t sign) {
+  return vreinterpretq_f32_u32(veorq_u32(vreinterpretq_u32_f32(a), vdupq_n_u32(sign)));
+}
+
+// Four rows of four floats, `stride` floats apart, into four columns.
+static SN_RT_INLINE void vf_transpose(const float *rows, int stride, vf out[4]) {
+  float32x4x2_t a = vtrnq_f32(vld1q_f32(rows), vld1q_f32(rows + stride));
+  float32x4x2_t b = vtrnq_f32(vld1q_f32(rows + 2 * stride), vld1q_f32(rows + 3 * stride));
+  out[0] = vcombine_f32(vget_low_f32(a.val[0]), vget_low_f32(b.val[0]));
+  out[1] = vcombine_f32(vget_low_f32(a.val[1]), vget_low_f32(b.val[1]));
+  out[2] = vcombine_f32(vget_high_f32(a.val[0]), vget_high_f32(b.val[0]));
+  out[3] = vcombine_f32(vget_high_f32(a.val[1]), vget_high_f32(b.val[1]));
+}
+
+static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t *lanes, size_t stride) {
+  float32x4x3_t xyz = {{x, y, z}};
+  vst3q_lane_f32((float *)(void *)(base + lanes[0] * stride), xyz, 0);
+  vst3q_lane_f32((float *)(void *)(base + lanes[1] * stride), xyz, 1);
+  vst3q_lane_f32((float *)(void *)(base + lanes[2] * stride), xyz, 2);
+  vst3q_lane_f32((float *)(void *)(base + lanes[3] * stride), xyz, 3);
+}
+
+#include "runtime/kernel_template.h"
+
+const sn_rt_kernels sn_rt_neon_kernels = {linear, dualquat, stretched};
+#endif

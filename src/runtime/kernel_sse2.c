@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// SSE2: four lanes. Every 64-bit x86 processor has it.
+#include "runtime/internal.h"
+
+#if defined(SN_RT_HAS_SSE2)
+#if defined(__i386__) && !defined(__SSE2__)
+#pragma GCC target("sse2")
+#endif
+#include <emmintrin.h>
+#include <string.h>
+
+typedef __m128 vf;
+enum { width = 4 };
+
+static SN_RT_INLINE vf vf_load(const float *p) { return _mm_loadu_ps(p); }
+static SN_RT_INLINE void vf_store(float *p, vf a) { _mm_storeu_ps(p, a); }
+static SN_RT_INLINE vf vf_set(float x) { return _mm_set1_ps(x); }
+static SN_RT_INLINE vf vf_mul(vf a, vf b) { return _mm_mul_ps(a, b); }
+static SN_RT_INLINE vf vf_add(vf a, vf b) { return _mm_add_ps(a, b); }
+static SN_RT_INLINE vf vf_div(vf a, vf b) { return _mm_div_ps(a, b); }
+static SN_RT_INLINE vf vf_max(vf a, vf b) { return _mm_max_ps(a, b); }
+static SN_RT_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
+static SN_RT_INLINE vf vf_fnma(vf a, vf b, vf c) { return _mm_sub_ps(c, _mm_mul_ps(a, b)); }
+
+static SN_RT_INLINE vf vf_load_u16(const uint16_t *p) {
+  __m128i v = _mm_loadl_epi64((const __m128i *)(const void *)p);
+  return _mm_cvtepi32_ps(_mm_unpacklo_epi16(v, _mm_setzero_si128()));
+}
+
+static SN_RT_INLINE vf vf_load_u8(const uint8_t *p) {
+  int32_t four;
+  memcpy(&four, p, 4);
+  __m128i v = _mm_unpacklo_epi8(_mm_cvtsi32_si128(four), _mm_setzero_si128());
+  return _mm_cvtepi32_ps(_mm_unpacklo_epi16(v, _mm_setzero_si128()));
+}
+
+// One Newton step on the 12-bit estimate.
+static SN_RT_INLINE vf vf_rsqrt(vf a) {
+  vf y = _mm_rsqrt_ps(a), half = _mm_mul_ps(a, _mm_set1_ps(0.5f));
+  return _mm_mul_ps(y, _mm_sub_ps(_mm_set1_ps(1.5f), _mm_mul_ps(_mm_mul_ps(half, y), y)));
+}
+
+static SN_RT_INLINE vf vf_flip(vf a, uint32_t sign) {
+  return _mm_xor_ps(a, _mm_castsi128_ps(_mm_set1_epi32((int)sign)));
+}
+
+// Four rows of four floats, `stride` floats apart, into four columns.
+static SN_RT_INLINE void vf_transpose(const float *rows, int stride, vf out[4]) {
+  vf r0 = vf_load(rows), r1 = vf_load(rows + stride), r2 = vf_load(rows + 2 * stride),
+     r3 = vf_load(rows + 3 * stride);
+  _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
+  out[0] = r0, out[1] = r1, out[2] = r2, out[3] = r3;
+}
+
+static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t *lanes, size_t stride) {
+  float *p0 = (float *)(void *)(base + lanes[0] * stride), *p1 = (float *)(void *)(base + lanes[1] * stride);
+  float *p2 = (float *)(void *)(base + lanes[2] * stride), *p3 = (float *)(void *)(base + lanes[3] * stride);
+  vf low = _mm_unpacklo_ps(x, y), high = _mm_unpackhi_ps(x, y);
+  _mm_storel_pi((__m64 *)(void *)p0, low), _mm_storeh_pi((__m64 *)(void *)p1, low);
+  _mm_storel_pi((__m64 *)(void *)p2, high), _mm_storeh_pi((__m64 *)(void *)p3, high);
+  _mm_store_ss(p0 + 2, z);
+  _mm_store_ss(p1 + 2, _mm_shuffle_ps(z, z, 0x55));
+  _mm_store_ss(p2 + 2, _mm_unpackhi_ps(z, z));
+  _mm_store_ss(p3 + 2, _mm_shuffle_ps(z, z, 0xff));
+}
+
+#include "runtime/kernel_template.h"
+
+const sn_rt_kernels sn_rt_sse2_kernels = {linear, dualquat, stretched};
+#endif

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// WebAssembly SIMD: four lanes.
+#include "runtime/internal.h"
+
+#if defined(SN_RT_HAS_WASM)
+#include <string.h>
+#include <wasm_simd128.h>
+
+typedef v128_t vf;
+enum { width = 4 };
+
+static SN_RT_INLINE vf vf_load(const float *p) { return wasm_v128_load(p); }
+static SN_RT_INLINE void vf_store(float *p, vf a) { wasm_v128_store(p, a); }
+static SN_RT_INLINE vf vf_set(float x) { return wasm_f32x4_splat(x); }
+static SN_RT_INLINE vf vf_mul(vf a, vf b) { return wasm_f32x4_mul(a, b); }
+static SN_RT_INLINE vf vf_add(vf a, vf b) { return wasm_f32x4_add(a, b); }
+static SN_RT_INLINE vf vf_div(vf a, vf b) { return wasm_f32x4_div(a, b); }
+static SN_RT_INLINE vf vf_max(vf a, vf b) { return wasm_f32x4_pmax(a, b); }
+static SN_RT_INLINE vf vf_fma(vf a, vf b, vf c) { return wasm_f32x4_add(wasm_f32x4_mul(a, b), c); }
+static SN_RT_INLINE vf vf_fnma(vf a, vf b, vf c) { return wasm_f32x4_sub(c, wasm_f32x4_mul(a, b)); }
+static SN_RT_INLINE vf vf_load_u16(const uint16_t *p) { return wasm_f32x4_convert_u32x4(wasm_u32x4_load16x4(p)); }
+
+static SN_RT_INLINE vf vf_load_u8(const uint8_t *p) {
+  v128_t bytes = wasm_v128_load32_zero(p);
+  return wasm_f32x4_convert_u32x4(wasm_u32x4_extend_low_u16x8(wasm_u16x8_extend_low_u8x16(bytes)));
+}
+
+static SN_RT_INLINE vf vf_rsqrt(vf a) { return wasm_f32x4_div(wasm_f32x4_splat(1), wasm_f32x4_sqrt(a)); }
+static SN_RT_INLINE vf vf_flip(vf a, uint32_t sign) { return wasm_v128_xor(a, wasm_i32x4_splat((int32_t)sign)); }
+
+// Four rows of four floats, `stride` floats apart, into four columns.
+static SN_RT_INLINE void vf_transpose(const float *rows, int stride, vf out[4]) {
+  vf r0 = vf_load(rows), r1 = vf_load(rows + stride), r2 = vf_load(rows + 2 * stride),
+     r3 = vf_load(rows + 3 * stride);
+  vf a = wasm_i32x4_shuffle(r0, r1, 0, 4, 1, 5), b = wasm_i32x4_shuffle(r0, r1, 2, 6, 3, 7);
+  vf c = wasm_i32x4_shuffle(r2, r3, 0, 4, 1, 5), d = wasm_i32x4_shuffle(r2, r3, 2, 6, 3, 7);
+  out[0] = wasm_i32x4_shuffle(a, c, 0, 1, 4, 5), out[1] = wasm_i32x4_shuffle(a, c, 2, 3, 6, 7);
+  out[2] = wasm_i32x4_shuffle(b, d, 0, 1, 4, 5), out[3] = wasm_i32x4_shuffle(b, d, 2, 3, 6, 7);
+}
+
+static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t *lanes, size_t stride) {
+  vf low = wasm_i32x4_shuffle(x, y, 0, 4, 1, 5), high = wasm_i32x4_shuffle(x, y, 2, 6, 3, 7);
+  char *p0 = base + lanes[0] * stride, *p1 = base + lanes[1] * stride;
+  char *p2 = base + lanes[2] * stride, *p3 = base + lanes[3] * stride;
+  wasm_v128_store64_lane(p0, low, 0), wasm_v128_store64_lane(p1, low, 1);
+  wasm_v128_store64_lane(p2, high, 0), wasm_v128_store64_lane(p3, high, 1);
+  wasm_v128_store32_lane(p0 + 8, z, 0), wasm_v128_store32_lane(p1 + 8, z, 1);
+  wasm_v128_store32_lane(p2 + 8, z, 2), wasm_v128_store32_lane(p3 + 8, z, 3);
+}
+
+#include "runtime/kernel_template.h"
+
+const sn_rt_kernels sn_rt_wasm_kernels = {linear, dualquat, stretched};
+#endif

@@ -82,7 +82,8 @@ static void sweep_frames(void *user, int64_t begin, int64_t end, int worker) {
   for (int64_t f = begin; f < end; f++) {
     for (int j = 0; j < m->bones; j++)
       for (int r = 0; r < 3; r++)
-        for (int c = 0; c < 4; c++) moment[j][r][c] = m->moment[(size_t)(4 * j + c) * columns + 3 * (size_t)f + (size_t)r];
+        for (int c = 0; c < 4; c++)
+          moment[j][r][c] = m->moment[(size_t)(4 * j + c) * columns + 3 * (size_t)f + (size_t)r];
     for (int sweep = 0; sweep < job->sweeps; sweep++)
       for (int j = 0; j < m->bones; j++) {
         double s[4][4], d[3][4];
@@ -96,7 +97,8 @@ static void sweep_frames(void *user, int64_t begin, int64_t end, int worker) {
       }
     for (int j = 0; j < m->bones; j++)
       for (int r = 0; r < 3; r++)
-        for (int c = 0; c < 4; c++) m->moment[(size_t)(4 * j + c) * columns + 3 * (size_t)f + (size_t)r] = moment[j][r][c];
+        for (int c = 0; c < 4; c++)
+          m->moment[(size_t)(4 * j + c) * columns + 3 * (size_t)f + (size_t)r] = moment[j][r][c];
   }
 }
 

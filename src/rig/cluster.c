@@ -141,7 +141,11 @@ sn_status rig_cluster(sn_context *ctx, rig_model *m, int bones, int rounds) {
         if (info[j].seed >= 0 && info[j].count >= 6 && (worst < 0 || info[j].error > info[worst].error)) worst = j;
       if (worst < 0 || (made > before && info[worst].error < 0.5 * mean)) break;
       int most = info[worst].count / 4;
-      int count = rig_nearest(p, m->joint, worst, info[worst].seed, most < 3 ? 3 : most > 20 ? 20 : most, region, space);
+      int count = rig_nearest(p, m->joint, worst, info[worst].seed,
+                              most < 3    ? 3
+                              : most > 20 ? 20
+                                          : most,
+                              region, space);
       rig_fit_region(p, region, count, m, made);
       for (int q = 0; q < count; q++) m->joint[region[q]] = (uint16_t)made;
       info[worst].seed = -1;

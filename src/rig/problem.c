@@ -74,6 +74,21 @@ static void fill_rows(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
+sn_status rig_problem_moments(sn_context *ctx, sn_arena *memory, rig_problem *p) {
+  size_t columns = 3 * (size_t)p->f;
+  p->moment = SN_NEW(ctx, memory, double, 4 * columns);
+  if (!p->moment) return ctx->error.status;
+  for (int i = 0; i < p->n; i++) {
+    const float *x = p->x + (size_t)i * columns;
+    double mono[RIG_MONOMIALS];
+    rig_monomials(p->u[i], mono);
+    for (int q = 0; q < RIG_MONOMIALS; q++) p->rest_cov[q] += mono[q];
+    for (int c = 0; c < 4; c++)
+      for (size_t e = 0; e < columns; e++) p->moment[(size_t)c * columns + e] += p->u[i][c] * (double)x[e];
+  }
+  return SN_OK;
+}
+
 sn_status rig_problem_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_frames *frames,
                             const int *chosen, int count, rig_units *units, rig_problem *p) {
   int n = rest->vertex_count;
@@ -92,7 +107,7 @@ sn_status rig_problem_build(sn_context *ctx, sn_arena *memory, const sn_mesh *re
   sn_parallel_for(ctx, count, 1, align_frames, &align);
   fill_job fill = {frames, chosen, units, p};
   sn_parallel_for(ctx, n, 512, fill_rows, &fill);
-  return SN_OK;
+  return rig_problem_moments(ctx, memory, p);
 }
 
 sn_affine rig_to_units(const rig_units *units, int f, sn_affine t) {

@@ -34,6 +34,7 @@ typedef struct rig_model {
   double *weight;       // n * limit; zeros at the end
   double *moment;       // bones * 4 rows of 3 f: sum_i w_ij u~_ic (x_i - prediction), at the current weights and t
   double *pair;         // bones * bones * 10: sum_i w_ij w_ik monomials(u~_i)
+  double *price;        // bones, see RIG_PRICE
   double *vertex_error; // n: sum over frames of the squared distance
   double error;         // their sum
 } rig_model;
@@ -45,9 +46,10 @@ typedef struct rig_smooth {
 } rig_smooth;
 
 typedef enum rig_support {
-  RIG_KEEP,   // weights stay; only moments and errors are computed
-  RIG_ADJUST, // from the present weights, exchanging influences with the most promising bones
-  RIG_EXHAUST // from all bones, to the best set of influences
+  RIG_KEEP,    // weights stay; only moments and errors are computed
+  RIG_ADJUST,  // from the present weights, exchanging influences with the most promising bones
+  RIG_EXHAUST, // from all bones, to the best set of influences
+  RIG_PRICE    // weights stay; price[j] becomes what the error would rise by without bone j
 } rig_support;
 
 sn_status rig_model_new(sn_context *ctx, sn_arena *memory, const rig_problem *p, int capacity, int limit,

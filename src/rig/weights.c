@@ -19,6 +19,7 @@ enum {
 typedef struct group_sums {
   float *moment; // bones * 4 * 3f
   double *pair;  // bones * bones * 10, lower triangle
+  double *price; // bones
   double error;
 } group_sums;
 
@@ -52,6 +53,7 @@ sn_status rig_model_new(sn_context *ctx, sn_arena *memory, const rig_problem *p,
   out->joint = SN_NEW(ctx, memory, uint16_t, n * (size_t)limit);
   out->weight = SN_NEW(ctx, memory, double, n *(size_t)limit);
   out->vertex_error = SN_NEW(ctx, memory, double, n);
+  out->price = SN_NEW(ctx, memory, double, capacity);
   bool good =
     out->t && out->t32 && out->moment && out->gram && out->pair && out->joint && out->weight && out->vertex_error;
   return good ? SN_OK : ctx->error.status;
@@ -221,6 +223,23 @@ static void best_bone(const pass_job *job, int i, const double *gradient, const 
   job->new_joint[i] = (uint16_t)best, job->new_weight[i] = 1;
 }
 
+// The programme of vertex i about its present weights.
+static void vertex_setup(const pass_job *job, int i, int extra, const double *gradient, const double *mono,
+                         double *wanted, vertex_problem *v) {
+  const rig_model *m = job->m;
+  size_t row = (size_t)i * (size_t)m->limit;
+  bool smooth = job->smooth && job->smooth->pull;
+  v->q.n = 0;
+  for (int q = 0; q < m->limit && m->weight[row + (size_t)q] > 0; q++) {
+    v->q.w[v->q.n] = m->weight[row + (size_t)q], v->bone[v->q.n++] = m->joint[row + (size_t)q];
+  }
+  int room = SN_SIMPLEX_MAX - v->q.n - (smooth ? 2 : 0);
+  add_promising(m, mono, gradient, extra < room ? extra : room, v);
+  if (smooth) add_neighbours(m, job->smooth, i, v->q.n + 4 < SN_SIMPLEX_MAX ? v->q.n + 4 : SN_SIMPLEX_MAX, v);
+  fill_quadratic(m, mono, gradient, v);
+  if (smooth) add_smoothness(m, job->smooth, i, wanted, v);
+}
+
 // Weights of one vertex. `gradient` holds T_j v~ . residual for every bone, at the weights of the start.
 static void solve_vertex(const pass_job *job, int i, const double *gradient, double *wanted) {
   const rig_model *m = job->m;
@@ -231,28 +250,45 @@ static void solve_vertex(const pass_job *job, int i, const double *gradient, dou
     best_bone(job, i, gradient, mono);
     return;
   }
-  size_t row = (size_t)i * (size_t)m->limit;
-  v.q.n = 0;
-  for (int q = 0; q < m->limit && m->weight[row + (size_t)q] > 0; q++) {
-    v.q.w[v.q.n] = m->weight[row + (size_t)q], v.bone[v.q.n++] = m->joint[row + (size_t)q];
-  }
-  bool smooth = job->smooth && job->smooth->pull;
-  int room = SN_SIMPLEX_MAX - v.q.n;
-  int extra = job->mode == RIG_EXHAUST ? room : room < 4 ? room : 4;
-  if (smooth && extra > room - 2) extra = room - 2;
-  add_promising(m, mono, gradient, extra, &v);
-  if (smooth) add_neighbours(m, job->smooth, i, v.q.n + 4 < SN_SIMPLEX_MAX ? v.q.n + 4 : SN_SIMPLEX_MAX, &v);
-  fill_quadratic(m, mono, gradient, &v);
-  if (smooth) add_smoothness(m, job->smooth, i, wanted, &v);
+  vertex_setup(job, i, job->mode == RIG_EXHAUST ? SN_SIMPLEX_MAX : 4, gradient, mono, wanted, &v);
   if (job->mode == RIG_EXHAUST) {
     sn_simplex_solve_sparse(&v.q, m->limit);
   } else {
     sn_simplex_improve(&v.q, m->limit, 2, 1e-4 * m->vertex_error[i]);
   }
+  size_t row = (size_t)i * (size_t)m->limit;
   store_weights(m, &v, job->new_joint + row, job->new_weight + row);
 }
 
-static void chunk_weights(const pass_job *job, int first, int count, chunk_scratch *s) {
+// Adds to price[j], for the bones of vertex i, what its error rises by where it must do without.
+static void price_vertex(const pass_job *job, int i, const double *gradient, double *wanted, double *price) {
+  const rig_model *m = job->m;
+  vertex_problem v;
+  double mono[RIG_MONOMIALS];
+  rig_monomials(m->p->u[i], mono);
+  vertex_setup(job, i, 4, gradient, mono, wanted, &v);
+  int last = v.q.n - 1;
+  if (last < 1) {
+    price[v.bone[0]] += 1e3 * m->vertex_error[i];
+    return;
+  }
+  for (int a = 0; a < v.q.n && v.q.w[a] > 0; a++) {
+    sn_simplex q = v.q;
+    double rest = 1 - q.w[a];
+    for (int c = 0; c < q.n; c++) q.a[a][c] = q.a[last][c];
+    for (int r = 0; r < q.n; r++) q.a[r][a] = q.a[r][last];
+    q.b[a] = q.b[last], q.w[a] = q.w[last], q.n = last;
+    if (rest > 1e-9) {
+      for (int c = 0; c < last; c++) q.w[c] /= rest;
+    } else {
+      q.w[0] = 1;
+    }
+    sn_simplex_improve(&q, m->limit, 1, 0);
+    price[v.bone[a]] += sn_simplex_energy(&q);
+  }
+}
+
+static void chunk_weights(const pass_job *job, int first, int count, chunk_scratch *s, double *price) {
   const rig_model *m = job->m;
   double *gradient = s->wanted + m->bones;
   for (int i = 0; i < count; i++) {
@@ -261,7 +297,11 @@ static void chunk_weights(const pass_job *job, int first, int count, chunk_scrat
     for (int j = 0; j < m->bones; j++, g += 4) {
       gradient[j] = u[0] * (double)g[0] + u[1] * (double)g[1] + u[2] * (double)g[2] + u[3] * (double)g[3];
     }
-    solve_vertex(job, first + i, gradient, s->wanted);
+    if (job->mode == RIG_PRICE) {
+      price_vertex(job, first + i, gradient, s->wanted, price);
+    } else {
+      solve_vertex(job, first + i, gradient, s->wanted);
+    }
   }
 }
 
@@ -303,8 +343,9 @@ static void pass_group(void *user, int64_t begin, int64_t end, int worker) {
       if (job->mode != RIG_KEEP) {
         chunk_residual(m, first, count, m->joint, m->weight, s);
         chunk_gradient(m, count, s);
-        chunk_weights(job, first, count, s);
+        chunk_weights(job, first, count, s, job->groups[group].price);
       }
+      if (job->mode == RIG_PRICE) continue;
       chunk_residual(m, first, count, job->new_joint, job->new_weight, s);
       chunk_sums(job, first, count, s, &job->groups[group]);
     }
@@ -313,6 +354,12 @@ static void pass_group(void *user, int64_t begin, int64_t end, int worker) {
 
 static void add_groups(pass_job *job) {
   rig_model *m = job->m;
+  if (job->mode == RIG_PRICE) {
+    memset(m->price, 0, (size_t)m->bones * sizeof *m->price);
+    for (int g = 0; g < group_count; g++)
+      for (int j = 0; j < m->bones; j++) m->price[j] += job->groups[g].price[j];
+    return;
+  }
   size_t moments = 4 * (size_t)m->bones * 3 * (size_t)m->p->f;
   size_t pairs = (size_t)m->bones * (size_t)m->bones * RIG_MONOMIALS;
   memset(m->moment, 0, moments * sizeof *m->moment);
@@ -337,7 +384,8 @@ sn_status rig_pass(sn_context *ctx, rig_model *m, rig_support mode, const rig_sm
   for (int g = 0; g < group_count && good; g++) {
     job.groups[g].moment = SN_NEW(ctx, &scratch, float, 4 * bones * columns);
     job.groups[g].pair = SN_NEW(ctx, &scratch, double, bones *bones *RIG_MONOMIALS);
-    good = job.groups[g].moment && job.groups[g].pair;
+    job.groups[g].price = SN_NEW(ctx, &scratch, double, bones);
+    good = job.groups[g].moment && job.groups[g].pair && job.groups[g].price;
   }
   if (good) job.scratch = SN_NEW(ctx, &scratch, chunk_scratch, workers);
   good = good && job.scratch;

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+// Samples of the data, and moves that take the solver out of local minima: a bone that is hardly missed is taken from
+// where it is and set where the error is largest.
+#include "rig/refine.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "rig/bones.h"
+#include "rig/cluster.h"
+#include "rig/problem.h"
+
+// Adds the squared distance of every frame to frame g (g < 0: to the rest pose); keeps the smaller with `nearest`.
+static void frame_distances(const rig_problem *p, const int *vertex, int count, int g, double *distance) {
+  for (int f = 0; f < p->f; f++) distance[f] = 0;
+  for (int q = 0; q < count; q++) {
+    const float *x = p->x + (size_t)vertex[q] * 3 * (size_t)p->f;
+    for (int f = 0; f < p->f; f++)
+      for (int r = 0; r < 3; r++) {
+        double d = (double)x[3 * f + r] - (g < 0 ? p->u[vertex[q]][r] : (double)x[3 * g + r]);
+        distance[f] += d * d;
+      }
+  }
+}
+
+// Frames that differ most from each other: each next one is farthest from those chosen.
+static void choose_frames(const rig_problem *p, const int *vertex, int count, int frames, int *out, double *space) {
+  double *nearest = space, *distance = space + p->f;
+  for (int f = 0; f < p->f; f++) nearest[f] = INFINITY;
+  for (int q = 0; q < frames; q++) {
+    frame_distances(p, vertex, count, q == 0 ? -1 : out[q - 1], distance);
+    int farthest = 0;
+    for (int f = 0; f < p->f; f++) {
+      if (q == 0 || distance[f] < nearest[f]) nearest[f] = distance[f];
+      if (nearest[f] > nearest[farthest]) farthest = f;
+    }
+    out[q] = farthest;
+  }
+}
+
+sn_status rig_sample(sn_context *ctx, sn_arena *memory, const rig_problem *p, int vertices, int frames,
+                     rig_problem *out, int *frames_out) {
+  int n = vertices < p->n ? vertices : p->n, count = frames < p->f ? frames : p->f;
+  *out = (rig_problem){.n = n, .f = count};
+  out->x = SN_NEW(ctx, memory, float, (size_t)n * 3 * (size_t)count);
+  out->u = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *out->u);
+  sn_arena scratch = sn_arena_new(ctx);
+  int *vertex = SN_NEW(ctx, &scratch, int, n);
+  double *space = SN_NEW(ctx, &scratch, double, 2 * (size_t)p->f);
+  bool good = out->x && out->u && vertex && space;
+  if (good) {
+    for (int q = 0; q < n; q++) vertex[q] = (int)((int64_t)q * p->n / n);
+    if (count < p->f) {
+      int few = n < 400 ? n : 400;
+      int sparse[400];
+      for (int q = 0; q < few; q++) sparse[q] = vertex[(int64_t)q * n / few];
+      choose_frames(p, sparse, few, count, frames_out, space);
+    } else {
+      for (int f = 0; f < count; f++) frames_out[f] = f;
+    }
+    for (int q = 0; q < n; q++) {
+      const float *x = p->x + (size_t)vertex[q] * 3 * (size_t)p->f;
+      float *to = out->x + (size_t)q * 3 * (size_t)count;
+      memcpy(out->u[q], p->u[vertex[q]], sizeof *out->u);
+      for (int f = 0; f < count; f++) memcpy(to + 3 * f, x + 3 * (size_t)frames_out[f], 3 * sizeof *to);
+    }
+  }
+  sn_arena_free(&scratch);
+  return good ? SN_OK : ctx->error.status;
+}
+
+sn_status rig_iterate(sn_context *ctx, rig_model *m, rig_support mode, const rig_smooth *smooth, bool affine,
+                      int count) {
+  sn_status status = SN_OK;
+  for (int round = 0; round < count && status == SN_OK; round++) {
+    status = rig_pass(ctx, m, mode, smooth);
+    if (status == SN_OK) status = affine ? rig_bones_affine(ctx, m) : rig_bones_rigid(ctx, m, 3, NULL);
+  }
+  return status;
+}
+
+void rig_copy(const rig_model *from, rig_model *to) {
+  size_t slots = (size_t)from->p->n * (size_t)from->limit, columns = 3 * (size_t)from->p->f;
+  to->bones = from->bones, to->error = from->error;
+  memcpy(to->t, from->t, 4 * (size_t)from->bones * columns * sizeof *to->t);
+  memcpy(to->joint, from->joint, slots * sizeof *to->joint);
+  memcpy(to->weight, from->weight, slots * sizeof *to->weight);
+  memcpy(to->vertex_error, from->vertex_error, (size_t)from->p->n * sizeof *to->vertex_error);
+}
+
+// Removes bone j from every vertex. Vertices that have no other go to the bone that overlaps it most.
+static void forget_bone(rig_model *m, int j) {
+  int heir = j == 0 && m->bones > 1 ? 1 : 0;
+  for (int k = 0; k < m->bones; k++)
+    if (k != j && rig_pair(m, j, k)[9] > rig_pair(m, j, heir)[9]) heir = k;
+  for (int i = 0; i < m->p->n; i++) {
+    uint16_t *joint = m->joint + (size_t)i * (size_t)m->limit;
+    double *weight = m->weight + (size_t)i * (size_t)m->limit;
+    int kept = 0;
+    double total = 0;
+    for (int q = 0; q < m->limit && weight[q] > 0; q++) {
+      if (joint[q] == j) continue;
+      joint[kept] = joint[q], weight[kept++] = weight[q], total += weight[q];
+    }
+    if (!(total > 1e-6)) kept = 1, joint[0] = (uint16_t)heir, weight[0] = total = 1;
+    for (int q = 0; q < m->limit; q++) weight[q] = q < kept ? weight[q] / total : 0;
+  }
+}
+
+typedef struct region_search {
+  double radius;
+  bool *tried; // vertices that have been seeds
+  int *region;
+} region_search;
+
+static double distance2(const double *a, const double *b) {
+  double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
+  return x * x + y * y + z * z;
+}
+
+static int within(const rig_problem *p, int seed, double radius, int *out) {
+  int count = 0;
+  for (int i = 0; i < p->n; i++)
+    if (distance2(p->u[i], p->u[seed]) <= radius * radius) out[count++] = i;
+  return count;
+}
+
+// The vertex, not yet tried, around which the error is largest: among the 48 worst, the one with the worst surroundings.
+static int worst_region(const rig_model *m, region_search *s) {
+  enum { candidates = 48 };
+  int worst[candidates], count = 0;
+  const rig_problem *p = m->p;
+  for (int i = 0; i < p->n; i++) {
+    if (s->tried[i] || (count == candidates && m->vertex_error[i] <= m->vertex_error[worst[count - 1]])) continue;
+    int at = count < candidates ? count++ : count - 1;
+    for (; at > 0 && m->vertex_error[worst[at - 1]] < m->vertex_error[i]; at--) worst[at] = worst[at - 1];
+    worst[at] = i;
+  }
+  int best = -1;
+  double most = 0;
+  for (int q = 0; q < count; q++) {
+    double sum = 0;
+    int members = within(p, worst[q], s->radius, s->region);
+    for (int e = 0; e < members; e++) sum += m->vertex_error[s->region[e]];
+    if (members >= 4 && sum > most) most = sum, best = worst[q];
+  }
+  return best;
+}
+
+static int least_missed(const rig_model *m) {
+  int best = 0;
+  for (int j = 1; j < m->bones; j++)
+    if (m->price[j] < m->price[best]) best = j;
+  return best;
+}
+
+static sn_status attempt(sn_context *ctx, rig_model *m, region_search *s, bool affine, int seed) {
+  sn_status status = rig_pass(ctx, m, RIG_PRICE, NULL);
+  if (status != SN_OK) return status;
+  int j = least_missed(m), count = within(m->p, seed, s->radius, s->region);
+  forget_bone(m, j);
+  rig_fit_region(m->p, s->region, count, m, j);
+  rig_model_refresh(ctx, m);
+  status = rig_iterate(ctx, m, RIG_EXHAUST, NULL, affine, 1);
+  if (status == SN_OK) status = rig_iterate(ctx, m, RIG_ADJUST, NULL, affine, 4);
+  return status == SN_OK ? rig_pass(ctx, m, RIG_KEEP, NULL) : status;
+}
+
+// Distance within which a vertex has about `count` others, on average.
+static double neighbourhood(const rig_problem *p, int count, void *space, int *region) {
+  double sum = 0;
+  enum { probes = 16 };
+  for (int q = 0; q < probes; q++) {
+    int seed = (int)((int64_t)q * p->n / probes);
+    int found = rig_nearest(p, NULL, 0, seed, count, region, space);
+    sum += sqrt(distance2(p->u[seed], p->u[region[found - 1]])) / probes;
+  }
+  return sum;
+}
+
+sn_status rig_refine(sn_context *ctx, rig_model *m, int moves, bool affine) {
+  if (m->bones < 2) return SN_OK;
+  sn_arena scratch = sn_arena_new(ctx);
+  rig_model kept;
+  region_search s = {.tried = SN_NEW(ctx, &scratch, bool, m->p->n), .region = SN_NEW(ctx, &scratch, int, m->p->n)};
+  void *space = sn_arena_alloc(ctx, &scratch, 1, rig_nearest_space(m->p));
+  sn_status status = rig_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &kept);
+  if (!s.tried || !s.region || !space) status = ctx->error.status;
+  if (status == SN_OK) status = rig_pass(ctx, m, RIG_KEEP, NULL);
+  if (status == SN_OK) s.radius = neighbourhood(m->p, 4 + m->p->n / (6 * m->bones), space, s.region);
+  for (int move = 0; move < moves && status == SN_OK; move++) {
+    int seed = worst_region(m, &s);
+    if (seed < 0) break;
+    rig_copy(m, &kept);
+    status = attempt(ctx, m, &s, affine, seed);
+    if (status != SN_OK) break;
+    bool better = m->error < 0.998 * kept.error;
+    if (better) {
+      memset(s.tried, 0, (size_t)m->p->n * sizeof *s.tried);
+    } else {
+      rig_copy(&kept, m);
+      rig_model_refresh(ctx, m);
+      int count = within(m->p, seed, 0.7 * s.radius, s.region);
+      for (int q = 0; q < count; q++) s.tried[s.region[q]] = true;
+      status = rig_pass(ctx, m, RIG_KEEP, NULL);
+    }
+  }
+  sn_arena_free(&scratch);
+  return status;
+}

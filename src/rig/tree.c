@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+// Skeleton topology and joint positions (Le and Deng 2014; METHODS.md (e), "Joint positions, topology, root").
+#include "rig/tree.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rig/problem.h"
+
+sn_status rig_tree_new(sn_context *ctx, sn_arena *memory, int capacity, rig_tree *out) {
+  *out = (rig_tree){0};
+  out->parent = SN_NEW(ctx, memory, int, capacity);
+  out->order = SN_NEW(ctx, memory, int, capacity);
+  out->joint = sn_arena_alloc(ctx, memory, (size_t)capacity, sizeof *out->joint);
+  out->skin = sn_arena_alloc(ctx, memory, (size_t)capacity, sizeof *out->skin);
+  return out->parent && out->order && out->joint && out->skin ? SN_OK : ctx->error.status;
+}
+
+// The middle of the vertices that j and k share; of j's own where they share none.
+static void shared_middle(const rig_model *m, int j, int k, double out[3]) {
+  double s[4][4];
+  rig_unpack(rig_pair(m, j, k), s);
+  if (!(s[3][3] > 0)) rig_unpack(rig_pair(m, j, j), s);
+  for (int c = 0; c < 3; c++) out[c] = s[3][3] > 0 ? s[c][3] / s[3][3] : 0;
+}
+
+// C_jk: (sum dR^T dR + eps I) C = - sum dR^T dT + eps C0. Returns the remaining sum_f |dR C + dT|^2.
+static double joint_position(const rig_model *m, int j, int k, double out[3]) {
+  sn_mat3 a = {0}, inverse;
+  double b[3] = {0}, constant = 0, start[3];
+  size_t columns = 3 * (size_t)m->p->f;
+  const double *tj = m->t + 4 * (size_t)j * columns, *tk = m->t + 4 * (size_t)k * columns;
+  shared_middle(m, j, k, start);
+  for (size_t e = 0; e < columns; e++) {
+    double d[4];
+    for (int c = 0; c < 4; c++) d[c] = tj[(size_t)c * columns + e] - tk[(size_t)c * columns + e];
+    for (int r = 0; r < 3; r++) {
+      for (int c = 0; c < 3; c++) a.m[r][c] += d[r] * d[c];
+      b[r] -= d[r] * d[3];
+    }
+    constant += d[3] * d[3];
+  }
+  double eps = 1e-5 * m->p->f;
+  sn_mat3 regular = sn_mat3_add(a, sn_mat3_diagonal(eps, eps, eps));
+  sn_vec3 rhs = {b[0] + eps * start[0], b[1] + eps * start[1], b[2] + eps * start[2]}, x;
+  x = sn_mat3_invert(regular, &inverse) ? sn_mat3_apply(inverse, rhs) : sn_vec3_make(start[0], start[1], start[2]);
+  out[0] = x.x, out[1] = x.y, out[2] = x.z;
+  double rest = constant;
+  for (int r = 0; r < 3; r++) {
+    rest -= 2 * out[r] * b[r];
+    for (int c = 0; c < 3; c++) rest += out[r] * a.m[r][c] * out[c];
+  }
+  return rest > 0 ? rest : 0;
+}
+
+typedef struct edge {
+  double cost, gap;
+  int j, k;
+} edge;
+
+static int by_cost(const void *a, const void *b) {
+  const edge *x = a, *y = b;
+  if (x->cost != y->cost) return x->cost < y->cost ? -1 : 1;
+  if (x->gap != y->gap) return x->gap < y->gap ? -1 : 1;
+  if (x->j != y->j) return x->j - y->j;
+  return x->k - y->k;
+}
+
+static int find(int *set, int j) {
+  while (set[j] != j) j = set[j] = set[set[j]];
+  return j;
+}
+
+typedef struct cost_job {
+  const rig_model *m;
+  edge *edges;
+} cost_job;
+
+// g(j, k): joint constraint value over weight blending; infinite where the two share no vertex. The middle of the
+// vertices breaks ties between gaps that are nothing but rounding.
+static void edge_costs(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  cost_job *job = user;
+  for (int j = (int)begin; j < (int)end; j++)
+    for (int k = 0; k < j; k++) {
+      double position[3], gap = joint_position(job->m, j, k, position), shared = rig_pair(job->m, j, k)[9];
+      gap += 1e-9 * job->m->p->f;
+      job->edges[j * (j - 1) / 2 + k] = (edge){shared > 0 ? gap / shared : INFINITY, gap, j, k};
+    }
+}
+
+// The bone whose rigid motion alone explains the whole mesh best: sum_f sum_i |T_j u_i - x_i|^2.
+static int choose_root(const rig_model *m) {
+  const rig_problem *p = m->p;
+  size_t columns = 3 * (size_t)p->f;
+  double cov[4][4], best = INFINITY;
+  int root = 0;
+  rig_unpack(p->rest_cov, cov);
+  for (int j = 0; j < m->bones; j++) {
+    double error = 0;
+    for (size_t e = 0; e < columns; e++)
+      for (int c = 0; c < 4; c++) {
+        double t = m->t[(4 * (size_t)j + (size_t)c) * columns + e];
+        error -= 2 * t * p->moment[(size_t)c * columns + e];
+        for (int d = 0; d < 4; d++) error += t * cov[c][d] * m->t[(4 * (size_t)j + (size_t)d) * columns + e];
+      }
+    if (error < best) best = error, root = j;
+  }
+  return root;
+}
+
+// Directs the edges away from the root, breadth first.
+static void direct_edges(const edge *kept, int count, rig_tree *tree) {
+  for (int j = 0; j < tree->bones; j++) tree->parent[j] = -2;
+  tree->parent[tree->root] = -1;
+  tree->order[0] = tree->root;
+  for (int head = 0, tail = 1; head < tail; head++)
+    for (int e = 0; e < count; e++) {
+      int j = tree->order[head], other = kept[e].j == j ? kept[e].k : kept[e].k == j ? kept[e].j : -1;
+      if (other < 0 || tree->parent[other] != -2) continue;
+      tree->parent[other] = j, tree->order[tail++] = other;
+    }
+}
+
+sn_status rig_tree_build(sn_context *ctx, const rig_model *m, rig_tree *tree) {
+  sn_arena scratch = sn_arena_new(ctx);
+  int bones = m->bones, count = bones * (bones - 1) / 2, used = 0;
+  edge *edges = SN_NEW(ctx, &scratch, edge, count), *kept = SN_NEW(ctx, &scratch, edge, bones);
+  int *set = SN_NEW(ctx, &scratch, int, bones);
+  bool good = edges && kept && set;
+  if (good) {
+    cost_job job = {m, edges};
+    sn_parallel_for(ctx, bones, 1, edge_costs, &job);
+    qsort(edges, (size_t)count, sizeof *edges, by_cost);
+    for (int j = 0; j < bones; j++) set[j] = j;
+    for (int e = 0; e < count && used < bones - 1; e++) {
+      int a = find(set, edges[e].j), b = find(set, edges[e].k);
+      if (a != b) set[a] = b, kept[used++] = edges[e];
+    }
+    tree->bones = bones, tree->root = choose_root(m);
+    direct_edges(kept, used, tree);
+    for (int j = 0; j < bones; j++) {
+      int parent = tree->parent[j];
+      shared_middle(m, j, parent < 0 ? j : parent, tree->skin[j]);
+      memcpy(tree->joint[j], tree->skin[j], sizeof *tree->joint);
+      if (parent >= 0) joint_position(m, j, parent, tree->joint[j]);
+    }
+  }
+  sn_arena_free(&scratch);
+  return good ? SN_OK : ctx->error.status;
+}
+
+void rig_tree_attach(rig_model *m, const rig_tree *tree, int f) {
+  for (int q = 1; q < tree->bones; q++) {
+    int j = tree->order[q];
+    sn_vec3 c = {tree->joint[j][0], tree->joint[j][1], tree->joint[j][2]};
+    sn_mat3 r = sn_affine_linear(rig_bone(m, j, f));
+    sn_vec3 place = sn_affine_apply(rig_bone(m, tree->parent[j], f), c);
+    rig_set_bone(m, j, f, sn_affine_make(r, sn_vec3_sub(place, sn_mat3_apply(r, c))));
+  }
+}
+
+// ---- joint positions for fixed rotations ---------------------------------------------------------------------------
+
+// A change dC_a of joint a shifts all bones below it by (R_parent - R_a) dC_a: a linear least squares problem with
+// normal blocks sigma_ab sum_f D_a^T D_b, where sigma_ab sums w_j w_k over j below a and k below b.
+typedef struct joint_system {
+  double *d;      // 3f rows of 3 bones: D_a
+  double *normal; // 3 bones square
+  double *rhs;    // 3 bones
+  double *sigma;  // bones square
+  double *force;  // 3f rows of bones: sum of residual moments below a
+} joint_system;
+
+static void fill_system(const rig_model *m, const rig_tree *tree, joint_system *s) {
+  int bones = m->bones;
+  size_t columns = 3 * (size_t)m->p->f;
+  for (int j = 0; j < bones; j++) {
+    for (int k = 0; k < bones; k++) s->sigma[j * bones + k] = rig_pair(m, j, k)[9];
+    int parent = tree->parent[j];
+    for (size_t e = 0; e < columns; e++) {
+      s->force[e * (size_t)bones + (size_t)j] = m->moment[(4 * (size_t)j + 3) * columns + e];
+      for (int c = 0; c < 3 && parent >= 0; c++) {
+        s->d[(e * (size_t)bones + (size_t)j) * 3 + (size_t)c] =
+          m->t[(4 * (size_t)parent + (size_t)c) * columns + e] - m->t[(4 * (size_t)j + (size_t)c) * columns + e];
+      }
+    }
+  }
+  for (int q = bones - 1; q > 0; q--) {
+    int j = tree->order[q], parent = tree->parent[j];
+    for (int k = 0; k < bones; k++) s->sigma[parent * bones + k] += s->sigma[j * bones + k];
+    for (size_t e = 0; e < columns; e++) {
+      s->force[e * (size_t)bones + (size_t)parent] += s->force[e * (size_t)bones + (size_t)j];
+    }
+  }
+  for (int q = bones - 1; q > 0; q--) {
+    int j = tree->order[q], parent = tree->parent[j];
+    for (int k = 0; k < bones; k++) s->sigma[k * bones + parent] += s->sigma[k * bones + j];
+  }
+}
+
+static bool solve_system(const rig_model *m, const rig_tree *tree, joint_system *s) {
+  int bones = m->bones, rows = 3 * bones, columns = 3 * m->p->f;
+  cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, rows, rows, columns, 1, s->d, rows, s->d, rows, 0, s->normal,
+              rows);
+  memset(s->rhs, 0, (size_t)rows * sizeof *s->rhs);
+  for (int e = 0; e < columns; e++)
+    for (int r = 0; r < rows; r++) s->rhs[r] += s->d[e * rows + r] * s->force[e * bones + r / 3];
+  for (int r = 0; r < rows; r++)
+    for (int c = 0; c < rows; c++) s->normal[r * rows + c] *= s->sigma[(r / 3) * bones + c / 3];
+  for (int r = 0; r < rows; r++) {
+    int j = r / 3;
+    double hold = 1e-5 * m->p->f * (s->sigma[j * bones + j] + 1e-12);
+    s->normal[r * rows + r] += hold;
+    s->rhs[r] += hold * (tree->skin[j][r % 3] - tree->joint[j][r % 3]);
+    if (tree->parent[j] < 0) s->rhs[r] = 0;
+  }
+  return LAPACKE_dposv(LAPACK_ROW_MAJOR, 'L', rows, 1, s->normal, rows, s->rhs, 1) == 0;
+}
+
+// Shifts the bones below the moved joints and corrects the moments: M_k -= shift_j (S_jk's last row).
+static void apply_shifts(rig_model *m, const rig_tree *tree, const joint_system *s, double *shift) {
+  int bones = m->bones;
+  size_t columns = 3 * (size_t)m->p->f;
+  for (size_t e = 0; e < columns; e++) {
+    for (int q = 0; q < bones; q++) {
+      int j = tree->order[q], parent = tree->parent[j];
+      const double *d = s->d + (e * (size_t)bones + (size_t)j) * 3;
+      shift[j] =
+        parent < 0 ? 0 : shift[parent] + d[0] * s->rhs[3 * j] + d[1] * s->rhs[3 * j + 1] + d[2] * s->rhs[3 * j + 2];
+      m->t[(4 * (size_t)j + 3) * columns + e] += shift[j];
+    }
+    for (int j = 0; j < bones; j++)
+      for (int k = 0; k < bones; k++) {
+        const double *pair = rig_pair(m, j, k);
+        if (!(pair[9] > 0)) continue;
+        m->moment[(4 * (size_t)k + 0) * columns + e] -= shift[j] * pair[3];
+        m->moment[(4 * (size_t)k + 1) * columns + e] -= shift[j] * pair[6];
+        m->moment[(4 * (size_t)k + 2) * columns + e] -= shift[j] * pair[8];
+        m->moment[(4 * (size_t)k + 3) * columns + e] -= shift[j] * pair[9];
+      }
+  }
+}
+
+sn_status rig_tree_move_joints(sn_context *ctx, rig_model *m, rig_tree *tree) {
+  if (m->bones < 2) return SN_OK;
+  sn_arena scratch = sn_arena_new(ctx);
+  size_t bones = (size_t)m->bones, columns = 3 * (size_t)m->p->f;
+  joint_system s = {.d = SN_NEW(ctx, &scratch, double, columns * 3 * bones),
+                    .normal = SN_NEW(ctx, &scratch, double, 9 * bones * bones),
+                    .rhs = SN_NEW(ctx, &scratch, double, 3 * bones),
+                    .sigma = SN_NEW(ctx, &scratch, double, bones *bones),
+                    .force = SN_NEW(ctx, &scratch, double, columns *bones)};
+  double *shift = SN_NEW(ctx, &scratch, double, bones);
+  bool good = s.d && s.normal && s.rhs && s.sigma && s.force && shift;
+  if (good) {
+    for (int j = 0; j < m->bones; j++)
+      if (tree->parent[j] >= 0) shared_middle(m, j, tree->parent[j], tree->skin[j]);
+    fill_system(m, tree, &s);
+    if (solve_system(m, tree, &s)) {
+      for (int j = 0; j < m->bones; j++)
+        for (int c = 0; c < 3; c++) tree->joint[j][c] += s.rhs[3 * j + c];
+      apply_shifts(m, tree, &s, shift);
+    }
+  }
+  sn_arena_free(&scratch);
+  return good ? SN_OK : ctx->error.status;
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+// Bone transformations with exact joints (Le and Deng 2014's limit lambda -> infinity): Gauss-Newton on one rotation per
+// bone and the root's translation, with forward kinematics. METHODS.md (e) shows why sweeping over bones with exact joints
+// does not work; all rotations of a frame are therefore solved for at once.
+//
+// A point of bone j moves by  w_j x y + p_j,  y = R_j (u - C_j),  where p_j, the move of the joint itself, follows from
+// the ancestors:  p_j = p_parent + w_parent x l_j,  l_j = R_parent (C_j - C_parent).
+#include <lapacke.h>
+#include <math.h>
+#include <string.h>
+
+#include "rig/problem.h"
+#include "rig/tree.h"
+
+typedef struct frame_work {
+  sn_affine *bone, *trial;  // bones
+  double (*moment)[3][4];   // bones: residual moments
+  double (*changed)[3][4];  // bones: those of the trial
+  double (*arm)[3][4];      // bones: [R_j | -R_j C_j], which gives y
+  double *hessian, *matrix; // (6 bones)^2: rotation and shift of each bone; rows 6 j .. 6 j + 5
+  double *gradient;         // 6 bones
+} frame_work;
+
+typedef struct fit_job {
+  rig_model *m;
+  const rig_tree *tree;
+  const bool *locked;
+  int steps;
+  frame_work *work; // per worker
+  const int *start, *overlap;
+} fit_job;
+
+static void multiply_pair(const double d[3][4], const double s[4][4], double out[3][4]) {
+  for (int r = 0; r < 3; r++)
+    for (int c = 0; c < 4; c++)
+      out[r][c] = d[r][0] * s[0][c] + d[r][1] * s[1][c] + d[r][2] * s[2][c] + d[r][3] * s[3][c];
+}
+
+// Normal equations of all bones as if each could turn about its joint and shift freely.
+static void free_system(const fit_job *job, frame_work *w) {
+  const rig_model *m = job->m;
+  int bones = m->bones;
+  size_t rows = 6 * (size_t)bones;
+  memset(w->hessian, 0, rows * rows * sizeof *w->hessian);
+  for (int j = 0; j < bones; j++) {
+    const double *c = job->tree->joint[j];
+    for (int r = 0; r < 3; r++) {
+      for (int e = 0; e < 3; e++) w->arm[j][r][e] = w->bone[j].m[r][e];
+      w->arm[j][r][3] = -(w->bone[j].m[r][0] * c[0] + w->bone[j].m[r][1] * c[1] + w->bone[j].m[r][2] * c[2]);
+    }
+  }
+  for (int j = 0; j < bones; j++) {
+    for (int e = job->start[j]; e < job->start[j + 1]; e++) {
+      int k = job->overlap[e];
+      double s[4][4], ys[3][4], q[3][3], other[3];
+      rig_unpack(rig_pair(m, j, k), s);
+      multiply_pair(w->arm[j], s, ys);
+      for (int r = 0; r < 3; r++) {
+        other[r] = 0; // sum w_j w_k y_k
+        for (int c = 0; c < 4; c++) other[r] += w->arm[k][r][c] * s[c][3];
+        for (int c = 0; c < 3; c++) {
+          q[r][c] = 0; // sum w_j w_k y_j y_k^T
+          for (int d = 0; d < 4; d++) q[r][c] += ys[r][d] * w->arm[k][c][d];
+        }
+      }
+      double trace = q[0][0] + q[1][1] + q[2][2];
+      double own[3] = {ys[0][3], ys[1][3], ys[2][3]};
+      double *block = w->hessian + 6 * (size_t)j * rows + 6 * (size_t)k;
+      for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++) block[(size_t)r * rows + (size_t)c] = (r == c ? trace : 0) - q[c][r];
+      // w_j . (y_j x p_k) and p_j . (w_k x y_k)
+      double cross[3][3] = {{0, -own[2], own[1]}, {own[2], 0, -own[0]}, {-own[1], own[0], 0}};
+      double back[3][3] = {{0, other[2], -other[1]}, {-other[2], 0, other[0]}, {other[1], -other[0], 0}};
+      for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++) {
+          block[(size_t)r * rows + 3 + (size_t)c] = cross[r][c];
+          block[((size_t)r + 3) * rows + (size_t)c] = back[r][c];
+          block[((size_t)r + 3) * rows + 3 + (size_t)c] = r == c ? s[3][3] : 0;
+        }
+    }
+    double n[3][3];
+    for (int r = 0; r < 3; r++)
+      for (int c = 0; c < 3; c++) {
+        n[r][c] = 0; // sum w r y^T
+        for (int d = 0; d < 4; d++) n[r][c] += w->moment[j][r][d] * w->arm[j][c][d];
+      }
+    double *g = w->gradient + 6 * j;
+    g[0] = n[2][1] - n[1][2], g[1] = n[0][2] - n[2][0], g[2] = n[1][0] - n[0][1];
+    for (int r = 0; r < 3; r++) g[3 + r] = w->moment[j][r][3];
+  }
+}
+
+// row/column operation of p_j = p_parent + w_parent x l: x_parent.shift += x_j.shift, x_parent.turn += l x x_j.shift
+static void fold(const double *shift, const double l[3], double *turn_parent, double *shift_parent, size_t stride) {
+  double x = shift[0], y = shift[stride], z = shift[2 * stride];
+  turn_parent[0] += l[1] * z - l[2] * y;
+  turn_parent[stride] += l[2] * x - l[0] * z;
+  turn_parent[2 * stride] += l[0] * y - l[1] * x;
+  shift_parent[0] += x, shift_parent[stride] += y, shift_parent[2 * stride] += z;
+}
+
+// Takes the shifts of all bones but the root out of the system, children first.
+static void apply_joints(const fit_job *job, frame_work *w) {
+  const rig_tree *tree = job->tree;
+  int bones = job->m->bones;
+  size_t rows = 6 * (size_t)bones;
+  for (int q = bones - 1; q > 0; q--) {
+    int j = tree->order[q], k = tree->parent[j];
+    double l[3];
+    for (int r = 0; r < 3; r++) {
+      l[r] = 0;
+      for (int c = 0; c < 3; c++) l[r] += w->bone[k].m[r][c] * (tree->joint[j][c] - tree->joint[k][c]);
+    }
+    fold(w->gradient + 6 * j + 3, l, w->gradient + 6 * k, w->gradient + 6 * k + 3, 1);
+    double *h = w->hessian;
+    for (size_t e = 0; e < rows; e++)
+      fold(h + e * rows + 6 * (size_t)j + 3, l, h + e * rows + 6 * (size_t)k, h + e * rows + 6 * (size_t)k + 3, 1);
+    for (size_t e = 0; e < rows; e++) {
+      fold(h + (6 * (size_t)j + 3) * rows + e, l, h + 6 * (size_t)k * rows + e, h + (6 * (size_t)k + 3) * rows + e,
+           rows);
+    }
+  }
+}
+
+// The compact system: three rotations per bone, then the root's shift. Returns false where it cannot be factorised.
+static bool solve_step(const fit_job *job, frame_work *w, double damping, double *step) {
+  int bones = job->m->bones, size = 3 * bones + 3, root = job->tree->root;
+  size_t rows = 6 * (size_t)bones;
+  double mean = 0;
+  for (int r = 0; r < size; r++) {
+    size_t from = r < 3 * bones ? (size_t)(6 * (r / 3) + r % 3) : (size_t)(6 * root + 3 + r - 3 * bones);
+    bool fixed = job->locked && job->locked[r < 3 * bones ? r / 3 : root];
+    for (int c = 0; c < size; c++) {
+      size_t to = c < 3 * bones ? (size_t)(6 * (c / 3) + c % 3) : (size_t)(6 * root + 3 + c - 3 * bones);
+      bool other = job->locked && job->locked[c < 3 * bones ? c / 3 : root];
+      w->matrix[r * size + c] = (fixed || other) && r != c ? 0 : w->hessian[from * rows + to];
+    }
+    step[r] = fixed ? 0 : w->gradient[from];
+    mean += w->matrix[r * size + r] / size;
+  }
+  for (int r = 0; r < size; r++) {
+    double *diagonal = &w->matrix[r * size + r];
+    *diagonal += damping * *diagonal + 1e-7 * mean + 1e-300;
+  }
+  return LAPACKE_dposv(LAPACK_ROW_MAJOR, 'L', size, 1, w->matrix, size, step, 1) == 0;
+}
+
+// Bones of the trial: turned by the step, then put together from the root outwards.
+static void make_trial(const fit_job *job, frame_work *w, const double *step) {
+  const rig_tree *tree = job->tree;
+  for (int q = 0; q < tree->bones; q++) {
+    int j = tree->order[q], parent = tree->parent[j];
+    sn_vec3 turn = {step[3 * j], step[3 * j + 1], step[3 * j + 2]};
+    sn_vec3 c = {tree->joint[j][0], tree->joint[j][1], tree->joint[j][2]}, place;
+    sn_mat3 r = sn_mat3_mul(sn_rotation_exp(turn), sn_affine_linear(w->bone[j]));
+    if (parent >= 0) {
+      place = sn_affine_apply(w->trial[parent], c);
+    } else {
+      const double *shift = step + 3 * tree->bones;
+      place = sn_vec3_add(sn_affine_apply(w->bone[j], c), sn_vec3_make(shift[0], shift[1], shift[2]));
+    }
+    w->trial[j] = sn_affine_make(r, sn_vec3_sub(place, sn_mat3_apply(r, c)));
+  }
+}
+
+// Moments of the trial; returns the change of the error, -sum_j <D_j, M_j + M'_j>.
+static double trial_change(const fit_job *job, frame_work *w) {
+  int bones = job->m->bones;
+  double change = 0;
+  memcpy(w->changed, w->moment, (size_t)bones * sizeof *w->moment);
+  for (int j = 0; j < bones; j++) {
+    double d[3][4], s[4][4], product[3][4];
+    for (int r = 0; r < 3; r++)
+      for (int c = 0; c < 4; c++) d[r][c] = w->trial[j].m[r][c] - w->bone[j].m[r][c];
+    for (int e = job->start[j]; e < job->start[j + 1]; e++) {
+      int k = job->overlap[e];
+      rig_unpack(rig_pair(job->m, j, k), s);
+      multiply_pair(d, s, product);
+      for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 4; c++) w->changed[k][r][c] -= product[r][c];
+    }
+  }
+  for (int j = 0; j < bones; j++)
+    for (int r = 0; r < 3; r++)
+      for (int c = 0; c < 4; c++) {
+        double d = w->trial[j].m[r][c] - w->bone[j].m[r][c];
+        change -= d * (w->moment[j][r][c] + w->changed[j][r][c]);
+      }
+  return change;
+}
+
+static void fit_frame(const fit_job *job, frame_work *w, double *step) {
+  double damping = 1e-6;
+  for (int round = 0; round < job->steps; round++) {
+    free_system(job, w);
+    apply_joints(job, w);
+    bool better = false;
+    for (int attempt = 0; attempt < 6 && !better; attempt++) {
+      if (solve_step(job, w, damping, step)) {
+        make_trial(job, w, step);
+        better = trial_change(job, w) < 0;
+      }
+      damping = better ? damping * 0.1 : damping * 30 + 1e-4;
+    }
+    if (!better) return;
+    memcpy(w->bone, w->trial, (size_t)job->m->bones * sizeof *w->bone);
+    memcpy(w->moment, w->changed, (size_t)job->m->bones * sizeof *w->moment);
+  }
+}
+
+static void fit_frames(void *user, int64_t begin, int64_t end, int worker) {
+  fit_job *job = user;
+  rig_model *m = job->m;
+  frame_work *w = &job->work[worker];
+  size_t columns = 3 * (size_t)m->p->f;
+  double *step = w->gradient + 6 * (size_t)m->bones;
+  for (int64_t f = begin; f < end; f++) {
+    for (int j = 0; j < m->bones; j++) {
+      w->bone[j] = rig_bone(m, j, (int)f);
+      for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 4; c++)
+          w->moment[j][r][c] = m->moment[(size_t)(4 * j + c) * columns + 3 * (size_t)f + (size_t)r];
+    }
+    // The joints may not be exact yet: put the bones together first.
+    for (int e = 0; e < 3 * m->bones + 3; e++) step[e] = 0;
+    make_trial(job, w, step);
+    trial_change(job, w);
+    memcpy(w->bone, w->trial, (size_t)m->bones * sizeof *w->bone);
+    memcpy(w->moment, w->changed, (size_t)m->bones * sizeof *w->moment);
+    fit_frame(job, w, step);
+    for (int j = 0; j < m->bones; j++) {
+      rig_set_bone(m, j, (int)f, w->bone[j]);
+      for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 4; c++)
+          m->moment[(size_t)(4 * j + c) * columns + 3 * (size_t)f + (size_t)r] = w->moment[j][r][c];
+    }
+  }
+}
+
+static bool new_work(sn_context *ctx, sn_arena *memory, size_t bones, frame_work *w) {
+  w->bone = SN_NEW(ctx, memory, sn_affine, bones), w->trial = SN_NEW(ctx, memory, sn_affine, bones);
+  w->moment = sn_arena_alloc(ctx, memory, bones, sizeof *w->moment);
+  w->changed = sn_arena_alloc(ctx, memory, bones, sizeof *w->changed);
+  w->arm = sn_arena_alloc(ctx, memory, bones, sizeof *w->arm);
+  w->hessian = SN_NEW(ctx, memory, double, 36 * bones * bones);
+  w->matrix = SN_NEW(ctx, memory, double, (3 * bones + 3) * (3 * bones + 3));
+  w->gradient = SN_NEW(ctx, memory, double, 9 * bones + 3);
+  return w->bone && w->trial && w->moment && w->changed && w->arm && w->hessian && w->matrix && w->gradient;
+}
+
+sn_status rig_tree_fit(sn_context *ctx, rig_model *m, const rig_tree *tree, int steps, const bool *locked) {
+  sn_arena scratch = sn_arena_new(ctx);
+  size_t bones = (size_t)m->bones;
+  int workers = sn_threads(ctx);
+  int *start = SN_NEW(ctx, &scratch, int, bones + 1), *overlap = SN_NEW(ctx, &scratch, int, bones *bones);
+  frame_work *work = SN_NEW(ctx, &scratch, frame_work, workers);
+  bool good = start && overlap && work;
+  for (int t = 0; t < workers && good; t++) good = new_work(ctx, &scratch, bones, &work[t]);
+  if (good) {
+    int count = 0;
+    for (int j = 0; j < m->bones; j++) {
+      start[j] = count;
+      for (int k = 0; k < m->bones; k++)
+        if (rig_pair(m, j, k)[9] > 0) overlap[count++] = k;
+    }
+    start[m->bones] = count;
+    fit_job job = {m, tree, locked, steps, work, start, overlap};
+    sn_parallel_for(ctx, m->p->f, 1, fit_frames, &job);
+    rig_model_refresh(ctx, m);
+  }
+  sn_arena_free(&scratch);
+  return good ? SN_OK : ctx->error.status;
+}

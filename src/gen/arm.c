@@ -6,25 +6,19 @@
 static const double elbow_at = 0.30, wrist_at = 0.56;
 
 static void upper_arm_shapes(sn_figure *figure) {
-  sn_vec3 side = sn_xyz(0, 0, 1);
-  sn_figure_flat(figure, 0, sn_xyz(0.0, 0, 0), sn_xyz(0.28, -0.002, 0), 0.047, 0.036, 0.02, side, 1.08);
-  sn_figure_capsule(figure, 0, sn_xyz(-0.015, 0.006, 0.004), sn_xyz(0.075, 0.004, 0.012), 0.052, 0.036,
-                    0.04);                                                                           // deltoid
-  sn_figure_capsule(figure, 0, sn_xyz(0.10, 0.020, 0), sn_xyz(0.21, 0.014, 0), 0.031, 0.029, 0.035); // biceps
-  sn_figure_capsule(figure, 0, sn_xyz(0.07, -0.020, -0.006), sn_xyz(0.20, -0.014, -0.004), 0.033, 0.029,
-                    0.035);                                                                             // triceps
-  sn_figure_capsule(figure, 0, sn_xyz(0.296, -0.024, 0), sn_xyz(0.306, -0.020, 0), 0.017, 0.015, 0.03); // elbow
-  sn_figure_flat(figure, 0, sn_xyz(0.29, 0, -0.014), sn_xyz(0.29, 0, 0.014), 0.033, 0.033, 0.03, sn_xyz(0, 1, 0),
-                 1.1);
+  sn_figure_capsule(figure, 0, sn_xyz(-0.005, 0, 0), sn_xyz(0.285, -0.002, 0), 0.043, 0.034, 0.02);
+  sn_figure_spindle(figure, 0, sn_xyz(-0.030, 0.012, 0.008), sn_xyz(0.150, 0.010, 0.016), 0.024, 0.018);    // deltoid
+  sn_figure_spindle(figure, 0, sn_xyz(0.045, 0.012, 0), sn_xyz(0.285, 0.010, 0.002), 0.018, 0.018);         // biceps
+  sn_figure_spindle(figure, 0, sn_xyz(0.020, -0.012, -0.006), sn_xyz(0.270, -0.012, -0.002), 0.022, 0.014); // triceps
+  sn_figure_capsule(figure, 0, sn_xyz(0.290, -0.020, 0), sn_xyz(0.308, -0.018, 0), 0.016, 0.015, 0.035);    // elbow
+  sn_figure_capsule(figure, 0, sn_xyz(0.292, 0, -0.010), sn_xyz(0.292, 0, 0.010), 0.032, 0.032, 0.03);
 }
 
 static void forearm_shapes(sn_figure *figure) {
-  sn_vec3 side = sn_xyz(0, 0, 1);
-  sn_figure_flat(figure, 0, sn_xyz(0.30, 0, 0), sn_xyz(wrist_at, 0, 0), 0.038, 0.029, 0.03, side, 1.22);
-  sn_figure_capsule(figure, 0, sn_xyz(0.335, 0.012, 0.014), sn_xyz(0.42, 0.008, 0.010), 0.030, 0.022,
-                    0.04); // brachioradialis
-  sn_figure_capsule(figure, 0, sn_xyz(0.340, -0.010, -0.012), sn_xyz(0.44, -0.008, -0.006), 0.030, 0.021,
-                    0.04); // flexors
+  sn_figure_flat(figure, 0, sn_xyz(0.295, 0, 0), sn_xyz(wrist_at, 0, 0), 0.035, 0.028, 0.03, sn_xyz(0, 0, 1), 1.18);
+  sn_figure_spindle(figure, 0, sn_xyz(0.270, 0.010, 0.012), sn_xyz(0.480, 0.006, 0.004), 0.016,
+                    0.018); // brachioradialis
+  sn_figure_spindle(figure, 0, sn_xyz(0.290, -0.008, -0.010), sn_xyz(0.500, -0.006, -0.004), 0.016, 0.016); // flexors
 }
 
 static void hand_shapes(sn_figure *figure) {

@@ -42,11 +42,11 @@ static const body_joint table[] = {
     {name "2", first + 10, -2, limb, true, {ON_ARM(s1), z1}, {ON_ARM(s2), z2}, 0.011}, {                             \
     name "3", first + 20, -2, limb, true, {ON_ARM(s2), z2}, {ON_ARM(s3), z3}, 0.010                                  \
   }
-  FINGER_JOINTS("thumb", 23, THUMB, 0.580, 0.612, 0.640, 0.662, 0.030, 0.062, 0.079, 0.090),
-  FINGER_JOINTS("index", 25, INDEX, 0.645, 0.685, 0.711, 0.733, 0.036, 0.044, 0.048, 0.051),
-  FINGER_JOINTS("middle", 27, MIDDLE, 0.650, 0.694, 0.723, 0.746, 0.011, 0.014, 0.015, 0.016),
-  FINGER_JOINTS("ring", 29, RING, 0.645, 0.686, 0.713, 0.735, -0.014, -0.017, -0.018, -0.019),
-  FINGER_JOINTS("little", 31, LITTLE, 0.634, 0.666, 0.688, 0.707, -0.037, -0.046, -0.050, -0.053),
+  FINGER_JOINTS("thumb", 23, THUMB, 0.580, 0.608, 0.632, 0.652, 0.030, 0.066, 0.086, 0.100),
+  FINGER_JOINTS("index", 25, INDEX, 0.645, 0.685, 0.711, 0.733, 0.038, 0.048, 0.054, 0.058),
+  FINGER_JOINTS("middle", 27, MIDDLE, 0.650, 0.694, 0.723, 0.746, 0.012, 0.016, 0.018, 0.019),
+  FINGER_JOINTS("ring", 29, RING, 0.645, 0.686, 0.713, 0.735, -0.014, -0.018, -0.020, -0.021),
+  FINGER_JOINTS("little", 31, LITTLE, 0.634, 0.666, 0.688, 0.707, -0.039, -0.050, -0.056, -0.060),
 };
 
 enum { ROWS = sizeof table / sizeof table[0], FIRST_FINGER = 15, NAMED_JOINTS = 53, LONG_BONES = 8 };
@@ -169,14 +169,12 @@ static sn_vec3 on_arm(double s, double up, double z, int right) {
 }
 
 static void arm_shapes(sn_figure *f, int group, int right) {
-  sn_figure_capsule(f, group, on_arm(-0.005, 0.004, -0.01, right), on_arm(0.06, 0.008, -0.01, right), 0.055, 0.048,
-                    0.05);
-  sn_figure_capsule(f, group, on_arm(0.02, 0, -0.01, right), on_arm(0.29, 0, -0.01, right), 0.046, 0.035, 0.03);
-  sn_figure_capsule(f, group, on_arm(0.11, 0, 0.012, right), on_arm(0.20, 0, 0.006, right), 0.032, 0.029, 0.03);
-  sn_figure_capsule(f, group, on_arm(0.09, 0, -0.030, right), on_arm(0.20, 0, -0.024, right), 0.032, 0.027, 0.03);
-  sn_figure_capsule(f, group, on_arm(0.29, 0, -0.01, right), on_arm(0.55, 0, 0, right), 0.036, 0.025, 0.03);
-  sn_figure_capsule(f, group, on_arm(0.33, 0.006, 0.004, right), on_arm(0.41, 0.004, 0.002, right), 0.034, 0.026,
-                    0.03);
+  sn_figure_spindle(f, group, on_arm(-0.05, 0.012, -0.01, right), on_arm(0.15, 0.012, -0.01, right), 0.030, 0.022);
+  sn_figure_capsule(f, group, on_arm(0.01, 0, -0.01, right), on_arm(0.29, 0, -0.01, right), 0.045, 0.034, 0.03);
+  sn_figure_spindle(f, group, on_arm(0.05, 0, 0.002, right), on_arm(0.285, 0, -0.002, right), 0.018, 0.018);
+  sn_figure_spindle(f, group, on_arm(0.02, 0, -0.024, right), on_arm(0.27, 0, -0.020, right), 0.022, 0.014);
+  sn_figure_capsule(f, group, on_arm(0.29, 0, -0.01, right), on_arm(0.55, 0, 0, right), 0.034, 0.025, 0.03);
+  sn_figure_spindle(f, group, on_arm(0.27, 0.006, -0.002, right), on_arm(0.49, 0.002, 0, right), 0.018, 0.020);
 }
 
 static void hand_shapes(body *b, int right) {
@@ -187,7 +185,7 @@ static void hand_shapes(body *b, int right) {
   if (b->fingers) {
     for (int row = FIRST_FINGER; row < ROWS; row++) {
       const body_joint *r = &table[row];
-      double thick = r->limb == THUMB ? 0.0135 : r->limb == LITTLE ? 0.0105 : 0.0118;
+      double thick = r->limb == THUMB ? 0.0130 : r->limb == LITTLE ? 0.0095 : 0.0105;
       sn_figure_capsule(f, b->group[r->limb][right], mirrored(r->centre, right), mirrored(r->tip, right), thick,
                         thick * 0.93, 0.008);
     }
@@ -203,13 +201,13 @@ static void hand_shapes(body *b, int right) {
 static void leg_shapes(sn_figure *f, int group, int right) {
   double s = right ? -1 : 1;
   sn_vec3 up = sn_xyz(0, 1, 0);
-  sn_figure_capsule(f, group, sn_xyz(0.096 * s, 0.90, 0), sn_xyz(0.118 * s, 0.51, 0.004), 0.086, 0.050, 0.03);
-  sn_figure_capsule(f, group, sn_xyz(0.108 * s, 0.80, 0.022), sn_xyz(0.122 * s, 0.62, 0.018), 0.058, 0.044, 0.04);
-  sn_figure_capsule(f, group, sn_xyz(0.100 * s, 0.78, -0.026), sn_xyz(0.114 * s, 0.60, -0.018), 0.052, 0.036, 0.04);
-  sn_figure_capsule(f, group, sn_xyz(0.118 * s, 0.515, 0.028), sn_xyz(0.119 * s, 0.490, 0.027), 0.026, 0.024, 0.03);
-  sn_figure_capsule(f, group, sn_xyz(0.118 * s, 0.50, 0), sn_xyz(0.135 * s, 0.10, -0.015), 0.048, 0.031, 0.03);
-  sn_figure_capsule(f, group, sn_xyz(0.110 * s, 0.41, -0.028), sn_xyz(0.122 * s, 0.29, -0.022), 0.039, 0.026, 0.04);
-  sn_figure_capsule(f, group, sn_xyz(0.134 * s, 0.41, -0.022), sn_xyz(0.136 * s, 0.30, -0.018), 0.036, 0.025, 0.04);
+  sn_figure_capsule(f, group, sn_xyz(0.094 * s, 0.91, -0.002), sn_xyz(0.118 * s, 0.51, 0.004), 0.084, 0.048, 0.05);
+  sn_figure_spindle(f, group, sn_xyz(0.106 * s, 0.90, 0.018), sn_xyz(0.122 * s, 0.52, 0.014), 0.034, 0.026);
+  sn_figure_spindle(f, group, sn_xyz(0.096 * s, 0.88, -0.026), sn_xyz(0.116 * s, 0.52, -0.010), 0.030, 0.022);
+  sn_figure_capsule(f, group, sn_xyz(0.118 * s, 0.515, 0.026), sn_xyz(0.119 * s, 0.488, 0.024), 0.025, 0.023, 0.035);
+  sn_figure_capsule(f, group, sn_xyz(0.118 * s, 0.50, 0), sn_xyz(0.135 * s, 0.10, -0.015), 0.045, 0.030, 0.04);
+  sn_figure_spindle(f, group, sn_xyz(0.106 * s, 0.485, -0.016), sn_xyz(0.128 * s, 0.20, -0.020), 0.022, 0.024);
+  sn_figure_spindle(f, group, sn_xyz(0.134 * s, 0.485, -0.014), sn_xyz(0.138 * s, 0.22, -0.018), 0.022, 0.020);
   sn_figure_capsule(f, group, sn_xyz(0.135 * s, 0.09, -0.02), sn_xyz(0.136 * s, 0.036, -0.05), 0.034, 0.031, 0.03);
   sn_figure_capsule(f, group, sn_xyz(0.135 * s, 0.085, 0), sn_xyz(0.142 * s, 0.035, 0.085), 0.034, 0.027, 0.04);
   sn_figure_flat(f, group, sn_xyz(0.136 * s, 0.024, -0.03), sn_xyz(0.143 * s, 0.024, 0.11), 0.032, 0.042, 0.03, up,

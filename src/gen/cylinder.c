@@ -28,7 +28,7 @@ static double squeezed(double h, double *slope, double down) {
 }
 
 static sn_vec3 cylinder_point(push by, sn_vec3 p) {
-  double slope, h = p.y / tall, y = squeezed(h, &slope, by.down), wide = 1 / sqrt(0.25 + 0.75 * fmax(slope, 0.02));
+  double slope, h = p.y / tall, y = squeezed(h, &slope, by.down), wide = 1 / sqrt(0.08 + 0.92 * fmax(slope, 0.02));
   double u = sn_clamp01(h), bend = u * u * (3 - 2 * u) * by.aside;
   return sn_xyz(p.x * wide + bend * cos(by.direction), y, p.z * wide + bend * sin(by.direction));
 }
@@ -47,8 +47,8 @@ static sn_status cylinder_skeleton(sn_context *ctx, sn_skeleton *out) {
 static sn_status cylinder_fill(sn_context *ctx, const sn_gen_options *options, sn_examples *out) {
   sn_shape shape = {.a = {0, 0, 0}, .b = {0, tall, 0}, .ra = radius, .rb = 0.12, .squash = 1, .detail = 1};
   shape.cylinder = true;
-  sn_surface surface = {&shape, 1};
-  if (sn_surface_mesh(ctx, &surface, options->vertices, &out->rest) != SN_OK ||
+  sn_surface surface = {.shapes = &shape, .count = 1};
+  if (sn_surface_mesh(ctx, surface, options->vertices, &out->rest) != SN_OK ||
       cylinder_skeleton(ctx, &out->skeleton) != SN_OK ||
       sn_frames_new(ctx, options->vertices, options->frames, &out->frames) != SN_OK ||
       sn_poses_new(ctx, 2, options->frames, &out->poses) != SN_OK ||

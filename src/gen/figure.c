@@ -18,12 +18,18 @@ sn_shape *sn_figure_flat(sn_figure *figure, int group, sn_vec3 a, sn_vec3 b, dou
                          sn_vec3 flat, double squash) {
   assert(figure->shape_count < SN_FIGURE_SHAPES);
   sn_shape *shape = &figure->shapes[figure->shape_count++];
-  *shape = (sn_shape){a, b, ra, rb, flat, squash, blend, 1, group, false};
+  *shape = (sn_shape){a, b, ra, rb, 0, flat, squash, blend, 1, group, false};
   return shape;
 }
 
 sn_shape *sn_figure_capsule(sn_figure *figure, int group, sn_vec3 a, sn_vec3 b, double ra, double rb, double blend) {
   return sn_figure_flat(figure, group, a, b, ra, rb, blend, sn_xyz(0, 0, 0), 1);
+}
+
+sn_shape *sn_figure_spindle(sn_figure *figure, int group, sn_vec3 a, sn_vec3 b, double end, double belly) {
+  sn_shape *shape = sn_figure_capsule(figure, group, a, b, end, end, end + belly);
+  shape->belly = belly;
+  return shape;
 }
 
 int sn_figure_joint_add(sn_figure *figure, const char *name, int parent, int group, sn_vec3 centre, sn_vec3 tip,
@@ -197,9 +203,9 @@ sn_status sn_figure_examples(sn_context *ctx, const sn_figure *figure, const sn_
                              sn_examples *out) {
   sn_arena scratch = sn_arena_new(ctx);
   double *members = NULL;
-  sn_surface surface = {figure->shapes, figure->shape_count};
+  sn_surface surface = {.shapes = figure->shapes, .count = figure->shape_count};
   *out = (sn_examples){0};
-  sn_status status = sn_surface_mesh(ctx, &surface, options->vertices, &out->rest);
+  sn_status status = sn_surface_mesh(ctx, surface, options->vertices, &out->rest);
   if (status == SN_OK) status = sn_figure_members(ctx, figure, &out->rest, &scratch, &members);
   if (status == SN_OK) status = figure_skeleton(ctx, figure, &out->skeleton);
   if (status == SN_OK) status = sn_figure_skin(ctx, figure, members, &out->rest, &out->skin);

@@ -8,11 +8,11 @@
 
 // ---- surfaces --------------------------------------------------------------------------------------------------
 
-// A capsule whose radius goes from ra to rb, thinner by `squash` along the unit vector `flat` (at right angles to
+// A capsule whose radius goes from ra to rb, swollen by `belly` in the middle, thinner by `squash` along the unit vector `flat` (at right angles to
 // the segment), or a cylinder with rounded edges.
 typedef struct sn_shape {
   sn_vec3 a, b;
-  double ra, rb;
+  double ra, rb, belly; // belly: how much thicker it is half way
   sn_vec3 flat;
   double squash; // 1: round
   double blend;  // width over which it melts into the shapes before it
@@ -21,12 +21,22 @@ typedef struct sn_shape {
   bool cylinder; // radius ra, edges rounded by rb
 } sn_shape;
 
+typedef struct sn_ball {
+  sn_vec3 centre;
+  double radius;
+} sn_ball;
+
 typedef struct sn_surface {
   const sn_shape *shapes;
   int count;
+  const sn_ball *balls; // around each shape; filled by sn_surface_prepare
+  double reach;         // shapes this far off do not matter
 } sn_surface;
 
-// Signed distance (negative inside, exact only near the surface) to one shape and to the blend of all of them, with
+sn_status sn_surface_prepare(sn_context *ctx, sn_arena *memory, sn_surface *surface);
+
+// Signed distance (negative inside, exact only near the surface, never too large away from it) to one shape and to
+// the blend of all of them, with
 // gradients. Only + - * / and sqrt: the same bits with every C library.
 double sn_shape_distance(const sn_shape *shape, sn_vec3 p, sn_vec3 *gradient);
 double sn_surface_distance(const sn_surface *surface, sn_vec3 p, sn_vec3 *gradient, double *detail);
@@ -41,7 +51,7 @@ typedef struct sn_soup {
 // Marching tetrahedra on a grid of cubes of edge `cell`: closed and manifold by construction.
 sn_status sn_surface_extract(sn_context *ctx, const sn_surface *surface, double cell, sn_arena *memory, sn_soup *out);
 // Exactly `vertices` vertices, evenly spread, triangles close to equilateral.
-sn_status sn_surface_mesh(sn_context *ctx, const sn_surface *surface, int vertices, sn_mesh *out);
+sn_status sn_surface_mesh(sn_context *ctx, sn_surface surface, int vertices, sn_mesh *out);
 
 // Isotropic remeshing of a closed manifold down to exactly `vertices` vertices on the surface.
 sn_status sn_remesh(sn_context *ctx, const sn_surface *surface, int vertices, const sn_soup *soup, sn_mesh *out);
@@ -117,6 +127,8 @@ sn_figure *sn_figure_new(sn_context *ctx, sn_arena *memory);
 sn_shape *sn_figure_capsule(sn_figure *figure, int group, sn_vec3 a, sn_vec3 b, double ra, double rb, double blend);
 sn_shape *sn_figure_flat(sn_figure *figure, int group, sn_vec3 a, sn_vec3 b, double ra, double rb, double blend,
                          sn_vec3 flat, double squash);
+// A muscle: thin ends (radius `end`), thicker by `belly` in the middle.
+sn_shape *sn_figure_spindle(sn_figure *figure, int group, sn_vec3 a, sn_vec3 b, double end, double belly);
 int sn_figure_joint_add(sn_figure *figure, const char *name, int parent, int group, sn_vec3 centre, sn_vec3 tip,
                         double radius);
 int sn_figure_group_add(sn_figure *figure, int parent, int attach, double width);

@@ -4,23 +4,21 @@
 #include "gen/figure.h"
 
 static void thigh_shapes(sn_figure *figure) {
-  sn_figure_capsule(figure, 0, sn_xyz(0, 0, 0), sn_xyz(0, -0.40, 0), 0.078, 0.048, 0.03);
-  sn_figure_capsule(figure, 0, sn_xyz(0.004, 0.01, -0.022), sn_xyz(0, -0.09, -0.024), 0.070, 0.058, 0.05); // gluteus
-  sn_figure_capsule(figure, 0, sn_xyz(0.012, -0.10, 0.026), sn_xyz(0.008, -0.30, 0.018), 0.054, 0.040,
-                    0.05); // quadriceps
-  sn_figure_capsule(figure, 0, sn_xyz(-0.022, -0.26, 0.018), sn_xyz(-0.022, -0.35, 0.018), 0.034, 0.026,
-                    0.04);                                                                               // vastus
-  sn_figure_capsule(figure, 0, sn_xyz(0, -0.12, -0.028), sn_xyz(0, -0.32, -0.018), 0.048, 0.034, 0.05);  // hamstrings
-  sn_figure_capsule(figure, 0, sn_xyz(0, -0.405, 0.026), sn_xyz(0, -0.430, 0.026), 0.027, 0.024, 0.035); // kneecap
+  sn_figure_capsule(figure, 0, sn_xyz(0, 0.01, -0.004), sn_xyz(0, -0.41, 0), 0.080, 0.047, 0.03);
+  sn_figure_spindle(figure, 0, sn_xyz(0.006, 0.03, -0.030), sn_xyz(0.002, -0.20, -0.022), 0.040, 0.018); // gluteus
+  sn_figure_spindle(figure, 0, sn_xyz(0.010, -0.03, 0.020), sn_xyz(0.006, -0.40, 0.014), 0.034, 0.026);  // quadriceps
+  sn_figure_spindle(figure, 0, sn_xyz(-0.020, -0.20, 0.012), sn_xyz(-0.014, -0.41, 0.014), 0.024, 0.018); // vastus
+  sn_figure_spindle(figure, 0, sn_xyz(0, -0.05, -0.026), sn_xyz(0, -0.40, -0.012), 0.028, 0.022);       // hamstrings
+  sn_figure_capsule(figure, 0, sn_xyz(0, -0.402, 0.024), sn_xyz(0, -0.430, 0.023), 0.026, 0.023, 0.04); // kneecap
 }
 
 static void calf_shapes(sn_figure *figure) {
-  sn_figure_capsule(figure, 0, sn_xyz(0, -0.42, 0), sn_xyz(0, -0.82, -0.004), 0.049, 0.032, 0.03);
-  sn_figure_capsule(figure, 0, sn_xyz(-0.018, -0.50, -0.026), sn_xyz(-0.010, -0.62, -0.018), 0.038, 0.026,
-                    0.04); // gastrocnemius
-  sn_figure_capsule(figure, 0, sn_xyz(0.018, -0.50, -0.022), sn_xyz(0.010, -0.61, -0.016), 0.035, 0.025, 0.04);
-  sn_figure_capsule(figure, 0, sn_xyz(0.008, -0.47, 0.014), sn_xyz(0.004, -0.66, 0.008), 0.030, 0.022, 0.04); // shin
-  sn_figure_capsule(figure, 0, sn_xyz(-0.026, -0.832, 0), sn_xyz(0.026, -0.842, -0.006), 0.020, 0.019, 0.03); // ankle
+  sn_figure_capsule(figure, 0, sn_xyz(0, -0.42, 0), sn_xyz(0, -0.83, -0.004), 0.046, 0.029, 0.04);
+  sn_figure_spindle(figure, 0, sn_xyz(-0.014, -0.43, -0.016), sn_xyz(-0.006, -0.72, -0.012), 0.022,
+                    0.024); // gastrocnemius
+  sn_figure_spindle(figure, 0, sn_xyz(0.016, -0.43, -0.014), sn_xyz(0.008, -0.70, -0.012), 0.022, 0.021);
+  sn_figure_spindle(figure, 0, sn_xyz(0.006, -0.42, 0.010), sn_xyz(0.002, -0.75, 0.004), 0.024, 0.010);       // shin
+  sn_figure_capsule(figure, 0, sn_xyz(-0.024, -0.832, 0), sn_xyz(0.024, -0.842, -0.006), 0.018, 0.017, 0.03); // ankle
 }
 
 static void foot_shapes(sn_figure *figure) {

@@ -15,9 +15,11 @@ static double capsule_distance(const sn_shape *shape, sn_vec3 p, sn_vec3 *gradie
   double length = sn_vec3_length(stretched) + 1e-12, scale = 1 / sqrt(shape->squash);
   sn_vec3 g = sn_vec3_scale(
     sn_vec3_mad(stretched, shape->flat, (shape->squash - 1) * sn_vec3_dot(stretched, shape->flat)), 1 / length);
-  if (inside) g = sn_vec3_mad(g, ab, -(shape->rb - shape->ra) / length2);
+  double slope = shape->rb - shape->ra + shape->belly * 32 * t * (1 - t) * (1 - 2 * t);
+  if (inside) g = sn_vec3_mad(g, ab, -slope / length2);
   *gradient = sn_vec3_scale(g, scale);
-  return (length - (shape->ra + (shape->rb - shape->ra) * t)) * scale;
+  double radius = shape->ra + (shape->rb - shape->ra) * t + shape->belly * 16 * t * t * (1 - t) * (1 - t);
+  return (length - radius) * scale;
 }
 
 // A cylinder from a to b of radius ra, its edges rounded by rb.
@@ -44,13 +46,21 @@ double sn_shape_distance(const sn_shape *shape, sn_vec3 p, sn_vec3 *gradient) {
   return shape->cylinder ? cylinder_distance(shape, p, gradient) : capsule_distance(shape, p, gradient);
 }
 
-// The polynomial smooth minimum, shape after shape.
+// The polynomial smooth minimum, shape after shape. Shapes farther off than the widest blend reaches do not matter
+// near the surface; away from it they bound the distance from below.
 double sn_surface_distance(const sn_surface *surface, sn_vec3 p, sn_vec3 *gradient, double *detail) {
-  double d = 1e9, size = 1;
+  double d = 1e9, size = 1, beyond = 1e9;
   sn_vec3 g = sn_xyz(0, 0, 0);
   for (int k = 0; k < surface->count; k++) {
     const sn_shape *shape = &surface->shapes[k];
-    sn_vec3 gk;
+    const sn_ball *ball = &surface->balls[k];
+    sn_vec3 gk, to_ball = sn_vec3_sub(p, ball->centre);
+    double limit = ball->radius + surface->reach, far2 = sn_vec3_dot(to_ball, to_ball);
+    if (far2 > limit * limit) {
+      double outside = sqrt(far2) - ball->radius;
+      if (outside < beyond) beyond = outside;
+      continue;
+    }
     double dk = sn_shape_distance(shape, p, &gk), gap = fabs(d - dk);
     double h = shape->blend > gap ? (shape->blend - gap) / shape->blend : 0, share = dk < d ? 1 - h / 2 : h / 2;
     d = (dk < d ? dk : d) - h * h * shape->blend / 4;
@@ -59,7 +69,21 @@ double sn_surface_distance(const sn_surface *surface, sn_vec3 p, sn_vec3 *gradie
   }
   *gradient = g;
   if (detail) *detail = size;
-  return d;
+  return d < beyond ? d : beyond;
+}
+
+sn_status sn_surface_prepare(sn_context *ctx, sn_arena *memory, sn_surface *surface) {
+  sn_ball *balls = SN_NEW(ctx, memory, sn_ball, surface->count);
+  if (!balls) return ctx->error.status;
+  surface->reach = 0;
+  for (int k = 0; k < surface->count; k++) {
+    const sn_shape *s = &surface->shapes[k];
+    double thick = s->cylinder ? s->ra : fmax(s->ra, s->rb) + s->belly;
+    balls[k] = (sn_ball){sn_vec3_lerp(s->a, s->b, 0.5), sn_vec3_distance(s->a, s->b) / 2 + thick};
+    surface->reach = fmax(surface->reach, 2.5 * s->blend);
+  }
+  surface->balls = balls;
+  return SN_OK;
 }
 
 // ---- marching tetrahedra ---------------------------------------------------------------------------------------------
@@ -101,7 +125,7 @@ static sn_status grid_make(sn_context *ctx, const sn_surface *surface, double ce
   sn_vec3 low = sn_xyz(1e9, 1e9, 1e9), high = sn_xyz(-1e9, -1e9, -1e9);
   for (int k = 0; k < surface->count; k++) {
     const sn_shape *s = &surface->shapes[k];
-    double r = s->cylinder ? s->ra : fmax(s->ra, s->rb) * s->squash;
+    double r = s->cylinder ? s->ra : (fmax(s->ra, s->rb) + s->belly) * s->squash;
     low = sn_xyz(fmin(low.x, fmin(s->a.x, s->b.x) - r), fmin(low.y, fmin(s->a.y, s->b.y) - r),
                  fmin(low.z, fmin(s->a.z, s->b.z) - r));
     high = sn_xyz(fmax(high.x, fmax(s->a.x, s->b.x) + r), fmax(high.y, fmax(s->a.y, s->b.y) + r),
@@ -212,26 +236,35 @@ sn_status sn_surface_extract(sn_context *ctx, const sn_surface *surface, double 
   return status;
 }
 
-// The grid gives about three times the vertices wanted, so that remeshing has a choice.
-sn_status sn_surface_mesh(sn_context *ctx, const sn_surface *surface, int vertices, sn_mesh *out) {
+// The grid gives about three times the vertices wanted, so that remeshing has a choice; where it is too coarse to tell
+// neighbouring limbs apart (the surface is not a sphere then), a finer one is tried.
+sn_status sn_surface_mesh(sn_context *ctx, sn_surface surface, int vertices, sn_mesh *out) {
+  sn_arena balls = sn_arena_new(ctx);
+  sn_status status = sn_surface_prepare(ctx, &balls, &surface);
   double area = 0;
-  for (int k = 0; k < surface->count; k++) {
-    const sn_shape *s = &surface->shapes[k];
+  for (int k = 0; k < surface.count; k++) {
+    const sn_shape *s = &surface.shapes[k];
     area += SN_PI * (s->ra + s->rb) * (sn_vec3_distance(s->a, s->b) + s->ra + s->rb);
   }
   double cell = sqrt(area / vertices);
+  bool done = false;
   *out = (sn_mesh){0};
-  for (int attempt = 0; attempt < 6; attempt++) {
+  for (int attempt = 0; status == SN_OK && !done && attempt < 12; attempt++) {
     sn_arena scratch = sn_arena_new(ctx);
     sn_soup soup;
-    sn_status status = sn_surface_extract(ctx, surface, cell, &scratch, &soup);
-    bool enough = status == SN_OK && soup.vertex_count >= 2.2 * vertices;
-    if (enough)
-      status = sn_remesh(ctx, surface, vertices, &soup, out);
-    else if (status == SN_OK)
-      cell *= sqrt((soup.vertex_count + 8) / (3.0 * vertices));
+    status = sn_surface_extract(ctx, &surface, cell, &scratch, &soup);
+    if (status == SN_OK) {
+      bool enough = soup.vertex_count >= 2.2 * vertices, sphere = soup.triangle_count == 2 * soup.vertex_count - 4;
+      done = enough && sphere;
+      if (done)
+        status = sn_remesh(ctx, &surface, vertices, &soup, out);
+      else
+        cell *= enough ? 0.8 : sqrt((soup.vertex_count + 8) / (3.0 * vertices));
+    }
     sn_arena_free(&scratch);
-    if (status != SN_OK || enough) return status;
   }
-  return sn_fail(ctx, SN_UNSUPPORTED, "cannot make a surface of %d vertices", vertices);
+  sn_arena_free(&balls);
+  if (status == SN_OK && !done)
+    return sn_fail(ctx, SN_UNSUPPORTED, "cannot make a surface of %d vertices; ask for more", vertices);
+  return status;
 }

@@ -69,7 +69,7 @@ static double share_of(const sn_figure *figure, int joint, const double *members
   int group = figure->joints[joint].group;
   double share = along;
   for (int g = 1; g < figure->group_count; g++)
-    if (figure->groups[g].parent == group)
+    if (members[g] > 0 && figure->groups[g].parent == group)
       share += ((carries(figure, joint, figure->groups[g].attach) ? 1 : 0) - share) * members[g];
   return share * members[group];
 }
@@ -115,7 +115,7 @@ static sn_vec3 turn_joint(const sn_figure *figure, const sn_figure_pose *pose, i
                           sn_vec3 rest, sn_vec3 p) {
   const sn_figure_joint *j = &figure->joints[joint];
   double angle = sn_vec3_length(pose->bend[joint]), twist = pose->twist[joint];
-  if (angle == 0 && twist == 0) return p;
+  if ((angle == 0 && twist == 0) || members[j->group] == 0) return p;
   sn_vec3 from_centre = sn_vec3_sub(rest, j->centre), x = sn_vec3_sub(p, j->centre);
   double along = sn_vec3_dot(from_centre, j->axis);
   bool root = j->parent < 0;
@@ -148,7 +148,7 @@ static double muscle_swelling(const sn_figure *figure, const sn_figure_pose *pos
 static sn_vec3 swell(const sn_figure *figure, const sn_figure_pose *pose, const sn_muscle *m, const double *members,
                      sn_vec3 rest, sn_vec3 p) {
   const sn_figure_joint *bone = &figure->joints[m->bone];
-  double act, size = muscle_swelling(figure, pose, m, &act) * members[bone->group];
+  double act, size = members[bone->group] > 0 ? members[bone->group] * muscle_swelling(figure, pose, m, &act) : 0;
   if (size == 0) return p;
   sn_vec3 x = sn_vec3_sub(rest, bone->centre);
   double along = sn_vec3_dot(x, bone->axis);
@@ -179,13 +179,28 @@ void sn_figure_matrices(const sn_figure *figure, const sn_figure_pose *pose, sn_
 
 // ---- a painted skin --------------------------------------------------------------------------------------------------
 
+// A painter spreads a joint over about three radii, and a joint that mostly twists also over the stretch of its twist.
+static double painted_share(const sn_figure *figure, int j, double along) {
+  const sn_figure_joint *joint = &figure->joints[j];
+  double bend = 0, twist = 0;
+  for (int k = 0; k < figure->drive_count; k++) {
+    const sn_drive *drive = &figure->drives[k];
+    if (drive->joint != j || drive->kind == SN_DRIVE_TORQUE) continue;
+    double *range = fabs(sn_vec3_dot(drive->axis, joint->axis)) > 0.9 ? &twist : &bend;
+    *range = fmax(*range, drive->high);
+  }
+  double near = sn_smooth(0.5 + along / (3 * joint->radius));
+  double stretch = sn_smooth((along - joint->twist_from) / (joint->twist_to - joint->twist_from));
+  return twist <= bend ? near : bend == 0 ? stretch : (near + stretch) / 2;
+}
+
 // What a joint's children do not take of its share stays with it; the four largest are kept.
 static void paint_vertex(const sn_figure *figure, const double *members, sn_vec3 rest, double *weight, sn_skin *skin,
                          int i) {
   for (int j = 0; j < figure->joint_count; j++) {
     const sn_figure_joint *joint = &figure->joints[j];
     double along = sn_vec3_dot(sn_vec3_sub(rest, joint->centre), joint->axis);
-    weight[j] = joint->parent < 0 ? 1 : share_of(figure, j, members, sn_smooth(0.5 + along / (3 * joint->radius)));
+    weight[j] = joint->parent < 0 ? 1 : share_of(figure, j, members, painted_share(figure, j, along));
     if (joint->parent >= 0) weight[joint->parent] -= weight[j];
   }
   for (int k = 0; k < skin->influences; k++) {

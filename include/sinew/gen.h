@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Procedural example sets with known skeletons: the exams of the trainers. docs/gen.md describes each of them.
+#ifndef SINEW_GEN_H
+#define SINEW_GEN_H
+
+#include "sinew/scene.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SN_GEN_FPS 30.0 // frames per second of every generated set
+
+// What to make. 0 stands for the set's default; the seed's default is 1.
+typedef struct sn_gen_options {
+  const char *set; // a name of the table below
+  int frames;      // at least 2
+  int vertices;    // exact, but for `bar`, which takes the nearest count a box can have
+  int joints;      // `body` only: 1 to 256
+  uint64_t seed;   // changes the motion (not the rest mesh, the skeleton, or the key poses of bar and wrist)
+} sn_gen_options;
+
+typedef struct sn_gen_info {
+  const char *name, *summary;
+  int frames, vertices, joints; // defaults
+  int min_vertices;
+} sn_gen_info;
+
+sn_gen_options sn_gen_options_default(void);
+
+int sn_gen_set_count(void);
+const sn_gen_info *sn_gen_set(int index); // NULL past the end
+
+// Makes the set in memory: rest mesh, frames, skeleton, poses, skin (at most 4 influences, as if painted by hand),
+// torques, control vertices. Frame 0 is the rest pose without load: it equals the rest mesh bit for bit.
+sn_status sn_gen(sn_context *ctx, const sn_gen_options *options, sn_examples *out);
+
+// Makes the set and writes rest.obj, frames.pc2, skeleton.glb, torque.csv, controls.txt and README.txt into `folder`,
+// which is made where it does not exist.
+sn_status sn_gen_write(sn_context *ctx, const sn_gen_options *options, const char *folder);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

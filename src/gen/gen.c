@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// The table of sets.
+#include <stdio.h>
+#include <string.h>
+#include "gen/figure.h"
+
+typedef struct gen_set {
+  sn_gen_info info;
+  sn_status (*make)(sn_context *ctx, const sn_gen_options *options, sn_examples *out);
+  void (*figure)(sn_figure *figure, int joints); // where `make` is NULL
+} gen_set;
+
+static const gen_set sets[] = {
+  {{"bar", "box beam of two bones, twisted 0 to 180 degrees, linear along its length", 41, 80, 2, 8},
+   sn_gen_bar,
+   NULL},
+  {{"elbow", "arm of two joints that bends and twists at once", 41, 2610, 2, 600}, NULL, sn_figure_elbow},
+  {{"wrist", "forearm and hand, half a turn of the wrist taken up by the forearm", 41, 2000, 2, 400},
+   NULL,
+   sn_figure_wrist},
+  {{"cylinder", "cylinder that bulges as its upper end is pushed down; control points at the ends", 40, 2000, 2, 60},
+   sn_gen_cylinder,
+   NULL},
+  {{"arm", "arm of three joints; muscles swell with angle and torque, nearly linear in torque", 50, 5256, 3, 600},
+   NULL,
+   sn_figure_arm},
+  {{"leg", "thigh, calf and foot; muscles answer torque with its square", 86, 4000, 3, 300}, NULL, sn_figure_leg},
+  {{"shoulder", "chest and arm; three degrees of freedom, muscles slide under the skin", 60, 2610, 2, 300},
+   NULL,
+   sn_figure_shoulder},
+  {{"body", "standing figure with any number of joints and vertices", 49, 12500, 16, 2000}, NULL, sn_figure_body},
+};
+
+enum { SET_COUNT = sizeof sets / sizeof sets[0], MOST_FRAMES = 100000, MOST_VERTICES = 2000000 };
+
+sn_gen_options sn_gen_options_default(void) { return (sn_gen_options){.seed = 1}; }
+int sn_gen_set_count(void) { return SET_COUNT; }
+const sn_gen_info *sn_gen_set(int index) { return index >= 0 && index < SET_COUNT ? &sets[index].info : NULL; }
+
+// Letters to change, add or drop to get from a to b.
+static int edit_distance(const char *a, const char *b) {
+  int row[32], n = (int)strlen(b);
+  if (n > 30 || strlen(a) > 30) return 99;
+  for (int k = 0; k <= n; k++) row[k] = k;
+  for (int i = 0; a[i]; i++) {
+    int corner = row[0];
+    row[0] = i + 1;
+    for (int k = 1; k <= n; k++) {
+      int change = corner + (a[i] != b[k - 1]), other = (row[k] < row[k - 1] ? row[k] : row[k - 1]) + 1;
+      corner = row[k];
+      row[k] = change < other ? change : other;
+    }
+  }
+  return row[n];
+}
+
+static sn_status unknown_set(sn_context *ctx, const char *name) {
+  char names[256] = "";
+  int best = 0;
+  for (int k = 0; k < SET_COUNT; k++) {
+    size_t used = strlen(names);
+    snprintf(names + used, sizeof names - used, "%s%s", k ? ", " : "", sets[k].info.name);
+    if (edit_distance(name, sets[k].info.name) < edit_distance(name, sets[best].info.name)) best = k;
+  }
+  const char *near = sets[best].info.name;
+  if (edit_distance(name, near) <= 2)
+    return sn_fail(ctx, SN_BAD_INPUT, "there is no set '%s'; did you mean '%s'? The sets are: %s", name, near, names);
+  return sn_fail(ctx, SN_BAD_INPUT, "there is no set '%s'; the sets are: %s", name, names);
+}
+
+static sn_status resolve(sn_context *ctx, const gen_set *set, sn_gen_options *options) {
+  const sn_gen_info *info = &set->info;
+  if (options->frames == 0) options->frames = info->frames;
+  if (options->vertices == 0) options->vertices = info->vertices;
+  if (options->joints == 0) options->joints = info->joints;
+  if (options->seed == 0) options->seed = sn_gen_options_default().seed;
+  if (options->frames < 2 || options->frames > MOST_FRAMES)
+    return sn_fail(ctx, SN_BAD_INPUT, "%s: %d frames; from 2 to %d are possible", info->name, options->frames,
+                   MOST_FRAMES);
+  if (options->vertices < info->min_vertices || options->vertices > MOST_VERTICES)
+    return sn_fail(ctx, SN_BAD_INPUT, "%s: %d vertices; from %d to %d are possible", info->name, options->vertices,
+                   info->min_vertices, MOST_VERTICES);
+  if (set->figure == sn_figure_body) {
+    if (options->joints < 1 || options->joints > SN_FIGURE_JOINTS)
+      return sn_fail(ctx, SN_BAD_INPUT, "body: %d joints; from 1 to %d are possible", options->joints,
+                     SN_FIGURE_JOINTS);
+  } else if (options->joints != info->joints) {
+    return sn_fail(ctx, SN_BAD_INPUT, "%s has %d joints; only body takes another number", info->name, info->joints);
+  }
+  return SN_OK;
+}
+
+static sn_status make_figure(sn_context *ctx, const gen_set *set, const sn_gen_options *options, sn_examples *out) {
+  sn_arena scratch = sn_arena_new(ctx);
+  sn_figure *figure = sn_figure_new(ctx, &scratch);
+  sn_status status = figure ? SN_OK : ctx->error.status;
+  if (status == SN_OK) {
+    set->figure(figure, options->joints);
+    status = sn_figure_examples(ctx, figure, options, out);
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+static sn_status add_clip(sn_context *ctx, sn_examples *out) {
+  out->clip_start = SN_NEW(ctx, &out->memory, int, 2);
+  if (!out->clip_start) {
+    sn_examples_free(out);
+    return ctx->error.status;
+  }
+  out->clip_count = 1;
+  out->clip_start[1] = out->frames.frame_count;
+  return SN_OK;
+}
+
+sn_status sn_gen(sn_context *ctx, const sn_gen_options *options, sn_examples *out) {
+  sn_gen_options resolved = *options;
+  *out = (sn_examples){0};
+  if (!options->set) return sn_fail(ctx, SN_BAD_INPUT, "no set is named");
+  for (int k = 0; k < SET_COUNT; k++) {
+    if (strcmp(sets[k].info.name, options->set) != 0) continue;
+    sn_status status = resolve(ctx, &sets[k], &resolved);
+    if (status == SN_OK) {
+      status = sets[k].make ? sets[k].make(ctx, &resolved, out) : make_figure(ctx, &sets[k], &resolved, out);
+    }
+    return status == SN_OK ? add_clip(ctx, out) : status;
+  }
+  return unknown_set(ctx, options->set);
+}

@@ -549,7 +549,8 @@ static void test_bad_values(void **state) {
                                                         "byteLength':40}]}";
   assert_fails(&ctx, parse(&ctx, json, indexed, sizeof indexed, &gltf),
                "rig.glb: mesh 0 primitive 0: index 2 is 3, but there are only 3 vertices");
-  uint8_t skinned[84] = {[36] = 5, [40] = 5, [44] = 5};
+  uint8_t skinned[84] = {0};
+  memset(skinned + 36, 5, 12);
   float weights[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
   memcpy(skinned + 48, weights, sizeof weights);
   assert_fails(

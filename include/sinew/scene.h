@@ -40,7 +40,7 @@ void sn_mesh_normals(const sn_mesh *mesh, const float (*positions)[3], float (*o
 // Who is next to whom. Neighbours of i: ring[ring_start[i] .. ring_start[i+1]), ascending; its triangles likewise.
 typedef struct sn_topology {
   int vertex_count, edge_count, component_count, boundary_edges, nonmanifold_edges;
-  int (*edges)[2]; // first < second, sorted
+  int (*edges)[2]; // first < second, sorted; triangles that name a vertex twice have none
   int *edge_faces; // triangles at each edge: 1 boundary, 2 inside, 3 or more non-manifold
   int *ring_start, *ring;
   int *face_start, *faces;

@@ -92,7 +92,7 @@ static void orthogonalise_columns(sn_mat3 *a, sn_mat3 *v) {
       for (int q = p + 1; q < 3; q++) {
         sn_vec3 x = sn_mat3_column(*a, p), y = sn_mat3_column(*a, q);
         double xx = sn_vec3_dot(x, x), yy = sn_vec3_dot(y, y), xy = sn_vec3_dot(x, y);
-        if (fabs(xy) <= 1e-16 * sqrt(xx * yy) || fabs(xy) < DBL_MIN) continue;
+        if (fabs(xy) <= 2 * DBL_EPSILON * sqrt(xx * yy) || fabs(xy) < DBL_MIN) continue;
         rotated = true;
         double zeta = (yy - xx) / (2 * xy);
         double t = isinf(zeta * zeta) ? 0.5 / zeta : copysign(1, zeta) / (fabs(zeta) + sqrt(1 + zeta * zeta));

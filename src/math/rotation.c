@@ -99,8 +99,11 @@ sn_mat3 sn_rotation_between(sn_vec3 a, sn_vec3 b) {
   a = sn_vec3_normalize(a, sn_vec3_make(1, 0, 0)), b = sn_vec3_normalize(b, a);
   sn_vec3 axis = sn_vec3_cross(a, b);
   double sine = sn_vec3_length(axis), cosine = sn_vec3_dot(a, b);
-  if (sine < 1e-12) {
-    return cosine > 0 ? sn_mat3_identity() : sn_rotation_exp(sn_vec3_scale(sn_vec3_perpendicular(a), SN_PI));
+  if (cosine < 0) {
+    // The axis is uncertain near half a turn. Half a turn takes a to -a exactly; the rest is less than a quarter.
+    axis = sn_vec3_normalize(sn_vec3_mad(axis, a, -sn_vec3_dot(axis, a)), sn_vec3_perpendicular(a));
+    sn_mat3 half = sn_mat3_sub(sn_mat3_scale(sn_mat3_outer(axis, axis), 2), sn_mat3_identity());
+    return sn_mat3_mul(sn_rotation_between(sn_vec3_scale(a, -1), b), half);
   }
-  return sn_rotation_exp(sn_vec3_scale(axis, atan2(sine, cosine) / sine));
+  return sine > 0 ? sn_rotation_exp(sn_vec3_scale(axis, atan2(sine, cosine) / sine)) : sn_mat3_identity();
 }

@@ -10,13 +10,15 @@ static int compare_edges(const void *a, const void *b) {
   return x[0] != y[0] ? (x[0] > y[0]) - (x[0] < y[0]) : (x[1] > y[1]) - (x[1] < y[1]);
 }
 
-// The three edges of every triangle, degenerate ones left out, first < second. Returns how many.
+// The three edges of every triangle, first < second. A triangle that names a vertex twice has none: its neighbours meet
+// directly. Returns how many.
 static int collect_edges(const sn_mesh *mesh, int (*edges)[2]) {
   int count = 0;
   for (int t = 0; t < mesh->triangle_count; t++)
     for (int c = 0; c < 3; c++) {
-      int a = mesh->triangles[t][c], b = mesh->triangles[t][(c + 1) % 3];
-      if (a == b) continue;
+      const int *corner = mesh->triangles[t];
+      int a = corner[c], b = corner[(c + 1) % 3];
+      if (corner[0] == corner[1] || corner[1] == corner[2] || corner[2] == corner[0]) break;
       edges[count][0] = a < b ? a : b;
       edges[count++][1] = a < b ? b : a;
     }

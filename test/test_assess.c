@@ -7,7 +7,7 @@
 
 static sn_examples generate(sn_context *ctx) {
   sn_gen_options options = sn_gen_options_default();
-  options.set = "elbow", options.frames = 6, options.vertices = 300;
+  options.set = "elbow", options.frames = 6, options.vertices = 600;
   sn_examples examples;
   assert_ok(ctx, sn_gen(ctx, &options, &examples));
   return examples;

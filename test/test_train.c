@@ -180,7 +180,7 @@ static void same_bytes_at_any_thread_count(void **state) {
 static void permuting_frames_changes_nothing(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
-  sn_examples examples = generate(&ctx, "elbow", 9, 400);
+  sn_examples examples = generate(&ctx, "elbow", 9, 600);
   trained before = train(&ctx, &examples, "lbs", "all");
   int n = examples.frames.vertex_count, last = examples.frames.frame_count - 1;
   sn_frames mirrored;
@@ -304,7 +304,7 @@ static void candy_wrapper(void **state) {
 static void loocv_is_what_it_says(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
-  sn_examples examples = generate(&ctx, "elbow", 7, 300);
+  sn_examples examples = generate(&ctx, "elbow", 7, 600);
   sn_method_spec spec;
   sn_keys keys;
   sn_scores scores;

@@ -50,6 +50,9 @@ struct cli_command {
 
 extern const cli_command cli_gen, cli_train, cli_eval, cli_compare, cli_bench, cli_info, cli_convert, cli_demo;
 
+// Parses and runs one command line (argv[0] is the program); the exit status.
+int cli_run(int argc, char **argv);
+
 // The text of an option: the last one given, its initial value, or NULL.
 const char *cli_text(const cli *c, const char *name);
 bool cli_given(const cli *c, const char *name);

@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 
-static const cli_command *const commands[] = {&cli_train,   &cli_eval, &cli_compare, &cli_bench,
-                                              &cli_info, &cli_convert, NULL};
+static const cli_command *const commands[] = {&cli_gen,  &cli_train,   &cli_eval, &cli_compare, &cli_bench,
+                                              &cli_info, &cli_convert, &cli_demo, NULL};
 
-int main(int argc, char **argv) {
+int cli_run(int argc, char **argv) {
   cli c;
   int status = cli_parse(argc, argv, commands, &c);
   if (status == exit_done) {
@@ -16,6 +16,11 @@ int main(int argc, char **argv) {
     cli_progress_end(&c);
   }
   cli_free(&c);
-  if (fflush(stdout) != 0 && status == exit_done) status = exit_failed;
   return status < 0 ? exit_done : status;
+}
+
+int main(int argc, char **argv) {
+  int status = cli_run(argc, argv);
+  if (fflush(stdout) != 0 && status == exit_done) status = exit_failed;
+  return status;
 }

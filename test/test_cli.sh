@@ -1,0 +1,153 @@
+#!/usr/bin/env bash
+# The command line as a user sees it: exit statuses, messages, suggestions, reports, and that nothing half written stays.
+set -u
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+failures=0
+count=0
+
+# expect STATUS TEXT COMMAND...: the command exits with STATUS and says TEXT on standard error or output.
+expect() {
+  local status=$1 text=$2 said got
+  shift 2
+  said=$("$@" 2>&1)
+  got=$?
+  count=$((count + 1))
+  if [ $got -ne "$status" ] || ! grep -qF -- "$text" <<<"$said"; then
+    echo "FAILED: $*"
+    echo "  expected status $status and '$text'; got status $got and:"
+    sed 's/^/  /' <<<"$said"
+    failures=$((failures + 1))
+  fi
+}
+
+# holds EXPRESSION FILE: a node expression over the report r.
+holds() {
+  count=$((count + 1))
+  if ! node -e "const r = JSON.parse(require('fs').readFileSync('$2')); if (!($1)) { console.error(JSON.stringify(r, null, 1).slice(0, 2000)); process.exit(1) }"; then
+    echo "FAILED: $1 in $2"
+    failures=$((failures + 1))
+  fi
+}
+
+# Usage.
+expect 2 "Usage: sinew COMMAND" "$SINEW"
+expect 0 "New here?" "$SINEW" --help
+expect 0 "sinew 0." "$SINEW" --version
+expect 2 "did you mean convert?" "$SINEW" convrt a b
+expect 2 "unknown command" "$SINEW" frobnicate
+for command in gen train eval compare bench info convert demo; do
+  expect 0 "Example:" "$SINEW" $command --help
+done
+expect 0 "influences" "$SINEW" compare --help
+expect 2 "did you mean --frames?" "$SINEW" train --frame x
+expect 2 "needs a value" "$SINEW" train --rest
+expect 2 "is given twice" "$SINEW" train --rest a --rest b
+expect 2 "takes no value" "$SINEW" info --quiet=1 x
+expect 2 "not a number" "$SINEW" gen bar --frames many
+expect 2 "must be between" "$SINEW" info --threads -1 x
+expect 2 "usage: sinew info FILE" "$SINEW" info
+expect 2 "did you mean lbs?" "$SINEW" train --method lsb -o x.sinew --rest a --frames b
+
+# gen, info, convert.
+expect 1 "did you mean" "$SINEW" gen elbw
+expect 0 "bar" "$SINEW" gen bar -o set
+for file in rest.obj frames.pc2 skeleton.glb torque.csv controls.txt README.txt; do
+  count=$((count + 1))
+  [ -s set/$file ] || { echo "FAILED: gen wrote no $file"; failures=$((failures + 1)); }
+done
+expect 0 "vertices" "$SINEW" info set/rest.obj
+expect 0 "frames of" "$SINEW" info set/frames.pc2
+expect 0 "joints" "$SINEW" info set/skeleton.glb --json info.json
+holds 'r.command === "info" && r.version && r.options && r.input && r.result.joints === 2' info.json
+expect 0 "" "$SINEW" convert set/frames.pc2 set/frames.mdd
+expect 0 "" "$SINEW" convert set/frames.mdd set/back.pc2
+expect 0 "" cmp set/frames.pc2 set/back.pc2
+expect 0 "" "$SINEW" convert set/frames.pc2 set/objs --rest set/rest.obj
+expect 0 "" "$SINEW" convert set/objs set/back.pc2
+expect 0 "" cmp set/frames.pc2 set/back.pc2
+expect 0 "" "$SINEW" convert "set/objs/frame_*.obj" set/back.pc2
+expect 0 "" cmp set/frames.pc2 set/back.pc2
+expect 0 "" "$SINEW" convert set/skeleton.glb set/copy.gltf
+expect 0 "" "$SINEW" convert set/copy.gltf set/copy.glb
+expect 0 "joints" "$SINEW" info set/copy.glb
+expect 0 "" "$SINEW" convert set/rest.obj set/rest.glb
+expect 1 "give --rest FILE" "$SINEW" convert set/frames.pc2 set/more
+expect 0 "" "$SINEW" gen bar -o again --quiet
+expect 0 "" cmp set/frames.pc2 again/frames.pc2
+expect 0 "" cmp set/skeleton.glb again/skeleton.glb
+
+# train, eval, compare, bench.
+data=(--rest set/rest.obj --frames set/frames.pc2 --skeleton set/skeleton.glb)
+expect 0 "enveloping error" "$SINEW" train --method lbs "${data[@]}" --keys every:3 -o m.sinew --json train.json
+holds 'r.result.train.ee > 0 && r.result.test.rms > 0 && r.result.bytes > 0 && r.result.seconds >= 0 && r.options.method === "lbs" && r.input.frames > 0' train.json
+expect 0 "no frames" "$SINEW" train --method lbs "${data[@]}" -o all.sinew --json train.json
+holds 'r.result.test === null && r.result.train.ee > 0 && r.result.all.ee === r.result.train.ee' train.json
+expect 0 "drive joints" "$SINEW" info m.sinew
+expect 0 "x lbs" "$SINEW" bench m.sinew --seconds 0.02 --json bench.json
+holds 'r.result.us_per_frame > 0 && r.result.ratio_lbs > 0 && r.result.ratio_copy > 0' bench.json
+expect 0 "" "$SINEW" eval m.sinew --skeleton set/skeleton.glb -o out.pc2
+expect 0 "" "$SINEW" eval m.sinew --skeleton set/skeleton.glb -o out.glb
+expect 0 "" "$SINEW" eval m.sinew --skeleton set/skeleton.glb -o out
+expect 0 "" "$SINEW" convert out objs.pc2
+expect 0 "" cmp out.pc2 objs.pc2
+# The GLB, read by the glTF reader and skinned by it, is what the runtime computed.
+expect 0 "" "$SINEW" convert out.glb glb.pc2
+count=$((count + 1))
+node -e '
+const fs = require("fs"), read = f => { const b = fs.readFileSync(f); return new Float32Array(b.buffer, b.byteOffset + 32) };
+const a = read("out.pc2"), b = read("glb.pc2");
+let worst = a.length === b.length ? 0 : Infinity;
+for (let k = 0; k < a.length; k++) worst = Math.max(worst, Math.abs(a[k] - b[k]));
+if (!(worst < 1e-4)) { console.error("out.glb differs from out.pc2 by", worst); process.exit(1) }' || failures=$((failures + 1))
+expect 0 "" "$SINEW" train --method dqs "${data[@]}" -o d.sinew
+expect 1 "out.pc2" "$SINEW" eval d.sinew --skeleton set/skeleton.glb -o no.glb
+expect 0 "" "$SINEW" train --method lbs:extra=halfway "${data[@]}" -o h.sinew
+expect 0 "" "$SINEW" eval h.sinew --skeleton set/skeleton.glb -o h.glb
+expect 1 "give --skeleton" "$SINEW" eval m.sinew -o no.pc2
+expect 0 "dqs" "$SINEW" compare "${data[@]}" --keys every:2 --json compare.json --plot plot.svg
+holds 'r.result.methods.length === 3 && r.result.methods.every(m => m.spec && m.train.ee > 0 && m.test.ee > 0 && m.all.ee > 0 && m.bytes > 0 && m.flops > 0 && m.us_per_frame > 0 && m.seconds >= 0)' compare.json
+expect 0 "</svg>" cat plot.svg
+expect 0 "leave one out" "$SINEW" compare "${data[@]}" --method lbs --loocv
+expect 0 '"methods"' "$SINEW" compare "${data[@]}" --method lbs --json -
+
+# Wrong input: a message that names the culprit, status 1, and nothing left behind.
+expect 1 "cannot open" "$SINEW" info nothing.obj
+expect 1 "is a folder" "$SINEW" info set/rest.obj/../../set.obj || true
+mkdir folder.obj empty
+expect 1 "folder.obj" "$SINEW" info folder.obj
+expect 1 "no .obj files" "$SINEW" info empty
+head -c 100 set/frames.pc2 > short.pc2
+expect 1 "short.pc2: truncated" "$SINEW" info short.pc2
+head -c 1000 set/skeleton.glb > short.glb
+expect 1 "short.glb" "$SINEW" info short.glb
+head -c 300 m.sinew > short.sinew
+expect 1 "short.sinew" "$SINEW" info short.sinew
+printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 4\n' > bad.obj
+expect 1 "bad.obj:4" "$SINEW" info bad.obj
+printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' > small.obj
+expect 1 "--match" "$SINEW" train --rest small.obj --frames set/frames.pc2 --skeleton set/skeleton.glb -o no.sinew
+expect 1 "frame 900 does not exist" "$SINEW" train "${data[@]}" --keys 0,900 -o no.sinew
+expect 1 "no such" "$SINEW" train "${data[@]}" --clip nothing -o no.sinew
+expect 1 "clip" "$SINEW" train "${data[@]}" --fps 60 -o no.sinew
+expect 1 "pair up" "$SINEW" train "${data[@]}" --frames set/frames.pc2 -o no.sinew
+expect 1 "cannot write" "$SINEW" train "${data[@]}" -o missing/folder/no.sinew
+if [ -e /dev/full ] && [ "$(id -u)" = 0 ] && mkdir tiny && mount -t tmpfs -o size=16k tmpfs tiny 2>/dev/null; then
+  expect 1 "No space left" "$SINEW" convert set/frames.pc2 tiny/f.pc2
+  count=$((count + 1))
+  [ -z "$(ls tiny)" ] || { echo "FAILED: a full disk left $(ls tiny)"; failures=$((failures + 1)); }
+  umount tiny
+fi
+(ulimit -f 8; trap '' XFSZ; "$SINEW" convert set/frames.pc2 limited.pc2 2>said) && { echo "FAILED: a write past the limit succeeded"; failures=$((failures + 1)); }
+count=$((count + 2))
+grep -q "limited.pc2: cannot write" said || { echo "FAILED: a failed write is not named: $(cat said)"; failures=$((failures + 1)); }
+left=$(find . -name 'no.*' -o -name 'limited*' -o -name '*.??????' -newer set/rest.obj -name '*.pc2.*')
+[ -z "$left" ] || { echo "FAILED: left behind: $left"; failures=$((failures + 1)); }
+
+# The demo.
+expect 0 "errors.svg" "$SINEW" demo -o demo
+expect 0 "" "$SINEW" info demo/arm.glb
+
+echo "$((count - failures)) passed, $failures failed"
+[ $failures -eq 0 ]

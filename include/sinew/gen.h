@@ -35,9 +35,10 @@ const sn_gen_info *sn_gen_set(int index); // NULL past the end
 // torques, control vertices. Frame 0 is the rest pose without load: it equals the rest mesh bit for bit.
 sn_status sn_gen(sn_context *ctx, const sn_gen_options *options, sn_examples *out);
 
-// Makes the set and writes rest.obj, frames.pc2, skeleton.glb, torque.csv, controls.txt and README.txt into `folder`,
-// which is made where it does not exist.
-sn_status sn_gen_write(sn_context *ctx, const sn_gen_options *options, const char *folder);
+// Writes a set made by sn_gen as rest.obj, frames.pc2, skeleton.glb, torque.csv, controls.txt and README.txt into
+// `folder`, which is made where it does not exist.
+sn_status sn_gen_write(sn_context *ctx, const sn_gen_options *options, const sn_examples *examples,
+                       const char *folder);
 
 #ifdef __cplusplus
 }

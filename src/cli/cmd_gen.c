@@ -16,7 +16,7 @@ static int run(cli *c) {
   if (!folder) folder = options.set;
   sn_examples examples;
   if (sn_gen(&c->ctx, &options, &examples) != SN_OK) return cli_fail(c);
-  sn_status status = sn_gen_save(&c->ctx, &options, &examples, folder);
+  sn_status status = sn_gen_write(&c->ctx, &options, &examples, folder);
   c->result = json_pack("{sssisisisi}", "set", options.set, "vertices", examples.rest.vertex_count, "triangles",
                         examples.rest.triangle_count, "frames", examples.frames.frame_count, "joints",
                         examples.skeleton.joint_count);

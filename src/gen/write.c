@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// A generated set as files.
+#include "sinew/gen.h"
+#include "sinew/io.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static sn_status write_torques(sn_context *ctx, const char *path, const sn_examples *examples) {
+  const sn_torques *torques = &examples->torques;
+  sn_writer writer;
+  sn_status status = sn_writer_open(ctx, path, &writer);
+  if (status != SN_OK) return status;
+  sn_writef(&writer, "frame");
+  for (int j = 0; j < torques->joint_count; j++)
+    if (torques->has[j]) sn_writef(&writer, ",%s", examples->skeleton.names[j]);
+  for (int f = 0; f < torques->frame_count; f++) {
+    sn_writef(&writer, "\n%d", f);
+    for (int j = 0; j < torques->joint_count; j++) {
+      if (torques->has[j]) sn_writef(&writer, ",%.9g", torques->values[f * torques->joint_count + j]);
+    }
+  }
+  sn_writef(&writer, "\n");
+  return sn_writer_commit(ctx, &writer);
+}
+
+static sn_status write_controls(sn_context *ctx, const char *path, const sn_examples *examples) {
+  sn_writer writer;
+  sn_status status = sn_writer_open(ctx, path, &writer);
+  if (status != SN_OK) return status;
+  sn_writef(&writer, "# control vertices, counted from 0\n");
+  for (int c = 0; c < examples->control_count; c++) sn_writef(&writer, "%d\n", examples->controls[c]);
+  return sn_writer_commit(ctx, &writer);
+}
+
+static sn_status write_skeleton(sn_context *ctx, const char *path, const sn_examples *examples) {
+  sn_gltf_clip_out clip = {"motion", &examples->poses, 0, examples->poses.frame_count, NULL};
+  sn_gltf_out out = {.mesh = &examples->rest,
+                     .skeleton = &examples->skeleton,
+                     .skin = &examples->skin,
+                     .clip_count = 1,
+                     .clips = &clip,
+                     .fps = SN_GEN_FPS};
+  return sn_gltf_write(ctx, path, &out);
+}
+
+static sn_status write_readme(sn_context *ctx, const char *path, const sn_gen_options *options,
+                              const sn_examples *examples) {
+  const char *summary = "";
+  for (int k = 0; k < sn_gen_set_count(); k++)
+    if (strcmp(sn_gen_set(k)->name, options->set) == 0) summary = sn_gen_set(k)->summary;
+  sn_writer writer;
+  sn_status status = sn_writer_open(ctx, path, &writer);
+  if (status != SN_OK) return status;
+  sn_writef(&writer, "%s: %s\n\n", options->set, summary);
+  sn_writef(&writer, "Made by Sinew " SN_VERSION ": sinew gen %s --frames %d --vertices %d --seed %llu\n\n",
+            options->set, examples->frames.frame_count, examples->rest.vertex_count,
+            (unsigned long long)options->seed);
+  sn_writef(&writer, "rest.obj      rest mesh: %d vertices, %d triangles\n", examples->rest.vertex_count,
+            examples->rest.triangle_count);
+  sn_writef(&writer, "frames.pc2    %d frames of vertex positions; frame 0 is the rest pose\n",
+            examples->frames.frame_count);
+  sn_writef(&writer, "skeleton.glb  %d joints, a plausible skin and the motion, %g frames per second\n",
+            examples->skeleton.joint_count, SN_GEN_FPS);
+  sn_writef(&writer, "torque.csv    torque of the joints that carry a load, a row per frame\n");
+  sn_writef(&writer, "controls.txt  %d control vertices\n", examples->control_count);
+  return sn_writer_commit(ctx, &writer);
+}
+
+sn_status sn_gen_write(sn_context *ctx, const sn_gen_options *options, const sn_examples *examples,
+                       const char *folder) {
+  sn_arena scratch = sn_arena_new(ctx);
+  size_t size = strlen(folder) + 32;
+  char *path = SN_NEW(ctx, &scratch, char, size);
+  sn_status status = path ? sn_make_folder(ctx, folder) : ctx->error.status;
+  if (status == SN_OK) {
+    snprintf(path, size, "%s/rest.obj", folder);
+    status = sn_obj_write(ctx, path, &examples->rest, (const float(*)[3])examples->rest.positions);
+  }
+  if (status == SN_OK) {
+    snprintf(path, size, "%s/frames.pc2", folder);
+    status = sn_pc2_write(ctx, path, &examples->frames);
+  }
+  if (status == SN_OK) {
+    snprintf(path, size, "%s/skeleton.glb", folder);
+    status = write_skeleton(ctx, path, examples);
+  }
+  if (status == SN_OK) {
+    snprintf(path, size, "%s/torque.csv", folder);
+    status = write_torques(ctx, path, examples);
+  }
+  if (status == SN_OK) {
+    snprintf(path, size, "%s/controls.txt", folder);
+    status = write_controls(ctx, path, examples);
+  }
+  if (status == SN_OK) {
+    snprintf(path, size, "%s/README.txt", folder);
+    status = write_readme(ctx, path, options, examples);
+  }
+  sn_arena_free(&scratch);
+  return status;
+}

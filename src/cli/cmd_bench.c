@@ -76,16 +76,16 @@ static const cli_option options[] = {
 };
 
 const cli_command cli_bench = {
-  "bench",
-  "MODEL.sinew [--skeleton FILE]",
-  "time of one evaluation, against plain lbs in the same run",
-  "One thread, medians and the 10th to 90th percentile. With --skeleton its poses are gone through; without, the "
-  "rest "
-  "pose.",
-  "sinew bench arm.sinew --skeleton arm/skeleton.glb",
-  options,
-  1,
-  1,
-  run,
-  NULL,
+  .name = "bench",
+  .usage = "MODEL.sinew [--skeleton FILE]",
+  .summary = "time of one evaluation, against plain lbs in the same run",
+  .details =
+    "One thread, medians and the 10th to 90th percentile. With --skeleton its poses are gone through; without, the "
+    "rest "
+    "pose.",
+  .example = "sinew bench arm.sinew --skeleton arm/skeleton.glb",
+  .options = options,
+  .least_arguments = 1,
+  .most_arguments = 1,
+  .run = run,
 };

@@ -161,17 +161,17 @@ static void print_methods(void) {
 }
 
 const cli_command cli_compare = {
-  "compare",
-  "--method SPEC... --rest FILE --frames FILE --skeleton FILE",
-  "train and test several methods, one table",
-  "ee is the enveloping error: 1 is the best single joint per vertex. Columns without 'train' are of the test "
-  "frames,\n"
-  "or of the training frames where there are no others.",
-  "sinew compare --method lbs --method dqs --rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb "
-  "--keys every:4",
-  options,
-  0,
-  0,
-  run,
-  print_methods,
+  .name = "compare",
+  .usage = "--method SPEC... --rest FILE --frames FILE --skeleton FILE",
+  .summary = "train and test several methods, one table",
+  .details =
+    "ee is the enveloping error: 1 is the best single joint per vertex. Columns without 'train' are of the test "
+    "frames,\n"
+    "or of the training frames where there are no others.",
+  .example =
+    "sinew compare --method lbs --method dqs --rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb "
+    "--keys every:4",
+  .options = options,
+  .run = run,
+  .more_help = print_methods,
 };

@@ -87,15 +87,15 @@ static const cli_option options[] = {
 };
 
 const cli_command cli_convert = {
-  "convert",
-  "IN OUT",
-  "convert between file formats",
-  "Meshes: .obj, .glb, .gltf in both directions (the first pose of an animated file).\n"
-  "Sequences: .pc2, .mdd, folders or quoted globs of .obj, animated .glb; written as .pc2, .mdd or a folder of .obj.",
-  "sinew convert frames.pc2 frames/ --rest rest.obj",
-  options,
-  2,
-  2,
-  run,
-  NULL,
+  .name = "convert",
+  .usage = "IN OUT",
+  .summary = "convert between file formats",
+  .details = "Meshes: .obj, .glb, .gltf in both directions (the first pose of an animated file).\n"
+             "Sequences: .pc2, .mdd, folders or quoted globs of .obj, animated .glb; written as .pc2, .mdd or a "
+             "folder of .obj.",
+  .example = "sinew convert frames.pc2 frames/ --rest rest.obj",
+  .options = options,
+  .least_arguments = 2,
+  .most_arguments = 2,
+  .run = run,
 };

@@ -59,6 +59,10 @@ static int run(cli *c) {
 static const cli_option options[] = {{"-o", "DIR", "demo", "folder to write to", false}, {0}};
 
 const cli_command cli_demo = {
-  "demo", "[-o DIR]", "generate an arm, train every method on it, compare them", NULL, "sinew demo", options, 0, 0,
-  run,    NULL,
+  .name = "demo",
+  .usage = "[-o DIR]",
+  .summary = "generate an arm, train every method on it, compare them",
+  .example = "sinew demo",
+  .options = options,
+  .run = run,
 };

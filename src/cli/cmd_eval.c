@@ -134,15 +134,15 @@ static const cli_option options[] = {
 };
 
 const cli_command cli_eval = {
-  "eval",
-  "MODEL.sinew --skeleton FILE -o FILE",
-  "evaluate a model for the poses of a clip",
-  "A .glb holds an exact skin with its animation (linear blends only); .pc2, .mdd and .obj hold the deformed "
-  "vertices.",
-  "sinew eval arm.sinew --skeleton arm/skeleton.glb -o out.glb",
-  options,
-  1,
-  1,
-  run,
-  NULL,
+  .name = "eval",
+  .usage = "MODEL.sinew --skeleton FILE -o FILE",
+  .summary = "evaluate a model for the poses of a clip",
+  .details =
+    "A .glb holds an exact skin with its animation (linear blends only); .pc2, .mdd and .obj hold the deformed "
+    "vertices.",
+  .example = "sinew eval arm.sinew --skeleton arm/skeleton.glb -o out.glb",
+  .options = options,
+  .least_arguments = 1,
+  .most_arguments = 1,
+  .run = run,
 };

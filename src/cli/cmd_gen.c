@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // sinew gen: procedural example sets.
+#include <stdio.h>
+
 #include "cli/cli.h"
 #include "sinew/gen.h"
 
@@ -29,6 +31,14 @@ static int run(cli *c) {
   return status == SN_OK ? exit_done : cli_fail(c);
 }
 
+static void print_sets(void) {
+  printf("\nSets (vertices, frames and joints unless told):\n");
+  for (int k = 0; k < sn_gen_set_count(); k++) {
+    const sn_gen_info *set = sn_gen_set(k);
+    printf("  %-10s %6d %4d %3d  %s\n", set->name, set->vertices, set->frames, set->joints, set->summary);
+  }
+}
+
 static const cli_option options[] = {
   {"-o", "DIR", NULL, "folder to write to; the set's name unless told", false},
   {"--frames", "N", "0", "frames; 0 is the set's own number", false},
@@ -38,5 +48,13 @@ static const cli_option options[] = {
 };
 
 const cli_command cli_gen = {
-  "gen", "SET [-o DIR]", "write a procedural example set", NULL, "sinew gen arm -o arm", options, 1, 1, run,
+  .name = "gen",
+  .usage = "SET [-o DIR]",
+  .summary = "write a procedural example set",
+  .example = "sinew gen arm -o arm",
+  .options = options,
+  .least_arguments = 1,
+  .most_arguments = 1,
+  .run = run,
+  .more_help = print_sets,
 };

@@ -187,14 +187,13 @@ static int run(cli *c) {
 static const cli_option options[] = {{0}};
 
 const cli_command cli_info = {
-  "info",
-  "FILE",
-  "say what is in a file",
-  "FILE is a mesh (.obj, .glb, .gltf), a sequence (.pc2, .mdd, a folder of .obj) or a model (.sinew).",
-  "sinew info arm/skeleton.glb",
-  options,
-  1,
-  1,
-  run,
-  NULL,
+  .name = "info",
+  .usage = "FILE",
+  .summary = "say what is in a file",
+  .details = "FILE is a mesh (.obj, .glb, .gltf), a sequence (.pc2, .mdd, a folder of .obj) or a model (.sinew).",
+  .example = "sinew info arm/skeleton.glb",
+  .options = options,
+  .least_arguments = 1,
+  .most_arguments = 1,
+  .run = run,
 };

@@ -91,16 +91,14 @@ static const cli_option options[] = {
 };
 
 const cli_command cli_train = {
-  "train",
-  "--method SPEC --rest FILE --frames FILE --skeleton FILE -o MODEL.sinew",
-  "learn a model from examples",
-  "Errors are those of the model as written, evaluated by the runtime.",
-  "sinew train --method lbs --rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb --keys every:4 "
-  "-o "
-  "arm.sinew",
-  options,
-  0,
-  0,
-  run,
-  NULL,
+  .name = "train",
+  .usage = "--method SPEC --rest FILE --frames FILE --skeleton FILE -o MODEL.sinew",
+  .summary = "learn a model from examples",
+  .details = "Errors are those of the model as written, evaluated by the runtime.",
+  .example =
+    "sinew train --method lbs --rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb --keys every:4 "
+    "-o "
+    "arm.sinew",
+  .options = options,
+  .run = run,
 };

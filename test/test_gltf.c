@@ -489,6 +489,57 @@ static void test_keep(void **state) {
   tube_free(&t);
 }
 
+static void write_text(sn_context *ctx, const char *path, const char *text, size_t size) {
+  sn_writer writer;
+  assert_ok(ctx, sn_writer_open(ctx, path, &writer));
+  sn_write(&writer, text, size);
+  assert_ok(ctx, sn_writer_commit(ctx, &writer));
+}
+
+// Images beside the document come along, those that are nowhere keep their address; overlapping views stay whole.
+static void test_copy_takes_images(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  char *json =
+    quoted("{'asset':{'version':'2.0'},'nodes':[{'mesh':0}],'meshes':[{'primitives':[{'attributes':{'POSITION':0}},"
+           "{'attributes':{'POSITION':1}}]}],'images':[{'uri':'a%20dot.png'},{'uri':'gone.png'}],"
+           "'accessors':[{'bufferView':0,'componentType':5126,'count':3,'type':'VEC3','min':[0,0,0],'max':[0,0,0]},"
+           "{'bufferView':1,'componentType':5126,'count':3,'type':'VEC3','min':[0,0,0],'max':[0,0,0]}],"
+           "'bufferViews':[{'buffer':0,'byteLength':36},{'buffer':0,'byteLength':36}],"
+           "'buffers':[{'byteLength':36,'name':'zeros','uri':'data:application/octet-stream;base64,"
+           "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'}]}");
+  write_text(&ctx, path_of("a dot.png"), "\x89PNG", 4);
+  write_text(&ctx, path_of("images.gltf"), json, strlen(json));
+  free(json);
+  sn_gltf *gltf;
+  assert_ok(&ctx, sn_gltf_read(&ctx, path_of("images.gltf"), &gltf));
+  sn_gltf_out out = {.base = gltf};
+  char copy[4300];
+  snprintf(copy, sizeof copy, "%s/images-copy", folder);
+  assert_ok(&ctx, sn_make_folder(&ctx, copy));
+  strcat(copy, "/copy.glb");
+  assert_ok(&ctx, sn_gltf_write(&ctx, copy, &out));
+  sn_gltf_free(gltf);
+  json_t *text = json_of(copy), *images = json_object_get(text, "images");
+  assert_string_equal(json_string_value(json_object_get(json_array_get(images, 0), "mimeType")), "image/png");
+  assert_null(json_object_get(json_array_get(images, 0), "uri"));
+  assert_string_equal(json_string_value(json_object_get(json_array_get(images, 1), "uri")), "gone.png");
+  json_t *views = json_object_get(text, "bufferViews");
+  assert_true(json_equal(json_array_get(views, 0), json_array_get(views, 1)));
+  sn_file file;
+  assert_ok(&ctx, sn_file_open(&ctx, copy, &file));
+  assert_memory_equal(view_bytes(&file, text, 2), "\x89PNG", 4);
+  sn_file_close(&file);
+  json_decref(text);
+  assert_ok(&ctx, sn_gltf_read(&ctx, copy, &gltf));
+  sn_mesh mesh;
+  assert_ok(&ctx, sn_gltf_mesh(&ctx, gltf, &mesh, NULL, NULL, NULL));
+  assert_int_equal(mesh.vertex_count, 6);
+  sn_mesh_free(&mesh);
+  sn_gltf_free(gltf);
+  unlink(path_of("images.gltf")); // its image is no image: not for the validator
+}
+
 // The real rig, with weights of our own choosing, on its own nodes and with new ones.
 static void test_keep_real(void **state) {
   (void)state;
@@ -587,11 +638,17 @@ static void test_allocation_failures(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_transforms),      cmocka_unit_test(test_blender_file),
-    cmocka_unit_test(test_round_trips),     cmocka_unit_test(test_plain_files),
-    cmocka_unit_test(test_clips_and_bytes), cmocka_unit_test(test_affine_halfway),
-    cmocka_unit_test(test_refusals),        cmocka_unit_test(test_keep),
-    cmocka_unit_test(test_keep_real),       cmocka_unit_test(test_allocation_failures),
+    cmocka_unit_test(test_transforms),
+    cmocka_unit_test(test_blender_file),
+    cmocka_unit_test(test_round_trips),
+    cmocka_unit_test(test_plain_files),
+    cmocka_unit_test(test_clips_and_bytes),
+    cmocka_unit_test(test_affine_halfway),
+    cmocka_unit_test(test_refusals),
+    cmocka_unit_test(test_keep),
+    cmocka_unit_test(test_copy_takes_images),
+    cmocka_unit_test(test_keep_real),
+    cmocka_unit_test(test_allocation_failures),
   };
   return cmocka_run_group_tests(tests, make_folder, NULL);
 }

@@ -58,13 +58,15 @@ sn_status sn_gltf_parse(sn_context *ctx, const char *name, const uint8_t *bytes,
                         sn_gltf **out);
 void sn_gltf_free(sn_gltf *gltf);
 
-// All triangle primitives of the default scene's mesh nodes as one mesh, in file order. Skinned primitives are in
-// bind space (the node's transform is ignored, as glTF has it), others in world space. `parts` may be NULL.
+// All triangle primitives of the default scene's mesh nodes as one mesh, in the order of nodes and primitives, without
+// morph targets. Skinned primitives are in bind space (the node's transform is ignored, as glTF has it). Others that
+// hang below a joint are put where that joint is bound, the rest where the scene has them. `parts` may be NULL.
 sn_status sn_gltf_mesh(sn_context *ctx, const sn_gltf *gltf, sn_mesh *out, sn_arena *parts_memory,
                        sn_gltf_part **parts, int *part_count);
 
-// The skeleton of the first skin in use, and the skin of the flattened mesh (rows of unskinned parts follow the
-// nearest joint above their node, or joint 0). SN_BAD_INPUT where the document has no skin. `skin` may be NULL.
+// The skeleton of the skins in use (the first skin's joints, then those that others add), and the skin of the flattened
+// mesh (rows of unskinned parts follow the nearest joint above their node, or joint 0); a document without a mesh has a
+// skin of 0 vertices. SN_BAD_INPUT where the document has no skin. `skin` may be NULL.
 sn_status sn_gltf_skeleton(sn_context *ctx, const sn_gltf *gltf, sn_skeleton *skeleton, sn_skin *skin);
 
 typedef struct sn_clip_info {
@@ -89,7 +91,8 @@ sn_status sn_gltf_deform(sn_context *ctx, const sn_gltf *gltf, int clip, double 
 sn_status sn_gltf_poses(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, int frame_count, sn_poses *out);
 
 // What to write. Absent parts are NULL. With `base`, the document is kept (materials, textures, UVs, extras, unknown
-// extensions), its mesh nodes get the new skin and its old skins and animations go.
+// extensions), its mesh nodes get the new skin and its old skins and animations go; joints with the names of its old
+// joints take their nodes. `base` needs a skin (`mesh` NULL: the document's own), or nothing else: then it is copied.
 typedef struct sn_gltf_clip_out {
   const char *name;
   const sn_poses *poses; // skinning matrices, one row per frame

@@ -178,11 +178,14 @@ static void set_factors(const gltf_factors *factors, bool inner_scale, trs *oute
     trs_round(sn_vec3_make(0, 0, 0), factors->inner, inner_scale ? sn_gltf_inner_scale : sn_vec3_make(1, 1, 1));
 }
 
+// In the rest pose the inner node does nothing where the outer one can say it all: Blender's bones have no scale at rest.
 static void rest_of_affine(gltf_builder *b, const gltf_rig *rig) {
   for (int j = 0; j < rig->joint_count; j++) {
-    gltf_factors factors = sn_gltf_factor(rig->rest[j], rig->inner_scale[j], NULL);
+    gltf_factors factors = {.inner = sn_quat_identity()};
+    double loss = sn_affine_to_trs(rig->rest[j], &factors.translation, &factors.outer, &factors.scale);
+    if (loss > shear_limit) factors = sn_gltf_factor(rig->rest[j], false, NULL);
     trs outer, inner;
-    set_factors(&factors, rig->inner_scale[j], &outer, &inner);
+    set_factors(&factors, false, &outer, &inner);
     set_trs(b, rig->outer[j], &outer);
     set_trs(b, rig->nodes[j], &inner);
   }

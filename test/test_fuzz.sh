@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Builds the fuzz targets with clang and runs each for SINEW_FUZZ_SECONDS (5 unless told) from its seeds: the files of
+# test/fuzz/corpus/<target>/, and what Sinew itself writes where the tool has been built. The same seed each time.
+set -uo pipefail
+source_folder=${SINEW_SOURCE:-$(cd "$(dirname "$0")/.." && pwd)}
+seconds=${SINEW_FUZZ_SECONDS:-5}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+if ! command -v clang >/dev/null; then
+  echo "skipped: clang is not installed"
+  exit 77
+fi
+echo 'int LLVMFuzzerTestOneInput(const char *b, long n); int LLVMFuzzerTestOneInput(const char *b, long n) { return b && n < 0; }' > "$work/probe.c"
+if ! clang -fsanitize=fuzzer,address,undefined "$work/probe.c" -o "$work/probe" 2> "$work/probe.log"; then
+  echo "skipped: clang cannot link libFuzzer (Debian: libclang-rt-14-dev)"
+  exit 77
+fi
+
+cd "$source_folder" || exit 1
+if ! { cmake --preset fuzz && cmake --build build-fuzz -j "$(nproc)"; } > "$work/build.log" 2>&1; then
+  tail -n 40 "$work/build.log"
+  echo "the fuzz preset does not build"
+  exit 1
+fi
+
+# Seeds from our own writers.
+if [ -x "${SINEW:-}" ] && "$SINEW" gen cylinder --frames 3 -o "$work/set" --quiet > "$work/gen.log" 2>&1; then
+  written="$work/set"
+else
+  written=
+fi
+
+failed=0
+found=0
+for source in test/fuzz/fuzz_*.c; do
+  name=$(basename "$source" .c)
+  kind=${name#fuzz_}
+  found=$((found + 1))
+  mkdir -p "$work/$name/new" "$work/$name/seeds" "$work/$name/corpus"
+  if [ -n "$written" ]; then
+    case $kind in
+    obj) head -c 4000 "$written/rest.obj" > "$work/$name/seeds/rest.obj" ;;
+    torque) cp "$written/torque.csv" "$work/$name/seeds/" 2>/dev/null ;;
+    gltf) find "$written" -name '*.glb' -size -64k -exec cp {} "$work/$name/seeds/" \; ;;
+    esac
+  fi
+  [ -d "test/fuzz/corpus/$name" ] && cp "test/fuzz/corpus/$name"/* "$work/$name/seeds/"
+  limit=4096
+  case $kind in gltf | model) limit=65536 ;; esac
+  if "build-fuzz/$name" -seed=1 -max_total_time="$seconds" -max_len=$limit -timeout=10 -rss_limit_mb=2048 \
+    -artifact_prefix="$work/$name/new/" -print_final_stats=1 "$work/$name/corpus" "$work/$name/seeds" \
+    > "$work/$name/log" 2>&1; then
+    echo "$name: $(grep -o 'stat::number_of_executed_units: *[0-9]*' "$work/$name/log" | grep -o '[0-9]*$') runs, nothing found"
+  else
+    failed=1
+    echo "$name FAILED:"
+    tail -n 40 "$work/$name/log"
+    for reproducer in "$work/$name/new"/*; do
+      [ -f "$reproducer" ] || continue
+      echo "reproducer (base64; decode it into a file and run build-fuzz/$name FILE):"
+      base64 -w 120 "$reproducer"
+    done
+  fi
+done
+[ "$found" -gt 0 ] || { echo "no fuzz targets in test/fuzz"; exit 1; }
+exit $failed

@@ -83,7 +83,8 @@ static sn_status lift_frames(sn_context *ctx, sn_arena *memory, const rig_model 
   rig_model_refresh(ctx, m);
   status = rig_pass(ctx, m, RIG_KEEP, NULL);
   if (status == SN_OK && plan->tree) status = rig_tree_fit(ctx, m, tree, 6, NULL);
-  if (status == SN_OK && !plan->tree) status = plan->affine ? rig_bones_affine(ctx, m) : rig_bones_rigid(ctx, m, 10, NULL);
+  if (status == SN_OK && !plan->tree)
+    status = plan->affine ? rig_bones_affine(ctx, m) : rig_bones_rigid(ctx, m, 10, NULL);
   for (int round = 0; round < 3 && status == SN_OK; round++) {
     status = rig_pass(ctx, m, RIG_ADJUST, NULL);
     if (status == SN_OK) status = rig_round(ctx, m, tree, plan, RIG_KEEP, NULL);

@@ -188,6 +188,26 @@ static double neighbourhood(const rig_problem *p, int count, void *space, int *r
   return sum;
 }
 
+sn_status rig_add_bone(sn_context *ctx, rig_model *m, bool *added) {
+  sn_arena scratch = sn_arena_new(ctx);
+  region_search s = {.tried = SN_NEW(ctx, &scratch, bool, m->p->n), .region = SN_NEW(ctx, &scratch, int, m->p->n)};
+  void *space = sn_arena_alloc(ctx, &scratch, 1, rig_nearest_space(m->p));
+  bool good = s.tried && s.region && space;
+  *added = false;
+  if (good && m->bones < m->capacity) {
+    s.radius = neighbourhood(m->p, 4 + m->p->n / (6 * m->bones), space, s.region);
+    int seed = worst_region(m, &s);
+    if (seed >= 0) {
+      int count = within(m->p, seed, s.radius, s.region);
+      rig_fit_region(m->p, s.region, count, m, m->bones++);
+      rig_model_refresh(ctx, m);
+      *added = true;
+    }
+  }
+  sn_arena_free(&scratch);
+  return good ? SN_OK : ctx->error.status;
+}
+
 sn_status rig_refine(sn_context *ctx, rig_model *m, int moves, bool affine) {
   if (m->bones < 2) return SN_OK;
   sn_arena scratch = sn_arena_new(ctx);

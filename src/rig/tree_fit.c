@@ -260,7 +260,7 @@ static bool new_work(sn_context *ctx, sn_arena *memory, size_t bones, frame_work
   w->changed = sn_arena_alloc(ctx, memory, bones, sizeof *w->changed);
   w->arm = sn_arena_alloc(ctx, memory, bones, sizeof *w->arm);
   w->hessian = SN_NEW(ctx, memory, double, 36 * bones * bones);
-  w->matrix = SN_NEW(ctx, memory, double, 36 * bones *bones);
+  w->matrix = SN_NEW(ctx, memory, double, 36 * bones * bones);
   w->gradient = SN_NEW(ctx, memory, double, 12 * bones);
   w->row = SN_NEW(ctx, memory, int, 6 * bones), w->shift = SN_NEW(ctx, memory, sn_vec3, bones);
   if (!w->row || !w->shift) return false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rigging from mesh sequences (Le and Deng 2014), and the solver of skinning weights that training shares with it.
+// Rigging from mesh sequences (Le and Deng 2014): skeleton, skinning weights and motion from a rest mesh and frames
+// without a skeleton; and the solver of skinning weights that training shares with it.
 #ifndef SINEW_RIG_H
 #define SINEW_RIG_H
 
@@ -24,6 +25,72 @@ sn_weights_options sn_weights_options_default(void); // 4, 0, 3
 // NULL: all) chooses frames.
 sn_status sn_solve_weights(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_poses *poses,
                            const sn_keys *keys, const sn_weights_options *options, sn_skin *out);
+
+// ---- rigging -----------------------------------------------------------------------------------------------------------
+
+typedef enum sn_rig_joints {
+  SN_RIG_TREE, // a connected skeleton: bones turn about their joints, only the root moves
+  SN_RIG_FREE  // bones without a skeleton (smooth skinning decomposition, Le and Deng 2012)
+} sn_rig_joints;
+
+typedef enum sn_rig_bone_type {
+  SN_RIG_RIGID,
+  SN_RIG_AFFINE // with SN_RIG_FREE only
+} sn_rig_bone_type;
+
+// What is known beforehand. With a skeleton, joints keep their names, parents and rest positions.
+typedef enum sn_rig_given {
+  SN_RIG_NOTHING,
+  SN_RIG_MOTION,  // skeleton and poses: weights are solved
+  SN_RIG_WEIGHTS, // skeleton and skin: the motion is solved, but for locked joints
+  SN_RIG_SKELETON // skeleton and poses as a start: weights and motion are solved, but for locked joints
+} sn_rig_given;
+
+typedef struct sn_rig_options {
+  int bones;        // wanted; 0: as few as reach `error_pct`
+  double error_pct; // for bones 0: root mean squared distance in percent of the rest mesh's diagonal
+  int most_bones;   // for bones 0: never more than this
+  int influences;   // most bones of a vertex, 1 to 8
+  sn_rig_joints joints;
+  sn_rig_bone_type bone_type;
+  double smooth;  // weight of the rigidness Laplacian (Le and Deng's omega); 0 for none
+  int iterations; // rounds of weights and bones over all the data at the end; 0: no more than pays
+  sn_rig_given given;
+  const sn_skeleton *skeleton; // as `given` asks
+  const sn_poses *poses;       // skinning matrices, one row per frame; needed for locked joints
+  const sn_skin *skin;
+  const bool *locked; // joints that keep the motion of `poses`; NULL: none
+  int helpers;        // free bones added to the given skeleton, whose joints are locked then
+} sn_rig_options;
+
+sn_rig_options sn_rig_options_default(void);
+
+// Everything is that of the result as written: single-precision weights, rotations and translations.
+typedef struct sn_rig_report {
+  int bones, bones_wanted;
+  char reason[256]; // why there are fewer bones than wanted; empty otherwise
+  int iterations;   // rounds over all the data
+  double rms;       // root mean squared distance, file units
+  double rms_pct_diag, max_pct_diag;
+  double e_rms;              // 1000 |X - Y|_F / sqrt(3 N F)
+  double joint_gap_pct_diag; // largest distance between the two ends of a joint over all frames
+  int influences[9];         // vertices by number of influences
+  double *frame_rms;         // frame_count
+  double *vertex_rms;        // vertex_count
+} sn_rig_report;
+
+typedef struct sn_rig_result {
+  sn_skeleton skeleton;
+  sn_poses poses; // skinning matrices
+  sn_skin skin;
+  sn_rig_report report;
+  sn_arena memory;
+} sn_rig_result;
+
+// The frames are taken as one set: several clips are rigged together by putting their frames one after the other.
+sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *options,
+                 sn_rig_result *out);
+void sn_rig_result_free(sn_rig_result *result);
 
 #ifdef __cplusplus
 }

@@ -148,9 +148,8 @@ static int by_key(const void *a, const void *b) {
   return order ? order : (x->frame > y->frame) - (x->frame < y->frame);
 }
 
-sn_status rig_sort_frames(sn_context *ctx, sn_arena *memory, const sn_frames *frames, int *order) {
+sn_status rig_sort_frames(sn_context *ctx, const sn_frames *frames, int *order) {
   sn_arena scratch = sn_arena_new(ctx);
-  (void)memory;
   rig_sort_key *keys = SN_NEW(ctx, &scratch, rig_sort_key, frames->frame_count);
   if (keys) {
     for (int f = 0; f < frames->frame_count; f++) {

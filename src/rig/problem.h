@@ -33,6 +33,6 @@ typedef struct rig_sort_key {
   size_t size;
   int frame;
 } rig_sort_key;
-sn_status rig_sort_frames(sn_context *ctx, sn_arena *memory, const sn_frames *frames, int *order);
+sn_status rig_sort_frames(sn_context *ctx, const sn_frames *frames, int *order);
 
 #endif

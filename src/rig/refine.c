@@ -107,6 +107,16 @@ static void forget_bone(rig_model *m, int j) {
   }
 }
 
+void rig_remove_bone(const sn_context *ctx, rig_model *m, int j) {
+  size_t row = 12 * (size_t)m->p->f;
+  forget_bone(m, j);
+  m->bones--;
+  memmove(m->t + (size_t)j * row, m->t + ((size_t)j + 1) * row, (size_t)(m->bones - j) * row * sizeof *m->t);
+  for (size_t e = 0; e < (size_t)m->p->n * (size_t)m->limit; e++)
+    if (m->joint[e] > j) m->joint[e]--;
+  rig_model_refresh(ctx, m);
+}
+
 typedef struct region_search {
   double radius;
   bool *tried; // vertices that have been seeds
@@ -147,7 +157,7 @@ static int worst_region(const rig_model *m, region_search *s) {
   return best;
 }
 
-static int least_missed(const rig_model *m) {
+int rig_least_missed(const rig_model *m) {
   int best = 0;
   for (int j = 1; j < m->bones; j++)
     if (m->price[j] < m->price[best]) best = j;
@@ -157,7 +167,7 @@ static int least_missed(const rig_model *m) {
 static sn_status attempt(sn_context *ctx, rig_model *m, region_search *s, bool affine, int seed) {
   sn_status status = rig_pass(ctx, m, RIG_PRICE, NULL);
   if (status != SN_OK) return status;
-  int j = least_missed(m), count = within(m->p, seed, s->radius, s->region);
+  int j = rig_least_missed(m), count = within(m->p, seed, s->radius, s->region);
   forget_bone(m, j);
   rig_fit_region(m->p, s->region, count, m, j);
   rig_model_refresh(ctx, m);
@@ -176,6 +186,26 @@ static double neighbourhood(const rig_problem *p, int count, void *space, int *r
     sum += sqrt(distance2(p->u[seed], p->u[region[found - 1]])) / probes;
   }
   return sum;
+}
+
+sn_status rig_add_bone(sn_context *ctx, rig_model *m, bool *added) {
+  sn_arena scratch = sn_arena_new(ctx);
+  region_search s = {.tried = SN_NEW(ctx, &scratch, bool, m->p->n), .region = SN_NEW(ctx, &scratch, int, m->p->n)};
+  void *space = sn_arena_alloc(ctx, &scratch, 1, rig_nearest_space(m->p));
+  bool good = s.tried && s.region && space;
+  *added = false;
+  if (good && m->bones < m->capacity) {
+    s.radius = neighbourhood(m->p, 4 + m->p->n / (6 * m->bones), space, s.region);
+    int seed = worst_region(m, &s);
+    if (seed >= 0) {
+      int count = within(m->p, seed, s.radius, s.region);
+      rig_fit_region(m->p, s.region, count, m, m->bones++);
+      rig_model_refresh(ctx, m);
+      *added = true;
+    }
+  }
+  sn_arena_free(&scratch);
+  return good ? SN_OK : ctx->error.status;
 }
 
 sn_status rig_refine(sn_context *ctx, rig_model *m, int moves, bool affine) {

@@ -16,6 +16,15 @@ sn_status rig_iterate(sn_context *ctx, rig_model *m, rig_support mode, const rig
 // helps, `moves` attempts at most.
 sn_status rig_refine(sn_context *ctx, rig_model *m, int moves, bool affine);
 
+// The bone with the smallest price (see RIG_PRICE).
+int rig_least_missed(const rig_model *m);
+
+// Sets one more bone, without weights as yet, where the error is largest. Not where there is no error or no room.
+sn_status rig_add_bone(sn_context *ctx, rig_model *m, bool *added);
+
+// Takes bone j out; the numbers of later bones fall by one. Needs m->pair; moments and errors are void afterwards.
+void rig_remove_bone(const sn_context *ctx, rig_model *m, int j);
+
 // Copies bones, weights and error. Both models have the same problem, limit and capacity.
 void rig_copy(const rig_model *from, rig_model *to);
 

@@ -153,16 +153,6 @@ sn_status rig_tree_build(sn_context *ctx, const rig_model *m, rig_tree *tree) {
   return good ? SN_OK : ctx->error.status;
 }
 
-void rig_tree_attach(rig_model *m, const rig_tree *tree, int f) {
-  for (int q = 1; q < tree->bones; q++) {
-    int j = tree->order[q];
-    sn_vec3 c = {tree->joint[j][0], tree->joint[j][1], tree->joint[j][2]};
-    sn_mat3 r = sn_affine_linear(rig_bone(m, j, f));
-    sn_vec3 place = sn_affine_apply(rig_bone(m, tree->parent[j], f), c);
-    rig_set_bone(m, j, f, sn_affine_make(r, sn_vec3_sub(place, sn_mat3_apply(r, c))));
-  }
-}
-
 // ---- joint positions for fixed rotations ---------------------------------------------------------------------------
 
 // A change dC_a of joint a shifts all bones below it by (R_parent - R_a) dC_a: a linear least squares problem with
@@ -189,15 +179,17 @@ static void fill_system(const rig_model *m, const rig_tree *tree, joint_system *
       }
     }
   }
-  for (int q = bones - 1; q > 0; q--) {
+  for (int q = bones - 1; q >= 0; q--) {
     int j = tree->order[q], parent = tree->parent[j];
+    if (parent < 0) continue;
     for (int k = 0; k < bones; k++) s->sigma[parent * bones + k] += s->sigma[j * bones + k];
     for (size_t e = 0; e < columns; e++) {
       s->force[e * (size_t)bones + (size_t)parent] += s->force[e * (size_t)bones + (size_t)j];
     }
   }
-  for (int q = bones - 1; q > 0; q--) {
+  for (int q = bones - 1; q >= 0; q--) {
     int j = tree->order[q], parent = tree->parent[j];
+    if (parent < 0) continue;
     for (int k = 0; k < bones; k++) s->sigma[k * bones + parent] += s->sigma[k * bones + j];
   }
 }

@@ -7,7 +7,7 @@
 
 typedef struct rig_tree {
   int bones, root;
-  int *parent;        // -1 for the root
+  int *parent;        // -1 for a root, of which there may be several: they move freely
   int *order;         // parents before children
   double (*joint)[3]; // C_j: where bone j meets its parent in the rest pose; for the root the middle of its vertices
   double (*skin)[3];  // C0_j: the middle of the vertices that both share
@@ -19,11 +19,8 @@ sn_status rig_tree_new(sn_context *ctx, sn_arena *memory, int capacity, rig_tree
 // overlap, and the root whose motion alone explains the mesh best. Needs m->pair.
 sn_status rig_tree_build(sn_context *ctx, const rig_model *m, rig_tree *tree);
 
-// Children take their places: T_j = [R_j | T_p C_j - R_j C_j], from the root outwards. The rotations stay.
-void rig_tree_attach(rig_model *m, const rig_tree *tree, int f);
-
-// Rotations and the root's translation of every frame, joints exact, by Gauss-Newton steps. Needs the moments of m's
-// present bones, and keeps them right.
+// Rotations and the roots' translations of every frame, joints exact, by Gauss-Newton steps. Needs the moments of m's
+// present bones, and keeps them right. `locked` bones (may be NULL) keep their motion.
 sn_status rig_tree_fit(sn_context *ctx, rig_model *m, const rig_tree *tree, int steps, const bool *locked);
 
 // Joint positions for the present rotations. Needs the moments, and keeps them right.

@@ -18,7 +18,9 @@ typedef struct frame_work {
   double (*changed)[3][4];  // bones: those of the trial
   double (*arm)[3][4];      // bones: [R_j | -R_j C_j], which gives y
   double *hessian, *matrix; // (6 bones)^2: rotation and shift of each bone; rows 6 j .. 6 j + 5
-  double *gradient;         // 6 bones
+  double *gradient;         // 6 bones, then the step
+  sn_vec3 *shift;           // of the roots
+  int *row;                 // of the compact system: its row of the full one; -1 for a locked bone
 } frame_work;
 
 typedef struct fit_job {
@@ -99,13 +101,14 @@ static void fold(const double *shift, const double l[3], double *turn_parent, do
   shift_parent[0] += x, shift_parent[stride] += y, shift_parent[2 * stride] += z;
 }
 
-// Takes the shifts of all bones but the root out of the system, children first.
+// Takes the shifts of all bones but the roots out of the system, children first.
 static void apply_joints(const fit_job *job, frame_work *w) {
   const rig_tree *tree = job->tree;
   int bones = job->m->bones;
   size_t rows = 6 * (size_t)bones;
-  for (int q = bones - 1; q > 0; q--) {
+  for (int q = bones - 1; q >= 0; q--) {
     int j = tree->order[q], k = tree->parent[j];
+    if (k < 0) continue;
     double l[3];
     for (int r = 0; r < 3; r++) {
       l[r] = 0;
@@ -122,42 +125,56 @@ static void apply_joints(const fit_job *job, frame_work *w) {
   }
 }
 
-// The compact system: three rotations per bone, then the root's shift. Returns false where it cannot be factorised.
+// The compact system: three rotations per bone, then the shifts of the roots. False where it cannot be factorised.
 static bool solve_step(const fit_job *job, frame_work *w, double damping, double *step) {
-  int bones = job->m->bones, size = 3 * bones + 3, root = job->tree->root;
+  const rig_tree *tree = job->tree;
+  int bones = job->m->bones, size = 0;
   size_t rows = 6 * (size_t)bones;
   double mean = 0;
-  for (int r = 0; r < size; r++) {
-    size_t from = r < 3 * bones ? (size_t)(6 * (r / 3) + r % 3) : (size_t)(6 * root + 3 + r - 3 * bones);
-    bool fixed = job->locked && job->locked[r < 3 * bones ? r / 3 : root];
-    for (int c = 0; c < size; c++) {
-      size_t to = c < 3 * bones ? (size_t)(6 * (c / 3) + c % 3) : (size_t)(6 * root + 3 + c - 3 * bones);
-      bool other = job->locked && job->locked[c < 3 * bones ? c / 3 : root];
-      w->matrix[r * size + c] = (fixed || other) && r != c ? 0 : w->hessian[from * rows + to];
-    }
-    step[r] = fixed ? 0 : w->gradient[from];
-    mean += w->matrix[r * size + r] / size;
+  for (int j = 0; j < bones; j++)
+    for (int r = 0; r < 3; r++) w->row[size++] = job->locked && job->locked[j] ? -1 : 6 * j + r;
+  for (int j = 0; j < bones; j++) {
+    if (tree->parent[j] >= 0) continue;
+    for (int r = 0; r < 3; r++) w->row[size++] = job->locked && job->locked[j] ? -1 : 6 * j + 3 + r;
   }
   for (int r = 0; r < size; r++) {
-    double *diagonal = &w->matrix[r * size + r];
+    double *to = w->matrix + (size_t)r * (size_t)size;
+    for (int c = 0; c <= r; c++) {
+      to[c] = w->row[r] < 0 || w->row[c] < 0 ? 0 : w->hessian[(size_t)w->row[r] * rows + (size_t)w->row[c]];
+    }
+    step[r] = w->row[r] < 0 ? 0 : w->gradient[w->row[r]];
+    mean += to[r] / size;
+  }
+  for (int r = 0; r < size; r++) {
+    double *diagonal = &w->matrix[(size_t)r * (size_t)size + (size_t)r];
     *diagonal += damping * *diagonal + 1e-7 * mean + 1e-300;
   }
-  return LAPACKE_dposv(LAPACK_ROW_MAJOR, 'L', size, 1, w->matrix, size, step, 1) == 0;
+  // Row-major lower is column-major upper: no copy is needed.
+  return LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', size, w->matrix, size) == 0 &&
+         LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'U', size, 1, w->matrix, size, step, size) == 0;
 }
 
 // Bones of the trial: turned by the step, then put together from the root outwards.
 static void make_trial(const fit_job *job, frame_work *w, const double *step) {
   const rig_tree *tree = job->tree;
+  for (int j = 0, at = 3 * tree->bones; j < tree->bones; j++) {
+    if (tree->parent[j] >= 0) continue;
+    w->shift[j] = (sn_vec3){step[at], step[at + 1], step[at + 2]};
+    at += 3;
+  }
   for (int q = 0; q < tree->bones; q++) {
     int j = tree->order[q], parent = tree->parent[j];
+    if (job->locked && job->locked[j]) {
+      w->trial[j] = w->bone[j];
+      continue;
+    }
     sn_vec3 turn = {step[3 * j], step[3 * j + 1], step[3 * j + 2]};
     sn_vec3 c = {tree->joint[j][0], tree->joint[j][1], tree->joint[j][2]}, place;
     sn_mat3 r = sn_mat3_mul(sn_rotation_exp(turn), sn_affine_linear(w->bone[j]));
     if (parent >= 0) {
       place = sn_affine_apply(w->trial[parent], c);
     } else {
-      const double *shift = step + 3 * tree->bones;
-      place = sn_vec3_add(sn_affine_apply(w->bone[j], c), sn_vec3_make(shift[0], shift[1], shift[2]));
+      place = sn_vec3_add(sn_affine_apply(w->bone[j], c), w->shift[j]);
     }
     w->trial[j] = sn_affine_make(r, sn_vec3_sub(place, sn_mat3_apply(r, c)));
   }
@@ -222,7 +239,7 @@ static void fit_frames(void *user, int64_t begin, int64_t end, int worker) {
           w->moment[j][r][c] = m->moment[(size_t)(4 * j + c) * columns + 3 * (size_t)f + (size_t)r];
     }
     // The joints may not be exact yet: put the bones together first.
-    for (int e = 0; e < 3 * m->bones + 3; e++) step[e] = 0;
+    for (int e = 0; e < 6 * m->bones; e++) step[e] = 0;
     make_trial(job, w, step);
     trial_change(job, w);
     memcpy(w->bone, w->trial, (size_t)m->bones * sizeof *w->bone);
@@ -243,8 +260,10 @@ static bool new_work(sn_context *ctx, sn_arena *memory, size_t bones, frame_work
   w->changed = sn_arena_alloc(ctx, memory, bones, sizeof *w->changed);
   w->arm = sn_arena_alloc(ctx, memory, bones, sizeof *w->arm);
   w->hessian = SN_NEW(ctx, memory, double, 36 * bones * bones);
-  w->matrix = SN_NEW(ctx, memory, double, (3 * bones + 3) * (3 * bones + 3));
-  w->gradient = SN_NEW(ctx, memory, double, 9 * bones + 3);
+  w->matrix = SN_NEW(ctx, memory, double, 36 * bones * bones);
+  w->gradient = SN_NEW(ctx, memory, double, 12 * bones);
+  w->row = SN_NEW(ctx, memory, int, 6 * bones), w->shift = SN_NEW(ctx, memory, sn_vec3, bones);
+  if (!w->row || !w->shift) return false;
   return w->bone && w->trial && w->moment && w->changed && w->arm && w->hessian && w->matrix && w->gradient;
 }
 

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+// Rigging with a skeleton that is already there: weights only, motion only, both, locked joints, helper bones.
+#include "rig/given.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "rig/bones.h"
+#include "rig/problem.h"
+#include "rig/refine.h"
+#include "rig/result.h"
+#include "rig/smooth.h"
+#include "rig/tree.h"
+
+typedef struct given_solve {
+  const sn_mesh *rest;
+  const sn_frames *frames;
+  const sn_rig_options *o;
+  int joints; // of the given skeleton
+  rig_problem p;
+  rig_units units;
+  rig_model m;
+  rig_tree tree;
+  rig_smooth smooth;
+  bool *locked; // joints + helpers
+} given_solve;
+
+static sn_status check_given(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o) {
+  if (!o->skeleton || o->skeleton->joint_count < 1) return sn_fail(ctx, SN_BAD_INPUT, "there is no skeleton");
+  bool needs_poses = o->given != SN_RIG_WEIGHTS || o->locked || o->helpers > 0;
+  if (needs_poses && !o->poses) {
+    return sn_fail(ctx, SN_BAD_INPUT, "the skeleton's motion is needed: give a skeleton file with an animation");
+  }
+  if (o->poses && o->poses->frame_count != frames->frame_count) {
+    return sn_fail(ctx, SN_BAD_INPUT, "%d frames, but %d poses of the skeleton", frames->frame_count,
+                   o->poses->frame_count);
+  }
+  if (o->poses && o->poses->joint_count != o->skeleton->joint_count) {
+    return sn_fail(ctx, SN_BAD_INPUT, "the skeleton has %d joints, its poses have %d", o->skeleton->joint_count,
+                   o->poses->joint_count);
+  }
+  if (o->given == SN_RIG_WEIGHTS && (!o->skin || o->skin->vertex_count != rest->vertex_count)) {
+    return sn_fail(ctx, SN_BAD_INPUT, "the weights of all %d vertices are needed to solve the motion alone",
+                   rest->vertex_count);
+  }
+  if (o->given == SN_RIG_WEIGHTS && (o->skin->influences < 1 || o->skin->influences > 8)) {
+    return sn_fail(ctx, SN_BAD_INPUT, "the given skin has %d influences; 1 to 8 are possible", o->skin->influences);
+  }
+  if (o->helpers < 0 || o->helpers > 1000 || (o->helpers > 0 && o->given == SN_RIG_WEIGHTS)) {
+    return sn_fail(ctx, SN_BAD_INPUT, "helpers: %d; helpers need weights that are solved", o->helpers);
+  }
+  for (int j = 0; j < o->skeleton->joint_count; j++) {
+    int parent = o->skeleton->parents[j];
+    if (parent < -1 || parent >= o->skeleton->joint_count) {
+      return sn_fail(ctx, SN_BAD_INPUT, "joint %d: parent %d does not exist", j, parent);
+    }
+  }
+  if (o->given != SN_RIG_WEIGHTS) return SN_OK;
+  for (size_t e = 0; e < (size_t)o->skin->vertex_count * (size_t)o->skin->influences; e++) {
+    if (o->skin->joints[e] >= o->skeleton->joint_count) {
+      return sn_fail(ctx, SN_BAD_INPUT, "the given skin uses joint %d of %d", o->skin->joints[e],
+                     o->skeleton->joint_count);
+    }
+  }
+  return SN_OK;
+}
+
+// The skeleton as a tree of the solver. Locked joints and helpers move on their own: they are roots there.
+static void given_tree(given_solve *g) {
+  const sn_skeleton *skeleton = g->o->skeleton;
+  g->tree.bones = g->joints + g->o->helpers;
+  for (int j = 0; j < g->tree.bones; j++) {
+    bool free = j >= g->joints || g->locked[j] || g->o->joints == SN_RIG_FREE;
+    g->tree.parent[j] = free ? -1 : skeleton->parents[j];
+    g->tree.order[j] = j < g->joints ? skeleton->order[j] : j;
+    if (j >= g->joints) continue;
+    sn_vec3 c = sn_vec3_sub(sn_affine_translation(skeleton->rest[j]), g->units.centre);
+    g->tree.joint[j][0] = c.x / g->units.scale, g->tree.joint[j][1] = c.y / g->units.scale;
+    g->tree.joint[j][2] = c.z / g->units.scale;
+  }
+}
+
+static sn_status prepare(sn_context *ctx, sn_arena *scratch, given_solve *g) {
+  const sn_rig_options *o = g->o;
+  int frames = g->frames->frame_count, limit = o->given == SN_RIG_WEIGHTS ? o->skin->influences : o->influences;
+  int *order = SN_NEW(ctx, scratch, int, frames);
+  g->locked = SN_NEW(ctx, scratch, bool, g->joints + o->helpers);
+  if (!order || !g->locked) return ctx->error.status;
+  for (int f = 0; f < frames; f++) order[f] = f;
+  for (int j = 0; j < g->joints; j++) {
+    g->locked[j] = o->given == SN_RIG_MOTION || o->helpers > 0 || (o->locked && o->locked[j]);
+  }
+  sn_status status = rig_problem_build(ctx, scratch, g->rest, g->frames, order, frames, &g->units, &g->p);
+  if (status == SN_OK) status = rig_model_new(ctx, scratch, &g->p, g->joints + o->helpers, limit, &g->m);
+  if (status == SN_OK) status = rig_tree_new(ctx, scratch, g->joints + o->helpers, &g->tree);
+  if (status == SN_OK && o->smooth > 0) {
+    status = rig_smooth_build(ctx, scratch, g->rest, &g->p, o->smooth, &g->smooth);
+  }
+  if (status != SN_OK) return status;
+  rig_model *m = &g->m;
+  m->bones = g->joints;
+  for (int f = 0; f < frames; f++)
+    for (int j = 0; j < g->joints; j++) {
+      rig_set_bone(m, j, f, o->poses ? rig_to_units(&g->units, f, sn_pose(o->poses, f)[j]) : sn_affine_identity());
+    }
+  for (size_t i = 0; i < (size_t)g->p.n; i++)
+    for (size_t q = 0; q < (size_t)limit; q++) {
+      bool given = o->given == SN_RIG_WEIGHTS;
+      m->joint[i * (size_t)limit + q] = given ? o->skin->joints[i * (size_t)limit + q] : 0;
+      m->weight[i * (size_t)limit + q] = given ? (double)o->skin->weights[i * (size_t)limit + q] : q == 0;
+    }
+  rig_model_refresh(ctx, m);
+  given_tree(g);
+  return SN_OK;
+}
+
+// Weights for the present motion, from whatever they are.
+static sn_status solve_weights(sn_context *ctx, given_solve *g) {
+  sn_status status = SN_OK;
+  for (int round = 0; round < 3 && status == SN_OK; round++) {
+    status = rig_pass(ctx, &g->m, RIG_EXHAUST, round > 0 ? &g->smooth : NULL);
+  }
+  return status;
+}
+
+// Motion for the present weights; only rigid motions come out, but for locked joints.
+static sn_status solve_motion(sn_context *ctx, given_solve *g, int steps) {
+  g->tree.bones = g->m.bones;
+  if (g->o->joints == SN_RIG_TREE) return rig_tree_fit(ctx, &g->m, &g->tree, steps, g->locked);
+  return rig_bones_rigid(ctx, &g->m, 3 * steps, g->locked);
+}
+
+static sn_status add_helpers(sn_context *ctx, given_solve *g) {
+  sn_status status = SN_OK;
+  for (int h = 0; h < g->o->helpers && status == SN_OK; h++) {
+    bool added;
+    status = rig_add_bone(ctx, &g->m, &added);
+    if (status != SN_OK || !added) break;
+    status = rig_pass(ctx, &g->m, RIG_EXHAUST, NULL);
+    for (int round = 0; round < 3 && status == SN_OK; round++) {
+      status = rig_bones_rigid(ctx, &g->m, 3, g->locked);
+      if (status == SN_OK) status = rig_pass(ctx, &g->m, RIG_ADJUST, NULL);
+    }
+  }
+  for (int round = 0; round < 10 && status == SN_OK; round++) {
+    status = rig_bones_rigid(ctx, &g->m, 3, g->locked);
+    if (status == SN_OK) status = rig_pass(ctx, &g->m, RIG_ADJUST, &g->smooth);
+  }
+  return status;
+}
+
+static sn_status solve(sn_context *ctx, given_solve *g, int *rounds) {
+  sn_status status;
+  *rounds = 1;
+  if (g->o->given == SN_RIG_WEIGHTS) {
+    status = rig_pass(ctx, &g->m, RIG_KEEP, NULL);
+    if (status == SN_OK) status = solve_motion(ctx, g, 20);
+    return status == SN_OK ? rig_pass(ctx, &g->m, RIG_KEEP, NULL) : status;
+  }
+  status = solve_weights(ctx, g);
+  int most = g->o->iterations > 0 ? g->o->iterations : 20;
+  for (; g->o->given == SN_RIG_SKELETON && g->o->helpers == 0 && *rounds < most && status == SN_OK; ++*rounds) {
+    double before = g->m.error;
+    status = solve_motion(ctx, g, 2);
+    if (status == SN_OK) status = rig_pass(ctx, &g->m, RIG_ADJUST, &g->smooth);
+    if (g->m.error > 0.998 * before) break;
+  }
+  return status == SN_OK ? add_helpers(ctx, g) : status;
+}
+
+// The given skeleton with the helpers under the joints that they overlap most.
+static sn_status store_skeleton(sn_context *ctx, const given_solve *g, sn_skeleton *out) {
+  sn_status status = sn_skeleton_new(ctx, g->m.bones, out);
+  for (int j = 0; j < g->m.bones && status == SN_OK; j++) {
+    if (j < g->joints) {
+      out->names[j] = sn_arena_text(ctx, &out->memory, g->o->skeleton->names[j]);
+      out->parents[j] = g->o->skeleton->parents[j], out->rest[j] = g->o->skeleton->rest[j];
+    } else {
+      char name[32];
+      double s[4][4];
+      snprintf(name, sizeof name, "helper%d", j - g->joints);
+      out->names[j] = sn_arena_text(ctx, &out->memory, name);
+      out->parents[j] = 0;
+      for (int k = 1; k < g->joints; k++)
+        if (rig_pair(&g->m, j, k)[9] > rig_pair(&g->m, j, out->parents[j])[9]) out->parents[j] = k;
+      rig_unpack(rig_pair(&g->m, j, j), s);
+      double total = s[3][3] > 0 ? s[3][3] : 1;
+      sn_vec3 c = sn_vec3_scale(sn_vec3_make(s[0][3], s[1][3], s[2][3]), g->units.scale / total);
+      out->rest[j] = sn_affine_make(sn_mat3_identity(), sn_vec3_add(c, g->units.centre));
+    }
+    if (!out->names[j]) status = ctx->error.status;
+  }
+  return status == SN_OK ? sn_skeleton_sort(ctx, out) : status;
+}
+
+static sn_status store(sn_context *ctx, const given_solve *g, sn_rig_result *out) {
+  sn_status status = store_skeleton(ctx, g, &out->skeleton);
+  if (status == SN_OK) status = sn_poses_new(ctx, g->m.bones, g->p.f, &out->poses);
+  if (status == SN_OK) status = rig_store_skin(ctx, &g->m, &out->skin);
+  if (status != SN_OK) return status;
+  for (int f = 0; f < g->p.f; f++)
+    for (int j = 0; j < g->m.bones; j++)
+      sn_pose(&out->poses, f)[j] = rig_from_units(&g->units, f, rig_bone(&g->m, j, f));
+  rig_round_poses(&out->skeleton, false, &out->poses);
+  // What was given is handed back as it came.
+  for (int f = 0; f < g->p.f; f++)
+    for (int j = 0; j < g->joints; j++)
+      if (g->locked[j]) sn_pose(&out->poses, f)[j] = sn_pose(g->o->poses, f)[j];
+  return SN_OK;
+}
+
+sn_status rig_with_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o,
+                            sn_rig_result *out) {
+  sn_status status = check_given(ctx, rest, frames, o);
+  if (status != SN_OK) return status;
+  sn_arena scratch = sn_arena_new(ctx);
+  given_solve g = {.rest = rest, .frames = frames, .o = o, .joints = o->skeleton->joint_count};
+  int rounds = 0;
+  out->memory = sn_arena_new(ctx);
+  status = prepare(ctx, &scratch, &g);
+  if (status == SN_OK) status = solve(ctx, &g, &rounds);
+  if (status == SN_OK) status = store(ctx, &g, out);
+  if (status == SN_OK) status = rig_report(ctx, rest, frames, out);
+  sn_arena_free(&scratch);
+  if (status != SN_OK) {
+    sn_rig_result_free(out);
+    return status;
+  }
+  out->report.iterations = rounds, out->report.bones_wanted = g.joints + o->helpers;
+  if (out->report.bones < out->report.bones_wanted) {
+    snprintf(out->report.reason, sizeof out->report.reason, "no place is left where a helper would lower the error");
+  }
+  return SN_OK;
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// From coarse to fine: clusters, bones and skeleton are found on a sample of vertices and frames, where hundreds of
+// rounds are cheap; then the motion of all frames is fitted, then the weights of all vertices, and few rounds remain.
+#include "rig/levels.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "rig/bones.h"
+#include "rig/cluster.h"
+#include "rig/problem.h"
+#include "rig/refine.h"
+
+enum {
+  sample_frames = 24,
+  sample_least = 1000, // vertices
+  sample_per_bone = 50,
+  cluster_rounds = 4
+};
+
+sn_status rig_round(sn_context *ctx, rig_model *m, rig_tree *tree, const rig_plan *plan, rig_support mode,
+                    const rig_smooth *smooth) {
+  sn_status status;
+  if (plan->tree) {
+    status = rig_tree_fit(ctx, m, tree, 2, NULL);
+    if (status == SN_OK) status = rig_tree_move_joints(ctx, m, tree);
+    if (status == SN_OK) rig_model_refresh(ctx, m);
+  } else {
+    status = plan->affine ? rig_bones_affine(ctx, m) : rig_bones_rigid(ctx, m, 3, NULL);
+  }
+  return status == SN_OK ? rig_pass(ctx, m, mode, smooth) : status;
+}
+
+// More clusters than wanted, then without the bones that are missed least (Le and Deng's over-complete start).
+static sn_status start_bones(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,
+                             rig_model *m) {
+  int spare = plan->bones > 1 ? 2 + plan->bones / 4 : 0, capacity = plan->bones + spare;
+  rig_model clusters;
+  sn_status status = rig_model_new(ctx, memory, p, capacity, 1, &clusters);
+  if (status == SN_OK) status = rig_model_new(ctx, memory, p, capacity, plan->limit, m);
+  if (status == SN_OK) status = rig_cluster(ctx, &clusters, capacity, cluster_rounds);
+  if (status != SN_OK) return status;
+  m->bones = clusters.bones;
+  memcpy(m->t, clusters.t, 12 * (size_t)p->f * (size_t)m->bones * sizeof *m->t);
+  for (int i = 0; i < p->n; i++) {
+    m->joint[(size_t)i * (size_t)m->limit] = clusters.joint[i], m->weight[(size_t)i * (size_t)m->limit] = 1;
+  }
+  rig_model_refresh(ctx, m);
+  status = rig_iterate(ctx, m, RIG_ADJUST, NULL, plan->affine, 4);
+  while (status == SN_OK && m->bones > plan->bones) {
+    status = rig_pass(ctx, m, RIG_PRICE, NULL);
+    if (status != SN_OK) break;
+    rig_remove_bone(ctx, m, rig_least_missed(m));
+    status = rig_iterate(ctx, m, RIG_ADJUST, NULL, plan->affine, 1);
+  }
+  if (status == SN_OK) status = rig_iterate(ctx, m, RIG_ADJUST, NULL, plan->affine, 4);
+  return status;
+}
+
+// The same weights over all frames of p; motions start from those of the sampled frame that is most alike.
+static sn_status lift_frames(sn_context *ctx, sn_arena *memory, const rig_model *from, const int *sampled,
+                             const rig_problem *p, const rig_plan *plan, rig_tree *tree, rig_model *m) {
+  sn_status status = rig_model_new(ctx, memory, p, from->capacity, from->limit, m);
+  if (status != SN_OK) return status;
+  m->bones = from->bones;
+  size_t slots = (size_t)p->n * (size_t)m->limit;
+  memcpy(m->joint, from->joint, slots * sizeof *m->joint);
+  memcpy(m->weight, from->weight, slots * sizeof *m->weight);
+  for (int f = 0; f < p->f; f++) {
+    int nearest = 0;
+    double least = INFINITY;
+    for (int q = 0; q < from->p->f; q++) {
+      double distance = 0;
+      for (int i = 0; i < p->n; i += 1 + p->n / 200) {
+        const float *a = p->x + ((size_t)i * (size_t)p->f + (size_t)f) * 3;
+        const float *b = p->x + ((size_t)i * (size_t)p->f + (size_t)sampled[q]) * 3;
+        for (int r = 0; r < 3; r++) distance += ((double)a[r] - (double)b[r]) * ((double)a[r] - (double)b[r]);
+      }
+      if (distance < least) least = distance, nearest = q;
+    }
+    for (int j = 0; j < m->bones; j++) rig_set_bone(m, j, f, rig_bone(from, j, nearest));
+  }
+  rig_model_refresh(ctx, m);
+  status = rig_pass(ctx, m, RIG_KEEP, NULL);
+  if (status == SN_OK && plan->tree) status = rig_tree_fit(ctx, m, tree, 6, NULL);
+  if (status == SN_OK && !plan->tree)
+    status = plan->affine ? rig_bones_affine(ctx, m) : rig_bones_rigid(ctx, m, 10, NULL);
+  for (int round = 0; round < 3 && status == SN_OK; round++) {
+    status = rig_pass(ctx, m, RIG_ADJUST, NULL);
+    if (status == SN_OK) status = rig_round(ctx, m, tree, plan, RIG_KEEP, NULL);
+  }
+  return status;
+}
+
+// The same motions for all vertices of p. Weights start from the vertex of the sample that has the nearest number.
+static sn_status lift_vertices(sn_context *ctx, sn_arena *memory, const rig_model *from, const rig_problem *p,
+                               rig_model *m) {
+  sn_status status = rig_model_new(ctx, memory, p, from->capacity, from->limit, m);
+  if (status != SN_OK) return status;
+  m->bones = from->bones;
+  memcpy(m->t, from->t, 12 * (size_t)p->f * (size_t)m->bones * sizeof *m->t);
+  for (int i = 0; i < p->n; i++) {
+    size_t to = (size_t)i * (size_t)m->limit;
+    size_t row = (size_t)((int64_t)i * from->p->n / p->n) * (size_t)m->limit;
+    memcpy(m->joint + to, from->joint + row, (size_t)m->limit * sizeof *m->joint);
+    memcpy(m->weight + to, from->weight + row, (size_t)m->limit * sizeof *m->weight);
+  }
+  rig_model_refresh(ctx, m);
+  status = rig_pass(ctx, m, RIG_EXHAUST, NULL);
+  return status == SN_OK ? rig_pass(ctx, m, RIG_EXHAUST, NULL) : status;
+}
+
+static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, rig_problem *p, const rig_plan *plan, rig_model *m,
+                              rig_tree *tree) {
+  sn_status status = start_bones(ctx, memory, p, plan, m);
+  if (status == SN_OK) status = rig_refine(ctx, m, 12, plan->affine);
+  if (status == SN_OK) status = rig_iterate(ctx, m, RIG_EXHAUST, NULL, plan->affine, 4);
+  if (status == SN_OK) status = rig_pass(ctx, m, RIG_EXHAUST, NULL);
+  if (!plan->tree || status != SN_OK) return status;
+  status = rig_problem_moments(ctx, memory, p);
+  if (status == SN_OK) status = rig_tree_build(ctx, m, tree);
+  if (status == SN_OK) status = rig_tree_fit(ctx, m, tree, 5, NULL);
+  for (int round = 0; round < 12 && status == SN_OK; round++) {
+    status = rig_round(ctx, m, tree, plan, round % 4 == 3 ? RIG_EXHAUST : RIG_ADJUST, NULL);
+  }
+  return status;
+}
+
+sn_status rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan, rig_model *m,
+                    rig_tree *tree, int *rounds) {
+  sn_arena scratch = sn_arena_new(ctx);
+  int vertices = plan->bones * sample_per_bone > sample_least ? plan->bones * sample_per_bone : sample_least;
+  int *sampled = SN_NEW(ctx, &scratch, int, p->f);
+  rig_problem coarse, middle;
+  rig_model coarse_model, middle_model;
+  sn_status status = sampled ? SN_OK : ctx->error.status;
+  *rounds = 0;
+  if (status == SN_OK) status = rig_tree_new(ctx, memory, plan->bones + 2 + plan->bones / 4, tree);
+  if (status == SN_OK) status = rig_sample(ctx, &scratch, p, vertices, sample_frames, &coarse, sampled);
+  if (status == SN_OK) status = solve_coarse(ctx, &scratch, &coarse, plan, &coarse_model, tree);
+  int *all = SN_NEW(ctx, &scratch, int, p->f);
+  if (status == SN_OK && !all) status = ctx->error.status;
+  if (status == SN_OK) status = rig_sample(ctx, &scratch, p, vertices, p->f, &middle, all);
+  if (status == SN_OK) {
+    status = lift_frames(ctx, &scratch, &coarse_model, sampled, &middle, plan, tree, &middle_model);
+  }
+  if (status == SN_OK) status = lift_vertices(ctx, memory, &middle_model, p, m);
+  sn_arena_free(&scratch);
+  double before = INFINITY;
+  for (; *rounds < plan->iterations && status == SN_OK; ++*rounds) {
+    status = rig_round(ctx, m, tree, plan, RIG_ADJUST, plan->smooth);
+    if (m->error > 0.997 * before) break;
+    before = m->error;
+  }
+  return status;
+}

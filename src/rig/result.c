@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// The result as it will be written, and how far it is from the frames.
+#include "rig/result.h"
+
+#include <math.h>
+#include <string.h>
+
+static sn_quat round_quat(sn_quat q) {
+  return (sn_quat){(double)(float)q.x, (double)(float)q.y, (double)(float)q.z, (double)(float)q.w};
+}
+
+static sn_vec3 round_vec3(sn_vec3 v) { return (sn_vec3){(double)(float)v.x, (double)(float)v.y, (double)(float)v.z}; }
+
+static void round_matrix(sn_affine *a) {
+  for (int r = 0; r < 3; r++)
+    for (int c = 0; c < 4; c++) a->m[r][c] = (double)(float)a->m[r][c];
+}
+
+// Local transform of joint j in a frame, rounded. `exact` are the skinning matrices before rounding.
+static sn_affine local_transform(const sn_skeleton *skeleton, const sn_affine *exact, int j) {
+  sn_affine joint = sn_affine_mul(exact[j], skeleton->rest[j]), inverse;
+  int parent = skeleton->parents[j];
+  if (parent >= 0 && sn_affine_invert(sn_affine_mul(exact[parent], skeleton->rest[parent]), &inverse)) {
+    joint = sn_affine_mul(inverse, joint);
+  }
+  sn_vec3 t, s;
+  sn_quat r;
+  sn_affine_to_trs(joint, &t, &r, &s);
+  return sn_affine_from_trs(round_vec3(t), round_quat(r), round_vec3(s));
+}
+
+void rig_round_poses(const sn_skeleton *skeleton, bool affine, sn_poses *poses) {
+  for (int f = 0; f < poses->frame_count; f++) {
+    sn_affine *pose = sn_pose(poses, f);
+    if (affine) {
+      for (int j = 0; j < poses->joint_count; j++) round_matrix(&pose[j]);
+      continue;
+    }
+    // Children first see their parent's exact matrix; so the local transforms are made before any world matrix.
+    for (int q = poses->joint_count - 1; q >= 0; q--) {
+      int j = skeleton->order[q];
+      pose[j] = local_transform(skeleton, pose, j);
+    }
+    for (int q = 0; q < poses->joint_count; q++) {
+      int j = skeleton->order[q];
+      if (skeleton->parents[j] >= 0) pose[j] = sn_affine_mul(pose[skeleton->parents[j]], pose[j]);
+    }
+    for (int j = 0; j < poses->joint_count; j++) {
+      sn_affine bind;
+      if (sn_affine_invert(skeleton->rest[j], &bind)) pose[j] = sn_affine_mul(pose[j], bind);
+    }
+  }
+}
+
+typedef struct error_job {
+  const sn_mesh *rest;
+  const sn_frames *frames;
+  const sn_rig_result *result;
+  double *largest; // per frame
+  double *square;  // per chunk of vertices * frames
+} error_job;
+
+enum { vertex_chunk = 256 };
+
+// Errors of a chunk of vertices over all frames; row c of `square` gets the sums per frame.
+static void chunk_errors(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  error_job *job = user;
+  const sn_rig_result *out = job->result;
+  int frames = job->frames->frame_count, k = out->skin.influences;
+  int64_t chunk = begin / vertex_chunk;
+  double *square = job->square + (size_t)chunk * (size_t)frames,
+         *largest = job->largest + (size_t)chunk * (size_t)frames;
+  for (int f = 0; f < frames; f++) {
+    const float(*target)[3] = sn_frame(job->frames, f);
+    const sn_affine *pose = sn_pose(&out->poses, f);
+    for (int64_t i = begin; i < end; i++) {
+      const uint16_t *joint = out->skin.joints + (size_t)i * (size_t)k;
+      const float *weight = out->skin.weights + (size_t)i * (size_t)k, *u = job->rest->positions[i];
+      double m[12] = {0};
+      for (int q = 0; q < k && weight[q] > 0; q++) {
+        const double *a = &pose[joint[q]].m[0][0];
+        for (int e = 0; e < 12; e++) m[e] += (double)weight[q] * a[e];
+      }
+      double error = 0;
+      for (int r = 0; r < 3; r++) {
+        double d = m[4 * r] * (double)u[0] + m[4 * r + 1] * (double)u[1] + m[4 * r + 2] * (double)u[2] +
+                   m[4 * r + 3] - (double)target[i][r];
+        error += d * d;
+      }
+      square[f] += error;
+      largest[f] = error > largest[f] ? error : largest[f];
+      out->report.vertex_rms[i] += error;
+    }
+  }
+}
+
+// The largest distance between a joint's place on its bone and on the parent, over all frames.
+static double joint_gap(const sn_skeleton *skeleton, const sn_poses *poses) {
+  double largest = 0;
+  for (int f = 0; f < poses->frame_count; f++)
+    for (int j = 0; j < skeleton->joint_count; j++) {
+      if (skeleton->parents[j] < 0) continue;
+      sn_vec3 c = sn_affine_translation(skeleton->rest[j]);
+      const sn_affine *pose = sn_pose(poses, f);
+      double gap = sn_vec3_distance(sn_affine_apply(pose[j], c), sn_affine_apply(pose[skeleton->parents[j]], c));
+      largest = gap > largest ? gap : largest;
+    }
+  return largest;
+}
+
+static void count_influences(const sn_skin *skin, int histogram[9]) {
+  memset(histogram, 0, 9 * sizeof *histogram);
+  for (int i = 0; i < skin->vertex_count; i++) {
+    int count = 0;
+    for (int q = 0; q < skin->influences; q++)
+      count += skin->weights[(size_t)i * (size_t)skin->influences + (size_t)q] > 0;
+    histogram[count]++;
+  }
+}
+
+sn_status rig_report(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, sn_rig_result *out) {
+  sn_rig_report *report = &out->report;
+  sn_arena scratch = sn_arena_new(ctx);
+  size_t n = (size_t)rest->vertex_count, f = (size_t)frames->frame_count;
+  size_t chunks = (n + vertex_chunk - 1) / vertex_chunk;
+  report->frame_rms = SN_NEW(ctx, &out->memory, double, f);
+  report->vertex_rms = SN_NEW(ctx, &out->memory, double, n);
+  error_job job = {rest, frames, out, SN_NEW(ctx, &scratch, double, chunks *f),
+                   SN_NEW(ctx, &scratch, double, chunks *f)};
+  bool good = report->frame_rms && report->vertex_rms && job.largest && job.square;
+  if (good) {
+    sn_parallel_for(ctx, (int64_t)n, vertex_chunk, chunk_errors, &job);
+    double total = 0, largest = 0, diagonal = sn_points_diagonal(rest->positions, rest->vertex_count);
+    for (size_t e = 0; e < f; e++) {
+      double sum = 0;
+      for (size_t c = 0; c < chunks; c++) {
+        sum += job.square[c * f + e];
+        if (job.largest[c * f + e] > largest) largest = job.largest[c * f + e];
+      }
+      report->frame_rms[e] = sqrt(sum / (double)n);
+      total += sum;
+    }
+    for (size_t i = 0; i < n; i++) report->vertex_rms[i] = sqrt(report->vertex_rms[i] / (double)f);
+    double percent = diagonal > 0 ? 100 / diagonal : 0;
+    report->bones = out->skeleton.joint_count;
+    report->rms = sqrt(total / (double)(n * f));
+    report->e_rms = 1000 * sqrt(total / (3 * (double)(n * f)));
+    report->rms_pct_diag = percent * report->rms, report->max_pct_diag = percent * sqrt(largest);
+    report->joint_gap_pct_diag = percent * joint_gap(&out->skeleton, &out->poses);
+    count_influences(&out->skin, report->influences);
+  }
+  sn_arena_free(&scratch);
+  return good ? SN_OK : ctx->error.status;
+}

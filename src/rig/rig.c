@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// `sn_rig`: checks, units, the choice of the number of bones, and the result in the caller's terms.
+#include "sinew/rig.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rig/given.h"
+#include "rig/levels.h"
+#include "rig/problem.h"
+#include "rig/result.h"
+#include "rig/smooth.h"
+
+sn_rig_options sn_rig_options_default(void) {
+  return (sn_rig_options){.bones = 20,
+                          .error_pct = 0.5,
+                          .most_bones = 100,
+                          .influences = 4,
+                          .joints = SN_RIG_TREE,
+                          .bone_type = SN_RIG_RIGID};
+}
+
+void sn_rig_result_free(sn_rig_result *result) {
+  sn_skeleton_free(&result->skeleton);
+  sn_poses_free(&result->poses);
+  sn_skin_free(&result->skin);
+  sn_arena_free(&result->memory);
+  *result = (sn_rig_result){0};
+}
+
+static sn_status check_numbers(sn_context *ctx, const sn_rig_options *o) {
+  if (o->bones < 0 || o->bones > 1000) {
+    return sn_fail(ctx, SN_BAD_INPUT, "bones: %d; 1 to 1000 are possible (0: chosen by the error)", o->bones);
+  }
+  if (o->influences < 1 || o->influences > 8) {
+    return sn_fail(ctx, SN_BAD_INPUT, "influences: %d; 1 to 8 are possible", o->influences);
+  }
+  if (!(o->smooth >= 0) || o->iterations < 0) {
+    return sn_fail(ctx, SN_BAD_INPUT, "smooth and iterations must not be negative");
+  }
+  if (o->bones == 0 && (!(o->error_pct > 0) || o->most_bones < 1 || o->most_bones > 1000)) {
+    return sn_fail(ctx, SN_BAD_INPUT, "to choose the number of bones, error must be above 0 percent");
+  }
+  if (o->bone_type == SN_RIG_AFFINE && o->joints != SN_RIG_FREE) {
+    return sn_fail(ctx, SN_BAD_INPUT, "affine bones have no joints: ask for joints none, or for rigid bones");
+  }
+  return SN_OK;
+}
+
+static sn_status check_data(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames) {
+  if (rest->vertex_count < 1) return sn_fail(ctx, SN_BAD_INPUT, "the rest mesh has no vertices");
+  if (frames->frame_count < 1) return sn_fail(ctx, SN_BAD_INPUT, "there are no frames");
+  if (rest->vertex_count != frames->vertex_count) {
+    return sn_fail(ctx, SN_BAD_INPUT, "the rest mesh has %d vertices, the frames have %d", rest->vertex_count,
+                   frames->vertex_count);
+  }
+  sn_status status = sn_mesh_check(ctx, rest);
+  return status == SN_OK ? sn_frames_check(ctx, frames) : status;
+}
+
+// Skeleton, poses and skin from the solved model. order[q] is the frame behind row q of the model.
+static sn_status store(sn_context *ctx, const rig_model *m, const rig_tree *tree, const rig_units *units,
+                       const int *order, const sn_rig_options *o, sn_rig_result *out) {
+  sn_status status = sn_skeleton_new(ctx, m->bones, &out->skeleton);
+  if (status == SN_OK) status = sn_poses_new(ctx, m->bones, m->p->f, &out->poses);
+  if (status == SN_OK) status = rig_store_skin(ctx, m, &out->skin);
+  if (status != SN_OK) return status;
+  for (int j = 0; j < m->bones; j++) {
+    double s[4][4];
+    rig_unpack(rig_pair(m, j, j), s);
+    double total = s[3][3] > 0 ? s[3][3] : 1;
+    sn_vec3 c = {s[0][3] / total, s[1][3] / total, s[2][3] / total};
+    if (o->joints == SN_RIG_TREE) {
+      c = (sn_vec3){tree->joint[j][0], tree->joint[j][1], tree->joint[j][2]};
+      out->skeleton.parents[j] = tree->parent[j];
+    }
+    c = sn_vec3_add(sn_vec3_scale(c, units->scale), units->centre);
+    out->skeleton.rest[j] = sn_affine_make(sn_mat3_identity(), sn_vec3_make((float)c.x, (float)c.y, (float)c.z));
+    for (int f = 0; f < m->p->f; f++) sn_pose(&out->poses, order[f])[j] = rig_from_units(units, f, rig_bone(m, j, f));
+  }
+  status = sn_skeleton_sort(ctx, &out->skeleton);
+  if (status == SN_OK) rig_round_poses(&out->skeleton, o->bone_type == SN_RIG_AFFINE, &out->poses);
+  return status;
+}
+
+// One solve for a number of bones, into an empty result.
+static sn_status solve_for(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const rig_problem *p,
+                           const rig_units *units, const int *order, const sn_rig_options *o, int bones,
+                           sn_rig_result *out) {
+  sn_arena scratch = sn_arena_new(ctx);
+  rig_model m;
+  rig_tree tree;
+  rig_smooth smooth = {0};
+  int rounds = 0;
+  sn_status status = SN_OK;
+  if (o->smooth > 0) status = rig_smooth_build(ctx, &scratch, rest, p, o->smooth, &smooth);
+  rig_plan plan = {.bones = bones,
+                   .limit = o->influences,
+                   .tree = o->joints == SN_RIG_TREE,
+                   .affine = o->bone_type == SN_RIG_AFFINE,
+                   .iterations = o->iterations > 0 ? o->iterations : 10,
+                   .smooth = &smooth};
+  if (status == SN_OK) status = rig_solve(ctx, &scratch, p, &plan, &m, &tree, &rounds);
+  out->memory = sn_arena_new(ctx);
+  if (status == SN_OK) status = store(ctx, &m, &tree, units, order, o, out);
+  if (status == SN_OK) status = rig_report(ctx, rest, frames, out);
+  out->report.bones_wanted = bones, out->report.iterations = rounds;
+  if (status == SN_OK && out->report.bones < bones) {
+    snprintf(
+      out->report.reason, sizeof out->report.reason,
+      "the data supports no more than %d bones: any further one would move like another or have hardly a vertex",
+      out->report.bones);
+  }
+  sn_arena_free(&scratch);
+  if (status != SN_OK) sn_rig_result_free(out);
+  return status;
+}
+
+// The fewest bones that reach the wanted error, by bisection.
+static sn_status solve_auto(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const rig_problem *p,
+                            const rig_units *units, const int *order, const sn_rig_options *o, sn_rig_result *out) {
+  int low = 0, high = 0, most = o->most_bones;
+  sn_status status = SN_OK;
+  for (int bones = 4 < most ? 4 : most; status == SN_OK && high == 0;) {
+    sn_rig_result trial = {0};
+    status = solve_for(ctx, rest, frames, p, units, order, o, bones, &trial);
+    if (status != SN_OK) break;
+    bool reached = trial.report.rms_pct_diag <= o->error_pct, last = bones >= most || trial.report.bones < bones;
+    sn_rig_result_free(out);
+    *out = trial;
+    if (reached || last) high = bones;
+    if (!reached) low = bones;
+    bones = 2 * bones < most ? 2 * bones : most;
+  }
+  while (status == SN_OK && high - low > 1) {
+    int bones = (low + high) / 2;
+    sn_rig_result trial = {0};
+    status = solve_for(ctx, rest, frames, p, units, order, o, bones, &trial);
+    if (status != SN_OK) break;
+    if (trial.report.rms_pct_diag <= o->error_pct) {
+      high = bones;
+      sn_rig_result_free(out);
+      *out = trial;
+    } else {
+      low = bones;
+      sn_rig_result_free(&trial);
+    }
+  }
+  if (status == SN_OK && out->report.rms_pct_diag > o->error_pct) {
+    snprintf(out->report.reason, sizeof out->report.reason,
+             "%d bones, the most allowed or supported, leave %.3g %% of the diagonal", out->report.bones,
+             out->report.rms_pct_diag);
+  }
+  if (status != SN_OK) sn_rig_result_free(out);
+  return status;
+}
+
+sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *options,
+                 sn_rig_result *out) {
+  *out = (sn_rig_result){0};
+  sn_rig_options o = options ? *options : sn_rig_options_default();
+  sn_status status = check_numbers(ctx, &o);
+  if (status == SN_OK) status = check_data(ctx, rest, frames);
+  if (status != SN_OK) return status;
+  if (o.given != SN_RIG_NOTHING) return rig_with_skeleton(ctx, rest, frames, &o, out);
+  sn_arena scratch = sn_arena_new(ctx);
+  rig_problem p;
+  rig_units units;
+  int *order = SN_NEW(ctx, &scratch, int, frames->frame_count);
+  status = order ? rig_sort_frames(ctx, frames, order) : ctx->error.status;
+  if (status == SN_OK) {
+    status = rig_problem_build(ctx, &scratch, rest, frames, order, frames->frame_count, &units, &p);
+  }
+  if (status == SN_OK) {
+    status = o.bones > 0 ? solve_for(ctx, rest, frames, &p, &units, order, &o, o.bones, out)
+                         : solve_auto(ctx, rest, frames, &p, &units, order, &o, out);
+  }
+  sn_arena_free(&scratch);
+  return status;
+}

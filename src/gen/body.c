@@ -236,10 +236,12 @@ static void trunk_drives(body *b) {
   sn_vec3 x = sn_xyz(1, 0, 0), y = sn_xyz(0, 1, 0), z = sn_xyz(0, 0, 1);
   drive(b, 0, 0, x, -8, 14, 1.1);
   drive(b, 0, 0, y, -25, 25, 0.8);
+  double share = 0; // of the bend of the back, for each of its joints
+  for (int row = 1; row <= 4; row++) share += b->index[row][0] >= 0;
   for (int row = 1; row <= 4; row++) {
-    drive(b, row, 0, x, -6, 14, 1.3 + 0.2 * row);
-    drive(b, row, 0, z, -10, 10, 1.9 - 0.2 * row);
-    drive(b, row, 0, y, -12, 12, 1.1 + 0.3 * row);
+    drive(b, row, 0, x, -12 / share, 34 / share, 1.3 + 0.2 * row);
+    drive(b, row, 0, z, -22 / share, 22 / share, 1.9 - 0.2 * row);
+    drive(b, row, 0, y, -30 / share, 30 / share, 1.1 + 0.3 * row);
   }
   drive(b, 5, 0, x, -12, 18, 2.1);
   drive(b, 6, 0, x, -15, 20, 1.7);

@@ -80,7 +80,8 @@ static double share_of(const sn_figure *figure, int joint, const double *members
 // that the inner side never folds over; it opens wider as the joint bends further.
 static double fan(double angle, double along, double inward, double radius, double *middle) {
   double half = 1.12 + 0.21 * sn_clamp01(angle / 2.3);
-  double u = atan2(along, sqrt(inward * inward + 0.36 * radius * radius)) / half;
+  double depth = fmin(fabs(inward), 1.7 * radius); // the fan is that of a limb, not of all space
+  double u = atan2(along, sqrt(depth * depth + 0.36 * radius * radius)) / half;
   if (u <= -1 || u >= 1) {
     *middle = 0;
     return u < 0 ? 0 : 1;

@@ -17,17 +17,17 @@ demo: build
 	@build/sinew demo -o demo
 
 test: build node_modules/.package-lock.json
-	@ctest --test-dir build --output-on-failure
+	@ctest --test-dir build --output-on-failure -j $(JOBS)
 
 test-sanitize: setup node_modules/.package-lock.json
 	@cmake --preset sanitize $(CMAKE_FLAGS)
 	@cmake --build build-sanitize -j $(JOBS)
-	@ctest --test-dir build-sanitize --output-on-failure
+	@ctest --test-dir build-sanitize --output-on-failure -j $(JOBS)
 
 test-scalar: setup node_modules/.package-lock.json
 	@cmake --preset scalar $(CMAKE_FLAGS)
 	@cmake --build build-scalar -j $(JOBS)
-	@ctest --test-dir build-scalar --output-on-failure
+	@ctest --test-dir build-scalar --output-on-failure -j $(JOBS)
 
 # Longer fuzzing than the suite's: make fuzz SECONDS=600
 fuzz: setup

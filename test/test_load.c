@@ -2,6 +2,7 @@
 // Examples from files: orders, seams, clips, controls, and what does not fit together.
 #include "check.h"
 
+#include "sinew/gen.h"
 #include "sinew/io.h"
 
 enum { side = 12, vertices = side * side, frames_in_set = 6 };
@@ -506,7 +507,49 @@ static void test_every_allocation_fails(void **state) {
   assert_true(n > 50);
 }
 
-// ---- real data --------------------------------------------------------------------------------------------------------------
+// ---- generated and real data -------------------------------------------------------------------------------------------------------------
+
+// Every generated set comes back from its files as it was in memory.
+static void test_generated_sets(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  for (int k = 0; k < sn_gen_set_count(); k++) {
+    sn_gen_options gen = sn_gen_options_default();
+    gen.set = sn_gen_set(k)->name, gen.frames = 5;
+    gen.vertices = sn_gen_set(k)->min_vertices > 1200 ? sn_gen_set(k)->min_vertices : 1200;
+    sn_examples made, e;
+    assert_ok(&ctx, sn_gen(&ctx, &gen, &made));
+    assert_ok(&ctx, sn_gen_write(&ctx, &gen, &made, scratch(gen.set)));
+    char name[256];
+    snprintf(name, sizeof name, "%s/", gen.set);
+    const char *home = scratch(name);
+    char rest[8300], pc2[8300], glb[8300], csv[8300], txt[8300];
+    snprintf(rest, sizeof rest, "%srest.obj", home), snprintf(pc2, sizeof pc2, "%sframes.pc2", home);
+    snprintf(glb, sizeof glb, "%sskeleton.glb", home), snprintf(csv, sizeof csv, "%storque.csv", home);
+    snprintf(txt, sizeof txt, "%scontrols.txt", home);
+    const char *frames = pc2, *skeleton = glb;
+    sn_load_options options = sn_load_options_default();
+    options.rest = rest, options.torque = csv, options.controls = txt;
+    options.frames_count = options.skeleton_count = 1, options.frames = &frames, options.skeletons = &skeleton;
+    assert_ok(&ctx, sn_examples_load(&ctx, &options, &e));
+    size_t n = (size_t)made.rest.vertex_count;
+    assert_int_equal(e.rest.vertex_count, n);
+    assert_int_equal(e.frames.frame_count, 5);
+    assert_memory_equal(e.rest.positions, made.rest.positions, n * sizeof *e.rest.positions);
+    assert_memory_equal(e.frames.positions, made.frames.positions, 5 * n * sizeof *e.rest.positions);
+    assert_int_equal(e.skeleton.joint_count, made.skeleton.joint_count);
+    assert_int_equal(e.control_count, made.control_count);
+    assert_memory_equal(e.controls, made.controls, (size_t)made.control_count * sizeof *e.controls);
+    for (int x = 0; x < 5 * made.skeleton.joint_count; x++) {
+      assert_near(e.torques.values[x], made.torques.values[x], 1e-6 * (1 + fabs(made.torques.values[x])));
+      for (int c = 0; c < 12; c++) {
+        assert_near(e.poses.matrices[x].m[c / 4][c % 4], made.poses.matrices[x].m[c / 4][c % 4], 1e-5);
+      }
+    }
+    sn_examples_free(&made);
+    sn_examples_free(&e);
+  }
+}
 
 static void test_real_set(void **state) {
   (void)state;
@@ -544,6 +587,7 @@ int main(void) {
     cmocka_unit_test(test_controls),
     cmocka_unit_test(test_torques),
     cmocka_unit_test(test_every_allocation_fails),
+    cmocka_unit_test(test_generated_sets),
     cmocka_unit_test(test_real_set),
   };
   return cmocka_run_group_tests_name("load", tests, write_sets, NULL);

@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Installs to a scratch prefix, then builds and runs a program against each library, through pkg-config and through
+# find_package, in C and in C++.
+set -euo pipefail
+build=${SINEW_BUILD:-build}
+source_folder=${SINEW_SOURCE:-.}
+if grep -q '^SINEW_SANITIZE:BOOL=ON' "$build/CMakeCache.txt"; then
+  echo "skipped: sanitized libraries are not for installing"
+  exit 77
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix=$work/prefix
+cmake --install "$build" --prefix "$prefix" > "$work/install.log"
+
+fail() { echo "FAILED: $*"; exit 1; }
+
+# ---- what is there ----
+version=$(sed -n 's/#define SN_VERSION "\(.*\)"/\1/p' "$source_folder/include/sinew/base.h")
+"$prefix/bin/sinew" --version | grep -qF "$version" || fail "the installed tool does not say $version"
+for header in "$source_folder"/include/sinew/*.h; do
+  name=$(basename "$header")
+  [ -f "$prefix/include/sinew/$name" ] || fail "$name is not installed"
+  # Every header stands on its own, in C and in C++ (the inline functions of math.h use C's compound literals, which C++
+  # compilers have as an extension).
+  for language in c c++; do
+    strict=-Wpedantic
+    [ $language = c++ ] && [ "$name" != runtime.h ] && strict=
+    echo "#include <sinew/$name>" | ${CC:-cc} -x $language -Wall -Wextra $strict -Werror -fsyntax-only \
+      -I "$prefix/include" - || fail "$name alone in $language"
+  done
+done
+
+# ---- two small programs ----
+cat > "$work/runtime.c" <<'C'
+#include <sinew/runtime.h>
+#include <stdio.h>
+#include <string.h>
+
+int main(void) {
+  unsigned char bytes[256];
+  sn_rt_model model;
+  sn_rt_error error;
+  memset(bytes, 0, sizeof bytes);
+  if (sn_rt_open(bytes, sizeof bytes, &model, &error) == SN_RT_OK) return 1;
+  printf("refused: %s\n", error.message);
+  return 0;
+}
+C
+cat > "$work/sinew.c" <<'C'
+#include <sinew/gen.h>
+#include <sinew/io.h>
+#include <stdio.h>
+
+int main(void) {
+  sn_context ctx = sn_context_default();
+  sn_gen_options options = sn_gen_options_default();
+  sn_examples examples;
+  sn_mesh mesh;
+  options.set = "bar";
+  options.frames = 2;
+  if (sn_gen(&ctx, &options, &examples) != SN_OK ||
+      sn_obj_write(&ctx, "bar.obj", &examples.rest, (const float(*)[3])examples.rest.positions) != SN_OK ||
+      sn_obj_read(&ctx, "bar.obj", &mesh) != SN_OK) {
+    fprintf(stderr, "%s\n", ctx.error.message);
+    return 1;
+  }
+  printf("bar: %d vertices\n", mesh.vertex_count);
+  sn_mesh_free(&mesh);
+  sn_examples_free(&examples);
+  return 0;
+}
+C
+
+# ---- pkg-config ----
+PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name sinew.pc)")
+export PKG_CONFIG_PATH
+cd "$work"
+for library in sinew-runtime sinew; do
+  program=${library#sinew-}
+  [ "$(pkg-config --modversion $library)" = "$version" ] || fail "$library.pc has another version"
+  for static in "" --static; do
+    # shellcheck disable=SC2046,SC2086
+    ${CC:-cc} $(pkg-config --cflags $library) "$program.c" -o "$program-pc" $(pkg-config $static --libs $library) ||
+      fail "$library through pkg-config $static"
+    "./$program-pc" || fail "$program-pc"
+  done
+done
+pkg-config --libs sinew-runtime | grep -q -e openblas -e jansson && fail "the runtime must depend on libm alone"
+
+# ---- find_package ----
+mkdir "$work/project" "$work/alone"
+cat > "$work/project/CMakeLists.txt" <<C
+cmake_minimum_required(VERSION 3.22)
+project(uses_sinew LANGUAGES C)
+find_package(sinew ${version%.*} REQUIRED)
+add_executable(runtime ../runtime.c)
+target_link_libraries(runtime PRIVATE sinew::runtime)
+add_executable(whole ../sinew.c)
+target_link_libraries(whole PRIVATE sinew::sinew)
+C
+cat > "$work/alone/CMakeLists.txt" <<C
+cmake_minimum_required(VERSION 3.22)
+project(uses_runtime LANGUAGES C)
+find_package(sinew REQUIRED COMPONENTS runtime)
+add_executable(runtime ../runtime.c)
+target_link_libraries(runtime PRIVATE sinew::runtime)
+if(TARGET sinew::sinew)
+  message(FATAL_ERROR "the runtime component brings the whole library")
+endif()
+C
+for project in project alone; do
+  if ! { cmake -S "$work/$project" -B "$work/$project/build" -DCMAKE_PREFIX_PATH="$prefix" &&
+    cmake --build "$work/$project/build"; } > "$work/$project.log" 2>&1; then
+    tail -n 30 "$work/$project.log"
+    fail "find_package ($project)"
+  fi
+  "$work/$project/build/runtime" || fail "runtime ($project)"
+done
+"$work/project/build/whole" || fail "whole"
+echo "installed, linked and run: pkg-config and find_package, both libraries"

@@ -9,7 +9,7 @@
 // Half-edge 3t+k runs from corner k of triangle t to the next. Dead triangles have from[3t] = -1.
 typedef struct web {
   int vertex_count, half_count, live; // live: vertices left
-  sn_vec3 *at, *moved;
+  sn_vec3 *at, *moved, *normal;
   double *size, *pull; // wanted edge length (relative), and area of the ring / size^2, per vertex
   int *from, *twin, *out;
   int *stamp; // the pass in which a vertex was last part of a collapse
@@ -73,13 +73,14 @@ static sn_status web_make(sn_context *ctx, const sn_surface *surface, const sn_s
   *w = (web){.vertex_count = n, .half_count = halves, .live = n, .surface = surface};
   w->at = SN_NEW(ctx, memory, sn_vec3, n);
   w->moved = SN_NEW(ctx, memory, sn_vec3, n);
+  w->normal = SN_NEW(ctx, memory, sn_vec3, n);
   w->size = SN_NEW(ctx, memory, double, n);
   w->pull = SN_NEW(ctx, memory, double, n);
   w->out = SN_NEW(ctx, memory, int, n);
   w->stamp = SN_NEW(ctx, memory, int, n);
   w->from = SN_NEW(ctx, memory, int, halves);
   w->twin = SN_NEW(ctx, memory, int, halves);
-  if (!w->at || !w->moved || !w->size || !w->pull || !w->out || !w->stamp || !w->from || !w->twin)
+  if (!w->at || !w->moved || !w->normal || !w->size || !w->pull || !w->out || !w->stamp || !w->from || !w->twin)
     return ctx->error.status;
   memcpy(w->at, soup->points, (size_t)n * sizeof *w->at);
   memcpy(w->from, soup->corners, (size_t)halves * sizeof *w->from);
@@ -88,13 +89,16 @@ static sn_status web_make(sn_context *ctx, const sn_surface *surface, const sn_s
 
 // ---- sliding along the surface ---------------------------------------------------------------------------------------
 
-static sn_vec3 onto_surface(const web *w, sn_vec3 p, double reach, double *size) {
+// Newton steps back to the surface; remembers direction and detail found there.
+static sn_vec3 onto_surface(web *w, int64_t v, sn_vec3 p, double reach) {
   for (int step = 0; step < 2; step++) {
     sn_vec3 g;
-    double d = sn_surface_distance(w->surface, p, &g, size), g2 = sn_vec3_dot(g, g);
+    double d = sn_surface_distance(w->surface, p, &g, &w->size[v]), g2 = sn_vec3_dot(g, g);
     if (g2 < 1e-6) break;
+    w->normal[v] = sn_vec3_scale(g, 1 / sqrt(g2));
     double back = fmin(fmax(d / g2, -reach), reach);
     p = sn_vec3_mad(p, g, -back);
+    if (fabs(back) < 0.02 * reach) break;
   }
   return p;
 }
@@ -120,22 +124,20 @@ static void slide_range(void *user, int64_t begin, int64_t end, int worker) {
   web *w = user;
   for (int64_t v = begin; v < end; v++) {
     if (w->out[v] < 0) continue;
-    sn_vec3 sum = sn_xyz(0, 0, 0), g;
+    sn_vec3 sum = sn_xyz(0, 0, 0), n = w->normal[v];
     double weight = 0, reach = 0;
-    int h = w->out[v], n = 0;
+    int h = w->out[v], ring = 0;
     do {
       int u = to(w, h);
       sum = sn_vec3_mad(sum, w->at[u], w->pull[u]);
       weight += w->pull[u];
       reach += sn_vec3_distance(w->at[u], w->at[v]);
-      n++;
+      ring++;
       h = around(w, h);
     } while (h != w->out[v]);
     sn_vec3 step = sn_vec3_sub(sn_vec3_scale(sum, 1 / weight), w->at[v]);
-    sn_surface_distance(w->surface, w->at[v], &g, NULL);
-    g = sn_vec3_normalize(g, sn_xyz(0, 0, 0));
-    step = sn_vec3_mad(step, g, -sn_vec3_dot(step, g));
-    w->moved[v] = onto_surface(w, sn_vec3_mad(w->at[v], step, 0.6), 0.5 * reach / n, &w->size[v]);
+    step = sn_vec3_mad(step, n, -sn_vec3_dot(step, n));
+    w->moved[v] = onto_surface(w, v, sn_vec3_mad(w->at[v], step, 0.6), 0.5 * reach / ring);
   }
 }
 

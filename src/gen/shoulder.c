@@ -9,9 +9,9 @@ void sn_figure_shoulder(sn_figure *figure, int joints) {
   sn_figure_flat(figure, 0, sn_xyz(0.03, -0.27, 0), sn_xyz(0.04, -0.03, 0), 0.125, 0.135, 0.05, front, 1.35); // chest
   sn_figure_capsule(figure, 0, sn_xyz(-0.03, 0.05, -0.01), sn_xyz(-0.035, 0.14, 0.0), 0.062, 0.055, 0.08);    // neck
   sn_figure_capsule(figure, 0, sn_xyz(0.0, 0.06, -0.02), sn_xyz(0.15, 0.025, -0.01), 0.055, 0.042, 0.06); // trapezius
-  sn_figure_spindle(figure, 0, sn_xyz(-0.02, -0.10, 0.070), sn_xyz(0.175, -0.012, 0.028), 0.024, 0.024);  // pectoral
-  sn_figure_spindle(figure, 0, sn_xyz(0.04, -0.27, -0.05), sn_xyz(0.165, -0.025, -0.035), 0.028, 0.022); // latissimus
-  sn_figure_spindle(figure, 0, sn_xyz(0.03, -0.15, -0.082), sn_xyz(0.11, 0.03, -0.055), 0.020, 0.018);   // blade
+  sn_figure_spindle(figure, 0, sn_xyz(-0.03, -0.11, 0.045), sn_xyz(0.175, -0.012, 0.028), 0.022, 0.032);  // pectoral
+  sn_figure_spindle(figure, 0, sn_xyz(0.03, -0.29, -0.03), sn_xyz(0.165, -0.025, -0.035), 0.026, 0.028); // latissimus
+  sn_figure_spindle(figure, 0, sn_xyz(0.02, -0.18, -0.060), sn_xyz(0.11, 0.03, -0.050), 0.020, 0.026);   // blade
   int chest = sn_figure_joint_add(figure, "chest", -1, 0, sn_xyz(0, -0.2, 0), sn_xyz(0, 0.1, 0), 0.13);
   int limb = sn_figure_group_add(figure, 0, chest, 0.085);
   sn_figure_spindle(figure, limb, sn_xyz(0.135, 0.014, 0), sn_xyz(0.340, 0.006, 0.002), 0.030, 0.024); // deltoid

@@ -92,6 +92,7 @@ typedef struct grid {
   sn_vec3 low;
   double cell;
   int64_t n[3], node_count; // nodes along each axis
+  int64_t step[8];          // from a node to the one at bits x, y, z
   const sn_surface *surface;
   float *value;  // at the nodes
   int *crossing; // 7 per node: vertex on the edge to node + (1..7 as bits x, y, z), or -1
@@ -100,10 +101,6 @@ typedef struct grid {
 static sn_vec3 grid_point(const grid *g, int64_t node) {
   int64_t x = node % g->n[0], y = node / g->n[0] % g->n[1], z = node / (g->n[0] * g->n[1]);
   return sn_vec3_mad(g->low, sn_xyz((double)x, (double)y, (double)z), g->cell);
-}
-
-static int64_t grid_step(const grid *g, int bits) {
-  return (bits & 1) + (bits >> 1 & 1) * g->n[0] + (bits >> 2 & 1) * g->n[0] * g->n[1];
 }
 
 // Rows of nodes; a node far from the surface tells how many after it need no look.
@@ -136,6 +133,8 @@ static sn_status grid_make(sn_context *ctx, const sn_surface *surface, double ce
   const double extent[3] = {high.x - low.x, high.y - low.y, high.z - low.z};
   for (int k = 0; k < 3; k++) g->n[k] = (int64_t)((extent[k] + 2 * margin) / cell) + 2;
   g->node_count = g->n[0] * g->n[1] * g->n[2];
+  for (int bits = 0; bits < 8; bits++)
+    g->step[bits] = (bits & 1) + (bits >> 1 & 1) * g->n[0] + (bits >> 2 & 1) * g->n[0] * g->n[1];
   if (g->node_count > 300000000)
     return sn_fail(ctx, SN_UNSUPPORTED, "too many vertices: a grid of %lld nodes would be needed",
                    (long long)g->node_count);
@@ -152,7 +151,7 @@ static int place_crossings(grid *g, sn_vec3 *points) {
   int count = 0;
   for (int64_t node = 0; node < g->node_count; node++) {
     for (int bits = 1; bits < 8; bits++) {
-      int64_t other = node + grid_step(g, bits);
+      int64_t other = node + g->step[bits];
       g->crossing[7 * node + bits - 1] = -1;
       if (other >= g->node_count || (g->value[node] < 0) == (g->value[other] < 0)) continue;
       if (points) {
@@ -171,7 +170,7 @@ static const int tetrahedra[6][4] = {{0, 1, 3, 7}, {0, 3, 2, 7}, {0, 2, 6, 7},
 
 static int crossing_of(const grid *g, int64_t cube, int a, int b) {
   int low = a < b ? a : b, high = a < b ? b : a; // a tetrahedron's corners are nested bit sets
-  return g->crossing[7 * (cube + grid_step(g, low)) + (high ^ low) - 1];
+  return g->crossing[7 * (cube + g->step[low]) + (high ^ low) - 1];
 }
 
 // Triangles of one tetrahedron, outward; returns how many.
@@ -180,7 +179,7 @@ static int cut_tetrahedron(const grid *g, int64_t cube, const int tet[4], int ou
   static const int pairs[6][4] = {{0, 1, 2, 3}, {0, 2, 3, 1}, {0, 3, 1, 2}, {1, 2, 0, 3}, {1, 3, 2, 0}, {2, 3, 0, 1}};
   int inside = 0, mask = 0;
   for (int k = 0; k < 4; k++)
-    if (g->value[cube + grid_step(g, tet[k])] < 0) inside++, mask |= 1 << k;
+    if (g->value[cube + g->step[tet[k]]] < 0) inside++, mask |= 1 << k;
   if (inside == 0 || inside == 4) return 0;
   if (inside != 2) {
     int lone = 0;
@@ -205,7 +204,9 @@ static int cut_grid(const grid *g, int *corners) {
     for (int64_t y = 0; y + 1 < g->n[1]; y++) {
       for (int64_t x = 0; x + 1 < g->n[0]; x++) {
         int64_t cube = x + g->n[0] * (y + g->n[1] * z);
-        for (int k = 0; k < 6; k++) {
+        int inside = 0;
+        for (int k = 0; k < 8; k++) inside += g->value[cube + g->step[k]] < 0;
+        for (int k = 0; k < 6 && inside > 0 && inside < 8; k++) {
           int cut[6], triangles = cut_tetrahedron(g, cube, tetrahedra[k], cut);
           for (int c = 0; corners && c < 3 * triangles; c++) corners[3 * count + c] = cut[c];
           count += triangles;

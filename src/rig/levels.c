@@ -92,7 +92,8 @@ static sn_status lift_frames(sn_context *ctx, sn_arena *memory, const rig_model 
   return status;
 }
 
-// The same motions for all vertices of p. Weights start from the vertex of the sample that has the nearest number.
+// The same motions for all vertices of p. Weights start from those of a sampled vertex nearby: the sample is taken along
+// the same curve.
 static sn_status lift_vertices(sn_context *ctx, sn_arena *memory, const rig_model *from, const rig_problem *p,
                                rig_model *m) {
   sn_status status = rig_model_new(ctx, memory, p, from->capacity, from->limit, m);
@@ -100,7 +101,7 @@ static sn_status lift_vertices(sn_context *ctx, sn_arena *memory, const rig_mode
   m->bones = from->bones;
   memcpy(m->t, from->t, 12 * (size_t)p->f * (size_t)m->bones * sizeof *m->t);
   for (int i = 0; i < p->n; i++) {
-    size_t to = (size_t)i * (size_t)m->limit;
+    size_t to = (size_t)p->order[i] * (size_t)m->limit;
     size_t row = (size_t)((int64_t)i * from->p->n / p->n) * (size_t)m->limit;
     memcpy(m->joint + to, from->joint + row, (size_t)m->limit * sizeof *m->joint);
     memcpy(m->weight + to, from->weight + row, (size_t)m->limit * sizeof *m->weight);

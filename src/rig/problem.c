@@ -74,6 +74,50 @@ static void fill_rows(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
+typedef struct curve_key {
+  uint32_t code;
+  int vertex;
+} curve_key;
+
+static int by_code(const void *a, const void *b) {
+  const curve_key *x = a, *y = b;
+  if (x->code != y->code) return x->code < y->code ? -1 : 1;
+  return (x->vertex > y->vertex) - (x->vertex < y->vertex);
+}
+
+// Spreads the ten bits of v to every third place.
+static uint32_t spread_bits(uint32_t v) {
+  v = (v | (v << 16)) & 0x030000FF;
+  v = (v | (v << 8)) & 0x0300F00F;
+  v = (v | (v << 4)) & 0x030C30C3;
+  return (v | (v << 2)) & 0x09249249;
+}
+
+sn_status rig_problem_order(sn_context *ctx, sn_arena *memory, rig_problem *p) {
+  sn_arena scratch = sn_arena_new(ctx);
+  curve_key *keys = SN_NEW(ctx, &scratch, curve_key, p->n);
+  p->order = SN_NEW(ctx, memory, int, p->n);
+  bool good = keys && p->order;
+  if (good) {
+    double low[3], high[3];
+    for (int c = 0; c < 3; c++) low[c] = high[c] = p->u[0][c];
+    for (int i = 0; i < p->n; i++)
+      for (int c = 0; c < 3; c++) low[c] = fmin(low[c], p->u[i][c]), high[c] = fmax(high[c], p->u[i][c]);
+    double size = fmax(high[0] - low[0], fmax(high[1] - low[1], high[2] - low[2]));
+    for (int i = 0; i < p->n; i++) {
+      uint32_t code = 0;
+      for (int c = 0; c < 3 && size > 0; c++) {
+        code |= spread_bits((uint32_t)(1023 * (p->u[i][c] - low[c]) / size)) << c;
+      }
+      keys[i] = (curve_key){code, i};
+    }
+    qsort(keys, (size_t)p->n, sizeof *keys, by_code);
+    for (int i = 0; i < p->n; i++) p->order[i] = keys[i].vertex;
+  }
+  sn_arena_free(&scratch);
+  return good ? SN_OK : ctx->error.status;
+}
+
 sn_status rig_problem_moments(sn_context *ctx, sn_arena *memory, rig_problem *p) {
   size_t columns = 3 * (size_t)p->f;
   p->moment = SN_NEW(ctx, memory, double, 4 * columns);
@@ -107,7 +151,8 @@ sn_status rig_problem_build(sn_context *ctx, sn_arena *memory, const sn_mesh *re
   sn_parallel_for(ctx, count, 1, align_frames, &align);
   fill_job fill = {frames, chosen, units, p};
   sn_parallel_for(ctx, n, 512, fill_rows, &fill);
-  return rig_problem_moments(ctx, memory, p);
+  sn_status status = rig_problem_order(ctx, memory, p);
+  return status == SN_OK ? rig_problem_moments(ctx, memory, p) : status;
 }
 
 sn_affine rig_to_units(const rig_units *units, int f, sn_affine t) {

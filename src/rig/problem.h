@@ -17,6 +17,9 @@ typedef struct rig_units {
 sn_status rig_problem_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_frames *frames,
                             const int *chosen, int count, rig_units *units, rig_problem *p);
 
+// Fills the order of a problem whose u are set.
+sn_status rig_problem_order(sn_context *ctx, sn_arena *memory, rig_problem *p);
+
 // Fills the moments of a problem whose x and u are set.
 sn_status rig_problem_moments(sn_context *ctx, sn_arena *memory, rig_problem *p);
 

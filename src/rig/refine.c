@@ -49,7 +49,7 @@ sn_status rig_sample(sn_context *ctx, sn_arena *memory, const rig_problem *p, in
   double *space = SN_NEW(ctx, &scratch, double, 2 * (size_t)p->f);
   bool good = out->x && out->u && vertex && space;
   if (good) {
-    for (int q = 0; q < n; q++) vertex[q] = (int)((int64_t)q * p->n / n);
+    for (int q = 0; q < n; q++) vertex[q] = p->order[(int64_t)q * p->n / n];
     if (count < p->f) {
       int few = n < 400 ? n : 400;
       int sparse[400];
@@ -66,7 +66,7 @@ sn_status rig_sample(sn_context *ctx, sn_arena *memory, const rig_problem *p, in
     }
   }
   sn_arena_free(&scratch);
-  return good ? SN_OK : ctx->error.status;
+  return good ? rig_problem_order(ctx, memory, out) : ctx->error.status;
 }
 
 sn_status rig_iterate(sn_context *ctx, rig_model *m, rig_support mode, const rig_smooth *smooth, bool affine,

@@ -13,10 +13,11 @@
 // Rest positions and frames, centred, scaled and with the rigid motion of the whole mesh taken out of every frame, so
 // that single precision serves for the bulk of the arithmetic. A problem may hold a sample of vertices and frames.
 typedef struct rig_problem {
-  int n, f;            // vertices, frames
-  float *x;            // n rows of 3 f: x[i * 3f + 3 * frame + r]
-  double (*u)[4];      // n: (u, 1)
-  double *moment;      // 4 rows of 3 f: sum_i u~_ic x_i; what the choice of the root needs
+  int n, f;       // vertices, frames
+  float *x;       // n rows of 3 f: x[i * 3f + 3 * frame + r]
+  double (*u)[4]; // n: (u, 1)
+  int *order;     // n: the vertices along a space-filling curve, so that neighbours in it are neighbours in space
+  double *moment; // 4 rows of 3 f: sum_i u~_ic x_i; what the choice of the root needs
   double rest_cov[10]; // sum_i of the monomials of u~_i
 } rig_problem;
 
@@ -37,6 +38,7 @@ typedef struct rig_model {
   double *price;        // bones, see RIG_PRICE
   double *vertex_error; // n: sum over frames of the squared distance
   double error;         // their sum
+  struct pass_space *space; // of rig_pass
 } rig_model;
 
 // Pulls every vertex's weights towards those of its neighbours: energy sum_edges pull |w_i - w_k|^2.

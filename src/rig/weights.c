@@ -13,7 +13,7 @@
 
 enum {
   chunk_size = 96, // vertices whose residuals are worked on at a time
-  group_count = 16 // sums over vertices are kept in this many parts, whatever the number of threads
+  group_count = 8  // sums over vertices are kept in this many parts, whatever the number of threads
 };
 
 typedef struct group_sums {
@@ -24,11 +24,24 @@ typedef struct group_sums {
 } group_sums;
 
 typedef struct chunk_scratch {
-  float *mix;      // chunk * 4 bones: w_ij u~_ic
+  const int *vertex; // of the chunk
+  int count;
+  int active;      // bones that the chunk's vertices may use: all, or those that some vertex of it uses
+  int *bone;       // active: their numbers
+  int *slot;       // bones: place among the active ones, -1 for none
+  float *t;        // 4 active rows of 3f: their transformations
+  float *mix;      // chunk * 4 active: w_ij u~_ic
   float *residual; // chunk * 3f
-  float *gradient; // chunk * 4 bones
+  float *gradient; // chunk * 4 active
   double *wanted;  // bones: the smoothness term's pull
+  double *slope;   // bones: gradient of the weights of one vertex
 } chunk_scratch;
+
+struct pass_space {
+  int workers;
+  group_sums groups[group_count];
+  chunk_scratch *scratch; // one per worker
+};
 
 typedef struct pass_job {
   rig_model *m;
@@ -36,9 +49,33 @@ typedef struct pass_job {
   const rig_smooth *smooth;
   uint16_t *new_joint; // where smoothing reads the old weights of neighbours, the new ones go elsewhere
   double *new_weight;
-  group_sums groups[group_count];
-  chunk_scratch *scratch; // one per worker
 } pass_job;
+
+static struct pass_space *new_space(sn_context *ctx, sn_arena *memory, size_t bones, size_t columns) {
+  struct pass_space *space = SN_NEW(ctx, memory, struct pass_space, 1);
+  if (!space) return NULL;
+  space->workers = sn_threads(ctx);
+  space->scratch = SN_NEW(ctx, memory, chunk_scratch, space->workers);
+  bool good = space->scratch != NULL;
+  for (int g = 0; g < group_count && good; g++) {
+    group_sums *sums = &space->groups[g];
+    sums->moment = SN_NEW(ctx, memory, float, 4 * bones * columns);
+    sums->pair = SN_NEW(ctx, memory, double, bones *bones *RIG_MONOMIALS);
+    sums->price = SN_NEW(ctx, memory, double, bones);
+    good = sums->moment && sums->pair && sums->price;
+  }
+  for (int t = 0; t < space->workers && good; t++) {
+    chunk_scratch *s = &space->scratch[t];
+    s->t = SN_NEW(ctx, memory, float, 4 * bones * columns);
+    s->mix = SN_NEW(ctx, memory, float, chunk_size * 4 * bones);
+    s->gradient = SN_NEW(ctx, memory, float, chunk_size * 4 * bones);
+    s->residual = SN_NEW(ctx, memory, float, chunk_size *columns);
+    s->wanted = SN_NEW(ctx, memory, double, bones), s->slope = SN_NEW(ctx, memory, double, bones);
+    s->bone = SN_NEW(ctx, memory, int, bones), s->slot = SN_NEW(ctx, memory, int, bones);
+    good = s->t && s->mix && s->gradient && s->residual && s->wanted && s->slope && s->bone && s->slot;
+  }
+  return good ? space : NULL;
+}
 
 sn_status rig_model_new(sn_context *ctx, sn_arena *memory, const rig_problem *p, int capacity, int limit,
                         rig_model *out) {
@@ -54,8 +91,9 @@ sn_status rig_model_new(sn_context *ctx, sn_arena *memory, const rig_problem *p,
   out->weight = SN_NEW(ctx, memory, double, n *(size_t)limit);
   out->vertex_error = SN_NEW(ctx, memory, double, n);
   out->price = SN_NEW(ctx, memory, double, capacity);
-  bool good =
-    out->t && out->t32 && out->moment && out->gram && out->pair && out->joint && out->weight && out->vertex_error;
+  out->space = new_space(ctx, memory, (size_t)capacity, columns);
+  bool good = out->t && out->t32 && out->moment && out->gram && out->pair && out->joint && out->weight &&
+              out->vertex_error && out->price && out->space;
   return good ? SN_OK : ctx->error.status;
 }
 
@@ -87,29 +125,47 @@ void rig_model_refresh(const sn_context *ctx, rig_model *m) {
   sn_parallel_for(ctx, m->bones, 1, gram_row, m);
 }
 
-// residual = x - (mix) (t), for vertices first .. first + count
-static void chunk_residual(const rig_model *m, int first, int count, const uint16_t *joint, const double *weight,
-                           chunk_scratch *s) {
-  int rows = 4 * m->bones, columns = 3 * m->p->f;
-  memset(s->mix, 0, (size_t)count * (size_t)rows * sizeof *s->mix);
-  for (int i = 0; i < count; i++) {
-    const double *u = m->p->u[first + i];
+// The bones that the vertices of the chunk use now, or all, and their transformations.
+static void choose_active(const rig_model *m, bool all, chunk_scratch *s) {
+  size_t columns = 3 * (size_t)m->p->f;
+  s->active = 0;
+  for (int j = 0; j < m->bones; j++) s->slot[j] = all ? j : -1;
+  for (int i = 0; i < s->count && !all; i++) {
+    size_t row = (size_t)s->vertex[i] * (size_t)m->limit;
+    for (int q = 0; q < m->limit && m->weight[row + (size_t)q] > 0; q++) s->slot[m->joint[row + (size_t)q]] = 0;
+  }
+  for (int j = 0; j < m->bones; j++) {
+    if (s->slot[j] < 0) continue;
+    memcpy(s->t + 4 * (size_t)s->active * columns, m->t32 + 4 * (size_t)j * columns, 4 * columns * sizeof *s->t);
+    s->slot[j] = s->active, s->bone[s->active++] = j;
+  }
+}
+
+// residual = x - (mix) (t)
+static void chunk_residual(const rig_model *m, const uint16_t *joint, const double *weight, chunk_scratch *s) {
+  int rows = 4 * s->active, columns = 3 * m->p->f;
+  memset(s->mix, 0, (size_t)s->count * (size_t)rows * sizeof *s->mix);
+  for (int i = 0; i < s->count; i++) {
+    int vertex = s->vertex[i];
+    const double *u = m->p->u[vertex];
     for (int q = 0; q < m->limit; q++) {
-      double w = weight[(size_t)(first + i) * (size_t)m->limit + (size_t)q];
+      double w = weight[(size_t)vertex * (size_t)m->limit + (size_t)q];
       if (!(w > 0)) break;
-      float *mix = s->mix + (size_t)i * (size_t)rows + 4 * joint[(size_t)(first + i) * (size_t)m->limit + (size_t)q];
+      int slot = s->slot[joint[(size_t)vertex * (size_t)m->limit + (size_t)q]];
+      float *mix = s->mix + (size_t)i * (size_t)rows + 4 * slot;
       for (int c = 0; c < 4; c++) mix[c] = (float)(w * u[c]);
     }
+    memcpy(s->residual + (size_t)i * (size_t)columns, m->p->x + (size_t)vertex * (size_t)columns,
+           (size_t)columns * sizeof(float));
   }
-  memcpy(s->residual, m->p->x + (size_t)first * (size_t)columns, (size_t)count * (size_t)columns * sizeof(float));
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, count, columns, rows, -1, s->mix, rows, m->t32, columns, 1,
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, s->count, columns, rows, -1, s->mix, rows, s->t, columns, 1,
               s->residual, columns);
 }
 
-static void chunk_gradient(const rig_model *m, int count, chunk_scratch *s) {
-  int rows = 4 * m->bones, columns = 3 * m->p->f;
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, count, rows, columns, 1, s->residual, columns, m->t32, columns,
-              0, s->gradient, rows);
+static void chunk_gradient(const rig_model *m, chunk_scratch *s) {
+  int rows = 4 * s->active, columns = 3 * m->p->f;
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, s->count, rows, columns, 1, s->residual, columns, s->t,
+              columns, 0, s->gradient, rows);
 }
 
 // The quadratic programme of one vertex over a choice of bones, about its present prediction: column j is
@@ -158,8 +214,9 @@ static bool has_bone(const vertex_problem *v, int j) {
 }
 
 // Adds up to `extra` bones that promise most: what moving weight to bone j alone, from all others in proportion, gains.
-static void add_promising(const rig_model *m, const double mono[RIG_MONOMIALS], const double *gradient, int extra,
+static void add_promising(const rig_model *m, const double mono[RIG_MONOMIALS], const chunk_scratch *s, int extra,
                           vertex_problem *v) {
+  const double *gradient = s->slope;
   double along[SN_SIMPLEX_MAX], centre = 0, mean = 0, best[SN_SIMPLEX_MAX];
   int chosen[SN_SIMPLEX_MAX], count = 0, present = v->q.n;
   for (int a = 0; a < present; a++) {
@@ -167,7 +224,8 @@ static void add_promising(const rig_model *m, const double mono[RIG_MONOMIALS], 
     for (int b = 0; b < present; b++) along[a] += v->q.w[b] * dot10(mono, rig_gram(m, v->bone[a], v->bone[b]));
     centre += v->q.w[a] * along[a], mean += v->q.w[a] * gradient[v->bone[a]];
   }
-  for (int j = 0; j < m->bones; j++) {
+  for (int e = 0; e < s->active; e++) {
+    int j = s->bone[e];
     double g = gradient[j] - mean;
     if (!(g > 0) || has_bone(v, j)) continue;
     double across = 0;
@@ -200,12 +258,14 @@ static void store_weights(const rig_model *m, const vertex_problem *v, uint16_t 
 }
 
 // The neighbours' bones, which smoothness may want although the data does not.
-static void add_neighbours(const rig_model *m, const rig_smooth *smooth, int i, int most, vertex_problem *v) {
+static void add_neighbours(const rig_model *m, const rig_smooth *smooth, const chunk_scratch *s, int i, int most,
+                           vertex_problem *v) {
   for (int e = smooth->start[i]; e < smooth->start[i + 1] && v->q.n < most; e++) {
     size_t row = (size_t)smooth->ring[e] * (size_t)m->limit;
     for (int q = 0; q < 2 && q < m->limit && v->q.n < most; q++) {
-      if (!(m->weight[row + (size_t)q] > 0.05) || has_bone(v, m->joint[row + (size_t)q])) continue;
-      v->q.w[v->q.n] = 0, v->bone[v->q.n++] = m->joint[row + (size_t)q];
+      int j = m->joint[row + (size_t)q];
+      if (!(m->weight[row + (size_t)q] > 0.05) || s->slot[j] < 0 || has_bone(v, j)) continue;
+      v->q.w[v->q.n] = 0, v->bone[v->q.n++] = j;
     }
   }
 }
@@ -224,8 +284,8 @@ static void best_bone(const pass_job *job, int i, const double *gradient, const 
 }
 
 // The programme of vertex i about its present weights.
-static void vertex_setup(const pass_job *job, int i, int extra, const double *gradient, const double *mono,
-                         double *wanted, vertex_problem *v) {
+static void vertex_setup(const pass_job *job, int i, int extra, const double *mono, chunk_scratch *s,
+                         vertex_problem *v) {
   const rig_model *m = job->m;
   size_t row = (size_t)i * (size_t)m->limit;
   bool smooth = job->smooth && job->smooth->pull;
@@ -234,23 +294,23 @@ static void vertex_setup(const pass_job *job, int i, int extra, const double *gr
     v->q.w[v->q.n] = m->weight[row + (size_t)q], v->bone[v->q.n++] = m->joint[row + (size_t)q];
   }
   int room = SN_SIMPLEX_MAX - v->q.n - (smooth ? 2 : 0);
-  add_promising(m, mono, gradient, extra < room ? extra : room, v);
-  if (smooth) add_neighbours(m, job->smooth, i, v->q.n + 4 < SN_SIMPLEX_MAX ? v->q.n + 4 : SN_SIMPLEX_MAX, v);
-  fill_quadratic(m, mono, gradient, v);
-  if (smooth) add_smoothness(m, job->smooth, i, wanted, v);
+  add_promising(m, mono, s, extra < room ? extra : room, v);
+  if (smooth) add_neighbours(m, job->smooth, s, i, v->q.n + 4 < SN_SIMPLEX_MAX ? v->q.n + 4 : SN_SIMPLEX_MAX, v);
+  fill_quadratic(m, mono, s->slope, v);
+  if (smooth) add_smoothness(m, job->smooth, i, s->wanted, v);
 }
 
-// Weights of one vertex. `gradient` holds T_j v~ . residual for every bone, at the weights of the start.
-static void solve_vertex(const pass_job *job, int i, const double *gradient, double *wanted) {
+// Weights of one vertex. s->slope holds T_j v~ . residual for every active bone, at the weights of the start.
+static void solve_vertex(const pass_job *job, int i, chunk_scratch *s) {
   const rig_model *m = job->m;
   vertex_problem v;
   double mono[RIG_MONOMIALS];
   rig_monomials(m->p->u[i], mono);
   if (m->limit == 1) {
-    best_bone(job, i, gradient, mono);
+    best_bone(job, i, s->slope, mono);
     return;
   }
-  vertex_setup(job, i, job->mode == RIG_EXHAUST ? SN_SIMPLEX_MAX : 4, gradient, mono, wanted, &v);
+  vertex_setup(job, i, job->mode == RIG_EXHAUST ? SN_SIMPLEX_MAX : 4, mono, s, &v);
   if (job->mode == RIG_EXHAUST) {
     sn_simplex_solve_sparse(&v.q, m->limit);
   } else {
@@ -261,12 +321,12 @@ static void solve_vertex(const pass_job *job, int i, const double *gradient, dou
 }
 
 // Adds to price[j], for the bones of vertex i, what its error rises by where it must do without.
-static void price_vertex(const pass_job *job, int i, const double *gradient, double *wanted, double *price) {
+static void price_vertex(const pass_job *job, int i, chunk_scratch *s, double *price) {
   const rig_model *m = job->m;
   vertex_problem v;
   double mono[RIG_MONOMIALS];
   rig_monomials(m->p->u[i], mono);
-  vertex_setup(job, i, 4, gradient, mono, wanted, &v);
+  vertex_setup(job, i, 4, mono, s, &v);
   int last = v.q.n - 1;
   if (last < 1) {
     price[v.bone[0]] += 1e3 * m->vertex_error[i];
@@ -288,37 +348,43 @@ static void price_vertex(const pass_job *job, int i, const double *gradient, dou
   }
 }
 
-static void chunk_weights(const pass_job *job, int first, int count, chunk_scratch *s, double *price) {
+static void chunk_weights(const pass_job *job, chunk_scratch *s, double *price) {
   const rig_model *m = job->m;
-  double *gradient = s->wanted + m->bones;
-  for (int i = 0; i < count; i++) {
-    const double *u = m->p->u[first + i];
-    const float *g = s->gradient + (size_t)i * 4 * (size_t)m->bones;
-    for (int j = 0; j < m->bones; j++, g += 4) {
-      gradient[j] = u[0] * (double)g[0] + u[1] * (double)g[1] + u[2] * (double)g[2] + u[3] * (double)g[3];
+  for (int i = 0; i < s->count; i++) {
+    const double *u = m->p->u[s->vertex[i]];
+    const float *g = s->gradient + (size_t)i * 4 * (size_t)s->active;
+    for (int e = 0; e < s->active; e++, g += 4) {
+      s->slope[s->bone[e]] = u[0] * (double)g[0] + u[1] * (double)g[1] + u[2] * (double)g[2] + u[3] * (double)g[3];
     }
     if (job->mode == RIG_PRICE) {
-      price_vertex(job, first + i, gradient, s->wanted, price);
+      price_vertex(job, s->vertex[i], s, price);
     } else {
-      solve_vertex(job, first + i, gradient, s->wanted);
+      solve_vertex(job, s->vertex[i], s);
     }
   }
 }
 
 // Adds the chunk's share of moments, pairs and errors; the residual is that of the new weights.
-static void chunk_sums(const pass_job *job, int first, int count, const chunk_scratch *s, group_sums *sums) {
+static void chunk_sums(const pass_job *job, chunk_scratch *s, group_sums *sums) {
   const rig_model *m = job->m;
-  int rows = 4 * m->bones, columns = 3 * m->p->f;
-  cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, rows, columns, count, 1, s->mix, rows, s->residual, columns, 1,
-              sums->moment, columns);
-  for (int i = 0; i < count; i++) {
+  int rows = 4 * s->active, columns = 3 * m->p->f;
+  // The transformations are not needed any more: their place takes the chunk's moments.
+  cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, rows, columns, s->count, 1, s->mix, rows, s->residual, columns,
+              0, s->t, columns);
+  for (int e = 0; e < s->active; e++) {
+    float *to = sums->moment + 4 * (size_t)s->bone[e] * (size_t)columns;
+    const float *from = s->t + 4 * (size_t)e * (size_t)columns;
+    for (int q = 0; q < 4 * columns; q++) to[q] += from[q];
+  }
+  for (int i = 0; i < s->count; i++) {
+    int vertex = s->vertex[i];
     const float *residual = s->residual + (size_t)i * (size_t)columns;
     double error = 0, mono[RIG_MONOMIALS];
     for (int e = 0; e < columns; e++) error += (double)residual[e] * (double)residual[e];
-    m->vertex_error[first + i] = error;
+    m->vertex_error[vertex] = error;
     sums->error += error;
-    rig_monomials(m->p->u[first + i], mono);
-    size_t row = (size_t)(first + i) * (size_t)m->limit;
+    rig_monomials(m->p->u[vertex], mono);
+    size_t row = (size_t)vertex * (size_t)m->limit;
     const uint16_t *joint = job->new_joint + row;
     const double *weight = job->new_weight + row;
     for (int a = 0; a < m->limit && weight[a] > 0; a++)
@@ -331,23 +397,36 @@ static void chunk_sums(const pass_job *job, int first, int count, const chunk_sc
   }
 }
 
+static void clear_sums(const rig_model *m, group_sums *sums) {
+  size_t bones = (size_t)m->bones;
+  memset(sums->moment, 0, 12 * bones * (size_t)m->p->f * sizeof *sums->moment);
+  memset(sums->pair, 0, bones * bones * RIG_MONOMIALS * sizeof *sums->pair);
+  memset(sums->price, 0, bones * sizeof *sums->price);
+  sums->error = 0;
+}
+
 static void pass_group(void *user, int64_t begin, int64_t end, int worker) {
   pass_job *job = user;
   const rig_model *m = job->m;
-  chunk_scratch *s = &job->scratch[worker];
+  chunk_scratch *s = &m->space->scratch[worker];
   int chunks = (m->p->n + chunk_size - 1) / chunk_size;
+  bool all = m->limit == 1 || job->mode == RIG_EXHAUST || job->mode == RIG_PRICE;
   for (int group = (int)begin; group < (int)end; group++) {
+    group_sums *sums = &m->space->groups[group];
     int from = (int)((int64_t)chunks * group / group_count), to = (int)((int64_t)chunks * (group + 1) / group_count);
+    clear_sums(m, sums);
     for (int chunk = from; chunk < to; chunk++) {
-      int first = chunk * chunk_size, count = m->p->n - first < chunk_size ? m->p->n - first : chunk_size;
+      int first = chunk * chunk_size;
+      s->vertex = m->p->order + first, s->count = m->p->n - first < chunk_size ? m->p->n - first : chunk_size;
+      choose_active(m, all, s);
+      chunk_residual(m, m->joint, m->weight, s);
       if (job->mode != RIG_KEEP) {
-        chunk_residual(m, first, count, m->joint, m->weight, s);
-        chunk_gradient(m, count, s);
-        chunk_weights(job, first, count, s, job->groups[group].price);
+        chunk_gradient(m, s);
+        chunk_weights(job, s, sums->price);
+        if (job->mode == RIG_PRICE) continue;
+        chunk_residual(m, job->new_joint, job->new_weight, s);
       }
-      if (job->mode == RIG_PRICE) continue;
-      chunk_residual(m, first, count, job->new_joint, job->new_weight, s);
-      chunk_sums(job, first, count, s, &job->groups[group]);
+      chunk_sums(job, s, sums);
     }
   }
 }
@@ -357,7 +436,7 @@ static void add_groups(pass_job *job) {
   if (job->mode == RIG_PRICE) {
     memset(m->price, 0, (size_t)m->bones * sizeof *m->price);
     for (int g = 0; g < group_count; g++)
-      for (int j = 0; j < m->bones; j++) m->price[j] += job->groups[g].price[j];
+      for (int j = 0; j < m->bones; j++) m->price[j] += m->space->groups[g].price[j];
     return;
   }
   size_t moments = 4 * (size_t)m->bones * 3 * (size_t)m->p->f;
@@ -366,9 +445,9 @@ static void add_groups(pass_job *job) {
   memset(m->pair, 0, pairs * sizeof *m->pair);
   m->error = 0;
   for (int g = 0; g < group_count; g++) {
-    for (size_t e = 0; e < moments; e++) m->moment[e] += (double)job->groups[g].moment[e];
-    for (size_t e = 0; e < pairs; e++) m->pair[e] += job->groups[g].pair[e];
-    m->error += job->groups[g].error;
+    for (size_t e = 0; e < moments; e++) m->moment[e] += (double)m->space->groups[g].moment[e];
+    for (size_t e = 0; e < pairs; e++) m->pair[e] += m->space->groups[g].pair[e];
+    m->error += m->space->groups[g].error;
   }
   for (int j = 0; j < m->bones; j++)
     for (int k = 0; k < j; k++) memcpy(rig_pair(m, k, j), rig_pair(m, j, k), RIG_MONOMIALS * sizeof(double));
@@ -377,27 +456,10 @@ static void add_groups(pass_job *job) {
 sn_status rig_pass(sn_context *ctx, rig_model *m, rig_support mode, const rig_smooth *smooth) {
   sn_blas_serial();
   sn_arena scratch = sn_arena_new(ctx);
-  int workers = sn_threads(ctx);
-  size_t bones = (size_t)m->bones, columns = 3 * (size_t)m->p->f, slots = (size_t)m->p->n * (size_t)m->limit;
+  size_t slots = (size_t)m->p->n * (size_t)m->limit;
   pass_job job = {.m = m, .mode = mode, .smooth = smooth, .new_joint = m->joint, .new_weight = m->weight};
   bool good = true;
-  for (int g = 0; g < group_count && good; g++) {
-    job.groups[g].moment = SN_NEW(ctx, &scratch, float, 4 * bones * columns);
-    job.groups[g].pair = SN_NEW(ctx, &scratch, double, bones *bones *RIG_MONOMIALS);
-    job.groups[g].price = SN_NEW(ctx, &scratch, double, bones);
-    good = job.groups[g].moment && job.groups[g].pair && job.groups[g].price;
-  }
-  if (good) job.scratch = SN_NEW(ctx, &scratch, chunk_scratch, workers);
-  good = good && job.scratch;
-  for (int t = 0; t < workers && good; t++) {
-    chunk_scratch *s = &job.scratch[t];
-    s->mix = SN_NEW(ctx, &scratch, float, chunk_size * 4 * bones);
-    s->gradient = SN_NEW(ctx, &scratch, float, chunk_size * 4 * bones);
-    s->residual = SN_NEW(ctx, &scratch, float, chunk_size *columns);
-    s->wanted = SN_NEW(ctx, &scratch, double, 2 * bones);
-    good = s->mix && s->gradient && s->residual && s->wanted;
-  }
-  if (good && smooth && smooth->pull && mode != RIG_KEEP) {
+  if (smooth && smooth->pull && mode != RIG_KEEP) {
     job.new_joint = SN_NEW(ctx, &scratch, uint16_t, slots);
     job.new_weight = SN_NEW(ctx, &scratch, double, slots);
     good = job.new_joint && job.new_weight;

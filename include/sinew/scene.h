@@ -124,6 +124,9 @@ sn_status sn_poses_new(sn_context *ctx, int joint_count, int frame_count, sn_pos
 static inline sn_affine *sn_pose(const sn_poses *poses, int f) {
   return poses->matrices + (size_t)f * (size_t)poses->joint_count;
 }
+// The largest distance, over all frames, between a joint's place on its own bone and on its parent's: 0 where the
+// bones hang together.
+double sn_joint_gap(const sn_skeleton *skeleton, const sn_poses *poses);
 void sn_poses_free(sn_poses *poses);
 
 // Joint torques as recorded. `has` says which joints have a column.

@@ -138,3 +138,16 @@ void sn_poses_free(sn_poses *poses) {
   sn_arena_free(&poses->memory);
   *poses = (sn_poses){0};
 }
+
+double sn_joint_gap(const sn_skeleton *skeleton, const sn_poses *poses) {
+  double largest = 0;
+  for (int f = 0; f < poses->frame_count; f++)
+    for (int j = 0; j < skeleton->joint_count; j++) {
+      if (skeleton->parents[j] < 0) continue;
+      sn_vec3 c = sn_affine_translation(skeleton->rest[j]);
+      const sn_affine *pose = sn_pose(poses, f);
+      double gap = sn_vec3_distance(sn_affine_apply(pose[j], c), sn_affine_apply(pose[skeleton->parents[j]], c));
+      if (gap > largest) largest = gap;
+    }
+  return largest;
+}

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: MIT
+// sinew rig: frames without a skeleton -> rigged GLB (Le and Deng 2014).
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/inputs.h"
+#include "sinew/rig.h"
+
+typedef struct rig_job {
+  sn_examples examples;
+  sn_rig_options options;
+  bool *locked;
+  sn_rig_result result;
+  double seconds;
+  sn_arena memory;
+} rig_job;
+
+// ---- options ------------------------------------------------------------------------------------------------------
+
+static bool one_of(const char *name, const char *text, const char *first, const char *second, int *index) {
+  *index = strcmp(text, second) == 0;
+  if (*index || strcmp(text, first) == 0) return true;
+  cli_misuse("%s %s: choose %s or %s", name, text, first, second);
+  return false;
+}
+
+static bool parse_bones(cli *c, sn_rig_options *o) {
+  if (!cli_double(c, "--error", 1e-6, 100, &o->error_pct)) return false;
+  if (!cli_int(c, "--most", 1, 1000, &o->most_bones)) return false;
+  o->bones = 0;
+  return strcmp(cli_text(c, "--bones"), "auto") == 0 || cli_int(c, "--bones", 1, 1000, &o->bones);
+}
+
+static bool parse_given(cli *c, sn_rig_options *o) {
+  const char *solve = cli_text(c, "--solve");
+  if (!cli_int(c, "--helpers", 0, 1000, &o->helpers)) return false;
+  if (!cli_given(c, "--skeleton")) {
+    if (!cli_given(c, "--solve") && !cli_given(c, "--lock") && o->helpers == 0) return true;
+    cli_misuse("rig: --solve, --lock and --helpers need --skeleton FILE");
+    return false;
+  }
+  o->given = strcmp(solve, "weights") == 0  ? SN_RIG_MOTION
+             : strcmp(solve, "motion") == 0 ? SN_RIG_WEIGHTS
+                                            : SN_RIG_SKELETON;
+  if (o->given != SN_RIG_SKELETON || strcmp(solve, "both") == 0) return true;
+  cli_misuse("rig: --solve %s: choose weights, motion or both", solve);
+  return false;
+}
+
+static bool parse_options(cli *c, sn_rig_options *o) {
+  int joints, affine;
+  *o = sn_rig_options_default();
+  if (!parse_bones(c, o) || !parse_given(c, o)) return false;
+  if (!cli_int(c, "--influences", 1, 8, &o->influences)) return false;
+  if (!cli_double(c, "--smooth", 0, 1e6, &o->smooth)) return false;
+  if (!cli_int(c, "--iterations", 0, 100000, &o->iterations)) return false;
+  if (!one_of("--joints", cli_text(c, "--joints"), "tree", "none", &joints)) return false;
+  if (!one_of("--bone-type", cli_text(c, "--bone-type"), "rigid", "affine", &affine)) return false;
+  if (affine && !joints) {
+    cli_misuse("rig: affine bones have no joints to turn about; add --joints none");
+    return false;
+  }
+  o->joints = joints ? SN_RIG_FREE : SN_RIG_TREE;
+  o->bone_type = affine ? SN_RIG_AFFINE : SN_RIG_RIGID;
+  return true;
+}
+
+// ---- input -------------------------------------------------------------------------------------------------------------
+
+static sn_status lock_joints(cli *c, rig_job *job) {
+  const char *names = cli_text(c, "--lock");
+  const sn_skeleton *skeleton = &job->examples.skeleton;
+  job->locked = SN_NEW(&c->ctx, &job->memory, bool, skeleton->joint_count);
+  char *copy = sn_arena_text(&c->ctx, &job->memory, names);
+  if (!job->locked || !copy) return c->ctx.error.status;
+  for (char *name = strtok(copy, ","); name; name = strtok(NULL, ",")) {
+    int j = sn_skeleton_find(skeleton, name);
+    if (j < 0) {
+      const char *meant = sn_suggest(name, (const char *const *)skeleton->names);
+      return sn_fail(&c->ctx, SN_BAD_INPUT, "--lock: the skeleton has no joint called '%s'%s%s%s", name,
+                     meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
+    }
+    job->locked[j] = true;
+  }
+  job->options.locked = job->locked;
+  return SN_OK;
+}
+
+static int keys_before(const sn_keys *keys, int frame) {
+  int count = 0;
+  while (count < keys->count && keys->frames[count] < frame) count++;
+  return count;
+}
+
+// Keeps the frames of --keys (and their poses), clip by clip.
+static sn_status choose_frames(cli *c, rig_job *job) {
+  sn_examples *e = &job->examples;
+  sn_keys keys;
+  sn_frames chosen;
+  sn_status status = sn_keys_parse(&c->ctx, cli_text(c, "--keys"), e->frames.frame_count, c->seed, &keys, NULL);
+  if (status != SN_OK) return status;
+  if (keys.count < e->frames.frame_count) {
+    int n = e->frames.vertex_count;
+    status = sn_frames_new(&c->ctx, n, keys.count, &chosen);
+    for (int k = 0; status == SN_OK && k < keys.count; k++) {
+      memcpy(sn_frame_mutable(&chosen, k), sn_frame(&e->frames, keys.frames[k]), (size_t)n * sizeof(float[3]));
+      if (e->poses.matrices) {
+        memcpy(sn_pose(&e->poses, k), sn_pose(&e->poses, keys.frames[k]),
+               (size_t)e->poses.joint_count * sizeof(sn_affine));
+      }
+    }
+    if (status == SN_OK) {
+      for (int k = 0; k <= e->clip_count; k++) e->clip_start[k] = keys_before(&keys, e->clip_start[k]);
+      if (e->poses.matrices) e->poses.frame_count = keys.count;
+      sn_frames_free(&e->frames);
+      e->frames = chosen;
+    }
+  }
+  sn_keys_free(&keys);
+  return status;
+}
+
+static sn_status load(cli *c, rig_job *job) {
+  sn_status status = cli_load(c, &job->examples);
+  if (status == SN_OK && job->examples.frames.frame_count == 0) {
+    status = sn_fail(&c->ctx, SN_BAD_INPUT, "example frames are needed: --frames FILE");
+  }
+  if (status == SN_OK) status = choose_frames(c, job);
+  if (status == SN_OK && cli_given(c, "--lock")) status = lock_joints(c, job);
+  if (status == SN_OK && job->options.given != SN_RIG_NOTHING) {
+    job->options.skeleton = &job->examples.skeleton;
+    job->options.poses = &job->examples.poses;
+    job->options.skin = job->examples.skin.influences > 0 ? &job->examples.skin : NULL;
+  }
+  return status;
+}
+
+// ---- output ------------------------------------------------------------------------------------------------------------
+
+// Error as a colour, from dark blue (none) through teal to yellow (the largest): readable by colour-blind people.
+static void heat_colour(double t, float out[3]) {
+  static const double stops[5][3] = {
+    {0.07, 0.0, 0.09}, {0.05, 0.08, 0.24}, {0.01, 0.28, 0.26}, {0.12, 0.6, 0.12}, {0.98, 0.8, 0.02}};
+  double at = 4 * (t < 0 ? 0 : t > 1 ? 1 : t);
+  int k = at >= 4 ? 3 : (int)at;
+  for (int c = 0; c < 3; c++) out[c] = (float)(stops[k][c] + (at - k) * (stops[k + 1][c] - stops[k][c]));
+}
+
+// Mesh, skin and colours in the order of the rest file.
+typedef struct file_order {
+  sn_mesh mesh;
+  sn_skin skin;
+  float (*colours)[3];
+  sn_arena memory;
+} file_order;
+
+static sn_status to_file_order(cli *c, const rig_job *job, file_order *out) {
+  const sn_examples *e = &job->examples;
+  const sn_skin *skin = &job->result.skin;
+  int count = e->source ? e->source_count : e->rest.vertex_count;
+  size_t k = (size_t)skin->influences;
+  *out = (file_order){.memory = sn_arena_new(&c->ctx)};
+  sn_status status = sn_mesh_new(&c->ctx, count, e->rest.triangle_count, &out->mesh);
+  if (status == SN_OK) status = sn_skin_new(&c->ctx, count, skin->influences, &out->skin);
+  out->colours = sn_arena_alloc(&c->ctx, &out->memory, (size_t)count, sizeof *out->colours);
+  if (status == SN_OK && !out->colours) status = c->ctx.error.status;
+  if (status != SN_OK) return status;
+  double worst = 0;
+  for (int i = 0; i < e->rest.vertex_count; i++) worst = fmax(worst, job->result.report.vertex_rms[i]);
+  for (int s = 0; s < count; s++) {
+    size_t i = (size_t)(e->source ? e->source[s] : s);
+    memcpy(out->mesh.positions[s], e->rest.positions[i], sizeof *out->mesh.positions);
+    memcpy(out->skin.joints + (size_t)s * k, skin->joints + i * k, k * sizeof *skin->joints);
+    memcpy(out->skin.weights + (size_t)s * k, skin->weights + i * k, k * sizeof *skin->weights);
+    heat_colour(worst > 0 ? job->result.report.vertex_rms[i] / worst : 0, out->colours[s]);
+  }
+  memcpy(out->mesh.triangles, e->source_triangles ? e->source_triangles : e->rest.triangles,
+         (size_t)e->rest.triangle_count * sizeof *out->mesh.triangles);
+  return SN_OK;
+}
+
+static void free_file_order(file_order *order) {
+  sn_mesh_free(&order->mesh);
+  sn_skin_free(&order->skin);
+  sn_arena_free(&order->memory);
+}
+
+// "walk" of "cache/walk.pc2".
+static const char *clip_name(cli *c, sn_arena *memory, const char *path) {
+  const char *slash = strrchr(path, '/'), *start = slash && slash[1] ? slash + 1 : path;
+  char *name = sn_arena_text(&c->ctx, memory, start);
+  char *dot = name ? strrchr(name, '.') : NULL;
+  if (dot && dot > name) *dot = '\0';
+  return name ? name : "clip";
+}
+
+static sn_status write_rig(cli *c, rig_job *job, const char *path) {
+  enum { most = 64 };
+  const sn_examples *e = &job->examples;
+  const char *files[most], *rest = cli_text(c, "--rest");
+  sn_gltf_clip_out clips[most];
+  file_order order;
+  sn_gltf *base = NULL;
+  cli_texts(c, "--frames", files, most);
+  sn_status status = to_file_order(c, job, &order);
+  int count = 0;
+  for (int k = 0; k < e->clip_count; k++) {
+    int first = e->clip_start[k], frames = e->clip_start[k + 1] - first;
+    if (frames > 0)
+      clips[count++] =
+        (sn_gltf_clip_out){clip_name(c, &job->memory, files[k]), &job->result.poses, first, frames, NULL};
+  }
+  if (status == SN_OK && (cli_has_extension(rest, ".glb") || cli_has_extension(rest, ".gltf"))) {
+    status = sn_gltf_read(&c->ctx, rest, &base);
+  }
+  if (status == SN_OK) {
+    sn_gltf_out out = {.base = base,
+                       .mesh = &order.mesh,
+                       .colors = cli_given(c, "--heat") ? (const float(*)[3])order.colours : NULL,
+                       .skeleton = &job->result.skeleton,
+                       .skin = &order.skin,
+                       .clip_count = count,
+                       .clips = clips,
+                       .fps = cli_fps(c),
+                       .affine = job->options.bone_type == SN_RIG_AFFINE};
+    status = sn_gltf_write(&c->ctx, path, &out);
+  }
+  sn_gltf_free(base);
+  free_file_order(&order);
+  return status;
+}
+
+// ---- report ------------------------------------------------------------------------------------------------------------
+
+// The poses of every clip of the written file, one after the other.
+static sn_status read_poses(cli *c, const sn_gltf *gltf, int joints, int frames, sn_poses *out) {
+  sn_status status = sn_poses_new(&c->ctx, joints, frames, out);
+  int first = 0;
+  for (int k = 0; status == SN_OK && k < sn_gltf_clip_count(gltf); k++) {
+    sn_poses clip;
+    status = sn_gltf_poses(&c->ctx, gltf, k, cli_fps(c), -1, &clip);
+    if (status != SN_OK) break;
+    if (clip.frame_count > frames - first) {
+      status = sn_fail(&c->ctx, SN_BAD_FILE, "clip %d has %d frames, more than were written", k, clip.frame_count);
+    } else {
+      memcpy(sn_pose(out, first), clip.matrices, (size_t)clip.frame_count * (size_t)joints * sizeof(sn_affine));
+      first += clip.frame_count;
+    }
+    sn_poses_free(&clip);
+  }
+  return status;
+}
+
+// Figures of the file as written: read back, and evaluated by the runtime.
+static sn_status assess_file(cli *c, const rig_job *job, const char *path, sn_scores *scores, double *gap) {
+  sn_examples read = job->examples; // the same rest mesh and frames
+  read.skeleton = (sn_skeleton){0}, read.poses = (sn_poses){0};
+  sn_gltf *gltf;
+  sn_mesh mesh = {0};
+  sn_skin skin = {0};
+  sn_model bytes = {0};
+  sn_rt_model model;
+  sn_keys all = {0}, none = {0};
+  sn_status status = sn_gltf_read(&c->ctx, path, &gltf);
+  if (status != SN_OK) return status;
+  status = sn_gltf_mesh(&c->ctx, gltf, &mesh, NULL, NULL, NULL);
+  if (status == SN_OK) status = sn_gltf_skeleton(&c->ctx, gltf, &read.skeleton, &skin);
+  if (status == SN_OK) {
+    status = read_poses(c, gltf, read.skeleton.joint_count, read.frames.frame_count, &read.poses);
+  }
+  sn_model_desc desc = sn_model_desc_default();
+  desc.rest = &mesh, desc.skeleton = &read.skeleton, desc.skin = &skin;
+  if (status == SN_OK) status = sn_model_build(&c->ctx, &desc, &bytes);
+  if (status == SN_OK) status = sn_model_open(&c->ctx, path, bytes.bytes, bytes.size, &model);
+  if (status == SN_OK) status = sn_keys_parse(&c->ctx, "all", read.frames.frame_count, 1, &all, NULL);
+  if (status == SN_OK) status = sn_assess(&c->ctx, &model, &read, &all, &none, scores, NULL);
+  if (status == SN_OK) *gap = sn_joint_gap(&read.skeleton, &read.poses);
+  sn_keys_free(&all);
+  sn_model_free(&bytes);
+  sn_skin_free(&skin);
+  sn_mesh_free(&mesh);
+  sn_skeleton_free(&read.skeleton);
+  sn_poses_free(&read.poses);
+  sn_gltf_free(gltf);
+  return status;
+}
+
+static json_t *numbers(const double *values, int count) {
+  json_t *out = json_array();
+  for (int k = 0; k < count; k++) json_array_append_new(out, cli_number(values[k]));
+  return out;
+}
+
+static void report(cli *c, const rig_job *job, const char *path, const sn_scores *scores, double gap_pct) {
+  const sn_rig_report *r = &job->result.report;
+  json_t *out = cli_describe_metrics(&scores->all), *histogram = json_array();
+  for (int k = 0; k <= job->options.influences; k++) json_array_append_new(histogram, json_integer(r->influences[k]));
+  json_object_set_new(out, "bones", json_integer(r->bones));
+  json_object_set_new(out, "bones_wanted", r->bones_wanted ? json_integer(r->bones_wanted) : json_null());
+  json_object_set_new(out, "reason", *r->reason ? json_string(r->reason) : json_null());
+  json_object_set_new(out, "influences", json_integer(job->options.influences));
+  json_object_set_new(out, "influences_histogram", histogram);
+  json_object_set_new(out, "joint_gap_pct_diag", json_real(gap_pct));
+  json_object_set_new(out, "iterations", json_integer(r->iterations));
+  json_object_set_new(out, "seconds", json_real(job->seconds));
+  json_object_set_new(out, "frame_rms", numbers(r->frame_rms, job->examples.frames.frame_count));
+  json_object_set_new(out, "vertex_rms", numbers(r->vertex_rms, job->examples.rest.vertex_count));
+  c->result = out;
+  cli_say(c, "%s: %d bones in %.2f s (%d iterations)\n", path, r->bones, job->seconds, r->iterations);
+  if (*r->reason) cli_say(c, "  fewer bones than asked for: %s\n", r->reason);
+  cli_say(c, "  rms %.4f %% of the diagonal, largest %.3f %%, E_RMS %.4g, joint gap %.2g %%\n",
+          scores->all.rms_pct_diag, scores->all.max_pct_diag, scores->all.e_rms, gap_pct);
+  cli_say(c, "  vertices by influences:");
+  for (int k = 1; k <= job->options.influences; k++) cli_say(c, " %d: %d", k, r->influences[k]);
+  int worst = 0;
+  for (int f = 1; f < job->examples.frames.frame_count; f++)
+    if (r->frame_rms[f] > r->frame_rms[worst]) worst = f;
+  cli_say(c, "\n  worst frame: %d, rms %.4g\n", worst, r->frame_rms[worst]);
+}
+
+static sn_status solve(cli *c, rig_job *job, const char *path) {
+  double start = sn_seconds(), gap = 0;
+  sn_scores scores;
+  const sn_mesh *rest = &job->examples.rest;
+  sn_status status = sn_rig(&c->ctx, rest, &job->examples.frames, &job->options, &job->result);
+  job->seconds = sn_seconds() - start;
+  if (status == SN_OK) status = write_rig(c, job, path);
+  if (status == SN_OK) status = assess_file(c, job, path, &scores, &gap);
+  if (status == SN_OK) {
+    double diagonal = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
+    c->input = cli_describe_examples(&job->examples);
+    report(c, job, path, &scores, diagonal > 0 ? 100 * gap / diagonal : 0);
+  }
+  return status;
+}
+
+static int run(cli *c) {
+  const char *path = cli_text(c, "-o");
+  rig_job job = {.memory = sn_arena_new(&c->ctx)};
+  if (!path) return cli_misuse("rig: where to? Give -o FILE.glb");
+  if (!cli_has_extension(path, ".glb") && !cli_has_extension(path, ".gltf")) {
+    return cli_misuse("rig: -o %s: a rig is written as .glb or .gltf", path);
+  }
+  if (!parse_options(c, &job.options)) return exit_usage;
+  sn_status status = load(c, &job);
+  if (status == SN_OK) status = solve(c, &job, path);
+  sn_rig_result_free(&job.result);
+  sn_examples_free(&job.examples);
+  sn_arena_free(&job.memory);
+  return status == SN_OK ? exit_done : cli_fail(c);
+}
+
+static const cli_option options[] = {
+  CLI_OPTION_REST,
+  CLI_OPTION_FRAMES,
+  {"-o", "FILE.glb", NULL, "the rig to write: skeleton, skin and animation", false},
+  {"--bones", "N|auto", "auto", "how many bones; auto takes as few as reach --error", false},
+  {"--error", "PCT", "0.5", "for --bones auto: rms error to reach, in percent of the diagonal", false},
+  {"--most", "N", "64", "for --bones auto: never more bones than this", false},
+  {"--influences", "N", "4", "most bones of a vertex, 1 to 8 (some viewers read only four)", false},
+  {"--joints", "KIND", "tree", "tree: a connected skeleton, only the root moves; none: free bones", false},
+  {"--bone-type", "KIND", "rigid", "rigid or affine (with --joints none)", false},
+  {"--smooth", "X", "0.0001", "smoothness of the weights (rigidness Laplacian); 0 for none", false},
+  {"--iterations", "N", "0", "rounds over all the data at the end; 0: no more than pays", false},
+  {"--keys", "SPEC", "all", "frames to use: all | every:N | 0,5,10-20 | random:N", false},
+  CLI_OPTION_SKELETON,
+  {"--solve", "WHAT", "weights", "with --skeleton, what to solve: weights, motion or both", false},
+  {"--lock", "NAMES", NULL, "with --skeleton: joints (comma-separated) that keep their motion", false},
+  {"--helpers", "N", "0", "with --skeleton: free bones to add to it", false},
+  {"--heat", NULL, NULL, "write the error of every vertex as colours (COLOR_0)", false},
+  CLI_OPTION_CLIP,
+  CLI_OPTION_FPS,
+  CLI_OPTION_MATCH,
+  {0},
+};
+
+const cli_command cli_rig = {
+  .name = "rig",
+  .usage = "--rest FILE --frames FILE -o FILE.glb",
+  .summary = "skeleton, weights and motion from frames without a skeleton",
+  .details =
+    "Frames given several times are rigged together and become the animations of one file. The figures are those "
+    "of the\nfile as written. --rest of a .glb keeps its materials, textures and UVs.",
+  .example = "sinew rig --rest rest.obj --frames frames.pc2 --bones 27 -o rig.glb",
+  .options = options,
+  .run = run,
+};

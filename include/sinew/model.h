@@ -81,6 +81,9 @@ sn_status sn_model_mesh(sn_context *ctx, const sn_rt_model *model, sn_mesh *out)
 sn_status sn_model_skin(sn_context *ctx, const sn_rt_model *model, sn_skin *out);
 sn_status sn_model_skeleton(sn_context *ctx, const sn_rt_model *model, sn_skeleton *out);
 
+// The palette that sn_rt_palette left in `scratch`: info.palette_count matrices.
+void sn_model_read_palette(const sn_rt_model *model, const void *scratch, sn_affine *out);
+
 // Doubles to what sn_rt_input takes.
 void sn_model_joints(const sn_affine *matrices, int count, float (*out)[12]);
 

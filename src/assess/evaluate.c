@@ -81,14 +81,6 @@ sn_status sn_assess_evaluate(sn_context *ctx, const sn_rt_model *model, const sn
   return status;
 }
 
-static void read_palette(const sn_rt_model *model, const void *scratch, sn_affine *out) {
-  for (uint32_t e = 0; e < model->info.palette_count; e++) {
-    float m[12];
-    sn_rt_palette_matrix(model, scratch, e, m);
-    for (int k = 0; k < 12; k++) out[e].m[k / 4][k % 4] = m[k];
-  }
-}
-
 sn_status sn_assess_palettes(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_poses *out) {
   *out = (sn_poses){0};
   sn_arena scratch = sn_arena_new(ctx);
@@ -103,7 +95,7 @@ sn_status sn_assess_palettes(sn_context *ctx, const sn_rt_model *model, const sn
   for (int f = 0; status == SN_OK && f < examples->poses.frame_count; f++) {
     sn_rt_input frame = sn_assess_input(&input, f, values);
     sn_rt_palette(model, &frame, palette, NULL);
-    read_palette(model, palette, sn_pose(out, f));
+    sn_model_read_palette(model, palette, sn_pose(out, f));
   }
   sn_arena_free(&scratch);
   return status;

@@ -120,10 +120,7 @@ static int run(cli *c) {
     return cli_misuse("%s", c->ctx.error.message);
   }
   sn_examples examples = {0};
-  sn_status status = cli_load(c, &examples);
-  if (status == SN_OK && examples.frames.frame_count == 0) {
-    status = sn_fail(&c->ctx, SN_BAD_INPUT, "example frames are needed: --frames FILE");
-  }
+  sn_status status = cli_load_frames(c, &examples);
   if (status == SN_OK) c->input = cli_describe_examples(&examples);
   if (status == SN_OK) status = compare_all(c, &examples, rows, count, &memory);
   const char *svg = cli_text(c, "--plot");

@@ -121,10 +121,7 @@ static sn_status choose_frames(cli *c, rig_job *job) {
 }
 
 static sn_status load(cli *c, rig_job *job) {
-  sn_status status = cli_load(c, &job->examples);
-  if (status == SN_OK && job->examples.frames.frame_count == 0) {
-    status = sn_fail(&c->ctx, SN_BAD_INPUT, "example frames are needed: --frames FILE");
-  }
+  sn_status status = cli_load_frames(c, &job->examples);
   if (status == SN_OK) status = choose_frames(c, job);
   if (status == SN_OK && cli_given(c, "--lock")) status = lock_joints(c, job);
   if (status == SN_OK && job->options.given != SN_RIG_NOTHING) {

@@ -57,10 +57,7 @@ static int run(cli *c) {
   if (!path) return cli_misuse("train: where to? Give -o MODEL.sinew");
   if (!cli_has_extension(path, ".sinew")) return cli_misuse("train: -o %s: a model's name ends in .sinew", path);
   if (sn_method_parse(&c->ctx, method, &spec) != SN_OK) return cli_misuse("%s", c->ctx.error.message);
-  sn_status status = cli_load(c, &examples);
-  if (status == SN_OK && examples.frames.frame_count == 0) {
-    status = sn_fail(&c->ctx, SN_BAD_INPUT, "example frames are needed: --frames FILE");
-  }
+  sn_status status = cli_load_frames(c, &examples);
   if (status == SN_OK) {
     status = sn_keys_parse(&c->ctx, cli_text(c, "--keys"), examples.frames.frame_count, c->seed, &keys, &others);
   }

@@ -25,6 +25,13 @@ sn_status cli_load(cli *c, sn_examples *out) {
   return sn_examples_load(&c->ctx, &options, out);
 }
 
+sn_status cli_load_frames(cli *c, sn_examples *out) {
+  sn_status status = cli_load(c, out);
+  if (status != SN_OK || out->frames.frame_count > 0) return status;
+  sn_examples_free(out);
+  return sn_fail(&c->ctx, SN_BAD_INPUT, "example frames are needed: --frames FILE");
+}
+
 double cli_fps(const cli *c) {
   double fps;
   return cli_text(c, "--fps") && cli_double(c, "--fps", 1e-3, 1e6, &fps) ? fps : 0;

@@ -19,6 +19,8 @@
 
 // Examples from the options above (those the command has).
 sn_status cli_load(cli *c, sn_examples *out);
+// The same, and there must be frames.
+sn_status cli_load_frames(cli *c, sn_examples *out);
 double cli_fps(const cli *c); // 0 where --fps is wrong
 
 json_t *cli_number(double value); // null where it is not finite

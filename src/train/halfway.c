@@ -56,14 +56,6 @@ sn_status sn_halfway_joints(sn_context *ctx, const sn_skeleton *skeleton, sn_are
   return SN_OK;
 }
 
-static void read_palette(const sn_rt_model *model, const void *scratch, int count, sn_affine *out) {
-  for (int e = 0; e < count; e++) {
-    float m[12];
-    sn_rt_palette_matrix(model, scratch, (uint32_t)e, m);
-    for (int k = 0; k < 12; k++) out[e].m[k / 4][k % 4] = m[k];
-  }
-}
-
 // A model of one vertex is enough to ask the runtime for palettes.
 static sn_status palette_model(sn_context *ctx, const sn_model_desc *desc, sn_model *out) {
   sn_mesh point = {0};
@@ -98,7 +90,7 @@ sn_status sn_halfway_palette(sn_context *ctx, const sn_examples *examples, const
     sn_model_joints(sn_pose(&examples->poses, f), joints, matrices);
     sn_rt_input input = {.joints = (const float(*)[12])matrices};
     sn_rt_palette(&opened, &input, memory, NULL);
-    read_palette(&opened, memory, count, sn_pose(out, f));
+    sn_model_read_palette(&opened, memory, sn_pose(out, f));
   }
   if (status != SN_OK) sn_poses_free(out);
   sn_model_free(&model);

@@ -115,3 +115,11 @@ sn_status sn_model_skeleton(sn_context *ctx, const sn_rt_model *model, sn_skelet
   if (status != SN_OK) sn_skeleton_free(out);
   return status;
 }
+
+void sn_model_read_palette(const sn_rt_model *model, const void *scratch, sn_affine *out) {
+  for (uint32_t e = 0; e < model->info.palette_count; e++) {
+    float m[12];
+    sn_rt_palette_matrix(model, scratch, e, m);
+    for (int k = 0; k < 12; k++) out[e].m[k / 4][k % 4] = m[k];
+  }
+}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the fuzz targets with clang and runs each for SINEW_FUZZ_SECONDS (5 unless told) from its seeds: the files of
-# test/fuzz/corpus/<target>/, and what Sinew itself writes where the tool has been built. The same seed each time.
+# test/fuzz/corpus/<target>/, and what Sinew itself writes where it has been built. The same random seed each time.
 set -uo pipefail
 source_folder=${SINEW_SOURCE:-$(cd "$(dirname "$0")/.." && pwd)}
 seconds=${SINEW_FUZZ_SECONDS:-5}
@@ -24,11 +24,10 @@ if ! { cmake --preset fuzz && cmake --build build-fuzz -j "$(nproc)"; } > "$work
   exit 1
 fi
 
-# Seeds from our own writers.
-if [ -x "${SINEW:-}" ] && "$SINEW" gen cylinder --frames 3 -o "$work/set" --quiet > "$work/gen.log" 2>&1; then
+# Seeds from our own writers: a small generated set, and what seeds_<kind>.sh collects from the tests.
+written=
+if [ -x "${SINEW:-}" ] && "$SINEW" gen bar --frames 3 -o "$work/set" --quiet > "$work/gen.log" 2>&1; then
   written="$work/set"
-else
-  written=
 fi
 
 failed=0
@@ -40,13 +39,17 @@ for source in test/fuzz/fuzz_*.c; do
   mkdir -p "$work/$name/new" "$work/$name/seeds" "$work/$name/corpus"
   if [ -n "$written" ]; then
     case $kind in
-    obj) head -c 4000 "$written/rest.obj" > "$work/$name/seeds/rest.obj" ;;
-    torque) cp "$written/torque.csv" "$work/$name/seeds/" 2>/dev/null ;;
-    gltf) find "$written" -name '*.glb' -size -64k -exec cp {} "$work/$name/seeds/" \; ;;
+    obj) cp "$written/rest.obj" "$work/$name/seeds/" ;;
+    pc2) cp "$written/frames.pc2" "$work/$name/seeds/" ;;
+    torque) cp "$written/torque.csv" "$work/$name/seeds/" ;;
+    gltf) cp "$written/skeleton.glb" "$work/$name/seeds/" ;;
     esac
   fi
+  if [ -f "test/fuzz/seeds_$kind.sh" ] && [ -n "${SINEW_BUILD:-}" ]; then
+    bash "test/fuzz/seeds_$kind.sh" "$SINEW_BUILD" "$work/$name/seeds" || echo "$name: no seeds from seeds_$kind.sh"
+  fi
   [ -d "test/fuzz/corpus/$name" ] && cp "test/fuzz/corpus/$name"/* "$work/$name/seeds/"
-  limit=4096
+  limit=8192
   case $kind in gltf | model) limit=65536 ;; esac
   if "build-fuzz/$name" -seed=1 -max_total_time="$seconds" -max_len=$limit -timeout=10 -rss_limit_mb=2048 \
     -artifact_prefix="$work/$name/new/" -print_final_stats=1 "$work/$name/corpus" "$work/$name/seeds" \

@@ -309,7 +309,7 @@ static void remesh(sn_context *ctx, web *w, int vertices, edge_length *edges) {
   for (int v = 0; v < w->vertex_count; v++) w->size[v] = 1;
   slide(ctx, w, 3);
   for (int pass = 1, stuck = 0; w->live > vertices && stuck < 20; pass++) {
-    int most = w->live / 7 + 1;
+    int most = w->live / (w->live > 2 * vertices ? 4 : 7) + 1;
     stuck = collapse_pass(w, pass, vertices, most, edges) == 0 ? stuck + 1 : 0;
     flip_pass(w, pass % 2 == 0);
     slide(ctx, w, 1);

@@ -134,7 +134,7 @@ static sn_status add_helpers(sn_context *ctx, given_solve *g) {
   sn_status status = SN_OK;
   for (int h = 0; h < g->o->helpers && status == SN_OK; h++) {
     bool added;
-    status = rig_add_bone(ctx, &g->m, &added);
+    status = rig_add_bone(ctx, &g->m, 1, &added);
     if (status != SN_OK || !added) break;
     status = rig_pass(ctx, &g->m, RIG_EXHAUST, NULL);
     for (int round = 0; round < 3 && status == SN_OK; round++) {

@@ -111,6 +111,42 @@ static sn_status lift_vertices(sn_context *ctx, sn_arena *memory, const rig_mode
   return status == SN_OK ? rig_pass(ctx, m, RIG_EXHAUST, NULL) : status;
 }
 
+static sn_status some_rounds(sn_context *ctx, rig_model *m, rig_tree *tree, const rig_plan *plan, int most,
+                             int *rounds) {
+  sn_status status = SN_OK;
+  double before = INFINITY;
+  for (int round = 0; round < most && status == SN_OK; round++, ++*rounds) {
+    status = rig_round(ctx, m, tree, plan, RIG_ADJUST, plan->smooth);
+    if (m->error > 0.997 * before) break;
+    before = m->error;
+  }
+  return status;
+}
+
+static int thinnest(const rig_model *m) {
+  int best = 0;
+  for (int j = 1; j < m->bones; j++)
+    if (rig_pair(m, j, j)[9] < rig_pair(m, best, best)[9]) best = j;
+  return best;
+}
+
+// No bone may stay below the pruning bound on sum_i w_ij^2, relative to the largest: 1e-2 in Le and Deng. For a while slivers are
+// moved to where a larger region is fitted worst; then they are pruned.
+static sn_status prune(sn_context *ctx, rig_model *m, rig_tree *tree, const rig_plan *plan, double bound, int each,
+                       int *rounds) {
+  sn_status status = SN_OK;
+  for (int attempt = 0; status == SN_OK && m->bones > 1 && rig_share(m, thinnest(m)) < bound; attempt++) {
+    bool added = false;
+    rig_remove_bone(ctx, m, thinnest(m));
+    status = rig_pass(ctx, m, RIG_EXHAUST, NULL);
+    if (status == SN_OK && attempt < 6) status = rig_add_bone(ctx, m, 1 + attempt, &added);
+    if (status == SN_OK && added) status = rig_pass(ctx, m, RIG_EXHAUST, NULL);
+    if (status == SN_OK && plan->tree) status = rig_tree_build(ctx, m, tree);
+    if (status == SN_OK) status = some_rounds(ctx, m, tree, plan, each, rounds);
+  }
+  return status;
+}
+
 static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, rig_problem *p, const rig_plan *plan, rig_model *m,
                               rig_tree *tree) {
   sn_status status = start_bones(ctx, memory, p, plan, m);
@@ -122,9 +158,10 @@ static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, rig_problem *p,
   if (status == SN_OK) status = rig_tree_build(ctx, m, tree);
   if (status == SN_OK) status = rig_tree_fit(ctx, m, tree, 5, NULL);
   for (int round = 0; round < 12 && status == SN_OK; round++) {
-    status = rig_round(ctx, m, tree, plan, round % 4 == 3 ? RIG_EXHAUST : RIG_ADJUST, NULL);
+    status = rig_round(ctx, m, tree, plan, round % 4 == 3 ? RIG_EXPLORE : RIG_ADJUST, NULL);
   }
-  return status;
+  int rounds = 0;
+  return status == SN_OK ? prune(ctx, m, tree, plan, 1.5e-2, 8, &rounds) : status;
 }
 
 sn_status rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan, rig_model *m,
@@ -135,10 +172,13 @@ sn_status rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, con
   rig_problem coarse, middle;
   rig_model coarse_model, middle_model;
   sn_status status = sampled ? SN_OK : ctx->error.status;
+  // Smoothness is between neighbours of the whole mesh.
+  rig_plan rough = *plan;
+  rough.smooth = NULL;
   *rounds = 0;
   if (status == SN_OK) status = rig_tree_new(ctx, memory, plan->bones + 2 + plan->bones / 4, tree);
   if (status == SN_OK) status = rig_sample(ctx, &scratch, p, vertices, sample_frames, &coarse, sampled);
-  if (status == SN_OK) status = solve_coarse(ctx, &scratch, &coarse, plan, &coarse_model, tree);
+  if (status == SN_OK) status = solve_coarse(ctx, &scratch, &coarse, &rough, &coarse_model, tree);
   int *all = SN_NEW(ctx, &scratch, int, p->f);
   if (status == SN_OK && !all) status = ctx->error.status;
   if (status == SN_OK) status = rig_sample(ctx, &scratch, p, vertices, p->f, &middle, all);
@@ -147,11 +187,6 @@ sn_status rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, con
   }
   if (status == SN_OK) status = lift_vertices(ctx, memory, &middle_model, p, m);
   sn_arena_free(&scratch);
-  double before = INFINITY;
-  for (; *rounds < plan->iterations && status == SN_OK; ++*rounds) {
-    status = rig_round(ctx, m, tree, plan, RIG_ADJUST, plan->smooth);
-    if (m->error > 0.997 * before) break;
-    before = m->error;
-  }
-  return status;
+  if (status == SN_OK) status = some_rounds(ctx, m, tree, plan, plan->iterations, rounds);
+  return status == SN_OK ? prune(ctx, m, tree, plan, 1e-2, 3, rounds) : status;
 }

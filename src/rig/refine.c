@@ -119,8 +119,8 @@ void rig_remove_bone(const sn_context *ctx, rig_model *m, int j) {
 
 typedef struct region_search {
   double radius;
-  bool *tried; // vertices that have been seeds
-  int *region;
+  uint8_t *tried; // bit 0: near a seed that did not help; bit 1: near a seed of the present attempt
+  int *region, *seed;
 } region_search;
 
 static double distance2(const double *a, const double *b) {
@@ -164,16 +164,51 @@ int rig_least_missed(const rig_model *m) {
   return best;
 }
 
-static sn_status attempt(sn_context *ctx, rig_model *m, region_search *s, bool affine, int seed) {
+double rig_share(const rig_model *m, int j) {
+  double most = 0;
+  for (int k = 0; k < m->bones; k++) most = fmax(most, rig_pair(m, k, k)[9]);
+  return most > 0 ? rig_pair(m, j, j)[9] / most : 1;
+}
+
+int rig_slivers(const rig_model *m, double bound) {
+  int count = 0;
+  for (int j = 0; j < m->bones; j++) count += rig_share(m, j) < bound;
+  return count;
+}
+
+// The bound of Le and Deng is 1e-2; a sample may miss some of a bone's vertices.
+static const double sample_bound = 1.5e-2;
+
+// Moves the `count` bones that are missed least to the `count` worst regions, slivers first; then lets all settle.
+static sn_status attempt(sn_context *ctx, rig_model *m, region_search *s, bool affine, int count) {
   sn_status status = rig_pass(ctx, m, RIG_PRICE, NULL);
   if (status != SN_OK) return status;
-  int j = rig_least_missed(m), count = within(m->p, seed, s->radius, s->region);
-  forget_bone(m, j);
-  rig_fit_region(m->p, s->region, count, m, j);
+  for (int j = 0; j < m->bones; j++)
+    if (rig_share(m, j) < sample_bound) m->price[j] = 0;
+  for (int move = 0; move < count; move++) {
+    int seed = s->seed[move], j = rig_least_missed(m), members = within(m->p, seed, s->radius, s->region);
+    m->price[j] = INFINITY;
+    forget_bone(m, j);
+    rig_fit_region(m->p, s->region, members, m, j);
+  }
   rig_model_refresh(ctx, m);
-  status = rig_iterate(ctx, m, RIG_EXHAUST, NULL, affine, 1);
-  if (status == SN_OK) status = rig_iterate(ctx, m, RIG_ADJUST, NULL, affine, 4);
-  return status == SN_OK ? rig_pass(ctx, m, RIG_KEEP, NULL) : status;
+  status = rig_iterate(ctx, m, RIG_EXPLORE, NULL, affine, 2);
+  if (status == SN_OK) status = rig_iterate(ctx, m, RIG_ADJUST, NULL, affine, 3);
+  return status == SN_OK ? rig_pass(ctx, m, RIG_ADJUST, NULL) : status;
+}
+
+// Up to `count` seeds of the worst regions, apart from each other. Returns how many.
+static int choose_seeds(const rig_model *m, region_search *s, int count) {
+  int found = 0;
+  for (; found < count; found++) {
+    int seed = worst_region(m, s);
+    if (seed < 0) break;
+    s->seed[found] = seed;
+    int members = within(m->p, seed, 1.5 * s->radius, s->region);
+    for (int q = 0; q < members; q++) s->tried[s->region[q]] |= 2;
+  }
+  for (int i = 0; i < m->p->n; i++) s->tried[i] &= 1;
+  return found;
 }
 
 // Distance within which a vertex has about `count` others, on average.
@@ -188,14 +223,14 @@ static double neighbourhood(const rig_problem *p, int count, void *space, int *r
   return sum;
 }
 
-sn_status rig_add_bone(sn_context *ctx, rig_model *m, bool *added) {
+sn_status rig_add_bone(sn_context *ctx, rig_model *m, int spread, bool *added) {
   sn_arena scratch = sn_arena_new(ctx);
-  region_search s = {.tried = SN_NEW(ctx, &scratch, bool, m->p->n), .region = SN_NEW(ctx, &scratch, int, m->p->n)};
+  region_search s = {.tried = SN_NEW(ctx, &scratch, uint8_t, m->p->n), .region = SN_NEW(ctx, &scratch, int, m->p->n)};
   void *space = sn_arena_alloc(ctx, &scratch, 1, rig_nearest_space(m->p));
   bool good = s.tried && s.region && space;
   *added = false;
   if (good && m->bones < m->capacity) {
-    s.radius = neighbourhood(m->p, 4 + m->p->n / (6 * m->bones), space, s.region);
+    s.radius = neighbourhood(m->p, 4 + spread * m->p->n / (6 * m->bones), space, s.region);
     int seed = worst_region(m, &s);
     if (seed >= 0) {
       int count = within(m->p, seed, s.radius, s.region);
@@ -208,31 +243,46 @@ sn_status rig_add_bone(sn_context *ctx, rig_model *m, bool *added) {
   return good ? SN_OK : ctx->error.status;
 }
 
+// Better, or as good with fewer slivers.
+static bool accept(const rig_model *m, double error, int slivers) {
+  int now = rig_slivers(m, sample_bound);
+  if (now < slivers) return m->error < 1.2 * error;
+  return now == slivers && m->error < 0.998 * error;
+}
+
 sn_status rig_refine(sn_context *ctx, rig_model *m, int moves, bool affine) {
   if (m->bones < 2) return SN_OK;
   sn_arena scratch = sn_arena_new(ctx);
   rig_model kept;
-  region_search s = {.tried = SN_NEW(ctx, &scratch, bool, m->p->n), .region = SN_NEW(ctx, &scratch, int, m->p->n)};
+  size_t n = (size_t)m->p->n;
+  region_search s = {.tried = SN_NEW(ctx, &scratch, uint8_t, n),
+                     .region = SN_NEW(ctx, &scratch, int, n),
+                     .seed = SN_NEW(ctx, &scratch, int, m->bones)};
   void *space = sn_arena_alloc(ctx, &scratch, 1, rig_nearest_space(m->p));
   sn_status status = rig_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &kept);
-  if (!s.tried || !s.region || !space) status = ctx->error.status;
+  if (!s.tried || !s.region || !s.seed || !space) status = ctx->error.status;
   if (status == SN_OK) status = rig_pass(ctx, m, RIG_KEEP, NULL);
   if (status == SN_OK) s.radius = neighbourhood(m->p, 4 + m->p->n / (6 * m->bones), space, s.region);
-  for (int move = 0; move < moves && status == SN_OK; move++) {
-    int seed = worst_region(m, &s);
-    if (seed < 0) break;
+  int batch = 1 + m->bones / 6, slivers = status == SN_OK ? rig_slivers(m, sample_bound) : 0;
+  for (int move = 0; status == SN_OK && (move < moves || (slivers > 0 && move < 2 * moves)); move++) {
+    int count = choose_seeds(m, &s, batch);
+    if (count == 0) break;
     rig_copy(m, &kept);
-    status = attempt(ctx, m, &s, affine, seed);
+    status = attempt(ctx, m, &s, affine, count);
     if (status != SN_OK) break;
-    bool better = m->error < 0.998 * kept.error;
-    if (better) {
-      memset(s.tried, 0, (size_t)m->p->n * sizeof *s.tried);
+    if (accept(m, kept.error, slivers)) {
+      memset(s.tried, 0, n * sizeof *s.tried);
+      slivers = rig_slivers(m, sample_bound);
+      continue;
+    }
+    rig_copy(&kept, m);
+    rig_model_refresh(ctx, m);
+    status = rig_pass(ctx, m, RIG_KEEP, NULL);
+    if (batch > 1) {
+      batch /= 2;
     } else {
-      rig_copy(&kept, m);
-      rig_model_refresh(ctx, m);
-      int count = within(m->p, seed, 0.7 * s.radius, s.region);
-      for (int q = 0; q < count; q++) s.tried[s.region[q]] = true;
-      status = rig_pass(ctx, m, RIG_KEEP, NULL);
+      int members = within(m->p, s.seed[0], 0.7 * s.radius, s.region);
+      for (int q = 0; q < members; q++) s.tried[s.region[q]] = 1;
     }
   }
   sn_arena_free(&scratch);

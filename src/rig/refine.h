@@ -19,8 +19,13 @@ sn_status rig_refine(sn_context *ctx, rig_model *m, int moves, bool affine);
 // The bone with the smallest price (see RIG_PRICE).
 int rig_least_missed(const rig_model *m);
 
+// sum_i w_ij^2 of bone j relative to the largest of all bones, and how many are below `bound`. Both need m->pair.
+double rig_share(const rig_model *m, int j);
+int rig_slivers(const rig_model *m, double bound);
+
 // Sets one more bone, without weights as yet, where the error is largest. Not where there is no error or no room.
-sn_status rig_add_bone(sn_context *ctx, rig_model *m, bool *added);
+// A larger `spread` looks for larger regions.
+sn_status rig_add_bone(sn_context *ctx, rig_model *m, int spread, bool *added);
 
 // Takes bone j out; the numbers of later bones fall by one. Needs m->pair; moments and errors are void afterwards.
 void rig_remove_bone(const sn_context *ctx, rig_model *m, int j);

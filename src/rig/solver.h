@@ -50,6 +50,7 @@ typedef struct rig_smooth {
 typedef enum rig_support {
   RIG_KEEP,    // weights stay; only moments and errors are computed
   RIG_ADJUST,  // from the present weights, exchanging influences with the most promising bones
+  RIG_EXPLORE, // the same, with all bones instead of those in use nearby
   RIG_EXHAUST, // from all bones, to the best set of influences
   RIG_PRICE    // weights stay; price[j] becomes what the error would rise by without bone j
 } rig_support;

@@ -410,7 +410,7 @@ static void pass_group(void *user, int64_t begin, int64_t end, int worker) {
   const rig_model *m = job->m;
   chunk_scratch *s = &m->space->scratch[worker];
   int chunks = (m->p->n + chunk_size - 1) / chunk_size;
-  bool all = m->limit == 1 || job->mode == RIG_EXHAUST || job->mode == RIG_PRICE;
+  bool all = m->limit == 1 || (job->mode != RIG_KEEP && job->mode != RIG_ADJUST);
   for (int group = (int)begin; group < (int)end; group++) {
     group_sums *sums = &m->space->groups[group];
     int from = (int)((int64_t)chunks * group / group_count), to = (int)((int64_t)chunks * (group + 1) / group_count);

@@ -67,6 +67,13 @@ static bool parse_options(cli *c, sn_rig_options *o) {
 
 // ---- input -------------------------------------------------------------------------------------------------------------
 
+static const char *suggest_joint(cli *c, rig_job *job, const char *name) {
+  const sn_skeleton *skeleton = &job->examples.skeleton;
+  const char **names = SN_NEW(&c->ctx, &job->memory, const char *, skeleton->joint_count + 1);
+  for (int j = 0; names && j < skeleton->joint_count; j++) names[j] = skeleton->names[j];
+  return names ? sn_suggest(name, names) : NULL;
+}
+
 static sn_status lock_joints(cli *c, rig_job *job) {
   const char *names = cli_text(c, "--lock");
   const sn_skeleton *skeleton = &job->examples.skeleton;
@@ -76,7 +83,7 @@ static sn_status lock_joints(cli *c, rig_job *job) {
   for (char *name = strtok(copy, ","); name; name = strtok(NULL, ",")) {
     int j = sn_skeleton_find(skeleton, name);
     if (j < 0) {
-      const char *meant = sn_suggest(name, (const char *const *)skeleton->names);
+      const char *meant = suggest_joint(c, job, name);
       return sn_fail(&c->ctx, SN_BAD_INPUT, "--lock: the skeleton has no joint called '%s'%s%s%s", name,
                      meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
     }

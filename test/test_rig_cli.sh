@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# sinew rig as a user sees it. The written GLB is evaluated by evaluate_glb.mjs, which shares no code with Sinew, and must
+# give the reported error.
+set -u
+here=$SINEW_SOURCE/test
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+command -v node >/dev/null || { echo "skipped: node is not here"; exit 77; }
+failures=0
+count=0
+
+expect() {
+  local status=$1 text=$2 said got
+  shift 2
+  said=$("$@" 2>&1)
+  got=$?
+  count=$((count + 1))
+  if [ $got -ne "$status" ] || ! grep -qF -- "$text" <<<"$said"; then
+    echo "FAILED: $*"
+    echo "  expected status $status and '$text'; got status $got and:"
+    sed 's/^/  /' <<<"$said"
+    failures=$((failures + 1))
+  fi
+}
+
+# agree REPORT GLB PC2: the independent evaluation gives the reported error, and joints hang together.
+agree() {
+  count=$((count + 1))
+  node "$here/evaluate_glb.mjs" "$2" "$3" > own.json || { echo "FAILED: $2 cannot be evaluated"; failures=$((failures + 1)); return; }
+  node -e '
+    const fs = require("fs"), r = JSON.parse(fs.readFileSync(process.argv[1])), own = JSON.parse(fs.readFileSync("own.json"));
+    const gap = 100 * own.joint_gap / r.input.diagonal;
+    const near = Math.abs(own.e_rms - r.result.e_rms) <= 1e-4 * r.result.e_rms + 1e-4;
+    if (!near || !(gap <= 0.01) || own.frames !== r.input.frames) {
+      console.error("FAILED: reported", r.result.e_rms, "evaluated", own.e_rms, "joint gap", gap, "%");
+      process.exit(1);
+    }' "$1" || failures=$((failures + 1))
+}
+
+"$SINEW" gen leg --vertices 1500 --frames 24 -o leg --quiet || exit 1
+"$SINEW" gen bar -o bar --quiet || exit 1
+in=(--rest leg/rest.obj --frames leg/frames.pc2)
+
+expect 0 "6 bones" "$SINEW" rig "${in[@]}" --bones 6 -o tree.glb --json tree.json
+agree tree.json tree.glb leg/frames.pc2
+expect 0 "6 bones" "$SINEW" rig "${in[@]}" --bones 6 --joints none -o free.glb --json free.json
+agree free.json free.glb leg/frames.pc2
+expect 0 "6 bones" "$SINEW" rig "${in[@]}" --bones 6 --joints none --bone-type affine -o affine.glb --json affine.json
+agree affine.json affine.glb leg/frames.pc2
+expect 0 "bones" "$SINEW" rig "${in[@]}" --error 0.5 --influences 8 -o auto.glb --json auto.json
+agree auto.json auto.glb leg/frames.pc2
+count=$((count + 1))
+node -e '
+  const read = f => JSON.parse(require("fs").readFileSync(f)).result, [tree, free, affine, auto] = ["tree", "free", "affine", "auto"].map(n => read(n + ".json"));
+  const fields = ["bones", "influences", "rms", "rms_pct_diag", "max_pct_diag", "e_rms", "std_pct_diag", "joint_gap_pct_diag", "seconds", "iterations"];
+  const missing = fields.filter(f => typeof tree[f] !== "number");
+  const good = missing.length === 0 && free.e_rms <= tree.e_rms * 1.02 && affine.e_rms <= free.e_rms * 1.02 && auto.rms_pct_diag <= 0.5 &&
+    tree.frame_rms.length === 24 && tree.vertex_rms.length === 1500 && tree.influences_histogram.reduce((a, b) => a + b) === 1500;
+  if (!good) { console.error("FAILED: reports", missing, tree.e_rms, free.e_rms, affine.e_rms, auto.rms_pct_diag); process.exit(1) }' || failures=$((failures + 1))
+
+# Several clips in one solve; a range of frames.
+"$SINEW" gen leg --vertices 1500 --frames 24 --seed 2 -o leg2 --quiet
+expect 0 "5 bones" "$SINEW" rig "${in[@]}" --frames leg2/frames.pc2 --bones 5 -o two.glb --json two.json
+expect 0 "24 frames" "$SINEW" info two.glb
+count=$((count + 1))
+[ "$("$SINEW" info two.glb | grep -c "  clip ")" = 2 ] || { echo "FAILED: two clips expected"; failures=$((failures + 1)); }
+expect 0 "5 bones" "$SINEW" rig "${in[@]}" --keys 0-9 --bones 5 -o range.glb
+expect 0 "10 frames" "$SINEW" info range.glb
+
+# A given skeleton: weights only, motion only, both; locked joints; helpers.
+given=("${in[@]}" --skeleton leg/skeleton.glb)
+expect 0 "3 bones" "$SINEW" rig "${given[@]}" -o weights.glb --json weights.json
+agree weights.json weights.glb leg/frames.pc2
+expect 0 "3 bones" "$SINEW" rig "${given[@]}" --solve motion -o motion.glb --json motion.json
+agree motion.json motion.glb leg/frames.pc2
+expect 0 "3 bones" "$SINEW" rig "${given[@]}" --solve both --lock thigh -o both.glb --json both.json
+agree both.json both.glb leg/frames.pc2
+expect 0 "5 bones" "$SINEW" rig "${given[@]}" --helpers 2 -o helpers.glb --json helpers.json
+agree helpers.json helpers.glb leg/frames.pc2
+expect 1 "did you mean" "$SINEW" rig "${given[@]}" --solve both --lock thihg -o no.glb
+
+# A GLB as rest mesh keeps its vertex order; heat as colours; the result trains.
+expect 0 "4 bones" "$SINEW" rig --rest leg/skeleton.glb --frames leg/frames.pc2 --bones 4 --heat -o heat.glb
+expect 0 "enveloping error" "$SINEW" train --method lbs "${in[@]}" --skeleton tree.glb --keys every:4 -o leg.sinew
+
+# The same bytes at any thread count.
+expect 0 "" "$SINEW" rig "${in[@]}" --bones 6 --threads 1 -o one.glb
+expect 0 "" "$SINEW" rig "${in[@]}" --bones 6 --threads 3 -o three.glb
+expect 0 "" cmp one.glb three.glb
+
+# Wrong usage and wrong input.
+expect 2 "add --joints none" "$SINEW" rig "${in[@]}" --bone-type affine -o no.glb
+expect 2 "need --skeleton" "$SINEW" rig "${in[@]}" --helpers 2 -o no.glb
+expect 2 "choose tree or none" "$SINEW" rig "${in[@]}" --joints maybe -o no.glb
+expect 2 ".glb or .gltf" "$SINEW" rig "${in[@]}" -o no.fbx
+expect 1 "--match" "$SINEW" rig --rest bar/rest.obj --frames leg/frames.pc2 -o no.glb
+expect 0 "fewer bones" "$SINEW" rig --rest bar/rest.obj --frames bar/frames.pc2 --bones 90 -o many.glb
+count=$((count + 1))
+[ ! -e no.glb ] || { echo "FAILED: no.glb was written"; failures=$((failures + 1)); }
+
+# What was written is valid glTF.
+if [ -d "$SINEW_SOURCE/node_modules/gltf-validator" ]; then
+  expect 0 "0 errors" node "$here/validate_gltf.mjs" tree.glb free.glb affine.glb two.glb helpers.glb heat.glb
+fi
+
+echo "$((count - failures)) passed, $failures failed"
+[ $failures -eq 0 ]

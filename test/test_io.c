@@ -127,6 +127,11 @@ static void test_special_numbers(void **state) {
   memset(text, '1', 4000);
   strcpy(text + 4000, "e-3999");
   expect_number(text);
+  // A tie (2^53 + 1) but for one digit far behind.
+  memset(text, '0', sizeof text);
+  memcpy(text, "9007199254740993.", 17);
+  strcpy(text + 2000, "1");
+  expect_number(text);
 
   static const struct {
     const char *text;

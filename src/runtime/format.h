@@ -46,8 +46,9 @@ typedef enum sn_rt_group_kind {
 } sn_rt_group_kind;
 
 // A run of blocks with the same number of influences. first_... say where its data begin: blocks in skin.rest,
-// skin.normals and skin.lanes; rows of eight in skin.weights (influences * block_count of them) and, for a loose group,
-// in skin.tuples (as many).
+// skin.normals and skin.lanes; rows of eight in skin.weights, influences - 1 for each block, and, for a loose group,
+// in skin.tuples, `influences` for each block. The first influence has no weight in the file: it gets what the others
+// leave of 1 (65535, 255), so weights sum to one whatever the bytes say.
 typedef struct sn_rt_group {
   uint32_t first_block, first_weight, first_tuple;
   uint16_t block_count;

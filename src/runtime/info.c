@@ -62,10 +62,6 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
   return s;
 }
 
-float sn_rt_weight_unit(const sn_rt_model *model) {
-  return model->info.weight_bits == 32 ? 1.0f : model->info.weight_bits == 16 ? 1.0f / 65535.0f : 1.0f / 255.0f;
-}
-
 // ---- work ------------------------------------------------------------------------------------------------------------------
 // Floating-point operations, a multiplication, addition, division or root counted as one each, of one evaluation
 // with normals, without the lanes that only fill up blocks.

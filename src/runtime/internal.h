@@ -15,18 +15,15 @@ int sn_rt_same_text(const char *a, const char *b);
 
 // What sn_rt_palette leaves behind. The arrays lie in the caller's scratch memory, each 64-byte aligned.
 typedef struct sn_rt_scratch {
-  float *matrices;  // [palette][16]: four columns of four; times the unit of the weights for a linear blend
+  float *matrices;  // [palette][16]: four columns of four
   float *dualquats; // [palette][8]: real x y z w, dual x y z w
-  float *stretches; // [palette][16]: like matrices, the part that is no rigid motion, times the unit of the weights
+  float *stretches; // [palette][16]: like matrices, the part that is no rigid motion
   uint32_t *flags;  // SN_RT_RIGID or 0
 } sn_rt_scratch;
 
 enum { SN_RT_RIGID = 1 };
 
 sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory);
-
-// What the integer 1 means as a weight: 1, 1/65535 or 1/255.
-float sn_rt_weight_unit(const sn_rt_model *model);
 
 // ---- kernels -----------------------------------------------------------------------------------------------------------
 
@@ -39,6 +36,7 @@ typedef struct sn_rt_job {
   const float (*rest_normals)[3][SN_RT_LANES];
   const void *weights;
   uint32_t weight_bits;
+  float weight_unit; // what the integer 1 means as a weight: 1, 1/65535 or 1/255
   const uint16_t (*tuples)[SN_RT_LANES];
   sn_rt_scratch scratch;
   char *positions, *normals; // of the chunk's first vertex; normals may be NULL

@@ -22,6 +22,7 @@ static SN_RT_INLINE void vf_store(float *p, vf a) { _mm256_storeu_ps(p, a); }
 static SN_RT_INLINE vf vf_set(float x) { return _mm256_set1_ps(x); }
 static SN_RT_INLINE vf vf_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }
 static SN_RT_INLINE vf vf_add(vf a, vf b) { return _mm256_add_ps(a, b); }
+static SN_RT_INLINE vf vf_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
 static SN_RT_INLINE vf vf_div(vf a, vf b) { return _mm256_div_ps(a, b); }
 static SN_RT_INLINE vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); }
 static SN_RT_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }

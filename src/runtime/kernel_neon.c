@@ -14,6 +14,7 @@ static SN_RT_INLINE void vf_store(float *p, vf a) { vst1q_f32(p, a); }
 static SN_RT_INLINE vf vf_set(float x) { return vdupq_n_f32(x); }
 static SN_RT_INLINE vf vf_mul(vf a, vf b) { return vmulq_f32(a, b); }
 static SN_RT_INLINE vf vf_add(vf a, vf b) { return vaddq_f32(a, b); }
+static SN_RT_INLINE vf vf_sub(vf a, vf b) { return vsubq_f32(a, b); }
 static SN_RT_INLINE vf vf_div(vf a, vf b) { return vdivq_f32(a, b); }
 static SN_RT_INLINE vf vf_max(vf a, vf b) { return vmaxq_f32(a, b); }
 static SN_RT_INLINE vf vf_fma(vf a, vf b, vf c) { return vfmaq_f32(c, a, b); }

@@ -27,12 +27,15 @@ static float weight_at(const sn_rt_job *job, uint64_t index) {
 
 static vertex load_vertex(const sn_rt_job *job, const sn_rt_group *g, uint32_t block, int lane) {
   vertex v = {.influences = g->influences};
-  uint64_t row = (uint64_t)block * g->influences;
+  size_t row = g->first_weight + (size_t)block * (size_t)(g->influences - 1);
+  size_t tuple = g->first_tuple + (size_t)block * g->influences;
+  float left = 1;
   for (int k = 0; k < g->influences; k++) {
-    v.weights[k] = weight_at(job, (g->first_weight + row + (uint64_t)k) * SN_RT_LANES + (uint64_t)lane);
-    v.joints[k] =
-      g->kind == SN_RT_GROUP_SHARED ? g->joints[k] : job->tuples[g->first_tuple + row + (uint64_t)k][lane];
+    if (k) v.weights[k] = job->weight_unit * weight_at(job, (row + (size_t)k - 1) * SN_RT_LANES + (size_t)lane);
+    v.joints[k] = g->kind == SN_RT_GROUP_SHARED ? g->joints[k] : job->tuples[tuple + (size_t)k][lane];
+    left -= v.weights[k];
   }
+  v.weights[0] = left;
   size_t at = (size_t)g->first_block + block, place = job->lanes[at][lane];
   for (int c = 0; c < 3; c++) v.position[c] = job->rest[at][c][lane];
   v.position_out = job->positions + place * job->position_stride;

@@ -17,6 +17,7 @@ static SN_RT_INLINE void vf_store(float *p, vf a) { _mm_storeu_ps(p, a); }
 static SN_RT_INLINE vf vf_set(float x) { return _mm_set1_ps(x); }
 static SN_RT_INLINE vf vf_mul(vf a, vf b) { return _mm_mul_ps(a, b); }
 static SN_RT_INLINE vf vf_add(vf a, vf b) { return _mm_add_ps(a, b); }
+static SN_RT_INLINE vf vf_sub(vf a, vf b) { return _mm_sub_ps(a, b); }
 static SN_RT_INLINE vf vf_div(vf a, vf b) { return _mm_div_ps(a, b); }
 static SN_RT_INLINE vf vf_max(vf a, vf b) { return _mm_max_ps(a, b); }
 static SN_RT_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }

@@ -4,7 +4,7 @@
 //
 //     vf_load(p) vf_store(p, a) vf_set(x)   memory (any alignment); one value in all lanes
 //     vf_load_u16(p) vf_load_u8(p)          `width` integers, converted
-//     vf_mul vf_add vf_div vf_max
+//     vf_mul vf_add vf_sub vf_div vf_max
 //     vf_fma(a, b, c) vf_fnma(a, b, c)      a b + c, c - a b
 //     vf_rsqrt(a)                           1/sqrt(a) to 22 bits or better
 //     vf_flip(a, sign)                      a with the sign of all lanes flipped where `sign` is 0x80000000
@@ -12,8 +12,8 @@
 //     vf_scatter(x, y, z, base, lanes, stride)  x y z of lane l to base + lanes[l] * stride
 //
 // A block of eight vertices is one vector of eight lanes or two of four. With one set of joints for all lanes, a matrix
-// entry is loaded once and used for all of them: blending four matrices takes 6 multiplications per vertex, in no
-// shuffles at all.
+// entry is loaded once and used for all of them: blending four matrices takes 36 multiplications for a block, and no
+// shuffles.
 
 static SN_RT_INLINE vf load_weights(const void *weights, uint32_t bits, size_t index) {
   if (bits == 32) return vf_load((const float *)weights + index);
@@ -21,83 +21,85 @@ static SN_RT_INLINE vf load_weights(const void *weights, uint32_t bits, size_t i
   return vf_load_u8((const uint8_t *)weights + index);
 }
 
-static SN_RT_INLINE float weight_at(const void *weights, uint32_t bits, size_t index) {
-  if (bits == 32) return ((const float *)weights)[index];
-  if (bits == 16) return ((const uint16_t *)weights)[index];
-  return ((const uint8_t *)weights)[index];
-}
-
-// ---- blends: one value per lane and entry ----------------------------------------------------------------------------------
-
-// Where the data of `width` lanes of a block are.
-typedef struct part {
-  const sn_rt_group *group;
-  const void *weights;    // of the whole model
-  uint32_t bits;          // of a weight
-  size_t weight_index;    // of influence 0, first lane; influence k is 8 k further
-  const uint16_t *tuples; // of a loose group: joint of influence 0, first lane; the next 8 further
-} part;
-
-// b[4 c + r] = sum_k w_k M_k[r][c], the same matrices in all lanes.
-static SN_RT_INLINE void blend_shared(const float *const *m, const part *at, vf b[16]) {
-  vf w = load_weights(at->weights, at->bits, at->weight_index);
-  for (int c = 0; c < 4; c++)
-    for (int r = 0; r < 3; r++) b[4 * c + r] = vf_mul(w, vf_set(m[0][4 * c + r]));
-  for (int k = 1; k < at->group->influences; k++) {
-    const float *mk = m[k];
-    w = load_weights(at->weights, at->bits, at->weight_index + (size_t)k * SN_RT_LANES);
-    for (int c = 0; c < 4; c++)
-      for (int r = 0; r < 3; r++) b[4 * c + r] = vf_fma(w, vf_set(mk[4 * c + r]), b[4 * c + r]);
-  }
-}
-
-// The same with every lane's own matrices: blended row by row, then turned into one vector per entry.
-static SN_RT_INLINE void blend_loose(const float *matrices, const part *at, vf b[16]) {
-  float blended[width][16];
-  for (int l = 0; l < width; l++) {
-    vf sum[16 / width];
-    for (int n = 0; n < 16 / width; n++) sum[n] = vf_set(0);
-    for (int k = 0; k < at->group->influences; k++) {
-      const float *m = matrices + 16 * (size_t)at->tuples[k * SN_RT_LANES + l];
-      vf w = vf_set(weight_at(at->weights, at->bits, at->weight_index + (size_t)(k * SN_RT_LANES + l)));
-      for (int n = 0; n < 16 / width; n++) sum[n] = vf_fma(w, vf_load(m + width * n), sum[n]);
-    }
-    for (int n = 0; n < 16 / width; n++) vf_store(blended[l] + width * n, sum[n]);
-  }
-  for (int n = 0; n < 16 / width; n++) vf_transpose(blended[0] + width * n, 16, b + width * n);
-}
-
-// Sign bits of the influences that lie in the other hemisphere than the pivot, the first.
+// Sign bit of a dual quaternion that lies in the other hemisphere than the pivot.
 static SN_RT_INLINE uint32_t opposite(const float *q, const float *pivot) {
   return q[0] * pivot[0] + q[1] * pivot[1] + q[2] * pivot[2] + q[3] * pivot[3] < 0 ? 0x80000000u : 0;
 }
 
-static SN_RT_INLINE void blend_dualquats_shared(const float *const *q, const uint32_t *signs, const part *at,
-                                                vf b[8]) {
-  vf w = load_weights(at->weights, at->bits, at->weight_index);
-  for (int n = 0; n < 8; n++) b[n] = vf_mul(w, vf_set(q[0][n]));
-  for (int k = 1; k < at->group->influences; k++) {
-    const float *qk = q[k];
-    w = vf_flip(load_weights(at->weights, at->bits, at->weight_index + (size_t)k * SN_RT_LANES), signs[k]);
-    for (int n = 0; n < 8; n++) b[n] = vf_fma(w, vf_set(qk[n]), b[n]);
+// ---- blends: one value per lane and entry ----------------------------------------------------------------------------------
+// With weights that sum to one, sum_k w_k M_k = M_0 + sum_{k>0} w_k (M_k - M_0): the differences are made once for all
+// blocks of a shared group, and the first influence costs nothing.
+
+// What a group's blocks have in common: the first entry, and the differences of the others times the unit of the weights.
+typedef struct shared_blend {
+  const float *first;
+  float differences[SN_RT_MAX_INFLUENCES - 1][16];
+} shared_blend;
+
+// Entries of `size` floats; negated where `hemisphere` and they point away from the first (dual quaternions).
+static SN_RT_INLINE void make_shared(const sn_rt_job *job, const sn_rt_group *g, const float *palette, int size,
+                                     int hemisphere, shared_blend *out) {
+  const float *first = palette + (size_t)size * g->joints[0];
+  vf unit = vf_set(job->weight_unit);
+  out->first = first;
+  for (int k = 1; k < g->influences; k++) {
+    const float *m = palette + (size_t)size * g->joints[k];
+    uint32_t sign = hemisphere ? opposite(m, first) : 0;
+    for (int n = 0; n < size; n += width) {
+      vf_store(out->differences[k - 1] + n, vf_mul(unit, vf_sub(vf_flip(vf_load(m + n), sign), vf_load(first + n))));
+    }
   }
 }
 
-static SN_RT_INLINE void blend_dualquats_loose(const float *dualquats, const part *at, vf b[8]) {
-  float blended[width][8];
-  for (int l = 0; l < width; l++) {
-    const float *pivot = dualquats + 8 * (size_t)at->tuples[l];
-    vf sum[8 / width];
-    for (int n = 0; n < 8 / width; n++) sum[n] = vf_set(0);
-    for (int k = 0; k < at->group->influences; k++) {
-      const float *q = dualquats + 8 * (size_t)at->tuples[k * SN_RT_LANES + l];
-      float weight = weight_at(at->weights, at->bits, at->weight_index + (size_t)(k * SN_RT_LANES + l));
-      vf w = vf_flip(vf_set(weight), opposite(q, pivot));
-      for (int n = 0; n < 8 / width; n++) sum[n] = vf_fma(w, vf_load(q + width * n), sum[n]);
-    }
-    for (int n = 0; n < 8 / width; n++) vf_store(blended[l] + width * n, sum[n]);
+static SN_RT_INLINE void blend_matrices(const shared_blend *s, const sn_rt_job *job, uint32_t bits, int influences,
+                                        size_t weight_index, vf b[16]) {
+  for (int c = 0; c < 4; c++)
+    for (int r = 0; r < 3; r++) b[4 * c + r] = vf_set(s->first[4 * c + r]);
+  for (int k = 0; k < influences - 1; k++) {
+    vf w = load_weights(job->weights, bits, weight_index + (size_t)k * SN_RT_LANES);
+    for (int c = 0; c < 4; c++)
+      for (int r = 0; r < 3; r++) b[4 * c + r] = vf_fma(w, vf_set(s->differences[k][4 * c + r]), b[4 * c + r]);
   }
-  for (int n = 0; n < 8 / width; n++) vf_transpose(blended[0] + width * n, 8, b + width * n);
+}
+
+static SN_RT_INLINE void blend_dualquats(const shared_blend *s, const sn_rt_job *job, uint32_t bits, int influences,
+                                         size_t weight_index, vf b[8]) {
+  for (int n = 0; n < 8; n++) b[n] = vf_set(s->first[n]);
+  for (int k = 0; k < influences - 1; k++) {
+    vf w = load_weights(job->weights, bits, weight_index + (size_t)k * SN_RT_LANES);
+    for (int n = 0; n < 8; n++) b[n] = vf_fma(w, vf_set(s->differences[k][n]), b[n]);
+  }
+}
+
+// Weights of a loose part, all influences, in floats that sum to one.
+static SN_RT_INLINE void loose_weights(const sn_rt_job *job, uint32_t bits, int influences, size_t weight_index,
+                                       float (*out)[width]) {
+  vf left = vf_set(1), unit = vf_set(job->weight_unit);
+  for (int k = 1; k < influences; k++) {
+    vf w = vf_mul(unit, load_weights(job->weights, bits, weight_index + (size_t)(k - 1) * SN_RT_LANES));
+    vf_store(out[k], w);
+    left = vf_sub(left, w);
+  }
+  vf_store(out[0], left);
+}
+
+// Every lane's own entries of `size` floats, blended row by row, then turned into one vector per float.
+static SN_RT_INLINE void blend_loose(const float *palette, int size, int hemisphere, const uint16_t *tuples,
+                                     int influences, float (*weights)[width], vf *b) {
+  float blended[width][16];
+  for (int l = 0; l < width; l++) {
+    vf sum[16 / width];
+    const float *first = palette + (size_t)size * tuples[l];
+    vf w = vf_set(weights[0][l]);
+    for (int n = 0; n < size / width; n++) sum[n] = vf_mul(w, vf_load(first + width * n));
+    for (int k = 1; k < influences; k++) {
+      const float *m = palette + (size_t)size * tuples[k * SN_RT_LANES + l];
+      w = vf_flip(vf_set(weights[k][l]), hemisphere ? opposite(m, first) : 0);
+      for (int n = 0; n < size / width; n++) sum[n] = vf_fma(w, vf_load(m + width * n), sum[n]);
+    }
+    for (int n = 0; n < size / width; n++) vf_store(blended[l] + width * n, sum[n]);
+  }
+  for (int n = 0; n < size / width; n++) vf_transpose(blended[0] + width * n, 16, b + width * n);
 }
 
 // ---- what the blend does to a vertex ----------------------------------------------------------------------------------------
@@ -166,11 +168,17 @@ static SN_RT_INLINE vf3 rotate_by_dualquat(const vf q[8], vf factor, vf3 n) {
 
 // ---- groups ---------------------------------------------------------------------------------------------------------------------
 
-static SN_RT_INLINE part part_at(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, size_t block, int lane) {
-  size_t row = block * g->influences;
-  part at = {.group = g, .weights = job->weights, .bits = bits};
-  at.weight_index = (g->first_weight + row) * SN_RT_LANES + (size_t)lane;
-  if (g->kind == SN_RT_GROUP_LOOSE) at.tuples = job->tuples[g->first_tuple + row] + lane;
+// Where the data of `width` lanes of a block are.
+typedef struct part {
+  size_t block, weight_index;
+  const uint16_t *lanes, *tuples;
+} part;
+
+static SN_RT_INLINE part part_at(const sn_rt_job *job, const sn_rt_group *g, size_t block, int lane, int loose) {
+  part at = {.block = g->first_block + block};
+  at.weight_index = (g->first_weight + block * (size_t)(g->influences - 1)) * SN_RT_LANES + (size_t)lane;
+  at.lanes = job->lanes[at.block] + lane;
+  if (loose) at.tuples = job->tuples[g->first_tuple + block * g->influences] + lane;
   return at;
 }
 
@@ -180,60 +188,58 @@ static SN_RT_INLINE void put(char *base, size_t stride, const uint16_t *lanes, v
 
 static SN_RT_INLINE void linear_group(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int normals,
                                       int loose) {
-  const float *matrices[SN_RT_MAX_INFLUENCES];
-  for (int k = 0; k < SN_RT_MAX_INFLUENCES; k++) matrices[k] = job->scratch.matrices + 16 * (size_t)g->joints[k];
+  int influences = g->influences;
+  shared_blend shared;
+  if (!loose) make_shared(job, g, job->scratch.matrices, 16, 0, &shared);
   for (size_t block = 0; block < g->block_count; block++)
     for (int lane = 0; lane < SN_RT_LANES; lane += width) {
       vf b[16];
-      part at = part_at(job, g, bits, block, lane);
+      part at = part_at(job, g, block, lane, loose);
       if (loose) {
-        blend_loose(job->scratch.matrices, &at, b);
+        float weights[SN_RT_MAX_INFLUENCES][width];
+        loose_weights(job, bits, influences, at.weight_index, weights);
+        blend_loose(job->scratch.matrices, 16, 0, at.tuples, influences, weights, b);
       } else {
-        blend_shared(matrices, &at, b);
+        blend_matrices(&shared, job, bits, influences, at.weight_index, b);
       }
-      size_t index = g->first_block + block;
-      const uint16_t *lanes = job->lanes[index] + lane;
-      put(job->positions, job->position_stride, lanes, transform(b, load3(job->rest[index], lane)));
+      put(job->positions, job->position_stride, at.lanes, transform(b, load3(job->rest[at.block], lane)));
       if (!normals) continue;
-      put(job->normals, job->normal_stride, lanes, transform_normal(b, load3(job->rest_normals[index], lane)));
+      put(job->normals, job->normal_stride, at.lanes, transform_normal(b, load3(job->rest_normals[at.block], lane)));
     }
 }
 
 static SN_RT_INLINE void dualquat_group(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int normals,
                                         int loose, int stretched) {
-  const float *dualquats[SN_RT_MAX_INFLUENCES], *stretches[SN_RT_MAX_INFLUENCES];
-  uint32_t signs[SN_RT_MAX_INFLUENCES];
-  for (int k = 0; k < g->influences; k++) {
-    dualquats[k] = job->scratch.dualquats + 8 * (size_t)g->joints[k];
-    stretches[k] = job->scratch.stretches + 16 * (size_t)g->joints[k];
-    signs[k] = opposite(dualquats[k], dualquats[0]);
-  }
+  int influences = g->influences;
+  shared_blend shared, stretch;
+  if (!loose) make_shared(job, g, job->scratch.dualquats, 8, 1, &shared);
+  if (!loose && stretched) make_shared(job, g, job->scratch.stretches, 16, 0, &stretch);
   for (size_t block = 0; block < g->block_count; block++)
     for (int lane = 0; lane < SN_RT_LANES; lane += width) {
-      part at = part_at(job, g, bits, block, lane);
-      size_t index = g->first_block + block;
-      const uint16_t *lanes = job->lanes[index] + lane;
-      vf3 p = load3(job->rest[index], lane), n = p;
-      if (normals) n = load3(job->rest_normals[index], lane);
+      part at = part_at(job, g, block, lane, loose);
+      float weights[SN_RT_MAX_INFLUENCES][width];
+      if (loose) loose_weights(job, bits, influences, at.weight_index, weights);
+      vf3 p = load3(job->rest[at.block], lane), n = p;
+      if (normals) n = load3(job->rest_normals[at.block], lane);
       if (stretched) {
         vf b[16];
         if (loose) {
-          blend_loose(job->scratch.stretches, &at, b);
+          blend_loose(job->scratch.stretches, 16, 0, at.tuples, influences, weights, b);
         } else {
-          blend_shared(stretches, &at, b);
+          blend_matrices(&stretch, job, bits, influences, at.weight_index, b);
         }
         p = transform(b, p);
         if (normals) n = transform_normal(b, n);
       }
       vf q[8];
       if (loose) {
-        blend_dualquats_loose(job->scratch.dualquats, &at, q);
+        blend_loose(job->scratch.dualquats, 8, 1, at.tuples, influences, weights, q);
       } else {
-        blend_dualquats_shared(dualquats, signs, &at, q);
+        blend_dualquats(&shared, job, bits, influences, at.weight_index, q);
       }
       vf factor = two_over_square(q);
-      put(job->positions, job->position_stride, lanes, move_by_dualquat(q, factor, p));
-      if (normals) put(job->normals, job->normal_stride, lanes, rotate_by_dualquat(q, factor, n));
+      put(job->positions, job->position_stride, at.lanes, move_by_dualquat(q, factor, p));
+      if (normals) put(job->normals, job->normal_stride, at.lanes, rotate_by_dualquat(q, factor, n));
     }
 }
 

@@ -14,6 +14,7 @@ static SN_RT_INLINE void vf_store(float *p, vf a) { wasm_v128_store(p, a); }
 static SN_RT_INLINE vf vf_set(float x) { return wasm_f32x4_splat(x); }
 static SN_RT_INLINE vf vf_mul(vf a, vf b) { return wasm_f32x4_mul(a, b); }
 static SN_RT_INLINE vf vf_add(vf a, vf b) { return wasm_f32x4_add(a, b); }
+static SN_RT_INLINE vf vf_sub(vf a, vf b) { return wasm_f32x4_sub(a, b); }
 static SN_RT_INLINE vf vf_div(vf a, vf b) { return wasm_f32x4_div(a, b); }
 static SN_RT_INLINE vf vf_max(vf a, vf b) { return wasm_f32x4_pmax(a, b); }
 static SN_RT_INLINE vf vf_fma(vf a, vf b, vf c) { return wasm_f32x4_add(wasm_f32x4_mul(a, b), c); }

@@ -262,10 +262,9 @@ static sn_rt_status check_group(reader *r, uint32_t index, totals *sum) {
   if (g->first_block != sum->blocks || g->first_weight != sum->weights || g->first_tuple != sum->tuples) {
     return BAD(r, "group %u does not begin where the one before ends", (uint64_t)index);
   }
-  uint64_t rows = (uint64_t)g->block_count * g->influences;
-  sum->blocks += g->block_count, sum->weights += rows;
+  sum->blocks += g->block_count, sum->weights += (uint64_t)g->block_count * (uint64_t)(g->influences - 1);
   if (g->kind == SN_RT_GROUP_LOOSE) {
-    sum->tuples += rows;
+    sum->tuples += (uint64_t)g->block_count * g->influences;
   } else {
     sum->shared += g->block_count;
     for (int k = 0; k < g->influences; k++) {

@@ -136,23 +136,17 @@ static int split_matrix(const float m[16], const float centre[3], float dualquat
 }
 
 static void make_dualquats(const sn_rt_model *model, const sn_rt_scratch *s) {
-  float unit = sn_rt_weight_unit(model), centre[3];
+  float centre[3];
   int rigid = 1;
   for (uint32_t e = 0; e < model->info.palette_count; e++) {
-    float *stretch = s->stretches + 16 * (size_t)e;
     entry_centre(model, e, centre);
-    rigid &= split_matrix(s->matrices + 16 * (size_t)e, centre, s->dualquats + 8 * (size_t)e, stretch);
-    for (int n = 0; n < 16; n++) stretch[n] *= unit;
+    rigid &=
+      split_matrix(s->matrices + 16 * (size_t)e, centre, s->dualquats + 8 * (size_t)e, s->stretches + 16 * (size_t)e);
   }
   *s->flags = rigid ? SN_RT_RIGID : 0;
 }
 
 // ---- entry points --------------------------------------------------------------------------------------------------------
-
-// Linear blends multiply integer weights with matrices that carry the unit of the weights.
-static float matrix_unit(const sn_rt_model *model) {
-  return model->info.blend == SN_RT_BLEND_LINEAR ? sn_rt_weight_unit(model) : 1.0f;
-}
 
 sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, void *scratch, sn_rt_error *error) {
   if (!model->bytes) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model is not open");
@@ -165,10 +159,6 @@ sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, v
   *s.flags = 0;
   if (model->info.joint_count) drive_joints(model, input->joints, s.matrices);
   if (model->info.blend == SN_RT_BLEND_DUALQUAT) make_dualquats(model, &s);
-  float unit = matrix_unit(model);
-  if (unit != 1) {
-    for (size_t n = 0; n < 16 * (size_t)model->info.palette_count; n++) s.matrices[n] *= unit;
-  }
   return SN_RT_OK;
 }
 
@@ -176,6 +166,5 @@ void sn_rt_palette_matrix(const sn_rt_model *model, const void *scratch, uint32_
   memset(out, 0, 12 * sizeof *out);
   if (index >= model->info.palette_count) return;
   const float *columns = sn_rt_scratch_at(model, scratch).matrices + 16 * (size_t)index;
-  float unit = matrix_unit(model);
-  for (int n = 0; n < 12; n++) out[n] = columns[4 * (n % 4) + n / 4] / unit;
+  for (int n = 0; n < 12; n++) out[n] = columns[4 * (n % 4) + n / 4];
 }

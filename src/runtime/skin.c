@@ -74,6 +74,10 @@ int sn_rt_use_path(sn_rt_model *model, sn_rt_path path) {
 
 // ---- ranges -----------------------------------------------------------------------------------------------------------------
 
+static float weight_unit(const sn_rt_model *model) {
+  return model->info.weight_bits == 32 ? 1.0f : model->info.weight_bits == 16 ? 1.0f / 65535.0f : 1.0f / 255.0f;
+}
+
 static sn_rt_job new_job(const sn_rt_model *model, const void *scratch) {
   return (sn_rt_job){.groups = model->sections[SN_RT_SKIN_GROUPS],
                      .lanes = model->sections[SN_RT_SKIN_LANES],
@@ -81,6 +85,7 @@ static sn_rt_job new_job(const sn_rt_model *model, const void *scratch) {
                      .rest_normals = model->sections[SN_RT_SKIN_NORMALS],
                      .weights = model->sections[SN_RT_SKIN_WEIGHTS],
                      .weight_bits = model->info.weight_bits,
+                     .weight_unit = weight_unit(model),
                      .tuples = model->sections[SN_RT_SKIN_TUPLES],
                      .scratch = sn_rt_scratch_at(model, scratch)};
 }
@@ -92,14 +97,14 @@ static void skin_part(const sn_rt_job *chunk, sn_rt_kernel kernel, uint32_t begi
   for (uint32_t index = chunk->first_group; index < chunk->last_group; index++) {
     const sn_rt_group *g = chunk->groups + index;
     for (uint32_t b = 0; b < g->block_count; b++) {
-      size_t block = (size_t)g->first_block + b, row = (size_t)b * g->influences;
+      size_t block = (size_t)g->first_block + b;
       const uint16_t *lanes = chunk->lanes[block];
       int wanted = 0;
       for (int l = 0; l < SN_RT_LANES; l++) wanted |= lanes[l] >= begin && lanes[l] < end;
       if (!wanted) continue;
       sn_rt_group one = *g;
       one.block_count = 1, one.first_block = 0;
-      one.first_weight += (uint32_t)row, one.first_tuple += (uint32_t)row;
+      one.first_weight += b * (g->influences - 1u), one.first_tuple += b * g->influences;
       sn_rt_job job = *chunk;
       job.groups = &one, job.first_group = 0, job.last_group = 1;
       job.lanes = in_order, job.rest += block, job.rest_normals += block;

@@ -120,18 +120,20 @@ static double diagonal_scale(const sn_simplex *q) {
 
 void sn_simplex_solve(sn_simplex *q) {
   factor f;
-  double h[SN_SIMPLEX_MAX], tolerance = 1e-10 * diagonal_scale(q);
+  double h[SN_SIMPLEX_MAX], tolerance = 1e-11 * diagonal_scale(q);
   bool banned[SN_SIMPLEX_MAX] = {false};
   passive_set p = support(q);
-  for (int step = 0; step <= q->n; step++) {
+  int best = -1;
+  for (int step = 0; step < 4 * q->n + 4; step++) {
     solve_passive(q, &p, &f);
+    // An entry that falls out at once came in through rounding only.
+    if (best >= 0 && !(q->w[best] > 0)) banned[best] = true;
     reduced_gradient(q, h);
-    int best = -1;
+    best = -1;
     for (int j = 0; j < q->n; j++) {
       if (!(q->w[j] > 0) && !banned[j] && h[j] > tolerance && (best < 0 || h[j] > h[best])) best = j;
     }
     if (best < 0) return;
-    banned[best] = true; // let in once: an entry that falls out again does so through rounding
     p = support(q);
     p.index[p.count++] = best;
   }
@@ -181,27 +183,30 @@ static void drop_to(sn_simplex *q, passive_set *p, factor *f, int limit) {
   }
 }
 
-// Lets the absent entry with the largest one-dimensional gain in, drops the cheapest if there are too many, and keeps
-// that if it is better. False where there is nothing to gain.
-static bool exchange(sn_simplex *q, int limit, double least_gain) {
-  double h[SN_SIMPLEX_MAX], before[SN_SIMPLEX_MAX], score = least_gain;
-  int enter = -1;
+// Lets an absent entry in, drops the cheapest if there are too many, and keeps that if it is better. The entries with
+// the largest one-dimensional gains are tried first, `tries` at most. False where none helps.
+static bool exchange(sn_simplex *q, int limit, int tries, double least_gain) {
+  double h[SN_SIMPLEX_MAX], gain[SN_SIMPLEX_MAX] = {0}, before[SN_SIMPLEX_MAX], energy = 0;
   reduced_gradient(q, h);
   for (int j = 0; j < q->n; j++) {
-    if (q->w[j] > 0 || !(h[j] > 0)) continue;
-    double gain = h[j] * h[j] / (q->a[j][j] + 1e-300);
-    if (gain > score) score = gain, enter = j;
+    if (!(q->w[j] > 0) && h[j] > 0) gain[j] = h[j] * h[j] / (q->a[j][j] + 1e-300);
   }
-  if (enter < 0) return false;
-  factor f;
-  double energy = sn_simplex_energy(q);
   memcpy(before, q->w, sizeof before);
-  passive_set p = support(q);
-  p.index[p.count++] = enter;
-  solve_passive(q, &p, &f);
-  drop_to(q, &p, &f, limit);
-  if (sn_simplex_energy(q) < energy) return true;
-  memcpy(q->w, before, sizeof before);
+  for (int attempt = 0; attempt < tries; attempt++) {
+    int enter = -1;
+    for (int j = 0; j < q->n; j++)
+      if (gain[j] > (enter < 0 ? least_gain : gain[enter])) enter = j;
+    if (enter < 0) return false;
+    if (attempt == 0) energy = sn_simplex_energy(q);
+    factor f;
+    gain[enter] = 0;
+    passive_set p = support(q);
+    p.index[p.count++] = enter;
+    solve_passive(q, &p, &f);
+    drop_to(q, &p, &f, limit);
+    if (sn_simplex_energy(q) < energy - 1e-12 * fabs(energy)) return true;
+    memcpy(q->w, before, sizeof before);
+  }
   return false;
 }
 
@@ -209,7 +214,7 @@ void sn_simplex_improve(sn_simplex *q, int limit, int exchanges, double least_ga
   factor f;
   passive_set p = support(q);
   solve_passive(q, &p, &f);
-  while (exchanges-- > 0 && exchange(q, limit, least_gain)) continue;
+  while (exchanges-- > 0 && exchange(q, limit, 1, least_gain)) continue;
 }
 
 void sn_simplex_solve_sparse(sn_simplex *q, int limit) {
@@ -223,7 +228,11 @@ void sn_simplex_solve_sparse(sn_simplex *q, int limit) {
   if (p.count > limit) {
     solve_passive(q, &p, &f);
     drop_to(q, &p, &f, limit);
-    if (!(sn_simplex_energy(q) <= energy)) memcpy(q->w, best, sizeof best);
-    sn_simplex_improve(q, limit, 3, 0);
+    if (!(sn_simplex_energy(q) <= energy)) {
+      memcpy(q->w, best, sizeof best);
+      p = support(q);
+      solve_passive(q, &p, &f);
+    }
+    for (int round = 0; round < 8 && exchange(q, limit, 2, 0); round++) continue;
   }
 }

@@ -190,7 +190,17 @@ static sn_status place_loose(planner *p, int count) {
   return SN_OK;
 }
 
+// Runs of the same kind, influences and length one after the other: the kernels' loops become predictable.
+static int compare_runs(const void *a, const void *b) {
+  const sn_block_run *x = a, *y = b;
+  if (x->kind != y->kind) return (int)x->kind - (int)y->kind;
+  if (x->influences != y->influences) return x->influences - y->influences;
+  int x_blocks = (x->count + lanes - 1) / lanes, y_blocks = (y->count + lanes - 1) / lanes;
+  return x_blocks != y_blocks ? x_blocks - y_blocks : x->first - y->first;
+}
+
 static sn_status plan_chunk(planner *p, int first, int count) {
+  int first_run = p->plan->run_count;
   for (int n = 0; n < count; n++) p->items[n] = make_item(p, first + n);
   qsort(p->items, (size_t)count, sizeof *p->items, compare_items);
   int cell_count = 0, loose_count = 0;
@@ -207,7 +217,9 @@ static sn_status plan_chunk(planner *p, int first, int count) {
     cell_count = absorb(p, cell_count, &rest);
   }
   if (place_cells(p, cell_count, &loose_count) != SN_OK) return SN_NO_MEMORY;
-  return place_loose(p, loose_count);
+  if (place_loose(p, loose_count) != SN_OK) return SN_NO_MEMORY;
+  qsort(p->plan->runs + first_run, (size_t)(p->plan->run_count - first_run), sizeof *p->plan->runs, compare_runs);
+  return SN_OK;
 }
 
 sn_status sn_block_plan_make(sn_context *ctx, sn_arena *memory, const sn_skin *skin, bool pivot, int grain,

@@ -78,12 +78,16 @@ static void visit_weights(const sn_rt_model *model, const sn_rt_group *g, uint32
   sn_skin *skin = user;
   const uint16_t(*tuples)[SN_RT_LANES] = model->sections[SN_RT_SKIN_TUPLES];
   size_t row = (size_t)vertex * (size_t)skin->influences;
+  size_t first = g->first_weight + (size_t)block * (size_t)(g->influences - 1);
   int count = 0;
+  float first_weight = 1;
+  for (size_t k = 1; k < g->influences; k++)
+    first_weight -= weight_at(model, (first + k - 1) * SN_RT_LANES + (size_t)lane);
   for (size_t k = 0; k < g->influences; k++) {
-    size_t at = (size_t)block * g->influences + k;
-    float weight = weight_at(model, (g->first_weight + at) * SN_RT_LANES + (size_t)lane);
-    uint16_t joint = g->kind == SN_RT_GROUP_SHARED ? g->joints[k] : tuples[g->first_tuple + at][lane];
-    if (!(weight > 0)) continue;
+    float weight = k ? weight_at(model, (first + k - 1) * SN_RT_LANES + (size_t)lane) : first_weight;
+    uint16_t joint =
+      g->kind == SN_RT_GROUP_SHARED ? g->joints[k] : tuples[g->first_tuple + (size_t)block * g->influences + k][lane];
+    if (!(weight > 1e-6f)) continue; // what is left of 1 may be a rounding error
     int to = count++;
     for (; to > 0 && skin->weights[row + (size_t)to - 1] < weight; to--) {
       skin->weights[row + (size_t)to] = skin->weights[row + (size_t)to - 1];

@@ -158,21 +158,17 @@ static void put_weight(block_arrays *a, int bits, size_t index, float weight) {
 static void write_lane(const writer *w, block_arrays *a, const float (*normals)[3], const sn_rt_group *g,
                        size_t block, int lane, int i) {
   const sn_skin *skin = &w->skin;
-  size_t at = g->first_block + block, row = block * g->influences;
+  size_t at = g->first_block + block, row = block * (size_t)(g->influences - 1), tuple = block * g->influences;
   a->lane[at][lane] = (uint16_t)((uint32_t)i % w->header.grain);
   for (int c = 0; c < 3; c++) a->rest[at][c][lane] = w->desc->rest->positions[i][c];
   for (int c = 0; c < 3; c++) a->normals[at][c][lane] = normals[i][c];
   for (size_t k = 0; k < g->influences; k++) {
-    size_t weight_index = (g->first_weight + row + k) * lanes + (size_t)lane;
-    if (g->kind == SN_RT_GROUP_SHARED) {
-      put_weight(a, w->desc->weight_bits, weight_index, weight_of(skin, i, g->joints[k]));
-      continue;
-    }
     // A loose vertex with fewer influences than its block repeats its first joint with weight 0.
-    bool has = (int)k < sn_skin_row_influences(skin, i);
     size_t own = (size_t)i * (size_t)skin->influences;
-    put_weight(a, w->desc->weight_bits, weight_index, has ? skin->weights[own + k] : 0);
-    a->tuples[g->first_tuple + row + k][lane] = skin->joints[has ? own + k : own];
+    bool loose = g->kind == SN_RT_GROUP_LOOSE, has = (int)k < sn_skin_row_influences(skin, i);
+    float weight = loose ? has ? skin->weights[own + k] : 0 : weight_of(skin, i, g->joints[k]);
+    if (k > 0) put_weight(a, w->desc->weight_bits, (g->first_weight + row + k - 1) * lanes + (size_t)lane, weight);
+    if (loose) a->tuples[g->first_tuple + tuple + k][lane] = skin->joints[has ? own + k : own];
   }
 }
 
@@ -194,9 +190,8 @@ static void write_groups(const writer *w, block_arrays *a, const float (*normals
       int vertex = w->plan.order[run->first + (slot < run->count ? slot : run->count - 1)];
       write_lane(w, a, normals, g, (size_t)(slot / lanes), slot % lanes, vertex);
     }
-    uint32_t rows = (uint32_t)g->block_count * g->influences;
-    blocks += g->block_count, weights += rows;
-    if (run->kind == SN_RT_GROUP_LOOSE) tuples += rows;
+    blocks += g->block_count, weights += (uint32_t)(g->block_count * (g->influences - 1));
+    if (run->kind == SN_RT_GROUP_LOOSE) tuples += (uint32_t)(g->block_count * g->influences);
   }
 }
 
@@ -205,11 +200,11 @@ static sn_status add_blocks(writer *w) {
   for (int n = 0; n < w->plan.run_count; n++) {
     const sn_block_run *run = w->plan.runs + n;
     uint64_t count = (uint64_t)(run->count + lanes - 1) / lanes;
-    blocks += count, rows += count * (uint64_t)run->influences;
+    blocks += count, rows += count * (uint64_t)(run->influences - 1);
     if (run->kind == SN_RT_GROUP_LOOSE) tuples += count * (uint64_t)run->influences;
     if ((uint32_t)run->influences > w->header.max_influences) w->header.max_influences = (uint32_t)run->influences;
   }
-  if (rows > UINT32_MAX)
+  if (rows > UINT32_MAX || tuples > UINT32_MAX)
     return sn_fail(w->ctx, SN_BAD_INPUT, "%d vertices are too many for a model", w->skin.vertex_count);
   w->header.block_count = (uint32_t)blocks, w->header.group_count = (uint32_t)w->plan.run_count;
   uint32_t *chunks = new_section(w, SN_RT_SKIN_CHUNKS, (uint64_t)w->plan.chunk_count + 1, sizeof *chunks);

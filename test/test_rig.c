@@ -1,0 +1,705 @@
+// SPDX-License-Identifier: MIT
+// Rigging: known rigs are found again, results do not depend on threads, order or global motion, and nothing breaks on
+// degenerate data.
+#include "check.h"
+
+#include "rig/bones.h"
+#include "sinew/io.h"
+#include "sinew/rig.h"
+
+// ---- a rig with a known answer: a tube along x, bent at evenly spaced joints --------------------------------------
+
+enum { rings = 48, around = 12 };
+
+typedef struct tube {
+  sn_mesh rest;
+  sn_frames frames;
+  sn_skeleton skeleton;
+  sn_poses poses;
+  sn_skin skin;
+} tube;
+
+static double tube_length(int bones) { return 1.2 * bones; }
+
+static void tube_mesh(sn_context *ctx, int bones, sn_mesh *out) {
+  assert_ok(ctx, sn_mesh_new(ctx, rings * around, (rings - 1) * around * 2, out));
+  for (int r = 0; r < rings; r++)
+    for (int a = 0; a < around; a++) {
+      double angle = 2 * SN_PI * a / around;
+      float *p = out->positions[r * around + a];
+      p[0] = (float)(tube_length(bones) * r / (rings - 1)), p[1] = (float)(0.4 * cos(angle));
+      p[2] = (float)(0.3 * sin(angle));
+    }
+  int t = 0;
+  for (int r = 0; r + 1 < rings; r++)
+    for (int a = 0; a < around; a++) {
+      int b = (a + 1) % around, i = r * around;
+      int quad[4] = {i + a, i + b, i + around + b, i + around + a};
+      for (int half = 0; half < 2; half++, t++) {
+        out->triangles[t][0] = quad[0], out->triangles[t][1] = quad[1 + half], out->triangles[t][2] = quad[2 + half];
+      }
+    }
+}
+
+// Bone j spans x from 1.2 j to 1.2 (j + 1); neighbouring bones blend over 0.5 about their joint.
+static void tube_skin(sn_context *ctx, const sn_mesh *mesh, int bones, sn_skin *out) {
+  assert_ok(ctx, sn_skin_new(ctx, mesh->vertex_count, 2, out));
+  for (int i = 0; i < mesh->vertex_count; i++) {
+    double x = (double)mesh->positions[i][0] / 1.2;
+    int near = (int)lround(x);
+    double along = (x - near) / 0.42, w = 0.5 + 0.5 * fmax(-1, fmin(1, along));
+    if (near <= 0) near = 1, w = 0;
+    if (near >= bones) near = bones - 1, w = 1;
+    if (bones == 1) near = 0, w = 1;
+    out->joints[2 * i] = (uint16_t)near, out->weights[2 * i] = (float)w;
+    if (near > 0) out->joints[2 * i + 1] = (uint16_t)(near - 1), out->weights[2 * i + 1] = (float)(1 - w);
+  }
+  sn_skin_normalize(out);
+}
+
+static void deform(const tube *t, const sn_affine *pose, float (*out)[3]) {
+  for (int i = 0; i < t->rest.vertex_count; i++) {
+    sn_vec3 sum = {0, 0, 0}, u = sn_vec3_from(t->rest.positions[i]);
+    for (int q = 0; q < t->skin.influences; q++) {
+      int e = i * t->skin.influences + q;
+      sum = sn_vec3_mad(sum, sn_affine_apply(pose[t->skin.joints[e]], u), (double)t->skin.weights[e]);
+    }
+    sn_vec3_store(sum, out[i]);
+  }
+}
+
+static tube make_tube(sn_context *ctx, int bones, int frames, uint64_t seed) {
+  tube t = {0};
+  sn_random rng = sn_random_new(seed);
+  tube_mesh(ctx, bones, &t.rest);
+  tube_skin(ctx, &t.rest, bones, &t.skin);
+  assert_ok(ctx, sn_skeleton_new(ctx, bones, &t.skeleton));
+  assert_ok(ctx, sn_poses_new(ctx, bones, frames, &t.poses));
+  assert_ok(ctx, sn_frames_new(ctx, t.rest.vertex_count, frames, &t.frames));
+  for (int j = 0; j < bones; j++) {
+    t.skeleton.parents[j] = j - 1;
+    t.skeleton.rest[j] = sn_affine_make(sn_mat3_identity(), sn_vec3_make(1.2 * j, 0, 0));
+  }
+  for (int f = 0; f < frames; f++) {
+    sn_affine *pose = sn_pose(&t.poses, f);
+    for (int j = 0; j < bones; j++) {
+      sn_mat3 turn = sn_rotation_exp(sn_vec3_scale(random_vec3(&rng), 0.45));
+      sn_affine local = sn_affine_about(turn, sn_vec3_make(1.2 * j, 0, 0));
+      if (j == 0) local = sn_affine_make(turn, random_vec3(&rng));
+      pose[j] = j > 0 ? sn_affine_mul(pose[j - 1], local) : local;
+    }
+    deform(&t, pose, sn_frame_mutable(&t.frames, f));
+  }
+  return t;
+}
+
+static void free_tube(tube *t) {
+  sn_mesh_free(&t->rest), sn_frames_free(&t->frames), sn_skeleton_free(&t->skeleton);
+  sn_poses_free(&t->poses), sn_skin_free(&t->skin);
+}
+
+static sn_rig_options options_for(int bones, sn_rig_joints joints) {
+  sn_rig_options o = sn_rig_options_default();
+  o.bones = bones, o.joints = joints;
+  return o;
+}
+
+// ---- what every result must satisfy ------------------------------------------------------------------------------------
+
+static double share_of_thinnest(const sn_rig_result *r) {
+  double most = 0, least = INFINITY;
+  for (int j = 0; j < r->skeleton.joint_count; j++) {
+    double sum = 0;
+    for (int e = 0; e < r->skin.vertex_count * r->skin.influences; e++)
+      if (r->skin.joints[e] == j) sum += (double)r->skin.weights[e] * (double)r->skin.weights[e];
+    most = fmax(most, sum), least = fmin(least, sum);
+  }
+  return least / most;
+}
+
+static void check_result(const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o,
+                         const sn_rig_result *r) {
+  int n = rest->vertex_count, k = r->skin.influences, roots = 0;
+  assert_int_equal(r->skin.vertex_count, n);
+  assert_int_equal(r->poses.frame_count, frames->frame_count);
+  assert_int_equal(r->poses.joint_count, r->skeleton.joint_count);
+  assert_true(k <= o->influences);
+  double square = 0, diagonal = sn_points_diagonal(rest->positions, n);
+  for (int i = 0; i < n; i++) {
+    double sum = 0;
+    for (int q = 0; q < k; q++) {
+      assert_true(r->skin.weights[i * k + q] >= 0);
+      assert_true(r->skin.joints[i * k + q] < r->skeleton.joint_count);
+      sum += (double)r->skin.weights[i * k + q];
+    }
+    assert_near(sum, 1, 1e-6);
+  }
+  for (int f = 0; f < frames->frame_count; f++)
+    for (int i = 0; i < n; i++) {
+      sn_vec3 sum = {0, 0, 0}, u = sn_vec3_from(rest->positions[i]);
+      for (int q = 0; q < k; q++) {
+        sn_affine t = sn_pose(&r->poses, f)[r->skin.joints[i * k + q]];
+        sum = sn_vec3_mad(sum, sn_affine_apply(t, u), (double)r->skin.weights[i * k + q]);
+      }
+      sn_vec3 d = sn_vec3_sub(sum, sn_vec3_from(sn_frame(frames, f)[i]));
+      square += sn_vec3_dot(d, d);
+    }
+  assert_true(isfinite(square));
+  assert_near(r->report.rms, sqrt(square / n / frames->frame_count), 1e-9 + 1e-6 * r->report.rms);
+  for (int j = 0; j < r->skeleton.joint_count; j++) {
+    roots += r->skeleton.parents[j] < 0;
+    for (int f = 0; f < frames->frame_count && o->bone_type == SN_RIG_RIGID; f++) {
+      sn_mat3 a = sn_affine_linear(sn_pose(&r->poses, f)[j]);
+      sn_mat3 defect = sn_mat3_sub(sn_mat3_mul(sn_mat3_transpose(a), a), sn_mat3_identity());
+      assert_below(sn_mat3_norm(defect), 1e-9);
+      assert_true(sn_mat3_determinant(a) > 0);
+    }
+  }
+  if (o->given == SN_RIG_NOTHING && o->joints == SN_RIG_TREE) {
+    assert_int_equal(roots, 1);
+    assert_below(r->report.joint_gap_pct_diag, diagonal > 0 ? 0.01 : 0);
+  }
+  if (o->given == SN_RIG_NOTHING && r->skeleton.joint_count > 1) assert_true(share_of_thinnest(r) >= 1e-2);
+  assert_true((r->report.reason[0] != 0) == (r->report.bones < r->report.bones_wanted));
+}
+
+// ---- tests -----------------------------------------------------------------------------------------------------------------
+
+static void known_rig_is_found(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  for (int bones = 2; bones <= 5; bones++) {
+    tube t = make_tube(&ctx, bones, 12, (uint64_t)bones);
+    double diagonal = sn_points_diagonal(t.rest.positions, t.rest.vertex_count);
+    sn_rig_options o = options_for(bones, SN_RIG_TREE);
+    sn_rig_result r;
+    assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &r));
+    check_result(&t.rest, &t.frames, &o, &r);
+    assert_int_equal(r.report.bones, bones);
+    assert_below(r.report.rms_pct_diag, 0.05);
+    // Every true joint but the root's is the joint of some bone.
+    for (int j = 1; j < bones; j++) {
+      double nearest = INFINITY;
+      for (int k = 0; k < bones; k++) {
+        if (r.skeleton.parents[k] < 0) continue;
+        sn_vec3 c = sn_affine_translation(r.skeleton.rest[k]);
+        nearest = fmin(nearest, sn_vec3_distance(c, sn_vec3_make(1.2 * j, 0, 0)));
+      }
+      assert_below(nearest, 0.02 * diagonal);
+    }
+    sn_rig_result_free(&r);
+    free_tube(&t);
+  }
+}
+
+static void free_and_affine_bones(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  tube t = make_tube(&ctx, 6, 15, 7);
+  double last = INFINITY;
+  for (int bones = 2; bones <= 6; bones++) {
+    sn_rig_options o = options_for(bones, SN_RIG_FREE);
+    sn_rig_result rigid, affine;
+    assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &rigid));
+    check_result(&t.rest, &t.frames, &o, &rigid);
+    assert_below(rigid.report.rms, 1.02 * last);
+    last = rigid.report.rms;
+    o.bone_type = SN_RIG_AFFINE;
+    assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &affine));
+    check_result(&t.rest, &t.frames, &o, &affine);
+    assert_below(affine.report.rms, 1.1 * rigid.report.rms + 1e-5);
+    sn_rig_result_free(&rigid);
+    sn_rig_result_free(&affine);
+  }
+  assert_below(last, 1e-3);
+  free_tube(&t);
+}
+
+static bool same_bytes(const sn_rig_result *a, const sn_rig_result *b) {
+  if (a->report.bones != b->report.bones) return false;
+  size_t slots = (size_t)a->skin.vertex_count * (size_t)a->skin.influences;
+  size_t matrices = (size_t)a->poses.frame_count * (size_t)a->poses.joint_count;
+  return memcmp(a->skin.joints, b->skin.joints, slots * sizeof *a->skin.joints) == 0 &&
+         memcmp(a->skin.weights, b->skin.weights, slots * sizeof *a->skin.weights) == 0 &&
+         memcmp(a->skeleton.rest, b->skeleton.rest, (size_t)a->report.bones * sizeof(sn_affine)) == 0 &&
+         memcmp(a->skeleton.parents, b->skeleton.parents, (size_t)a->report.bones * sizeof(int)) == 0 &&
+         memcmp(a->poses.matrices, b->poses.matrices, matrices * sizeof(sn_affine)) == 0 &&
+         a->report.rms == b->report.rms;
+}
+
+static void same_bytes_at_any_thread_count(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  tube t = make_tube(&ctx, 5, 9, 8);
+  for (int kind = 0; kind < 3; kind++) {
+    sn_rig_options o = options_for(4, kind == 0 ? SN_RIG_TREE : SN_RIG_FREE);
+    o.bone_type = kind == 2 ? SN_RIG_AFFINE : SN_RIG_RIGID, o.smooth = 1e-4;
+    sn_rig_result first;
+    ctx.threads = 1;
+    assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &first));
+    for (int threads = 2; threads <= 5; threads += 3) {
+      sn_rig_result other;
+      ctx.threads = threads;
+      assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &other));
+      assert_true(same_bytes(&first, &other));
+      sn_rig_result_free(&other);
+    }
+    sn_rig_result_free(&first);
+  }
+  free_tube(&t);
+}
+
+static void permuted_frames_permute_the_animation(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  enum { count = 10 };
+  tube t = make_tube(&ctx, 4, count, 9);
+  sn_frames shuffled;
+  int order[count] = {3, 7, 0, 9, 1, 5, 8, 2, 6, 4};
+  assert_ok(&ctx, sn_frames_new(&ctx, t.rest.vertex_count, count, &shuffled));
+  for (int f = 0; f < count; f++) {
+    memcpy(sn_frame_mutable(&shuffled, f), sn_frame(&t.frames, order[f]),
+           (size_t)t.rest.vertex_count * sizeof(float[3]));
+  }
+  sn_rig_options o = options_for(4, SN_RIG_TREE);
+  sn_rig_result a, b;
+  assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &a));
+  assert_ok(&ctx, sn_rig(&ctx, &t.rest, &shuffled, &o, &b));
+  assert_memory_equal(a.skin.weights, b.skin.weights, (size_t)t.rest.vertex_count * 4 * sizeof(float));
+  for (int f = 0; f < count; f++) {
+    assert_memory_equal(sn_pose(&b.poses, f), sn_pose(&a.poses, order[f]), 4 * sizeof(sn_affine));
+  }
+  sn_rig_result_free(&a), sn_rig_result_free(&b);
+  sn_frames_free(&shuffled);
+  free_tube(&t);
+}
+
+// Every frame turned and moved by a rigid motion of its own: skeleton, weights and joint rotations stay.
+static void rigid_motion_changes_the_root_only(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_random rng = sn_random_new(10);
+  tube t = make_tube(&ctx, 4, 8, 11);
+  sn_frames moved;
+  sn_affine motion[8];
+  assert_ok(&ctx, sn_frames_new(&ctx, t.rest.vertex_count, 8, &moved));
+  for (int f = 0; f < 8; f++) {
+    motion[f] = sn_affine_make(random_rotation(&rng), sn_vec3_scale(random_vec3(&rng), 3));
+    for (int i = 0; i < t.rest.vertex_count; i++) {
+      sn_vec3_store(sn_affine_apply(motion[f], sn_vec3_from(sn_frame(&t.frames, f)[i])),
+                    sn_frame_mutable(&moved, f)[i]);
+    }
+  }
+  sn_rig_options o = options_for(4, SN_RIG_TREE);
+  sn_rig_result a, b;
+  assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &a));
+  assert_ok(&ctx, sn_rig(&ctx, &t.rest, &moved, &o, &b));
+  assert_near(a.report.rms_pct_diag, b.report.rms_pct_diag, 2e-3);
+  // Bones may be numbered differently: they are matched by where their joints are.
+  for (int j = 0; j < 4; j++) {
+    int match = 0;
+    double least = INFINITY;
+    for (int k = 0; k < 4; k++) {
+      double worst = 0;
+      for (int f = 0; f < 8; f++) {
+        sn_mat3 turned = sn_affine_linear(sn_affine_mul(motion[f], sn_pose(&a.poses, f)[j]));
+        worst = fmax(worst, sn_rotation_angle(turned, sn_affine_linear(sn_pose(&b.poses, f)[k])));
+      }
+      if (worst < least) least = worst, match = k;
+    }
+    assert_below(least, 0.02);
+    assert_int_equal(a.skeleton.parents[j] < 0, b.skeleton.parents[match] < 0);
+    sn_vec3 p = sn_affine_translation(a.skeleton.rest[j]), q = sn_affine_translation(b.skeleton.rest[match]);
+    assert_below(sn_vec3_distance(p, q), 0.05);
+  }
+  sn_rig_result_free(&a), sn_rig_result_free(&b);
+  sn_frames_free(&moved);
+  free_tube(&t);
+}
+
+static void size_does_not_matter(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  double reference = 0;
+  for (int kind = 0; kind < 3; kind++) {
+    double scale = kind == 0 ? 1 : kind == 1 ? 0x1p-17 : 0x1p17;
+    tube t = make_tube(&ctx, 4, 6, 12);
+    for (int i = 0; i < t.rest.vertex_count; i++)
+      for (int c = 0; c < 3; c++) t.rest.positions[i][c] *= (float)scale;
+    for (int f = 0; f < 6; f++)
+      for (int i = 0; i < t.rest.vertex_count; i++)
+        for (int c = 0; c < 3; c++) sn_frame_mutable(&t.frames, f)[i][c] *= (float)scale;
+    sn_rig_options o = options_for(3, SN_RIG_TREE);
+    sn_rig_result r;
+    assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &r));
+    if (kind == 0) reference = r.report.rms_pct_diag;
+    assert_near(r.report.rms_pct_diag, reference, 1e-3 * reference);
+    sn_rig_result_free(&r);
+    free_tube(&t);
+  }
+}
+
+// Whatever the data is, the result is finite, the weights sum to 1 and the rotations are rotations.
+static void degenerate_data(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  enum { still, duplicate, reflected, collapsed, collinear, one_frame, no_triangles, kinds };
+  for (int kind = 0; kind < kinds; kind++) {
+    tube t = make_tube(&ctx, 3, kind == one_frame ? 1 : 5, 13);
+    for (int f = 0; f < t.frames.frame_count; f++)
+      for (int i = 0; i < t.rest.vertex_count; i++) {
+        float *x = sn_frame_mutable(&t.frames, f)[i], *u = t.rest.positions[i];
+        if (kind == still) memcpy(x, u, sizeof(float[3]));
+        if (kind == duplicate) memcpy(x, sn_frame(&t.frames, 0)[i], sizeof(float[3]));
+        if (kind == reflected) x[0] = -x[0];
+        if (kind == collapsed) memset(x, 0, sizeof(float[3])), memset(u, 0, sizeof(float[3]));
+        if (kind == collinear) x[1] = x[2] = u[1] = u[2] = 0;
+      }
+    if (kind == no_triangles) t.rest.triangle_count = 0;
+    for (int way = 0; way < 3; way++) {
+      sn_rig_options o = options_for(6, way == 0 ? SN_RIG_TREE : SN_RIG_FREE);
+      o.bone_type = way == 2 ? SN_RIG_AFFINE : SN_RIG_RIGID, o.smooth = way == 0 ? 1e-4 : 0;
+      sn_rig_result r;
+      assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &r));
+      check_result(&t.rest, &t.frames, &o, &r);
+      if (kind == still) assert_below(r.report.rms, 1e-5);
+      sn_rig_result_free(&r);
+    }
+    free_tube(&t);
+  }
+}
+
+static void few_vertices(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_random rng = sn_random_new(14);
+  for (int n = 1; n <= 9; n++) {
+    sn_mesh rest;
+    sn_frames frames;
+    assert_ok(&ctx, sn_mesh_new(&ctx, n, n >= 3, &rest));
+    assert_ok(&ctx, sn_frames_new(&ctx, n, 4, &frames));
+    if (n >= 3) rest.triangles[0][1] = 1, rest.triangles[0][2] = 2;
+    for (int i = 0; i < n; i++) {
+      sn_vec3_store(random_vec3(&rng), rest.positions[i]);
+      for (int f = 0; f < 4; f++) sn_vec3_store(random_vec3(&rng), sn_frame_mutable(&frames, f)[i]);
+    }
+    for (int bones = 1; bones <= 12; bones += 11)
+      for (int way = 0; way < 3; way++) {
+        sn_rig_options o = options_for(bones, way == 0 ? SN_RIG_TREE : SN_RIG_FREE);
+        o.bone_type = way == 2 ? SN_RIG_AFFINE : SN_RIG_RIGID;
+        sn_rig_result r;
+        assert_ok(&ctx, sn_rig(&ctx, &rest, &frames, &o, &r));
+        check_result(&rest, &frames, &o, &r);
+        sn_rig_result_free(&r);
+      }
+    sn_mesh_free(&rest);
+    sn_frames_free(&frames);
+  }
+}
+
+static void several_components(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_random rng = sn_random_new(15);
+  tube t = make_tube(&ctx, 2, 6, 16);
+  int n = t.rest.vertex_count;
+  sn_mesh rest;
+  sn_frames frames;
+  assert_ok(&ctx, sn_mesh_new(&ctx, 2 * n + 3, t.rest.triangle_count, &rest));
+  assert_ok(&ctx, sn_frames_new(&ctx, 2 * n + 3, 6, &frames));
+  memcpy(rest.triangles, t.rest.triangles, (size_t)t.rest.triangle_count * sizeof *rest.triangles);
+  for (int i = 0; i < 2 * n + 3; i++) {
+    memcpy(rest.positions[i], t.rest.positions[i % n], sizeof(float[3]));
+    if (i >= n) rest.positions[i][2] += 5;
+    for (int f = 0; f < 6; f++) {
+      memcpy(sn_frame_mutable(&frames, f)[i], sn_frame(&t.frames, f)[i % n], sizeof(float[3]));
+      if (i >= n) sn_frame_mutable(&frames, f)[i][1] += (float)sn_random_uniform(&rng) * 0.01f + (float)f;
+    }
+  }
+  sn_rig_options o = options_for(4, SN_RIG_TREE);
+  o.smooth = 1e-4;
+  sn_rig_result r;
+  assert_ok(&ctx, sn_rig(&ctx, &rest, &frames, &o, &r));
+  check_result(&rest, &frames, &o, &r);
+  sn_rig_result_free(&r);
+  sn_mesh_free(&rest), sn_frames_free(&frames);
+  free_tube(&t);
+}
+
+static void bones_by_error(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  tube t = make_tube(&ctx, 5, 8, 17);
+  sn_rig_options o = options_for(0, SN_RIG_FREE);
+  o.error_pct = 0.3;
+  sn_rig_result r, fewer;
+  assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &r));
+  assert_below(r.report.rms_pct_diag, 0.3);
+  o.bones = r.report.bones - 1;
+  assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &fewer));
+  assert_true(fewer.report.rms_pct_diag > 0.3);
+  sn_rig_result_free(&r), sn_rig_result_free(&fewer);
+  free_tube(&t);
+}
+
+// ---- with a skeleton ---------------------------------------------------------------------------------------------------
+
+static sn_rig_options given(const tube *t, sn_rig_given what) {
+  sn_rig_options o = sn_rig_options_default();
+  o.given = what, o.skeleton = &t->skeleton, o.poses = &t->poses, o.skin = &t->skin;
+  return o;
+}
+
+static void weights_for_known_poses(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  tube t = make_tube(&ctx, 4, 10, 18);
+  sn_skin skin;
+  assert_ok(&ctx, sn_solve_weights(&ctx, &t.rest, &t.frames, &t.poses, NULL, NULL, &skin));
+  for (int i = 0; i < t.rest.vertex_count; i++)
+    for (int q = 0; q < 2; q++) {
+      double found = 0;
+      for (int e = 0; e < 4; e++)
+        if (skin.joints[4 * i + e] == t.skin.joints[2 * i + q]) found += (double)skin.weights[4 * i + e];
+      if (t.skin.weights[2 * i + q] > 0) assert_near(found, (double)t.skin.weights[2 * i + q], 2e-3);
+    }
+  sn_skin_free(&skin);
+  int few[3] = {1, 4, 8};
+  sn_keys keys = {.count = 3, .frames = few};
+  sn_weights_options wo = sn_weights_options_default();
+  wo.influences = 2, wo.smooth = 1e-5;
+  assert_ok(&ctx, sn_solve_weights(&ctx, &t.rest, &t.frames, &t.poses, &keys, &wo, &skin));
+  assert_int_equal(skin.influences, 2);
+  sn_skin_free(&skin);
+  few[2] = 10;
+  assert_fails(&ctx, sn_solve_weights(&ctx, &t.rest, &t.frames, &t.poses, &keys, &wo, &skin), "key frame 10");
+  sn_rig_options o = given(&t, SN_RIG_MOTION);
+  sn_rig_result r;
+  assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &r));
+  check_result(&t.rest, &t.frames, &o, &r);
+  assert_below(r.report.rms_pct_diag, 1e-3);
+  assert_memory_equal(r.poses.matrices, t.poses.matrices, 40 * sizeof(sn_affine));
+  sn_rig_result_free(&r);
+  free_tube(&t);
+}
+
+static void motion_for_known_weights(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  tube t = make_tube(&ctx, 4, 10, 19);
+  for (int way = 0; way < 2; way++) {
+    sn_rig_options o = given(&t, SN_RIG_WEIGHTS);
+    o.poses = NULL, o.joints = way == 0 ? SN_RIG_TREE : SN_RIG_FREE;
+    sn_rig_result r;
+    assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &r));
+    check_result(&t.rest, &t.frames, &o, &r);
+    assert_below(r.report.rms_pct_diag, way == 0 ? 1e-4 : 0.2);
+    assert_string_equal(r.skeleton.names[2], t.skeleton.names[2]);
+    for (int f = 0; f < 10 && way == 0; f++)
+      for (int j = 0; j < 4; j++) {
+        sn_mat3 a = sn_affine_linear(sn_pose(&r.poses, f)[j]), b = sn_affine_linear(sn_pose(&t.poses, f)[j]);
+        assert_below(sn_rotation_angle(a, b), 1e-3);
+      }
+    sn_rig_result_free(&r);
+  }
+  free_tube(&t);
+}
+
+static void locked_joints_keep_their_motion(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  tube t = make_tube(&ctx, 4, 8, 20);
+  sn_random rng = sn_random_new(21);
+  bool locked[4] = {true, false, false, true};
+  for (int f = 0; f < 8; f++)
+    for (int j = 1; j < 3; j++) { // spoilt starts for the joints that are to be found
+      sn_affine *pose = &sn_pose(&t.poses, f)[j];
+      *pose = sn_affine_mul(
+        *pose, sn_affine_about(sn_rotation_exp(sn_vec3_scale(random_vec3(&rng), 0.1)), sn_vec3_make(1.2 * j, 0, 0)));
+    }
+  sn_rig_options o = given(&t, SN_RIG_WEIGHTS);
+  o.locked = locked;
+  sn_rig_result r;
+  assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &r));
+  for (int f = 0; f < 8; f++)
+    for (int j = 0; j < 4; j += 3) {
+      assert_memory_equal(&sn_pose(&r.poses, f)[j], &sn_pose(&t.poses, f)[j], sizeof(sn_affine));
+    }
+  assert_below(r.report.rms_pct_diag, 1e-3);
+  sn_rig_result_free(&r);
+  o = given(&t, SN_RIG_SKELETON);
+  assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &r));
+  check_result(&t.rest, &t.frames, &o, &r);
+  assert_below(r.report.rms_pct_diag, 0.1);
+  sn_rig_result_free(&r);
+  free_tube(&t);
+}
+
+static void helpers_lower_the_error(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  tube t = make_tube(&ctx, 4, 8, 22), half = make_tube(&ctx, 4, 8, 22);
+  half.skeleton.joint_count = half.poses.joint_count = 3; // the last bone is not in the skeleton
+  for (int f = 0; f < 8; f++) memcpy(half.poses.matrices + 3 * f, sn_pose(&t.poses, f), 3 * sizeof(sn_affine));
+  double last = INFINITY;
+  for (int helpers = 0; helpers <= 1; helpers++) {
+    sn_rig_options o = given(&half, SN_RIG_MOTION);
+    o.helpers = helpers;
+    sn_rig_result r;
+    assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &r));
+    check_result(&t.rest, &t.frames, &o, &r);
+    assert_int_equal(r.skeleton.joint_count, 3 + helpers);
+    assert_true(r.report.rms < 0.5 * last);
+    last = r.report.rms;
+    if (helpers > 0) assert_string_equal(r.skeleton.names[3], "helper0");
+    sn_rig_result_free(&r);
+  }
+  free_tube(&t), free_tube(&half);
+}
+
+static void wrong_input_is_named(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  tube t = make_tube(&ctx, 2, 3, 23);
+  sn_rig_result r;
+  sn_rig_options o = options_for(-1, SN_RIG_TREE);
+  assert_fails(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &r), "bones: -1");
+  o = options_for(2, SN_RIG_TREE), o.influences = 9;
+  assert_fails(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &r), "influences: 9");
+  o = options_for(2, SN_RIG_TREE), o.bone_type = SN_RIG_AFFINE;
+  assert_fails(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &r), "affine");
+  o = options_for(2, SN_RIG_TREE), t.rest.vertex_count--;
+  assert_fails(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &r), "vertices");
+  t.rest.vertex_count++;
+  sn_frame_mutable(&t.frames, 1)[5][0] = NAN;
+  assert_fails(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &r), "frame 1");
+  o = given(&t, SN_RIG_MOTION), o.poses = NULL;
+  sn_frame_mutable(&t.frames, 1)[5][0] = 0;
+  assert_fails(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &r), "motion is needed");
+  free_tube(&t);
+}
+
+static void failing_allocations(void **state) {
+  (void)state;
+  sn_context plain = sn_context_default();
+  tube t = make_tube(&plain, 3, 4, 24);
+  for (int way = 0; way < 2; way++)
+    for (int64_t fail_at = 1;; fail_at += 1 + fail_at / 6) {
+      failing_allocator counter = {.countdown = fail_at};
+      sn_context ctx = failing_context(&counter);
+      sn_rig_options o = way == 0 ? options_for(3, SN_RIG_TREE) : given(&t, SN_RIG_SKELETON);
+      o.smooth = 1e-4;
+      sn_rig_result r;
+      sn_status status = sn_rig(&ctx, &t.rest, &t.frames, &o, &r);
+      bool done = status == SN_OK;
+      if (done) {
+        sn_rig_result_free(&r);
+      } else {
+        assert_int_equal(status, SN_NO_MEMORY);
+      }
+      assert_int_equal(counter.live, 0);
+      if (done) break;
+    }
+  free_tube(&t);
+}
+
+// The rotation by Newton steps is that of the singular value decomposition.
+static void rotations_by_newton(void **state) {
+  (void)state;
+  sn_random rng = sn_random_new(25);
+  for (int trial = 0; trial < 20000; trial++) {
+    sn_mat3 h;
+    double size = pow(10, 8 * sn_random_uniform(&rng) - 4);
+    for (int r = 0; r < 3; r++)
+      for (int c = 0; c < 3; c++) h.m[r][c] = size * sn_random_normal(&rng);
+    sn_mat3 best = sn_mat3_kabsch(h);
+    sn_mat3 start = sn_mat3_mul(sn_rotation_exp(sn_vec3_scale(random_vec3(&rng), trial % 2 ? 0.2 : 3)), best);
+    sn_mat3 found = rig_rotation_near(h, start);
+    double reached = sn_mat3_trace(sn_mat3_mul(found, h)), most = sn_mat3_trace(sn_mat3_mul(best, h));
+    assert_near(reached, most, 1e-9 * sn_mat3_norm(h));
+  }
+}
+
+// ---- the real sets: the figures of the literature and of Dem Bones are far above ------------------------------------
+
+static void real_set(const char *name, int bones, sn_rig_joints joints, double bound) {
+  sn_context ctx = sn_context_default();
+  char path[256];
+  sn_mesh rest;
+  sn_frames frames;
+  snprintf(path, sizeof path, "%s/rest.obj", name);
+  need_data(rest_path, path);
+  snprintf(path, sizeof path, "%s/frames.pc2", name);
+  need_data(frames_path, path);
+  assert_ok(&ctx, sn_obj_read(&ctx, rest_path, &rest));
+  assert_ok(&ctx, sn_frames_read(&ctx, frames_path, 30, NULL, &frames));
+  sn_rig_options o = options_for(bones, joints);
+  sn_rig_result r;
+  assert_ok(&ctx, sn_rig(&ctx, &rest, &frames, &o, &r));
+  check_result(&rest, &frames, &o, &r);
+  print_message("%s, %d bones, %s: e_rms %.3f\n", name, r.report.bones, joints == SN_RIG_TREE ? "tree" : "free",
+                r.report.e_rms);
+  assert_int_equal(r.report.bones, bones);
+  assert_below(r.report.e_rms, bound);
+  sn_rig_result_free(&r);
+  sn_mesh_free(&rest), sn_frames_free(&frames);
+}
+
+static void horse_poses_tree(void **state) {
+  (void)state;
+  real_set("horse-poses", 27, SN_RIG_TREE, 2.83);
+}
+
+static void cat_poses_free(void **state) {
+  (void)state;
+  real_set("cat-poses", 25, SN_RIG_FREE, 3.04);
+}
+
+static void cylinder_joints(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  need_data(rest_path, "cylinder/rest.obj");
+  need_data(frames_path, "cylinder/frames.pc2");
+  sn_mesh rest;
+  sn_frames frames;
+  sn_rig_result r;
+  sn_rig_options o = options_for(4, SN_RIG_TREE);
+  assert_ok(&ctx, sn_obj_read(&ctx, rest_path, &rest));
+  assert_ok(&ctx, sn_frames_read(&ctx, frames_path, 30, NULL, &frames));
+  assert_ok(&ctx, sn_rig(&ctx, &rest, &frames, &o, &r));
+  double diagonal = sn_points_diagonal(rest.positions, rest.vertex_count);
+  for (int j = 0; j < 4; j++) {
+    if (r.skeleton.parents[j] < 0) continue;
+    sn_vec3 c = sn_affine_translation(r.skeleton.rest[j]);
+    double x = fabs(c.x) > 0.45 ? 0.9 : 0, off = sn_vec3_length(sn_vec3_make(fabs(c.x) - x, c.y, c.z));
+    assert_below(off, 0.02 * diagonal);
+  }
+  sn_rig_result_free(&r);
+  sn_mesh_free(&rest), sn_frames_free(&frames);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(known_rig_is_found),
+    cmocka_unit_test(free_and_affine_bones),
+    cmocka_unit_test(same_bytes_at_any_thread_count),
+    cmocka_unit_test(permuted_frames_permute_the_animation),
+    cmocka_unit_test(rigid_motion_changes_the_root_only),
+    cmocka_unit_test(size_does_not_matter),
+    cmocka_unit_test(degenerate_data),
+    cmocka_unit_test(few_vertices),
+    cmocka_unit_test(several_components),
+    cmocka_unit_test(bones_by_error),
+    cmocka_unit_test(weights_for_known_poses),
+    cmocka_unit_test(motion_for_known_weights),
+    cmocka_unit_test(locked_joints_keep_their_motion),
+    cmocka_unit_test(helpers_lower_the_error),
+    cmocka_unit_test(wrong_input_is_named),
+    cmocka_unit_test(failing_allocations),
+    cmocka_unit_test(rotations_by_newton),
+    cmocka_unit_test(horse_poses_tree),
+    cmocka_unit_test(cat_poses_free),
+    cmocka_unit_test(cylinder_joints),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

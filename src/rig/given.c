@@ -165,7 +165,7 @@ static sn_status solve(sn_context *ctx, given_solve *g, int *rounds) {
     if (status == SN_OK) status = rig_pass(ctx, &g->m, RIG_ADJUST, &g->smooth);
     if (g->m.error > 0.998 * before) break;
   }
-  return status == SN_OK ? add_helpers(ctx, g) : status;
+  return status == SN_OK && g->o->helpers > 0 ? add_helpers(ctx, g) : status;
 }
 
 // The given skeleton with the helpers under the joints that they overlap most.

@@ -98,6 +98,13 @@ static void free_tube(tube *t) {
   sn_poses_free(&t->poses), sn_skin_free(&t->skin);
 }
 
+// One thread: the small loops here would only wait for each other. same_bytes_at_any_thread_count uses more.
+static sn_context serial(void) {
+  sn_context ctx = sn_context_default();
+  ctx.threads = 1;
+  return ctx;
+}
+
 static sn_rig_options options_for(int bones, sn_rig_joints joints) {
   sn_rig_options o = sn_rig_options_default();
   o.bones = bones, o.joints = joints;
@@ -167,7 +174,7 @@ static void check_result(const sn_mesh *rest, const sn_frames *frames, const sn_
 
 static void known_rig_is_found(void **state) {
   (void)state;
-  sn_context ctx = sn_context_default();
+  sn_context ctx = serial();
   for (int bones = 2; bones <= 5; bones++) {
     tube t = make_tube(&ctx, bones, 12, (uint64_t)bones);
     double diagonal = sn_points_diagonal(t.rest.positions, t.rest.vertex_count);
@@ -194,7 +201,7 @@ static void known_rig_is_found(void **state) {
 
 static void free_and_affine_bones(void **state) {
   (void)state;
-  sn_context ctx = sn_context_default();
+  sn_context ctx = serial();
   tube t = make_tube(&ctx, 6, 15, 7);
   double last = INFINITY;
   for (int bones = 2; bones <= 6; bones++) {
@@ -229,7 +236,7 @@ static bool same_bytes(const sn_rig_result *a, const sn_rig_result *b) {
 
 static void same_bytes_at_any_thread_count(void **state) {
   (void)state;
-  sn_context ctx = sn_context_default();
+  sn_context ctx = serial();
   tube t = make_tube(&ctx, 5, 9, 8);
   for (int kind = 0; kind < 3; kind++) {
     sn_rig_options o = options_for(4, kind == 0 ? SN_RIG_TREE : SN_RIG_FREE);
@@ -251,7 +258,7 @@ static void same_bytes_at_any_thread_count(void **state) {
 
 static void permuted_frames_permute_the_animation(void **state) {
   (void)state;
-  sn_context ctx = sn_context_default();
+  sn_context ctx = serial();
   enum { count = 10 };
   tube t = make_tube(&ctx, 4, count, 9);
   sn_frames shuffled;
@@ -277,7 +284,7 @@ static void permuted_frames_permute_the_animation(void **state) {
 // Every frame turned and moved by a rigid motion of its own: skeleton, weights and joint rotations stay.
 static void rigid_motion_changes_the_root_only(void **state) {
   (void)state;
-  sn_context ctx = sn_context_default();
+  sn_context ctx = serial();
   sn_random rng = sn_random_new(10);
   tube t = make_tube(&ctx, 4, 8, 11);
   sn_frames moved;
@@ -319,7 +326,7 @@ static void rigid_motion_changes_the_root_only(void **state) {
 
 static void size_does_not_matter(void **state) {
   (void)state;
-  sn_context ctx = sn_context_default();
+  sn_context ctx = serial();
   double reference = 0;
   for (int kind = 0; kind < 3; kind++) {
     double scale = kind == 0 ? 1 : kind == 1 ? 0x1p-17 : 0x1p17;
@@ -342,7 +349,7 @@ static void size_does_not_matter(void **state) {
 // Whatever the data is, the result is finite, the weights sum to 1 and the rotations are rotations.
 static void degenerate_data(void **state) {
   (void)state;
-  sn_context ctx = sn_context_default();
+  sn_context ctx = serial();
   enum { still, duplicate, reflected, collapsed, collinear, one_frame, no_triangles, kinds };
   for (int kind = 0; kind < kinds; kind++) {
     tube t = make_tube(&ctx, 3, kind == one_frame ? 1 : 5, 13);
@@ -371,7 +378,7 @@ static void degenerate_data(void **state) {
 
 static void few_vertices(void **state) {
   (void)state;
-  sn_context ctx = sn_context_default();
+  sn_context ctx = serial();
   sn_random rng = sn_random_new(14);
   for (int n = 1; n <= 9; n++) {
     sn_mesh rest;
@@ -399,7 +406,7 @@ static void few_vertices(void **state) {
 
 static void several_components(void **state) {
   (void)state;
-  sn_context ctx = sn_context_default();
+  sn_context ctx = serial();
   sn_random rng = sn_random_new(15);
   tube t = make_tube(&ctx, 2, 6, 16);
   int n = t.rest.vertex_count;
@@ -428,7 +435,7 @@ static void several_components(void **state) {
 
 static void bones_by_error(void **state) {
   (void)state;
-  sn_context ctx = sn_context_default();
+  sn_context ctx = serial();
   tube t = make_tube(&ctx, 5, 8, 17);
   sn_rig_options o = options_for(0, SN_RIG_FREE);
   o.error_pct = 0.3;
@@ -452,7 +459,7 @@ static sn_rig_options given(const tube *t, sn_rig_given what) {
 
 static void weights_for_known_poses(void **state) {
   (void)state;
-  sn_context ctx = sn_context_default();
+  sn_context ctx = serial();
   tube t = make_tube(&ctx, 4, 10, 18);
   sn_skin skin;
   assert_ok(&ctx, sn_solve_weights(&ctx, &t.rest, &t.frames, &t.poses, NULL, NULL, &skin));
@@ -485,7 +492,7 @@ static void weights_for_known_poses(void **state) {
 
 static void motion_for_known_weights(void **state) {
   (void)state;
-  sn_context ctx = sn_context_default();
+  sn_context ctx = serial();
   tube t = make_tube(&ctx, 4, 10, 19);
   for (int way = 0; way < 2; way++) {
     sn_rig_options o = given(&t, SN_RIG_WEIGHTS);
@@ -507,7 +514,7 @@ static void motion_for_known_weights(void **state) {
 
 static void locked_joints_keep_their_motion(void **state) {
   (void)state;
-  sn_context ctx = sn_context_default();
+  sn_context ctx = serial();
   tube t = make_tube(&ctx, 4, 8, 20);
   sn_random rng = sn_random_new(21);
   bool locked[4] = {true, false, false, true};
@@ -537,7 +544,7 @@ static void locked_joints_keep_their_motion(void **state) {
 
 static void helpers_lower_the_error(void **state) {
   (void)state;
-  sn_context ctx = sn_context_default();
+  sn_context ctx = serial();
   tube t = make_tube(&ctx, 4, 8, 22), half = make_tube(&ctx, 4, 8, 22);
   half.skeleton.joint_count = half.poses.joint_count = 3; // the last bone is not in the skeleton
   for (int f = 0; f < 8; f++) memcpy(half.poses.matrices + 3 * f, sn_pose(&t.poses, f), 3 * sizeof(sn_affine));
@@ -559,7 +566,7 @@ static void helpers_lower_the_error(void **state) {
 
 static void wrong_input_is_named(void **state) {
   (void)state;
-  sn_context ctx = sn_context_default();
+  sn_context ctx = serial();
   tube t = make_tube(&ctx, 2, 3, 23);
   sn_rig_result r;
   sn_rig_options o = options_for(-1, SN_RIG_TREE);
@@ -623,7 +630,7 @@ static void rotations_by_newton(void **state) {
 // ---- the real sets: the figures of the literature and of Dem Bones are far above ------------------------------------
 
 static void real_set(const char *name, int bones, sn_rig_joints joints, double bound) {
-  sn_context ctx = sn_context_default();
+  sn_context ctx = serial();
   char path[256];
   sn_mesh rest;
   sn_frames frames;
@@ -657,7 +664,7 @@ static void cat_poses_free(void **state) {
 
 static void cylinder_joints(void **state) {
   (void)state;
-  sn_context ctx = sn_context_default();
+  sn_context ctx = serial();
   need_data(rest_path, "cylinder/rest.obj");
   need_data(frames_path, "cylinder/frames.pc2");
   sn_mesh rest;

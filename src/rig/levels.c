@@ -10,6 +10,7 @@
 #include "rig/cluster.h"
 #include "rig/problem.h"
 #include "rig/refine.h"
+#include "rig/round.h"
 
 enum {
   sample_frames = 24,
@@ -18,17 +19,18 @@ enum {
   cluster_rounds = 4
 };
 
-sn_status rig_round(sn_context *ctx, rig_model *m, rig_tree *tree, const rig_plan *plan, rig_support mode,
-                    const rig_smooth *smooth) {
-  sn_status status;
-  if (plan->tree) {
-    status = rig_tree_fit(ctx, m, tree, 2, NULL);
-    if (status == SN_OK) status = rig_tree_move_joints(ctx, m, tree);
-    if (status == SN_OK) rig_model_refresh(ctx, m);
-  } else {
-    status = plan->affine ? rig_bones_affine(ctx, m) : rig_bones_rigid(ctx, m, 3, NULL);
+// Rounds as long as they pay, `most` at most; the last without extrapolation, so that bones and weights fit together.
+static sn_status some_rounds(sn_context *ctx, rig_model *m, const rig_way *way, int most, int *rounds) {
+  sn_status status = SN_OK;
+  bool last = false;
+  double before = INFINITY;
+  rig_forget_trail(m);
+  for (int round = 0; !last && status == SN_OK; round++, ++*rounds) {
+    last = round >= most - 1 || (round > 3 && m->error > 0.997 * before);
+    before = m->error;
+    status = rig_round(ctx, m, way, round % 5 == 3 ? RIG_EXPLORE : RIG_ADJUST, !last);
   }
-  return status == SN_OK ? rig_pass(ctx, m, mode, smooth) : status;
+  return status;
 }
 
 // More clusters than wanted, then without the bones that are missed least (Le and Deng's over-complete start).
@@ -46,20 +48,23 @@ static sn_status start_bones(sn_context *ctx, sn_arena *memory, const rig_proble
     m->joint[(size_t)i * (size_t)m->limit] = clusters.joint[i], m->weight[(size_t)i * (size_t)m->limit] = 1;
   }
   rig_model_refresh(ctx, m);
-  status = rig_iterate(ctx, m, RIG_ADJUST, NULL, plan->affine, 4);
+  int rounds = 0;
+  rig_way way = {.affine = plan->affine};
+  status = rig_pass(ctx, m, RIG_ADJUST, NULL);
+  if (status == SN_OK) status = some_rounds(ctx, m, &way, 4, &rounds);
   while (status == SN_OK && m->bones > plan->bones) {
     status = rig_pass(ctx, m, RIG_PRICE, NULL);
     if (status != SN_OK) break;
     rig_remove_bone(ctx, m, rig_least_missed(m));
-    status = rig_iterate(ctx, m, RIG_ADJUST, NULL, plan->affine, 1);
+    status = rig_pass(ctx, m, RIG_EXPLORE, NULL);
+    if (status == SN_OK) status = rig_round(ctx, m, &way, RIG_ADJUST, false);
   }
-  if (status == SN_OK) status = rig_iterate(ctx, m, RIG_ADJUST, NULL, plan->affine, 4);
-  return status;
+  return status == SN_OK ? some_rounds(ctx, m, &way, 12, &rounds) : status;
 }
 
 // The same weights over all frames of p; motions start from those of the sampled frame that is most alike.
 static sn_status lift_frames(sn_context *ctx, sn_arena *memory, const rig_model *from, const int *sampled,
-                             const rig_problem *p, const rig_plan *plan, rig_tree *tree, rig_model *m) {
+                             const rig_problem *p, const rig_way *way, rig_model *m) {
   sn_status status = rig_model_new(ctx, memory, p, from->capacity, from->limit, m);
   if (status != SN_OK) return status;
   m->bones = from->bones;
@@ -82,14 +87,10 @@ static sn_status lift_frames(sn_context *ctx, sn_arena *memory, const rig_model 
   }
   rig_model_refresh(ctx, m);
   status = rig_pass(ctx, m, RIG_KEEP, NULL);
-  if (status == SN_OK && plan->tree) status = rig_tree_fit(ctx, m, tree, 6, NULL);
-  if (status == SN_OK && !plan->tree)
-    status = plan->affine ? rig_bones_affine(ctx, m) : rig_bones_rigid(ctx, m, 10, NULL);
-  for (int round = 0; round < 3 && status == SN_OK; round++) {
-    status = rig_pass(ctx, m, RIG_ADJUST, NULL);
-    if (status == SN_OK) status = rig_round(ctx, m, tree, plan, RIG_KEEP, NULL);
-  }
-  return status;
+  if (status == SN_OK && way->tree) status = rig_tree_fit(ctx, m, way->tree, 6, NULL);
+  if (status == SN_OK && !way->tree && !way->affine) status = rig_bones_rigid(ctx, m, 10, NULL);
+  int rounds = 0;
+  return status == SN_OK ? some_rounds(ctx, m, way, 4, &rounds) : status;
 }
 
 // The same motions for all vertices of p. Weights start from those of a sampled vertex nearby: the sample is taken along
@@ -111,18 +112,6 @@ static sn_status lift_vertices(sn_context *ctx, sn_arena *memory, const rig_mode
   return status == SN_OK ? rig_pass(ctx, m, RIG_EXHAUST, NULL) : status;
 }
 
-static sn_status some_rounds(sn_context *ctx, rig_model *m, rig_tree *tree, const rig_plan *plan, int most,
-                             int *rounds) {
-  sn_status status = SN_OK;
-  double before = INFINITY;
-  for (int round = 0; round < most && status == SN_OK; round++, ++*rounds) {
-    status = rig_round(ctx, m, tree, plan, RIG_ADJUST, plan->smooth);
-    if (m->error > 0.997 * before) break;
-    before = m->error;
-  }
-  return status;
-}
-
 static int thinnest(const rig_model *m) {
   int best = 0;
   for (int j = 1; j < m->bones; j++)
@@ -132,8 +121,7 @@ static int thinnest(const rig_model *m) {
 
 // No bone may stay below the pruning bound on sum_i w_ij^2, relative to the largest: 1e-2 in Le and Deng. For a while slivers are
 // moved to where a larger region is fitted worst; then they are pruned.
-static sn_status prune(sn_context *ctx, rig_model *m, rig_tree *tree, const rig_plan *plan, double bound, int each,
-                       int *rounds) {
+static sn_status prune(sn_context *ctx, rig_model *m, const rig_way *way, double bound, int each, int *rounds) {
   sn_status status = SN_OK;
   for (int attempt = 0; status == SN_OK && m->bones > 1 && rig_share(m, thinnest(m)) < bound; attempt++) {
     bool added = false;
@@ -141,27 +129,25 @@ static sn_status prune(sn_context *ctx, rig_model *m, rig_tree *tree, const rig_
     status = rig_pass(ctx, m, RIG_EXHAUST, NULL);
     if (status == SN_OK && attempt < 6) status = rig_add_bone(ctx, m, 1 + attempt, &added);
     if (status == SN_OK && added) status = rig_pass(ctx, m, RIG_EXHAUST, NULL);
-    if (status == SN_OK && plan->tree) status = rig_tree_build(ctx, m, tree);
-    if (status == SN_OK) status = some_rounds(ctx, m, tree, plan, each, rounds);
+    if (status == SN_OK && way->tree) status = rig_tree_build(ctx, m, way->tree);
+    if (status == SN_OK) status = some_rounds(ctx, m, way, each, rounds);
   }
   return status;
 }
 
-static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, rig_problem *p, const rig_plan *plan, rig_model *m,
-                              rig_tree *tree) {
+static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, rig_problem *p, const rig_plan *plan,
+                              const rig_way *way, rig_model *m) {
+  int rounds = 0;
+  rig_way loose = {.affine = plan->affine};
   sn_status status = start_bones(ctx, memory, p, plan, m);
   if (status == SN_OK) status = rig_refine(ctx, m, 12, plan->affine);
-  if (status == SN_OK) status = rig_iterate(ctx, m, RIG_EXHAUST, NULL, plan->affine, 4);
-  if (status == SN_OK) status = rig_pass(ctx, m, RIG_EXHAUST, NULL);
-  if (!plan->tree || status != SN_OK) return status;
+  if (status == SN_OK) status = some_rounds(ctx, m, &loose, 12, &rounds);
+  if (!way->tree || status != SN_OK) return status;
   status = rig_problem_moments(ctx, memory, p);
-  if (status == SN_OK) status = rig_tree_build(ctx, m, tree);
-  if (status == SN_OK) status = rig_tree_fit(ctx, m, tree, 5, NULL);
-  for (int round = 0; round < 12 && status == SN_OK; round++) {
-    status = rig_round(ctx, m, tree, plan, round % 4 == 3 ? RIG_EXPLORE : RIG_ADJUST, NULL);
-  }
-  int rounds = 0;
-  return status == SN_OK ? prune(ctx, m, tree, plan, 1.5e-2, 8, &rounds) : status;
+  if (status == SN_OK) status = rig_tree_build(ctx, m, way->tree);
+  if (status == SN_OK) status = rig_tree_fit(ctx, m, way->tree, 5, NULL);
+  if (status == SN_OK) status = some_rounds(ctx, m, way, 15, &rounds);
+  return status == SN_OK ? prune(ctx, m, way, 1.5e-2, 8, &rounds) : status;
 }
 
 sn_status rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan, rig_model *m,
@@ -172,21 +158,21 @@ sn_status rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, con
   rig_problem coarse, middle;
   rig_model coarse_model, middle_model;
   sn_status status = sampled ? SN_OK : ctx->error.status;
-  // Smoothness is between neighbours of the whole mesh.
-  rig_plan rough = *plan;
-  rough.smooth = NULL;
+  // Smoothness is between neighbours of the whole mesh: samples go without.
+  rig_way rough = {.tree = plan->tree ? tree : NULL, .affine = plan->affine}, way = rough;
+  way.smooth = plan->smooth;
   *rounds = 0;
   if (status == SN_OK) status = rig_tree_new(ctx, memory, plan->bones + 2 + plan->bones / 4, tree);
   if (status == SN_OK) status = rig_sample(ctx, &scratch, p, vertices, sample_frames, &coarse, sampled);
-  if (status == SN_OK) status = solve_coarse(ctx, &scratch, &coarse, &rough, &coarse_model, tree);
+  if (status == SN_OK) status = solve_coarse(ctx, &scratch, &coarse, plan, &rough, &coarse_model);
   int *all = SN_NEW(ctx, &scratch, int, p->f);
   if (status == SN_OK && !all) status = ctx->error.status;
   if (status == SN_OK) status = rig_sample(ctx, &scratch, p, vertices, p->f, &middle, all);
   if (status == SN_OK) {
-    status = lift_frames(ctx, &scratch, &coarse_model, sampled, &middle, plan, tree, &middle_model);
+    status = lift_frames(ctx, &scratch, &coarse_model, sampled, &middle, &rough, &middle_model);
   }
   if (status == SN_OK) status = lift_vertices(ctx, memory, &middle_model, p, m);
   sn_arena_free(&scratch);
-  if (status == SN_OK) status = some_rounds(ctx, m, tree, plan, plan->iterations, rounds);
-  return status == SN_OK ? prune(ctx, m, tree, plan, 1e-2, 3, rounds) : status;
+  if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, rounds);
+  return status == SN_OK ? prune(ctx, m, &way, 1e-2, 3, rounds) : status;
 }

@@ -18,8 +18,4 @@ typedef struct rig_plan {
 sn_status rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan, rig_model *m,
                     rig_tree *tree, int *rounds);
 
-// One round: bones (and joints) for the present weights, then weights. Needs the moments.
-sn_status rig_round(sn_context *ctx, rig_model *m, rig_tree *tree, const rig_plan *plan, rig_support mode,
-                    const rig_smooth *smooth);
-
 #endif

@@ -9,6 +9,7 @@
 #include "rig/bones.h"
 #include "rig/cluster.h"
 #include "rig/problem.h"
+#include "rig/round.h"
 
 // Adds the squared distance of every frame to frame g (g < 0: to the rest pose); keeps the smaller with `nearest`.
 static void frame_distances(const rig_problem *p, const int *vertex, int count, int g, double *distance) {
@@ -69,19 +70,10 @@ sn_status rig_sample(sn_context *ctx, sn_arena *memory, const rig_problem *p, in
   return good ? rig_problem_order(ctx, memory, out) : ctx->error.status;
 }
 
-sn_status rig_iterate(sn_context *ctx, rig_model *m, rig_support mode, const rig_smooth *smooth, bool affine,
-                      int count) {
-  sn_status status = SN_OK;
-  for (int round = 0; round < count && status == SN_OK; round++) {
-    status = rig_pass(ctx, m, mode, smooth);
-    if (status == SN_OK) status = affine ? rig_bones_affine(ctx, m) : rig_bones_rigid(ctx, m, 3, NULL);
-  }
-  return status;
-}
-
 void rig_copy(const rig_model *from, rig_model *to) {
   size_t slots = (size_t)from->p->n * (size_t)from->limit, columns = 3 * (size_t)from->p->f;
   to->bones = from->bones, to->error = from->error;
+  rig_forget_trail(to);
   memcpy(to->t, from->t, 4 * (size_t)from->bones * columns * sizeof *to->t);
   memcpy(to->joint, from->joint, slots * sizeof *to->joint);
   memcpy(to->weight, from->weight, slots * sizeof *to->weight);
@@ -110,6 +102,7 @@ static void forget_bone(rig_model *m, int j) {
 void rig_remove_bone(const sn_context *ctx, rig_model *m, int j) {
   size_t row = 12 * (size_t)m->p->f;
   forget_bone(m, j);
+  rig_forget_trail(m);
   m->bones--;
   memmove(m->t + (size_t)j * row, m->t + ((size_t)j + 1) * row, (size_t)(m->bones - j) * row * sizeof *m->t);
   for (size_t e = 0; e < (size_t)m->p->n * (size_t)m->limit; e++)
@@ -180,7 +173,7 @@ int rig_slivers(const rig_model *m, double bound) {
 static const double sample_bound = 1.5e-2;
 
 // Moves the `count` bones that are missed least to the `count` worst regions, slivers first; then lets all settle.
-static sn_status attempt(sn_context *ctx, rig_model *m, region_search *s, bool affine, int count) {
+static sn_status attempt(sn_context *ctx, rig_model *m, const rig_way *way, region_search *s, int count) {
   sn_status status = rig_pass(ctx, m, RIG_PRICE, NULL);
   if (status != SN_OK) return status;
   for (int j = 0; j < m->bones; j++)
@@ -191,10 +184,13 @@ static sn_status attempt(sn_context *ctx, rig_model *m, region_search *s, bool a
     forget_bone(m, j);
     rig_fit_region(m->p, s->region, members, m, j);
   }
+  rig_forget_trail(m);
   rig_model_refresh(ctx, m);
-  status = rig_iterate(ctx, m, RIG_EXPLORE, NULL, affine, 2);
-  if (status == SN_OK) status = rig_iterate(ctx, m, RIG_ADJUST, NULL, affine, 3);
-  return status == SN_OK ? rig_pass(ctx, m, RIG_ADJUST, NULL) : status;
+  status = rig_pass(ctx, m, RIG_EXPLORE, NULL);
+  for (int round = 0; round < 5 && status == SN_OK; round++) {
+    status = rig_round(ctx, m, way, round == 0 ? RIG_EXPLORE : RIG_ADJUST, true);
+  }
+  return status;
 }
 
 // Up to `count` seeds of the worst regions, apart from each other. Returns how many.
@@ -235,6 +231,7 @@ sn_status rig_add_bone(sn_context *ctx, rig_model *m, int spread, bool *added) {
     if (seed >= 0) {
       int count = within(m->p, seed, s.radius, s.region);
       rig_fit_region(m->p, s.region, count, m, m->bones++);
+      rig_forget_trail(m);
       rig_model_refresh(ctx, m);
       *added = true;
     }
@@ -252,6 +249,7 @@ static bool accept(const rig_model *m, double error, int slivers) {
 
 sn_status rig_refine(sn_context *ctx, rig_model *m, int moves, bool affine) {
   if (m->bones < 2) return SN_OK;
+  rig_way way = {.affine = affine};
   sn_arena scratch = sn_arena_new(ctx);
   rig_model kept;
   size_t n = (size_t)m->p->n;
@@ -268,7 +266,7 @@ sn_status rig_refine(sn_context *ctx, rig_model *m, int moves, bool affine) {
     int count = choose_seeds(m, &s, batch);
     if (count == 0) break;
     rig_copy(m, &kept);
-    status = attempt(ctx, m, &s, affine, count);
+    status = attempt(ctx, m, &way, &s, count);
     if (status != SN_OK) break;
     if (accept(m, kept.error, slivers)) {
       memset(s.tried, 0, n * sizeof *s.tried);

@@ -8,10 +8,6 @@
 sn_status rig_sample(sn_context *ctx, sn_arena *memory, const rig_problem *p, int vertices, int frames,
                      rig_problem *out, int *frames_out);
 
-// Alternates weights and bones.
-sn_status rig_iterate(sn_context *ctx, rig_model *m, rig_support mode, const rig_smooth *smooth, bool affine,
-                      int count);
-
 // Gets out of local minima: moves the bone that is missed least to the region that is fitted worst, as long as that
 // helps, `moves` attempts at most.
 sn_status rig_refine(sn_context *ctx, rig_model *m, int moves, bool affine);

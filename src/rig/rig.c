@@ -99,7 +99,7 @@ static sn_status solve_for(sn_context *ctx, const sn_mesh *rest, const sn_frames
                    .limit = o->influences,
                    .tree = o->joints == SN_RIG_TREE,
                    .affine = o->bone_type == SN_RIG_AFFINE,
-                   .iterations = o->iterations > 0 ? o->iterations : 10,
+                   .iterations = o->iterations > 0 ? o->iterations : 12,
                    .smooth = &smooth};
   if (status == SN_OK) status = rig_solve(ctx, &scratch, p, &plan, &m, &tree, &rounds);
   out->memory = sn_arena_new(ctx);

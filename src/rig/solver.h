@@ -38,6 +38,8 @@ typedef struct rig_model {
   double *price;        // bones, see RIG_PRICE
   double *vertex_error; // n: sum over frames of the squared distance
   double error;         // their sum
+  double *trail;        // like t: the bones after the last update, from which rig_round goes on
+  int trail_age;        // updates since; rises to 1 before the trail is good for anything
   struct pass_space *space; // of rig_pass
 } rig_model;
 

@@ -83,6 +83,7 @@ sn_status rig_model_new(sn_context *ctx, sn_arena *memory, const rig_problem *p,
   size_t n = (size_t)p->n, rows = 4 * (size_t)capacity, columns = 3 * (size_t)p->f;
   size_t pairs = (size_t)capacity * (size_t)capacity;
   out->t = SN_NEW(ctx, memory, double, rows *columns);
+  out->trail = SN_NEW(ctx, memory, double, rows *columns);
   out->t32 = SN_NEW(ctx, memory, float, rows *columns);
   out->moment = SN_NEW(ctx, memory, double, rows *columns);
   out->gram = SN_NEW(ctx, memory, double, pairs *RIG_MONOMIALS);
@@ -92,8 +93,8 @@ sn_status rig_model_new(sn_context *ctx, sn_arena *memory, const rig_problem *p,
   out->vertex_error = SN_NEW(ctx, memory, double, n);
   out->price = SN_NEW(ctx, memory, double, capacity);
   out->space = new_space(ctx, memory, (size_t)capacity, columns);
-  bool good = out->t && out->t32 && out->moment && out->gram && out->pair && out->joint && out->weight &&
-              out->vertex_error && out->price && out->space;
+  bool good = out->t && out->trail && out->t32 && out->moment && out->gram && out->pair && out->joint &&
+              out->weight && out->vertex_error && out->price && out->space;
   return good ? SN_OK : ctx->error.status;
 }
 

@@ -15,15 +15,16 @@ typedef struct compare_row {
 } compare_row;
 
 static void say_header(const cli *c) {
-  cli_say(c, "%-28s %9s %9s %10s %10s %9s %9s %9s %8s %8s\n", "method", "train ee", "test ee", "test rms %", "max %",
-          "std %", "normal", "bytes", "us", "seconds");
+  cli_say(c, "%-28s %9s %9s %10s %10s %9s %10s %9s %8s %8s\n", "method", "train ee", "test ee", "test rms %", "max %",
+          "std %", "normal °", "bytes", "us", "seconds");
 }
 
 static void say_row(const cli *c, const compare_row *row) {
   const sn_metrics *m = row->scores.test.frame_count > 0 ? &row->scores.test : &row->scores.train;
-  cli_say(c, "%-28s %9.4f %9.4f %10.4f %10.3f %9.4f %8.2f° %9.0f %8.1f %8.3f\n", row->spec.text, row->scores.train.ee,
-          row->scores.test.ee, m->rms_pct_diag, m->max_pct_diag, m->std_pct_diag, m->normal_deg, row->bytes, row->us,
-          row->seconds);
+  cli_say(c, "%-28s %9s %9s %10s %10s %9s %9s %9.0f %8.1f %8.3f\n", row->spec.text,
+          cli_figure(row->scores.train.ee, 4).text, cli_figure(row->scores.test.ee, 4).text,
+          cli_figure(m->rms_pct_diag, 4).text, cli_figure(m->max_pct_diag, 3).text,
+          cli_figure(m->std_pct_diag, 4).text, cli_figure(m->normal_deg, 2).text, row->bytes, row->us, row->seconds);
 }
 
 static json_t *describe_row(const compare_row *row) {

@@ -2,6 +2,8 @@
 // Options that mean the same everywhere, and what they load.
 #include "cli/inputs.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 sn_status cli_load(cli *c, sn_examples *out) {
@@ -48,6 +50,12 @@ json_t *cli_describe_examples(const sn_examples *examples) {
   json_object_set_new(
     out, "diagonal",
     json_real(sn_points_diagonal((const float(*)[3])examples->rest.positions, examples->rest.vertex_count)));
+  return out;
+}
+
+cli_figure_text cli_figure(double value, int decimals) {
+  cli_figure_text out = {"-"};
+  if (isfinite(value)) snprintf(out.text, sizeof out.text, fabs(value) < 1e9 ? "%.*f" : "%.*g", decimals, value);
   return out;
 }
 

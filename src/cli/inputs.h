@@ -23,6 +23,12 @@ sn_status cli_load(cli *c, sn_examples *out);
 sn_status cli_load_frames(cli *c, sn_examples *out);
 double cli_fps(const cli *c); // 0 where --fps is wrong
 
+// A number as text, "-" where it is not finite.
+typedef struct cli_figure_text {
+  char text[32];
+} cli_figure_text;
+cli_figure_text cli_figure(double value, int decimals);
+
 json_t *cli_number(double value); // null where it is not finite
 json_t *cli_describe_examples(const sn_examples *examples);
 json_t *cli_describe_metrics(const sn_metrics *metrics); // null for no frames

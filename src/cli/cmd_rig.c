@@ -310,10 +310,12 @@ static void report(cli *c, const rig_job *job, const char *path, const sn_scores
   json_object_set_new(out, "frame_rms", numbers(r->frame_rms, job->examples.frames.frame_count));
   json_object_set_new(out, "vertex_rms", numbers(r->vertex_rms, job->examples.rest.vertex_count));
   c->result = out;
-  cli_say(c, "%s: %d bones in %.2f s (%d iterations)\n", path, r->bones, job->seconds, r->iterations);
+  cli_say(c, "%s: %d bone%s in %.2f s (%d iterations)\n", path, r->bones, r->bones == 1 ? "" : "s", job->seconds,
+          r->iterations);
   if (*r->reason) cli_say(c, "  fewer bones than asked for: %s\n", r->reason);
-  cli_say(c, "  rms %.4f %% of the diagonal, largest %.3f %%, E_RMS %.4g, joint gap %.2g %%\n",
-          scores->all.rms_pct_diag, scores->all.max_pct_diag, scores->all.e_rms, gap_pct);
+  cli_say(c, "  rms %s %% of the diagonal, largest %s %%, E_RMS %.4g, joint gap %.2g %%\n",
+          cli_figure(scores->all.rms_pct_diag, 4).text, cli_figure(scores->all.max_pct_diag, 3).text,
+          scores->all.e_rms, gap_pct);
   cli_say(c, "  vertices by influences:");
   for (int k = 1; k <= job->options.influences; k++) cli_say(c, " %d: %d", k, r->influences[k]);
   int worst = 0;

@@ -38,10 +38,10 @@ static int assess_file(cli *c, const char *path, const sn_examples *examples, co
   status = sn_model_open(&c->ctx, path, file.bytes, file.size, &model);
   if (status == SN_OK) status = sn_assess(&c->ctx, &model, examples, keys, others, &scores, NULL);
   if (status == SN_OK) {
-    cli_say(c,
-            "  %-8s %d frames: rms %s %% of the diagonal, largest %s %%, enveloping error %s, normals %s degrees\n",
-            name, m->frame_count, cli_figure(m->rms_pct_diag, 4).text, cli_figure(m->max_pct_diag, 3).text,
-            cli_figure(m->ee, 4).text, cli_figure(m->normal_deg, 2).text);
+    cli_say(c, "%s: %.0f bytes, trained in %.3f s\n", path, (double)file.size, report->seconds);
+    say_scores(c, "training", &scores.train);
+    say_scores(c, "test", &scores.test);
+    c->result = describe(&scores, &model, report);
   }
   sn_file_close(&file);
   return status == SN_OK ? exit_done : cli_fail(c);

@@ -10,10 +10,9 @@ static void say_scores(const cli *c, const char *name, const sn_metrics *m) {
     cli_say(c, "  %-8s no frames\n", name);
     return;
   }
-  cli_say(
-    c,
-    "  %-8s %d frames: rms %.4f %% of the diagonal, largest %.3f %%, enveloping error %.4f, normals %.2f degrees\n",
-    name, m->frame_count, m->rms_pct_diag, m->max_pct_diag, m->ee, m->normal_deg);
+  cli_say(c, "  %-8s %d frames: rms %s %% of the diagonal, largest %s %%, enveloping error %s, normals %s degrees\n",
+          name, m->frame_count, cli_figure(m->rms_pct_diag, 4).text, cli_figure(m->max_pct_diag, 3).text,
+          cli_figure(m->ee, 4).text, cli_figure(m->normal_deg, 2).text);
 }
 
 static json_t *describe(const sn_scores *scores, const sn_rt_model *model, const sn_train_report *report) {

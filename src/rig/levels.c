@@ -13,7 +13,7 @@
 #include "rig/round.h"
 
 enum {
-  sample_frames = 24,
+  sample_frames = 16,
   sample_least = 1000, // vertices
   sample_per_bone = 50,
   cluster_rounds = 4
@@ -140,13 +140,15 @@ static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, rig_problem *p,
   int rounds = 0;
   rig_way loose = {.affine = plan->affine};
   sn_status status = start_bones(ctx, memory, p, plan, m);
-  if (status == SN_OK) status = rig_refine(ctx, m, 12, plan->affine);
-  if (status == SN_OK) status = some_rounds(ctx, m, &loose, 12, &rounds);
+  if (status == SN_OK) status = rig_refine(ctx, m, &loose, way->tree ? 8 : 14);
+  if (status == SN_OK) status = some_rounds(ctx, m, &loose, way->tree ? 6 : 20, &rounds);
   if (!way->tree || status != SN_OK) return status;
   status = rig_problem_moments(ctx, memory, p);
   if (status == SN_OK) status = rig_tree_build(ctx, m, way->tree);
   if (status == SN_OK) status = rig_tree_fit(ctx, m, way->tree, 5, NULL);
-  if (status == SN_OK) status = some_rounds(ctx, m, way, 15, &rounds);
+  if (status == SN_OK) status = some_rounds(ctx, m, way, 8, &rounds);
+  if (status == SN_OK) status = rig_refine(ctx, m, way, 8);
+  if (status == SN_OK) status = some_rounds(ctx, m, way, 12, &rounds);
   return status == SN_OK ? prune(ctx, m, way, 1.5e-2, 8, &rounds) : status;
 }
 

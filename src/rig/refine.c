@@ -187,6 +187,7 @@ static sn_status attempt(sn_context *ctx, rig_model *m, const rig_way *way, regi
   rig_forget_trail(m);
   rig_model_refresh(ctx, m);
   status = rig_pass(ctx, m, RIG_EXPLORE, NULL);
+  if (status == SN_OK && way->tree) status = rig_tree_build(ctx, m, way->tree);
   for (int round = 0; round < 5 && status == SN_OK; round++) {
     status = rig_round(ctx, m, way, round == 0 ? RIG_EXPLORE : RIG_ADJUST, true);
   }
@@ -247,9 +248,9 @@ static bool accept(const rig_model *m, double error, int slivers) {
   return now == slivers && m->error < 0.998 * error;
 }
 
-sn_status rig_refine(sn_context *ctx, rig_model *m, int moves, bool affine) {
+sn_status rig_refine(sn_context *ctx, rig_model *m, const rig_way *way, int moves) {
   if (m->bones < 2) return SN_OK;
-  rig_way way = {.affine = affine};
+  rig_tree kept_tree;
   sn_arena scratch = sn_arena_new(ctx);
   rig_model kept;
   size_t n = (size_t)m->p->n;
@@ -259,14 +260,16 @@ sn_status rig_refine(sn_context *ctx, rig_model *m, int moves, bool affine) {
   void *space = sn_arena_alloc(ctx, &scratch, 1, rig_nearest_space(m->p));
   sn_status status = rig_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &kept);
   if (!s.tried || !s.region || !s.seed || !space) status = ctx->error.status;
+  if (status == SN_OK) status = rig_tree_new(ctx, &scratch, m->capacity, &kept_tree);
   if (status == SN_OK) status = rig_pass(ctx, m, RIG_KEEP, NULL);
   if (status == SN_OK) s.radius = neighbourhood(m->p, 4 + m->p->n / (6 * m->bones), space, s.region);
-  int batch = 1 + m->bones / 6, slivers = status == SN_OK ? rig_slivers(m, sample_bound) : 0;
+  int batch = way->tree ? 1 : 1 + m->bones / 6, slivers = status == SN_OK ? rig_slivers(m, sample_bound) : 0;
   for (int move = 0; status == SN_OK && (move < moves || (slivers > 0 && move < 2 * moves)); move++) {
     int count = choose_seeds(m, &s, batch);
     if (count == 0) break;
     rig_copy(m, &kept);
-    status = attempt(ctx, m, &way, &s, count);
+    if (way->tree) rig_tree_copy(way->tree, &kept_tree);
+    status = attempt(ctx, m, way, &s, count);
     if (status != SN_OK) break;
     if (accept(m, kept.error, slivers)) {
       memset(s.tried, 0, n * sizeof *s.tried);
@@ -274,6 +277,7 @@ sn_status rig_refine(sn_context *ctx, rig_model *m, int moves, bool affine) {
       continue;
     }
     rig_copy(&kept, m);
+    if (way->tree) rig_tree_copy(&kept_tree, way->tree);
     rig_model_refresh(ctx, m);
     status = rig_pass(ctx, m, RIG_KEEP, NULL);
     if (batch > 1) {

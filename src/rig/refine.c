@@ -114,6 +114,7 @@ typedef struct region_search {
   double radius;
   uint8_t *tried; // bit 0: near a seed that did not help; bit 1: near a seed of the present attempt
   int *region, *seed;
+  int skip; // bones that are missed less than the one to be moved
 } region_search;
 
 static double distance2(const double *a, const double *b) {
@@ -178,6 +179,7 @@ static sn_status attempt(sn_context *ctx, rig_model *m, const rig_way *way, regi
   if (status != SN_OK) return status;
   for (int j = 0; j < m->bones; j++)
     if (rig_share(m, j) < sample_bound) m->price[j] = 0;
+  for (; s->skip > 0 && count == 1; s->skip--) m->price[rig_least_missed(m)] = INFINITY;
   for (int move = 0; move < count; move++) {
     int seed = s->seed[move], j = rig_least_missed(m), members = within(m->p, seed, s->radius, s->region);
     m->price[j] = INFINITY;
@@ -263,7 +265,7 @@ sn_status rig_refine(sn_context *ctx, rig_model *m, const rig_way *way, int move
   if (status == SN_OK) status = rig_tree_new(ctx, &scratch, m->capacity, &kept_tree);
   if (status == SN_OK) status = rig_pass(ctx, m, RIG_KEEP, NULL);
   if (status == SN_OK) s.radius = neighbourhood(m->p, 4 + m->p->n / (6 * m->bones), space, s.region);
-  int batch = way->tree ? 1 : 1 + m->bones / 6, slivers = status == SN_OK ? rig_slivers(m, sample_bound) : 0;
+  int failures = 0, batch = way->tree ? 1 : 1 + m->bones / 6, slivers = status == SN_OK ? rig_slivers(m, sample_bound) : 0;
   for (int move = 0; status == SN_OK && (move < moves || (slivers > 0 && move < 2 * moves)); move++) {
     int count = choose_seeds(m, &s, batch);
     if (count == 0) break;
@@ -273,7 +275,7 @@ sn_status rig_refine(sn_context *ctx, rig_model *m, const rig_way *way, int move
     if (status != SN_OK) break;
     if (accept(m, kept.error, slivers)) {
       memset(s.tried, 0, n * sizeof *s.tried);
-      slivers = rig_slivers(m, sample_bound);
+      slivers = rig_slivers(m, sample_bound), failures = 0;
       continue;
     }
     rig_copy(&kept, m);
@@ -283,8 +285,10 @@ sn_status rig_refine(sn_context *ctx, rig_model *m, const rig_way *way, int move
     if (batch > 1) {
       batch /= 2;
     } else {
+      // The next attempt tries another region, the one after that also another bone.
       int members = within(m->p, s.seed[0], 0.7 * s.radius, s.region);
       for (int q = 0; q < members; q++) s.tried[s.region[q]] = 1;
+      s.skip = ++failures / 2 % 3;
     }
   }
   sn_arena_free(&scratch);

@@ -110,7 +110,7 @@ static sn_status lift_vertices(sn_context *ctx, sn_arena *memory, const rig_mode
   }
   rig_model_refresh(ctx, m);
   status = rig_pass(ctx, m, RIG_EXHAUST, NULL);
-  return status == SN_OK ? rig_pass(ctx, m, RIG_EXHAUST, NULL) : status;
+  return status == SN_OK ? rig_pass(ctx, m, RIG_EXPLORE, NULL) : status;
 }
 
 static int thinnest(const rig_model *m) {
@@ -148,7 +148,7 @@ static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, rig_problem *p,
   if (status == SN_OK) status = rig_tree_build(ctx, m, way->tree);
   if (status == SN_OK) status = rig_tree_fit(ctx, m, way->tree, 5, NULL);
   if (status == SN_OK) status = some_rounds(ctx, m, way, 8, 0.003, &rounds);
-  if (status == SN_OK) status = rig_refine(ctx, m, way, 8);
+  if (status == SN_OK) status = rig_refine(ctx, m, way, 6);
   if (status == SN_OK) status = some_rounds(ctx, m, way, 30, 0.002, &rounds);
   return status == SN_OK ? prune(ctx, m, way, 1.5e-2, 8, &rounds) : status;
 }
@@ -176,6 +176,6 @@ sn_status rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, con
   }
   if (status == SN_OK) status = lift_vertices(ctx, memory, &middle_model, p, m);
   sn_arena_free(&scratch);
-  if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, 0.001, rounds);
+  if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, 0.002, rounds);
   return status == SN_OK ? prune(ctx, m, &way, 1e-2, 3, rounds) : status;
 }

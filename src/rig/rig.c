@@ -87,7 +87,7 @@ static sn_status store(sn_context *ctx, const rig_model *m, const rig_tree *tree
 // Rounds over all the data: small sets can have more of them in the same time.
 static int rounds_for(const rig_problem *p) {
   double size = (double)p->n * p->f;
-  return 9 + (int)(1.2e6 / fmax(size, 6e4));
+  return 5 + (int)(1.2e6 / fmax(size, 6e4));
 }
 
 // One solve for a number of bones, into an empty result.

@@ -142,7 +142,7 @@ sn_status rig_tree_build(sn_context *ctx, const rig_model *m, rig_tree *tree) {
   bool good = edges && kept && set;
   if (good) {
     cost_job job = {m, edges};
-    sn_parallel_for(ctx, bones, 1, edge_costs, &job);
+    rig_parallel(ctx, bones, 1, 30.0 * bones * bones * m->p->f, edge_costs, &job);
     qsort(edges, (size_t)count, sizeof *edges, by_cost);
     for (int j = 0; j < bones; j++) set[j] = j;
     for (int e = 0; e < count && used < bones - 1; e++) {

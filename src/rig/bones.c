@@ -117,7 +117,7 @@ sn_status rig_bones_rigid(sn_context *ctx, rig_model *m, int sweeps, const bool 
     }
     start[m->bones] = count;
     bones_job job = {m, sweeps, locked, space, start, overlap};
-    sn_parallel_for(ctx, m->p->f, 4, sweep_frames, &job);
+    rig_parallel(ctx, m->p->f, 2, 1e3 * sweeps * m->bones * m->p->f, sweep_frames, &job);
     rig_model_refresh(ctx, m);
   }
   sn_arena_free(&scratch);

@@ -13,20 +13,21 @@
 #include "rig/round.h"
 
 enum {
-  sample_frames = 24,
+  sample_frames = 16,
   sample_least = 1000, // vertices
   sample_per_bone = 50,
   cluster_rounds = 4
 };
 
-// Rounds as long as they pay, `most` at most; the last without extrapolation, so that bones and weights fit together.
-static sn_status some_rounds(sn_context *ctx, rig_model *m, const rig_way *way, int most, int *rounds) {
+// Rounds as long as they lower the squared error by the fraction `pays`, `most` at most; the last without extrapolation, so that bones and weights fit together.
+static sn_status some_rounds(sn_context *ctx, rig_model *m, const rig_way *way, int most, double pays,
+                             int *rounds) {
   sn_status status = SN_OK;
   bool last = false;
   double before = INFINITY;
   rig_forget_trail(m);
   for (int round = 0; !last && status == SN_OK; round++, ++*rounds) {
-    last = round >= most - 1 || (round > 3 && m->error > 0.997 * before);
+    last = round >= most - 1 || (round > 3 && m->error > (1 - pays) * before);
     before = m->error;
     status = rig_round(ctx, m, way, round % 5 == 3 ? RIG_EXPLORE : RIG_ADJUST, !last);
   }
@@ -51,7 +52,7 @@ static sn_status start_bones(sn_context *ctx, sn_arena *memory, const rig_proble
   int rounds = 0;
   rig_way way = {.affine = plan->affine};
   status = rig_pass(ctx, m, RIG_ADJUST, NULL);
-  if (status == SN_OK) status = some_rounds(ctx, m, &way, 4, &rounds);
+  if (status == SN_OK) status = some_rounds(ctx, m, &way, 4, 0, &rounds);
   while (status == SN_OK && m->bones > plan->bones) {
     status = rig_pass(ctx, m, RIG_PRICE, NULL);
     if (status != SN_OK) break;
@@ -59,7 +60,7 @@ static sn_status start_bones(sn_context *ctx, sn_arena *memory, const rig_proble
     status = rig_pass(ctx, m, RIG_EXPLORE, NULL);
     if (status == SN_OK) status = rig_round(ctx, m, &way, RIG_ADJUST, false);
   }
-  return status == SN_OK ? some_rounds(ctx, m, &way, 12, &rounds) : status;
+  return status == SN_OK ? some_rounds(ctx, m, &way, 12, 0.003, &rounds) : status;
 }
 
 // The same weights over all frames of p; motions start from those of the sampled frame that is most alike.
@@ -90,7 +91,7 @@ static sn_status lift_frames(sn_context *ctx, sn_arena *memory, const rig_model 
   if (status == SN_OK && way->tree) status = rig_tree_fit(ctx, m, way->tree, 6, NULL);
   if (status == SN_OK && !way->tree && !way->affine) status = rig_bones_rigid(ctx, m, 10, NULL);
   int rounds = 0;
-  return status == SN_OK ? some_rounds(ctx, m, way, 4, &rounds) : status;
+  return status == SN_OK ? some_rounds(ctx, m, way, 4, 0.003, &rounds) : status;
 }
 
 // The same motions for all vertices of p. Weights start from those of a sampled vertex nearby: the sample is taken along
@@ -109,7 +110,7 @@ static sn_status lift_vertices(sn_context *ctx, sn_arena *memory, const rig_mode
   }
   rig_model_refresh(ctx, m);
   status = rig_pass(ctx, m, RIG_EXHAUST, NULL);
-  return status == SN_OK ? rig_pass(ctx, m, RIG_EXHAUST, NULL) : status;
+  return status == SN_OK ? rig_pass(ctx, m, RIG_EXPLORE, NULL) : status;
 }
 
 static int thinnest(const rig_model *m) {
@@ -130,7 +131,7 @@ static sn_status prune(sn_context *ctx, rig_model *m, const rig_way *way, double
     if (status == SN_OK && attempt < 6) status = rig_add_bone(ctx, m, 1 + attempt, &added);
     if (status == SN_OK && added) status = rig_pass(ctx, m, RIG_EXHAUST, NULL);
     if (status == SN_OK && way->tree) status = rig_tree_build(ctx, m, way->tree);
-    if (status == SN_OK) status = some_rounds(ctx, m, way, each, rounds);
+    if (status == SN_OK) status = some_rounds(ctx, m, way, each, 0.003, rounds);
   }
   return status;
 }
@@ -140,13 +141,15 @@ static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, rig_problem *p,
   int rounds = 0;
   rig_way loose = {.affine = plan->affine};
   sn_status status = start_bones(ctx, memory, p, plan, m);
-  if (status == SN_OK) status = rig_refine(ctx, m, 12, plan->affine);
-  if (status == SN_OK) status = some_rounds(ctx, m, &loose, 12, &rounds);
+  if (status == SN_OK) status = rig_refine(ctx, m, &loose, way->tree ? 8 : 24);
+  if (status == SN_OK) status = some_rounds(ctx, m, &loose, way->tree ? 6 : 50, 0.001, &rounds);
   if (!way->tree || status != SN_OK) return status;
   status = rig_problem_moments(ctx, memory, p);
   if (status == SN_OK) status = rig_tree_build(ctx, m, way->tree);
   if (status == SN_OK) status = rig_tree_fit(ctx, m, way->tree, 5, NULL);
-  if (status == SN_OK) status = some_rounds(ctx, m, way, 15, &rounds);
+  if (status == SN_OK) status = some_rounds(ctx, m, way, 8, 0.003, &rounds);
+  if (status == SN_OK) status = rig_refine(ctx, m, way, 6);
+  if (status == SN_OK) status = some_rounds(ctx, m, way, 30, 0.002, &rounds);
   return status == SN_OK ? prune(ctx, m, way, 1.5e-2, 8, &rounds) : status;
 }
 
@@ -173,6 +176,6 @@ sn_status rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, con
   }
   if (status == SN_OK) status = lift_vertices(ctx, memory, &middle_model, p, m);
   sn_arena_free(&scratch);
-  if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, rounds);
+  if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, 0.002, rounds);
   return status == SN_OK ? prune(ctx, m, &way, 1e-2, 3, rounds) : status;
 }

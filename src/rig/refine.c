@@ -114,6 +114,7 @@ typedef struct region_search {
   double radius;
   uint8_t *tried; // bit 0: near a seed that did not help; bit 1: near a seed of the present attempt
   int *region, *seed;
+  int skip; // bones that are missed less than the one to be moved
 } region_search;
 
 static double distance2(const double *a, const double *b) {
@@ -178,6 +179,7 @@ static sn_status attempt(sn_context *ctx, rig_model *m, const rig_way *way, regi
   if (status != SN_OK) return status;
   for (int j = 0; j < m->bones; j++)
     if (rig_share(m, j) < sample_bound) m->price[j] = 0;
+  for (; s->skip > 0 && count == 1; s->skip--) m->price[rig_least_missed(m)] = INFINITY;
   for (int move = 0; move < count; move++) {
     int seed = s->seed[move], j = rig_least_missed(m), members = within(m->p, seed, s->radius, s->region);
     m->price[j] = INFINITY;
@@ -187,6 +189,7 @@ static sn_status attempt(sn_context *ctx, rig_model *m, const rig_way *way, regi
   rig_forget_trail(m);
   rig_model_refresh(ctx, m);
   status = rig_pass(ctx, m, RIG_EXPLORE, NULL);
+  if (status == SN_OK && way->tree) status = rig_tree_build(ctx, m, way->tree);
   for (int round = 0; round < 5 && status == SN_OK; round++) {
     status = rig_round(ctx, m, way, round == 0 ? RIG_EXPLORE : RIG_ADJUST, true);
   }
@@ -247,9 +250,9 @@ static bool accept(const rig_model *m, double error, int slivers) {
   return now == slivers && m->error < 0.998 * error;
 }
 
-sn_status rig_refine(sn_context *ctx, rig_model *m, int moves, bool affine) {
+sn_status rig_refine(sn_context *ctx, rig_model *m, const rig_way *way, int moves) {
   if (m->bones < 2) return SN_OK;
-  rig_way way = {.affine = affine};
+  rig_tree kept_tree;
   sn_arena scratch = sn_arena_new(ctx);
   rig_model kept;
   size_t n = (size_t)m->p->n;
@@ -259,28 +262,33 @@ sn_status rig_refine(sn_context *ctx, rig_model *m, int moves, bool affine) {
   void *space = sn_arena_alloc(ctx, &scratch, 1, rig_nearest_space(m->p));
   sn_status status = rig_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &kept);
   if (!s.tried || !s.region || !s.seed || !space) status = ctx->error.status;
+  if (status == SN_OK) status = rig_tree_new(ctx, &scratch, m->capacity, &kept_tree);
   if (status == SN_OK) status = rig_pass(ctx, m, RIG_KEEP, NULL);
   if (status == SN_OK) s.radius = neighbourhood(m->p, 4 + m->p->n / (6 * m->bones), space, s.region);
-  int batch = 1 + m->bones / 6, slivers = status == SN_OK ? rig_slivers(m, sample_bound) : 0;
+  int failures = 0, batch = way->tree ? 1 : 1 + m->bones / 6, slivers = status == SN_OK ? rig_slivers(m, sample_bound) : 0;
   for (int move = 0; status == SN_OK && (move < moves || (slivers > 0 && move < 2 * moves)); move++) {
     int count = choose_seeds(m, &s, batch);
     if (count == 0) break;
     rig_copy(m, &kept);
-    status = attempt(ctx, m, &way, &s, count);
+    if (way->tree) rig_tree_copy(way->tree, &kept_tree);
+    status = attempt(ctx, m, way, &s, count);
     if (status != SN_OK) break;
     if (accept(m, kept.error, slivers)) {
       memset(s.tried, 0, n * sizeof *s.tried);
-      slivers = rig_slivers(m, sample_bound);
+      slivers = rig_slivers(m, sample_bound), failures = 0;
       continue;
     }
     rig_copy(&kept, m);
+    if (way->tree) rig_tree_copy(&kept_tree, way->tree);
     rig_model_refresh(ctx, m);
     status = rig_pass(ctx, m, RIG_KEEP, NULL);
     if (batch > 1) {
       batch /= 2;
     } else {
+      // The next attempt tries another region, the one after that also another bone.
       int members = within(m->p, s.seed[0], 0.7 * s.radius, s.region);
       for (int q = 0; q < members; q++) s.tried[s.region[q]] = 1;
+      s.skip = ++failures / 2 % 3;
     }
   }
   sn_arena_free(&scratch);

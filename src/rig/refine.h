@@ -2,15 +2,16 @@
 #ifndef SINEW_RIG_REFINE_H
 #define SINEW_RIG_REFINE_H
 
+#include "rig/round.h"
 #include "rig/solver.h"
 
 // A sample of at most `vertices` vertices and `frames` frames of p; frames_out[q] is the frame of p behind frame q.
 sn_status rig_sample(sn_context *ctx, sn_arena *memory, const rig_problem *p, int vertices, int frames,
                      rig_problem *out, int *frames_out);
 
-// Gets out of local minima: moves the bone that is missed least to the region that is fitted worst, as long as that
-// helps, `moves` attempts at most.
-sn_status rig_refine(sn_context *ctx, rig_model *m, int moves, bool affine);
+// Gets out of local minima: moves the bones that are missed least to the regions that are fitted worst, as long as that
+// helps, `moves` attempts at most (twice as many while there are slivers). A tree is built anew every time.
+sn_status rig_refine(sn_context *ctx, rig_model *m, const rig_way *way, int moves);
 
 // The bone with the smallest price (see RIG_PRICE).
 int rig_least_missed(const rig_model *m);

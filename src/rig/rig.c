@@ -84,6 +84,12 @@ static sn_status store(sn_context *ctx, const rig_model *m, const rig_tree *tree
   return status;
 }
 
+// Rounds over all the data: small sets can have more of them in the same time.
+static int rounds_for(const rig_problem *p) {
+  double size = (double)p->n * p->f;
+  return 5 + (int)(1.2e6 / fmax(size, 6e4));
+}
+
 // One solve for a number of bones, into an empty result.
 static sn_status solve_for(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const rig_problem *p,
                            const rig_units *units, const int *order, const sn_rig_options *o, int bones,
@@ -99,7 +105,7 @@ static sn_status solve_for(sn_context *ctx, const sn_mesh *rest, const sn_frames
                    .limit = o->influences,
                    .tree = o->joints == SN_RIG_TREE,
                    .affine = o->bone_type == SN_RIG_AFFINE,
-                   .iterations = o->iterations > 0 ? o->iterations : 12,
+                   .iterations = o->iterations > 0 ? o->iterations : rounds_for(p),
                    .smooth = &smooth};
   if (status == SN_OK) status = rig_solve(ctx, &scratch, p, &plan, &m, &tree, &rounds);
   out->memory = sn_arena_new(ctx);

@@ -57,7 +57,7 @@ static void extrapolate_bones(const sn_context *ctx, rig_model *m, const rig_way
     }
   } else {
     extrapolate_job job = {m, way->tree};
-    sn_parallel_for(ctx, m->p->f, 8, extrapolate_frames, &job);
+    rig_parallel(ctx, m->p->f, 8, 200.0 * m->bones * m->p->f, extrapolate_frames, &job);
   }
   rig_model_refresh(ctx, m);
 }

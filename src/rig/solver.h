@@ -67,6 +67,15 @@ sn_status rig_store_skin(sn_context *ctx, const rig_model *m, struct sn_skin *ou
 // To be called when t has changed: single-precision copy and Gram matrices.
 void rig_model_refresh(const sn_context *ctx, rig_model *m);
 
+// sn_parallel_for over independent items where there is enough to do: `work` is a rough count of operations in all.
+static inline void rig_parallel(const sn_context *ctx, int count, int grain, double work, sn_range_fn body, void *user) {
+  if (work < 2e5) {
+    body(user, 0, count, 0);
+  } else {
+    sn_parallel_for(ctx, count, grain, body, user);
+  }
+}
+
 static inline void rig_monomials(const double u[4], double out[RIG_MONOMIALS]) {
   out[0] = u[0] * u[0], out[1] = u[0] * u[1], out[2] = u[0] * u[2], out[3] = u[0] * u[3], out[4] = u[1] * u[1];
   out[5] = u[1] * u[2], out[6] = u[1] * u[3], out[7] = u[2] * u[2], out[8] = u[2] * u[3], out[9] = u[3] * u[3];

@@ -19,6 +19,15 @@ sn_status rig_tree_new(sn_context *ctx, sn_arena *memory, int capacity, rig_tree
   return out->parent && out->order && out->joint && out->skin ? SN_OK : ctx->error.status;
 }
 
+void rig_tree_copy(const rig_tree *from, rig_tree *to) {
+  size_t bones = (size_t)from->bones;
+  to->bones = from->bones, to->root = from->root;
+  memcpy(to->parent, from->parent, bones * sizeof *to->parent);
+  memcpy(to->order, from->order, bones * sizeof *to->order);
+  memcpy(to->joint, from->joint, bones * sizeof *to->joint);
+  memcpy(to->skin, from->skin, bones * sizeof *to->skin);
+}
+
 // The middle of the vertices that j and k share; of j's own where they share none.
 static void shared_middle(const rig_model *m, int j, int k, double out[3]) {
   double s[4][4];
@@ -133,7 +142,7 @@ sn_status rig_tree_build(sn_context *ctx, const rig_model *m, rig_tree *tree) {
   bool good = edges && kept && set;
   if (good) {
     cost_job job = {m, edges};
-    sn_parallel_for(ctx, bones, 1, edge_costs, &job);
+    rig_parallel(ctx, bones, 1, 30.0 * bones * bones * m->p->f, edge_costs, &job);
     qsort(edges, (size_t)count, sizeof *edges, by_cost);
     for (int j = 0; j < bones; j++) set[j] = j;
     for (int e = 0; e < count && used < bones - 1; e++) {

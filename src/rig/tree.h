@@ -15,6 +15,9 @@ typedef struct rig_tree {
 
 sn_status rig_tree_new(sn_context *ctx, sn_arena *memory, int capacity, rig_tree *out);
 
+// Both were made for at least as many bones.
+void rig_tree_copy(const rig_tree *from, rig_tree *to);
+
 // Topology and joints from free bones (Le and Deng 2014): the minimum spanning tree of the joint cost over the weight
 // overlap, and the root whose motion alone explains the mesh best. Needs m->pair.
 sn_status rig_tree_build(sn_context *ctx, const rig_model *m, rig_tree *tree);

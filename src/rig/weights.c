@@ -123,7 +123,7 @@ static void gram_row(void *user, int64_t begin, int64_t end, int worker) {
 void rig_model_refresh(const sn_context *ctx, rig_model *m) {
   size_t count = 4 * (size_t)m->bones * 3 * (size_t)m->p->f;
   for (size_t e = 0; e < count; e++) m->t32[e] = (float)m->t[e];
-  sn_parallel_for(ctx, m->bones, 1, gram_row, m);
+  rig_parallel(ctx, m->bones, 1, 48.0 * m->bones * m->bones * m->p->f / 4, gram_row, m);
 }
 
 // The bones that the vertices of the chunk use now, or all, and their transformations.

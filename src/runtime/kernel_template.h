@@ -23,51 +23,58 @@ static SN_RT_INLINE vf load_weights(const void *weights, uint32_t bits, size_t i
 
 // Sign bit of a dual quaternion that lies in the other hemisphere than the pivot.
 static SN_RT_INLINE uint32_t opposite(const float *q, const float *pivot) {
-  return q[0] * pivot[0] + q[1] * pivot[1] + q[2] * pivot[2] + q[3] * pivot[3] < 0 ? 0x80000000u : 0;
+  float dot = q[0] * pivot[0] + q[1] * pivot[1] + q[2] * pivot[2] + q[3] * pivot[3];
+  uint32_t bits;
+  memcpy(&bits, &dot, sizeof bits);
+  return bits & 0x80000000u;
 }
 
 // ---- blends: one value per lane and entry ----------------------------------------------------------------------------------
 // With weights that sum to one, sum_k w_k M_k = M_0 + sum_{k>0} w_k (M_k - M_0): the differences are made once for all
 // blocks of a shared group, and the first influence costs nothing.
 
-// What a group's blocks have in common: the first entry, and the differences of the others times the unit of the weights.
+// What a group's blocks have in common: entry 0, then the differences of the others times the unit of the weights.
 typedef struct shared_blend {
   const float *first;
   float differences[SN_RT_MAX_INFLUENCES - 1][16];
 } shared_blend;
 
-// Entries of `size` floats; negated where `hemisphere` and they point away from the first (dual quaternions).
-static SN_RT_INLINE void make_shared(const sn_rt_job *job, const sn_rt_group *g, const float *palette, int size,
-                                     int hemisphere, shared_blend *out) {
-  const float *first = palette + (size_t)size * g->joints[0];
+// `first` and `m` are entries of `size` floats; m is negated where `sign` says so.
+static SN_RT_INLINE void share_difference(const float *first, const float *m, int size, uint32_t sign, vf unit,
+                                          float *out) {
+  for (int n = 0; n < size; n += width) {
+    vf_store(out + n, vf_mul(unit, vf_sub(vf_flip(vf_load(m + n), sign), vf_load(first + n))));
+  }
+}
+
+static SN_RT_INLINE void share_matrices(const sn_rt_job *job, const sn_rt_group *g, const float *palette,
+                                        shared_blend *out) {
   vf unit = vf_set(job->weight_unit);
-  out->first = first;
+  out->first = palette + 16 * (size_t)g->joints[0];
   for (int k = 1; k < g->influences; k++) {
-    const float *m = palette + (size_t)size * g->joints[k];
-    uint32_t sign = hemisphere ? opposite(m, first) : 0;
-    for (int n = 0; n < size; n += width) {
-      vf_store(out->differences[k - 1] + n, vf_mul(unit, vf_sub(vf_flip(vf_load(m + n), sign), vf_load(first + n))));
-    }
+    share_difference(out->first, palette + 16 * (size_t)g->joints[k], 16, 0, unit, out->differences[k - 1]);
   }
 }
 
-static SN_RT_INLINE void blend_matrices(const shared_blend *s, const sn_rt_job *job, uint32_t bits, int influences,
-                                        size_t weight_index, vf b[16]) {
-  for (int c = 0; c < 4; c++)
-    for (int r = 0; r < 3; r++) b[4 * c + r] = vf_set(s->first[4 * c + r]);
-  for (int k = 0; k < influences - 1; k++) {
-    vf w = load_weights(job->weights, bits, weight_index + (size_t)k * SN_RT_LANES);
-    for (int c = 0; c < 4; c++)
-      for (int r = 0; r < 3; r++) b[4 * c + r] = vf_fma(w, vf_set(s->differences[k][4 * c + r]), b[4 * c + r]);
+static SN_RT_INLINE void share_dualquats(const sn_rt_job *job, const sn_rt_group *g, shared_blend *out) {
+  vf unit = vf_set(job->weight_unit);
+  out->first = job->scratch.dualquats + 8 * (size_t)g->joints[0];
+  for (int k = 1; k < g->influences; k++) {
+    const float *q = job->scratch.dualquats + 8 * (size_t)g->joints[k];
+    share_difference(out->first, q, 8, opposite(q, out->first), unit, out->differences[k - 1]);
   }
 }
 
-static SN_RT_INLINE void blend_dualquats(const shared_blend *s, const sn_rt_job *job, uint32_t bits, int influences,
-                                         size_t weight_index, vf b[8]) {
-  for (int n = 0; n < 8; n++) b[n] = vf_set(s->first[n]);
+// first + sum_k w_k difference_k, for `columns` columns of `rows` of the four floats that a column takes.
+static SN_RT_INLINE void blend_shared(const shared_blend *s, int columns, int rows, const sn_rt_job *job,
+                                      uint32_t bits, int influences, size_t weight_index, vf *b) {
+  for (int c = 0; c < columns; c++)
+    for (int r = 0; r < rows; r++) b[rows * c + r] = vf_set(s->first[4 * c + r]);
   for (int k = 0; k < influences - 1; k++) {
     vf w = load_weights(job->weights, bits, weight_index + (size_t)k * SN_RT_LANES);
-    for (int n = 0; n < 8; n++) b[n] = vf_fma(w, vf_set(s->differences[k][n]), b[n]);
+    for (int c = 0; c < columns; c++)
+      for (int r = 0; r < rows; r++)
+        b[rows * c + r] = vf_fma(w, vf_set(s->differences[k][4 * c + r]), b[rows * c + r]);
   }
 }
 
@@ -102,6 +109,13 @@ static SN_RT_INLINE void blend_loose(const float *palette, int size, int hemisph
   for (int n = 0; n < size / width; n++) vf_transpose(blended[0] + width * n, 16, b + width * n);
 }
 
+static SN_RT_INLINE void blend_loose_matrices(const float *palette, const uint16_t *tuples, int influences,
+                                              float (*weights)[width], vf b[12]) {
+  vf columns[16];
+  blend_loose(palette, 16, 0, tuples, influences, weights, columns);
+  for (int n = 0; n < 12; n++) b[n] = columns[n / 3 * 4 + n % 3];
+}
+
 // ---- what the blend does to a vertex ----------------------------------------------------------------------------------------
 
 typedef struct vf3 {
@@ -124,15 +138,15 @@ static SN_RT_INLINE vf3 mad(vf3 a, vf s, vf3 b) {
 
 static SN_RT_INLINE vf3 scale(vf s, vf3 a) { return (vf3){vf_mul(s, a.x), vf_mul(s, a.y), vf_mul(s, a.z)}; }
 
-static SN_RT_INLINE vf3 column(const vf b[16], int c) { return (vf3){b[4 * c], b[4 * c + 1], b[4 * c + 2]}; }
+static SN_RT_INLINE vf3 column(const vf b[12], int c) { return (vf3){b[3 * c], b[3 * c + 1], b[3 * c + 2]}; }
 
-static SN_RT_INLINE vf3 transform(const vf b[16], vf3 p) {
+static SN_RT_INLINE vf3 transform(const vf b[12], vf3 p) {
   return mad(mad(mad(column(b, 3), p.x, column(b, 0)), p.y, column(b, 1)), p.z, column(b, 2));
 }
 
 // Cofactor matrix times n, as in kernel_scalar.c, with two cross products instead of three:
 // nx (y x z) + ny (z x x) + nz (x x y) = (nx y - ny x) x z + nz (x x y).
-static SN_RT_INLINE vf3 transform_normal(const vf b[16], vf3 n) {
+static SN_RT_INLINE vf3 transform_normal(const vf b[12], vf3 n) {
   vf3 x = column(b, 0), y = column(b, 1), z = column(b, 2), s = scale(n.x, y);
   s = (vf3){vf_fnma(n.y, x.x, s.x), vf_fnma(n.y, x.y, s.y), vf_fnma(n.y, x.z, s.z)};
   vf3 out = mad(cross(s, z), n.z, cross(x, y));
@@ -174,11 +188,11 @@ typedef struct part {
   const uint16_t *lanes, *tuples;
 } part;
 
-static SN_RT_INLINE part part_at(const sn_rt_job *job, const sn_rt_group *g, size_t block, int lane, int loose) {
+static SN_RT_INLINE part part_at(const sn_rt_job *job, const sn_rt_group *g, size_t block, int lane) {
   part at = {.block = g->first_block + block};
   at.weight_index = (g->first_weight + block * (size_t)(g->influences - 1)) * SN_RT_LANES + (size_t)lane;
   at.lanes = job->lanes[at.block] + lane;
-  if (loose) at.tuples = job->tuples[g->first_tuple + block * g->influences] + lane;
+  if (g->kind == SN_RT_GROUP_LOOSE) at.tuples = job->tuples[g->first_tuple + block * g->influences] + lane;
   return at;
 }
 
@@ -186,21 +200,18 @@ static SN_RT_INLINE void put(char *base, size_t stride, const uint16_t *lanes, v
   vf_scatter(v.x, v.y, v.z, base, lanes, stride);
 }
 
-static SN_RT_INLINE void linear_group(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int normals,
-                                      int loose) {
-  int influences = g->influences;
-  shared_blend shared;
-  if (!loose) make_shared(job, g, job->scratch.matrices, 16, 0, &shared);
+static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int normals,
+                                       const shared_blend *shared, int influences) {
   for (size_t block = 0; block < g->block_count; block++)
     for (int lane = 0; lane < SN_RT_LANES; lane += width) {
-      vf b[16];
-      part at = part_at(job, g, block, lane, loose);
-      if (loose) {
+      vf b[12];
+      part at = part_at(job, g, block, lane);
+      if (shared) {
+        blend_shared(shared, 4, 3, job, bits, influences, at.weight_index, b);
+      } else {
         float weights[SN_RT_MAX_INFLUENCES][width];
         loose_weights(job, bits, influences, at.weight_index, weights);
-        blend_loose(job->scratch.matrices, 16, 0, at.tuples, influences, weights, b);
-      } else {
-        blend_matrices(&shared, job, bits, influences, at.weight_index, b);
+        blend_loose_matrices(job->scratch.matrices, at.tuples, influences, weights, b);
       }
       put(job->positions, job->position_stride, at.lanes, transform(b, load3(job->rest[at.block], lane)));
       if (!normals) continue;
@@ -208,34 +219,31 @@ static SN_RT_INLINE void linear_group(const sn_rt_job *job, const sn_rt_group *g
     }
 }
 
-static SN_RT_INLINE void dualquat_group(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int normals,
-                                        int loose, int stretched) {
-  int influences = g->influences;
-  shared_blend shared, stretch;
-  if (!loose) make_shared(job, g, job->scratch.dualquats, 8, 1, &shared);
-  if (!loose && stretched) make_shared(job, g, job->scratch.stretches, 16, 0, &stretch);
+static SN_RT_INLINE void dualquat_blocks(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int normals,
+                                         const shared_blend *shared, const shared_blend *stretch, int stretched,
+                                         int influences) {
   for (size_t block = 0; block < g->block_count; block++)
     for (int lane = 0; lane < SN_RT_LANES; lane += width) {
-      part at = part_at(job, g, block, lane, loose);
+      part at = part_at(job, g, block, lane);
       float weights[SN_RT_MAX_INFLUENCES][width];
-      if (loose) loose_weights(job, bits, influences, at.weight_index, weights);
+      if (!shared) loose_weights(job, bits, influences, at.weight_index, weights);
       vf3 p = load3(job->rest[at.block], lane), n = p;
       if (normals) n = load3(job->rest_normals[at.block], lane);
       if (stretched) {
-        vf b[16];
-        if (loose) {
-          blend_loose(job->scratch.stretches, 16, 0, at.tuples, influences, weights, b);
+        vf b[12];
+        if (shared) {
+          blend_shared(stretch, 4, 3, job, bits, influences, at.weight_index, b);
         } else {
-          blend_matrices(&stretch, job, bits, influences, at.weight_index, b);
+          blend_loose_matrices(job->scratch.stretches, at.tuples, influences, weights, b);
         }
         p = transform(b, p);
         if (normals) n = transform_normal(b, n);
       }
       vf q[8];
-      if (loose) {
-        blend_loose(job->scratch.dualquats, 8, 1, at.tuples, influences, weights, q);
+      if (shared) {
+        blend_shared(shared, 2, 4, job, bits, influences, at.weight_index, q);
       } else {
-        blend_dualquats(&shared, job, bits, influences, at.weight_index, q);
+        blend_loose(job->scratch.dualquats, 8, 1, at.tuples, influences, weights, q);
       }
       vf factor = two_over_square(q);
       put(job->positions, job->position_stride, at.lanes, move_by_dualquat(q, factor, p));
@@ -243,15 +251,33 @@ static SN_RT_INLINE void dualquat_group(const sn_rt_job *job, const sn_rt_group 
     }
 }
 
-// ---- entry points: one loop per kind of weight, with and without normals ------------------------------------------------------
+// ---- entry points: loops of their own for every kind of weight, with and without normals, and for 1 to 4 influences ----------
 
 static SN_RT_INLINE void linear_groups(const sn_rt_job *job, uint32_t bits, int normals) {
   for (uint32_t index = job->first_group; index < job->last_group; index++) {
     const sn_rt_group *g = job->groups + index;
     if (g->kind == SN_RT_GROUP_LOOSE) {
-      linear_group(job, g, bits, normals, 1);
-    } else {
-      linear_group(job, g, bits, normals, 0);
+      linear_blocks(job, g, bits, normals, NULL, g->influences);
+      continue;
+    }
+    shared_blend shared;
+    share_matrices(job, g, job->scratch.matrices, &shared);
+    switch (g->influences) {
+    case 1:
+      linear_blocks(job, g, bits, normals, &shared, 1);
+      break;
+    case 2:
+      linear_blocks(job, g, bits, normals, &shared, 2);
+      break;
+    case 3:
+      linear_blocks(job, g, bits, normals, &shared, 3);
+      break;
+    case 4:
+      linear_blocks(job, g, bits, normals, &shared, 4);
+      break;
+    default:
+      linear_blocks(job, g, bits, normals, &shared, g->influences);
+      break;
     }
   }
 }
@@ -260,9 +286,28 @@ static SN_RT_INLINE void dualquat_groups(const sn_rt_job *job, uint32_t bits, in
   for (uint32_t index = job->first_group; index < job->last_group; index++) {
     const sn_rt_group *g = job->groups + index;
     if (g->kind == SN_RT_GROUP_LOOSE) {
-      dualquat_group(job, g, bits, normals, 1, stretched);
-    } else {
-      dualquat_group(job, g, bits, normals, 0, stretched);
+      dualquat_blocks(job, g, bits, normals, NULL, NULL, stretched, g->influences);
+      continue;
+    }
+    shared_blend shared, stretch;
+    share_dualquats(job, g, &shared);
+    if (stretched) share_matrices(job, g, job->scratch.stretches, &stretch);
+    switch (stretched ? 0 : g->influences) {
+    case 1:
+      dualquat_blocks(job, g, bits, normals, &shared, NULL, 0, 1);
+      break;
+    case 2:
+      dualquat_blocks(job, g, bits, normals, &shared, NULL, 0, 2);
+      break;
+    case 3:
+      dualquat_blocks(job, g, bits, normals, &shared, NULL, 0, 3);
+      break;
+    case 4:
+      dualquat_blocks(job, g, bits, normals, &shared, NULL, 0, 4);
+      break;
+    default:
+      dualquat_blocks(job, g, bits, normals, &shared, &stretch, stretched, g->influences);
+      break;
     }
   }
 }

@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: MIT
 // Vertices whose joints are the same (in any order) go through the kernels eight at a time with one set of matrices: a
-// shared block. Real skins have many such vertices and a ragged rest; the rest is packed greedily by a cost model:
-// a block may take in vertices that lack some of its joints (with weight zero), or stay partly empty, or, where both are
-// dearer, its vertices go to loose blocks, in which every vertex brings its own joints.
+// shared block. Real skins have many such vertices and a ragged rest. Sets of vertices are united greedily by a cost
+// model: a block may take in vertices that lack some of its joints (with weight zero), or stay partly empty, or, where
+// both are dearer, its vertices go to loose blocks, in which every vertex brings its own joints.
 #include "train/model_blocks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { lanes = SN_RT_LANES, window = 96 };
+enum { lanes = SN_RT_LANES, window = 128, passes = 3 };
 
-// Cost of a block, in instructions of the AVX2 kernel; what matters is the ratio.
-static double shared_cost(int influences) { return 50 + 24.0 * influences; }
-static double loose_cost(int influences) { return 110 + 40.0 * influences; }
+// Costs in cycles of the AVX2 kernel, measured; what matters are the ratios.
+static double block_cost(int influences) { return 12 + 9.0 * influences; }
+static double loose_cost(int influences) { return 4 + 3.0 * influences; } // of a vertex
+static const double group_cost = 43;
 
 // A vertex with its joints in key order: ascending, but the pivot (where it counts) first.
 typedef struct item {
   uint16_t joints[SN_RT_MAX_INFLUENCES];
   int influences, vertex;
+  int next; // item of the same cell, -1 at the end
 } item;
 
-// Vertices that could share blocks: items first .. first + count - 1 of a list, and the union of their joints.
+// Vertices that could share blocks, and the union of their joints.
 typedef struct cell {
   uint16_t joints[SN_RT_MAX_INFLUENCES];
-  int influences, count;
-  int vertices[lanes];
-  double loose; // cost of its vertices in loose blocks
+  int influences, count, head, tail; // items head .. tail, linked by `next`
+  double loose;                      // cost of its vertices in loose blocks
 } cell;
 
 typedef struct planner {
@@ -91,78 +92,79 @@ static void place(planner *p, sn_block_run *run, int vertex) {
   run->count++;
 }
 
-static sn_status add_shared(planner *p, const item *items, int count) {
-  if (count == 0) return SN_OK;
-  sn_block_run *run = add_run(p, SN_RT_GROUP_SHARED, items->influences);
-  if (!run) return SN_NO_MEMORY;
-  memcpy(run->joints, items->joints, sizeof run->joints);
-  for (int n = 0; n < count; n++) place(p, run, items[n].vertex);
-  return SN_OK;
-}
+// ---- cells ---------------------------------------------------------------------------------------------------------------
 
-// ---- leftovers: cells of fewer than eight vertices ------------------------------------------------------------------------
-
-static cell make_cell(const item *items, int count) {
-  cell c = {.influences = items->influences, .count = count};
-  memcpy(c.joints, items->joints, sizeof c.joints);
-  for (int n = 0; n < count; n++) c.vertices[n] = items[n].vertex;
-  c.loose = count * loose_cost(items->influences) / lanes;
+// Items begin .. end - 1, all with the same joints.
+static cell make_cell(planner *p, int begin, int end) {
+  const item *it = p->items + begin;
+  cell c = {.influences = it->influences, .count = end - begin, .head = begin, .tail = end - 1};
+  memcpy(c.joints, it->joints, sizeof c.joints);
+  for (int n = begin; n < end; n++) p->items[n].next = n + 1 < end ? n + 1 : -1;
+  c.loose = c.count * loose_cost(it->influences);
   return c;
 }
 
-// Union of the joints of a and b in key order; false where they do not fit into one block.
+static double shared_cost(const cell *c) {
+  return group_cost + (double)((c->count + lanes - 1) / lanes) * block_cost(c->influences);
+}
+
+static double cell_cost(const cell *c) {
+  double shared = shared_cost(c);
+  return shared < c->loose ? shared : c->loose;
+}
+
+// What a and b would be as one cell (their items are not touched); false where their joints are too many.
 static bool unite(const planner *p, const cell *a, const cell *b, cell *out) {
-  if (a->count + b->count > lanes || (p->pivot && a->joints[0] != b->joints[0])) return false;
+  if (p->pivot && a->joints[0] != b->joints[0]) return false;
   *out = *a;
   for (int k = 0; k < b->influences; k++) {
     bool found = false;
-    for (int n = 0; n < out->influences && !found; n++) found = out->joints[n] == b->joints[k];
+    for (int n = 0; n < a->influences && !found; n++) found = a->joints[n] == b->joints[k];
     if (found) continue;
     if (out->influences == SN_RT_MAX_INFLUENCES) return false;
     out->joints[out->influences++] = b->joints[k];
   }
-  int fixed = p->pivot ? 1 : 0;
-  qsort(out->joints + fixed, (size_t)(out->influences - fixed), sizeof *out->joints, compare_u16);
-  memcpy(out->vertices + a->count, b->vertices, (size_t)b->count * sizeof *b->vertices);
   out->count += b->count, out->loose += b->loose;
   return true;
 }
 
-static double cell_cost(const cell *c) {
-  double shared = shared_cost(c->influences);
-  return shared < c->loose ? shared : c->loose;
-}
-
 // Puts cell `c` into the one of the last cells where it saves most, or at the end of the list. Returns the new length.
-static int absorb(planner *p, int count, const cell *c) {
+static int absorb(planner *p, int count, cell c) {
   int best = -1;
-  double saved = 0;
+  double saved = 0, own = cell_cost(&c);
   cell united;
   for (int n = count - 1; n >= 0 && n >= count - window; n--) {
-    if (!unite(p, p->cells + n, c, &united)) continue;
-    double gain = cell_cost(p->cells + n) + cell_cost(c) - cell_cost(&united);
+    if (!unite(p, p->cells + n, &c, &united)) continue;
+    double gain = cell_cost(p->cells + n) + own - cell_cost(&united);
     if (gain > saved + 1e-9) best = n, saved = gain;
   }
   if (best < 0) {
-    p->cells[count] = *c;
+    p->cells[count] = c;
     return count + 1;
   }
-  unite(p, p->cells + best, c, &united);
+  unite(p, p->cells + best, &c, &united);
+  p->items[united.tail].next = c.head, united.tail = c.tail;
   p->cells[best] = united;
   return count;
 }
 
+static int compare_vertices(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+
 static sn_status place_cells(planner *p, int cell_count, int *loose_count) {
   for (int n = 0; n < cell_count; n++) {
     const cell *c = p->cells + n;
-    if (shared_cost(c->influences) >= c->loose) {
-      for (int k = 0; k < c->count; k++) p->loose[(*loose_count)++] = c->vertices[k];
-      continue;
+    bool loose = shared_cost(c) >= c->loose;
+    sn_block_run *run = loose ? NULL : add_run(p, SN_RT_GROUP_SHARED, c->influences);
+    if (!loose && !run) return SN_NO_MEMORY;
+    if (run) memcpy(run->joints, c->joints, sizeof run->joints);
+    for (int it = c->head; it >= 0; it = p->items[it].next) {
+      if (loose) {
+        p->loose[(*loose_count)++] = p->items[it].vertex;
+      } else {
+        place(p, run, p->items[it].vertex);
+      }
     }
-    sn_block_run *run = add_run(p, SN_RT_GROUP_SHARED, c->influences);
-    if (!run) return SN_NO_MEMORY;
-    memcpy(run->joints, c->joints, sizeof run->joints);
-    for (int k = 0; k < c->count; k++) place(p, run, c->vertices[k]);
+    if (run) qsort(p->plan->order + run->first, (size_t)run->count, sizeof(int), compare_vertices);
   }
   return SN_OK;
 }
@@ -210,11 +212,13 @@ static sn_status plan_chunk(planner *p, int first, int count) {
       const item *next = p->items + end;
       if (compare_joints(it->joints, it->influences, next->joints, next->influences)) break;
     }
-    int full = (end - begin) / lanes * lanes;
-    if (add_shared(p, it, full) != SN_OK) return SN_NO_MEMORY;
-    if (begin + full == end) continue;
-    cell rest = make_cell(it + full, end - begin - full);
-    cell_count = absorb(p, cell_count, &rest);
+    cell_count = absorb(p, cell_count, make_cell(p, begin, end));
+  }
+  for (int pass = 1; pass < passes; pass++) {
+    int before = cell_count;
+    cell_count = 0;
+    for (int n = 0; n < before; n++) cell_count = absorb(p, cell_count, p->cells[n]);
+    if (cell_count == before) break;
   }
   if (place_cells(p, cell_count, &loose_count) != SN_OK) return SN_NO_MEMORY;
   if (place_loose(p, loose_count) != SN_OK) return SN_NO_MEMORY;

@@ -307,9 +307,11 @@ static sn_status add_rings(writer *w) {
 
 // ---- checks and assembly ----------------------------------------------------------------------------------------------------
 
+// Large enough for many vertices with the same joints to meet, small enough for the output of a chunk to stay in the
+// second-level cache and for threads to share the work.
 static int default_grain(int vertex_count) {
   int grain = 1024;
-  while (grain < 8192 && grain < vertex_count) grain *= 2;
+  while (grain < 16384 && grain < vertex_count) grain *= 2;
   return grain;
 }
 

@@ -27,9 +27,9 @@ sn_mat3 rig_rotation_near(sn_mat3 h, sn_mat3 start) {
     double size = x * x + y * y + z * z;
     if (size > 4) return sn_mat3_kabsch(h);
     r = sn_mat3_mul(sn_quat_to_mat3((sn_quat){0.5 * x, 0.5 * y, 0.5 * z, 1}), r);
-    if (size < 1e-14) return r;
+    if (size < 1e-14) break;
   }
-  return r;
+  return sn_quat_to_mat3(sn_quat_from_mat3(r));
 }
 
 typedef struct bones_job {

@@ -124,8 +124,8 @@ sn_status rig_cluster(sn_context *ctx, rig_model *m, int bones, int rounds) {
   void *space = sn_arena_alloc(ctx, &scratch, 1, rig_nearest_space(p));
   sn_status status = info && region && space ? SN_OK : ctx->error.status;
   m->bones = 1;
-  for (int i = 0; i < p->n; i++) m->joint[i] = 0, m->weight[i] = 1, region[i] = i;
   if (status == SN_OK) {
+    for (int i = 0; i < p->n; i++) m->joint[i] = 0, m->weight[i] = 1, region[i] = i;
     rig_fit_region(p, region, p->n, m, 0);
     rig_model_refresh(ctx, m);
     status = rig_pass(ctx, m, RIG_KEEP, NULL);

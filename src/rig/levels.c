@@ -20,8 +20,7 @@ enum {
 };
 
 // Rounds as long as they lower the squared error by the fraction `pays`, `most` at most; the last without extrapolation, so that bones and weights fit together.
-static sn_status some_rounds(sn_context *ctx, rig_model *m, const rig_way *way, int most, double pays,
-                             int *rounds) {
+static sn_status some_rounds(sn_context *ctx, rig_model *m, const rig_way *way, int most, double pays, int *rounds) {
   sn_status status = SN_OK;
   bool last = false;
   double before = INFINITY;
@@ -120,16 +119,31 @@ static int thinnest(const rig_model *m) {
   return best;
 }
 
-// No bone may stay below the pruning bound on sum_i w_ij^2, relative to the largest: 1e-2 in Le and Deng. For a while slivers are
-// moved to where a larger region is fitted worst; then they are pruned.
+// Removes all bones below the bound. Needs m->pair; afterwards weights, pairs and errors are those of the bones left.
+static sn_status remove_slivers(sn_context *ctx, rig_model *m, double bound) {
+  sn_status status = SN_OK;
+  while (status == SN_OK && m->bones > 1 && rig_share(m, thinnest(m)) < bound) {
+    rig_remove_bone(ctx, m, thinnest(m));
+    status = rig_pass(ctx, m, RIG_EXPLORE, NULL);
+  }
+  return status;
+}
+
+// No bone may stay below the pruning bound on sum_i w_ij^2, relative to the largest: 1e-2 in Le and Deng. As long as
+// that goes, slivers are replaced by bones where the error is largest, then by halves of the largest bones (which lowers
+// the bound as well); in the end they are pruned.
 static sn_status prune(sn_context *ctx, rig_model *m, const rig_way *way, double bound, int each, int *rounds) {
   sn_status status = SN_OK;
+  enum { attempts = 6, splits_from = 2 };
   for (int attempt = 0; status == SN_OK && m->bones > 1 && rig_share(m, thinnest(m)) < bound; attempt++) {
-    bool added = false;
-    rig_remove_bone(ctx, m, thinnest(m));
-    status = rig_pass(ctx, m, RIG_EXHAUST, NULL);
-    if (status == SN_OK && attempt < 6) status = rig_add_bone(ctx, m, 1 + attempt, &added);
-    if (status == SN_OK && added) status = rig_pass(ctx, m, RIG_EXHAUST, NULL);
+    int wanted = m->bones;
+    bool added = attempt < attempts;
+    status = remove_slivers(ctx, m, bound);
+    while (status == SN_OK && added && m->bones < wanted) {
+      bool split = attempt >= splits_from;
+      status = split ? rig_split_largest(ctx, m, &added) : rig_add_bone(ctx, m, 2 + attempt, &added);
+      if (status == SN_OK && added) status = rig_pass(ctx, m, split ? RIG_KEEP : RIG_EXPLORE, NULL);
+    }
     if (status == SN_OK && way->tree) status = rig_tree_build(ctx, m, way->tree);
     if (status == SN_OK) status = some_rounds(ctx, m, way, each, 0.003, rounds);
   }
@@ -141,21 +155,22 @@ static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, rig_problem *p,
   int rounds = 0;
   rig_way loose = {.affine = plan->affine};
   sn_status status = start_bones(ctx, memory, p, plan, m);
-  if (status == SN_OK) status = rig_refine(ctx, m, &loose, way->tree ? 8 : 24);
+  if (status == SN_OK) status = rig_refine(ctx, m, &loose, plan->effort * (way->tree ? 6 : 14));
   if (status == SN_OK) status = some_rounds(ctx, m, &loose, way->tree ? 6 : 50, 0.001, &rounds);
+  if (status == SN_OK) status = prune(ctx, m, &loose, 1.5e-2, 6, &rounds);
   if (!way->tree || status != SN_OK) return status;
   status = rig_problem_moments(ctx, memory, p);
   if (status == SN_OK) status = rig_tree_build(ctx, m, way->tree);
   if (status == SN_OK) status = rig_tree_fit(ctx, m, way->tree, 5, NULL);
   if (status == SN_OK) status = some_rounds(ctx, m, way, 8, 0.003, &rounds);
-  if (status == SN_OK) status = rig_refine(ctx, m, way, 6);
+  if (status == SN_OK) status = rig_refine(ctx, m, way, plan->effort * 5);
   if (status == SN_OK) status = some_rounds(ctx, m, way, 30, 0.002, &rounds);
   return status == SN_OK ? prune(ctx, m, way, 1.5e-2, 8, &rounds) : status;
 }
 
 sn_status rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan, rig_model *m,
                     rig_tree *tree, int *rounds) {
-  sn_arena scratch = sn_arena_new(ctx);
+  sn_arena scratch = sn_arena_new(ctx), coarse_memory = sn_arena_new(ctx);
   int vertices = plan->bones * sample_per_bone > sample_least ? plan->bones * sample_per_bone : sample_least;
   int *sampled = SN_NEW(ctx, &scratch, int, p->f);
   rig_problem coarse, middle;
@@ -166,14 +181,15 @@ sn_status rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, con
   way.smooth = plan->smooth;
   *rounds = 0;
   if (status == SN_OK) status = rig_tree_new(ctx, memory, plan->bones + 2 + plan->bones / 4, tree);
-  if (status == SN_OK) status = rig_sample(ctx, &scratch, p, vertices, sample_frames, &coarse, sampled);
-  if (status == SN_OK) status = solve_coarse(ctx, &scratch, &coarse, plan, &rough, &coarse_model);
+  if (status == SN_OK) status = rig_sample(ctx, &coarse_memory, p, vertices, sample_frames, &coarse, sampled);
+  if (status == SN_OK) status = solve_coarse(ctx, &coarse_memory, &coarse, plan, &rough, &coarse_model);
   int *all = SN_NEW(ctx, &scratch, int, p->f);
   if (status == SN_OK && !all) status = ctx->error.status;
   if (status == SN_OK) status = rig_sample(ctx, &scratch, p, vertices, p->f, &middle, all);
   if (status == SN_OK) {
     status = lift_frames(ctx, &scratch, &coarse_model, sampled, &middle, &rough, &middle_model);
   }
+  sn_arena_free(&coarse_memory);
   if (status == SN_OK) status = lift_vertices(ctx, memory, &middle_model, p, m);
   sn_arena_free(&scratch);
   if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, 0.002, rounds);

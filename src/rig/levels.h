@@ -10,6 +10,7 @@ typedef struct rig_plan {
   int bones, limit;
   bool tree, affine;
   int iterations;           // most rounds over all the data
+  int effort;               // 1 to 3: how many moves out of local minima are tried
   const rig_smooth *smooth; // for all the data; NULL: none
 } rig_plan;
 

@@ -4,6 +4,7 @@
 #include "rig/refine.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "rig/bones.h"
@@ -187,8 +188,11 @@ static sn_status attempt(sn_context *ctx, rig_model *m, const rig_way *way, regi
     rig_fit_region(m->p, s->region, members, m, j);
   }
   rig_forget_trail(m);
+  // The bones that take over are fitted to their new share before weights move again.
   rig_model_refresh(ctx, m);
-  status = rig_pass(ctx, m, RIG_EXPLORE, NULL);
+  status = rig_pass(ctx, m, RIG_KEEP, NULL);
+  if (status == SN_OK && !way->affine) status = rig_bones_rigid(ctx, m, 2, NULL);
+  if (status == SN_OK) status = rig_pass(ctx, m, RIG_EXPLORE, NULL);
   if (status == SN_OK && way->tree) status = rig_tree_build(ctx, m, way->tree);
   for (int round = 0; round < 5 && status == SN_OK; round++) {
     status = rig_round(ctx, m, way, round == 0 ? RIG_EXPLORE : RIG_ADJUST, true);
@@ -243,6 +247,60 @@ sn_status rig_add_bone(sn_context *ctx, rig_model *m, int spread, bool *added) {
   return good ? SN_OK : ctx->error.status;
 }
 
+typedef struct placed_vertex {
+  double place;
+  int vertex;
+} placed_vertex;
+
+static int by_place(const void *a, const void *b) {
+  const placed_vertex *x = a, *y = b;
+  if (x->place != y->place) return x->place < y->place ? -1 : 1;
+  return (x->vertex > y->vertex) - (x->vertex < y->vertex);
+}
+
+// The main direction of bone j's vertices.
+static sn_vec3 main_direction(const rig_model *m, int j) {
+  double s[4][4];
+  sn_mat3 cov, u, v;
+  sn_vec3 size;
+  rig_unpack(rig_pair(m, j, j), s);
+  for (int r = 0; r < 3; r++)
+    for (int c = 0; c < 3; c++) cov.m[r][c] = s[r][c] - s[r][3] * s[c][3] / s[3][3];
+  sn_mat3_svd(cov, &u, &size, &v);
+  return sn_mat3_column(u, 0);
+}
+
+sn_status rig_split_largest(sn_context *ctx, rig_model *m, bool *added) {
+  sn_arena scratch = sn_arena_new(ctx);
+  placed_vertex *placed = SN_NEW(ctx, &scratch, placed_vertex, m->p->n);
+  int *region = SN_NEW(ctx, &scratch, int, m->p->n), largest = 0, count = 0;
+  bool good = placed && region;
+  *added = false;
+  for (int j = 1; j < m->bones; j++)
+    if (rig_pair(m, j, j)[9] > rig_pair(m, largest, largest)[9]) largest = j;
+  if (good && m->bones < m->capacity && rig_pair(m, largest, largest)[9] > 0) {
+    sn_vec3 along = main_direction(m, largest);
+    for (int i = 0; i < m->p->n; i++) {
+      const double *u = m->p->u[i];
+      if (m->joint[(size_t)i * (size_t)m->limit] != largest) continue;
+      placed[count++] = (placed_vertex){u[0] * along.x + u[1] * along.y + u[2] * along.z, i};
+    }
+    qsort(placed, (size_t)count, sizeof *placed, by_place);
+    for (int q = 0; q < count / 2 && count >= 8; q++) {
+      region[q] = placed[q].vertex;
+      m->joint[(size_t)region[q] * (size_t)m->limit] = (uint16_t)m->bones;
+    }
+    *added = count / 2 >= 4;
+  }
+  if (*added) {
+    rig_fit_region(m->p, region, count / 2, m, m->bones++);
+    rig_forget_trail(m);
+    rig_model_refresh(ctx, m);
+  }
+  sn_arena_free(&scratch);
+  return good ? SN_OK : ctx->error.status;
+}
+
 // Better, or as good with fewer slivers.
 static bool accept(const rig_model *m, double error, int slivers) {
   int now = rig_slivers(m, sample_bound);
@@ -265,7 +323,8 @@ sn_status rig_refine(sn_context *ctx, rig_model *m, const rig_way *way, int move
   if (status == SN_OK) status = rig_tree_new(ctx, &scratch, m->capacity, &kept_tree);
   if (status == SN_OK) status = rig_pass(ctx, m, RIG_KEEP, NULL);
   if (status == SN_OK) s.radius = neighbourhood(m->p, 4 + m->p->n / (6 * m->bones), space, s.region);
-  int failures = 0, batch = way->tree ? 1 : 1 + m->bones / 6, slivers = status == SN_OK ? rig_slivers(m, sample_bound) : 0;
+  int failures = 0, batch = way->tree ? 1 : 1 + m->bones / 6,
+      slivers = status == SN_OK ? rig_slivers(m, sample_bound) : 0;
   for (int move = 0; status == SN_OK && (move < moves || (slivers > 0 && move < 2 * moves)); move++) {
     int count = choose_seeds(m, &s, batch);
     if (count == 0) break;

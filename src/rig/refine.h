@@ -24,6 +24,9 @@ int rig_slivers(const rig_model *m, double bound);
 // A larger `spread` looks for larger regions.
 sn_status rig_add_bone(sn_context *ctx, rig_model *m, int spread, bool *added);
 
+// Gives half of the vertices of the bone with the largest share to one more bone. Needs m->pair.
+sn_status rig_split_largest(sn_context *ctx, rig_model *m, bool *added);
+
 // Takes bone j out; the numbers of later bones fall by one. Needs m->pair; moments and errors are void afterwards.
 void rig_remove_bone(const sn_context *ctx, rig_model *m, int j);
 

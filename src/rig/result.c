@@ -26,6 +26,7 @@ static sn_affine local_transform(const sn_skeleton *skeleton, const sn_affine *e
   sn_vec3 t, s;
   sn_quat r;
   sn_affine_to_trs(joint, &t, &r, &s);
+  if (fabs(s.x - 1) + fabs(s.y - 1) + fabs(s.z - 1) < 1e-6) s = (sn_vec3){1, 1, 1};
   return sn_affine_from_trs(round_vec3(t), round_quat(r), round_vec3(s));
 }
 

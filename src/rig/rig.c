@@ -84,10 +84,11 @@ static sn_status store(sn_context *ctx, const rig_model *m, const rig_tree *tree
   return status;
 }
 
-// Rounds over all the data: small sets can have more of them in the same time.
-static int rounds_for(const rig_problem *p) {
-  double size = (double)p->n * p->f;
-  return 5 + (int)(1.2e6 / fmax(size, 6e4));
+// Small sets can have more rounds over all the data, and more moves on the sample, in the same time.
+static int rounds_for(const rig_problem *p) { return 5 + (int)(1.2e6 / fmax((double)p->n * p->f, 6e4)); }
+
+static int effort_for(const rig_problem *p, int bones) {
+  return bones > 40 ? 1 : 1 + (int)fmin(4e5 / ((double)p->n * p->f), 2);
 }
 
 // One solve for a number of bones, into an empty result.
@@ -106,6 +107,7 @@ static sn_status solve_for(sn_context *ctx, const sn_mesh *rest, const sn_frames
                    .tree = o->joints == SN_RIG_TREE,
                    .affine = o->bone_type == SN_RIG_AFFINE,
                    .iterations = o->iterations > 0 ? o->iterations : rounds_for(p),
+                   .effort = effort_for(p, bones),
                    .smooth = &smooth};
   if (status == SN_OK) status = rig_solve(ctx, &scratch, p, &plan, &m, &tree, &rounds);
   out->memory = sn_arena_new(ctx);

@@ -11,7 +11,8 @@
 // a is the bone before, b the bone now, c a point that it carries: goes on turning and moving as from a to b.
 static sn_affine go_on(sn_affine a, sn_affine b, sn_vec3 c) {
   sn_mat3 before = sn_affine_linear(a), now = sn_affine_linear(b);
-  sn_mat3 r = sn_mat3_mul(sn_mat3_mul(now, sn_mat3_transpose(before)), now);
+  // Products of rotations drift off, three times as far every time: through a quaternion they stay rotations.
+  sn_mat3 r = sn_quat_to_mat3(sn_quat_from_mat3(sn_mat3_mul(sn_mat3_mul(now, sn_mat3_transpose(before)), now)));
   sn_vec3 p = sn_affine_apply(a, c), q = sn_affine_apply(b, c);
   sn_vec3 place = sn_vec3_add(q, sn_vec3_sub(q, p));
   return sn_affine_make(r, sn_vec3_sub(place, sn_mat3_apply(r, c)));

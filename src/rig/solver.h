@@ -68,7 +68,8 @@ sn_status rig_store_skin(sn_context *ctx, const rig_model *m, struct sn_skin *ou
 void rig_model_refresh(const sn_context *ctx, rig_model *m);
 
 // sn_parallel_for over independent items where there is enough to do: `work` is a rough count of operations in all.
-static inline void rig_parallel(const sn_context *ctx, int count, int grain, double work, sn_range_fn body, void *user) {
+static inline void rig_parallel(const sn_context *ctx, int count, int grain, double work, sn_range_fn body,
+                                void *user) {
   if (work < 2e5) {
     body(user, 0, count, 0);
   } else {

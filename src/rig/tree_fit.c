@@ -171,6 +171,7 @@ static void make_trial(const fit_job *job, frame_work *w, const double *step) {
     sn_vec3 turn = {step[3 * j], step[3 * j + 1], step[3 * j + 2]};
     sn_vec3 c = {tree->joint[j][0], tree->joint[j][1], tree->joint[j][2]}, place;
     sn_mat3 r = sn_mat3_mul(sn_rotation_exp(turn), sn_affine_linear(w->bone[j]));
+    r = sn_quat_to_mat3(sn_quat_from_mat3(r));
     if (parent >= 0) {
       place = sn_affine_apply(w->trial[parent], c);
     } else {

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# The runtime stands alone: it compiles without any other header of Sinew, and its objects ask the linker for nothing but
+# memcpy, memset and libm. Also compiles the scalar-only build, 64-bit ARM where clang can, and the header as C++.
+set -euo pipefail
+src=${SINEW_SOURCE:-$(cd "$(dirname "$0")/.." && pwd)}
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+cc=${CC:-cc}
+
+mkdir -p "$out/include/sinew"
+cp "$src/include/sinew/runtime.h" "$out/include/sinew/" # nothing else of include/ can be reached
+allowed='^(memcpy|memset|memmove|sqrtf?|sinf|cosf|atan2f|fabsf?|copysign)$'
+
+build() { # name, compiler and flags...
+  local name=$1
+  shift
+  mkdir -p "$out/$name"
+  for file in "$src"/src/runtime/*.c; do
+    "$@" -std=c17 -O2 -Wall -Wextra -Werror -ffp-contract=off -fno-math-errno -I"$out/include" -I"$src/src" \
+      -c "$file" -o "$out/$name/$(basename "$file" .c).o"
+  done
+}
+
+check() { # name
+  ${NM:-nm} -g "$out/$1"/*.o | awk '$1 == "U" {print $2}' | sort -u > "$out/wanted"
+  ${NM:-nm} -g "$out/$1"/*.o | awk 'NF == 3 && $2 != "U" {print $3}' | sort -u > "$out/own"
+  local foreign
+  foreign=$(comm -23 "$out/wanted" "$out/own" | grep -Ev "$allowed" || true)
+  if [ -n "$foreign" ]; then
+    echo "$1: the runtime needs more than memcpy, memset and libm:" $foreign
+    exit 1
+  fi
+  echo "$1: needs only" $(comm -23 "$out/wanted" "$out/own")
+}
+
+build hosted "$cc"
+check hosted
+build freestanding "$cc" -ffreestanding -fno-stack-protector
+check freestanding
+build scalar "$cc" -DSN_SCALAR_ONLY
+check scalar
+echo '#include "sinew/runtime.h"' > "$out/header.cc"
+${CXX:-c++} -std=c++11 -Wall -Wextra -Werror -I"$out/include" -fsyntax-only "$out/header.cc"
+"$cc" -std=c99 -Wall -Wextra -Werror -I"$out/include" -fsyntax-only -x c "$out/include/sinew/runtime.h"
+# The NEON kernels at least compile, where clang has the target (only headers of the compiler are needed).
+if command -v clang > /dev/null && clang --print-targets 2> /dev/null | grep -q aarch64; then
+  mkdir -p "$out/stubs"
+  printf '#include <stddef.h>\nvoid *memcpy(void *, const void *, size_t);\nvoid *memset(void *, int, size_t);\n' > "$out/stubs/string.h"
+  clang --target=aarch64-none-elf -ffreestanding -std=c17 -O2 -Wall -Wextra -Werror -I"$out/stubs" -I"$out/include" -I"$src/src" \
+    -c "$src/src/runtime/kernel_neon.c" -o "$out/neon.o"
+  echo "neon: compiles"
+fi

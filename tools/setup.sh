@@ -14,7 +14,6 @@ liblapacke-dev: factorisations
 libsuitesparse-dev: sparse Cholesky (CXSparse)
 libcmocka-dev: unit tests
 clang: fuzzing and WebAssembly
-libomp-dev: OpenMP for clang, which the fuzz targets are built with
 libclang-rt-14-dev: sanitizer runtimes for clang
 libclang-rt-14-dev-wasm32: compiler support for WebAssembly
 lld: the WebAssembly linker

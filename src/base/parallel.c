@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Parallel loops over chunks that do not depend on the number of threads.
+// Parallel loops over chunks that do not depend on the number of threads. Threads live as long as one loop: starting
+// them costs tens of microseconds, and nothing is left that waits, spins or has to be shut down.
 #include "sinew/base.h"
 
-#include <omp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
 
-int sn_threads(const sn_context *ctx) { return ctx->threads > 0 ? ctx->threads : omp_get_num_procs(); }
+enum { most_threads = 256 };
+
+int sn_threads(const sn_context *ctx) {
+  long threads = ctx->threads > 0 ? ctx->threads : sysconf(_SC_NPROCESSORS_ONLN);
+  return threads < 1 ? 1 : threads > most_threads ? most_threads : (int)threads;
+}
 
 static int64_t chunk_count(int64_t count, int64_t grain) { return count <= 0 ? 0 : (count + grain - 1) / grain; }
 
@@ -12,27 +20,66 @@ static int64_t chunk_end(int64_t begin, int64_t count, int64_t grain) {
   return count - begin < grain ? count : begin + grain;
 }
 
-void sn_parallel_for(const sn_context *ctx, int64_t count, int64_t grain, sn_range_fn body, void *user) {
-  int64_t chunks = chunk_count(count, grain);
-  int threads = sn_threads(ctx);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1 && chunks > 1)
-  for (int64_t c = 0; c < chunks; c++) {
-    body(user, c * grain, chunk_end(c * grain, count, grain), omp_get_thread_num());
+typedef struct loop {
+  int64_t count, grain, chunks;
+  _Atomic int64_t next; // chunk to be taken
+  sn_range_fn body;
+  void *user;
+} loop;
+
+typedef struct loop_worker {
+  loop *loop;
+  int index;
+  pthread_t thread;
+} loop_worker;
+
+static void *take_chunks(void *argument) {
+  loop_worker *worker = argument;
+  loop *l = worker->loop;
+  for (int64_t c; (c = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed)) < l->chunks;) {
+    l->body(l->user, c * l->grain, chunk_end(c * l->grain, l->count, l->grain), worker->index);
   }
+  return NULL;
+}
+
+void sn_parallel_for(const sn_context *ctx, int64_t count, int64_t grain, sn_range_fn body, void *user) {
+  loop l = {.count = count, .grain = grain, .chunks = chunk_count(count, grain), .body = body, .user = user};
+  loop_worker workers[most_threads] = {{&l, 0, 0}};
+  int threads = sn_threads(ctx), started = 1;
+  // Where a thread cannot be had, the others do its work.
+  while (started < threads && started < l.chunks) {
+    workers[started] = (loop_worker){&l, started, 0};
+    if (pthread_create(&workers[started].thread, NULL, take_chunks, &workers[started]) != 0) break;
+    started++;
+  }
+  take_chunks(&workers[0]);
+  for (int w = 1; w < started; w++) pthread_join(workers[w].thread, NULL);
+}
+
+typedef struct sum_job {
+  sn_sum_fn body;
+  void *user;
+  double *partial;
+  int64_t first, grain; // chunk of partial[0]
+} sum_job;
+
+static void add_chunk(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  sum_job *job = user;
+  int64_t offset = job->first * job->grain;
+  job->partial[begin / job->grain] = job->body(job->user, offset + begin, offset + end);
 }
 
 // Partial sums go through a fixed window of chunks, so that no memory is needed and the order of additions is fixed.
 double sn_parallel_sum(const sn_context *ctx, int64_t count, int64_t grain, sn_sum_fn body, void *user) {
-  enum { window = 256 };
+  enum { window = 1024 };
   double partial[window], sum = 0;
   int64_t chunks = chunk_count(count, grain);
-  int threads = sn_threads(ctx);
   for (int64_t first = 0; first < chunks; first += window) {
     int64_t last = first + window < chunks ? first + window : chunks;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1 && last - first > 1)
-    for (int64_t c = first; c < last; c++) {
-      partial[c - first] = body(user, c * grain, chunk_end(c * grain, count, grain));
-    }
+    sum_job job = {body, user, partial, first, grain};
+    int64_t part = (last == chunks ? count : last * grain) - first * grain;
+    sn_parallel_for(ctx, part, grain, add_chunk, &job);
     for (int64_t c = first; c < last; c++) sum += partial[c - first];
   }
   return sum;

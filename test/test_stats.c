@@ -465,6 +465,7 @@ static void wrong_tables(void **state) {
     {"f,g,value\na,x,1\na,x,1\nb,y,1\nb,y,2\nb,x,1\nb,x,1\na,y,1", "t.csv:8: the only value of f=a with g=y"},
     {"f,g,mean,sd,n\na,x,1,1,5\na,y,1,1,5\nb,x,1,1,5\nb,y,1,1,1\n", "t.csv:5: n is 1 (column 5)"},
     {"f,g,mean,sd,n\na,x,1,1,5\na,y,1,1,5\nb,x,1,1,5\nb,y,1,1,2.5\n", "t.csv:5: n is 2.5 (column 5)"},
+    {"f,g,mean,sd,n\na,x,1,1,5\na,y,1,1,5\nb,x,1,1,5\nb,y,1,1,8e36\n", "t.csv:5: n is 8e+36 (column 5)"},
     {"f,g,mean,sd,n\na,x,1,-1,5\nb,y,1,1,5\n", "t.csv:2: a negative standard deviation, -1 (column 4)"},
     {"f,g,mean,sd,n\na,x,1,inf,5\nb,y,1,1,5\n", "t.csv:2: 'inf' is not a finite number (column 4)"},
     {"f,g,mean,sd,n\na,x,1,1,5\na,y,1,1,5\nb,x,1,1,5\na,y,1,1,5\n", "t.csv:5: this cell was given on line 3"},

@@ -163,7 +163,7 @@ static sn_status read_summary(const reader *r, sn_csv *csv, sn_anova_table *out,
     status = sn_fail(r->ctx, SN_BAD_FILE, "%s:%d: n is %g (column 5); it must be a whole number from 2 to 1e12",
                      r->name, csv->line, n);
   }
-  row->n = (int64_t)n;
+  if (status == SN_OK) row->n = (int64_t)n;
   return status;
 }
 

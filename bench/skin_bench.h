@@ -115,7 +115,9 @@ static inline void bench_subdivide(sn_context *ctx, bench_set *set) {
       }
       middle[c] = old + low;
     }
-    int four[4][3] = {{v[0], middle[0], middle[2]}, {middle[0], v[1], middle[1]}, {middle[2], middle[1], v[2]},
+    int four[4][3] = {{v[0], middle[0], middle[2]},
+                      {middle[0], v[1], middle[1]},
+                      {middle[2], middle[1], v[2]},
                       {middle[0], middle[1], middle[2]}};
     memcpy(fine.mesh.triangles[4 * t], four, sizeof four);
   }
@@ -266,7 +268,8 @@ static inline void bench_measure(int count, bench_call *calls, double seconds, b
     }
   for (int c = 0; c < count; c++) {
     qsort(calls[c].samples, (size_t)rounds, sizeof(double), bench_compare);
-    out[c] = (bench_time){calls[c].samples[rounds / 2], calls[c].samples[rounds / 4], calls[c].samples[3 * rounds / 4]};
+    out[c] =
+      (bench_time){calls[c].samples[rounds / 2], calls[c].samples[rounds / 4], calls[c].samples[3 * rounds / 4]};
     free(calls[c].samples);
   }
 }

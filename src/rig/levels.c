@@ -155,17 +155,17 @@ static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, rig_problem *p,
   int rounds = 0;
   rig_way loose = {.affine = plan->affine};
   sn_status status = start_bones(ctx, memory, p, plan, m);
-  if (status == SN_OK) status = rig_refine(ctx, m, &loose, plan->effort * (way->tree ? 6 : 14));
+  if (status == SN_OK) status = rig_refine(ctx, m, &loose, plan->effort * (way->tree ? 5 : 14));
   if (status == SN_OK) status = some_rounds(ctx, m, &loose, way->tree ? 6 : 50, 0.001, &rounds);
-  if (status == SN_OK) status = prune(ctx, m, &loose, 1.5e-2, 6, &rounds);
+  if (status == SN_OK) status = prune(ctx, m, &loose, 2e-2, 6, &rounds);
   if (!way->tree || status != SN_OK) return status;
   status = rig_problem_moments(ctx, memory, p);
   if (status == SN_OK) status = rig_tree_build(ctx, m, way->tree);
   if (status == SN_OK) status = rig_tree_fit(ctx, m, way->tree, 5, NULL);
   if (status == SN_OK) status = some_rounds(ctx, m, way, 8, 0.003, &rounds);
-  if (status == SN_OK) status = rig_refine(ctx, m, way, plan->effort * 5);
+  if (status == SN_OK) status = rig_refine(ctx, m, way, plan->effort * 4);
   if (status == SN_OK) status = some_rounds(ctx, m, way, 30, 0.002, &rounds);
-  return status == SN_OK ? prune(ctx, m, way, 1.5e-2, 8, &rounds) : status;
+  return status == SN_OK ? prune(ctx, m, way, 2e-2, 8, &rounds) : status;
 }
 
 sn_status rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan, rig_model *m,
@@ -193,5 +193,5 @@ sn_status rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, con
   if (status == SN_OK) status = lift_vertices(ctx, memory, &middle_model, p, m);
   sn_arena_free(&scratch);
   if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, 0.002, rounds);
-  return status == SN_OK ? prune(ctx, m, &way, 1e-2, 3, rounds) : status;
+  return status == SN_OK ? prune(ctx, m, &way, 1.005e-2, 3, rounds) : status;
 }

@@ -36,7 +36,7 @@ static sn_status some_rounds(sn_context *ctx, rig_model *m, const rig_way *way, 
 // More clusters than wanted, then without the bones that are missed least (Le and Deng's over-complete start).
 static sn_status start_bones(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,
                              rig_model *m) {
-  int spare = plan->bones > 1 ? 2 + plan->bones / 4 : 0, capacity = plan->bones + spare;
+  int spare = plan->bones > 1 ? 1 + plan->bones / 8 : 0, capacity = plan->bones + spare;
   rig_model clusters;
   sn_status status = rig_model_new(ctx, memory, p, capacity, 1, &clusters);
   if (status == SN_OK) status = rig_model_new(ctx, memory, p, capacity, plan->limit, m);
@@ -155,17 +155,17 @@ static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, rig_problem *p,
   int rounds = 0;
   rig_way loose = {.affine = plan->affine};
   sn_status status = start_bones(ctx, memory, p, plan, m);
-  if (status == SN_OK) status = rig_refine(ctx, m, &loose, plan->effort * (way->tree ? 6 : 14));
+  if (status == SN_OK) status = rig_refine(ctx, m, &loose, plan->effort * (way->tree ? 5 : 14));
   if (status == SN_OK) status = some_rounds(ctx, m, &loose, way->tree ? 6 : 50, 0.001, &rounds);
-  if (status == SN_OK) status = prune(ctx, m, &loose, 1.5e-2, 6, &rounds);
+  if (status == SN_OK) status = prune(ctx, m, &loose, 2e-2, 6, &rounds);
   if (!way->tree || status != SN_OK) return status;
   status = rig_problem_moments(ctx, memory, p);
   if (status == SN_OK) status = rig_tree_build(ctx, m, way->tree);
   if (status == SN_OK) status = rig_tree_fit(ctx, m, way->tree, 5, NULL);
   if (status == SN_OK) status = some_rounds(ctx, m, way, 8, 0.003, &rounds);
-  if (status == SN_OK) status = rig_refine(ctx, m, way, plan->effort * 5);
+  if (status == SN_OK) status = rig_refine(ctx, m, way, plan->effort * 4);
   if (status == SN_OK) status = some_rounds(ctx, m, way, 30, 0.002, &rounds);
-  return status == SN_OK ? prune(ctx, m, way, 1.5e-2, 8, &rounds) : status;
+  return status == SN_OK ? prune(ctx, m, way, 2e-2, 8, &rounds) : status;
 }
 
 sn_status rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan, rig_model *m,
@@ -180,7 +180,7 @@ sn_status rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, con
   rig_way rough = {.tree = plan->tree ? tree : NULL, .affine = plan->affine}, way = rough;
   way.smooth = plan->smooth;
   *rounds = 0;
-  if (status == SN_OK) status = rig_tree_new(ctx, memory, plan->bones + 2 + plan->bones / 4, tree);
+  if (status == SN_OK) status = rig_tree_new(ctx, memory, plan->bones + 2 + plan->bones / 8, tree);
   if (status == SN_OK) status = rig_sample(ctx, &coarse_memory, p, vertices, sample_frames, &coarse, sampled);
   if (status == SN_OK) status = solve_coarse(ctx, &coarse_memory, &coarse, plan, &rough, &coarse_model);
   int *all = SN_NEW(ctx, &scratch, int, p->f);
@@ -192,6 +192,6 @@ sn_status rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, con
   sn_arena_free(&coarse_memory);
   if (status == SN_OK) status = lift_vertices(ctx, memory, &middle_model, p, m);
   sn_arena_free(&scratch);
-  if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, 0.002, rounds);
-  return status == SN_OK ? prune(ctx, m, &way, 1e-2, 3, rounds) : status;
+  if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, 0.0005, rounds);
+  return status == SN_OK ? prune(ctx, m, &way, 1.005e-2, 3, rounds) : status;
 }

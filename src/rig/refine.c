@@ -172,7 +172,7 @@ int rig_slivers(const rig_model *m, double bound) {
 }
 
 // The bound of Le and Deng is 1e-2; a sample may miss some of a bone's vertices.
-static const double sample_bound = 1.5e-2;
+static const double sample_bound = 2e-2;
 
 // Moves the `count` bones that are missed least to the `count` worst regions, slivers first; then lets all settle.
 static sn_status attempt(sn_context *ctx, rig_model *m, const rig_way *way, region_search *s, int count) {

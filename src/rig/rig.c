@@ -17,6 +17,7 @@ sn_rig_options sn_rig_options_default(void) {
                           .error_pct = 0.5,
                           .most_bones = 100,
                           .influences = 4,
+                          .smooth = 1e-4,
                           .joints = SN_RIG_TREE,
                           .bone_type = SN_RIG_RIGID};
 }

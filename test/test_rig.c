@@ -591,7 +591,7 @@ static void failing_allocations(void **state) {
   sn_context plain = sn_context_default();
   tube t = make_tube(&plain, 3, 4, 24);
   for (int way = 0; way < 2; way++)
-    for (int64_t fail_at = 1;; fail_at += 1 + fail_at / 6) {
+    for (int64_t fail_at = 1;; fail_at += 1 + fail_at / 3) {
       failing_allocator counter = {.countdown = fail_at};
       sn_context ctx = failing_context(&counter);
       sn_rig_options o = way == 0 ? options_for(3, SN_RIG_TREE) : given(&t, SN_RIG_SKELETON);

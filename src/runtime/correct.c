@@ -117,7 +117,8 @@ static void field_values(const sn_rt_model *model, const sn_rt_field *f, const f
   }
 }
 
-// Weighted: squared distances per joint, from which every vertex makes its own (METHODS.md (g)).
+// Weighted: squared distances per joint, from which every vertex makes its own (METHODS.md (g)). The turn between two
+// bones counts for the vertices of both.
 static void joint_distances(const sn_rt_model *model, const sn_rt_field *f, const float *turns, double *work,
                             float *distances) {
   const uint16_t *joints = (const uint16_t *)model->sections[SN_RT_CORRECT_JOINTS] + f->first_joint;
@@ -126,11 +127,15 @@ static void joint_distances(const sn_rt_model *model, const sn_rt_field *f, cons
   make_axes(model, f, turns, work);
   for (size_t k = 0; k < (size_t)model->info.joint_count * f->centre_count; k++) distances[k] = 0;
   for (uint32_t j = 0; j < f->joint_count; j++) {
-    float *row = distances + (size_t)references[joints[j]].joint * f->centre_count;
+    const sn_rt_reference *r = references + joints[j];
+    float *row = distances + (size_t)r->joint * f->centre_count;
+    float *above = r->parent == SN_RT_NO_JOINT ? NULL : distances + (size_t)r->parent * f->centre_count;
     for (uint32_t k = 0; k < f->centre_count; k++) {
       const double *centre = n.centres + (size_t)k * f->axis_count + 3 * (size_t)j, *x = work + 3 * (size_t)j;
       double dx = x[0] - centre[0], dy = x[1] - centre[1], dz = x[2] - centre[2];
-      row[k] += (float)(dx * dx + dy * dy + dz * dz);
+      float d2 = (float)(dx * dx + dy * dy + dz * dz);
+      row[k] += d2;
+      if (above) above[k] += d2;
     }
   }
 }

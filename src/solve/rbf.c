@@ -10,6 +10,9 @@
 // Systems worse than this are refused: the mix would be made of rounding errors.
 static const double least_rcond = 1e-10;
 
+// Directions in which the centres spread less than this part of the most get no slope: it would be made of noise.
+static const double least_spread = 0.05;
+
 // ---- kernels ---------------------------------------------------------------------------------------------------------
 
 // Cubic B-spline (METHODS.md (g), Shape by Example).
@@ -90,7 +93,7 @@ static sn_status make_plane(sn_context *ctx, sn_arena *memory, const sn_rbf *rbf
     return sn_fail(ctx, SN_NOT_CONVERGED, "the singular values of the poses were not found");
   }
   int rank = 0;
-  while (rank < most && s[rank] > 1e-9 * s[0]) rank++;
+  while (rank < most && s[rank] > least_spread * s[0]) rank++;
   out->rank = rank + 1;
   double unit = 1 / sqrt(n);
   out->back[0] = unit;

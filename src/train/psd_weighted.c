@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Weighted pose-space deformation (Kurihara and Miyata 2004; Murtagh 2008, 2.3.3): a vertex measures the distance of
-// poses by the joints it hangs on, d_v^2 = sum_j w_jv |x_j - y_j|^2, and has a system of its own.
+// poses by the joints it hangs on, d_v^2 = sum_j w_jv |x_j - y_j|^2, and has a system of its own. w_jv is the weight of
+// the two bones that joint j lies between: a muscle on the upper arm knows the elbow.
 #include <lapacke.h>
 #include <math.h>
 #include <string.h>
@@ -24,8 +25,7 @@ typedef struct weighted_job {
   float (*deltas)[6]; // out: kernel weights, poses * vertex_count
   double *work;       // per worker
   size_t work_size;
-  double *amplified; // per vertex of the sample
-  int stride;        // every stride-th vertex (choosing the width)
+  int stride; // every stride-th vertex (choosing the width)
   double *errors;
 } weighted_job;
 
@@ -56,30 +56,43 @@ static int group_poses(int p, const double *d2, int *first, int *group) {
   return count;
 }
 
-// Inverse of the kernel matrix of the groups; falls back to a ridge where they are too close for the width.
-static void invert_groups(const weighted_job *job, int count, const int *first, const double *d2, double *inverse) {
+// Inverse of the kernel matrix of the groups plus a ridge; false where that is not positive definite.
+static bool invert_groups(const weighted_job *job, int count, const int *first, const double *d2, double ridge,
+                          double *inverse) {
   int p = job->field->centre_count;
-  for (double ridge = 1e-9; ridge < 1; ridge *= 100) {
-    for (int a = 0; a < count; a++)
-      for (int b = 0; b < count; b++) {
-        double d = sqrt(d2[first[a] * p + first[b]]);
-        inverse[a * count + b] = sn_rbf_kernel_value(job->field->kernel, d, job->width) + (a == b ? ridge : 0);
-      }
-    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', count, inverse, count) == 0 &&
-        LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', count, inverse, count) == 0)
-      break;
-  }
+  for (int a = 0; a < count; a++)
+    for (int b = 0; b < count; b++) {
+      double d = sqrt(d2[first[a] * p + first[b]]);
+      inverse[a * count + b] = sn_rbf_kernel_value(job->field->kernel, d, job->width) + (a == b ? ridge : 0);
+    }
+  if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', count, inverse, count) != 0 ||
+      LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', count, inverse, count) != 0)
+    return false;
   for (int a = 0; a < count; a++)
     for (int b = 0; b < a; b++) inverse[a * count + b] = inverse[b * count + a];
+  return true;
 }
 
-// Kernel weights of vertex i; returns its leave-one-out error (METHODS.md (g)).
-static double solve_vertex(const weighted_job *job, int i, double *work, double *amplified) {
+// weights = inverse * mean, six columns. How many times larger than the data they are.
+static double apply_inverse(int count, const double *inverse, const double *mean, double *weights) {
+  double data = 0, result = 0;
+  for (int a = 0; a < count; a++)
+    for (int c = 0; c < 6; c++) {
+      double sum = 0;
+      for (int b = 0; b < count; b++) sum += inverse[a * count + b] * mean[6 * b + c];
+      weights[6 * a + c] = sum;
+      if (c < 3) data = fmax(data, fabs(mean[6 * a + c])), result = fmax(result, fabs(sum));
+    }
+  return data > 0 ? result / data : 0;
+}
+
+// Kernel weights of vertex i; returns its leave-one-out error (METHODS.md (g)). Poses that are too close together for the
+// width get a ridge, as small as will do.
+static double solve_vertex(const weighted_job *job, int i, double *work) {
   int p = job->field->centre_count;
   size_t n = (size_t)job->m->vertex_count;
-  double *d2 = work, *inverse = d2 + p * p, *mean = inverse + p * p, error = 0, largest = 0,
-         result = 0; // mean: 6 per group
-  int *first = (int *)(void *)(mean + 6 * p), *group = first + p, *members = group + p;
+  double *d2 = work, *inverse = d2 + p * p, *mean = inverse + p * p, *weights = mean + 6 * p, error = 0;
+  int *first = (int *)(void *)(weights + 6 * p), *group = first + p, *members = group + p;
   vertex_distances(job, i, d2);
   int count = group_poses(p, d2, first, group);
   memset(mean, 0, (size_t)(6 * count) * sizeof *mean), memset(members, 0, (size_t)count * sizeof *members);
@@ -87,40 +100,44 @@ static double solve_vertex(const weighted_job *job, int i, double *work, double 
   for (int a = 0; a < p; a++)
     for (int c = 0; c < 6; c++)
       mean[6 * group[a] + c] += (double)job->m->deltas[(size_t)a * n + (size_t)i][c] / members[group[a]];
-  invert_groups(job, count, first, d2, inverse);
-  for (int a = 0; a < count; a++) {
-    double weights[6] = {0};
-    for (int b = 0; b < count; b++)
-      for (int c = 0; c < 6; c++) weights[c] += inverse[a * count + b] * mean[6 * b + c];
-    for (int c = 0; c < 3; c++) {
-      largest = fmax(largest, fabs(mean[6 * a + c])), result = fmax(result, fabs(weights[c]));
-    }
-    double diagonal = inverse[a * count + a];
-    for (int c = 0; c < 3; c++) error += weights[c] * weights[c] / (diagonal * diagonal);
-    for (int c = 0; job->deltas && c < 6; c++) job->deltas[(size_t)first[a] * n + (size_t)i][c] = (float)weights[c];
+  for (double ridge = 1e-9; ridge < 1e3; ridge *= 10) {
+    if (invert_groups(job, count, first, d2, ridge, inverse) &&
+        apply_inverse(count, inverse, mean, weights) <= most_amplified)
+      break;
   }
-  *amplified = largest > 0 ? result / largest : 0;
+  for (int a = 0; a < count; a++) {
+    double diagonal = inverse[a * count + a];
+    for (int c = 0; c < 3; c++) error += weights[6 * a + c] * weights[6 * a + c] / (diagonal * diagonal);
+    for (int c = 0; job->deltas && c < 6; c++)
+      job->deltas[(size_t)first[a] * n + (size_t)i][c] = (float)weights[6 * a + c];
+  }
   return count > 1 ? error : 0;
 }
 
 static void solve_range(void *user, int64_t begin, int64_t end, int worker) {
   const weighted_job *job = user;
   for (int64_t k = begin; k < end; k++) {
-    double amplified;
-    double error = solve_vertex(job, (int)k * job->stride, job->work + (size_t)worker * job->work_size, &amplified);
-    if (job->errors) job->errors[k] = error, job->amplified[k] = amplified;
+    double error = solve_vertex(job, (int)k * job->stride, job->work + (size_t)worker * job->work_size);
+    if (job->errors) job->errors[k] = error;
   }
 }
 
-static void joint_distances(const sn_pose_field *field, double *out) {
+// Squared distances of the poses by joint, as a vertex on that joint's bone sees them: the turn between two bones counts
+// for both.
+static void joint_distances(const sn_misses *m, const sn_pose_field *field, double *out) {
   size_t p = (size_t)field->centre_count, axes = (size_t)field->metric.axes;
-  for (size_t j = 0; j < (size_t)field->joint_count; j++)
+  for (size_t j = 0; j < (size_t)field->joint_count; j++) {
+    int parent = -1;
+    for (int n = 0; n < m->joint_count; n++)
+      if (m->turns[n].joint == field->joints[j]) parent = m->turns[n].parent;
     for (size_t a = 0; a < p; a++)
       for (size_t b = 0; b < p; b++)
         for (size_t c = 3 * j; c < 3 * j + 3; c++) {
           double d = field->centres[a * axes + c] - field->centres[b * axes + c];
           out[(size_t)field->joints[j] * p * p + a * p + b] += d * d;
+          if (parent >= 0) out[(size_t)parent * p * p + a * p + b] += d * d;
         }
+  }
 }
 
 // The width with the least leave-one-out error over a sample of the vertices.
@@ -130,15 +147,14 @@ static sn_status choose_width(sn_context *ctx, sn_arena *memory, weighted_job *j
   trial.deltas = NULL, trial.stride = (n + sample - 1) / sample;
   int count = (n + trial.stride - 1) / trial.stride;
   trial.errors = SN_NEW(ctx, memory, double, count);
-  trial.amplified = SN_NEW(ctx, memory, double, count);
-  if (!trial.errors || !trial.amplified) return ctx->error.status;
+  if (!trial.errors) return ctx->error.status;
   double least = INFINITY;
   for (int step = 0; step < steps; step++) {
     trial.width = 0.3 * start * pow(1.2, step);
-    double error = 0, amplified = 0;
+    double error = 0;
     sn_parallel_for(ctx, count, 64, solve_range, &trial);
-    for (int k = 0; k < count; k++) error += trial.errors[k], amplified = fmax(amplified, trial.amplified[k]);
-    if (amplified <= most_amplified && error < least) least = error, job->width = trial.width;
+    for (int k = 0; k < count; k++) error += trial.errors[k];
+    if (error < least) least = error, job->width = trial.width;
   }
   return SN_OK;
 }
@@ -152,7 +168,7 @@ sn_status sn_weighted_fields(sn_context *ctx, sn_arena *memory, const sn_correct
   double *gram = SN_NEW(ctx, memory, double, p *p), *widths = SN_NEW(ctx, memory, double, p);
   double *distances = SN_NEW(ctx, memory, double, (size_t)m->joint_count *p *p);
   out->deltas = sn_arena_alloc(ctx, memory, p * (size_t)m->vertex_count, sizeof *out->deltas);
-  size_t work_size = 2 * p * p + 6 * p + 2 * p;
+  size_t work_size = 2 * p * p + 12 * p + 2 * p;
   double *work = SN_NEW(ctx, memory, double, (size_t)sn_threads(ctx) * work_size);
   if (!field || !poses || !gram || !widths || !distances || !out->deltas || !work) return ctx->error.status;
   for (int a = 0; a < m->pose_count; a++) poses[a] = a;
@@ -162,7 +178,7 @@ sn_status sn_weighted_fields(sn_context *ctx, sn_arena *memory, const sn_correct
   sn_rbf_free(&rbf);
   if (status != SN_OK) return status;
   sn_blas_serial();
-  joint_distances(field, distances);
+  joint_distances(m, field, distances);
   weighted_job job = {.m = m,
                       .field = field,
                       .joint_distances = distances,

@@ -118,24 +118,28 @@ static void field_values(const sn_rt_model *model, const sn_rt_field *f, const f
 }
 
 // Weighted: squared distances per joint, from which every vertex makes its own (METHODS.md (g)). The turn between two
-// bones counts for the vertices of both.
+// bones counts for the child's vertices, and a little for the parent's. The last of a joint's numbers is the sum of these
+// shares, by which a vertex divides.
 static void joint_distances(const sn_rt_model *model, const sn_rt_field *f, const float *turns, double *work,
                             float *distances) {
   const uint16_t *joints = (const uint16_t *)model->sections[SN_RT_CORRECT_JOINTS] + f->first_joint;
   const sn_rt_reference *references = model->sections[SN_RT_JOINT_REFERENCE];
   field_numbers n = numbers_of(model, f);
   make_axes(model, f, turns, work);
-  for (size_t k = 0; k < (size_t)model->info.joint_count * f->centre_count; k++) distances[k] = 0;
+  size_t stride = (size_t)f->centre_count + 1;
+  for (size_t k = 0; k < model->info.joint_count * stride; k++) distances[k] = 0;
   for (uint32_t j = 0; j < f->joint_count; j++) {
     const sn_rt_reference *r = references + joints[j];
-    float *row = distances + (size_t)r->joint * f->centre_count;
-    float *above = r->parent == SN_RT_NO_JOINT ? NULL : distances + (size_t)r->parent * f->centre_count;
+    float *row = distances + (size_t)r->joint * stride;
+    float *above = r->parent == SN_RT_NO_JOINT ? NULL : distances + (size_t)r->parent * stride;
+    row[f->centre_count] += 1;
+    if (above) above[f->centre_count] += SN_RT_PARENT_SHARE;
     for (uint32_t k = 0; k < f->centre_count; k++) {
       const double *centre = n.centres + (size_t)k * f->axis_count + 3 * (size_t)j, *x = work + 3 * (size_t)j;
       double dx = x[0] - centre[0], dy = x[1] - centre[1], dz = x[2] - centre[2];
       float d2 = (float)(dx * dx + dy * dy + dz * dz);
       row[k] += d2;
-      if (above) above[k] += d2;
+      if (above) above[k] += SN_RT_PARENT_SHARE * d2;
     }
   }
 }
@@ -156,7 +160,8 @@ uint64_t sn_rt_value_count(const sn_rt_model *model) {
   const sn_rt_correct_head *head = model->sections[SN_RT_CORRECT_HEAD];
   const sn_rt_field *fields = model->sections[SN_RT_CORRECT_FIELDS];
   if (!head) return 0;
-  return head->weighted ? (uint64_t)model->info.joint_count * fields->centre_count : head->basis_count;
+  return head->weighted ? (uint64_t)model->info.joint_count * ((uint64_t)fields->centre_count + 1)
+                        : head->basis_count;
 }
 
 uint64_t sn_rt_work_count(const sn_rt_model *model) {

@@ -75,6 +75,9 @@ typedef struct sn_rt_reference {
 
 enum { SN_RT_NO_JOINT = 0xffff };
 
+// Weighted distances: what a joint's turn counts for vertices on its parent's bone; 1 for those on its own.
+#define SN_RT_PARENT_SHARE 0.01f
+
 typedef enum sn_rt_rbf_kernel {
   SN_RT_KERNEL_GAUSS = 0,     // exp(-d^2 / (2 width^2))
   SN_RT_KERNEL_THINPLATE = 1, // x^2 log x, x = d / width

@@ -20,7 +20,7 @@ typedef struct sn_rt_scratch {
   float *stretches; // [palette][16]: like matrices, the part that is no rigid motion
   uint32_t *flags;  // SN_RT_RIGID, SN_RT_SIGNED
   float *turns;     // [joint][8]: signed quaternion of the joint, then its pose vector (joint.reference only)
-  float *values;    // of the correcting bases; where weighted, [joint][centre]: squared distances
+  float *values;    // of the correcting bases; where weighted, [joint][centre + 1]: squared distances, and shares
   double *work;     // of the pose spaces: axes, then terms
 } sn_rt_scratch;
 

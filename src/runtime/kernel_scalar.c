@@ -30,9 +30,12 @@ static float weight_at(const sn_rt_job *job, uint64_t index) {
 static float basis_value(const sn_rt_job *job, const vertex *v, const sn_rt_correct_entry *e) {
   const sn_rt_correcting *c = &job->correct;
   if (!c->weighted) return c->values[e->basis];
-  float d2 = 0;
-  for (int k = 0; k < v->influences; k++)
-    d2 += v->weights[k] * c->values[(size_t)v->joints[k] * c->centre_count + e->basis];
+  float d2 = 0, shares = 1e-12f;
+  for (int k = 0; k < v->influences; k++) {
+    const float *own = c->values + (size_t)v->joints[k] * (c->centre_count + 1);
+    d2 += v->weights[k] * own[e->basis], shares += v->weights[k] * own[c->centre_count];
+  }
+  d2 /= shares;
   return sn_rt_kernel_value(c->kernel, d2, (float)c->widths[e->basis]);
 }
 

@@ -204,20 +204,28 @@ static SN_RT_INLINE part part_at(const sn_rt_job *job, const sn_rt_group *g, siz
 
 // ---- corrections ---------------------------------------------------------------------------------------------------------------
 
-// The lanes' own values of a basis (weighted): a kernel of sum_k w_k d_k^2.
+// sum_k w_k values[joint_k][column] of the lanes.
+static SN_RT_INLINE vf weigh(const sn_rt_correcting *c, const sn_rt_group *g, const part *at, float (*weights)[width],
+                             uint32_t column) {
+  vf sum = vf_set(0);
+  for (int k = 0; k < g->influences; k++) {
+    float lanes[width];
+    for (int l = 0; l < width; l++) {
+      size_t joint = at->tuples ? at->tuples[k * SN_RT_LANES + l] : g->joints[k];
+      lanes[l] = c->values[joint * ((size_t)c->centre_count + 1) + column];
+    }
+    sum = vf_fma(vf_load(weights[k]), vf_load(lanes), sum);
+  }
+  return sum;
+}
+
+// The lanes' own values of a basis (weighted): a kernel of the distance by the lanes' weights.
 static vf own_values(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, const part *at, uint32_t basis) {
   const sn_rt_correcting *c = &job->correct;
   float weights[SN_RT_MAX_INFLUENCES][width], lanes[width];
-  vf d2 = vf_set(0);
   loose_weights(job, bits, g->influences, at->weight_index, weights);
-  for (int k = 0; k < g->influences; k++) {
-    for (int l = 0; l < width; l++) {
-      size_t joint = at->tuples ? at->tuples[k * SN_RT_LANES + l] : g->joints[k];
-      lanes[l] = c->values[joint * c->centre_count + basis];
-    }
-    d2 = vf_fma(vf_load(weights[k]), vf_load(lanes), d2);
-  }
-  vf_store(lanes, d2);
+  vf shares = vf_add(weigh(c, g, at, weights, c->centre_count), vf_set(1e-12f));
+  vf_store(lanes, vf_div(weigh(c, g, at, weights, basis), shares));
   for (int l = 0; l < width; l++) lanes[l] = sn_rt_kernel_value(c->kernel, lanes[l], (float)c->widths[basis]);
   return vf_load(lanes);
 }

@@ -332,6 +332,9 @@ double sn_rbf_amplification(const sn_rbf *rbf) {
   return largest;
 }
 
+// Shepard's method with a higher power is the nearest neighbour.
+static const double most_power = 16;
+
 sn_status sn_rbf_choose_widths(sn_context *ctx, sn_rbf_kernel kernel, sn_rbf_linear linear, int count, int dims,
                                const double *centres, const double *gram, double most_amplified, double *widths) {
   enum { steps = 25 };
@@ -341,6 +344,7 @@ sn_status sn_rbf_choose_widths(sn_context *ctx, sn_rbf_kernel kernel, sn_rbf_lin
   for (int step = 0; status == SN_OK && step < steps; step++) {
     double factor = 0.3 * pow(1.2, step), error;
     for (int k = 0; k < count; k++) trial[k] = widths[k] * factor;
+    if (kernel == SN_RBF_SHEPARD && trial[0] > most_power) break;
     sn_rbf rbf;
     status = sn_rbf_solve(ctx, kernel, linear, count, dims, centres, trial, &rbf);
     if (status == SN_OK) status = sn_rbf_leave_one_out(ctx, &rbf, gram, &error);

@@ -7,8 +7,8 @@
 #include "runtime/internal.h"
 #include "train/correct.h"
 
-// Of a normal's displacement: half a degree.
-static const double least_normal = 0.0087;
+// A normal's displacement that matters: half a degree; and what is rounding of single precision, for either.
+static const double least_normal = 0.0087, noise = 1e-6, noise_normal = 1e-4;
 
 typedef struct encoder {
   sn_context *ctx;
@@ -17,7 +17,7 @@ typedef struct encoder {
   const sn_examples *examples;
   const sn_corrections *corrections;
   sn_rt_model model;
-  double least; // displacements not longer than this are dropped
+  double least, least_normal; // displacements not longer than these are dropped
   uint32_t *start;
   sn_rt_correct_entry *entries;
   int16_t (*deltas)[6][SN_RT_LANES];
@@ -32,8 +32,7 @@ static double length3(const float *v) {
 // The displacement of the examples' vertex by a basis; NULL where it is too small to be stored.
 static const float *kept_delta(const encoder *w, int basis, int vertex) {
   const float *d = w->corrections->deltas[(size_t)basis * (size_t)w->corrections->vertex_count + (size_t)vertex];
-  bool small = w->least > 0 && length3(d) <= w->least && length3(d + 3) <= least_normal;
-  return small || (length3(d) == 0 && length3(d + 3) == 0) ? NULL : d;
+  return length3(d) <= w->least && length3(d + 3) <= w->least_normal ? NULL : d;
 }
 
 // The examples' vertices of the lanes of every block.
@@ -199,7 +198,8 @@ sn_status sn_correct_write(sn_context *ctx, const sn_correct_options *options, c
                .options = options,
                .examples = examples,
                .corrections = corrections,
-               .least = options->threshold / 100 * diagonal};
+               .least = fmax(options->threshold / 100, noise) * diagonal,
+               .least_normal = options->threshold > 0 ? least_normal : noise_normal};
   sn_status status = sn_model_open(ctx, "model", base->bytes, base->size, &w.model);
   if (status == SN_OK) status = (corrections ? add_corrections : add_references)(&w, turns, base, out);
   sn_arena_free(&w.memory);

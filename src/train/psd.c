@@ -53,7 +53,7 @@ static sn_status first_widths(sn_context *ctx, sn_arena *memory, const sn_correc
                               const double *centres, double *widths) {
   sn_rbf_nearest(count, axes, centres, widths);
   bool own = o->sigma == SN_SIGMA_POSE || (o->kernel == SN_RBF_BSPLINE && o->sigma == SN_SIGMA_AUTO);
-  double same = o->sigma > 0 ? o->sigma : o->kernel == SN_RBF_SHEPARD ? 1 : median(ctx, memory, count, widths);
+  double same = o->sigma > 0 ? o->sigma : o->kernel == SN_RBF_SHEPARD ? 3.5 : median(ctx, memory, count, widths);
   if (same == 0) return ctx->error.status;
   for (int k = 0; !own && k < count; k++) widths[k] = same;
   return SN_OK;

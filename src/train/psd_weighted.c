@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Weighted pose-space deformation (Kurihara and Miyata 2004; Murtagh 2008, 2.3.3): a vertex measures the distance of
-// poses by the joints it hangs on, d_v^2 = sum_j w_jv |x_j - y_j|^2, and has a system of its own. w_jv is the weight of
-// the two bones that joint j lies between: a muscle on the upper arm knows the elbow.
+// poses by the joints it hangs on, d_v^2 = sum_j w_jv |x_j - y_j|^2, and has a system of its own. w_jv is its
+// weight on joint j, and a little of that on j's parent (a muscle on the upper arm knows the elbow), divided by their sum.
 #include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
+#include "runtime/format.h"
 #include "solve/solve.h"
 #include "train/correct.h"
 
@@ -15,12 +16,13 @@ enum { steps = 25, sample = 1500 };
 static const double merge_distance = 1e-2;
 
 // Kernel weights are stored in 16 bits: more times than this larger than the displacements, and it shows.
-static const double most_amplified = 40;
+static const double most_amplified = 400;
 
 typedef struct weighted_job {
   const sn_misses *m;
   const sn_pose_field *field;
-  const double *joint_distances; // joint_count(all) * poses * poses, squared
+  const double *joint_distances; // joint_count * poses * poses, squared
+  const double *shares;          // joint_count: how much a weight on the joint counts
   double width;
   float (*deltas)[6]; // out: kernel weights, poses * vertex_count
   double *work;       // per worker
@@ -33,12 +35,15 @@ typedef struct weighted_job {
 static void vertex_distances(const weighted_job *job, int i, double *d2) {
   const sn_skin *skin = &job->m->skin;
   size_t p = (size_t)job->field->centre_count, row = (size_t)i * (size_t)skin->influences;
+  double shares = 1e-12;
   memset(d2, 0, p * p * sizeof *d2);
   for (size_t k = 0; k < (size_t)skin->influences; k++) {
     const double *own = job->joint_distances + (size_t)skin->joints[row + k] * p * p;
     if (!(skin->weights[row + k] > 0)) continue;
     for (size_t n = 0; n < p * p; n++) d2[n] += skin->weights[row + k] * own[n];
+    shares += skin->weights[row + k] * job->shares[skin->joints[row + k]];
   }
+  for (size_t n = 0; n < p * p; n++) d2[n] /= shares;
 }
 
 // The poses that vertex i can tell apart: `first` of each group, and which group every pose is in.
@@ -122,20 +127,21 @@ static void solve_range(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-// Squared distances of the poses by joint, as a vertex on that joint's bone sees them: the turn between two bones counts
-// for both.
-static void joint_distances(const sn_misses *m, const sn_pose_field *field, double *out) {
+// Squared distances of the poses by joint, as a vertex on that joint's bone sees them.
+static void joint_distances(const sn_misses *m, const sn_pose_field *field, double *out, double *shares) {
   size_t p = (size_t)field->centre_count, axes = (size_t)field->metric.axes;
   for (size_t j = 0; j < (size_t)field->joint_count; j++) {
     int parent = -1;
     for (int n = 0; n < m->joint_count; n++)
       if (m->turns[n].joint == field->joints[j]) parent = m->turns[n].parent;
+    shares[field->joints[j]] += 1;
+    if (parent >= 0) shares[parent] += SN_RT_PARENT_SHARE;
     for (size_t a = 0; a < p; a++)
       for (size_t b = 0; b < p; b++)
         for (size_t c = 3 * j; c < 3 * j + 3; c++) {
           double d = field->centres[a * axes + c] - field->centres[b * axes + c];
           out[(size_t)field->joints[j] * p * p + a * p + b] += d * d;
-          if (parent >= 0) out[(size_t)parent * p * p + a * p + b] += d * d;
+          if (parent >= 0) out[(size_t)parent * p * p + a * p + b] += SN_RT_PARENT_SHARE * d * d;
         }
   }
 }
@@ -167,10 +173,12 @@ sn_status sn_weighted_fields(sn_context *ctx, sn_arena *memory, const sn_correct
   int *poses = SN_NEW(ctx, memory, int, p);
   double *gram = SN_NEW(ctx, memory, double, p *p), *widths = SN_NEW(ctx, memory, double, p);
   double *distances = SN_NEW(ctx, memory, double, (size_t)m->joint_count *p *p);
+  double *shares = SN_NEW(ctx, memory, double, m->joint_count);
   out->deltas = sn_arena_alloc(ctx, memory, p * (size_t)m->vertex_count, sizeof *out->deltas);
   size_t work_size = 2 * p * p + 12 * p + 2 * p;
   double *work = SN_NEW(ctx, memory, double, (size_t)sn_threads(ctx) * work_size);
-  if (!field || !poses || !gram || !widths || !distances || !out->deltas || !work) return ctx->error.status;
+  if (!field || !poses || !gram || !widths || !distances || !shares || !out->deltas || !work)
+    return ctx->error.status;
   for (int a = 0; a < m->pose_count; a++) poses[a] = a;
   sn_misses_gram(ctx, (const float(*)[6])m->deltas, m->vertex_count, m->pose_count, gram);
   sn_rbf rbf; // only its centres are used: the functions are each vertex's own
@@ -178,10 +186,11 @@ sn_status sn_weighted_fields(sn_context *ctx, sn_arena *memory, const sn_correct
   sn_rbf_free(&rbf);
   if (status != SN_OK) return status;
   sn_blas_serial();
-  joint_distances(m, field, distances);
+  joint_distances(m, field, distances, shares);
   weighted_job job = {.m = m,
                       .field = field,
                       .joint_distances = distances,
+                      .shares = shares,
                       .width = o->sigma > 0 ? o->sigma : 0.3 * field->widths[0],
                       .deltas = out->deltas,
                       .work = work,

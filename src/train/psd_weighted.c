@@ -80,15 +80,15 @@ static bool invert_groups(const weighted_job *job, int count, const int *first, 
 
 // weights = inverse * mean, six columns. How many times larger than the data they are.
 static double apply_inverse(int count, const double *inverse, const double *mean, double *weights) {
-  double data = 0, result = 0;
+  double data[2] = {0, 0}, result[2] = {0, 0}; // of positions, of normals
   for (int a = 0; a < count; a++)
     for (int c = 0; c < 6; c++) {
       double sum = 0;
       for (int b = 0; b < count; b++) sum += inverse[a * count + b] * mean[6 * b + c];
       weights[6 * a + c] = sum;
-      if (c < 3) data = fmax(data, fabs(mean[6 * a + c])), result = fmax(result, fabs(sum));
+      data[c / 3] = fmax(data[c / 3], fabs(mean[6 * a + c])), result[c / 3] = fmax(result[c / 3], fabs(sum));
     }
-  return data > 0 ? result / data : 0;
+  return fmax(data[0] > 0 ? result[0] / data[0] : 0, data[1] > 0 ? result[1] / data[1] : 0);
 }
 
 // Kernel weights of vertex i; returns its leave-one-out error (METHODS.md (g)). Poses that are too close together for the

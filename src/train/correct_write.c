@@ -2,6 +2,7 @@
 // Corrections as sections of a model: 16-bit numbers with a scale per block of eight vertices, only where a block has
 // something to correct.
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/internal.h"
@@ -50,6 +51,74 @@ static void block_vertices(const encoder *w, int (*out)[SN_RT_LANES]) {
           out[block][l] = w->examples->source ? w->examples->source[vertex] : vertex;
         }
 }
+
+// ---- order of the vertices within a group ------------------------------------------------------------------------------------
+// Vertices that the same bases correct are put in the same blocks, so that few lanes of an entry stay empty.
+
+typedef struct slot {
+  uint64_t bases; // the first 64
+  int place;
+} slot;
+
+static int compare_slots(const void *a, const void *b) {
+  const slot *x = a, *y = b;
+  return x->bases != y->bases ? (x->bases < y->bases ? -1 : 1) : x->place - y->place;
+}
+
+// `rows` rows of eight items of `size` bytes for every block: slot n of the group gets what slot slots[n].place had.
+static void permute(uint8_t *at, const slot *slots, int blocks, int rows, size_t size, uint8_t *old) {
+  memcpy(old, at, (size_t)blocks * (size_t)rows * SN_RT_LANES * size);
+  for (int n = 0; n < blocks * SN_RT_LANES; n++)
+    for (int r = 0; r < rows; r++) {
+      int from = slots[n].place;
+      size_t to_row = (size_t)(n / SN_RT_LANES * rows + r), from_row = (size_t)(from / SN_RT_LANES * rows + r);
+      memcpy(at + (to_row * SN_RT_LANES + (size_t)(n % SN_RT_LANES)) * size,
+             old + (from_row * SN_RT_LANES + (size_t)(from % SN_RT_LANES)) * size, size);
+    }
+}
+
+static void sort_group(const encoder *w, const sn_rt_group *g, const int (*vertices)[SN_RT_LANES], slot *slots,
+                       uint8_t *old) {
+  int blocks = g->block_count, rows = g->influences - 1;
+  size_t first = g->first_block, bytes = w->model.info.weight_bits / 8;
+  for (int n = 0; n < blocks * SN_RT_LANES; n++) {
+    slots[n] = (slot){0, n};
+    for (int b = 0; b < w->corrections->basis_count && b < 64; b++) {
+      int vertex = vertices[first + (size_t)(n / SN_RT_LANES)][n % SN_RT_LANES];
+      if (kept_delta(w, b, vertex)) slots[n].bases |= (uint64_t)1 << b;
+    }
+  }
+  qsort(slots, (size_t)(blocks * SN_RT_LANES), sizeof *slots, compare_slots);
+  void *const *section = (void *const *)w->model.sections; // of our own copy
+  permute((uint8_t *)section[SN_RT_SKIN_LANES] + first * 16, slots, blocks, 1, 2, old);
+  permute((uint8_t *)section[SN_RT_SKIN_REST] + first * 96, slots, blocks, 3, 4, old);
+  permute((uint8_t *)section[SN_RT_SKIN_NORMALS] + first * 96, slots, blocks, 3, 4, old);
+  permute((uint8_t *)section[SN_RT_SKIN_WEIGHTS] + (size_t)g->first_weight * SN_RT_LANES * bytes, slots, blocks, rows,
+          bytes, old);
+  if (g->kind != SN_RT_GROUP_LOOSE) return;
+  permute((uint8_t *)section[SN_RT_SKIN_TUPLES] + (size_t)g->first_tuple * 16, slots, blocks, rows + 1, 2, old);
+}
+
+// w->model, a copy that may be written to, with its vertices in a better order.
+static sn_status sort_vertices(encoder *w) {
+  const sn_rt_group *groups = w->model.sections[SN_RT_SKIN_GROUPS];
+  const uint32_t *chunks = w->model.sections[SN_RT_SKIN_CHUNKS];
+  uint32_t blocks = w->model.info.block_count, most = 0, group_count = 0;
+  for (uint32_t c = 0; (uint64_t)c * w->model.info.grain < w->model.info.vertex_count; c++)
+    group_count = chunks[c + 1];
+  for (uint32_t g = 0; g < group_count; g++)
+    if (groups[g].block_count > most) most = groups[g].block_count;
+  int(*vertices)[SN_RT_LANES] = sn_arena_alloc(w->ctx, &w->memory, blocks, sizeof *vertices);
+  slot *slots = SN_NEW(w->ctx, &w->memory, slot, (size_t)most * SN_RT_LANES);
+  uint8_t *old = SN_NEW(w->ctx, &w->memory, uint8_t, (size_t)most * SN_RT_LANES * 32);
+  if (!vertices || !slots || !old) return w->ctx->error.status;
+  block_vertices(w, vertices);
+  for (uint32_t g = 0; g < group_count; g++)
+    sort_group(w, groups + g, (const int(*)[SN_RT_LANES])vertices, slots, old);
+  return SN_OK;
+}
+
+// ---- entries ---------------------------------------------------------------------------------------------------------------------
 
 static float largest_of(const float *const *deltas, int first) {
   float largest = 0;
@@ -185,8 +254,8 @@ static sn_status add_corrections(encoder *w, const sn_turn *turns, const sn_mode
   sections[4] = (sn_model_section){"correct.start", w->start, ((size_t)w->model.info.block_count + 1) * 4, true};
   sections[5] = (sn_model_section){"correct.entries", w->entries, count * sizeof *w->entries, true};
   sections[6] = (sn_model_section){"correct.deltas", w->deltas, count * sizeof *w->deltas, true};
-  sn_rt_correct slot = w->options->components > 0 ? SN_RT_CORRECT_EIGEN : SN_RT_CORRECT_RBF;
-  return sn_model_extend(w->ctx, base, slot, sections, 7, out);
+  sn_rt_correct choice = w->options->components > 0 ? SN_RT_CORRECT_EIGEN : SN_RT_CORRECT_RBF;
+  return sn_model_extend(w->ctx, base, choice, sections, 7, out);
 }
 
 sn_status sn_correct_write(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
@@ -200,8 +269,12 @@ sn_status sn_correct_write(sn_context *ctx, const sn_correct_options *options, c
                .corrections = corrections,
                .least = fmax(options->threshold / 100, noise) * diagonal,
                .least_normal = options->threshold > 0 ? least_normal : noise_normal};
-  sn_status status = sn_model_open(ctx, "model", base->bytes, base->size, &w.model);
-  if (status == SN_OK) status = (corrections ? add_corrections : add_references)(&w, turns, base, out);
+  sn_model copy = {0};
+  sn_status status = sn_model_extend(ctx, base, SN_RT_CORRECT_NONE, NULL, 0, &copy);
+  if (status == SN_OK) status = sn_model_open(ctx, "model", copy.bytes, copy.size, &w.model);
+  if (status == SN_OK && corrections) status = sort_vertices(&w);
+  if (status == SN_OK) status = (corrections ? add_corrections : add_references)(&w, turns, &copy, out);
+  sn_model_free(&copy);
   sn_arena_free(&w.memory);
   return status;
 }

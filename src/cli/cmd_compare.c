@@ -11,7 +11,8 @@ typedef struct compare_row {
   sn_method_spec spec;
   sn_scores scores;
   double seconds, bytes, flops, us;
-  double *frame_rms; // per frame, for --plot
+  double *frame_rms;      // per frame, for --plot
+  sn_correct_trace trace; // for --plot-of correction
 } compare_row;
 
 static void say_header(const cli *c) {
@@ -40,6 +41,10 @@ static json_t *describe_row(const compare_row *row) {
   return out;
 }
 
+static bool plot_corrections(const cli *c) {
+  return cli_given(c, "--plot") && strcmp(cli_text(c, "--plot-of"), "correction") == 0;
+}
+
 // Trains on the keys, opens the bytes with the runtime, and measures.
 static sn_status compare_method(cli *c, const sn_examples *examples, const sn_keys *keys, const sn_keys *others,
                                 compare_row *row) {
@@ -58,7 +63,29 @@ static sn_status compare_method(cli *c, const sn_examples *examples, const sn_ke
   if (status == SN_OK && cli_given(c, "--loocv")) {
     status = sn_assess_loocv(&c->ctx, &row->spec, examples, keys, &row->scores, &row->seconds);
   }
+  if (status == SN_OK && plot_corrections(c)) status = sn_correct_trace_make(&c->ctx, &model, examples, &row->trace);
   sn_model_free(&bytes);
+  return status;
+}
+
+// The thesis's figures 5.4 to 5.6: what the worst vertex needs and gets against the angle, two lines per method.
+static sn_status plot_traces(cli *c, const char *path, const compare_row *rows, int count) {
+  sn_arena scratch = sn_arena_new(&c->ctx);
+  sn_plot_line *lines = SN_NEW(&c->ctx, &scratch, sn_plot_line, 2 * count);
+  char(*names)[300] = sn_arena_alloc(&c->ctx, &scratch, (size_t)(2 * count), sizeof *names);
+  sn_status status = lines && names ? SN_OK : c->ctx.error.status;
+  for (int n = 0; status == SN_OK && n < 2 * count; n++) {
+    const compare_row *row = &rows[n / 2];
+    snprintf(names[n], sizeof *names, "%s: vertex %d, %c, %s", row->spec.text, row->trace.vertex,
+             "xyz"[row->trace.axis], n % 2 ? "interpolated" : "true");
+    lines[n] =
+      (sn_plot_line){names[n], row->trace.frame_count, row->trace.angle, n % 2 ? row->trace.given : row->trace.truth};
+  }
+  if (status == SN_OK) {
+    status = sn_plot_write(&c->ctx, path, "Displacement of the worst vertex in the rest pose", "angle, radians",
+                           "displacement, file units", lines, 2 * count);
+  }
+  sn_arena_free(&scratch);
   return status;
 }
 
@@ -125,7 +152,9 @@ static int run(cli *c) {
   if (status == SN_OK) c->input = cli_describe_examples(&examples);
   if (status == SN_OK) status = compare_all(c, &examples, rows, count, &memory);
   const char *svg = cli_text(c, "--plot");
-  if (status == SN_OK && svg) status = plot(c, svg, rows, count, &examples);
+  if (status == SN_OK && svg)
+    status = plot_corrections(c) ? plot_traces(c, svg, rows, count) : plot(c, svg, rows, count, &examples);
+  for (int m = 0; m < count; m++) sn_correct_trace_free(&rows[m].trace);
   sn_examples_free(&examples);
   sn_arena_free(&memory);
   return status == SN_OK ? exit_done : cli_fail(c);
@@ -134,7 +163,8 @@ static int run(cli *c) {
 static const cli_option options[] = {
   {"--method", "SPEC", NULL, "NAME or NAME:key=value,...; rigid, lbs and dqs unless told", true},
   {"--loocv", NULL, NULL, "test by leaving out each training frame in turn", false},
-  {"--plot", "FILE.svg", NULL, "error over the frames, one line per method", false},
+  {"--plot", "FILE.svg", NULL, "a line chart of every method", false},
+  {"--plot-of", "WHAT", "error", "error: over the frames; correction: of the worst vertex against the angle", false},
   CLI_OPTION_REST,
   CLI_OPTION_FRAMES,
   CLI_OPTION_SKELETON,

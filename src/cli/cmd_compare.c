@@ -147,6 +147,10 @@ static int run(cli *c) {
     sn_arena_free(&memory);
     return cli_misuse("%s", c->ctx.error.message);
   }
+  if (strcmp(cli_text(c, "--plot-of"), "error") && strcmp(cli_text(c, "--plot-of"), "correction")) {
+    sn_arena_free(&memory);
+    return cli_misuse("--plot-of %s: error or correction", cli_text(c, "--plot-of"));
+  }
   sn_examples examples = {0};
   sn_status status = cli_load_frames(c, &examples);
   if (status == SN_OK) c->input = cli_describe_examples(&examples);
@@ -173,6 +177,7 @@ static const cli_option options[] = {
   CLI_OPTION_TORQUE,
   CLI_OPTION_CONTROLS,
   CLI_OPTION_KEYS,
+  CLI_OPTION_POSE,
   CLI_OPTION_MATCH,
   {0},
 };

@@ -84,6 +84,7 @@ static const cli_option options[] = {
   CLI_OPTION_TORQUE,
   CLI_OPTION_CONTROLS,
   CLI_OPTION_KEYS,
+  CLI_OPTION_POSE,
   CLI_OPTION_MATCH,
   {0},
 };

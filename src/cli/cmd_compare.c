@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // sinew compare: several methods on the same examples, one table.
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,11 +34,22 @@ static json_t *describe_row(const compare_row *row) {
   json_object_set_new(out, "train", cli_describe_metrics(&row->scores.train));
   json_object_set_new(out, "test", cli_describe_metrics(&row->scores.test));
   json_object_set_new(out, "all", cli_describe_metrics(&row->scores.all));
-  json_object_set_new(out, "bytes", json_integer((json_int_t)row->bytes));
-  json_object_set_new(out, "flops", json_integer((json_int_t)row->flops));
-  json_object_set_new(out, "us_per_frame", json_real(row->us));
+  bool model = !isnan(row->bytes);
+  json_object_set_new(out, "bytes", model ? json_integer((json_int_t)row->bytes) : json_null());
+  json_object_set_new(out, "flops", model ? json_integer((json_int_t)row->flops) : json_null());
+  json_object_set_new(out, "us_per_frame", model ? json_real(row->us) : json_null());
   json_object_set_new(out, "seconds", json_real(row->seconds));
   return out;
+}
+
+// A form of a method that no model holds: errors only.
+static sn_status compare_prediction(cli *c, const sn_examples *examples, const sn_keys *keys, const sn_keys *others,
+                                    compare_row *row) {
+  sn_train_report report = {0};
+  sn_status status =
+    sn_assess_predict(&c->ctx, &row->spec, examples, keys, others, &row->scores, row->frame_rms, &report);
+  row->bytes = row->flops = row->us = NAN, row->seconds = report.seconds;
+  return status;
 }
 
 // Trains on the keys, opens the bytes with the runtime, and measures.
@@ -55,10 +67,17 @@ static sn_status compare_method(cli *c, const sn_examples *examples, const sn_ke
     row->bytes = (double)bytes.size, row->flops = (double)model.info.flops;
     row->us = timing.median, row->seconds = report.seconds;
   }
+  sn_model_free(&bytes);
+  return status;
+}
+
+static sn_status compare_row_fill(cli *c, const sn_examples *examples, const sn_keys *keys, const sn_keys *others,
+                                  compare_row *row) {
+  bool no_model = sn_method_has_no_model(&row->spec);
+  sn_status status = (no_model ? compare_prediction : compare_method)(c, examples, keys, others, row);
   if (status == SN_OK && cli_given(c, "--loocv")) {
     status = sn_assess_loocv(&c->ctx, &row->spec, examples, keys, &row->scores, &row->seconds);
   }
-  sn_model_free(&bytes);
   return status;
 }
 
@@ -96,7 +115,7 @@ static sn_status compare_all(cli *c, const sn_examples *examples, compare_row *r
   json_t *list = json_array();
   for (int m = 0; status == SN_OK && m < count; m++) {
     rows[m].frame_rms = SN_NEW(&c->ctx, memory, double, examples->frames.frame_count);
-    status = rows[m].frame_rms ? compare_method(c, examples, &keys, &others, &rows[m]) : c->ctx.error.status;
+    status = rows[m].frame_rms ? compare_row_fill(c, examples, &keys, &others, &rows[m]) : c->ctx.error.status;
     if (status != SN_OK) break;
     say_row(c, &rows[m]);
     json_array_append_new(list, describe_row(&rows[m]));

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Scale/shear regression (3.3): vec(S) = H [theta_b1, theta_b2, 1].
+#include "train/rotreg.h"
+
+#include <string.h>
+
+enum { terms = rotreg_shear_terms };
+
+static const int entry_of[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
+
+static void terms_of(const rotreg_joints *joints, int joint, const sn_vec3 *theta, double out[terms]) {
+  sn_vec3 a = theta[joint], b = theta[joints->base[joint]];
+  const double row[terms] = {a.x, a.y, a.z, b.x, b.y, b.z, 1};
+  memcpy(out, row, sizeof row);
+}
+
+// Cholesky in place of a (terms x terms, positive definite), then b <- a^-1 b for 6 right-hand sides.
+static void solve_spd(double a[terms][terms], double b[terms][6]) {
+  for (int j = 0; j < terms; j++) {
+    for (int k = 0; k < j; k++) a[j][j] -= a[j][k] * a[j][k];
+    a[j][j] = sqrt(fmax(a[j][j], 1e-300));
+    for (int i = j + 1; i < terms; i++) {
+      for (int k = 0; k < j; k++) a[i][j] -= a[i][k] * a[j][k];
+      a[i][j] /= a[j][j];
+    }
+  }
+  for (int c = 0; c < 6; c++) {
+    for (int i = 0; i < terms; i++) {
+      for (int k = 0; k < i; k++) b[i][c] -= a[i][k] * b[k][c];
+      b[i][c] /= a[i][i];
+    }
+    for (int i = terms - 1; i >= 0; i--) {
+      for (int k = i + 1; k < terms; k++) b[i][c] -= a[k][i] * b[k][c];
+      b[i][c] /= a[i][i];
+    }
+  }
+}
+
+// The rest pose counts as one more example (theta = 0, S = I); the bias is not pulled towards zero.
+void rotreg_fit_shear(const rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count, double pull,
+                      rotreg_predictor *p) {
+  double a[terms][terms] = {{0}}, b[terms][6] = {{0}}, row[terms];
+  for (int i = 0; i < count; i++) {
+    terms_of(joints, p->shear_joint, joints->theta + (size_t)pick[i] * (size_t)joints->joint_count, row);
+    for (int r = 0; r < terms; r++) {
+      for (int c = 0; c < terms; c++) a[r][c] += row[r] * row[c];
+      for (int c = 0; c < 6; c++) {
+        double target = shear[i].m[entry_of[c][0]][entry_of[c][1]] - (c < 3);
+        b[r][c] += row[r] * target;
+      }
+    }
+  }
+  for (int r = 0; r < terms - 1; r++) a[r][r] += pull;
+  a[terms - 1][terms - 1] += 1;
+  solve_spd(a, b);
+  for (int c = 0; c < 6; c++) {
+    for (int r = 0; r < terms; r++) p->shear[c][r] = b[r][c];
+    p->shear[c][terms - 1] += c < 3;
+  }
+}
+
+sn_mat3 rotreg_predict_shear(const rotreg_predictor *p, const rotreg_joints *joints, const sn_vec3 *theta) {
+  double row[terms];
+  sn_mat3 s;
+  terms_of(joints, p->shear_joint, theta, row);
+  for (int c = 0; c < 6; c++) {
+    double sum = 0;
+    for (int r = 0; r < terms; r++) sum += p->shear[c][r] * row[r];
+    s.m[entry_of[c][0]][entry_of[c][1]] = s.m[entry_of[c][1]][entry_of[c][0]] = sum;
+  }
+  return s;
+}

@@ -6,6 +6,7 @@
 
 #include "sinew/rig.h"
 #include "train/rotreg.h"
+#include "train/rotreg_anchor.h"
 #include "train/rotreg_poisson.h"
 
 // Everything learned, and what was measured on poses left out of the learning: the weights of the least-squares problem
@@ -21,7 +22,8 @@ typedef struct full_form {
   int fold_count;
   int **fold;                   // fold[f]: the poses outside fold f, then those in it
   int *fold_size;               // poses outside
-  sn_skin *fold_skin;           // lbs trained without the fold
+  rotreg_anchors anchor, *fold_anchor; // trained on all, and without the fold
+  sn_topology topology;
   float (*held)[9];             // [pose][triangle]: predicted without that pose
   double (*edge_residual)[2], *blend_residual;
   double (*edges)[2], *anchors;
@@ -30,17 +32,6 @@ typedef struct full_form {
 } full_form;
 
 static size_t triangles_of(const full_form *f) { return (size_t)f->examples->rest.triangle_count; }
-
-static sn_vec3 blend_vertex(const sn_skin *skin, const sn_mesh *rest, const sn_affine *pose, int i) {
-  sn_vec3 sum = {0, 0, 0}, v = sn_vec3_from(rest->positions[i]);
-  for (int k = 0; k < skin->influences; k++) {
-    size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
-    if (skin->weights[at] > 0) {
-      sum = sn_vec3_mad(sum, sn_affine_apply(pose[skin->joints[at]], v), (double)skin->weights[at]);
-    }
-  }
-  return sum;
-}
 
 // A triangle without area moves as the linear blend of its first corner.
 static sn_mat3 blend_gradient(const sn_skin *skin, const sn_affine *pose, int i) {
@@ -110,11 +101,11 @@ static void fit_triangles(void *user, int64_t begin, int64_t end, int worker) {
 // Pose k is in fold k modulo their number. With a single pose nothing can be left out: it is its own test.
 static sn_status make_folds(full_form *f, sn_arena *memory) {
   int poses = f->keys->count;
-  f->fold_count = poses < 5 ? poses : 5;
+  f->fold_count = poses < 5 ? poses : getenv("FOLDS") ? atoi(getenv("FOLDS")) : 5;
   f->fold = SN_NEW(f->ctx, memory, int *, f->fold_count);
   f->fold_size = SN_NEW(f->ctx, memory, int, f->fold_count);
-  f->fold_skin = SN_NEW(f->ctx, memory, sn_skin, f->fold_count);
-  if (!f->fold || !f->fold_size || !f->fold_skin) return f->ctx->error.status;
+  f->fold_anchor = SN_NEW(f->ctx, memory, rotreg_anchors, f->fold_count);
+  if (!f->fold || !f->fold_size || !f->fold_anchor) return f->ctx->error.status;
   for (int n = 0; n < f->fold_count; n++) {
     int *list = f->fold[n] = SN_NEW(f->ctx, memory, int, poses), at = 0;
     if (!list) return f->ctx->error.status;
@@ -130,24 +121,30 @@ static sn_status make_folds(full_form *f, sn_arena *memory) {
 static sn_status fold_skins(full_form *f, sn_arena *memory) {
   sn_weights_options options = sn_weights_options_default();
   const sn_examples *e = f->examples;
+  double ridge = getenv("RIDGE") ? atof(getenv("RIDGE")) : 1e-3;
   int *frames = SN_NEW(f->ctx, memory, int, f->keys->count);
   if (!frames) return f->ctx->error.status;
   for (int n = 0; n < f->fold_count; n++) {
     sn_keys keys = {.count = f->fold_size[n], .frames = frames};
+    sn_skin skin = {0};
     for (int k = 0; k < keys.count; k++) frames[k] = f->keys->frames[f->fold[n][k]];
-    sn_status status = sn_solve_weights(f->ctx, &e->rest, &e->frames, &e->poses, &keys, &options, &f->fold_skin[n]);
+    sn_status status = sn_solve_weights(f->ctx, &e->rest, &e->frames, &e->poses, &keys, &options, &skin);
+    if (status == SN_OK) {
+      status = rotreg_anchors_fit(f->ctx, memory, e, &f->topology, &keys, &skin, ridge, &f->fold_anchor[n]);
+    }
+    sn_skin_free(&skin);
     if (status != SN_OK) return status;
   }
-  return SN_OK;
+  return rotreg_anchors_fit(f->ctx, memory, e, &f->topology, f->keys, &f->skin, ridge, &f->anchor);
 }
 
 static void blend_residuals(full_form *f) {
   const sn_examples *e = f->examples;
   for (int k = 0; k < f->keys->count; k++) {
     int frame = f->keys->frames[k];
-    const sn_skin *skin = &f->fold_skin[k % f->fold_count];
+    const rotreg_anchors *anchor = &f->fold_anchor[k % f->fold_count];
     for (int i = 0; i < e->rest.vertex_count; i++) {
-      sn_vec3 d = sn_vec3_sub(blend_vertex(skin, &e->rest, sn_pose(&e->poses, frame), i),
+      sn_vec3 d = sn_vec3_sub(rotreg_anchor_at(anchor, i, sn_pose(&e->poses, frame)),
                               sn_vec3_from(sn_frame(&e->frames, frame)[i]));
       f->blend_residual[i] += sn_vec3_dot(d, d) / f->keys->count;
     }
@@ -192,7 +189,7 @@ static double held_error(const full_form *f, const rotreg_poisson *poisson, int 
     for (int m = 0; m < 9; m++) gradients[t].m[m / 3][m % 3] = held[m];
   }
   for (int i = 0; i < n; i++) {
-    blend[i] = blend_vertex(&f->fold_skin[pose % f->fold_count], &e->rest, sn_pose(&e->poses, frame), i);
+    blend[i] = rotreg_anchor_at(&f->fold_anchor[pose % f->fold_count], i, sn_pose(&e->poses, frame));
   }
   rotreg_poisson_solve(poisson, gradients, blend, work, result);
   double sum = 0;
@@ -259,6 +256,7 @@ static sn_status train_full(full_form *f, sn_arena *memory) {
   sn_weights_options options = sn_weights_options_default();
   double pull = 1;
   sn_status status = allocate(f, memory);
+  if (status == SN_OK) status = sn_topology_build(f->ctx, &e->rest, &f->topology);
   if (status == SN_OK) status = rotreg_joints_build(f->ctx, memory, e, f->keys, &f->joints);
   if (status == SN_OK)
     status = sn_solve_weights(f->ctx, &e->rest, &e->frames, &e->poses, f->keys, &options, &f->skin);
@@ -266,6 +264,7 @@ static sn_status train_full(full_form *f, sn_arena *memory) {
   if (status != SN_OK) return status;
   sn_parallel_for(f->ctx, e->rest.triangle_count, 64, fit_triangles, f);
   blend_residuals(f);
+  fprintf(stderr, "held anchor rms %g edges %g\n", sqrt(mean_of(f->blend_residual, (size_t)e->rest.vertex_count)), sqrt(mean_of(f->edge_residual[0], 2*triangles_of(f))));
   status = choose_pull(f, &pull);
   set_weights(f, pull);
   return status;
@@ -286,7 +285,7 @@ static void evaluate_frames(void *user, int64_t begin, int64_t end, int worker) 
     for (size_t t = 0; t < triangles_of(f); t++) {
       gradients[t] = rotreg_predict(&f->predictors[t], &f->joints, rotation, theta);
     }
-    for (int i = 0; i < e->rest.vertex_count; i++) blend[i] = blend_vertex(&f->skin, &e->rest, pose, i);
+    for (int i = 0; i < e->rest.vertex_count; i++) blend[i] = rotreg_anchor_at(&f->anchor, i, pose);
     rotreg_poisson_solve(job->poisson, gradients, blend, work, sn_frame_mutable(job->out, (int)k));
   }
 }
@@ -324,7 +323,7 @@ sn_status rotreg_full(sn_context *ctx, const sn_method_spec *spec, const sn_exam
   if (status == SN_OK) status = evaluate_full(&f, wanted, out, &memory);
   if (status != SN_OK) sn_frames_free(out);
   sn_skin_free(&f.skin);
-  for (int n = 0; f.fold_skin && n < f.fold_count; n++) sn_skin_free(&f.fold_skin[n]);
+  sn_topology_free(&f.topology);
   sn_arena_free(&memory);
   return status;
 }

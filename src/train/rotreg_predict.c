@@ -7,7 +7,7 @@
 // Scratch arrays of one fit, pose_count entries each.
 struct rotreg_work {
   sn_mat3 *rotation, *shear, *before, *after, *target, *trial;
-  sn_vec3 *theta, *rho;
+  sn_vec3 *theta, *rho, *branch;
 };
 
 rotreg_fit_options rotreg_fit_options_default(void) {
@@ -15,7 +15,7 @@ rotreg_fit_options rotreg_fit_options_default(void) {
 }
 
 size_t rotreg_work_size(int pose_count) {
-  return sizeof(rotreg_work) + (size_t)pose_count * (6 * sizeof(sn_mat3) + 2 * sizeof(sn_vec3));
+  return sizeof(rotreg_work) + (size_t)pose_count * (6 * sizeof(sn_mat3) + 3 * sizeof(sn_vec3));
 }
 
 static void lay_out(rotreg_work *w, int poses) {
@@ -23,7 +23,7 @@ static void lay_out(rotreg_work *w, int poses) {
   sn_mat3 **matrices[] = {&w->rotation, &w->shear, &w->before, &w->after, &w->target, &w->trial};
   for (int k = 0; k < 6; k++, at += (size_t)poses * sizeof(sn_mat3)) *matrices[k] = (sn_mat3 *)(void *)at;
   w->theta = (sn_vec3 *)(void *)at;
-  w->rho = w->theta + poses;
+  w->rho = w->theta + poses, w->branch = w->rho + poses;
 }
 
 // A fit in progress: poses pick[0 .. count) of the training.
@@ -47,9 +47,10 @@ static sn_mat3 turn_of(const rotreg_turn *turn, sn_vec3 theta) {
 }
 
 // map = u W + the ridge solution of what is left: sum |rho - map theta|^2 + pull |map - u W|^2.
-static void free_map(int count, const sn_vec3 *theta, const sn_vec3 *rho, double freedom, rotreg_turn *turn) {
+// Returns by how much that lowers the sum of squares.
+static double free_map(int count, const sn_vec3 *theta, const sn_vec3 *rho, double freedom, rotreg_turn *turn) {
   turn->map = sn_mat3_scale(turn->w, turn->u);
-  if (!(freedom > 0)) return;
+  if (!(freedom > 0)) return 0;
   sn_mat3 left = {0}, moments = {0}, inverse;
   for (int i = 0; i < count; i++) {
     sn_vec3 rest = sn_vec3_sub(rho[i], sn_mat3_apply(turn->map, theta[i]));
@@ -57,24 +58,39 @@ static void free_map(int count, const sn_vec3 *theta, const sn_vec3 *rho, double
     moments = sn_mat3_add(moments, sn_mat3_outer(theta[i], theta[i]));
   }
   double pull = sn_mat3_trace(moments) / freedom;
-  moments = sn_mat3_add(moments, sn_mat3_diagonal(pull, pull, pull));
-  if (sn_mat3_invert(moments, &inverse)) turn->map = sn_mat3_add(turn->map, sn_mat3_mul(left, inverse));
+  if (!sn_mat3_invert(sn_mat3_add(moments, sn_mat3_diagonal(pull, pull, pull)), &inverse)) return 0;
+  sn_mat3 step = sn_mat3_mul(left, inverse);
+  turn->map = sn_mat3_add(turn->map, step);
+  // 2 <step, left> - <step, step moments>, with step moments = left - pull step.
+  double along = 0, square = 0;
+  for (int n = 0; n < 9; n++) {
+    double x = step.m[n / 3][n % 3];
+    along += x * left.m[n / 3][n % 3], square += x * x;
+  }
+  return along + pull * square;
 }
 
-// Fits one joint's turn to the rotations w->target; returns the sum of squared angles that remain.
-static double fit_target(const fit *f, int joint, rotreg_turn *turn) {
+static void take_logs(const fit *f) {
+  for (int i = 0; i < f->count; i++) f->w->rho[i] = sn_rotation_log(f->w->target[i]);
+}
+
+// Fits one joint's turn to the logarithms w->rho; returns the sum of squared differences that remain.
+static double fit_logs(const fit *f, int joint, rotreg_turn *turn) {
   rotreg_work *w = f->w;
-  for (int i = 0; i < f->count; i++) {
-    w->theta[i] = thetas_at(f, i)[joint];
-    w->rho[i] = sn_rotation_log(w->target[i]);
-  }
-  rotreg_choose_branches(f->count, w->theta, w->rho);
+  for (int i = 0; i < f->count; i++) w->theta[i] = thetas_at(f, i)[joint];
+  memcpy(w->branch, w->rho, (size_t)f->count * sizeof *w->rho);
+  rotreg_choose_branches(f->count, w->theta, w->branch);
   turn->joint = joint;
-  rotreg_fit_turn(f->count, w->theta, w->rho, &turn->u, &turn->w);
-  free_map(f->count, w->theta, w->rho, f->options->freedom, turn);
+  double cost = rotreg_fit_turn(f->count, w->theta, w->branch, &turn->u, &turn->w);
+  return cost - free_map(f->count, w->theta, w->branch, f->options->freedom, turn);
+}
+
+// The same; returns the sum of squared angles that remain.
+static double fit_target(const fit *f, int joint, rotreg_turn *turn) {
   double cost = 0;
+  fit_logs(f, joint, turn);
   for (int i = 0; i < f->count; i++) {
-    double angle = sn_rotation_angle(turn_of(turn, w->theta[i]), w->target[i]);
+    double angle = sn_rotation_angle(turn_of(turn, f->w->theta[i]), f->w->target[i]);
     cost += angle * angle;
   }
   return cost;
@@ -99,6 +115,7 @@ static double refit(const fit *f, rotreg_predictor *p, double cost) {
   for (int k = 0; k < p->turn_count; k++) {
     rotreg_turn turn;
     isolate(f, p, k);
+    take_logs(f);
     double next = fit_target(f, p->turns[k].joint, &turn);
     if (next < cost) cost = next, p->turns[k] = turn;
   }
@@ -111,17 +128,45 @@ static bool uses(const rotreg_predictor *p, int joint) {
   return false;
 }
 
-// The first joint: every joint with its own base, the best by angle.
+// The candidates that leave the smallest differences of logarithms, best first; true angles decide among them.
+enum { shortlist = 3 };
+
+typedef struct candidate {
+  int joint;
+  double cost;
+} candidate;
+
+static void enter(candidate list[shortlist], int joint, double cost) {
+  for (int k = 0; k < shortlist; k++) {
+    if (list[k].joint >= 0 && !(cost < list[k].cost)) continue;
+    for (int m = shortlist - 1; m > k; m--) list[m] = list[m - 1];
+    list[k] = (candidate){joint, cost};
+    return;
+  }
+}
+
+// The first joint: every joint with its own base.
 static double fit_first(const fit *f, rotreg_predictor *p) {
+  const rotreg_joints *joints = f->joints;
+  candidate list[shortlist] = {{-1, 0}, {-1, 0}, {-1, 0}};
+  for (int base = 0; base < joints->joint_count; base++) {
+    bool seen = false;
+    for (int b = 0; b < joints->joint_count; b++) {
+      if (joints->base[b] != base) continue;
+      rotreg_predictor trial = {.base = base};
+      rotreg_turn turn;
+      if (!seen) isolate(f, &trial, 0), take_logs(f), seen = true;
+      enter(list, b, fit_logs(f, b, &turn));
+    }
+  }
   double best = INFINITY;
-  for (int b = 0; b < f->joints->joint_count; b++) {
-    rotreg_predictor trial = {.base = f->joints->base[b]};
+  for (int k = 0; k < shortlist && list[k].joint >= 0; k++) {
+    rotreg_predictor trial = {.base = joints->base[list[k].joint], .turn_count = 0};
     rotreg_turn turn;
-    isolate(f, &trial, 0);
-    double cost = fit_target(f, b, &turn);
+    isolate(f, &trial, 0), take_logs(f);
+    double cost = fit_target(f, list[k].joint, &turn);
     if (!(cost < best)) continue;
-    best = cost;
-    *p = trial;
+    best = cost, *p = trial;
     p->turn_count = 1, p->turns[0] = turn;
   }
   return best;
@@ -129,20 +174,25 @@ static double fit_first(const fit *f, rotreg_predictor *p) {
 
 // A further joint on the residual (3.2.2), if it explains more than its parameters would by chance.
 static bool fit_next(const fit *f, rotreg_predictor *p, double *cost) {
-  rotreg_predictor best = *p;
-  double least = INFINITY;
-  isolate(f, p, p->turn_count);
-  for (int b = 0; b < f->joints->joint_count; b++) {
+  const rotreg_joints *joints = f->joints;
+  candidate list[shortlist] = {{-1, 0}, {-1, 0}, {-1, 0}};
+  double numbers = 3.0 * f->count, before = numbers - 4 * p->turn_count, after = before - 4, least = INFINITY;
+  if (after <= 0) return false;
+  isolate(f, p, p->turn_count), take_logs(f);
+  for (int b = 0; b < joints->joint_count; b++) {
     rotreg_turn turn;
-    if (f->joints->base[b] == b || uses(p, b)) continue;
-    double trial = fit_target(f, b, &turn);
-    if (!(trial < least)) continue;
-    least = trial;
-    best.turn_count = p->turn_count + 1, best.turns[p->turn_count] = turn;
+    if (joints->base[b] != b && !uses(p, b)) enter(list, b, fit_logs(f, b, &turn));
   }
-  double numbers = 3.0 * f->count, before = numbers - 4 * p->turn_count, after = before - 4;
-  if (!(least < INFINITY) || after <= 0) return false;
-  for (int sweep = 0; sweep < 3; sweep++) least = refit(f, &best, least);
+  rotreg_predictor best = *p;
+  for (int k = 0; k < shortlist && list[k].joint >= 0; k++) {
+    rotreg_predictor trial = *p;
+    isolate(f, p, p->turn_count), take_logs(f);
+    double left = fit_target(f, list[k].joint, &trial.turns[trial.turn_count++]);
+    left = refit(f, &trial, left);
+    if (left < least) least = left, best = trial;
+  }
+  if (!(least < INFINITY)) return false;
+  for (int sweep = 0; sweep < 2; sweep++) least = refit(f, &best, least);
   if (!(least / after < *cost / before)) return false;
   *p = best, *cost = least;
   return true;

@@ -38,10 +38,12 @@ static void fit_sums(const turn_sums *s, double *u, sn_mat3 *w) {
   }
 }
 
-void rotreg_fit_turn(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w) {
+double rotreg_fit_turn(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w) {
   turn_sums s = {0};
-  for (int i = 0; i < count; i++) add_pose(&s, theta[i], rho[i]);
+  double all = 0;
+  for (int i = 0; i < count; i++) add_pose(&s, theta[i], rho[i]), all += sn_vec3_dot(rho[i], rho[i]);
   fit_sums(&s, u, w);
+  return all - *u * *u * s.theta2;
 }
 
 // Index of the pose with the smallest |theta| among those not yet `done` up to the value `after`.

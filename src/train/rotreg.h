@@ -69,6 +69,11 @@ size_t rotreg_work_size(int pose_count);
 void rotreg_fit(const rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
                 const rotreg_fit_options *options, rotreg_work *work, rotreg_predictor *out);
 
+// The same with the joints of `like`.
+void rotreg_refit(const rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
+                  const rotreg_fit_options *options, rotreg_work *work, const rotreg_predictor *like,
+                  rotreg_predictor *out);
+
 sn_mat3 rotreg_predict_rotation(const rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta);
 sn_mat3 rotreg_predict_shear(const rotreg_predictor *p, const rotreg_joints *joints, const sn_vec3 *theta);
 sn_mat3 rotreg_predict(const rotreg_predictor *p, const rotreg_joints *joints, const sn_mat3 *rotation,

@@ -80,7 +80,7 @@ static void fit_triangle(const full_form *f, int t, char *memory) {
   rotreg_fit(&f->joints, sequence, f->fold[0], poses, &f->options, work, &f->predictors[t]);
   for (int n = 0; n < f->fold_count; n++) {
     rotreg_predictor p;
-    rotreg_fit(&f->joints, sequence, f->fold[n], f->fold_size[n], &f->options, work, &p);
+    rotreg_refit(&f->joints, sequence, f->fold[n], f->fold_size[n], &f->options, work, &f->predictors[t], &p);
     for (int m = f->fold_size[n]; m < poses; m++) {
       int pose = f->fold[n][m];
       sn_mat3 d = predict_at(f, &p, pose);

@@ -209,6 +209,23 @@ void rotreg_fit(const rotreg_joints *joints, const sn_mat3 *sequence, const int 
   rotreg_fit_shear(joints, work->shear, pick, count, options->shear_pull, out);
 }
 
+void rotreg_refit(const rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
+                  const rotreg_fit_options *options, rotreg_work *work, const rotreg_predictor *like,
+                  rotreg_predictor *out) {
+  lay_out(work, joints->pose_count);
+  fit f = {joints, pick, count, options, work};
+  double cost = INFINITY;
+  for (int i = 0; i < count; i++) sn_mat3_polar(sequence[pick[i]], &work->rotation[i], &work->shear[i]);
+  *out = (rotreg_predictor){.base = like->base, .shear_joint = like->shear_joint};
+  for (int k = 0; k < like->turn_count; k++) {
+    isolate(&f, out, k), take_logs(&f);
+    cost = fit_target(&f, like->turns[k].joint, &out->turns[out->turn_count]);
+    out->turn_count++;
+  }
+  for (int sweep = 0; sweep < 2 && like->turn_count > 1; sweep++) cost = refit(&f, out, cost);
+  rotreg_fit_shear(joints, work->shear, pick, count, options->shear_pull, out);
+}
+
 sn_mat3 rotreg_predict_rotation(const rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta) {
   sn_mat3 r = rotation[p->base];
   for (int k = 0; k < p->turn_count; k++) r = sn_mat3_mul(r, turn_of(&p->turns[k], theta[p->turns[k].joint]));

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: MIT
+// Training of the reduced form: clusters, proxy bones, key gradients, their predictors, C1 and C2. The weights of the
+// final least-squares problem are the inverse mean squares of what each term misses on poses left out of its training.
+#include "train/rotreg_reduced.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sinew/rig.h"
+#include "train/rotreg_anchor.h"
+#include "train/rotreg_folds.h"
+#include "train/rotreg_keys.h"
+#include "train/rotreg_solve.h"
+
+enum { cluster_poses = 24, bone_rounds = 4, key_rounds = 3, default_bones = 80 };
+
+typedef struct reduced_job {
+  sn_context *ctx;
+  sn_arena *memory;
+  const sn_examples *examples;
+  const sn_keys *keys;
+  const rotreg_reduced_options *options;
+  rotreg_reduced *out;
+  rotreg_fit_options fit;
+  sn_topology topology;
+  sn_skin skin; // linear blend skinning on the joints
+  rotreg_folds folds;
+  rotreg_keys gradient_keys;
+  rotreg_anchors anchors, *fold_anchors;
+  rotreg_predictor *trial; // predictors for one setting of the fit
+  sn_mat3 *held;           // [pose][key]: predicted without that pose
+  double *key_error;       // per key
+  double (*edge)[2], *anchor, diagonal; // mean squares that are missed, then weights
+  bool *fixed;
+  char *work;
+  size_t work_size;
+} reduced_job;
+
+static int bone_count(const reduced_job *job) { return job->out->bones.bone_count; }
+
+// ---- proxy bones (5.1) -----------------------------------------------------------------------------------------------------
+
+static double mean_of(const double *values, size_t count) {
+  double sum = 0;
+  for (size_t k = 0; k < count; k++) sum += values[k];
+  return count ? sum / (double)count : 0;
+}
+
+static sn_status fit_bones(reduced_job *job, const sn_cluster_tree *tree, int count) {
+  sn_skin_free(&job->out->bones.skin);
+  return rotreg_bones_fit(job->ctx, job->memory, job->examples, &job->topology, job->keys, tree, count,
+                          job->options->influences, bone_rounds, &job->out->bones);
+}
+
+// The fewest bones that stay below the error, by bisection.
+static sn_status bones_for_error(reduced_job *job, const sn_cluster_tree *tree, int most) {
+  int low = 1, high = most;
+  double limit = job->options->error / 100 * job->diagonal;
+  sn_status status = SN_OK;
+  while (status == SN_OK && low < high) {
+    int middle = (low + high) / 2;
+    status = fit_bones(job, tree, middle);
+    double rms = sqrt(mean_of(job->out->bones.error, (size_t)job->examples->rest.vertex_count));
+    if (rms <= limit) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return status == SN_OK ? fit_bones(job, tree, low) : status;
+}
+
+static sn_status make_bones(reduced_job *job) {
+  const sn_examples *e = job->examples;
+  sn_cluster_tree tree;
+  int room = SN_RT_MAX_JOINTS - e->skeleton.joint_count;
+  int most = e->rest.triangle_count < room ? e->rest.triangle_count : room, count = job->options->bones;
+  sn_status status =
+    sn_cluster_triangles(job->ctx, job->memory, &e->rest, &e->frames, job->keys, cluster_poses, &tree);
+  if (status != SN_OK) return status;
+  if (job->options->error > 0) return bones_for_error(job, &tree, most < 500 ? most : 500);
+  if (count == 0) count = default_bones;
+  return fit_bones(job, &tree, count < most ? count : most);
+}
+
+// ---- predictors of the key gradients (3, 5.2) ------------------------------------------------------------------------------
+
+static const sn_mat3 *sequence_of(const reduced_job *job, int key) {
+  return job->gradient_keys.sequence + (size_t)key * (size_t)job->keys->count;
+}
+
+static sn_mat3 predict_at(const reduced_job *job, const rotreg_predictor *p, int pose) {
+  const rotreg_joints *joints = &job->out->joints;
+  size_t at = (size_t)pose * (size_t)joints->joint_count;
+  return rotreg_predict(p, joints, joints->rotation + at, joints->theta + at);
+}
+
+// Fits the predictor of a key on all poses, and again without each fold to see what it says about it.
+static void fit_key(const reduced_job *job, int key, rotreg_work *work) {
+  const rotreg_joints *joints = &job->out->joints;
+  const sn_mat3 *sequence = sequence_of(job, key);
+  const rotreg_fold *all = &job->folds.folds[0];
+  rotreg_fit(joints, sequence, all->poses, job->keys->count, &job->fit, work, &job->trial[key]);
+  job->key_error[key] = 0;
+  for (int n = 0; n < job->folds.fold_count; n++) {
+    const rotreg_fold *fold = &job->folds.folds[n];
+    rotreg_predictor p;
+    rotreg_refit(joints, sequence, fold->poses, fold->outside_count, &job->fit, work, &job->trial[key], &p);
+    for (int m = fold->outside_count; m < fold->count; m++) {
+      sn_mat3 d = predict_at(job, &p, fold->poses[m]);
+      job->held[(size_t)fold->poses[m] * (size_t)bone_count(job) + (size_t)key] = d;
+      double miss = sn_mat3_norm(sn_mat3_sub(d, sequence[fold->poses[m]]));
+      job->key_error[key] += miss * miss;
+    }
+  }
+}
+
+static void fit_key_range(void *user, int64_t begin, int64_t end, int worker) {
+  const reduced_job *job = user;
+  rotreg_work *work = (rotreg_work *)(void *)(job->work + (size_t)worker * job->work_size);
+  for (int64_t key = begin; key < end; key++) fit_key(job, (int)key, work);
+}
+
+static double fit_keys(reduced_job *job, double freedom) {
+  job->fit.freedom = freedom;
+  sn_parallel_for(job->ctx, bone_count(job), 1, fit_key_range, job);
+  return mean_of(job->key_error, (size_t)bone_count(job));
+}
+
+// How far maps may leave u W: what predicts the left-out poses best.
+static sn_status fit_predictors(reduced_job *job) {
+  const double choices[] = {0, 1, 10, 100};
+  double least = INFINITY, best = 0;
+  size_t keys = (size_t)bone_count(job), poses = (size_t)job->keys->count;
+  job->trial = SN_NEW(job->ctx, job->memory, rotreg_predictor, keys);
+  job->held = SN_NEW(job->ctx, job->memory, sn_mat3, keys * poses);
+  job->key_error = SN_NEW(job->ctx, job->memory, double, keys);
+  job->work_size = (rotreg_work_size((int)poses) + 63) / 64 * 64;
+  job->work = sn_arena_alloc(job->ctx, job->memory, (size_t)sn_threads(job->ctx), job->work_size);
+  if (!job->trial || !job->held || !job->key_error || !job->work) return job->ctx->error.status;
+  for (int c = 0; c < 4; c++) {
+    double error = fit_keys(job, choices[c]);
+    if (getenv("RR")) fprintf(stderr, "freedom %g: %g\n", choices[c], sqrt(error / (double)poses));
+    if (error < least) least = error, best = choices[c];
+  }
+  if (best != choices[3]) fit_keys(job, best);
+  job->out->predictors = job->trial;
+  return SN_OK;
+}
+
+// ---- anchors (4.2) ------------------------------------------------------------------------------------------------------------
+
+static double anchor_miss(const reduced_job *job, const rotreg_anchors *anchors, int pose, int i) {
+  const sn_examples *e = job->examples;
+  int frame = job->keys->frames[pose];
+  sn_vec3 d = sn_vec3_sub(rotreg_anchor_at(anchors, i, sn_pose(&e->poses, frame)),
+                          sn_vec3_from(sn_frame(&e->frames, frame)[i]));
+  return sn_vec3_dot(d, d);
+}
+
+static double anchor_error(const reduced_job *job) {
+  double sum = 0;
+  int n = job->examples->rest.vertex_count;
+  for (int i = 0; i < n; i++) job->anchor[i] = 0;
+  for (int f = 0; f < job->folds.fold_count; f++) {
+    const rotreg_fold *fold = &job->folds.folds[f];
+    for (int m = fold->outside_count; m < fold->count; m++)
+      for (int i = 0; i < n; i++) {
+        job->anchor[i] += anchor_miss(job, &job->fold_anchors[f], fold->poses[m], i) / job->keys->count;
+      }
+  }
+  for (int i = 0; i < n; i++) sum += job->anchor[i];
+  return sum;
+}
+
+static sn_status fit_anchors_with(reduced_job *job, double ridge) {
+  sn_status status = SN_OK;
+  int *frames = SN_NEW(job->ctx, job->memory, int, job->keys->count);
+  if (!frames) return job->ctx->error.status;
+  for (int f = 0; status == SN_OK && f < job->folds.fold_count; f++) {
+    const rotreg_fold *fold = &job->folds.folds[f];
+    sn_keys outside = {.count = fold->outside_count, .frames = frames};
+    for (int k = 0; k < outside.count; k++) frames[k] = job->keys->frames[fold->poses[k]];
+    status = rotreg_anchors_fit(job->ctx, job->memory, job->examples, &job->topology, &outside, &job->skin, ridge,
+                                &job->fold_anchors[f]);
+  }
+  return status;
+}
+
+static sn_status fit_anchors(reduced_job *job) {
+  const double choices[] = {INFINITY, 1e-1, 1e-2, 1e-3, 1e-4};
+  double least = INFINITY, best = INFINITY;
+  size_t n = (size_t)job->examples->rest.vertex_count;
+  job->fold_anchors = SN_NEW(job->ctx, job->memory, rotreg_anchors, job->folds.fold_count);
+  job->anchor = SN_NEW(job->ctx, job->memory, double, n);
+  if (!job->fold_anchors || !job->anchor) return job->ctx->error.status;
+  sn_status status = SN_OK;
+  for (int c = 0; status == SN_OK && c < 5; c++) {
+    status = fit_anchors_with(job, choices[c]);
+    double error = status == SN_OK ? anchor_error(job) : 0;
+    if (getenv("RR")) fprintf(stderr, "ridge %g: %g\n", choices[c], sqrt(error / n));
+    if (error < least) least = error, best = choices[c];
+  }
+  if (status == SN_OK && best != choices[4]) status = fit_anchors_with(job, best);
+  if (status == SN_OK) anchor_error(job);
+  if (status != SN_OK) return status;
+  return rotreg_anchors_fit(job->ctx, job->memory, job->examples, &job->topology, job->keys, &job->skin, best,
+                            &job->anchors);
+}
+
+// Vertices that the joints themselves move as well as anything could (4.2), and those in no triangle.
+static sn_status choose_fixed(reduced_job *job) {
+  int n = job->examples->rest.vertex_count;
+  sn_arena scratch = sn_arena_new(job->ctx);
+  rotreg_anchors blend;
+  job->fixed = SN_NEW(job->ctx, job->memory, bool, n);
+  sn_status status = job->fixed ? SN_OK : job->ctx->error.status;
+  if (status == SN_OK) {
+    status = rotreg_anchors_fit(job->ctx, &scratch, job->examples, &job->topology, job->keys, &job->skin, INFINITY,
+                                &blend);
+  }
+  double tolerance = 1e-4 * job->diagonal;
+  for (int i = 0; status == SN_OK && i < n; i++) {
+    double miss = 0;
+    for (int k = 0; k < job->keys->count; k++) miss += anchor_miss(job, &blend, k, i) / job->keys->count;
+    bool isolated = job->topology.face_start[i] == job->topology.face_start[i + 1];
+    job->fixed[i] = isolated || miss < tolerance * tolerance;
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+// ---- the least-squares problem (4.3) ----------------------------------------------------------------------------------------------
+
+static void edge_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const reduced_job *job = user;
+  const sn_mesh *rest = &job->examples->rest;
+  for (int64_t t = begin; t < end; t++)
+    for (int k = 0; k < job->keys->count; k++) {
+      const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[k]);
+      sn_mat3 d = rotreg_keys_blend(&job->gradient_keys, (int)t, job->held + (size_t)k * (size_t)bone_count(job));
+      for (int j = 0; j < 2; j++) {
+        int a = rest->triangles[t][0], b = rest->triangles[t][j + 1];
+        sn_vec3 before = sn_vec3_sub(sn_vec3_from(rest->positions[b]), sn_vec3_from(rest->positions[a]));
+        sn_vec3 after = sn_vec3_sub(sn_vec3_from(frame[b]), sn_vec3_from(frame[a]));
+        sn_vec3 miss = sn_vec3_sub(sn_mat3_apply(d, before), after);
+        job->edge[t][j] += sn_vec3_dot(miss, miss) / job->keys->count;
+      }
+    }
+}
+
+// Mean squares into weights, with a floor so that no term counts for everything.
+static void invert(double *values, size_t count, double part, double diagonal) {
+  double smallest = part * mean_of(values, count) + 1e-24 * diagonal * diagonal + 1e-300;
+  for (size_t k = 0; k < count; k++) values[k] = 1 / (values[k] + smallest);
+}
+
+static sn_status weigh_terms(reduced_job *job) {
+  size_t triangles = (size_t)job->examples->rest.triangle_count;
+  job->edge = sn_arena_alloc(job->ctx, job->memory, triangles, sizeof *job->edge);
+  if (!job->edge) return job->ctx->error.status;
+  sn_parallel_for(job->ctx, (int64_t)triangles, 64, edge_range, job);
+  invert(&job->edge[0][0], 2 * triangles, 0.05, job->diagonal);
+  invert(job->anchor, (size_t)job->examples->rest.vertex_count, 0.02, job->diagonal);
+  return SN_OK;
+}
+
+// T' = C [D'; Q'] for the gradients that were predicted without this pose.
+static void held_matrices(const reduced_job *job, const double *c, int pose, sn_affine *out) {
+  int bones = bone_count(job), joints = job->examples->skeleton.joint_count, columns = 3 * bones + 4 * joints;
+  const sn_mat3 *d = job->held + (size_t)pose * (size_t)bones;
+  const sn_affine *q = sn_pose(&job->examples->poses, job->keys->frames[pose]);
+  for (int r = 0; r < 4 * bones; r++) {
+    const double *row = c + (size_t)r * (size_t)columns;
+    for (int axis = 0; axis < 3; axis++) {
+      double sum = 0;
+      for (int m = 0; m < 3 * bones; m++) sum += row[m] * d[m / 3].m[axis][m % 3];
+      for (int m = 0; m < 4 * joints; m++) sum += row[3 * bones + m] * q[m / 4].m[axis][m % 4];
+      out[r / 4].m[axis][r % 4] = sum;
+    }
+  }
+}
+
+static double held_error(const reduced_job *job, const double *c, int pose, sn_affine *matrices) {
+  const sn_examples *e = job->examples;
+  const sn_skin *skin = &job->out->bones.skin;
+  double sum = 0;
+  held_matrices(job, c, pose, matrices);
+  for (int i = 0; i < e->rest.vertex_count; i++) {
+    if (job->fixed[i]) continue;
+    sn_vec3 rest = sn_vec3_from(e->rest.positions[i]), at = {0, 0, 0};
+    for (int k = 0; k < skin->influences; k++) {
+      size_t index = (size_t)i * (size_t)skin->influences + (size_t)k;
+      if (!(skin->weights[index] > 0)) break;
+      at = sn_vec3_mad(at, sn_affine_apply(matrices[skin->joints[index]], rest), (double)skin->weights[index]);
+    }
+    double d = sn_vec3_distance(at, sn_vec3_from(sn_frame(&e->frames, job->keys->frames[pose])[i]));
+    sum += d * d;
+  }
+  return sum;
+}
+
+typedef struct pull_job {
+  const reduced_job *job;
+  const double *c;
+  sn_affine *matrices; // per worker
+  double *errors;      // per pose
+} pull_job;
+
+static void pull_range(void *user, int64_t begin, int64_t end, int worker) {
+  const pull_job *p = user;
+  for (int64_t k = begin; k < end; k++) {
+    p->errors[k] = held_error(p->job, p->c, (int)k, p->matrices + (size_t)worker * (size_t)bone_count(p->job));
+  }
+}
+
+// The anchors' say against the edges', by the error on poses left out.
+static sn_status choose_c(reduced_job *job, const rotreg_normal *normal) {
+  const double choices[] = {0.03, 0.1, 0.3, 1, 3};
+  sn_context *ctx = job->ctx;
+  size_t count = (size_t)normal->rows * (size_t)normal->columns;
+  double *c = SN_NEW(ctx, job->memory, double, count), least = INFINITY;
+  job->out->c = SN_NEW(ctx, job->memory, double, count);
+  pull_job pull = {job, c, SN_NEW(ctx, job->memory, sn_affine, (size_t)sn_threads(ctx) * (size_t)bone_count(job)),
+                   SN_NEW(ctx, job->memory, double, job->keys->count)};
+  if (!c || !job->out->c || !pull.matrices || !pull.errors) return ctx->error.status;
+  for (int n = 0; n < 5; n++) {
+    sn_status status = rotreg_solve_c(ctx, normal, &job->out->bones, choices[n], c);
+    if (status != SN_OK) return status;
+    sn_parallel_for(ctx, job->keys->count, 1, pull_range, &pull);
+    double error = mean_of(pull.errors, (size_t)job->keys->count);
+    if (getenv("RR")) fprintf(stderr, "pull %g: %g\n", choices[n], sqrt(error / job->examples->rest.vertex_count));
+    if (!(error < least)) continue;
+    least = error;
+    memcpy(job->out->c, c, count * sizeof *c);
+  }
+  return SN_OK;
+}
+
+// Fixed vertices keep the joints' weights, the others have the proxy bones', which follow the joints in the palette.
+static sn_status palette_skin(reduced_job *job) {
+  const sn_skin *bones = &job->out->bones.skin, *joints = &job->skin;
+  int n = bones->vertex_count, most = bones->influences > joints->influences ? bones->influences : joints->influences;
+  sn_status status = sn_skin_new(job->ctx, n, most, &job->out->skin);
+  for (int i = 0; status == SN_OK && i < n; i++) {
+    const sn_skin *from = job->fixed[i] ? joints : bones;
+    int shift = job->fixed[i] ? 0 : job->examples->skeleton.joint_count;
+    for (int k = 0; k < from->influences; k++) {
+      size_t at = (size_t)i * (size_t)from->influences + (size_t)k, to = (size_t)i * (size_t)most + (size_t)k;
+      job->out->skin.weights[to] = from->weights[at];
+      job->out->skin.joints[to] = (uint16_t)(from->weights[at] > 0 ? from->joints[at] + shift : 0);
+    }
+  }
+  return status;
+}
+
+static sn_status solve(reduced_job *job) {
+  rotreg_normal normal;
+  rotreg_reduction r = {job->examples,  &job->out->bones, &job->gradient_keys,            &job->anchors,
+                        job->fixed,     &job->skin,       (const double(*)[2])job->edge, job->anchor};
+  sn_status status = rotreg_normal_build(job->ctx, job->memory, &r, &normal);
+  if (status == SN_OK) status = choose_c(job, &normal);
+  return status;
+}
+
+static sn_status train(reduced_job *job) {
+  const sn_examples *e = job->examples;
+  sn_weights_options options = sn_weights_options_default();
+  double t0 = sn_seconds();
+#define TICK(x) if (getenv("RR")) fprintf(stderr, "%-12s %.3f s\n", x, sn_seconds() - t0), t0 = sn_seconds();
+  sn_status status = sn_topology_build(job->ctx, &e->rest, &job->topology);
+  if (status == SN_OK) status = rotreg_joints_build(job->ctx, job->memory, e, job->keys, &job->out->joints);
+  if (status == SN_OK) status = rotreg_folds_make(job->ctx, job->memory, job->keys->count, &job->folds);
+  if (status == SN_OK) {
+    status = sn_solve_weights(job->ctx, &e->rest, &e->frames, &e->poses, job->keys, &options, &job->skin);
+  }
+  TICK("lbs");
+  if (status == SN_OK) status = make_bones(job);
+  TICK("bones");
+  if (getenv("RR")) fprintf(stderr, "bone rms %g\n", sqrt(mean_of(job->out->bones.error, (size_t)job->examples->rest.vertex_count)));
+  if (status == SN_OK) {
+    status = rotreg_keys_fit(job->ctx, job->memory, e, job->keys, &job->out->bones, key_rounds, &job->gradient_keys);
+  }
+  TICK("keys");
+  if (status == SN_OK) status = fit_predictors(job);
+  TICK("predictors");
+  if (status == SN_OK) status = fit_anchors(job);
+  TICK("anchors");
+  if (status == SN_OK) status = choose_fixed(job);
+  if (status == SN_OK) status = weigh_terms(job);
+  TICK("weights");
+  if (status == SN_OK) status = solve(job);
+  TICK("solve");
+  if (status == SN_OK) status = palette_skin(job);
+  return status;
+}
+
+sn_status rotreg_reduced_train(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                               const rotreg_reduced_options *options, rotreg_reduced *out) {
+  *out = (rotreg_reduced){0};
+  reduced_job job = {.ctx = ctx, .memory = memory, .examples = examples, .keys = keys, .options = options};
+  job.out = out, job.fit = options->fit;
+  job.diagonal = sn_points_diagonal((const float(*)[3])examples->rest.positions, examples->rest.vertex_count);
+  sn_status status = train(&job);
+  sn_topology_free(&job.topology);
+  sn_skin_free(&job.skin);
+  return status;
+}

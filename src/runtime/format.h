@@ -75,9 +75,9 @@ typedef struct sn_rt_rotreg_joint {
 } sn_rt_rotreg_joint;
 
 // Eight predictors, one per lane: R = Q_base exp(map_1 theta_1) exp(map_2 theta_2) ..., scale/shear = shear [theta of
-// shear_joint, theta of shear_base, 1]. Turns from turn_count on are not there; lanes left over are zero.
+// shear_joint 0, of shear_joint 1, 1]. Turns from turn_count on are not there; lanes left over are zero.
 typedef struct sn_rt_rotreg_block {
-  uint16_t base[8], joint[SN_RT_ROTREG_TURNS][8], shear_joint[8], shear_base[8];
+  uint16_t base[8], joint[SN_RT_ROTREG_TURNS][8], shear_joint[2][8];
   uint32_t turn_count;
   uint32_t reserved[15];
   float map[SN_RT_ROTREG_TURNS][9][8]; // row-major

@@ -85,8 +85,8 @@ static int all_below(const uint16_t *values, uint32_t limit) {
 }
 
 static int good_block(const sn_rt_rotreg_block *b, uint32_t joints) {
-  if (b->turn_count > SN_RT_ROTREG_TURNS || !all_below(b->base, joints) || !all_below(b->shear_joint, joints)) return 0;
-  if (!all_below(b->shear_base, joints)) return 0;
+  if (b->turn_count > SN_RT_ROTREG_TURNS || !all_below(b->base, joints)) return 0;
+  if (!all_below(b->shear_joint[0], joints) || !all_below(b->shear_joint[1], joints)) return 0;
   for (int k = 0; k < SN_RT_ROTREG_TURNS; k++)
     if (!all_below(b->joint[k], joints)) return 0;
   return all_finite(&b->map[0][0][0], SN_RT_ROTREG_TURNS * 9 * SN_RT_LANES) &&

@@ -56,8 +56,8 @@ static SN_RT_INLINE void rr_rotation(const vf q[4], vf r[9]) {
 // Scale/shear (3.3): xx yy zz xy xz yz from the logarithms of two joints and a bias.
 static SN_RT_INLINE void rr_shear(const sn_rt_rotreg_block *b, int lane, const float (*turns)[8], vf s[6]) {
   vf terms[6];
-  rr_gather(turns, b->shear_joint + lane, 4, 3, terms);
-  rr_gather(turns, b->shear_base + lane, 4, 3, terms + 3);
+  rr_gather(turns, b->shear_joint[0] + lane, 4, 3, terms);
+  rr_gather(turns, b->shear_joint[1] + lane, 4, 3, terms + 3);
   for (int c = 0; c < 6; c++) {
     s[c] = vf_load(b->shear[c][6] + lane);
     for (int n = 0; n < 6; n++) s[c] = vf_fma(vf_load(b->shear[c][n] + lane), terms[n], s[c]);

@@ -2,6 +2,7 @@
 // `rotreg`: rotational regression (Wang, Pulli and Popovic 2007). The reduced form becomes a model with the drive
 // `rotreg`; the full one is evaluated offline.
 #include "train/rotreg.h"
+#include <stdlib.h>
 
 #include "runtime/format.h"
 #include "runtime/rotreg.h"
@@ -23,10 +24,9 @@ static sn_status joint_section(sn_context *ctx, sn_arena *memory, const rotreg_j
   return SN_OK;
 }
 
-static void store_predictor(const rotreg_joints *joints, const rotreg_predictor *p, int lane, sn_rt_rotreg_block *to) {
+static void store_predictor(const rotreg_predictor *p, int lane, sn_rt_rotreg_block *to) {
   to->base[lane] = (uint16_t)p->base;
-  to->shear_joint[lane] = (uint16_t)p->shear_joint;
-  to->shear_base[lane] = (uint16_t)joints->base[p->shear_joint];
+  for (int k = 0; k < 2; k++) to->shear_joint[k][lane] = (uint16_t)p->shear_joints[k];
   if ((uint32_t)p->turn_count > to->turn_count) to->turn_count = (uint32_t)p->turn_count;
   for (int k = 0; k < p->turn_count; k++) {
     to->joint[k][lane] = (uint16_t)p->turns[k].joint;
@@ -41,7 +41,7 @@ static sn_status key_section(sn_context *ctx, sn_arena *memory, const rotreg_red
   sn_rt_rotreg_block *to = SN_NEW(ctx, memory, sn_rt_rotreg_block, blocks);
   if (!to) return ctx->error.status;
   for (int k = 0; k < r->bones.bone_count; k++) {
-    store_predictor(&r->joints, &r->predictors[k], k % lanes, &to[k / lanes]);
+    store_predictor(&r->predictors[k], k % lanes, &to[k / lanes]);
   }
   *out = (sn_model_section){sn_rt_section_name(SN_RT_ROTREG_KEYS), to, blocks * sizeof *to, true};
   return SN_OK;
@@ -90,6 +90,7 @@ static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_exa
                                     .influences = (int)sn_method_number(spec, "influences"),
                                     .fit = rotreg_fit_options_default()};
   options.fit.turns = (int)sn_method_number(spec, "joints");
+  if (getenv("SH")) options.fit.shear_pull = atof(getenv("SH"));
   sn_arena memory = sn_arena_new(ctx);
   rotreg_reduced reduced;
   sn_status status = rotreg_reduced_train(ctx, &memory, examples, keys, &options, &reduced);

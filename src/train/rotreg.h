@@ -41,11 +41,11 @@ typedef struct rotreg_turn {
   sn_mat3 w, map;
 } rotreg_turn;
 
-// R = Q_base exp(map_1 theta_1) exp(map_2 theta_2) ..., S = H [theta_shear, theta_base(shear), 1]; D = R S.
+// R = Q_base exp(map_1 theta_1) exp(map_2 theta_2) ..., S = H [theta_b1, theta_b2, 1]; D = R S.
 typedef struct rotreg_predictor {
   int base, turn_count;
   rotreg_turn turns[rotreg_most_turns];
-  int shear_joint;                      // the first turn's joint, or the base
+  int shear_joints[2];
   double shear[6][rotreg_shear_terms]; // xx yy zz xy xz yz
 } rotreg_predictor;
 
@@ -75,13 +75,15 @@ void rotreg_refit(const rotreg_joints *joints, const sn_mat3 *sequence, const in
                   rotreg_predictor *out);
 
 sn_mat3 rotreg_predict_rotation(const rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta);
-sn_mat3 rotreg_predict_shear(const rotreg_predictor *p, const rotreg_joints *joints, const sn_vec3 *theta);
-sn_mat3 rotreg_predict(const rotreg_predictor *p, const rotreg_joints *joints, const sn_mat3 *rotation,
-                       const sn_vec3 *theta);
+sn_mat3 rotreg_predict_shear(const rotreg_predictor *p, const sn_vec3 *theta);
+sn_mat3 rotreg_predict(const rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta);
 
-// H by regularised least squares on the logs of p->shear_joint, of its base, and a bias.
-void rotreg_fit_shear(const rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count, double pull,
+// H by regularised least squares on the logarithms of p->shear_joints and a bias. Returns the sum of squares that is left.
+double rotreg_fit_shear(const rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count, double pull,
                       rotreg_predictor *p);
+// The same, with the joints that leave least: one after the other.
+void rotreg_choose_shear(const rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count, double pull,
+                         rotreg_predictor *p);
 
 // ---- the unreduced form (4.1, 4.2) ---------------------------------------------------------------------------------------
 

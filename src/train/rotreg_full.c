@@ -54,7 +54,7 @@ static void triangle_sequence(const full_form *f, int t, sn_mat3 *out) {
 
 static sn_mat3 predict_at(const full_form *f, const rotreg_predictor *p, int pose) {
   size_t at = (size_t)pose * (size_t)f->joints.joint_count;
-  return rotreg_predict(p, &f->joints, f->joints.rotation + at, f->joints.theta + at);
+  return rotreg_predict(p, f->joints.rotation + at, f->joints.theta + at);
 }
 
 static sn_vec3 edge_of(const sn_mesh *mesh, const float (*positions)[3], int t, int j) {
@@ -283,7 +283,7 @@ static void evaluate_frames(void *user, int64_t begin, int64_t end, int worker) 
     const sn_affine *pose = sn_pose(&e->poses, job->wanted->frames[k]);
     rotreg_joints_pose(&f->joints, pose, rotation, theta);
     for (size_t t = 0; t < triangles_of(f); t++) {
-      gradients[t] = rotreg_predict(&f->predictors[t], &f->joints, rotation, theta);
+      gradients[t] = rotreg_predict(&f->predictors[t], rotation, theta);
     }
     for (int i = 0; i < e->rest.vertex_count; i++) blend[i] = rotreg_anchor_at(&f->anchor, i, pose);
     rotreg_poisson_solve(job->poisson, gradients, blend, work, sn_frame_mutable(job->out, (int)k));
@@ -310,7 +310,7 @@ static rotreg_fit_options options_of(const sn_method_spec *spec) {
   rotreg_fit_options options = rotreg_fit_options_default();
   options.turns = (int)sn_method_number(spec, "joints");
   if (getenv("FREE")) options.freedom = atof(getenv("FREE"));
-  if (getenv("SH")) options.shear_pull = atof(getenv("SH"));
+  if (getenv("SH"))options.shear_pull = atof(getenv("SH"));
   return options;
 }
 

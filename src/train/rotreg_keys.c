@@ -2,8 +2,10 @@
 #include "train/rotreg_keys.h"
 
 #include <lapacke.h>
+#include <stdlib.h>
 
 #include "solve/solve.h"
+#include "train/rotreg.h"
 
 enum { most = rotreg_most_keys };
 
@@ -13,6 +15,7 @@ typedef struct keys_job {
   const sn_keys *keys;
   const rotreg_bones *bones;
   rotreg_keys *k;
+  double *area, mean_area; // of the groups' triangles that have a gradient; of a triangle
 } keys_job;
 
 sn_mat3 rotreg_keys_blend(const rotreg_keys *keys, int t, const sn_mat3 *gradients) {
@@ -28,8 +31,40 @@ static sn_vec3 edge(const sn_mesh *mesh, const float (*positions)[3], int t, int
   return sn_vec3_sub(sn_vec3_from(positions[corners[j]]), sn_vec3_from(positions[corners[0]]));
 }
 
-static const sn_mat3 *key_at(const keys_job *job, int key, int pose) {
+static sn_mat3 *key_at(const keys_job *job, int key, int pose) {
   return &job->k->sequence[(size_t)key * (size_t)job->k->pose_count + (size_t)pose];
+}
+
+// ---- the start: the mean gradient of each group's triangles, by area ---------------------------------------------------------
+
+static double area_of(const sn_mesh *rest, int t) {
+  const float(*p)[3] = (const float(*)[3])rest->positions;
+  return 0.5 * sn_vec3_length(sn_vec3_cross(edge(rest, p, t, 1), edge(rest, p, t, 2)));
+}
+
+// A group without area keeps the proxy bone's matrix. (The source starts all from the proxy bones; but their matrices
+// are made to be blended, and reach further than any part of the surface turns.)
+static void start_pose(const keys_job *job, int pose) {
+  const sn_mesh *rest = &job->examples->rest;
+  rotreg_keys *k = job->k;
+  const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[pose]);
+  double tiny = 1e-6 * job->mean_area;
+  for (int l = 0; l < k->key_count; l++) {
+    const sn_affine *bone = &job->bones->matrix[(size_t)pose * (size_t)job->bones->bone_count + (size_t)l];
+    *key_at(job, l, pose) = sn_mat3_scale(sn_affine_linear(*bone), tiny);
+  }
+  for (int t = 0; t < rest->triangle_count; t++) {
+    sn_mat3 d, *sum = key_at(job, job->bones->group_of[t], pose);
+    if (rotreg_gradient(rest, frame, t, &d)) *sum = sn_mat3_add(*sum, sn_mat3_scale(d, area_of(rest, t)));
+  }
+  for (int l = 0; l < k->key_count; l++) {
+    *key_at(job, l, pose) = sn_mat3_scale(*key_at(job, l, pose), 1 / (job->area[l] + tiny));
+  }
+}
+
+static void start_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  for (int64_t pose = begin; pose < end; pose++) start_pose(user, (int)pose);
 }
 
 // ---- beta for given sequences --------------------------------------------------------------------------------------------
@@ -197,7 +232,7 @@ static sn_status refit_sequences(const keys_job *job) {
     sn_parallel_for(job->ctx, k->pose_count, 1, right_range, &right);
     for (int m = 0; m < n; m++) trace += a[(size_t)m * (size_t)n + (size_t)m];
     // A group that is nearly flat says little about its normal: it keeps what the proxy bone says.
-    for (int m = 0; m < n; m++) a[(size_t)m * (size_t)n + (size_t)m] += 0.01 * trace / n + 1e-300;
+    for (int m = 0; m < n; m++) a[(size_t)m * (size_t)n + (size_t)m] += (getenv("KP") ? atof(getenv("KP")) : 0.01) * trace / n + 1e-300;
     if (LAPACKE_dposv(LAPACK_COL_MAJOR, 'U', n, columns, a, n, right.right, n) != 0) {
       status = sn_fail(job->ctx, SN_NOT_CONVERGED, "%d key deformation gradients are not determined", k->key_count);
     }
@@ -221,12 +256,17 @@ sn_status rotreg_keys_fit(sn_context *ctx, sn_arena *memory, const sn_examples *
   out->index = sn_arena_alloc(ctx, memory, triangles, sizeof *out->index);
   out->beta = sn_arena_alloc(ctx, memory, triangles, sizeof *out->beta);
   if (!out->sequence || !out->index || !out->beta) return ctx->error.status;
-  for (int l = 0; l < out->key_count; l++)
-    for (int p = 0; p < out->pose_count; p++) {
-      out->sequence[(size_t)l * (size_t)out->pose_count + (size_t)p] =
-        sn_affine_linear(bones->matrix[(size_t)p * (size_t)bones->bone_count + (size_t)l]);
+  keys_job job = {ctx, examples, keys, bones, out, SN_NEW(ctx, memory, double, out->key_count), 0};
+  if (!job.area) return ctx->error.status;
+  for (size_t t = 0; t < triangles; t++) {
+    sn_mat3 d;
+    double area = area_of(&examples->rest, (int)t);
+    job.mean_area += area / (double)triangles;
+    if (rotreg_gradient(&examples->rest, (const float(*)[3])examples->rest.positions, (int)t, &d)) {
+      job.area[bones->group_of[t]] += area;
     }
-  keys_job job = {ctx, examples, keys, bones, out};
+  }
+  sn_parallel_for(ctx, out->pose_count, 1, start_range, &job);
   sn_parallel_for(ctx, examples->rest.triangle_count, 64, choose_range, &job);
   sn_parallel_for(ctx, examples->rest.triangle_count, 64, beta_range, &job);
   sn_status status = SN_OK;

@@ -205,8 +205,7 @@ void rotreg_fit(const rotreg_joints *joints, const sn_mat3 *sequence, const int 
   for (int i = 0; i < count; i++) sn_mat3_polar(sequence[pick[i]], &work->rotation[i], &work->shear[i]);
   double cost = fit_first(&f, out);
   while (out->turn_count < options->turns && fit_next(&f, out, &cost)) continue;
-  out->shear_joint = out->turns[0].joint;
-  rotreg_fit_shear(joints, work->shear, pick, count, options->shear_pull, out);
+  rotreg_choose_shear(joints, work->shear, pick, count, options->shear_pull, out);
 }
 
 void rotreg_refit(const rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
@@ -216,7 +215,7 @@ void rotreg_refit(const rotreg_joints *joints, const sn_mat3 *sequence, const in
   fit f = {joints, pick, count, options, work};
   double cost = INFINITY;
   for (int i = 0; i < count; i++) sn_mat3_polar(sequence[pick[i]], &work->rotation[i], &work->shear[i]);
-  *out = (rotreg_predictor){.base = like->base, .shear_joint = like->shear_joint};
+  *out = (rotreg_predictor){.base = like->base, .shear_joints = {like->shear_joints[0], like->shear_joints[1]}};
   for (int k = 0; k < like->turn_count; k++) {
     isolate(&f, out, k), take_logs(&f);
     cost = fit_target(&f, like->turns[k].joint, &out->turns[out->turn_count]);
@@ -232,7 +231,6 @@ sn_mat3 rotreg_predict_rotation(const rotreg_predictor *p, const sn_mat3 *rotati
   return r;
 }
 
-sn_mat3 rotreg_predict(const rotreg_predictor *p, const rotreg_joints *joints, const sn_mat3 *rotation,
-                       const sn_vec3 *theta) {
-  return sn_mat3_mul(rotreg_predict_rotation(p, rotation, theta), rotreg_predict_shear(p, joints, theta));
+sn_mat3 rotreg_predict(const rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta) {
+  return sn_mat3_mul(rotreg_predict_rotation(p, rotation, theta), rotreg_predict_shear(p, theta));
 }

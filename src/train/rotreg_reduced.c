@@ -93,7 +93,7 @@ static const sn_mat3 *sequence_of(const reduced_job *job, int key) {
 static sn_mat3 predict_at(const reduced_job *job, const rotreg_predictor *p, int pose) {
   const rotreg_joints *joints = &job->out->joints;
   size_t at = (size_t)pose * (size_t)joints->joint_count;
-  return rotreg_predict(p, joints, joints->rotation + at, joints->theta + at);
+  return rotreg_predict(p, joints->rotation + at, joints->theta + at);
 }
 
 // Fits the predictor of a key on all poses, and again without each fold to see what it says about it.
@@ -146,6 +146,7 @@ static sn_status fit_predictors(reduced_job *job) {
   }
   if (best != choices[3]) fit_keys(job, best);
   job->out->predictors = job->trial;
+  if (getenv("RRK")) for (int k=0;k<(int)keys;k++) { int c=0; for (int t=0;t<job->examples->rest.triangle_count;t++) c += job->out->bones.group_of[t]==k; double m=0; for(size_t p=0;p<poses;p++) m=fmax(m, sn_mat3_norm(sequence_of(job,k)[p])); fprintf(stderr,"key %d: %d triangles err %.3f maxnorm %.3f joints %d %d\n",k,c,sqrt(job->key_error[k]/poses),m,job->trial[k].turns[0].joint,job->trial[k].turn_count>1?job->trial[k].turns[1].joint:-1);}
   return SN_OK;
 }
 
@@ -381,7 +382,7 @@ static sn_status train(reduced_job *job) {
   TICK("bones");
   if (getenv("RR")) fprintf(stderr, "bone rms %g\n", sqrt(mean_of(job->out->bones.error, (size_t)job->examples->rest.vertex_count)));
   if (status == SN_OK) {
-    status = rotreg_keys_fit(job->ctx, job->memory, e, job->keys, &job->out->bones, key_rounds, &job->gradient_keys);
+    status = rotreg_keys_fit(job->ctx, job->memory, e, job->keys, &job->out->bones, getenv("KR") ? atoi(getenv("KR")) : key_rounds, &job->gradient_keys);
   }
   TICK("keys");
   if (status == SN_OK) status = fit_predictors(job);

@@ -190,20 +190,20 @@ static sn_status fit_anchors_with(reduced_job *job, double ridge) {
 }
 
 static sn_status fit_anchors(reduced_job *job) {
-  const double choices[] = {INFINITY, 1e-1, 1e-2, 1e-3, 1e-4};
+  const double choices[] = {INFINITY, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5};
   double least = INFINITY, best = INFINITY;
   size_t n = (size_t)job->examples->rest.vertex_count;
   job->fold_anchors = SN_NEW(job->ctx, job->memory, rotreg_anchors, job->folds.fold_count);
   job->anchor = SN_NEW(job->ctx, job->memory, double, n);
   if (!job->fold_anchors || !job->anchor) return job->ctx->error.status;
   sn_status status = SN_OK;
-  for (int c = 0; status == SN_OK && c < 5; c++) {
+  for (int c = 0; status == SN_OK && c < 6; c++) {
     status = fit_anchors_with(job, choices[c]);
     double error = status == SN_OK ? anchor_error(job) : 0;
     if (getenv("RR")) fprintf(stderr, "ridge %g: %g\n", choices[c], sqrt(error / n));
     if (error < least) least = error, best = choices[c];
   }
-  if (status == SN_OK && best != choices[4]) status = fit_anchors_with(job, best);
+  if (status == SN_OK && best != choices[5]) status = fit_anchors_with(job, best);
   if (status == SN_OK) anchor_error(job);
   if (status != SN_OK) return status;
   return rotreg_anchors_fit(job->ctx, job->memory, job->examples, &job->topology, job->keys, &job->skin, best,
@@ -319,7 +319,7 @@ static void pull_range(void *user, int64_t begin, int64_t end, int worker) {
 
 // The anchors' say against the edges', by the error on poses left out.
 static sn_status choose_c(reduced_job *job, const rotreg_normal *normal) {
-  const double choices[] = {0.03, 0.1, 0.3, 1, 3};
+  const double choices[] = {0.03, 0.1, 0.3, 1, 3, 10, 30};
   sn_context *ctx = job->ctx;
   size_t count = (size_t)normal->rows * (size_t)normal->columns;
   double *c = SN_NEW(ctx, job->memory, double, count), least = INFINITY;
@@ -327,7 +327,7 @@ static sn_status choose_c(reduced_job *job, const rotreg_normal *normal) {
   pull_job pull = {job, c, SN_NEW(ctx, job->memory, sn_affine, (size_t)sn_threads(ctx) * (size_t)bone_count(job)),
                    SN_NEW(ctx, job->memory, double, job->keys->count)};
   if (!c || !job->out->c || !pull.matrices || !pull.errors) return ctx->error.status;
-  for (int n = 0; n < 5; n++) {
+  for (int n = 0; n < 7; n++) {
     sn_status status = rotreg_solve_c(ctx, normal, &job->out->bones, choices[n], c);
     if (status != SN_OK) return status;
     sn_parallel_for(ctx, job->keys->count, 1, pull_range, &pull);

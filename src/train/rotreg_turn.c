@@ -69,6 +69,7 @@ static void grow_branches(int count, const sn_vec3 *theta, sn_vec3 *rho) {
     double u;
     sn_mat3 w;
     fit_sums(&s, &u, &w);
+    if (!(s.theta2 > 1e-12)) u = 0.05; // half a turn without precedent goes the joint's way
     rho[i] = sn_rotation_unwrap(rho[i], sn_vec3_scale(sn_mat3_apply(w, theta[i]), u));
     add_pose(&s, theta[i], rho[i]);
   }

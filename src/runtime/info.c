@@ -96,8 +96,9 @@ void sn_rt_count_work(sn_rt_model *model) {
   if (info->shade == SN_RT_SHADE_RECOMPUTE) {
     info->flops += 18 * (model->sizes[SN_RT_SHADE_RING] / 8) + 10 * (uint64_t)info->vertex_count;
   }
-  static const sn_rt_section_id read[] = {SN_RT_ROTREG_KEYS, SN_RT_ROTREG_SOLVE, SN_RT_SKIN_GROUPS, SN_RT_SKIN_LANES,  SN_RT_SKIN_REST, SN_RT_SKIN_WEIGHTS,
-                                          SN_RT_SKIN_TUPLES, SN_RT_SHADE_START, SN_RT_SHADE_RING};
+  static const sn_rt_section_id read[] = {SN_RT_ROTREG_KEYS, SN_RT_ROTREG_SOLVE, SN_RT_SKIN_GROUPS,
+                                          SN_RT_SKIN_LANES,  SN_RT_SKIN_REST,    SN_RT_SKIN_WEIGHTS,
+                                          SN_RT_SKIN_TUPLES, SN_RT_SHADE_START,  SN_RT_SHADE_RING};
   for (int s = 0; s < 9; s++) info->bytes_read += model->sizes[read[s]];
   if (info->shade == SN_RT_SHADE_TRANSFORM) info->bytes_read += model->sizes[SN_RT_SKIN_NORMALS];
 }

@@ -10,9 +10,9 @@ typedef struct sn_rt_rotreg_job {
   const sn_rt_rotreg_block *blocks; // predictors, eight at a time
   const float *solve;               // C, in blocks of 32 rows
   uint32_t joint_count, bone_count;
-  float (*turns)[8];   // per joint: rotation as a quaternion, its logarithm as seen from the base, 0
-  float *gradients;    // [3 keys][4]: columns of the key gradients
-  float *matrices;     // the palette: joints, then proxy bones
+  float (*turns)[8]; // per joint: rotation as a quaternion, its logarithm as seen from the base, 0
+  float *gradients;  // [3 keys][4]: columns of the key gradients
+  float *matrices;   // the palette: joints, then proxy bones
 } sn_rt_rotreg_job;
 
 typedef void (*sn_rt_rotreg_kernel)(const sn_rt_rotreg_job *job);

@@ -16,8 +16,10 @@ static SN_RT_INLINE void rr_gather(const float (*turns)[8], const uint16_t *inde
 // to rounding for up to two whole turns.
 static SN_RT_INLINE void rr_exp(const vf r[3], vf q[4]) {
   vf x = vf_mul(vf_fma(r[0], r[0], vf_fma(r[1], r[1], vf_mul(r[2], r[2]))), vf_set(1.0f / 64));
-  static const float cosine[7] = {2.0876757e-9f, -2.7557319e-7f, 2.4801587e-5f, -1.3888889e-3f, 4.1666667e-2f, -0.5f, 1};
-  static const float sine[7] = {1.6059044e-10f, -2.5052108e-8f, 2.7557319e-6f, -1.9841270e-4f, 8.3333333e-3f, -1.6666667e-1f, 1};
+  static const float cosine[7] = {
+    2.0876757e-9f, -2.7557319e-7f, 2.4801587e-5f, -1.3888889e-3f, 4.1666667e-2f, -0.5f, 1};
+  static const float sine[7] = {
+    1.6059044e-10f, -2.5052108e-8f, 2.7557319e-6f, -1.9841270e-4f, 8.3333333e-3f, -1.6666667e-1f, 1};
   vf c = vf_set(cosine[0]), s = vf_set(sine[0]);
   for (int n = 1; n < 7; n++) c = vf_fma(c, x, vf_set(cosine[n])), s = vf_fma(s, x, vf_set(sine[n]));
   s = vf_mul(s, vf_set(0.125f));

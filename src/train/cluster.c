@@ -158,7 +158,8 @@ static void start_group(const clustering *c, int t, const double *rest, const do
   int n = c->rest->vertex_count;
   double point[3];
   for (int j = 0; j < 3; j++) {
-    for (int f = 0; f < c->poses; f++) memcpy(posed + 3 * f, c->positions + 3 * ((size_t)f * (size_t)n + (size_t)corners[j]), sizeof point);
+    for (int f = 0; f < c->poses; f++)
+      memcpy(posed + 3 * f, c->positions + 3 * ((size_t)f * (size_t)n + (size_t)corners[j]), sizeof point);
     add_point(c, g, rest + 3 * corners[j], posed, 1 / valence[corners[j]]);
   }
   for (int f = -1; f < c->poses; f++) {
@@ -198,10 +199,11 @@ static sn_status start_groups(clustering *c, const sn_frames *frames, const sn_k
   const sn_mesh *rest = c->rest;
   int n = rest->vertex_count;
   size_t numbers = 3 * (size_t)c->poses;
-  double *middle = SN_NEW(c->ctx, &c->memory, double, 3 * (size_t)n), *valence = SN_NEW(c->ctx, &c->memory, double, n);
+  double *middle = SN_NEW(c->ctx, &c->memory, double, 3 * (size_t)n),
+         *valence = SN_NEW(c->ctx, &c->memory, double, n);
   double *posed = SN_NEW(c->ctx, &c->memory, double, numbers);
   double *z = SN_NEW(c->ctx, &c->memory, double, 4 * numbers * (size_t)c->group_count);
-  c->positions = SN_NEW(c->ctx, &c->memory, double, numbers * (size_t)n);
+  c->positions = SN_NEW(c->ctx, &c->memory, double, numbers *(size_t)n);
   if (!middle || !valence || !posed || !z || !c->positions) return c->ctx->error.status;
   centre((const float(*)[3])rest->positions, n, middle);
   for (int f = 0; f < c->poses; f++) {

@@ -7,9 +7,9 @@
 #include "sinew/scene.h"
 
 typedef struct sn_cluster_tree {
-  int leaf_count;    // triangles
-  int (*joins)[2];   // leaf_count - 1, in order: the groups that hold these two triangles become one
-  double *costs;     // by how much each join raises the sum of squared vertex distances
+  int leaf_count;  // triangles
+  int (*joins)[2]; // leaf_count - 1, in order: the groups that hold these two triangles become one
+  double *costs;   // by how much each join raises the sum of squared vertex distances
 } sn_cluster_tree;
 
 // A group moves by the affine maps that fit its vertices best. At most `most_poses` of the keys are looked at, evenly

@@ -2,7 +2,6 @@
 // `rotreg`: rotational regression (Wang, Pulli and Popovic 2007). The reduced form becomes a model with the drive
 // `rotreg`; the full one is evaluated offline.
 #include "train/rotreg.h"
-#include <stdlib.h>
 
 #include "runtime/format.h"
 #include "runtime/rotreg.h"
@@ -13,14 +12,16 @@ enum { lanes = SN_RT_LANES, rows = SN_RT_ROTREG_ROWS };
 
 // ---- sections of the drive (docs/model-format.md) -----------------------------------------------------------------------
 
-static sn_status joint_section(sn_context *ctx, sn_arena *memory, const rotreg_joints *joints, sn_model_section *out) {
+static sn_status joint_section(sn_context *ctx, sn_arena *memory, const rotreg_joints *joints,
+                               sn_model_section *out) {
   sn_rt_rotreg_joint *to = SN_NEW(ctx, memory, sn_rt_rotreg_joint, joints->joint_count);
   if (!to) return ctx->error.status;
   for (int j = 0; j < joints->joint_count; j++) {
     to[j].base = (uint32_t)joints->base[j];
     sn_vec3_store(joints->reference[j], to[j].reference);
   }
-  *out = (sn_model_section){sn_rt_section_name(SN_RT_ROTREG_JOINTS), to, (size_t)joints->joint_count * sizeof *to, true};
+  *out =
+    (sn_model_section){sn_rt_section_name(SN_RT_ROTREG_JOINTS), to, (size_t)joints->joint_count * sizeof *to, true};
   return SN_OK;
 }
 
@@ -90,7 +91,6 @@ static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_exa
                                     .influences = (int)sn_method_number(spec, "influences"),
                                     .fit = rotreg_fit_options_default()};
   options.fit.turns = (int)sn_method_number(spec, "joints");
-  if (getenv("SH")) options.fit.shear_pull = atof(getenv("SH"));
   sn_arena memory = sn_arena_new(ctx);
   rotreg_reduced reduced;
   sn_status status = rotreg_reduced_train(ctx, &memory, examples, keys, &options, &reduced);

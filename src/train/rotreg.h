@@ -50,8 +50,8 @@ typedef struct rotreg_predictor {
 } rotreg_predictor;
 
 typedef struct rotreg_fit_options {
-  int turns;        // most joints of a predictor
-  double freedom;   // how far maps may leave u W: 0 keeps them there
+  int turns;         // most joints of a predictor
+  double freedom;    // how far maps may leave u W: 0 keeps them there
   double shear_pull; // ridge of the scale/shear regression
 } rotreg_fit_options;
 
@@ -80,7 +80,7 @@ sn_mat3 rotreg_predict(const rotreg_predictor *p, const sn_mat3 *rotation, const
 
 // H by regularised least squares on the logarithms of p->shear_joints and a bias. Returns the sum of squares that is left.
 double rotreg_fit_shear(const rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count, double pull,
-                      rotreg_predictor *p);
+                        rotreg_predictor *p);
 // The same, with the joints that leave least: one after the other.
 void rotreg_choose_shear(const rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count, double pull,
                          rotreg_predictor *p);

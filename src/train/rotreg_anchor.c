@@ -2,16 +2,30 @@
 #include "train/rotreg_anchor.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { slots = rotreg_anchor_slots, most_unknowns = 4 * (slots - 1) };
+
+// Pulls of the corrections towards nothing; the first is linear blend skinning.
+enum { ridge_choices = 6 };
+static const double ridges[ridge_choices] = {INFINITY, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5};
+
+// x^T a x - 2 b^T x + c: what corrections x leave, over some poses. a: lower triangle.
+typedef struct moments {
+  double a[most_unknowns][most_unknowns], b[most_unknowns], c;
+  int poses;
+} moments;
 
 typedef struct anchor_job {
   const sn_examples *examples;
   const sn_topology *topology;
   const sn_keys *keys;
+  const rotreg_folds *folds;
   const sn_skin *skin;
   double ridge, unit; // unit: a length in which linear parts and translations weigh alike
-  rotreg_anchors *out;
+  rotreg_anchors *out, *held;
+  double *miss;                         // per vertex
+  double (*choice_miss)[ridge_choices]; // per vertex
 } anchor_job;
 
 sn_vec3 rotreg_anchor_at(const rotreg_anchors *anchors, int i, const sn_affine *pose) {
@@ -97,60 +111,171 @@ static void solve_spd(int n, double a[most_unknowns][most_unknowns], double *b) 
   }
 }
 
-// The corrections sum to zero: joint 0 takes what the others get.
-static void correct_points(const anchor_job *job, int i) {
-  int *joints = job->out->joints[i], count = count_joints(joints), n = 4 * (count - 1);
-  double(*points)[4] = job->out->points[i];
-  if (n <= 0) return;
-  double a[most_unknowns][most_unknowns] = {{0}}, b[most_unknowns] = {0};
+static int unknowns_of(const anchor_job *job, int i) { return 4 * (count_joints(job->out->joints[i]) - 1); }
+
+static void add_pose(const anchor_job *job, int i, int frame, moments *m) {
+  const int *joints = job->out->joints[i];
+  int count = count_joints(joints), n = unknowns_of(job, i);
+  const sn_affine *pose = sn_pose(&job->examples->poses, frame);
   sn_vec3 rest = sn_vec3_from(job->examples->rest.positions[i]);
-  for (int k = 0; k < job->keys->count; k++) {
-    int f = job->keys->frames[k];
-    const sn_affine *pose = sn_pose(&job->examples->poses, f);
-    sn_vec3 left = sn_vec3_sub(sn_vec3_from(sn_frame(&job->examples->frames, f)[i]), rotreg_anchor_at(job->out, i, pose));
-    const double residual[3] = {left.x, left.y, left.z};
-    double row[3][most_unknowns], columns[3][4];
-    for (int s = 1; s < count; s++) {
-      columns_of(job, &pose[joints[s]], &pose[joints[0]], rest, columns);
-      for (int r = 0; r < 3; r++)
-        for (int c = 0; c < 4; c++) row[r][4 * (s - 1) + c] = columns[r][c];
-    }
-    for (int r = 0; r < 3; r++)
-      for (int m = 0; m < n; m++) {
-        for (int l = 0; l <= m; l++) a[m][l] += row[r][m] * row[r][l];
-        b[m] += row[r][m] * residual[r];
-      }
-  }
-  for (int m = 0; m < n; m++) a[m][m] += job->ridge * job->unit * job->unit * job->keys->count;
-  solve_spd(n, a, b);
+  sn_vec3 left =
+    sn_vec3_sub(sn_vec3_from(sn_frame(&job->examples->frames, frame)[i]), rotreg_anchor_at(job->out, i, pose));
+  const double residual[3] = {left.x, left.y, left.z};
+  double row[3][most_unknowns], columns[3][4];
   for (int s = 1; s < count; s++) {
-    const double *x = b + 4 * (s - 1);
+    columns_of(job, &pose[joints[s]], &pose[joints[0]], rest, columns);
+    for (int r = 0; r < 3; r++)
+      for (int c = 0; c < 4; c++) row[r][4 * (s - 1) + c] = columns[r][c];
+  }
+  for (int r = 0; r < 3; r++) {
+    for (int k = 0; k < n; k++) {
+      for (int l = 0; l <= k; l++) m->a[k][l] += row[r][k] * row[r][l];
+      m->b[k] += row[r][k] * residual[r];
+    }
+    m->c += residual[r] * residual[r];
+  }
+  m->poses++;
+}
+
+static void add_moments(int n, moments *to, const moments *m) {
+  for (int k = 0; k < n; k++) {
+    for (int l = 0; l <= k; l++) to->a[k][l] += m->a[k][l];
+    to->b[k] += m->b[k];
+  }
+  to->c += m->c, to->poses += m->poses;
+}
+
+// The poses of every fold, and those outside it.
+static void gather_moments(const anchor_job *job, int i, moments in[rotreg_most_folds],
+                           moments outside[rotreg_most_folds]) {
+  int folds = job->folds->fold_count, n = unknowns_of(job, i);
+  for (int f = 0; f < folds; f++) {
+    const rotreg_fold *fold = &job->folds->folds[f];
+    in[f] = outside[f] = (moments){0};
+    for (int m = fold->outside_count; m < fold->count; m++)
+      add_pose(job, i, job->keys->frames[fold->poses[m]], &in[f]);
+  }
+  for (int f = 0; f < folds; f++)
+    for (int g = 0; g < folds; g++)
+      if (g != f || folds == 1) add_moments(n, &outside[f], &in[g]);
+}
+
+static void solve_ridge(const anchor_job *job, int n, moments m, double ridge, double *x) {
+  for (int k = 0; k < n; k++) x[k] = m.b[k], m.a[k][k] += ridge * job->unit * job->unit * m.poses;
+  if (ridge < INFINITY) {
+    solve_spd(n, m.a, x);
+  } else {
+    for (int k = 0; k < n; k++) x[k] = 0;
+  }
+}
+
+static double left_by(const moments *m, int n, const double *x) {
+  double sum = m->c;
+  for (int k = 0; k < n; k++) {
+    double row = 0.5 * m->a[k][k] * x[k];
+    for (int l = 0; l < k; l++) row += m->a[k][l] * x[l];
+    sum += 2 * x[k] * (row - m->b[k]);
+  }
+  return fmax(sum, 0);
+}
+
+// The corrections sum to zero: joint 0 gives what the others get.
+static void correct_points(const anchor_job *job, int i, const double *x, rotreg_anchors *to) {
+  int count = count_joints(job->out->joints[i]);
+  sn_vec3 rest = sn_vec3_from(job->examples->rest.positions[i]);
+  double(*points)[4] = to->points[i];
+  for (int s = 1; s < count; s++, x += 4) {
     const double step[4] = {job->unit * x[0] + x[3] * rest.x, job->unit * x[1] + x[3] * rest.y,
                             job->unit * x[2] + x[3] * rest.z, x[3]};
     for (int c = 0; c < 4; c++) points[s][c] += step[c], points[0][c] -= step[c];
   }
 }
 
-static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
+static void choose_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const anchor_job *job = user;
+  moments in[rotreg_most_folds], outside[rotreg_most_folds];
   for (int64_t i = begin; i < end; i++) {
-    start_from_blend(job, (int)i);
-    if (job->ridge < INFINITY) correct_points(job, (int)i);
+    int n = unknowns_of(job, (int)i);
+    gather_moments(job, (int)i, in, outside);
+    for (int c = 0; c < ridge_choices; c++)
+      for (int f = 0; f < job->folds->fold_count; f++) {
+        double x[most_unknowns];
+        solve_ridge(job, n, outside[f], ridges[c], x);
+        job->choice_miss[i][c] += left_by(&in[f], n, x);
+      }
   }
 }
 
-sn_status rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
-                             const sn_topology *topology, const sn_keys *keys, const sn_skin *skin, double ridge,
-                             rotreg_anchors *out) {
-  int n = examples->rest.vertex_count;
-  double diagonal = sn_points_diagonal((const float(*)[3])examples->rest.positions, n);
+static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const anchor_job *job = user;
+  moments in[rotreg_most_folds], outside[rotreg_most_folds];
+  for (int64_t i = begin; i < end; i++) {
+    int n = unknowns_of(job, (int)i), folds = job->folds->fold_count;
+    moments all = {0};
+    double x[most_unknowns], miss = 0;
+    gather_moments(job, (int)i, in, outside);
+    for (int f = 0; f < folds; f++) {
+      memcpy(job->held[f].joints[i], job->out->joints[i], sizeof *job->out->joints);
+      memcpy(job->held[f].points[i], job->out->points[i], sizeof *job->out->points);
+      add_moments(n, &all, &in[f]);
+      solve_ridge(job, n, outside[f], job->ridge, x);
+      miss += left_by(&in[f], n, x);
+      correct_points(job, (int)i, x, &job->held[f]);
+    }
+    job->miss[i] = miss / all.poses;
+    solve_ridge(job, n, all, job->ridge, x);
+    correct_points(job, (int)i, x, job->out);
+  }
+}
+
+static void blend_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  for (int64_t i = begin; i < end; i++) start_from_blend(user, (int)i);
+}
+
+static sn_status new_anchors(sn_context *ctx, sn_arena *memory, int n, rotreg_anchors *out) {
   *out = (rotreg_anchors){.vertex_count = n};
   out->joints = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *out->joints);
   out->points = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *out->points);
-  if (!out->joints || !out->points) return ctx->error.status;
-  anchor_job job = {examples, topology, keys, skin, ridge, 0.1 * diagonal, out};
-  if (!(job.unit > 0)) job.ridge = INFINITY;
-  sn_parallel_for(ctx, n, 64, fit_range, &job);
+  return out->joints && out->points ? SN_OK : ctx->error.status;
+}
+
+sn_status rotreg_anchors_blend(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
+                               const sn_topology *topology, const sn_skin *skin, rotreg_anchors *out) {
+  int n = examples->rest.vertex_count;
+  anchor_job job = {.examples = examples, .topology = topology, .skin = skin, .out = out};
+  sn_status status = new_anchors(ctx, memory, n, out);
+  if (status == SN_OK) sn_parallel_for(ctx, n, 64, blend_range, &job);
+  return status;
+}
+
+static double best_ridge(const anchor_job *job, int n) {
+  double least = INFINITY, best = INFINITY;
+  for (int c = 0; c < ridge_choices; c++) {
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += job->choice_miss[i][c];
+    if (sum < 0.99 * least) least = sum, best = ridges[c];
+  }
+  return best;
+}
+
+sn_status rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
+                             const sn_topology *topology, const sn_keys *keys, const rotreg_folds *folds,
+                             const sn_skin *skin, rotreg_anchors *out, rotreg_anchors *held, double *miss) {
+  int n = examples->rest.vertex_count;
+  double diagonal = sn_points_diagonal((const float(*)[3])examples->rest.positions, n);
+  anchor_job job = {examples, topology, keys, folds, skin, INFINITY, 0.1 * diagonal, out, held, miss, NULL};
+  job.choice_miss = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *job.choice_miss);
+  sn_status status =
+    job.choice_miss ? rotreg_anchors_blend(ctx, memory, examples, topology, skin, out) : SN_NO_MEMORY;
+  for (int f = 0; status == SN_OK && f < folds->fold_count; f++) status = new_anchors(ctx, memory, n, &held[f]);
+  if (status != SN_OK) return status;
+  if (job.unit > 0) {
+    sn_parallel_for(ctx, n, 16, choose_range, &job);
+    job.ridge = best_ridge(&job, n);
+  }
+  sn_parallel_for(ctx, n, 16, fit_range, &job);
   return SN_OK;
 }

@@ -6,6 +6,7 @@
 #define SINEW_TRAIN_ROTREG_ANCHOR_H
 
 #include "sinew/scene.h"
+#include "train/rotreg_folds.h"
 
 enum { rotreg_anchor_slots = 6 };
 
@@ -16,12 +17,17 @@ typedef struct rotreg_anchors {
   double (*points)[rotreg_anchor_slots][4];
 } rotreg_anchors;
 
-// Starts from the weights of `skin`, to which the joints of neighbouring vertices are added, and corrects the points by
-// least squares over the frames of `keys`, pulled towards the blend by `ridge` (INFINITY: the blend itself).
-sn_status rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
-                             const sn_topology *topology, const sn_keys *keys, const sn_skin *skin, double ridge,
-                             rotreg_anchors *out);
-
 sn_vec3 rotreg_anchor_at(const rotreg_anchors *anchors, int i, const sn_affine *pose);
+
+// Starts from the weights of `skin`, to which the joints of neighbouring vertices are added, and corrects the points by
+// ridge regression over the frames of `keys`; how much is decided by poses left out. `held[f]` has the same without the
+// poses of fold f, `miss` the mean squared distance of those predictions, per vertex.
+sn_status rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
+                             const sn_topology *topology, const sn_keys *keys, const rotreg_folds *folds,
+                             const sn_skin *skin, rotreg_anchors *out, rotreg_anchors *held, double *miss);
+
+// Linear blend skinning itself, as anchors.
+sn_status rotreg_anchors_blend(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
+                               const sn_topology *topology, const sn_skin *skin, rotreg_anchors *out);
 
 #endif

@@ -261,7 +261,8 @@ static sn_status refit_matrices(const bones_job *job) {
     double pull[2] = {1e-4 * trace[0] / (0.75 * n) + 1e-300, 1e-6 * trace[1] / (0.25 * n) + 1e-300};
     for (int m = 0; m < n; m++) a[(size_t)m * (size_t)n + (size_t)m] += pull[m % 4 == 3];
     if (LAPACKE_dposv(LAPACK_COL_MAJOR, 'U', n, columns, a, n, refit.right, n) != 0) {
-      status = sn_fail(job->ctx, SN_NOT_CONVERGED, "the matrices of %d proxy bones are not determined", b->bone_count);
+      status =
+        sn_fail(job->ctx, SN_NOT_CONVERGED, "the matrices of %d proxy bones are not determined", b->bone_count);
     }
   }
   for (int k = 0; status == SN_OK && k < b->pose_count; k++)
@@ -296,7 +297,7 @@ sn_status rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_examples 
   sn_status status = sn_cluster_cut(ctx, tree, count, out->group_of, &out->bone_count);
   if (status != SN_OK) return status;
   size_t bones = (size_t)out->bone_count;
-  out->adjacent = SN_NEW(ctx, memory, bool, bones * bones);
+  out->adjacent = SN_NEW(ctx, memory, bool, bones *bones);
   out->centre = SN_NEW(ctx, memory, sn_vec3, bones);
   out->matrix = SN_NEW(ctx, memory, sn_affine, bones * (size_t)keys->count);
   out->error = SN_NEW(ctx, memory, double, n);

@@ -8,12 +8,12 @@
 
 typedef struct rotreg_bones {
   int bone_count, pose_count;
-  int *group_of;      // per triangle
-  bool *adjacent;     // [bone][bone]: groups with a common edge, and every group with itself
-  sn_vec3 *centre;    // of the group, in the rest pose
-  sn_affine *matrix;  // [pose][bone]: takes p - centre to the pose
-  sn_skin skin;       // `joints` are bones; free with sn_skin_free
-  double *error;      // per vertex: mean squared distance in the training poses
+  int *group_of;     // per triangle
+  bool *adjacent;    // [bone][bone]: groups with a common edge, and every group with itself
+  sn_vec3 *centre;   // of the group, in the rest pose
+  sn_affine *matrix; // [pose][bone]: takes p - centre to the pose
+  sn_skin skin;      // `joints` are bones; free with sn_skin_free
+  double *error;     // per vertex: mean squared distance in the training poses
 } rotreg_bones;
 
 // Cuts the tree at `count` groups; weights and matrices by turns, `rounds` times.

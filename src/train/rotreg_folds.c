@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "train/rotreg_folds.h"
 
-enum { most_folds = 5 };
-
 sn_status rotreg_folds_make(sn_context *ctx, sn_arena *memory, int pose_count, rotreg_folds *out) {
-  *out = (rotreg_folds){.fold_count = pose_count < most_folds ? pose_count : most_folds};
+  *out = (rotreg_folds){.fold_count = pose_count < rotreg_most_folds ? pose_count : rotreg_most_folds};
   out->folds = SN_NEW(ctx, memory, rotreg_fold, out->fold_count);
   if (!out->folds) return ctx->error.status;
   for (int n = 0; n < out->fold_count; n++) {

@@ -5,8 +5,10 @@
 
 #include "sinew/base.h"
 
+enum { rotreg_most_folds = 5 };
+
 typedef struct rotreg_fold {
-  int *poses;                  // those outside the fold, then those in it
+  int *poses;               // those outside the fold, then those in it
   int outside_count, count; // a single pose is its own test: it is on both sides
 } rotreg_fold;
 

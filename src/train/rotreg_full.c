@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The unreduced form (4.1, 4.2): a predictor per triangle, a sparse system per mesh. The reference for accuracy.
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sinew/rig.h"
 #include "train/rotreg.h"
 #include "train/rotreg_anchor.h"
 #include "train/rotreg_poisson.h"
+#include "train/rotreg_tune.h"
 
 // Everything learned, and what was measured on poses left out of the learning: the weights of the least-squares problem
 // are the inverse mean squares of what is to be expected of each term.
@@ -19,12 +18,10 @@ typedef struct full_form {
   rotreg_joints joints;
   sn_skin skin;
   rotreg_predictor *predictors; // per triangle
-  int fold_count;
-  int **fold;                   // fold[f]: the poses outside fold f, then those in it
-  int *fold_size;               // poses outside
-  rotreg_anchors anchor, *fold_anchor; // trained on all, and without the fold
+  rotreg_folds folds;
+  rotreg_anchors anchor, *held_anchor; // trained on all poses, and without each fold
   sn_topology topology;
-  float (*held)[9];             // [pose][triangle]: predicted without that pose
+  float (*held)[9]; // [pose][triangle]: predicted without that pose
   double (*edge_residual)[2], *blend_residual;
   double (*edges)[2], *anchors;
   char *work;
@@ -77,12 +74,13 @@ static void fit_triangle(const full_form *f, int t, char *memory) {
   rotreg_work *work = (rotreg_work *)(void *)(memory + (size_t)f->keys->count * sizeof *sequence);
   int poses = f->keys->count;
   triangle_sequence(f, t, sequence);
-  rotreg_fit(&f->joints, sequence, f->fold[0], poses, &f->options, work, &f->predictors[t]);
-  for (int n = 0; n < f->fold_count; n++) {
+  rotreg_fit(&f->joints, sequence, f->folds.folds[0].poses, poses, &f->options, work, &f->predictors[t]);
+  for (int n = 0; n < f->folds.fold_count; n++) {
+    const rotreg_fold *fold = &f->folds.folds[n];
     rotreg_predictor p;
-    rotreg_refit(&f->joints, sequence, f->fold[n], f->fold_size[n], &f->options, work, &f->predictors[t], &p);
-    for (int m = f->fold_size[n]; m < poses; m++) {
-      int pose = f->fold[n][m];
+    rotreg_refit(&f->joints, sequence, fold->poses, fold->outside_count, &f->options, work, &f->predictors[t], &p);
+    for (int m = fold->outside_count; m < fold->count; m++) {
+      int pose = fold->poses[m];
       sn_mat3 d = predict_at(f, &p, pose);
       float *held = f->held[(size_t)pose * triangles_of(f) + (size_t)t];
       for (int e = 0; e < 9; e++) held[e] = (float)d.m[e / 3][e % 3];
@@ -96,59 +94,20 @@ static void fit_triangles(void *user, int64_t begin, int64_t end, int worker) {
   for (int64_t t = begin; t < end; t++) fit_triangle(f, (int)t, f->work + (size_t)worker * f->work_size);
 }
 
-// ---- folds -------------------------------------------------------------------------------------------------------------
-
-// Pose k is in fold k modulo their number. With a single pose nothing can be left out: it is its own test.
-static sn_status make_folds(full_form *f, sn_arena *memory) {
-  int poses = f->keys->count;
-  f->fold_count = poses < 5 ? poses : getenv("FOLDS") ? atoi(getenv("FOLDS")) : 5;
-  f->fold = SN_NEW(f->ctx, memory, int *, f->fold_count);
-  f->fold_size = SN_NEW(f->ctx, memory, int, f->fold_count);
-  f->fold_anchor = SN_NEW(f->ctx, memory, rotreg_anchors, f->fold_count);
-  if (!f->fold || !f->fold_size || !f->fold_anchor) return f->ctx->error.status;
-  for (int n = 0; n < f->fold_count; n++) {
-    int *list = f->fold[n] = SN_NEW(f->ctx, memory, int, poses), at = 0;
-    if (!list) return f->ctx->error.status;
-    for (int k = 0; k < poses; k++)
-      if (k % f->fold_count != n) list[at++] = k;
-    f->fold_size[n] = at;
-    for (int k = n; k < poses; k += f->fold_count) list[at++] = k;
-    if (f->fold_size[n] == 0) f->fold_size[n] = 1;
+// Tunes the fit on some of the triangles, evenly spread.
+static sn_status tune(full_form *f) {
+  enum { most = 256 };
+  int triangles = f->examples->rest.triangle_count, count = triangles < most ? triangles : most;
+  size_t poses = (size_t)f->keys->count;
+  sn_arena scratch = sn_arena_new(f->ctx);
+  sn_mat3 *sequences = SN_NEW(f->ctx, &scratch, sn_mat3, (size_t)count * poses);
+  sn_status status = sequences ? SN_OK : f->ctx->error.status;
+  for (int n = 0; status == SN_OK && n < count; n++) {
+    triangle_sequence(f, (int)((int64_t)n * triangles / count), sequences + (size_t)n * poses);
   }
-  return SN_OK;
-}
-
-static sn_status fold_skins(full_form *f, sn_arena *memory) {
-  sn_weights_options options = sn_weights_options_default();
-  const sn_examples *e = f->examples;
-  double ridge = getenv("RIDGE") ? atof(getenv("RIDGE")) : 1e-3;
-  int *frames = SN_NEW(f->ctx, memory, int, f->keys->count);
-  if (!frames) return f->ctx->error.status;
-  for (int n = 0; n < f->fold_count; n++) {
-    sn_keys keys = {.count = f->fold_size[n], .frames = frames};
-    sn_skin skin = {0};
-    for (int k = 0; k < keys.count; k++) frames[k] = f->keys->frames[f->fold[n][k]];
-    sn_status status = sn_solve_weights(f->ctx, &e->rest, &e->frames, &e->poses, &keys, &options, &skin);
-    if (status == SN_OK) {
-      status = rotreg_anchors_fit(f->ctx, memory, e, &f->topology, &keys, &skin, ridge, &f->fold_anchor[n]);
-    }
-    sn_skin_free(&skin);
-    if (status != SN_OK) return status;
-  }
-  return rotreg_anchors_fit(f->ctx, memory, e, &f->topology, f->keys, &f->skin, ridge, &f->anchor);
-}
-
-static void blend_residuals(full_form *f) {
-  const sn_examples *e = f->examples;
-  for (int k = 0; k < f->keys->count; k++) {
-    int frame = f->keys->frames[k];
-    const rotreg_anchors *anchor = &f->fold_anchor[k % f->fold_count];
-    for (int i = 0; i < e->rest.vertex_count; i++) {
-      sn_vec3 d = sn_vec3_sub(rotreg_anchor_at(anchor, i, sn_pose(&e->poses, frame)),
-                              sn_vec3_from(sn_frame(&e->frames, frame)[i]));
-      f->blend_residual[i] += sn_vec3_dot(d, d) / f->keys->count;
-    }
-  }
+  if (status == SN_OK) status = rotreg_tune(f->ctx, &f->joints, &f->folds, sequences, count, &f->options);
+  sn_arena_free(&scratch);
+  return status;
 }
 
 // ---- weights of the least-squares problem ---------------------------------------------------------------------------------
@@ -162,7 +121,8 @@ static double mean_of(const double *values, size_t count) {
 // Inverse mean squares, with a floor so that no term counts for everything. `pull` is the anchors' say in all.
 static void set_weights(full_form *f, double pull) {
   size_t triangles = triangles_of(f), n = (size_t)f->examples->rest.vertex_count;
-  double diagonal = sn_points_diagonal((const float(*)[3])f->examples->rest.positions, (int)n), tiny = 1e-12 * diagonal;
+  double diagonal = sn_points_diagonal((const float(*)[3])f->examples->rest.positions, (int)n),
+         tiny = 1e-12 * diagonal;
   double edge_floor = 0.05 * mean_of(&f->edge_residual[0][0], 2 * triangles) + tiny * tiny;
   double blend_floor = 0.02 * mean_of(f->blend_residual, n) + tiny * tiny;
   for (size_t t = 0; t < triangles; t++)
@@ -189,7 +149,7 @@ static double held_error(const full_form *f, const rotreg_poisson *poisson, int 
     for (int m = 0; m < 9; m++) gradients[t].m[m / 3][m % 3] = held[m];
   }
   for (int i = 0; i < n; i++) {
-    blend[i] = rotreg_anchor_at(&f->fold_anchor[pose % f->fold_count], i, sn_pose(&e->poses, frame));
+    blend[i] = rotreg_anchor_at(&f->held_anchor[pose % f->folds.fold_count], i, sn_pose(&e->poses, frame));
   }
   rotreg_poisson_solve(poisson, gradients, blend, work, result);
   double sum = 0;
@@ -209,8 +169,7 @@ static sn_status pull_error(full_form *f, double pull, sn_arena *memory, double 
   double *work = SN_NEW(f->ctx, memory, double, rotreg_poisson_work(rest));
   if (!gradients || !blend || !result || !work) return f->ctx->error.status;
   set_weights(f, pull);
-  sn_status status =
-    rotreg_poisson_factor(f->ctx, rest, (const double(*)[2])f->edges, f->anchors, &poisson);
+  sn_status status = rotreg_poisson_factor(f->ctx, rest, (const double(*)[2])f->edges, f->anchors, &poisson);
   *out = 0;
   for (int k = 0; status == SN_OK && k < f->keys->count; k++) {
     *out += held_error(f, &poisson, k, gradients, blend, result, work);
@@ -221,14 +180,13 @@ static sn_status pull_error(full_form *f, double pull, sn_arena *memory, double 
 
 static sn_status choose_pull(full_form *f, double *pull) {
   double least = INFINITY;
-  const double choices[] = {0.03, 0.1, 0.3, 1, 3};
-  for (int c = 0; c < 5; c++) {
+  const double choices[] = {0.03, 0.1, 0.3, 1, 3, 10, 30};
+  for (int c = 0; c < 7; c++) {
     sn_arena scratch = sn_arena_new(f->ctx);
     double error = 0;
     sn_status status = pull_error(f, choices[c], &scratch, &error);
     sn_arena_free(&scratch);
     if (status != SN_OK) return status;
-    if (getenv("RR")) fprintf(stderr, "pull %g: %g\n", choices[c], sqrt(error / f->keys->count / f->examples->rest.vertex_count));
     if (error < least) least = error, *pull = choices[c];
   }
   return SN_OK;
@@ -248,7 +206,7 @@ static sn_status allocate(full_form *f, sn_arena *memory) {
   f->work_size = poses * sizeof(sn_mat3) + rotreg_work_size((int)poses);
   f->work = sn_arena_alloc(ctx, memory, (size_t)sn_threads(ctx), f->work_size);
   bool all = f->predictors && f->held && f->edge_residual && f->edges && f->blend_residual && f->anchors && f->work;
-  return all ? make_folds(f, memory) : ctx->error.status;
+  return all ? rotreg_folds_make(ctx, memory, f->keys->count, &f->folds) : ctx->error.status;
 }
 
 static sn_status train_full(full_form *f, sn_arena *memory) {
@@ -260,11 +218,15 @@ static sn_status train_full(full_form *f, sn_arena *memory) {
   if (status == SN_OK) status = rotreg_joints_build(f->ctx, memory, e, f->keys, &f->joints);
   if (status == SN_OK)
     status = sn_solve_weights(f->ctx, &e->rest, &e->frames, &e->poses, f->keys, &options, &f->skin);
-  if (status == SN_OK) status = fold_skins(f, memory);
+  if (status == SN_OK) {
+    f->held_anchor = SN_NEW(f->ctx, memory, rotreg_anchors, f->folds.fold_count);
+    status = f->held_anchor ? rotreg_anchors_fit(f->ctx, memory, e, &f->topology, f->keys, &f->folds, &f->skin,
+                                                 &f->anchor, f->held_anchor, f->blend_residual)
+                            : f->ctx->error.status;
+  }
+  if (status == SN_OK) status = tune(f);
   if (status != SN_OK) return status;
   sn_parallel_for(f->ctx, e->rest.triangle_count, 64, fit_triangles, f);
-  blend_residuals(f);
-  fprintf(stderr, "held anchor rms %g edges %g\n", sqrt(mean_of(f->blend_residual, (size_t)e->rest.vertex_count)), sqrt(mean_of(f->edge_residual[0], 2*triangles_of(f))));
   status = choose_pull(f, &pull);
   set_weights(f, pull);
   return status;
@@ -309,8 +271,6 @@ static sn_status evaluate_full(full_form *f, const sn_keys *wanted, sn_frames *o
 static rotreg_fit_options options_of(const sn_method_spec *spec) {
   rotreg_fit_options options = rotreg_fit_options_default();
   options.turns = (int)sn_method_number(spec, "joints");
-  if (getenv("FREE")) options.freedom = atof(getenv("FREE"));
-  if (getenv("SH"))options.shear_pull = atof(getenv("SH"));
   return options;
 }
 

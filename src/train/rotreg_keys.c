@@ -2,7 +2,6 @@
 #include "train/rotreg_keys.h"
 
 #include <lapacke.h>
-#include <stdlib.h>
 
 #include "solve/solve.h"
 #include "train/rotreg.h"
@@ -180,7 +179,8 @@ static void normal_matrix(const keys_job *job, double *a) {
         for (int q = 0; q < n; q++)
           for (int c = 0; c < 3; c++)
             for (int d = 0; d < 3; d++) {
-              a[(3 * (size_t)index[p] + (size_t)c) * size + 3 * (size_t)index[q] + (size_t)d] += row[p][c] * row[q][d];
+              a[(3 * (size_t)index[p] + (size_t)c) * size + 3 * (size_t)index[q] + (size_t)d] +=
+                row[p][c] * row[q][d];
             }
     }
 }
@@ -206,7 +206,8 @@ static void right_range(void *user, int64_t begin, int64_t end, int worker) {
         int n = row_of(job, t, j, row);
         sn_vec3 left = edge(rest, frame, t, j);
         for (int m = 0; m < n; m++) {
-          sn_vec3 part = sn_mat3_apply(*key_at(job, job->k->index[t][m], (int)p), sn_vec3_make(row[m][0], row[m][1], row[m][2]));
+          sn_vec3 part =
+            sn_mat3_apply(*key_at(job, job->k->index[t][m], (int)p), sn_vec3_make(row[m][0], row[m][1], row[m][2]));
           left = sn_vec3_sub(left, part);
         }
         for (int m = 0; m < n; m++)
@@ -232,7 +233,7 @@ static sn_status refit_sequences(const keys_job *job) {
     sn_parallel_for(job->ctx, k->pose_count, 1, right_range, &right);
     for (int m = 0; m < n; m++) trace += a[(size_t)m * (size_t)n + (size_t)m];
     // A group that is nearly flat says little about its normal: it keeps what the proxy bone says.
-    for (int m = 0; m < n; m++) a[(size_t)m * (size_t)n + (size_t)m] += (getenv("KP") ? atof(getenv("KP")) : 0.01) * trace / n + 1e-300;
+    for (int m = 0; m < n; m++) a[(size_t)m * (size_t)n + (size_t)m] += 0.01 * trace / n + 1e-300;
     if (LAPACKE_dposv(LAPACK_COL_MAJOR, 'U', n, columns, a, n, right.right, n) != 0) {
       status = sn_fail(job->ctx, SN_NOT_CONVERGED, "%d key deformation gradients are not determined", k->key_count);
     }

@@ -10,8 +10,8 @@ enum { rotreg_most_keys = 6 }; // of a triangle
 // D_k = sum_l beta_kl D_l. The betas of a triangle sum to one, so that D_l = I everywhere gives D_k = I.
 typedef struct rotreg_keys {
   int key_count, pose_count;
-  sn_mat3 *sequence;               // [key][pose]
-  int (*index)[rotreg_most_keys];  // per triangle; -1 after the last
+  sn_mat3 *sequence;              // [key][pose]
+  int (*index)[rotreg_most_keys]; // per triangle; -1 after the last
   double (*beta)[rotreg_most_keys];
 } rotreg_keys;
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-sn_status rotreg_poisson_factor(sn_context *ctx, const sn_mesh *rest, const double (*edges)[2],
-                                const double *anchors, rotreg_poisson *out) {
+sn_status rotreg_poisson_factor(sn_context *ctx, const sn_mesh *rest, const double (*edges)[2], const double *anchors,
+                                rotreg_poisson *out) {
   *out = (rotreg_poisson){.rest = rest, .edges = edges, .anchors = anchors};
   int64_t count = 6 * (int64_t)rest->triangle_count + rest->vertex_count, at = 0;
   sn_arena scratch = sn_arena_new(ctx);

@@ -14,8 +14,8 @@ typedef struct rotreg_poisson {
   sn_cholesky factor;
 } rotreg_poisson;
 
-sn_status rotreg_poisson_factor(sn_context *ctx, const sn_mesh *rest, const double (*edges)[2],
-                                const double *anchors, rotreg_poisson *out);
+sn_status rotreg_poisson_factor(sn_context *ctx, const sn_mesh *rest, const double (*edges)[2], const double *anchors,
+                                rotreg_poisson *out);
 // One pose: gradients[t] and the linear blend give the vertices. `work`: rotreg_poisson_work numbers.
 void rotreg_poisson_solve(const rotreg_poisson *p, const sn_mat3 *gradients, const sn_vec3 *blend, double *work,
                           float (*out)[3]);

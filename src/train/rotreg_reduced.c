@@ -3,8 +3,6 @@
 // final least-squares problem are the inverse mean squares of what each term misses on poses left out of its training.
 #include "train/rotreg_reduced.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sinew/rig.h"
@@ -12,6 +10,7 @@
 #include "train/rotreg_folds.h"
 #include "train/rotreg_keys.h"
 #include "train/rotreg_solve.h"
+#include "train/rotreg_tune.h"
 
 enum { cluster_poses = 24, bone_rounds = 4, key_rounds = 3, default_bones = 80 };
 
@@ -27,11 +26,9 @@ typedef struct reduced_job {
   sn_skin skin; // linear blend skinning on the joints
   rotreg_folds folds;
   rotreg_keys gradient_keys;
-  rotreg_anchors anchors, *fold_anchors;
-  rotreg_predictor *trial; // predictors for one setting of the fit
-  sn_mat3 *held;           // [pose][key]: predicted without that pose
-  double *key_error;       // per key
-  double (*edge)[2], *anchor, diagonal; // mean squares that are missed, then weights
+  rotreg_anchors anchors, *held_anchors; // trained on all poses, and without each fold
+  sn_mat3 *held;                         // [pose][key]: gradients predicted without that pose
+  double (*edge)[2], *anchor, diagonal;  // mean squares that are missed, then weights
   bool *fixed;
   char *work;
   size_t work_size;
@@ -100,54 +97,37 @@ static sn_mat3 predict_at(const reduced_job *job, const rotreg_predictor *p, int
 static void fit_key(const reduced_job *job, int key, rotreg_work *work) {
   const rotreg_joints *joints = &job->out->joints;
   const sn_mat3 *sequence = sequence_of(job, key);
-  const rotreg_fold *all = &job->folds.folds[0];
-  rotreg_fit(joints, sequence, all->poses, job->keys->count, &job->fit, work, &job->trial[key]);
-  job->key_error[key] = 0;
+  rotreg_predictor *whole = &job->out->predictors[key], part;
+  rotreg_fit(joints, sequence, job->folds.folds[0].poses, job->keys->count, &job->fit, work, whole);
   for (int n = 0; n < job->folds.fold_count; n++) {
     const rotreg_fold *fold = &job->folds.folds[n];
-    rotreg_predictor p;
-    rotreg_refit(joints, sequence, fold->poses, fold->outside_count, &job->fit, work, &job->trial[key], &p);
+    rotreg_refit(joints, sequence, fold->poses, fold->outside_count, &job->fit, work, whole, &part);
     for (int m = fold->outside_count; m < fold->count; m++) {
-      sn_mat3 d = predict_at(job, &p, fold->poses[m]);
-      job->held[(size_t)fold->poses[m] * (size_t)bone_count(job) + (size_t)key] = d;
-      double miss = sn_mat3_norm(sn_mat3_sub(d, sequence[fold->poses[m]]));
-      job->key_error[key] += miss * miss;
+      int pose = fold->poses[m];
+      job->held[(size_t)pose * (size_t)bone_count(job) + (size_t)key] = predict_at(job, &part, pose);
     }
   }
 }
 
 static void fit_key_range(void *user, int64_t begin, int64_t end, int worker) {
   const reduced_job *job = user;
-  rotreg_work *work = (rotreg_work *)(void *)(job->work + (size_t)worker * job->work_size);
-  for (int64_t key = begin; key < end; key++) fit_key(job, (int)key, work);
-}
-
-static double fit_keys(reduced_job *job, double freedom) {
-  job->fit.freedom = freedom;
-  sn_parallel_for(job->ctx, bone_count(job), 1, fit_key_range, job);
-  return mean_of(job->key_error, (size_t)bone_count(job));
-}
-
-// How far maps may leave u W: what predicts the left-out poses best.
-static sn_status fit_predictors(reduced_job *job) {
-  const double choices[] = {0, 1, 10, 100};
-  double least = INFINITY, best = 0;
-  size_t keys = (size_t)bone_count(job), poses = (size_t)job->keys->count;
-  job->trial = SN_NEW(job->ctx, job->memory, rotreg_predictor, keys);
-  job->held = SN_NEW(job->ctx, job->memory, sn_mat3, keys * poses);
-  job->key_error = SN_NEW(job->ctx, job->memory, double, keys);
-  job->work_size = (rotreg_work_size((int)poses) + 63) / 64 * 64;
-  job->work = sn_arena_alloc(job->ctx, job->memory, (size_t)sn_threads(job->ctx), job->work_size);
-  if (!job->trial || !job->held || !job->key_error || !job->work) return job->ctx->error.status;
-  for (int c = 0; c < 4; c++) {
-    double error = fit_keys(job, choices[c]);
-    if (getenv("RR")) fprintf(stderr, "freedom %g: %g\n", choices[c], sqrt(error / (double)poses));
-    if (error < least) least = error, best = choices[c];
+  for (int64_t key = begin; key < end; key++) {
+    fit_key(job, (int)key, rotreg_work_of(job->work, job->work_size, worker));
   }
-  if (best != choices[3]) fit_keys(job, best);
-  job->out->predictors = job->trial;
-  if (getenv("RRK")) for (int k=0;k<(int)keys;k++) { int c=0; for (int t=0;t<job->examples->rest.triangle_count;t++) c += job->out->bones.group_of[t]==k; double m=0; for(size_t p=0;p<poses;p++) m=fmax(m, sn_mat3_norm(sequence_of(job,k)[p])); fprintf(stderr,"key %d: %d triangles err %.3f maxnorm %.3f joints %d %d\n",k,c,sqrt(job->key_error[k]/poses),m,job->trial[k].turns[0].joint,job->trial[k].turn_count>1?job->trial[k].turns[1].joint:-1);}
-  return SN_OK;
+}
+
+static sn_status fit_predictors(reduced_job *job) {
+  sn_context *ctx = job->ctx;
+  size_t keys = (size_t)bone_count(job), poses = (size_t)job->keys->count;
+  job->out->predictors = SN_NEW(ctx, job->memory, rotreg_predictor, keys);
+  job->held = SN_NEW(ctx, job->memory, sn_mat3, keys * poses);
+  job->work_size = rotreg_work_size((int)poses);
+  job->work = sn_arena_alloc(ctx, job->memory, (size_t)sn_threads(ctx), job->work_size);
+  if (!job->out->predictors || !job->held || !job->work) return ctx->error.status;
+  sn_status status =
+    rotreg_tune(ctx, &job->out->joints, &job->folds, job->gradient_keys.sequence, bone_count(job), &job->fit);
+  if (status == SN_OK) sn_parallel_for(ctx, bone_count(job), 1, fit_key_range, job);
+  return status;
 }
 
 // ---- anchors (4.2) ------------------------------------------------------------------------------------------------------------
@@ -160,54 +140,12 @@ static double anchor_miss(const reduced_job *job, const rotreg_anchors *anchors,
   return sn_vec3_dot(d, d);
 }
 
-static double anchor_error(const reduced_job *job) {
-  double sum = 0;
-  int n = job->examples->rest.vertex_count;
-  for (int i = 0; i < n; i++) job->anchor[i] = 0;
-  for (int f = 0; f < job->folds.fold_count; f++) {
-    const rotreg_fold *fold = &job->folds.folds[f];
-    for (int m = fold->outside_count; m < fold->count; m++)
-      for (int i = 0; i < n; i++) {
-        job->anchor[i] += anchor_miss(job, &job->fold_anchors[f], fold->poses[m], i) / job->keys->count;
-      }
-  }
-  for (int i = 0; i < n; i++) sum += job->anchor[i];
-  return sum;
-}
-
-static sn_status fit_anchors_with(reduced_job *job, double ridge) {
-  sn_status status = SN_OK;
-  int *frames = SN_NEW(job->ctx, job->memory, int, job->keys->count);
-  if (!frames) return job->ctx->error.status;
-  for (int f = 0; status == SN_OK && f < job->folds.fold_count; f++) {
-    const rotreg_fold *fold = &job->folds.folds[f];
-    sn_keys outside = {.count = fold->outside_count, .frames = frames};
-    for (int k = 0; k < outside.count; k++) frames[k] = job->keys->frames[fold->poses[k]];
-    status = rotreg_anchors_fit(job->ctx, job->memory, job->examples, &job->topology, &outside, &job->skin, ridge,
-                                &job->fold_anchors[f]);
-  }
-  return status;
-}
-
 static sn_status fit_anchors(reduced_job *job) {
-  const double choices[] = {INFINITY, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5};
-  double least = INFINITY, best = INFINITY;
-  size_t n = (size_t)job->examples->rest.vertex_count;
-  job->fold_anchors = SN_NEW(job->ctx, job->memory, rotreg_anchors, job->folds.fold_count);
-  job->anchor = SN_NEW(job->ctx, job->memory, double, n);
-  if (!job->fold_anchors || !job->anchor) return job->ctx->error.status;
-  sn_status status = SN_OK;
-  for (int c = 0; status == SN_OK && c < 6; c++) {
-    status = fit_anchors_with(job, choices[c]);
-    double error = status == SN_OK ? anchor_error(job) : 0;
-    if (getenv("RR")) fprintf(stderr, "ridge %g: %g\n", choices[c], sqrt(error / n));
-    if (error < least) least = error, best = choices[c];
-  }
-  if (status == SN_OK && best != choices[5]) status = fit_anchors_with(job, best);
-  if (status == SN_OK) anchor_error(job);
-  if (status != SN_OK) return status;
-  return rotreg_anchors_fit(job->ctx, job->memory, job->examples, &job->topology, job->keys, &job->skin, best,
-                            &job->anchors);
+  job->held_anchors = SN_NEW(job->ctx, job->memory, rotreg_anchors, job->folds.fold_count);
+  job->anchor = SN_NEW(job->ctx, job->memory, double, job->examples->rest.vertex_count);
+  if (!job->held_anchors || !job->anchor) return job->ctx->error.status;
+  return rotreg_anchors_fit(job->ctx, job->memory, job->examples, &job->topology, job->keys, &job->folds, &job->skin,
+                            &job->anchors, job->held_anchors, job->anchor);
 }
 
 // Vertices that the joints themselves move as well as anything could (4.2), and those in no triangle.
@@ -218,8 +156,7 @@ static sn_status choose_fixed(reduced_job *job) {
   job->fixed = SN_NEW(job->ctx, job->memory, bool, n);
   sn_status status = job->fixed ? SN_OK : job->ctx->error.status;
   if (status == SN_OK) {
-    status = rotreg_anchors_fit(job->ctx, &scratch, job->examples, &job->topology, job->keys, &job->skin, INFINITY,
-                                &blend);
+    status = rotreg_anchors_blend(job->ctx, &scratch, job->examples, &job->topology, &job->skin, &blend);
   }
   double tolerance = 1e-4 * job->diagonal;
   for (int i = 0; status == SN_OK && i < n; i++) {
@@ -303,39 +240,61 @@ static double held_error(const reduced_job *job, const double *c, int pose, sn_a
   return sum;
 }
 
-typedef struct pull_job {
+// C for the anchors of one fold, tried on its poses.
+typedef struct fold_trial {
+  sn_context ctx; // of its own: folds run at the same time
   const reduced_job *job;
-  const double *c;
-  sn_affine *matrices; // per worker
-  double *errors;      // per pose
-} pull_job;
+  const rotreg_fold *fold;
+  rotreg_normal normal;
+  double *c, pull, error;
+  sn_affine *matrices;
+  sn_status status;
+} fold_trial;
 
-static void pull_range(void *user, int64_t begin, int64_t end, int worker) {
-  const pull_job *p = user;
-  for (int64_t k = begin; k < end; k++) {
-    p->errors[k] = held_error(p->job, p->c, (int)k, p->matrices + (size_t)worker * (size_t)bone_count(p->job));
+static void try_fold(fold_trial *t) {
+  t->error = 0;
+  t->status = rotreg_solve_c(&t->ctx, &t->normal, &t->job->out->bones, t->pull, t->c);
+  for (int m = t->fold->outside_count; t->status == SN_OK && m < t->fold->count; m++) {
+    t->error += held_error(t->job, t->c, t->fold->poses[m], t->matrices);
   }
 }
 
+static void try_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  fold_trial *trials = user;
+  for (int64_t f = begin; f < end; f++) try_fold(&trials[f]);
+}
+
+static sn_status start_trials(const reduced_job *job, const rotreg_reduction *r, const rotreg_normal *normal,
+                              fold_trial *trials) {
+  sn_status status = SN_OK;
+  for (int f = 0; status == SN_OK && f < job->folds.fold_count; f++) {
+    fold_trial *t = &trials[f];
+    *t = (fold_trial){.job = job, .fold = &job->folds.folds[f]};
+    t->ctx = (sn_context){.allocator = job->ctx->allocator, .threads = 1};
+    t->c = SN_NEW(job->ctx, job->memory, double, (size_t)normal->rows *(size_t)normal->columns);
+    t->matrices = SN_NEW(job->ctx, job->memory, sn_affine, bone_count(job));
+    rotreg_reduction held = *r;
+    held.anchors = &job->held_anchors[f];
+    status = t->c && t->matrices ? rotreg_normal_reanchor(job->ctx, job->memory, &held, normal, &t->normal)
+                                 : job->ctx->error.status;
+  }
+  return status;
+}
+
 // The anchors' say against the edges', by the error on poses left out.
-static sn_status choose_c(reduced_job *job, const rotreg_normal *normal) {
+static sn_status choose_pull(const reduced_job *job, fold_trial *trials, double *pull) {
   const double choices[] = {0.03, 0.1, 0.3, 1, 3, 10, 30};
-  sn_context *ctx = job->ctx;
-  size_t count = (size_t)normal->rows * (size_t)normal->columns;
-  double *c = SN_NEW(ctx, job->memory, double, count), least = INFINITY;
-  job->out->c = SN_NEW(ctx, job->memory, double, count);
-  pull_job pull = {job, c, SN_NEW(ctx, job->memory, sn_affine, (size_t)sn_threads(ctx) * (size_t)bone_count(job)),
-                   SN_NEW(ctx, job->memory, double, job->keys->count)};
-  if (!c || !job->out->c || !pull.matrices || !pull.errors) return ctx->error.status;
+  double least = INFINITY;
   for (int n = 0; n < 7; n++) {
-    sn_status status = rotreg_solve_c(ctx, normal, &job->out->bones, choices[n], c);
-    if (status != SN_OK) return status;
-    sn_parallel_for(ctx, job->keys->count, 1, pull_range, &pull);
-    double error = mean_of(pull.errors, (size_t)job->keys->count);
-    if (getenv("RR")) fprintf(stderr, "pull %g: %g\n", choices[n], sqrt(error / job->examples->rest.vertex_count));
-    if (!(error < least)) continue;
-    least = error;
-    memcpy(job->out->c, c, count * sizeof *c);
+    double error = 0;
+    for (int f = 0; f < job->folds.fold_count; f++) trials[f].pull = choices[n];
+    sn_parallel_for(job->ctx, job->folds.fold_count, 1, try_range, trials);
+    for (int f = 0; f < job->folds.fold_count; f++) {
+      if (trials[f].status != SN_OK) return sn_fail(job->ctx, trials[f].status, "%s", trials[f].ctx.error.message);
+      error += trials[f].error;
+    }
+    if (error < least) least = error, *pull = choices[n];
   }
   return SN_OK;
 }
@@ -359,43 +318,46 @@ static sn_status palette_skin(reduced_job *job) {
 
 static sn_status solve(reduced_job *job) {
   rotreg_normal normal;
-  rotreg_reduction r = {job->examples,  &job->out->bones, &job->gradient_keys,            &job->anchors,
-                        job->fixed,     &job->skin,       (const double(*)[2])job->edge, job->anchor};
-  sn_status status = rotreg_normal_build(job->ctx, job->memory, &r, &normal);
-  if (status == SN_OK) status = choose_c(job, &normal);
-  return status;
+  rotreg_reduction r = {.examples = job->examples,
+                        .bones = &job->out->bones,
+                        .keys = &job->gradient_keys,
+                        .anchors = &job->anchors,
+                        .fixed = job->fixed,
+                        .skin = &job->skin,
+                        .edge = (const double(*)[2])job->edge,
+                        .anchor = job->anchor};
+  double pull = 1;
+  fold_trial *trials = SN_NEW(job->ctx, job->memory, fold_trial, job->folds.fold_count);
+  sn_status status = trials ? rotreg_normal_build(job->ctx, job->memory, &r, &normal) : job->ctx->error.status;
+  if (status == SN_OK) status = start_trials(job, &r, &normal, trials);
+  if (status == SN_OK) status = choose_pull(job, trials, &pull);
+  if (status != SN_OK) return status;
+  job->out->c = SN_NEW(job->ctx, job->memory, double, (size_t)normal.rows *(size_t)normal.columns);
+  return job->out->c ? rotreg_solve_c(job->ctx, &normal, &job->out->bones, pull, job->out->c)
+                     : job->ctx->error.status;
 }
 
 static sn_status train(reduced_job *job) {
   const sn_examples *e = job->examples;
+  sn_context *ctx = job->ctx;
   sn_weights_options options = sn_weights_options_default();
-  double t0 = sn_seconds();
-#define TICK(x) if (getenv("RR")) fprintf(stderr, "%-12s %.3f s\n", x, sn_seconds() - t0), t0 = sn_seconds();
-  sn_status status = sn_topology_build(job->ctx, &e->rest, &job->topology);
-  if (status == SN_OK) status = rotreg_joints_build(job->ctx, job->memory, e, job->keys, &job->out->joints);
-  if (status == SN_OK) status = rotreg_folds_make(job->ctx, job->memory, job->keys->count, &job->folds);
-  if (status == SN_OK) {
-    status = sn_solve_weights(job->ctx, &e->rest, &e->frames, &e->poses, job->keys, &options, &job->skin);
-  }
-  TICK("lbs");
+  sn_status status = sn_topology_build(ctx, &e->rest, &job->topology);
+  if (status == SN_OK) status = rotreg_joints_build(ctx, job->memory, e, job->keys, &job->out->joints);
+  if (status == SN_OK) status = rotreg_folds_make(ctx, job->memory, job->keys->count, &job->folds);
+  if (status == SN_OK)
+    status = sn_solve_weights(ctx, &e->rest, &e->frames, &e->poses, job->keys, &options, &job->skin);
   if (status == SN_OK) status = make_bones(job);
-  TICK("bones");
-  if (getenv("RR")) fprintf(stderr, "bone rms %g\n", sqrt(mean_of(job->out->bones.error, (size_t)job->examples->rest.vertex_count)));
+  sn_progress(ctx, "proxy bones", 0.4);
   if (status == SN_OK) {
-    status = rotreg_keys_fit(job->ctx, job->memory, e, job->keys, &job->out->bones, getenv("KR") ? atoi(getenv("KR")) : key_rounds, &job->gradient_keys);
+    status = rotreg_keys_fit(ctx, job->memory, e, job->keys, &job->out->bones, key_rounds, &job->gradient_keys);
   }
-  TICK("keys");
   if (status == SN_OK) status = fit_predictors(job);
-  TICK("predictors");
+  sn_progress(ctx, "predictors", 0.7);
   if (status == SN_OK) status = fit_anchors(job);
-  TICK("anchors");
   if (status == SN_OK) status = choose_fixed(job);
   if (status == SN_OK) status = weigh_terms(job);
-  TICK("weights");
   if (status == SN_OK) status = solve(job);
-  TICK("solve");
-  if (status == SN_OK) status = palette_skin(job);
-  return status;
+  return status == SN_OK ? palette_skin(job) : status;
 }
 
 sn_status rotreg_reduced_train(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,

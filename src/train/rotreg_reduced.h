@@ -15,8 +15,9 @@ typedef struct rotreg_reduced {
 } rotreg_reduced;
 
 typedef struct rotreg_reduced_options {
-  int bones;      // proxy bones, 0: as many as `error` asks for
-  double error;   // largest rms distance that the proxy bones may leave in the training poses, in percent of the diagonal
+  int bones; // proxy bones, 0: as many as `error` asks for
+  double
+    error; // largest rms distance that the proxy bones may leave in the training poses, in percent of the diagonal
   int influences;
   rotreg_fit_options fit;
 } rotreg_reduced_options;

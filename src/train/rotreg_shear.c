@@ -38,7 +38,7 @@ static void solve_spd(double a[terms][terms], double b[terms][6]) {
 
 // The rest pose counts as one more example (theta = 0, S = I); the bias is not pulled towards zero.
 double rotreg_fit_shear(const rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count, double pull,
-                      rotreg_predictor *p) {
+                        rotreg_predictor *p) {
   double a[terms][terms] = {{0}}, b[terms][6] = {{0}}, right[terms][6], row[terms], left = 0;
   for (int i = 0; i < count; i++) {
     terms_of(p->shear_joints, joints->theta + (size_t)pick[i] * (size_t)joints->joint_count, row);

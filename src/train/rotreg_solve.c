@@ -58,10 +58,11 @@ static void put_vertex(const rotreg_reduction *r, int i, double sign, sparse_row
 static void add_outer(const rotreg_normal *n, int part, const sparse_row *u, const sparse_row *k, double weight) {
   for (int p = 0; p < u->count; p++) {
     double x = weight * u->value[p];
-    double *a = n->a[part] + (size_t)u->index[p] * (size_t)n->rows;
     double *b = n->b[part] + (size_t)u->index[p] * (size_t)n->columns;
-    for (int q = 0; q < u->count; q++) a[u->index[q]] += x * u->value[q];
     for (int q = 0; q < k->count; q++) b[k->index[q]] += x * k->value[q];
+    if (!n->a[part]) continue; // only the right-hand side is wanted
+    double *a = n->a[part] + (size_t)u->index[p] * (size_t)n->rows;
+    for (int q = 0; q < u->count; q++) a[u->index[q]] += x * u->value[q];
   }
 }
 
@@ -95,16 +96,28 @@ static void add_anchor(const rotreg_reduction *r, const rotreg_normal *n, int i)
 
 sn_status rotreg_normal_build(sn_context *ctx, sn_arena *memory, const rotreg_reduction *r, rotreg_normal *out) {
   int bones = r->bones->bone_count;
-  *out = (rotreg_normal){.rows = 4 * bones, .columns = 3 * r->keys->key_count + 4 * r->examples->skeleton.joint_count};
+  *out =
+    (rotreg_normal){.rows = 4 * bones, .columns = 3 * r->keys->key_count + 4 * r->examples->skeleton.joint_count};
   size_t rows = (size_t)out->rows, columns = (size_t)out->columns;
   for (int part = 0; part < 2; part++) {
-    out->a[part] = SN_NEW(ctx, memory, double, rows * rows);
-    out->b[part] = SN_NEW(ctx, memory, double, rows * columns);
+    out->a[part] = SN_NEW(ctx, memory, double, rows *rows);
+    out->b[part] = SN_NEW(ctx, memory, double, rows *columns);
     if (!out->a[part] || !out->b[part]) return ctx->error.status;
   }
   for (int t = 0; t < r->examples->rest.triangle_count; t++)
     for (int j = 0; j < 2; j++) add_edge(r, out, t, j);
   for (int i = 0; i < r->examples->rest.vertex_count; i++) add_anchor(r, out, i);
+  return SN_OK;
+}
+
+sn_status rotreg_normal_reanchor(sn_context *ctx, sn_arena *memory, const rotreg_reduction *r,
+                                 const rotreg_normal *normal, rotreg_normal *out) {
+  *out = *normal;
+  out->a[1] = NULL;
+  out->b[1] = SN_NEW(ctx, memory, double, (size_t)out->rows *(size_t)out->columns);
+  if (!out->b[1]) return ctx->error.status;
+  for (int i = 0; i < r->examples->rest.vertex_count; i++) add_anchor(r, out, i);
+  out->a[1] = normal->a[1];
   return SN_OK;
 }
 

@@ -14,10 +14,10 @@ typedef struct rotreg_reduction {
   const rotreg_bones *bones;
   const rotreg_keys *keys;
   const rotreg_anchors *anchors;
-  const bool *fixed;        // vertices that follow `skin` exactly
-  const sn_skin *skin;      // of the joints
-  const double (*edge)[2];  // e, two per triangle
-  const double *anchor;     // c, per vertex
+  const bool *fixed;       // vertices that follow `skin` exactly
+  const sn_skin *skin;     // of the joints
+  const double (*edge)[2]; // e, two per triangle
+  const double *anchor;    // c, per vertex
 } rotreg_reduction;
 
 // Normal equations A t = B [D'; Q'], once for the edges and once for the anchors. In the bones' centred coordinates.
@@ -27,6 +27,9 @@ typedef struct rotreg_normal {
 } rotreg_normal;
 
 sn_status rotreg_normal_build(sn_context *ctx, sn_arena *memory, const rotreg_reduction *r, rotreg_normal *out);
+// The same equations with other anchors: everything but out->b[1] is shared with `normal`.
+sn_status rotreg_normal_reanchor(sn_context *ctx, sn_arena *memory, const rotreg_reduction *r,
+                                 const rotreg_normal *normal, rotreg_normal *out);
 
 // C = [C1 C2], row-major, 4P x (3P + 4J): row 4b + c is column c of proxy bone b's matrix, column 3l + c is column c of
 // key gradient l, column 3P + 4j + c is column c of joint j's matrix. `pull` weighs the anchors.

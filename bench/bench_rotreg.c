@@ -68,7 +68,7 @@ static void say_sizes(const sn_rt_info *info) {
   double solve = 4.0 * 4 * (info->palette_count - info->joint_count);
   solve *= 3.0 * (info->palette_count - info->joint_count) + 4.0 * info->joint_count;
   double per_vertex = ((double)info->bytes - solve) / info->vertex_count;
-  printf("%.1f bytes per vertex beside C1 and C2\n", per_vertex);
+  printf("%.1f bytes per vertex beside C1 and C2, shade %s\n", per_vertex, sn_rt_shade_name(info->shade));
   for (int r = 0; r < 4; r++) {
     double p = rows[r].bones, size = per_vertex * rows[r].vertices + 16 * p * (3 * p + 4 * rows[r].joints);
     printf("%-8s Table 1 %.2f MB, this format %.2f MB: %.2f of it\n", rows[r].name, 1e-6 * rows[r].printed,

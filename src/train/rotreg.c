@@ -62,14 +62,14 @@ static sn_status solve_section(sn_context *ctx, sn_arena *memory, const rotreg_r
 }
 
 static sn_status build(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const rotreg_reduced *r,
-                       sn_model *out) {
+                       sn_rt_shade shade, sn_model *out) {
   sn_model_section sections[3];
   sn_status status = joint_section(ctx, memory, &r->joints, &sections[0]);
   if (status == SN_OK) status = key_section(ctx, memory, r, &sections[1]);
   if (status == SN_OK) status = solve_section(ctx, memory, r, &sections[2]);
   if (status != SN_OK) return status;
   sn_model_desc desc = sn_model_desc_default();
-  desc.drive = SN_RT_DRIVE_ROTREG, desc.shade = SN_RT_SHADE_RECOMPUTE;
+  desc.drive = SN_RT_DRIVE_ROTREG, desc.shade = shade;
   desc.rest = &examples->rest, desc.skeleton = &examples->skeleton, desc.skin = &r->skin;
   desc.palette_count = r->joints.joint_count + r->bones.bone_count;
   desc.section_count = 3, desc.sections = sections;
@@ -94,7 +94,9 @@ static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_exa
   sn_arena memory = sn_arena_new(ctx);
   rotreg_reduced reduced;
   sn_status status = rotreg_reduced_train(ctx, &memory, examples, keys, &options, &reduced);
-  if (status == SN_OK) status = build(ctx, &memory, examples, &reduced, out);
+  const sn_rt_shade shades[] = {SN_RT_SHADE_RECOMPUTE, SN_RT_SHADE_TRANSFORM};
+  sn_rt_shade shade = shades[(int)sn_method_number(spec, "shade")];
+  if (status == SN_OK) status = build(ctx, &memory, examples, &reduced, shade, out);
   sn_skin_free(&reduced.bones.skin);
   sn_skin_free(&reduced.skin);
   sn_arena_free(&memory);
@@ -107,6 +109,8 @@ static const sn_method_option options[] = {
    "instead of bones: rms distance the proxy bones may leave in training, % of the diagonal"},
   {"joints", SN_OPTION_INT, "2", 1, rotreg_most_turns, NULL, "most joints of a predictor"},
   {"influences", SN_OPTION_INT, "4", 1, 8, NULL, "most proxy bones of a vertex"},
+  {"shade", SN_OPTION_CHOICE, "recompute", 0, 0, "recompute|transform",
+   "normals from the deformed triangles, or by the blended matrix (smaller and faster)"},
   {"full", SN_OPTION_INT, "0", 0, 1, NULL, "1: the unreduced form, as a reference row of compare"},
   {0},
 };

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "solve/solve.h"
+
 enum { slots = rotreg_anchor_slots, most_unknowns = 4 * (slots - 1) };
 
 // Pulls of the corrections towards nothing; the first is linear blend skinning.
@@ -92,25 +94,6 @@ static void columns_of(const anchor_job *job, const sn_affine *t, const sn_affin
   }
 }
 
-static void solve_spd(int n, double a[most_unknowns][most_unknowns], double *b) {
-  for (int j = 0; j < n; j++) {
-    for (int k = 0; k < j; k++) a[j][j] -= a[j][k] * a[j][k];
-    a[j][j] = sqrt(fmax(a[j][j], 1e-300));
-    for (int i = j + 1; i < n; i++) {
-      for (int k = 0; k < j; k++) a[i][j] -= a[i][k] * a[j][k];
-      a[i][j] /= a[j][j];
-    }
-  }
-  for (int i = 0; i < n; i++) {
-    for (int k = 0; k < i; k++) b[i] -= a[i][k] * b[k];
-    b[i] /= a[i][i];
-  }
-  for (int i = n - 1; i >= 0; i--) {
-    for (int k = i + 1; k < n; k++) b[i] -= a[k][i] * b[k];
-    b[i] /= a[i][i];
-  }
-}
-
 static int unknowns_of(const anchor_job *job, int i) { return 4 * (count_joints(job->out->joints[i]) - 1); }
 
 static void add_pose(const anchor_job *job, int i, int frame, moments *m) {
@@ -163,7 +146,7 @@ static void gather_moments(const anchor_job *job, int i, moments in[rotreg_most_
 static void solve_ridge(const anchor_job *job, int n, moments m, double ridge, double *x) {
   for (int k = 0; k < n; k++) x[k] = m.b[k], m.a[k][k] += ridge * job->unit * job->unit * m.poses;
   if (ridge < INFINITY) {
-    solve_spd(n, m.a, x);
+    sn_spd_solve(n, most_unknowns, m.a[0], 1, x);
   } else {
     for (int k = 0; k < n; k++) x[k] = 0;
   }

@@ -99,25 +99,6 @@ static void choose_keys(const keys_job *job, int t) {
   }
 }
 
-static void solve_small(int n, double a[most][most], double *b) {
-  for (int j = 0; j < n; j++) {
-    for (int k = 0; k < j; k++) a[j][j] -= a[j][k] * a[j][k];
-    a[j][j] = sqrt(fmax(a[j][j], 1e-300));
-    for (int i = j + 1; i < n; i++) {
-      for (int k = 0; k < j; k++) a[i][j] -= a[i][k] * a[j][k];
-      a[i][j] /= a[j][j];
-    }
-  }
-  for (int i = 0; i < n; i++) {
-    for (int k = 0; k < i; k++) b[i] -= a[i][k] * b[k];
-    b[i] /= a[i][i];
-  }
-  for (int i = n - 1; i >= 0; i--) {
-    for (int k = i + 1; k < n; k++) b[i] -= a[k][i] * b[k];
-    b[i] /= a[i][i];
-  }
-}
-
 // minimise sum |D_0 v^ - v + sum_m beta_m (D_m - D_0) v^|^2 + a small pull of the betas towards the own key alone.
 static void fit_beta(const keys_job *job, int t) {
   const sn_mesh *rest = &job->examples->rest;
@@ -139,7 +120,7 @@ static void fit_beta(const keys_job *job, int t) {
     }
   }
   for (int m = 0; m < n; m++) a[m][m] += 1e-4 * squares + 1e-300;
-  solve_small(n, a, b);
+  sn_spd_solve(n, most, a[0], 1, b);
   job->k->beta[t][0] = 1;
   for (int m = 0; m < n; m++) job->k->beta[t][m + 1] = b[m], job->k->beta[t][0] -= b[m];
 }

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "solve/solve.h"
+
 enum { terms = rotreg_shear_terms };
 
 static const int entry_of[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
@@ -12,28 +14,6 @@ static void terms_of(const int joints[2], const sn_vec3 *theta, double out[terms
   sn_vec3 a = theta[joints[0]], b = theta[joints[1]];
   const double row[terms] = {a.x, a.y, a.z, b.x, b.y, b.z, 1};
   memcpy(out, row, sizeof row);
-}
-
-// Cholesky in place of a (terms x terms, positive definite), then b <- a^-1 b for 6 right-hand sides.
-static void solve_spd(double a[terms][terms], double b[terms][6]) {
-  for (int j = 0; j < terms; j++) {
-    for (int k = 0; k < j; k++) a[j][j] -= a[j][k] * a[j][k];
-    a[j][j] = sqrt(fmax(a[j][j], 1e-300));
-    for (int i = j + 1; i < terms; i++) {
-      for (int k = 0; k < j; k++) a[i][j] -= a[i][k] * a[j][k];
-      a[i][j] /= a[j][j];
-    }
-  }
-  for (int c = 0; c < 6; c++) {
-    for (int i = 0; i < terms; i++) {
-      for (int k = 0; k < i; k++) b[i][c] -= a[i][k] * b[k][c];
-      b[i][c] /= a[i][i];
-    }
-    for (int i = terms - 1; i >= 0; i--) {
-      for (int k = i + 1; k < terms; k++) b[i][c] -= a[k][i] * b[k][c];
-      b[i][c] /= a[i][i];
-    }
-  }
 }
 
 // The rest pose counts as one more example (theta = 0, S = I); the bias is not pulled towards zero.
@@ -54,7 +34,7 @@ double rotreg_fit_shear(const rotreg_joints *joints, const sn_mat3 *shear, const
   for (int r = 0; r < terms - 1; r++) a[r][r] += pull;
   a[terms - 1][terms - 1] += 1;
   memcpy(right, b, sizeof right);
-  solve_spd(a, b);
+  sn_spd_solve(terms, terms, a[0], 6, b[0]);
   for (int c = 0; c < 6; c++) {
     for (int r = 0; r < terms; r++) p->shear[c][r] = b[r][c], left -= b[r][c] * right[r][c];
     p->shear[c][terms - 1] += c < 3;

@@ -104,7 +104,7 @@ static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_exa
 }
 
 static const sn_method_option options[] = {
-  {"bones", SN_OPTION_INT, "0", 0, 4096, NULL, "proxy bones; 0: 80, or as many as `error` needs"},
+  {"bones", SN_OPTION_INT, "0", 0, 1024, NULL, "proxy bones; 0: 80, or as many as `error` needs"},
   {"error", SN_OPTION_REAL, "0", 0, 100, NULL,
    "instead of bones: rms distance the proxy bones may leave in training, % of the diagonal"},
   {"joints", SN_OPTION_INT, "2", 1, rotreg_most_turns, NULL, "most joints of a predictor"},

@@ -337,6 +337,11 @@ static sn_status solve(reduced_job *job) {
                      : job->ctx->error.status;
 }
 
+static sn_status advance(const reduced_job *job, sn_status status, double done) {
+  if (status != SN_OK || sn_progress(job->ctx, "rotreg", done)) return status;
+  return sn_fail(job->ctx, SN_BAD_INPUT, "rotreg: stopped");
+}
+
 static sn_status train(reduced_job *job) {
   const sn_examples *e = job->examples;
   sn_context *ctx = job->ctx;
@@ -347,16 +352,17 @@ static sn_status train(reduced_job *job) {
   if (status == SN_OK)
     status = sn_solve_weights(ctx, &e->rest, &e->frames, &e->poses, job->keys, &options, &job->skin);
   if (status == SN_OK) status = make_bones(job);
-  sn_progress(ctx, "proxy bones", 0.4);
+  status = advance(job, status, 0.4);
   if (status == SN_OK) {
     status = rotreg_keys_fit(ctx, job->memory, e, job->keys, &job->out->bones, key_rounds, &job->gradient_keys);
   }
   if (status == SN_OK) status = fit_predictors(job);
-  sn_progress(ctx, "predictors", 0.7);
+  status = advance(job, status, 0.8);
   if (status == SN_OK) status = fit_anchors(job);
   if (status == SN_OK) status = choose_fixed(job);
   if (status == SN_OK) status = weigh_terms(job);
   if (status == SN_OK) status = solve(job);
+  status = advance(job, status, 1);
   return status == SN_OK ? palette_skin(job) : status;
 }
 

@@ -50,6 +50,11 @@ struct sn_method {
   bool needs_skeleton;
   sn_status (*train)(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
                      sn_model *out, sn_train_report *report);
+  // Forms of a method that no model can hold (may be NULL): which specs are of that kind, and their positions, in the
+  // examples' vertex order, at the frames of `wanted` after training on those of `keys`.
+  bool (*has_no_model)(const sn_method_spec *spec);
+  sn_status (*predict)(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
+                       const sn_keys *wanted, sn_frames *out);
 };
 
 // All methods, ended by NULL.
@@ -64,6 +69,13 @@ double sn_method_number(const sn_method_spec *spec, const char *name);
 // Trains on the frames of `keys`. The model's vertices are in the order of the rest file (examples->source).
 sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
                    sn_model *out, sn_train_report *report);
+
+// True for a spec that trains no model: it can only be predicted with.
+bool sn_method_has_no_model(const sn_method_spec *spec);
+
+// Trains on the frames of `keys` and evaluates those of `wanted` without a model, in the order of the rest file.
+sn_status sn_train_predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
+                           const sn_keys *keys, const sn_keys *wanted, sn_frames *out, sn_train_report *report);
 
 // Adds to errors[i * joint_count + j] the squared distance, over the frames of `keys`, between vertex i and where joint
 // j alone would carry it (the articulated rigid-body prediction of Wang 2007, 7.1).

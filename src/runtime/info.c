@@ -47,7 +47,10 @@ static size_t entry_bytes(const sn_rt_model *model) {
 }
 
 size_t sn_rt_scratch_size(const sn_rt_model *model) {
-  return 3 * SN_RT_ALIGNMENT + (size_t)model->info.palette_count * entry_bytes(model);
+  uint32_t joints = model->info.joint_count;
+  size_t drive =
+    model->info.drive == SN_RT_DRIVE_ROTREG ? sn_rt_rotreg_scratch(joints, model->info.palette_count - joints) : 0;
+  return 3 * SN_RT_ALIGNMENT + (size_t)model->info.palette_count * entry_bytes(model) + drive;
 }
 
 sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
@@ -55,6 +58,7 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
   size_t count = model->info.palette_count;
   char *at = (char *)start;
   sn_rt_scratch s = {.flags = (uint32_t *)at, .matrices = (float *)(at + SN_RT_ALIGNMENT)};
+  s.drive = s.matrices + 16 * count; // of drives that go with linear blends only
   if (model->info.blend == SN_RT_BLEND_DUALQUAT) {
     s.stretches = s.matrices + 16 * count;
     s.dualquats = s.stretches + 16 * count;
@@ -86,12 +90,15 @@ void sn_rt_count_work(sn_rt_model *model) {
   sn_rt_info *info = &model->info;
   info->scratch_size = sn_rt_scratch_size(model);
   info->flops = info->blend == SN_RT_BLEND_LINEAR ? linear_flops(info) : dualquat_flops(info);
-  info->flops += 150 * (uint64_t)(info->palette_count - info->joint_count); // half-way and scaling joints, about
+  uint32_t bones = info->palette_count - info->joint_count;
+  info->flops += info->drive == SN_RT_DRIVE_ROTREG ? sn_rt_rotreg_flops(info->joint_count, bones)
+                                                   : 150 * (uint64_t)bones; // half-way and scaling joints, about
   if (info->shade == SN_RT_SHADE_RECOMPUTE) {
     info->flops += 18 * (model->sizes[SN_RT_SHADE_RING] / 8) + 10 * (uint64_t)info->vertex_count;
   }
-  static const sn_rt_section_id read[] = {SN_RT_SKIN_GROUPS, SN_RT_SKIN_LANES,  SN_RT_SKIN_REST, SN_RT_SKIN_WEIGHTS,
-                                          SN_RT_SKIN_TUPLES, SN_RT_SHADE_START, SN_RT_SHADE_RING};
-  for (int s = 0; s < 7; s++) info->bytes_read += model->sizes[read[s]];
+  static const sn_rt_section_id read[] = {SN_RT_ROTREG_KEYS, SN_RT_ROTREG_SOLVE, SN_RT_SKIN_GROUPS,
+                                          SN_RT_SKIN_LANES,  SN_RT_SKIN_REST,    SN_RT_SKIN_WEIGHTS,
+                                          SN_RT_SKIN_TUPLES, SN_RT_SHADE_START,  SN_RT_SHADE_RING};
+  for (int s = 0; s < 9; s++) info->bytes_read += model->sizes[read[s]];
   if (info->shade == SN_RT_SHADE_TRANSFORM) info->bytes_read += model->sizes[SN_RT_SKIN_NORMALS];
 }

@@ -4,6 +4,7 @@
 #define SINEW_RUNTIME_INTERNAL_H
 
 #include "runtime/format.h"
+#include "runtime/rotreg.h"
 #include "sinew/runtime.h"
 
 // Fills `error` (unless NULL) and returns `status`. The format knows %s and %u (uint64_t).
@@ -19,6 +20,7 @@ typedef struct sn_rt_scratch {
   float *dualquats; // [palette][8]: real x y z w, dual x y z w
   float *stretches; // [palette][16]: like matrices, the part that is no rigid motion
   uint32_t *flags;  // SN_RT_RIGID or 0
+  void *drive;      // what the drive needs for itself
 } sn_rt_scratch;
 
 enum { SN_RT_RIGID = 1 };
@@ -48,6 +50,7 @@ typedef void (*sn_rt_kernel)(const sn_rt_job *job);
 
 typedef struct sn_rt_kernels {
   sn_rt_kernel linear, dualquat, stretched;
+  sn_rt_rotreg_kernel rotreg;
 } sn_rt_kernels;
 
 extern const sn_rt_kernels sn_rt_scalar_kernels, sn_rt_sse2_kernels, sn_rt_avx2_kernels, sn_rt_neon_kernels,
@@ -75,6 +78,7 @@ extern const sn_rt_kernels sn_rt_scalar_kernels, sn_rt_sse2_kernels, sn_rt_avx2_
 #endif
 
 sn_rt_path sn_rt_best_path(void);
+const sn_rt_kernels *sn_rt_kernels_of(sn_rt_path path);
 
 // Fills in the memory and work figures of model->info.
 void sn_rt_count_work(sn_rt_model *model);

@@ -63,6 +63,11 @@ typedef struct sn_scores {
 sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *train,
                     const sn_keys *test, sn_scores *out, double *frame_rms);
 
+// The same for a spec without a model (sn_method_has_no_model): training and evaluation are one step.
+sn_status sn_assess_predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
+                            const sn_keys *train, const sn_keys *test, sn_scores *out, double *frame_rms,
+                            sn_train_report *report);
+
 // Leave-one-out cross-validation over the frames of `keys`: `test` has each frame predicted by the model trained on the
 // others; `train` is the mean over the folds of their training figures. Folds run in parallel.
 sn_status sn_assess_loocv(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,

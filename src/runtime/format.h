@@ -66,6 +66,24 @@ typedef struct sn_rt_extra {
   float reserved;
 } sn_rt_extra;
 
+enum { SN_RT_ROTREG_TURNS = 3, SN_RT_ROTREG_ROWS = 32 }; // joints of a predictor at most; rows of C in a block
+
+// Drive `rotreg`: the joint's logarithm is taken relative to `base`, on the branch nearest to `reference`.
+typedef struct sn_rt_rotreg_joint {
+  uint32_t base;
+  float reference[3];
+} sn_rt_rotreg_joint;
+
+// Eight predictors, one per lane: R = Q_base exp(map_1 theta_1) exp(map_2 theta_2) ..., scale/shear = shear [theta of
+// shear_joint 0, of shear_joint 1, 1]. Turns from turn_count on are not there; lanes left over are zero.
+typedef struct sn_rt_rotreg_block {
+  uint16_t base[8], joint[SN_RT_ROTREG_TURNS][8], shear_joint[2][8];
+  uint32_t turn_count;
+  uint32_t reserved[15];
+  float map[SN_RT_ROTREG_TURNS][9][8]; // row-major
+  float shear[6][7][8];                // xx yy zz xy xz yz
+} sn_rt_rotreg_block;
+
 // A joint's turn relative to another joint, against which hemispheres of dual quaternions and logarithms of pose vectors
 // are taken. Every joint once, parents before children.
 typedef struct sn_rt_reference {
@@ -147,6 +165,9 @@ typedef enum sn_rt_section_id {
   SN_RT_CORRECT_START,   // uint32[block_count + 1]: first entry of every block
   SN_RT_CORRECT_ENTRIES, // sn_rt_correct_entry[entry_count]
   SN_RT_CORRECT_DELTAS,  // int16[entry_count][6][8]: x y z of the position, x y z of the normal, of eight vertices
+  SN_RT_ROTREG_JOINTS,   // sn_rt_rotreg_joint[joint_count]
+  SN_RT_ROTREG_KEYS,     // sn_rt_rotreg_block[ceil(bones / 8)], bones = palette_count - joint_count
+  SN_RT_ROTREG_SOLVE,    // float[ceil(bones / 8)][3 bones + 4 joints][32]: columns of C, 32 rows at a time
   SN_RT_KNOWN_SECTIONS
 } sn_rt_section_id;
 

@@ -52,9 +52,16 @@ static size_t turn_count(const sn_rt_model *model) {
   return model->sections[SN_RT_JOINT_REFERENCE] ? 8 * (size_t)model->info.joint_count : 0;
 }
 
+static size_t drive_bytes(const sn_rt_model *model) {
+  uint32_t joints = model->info.joint_count;
+  return model->info.drive == SN_RT_DRIVE_ROTREG ? sn_rt_rotreg_scratch(joints, model->info.palette_count - joints)
+                                                 : 0;
+}
+
 size_t sn_rt_scratch_size(const sn_rt_model *model) {
   size_t floats = padded(turn_count(model)) + padded(sn_rt_value_count(model)) + padded(sn_rt_work_count(model));
-  return 3 * SN_RT_ALIGNMENT + (size_t)model->info.palette_count * entry_bytes(model) + floats * sizeof(float);
+  return 3 * SN_RT_ALIGNMENT + (size_t)model->info.palette_count * entry_bytes(model) +
+         (padded(drive_bytes(model) / sizeof(float)) + floats) * sizeof(float);
 }
 
 sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
@@ -62,11 +69,13 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
   size_t count = model->info.palette_count;
   char *at = (char *)start;
   sn_rt_scratch s = {.flags = (uint32_t *)at, .matrices = (float *)(at + SN_RT_ALIGNMENT)};
+  s.drive = s.matrices + 16 * count; // of drives that go with linear blends only
   if (model->info.blend == SN_RT_BLEND_DUALQUAT) {
     s.stretches = s.matrices + 16 * count;
     s.dualquats = s.stretches + 16 * count;
   }
-  s.turns = s.matrices + padded(count * entry_bytes(model) / sizeof(float));
+  s.turns =
+    s.matrices + padded(count * entry_bytes(model) / sizeof(float)) + padded(drive_bytes(model) / sizeof(float));
   s.values = s.turns + padded(turn_count(model));
   s.work = (double *)(void *)(s.values + padded(sn_rt_value_count(model)));
   return s;
@@ -96,7 +105,9 @@ void sn_rt_count_work(sn_rt_model *model) {
   sn_rt_info *info = &model->info;
   info->scratch_size = sn_rt_scratch_size(model);
   info->flops = info->blend == SN_RT_BLEND_LINEAR ? linear_flops(info) : dualquat_flops(info);
-  info->flops += 150 * (uint64_t)(info->palette_count - info->joint_count); // half-way and scaling joints, about
+  uint32_t bones = info->palette_count - info->joint_count;
+  info->flops += info->drive == SN_RT_DRIVE_ROTREG ? sn_rt_rotreg_flops(info->joint_count, bones)
+                                                   : 150 * (uint64_t)bones; // half-way and scaling joints, about
   if (info->shade == SN_RT_SHADE_RECOMPUTE) {
     info->flops += 18 * (model->sizes[SN_RT_SHADE_RING] / 8) + 10 * (uint64_t)info->vertex_count;
   }
@@ -107,7 +118,8 @@ void sn_rt_count_work(sn_rt_model *model) {
   static const sn_rt_section_id read[] = {
     SN_RT_SKIN_GROUPS,     SN_RT_SKIN_LANES,     SN_RT_SKIN_REST,       SN_RT_SKIN_WEIGHTS,    SN_RT_SKIN_TUPLES,
     SN_RT_SHADE_START,     SN_RT_SHADE_RING,     SN_RT_CORRECT_START,   SN_RT_CORRECT_ENTRIES, SN_RT_CORRECT_DELTAS,
-    SN_RT_CORRECT_NUMBERS, SN_RT_CORRECT_JOINTS, SN_RT_JOINT_REFERENCE, SN_RT_CORRECT_FIELDS,  SN_RT_CORRECT_HEAD};
+    SN_RT_CORRECT_NUMBERS, SN_RT_CORRECT_JOINTS, SN_RT_JOINT_REFERENCE, SN_RT_CORRECT_FIELDS,  SN_RT_CORRECT_HEAD,
+    SN_RT_ROTREG_KEYS,     SN_RT_ROTREG_SOLVE};
   for (size_t s = 0; s < sizeof read / sizeof *read; s++) info->bytes_read += model->sizes[read[s]];
   if (info->shade == SN_RT_SHADE_TRANSFORM) info->bytes_read += model->sizes[SN_RT_SKIN_NORMALS];
 }

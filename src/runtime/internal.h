@@ -4,6 +4,7 @@
 #define SINEW_RUNTIME_INTERNAL_H
 
 #include "runtime/format.h"
+#include "runtime/rotreg.h"
 #include "sinew/runtime.h"
 
 // Fills `error` (unless NULL) and returns `status`. The format knows %s and %u (uint64_t).
@@ -22,6 +23,7 @@ typedef struct sn_rt_scratch {
   float *turns;     // [joint][8]: signed quaternion of the joint, then its pose vector (joint.reference only)
   float *values;    // of the correcting bases; where weighted, [joint][centre + 1]: squared distances, and shares
   double *work;     // of the pose spaces: axes, then terms
+  void *drive;      // what the drive needs for itself
 } sn_rt_scratch;
 
 enum {
@@ -68,6 +70,7 @@ typedef void (*sn_rt_kernel)(const sn_rt_job *job);
 
 typedef struct sn_rt_kernels {
   sn_rt_kernel linear, dualquat, stretched;
+  sn_rt_rotreg_kernel rotreg;
 } sn_rt_kernels;
 
 extern const sn_rt_kernels sn_rt_scalar_kernels, sn_rt_sse2_kernels, sn_rt_avx2_kernels, sn_rt_neon_kernels,
@@ -95,6 +98,7 @@ extern const sn_rt_kernels sn_rt_scalar_kernels, sn_rt_sse2_kernels, sn_rt_avx2_
 #endif
 
 sn_rt_path sn_rt_best_path(void);
+const sn_rt_kernels *sn_rt_kernels_of(sn_rt_path path);
 
 // ---- the correct slot and the joints' references (correct.c, turns.c) ---------------------------------------------------
 

@@ -196,4 +196,4 @@ static void linear(const sn_rt_job *job) { for_each_vertex(job, move_linear); }
 static void dualquat(const sn_rt_job *job) { for_each_vertex(job, move_dualquat); }
 static void stretched(const sn_rt_job *job) { for_each_vertex(job, move_stretched); }
 
-const sn_rt_kernels sn_rt_scalar_kernels = {linear, dualquat, stretched};
+const sn_rt_kernels sn_rt_scalar_kernels = {linear, dualquat, stretched, sn_rt_rotreg_scalar};

@@ -71,6 +71,7 @@ static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t
 }
 
 #include "runtime/kernel_template.h"
+#include "runtime/rotreg_template.h"
 
-const sn_rt_kernels sn_rt_sse2_kernels = {linear, dualquat, stretched};
+const sn_rt_kernels sn_rt_sse2_kernels = {linear, dualquat, stretched, rotreg};
 #endif

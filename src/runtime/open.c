@@ -62,10 +62,14 @@ static sn_rt_status unknown_slot(reader *r, const char *slot, const char *name, 
 
 static sn_rt_status check_slots(reader *r) {
   const sn_rt_header *h = &r->header;
-  if (h->drive != SN_RT_DRIVE_JOINTS) return unknown_slot(r, "drive", sn_rt_drive_name(h->drive), h->drive);
+  if (h->drive != SN_RT_DRIVE_JOINTS && h->drive != SN_RT_DRIVE_ROTREG)
+    return unknown_slot(r, "drive", sn_rt_drive_name(h->drive), h->drive);
   if (h->correct > SN_RT_CORRECT_EIGEN) return unknown_slot(r, "correct", sn_rt_correct_name(h->correct), h->correct);
   if (h->blend > SN_RT_BLEND_DUALQUAT) return unknown_slot(r, "blend", sn_rt_blend_name(h->blend), h->blend);
   if (h->shade > SN_RT_SHADE_RECOMPUTE) return unknown_slot(r, "shade", sn_rt_shade_name(h->shade), h->shade);
+  if (h->drive == SN_RT_DRIVE_ROTREG && h->blend != SN_RT_BLEND_LINEAR) {
+    return BAD(r, "proxy bones need a linear blend");
+  }
   return SN_RT_OK;
 }
 
@@ -159,6 +163,15 @@ static sn_rt_status check_counts(reader *r) {
   return SN_RT_OK;
 }
 
+static sn_rt_status check_rotreg_sizes(reader *r) {
+  uint32_t joints = r->header.joint_count, bones = r->header.palette_count - joints;
+  if (joints == 0) return BAD(r, "proxy bones without joints");
+  sn_rt_status status = need(r, SN_RT_ROTREG_JOINTS, joints * sizeof(sn_rt_rotreg_joint));
+  if (!status) status = need(r, SN_RT_ROTREG_KEYS, sn_rt_rotreg_blocks(bones) * sizeof(sn_rt_rotreg_block));
+  if (!status) status = need(r, SN_RT_ROTREG_SOLVE, sn_rt_rotreg_solve_count(joints, bones) * sizeof(float));
+  return status;
+}
+
 static sn_rt_status check_sizes(reader *r) {
   const sn_rt_header *h = &r->header;
   uint64_t blocks = h->block_count, extras = h->palette_count - h->joint_count;
@@ -167,7 +180,10 @@ static sn_rt_status check_sizes(reader *r) {
   if (!status) status = need(r, SN_RT_SKIN_LANES, blocks * SN_RT_LANES * 2);
   if (!status) status = need(r, SN_RT_SKIN_REST, blocks * SN_RT_LANES * 12);
   if (!status) status = need(r, SN_RT_SKIN_NORMALS, blocks * SN_RT_LANES * 12);
-  if (!status && extras) status = need(r, SN_RT_DRIVE_EXTRA, extras * sizeof(sn_rt_extra));
+  if (!status && h->drive == SN_RT_DRIVE_ROTREG) status = check_rotreg_sizes(r);
+  if (!status && h->drive == SN_RT_DRIVE_JOINTS && extras) {
+    status = need(r, SN_RT_DRIVE_EXTRA, extras * sizeof(sn_rt_extra));
+  }
   if (!status) status = need_if_there(r, SN_RT_JOINT_PARENTS, (uint64_t)h->joint_count * 4);
   if (!status) status = need_if_there(r, SN_RT_JOINT_REST, (uint64_t)h->joint_count * 48);
   if (!status && h->triangle_count) status = need(r, SN_RT_MESH_TRIANGLES, (uint64_t)h->triangle_count * 12);
@@ -212,6 +228,10 @@ static sn_rt_status check_joints(reader *r) {
   for (uint32_t j = 0; parents && j < h->joint_count; j++) {
     if (parents[j] < -1 || parents[j] >= (int64_t)h->joint_count)
       return BAD(r, "joint %u has no such parent", (uint64_t)j);
+  }
+  if (h->drive == SN_RT_DRIVE_ROTREG) {
+    const char *wrong = sn_rt_rotreg_check(r->model);
+    return wrong ? BAD(r, "%s is out of range", wrong) : SN_RT_OK;
   }
   const sn_rt_extra *extra = r->model->sections[SN_RT_DRIVE_EXTRA];
   for (uint32_t e = 0; e < h->palette_count - h->joint_count; e++) {

@@ -84,9 +84,8 @@ static void scaling_joint(const sn_rt_extra *x, const float *palette, float out[
   make_about(product, x->centre, centre, out);
 }
 
-static void drive_joints(const sn_rt_model *model, const float (*joints)[12], float *palette) {
+static void drive_extra(const sn_rt_model *model, float *palette) {
   uint32_t joint_count = model->info.joint_count;
-  for (uint32_t j = 0; j < joint_count; j++) load_matrix(joints[j], palette + 16 * (size_t)j);
   const sn_rt_extra *extra = model->sections[SN_RT_DRIVE_EXTRA];
   for (uint32_t e = 0; e < model->info.palette_count - joint_count; e++) {
     float *out = palette + 16 * (size_t)(joint_count + e);
@@ -176,7 +175,12 @@ sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, v
   }
   sn_rt_scratch s = sn_rt_scratch_at(model, scratch);
   *s.flags = 0;
-  if (model->info.joint_count) drive_joints(model, input->joints, s.matrices);
+  for (uint32_t j = 0; j < model->info.joint_count; j++) load_matrix(input->joints[j], s.matrices + 16 * (size_t)j);
+  if (model->info.drive == SN_RT_DRIVE_ROTREG) {
+    sn_rt_drive_rotreg(model, sn_rt_kernels_of(model->path)->rotreg, s.matrices, s.drive);
+  } else {
+    drive_extra(model, s.matrices);
+  }
   if (model->sections[SN_RT_JOINT_REFERENCE] && model->info.joint_count)
     sn_rt_make_turns(model, input->joints, input->state, s.turns);
   if (model->info.correct != SN_RT_CORRECT_NONE) sn_rt_make_values(model, &s);

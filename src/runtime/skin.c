@@ -22,7 +22,7 @@ static int cpu_has_avx2(void) {
 }
 #endif
 
-static const sn_rt_kernels *kernels_of(sn_rt_path path) {
+const sn_rt_kernels *sn_rt_kernels_of(sn_rt_path path) {
   switch (path) {
 #if defined(SN_RT_HAS_AVX2)
   case SN_RT_PATH_AVX2:
@@ -67,7 +67,7 @@ int sn_rt_use_path(sn_rt_model *model, sn_rt_path path) {
 #if defined(SN_RT_HAS_AVX2)
   if (path == SN_RT_PATH_AVX2 && !cpu_has_avx2()) return 0;
 #endif
-  if (!kernels_of(path)) return 0;
+  if (!sn_rt_kernels_of(path)) return 0;
   model->path = path;
   return 1;
 }
@@ -146,7 +146,7 @@ sn_rt_status sn_rt_skin(const sn_rt_model *model, const void *scratch, const sn_
   if (status || count == 0) return status;
   if (!scratch) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no scratch memory");
   sn_rt_job job = new_job(model, scratch);
-  const sn_rt_kernels *kernels = kernels_of(model->path);
+  const sn_rt_kernels *kernels = sn_rt_kernels_of(model->path);
   sn_rt_kernel kernel = model->info.blend == SN_RT_BLEND_LINEAR   ? kernels->linear
                         : (*job.scratch.flags & SN_RT_RIGID) != 0 ? kernels->dualquat
                                                                   : kernels->stretched;

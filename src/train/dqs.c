@@ -191,4 +191,10 @@ static const sn_method_option options[] = {
   {0},
 };
 
-const sn_method sn_method_dqs = {"dqs", "dual-quaternion skinning (Murtagh 2008)", options, true, train};
+const sn_method sn_method_dqs = {
+  .name = "dqs",
+  .summary = "dual-quaternion skinning (Murtagh 2008)",
+  .options = options,
+  .needs_skeleton = true,
+  .train = train,
+};

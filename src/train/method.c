@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const sn_method *const methods[] = {&sn_method_rigid, &sn_method_lbs,       &sn_method_dqs,
-                                           &sn_method_psd,   &sn_method_eigenskin, NULL};
+static const sn_method *const methods[] = {
+  &sn_method_rigid, &sn_method_lbs, &sn_method_dqs, &sn_method_psd, &sn_method_eigenskin, &sn_method_rotreg, NULL};
 
 const sn_method *const *sn_methods(void) { return methods; }
 
@@ -127,19 +127,60 @@ void sn_method_text(const sn_method_spec *spec, const char *name, char *out, siz
   }
 }
 
+static sn_status check_training(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
+                                const sn_keys *keys) {
+  if (keys->count == 0) return sn_fail(ctx, SN_BAD_INPUT, "no frames to train on; see --keys");
+  if (spec->method->needs_skeleton && examples->skeleton.joint_count == 0) {
+    return sn_fail(ctx, SN_BAD_INPUT, "method %s needs --skeleton FILE with a pose for every frame",
+                   spec->method->name);
+  }
+  return SN_OK;
+}
+
+bool sn_method_has_no_model(const sn_method_spec *spec) {
+  return spec->method->has_no_model && spec->method->has_no_model(spec);
+}
+
 sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
                    sn_model *out, sn_train_report *report) {
   *out = (sn_model){0};
   sn_train_report ignored;
   if (!report) report = &ignored;
   *report = (sn_train_report){0};
-  if (keys->count == 0) return sn_fail(ctx, SN_BAD_INPUT, "no frames to train on; see --keys");
-  if (spec->method->needs_skeleton && examples->skeleton.joint_count == 0) {
-    return sn_fail(ctx, SN_BAD_INPUT, "method %s needs --skeleton FILE with a pose for every frame",
-                   spec->method->name);
+  if (sn_method_has_no_model(spec)) {
+    return sn_fail(ctx, SN_UNSUPPORTED, "%s has no model that could be written: only `compare` evaluates it",
+                   spec->text);
   }
+  sn_status status = check_training(ctx, spec, examples, keys);
   double start = sn_seconds();
-  sn_status status = spec->method->train(ctx, spec, examples, keys, out, report);
+  if (status == SN_OK) status = spec->method->train(ctx, spec, examples, keys, out, report);
   report->seconds = sn_seconds() - start;
+  return status;
+}
+
+// From the examples' vertices to those of the rest file.
+static sn_status split_frames(sn_context *ctx, const sn_examples *examples, const sn_frames *welded, sn_frames *out) {
+  sn_status status = sn_frames_new(ctx, examples->source_count, welded->frame_count, out);
+  for (int f = 0; status == SN_OK && f < welded->frame_count; f++)
+    for (int s = 0; s < examples->source_count; s++) {
+      memcpy(sn_frame_mutable(out, f)[s], sn_frame(welded, f)[examples->source[s]], sizeof(float[3]));
+    }
+  return status;
+}
+
+sn_status sn_train_predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
+                           const sn_keys *keys, const sn_keys *wanted, sn_frames *out, sn_train_report *report) {
+  *out = (sn_frames){0}, *report = (sn_train_report){0};
+  sn_status status = check_training(ctx, spec, examples, keys);
+  double start = sn_seconds();
+  sn_frames frames = {0};
+  if (status == SN_OK) status = spec->method->predict(ctx, spec, examples, keys, wanted, &frames);
+  report->seconds = sn_seconds() - start;
+  if (status != SN_OK || !examples->source) {
+    *out = frames;
+    return status;
+  }
+  status = split_frames(ctx, examples, &frames, out);
+  sn_frames_free(&frames);
   return status;
 }

@@ -5,7 +5,7 @@
 
 #include "sinew/train.h"
 
-extern const sn_method sn_method_rigid, sn_method_lbs, sn_method_dqs, sn_method_psd,
+extern const sn_method sn_method_rigid, sn_method_lbs, sn_method_dqs, sn_method_rotreg, sn_method_psd,
   sn_method_eigenskin;
 
 // desc->rest and desc->skin in the examples' order become a model in the order of the rest file.

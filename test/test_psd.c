@@ -71,7 +71,7 @@ static void free_shape(shape *s) { free(s->positions), free(s->normals), free(s-
 static double largest_difference(const float (*a)[3], const float (*b)[3], size_t count) {
   double largest = 0;
   for (size_t n = 0; n < 3 * count; n++) {
-    double d = fabs((double)a[0][n] - b[0][n]);
+    double d = fabs((double)a[n / 3][n % 3] - b[n / 3][n % 3]);
     if (!(d <= largest)) largest = d;
   }
   return largest;

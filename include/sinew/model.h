@@ -68,6 +68,9 @@ typedef struct sn_model {
 
 // Assembles a model. The same description gives the same bytes.
 sn_status sn_model_build(sn_context *ctx, const sn_model_desc *desc, sn_model *out);
+// A finished model with its correct slot set and sections added.
+sn_status sn_model_extend(sn_context *ctx, const sn_model *base, sn_rt_correct correct,
+                          const sn_model_section *sections, int section_count, sn_model *out);
 void sn_model_free(sn_model *model);
 
 sn_status sn_model_write(sn_context *ctx, const char *path, const sn_model *model);

@@ -14,8 +14,9 @@ extern "C" {
 
 typedef enum sn_option_kind {
   SN_OPTION_INT,
-  SN_OPTION_REAL,
-  SN_OPTION_CHOICE // one of `choices`, separated by '|'
+  SN_OPTION_REAL,   // or one of `choices`, if there are any: the first is -1, the next -2, ...
+  SN_OPTION_CHOICE, // one of `choices`, separated by '|'
+  SN_OPTION_TEXT    // any text without a comma: sn_method_text
 } sn_option_kind;
 
 typedef struct sn_method_option {
@@ -34,14 +35,17 @@ typedef struct sn_method sn_method;
 // A parsed spec, NAME or NAME:key=value,key=value.
 typedef struct sn_method_spec {
   const sn_method *method;
-  char text[256];                    // as given
-  double numbers[SN_METHOD_OPTIONS]; // by the method's option order; a choice's is its index
+  char text[256]; // as given
+  double
+    numbers[SN_METHOD_OPTIONS]; // by the method's option order; a choice's is its index; a text's where it begins
+                                // in `text`, -1 where it is not given
 } sn_method_spec;
 
 // What training tells besides the model.
 typedef struct sn_train_report {
-  double seconds; // of the solve
-  int iterations; // 0 where the method has none
+  double seconds;  // of the solve
+  int iterations;  // 0 where the method has none
+  char note[1024]; // what the user should know about the result; empty where there is nothing
 } sn_train_report;
 
 struct sn_method {
@@ -65,6 +69,7 @@ sn_status sn_method_parse(sn_context *ctx, const char *text, sn_method_spec *out
 
 // The value of an option of the spec, by name.
 double sn_method_number(const sn_method_spec *spec, const char *name);
+void sn_method_text(const sn_method_spec *spec, const char *name, char *out, size_t size);
 
 // Trains on the frames of `keys`. The model's vertices are in the order of the rest file (examples->source).
 sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,

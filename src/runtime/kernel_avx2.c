@@ -32,6 +32,10 @@ static SN_RT_INLINE vf vf_load_u16(const uint16_t *p) {
   return _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)));
 }
 
+static SN_RT_INLINE vf vf_load_i16(const int16_t *p) {
+  return _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)));
+}
+
 static SN_RT_INLINE vf vf_load_u8(const uint8_t *p) {
   return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p)));
 }

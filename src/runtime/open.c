@@ -8,6 +8,10 @@ _Static_assert(sizeof(sn_rt_header) == 128, "the header is 128 bytes in the file
 _Static_assert(sizeof(sn_rt_entry) == 40, "a table entry is 40 bytes in the file");
 _Static_assert(sizeof(sn_rt_group) == 32, "a group is 32 bytes in the file");
 _Static_assert(sizeof(sn_rt_extra) == 64, "an extra joint is 64 bytes in the file");
+_Static_assert(sizeof(sn_rt_reference) == 20, "a reference is 20 bytes in the file");
+_Static_assert(sizeof(sn_rt_correct_head) == 32, "the head of the corrections is 32 bytes in the file");
+_Static_assert(sizeof(sn_rt_field) == 48, "a pose space is 48 bytes in the file");
+_Static_assert(sizeof(sn_rt_correct_entry) == 12, "a correction's entry is 12 bytes in the file");
 _Static_assert((int)SN_RT_KNOWN_SECTIONS <= SN_RT_MAX_SECTIONS, "sn_rt_model has room for every section");
 
 // What the checks share. `header` is a copy.
@@ -60,7 +64,7 @@ static sn_rt_status check_slots(reader *r) {
   const sn_rt_header *h = &r->header;
   if (h->drive != SN_RT_DRIVE_JOINTS && h->drive != SN_RT_DRIVE_ROTREG)
     return unknown_slot(r, "drive", sn_rt_drive_name(h->drive), h->drive);
-  if (h->correct != SN_RT_CORRECT_NONE) return unknown_slot(r, "correct", sn_rt_correct_name(h->correct), h->correct);
+  if (h->correct > SN_RT_CORRECT_EIGEN) return unknown_slot(r, "correct", sn_rt_correct_name(h->correct), h->correct);
   if (h->blend > SN_RT_BLEND_DUALQUAT) return unknown_slot(r, "blend", sn_rt_blend_name(h->blend), h->blend);
   if (h->shade > SN_RT_SHADE_RECOMPUTE) return unknown_slot(r, "shade", sn_rt_shade_name(h->shade), h->shade);
   if (h->drive == SN_RT_DRIVE_ROTREG && h->blend != SN_RT_BLEND_LINEAR) {
@@ -371,6 +375,8 @@ static sn_rt_status check_contents(reader *r) {
   if (!status) status = check_finite(r, SN_RT_SKIN_NORMALS);
   if (!status) status = check_skin(r);
   if (!status) status = check_mesh(r);
+  if (!status) status = sn_rt_check_references(r->model, r->error);
+  if (!status) status = sn_rt_check_correct(r->model, r->error);
   return status;
 }
 

@@ -79,6 +79,7 @@ static float weight_unit(const sn_rt_model *model) {
 }
 
 static sn_rt_job new_job(const sn_rt_model *model, const void *scratch) {
+  sn_rt_scratch at = sn_rt_scratch_at(model, scratch);
   return (sn_rt_job){.groups = model->sections[SN_RT_SKIN_GROUPS],
                      .lanes = model->sections[SN_RT_SKIN_LANES],
                      .rest = model->sections[SN_RT_SKIN_REST],
@@ -87,7 +88,8 @@ static sn_rt_job new_job(const sn_rt_model *model, const void *scratch) {
                      .weight_bits = model->info.weight_bits,
                      .weight_unit = weight_unit(model),
                      .tuples = model->sections[SN_RT_SKIN_TUPLES],
-                     .scratch = sn_rt_scratch_at(model, scratch)};
+                     .scratch = at,
+                     .correct = sn_rt_new_correcting(model, &at)};
 }
 
 // Vertices begin .. end - 1 of a chunk only: every block with such a vertex is evaluated into a buffer of its own.
@@ -108,6 +110,7 @@ static void skin_part(const sn_rt_job *chunk, sn_rt_kernel kernel, uint32_t begi
       sn_rt_job job = *chunk;
       job.groups = &one, job.first_group = 0, job.last_group = 1;
       job.lanes = in_order, job.rest += block, job.rest_normals += block;
+      if (job.correct.start) job.correct.start += block;
       job.positions = (char *)positions, job.position_stride = sizeof *positions;
       job.normals = chunk->normals ? (char *)normals : NULL, job.normal_stride = sizeof *normals;
       kernel(&job);

@@ -31,6 +31,10 @@ sn_status sn_assess_evaluate(sn_context *ctx, const sn_rt_model *model, const sn
 // The palette that the blend reads, at every pose of the examples: info.palette_count matrices per frame.
 sn_status sn_assess_palettes(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_poses *out);
 
+// The values of the model's displacement fields at every pose of the examples: frame_count * `count` (`memory` owns them).
+sn_status sn_assess_correct_values(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, int count,
+                                   sn_arena *memory, float **out);
+
 // Sums from which the figures of any union of frames follow. Zeroed: no frames.
 typedef struct sn_errors {
   int vertex_count, frame_count;

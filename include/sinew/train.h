@@ -82,6 +82,20 @@ bool sn_method_has_no_model(const sn_method_spec *spec);
 sn_status sn_train_predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
                            const sn_keys *keys, const sn_keys *wanted, sn_frames *out, sn_train_report *report);
 
+// One vertex over all frames: the displacement in the rest pose that it needs, and the one that the model's corrections
+// give it (Murtagh 2008, figures 5.4 to 5.6). It is the vertex that the skinning alone misses most.
+typedef struct sn_correct_trace {
+  int frame_count, vertex;
+  int axis;                      // 0 x, 1 y, 2 z: the component told, the one that is needed most
+  double *angle, *truth, *given; // frame_count each; the largest turn of a joint against its parent, in radians
+  sn_arena memory;
+} sn_correct_trace;
+
+// For models driven by the joints of the examples.
+sn_status sn_correct_trace_make(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
+                                sn_correct_trace *out);
+void sn_correct_trace_free(sn_correct_trace *trace);
+
 // Adds to errors[i * joint_count + j] the squared distance, over the frames of `keys`, between vertex i and where joint
 // j alone would carry it (the articulated rigid-body prediction of Wang 2007, 7.1).
 void sn_rigid_errors(const sn_context *ctx, const sn_examples *examples, const sn_keys *keys, double *errors);

@@ -12,7 +12,8 @@ typedef struct compare_row {
   sn_method_spec spec;
   sn_scores scores;
   double seconds, bytes, flops, us;
-  double *frame_rms; // per frame, for --plot
+  double *frame_rms;      // per frame, for --plot
+  sn_correct_trace trace; // for --plot-of correction
 } compare_row;
 
 static void say_header(const cli *c) {
@@ -57,6 +58,10 @@ static sn_status compare_prediction(cli *c, const sn_examples *examples, const s
   return status;
 }
 
+static bool plot_corrections(const cli *c) {
+  return cli_given(c, "--plot") && strcmp(cli_text(c, "--plot-of"), "correction") == 0;
+}
+
 // Trains on the keys, opens the bytes with the runtime, and measures.
 static sn_status compare_method(cli *c, const sn_examples *examples, const sn_keys *keys, const sn_keys *others,
                                 compare_row *row) {
@@ -72,6 +77,7 @@ static sn_status compare_method(cli *c, const sn_examples *examples, const sn_ke
     row->bytes = (double)bytes.size, row->flops = (double)model.info.flops;
     row->us = timing.median, row->seconds = report.seconds;
   }
+  if (status == SN_OK && plot_corrections(c)) status = sn_correct_trace_make(&c->ctx, &model, examples, &row->trace);
   sn_model_free(&bytes);
   return status;
 }
@@ -83,6 +89,27 @@ static sn_status compare_row_fill(cli *c, const sn_examples *examples, const sn_
   if (status == SN_OK && cli_given(c, "--loocv")) {
     status = sn_assess_loocv(&c->ctx, &row->spec, examples, keys, &row->scores, &row->seconds);
   }
+  return status;
+}
+
+// The thesis's figures 5.4 to 5.6: what the worst vertex needs and gets against the angle, two lines per method.
+static sn_status plot_traces(cli *c, const char *path, const compare_row *rows, int count) {
+  sn_arena scratch = sn_arena_new(&c->ctx);
+  sn_plot_line *lines = SN_NEW(&c->ctx, &scratch, sn_plot_line, 2 * count);
+  char(*names)[300] = sn_arena_alloc(&c->ctx, &scratch, (size_t)(2 * count), sizeof *names);
+  sn_status status = lines && names ? SN_OK : c->ctx.error.status;
+  for (int n = 0; status == SN_OK && n < 2 * count; n++) {
+    const compare_row *row = &rows[n / 2];
+    snprintf(names[n], sizeof *names, "%s: vertex %d, %c, %s", row->spec.text, row->trace.vertex,
+             "xyz"[row->trace.axis], n % 2 ? "interpolated" : "true");
+    lines[n] =
+      (sn_plot_line){names[n], row->trace.frame_count, row->trace.angle, n % 2 ? row->trace.given : row->trace.truth};
+  }
+  if (status == SN_OK) {
+    status = sn_plot_write(&c->ctx, path, "Displacement of the worst vertex in the rest pose", "angle, radians",
+                           "displacement, file units", lines, 2 * count);
+  }
+  sn_arena_free(&scratch);
   return status;
 }
 
@@ -137,6 +164,13 @@ static sn_status plot_bytes(cli *c, const char *path, const compare_row *rows, i
   return status;
 }
 
+static sn_status plot_chosen(cli *c, const char *path, const compare_row *rows, int count,
+                             const sn_examples *examples) {
+  if (plot_corrections(c)) return plot_traces(c, path, rows, count);
+  if (strcmp(cli_text(c, "--plot-of"), "bytes") == 0) return plot_bytes(c, path, rows, count);
+  return plot(c, path, rows, count, examples);
+}
+
 static sn_status compare_all(cli *c, const sn_examples *examples, compare_row *rows, int count, sn_arena *memory) {
   sn_keys keys = {0}, others = {0};
   sn_status status =
@@ -174,14 +208,18 @@ static int run(cli *c) {
     sn_arena_free(&memory);
     return cli_misuse("%s", c->ctx.error.message);
   }
+  const char *what = cli_text(c, "--plot-of");
+  if (strcmp(what, "error") && strcmp(what, "correction") && strcmp(what, "bytes")) {
+    sn_arena_free(&memory);
+    return cli_misuse("--plot-of %s: choose error, correction or bytes", what);
+  }
   sn_examples examples = {0};
   sn_status status = cli_load_frames(c, &examples);
   if (status == SN_OK) c->input = cli_describe_examples(&examples);
   if (status == SN_OK) status = compare_all(c, &examples, rows, count, &memory);
   const char *svg = cli_text(c, "--plot");
-  if (status == SN_OK && svg) status = plot(c, svg, rows, count, &examples);
-  const char *curve = cli_text(c, "--plot-bytes");
-  if (status == SN_OK && curve) status = plot_bytes(c, curve, rows, count);
+  if (status == SN_OK && svg) status = plot_chosen(c, svg, rows, count, &examples);
+  for (int m = 0; m < count; m++) sn_correct_trace_free(&rows[m].trace);
   sn_examples_free(&examples);
   sn_arena_free(&memory);
   return status == SN_OK ? exit_done : cli_fail(c);
@@ -190,8 +228,9 @@ static int run(cli *c) {
 static const cli_option options[] = {
   {"--method", "SPEC", NULL, "NAME or NAME:key=value,...; rigid, lbs and dqs unless told", true},
   {"--loocv", NULL, NULL, "test by leaving out each training frame in turn", false},
-  {"--plot", "FILE.svg", NULL, "error over the frames, one line per method", false},
-  {"--plot-bytes", "FILE.svg", NULL, "test error against the size of the model, one line per method", false},
+  {"--plot", "FILE.svg", NULL, "a line chart of every method", false},
+  {"--plot-of", "WHAT", "error",
+   "error over the frames; correction: of the worst vertex against the angle; bytes: error against size", false},
   CLI_OPTION_REST,
   CLI_OPTION_FRAMES,
   CLI_OPTION_SKELETON,
@@ -200,6 +239,7 @@ static const cli_option options[] = {
   CLI_OPTION_TORQUE,
   CLI_OPTION_CONTROLS,
   CLI_OPTION_KEYS,
+  CLI_OPTION_POSE,
   CLI_OPTION_MATCH,
   {0},
 };

@@ -47,7 +47,7 @@ static sn_affine blend_rigid(const sn_rt_scratch *s, int count, const uint16_t *
   return sn_dualquat_to_rigid(sum);
 }
 
-static sn_affine blend_of(const sn_rt_model *model, const sn_rt_scratch *s, const sn_skin *skin, int i) {
+sn_affine sn_blend_of(const sn_rt_model *model, const sn_rt_scratch *s, const sn_skin *skin, int i) {
   size_t row = (size_t)i * (size_t)skin->influences;
   const uint16_t *joints = skin->joints + row;
   const float *weights = skin->weights + row;
@@ -64,7 +64,7 @@ static sn_affine blend_of(const sn_rt_model *model, const sn_rt_scratch *s, cons
 static const double least_singular = 0.05;
 
 // d with a d = r, regularised.
-static sn_vec3 solve_blend(sn_mat3 a, sn_vec3 r) {
+sn_vec3 sn_blend_solve(sn_mat3 a, sn_vec3 r) {
   sn_mat3 u, v;
   sn_vec3 s;
   sn_mat3_svd(a, &u, &s, &v);
@@ -102,7 +102,7 @@ typedef struct miss_job {
 } miss_job;
 
 static void miss_vertex(const miss_job *job, int i) {
-  sn_affine blend = blend_of(job->model, job->palette, job->skin, i);
+  sn_affine blend = sn_blend_of(job->model, job->palette, job->skin, i);
   sn_mat3 a = sn_affine_linear(blend);
   sn_vec3 rest = sn_vec3_from(job->rest->positions[i]), rest_normal = sn_vec3_from(job->rest_normals[i]);
   sn_vec3 target_normal = sn_vec3_from(job->normals[i]);
@@ -110,7 +110,7 @@ static void miss_vertex(const miss_job *job, int i) {
   if (job->forward) {
     n = sn_vec3_sub(target_normal, skinned_normal(a, rest_normal));
   } else {
-    d = solve_blend(a, missing);
+    d = sn_blend_solve(a, missing);
     n = normal_before(a, rest_normal, target_normal);
     if (sn_vec3_distance(sn_mat3_apply(a, d), missing) > job->tolerance) job->lost[i] = 1;
   }

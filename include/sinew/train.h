@@ -75,13 +75,6 @@ void sn_method_text(const sn_method_spec *spec, const char *name, char *out, siz
 sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
                    sn_model *out, sn_train_report *report);
 
-// True for a spec that trains no model: it can only be predicted with.
-bool sn_method_has_no_model(const sn_method_spec *spec);
-
-// Trains on the frames of `keys` and evaluates those of `wanted` without a model, in the order of the rest file.
-sn_status sn_train_predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
-                           const sn_keys *keys, const sn_keys *wanted, sn_frames *out, sn_train_report *report);
-
 // One vertex over all frames: the displacement in the rest pose that it needs, and the one that the model's corrections
 // give it (Murtagh 2008, figures 5.4 to 5.6). It is the vertex that the skinning alone misses most.
 typedef struct sn_correct_trace {
@@ -95,6 +88,13 @@ typedef struct sn_correct_trace {
 sn_status sn_correct_trace_make(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
                                 sn_correct_trace *out);
 void sn_correct_trace_free(sn_correct_trace *trace);
+
+// True for a spec that trains no model: it can only be predicted with.
+bool sn_method_has_no_model(const sn_method_spec *spec);
+
+// Trains on the frames of `keys` and evaluates those of `wanted` without a model, in the order of the rest file.
+sn_status sn_train_predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
+                           const sn_keys *keys, const sn_keys *wanted, sn_frames *out, sn_train_report *report);
 
 // Adds to errors[i * joint_count + j] the squared distance, over the frames of `keys`, between vertex i and where joint
 // j alone would carry it (the articulated rigid-body prediction of Wang 2007, 7.1).

@@ -157,9 +157,6 @@ typedef enum sn_rt_section_id {
   SN_RT_SHADE_START,     // uint32[vertex_count + 1]
   SN_RT_SHADE_RING,      // uint32[][2]: vertex i lies in the triangles (i, a, b), counter-clockwise
   SN_RT_MESH_TRIANGLES,  // uint32[triangle_count][3]
-  SN_RT_ROTREG_JOINTS,   // sn_rt_rotreg_joint[joint_count]
-  SN_RT_ROTREG_KEYS,     // sn_rt_rotreg_block[ceil(bones / 8)], bones = palette_count - joint_count
-  SN_RT_ROTREG_SOLVE,    // float[ceil(bones / 8)][3 bones + 4 joints][32]: columns of C, 32 rows at a time
   SN_RT_JOINT_REFERENCE, // sn_rt_reference[joint_count]
   SN_RT_CORRECT_HEAD,    // sn_rt_correct_head
   SN_RT_CORRECT_FIELDS,  // sn_rt_field[field_count]
@@ -168,6 +165,9 @@ typedef enum sn_rt_section_id {
   SN_RT_CORRECT_START,   // uint32[block_count + 1]: first entry of every block
   SN_RT_CORRECT_ENTRIES, // sn_rt_correct_entry[entry_count]
   SN_RT_CORRECT_DELTAS,  // int16[entry_count][6][8]: x y z of the position, x y z of the normal, of eight vertices
+  SN_RT_ROTREG_JOINTS,   // sn_rt_rotreg_joint[joint_count]
+  SN_RT_ROTREG_KEYS,     // sn_rt_rotreg_block[ceil(bones / 8)], bones = palette_count - joint_count
+  SN_RT_ROTREG_SOLVE,    // float[ceil(bones / 8)][3 bones + 4 joints][32]: columns of C, 32 rows at a time
   SN_RT_KNOWN_SECTIONS
 } sn_rt_section_id;
 

@@ -52,13 +52,16 @@ static size_t turn_count(const sn_rt_model *model) {
   return model->sections[SN_RT_JOINT_REFERENCE] ? 8 * (size_t)model->info.joint_count : 0;
 }
 
-size_t sn_rt_scratch_size(const sn_rt_model *model) {
+static size_t drive_bytes(const sn_rt_model *model) {
   uint32_t joints = model->info.joint_count;
-  size_t drive =
-    model->info.drive == SN_RT_DRIVE_ROTREG ? sn_rt_rotreg_scratch(joints, model->info.palette_count - joints) : 0;
+  return model->info.drive == SN_RT_DRIVE_ROTREG ? sn_rt_rotreg_scratch(joints, model->info.palette_count - joints)
+                                                 : 0;
+}
+
+size_t sn_rt_scratch_size(const sn_rt_model *model) {
   size_t floats = padded(turn_count(model)) + padded(sn_rt_value_count(model)) + padded(sn_rt_work_count(model));
-  return 3 * SN_RT_ALIGNMENT + (size_t)model->info.palette_count * entry_bytes(model) + floats * sizeof(float) +
-         drive;
+  return 3 * SN_RT_ALIGNMENT + (size_t)model->info.palette_count * entry_bytes(model) +
+         (padded(drive_bytes(model) / sizeof(float)) + floats) * sizeof(float);
 }
 
 sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
@@ -66,15 +69,15 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
   size_t count = model->info.palette_count;
   char *at = (char *)start;
   sn_rt_scratch s = {.flags = (uint32_t *)at, .matrices = (float *)(at + SN_RT_ALIGNMENT)};
+  s.drive = s.matrices + 16 * count; // of drives that go with linear blends only
   if (model->info.blend == SN_RT_BLEND_DUALQUAT) {
     s.stretches = s.matrices + 16 * count;
     s.dualquats = s.stretches + 16 * count;
   }
-  s.turns = s.matrices + padded(count * entry_bytes(model) / sizeof(float));
+  s.turns =
+    s.matrices + padded(count * entry_bytes(model) / sizeof(float)) + padded(drive_bytes(model) / sizeof(float));
   s.values = s.turns + padded(turn_count(model));
-  float *work = s.values + padded(sn_rt_value_count(model));
-  s.work = (double *)(void *)work;
-  s.drive = work + padded(sn_rt_work_count(model));
+  s.work = (double *)(void *)(s.values + padded(sn_rt_value_count(model)));
   return s;
 }
 
@@ -113,10 +116,10 @@ void sn_rt_count_work(sn_rt_model *model) {
     info->flops += 12 * corrected + 2 * (model->sizes[SN_RT_CORRECT_NUMBERS] / 8) + 60 * (uint64_t)info->joint_count;
   }
   static const sn_rt_section_id read[] = {
-    SN_RT_ROTREG_KEYS,     SN_RT_ROTREG_SOLVE,   SN_RT_SKIN_GROUPS,     SN_RT_SKIN_LANES,     SN_RT_SKIN_REST,
-    SN_RT_SKIN_WEIGHTS,    SN_RT_SKIN_TUPLES,    SN_RT_SHADE_START,     SN_RT_SHADE_RING,     SN_RT_CORRECT_START,
-    SN_RT_CORRECT_ENTRIES, SN_RT_CORRECT_DELTAS, SN_RT_CORRECT_NUMBERS, SN_RT_CORRECT_JOINTS, SN_RT_JOINT_REFERENCE,
-    SN_RT_CORRECT_FIELDS,  SN_RT_CORRECT_HEAD};
+    SN_RT_SKIN_GROUPS,     SN_RT_SKIN_LANES,     SN_RT_SKIN_REST,       SN_RT_SKIN_WEIGHTS,    SN_RT_SKIN_TUPLES,
+    SN_RT_SHADE_START,     SN_RT_SHADE_RING,     SN_RT_CORRECT_START,   SN_RT_CORRECT_ENTRIES, SN_RT_CORRECT_DELTAS,
+    SN_RT_CORRECT_NUMBERS, SN_RT_CORRECT_JOINTS, SN_RT_JOINT_REFERENCE, SN_RT_CORRECT_FIELDS,  SN_RT_CORRECT_HEAD,
+    SN_RT_ROTREG_KEYS,     SN_RT_ROTREG_SOLVE};
   for (size_t s = 0; s < sizeof read / sizeof *read; s++) info->bytes_read += model->sizes[read[s]];
   if (info->shade == SN_RT_SHADE_TRANSFORM) info->bytes_read += model->sizes[SN_RT_SKIN_NORMALS];
 }

@@ -117,6 +117,16 @@ double sn_method_number(const sn_method_spec *spec, const char *name) {
   return NAN;
 }
 
+void sn_method_text(const sn_method_spec *spec, const char *name, char *out, size_t size) {
+  *out = '\0';
+  for (int k = 0; spec->method->options[k].name; k++) {
+    const sn_method_option *option = &spec->method->options[k];
+    if (strcmp(option->name, name) != 0) continue;
+    const char *value = spec->numbers[k] < 0 ? option->initial : spec->text + (size_t)spec->numbers[k];
+    snprintf(out, size, "%.*s", (int)strcspn(value, ","), value);
+  }
+}
+
 static sn_status check_training(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
                                 const sn_keys *keys) {
   if (keys->count == 0) return sn_fail(ctx, SN_BAD_INPUT, "no frames to train on; see --keys");
@@ -129,16 +139,6 @@ static sn_status check_training(sn_context *ctx, const sn_method_spec *spec, con
 
 bool sn_method_has_no_model(const sn_method_spec *spec) {
   return spec->method->has_no_model && spec->method->has_no_model(spec);
-}
-
-void sn_method_text(const sn_method_spec *spec, const char *name, char *out, size_t size) {
-  *out = '\0';
-  for (int k = 0; spec->method->options[k].name; k++) {
-    const sn_method_option *option = &spec->method->options[k];
-    if (strcmp(option->name, name) != 0) continue;
-    const char *value = spec->numbers[k] < 0 ? option->initial : spec->text + (size_t)spec->numbers[k];
-    snprintf(out, size, "%.*s", (int)strcspn(value, ","), value);
-  }
 }
 
 sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,

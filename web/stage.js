@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// The stage: one camera, one or several panes side by side that show the same view of different figures.
+import * as THREE from 'three';
+import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
+
+const fieldOfView = 32;
+
+export class Stage {
+  constructor(canvas, invalidate) {
+    this.canvas = canvas;
+    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true });
+    this.renderer.setScissorTest(true);
+    this.scene = new THREE.Scene();
+    this.camera = new THREE.PerspectiveCamera(fieldOfView, 1, 0.1, 100);
+    const key = new THREE.DirectionalLight(0xffffff, 2.1), fill = new THREE.DirectionalLight(0xcfe0ff, 0.7);
+    key.position.set(-0.6, 0.9, 0.9), fill.position.set(0.9, 0.1, 0.4);
+    this.camera.add(key, key.target, fill, fill.target);
+    key.target.position.set(0, 0, -1), fill.target.position.set(0, 0, -1);
+    this.scene.add(this.camera, new THREE.HemisphereLight(0xffffff, 0x8a8f98, 1.15));
+    this.controls = new OrbitControls(this.camera, canvas);
+    this.controls.addEventListener('change', invalidate);
+    this.panes = []; // {figures: [Group...], overlay: bool, label}
+    new ResizeObserver(invalidate).observe(canvas);
+  }
+
+  // Looks at a box {low, high}, from the front and a little above.
+  frame({ low, high }) {
+    const centre = low.map((x, k) => (x + high[k]) / 2);
+    this.radius = Math.hypot(...low.map((x, k) => high[k] - x)) / 2 || 1;
+    const distance = 1.02 * this.radius / Math.sin(fieldOfView * Math.PI / 360);
+    this.controls.target.set(...centre);
+    const thin = high[2] - low[2] > 1.6 * (high[0] - low[0]); // longer in depth than in width: look from the side
+    const way = new THREE.Vector3(thin ? 0.92 : 0.34, 0.3, thin ? 0.34 : 0.92).normalize();
+    this.camera.position.set(...centre).addScaledVector(way, distance);
+    this.camera.near = this.radius / 50, this.camera.far = this.radius * 60;
+    this.controls.minDistance = this.radius / 20, this.controls.maxDistance = this.radius * 25;
+    this.controls.update();
+  }
+
+  // Rectangles of the panes in CSS pixels: the grid whose cells are the least oblong.
+  layout() {
+    const { clientWidth: width, clientHeight: height } = this.canvas, count = this.panes.length || 1;
+    let best = { score: Infinity };
+    for (let columns = 1; columns <= count; columns++) {
+      const rows = Math.ceil(count / columns), w = width / columns, h = height / rows;
+      const score = Math.abs(Math.log(w / h / 1.1)) + 0.2 * (rows * columns - count);
+      if (score < best.score) best = { score, columns, w, h };
+    }
+    return this.panes.map((pane, k) => ({ x: best.w * (k % best.columns), y: best.h * Math.floor(k / best.columns), w: best.w, h: best.h }));
+  }
+
+  // A narrow pane shows as much across as a square one would.
+  aim(rect) {
+    const aspect = rect.w / rect.h;
+    this.camera.aspect = aspect;
+    this.camera.fov = aspect >= 1 ? fieldOfView : 2 * Math.atan(Math.tan(fieldOfView * Math.PI / 360) / aspect) * 180 / Math.PI;
+    this.camera.updateProjectionMatrix();
+    this.camera.updateMatrixWorld();
+  }
+
+  paneAt(x, y) {
+    return this.layout().findIndex(r => x >= r.x && x < r.x + r.w && y >= r.y && y < r.y + r.h);
+  }
+
+  // A point of the world in CSS pixels of the canvas, as seen in pane `k`; z is the depth from -1 to 1.
+  project(point, k) {
+    const rect = this.layout()[k];
+    this.aim(rect);
+    const v = new THREE.Vector3(...point).project(this.camera);
+    return { x: rect.x + (v.x + 1) / 2 * rect.w, y: rect.y + (1 - v.y) / 2 * rect.h, z: v.z };
+  }
+
+  // The point under (x, y) in the plane through `through` that faces the camera.
+  unproject(x, y, through, k) {
+    const rect = this.layout()[k];
+    this.aim(rect);
+    const depth = new THREE.Vector3(...through).project(this.camera).z;
+    return new THREE.Vector3((x - rect.x) / rect.w * 2 - 1, 1 - (y - rect.y) / rect.h * 2, depth).unproject(this.camera).toArray();
+  }
+
+  // World units per CSS pixel at a point.
+  pixel(point, k) {
+    const rect = this.layout()[k];
+    this.aim(rect);
+    return 2 * this.camera.position.distanceTo(new THREE.Vector3(...point)) * Math.tan(this.camera.fov * Math.PI / 360) / rect.h;
+  }
+
+  render(beforePane) {
+    const { renderer, canvas } = this, ratio = Math.min(devicePixelRatio || 1, 2);
+    const size = renderer.getSize(new THREE.Vector2());
+    if (size.x !== canvas.clientWidth || size.y !== canvas.clientHeight || renderer.getPixelRatio() !== ratio) {
+      renderer.setPixelRatio(ratio);
+      renderer.setSize(canvas.clientWidth, canvas.clientHeight, false);
+    }
+    const all = new Set(this.panes.flatMap(p => p.figures));
+    this.layout().forEach((rect, k) => {
+      for (const figure of all) figure.visible = this.panes[k].figures.includes(figure);
+      beforePane(this.panes[k], k);
+      this.aim(rect);
+      const bottom = canvas.clientHeight - rect.y - rect.h;
+      renderer.setViewport(rect.x, bottom, rect.w, rect.h);
+      renderer.setScissor(rect.x, bottom, rect.w, rect.h);
+      renderer.render(this.scene, this.camera);
+    });
+  }
+}

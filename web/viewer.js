@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: MIT
+// The page's state and what follows from it: the set, its models, the pose, and what stands on the stage.
+import * as THREE from 'three';
+import { readSet, unpack } from './data.js';
+import { canSkinOnGpu, ModelFigure, TruthFigure } from './figure.js';
+import { fields } from './fields.js';
+import { Overlay } from './overlay.js';
+import { roundUp } from './plot.js';
+import { Pose } from './pose.js';
+import { Model } from './runtime.js';
+import { Stage } from './stage.js';
+
+const truthColour = 0xd8a25e, modelColour = 0xb8c4d4;
+export const views = { model: 'Model', truth: 'Truth', side: 'Side by side', overlay: 'Overlay', all: 'All' };
+const undoDepth = 200;
+
+export class Viewer {
+  constructor(canvas, runtime, texts) {
+    this.runtime = runtime, this.texts = texts;
+    this.state = { frame: 0, chosen: 0, view: 'side', colour: 'plain', bone: 0, scale: 1, wire: false, bones: true, proxies: true,
+      gpu: true, tool: 'rotate', joint: -1, edited: false, playing: false };
+    this.stage = new Stage(canvas, () => this.invalidate());
+    this.overlay = new Overlay(this.stage.scene);
+    this.entries = [], this.undoStack = [], this.problems = [];
+    this.listeners = [];
+    this.frameMs = 0, this.evaluateUs = 0;
+  }
+
+  changed() {
+    for (const listener of this.listeners) listener();
+    this.invalidate();
+  }
+
+  // ---- the set and its models ---------------------------------------------------------------------------------------
+
+  async openSet(number) {
+    for (const entry of this.entries) this.dropFigure(entry), entry.model?.close();
+    if (this.truth) this.stage.scene.remove(this.truth.group), this.truth.dispose();
+    const set = this.set = await readSet(this.texts[number]);
+    this.setNumber = number, this.entries = [], this.problems = [], this.undoStack = [];
+    this.truthPositions = new Float32Array(3 * set.vertices);
+    this.shared = { index: new THREE.BufferAttribute(set.triangles, 1), truth: new THREE.BufferAttribute(this.truthPositions, 3).setUsage(THREE.DynamicDrawUsage) };
+    this.truth = set.truth ? new TruthFigure(this.shared, set, truthColour) : null;
+    if (this.truth) this.stage.scene.add(this.truth.group);
+    this.pose = new Pose(set.parents, set.rest);
+    for (const row of set.models) {
+      try {
+        this.addModel(row.name, await unpack(row.bytes), row);
+      } catch (error) {
+        this.fail(row.name, `its bytes cannot be unpacked (${error.message})`);
+      }
+    }
+    const usable = this.entries.findIndex(e => e.model);
+    Object.assign(this.state, { chosen: Math.max(usable, 0), frame: 0, bone: 0, joint: -1, edited: false });
+    this.state.scale = this.defaultScale();
+    this.state.view = this.viewChoices().includes(this.state.view) ? this.state.view : 'model';
+    this.findTips();
+    this.setFrame(this.telling());
+    this.stage.frame(this.bounds());
+    this.changed();
+  }
+
+  fail(name, message) {
+    this.entries.push({ name, number: this.entries.length, error: message, row: {} });
+    this.problems.push(`${name}: ${message}`);
+  }
+
+  // Opens a model and gives it a place on the stage; what is wrong with it is told on the page.
+  addModel(name, bytes, row = {}) {
+    let model;
+    try {
+      model = new Model(this.runtime, bytes);
+      const entry = this.fit(name, model, row);
+      this.entries.push(entry);
+      this.makeFigure(entry);
+      return entry;
+    } catch (error) {
+      model?.close();
+      this.fail(name, error.message);
+      return null;
+    }
+  }
+
+  // The set's joints for the model's, by name.
+  fit(name, model, row) {
+    const { set } = this, { info } = model;
+    if (info.vertexCount !== set.vertices) throw new Error(`it has ${info.vertexCount} vertices, the mesh of this page ${set.vertices}`);
+    const jointMap = model.jointNames.map(joint => {
+      const j = set.joints.indexOf(joint);
+      if (j < 0) throw new Error(`the skeleton of this page has no joint called “${joint}”`);
+      return j;
+    });
+    if (info.controlCount && !row.controls) throw new Error(`it needs ${info.controlCount} control points, which this page has not`);
+    const bones = Array.from({ length: info.paletteCount }, (_, e) => info.driveName === 'joints' && e < info.jointCount ? model.jointNames[e]
+      : info.driveName === 'joints' ? `extra joint ${e - info.jointCount}` : `bone ${e}`);
+    return { name, number: this.entries.length, model, row, jointMap, bones, joints: new Float32Array(12 * info.jointCount),
+      controls: new Float32Array(3 * info.controlCount), torques: new Float32Array(info.torqueCount) };
+  }
+
+  makeFigure(entry) {
+    this.dropFigure(entry);
+    entry.figure = new ModelFigure(this.shared, entry.model, this.state.gpu && canSkinOnGpu(entry.model.info), modelColour);
+    this.stage.scene.add(entry.figure.group);
+  }
+
+  dropFigure(entry) {
+    if (!entry.figure) return;
+    this.stage.scene.remove(entry.figure.group);
+    entry.figure.dispose();
+    entry.figure = null;
+  }
+
+  get chosen() { return this.entries[this.state.chosen]?.model ? this.entries[this.state.chosen] : null; }
+
+  choose(number) {
+    if (!this.entries[number]?.model) return;
+    this.state.chosen = number;
+    this.state.bone = Math.min(this.state.bone, this.chosen.bones.length - 1);
+    if (this.state.view === 'truth') this.state.view = 'model';
+    this.refresh();
+    this.changed();
+  }
+
+  // Changes how things are shown: {view, colour, bone, scale, wire, bones, proxies, tool}.
+  show(change) {
+    Object.assign(this.state, change);
+    this.refresh();
+    this.changed();
+  }
+
+  // Picks a joint (-1: none) and, where the joints are the palette, its weights.
+  pick(joint) {
+    this.state.joint = joint;
+    const bone = this.chosen?.model.info.driveName === 'joints' ? this.chosen.jointMap.indexOf(joint) : -1;
+    if (bone >= 0) this.state.bone = bone;
+    this.refresh();
+    this.changed();
+  }
+
+  setGpu(gpu) {
+    this.state.gpu = gpu;
+    for (const entry of this.entries) if (entry.model) this.makeFigure(entry);
+    this.refresh();
+    this.changed();
+  }
+
+  viewChoices() {
+    const several = this.entries.filter(e => e.model).length > 1;
+    return Object.keys(views).filter(v => v === 'model' || (v === 'all' ? several : this.truth));
+  }
+
+  // The box of everything that will be seen.
+  bounds() {
+    const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
+    const add = (p, c) => { low[c] = Math.min(low[c], p), high[c] = Math.max(high[c], p); };
+    const boxes = this.set.truth?.boxes ?? [];
+    for (let k = 0; k < boxes.length; k += 6) for (let c = 0; c < 3; c++) add(boxes[k + c], c), add(boxes[k + c] + boxes[k + 3 + c], c);
+    if (!boxes.length && this.chosen) this.chosen.model.rest().positions.forEach((p, k) => add(p, k % 3));
+    return Number.isFinite(low[0]) ? { low, high } : { low: [-1, -1, -1], high: [1, 1, 1] };
+  }
+
+  // A scale of the heat map that shows all models well and is the same for all.
+  defaultScale() {
+    const rms = this.entries.map(e => e.row.all?.rms_pct_diag).filter(Number.isFinite);
+    return rms.length ? roundUp(2.5 * Math.max(...rms)) : 1;
+  }
+
+  // The frame that tells the most at first sight: the one that the best models find hardest.
+  telling() {
+    const rows = this.entries.map(e => e.row.frame_rms_pct_diag).filter(Boolean);
+    if (!rows.length) return 0;
+    const sums = rows[0].map((_, f) => rows.reduce((s, r) => s + (r[f] ?? 0), 0));
+    return sums.indexOf(Math.max(...sums));
+  }
+
+  // Ends of chains: for a joint without children, twice as far as the middle of what it moves.
+  findTips() {
+    const entry = this.entries.find(e => e.model?.info.driveName === 'joints');
+    this.tips = [];
+    if (!entry) return;
+    const centres = this.centres(entry);
+    entry.jointMap.forEach((j, k) => {
+      if (this.pose.children[j].length || !centres[k]) return;
+      const from = this.pose.restPoint(j);
+      this.tips.push({ joint: j, tip: true, point: from.map((x, c) => x + 1.9 * (centres[k][c] - x)) });
+    });
+  }
+
+  // Middle of the vertices that each palette entry moves, in the rest pose; null for one without any.
+  centres(entry) {
+    if (entry.centres) return entry.centres;
+    const { bones, weights, positions } = entry.model.rest(), sums = entry.bones.map(() => [0, 0, 0, 0]);
+    for (let k = 0; k < weights.length; k++) {
+      const sum = sums[bones[k]], w = weights[k], i = 3 * (k >> 3);
+      if (w <= 0) continue;
+      for (let c = 0; c < 3; c++) sum[c] += w * positions[i + c];
+      sum[3] += w;
+    }
+    entry.centres = sums.map(s => s[3] > 1e-6 ? [s[0] / s[3], s[1] / s[3], s[2] / s[3]] : null);
+    return entry.centres;
+  }
+
+  // ---- frames and poses -------------------------------------------------------------------------------------------------
+
+  setFrame(f) {
+    const { set, state } = this;
+    state.frame = Math.min(Math.max(f, 0), set.frame_count - 1);
+    state.edited = false;
+    const size = 12 * this.pose.count;
+    this.pose.matrices.set(set.poses.subarray(state.frame * size, (state.frame + 1) * size));
+    for (const { row, controls, torques } of this.entries) {
+      if (controls?.length) controls.set(row.controls.subarray(state.frame * controls.length, (state.frame + 1) * controls.length));
+      if (torques?.length && row.torques) torques.set(row.torques.subarray(state.frame * torques.length, (state.frame + 1) * torques.length));
+    }
+    if (set.truth) {
+      set.truth.read(state.frame, set.source, this.truthPositions);
+      this.shared.truth.needsUpdate = true;
+      this.truth.update(this.truthPositions);
+    }
+    this.refresh();
+  }
+
+  goTo(f) {
+    if (this.state.edited) this.remember();
+    this.setFrame(f);
+    this.changed();
+  }
+
+  remember() {
+    const copy = this.entries.map(e => e.model && { controls: e.controls.slice(), torques: e.torques.slice() });
+    this.undoStack.push({ frame: this.state.frame, edited: this.state.edited, matrices: this.pose.matrices.slice(), copy });
+    if (this.undoStack.length > undoDepth) this.undoStack.shift();
+  }
+
+  undo() {
+    const last = this.undoStack.pop();
+    if (!last) return;
+    this.setFrame(last.frame);
+    this.state.edited = last.edited;
+    this.pose.matrices.set(last.matrices);
+    last.copy.forEach((c, k) => c && (this.entries[k].controls.set(c.controls), this.entries[k].torques.set(c.torques)));
+    this.refresh();
+    this.changed();
+  }
+
+  reset() {
+    if (!this.state.edited) return;
+    this.remember();
+    this.setFrame(this.state.frame);
+    this.changed();
+  }
+
+  // A change of the pose by hand; remember() comes before the first of a drag.
+  edit(change) {
+    change();
+    this.state.edited = true, this.state.playing = false;
+    this.refresh();
+    this.changed();
+  }
+
+  turn(joint, axis, angle) { this.edit(() => this.pose.rotate(joint, axis, angle)); }
+
+  // What the runtime gets for a model now.
+  input(entry) {
+    entry.jointMap.forEach((j, k) => entry.joints.set(this.pose.matrices.subarray(12 * j, 12 * j + 12), 12 * k));
+    return { joints: entry.joints, controls: entry.controls, torques: entry.torques };
+  }
+
+  // ---- the stage ------------------------------------------------------------------------------------------------------
+
+  hasTruth() { return Boolean(this.truth) && !this.state.edited; }
+
+  shown() {
+    if (this.state.view === 'truth') return [];
+    if (this.state.view === 'all') return this.entries.filter(e => e.model);
+    return this.chosen ? [this.chosen] : [];
+  }
+
+  frameError(entry) {
+    return this.hasTruth() ? entry.row.frame_rms_pct_diag?.[this.state.frame] : undefined;
+  }
+
+  makePanes() {
+    const { view } = this.state, truth = this.truth && { figures: [this.truth.group], label: 'Truth', note: this.state.edited ? 'of the frame, not of your pose' : '' };
+    const models = this.shown().map(e => ({ figures: [e.figure.group], label: e.name, entry: e }));
+    if (view === 'truth') return [truth];
+    if (view === 'side') return [truth, ...models];
+    if (view === 'all') return truth ? [truth, ...models] : models;
+    if (view === 'overlay' && models.length) return [{ ...models[0], figures: [...models[0].figures, this.truth.group], label: `${models[0].label} over the truth` }];
+    return models;
+  }
+
+  // Evaluates what is shown, and everything that depends on the pose.
+  refresh() {
+    const shown = this.shown(), start = performance.now();
+    for (const entry of shown) entry.figure.update(this.input(entry));
+    if (shown.length) this.evaluateUs += 0.1 * (1000 * (performance.now() - start) / shown.length - this.evaluateUs);
+    this.colour();
+    this.drawOverlay();
+    this.stage.panes = this.makePanes();
+    if (this.truth) {
+      this.truth.wire.visible = this.state.wire && this.state.view !== 'overlay';
+      this.truth.setGhost(this.state.view === 'overlay');
+      this.truth.setColours(this.state.colour === 'normals' ? 'normals' : 'plain');
+    }
+  }
+
+  colour() {
+    const { state, set } = this;
+    for (const entry of this.shown()) {
+      const field = fields[state.colour]?.values(entry, state);
+      entry.figure.wire.visible = state.wire;
+      if (field) entry.figure.setColours('field', 0, field);
+      else if (state.colour === 'error' && this.hasTruth()) entry.figure.setColours('error', 100 / (state.scale * set.diagonal));
+      else entry.figure.setColours(state.colour === 'normals' ? 'normals' : 'plain');
+    }
+  }
+
+  drawOverlay() {
+    const { overlay, pose, state, chosen } = this, picked = state.joint, segments = [], lit = new Set();
+    const place = j => pose.position(j);
+    if (state.bones) {
+      pose.parents.forEach((p, j) => {
+        if (p < 0) return;
+        if (p === picked) lit.add(segments.length);
+        segments.push([place(p), place(j)]);
+      });
+      for (const tip of this.tips) {
+        if (tip.joint === picked) lit.add(segments.length);
+        segments.push([place(tip.joint), pose.apply(tip.joint, tip.point)]);
+      }
+    }
+    overlay.drawBones(segments, lit);
+    const handles = state.bones ? this.handles() : [];
+    overlay.drawJoints(handles.map(h => h.at), handles.map(h => h.joint === picked && !h.tip ? 0xe69f00 : h.tip ? 0xcc79a7 : 0x0072b2));
+    const points = this.controlPoints();
+    overlay.drawControls(points, points.map(() => 0xd55e00));
+    const frames = [];
+    if (state.proxies && chosen && state.view !== 'truth') {
+      const palette = chosen.model.palette(), centres = this.centres(chosen);
+      const first = chosen.model.info.driveName === 'joints' ? chosen.model.info.jointCount : 0;
+      for (let e = first; e < chosen.bones.length; e++) {
+        if (!centres[e]) continue;
+        const m = palette.subarray(12 * e, 12 * e + 12), p = centres[e];
+        frames.push({ at: [0, 4, 8].map(r => m[r] * p[0] + m[r + 1] * p[1] + m[r + 2] * p[2] + m[r + 3]), axes: [0, 1, 2].map(c => [m[c], m[4 + c], m[8 + c]]) });
+      }
+    }
+    overlay.drawProxies(frames, 0.03 * this.set.diagonal, state.colour === 'weights' ? state.bone : -1);
+  }
+
+  // Joints and ends of chains that can be taken hold of.
+  handles() {
+    const joints = this.pose.parents.map((_, j) => ({ joint: j, tip: false, point: this.pose.restPoint(j), at: this.pose.position(j) }));
+    return [...joints, ...this.tips.map(t => ({ ...t, at: this.pose.apply(t.joint, t.point) }))];
+  }
+
+  controlPoints() {
+    const controls = this.chosen?.controls ?? [], out = [];
+    for (let k = 0; k < controls.length; k += 3) out.push(Array.from(controls.subarray(k, k + 3)));
+    return out;
+  }
+
+  invalidate() {
+    if (this.scheduled) return;
+    this.scheduled = true;
+    requestAnimationFrame(now => {
+      this.scheduled = false;
+      this.render(now);
+    });
+  }
+
+  render(now) {
+    if (this.lastRender && now - this.lastRender < 250) this.frameMs += 0.1 * (now - this.lastRender - this.frameMs);
+    this.lastRender = now;
+    if (!this.set) return;
+    if (this.state.playing) this.step(now);
+    const { joint, tool, bones } = this.state, rings = joint >= 0 && tool === 'rotate' && bones;
+    this.stage.render((pane, k) => {
+      const at = rings && this.pose.position(joint);
+      this.overlay.placeRings(at || null, rings ? this.pose.axes(joint) : null, rings ? this.stage.pixel(at, k) : 0);
+      this.overlay.axes.visible = this.state.view !== 'all' || pane.entry === this.chosen;
+      this.overlay.controls.visible = !pane.entry || pane.entry === this.chosen;
+    });
+    this.onRendered?.();
+    if (this.state.playing) this.invalidate();
+  }
+
+  play(playing) {
+    this.state.playing = playing && this.set.frame_count > 1;
+    if (playing && this.state.edited) this.goTo(this.state.frame);
+    this.clock = { from: this.state.frame, at: performance.now() };
+    this.changed();
+  }
+
+  step(now) {
+    const f = (this.clock.from + Math.floor(Math.max(now - this.clock.at, 0) / 1000 * (this.set.fps || 30))) % this.set.frame_count;
+    if (f === this.state.frame) return;
+    this.setFrame(f);
+    for (const listener of this.listeners) listener();
+  }
+}

@@ -47,6 +47,13 @@ export class Figure {
     this.geometry.attributes.field.needsUpdate = true;
   }
 
+  // Dark lines on the plain surface, light ones on colours.
+  setWire(visible) {
+    const coloured = this.uniforms.sinewMode.value !== modes.plain;
+    this.wire.visible = visible;
+    this.wire.material.color.set(coloured ? 0xffffff : 0x10141a), this.wire.material.opacity = coloured ? 0.22 : 0.3;
+  }
+
   setGhost(ghost) {
     const { material } = this.mesh;
     material.transparent = ghost, material.opacity = ghost ? 0.45 : 1, material.depthWrite = !ghost;

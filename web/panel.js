@@ -17,6 +17,7 @@ function make(tag, properties = {}, ...children) {
 
 const percent = v => v === undefined || v === null ? '–' : `${v.toPrecision(v < 0.1 ? 2 : 3)}`;
 const kilobytes = bytes => `${(bytes / 1000).toFixed(bytes < 1e5 ? 1 : 0)}`;
+const mean = list => list.reduce((sum, x) => sum + x, 0) / (list.length || 1);
 const micro = us => us === undefined ? '–' : us.toFixed(us < 100 ? 1 : 0);
 
 // Buttons of which one is pressed; arrow keys move between them.
@@ -58,6 +59,7 @@ export class Panel {
     $('legend-ramp').style.background = rampCss;
     viewer.listeners.push(() => this.refresh());
     viewer.onRendered = () => this.stats();
+    new ResizeObserver(() => viewer.set && this.labels()).observe($('canvas'));
   }
 
   async addFiles(files) {
@@ -247,7 +249,7 @@ export class Panel {
     if (state.view === 'truth' || !chosen) parts.push(viewer.truth ? `The example mesh of ${when}.` : 'There is no model to show.');
     else if (state.view === 'all') parts.push(`All models in ${when}.`);
     else parts.push(`<b>${escape(chosen.name)}</b> (${slots(chosen.model.info)}) in ${when}${{ side: ', beside the example mesh', overlay: ', with the example mesh over it in orange' }[state.view] ?? ''}.`);
-    const error = chosen && state.view !== 'truth' ? viewer.frameError(chosen) : undefined;
+    const error = chosen && !['truth', 'all'].includes(state.view) ? viewer.frameError(chosen) : undefined;
     if (error !== undefined && error !== null) parts.push(`It is ${percent(error)} % of the diagonal off (rms).`);
     if (state.edited && viewer.truth) parts.push('There is no truth for a pose of your own: no errors are shown.');
     else if (state.colour === 'error') parts.push('Colours: distance of every vertex to the example mesh.');
@@ -264,7 +266,8 @@ export class Panel {
     if (this.statsAt && now - this.statsAt < 200) return;
     this.statsAt = now;
     const where = chosen ? (chosen.figure?.skinned ? 'palette in WebAssembly, skin on the GPU' : 'WebAssembly') : '';
-    $('stats').textContent = chosen ? `frame ${viewer.frameMs.toFixed(1)} ms · evaluation ${micro(viewer.evaluateUs)} µs · ${where}` : '';
+    const frame = viewer.frameTimes.length ? `frame ${mean(viewer.frameTimes).toFixed(1)} ms · ` : '';
+    $('stats').textContent = chosen ? `${frame}evaluation ${micro(1000 * mean(viewer.evaluateTimes))} µs · ${where}` : '';
   }
 }
 

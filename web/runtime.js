@@ -121,16 +121,19 @@ export class Model {
     return this.restCache;
   }
 
-  // Microseconds of one evaluation: the median of several rounds of about `milliseconds` each.
-  time(milliseconds = 12, rounds = 5) {
+  // Microseconds of one evaluation: the median over batches of about a millisecond, long enough for a browser's clock
+  // and short enough that most run undisturbed. The first ones, before the browser has compiled in earnest, do not count.
+  time(milliseconds = 80) {
     const { x } = this.rt, times = [];
-    const once = () => x.sw_evaluate(this.handle, this.joints, this.controls, this.torques, this.positions, this.normals);
-    for (let r = 0; r < rounds + 1; r++) {
+    const batch = size => {
       const start = performance.now();
-      let count = 0;
-      do { for (let k = 0; k < 8; k++) once(); count += 8; } while (performance.now() - start < milliseconds);
-      if (r) times.push(1000 * (performance.now() - start) / count);
-    }
-    return times.sort((a, b) => a - b)[rounds >> 1];
+      for (let k = 0; k < size; k++) x.sw_evaluate(this.handle, this.joints, this.controls, this.torques, this.positions, this.normals);
+      return performance.now() - start;
+    };
+    let size = 1;
+    while (size < 1e5 && batch(size) < 1) size *= 2;
+    const start = performance.now();
+    do times.push(1000 * batch(size) / size); while (performance.now() - start < milliseconds || times.length < 9);
+    return times.sort((a, b) => a - b)[times.length >> 1];
   }
 }

@@ -19,41 +19,47 @@ export class Stage {
     this.scene.add(this.camera, new THREE.HemisphereLight(0xffffff, 0x8a8f98, 1.15));
     this.controls = new OrbitControls(this.camera, canvas);
     this.controls.addEventListener('change', invalidate);
+    this.shape = 1; // width over height of what is shown
     this.panes = []; // {figures: [Group...], overlay: bool, label}
     new ResizeObserver(invalidate).observe(canvas);
   }
 
-  // Looks at a box {low, high}, from the front and a little above.
-  frame({ low, high }) {
-    const centre = low.map((x, k) => (x + high[k]) / 2);
-    this.radius = Math.hypot(...low.map((x, k) => high[k] - x)) / 2 || 1;
-    const distance = 1.02 * this.radius / Math.sin(fieldOfView * Math.PI / 360);
-    this.controls.target.set(...centre);
-    const thin = high[2] - low[2] > 1.6 * (high[0] - low[0]); // longer in depth than in width: look from the side
-    const way = new THREE.Vector3(thin ? 0.92 : 0.34, 0.3, thin ? 0.34 : 0.92).normalize();
-    this.camera.position.set(...centre).addScaledVector(way, distance);
+  // Looks at points from the front and a little above, so near that they just fit a pane of their own shape.
+  frame(points) {
+    const box = new THREE.Box3().setFromPoints(points.map(p => new THREE.Vector3(...p)));
+    const size = box.getSize(new THREE.Vector3()), tangent = Math.tan(fieldOfView * Math.PI / 360);
+    this.radius = size.length() / 2 || 1;
+    const deep = size.z > 1.6 * size.x; // longer in depth than in width: look from the side
+    const back = new THREE.Vector3(deep ? 0.92 : 0.34, 0.3, deep ? 0.34 : 0.92).normalize();
+    const across = new THREE.Vector3(0, 1, 0).cross(back).normalize(), up = back.clone().cross(across);
+    const seen = points.map(p => new THREE.Vector3(...p)).map(p => new THREE.Vector3(p.dot(across), p.dot(up), p.dot(back)));
+    const view = new THREE.Box3().setFromPoints(seen), middle = view.getCenter(new THREE.Vector3()), half = view.getSize(new THREE.Vector3()).multiplyScalar(0.5);
+    this.shape = Math.min(Math.max(half.x / (half.y || 1), 0.3), 3);
+    let distance = this.radius / 10;
+    for (const p of seen) distance = Math.max(distance, p.z - middle.z + Math.max(Math.abs(p.y - middle.y), Math.abs(p.x - middle.x) / this.shape) / tangent);
+    this.controls.target.set(0, 0, 0).addScaledVector(across, middle.x).addScaledVector(up, middle.y).addScaledVector(back, middle.z);
+    this.camera.position.copy(this.controls.target).addScaledVector(back, 1.05 * distance);
     this.camera.near = this.radius / 50, this.camera.far = this.radius * 60;
     this.controls.minDistance = this.radius / 20, this.controls.maxDistance = this.radius * 25;
     this.controls.update();
   }
 
-  // Rectangles of the panes in CSS pixels: the grid whose cells are the least oblong.
+  // Rectangles of the panes in CSS pixels: the grid that shows the character largest.
   layout() {
     const { clientWidth: width, clientHeight: height } = this.canvas, count = this.panes.length || 1;
-    let best = { score: Infinity };
+    let best = { size: 0 };
     for (let columns = 1; columns <= count; columns++) {
-      const rows = Math.ceil(count / columns), w = width / columns, h = height / rows;
-      const score = Math.abs(Math.log(w / h / 1.1)) + 0.2 * (rows * columns - count);
-      if (score < best.score) best = { score, columns, w, h };
+      const w = width / columns, h = height / Math.ceil(count / columns), size = Math.min(w / this.shape, h);
+      if (size > 1.02 * best.size) best = { size, columns, w, h };
     }
     return this.panes.map((pane, k) => ({ x: best.w * (k % best.columns), y: best.h * Math.floor(k / best.columns), w: best.w, h: best.h }));
   }
 
-  // A narrow pane shows as much across as a square one would.
+  // A pane narrower than the character shows more above and below instead of cutting it off at the sides.
   aim(rect) {
-    const aspect = rect.w / rect.h;
+    const aspect = rect.w / rect.h, tangent = Math.tan(fieldOfView * Math.PI / 360) * Math.max(1, this.shape / aspect);
     this.camera.aspect = aspect;
-    this.camera.fov = aspect >= 1 ? fieldOfView : 2 * Math.atan(Math.tan(fieldOfView * Math.PI / 360) / aspect) * 180 / Math.PI;
+    this.camera.fov = 2 * Math.atan(tangent) * 180 / Math.PI;
     this.camera.updateProjectionMatrix();
     this.camera.updateMatrixWorld();
   }

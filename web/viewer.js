@@ -12,7 +12,12 @@ import { Stage } from './stage.js';
 
 const truthColour = 0xd8a25e, modelColour = 0xb8c4d4;
 export const views = { model: 'Model', truth: 'Truth', side: 'Side by side', overlay: 'Overlay', all: 'All' };
-const undoDepth = 200;
+const undoDepth = 200, timeDepth = 60;
+
+function note(times, value) {
+  times.push(value);
+  if (times.length > timeDepth) times.shift();
+}
 
 export class Viewer {
   constructor(canvas, runtime, texts) {
@@ -23,7 +28,7 @@ export class Viewer {
     this.overlay = new Overlay(this.stage.scene);
     this.entries = [], this.undoStack = [], this.problems = [];
     this.listeners = [];
-    this.frameMs = 0, this.evaluateUs = 0;
+    this.frameTimes = [], this.evaluateTimes = []; // the last of them, in milliseconds
   }
 
   changed() {
@@ -53,10 +58,11 @@ export class Viewer {
     const usable = this.entries.findIndex(e => e.model);
     Object.assign(this.state, { chosen: Math.max(usable, 0), frame: 0, bone: 0, joint: -1, edited: false });
     this.state.scale = this.defaultScale();
-    this.state.view = this.viewChoices().includes(this.state.view) ? this.state.view : 'model';
+    this.state.view = ['all', 'side', 'model'].find(v => this.viewChoices().includes(v));
+    this.evaluateTimes = [], this.frameTimes = [];
     this.findTips();
     this.setFrame(this.telling());
-    this.stage.frame(this.bounds());
+    this.stage.frame(this.sample());
     this.changed();
   }
 
@@ -149,20 +155,22 @@ export class Viewer {
     return Object.keys(views).filter(v => v === 'model' || (v === 'all' ? several : this.truth));
   }
 
-  // The box of everything that will be seen.
-  bounds() {
-    const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
-    const add = (p, c) => { low[c] = Math.min(low[c], p), high[c] = Math.max(high[c], p); };
-    const boxes = this.set.truth?.boxes ?? [];
-    for (let k = 0; k < boxes.length; k += 6) for (let c = 0; c < 3; c++) add(boxes[k + c], c), add(boxes[k + c] + boxes[k + 3 + c], c);
-    if (!boxes.length && this.chosen) this.chosen.model.rest().positions.forEach((p, k) => add(p, k % 3));
-    return Number.isFinite(low[0]) ? { low, high } : { low: [-1, -1, -1], high: [1, 1, 1] };
+  // Some points of everything that will be seen: of every frame, or of the rest pose.
+  sample() {
+    const { set } = this, out = [], places = new Float32Array(3 * set.vertices);
+    const frames = set.truth ? set.frame_count : 1, frameStep = Math.ceil(frames / 24), step = Math.ceil(set.vertices / 400);
+    for (let f = 0; f < frames; f += frameStep) {
+      if (set.truth) set.truth.read(f, set.source, places);
+      else if (this.chosen) places.set(this.chosen.model.rest().positions);
+      for (let i = 0; i < set.vertices; i += step) out.push(Array.from(places.subarray(3 * i, 3 * i + 3)));
+    }
+    return out;
   }
 
   // A scale of the heat map that shows all models well and is the same for all.
   defaultScale() {
-    const rms = this.entries.map(e => e.row.all?.rms_pct_diag).filter(Number.isFinite);
-    return rms.length ? roundUp(2.5 * Math.max(...rms)) : 1;
+    const rms = this.entries.map(e => e.row.all?.rms_pct_diag).filter(Number.isFinite).sort((a, b) => a - b);
+    return rms.length ? roundUp(2 * rms[rms.length >> 1]) : 1;
   }
 
   // The frame that tells the most at first sight: the one that the best models find hardest.
@@ -294,14 +302,14 @@ export class Viewer {
   refresh() {
     const shown = this.shown(), start = performance.now();
     for (const entry of shown) entry.figure.update(this.input(entry));
-    if (shown.length) this.evaluateUs += 0.1 * (1000 * (performance.now() - start) / shown.length - this.evaluateUs);
+    if (shown.length) note(this.evaluateTimes, (performance.now() - start) / shown.length);
     this.colour();
     this.drawOverlay();
     this.stage.panes = this.makePanes();
     if (this.truth) {
-      this.truth.wire.visible = this.state.wire && this.state.view !== 'overlay';
       this.truth.setGhost(this.state.view === 'overlay');
       this.truth.setColours(this.state.colour === 'normals' ? 'normals' : 'plain');
+      this.truth.setWire(this.state.wire && this.state.view !== 'overlay');
     }
   }
 
@@ -309,10 +317,10 @@ export class Viewer {
     const { state, set } = this;
     for (const entry of this.shown()) {
       const field = fields[state.colour]?.values(entry, state);
-      entry.figure.wire.visible = state.wire;
       if (field) entry.figure.setColours('field', 0, field);
       else if (state.colour === 'error' && this.hasTruth()) entry.figure.setColours('error', 100 / (state.scale * set.diagonal));
       else entry.figure.setColours(state.colour === 'normals' ? 'normals' : 'plain');
+      entry.figure.setWire(state.wire);
     }
   }
 
@@ -370,7 +378,7 @@ export class Viewer {
   }
 
   render(now) {
-    if (this.lastRender && now - this.lastRender < 250) this.frameMs += 0.1 * (now - this.lastRender - this.frameMs);
+    if (this.lastRender && now - this.lastRender < 250) note(this.frameTimes, now - this.lastRender);
     this.lastRender = now;
     if (!this.set) return;
     if (this.state.playing) this.step(now);

@@ -121,7 +121,7 @@ export class Model {
     return this.restCache;
   }
 
-  // Microseconds of one evaluation: the median over batches of about a millisecond, long enough for a browser's clock
+  // Microseconds of one evaluation: the median over batches of a few milliseconds, long enough for a browser's clock
   // and short enough that most run undisturbed. The first ones, before the browser has compiled in earnest, do not count.
   time(milliseconds = 80) {
     const { x } = this.rt, times = [];
@@ -131,7 +131,7 @@ export class Model {
       return performance.now() - start;
     };
     let size = 1;
-    while (size < 1e5 && batch(size) < 1) size *= 2;
+    while (size < 1e5 && batch(size) < 3) size *= 2;
     const start = performance.now();
     do times.push(1000 * batch(size) / size); while (performance.now() - start < milliseconds || times.length < 9);
     return times.sort((a, b) => a - b)[times.length >> 1];

@@ -97,8 +97,9 @@ export class Viewer {
       return j;
     });
     if (info.controlCount && !row.controls) throw new Error(`it needs ${info.controlCount} control points, which this page has not`);
-    const bones = Array.from({ length: info.paletteCount }, (_, e) => info.driveName === 'joints' && e < info.jointCount ? model.jointNames[e]
-      : info.driveName === 'joints' ? `extra joint ${e - info.jointCount}` : `bone ${e}`);
+    // The palette begins with the joints; half-way joints or proxy bones follow.
+    const more = info.driveName === 'joints' ? 'extra joint' : 'bone';
+    const bones = Array.from({ length: info.paletteCount }, (_, e) => model.jointNames[e] ?? `${more} ${e - info.jointCount}`);
     return { name, number: this.entries.length, model, row, jointMap, bones, joints: new Float32Array(12 * info.jointCount),
       controls: new Float32Array(3 * info.controlCount), torques: new Float32Array(info.torqueCount) };
   }
@@ -134,10 +135,10 @@ export class Viewer {
     this.changed();
   }
 
-  // Picks a joint (-1: none) and, where the joints are the palette, its weights.
+  // Picks a joint (-1: none) and its weights.
   pick(joint) {
     this.state.joint = joint;
-    const bone = this.chosen?.model.info.driveName === 'joints' ? this.chosen.jointMap.indexOf(joint) : -1;
+    const bone = this.chosen?.jointMap.indexOf(joint) ?? -1;
     if (bone >= 0) this.state.bone = bone;
     this.refresh();
     this.changed();
@@ -183,7 +184,7 @@ export class Viewer {
 
   // Ends of chains: for a joint without children, twice as far as the middle of what it moves.
   findTips() {
-    const entry = this.entries.find(e => e.model?.info.driveName === 'joints');
+    const entry = this.entries.find(e => e.model?.info.driveName === 'joints') ?? this.entries.find(e => e.model);
     this.tips = [];
     if (!entry) return;
     const centres = this.centres(entry);
@@ -346,8 +347,7 @@ export class Viewer {
     const frames = [];
     if (state.proxies && chosen && state.view !== 'truth') {
       const palette = chosen.model.palette(), centres = this.centres(chosen);
-      const first = chosen.model.info.driveName === 'joints' ? chosen.model.info.jointCount : 0;
-      for (let e = first; e < chosen.bones.length; e++) {
+      for (let e = chosen.model.info.jointCount; e < chosen.bones.length; e++) {
         if (!centres[e]) continue;
         const m = palette.subarray(12 * e, 12 * e + 12), p = centres[e];
         frames.push({ at: [0, 4, 8].map(r => m[r] * p[0] + m[r + 1] * p[1] + m[r + 2] * p[2] + m[r + 3]), axes: [0, 1, 2].map(c => [m[c], m[4 + c], m[8 + c]]) });

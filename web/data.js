@@ -21,8 +21,15 @@ function fromPlanes(planes, word) {
 // The bytes of a blob {n, s, z}.
 export async function unpack(blob) {
   const stream = new Blob([fromBase64(blob.z)]).stream().pipeThrough(new DecompressionStream('deflate'));
-  const planes = new Uint8Array(await new Response(stream).arrayBuffer());
-  if (planes.length !== blob.n) throw new Error(`${planes.length} bytes where ${blob.n} were expected`);
+  const planes = new Uint8Array(blob.n);
+  let size = 0;
+  for (const reader = stream.getReader(); ;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    if (size + value.length <= blob.n) planes.set(value, size);
+    size += value.length;
+  }
+  if (size !== blob.n) throw new Error(`${size} bytes where ${blob.n} were expected`);
   return fromPlanes(planes, blob.s);
 }
 

@@ -57,6 +57,7 @@ export class Figure {
   setGhost(ghost) {
     const { material } = this.mesh;
     material.transparent = ghost, material.opacity = ghost ? 0.45 : 1, material.depthWrite = !ghost;
+    material.polygonOffsetFactor = material.polygonOffsetUnits = ghost ? -2 : 1; // where both agree, the ghost is in front
     this.mesh.renderOrder = ghost ? 1 : 0;
   }
 

@@ -199,7 +199,7 @@ export class Panel {
     const head = make('tr', {}, make('th', { scope: 'col', textContent: 'Model' }), ...columns.map(([name]) => make('th', { scope: 'col', textContent: name })));
     const rows = viewer.entries.map(e => {
       if (!e.model) {
-        const row = make('tr', { className: 'failed' }, make('td', { textContent: `${e.name}: ${e.error}`, colSpan: columns.length + 1 }));
+        const row = make('tr', { className: 'failed' }, make('td', { textContent: `${e.name}: could not be loaded`, colSpan: columns.length + 1 }));
         return row;
       }
       const button = make('button', { type: 'button', title: slots(e.model.info), onclick: () => viewer.choose(e.number) });

@@ -9,14 +9,14 @@ export class Stage {
   constructor(canvas, invalidate) {
     this.canvas = canvas;
     this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true });
-    this.renderer.setScissorTest(true);
     this.scene = new THREE.Scene();
+    this.figures = new THREE.Group();
     this.camera = new THREE.PerspectiveCamera(fieldOfView, 1, 0.1, 100);
     const key = new THREE.DirectionalLight(0xffffff, 2.1), fill = new THREE.DirectionalLight(0xcfe0ff, 0.7);
     key.position.set(-0.6, 0.9, 0.9), fill.position.set(0.9, 0.1, 0.4);
     this.camera.add(key, key.target, fill, fill.target);
     key.target.position.set(0, 0, -1), fill.target.position.set(0, 0, -1);
-    this.scene.add(this.camera, new THREE.HemisphereLight(0xffffff, 0x8a8f98, 1.15));
+    this.scene.add(this.figures, this.camera, new THREE.HemisphereLight(0xffffff, 0x8a8f98, 1.15));
     this.controls = new OrbitControls(this.camera, canvas);
     this.controls.addEventListener('change', invalidate);
     this.shape = 1; // width over height of what is shown
@@ -44,13 +44,13 @@ export class Stage {
     this.controls.update();
   }
 
-  // Rectangles of the panes in CSS pixels: the grid that shows the character largest.
+  // Rectangles of the panes in CSS pixels: side by side, unless another grid shows the character clearly larger.
   layout() {
     const { clientWidth: width, clientHeight: height } = this.canvas, count = this.panes.length || 1;
     let best = { size: 0 };
-    for (let columns = 1; columns <= count; columns++) {
+    for (let columns = count; columns >= 1; columns--) {
       const w = width / columns, h = height / Math.ceil(count / columns), size = Math.min(w / this.shape, h);
-      if (size > 1.02 * best.size) best = { size, columns, w, h };
+      if (size > 1.15 * best.size) best = { size, columns, w, h };
     }
     return this.panes.map((pane, k) => ({ x: best.w * (k % best.columns), y: best.h * Math.floor(k / best.columns), w: best.w, h: best.h }));
   }
@@ -98,9 +98,9 @@ export class Stage {
       renderer.setPixelRatio(ratio);
       renderer.setSize(canvas.clientWidth, canvas.clientHeight, false);
     }
-    const all = new Set(this.panes.flatMap(p => p.figures));
+    renderer.setScissorTest(true);
     this.layout().forEach((rect, k) => {
-      for (const figure of all) figure.visible = this.panes[k].figures.includes(figure);
+      for (const figure of this.figures.children) figure.visible = this.panes[k].figures.includes(figure);
       beforePane(this.panes[k], k);
       this.aim(rect);
       const bottom = canvas.clientHeight - rect.y - rect.h;

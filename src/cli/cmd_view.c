@@ -35,21 +35,31 @@ static sn_status put(sn_context *ctx, json_t *object, const char *key, json_t *v
 
 // ---- a model ----------------------------------------------------------------------------------------------------------
 
-// Control points and torques of every frame, as the runtime takes them. (Joints are the set's own.)
+// Frames of the page: those of the meshes, or of the poses; the rest pose where there are neither.
+static int frame_count(const sn_examples *e) {
+  int frames = e->frames.frame_count > 0 ? e->frames.frame_count : e->poses.frame_count;
+  return frames > 0 ? frames : 1;
+}
+
+// Control points and torques of every frame, as the runtime takes them. (Joints are the set's own.) Without frames the
+// control points stay where they are in the rest mesh.
 static sn_status put_inputs(cli *c, const sn_rt_model *model, const sn_examples *examples, json_t *out) {
   size_t controls = 3 * (size_t)model->info.control_count, torques = model->info.torque_count;
-  size_t frames = (size_t)examples->poses.frame_count;
-  if (frames == 0) frames = (size_t)examples->frames.frame_count;
+  size_t frames = (size_t)frame_count(examples);
   if (controls + torques == 0) return SN_OK;
   sn_arena scratch = sn_arena_new(&c->ctx);
+  sn_examples given = *examples;
+  bool still = controls > 0 && examples->frames.frame_count == 0;
+  if (still)
+    given.frames = (sn_frames){examples->rest.vertex_count, 1, as_points(examples->rest.positions), .rate = 0};
   assess_input input;
-  sn_status status = sn_assess_input_new(&c->ctx, model, examples, &scratch, &input);
+  sn_status status = sn_assess_input_new(&c->ctx, model, &given, &scratch, &input);
   void *buffer = status == SN_OK ? sn_arena_alloc(&c->ctx, &scratch, sn_assess_input_size(&input), 1) : NULL;
   float *points = SN_NEW(&c->ctx, &scratch, float, frames *controls);
   float *values = SN_NEW(&c->ctx, &scratch, float, frames *torques);
   if (status == SN_OK && (!buffer || !points || !values)) status = c->ctx.error.status;
   for (size_t f = 0; status == SN_OK && f < frames; f++) {
-    sn_rt_input frame = sn_assess_input(&input, (int)f, buffer);
+    sn_rt_input frame = sn_assess_input(&input, still ? 0 : (int)f, buffer);
     if (controls) memcpy(points + f * controls, frame.controls, controls * sizeof *points);
     if (torques) memcpy(values + f * torques, frame.torques, torques * sizeof *values);
   }
@@ -160,16 +170,14 @@ static sn_status put_skeleton(cli *c, const sn_examples *e, json_t *out) {
 static sn_status describe_set(cli *c, const char *const *paths, const cli_model *models, int count,
                               const sn_examples *e, json_t *out) {
   sn_keys keys = {0}, others = {0};
-  int frames = e->frames.frame_count > 0 ? e->frames.frame_count : e->poses.frame_count;
+  int frames = frame_count(e);
   const char *name = cli_text(c, "--title");
-  json_t *title =
-    name ? json_string(name) : model_name(cli_given(c, "--frames") ? cli_text(c, "--frames") : paths[0]);
+  json_t *title = name ? json_string(name) : model_name(paths[0]);
   sn_status status = put(&c->ctx, out, "name", title ? title : json_string("sinew"));
   json_object_set_new(out, "version", json_string(SN_VERSION));
-  json_object_set_new(out, "frame_count", json_integer(frames > 0 ? frames : 1));
+  json_object_set_new(out, "frame_count", json_integer(frames));
   json_object_set_new(out, "fps", json_real(cli_fps(c)));
-  if (status == SN_OK)
-    status = sn_keys_parse(&c->ctx, cli_text(c, "--keys"), frames > 0 ? frames : 1, c->seed, &keys, &others);
+  if (status == SN_OK) status = sn_keys_parse(&c->ctx, cli_text(c, "--keys"), frames, c->seed, &keys, &others);
   if (status == SN_OK && others.count > 0) {
     json_t *list = json_array();
     for (int k = 0; k < keys.count; k++) json_array_append_new(list, json_integer(keys.frames[k]));

@@ -86,8 +86,8 @@ export class Overlay {
   // A small tripod per proxy bone: its axes as the palette turns and stretches them.
   drawProxies(frames, size, selected) {
     const places = [], colours = [];
-    frames.forEach(({ at, axes }, k) => axes.forEach((axis, c) => {
-      const long = k === selected ? 2.2 * size : size;
+    frames.forEach(({ bone, at, axes }) => axes.forEach((axis, c) => {
+      const long = bone === selected ? 2.2 * size : size;
       places.push(...at, ...at.map((x, n) => x + long * axis[n]));
       const colour = new THREE.Color(axisColours[c]).toArray();
       colours.push(...colour, ...colour);

@@ -356,7 +356,7 @@ export class Viewer {
       for (let e = chosen.model.info.jointCount; e < chosen.bones.length; e++) {
         if (!centres[e]) continue;
         const m = palette.subarray(12 * e, 12 * e + 12), p = centres[e];
-        frames.push({ at: [0, 4, 8].map(r => m[r] * p[0] + m[r + 1] * p[1] + m[r + 2] * p[2] + m[r + 3]), axes: [0, 1, 2].map(c => [m[c], m[4 + c], m[8 + c]]) });
+        frames.push({ bone: e, at: [0, 4, 8].map(r => m[r] * p[0] + m[r + 1] * p[1] + m[r + 2] * p[2] + m[r + 3]), axes: [0, 1, 2].map(c => [m[c], m[4 + c], m[8 + c]]) });
       }
     }
     overlay.drawProxies(frames, 0.03 * this.set.diagonal, state.colour === 'weights' ? state.bone : -1);
@@ -392,8 +392,8 @@ export class Viewer {
     this.stage.render((pane, k) => {
       const at = rings && this.pose.position(joint);
       this.overlay.placeRings(at || null, rings ? this.pose.axes(joint) : null, rings ? this.stage.pixel(at, k) : 0);
-      this.overlay.axes.visible = this.state.view !== 'all' || pane.entry === this.chosen;
-      this.overlay.controls.visible = !pane.entry || pane.entry === this.chosen;
+      this.overlay.axes.visible = pane.entry === this.chosen;
+      this.overlay.controls.visible = pane.entry === this.chosen;
     });
     this.onRendered?.();
     if (this.state.playing) this.invalidate();

@@ -93,7 +93,7 @@ export class Model {
     if (status) throw new Error(this.rt.text(this.rt.x.sw_error(this.handle)));
   }
 
-  // The palette for what load() was given: paletteCount 3x4 matrices, row by row.
+  // The palette for what load() was given: paletteCount 3x4 matrices, row by row. Good until memory is asked for again.
   palette() {
     const { rt } = this;
     this.check(rt.x.sw_palette(this.handle, this.joints, this.controls, this.torques));

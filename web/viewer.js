@@ -352,7 +352,7 @@ export class Viewer {
     overlay.drawControls(points, points.map(() => 0xd55e00));
     const frames = [];
     if (state.proxies && chosen && state.view !== 'truth') {
-      const palette = chosen.model.palette(), centres = this.centres(chosen);
+      const centres = this.centres(chosen), palette = chosen.model.palette();
       for (let e = chosen.model.info.jointCount; e < chosen.bones.length; e++) {
         if (!centres[e]) continue;
         const m = palette.subarray(12 * e, 12 * e + 12), p = centres[e];

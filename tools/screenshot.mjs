@@ -19,7 +19,7 @@ await page.evaluate(async name => {
   if (viewer.truth) viewer.show({ colour: 'error' });
 }, model);
 // Until every model has been timed and the stage has been drawn.
-await page.waitForFunction(() => window.sinew.viewer.entries.every(e => !e.model || e.here !== undefined));
+await page.waitForFunction(() => window.sinew.viewer.entries.every(e => !e.model || e.timed === 2));
 await page.waitForTimeout(500);
 await page.screenshot({ path: png });
 await browser.close();

@@ -98,16 +98,20 @@ export class Panel {
     $('problems').replaceChildren(...this.viewer.problems.map(text => make('p', { textContent: `Could not load ${text}` })));
   }
 
-  // Times in this browser, one model after the other so that the page stays alive.
+  // Times in this browser, one model after the other so that the page stays alive; twice, because a browser may take
+  // seconds until it has compiled in earnest.
   async measure() {
     const { entries } = this.viewer;
-    for (const entry of entries) {
-      if (!entry.model || entry.here !== undefined) continue;
-      await new Promise(done => setTimeout(done, 60));
-      if (entries !== this.viewer.entries || this.viewer.state.playing) return;
-      entry.model.load(this.viewer.input(entry));
-      entry.here = entry.model.time();
-      this.table();
+    for (let round = 1; round <= 2; round++) {
+      for (const entry of entries) {
+        if (!entry.model || entry.timed >= round) continue;
+        await new Promise(done => setTimeout(done, 100));
+        if (entries !== this.viewer.entries || this.viewer.state.playing) return;
+        entry.model.load(this.viewer.input(entry));
+        entry.here = Math.min(entry.here ?? Infinity, entry.model.time());
+        entry.timed = round;
+        this.table();
+      }
     }
   }
 
@@ -172,6 +176,8 @@ export class Panel {
     $('frame').value = state.frame;
     $('frame-text').textContent = `frame ${state.frame} of ${set.frame_count - 1}${state.edited ? ' (posed)' : ''}`;
     $('play').textContent = state.playing ? '❚❚' : '▶';
+    if (this.wasPlaying && !state.playing) this.measure(); // it makes way for playing
+    this.wasPlaying = state.playing;
     $('play').setAttribute('aria-label', state.playing ? 'Pause' : 'Play');
     $('undo').disabled = !viewer.undoStack.length, $('reset').disabled = !state.edited;
     if (!this.mine) this.turned = [0, 0, 0];

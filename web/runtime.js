@@ -131,7 +131,7 @@ export class Model {
       return performance.now() - start;
     };
     let size = 1;
-    while (size < 1e5 && batch(size) < 3) size *= 2;
+    while (size < 1e5 && Math.min(batch(size), batch(size), batch(size)) < 2) size *= 2;
     const start = performance.now();
     do times.push(1000 * batch(size) / size); while (performance.now() - start < milliseconds || times.length < 9);
     return times.sort((a, b) => a - b)[times.length >> 1];

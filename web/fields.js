@@ -39,7 +39,7 @@ export const fields = {
     ends: ['0', '1'],
   },
   angle: {
-    title: 'Angle scale',
+    title: 'Angles',
     applies: entry => angleScales(entry) !== null,
     values: entry => {
       const scales = angleScales(entry), { jointCount } = entry.model.info;

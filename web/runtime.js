@@ -121,8 +121,8 @@ export class Model {
     return this.restCache;
   }
 
-  // Microseconds of one evaluation: the median over batches of a few milliseconds, long enough for a browser's clock
-  // and short enough that most run undisturbed. The first ones, before the browser has compiled in earnest, do not count.
+  // Microseconds of one evaluation: the lower quartile over batches of a few milliseconds. A browser's clock may have
+  // steps of 0.1 ms, so single calls cannot be timed; longer batches are often disturbed by other work, hence no median.
   time(milliseconds = 80) {
     const { x } = this.rt, times = [];
     const batch = size => {

@@ -334,7 +334,7 @@ static SN_RT_INLINE void linear_groups(const sn_rt_job *job, uint32_t bits, int 
     }
     shared_blend shared;
     share_matrices(job, g, job->scratch.matrices, &shared);
-    switch (g->influences) {
+    switch (corrected ? 0 : g->influences) { // corrections hide what knowing the number saves
     case 1:
       linear_blocks(job, g, bits, normals, &shared, 1, corrected);
       break;
@@ -365,7 +365,7 @@ static SN_RT_INLINE void dualquat_groups(const sn_rt_job *job, uint32_t bits, in
     shared_blend shared, stretch;
     share_dualquats(job, g, &shared);
     if (stretched) share_matrices(job, g, job->scratch.stretches, &stretch);
-    switch (stretched ? 0 : g->influences) {
+    switch (stretched || corrected ? 0 : g->influences) {
     case 1:
       dualquat_blocks(job, g, bits, normals, &shared, NULL, 0, 1, corrected);
       break;

@@ -2,6 +2,8 @@
 # having it installed.
 JOBS := $(shell nproc)
 
+# The build looks for npm's packages when it is configured: they come first.
+.NOTPARALLEL:
 .PHONY: all build setup demo test test-sanitize test-scalar fuzz format format-check bench install clean help
 
 all: build
@@ -13,10 +15,10 @@ build: setup
 	@cmake --preset release $(CMAKE_FLAGS) > build.log 2>&1 || { cat build.log; exit 1; }
 	@cmake --build build -j $(JOBS)
 
-demo: build
+demo: node_modules/.package-lock.json build
 	@build/sinew demo -o demo
 
-test: build node_modules/.package-lock.json
+test: node_modules/.package-lock.json build
 	@ctest --test-dir build --output-on-failure -j $(JOBS)
 
 test-sanitize: setup node_modules/.package-lock.json
@@ -33,7 +35,7 @@ test-scalar: setup node_modules/.package-lock.json
 fuzz: setup
 	@SINEW_FUZZ_SECONDS=$(or $(SECONDS),60) SINEW_SOURCE=. SINEW_BUILD=build SINEW=build/sinew bash test/test_fuzz.sh
 
-node_modules/.package-lock.json: package.json package-lock.json
+node_modules/.package-lock.json: package.json package-lock.json | setup
 	@npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 

@@ -37,7 +37,7 @@ expect 0 "New here?" "$SINEW" --help
 expect 0 "sinew 0." "$SINEW" --version
 expect 2 "did you mean convert?" "$SINEW" convrt a b
 expect 2 "unknown command" "$SINEW" frobnicate
-for command in gen rig train eval compare bench info convert demo; do
+for command in gen rig train eval compare bench view info convert demo; do
   expect 0 "Example:" "$SINEW" $command --help
 done
 expect 0 "influences" "$SINEW" compare --help

@@ -182,11 +182,11 @@ static void wrong_files_are_refused_with_a_reason(void **state) {
   const sn_model *m = &f.model;
   uint16_t newer = SN_RT_FORMAT_MAJOR + 6;
   uint32_t number = 77;
-  uint8_t slot = 9, known_slot = SN_RT_DRIVE_ROTREG;
+  uint8_t slot = 9, known_slot = SN_RT_DRIVE_TORQUE;
   refused(m, 0, "PNG", 3, true, "not a Sinew model");
   refused(m, offsetof(sn_rt_header, version_major), &newer, 2, false, "version 7.0");
   refused(m, offsetof(sn_rt_header, version_major), &newer, 2, true, "up to 1.0");
-  refused(m, offsetof(sn_rt_header, drive), &known_slot, 1, true, "no drive `rotreg`");
+  refused(m, offsetof(sn_rt_header, drive), &known_slot, 1, true, "no drive `torque`");
   refused(m, offsetof(sn_rt_header, correct), &slot, 1, true, "no correct `unknown` (choice 9");
   refused(m, offsetof(sn_rt_header, blend), &slot, 1, true, "no blend");
   refused(m, offsetof(sn_rt_header, shade), &slot, 1, true, "no shade");

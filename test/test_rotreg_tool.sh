@@ -24,6 +24,6 @@ fi
 grep -q compare message
 [ ! -e full.sinew ]
 "$SINEW" compare --method lbs --method rotreg:bones=5 --method rotreg:bones=10 --method rotreg:full=1 "${examples[@]}" \
-  --keys every:8 --plot-bytes curve.svg --quiet --json compare.json
+  --keys every:8 --plot curve.svg --plot-of bytes --quiet --json compare.json
 grep -q '<svg' curve.svg
 grep -q '"bytes": null' compare.json

@@ -326,6 +326,20 @@ static void loocv_is_what_it_says(void **state) {
   sn_examples_free(&examples);
 }
 
+// Wang 2007, section 8: corrections on top of rotational regression meet the training poses.
+static void rotreg_with_corrections(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "elbow", 13, 600);
+  trained plain = train(&ctx, &examples, "rotreg:bones=12", "every:3");
+  trained corrected = train(&ctx, &examples, "rotreg:bones=12,psd=1", "every:3");
+  assert_below(corrected.scores.train.max_pct_diag, 0.01);
+  assert_below(corrected.scores.test.rms_pct_diag, plain.scores.test.rms_pct_diag);
+  release(&plain);
+  release(&corrected);
+  sn_examples_free(&examples);
+}
+
 static void bad_specs_are_named(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -441,6 +455,7 @@ int main(void) {
     cmocka_unit_test(evaluation_is_equivariant),
     cmocka_unit_test(candy_wrapper),
     cmocka_unit_test(loocv_is_what_it_says),
+    cmocka_unit_test(rotreg_with_corrections),
     cmocka_unit_test(bad_specs_are_named),
     cmocka_unit_test(missing_parts_are_named),
     cmocka_unit_test(allocation_failures),

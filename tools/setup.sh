@@ -9,6 +9,7 @@ cmake: the build system
 ninja-build: runs the build
 pkg-config: finds libraries
 libjansson-dev: JSON, for glTF
+zlib1g-dev: compression of what a page holds
 libopenblas-dev: dense linear algebra
 liblapacke-dev: factorisations
 libsuitesparse-dev: sparse Cholesky (CXSparse)
@@ -20,7 +21,8 @@ lld: the WebAssembly linker
 wasi-libc: the C library for WebAssembly
 clang-format: the format check
 nodejs: runs the glTF validator and browser code
-npm: fetches the glTF validator
+npm: fetches the glTF validator and what the page is made with
+chromium: tests of the page
 "
 
 installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }

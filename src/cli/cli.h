@@ -48,8 +48,8 @@ struct cli_command {
   void (*more_help)(void); // printed before the example; may be NULL
 };
 
-extern const cli_command cli_gen, cli_rig, cli_train, cli_eval, cli_compare, cli_bench, cli_info, cli_convert,
-  cli_demo, cli_stats;
+extern const cli_command cli_gen, cli_rig, cli_train, cli_eval, cli_compare, cli_bench, cli_view, cli_info,
+  cli_convert, cli_demo, cli_stats;
 
 // Parses and runs one command line (argv[0] is the program); the exit status.
 int cli_run(int argc, char **argv);

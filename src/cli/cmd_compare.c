@@ -48,10 +48,6 @@ static json_t *describe_row(const compare_row *row) {
   return out;
 }
 
-static bool plot_corrections(const cli *c) {
-  return cli_given(c, "--plot") && strcmp(cli_text(c, "--plot-of"), "correction") == 0;
-}
-
 // A form of a method that no model holds: errors only.
 static sn_status compare_prediction(cli *c, const sn_examples *examples, const sn_keys *keys, const sn_keys *others,
                                     compare_row *row) {
@@ -60,6 +56,10 @@ static sn_status compare_prediction(cli *c, const sn_examples *examples, const s
     sn_assess_predict(&c->ctx, &row->spec, examples, keys, others, &row->scores, row->frame_rms, &report);
   row->bytes = row->flops = row->us = NAN, row->seconds = report.seconds;
   return status;
+}
+
+static bool plot_corrections(const cli *c) {
+  return cli_given(c, "--plot") && strcmp(cli_text(c, "--plot-of"), "correction") == 0;
 }
 
 // Trains on the keys, opens the bytes with the runtime, and measures.
@@ -164,6 +164,13 @@ static sn_status plot_bytes(cli *c, const char *path, const compare_row *rows, i
   return status;
 }
 
+static sn_status plot_chosen(cli *c, const char *path, const compare_row *rows, int count,
+                             const sn_examples *examples) {
+  if (plot_corrections(c)) return plot_traces(c, path, rows, count);
+  if (strcmp(cli_text(c, "--plot-of"), "bytes") == 0) return plot_bytes(c, path, rows, count);
+  return plot(c, path, rows, count, examples);
+}
+
 static sn_status compare_all(cli *c, const sn_examples *examples, compare_row *rows, int count, sn_arena *memory) {
   sn_keys keys = {0}, others = {0};
   sn_status status =
@@ -201,20 +208,18 @@ static int run(cli *c) {
     sn_arena_free(&memory);
     return cli_misuse("%s", c->ctx.error.message);
   }
-  if (strcmp(cli_text(c, "--plot-of"), "error") && strcmp(cli_text(c, "--plot-of"), "correction")) {
+  const char *what = cli_text(c, "--plot-of");
+  if (strcmp(what, "error") && strcmp(what, "correction") && strcmp(what, "bytes")) {
     sn_arena_free(&memory);
-    return cli_misuse("--plot-of %s: error or correction", cli_text(c, "--plot-of"));
+    return cli_misuse("--plot-of %s: choose error, correction or bytes", what);
   }
   sn_examples examples = {0};
   sn_status status = cli_load_frames(c, &examples);
   if (status == SN_OK) c->input = cli_describe_examples(&examples);
   if (status == SN_OK) status = compare_all(c, &examples, rows, count, &memory);
   const char *svg = cli_text(c, "--plot");
-  if (status == SN_OK && svg)
-    status = plot_corrections(c) ? plot_traces(c, svg, rows, count) : plot(c, svg, rows, count, &examples);
+  if (status == SN_OK && svg) status = plot_chosen(c, svg, rows, count, &examples);
   for (int m = 0; m < count; m++) sn_correct_trace_free(&rows[m].trace);
-  const char *curve = cli_text(c, "--plot-bytes");
-  if (status == SN_OK && curve) status = plot_bytes(c, curve, rows, count);
   sn_examples_free(&examples);
   sn_arena_free(&memory);
   return status == SN_OK ? exit_done : cli_fail(c);
@@ -224,8 +229,8 @@ static const cli_option options[] = {
   {"--method", "SPEC", NULL, "NAME or NAME:key=value,...; rigid, lbs and dqs unless told", true},
   {"--loocv", NULL, NULL, "test by leaving out each training frame in turn", false},
   {"--plot", "FILE.svg", NULL, "a line chart of every method", false},
-  {"--plot-of", "WHAT", "error", "error: over the frames; correction: of the worst vertex against the angle", false},
-  {"--plot-bytes", "FILE.svg", NULL, "test error against the size of the model, one line per method", false},
+  {"--plot-of", "WHAT", "error",
+   "error over the frames; correction: of the worst vertex against the angle; bytes: error against size", false},
   CLI_OPTION_REST,
   CLI_OPTION_FRAMES,
   CLI_OPTION_SKELETON,

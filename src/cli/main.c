@@ -3,9 +3,8 @@
 
 #include <stdio.h>
 
-static const cli_command *const commands[] = {&cli_gen,     &cli_rig,   &cli_train, &cli_eval,
-                                              &cli_compare, &cli_bench, &cli_info,  &cli_convert,
-                                              &cli_demo,    &cli_stats, NULL};
+static const cli_command *const commands[] = {&cli_gen,  &cli_rig,  &cli_train,   &cli_eval, &cli_compare, &cli_bench,
+                                              &cli_view, &cli_info, &cli_convert, &cli_demo, &cli_stats,   NULL};
 
 int cli_run(int argc, char **argv) {
   cli c;

@@ -5,6 +5,7 @@
 
 #include "runtime/format.h"
 #include "runtime/rotreg.h"
+#include "train/correct.h"
 #include "train/rotreg_reduced.h"
 #include "train/train.h"
 
@@ -80,9 +81,18 @@ static sn_status build(sn_context *ctx, sn_arena *memory, const sn_examples *exa
 
 static bool has_no_model(const sn_method_spec *spec) { return sn_method_number(spec, "full") != 0; }
 
+// Section 8: where training poses need to be met exactly, a displacement correction on top.
+static sn_status add_corrections(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_model *model,
+                                 sn_train_report *report) {
+  sn_correct_options correct = sn_correct_options_default();
+  sn_model base = *model;
+  sn_status status = sn_correct_model(ctx, &correct, examples, keys, &base, model, report);
+  sn_model_free(&base);
+  return status;
+}
+
 static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
                        sn_model *out, sn_train_report *report) {
-  (void)report;
   if (examples->rest.triangle_count == 0) {
     return sn_fail(ctx, SN_BAD_INPUT, "%s: the rest mesh has no triangles to learn from", spec->text);
   }
@@ -97,6 +107,9 @@ static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_exa
   const sn_rt_shade shades[] = {SN_RT_SHADE_RECOMPUTE, SN_RT_SHADE_TRANSFORM};
   sn_rt_shade shade = shades[(int)sn_method_number(spec, "shade")];
   if (status == SN_OK) status = build(ctx, &memory, examples, &reduced, shade, out);
+  if (status == SN_OK && sn_method_number(spec, "psd") != 0) {
+    status = add_corrections(ctx, examples, keys, out, report);
+  }
   sn_skin_free(&reduced.bones.skin);
   sn_skin_free(&reduced.skin);
   sn_arena_free(&memory);
@@ -111,6 +124,7 @@ static const sn_method_option options[] = {
   {"influences", SN_OPTION_INT, "4", 1, 8, NULL, "most proxy bones of a vertex"},
   {"shade", SN_OPTION_CHOICE, "recompute", 0, 0, "recompute|transform",
    "normals from the deformed triangles, or by the blended matrix (smaller and faster)"},
+  {"psd", SN_OPTION_INT, "0", 0, 1, NULL, "1: pose-space corrections on top, so that training poses are met"},
   {"full", SN_OPTION_INT, "0", 0, 1, NULL, "1: the unreduced form, as a reference row of compare"},
   {0},
 };

@@ -1,0 +1,22 @@
+# The page of `sinew view`: web/ and three.js bundled with the runtime as WebAssembly, as an array in C. Without npm's
+# packages (`npm ci`) or a compiler for WebAssembly the tool is built all the same, and `sinew view` says what to do.
+find_program(NODE node)
+find_program(WASM_CLANG clang)
+find_program(WASM_LINKER wasm-ld)
+set(page_source ${CMAKE_BINARY_DIR}/page_template.c)
+if(NODE AND WASM_CLANG AND WASM_LINKER AND EXISTS /usr/lib/wasm32-wasi/libc.a
+   AND EXISTS ${CMAKE_SOURCE_DIR}/node_modules/three/package.json
+   AND EXISTS ${CMAKE_SOURCE_DIR}/node_modules/esbuild/package.json)
+  file(GLOB page_parts CONFIGURE_DEPENDS web/*)
+  file(GLOB page_runtime CONFIGURE_DEPENDS src/runtime/*)
+  add_custom_command(
+    OUTPUT ${page_source}
+    COMMAND ${NODE} ${CMAKE_SOURCE_DIR}/web/build.mjs ${WASM_CLANG} ${CMAKE_BINARY_DIR}
+    DEPENDS ${page_parts} ${page_runtime} include/sinew/runtime.h package-lock.json
+    COMMENT "Bundling the page of sinew view")
+else()
+  message(STATUS "sinew view: no page (needs `npm ci`, clang, lld and wasi-libc)")
+  set(page_source ${CMAKE_BINARY_DIR}/page_none.c)
+  file(CONFIGURE OUTPUT ${page_source} CONTENT "#include \"cli/page.h\"\n
+const unsigned char sn_page_template[1] = {0};\nconst size_t sn_page_template_size = 0;\n")
+endif()

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+// sinew view: one self-contained HTML page in which models run live.
+#include <stdlib.h>
+#include <string.h>
+
+#include "assess/input.h"
+#include "cli/models.h"
+#include "cli/page.h"
+
+enum { most_models = 64 };
+
+static const double timing_seconds = 0.2;
+
+static const float (*as_points(float (*positions)[3]))[3] { return (const float(*)[3])positions; }
+
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+// The file's name without its folder and ".sinew".
+static json_t *model_name(const char *path) {
+  const char *name = base_name(path);
+  size_t size = strlen(name);
+  if (cli_has_extension(name, ".sinew")) size -= strlen(".sinew");
+  json_t *out = json_stringn(name, size);
+  return out ? out : json_string("model");
+}
+
+// Puts `value` there unless it could not be made.
+static sn_status put(sn_context *ctx, json_t *object, const char *key, json_t *value) {
+  if (value && json_object_set_new(object, key, value) == 0) return SN_OK;
+  return ctx->error.status != SN_OK ? ctx->error.status : sn_fail(ctx, SN_NO_MEMORY, "no memory for the page");
+}
+
+// ---- a model ----------------------------------------------------------------------------------------------------------
+
+// Frames of the page: those of the meshes, or of the poses; the rest pose where there are neither.
+static int frame_count(const sn_examples *e) {
+  int frames = e->frames.frame_count > 0 ? e->frames.frame_count : e->poses.frame_count;
+  return frames > 0 ? frames : 1;
+}
+
+// Control points and torques of every frame, as the runtime takes them. (Joints are the set's own.) Without frames the
+// control points stay where they are in the rest mesh.
+static sn_status put_inputs(cli *c, const sn_rt_model *model, const sn_examples *examples, json_t *out) {
+  size_t controls = 3 * (size_t)model->info.control_count, torques = model->info.torque_count;
+  size_t frames = (size_t)frame_count(examples);
+  if (controls + torques == 0) return SN_OK;
+  sn_arena scratch = sn_arena_new(&c->ctx);
+  sn_examples given = *examples;
+  bool still = controls > 0 && examples->frames.frame_count == 0;
+  if (still)
+    given.frames = (sn_frames){examples->rest.vertex_count, 1, as_points(examples->rest.positions), .rate = 0};
+  assess_input input;
+  sn_status status = sn_assess_input_new(&c->ctx, model, &given, &scratch, &input);
+  void *buffer = status == SN_OK ? sn_arena_alloc(&c->ctx, &scratch, sn_assess_input_size(&input), 1) : NULL;
+  float *points = SN_NEW(&c->ctx, &scratch, float, frames *controls);
+  float *values = SN_NEW(&c->ctx, &scratch, float, frames *torques);
+  if (status == SN_OK && (!buffer || !points || !values)) status = c->ctx.error.status;
+  for (size_t f = 0; status == SN_OK && f < frames; f++) {
+    sn_rt_input frame = sn_assess_input(&input, still ? 0 : (int)f, buffer);
+    if (controls) memcpy(points + f * controls, frame.controls, controls * sizeof *points);
+    if (torques) memcpy(values + f * torques, frame.torques, torques * sizeof *values);
+  }
+  if (status == SN_OK && controls) {
+    status = put(&c->ctx, out, "controls", page_blob(&c->ctx, points, frames * controls * sizeof *points, 4));
+  }
+  if (status == SN_OK && torques) {
+    status = put(&c->ctx, out, "torques", page_blob(&c->ctx, values, frames * torques * sizeof *values, 4));
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+// How far the model is from the frames, in all and frame by frame.
+static sn_status put_errors(cli *c, const sn_rt_model *model, const sn_examples *examples, const sn_keys *keys,
+                            const sn_keys *others, json_t *out) {
+  int frames = examples->frames.frame_count;
+  sn_arena scratch = sn_arena_new(&c->ctx);
+  double *rms = SN_NEW(&c->ctx, &scratch, double, frames);
+  double diagonal = sn_points_diagonal(as_points(examples->rest.positions), examples->rest.vertex_count);
+  sn_scores scores;
+  sn_status status = rms ? sn_assess(&c->ctx, model, examples, keys, others, &scores, rms) : c->ctx.error.status;
+  if (status == SN_OK) {
+    json_t *list = json_array();
+    for (int f = 0; f < frames; f++) json_array_append_new(list, cli_number(100 * rms[f] / diagonal));
+    json_object_set_new(out, "frame_rms_pct_diag", list);
+    json_object_set_new(out, "train", cli_describe_metrics(&scores.train));
+    json_object_set_new(out, "test", cli_describe_metrics(&scores.test));
+    json_object_set_new(out, "all", cli_describe_metrics(&scores.all));
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+static sn_status describe_model(cli *c, const char *path, const cli_model *opened, const sn_examples *examples,
+                                const sn_keys *keys, const sn_keys *others, json_t *list) {
+  const sn_rt_model *model = &opened->model;
+  json_t *out = json_object();
+  json_array_append_new(list, out);
+  sn_timing timing;
+  sn_status status = put(&c->ctx, out, "name", model_name(path));
+  if (status == SN_OK) status = sn_assess_time(&c->ctx, model, examples, true, timing_seconds, &timing);
+  if (status == SN_OK) status = put(&c->ctx, out, "us_per_frame", json_real(timing.median));
+  if (status == SN_OK) status = put(&c->ctx, out, "flops", json_integer((json_int_t)model->info.flops));
+  if (status == SN_OK) status = put(&c->ctx, out, "path", json_string(sn_rt_path_name(model->path)));
+  if (status == SN_OK) status = put_inputs(c, model, examples, out);
+  if (status == SN_OK && examples->frames.frame_count > 0) {
+    status = put_errors(c, model, examples, keys, others, out);
+  }
+  if (status == SN_OK) {
+    status = put(&c->ctx, out, "bytes", page_blob(&c->ctx, opened->file.bytes, opened->file.size, 4));
+  }
+  return status == SN_OK ? SN_OK : sn_fail_prefix(&c->ctx, "%s: ", path);
+}
+
+// ---- the set: mesh, frames, skeleton ----------------------------------------------------------------------------------
+
+// What a page of a model alone shows: its mesh and its skeleton, in the rest pose.
+static sn_status rest_pose(cli *c, const sn_rt_model *model, sn_examples *out) {
+  sn_status status = SN_OK;
+  if (out->rest.vertex_count == 0) status = sn_model_mesh(&c->ctx, model, &out->rest);
+  if (status != SN_OK || model->info.joint_count == 0 || out->skeleton.joint_count > 0) return status;
+  status = sn_model_skeleton(&c->ctx, model, &out->skeleton);
+  if (status == SN_OK) status = sn_poses_new(&c->ctx, out->skeleton.joint_count, 1, &out->poses);
+  return status;
+}
+
+static sn_status put_mesh(cli *c, const sn_examples *e, json_t *out) {
+  int vertices = e->source ? e->source_count : e->rest.vertex_count;
+  const void *triangles = e->source_triangles ? e->source_triangles : e->rest.triangles;
+  json_object_set_new(out, "vertices", json_integer(vertices));
+  json_object_set_new(out, "diagonal",
+                      json_real(sn_points_diagonal(as_points(e->rest.positions), e->rest.vertex_count)));
+  size_t size = (size_t)e->rest.triangle_count * sizeof *e->rest.triangles;
+  sn_status status = put(&c->ctx, out, "triangles", page_blob(&c->ctx, triangles, size, 4));
+  if (status != SN_OK || !e->source) return status;
+  return put(&c->ctx, out, "source", page_blob(&c->ctx, e->source, (size_t)e->source_count * sizeof *e->source, 4));
+}
+
+static sn_status put_skeleton(cli *c, const sn_examples *e, json_t *out) {
+  int joints = e->skeleton.joint_count, frames = e->poses.frame_count;
+  if (joints == 0) return SN_OK;
+  sn_arena scratch = sn_arena_new(&c->ctx);
+  float(*rest)[12] = sn_arena_alloc(&c->ctx, &scratch, (size_t)joints, sizeof *rest);
+  float(*poses)[12] = sn_arena_alloc(&c->ctx, &scratch, (size_t)joints * (size_t)frames, sizeof *poses);
+  sn_status status = rest && poses ? SN_OK : c->ctx.error.status;
+  if (status == SN_OK) {
+    json_t *names = json_array(), *parents = json_array();
+    for (int j = 0; j < joints; j++) {
+      json_t *name = json_string(e->skeleton.names[j]);
+      json_array_append_new(names, name ? name : json_sprintf("joint%d", j));
+      json_array_append_new(parents, json_integer(e->skeleton.parents[j]));
+    }
+    json_object_set_new(out, "joints", names);
+    json_object_set_new(out, "parents", parents);
+    sn_model_joints(e->skeleton.rest, joints, rest);
+    sn_model_joints(e->poses.matrices, joints * frames, poses);
+    status = put(&c->ctx, out, "rest", page_blob(&c->ctx, rest, (size_t)joints * sizeof *rest, 4));
+  }
+  if (status == SN_OK) {
+    status =
+      put(&c->ctx, out, "poses", page_blob(&c->ctx, poses, (size_t)joints * (size_t)frames * sizeof *poses, 4));
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+static sn_status describe_set(cli *c, const char *const *paths, const cli_model *models, int count,
+                              const sn_examples *e, json_t *out) {
+  sn_keys keys = {0}, others = {0};
+  int frames = frame_count(e);
+  const char *name = cli_text(c, "--title");
+  json_t *title = name ? json_string(name) : model_name(paths[0]);
+  sn_status status = put(&c->ctx, out, "name", title ? title : json_string("sinew"));
+  json_object_set_new(out, "version", json_string(SN_VERSION));
+  json_object_set_new(out, "frame_count", json_integer(frames));
+  json_object_set_new(out, "fps", json_real(cli_fps(c)));
+  if (status == SN_OK) status = sn_keys_parse(&c->ctx, cli_text(c, "--keys"), frames, c->seed, &keys, &others);
+  if (status == SN_OK && others.count > 0) {
+    json_t *list = json_array();
+    for (int k = 0; k < keys.count; k++) json_array_append_new(list, json_integer(keys.frames[k]));
+    json_object_set_new(out, "training", list);
+  }
+  if (status == SN_OK) status = put_mesh(c, e, out);
+  if (status == SN_OK) status = put_skeleton(c, e, out);
+  if (status == SN_OK && e->frames.frame_count > 0) {
+    status = put(&c->ctx, out, "truth", page_frames(&c->ctx, &e->frames));
+  }
+  json_t *list = json_array();
+  json_object_set_new(out, "models", list);
+  for (int k = 0; status == SN_OK && k < count; k++) {
+    if (!sn_progress(&c->ctx, "measuring", (double)k / count)) break;
+    status = describe_model(c, paths[k], &models[k], e, &keys, &others, list);
+  }
+  sn_keys_free(&keys);
+  sn_keys_free(&others);
+  return status;
+}
+
+// ---- the command --------------------------------------------------------------------------------------------------------
+
+static sn_status check_counts(cli *c, const char *const *paths, const cli_model *models, int count,
+                              const sn_examples *e) {
+  int vertices = e->source ? e->source_count : e->rest.vertex_count;
+  for (int k = 0; k < count; k++) {
+    if ((int)models[k].model.info.vertex_count == vertices) continue;
+    return sn_fail(&c->ctx, SN_BAD_INPUT, "%s has %u vertices, %s has %d: models in one page are of one mesh",
+                   paths[k], models[k].model.info.vertex_count,
+                   cli_given(c, "--rest") ? cli_text(c, "--rest") : paths[0], vertices);
+  }
+  return SN_OK;
+}
+
+static sn_status load(cli *c, const char *const *paths, const cli_model *models, int count, sn_examples *out) {
+  sn_status status = SN_OK;
+  bool given = cli_given(c, "--rest") || cli_given(c, "--frames") || cli_given(c, "--skeleton");
+  if (given) status = cli_load(c, out);
+  if (status == SN_OK && !cli_given(c, "--rest") && out->frames.frame_count > 0) {
+    status = sn_fail(&c->ctx, SN_BAD_INPUT, "--frames needs the rest mesh too: --rest FILE");
+  }
+  for (int k = 0; status == SN_OK && k < count; k++) {
+    if (models[k].model.info.joint_count > 0 && out->frames.frame_count > 0 && !cli_given(c, "--skeleton")) {
+      status = sn_fail(&c->ctx, SN_BAD_INPUT, "%s is driven by %s: give --skeleton FILE with the poses of the frames",
+                       paths[k], sn_rt_drive_name(models[k].model.info.drive));
+    }
+    if (status == SN_OK) status = rest_pose(c, &models[k].model, out);
+  }
+  return status == SN_OK ? check_counts(c, paths, models, count, out) : status;
+}
+
+// Opens the models and describes them and their examples.
+static int add_set(cli *c, const char *const *paths, int count, json_t *sets) {
+  sn_arena memory = sn_arena_new(&c->ctx);
+  cli_model *models = SN_NEW(&c->ctx, &memory, cli_model, count);
+  if (!models) return cli_fail(c);
+  int result = exit_done, opened = 0;
+  for (; result == exit_done && opened < count; opened += result == exit_done) {
+    result = cli_open_model(c, paths[opened], &models[opened]);
+  }
+  sn_examples examples = {0};
+  if (result == exit_done) {
+    json_t *set = json_object();
+    json_array_append_new(sets, set);
+    sn_status status = load(c, paths, models, count, &examples);
+    if (status == SN_OK) c->input = cli_describe_examples(&examples);
+    if (status == SN_OK) status = describe_set(c, paths, models, count, &examples, set);
+    if (status != SN_OK) result = cli_fail(c);
+  }
+  sn_examples_free(&examples);
+  for (int k = 0; k < opened; k++) cli_close_model(&models[k]);
+  sn_arena_free(&memory);
+  return result;
+}
+
+static int run(cli *c) {
+  const char *pages[most_models], *paths[most_models], *path = cli_text(c, "-o");
+  int page_count = 0, count = 0;
+  for (int k = 0; k < c->argument_count; k++) {
+    if (cli_has_extension(c->arguments[k], ".html"))
+      pages[page_count++] = c->arguments[k];
+    else
+      paths[count++] = c->arguments[k];
+  }
+  json_t *sets = json_array();
+  int result = count > 0 ? add_set(c, paths, count, sets) : exit_done;
+  const char *title = cli_given(c, "--title") ? cli_text(c, "--title") : "Sinew";
+  if (result == exit_done && page_write(&c->ctx, path, title, pages, page_count, sets) != SN_OK) result = cli_fail(c);
+  json_decref(sets);
+  sn_file file;
+  if (result == exit_done && sn_file_open(&c->ctx, path, &file) == SN_OK) {
+    cli_say(c, "%s: %.2f MB; open it in a browser\n", path, 1e-6 * (double)file.size);
+    c->result = json_pack("{sI si}", "bytes", (json_int_t)file.size, "models", count);
+    sn_file_close(&file);
+  }
+  return result;
+}
+
+static const cli_option options[] = {
+  {"-o", "FILE.html", "view.html", "the page to write", false},
+  {"--title", "TEXT", NULL, "what the page calls the character", false},
+  CLI_OPTION_REST,
+  CLI_OPTION_FRAMES,
+  CLI_OPTION_SKELETON,
+  CLI_OPTION_CLIP,
+  CLI_OPTION_FPS,
+  CLI_OPTION_TORQUE,
+  CLI_OPTION_CONTROLS,
+  CLI_OPTION_KEYS,
+  CLI_OPTION_MATCH,
+  {0},
+};
+
+const cli_command cli_view = {
+  .name = "view",
+  .usage = "MODEL.sinew... [--rest FILE --frames FILE --skeleton FILE] -o FILE.html",
+  .summary = "write one self-contained HTML page in which models run live",
+  .details =
+    "The page needs no server and no network. With --skeleton it plays the clip; with --rest and --frames too it "
+    "shows\n"
+    "the ground truth beside the models and how far they are from it. A page written before may be given among the\n"
+    "models: what it shows is taken over, and the new page offers both.",
+  .example = "sinew view lbs.sinew dqs.sinew --rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb "
+             "--keys every:4 -o arm.html",
+  .options = options,
+  .least_arguments = 1,
+  .most_arguments = most_models,
+  .run = run,
+};

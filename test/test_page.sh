@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# `sinew view` without a browser: what it writes, read back with the page's own code; and what it refuses.
+set -euo pipefail
+src=${SINEW_SOURCE:-$(cd "$(dirname "$0")/.." && pwd)}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+"$SINEW" gen elbow -o elbow --vertices 600 --frames 9 --quiet
+given=(--rest elbow/rest.obj --frames elbow/frames.pc2 --skeleton elbow/skeleton.glb)
+for method in lbs dqs; do
+  "$SINEW" train --method $method "${given[@]}" --keys every:2 -o $method.sinew --quiet
+done
+if ! said=$("$SINEW" view lbs.sinew dqs.sinew "${given[@]}" --keys every:2 --title 'a</script>b' -o page.html --json report.json 2>&1); then
+  if grep -q 'npm ci' <<< "$said" && [ ! -e page.html ]; then
+    echo "skipped: this build has no page, and says so"
+    exit 77
+  fi
+  echo "FAILED: $said"
+  exit 1
+fi
+grep -q 'open it in a browser' <<< "$said" || { echo "FAILED: $said"; exit 1; }
+"$SINEW" view dqs.sinew --skeleton elbow/skeleton.glb -o clip.html --quiet
+"$SINEW" view lbs.sinew -o alone.html --quiet
+"$SINEW" view page.html clip.html alone.html -o all.html --quiet
+
+refused() { # TEXT COMMAND...
+  local text=$1 said
+  shift
+  if said=$("$@" 2>&1) || ! grep -qF -- "$text" <<< "$said"; then
+    echo "FAILED: $* should say '$text'; said: $said"
+    exit 1
+  fi
+}
+echo "not a model, and long enough to look like one" > bad.sinew
+refused "bad.sinew" "$SINEW" view bad.sinew -o bad.html
+refused "missing.sinew" "$SINEW" view missing.sinew -o bad.html
+refused "missing.html" "$SINEW" view lbs.sinew missing.html -o bad.html
+refused "give --skeleton" "$SINEW" view lbs.sinew --rest elbow/rest.obj --frames elbow/frames.pc2 -o bad.html
+refused "not a page written by sinew view" "$SINEW" view "$src/web/page.html" -o bad.html
+refused "usage: sinew view" "$SINEW" view
+[ ! -e bad.html ] || { echo "FAILED: bad.html was written"; exit 1; }
+
+cp "$src/web/data.js" data.mjs
+cat > check.mjs <<'JS'
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { readSet, unpack } from './data.mjs';
+
+const open = '<script type="application/json" class="sinew-set">';
+const sets = path => readFileSync(path, 'utf8').split(open).slice(1).map(text => text.slice(0, text.indexOf('</script>')));
+const same = (bytes, path) => assert.ok(Buffer.from(bytes).equals(readFileSync(path)), `${path} is in the page as it is`);
+
+const set = await readSet(sets('page.html')[0]);
+assert.equal(set.name, 'a</script>b');
+assert.deepEqual(set.training, [0, 2, 4, 6, 8]);
+assert.deepEqual(set.models.map(m => m.name), ['lbs', 'dqs']);
+for (const m of set.models) {
+  same(await unpack(m.bytes), `${m.name}.sinew`);
+  assert.equal(m.frame_rms_pct_diag.length, 9);
+  assert.ok(m.us_per_frame > 0 && m.test.frames === 4 && m.train.frames === 5 && m.all.rms_pct_diag >= 0);
+}
+assert.ok(set.triangles.length > 0 && set.triangles.every(i => i < set.vertices));
+assert.equal(set.poses.length, 9 * 12 * set.joints.length);
+
+const cache = readFileSync('elbow/frames.pc2'), count = cache.readInt32LE(16), places = new Float32Array(3 * set.vertices);
+assert.equal(count, set.vertices);
+let worst = 0;
+for (let f = 0; f < 9; f++) {
+  set.truth.read(f, set.source, places);
+  for (let i = 0; i < count; i++) {
+    const off = [0, 1, 2].map(c => places[3 * i + c] - cache.readFloatLE(32 + 4 * (3 * (f * count + i) + c)));
+    worst = Math.max(worst, Math.hypot(...off));
+  }
+}
+assert.ok(worst <= set.truth.error * 1.01 + 1e-7, `frames are ${worst} off, the page says ${set.truth.error}`);
+assert.ok(set.truth.error < 2e-5 * set.diagonal, 'which is invisible');
+
+const all = await Promise.all(sets('all.html').map(readSet));
+assert.equal(all.length, 3);
+assert.deepEqual(all.map(s => s.frame_count), [9, 9, 1]);
+assert.deepEqual(all.map(s => Boolean(s.truth)), [true, false, false]);
+const report = JSON.parse(readFileSync('report.json'));
+assert.equal(report.result.bytes, readFileSync('page.html').length);
+JS
+node check.mjs

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# The page of `sinew view` in Chromium: every method of this tree trained on generated sets, put into pages, and compared
+# with the native runtime. Screenshots stay in $SINEW_BUILD/view.
+set -euo pipefail
+src=${SINEW_SOURCE:-$(cd "$(dirname "$0")/.." && pwd)}
+command -v "${CHROMIUM:-chromium}" > /dev/null || { echo "skipped: no chromium"; exit 77; }
+for package in three esbuild playwright-core; do
+  [ -d "$src/node_modules/$package" ] || { echo "skipped: no node_modules/$package (npm ci)"; exit 77; }
+done
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+shots=$SINEW_BUILD/view
+mkdir -p "$shots"
+cd "$dir"
+export SINEW_VIEW_DIR=$dir SINEW_VIEW_SHOTS=$shots
+cc -std=c17 -O2 -I"$src/include" "$src/test/view_native.c" "$SINEW_BUILD/libsinew-runtime.a" -lm -o native
+
+# train NAME SPEC SET [OPTIONS]: the model NAME.sinew, unless this tree has no such method.
+train() {
+  local name=$1 spec=$2 set=$3
+  shift 3
+  if "$SINEW" train --method "$spec" --rest "$set/rest.obj" --frames "$set/frames.pc2" --skeleton "$set/skeleton.glb" \
+    --keys every:4 -o "$name.sinew" --quiet "$@" 2> train.log; then
+    models+=("$name.sinew")
+  elif grep -q "unknown method" train.log; then
+    echo "no $spec in this tree"
+  else
+    echo "FAILED: $spec: $(cat train.log)"
+    exit 1
+  fi
+}
+
+"$SINEW" gen arm -o arm --vertices 1500 --quiet
+models=()
+train rigid rigid arm
+train lbs lbs arm
+train halfway lbs:extra=halfway arm
+train dqs dqs arm
+train psd psd arm
+train psd-dualquat psd:blend=dualquat arm
+train eigenskin eigenskin arm
+train rotreg rotreg arm
+train torque torque arm --torque arm/torque.csv
+train affine affine arm --controls arm/controls.txt
+"$SINEW" view "${models[@]}" --rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb --torque arm/torque.csv \
+  --controls arm/controls.txt --keys every:4 --title 'Arm <1 & 2>' -o arm.html --quiet
+for model in "${models[@]}"; do
+  case $model in # what eval needs besides the skeleton comes from the page's own input
+  affine*|torque*) ;;
+  *) "$SINEW" eval "$model" --skeleton arm/skeleton.glb -o "${model%.sinew}.pc2" --quiet ;;
+  esac
+done
+
+# A model alone, without any examples; pages joined; a page for the size and the times.
+"$SINEW" view lbs.sinew --title Alone -o alone.html --quiet
+"$SINEW" view arm.html alone.html -o both.html --quiet
+"$SINEW" gen body -o body --vertices 10000 --frames 60 --quiet
+big=()
+for name in rigid lbs halfway dqs; do
+  spec=$name
+  [ $name = halfway ] && spec=lbs:extra=halfway
+  "$SINEW" train --method $spec --rest body/rest.obj --frames body/frames.pc2 --skeleton body/skeleton.glb --keys every:4 \
+    -o big-$name.sinew --quiet
+  big+=("big-$name.sinew")
+done
+"$SINEW" view "${big[@]}" --rest body/rest.obj --frames body/frames.pc2 --skeleton body/skeleton.glb -o big.html --quiet
+size=$(stat -c %s big.html)
+echo "a page of $("$SINEW" info big-lbs.sinew | grep -o '[0-9]* vertices'), 60 frames and four models: $size bytes"
+[ "$size" -lt 8000000 ] || { echo "FAILED: the page is over 8 MB"; exit 1; }
+
+# What cannot be shown is refused with a reason.
+refused() { # TEXT COMMAND...
+  local text=$1 said
+  shift
+  if said=$("$@" 2>&1) || ! grep -qF -- "$text" <<< "$said"; then
+    echo "FAILED: $* should say '$text'; said: $said"
+    exit 1
+  fi
+}
+echo "not a model, and long enough to look like one" > bad.sinew
+refused "bad.sinew" "$SINEW" view bad.sinew -o bad.html
+refused "models in one page are of one mesh" "$SINEW" view lbs.sinew big-lbs.sinew -o bad.html
+refused "give --skeleton" "$SINEW" view lbs.sinew --rest arm/rest.obj --frames arm/frames.pc2 -o bad.html
+refused "not a page written by sinew view" "$SINEW" view "$src/web/page.html" -o bad.html
+[ ! -e bad.html ] || { echo "FAILED: bad.html was written"; exit 1; }
+
+node "$src/test/view_test.mjs"

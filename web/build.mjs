@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Makes the page's template: node web/build.mjs CLANG BUILD_FOLDER
+// Compiles the runtime to WebAssembly, bundles web/main.js with three.js, puts both and the style sheet into
+// web/page.html, and writes that as BUILD_FOLDER/page_template.html and, for the tool, page_template.c.
+import { execFileSync } from 'node:child_process';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const [clang, folder] = process.argv.slice(2);
+const web = dirname(fileURLToPath(import.meta.url)), root = dirname(web);
+
+function compileRuntime() {
+  const runtime = join(root, 'src/runtime');
+  const sources = readdirSync(runtime).filter(name => name.endsWith('.c')).map(name => join(runtime, name));
+  const out = join(folder, 'page_runtime.wasm');
+  execFileSync(clang, ['--target=wasm32-wasi', '--sysroot=/usr', '-mexec-model=reactor', '-msimd128', '-O3', '-std=c17',
+    '-ffp-contract=off', '-fno-math-errno', '-I' + join(root, 'include'), '-I' + join(root, 'src'), '-Wl,--strip-all',
+    '-o', out, join(web, 'wasm.c'), ...sources], { stdio: 'inherit' });
+  return readFileSync(out).toString('base64');
+}
+
+async function bundle(entry, loader) {
+  const result = await build({
+    entryPoints: [join(web, entry)], bundle: true, minify: true, write: false, format: 'iife', charset: 'utf8',
+    target: ['chrome100', 'firefox113', 'safari16.4'], legalComments: 'inline', loader, absWorkingDir: root,
+    nodePaths: [join(root, 'node_modules')],
+  });
+  // "</script" and "<!--" would end or confuse the element that the text stands in.
+  return result.outputFiles[0].text.replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--');
+}
+
+function toC(bytes) {
+  const lines = [];
+  for (let k = 0; k < bytes.length; k += 64) lines.push(Array.from(bytes.subarray(k, k + 64)).join(','));
+  return `#include "cli/page.h"\n\nconst unsigned char sn_page_template[] = {\n${lines.join(',\n')}};\n` +
+    `const size_t sn_page_template_size = sizeof sn_page_template;\n`;
+}
+
+const parts = { style: await bundle('style.css'), script: await bundle('main.js'), runtime: compileRuntime() };
+const page = readFileSync(join(web, 'page.html'), 'utf8').replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
+writeFileSync(join(folder, 'page_template.html'), page);
+writeFileSync(join(folder, 'page_template.c'), toC(Buffer.from(page)));

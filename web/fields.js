@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Values per vertex that can be shown as colours. `values` gives one number per vertex, 0 and 1 being the ends of the
+// legend; `applies` says whether a model has any.
+
+// Sum over a vertex's influences of weight times what `value` gives for the bone.
+function blended(entry, value) {
+  const { bones, weights } = entry.model.rest(), out = new Float32Array(weights.length / 8);
+  for (let k = 0; k < weights.length; k++) if (weights[k]) out[k >> 3] += weights[k] * value(bones[k]);
+  return out;
+}
+
+// ---- rotational regression: the angle scale u (Wang 2007, figure 6) ------------------------------------------------
+
+// sn_rt_rotreg_block in src/runtime/format.h: eight predictors, whose first map is u W for a rotation W.
+const block = { bytes: 2368, map: 160, lanes: 8 };
+
+// u of every bone: how far it turns when its first joint turns by one. Null for other drives.
+function angleScales(entry) {
+  if (entry.angleScales !== undefined) return entry.angleScales;
+  const { info } = entry.model, bones = info.paletteCount - info.jointCount;
+  const keys = info.driveName === 'rotreg' ? entry.model.section('drive.keys') : null;
+  entry.angleScales = null;
+  if (!keys || keys.length !== Math.ceil(bones / block.lanes) * block.bytes) return null;
+  entry.angleScales = Float32Array.from({ length: bones }, (_, b) => {
+    const map = new Float32Array(keys.buffer, Math.floor(b / block.lanes) * block.bytes + block.map, 9 * block.lanes);
+    let sum = 0;
+    for (let n = 0; n < 9; n++) sum += map[n * block.lanes + b % block.lanes] ** 2;
+    return Math.sqrt(sum / 3);
+  });
+  return entry.angleScales;
+}
+
+export const fields = {
+  weights: {
+    title: 'Weights',
+    applies: () => true,
+    values: (entry, state) => blended(entry, bone => bone === Math.min(state.bone, entry.bones.length - 1) ? 1 : 0),
+    label: (entry, state) => `Weight of ${entry.bones[state.bone] ?? 'the bone'}`,
+    ends: ['0', '1'],
+  },
+  angle: {
+    title: 'Angles',
+    applies: entry => angleScales(entry) !== null,
+    values: entry => {
+      const scales = angleScales(entry), { jointCount } = entry.model.info;
+      return scales && blended(entry, bone => bone < jointCount ? 1 : scales[bone - jointCount]);
+    },
+    label: () => 'Angle scale u: turns of the skin per turn of the joint',
+    ends: ['0', '0.5', '≥ 1'],
+  },
+};

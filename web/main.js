@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// Starts the page, and its keys.
+import { fromBase64, setTexts } from './data.js';
+import { gpuPositions } from './gpucheck.js';
+import { Panel } from './panel.js';
+import { Runtime } from './runtime.js';
+import { Touch } from './touch.js';
+import { Viewer } from './viewer.js';
+
+const $ = id => document.getElementById(id);
+
+function failure(text) {
+  $('problems').replaceChildren(Object.assign(document.createElement('p'), { textContent: text }));
+}
+
+// key: [what it is called, what it does, the action]
+function makeKeys(viewer) {
+  const { state } = viewer, flip = key => viewer.show({ [key]: !state[key] });
+  const next = (list, now, step) => list[(list.indexOf(now) + step + list.length) % list.length];
+  const turn = (axis, event) => {
+    if (state.joint < 0) return;
+    viewer.remember();
+    viewer.turn(state.joint, viewer.pose.axes(state.joint)[axis], (event.shiftKey ? -5 : 5) * Math.PI / 180);
+  };
+  const joints = viewer => [-1, ...viewer.set.joints.keys()];
+  return [
+    [' ', 'Space', 'play or pause', () => viewer.play(!state.playing)],
+    ['ArrowLeft', '←', 'frame before', () => viewer.goTo(state.frame - 1)],
+    ['ArrowRight', '→', 'frame after', () => viewer.goTo(state.frame + 1)],
+    ['v', 'v', 'next view', () => viewer.show({ view: next(viewer.viewChoices(), state.view, 1) })],
+    ['e', 'e', 'error heat map on or off', () => viewer.truth && viewer.show({ colour: state.colour === 'error' ? 'plain' : 'error' })],
+    ['n', 'n', 'normals on or off', () => viewer.show({ colour: state.colour === 'normals' ? 'plain' : 'normals' })],
+    ['g', 'g', 'weights on or off', () => viewer.show({ colour: state.colour === 'weights' ? 'plain' : 'weights' })],
+    ['w', 'w', 'wireframe', () => flip('wire')],
+    ['b', 'b', 'bones', () => flip('bones')],
+    ['p', 'p', 'rotate or pull', () => viewer.show({ tool: state.tool === 'pull' ? 'rotate' : 'pull' })],
+    ['[', '[', 'joint before', () => viewer.pick(next(joints(viewer), state.joint, -1))],
+    [']', ']', 'joint after', () => viewer.pick(next(joints(viewer), state.joint, 1))],
+    ['x', 'x y z', 'turn the joint by 5° about its axes; with shift, back', e => turn(0, e)],
+    ['y', '', '', e => turn(1, e)],
+    ['z', '', '', e => turn(2, e)],
+    ['u', 'u', 'undo (also Ctrl+Z)', () => viewer.undo()],
+    ['r', 'r', 'reset to the frame', () => viewer.reset()],
+    ['?', '?', 'this help', () => $('help').showModal()],
+  ];
+}
+
+function listen(viewer) {
+  const keys = makeKeys(viewer);
+  $('keys').innerHTML = '<dt>1 … 9</dt><dd>choose a model</dd>' + keys.filter(k => k[1]).map(([, name, what]) => `<dt>${name}</dt><dd>${what}</dd>`).join('');
+  addEventListener('keydown', event => {
+    if ($('help').open || event.altKey || event.metaKey) return;
+    if (event.ctrlKey) {
+      if (event.key === 'z') event.preventDefault(), viewer.undo();
+      return;
+    }
+    const typing = event.target.closest?.('input, select, button');
+    if (typing && (event.key === ' ' || event.key.startsWith('Arrow') || event.target.matches('select'))) return;
+    if (event.key >= '1' && event.key <= '9') return viewer.choose(Number(event.key) - 1);
+    const key = keys.find(k => k[0] === event.key) ?? keys.find(k => k[0] === event.key.toLowerCase());
+    if (!key) return;
+    event.preventDefault();
+    key[3](event);
+  });
+}
+
+async function start() {
+  const texts = setTexts();
+  if (!texts.length) throw new Error('This page holds no models.');
+  if (!globalThis.DecompressionStream) throw new Error('This browser is too old: it has no DecompressionStream.');
+  let runtime;
+  try {
+    runtime = await Runtime.create(fromBase64($('runtime').textContent));
+  } catch (error) {
+    throw new Error(`This browser cannot run the evaluator (WebAssembly with SIMD): ${error.message}`);
+  }
+  let viewer;
+  try {
+    viewer = new Viewer($('canvas'), runtime, texts);
+  } catch (error) {
+    throw new Error(`This browser has no WebGL 2: ${error.message}`);
+  }
+  await viewer.openSet(0);
+  const panel = new Panel(viewer);
+  new Touch(viewer, $('canvas'));
+  listen(viewer);
+  panel.build();
+  return { viewer, panel, gpuPositions: number => gpuPositions(viewer.stage.renderer, viewer.entries[number].figure) };
+}
+
+// For tests, and for whoever is curious.
+window.sinew = { ready: start() };
+window.sinew.ready.then(page => Object.assign(window.sinew, page), error => failure(error.message));

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+// Everything around the stage: choices, the table, the plot, sliders, and the words that say what is shown.
+import { lineColour, lineDash, rampCss } from './colours.js';
+import { fields } from './fields.js';
+import { Plot } from './plot.js';
+import { views } from './viewer.js';
+
+const $ = id => document.getElementById(id);
+const scales = [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20];
+const degrees = 180 / Math.PI;
+
+function make(tag, properties = {}, ...children) {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+}
+
+const percent = v => v === undefined || v === null ? '–' : `${v.toPrecision(v < 0.1 ? 2 : 3)}`;
+const kilobytes = bytes => `${(bytes / 1000).toFixed(bytes < 1e5 ? 1 : 0)}`;
+const mean = list => list.reduce((sum, x) => sum + x, 0) / (list.length || 1);
+const micro = us => us === undefined ? '–' : us.toFixed(us < 100 ? 1 : 0);
+
+// Buttons of which one is pressed; arrow keys move between them.
+function choice(element, items, current, onChange) {
+  element.replaceChildren(...items.map(([id, text]) => {
+    const button = make('button', { type: 'button', textContent: text, onclick: () => onChange(id) });
+    button.dataset.id = id;
+    button.setAttribute('role', 'radio');
+    button.setAttribute('aria-checked', id === current);
+    button.tabIndex = id === current ? 0 : -1;
+    return button;
+  }));
+  element.onkeydown = event => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault(), event.stopPropagation();
+    const now = items.findIndex(([id]) => id === current), next = items[(now + step + items.length) % items.length][0];
+    onChange(next);
+    element.querySelector(`[data-id="${next}"]`)?.focus();
+  };
+}
+
+export class Panel {
+  constructor(viewer) {
+    this.viewer = viewer;
+    this.plot = new Plot($('plot'), f => viewer.goTo(f));
+    $('sets').replaceChildren(...viewer.texts.map((text, k) => make('option', { value: k, textContent: JSON.parse(text).name })));
+    $('sets').hidden = viewer.texts.length < 2;
+    $('sets').onchange = async () => { await viewer.openSet(Number($('sets').value)), this.build(); };
+    $('frame').oninput = () => viewer.goTo(Number($('frame').value));
+    $('play').onclick = () => viewer.play(!viewer.state.playing);
+    $('undo').onclick = () => viewer.undo();
+    $('reset').onclick = () => viewer.reset();
+    $('about').onclick = () => $('help').showModal();
+    $('joint').onchange = () => viewer.pick(Number($('joint').value));
+    $('bone').onchange = () => viewer.show({ bone: Number($('bone').value) });
+    $('scale').onchange = () => viewer.show({ scale: Number($('scale').value) });
+    $('file').onchange = () => this.addFiles($('file').files);
+    $('legend-ramp').style.background = rampCss;
+    viewer.listeners.push(() => this.refresh());
+    viewer.onRendered = () => this.stats();
+    new ResizeObserver(() => viewer.set && this.labels()).observe($('canvas'));
+  }
+
+  async addFiles(files) {
+    for (const file of files) {
+      const entry = this.viewer.addModel(file.name.replace(/\.sinew$/, ''), new Uint8Array(await file.arrayBuffer()));
+      if (entry) this.viewer.choose(entry.number);
+    }
+    $('file').value = '';
+    this.viewer.changed();
+    this.build();
+  }
+
+  // What depends on the set only.
+  build() {
+    const { viewer } = this, { set, state } = viewer;
+    $('title').textContent = document.title = set.name === 'Sinew' ? 'Sinew' : `Sinew · ${set.name}`;
+    $('sets').value = viewer.setNumber;
+    $('frame').max = set.frame_count - 1;
+    $('frame').disabled = $('play').disabled = set.frame_count < 2;
+    $('joint').replaceChildren(make('option', { value: -1, textContent: 'none' }), ...set.joints.map((name, j) => make('option', { value: j, textContent: name })));
+    $('pose-joints').hidden = !set.joints.length;
+    const list = scales.includes(state.scale) ? scales : [...scales, state.scale].sort((a, b) => a - b);
+    $('scale').replaceChildren(...list.map(v => make('option', { value: v, textContent: `${v} % of the diagonal` })));
+    const check = (key, text, apply) => {
+      const box = make('input', { type: 'checkbox', checked: state[key], id: `check-${key}`, onchange: () => apply ? apply(box.checked) : viewer.show({ [key]: box.checked }) });
+      return make('label', {}, box, text);
+    };
+    $('checks').replaceChildren(check('wire', 'Wireframe'), check('bones', 'Bones'), check('proxies', 'Proxy bones'), check('gpu', 'Skin on the GPU', on => viewer.setGpu(on)));
+    this.turns();
+    this.problems();
+    this.refresh();
+    this.measure();
+  }
+
+  problems() {
+    $('problems').replaceChildren(...this.viewer.problems.map(text => make('p', { textContent: `Could not load ${text}` })));
+  }
+
+  // Times in this browser, one model after the other so that the page stays alive; twice, because a browser may take
+  // seconds until it has compiled in earnest.
+  async measure() {
+    const { entries } = this.viewer;
+    for (let round = 1; round <= 2; round++) {
+      for (const entry of entries) {
+        if (!entry.model || entry.timed >= round) continue;
+        await new Promise(done => setTimeout(done, 100));
+        if (entries !== this.viewer.entries || this.viewer.state.playing) return;
+        entry.model.load(this.viewer.input(entry));
+        entry.here = Math.min(entry.here ?? Infinity, entry.model.time());
+        entry.timed = round;
+        this.table();
+      }
+    }
+  }
+
+  slider(name, low, high, step, onInput) {
+    const output = make('output'), input = make('input', { type: 'range', min: low, max: high, step });
+    let sliding = false;
+    input.oninput = () => {
+      if (!sliding) this.viewer.remember(), sliding = true;
+      onInput(Number(input.value));
+    };
+    input.onchange = () => { sliding = false; };
+    return { label: make('label', {}, name, input, output), input, output };
+  }
+
+  // Sliders that turn the chosen joint about its own axes: the same as the rings, for keyboards and small screens.
+  turns() {
+    this.turned = [0, 0, 0];
+    this.turnSliders = ['Turn x', 'Turn y', 'Turn z'].map((name, axis) => {
+      const slider = this.slider(name, -180, 180, 1, value => {
+        const { viewer } = this, { joint } = viewer.state, by = value - this.turned[axis];
+        this.turned[axis] = value;
+        this.mine = true, viewer.turn(joint, viewer.pose.axes(joint)[axis], by / degrees), this.mine = false;
+      });
+      return slider;
+    });
+    $('turns').replaceChildren(...this.turnSliders.map(s => s.label));
+  }
+
+  torques() {
+    const { chosen, set } = this.viewer, count = chosen?.torques.length ?? 0;
+    if (this.torquesOf === chosen) return;
+    this.torquesOf = chosen, this.torqueSliders = [];
+    for (let j = 0; j < count; j++) {
+      const values = chosen.row.torques ? Array.from({ length: set.frame_count }, (_, f) => chosen.row.torques[f * count + j]) : [0];
+      const low = Math.min(...values, 0), high = Math.max(...values, 0), reach = Math.max(high - low, 1e-9);
+      if (low === high && count > 1 && chosen.row.torques?.some(v => v !== 0)) continue; // never used
+      const from = low < 0 ? low - 0.25 * reach : 0, to = high > low ? high + 0.25 * reach : 1;
+      const slider = this.slider(chosen.model.jointNames[j], from, to, (to - from) / 400, value => this.viewer.edit(() => { this.viewer.chosen.torques[j] = value; }));
+      this.torqueSliders.push({ ...slider, joint: j });
+    }
+    $('torques').replaceChildren(...(this.torqueSliders.length ? [make('h2', { textContent: 'Torque' }), ...this.torqueSliders.map(s => s.label)] : []));
+  }
+
+  // What depends on the state.
+  refresh() {
+    const { viewer } = this, { state, set } = viewer;
+    if (!set) return;
+    choice($('view'), viewer.viewChoices().map(v => [v, views[v]]), state.view, v => viewer.show({ view: v }));
+    const colours = [['plain', 'Plain'], ...(viewer.truth ? [['error', 'Error']] : []), ['normals', 'Normals'],
+      ...Object.entries(fields).filter(([, f]) => viewer.chosen && f.applies(viewer.chosen)).map(([id, f]) => [id, f.title])];
+    choice($('colour'), colours, state.colour, c => viewer.show({ colour: c }));
+    choice($('tool'), [['rotate', 'Rotate'], ['pull', 'Pull']], state.tool, t => viewer.show({ tool: t }));
+    for (const key of ['wire', 'bones', 'proxies', 'gpu']) $(`check-${key}`).checked = state[key];
+    $('bone-row').hidden = state.colour !== 'weights';
+    if (this.bonesOf !== viewer.chosen && viewer.chosen) {
+      this.bonesOf = viewer.chosen;
+      $('bone').replaceChildren(...viewer.chosen.bones.map((name, e) => make('option', { value: e, textContent: name })));
+    }
+    $('bone').value = state.bone, $('joint').value = state.joint;
+    $('scale-row').hidden = state.colour !== 'error';
+    $('scale').value = state.scale;
+    $('frame').value = state.frame;
+    $('frame-text').textContent = `frame ${state.frame} of ${set.frame_count - 1}${state.edited ? ' (posed)' : ''}`;
+    $('play').textContent = state.playing ? '❚❚' : '▶';
+    if (this.wasPlaying && !state.playing) this.measure(); // it makes way for playing
+    this.wasPlaying = state.playing;
+    $('play').setAttribute('aria-label', state.playing ? 'Pause' : 'Play');
+    $('undo').disabled = !viewer.undoStack.length, $('reset').disabled = !state.edited;
+    if (!this.mine) this.turned = [0, 0, 0];
+    this.turnSliders.forEach((s, k) => {
+      s.input.disabled = state.joint < 0, s.input.value = this.turned[k], s.output.textContent = `${this.turned[k]}°`;
+    });
+    this.torques();
+    for (const s of this.torqueSliders) s.input.value = viewer.chosen.torques[s.joint], s.output.textContent = viewer.chosen.torques[s.joint].toPrecision(3);
+    $('pose-controls').hidden = !viewer.chosen?.controls.length;
+    this.table(), this.legend(), this.labels(), this.say();
+    const rows = viewer.entries.filter(e => e.row.frame_rms_pct_diag).map(e => ({ name: e.name, number: e.number, values: e.row.frame_rms_pct_diag }));
+    const drawn = `${viewer.setNumber} ${state.chosen} ${rows.length}`;
+    if (this.drawn !== drawn) this.plot.draw(rows, set.frame_count, set.training, state.chosen), this.drawn = drawn;
+    this.plot.setFrame(state.frame);
+  }
+
+  table() {
+    const { viewer } = this, test = viewer.entries.some(e => e.row.test), measured = viewer.entries.some(e => e.row.all);
+    const columns = [
+      ...(measured ? [[test ? 'test rms %' : 'rms %', e => (test ? e.row.test : e.row.all)?.rms_pct_diag, percent], ['max %', e => (test ? e.row.test : e.row.all)?.max_pct_diag, percent]] : []),
+      ['KB', e => e.model.info.bytes, kilobytes], ['µs native', e => e.row.us_per_frame, micro], ['µs here', e => e.here, micro],
+    ];
+    const working = viewer.entries.filter(e => e.model);
+    const least = columns.map(([, get]) => working.length > 1 ? Math.min(...working.map(e => get(e) ?? Infinity)) : -1);
+    const head = make('tr', {}, make('th', { scope: 'col', textContent: 'Model' }), ...columns.map(([name]) => make('th', { scope: 'col', textContent: name })));
+    const rows = viewer.entries.map(e => {
+      if (!e.model) {
+        const row = make('tr', { className: 'failed' }, make('td', { textContent: `${e.name}: could not be loaded`, colSpan: columns.length + 1 }));
+        return row;
+      }
+      const button = make('button', { type: 'button', title: slots(e.model.info), onclick: () => viewer.choose(e.number) });
+      button.innerHTML = `<svg width="22" height="6" aria-hidden="true"><line x2="22" y1="3" y2="3" stroke="${lineColour(e.number)}" stroke-width="3" stroke-dasharray="${lineDash(e.number)}"/></svg>`;
+      button.append(e.name);
+      const row = make('tr', {}, make('td', {}, button), ...columns.map(([, get, text], k) => make('td', { textContent: text(get(e)), className: get(e) === least[k] ? 'best' : '' })));
+      row.setAttribute('aria-selected', e === viewer.chosen);
+      return row;
+    });
+    const focused = document.activeElement?.closest?.('#models tr')?.rowIndex;
+    $('models').replaceChildren(make('thead', {}, head), make('tbody', {}, ...rows));
+    if (focused !== undefined) $('models').rows[focused]?.querySelector('button')?.focus();
+  }
+
+  legend() {
+    const { viewer } = this, { state } = viewer, field = fields[state.colour];
+    const error = state.colour === 'error' && viewer.hasTruth() && viewer.shown().length > 0;
+    $('legend').hidden = !error && !(field && viewer.chosen);
+    if (error) {
+      $('legend-title').textContent = 'Distance to the truth, % of the diagonal';
+      $('legend-ticks').innerHTML = `<span>0</span><span>${state.scale / 2}</span><span>≥ ${state.scale} %</span>`;
+    } else if (field && viewer.chosen) {
+      $('legend-title').textContent = field.label(viewer.chosen, state);
+      $('legend-ticks').replaceChildren(...field.ends.map(text => make('span', { textContent: text })));
+    }
+  }
+
+  // A name in the corner of every pane.
+  labels() {
+    const { stage } = this.viewer, rects = stage.layout(), nodes = [];
+    stage.panes.forEach((pane, k) => {
+      const error = pane.entry && this.viewer.frameError(pane.entry), note = pane.note ?? (error === undefined ? '' : `rms ${percent(error)} %`);
+      const label = make('span', {}, pane.label, make('small', { textContent: note }));
+      Object.assign(label.style, { left: `${rects[k].x}px`, top: `${rects[k].y}px` });
+      nodes.push(label);
+      if (rects[k].x > 0) nodes.push(Object.assign(make('i'), { style: `left:${rects[k].x}px;top:${rects[k].y}px;width:1px;height:${rects[k].h}px` }));
+      if (rects[k].y > 0) nodes.push(Object.assign(make('i'), { style: `left:${rects[k].x}px;top:${rects[k].y}px;width:${rects[k].w}px;height:1px` }));
+    });
+    $('labels').replaceChildren(...nodes);
+  }
+
+  // In words, for everybody and for screen readers.
+  say() {
+    const { viewer } = this, { state, set, chosen } = viewer, parts = [];
+    const kind = set.training ? (set.training.includes(state.frame) ? 'a training frame' : 'a test frame') : '';
+    const when = state.edited ? `a pose of your own, from frame ${state.frame}` : `frame ${state.frame}${kind ? `, ${kind}` : ''}`;
+    if (state.view === 'truth' || !chosen) parts.push(viewer.truth ? `The example mesh of ${when}.` : 'There is no model to show.');
+    else if (state.view === 'all') parts.push(`All models in ${when}.`);
+    else parts.push(`<b>${escape(chosen.name)}</b> (${slots(chosen.model.info)}) in ${when}${{ side: ', beside the example mesh', overlay: ', with the example mesh over it in orange' }[state.view] ?? ''}.`);
+    const error = chosen && !['truth', 'all'].includes(state.view) ? viewer.frameError(chosen) : undefined;
+    if (error !== undefined && error !== null) parts.push(`It is ${percent(error)} % of the diagonal off (rms).`);
+    if (state.edited && viewer.truth) parts.push('There is no truth for a pose of your own: no errors are shown.');
+    else if (state.colour === 'error') parts.push('Colours: distance of every vertex to the example mesh.');
+    if (fields[state.colour] && chosen) parts.push(`Colours: ${escape(fields[state.colour].label(chosen, state))}.`);
+    if (state.colour === 'normals') parts.push('Colours: directions of the normals.');
+    $('caption').innerHTML = parts.join(' ');
+    document.getElementById('canvas').setAttribute('aria-label', $('caption').textContent);
+    const quantised = set.truth ? ` Example frames are stored with 16 bits per coordinate: at most ${(100 * set.truth.error / set.diagonal).toPrecision(1)} % of the diagonal off.` : '';
+    $('facts').textContent = `${set.vertices} vertices, ${set.triangles.length / 3} triangles, ${set.joints.length} joints, ${set.frame_count} frames.${quantised} Written by Sinew ${set.version}.`;
+  }
+
+  stats() {
+    const { viewer } = this, { chosen } = viewer, now = performance.now();
+    if (this.statsAt && now - this.statsAt < 200) return;
+    this.statsAt = now;
+    const where = chosen ? (chosen.figure?.skinned ? 'palette in WebAssembly, skin on the GPU' : 'WebAssembly') : '';
+    const spent = 1000 * mean(viewer.evaluateTimes); // a browser's clock may have steps of 100 µs
+    const frame = viewer.frameTimes.length ? `frame ${mean(viewer.frameTimes).toFixed(1)} ms · ` : '';
+    $('stats').textContent = chosen ? `${frame}evaluation ${spent > 0 ? micro(spent) : '< 100'} µs · ${where}` : '';
+  }
+}
+
+const escape = text => text.replace(/[&<>]/g, c => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' })[c]);
+
+function slots(info) {
+  const drive = { joints: `${info.jointCount} joints`, rotreg: 'proxy bones by rotational regression', torque: 'proxy bones by pose and torque', controls: `${info.controlCount} control points` }[info.driveName] ?? info.driveName;
+  const correct = { none: '', rbf: ', pose-space correction', eigen: ', eigen-displacement correction' }[info.correctName] ?? `, ${info.correctName}`;
+  const blend = { linear: 'linear blend', dualquat: 'dual quaternions' }[info.blendName] ?? info.blendName;
+  return `${drive}${correct}, ${blend}`;
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// The runtime in WebAssembly: web/wasm.c from JavaScript's side.
+
+const infoNames = ['drive', 'correct', 'blend', 'shade', 'vertexCount', 'jointCount', 'controlCount', 'torqueCount',
+  'paletteCount', 'triangleCount', 'maxInfluences', 'bytes', 'weightBits'];
+const maxInfluences = 8;
+
+export class Runtime {
+  static async create(bytes) {
+    const { instance } = await WebAssembly.instantiate(bytes, {});
+    instance.exports._initialize();
+    return new Runtime(instance.exports);
+  }
+
+  constructor(exports) {
+    this.x = exports;
+  }
+
+  alloc(size) {
+    const at = this.x.sw_alloc(size);
+    if (!at) throw new Error('out of memory');
+    return at;
+  }
+
+  // Views are made anew each time: memory that grows leaves old ones behind.
+  floats(at, count) { return new Float32Array(this.x.memory.buffer, at, count); }
+  bytes(at, count) { return new Uint8Array(this.x.memory.buffer, at, count); }
+
+  text(at) {
+    if (!at) return '';
+    const memory = new Uint8Array(this.x.memory.buffer);
+    return new TextDecoder().decode(memory.slice(at, memory.indexOf(0, at)));
+  }
+}
+
+// An opened model with buffers for its input and output. Throws an Error that says what is wrong with the bytes.
+export class Model {
+  constructor(runtime, bytes) {
+    this.rt = runtime;
+    this.file = runtime.alloc(bytes.length);
+    runtime.bytes(this.file, bytes.length).set(bytes);
+    this.handle = runtime.x.sw_open(this.file, bytes.length);
+    if (!this.handle) throw new Error('out of memory');
+    const complaint = runtime.text(runtime.x.sw_error(this.handle));
+    if (complaint) {
+      this.close();
+      throw new Error(complaint);
+    }
+    this.readInfo();
+    const info = this.info;
+    this.joints = runtime.alloc(48 * info.jointCount);
+    this.controls = runtime.alloc(12 * info.controlCount);
+    this.torques = runtime.alloc(4 * info.torqueCount);
+    this.positions = runtime.alloc(12 * info.vertexCount);
+    this.normals = runtime.alloc(12 * info.vertexCount);
+    this.matrices = runtime.alloc(48 * info.paletteCount);
+  }
+
+  close() {
+    this.rt.x.sw_close(this.handle);
+    this.rt.x.sw_free(this.file);
+  }
+
+  readInfo() {
+    const { rt } = this, at = rt.alloc(4 * infoNames.length);
+    rt.x.sw_info(this.handle, at);
+    const values = new Uint32Array(rt.x.memory.buffer, at, infoNames.length);
+    this.info = Object.fromEntries(infoNames.map((name, k) => [name, values[k]]));
+    rt.x.sw_free(at);
+    for (const slot of ['drive', 'correct', 'blend', 'path']) this.info[slot + 'Name'] = rt.text(rt.x[`sw_${slot}_name`](this.handle));
+    this.jointNames = Array.from({ length: this.info.jointCount }, (_, j) => rt.text(rt.x.sw_joint_name(this.handle, j)));
+  }
+
+  // The bytes of a section, or null.
+  section(name) {
+    const { rt } = this, text = new TextEncoder().encode(name + '\0'), at = rt.alloc(64);
+    rt.bytes(at, text.length).set(text);
+    const start = rt.x.sw_section(this.handle, at, at + 32);
+    const size = new Uint32Array(rt.x.memory.buffer, at + 32, 1)[0];
+    rt.x.sw_free(at);
+    return start ? rt.bytes(start, size).slice() : null;
+  }
+
+  // input: {joints, controls, torques}, of which only what info asks for is read.
+  load(input) {
+    const { rt, info } = this;
+    if (info.jointCount) rt.floats(this.joints, 12 * info.jointCount).set(input.joints);
+    if (info.controlCount) rt.floats(this.controls, 3 * info.controlCount).set(input.controls);
+    if (info.torqueCount) rt.floats(this.torques, info.torqueCount).set(input.torques);
+  }
+
+  check(status) {
+    if (status) throw new Error(this.rt.text(this.rt.x.sw_error(this.handle)));
+  }
+
+  // The palette for what load() was given: paletteCount 3x4 matrices, row by row. Good until memory is asked for again.
+  palette() {
+    const { rt } = this;
+    this.check(rt.x.sw_palette(this.handle, this.joints, this.controls, this.torques));
+    rt.x.sw_palette_matrices(this.handle, this.matrices);
+    return rt.floats(this.matrices, 12 * this.info.paletteCount);
+  }
+
+  evaluate() {
+    const { rt, info } = this;
+    this.check(rt.x.sw_evaluate(this.handle, this.joints, this.controls, this.torques, this.positions, this.normals));
+    return { positions: rt.floats(this.positions, 3 * info.vertexCount), normals: rt.floats(this.normals, 3 * info.vertexCount) };
+  }
+
+  // Rest positions, normals, and eight bones and weights per vertex.
+  rest() {
+    if (this.restCache) return this.restCache;
+    const { rt } = this, n = this.info.vertexCount;
+    const at = [12, 12, 2 * maxInfluences, 4 * maxInfluences].map(size => rt.alloc(size * n));
+    rt.x.sw_rest(this.handle, ...at);
+    this.restCache = {
+      positions: rt.floats(at[0], 3 * n).slice(), normals: rt.floats(at[1], 3 * n).slice(),
+      bones: new Uint16Array(rt.x.memory.buffer, at[2], maxInfluences * n).slice(), weights: rt.floats(at[3], maxInfluences * n).slice(),
+    };
+    at.forEach(a => rt.x.sw_free(a));
+    return this.restCache;
+  }
+
+  // Microseconds of one evaluation: the lower quartile over batches of a few milliseconds. A browser's clock may have
+  // steps of 0.1 ms, so single calls cannot be timed; longer batches are often disturbed by other work, hence no median.
+  time(milliseconds = 80) {
+    const { x } = this.rt, times = [];
+    const batch = size => {
+      const start = performance.now();
+      for (let k = 0; k < size; k++) x.sw_evaluate(this.handle, this.joints, this.controls, this.torques, this.positions, this.normals);
+      return performance.now() - start;
+    };
+    let size = 1;
+    while (size < 1e5 && Math.min(batch(size), batch(size), batch(size)) < 2) size *= 2;
+    const start = performance.now();
+    do times.push(1000 * batch(size) / size); while (performance.now() - start < milliseconds || times.length < 9);
+    return times.sort((a, b) => a - b)[times.length >> 1];
+  }
+}

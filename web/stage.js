@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// The stage: one camera, one or several panes side by side that show the same view of different figures.
+import * as THREE from 'three';
+import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
+
+const fieldOfView = 32;
+
+export class Stage {
+  constructor(canvas, invalidate) {
+    this.canvas = canvas;
+    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true });
+    this.scene = new THREE.Scene();
+    this.figures = new THREE.Group();
+    this.camera = new THREE.PerspectiveCamera(fieldOfView, 1, 0.1, 100);
+    const key = new THREE.DirectionalLight(0xffffff, 2.1), fill = new THREE.DirectionalLight(0xcfe0ff, 0.7);
+    key.position.set(-0.6, 0.9, 0.9), fill.position.set(0.9, 0.1, 0.4);
+    this.camera.add(key, key.target, fill, fill.target);
+    key.target.position.set(0, 0, -1), fill.target.position.set(0, 0, -1);
+    this.scene.add(this.figures, this.camera, new THREE.HemisphereLight(0xffffff, 0x8a8f98, 1.15));
+    this.controls = new OrbitControls(this.camera, canvas);
+    this.controls.addEventListener('change', invalidate);
+    this.shape = 1; // width over height of what is shown
+    this.panes = []; // {figures: [Group...], overlay: bool, label}
+    new ResizeObserver(invalidate).observe(canvas);
+  }
+
+  // Looks at points from the front and a little above, so near that they just fit a pane of their own shape.
+  frame(points) {
+    const box = new THREE.Box3().setFromPoints(points.map(p => new THREE.Vector3(...p)));
+    const size = box.getSize(new THREE.Vector3()), tangent = Math.tan(fieldOfView * Math.PI / 360);
+    this.radius = size.length() / 2 || 1;
+    const deep = size.z > 1.6 * size.x; // longer in depth than in width: look from the side
+    const back = new THREE.Vector3(deep ? 0.92 : 0.34, 0.3, deep ? 0.34 : 0.92).normalize();
+    const across = new THREE.Vector3(0, 1, 0).cross(back).normalize(), up = back.clone().cross(across);
+    const seen = points.map(p => new THREE.Vector3(...p)).map(p => new THREE.Vector3(p.dot(across), p.dot(up), p.dot(back)));
+    const view = new THREE.Box3().setFromPoints(seen), middle = view.getCenter(new THREE.Vector3()), half = view.getSize(new THREE.Vector3()).multiplyScalar(0.5);
+    this.shape = Math.min(Math.max(half.x / (half.y || 1), 0.3), 3);
+    let distance = this.radius / 10;
+    for (const p of seen) distance = Math.max(distance, p.z - middle.z + Math.max(Math.abs(p.y - middle.y), Math.abs(p.x - middle.x) / this.shape) / tangent);
+    this.controls.target.set(0, 0, 0).addScaledVector(across, middle.x).addScaledVector(up, middle.y).addScaledVector(back, middle.z);
+    this.camera.position.copy(this.controls.target).addScaledVector(back, 1.05 * distance);
+    this.camera.near = this.radius / 50, this.camera.far = this.radius * 60;
+    this.controls.minDistance = this.radius / 20, this.controls.maxDistance = this.radius * 25;
+    this.controls.update();
+  }
+
+  // Rectangles of the panes in CSS pixels: side by side, unless another grid shows the character clearly larger.
+  layout() {
+    const { clientWidth: width, clientHeight: height } = this.canvas, count = this.panes.length || 1;
+    let best = { size: 0 };
+    for (let columns = count; columns >= 1; columns--) {
+      const w = width / columns, h = height / Math.ceil(count / columns), size = Math.min(w / this.shape, h);
+      if (size > 1.15 * best.size) best = { size, columns, w, h };
+    }
+    return this.panes.map((pane, k) => ({ x: best.w * (k % best.columns), y: best.h * Math.floor(k / best.columns), w: best.w, h: best.h }));
+  }
+
+  // A pane narrower than the character shows more above and below instead of cutting it off at the sides.
+  aim(rect) {
+    const aspect = rect.w / rect.h, tangent = Math.tan(fieldOfView * Math.PI / 360) * Math.max(1, this.shape / aspect);
+    this.camera.aspect = aspect;
+    this.camera.fov = 2 * Math.atan(tangent) * 180 / Math.PI;
+    this.camera.updateProjectionMatrix();
+    this.camera.updateMatrixWorld();
+  }
+
+  paneAt(x, y) {
+    return this.layout().findIndex(r => x >= r.x && x < r.x + r.w && y >= r.y && y < r.y + r.h);
+  }
+
+  // A point of the world in CSS pixels of the canvas, as seen in pane `k`; z is the depth from -1 to 1.
+  project(point, k) {
+    const rect = this.layout()[k];
+    this.aim(rect);
+    const v = new THREE.Vector3(...point).project(this.camera);
+    return { x: rect.x + (v.x + 1) / 2 * rect.w, y: rect.y + (1 - v.y) / 2 * rect.h, z: v.z };
+  }
+
+  // The point under (x, y) in the plane through `through` that faces the camera.
+  unproject(x, y, through, k) {
+    const rect = this.layout()[k];
+    this.aim(rect);
+    const depth = new THREE.Vector3(...through).project(this.camera).z;
+    return new THREE.Vector3((x - rect.x) / rect.w * 2 - 1, 1 - (y - rect.y) / rect.h * 2, depth).unproject(this.camera).toArray();
+  }
+
+  // World units per CSS pixel at a point.
+  pixel(point, k) {
+    const rect = this.layout()[k];
+    this.aim(rect);
+    return 2 * this.camera.position.distanceTo(new THREE.Vector3(...point)) * Math.tan(this.camera.fov * Math.PI / 360) / rect.h;
+  }
+
+  render(beforePane) {
+    const { renderer, canvas } = this, ratio = Math.min(devicePixelRatio || 1, 2);
+    const size = renderer.getSize(new THREE.Vector2());
+    if (size.x !== canvas.clientWidth || size.y !== canvas.clientHeight || renderer.getPixelRatio() !== ratio) {
+      renderer.setPixelRatio(ratio);
+      renderer.setSize(canvas.clientWidth, canvas.clientHeight, false);
+    }
+    renderer.setScissorTest(true);
+    this.layout().forEach((rect, k) => {
+      for (const figure of this.figures.children) figure.visible = this.panes[k].figures.includes(figure);
+      beforePane(this.panes[k], k);
+      this.aim(rect);
+      const bottom = canvas.clientHeight - rect.y - rect.h;
+      renderer.setViewport(rect.x, bottom, rect.w, rect.h);
+      renderer.setScissor(rect.x, bottom, rect.w, rect.h);
+      renderer.render(this.scene, this.camera);
+    });
+  }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// What the page calls: the runtime, with handles instead of structs, and a model's rest pose and weights in vertex order.
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/format.h"
+#include "sinew/runtime.h"
+
+#define EXPORT(name) __attribute__((export_name(#name), used))
+
+typedef struct web_model {
+  sn_rt_model model;
+  sn_rt_error error;
+  void *scratch;
+} web_model;
+
+// 64-byte aligned; 0 where memory has run out.
+EXPORT(sw_alloc) void *sw_alloc(size_t size) { return aligned_alloc(64, (size + 127) / 64 * 64); }
+EXPORT(sw_free) void sw_free(void *memory) { free(memory); }
+
+// A handle, or 0 where memory has run out. sw_error tells whether the bytes are a model.
+EXPORT(sw_open) web_model *sw_open(const void *bytes, size_t size) {
+  web_model *m = calloc(1, sizeof *m);
+  if (!m) return NULL;
+  if (sn_rt_open(bytes, size, &m->model, &m->error) != SN_RT_OK) return m;
+  m->scratch = sw_alloc(sn_rt_scratch_size(&m->model));
+  if (m->scratch) return m;
+  free(m);
+  return NULL;
+}
+
+EXPORT(sw_close) void sw_close(web_model *m) {
+  free(m->scratch);
+  free(m);
+}
+
+// The last complaint; NULL where there was none.
+EXPORT(sw_error) const char *sw_error(const web_model *m) {
+  return m->error.status == SN_RT_OK ? NULL : m->error.message;
+}
+
+// The order of the values is that of `infoNames` in runtime.js.
+EXPORT(sw_info) void sw_info(const web_model *m, uint32_t *out) {
+  const sn_rt_info *info = sn_rt_get_info(&m->model);
+  const uint32_t values[] = {
+    info->drive,          info->correct,         info->blend,        info->shade,         info->vertex_count,
+    info->joint_count,    info->control_count,   info->torque_count, info->palette_count, info->triangle_count,
+    info->max_influences, (uint32_t)info->bytes, info->weight_bits,
+  };
+  memcpy(out, values, sizeof values);
+}
+
+EXPORT(sw_drive_name) const char *sw_drive_name(const web_model *m) { return sn_rt_drive_name(m->model.info.drive); }
+EXPORT(sw_correct_name) const char *sw_correct_name(const web_model *m) {
+  return sn_rt_correct_name(m->model.info.correct);
+}
+EXPORT(sw_blend_name) const char *sw_blend_name(const web_model *m) { return sn_rt_blend_name(m->model.info.blend); }
+EXPORT(sw_path_name) const char *sw_path_name(const web_model *m) { return sn_rt_path_name(m->model.path); }
+EXPORT(sw_joint_name) const char *sw_joint_name(const web_model *m, uint32_t joint) {
+  return sn_rt_joint_name(&m->model, joint);
+}
+EXPORT(sw_joint_parent) int32_t sw_joint_parent(const web_model *m, uint32_t joint) {
+  return sn_rt_joint_parent(&m->model, joint);
+}
+
+EXPORT(sw_section) const void *sw_section(const web_model *m, const char *name, uint32_t *size) {
+  uint64_t bytes = 0;
+  const void *section = sn_rt_find_section(&m->model, name, &bytes);
+  *size = (uint32_t)bytes;
+  return section;
+}
+
+// ---- evaluation -----------------------------------------------------------------------------------------------------
+
+EXPORT(sw_palette)
+sn_rt_status sw_palette(web_model *m, const float *joints, const float *controls, const float *torques) {
+  sn_rt_input input = {(const float(*)[12])joints, (const float(*)[3])controls, torques};
+  return sn_rt_palette(&m->model, &input, m->scratch, &m->error);
+}
+
+EXPORT(sw_palette_matrices) void sw_palette_matrices(const web_model *m, float (*out)[12]) {
+  for (uint32_t e = 0; e < m->model.info.palette_count; e++) sn_rt_palette_matrix(&m->model, m->scratch, e, out[e]);
+}
+
+EXPORT(sw_evaluate)
+sn_rt_status sw_evaluate(web_model *m, const float *joints, const float *controls, const float *torques,
+                         float *positions, float *normals) {
+  sn_rt_input input = {(const float(*)[12])joints, (const float(*)[3])controls, torques};
+  sn_rt_output output = {.positions = positions, .normals = normals};
+  return sn_rt_evaluate(&m->model, &input, m->scratch, &output, &m->error);
+}
+
+// ---- what a vertex shader needs: blocks, back in the order of the rest mesh ------------------------------------------
+
+static float weight_at(const sn_rt_model *model, size_t index) {
+  const void *weights = model->sections[SN_RT_SKIN_WEIGHTS];
+  switch (model->info.weight_bits) {
+  case 8:
+    return (float)((const uint8_t *)weights)[index] / 255;
+  case 16:
+    return (float)((const uint16_t *)weights)[index] / 65535;
+  default:
+    return ((const float *)weights)[index];
+  }
+}
+
+typedef struct web_rest {
+  float (*positions)[3], (*normals)[3];
+  uint16_t (*bones)[SN_RT_MAX_INFLUENCES];
+  float (*weights)[SN_RT_MAX_INFLUENCES];
+} web_rest;
+
+static void read_lane(const sn_rt_model *model, const sn_rt_group *g, uint32_t block, int lane, uint32_t vertex,
+                      const web_rest *out) {
+  const float(*rest)[3][SN_RT_LANES] = model->sections[SN_RT_SKIN_REST];
+  const float(*normals)[3][SN_RT_LANES] = model->sections[SN_RT_SKIN_NORMALS];
+  const uint16_t(*tuples)[SN_RT_LANES] = model->sections[SN_RT_SKIN_TUPLES];
+  for (int c = 0; c < 3; c++) {
+    out->positions[vertex][c] = rest[g->first_block + block][c][lane];
+    out->normals[vertex][c] = normals ? normals[g->first_block + block][c][lane] : 0;
+  }
+  size_t first = g->first_weight + (size_t)block * (size_t)(g->influences - 1);
+  float left = 1;
+  for (size_t k = 0; k < SN_RT_MAX_INFLUENCES; k++) {
+    int used = k < g->influences;
+    float weight = used && k ? weight_at(model, (first + k - 1) * SN_RT_LANES + (size_t)lane) : 0;
+    left -= weight;
+    out->weights[vertex][k] = weight;
+    out->bones[vertex][k] = !used ? 0
+                            : g->kind == SN_RT_GROUP_SHARED
+                              ? g->joints[k]
+                              : tuples[g->first_tuple + block * g->influences + k][lane];
+  }
+  out->weights[vertex][0] = left;
+}
+
+// Eight bones and weights per vertex, in the order of the file; unused ones have weight 0.
+EXPORT(sw_rest)
+void sw_rest(const web_model *m, float (*positions)[3], float (*normals)[3], uint16_t (*bones)[SN_RT_MAX_INFLUENCES],
+             float (*weights)[SN_RT_MAX_INFLUENCES]) {
+  const sn_rt_model *model = &m->model;
+  const web_rest out = {positions, normals, bones, weights};
+  const uint32_t *chunks = model->sections[SN_RT_SKIN_CHUNKS];
+  const sn_rt_group *groups = model->sections[SN_RT_SKIN_GROUPS];
+  const uint16_t(*lanes)[SN_RT_LANES] = model->sections[SN_RT_SKIN_LANES];
+  uint32_t grain = model->info.grain;
+  for (uint32_t c = 0; (uint64_t)c * grain < model->info.vertex_count; c++)
+    for (uint32_t n = chunks[c]; n < chunks[c + 1]; n++)
+      for (uint32_t b = 0; b < groups[n].block_count; b++)
+        for (int l = 0; l < SN_RT_LANES; l++) {
+          read_lane(model, groups + n, b, l, c * grain + lanes[groups[n].first_block + b][l], &out);
+        }
+}

@@ -66,22 +66,41 @@ typedef struct sn_rt_extra {
   float reserved;
 } sn_rt_extra;
 
+// The drive `controls` (Kim 2010): what its matrices mean. A bone has 4 outputs (quaternion), 6 more with
+// SN_RT_CONTROL_STRETCH (xx xy xz yy yz zz), and, without SN_RT_CONTROL_POISSON, more for its place: 3 (the motion of its
+// centre), or 4 without stretch (the dual part of a dual quaternion about the centre). Matrices are kept in strips of
+// eight rows (the last strip has what is left), each strip column after column.
+typedef struct sn_rt_control {
+  uint32_t frames;  // training frames: arguments of the kernel
+  uint32_t outputs; // numbers per bone
+  uint32_t flags;
+  float scale; // the kernel is exp(-scale |c - c'|^2)
+} sn_rt_control;
+
+enum { SN_RT_CONTROL_STRETCH = 1, SN_RT_CONTROL_POISSON = 2, SN_RT_STRIP = 8 };
+
 // Sections by the runtime's own numbering: index into sn_rt_model.sections.
 typedef enum sn_rt_section_id {
-  SN_RT_JOINT_NAMES,    // uint32 start[joint_count + 1], then that many bytes of zero-terminated names
-  SN_RT_JOINT_PARENTS,  // int32[joint_count], -1 for a root
-  SN_RT_JOINT_REST,     // float[joint_count][12], joint to world in the rest pose
-  SN_RT_DRIVE_EXTRA,    // sn_rt_extra[palette_count - joint_count]
-  SN_RT_SKIN_CHUNKS,    // uint32[chunks + 1]: first group of every chunk
-  SN_RT_SKIN_GROUPS,    // sn_rt_group[group_count]
-  SN_RT_SKIN_LANES,     // uint16[block_count][8]: vertex within its chunk
-  SN_RT_SKIN_REST,      // float[block_count][3][8]: x, y, z of the eight vertices
-  SN_RT_SKIN_NORMALS,   // the same
-  SN_RT_SKIN_WEIGHTS,   // float, uint16 or uint8 [rows][8]
-  SN_RT_SKIN_TUPLES,    // uint16[rows][8]: palette indices of the loose groups
-  SN_RT_SHADE_START,    // uint32[vertex_count + 1]
-  SN_RT_SHADE_RING,     // uint32[][2]: vertex i lies in the triangles (i, a, b), counter-clockwise
-  SN_RT_MESH_TRIANGLES, // uint32[triangle_count][3]
+  SN_RT_JOINT_NAMES,     // uint32 start[joint_count + 1], then that many bytes of zero-terminated names
+  SN_RT_JOINT_PARENTS,   // int32[joint_count], -1 for a root
+  SN_RT_JOINT_REST,      // float[joint_count][12], joint to world in the rest pose
+  SN_RT_DRIVE_EXTRA,     // sn_rt_extra[palette_count - joint_count]
+  SN_RT_SKIN_CHUNKS,     // uint32[chunks + 1]: first group of every chunk
+  SN_RT_SKIN_GROUPS,     // sn_rt_group[group_count]
+  SN_RT_SKIN_LANES,      // uint16[block_count][8]: vertex within its chunk
+  SN_RT_SKIN_REST,       // float[block_count][3][8]: x, y, z of the eight vertices
+  SN_RT_SKIN_NORMALS,    // the same
+  SN_RT_SKIN_WEIGHTS,    // float, uint16 or uint8 [rows][8]
+  SN_RT_SKIN_TUPLES,     // uint16[rows][8]: palette indices of the loose groups
+  SN_RT_SHADE_START,     // uint32[vertex_count + 1]
+  SN_RT_SHADE_RING,      // uint32[][2]: vertex i lies in the triangles (i, a, b), counter-clockwise
+  SN_RT_MESH_TRIANGLES,  // uint32[triangle_count][3]
+  SN_RT_CONTROL_HEAD,    // sn_rt_control
+  SN_RT_CONTROL_POINTS,  // uint32[control_count]: the vertices that the control points are
+  SN_RT_CONTROL_FRAMES,  // float[frames][control_count][3]: control points at the training frames
+  SN_RT_CONTROL_CENTRES, // float[palette_count][3]: where the bones are in the rest pose
+  SN_RT_CONTROL_MAP,     // float[palette_count * outputs x (frames + 1)], in strips: the matrix M
+  SN_RT_CONTROL_SOLVE,   // float[palette_count x (3 palette_count + control_count)], in strips: the matrix P
   SN_RT_KNOWN_SECTIONS
 } sn_rt_section_id;
 

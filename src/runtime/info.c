@@ -47,7 +47,8 @@ static size_t entry_bytes(const sn_rt_model *model) {
 }
 
 size_t sn_rt_scratch_size(const sn_rt_model *model) {
-  return 3 * SN_RT_ALIGNMENT + (size_t)model->info.palette_count * entry_bytes(model);
+  size_t values = model->info.drive == SN_RT_DRIVE_CONTROLS ? (size_t)sn_rt_control_values(model) : 0;
+  return 3 * SN_RT_ALIGNMENT + (size_t)model->info.palette_count * entry_bytes(model) + values * sizeof(float);
 }
 
 sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
@@ -59,6 +60,7 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
     s.stretches = s.matrices + 16 * count;
     s.dualquats = s.stretches + 16 * count;
   }
+  s.values = (float *)(at + SN_RT_ALIGNMENT + count * entry_bytes(model));
   return s;
 }
 
@@ -86,12 +88,17 @@ void sn_rt_count_work(sn_rt_model *model) {
   sn_rt_info *info = &model->info;
   info->scratch_size = sn_rt_scratch_size(model);
   info->flops = info->blend == SN_RT_BLEND_LINEAR ? linear_flops(info) : dualquat_flops(info);
-  info->flops += 150 * (uint64_t)(info->palette_count - info->joint_count); // half-way and scaling joints, about
+  if (info->drive == SN_RT_DRIVE_JOINTS) { // half-way and scaling joints, about
+    info->flops += 150 * (uint64_t)(info->palette_count - info->joint_count);
+  } else if (info->drive == SN_RT_DRIVE_CONTROLS) {
+    info->flops += sn_rt_control_flops(model);
+  }
   if (info->shade == SN_RT_SHADE_RECOMPUTE) {
     info->flops += 18 * (model->sizes[SN_RT_SHADE_RING] / 8) + 10 * (uint64_t)info->vertex_count;
   }
-  static const sn_rt_section_id read[] = {SN_RT_SKIN_GROUPS, SN_RT_SKIN_LANES,  SN_RT_SKIN_REST, SN_RT_SKIN_WEIGHTS,
-                                          SN_RT_SKIN_TUPLES, SN_RT_SHADE_START, SN_RT_SHADE_RING};
-  for (int s = 0; s < 7; s++) info->bytes_read += model->sizes[read[s]];
+  static const sn_rt_section_id read[] = {
+    SN_RT_SKIN_GROUPS, SN_RT_SKIN_LANES, SN_RT_SKIN_REST,      SN_RT_SKIN_WEIGHTS, SN_RT_SKIN_TUPLES,
+    SN_RT_SHADE_START, SN_RT_SHADE_RING, SN_RT_CONTROL_FRAMES, SN_RT_CONTROL_MAP,  SN_RT_CONTROL_SOLVE};
+  for (int s = 0; s < 10; s++) info->bytes_read += model->sizes[read[s]];
   if (info->shade == SN_RT_SHADE_TRANSFORM) info->bytes_read += model->sizes[SN_RT_SKIN_NORMALS];
 }

@@ -19,6 +19,7 @@ typedef struct sn_rt_scratch {
   float *dualquats; // [palette][8]: real x y z w, dual x y z w
   float *stretches; // [palette][16]: like matrices, the part that is no rigid motion
   uint32_t *flags;  // SN_RT_RIGID or 0
+  float *values;    // what a drive works with; its size is the drive's business
 } sn_rt_scratch;
 
 enum { SN_RT_RIGID = 1 };
@@ -75,6 +76,15 @@ extern const sn_rt_kernels sn_rt_scalar_kernels, sn_rt_sse2_kernels, sn_rt_avx2_
 #endif
 
 sn_rt_path sn_rt_best_path(void);
+
+// ---- the drive `controls` (controls.c) -----------------------------------------------------------------------------------
+
+// Checks the sections of the drive once the counts of model->info are there.
+sn_rt_status sn_rt_check_controls(const sn_rt_model *model, sn_rt_error *error);
+// Control points to palette. `values` has sn_rt_control_values(model) floats of room.
+void sn_rt_drive_controls(const sn_rt_model *model, const float (*controls)[3], float *values, float *palette);
+uint64_t sn_rt_control_values(const sn_rt_model *model);
+uint64_t sn_rt_control_flops(const sn_rt_model *model);
 
 // Fills in the memory and work figures of model->info.
 void sn_rt_count_work(sn_rt_model *model);

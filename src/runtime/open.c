@@ -58,7 +58,8 @@ static sn_rt_status unknown_slot(reader *r, const char *slot, const char *name, 
 
 static sn_rt_status check_slots(reader *r) {
   const sn_rt_header *h = &r->header;
-  if (h->drive != SN_RT_DRIVE_JOINTS) return unknown_slot(r, "drive", sn_rt_drive_name(h->drive), h->drive);
+  if (h->drive != SN_RT_DRIVE_JOINTS && h->drive != SN_RT_DRIVE_CONTROLS)
+    return unknown_slot(r, "drive", sn_rt_drive_name(h->drive), h->drive);
   if (h->correct != SN_RT_CORRECT_NONE) return unknown_slot(r, "correct", sn_rt_correct_name(h->correct), h->correct);
   if (h->blend > SN_RT_BLEND_DUALQUAT) return unknown_slot(r, "blend", sn_rt_blend_name(h->blend), h->blend);
   if (h->shade > SN_RT_SHADE_RECOMPUTE) return unknown_slot(r, "shade", sn_rt_shade_name(h->shade), h->shade);
@@ -155,9 +156,14 @@ static sn_rt_status check_counts(reader *r) {
   return SN_RT_OK;
 }
 
+// Palette entries made from joints; a drive with bones of its own has none.
+static uint32_t extra_count(const sn_rt_header *h) {
+  return h->drive == SN_RT_DRIVE_JOINTS ? h->palette_count - h->joint_count : 0;
+}
+
 static sn_rt_status check_sizes(reader *r) {
   const sn_rt_header *h = &r->header;
-  uint64_t blocks = h->block_count, extras = h->palette_count - h->joint_count;
+  uint64_t blocks = h->block_count, extras = extra_count(h);
   sn_rt_status status = need(r, SN_RT_SKIN_CHUNKS, (chunk_count(h) + 1) * 4);
   if (!status) status = need(r, SN_RT_SKIN_GROUPS, (uint64_t)h->group_count * sizeof(sn_rt_group));
   if (!status) status = need(r, SN_RT_SKIN_LANES, blocks * SN_RT_LANES * 2);
@@ -210,7 +216,7 @@ static sn_rt_status check_joints(reader *r) {
       return BAD(r, "joint %u has no such parent", (uint64_t)j);
   }
   const sn_rt_extra *extra = r->model->sections[SN_RT_DRIVE_EXTRA];
-  for (uint32_t e = 0; e < h->palette_count - h->joint_count; e++) {
+  for (uint32_t e = 0; e < extra_count(h); e++) {
     const sn_rt_extra *x = extra + e;
     if (x->kind != SN_RT_EXTRA_HALFWAY && x->kind != SN_RT_EXTRA_SCALING) {
       return sn_rt_fail(r->error, SN_RT_UNSUPPORTED,
@@ -351,6 +357,7 @@ static sn_rt_status check_contents(reader *r) {
   if (!status) status = check_finite(r, SN_RT_SKIN_NORMALS);
   if (!status) status = check_skin(r);
   if (!status) status = check_mesh(r);
+  if (!status && r->header.drive == SN_RT_DRIVE_CONTROLS) status = sn_rt_check_controls(r->model, r->error);
   return status;
 }
 

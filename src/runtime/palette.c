@@ -102,6 +102,11 @@ static void drive_joints(const sn_rt_model *model, const float (*joints)[12], fl
 
 // Where a palette entry's stretch stays put in the rest pose: its joint's centre.
 static void entry_centre(const sn_rt_model *model, uint32_t entry, float centre[3]) {
+  const float(*bones)[3] = model->sections[SN_RT_CONTROL_CENTRES];
+  if (model->info.drive == SN_RT_DRIVE_CONTROLS) {
+    memcpy(centre, bones[entry], sizeof *bones);
+    return;
+  }
   const float(*rest)[12] = model->sections[SN_RT_JOINT_REST];
   const sn_rt_extra *extra = model->sections[SN_RT_DRIVE_EXTRA];
   uint32_t joints = model->info.joint_count;
@@ -155,9 +160,16 @@ sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, v
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model needs the matrices of its %u joints",
                       (uint64_t)model->info.joint_count);
   }
+  if (model->info.control_count && (!input || !input->controls)) {
+    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model needs the positions of its %u control points",
+                      (uint64_t)model->info.control_count);
+  }
   sn_rt_scratch s = sn_rt_scratch_at(model, scratch);
   *s.flags = 0;
-  if (model->info.joint_count) drive_joints(model, input->joints, s.matrices);
+  if (model->info.drive == SN_RT_DRIVE_CONTROLS) {
+    sn_rt_drive_controls(model, input->controls, s.values, s.matrices);
+  } else if (model->info.joint_count)
+    drive_joints(model, input->joints, s.matrices);
   if (model->info.blend == SN_RT_BLEND_DUALQUAT) make_dualquats(model, &s);
   return SN_RT_OK;
 }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Bottom-up clustering of triangles that move together (Wang 2007, 5.1; also the start of Kim 2010): contiguous groups
+// are joined in the order of what the join costs, down to one group, and the tree can be cut at any number of groups.
+#ifndef SINEW_TRAIN_CLUSTER_H
+#define SINEW_TRAIN_CLUSTER_H
+
+#include "sinew/scene.h"
+
+typedef struct sn_cluster_tree {
+  int leaf_count;  // triangles
+  int (*joins)[2]; // leaf_count - 1, in order: the groups that hold these two triangles become one
+  double *costs;   // by how much each join raises the sum of squared vertex distances
+} sn_cluster_tree;
+
+// A group moves by the affine maps that fit its vertices best. At most `most_poses` of the keys are looked at, evenly
+// spread. Groups of different components are joined only when nothing else is left.
+sn_status sn_cluster_triangles(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_frames *frames,
+                               const sn_keys *keys, int most_poses, sn_cluster_tree *out);
+
+// The groups when `count` are left (all leaves if there are fewer): group_of[t] is 0 .. returned number - 1, numbered by
+// first appearance.
+sn_status sn_cluster_cut(sn_context *ctx, const sn_cluster_tree *tree, int count, int *group_of, int *group_count);
+
+#endif

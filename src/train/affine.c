@@ -127,7 +127,11 @@ static sn_status learn(sn_context *ctx, const sn_affine_options *options, const 
   double *numbers = SN_NEW(ctx, memory, double, count *(size_t)bones->frames *per_bone);
   double *map = SN_NEW(ctx, memory, double, count *per_bone *(size_t)(bones->frames + 1));
   data.controls = control_vectors(ctx, examples, keys, controls, data.control_count, memory);
-  if (!solve || !numbers || !map || !data.controls) return ctx->error.status;
+  float(*rest_controls)[3] = sn_arena_alloc(ctx, memory, (size_t)data.control_count, sizeof *rest_controls);
+  if (!solve || !numbers || !map || !data.controls || !rest_controls) return ctx->error.status;
+  for (int c = 0; c < data.control_count; c++) {
+    memcpy(rest_controls[c], examples->rest.positions[controls[c]], sizeof *rest_controls);
+  }
   status = sn_affine_encode(ctx, bones, options, numbers);
   data.numbers = numbers;
   if (status == SN_OK && options->poisson) {
@@ -135,6 +139,10 @@ static sn_status learn(sn_context *ctx, const sn_affine_options *options, const 
     status = sn_affine_poisson(ctx, &examples->rest, bones, controls, data.control_count, solve);
   }
   if (status == SN_OK) status = sn_affine_choose(ctx, &data, &choice);
+  if (status == SN_OK && options->poisson) {
+    status =
+      sn_affine_poisson_fit(ctx, bones, data.controls, (const float(*)[3])rest_controls, data.control_count, solve);
+  }
   if (status == SN_OK) status = sn_affine_predictor(ctx, &data, &choice, map);
   if (status == SN_OK) status = make_sections(ctx, &data, controls, &choice, map, memory, &result);
   return status == SN_OK ? build_model(ctx, &data, &result, out) : status;

@@ -54,6 +54,11 @@ sn_mat3 sn_affine_decode(const double *numbers, const sn_affine_options *options
 sn_status sn_affine_poisson(sn_context *ctx, const sn_mesh *rest, const sn_affine_bones *bones, const int *controls,
                             int control_count, double *out);
 
+// Adds to P what its places miss at the training frames and in the rest pose, as a regression on the same inputs with a
+// small ridge; a motion of everything together still gives the same motion of all places. `controls` as in sn_affine_data.
+sn_status sn_affine_poisson_fit(sn_context *ctx, const sn_affine_bones *bones, const double *controls,
+                                const float (*rest_controls)[3], int control_count, double *solve);
+
 // The least-squares system behind P, for tests: rows of A x = b, called for every row. `x` has bones numbers,
 // `right` 3 bones + controls.
 typedef void (*sn_affine_row_fn)(void *user, int count, const int *bones, const double *x, int right_count,

@@ -7,6 +7,7 @@
 //   bones     place_a - place_b           = (F_a + F_b) / 2 (c_a - c_b),   hardly any weight: what edges leave open
 #include "train/affine.h"
 
+#include <cblas.h>
 #include <lapacke.h>
 #include <math.h>
 #include <string.h>
@@ -159,6 +160,84 @@ sn_status sn_affine_poisson(sn_context *ctx, const sn_mesh *rest, const sn_affin
       LAPACKE_dposv(LAPACK_ROW_MAJOR, 'L', n.bones, n.columns, n.a, n.bones, out, n.columns) != 0) {
     status = sn_fail(ctx, SN_NOT_CONVERGED, "affine: the places of %d bones do not follow from %d control points",
                      n.bones, control_count);
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+// ---- what the training frames say -----------------------------------------------------------------------------------------------
+
+// Sample 3 f + r is coordinate r of training frame f (the last f is the rest pose): rows of F, and control points about
+// their mean, in units of `unit`.
+typedef struct samples {
+  int count, columns;
+  double *inputs;  // count * columns
+  double *missing; // count * bones: what P leaves of the places; then the coefficients of the samples
+} samples;
+
+static void fill_sample(const sn_affine_bones *bones, const double *controls, const float (*rest_controls)[3],
+                        int control_count, const double *solve, int s, double unit, samples *out) {
+  int f = s / 3, r = s % 3, count = bones->bones;
+  bool rest = f == bones->frames;
+  double *input = out->inputs + (size_t)s * (size_t)out->columns, mean = 0;
+  double *missing = out->missing + (size_t)s * (size_t)count;
+  const sn_affine *motion = bones->motions + (size_t)(rest ? 0 : f) * (size_t)count;
+  for (int b = 0; b < count; b++) {
+    sn_affine m = rest ? sn_affine_identity() : motion[b];
+    sn_vec3 place = sn_affine_apply(m, bones->centres[b]);
+    for (int k = 0; k < 3; k++) input[3 * b + k] = m.m[r][k];
+    missing[b] = r == 0 ? place.x : r == 1 ? place.y : place.z;
+  }
+  for (int c = 0; c < control_count; c++) {
+    input[3 * count + c] =
+      rest ? (double)rest_controls[c][r] : controls[((size_t)f * (size_t)control_count + (size_t)c) * 3 + (size_t)r];
+    mean += input[3 * count + c] / control_count;
+  }
+  for (int b = 0; b < count; b++) {
+    const double *own = solve + (size_t)b * (size_t)out->columns;
+    for (int n = 0; n < out->columns; n++) missing[b] -= own[n] * input[n];
+  }
+  for (int c = 0; c < control_count; c++) input[3 * count + c] = (input[3 * count + c] - mean) / unit;
+}
+
+// coefficients = (Z Z^T + ridge I)^-1 missing, with the samples as rows of Z.
+static sn_status solve_samples(sn_context *ctx, sn_arena *scratch, int bones, samples *s) {
+  size_t n = (size_t)s->count;
+  double *gram = SN_NEW(ctx, scratch, double, n *n), trace = 0;
+  if (!gram) return ctx->error.status;
+  cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, s->count, s->columns, 1, s->inputs, s->columns, 0, gram,
+              s->count);
+  for (size_t k = 0; k < n; k++) trace += gram[k * n + k];
+  for (size_t k = 0; k < n; k++) gram[k * n + k] += 1e-5 * trace / (double)n + 1e-300;
+  if (LAPACKE_dposv(LAPACK_ROW_MAJOR, 'L', s->count, bones, gram, s->count, s->missing, bones) == 0) return SN_OK;
+  return sn_fail(ctx, SN_NOT_CONVERGED, "affine: the places of the bones could not be fitted");
+}
+
+sn_status sn_affine_poisson_fit(sn_context *ctx, const sn_affine_bones *bones, const double *controls,
+                                const float (*rest_controls)[3], int control_count, double *solve) {
+  sn_arena scratch = sn_arena_new(ctx);
+  int count = bones->bones;
+  samples s = {.count = 3 * (bones->frames + 1), .columns = 3 * count + control_count};
+  s.inputs = SN_NEW(ctx, &scratch, double, (size_t)s.count *(size_t)s.columns);
+  s.missing = SN_NEW(ctx, &scratch, double, (size_t)s.count *(size_t)count);
+  sn_status status = s.inputs && s.missing ? SN_OK : ctx->error.status;
+  double unit = 0;
+  for (int b = 0; b < count; b++) unit = fmax(unit, sn_vec3_distance(bones->centres[b], bones->centres[0]));
+  if (!(unit > 0)) unit = 1;
+  for (int k = 0; k < s.count && status == SN_OK; k++) {
+    fill_sample(bones, controls, rest_controls, control_count, solve, k, unit, &s);
+  }
+  sn_blas_serial();
+  if (status == SN_OK) status = solve_samples(ctx, &scratch, count, &s);
+  for (int b = 0; b < count && status == SN_OK; b++) {
+    double *own = solve + (size_t)b * (size_t)s.columns, mean = 0;
+    for (int k = 0; k < s.count; k++) {
+      const double *input = s.inputs + (size_t)k * (size_t)s.columns;
+      double c = s.missing[(size_t)k * (size_t)count + (size_t)b];
+      for (int n = 0; n < s.columns; n++) own[n] += c * (n < 3 * count ? input[n] : input[n] / unit);
+      for (int n = 3 * count; n < s.columns; n++) mean += c * input[n] / unit / control_count;
+    }
+    for (int n = 3 * count; n < s.columns; n++) own[n] -= mean;
   }
   sn_arena_free(&scratch);
   return status;

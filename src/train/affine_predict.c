@@ -33,13 +33,19 @@ static double kernel(const double *a, const double *b, int numbers, double width
 // What the regressions of one thread work with.
 typedef struct workspace {
   sn_kcca kcca;
-  double *numbers; // frames * outputs, centred; then what the first layer leaves
+  double *numbers; // frames * outputs, centred; then what the layers leave
+  double mean[16];
+  int components;
+  double *kernel; // components * frames
+  double *effect; // components * outputs
 } workspace;
 
 static sn_status new_workspace(sn_context *ctx, sn_arena *memory, int frames, int outputs, workspace *out) {
   out->numbers = SN_NEW(ctx, memory, double, (size_t)frames *(size_t)outputs);
+  out->kernel = SN_NEW(ctx, memory, double, 2 * SN_KCCA_OUTPUTS * (size_t)frames);
+  out->effect = SN_NEW(ctx, memory, double, 2 * SN_KCCA_OUTPUTS * (size_t)outputs);
   sn_status status = sn_kcca_new(ctx, memory, frames, &out->kcca);
-  return out->numbers ? status : ctx->error.status;
+  return out->numbers && out->kernel && out->effect ? status : ctx->error.status;
 }
 
 static double dot(const double *a, const double *b, int count) {
@@ -82,26 +88,30 @@ static void regress(const double *z, int components, int frames, const double *y
   solve_small(components, a, out);
 }
 
-// Adds H B_c F_c^T to M for outputs first .. first + count - 1 of one bone. w->numbers are centred; the part that the
-// reduced coordinates of the outputs explain is taken off them.
-static void add_layer(const workspace *w, int frames, int outputs, int first, int count, double *map) {
+// B_c is the regression of the reduced outputs on the reduced inputs with the same ridge as the analysis itself:
+// minimising |B C_r - Q_r|^2 + ridge |B F_c^T|_K^2 gives B = Q_r C_r^T (F_c^T (K^2 + ridge K) F_c)^-1 = diag(correlations).
+// (Plain least squares would undo the ridge as soon as there are as many components as frames.)
+//
+// Adds the components of w->kcca, H B_c F_c^T by columns, for outputs first .. first + count - 1: coefficients of the kernel
+// vector to w->kernel, of the outputs to w->effect. The part of the numbers that the reduced outputs explain is taken off.
+static void add_layer(workspace *w, int frames, int outputs, int first, int count) {
   const sn_kcca *k = &w->kcca;
-  double b[SN_KCCA_OUTPUTS][SN_KCCA_OUTPUTS]; // B_c, row by row
   for (int p = 0; p < k->components; p++) {
-    regress(k->c, k->components, frames, k->q + (size_t)p * (size_t)frames, 1, b[p]);
+    double *effect = w->effect + (size_t)(w->components + p) * (size_t)outputs;
+    memset(effect, 0, (size_t)outputs * sizeof *effect);
+    memcpy(w->kernel + (size_t)(w->components + p) * (size_t)frames, k->f + (size_t)p * (size_t)frames,
+           (size_t)frames * sizeof *w->kernel);
   }
   for (int o = first; o < first + count; o++) {
-    double h[SN_KCCA_OUTPUTS], *row = map + (size_t)o * (size_t)(frames + 1);
+    double h[SN_KCCA_OUTPUTS];
     regress(k->q, k->components, frames, w->numbers + o, outputs, h); // H_q, H_w
     for (int p = 0; p < k->components; p++) {
       const double *reduced = k->q + (size_t)p * (size_t)frames;
       for (int f = 0; f < frames; f++) w->numbers[(size_t)f * (size_t)outputs + (size_t)o] -= h[p] * reduced[f];
-      for (int q = 0; q < k->components; q++) {
-        const double *from = k->f + (size_t)q * (size_t)frames;
-        for (int f = 0; f < frames; f++) row[f] += h[p] * b[p][q] * from[f];
-      }
+      w->effect[(size_t)(w->components + p) * (size_t)outputs + (size_t)o] = h[p] * k->correlation[p];
     }
   }
+  w->components += k->components;
 }
 
 // Variance below which an output is noise: about 1e-5 of a unit quaternion or stretch.
@@ -113,36 +123,43 @@ static double variance_floor(const double *numbers, int frames, int outputs, int
   return 1e-6 * sum / count + 1e-10 * frames;
 }
 
-// M of one bone: outputs rows of frames + 1. The first layer correlates control points with rotations (with dual
+// The components of one bone, at most `kappa`. The first layer correlates control points with rotations (with dual
 // quaternions, where those are the whole motion) and derives everything from the reduced rotations; what is left of
 // kappa goes to a second one between control points and what rotations do not tell about the other numbers.
-static void predict_bone(const sn_kcca_basis *basis, const double *numbers, const sn_affine_options *options,
-                         int outputs, double ridge, int kappa, workspace *w, double *map) {
+static void reduce_bone(const sn_kcca_basis *basis, const double *numbers, const sn_affine_options *options,
+                        int outputs, double ridge, int kappa, workspace *w) {
   int frames = basis->frames, rotation = options->stretch || options->poisson ? 4 : outputs;
-  memset(map, 0, (size_t)outputs * (size_t)(frames + 1) * sizeof *map);
+  w->components = 0;
   for (int o = 0; o < outputs; o++) {
-    double mean = 0;
-    for (int f = 0; f < frames; f++) mean += numbers[(size_t)f * (size_t)outputs + (size_t)o] / frames;
+    w->mean[o] = 0;
+    for (int f = 0; f < frames; f++) w->mean[o] += numbers[(size_t)f * (size_t)outputs + (size_t)o] / frames;
     for (int f = 0; f < frames; f++) {
       size_t at = (size_t)f * (size_t)outputs + (size_t)o;
-      w->numbers[at] = numbers[at] - mean;
+      w->numbers[at] = numbers[at] - w->mean[o];
     }
-    map[(size_t)o * (size_t)(frames + 1) + (size_t)frames] = mean;
   }
   double floor = variance_floor(w->numbers, frames, outputs, 0, rotation);
   sn_kcca_solve(basis, w->numbers, rotation, outputs, ridge, floor, kappa, &w->kcca);
-  int used = w->kcca.components;
-  add_layer(w, frames, outputs, 0, outputs, map);
-  if (used < kappa && outputs > rotation) {
+  add_layer(w, frames, outputs, 0, outputs);
+  if (w->components < kappa && outputs > rotation) {
     int count = outputs - rotation;
     floor = variance_floor(w->numbers, frames, outputs, rotation, count);
-    sn_kcca_solve(basis, w->numbers + rotation, count, outputs, ridge, floor, kappa - used, &w->kcca);
-    add_layer(w, frames, outputs, rotation, count, map);
+    sn_kcca_solve(basis, w->numbers + rotation, count, outputs, ridge, floor, kappa - w->components, &w->kcca);
+    add_layer(w, frames, outputs, rotation, count);
   }
-  // d = mean + M (xi - mean of the kernel), written for xi - 1; rows of M sum to zero.
+}
+
+// M of one bone, outputs rows of frames + 1: d = mean + M (xi - mean of the kernel).
+static void predict_bone(const sn_kcca_basis *basis, int outputs, const workspace *w, double *map) {
+  int frames = basis->frames;
   for (int o = 0; o < outputs; o++) {
     double *row = map + (size_t)o * (size_t)(frames + 1);
-    for (int f = 0; f < frames; f++) row[frames] -= row[f] * basis->mean[f];
+    memset(row, 0, (size_t)frames * sizeof *row);
+    for (int p = 0; p < w->components; p++) {
+      double effect = w->effect[(size_t)p * (size_t)outputs + (size_t)o];
+      for (int f = 0; f < frames; f++) row[f] += effect * w->kernel[(size_t)p * (size_t)frames + (size_t)f];
+    }
+    row[frames] = w->mean[o] - dot(row, basis->mean, frames);
   }
 }
 
@@ -162,8 +179,10 @@ static void predict_range(void *user, int64_t begin, int64_t end, int worker) {
   const predict_job *job = user;
   size_t frames = (size_t)job->basis->frames, outputs = (size_t)job->data->outputs;
   for (int64_t b = begin; b < end; b++) {
-    predict_bone(job->basis, job->numbers + (size_t)b * frames * outputs, job->data->options, (int)outputs,
-                 job->ridge, job->kappa, &job->workspaces[worker], job->out + (size_t)b * outputs * (frames + 1));
+    workspace *w = &job->workspaces[worker];
+    reduce_bone(job->basis, job->numbers + (size_t)b * frames * outputs, job->data->options, (int)outputs, job->ridge,
+                job->kappa, w);
+    predict_bone(job->basis, (int)outputs, w, job->out + (size_t)b * outputs * (frames + 1));
   }
 }
 
@@ -215,8 +234,8 @@ sn_status sn_affine_predictor(sn_context *ctx, const sn_affine_data *data, const
 
 enum { most_folds = 12, most_samples = 250 };
 
-static const double betas[] = {1, 4, 16, 64}, ridges[] = {1e-7, 1e-5, 1e-3, 1e-2, 1e-1};
-static const int kappas[] = {1, 2, 3, 4, 7, 10};
+static const double betas[] = {1, 4, 16, 64}, ridges[] = {1e-1, 1e-2, 1e-3, 1e-5, 1e-7};
+static const int kappas[] = {10, 7, 4, 3, 2, 1};
 enum { beta_count = 4, ridge_count = 5, kappa_count = 6, choice_count = beta_count * ridge_count * kappa_count };
 
 typedef struct fold_job {
@@ -269,7 +288,8 @@ static double shape_error(const fold_job *job, int f, const double *d, sn_mat3 *
 // The training data without frame `out`.
 typedef struct fold_data {
   int frames;
-  double *controls, *numbers, *kernel, *map, *xi, *d;
+  double *controls, *numbers, *kernel, *xi;
+  double *d; // [kappa][bone][outputs]
   sn_mat3 *linear;
   sn_vec3 *places;
   workspace space;
@@ -282,13 +302,12 @@ static sn_status new_fold(sn_context *ctx, sn_arena *memory, const sn_affine_dat
   fold->controls = SN_NEW(ctx, memory, double, (size_t)frames *(size_t)numbers);
   fold->numbers = SN_NEW(ctx, memory, double, (size_t)bones *(size_t)frames *outputs);
   fold->kernel = SN_NEW(ctx, memory, double, (size_t)frames *(size_t)frames);
-  fold->map = SN_NEW(ctx, memory, double, outputs *(size_t)(frames + 1));
-  fold->xi = SN_NEW(ctx, memory, double, frames + 1);
-  fold->d = SN_NEW(ctx, memory, double, (size_t)bones *outputs);
+  fold->xi = SN_NEW(ctx, memory, double, frames);
+  fold->d = SN_NEW(ctx, memory, double, kappa_count *(size_t)bones *outputs);
   fold->linear = SN_NEW(ctx, memory, sn_mat3, bones);
   fold->places = SN_NEW(ctx, memory, sn_vec3, bones);
   sn_status status = new_workspace(ctx, memory, frames, data->outputs, &fold->space);
-  if (status != SN_OK || !fold->controls || !fold->numbers || !fold->kernel || !fold->map || !fold->xi || !fold->d ||
+  if (status != SN_OK || !fold->controls || !fold->numbers || !fold->kernel || !fold->xi || !fold->d ||
       !fold->linear || !fold->places)
     return ctx->error.status;
   for (int f = 0, to = 0; f < data->bones->frames; f++) {
@@ -305,18 +324,24 @@ static sn_status new_fold(sn_context *ctx, sn_arena *memory, const sn_affine_dat
   return SN_OK;
 }
 
-static double fold_error(const fold_job *job, int out, const sn_kcca_basis *basis, double ridge, int kappa,
-                         fold_data *fold) {
+// The numbers of all bones at the frame left out, for every number of dimensions of the table.
+static void fold_numbers(const fold_job *job, const sn_kcca_basis *basis, double ridge, fold_data *fold) {
   const sn_affine_data *data = job->data;
-  for (int b = 0; b < data->bones->bones; b++) {
-    const double *numbers = fold->numbers + (size_t)b * (size_t)fold->frames * (size_t)data->outputs;
-    predict_bone(basis, numbers, data->options, data->outputs, ridge, kappa, &fold->space, fold->map);
-    for (int o = 0; o < data->outputs; o++) {
-      fold->d[(size_t)b * (size_t)data->outputs + (size_t)o] =
-        dot(fold->map + (size_t)o * (size_t)(fold->frames + 1), fold->xi, fold->frames + 1);
+  int outputs = data->outputs, bones = data->bones->bones, wanted = data->options->kappa;
+  workspace *w = &fold->space;
+  for (int b = 0; b < bones; b++) {
+    const double *numbers = fold->numbers + (size_t)b * (size_t)fold->frames * (size_t)outputs;
+    reduce_bone(basis, numbers, data->options, outputs, ridge, wanted > 0 ? wanted : kappas[0], w);
+    for (int k = 0; k < kappa_count; k++) {
+      double *d = fold->d + ((size_t)k * (size_t)bones + (size_t)b) * (size_t)outputs;
+      memcpy(d, w->mean, (size_t)outputs * sizeof *d);
+      for (int p = 0; p < w->components && (wanted > 0 || p < kappas[k]); p++) {
+        const double *kernel_row = w->kernel + (size_t)p * (size_t)fold->frames;
+        double reduced = dot(kernel_row, fold->xi, fold->frames) - dot(kernel_row, basis->mean, fold->frames);
+        for (int o = 0; o < outputs; o++) d[o] += reduced * w->effect[p * outputs + o];
+      }
     }
   }
-  return shape_error(job, out, fold->d, fold->linear, fold->places);
 }
 
 static sn_status run_fold(sn_context *ctx, sn_arena *memory, const fold_job *job, int index) {
@@ -334,15 +359,16 @@ static sn_status run_fold(sn_context *ctx, sn_arena *memory, const fold_job *job
       fold.xi[f] = kernel(data->controls + (size_t)out * (size_t)numbers, fold.controls + (size_t)f * (size_t)numbers,
                           numbers, width);
     }
-    fold.xi[fold.frames] = 1;
-    for (int q = 0; q < ridge_count && status == SN_OK; q++)
+    for (int q = 0; q < ridge_count && status == SN_OK; q++) {
+      double *to = job->errors + (size_t)index * choice_count + (p * ridge_count + q) * kappa_count;
+      bool same_beta = p > 0 && data->options->beta > 0;
+      if (!same_beta) fold_numbers(job, &basis, ridges[q] * mean_value(&basis), &fold);
       for (int k = 0; k < kappa_count; k++) {
-        int kappa = data->options->kappa > 0 ? data->options->kappa : kappas[k];
-        bool again =
-          (k > 0 && (data->options->kappa > 0 || kappas[k - 1] >= fold.frames)) || (p > 0 && data->options->beta > 0);
-        double *to = job->errors + (size_t)index * choice_count + (p * ridge_count + q) * kappa_count + k;
-        *to = again ? INFINITY : fold_error(job, out, &basis, ridges[q] * mean_value(&basis), kappa, &fold);
+        const double *d = fold.d + (size_t)k * (size_t)data->bones->bones * (size_t)data->outputs;
+        bool same = same_beta || (k > 0 && data->options->kappa > 0);
+        to[k] = same ? INFINITY : shape_error(job, out, d, fold.linear, fold.places);
       }
+    }
   }
   return status;
 }
@@ -367,7 +393,7 @@ static sn_affine_choice choice_at(const sn_affine_options *options, int index) {
 sn_status sn_affine_choose(sn_context *ctx, const sn_affine_data *data, sn_affine_choice *out) {
   int frames = data->bones->frames, vertices = data->examples->rest.vertex_count;
   int folds = frames < most_folds ? frames : most_folds, samples = vertices < most_samples ? vertices : most_samples;
-  *out = choice_at(data->options, (1 * ridge_count + 1) * kappa_count + 3);
+  *out = choice_at(data->options, (1 * ridge_count + 2) * kappa_count);
   if (frames < 3) return SN_OK;
   sn_arena scratch = sn_arena_new(ctx);
   int *fold = SN_NEW(ctx, &scratch, int, folds), *sample = SN_NEW(ctx, &scratch, int, samples);
@@ -384,11 +410,15 @@ sn_status sn_affine_choose(sn_context *ctx, const sn_affine_data *data, sn_affin
     status = job.statuses[n];
     if (status != SN_OK) sn_fail(ctx, status, "affine: out of memory while leaving out training frames");
   }
-  double least = INFINITY;
+  // The first in the order of the tables (narrow kernels, strong ridges, many dimensions) that is hardly worse than the
+  // best: with few frames to leave out the differences are noise, and the wilder choices extrapolate badly.
+  double least = INFINITY, *total = job.errors;
   for (int c = 0; c < choice_count && status == SN_OK; c++) {
-    double sum = 0;
-    for (int n = 0; n < folds; n++) sum += job.errors[(size_t)n * choice_count + (size_t)c];
-    if (sum < least) least = sum, *out = choice_at(data->options, c);
+    for (int n = 1; n < folds; n++) total[c] += job.errors[(size_t)n * choice_count + (size_t)c];
+    least = fmin(least, total[c]);
+  }
+  for (int c = choice_count - 1; c >= 0 && status == SN_OK; c--) {
+    if (total[c] <= 1.06 * least) *out = choice_at(data->options, c);
   }
   sn_arena_free(&scratch);
   return status;

@@ -13,9 +13,6 @@ typedef struct assess_input {
   int *control_of; // the examples' vertex for each of the model's control points
 } assess_input;
 
-// Frames that can be evaluated: those of the poses, or those of the meshes where control points drive the model.
-int sn_assess_frame_count(const sn_rt_model *model, const sn_examples *examples);
-
 static inline size_t sn_align64(size_t size) { return (size + 63) / 64 * 64; }
 
 // Fails, saying what is missing, where the examples lack what drives the model.

@@ -33,6 +33,7 @@ json_t *cli_number(double value); // null where it is not finite
 json_t *cli_describe_examples(const sn_examples *examples);
 json_t *cli_describe_metrics(const sn_metrics *metrics); // null for no frames
 
+bool cli_is_point_cache(const char *path);
 bool cli_has_extension(const char *path, const char *extension);
 
 #endif

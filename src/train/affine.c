@@ -139,7 +139,8 @@ static sn_status learn(sn_context *ctx, const sn_affine_options *options, const 
     status = sn_affine_poisson(ctx, &examples->rest, bones, controls, data.control_count, solve);
   }
   if (status == SN_OK) status = sn_affine_choose(ctx, &data, &choice);
-  if (status == SN_OK && options->poisson) {
+  // Rigid bones are there for comparison with the method of 2008, which has the bare Poisson step.
+  if (status == SN_OK && options->poisson && options->stretch) {
     status =
       sn_affine_poisson_fit(ctx, bones, data.controls, (const float(*)[3])rest_controls, data.control_count, solve);
   }

@@ -176,7 +176,7 @@ static const sn_method_option options_table[] = {
    "kernel width, in mean squared distances of the training control points; 0: chosen likewise"},
   {"stretch", SN_OPTION_INT, "1", 0, 1, NULL, "affine bones (1) or rigid ones (0)"},
   {"poisson", SN_OPTION_INT, "1", 0, 1, NULL, "places of the bones solved for (1) or predicted (0)"},
-  {"smooth", SN_OPTION_REAL, "0", 0, 1e6, NULL, "smoothness of the weights (rho of Kim 2010)"},
+  {"smooth", SN_OPTION_REAL, "0.01", 0, 1e6, NULL, "smoothness of the weights (rho of Kim 2010; 0.01 there)"},
   {"influences", SN_OPTION_INT, "4", 1, 8, NULL, "most bones of a vertex"},
   {0},
 };

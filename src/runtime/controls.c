@@ -64,40 +64,79 @@ sn_rt_status sn_rt_check_controls(const sn_rt_model *model, sn_rt_error *error) 
 
 enum { strip = SN_RT_STRIP };
 
-// out = matrix x, with three (space) or one right-hand sides; x has `sides` numbers for each column, four apart.
+// Eight rows at a time; compilers without vector types get a loop.
+#if defined(__GNUC__)
+typedef float lanes __attribute__((vector_size(4 * SN_RT_STRIP)));
+#define ADD_PRODUCT(sum, row, x) ((sum) += (row) * (x))
+#define ADD(sum, other) ((sum) += (other))
+#else
+typedef struct lanes {
+  float v[SN_RT_STRIP];
+} lanes;
+#define ADD_PRODUCT(sum, row, x)                                                                                     \
+  do {                                                                                                               \
+    for (int l_ = 0; l_ < SN_RT_STRIP; l_++) (sum).v[l_] += (row).v[l_] * (x);                                       \
+  } while (0)
+#define ADD(sum, other)                                                                                              \
+  do {                                                                                                               \
+    for (int l_ = 0; l_ < SN_RT_STRIP; l_++) (sum).v[l_] += (other).v[l_];                                           \
+  } while (0)
+#endif
+
+// out = matrix x for one right-hand side. Columns go to four sums in turn, so that additions need not wait for each other.
 static SN_RT_INLINE void multiply_1(const float *matrix, uint32_t rows, uint32_t columns, const float *x,
                                     float *out) {
-  for (uint32_t first = 0; first < rows; first += strip) {
-    uint32_t width = rows - first < strip ? rows - first : strip;
-    float sum[strip] = {0};
-    if (width == strip) {
-      for (uint32_t c = 0; c < columns; c++, matrix += strip)
-        for (int r = 0; r < strip; r++) sum[r] += matrix[r] * x[c];
-    } else {
-      for (uint32_t c = 0; c < columns; c++, matrix += width)
-        for (uint32_t r = 0; r < width; r++) sum[r] += matrix[r] * x[c];
+  uint32_t first = 0;
+  for (; rows - first >= strip; first += strip) {
+    lanes sum[4], row;
+    memset(sum, 0, sizeof sum);
+    uint32_t c = 0;
+    for (; c + 4 <= columns; c += 4)
+      for (uint32_t k = 0; k < 4; k++, matrix += strip) {
+        memcpy(&row, matrix, sizeof row);
+        ADD_PRODUCT(sum[k], row, x[c + k]);
+      }
+    for (; c < columns; c++, matrix += strip) {
+      memcpy(&row, matrix, sizeof row);
+      ADD_PRODUCT(sum[0], row, x[c]);
     }
-    for (uint32_t r = 0; r < width; r++) out[first + r] = sum[r];
+    ADD(sum[0], sum[1]), ADD(sum[2], sum[3]), ADD(sum[0], sum[2]);
+    memcpy(out + first, &sum[0], sizeof sum[0]);
   }
+  uint32_t width = rows - first;
+  for (uint32_t r = 0; r < width; r++) out[first + r] = 0;
+  for (uint32_t c = 0; c < columns; c++, matrix += width)
+    for (uint32_t r = 0; r < width; r++) out[first + r] += matrix[r] * x[c];
 }
 
+// The same for the three coordinates of x.
 static SN_RT_INLINE void multiply_3(const float *matrix, uint32_t rows, uint32_t columns, const float (*x)[4],
                                     float (*out)[4]) {
-  for (uint32_t first = 0; first < rows; first += strip) {
-    uint32_t width = rows - first < strip ? rows - first : strip;
-    float sum[3][strip] = {{0}};
-    if (width == strip) {
-      for (uint32_t c = 0; c < columns; c++, matrix += strip)
-        for (int s = 0; s < 3; s++)
-          for (int r = 0; r < strip; r++) sum[s][r] += matrix[r] * x[c][s];
-    } else {
-      for (uint32_t c = 0; c < columns; c++, matrix += width)
-        for (int s = 0; s < 3; s++)
-          for (uint32_t r = 0; r < width; r++) sum[s][r] += matrix[r] * x[c][s];
+  uint32_t first = 0;
+  for (; rows - first >= strip; first += strip) {
+    lanes sum[2][3], row;
+    float done[3][strip];
+    memset(sum, 0, sizeof sum);
+    uint32_t c = 0;
+    for (; c + 2 <= columns; c += 2)
+      for (uint32_t k = 0; k < 2; k++, matrix += strip) {
+        memcpy(&row, matrix, sizeof row);
+        for (int s = 0; s < 3; s++) ADD_PRODUCT(sum[k][s], row, x[c + k][s]);
+      }
+    for (; c < columns; c++, matrix += strip) {
+      memcpy(&row, matrix, sizeof row);
+      for (int s = 0; s < 3; s++) ADD_PRODUCT(sum[0][s], row, x[c][s]);
     }
-    for (uint32_t r = 0; r < width; r++)
-      for (int s = 0; s < 3; s++) out[first + r][s] = sum[s][r];
+    for (int s = 0; s < 3; s++) ADD(sum[0][s], sum[1][s]);
+    memcpy(done, sum[0], sizeof done);
+    for (int r = 0; r < strip; r++)
+      for (int s = 0; s < 3; s++) out[first + (uint32_t)r][s] = done[s][r];
   }
+  uint32_t width = rows - first;
+  for (uint32_t r = 0; r < width; r++) memset(out[first + r], 0, sizeof *out);
+  for (uint32_t c = 0; c < columns; c++, matrix += width)
+    for (uint32_t r = 0; r < width; r++)
+      for (int s = 0; s < 3; s++) out[first + r][s] += matrix[r] * x[c][s];
 }
 
 typedef struct multiplier {

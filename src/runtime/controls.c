@@ -39,7 +39,7 @@ sn_rt_status sn_rt_check_controls(const sn_rt_model *model, sn_rt_error *error) 
   if (points > info->vertex_count) return BAD(error, "%u control points are more than the vertices", points);
   if (info->joint_count)
     return BAD(error, "a model driven by control points has %u joints", (uint64_t)info->joint_count);
-  if (head->flags > 3 || head->outputs != outputs_of(head->flags))
+  if (head->flags > 7 || head->outputs != outputs_of(head->flags))
     return BAD(error, "%u numbers per bone do not fit the drive's flags %u", (uint64_t)head->outputs,
                (uint64_t)head->flags);
   // Products below stay far from 2^64: bones are at most 65535 and a file cannot hold 2^40 frames.
@@ -204,11 +204,15 @@ static workspace lay_out(const sn_rt_model *model, float *values) {
 static void kernel_vector(const sn_rt_model *model, const float (*controls)[3], float *xi) {
   const sn_rt_control *head = head_of(model);
   const float *at = model->sections[SN_RT_CONTROL_FRAMES];
-  uint32_t numbers = 3 * model->info.control_count;
+  uint32_t points = model->info.control_count, numbers = 3 * points;
+  float mean[3] = {0, 0, 0};
+  for (uint32_t n = 0; head->flags & SN_RT_CONTROL_CENTRED && n < numbers; n++) {
+    mean[n % 3] += controls[n / 3][n % 3] / (float)points;
+  }
   for (uint32_t f = 0; f < head->frames; f++, at += numbers) {
     float sum = 0;
     for (uint32_t n = 0; n < numbers; n++) {
-      float d = controls[n / 3][n % 3] - at[n];
+      float d = controls[n / 3][n % 3] - mean[n % 3] - at[n];
       sum += d * d;
     }
     xi[f] = expm1f(-head->scale * sum);

@@ -77,7 +77,8 @@ typedef struct sn_rt_control {
   float scale; // the kernel is exp(-scale |c - c'|^2)
 } sn_rt_control;
 
-enum { SN_RT_CONTROL_STRETCH = 1, SN_RT_CONTROL_POISSON = 2, SN_RT_STRIP = 8 };
+// SN_RT_CONTROL_CENTRED: the kernel sees control points about their mean.
+enum { SN_RT_CONTROL_STRETCH = 1, SN_RT_CONTROL_POISSON = 2, SN_RT_CONTROL_CENTRED = 4, SN_RT_STRIP = 8 };
 
 // Sections by the runtime's own numbering: index into sn_rt_model.sections.
 typedef enum sn_rt_section_id {

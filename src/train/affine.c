@@ -51,6 +51,18 @@ static double *control_vectors(sn_context *ctx, const sn_examples *examples, con
   return out;
 }
 
+// About the mean of the points, so that moving everything together changes no shape: the Poisson step moves the bones.
+static double *kernel_inputs(sn_context *ctx, const double *controls, int frames, int count, sn_arena *memory) {
+  double *out = SN_NEW(ctx, memory, double, 3 * (size_t)count * (size_t)frames);
+  for (int n = 0; out && n < 3 * frames; n++) {
+    double mean = 0;
+    size_t first = (size_t)(n / 3) * 3 * (size_t)count + (size_t)(n % 3);
+    for (int c = 0; c < count; c++) mean += count > 1 ? controls[first + 3 * (size_t)c] / count : 0;
+    for (int c = 0; c < count; c++) out[first + 3 * (size_t)c] = controls[first + 3 * (size_t)c] - mean;
+  }
+  return out;
+}
+
 // The first vertex of the rest file that is vertex i of the examples.
 static uint32_t file_vertex(const sn_examples *examples, int i) {
   if (!examples->source) return (uint32_t)i;
@@ -64,11 +76,12 @@ static sn_status make_sections(sn_context *ctx, const sn_affine_data *data, cons
   size_t bones = (size_t)data->bones->bones, frames = (size_t)data->bones->frames,
          points = (size_t)data->control_count;
   size_t rows = bones * (size_t)data->outputs, columns = 3 * bones + points;
-  double width = choice->beta * sn_affine_spread(data->controls, 3 * data->control_count, data->bones->frames);
+  double width = choice->beta * sn_affine_spread(data->inputs, 3 * data->control_count, data->bones->frames);
   out->head =
     (sn_rt_control){.frames = (uint32_t)frames, .outputs = (uint32_t)data->outputs, .scale = (float)(1 / width)};
   if (data->options->stretch) out->head.flags |= SN_RT_CONTROL_STRETCH;
   if (data->options->poisson) out->head.flags |= SN_RT_CONTROL_POISSON;
+  if (points > 1) out->head.flags |= SN_RT_CONTROL_CENTRED;
   out->points = SN_NEW(ctx, memory, uint32_t, points);
   out->frames = SN_NEW(ctx, memory, float, 3 * points * frames);
   out->centres = SN_NEW(ctx, memory, float, 3 * bones);
@@ -76,7 +89,7 @@ static sn_status make_sections(sn_context *ctx, const sn_affine_data *data, cons
   out->solve = SN_NEW(ctx, memory, float, bones *columns);
   if (!out->points || !out->frames || !out->centres || !out->map || !out->solve) return ctx->error.status;
   for (size_t c = 0; c < points; c++) out->points[c] = file_vertex(data->examples, controls[c]);
-  for (size_t n = 0; n < 3 * points * frames; n++) out->frames[n] = (float)data->controls[n];
+  for (size_t n = 0; n < 3 * points * frames; n++) out->frames[n] = (float)data->inputs[n];
   for (size_t b = 0; b < bones; b++) sn_vec3_store(data->bones->centres[b], out->centres + 3 * b);
   store_strips(map, rows, frames + 1, out->map);
   if (data->solve) store_strips(data->solve, bones, columns, out->solve);
@@ -127,8 +140,9 @@ static sn_status learn(sn_context *ctx, const sn_affine_options *options, const 
   double *numbers = SN_NEW(ctx, memory, double, count *(size_t)bones->frames *per_bone);
   double *map = SN_NEW(ctx, memory, double, count *per_bone *(size_t)(bones->frames + 1));
   data.controls = control_vectors(ctx, examples, keys, controls, data.control_count, memory);
+  if (data.controls) data.inputs = kernel_inputs(ctx, data.controls, bones->frames, data.control_count, memory);
   float(*rest_controls)[3] = sn_arena_alloc(ctx, memory, (size_t)data.control_count, sizeof *rest_controls);
-  if (!solve || !numbers || !map || !data.controls || !rest_controls) return ctx->error.status;
+  if (!solve || !numbers || !map || !data.controls || !data.inputs || !rest_controls) return ctx->error.status;
   for (int c = 0; c < data.control_count; c++) {
     memcpy(rest_controls[c], examples->rest.positions[controls[c]], sizeof *rest_controls);
   }

@@ -81,8 +81,9 @@ typedef struct sn_affine_data {
   int outputs;
   const double *numbers; // [bone][frame][outputs]
   int control_count;
-  const double *controls; // [frame][3 * control_count]
-  const double *solve;    // P, or NULL
+  const double *controls; // [frame][3 * control_count]: positions
+  const double *inputs; // the same about the mean of each frame's points (one point: as it is): what the kernel sees
+  const double *solve;  // P, or NULL
   const sn_examples *examples;
   const sn_keys *keys;
 } sn_affine_data;

@@ -213,7 +213,7 @@ sn_status sn_affine_predictor(sn_context *ctx, const sn_affine_data *data, const
     status = new_workspace(ctx, &scratch, frames, data->outputs, &workspaces[t]);
   }
   if (status == SN_OK) {
-    fill_kernel(data->controls, numbers, frames, choice->beta * sn_affine_spread(data->controls, numbers, frames), k);
+    fill_kernel(data->inputs, numbers, frames, choice->beta * sn_affine_spread(data->inputs, numbers, frames), k);
     status = sn_kcca_basis_make(ctx, &scratch, frames, k, &basis);
   }
   if (status == SN_OK) {
@@ -312,7 +312,7 @@ static sn_status new_fold(sn_context *ctx, sn_arena *memory, const sn_affine_dat
     return ctx->error.status;
   for (int f = 0, to = 0; f < data->bones->frames; f++) {
     if (f == out) continue;
-    memcpy(fold->controls + (size_t)to * (size_t)numbers, data->controls + (size_t)f * (size_t)numbers,
+    memcpy(fold->controls + (size_t)to * (size_t)numbers, data->inputs + (size_t)f * (size_t)numbers,
            (size_t)numbers * sizeof(double));
     for (int b = 0; b < bones; b++) {
       memcpy(fold->numbers + ((size_t)b * (size_t)frames + (size_t)to) * outputs,
@@ -356,7 +356,7 @@ static sn_status run_fold(sn_context *ctx, sn_arena *memory, const fold_job *job
     fill_kernel(fold.controls, numbers, fold.frames, width, fold.kernel);
     status = sn_kcca_basis_make(ctx, memory, fold.frames, fold.kernel, &basis);
     for (int f = 0; f < fold.frames; f++) {
-      fold.xi[f] = kernel(data->controls + (size_t)out * (size_t)numbers, fold.controls + (size_t)f * (size_t)numbers,
+      fold.xi[f] = kernel(data->inputs + (size_t)out * (size_t)numbers, fold.controls + (size_t)f * (size_t)numbers,
                           numbers, width);
     }
     for (int q = 0; q < ridge_count && status == SN_OK; q++) {
@@ -394,6 +394,8 @@ sn_status sn_affine_choose(sn_context *ctx, const sn_affine_data *data, sn_affin
   int frames = data->bones->frames, vertices = data->examples->rest.vertex_count;
   int folds = frames < most_folds ? frames : most_folds, samples = vertices < most_samples ? vertices : most_samples;
   *out = choice_at(data->options, (1 * ridge_count + 2) * kappa_count);
+  bool whole = data->options->kappa > 0 && data->options->kappa >= frames - 1; // nothing is to be left out
+  if (whole) out->ridge = ridges[ridge_count - 1];
   if (frames < 3) return SN_OK;
   sn_arena scratch = sn_arena_new(ctx);
   int *fold = SN_NEW(ctx, &scratch, int, folds), *sample = SN_NEW(ctx, &scratch, int, samples);
@@ -420,6 +422,7 @@ sn_status sn_affine_choose(sn_context *ctx, const sn_affine_data *data, sn_affin
   for (int c = choice_count - 1; c >= 0 && status == SN_OK; c--) {
     if (total[c] <= 1.06 * least) *out = choice_at(data->options, c);
   }
+  if (whole) out->ridge = ridges[ridge_count - 1];
   sn_arena_free(&scratch);
   return status;
 }

@@ -179,7 +179,10 @@ static void test_runtime_formula(void **state) {
     controls[1][0] += 0.1f;
     double xi[16], d[512], about[6];
     for (int n = 0; n < 6; n++) {
-      about[n] = (double)controls[n / 3][n % 3] - 0.5 * ((double)controls[0][n % 3] + (double)controls[1][n % 3]);
+      about[n] = (double)controls[n / 3][n % 3];
+      if (head->flags & SN_RT_CONTROL_CENTRED) {
+        about[n] -= 0.5 * ((double)controls[0][n % 3] + (double)controls[1][n % 3]);
+      }
     }
     for (int f = 0; f < (int)head->frames; f++) {
       double sum = 0;
@@ -338,9 +341,10 @@ static double worst_edge(const sn_examples *e, const float (*p)[3]) {
   return most;
 }
 
-// All control points moved rigidly, away from everything seen. A small shift changes little. Far away the kernel is zero for
-// every training frame: the bones then have one and the same shape whatever the control points do, and only the Poisson
-// step still follows them: the mesh hangs on to them, is not torn, but does not turn with them.
+// All control points moved rigidly, away from everything seen. Where the kernel sees them about their mean, a shift moves the
+// whole mesh and changes no shape. Turned, or seen as they are, they leave the training set: the kernel falls to zero for every
+// training frame, the bones tend to one and the same shape whatever the control points do, and only the Poisson step still
+// follows them. The mesh hangs on to the control points and stays in one piece, stretched, and does not turn with them.
 static void test_far_away(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -363,7 +367,7 @@ static void test_far_away(void **state) {
     double edge = worst_edge(&e, (const float(*)[3])out);
     print_message("%s%g diagonals away: longest edge %.2f times its rest length (%.2f at home)\n",
                   trial < 6 ? "" : "turned and ", distance / size, edge, home);
-    assert_below(edge, trial < 6 ? 12 : 40);
+    assert_below(edge, trial < 6 ? 15 : 40);
   }
   free(out);
   release(&t);

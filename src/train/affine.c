@@ -57,7 +57,7 @@ static double *kernel_inputs(sn_context *ctx, const double *controls, int frames
   for (int n = 0; out && n < 3 * frames; n++) {
     double mean = 0;
     size_t first = (size_t)(n / 3) * 3 * (size_t)count + (size_t)(n % 3);
-    for (int c = 0; c < count; c++) mean += count > 1 ? controls[first + 3 * (size_t)c] / count : 0;
+    for (int c = 0; c < count; c++) mean += controls[first + 3 * (size_t)c] / count;
     for (int c = 0; c < count; c++) out[first + 3 * (size_t)c] = controls[first + 3 * (size_t)c] - mean;
   }
   return out;
@@ -81,7 +81,7 @@ static sn_status make_sections(sn_context *ctx, const sn_affine_data *data, cons
     (sn_rt_control){.frames = (uint32_t)frames, .outputs = (uint32_t)data->outputs, .scale = (float)(1 / width)};
   if (data->options->stretch) out->head.flags |= SN_RT_CONTROL_STRETCH;
   if (data->options->poisson) out->head.flags |= SN_RT_CONTROL_POISSON;
-  if (points > 1) out->head.flags |= SN_RT_CONTROL_CENTRED;
+  if (data->inputs != data->controls) out->head.flags |= SN_RT_CONTROL_CENTRED;
   out->points = SN_NEW(ctx, memory, uint32_t, points);
   out->frames = SN_NEW(ctx, memory, float, 3 * points * frames);
   out->centres = SN_NEW(ctx, memory, float, 3 * bones);
@@ -126,6 +126,23 @@ static sn_affine_options read_options(const sn_method_spec *spec) {
                              .influences = (int)sn_method_number(spec, "influences")};
 }
 
+// Does the kernel see control points as they are, or about their mean? That way a motion of everything together changes no
+// shape, but where the object is held somewhere, positions tell more. As leaving out frames says; as they are with one point.
+static sn_status choose(sn_context *ctx, sn_affine_data *data, const double *centred, sn_affine_choice *out) {
+  sn_affine_choice other;
+  data->inputs = data->controls;
+  sn_status status = sn_affine_choose(ctx, data, out);
+  if (status != SN_OK || data->control_count < 2 || data->bones->frames < 3) return status;
+  data->inputs = centred;
+  status = sn_affine_choose(ctx, data, &other);
+  if (status == SN_OK && SN_AFFINE_TOLERANCE * other.error < out->error) {
+    *out = other;
+  } else {
+    data->inputs = data->controls;
+  }
+  return status;
+}
+
 static sn_status learn(sn_context *ctx, const sn_affine_options *options, const sn_examples *examples,
                        const sn_keys *keys, const sn_affine_bones *bones, sn_arena *memory, sn_model *out) {
   sn_affine_data data = {.bones = bones, .options = options, .examples = examples, .keys = keys};
@@ -140,9 +157,10 @@ static sn_status learn(sn_context *ctx, const sn_affine_options *options, const 
   double *numbers = SN_NEW(ctx, memory, double, count *(size_t)bones->frames *per_bone);
   double *map = SN_NEW(ctx, memory, double, count *per_bone *(size_t)(bones->frames + 1));
   data.controls = control_vectors(ctx, examples, keys, controls, data.control_count, memory);
-  if (data.controls) data.inputs = kernel_inputs(ctx, data.controls, bones->frames, data.control_count, memory);
+  double *centred =
+    data.controls ? kernel_inputs(ctx, data.controls, bones->frames, data.control_count, memory) : NULL;
   float(*rest_controls)[3] = sn_arena_alloc(ctx, memory, (size_t)data.control_count, sizeof *rest_controls);
-  if (!solve || !numbers || !map || !data.controls || !data.inputs || !rest_controls) return ctx->error.status;
+  if (!solve || !numbers || !map || !data.controls || !centred || !rest_controls) return ctx->error.status;
   for (int c = 0; c < data.control_count; c++) {
     memcpy(rest_controls[c], examples->rest.positions[controls[c]], sizeof *rest_controls);
   }
@@ -152,7 +170,7 @@ static sn_status learn(sn_context *ctx, const sn_affine_options *options, const 
     data.solve = solve;
     status = sn_affine_poisson(ctx, &examples->rest, bones, controls, data.control_count, solve);
   }
-  if (status == SN_OK) status = sn_affine_choose(ctx, &data, &choice);
+  if (status == SN_OK) status = choose(ctx, &data, centred, &choice);
   // Rigid bones are there for comparison with the method of 2008, which has the bare Poisson step.
   if (status == SN_OK && options->poisson && options->stretch) {
     status =

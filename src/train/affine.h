@@ -73,6 +73,7 @@ typedef struct sn_affine_choice {
   int kappa;
   double beta;  // in mean squared distances
   double ridge; // regularisation, relative to the mean eigenvalue of the kernel matrix
+  double error; // squared error of the frames left out; 0 where there were too few to leave any out
 } sn_affine_choice;
 
 typedef struct sn_affine_data {
@@ -82,11 +83,14 @@ typedef struct sn_affine_data {
   const double *numbers; // [bone][frame][outputs]
   int control_count;
   const double *controls; // [frame][3 * control_count]: positions
-  const double *inputs; // the same about the mean of each frame's points (one point: as it is): what the kernel sees
-  const double *solve;  // P, or NULL
+  const double *inputs;   // the same, or about the mean of each frame's points: what the kernel sees
+  const double *solve;    // P, or NULL
   const sn_examples *examples;
   const sn_keys *keys;
 } sn_affine_data;
+
+// Squared errors that differ by less than this factor are taken as equal.
+#define SN_AFFINE_TOLERANCE 1.06
 
 // Mean squared distance between the control vectors of `frames` training frames; never 0.
 double sn_affine_spread(const double *controls, int numbers, int frames);

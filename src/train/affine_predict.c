@@ -387,7 +387,7 @@ static void run_folds(void *user, int64_t begin, int64_t end, int worker) {
 static sn_affine_choice choice_at(const sn_affine_options *options, int index) {
   return (sn_affine_choice){options->kappa > 0 ? options->kappa : kappas[index % kappa_count],
                             options->beta > 0 ? options->beta : betas[index / kappa_count / ridge_count],
-                            ridges[index / kappa_count % ridge_count]};
+                            ridges[index / kappa_count % ridge_count], 0};
 }
 
 sn_status sn_affine_choose(sn_context *ctx, const sn_affine_data *data, sn_affine_choice *out) {
@@ -420,7 +420,9 @@ sn_status sn_affine_choose(sn_context *ctx, const sn_affine_data *data, sn_affin
     least = fmin(least, total[c]);
   }
   for (int c = choice_count - 1; c >= 0 && status == SN_OK; c--) {
-    if (total[c] <= 1.06 * least) *out = choice_at(data->options, c);
+    if (total[c] > SN_AFFINE_TOLERANCE * least) continue;
+    *out = choice_at(data->options, c);
+    out->error = total[c];
   }
   if (whole) out->ridge = ridges[ridge_count - 1];
   sn_arena_free(&scratch);

@@ -35,6 +35,10 @@ sn_status sn_assess_evaluate(sn_context *ctx, const sn_rt_model *model, const sn
 // The palette that the blend reads, at every pose of the examples: info.palette_count matrices per frame.
 sn_status sn_assess_palettes(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_poses *out);
 
+// The values of the model's displacement fields at every pose of the examples: frame_count * `count` (`memory` owns them).
+sn_status sn_assess_correct_values(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, int count,
+                                   sn_arena *memory, float **out);
+
 // Sums from which the figures of any union of frames follow. Zeroed: no frames.
 typedef struct sn_errors {
   int vertex_count, frame_count;
@@ -62,6 +66,11 @@ typedef struct sn_scores {
 // `frame_rms` (may be NULL): the root mean squared distance of each of the examples' frames.
 sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *train,
                     const sn_keys *test, sn_scores *out, double *frame_rms);
+
+// The same for a spec without a model (sn_method_has_no_model): training and evaluation are one step.
+sn_status sn_assess_predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
+                            const sn_keys *train, const sn_keys *test, sn_scores *out, double *frame_rms,
+                            sn_train_report *report);
 
 // Leave-one-out cross-validation over the frames of `keys`: `test` has each frame predicted by the model trained on the
 // others; `train` is the mean over the folds of their training figures. Folds run in parallel.

@@ -68,6 +68,9 @@ typedef struct sn_model {
 
 // Assembles a model. The same description gives the same bytes.
 sn_status sn_model_build(sn_context *ctx, const sn_model_desc *desc, sn_model *out);
+// A finished model with its correct slot set and sections added.
+sn_status sn_model_extend(sn_context *ctx, const sn_model *base, sn_rt_correct correct,
+                          const sn_model_section *sections, int section_count, sn_model *out);
 void sn_model_free(sn_model *model);
 
 sn_status sn_model_write(sn_context *ctx, const char *path, const sn_model *model);
@@ -83,6 +86,18 @@ sn_status sn_model_skeleton(sn_context *ctx, const sn_rt_model *model, sn_skelet
 
 // The palette that sn_rt_palette left in `scratch`: info.palette_count matrices.
 void sn_model_read_palette(const sn_rt_model *model, const void *scratch, sn_affine *out);
+
+// The displacement fields of the correct slot, in the order of the rest mesh: what they are multiplied with is
+// sn_rt_correct_values. None for models without corrections; SN_UNSUPPORTED for forward and weighted ones, which are not
+// fields in the rest pose.
+typedef struct sn_displacements {
+  int count;
+  float (*deltas)[3]; // count * vertex_count
+  sn_arena memory;
+} sn_displacements;
+
+sn_status sn_model_displacements(sn_context *ctx, const sn_rt_model *model, sn_displacements *out);
+void sn_displacements_free(sn_displacements *displacements);
 
 // Doubles to what sn_rt_input takes.
 void sn_model_joints(const sn_affine *matrices, int count, float (*out)[12]);

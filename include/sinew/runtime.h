@@ -164,7 +164,16 @@ typedef struct sn_rt_input {
   const float (*joints)[12];  // joint_count matrices, rest pose to pose, 3x4 row-major
   const float (*controls)[3]; // control_count positions
   const float *torques;       // joint_count values
+  void *state;                // memory of one character, or NULL: see sn_rt_state_size
 } sn_rt_input;
+
+// Continuity. A rotation says nothing about full turns, so without memory a joint that goes on turning must jump
+// somewhere: dual quaternions and pose vectors do so half a turn away from the middle of the poses that the model was trained
+// on (the reference rotation of the joint, stored in the model). A caller who wants no jump at all keeps a state per
+// character: sn_rt_state_size bytes (0 for models that have no use for it), 4-byte aligned, zeroed before the first frame
+// and whenever the character is posed anew. sn_rt_palette reads it, continues every joint from its last branch, and
+// updates it; joints should turn less than half a turn from frame to frame.
+size_t sn_rt_state_size(const sn_rt_model *model);
 
 // Where vertices go, in the order of the rest mesh. Strides are in bytes, from one vertex to the next, a multiple of 4
 // and at least 12; 0 means 12. NULL normals are not computed. Nothing between the vertices is written.
@@ -180,6 +189,10 @@ sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, v
 
 // Matrix `index` of the palette in `scratch`, 3x4 row-major: what a linear blend uses (for export and for tests).
 void sn_rt_palette_matrix(const sn_rt_model *model, const void *scratch, uint32_t index, float out[12]);
+
+// The values by which the model's displacement fields are multiplied, after sn_rt_palette: their number, and where they
+// are in `scratch`. 0 and NULL for models without corrections, and where every vertex has values of its own.
+uint32_t sn_rt_correct_values(const sn_rt_model *model, const void *scratch, const float **values);
 
 // The second step: vertices first .. first + count - 1 (pointers in `output` are those of vertex 0). A range that
 // does not begin and end at multiples of info.grain is correct but does some work twice. Normals are written too where

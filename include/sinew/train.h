@@ -14,8 +14,9 @@ extern "C" {
 
 typedef enum sn_option_kind {
   SN_OPTION_INT,
-  SN_OPTION_REAL,
-  SN_OPTION_CHOICE // one of `choices`, separated by '|'
+  SN_OPTION_REAL,   // or one of `choices`, if there are any: the first is -1, the next -2, ...
+  SN_OPTION_CHOICE, // one of `choices`, separated by '|'
+  SN_OPTION_TEXT    // any text without a comma: sn_method_text
 } sn_option_kind;
 
 typedef struct sn_method_option {
@@ -34,14 +35,17 @@ typedef struct sn_method sn_method;
 // A parsed spec, NAME or NAME:key=value,key=value.
 typedef struct sn_method_spec {
   const sn_method *method;
-  char text[256];                    // as given
-  double numbers[SN_METHOD_OPTIONS]; // by the method's option order; a choice's is its index
+  char text[256]; // as given
+  double
+    numbers[SN_METHOD_OPTIONS]; // by the method's option order; a choice's is its index; a text's where it begins
+                                // in `text`, -1 where it is not given
 } sn_method_spec;
 
 // What training tells besides the model.
 typedef struct sn_train_report {
-  double seconds; // of the solve
-  int iterations; // 0 where the method has none
+  double seconds;  // of the solve
+  int iterations;  // 0 where the method has none
+  char note[1024]; // what the user should know about the result; empty where there is nothing
 } sn_train_report;
 
 struct sn_method {
@@ -50,6 +54,11 @@ struct sn_method {
   bool needs_skeleton;
   sn_status (*train)(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
                      sn_model *out, sn_train_report *report);
+  // Forms of a method that no model can hold (may be NULL): which specs are of that kind, and their positions, in the
+  // examples' vertex order, at the frames of `wanted` after training on those of `keys`.
+  bool (*has_no_model)(const sn_method_spec *spec);
+  sn_status (*predict)(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
+                       const sn_keys *wanted, sn_frames *out);
 };
 
 // All methods, ended by NULL.
@@ -60,10 +69,32 @@ sn_status sn_method_parse(sn_context *ctx, const char *text, sn_method_spec *out
 
 // The value of an option of the spec, by name.
 double sn_method_number(const sn_method_spec *spec, const char *name);
+void sn_method_text(const sn_method_spec *spec, const char *name, char *out, size_t size);
 
 // Trains on the frames of `keys`. The model's vertices are in the order of the rest file (examples->source).
 sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
                    sn_model *out, sn_train_report *report);
+
+// True for a spec that trains no model: it can only be predicted with.
+bool sn_method_has_no_model(const sn_method_spec *spec);
+
+// Trains on the frames of `keys` and evaluates those of `wanted` without a model, in the order of the rest file.
+sn_status sn_train_predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
+                           const sn_keys *keys, const sn_keys *wanted, sn_frames *out, sn_train_report *report);
+
+// One vertex over all frames: the displacement in the rest pose that it needs, and the one that the model's corrections
+// give it (Murtagh 2008, figures 5.4 to 5.6). It is the vertex that the skinning alone misses most.
+typedef struct sn_correct_trace {
+  int frame_count, vertex;
+  int axis;                      // 0 x, 1 y, 2 z: the component told, the one that is needed most
+  double *angle, *truth, *given; // frame_count each; the largest turn of a joint against its parent, in radians
+  sn_arena memory;
+} sn_correct_trace;
+
+// For models driven by the joints of the examples.
+sn_status sn_correct_trace_make(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
+                                sn_correct_trace *out);
+void sn_correct_trace_free(sn_correct_trace *trace);
 
 // Adds to errors[i * joint_count + j] the squared distance, over the frames of `keys`, between vertex i and where joint
 // j alone would carry it (the articulated rigid-body prediction of Wang 2007, 7.1).

@@ -3,6 +3,7 @@
 #include "sinew/assess.h"
 
 #include <math.h>
+#include <string.h>
 
 static sn_status measure(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *keys,
                          sn_errors *out) {
@@ -27,22 +28,99 @@ static void store_frame_rms(const sn_errors *errors, const sn_keys *keys, double
   }
 }
 
+// ---- a model -------------------------------------------------------------------------------------------------------
+
+// Takes the errors of the training and test frames, and leaves them empty.
+static sn_status score(sn_context *ctx, const sn_examples *examples, const sn_keys *train, sn_errors *seen,
+                       const sn_keys *test, sn_errors *unseen, sn_scores *out, double *frame_rms) {
+  double diagonal = rest_diagonal(examples);
+  sn_status status = SN_OK;
+  out->train = sn_metrics_of(seen, diagonal);
+  out->test = sn_metrics_of(unseen, diagonal);
+  if (frame_rms) {
+    store_frame_rms(seen, train, frame_rms);
+    store_frame_rms(unseen, test, frame_rms);
+  }
+  if (unseen->frame_count > 0) status = sn_errors_add(ctx, seen, unseen);
+  out->all = sn_metrics_of(seen, diagonal);
+  return status;
+}
+
 sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *train,
                     const sn_keys *test, sn_scores *out, double *frame_rms) {
   sn_errors seen = {0}, unseen = {0};
-  double diagonal = rest_diagonal(examples);
   sn_status status = measure(ctx, model, examples, train, &seen);
   if (status == SN_OK) status = measure(ctx, model, examples, test, &unseen);
-  if (status == SN_OK) {
-    out->train = sn_metrics_of(&seen, diagonal);
-    out->test = sn_metrics_of(&unseen, diagonal);
-    if (frame_rms) {
-      store_frame_rms(&seen, train, frame_rms);
-      store_frame_rms(&unseen, test, frame_rms);
+  if (status == SN_OK) status = score(ctx, examples, train, &seen, test, &unseen, out, frame_rms);
+  sn_errors_free(&seen);
+  sn_errors_free(&unseen);
+  return status;
+}
+
+// ---- a method without a model --------------------------------------------------------------------------------------
+
+// Normals of the welded mesh for positions in the order of the rest file.
+static sn_status predicted_normals(sn_context *ctx, const sn_examples *examples, const sn_frames *positions,
+                                   sn_frames *out) {
+  int n = examples->rest.vertex_count;
+  sn_arena scratch = sn_arena_new(ctx);
+  float(*welded)[3] = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *welded);
+  float(*normals)[3] = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *normals);
+  sn_status status = welded && normals ? SN_OK : ctx->error.status;
+  if (status == SN_OK) status = sn_frames_new(ctx, positions->vertex_count, positions->frame_count, out);
+  for (int f = 0; status == SN_OK && f < positions->frame_count; f++) {
+    const float(*from)[3] = sn_frame(positions, f);
+    float(*to)[3] = sn_frame_mutable(out, f);
+    for (int s = 0; s < positions->vertex_count; s++) {
+      memcpy(welded[examples->source ? examples->source[s] : s], from[s], sizeof *from);
     }
-    if (unseen.frame_count > 0) status = sn_errors_add(ctx, &seen, &unseen);
-    out->all = sn_metrics_of(&seen, diagonal);
+    sn_mesh_normals(&examples->rest, (const float(*)[3])welded, normals);
+    for (int s = 0; s < positions->vertex_count; s++) {
+      memcpy(to[s], normals[examples->source ? examples->source[s] : s], sizeof *to);
+    }
   }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+static sn_status measure_part(sn_context *ctx, const sn_examples *examples, const sn_keys *keys,
+                              const sn_frames *positions, const sn_frames *normals, int first, sn_errors *out) {
+  *out = (sn_errors){0};
+  if (keys->count == 0) return SN_OK;
+  sn_frames part = *positions, part_normals = *normals;
+  part.positions = sn_frame(positions, first), part_normals.positions = sn_frame(normals, first);
+  part.frame_count = part_normals.frame_count = keys->count;
+  return sn_errors_measure(ctx, examples, keys, &part, &part_normals, out);
+}
+
+// Errors of the training frames and of the test frames, predicted after one training.
+static sn_status measure_predictions(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
+                                     const sn_keys *train, const sn_keys *test, sn_errors *seen, sn_errors *unseen,
+                                     sn_train_report *report) {
+  sn_arena scratch = sn_arena_new(ctx);
+  sn_keys wanted = {.count = train->count + test->count};
+  wanted.frames = SN_NEW(ctx, &scratch, int, wanted.count);
+  sn_frames positions = {0}, normals = {0};
+  sn_status status = wanted.frames ? SN_OK : ctx->error.status;
+  for (int k = 0; status == SN_OK && k < wanted.count; k++) {
+    wanted.frames[k] = k < train->count ? train->frames[k] : test->frames[k - train->count];
+  }
+  if (status == SN_OK) status = sn_train_predict(ctx, spec, examples, train, &wanted, &positions, report);
+  if (status == SN_OK) status = predicted_normals(ctx, examples, &positions, &normals);
+  if (status == SN_OK) status = measure_part(ctx, examples, train, &positions, &normals, 0, seen);
+  if (status == SN_OK) status = measure_part(ctx, examples, test, &positions, &normals, train->count, unseen);
+  sn_frames_free(&positions);
+  sn_frames_free(&normals);
+  sn_arena_free(&scratch);
+  return status;
+}
+
+sn_status sn_assess_predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
+                            const sn_keys *train, const sn_keys *test, sn_scores *out, double *frame_rms,
+                            sn_train_report *report) {
+  sn_errors seen = {0}, unseen = {0};
+  sn_status status = measure_predictions(ctx, spec, examples, train, test, &seen, &unseen, report);
+  if (status == SN_OK) status = score(ctx, examples, train, &seen, test, &unseen, out, frame_rms);
   sn_errors_free(&seen);
   sn_errors_free(&unseen);
   return status;
@@ -65,26 +143,35 @@ typedef struct loocv_job {
   fold *folds;
 } loocv_job;
 
+static sn_status train_and_measure(fold *f, const loocv_job *job, const sn_keys *others, const sn_keys *left_out,
+                                   sn_errors *seen, sn_train_report *report) {
+  sn_model model = {0};
+  sn_rt_model opened;
+  if (sn_method_has_no_model(job->spec)) {
+    return measure_predictions(&f->ctx, job->spec, job->examples, others, left_out, seen, &f->test, report);
+  }
+  sn_status status = sn_train(&f->ctx, job->spec, job->examples, others, &model, report);
+  if (status == SN_OK) status = sn_model_open(&f->ctx, "model", model.bytes, model.size, &opened);
+  if (status == SN_OK) status = measure(&f->ctx, &opened, job->examples, others, seen);
+  if (status == SN_OK) status = measure(&f->ctx, &opened, job->examples, left_out, &f->test);
+  sn_model_free(&model);
+  return status;
+}
+
 static void run_fold(const loocv_job *job, int k) {
   fold *f = &job->folds[k];
   sn_arena scratch = sn_arena_new(&f->ctx);
   sn_keys others = {.frames = SN_NEW(&f->ctx, &scratch, int, job->keys->count)};
   sn_keys left_out = {.count = 1, .frames = &job->keys->frames[k]};
   sn_errors seen = {0};
-  sn_model model = {0};
-  sn_rt_model opened;
   sn_train_report report = {0};
   f->status = others.frames ? SN_OK : f->ctx.error.status;
   for (int o = 0; f->status == SN_OK && o < job->keys->count; o++)
     if (o != k) others.frames[others.count++] = job->keys->frames[o];
-  if (f->status == SN_OK) f->status = sn_train(&f->ctx, job->spec, job->examples, &others, &model, &report);
-  if (f->status == SN_OK) f->status = sn_model_open(&f->ctx, "model", model.bytes, model.size, &opened);
-  if (f->status == SN_OK) f->status = measure(&f->ctx, &opened, job->examples, &others, &seen);
-  if (f->status == SN_OK) f->status = measure(&f->ctx, &opened, job->examples, &left_out, &f->test);
+  if (f->status == SN_OK) f->status = train_and_measure(f, job, &others, &left_out, &seen, &report);
   f->train = sn_metrics_of(&seen, rest_diagonal(job->examples));
   f->seconds = report.seconds;
   sn_errors_free(&seen);
-  sn_model_free(&model);
   sn_arena_free(&scratch);
 }
 

@@ -137,3 +137,24 @@ sn_status sn_assess_palettes(sn_context *ctx, const sn_rt_model *model, const sn
   sn_arena_free(&scratch);
   return status;
 }
+
+sn_status sn_assess_correct_values(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, int count,
+                                   sn_arena *memory, float **out) {
+  int frames = examples->poses.frame_count;
+  sn_arena scratch = sn_arena_new(ctx);
+  assess_input input;
+  sn_status status = sn_assess_input_new(ctx, model, examples, &scratch, &input);
+  void *joints = status == SN_OK ? sn_arena_alloc(ctx, &scratch, sn_assess_input_size(&input), 1) : NULL;
+  void *palette = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(model), 1);
+  *out = SN_NEW(ctx, memory, float, (size_t)frames *(size_t)count);
+  if (status == SN_OK && (!joints || !palette || !*out)) status = ctx->error.status;
+  for (int f = 0; status == SN_OK && f < frames; f++) {
+    const float *values;
+    sn_rt_input frame = sn_assess_input(&input, f, joints);
+    sn_rt_palette(model, &frame, palette, NULL);
+    int there = (int)sn_rt_correct_values(model, palette, &values);
+    for (int b = 0; b < count && b < there; b++) (*out)[(size_t)f * (size_t)count + (size_t)b] = values[b];
+  }
+  sn_arena_free(&scratch);
+  return status;
+}

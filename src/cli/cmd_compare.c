@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // sinew compare: several methods on the same examples, one table.
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +12,8 @@ typedef struct compare_row {
   sn_method_spec spec;
   sn_scores scores;
   double seconds, bytes, flops, us;
-  double *frame_rms; // per frame, for --plot
+  double *frame_rms;      // per frame, for --plot
+  sn_correct_trace trace; // for --plot-of correction
 } compare_row;
 
 static void say_header(const cli *c) {
@@ -19,8 +21,13 @@ static void say_header(const cli *c) {
           "std %", "normal °", "bytes", "us", "seconds");
 }
 
+// Figures of the test frames, or of the training frames where there are no others.
+static const sn_metrics *row_metrics(const compare_row *row) {
+  return row->scores.test.frame_count > 0 ? &row->scores.test : &row->scores.train;
+}
+
 static void say_row(const cli *c, const compare_row *row) {
-  const sn_metrics *m = row->scores.test.frame_count > 0 ? &row->scores.test : &row->scores.train;
+  const sn_metrics *m = row_metrics(row);
   cli_say(c, "%-28s %9s %9s %10s %10s %9s %9s %9.0f %8.1f %8.3f\n", row->spec.text,
           cli_figure(row->scores.train.ee, 4).text, cli_figure(row->scores.test.ee, 4).text,
           cli_figure(m->rms_pct_diag, 4).text, cli_figure(m->max_pct_diag, 3).text,
@@ -33,11 +40,26 @@ static json_t *describe_row(const compare_row *row) {
   json_object_set_new(out, "train", cli_describe_metrics(&row->scores.train));
   json_object_set_new(out, "test", cli_describe_metrics(&row->scores.test));
   json_object_set_new(out, "all", cli_describe_metrics(&row->scores.all));
-  json_object_set_new(out, "bytes", json_integer((json_int_t)row->bytes));
-  json_object_set_new(out, "flops", json_integer((json_int_t)row->flops));
-  json_object_set_new(out, "us_per_frame", json_real(row->us));
+  bool model = !isnan(row->bytes);
+  json_object_set_new(out, "bytes", model ? json_integer((json_int_t)row->bytes) : json_null());
+  json_object_set_new(out, "flops", model ? json_integer((json_int_t)row->flops) : json_null());
+  json_object_set_new(out, "us_per_frame", model ? json_real(row->us) : json_null());
   json_object_set_new(out, "seconds", json_real(row->seconds));
   return out;
+}
+
+// A form of a method that no model holds: errors only.
+static sn_status compare_prediction(cli *c, const sn_examples *examples, const sn_keys *keys, const sn_keys *others,
+                                    compare_row *row) {
+  sn_train_report report = {0};
+  sn_status status =
+    sn_assess_predict(&c->ctx, &row->spec, examples, keys, others, &row->scores, row->frame_rms, &report);
+  row->bytes = row->flops = row->us = NAN, row->seconds = report.seconds;
+  return status;
+}
+
+static bool plot_corrections(const cli *c) {
+  return cli_given(c, "--plot") && strcmp(cli_text(c, "--plot-of"), "correction") == 0;
 }
 
 // Trains on the keys, opens the bytes with the runtime, and measures.
@@ -55,10 +77,39 @@ static sn_status compare_method(cli *c, const sn_examples *examples, const sn_ke
     row->bytes = (double)bytes.size, row->flops = (double)model.info.flops;
     row->us = timing.median, row->seconds = report.seconds;
   }
+  if (status == SN_OK && plot_corrections(c)) status = sn_correct_trace_make(&c->ctx, &model, examples, &row->trace);
+  sn_model_free(&bytes);
+  return status;
+}
+
+static sn_status compare_row_fill(cli *c, const sn_examples *examples, const sn_keys *keys, const sn_keys *others,
+                                  compare_row *row) {
+  bool no_model = sn_method_has_no_model(&row->spec);
+  sn_status status = (no_model ? compare_prediction : compare_method)(c, examples, keys, others, row);
   if (status == SN_OK && cli_given(c, "--loocv")) {
     status = sn_assess_loocv(&c->ctx, &row->spec, examples, keys, &row->scores, &row->seconds);
   }
-  sn_model_free(&bytes);
+  return status;
+}
+
+// The thesis's figures 5.4 to 5.6: what the worst vertex needs and gets against the angle, two lines per method.
+static sn_status plot_traces(cli *c, const char *path, const compare_row *rows, int count) {
+  sn_arena scratch = sn_arena_new(&c->ctx);
+  sn_plot_line *lines = SN_NEW(&c->ctx, &scratch, sn_plot_line, 2 * count);
+  char(*names)[300] = sn_arena_alloc(&c->ctx, &scratch, (size_t)(2 * count), sizeof *names);
+  sn_status status = lines && names ? SN_OK : c->ctx.error.status;
+  for (int n = 0; status == SN_OK && n < 2 * count; n++) {
+    const compare_row *row = &rows[n / 2];
+    snprintf(names[n], sizeof *names, "%s: vertex %d, %c, %s", row->spec.text, row->trace.vertex,
+             "xyz"[row->trace.axis], n % 2 ? "interpolated" : "true");
+    lines[n] =
+      (sn_plot_line){names[n], row->trace.frame_count, row->trace.angle, n % 2 ? row->trace.given : row->trace.truth};
+  }
+  if (status == SN_OK) {
+    status = sn_plot_write(&c->ctx, path, "Displacement of the worst vertex in the rest pose", "angle, radians",
+                           "displacement, file units", lines, 2 * count);
+  }
+  sn_arena_free(&scratch);
   return status;
 }
 
@@ -83,6 +134,43 @@ static sn_status plot(cli *c, const char *path, const compare_row *rows, int cou
   return status;
 }
 
+// Test error against the size of the model, one line per method: what options such as rotreg's `bones` trade.
+static sn_status plot_bytes(cli *c, const char *path, const compare_row *rows, int count) {
+  sn_arena scratch = sn_arena_new(&c->ctx);
+  double *x = SN_NEW(&c->ctx, &scratch, double, count), *y = SN_NEW(&c->ctx, &scratch, double, count);
+  sn_plot_line *lines = SN_NEW(&c->ctx, &scratch, sn_plot_line, count);
+  sn_status status = x && y && lines ? SN_OK : c->ctx.error.status;
+  int line_count = 0, at = 0;
+  for (int m = 0; status == SN_OK && m < count; m++) {
+    bool seen = false;
+    for (int k = 0; k < m; k++) seen = seen || rows[k].spec.method == rows[m].spec.method;
+    if (seen) continue;
+    sn_plot_line *line = &lines[line_count++];
+    *line = (sn_plot_line){rows[m].spec.method->name, 0, x + at, y + at};
+    for (int k = m; k < count; k++) {
+      if (rows[k].spec.method != rows[m].spec.method || isnan(rows[k].bytes)) continue;
+      int place = line->count++;
+      double error = row_metrics(&rows[k])->rms_pct_diag;
+      for (; place > 0 && x[at - 1] > rows[k].bytes; place--, at--) x[at] = x[at - 1], y[at] = y[at - 1];
+      x[at] = rows[k].bytes, y[at] = error;
+      at += line->count - place;
+    }
+  }
+  if (status == SN_OK) {
+    status = sn_plot_write(&c->ctx, path, "Error against size", "bytes of the model", "rms error, % of the diagonal",
+                           lines, line_count);
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+static sn_status plot_chosen(cli *c, const char *path, const compare_row *rows, int count,
+                             const sn_examples *examples) {
+  if (plot_corrections(c)) return plot_traces(c, path, rows, count);
+  if (strcmp(cli_text(c, "--plot-of"), "bytes") == 0) return plot_bytes(c, path, rows, count);
+  return plot(c, path, rows, count, examples);
+}
+
 static sn_status compare_all(cli *c, const sn_examples *examples, compare_row *rows, int count, sn_arena *memory) {
   sn_keys keys = {0}, others = {0};
   sn_status status =
@@ -96,7 +184,7 @@ static sn_status compare_all(cli *c, const sn_examples *examples, compare_row *r
   json_t *list = json_array();
   for (int m = 0; status == SN_OK && m < count; m++) {
     rows[m].frame_rms = SN_NEW(&c->ctx, memory, double, examples->frames.frame_count);
-    status = rows[m].frame_rms ? compare_method(c, examples, &keys, &others, &rows[m]) : c->ctx.error.status;
+    status = rows[m].frame_rms ? compare_row_fill(c, examples, &keys, &others, &rows[m]) : c->ctx.error.status;
     if (status != SN_OK) break;
     say_row(c, &rows[m]);
     json_array_append_new(list, describe_row(&rows[m]));
@@ -120,12 +208,18 @@ static int run(cli *c) {
     sn_arena_free(&memory);
     return cli_misuse("%s", c->ctx.error.message);
   }
+  const char *what = cli_text(c, "--plot-of");
+  if (strcmp(what, "error") && strcmp(what, "correction") && strcmp(what, "bytes")) {
+    sn_arena_free(&memory);
+    return cli_misuse("--plot-of %s: choose error, correction or bytes", what);
+  }
   sn_examples examples = {0};
   sn_status status = cli_load_frames(c, &examples);
   if (status == SN_OK) c->input = cli_describe_examples(&examples);
   if (status == SN_OK) status = compare_all(c, &examples, rows, count, &memory);
   const char *svg = cli_text(c, "--plot");
-  if (status == SN_OK && svg) status = plot(c, svg, rows, count, &examples);
+  if (status == SN_OK && svg) status = plot_chosen(c, svg, rows, count, &examples);
+  for (int m = 0; m < count; m++) sn_correct_trace_free(&rows[m].trace);
   sn_examples_free(&examples);
   sn_arena_free(&memory);
   return status == SN_OK ? exit_done : cli_fail(c);
@@ -134,7 +228,9 @@ static int run(cli *c) {
 static const cli_option options[] = {
   {"--method", "SPEC", NULL, "NAME or NAME:key=value,...; rigid, lbs and dqs unless told", true},
   {"--loocv", NULL, NULL, "test by leaving out each training frame in turn", false},
-  {"--plot", "FILE.svg", NULL, "error over the frames, one line per method", false},
+  {"--plot", "FILE.svg", NULL, "a line chart of every method", false},
+  {"--plot-of", "WHAT", "error",
+   "error over the frames; correction: of the worst vertex against the angle; bytes: error against size", false},
   CLI_OPTION_REST,
   CLI_OPTION_FRAMES,
   CLI_OPTION_SKELETON,
@@ -143,6 +239,7 @@ static const cli_option options[] = {
   CLI_OPTION_TORQUE,
   CLI_OPTION_CONTROLS,
   CLI_OPTION_KEYS,
+  CLI_OPTION_POSE,
   CLI_OPTION_MATCH,
   {0},
 };

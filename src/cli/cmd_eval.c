@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // sinew eval: a model and its input -> frames.
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/models.h"
@@ -28,6 +29,22 @@ static sn_status joint_skeleton(cli *c, const sn_rt_model *model, const sn_examp
   return status;
 }
 
+// Corrections in the rest pose are morph targets: glTF morphs before it skins.
+static sn_status morph_targets(cli *c, const char *path, const sn_rt_model *model, const sn_examples *examples,
+                               sn_displacements *fields, float **weights) {
+  sn_status status = sn_model_displacements(&c->ctx, model, fields);
+  if (status == SN_UNSUPPORTED) {
+    sn_fail_prefix(&c->ctx, "%s: glTF only morphs whole meshes before skinning, and ", path);
+    size_t used = strlen(c->ctx.error.message);
+    snprintf(c->ctx.error.message + used, sizeof c->ctx.error.message - used,
+             "; write the deformed vertices instead: -o out.pc2");
+  }
+  if (status == SN_OK && fields->count > 0) {
+    status = sn_assess_correct_values(&c->ctx, model, examples, fields->count, &fields->memory, weights);
+  }
+  return status;
+}
+
 // A linear blend is exactly a glTF skin.
 static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, const sn_examples *examples) {
   if (model->info.blend != SN_RT_BLEND_LINEAR) {
@@ -38,15 +55,19 @@ static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, 
   sn_skin skin = {0};
   sn_skeleton skeleton = {0};
   sn_poses poses = {0};
+  sn_displacements fields = {0};
+  float *weights = NULL;
   sn_gltf *base = NULL;
   const char *rest = cli_text(c, "--rest");
   bool joints = model->info.palette_count == model->info.joint_count;
-  sn_status status = sn_model_mesh(&c->ctx, model, &mesh);
+  sn_status status = morph_targets(c, path, model, examples, &fields, &weights);
+  if (status == SN_OK) status = sn_model_mesh(&c->ctx, model, &mesh);
   if (status == SN_OK) status = sn_model_skin(&c->ctx, model, &skin);
   if (status == SN_OK) status = (joints ? joint_skeleton : palette_skeleton)(c, model, examples, &skeleton, &poses);
   if (status == SN_OK && rest && is_gltf(rest)) status = sn_gltf_read(&c->ctx, rest, &base);
   if (status == SN_OK) {
-    sn_gltf_clip_out clip = {.name = "sinew", .poses = &poses, .frame_count = poses.frame_count};
+    sn_gltf_clip_out clip = {
+      .name = "sinew", .poses = &poses, .frame_count = poses.frame_count, .morph_weights = weights};
     sn_gltf_out out = {.base = base,
                        .mesh = &mesh,
                        .skeleton = &skeleton,
@@ -54,10 +75,13 @@ static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, 
                        .clip_count = 1,
                        .clips = &clip,
                        .fps = cli_fps(c),
+                       .morph_count = fields.count,
+                       .morph_deltas = (const float(*)[3])fields.deltas,
                        .affine = !joints};
     status = sn_gltf_write(&c->ctx, path, &out);
   }
   sn_gltf_free(base);
+  sn_displacements_free(&fields);
   sn_mesh_free(&mesh);
   sn_skin_free(&skin);
   sn_skeleton_free(&skeleton);

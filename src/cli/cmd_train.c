@@ -23,6 +23,7 @@ static json_t *describe(const sn_scores *scores, const sn_rt_model *model, const
   json_object_set_new(out, "bytes", json_integer((json_int_t)model->info.bytes));
   json_object_set_new(out, "flops", json_integer((json_int_t)model->info.flops));
   json_object_set_new(out, "seconds", json_real(report->seconds));
+  if (report->note[0]) json_object_set_new(out, "note", json_string(report->note));
   return out;
 }
 
@@ -38,6 +39,7 @@ static int assess_file(cli *c, const char *path, const sn_examples *examples, co
   if (status == SN_OK) status = sn_assess(&c->ctx, &model, examples, keys, others, &scores, NULL);
   if (status == SN_OK) {
     cli_say(c, "%s: %.0f bytes, trained in %.3f s\n", path, (double)file.size, report->seconds);
+    if (report->note[0]) cli_say(c, "  note: %s\n", report->note);
     say_scores(c, "training", &scores.train);
     say_scores(c, "test", &scores.test);
     c->result = describe(&scores, &model, report);
@@ -82,6 +84,7 @@ static const cli_option options[] = {
   CLI_OPTION_TORQUE,
   CLI_OPTION_CONTROLS,
   CLI_OPTION_KEYS,
+  CLI_OPTION_POSE,
   CLI_OPTION_MATCH,
   {0},
 };

@@ -35,6 +35,10 @@ sn_status cli_load(cli *c, sn_examples *out) {
 
 sn_status cli_load_frames(cli *c, sn_examples *out) {
   sn_status status = cli_load(c, out);
+  if (status == SN_OK && cli_given(c, "--pose")) {
+    status = cli_add_sculpts(c, out);
+    if (status != SN_OK) sn_examples_free(out);
+  }
   if (status != SN_OK || out->frames.frame_count > 0) return status;
   sn_examples_free(out);
   return sn_fail(&c->ctx, SN_BAD_INPUT, "example frames are needed: --frames FILE");

@@ -15,12 +15,15 @@
 #define CLI_OPTION_CONTROLS {"--controls", "LIST", NULL, "control vertices: 0,17,99, a file of indices, or auto:N to have N chosen", false}
 #define CLI_OPTION_KEYS {"--keys", "SPEC", "all", "training frames: all | every:N | 0,5,10-20 | random:N; the others are the test frames", false}
 #define CLI_OPTION_MATCH {"--match", "FILE", NULL, "a mesh in the order of the frames, in the rest pose: gives the vertex correspondence", false}
+#define CLI_OPTION_POSE {"--pose", "FRAME=MESH", NULL, "a sculpted mesh (.obj) for a frame of the clip, instead of --frames or over them", true}
 // clang-format on
 
 // Examples from the options above (those the command has).
 sn_status cli_load(cli *c, sn_examples *out);
 // The same, and there must be frames.
 sn_status cli_load_frames(cli *c, sn_examples *out);
+// Puts the meshes of --pose into the frames; without frames, the examples become these poses alone.
+sn_status cli_add_sculpts(cli *c, sn_examples *examples);
 double cli_fps(const cli *c); // 0 where --fps is wrong
 
 // A number as text, "-" where it is not finite.

@@ -150,12 +150,19 @@ static sn_status prune(sn_context *ctx, rig_model *m, const rig_way *way, double
   return status;
 }
 
+// Tells how far the solve is; a caller that has had enough stops it.
+static sn_status tell(sn_context *ctx, sn_status status, double done) {
+  if (status != SN_OK || sn_progress(ctx, "rig", done)) return status;
+  return sn_fail(ctx, SN_NOT_CONVERGED, "stopped by the caller");
+}
+
 static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, rig_problem *p, const rig_plan *plan,
                               const rig_way *way, rig_model *m) {
   int rounds = 0;
   rig_way loose = {.affine = plan->affine};
-  sn_status status = start_bones(ctx, memory, p, plan, m);
+  sn_status status = tell(ctx, start_bones(ctx, memory, p, plan, m), 0.05);
   if (status == SN_OK) status = rig_refine(ctx, m, &loose, plan->effort * (way->tree ? 5 : 14));
+  status = tell(ctx, status, 0.25);
   if (status == SN_OK) status = some_rounds(ctx, m, &loose, way->tree ? 6 : 50, 0.001, &rounds);
   if (status == SN_OK) status = prune(ctx, m, &loose, 2e-2, 6, &rounds);
   if (!way->tree || status != SN_OK) return status;
@@ -163,6 +170,7 @@ static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, rig_problem *p,
   if (status == SN_OK) status = rig_tree_build(ctx, m, way->tree);
   if (status == SN_OK) status = rig_tree_fit(ctx, m, way->tree, 5, NULL);
   if (status == SN_OK) status = some_rounds(ctx, m, way, 8, 0.003, &rounds);
+  status = tell(ctx, status, 0.4);
   if (status == SN_OK) status = rig_refine(ctx, m, way, plan->effort * 4);
   if (status == SN_OK) status = some_rounds(ctx, m, way, 30, 0.002, &rounds);
   return status == SN_OK ? prune(ctx, m, way, 2e-2, 8, &rounds) : status;
@@ -183,6 +191,7 @@ sn_status rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, con
   if (status == SN_OK) status = rig_tree_new(ctx, memory, plan->bones + 2 + plan->bones / 8, tree);
   if (status == SN_OK) status = rig_sample(ctx, &coarse_memory, p, vertices, sample_frames, &coarse, sampled);
   if (status == SN_OK) status = solve_coarse(ctx, &coarse_memory, &coarse, plan, &rough, &coarse_model);
+  status = tell(ctx, status, 0.55);
   int *all = SN_NEW(ctx, &scratch, int, p->f);
   if (status == SN_OK && !all) status = ctx->error.status;
   if (status == SN_OK) status = rig_sample(ctx, &scratch, p, vertices, p->f, &middle, all);
@@ -190,8 +199,10 @@ sn_status rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, con
     status = lift_frames(ctx, &scratch, &coarse_model, sampled, &middle, &rough, &middle_model);
   }
   sn_arena_free(&coarse_memory);
+  status = tell(ctx, status, 0.65);
   if (status == SN_OK) status = lift_vertices(ctx, memory, &middle_model, p, m);
   sn_arena_free(&scratch);
+  status = tell(ctx, status, 0.75);
   if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, 0.0005, rounds);
   return status == SN_OK ? prune(ctx, m, &way, 1.005e-2, 3, rounds) : status;
 }

@@ -96,20 +96,6 @@ static void chunk_errors(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-// The largest distance between a joint's place on its bone and on the parent, over all frames.
-static double joint_gap(const sn_skeleton *skeleton, const sn_poses *poses) {
-  double largest = 0;
-  for (int f = 0; f < poses->frame_count; f++)
-    for (int j = 0; j < skeleton->joint_count; j++) {
-      if (skeleton->parents[j] < 0) continue;
-      sn_vec3 c = sn_affine_translation(skeleton->rest[j]);
-      const sn_affine *pose = sn_pose(poses, f);
-      double gap = sn_vec3_distance(sn_affine_apply(pose[j], c), sn_affine_apply(pose[skeleton->parents[j]], c));
-      largest = gap > largest ? gap : largest;
-    }
-  return largest;
-}
-
 static void count_influences(const sn_skin *skin, int histogram[9]) {
   memset(histogram, 0, 9 * sizeof *histogram);
   for (int i = 0; i < skin->vertex_count; i++) {
@@ -148,7 +134,7 @@ sn_status rig_report(sn_context *ctx, const sn_mesh *rest, const sn_frames *fram
     report->rms = sqrt(total / (double)(n * f));
     report->e_rms = 1000 * sqrt(total / (3 * (double)(n * f)));
     report->rms_pct_diag = percent * report->rms, report->max_pct_diag = percent * sqrt(largest);
-    report->joint_gap_pct_diag = percent * joint_gap(&out->skeleton, &out->poses);
+    report->joint_gap_pct_diag = percent * sn_joint_gap(&out->skeleton, &out->poses);
     count_influences(&out->skin, report->influences);
   }
   sn_arena_free(&scratch);

@@ -296,11 +296,11 @@ static void store_bone(const float (*f)[4], const float place[4], const float ce
   matrix[15] = 0;
 }
 
-void sn_rt_drive_controls(const sn_rt_model *model, const float (*controls)[3], float *values, float *palette) {
+void sn_rt_drive_controls(const sn_rt_model *model, const float (*controls)[3], void *space, float *palette) {
   const sn_rt_control *head = head_of(model);
   const float(*centres)[3] = model->sections[SN_RT_CONTROL_CENTRES];
   uint32_t bones = model->info.palette_count, points = model->info.control_count;
-  workspace w = lay_out(model, values);
+  workspace w = lay_out(model, space);
   multiplier multiply = choose_multiplier(model);
   kernel_vector(model, controls, w.xi);
   multiply.one(model->sections[SN_RT_CONTROL_MAP], bones * head->outputs, head->frames + 1, w.xi, w.outputs);

@@ -66,6 +66,81 @@ typedef struct sn_rt_extra {
   float reserved;
 } sn_rt_extra;
 
+enum { SN_RT_ROTREG_TURNS = 3, SN_RT_ROTREG_ROWS = 32 }; // joints of a predictor at most; rows of C in a block
+
+// Drive `rotreg`: the joint's logarithm is taken relative to `base`, on the branch nearest to `reference`.
+typedef struct sn_rt_rotreg_joint {
+  uint32_t base;
+  float reference[3];
+} sn_rt_rotreg_joint;
+
+// Eight predictors, one per lane: R = Q_base exp(map_1 theta_1) exp(map_2 theta_2) ..., scale/shear = shear [theta of
+// shear_joint 0, of shear_joint 1, 1]. Turns from turn_count on are not there; lanes left over are zero.
+typedef struct sn_rt_rotreg_block {
+  uint16_t base[8], joint[SN_RT_ROTREG_TURNS][8], shear_joint[2][8];
+  uint32_t turn_count;
+  uint32_t reserved[15];
+  float map[SN_RT_ROTREG_TURNS][9][8]; // row-major
+  float shear[6][7][8];                // xx yy zz xy xz yz
+} sn_rt_rotreg_block;
+
+// A joint's turn relative to another joint, against which hemispheres of dual quaternions and logarithms of pose vectors
+// are taken. Every joint once, parents before children.
+typedef struct sn_rt_reference {
+  uint16_t joint, parent; // parent SN_RT_NO_JOINT: the turn is relative to the world
+  float rotation[4];      // unit quaternion x y z w
+} sn_rt_reference;
+
+enum { SN_RT_NO_JOINT = 0xffff };
+
+// Weighted distances: what a joint's turn counts for vertices on its parent's bone; 1 for those on its own.
+#define SN_RT_PARENT_SHARE 0.01f
+
+typedef enum sn_rt_rbf_kernel {
+  SN_RT_KERNEL_GAUSS = 0,     // exp(-d^2 / (2 width^2))
+  SN_RT_KERNEL_THINPLATE = 1, // x^2 log x, x = d / width
+  SN_RT_KERNEL_BSPLINE = 2,   // cubic B-spline M4(d / width): zero from twice the width on
+  SN_RT_KERNEL_SHEPARD = 3,   // d^-width, divided by the sum over the centres
+  SN_RT_KERNEL_COUNT
+} sn_rt_rbf_kernel;
+
+typedef enum sn_rt_metric {
+  SN_RT_METRIC_EUCLID = 0,   // axes are the components of the pose vector
+  SN_RT_METRIC_DIAGONAL = 1, // the same, each times a number
+  SN_RT_METRIC_MATRIX = 2,   // axes = matrix * pose vector
+  SN_RT_METRIC_COUNT
+} sn_rt_metric;
+
+typedef enum sn_rt_order { SN_RT_ORDER_INVERSE = 0, SN_RT_ORDER_FORWARD = 1 } sn_rt_order;
+
+// correct.head
+typedef struct sn_rt_correct_head {
+  uint32_t order;       // before or after the blend
+  uint32_t weighted;    // 1: every vertex measures distances by its own weights (one field, not mixed)
+  uint32_t field_count; // pose spaces
+  uint32_t basis_count; // displacement fields: all fields' together
+  uint32_t entry_count; // corrections of a block by a basis
+  uint32_t reserved[3];
+} sn_rt_correct_head;
+
+// One pose space and the functions on it. Its numbers, from first_number on in correct.numbers: the metric (nothing,
+// one per component, or axis_count rows of one per component), centres[centre_count][axis_count], widths[centre_count],
+// and, where `mixed`, mix[basis_count][terms]. The terms are the kernels of the centres and, where `linear`, 1 and the
+// axes; a field that is not mixed has one basis per term.
+typedef struct sn_rt_field {
+  uint32_t kernel, metric, linear, mixed;
+  uint32_t first_joint, joint_count; // in correct.joints; the pose vector has three components per joint
+  uint32_t axis_count, centre_count;
+  uint32_t first_basis, basis_count;
+  uint32_t first_number, reserved;
+} sn_rt_field;
+
+// What a basis adds to a block: the integers of correct.deltas times a scale. 108 bytes for eight vertices.
+typedef struct sn_rt_correct_entry {
+  uint16_t basis, reserved;
+  float position, normal; // scales
+} sn_rt_correct_entry;
+
 // The drive `controls` (Kim 2010): what its matrices mean. A bone has 4 outputs (quaternion), 6 more with
 // SN_RT_CONTROL_STRETCH (xx xy xz yy yz zz), and, without SN_RT_CONTROL_POISSON, more for its place: 3 (the motion of its
 // centre), or 4 without stretch (the dual part of a dual quaternion about the centre). Matrices are kept in strips of
@@ -96,6 +171,17 @@ typedef enum sn_rt_section_id {
   SN_RT_SHADE_START,     // uint32[vertex_count + 1]
   SN_RT_SHADE_RING,      // uint32[][2]: vertex i lies in the triangles (i, a, b), counter-clockwise
   SN_RT_MESH_TRIANGLES,  // uint32[triangle_count][3]
+  SN_RT_ROTREG_JOINTS,   // sn_rt_rotreg_joint[joint_count]
+  SN_RT_ROTREG_KEYS,     // sn_rt_rotreg_block[ceil(bones / 8)], bones = palette_count - joint_count
+  SN_RT_ROTREG_SOLVE,    // float[ceil(bones / 8)][3 bones + 4 joints][32]: columns of C, 32 rows at a time
+  SN_RT_JOINT_REFERENCE, // sn_rt_reference[joint_count]
+  SN_RT_CORRECT_HEAD,    // sn_rt_correct_head
+  SN_RT_CORRECT_FIELDS,  // sn_rt_field[field_count]
+  SN_RT_CORRECT_JOINTS,  // uint16[]: indices into joint.reference
+  SN_RT_CORRECT_NUMBERS, // double[]: cardinal functions of close poses cancel to many digits
+  SN_RT_CORRECT_START,   // uint32[block_count + 1]: first entry of every block
+  SN_RT_CORRECT_ENTRIES, // sn_rt_correct_entry[entry_count]
+  SN_RT_CORRECT_DELTAS,  // int16[entry_count][6][8]: x y z of the position, x y z of the normal, of eight vertices
   SN_RT_CONTROL_HEAD,    // sn_rt_control
   SN_RT_CONTROL_POINTS,  // uint32[control_count]: the vertices that the control points are
   SN_RT_CONTROL_FRAMES,  // float[frames][control_count][3]: control points at the training frames

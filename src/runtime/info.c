@@ -46,9 +46,20 @@ static size_t entry_bytes(const sn_rt_model *model) {
   return model->info.blend == SN_RT_BLEND_LINEAR ? matrix_bytes : 2 * matrix_bytes + dualquat_bytes;
 }
 
+static size_t padded(uint64_t floats) { return (size_t)((floats + 15) / 16 * 16); }
+
+static size_t turn_count(const sn_rt_model *model) {
+  return model->sections[SN_RT_JOINT_REFERENCE] ? 8 * (size_t)model->info.joint_count : 0;
+}
+
 size_t sn_rt_scratch_size(const sn_rt_model *model) {
-  size_t values = model->info.drive == SN_RT_DRIVE_CONTROLS ? (size_t)sn_rt_control_values(model) : 0;
-  return 3 * SN_RT_ALIGNMENT + (size_t)model->info.palette_count * entry_bytes(model) + values * sizeof(float);
+  uint32_t joints = model->info.joint_count;
+  size_t drive =
+    model->info.drive == SN_RT_DRIVE_ROTREG ? sn_rt_rotreg_scratch(joints, model->info.palette_count - joints) : 0;
+  size_t floats = padded(turn_count(model)) + padded(sn_rt_value_count(model)) + padded(sn_rt_work_count(model));
+  if (model->info.drive == SN_RT_DRIVE_CONTROLS) drive = (size_t)sn_rt_control_values(model) * sizeof(float);
+  return 3 * SN_RT_ALIGNMENT + (size_t)model->info.palette_count * entry_bytes(model) + floats * sizeof(float) +
+         drive;
 }
 
 sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
@@ -60,7 +71,11 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
     s.stretches = s.matrices + 16 * count;
     s.dualquats = s.stretches + 16 * count;
   }
-  s.values = (float *)(at + SN_RT_ALIGNMENT + count * entry_bytes(model));
+  s.turns = s.matrices + padded(count * entry_bytes(model) / sizeof(float));
+  s.values = s.turns + padded(turn_count(model));
+  float *work = s.values + padded(sn_rt_value_count(model));
+  s.work = (double *)(void *)work;
+  s.drive = work + padded(sn_rt_work_count(model));
   return s;
 }
 
@@ -88,17 +103,22 @@ void sn_rt_count_work(sn_rt_model *model) {
   sn_rt_info *info = &model->info;
   info->scratch_size = sn_rt_scratch_size(model);
   info->flops = info->blend == SN_RT_BLEND_LINEAR ? linear_flops(info) : dualquat_flops(info);
-  if (info->drive == SN_RT_DRIVE_JOINTS) { // half-way and scaling joints, about
-    info->flops += 150 * (uint64_t)(info->palette_count - info->joint_count);
-  } else if (info->drive == SN_RT_DRIVE_CONTROLS) {
-    info->flops += sn_rt_control_flops(model);
-  }
+  uint32_t bones = info->palette_count - info->joint_count;
+  info->flops += info->drive == SN_RT_DRIVE_ROTREG     ? sn_rt_rotreg_flops(info->joint_count, bones)
+                 : info->drive == SN_RT_DRIVE_CONTROLS ? sn_rt_control_flops(model)
+                                                       : 150 * (uint64_t)bones; // half-way and scaling joints, about
   if (info->shade == SN_RT_SHADE_RECOMPUTE) {
     info->flops += 18 * (model->sizes[SN_RT_SHADE_RING] / 8) + 10 * (uint64_t)info->vertex_count;
   }
+  if (info->correct != SN_RT_CORRECT_NONE) {
+    uint64_t corrected = SN_RT_LANES * (model->sizes[SN_RT_CORRECT_ENTRIES] / sizeof(sn_rt_correct_entry));
+    info->flops += 12 * corrected + 2 * (model->sizes[SN_RT_CORRECT_NUMBERS] / 8) + 60 * (uint64_t)info->joint_count;
+  }
   static const sn_rt_section_id read[] = {
-    SN_RT_SKIN_GROUPS, SN_RT_SKIN_LANES, SN_RT_SKIN_REST,      SN_RT_SKIN_WEIGHTS, SN_RT_SKIN_TUPLES,
-    SN_RT_SHADE_START, SN_RT_SHADE_RING, SN_RT_CONTROL_FRAMES, SN_RT_CONTROL_MAP,  SN_RT_CONTROL_SOLVE};
-  for (int s = 0; s < 10; s++) info->bytes_read += model->sizes[read[s]];
+    SN_RT_ROTREG_KEYS,     SN_RT_ROTREG_SOLVE,   SN_RT_SKIN_GROUPS,     SN_RT_SKIN_LANES,     SN_RT_SKIN_REST,
+    SN_RT_SKIN_WEIGHTS,    SN_RT_SKIN_TUPLES,    SN_RT_SHADE_START,     SN_RT_SHADE_RING,     SN_RT_CORRECT_START,
+    SN_RT_CORRECT_ENTRIES, SN_RT_CORRECT_DELTAS, SN_RT_CORRECT_NUMBERS, SN_RT_CORRECT_JOINTS, SN_RT_JOINT_REFERENCE,
+    SN_RT_CORRECT_FIELDS,  SN_RT_CORRECT_HEAD,   SN_RT_CONTROL_FRAMES,  SN_RT_CONTROL_MAP,    SN_RT_CONTROL_SOLVE};
+  for (size_t s = 0; s < sizeof read / sizeof *read; s++) info->bytes_read += model->sizes[read[s]];
   if (info->shade == SN_RT_SHADE_TRANSFORM) info->bytes_read += model->sizes[SN_RT_SKIN_NORMALS];
 }

@@ -4,6 +4,7 @@
 #define SINEW_RUNTIME_INTERNAL_H
 
 #include "runtime/format.h"
+#include "runtime/rotreg.h"
 #include "sinew/runtime.h"
 
 // Fills `error` (unless NULL) and returns `status`. The format knows %s and %u (uint64_t).
@@ -18,15 +19,34 @@ typedef struct sn_rt_scratch {
   float *matrices;  // [palette][16]: four columns of four
   float *dualquats; // [palette][8]: real x y z w, dual x y z w
   float *stretches; // [palette][16]: like matrices, the part that is no rigid motion
-  uint32_t *flags;  // SN_RT_RIGID or 0
-  float *values;    // what a drive works with; its size is the drive's business
+  uint32_t *flags;  // SN_RT_RIGID, SN_RT_SIGNED
+  float *turns;     // [joint][8]: signed quaternion of the joint, then its pose vector (joint.reference only)
+  float *values;    // of the correcting bases; where weighted, [joint][centre + 1]: squared distances, and shares
+  double *work;     // of the pose spaces: axes, then terms
+  void *drive;      // what the drive needs for itself
 } sn_rt_scratch;
 
-enum { SN_RT_RIGID = 1 };
+enum {
+  SN_RT_RIGID = 1, // no palette entry stretches
+  SN_RT_SIGNED = 2 // dual quaternions are on their hemispheres already: no comparison with the pivot
+};
 
 sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory);
 
 // ---- kernels -----------------------------------------------------------------------------------------------------------
+
+// The correct slot of a job; `start` is NULL where there is nothing to correct.
+typedef struct sn_rt_correcting {
+  const uint32_t *start;
+  const sn_rt_correct_entry *entries;
+  const int16_t (*deltas)[6][SN_RT_LANES];
+  const float *values;
+  int forward, weighted;
+  // weighted: widths and kernel of the centres
+  uint32_t centre_count;
+  sn_rt_rbf_kernel kernel;
+  const double *widths;
+} sn_rt_correcting;
 
 // Groups first_group .. last_group - 1 of one chunk.
 typedef struct sn_rt_job {
@@ -40,6 +60,7 @@ typedef struct sn_rt_job {
   float weight_unit; // what the integer 1 means as a weight: 1, 1/65535 or 1/255
   const uint16_t (*tuples)[SN_RT_LANES];
   sn_rt_scratch scratch;
+  sn_rt_correcting correct;
   char *positions, *normals; // of the chunk's first vertex; normals may be NULL
   size_t position_stride, normal_stride;
 } sn_rt_job;
@@ -49,6 +70,7 @@ typedef void (*sn_rt_kernel)(const sn_rt_job *job);
 
 typedef struct sn_rt_kernels {
   sn_rt_kernel linear, dualquat, stretched;
+  sn_rt_rotreg_kernel rotreg;
 } sn_rt_kernels;
 
 extern const sn_rt_kernels sn_rt_scalar_kernels, sn_rt_sse2_kernels, sn_rt_avx2_kernels, sn_rt_neon_kernels,
@@ -76,13 +98,33 @@ extern const sn_rt_kernels sn_rt_scalar_kernels, sn_rt_sse2_kernels, sn_rt_avx2_
 #endif
 
 sn_rt_path sn_rt_best_path(void);
+const sn_rt_kernels *sn_rt_kernels_of(sn_rt_path path);
+
+// ---- the correct slot and the joints' references (correct.c, turns.c) ---------------------------------------------------
+
+// Checks the sections of the slot; counts of the header are checked already.
+sn_rt_status sn_rt_check_correct(const sn_rt_model *model, sn_rt_error *error);
+sn_rt_status sn_rt_check_references(const sn_rt_model *model, sn_rt_error *error);
+
+// Floats that the slot needs in the scratch memory: [joint][8], values, work.
+uint64_t sn_rt_value_count(const sn_rt_model *model);
+uint64_t sn_rt_work_count(const sn_rt_model *model);
+
+// The joints' signed quaternions and pose vectors; `state` may be NULL.
+void sn_rt_make_turns(const sn_rt_model *model, const float (*joints)[12], float *state, float *turns);
+// The values of the correcting bases.
+void sn_rt_make_values(const sn_rt_model *model, const sn_rt_scratch *scratch);
+sn_rt_correcting sn_rt_new_correcting(const sn_rt_model *model, const sn_rt_scratch *scratch);
+
+// A kernel at the squared distance d2 from its centre (before Shepard's normalisation).
+float sn_rt_kernel_value(sn_rt_rbf_kernel kernel, float d2, float width);
 
 // ---- the drive `controls` (controls.c) -----------------------------------------------------------------------------------
 
 // Checks the sections of the drive once the counts of model->info are there.
 sn_rt_status sn_rt_check_controls(const sn_rt_model *model, sn_rt_error *error);
-// Control points to palette. `values` has sn_rt_control_values(model) floats of room.
-void sn_rt_drive_controls(const sn_rt_model *model, const float (*controls)[3], float *values, float *palette);
+// Control points to palette. `space` has sn_rt_control_values(model) floats of room.
+void sn_rt_drive_controls(const sn_rt_model *model, const float (*controls)[3], void *space, float *palette);
 uint64_t sn_rt_control_values(const sn_rt_model *model);
 uint64_t sn_rt_control_flops(const sn_rt_model *model);
 

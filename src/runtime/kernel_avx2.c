@@ -32,6 +32,10 @@ static SN_RT_INLINE vf vf_load_u16(const uint16_t *p) {
   return _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)));
 }
 
+static SN_RT_INLINE vf vf_load_i16(const int16_t *p) {
+  return _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)));
+}
+
 static SN_RT_INLINE vf vf_load_u8(const uint8_t *p) {
   return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p)));
 }
@@ -88,8 +92,9 @@ static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t
 }
 
 #include "runtime/kernel_template.h"
+#include "runtime/rotreg_template.h"
 
-const sn_rt_kernels sn_rt_avx2_kernels = {linear, dualquat, stretched};
+const sn_rt_kernels sn_rt_avx2_kernels = {linear, dualquat, stretched, rotreg};
 
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -21,6 +21,8 @@ static SN_RT_INLINE vf vf_fma(vf a, vf b, vf c) { return vfmaq_f32(c, a, b); }
 static SN_RT_INLINE vf vf_fnma(vf a, vf b, vf c) { return vfmsq_f32(c, a, b); }
 static SN_RT_INLINE vf vf_load_u16(const uint16_t *p) { return vcvtq_f32_u32(vmovl_u16(vld1_u16(p))); }
 
+static SN_RT_INLINE vf vf_load_i16(const int16_t *p) { return vcvtq_f32_s32(vmovl_s16(vld1_s16(p))); }
+
 static SN_RT_INLINE vf vf_load_u8(const uint8_t *p) {
   uint32_t four;
   memcpy(&four, p, 4);
@@ -57,6 +59,7 @@ static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t
 }
 
 #include "runtime/kernel_template.h"
+#include "runtime/rotreg_template.h"
 
-const sn_rt_kernels sn_rt_neon_kernels = {linear, dualquat, stretched};
+const sn_rt_kernels sn_rt_neon_kernels = {linear, dualquat, stretched, rotreg};
 #endif

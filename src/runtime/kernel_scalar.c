@@ -11,6 +11,7 @@ typedef struct vertex {
   uint32_t joints[SN_RT_MAX_INFLUENCES];
   float weights[SN_RT_MAX_INFLUENCES];
   float position[3], normal[3];
+  float moved[3], turned[3];       // forward corrections
   char *position_out, *normal_out; // normal_out may be NULL
 } vertex;
 
@@ -23,6 +24,32 @@ static float weight_at(const sn_rt_job *job, uint64_t index) {
   default:
     return ((const float *)job->weights)[index];
   }
+}
+
+// The value of an entry's basis at a vertex; where weighted, from the vertex's own distance (METHODS.md (g)).
+static float basis_value(const sn_rt_job *job, const vertex *v, const sn_rt_correct_entry *e) {
+  const sn_rt_correcting *c = &job->correct;
+  if (!c->weighted) return c->values[e->basis];
+  float d2 = 0, shares = 1e-12f;
+  for (int k = 0; k < v->influences; k++) {
+    const float *own = c->values + (size_t)v->joints[k] * (c->centre_count + 1);
+    d2 += v->weights[k] * own[e->basis], shares += v->weights[k] * own[c->centre_count];
+  }
+  d2 /= shares;
+  return sn_rt_kernel_value(c->kernel, d2, (float)c->widths[e->basis]);
+}
+
+static void correct_vertex(const sn_rt_job *job, size_t block, int lane, vertex *v) {
+  const sn_rt_correcting *c = &job->correct;
+  float move[3] = {0, 0, 0}, turn[3] = {0, 0, 0};
+  for (uint32_t n = c->start[block]; n < c->start[block + 1]; n++) {
+    const sn_rt_correct_entry *e = c->entries + n;
+    float value = basis_value(job, v, e);
+    for (int r = 0; r < 3; r++) move[r] += value * e->position * (float)c->deltas[n][r][lane];
+    for (int r = 0; r < 3; r++) turn[r] += value * e->normal * (float)c->deltas[n][3 + r][lane];
+  }
+  float *position = c->forward ? v->moved : v->position, *normal = c->forward ? v->turned : v->normal;
+  for (int r = 0; r < 3; r++) position[r] += move[r], normal[r] += turn[r];
 }
 
 static vertex load_vertex(const sn_rt_job *job, const sn_rt_group *g, uint32_t block, int lane) {
@@ -43,6 +70,7 @@ static vertex load_vertex(const sn_rt_job *job, const sn_rt_group *g, uint32_t b
     for (int c = 0; c < 3; c++) v.normal[c] = job->rest_normals[at][c][lane];
     v.normal_out = job->normals + place * job->normal_stride;
   }
+  if (job->correct.start) correct_vertex(job, at, lane, &v);
   return v;
 }
 
@@ -88,25 +116,41 @@ static void normalise(float n[3]) {
   for (int r = 0; r < 3; r++) n[r] *= scale;
 }
 
+static void put_position(const vertex *v, float out[3]) {
+  for (int r = 0; r < 3; r++) out[r] += v->moved[r];
+  memcpy(v->position_out, out, 3 * sizeof *out);
+}
+
+static void put_normal(const sn_rt_job *job, const vertex *v, float out[3]) {
+  if (job->correct.start) {
+    normalise(out);
+    for (int r = 0; r < 3; r++) out[r] += v->turned[r];
+    normalise(out);
+  }
+  memcpy(v->normal_out, out, 3 * sizeof *out);
+}
+
 static void move_linear(const sn_rt_job *job, const vertex *v) {
   float b[16], out[3];
   blend_matrices(v, job->scratch.matrices, b);
   transform(b, v->position, out);
-  memcpy(v->position_out, out, sizeof out);
+  put_position(v, out);
   if (!v->normal_out) return;
   transform_normal(b, v->normal, out);
   normalise(out);
-  memcpy(v->normal_out, out, sizeof out);
+  put_normal(job, v, out);
 }
 
 // sum_k w_k s_k q_k, s_k = -1 where q_k lies in the other hemisphere than the pivot, the first joint.
-static void blend_dualquats(const vertex *v, const float *dualquats, float b[8]) {
+static void blend_dualquats(const sn_rt_job *job, const vertex *v, float b[8]) {
+  const float *dualquats = job->scratch.dualquats;
+  int compare = !(*job->scratch.flags & SN_RT_SIGNED);
   const float *pivot = dualquats + 8 * (size_t)v->joints[0];
   memset(b, 0, 8 * sizeof *b);
   for (int k = 0; k < v->influences; k++) {
     const float *q = dualquats + 8 * (size_t)v->joints[k];
     float dot = q[0] * pivot[0] + q[1] * pivot[1] + q[2] * pivot[2] + q[3] * pivot[3];
-    float weight = dot < 0 ? -v->weights[k] : v->weights[k];
+    float weight = compare && dot < 0 ? -v->weights[k] : v->weights[k];
     for (int n = 0; n < 8; n++) b[n] += weight * q[n];
   }
 }
@@ -125,31 +169,31 @@ static void apply_dualquat(const float q[8], const float p[3], int move, float o
 
 static void move_dualquat(const sn_rt_job *job, const vertex *v) {
   float q[8], out[3];
-  blend_dualquats(v, job->scratch.dualquats, q);
+  blend_dualquats(job, v, q);
   apply_dualquat(q, v->position, 1, out);
-  memcpy(v->position_out, out, sizeof out);
+  put_position(v, out);
   if (!v->normal_out) return;
   apply_dualquat(q, v->normal, 0, out);
-  memcpy(v->normal_out, out, sizeof out);
+  put_normal(job, v, out);
 }
 
 // Stretches blended linearly in the rest pose, then the blended rigid motion.
 static void move_stretched(const sn_rt_job *job, const vertex *v) {
   float q[8], stretch[16], stretched[3], out[3];
   blend_matrices(v, job->scratch.stretches, stretch);
-  blend_dualquats(v, job->scratch.dualquats, q);
+  blend_dualquats(job, v, q);
   transform(stretch, v->position, stretched);
   apply_dualquat(q, stretched, 1, out);
-  memcpy(v->position_out, out, sizeof out);
+  put_position(v, out);
   if (!v->normal_out) return;
   transform_normal(stretch, v->normal, stretched);
   normalise(stretched);
   apply_dualquat(q, stretched, 0, out);
-  memcpy(v->normal_out, out, sizeof out);
+  put_normal(job, v, out);
 }
 
 static void linear(const sn_rt_job *job) { for_each_vertex(job, move_linear); }
 static void dualquat(const sn_rt_job *job) { for_each_vertex(job, move_dualquat); }
 static void stretched(const sn_rt_job *job) { for_each_vertex(job, move_stretched); }
 
-const sn_rt_kernels sn_rt_scalar_kernels = {linear, dualquat, stretched};
+const sn_rt_kernels sn_rt_scalar_kernels = {linear, dualquat, stretched, sn_rt_rotreg_scalar};

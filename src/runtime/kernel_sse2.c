@@ -28,6 +28,11 @@ static SN_RT_INLINE vf vf_load_u16(const uint16_t *p) {
   return _mm_cvtepi32_ps(_mm_unpacklo_epi16(v, _mm_setzero_si128()));
 }
 
+static SN_RT_INLINE vf vf_load_i16(const int16_t *p) {
+  __m128i v = _mm_loadl_epi64((const __m128i *)(const void *)p);
+  return _mm_cvtepi32_ps(_mm_srai_epi32(_mm_unpacklo_epi16(v, v), 16));
+}
+
 static SN_RT_INLINE vf vf_load_u8(const uint8_t *p) {
   int32_t four;
   memcpy(&four, p, 4);
@@ -66,6 +71,7 @@ static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t
 }
 
 #include "runtime/kernel_template.h"
+#include "runtime/rotreg_template.h"
 
-const sn_rt_kernels sn_rt_sse2_kernels = {linear, dualquat, stretched};
+const sn_rt_kernels sn_rt_sse2_kernels = {linear, dualquat, stretched, rotreg};
 #endif

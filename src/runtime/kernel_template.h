@@ -3,7 +3,7 @@
 // (4 or 8) and the vf_ functions below, and includes this file:
 //
 //     vf_load(p) vf_store(p, a) vf_set(x)   memory (any alignment); one value in all lanes
-//     vf_load_u16(p) vf_load_u8(p)          `width` integers, converted
+//     vf_load_u16(p) vf_load_u8(p) vf_load_i16(p)  `width` integers, converted
 //     vf_mul vf_add vf_sub vf_div vf_max
 //     vf_fma(a, b, c) vf_fnma(a, b, c)      a b + c, c - a b
 //     vf_rsqrt(a)                           1/sqrt(a) to 22 bits or better
@@ -58,10 +58,11 @@ static SN_RT_INLINE void share_matrices(const sn_rt_job *job, const sn_rt_group 
 
 static SN_RT_INLINE void share_dualquats(const sn_rt_job *job, const sn_rt_group *g, shared_blend *out) {
   vf unit = vf_set(job->weight_unit);
+  int compare = !(*job->scratch.flags & SN_RT_SIGNED);
   out->first = job->scratch.dualquats + 8 * (size_t)g->joints[0];
   for (int k = 1; k < g->influences; k++) {
     const float *q = job->scratch.dualquats + 8 * (size_t)g->joints[k];
-    share_difference(out->first, q, 8, opposite(q, out->first), unit, out->differences[k - 1]);
+    share_difference(out->first, q, 8, compare ? opposite(q, out->first) : 0, unit, out->differences[k - 1]);
   }
 }
 
@@ -138,6 +139,13 @@ static SN_RT_INLINE vf3 mad(vf3 a, vf s, vf3 b) {
 
 static SN_RT_INLINE vf3 scale(vf s, vf3 a) { return (vf3){vf_mul(s, a.x), vf_mul(s, a.y), vf_mul(s, a.z)}; }
 
+static SN_RT_INLINE vf3 add(vf3 a, vf3 b) { return (vf3){vf_add(a.x, b.x), vf_add(a.y, b.y), vf_add(a.z, b.z)}; }
+
+static SN_RT_INLINE vf3 normalise(vf3 a) {
+  vf squared = vf_fma(a.x, a.x, vf_fma(a.y, a.y, vf_mul(a.z, a.z)));
+  return scale(vf_rsqrt(vf_max(squared, vf_set(1e-37f))), a);
+}
+
 static SN_RT_INLINE vf3 column(const vf b[12], int c) { return (vf3){b[3 * c], b[3 * c + 1], b[3 * c + 2]}; }
 
 static SN_RT_INLINE vf3 transform(const vf b[12], vf3 p) {
@@ -149,9 +157,7 @@ static SN_RT_INLINE vf3 transform(const vf b[12], vf3 p) {
 static SN_RT_INLINE vf3 transform_normal(const vf b[12], vf3 n) {
   vf3 x = column(b, 0), y = column(b, 1), z = column(b, 2), s = scale(n.x, y);
   s = (vf3){vf_fnma(n.y, x.x, s.x), vf_fnma(n.y, x.y, s.y), vf_fnma(n.y, x.z, s.z)};
-  vf3 out = mad(cross(s, z), n.z, cross(x, y));
-  vf squared = vf_fma(out.x, out.x, vf_fma(out.y, out.y, vf_mul(out.z, out.z)));
-  return scale(vf_rsqrt(vf_max(squared, vf_set(1e-37f))), out);
+  return normalise(mad(cross(s, z), n.z, cross(x, y)));
 }
 
 // r x (r x p + w p): the rotation of p less p, times |q|^2 / 2.
@@ -196,12 +202,65 @@ static SN_RT_INLINE part part_at(const sn_rt_job *job, const sn_rt_group *g, siz
   return at;
 }
 
+// ---- corrections ---------------------------------------------------------------------------------------------------------------
+
+// sum_k w_k values[joint_k][column] of the lanes.
+static SN_RT_INLINE vf weigh(const sn_rt_correcting *c, const sn_rt_group *g, const part *at, float (*weights)[width],
+                             uint32_t column) {
+  vf sum = vf_set(0);
+  for (int k = 0; k < g->influences; k++) {
+    float lanes[width];
+    for (int l = 0; l < width; l++) {
+      size_t joint = at->tuples ? at->tuples[k * SN_RT_LANES + l] : g->joints[k];
+      lanes[l] = c->values[joint * ((size_t)c->centre_count + 1) + column];
+    }
+    sum = vf_fma(vf_load(weights[k]), vf_load(lanes), sum);
+  }
+  return sum;
+}
+
+// The lanes' own values of a basis (weighted): a kernel of the distance by the lanes' weights.
+static vf own_values(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, const part *at, uint32_t basis) {
+  const sn_rt_correcting *c = &job->correct;
+  float weights[SN_RT_MAX_INFLUENCES][width], lanes[width];
+  loose_weights(job, bits, g->influences, at->weight_index, weights);
+  vf shares = vf_add(weigh(c, g, at, weights, c->centre_count), vf_set(1e-12f));
+  vf_store(lanes, vf_div(weigh(c, g, at, weights, basis), shares));
+  for (int l = 0; l < width; l++) lanes[l] = sn_rt_kernel_value(c->kernel, lanes[l], (float)c->widths[basis]);
+  return vf_load(lanes);
+}
+
+static SN_RT_INLINE vf3 load_delta(const int16_t (*delta)[SN_RT_LANES], int lane) {
+  return (vf3){vf_load_i16(delta[0] + lane), vf_load_i16(delta[1] + lane), vf_load_i16(delta[2] + lane)};
+}
+
+// What the correct slot adds to `width` lanes of a block.
+typedef struct correction {
+  int before, after; // the blend; both 0: nothing to add
+  vf3 position, normal;
+} correction;
+
+static SN_RT_INLINE correction correction_at(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits,
+                                             const part *at, int lane, int normals) {
+  const sn_rt_correcting *c = &job->correct;
+  vf3 none = {vf_set(0), vf_set(0), vf_set(0)};
+  correction sum = {!c->forward, c->forward, none, none};
+  for (uint32_t n = c->start[at->block]; n < c->start[at->block + 1]; n++) {
+    const sn_rt_correct_entry *e = c->entries + n;
+    vf value = c->weighted ? own_values(job, g, bits, at, e->basis) : vf_set(c->values[e->basis]);
+    sum.position = mad(sum.position, vf_mul(value, vf_set(e->position)), load_delta(c->deltas[n], lane));
+    if (!normals) continue;
+    sum.normal = mad(sum.normal, vf_mul(value, vf_set(e->normal)), load_delta(c->deltas[n] + 3, lane));
+  }
+  return sum;
+}
+
 static SN_RT_INLINE void put(char *base, size_t stride, const uint16_t *lanes, vf3 v) {
   vf_scatter(v.x, v.y, v.z, base, lanes, stride);
 }
 
 static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int normals,
-                                       const shared_blend *shared, int influences) {
+                                       const shared_blend *shared, int influences, int corrected) {
   for (size_t block = 0; block < g->block_count; block++)
     for (int lane = 0; lane < SN_RT_LANES; lane += width) {
       vf b[12];
@@ -213,15 +272,21 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
         loose_weights(job, bits, influences, at.weight_index, weights);
         blend_loose_matrices(job->scratch.matrices, at.tuples, influences, weights, b);
       }
-      put(job->positions, job->position_stride, at.lanes, transform(b, load3(job->rest[at.block], lane)));
+      correction c = {0};
+      if (corrected) c = correction_at(job, g, bits, &at, lane, normals);
+      vf3 p = load3(job->rest[at.block], lane);
+      p = transform(b, c.before ? add(p, c.position) : p);
+      put(job->positions, job->position_stride, at.lanes, c.after ? add(p, c.position) : p);
       if (!normals) continue;
-      put(job->normals, job->normal_stride, at.lanes, transform_normal(b, load3(job->rest_normals[at.block], lane)));
+      vf3 n = load3(job->rest_normals[at.block], lane);
+      n = transform_normal(b, c.before ? add(n, c.normal) : n);
+      put(job->normals, job->normal_stride, at.lanes, c.after ? normalise(add(n, c.normal)) : n);
     }
 }
 
 static SN_RT_INLINE void dualquat_blocks(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int normals,
                                          const shared_blend *shared, const shared_blend *stretch, int stretched,
-                                         int influences) {
+                                         int influences, int corrected) {
   for (size_t block = 0; block < g->block_count; block++)
     for (int lane = 0; lane < SN_RT_LANES; lane += width) {
       part at = part_at(job, g, block, lane);
@@ -229,6 +294,9 @@ static SN_RT_INLINE void dualquat_blocks(const sn_rt_job *job, const sn_rt_group
       if (!shared) loose_weights(job, bits, influences, at.weight_index, weights);
       vf3 p = load3(job->rest[at.block], lane), n = p;
       if (normals) n = load3(job->rest_normals[at.block], lane);
+      correction c = {0};
+      if (corrected) c = correction_at(job, g, bits, &at, lane, normals);
+      if (c.before) p = add(p, c.position), n = normalise(add(n, c.normal));
       if (stretched) {
         vf b[12];
         if (shared) {
@@ -243,50 +311,55 @@ static SN_RT_INLINE void dualquat_blocks(const sn_rt_job *job, const sn_rt_group
       if (shared) {
         blend_shared(shared, 2, 4, job, bits, influences, at.weight_index, q);
       } else {
-        blend_loose(job->scratch.dualquats, 8, 1, at.tuples, influences, weights, q);
+        blend_loose(job->scratch.dualquats, 8, !(*job->scratch.flags & SN_RT_SIGNED), at.tuples, influences, weights,
+                    q);
       }
       vf factor = two_over_square(q);
-      put(job->positions, job->position_stride, at.lanes, move_by_dualquat(q, factor, p));
-      if (normals) put(job->normals, job->normal_stride, at.lanes, rotate_by_dualquat(q, factor, n));
+      p = move_by_dualquat(q, factor, p);
+      put(job->positions, job->position_stride, at.lanes, c.after ? add(p, c.position) : p);
+      if (!normals) continue;
+      n = rotate_by_dualquat(q, factor, n);
+      put(job->normals, job->normal_stride, at.lanes, c.after ? normalise(add(n, c.normal)) : n);
     }
 }
 
 // ---- entry points: loops of their own for every kind of weight, with and without normals, and for 1 to 4 influences ----------
 
-static SN_RT_INLINE void linear_groups(const sn_rt_job *job, uint32_t bits, int normals) {
+static SN_RT_INLINE void linear_groups(const sn_rt_job *job, uint32_t bits, int normals, int corrected) {
   for (uint32_t index = job->first_group; index < job->last_group; index++) {
     const sn_rt_group *g = job->groups + index;
     if (g->kind == SN_RT_GROUP_LOOSE) {
-      linear_blocks(job, g, bits, normals, NULL, g->influences);
+      linear_blocks(job, g, bits, normals, NULL, g->influences, corrected);
       continue;
     }
     shared_blend shared;
     share_matrices(job, g, job->scratch.matrices, &shared);
     switch (g->influences) {
     case 1:
-      linear_blocks(job, g, bits, normals, &shared, 1);
+      linear_blocks(job, g, bits, normals, &shared, 1, corrected);
       break;
     case 2:
-      linear_blocks(job, g, bits, normals, &shared, 2);
+      linear_blocks(job, g, bits, normals, &shared, 2, corrected);
       break;
     case 3:
-      linear_blocks(job, g, bits, normals, &shared, 3);
+      linear_blocks(job, g, bits, normals, &shared, 3, corrected);
       break;
     case 4:
-      linear_blocks(job, g, bits, normals, &shared, 4);
+      linear_blocks(job, g, bits, normals, &shared, 4, corrected);
       break;
     default:
-      linear_blocks(job, g, bits, normals, &shared, g->influences);
+      linear_blocks(job, g, bits, normals, &shared, g->influences, corrected);
       break;
     }
   }
 }
 
-static SN_RT_INLINE void dualquat_groups(const sn_rt_job *job, uint32_t bits, int normals, int stretched) {
+static SN_RT_INLINE void dualquat_groups(const sn_rt_job *job, uint32_t bits, int normals, int stretched,
+                                         int corrected) {
   for (uint32_t index = job->first_group; index < job->last_group; index++) {
     const sn_rt_group *g = job->groups + index;
     if (g->kind == SN_RT_GROUP_LOOSE) {
-      dualquat_blocks(job, g, bits, normals, NULL, NULL, stretched, g->influences);
+      dualquat_blocks(job, g, bits, normals, NULL, NULL, stretched, g->influences, corrected);
       continue;
     }
     shared_blend shared, stretch;
@@ -294,47 +367,56 @@ static SN_RT_INLINE void dualquat_groups(const sn_rt_job *job, uint32_t bits, in
     if (stretched) share_matrices(job, g, job->scratch.stretches, &stretch);
     switch (stretched ? 0 : g->influences) {
     case 1:
-      dualquat_blocks(job, g, bits, normals, &shared, NULL, 0, 1);
+      dualquat_blocks(job, g, bits, normals, &shared, NULL, 0, 1, corrected);
       break;
     case 2:
-      dualquat_blocks(job, g, bits, normals, &shared, NULL, 0, 2);
+      dualquat_blocks(job, g, bits, normals, &shared, NULL, 0, 2, corrected);
       break;
     case 3:
-      dualquat_blocks(job, g, bits, normals, &shared, NULL, 0, 3);
+      dualquat_blocks(job, g, bits, normals, &shared, NULL, 0, 3, corrected);
       break;
     case 4:
-      dualquat_blocks(job, g, bits, normals, &shared, NULL, 0, 4);
+      dualquat_blocks(job, g, bits, normals, &shared, NULL, 0, 4, corrected);
       break;
     default:
-      dualquat_blocks(job, g, bits, normals, &shared, &stretch, stretched, g->influences);
+      dualquat_blocks(job, g, bits, normals, &shared, &stretch, stretched, g->influences, corrected);
       break;
     }
   }
 }
 
-static void linear_32(const sn_rt_job *job) { linear_groups(job, 32, 0); }
-static void linear_32_normals(const sn_rt_job *job) { linear_groups(job, 32, 1); }
-static void linear_16(const sn_rt_job *job) { linear_groups(job, 16, 0); }
-static void linear_16_normals(const sn_rt_job *job) { linear_groups(job, 16, 1); }
-static void linear_8(const sn_rt_job *job) { linear_groups(job, 8, 0); }
-static void linear_8_normals(const sn_rt_job *job) { linear_groups(job, 8, 1); }
-static void dualquat_32(const sn_rt_job *job) { dualquat_groups(job, 32, 0, 0); }
-static void dualquat_32_normals(const sn_rt_job *job) { dualquat_groups(job, 32, 1, 0); }
-static void dualquat_16(const sn_rt_job *job) { dualquat_groups(job, 16, 0, 0); }
-static void dualquat_16_normals(const sn_rt_job *job) { dualquat_groups(job, 16, 1, 0); }
-static void dualquat_8(const sn_rt_job *job) { dualquat_groups(job, 8, 0, 0); }
-static void dualquat_8_normals(const sn_rt_job *job) { dualquat_groups(job, 8, 1, 0); }
+#define SN_RT_VARIANTS(name, bits, ...)                                                                              \
+  static void name##_##bits(const sn_rt_job *job) { name##_groups(job, bits, 0, __VA_ARGS__ 0); }                    \
+  static void name##_##bits##_normals(const sn_rt_job *job) { name##_groups(job, bits, 1, __VA_ARGS__ 0); }          \
+  static void name##_##bits##_corrected(const sn_rt_job *job) { name##_groups(job, bits, 0, __VA_ARGS__ 1); }        \
+  static void name##_##bits##_normals_corrected(const sn_rt_job *job) { name##_groups(job, bits, 1, __VA_ARGS__ 1); }
+
+SN_RT_VARIANTS(linear, 8, )
+SN_RT_VARIANTS(linear, 16, )
+SN_RT_VARIANTS(linear, 32, )
+SN_RT_VARIANTS(dualquat, 8, 0, )
+SN_RT_VARIANTS(dualquat, 16, 0, )
+SN_RT_VARIANTS(dualquat, 32, 0, )
+
+#define SN_RT_TABLE(name)                                                                                            \
+  {                                                                                                                  \
+    {{name##_8, name##_16, name##_32}, {name##_8_normals, name##_16_normals, name##_32_normals}}, {                  \
+      {name##_8_corrected, name##_16_corrected, name##_32_corrected}, {                                              \
+        name##_8_normals_corrected, name##_16_normals_corrected, name##_32_normals_corrected                         \
+      }                                                                                                              \
+    }                                                                                                                \
+  }
 
 static void linear(const sn_rt_job *job) {
-  static void (*const by_kind[2][3])(const sn_rt_job *) = {{linear_8, linear_16, linear_32},
-                                                           {linear_8_normals, linear_16_normals, linear_32_normals}};
-  by_kind[job->normals != NULL][job->weight_bits / 16](job);
+  static void (*const by_kind[2][2][3])(const sn_rt_job *) = SN_RT_TABLE(linear);
+  by_kind[job->correct.start != NULL][job->normals != NULL][job->weight_bits / 16](job);
 }
 
 static void dualquat(const sn_rt_job *job) {
-  static void (*const by_kind[2][3])(const sn_rt_job *) = {
-    {dualquat_8, dualquat_16, dualquat_32}, {dualquat_8_normals, dualquat_16_normals, dualquat_32_normals}};
-  by_kind[job->normals != NULL][job->weight_bits / 16](job);
+  static void (*const by_kind[2][2][3])(const sn_rt_job *) = SN_RT_TABLE(dualquat);
+  by_kind[job->correct.start != NULL][job->normals != NULL][job->weight_bits / 16](job);
 }
 
-static void stretched(const sn_rt_job *job) { dualquat_groups(job, job->weight_bits, job->normals != NULL, 1); }
+static void stretched(const sn_rt_job *job) {
+  dualquat_groups(job, job->weight_bits, job->normals != NULL, 1, job->correct.start != NULL);
+}

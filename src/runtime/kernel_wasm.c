@@ -21,6 +21,8 @@ static SN_RT_INLINE vf vf_fma(vf a, vf b, vf c) { return wasm_f32x4_add(wasm_f32
 static SN_RT_INLINE vf vf_fnma(vf a, vf b, vf c) { return wasm_f32x4_sub(c, wasm_f32x4_mul(a, b)); }
 static SN_RT_INLINE vf vf_load_u16(const uint16_t *p) { return wasm_f32x4_convert_u32x4(wasm_u32x4_load16x4(p)); }
 
+static SN_RT_INLINE vf vf_load_i16(const int16_t *p) { return wasm_f32x4_convert_i32x4(wasm_i32x4_load16x4(p)); }
+
 static SN_RT_INLINE vf vf_load_u8(const uint8_t *p) {
   v128_t bytes = wasm_v128_load32_zero(p);
   return wasm_f32x4_convert_u32x4(wasm_u32x4_extend_low_u16x8(wasm_u16x8_extend_low_u8x16(bytes)));
@@ -50,6 +52,7 @@ static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t
 }
 
 #include "runtime/kernel_template.h"
+#include "runtime/rotreg_template.h"
 
-const sn_rt_kernels sn_rt_wasm_kernels = {linear, dualquat, stretched};
+const sn_rt_kernels sn_rt_wasm_kernels = {linear, dualquat, stretched, rotreg};
 #endif

@@ -8,6 +8,10 @@ _Static_assert(sizeof(sn_rt_header) == 128, "the header is 128 bytes in the file
 _Static_assert(sizeof(sn_rt_entry) == 40, "a table entry is 40 bytes in the file");
 _Static_assert(sizeof(sn_rt_group) == 32, "a group is 32 bytes in the file");
 _Static_assert(sizeof(sn_rt_extra) == 64, "an extra joint is 64 bytes in the file");
+_Static_assert(sizeof(sn_rt_reference) == 20, "a reference is 20 bytes in the file");
+_Static_assert(sizeof(sn_rt_correct_head) == 32, "the head of the corrections is 32 bytes in the file");
+_Static_assert(sizeof(sn_rt_field) == 48, "a pose space is 48 bytes in the file");
+_Static_assert(sizeof(sn_rt_correct_entry) == 12, "a correction's entry is 12 bytes in the file");
 _Static_assert((int)SN_RT_KNOWN_SECTIONS <= SN_RT_MAX_SECTIONS, "sn_rt_model has room for every section");
 
 // What the checks share. `header` is a copy.
@@ -58,11 +62,17 @@ static sn_rt_status unknown_slot(reader *r, const char *slot, const char *name, 
 
 static sn_rt_status check_slots(reader *r) {
   const sn_rt_header *h = &r->header;
-  if (h->drive != SN_RT_DRIVE_JOINTS && h->drive != SN_RT_DRIVE_CONTROLS)
+  if (h->drive != SN_RT_DRIVE_JOINTS && h->drive != SN_RT_DRIVE_ROTREG && h->drive != SN_RT_DRIVE_CONTROLS)
     return unknown_slot(r, "drive", sn_rt_drive_name(h->drive), h->drive);
-  if (h->correct != SN_RT_CORRECT_NONE) return unknown_slot(r, "correct", sn_rt_correct_name(h->correct), h->correct);
+  if (h->correct > SN_RT_CORRECT_EIGEN) return unknown_slot(r, "correct", sn_rt_correct_name(h->correct), h->correct);
   if (h->blend > SN_RT_BLEND_DUALQUAT) return unknown_slot(r, "blend", sn_rt_blend_name(h->blend), h->blend);
   if (h->shade > SN_RT_SHADE_RECOMPUTE) return unknown_slot(r, "shade", sn_rt_shade_name(h->shade), h->shade);
+  if (h->drive == SN_RT_DRIVE_ROTREG && h->blend != SN_RT_BLEND_LINEAR) {
+    return BAD(r, "proxy bones need a linear blend");
+  }
+  if (h->drive == SN_RT_DRIVE_CONTROLS && (h->blend != SN_RT_BLEND_LINEAR || h->correct != SN_RT_CORRECT_NONE)) {
+    return BAD(r, "control points drive linear blends without corrections");
+  }
   return SN_RT_OK;
 }
 
@@ -161,6 +171,15 @@ static uint32_t extra_count(const sn_rt_header *h) {
   return h->drive == SN_RT_DRIVE_JOINTS ? h->palette_count - h->joint_count : 0;
 }
 
+static sn_rt_status check_rotreg_sizes(reader *r) {
+  uint32_t joints = r->header.joint_count, bones = r->header.palette_count - joints;
+  if (joints == 0) return BAD(r, "proxy bones without joints");
+  sn_rt_status status = need(r, SN_RT_ROTREG_JOINTS, joints * sizeof(sn_rt_rotreg_joint));
+  if (!status) status = need(r, SN_RT_ROTREG_KEYS, sn_rt_rotreg_blocks(bones) * sizeof(sn_rt_rotreg_block));
+  if (!status) status = need(r, SN_RT_ROTREG_SOLVE, sn_rt_rotreg_solve_count(joints, bones) * sizeof(float));
+  return status;
+}
+
 static sn_rt_status check_sizes(reader *r) {
   const sn_rt_header *h = &r->header;
   uint64_t blocks = h->block_count, extras = extra_count(h);
@@ -169,7 +188,10 @@ static sn_rt_status check_sizes(reader *r) {
   if (!status) status = need(r, SN_RT_SKIN_LANES, blocks * SN_RT_LANES * 2);
   if (!status) status = need(r, SN_RT_SKIN_REST, blocks * SN_RT_LANES * 12);
   if (!status) status = need(r, SN_RT_SKIN_NORMALS, blocks * SN_RT_LANES * 12);
-  if (!status && extras) status = need(r, SN_RT_DRIVE_EXTRA, extras * sizeof(sn_rt_extra));
+  if (!status && h->drive == SN_RT_DRIVE_ROTREG) status = check_rotreg_sizes(r);
+  if (!status && h->drive == SN_RT_DRIVE_JOINTS && extras) {
+    status = need(r, SN_RT_DRIVE_EXTRA, extras * sizeof(sn_rt_extra));
+  }
   if (!status) status = need_if_there(r, SN_RT_JOINT_PARENTS, (uint64_t)h->joint_count * 4);
   if (!status) status = need_if_there(r, SN_RT_JOINT_REST, (uint64_t)h->joint_count * 48);
   if (!status && h->triangle_count) status = need(r, SN_RT_MESH_TRIANGLES, (uint64_t)h->triangle_count * 12);
@@ -214,6 +236,10 @@ static sn_rt_status check_joints(reader *r) {
   for (uint32_t j = 0; parents && j < h->joint_count; j++) {
     if (parents[j] < -1 || parents[j] >= (int64_t)h->joint_count)
       return BAD(r, "joint %u has no such parent", (uint64_t)j);
+  }
+  if (h->drive == SN_RT_DRIVE_ROTREG) {
+    const char *wrong = sn_rt_rotreg_check(r->model);
+    return wrong ? BAD(r, "%s is out of range", wrong) : SN_RT_OK;
   }
   const sn_rt_extra *extra = r->model->sections[SN_RT_DRIVE_EXTRA];
   for (uint32_t e = 0; e < extra_count(h); e++) {
@@ -357,6 +383,8 @@ static sn_rt_status check_contents(reader *r) {
   if (!status) status = check_finite(r, SN_RT_SKIN_NORMALS);
   if (!status) status = check_skin(r);
   if (!status) status = check_mesh(r);
+  if (!status) status = sn_rt_check_references(r->model, r->error);
+  if (!status) status = sn_rt_check_correct(r->model, r->error);
   if (!status && r->header.drive == SN_RT_DRIVE_CONTROLS) status = sn_rt_check_controls(r->model, r->error);
   return status;
 }

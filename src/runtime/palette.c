@@ -84,9 +84,8 @@ static void scaling_joint(const sn_rt_extra *x, const float *palette, float out[
   make_about(product, x->centre, centre, out);
 }
 
-static void drive_joints(const sn_rt_model *model, const float (*joints)[12], float *palette) {
+static void drive_extra(const sn_rt_model *model, float *palette) {
   uint32_t joint_count = model->info.joint_count;
-  for (uint32_t j = 0; j < joint_count; j++) load_matrix(joints[j], palette + 16 * (size_t)j);
   const sn_rt_extra *extra = model->sections[SN_RT_DRIVE_EXTRA];
   for (uint32_t e = 0; e < model->info.palette_count - joint_count; e++) {
     float *out = palette + 16 * (size_t)(joint_count + e);
@@ -102,11 +101,6 @@ static void drive_joints(const sn_rt_model *model, const float (*joints)[12], fl
 
 // Where a palette entry's stretch stays put in the rest pose: its joint's centre.
 static void entry_centre(const sn_rt_model *model, uint32_t entry, float centre[3]) {
-  const float(*bones)[3] = model->sections[SN_RT_CONTROL_CENTRES];
-  if (model->info.drive == SN_RT_DRIVE_CONTROLS) {
-    memcpy(centre, bones[entry], sizeof *bones);
-    return;
-  }
   const float(*rest)[12] = model->sections[SN_RT_JOINT_REST];
   const sn_rt_extra *extra = model->sections[SN_RT_DRIVE_EXTRA];
   uint32_t joints = model->info.joint_count;
@@ -140,6 +134,24 @@ static int split_matrix(const float m[16], const float centre[3], float dualquat
   return rigid;
 }
 
+// The joint whose hemisphere a palette entry goes by.
+static uint32_t entry_joint(const sn_rt_model *model, uint32_t entry) {
+  const sn_rt_extra *extra = model->sections[SN_RT_DRIVE_EXTRA];
+  uint32_t joints = model->info.joint_count;
+  return entry < joints ? entry : extra[entry - joints].child;
+}
+
+// Every dual quaternion on the hemisphere of its joint's turn, which comes from the references and the state.
+static void sign_dualquats(const sn_rt_model *model, const sn_rt_scratch *s) {
+  for (uint32_t e = 0; e < model->info.palette_count; e++) {
+    float *q = s->dualquats + 8 * (size_t)e;
+    const float *turn = s->turns + 8 * (size_t)entry_joint(model, e);
+    if (q[0] * turn[0] + q[1] * turn[1] + q[2] * turn[2] + q[3] * turn[3] >= 0) continue;
+    for (int n = 0; n < 8; n++) q[n] = -q[n];
+  }
+  *s->flags |= SN_RT_SIGNED;
+}
+
 static void make_dualquats(const sn_rt_model *model, const sn_rt_scratch *s) {
   float centre[3];
   int rigid = 1;
@@ -149,6 +161,7 @@ static void make_dualquats(const sn_rt_model *model, const sn_rt_scratch *s) {
       split_matrix(s->matrices + 16 * (size_t)e, centre, s->dualquats + 8 * (size_t)e, s->stretches + 16 * (size_t)e);
   }
   *s->flags = rigid ? SN_RT_RIGID : 0;
+  if (model->info.drive == SN_RT_DRIVE_JOINTS && model->sections[SN_RT_JOINT_REFERENCE]) sign_dualquats(model, s);
 }
 
 // ---- entry points --------------------------------------------------------------------------------------------------------
@@ -166,10 +179,17 @@ sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, v
   }
   sn_rt_scratch s = sn_rt_scratch_at(model, scratch);
   *s.flags = 0;
-  if (model->info.drive == SN_RT_DRIVE_CONTROLS) {
-    sn_rt_drive_controls(model, input->controls, s.values, s.matrices);
-  } else if (model->info.joint_count)
-    drive_joints(model, input->joints, s.matrices);
+  for (uint32_t j = 0; j < model->info.joint_count; j++) load_matrix(input->joints[j], s.matrices + 16 * (size_t)j);
+  if (model->info.drive == SN_RT_DRIVE_ROTREG) {
+    sn_rt_drive_rotreg(model, sn_rt_kernels_of(model->path)->rotreg, s.matrices, s.drive);
+  } else if (model->info.drive == SN_RT_DRIVE_CONTROLS) {
+    sn_rt_drive_controls(model, input->controls, s.drive, s.matrices);
+  } else {
+    drive_extra(model, s.matrices);
+  }
+  if (model->sections[SN_RT_JOINT_REFERENCE] && model->info.joint_count)
+    sn_rt_make_turns(model, input->joints, input->state, s.turns);
+  if (model->info.correct != SN_RT_CORRECT_NONE) sn_rt_make_values(model, &s);
   if (model->info.blend == SN_RT_BLEND_DUALQUAT) make_dualquats(model, &s);
   return SN_RT_OK;
 }

@@ -22,7 +22,7 @@ static int cpu_has_avx2(void) {
 }
 #endif
 
-static const sn_rt_kernels *kernels_of(sn_rt_path path) {
+const sn_rt_kernels *sn_rt_kernels_of(sn_rt_path path) {
   switch (path) {
 #if defined(SN_RT_HAS_AVX2)
   case SN_RT_PATH_AVX2:
@@ -67,7 +67,7 @@ int sn_rt_use_path(sn_rt_model *model, sn_rt_path path) {
 #if defined(SN_RT_HAS_AVX2)
   if (path == SN_RT_PATH_AVX2 && !cpu_has_avx2()) return 0;
 #endif
-  if (!kernels_of(path)) return 0;
+  if (!sn_rt_kernels_of(path)) return 0;
   model->path = path;
   return 1;
 }
@@ -79,6 +79,7 @@ static float weight_unit(const sn_rt_model *model) {
 }
 
 static sn_rt_job new_job(const sn_rt_model *model, const void *scratch) {
+  sn_rt_scratch at = sn_rt_scratch_at(model, scratch);
   return (sn_rt_job){.groups = model->sections[SN_RT_SKIN_GROUPS],
                      .lanes = model->sections[SN_RT_SKIN_LANES],
                      .rest = model->sections[SN_RT_SKIN_REST],
@@ -87,7 +88,8 @@ static sn_rt_job new_job(const sn_rt_model *model, const void *scratch) {
                      .weight_bits = model->info.weight_bits,
                      .weight_unit = weight_unit(model),
                      .tuples = model->sections[SN_RT_SKIN_TUPLES],
-                     .scratch = sn_rt_scratch_at(model, scratch)};
+                     .scratch = at,
+                     .correct = sn_rt_new_correcting(model, &at)};
 }
 
 // Vertices begin .. end - 1 of a chunk only: every block with such a vertex is evaluated into a buffer of its own.
@@ -108,6 +110,7 @@ static void skin_part(const sn_rt_job *chunk, sn_rt_kernel kernel, uint32_t begi
       sn_rt_job job = *chunk;
       job.groups = &one, job.first_group = 0, job.last_group = 1;
       job.lanes = in_order, job.rest += block, job.rest_normals += block;
+      if (job.correct.start) job.correct.start += block;
       job.positions = (char *)positions, job.position_stride = sizeof *positions;
       job.normals = chunk->normals ? (char *)normals : NULL, job.normal_stride = sizeof *normals;
       kernel(&job);
@@ -143,7 +146,7 @@ sn_rt_status sn_rt_skin(const sn_rt_model *model, const void *scratch, const sn_
   if (status || count == 0) return status;
   if (!scratch) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no scratch memory");
   sn_rt_job job = new_job(model, scratch);
-  const sn_rt_kernels *kernels = kernels_of(model->path);
+  const sn_rt_kernels *kernels = sn_rt_kernels_of(model->path);
   sn_rt_kernel kernel = model->info.blend == SN_RT_BLEND_LINEAR   ? kernels->linear
                         : (*job.scratch.flags & SN_RT_RIGID) != 0 ? kernels->dualquat
                                                                   : kernels->stretched;

@@ -31,6 +31,12 @@ void sn_simplex_solve_sparse(sn_simplex *q, int limit);
 // entries outside, each only if it lowers the energy. Entries that promise less than `least_gain` are not tried.
 void sn_simplex_improve(sn_simplex *q, int limit, int exchanges, double least_gain);
 
+// ---- small systems ---------------------------------------------------------------------------------------------------
+
+// b <- a^-1 b for a symmetric positive definite (its lower triangle is used, and overwritten by its Cholesky factor), row-major
+// with `stride` numbers from row to row; b has n rows of `columns`. For a few dozen unknowns; larger ones go to LAPACK.
+void sn_spd_solve(int n, int stride, double *a, int columns, double *b);
+
 // ---- BLAS ------------------------------------------------------------------------------------------------------------
 
 // Keeps BLAS on the calling thread, so that our own loops divide the work and results do not depend on threads.

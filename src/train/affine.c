@@ -213,5 +213,7 @@ static const sn_method_option options_table[] = {
   {0},
 };
 
-const sn_method sn_method_affine = {"affine", "control points drive affine bones, by kernel CCA (Kim 2010)",
-                                    options_table, false, train};
+const sn_method sn_method_affine = {.name = "affine",
+                                    .summary = "control points drive affine bones, by kernel CCA (Kim 2010)",
+                                    .options = options_table,
+                                    .train = train};

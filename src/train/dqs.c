@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // `dqs`: dual-quaternion skinning (Murtagh 2008). Weights given, those of lbs, or refined for the dual-quaternion blend
 // by Gauss-Newton steps on the simplex.
+#include "train/pose_space.h"
 #include "train/train.h"
 
 #include <math.h>
@@ -32,20 +33,26 @@ static joint_motion split_matrix(sn_affine a) {
   return out;
 }
 
-// Murtagh 2008, section 2.4: blend, with every quaternion on the hemisphere of the largest weight's, then normalise.
+// Every quaternion on the hemisphere of its joint's reference, as the runtime has it (src/runtime/turns.c).
+static void choose_hemispheres(const sn_turn *turns, int joint_count, joint_motion *pose) {
+  for (int n = 0; n < joint_count; n++) {
+    sn_dualquat *own = &pose[turns[n].joint].rigid;
+    sn_quat parent = turns[n].parent < 0 ? sn_quat_identity() : pose[turns[n].parent].rigid.real;
+    sn_quat turn = sn_quat_mul(sn_quat_conjugate(parent), own->real);
+    if (sn_quat_dot(turn, turns[n].reference) >= 0) continue;
+    *own = (sn_dualquat){sn_quat_scale(own->real, -1), sn_quat_scale(own->dual, -1)};
+  }
+}
+
+// Murtagh 2008, section 2.4: blend, then normalise.
 static sn_vec3 blend_point(const joint_motion *pose, const uint16_t *joints, const double *weights, int count,
                            sn_vec3 rest) {
-  int pivot = 0;
-  for (int k = 1; k < count; k++)
-    if (weights[k] > weights[pivot]) pivot = k;
-  sn_quat hemisphere = pose[joints[pivot]].rigid.real;
   sn_dualquat sum = {{0, 0, 0, 0}, {0, 0, 0, 0}};
   sn_mat3 stretch = {0};
   for (int k = 0; k < count; k++) {
     const joint_motion *motion = &pose[joints[k]];
-    double w = sn_quat_dot(motion->rigid.real, hemisphere) < 0 ? -weights[k] : weights[k];
-    sum.real = sn_quat_add(sum.real, sn_quat_scale(motion->rigid.real, w));
-    sum.dual = sn_quat_add(sum.dual, sn_quat_scale(motion->rigid.dual, w));
+    sum.real = sn_quat_add(sum.real, sn_quat_scale(motion->rigid.real, weights[k]));
+    sum.dual = sn_quat_add(sum.dual, sn_quat_scale(motion->rigid.dual, weights[k]));
     stretch = sn_mat3_add(stretch, sn_mat3_scale(motion->stretch, weights[k]));
   }
   return sn_affine_apply(sn_dualquat_to_rigid(sum), sn_mat3_apply(stretch, rest));
@@ -129,15 +136,17 @@ static void refine_range(void *user, int64_t begin, int64_t end, int worker) {
   for (int64_t i = begin; i < end; i++) refine_vertex(user, (int)i);
 }
 
-static sn_status refine(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_skin *skin) {
+static sn_status refine(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, const sn_turn *turns,
+                        sn_skin *skin) {
   int joints = examples->skeleton.joint_count;
   sn_arena scratch = sn_arena_new(ctx);
   joint_motion *motions = SN_NEW(ctx, &scratch, joint_motion, (size_t)keys->count * (size_t)joints);
   if (motions) {
-    for (int f = 0; f < keys->count; f++)
-      for (int j = 0; j < joints; j++) {
-        motions[(size_t)f * (size_t)joints + (size_t)j] = split_matrix(sn_pose(&examples->poses, keys->frames[f])[j]);
-      }
+    for (int f = 0; f < keys->count; f++) {
+      joint_motion *pose = motions + (size_t)f * (size_t)joints;
+      for (int j = 0; j < joints; j++) pose[j] = split_matrix(sn_pose(&examples->poses, keys->frames[f])[j]);
+      choose_hemispheres(turns, joints, pose);
+    }
     refine_job job = {examples, keys, motions, skin, 12};
     sn_parallel_for(ctx, skin->vertex_count, 64, refine_range, &job);
     sn_skin_normalize(skin);
@@ -151,16 +160,26 @@ static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_exa
   (void)report;
   int source = (int)sn_method_number(spec, "weights");
   sn_skin skin = {0};
+  sn_arena scratch = sn_arena_new(ctx);
+  sn_turn *turns;
+  void *references = NULL;
+  size_t size = 0;
+  int joints = examples->skeleton.joint_count;
   sn_status status = source == weights_given ? sn_train_given_skin(ctx, spec, examples, &skin)
                                              : sn_train_fit_skin(ctx, spec, examples, &examples->poses, keys, &skin);
-  if (status == SN_OK && source == weights_fit) status = refine(ctx, examples, keys, &skin);
+  if (status == SN_OK) status = sn_turns_make(ctx, &scratch, &examples->skeleton, &examples->poses, keys, &turns);
+  if (status == SN_OK) status = sn_turns_section(ctx, &scratch, turns, joints, &references, &size);
+  if (status == SN_OK && source == weights_fit) status = refine(ctx, examples, keys, turns, &skin);
   if (status == SN_OK) {
     sn_model_desc desc = sn_model_desc_default();
     desc.rest = &examples->rest, desc.skeleton = &examples->skeleton, desc.skin = &skin;
     desc.blend = SN_RT_BLEND_DUALQUAT;
+    sn_model_section section = {"joint.reference", references, size, true};
+    desc.sections = &section, desc.section_count = 1;
     status = sn_train_build(ctx, examples, desc, out);
   }
   sn_skin_free(&skin);
+  sn_arena_free(&scratch);
   return status;
 }
 
@@ -172,4 +191,10 @@ static const sn_method_option options[] = {
   {0},
 };
 
-const sn_method sn_method_dqs = {"dqs", "dual-quaternion skinning (Murtagh 2008)", options, true, train};
+const sn_method sn_method_dqs = {
+  .name = "dqs",
+  .summary = "dual-quaternion skinning (Murtagh 2008)",
+  .options = options,
+  .needs_skeleton = true,
+  .train = train,
+};

@@ -85,5 +85,10 @@ static const sn_method_option options[] = {
   {0},
 };
 
-const sn_method sn_method_lbs = {"lbs", "linear blend skinning, weights by non-negative least squares", options, true,
-                                 train};
+const sn_method sn_method_lbs = {
+  .name = "lbs",
+  .summary = "linear blend skinning, weights by non-negative least squares",
+  .options = options,
+  .needs_skeleton = true,
+  .train = train,
+};

@@ -425,6 +425,26 @@ static sn_status build(writer *w, sn_model *out) {
   return status == SN_OK ? assemble(w, out) : status;
 }
 
+sn_status sn_model_extend(sn_context *ctx, const sn_model *base, sn_rt_correct correct,
+                          const sn_model_section *sections, int section_count, sn_model *out) {
+  *out = (sn_model){0};
+  writer w = {.ctx = ctx, .scratch = sn_arena_new(ctx)};
+  sn_status status = SN_OK;
+  memcpy(&w.header, base->bytes, sizeof w.header);
+  w.header.correct = (uint8_t)correct;
+  const sn_rt_entry *entries = (const sn_rt_entry *)(const void *)(base->bytes + sizeof w.header);
+  for (uint32_t s = 0; status == SN_OK && s < w.header.section_count; s++) {
+    status = add_section(&w, entries[s].name, base->bytes + entries[s].offset, entries[s].size, entries[s].flags);
+  }
+  for (int s = 0; status == SN_OK && s < section_count; s++) {
+    const sn_model_section *extra = sections + s;
+    status = add_section(&w, extra->name, extra->bytes, extra->size, extra->required ? SN_RT_SECTION_REQUIRED : 0);
+  }
+  if (status == SN_OK) status = assemble(&w, out);
+  sn_arena_free(&w.scratch);
+  return status;
+}
+
 sn_status sn_model_build(sn_context *ctx, const sn_model_desc *desc, sn_model *out) {
   *out = (sn_model){0};
   writer w = {.ctx = ctx, .desc = desc, .scratch = sn_arena_new(ctx)};

@@ -69,5 +69,10 @@ static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_exa
 
 static const sn_method_option options[] = {{0}};
 
-const sn_method sn_method_rigid = {"rigid", "one joint per vertex: the baseline of the enveloping error", options,
-                                   true, train};
+const sn_method sn_method_rigid = {
+  .name = "rigid",
+  .summary = "one joint per vertex: the baseline of the enveloping error",
+  .options = options,
+  .needs_skeleton = true,
+  .train = train,
+};

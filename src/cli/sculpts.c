@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// --pose FRAME=MESH: sculpted meshes at frames of the skeleton's clip.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/inputs.h"
+#include "sinew/io.h"
+
+enum { most_sculpts = 1024 };
+
+typedef struct sculpt {
+  int frame;
+  const char *path;
+} sculpt;
+
+static int compare_sculpts(const void *a, const void *b) {
+  return ((const sculpt *)a)->frame - ((const sculpt *)b)->frame;
+}
+
+static sn_status parse(cli *c, int frame_count, sculpt *out, int *count) {
+  const char *texts[most_sculpts];
+  *count = cli_texts(c, "--pose", texts, most_sculpts);
+  if (*count > most_sculpts) return sn_fail(&c->ctx, SN_BAD_INPUT, "at most %d --pose", most_sculpts);
+  for (int k = 0; k < *count; k++) {
+    char *end;
+    errno = 0;
+    long frame = strtol(texts[k], &end, 10);
+    if (end == texts[k] || *end != '=' || !end[1] || errno)
+      return sn_fail(&c->ctx, SN_BAD_INPUT, "--pose %s: give FRAME=MESH, e.g. --pose 12=bent.obj", texts[k]);
+    if (frame < 0 || frame >= frame_count)
+      return sn_fail(&c->ctx, SN_BAD_INPUT, "--pose %s: the clip has frames 0 to %d", texts[k], frame_count - 1);
+    out[k] = (sculpt){(int)frame, end + 1};
+  }
+  qsort(out, (size_t)*count, sizeof *out, compare_sculpts);
+  for (int k = 1; k < *count; k++)
+    if (out[k].frame == out[k - 1].frame)
+      return sn_fail(&c->ctx, SN_BAD_INPUT, "--pose: frame %d is given twice", out[k].frame);
+  return SN_OK;
+}
+
+// With --match: which vertex of a sculpted mesh each of the examples' is, by their common rest pose.
+static sn_status match_order(cli *c, const sn_examples *examples, sn_arena *memory, int **out, int *count) {
+  const char *path = cli_text(c, "--match");
+  *out = NULL;
+  if (!path) return SN_OK;
+  int n = examples->rest.vertex_count;
+  double *distances = SN_NEW(&c->ctx, memory, double, n);
+  *out = SN_NEW(&c->ctx, memory, int, n);
+  if (!distances || !*out) return c->ctx.error.status;
+  sn_mesh mesh;
+  sn_status status = sn_mesh_read(&c->ctx, path, &mesh);
+  if (status != SN_OK) return status;
+  const float(*rest)[3] = (const float(*)[3])examples->rest.positions;
+  status =
+    sn_nearest_vertices(&c->ctx, (const float(*)[3])mesh.positions, mesh.vertex_count, rest, n, *out, distances);
+  double allowed = 1e-3 * sn_points_diagonal(rest, n);
+  for (int i = 0; status == SN_OK && i < n; i++)
+    if (distances[i] > allowed)
+      status =
+        sn_fail(&c->ctx, SN_BAD_INPUT, "--match %s: vertex %d of the rest mesh has no vertex near it", path, i);
+  *count = mesh.vertex_count;
+  sn_mesh_free(&mesh);
+  return status;
+}
+
+// A sculpted mesh in the examples' order.
+static sn_status read_sculpt(cli *c, const sn_examples *examples, const sculpt *s, const int *order, int order_count,
+                             float (*out)[3]) {
+  sn_mesh mesh;
+  sn_status status = sn_mesh_read(&c->ctx, s->path, &mesh);
+  if (status != SN_OK) return status;
+  int n = examples->rest.vertex_count;
+  if (order && mesh.vertex_count == order_count) {
+    for (int i = 0; i < n; i++) memcpy(out[i], mesh.positions[order[i]], sizeof *out);
+  } else if (!order && mesh.vertex_count == n) {
+    memcpy(out, mesh.positions, (size_t)n * sizeof *out);
+  } else if (!order && examples->source && mesh.vertex_count == examples->source_count) {
+    for (int f = 0; f < mesh.vertex_count; f++) memcpy(out[examples->source[f]], mesh.positions[f], sizeof *out);
+  } else {
+    status = sn_fail(&c->ctx, SN_BAD_INPUT,
+                     "--pose %d=%s: the mesh has %d vertices instead of %d; where its order differs, give --match",
+                     s->frame, s->path, mesh.vertex_count, order ? order_count : n);
+  }
+  sn_mesh_free(&mesh);
+  return status;
+}
+
+// Without --frames the sculpted frames are all there is: frames and poses become those alone.
+static sn_status keep_poses(cli *c, const sculpt *sculpts, int count, sn_examples *examples) {
+  sn_poses kept;
+  size_t joints = (size_t)examples->poses.joint_count;
+  sn_status status = sn_poses_new(&c->ctx, (int)joints, count, &kept);
+  if (status != SN_OK) return status;
+  for (int k = 0; k < count; k++)
+    memcpy(sn_pose(&kept, k), sn_pose(&examples->poses, sculpts[k].frame), joints * sizeof(sn_affine));
+  sn_poses_free(&examples->poses);
+  examples->poses = kept;
+  return SN_OK;
+}
+
+static sn_status replace(cli *c, const sculpt *sculpts, int count, sn_examples *examples, sn_arena *scratch) {
+  int *order, order_count = 0, n = examples->rest.vertex_count, frames = examples->frames.frame_count;
+  sn_frames next;
+  sn_status status = match_order(c, examples, scratch, &order, &order_count);
+  if (status == SN_OK) status = sn_frames_new(&c->ctx, n, frames ? frames : count, &next);
+  if (status != SN_OK) return status;
+  for (int f = 0; f < frames; f++)
+    memcpy(sn_frame_mutable(&next, f), sn_frame(&examples->frames, f), (size_t)n * sizeof(float[3]));
+  for (int k = 0; status == SN_OK && k < count; k++)
+    status = read_sculpt(c, examples, &sculpts[k], order, order_count,
+                         sn_frame_mutable(&next, frames ? sculpts[k].frame : k));
+  if (status == SN_OK && !frames) status = keep_poses(c, sculpts, count, examples);
+  if (status != SN_OK) {
+    sn_frames_free(&next);
+    return status;
+  }
+  next.rate = examples->frames.rate;
+  sn_frames_free(&examples->frames);
+  examples->frames = next;
+  return SN_OK;
+}
+
+sn_status cli_add_sculpts(cli *c, sn_examples *examples) {
+  sn_arena scratch = sn_arena_new(&c->ctx);
+  sculpt *sculpts = SN_NEW(&c->ctx, &scratch, sculpt, most_sculpts);
+  int count = 0;
+  sn_status status = SN_OK;
+  if (!sculpts) status = c->ctx.error.status;
+  if (status == SN_OK && (examples->poses.frame_count == 0 || examples->rest.vertex_count == 0))
+    status = sn_fail(&c->ctx, SN_BAD_INPUT, "--pose needs --rest and --skeleton FILE with a clip");
+  if (status == SN_OK) status = parse(c, examples->poses.frame_count, sculpts, &count);
+  if (status == SN_OK) status = replace(c, sculpts, count, examples, &scratch);
+  sn_arena_free(&scratch);
+  return status;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// The kernel of the drive `rotreg` without vectors: the same template with one lane.
+#include "runtime/internal.h"
+
+typedef float vf;
+enum { width = 1 };
+
+static SN_RT_INLINE vf vf_load(const float *p) { return *p; }
+static SN_RT_INLINE void vf_store(float *p, vf a) { *p = a; }
+static SN_RT_INLINE vf vf_set(float x) { return x; }
+static SN_RT_INLINE vf vf_mul(vf a, vf b) { return a * b; }
+static SN_RT_INLINE vf vf_add(vf a, vf b) { return a + b; }
+static SN_RT_INLINE vf vf_div(vf a, vf b) { return a / b; }
+static SN_RT_INLINE vf vf_fma(vf a, vf b, vf c) { return a * b + c; }
+static SN_RT_INLINE vf vf_fnma(vf a, vf b, vf c) { return c - a * b; }
+
+#include "runtime/rotreg_template.h"
+
+void sn_rt_rotreg_scalar(const sn_rt_rotreg_job *job) { rotreg(job); }

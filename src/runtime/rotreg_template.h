@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// The kernel of the drive `rotreg` in terms of vectors, as kernel_template.h: predictors with one proxy bone per lane,
+// then T' = C [D'; Q'] with one row of T' per lane.
+
+static SN_RT_INLINE vf rr_sub(vf a, vf b) { return vf_fnma(vf_set(1), b, a); }
+
+// `count` numbers from `first` on of the joints index[0 .. width).
+static SN_RT_INLINE void rr_gather(const float (*turns)[8], const uint16_t *index, int first, int count, vf *out) {
+  float lanes[4][8];
+  for (int l = 0; l < width; l++)
+    for (int n = 0; n < count; n++) lanes[n][l] = turns[index[l]][first + n];
+  for (int n = 0; n < count; n++) out[n] = vf_load(lanes[n]);
+}
+
+// The quaternion of exp(r): that of r / 4 by the series of cos and sin(x) / x, squared twice. No branches, and accurate
+// to rounding for up to two whole turns.
+static SN_RT_INLINE void rr_exp(const vf r[3], vf q[4]) {
+  vf x = vf_mul(vf_fma(r[0], r[0], vf_fma(r[1], r[1], vf_mul(r[2], r[2]))), vf_set(1.0f / 64));
+  static const float cosine[7] = {
+    2.0876757e-9f, -2.7557319e-7f, 2.4801587e-5f, -1.3888889e-3f, 4.1666667e-2f, -0.5f, 1};
+  static const float sine[7] = {
+    1.6059044e-10f, -2.5052108e-8f, 2.7557319e-6f, -1.9841270e-4f, 8.3333333e-3f, -1.6666667e-1f, 1};
+  vf c = vf_set(cosine[0]), s = vf_set(sine[0]);
+  for (int n = 1; n < 7; n++) c = vf_fma(c, x, vf_set(cosine[n])), s = vf_fma(s, x, vf_set(sine[n]));
+  s = vf_mul(s, vf_set(0.125f));
+  for (int n = 0; n < 3; n++) q[n] = vf_mul(s, r[n]);
+  q[3] = c;
+  for (int twice = 0; twice < 2; twice++) {
+    vf w2 = vf_add(q[3], q[3]);
+    vf v2 = vf_fma(q[0], q[0], vf_fma(q[1], q[1], vf_mul(q[2], q[2])));
+    vf w = vf_fma(q[3], q[3], vf_mul(v2, vf_set(-1)));
+    for (int n = 0; n < 3; n++) q[n] = vf_mul(w2, q[n]);
+    q[3] = w;
+  }
+}
+
+// a <- a b
+static SN_RT_INLINE void rr_multiply(vf a[4], const vf b[4]) {
+  vf x = vf_fnma(a[2], b[1], vf_fma(a[3], b[0], vf_fma(a[0], b[3], vf_mul(a[1], b[2]))));
+  vf y = vf_fnma(a[0], b[2], vf_fma(a[3], b[1], vf_fma(a[1], b[3], vf_mul(a[2], b[0]))));
+  vf z = vf_fnma(a[1], b[0], vf_fma(a[3], b[2], vf_fma(a[2], b[3], vf_mul(a[0], b[1]))));
+  vf w = vf_fnma(a[0], b[0], vf_fnma(a[1], b[1], vf_fnma(a[2], b[2], vf_mul(a[3], b[3]))));
+  a[0] = x, a[1] = y, a[2] = z, a[3] = w;
+}
+
+// Row-major rotation of a quaternion of any length.
+static SN_RT_INLINE void rr_rotation(const vf q[4], vf r[9]) {
+  vf x = q[0], y = q[1], z = q[2], w = q[3], one = vf_set(1);
+  vf s = vf_div(vf_set(2), vf_fma(x, x, vf_fma(y, y, vf_fma(z, z, vf_mul(w, w)))));
+  vf sx = vf_mul(s, x), sy = vf_mul(s, y), sz = vf_mul(s, z), sw = vf_mul(s, w);
+  vf xx = vf_mul(sx, x), yy = vf_mul(sy, y), zz = vf_mul(sz, z);
+  r[0] = rr_sub(one, vf_add(yy, zz)), r[4] = rr_sub(one, vf_add(xx, zz)), r[8] = rr_sub(one, vf_add(xx, yy));
+  r[1] = vf_fnma(sw, z, vf_mul(sx, y)), r[3] = vf_fma(sw, z, vf_mul(sx, y));
+  r[2] = vf_fma(sw, y, vf_mul(sx, z)), r[6] = vf_fnma(sw, y, vf_mul(sx, z));
+  r[5] = vf_fnma(sw, x, vf_mul(sy, z)), r[7] = vf_fma(sw, x, vf_mul(sy, z));
+}
+
+// Scale/shear (3.3): xx yy zz xy xz yz from the logarithms of two joints and a bias.
+static SN_RT_INLINE void rr_shear(const sn_rt_rotreg_block *b, int lane, const float (*turns)[8], vf s[6]) {
+  vf terms[6];
+  rr_gather(turns, b->shear_joint[0] + lane, 4, 3, terms);
+  rr_gather(turns, b->shear_joint[1] + lane, 4, 3, terms + 3);
+  for (int c = 0; c < 6; c++) {
+    s[c] = vf_load(b->shear[c][6] + lane);
+    for (int n = 0; n < 6; n++) s[c] = vf_fma(vf_load(b->shear[c][n] + lane), terms[n], s[c]);
+  }
+}
+
+// D = R S of `width` predictors, from `lane` of the block on (3).
+static SN_RT_INLINE void rr_predict(const sn_rt_rotreg_block *b, int lane, const float (*turns)[8], float *out) {
+  vf q[4], rotation[9], s[6];
+  rr_gather(turns, b->base + lane, 0, 4, q);
+  for (uint32_t k = 0; k < b->turn_count; k++) {
+    vf theta[3], r[3], e[4];
+    rr_gather(turns, b->joint[k] + lane, 4, 3, theta);
+    for (int n = 0; n < 3; n++) {
+      r[n] = vf_mul(vf_load(b->map[k][3 * n] + lane), theta[0]);
+      r[n] = vf_fma(vf_load(b->map[k][3 * n + 1] + lane), theta[1], r[n]);
+      r[n] = vf_fma(vf_load(b->map[k][3 * n + 2] + lane), theta[2], r[n]);
+    }
+    rr_exp(r, e);
+    rr_multiply(q, e);
+  }
+  rr_rotation(q, rotation);
+  rr_shear(b, lane, turns, s);
+  const vf full[9] = {s[0], s[3], s[4], s[3], s[1], s[5], s[4], s[5], s[2]};
+  for (int row = 0; row < 3; row++)
+    for (int column = 0; column < 3; column++) {
+      const vf *r = rotation + 3 * row;
+      vf d = vf_fma(r[0], full[column], vf_fma(r[1], full[3 + column], vf_mul(r[2], full[6 + column])));
+      float lanes[8];
+      vf_store(lanes, d);
+      for (int l = 0; l < width; l++) out[12 * l + 4 * column + row] = lanes[l];
+    }
+}
+
+enum { rr_vectors = 4, rr_rows = rr_vectors * width };
+
+// sum += C x over `count` columns; C has 32 rows in a column, x four numbers.
+static SN_RT_INLINE void rr_accumulate(const float *c, const float *x, uint32_t count, vf sum[3][rr_vectors]) {
+  vf a[3][rr_vectors];
+  for (int n = 0; n < rr_vectors; n++) a[0][n] = sum[0][n], a[1][n] = sum[1][n], a[2][n] = sum[2][n];
+  for (uint32_t k = 0; k < count; k++, c += SN_RT_ROTREG_ROWS, x += 4) {
+    vf x0 = vf_set(x[0]), x1 = vf_set(x[1]), x2 = vf_set(x[2]);
+    for (int n = 0; n < rr_vectors; n++) {
+      vf row = vf_load(c + n * width);
+      a[0][n] = vf_fma(row, x0, a[0][n]), a[1][n] = vf_fma(row, x1, a[1][n]), a[2][n] = vf_fma(row, x2, a[2][n]);
+    }
+  }
+  for (int n = 0; n < rr_vectors; n++) sum[0][n] = a[0][n], sum[1][n] = a[1][n], sum[2][n] = a[2][n];
+}
+
+// rr_rows rows of T' from row `first` of block `block` on, into the palette (6).
+static SN_RT_INLINE void rr_solve(const sn_rt_rotreg_job *job, uint32_t block, uint32_t first) {
+  uint32_t keys = 3 * job->bone_count, joints = 4 * job->joint_count;
+  const float *c = job->solve + (size_t)block * SN_RT_ROTREG_ROWS * (keys + joints) + first;
+  vf sum[3][rr_vectors];
+  for (int n = 0; n < rr_vectors; n++) sum[0][n] = sum[1][n] = sum[2][n] = vf_set(0);
+  rr_accumulate(c, job->gradients, keys, sum);
+  rr_accumulate(c + (size_t)keys * SN_RT_ROTREG_ROWS, job->matrices, joints, sum);
+  float rows[3][rr_vectors * 8];
+  for (int a = 0; a < 3; a++)
+    for (int n = 0; n < rr_vectors; n++) vf_store(rows[a] + n * width, sum[a][n]);
+  uint32_t start = SN_RT_ROTREG_ROWS * block + first, end = 4 * job->bone_count;
+  float *out = job->matrices + 16 * (size_t)job->joint_count + 4 * (size_t)start;
+  for (uint32_t r = 0; r < rr_rows && start + r < end; r++, out += 4) {
+    out[0] = rows[0][r], out[1] = rows[1][r], out[2] = rows[2][r], out[3] = 0;
+  }
+}
+
+static void rotreg(const sn_rt_rotreg_job *job) {
+  uint32_t blocks = sn_rt_rotreg_blocks(job->bone_count);
+  const float(*turns)[8] = (const float(*)[8])job->turns;
+  for (uint32_t b = 0; b < blocks; b++)
+    for (int lane = 0; lane < SN_RT_LANES; lane += width) {
+      rr_predict(job->blocks + b, lane, turns, job->gradients + 12 * ((size_t)b * SN_RT_LANES + (size_t)lane));
+    }
+  for (uint32_t b = 0; b < blocks; b++)
+    for (uint32_t first = 0; first < SN_RT_ROTREG_ROWS; first += rr_rows) rr_solve(job, b, first);
+}

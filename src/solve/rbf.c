@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT
+#include "solve/rbf.h"
+
+#include <lapacke.h>
+#include <math.h>
+#include <string.h>
+
+#include "solve/solve.h"
+
+// Systems worse than this are refused: the mix would be made of rounding errors.
+static const double least_rcond = 1e-10;
+
+// Directions in which the centres spread less than this part of the most get no slope: it would be made of noise.
+static const double least_spread = 0.05;
+
+// ---- kernels ---------------------------------------------------------------------------------------------------------
+
+// Cubic B-spline (METHODS.md (g), Shape by Example).
+static double m4(double x) {
+  if (x < 1) return 2.0 / 3 - x * x + x * x * x / 2;
+  return x < 2 ? (2 - x) * (2 - x) * (2 - x) / 6 : 0;
+}
+
+double sn_rbf_kernel_value(sn_rbf_kernel kernel, double distance, double width) {
+  double x = distance / width;
+  switch (kernel) {
+  case SN_RBF_THINPLATE:
+    return x > 0 ? x * x * log(x) : 0;
+  case SN_RBF_BSPLINE:
+    return m4(x);
+  case SN_RBF_SHEPARD:
+    return pow(distance > 1e-6 ? distance : 1e-6, -width);
+  default:
+    return exp(-0.5 * x * x);
+  }
+}
+
+static double distance_between(int dims, const double *a, const double *b) {
+  double sum = 0;
+  for (int d = 0; d < dims; d++) sum += (a[d] - b[d]) * (a[d] - b[d]);
+  return sqrt(sum);
+}
+
+void sn_rbf_terms(const sn_rbf *rbf, const double *x, double *terms) {
+  double sum = 0;
+  size_t dims = (size_t)rbf->dims;
+  for (int k = 0; k < rbf->count; k++) {
+    double d = distance_between(rbf->dims, x, rbf->centres + (size_t)k * dims);
+    terms[k] = sn_rbf_kernel_value(rbf->kernel, d, rbf->widths[k]);
+    sum += terms[k];
+  }
+  for (int k = 0; rbf->kernel == SN_RBF_SHEPARD && k < rbf->count; k++) terms[k] /= sum;
+  if (rbf->linear == SN_RBF_NO_LINEAR) return;
+  terms[rbf->count] = 1;
+  if (dims) memcpy(terms + rbf->count + 1, x, dims * sizeof *terms);
+}
+
+void sn_rbf_cardinal(const sn_rbf *rbf, const double *x, double *terms, double *values) {
+  sn_rbf_terms(rbf, x, terms);
+  for (int k = 0; k < rbf->count; k++) {
+    values[k] = 0;
+    for (int t = 0; t < rbf->terms; t++) values[k] += rbf->mix[(size_t)k * (size_t)rbf->terms + (size_t)t] * terms[t];
+  }
+}
+
+// ---- solving --------------------------------------------------------------------------------------------------------------
+
+// Columns of [1, x] at the centres, made orthonormal: basis (count * rank), and the way back to coefficients of 1 and x,
+// back (rank * (1 + dims)). Directions in which the centres do not spread are left out.
+typedef struct plane {
+  int rank;
+  double *basis, *back;
+} plane;
+
+static sn_status make_plane(sn_context *ctx, sn_arena *memory, const sn_rbf *rbf, plane *out) {
+  int n = rbf->count, dims = rbf->dims, most = dims < n ? dims : n;
+  size_t columns = (size_t)dims + 1;
+  double *spread = SN_NEW(ctx, memory, double, (size_t)n *(size_t)dims), *mean = SN_NEW(ctx, memory, double, dims);
+  double *u = SN_NEW(ctx, memory, double, (size_t)n *(size_t)most), *s = SN_NEW(ctx, memory, double, most);
+  double *vt = SN_NEW(ctx, memory, double, (size_t)most *(size_t)dims), *super = SN_NEW(ctx, memory, double, most);
+  out->basis = SN_NEW(ctx, memory, double, (size_t)n *(size_t)(most + 1));
+  out->back = SN_NEW(ctx, memory, double, (size_t)(most + 1) * columns);
+  if (!spread || !mean || !u || !s || !vt || !super || !out->basis || !out->back) return ctx->error.status;
+  for (int k = 0; k < n; k++)
+    for (int d = 0; d < dims; d++) mean[d] += rbf->centres[(size_t)k * (size_t)dims + (size_t)d] / n;
+  for (int k = 0; k < n; k++)
+    for (int d = 0; d < dims; d++) {
+      size_t at = (size_t)k * (size_t)dims + (size_t)d;
+      spread[at] = rbf->centres[at] - mean[d];
+    }
+  if (most > 0 &&
+      LAPACKE_dgesvd(LAPACK_ROW_MAJOR, 'S', 'S', n, dims, spread, dims, s, u, most, vt, dims, super) != 0) {
+    return sn_fail(ctx, SN_NOT_CONVERGED, "the singular values of the poses were not found");
+  }
+  int rank = 0;
+  while (rank < most && s[rank] > least_spread * s[0]) rank++;
+  out->rank = rank + 1;
+  double unit = 1 / sqrt(n);
+  out->back[0] = unit;
+  for (int k = 0; k < n; k++) out->basis[(size_t)k * (size_t)out->rank] = unit;
+  for (int r = 0; r < rank; r++) {
+    double *back = out->back + (size_t)(r + 1) * columns;
+    for (int k = 0; k < n; k++) {
+      out->basis[(size_t)k * (size_t)out->rank + (size_t)r + 1] = u[(size_t)k * (size_t)most + (size_t)r];
+    }
+    for (int d = 0; d < dims; d++) {
+      back[d + 1] = vt[(size_t)r * (size_t)dims + (size_t)d] / s[r];
+      back[0] -= back[d + 1] * mean[d];
+    }
+  }
+  return SN_OK;
+}
+
+// In place; SN_NOT_CONVERGED where the matrix is close to singular. Symmetric positive definite ones by Cholesky.
+static sn_status invert(sn_context *ctx, int n, double *a, bool definite) {
+  sn_arena scratch = sn_arena_new(ctx);
+  lapack_int *pivots = SN_NEW(ctx, &scratch, lapack_int, n);
+  if (!pivots) return ctx->error.status;
+  double norm = LAPACKE_dlange(LAPACK_ROW_MAJOR, '1', n, n, a, n), rcond = 0;
+  lapack_int info;
+  if (definite) {
+    info = LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'L', n, a, n);
+    if (info == 0) LAPACKE_dpocon(LAPACK_ROW_MAJOR, 'L', n, a, n, norm, &rcond);
+    if (info == 0) info = LAPACKE_dpotri(LAPACK_ROW_MAJOR, 'L', n, a, n);
+    for (int r = 0; r < n; r++)
+      for (int c = r + 1; c < n; c++) a[(size_t)r * (size_t)n + (size_t)c] = a[(size_t)c * (size_t)n + (size_t)r];
+  } else {
+    info = LAPACKE_dgetrf(LAPACK_ROW_MAJOR, n, n, a, n, pivots);
+    if (info == 0) LAPACKE_dgecon(LAPACK_ROW_MAJOR, '1', n, a, n, norm, &rcond);
+    if (info == 0) info = LAPACKE_dgetri(LAPACK_ROW_MAJOR, n, a, n, pivots);
+  }
+  sn_arena_free(&scratch);
+  if (info == 0 && rcond > least_rcond) return SN_OK;
+  return sn_fail(ctx, SN_NOT_CONVERGED, "the interpolation of %d poses is singular", n);
+}
+
+static bool equal_widths(const sn_rbf *rbf) {
+  for (int k = 1; k < rbf->count; k++)
+    if (rbf->widths[k] != rbf->widths[0]) return false;
+  return true;
+}
+
+// Phi in the top left of a matrix of `size` rows.
+static void fill_phi(const sn_rbf *rbf, double *matrix, size_t size) {
+  for (int a = 0; a < rbf->count; a++)
+    for (int b = 0; b < rbf->count; b++) {
+      const double *xa = rbf->centres + (size_t)a * (size_t)rbf->dims;
+      const double *xb = rbf->centres + (size_t)b * (size_t)rbf->dims;
+      matrix[(size_t)a * size + (size_t)b] =
+        sn_rbf_kernel_value(rbf->kernel, distance_between(rbf->dims, xa, xb), rbf->widths[b]);
+    }
+}
+
+// mix[k][count ...] from the coefficients `slope` (rank * count: of the orthonormal columns for each cardinal function).
+static void put_plane(const sn_rbf *rbf, const plane *p, const double *slope, size_t stride) {
+  for (int k = 0; k < rbf->count; k++)
+    for (int d = 0; d <= rbf->dims; d++)
+      for (int r = 0; r < p->rank; r++) {
+        rbf->mix[(size_t)k * (size_t)rbf->terms + (size_t)(rbf->count + d)] +=
+          slope[(size_t)r * stride + (size_t)k] * p->back[(size_t)r * (size_t)(rbf->dims + 1) + (size_t)d];
+      }
+}
+
+static sn_status solve_plain(sn_context *ctx, sn_arena *scratch, const sn_rbf *rbf) {
+  size_t n = (size_t)rbf->count;
+  double *phi = SN_NEW(ctx, scratch, double, n *n);
+  if (!phi) return ctx->error.status;
+  fill_phi(rbf, phi, n);
+  sn_status status = invert(ctx, rbf->count, phi, rbf->kernel == SN_RBF_GAUSS && equal_widths(rbf));
+  for (size_t k = 0; status == SN_OK && k < n; k++)
+    for (size_t t = 0; t < n; t++) rbf->mix[k * n + t] = phi[t * n + k];
+  return status;
+}
+
+// [Phi U; U^T 0] with U the orthonormal columns of the plane.
+static sn_status solve_saddle(sn_context *ctx, sn_arena *scratch, const sn_rbf *rbf) {
+  plane p;
+  sn_status status = make_plane(ctx, scratch, rbf, &p);
+  if (status != SN_OK) return status;
+  size_t n = (size_t)rbf->count, size = n + (size_t)p.rank;
+  double *matrix = SN_NEW(ctx, scratch, double, size *size);
+  if (!matrix) return ctx->error.status;
+  fill_phi(rbf, matrix, size);
+  for (size_t k = 0; k < n; k++)
+    for (size_t r = 0; r < (size_t)p.rank; r++) {
+      matrix[k * size + n + r] = matrix[(n + r) * size + k] = p.basis[k * (size_t)p.rank + r];
+    }
+  status = invert(ctx, (int)size, matrix, false);
+  if (status != SN_OK) return status;
+  for (size_t k = 0; k < n; k++)
+    for (size_t t = 0; t < n; t++) rbf->mix[k * (size_t)rbf->terms + t] = matrix[t * size + k];
+  put_plane(rbf, &p, matrix + n * size, size);
+  return SN_OK;
+}
+
+// Shape by Example: hyperplanes first, kernels for the residual (METHODS.md (g), steps 1 to 3).
+static sn_status solve_two_step(sn_context *ctx, sn_arena *scratch, const sn_rbf *rbf) {
+  plane p;
+  sn_status status = make_plane(ctx, scratch, rbf, &p);
+  if (status != SN_OK) return status;
+  size_t n = (size_t)rbf->count, rank = (size_t)p.rank;
+  double *phi = SN_NEW(ctx, scratch, double, n *n), *slope = SN_NEW(ctx, scratch, double, rank *n);
+  double *residual = SN_NEW(ctx, scratch, double, n *n);
+  if (!phi || !slope || !residual) return ctx->error.status;
+  fill_phi(rbf, phi, n);
+  status = invert(ctx, rbf->count, phi, rbf->kernel == SN_RBF_GAUSS && equal_widths(rbf));
+  if (status != SN_OK) return status;
+  for (size_t k = 0; k < n; k++)
+    for (size_t r = 0; r < rank; r++) slope[r * n + k] = p.basis[k * rank + r];
+  for (size_t a = 0; a < n; a++)
+    for (size_t k = 0; k < n; k++) {
+      residual[a * n + k] = a == k;
+      for (size_t r = 0; r < rank; r++) residual[a * n + k] -= p.basis[a * rank + r] * slope[r * n + k];
+    }
+  for (size_t k = 0; k < n; k++)
+    for (size_t t = 0; t < n; t++)
+      for (size_t a = 0; a < n; a++) rbf->mix[k * (size_t)rbf->terms + t] += phi[t * n + a] * residual[a * n + k];
+  put_plane(rbf, &p, slope, n);
+  return SN_OK;
+}
+
+sn_status sn_rbf_solve(sn_context *ctx, sn_rbf_kernel kernel, sn_rbf_linear linear, int count, int dims,
+                       const double *centres, const double *widths, sn_rbf *out) {
+  if (kernel == SN_RBF_THINPLATE && linear == SN_RBF_NO_LINEAR) linear = SN_RBF_LINEAR;
+  if (kernel == SN_RBF_SHEPARD) linear = SN_RBF_NO_LINEAR;
+  *out = (sn_rbf){kernel, linear, count, dims, count, centres, widths, NULL, sn_arena_new(ctx)};
+  if (linear != SN_RBF_NO_LINEAR) out->terms += 1 + dims;
+  out->mix = SN_NEW(ctx, &out->memory, double, (size_t)count *(size_t)out->terms);
+  sn_arena scratch = sn_arena_new(ctx);
+  sn_blas_serial();
+  sn_status status = out->mix ? SN_OK : ctx->error.status;
+  if (status == SN_OK && kernel == SN_RBF_SHEPARD) {
+    for (int k = 0; k < count; k++) out->mix[(size_t)k * (size_t)count + (size_t)k] = 1;
+  } else if (status == SN_OK) {
+    status = linear == SN_RBF_NO_LINEAR         ? solve_plain(ctx, &scratch, out)
+             : linear == SN_RBF_LINEAR_TWO_STEP ? solve_two_step(ctx, &scratch, out)
+                                                : solve_saddle(ctx, &scratch, out);
+  }
+  sn_arena_free(&scratch);
+  if (status != SN_OK) sn_rbf_free(out);
+  return status;
+}
+
+void sn_rbf_free(sn_rbf *rbf) {
+  sn_arena_free(&rbf->memory);
+  *rbf = (sn_rbf){0};
+}
+
+// ---- leave one out ---------------------------------------------------------------------------------------------------------
+
+// Error at centre k where the prediction is sum_b s_b f_b over the other centres: (f_k - s f)^2 = r^T gram r.
+static double squared_error(int n, int k, const double *prediction, const double *gram) {
+  double sum = 0;
+  for (int a = 0; a < n; a++)
+    for (int b = 0; b < n; b++) {
+      sum += ((a == k) - prediction[a]) * ((b == k) - prediction[b]) * gram[(size_t)a * (size_t)n + (size_t)b];
+    }
+  return sum;
+}
+
+static sn_status refit_without(sn_context *ctx, const sn_rbf *rbf, int k, sn_arena *scratch, double *prediction) {
+  int n = rbf->count, dims = rbf->dims;
+  double *centres = SN_NEW(ctx, scratch, double, (size_t)n *(size_t)dims), *widths = SN_NEW(ctx, scratch, double, n);
+  double *values = SN_NEW(ctx, scratch, double, n), *terms = SN_NEW(ctx, scratch, double, n + 1 + dims);
+  if (!centres || !widths || !values || !terms) return ctx->error.status;
+  for (int a = 0, to = 0; a < n; a++) {
+    if (a == k) continue;
+    for (int d = 0; d < dims; d++)
+      centres[(size_t)to * (size_t)dims + (size_t)d] = rbf->centres[(size_t)a * (size_t)dims + (size_t)d];
+    widths[to++] = rbf->widths[a];
+  }
+  sn_rbf others;
+  sn_status status = sn_rbf_solve(ctx, rbf->kernel, rbf->linear, n - 1, dims, centres, widths, &others);
+  if (status != SN_OK) return status;
+  sn_rbf_cardinal(&others, rbf->centres + (size_t)k * (size_t)dims, terms, values);
+  for (int a = 0; a < n; a++) prediction[a] = a == k ? 0 : values[a - (a > k)];
+  sn_rbf_free(&others);
+  return SN_OK;
+}
+
+sn_status sn_rbf_leave_one_out_refit(sn_context *ctx, const sn_rbf *rbf, const double *gram, double *error) {
+  *error = 0;
+  sn_status status = SN_OK;
+  for (int k = 0; status == SN_OK && rbf->count > 1 && k < rbf->count; k++) {
+    sn_arena scratch = sn_arena_new(ctx);
+    double *prediction = SN_NEW(ctx, &scratch, double, rbf->count);
+    status = prediction ? refit_without(ctx, rbf, k, &scratch, prediction) : ctx->error.status;
+    if (status == SN_OK) *error += squared_error(rbf->count, k, prediction, gram);
+    sn_arena_free(&scratch);
+  }
+  return status;
+}
+
+// e_k = c_k / (M^-1)_kk with c = B f, B the kernels' part of M^-1 (METHODS.md (g)): squared and summed over the
+// right-hand sides, (B gram B^T)_kk / B_kk^2. mix holds B transposed.
+sn_status sn_rbf_leave_one_out(sn_context *ctx, const sn_rbf *rbf, const double *gram, double *error) {
+  if (rbf->kernel == SN_RBF_SHEPARD || rbf->linear == SN_RBF_LINEAR_TWO_STEP) {
+    return sn_rbf_leave_one_out_refit(ctx, rbf, gram, error);
+  }
+  size_t n = (size_t)rbf->count, terms = (size_t)rbf->terms;
+  *error = 0;
+  for (size_t k = 0; k < n; k++) {
+    double sum = 0, diagonal = rbf->mix[k * terms + k];
+    for (size_t a = 0; a < n; a++)
+      for (size_t b = 0; b < n; b++) sum += rbf->mix[a * terms + k] * rbf->mix[b * terms + k] * gram[a * n + b];
+    if (sum > 0) *error += sum / (diagonal * diagonal);
+  }
+  return isfinite(*error) ? SN_OK : sn_fail(ctx, SN_NOT_CONVERGED, "leaving out a pose gives no interpolation");
+}
+
+// ---- widths ------------------------------------------------------------------------------------------------------------------
+
+void sn_rbf_nearest(int count, int dims, const double *centres, double *out) {
+  for (int k = 0; k < count; k++) {
+    double nearest = INFINITY;
+    for (int o = 0; o < count; o++) {
+      if (o == k) continue;
+      double d = distance_between(dims, centres + (size_t)k * (size_t)dims, centres + (size_t)o * (size_t)dims);
+      if (d < nearest) nearest = d;
+    }
+    out[k] = isfinite(nearest) && nearest > 0 ? nearest : 1;
+  }
+}
+
+double sn_rbf_amplification(const sn_rbf *rbf) {
+  double largest = 0;
+  for (int t = 0; t < rbf->terms; t++) {
+    double sum = 0;
+    for (int k = 0; k < rbf->count; k++) sum += fabs(rbf->mix[(size_t)k * (size_t)rbf->terms + (size_t)t]);
+    if (sum > largest) largest = sum;
+  }
+  return largest;
+}
+
+// Shepard's method with a higher power is the nearest neighbour.
+static const double most_power = 16;
+
+sn_status sn_rbf_choose_widths(sn_context *ctx, sn_rbf_kernel kernel, sn_rbf_linear linear, int count, int dims,
+                               const double *centres, const double *gram, double most_amplified, double *widths) {
+  enum { steps = 25 };
+  sn_arena scratch = sn_arena_new(ctx);
+  double *trial = SN_NEW(ctx, &scratch, double, count), least = INFINITY, best = 0;
+  sn_status status = trial ? SN_OK : ctx->error.status;
+  for (int step = 0; status == SN_OK && step < steps; step++) {
+    double factor = 0.3 * pow(1.2, step), error;
+    for (int k = 0; k < count; k++) trial[k] = widths[k] * factor;
+    if (kernel == SN_RBF_SHEPARD && trial[0] > most_power) break;
+    sn_rbf rbf;
+    status = sn_rbf_solve(ctx, kernel, linear, count, dims, centres, trial, &rbf);
+    if (status == SN_OK) status = sn_rbf_leave_one_out(ctx, &rbf, gram, &error);
+    bool fine = status == SN_OK && sn_rbf_amplification(&rbf) <= most_amplified;
+    if (fine && error < least) least = error, best = factor;
+    if (status == SN_NOT_CONVERGED) status = SN_OK;
+    sn_rbf_free(&rbf);
+  }
+  if (status == SN_OK && best == 0) {
+    status = sn_fail(ctx, SN_NOT_CONVERGED, "no width of the kernels interpolates the %d poses", count);
+  }
+  for (int k = 0; status == SN_OK && k < count; k++) widths[k] *= best;
+  sn_arena_free(&scratch);
+  return status;
+}

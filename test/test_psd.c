@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: MIT
+// psd and eigenskin: what they reproduce, what they generalise to, and the runtime that evaluates them.
+#include "check.h"
+
+#include "psd_fixture.h"
+#include "runtime/format.h"
+#include "sinew/assess.h"
+#include "sinew/io.h"
+#include "sinew/train.h"
+
+typedef struct trained {
+  sn_model bytes;
+  sn_rt_model model;
+  sn_keys keys, others;
+  sn_scores scores;
+  sn_train_report report;
+} trained;
+
+static sn_examples generate(sn_context *ctx, const char *set, int frames, int vertices) {
+  sn_gen_options options = sn_gen_options_default();
+  options.set = set, options.frames = frames, options.vertices = vertices;
+  sn_examples examples;
+  assert_ok(ctx, sn_gen(ctx, &options, &examples));
+  return examples;
+}
+
+static trained train(sn_context *ctx, const sn_examples *examples, const char *spec_text, const char *keys) {
+  trained t = {0};
+  sn_method_spec spec;
+  assert_ok(ctx, sn_method_parse(ctx, spec_text, &spec));
+  assert_ok(ctx, sn_keys_parse(ctx, keys, examples->frames.frame_count, 1, &t.keys, &t.others));
+  assert_ok(ctx, sn_train(ctx, &spec, examples, &t.keys, &t.bytes, &t.report));
+  assert_ok(ctx, sn_model_open(ctx, spec_text, t.bytes.bytes, t.bytes.size, &t.model));
+  assert_ok(ctx, sn_assess(ctx, &t.model, examples, &t.keys, &t.others, &t.scores, NULL));
+  return t;
+}
+
+static void release(trained *t) {
+  sn_model_free(&t->bytes);
+  sn_keys_free(&t->keys);
+  sn_keys_free(&t->others);
+}
+
+static sn_metrics test_scores(sn_context *ctx, const sn_examples *examples, const char *spec, const char *keys) {
+  trained t = train(ctx, examples, spec, keys);
+  sn_metrics m = t.scores.test;
+  release(&t);
+  return m;
+}
+
+// Positions and normals of a model at joint matrices.
+typedef struct shape {
+  float (*positions)[3], (*normals)[3];
+  void *scratch;
+} shape;
+
+static shape evaluate(const sn_rt_model *model, const sn_affine *joints, void *state) {
+  size_t n = model->info.vertex_count;
+  shape s = {malloc(n * 12), malloc(n * 12), malloc(sn_rt_scratch_size(model))};
+  float(*input)[12] = malloc(model->info.joint_count * sizeof *input);
+  sn_model_joints(joints, (int)model->info.joint_count, input);
+  sn_rt_input in = {.joints = (const float(*)[12])input, .state = state};
+  sn_rt_output out = {.positions = s.positions[0], .normals = s.normals[0]};
+  assert_int_equal(sn_rt_evaluate(model, &in, s.scratch, &out, NULL), SN_RT_OK);
+  free(input);
+  return s;
+}
+
+static void free_shape(shape *s) { free(s->positions), free(s->normals), free(s->scratch); }
+
+static double largest_difference(const float (*a)[3], const float (*b)[3], size_t count) {
+  double largest = 0;
+  for (size_t n = 0; n < 3 * count; n++) {
+    double d = fabs((double)a[0][n] - b[0][n]);
+    if (!(d <= largest)) largest = d;
+  }
+  return largest;
+}
+
+// ---- training poses ---------------------------------------------------------------------------------------------------
+
+static void training_poses_are_reproduced(void **state) {
+  (void)state;
+  static const char *const specs[] = {
+    "psd:threshold=0",
+    "psd:threshold=0,blend=dualquat",
+    "psd:threshold=0,kernel=bspline",
+    "psd:threshold=0,kernel=thinplate",
+    "psd:threshold=0,kernel=shepard",
+    "psd:threshold=0,linear=1",
+    "psd:threshold=0,linear=1,cardinal=0",
+    "psd:threshold=0,cardinal=0",
+    "psd:threshold=0,cardinal=0,blend=dualquat",
+    "psd:threshold=0,order=forward",
+    "psd:threshold=0,order=forward,blend=dualquat",
+    "psd:threshold=0,sigma=pose",
+    "psd:threshold=0,distance=normalised",
+    "psd:threshold=0,distance=mahalanobis",
+    "psd:threshold=0,kernel=bspline,linear=1",
+    "eigenskin:threshold=0,components=100",
+    "eigenskin:threshold=0,components=100,blend=dualquat",
+    "psd", // the default threshold stays within it too
+  };
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "shoulder", 24, 800);
+  for (size_t n = 0; n < sizeof specs / sizeof *specs; n++) {
+    trained t = train(&ctx, &examples, specs[n], "every:3");
+    if (t.scores.train.max_pct_diag > 1e-2) fail_msg("%s: %g %%", specs[n], t.scores.train.max_pct_diag);
+    if (t.scores.train.normal_deg > 0.5) fail_msg("%s: normals %g degrees", specs[n], t.scores.train.normal_deg);
+    release(&t);
+  }
+  sn_examples_free(&examples);
+}
+
+static void unseen_poses_gain(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "shoulder", 40, 800);
+  double lbs = test_scores(&ctx, &examples, "lbs", "every:3").ee;
+  double dqs = test_scores(&ctx, &examples, "dqs", "every:3").ee;
+  assert_below(test_scores(&ctx, &examples, "psd", "every:3").ee, 0.5 * lbs);
+  assert_below(test_scores(&ctx, &examples, "psd:blend=dualquat", "every:3").ee, 0.5 * dqs);
+  sn_examples_free(&examples);
+}
+
+// ---- forms that must agree -------------------------------------------------------------------------------------------------
+
+static void compare_specs(const char *set, const char *a, const char *b, const char *keys, double tolerance) {
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, set, 16, 600);
+  trained x = train(&ctx, &examples, a, keys), y = train(&ctx, &examples, b, keys);
+  for (int f = 0; f < examples.frames.frame_count; f++) {
+    shape s = evaluate(&x.model, sn_pose(&examples.poses, f), NULL);
+    shape t = evaluate(&y.model, sn_pose(&examples.poses, f), NULL);
+    size_t n = (size_t)examples.rest.vertex_count;
+    assert_below(largest_difference((const float(*)[3])s.positions, (const float(*)[3])t.positions, n), tolerance);
+    free_shape(&s), free_shape(&t);
+  }
+  release(&x), release(&y);
+  sn_examples_free(&examples);
+}
+
+static void cardinal_form_is_the_per_vertex_form(void **state) {
+  (void)state;
+  compare_specs("elbow", "psd:sigma=0.4,threshold=0", "psd:sigma=0.4,threshold=0,cardinal=0", "every:4", 2e-4);
+  compare_specs("shoulder", "psd:kernel=bspline,threshold=0,sigma=0.6",
+                "psd:kernel=bspline,threshold=0,sigma=0.6,cardinal=0", "every:4", 2e-4);
+  compare_specs("shoulder", "psd:kernel=thinplate,threshold=0", "psd:kernel=thinplate,threshold=0,cardinal=0",
+                "every:4", 2e-4);
+}
+
+static void eigenskin_with_all_components_is_psd_where_one_joint_moves(void **state) {
+  (void)state;
+  compare_specs("elbow", "psd:threshold=0", "eigenskin:threshold=0,components=1000", "every:4", 1e-4);
+  compare_specs("bar", "psd:threshold=0,blend=dualquat", "eigenskin:threshold=0,components=1000,blend=dualquat",
+                "every:4", 1e-4);
+}
+
+static void instruction_sets_agree(void **state) {
+  (void)state;
+  static const char *const specs[] = {"psd",
+                                      "psd:blend=dualquat",
+                                      "psd:order=forward",
+                                      "psd:order=forward,blend=dualquat",
+                                      "psd:weighted=1",
+                                      "psd:weighted=1,blend=dualquat",
+                                      "eigenskin"};
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "arm", 16, 700);
+  for (size_t n = 0; n < sizeof specs / sizeof *specs; n++) {
+    trained t = train(&ctx, &examples, specs[n], "every:4");
+    for (int path = SN_RT_PATH_SCALAR; path <= SN_RT_PATH_WASM; path++) {
+      sn_rt_model other = t.model, scalar = t.model;
+      sn_rt_use_path(&scalar, SN_RT_PATH_SCALAR);
+      if (!sn_rt_use_path(&other, (sn_rt_path)path)) continue;
+      for (int f = 1; f < 16; f += 5) {
+        shape a = evaluate(&scalar, sn_pose(&examples.poses, f), NULL);
+        shape b = evaluate(&other, sn_pose(&examples.poses, f), NULL);
+        assert_below(largest_difference((const float(*)[3])a.positions, (const float(*)[3])b.positions, 700), 1e-5);
+        assert_below(largest_difference((const float(*)[3])a.normals, (const float(*)[3])b.normals, 700), 2e-4);
+        // A range that cuts through blocks, without normals.
+        float part[700][3];
+        memset(part, 0, sizeof part);
+        sn_rt_output out = {.positions = part[0]};
+        assert_int_equal(sn_rt_skin(&other, b.scratch, &out, 13, 200, NULL), SN_RT_OK);
+        assert_below(largest_difference((const float(*)[3])part + 13, (const float(*)[3])b.positions + 13, 200),
+                     1e-6);
+        assert_near(part[12][0], 0, 0);
+        free_shape(&a), free_shape(&b);
+      }
+    }
+    release(&t);
+  }
+  sn_examples_free(&examples);
+}
+
+// ---- behaviour away from the poses -------------------------------------------------------------------------------------------
+
+static void corrections_vanish_far_from_every_pose(void **state) {
+  (void)state;
+  static const char *const specs[] = {"psd:sigma=0.1", "psd:kernel=bspline,sigma=0.1"};
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "elbow", 16, 600);
+  for (int n = 0; n < 2; n++) {
+    trained plain = train(&ctx, &examples, "lbs", "every:4"), t = train(&ctx, &examples, specs[n], "every:4");
+    sn_affine joints[2] = {sn_pose(&examples.poses, 0)[0], sn_affine_identity()};
+    joints[1] = sn_affine_make(sn_rotation_exp(sn_vec3_make(-1.2, -1.2, -1)), sn_vec3_make(0, 0, 0));
+    shape a = evaluate(&plain.model, joints, NULL), b = evaluate(&t.model, joints, NULL);
+    assert_below(largest_difference((const float(*)[3])a.positions, (const float(*)[3])b.positions, 600), 1e-5);
+    free_shape(&a), free_shape(&b);
+    release(&plain), release(&t);
+  }
+  sn_examples_free(&examples);
+}
+
+static void single_pose(void **state) {
+  (void)state;
+  static const char *const specs[] = {"psd:weights=given",
+                                      "psd:weights=given,blend=dualquat",
+                                      "psd:weights=given,kernel=thinplate",
+                                      "psd:weights=given,linear=1",
+                                      "psd:weights=given,weighted=1",
+                                      "eigenskin:weights=given",
+                                      "psd:weights=given,kernel=shepard"};
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "elbow", 16, 600);
+  for (size_t n = 0; n < sizeof specs / sizeof *specs; n++) {
+    trained t = train(&ctx, &examples, specs[n], "9");
+    if (!strstr(specs[n], "weighted")) assert_below(t.scores.train.max_pct_diag, 1e-2);
+    shape rest = evaluate(&t.model, sn_pose(&examples.poses, 0), NULL);
+    if (!strstr(specs[n], "weighted"))
+      assert_below(
+        largest_difference((const float(*)[3])rest.positions, (const float(*)[3])examples.rest.positions, 600), 1e-4);
+    free_shape(&rest);
+    release(&t);
+  }
+  char named[256]; // the rest pose alone: nothing to do
+  snprintf(named, sizeof named, "psd:weights=given,joints=%s", examples.skeleton.names[1]);
+  trained rest = train(&ctx, &examples, named, "0");
+  release(&rest);
+  sn_examples_free(&examples);
+}
+
+static void duplicate_poses_are_merged_and_told(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "elbow", 16, 600);
+  memcpy(sn_pose(&examples.poses, 8), sn_pose(&examples.poses, 12), 2 * sizeof(sn_affine));
+  memcpy(sn_frame_mutable(&examples.frames, 8), sn_frame(&examples.frames, 12), 600 * sizeof(float[3]));
+  static const char *const specs[] = {"psd", "psd:cardinal=0", "psd:weighted=1", "eigenskin", "psd:kernel=thinplate"};
+  for (size_t n = 0; n < sizeof specs / sizeof *specs; n++) {
+    trained t = train(&ctx, &examples, specs[n], "every:4");
+    assert_non_null(strstr(t.report.note, "frame 12 is in the pose of another"));
+    if (n != 2) assert_below(t.scores.train.max_pct_diag, 2e-2);
+    release(&t);
+  }
+  sn_examples_free(&examples);
+}
+
+static void what_cannot_be_is_refused(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "elbow", 16, 600);
+  static const char *const cases[][3] = {
+    {"psd:joints=nose", "every:4", "no joint called 'nose'"},
+    {"psd:sigma=500", "every:4", "too wide"},
+    {"psd:kernel=shepard,linear=1", "every:4", "no linear term"},
+    {"psd:weighted=1,distance=mahalanobis", "every:4", "mahalanobis"},
+    {"psd:weighted=1,kernel=thinplate", "every:4", "kernel=gauss"},
+    {"eigenskin:weighted=1", "every:4", "leave out weighted=1"},
+    {"psd", "0", "no joint turns"},
+  };
+  for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+    sn_method_spec spec;
+    sn_keys keys;
+    sn_model model;
+    assert_ok(&ctx, sn_method_parse(&ctx, cases[n][0], &spec));
+    assert_ok(&ctx, sn_keys_parse(&ctx, cases[n][1], 16, 1, &keys, NULL));
+    assert_fails(&ctx, sn_train(&ctx, &spec, &examples, &keys, &model, NULL), cases[n][2]);
+    sn_keys_free(&keys);
+  }
+  sn_method_spec spec;
+  assert_fails(&ctx, sn_method_parse(&ctx, "psd:sigma=wide", &spec), "auto|pose");
+  assert_ok(&ctx, sn_method_parse(&ctx, "psd:joints=a+b,sigma=pose", &spec));
+  char joints[16];
+  sn_method_text(&spec, "joints", joints, sizeof joints);
+  assert_string_equal(joints, "a+b");
+  assert_near(sn_method_number(&spec, "sigma"), -2, 0);
+  sn_examples_free(&examples);
+}
+
+// ---- the figures of the thesis -------------------------------------------------------------------------------------------------
+
+// Section 5: three poses on dual quaternions do what nine do on a linear blend; three on a linear blend do not.
+static void three_dual_quaternion_poses_beat_nine_linear_ones(void **state) {
+  (void)state;
+  static const char *const sets[] = {"bar", "wrist"};
+  sn_context ctx = sn_context_default();
+  for (int n = 0; n < 2; n++) {
+    sn_examples examples = generate(&ctx, sets[n], 41, n ? 1000 : 0);
+    double dual = test_scores(&ctx, &examples, "psd:blend=dualquat", "0,20,40").rms_pct_diag;
+    double nine = test_scores(&ctx, &examples, "psd", "every:5").rms_pct_diag;
+    double three = test_scores(&ctx, &examples, "psd", "0,20,40").rms_pct_diag;
+    assert_below(dual, nine);
+    assert_below(5 * dual, three);
+    sn_examples_free(&examples);
+  }
+}
+
+// At half a turn the linear blend of half-weighted vertices is singular: they are named, and nothing explodes.
+static void singular_blends_are_named_and_bounded(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "wrist", 41, 1000);
+  trained t = train(&ctx, &examples, "psd:threshold=0", "every:5");
+  assert_non_null(strstr(t.report.note, "frame 40: the blend of "));
+  assert_non_null(strstr(t.report.note, "nearly singular"));
+  assert_below(t.scores.all.max_pct_diag, 20);
+  trained dual = train(&ctx, &examples, "psd:threshold=0,blend=dualquat", "every:5");
+  assert_string_equal(dual.report.note, "");
+  release(&t), release(&dual);
+  sn_examples_free(&examples);
+}
+
+// Two joints that move one at a time in training: each end knows its own, weighted, and does not wait for both.
+static void weighted_distances_need_fewer_poses(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples examples;
+  assert_ok(&ctx, two_ends(&ctx, 600, &examples));
+  const char *few = "0,1,2,3,4,5,10,15,20", *grid = "0,2,4,10,12,14,20,22,24";
+  double plain = test_scores(&ctx, &examples, "psd:weights=given", few).rms_pct_diag;
+  double weighted = test_scores(&ctx, &examples, "psd:weighted=1,weights=given", few).rms_pct_diag;
+  double whole = test_scores(&ctx, &examples, "psd:weights=given", grid).rms_pct_diag;
+  assert_below(3 * weighted, plain);
+  assert_below(weighted, whole);
+  double eigen = test_scores(&ctx, &examples, "eigenskin:components=4,weights=given", few).rms_pct_diag;
+  assert_below(3 * eigen, plain); // a pose space per joint, as EigenSkin has it
+  sn_examples_free(&examples);
+}
+
+static void more_components_are_better(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples examples;
+  assert_ok(&ctx, two_ends(&ctx, 600, &examples));
+  const char *few = "0,1,2,3,4,5,10,15,20";
+  double lbs = test_scores(&ctx, &examples, "lbs:weights=given", few).rms_pct_diag;
+  double one = test_scores(&ctx, &examples, "eigenskin:components=1,weights=given", few).rms_pct_diag;
+  double five = test_scores(&ctx, &examples, "eigenskin:components=5,weights=given", few).rms_pct_diag;
+  assert_below(one, 0.16 * lbs); // the figures that the thesis quotes
+  assert_below(five, 0.065 * lbs);
+  sn_examples_free(&examples);
+}
+
+// ---- full turns ------------------------------------------------------------------------------------------------------------------
+
+static sn_affine bar_turn(double degrees) {
+  return sn_affine_make(sn_rotation_exp(sn_vec3_make(degrees * SN_PI / 180, 0, 0)), sn_vec3_make(0, 0, 0));
+}
+
+// Largest step of any vertex while joint 1 of the bar turns from `from` to `to` degrees in steps of one.
+static double largest_step(const sn_rt_model *model, int from, int to, void *memory) {
+  double largest = 0;
+  shape last = {0};
+  for (int degrees = from; degrees <= to; degrees++) {
+    sn_affine joints[2] = {sn_affine_identity(), bar_turn(degrees)};
+    shape next = evaluate(model, joints, memory);
+    size_t n = model->info.vertex_count;
+    if (last.positions) {
+      double step = largest_difference((const float(*)[3])next.positions, (const float(*)[3])last.positions, n);
+      if (!(step <= largest)) largest = step;
+    }
+    free_shape(&last);
+    last = next;
+  }
+  free_shape(&last);
+  return largest;
+}
+
+static void full_turns_are_continuous_with_a_state(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "bar", 41, 0);
+  // A vertex with half its weight on either bone is undetermined at a full turn: keep away from it.
+  for (int i = 0; i < examples.rest.vertex_count; i++) {
+    float far = examples.rest.positions[i][0] / 2;
+    far = far < 0.5f ? 0.8f * far : 1 - 0.8f * (1 - far);
+    examples.skin.joints[2 * i] = far > 0.5f, examples.skin.joints[2 * i + 1] = far <= 0.5f;
+    examples.skin.weights[2 * i] = far > 0.5f ? far : 1 - far;
+    examples.skin.weights[2 * i + 1] = 1 - examples.skin.weights[2 * i];
+  }
+  static const char *const specs[] = {"dqs:weights=given", "psd:blend=dualquat,weights=given"};
+  for (int n = 0; n < 2; n++) {
+    trained t = train(&ctx, &examples, specs[n], "every:10");
+    void *memory = calloc(1, sn_rt_state_size(&t.model));
+    assert_true(sn_rt_state_size(&t.model) > 0);
+    double step = largest_step(&t.model, 0, 720, memory), jump = largest_step(&t.model, 0, 720, NULL);
+    assert_below(step, 0.03);                                   // the bar is 0.25 wide
+    assert_true(jump > 0.1);                                    // without memory it must jump somewhere,
+    assert_below(largest_step(&t.model, -80, 240, NULL), 0.03); // but not near the poses 0 to 180 degrees
+    memset(memory, 0, sn_rt_state_size(&t.model));              // and backwards from rest
+    assert_below(largest_step(&t.model, -10, 10, memory), 0.03);
+    free(memory);
+    release(&t);
+  }
+  sn_examples_free(&examples);
+}
+
+// Where no joint is half a turn away, a state changes nothing.
+static void state_changes_nothing_near_the_poses(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "arm", 20, 600);
+  trained t = train(&ctx, &examples, "psd:blend=dualquat", "every:4");
+  void *memory = calloc(1, sn_rt_state_size(&t.model));
+  for (int f = 0; f < 20; f++) {
+    shape a = evaluate(&t.model, sn_pose(&examples.poses, f), NULL);
+    shape b = evaluate(&t.model, sn_pose(&examples.poses, f), memory);
+    assert_below(largest_difference((const float(*)[3])a.positions, (const float(*)[3])b.positions, 600), 1e-6);
+    free_shape(&a), free_shape(&b);
+  }
+  free(memory);
+  release(&t);
+  sn_examples_free(&examples);
+}
+
+// ---- bytes -------------------------------------------------------------------------------------------------------------------------
+
+static void threads_do_not_change_the_bytes(void **state) {
+  (void)state;
+  static const char *const specs[] = {"psd", "psd:weighted=1", "eigenskin:blend=dualquat"};
+  for (int n = 0; n < 3; n++) {
+    sn_context one = sn_context_default(), four = sn_context_default();
+    one.threads = 1, four.threads = 4;
+    sn_examples examples = generate(&one, "arm", 12, 5000);
+    trained a = train(&one, &examples, specs[n], "every:3"), b = train(&four, &examples, specs[n], "every:3");
+    assert_int_equal(a.bytes.size, b.bytes.size);
+    assert_memory_equal(a.bytes.bytes, b.bytes.bytes, a.bytes.size);
+    release(&a), release(&b);
+    sn_examples_free(&examples);
+  }
+}
+
+// At most 14 bytes per correction of a position and a normal, apart from the pose space, with blocks that are full.
+static void corrections_are_small(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "arm", 12, 4000);
+  trained t = train(&ctx, &examples, "psd:threshold=0", "every:3");
+  uint64_t entries, deltas;
+  sn_rt_find_section(&t.model, "correct.entries", &entries);
+  sn_rt_find_section(&t.model, "correct.deltas", &deltas);
+  double corrections = 4.0 * (double)examples.rest.vertex_count; // frame 0 is the rest pose
+  assert_below((double)(entries + deltas) / (corrections * 3 / 4), 14.5);
+  release(&t);
+  sn_examples_free(&examples);
+}
+
+static sn_rt_entry *section_entry(uint8_t *bytes, const char *name) {
+  sn_rt_header *h = (sn_rt_header *)(void *)bytes;
+  sn_rt_entry *entries = (sn_rt_entry *)(void *)(bytes + sizeof *h);
+  for (uint32_t s = 0; s < h->section_count; s++)
+    if (!strcmp(entries[s].name, name)) return entries + s;
+  return NULL;
+}
+
+// Changed bytes with right checksums: refused, or evaluated without harm (the sanitizers watch).
+static void hostile_bytes_do_no_harm(void **state) {
+  (void)state;
+  static const char *const names[] = {"joint.reference", "correct.head",  "correct.fields",  "correct.joints",
+                                      "correct.numbers", "correct.start", "correct.entries", "correct.deltas"};
+  static const char *const specs[] = {"psd", "psd:weighted=1,blend=dualquat", "eigenskin:distance=mahalanobis"};
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "arm", 12, 600);
+  sn_random rng = sn_random_new(4);
+  int refused = 0, opened = 0;
+  for (int spec = 0; spec < 3; spec++) {
+    trained t = train(&ctx, &examples, specs[spec], "every:3");
+    uint8_t *bytes = aligned_alloc(64, (t.bytes.size + 63) / 64 * 64);
+    for (int trial = 0; trial < 1500; trial++) {
+      memcpy(bytes, t.bytes.bytes, t.bytes.size);
+      sn_rt_entry *e = section_entry(bytes, names[trial % 8]);
+      if (trial % 50 == 49) {
+        e->size -= e->size ? 1 + sn_random_next(&rng) % e->size : 0;
+      } else if (e->size) {
+        size_t at = sn_random_next(&rng) % e->size;
+        static const uint8_t values[] = {0, 1, 0x7f, 0x80, 0xff};
+        bytes[e->offset + at] = trial % 3 ? values[sn_random_below(&rng, 5)] : (uint8_t)sn_random_next(&rng);
+      }
+      assert_true(sn_model_seal(bytes, t.bytes.size));
+      sn_rt_model model;
+      if (sn_rt_open(bytes, t.bytes.size, &model, NULL) != SN_RT_OK) {
+        refused++;
+        continue;
+      }
+      opened++;
+      shape s = evaluate(&model, sn_pose(&examples.poses, 5), NULL);
+      free_shape(&s);
+    }
+    free(bytes);
+    release(&t);
+  }
+  assert_true(refused > 300 && opened > 300);
+  sn_examples_free(&examples);
+}
+
+static void allocation_failures_are_clean(void **state) {
+  (void)state;
+  static const char *const specs[] = {"psd:weights=given", "psd:weights=given,weighted=1",
+                                      "eigenskin:weights=given,blend=dualquat,distance=mahalanobis",
+                                      "psd:weights=given,kernel=bspline,linear=1"};
+  sn_context good = sn_context_default();
+  sn_examples examples = generate(&good, "bar", 6, 0);
+  sn_keys keys;
+  assert_ok(&good, sn_keys_parse(&good, "every:2", 6, 1, &keys, NULL));
+  for (int s = 0; s < 4; s++)
+    for (int64_t n = 1;; n += 1 + n / 40) {
+      failing_allocator allocator = {.countdown = n};
+      sn_context ctx = failing_context(&allocator);
+      ctx.threads = 1;
+      sn_method_spec spec;
+      sn_model model;
+      assert_ok(&ctx, sn_method_parse(&ctx, specs[s], &spec));
+      sn_status status = sn_train(&ctx, &spec, &examples, &keys, &model, NULL);
+      sn_model_free(&model);
+      assert_int_equal(allocator.live, 0);
+      if (status == SN_OK) break;
+      assert_int_equal(status, SN_NO_MEMORY);
+    }
+  sn_keys_free(&keys);
+  sn_examples_free(&examples);
+}
+
+// ---- the real set -------------------------------------------------------------------------------------------------------------------
+
+static void real_poses_gain(void **state) {
+  (void)state;
+  need_data(frames, "cheburashka-pose/frames.pc2");
+  need_data(rest, "cheburashka-pose/rest.obj");
+  need_data(skeleton, "cheburashka-pose/skeleton.glb");
+  sn_context ctx = sn_context_default();
+  const char *frame_files[] = {frames}, *skeleton_files[] = {skeleton};
+  sn_load_options options = sn_load_options_default();
+  options.rest = rest, options.frames = frame_files, options.frames_count = 1;
+  options.skeletons = skeleton_files, options.skeleton_count = 1;
+  sn_examples examples;
+  assert_ok(&ctx, sn_examples_load(&ctx, &options, &examples));
+  double lbs = test_scores(&ctx, &examples, "lbs", "every:4").ee;
+  trained t = train(&ctx, &examples, "psd", "every:4");
+  assert_below(t.scores.test.ee, 0.85 * lbs);
+  assert_below(t.scores.train.max_pct_diag, 1e-2);
+  release(&t);
+  sn_examples_free(&examples);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(training_poses_are_reproduced),
+    cmocka_unit_test(unseen_poses_gain),
+    cmocka_unit_test(cardinal_form_is_the_per_vertex_form),
+    cmocka_unit_test(eigenskin_with_all_components_is_psd_where_one_joint_moves),
+    cmocka_unit_test(instruction_sets_agree),
+    cmocka_unit_test(corrections_vanish_far_from_every_pose),
+    cmocka_unit_test(single_pose),
+    cmocka_unit_test(duplicate_poses_are_merged_and_told),
+    cmocka_unit_test(what_cannot_be_is_refused),
+    cmocka_unit_test(three_dual_quaternion_poses_beat_nine_linear_ones),
+    cmocka_unit_test(singular_blends_are_named_and_bounded),
+    cmocka_unit_test(weighted_distances_need_fewer_poses),
+    cmocka_unit_test(more_components_are_better),
+    cmocka_unit_test(full_turns_are_continuous_with_a_state),
+    cmocka_unit_test(state_changes_nothing_near_the_poses),
+    cmocka_unit_test(threads_do_not_change_the_bytes),
+    cmocka_unit_test(corrections_are_small),
+    cmocka_unit_test(hostile_bytes_do_no_harm),
+    cmocka_unit_test(allocation_failures_are_clean),
+    cmocka_unit_test(real_poses_gain),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

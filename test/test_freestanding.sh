@@ -9,7 +9,7 @@ cc=${CC:-cc}
 
 mkdir -p "$out/include/sinew"
 cp "$src/include/sinew/runtime.h" "$out/include/sinew/" # nothing else of include/ can be reached
-allowed='^(memcpy|memset|memmove|sqrtf?|sinf|cosf|atan2f|fabsf?|copysign)$'
+allowed='^(memcpy|memset|memmove|sqrtf?|sinf|cosf|expm1f|atan2f|fabsf?|copysign)$'
 
 build() { # name, compiler and flags...
   local name=$1

@@ -243,7 +243,7 @@ static void raise_eigenvalues(float s[9], float least) {
   }
   for (int n = 0; n < 9; n++) {
     double sum = 0;
-    for (int k = 0; k < 3; k++) sum += v[n / 3][k] * v[n % 3][k] * fmax(a[k][k], least);
+    for (int k = 0; k < 3; k++) sum += v[n / 3][k] * v[n % 3][k] * (a[k][k] > least ? a[k][k] : least);
     s[n] = (float)sum;
   }
 }

@@ -9,7 +9,7 @@ cc=${CC:-cc}
 
 mkdir -p "$out/include/sinew"
 cp "$src/include/sinew/runtime.h" "$out/include/sinew/" # nothing else of include/ can be reached
-allowed='^(memcpy|memset|memmove|sqrtf?|sinf|cosf|atan2f|fabsf?|copysign|expf?|log|pow|rintf)$'
+allowed='^(memcpy|memset|memmove|sqrtf?|sinf|cosf|atan2f|fabsf?|copysign|expf?|expm1f|log|pow|rintf)$'
 
 build() { # name, compiler and flags...
   local name=$1

@@ -23,6 +23,10 @@ typedef struct sn_metrics {
   double normal_deg;   // mean angle between normals and those of the frames' meshes
 } sn_metrics;
 
+// Frames that can be evaluated: those of the poses; where control points drive the model, those of the meshes, or, without a
+// rest mesh, frames that hold the control points alone.
+int sn_assess_frame_count(const sn_rt_model *model, const sn_examples *examples);
+
 // Evaluates the model on frames of the examples: out has keys->count frames, in the model's vertex order. `normals`
 // may be NULL.
 sn_status sn_assess_evaluate(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,

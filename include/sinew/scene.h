@@ -150,6 +150,7 @@ typedef struct sn_examples {
   sn_skin skin;   // the skin of the skeleton file
   sn_torques torques;
   int control_count, *controls; // control vertices
+  int controls_wanted;          // without any: how many the trainer shall choose; 0: none
   int clip_count, *clip_start;  // clip c is frames clip_start[c] .. clip_start[c+1]
   int source_count, *source;    // file vertex s of the rest mesh is vertex source[s] here; NULL: the same order
   int (*source_triangles)[3];   // the triangles over the file's vertices; NULL: those of `rest`

@@ -2,7 +2,38 @@
 // A model on frames of the examples, by the runtime.
 #include "sinew/assess.h"
 
+#include <string.h>
+
 #include "assess/input.h"
+#include "runtime/format.h"
+
+int sn_assess_frame_count(const sn_rt_model *model, const sn_examples *examples) {
+  return model->info.control_count > 0 ? examples->frames.frame_count : examples->poses.frame_count;
+}
+
+// Control points are vertices: their positions come from the examples' frames, or from frames that hold nothing else.
+static sn_status find_controls(sn_context *ctx, sn_arena *memory, assess_input *out) {
+  const sn_examples *examples = out->examples;
+  const sn_rt_info *info = &out->model->info;
+  const uint32_t *points = out->model->sections[SN_RT_CONTROL_POINTS];
+  out->control_of = SN_NEW(ctx, memory, int, info->control_count);
+  if (!out->control_of) return ctx->error.status;
+  if (info->control_count == 0) return SN_OK;
+  if (examples->frames.frame_count == 0) {
+    return sn_fail(ctx, SN_BAD_INPUT, "the model is driven by %u control points: give --controls FILE.pc2",
+                   info->control_count);
+  }
+  bool alone = examples->rest.vertex_count == 0;
+  int vertices = examples->source ? examples->source_count : examples->frames.vertex_count;
+  if (vertices != (int)(alone ? info->control_count : info->vertex_count)) {
+    return sn_fail(ctx, SN_BAD_INPUT, "the model has %u %s, the frames have %d",
+                   alone ? info->control_count : info->vertex_count, alone ? "control points" : "vertices", vertices);
+  }
+  for (uint32_t c = 0; c < info->control_count; c++) {
+    out->control_of[c] = alone ? (int)c : examples->source ? examples->source[points[c]] : (int)points[c];
+  }
+  return SN_OK;
+}
 
 sn_status sn_assess_input_new(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
                               sn_arena *memory, assess_input *out) {
@@ -20,20 +51,26 @@ sn_status sn_assess_input_new(sn_context *ctx, const sn_rt_model *model, const s
       return sn_fail(ctx, SN_BAD_INPUT, "the skeleton has no joint called '%s', which the model needs", name);
     }
   }
-  return SN_OK;
+  return find_controls(ctx, memory, out);
 }
 
 size_t sn_assess_input_size(const assess_input *input) {
-  return (size_t)input->model->info.joint_count * 12 * sizeof(float);
+  const sn_rt_info *info = &input->model->info;
+  return ((size_t)info->joint_count * 12 + (size_t)info->control_count * 3) * sizeof(float);
 }
 
 sn_rt_input sn_assess_input(const assess_input *input, int f, void *buffer) {
   float(*joints)[12] = buffer;
+  float(*controls)[3] = (float(*)[3])(joints + input->model->info.joint_count);
+  for (uint32_t c = 0; c < input->model->info.control_count; c++) {
+    memcpy(controls[c], sn_frame(&input->examples->frames, f)[input->control_of[c]], sizeof *controls);
+  }
+  if (input->model->info.joint_count == 0) return (sn_rt_input){.controls = (const float(*)[3])controls};
   const sn_affine *pose = sn_pose(&input->examples->poses, f);
   for (uint32_t j = 0; j < input->model->info.joint_count; j++) {
     sn_model_joints(&pose[input->joint_of[j]], 1, &joints[j]);
   }
-  return (sn_rt_input){.joints = (const float(*)[12])joints};
+  return (sn_rt_input){.joints = (const float(*)[12])joints, .controls = (const float(*)[3])controls};
 }
 
 typedef struct evaluate_job {
@@ -90,9 +127,9 @@ sn_status sn_assess_palettes(sn_context *ctx, const sn_rt_model *model, const sn
   void *palette = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(model), 1);
   if (status == SN_OK && (!values || !palette)) status = ctx->error.status;
   if (status == SN_OK) {
-    status = sn_poses_new(ctx, (int)model->info.palette_count, examples->poses.frame_count, out);
+    status = sn_poses_new(ctx, (int)model->info.palette_count, sn_assess_frame_count(model, examples), out);
   }
-  for (int f = 0; status == SN_OK && f < examples->poses.frame_count; f++) {
+  for (int f = 0; status == SN_OK && f < out->frame_count; f++) {
     sn_rt_input frame = sn_assess_input(&input, f, values);
     sn_rt_palette(model, &frame, palette, NULL);
     sn_model_read_palette(model, palette, sn_pose(out, f));

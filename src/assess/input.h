@@ -9,7 +9,8 @@
 typedef struct assess_input {
   const sn_rt_model *model;
   const sn_examples *examples;
-  int *joint_of; // the skeleton's joint for each of the model's
+  int *joint_of;   // the skeleton's joint for each of the model's
+  int *control_of; // the examples' vertex for each of the model's control points
 } assess_input;
 
 static inline size_t sn_align64(size_t size) { return (size + 63) / 64 * 64; }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "assess/input.h"
+#include "runtime/format.h"
 #include "sinew/assess.h"
 
 enum { most_samples = 100000 };
@@ -48,12 +49,14 @@ typedef struct evaluation {
 static void evaluate_once(void *user) {
   evaluation *e = user;
   sn_rt_input input = {.joints = e->values};
+  input.controls = (const float(*)[3])(input.joints + e->model->info.joint_count);
   sn_rt_evaluate(e->model, &input, e->scratch, &e->output, NULL);
 }
 
 static void next_pose(void *user, int sample) {
   evaluation *e = user;
-  if (e->input) sn_assess_input(e->input, sample % e->input->examples->poses.frame_count, e->values);
+  if (!e->input) return;
+  sn_assess_input(e->input, sample % sn_assess_frame_count(e->model, e->input->examples), e->values);
 }
 
 static void fill_identity(float (*matrices)[12], uint32_t count) {
@@ -61,16 +64,24 @@ static void fill_identity(float (*matrices)[12], uint32_t count) {
   for (uint32_t j = 0; j < count; j++) sn_model_joints(&identity, 1, &matrices[j]);
 }
 
+// Control points as at the first training frame.
+static void fill_controls(const sn_rt_model *model, float *out) {
+  const float *first = model->sections[SN_RT_CONTROL_FRAMES];
+  size_t numbers = 3 * (size_t)model->info.control_count;
+  if (numbers > 0 && model->sizes[SN_RT_CONTROL_FRAMES] > 0) memcpy(out, first, numbers * sizeof *out);
+}
+
 sn_status sn_assess_time(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, bool normals,
                          double seconds, sn_timing *out) {
   *out = (sn_timing){0};
   sn_arena scratch = sn_arena_new(ctx);
-  bool posed = examples && examples->poses.frame_count > 0;
+  bool posed = examples && sn_assess_frame_count(model, examples) > 0;
   assess_input input;
   sn_status status = posed ? sn_assess_input_new(ctx, model, examples, &scratch, &input) : SN_OK;
   size_t numbers = 3 * (size_t)model->info.vertex_count;
   evaluation e = {.model = model, .input = posed ? &input : NULL};
-  e.values = SN_NEW(ctx, &scratch, float, (size_t)model->info.joint_count * 12);
+  e.values =
+    SN_NEW(ctx, &scratch, float, (size_t)model->info.joint_count * 12 + (size_t)model->info.control_count * 3);
   e.scratch = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(model), 1);
   e.output.positions = SN_NEW(ctx, &scratch, float, numbers);
   float *directions = SN_NEW(ctx, &scratch, float, numbers);
@@ -79,6 +90,7 @@ sn_status sn_assess_time(sn_context *ctx, const sn_rt_model *model, const sn_exa
   if (!e.values || !e.scratch || !e.output.positions || !directions || !samples) status = ctx->error.status;
   if (status == SN_OK) {
     fill_identity(e.values, model->info.joint_count);
+    fill_controls(model, (float *)e.values + 12 * (size_t)model->info.joint_count);
     *out = time_calls(evaluate_once, next_pose, &e, seconds, samples);
   }
   sn_arena_free(&scratch);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // sinew eval: a model and its input -> frames.
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -92,7 +93,7 @@ static sn_status write_frames(cli *c, const char *path, const sn_rt_model *model
   sn_keys keys = {0};
   sn_frames frames = {0};
   sn_mesh mesh = {0};
-  sn_status status = all_frames(&c->ctx, examples->poses.frame_count, &keys);
+  sn_status status = all_frames(&c->ctx, sn_assess_frame_count(model, examples), &keys);
   if (status == SN_OK) status = sn_assess_evaluate(&c->ctx, model, examples, &keys, &frames, NULL);
   if (status == SN_OK) status = sn_model_mesh(&c->ctx, model, &mesh);
   if (status == SN_OK) {
@@ -105,19 +106,64 @@ static sn_status write_frames(cli *c, const char *path, const sn_rt_model *model
   return status;
 }
 
+static void report_score(cli *c, const sn_metrics *m) {
+  cli_say(c, "rms %.4f %% of the diagonal, largest %.3f %%", m->rms_pct_diag, m->max_pct_diag);
+  if (isfinite(m->ee)) cli_say(c, ", enveloping error %.4f", m->ee);
+  cli_say(c, "\n");
+  json_object_set_new(c->result, "all", cli_describe_metrics(m));
+}
+
 // Where the true frames are given as well, how far the model is from them.
-static sn_status score(cli *c, const sn_rt_model *model, const sn_examples *examples) {
-  sn_keys keys = {0}, none = {0};
-  sn_scores scores;
-  sn_status status = all_frames(&c->ctx, examples->frames.frame_count, &keys);
-  if (status == SN_OK) status = sn_assess(&c->ctx, model, examples, &keys, &none, &scores, NULL);
+static sn_status score(cli *c, const sn_rt_model *model, const sn_examples *input, const sn_examples *truth) {
+  sn_keys keys = {0};
+  sn_frames positions = {0}, normals = {0};
+  sn_errors errors = {0};
+  int count = truth->frames.frame_count;
+  sn_status status = all_frames(&c->ctx, count, &keys);
+  if (status == SN_OK && sn_assess_frame_count(model, input) != count) {
+    status = sn_fail(&c->ctx, SN_BAD_INPUT, "%d frames of input, but %d true ones",
+                     sn_assess_frame_count(model, input), count);
+  }
+  if (status == SN_OK) status = sn_assess_evaluate(&c->ctx, model, input, &keys, &positions, &normals);
+  if (status == SN_OK) status = sn_errors_measure(&c->ctx, truth, &keys, &positions, &normals, &errors);
   if (status == SN_OK) {
-    cli_say(c, "rms %.4f %% of the diagonal, largest %.3f %%, enveloping error %.4f\n", scores.all.rms_pct_diag,
-            scores.all.max_pct_diag, scores.all.ee);
-    json_object_set_new(c->result, "all", cli_describe_metrics(&scores.all));
+    sn_metrics m =
+      sn_metrics_of(&errors, sn_points_diagonal((const float(*)[3])truth->rest.positions, truth->rest.vertex_count));
+    report_score(c, &m);
   }
   sn_keys_free(&keys);
+  sn_frames_free(&positions);
+  sn_frames_free(&normals);
+  sn_errors_free(&errors);
   return status;
+}
+
+// Positions of the control points, as frames of their own.
+static sn_status load_controls(cli *c, const sn_rt_model *model, sn_examples *out) {
+  const char *path = cli_text(c, "--controls");
+  int points = (int)model->info.control_count;
+  if (!path || !cli_is_point_cache(path)) {
+    return sn_fail(&c->ctx, SN_BAD_INPUT,
+                   "%s is driven by %d control points: give --controls FILE.pc2 with their positions",
+                   c->arguments[0], points);
+  }
+  sn_status status = sn_frames_read(&c->ctx, path, cli_fps(c), NULL, &out->frames);
+  if (status == SN_OK && out->frames.vertex_count != points) {
+    status = sn_fail(&c->ctx, SN_BAD_INPUT, "%s has %d points, the model's control points are %d", path,
+                     out->frames.vertex_count, points);
+  }
+  return status == SN_OK ? sn_frames_check(&c->ctx, &out->frames) : status;
+}
+
+// What drives the model into `input`; the true frames, where control points do and there are any, into `truth`.
+static sn_status load_input(cli *c, const sn_rt_model *model, sn_examples *input, sn_examples *truth) {
+  if (model->info.control_count > 0) {
+    sn_status status = load_controls(c, model, input);
+    return status == SN_OK && cli_given(c, "--frames") ? cli_load(c, truth) : status;
+  }
+  if (cli_given(c, "--skeleton")) return cli_load(c, input);
+  return sn_fail(&c->ctx, SN_BAD_INPUT, "%s is driven by %s: give --skeleton FILE with the poses", c->arguments[0],
+                 sn_rt_drive_name(model->info.drive));
 }
 
 static int run(cli *c) {
@@ -126,22 +172,20 @@ static int run(cli *c) {
   if (!path) return cli_misuse("eval: where to? Give -o FILE (.pc2, .mdd, .glb, or a folder for .obj)");
   int result = cli_open_model(c, c->arguments[0], &opened);
   if (result != exit_done) return result;
-  sn_examples examples = {0};
-  sn_status status = SN_OK;
-  if (!cli_given(c, "--skeleton")) {
-    status = sn_fail(&c->ctx, SN_BAD_INPUT, "%s is driven by %s: give --skeleton FILE with the poses",
-                     c->arguments[0], sn_rt_drive_name(opened.model.info.drive));
-  }
-  if (status == SN_OK) status = cli_load(c, &examples);
+  sn_examples input = {0}, truth = {0};
+  sn_status status = load_input(c, &opened.model, &input, &truth);
   c->result = json_object();
-  if (status == SN_OK) status = (is_gltf(path) ? write_gltf : write_frames)(c, path, &opened.model, &examples);
+  if (status == SN_OK) status = (is_gltf(path) ? write_gltf : write_frames)(c, path, &opened.model, &input);
   if (status == SN_OK) {
-    cli_say(c, "%s: %d frames of %u vertices\n", path, examples.poses.frame_count, opened.model.info.vertex_count);
-    json_object_set_new(c->result, "frames", json_integer(examples.poses.frame_count));
+    int frames = sn_assess_frame_count(&opened.model, &input);
+    cli_say(c, "%s: %d frames of %u vertices\n", path, frames, opened.model.info.vertex_count);
+    json_object_set_new(c->result, "frames", json_integer(frames));
     json_object_set_new(c->result, "vertices", json_integer(opened.model.info.vertex_count));
   }
-  if (status == SN_OK && examples.frames.frame_count > 0) status = score(c, &opened.model, &examples);
-  sn_examples_free(&examples);
+  const sn_examples *true_frames = opened.model.info.control_count > 0 ? &truth : &input;
+  if (status == SN_OK && true_frames->frames.frame_count > 0) status = score(c, &opened.model, &input, true_frames);
+  sn_examples_free(&input);
+  sn_examples_free(&truth);
   cli_close_model(&opened);
   return status == SN_OK ? exit_done : cli_fail(c);
 }
@@ -151,6 +195,7 @@ static const cli_option options[] = {
   CLI_OPTION_SKELETON,
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,
+  {"--controls", "FILE.pc2", NULL, "positions of the control points, for models that they drive", false},
   {"--rest", "FILE", NULL, "a .glb to take materials and textures from; with --frames, the rest mesh", false},
   {"--frames", "FILE", NULL, "the true frames: the report then says how far the model is from them", true},
   CLI_OPTION_MATCH,
@@ -159,7 +204,7 @@ static const cli_option options[] = {
 
 const cli_command cli_eval = {
   .name = "eval",
-  .usage = "MODEL.sinew --skeleton FILE -o FILE",
+  .usage = "MODEL.sinew --skeleton FILE | --controls FILE.pc2 -o FILE",
   .summary = "evaluate a model for the poses of a clip",
   .details =
     "A .glb holds an exact skin with its animation (linear blends only); .pc2, .mdd and .obj hold the deformed "

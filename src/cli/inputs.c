@@ -6,6 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+bool cli_is_point_cache(const char *path) {
+  return cli_has_extension(path, ".pc2") || cli_has_extension(path, ".mdd");
+}
+
 sn_status cli_load(cli *c, sn_examples *out) {
   enum { most = 64 };
   const char *frames[most], *skeletons[most];
@@ -23,6 +27,8 @@ sn_status cli_load(cli *c, sn_examples *out) {
     return sn_fail(&c->ctx, SN_BAD_INPUT, "--fps %s: must be a positive number", cli_text(c, "--fps"));
   options.torque = cli_text(c, "--torque");
   options.controls = cli_text(c, "--controls");
+  if (options.controls && cli_is_point_cache(options.controls))
+    options.controls = NULL; // positions: for the evaluation
   options.match = cli_text(c, "--match");
   return sn_examples_load(&c->ctx, &options, out);
 }

@@ -12,7 +12,7 @@
 #define CLI_OPTION_CLIP {"--clip", "NAME|INDEX", NULL, "which animation of that file; the first unless told", false}
 #define CLI_OPTION_FPS {"--fps", "N", "30", "frames per second: frame f is the clip's first key time plus f/N", false}
 #define CLI_OPTION_TORQUE {"--torque", "FILE.csv", NULL, "a row per frame: frame, then one column per joint name", false}
-#define CLI_OPTION_CONTROLS {"--controls", "LIST", NULL, "control vertices: 0,17,99 or a file of indices", false}
+#define CLI_OPTION_CONTROLS {"--controls", "LIST", NULL, "control vertices: 0,17,99, a file of indices, or auto:N to have N chosen", false}
 #define CLI_OPTION_KEYS {"--keys", "SPEC", "all", "training frames: all | every:N | 0,5,10-20 | random:N; the others are the test frames", false}
 #define CLI_OPTION_MATCH {"--match", "FILE", NULL, "a mesh in the order of the frames, in the rest pose: gives the vertex correspondence", false}
 #define CLI_OPTION_POSE {"--pose", "FRAME=MESH", NULL, "a sculpted mesh (.obj) for a frame of the clip, instead of --frames or over them", true}
@@ -36,6 +36,7 @@ json_t *cli_number(double value); // null where it is not finite
 json_t *cli_describe_examples(const sn_examples *examples);
 json_t *cli_describe_metrics(const sn_metrics *metrics); // null for no frames
 
+bool cli_is_point_cache(const char *path);
 bool cli_has_extension(const char *path, const char *extension);
 
 #endif

@@ -347,7 +347,19 @@ static sn_status parse_controls(sn_context *ctx, const char *name, const char *t
   return out->control_count > 0 ? SN_OK : sn_fail(ctx, SN_BAD_INPUT, "%s: no control vertices", name);
 }
 
+// auto:N leaves the choice of N vertices to the trainer.
+static sn_status wanted_controls(sn_context *ctx, const char *spec, sn_examples *out) {
+  char *end;
+  double count = strtod(spec + 5, &end);
+  if (!spec[5] || *end || count != floor(count) || count < 1 || count > out->rest.vertex_count) {
+    return sn_fail(ctx, SN_BAD_INPUT, "--controls %s: auto:N chooses 1 to %d vertices", spec, out->rest.vertex_count);
+  }
+  out->controls_wanted = (int)count;
+  return SN_OK;
+}
+
 static sn_status load_controls(sn_context *ctx, const char *spec, sn_examples *out) {
+  if (strncmp(spec, "auto:", 5) == 0) return wanted_controls(ctx, spec, out);
   if (access(spec, F_OK) != 0) return parse_controls(ctx, "--controls", spec, strlen(spec), out);
   sn_file file;
   sn_status status = sn_file_open(ctx, spec, &file);

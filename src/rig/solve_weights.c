@@ -2,6 +2,7 @@
 // Weights alone, for poses that are known: what training and `rig --skeleton` call.
 #include "sinew/rig.h"
 
+#include "rig/laplacian.h"
 #include "rig/problem.h"
 #include "rig/smooth.h"
 #include "rig/solver.h"
@@ -24,7 +25,7 @@ static sn_status check_input(sn_context *ctx, const sn_mesh *rest, const sn_fram
   if (o->influences < 1 || o->influences > 8) {
     return sn_fail(ctx, SN_BAD_INPUT, "weights: %d influences; 1 to 8 are possible", o->influences);
   }
-  if (!(o->smooth >= 0) || o->rounds < 1) {
+  if (!(o->smooth >= 0) || !(o->laplacian >= 0) || o->rounds < 1) {
     return sn_fail(ctx, SN_BAD_INPUT, "weights: smooth must not be negative and rounds must be at least 1");
   }
   return SN_OK;
@@ -81,6 +82,7 @@ static sn_status solve(sn_context *ctx, sn_arena *scratch, const sn_mesh *rest, 
     if (!smooth.pull && m.error > 0.999 * before) break;
     before = m.error;
   }
+  if (status == SN_OK && o->laplacian > 0) status = rig_smooth_weights(ctx, rest, &m, o->laplacian, o->rounds);
   return status == SN_OK ? rig_store_skin(ctx, &m, out) : status;
 }
 

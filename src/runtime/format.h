@@ -141,6 +141,20 @@ typedef struct sn_rt_correct_entry {
   float position, normal; // scales
 } sn_rt_correct_entry;
 
+// The drive `controls` (Kim 2010): what its matrices mean. A bone has 4 outputs (quaternion), 6 more with
+// SN_RT_CONTROL_STRETCH (xx xy xz yy yz zz), and, without SN_RT_CONTROL_POISSON, more for its place: 3 (the motion of its
+// centre), or 4 without stretch (the dual part of a dual quaternion about the centre). Matrices are kept in strips of
+// eight rows (the last strip has what is left), each strip column after column.
+typedef struct sn_rt_control {
+  uint32_t frames;  // training frames: arguments of the kernel
+  uint32_t outputs; // numbers per bone
+  uint32_t flags;
+  float scale; // the kernel is exp(-scale |c - c'|^2)
+} sn_rt_control;
+
+// SN_RT_CONTROL_CENTRED: the kernel sees control points about their mean.
+enum { SN_RT_CONTROL_STRETCH = 1, SN_RT_CONTROL_POISSON = 2, SN_RT_CONTROL_CENTRED = 4, SN_RT_STRIP = 8 };
+
 // Sections by the runtime's own numbering: index into sn_rt_model.sections.
 typedef enum sn_rt_section_id {
   SN_RT_JOINT_NAMES,     // uint32 start[joint_count + 1], then that many bytes of zero-terminated names
@@ -168,6 +182,12 @@ typedef enum sn_rt_section_id {
   SN_RT_ROTREG_JOINTS,   // sn_rt_rotreg_joint[joint_count]
   SN_RT_ROTREG_KEYS,     // sn_rt_rotreg_block[ceil(bones / 8)], bones = palette_count - joint_count
   SN_RT_ROTREG_SOLVE,    // float[ceil(bones / 8)][3 bones + 4 joints][32]: columns of C, 32 rows at a time
+  SN_RT_CONTROL_HEAD,    // sn_rt_control
+  SN_RT_CONTROL_POINTS,  // uint32[control_count]: the vertices that the control points are
+  SN_RT_CONTROL_FRAMES,  // float[frames][control_count][3]: control points at the training frames
+  SN_RT_CONTROL_CENTRES, // float[palette_count][3]: where the bones are in the rest pose
+  SN_RT_CONTROL_MAP,     // float[palette_count * outputs x (frames + 1)], in strips: the matrix M
+  SN_RT_CONTROL_SOLVE,   // float[palette_count x (3 palette_count + control_count)], in strips: the matrix P
   SN_RT_KNOWN_SECTIONS
 } sn_rt_section_id;
 

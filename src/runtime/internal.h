@@ -119,6 +119,15 @@ sn_rt_correcting sn_rt_new_correcting(const sn_rt_model *model, const sn_rt_scra
 // A kernel at the squared distance d2 from its centre (before Shepard's normalisation).
 float sn_rt_kernel_value(sn_rt_rbf_kernel kernel, float d2, float width);
 
+// ---- the drive `controls` (controls.c) -----------------------------------------------------------------------------------
+
+// Checks the sections of the drive once the counts of model->info are there.
+sn_rt_status sn_rt_check_controls(const sn_rt_model *model, sn_rt_error *error);
+// Control points to palette. `space` has sn_rt_control_values(model) floats of room.
+void sn_rt_drive_controls(const sn_rt_model *model, const float (*controls)[3], void *space, float *palette);
+uint64_t sn_rt_control_values(const sn_rt_model *model);
+uint64_t sn_rt_control_flops(const sn_rt_model *model);
+
 // Fills in the memory and work figures of model->info.
 void sn_rt_count_work(sn_rt_model *model);
 

@@ -62,13 +62,16 @@ static sn_rt_status unknown_slot(reader *r, const char *slot, const char *name, 
 
 static sn_rt_status check_slots(reader *r) {
   const sn_rt_header *h = &r->header;
-  if (h->drive != SN_RT_DRIVE_JOINTS && h->drive != SN_RT_DRIVE_ROTREG)
+  if (h->drive != SN_RT_DRIVE_JOINTS && h->drive != SN_RT_DRIVE_ROTREG && h->drive != SN_RT_DRIVE_CONTROLS)
     return unknown_slot(r, "drive", sn_rt_drive_name(h->drive), h->drive);
   if (h->correct > SN_RT_CORRECT_EIGEN) return unknown_slot(r, "correct", sn_rt_correct_name(h->correct), h->correct);
   if (h->blend > SN_RT_BLEND_DUALQUAT) return unknown_slot(r, "blend", sn_rt_blend_name(h->blend), h->blend);
   if (h->shade > SN_RT_SHADE_RECOMPUTE) return unknown_slot(r, "shade", sn_rt_shade_name(h->shade), h->shade);
   if (h->drive == SN_RT_DRIVE_ROTREG && h->blend != SN_RT_BLEND_LINEAR) {
     return BAD(r, "proxy bones need a linear blend");
+  }
+  if (h->drive == SN_RT_DRIVE_CONTROLS && (h->blend != SN_RT_BLEND_LINEAR || h->correct != SN_RT_CORRECT_NONE)) {
+    return BAD(r, "control points drive linear blends without corrections");
   }
   return SN_RT_OK;
 }
@@ -163,6 +166,11 @@ static sn_rt_status check_counts(reader *r) {
   return SN_RT_OK;
 }
 
+// Palette entries made from joints; a drive with bones of its own has none.
+static uint32_t extra_count(const sn_rt_header *h) {
+  return h->drive == SN_RT_DRIVE_JOINTS ? h->palette_count - h->joint_count : 0;
+}
+
 static sn_rt_status check_rotreg_sizes(reader *r) {
   uint32_t joints = r->header.joint_count, bones = r->header.palette_count - joints;
   if (joints == 0) return BAD(r, "proxy bones without joints");
@@ -174,7 +182,7 @@ static sn_rt_status check_rotreg_sizes(reader *r) {
 
 static sn_rt_status check_sizes(reader *r) {
   const sn_rt_header *h = &r->header;
-  uint64_t blocks = h->block_count, extras = h->palette_count - h->joint_count;
+  uint64_t blocks = h->block_count, extras = extra_count(h);
   sn_rt_status status = need(r, SN_RT_SKIN_CHUNKS, (chunk_count(h) + 1) * 4);
   if (!status) status = need(r, SN_RT_SKIN_GROUPS, (uint64_t)h->group_count * sizeof(sn_rt_group));
   if (!status) status = need(r, SN_RT_SKIN_LANES, blocks * SN_RT_LANES * 2);
@@ -234,7 +242,7 @@ static sn_rt_status check_joints(reader *r) {
     return wrong ? BAD(r, "%s is out of range", wrong) : SN_RT_OK;
   }
   const sn_rt_extra *extra = r->model->sections[SN_RT_DRIVE_EXTRA];
-  for (uint32_t e = 0; e < h->palette_count - h->joint_count; e++) {
+  for (uint32_t e = 0; e < extra_count(h); e++) {
     const sn_rt_extra *x = extra + e;
     if (x->kind != SN_RT_EXTRA_HALFWAY && x->kind != SN_RT_EXTRA_SCALING) {
       return sn_rt_fail(r->error, SN_RT_UNSUPPORTED,
@@ -377,6 +385,7 @@ static sn_rt_status check_contents(reader *r) {
   if (!status) status = check_mesh(r);
   if (!status) status = sn_rt_check_references(r->model, r->error);
   if (!status) status = sn_rt_check_correct(r->model, r->error);
+  if (!status && r->header.drive == SN_RT_DRIVE_CONTROLS) status = sn_rt_check_controls(r->model, r->error);
   return status;
 }
 

@@ -173,11 +173,17 @@ sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, v
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model needs the matrices of its %u joints",
                       (uint64_t)model->info.joint_count);
   }
+  if (model->info.control_count && (!input || !input->controls)) {
+    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model needs the positions of its %u control points",
+                      (uint64_t)model->info.control_count);
+  }
   sn_rt_scratch s = sn_rt_scratch_at(model, scratch);
   *s.flags = 0;
   for (uint32_t j = 0; j < model->info.joint_count; j++) load_matrix(input->joints[j], s.matrices + 16 * (size_t)j);
   if (model->info.drive == SN_RT_DRIVE_ROTREG) {
     sn_rt_drive_rotreg(model, sn_rt_kernels_of(model->path)->rotreg, s.matrices, s.drive);
+  } else if (model->info.drive == SN_RT_DRIVE_CONTROLS) {
+    sn_rt_drive_controls(model, input->controls, s.drive, s.matrices);
   } else {
     drive_extra(model, s.matrices);
   }

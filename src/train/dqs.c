@@ -187,7 +187,7 @@ static const sn_method_option options[] = {
   {"influences", SN_OPTION_INT, "4", 1, 8, NULL, "most joints of a vertex"},
   {"weights", SN_OPTION_CHOICE, "fit", 0, 0, "lbs|given|fit",
    "those of lbs, those of the skeleton file, or fitted to the dual-quaternion blend"},
-  {"smooth", SN_OPTION_REAL, "0", 0, 1e6, NULL, "pull of neighbouring vertices' weights on each other"},
+  {"smooth", SN_OPTION_REAL, "0", 0, 1e6, NULL, "smoothness of the weights (rho of Kim 2010; 0.01 there)"},
   {0},
 };
 

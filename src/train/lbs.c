@@ -13,7 +13,7 @@ sn_status sn_train_fit_skin(sn_context *ctx, const sn_method_spec *spec, const s
                             const sn_poses *poses, const sn_keys *keys, sn_skin *out) {
   sn_weights_options options = sn_weights_options_default();
   options.influences = (int)sn_method_number(spec, "influences");
-  options.smooth = sn_method_number(spec, "smooth");
+  options.laplacian = sn_method_number(spec, "smooth");
   return sn_solve_weights(ctx, &examples->rest, &examples->frames, poses, keys, &options, out);
 }
 
@@ -79,7 +79,7 @@ static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_exa
 static const sn_method_option options[] = {
   {"influences", SN_OPTION_INT, "4", 1, 8, NULL, "most joints of a vertex"},
   {"weights", SN_OPTION_CHOICE, "fit", 0, 0, "fit|given", "fitted to the frames, or those of the skeleton file"},
-  {"smooth", SN_OPTION_REAL, "0", 0, 1e6, NULL, "pull of neighbouring vertices' weights on each other"},
+  {"smooth", SN_OPTION_REAL, "0", 0, 1e6, NULL, "smoothness of the weights (rho of Kim 2010; 0.01 there)"},
   {"extra", SN_OPTION_CHOICE, "none", 0, 0, "none|halfway", "half-way and scaling joints (Mohr and Gleicher 2003)"},
   {"bits", SN_OPTION_CHOICE, "32", 0, 0, "32|16|8", "of each stored weight"},
   {0},

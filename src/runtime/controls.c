@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: MIT
+// The drive `controls` (Kim, Feng and Yu 2010): positions of control points -> kernel vector xi -> M xi, a quaternion and a
+// stretch per bone -> F = R W -> places of the bones by the Poisson matrix P (sections 3.2, 3.3 and 5).
+#include <math.h>
+#include <string.h>
+
+#include "runtime/internal.h"
+#include "runtime/smallmath.h"
+
+#define BAD(error, ...) sn_rt_fail(error, SN_RT_BAD_MODEL, __VA_ARGS__)
+
+static const sn_rt_control *head_of(const sn_rt_model *model) { return model->sections[SN_RT_CONTROL_HEAD]; }
+
+// ---- checks -----------------------------------------------------------------------------------------------------------
+
+static uint32_t outputs_of(uint32_t flags) {
+  uint32_t stretch = flags & SN_RT_CONTROL_STRETCH ? 6 : 0;
+  return 4 + stretch + (flags & SN_RT_CONTROL_POISSON ? 0 : stretch ? 3 : 4);
+}
+
+static sn_rt_status check_floats(const sn_rt_model *model, sn_rt_section_id id, uint64_t count, sn_rt_error *error) {
+  const char *name = sn_rt_section_name(id);
+  if (!model->sections[id]) return BAD(error, "section %s is missing", name);
+  if (model->sizes[id] != count * 4)
+    return BAD(error, "section %s has %u bytes instead of %u", name, model->sizes[id], count * 4);
+  const uint32_t *bits = model->sections[id];
+  for (uint64_t n = 0; n < count; n++) {
+    if ((bits[n] & 0x7f800000u) == 0x7f800000u) return BAD(error, "number %u of section %s is not finite", n, name);
+  }
+  return SN_RT_OK;
+}
+
+sn_rt_status sn_rt_check_controls(const sn_rt_model *model, sn_rt_error *error) {
+  const sn_rt_info *info = &model->info;
+  const sn_rt_control *head = head_of(model);
+  uint64_t bones = info->palette_count, points = info->control_count;
+  if (!head || model->sizes[SN_RT_CONTROL_HEAD] != sizeof *head) return BAD(error, "section control.head is missing");
+  if (points == 0) return BAD(error, "a model driven by control points has none");
+  if (points > info->vertex_count) return BAD(error, "%u control points are more than the vertices", points);
+  if (info->joint_count)
+    return BAD(error, "a model driven by control points has %u joints", (uint64_t)info->joint_count);
+  if (head->flags > 7 || head->outputs != outputs_of(head->flags))
+    return BAD(error, "%u numbers per bone do not fit the drive's flags %u", (uint64_t)head->outputs,
+               (uint64_t)head->flags);
+  // Products below stay far from 2^64: bones are at most 65535 and a file cannot hold 2^40 frames.
+  if (!(head->scale >= 0) || !(head->scale < 1e30f)) return BAD(error, "the kernel's width is not a positive number");
+  if (head->frames > INT32_MAX) return BAD(error, "%u training frames are too many", (uint64_t)head->frames);
+  sn_rt_status status = check_floats(model, SN_RT_CONTROL_FRAMES, head->frames * points * 3, error);
+  if (!status) status = check_floats(model, SN_RT_CONTROL_CENTRES, bones * 3, error);
+  if (!status) status = check_floats(model, SN_RT_CONTROL_MAP, bones * head->outputs * (head->frames + 1ull), error);
+  if (!status && head->flags & SN_RT_CONTROL_POISSON)
+    status = check_floats(model, SN_RT_CONTROL_SOLVE, bones * (3 * bones + points), error);
+  if (status) return status;
+  const uint32_t *vertices = model->sections[SN_RT_CONTROL_POINTS];
+  if (!vertices || model->sizes[SN_RT_CONTROL_POINTS] != points * 4)
+    return BAD(error, "section control.points is missing or has the wrong size");
+  for (uint64_t c = 0; c < points; c++) {
+    if (vertices[c] >= info->vertex_count) return BAD(error, "control point %u is no vertex", c);
+  }
+  return SN_RT_OK;
+}
+
+// ---- products with matrices in strips of eight rows --------------------------------------------------------------------------
+
+enum { strip = SN_RT_STRIP };
+
+// Eight rows at a time; compilers without vector types get a loop.
+#if defined(__GNUC__)
+typedef float lanes __attribute__((vector_size(4 * SN_RT_STRIP)));
+#define ADD_PRODUCT(sum, row, x) ((sum) += (row) * (x))
+#define ADD(sum, other) ((sum) += (other))
+#else
+typedef struct lanes {
+  float v[SN_RT_STRIP];
+} lanes;
+#define ADD_PRODUCT(sum, row, x)                                                                                     \
+  do {                                                                                                               \
+    for (int l_ = 0; l_ < SN_RT_STRIP; l_++) (sum).v[l_] += (row).v[l_] * (x);                                       \
+  } while (0)
+#define ADD(sum, other)                                                                                              \
+  do {                                                                                                               \
+    for (int l_ = 0; l_ < SN_RT_STRIP; l_++) (sum).v[l_] += (other).v[l_];                                           \
+  } while (0)
+#endif
+
+// out = matrix x for one right-hand side. Columns go to four sums in turn, so that additions need not wait for each other.
+static SN_RT_INLINE void multiply_1(const float *matrix, uint32_t rows, uint32_t columns, const float *x,
+                                    float *out) {
+  uint32_t first = 0;
+  for (; rows - first >= strip; first += strip) {
+    lanes sum[4], row;
+    memset(sum, 0, sizeof sum);
+    uint32_t c = 0;
+    for (; c + 4 <= columns; c += 4)
+      for (uint32_t k = 0; k < 4; k++, matrix += strip) {
+        memcpy(&row, matrix, sizeof row);
+        ADD_PRODUCT(sum[k], row, x[c + k]);
+      }
+    for (; c < columns; c++, matrix += strip) {
+      memcpy(&row, matrix, sizeof row);
+      ADD_PRODUCT(sum[0], row, x[c]);
+    }
+    ADD(sum[0], sum[1]), ADD(sum[2], sum[3]), ADD(sum[0], sum[2]);
+    memcpy(out + first, &sum[0], sizeof sum[0]);
+  }
+  uint32_t width = rows - first;
+  for (uint32_t r = 0; r < width; r++) out[first + r] = 0;
+  for (uint32_t c = 0; c < columns; c++, matrix += width)
+    for (uint32_t r = 0; r < width; r++) out[first + r] += matrix[r] * x[c];
+}
+
+// The same for the three coordinates of x.
+static SN_RT_INLINE void multiply_3(const float *matrix, uint32_t rows, uint32_t columns, const float (*x)[4],
+                                    float (*out)[4]) {
+  uint32_t first = 0;
+  for (; rows - first >= strip; first += strip) {
+    lanes sum[2][3], row;
+    float done[3][strip];
+    memset(sum, 0, sizeof sum);
+    uint32_t c = 0;
+    for (; c + 2 <= columns; c += 2)
+      for (uint32_t k = 0; k < 2; k++, matrix += strip) {
+        memcpy(&row, matrix, sizeof row);
+        for (int s = 0; s < 3; s++) ADD_PRODUCT(sum[k][s], row, x[c + k][s]);
+      }
+    for (; c < columns; c++, matrix += strip) {
+      memcpy(&row, matrix, sizeof row);
+      for (int s = 0; s < 3; s++) ADD_PRODUCT(sum[0][s], row, x[c][s]);
+    }
+    for (int s = 0; s < 3; s++) ADD(sum[0][s], sum[1][s]);
+    memcpy(done, sum[0], sizeof done);
+    for (int r = 0; r < strip; r++)
+      for (int s = 0; s < 3; s++) out[first + (uint32_t)r][s] = done[s][r];
+  }
+  uint32_t width = rows - first;
+  for (uint32_t r = 0; r < width; r++) memset(out[first + r], 0, sizeof *out);
+  for (uint32_t c = 0; c < columns; c++, matrix += width)
+    for (uint32_t r = 0; r < width; r++)
+      for (int s = 0; s < 3; s++) out[first + r][s] += matrix[r] * x[c][s];
+}
+
+typedef struct multiplier {
+  void (*one)(const float *matrix, uint32_t rows, uint32_t columns, const float *x, float *out);
+  void (*three)(const float *matrix, uint32_t rows, uint32_t columns, const float (*x)[4], float (*out)[4]);
+} multiplier;
+
+static void plain_1(const float *m, uint32_t rows, uint32_t columns, const float *x, float *out) {
+  multiply_1(m, rows, columns, x, out);
+}
+
+static void plain_3(const float *m, uint32_t rows, uint32_t columns, const float (*x)[4], float (*out)[4]) {
+  multiply_3(m, rows, columns, x, out);
+}
+
+#if defined(SN_RT_HAS_AVX2)
+#define SN_RT_WIDE __attribute__((target("avx2")))
+SN_RT_WIDE static void wide_1(const float *m, uint32_t rows, uint32_t columns, const float *x, float *out) {
+  multiply_1(m, rows, columns, x, out);
+}
+
+SN_RT_WIDE static void wide_3(const float *m, uint32_t rows, uint32_t columns, const float (*x)[4], float (*out)[4]) {
+  multiply_3(m, rows, columns, x, out);
+}
+#endif
+
+// Without fused operations, so that every path gives the same bits.
+static multiplier choose_multiplier(const sn_rt_model *model) {
+#if defined(SN_RT_HAS_AVX2)
+  if (model->path == SN_RT_PATH_AVX2) return (multiplier){wide_1, wide_3};
+#endif
+  (void)model;
+  return (multiplier){plain_1, plain_3};
+}
+
+// ---- the drive ---------------------------------------------------------------------------------------------------------------
+
+// Offsets into `values`: the kernel vector, the bones' outputs, F and controls as columns of four, places of the bones.
+typedef struct workspace {
+  float *xi, *outputs;
+  float (*columns)[4], (*places)[4];
+} workspace;
+
+static uint64_t round4(uint64_t n) { return (n + 3) / 4 * 4; }
+
+uint64_t sn_rt_control_values(const sn_rt_model *model) {
+  const sn_rt_control *head = head_of(model);
+  uint64_t bones = model->info.palette_count;
+  return round4(head->frames + 1ull) + round4(bones * head->outputs) + 4 * (3 * bones + model->info.control_count) +
+         4 * bones;
+}
+
+static workspace lay_out(const sn_rt_model *model, float *values) {
+  const sn_rt_control *head = head_of(model);
+  size_t bones = model->info.palette_count;
+  workspace w = {.xi = values};
+  w.outputs = w.xi + round4(head->frames + 1ull);
+  w.columns = (float(*)[4])(w.outputs + round4(bones * head->outputs));
+  w.places = w.columns + 3 * bones + model->info.control_count;
+  return w;
+}
+
+// xi_f = k(c, c^f) - 1, then 1 for the constant column. M's rows sum to zero over the kernel columns (F_c^T 1 = 0), so the
+// 1 that is taken off changes nothing, but what is left keeps its digits where the kernel is wide.
+static void kernel_vector(const sn_rt_model *model, const float (*controls)[3], float *xi) {
+  const sn_rt_control *head = head_of(model);
+  const float *at = model->sections[SN_RT_CONTROL_FRAMES];
+  uint32_t points = model->info.control_count, numbers = 3 * points;
+  float mean[3] = {0, 0, 0};
+  for (uint32_t n = 0; head->flags & SN_RT_CONTROL_CENTRED && n < numbers; n++) {
+    mean[n % 3] += controls[n / 3][n % 3] / (float)points;
+  }
+  for (uint32_t f = 0; f < head->frames; f++, at += numbers) {
+    float sum = 0;
+    for (uint32_t n = 0; n < numbers; n++) {
+      float d = controls[n / 3][n % 3] - mean[n % 3] - at[n];
+      sum += d * d;
+    }
+    xi[f] = expm1f(-head->scale * sum);
+  }
+  xi[head->frames] = 1;
+}
+
+// Every stretch keeps at least this much of each direction.
+static const float least_stretch = 0.05f;
+
+// Raises the eigenvalues of the symmetric matrix s that are below `least` to it: cyclic Jacobi rotations.
+static void raise_eigenvalues(float s[9], float least) {
+  double a[3][3], v[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+  for (int n = 0; n < 9; n++) a[n / 3][n % 3] = s[n];
+  for (int turn = 0; turn < 24; turn++) {
+    int p = turn % 3 == 2, q = turn % 3 == 0 ? 1 : 2;
+    if (!(fabs(a[p][q]) > 0)) continue;
+    double zeta = (a[q][q] - a[p][p]) / (2 * a[p][q]);
+    double t = copysign(1, zeta) / (fabs(zeta) + sqrt(1 + zeta * zeta)), c = 1 / sqrt(1 + t * t), d = c * t;
+    for (int n = 0; n < 3; n++) {
+      double x = a[n][p], y = a[n][q], i = v[n][p], j = v[n][q];
+      a[n][p] = c * x - d * y, a[n][q] = d * x + c * y, v[n][p] = c * i - d * j, v[n][q] = d * i + c * j;
+    }
+    for (int n = 0; n < 3; n++) {
+      double x = a[p][n], y = a[q][n];
+      a[p][n] = c * x - d * y, a[q][n] = d * x + c * y;
+    }
+  }
+  for (int n = 0; n < 9; n++) {
+    double sum = 0;
+    for (int k = 0; k < 3; k++) sum += v[n / 3][k] * v[n % 3][k] * (a[k][k] > least ? a[k][k] : least);
+    s[n] = (float)sum;
+  }
+}
+
+// W of the upper triangle w; where an eigenvalue lies below the bound it is raised to it.
+static void make_stretch(const float w[6], float out[9]) {
+  float a = w[0] - least_stretch, d = w[3] - least_stretch, f = w[5] - least_stretch, b = w[1], c = w[2], e = w[4];
+  float minor = a * d - b * b, det = f * minor - a * e * e + 2 * b * c * e - d * c * c;
+  const float full[9] = {w[0], w[1], w[2], w[1], w[3], w[4], w[2], w[4], w[5]};
+  memcpy(out, full, sizeof full);
+  if (a > 0 && minor > 0 && det > 0) return;
+  raise_eigenvalues(out, least_stretch);
+}
+
+// F = R W as columns of four.
+static void bone_gradient(const float *d, uint32_t flags, float (*columns)[4]) {
+  float q[4] = {d[0], d[1], d[2], d[3]}, r[9], w[9];
+  if (!(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] > 1e-20f)) q[3] = 1;
+  sn_rt_rotation_from_quat(q, r);
+  if (flags & SN_RT_CONTROL_STRETCH) make_stretch(d + 4, w);
+  for (int c = 0; c < 3; c++) {
+    for (int n = 0; n < 3; n++) {
+      columns[c][n] = flags & SN_RT_CONTROL_STRETCH
+                        ? r[3 * n] * w[c] + r[3 * n + 1] * w[3 + c] + r[3 * n + 2] * w[6 + c]
+                        : r[3 * n + c];
+    }
+    columns[c][3] = 0;
+  }
+}
+
+// Where the bone's centre goes when translations are predicted: its motion, or the dual part of a dual quaternion.
+static void predicted_place(const float *d, uint32_t flags, const float centre[3], float place[4]) {
+  if (flags & SN_RT_CONTROL_STRETCH) {
+    for (int n = 0; n < 3; n++) place[n] = centre[n] + d[10 + n];
+    return;
+  }
+  // t = 2 dual real^*, over the squared length of the real part.
+  float size = d[0] * d[0] + d[1] * d[1] + d[2] * d[2] + d[3] * d[3], s = size > 1e-20f ? 2 / size : 0;
+  place[0] = centre[0] + s * (d[4] * d[3] - d[7] * d[0] - d[5] * d[2] + d[6] * d[1]);
+  place[1] = centre[1] + s * (d[5] * d[3] - d[7] * d[1] - d[6] * d[0] + d[4] * d[2]);
+  place[2] = centre[2] + s * (d[6] * d[3] - d[7] * d[2] - d[4] * d[1] + d[5] * d[0]);
+}
+
+// [F | place - F centre]
+static void store_bone(const float (*f)[4], const float place[4], const float centre[3], float *matrix) {
+  memcpy(matrix, f, 12 * sizeof *matrix);
+  for (int n = 0; n < 3; n++) {
+    matrix[12 + n] = place[n] - (f[0][n] * centre[0] + f[1][n] * centre[1] + f[2][n] * centre[2]);
+  }
+  matrix[15] = 0;
+}
+
+void sn_rt_drive_controls(const sn_rt_model *model, const float (*controls)[3], void *space, float *palette) {
+  const sn_rt_control *head = head_of(model);
+  const float(*centres)[3] = model->sections[SN_RT_CONTROL_CENTRES];
+  uint32_t bones = model->info.palette_count, points = model->info.control_count;
+  workspace w = lay_out(model, space);
+  multiplier multiply = choose_multiplier(model);
+  kernel_vector(model, controls, w.xi);
+  multiply.one(model->sections[SN_RT_CONTROL_MAP], bones * head->outputs, head->frames + 1, w.xi, w.outputs);
+  for (uint32_t b = 0; b < bones; b++) {
+    const float *d = w.outputs + (size_t)b * head->outputs;
+    bone_gradient(d, head->flags, w.columns + 3 * (size_t)b);
+    if (!(head->flags & SN_RT_CONTROL_POISSON)) predicted_place(d, head->flags, centres[b], w.places[b]);
+  }
+  if (head->flags & SN_RT_CONTROL_POISSON) {
+    for (uint32_t c = 0; c < points; c++) memcpy(w.columns[3 * (size_t)bones + c], controls[c], sizeof *controls);
+    multiply.three(model->sections[SN_RT_CONTROL_SOLVE], bones, 3 * bones + points, (const float(*)[4])w.columns,
+                   w.places);
+  }
+  for (uint32_t b = 0; b < bones; b++) {
+    store_bone((const float(*)[4])w.columns + 3 * (size_t)b, w.places[b], centres[b], palette + 16 * (size_t)b);
+  }
+}
+
+uint64_t sn_rt_control_flops(const sn_rt_model *model) {
+  const sn_rt_control *head = head_of(model);
+  uint64_t bones = model->info.palette_count, points = model->info.control_count;
+  uint64_t kernel = (9 * points + 2) * head->frames, map = 2 * bones * head->outputs * (head->frames + 1ull);
+  uint64_t solve = head->flags & SN_RT_CONTROL_POISSON ? 6 * bones * (3 * bones + points) : 30 * bones;
+  uint64_t bone = 8 + 30 + 21 + (head->flags & SN_RT_CONTROL_STRETCH ? 45 + 20 : 0);
+  return kernel + map + solve + bone * bones;
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Kernel canonical correlation analysis with regularisation (Kim 2010, appendix; METHODS.md (c)).
+//
+//   maximise  f^T K X g   subject to   f^T (K^2 + ridge K) f = 1,   g^T (X^T X + floor I) g = 1
+//
+// K is the kernel matrix of P training inputs, X the P x m matrix of outputs, both centred.
+#ifndef SINEW_SOLVE_KCCA_H
+#define SINEW_SOLVE_KCCA_H
+
+#include "sinew/base.h"
+
+enum { SN_KCCA_OUTPUTS = 12 }; // most columns of X
+
+// The centred kernel matrix, K = Q diag(values) Q^T. One basis serves any number of outputs.
+typedef struct sn_kcca_basis {
+  int frames, rank;
+  double *vectors; // rank rows of `frames`: Q^T
+  double *values;  // rank, descending, all above 1e-10 of the largest
+  double *mean;    // frames: K0 1 / P, with K0 the matrix before centring
+} sn_kcca_basis;
+
+// `kernel` is P x P, symmetric, not centred. Fails where the eigenvalues do not converge.
+sn_status sn_kcca_basis_make(sn_context *ctx, sn_arena *memory, int frames, const double *kernel, sn_kcca_basis *out);
+
+// Directions and the training frames' reduced coordinates; all matrices have one row per component.
+typedef struct sn_kcca {
+  int components;
+  double correlation[SN_KCCA_OUTPUTS];
+  double *f; // frames columns: F_c^T, so that c_r = F_c^T (xi - mean)
+  double *g; // m columns: G^T
+  double *c; // frames columns: reduced inputs C_r
+  double *q; // frames columns: reduced outputs Q_r = G^T X^T
+  double *work;
+} sn_kcca;
+
+// Room for outputs of up to `frames` frames.
+sn_status sn_kcca_new(sn_context *ctx, sn_arena *memory, int frames, sn_kcca *out);
+
+// The first `most` components (as many as there are) for the centred outputs x (frames x m, row-major, `stride` numbers from
+// row to row, m <= SN_KCCA_OUTPUTS). Directions without correlation are left out.
+void sn_kcca_solve(const sn_kcca_basis *basis, const double *x, int m, int stride, double ridge, double floor,
+                   int most, sn_kcca *out);
+
+#endif

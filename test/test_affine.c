@@ -1,0 +1,630 @@
+// SPDX-License-Identifier: MIT
+// The method `affine` and the drive `controls` on generated sets (Kim, Feng and Yu 2010).
+#include "check.h"
+
+#include <lapacke.h>
+
+#include "runtime/format.h"
+#include "sinew/assess.h"
+#include "sinew/gen.h"
+#include "sinew/rig.h"
+#include "sinew/train.h"
+#include "train/affine.h"
+
+typedef struct trained {
+  sn_model bytes;
+  sn_rt_model model;
+  sn_keys keys, others;
+  sn_scores scores;
+} trained;
+
+static sn_examples generate(sn_context *ctx, const char *set, int frames, int vertices) {
+  sn_gen_options options = sn_gen_options_default();
+  options.set = set, options.frames = frames, options.vertices = vertices;
+  sn_examples examples;
+  assert_ok(ctx, sn_gen(ctx, &options, &examples));
+  return examples;
+}
+
+static trained train(sn_context *ctx, const sn_examples *examples, const char *spec_text, const char *keys) {
+  trained t = {0};
+  sn_method_spec spec;
+  assert_ok(ctx, sn_method_parse(ctx, spec_text, &spec));
+  assert_ok(ctx, sn_keys_parse(ctx, keys, examples->frames.frame_count, 1, &t.keys, &t.others));
+  assert_ok(ctx, sn_train(ctx, &spec, examples, &t.keys, &t.bytes, NULL));
+  assert_ok(ctx, sn_model_open(ctx, spec_text, t.bytes.bytes, t.bytes.size, &t.model));
+  assert_ok(ctx, sn_assess(ctx, &t.model, examples, &t.keys, &t.others, &t.scores, NULL));
+  return t;
+}
+
+static void release(trained *t) {
+  sn_model_free(&t->bytes);
+  sn_keys_free(&t->keys);
+  sn_keys_free(&t->others);
+}
+
+static double diagonal(const sn_examples *e) {
+  return sn_points_diagonal((const float(*)[3])e->rest.positions, e->rest.vertex_count);
+}
+
+// The model's vertices for control points.
+static void evaluate(const sn_rt_model *model, const float (*controls)[3], float (*out)[3]) {
+  char *scratch = malloc(sn_rt_scratch_size(model));
+  sn_rt_input input = {.controls = controls};
+  sn_rt_output output = {.positions = out[0]};
+  assert_int_equal(sn_rt_evaluate(model, &input, scratch, &output, NULL), SN_RT_OK);
+  free(scratch);
+}
+
+static void frame_controls(const sn_examples *e, int f, float (*out)[3]) {
+  for (int c = 0; c < e->control_count; c++) memcpy(out[c], sn_frame(&e->frames, f)[e->controls[c]], sizeof *out);
+}
+
+static void use_controls(sn_context *ctx, sn_examples *e, int count, const int *list) {
+  if (!e->memory.allocator.reallocate) e->memory = sn_arena_new(ctx);
+  e->controls = SN_NEW(ctx, &e->memory, int, count);
+  e->control_count = count;
+  memcpy(e->controls, list, (size_t)count * sizeof *list);
+}
+
+// ---- parts ---------------------------------------------------------------------------------------------------------------
+
+static void test_signs(void **state) {
+  (void)state;
+  sn_random rng = sn_random_new(7);
+  for (int trial = 0; trial < 50; trial++) {
+    enum { count = 24 };
+    double q[count * 9], space[3 * count];
+    sn_vec3 axis = random_vec3(&rng);
+    for (int f = 0; f < count; f++) { // a turn through more than half a circle, every quaternion on a random side
+      sn_vec3 r = sn_vec3_scale(axis, 0.25 * f / sn_vec3_length(axis));
+      double sign = sn_random_uniform(&rng) < 0.5 ? -1 : 1, half = 0.5 * sn_vec3_length(r);
+      double s = half > 0 ? sin(half) / (2 * half) : 0.5;
+      double own[8] = {s * r.x, s * r.y, s * r.z, cos(half), f, 2, 3, 4};
+      for (int n = 0; n < 8; n++) q[9 * f + n] = sign * own[n];
+      q[9 * f + 8] = 5;
+    }
+    sn_affine_align_signs(q, count, 9, 4, space);
+    double scalar = 0;
+    for (int f = 0; f < count; f++) {
+      scalar += q[9 * f + 3];
+      assert_true(q[9 * f + 8] == 5);
+      if (f == 0) continue;
+      double dot = 0;
+      for (int n = 0; n < 4; n++) dot += q[9 * f + n] * q[9 * f - 9 + n];
+      assert_true(dot > 0);
+      assert_true(q[9 * f + 5] * q[9 * f - 4] > 0); // dual parts turn with the real ones
+    }
+    assert_true(scalar >= 0);
+  }
+}
+
+typedef struct dense {
+  int bones, columns, rows, capacity;
+  double *a, *b;
+} dense;
+
+static void add_dense(void *user, int count, const int *bones, const double *x, int right_count, const int *columns,
+                      const double *right, double weight) {
+  dense *d = user;
+  assert_true(d->rows < d->capacity);
+  double *a = d->a + (size_t)d->rows * (size_t)d->bones, *b = d->b + (size_t)d->rows * (size_t)d->columns;
+  for (int n = 0; n < count; n++) a[bones[n]] += sqrt(weight) * x[n];
+  for (int n = 0; n < right_count; n++) b[columns[n]] += sqrt(weight) * right[n];
+  d->rows++;
+}
+
+static sn_affine_bones small_bones(sn_context *ctx, const sn_examples *e, int count) {
+  sn_affine_options options = {.bones = count, .stretch = true, .poisson = true, .smooth = 0.01, .influences = 4};
+  sn_keys keys;
+  sn_affine_bones bones;
+  assert_ok(ctx, sn_keys_parse(ctx, "every:4", e->frames.frame_count, 1, &keys, NULL));
+  assert_ok(ctx, sn_affine_bones_make(ctx, e, &keys, &options, &bones));
+  sn_keys_free(&keys);
+  return bones;
+}
+
+// P by the normal equations against LAPACK's QR of the whole system; and what it does to a rigid motion.
+static void test_poisson(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples e = generate(&ctx, "cylinder", 17, 300);
+  sn_affine_bones bones = small_bones(&ctx, &e, 12);
+  int columns = 3 * bones.bones + e.control_count;
+  double *p = calloc((size_t)(bones.bones * columns), sizeof *p);
+  assert_ok(&ctx, sn_affine_poisson(&ctx, &e.rest, &bones, e.controls, e.control_count, p));
+  dense d = {.bones = bones.bones, .columns = columns, .capacity = 4 * e.rest.triangle_count};
+  d.a = calloc((size_t)d.capacity * (size_t)d.bones, sizeof *d.a);
+  d.b = calloc((size_t)d.capacity * (size_t)d.columns, sizeof *d.b);
+  assert_ok(&ctx, sn_affine_poisson_rows(&ctx, &e.rest, &bones, e.controls, e.control_count, add_dense, &d));
+  assert_int_equal(LAPACKE_dgels(LAPACK_ROW_MAJOR, 'N', d.rows, d.bones, columns, d.a, d.bones, d.b, columns), 0);
+  for (int n = 0; n < bones.bones * columns; n++) assert_near(p[n], d.b[n], 1e-8);
+  sn_random rng = sn_random_new(3);
+  sn_mat3 r = random_rotation(&rng);
+  sn_vec3 t = random_vec3(&rng);
+  for (int b = 0; b < bones.bones; b++) { // every F the rotation r, controls moved by it: so are the centres
+    const double *row = p + b * columns;
+    sn_vec3 sum = {0, 0, 0}, wanted = sn_vec3_add(sn_mat3_apply(r, bones.centres[b]), t);
+    for (int n = 0; n < 3 * bones.bones; n++) sum = sn_vec3_mad(sum, sn_mat3_column(r, n % 3), row[n]);
+    for (int c = 0; c < e.control_count; c++) {
+      sn_vec3 v = sn_vec3_from(e.rest.positions[e.controls[c]]);
+      sum = sn_vec3_mad(sum, sn_vec3_add(sn_mat3_apply(r, v), t), row[3 * bones.bones + c]);
+    }
+    assert_below(sn_vec3_distance(sum, wanted), 1e-6);
+  }
+  free(p), free(d.a), free(d.b);
+  sn_affine_bones_free(&bones);
+  sn_examples_free(&e);
+}
+
+// The runtime's palette against the formulas in double precision, from the file's own matrices.
+static void test_runtime_formula(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples e = generate(&ctx, "cylinder", 12, 300);
+  const char *const specs[] = {"affine:bones=13", "affine:bones=13,poisson=0", "affine:bones=13,stretch=0",
+                               "affine:bones=13,stretch=0,poisson=0"};
+  for (int k = 0; k < 4; k++) {
+    trained t = train(&ctx, &e, specs[k], "every:3");
+    const sn_rt_control *head = t.model.sections[SN_RT_CONTROL_HEAD];
+    const float *map = t.model.sections[SN_RT_CONTROL_MAP], *solve = t.model.sections[SN_RT_CONTROL_SOLVE];
+    const float(*centres)[3] = t.model.sections[SN_RT_CONTROL_CENTRES];
+    const float *frames = t.model.sections[SN_RT_CONTROL_FRAMES];
+    int bones = (int)t.model.info.palette_count, points = 2, rows = bones * (int)head->outputs;
+    int width = (int)head->frames + 1, columns = 3 * bones + points;
+    sn_affine_options options = {.stretch = head->flags & SN_RT_CONTROL_STRETCH,
+                                 .poisson = head->flags & SN_RT_CONTROL_POISSON};
+    float controls[2][3], matrix[12];
+    frame_controls(&e, 7, controls);
+    controls[1][0] += 0.1f;
+    double xi[16], d[512], about[6];
+    for (int n = 0; n < 6; n++) {
+      about[n] = (double)controls[n / 3][n % 3];
+      if (head->flags & SN_RT_CONTROL_CENTRED) {
+        about[n] -= 0.5 * ((double)controls[0][n % 3] + (double)controls[1][n % 3]);
+      }
+    }
+    for (int f = 0; f < (int)head->frames; f++) {
+      double sum = 0;
+      for (int n = 0; n < 6; n++) sum += pow(about[n] - (double)frames[6 * f + n], 2);
+      xi[f] = expm1(-(double)head->scale * sum);
+    }
+    xi[head->frames] = 1;
+    for (int r = 0; r < rows; r++) { // strips of eight rows, column after column
+      int first = r / 8 * 8, tall = rows - first < 8 ? rows - first : 8;
+      d[r] = 0;
+      for (int c = 0; c < width; c++) d[r] += xi[c] * (double)map[first * width + c * tall + r - first];
+    }
+    char *scratch = malloc(sn_rt_scratch_size(&t.model));
+    sn_rt_input input = {.controls = (const float(*)[3])controls};
+    assert_int_equal(sn_rt_palette(&t.model, &input, scratch, NULL), SN_RT_OK);
+    for (int b = 0; b < bones; b++) {
+      sn_vec3 centre = sn_vec3_from(centres[b]), place;
+      sn_mat3 f = sn_affine_decode(d + b * (int)head->outputs, &options, centre, &place);
+      if (options.poisson) {
+        int first = b / 8 * 8, tall = bones - first < 8 ? bones - first : 8;
+        place = (sn_vec3){0, 0, 0};
+        for (int n = 0; n < columns; n++) {
+          double w = (double)solve[first * columns + n * tall + b - first];
+          sn_vec3 none,
+            x = n < 3 * bones
+                  ? sn_mat3_column(sn_affine_decode(d + n / 3 * (int)head->outputs, &options, centre, &none), n % 3)
+                  : sn_vec3_from(controls[n - 3 * bones]);
+          place = sn_vec3_mad(place, x, w);
+        }
+      }
+      sn_affine wanted = sn_affine_make(f, sn_vec3_sub(place, sn_mat3_apply(f, centre)));
+      sn_rt_palette_matrix(&t.model, scratch, (uint32_t)b, matrix);
+      for (int n = 0; n < 12; n++) assert_near((double)matrix[n], wanted.m[n / 4][n % 4], 2e-5);
+    }
+    free(scratch);
+    release(&t);
+  }
+  sn_examples_free(&e);
+}
+
+// ---- what the issue asks ----------------------------------------------------------------------------------------------------
+
+static double bones_error(const sn_examples *e, const sn_keys *keys, const sn_affine_bones *bones) {
+  double sum = 0;
+  for (int f = 0; f < keys->count; f++)
+    for (int i = 0; i < e->rest.vertex_count; i++) {
+      sn_vec3 p = sn_vec3_scale(sn_vec3_from(sn_frame(&e->frames, keys->frames[f])[i]), -1);
+      for (int k = 0; k < bones->skin.influences; k++) {
+        size_t at = (size_t)i * (size_t)bones->skin.influences + (size_t)k;
+        sn_affine m = bones->motions[f * bones->bones + bones->skin.joints[at]];
+        p = sn_vec3_mad(p, sn_affine_apply(m, sn_vec3_from(e->rest.positions[i])), (double)bones->skin.weights[at]);
+      }
+      sum += sn_vec3_dot(p, p);
+    }
+  return sqrt(sum / keys->count / e->rest.vertex_count);
+}
+
+// With as many dimensions as there are data the training frames come back as the bones have them.
+static void test_training_frames(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples e = generate(&ctx, "leg", 36, 700);
+  sn_affine_options options = {.bones = 30, .stretch = true, .poisson = true, .smooth = 0.01, .influences = 4};
+  for (int poisson = 0; poisson < 2; poisson++) {
+    const int kappas[] = {1000, 6, 4, 3, 2, 1};
+    double own = 0;
+    for (int k = 0; k < 6; k++) {
+      char spec[64];
+      snprintf(spec, sizeof spec, "affine:bones=30,kappa=%d,poisson=%d", kappas[k], poisson);
+      trained t = train(&ctx, &e, spec, "every:4");
+      if (k == 0) {
+        sn_affine_bones bones;
+        assert_ok(&ctx, sn_affine_bones_make(&ctx, &e, &t.keys, &options, &bones));
+        own = bones_error(&e, &t.keys, &bones);
+        sn_affine_bones_free(&bones);
+        print_message("poisson=%d: the bones leave %.4f %% of the diagonal\n", poisson, 100 * own / diagonal(&e));
+        assert_below(t.scores.train.rms, 1.05 * own);
+      }
+      print_message("  kappa %4d: training %.4f %%, test %.4f %%\n", kappas[k], t.scores.train.rms_pct_diag,
+                    t.scores.test.rms_pct_diag);
+      release(&t);
+    }
+  }
+  sn_examples_free(&e);
+}
+
+// Mean squared distance from the axis, by height in the rest pose: proportional to the cross-section's area.
+static void section_areas(const sn_examples *e, const float (*p)[3], double area[10]) {
+  sn_vec3 middle[10] = {{0}};
+  int count[10] = {0};
+  for (int pass = 0; pass < 2; pass++)
+    for (int i = 0; i < e->rest.vertex_count; i++) {
+      const float *r = e->rest.positions[i];
+      int band = (int)((double)r[1] / 0.2);
+      if (hypot((double)r[0], (double)r[2]) < 0.39 || band < 0 || band > 9) continue;
+      sn_vec3 v = sn_vec3_from(p[i]);
+      if (pass == 0) {
+        middle[band] = sn_vec3_add(middle[band], v), count[band]++, area[band] = 0;
+        continue;
+      }
+      sn_vec3 d = sn_vec3_sub(v, sn_vec3_scale(middle[band], 1.0 / count[band]));
+      area[band] += SN_PI * (d.x * d.x + d.z * d.z) / count[band];
+    }
+}
+
+// Kim 2010, figure 6: four training frames, the upper control point goes on beyond the last of them.
+static void test_cylinder(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples e = generate(&ctx, "cylinder", 50, 2000);
+  const char *const specs[] = {"affine:bones=50", "affine:bones=50,stretch=0", "affine:bones=50,stretch=0,poisson=0"};
+  double errors[3] = {0}, met[3] = {0};
+  float(*out)[3] = calloc((size_t)e.rest.vertex_count, sizeof *out), controls[2][3];
+  for (int k = 0; k < 3; k++) {
+    trained t = train(&ctx, &e, specs[k], "0,13,26,39");
+    for (int f = 0; f < 50; f++) {
+      double area[10], truth[10];
+      frame_controls(&e, f, controls);
+      evaluate(&t.model, (const float(*)[3])controls, out);
+      for (int c = 0; c < 2; c++) {
+        met[k] = fmax(met[k], sn_vec3_distance(sn_vec3_from(out[e.controls[c]]), sn_vec3_from(controls[c])));
+      }
+      if (f < 40) continue;
+      section_areas(&e, (const float(*)[3])out, area), section_areas(&e, sn_frame(&e.frames, f), truth);
+      for (int b = 0; b < 10; b++) errors[k] += pow(area[b] / truth[b] - 1, 2) / 100;
+    }
+    errors[k] = 100 * sqrt(errors[k]), met[k] *= 100 / diagonal(&e);
+    print_message(
+      "%s: test %.4f %% of the diagonal, control points missed by at most %.4f %%, cross-sections beyond the "
+      "training range off by %.2f %%\n",
+      specs[k], t.scores.test.rms_pct_diag, met[k], errors[k]);
+    if (k == 0) { // Table 1: 10.66 KB and 29.69 KB
+      double map = (double)(t.model.sizes[SN_RT_CONTROL_MAP] + t.model.sizes[SN_RT_CONTROL_FRAMES]);
+      print_message("M %.2f KB, P %.2f KB\n", map / 1024, (double)t.model.sizes[SN_RT_CONTROL_SOLVE] / 1024);
+      assert_below(map, 10.66 * 1024);
+      assert_below((double)t.model.sizes[SN_RT_CONTROL_SOLVE], 50 * 152 * 4);
+    }
+    release(&t);
+  }
+  assert_below(met[0], 1);
+  assert_below(errors[0], errors[1]);
+  free(out);
+  sn_examples_free(&e);
+}
+
+static double worst_edge(const sn_examples *e, const float (*p)[3]) {
+  double most = 0;
+  for (int t = 0; t < e->rest.triangle_count; t++)
+    for (int k = 0; k < 3; k++) {
+      int a = e->rest.triangles[t][k], b = e->rest.triangles[t][(k + 1) % 3];
+      double now = sn_vec3_distance(sn_vec3_from(p[a]), sn_vec3_from(p[b]));
+      double rest = sn_vec3_distance(sn_vec3_from(e->rest.positions[a]), sn_vec3_from(e->rest.positions[b]));
+      assert_true(isfinite(now));
+      most = fmax(most, now / rest);
+    }
+  return most;
+}
+
+// All control points moved rigidly, away from everything seen. Where the kernel sees them about their mean, a shift moves the
+// whole mesh and changes no shape. Turned, or seen as they are, they leave the training set: the kernel falls to zero for every
+// training frame, the bones tend to one and the same shape whatever the control points do, and only the Poisson step still
+// follows them. The mesh hangs on to the control points and stays in one piece, stretched, and does not turn with them.
+static void test_far_away(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples e = generate(&ctx, "arm", 20, 800);
+  trained t = train(&ctx, &e, "affine:bones=30", "every:3");
+  float(*out)[3] = calloc((size_t)e.rest.vertex_count, sizeof *out), controls[8][3], moved[8][3];
+  frame_controls(&e, 9, controls);
+  sn_random rng = sn_random_new(5);
+  double size = diagonal(&e);
+  evaluate(&t.model, (const float(*)[3])controls, out);
+  double home = worst_edge(&e, (const float(*)[3])out);
+  for (int trial = 0; trial < 12; trial++) {
+    double distance = (trial % 3 == 0 ? 0.1 : trial % 3 == 1 ? 1 : 1000) * size;
+    sn_mat3 r = trial < 6 ? sn_mat3_identity() : random_rotation(&rng);
+    sn_vec3 shift = sn_vec3_scale(sn_vec3_normalize(random_vec3(&rng), sn_vec3_make(1, 0, 0)), distance);
+    for (int c = 0; c < e.control_count; c++) {
+      sn_vec3_store(sn_vec3_add(sn_mat3_apply(r, sn_vec3_from(controls[c])), shift), moved[c]);
+    }
+    evaluate(&t.model, (const float(*)[3])moved, out);
+    double edge = worst_edge(&e, (const float(*)[3])out);
+    print_message("%s%g diagonals away: longest edge %.2f times its rest length (%.2f at home)\n",
+                  trial < 6 ? "" : "turned and ", distance / size, edge, home);
+    assert_below(edge, trial < 6 ? 15 : 40);
+  }
+  free(out);
+  release(&t);
+  sn_examples_free(&e);
+}
+
+static void test_odd_controls(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples e = generate(&ctx, "cylinder", 12, 300);
+  const int same[] = {5, 5, 5}, line[] = {0, 0, 0, 0}, one[] = {17}, many[] = {0, 10, 20, 30, 40, 50, 60, 70, 80, 90};
+  int along[4];
+  for (int k = 0; k < 4; k++) { // vertices nearest to four points of a line along the side
+    double nearest = INFINITY;
+    for (int i = 0; i < e.rest.vertex_count; i++) {
+      double d = sn_vec3_distance(sn_vec3_from(e.rest.positions[i]), sn_vec3_make(0.4, 0.4 + 0.4 * k, 0));
+      if (d < nearest) nearest = d, along[k] = i;
+    }
+  }
+  (void)line;
+  const struct {
+    int count;
+    const int *list;
+  } sets[] = {{3, same}, {4, along}, {1, one}, {10, many}};
+  const char *const keys[] = {"every:3", "0,11", "4"};
+  for (int s = 0; s < 4; s++)
+    for (int k = 0; k < 3; k++) {
+      use_controls(&ctx, &e, sets[s].count, sets[s].list);
+      trained t = train(&ctx, &e, "affine:bones=10,kappa=9", keys[k]); // fewer frames than kappa, down to one
+      assert_true(isfinite(t.scores.all.rms_pct_diag));
+      assert_below(t.scores.train.rms_pct_diag, 3);
+      release(&t);
+    }
+  sn_examples_free(&e);
+}
+
+// Chosen control points are different vertices, and better than two at the foot of the limb, which hardly move.
+static void test_auto_controls(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples e = generate(&ctx, "leg", 30, 600);
+  sn_keys keys;
+  int chosen[3];
+  assert_ok(&ctx, sn_keys_parse(&ctx, "every:3", 30, 1, &keys, NULL));
+  assert_ok(&ctx, sn_affine_choose_controls(&ctx, &e, &keys, 3, chosen));
+  assert_true(chosen[0] != chosen[1] && chosen[0] != chosen[2] && chosen[1] != chosen[2]);
+  int still[2] = {0, 0};
+  double least = INFINITY;
+  for (int i = 0; i < e.rest.vertex_count; i++) {
+    double moved = 0;
+    for (int f = 0; f < 30; f++) {
+      moved += sn_vec3_distance(sn_vec3_from(sn_frame(&e.frames, f)[i]), sn_vec3_from(e.rest.positions[i]));
+    }
+    if (moved < least) least = moved, still[1] = still[0], still[0] = i;
+  }
+  use_controls(&ctx, &e, 2, still);
+  trained poor = train(&ctx, &e, "affine:bones=20", "every:3");
+  e.control_count = 0, e.controls_wanted = 2;
+  trained good = train(&ctx, &e, "affine:bones=20", "every:3");
+  print_message("chosen: test %.3f %%, two that hardly move: %.3f %%\n", good.scores.test.rms_pct_diag,
+                poor.scores.test.rms_pct_diag);
+  assert_below(good.scores.test.rms_pct_diag, 0.7 * poor.scores.test.rms_pct_diag);
+  const uint32_t *points = good.model.sections[SN_RT_CONTROL_POINTS];
+  assert_true((int)points[0] == chosen[0] && (int)points[1] == chosen[1]);
+  e.controls_wanted = 0;
+  sn_method_spec spec;
+  sn_model none;
+  assert_ok(&ctx, sn_method_parse(&ctx, "affine", &spec));
+  assert_fails(&ctx, sn_train(&ctx, &spec, &e, &keys, &none, NULL), "--controls");
+  release(&poor), release(&good);
+  sn_keys_free(&keys);
+  sn_examples_free(&e);
+}
+
+// ---- weight smoothing --------------------------------------------------------------------------------------------------------
+
+// The objective of METHODS.md (d) for a mesh of unit radius, and its smoothness part alone.
+static double objective(sn_context *ctx, const sn_examples *e, const sn_skin *skin, double rho, double *roughness) {
+  int n = e->rest.vertex_count, joints = e->skeleton.joint_count, frames = e->frames.frame_count;
+  sn_vec3 centre = {0, 0, 0};
+  double r = 0, data = 0, rough = 0;
+  for (int i = 0; i < n; i++) centre = sn_vec3_mad(centre, sn_vec3_from(e->rest.positions[i]), 1.0 / n);
+  for (int i = 0; i < n; i++) r = fmax(r, sn_vec3_distance(centre, sn_vec3_from(e->rest.positions[i])));
+  double *dense_weights = calloc((size_t)n * (size_t)joints, sizeof *dense_weights);
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < skin->influences; k++) {
+      size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
+      dense_weights[i * joints + skin->joints[at]] += (double)skin->weights[at];
+    }
+  for (int f = 0; f < frames; f++)
+    for (int i = 0; i < n; i++) {
+      sn_vec3 d = sn_vec3_scale(sn_vec3_from(sn_frame(&e->frames, f)[i]), -1);
+      for (int j = 0; j < joints; j++) {
+        sn_vec3 p = sn_affine_apply(sn_pose(&e->poses, f)[j], sn_vec3_from(e->rest.positions[i]));
+        d = sn_vec3_mad(d, p, dense_weights[i * joints + j]);
+      }
+      data += sn_vec3_dot(d, d) / (r * r);
+    }
+  sn_topology t;
+  assert_ok(ctx, sn_topology_build(ctx, &e->rest, &t));
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < joints; j++) {
+      double sum = 0;
+      for (int k = t.ring_start[i]; k < t.ring_start[i + 1]; k++) sum += dense_weights[t.ring[k] * joints + j];
+      sum = sum / (t.ring_start[i + 1] - t.ring_start[i]) - dense_weights[i * joints + j];
+      rough += sum * sum;
+    }
+  sn_topology_free(&t);
+  free(dense_weights);
+  *roughness = rough;
+  return data + rho * frames * rough;
+}
+
+static void test_smoothing(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples e = generate(&ctx, "arm", 12, 600);
+  for (double rho = 1e-4; rho < 1; rho *= 10) {
+    double before, last = INFINITY, rough_before, rough;
+    sn_skin skin;
+    sn_weights_options o = sn_weights_options_default();
+    assert_ok(&ctx, sn_solve_weights(&ctx, &e.rest, &e.frames, &e.poses, NULL, &o, &skin));
+    before = objective(&ctx, &e, &skin, rho, &rough_before);
+    sn_skin_free(&skin);
+    for (int rounds = 3; rounds <= 24; rounds *= 2) { // more sweeps, lower
+      o.laplacian = rho, o.rounds = rounds;
+      assert_ok(&ctx, sn_solve_weights(&ctx, &e.rest, &e.frames, &e.poses, NULL, &o, &skin));
+      double now = objective(&ctx, &e, &skin, rho, &rough);
+      assert_below(now, before * (1 + 1e-6));
+      assert_below(now, last * (1 + 1e-5));
+      assert_below(rough, rough_before);
+      last = now;
+      sn_skin_free(&skin);
+    }
+    print_message("rho %g: objective %.6f to %.6f, roughness %.4f to %.4f\n", rho, before, last, rough_before, rough);
+  }
+  sn_examples_free(&e);
+}
+
+// ---- robustness ---------------------------------------------------------------------------------------------------------------
+
+static void test_threads(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples e = generate(&ctx, "leg", 15, 500);
+  e.control_count = 0, e.controls_wanted = 3;
+  const char *const specs[] = {"affine:bones=20", "affine:bones=20,stretch=0,poisson=0"};
+  for (int k = 0; k < 2; k++) {
+    ctx.threads = 1;
+    trained one = train(&ctx, &e, specs[k], "every:2");
+    ctx.threads = 3;
+    trained three = train(&ctx, &e, specs[k], "every:2");
+    assert_int_equal(one.bytes.size, three.bytes.size);
+    assert_memory_equal(one.bytes.bytes, three.bytes.bytes, one.bytes.size);
+    release(&one), release(&three);
+  }
+  sn_examples_free(&e);
+}
+
+static void test_no_memory(void **state) {
+  (void)state;
+  sn_context plain = sn_context_default();
+  sn_examples e = generate(&plain, "bar", 5, 80);
+  e.control_count = 0, e.controls_wanted = 2;
+  sn_keys keys;
+  assert_ok(&plain, sn_keys_parse(&plain, "all", 5, 1, &keys, NULL));
+  bool done = false;
+  int failures = 0;
+  for (int64_t n = 1; !done; n += n < 60 ? 1 : 7) {
+    failing_allocator allocator = {n, 0};
+    sn_context ctx = failing_context(&allocator);
+    ctx.threads = 1;
+    sn_method_spec spec;
+    sn_model model;
+    assert_ok(&ctx, sn_method_parse(&ctx, "affine:bones=4", &spec));
+    sn_status status = sn_train(&ctx, &spec, &e, &keys, &model, NULL);
+    done = status == SN_OK;
+    failures += !done;
+    if (!done) assert_int_equal(status, SN_NO_MEMORY);
+    sn_model_free(&model);
+    assert_int_equal(allocator.live, 0);
+  }
+  assert_true(failures > 60);
+  sn_keys_free(&keys);
+  sn_examples_free(&e);
+}
+
+// Opens damaged bytes; what opens must evaluate without harm.
+static void try_bytes(uint8_t *bytes, size_t size) {
+  sn_rt_model model;
+  sn_model_seal(bytes, size);
+  if (sn_rt_open(bytes, size, &model, NULL) != SN_RT_OK) return;
+  float(*controls)[3] = calloc(model.info.control_count + 1, sizeof *controls);
+  float(*out)[3] = calloc(model.info.vertex_count + 1, sizeof *out);
+  char *scratch = malloc(sn_rt_scratch_size(&model));
+  float(*joints)[12] = calloc(model.info.joint_count + 1, sizeof *joints);
+  sn_rt_input input = {.controls = (const float(*)[3])controls, .joints = (const float(*)[12])joints};
+  sn_rt_output output = {.positions = out[0]};
+  sn_rt_evaluate(&model, &input, scratch, &output, NULL);
+  free(controls), free(out), free(scratch), free(joints);
+}
+
+static void test_hostile_bytes(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples e = generate(&ctx, "bar", 6, 80);
+  trained t = train(&ctx, &e, "affine:bones=5", "all");
+  size_t size = t.bytes.size;
+  uint8_t *bytes = aligned_alloc(64, (size + 63) / 64 * 64);
+  sn_random rng = sn_random_new(11);
+  uint32_t sections = t.model.info.section_count;
+  for (int trial = 0; trial < 4000; trial++) {
+    memcpy(bytes, t.bytes.bytes, size);
+    sn_rt_entry *entries = (sn_rt_entry *)(void *)(bytes + sizeof(sn_rt_header));
+    sn_rt_entry *entry = entries + sn_random_below(&rng, (int)sections);
+    int kind = trial % 4;
+    if (kind == 0)
+      bytes[16 + sn_random_below(&rng, 60)] ^= (uint8_t)(1 << sn_random_below(&rng, 8)); // counts and slots
+    if (kind == 1) entry->size += (uint64_t)(int64_t)(sn_random_below(&rng, 129) - 64);
+    if (kind == 2) memset(entry->name, 'x', 5); // a section is missing
+    if (kind == 3 && entry->size) {             // contents
+      uint64_t at = entry->offset + (uint64_t)sn_random_below(&rng, (int)entry->size);
+      bytes[at] = (uint8_t)sn_random_next(&rng);
+    }
+    try_bytes(bytes, size);
+  }
+  sn_rt_entry *entries = (sn_rt_entry *)(void *)(bytes + sizeof(sn_rt_header));
+  for (uint32_t s = 0; s < sections; s++) { // every number of the head, at its limits
+    memcpy(bytes, t.bytes.bytes, size);
+    if (strcmp(entries[s].name, "control.head") != 0) continue;
+    const uint32_t values[] = {0, 1, 3, 4, 7, 0x7fffffff, 0x80000000u, 0xffffffffu, 0x7fc00000u};
+    for (int n = 0; n < 4; n++)
+      for (int v = 0; v < 9; v++) {
+        memcpy(bytes, t.bytes.bytes, size);
+        memcpy(bytes + entries[s].offset + 4 * n, &values[v], 4);
+        try_bytes(bytes, size);
+      }
+  }
+  sn_rt_input nothing = {0};
+  sn_rt_error error;
+  char *scratch = malloc(sn_rt_scratch_size(&t.model));
+  assert_int_equal(sn_rt_palette(&t.model, &nothing, scratch, &error), SN_RT_BAD_ARGUMENT);
+  assert_non_null(strstr(error.message, "control points"));
+  free(scratch);
+  free(bytes);
+  release(&t);
+  sn_examples_free(&e);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_signs),           cmocka_unit_test(test_poisson),
+    cmocka_unit_test(test_runtime_formula), cmocka_unit_test(test_training_frames),
+    cmocka_unit_test(test_cylinder),        cmocka_unit_test(test_far_away),
+    cmocka_unit_test(test_odd_controls),    cmocka_unit_test(test_auto_controls),
+    cmocka_unit_test(test_smoothing),       cmocka_unit_test(test_threads),
+    cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_hostile_bytes),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

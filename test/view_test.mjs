@@ -322,7 +322,7 @@ await test('times: at most three times the native one', () => withPage('big.html
       here = Math.min(here, await page.evaluate(n => {
         const { viewer } = window.sinew, { model } = viewer.entries[n];
         model.load(viewer.input(viewer.entries[n]));
-        return model.time(100);
+        return model.time(150, 0);
       }, k));
       await page.waitForTimeout(100);
       const report = JSON.parse(execFileSync(process.env.SINEW, ['bench', join(dir, `${names[k]}.sinew`), '--seconds', '0.3', '--json', '-', '--quiet']));

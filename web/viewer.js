@@ -359,7 +359,7 @@ export class Viewer {
         frames.push({ bone: e, at: [0, 4, 8].map(r => m[r] * p[0] + m[r + 1] * p[1] + m[r + 2] * p[2] + m[r + 3]), axes: [0, 1, 2].map(c => [m[c], m[4 + c], m[8 + c]]) });
       }
     }
-    overlay.drawProxies(frames, 0.03 * this.set.diagonal, state.colour === 'weights' ? state.bone : -1);
+    overlay.drawProxies(frames, 0.03 * this.set.diagonal * Math.min(1, Math.sqrt(12 / frames.length)), state.colour === 'weights' ? state.bone : -1);
   }
 
   // Joints and ends of chains that can be taken hold of.

@@ -40,10 +40,12 @@ const void *sn_rt_find_section(const sn_rt_model *model, const char *name, uint6
 
 // ---- scratch memory: 64 bytes of flags, then the arrays of sn_rt_scratch ---------------------------------------------
 
-enum { matrix_bytes = 16 * sizeof(float), dualquat_bytes = 8 * sizeof(float) };
+enum { matrix = 16, wide_matrix = 16 * SN_RT_LANES, dualquat = 8, wide_dualquat = 8 * SN_RT_LANES }; // floats
 
 static size_t entry_bytes(const sn_rt_model *model) {
-  return model->info.blend == SN_RT_BLEND_LINEAR ? matrix_bytes : 2 * matrix_bytes + dualquat_bytes;
+  size_t floats = matrix + wide_matrix;
+  if (model->info.blend == SN_RT_BLEND_DUALQUAT) floats += floats + dualquat + wide_dualquat;
+  return floats * sizeof(float);
 }
 
 static size_t padded(uint64_t floats) { return (size_t)((floats + 15) / 16 * 16); }
@@ -69,17 +71,24 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
   uintptr_t start = ((uintptr_t)memory + SN_RT_ALIGNMENT - 1) & ~(uintptr_t)(SN_RT_ALIGNMENT - 1);
   size_t count = model->info.palette_count;
   char *at = (char *)start;
-  sn_rt_scratch s = {.flags = (uint32_t *)at, .matrices = (float *)(at + SN_RT_ALIGNMENT)};
-  s.drive = s.matrices + 16 * count; // of drives that go with linear blends only
+  sn_rt_scratch s = {.flags = (uint32_t *)(void *)at, .wide_matrices = (float *)(void *)(at + SN_RT_ALIGNMENT)};
+  s.matrices = s.wide_matrices + wide_matrix * count;
   if (model->info.blend == SN_RT_BLEND_DUALQUAT) {
-    s.stretches = s.matrices + 16 * count;
-    s.dualquats = s.stretches + 16 * count;
+    s.wide_stretches = s.matrices + matrix * count;
+    s.wide_dualquats = s.wide_stretches + wide_matrix * count;
+    s.stretches = s.wide_dualquats + wide_dualquat * count;
+    s.dualquats = s.stretches + matrix * count;
   }
-  s.turns =
-    s.matrices + padded(count * entry_bytes(model) / sizeof(float)) + padded(drive_bytes(model) / sizeof(float));
+  float *drive = s.wide_matrices + padded(count * entry_bytes(model) / sizeof(float));
+  s.drive = drive;
+  s.turns = drive + padded(drive_bytes(model) / sizeof(float));
   s.values = s.turns + padded(turn_count(model));
   s.work = (double *)(void *)(s.values + padded(sn_rt_value_count(model)));
   return s;
+}
+
+float sn_rt_weight_total(const sn_rt_model *model) {
+  return model->info.weight_bits == 32 ? 1.0f : model->info.weight_bits == 16 ? 65535.0f : 255.0f;
 }
 
 // ---- work ------------------------------------------------------------------------------------------------------------------

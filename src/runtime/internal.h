@@ -15,15 +15,19 @@ int sn_rt_same_text(const char *a, const char *b);
 // ---- scratch memory -------------------------------------------------------------------------------------------------
 
 // What sn_rt_palette leaves behind. The arrays lie in the caller's scratch memory, each 64-byte aligned.
+// Palette entries come twice: as they are, for vertices with joints of their own, and `wide`: every float in eight lanes
+// and times the unit of the weights, for blocks that share their joints.
 typedef struct sn_rt_scratch {
-  float *matrices;  // [palette][16]: four columns of four
-  float *dualquats; // [palette][8]: real x y z w, dual x y z w
-  float *stretches; // [palette][16]: like matrices, the part that is no rigid motion
-  uint32_t *flags;  // SN_RT_RIGID, SN_RT_SIGNED
-  float *turns;     // [joint][8]: signed quaternion of the joint, then its pose vector (joint.reference only)
-  float *values;    // of the correcting bases; where weighted, [joint][centre + 1]: squared distances, and shares
-  double *work;     // of the pose spaces: axes, then terms
-  void *drive;      // what the drive needs for itself
+  float *matrices;                       // [palette][16]: four columns of four
+  float *dualquats;                      // [palette][8]: real x y z w, dual x y z w
+  float *stretches;                      // [palette][16]: like matrices, the part that is no rigid motion
+  float *wide_matrices, *wide_stretches; // [palette][16][8]
+  float *wide_dualquats;                 // [palette][8][8]
+  uint32_t *flags;                       // SN_RT_RIGID, SN_RT_SIGNED
+  float *turns;  // [joint][8]: signed quaternion of the joint, then its pose vector (joint.reference only)
+  float *values; // of the correcting bases; where weighted, [joint][centre + 1]: squared distances, and shares
+  double *work;  // of the pose spaces: axes, then terms
+  void *drive;   // what the drive needs for itself
 } sn_rt_scratch;
 
 enum {
@@ -32,6 +36,7 @@ enum {
 };
 
 sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory);
+float sn_rt_weight_total(const sn_rt_model *model); // what weights sum to: 1, 65535 or 255
 
 // ---- kernels -----------------------------------------------------------------------------------------------------------
 
@@ -57,7 +62,7 @@ typedef struct sn_rt_job {
   const float (*rest_normals)[3][SN_RT_LANES];
   const void *weights;
   uint32_t weight_bits;
-  float weight_unit; // what the integer 1 means as a weight: 1, 1/65535 or 1/255
+  float weight_unit, weight_total; // 1 and 1, 1/65535 and 65535, 1/255 and 255
   const uint16_t (*tuples)[SN_RT_LANES];
   sn_rt_scratch scratch;
   sn_rt_correcting correct;
@@ -70,6 +75,8 @@ typedef void (*sn_rt_kernel)(const sn_rt_job *job);
 
 typedef struct sn_rt_kernels {
   sn_rt_kernel linear, dualquat, stretched;
+  // Makes the wide entries of the scratch memory: `count` floats, each times `unit` and in eight lanes.
+  void (*widen)(const float *values, uint32_t count, float unit, float *out);
   sn_rt_rotreg_kernel rotreg;
 } sn_rt_kernels;
 

@@ -91,10 +91,25 @@ static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t
                lanes + 4, stride);
 }
 
+// a, b and c hold x y z of the four lanes of each half in a row: x0 y0 z0 x1, y1 z1 x2 y2, z2 x3 y3 z3.
+static SN_RT_INLINE void store_two_pairs(__m128 a, __m128 b, __m128 c, char *base, const uint16_t *lanes) {
+  float *p = (float *)(void *)(base + 12 * (size_t)lanes[0]), *q = (float *)(void *)(base + 12 * (size_t)lanes[2]);
+  _mm_storeu_ps(p, a), _mm_storel_pi((__m64 *)(void *)(p + 4), b);
+  _mm_storeh_pi((__m64 *)(void *)q, b), _mm_storeu_ps(q + 2, c);
+}
+
+static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint16_t *lanes) {
+  vf xy = _mm256_shuffle_ps(x, y, 0x88), yz = _mm256_shuffle_ps(y, z, 0xdd), zx = _mm256_shuffle_ps(z, x, 0xd8);
+  vf a = _mm256_shuffle_ps(xy, zx, 0x88), b = _mm256_shuffle_ps(yz, xy, 0xd8), c = _mm256_shuffle_ps(zx, yz, 0xdd);
+  store_two_pairs(_mm256_castps256_ps128(a), _mm256_castps256_ps128(b), _mm256_castps256_ps128(c), base, lanes);
+  store_two_pairs(_mm256_extractf128_ps(a, 1), _mm256_extractf128_ps(b, 1), _mm256_extractf128_ps(c, 1), base,
+                  lanes + 4);
+}
+
 #include "runtime/kernel_template.h"
 #include "runtime/rotreg_template.h"
 
-const sn_rt_kernels sn_rt_avx2_kernels = {linear, dualquat, stretched, rotreg};
+const sn_rt_kernels sn_rt_avx2_kernels = {linear, dualquat, stretched, widen, rotreg};
 
 #if defined(__clang__)
 #pragma clang attribute pop

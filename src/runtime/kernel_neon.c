@@ -58,8 +58,15 @@ static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t
   vst3q_lane_f32((float *)(void *)(base + lanes[3] * stride), xyz, 3);
 }
 
+static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint16_t *lanes) {
+  float32x2x3_t low = {{vget_low_f32(x), vget_low_f32(y), vget_low_f32(z)}};
+  float32x2x3_t high = {{vget_high_f32(x), vget_high_f32(y), vget_high_f32(z)}};
+  vst3_f32((float *)(void *)(base + 12 * (size_t)lanes[0]), low);
+  vst3_f32((float *)(void *)(base + 12 * (size_t)lanes[2]), high);
+}
+
 #include "runtime/kernel_template.h"
 #include "runtime/rotreg_template.h"
 
-const sn_rt_kernels sn_rt_neon_kernels = {linear, dualquat, stretched, rotreg};
+const sn_rt_kernels sn_rt_neon_kernels = {linear, dualquat, stretched, widen, rotreg};
 #endif

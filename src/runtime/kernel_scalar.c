@@ -196,4 +196,9 @@ static void linear(const sn_rt_job *job) { for_each_vertex(job, move_linear); }
 static void dualquat(const sn_rt_job *job) { for_each_vertex(job, move_dualquat); }
 static void stretched(const sn_rt_job *job) { for_each_vertex(job, move_stretched); }
 
-const sn_rt_kernels sn_rt_scalar_kernels = {linear, dualquat, stretched, sn_rt_rotreg_scalar};
+// The scalar kernels read the palette as it is.
+static void widen(const float *values, uint32_t count, float unit, float *out) {
+  (void)values, (void)count, (void)unit, (void)out;
+}
+
+const sn_rt_kernels sn_rt_scalar_kernels = {linear, dualquat, stretched, widen, sn_rt_rotreg_scalar};

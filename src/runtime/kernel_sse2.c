@@ -70,8 +70,16 @@ static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t
   _mm_store_ss(p3 + 2, _mm_shuffle_ps(z, z, 0xff));
 }
 
+static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint16_t *lanes) {
+  vf xy = _mm_shuffle_ps(x, y, 0x88), yz = _mm_shuffle_ps(y, z, 0xdd), zx = _mm_shuffle_ps(z, x, 0xd8);
+  vf middle = _mm_shuffle_ps(yz, xy, 0xd8); // y1 z1 x2 y2
+  float *p = (float *)(void *)(base + 12 * (size_t)lanes[0]), *q = (float *)(void *)(base + 12 * (size_t)lanes[2]);
+  _mm_storeu_ps(p, _mm_shuffle_ps(xy, zx, 0x88)), _mm_storel_pi((__m64 *)(void *)(p + 4), middle);
+  _mm_storeh_pi((__m64 *)(void *)q, middle), _mm_storeu_ps(q + 2, _mm_shuffle_ps(zx, yz, 0xdd));
+}
+
 #include "runtime/kernel_template.h"
 #include "runtime/rotreg_template.h"
 
-const sn_rt_kernels sn_rt_sse2_kernels = {linear, dualquat, stretched, rotreg};
+const sn_rt_kernels sn_rt_sse2_kernels = {linear, dualquat, stretched, widen, rotreg};
 #endif

@@ -10,15 +10,17 @@
 //     vf_flip(a, sign)                      a with the sign of all lanes flipped where `sign` is 0x80000000
 //     vf_transpose(rows, stride, out)       `width` rows of `width` floats, `stride` floats apart, into columns
 //     vf_scatter(x, y, z, base, lanes, stride)  x y z of lane l to base + lanes[l] * stride
+//     vf_store_pairs(x, y, z, base, lanes)  the same for pairs of lanes that lie side by side, stride 12
 //
 // A block of eight vertices is one vector of eight lanes or two of four. With one set of joints for all lanes, a matrix
-// entry is loaded once and used for all of them: blending four matrices takes 36 multiplications for a block, and no
+// entry is loaded once and used for all of them: blending four matrices takes 48 instructions for a block, without
 // shuffles.
 
-static SN_RT_INLINE vf load_weights(const void *weights, uint32_t bits, size_t index) {
-  if (bits == 32) return vf_load((const float *)weights + index);
-  if (bits == 16) return vf_load_u16((const uint16_t *)weights + index);
-  return vf_load_u8((const uint8_t *)weights + index);
+static SN_RT_INLINE vf load_weights(const char *weights, uint32_t bits, int row) {
+  const char *at = weights + (size_t)row * (SN_RT_LANES * bits / 8);
+  if (bits == 32) return vf_load((const float *)(const void *)at);
+  if (bits == 16) return vf_load_u16((const uint16_t *)(const void *)at);
+  return vf_load_u8((const uint8_t *)at);
 }
 
 // Sign bit of a dual quaternion that lies in the other hemisphere than the pivot.
@@ -30,65 +32,45 @@ static SN_RT_INLINE uint32_t opposite(const float *q, const float *pivot) {
 }
 
 // ---- blends: one value per lane and entry ----------------------------------------------------------------------------------
-// With weights that sum to one, sum_k w_k M_k = M_0 + sum_{k>0} w_k (M_k - M_0): the differences are made once for all
-// blocks of a shared group, and the first influence costs nothing.
 
-// What a group's blocks have in common: entry 0, then the differences of the others times the unit of the weights.
+// Palette entries of a shared group: every float of theirs fills eight lanes, so that a multiplication takes it
+// straight from memory.
 typedef struct shared_blend {
-  const float *first;
-  float differences[SN_RT_MAX_INFLUENCES - 1][16];
+  const float (*entries[SN_RT_MAX_INFLUENCES])[SN_RT_LANES];
 } shared_blend;
 
-// `first` and `m` are entries of `size` floats; m is negated where `sign` says so.
-static SN_RT_INLINE void share_difference(const float *first, const float *m, int size, uint32_t sign, vf unit,
-                                          float *out) {
-  for (int n = 0; n < size; n += width) {
-    vf_store(out + n, vf_mul(unit, vf_sub(vf_flip(vf_load(m + n), sign), vf_load(first + n))));
+// `rows` rows of eight per palette entry.
+static SN_RT_INLINE shared_blend share(const sn_rt_group *g, const float *wide, int rows) {
+  shared_blend s = {{0}};
+  for (int k = 0; k < g->influences; k++) {
+    s.entries[k] = (const float(*)[SN_RT_LANES])(const void *)(wide + (size_t)(rows * SN_RT_LANES) * g->joints[k]);
+  }
+  return s;
+}
+
+// Weights of influences 1 .. influences - 1 from the file, and what they leave for influence 0.
+static SN_RT_INLINE void load_all_weights(const char *weights, uint32_t bits, int influences, vf total, vf *w) {
+  w[0] = total;
+  for (int k = 1; k < influences; k++) {
+    w[k] = load_weights(weights, bits, k - 1);
+    w[0] = vf_sub(w[0], w[k]);
   }
 }
 
-static SN_RT_INLINE void share_matrices(const sn_rt_job *job, const sn_rt_group *g, const float *palette,
-                                        shared_blend *out) {
-  vf unit = vf_set(job->weight_unit);
-  out->first = palette + 16 * (size_t)g->joints[0];
-  for (int k = 1; k < g->influences; k++) {
-    share_difference(out->first, palette + 16 * (size_t)g->joints[k], 16, 0, unit, out->differences[k - 1]);
-  }
-}
-
-static SN_RT_INLINE void share_dualquats(const sn_rt_job *job, const sn_rt_group *g, shared_blend *out) {
-  vf unit = vf_set(job->weight_unit);
-  int compare = !(*job->scratch.flags & SN_RT_SIGNED);
-  out->first = job->scratch.dualquats + 8 * (size_t)g->joints[0];
-  for (int k = 1; k < g->influences; k++) {
-    const float *q = job->scratch.dualquats + 8 * (size_t)g->joints[k];
-    share_difference(out->first, q, 8, compare ? opposite(q, out->first) : 0, unit, out->differences[k - 1]);
-  }
-}
-
-// first + sum_k w_k difference_k, for `columns` columns of `rows` of the four floats that a column takes.
-static SN_RT_INLINE void blend_shared(const shared_blend *s, int columns, int rows, const sn_rt_job *job,
-                                      uint32_t bits, int influences, size_t weight_index, vf *b) {
+// Sum of w_k times entry k, of which the first `rows` of every four floats are wanted, `columns` times.
+static SN_RT_INLINE void blend_shared(const shared_blend *s, int columns, int rows, int influences, const vf *w,
+                                      vf *b) {
   for (int c = 0; c < columns; c++)
-    for (int r = 0; r < rows; r++) b[rows * c + r] = vf_set(s->first[4 * c + r]);
-  for (int k = 0; k < influences - 1; k++) {
-    vf w = load_weights(job->weights, bits, weight_index + (size_t)k * SN_RT_LANES);
+    for (int r = 0; r < rows; r++) b[rows * c + r] = vf_mul(w[0], vf_load(s->entries[0][4 * c + r]));
+  for (int k = 1; k < influences; k++)
     for (int c = 0; c < columns; c++)
       for (int r = 0; r < rows; r++)
-        b[rows * c + r] = vf_fma(w, vf_set(s->differences[k][4 * c + r]), b[rows * c + r]);
-  }
+        b[rows * c + r] = vf_fma(w[k], vf_load(s->entries[k][4 * c + r]), b[rows * c + r]);
 }
 
-// Weights of a loose part, all influences, in floats that sum to one.
-static SN_RT_INLINE void loose_weights(const sn_rt_job *job, uint32_t bits, int influences, size_t weight_index,
-                                       float (*out)[width]) {
-  vf left = vf_set(1), unit = vf_set(job->weight_unit);
-  for (int k = 1; k < influences; k++) {
-    vf w = vf_mul(unit, load_weights(job->weights, bits, weight_index + (size_t)(k - 1) * SN_RT_LANES));
-    vf_store(out[k], w);
-    left = vf_sub(left, w);
-  }
-  vf_store(out[0], left);
+// The weights in floats that sum to one, for a loose part.
+static SN_RT_INLINE void loose_weights(vf unit, int influences, const vf *w, float (*out)[width]) {
+  for (int k = 0; k < influences; k++) vf_store(out[k], vf_mul(unit, w[k]));
 }
 
 // Every lane's own entries of `size` floats, blended row by row, then turned into one vector per float.
@@ -123,8 +105,8 @@ typedef struct vf3 {
   vf x, y, z;
 } vf3;
 
-static SN_RT_INLINE vf3 load3(const float (*soa)[SN_RT_LANES], int lane) {
-  return (vf3){vf_load(soa[0] + lane), vf_load(soa[1] + lane), vf_load(soa[2] + lane)};
+static SN_RT_INLINE vf3 load3(const float *soa) {
+  return (vf3){vf_load(soa), vf_load(soa + SN_RT_LANES), vf_load(soa + 2 * SN_RT_LANES)};
 }
 
 static SN_RT_INLINE vf3 cross(vf3 a, vf3 b) {
@@ -188,25 +170,37 @@ static SN_RT_INLINE vf3 rotate_by_dualquat(const vf q[8], vf factor, vf3 n) {
 
 // ---- groups ---------------------------------------------------------------------------------------------------------------------
 
-// Where the data of `width` lanes of a block are.
-typedef struct part {
-  size_t block, weight_index;
+// The data of `width` lanes of a block: in locals, because the compiler must take every store for a change of the job.
+typedef struct cursor {
+  size_t block;
   const uint16_t *lanes, *tuples;
-} part;
+  const float *rest, *normals;
+  const char *weights;
+} cursor;
 
-static SN_RT_INLINE part part_at(const sn_rt_job *job, const sn_rt_group *g, size_t block, int lane) {
-  part at = {.block = g->first_block + block};
-  at.weight_index = (g->first_weight + block * (size_t)(g->influences - 1)) * SN_RT_LANES + (size_t)lane;
-  at.lanes = job->lanes[at.block] + lane;
-  if (g->kind == SN_RT_GROUP_LOOSE) at.tuples = job->tuples[g->first_tuple + block * g->influences] + lane;
-  return at;
+static SN_RT_INLINE cursor cursor_at(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int lane) {
+  size_t weight = g->first_weight * (size_t)SN_RT_LANES + (size_t)lane;
+  return (cursor){.block = g->first_block,
+                  .lanes = job->lanes[g->first_block] + lane,
+                  .tuples = g->kind == SN_RT_GROUP_LOOSE ? job->tuples[g->first_tuple] + lane : NULL,
+                  .rest = job->rest[g->first_block][0] + lane,
+                  .normals = job->rest_normals[g->first_block][0] + lane,
+                  .weights = (const char *)job->weights + weight * (bits / 8)};
+}
+
+// From block to block.
+static SN_RT_INLINE void advance(cursor *at, int influences, uint32_t bits, int loose) {
+  at->block++;
+  at->lanes += SN_RT_LANES, at->rest += 3 * SN_RT_LANES, at->normals += 3 * SN_RT_LANES;
+  at->weights += (size_t)(influences - 1) * (SN_RT_LANES * bits / 8);
+  if (loose) at->tuples += influences * SN_RT_LANES;
 }
 
 // ---- corrections ---------------------------------------------------------------------------------------------------------------
 
 // sum_k w_k values[joint_k][column] of the lanes.
-static SN_RT_INLINE vf weigh(const sn_rt_correcting *c, const sn_rt_group *g, const part *at, float (*weights)[width],
-                             uint32_t column) {
+static SN_RT_INLINE vf weigh(const sn_rt_correcting *c, const sn_rt_group *g, const cursor *at,
+                             float (*weights)[width], uint32_t column) {
   vf sum = vf_set(0);
   for (int k = 0; k < g->influences; k++) {
     float lanes[width];
@@ -220,10 +214,12 @@ static SN_RT_INLINE vf weigh(const sn_rt_correcting *c, const sn_rt_group *g, co
 }
 
 // The lanes' own values of a basis (weighted): a kernel of the distance by the lanes' weights.
-static vf own_values(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, const part *at, uint32_t basis) {
+static vf own_values(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, const cursor *at, uint32_t basis) {
   const sn_rt_correcting *c = &job->correct;
   float weights[SN_RT_MAX_INFLUENCES][width], lanes[width];
-  loose_weights(job, bits, g->influences, at->weight_index, weights);
+  vf w[SN_RT_MAX_INFLUENCES];
+  load_all_weights(at->weights, bits, g->influences, vf_set(job->weight_total), w);
+  loose_weights(vf_set(job->weight_unit), g->influences, w, weights);
   vf shares = vf_add(weigh(c, g, at, weights, c->centre_count), vf_set(1e-12f));
   vf_store(lanes, vf_div(weigh(c, g, at, weights, basis), shares));
   for (int l = 0; l < width; l++) lanes[l] = sn_rt_kernel_value(c->kernel, lanes[l], (float)c->widths[basis]);
@@ -241,7 +237,7 @@ typedef struct correction {
 } correction;
 
 static SN_RT_INLINE correction correction_at(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits,
-                                             const part *at, int lane, int normals) {
+                                             const cursor *at, int lane, int normals) {
   const sn_rt_correcting *c = &job->correct;
   vf3 none = {vf_set(0), vf_set(0), vf_set(0)};
   correction sum = {!c->forward, c->forward, none, none};
@@ -255,100 +251,149 @@ static SN_RT_INLINE correction correction_at(const sn_rt_job *job, const sn_rt_g
   return sum;
 }
 
-static SN_RT_INLINE void put(char *base, size_t stride, const uint16_t *lanes, vf3 v) {
-  vf_scatter(v.x, v.y, v.z, base, lanes, stride);
+// ---- blocks ---------------------------------------------------------------------------------------------------------------------
+
+// Whether lanes 0 and 1, 2 and 3, ... are neighbours in the user's order.
+static SN_RT_INLINE int in_pairs(const uint16_t *lanes) {
+  uint64_t broken = 0;
+  for (int n = 0; n < width; n += 4) {
+    uint64_t four, even = 0x0000ffff0000ffffu;
+    memcpy(&four, lanes + n, sizeof four);
+    broken |= (((four >> 16) & even) - (four & even)) ^ 0x0000000100000001u;
+  }
+  return broken == 0;
+}
+
+// Where results go.
+typedef struct target {
+  char *base;
+  size_t stride;
+} target;
+
+static SN_RT_INLINE void put(target to, int pairs, const uint16_t *lanes, vf3 v) {
+  if (pairs && to.stride == 12) {
+    vf_store_pairs(v.x, v.y, v.z, to.base, lanes);
+  } else {
+    vf_scatter(v.x, v.y, v.z, to.base, lanes, to.stride);
+  }
 }
 
 static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int normals,
-                                       const shared_blend *shared, int influences, int corrected) {
-  for (size_t block = 0; block < g->block_count; block++)
-    for (int lane = 0; lane < SN_RT_LANES; lane += width) {
-      vf b[12];
-      part at = part_at(job, g, block, lane);
-      if (shared) {
-        blend_shared(shared, 4, 3, job, bits, influences, at.weight_index, b);
-      } else {
+                                       int loose, int influences, int corrected) {
+  shared_blend shared;
+  if (!loose) shared = share(g, job->scratch.wide_matrices, 16);
+  const float *matrices = job->scratch.matrices;
+  vf total = vf_set(job->weight_total), unit = vf_set(job->weight_unit);
+  target positions = {job->positions, job->position_stride}, normals_out = {job->normals, job->normal_stride};
+  for (int lane = 0; lane < SN_RT_LANES; lane += width) {
+    cursor at = cursor_at(job, g, bits, lane);
+    for (int left = g->block_count; left > 0; left--, advance(&at, influences, bits, loose)) {
+      vf b[12], w[SN_RT_MAX_INFLUENCES];
+      load_all_weights(at.weights, bits, influences, total, w);
+      if (loose) {
         float weights[SN_RT_MAX_INFLUENCES][width];
-        loose_weights(job, bits, influences, at.weight_index, weights);
-        blend_loose_matrices(job->scratch.matrices, at.tuples, influences, weights, b);
+        loose_weights(unit, influences, w, weights);
+        blend_loose_matrices(matrices, at.tuples, influences, weights, b);
+      } else {
+        blend_shared(&shared, 4, 3, influences, w, b);
       }
       correction c = {0};
       if (corrected) c = correction_at(job, g, bits, &at, lane, normals);
-      vf3 p = load3(job->rest[at.block], lane);
+      int pairs = in_pairs(at.lanes);
+      vf3 p = load3(at.rest);
       p = transform(b, c.before ? add(p, c.position) : p);
-      put(job->positions, job->position_stride, at.lanes, c.after ? add(p, c.position) : p);
+      put(positions, pairs, at.lanes, c.after ? add(p, c.position) : p);
       if (!normals) continue;
-      vf3 n = load3(job->rest_normals[at.block], lane);
+      vf3 n = load3(at.normals);
       n = transform_normal(b, c.before ? add(n, c.normal) : n);
-      put(job->normals, job->normal_stride, at.lanes, c.after ? normalise(add(n, c.normal)) : n);
+      put(normals_out, pairs, at.lanes, c.after ? normalise(add(n, c.normal)) : n);
     }
+  }
 }
 
 static SN_RT_INLINE void dualquat_blocks(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int normals,
-                                         const shared_blend *shared, const shared_blend *stretch, int stretched,
-                                         int influences, int corrected) {
-  for (size_t block = 0; block < g->block_count; block++)
-    for (int lane = 0; lane < SN_RT_LANES; lane += width) {
-      part at = part_at(job, g, block, lane);
+                                         int loose, int stretched, int influences, int corrected) {
+  shared_blend shared, stretch;
+  uint32_t signs[SN_RT_MAX_INFLUENCES];
+  const float *dualquats = job->scratch.dualquats, *stretches = job->scratch.stretches;
+  int compare = !(*job->scratch.flags & SN_RT_SIGNED);
+  if (!loose) {
+    shared = share(g, job->scratch.wide_dualquats, 8);
+    if (stretched) stretch = share(g, job->scratch.wide_stretches, 16);
+    const float *pivot = dualquats + 8 * (size_t)g->joints[0];
+    for (int k = 1; k < influences; k++) {
+      signs[k] = compare ? opposite(dualquats + 8 * (size_t)g->joints[k], pivot) : 0;
+    }
+  }
+  vf total = vf_set(job->weight_total), unit = vf_set(job->weight_unit);
+  target positions = {job->positions, job->position_stride}, normals_out = {job->normals, job->normal_stride};
+  for (int lane = 0; lane < SN_RT_LANES; lane += width) {
+    cursor at = cursor_at(job, g, bits, lane);
+    for (int left = g->block_count; left > 0; left--, advance(&at, influences, bits, loose)) {
+      vf q[8], w[SN_RT_MAX_INFLUENCES];
       float weights[SN_RT_MAX_INFLUENCES][width];
-      if (!shared) loose_weights(job, bits, influences, at.weight_index, weights);
-      vf3 p = load3(job->rest[at.block], lane), n = p;
-      if (normals) n = load3(job->rest_normals[at.block], lane);
+      load_all_weights(at.weights, bits, influences, total, w);
+      if (loose) loose_weights(unit, influences, w, weights);
+      vf3 p = load3(at.rest), n = p;
+      if (normals) n = load3(at.normals);
       correction c = {0};
       if (corrected) c = correction_at(job, g, bits, &at, lane, normals);
       if (c.before) p = add(p, c.position), n = normalise(add(n, c.normal));
       if (stretched) {
         vf b[12];
-        if (shared) {
-          blend_shared(stretch, 4, 3, job, bits, influences, at.weight_index, b);
+        if (loose) {
+          blend_loose_matrices(stretches, at.tuples, influences, weights, b);
         } else {
-          blend_loose_matrices(job->scratch.stretches, at.tuples, influences, weights, b);
+          blend_shared(&stretch, 4, 3, influences, w, b);
         }
         p = transform(b, p);
         if (normals) n = transform_normal(b, n);
       }
-      vf q[8];
-      if (shared) {
-        blend_shared(shared, 2, 4, job, bits, influences, at.weight_index, q);
+      if (loose) {
+        blend_loose(dualquats, 8, compare, at.tuples, influences, weights, q);
       } else {
-        blend_loose(job->scratch.dualquats, 8, !(*job->scratch.flags & SN_RT_SIGNED), at.tuples, influences, weights,
-                    q);
+        for (int k = 1; k < influences; k++) w[k] = vf_flip(w[k], signs[k]);
+        blend_shared(&shared, 2, 4, influences, w, q);
       }
       vf factor = two_over_square(q);
+      int pairs = in_pairs(at.lanes);
       p = move_by_dualquat(q, factor, p);
-      put(job->positions, job->position_stride, at.lanes, c.after ? add(p, c.position) : p);
+      put(positions, pairs, at.lanes, c.after ? add(p, c.position) : p);
       if (!normals) continue;
       n = rotate_by_dualquat(q, factor, n);
-      put(job->normals, job->normal_stride, at.lanes, c.after ? normalise(add(n, c.normal)) : n);
+      put(normals_out, pairs, at.lanes, c.after ? normalise(add(n, c.normal)) : n);
     }
+  }
 }
 
 // ---- entry points: loops of their own for every kind of weight, with and without normals, and for 1 to 4 influences ----------
 
+// Which loop a group takes: 0 loose, 1 to 4 so many influences, 5 any number (corrections hide what knowing it saves).
+static SN_RT_INLINE int loop_of(const sn_rt_group *g, int corrected) {
+  return g->kind == SN_RT_GROUP_LOOSE ? 0 : corrected || g->influences > 4 ? 5 : g->influences;
+}
+
 static SN_RT_INLINE void linear_groups(const sn_rt_job *job, uint32_t bits, int normals, int corrected) {
   for (uint32_t index = job->first_group; index < job->last_group; index++) {
     const sn_rt_group *g = job->groups + index;
-    if (g->kind == SN_RT_GROUP_LOOSE) {
-      linear_blocks(job, g, bits, normals, NULL, g->influences, corrected);
-      continue;
-    }
-    shared_blend shared;
-    share_matrices(job, g, job->scratch.matrices, &shared);
-    switch (corrected ? 0 : g->influences) { // corrections hide what knowing the number saves
+    switch (loop_of(g, corrected)) {
+    case 0:
+      linear_blocks(job, g, bits, normals, 1, g->influences, corrected);
+      break;
     case 1:
-      linear_blocks(job, g, bits, normals, &shared, 1, corrected);
+      linear_blocks(job, g, bits, normals, 0, 1, corrected);
       break;
     case 2:
-      linear_blocks(job, g, bits, normals, &shared, 2, corrected);
+      linear_blocks(job, g, bits, normals, 0, 2, corrected);
       break;
     case 3:
-      linear_blocks(job, g, bits, normals, &shared, 3, corrected);
+      linear_blocks(job, g, bits, normals, 0, 3, corrected);
       break;
     case 4:
-      linear_blocks(job, g, bits, normals, &shared, 4, corrected);
+      linear_blocks(job, g, bits, normals, 0, 4, corrected);
       break;
     default:
-      linear_blocks(job, g, bits, normals, &shared, g->influences, corrected);
+      linear_blocks(job, g, bits, normals, 0, g->influences, corrected);
       break;
     }
   }
@@ -358,28 +403,24 @@ static SN_RT_INLINE void dualquat_groups(const sn_rt_job *job, uint32_t bits, in
                                          int corrected) {
   for (uint32_t index = job->first_group; index < job->last_group; index++) {
     const sn_rt_group *g = job->groups + index;
-    if (g->kind == SN_RT_GROUP_LOOSE) {
-      dualquat_blocks(job, g, bits, normals, NULL, NULL, stretched, g->influences, corrected);
-      continue;
-    }
-    shared_blend shared, stretch;
-    share_dualquats(job, g, &shared);
-    if (stretched) share_matrices(job, g, job->scratch.stretches, &stretch);
-    switch (stretched || corrected ? 0 : g->influences) {
+    switch (loop_of(g, stretched || corrected)) {
+    case 0:
+      dualquat_blocks(job, g, bits, normals, 1, stretched, g->influences, corrected);
+      break;
     case 1:
-      dualquat_blocks(job, g, bits, normals, &shared, NULL, 0, 1, corrected);
+      dualquat_blocks(job, g, bits, normals, 0, 0, 1, corrected);
       break;
     case 2:
-      dualquat_blocks(job, g, bits, normals, &shared, NULL, 0, 2, corrected);
+      dualquat_blocks(job, g, bits, normals, 0, 0, 2, corrected);
       break;
     case 3:
-      dualquat_blocks(job, g, bits, normals, &shared, NULL, 0, 3, corrected);
+      dualquat_blocks(job, g, bits, normals, 0, 0, 3, corrected);
       break;
     case 4:
-      dualquat_blocks(job, g, bits, normals, &shared, NULL, 0, 4, corrected);
+      dualquat_blocks(job, g, bits, normals, 0, 0, 4, corrected);
       break;
     default:
-      dualquat_blocks(job, g, bits, normals, &shared, &stretch, stretched, g->influences, corrected);
+      dualquat_blocks(job, g, bits, normals, 0, stretched, g->influences, corrected);
       break;
     }
   }
@@ -406,6 +447,14 @@ SN_RT_VARIANTS(dualquat, 32, 0, )
       }                                                                                                              \
     }                                                                                                                \
   }
+
+// Every one of `count` floats into eight lanes, times `unit`.
+static void widen(const float *values, uint32_t count, float unit, float *out) {
+  for (uint32_t n = 0; n < count; n++)
+    for (int lane = 0; lane < SN_RT_LANES; lane += width) {
+      vf_store(out + SN_RT_LANES * (size_t)n + lane, vf_set(unit * values[n]));
+    }
+}
 
 static void linear(const sn_rt_job *job) {
   static void (*const by_kind[2][2][3])(const sn_rt_job *) = SN_RT_TABLE(linear);

@@ -51,8 +51,18 @@ static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t
   wasm_v128_store32_lane(p2 + 8, z, 2), wasm_v128_store32_lane(p3 + 8, z, 3);
 }
 
+static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint16_t *lanes) {
+  vf low = wasm_i32x4_shuffle(x, y, 0, 4, 1, 5),
+     high = wasm_i32x4_shuffle(x, y, 2, 6, 3, 7); // x0 y0 x1 y1, x2 y2 x3 y3
+  char *p = base + 12 * (size_t)lanes[0], *q = base + 12 * (size_t)lanes[2];
+  wasm_v128_store(p, wasm_i32x4_shuffle(low, z, 0, 1, 4, 2));
+  wasm_v128_store64_lane(p + 16, wasm_i32x4_shuffle(low, z, 3, 5, 3, 5), 0);
+  wasm_v128_store64_lane(q, high, 0);
+  wasm_v128_store(q + 8, wasm_i32x4_shuffle(z, high, 2, 6, 7, 3));
+}
+
 #include "runtime/kernel_template.h"
 #include "runtime/rotreg_template.h"
 
-const sn_rt_kernels sn_rt_wasm_kernels = {linear, dualquat, stretched, rotreg};
+const sn_rt_kernels sn_rt_wasm_kernels = {linear, dualquat, stretched, widen, rotreg};
 #endif

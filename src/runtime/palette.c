@@ -164,6 +164,21 @@ static void make_dualquats(const sn_rt_model *model, const sn_rt_scratch *s) {
   if (model->info.drive == SN_RT_DRIVE_JOINTS && model->sections[SN_RT_JOINT_REFERENCE]) sign_dualquats(model, s);
 }
 
+// ---- wide entries -----------------------------------------------------------------------------------------------------------
+
+// A linear blend reads the matrices, a dual quaternion blend the two parts they were split into.
+static void widen_palette(const sn_rt_model *model, const sn_rt_scratch *s) {
+  const sn_rt_kernels *kernels = sn_rt_kernels_of(model->path);
+  uint32_t count = model->info.palette_count;
+  float unit = 1 / sn_rt_weight_total(model);
+  if (model->info.blend == SN_RT_BLEND_LINEAR) {
+    kernels->widen(s->matrices, 16 * count, unit, s->wide_matrices);
+    return;
+  }
+  kernels->widen(s->dualquats, 8 * count, unit, s->wide_dualquats);
+  if (!(*s->flags & SN_RT_RIGID)) kernels->widen(s->stretches, 16 * count, unit, s->wide_stretches);
+}
+
 // ---- entry points --------------------------------------------------------------------------------------------------------
 
 sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, void *scratch, sn_rt_error *error) {
@@ -191,6 +206,7 @@ sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, v
     sn_rt_make_turns(model, input->joints, input->state, s.turns);
   if (model->info.correct != SN_RT_CORRECT_NONE) sn_rt_make_values(model, &s);
   if (model->info.blend == SN_RT_BLEND_DUALQUAT) make_dualquats(model, &s);
+  widen_palette(model, &s);
   return SN_RT_OK;
 }
 

@@ -74,10 +74,6 @@ int sn_rt_use_path(sn_rt_model *model, sn_rt_path path) {
 
 // ---- ranges -----------------------------------------------------------------------------------------------------------------
 
-static float weight_unit(const sn_rt_model *model) {
-  return model->info.weight_bits == 32 ? 1.0f : model->info.weight_bits == 16 ? 1.0f / 65535.0f : 1.0f / 255.0f;
-}
-
 static sn_rt_job new_job(const sn_rt_model *model, const void *scratch) {
   sn_rt_scratch at = sn_rt_scratch_at(model, scratch);
   return (sn_rt_job){.groups = model->sections[SN_RT_SKIN_GROUPS],
@@ -86,7 +82,8 @@ static sn_rt_job new_job(const sn_rt_model *model, const void *scratch) {
                      .rest_normals = model->sections[SN_RT_SKIN_NORMALS],
                      .weights = model->sections[SN_RT_SKIN_WEIGHTS],
                      .weight_bits = model->info.weight_bits,
-                     .weight_unit = weight_unit(model),
+                     .weight_unit = 1 / sn_rt_weight_total(model),
+                     .weight_total = sn_rt_weight_total(model),
                      .tuples = model->sections[SN_RT_SKIN_TUPLES],
                      .scratch = at,
                      .correct = sn_rt_new_correcting(model, &at)};

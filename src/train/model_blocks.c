@@ -11,9 +11,9 @@
 enum { lanes = SN_RT_LANES, window = 128, passes = 3 };
 
 // Costs in cycles of the AVX2 kernel, measured; what matters are the ratios.
-static double block_cost(int influences) { return 12 + 9.0 * influences; }
+static double block_cost(int influences) { return 8 + 7.5 * influences + (influences > 4 ? 20 : 0); }
 static double loose_cost(int influences) { return 4 + 3.0 * influences; } // of a vertex
-static const double group_cost = 43;
+static const double group_cost = 25;
 
 // A vertex with its joints in key order: ascending, but the pivot (where it counts) first.
 typedef struct item {
@@ -36,8 +36,9 @@ typedef struct planner {
   bool pivot;
   item *items;
   cell *cells;
-  int *loose; // vertices for loose blocks
-  int placed; // vertices in plan->order so far
+  int *loose;  // vertices for loose blocks
+  int *others; // of a run, while it is being arranged
+  int placed;  // vertices in plan->order so far
   sn_block_plan *plan;
 } planner;
 
@@ -150,6 +151,23 @@ static int absorb(planner *p, int count, cell c) {
 
 static int compare_vertices(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
+// Orders the vertices of a run: first pairs of neighbours in the user's order, which the kernels store with wide
+// stores, then the others; both ascending.
+static void arrange(planner *p, const sn_block_run *run) {
+  int *order = p->plan->order + run->first, paired = 0, others = 0;
+  qsort(order, (size_t)run->count, sizeof *order, compare_vertices);
+  for (int n = 0; n < run->count;) {
+    if (n + 1 < run->count && order[n + 1] == order[n] + 1) {
+      int first = order[n];
+      order[paired++] = first, order[paired++] = first + 1;
+      n += 2;
+    } else {
+      p->others[others++] = order[n++];
+    }
+  }
+  memcpy(order + paired, p->others, (size_t)others * sizeof *order);
+}
+
 static sn_status place_cells(planner *p, int cell_count, int *loose_count) {
   for (int n = 0; n < cell_count; n++) {
     const cell *c = p->cells + n;
@@ -164,7 +182,7 @@ static sn_status place_cells(planner *p, int cell_count, int *loose_count) {
         place(p, run, p->items[it].vertex);
       }
     }
-    if (run) qsort(p->plan->order + run->first, (size_t)run->count, sizeof(int), compare_vertices);
+    if (run) arrange(p, run);
   }
   return SN_OK;
 }
@@ -188,21 +206,12 @@ static sn_status place_loose(planner *p, int count) {
         pending[pending_count++] = p->loose[n];
       }
     }
+    if (run) arrange(p, run);
   }
   return SN_OK;
 }
 
-// Runs of the same kind, influences and length one after the other: the kernels' loops become predictable.
-static int compare_runs(const void *a, const void *b) {
-  const sn_block_run *x = a, *y = b;
-  if (x->kind != y->kind) return (int)x->kind - (int)y->kind;
-  if (x->influences != y->influences) return x->influences - y->influences;
-  int x_blocks = (x->count + lanes - 1) / lanes, y_blocks = (y->count + lanes - 1) / lanes;
-  return x_blocks != y_blocks ? x_blocks - y_blocks : x->first - y->first;
-}
-
 static sn_status plan_chunk(planner *p, int first, int count) {
-  int first_run = p->plan->run_count;
   for (int n = 0; n < count; n++) p->items[n] = make_item(p, first + n);
   qsort(p->items, (size_t)count, sizeof *p->items, compare_items);
   int cell_count = 0, loose_count = 0;
@@ -221,9 +230,7 @@ static sn_status plan_chunk(planner *p, int first, int count) {
     if (cell_count == before) break;
   }
   if (place_cells(p, cell_count, &loose_count) != SN_OK) return SN_NO_MEMORY;
-  if (place_loose(p, loose_count) != SN_OK) return SN_NO_MEMORY;
-  qsort(p->plan->runs + first_run, (size_t)(p->plan->run_count - first_run), sizeof *p->plan->runs, compare_runs);
-  return SN_OK;
+  return place_loose(p, loose_count);
 }
 
 sn_status sn_block_plan_make(sn_context *ctx, sn_arena *memory, const sn_skin *skin, bool pivot, int grain,
@@ -238,7 +245,9 @@ sn_status sn_block_plan_make(sn_context *ctx, sn_arena *memory, const sn_skin *s
   p.items = SN_NEW(ctx, &scratch, item, largest);
   p.cells = SN_NEW(ctx, &scratch, cell, largest);
   p.loose = SN_NEW(ctx, &scratch, int, largest);
-  sn_status status = out->order && out->chunk_start && p.items && p.cells && p.loose ? SN_OK : SN_NO_MEMORY;
+  p.others = SN_NEW(ctx, &scratch, int, largest);
+  sn_status status =
+    out->order && out->chunk_start && p.items && p.cells && p.loose && p.others ? SN_OK : SN_NO_MEMORY;
   for (int c = 0; status == SN_OK && c < out->chunk_count; c++) {
     int first = c * grain, count = vertices - first < grain ? vertices - first : grain;
     status = plan_chunk(&p, first, count);

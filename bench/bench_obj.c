@@ -111,8 +111,8 @@ int main(void) {
     {"positions and faces, 9 digits", "v %.9g %.9g %.9g\n", 850, 1000, false},
     {"positions and faces, 17 digits", "v %.17g %.17g %.17g\n", 600, 1000, false},
   };
-  printf("OBJ parsing, one core, best of 5, MB per second of processor time\n%-40s %8s %8s %8s %8s\n", "text", "MB", "memcpy", "strtod",
-         "sinew");
+  printf("OBJ parsing, one core, best of 5, MB per second of processor time\n%-40s %8s %8s %8s %8s\n", "text", "MB",
+         "memcpy", "strtod", "sinew");
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     text obj = make_obj(cases[k].rings, cases[k].sides, cases[k].format, cases[k].full);
     if (!obj.bytes) return 1;

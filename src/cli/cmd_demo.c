@@ -36,11 +36,13 @@ static int run(cli *c) {
     "sinew info DIR/arm/skeleton.glb",
     "sinew compare --rest DIR/arm/rest.obj --frames DIR/arm/frames.pc2 --skeleton DIR/arm/skeleton.glb --keys "
     "every:4 "
-    "--method rigid --method lbs --method lbs:extra=halfway --method dqs --plot DIR/errors.svg",
+    "--method rigid --method lbs --method dqs --method lbs:extra=halfway --method rotreg --method psd "
+    "--method rotreg:psd=1 --plot DIR/errors.svg",
     "sinew train --method lbs --rest DIR/arm/rest.obj --frames DIR/arm/frames.pc2 --skeleton DIR/arm/skeleton.glb "
     "--keys every:4 -o DIR/arm.sinew",
     "sinew eval DIR/arm.sinew --skeleton DIR/arm/skeleton.glb -o DIR/arm.glb",
     "sinew bench DIR/arm.sinew --skeleton DIR/arm/skeleton.glb",
+    "sinew rig --rest DIR/arm/rest.obj --frames DIR/arm/frames.pc2 --bones 8 -o DIR/rigged.glb",
   };
   const char *folder = cli_text(c, "-o");
   if (strchr(folder, ' ')) return cli_misuse("demo: -o %s: a name without blanks, please", folder);
@@ -51,7 +53,9 @@ static int run(cli *c) {
   }
   cli_say(c,
           "\nIn %s/: arm/ the example meshes, arm.sinew the learned skin, arm.glb the same as an animated character\n"
-          "(open it in Blender or any glTF viewer), errors.svg the error of every method over the frames.\n",
+          "(open it in Blender or any glTF viewer), errors.svg the error of every method over the frames, rigged.glb "
+          "a skeleton\n"
+          "found from the bare meshes.\n",
           folder);
   return exit_done;
 }

@@ -101,6 +101,7 @@ void sn_displacements_free(sn_displacements *displacements);
 
 // Doubles to what sn_rt_input takes.
 void sn_model_joints(const sn_affine *matrices, int count, float (*out)[12]);
+void sn_model_torques(const sn_torques *torques, int frame, int count, float *out); // zeros where there are none
 
 // Rounds one row of weights (sum 1) to whole multiples of 1/total, largest-remainder, so that they sum to `total`
 // exactly; no weight moves by more than 1/total.

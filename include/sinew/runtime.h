@@ -143,6 +143,10 @@ const char *sn_rt_joint_name(const sn_rt_model *model, uint32_t joint);
 int32_t sn_rt_find_joint(const sn_rt_model *model, const char *name); // -1 where there is none
 int32_t sn_rt_joint_parent(const sn_rt_model *model, uint32_t joint); // -1 for a root, or where the file does not say
 
+// The torques between which the model knows what joint `joint` does, in the units of the training; torques beyond are
+// taken as the nearest of the two. False (0) for a joint whose torque does nothing.
+int sn_rt_torque_range(const sn_rt_model *model, uint32_t joint, float range[2]);
+
 // A section of the file: its table entry by number, and its bytes by name (NULL where there is none).
 typedef struct sn_rt_section {
   const char *name;

@@ -137,6 +137,10 @@ typedef struct sn_torques {
   sn_arena memory;
 } sn_torques;
 
+// The torque of a joint at a frame; 0 for a joint without a column.
+static inline double sn_torque(const sn_torques *torques, int frame, int joint) {
+  return torques->has[joint] ? torques->values[(size_t)frame * (size_t)torques->joint_count + (size_t)joint] : 0;
+}
 void sn_torques_free(sn_torques *torques);
 
 // ---- examples ----------------------------------------------------------------------------------------------------------

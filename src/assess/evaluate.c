@@ -51,12 +51,15 @@ sn_status sn_assess_input_new(sn_context *ctx, const sn_rt_model *model, const s
       return sn_fail(ctx, SN_BAD_INPUT, "the skeleton has no joint called '%s', which the model needs", name);
     }
   }
+  if (model->info.torque_count > 0 && !examples->torques.values) {
+    return sn_fail(ctx, SN_BAD_INPUT, "the model is driven by joint torques: give --torque FILE.csv");
+  }
   return find_controls(ctx, memory, out);
 }
 
 size_t sn_assess_input_size(const assess_input *input) {
   const sn_rt_info *info = &input->model->info;
-  return ((size_t)info->joint_count * 12 + (size_t)info->control_count * 3) * sizeof(float);
+  return ((size_t)info->joint_count * 12 + (size_t)info->control_count * 3 + info->torque_count) * sizeof(float);
 }
 
 sn_rt_input sn_assess_input(const assess_input *input, int f, void *buffer) {
@@ -66,11 +69,16 @@ sn_rt_input sn_assess_input(const assess_input *input, int f, void *buffer) {
     memcpy(controls[c], sn_frame(&input->examples->frames, f)[input->control_of[c]], sizeof *controls);
   }
   if (input->model->info.joint_count == 0) return (sn_rt_input){.controls = (const float(*)[3])controls};
+  float *torques = (float *)(controls + input->model->info.control_count);
+  for (uint32_t j = 0; j < input->model->info.torque_count; j++) {
+    torques[j] = (float)sn_torque(&input->examples->torques, f, input->joint_of[j]);
+  }
   const sn_affine *pose = sn_pose(&input->examples->poses, f);
   for (uint32_t j = 0; j < input->model->info.joint_count; j++) {
     sn_model_joints(&pose[input->joint_of[j]], 1, &joints[j]);
   }
-  return (sn_rt_input){.joints = (const float(*)[12])joints, .controls = (const float(*)[3])controls};
+  return (sn_rt_input){
+    .joints = (const float(*)[12])joints, .controls = (const float(*)[3])controls, .torques = torques};
 }
 
 typedef struct evaluate_job {

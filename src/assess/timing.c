@@ -43,32 +43,35 @@ typedef struct evaluation {
   const sn_rt_model *model;
   const assess_input *input; // NULL: the rest pose
   void *values, *scratch;
+  sn_rt_input now;
   sn_rt_output output;
 } evaluation;
 
 static void evaluate_once(void *user) {
   evaluation *e = user;
-  sn_rt_input input = {.joints = e->values};
-  input.controls = (const float(*)[3])(input.joints + e->model->info.joint_count);
-  sn_rt_evaluate(e->model, &input, e->scratch, &e->output, NULL);
+  sn_rt_evaluate(e->model, &e->now, e->scratch, &e->output, NULL);
 }
 
 static void next_pose(void *user, int sample) {
   evaluation *e = user;
   if (!e->input) return;
-  sn_assess_input(e->input, sample % sn_assess_frame_count(e->model, e->input->examples), e->values);
+  e->now = sn_assess_input(e->input, sample % sn_assess_frame_count(e->model, e->input->examples), e->values);
 }
 
-static void fill_identity(float (*matrices)[12], uint32_t count) {
+// Joints in the rest pose without torque, control points as at the first training frame.
+static sn_rt_input rest_input(const sn_rt_model *model, float *values) {
+  const sn_rt_info *info = &model->info;
+  float(*joints)[12] = (float(*)[12])values;
   sn_affine identity = sn_affine_identity();
-  for (uint32_t j = 0; j < count; j++) sn_model_joints(&identity, 1, &matrices[j]);
-}
-
-// Control points as at the first training frame.
-static void fill_controls(const sn_rt_model *model, float *out) {
-  const float *first = model->sections[SN_RT_CONTROL_FRAMES];
-  size_t numbers = 3 * (size_t)model->info.control_count;
-  if (numbers > 0 && model->sizes[SN_RT_CONTROL_FRAMES] > 0) memcpy(out, first, numbers * sizeof *out);
+  for (uint32_t j = 0; j < info->joint_count; j++) sn_model_joints(&identity, 1, &joints[j]);
+  float *controls = values + 12 * (size_t)info->joint_count, *torques = controls + 3 * (size_t)info->control_count;
+  size_t numbers = 3 * (size_t)info->control_count;
+  if (numbers > 0 && model->sizes[SN_RT_CONTROL_FRAMES] > 0) {
+    memcpy(controls, model->sections[SN_RT_CONTROL_FRAMES], numbers * sizeof *controls);
+  }
+  memset(torques, 0, info->torque_count * sizeof *torques);
+  return (sn_rt_input){
+    .joints = (const float(*)[12])joints, .controls = (const float(*)[3])(void *)controls, .torques = torques};
 }
 
 sn_status sn_assess_time(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, bool normals,
@@ -81,7 +84,8 @@ sn_status sn_assess_time(sn_context *ctx, const sn_rt_model *model, const sn_exa
   size_t numbers = 3 * (size_t)model->info.vertex_count;
   evaluation e = {.model = model, .input = posed ? &input : NULL};
   e.values =
-    SN_NEW(ctx, &scratch, float, (size_t)model->info.joint_count * 12 + (size_t)model->info.control_count * 3);
+    SN_NEW(ctx, &scratch, float,
+           (size_t)model->info.joint_count * 12 + (size_t)model->info.control_count * 3 + model->info.torque_count);
   e.scratch = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(model), 1);
   e.output.positions = SN_NEW(ctx, &scratch, float, numbers);
   float *directions = SN_NEW(ctx, &scratch, float, numbers);
@@ -89,8 +93,7 @@ sn_status sn_assess_time(sn_context *ctx, const sn_rt_model *model, const sn_exa
   double *samples = SN_NEW(ctx, &scratch, double, most_samples);
   if (!e.values || !e.scratch || !e.output.positions || !directions || !samples) status = ctx->error.status;
   if (status == SN_OK) {
-    fill_identity(e.values, model->info.joint_count);
-    fill_controls(model, (float *)e.values + 12 * (size_t)model->info.joint_count);
+    e.now = rest_input(model, e.values);
     *out = time_calls(evaluate_once, next_pose, &e, seconds, samples);
   }
   sn_arena_free(&scratch);

@@ -80,7 +80,7 @@ const char *sn_rt_section_name(sn_rt_section_id id) {
     "shade.ring",      "mesh.triangles", "joint.reference", "correct.head",   "correct.fields",  "correct.joints",
     "correct.numbers", "correct.start",  "correct.entries", "correct.deltas", "drive.joints",    "drive.keys",
     "drive.solve",     "control.head",   "control.points",  "control.frames", "control.centres", "control.map",
-    "control.solve"};
+    "control.solve",   "drive.torques",  "drive.pairs"};
   return name_of(names, SN_RT_KNOWN_SECTIONS, (int)id);
 }
 

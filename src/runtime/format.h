@@ -84,6 +84,23 @@ typedef struct sn_rt_rotreg_block {
   float shear[6][7][8];                // xx yy zz xy xz yz
 } sn_rt_rotreg_block;
 
+// Drive `torque`: eight pairs of predictors, one pair per lane, at the least and the largest torque; each as in
+// sn_rt_rotreg_block and then turned by exp(tilt [theta of shear_joint 0, of shear_joint 1, 1]). `load` is the joint whose
+// torque blends the pair, or SN_RT_NO_JOINT: the first predictor alone.
+typedef struct sn_rt_torque_block {
+  sn_rt_rotreg_block ends[2];
+  float tilt[2][3][7][8];
+  uint16_t load[8];
+  uint32_t reserved[12];
+} sn_rt_torque_block;
+
+// What a joint's torque does: x = (torque - low) / (high - low) within [0, 1]; rotations are blended by
+// rotation[0] x + rotation[1] x^2 + rotation[2] x^3, scale and shear likewise, both within [0, 1]. A joint whose torque
+// does nothing has low = high.
+typedef struct sn_rt_torque {
+  float low, high, rotation[3], shear[3];
+} sn_rt_torque;
+
 // A joint's turn relative to another joint, against which hemispheres of dual quaternions and logarithms of pose vectors
 // are taken. Every joint once, parents before children.
 typedef struct sn_rt_reference {
@@ -188,6 +205,8 @@ typedef enum sn_rt_section_id {
   SN_RT_CONTROL_CENTRES, // float[palette_count][3]: where the bones are in the rest pose
   SN_RT_CONTROL_MAP,     // float[palette_count * outputs x (frames + 1)], in strips: the matrix M
   SN_RT_CONTROL_SOLVE,   // float[palette_count x (3 palette_count + control_count)], in strips: the matrix P
+  SN_RT_TORQUE_RANGES,   // sn_rt_torque[joint_count]
+  SN_RT_TORQUE_KEYS,     // sn_rt_torque_block[ceil(bones / 8)], instead of drive.keys
   SN_RT_KNOWN_SECTIONS
 } sn_rt_section_id;
 

@@ -57,8 +57,7 @@ static size_t turn_count(const sn_rt_model *model) {
 static size_t drive_bytes(const sn_rt_model *model) {
   uint32_t joints = model->info.joint_count;
   if (model->info.drive == SN_RT_DRIVE_CONTROLS) return (size_t)sn_rt_control_values(model) * sizeof(float);
-  return model->info.drive == SN_RT_DRIVE_ROTREG ? sn_rt_rotreg_scratch(joints, model->info.palette_count - joints)
-                                                 : 0;
+  return sn_rt_has_proxies(model->info.drive) ? sn_rt_rotreg_scratch(joints, model->info.palette_count - joints) : 0;
 }
 
 size_t sn_rt_scratch_size(const sn_rt_model *model) {
@@ -116,7 +115,7 @@ void sn_rt_count_work(sn_rt_model *model) {
   info->scratch_size = sn_rt_scratch_size(model);
   info->flops = info->blend == SN_RT_BLEND_LINEAR ? linear_flops(info) : dualquat_flops(info);
   uint32_t bones = info->palette_count - info->joint_count;
-  info->flops += info->drive == SN_RT_DRIVE_ROTREG     ? sn_rt_rotreg_flops(info->joint_count, bones)
+  info->flops += sn_rt_has_proxies(info->drive)        ? sn_rt_rotreg_flops(info)
                  : info->drive == SN_RT_DRIVE_CONTROLS ? sn_rt_control_flops(model)
                                                        : 150 * (uint64_t)bones; // half-way and scaling joints, about
   if (info->shade == SN_RT_SHADE_RECOMPUTE) {
@@ -130,7 +129,8 @@ void sn_rt_count_work(sn_rt_model *model) {
     SN_RT_SKIN_GROUPS,     SN_RT_SKIN_LANES,     SN_RT_SKIN_REST,       SN_RT_SKIN_WEIGHTS,    SN_RT_SKIN_TUPLES,
     SN_RT_SHADE_START,     SN_RT_SHADE_RING,     SN_RT_CORRECT_START,   SN_RT_CORRECT_ENTRIES, SN_RT_CORRECT_DELTAS,
     SN_RT_CORRECT_NUMBERS, SN_RT_CORRECT_JOINTS, SN_RT_JOINT_REFERENCE, SN_RT_CORRECT_FIELDS,  SN_RT_CORRECT_HEAD,
-    SN_RT_ROTREG_KEYS,     SN_RT_ROTREG_SOLVE,   SN_RT_CONTROL_FRAMES,  SN_RT_CONTROL_MAP,     SN_RT_CONTROL_SOLVE};
+    SN_RT_TORQUE_KEYS,     SN_RT_ROTREG_KEYS,    SN_RT_ROTREG_SOLVE,    SN_RT_CONTROL_FRAMES,  SN_RT_CONTROL_MAP,
+    SN_RT_CONTROL_SOLVE};
   for (size_t s = 0; s < sizeof read / sizeof *read; s++) info->bytes_read += model->sizes[read[s]];
   if (info->shade == SN_RT_SHADE_TRANSFORM) info->bytes_read += model->sizes[SN_RT_SKIN_NORMALS];
 }

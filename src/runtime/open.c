@@ -62,12 +62,11 @@ static sn_rt_status unknown_slot(reader *r, const char *slot, const char *name, 
 
 static sn_rt_status check_slots(reader *r) {
   const sn_rt_header *h = &r->header;
-  if (h->drive != SN_RT_DRIVE_JOINTS && h->drive != SN_RT_DRIVE_ROTREG && h->drive != SN_RT_DRIVE_CONTROLS)
-    return unknown_slot(r, "drive", sn_rt_drive_name(h->drive), h->drive);
+  if (h->drive > SN_RT_DRIVE_CONTROLS) return unknown_slot(r, "drive", sn_rt_drive_name(h->drive), h->drive);
   if (h->correct > SN_RT_CORRECT_EIGEN) return unknown_slot(r, "correct", sn_rt_correct_name(h->correct), h->correct);
   if (h->blend > SN_RT_BLEND_DUALQUAT) return unknown_slot(r, "blend", sn_rt_blend_name(h->blend), h->blend);
   if (h->shade > SN_RT_SHADE_RECOMPUTE) return unknown_slot(r, "shade", sn_rt_shade_name(h->shade), h->shade);
-  if (h->drive == SN_RT_DRIVE_ROTREG && h->blend != SN_RT_BLEND_LINEAR) {
+  if (sn_rt_has_proxies(h->drive) && h->blend != SN_RT_BLEND_LINEAR) {
     return BAD(r, "proxy bones need a linear blend");
   }
   if (h->drive == SN_RT_DRIVE_CONTROLS && (h->blend != SN_RT_BLEND_LINEAR || h->correct != SN_RT_CORRECT_NONE)) {
@@ -155,7 +154,7 @@ static sn_rt_status check_counts(reader *r) {
   if (h->weight_bits != 32 && h->weight_bits != 16 && h->weight_bits != 8) {
     return BAD(r, "weights have %u bits instead of 32, 16 or 8", (uint64_t)h->weight_bits);
   }
-  if (h->torque_count != 0 && h->torque_count != h->joint_count) {
+  if (h->torque_count != (h->drive == SN_RT_DRIVE_TORQUE ? h->joint_count : 0)) {
     return BAD(r, "%u torques for %u joints", (uint64_t)h->torque_count, (uint64_t)h->joint_count);
   }
   if (h->max_influences > SN_RT_MAX_INFLUENCES || h->influence_count < h->vertex_count ||
@@ -175,7 +174,13 @@ static sn_rt_status check_rotreg_sizes(reader *r) {
   uint32_t joints = r->header.joint_count, bones = r->header.palette_count - joints;
   if (joints == 0) return BAD(r, "proxy bones without joints");
   sn_rt_status status = need(r, SN_RT_ROTREG_JOINTS, joints * sizeof(sn_rt_rotreg_joint));
-  if (!status) status = need(r, SN_RT_ROTREG_KEYS, sn_rt_rotreg_blocks(bones) * sizeof(sn_rt_rotreg_block));
+  if (!status && r->header.drive == SN_RT_DRIVE_ROTREG) {
+    status = need(r, SN_RT_ROTREG_KEYS, sn_rt_rotreg_blocks(bones) * sizeof(sn_rt_rotreg_block));
+  }
+  if (!status && r->header.drive == SN_RT_DRIVE_TORQUE) {
+    status = need(r, SN_RT_TORQUE_RANGES, joints * sizeof(sn_rt_torque));
+    if (!status) status = need(r, SN_RT_TORQUE_KEYS, sn_rt_rotreg_blocks(bones) * sizeof(sn_rt_torque_block));
+  }
   if (!status) status = need(r, SN_RT_ROTREG_SOLVE, sn_rt_rotreg_solve_count(joints, bones) * sizeof(float));
   return status;
 }
@@ -188,7 +193,7 @@ static sn_rt_status check_sizes(reader *r) {
   if (!status) status = need(r, SN_RT_SKIN_LANES, blocks * SN_RT_LANES * 2);
   if (!status) status = need(r, SN_RT_SKIN_REST, blocks * SN_RT_LANES * 12);
   if (!status) status = need(r, SN_RT_SKIN_NORMALS, blocks * SN_RT_LANES * 12);
-  if (!status && h->drive == SN_RT_DRIVE_ROTREG) status = check_rotreg_sizes(r);
+  if (!status && sn_rt_has_proxies(h->drive)) status = check_rotreg_sizes(r);
   if (!status && h->drive == SN_RT_DRIVE_JOINTS && extras) {
     status = need(r, SN_RT_DRIVE_EXTRA, extras * sizeof(sn_rt_extra));
   }
@@ -237,7 +242,7 @@ static sn_rt_status check_joints(reader *r) {
     if (parents[j] < -1 || parents[j] >= (int64_t)h->joint_count)
       return BAD(r, "joint %u has no such parent", (uint64_t)j);
   }
-  if (h->drive == SN_RT_DRIVE_ROTREG) {
+  if (sn_rt_has_proxies(h->drive)) {
     const char *wrong = sn_rt_rotreg_check(r->model);
     return wrong ? BAD(r, "%s is out of range", wrong) : SN_RT_OK;
   }

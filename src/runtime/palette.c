@@ -192,11 +192,15 @@ sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, v
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model needs the positions of its %u control points",
                       (uint64_t)model->info.control_count);
   }
+  if (model->info.torque_count && (!input || !input->torques)) {
+    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model needs the torques of its %u joints",
+                      (uint64_t)model->info.torque_count);
+  }
   sn_rt_scratch s = sn_rt_scratch_at(model, scratch);
   *s.flags = 0;
   for (uint32_t j = 0; j < model->info.joint_count; j++) load_matrix(input->joints[j], s.matrices + 16 * (size_t)j);
-  if (model->info.drive == SN_RT_DRIVE_ROTREG) {
-    sn_rt_drive_rotreg(model, sn_rt_kernels_of(model->path)->rotreg, s.matrices, s.drive);
+  if (sn_rt_has_proxies(model->info.drive)) {
+    sn_rt_drive_rotreg(model, sn_rt_kernels_of(model->path)->rotreg, input->torques, s.matrices, s.drive);
   } else if (model->info.drive == SN_RT_DRIVE_CONTROLS) {
     sn_rt_drive_controls(model, input->controls, s.drive, s.matrices);
   } else {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The drive `rotreg` (Wang 2007): joint rotations and their logarithms; sizes and checks of its sections.
+// The drives `rotreg` (Wang 2007) and `torque` (Kim, Park and Jung): joint rotations and their logarithms, the blending
+// functions of torques; sizes and checks of their sections.
 #include "runtime/rotreg.h"
 
 #include <math.h>
@@ -8,6 +9,8 @@
 
 _Static_assert(sizeof(sn_rt_rotreg_joint) == 16, "a joint of rotreg is 16 bytes in the file");
 _Static_assert(sizeof(sn_rt_rotreg_block) == 2368, "eight predictors are 2368 bytes in the file");
+_Static_assert(sizeof(sn_rt_torque) == 32, "the blending functions of a joint are 32 bytes in the file");
+_Static_assert(sizeof(sn_rt_torque_block) == 6144, "eight pairs of predictors are 6144 bytes in the file");
 
 static size_t aligned(size_t bytes) { return (bytes + SN_RT_ALIGNMENT - 1) / SN_RT_ALIGNMENT * SN_RT_ALIGNMENT; }
 
@@ -17,14 +20,20 @@ uint64_t sn_rt_rotreg_solve_count(uint32_t joints, uint32_t bones) {
 
 static size_t turn_bytes(uint32_t joints) { return aligned((size_t)joints * 8 * sizeof(float)); }
 
+static size_t blend_bytes(uint32_t joints) { return aligned(((size_t)joints + 1) * 2 * sizeof(float)); }
+
 size_t sn_rt_rotreg_scratch(uint32_t joints, uint32_t bones) {
-  return turn_bytes(joints) + aligned((size_t)sn_rt_rotreg_blocks(bones) * SN_RT_LANES * 12 * sizeof(float));
+  return turn_bytes(joints) + blend_bytes(joints) +
+         aligned((size_t)sn_rt_rotreg_blocks(bones) * SN_RT_LANES * 12 * sizeof(float));
 }
 
-uint64_t sn_rt_rotreg_flops(uint32_t joints, uint32_t bones) {
-  uint64_t solve = 6 * 4 * (uint64_t)bones * (3 * (uint64_t)bones + 4 * (uint64_t)joints);
+uint64_t sn_rt_rotreg_flops(const sn_rt_info *info) {
+  uint64_t joints = info->joint_count, bones = info->palette_count - joints,
+           solve = 24 * bones * (3 * bones + 4 * joints);
   uint64_t turn = 15 + 5 + 28 + 4 + 3 + 2 * 12 + 28, rest = 45 + 72 + 45; // per turn; rotation, shear, product
-  return solve + (uint64_t)bones * (2 * turn + rest) + 60 * (uint64_t)joints;
+  uint64_t predict = 2 * turn + rest, tilt = 36 - 15 + turn, mix = 100 + 18;
+  if (info->drive == SN_RT_DRIVE_TORQUE) predict = 2 * (2 * turn + 72 + tilt) + mix + rest - 72;
+  return solve + bones * predict + 60 * joints;
 }
 
 // ---- joints (3.2.1) ----------------------------------------------------------------------------------------------------
@@ -52,15 +61,47 @@ static void relative_log(const float base[4], const float q[4], const float refe
   out[0] = factor * x, out[1] = factor * y, out[2] = factor * z;
 }
 
-void sn_rt_drive_rotreg(const sn_rt_model *model, sn_rt_rotreg_kernel kernel, float *matrices, void *memory) {
+// ---- torques (Kim, Park and Jung, section III) ---------------------------------------------------------------------------
+
+static float within_unit(float x) { return x > 0 ? (x < 1 ? x : 1) : 0; }
+
+static float blending_function(const float c[3], float x) { return within_unit(x * (c[0] + x * (c[1] + x * c[2]))); }
+
+// f_r and f_s of every joint, and a last pair of zeros for bones that follow no torque.
+static void make_blends(const sn_rt_model *model, const float *torques, float (*out)[2]) {
+  const sn_rt_torque *torque = model->sections[SN_RT_TORQUE_RANGES];
+  uint32_t joints = model->info.joint_count;
+  for (uint32_t j = 0; j < joints; j++) {
+    float range = torque[j].high - torque[j].low;
+    float x = range > 0 ? within_unit((torques[j] - torque[j].low) / range) : 0;
+    out[j][0] = blending_function(torque[j].rotation, x), out[j][1] = blending_function(torque[j].shear, x);
+  }
+  out[joints][0] = out[joints][1] = 0;
+}
+
+int sn_rt_torque_range(const sn_rt_model *model, uint32_t joint, float range[2]) {
+  const sn_rt_torque *torque = model->sections[SN_RT_TORQUE_RANGES];
+  if (joint >= model->info.torque_count || !(torque[joint].high > torque[joint].low)) return 0;
+  range[0] = torque[joint].low, range[1] = torque[joint].high;
+  return 1;
+}
+
+// ---- the drive --------------------------------------------------------------------------------------------------------
+
+void sn_rt_drive_rotreg(const sn_rt_model *model, sn_rt_rotreg_kernel kernel, const float *torques, float *matrices,
+                        void *memory) {
   const sn_rt_rotreg_joint *joint = model->sections[SN_RT_ROTREG_JOINTS];
   uint32_t joints = model->info.joint_count;
+  float(*blends)[2] = (float(*)[2])(void *)((char *)memory + turn_bytes(joints));
+  if (model->info.torque_count) make_blends(model, torques, blends);
   sn_rt_rotreg_job job = {.blocks = model->sections[SN_RT_ROTREG_KEYS],
+                          .pairs = model->sections[SN_RT_TORQUE_KEYS],
+                          .blends = (const float(*)[2])blends,
                           .solve = model->sections[SN_RT_ROTREG_SOLVE],
                           .joint_count = joints,
                           .bone_count = model->info.palette_count - joints,
                           .turns = memory,
-                          .gradients = (float *)(void *)((char *)memory + turn_bytes(joints)),
+                          .gradients = (float *)(void *)((char *)memory + turn_bytes(joints) + blend_bytes(joints)),
                           .matrices = matrices};
   for (uint32_t j = 0; j < joints; j++) rotation_of(matrices + 16 * (size_t)j, job.turns[j]);
   for (uint32_t j = 0; j < joints; j++) {
@@ -93,16 +134,41 @@ static int good_block(const sn_rt_rotreg_block *b, uint32_t joints) {
          all_finite(&b->shear[0][0][0], 6 * 7 * SN_RT_LANES);
 }
 
+static int good_pair(const sn_rt_torque_block *b, uint32_t joints) {
+  for (int l = 0; l < SN_RT_LANES; l++)
+    if (b->load[l] >= joints && b->load[l] != SN_RT_NO_JOINT) return 0;
+  return good_block(&b->ends[0], joints) && good_block(&b->ends[1], joints) &&
+         all_finite(&b->tilt[0][0][0][0], 2 * 3 * 7 * SN_RT_LANES);
+}
+
+static const char *check_pairs(const sn_rt_model *model, uint32_t joints, uint32_t bones) {
+  const sn_rt_torque *torque = model->sections[SN_RT_TORQUE_RANGES];
+  for (uint32_t j = 0; j < joints; j++) {
+    if (!all_finite(&torque[j].low, 8) || torque[j].high < torque[j].low) return "the torque of a joint";
+  }
+  const sn_rt_torque_block *pairs = model->sections[SN_RT_TORQUE_KEYS];
+  for (uint32_t b = 0; b < sn_rt_rotreg_blocks(bones); b++) {
+    if (!good_pair(pairs + b, joints)) return "a pair of predictors";
+  }
+  return (const char *)0;
+}
+
+static const char *check_blocks(const sn_rt_model *model, uint32_t joints, uint32_t bones) {
+  const sn_rt_rotreg_block *blocks = model->sections[SN_RT_ROTREG_KEYS];
+  for (uint32_t b = 0; b < sn_rt_rotreg_blocks(bones); b++) {
+    if (!good_block(blocks + b, joints)) return "a predictor";
+  }
+  return (const char *)0;
+}
+
 const char *sn_rt_rotreg_check(const sn_rt_model *model) {
   uint32_t joints = model->info.joint_count, bones = model->info.palette_count - joints;
   const sn_rt_rotreg_joint *joint = model->sections[SN_RT_ROTREG_JOINTS];
   for (uint32_t j = 0; j < joints; j++) {
     if (joint[j].base >= joints || !all_finite(joint[j].reference, 3)) return "a joint of the drive";
   }
-  const sn_rt_rotreg_block *blocks = model->sections[SN_RT_ROTREG_KEYS];
-  for (uint32_t b = 0; b < sn_rt_rotreg_blocks(bones); b++) {
-    if (!good_block(blocks + b, joints)) return "a predictor";
-  }
+  const char *wrong = (model->info.torque_count ? check_pairs : check_blocks)(model, joints, bones);
+  if (wrong) return wrong;
   const float *solve = model->sections[SN_RT_ROTREG_SOLVE];
   return all_finite(solve, sn_rt_rotreg_solve_count(joints, bones)) ? (const char *)0 : "a number of drive.solve";
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The kernel of the drive `rotreg` in terms of vectors, as kernel_template.h: predictors with one proxy bone per lane,
-// then T' = C [D'; Q'] with one row of T' per lane.
+// The kernel of the drives `rotreg` and `torque` in terms of vectors, as kernel_template.h: predictors with one proxy bone
+// per lane, then T' = C [D'; Q'] with one row of T' per lane. Section numbers are Wang 2007's.
 
 static SN_RT_INLINE vf rr_sub(vf a, vf b) { return vf_fnma(vf_set(1), b, a); }
 
@@ -55,20 +55,20 @@ static SN_RT_INLINE void rr_rotation(const vf q[4], vf r[9]) {
   r[5] = vf_fnma(sw, x, vf_mul(sy, z)), r[7] = vf_fma(sw, x, vf_mul(sy, z));
 }
 
-// Scale/shear (3.3): xx yy zz xy xz yz from the logarithms of two joints and a bias.
-static SN_RT_INLINE void rr_shear(const sn_rt_rotreg_block *b, int lane, const float (*turns)[8], vf s[6]) {
-  vf terms[6];
+// The logarithms of two joints and a bias, which scale/shear (3.3) and tilts are linear in.
+static SN_RT_INLINE void rr_terms(const sn_rt_rotreg_block *b, int lane, const float (*turns)[8], vf terms[6]) {
   rr_gather(turns, b->shear_joint[0] + lane, 4, 3, terms);
   rr_gather(turns, b->shear_joint[1] + lane, 4, 3, terms + 3);
-  for (int c = 0; c < 6; c++) {
-    s[c] = vf_load(b->shear[c][6] + lane);
-    for (int n = 0; n < 6; n++) s[c] = vf_fma(vf_load(b->shear[c][n] + lane), terms[n], s[c]);
-  }
 }
 
-// D = R S of `width` predictors, from `lane` of the block on (3).
-static SN_RT_INLINE void rr_predict(const sn_rt_rotreg_block *b, int lane, const float (*turns)[8], float *out) {
-  vf q[4], rotation[9], s[6];
+static SN_RT_INLINE vf rr_linear(const float (*row)[8], int lane, const vf terms[6]) {
+  vf sum = vf_load(row[6] + lane);
+  for (int n = 0; n < 6; n++) sum = vf_fma(vf_load(row[n] + lane), terms[n], sum);
+  return sum;
+}
+
+// The rotation of `width` predictors, from `lane` of the block on (3.2).
+static SN_RT_INLINE void rr_turn(const sn_rt_rotreg_block *b, int lane, const float (*turns)[8], vf q[4]) {
   rr_gather(turns, b->base + lane, 0, 4, q);
   for (uint32_t k = 0; k < b->turn_count; k++) {
     vf theta[3], r[3], e[4];
@@ -81,8 +81,12 @@ static SN_RT_INLINE void rr_predict(const sn_rt_rotreg_block *b, int lane, const
     rr_exp(r, e);
     rr_multiply(q, e);
   }
+}
+
+// D = R S (3) into columns of four numbers; s is xx yy zz xy xz yz.
+static SN_RT_INLINE void rr_gradient(const vf q[4], const vf s[6], float *out) {
+  vf rotation[9];
   rr_rotation(q, rotation);
-  rr_shear(b, lane, turns, s);
   const vf full[9] = {s[0], s[3], s[4], s[3], s[1], s[5], s[4], s[5], s[2]};
   for (int row = 0; row < 3; row++)
     for (int column = 0; column < 3; column++) {
@@ -93,6 +97,74 @@ static SN_RT_INLINE void rr_predict(const sn_rt_rotreg_block *b, int lane, const
       for (int l = 0; l < width; l++) out[12 * l + 4 * column + row] = lanes[l];
     }
 }
+
+static SN_RT_INLINE void rr_predict(const sn_rt_rotreg_block *b, int lane, const float (*turns)[8], float *out) {
+  vf q[4], terms[6], s[6];
+  rr_turn(b, lane, turns, q);
+  rr_terms(b, lane, turns, terms);
+  for (int c = 0; c < 6; c++) s[c] = rr_linear(b->shear[c], lane, terms);
+  rr_gradient(q, s, out);
+}
+
+// ---- pairs of predictors (Kim, Park and Jung, section III) ----------------------------------------------------------------
+
+// sin(t a) / sin(a) for cos(a) = 1 + x, as a polynomial in t^2 and x (Eberly 2011): exact for t = 0 and t = 1, and to
+// rounding for angles a below a right one, which is half a turn between rotations.
+static SN_RT_INLINE vf rr_slerp_share(vf t, vf x) {
+  enum { count = 12 };
+  static const float u[count] = {1.f / 3,   1.f / 10,  1.f / 21,  1.f / 36,  1.f / 55,  1.f / 78,
+                                 1.f / 105, 1.f / 136, 1.f / 171, 1.f / 210, 1.f / 253, 1.f / 300};
+  static const float v[count] = {1.f / 3,  2.f / 5,  3.f / 7,  4.f / 9,   5.f / 11,  6.f / 13,
+                                 7.f / 15, 8.f / 17, 9.f / 19, 10.f / 21, 11.f / 23, 12.f / 25};
+  vf t2 = vf_mul(t, t), sum = vf_set(1);
+  for (int k = count - 1; k >= 0; k--) {
+    vf factor = vf_mul(vf_fma(vf_set(u[k]), t2, vf_set(-v[k])), x);
+    sum = vf_fma(factor, sum, vf_set(1));
+  }
+  return vf_mul(t, sum);
+}
+
+// q <- slerp(q, other, t), the short way round.
+static SN_RT_INLINE void rr_slerp(vf q[4], const vf other[4], vf t) {
+  vf cosine = vf_fma(q[0], other[0], vf_fma(q[1], other[1], vf_fma(q[2], other[2], vf_mul(q[3], other[3]))));
+  vf size = vf_max(cosine, vf_mul(cosine, vf_set(-1)));
+  vf sign = vf_div(cosine, vf_max(size, vf_set(1e-30f))), x = vf_add(size, vf_set(-1));
+  vf a = rr_slerp_share(rr_sub(vf_set(1), t), x), b = vf_mul(sign, rr_slerp_share(t, x));
+  for (int n = 0; n < 4; n++) q[n] = vf_fma(a, q[n], vf_mul(b, other[n]));
+}
+
+// One end of the pairs: rotation, turned once more by the tilt, and scale/shear.
+static SN_RT_INLINE void rr_end(const sn_rt_torque_block *b, int end, int lane, const float (*turns)[8], vf q[4],
+                                vf s[6]) {
+  const sn_rt_rotreg_block *p = &b->ends[end];
+  vf terms[6], r[3], e[4];
+  rr_turn(p, lane, turns, q);
+  rr_terms(p, lane, turns, terms);
+  for (int n = 0; n < 3; n++) r[n] = rr_linear(b->tilt[end][n], lane, terms);
+  rr_exp(r, e);
+  rr_multiply(q, e);
+  for (int c = 0; c < 6; c++) s[c] = rr_linear(p->shear[c], lane, terms);
+}
+
+// D(q, tau) = slerp(rho_min, rho_max, f_r) ((1 - f_s) S_min + f_s S_max)
+static SN_RT_INLINE void rr_blend(const sn_rt_rotreg_job *job, const sn_rt_torque_block *b, int lane, float *out) {
+  const float(*turns)[8] = (const float(*)[8])job->turns;
+  float weights[2][8];
+  for (int l = 0; l < width; l++) {
+    uint32_t load = b->load[lane + l];
+    const float *blend = job->blends[load < job->joint_count ? load : job->joint_count];
+    weights[0][l] = blend[0], weights[1][l] = blend[1];
+  }
+  vf q[2][4], s[2][6], f_s = vf_load(weights[1]);
+  rr_end(b, 0, lane, turns, q[0], s[0]);
+  rr_end(b, 1, lane, turns, q[1], s[1]);
+  rr_slerp(q[0], q[1], vf_load(weights[0]));
+  vf rest = rr_sub(vf_set(1), f_s);
+  for (int c = 0; c < 6; c++) s[0][c] = vf_fma(rest, s[0][c], vf_mul(f_s, s[1][c]));
+  rr_gradient(q[0], s[0], out);
+}
+
+// ---- the reduced solve (4.3, 5) -------------------------------------------------------------------------------------------
 
 enum { rr_vectors = 4, rr_rows = rr_vectors * width };
 
@@ -133,7 +205,12 @@ static void rotreg(const sn_rt_rotreg_job *job) {
   const float(*turns)[8] = (const float(*)[8])job->turns;
   for (uint32_t b = 0; b < blocks; b++)
     for (int lane = 0; lane < SN_RT_LANES; lane += width) {
-      rr_predict(job->blocks + b, lane, turns, job->gradients + 12 * ((size_t)b * SN_RT_LANES + (size_t)lane));
+      float *out = job->gradients + 12 * ((size_t)b * SN_RT_LANES + (size_t)lane);
+      if (job->pairs) {
+        rr_blend(job, job->pairs + b, lane, out);
+      } else {
+        rr_predict(job->blocks + b, lane, turns, out);
+      }
     }
   for (uint32_t b = 0; b < blocks; b++)
     for (uint32_t first = 0; first < SN_RT_ROTREG_ROWS; first += rr_rows) rr_solve(job, b, first);

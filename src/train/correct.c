@@ -277,10 +277,11 @@ static sn_status measure_misses(corrector *c) {
   float(*rest_normals)[3] = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *rest_normals);
   float(*normals)[3] = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *normals);
   float(*input)[12] = sn_arena_alloc(ctx, &scratch, (size_t)joints, sizeof *input);
+  float *torques = SN_NEW(ctx, &scratch, float, joints);
   void *memory = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(&c->model), 1);
   uint8_t *lost = SN_NEW(ctx, &scratch, uint8_t, n);
-  if (status == SN_OK &&
-      (!m->vectors || !m->deltas || !c->merged || !rest_normals || !normals || !input || !memory || !lost))
+  if (status == SN_OK && (!m->vectors || !m->deltas || !c->merged || !rest_normals || !normals || !input ||
+                          !torques || !memory || !lost))
     status = ctx->error.status;
   if (status == SN_OK) {
     sn_mesh_normals(&e->rest, (const float(*)[3])e->rest.positions, rest_normals);
@@ -288,8 +289,9 @@ static sn_status measure_misses(corrector *c) {
   }
   for (int k = 0; status == SN_OK && k < c->keys->count; k++) {
     int f = c->keys->frames[k];
-    sn_rt_input in = {.joints = (const float(*)[12])input};
+    sn_rt_input in = {.joints = (const float(*)[12])input, .torques = torques};
     sn_model_joints(sn_pose(&e->poses, f), joints, input);
+    sn_model_torques(&e->torques, f, joints, torques);
     sn_rt_palette(&c->model, &in, memory, NULL);
     sn_rt_scratch palette = sn_rt_scratch_at(&c->model, memory);
     sn_mesh_normals(&e->rest, sn_frame(&e->frames, f), normals);

@@ -55,16 +55,17 @@ typedef struct tracer {
   sn_skin skin; // in the model's order
   sn_turn *turns;
   sn_arena memory;
-  float (*input)[12], (*positions)[3];
+  float (*input)[12], *torques, (*positions)[3];
   void *scratch;
 } tracer;
 
 static int example_vertex(const tracer *t, int i) { return t->examples->source ? t->examples->source[i] : i; }
 
 static void evaluate(const tracer *t, int f) {
-  sn_rt_input in = {.joints = (const float(*)[12])t->input};
+  sn_rt_input in = {.joints = (const float(*)[12])t->input, .torques = t->torques};
   sn_rt_output out = {.positions = t->positions[0]};
   sn_model_joints(sn_pose(&t->examples->poses, f), (int)t->model->info.joint_count, t->input);
+  sn_model_torques(&t->examples->torques, f, (int)t->model->info.joint_count, t->torques);
   sn_rt_evaluate(t->model, &in, t->scratch, &out, NULL);
 }
 
@@ -138,11 +139,12 @@ sn_status sn_correct_trace_make(sn_context *ctx, const sn_rt_model *model, const
   out->angle = SN_NEW(ctx, &out->memory, double, frames);
   out->truth = SN_NEW(ctx, &out->memory, double, frames);
   out->given = SN_NEW(ctx, &out->memory, double, frames);
+  t.torques = SN_NEW(ctx, &t.memory, float, model->info.joint_count);
   t.input = sn_arena_alloc(ctx, &t.memory, model->info.joint_count, sizeof *t.input);
   t.positions = sn_arena_alloc(ctx, &t.memory, model->info.vertex_count, sizeof *t.positions);
   t.scratch = sn_arena_alloc(ctx, &t.memory, sn_rt_scratch_size(model), 1);
   sn_keys none = {0};
-  bool all = out->angle && out->truth && out->given && t.input && t.positions && t.scratch;
+  bool all = out->angle && out->truth && out->given && t.torques && t.input && t.positions && t.scratch;
   sn_status status = all ? sn_model_skin(ctx, model, &t.skin) : ctx->error.status;
   if (status == SN_OK) status = sn_turns_make(ctx, &t.memory, &examples->skeleton, &examples->poses, &none, &t.turns);
   if (status == SN_OK) status = fill_trace(&t, out);

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const sn_method *const methods[] = {&sn_method_rigid,     &sn_method_lbs,    &sn_method_dqs,    &sn_method_psd,
-                                           &sn_method_eigenskin, &sn_method_rotreg, &sn_method_affine, NULL};
+static const sn_method *const methods[] = {&sn_method_rigid,  &sn_method_lbs,       &sn_method_dqs,
+                                           &sn_method_psd,    &sn_method_eigenskin, &sn_method_rotreg,
+                                           &sn_method_torque, &sn_method_affine,    NULL};
 
 const sn_method *const *sn_methods(void) { return methods; }
 

@@ -25,6 +25,10 @@ void sn_model_joints(const sn_affine *matrices, int count, float (*out)[12]) {
     for (int n = 0; n < 12; n++) out[j][n] = (float)matrices[j].m[n / 4][n % 4];
 }
 
+void sn_model_torques(const sn_torques *torques, int frame, int count, float *out) {
+  for (int j = 0; j < count; j++) out[j] = torques->values ? (float)sn_torque(torques, frame, j) : 0;
+}
+
 // ---- blocks, back in the order of the rest mesh ---------------------------------------------------------------------------
 
 // Calls `visit` for every lane of every block (a vertex that fills up a block comes more than once).

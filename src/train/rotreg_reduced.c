@@ -127,7 +127,9 @@ static sn_status fit_predictors(reduced_job *job) {
   sn_status status =
     rotreg_tune(ctx, &job->out->joints, &job->folds, job->gradient_keys.sequence, bone_count(job), &job->fit);
   if (status == SN_OK) sn_parallel_for(ctx, bone_count(job), 1, fit_key_range, job);
-  return status;
+  if (status != SN_OK || !job->options->loads) return status;
+  return torque_fit(ctx, job->memory, &job->out->joints, &job->folds, job->gradient_keys.sequence, bone_count(job),
+                    job->out->predictors, &job->fit, job->options->loads, &job->out->torque, job->held);
 }
 
 // ---- anchors (4.2) ------------------------------------------------------------------------------------------------------------

@@ -5,11 +5,13 @@
 
 #include "train/rotreg.h"
 #include "train/rotreg_bones.h"
+#include "train/torque.h"
 
 typedef struct rotreg_reduced {
   rotreg_joints joints;
   rotreg_bones bones;
   rotreg_predictor *predictors; // one per bone
+  torque_model torque;          // pairs instead, where there are torques
   double *c;                    // [C1 C2], 4P x (3P + 4J), row-major
   sn_skin skin;                 // on the palette: joints, then proxy bones
 } rotreg_reduced;
@@ -20,6 +22,7 @@ typedef struct rotreg_reduced_options {
     error; // largest rms distance that the proxy bones may leave in the training poses, in percent of the diagonal
   int influences;
   rotreg_fit_options fit;
+  const torque_loads *loads; // torques of the training poses, or NULL
 } rotreg_reduced_options;
 
 // Memory comes from `memory`, except the skins (free them with sn_skin_free).

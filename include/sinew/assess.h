@@ -32,6 +32,14 @@ int sn_assess_frame_count(const sn_rt_model *model, const sn_examples *examples)
 sn_status sn_assess_evaluate(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
                              const sn_keys *keys, sn_frames *positions, sn_frames *normals);
 
+// Root mean squared distance of every vertex over the frames of `keys`; out has examples->rest.vertex_count numbers.
+sn_status sn_assess_vertices(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
+                             const sn_keys *keys, double *out);
+
+// At how many frames of the examples the torque of the model's joint is outside the range of its training, so that the nearest
+// torque within is taken. 0 for models without torques.
+int sn_assess_clamped(const sn_rt_model *model, const sn_examples *examples, uint32_t joint);
+
 // The palette that the blend reads, at every pose of the examples: info.palette_count matrices per frame.
 sn_status sn_assess_palettes(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_poses *out);
 

@@ -57,6 +57,17 @@ sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples
   return status;
 }
 
+sn_status sn_assess_vertices(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
+                             const sn_keys *keys, double *out) {
+  sn_errors errors;
+  sn_status status = measure(ctx, model, examples, keys, &errors);
+  for (int i = 0; status == SN_OK && i < examples->rest.vertex_count; i++) {
+    out[i] = errors.frame_count > 0 ? sqrt(errors.squared[i] / errors.frame_count) : 0;
+  }
+  sn_errors_free(&errors);
+  return status;
+}
+
 // ---- a method without a model --------------------------------------------------------------------------------------
 
 // Normals of the welded mesh for positions in the order of the rest file.

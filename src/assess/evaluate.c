@@ -57,6 +57,17 @@ sn_status sn_assess_input_new(sn_context *ctx, const sn_rt_model *model, const s
   return find_controls(ctx, memory, out);
 }
 
+int sn_assess_clamped(const sn_rt_model *model, const sn_examples *examples, uint32_t joint) {
+  float range[2];
+  if (!examples->torques.values || !sn_rt_torque_range(model, joint, range)) return 0;
+  int j = sn_skeleton_find(&examples->skeleton, sn_rt_joint_name(model, joint)), count = 0;
+  for (int f = 0; j >= 0 && f < examples->torques.frame_count; f++) {
+    float torque = (float)sn_torque(&examples->torques, f, j);
+    count += torque < range[0] || torque > range[1];
+  }
+  return count;
+}
+
 size_t sn_assess_input_size(const assess_input *input) {
   const sn_rt_info *info = &input->model->info;
   return ((size_t)info->joint_count * 12 + (size_t)info->control_count * 3 + info->torque_count) * sizeof(float);

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/inputs.h"
+#include "cli/degrees.h"
+#include "cli/models.h"
 
 enum { most_methods = 64 };
 
@@ -13,6 +14,9 @@ typedef struct compare_row {
   sn_scores scores;
   double seconds, bytes, flops, us;
   double *frame_rms;      // per frame, for --plot
+  int degrees;            // 1 + the combination of --degrees all; 0: none
+  double *vertex_rms;     // per vertex, for its statistics
+  json_t *clamped;        // frames with torques outside the range of the training, by joint
   sn_correct_trace trace; // for --plot-of correction
 } compare_row;
 
@@ -45,6 +49,7 @@ static json_t *describe_row(const compare_row *row) {
   json_object_set_new(out, "flops", model ? json_integer((json_int_t)row->flops) : json_null());
   json_object_set_new(out, "us_per_frame", model ? json_real(row->us) : json_null());
   json_object_set_new(out, "seconds", json_real(row->seconds));
+  if (row->clamped) json_object_set_new(out, "clamped", row->clamped);
   return out;
 }
 
@@ -62,6 +67,18 @@ static bool plot_corrections(const cli *c) {
   return cli_given(c, "--plot") && strcmp(cli_text(c, "--plot-of"), "correction") == 0;
 }
 
+// The errors behind the statistics of --degrees: of the test frames, or of the training frames where there are no others.
+static sn_status measure_vertices(cli *c, const sn_rt_model *model, const sn_examples *examples, const sn_keys *keys,
+                                  const sn_keys *others, compare_row *row) {
+  int n = examples->rest.vertex_count;
+  double diagonal = sn_points_diagonal((const float(*)[3])examples->rest.positions, n);
+  row->vertex_rms = SN_NEW(&c->ctx, &c->memory, double, n);
+  if (!row->vertex_rms) return c->ctx.error.status;
+  sn_status status = sn_assess_vertices(&c->ctx, model, examples, others->count > 0 ? others : keys, row->vertex_rms);
+  for (int i = 0; status == SN_OK && i < n; i++) row->vertex_rms[i] *= 100 / diagonal;
+  return status;
+}
+
 // Trains on the keys, opens the bytes with the runtime, and measures.
 static sn_status compare_method(cli *c, const sn_examples *examples, const sn_keys *keys, const sn_keys *others,
                                 compare_row *row) {
@@ -76,6 +93,10 @@ static sn_status compare_method(cli *c, const sn_examples *examples, const sn_ke
   if (status == SN_OK) {
     row->bytes = (double)bytes.size, row->flops = (double)model.info.flops;
     row->us = timing.median, row->seconds = report.seconds;
+  }
+  if (status == SN_OK && row->degrees) status = measure_vertices(c, &model, examples, keys, others, row);
+  if (status == SN_OK && model.info.torque_count > 0) {
+    row->clamped = cli_note_clamped(c, row->spec.text, &model, examples);
   }
   if (status == SN_OK && plot_corrections(c)) status = sn_correct_trace_make(&c->ctx, &model, examples, &row->trace);
   sn_model_free(&bytes);
@@ -195,18 +216,59 @@ static sn_status compare_all(cli *c, const sn_examples *examples, compare_row *r
   return status;
 }
 
-static int run(cli *c) {
+// ---- --degrees all -------------------------------------------------------------------------------------------------
+
+// The analysis of variance of the nine rows, in the order of their combinations.
+static sn_status say_degrees(cli *c, const compare_row *rows, int count, const sn_examples *examples) {
+  double *values[cli_degree_pairs] = {0};
+  json_t *anova = NULL;
+  for (int m = 0; m < count; m++)
+    if (rows[m].degrees) values[rows[m].degrees - 1] = rows[m].vertex_rms;
+  sn_status status = cli_say_degrees(c, values, examples->rest.vertex_count, &anova);
+  if (anova) json_object_set_new(c->result, "anova", anova);
+  return status;
+}
+
+// Every method of the command line, a torque method as its nine combinations; -1 after having said what is wrong.
+static int parse_methods(cli *c, compare_row *rows) {
   const char *specs[most_methods];
-  int count = cli_texts(c, "--method", specs, most_methods);
+  int given = cli_texts(c, "--method", specs, most_methods), count = 0, torques = 0;
+  bool all = cli_given(c, "--degrees");
+  if (given == 0) given = 3, specs[0] = "rigid", specs[1] = "lbs", specs[2] = "dqs";
+  if (given > most_methods) given = most_methods;
+  if (all && strcmp(cli_text(c, "--degrees"), "all") != 0) {
+    cli_misuse("--degrees %s: there is one choice, all", cli_text(c, "--degrees"));
+    return -1;
+  }
+  for (int m = 0; m < given; m++) {
+    sn_method_spec spec;
+    sn_status status = sn_method_parse(&c->ctx, specs[m], &spec);
+    bool nine = status == SN_OK && all && strcmp(spec.method->name, "torque") == 0;
+    torques += nine;
+    if (nine && sn_method_has_no_model(&spec)) {
+      status = sn_fail(&c->ctx, SN_BAD_INPUT, "%s: --degrees all compares models; leave out full=1", specs[m]);
+    }
+    for (int k = 0; status == SN_OK && k < (nine ? cli_degree_pairs : 1) && count < most_methods; k++) {
+      if (nine) status = cli_degree_spec(c, specs[m], k, &spec);
+      rows[count++] = (compare_row){.spec = spec, .degrees = nine ? 1 + k : 0};
+    }
+    if (status == SN_OK) continue;
+    cli_misuse("%s", c->ctx.error.message);
+    return -1;
+  }
+  if (!all || (torques == 1 && count < most_methods)) return count;
+  cli_misuse("--degrees all compares the blending functions of one method torque; %d were given", torques);
+  return -1;
+}
+
+static int run(cli *c) {
   sn_arena memory = sn_arena_new(&c->ctx);
   compare_row *rows = SN_NEW(&c->ctx, &memory, compare_row, most_methods);
   if (!rows) return cli_fail(c);
-  if (count == 0) count = 3, specs[0] = "rigid", specs[1] = "lbs", specs[2] = "dqs";
-  if (count > most_methods) count = most_methods;
-  for (int m = 0; m < count; m++) {
-    if (sn_method_parse(&c->ctx, specs[m], &rows[m].spec) == SN_OK) continue;
+  int count = parse_methods(c, rows);
+  if (count < 0) {
     sn_arena_free(&memory);
-    return cli_misuse("%s", c->ctx.error.message);
+    return exit_usage;
   }
   const char *what = cli_text(c, "--plot-of");
   if (strcmp(what, "error") && strcmp(what, "correction") && strcmp(what, "bytes")) {
@@ -217,6 +279,7 @@ static int run(cli *c) {
   sn_status status = cli_load_frames(c, &examples);
   if (status == SN_OK) c->input = cli_describe_examples(&examples);
   if (status == SN_OK) status = compare_all(c, &examples, rows, count, &memory);
+  if (status == SN_OK && cli_given(c, "--degrees")) status = say_degrees(c, rows, count, &examples);
   const char *svg = cli_text(c, "--plot");
   if (status == SN_OK && svg) status = plot_chosen(c, svg, rows, count, &examples);
   for (int m = 0; m < count; m++) sn_correct_trace_free(&rows[m].trace);
@@ -227,6 +290,8 @@ static int run(cli *c) {
 
 static const cli_option options[] = {
   {"--method", "SPEC", NULL, "NAME or NAME:key=value,...; rigid, lbs and dqs unless told", true},
+  {"--degrees", "all", NULL,
+   "the nine pairs of blending functions of the method torque, and the statistics over them", false},
   {"--loocv", NULL, NULL, "test by leaving out each training frame in turn", false},
   {"--plot", "FILE.svg", NULL, "a line chart of every method", false},
   {"--plot-of", "WHAT", "error",

@@ -181,6 +181,7 @@ static int run(cli *c) {
     cli_say(c, "%s: %d frames of %u vertices\n", path, frames, opened.model.info.vertex_count);
     json_object_set_new(c->result, "frames", json_integer(frames));
     json_object_set_new(c->result, "vertices", json_integer(opened.model.info.vertex_count));
+    json_object_set_new(c->result, "clamped", cli_note_clamped(c, path, &opened.model, &input));
   }
   const sn_examples *true_frames = opened.model.info.control_count > 0 ? &truth : &input;
   if (status == SN_OK && true_frames->frames.frame_count > 0) status = score(c, &opened.model, &input, true_frames);
@@ -195,6 +196,7 @@ static const cli_option options[] = {
   CLI_OPTION_SKELETON,
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,
+  CLI_OPTION_TORQUE,
   {"--controls", "FILE.pc2", NULL, "positions of the control points, for models that they drive", false},
   {"--rest", "FILE", NULL, "a .glb to take materials and textures from; with --frames, the rest mesh", false},
   {"--frames", "FILE", NULL, "the true frames: the report then says how far the model is from them", true},

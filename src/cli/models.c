@@ -12,3 +12,19 @@ int cli_open_model(cli *c, const char *path, cli_model *out) {
 }
 
 void cli_close_model(cli_model *model) { sn_file_close(&model->file); }
+
+json_t *cli_note_clamped(const cli *c, const char *name, const sn_rt_model *model, const sn_examples *examples) {
+  json_t *out = json_object();
+  for (uint32_t j = 0; j < model->info.torque_count; j++) {
+    int count = sn_assess_clamped(model, examples, j);
+    float range[2];
+    if (count == 0 || !sn_rt_torque_range(model, j, range)) continue;
+    cli_say(
+      c,
+      "note: %s: the torque of %s is outside %g to %g, the range of the training, at %d of %d frames; there the "
+      "nearest torque within is used\n",
+      name, sn_rt_joint_name(model, j), (double)range[0], (double)range[1], count, examples->torques.frame_count);
+    json_object_set_new(out, sn_rt_joint_name(model, j), json_integer(count));
+  }
+  return out;
+}

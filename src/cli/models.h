@@ -14,4 +14,7 @@ typedef struct cli_model {
 int cli_open_model(cli *c, const char *path, cli_model *out);
 void cli_close_model(cli_model *model);
 
+// Says where torques are outside what the model was trained on. Returns the number of such frames by joint.
+json_t *cli_note_clamped(const cli *c, const char *name, const sn_rt_model *model, const sn_examples *examples);
+
 #endif

@@ -86,7 +86,16 @@ static sn_status read_sculpt(cli *c, const sn_examples *examples, const sculpt *
   return status;
 }
 
-// Without --frames the sculpted frames are all there is: frames and poses become those alone.
+static void keep_torques(const sculpt *sculpts, int count, sn_torques *torques) {
+  size_t joints = (size_t)torques->joint_count;
+  if (!torques->values) return;
+  for (int k = 0; k < count; k++) // ascending, so nothing is overwritten before it is read
+    memmove(torques->values + (size_t)k * joints, torques->values + (size_t)sculpts[k].frame * joints,
+            joints * sizeof *torques->values);
+  torques->frame_count = count;
+}
+
+// Without --frames the sculpted frames are all there is: frames, poses and torques become those alone.
 static sn_status keep_poses(cli *c, const sculpt *sculpts, int count, sn_examples *examples) {
   sn_poses kept;
   size_t joints = (size_t)examples->poses.joint_count;
@@ -96,6 +105,7 @@ static sn_status keep_poses(cli *c, const sculpt *sculpts, int count, sn_example
     memcpy(sn_pose(&kept, k), sn_pose(&examples->poses, sculpts[k].frame), joints * sizeof(sn_affine));
   sn_poses_free(&examples->poses);
   examples->poses = kept;
+  keep_torques(sculpts, count, &examples->torques);
   return SN_OK;
 }
 

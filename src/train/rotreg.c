@@ -9,6 +9,11 @@ static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_exa
   return rotreg_train(ctx, spec, examples, keys, NULL, out, report);
 }
 
+static sn_status predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
+                         const sn_keys *keys, const sn_keys *wanted, sn_frames *out) {
+  return rotreg_full(ctx, spec, examples, keys, NULL, wanted, out);
+}
+
 static const sn_method_option options[] = {ROTREG_OPTIONS, {0}};
 
 const sn_method sn_method_rotreg = {
@@ -18,5 +23,5 @@ const sn_method sn_method_rotreg = {
   .needs_skeleton = true,
   .train = train,
   .has_no_model = rotreg_has_no_model,
-  .predict = rotreg_full,
+  .predict = predict,
 };

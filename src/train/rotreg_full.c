@@ -7,6 +7,7 @@
 #include "train/rotreg_anchor.h"
 #include "train/rotreg_poisson.h"
 #include "train/rotreg_tune.h"
+#include "train/torque.h"
 
 // Everything learned, and what was measured on poses left out of the learning: the weights of the least-squares problem
 // are the inverse mean squares of what is to be expected of each term.
@@ -18,6 +19,8 @@ typedef struct full_form {
   rotreg_joints joints;
   sn_skin skin;
   rotreg_predictor *predictors; // per triangle
+  const torque_loads *loads;    // NULL: without torques
+  torque_model torque;          // pairs per triangle instead, where there are
   rotreg_folds folds;
   rotreg_anchors anchor, *held_anchor; // trained on all poses, and without each fold
   sn_topology topology;
@@ -69,6 +72,13 @@ static void add_residual(const full_form *f, int t, int pose, const sn_mat3 *pre
   }
 }
 
+// What the predictors say about a pose that they have not seen.
+static void hold(const full_form *f, int t, int pose, sn_mat3 d) {
+  float *held = f->held[(size_t)pose * triangles_of(f) + (size_t)t];
+  for (int e = 0; e < 9; e++) held[e] = (float)d.m[e / 3][e % 3];
+  add_residual(f, t, pose, &d);
+}
+
 static void fit_triangle(const full_form *f, int t, char *memory) {
   sn_mat3 *sequence = (sn_mat3 *)(void *)memory;
   rotreg_work *work = (rotreg_work *)(void *)(memory + (size_t)f->keys->count * sizeof *sequence);
@@ -79,19 +89,33 @@ static void fit_triangle(const full_form *f, int t, char *memory) {
     const rotreg_fold *fold = &f->folds.folds[n];
     rotreg_predictor p;
     rotreg_refit(&f->joints, sequence, fold->poses, fold->outside_count, &f->options, work, &f->predictors[t], &p);
-    for (int m = fold->outside_count; m < fold->count; m++) {
-      int pose = fold->poses[m];
-      sn_mat3 d = predict_at(f, &p, pose);
-      float *held = f->held[(size_t)pose * triangles_of(f) + (size_t)t];
-      for (int e = 0; e < 9; e++) held[e] = (float)d.m[e / 3][e % 3];
-      add_residual(f, t, pose, &d);
-    }
+    for (int m = fold->outside_count; m < fold->count; m++)
+      hold(f, t, fold->poses[m], predict_at(f, &p, fold->poses[m]));
   }
 }
 
 static void fit_triangles(void *user, int64_t begin, int64_t end, int worker) {
   const full_form *f = user;
   for (int64_t t = begin; t < end; t++) fit_triangle(f, (int)t, f->work + (size_t)worker * f->work_size);
+}
+
+// Pairs of predictors that follow the torques, in the place of those that do not.
+static sn_status fit_torques(full_form *f, sn_arena *memory) {
+  size_t triangles = triangles_of(f), poses = (size_t)f->keys->count;
+  sn_arena scratch = sn_arena_new(f->ctx);
+  sn_mat3 *sequences = SN_NEW(f->ctx, &scratch, sn_mat3, triangles * poses);
+  sn_mat3 *held = SN_NEW(f->ctx, &scratch, sn_mat3, triangles * poses);
+  sn_status status = sequences && held ? SN_OK : f->ctx->error.status;
+  for (size_t t = 0; status == SN_OK && t < triangles; t++) triangle_sequence(f, (int)t, sequences + t * poses);
+  if (status == SN_OK) {
+    status = torque_fit(f->ctx, memory, &f->joints, &f->folds, sequences, (int)triangles, f->predictors, &f->options,
+                        f->loads, &f->torque, held);
+  }
+  if (status == SN_OK) memset(f->edge_residual, 0, triangles * sizeof *f->edge_residual);
+  for (size_t t = 0; status == SN_OK && t < triangles; t++)
+    for (size_t k = 0; k < poses; k++) hold(f, (int)t, (int)k, held[k * triangles + t]);
+  sn_arena_free(&scratch);
+  return status;
 }
 
 // Tunes the fit on some of the triangles, evenly spread.
@@ -227,9 +251,16 @@ static sn_status train_full(full_form *f, sn_arena *memory) {
   if (status == SN_OK) status = tune(f);
   if (status != SN_OK) return status;
   sn_parallel_for(f->ctx, e->rest.triangle_count, 64, fit_triangles, f);
-  status = choose_pull(f, &pull);
+  if (f->loads) status = fit_torques(f, memory);
+  if (status == SN_OK) status = choose_pull(f, &pull);
   set_weights(f, pull);
   return status;
+}
+
+static sn_mat3 predict_triangle(const full_form *f, size_t t, const sn_mat3 *rotation, const sn_vec3 *theta,
+                                const double *x) {
+  return f->loads ? torque_predict(&f->torque.pairs[t], f->torque.functions, rotation, theta, x)
+                  : rotreg_predict(&f->predictors[t], rotation, theta);
 }
 
 static void evaluate_frames(void *user, int64_t begin, int64_t end, int worker) {
@@ -241,12 +272,12 @@ static void evaluate_frames(void *user, int64_t begin, int64_t end, int worker) 
   sn_vec3 *blend = (sn_vec3 *)(void *)(gradients + triangles_of(f));
   sn_mat3 *rotation = (sn_mat3 *)(void *)(blend + e->rest.vertex_count);
   sn_vec3 *theta = (sn_vec3 *)(void *)(rotation + f->joints.joint_count);
+  double *x = (double *)(void *)(theta + f->joints.joint_count);
   for (int64_t k = begin; k < end; k++) {
     const sn_affine *pose = sn_pose(&e->poses, job->wanted->frames[k]);
     rotreg_joints_pose(&f->joints, pose, rotation, theta);
-    for (size_t t = 0; t < triangles_of(f); t++) {
-      gradients[t] = rotreg_predict(&f->predictors[t], rotation, theta);
-    }
+    if (f->loads) torque_loads_at(f->loads, &e->torques, job->wanted->frames[k], x);
+    for (size_t t = 0; t < triangles_of(f); t++) gradients[t] = predict_triangle(f, t, rotation, theta, x);
     for (int i = 0; i < e->rest.vertex_count; i++) blend[i] = rotreg_anchor_at(&f->anchor, i, pose);
     rotreg_poisson_solve(job->poisson, gradients, blend, work, sn_frame_mutable(job->out, (int)k));
   }
@@ -257,7 +288,7 @@ static sn_status evaluate_full(full_form *f, const sn_keys *wanted, sn_frames *o
   rotreg_poisson poisson = {0};
   solve_job job = {f, &poisson, wanted, out, NULL, 0};
   job.work_size = rotreg_poisson_work(rest) + 9 * triangles_of(f) + 3 * (size_t)rest->vertex_count +
-                  12 * (size_t)f->joints.joint_count;
+                  13 * (size_t)f->joints.joint_count;
   job.work = SN_NEW(f->ctx, memory, double, (size_t)sn_threads(f->ctx) * job.work_size);
   sn_status status = job.work ? sn_frames_new(f->ctx, rest->vertex_count, wanted->count, out) : f->ctx->error.status;
   if (status == SN_OK) {
@@ -275,10 +306,10 @@ static rotreg_fit_options options_of(const sn_method_spec *spec) {
 }
 
 sn_status rotreg_full(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
-                      const sn_keys *wanted, sn_frames *out) {
+                      const torque_loads *loads, const sn_keys *wanted, sn_frames *out) {
   *out = (sn_frames){0};
   sn_arena memory = sn_arena_new(ctx);
-  full_form f = {.ctx = ctx, .examples = examples, .keys = keys, .options = options_of(spec)};
+  full_form f = {.ctx = ctx, .examples = examples, .keys = keys, .options = options_of(spec), .loads = loads};
   sn_status status = train_full(&f, &memory);
   if (status == SN_OK) status = evaluate_full(&f, wanted, out, &memory);
   if (status != SN_OK) sn_frames_free(out);

@@ -23,6 +23,17 @@ static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_exa
   return status;
 }
 
+static sn_status predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
+                         const sn_keys *keys, const sn_keys *wanted, sn_frames *out) {
+  sn_arena memory = sn_arena_new(ctx);
+  torque_loads loads;
+  *out = (sn_frames){0};
+  sn_status status = read_loads(ctx, &memory, spec, examples, keys, &loads);
+  if (status == SN_OK) status = rotreg_full(ctx, spec, examples, keys, &loads, wanted, out);
+  sn_arena_free(&memory);
+  return status;
+}
+
 static const sn_method_option options[] = {
   ROTREG_OPTIONS,
   {"degree_r", SN_OPTION_INT, "2", 1, torque_most_degree, NULL, "degree of the function that blends rotations"},
@@ -42,5 +53,5 @@ const sn_method sn_method_torque = {
   .needs_skeleton = true,
   .train = train,
   .has_no_model = rotreg_has_no_model,
-  .predict = rotreg_full,
+  .predict = predict,
 };

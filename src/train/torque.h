@@ -30,6 +30,9 @@ typedef struct torque_loads {
 sn_status torque_loads_read(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
                             const char *only, torque_loads *out);
 
+// The torques of a frame as they are in `x`, within [0, 1]: joint_count numbers.
+void torque_loads_at(const torque_loads *loads, const sn_torques *torques, int frame, double *x);
+
 // D(q, tau) = slerp(R_0, R_1, f_r) ((1 - f_s) S_0 + f_s S_1), R_e = (rotation of ends[e]) exp(tilt[e] [theta, theta, 1])
 // with the thetas of the end's shear joints.
 typedef struct torque_pair {
@@ -54,6 +57,7 @@ sn_mat3 torque_predict_rotation(const torque_pair *pair, int end, const sn_mat3 
 sn_mat3 torque_predict(const torque_pair *pair, const torque_functions *functions, const sn_mat3 *rotation,
                        const sn_vec3 *theta, const double *x);
 
+// What was learned of the torques.
 typedef struct torque_model {
   torque_pair *pairs;          // per key
   torque_functions *functions; // per joint

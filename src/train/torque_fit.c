@@ -10,7 +10,7 @@ enum {
   terms = rotreg_shear_terms,
   rounds = 4, // of pairs and functions by turns
   pull_choices = 5,
-  enough = 8 // examples at an end of the range that make a predictor
+  enough = 6 // examples at an end of the range that make a predictor
 };
 
 static const double pulls[pull_choices] = {1e-3, 1e-2, 1e-1, 1, 10}; // per pose

@@ -48,6 +48,13 @@ sn_status torque_loads_read(sn_context *ctx, sn_arena *memory, const sn_examples
     *only ? "joint=" : "", only, *only ? ": " : "", keys->count);
 }
 
+void torque_loads_at(const torque_loads *loads, const sn_torques *torques, int frame, double *x) {
+  for (int j = 0; j < loads->joint_count; j++) {
+    double low = loads->range[j][0], high = loads->range[j][1];
+    x[j] = high > low ? fmin(1, fmax(0, (sn_torque(torques, frame, j) - low) / (high - low))) : 0;
+  }
+}
+
 double torque_function(const double c[torque_most_degree], double x) {
   double f = x * (c[0] + x * (c[1] + x * c[2]));
   return f > 0 ? (f < 1 ? f : 1) : 0;

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#include "cli/degrees.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/anova.h"
+
+sn_status cli_degree_spec(cli *c, const char *text, int k, sn_method_spec *out) {
+  char spec[300];
+  if (strstr(text, "degree_")) {
+    return sn_fail(&c->ctx, SN_BAD_INPUT, "%s: --degrees all sets degree_r and degree_s; leave them out", text);
+  }
+  snprintf(spec, sizeof spec, "%s%cdegree_r=%d,degree_s=%d", text, strchr(text, ':') ? ',' : ':', k / cli_degrees + 1,
+           k % cli_degrees + 1);
+  return sn_method_parse(&c->ctx, spec, out);
+}
+
+sn_status cli_say_degrees(cli *c, double *const values[cli_degree_pairs], int count, json_t **out) {
+  static const char *const names[] = {"linear", "quadratic", "cubic"};
+  sn_anova_table table;
+  sn_anova anova = {0};
+  sn_status status =
+    sn_anova_table_new(&c->ctx, (const char *const[]){"f_r", "f_s"}, (const char *const *const[]){names, names},
+                       (const int[]){cli_degrees, cli_degrees}, &table);
+  for (int k = 0; status == SN_OK && k < cli_degree_pairs; k++) {
+    *sn_anova_cell(&table, k / cli_degrees, k % cli_degrees) = sn_sample_of(values[k], count);
+  }
+  if (status == SN_OK) status = sn_anova_run(&c->ctx, &table, 0.05, &anova);
+  if (status == SN_OK) {
+    cli_say(c, "\nrms error of every vertex, %% of the diagonal\n");
+    cli_say_anova(c, &table, &anova);
+    *out = cli_describe_anova(&table, &anova);
+  }
+  sn_anova_free(&anova);
+  sn_anova_table_free(&table);
+  return status;
+}

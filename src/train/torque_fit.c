@@ -8,7 +8,7 @@
 
 enum {
   terms = rotreg_shear_terms,
-  rounds = 4, // of pairs and functions by turns
+  rounds = 20, // of pairs and functions by turns
   pull_choices = 5,
   enough = 6 // examples at an end of the range that make a predictor
 };

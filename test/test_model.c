@@ -186,7 +186,7 @@ static void wrong_files_are_refused_with_a_reason(void **state) {
   refused(m, 0, "PNG", 3, true, "not a Sinew model");
   refused(m, offsetof(sn_rt_header, version_major), &newer, 2, false, "version 7.0");
   refused(m, offsetof(sn_rt_header, version_major), &newer, 2, true, "up to 1.0");
-  refused(m, offsetof(sn_rt_header, drive), &known_slot, 1, true, "no drive `torque`");
+  refused(m, offsetof(sn_rt_header, drive), &known_slot, 1, true, "0 torques for 5 joints");
   refused(m, offsetof(sn_rt_header, correct), &slot, 1, true, "no correct `unknown` (choice 9");
   refused(m, offsetof(sn_rt_header, blend), &slot, 1, true, "no blend");
   refused(m, offsetof(sn_rt_header, shade), &slot, 1, true, "no shade");

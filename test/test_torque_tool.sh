@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Torques from the command line: training, evaluation, glTF, the nine blending functions, and what goes wrong.
+set -eu
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+
+fail() {
+  echo "$*"
+  exit 1
+}
+# `figure NAME FILE`: the first number of that name in a report.
+figure() { grep -Eo "\"$1\": *[0-9.e+-]+" "$2" | head -n 1 | grep -Eo '[0-9.e+-]+$'; }
+below() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; }
+
+"$SINEW" gen leg --vertices 1500 --frames 40 -o set --quiet
+examples=(--rest set/rest.obj --frames set/frames.pc2 --skeleton set/skeleton.glb)
+"$SINEW" train --method torque:bones=40 "${examples[@]}" --torque set/torque.csv --keys every:2 -o model.sinew \
+  --json train.json --quiet
+grep -q 'follow a torque: calf' train.json
+"$SINEW" info model.sinew | grep -q torque
+
+# The glTF is exact, the point cache is what the report of the training says.
+drive=(--skeleton set/skeleton.glb --torque set/torque.csv)
+"$SINEW" eval model.sinew "${drive[@]}" -o skin.glb --quiet
+"$SINEW" convert skin.glb skin.pc2 --quiet
+"$SINEW" eval model.sinew "${drive[@]}" --rest set/rest.obj --frames skin.pc2 -o again.pc2 --quiet --json report.json
+below "$(figure max_pct_diag report.json)" 0.001 || fail "the glTF skin differs from the model: $(cat report.json)"
+"$SINEW" bench model.sinew "${drive[@]}" --seconds 0.05 --quiet --json bench.json
+grep -q ratio_lbs bench.json
+
+# Torques beyond the training are clamped, and the user is told.
+awk -F, 'NR > 1 { $2 = $2 * 3 } { print $1 "," $2 }' OFS=, set/torque.csv >strong.csv
+"$SINEW" eval model.sinew --skeleton set/skeleton.glb --torque strong.csv -o strong.pc2 --json strong.json >said
+grep -q 'torque of calf is outside 0 to 150' said
+[ "$(figure calf strong.json)" -gt 0 ] || fail "no frames were told to be clamped"
+
+# What is missing or wrong is named.
+refused() { # TEXT COMMAND...
+  local text=$1
+  shift
+  if "$SINEW" "$@" --quiet 2>message; then fail "accepted: $*"; fi
+  grep -qe "$text" message || fail "'$text' is not in: $(cat message)"
+}
+refused '--torque FILE.csv' eval model.sinew --skeleton set/skeleton.glb -o none.pc2
+refused '--torque FILE.csv' train --method torque "${examples[@]}" -o none.sinew
+sed 's/calf/tail/' set/torque.csv >tail.csv
+refused 'tail' train --method torque "${examples[@]}" --torque tail.csv -o none.sinew
+sed '3s/,.*/,nan/' set/torque.csv >nan.csv
+refused 'nan.csv:3' train --method torque "${examples[@]}" --torque nan.csv -o none.sinew
+awk -F, 'NR > 1 { $2 = 5 } { print $1 "," $2 }' OFS=, set/torque.csv >constant.csv
+refused 'the same at all 40 training frames' train --method torque "${examples[@]}" --torque constant.csv -o none.sinew
+head -n 20 set/torque.csv >short.csv
+refused 'torques' train --method torque "${examples[@]}" --torque short.csv -o none.sinew
+refused 'leave them out' compare --method torque:degree_r=2 --degrees all "${examples[@]}" --torque set/torque.csv
+refused 'were given' compare --method lbs --degrees all "${examples[@]}" --torque set/torque.csv
+[ ! -e none.pc2 ] && [ ! -e none.sinew ] || fail "a file was left behind"
+
+# The document's table: nine combinations, statistics, and the same from the cells by `stats anova`.
+"$SINEW" compare --method rotreg:bones=40 --method torque:bones=40 --degrees all "${examples[@]}" \
+  --torque set/torque.csv --keys every:2 --json nine.json >nine.txt
+[ "$(grep -c '^torque:' nine.txt)" -eq 9 ] || fail "there are not nine combinations"
+grep -q 'Scheffe, f_s' nine.txt
+node - <<'JS'
+const fs = require('fs');
+const report = JSON.parse(fs.readFileSync('nine.json'));
+const { cells, effects, post_hoc } = report.result.anova;
+const check = (ok, what) => { if (!ok) { console.error(what); process.exit(1); } };
+check(cells.length === 9 && cells.every(c => c.n === 1500), 'cells of 1500 vertices');
+check(effects.second.p < 0.001, `quadratic f_s matters on the leg: p = ${effects.second.p}`);
+check(post_hoc.second.order[2] === 'linear', `linear f_s is the worst: ${post_hoc.second.order}`);
+const rows = cells.map(c => [...c.levels, c.mean, c.sd, c.n].join(','));
+fs.writeFileSync('cells.csv', ['f_r,f_s,mean,sd,n', ...rows].join('\n') + '\n');
+fs.writeFileSync('f.txt', effects.second.f.toPrecision(6));
+JS
+"$SINEW" stats anova cells.csv --quiet --json anova.json
+node -e "
+  const a = JSON.parse(require('fs').readFileSync('anova.json')).result.effects.second.f;
+  const b = +require('fs').readFileSync('f.txt');
+  if (Math.abs(a - b) > 1e-4 * b) { console.error(a, b); process.exit(1); }"

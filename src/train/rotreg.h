@@ -78,6 +78,10 @@ sn_mat3 rotreg_predict_rotation(const rotreg_predictor *p, const sn_mat3 *rotati
 sn_mat3 rotreg_predict_shear(const rotreg_predictor *p, const sn_vec3 *theta);
 sn_mat3 rotreg_predict(const rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta);
 
+// What scale/shear is linear in: the logarithms of two joints and 1. Its numbers are these entries of the matrix.
+void rotreg_terms(const int joints[2], const sn_vec3 *theta, double out[rotreg_shear_terms]);
+extern const int rotreg_shear_entry[6][2];
+
 // H by regularised least squares on the logarithms of p->shear_joints and a bias. Returns the sum of squares that is left.
 double rotreg_fit_shear(const rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count, double pull,
                         rotreg_predictor *p);

@@ -8,9 +8,9 @@
 
 enum { terms = rotreg_shear_terms };
 
-static const int entry_of[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
+const int rotreg_shear_entry[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
 
-static void terms_of(const int joints[2], const sn_vec3 *theta, double out[terms]) {
+void rotreg_terms(const int joints[2], const sn_vec3 *theta, double out[terms]) {
   sn_vec3 a = theta[joints[0]], b = theta[joints[1]];
   const double row[terms] = {a.x, a.y, a.z, b.x, b.y, b.z, 1};
   memcpy(out, row, sizeof row);
@@ -21,11 +21,11 @@ double rotreg_fit_shear(const rotreg_joints *joints, const sn_mat3 *shear, const
                         rotreg_predictor *p) {
   double a[terms][terms] = {{0}}, b[terms][6] = {{0}}, right[terms][6], row[terms], left = 0;
   for (int i = 0; i < count; i++) {
-    terms_of(p->shear_joints, joints->theta + (size_t)pick[i] * (size_t)joints->joint_count, row);
+    rotreg_terms(p->shear_joints, joints->theta + (size_t)pick[i] * (size_t)joints->joint_count, row);
     for (int r = 0; r < terms; r++) {
       for (int c = 0; c < terms; c++) a[r][c] += row[r] * row[c];
       for (int c = 0; c < 6; c++) {
-        double target = shear[i].m[entry_of[c][0]][entry_of[c][1]] - (c < 3);
+        double target = shear[i].m[rotreg_shear_entry[c][0]][rotreg_shear_entry[c][1]] - (c < 3);
         b[r][c] += row[r] * target;
         if (r == 0) left += target * target;
       }
@@ -60,11 +60,12 @@ void rotreg_choose_shear(const rotreg_joints *joints, const sn_mat3 *shear, cons
 sn_mat3 rotreg_predict_shear(const rotreg_predictor *p, const sn_vec3 *theta) {
   double row[terms];
   sn_mat3 s;
-  terms_of(p->shear_joints, theta, row);
+  rotreg_terms(p->shear_joints, theta, row);
   for (int c = 0; c < 6; c++) {
     double sum = 0;
     for (int r = 0; r < terms; r++) sum += p->shear[c][r] * row[r];
-    s.m[entry_of[c][0]][entry_of[c][1]] = s.m[entry_of[c][1]][entry_of[c][0]] = sum;
+    s.m[rotreg_shear_entry[c][0]][rotreg_shear_entry[c][1]] =
+      s.m[rotreg_shear_entry[c][1]][rotreg_shear_entry[c][0]] = sum;
   }
   return s;
 }

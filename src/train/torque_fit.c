@@ -67,16 +67,10 @@ static size_t pose_row(const fit_job *job, int key) { return (size_t)key * (size
 
 // ---- prediction -----------------------------------------------------------------------------------------------------------
 
-static void terms_of(const int joints[2], const sn_vec3 *theta, double out[terms]) {
-  sn_vec3 a = theta[joints[0]], b = theta[joints[1]];
-  const double row[terms] = {a.x, a.y, a.z, b.x, b.y, b.z, 1};
-  memcpy(out, row, sizeof row);
-}
-
 sn_mat3 torque_predict_rotation(const torque_pair *pair, int end, const sn_mat3 *rotation, const sn_vec3 *theta) {
   const rotreg_predictor *p = &pair->ends[end];
   double phi[terms], tilt[3] = {0, 0, 0};
-  terms_of(p->shear_joints, theta, phi);
+  rotreg_terms(p->shear_joints, theta, phi);
   for (int n = 0; n < 3; n++)
     for (int k = 0; k < terms; k++) tilt[n] += pair->tilt[end][n][k] * phi[k];
   return sn_mat3_mul(rotreg_predict_rotation(p, rotation, theta),
@@ -135,8 +129,6 @@ static void regress(const fit_work *w, const int *pick, int count, const double 
     for (int k = 0; k < terms; k++) h0[c][k] = b[k][c], h1[c][k] = b[k][c] + b[terms + k][c];
 }
 
-static const int entry_of[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
-
 // Tilts: what is left of the rotations after the turns of the ends, which have them in common.
 static void fit_tilts(const fit_job *job, int key, const int *pick, int count, const double *blend, double pull,
                       const fit_work *w, const rotreg_predictor *p, double (*t0)[terms], double (*t1)[terms]) {
@@ -155,7 +147,7 @@ static void fit_shears(const fit_job *job, int key, const int *pick, int count, 
   for (int i = 0; i < count; i++)
     for (int c = 0; c < 6; c++) {
       const sn_mat3 *shear = &job->shear[pose_row(job, key) + (size_t)pick[i]];
-      w->y[pick[i]][c] = shear->m[entry_of[c][0]][entry_of[c][1]] - (c < 3);
+      w->y[pick[i]][c] = shear->m[rotreg_shear_entry[c][0]][rotreg_shear_entry[c][1]] - (c < 3);
     }
   regress(w, pick, count, blend, 6, job->options->shear_pull, load_pull, s0, s1);
   for (int c = 0; c < 3; c++) s0[c][terms - 1] += 1, s1[c][terms - 1] += 1;
@@ -163,7 +155,7 @@ static void fit_shears(const fit_job *job, int key, const int *pick, int count, 
 
 static void find_terms(const fit_job *job, const rotreg_predictor *p, const fit_work *w) {
   for (int k = 0; k < job->joints->pose_count; k++)
-    terms_of(p->shear_joints, job->joints->theta + joint_row(job, k), w->phi[k]);
+    rotreg_terms(p->shear_joints, job->joints->theta + joint_row(job, k), w->phi[k]);
 }
 
 // Both ends from all examples: the turns are those of `base`.

@@ -117,6 +117,21 @@ static sn_status info_gltf(cli *c, const char *path) {
   return status;
 }
 
+// What drives the model besides joints.
+static void describe_drive(cli *c, const sn_rt_model *model) {
+  const sn_rt_info *info = sn_rt_get_info(model);
+  json_t *torques = json_object();
+  for (uint32_t j = 0; j < info->torque_count; j++) {
+    float range[2];
+    if (!sn_rt_torque_range(model, j, range)) continue;
+    cli_say(c, "  torque of %s: %g to %g\n", sn_rt_joint_name(model, j), (double)range[0], (double)range[1]);
+    json_object_set_new(torques, sn_rt_joint_name(model, j), json_pack("[ff]", (double)range[0], (double)range[1]));
+  }
+  if (info->control_count > 0) cli_say(c, "  %u control points\n", info->control_count);
+  json_object_set_new(c->result, "torques", torques);
+  json_object_set_new(c->result, "controls", json_integer(info->control_count));
+}
+
 static void describe_model(cli *c, const sn_rt_model *model) {
   const sn_rt_info *info = sn_rt_get_info(model);
   json_t *r = c->result;
@@ -124,6 +139,7 @@ static void describe_model(cli *c, const sn_rt_model *model) {
           sn_rt_correct_name(info->correct), sn_rt_blend_name(info->blend), sn_rt_shade_name(info->shade));
   cli_say(c, "  %u vertices, %u triangles, %u joints, a palette of %u matrices\n", info->vertex_count,
           info->triangle_count, info->joint_count, info->palette_count);
+  describe_drive(c, model);
   cli_say(c, "  up to %u influences per vertex, %.2f on average, weights of %u bits\n", info->max_influences,
           info->vertex_count ? (double)info->influence_count / info->vertex_count : 0.0, info->weight_bits);
   cli_say(c, "  one evaluation: %.3f million floating-point operations, %.1f KB read\n", 1e-6 * (double)info->flops,

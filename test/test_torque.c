@@ -144,7 +144,7 @@ static void random_pair(sn_random *rng, torque_pair *out) {
       p->shear[c][6] = (c < 3) + end * 0.2 * sn_random_normal(rng);
       for (int n = 0; n < 3; n++) p->shear[c][n] = 0.05 * sn_random_normal(rng);
     }
-    for (int c = 0; c < 3; c++) out->tilt[end][c][6] = end * 0.2 * sn_random_normal(rng);
+    for (int c = 0; c < 3; c++) p->tilt[c][6] = end * 0.2 * sn_random_normal(rng);
   }
 }
 
@@ -260,7 +260,6 @@ static void test_ends_are_the_predictors(void **state) {
     evaluate(&rt, SN_RT_PATH_BEST, &e, 7, range[end], ends[end]);
     for (int b = 0; b < 2; b++) {
       blocks[b].ends[1 - end] = blocks[b].ends[end];
-      memcpy(blocks[b].tilt[1 - end], blocks[b].tilt[end], sizeof blocks[b].tilt[0]);
     }
     for (int k = 0; k <= 4; k++) {
       evaluate(&rt, SN_RT_PATH_BEST, &e, 7, range[0] + 0.25f * (float)k * (range[1] - range[0]), other);
@@ -565,7 +564,7 @@ static void test_hostile_sections(void **state) {
                {ranges + sizeof(sn_rt_torque) + 8, 0xff},
                {pairs, 0xff},
                {pairs + sizeof(sn_rt_rotreg_block), 0xff},
-               {pairs + offsetof(sn_rt_torque_block, tilt), 0xff},
+               {pairs + offsetof(sn_rt_rotreg_block, tilt), 0xff},
                {pairs + offsetof(sn_rt_torque_block, load), 0x7f}};
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     uint8_t keep[4];

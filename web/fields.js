@@ -12,7 +12,7 @@ function blended(entry, value) {
 // ---- rotational regression: the angle scale u (Wang 2007, figure 6) ------------------------------------------------
 
 // sn_rt_rotreg_block in src/runtime/format.h: eight predictors, whose first map is u W for a rotation W.
-const block = { bytes: 2368, map: 160, lanes: 8 };
+const block = { bytes: 3040, map: 160, lanes: 8 };
 
 // u of every bone: how far it turns when its first joint turns by one. Null for other drives.
 function angleScales(entry) {

@@ -74,22 +74,22 @@ typedef struct sn_rt_rotreg_joint {
   float reference[3];
 } sn_rt_rotreg_joint;
 
-// Eight predictors, one per lane: R = Q_base exp(map_1 theta_1) exp(map_2 theta_2) ..., scale/shear = shear [theta of
-// shear_joint 0, of shear_joint 1, 1]. Turns from turn_count on are not there; lanes left over are zero.
+// Eight predictors, one per lane: with phi = [theta of shear_joint 0, of shear_joint 1, 1], the rotation is
+// R = Q_base exp(map_1 theta_1) exp(map_2 theta_2) ... exp(tilt phi) and scale/shear is shear phi. Turns from turn_count on
+// are not there; lanes left over are zero.
 typedef struct sn_rt_rotreg_block {
   uint16_t base[8], joint[SN_RT_ROTREG_TURNS][8], shear_joint[2][8];
   uint32_t turn_count;
   uint32_t reserved[15];
   float map[SN_RT_ROTREG_TURNS][9][8]; // row-major
   float shear[6][7][8];                // xx yy zz xy xz yz
+  float tilt[3][7][8];
 } sn_rt_rotreg_block;
 
-// Drive `torque`: eight pairs of predictors, one pair per lane, at the least and the largest torque; each as in
-// sn_rt_rotreg_block and then turned by exp(tilt [theta of shear_joint 0, of shear_joint 1, 1]). `load` is the joint whose
-// torque blends the pair, or SN_RT_NO_JOINT: the first predictor alone.
+// Drive `torque`: eight pairs of predictors, one pair per lane, at the least and the largest torque. `load` is the joint
+// whose torque blends the pair, or SN_RT_NO_JOINT: the first predictor alone.
 typedef struct sn_rt_torque_block {
   sn_rt_rotreg_block ends[2];
-  float tilt[2][3][7][8];
   uint16_t load[8];
   uint32_t reserved[12];
 } sn_rt_torque_block;

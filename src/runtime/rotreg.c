@@ -8,7 +8,7 @@
 #include "runtime/smallmath.h"
 
 _Static_assert(sizeof(sn_rt_rotreg_joint) == 16, "a joint of rotreg is 16 bytes in the file");
-_Static_assert(sizeof(sn_rt_rotreg_block) == 2368, "eight predictors are 2368 bytes in the file");
+_Static_assert(sizeof(sn_rt_rotreg_block) == 3040, "eight predictors are 3040 bytes in the file");
 _Static_assert(sizeof(sn_rt_torque) == 32, "the blending functions of a joint are 32 bytes in the file");
 _Static_assert(sizeof(sn_rt_torque_block) == 6144, "eight pairs of predictors are 6144 bytes in the file");
 
@@ -31,8 +31,8 @@ uint64_t sn_rt_rotreg_flops(const sn_rt_info *info) {
   uint64_t joints = info->joint_count, bones = info->palette_count - joints,
            solve = 24 * bones * (3 * bones + 4 * joints);
   uint64_t turn = 15 + 5 + 28 + 4 + 3 + 2 * 12 + 28, rest = 45 + 72 + 45; // per turn; rotation, shear, product
-  uint64_t predict = 2 * turn + rest, tilt = 36 - 15 + turn, mix = 100 + 18;
-  if (info->drive == SN_RT_DRIVE_TORQUE) predict = 2 * (2 * turn + 72 + tilt) + mix + rest - 72;
+  uint64_t tilt = 36 - 15 + turn, predict = 2 * turn + tilt + rest, mix = 100 + 18;
+  if (info->drive == SN_RT_DRIVE_TORQUE) predict = 2 * (2 * turn + tilt + 72) + mix + rest - 72;
   return solve + bones * predict + 60 * joints;
 }
 
@@ -131,14 +131,13 @@ static int good_block(const sn_rt_rotreg_block *b, uint32_t joints) {
   for (int k = 0; k < SN_RT_ROTREG_TURNS; k++)
     if (!all_below(b->joint[k], joints)) return 0;
   return all_finite(&b->map[0][0][0], SN_RT_ROTREG_TURNS * 9 * SN_RT_LANES) &&
-         all_finite(&b->shear[0][0][0], 6 * 7 * SN_RT_LANES);
+         all_finite(&b->shear[0][0][0], 6 * 7 * SN_RT_LANES) && all_finite(&b->tilt[0][0][0], 3 * 7 * SN_RT_LANES);
 }
 
 static int good_pair(const sn_rt_torque_block *b, uint32_t joints) {
   for (int l = 0; l < SN_RT_LANES; l++)
     if (b->load[l] >= joints && b->load[l] != SN_RT_NO_JOINT) return 0;
-  return good_block(&b->ends[0], joints) && good_block(&b->ends[1], joints) &&
-         all_finite(&b->tilt[0][0][0][0], 2 * 3 * 7 * SN_RT_LANES);
+  return good_block(&b->ends[0], joints) && good_block(&b->ends[1], joints);
 }
 
 static const char *check_pairs(const sn_rt_model *model, uint32_t joints, uint32_t bones) {

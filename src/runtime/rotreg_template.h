@@ -67,8 +67,9 @@ static SN_RT_INLINE vf rr_linear(const float (*row)[8], int lane, const vf terms
   return sum;
 }
 
-// The rotation of `width` predictors, from `lane` of the block on (3.2).
-static SN_RT_INLINE void rr_turn(const sn_rt_rotreg_block *b, int lane, const float (*turns)[8], vf q[4]) {
+// Rotation and scale/shear of `width` predictors, from `lane` of the block on (3.2, 3.3).
+static SN_RT_INLINE void rr_parts(const sn_rt_rotreg_block *b, int lane, const float (*turns)[8], vf q[4], vf s[6]) {
+  vf terms[6], tilt[3], last[4];
   rr_gather(turns, b->base + lane, 0, 4, q);
   for (uint32_t k = 0; k < b->turn_count; k++) {
     vf theta[3], r[3], e[4];
@@ -81,6 +82,11 @@ static SN_RT_INLINE void rr_turn(const sn_rt_rotreg_block *b, int lane, const fl
     rr_exp(r, e);
     rr_multiply(q, e);
   }
+  rr_terms(b, lane, turns, terms);
+  for (int n = 0; n < 3; n++) tilt[n] = rr_linear(b->tilt[n], lane, terms);
+  rr_exp(tilt, last);
+  rr_multiply(q, last);
+  for (int c = 0; c < 6; c++) s[c] = rr_linear(b->shear[c], lane, terms);
 }
 
 // D = R S (3) into columns of four numbers; s is xx yy zz xy xz yz.
@@ -99,10 +105,8 @@ static SN_RT_INLINE void rr_gradient(const vf q[4], const vf s[6], float *out) {
 }
 
 static SN_RT_INLINE void rr_predict(const sn_rt_rotreg_block *b, int lane, const float (*turns)[8], float *out) {
-  vf q[4], terms[6], s[6];
-  rr_turn(b, lane, turns, q);
-  rr_terms(b, lane, turns, terms);
-  for (int c = 0; c < 6; c++) s[c] = rr_linear(b->shear[c], lane, terms);
+  vf q[4], s[6];
+  rr_parts(b, lane, turns, q, s);
   rr_gradient(q, s, out);
 }
 
@@ -133,19 +137,6 @@ static SN_RT_INLINE void rr_slerp(vf q[4], const vf other[4], vf t) {
   for (int n = 0; n < 4; n++) q[n] = vf_fma(a, q[n], vf_mul(b, other[n]));
 }
 
-// One end of the pairs: rotation, turned once more by the tilt, and scale/shear.
-static SN_RT_INLINE void rr_end(const sn_rt_torque_block *b, int end, int lane, const float (*turns)[8], vf q[4],
-                                vf s[6]) {
-  const sn_rt_rotreg_block *p = &b->ends[end];
-  vf terms[6], r[3], e[4];
-  rr_turn(p, lane, turns, q);
-  rr_terms(p, lane, turns, terms);
-  for (int n = 0; n < 3; n++) r[n] = rr_linear(b->tilt[end][n], lane, terms);
-  rr_exp(r, e);
-  rr_multiply(q, e);
-  for (int c = 0; c < 6; c++) s[c] = rr_linear(p->shear[c], lane, terms);
-}
-
 // D(q, tau) = slerp(rho_min, rho_max, f_r) ((1 - f_s) S_min + f_s S_max)
 static SN_RT_INLINE void rr_blend(const sn_rt_rotreg_job *job, const sn_rt_torque_block *b, int lane, float *out) {
   const float(*turns)[8] = (const float(*)[8])job->turns;
@@ -156,8 +147,7 @@ static SN_RT_INLINE void rr_blend(const sn_rt_rotreg_job *job, const sn_rt_torqu
     weights[0][l] = blend[0], weights[1][l] = blend[1];
   }
   vf q[2][4], s[2][6], f_s = vf_load(weights[1]);
-  rr_end(b, 0, lane, turns, q[0], s[0]);
-  rr_end(b, 1, lane, turns, q[1], s[1]);
+  for (int end = 0; end < 2; end++) rr_parts(&b->ends[end], lane, turns, q[end], s[end]);
   rr_slerp(q[0], q[1], vf_load(weights[0]));
   vf rest = rr_sub(vf_set(1), f_s);
   for (int c = 0; c < 6; c++) s[0][c] = vf_fma(rest, s[0][c], vf_mul(f_s, s[1][c]));

@@ -41,18 +41,20 @@ typedef struct rotreg_turn {
   sn_mat3 w, map;
 } rotreg_turn;
 
-// R = Q_base exp(map_1 theta_1) exp(map_2 theta_2) ..., S = H [theta_b1, theta_b2, 1]; D = R S.
+// D = R S with R = Q_base exp(map_1 theta_1) exp(map_2 theta_2) ... exp(tilt phi) and S = H phi, phi = [theta_b1, theta_b2, 1].
 typedef struct rotreg_predictor {
   int base, turn_count;
   rotreg_turn turns[rotreg_most_turns];
   int shear_joints[2];
   double shear[6][rotreg_shear_terms]; // xx yy zz xy xz yz
+  double tilt[3][rotreg_shear_terms];  // a last small rotation, which the paper does not have
 } rotreg_predictor;
 
 typedef struct rotreg_fit_options {
   int turns;         // most joints of a predictor
   double freedom;    // how far maps may leave u W: 0 keeps them there
   double shear_pull; // ridge of the scale/shear regression
+  double tilt_pull;  // ridge of the tilt; 0: no tilt
 } rotreg_fit_options;
 
 rotreg_fit_options rotreg_fit_options_default(void);
@@ -74,11 +76,16 @@ void rotreg_refit(const rotreg_joints *joints, const sn_mat3 *sequence, const in
                   const rotreg_fit_options *options, rotreg_work *work, const rotreg_predictor *like,
                   rotreg_predictor *out);
 
+// The tilt of `p` again, with another ridge.
+void rotreg_refit_tilt(const rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count, double pull,
+                       rotreg_work *work, rotreg_predictor *p);
+
 sn_mat3 rotreg_predict_rotation(const rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta);
 sn_mat3 rotreg_predict_shear(const rotreg_predictor *p, const sn_vec3 *theta);
 sn_mat3 rotreg_predict(const rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta);
 
 // What scale/shear is linear in: the logarithms of two joints and 1. Its numbers are these entries of the matrix.
+// The same functions serve tilts.
 void rotreg_terms(const int joints[2], const sn_vec3 *theta, double out[rotreg_shear_terms]);
 extern const int rotreg_shear_entry[6][2];
 

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "solve/solve.h"
+
 // Scratch arrays of one fit, pose_count entries each.
 struct rotreg_work {
   sn_mat3 *rotation, *shear, *before, *after, *target, *trial;
@@ -11,7 +13,7 @@ struct rotreg_work {
 };
 
 rotreg_fit_options rotreg_fit_options_default(void) {
-  return (rotreg_fit_options){.turns = 2, .freedom = 0, .shear_pull = 0.1};
+  return (rotreg_fit_options){.turns = 2, .freedom = 0, .shear_pull = 0.1, .tilt_pull = 0};
 }
 
 size_t rotreg_work_size(int pose_count) {
@@ -198,6 +200,27 @@ static bool fit_next(const fit *f, rotreg_predictor *p, double *cost) {
   return true;
 }
 
+// What the turns leave of the rotations, as a linear function of the terms of scale/shear. The rest pose counts as one more
+// example, without tilt.
+static void fit_tilt(const fit *f, double pull, rotreg_predictor *p) {
+  enum { terms = rotreg_shear_terms };
+  double a[terms][terms] = {{0}}, b[terms][3] = {{0}}, row[terms];
+  if (!(pull > 0)) return;
+  isolate(f, p, p->turn_count), take_logs(f);
+  for (int i = 0; i < f->count; i++) {
+    sn_vec3 left = f->w->rho[i];
+    rotreg_terms(p->shear_joints, thetas_at(f, i), row);
+    for (int r = 0; r < terms; r++) {
+      for (int c = 0; c <= r; c++) a[r][c] += row[r] * row[c];
+      b[r][0] += row[r] * left.x, b[r][1] += row[r] * left.y, b[r][2] += row[r] * left.z;
+    }
+  }
+  for (int r = 0; r < terms; r++) a[r][r] += r < terms - 1 ? pull : 1;
+  sn_spd_solve(terms, terms, a[0], 3, b[0]);
+  for (int c = 0; c < 3; c++)
+    for (int r = 0; r < terms; r++) p->tilt[c][r] = b[r][c];
+}
+
 void rotreg_fit(const rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
                 const rotreg_fit_options *options, rotreg_work *work, rotreg_predictor *out) {
   lay_out(work, joints->pose_count);
@@ -206,6 +229,7 @@ void rotreg_fit(const rotreg_joints *joints, const sn_mat3 *sequence, const int 
   double cost = fit_first(&f, out);
   while (out->turn_count < options->turns && fit_next(&f, out, &cost)) continue;
   rotreg_choose_shear(joints, work->shear, pick, count, options->shear_pull, out);
+  fit_tilt(&f, options->tilt_pull, out);
 }
 
 void rotreg_refit(const rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
@@ -223,12 +247,25 @@ void rotreg_refit(const rotreg_joints *joints, const sn_mat3 *sequence, const in
   }
   for (int sweep = 0; sweep < 2 && like->turn_count > 1; sweep++) cost = refit(&f, out, cost);
   rotreg_fit_shear(joints, work->shear, pick, count, options->shear_pull, out);
+  fit_tilt(&f, options->tilt_pull, out);
+}
+
+void rotreg_refit_tilt(const rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count, double pull,
+                       rotreg_work *work, rotreg_predictor *p) {
+  lay_out(work, joints->pose_count);
+  fit f = {joints, pick, count, NULL, work};
+  for (int i = 0; i < count; i++) sn_mat3_polar(sequence[pick[i]], &work->rotation[i], &work->shear[i]);
+  fit_tilt(&f, pull, p);
 }
 
 sn_mat3 rotreg_predict_rotation(const rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta) {
   sn_mat3 r = rotation[p->base];
   for (int k = 0; k < p->turn_count; k++) r = sn_mat3_mul(r, turn_of(&p->turns[k], theta[p->turns[k].joint]));
-  return r;
+  double phi[rotreg_shear_terms], tilt[3] = {0, 0, 0};
+  rotreg_terms(p->shear_joints, theta, phi);
+  for (int n = 0; n < 3; n++)
+    for (int k = 0; k < rotreg_shear_terms; k++) tilt[n] += p->tilt[n][k] * phi[k];
+  return sn_mat3_mul(r, sn_rotation_exp((sn_vec3){tilt[0], tilt[1], tilt[2]}));
 }
 
 sn_mat3 rotreg_predict(const rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta) {

@@ -5,7 +5,7 @@
 #include "train/rotreg.h"
 #include "train/rotreg_folds.h"
 
-// Chooses options->freedom and options->shear_pull: those whose predictors miss the poses left out least, over `count`
+// Chooses options->freedom, shear_pull and tilt_pull: those whose predictors miss the poses left out least, over `count`
 // sequences of joints->pose_count gradients each.
 sn_status rotreg_tune(sn_context *ctx, const rotreg_joints *joints, const rotreg_folds *folds,
                       const sn_mat3 *sequences, int count, rotreg_fit_options *options);

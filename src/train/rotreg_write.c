@@ -33,6 +33,8 @@ static void store_predictor(const rotreg_predictor *p, int lane, sn_rt_rotreg_bl
   }
   for (int c = 0; c < 6; c++)
     for (int m = 0; m < rotreg_shear_terms; m++) to->shear[c][m][lane] = (float)p->shear[c][m];
+  for (int c = 0; c < 3; c++)
+    for (int m = 0; m < rotreg_shear_terms; m++) to->tilt[c][m][lane] = (float)p->tilt[c][m];
 }
 
 static sn_status key_section(sn_context *ctx, sn_arena *memory, const rotreg_reduced *r, sn_model_section *out) {
@@ -63,11 +65,7 @@ static sn_status solve_section(sn_context *ctx, sn_arena *memory, const rotreg_r
 
 static void store_pair(const torque_pair *pair, int lane, sn_rt_torque_block *to) {
   to->load[lane] = pair->load < 0 ? SN_RT_NO_JOINT : (uint16_t)pair->load;
-  for (int end = 0; end < 2; end++) {
-    store_predictor(&pair->ends[end], lane, &to->ends[end]);
-    for (int n = 0; n < 3; n++)
-      for (int m = 0; m < rotreg_shear_terms; m++) to->tilt[end][n][m][lane] = (float)pair->tilt[end][n][m];
-  }
+  for (int end = 0; end < 2; end++) store_predictor(&pair->ends[end], lane, &to->ends[end]);
 }
 
 static sn_status pair_section(sn_context *ctx, sn_arena *memory, const rotreg_reduced *r, sn_model_section *out) {

@@ -33,11 +33,9 @@ sn_status torque_loads_read(sn_context *ctx, sn_arena *memory, const sn_examples
 // The torques of a frame as they are in `x`, within [0, 1]: joint_count numbers.
 void torque_loads_at(const torque_loads *loads, const sn_torques *torques, int frame, double *x);
 
-// D(q, tau) = slerp(R_0, R_1, f_r) ((1 - f_s) S_0 + f_s S_1), R_e = (rotation of ends[e]) exp(tilt[e] [theta, theta, 1])
-// with the thetas of the end's shear joints.
+// D(q, tau) = slerp(R_0, R_1, f_r) ((1 - f_s) S_0 + f_s S_1), with R_e and S_e those of ends[e].
 typedef struct torque_pair {
   rotreg_predictor ends[2];
-  double tilt[2][3][rotreg_shear_terms];
   int load; // joint whose torque blends the ends, or -1
 } torque_pair;
 
@@ -53,7 +51,6 @@ double torque_function(const double c[torque_most_degree], double x); // clamped
 void torque_fit_function(int count, const double *x, const double *aa, const double *ab, int degree,
                          double c[torque_most_degree]);
 
-sn_mat3 torque_predict_rotation(const torque_pair *pair, int end, const sn_mat3 *rotation, const sn_vec3 *theta);
 sn_mat3 torque_predict(const torque_pair *pair, const torque_functions *functions, const sn_mat3 *rotation,
                        const sn_vec3 *theta, const double *x);
 

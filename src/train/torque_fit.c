@@ -67,16 +67,6 @@ static size_t pose_row(const fit_job *job, int key) { return (size_t)key * (size
 
 // ---- prediction -----------------------------------------------------------------------------------------------------------
 
-sn_mat3 torque_predict_rotation(const torque_pair *pair, int end, const sn_mat3 *rotation, const sn_vec3 *theta) {
-  const rotreg_predictor *p = &pair->ends[end];
-  double phi[terms], tilt[3] = {0, 0, 0};
-  rotreg_terms(p->shear_joints, theta, phi);
-  for (int n = 0; n < 3; n++)
-    for (int k = 0; k < terms; k++) tilt[n] += pair->tilt[end][n][k] * phi[k];
-  return sn_mat3_mul(rotreg_predict_rotation(p, rotation, theta),
-                     sn_rotation_exp((sn_vec3){tilt[0], tilt[1], tilt[2]}));
-}
-
 static sn_mat3 slerp(sn_mat3 from, sn_mat3 to, double t) {
   return sn_quat_to_mat3(sn_quat_slerp(sn_quat_from_mat3(from), sn_quat_from_mat3(to), t));
 }
@@ -92,8 +82,8 @@ static void predict_parts(const torque_pair *pair, const torque_functions *funct
     f_r = torque_function(functions[pair->load].rotation, x[pair->load]);
     f_s = torque_function(functions[pair->load].shear, x[pair->load]);
   }
-  *turn =
-    slerp(torque_predict_rotation(pair, 0, rotation, theta), torque_predict_rotation(pair, 1, rotation, theta), f_r);
+  *turn = slerp(rotreg_predict_rotation(&pair->ends[0], rotation, theta),
+                rotreg_predict_rotation(&pair->ends[1], rotation, theta), f_r);
   *shear = mix(rotreg_predict_shear(&pair->ends[0], theta), rotreg_predict_shear(&pair->ends[1], theta), f_s);
 }
 
@@ -161,9 +151,12 @@ static void find_terms(const fit_job *job, const rotreg_predictor *p, const fit_
 // Both ends from all examples: the turns are those of `base`.
 static void fit_together(const fit_job *job, int key, const int *pick, int count, const fit_work *w,
                          const rotreg_predictor *base, torque_pair *out) {
-  out->ends[0] = out->ends[1] = *base;
+  rotreg_predictor turns = *base;
+  memset(turns.tilt, 0, sizeof turns.tilt);
+  out->ends[0] = out->ends[1] = turns;
   find_terms(job, base, w);
-  fit_tilts(job, key, pick, count, w->blend[0], job->pulls.tilt * count, w, base, out->tilt[0], out->tilt[1]);
+  fit_tilts(job, key, pick, count, w->blend[0], job->pulls.tilt * count, w, &turns, out->ends[0].tilt,
+            out->ends[1].tilt);
   fit_shears(job, key, pick, count, w->blend[1], job->pulls.shear * count, w, out->ends[0].shear, out->ends[1].shear);
 }
 
@@ -188,14 +181,8 @@ static void fit_end(const fit_job *job, int key, int end, const int *pick, int c
                     torque_pair *out) {
   const rotreg_predictor *whole = &job->bases[(size_t)key * (size_t)(1 + job->folds->fold_count)];
   int there = at_end(job, out->load, end, pick, count, w->pick);
-  double unused[6][terms];
-  const double *none = w->blend[0];
-  memset(w->blend[0], 0, (size_t)job->joints->pose_count * sizeof *none);
   rotreg_refit(job->joints, job->sequences + pose_row(job, key), w->pick, there, job->options, w->turns, whole,
                &out->ends[end]);
-  find_terms(job, whole, w);
-  fit_tilts(job, key, w->pick, there, none, job->pulls.tilt * there, w, &out->ends[end], out->tilt[end], unused);
-  fit_shears(job, key, w->pick, there, none, 1, w, out->ends[end].shear, unused);
 }
 
 static void set_blends(const fit_job *job, int load, const fit_work *w) {
@@ -316,8 +303,8 @@ static void sum_weights(const fit_job *job, int j, double *aa[2], double *ab[2])
       size_t at = joint_row(job, k), truth = pose_row(job, key) + (size_t)k;
       const sn_mat3 *rotation = job->joints->rotation + at;
       const sn_vec3 *theta = job->joints->theta + at;
-      sn_mat3 back = sn_mat3_transpose(torque_predict_rotation(pair, 0, rotation, theta));
-      sn_vec3 a = sn_rotation_log(sn_mat3_mul(back, torque_predict_rotation(pair, 1, rotation, theta)));
+      sn_mat3 back = sn_mat3_transpose(rotreg_predict_rotation(&pair->ends[0], rotation, theta));
+      sn_vec3 a = sn_rotation_log(sn_mat3_mul(back, rotreg_predict_rotation(&pair->ends[1], rotation, theta)));
       sn_vec3 b = sn_rotation_log(sn_mat3_mul(back, job->rotation[truth]));
       aa[0][k] += sn_vec3_dot(a, a), ab[0][k] += sn_vec3_dot(a, b);
       sn_mat3 s = rotreg_predict_shear(&pair->ends[0], theta);

@@ -53,6 +53,7 @@ export class Panel {
     $('reset').onclick = () => viewer.reset();
     $('about').onclick = () => $('help').showModal();
     $('joint').onchange = () => viewer.pick(Number($('joint').value));
+    $('control').onchange = () => viewer.pickControl(Number($('control').value));
     $('bone').onchange = () => viewer.show({ bone: Number($('bone').value) });
     $('scale').onchange = () => viewer.show({ scale: Number($('scale').value) });
     $('file').onchange = () => this.addFiles($('file').files);
@@ -80,7 +81,6 @@ export class Panel {
     $('frame').max = set.frame_count - 1;
     $('frame').disabled = $('play').disabled = set.frame_count < 2;
     $('joint').replaceChildren(make('option', { value: -1, textContent: 'none' }), ...set.joints.map((name, j) => make('option', { value: j, textContent: name })));
-    $('pose-joints').hidden = !set.joints.length;
     const list = scales.includes(state.scale) ? scales : [...scales, state.scale].sort((a, b) => a - b);
     $('scale').replaceChildren(...list.map(v => make('option', { value: v, textContent: `${v} % of the diagonal` })));
     const check = (key, text, apply) => {
@@ -140,6 +140,28 @@ export class Panel {
     $('turns').replaceChildren(...this.turnSliders.map(s => s.label));
   }
 
+  // Sliders for the chosen control point's place: the same as dragging it.
+  controls() {
+    const { chosen, set, state } = this.viewer, count = chosen ? chosen.controls.length / 3 : 0;
+    $('pose-controls').hidden = !count, $('pose-joints').hidden = !set.joints.length || !this.viewer.posable();
+    if (!count) return;
+    if (this.controlsOf !== chosen) {
+      this.controlsOf = chosen;
+      $('control').replaceChildren(make('option', { value: -1, textContent: 'none' }), ...Array.from({ length: count }, (_, k) => make('option', { value: k, textContent: `point ${k + 1}` })));
+      this.moveSliders = ['x', 'y', 'z'].map((name, axis) => {
+        const values = chosen.row.controls.filter((_, n) => n % 3 === axis), room = 0.2 * set.diagonal;
+        return this.slider(`Move ${name}`, values.reduce((a, b) => Math.min(a, b)) - room, values.reduce((a, b) => Math.max(a, b)) + room, set.diagonal / 1000,
+          value => this.viewer.edit(() => { chosen.controls[3 * state.control + axis] = value; }));
+      });
+      $('moves').replaceChildren(...this.moveSliders.map(s => s.label));
+    }
+    $('control').value = state.control;
+    this.moveSliders.forEach((s, axis) => {
+      const value = chosen.controls[3 * state.control + axis];
+      s.input.disabled = state.control < 0, s.input.value = value ?? 0, s.output.textContent = state.control < 0 ? '' : value.toPrecision(3);
+    });
+  }
+
   torques() {
     const { chosen, set } = this.viewer, count = chosen?.torques.length ?? 0;
     if (this.torquesOf === chosen) return;
@@ -186,7 +208,7 @@ export class Panel {
     });
     this.torques();
     for (const s of this.torqueSliders) s.input.value = viewer.chosen.torques[s.joint], s.output.textContent = viewer.chosen.torques[s.joint].toPrecision(3);
-    $('pose-controls').hidden = !viewer.chosen?.controls.length;
+    this.controls();
     this.table(), this.legend(), this.labels(), this.say();
     const rows = viewer.entries.filter(e => e.row.frame_rms_pct_diag).map(e => ({ name: e.name, number: e.number, values: e.row.frame_rms_pct_diag }));
     const drawn = `${viewer.setNumber} ${state.chosen} ${rows.length}`;
@@ -237,7 +259,8 @@ export class Panel {
   labels() {
     const { stage } = this.viewer, rects = stage.layout(), nodes = [];
     stage.panes.forEach((pane, k) => {
-      const error = pane.entry && this.viewer.frameError(pane.entry), note = pane.note ?? (error === undefined ? '' : `rms ${percent(error)} %`);
+      const error = pane.entry && this.viewer.frameError(pane.entry), fixed = this.viewer.state.edited && pane.entry && !pane.entry.model.info.jointCount;
+      const note = pane.note ?? (fixed ? 'moved by its control points' : error === undefined ? '' : `rms ${percent(error)} %`);
       const label = make('span', {}, pane.label, make('small', { textContent: note }));
       Object.assign(label.style, { left: `${rects[k].x}px`, top: `${rects[k].y}px` });
       nodes.push(label);

@@ -42,7 +42,18 @@ export class Stage {
     this.camera.near = this.radius / 50, this.camera.far = this.radius * 60;
     this.controls.minDistance = this.radius / 20, this.controls.maxDistance = this.radius * 25;
     this.controls.update();
+    this.controls.saveState();
   }
+
+  // For keyboards: turns the camera about what it looks at, or comes closer (factor below 1).
+  orbit(across, up, factor = 1) {
+    const { controls, camera } = this, way = new THREE.Spherical().setFromVector3(camera.position.clone().sub(controls.target));
+    way.theta += across, way.phi += up, way.radius *= factor;
+    camera.position.setFromSpherical(way.makeSafe()).add(controls.target);
+    controls.update();
+  }
+
+  home() { this.controls.reset(); }
 
   // Rectangles of the panes in CSS pixels: side by side, unless another grid shows the character clearly larger.
   layout() {

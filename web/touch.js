@@ -30,10 +30,11 @@ export class Touch {
 
   down(event) {
     if (event.button !== 0 || !event.isPrimary) return;
-    const { viewer } = this, { stage, state, overlay } = viewer, at = this.place(event), pane = stage.paneAt(at.x, at.y);
+    const { viewer } = this, { stage } = viewer, at = this.place(event), pane = stage.paneAt(at.x, at.y);
     if (pane < 0 || !viewer.set) return;
     const reach = event.pointerType === 'touch' ? 26 : 13;
-    this.drag = this.takeControl(at, pane, reach) ?? this.takeRing(at, pane, reach) ?? this.takeHandle(at, pane, reach);
+    this.drag = this.takeControl(at, pane, reach);
+    if (viewer.jointed(stage.panes[pane])) this.drag ??= this.takeRing(at, pane, reach) ?? this.takeHandle(at, pane, reach);
     if (!this.drag) return;
     stage.controls.enabled = false;
     event.preventDefault();
@@ -41,8 +42,10 @@ export class Touch {
   }
 
   takeControl(at, pane, reach) {
+    if (this.viewer.stage.panes[pane].entry !== this.viewer.chosen) return null;
     const points = this.viewer.controlPoints(), k = this.nearest(points, pane, at, reach);
     if (k < 0) return null;
+    this.viewer.pickControl(k);
     this.viewer.remember();
     return { pane, move: to => this.viewer.edit(() => this.viewer.chosen.controls.set(this.viewer.stage.unproject(to.x, to.y, points[k], pane), 3 * k)) };
   }

@@ -263,6 +263,10 @@ static int run(cli *c) {
     else
       paths[count++] = c->arguments[k];
   }
+  if (sn_page_template_size == 0) {
+    sn_fail(&c->ctx, SN_UNSUPPORTED, PAGE_MISSING);
+    return cli_fail(c);
+  }
   json_t *sets = json_array();
   int result = count > 0 ? add_set(c, paths, count, sets) : exit_done;
   const char *title = cli_given(c, "--title") ? cli_text(c, "--title") : "Sinew";

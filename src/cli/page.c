@@ -172,10 +172,7 @@ sn_status page_write(sn_context *ctx, const char *path, const char *title, const
   size_t size = sn_page_template_size;
   const char *title_at = find(text, size, title_mark), *sets_at = find(text, size, sets_mark);
   if (!title_at || !sets_at) {
-    return sn_fail(
-      ctx, SN_UNSUPPORTED,
-      "this sinew was built without the page: run `npm ci` in its source folder (and install clang, lld and "
-      "wasi-libc), then build it again with `make`");
+    return sn_fail(ctx, SN_UNSUPPORTED, PAGE_MISSING);
   }
   sn_writer writer;
   sn_status status = sn_writer_open(ctx, path, &writer);

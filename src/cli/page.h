@@ -11,6 +11,10 @@
 // Made by web/build.mjs. Size 0: the build had no npm packages or no compiler for WebAssembly.
 extern const unsigned char sn_page_template[];
 extern const size_t sn_page_template_size;
+#define PAGE_MISSING                                                                                                 \
+  "this sinew was built without the page: run `npm ci` in its source folder (and install clang, lld and "            \
+  "wasi-libc), "                                                                                                     \
+  "then build it again with `make`"
 
 // Bytes as JSON: {"n": size, "s": word, "z": base64 of zlib of the bytes}, where byte k of every `word`-byte item was
 // moved to plane k first (floats then deflate better). NULL, with ctx->error set, when memory runs out.

@@ -42,8 +42,10 @@ export const fields = {
     title: 'Angles',
     applies: entry => angleScales(entry) !== null,
     values: entry => {
-      const scales = angleScales(entry), { jointCount } = entry.model.info;
-      return scales && blended(entry, bone => bone < jointCount ? 1 : scales[bone - jointCount]);
+      const scales = angleScales(entry), { info: { jointCount }, jointParents } = entry.model;
+      // What is fixed to a joint turns with it wholly; nothing turns what is fixed to the root.
+      const own = bone => jointParents[bone] < 0 ? 0 : 1;
+      return scales && blended(entry, bone => bone < jointCount ? own(bone) : scales[bone - jointCount]);
     },
     label: () => 'Angle scale u: turns of the skin per turn of the joint',
     ends: ['0', '0.5', '≥ 1'],

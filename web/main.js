@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Starts the page, and its keys.
-import { fromBase64, setTexts } from './data.js';
+import { setTexts } from './data.js';
 import { gpuPositions } from './gpucheck.js';
 import { Panel } from './panel.js';
 import { Runtime } from './runtime.js';
@@ -8,10 +8,6 @@ import { Touch } from './touch.js';
 import { Viewer } from './viewer.js';
 
 const $ = id => document.getElementById(id);
-
-function failure(text) {
-  $('problems').replaceChildren(Object.assign(document.createElement('p'), { textContent: text }));
-}
 
 // key: [what it is called, what it does, the action]
 function makeKeys(viewer) {
@@ -80,13 +76,13 @@ function listen(viewer) {
   });
 }
 
-async function start() {
+// web/page.html calls it with the bytes of the runtime; what it throws is told on the page.
+window.sinew.start = async bytes => {
   const texts = setTexts();
   if (!texts.length) throw new Error('This page holds no models.');
-  if (!globalThis.DecompressionStream) throw new Error('This browser is too old: it has no DecompressionStream.');
   let runtime;
   try {
-    runtime = await Runtime.create(fromBase64($('runtime').textContent));
+    runtime = await Runtime.create(bytes);
   } catch (error) {
     throw new Error(`This browser cannot run the evaluator (WebAssembly with SIMD): ${error.message}`);
   }
@@ -102,8 +98,4 @@ async function start() {
   listen(viewer);
   panel.build();
   return { viewer, panel, gpuPositions: number => gpuPositions(viewer.stage.renderer, viewer.entries[number].figure) };
-}
-
-// For tests, and for whoever is curious.
-window.sinew = { ready: start() };
-window.sinew.ready.then(page => Object.assign(window.sinew, page), error => failure(error.message));
+};

@@ -15,7 +15,7 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
-const percent = v => v === undefined || v === null ? '–' : `${v.toPrecision(v < 0.1 ? 2 : 3)}`;
+const percent = v => v === undefined || v === null ? '–' : v.toFixed(v < 1 ? 3 : v < 10 ? 2 : 1);
 const kilobytes = bytes => `${(bytes / 1000).toFixed(bytes < 1e5 ? 1 : 0)}`;
 const mean = list => list.reduce((sum, x) => sum + x, 0) / (list.length || 1);
 const micro = us => us === undefined ? '–' : us.toFixed(us < 100 ? 1 : 0);
@@ -155,10 +155,11 @@ export class Panel {
       });
       $('moves').replaceChildren(...this.moveSliders.map(s => s.label));
     }
+    const digits = Math.max(0, 2 - Math.floor(Math.log10(set.diagonal)));
     $('control').value = state.control;
     this.moveSliders.forEach((s, axis) => {
       const value = chosen.controls[3 * state.control + axis];
-      s.input.disabled = state.control < 0, s.input.value = value ?? 0, s.output.textContent = state.control < 0 ? '' : value.toPrecision(3);
+      s.input.disabled = state.control < 0, s.input.value = value ?? 0, s.output.textContent = state.control < 0 ? '' : value.toFixed(digits);
     });
   }
 
@@ -219,6 +220,7 @@ export class Panel {
   table() {
     const { viewer } = this, test = viewer.entries.some(e => e.row.test), measured = viewer.entries.some(e => e.row.all);
     const columns = [
+      ...(measured && test ? [['train rms %', e => e.row.train?.rms_pct_diag, percent]] : []),
       ...(measured ? [[test ? 'test rms %' : 'rms %', e => (test ? e.row.test : e.row.all)?.rms_pct_diag, percent], ['max %', e => (test ? e.row.test : e.row.all)?.max_pct_diag, percent]] : []),
       ['KB', e => e.model.info.bytes, kilobytes], ['µs native', e => e.row.us_per_frame, micro], ['µs here', e => e.here, micro],
     ];
@@ -261,8 +263,8 @@ export class Panel {
     stage.panes.forEach((pane, k) => {
       const error = pane.entry && this.viewer.frameError(pane.entry), fixed = this.viewer.state.edited && pane.entry && !pane.entry.model.info.jointCount;
       const note = pane.note ?? (fixed ? 'moved by its control points' : error === undefined ? '' : `rms ${percent(error)} %`);
-      const label = make('span', {}, pane.label, make('small', { textContent: note }));
-      Object.assign(label.style, { left: `${rects[k].x}px`, top: `${rects[k].y}px` });
+      const label = make('span', { className: Math.min(rects[k].w, rects[k].h) < 150 ? 'small' : '' }, pane.label, make('small', { textContent: note }));
+      Object.assign(label.style, { left: `${rects[k].x}px`, top: `${rects[k].y}px`, maxWidth: `${rects[k].w}px` });
       nodes.push(label);
       if (rects[k].x > 0) nodes.push(Object.assign(make('i'), { style: `left:${rects[k].x}px;top:${rects[k].y}px;width:1px;height:${rects[k].h}px` }));
       if (rects[k].y > 0) nodes.push(Object.assign(make('i'), { style: `left:${rects[k].x}px;top:${rects[k].y}px;width:${rects[k].w}px;height:1px` }));
@@ -294,7 +296,7 @@ export class Panel {
     const { viewer } = this, { chosen } = viewer, now = performance.now();
     if (this.statsAt && now - this.statsAt < 200) return;
     this.statsAt = now;
-    const where = chosen ? (chosen.figure?.skinned ? 'palette in WebAssembly, skin on the GPU' : 'WebAssembly') : '';
+    const where = chosen ? (chosen.figure?.skinned ? 'skinned on the GPU' : 'skinned in WebAssembly') : '';
     const spent = 1000 * mean(viewer.evaluateTimes); // a browser's clock may have steps of 100 µs
     const frame = viewer.frameTimes.length ? `frame ${mean(viewer.frameTimes).toFixed(1)} ms · ` : '';
     $('stats').textContent = chosen ? `${frame}evaluation ${spent > 0 ? micro(spent) : '< 100'} µs · ${where}` : '';

@@ -69,6 +69,7 @@ export class Model {
     rt.x.sw_free(at);
     for (const slot of ['drive', 'correct', 'blend', 'path']) this.info[slot + 'Name'] = rt.text(rt.x[`sw_${slot}_name`](this.handle));
     this.jointNames = Array.from({ length: this.info.jointCount }, (_, j) => rt.text(rt.x.sw_joint_name(this.handle, j)));
+    this.jointParents = this.jointNames.map((_, j) => rt.x.sw_joint_parent(this.handle, j));
   }
 
   // The bytes of a section, or null.

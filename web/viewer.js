@@ -321,7 +321,7 @@ export class Viewer {
     this.drawOverlay();
     this.stage.panes = this.makePanes();
     if (this.truth) {
-      this.truth.setGhost(this.state.view === 'overlay');
+      this.truth.setGhost(this.state.view === 'overlay' ? (this.state.colour === 'plain' ? 0.45 : 0.22) : 0);
       this.truth.setColours(this.state.colour === 'normals' ? 'normals' : 'plain');
       this.truth.setWire(this.state.wire && this.state.view !== 'overlay');
     }

@@ -186,7 +186,7 @@ static sn_status describe_set(cli *c, const char *const *paths, const cli_model 
   if (status == SN_OK) status = put_mesh(c, e, out);
   if (status == SN_OK) status = put_skeleton(c, e, out);
   if (status == SN_OK && e->frames.frame_count > 0) {
-    status = put(&c->ctx, out, "truth", page_frames(&c->ctx, &e->frames));
+    status = put(&c->ctx, out, "truth", page_frames(&c->ctx, &e->rest, &e->frames));
   }
   json_t *list = json_array();
   json_object_set_new(out, "models", list);

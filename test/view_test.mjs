@@ -292,6 +292,18 @@ await test('weights of a proxy bone and angles of rotational regression', () => 
   await page.selectOption('#bone', String(bones.length - 1));
   assert.ok(difference(first, await picture(page)) > 0.05, 'another bone, other colours');
   assert.match(await page.textContent('#legend'), /Weight of bone/);
+  const spot = await page.evaluate(() => {
+    const { viewer } = window.sinew, { model } = viewer.chosen, box = document.getElementById('canvas').getBoundingClientRect();
+    const { positions } = model.evaluate(), handles = viewer.handles().map(h => viewer.stage.project(h.at, 0));
+    for (let i = 0; i < positions.length / 3; i++) {
+      const at = viewer.stage.project(Array.from(positions.subarray(3 * i, 3 * i + 3)), 0);
+      if (handles.every(h => Math.hypot(h.x - at.x, h.y - at.y) > 40)) return { x: box.left + at.x, y: box.top + at.y };
+    }
+    return null;
+  });
+  await page.selectOption('#bone', '0');
+  await page.mouse.click(spot.x, spot.y);
+  assert.ok((await state(page)).bone > 0, 'a tap on the skin picks its bone');
   await page.click('#colour [data-id=angle]');
   assert.match(await page.textContent('#legend'), /Angle scale u/);
   const angles = await picture(page);

@@ -164,15 +164,13 @@ export class Panel {
   }
 
   torques() {
-    const { chosen, set } = this.viewer, count = chosen?.torques.length ?? 0;
+    const { chosen } = this.viewer, count = chosen?.torques.length ?? 0;
     if (this.torquesOf === chosen) return;
     this.torquesOf = chosen, this.torqueSliders = [];
     for (let j = 0; j < count; j++) {
-      const values = chosen.row.torques ? Array.from({ length: set.frame_count }, (_, f) => chosen.row.torques[f * count + j]) : [0];
-      const low = Math.min(...values, 0), high = Math.max(...values, 0), reach = Math.max(high - low, 1e-9);
-      if (low === high && count > 1 && chosen.row.torques?.some(v => v !== 0)) continue; // never used
-      const from = low < 0 ? low - 0.25 * reach : 0, to = high > low ? high + 0.25 * reach : 1;
-      const slider = this.slider(chosen.model.jointNames[j], from, to, (to - from) / 400, value => this.viewer.edit(() => { this.viewer.chosen.torques[j] = value; }));
+      const range = chosen.model.torqueRange(j);
+      if (!range) continue;
+      const slider = this.slider(chosen.model.jointNames[j], range[0], range[1], (range[1] - range[0]) / 400, value => this.viewer.edit(() => { this.viewer.chosen.torques[j] = value; }));
       this.torqueSliders.push({ ...slider, joint: j });
     }
     $('torques').replaceChildren(...(this.torqueSliders.length ? [make('h2', { textContent: 'Torque' }), ...this.torqueSliders.map(s => s.label)] : []));

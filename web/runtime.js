@@ -72,6 +72,13 @@ export class Model {
     this.jointParents = this.jointNames.map((_, j) => rt.x.sw_joint_parent(this.handle, j));
   }
 
+  // [least, largest] torque of a joint that make a difference, or null.
+  torqueRange(joint) {
+    const { rt } = this, at = rt.alloc(8), there = rt.x.sw_torque_range(this.handle, joint, at), range = Array.from(rt.floats(at, 2));
+    rt.x.sw_free(at);
+    return there ? range : null;
+  }
+
   // The bytes of a section, or null.
   section(name) {
     const { rt } = this, text = new TextEncoder().encode(name + '\0'), at = rt.alloc(64);

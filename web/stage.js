@@ -87,6 +87,19 @@ export class Stage {
     return { x: rect.x + (v.x + 1) / 2 * rect.w, y: rect.y + (1 - v.y) / 2 * rect.h, z: v.z };
   }
 
+  // Which of the points (x y z, one after the other) is seen at (x, y): the one in front of those within `reach` pixels; or -1.
+  pointAt(points, x, y, k, reach) {
+    const rect = this.layout()[k], v = new THREE.Vector3();
+    this.aim(rect);
+    let best = -1, depth = 1;
+    for (let i = 0; i < points.length / 3; i++) {
+      v.fromArray(points, 3 * i).project(this.camera);
+      const across = rect.x + (v.x + 1) / 2 * rect.w - x, down = rect.y + (1 - v.y) / 2 * rect.h - y;
+      if (v.z < depth && Math.hypot(across, down) <= reach) best = i, depth = v.z;
+    }
+    return best;
+  }
+
   // The point under (x, y) in the plane through `through` that faces the camera.
   unproject(x, y, through, k) {
     const rect = this.layout()[k];

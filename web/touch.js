@@ -6,6 +6,7 @@ export class Touch {
   constructor(viewer, canvas) {
     this.viewer = viewer, this.canvas = canvas;
     this.drag = null;
+    this.tap = null; // where a finger or button went down
     // Before OrbitControls sees them.
     canvas.addEventListener('pointerdown', e => this.down(e), { capture: true });
     addEventListener('pointermove', e => this.move(e));
@@ -35,6 +36,7 @@ export class Touch {
     const reach = event.pointerType === 'touch' ? 26 : 13;
     this.drag = this.takeControl(at, pane, reach);
     if (viewer.jointed(stage.panes[pane])) this.drag ??= this.takeRing(at, pane, reach) ?? this.takeHandle(at, pane, reach);
+    this.tap = this.drag ? null : { at, pane };
     if (!this.drag) return;
     stage.controls.enabled = false;
     event.preventDefault();
@@ -85,6 +87,11 @@ export class Touch {
   }
 
   up(event) {
+    const { viewer, tap } = this, at = this.place(event);
+    this.tap = null;
+    if (tap && event.isPrimary && event.type === 'pointerup' && viewer.state.colour === 'weights' && Math.hypot(at.x - tap.at.x, at.y - tap.at.y) < 6) {
+      viewer.pickBoneAt(at.x, at.y, tap.pane);
+    }
     if (!this.drag || !event.isPrimary) return;
     this.drag = null;
     this.viewer.stage.controls.enabled = true;

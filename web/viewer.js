@@ -149,6 +149,18 @@ export class Viewer {
     this.changed();
   }
 
+  // Picks the bone that moves the skin at (x, y) the most.
+  pickBoneAt(x, y, pane) {
+    const { entry } = this.stage.panes[pane];
+    if (!entry) return;
+    entry.model.load(this.input(entry));
+    const vertex = this.stage.pointAt(entry.model.evaluate().positions, x, y, pane, 10);
+    if (vertex < 0) return;
+    const { bones, weights } = entry.model.rest(), own = weights.subarray(8 * vertex, 8 * vertex + 8);
+    this.choose(entry.number);
+    this.show({ bone: bones[8 * vertex + own.indexOf(Math.max(...own))] });
+  }
+
   // Picks a control point of the chosen model (-1: none).
   pickControl(number) {
     this.state.control = number;

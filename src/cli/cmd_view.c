@@ -117,6 +117,14 @@ static sn_status describe_model(cli *c, const char *path, const cli_model *opene
 
 // ---- the set: mesh, frames, skeleton ----------------------------------------------------------------------------------
 
+// Without a clip there is one frame, and no load in it.
+static sn_status no_torques(cli *c, int joints, sn_torques *out) {
+  *out = (sn_torques){.joint_count = joints, .frame_count = 1, .memory = sn_arena_new(&c->ctx)};
+  out->values = SN_NEW(&c->ctx, &out->memory, double, joints);
+  out->has = SN_NEW(&c->ctx, &out->memory, bool, joints);
+  return out->values && out->has ? SN_OK : c->ctx.error.status;
+}
+
 // What a page of a model alone shows: its mesh and its skeleton, in the rest pose.
 static sn_status rest_pose(cli *c, const sn_rt_model *model, sn_examples *out) {
   sn_status status = SN_OK;
@@ -124,6 +132,7 @@ static sn_status rest_pose(cli *c, const sn_rt_model *model, sn_examples *out) {
   if (status != SN_OK || model->info.joint_count == 0 || out->skeleton.joint_count > 0) return status;
   status = sn_model_skeleton(&c->ctx, model, &out->skeleton);
   if (status == SN_OK) status = sn_poses_new(&c->ctx, out->skeleton.joint_count, 1, &out->poses);
+  if (status == SN_OK && !out->torques.values) status = no_torques(c, out->skeleton.joint_count, &out->torques);
   return status;
 }
 

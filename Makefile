@@ -4,14 +4,18 @@ JOBS := $(shell nproc)
 
 # The build looks for npm's packages when it is configured: they come first.
 .NOTPARALLEL:
-.PHONY: all build setup demo test test-sanitize test-scalar fuzz format format-check bench install clean help
+.PHONY: all build setup packages demo test test-sanitize test-scalar fuzz format format-check bench install clean help
 
 all: build
 
 setup:
 	@./tools/setup.sh
 
-build: setup
+# Without npm's packages everything is built but the page of `sinew view`.
+packages: setup
+	@$(MAKE) -s node_modules/.package-lock.json || echo "npm ci failed: sinew view and sinew demo will have no page"
+
+build: packages
 	@cmake --preset release $(CMAKE_FLAGS) > build.log 2>&1 || { cat build.log; exit 1; }
 	@cmake --build build -j $(JOBS)
 
@@ -36,7 +40,7 @@ fuzz: setup
 	@SINEW_FUZZ_SECONDS=$(or $(SECONDS),60) SINEW_SOURCE=. SINEW_BUILD=build SINEW=build/sinew bash test/test_fuzz.sh
 
 node_modules/.package-lock.json: package.json package-lock.json | setup
-	@npm ci --no-audit --no-fund --loglevel=error
+	@npm ci --no-audit --no-fund --loglevel=error --fetch-retries=1
 	@touch $@
 
 format:

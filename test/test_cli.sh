@@ -145,8 +145,11 @@ left=$(find . -name 'no.*' -o -name 'limited*' -o -name '*.??????' -newer set/re
 [ -z "$left" ] || { echo "FAILED: left behind: $left"; failures=$((failures + 1)); }
 
 # The demo.
-expect 0 "errors.svg" "$SINEW" demo -o demo
-expect 0 "" "$SINEW" info demo/arm.glb
+expect 0 "errors.svg" "$SINEW" demo -o "the demo" --vertices 800
+expect 0 "" "$SINEW" info "the demo/arm.glb"
+expect 0 "drive controls" "$SINEW" info "the demo/models/affine.sinew"
+expect 0 "" "$SINEW" info "the demo/models/lbs-extra=halfway.sinew"
+expect 0 "16 joints" "$SINEW" info "the demo/rigged.glb"
 
 echo "$((count - failures)) passed, $failures failed"
 [ $failures -eq 0 ]

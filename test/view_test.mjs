@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { launch } from '../tools/browser.mjs';
 
 const dir = process.env.SINEW_VIEW_DIR, shots = process.env.SINEW_VIEW_SHOTS;
@@ -91,6 +92,34 @@ const picture = page => page.evaluate(() => {
 });
 const difference = (a, b) => a.reduce((sum, x, k) => sum + Math.abs(x - b[k]), 0) / a.length;
 const covered = p => p.filter((x, k) => k % 4 === 3 && x > 128).length / (p.length / 4);
+
+// Loose comparison with a picture kept in test/golden/view.json: 40 by 30 mean colours on grey, as base64. The mean
+// difference may be a few steps of 255: another driver, or a method that learns a little better. SINEW_VIEW_UPDATE=1 writes anew.
+const goldenPath = join(dirname(fileURLToPath(import.meta.url)), 'golden/view.json');
+const golden = JSON.parse(readFileSync(goldenPath, 'utf8')), likeness = 6;
+function shrink(pixels) {
+  const out = Buffer.alloc(40 * 30 * 3);
+  for (let y = 0; y < 30; y++) for (let x = 0; x < 40; x++) for (let c = 0; c < 3; c++) {
+    let sum = 0;
+    for (let k = 0; k < 16; k++) {
+      const at = 4 * (160 * (4 * y + (k >> 2)) + 4 * x + (k & 3)), alpha = pixels[at + 3] / 255;
+      sum += pixels[at + c] * alpha + 128 * (1 - alpha);
+    }
+    out[3 * (40 * y + x) + c] = Math.round(sum / 16);
+  }
+  return out;
+}
+function looksLike(name, pixels) {
+  const now = shrink(pixels);
+  if (process.env.SINEW_VIEW_UPDATE) {
+    golden[name] = now.toString('base64');
+    return writeFileSync(goldenPath, `${JSON.stringify(golden, null, 1)}\n`);
+  }
+  const before = Buffer.from(golden[name] ?? '', 'base64');
+  assert.equal(before.length, now.length, `${name} is in test/golden/view.json`);
+  const off = now.reduce((sum, v, k) => sum + Math.abs(v - before[k]), 0) / now.length;
+  assert.ok(off <= likeness, `${name}: the picture is ${off.toFixed(1)} of 255 away from the one in test/golden/view.json`);
+}
 
 const projected = (page, what, k) => page.evaluate(([w, n]) => {
   const { viewer } = window.sinew, box = document.getElementById('canvas').getBoundingClientRect();
@@ -194,6 +223,9 @@ await test('control points and torque sliders', () => withPage('arm.html', deskt
     if (counts[k][0]) {
       const last = counts[k][0] / 3 - 1;
       await drag(page, await projected(page, 'control', last), [25, -20]);
+      assert.equal((await state(page)).control, last);
+      assert.ok(await page.isHidden('#pose-joints') || await page.evaluate(() => window.sinew.viewer.posable()), 'no joints for a model without');
+      await page.screenshot({ path: join(shots, `${names[k]}-dragged.png`) });
     } else {
       const slider = page.locator('#torques input').last(), to = await slider.evaluate(s => (Number(s.min) + 3 * Number(s.max)) / 4);
       await slider.fill(String(to));
@@ -212,6 +244,7 @@ await test('views, heat map, wireframe, normals, weights', () => withPage('arm.h
     await page.click(`#view [data-id=${view}]`);
     const seen = await picture(page);
     assert.ok(covered(seen) > 0.02, `${view}: something is there`);
+    looksLike(view, seen);
     await page.screenshot({ path: join(shots, `view-${view}.png`) });
   }
   const plain = await picture(page);
@@ -220,6 +253,7 @@ await test('views, heat map, wireframe, normals, weights', () => withPage('arm.h
   assert.match(await page.textContent('#legend'), /% of the diagonal/);
   const heat = await picture(page);
   assert.ok(difference(plain, heat) > 1, 'the heat map shows');
+  looksLike('heat', heat);
   await page.screenshot({ path: join(shots, 'heat.png') });
   await page.click('#colour [data-id=plain]');
   assert.ok(!await page.isVisible('#legend'));
@@ -238,6 +272,47 @@ await test('views, heat map, wireframe, normals, weights', () => withPage('arm.h
   assert.ok(difference(plain, bare) > 0.1, 'bones');
   await page.uncheck('#check-gpu');
   assert.ok(difference(bare, await picture(page)) < 0.2, 'the same picture without the GPU');
+}));
+
+await test('weights of a proxy bone and angles of rotational regression', () => withPage('arm.html', desktop, async page => {
+  const { names } = await state(page), number = names.indexOf('rotreg');
+  if (number < 0) return console.log('  no rotreg in this tree');
+  await page.click('#view [data-id=model]');
+  await page.evaluate(n => window.sinew.viewer.choose(n), number);
+  await page.uncheck('#check-proxies');
+  const plain = await picture(page);
+  await page.check('#check-proxies');
+  assert.ok(difference(plain, await picture(page)) > 0.05, 'proxy bones are drawn');
+  await page.uncheck('#check-proxies');
+  await page.click('#colour [data-id=weights]');
+  const bones = await page.locator('#bone option').allTextContents(), joints = await page.evaluate(() => window.sinew.viewer.set.joints.length);
+  assert.ok(bones.length > joints && /bone/.test(bones.at(-1)), 'proxy bones can be picked');
+  await page.selectOption('#bone', String(joints));
+  const first = await picture(page);
+  await page.selectOption('#bone', String(bones.length - 1));
+  assert.ok(difference(first, await picture(page)) > 0.05, 'another bone, other colours');
+  assert.match(await page.textContent('#legend'), /Weight of bone/);
+  const spot = await page.evaluate(() => {
+    const { viewer } = window.sinew, { model } = viewer.chosen, box = document.getElementById('canvas').getBoundingClientRect();
+    const { positions } = model.evaluate(), handles = viewer.handles().map(h => viewer.stage.project(h.at, 0));
+    for (let i = 0; i < positions.length / 3; i++) {
+      const at = viewer.stage.project(Array.from(positions.subarray(3 * i, 3 * i + 3)), 0);
+      if (handles.every(h => Math.hypot(h.x - at.x, h.y - at.y) > 40)) return { x: box.left + at.x, y: box.top + at.y };
+    }
+    return null;
+  });
+  await page.selectOption('#bone', '0');
+  await page.mouse.click(spot.x, spot.y);
+  assert.ok((await state(page)).bone > 0, 'a tap on the skin picks its bone');
+  await page.click('#colour [data-id=angle]');
+  assert.match(await page.textContent('#legend'), /Angle scale u/);
+  const angles = await picture(page);
+  assert.ok(difference(plain, angles) > 1, 'angles');
+  looksLike('angle', angles);
+  await page.screenshot({ path: join(shots, 'angle.png') });
+  // u of a twisting forearm: small near the elbow, about one at the hand; never a made-up constant.
+  const scales = await page.evaluate(() => Array.from(window.sinew.viewer.chosen.angleScales));
+  assert.ok(scales.every(u => u >= 0 && u < 20) && Math.max(...scales) > 0.5 && new Set(scales.map(u => u.toFixed(2))).size > 4, `u: ${scales}`);
 }));
 
 await test('keys, play and words', () => withPage('arm.html', desktop, async page => {
@@ -263,7 +338,20 @@ await test('keys, play and words', () => withPage('arm.html', desktop, async pag
   assert.match(await page.getAttribute('#canvas', 'aria-label'), /frame/);
   assert.equal(await page.textContent('#title'), 'Sinew · Arm <1 & 2>');
   assert.match(await page.textContent('#stats'), /evaluation .* µs/);
-  assert.equal(await page.locator('#plot polyline').count(), (await state(page)).names.length);
+  const { names, frames } = await state(page);
+  assert.equal(await page.locator('#plot polyline').count(), names.length);
+  assert.equal(await page.locator('#models tbody tr').count(), names.length);
+  const plot = await page.locator('#plot svg').boundingBox();
+  await drag(page, { x: plot.x + plot.width / 2, y: plot.y + plot.height / 2 }, [plot.width / 2 - 3, 0]);
+  assert.equal((await state(page)).frame, frames - 1, 'the plot is a slider');
+  const camera = () => page.evaluate(() => window.sinew.viewer.stage.camera.position.toArray());
+  await page.locator('#canvas').focus();
+  const home = await camera();
+  await page.keyboard.press('Shift+ArrowRight');
+  await page.keyboard.press('+');
+  assert.ok(farthest(home, await camera()) > 0.01, 'keys move the camera');
+  await page.keyboard.press('0');
+  assert.ok(farthest(home, await camera()) < 1e-6, 'and bring it back');
 }));
 
 await test('on a phone', () => withPage('arm.html', phone, async page => {
@@ -272,6 +360,25 @@ await test('on a phone', () => withPage('arm.html', phone, async page => {
   await page.touchscreen.tap(joint.x, joint.y);
   assert.equal((await state(page)).joint, 1);
   assert.ok(covered(await picture(page)) > 0.02);
+  // A ring, by finger: the mesh follows, the camera does not.
+  const ring = await page.evaluate(() => {
+    const { viewer } = window.sinew, box = document.getElementById('canvas').getBoundingClientRect(), centre = viewer.stage.project(viewer.pose.position(1), 0);
+    viewer.overlay.placeRings(viewer.pose.position(1), viewer.pose.axes(1), viewer.stage.pixel(viewer.pose.position(1), 0));
+    for (let a = 0; a < 6.2; a += 0.1) {
+      const x = centre.x + 62 * Math.cos(a), y = centre.y + 62 * Math.sin(a), hit = viewer.overlay.pickRing(viewer.stage, 0, x, y, 6);
+      if (hit && !viewer.handles().some(h => { const p = viewer.stage.project(h.at, 0); return Math.hypot(p.x - x, p.y - y) < 30; })) return { x: box.left + x, y: box.top + y, way: hit.way };
+    }
+    return null;
+  });
+  assert.ok(ring, 'a ring is there to be taken');
+  const touch = await page.context().newCDPSession(page), before = await page.evaluate(() => window.sinew.viewer.stage.camera.position.toArray());
+  const finger = (type, k) => touch.send('Input.dispatchTouchEvent', { type, touchPoints: type === 'touchEnd' ? [] : [{ x: ring.x + 8 * k * ring.way[0], y: ring.y + 8 * k * ring.way[1] }] });
+  await finger('touchStart', 0);
+  for (let k = 1; k <= 5; k++) await finger('touchMove', k);
+  await finger('touchEnd', 5);
+  assert.ok((await state(page)).edited, 'the joint turned');
+  assert.deepEqual(await page.evaluate(() => window.sinew.viewer.stage.camera.position.toArray()), before, 'the camera stayed');
+  await compare(page, (await state(page)).chosen, (await state(page)).diagonal);
   const wide = await page.evaluate(() => document.documentElement.scrollWidth);
   assert.ok(wide <= 390, `nothing sticks out: ${wide}`);
   await page.screenshot({ path: join(shots, 'phone.png') });
@@ -312,20 +419,20 @@ await test('a model alone, and pages joined', async () => {
   });
 });
 
-await test('times: at most three times the native one', () => withPage('big.html', desktop, async page => {
-  await page.screenshot({ path: join(shots, 'body.png') });
+for (const html of ['arm.html', 'big.html']) await test(`times in ${html}: at most three times the native one`, () => withPage(html, desktop, async page => {
+  if (html === 'big.html') await page.screenshot({ path: join(shots, 'body.png') });
   const { names } = await state(page);
   for (let k = 0; k < names.length; k++) {
     // The machine may be busy with other things, and the browser's compiler waiting for it: the best of several rounds.
     let here = Infinity, there = Infinity;
-    for (let round = 0; round < 30 && !(round > 2 && here <= slowest * there); round++) {
+    for (let round = 0; round < 30 && !(round > 1 && here <= slowest * there); round++) {
       here = Math.min(here, await page.evaluate(n => {
         const { viewer } = window.sinew, { model } = viewer.entries[n];
         model.load(viewer.input(viewer.entries[n]));
         return model.time(150, 0);
       }, k));
       await page.waitForTimeout(100);
-      const report = JSON.parse(execFileSync(process.env.SINEW, ['bench', join(dir, `${names[k]}.sinew`), '--seconds', '0.3', '--json', '-', '--quiet']));
+      const report = JSON.parse(execFileSync(process.env.SINEW, ['bench', join(dir, `${names[k]}.sinew`), '--seconds', '0.1', '--json', '-', '--quiet']));
       there = Math.min(there, report.result.us_per_frame);
     }
     console.log(`  ${names[k]}: ${here.toFixed(1)} µs in the browser, ${there.toFixed(1)} µs native, ${(here / there).toFixed(2)} times`);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Makes the page's template: node web/build.mjs CLANG BUILD_FOLDER
-// Compiles the runtime to WebAssembly, bundles web/main.js with three.js, puts both and the style sheet into
-// web/page.html, and writes that as BUILD_FOLDER/page_template.html and, for the tool, page_template.c.
+// Compiles the runtime to WebAssembly, bundles web/main.js with three.js, puts both (deflated, as base64) and the style
+// sheet into web/page.html, and writes that as BUILD_FOLDER/page_template.html and, for the tool, page_template.c.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { deflateSync } from 'node:zlib';
 import { build } from 'esbuild';
 
 const [clang, folder] = process.argv.slice(2);
@@ -18,17 +19,16 @@ function compileRuntime() {
   execFileSync(clang, ['--target=wasm32-wasi', '--sysroot=/usr', '-mexec-model=reactor', '-msimd128', '-O3', '-std=c17',
     '-ffp-contract=off', '-fno-math-errno', '-I' + join(root, 'include'), '-I' + join(root, 'src'), '-Wl,--strip-all',
     '-o', out, join(web, 'wasm.c'), ...sources], { stdio: 'inherit' });
-  return readFileSync(out).toString('base64');
+  return readFileSync(out);
 }
 
-async function bundle(entry, loader) {
+async function bundle(entry) {
   const result = await build({
     entryPoints: [join(web, entry)], bundle: true, minify: true, write: false, format: 'iife', charset: 'utf8',
-    target: ['chrome100', 'firefox113', 'safari16.4'], legalComments: 'inline', loader, absWorkingDir: root,
+    target: ['chrome100', 'firefox113', 'safari16.4'], legalComments: 'none', absWorkingDir: root,
     nodePaths: [join(root, 'node_modules')],
   });
-  // "</script" and "<!--" would end or confuse the element that the text stands in.
-  return result.outputFiles[0].text.replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--');
+  return result.outputFiles[0].text;
 }
 
 function toC(bytes) {
@@ -38,7 +38,11 @@ function toC(bytes) {
     `const size_t sn_page_template_size = sizeof sn_page_template;\n`;
 }
 
-const parts = { style: await bundle('style.css'), script: await bundle('main.js'), runtime: compileRuntime() };
+const packed = bytes => deflateSync(bytes, { level: 9 }).toString('base64');
+const parts = {
+  style: await bundle('style.css'), script: packed(await bundle('main.js')), runtime: packed(compileRuntime()),
+  licence: readFileSync(join(root, 'node_modules/three/LICENSE'), 'utf8').trim().replaceAll('--', '- -'),
+};
 const page = readFileSync(join(web, 'page.html'), 'utf8').replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
 writeFileSync(join(folder, 'page_template.html'), page);
 writeFileSync(join(folder, 'page_template.c'), toC(Buffer.from(page)));

@@ -2,7 +2,8 @@
 // Colours that differ for colour-blind eyes too: Okabe and Ito's for lines, viridis for values.
 
 export const lineColours = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#7f6a00', '#666666'];
-export const lineDashes = ['', '7 3', '2 3', '9 3 2 3', '12 4', '4 2', '1 2', '10 2 2 2 2 2'];
+// Seven dashes to eight colours: every pair is used before one comes again.
+export const lineDashes = ['', '7 3', '2 3', '9 3 2 3', '12 4', '4 2', '10 2 2 2 2 2'];
 export const lineColour = k => lineColours[k % lineColours.length];
 export const lineDash = k => lineDashes[k % lineDashes.length];
 

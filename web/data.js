@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What `sinew view` wrote into the page: blobs and frames (the other side is src/cli/page.c).
 
-export function fromBase64(text) {
+function fromBase64(text) {
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);
   for (let k = 0; k < bytes.length; k++) bytes[k] = binary.charCodeAt(k);
@@ -35,23 +35,46 @@ export async function unpack(blob) {
 
 const floats = async blob => new Float32Array((await unpack(blob)).buffer);
 
+// Neighbours with lower numbers of every vertex, as often as they share a triangle: lower_neighbours in page.c.
+function lowerNeighbours(count, triangles, source) {
+  const start = new Uint32Array(count + 2), corner = t => source ? source[triangles[t]] : triangles[t];
+  const pairs = take => {
+    for (let t = 0; t < triangles.length; t += 3) {
+      for (let k = 0; k < 6; k++) {
+        const i = corner(t + (k >> 1)), j = corner(t + ((k >> 1) + 1 + (k & 1)) % 3);
+        if (j < i) take(i, j);
+      }
+    }
+  };
+  pairs(i => start[i + 2]++);
+  for (let i = 2; i < start.length; i++) start[i] += start[i - 1];
+  const list = new Uint32Array(start[count + 1]);
+  pairs((i, j) => { list[start[i + 1]++] = j; });
+  return { start, list };
+}
+
 // Example frames: 16 bits per coordinate within the frame's box, stored as differences from a prediction.
 class Truth {
-  constructor(boxes, offsets, error) {
+  constructor(boxes, offsets, error, order, triangles, source) {
     this.boxes = boxes, this.error = error;
     this.frameCount = boxes.length / 6;
     this.count = this.frameCount ? offsets.length / 3 / this.frameCount : 0;
-    this.steps = this.undo(offsets);
+    this.steps = this.undo(offsets, order, lowerNeighbours(this.count, triangles, source));
   }
 
-  undo(offsets) {
-    const n = this.count, frame = 3 * n, steps = new Uint16Array(offsets.length);
-    for (let k = 0; k < steps.length; k++) {
-      let guess = 0;
-      if (k % n) guess += steps[k - 1];
-      if (k >= frame) guess += steps[k - frame];
-      if (k % n && k >= frame) guess -= steps[k - frame - 1];
-      steps[k] = guess + (offsets[k] >> 1 ^ -(offsets[k] & 1));
+  // What predict in page.c did.
+  undo(offsets, order, { start, list }) {
+    const n = this.count, frame = 3 * n, steps = new Uint16Array(offsets.length), strayed = new Int32Array(n);
+    for (let at = 0; at < steps.length; at += n) {
+      const past = Math.min(Math.floor(at / frame), order);
+      for (let i = 0; i < n; i++) {
+        const k = at + i, going = past === 0 ? 0 : past === 1 ? steps[k - frame] : 2 * steps[k - frame] - steps[k - 2 * frame];
+        let sum = 0;
+        for (let a = start[i]; a < start[i + 1]; a++) sum += strayed[list[a]];
+        const count = start[i + 1] - start[i], guess = count ? Math.floor(sum / count + 0.5) : i ? strayed[i - 1] : 0;
+        steps[k] = going + guess + (offsets[k] >> 1 ^ -(offsets[k] & 1));
+        strayed[i] = steps[k] - going;
+      }
     }
     return steps;
   }
@@ -83,7 +106,7 @@ async function readSet(text) {
   set.joints = raw.joints ?? [], set.parents = raw.parents ?? [];
   if (raw.truth) {
     const offsets = new Uint16Array((await unpack(raw.truth.coordinates)).buffer);
-    set.truth = new Truth(await floats(raw.truth.boxes), offsets, raw.truth.error);
+    set.truth = new Truth(await floats(raw.truth.boxes), offsets, raw.truth.error, raw.truth.order, set.triangles, set.source);
   }
   set.models = await Promise.all(raw.models.map(readModel));
   return set;

@@ -11,20 +11,22 @@ function blended(entry, value) {
 
 // ---- rotational regression: the angle scale u (Wang 2007, figure 6) ------------------------------------------------
 
-// sn_rt_rotreg_block in src/runtime/format.h: eight predictors, whose first map is u W for a rotation W.
-const block = { bytes: 3040, map: 160, lanes: 8 };
+// sn_rt_rotreg_block in src/runtime/format.h: eight predictors, whose first map is u W for a rotation W. A
+// sn_rt_torque_block begins with one, for the least torque.
+const blocks = { rotreg: { section: 'drive.keys', bytes: 3040 }, torque: { section: 'drive.pairs', bytes: 6144 } };
+const mapAt = 160, lanes = 8;
 
 // u of every bone: how far it turns when its first joint turns by one. Null for other drives.
 function angleScales(entry) {
   if (entry.angleScales !== undefined) return entry.angleScales;
   const { info } = entry.model, bones = info.paletteCount - info.jointCount;
-  const keys = info.driveName === 'rotreg' ? entry.model.section('drive.keys') : null;
+  const block = blocks[info.driveName], keys = block && entry.model.section(block.section);
   entry.angleScales = null;
-  if (!keys || keys.length !== Math.ceil(bones / block.lanes) * block.bytes) return null;
+  if (!keys || keys.length !== Math.ceil(bones / lanes) * block.bytes) return null;
   entry.angleScales = Float32Array.from({ length: bones }, (_, b) => {
-    const map = new Float32Array(keys.buffer, Math.floor(b / block.lanes) * block.bytes + block.map, 9 * block.lanes);
+    const map = new Float32Array(keys.buffer, Math.floor(b / lanes) * block.bytes + mapAt, 9 * lanes);
     let sum = 0;
-    for (let n = 0; n < 9; n++) sum += map[n * block.lanes + b % block.lanes] ** 2;
+    for (let n = 0; n < 9; n++) sum += map[n * lanes + b % lanes] ** 2;
     return Math.sqrt(sum / 3);
   });
   return entry.angleScales;
@@ -42,10 +44,12 @@ export const fields = {
     title: 'Angles',
     applies: entry => angleScales(entry) !== null,
     values: entry => {
-      const scales = angleScales(entry), { jointCount } = entry.model.info;
-      return scales && blended(entry, bone => bone < jointCount ? 1 : scales[bone - jointCount]);
+      const scales = angleScales(entry), { info: { jointCount }, jointParents } = entry.model;
+      // What is fixed to a joint turns with it wholly; nothing turns what is fixed to the root.
+      const own = bone => jointParents[bone] < 0 ? 0 : 1;
+      return scales && blended(entry, bone => bone < jointCount ? own(bone) : scales[bone - jointCount]);
     },
-    label: () => 'Angle scale u: turns of the skin per turn of the joint',
+    label: entry => `Angle scale u: turns of the skin per turn of the joint${entry.model.info.torqueCount ? ', at the least torque' : ''}`,
     ends: ['0', '0.5', '≥ 1'],
   },
 };

@@ -54,9 +54,10 @@ export class Figure {
     this.wire.material.color.set(coloured ? 0xffffff : 0x10141a), this.wire.material.opacity = coloured ? 0.22 : 0.3;
   }
 
-  setGhost(ghost) {
-    const { material } = this.mesh;
-    material.transparent = ghost, material.opacity = ghost ? 0.45 : 1, material.depthWrite = !ghost;
+  // opacity: 0 for none, a solid figure.
+  setGhost(opacity) {
+    const { material } = this.mesh, ghost = opacity > 0;
+    material.transparent = ghost, material.opacity = opacity || 1, material.depthWrite = !ghost;
     material.polygonOffsetFactor = material.polygonOffsetUnits = ghost ? -2 : 1; // where both agree, the ghost is in front
     this.mesh.renderOrder = ghost ? 1 : 0;
   }

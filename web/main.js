@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Starts the page, and its keys.
-import { fromBase64, setTexts } from './data.js';
+import { setTexts } from './data.js';
 import { gpuPositions } from './gpucheck.js';
 import { Panel } from './panel.js';
 import { Runtime } from './runtime.js';
@@ -9,20 +9,24 @@ import { Viewer } from './viewer.js';
 
 const $ = id => document.getElementById(id);
 
-function failure(text) {
-  $('problems').replaceChildren(Object.assign(document.createElement('p'), { textContent: text }));
-}
-
 // key: [what it is called, what it does, the action]
 function makeKeys(viewer) {
   const { state } = viewer, flip = key => viewer.show({ [key]: !state[key] });
   const next = (list, now, step) => list[(list.indexOf(now) + step + list.length) % list.length];
+  // The chosen control point by a hundredth of the diagonal, or the chosen joint by five degrees.
   const turn = (axis, event) => {
-    if (state.joint < 0) return;
+    const sign = event.shiftKey ? -1 : 1, control = 3 * state.control + axis;
+    if (state.control < 0 && state.joint < 0) return;
     viewer.remember();
-    viewer.turn(state.joint, viewer.pose.axes(state.joint)[axis], (event.shiftKey ? -5 : 5) * Math.PI / 180);
+    if (state.control >= 0) viewer.edit(() => { viewer.chosen.controls[control] += sign * 0.01 * viewer.set.diagonal; });
+    else viewer.turn(state.joint, viewer.pose.axes(state.joint)[axis], sign * 5 * Math.PI / 180);
   };
-  const joints = viewer => [-1, ...viewer.set.joints.keys()];
+  const step = by => {
+    const points = viewer.chosen ? viewer.chosen.controls.length / 3 : 0;
+    if (points) viewer.pickControl(next([-1, ...Array(points).keys()], state.control, by));
+    else viewer.pick(next([-1, ...viewer.set.joints.keys()], state.joint, by));
+  };
+  const look = (across, up) => viewer.stage.orbit(across * Math.PI / 24, up * Math.PI / 24);
   return [
     [' ', 'Space', 'play or pause', () => viewer.play(!state.playing)],
     ['ArrowLeft', '←', 'frame before', () => viewer.goTo(state.frame - 1)],
@@ -34,13 +38,20 @@ function makeKeys(viewer) {
     ['w', 'w', 'wireframe', () => flip('wire')],
     ['b', 'b', 'bones', () => flip('bones')],
     ['p', 'p', 'rotate or pull', () => viewer.show({ tool: state.tool === 'pull' ? 'rotate' : 'pull' })],
-    ['[', '[', 'joint before', () => viewer.pick(next(joints(viewer), state.joint, -1))],
-    [']', ']', 'joint after', () => viewer.pick(next(joints(viewer), state.joint, 1))],
-    ['x', 'x y z', 'turn the joint by 5° about its axes; with shift, back', e => turn(0, e)],
+    ['[', '[ ]', 'joint (or control point) before, after', () => step(-1)],
+    [']', '', '', () => step(1)],
+    ['x', 'x y z', 'turn the joint by 5° about its axes, or move the control point; with shift, back', e => turn(0, e)],
     ['y', '', '', e => turn(1, e)],
     ['z', '', '', e => turn(2, e)],
     ['u', 'u', 'undo (also Ctrl+Z)', () => viewer.undo()],
     ['r', 'r', 'reset to the frame', () => viewer.reset()],
+    ['shift ArrowLeft', 'Shift with ← → ↑ ↓', 'look from elsewhere', () => look(-1, 0)],
+    ['shift ArrowRight', '', '', () => look(1, 0)],
+    ['shift ArrowUp', '', '', () => look(0, -1)],
+    ['shift ArrowDown', '', '', () => look(0, 1)],
+    ['+', '+ −', 'closer, farther', () => viewer.stage.orbit(0, 0, 1 / 1.1)],
+    ['-', '', '', () => viewer.stage.orbit(0, 0, 1.1)],
+    ['0', '0', 'back to the first view', () => viewer.stage.home()],
     ['?', '?', 'this help', () => $('help').showModal()],
   ];
 }
@@ -57,20 +68,21 @@ function listen(viewer) {
     const typing = event.target.closest?.('input, select, button');
     if (typing && (event.key === ' ' || event.key.startsWith('Arrow') || event.target.matches('select'))) return;
     if (event.key >= '1' && event.key <= '9') return viewer.choose(Number(event.key) - 1);
-    const key = keys.find(k => k[0] === event.key) ?? keys.find(k => k[0] === event.key.toLowerCase());
+    const arrow = event.shiftKey && event.key.startsWith('Arrow') ? `shift ${event.key}` : event.key;
+    const key = keys.find(k => k[0] === arrow) ?? keys.find(k => k[0] === event.key.toLowerCase());
     if (!key) return;
     event.preventDefault();
     key[3](event);
   });
 }
 
-async function start() {
+// web/page.html calls it with the bytes of the runtime; what it throws is told on the page.
+window.sinew.start = async bytes => {
   const texts = setTexts();
   if (!texts.length) throw new Error('This page holds no models.');
-  if (!globalThis.DecompressionStream) throw new Error('This browser is too old: it has no DecompressionStream.');
   let runtime;
   try {
-    runtime = await Runtime.create(fromBase64($('runtime').textContent));
+    runtime = await Runtime.create(bytes);
   } catch (error) {
     throw new Error(`This browser cannot run the evaluator (WebAssembly with SIMD): ${error.message}`);
   }
@@ -86,8 +98,4 @@ async function start() {
   listen(viewer);
   panel.build();
   return { viewer, panel, gpuPositions: number => gpuPositions(viewer.stage.renderer, viewer.entries[number].figure) };
-}
-
-// For tests, and for whoever is curious.
-window.sinew = { ready: start() };
-window.sinew.ready.then(page => Object.assign(window.sinew, page), error => failure(error.message));
+};

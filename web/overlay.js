@@ -80,6 +80,11 @@ export class Overlay {
     if (this.bones.instanceColor) this.bones.instanceColor.needsUpdate = true;
   }
 
+  showSkeleton(visible) {
+    this.joints.visible = visible;
+    if (this.bones) this.bones.visible = visible;
+  }
+
   drawJoints(places, colours) { fillPoints(this.joints, places, colours); }
   drawControls(places, colours) { fillPoints(this.controls, places, colours); }
 

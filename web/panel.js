@@ -15,7 +15,7 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
-const percent = v => v === undefined || v === null ? '–' : `${v.toPrecision(v < 0.1 ? 2 : 3)}`;
+const percent = v => v === undefined || v === null ? '–' : v.toFixed(v < 1 ? 3 : v < 10 ? 2 : 1);
 const kilobytes = bytes => `${(bytes / 1000).toFixed(bytes < 1e5 ? 1 : 0)}`;
 const mean = list => list.reduce((sum, x) => sum + x, 0) / (list.length || 1);
 const micro = us => us === undefined ? '–' : us.toFixed(us < 100 ? 1 : 0);
@@ -53,6 +53,7 @@ export class Panel {
     $('reset').onclick = () => viewer.reset();
     $('about').onclick = () => $('help').showModal();
     $('joint').onchange = () => viewer.pick(Number($('joint').value));
+    $('control').onchange = () => viewer.pickControl(Number($('control').value));
     $('bone').onchange = () => viewer.show({ bone: Number($('bone').value) });
     $('scale').onchange = () => viewer.show({ scale: Number($('scale').value) });
     $('file').onchange = () => this.addFiles($('file').files);
@@ -80,7 +81,6 @@ export class Panel {
     $('frame').max = set.frame_count - 1;
     $('frame').disabled = $('play').disabled = set.frame_count < 2;
     $('joint').replaceChildren(make('option', { value: -1, textContent: 'none' }), ...set.joints.map((name, j) => make('option', { value: j, textContent: name })));
-    $('pose-joints').hidden = !set.joints.length;
     const list = scales.includes(state.scale) ? scales : [...scales, state.scale].sort((a, b) => a - b);
     $('scale').replaceChildren(...list.map(v => make('option', { value: v, textContent: `${v} % of the diagonal` })));
     const check = (key, text, apply) => {
@@ -140,16 +140,37 @@ export class Panel {
     $('turns').replaceChildren(...this.turnSliders.map(s => s.label));
   }
 
+  // Sliders for the chosen control point's place: the same as dragging it.
+  controls() {
+    const { chosen, set, state } = this.viewer, count = chosen ? chosen.controls.length / 3 : 0;
+    $('pose-controls').hidden = !count, $('pose-joints').hidden = !set.joints.length || !this.viewer.posable();
+    if (!count) return;
+    if (this.controlsOf !== chosen) {
+      this.controlsOf = chosen;
+      $('control').replaceChildren(make('option', { value: -1, textContent: 'none' }), ...Array.from({ length: count }, (_, k) => make('option', { value: k, textContent: `point ${k + 1}` })));
+      this.moveSliders = ['x', 'y', 'z'].map((name, axis) => {
+        const values = chosen.row.controls.filter((_, n) => n % 3 === axis), room = 0.2 * set.diagonal;
+        return this.slider(`Move ${name}`, values.reduce((a, b) => Math.min(a, b)) - room, values.reduce((a, b) => Math.max(a, b)) + room, set.diagonal / 1000,
+          value => this.viewer.edit(() => { chosen.controls[3 * state.control + axis] = value; }));
+      });
+      $('moves').replaceChildren(...this.moveSliders.map(s => s.label));
+    }
+    const digits = Math.max(0, 2 - Math.floor(Math.log10(set.diagonal)));
+    $('control').value = state.control;
+    this.moveSliders.forEach((s, axis) => {
+      const value = chosen.controls[3 * state.control + axis];
+      s.input.disabled = state.control < 0, s.input.value = value ?? 0, s.output.textContent = state.control < 0 ? '' : value.toFixed(digits);
+    });
+  }
+
   torques() {
-    const { chosen, set } = this.viewer, count = chosen?.torques.length ?? 0;
+    const { chosen } = this.viewer, count = chosen?.torques.length ?? 0;
     if (this.torquesOf === chosen) return;
     this.torquesOf = chosen, this.torqueSliders = [];
     for (let j = 0; j < count; j++) {
-      const values = chosen.row.torques ? Array.from({ length: set.frame_count }, (_, f) => chosen.row.torques[f * count + j]) : [0];
-      const low = Math.min(...values, 0), high = Math.max(...values, 0), reach = Math.max(high - low, 1e-9);
-      if (low === high && count > 1 && chosen.row.torques?.some(v => v !== 0)) continue; // never used
-      const from = low < 0 ? low - 0.25 * reach : 0, to = high > low ? high + 0.25 * reach : 1;
-      const slider = this.slider(chosen.model.jointNames[j], from, to, (to - from) / 400, value => this.viewer.edit(() => { this.viewer.chosen.torques[j] = value; }));
+      const range = chosen.model.torqueRange(j);
+      if (!range) continue;
+      const slider = this.slider(chosen.model.jointNames[j], range[0], range[1], (range[1] - range[0]) / 400, value => this.viewer.edit(() => { this.viewer.chosen.torques[j] = value; }));
       this.torqueSliders.push({ ...slider, joint: j });
     }
     $('torques').replaceChildren(...(this.torqueSliders.length ? [make('h2', { textContent: 'Torque' }), ...this.torqueSliders.map(s => s.label)] : []));
@@ -186,7 +207,7 @@ export class Panel {
     });
     this.torques();
     for (const s of this.torqueSliders) s.input.value = viewer.chosen.torques[s.joint], s.output.textContent = viewer.chosen.torques[s.joint].toPrecision(3);
-    $('pose-controls').hidden = !viewer.chosen?.controls.length;
+    this.controls();
     this.table(), this.legend(), this.labels(), this.say();
     const rows = viewer.entries.filter(e => e.row.frame_rms_pct_diag).map(e => ({ name: e.name, number: e.number, values: e.row.frame_rms_pct_diag }));
     const drawn = `${viewer.setNumber} ${state.chosen} ${rows.length}`;
@@ -197,6 +218,7 @@ export class Panel {
   table() {
     const { viewer } = this, test = viewer.entries.some(e => e.row.test), measured = viewer.entries.some(e => e.row.all);
     const columns = [
+      ...(measured && test ? [['train rms %', e => e.row.train?.rms_pct_diag, percent]] : []),
       ...(measured ? [[test ? 'test rms %' : 'rms %', e => (test ? e.row.test : e.row.all)?.rms_pct_diag, percent], ['max %', e => (test ? e.row.test : e.row.all)?.max_pct_diag, percent]] : []),
       ['KB', e => e.model.info.bytes, kilobytes], ['µs native', e => e.row.us_per_frame, micro], ['µs here', e => e.here, micro],
     ];
@@ -237,9 +259,10 @@ export class Panel {
   labels() {
     const { stage } = this.viewer, rects = stage.layout(), nodes = [];
     stage.panes.forEach((pane, k) => {
-      const error = pane.entry && this.viewer.frameError(pane.entry), note = pane.note ?? (error === undefined ? '' : `rms ${percent(error)} %`);
-      const label = make('span', {}, pane.label, make('small', { textContent: note }));
-      Object.assign(label.style, { left: `${rects[k].x}px`, top: `${rects[k].y}px` });
+      const error = pane.entry && this.viewer.frameError(pane.entry), fixed = this.viewer.state.edited && pane.entry && !pane.entry.model.info.jointCount;
+      const note = pane.note ?? (fixed ? 'moved by its control points' : error === undefined ? '' : `rms ${percent(error)} %`);
+      const label = make('span', { className: Math.min(rects[k].w, rects[k].h) < 150 ? 'small' : '' }, pane.label, make('small', { textContent: note }));
+      Object.assign(label.style, { left: `${rects[k].x}px`, top: `${rects[k].y}px`, maxWidth: `${rects[k].w}px` });
       nodes.push(label);
       if (rects[k].x > 0) nodes.push(Object.assign(make('i'), { style: `left:${rects[k].x}px;top:${rects[k].y}px;width:1px;height:${rects[k].h}px` }));
       if (rects[k].y > 0) nodes.push(Object.assign(make('i'), { style: `left:${rects[k].x}px;top:${rects[k].y}px;width:${rects[k].w}px;height:1px` }));
@@ -271,7 +294,7 @@ export class Panel {
     const { viewer } = this, { chosen } = viewer, now = performance.now();
     if (this.statsAt && now - this.statsAt < 200) return;
     this.statsAt = now;
-    const where = chosen ? (chosen.figure?.skinned ? 'palette in WebAssembly, skin on the GPU' : 'WebAssembly') : '';
+    const where = chosen ? (chosen.figure?.skinned ? 'skinned on the GPU' : 'skinned in WebAssembly') : '';
     const spent = 1000 * mean(viewer.evaluateTimes); // a browser's clock may have steps of 100 µs
     const frame = viewer.frameTimes.length ? `frame ${mean(viewer.frameTimes).toFixed(1)} ms · ` : '';
     $('stats').textContent = chosen ? `${frame}evaluation ${spent > 0 ? micro(spent) : '< 100'} µs · ${where}` : '';

@@ -2,7 +2,7 @@
 // Error over the frames: one line per model, training frames marked, the current frame as a cursor that can be dragged.
 import { lineColour, lineDash } from './colours.js';
 
-const width = 344, height = 150, left = 38, right = 6, top = 18, bottom = 20;
+const width = 412, height = 150, left = 38, right = 6, top = 18, bottom = 20;
 
 // The smallest of 1, 2, 5 times a power of ten that is not below x.
 export function roundUp(x) {

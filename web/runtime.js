@@ -69,6 +69,14 @@ export class Model {
     rt.x.sw_free(at);
     for (const slot of ['drive', 'correct', 'blend', 'path']) this.info[slot + 'Name'] = rt.text(rt.x[`sw_${slot}_name`](this.handle));
     this.jointNames = Array.from({ length: this.info.jointCount }, (_, j) => rt.text(rt.x.sw_joint_name(this.handle, j)));
+    this.jointParents = this.jointNames.map((_, j) => rt.x.sw_joint_parent(this.handle, j));
+  }
+
+  // [least, largest] torque of a joint that make a difference, or null.
+  torqueRange(joint) {
+    const { rt } = this, at = rt.alloc(8), there = rt.x.sw_torque_range(this.handle, joint, at), range = Array.from(rt.floats(at, 2));
+    rt.x.sw_free(at);
+    return there ? range : null;
   }
 
   // The bytes of a section, or null.

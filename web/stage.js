@@ -42,7 +42,18 @@ export class Stage {
     this.camera.near = this.radius / 50, this.camera.far = this.radius * 60;
     this.controls.minDistance = this.radius / 20, this.controls.maxDistance = this.radius * 25;
     this.controls.update();
+    this.controls.saveState();
   }
+
+  // For keyboards: turns the camera about what it looks at, or comes closer (factor below 1).
+  orbit(across, up, factor = 1) {
+    const { controls, camera } = this, way = new THREE.Spherical().setFromVector3(camera.position.clone().sub(controls.target));
+    way.theta += across, way.phi += up, way.radius *= factor;
+    camera.position.setFromSpherical(way.makeSafe()).add(controls.target);
+    controls.update();
+  }
+
+  home() { this.controls.reset(); }
 
   // Rectangles of the panes in CSS pixels: side by side, unless another grid shows the character clearly larger.
   layout() {
@@ -74,6 +85,19 @@ export class Stage {
     this.aim(rect);
     const v = new THREE.Vector3(...point).project(this.camera);
     return { x: rect.x + (v.x + 1) / 2 * rect.w, y: rect.y + (1 - v.y) / 2 * rect.h, z: v.z };
+  }
+
+  // Which of the points (x y z, one after the other) is seen at (x, y): the one in front of those within `reach` pixels; or -1.
+  pointAt(points, x, y, k, reach) {
+    const rect = this.layout()[k], v = new THREE.Vector3();
+    this.aim(rect);
+    let best = -1, depth = 1;
+    for (let i = 0; i < points.length / 3; i++) {
+      v.fromArray(points, 3 * i).project(this.camera);
+      const across = rect.x + (v.x + 1) / 2 * rect.w - x, down = rect.y + (1 - v.y) / 2 * rect.h - y;
+      if (v.z < depth && Math.hypot(across, down) <= reach) best = i, depth = v.z;
+    }
+    return best;
   }
 
   // The point under (x, y) in the plane through `through` that faces the camera.

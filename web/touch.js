@@ -6,6 +6,7 @@ export class Touch {
   constructor(viewer, canvas) {
     this.viewer = viewer, this.canvas = canvas;
     this.drag = null;
+    this.tap = null; // where a finger or button went down
     // Before OrbitControls sees them.
     canvas.addEventListener('pointerdown', e => this.down(e), { capture: true });
     addEventListener('pointermove', e => this.move(e));
@@ -30,10 +31,12 @@ export class Touch {
 
   down(event) {
     if (event.button !== 0 || !event.isPrimary) return;
-    const { viewer } = this, { stage, state, overlay } = viewer, at = this.place(event), pane = stage.paneAt(at.x, at.y);
+    const { viewer } = this, { stage } = viewer, at = this.place(event), pane = stage.paneAt(at.x, at.y);
     if (pane < 0 || !viewer.set) return;
     const reach = event.pointerType === 'touch' ? 26 : 13;
-    this.drag = this.takeControl(at, pane, reach) ?? this.takeRing(at, pane, reach) ?? this.takeHandle(at, pane, reach);
+    this.drag = this.takeControl(at, pane, reach);
+    if (viewer.jointed(stage.panes[pane])) this.drag ??= this.takeRing(at, pane, reach) ?? this.takeHandle(at, pane, reach);
+    this.tap = this.drag ? null : { at, pane };
     if (!this.drag) return;
     stage.controls.enabled = false;
     event.preventDefault();
@@ -41,8 +44,10 @@ export class Touch {
   }
 
   takeControl(at, pane, reach) {
+    if (this.viewer.stage.panes[pane].entry !== this.viewer.chosen) return null;
     const points = this.viewer.controlPoints(), k = this.nearest(points, pane, at, reach);
     if (k < 0) return null;
+    this.viewer.pickControl(k);
     this.viewer.remember();
     return { pane, move: to => this.viewer.edit(() => this.viewer.chosen.controls.set(this.viewer.stage.unproject(to.x, to.y, points[k], pane), 3 * k)) };
   }
@@ -82,6 +87,11 @@ export class Touch {
   }
 
   up(event) {
+    const { viewer, tap } = this, at = this.place(event);
+    this.tap = null;
+    if (tap && event.isPrimary && event.type === 'pointerup' && viewer.state.colour === 'weights' && Math.hypot(at.x - tap.at.x, at.y - tap.at.y) < 6) {
+      viewer.pickBoneAt(at.x, at.y, tap.pane);
+    }
     if (!this.drag || !event.isPrimary) return;
     this.drag = null;
     this.viewer.stage.controls.enabled = true;

@@ -23,7 +23,7 @@ export class Viewer {
   constructor(canvas, runtime, texts) {
     this.runtime = runtime, this.texts = texts;
     this.state = { frame: 0, chosen: 0, view: 'side', colour: 'plain', bone: 0, scale: 1, wire: false, bones: true, proxies: true,
-      gpu: true, tool: 'rotate', joint: -1, edited: false, playing: false };
+      gpu: true, tool: 'rotate', joint: -1, control: -1, edited: false, playing: false };
     this.stage = new Stage(canvas, () => this.invalidate());
     this.overlay = new Overlay(this.stage.scene);
     this.entries = [], this.undoStack = [], this.problems = [];
@@ -55,7 +55,7 @@ export class Viewer {
         this.fail(row.name, `its bytes cannot be unpacked (${error.message})`);
       }
     }
-    Object.assign(this.state, { chosen: this.best(), frame: 0, bone: 0, joint: -1, edited: false });
+    Object.assign(this.state, { chosen: this.best(), frame: 0, bone: 0, joint: -1, control: -1, edited: false });
     this.state.scale = this.defaultScale();
     this.state.view = ['all', 'side', 'model'].find(v => this.viewChoices().includes(v));
     this.evaluateTimes = [], this.frameTimes = [];
@@ -126,7 +126,7 @@ export class Viewer {
 
   choose(number) {
     if (!this.entries[number]?.model) return;
-    this.state.chosen = number;
+    this.state.chosen = number, this.state.control = -1;
     this.state.bone = Math.min(this.state.bone, this.chosen.bones.length - 1);
     if (this.state.view === 'truth') this.state.view = 'model';
     this.refresh();
@@ -146,6 +146,25 @@ export class Viewer {
     const bone = this.chosen?.jointMap.indexOf(joint) ?? -1;
     if (bone >= 0) this.state.bone = bone;
     this.refresh();
+    this.changed();
+  }
+
+  // Picks the bone that moves the skin at (x, y) the most.
+  pickBoneAt(x, y, pane) {
+    const { entry } = this.stage.panes[pane];
+    if (!entry) return;
+    entry.model.load(this.input(entry));
+    const vertex = this.stage.pointAt(entry.model.evaluate().positions, x, y, pane, 10);
+    if (vertex < 0) return;
+    const { bones, weights } = entry.model.rest(), own = weights.subarray(8 * vertex, 8 * vertex + 8);
+    this.choose(entry.number);
+    this.show({ bone: bones[8 * vertex + own.indexOf(Math.max(...own))] });
+  }
+
+  // Picks a control point of the chosen model (-1: none).
+  pickControl(number) {
+    this.state.control = number;
+    this.drawOverlay();
     this.changed();
   }
 
@@ -314,7 +333,7 @@ export class Viewer {
     this.drawOverlay();
     this.stage.panes = this.makePanes();
     if (this.truth) {
-      this.truth.setGhost(this.state.view === 'overlay');
+      this.truth.setGhost(this.state.view === 'overlay' ? (this.state.colour === 'plain' ? 0.45 : 0.22) : 0);
       this.truth.setColours(this.state.colour === 'normals' ? 'normals' : 'plain');
       this.truth.setWire(this.state.wire && this.state.view !== 'overlay');
     }
@@ -334,7 +353,7 @@ export class Viewer {
   drawOverlay() {
     const { overlay, pose, state, chosen } = this, picked = state.joint, segments = [], lit = new Set();
     const place = j => pose.position(j);
-    if (state.bones) {
+    if (state.bones && this.posable()) {
       pose.parents.forEach((p, j) => {
         if (p < 0) return;
         if (p === picked) lit.add(segments.length);
@@ -349,7 +368,7 @@ export class Viewer {
     const handles = state.bones ? this.handles() : [];
     overlay.drawJoints(handles.map(h => h.at), handles.map(h => h.joint === picked && !h.tip ? 0xe69f00 : h.tip ? 0xcc79a7 : 0x0072b2));
     const points = this.controlPoints();
-    overlay.drawControls(points, points.map(() => 0xd55e00));
+    overlay.drawControls(points, points.map((_, k) => k === state.control ? 0xe69f00 : 0xd55e00));
     const frames = [];
     if (state.proxies && chosen && state.view !== 'truth') {
       const centres = this.centres(chosen), palette = chosen.model.palette();
@@ -362,8 +381,15 @@ export class Viewer {
     overlay.drawProxies(frames, 0.03 * this.set.diagonal * Math.min(1, Math.sqrt(12 / frames.length)), state.colour === 'weights' ? state.bone : -1);
   }
 
+  // Whether joints move anything that is shown: control points alone drive some models.
+  posable() { return !this.shown().length || this.shown().some(e => e.model.info.jointCount > 0); }
+
+  // Whether joints are shown and taken hold of in a pane.
+  jointed(pane) { return pane.entry ? pane.entry.model.info.jointCount > 0 : this.posable(); }
+
   // Joints and ends of chains that can be taken hold of.
   handles() {
+    if (!this.posable()) return [];
     const joints = this.pose.parents.map((_, j) => ({ joint: j, tip: false, point: this.pose.restPoint(j), at: this.pose.position(j) }));
     return [...joints, ...this.tips.map(t => ({ ...t, at: this.pose.apply(t.joint, t.point) }))];
   }
@@ -388,8 +414,11 @@ export class Viewer {
     this.lastRender = now;
     if (!this.set) return;
     if (this.state.playing) this.step(now);
-    const { joint, tool, bones } = this.state, rings = joint >= 0 && tool === 'rotate' && bones;
+    const { joint, tool, bones } = this.state;
     this.stage.render((pane, k) => {
+      const jointed = this.jointed(pane);
+      const rings = jointed && joint >= 0 && tool === 'rotate' && bones;
+      this.overlay.showSkeleton(jointed);
       const at = rings && this.pose.position(joint);
       this.overlay.placeRings(at || null, rings ? this.pose.axes(joint) : null, rings ? this.stage.pixel(at, k) : 0);
       this.overlay.axes.visible = pane.entry === this.chosen;

@@ -63,6 +63,11 @@ EXPORT(sw_joint_parent) int32_t sw_joint_parent(const web_model *m, uint32_t joi
   return sn_rt_joint_parent(&m->model, joint);
 }
 
+// The least and the largest torque that make a difference; 0 for a joint whose torque does nothing.
+EXPORT(sw_torque_range) int sw_torque_range(const web_model *m, uint32_t joint, float range[2]) {
+  return sn_rt_torque_range(&m->model, joint, range);
+}
+
 EXPORT(sw_section) const void *sw_section(const web_model *m, const char *name, uint32_t *size) {
   uint64_t bytes = 0;
   const void *section = sn_rt_find_section(&m->model, name, &bytes);

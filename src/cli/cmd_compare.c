@@ -13,6 +13,7 @@ typedef struct compare_row {
   sn_method_spec spec;
   sn_scores scores;
   double seconds, bytes, flops, us;
+  double ratio;           // of us to that of the row `lbs`; NAN where there is none
   double *frame_rms;      // per frame, for --plot
   int degrees;            // 1 + the combination of --degrees all; 0: none
   double *vertex_rms;     // per vertex, for its statistics
@@ -21,8 +22,8 @@ typedef struct compare_row {
 } compare_row;
 
 static void say_header(const cli *c) {
-  cli_say(c, "%-28s %9s %9s %10s %10s %9s %10s %9s %8s %8s\n", "method", "train ee", "test ee", "test rms %", "max %",
-          "std %", "normal °", "bytes", "us", "seconds");
+  cli_say(c, "%-28s %9s %9s %10s %10s %9s %10s %9s %8s %6s %8s\n", "method", "train ee", "test ee", "test rms %",
+          "max %", "std %", "normal °", "bytes", "us", "x lbs", "seconds");
 }
 
 // Figures of the test frames, or of the training frames where there are no others.
@@ -32,10 +33,11 @@ static const sn_metrics *row_metrics(const compare_row *row) {
 
 static void say_row(const cli *c, const compare_row *row) {
   const sn_metrics *m = row_metrics(row);
-  cli_say(c, "%-28s %9s %9s %10s %10s %9s %9s %9.0f %8.1f %8.3f\n", row->spec.text,
+  cli_say(c, "%-28s %9s %9s %10s %10s %9s %9s %9.0f %8.1f %6s %8.3f\n", row->spec.text,
           cli_figure(row->scores.train.ee, 4).text, cli_figure(row->scores.test.ee, 4).text,
           cli_figure(m->rms_pct_diag, 4).text, cli_figure(m->max_pct_diag, 3).text,
-          cli_figure(m->std_pct_diag, 4).text, cli_figure(m->normal_deg, 2).text, row->bytes, row->us, row->seconds);
+          cli_figure(m->std_pct_diag, 4).text, cli_figure(m->normal_deg, 2).text, row->bytes, row->us,
+          cli_figure(row->ratio, 2).text, row->seconds);
 }
 
 static json_t *describe_row(const compare_row *row) {
@@ -48,6 +50,7 @@ static json_t *describe_row(const compare_row *row) {
   json_object_set_new(out, "bytes", model ? json_integer((json_int_t)row->bytes) : json_null());
   json_object_set_new(out, "flops", model ? json_integer((json_int_t)row->flops) : json_null());
   json_object_set_new(out, "us_per_frame", model ? json_real(row->us) : json_null());
+  json_object_set_new(out, "ratio_lbs", cli_number(row->ratio));
   json_object_set_new(out, "seconds", json_real(row->seconds));
   if (row->clamped) json_object_set_new(out, "clamped", row->clamped);
   return out;
@@ -79,6 +82,21 @@ static sn_status measure_vertices(cli *c, const sn_rt_model *model, const sn_exa
   return status;
 }
 
+// --models: the model as a file that is called after its spec.
+static sn_status keep_model(cli *c, const char *folder, const sn_method_spec *spec, const sn_model *model) {
+  sn_arena scratch = sn_arena_new(&c->ctx);
+  size_t size = strlen(folder) + sizeof spec->text + sizeof "/.sinew";
+  char *path = SN_NEW(&c->ctx, &scratch, char, size), name[sizeof spec->text];
+  cli_spec_name(spec->text, name, sizeof name);
+  sn_status status = path ? sn_make_folder(&c->ctx, folder) : c->ctx.error.status;
+  if (status == SN_OK) {
+    snprintf(path, size, "%s/%s.sinew", folder, name);
+    status = sn_model_write(&c->ctx, path, model);
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
 // Trains on the keys, opens the bytes with the runtime, and measures.
 static sn_status compare_method(cli *c, const sn_examples *examples, const sn_keys *keys, const sn_keys *others,
                                 compare_row *row) {
@@ -99,6 +117,8 @@ static sn_status compare_method(cli *c, const sn_examples *examples, const sn_ke
     row->clamped = cli_note_clamped(c, row->spec.text, &model, examples);
   }
   if (status == SN_OK && plot_corrections(c)) status = sn_correct_trace_make(&c->ctx, &model, examples, &row->trace);
+  const char *folder = cli_text(c, "--models");
+  if (status == SN_OK && folder) status = keep_model(c, folder, &row->spec, &bytes);
   sn_model_free(&bytes);
   return status;
 }
@@ -192,6 +212,12 @@ static sn_status plot_chosen(cli *c, const char *path, const compare_row *rows, 
   return plot(c, path, rows, count, examples);
 }
 
+static int find_lbs(const compare_row *rows, int count) {
+  for (int m = 0; m < count; m++)
+    if (strcmp(rows[m].spec.text, "lbs") == 0) return m;
+  return -1;
+}
+
 static sn_status compare_all(cli *c, const sn_examples *examples, compare_row *rows, int count, sn_arena *memory) {
   sn_keys keys = {0}, others = {0};
   sn_status status =
@@ -202,12 +228,19 @@ static sn_status compare_all(cli *c, const sn_examples *examples, compare_row *r
             cli_given(c, "--loocv") ? keys.count : others.count, cli_given(c, "--loocv") ? " (leave one out)" : "");
     say_header(c);
   }
-  json_t *list = json_array();
   for (int m = 0; status == SN_OK && m < count; m++) {
     rows[m].frame_rms = SN_NEW(&c->ctx, memory, double, examples->frames.frame_count);
-    status = rows[m].frame_rms ? compare_row_fill(c, examples, &keys, &others, &rows[m]) : c->ctx.error.status;
+    if (!rows[m].frame_rms) status = c->ctx.error.status;
+  }
+  int lbs = find_lbs(rows, count); // first, because the others are compared with it
+  if (status == SN_OK && lbs >= 0) status = compare_row_fill(c, examples, &keys, &others, &rows[lbs]);
+  json_t *list = json_array();
+  for (int m = 0; status == SN_OK && m < count; m++) {
+    if (m != lbs) status = compare_row_fill(c, examples, &keys, &others, &rows[m]);
     if (status != SN_OK) break;
+    rows[m].ratio = lbs >= 0 ? rows[m].us / rows[lbs].us : NAN;
     say_row(c, &rows[m]);
+    fflush(stdout);
     json_array_append_new(list, describe_row(&rows[m]));
   }
   c->result = json_pack("{so}", "methods", list);
@@ -292,6 +325,7 @@ static const cli_option options[] = {
   {"--method", "SPEC", NULL, "NAME or NAME:key=value,...; rigid, lbs and dqs unless told", true},
   {"--degrees", "all", NULL,
    "the nine pairs of blending functions of the method torque, and the statistics over them", false},
+  {"--models", "DIR", NULL, "keep the trained models in this folder, as SPEC.sinew", false},
   {"--loocv", NULL, NULL, "test by leaving out each training frame in turn", false},
   {"--plot", "FILE.svg", NULL, "a line chart of every method", false},
   {"--plot-of", "WHAT", "error",
@@ -327,7 +361,8 @@ const cli_command cli_compare = {
   .details =
     "ee is the enveloping error: 1 is the best single joint per vertex. Columns without 'train' are of the test "
     "frames,\n"
-    "or of the training frames where there are no others.",
+    "or of the training frames where there are no others; x lbs is the time of an evaluation against that of the row "
+    "lbs.",
   .example =
     "sinew compare --method lbs --method dqs --rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb "
     "--keys every:4",

@@ -3,69 +3,182 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/models.h"
+#include "cli/page.h"
 
-enum { most_words = 40 };
+enum { most_words = 128 };
 
-// Runs one command line; DIR in it stands for the demo's folder.
-static int run_line(cli *c, const char *folder, const char *line) {
-  char text[4096], *words[most_words];
-  size_t used = 0;
-  int count = 0;
-  for (const char *p = line; *p && used + strlen(folder) + 1 < sizeof text;) {
-    if (strncmp(p, "DIR", 3) == 0) {
-      used += (size_t)snprintf(text + used, sizeof text - used, "%s", folder);
-      p += 3;
-    } else {
-      text[used++] = *p++;
-    }
+typedef struct demo {
+  cli *c;
+  const char *folder;
+  sn_arena memory;
+  char *words[most_words + 2]; // --quiet and the end
+  int count;
+  bool failed; // out of memory, or too many words
+} demo;
+
+// ---- a command line ---------------------------------------------------------------------------------------------------
+
+// A word of the command; DIR at its beginning stands for the demo's folder.
+static void add_word(demo *d, const char *word, size_t length) {
+  bool folder = length >= 3 && strncmp(word, "DIR", 3) == 0;
+  size_t size = length + strlen(d->folder) + 1;
+  char *text = d->count < most_words ? SN_NEW(&d->c->ctx, &d->memory, char, size) : NULL;
+  d->failed = d->failed || !text;
+  if (!text) return;
+  int skip = folder ? 3 : 0;
+  snprintf(text, size, "%s%.*s", folder ? d->folder : "", (int)length - skip, word + skip);
+  d->words[d->count++] = text;
+}
+
+static void add_words(demo *d, const char *line) {
+  for (; *line; line += strspn(line, " ")) {
+    size_t length = strcspn(line, " ");
+    add_word(d, line, length);
+    line += length;
   }
-  text[used] = '\0';
-  cli_say(c, "\n$ %s\n", text);
+}
+
+// Shows the command as a shell would take it, and runs it.
+static int run_command(demo *d) {
+  const cli *c = d->c;
+  if (d->failed) return cli_misuse("demo: -o %s: cannot make a command line with it", d->folder);
+  cli_say(c, "\n$");
+  for (int k = 0; k < d->count; k++) {
+    const char *quote = strpbrk(d->words[k], " '\"$&;()") ? "\"" : "";
+    cli_say(c, " %s%s%s", quote, d->words[k], quote);
+  }
+  cli_say(c, "\n");
   fflush(stdout);
-  for (char *word = strtok(text, " "); word && count < most_words - 3; word = strtok(NULL, " "))
-    words[count++] = word;
-  if (c->quiet) words[count++] = "--quiet";
-  words[count] = NULL;
-  return cli_run(count, words);
+  if (c->quiet) d->words[d->count++] = "--quiet";
+  d->words[d->count] = NULL;
+  int status = cli_run(d->count, d->words);
+  d->count = 0;
+  return status;
+}
+
+static int run_line(demo *d, const char *line) {
+  add_words(d, line);
+  return run_command(d);
+}
+
+// ---- what the demo does -------------------------------------------------------------------------------------------------
+
+static const char set[] = "--rest DIR/arm/rest.obj --frames DIR/arm/frames.pc2 --skeleton DIR/arm/skeleton.glb "
+                          "--torque DIR/arm/torque.csv --controls DIR/arm/controls.txt --keys every:4";
+
+// Forms of a method that are worth a row of their own.
+static const char *const variants[] = {"lbs:extra=halfway", "rotreg:psd=1", NULL};
+
+// Every method of the table with its variants.
+static void each_spec(demo *d, void (*add)(demo *, const char *spec)) {
+  for (const sn_method *const *m = sn_methods(); *m; m++) {
+    size_t length = strlen((*m)->name);
+    add(d, (*m)->name);
+    for (const char *const *v = variants; *v; v++)
+      if (strncmp(*v, (*m)->name, length) == 0 && (*v)[length] == ':') add(d, *v);
+  }
+}
+
+static void add_method(demo *d, const char *spec) {
+  add_words(d, "--method");
+  add_word(d, spec, strlen(spec));
+}
+
+static void add_model(demo *d, const char *spec) {
+  char name[256], path[300];
+  cli_spec_name(spec, name, sizeof name);
+  snprintf(path, sizeof path, "DIR/models/%s.sinew", name);
+  add_word(d, path, strlen(path));
+}
+
+static int generate(demo *d) {
+  add_words(d, "sinew gen arm -o DIR/arm");
+  if (cli_given(d->c, "--vertices")) {
+    const char *vertices = cli_text(d->c, "--vertices");
+    add_words(d, "--vertices");
+    add_word(d, vertices, strlen(vertices));
+  }
+  return run_command(d);
+}
+
+static int compare(demo *d) {
+  add_words(d, "sinew compare");
+  each_spec(d, add_method);
+  add_words(d, set);
+  add_words(d, "--models DIR/models --plot DIR/errors.svg");
+  return run_command(d);
+}
+
+static int view(demo *d) {
+  add_words(d, "sinew view");
+  each_spec(d, add_model);
+  add_words(d, set);
+  add_words(d, "--title Arm -o DIR/index.html");
+  return run_command(d);
+}
+
+// A skeleton from nothing but moving vertices: the one that the set was made with is not looked at.
+static int rig(demo *d) {
+  static const char *const lines[] = {
+    "sinew gen body --vertices 4000 --frames 40 -o DIR/body",
+    "sinew rig --rest DIR/body/rest.obj --frames DIR/body/frames.pc2 --bones 16 -o DIR/rigged.glb",
+    "sinew train --method lbs:weights=given --rest DIR/body/rest.obj --frames DIR/body/frames.pc2 --skeleton "
+    "DIR/rigged.glb -o DIR/models/rigged.sinew",
+  };
+  int status = exit_done;
+  for (size_t k = 0; status == exit_done && k < sizeof lines / sizeof *lines; k++) status = run_line(d, lines[k]);
+  return status;
+}
+
+// The page written so far, and the rig.
+static int view_rig(demo *d) {
+  static const char title[] = "Body, rigged from bare meshes";
+  add_words(d,
+            "sinew view DIR/index.html DIR/models/rigged.sinew --rest DIR/body/rest.obj --frames DIR/body/frames.pc2 "
+            "--skeleton DIR/rigged.glb -o DIR/index.html --title");
+  add_word(d, title, strlen(title));
+  return run_command(d);
+}
+
+static int export(demo *d) {
+  return run_line(d, "sinew eval DIR/models/lbs.sinew --skeleton DIR/arm/skeleton.glb -o DIR/arm.glb");
 }
 
 static int run(cli *c) {
-  static const char *const lines[] = {
-    "sinew gen arm -o DIR/arm",
-    "sinew info DIR/arm/skeleton.glb",
-    "sinew compare --rest DIR/arm/rest.obj --frames DIR/arm/frames.pc2 --skeleton DIR/arm/skeleton.glb --keys "
-    "every:4 "
-    "--method rigid --method lbs --method dqs --method lbs:extra=halfway --method rotreg --method psd "
-    "--method rotreg:psd=1 --plot DIR/errors.svg",
-    "sinew train --method lbs --rest DIR/arm/rest.obj --frames DIR/arm/frames.pc2 --skeleton DIR/arm/skeleton.glb "
-    "--keys every:4 -o DIR/arm.sinew",
-    "sinew eval DIR/arm.sinew --skeleton DIR/arm/skeleton.glb -o DIR/arm.glb",
-    "sinew bench DIR/arm.sinew --skeleton DIR/arm/skeleton.glb",
-    "sinew rig --rest DIR/arm/rest.obj --frames DIR/arm/frames.pc2 --bones 8 -o DIR/rigged.glb",
-  };
-  const char *folder = cli_text(c, "-o");
-  if (strchr(folder, ' ')) return cli_misuse("demo: -o %s: a name without blanks, please", folder);
-  if (sn_make_folder(&c->ctx, folder) != SN_OK) return cli_fail(c);
-  for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
-    int status = run_line(c, folder, lines[k]);
-    if (status != exit_done) return status;
-  }
-  cli_say(c,
-          "\nIn %s/: arm/ the example meshes, arm.sinew the learned skin, arm.glb the same as an animated character\n"
-          "(open it in Blender or any glTF viewer), errors.svg the error of every method over the frames, rigged.glb "
-          "a skeleton\n"
-          "found from the bare meshes.\n",
-          folder);
+  demo d = {.c = c, .folder = cli_text(c, "-o"), .memory = sn_arena_new(&c->ctx)};
+  bool page = sn_page_template_size > 0;
+  int vertices, status = exit_done;
+  if (cli_given(c, "--vertices") && !cli_int(c, "--vertices", 100, 1000000, &vertices)) return exit_usage;
+  if (sn_make_folder(&c->ctx, d.folder) != SN_OK) return cli_fail(c);
+  int (*const steps[])(demo *) = {generate, compare, page ? view : NULL, rig, page ? view_rig : NULL, export};
+  for (size_t k = 0; status == exit_done && k < sizeof steps / sizeof *steps; k++)
+    if (steps[k]) status = steps[k](&d);
+  sn_arena_free(&d.memory);
+  if (status != exit_done) return status;
+  cli_say(
+    c,
+    "\nIn %s/: arm/ and body/ the example meshes, models/ the learned skins, arm.glb one of them as an animated\n"
+    "character (for Blender or any glTF viewer), rigged.glb the body with the skeleton that was found, errors.svg\n"
+    "the error of every method over the frames.\n",
+    d.folder);
+  if (page)
+    cli_say(c, "Open %s/index.html in a browser: all of them, live.\n", d.folder);
+  else
+    cli_say(c, "No index.html: " PAGE_MISSING "\n");
   return exit_done;
 }
 
-static const cli_option options[] = {{"-o", "DIR", "demo", "folder to write to", false}, {0}};
+static const cli_option options[] = {
+  {"-o", "DIR", "demo", "folder to write to", false},
+  {"--vertices", "N", NULL, "of the arm; 5256 unless told", false},
+  {0},
+};
 
 const cli_command cli_demo = {
   .name = "demo",
   .usage = "[-o DIR]",
-  .summary = "generate an arm, train every method on it, compare them",
+  .summary = "train every method on an arm, rig a bare sequence, show all of it on one page",
   .example = "sinew demo",
   .options = options,
   .run = run,

@@ -117,6 +117,14 @@ static sn_status describe_model(cli *c, const char *path, const cli_model *opene
 
 // ---- the set: mesh, frames, skeleton ----------------------------------------------------------------------------------
 
+// Without a clip there is one frame, and no load in it.
+static sn_status no_torques(cli *c, int joints, sn_torques *out) {
+  *out = (sn_torques){.joint_count = joints, .frame_count = 1, .memory = sn_arena_new(&c->ctx)};
+  out->values = SN_NEW(&c->ctx, &out->memory, double, joints);
+  out->has = SN_NEW(&c->ctx, &out->memory, bool, joints);
+  return out->values && out->has ? SN_OK : c->ctx.error.status;
+}
+
 // What a page of a model alone shows: its mesh and its skeleton, in the rest pose.
 static sn_status rest_pose(cli *c, const sn_rt_model *model, sn_examples *out) {
   sn_status status = SN_OK;
@@ -124,6 +132,7 @@ static sn_status rest_pose(cli *c, const sn_rt_model *model, sn_examples *out) {
   if (status != SN_OK || model->info.joint_count == 0 || out->skeleton.joint_count > 0) return status;
   status = sn_model_skeleton(&c->ctx, model, &out->skeleton);
   if (status == SN_OK) status = sn_poses_new(&c->ctx, out->skeleton.joint_count, 1, &out->poses);
+  if (status == SN_OK && !out->torques.values) status = no_torques(c, out->skeleton.joint_count, &out->torques);
   return status;
 }
 
@@ -186,7 +195,7 @@ static sn_status describe_set(cli *c, const char *const *paths, const cli_model 
   if (status == SN_OK) status = put_mesh(c, e, out);
   if (status == SN_OK) status = put_skeleton(c, e, out);
   if (status == SN_OK && e->frames.frame_count > 0) {
-    status = put(&c->ctx, out, "truth", page_frames(&c->ctx, &e->frames));
+    status = put(&c->ctx, out, "truth", page_frames(&c->ctx, &e->rest, &e->frames));
   }
   json_t *list = json_array();
   json_object_set_new(out, "models", list);
@@ -262,6 +271,10 @@ static int run(cli *c) {
       pages[page_count++] = c->arguments[k];
     else
       paths[count++] = c->arguments[k];
+  }
+  if (sn_page_template_size == 0) {
+    sn_fail(&c->ctx, SN_UNSUPPORTED, PAGE_MISSING);
+    return cli_fail(c);
   }
   json_t *sets = json_array();
   int result = count > 0 ? add_set(c, paths, count, sets) : exit_done;

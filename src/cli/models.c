@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "cli/models.h"
 
+#include <stdio.h>
+#include <string.h>
+
 int cli_open_model(cli *c, const char *path, cli_model *out) {
   *out = (cli_model){0};
   if (sn_file_open(&c->ctx, path, &out->file) != SN_OK) return cli_fail(c);
@@ -27,4 +30,9 @@ json_t *cli_note_clamped(const cli *c, const char *name, const sn_rt_model *mode
     json_object_set_new(out, sn_rt_joint_name(model, j), json_integer(count));
   }
   return out;
+}
+
+void cli_spec_name(const char *spec, char *out, size_t size) {
+  snprintf(out, size, "%s", spec);
+  for (char *at = out; (at = strpbrk(at, ":,/\\ ")) != NULL;) *at = '-';
 }

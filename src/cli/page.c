@@ -54,14 +54,23 @@ json_t *page_blob(sn_context *ctx, const void *bytes, size_t size, size_t word) 
 
 // ---- frames -----------------------------------------------------------------------------------------------------------
 
-static double quantise_frame(const float (*positions)[3], int count, float box[6], uint16_t *out) {
-  sn_vec3 low, high;
-  sn_points_bounds(positions, count, &low, &high);
-  double worst = 0, squared[3];
-  for (int c = 0; c < 3; c++) {
-    box[c] = (float)(&low.x)[c];
-    box[3 + c] = (float)((&high.x)[c] - (&low.x)[c]);
+// Boxes of one size for all frames, each as low as its frame: then the steps of a vertex tell how it moves.
+static void find_boxes(const sn_frames *frames, float (*boxes)[6]) {
+  float size[3] = {0};
+  for (int f = 0; f < frames->frame_count; f++) {
+    sn_vec3 low, high;
+    sn_points_bounds(sn_frame(frames, f), frames->vertex_count, &low, &high);
+    for (int c = 0; c < 3; c++) {
+      boxes[f][c] = (float)(&low.x)[c];
+      size[c] = fmaxf(size[c], (float)((&high.x)[c] - (&low.x)[c]));
+    }
   }
+  for (int f = 0; f < frames->frame_count; f++) memcpy(boxes[f] + 3, size, sizeof size);
+}
+
+// Steps of all x, then y, then z; the largest distance that they leave.
+static double quantise_frame(const float (*positions)[3], int count, const float box[6], uint16_t *out) {
+  double worst = 0, squared[3];
   for (int i = 0; i < count; i++) {
     for (int c = 0; c < 3; c++) {
       double place = box[3 + c] > 0 ? (positions[i][c] - (double)box[c]) / box[3 + c] * 65535 : 0;
@@ -75,36 +84,79 @@ static double quantise_frame(const float (*positions)[3], int count, float box[6
   return sqrt(worst);
 }
 
-// Each coordinate by what the vertex before it did since the last frame: small numbers, of either sign by zigzag.
-static void predict(const uint16_t *steps, int frame_count, int count, uint16_t *out) {
-  size_t n = (size_t)count, frame = 3 * n;
-  for (size_t k = 0; k < (size_t)frame_count * frame; k++) {
-    bool first = k % n == 0, start = k < frame;
-    uint16_t guess = 0;
-    if (!first) guess = (uint16_t)(guess + steps[k - 1]);
-    if (!start) guess = (uint16_t)(guess + steps[k - frame]);
-    if (!first && !start) guess = (uint16_t)(guess - steps[k - frame - 1]);
-    int16_t off = (int16_t)(steps[k] - guess);
-    out[k] = (uint16_t)((uint32_t)off << 1 ^ (off < 0 ? 0xffffu : 0));
+typedef struct neighbours {
+  int *start, *list; // those of vertex i: list[start[i]] up to list[start[i + 1] - 1]
+} neighbours;
+
+// Neighbours with lower numbers of every vertex, as often as they share a triangle.
+static sn_status lower_neighbours(sn_context *ctx, const sn_mesh *mesh, sn_arena *memory, neighbours *out) {
+  int count = 0;
+  out->start = SN_NEW(ctx, memory, int, mesh->vertex_count + 2);
+  out->list = SN_NEW(ctx, memory, int, 3 * (size_t)mesh->triangle_count);
+  if (!out->start || !out->list) return ctx->error.status;
+  for (int fill = 0; fill < 2; fill++) {
+    for (int t = 0; t < mesh->triangle_count; t++)
+      for (int k = 0; k < 6; k++) {
+        int i = (int)mesh->triangles[t][k / 2], j = (int)mesh->triangles[t][(k / 2 + 1 + k % 2) % 3];
+        if (j >= i) continue;
+        if (fill)
+          out->list[out->start[i + 1]++] = j;
+        else
+          out->start[i + 2]++;
+      }
+    for (int i = 0; !fill && i < mesh->vertex_count + 2; i++) out->start[i] = count += out->start[i];
   }
+  return SN_OK;
 }
 
-json_t *page_frames(sn_context *ctx, const sn_frames *frames) {
+// Each coordinate goes on as in the last `order` frames; by how much it strays from that is about the mean of what its
+// neighbours did. What is left are small numbers, of either sign by zigzag. Returns the sum of their sizes.
+static double predict(const uint16_t *steps, int frame_count, int count, const neighbours *around, int order,
+                      int *strayed, uint16_t *out) {
+  size_t n = (size_t)count, frame = 3 * n;
+  double total = 0;
+  for (size_t at = 0; at < (size_t)frame_count * frame; at += n) {
+    size_t past = at / frame < (size_t)order ? at / frame : (size_t)order;
+    for (size_t i = 0; i < n; i++) {
+      size_t k = at + i;
+      int going = past == 0 ? 0 : past == 1 ? steps[k - frame] : 2 * steps[k - frame] - steps[k - 2 * frame];
+      int first = around->start[i], last = around->start[i + 1];
+      double sum = 0;
+      for (int a = first; a < last; a++) sum += strayed[around->list[a]];
+      int guess = last > first ? (int)floor(sum / (last - first) + 0.5) : i ? strayed[i - 1] : 0;
+      strayed[i] = steps[k] - going;
+      int16_t off = (int16_t)(uint16_t)(strayed[i] - guess);
+      out[k] = (uint16_t)((uint32_t)off << 1 ^ (off < 0 ? 0xffffu : 0));
+      total += abs(off);
+    }
+  }
+  return total;
+}
+
+json_t *page_frames(sn_context *ctx, const sn_mesh *mesh, const sn_frames *frames) {
   sn_arena scratch = sn_arena_new(ctx);
-  size_t f_count = (size_t)frames->frame_count, size = f_count * 3 * (size_t)frames->vertex_count;
-  float(*boxes)[6] = sn_arena_alloc(ctx, &scratch, f_count, sizeof *boxes);
+  int n = frames->vertex_count, f_count = frames->frame_count, order = 2;
+  size_t size = (size_t)f_count * 3 * (size_t)n;
+  float(*boxes)[6] = sn_arena_alloc(ctx, &scratch, (size_t)f_count, sizeof *boxes);
   uint16_t *steps = SN_NEW(ctx, &scratch, uint16_t, size), *offsets = SN_NEW(ctx, &scratch, uint16_t, size);
+  int *strayed = SN_NEW(ctx, &scratch, int, n);
+  neighbours around;
   json_t *out = NULL;
   double worst = 0;
-  if (boxes && steps && offsets) {
-    for (int f = 0; f < frames->frame_count; f++) {
-      size_t at = (size_t)f * 3 * (size_t)frames->vertex_count;
-      worst = fmax(worst, quantise_frame(sn_frame(frames, f), frames->vertex_count, boxes[f], steps + at));
+  if (boxes && steps && offsets && strayed && lower_neighbours(ctx, mesh, &scratch, &around) == SN_OK) {
+    find_boxes(frames, boxes);
+    for (int f = 0; f < f_count; f++) {
+      size_t at = (size_t)f * 3 * (size_t)n;
+      worst = fmax(worst, quantise_frame(sn_frame(frames, f), n, boxes[f], steps + at));
     }
-    predict(steps, frames->frame_count, frames->vertex_count, offsets);
-    json_t *box_blob = page_blob(ctx, boxes, f_count * sizeof *boxes, 4);
+    double smooth = predict(steps, f_count, n, &around, 2, strayed, offsets);
+    if (predict(steps, f_count, n, &around, 1, strayed, offsets) < smooth)
+      order = 1;
+    else
+      predict(steps, f_count, n, &around, 2, strayed, offsets);
+    json_t *box_blob = page_blob(ctx, boxes, (size_t)f_count * sizeof *boxes, 4);
     json_t *step_blob = page_blob(ctx, offsets, size * sizeof *offsets, 2);
-    out = json_pack("{so* so* sf}", "boxes", box_blob, "coordinates", step_blob, "error", worst);
+    out = json_pack("{so* so* sf si}", "boxes", box_blob, "coordinates", step_blob, "error", worst, "order", order);
   }
   sn_arena_free(&scratch);
   return out;
@@ -172,10 +224,7 @@ sn_status page_write(sn_context *ctx, const char *path, const char *title, const
   size_t size = sn_page_template_size;
   const char *title_at = find(text, size, title_mark), *sets_at = find(text, size, sets_mark);
   if (!title_at || !sets_at) {
-    return sn_fail(
-      ctx, SN_UNSUPPORTED,
-      "this sinew was built without the page: run `npm ci` in its source folder (and install clang, lld and "
-      "wasi-libc), then build it again with `make`");
+    return sn_fail(ctx, SN_UNSUPPORTED, PAGE_MISSING);
   }
   sn_writer writer;
   sn_status status = sn_writer_open(ctx, path, &writer);

@@ -288,6 +288,8 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
   for (int lane = 0; lane < SN_RT_LANES; lane += width) {
     cursor at = cursor_at(job, g, bits, lane);
     for (int left = g->block_count; left > 0; left--, advance(&at, influences, bits, loose)) {
+      correction c = {0};
+      if (corrected) c = correction_at(job, g, bits, &at, lane, normals);
       vf b[12], w[SN_RT_MAX_INFLUENCES];
       load_all_weights(at.weights, bits, influences, total, w);
       if (loose) {
@@ -297,8 +299,6 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
       } else {
         blend_shared(&shared, 4, 3, influences, w, b);
       }
-      correction c = {0};
-      if (corrected) c = correction_at(job, g, bits, &at, lane, normals);
       int pairs = in_pairs(at.lanes);
       vf3 p = load3(at.rest);
       p = transform(b, c.before ? add(p, c.position) : p);

@@ -19,13 +19,25 @@ static SN_RT_INLINE vf vf_div(vf a, vf b) { return wasm_f32x4_div(a, b); }
 static SN_RT_INLINE vf vf_max(vf a, vf b) { return wasm_f32x4_pmax(a, b); }
 static SN_RT_INLINE vf vf_fma(vf a, vf b, vf c) { return wasm_f32x4_add(wasm_f32x4_mul(a, b), c); }
 static SN_RT_INLINE vf vf_fnma(vf a, vf b, vf c) { return wasm_f32x4_sub(c, wasm_f32x4_mul(a, b)); }
-static SN_RT_INLINE vf vf_load_u16(const uint16_t *p) { return wasm_f32x4_convert_u32x4(wasm_u32x4_load16x4(p)); }
 
-static SN_RT_INLINE vf vf_load_i16(const int16_t *p) { return wasm_f32x4_convert_i32x4(wasm_i32x4_load16x4(p)); }
+// Clang 14 makes one conversion of a widening and a conversion to float, and that lane by lane, unless it is kept from
+// seeing both.
+static SN_RT_INLINE v128_t apart(v128_t a) {
+  __asm__("" : "+r"(a));
+  return a;
+}
+
+static SN_RT_INLINE vf vf_load_u16(const uint16_t *p) {
+  return wasm_f32x4_convert_i32x4(apart(wasm_u32x4_load16x4(p)));
+}
+
+static SN_RT_INLINE vf vf_load_i16(const int16_t *p) {
+  return wasm_f32x4_convert_i32x4(apart(wasm_i32x4_load16x4(p)));
+}
 
 static SN_RT_INLINE vf vf_load_u8(const uint8_t *p) {
   v128_t bytes = wasm_v128_load32_zero(p);
-  return wasm_f32x4_convert_u32x4(wasm_u32x4_extend_low_u16x8(wasm_u16x8_extend_low_u8x16(bytes)));
+  return wasm_f32x4_convert_i32x4(apart(wasm_u32x4_extend_low_u16x8(wasm_u16x8_extend_low_u8x16(bytes))));
 }
 
 static SN_RT_INLINE vf vf_rsqrt(vf a) { return wasm_f32x4_div(wasm_f32x4_splat(1), wasm_f32x4_sqrt(a)); }

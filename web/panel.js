@@ -261,7 +261,7 @@ export class Panel {
     stage.panes.forEach((pane, k) => {
       const error = pane.entry && this.viewer.frameError(pane.entry), fixed = this.viewer.state.edited && pane.entry && !pane.entry.model.info.jointCount;
       const note = pane.note ?? (fixed ? 'moved by its control points' : error === undefined ? '' : `rms ${percent(error)} %`);
-      const label = make('span', { className: Math.min(rects[k].w, rects[k].h) < 150 ? 'small' : '' }, pane.label, make('small', { textContent: note }));
+      const label = make('span', { className: Math.min(rects[k].w, rects[k].h) < 150 ? 'small' : rects[k].w < 230 ? 'tight' : '' }, pane.label, make('small', { textContent: note }));
       Object.assign(label.style, { left: `${rects[k].x}px`, top: `${rects[k].y}px`, maxWidth: `${rects[k].w}px` });
       nodes.push(label);
       if (rects[k].x > 0) nodes.push(Object.assign(make('i'), { style: `left:${rects[k].x}px;top:${rects[k].y}px;width:1px;height:${rects[k].h}px` }));

@@ -10,7 +10,7 @@ import { launch } from '../tools/browser.mjs';
 const dir = process.env.SINEW_VIEW_DIR, shots = process.env.SINEW_VIEW_SHOTS;
 const tolerance = 1e-5, slowest = 3;
 const browser = await launch();
-const desktop = { viewport: { width: 1280, height: 800 } };
+const desktop = { viewport: { width: 1080, height: 660 } };
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 };
 
 // Opens a page of `dir` and hands it to `body`; no console errors, no exceptions, no requests but the file itself.

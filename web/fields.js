@@ -11,24 +11,12 @@ function blended(entry, value) {
 
 // ---- rotational regression: the angle scale u (Wang 2007, figure 6) ------------------------------------------------
 
-// sn_rt_rotreg_block in src/runtime/format.h: eight predictors, whose first map is u W for a rotation W. A
-// sn_rt_torque_block begins with one, for the least torque.
-const blocks = { rotreg: { section: 'drive.keys', bytes: 3040 }, torque: { section: 'drive.pairs', bytes: 6144 } };
-const mapAt = 160, lanes = 8;
-
-// u of every bone: how far it turns when its first joint turns by one. Null for other drives.
+// u of every proxy bone; null for other drives.
 function angleScales(entry) {
-  if (entry.angleScales !== undefined) return entry.angleScales;
-  const { info } = entry.model, bones = info.paletteCount - info.jointCount;
-  const block = blocks[info.driveName], keys = block && entry.model.section(block.section);
-  entry.angleScales = null;
-  if (!keys || keys.length !== Math.ceil(bones / lanes) * block.bytes) return null;
-  entry.angleScales = Float32Array.from({ length: bones }, (_, b) => {
-    const map = new Float32Array(keys.buffer, Math.floor(b / lanes) * block.bytes + mapAt, 9 * lanes);
-    let sum = 0;
-    for (let n = 0; n < 9; n++) sum += map[n * lanes + b % lanes] ** 2;
-    return Math.sqrt(sum / 3);
-  });
+  if (entry.angleScales === undefined) {
+    const { info } = entry.model, bones = info.paletteCount - info.jointCount;
+    entry.angleScales = ['rotreg', 'torque'].includes(info.driveName) ? Float32Array.from({ length: bones }, (_, b) => entry.model.angleScale(b)) : null;
+  }
   return entry.angleScales;
 }
 

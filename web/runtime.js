@@ -79,15 +79,8 @@ export class Model {
     return there ? range : null;
   }
 
-  // The bytes of a section, or null.
-  section(name) {
-    const { rt } = this, text = new TextEncoder().encode(name + '\0'), at = rt.alloc(64);
-    rt.bytes(at, text.length).set(text);
-    const start = rt.x.sw_section(this.handle, at, at + 32);
-    const size = new Uint32Array(rt.x.memory.buffer, at + 32, 1)[0];
-    rt.x.sw_free(at);
-    return start ? rt.bytes(start, size).slice() : null;
-  }
+  // How far a proxy bone turns when the first joint of its predictor turns by one.
+  angleScale(bone) { return this.rt.x.sw_angle_scale(this.handle, bone); }
 
   // input: {joints, controls, torques}, of which only what info asks for is read.
   load(input) {

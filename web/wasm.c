@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the page calls: the runtime, with handles instead of structs, and a model's rest pose and weights in vertex order.
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,11 +69,16 @@ EXPORT(sw_torque_range) int sw_torque_range(const web_model *m, uint32_t joint, 
   return sn_rt_torque_range(&m->model, joint, range);
 }
 
-EXPORT(sw_section) const void *sw_section(const web_model *m, const char *name, uint32_t *size) {
-  uint64_t bytes = 0;
-  const void *section = sn_rt_find_section(&m->model, name, &bytes);
-  *size = (uint32_t)bytes;
-  return section;
+// Drives `rotreg` and `torque` (there at the least torque): the first map of a bone's predictor is u W for a rotation W
+// (Wang 2007); this is u.
+EXPORT(sw_angle_scale) float sw_angle_scale(const web_model *m, uint32_t bone) {
+  uint32_t block = bone / SN_RT_LANES, lane = bone % SN_RT_LANES;
+  const sn_rt_rotreg_block *keys = m->model.sections[SN_RT_ROTREG_KEYS];
+  const sn_rt_torque_block *pairs = m->model.sections[SN_RT_TORQUE_KEYS];
+  const sn_rt_rotreg_block *predictors = pairs ? pairs[block].ends : keys + block;
+  float sum = 0;
+  for (int n = 0; n < 9; n++) sum += predictors->map[0][n][lane] * predictors->map[0][n][lane];
+  return sqrtf(sum / 3);
 }
 
 // ---- evaluation -----------------------------------------------------------------------------------------------------

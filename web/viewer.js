@@ -384,8 +384,8 @@ export class Viewer {
   // Whether joints move anything that is shown: control points alone drive some models.
   posable() { return !this.shown().length || this.shown().some(e => e.model.info.jointCount > 0); }
 
-  // Whether joints are shown and taken hold of in a pane.
-  jointed(pane) { return pane.entry ? pane.entry.model.info.jointCount > 0 : this.posable(); }
+  // Whether joints are shown and taken hold of in a pane: not beside a truth that has another pose.
+  jointed(pane) { return pane.entry ? pane.entry.model.info.jointCount > 0 : this.posable() && !this.state.edited; }
 
   // Joints and ends of chains that can be taken hold of.
   handles() {

@@ -54,11 +54,37 @@ static void centred(const sample *s, double *k) {
     for (int b = 0; b < n; b++) k[a * n + b] = s->kernel[a * n + b] - mean[a] - mean[b] + grand;
 }
 
+// The analysis, and what it means for the frames: rows of F_c^T, of C_r and of Q_r, one per component.
+typedef struct analysis {
+  int components;
+  double correlation[SN_KCCA_OUTPUTS];
+  double f[SN_KCCA_OUTPUTS * most], c[SN_KCCA_OUTPUTS * most], q[SN_KCCA_OUTPUTS * most];
+} analysis;
+
 static void solve(sn_context *ctx, sn_arena *memory, const sample *s, double ridge, double floor, int wanted,
-                  sn_kcca_basis *basis, sn_kcca *out) {
-  assert_ok(ctx, sn_kcca_basis_make(ctx, memory, s->frames, s->kernel, basis));
-  assert_ok(ctx, sn_kcca_new(ctx, memory, s->frames, out));
-  sn_kcca_solve(basis, &s->x[0][0], s->outputs, SN_KCCA_OUTPUTS, ridge, floor, wanted, out);
+                  sn_kcca_basis *basis, analysis *out) {
+  int p = s->frames, m = s->outputs;
+  double y[most * SN_KCCA_OUTPUTS] = {0}, gram[SN_KCCA_OUTPUTS * SN_KCCA_OUTPUTS] = {0};
+  sn_kcca kcca;
+  assert_ok(ctx, sn_kcca_basis_make(ctx, memory, p, s->kernel, basis));
+  assert_ok(ctx, sn_kcca_new(ctx, memory, p, &kcca));
+  sn_kcca_project(basis, &s->x[0][0], SN_KCCA_OUTPUTS, y);
+  for (int f = 0; f < p; f++)
+    for (int a = 0; a < m; a++)
+      for (int b = 0; b < m; b++) gram[a * SN_KCCA_OUTPUTS + b] += s->x[f][a] * s->x[f][b];
+  sn_kcca_solve(basis, y, gram, m, SN_KCCA_OUTPUTS, ridge, floor, wanted, &kcca);
+  memset(out, 0, sizeof *out);
+  out->components = kcca.components;
+  for (int k = 0; k < kcca.components; k++) {
+    out->correlation[k] = kcca.correlation[k];
+    for (int f = 0; f < p; f++) {
+      for (int r = 0; r < basis->rank; r++) {
+        double part = kcca.forward[k * basis->rank + r] * basis->vectors[r * p + f];
+        out->f[k * p + f] += part, out->c[k * p + f] += basis->values[r] * part;
+      }
+      for (int a = 0; a < m; a++) out->q[k * p + f] += kcca.g[k][a] * s->x[f][a];
+    }
+  }
 }
 
 // [0 KX; X^T K 0] v = rho [K^2 + ridge K, 0; 0, X^T X + floor I] v: the largest rho are the correlations.
@@ -91,7 +117,7 @@ static void test_generalised_eigenvalues(void **state) {
       }
     assert_int_equal(LAPACKE_dsygv(LAPACK_ROW_MAJOR, 1, 'N', 'U', n, a, n, b, n, values), 0);
     sn_kcca_basis basis;
-    sn_kcca kcca;
+    analysis kcca;
     solve(&ctx, &memory, &s, ridge, floor, m, &basis, &kcca);
     assert_int_equal(kcca.components, m);
     for (int c = 0; c < m; c++) assert_near(kcca.correlation[c], values[n - 1 - c], 1e-6);
@@ -136,7 +162,7 @@ static void test_linear(void **state) {
     double real[d], imaginary[d];
     assert_int_equal(LAPACKE_dgeev(LAPACK_ROW_MAJOR, 'N', 'N', d, product, d, real, imaginary, NULL, d, NULL, d), 0);
     sn_kcca_basis basis;
-    sn_kcca kcca;
+    analysis kcca;
     solve(&ctx, &memory, &s, 0, 0, 4, &basis, &kcca);
     assert_int_equal(basis.rank, d);
     assert_int_equal(kcca.components, d);
@@ -156,7 +182,7 @@ static void test_normalisation(void **state) {
   sample s = make_sample(20, 4, 4, 0.2, 6, 3);
   sn_arena memory = sn_arena_new(&ctx);
   sn_kcca_basis basis;
-  sn_kcca kcca;
+  analysis kcca;
   double ridge = 0.1, k[most * most];
   int p = s.frames;
   centred(&s, k);
@@ -191,7 +217,7 @@ static void test_degenerate(void **state) {
   sn_context ctx = sn_context_default();
   sn_arena memory = sn_arena_new(&ctx);
   sn_kcca_basis basis;
-  sn_kcca kcca;
+  analysis kcca;
   sample one = make_sample(1, 3, 4, 0, 4, 1);
   solve(&ctx, &memory, &one, 0.1, 1e-6, 4, &basis, &kcca);
   assert_int_equal(kcca.components, 0);

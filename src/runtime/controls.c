@@ -7,6 +7,10 @@
 #include "runtime/internal.h"
 #include "runtime/smallmath.h"
 
+#if defined(SN_RT_HAS_AVX2)
+#include <immintrin.h>
+#endif
+
 #define BAD(error, ...) sn_rt_fail(error, SN_RT_BAD_MODEL, __VA_ARGS__)
 
 static const sn_rt_control *head_of(const sn_rt_model *model) { return model->sections[SN_RT_CONTROL_HEAD]; }
@@ -132,11 +136,21 @@ static SN_RT_INLINE void multiply_3(const float *matrix, uint32_t rows, uint32_t
     for (int r = 0; r < strip; r++)
       for (int s = 0; s < 3; s++) out[first + (uint32_t)r][s] = done[s][r];
   }
-  uint32_t width = rows - first;
-  for (uint32_t r = 0; r < width; r++) memset(out[first + r], 0, sizeof *out);
-  for (uint32_t c = 0; c < columns; c++, matrix += width)
+  // The last strip, narrower: where eight numbers can be read they are, and those of the next columns ignored.
+  uint32_t width = rows - first, c = 0;
+  lanes sum[3], row;
+  float done[3][strip];
+  memset(sum, 0, sizeof sum);
+  for (; width > 0 && (columns - c) * width >= strip; c++, matrix += width) {
+    memcpy(&row, matrix, sizeof row);
+    for (int s = 0; s < 3; s++) ADD_PRODUCT(sum[s], row, x[c][s]);
+  }
+  memcpy(done, sum, sizeof done);
+  for (; c < columns; c++, matrix += width)
     for (uint32_t r = 0; r < width; r++)
-      for (int s = 0; s < 3; s++) out[first + r][s] += matrix[r] * x[c][s];
+      for (int s = 0; s < 3; s++) done[s][r] += matrix[r] * x[c][s];
+  for (uint32_t r = 0; r < width; r++)
+    for (int s = 0; s < 3; s++) out[first + r][s] = done[s][r];
 }
 
 typedef struct multiplier {
@@ -153,17 +167,51 @@ static void plain_3(const float *m, uint32_t rows, uint32_t columns, const float
 }
 
 #if defined(SN_RT_HAS_AVX2)
-#define SN_RT_WIDE __attribute__((target("avx2")))
+#define SN_RT_WIDE __attribute__((target("avx2,fma")))
+
+// Several strips at a time, so that a number of x is loaded once for all of them and sums need not wait for each other.
+enum { strips_1 = 8, strips_3 = 3 };
+
 SN_RT_WIDE static void wide_1(const float *m, uint32_t rows, uint32_t columns, const float *x, float *out) {
+  size_t step = (size_t)columns * strip;
+  for (; rows >= strips_1 * strip; rows -= strips_1 * strip, out += strips_1 * strip, m += strips_1 * step) {
+    __m256 sum[strips_1];
+    for (int n = 0; n < strips_1; n++) sum[n] = _mm256_setzero_ps();
+    for (uint32_t c = 0; c < columns; c++) {
+      __m256 value = _mm256_broadcast_ss(x + c);
+      for (int n = 0; n < strips_1; n++)
+        sum[n] = _mm256_fmadd_ps(_mm256_loadu_ps(m + (size_t)n * step + (size_t)c * strip), value, sum[n]);
+    }
+    for (int n = 0; n < strips_1; n++) _mm256_storeu_ps(out + n * strip, sum[n]);
+  }
   multiply_1(m, rows, columns, x, out);
 }
 
+SN_RT_WIDE static void store_places(__m256 sum[3], float (*out)[4]) {
+  float done[3][strip];
+  for (int s = 0; s < 3; s++) _mm256_storeu_ps(done[s], sum[s]);
+  for (int r = 0; r < strip; r++)
+    for (int s = 0; s < 3; s++) out[r][s] = done[s][r];
+}
+
 SN_RT_WIDE static void wide_3(const float *m, uint32_t rows, uint32_t columns, const float (*x)[4], float (*out)[4]) {
+  size_t step = (size_t)columns * strip;
+  for (; rows >= strips_3 * strip; rows -= strips_3 * strip, out += strips_3 * strip, m += strips_3 * step) {
+    __m256 sum[strips_3][3];
+    for (int n = 0; n < strips_3 * 3; n++) sum[n / 3][n % 3] = _mm256_setzero_ps();
+    for (uint32_t c = 0; c < columns; c++) {
+      __m256 value[3] = {_mm256_broadcast_ss(&x[c][0]), _mm256_broadcast_ss(&x[c][1]), _mm256_broadcast_ss(&x[c][2])};
+      for (int n = 0; n < strips_3; n++) {
+        __m256 row = _mm256_loadu_ps(m + (size_t)n * step + (size_t)c * strip);
+        for (int s = 0; s < 3; s++) sum[n][s] = _mm256_fmadd_ps(row, value[s], sum[n][s]);
+      }
+    }
+    for (int n = 0; n < strips_3; n++) store_places(sum[n], out + n * strip);
+  }
   multiply_3(m, rows, columns, x, out);
 }
 #endif
 
-// Without fused operations, so that every path gives the same bits.
 static multiplier choose_multiplier(const sn_rt_model *model) {
 #if defined(SN_RT_HAS_AVX2)
   if (model->path == SN_RT_PATH_AVX2) return (multiplier){wide_1, wide_3};
@@ -204,16 +252,16 @@ static workspace lay_out(const sn_rt_model *model, float *values) {
 static void kernel_vector(const sn_rt_model *model, const float (*controls)[3], float *xi) {
   const sn_rt_control *head = head_of(model);
   const float *at = model->sections[SN_RT_CONTROL_FRAMES];
-  uint32_t points = model->info.control_count, numbers = 3 * points;
+  uint32_t points = model->info.control_count;
   float mean[3] = {0, 0, 0};
-  for (uint32_t n = 0; head->flags & SN_RT_CONTROL_CENTRED && n < numbers; n++) {
-    mean[n % 3] += controls[n / 3][n % 3] / (float)points;
-  }
-  for (uint32_t f = 0; f < head->frames; f++, at += numbers) {
+  for (uint32_t c = 0; head->flags & SN_RT_CONTROL_CENTRED && c < points; c++)
+    for (int r = 0; r < 3; r++) mean[r] += controls[c][r] / (float)points;
+  for (uint32_t f = 0; f < head->frames; f++) {
     float sum = 0;
-    for (uint32_t n = 0; n < numbers; n++) {
-      float d = controls[n / 3][n % 3] - mean[n % 3] - at[n];
-      sum += d * d;
+    for (uint32_t c = 0; c < points; c++, at += 3) {
+      float x = controls[c][0] - mean[0] - at[0], y = controls[c][1] - mean[1] - at[1];
+      float z = controls[c][2] - mean[2] - at[2];
+      sum += x * x + y * y + z * z;
     }
     xi[f] = expm1f(-head->scale * sum);
   }
@@ -263,15 +311,14 @@ static void bone_gradient(const float *d, uint32_t flags, float (*columns)[4]) {
   float q[4] = {d[0], d[1], d[2], d[3]}, r[9], w[9];
   if (!(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] > 1e-20f)) q[3] = 1;
   sn_rt_rotation_from_quat(q, r);
-  if (flags & SN_RT_CONTROL_STRETCH) make_stretch(d + 4, w);
-  for (int c = 0; c < 3; c++) {
-    for (int n = 0; n < 3; n++) {
-      columns[c][n] = flags & SN_RT_CONTROL_STRETCH
-                        ? r[3 * n] * w[c] + r[3 * n + 1] * w[3 + c] + r[3 * n + 2] * w[6 + c]
-                        : r[3 * n + c];
-    }
-    columns[c][3] = 0;
+  if (!(flags & SN_RT_CONTROL_STRETCH)) {
+    for (int c = 0; c < 3; c++) columns[c][0] = r[c], columns[c][1] = r[3 + c], columns[c][2] = r[6 + c];
+  } else {
+    make_stretch(d + 4, w);
+    for (int c = 0; c < 3; c++)
+      for (int n = 0; n < 3; n++) columns[c][n] = r[3 * n] * w[c] + r[3 * n + 1] * w[3 + c] + r[3 * n + 2] * w[6 + c];
   }
+  for (int c = 0; c < 3; c++) columns[c][3] = 0;
 }
 
 // Where the bone's centre goes when translations are predicted: its motion, or the dual part of a dual quaternion.

@@ -3,7 +3,8 @@
 //
 //   maximise  f^T K X g   subject to   f^T (K^2 + ridge K) f = 1,   g^T (X^T X + floor I) g = 1
 //
-// K is the kernel matrix of P training inputs, X the P x m matrix of outputs, both centred.
+// K is the kernel matrix of P training inputs, X the P x m matrix of outputs, both centred. Everything is done in the
+// eigenvectors of K = Q diag(values) Q^T: X enters by Q^T X and X^T X, and f = Q forward.
 #ifndef SINEW_SOLVE_KCCA_H
 #define SINEW_SOLVE_KCCA_H
 
@@ -11,7 +12,7 @@
 
 enum { SN_KCCA_OUTPUTS = 12 }; // most columns of X
 
-// The centred kernel matrix, K = Q diag(values) Q^T. One basis serves any number of outputs.
+// The centred kernel matrix. One basis serves any number of outputs.
 typedef struct sn_kcca_basis {
   int frames, rank;
   double *vectors; // rank rows of `frames`: Q^T
@@ -22,23 +23,23 @@ typedef struct sn_kcca_basis {
 // `kernel` is P x P, symmetric, not centred. Fails where the eigenvalues do not converge.
 sn_status sn_kcca_basis_make(sn_context *ctx, sn_arena *memory, int frames, const double *kernel, sn_kcca_basis *out);
 
-// Directions and the training frames' reduced coordinates; all matrices have one row per component.
+// out = Q^T x: rank rows of `columns`, from the frames' rows of x.
+void sn_kcca_project(const sn_kcca_basis *basis, const double *x, int columns, double *out);
+
+// Directions, one row per component.
 typedef struct sn_kcca {
   int components;
   double correlation[SN_KCCA_OUTPUTS];
-  double *f; // frames columns: F_c^T, so that c_r = F_c^T (xi - mean)
-  double *g; // m columns: G^T
-  double *c; // frames columns: reduced inputs C_r
-  double *q; // frames columns: reduced outputs Q_r = G^T X^T
-  double *work;
+  double *forward;                            // rank columns: F_c^T Q, so that c_r = forward Q^T (xi - mean)
+  double g[SN_KCCA_OUTPUTS][SN_KCCA_OUTPUTS]; // m columns: G^T
 } sn_kcca;
 
-// Room for outputs of up to `frames` frames.
-sn_status sn_kcca_new(sn_context *ctx, sn_arena *memory, int frames, sn_kcca *out);
+// Room for a basis of up to `rank` eigenvectors.
+sn_status sn_kcca_new(sn_context *ctx, sn_arena *memory, int rank, sn_kcca *out);
 
-// The first `most` components (as many as there are) for the centred outputs x (frames x m, row-major, `stride` numbers from
-// row to row, m <= SN_KCCA_OUTPUTS). Directions without correlation are left out.
-void sn_kcca_solve(const sn_kcca_basis *basis, const double *x, int m, int stride, double ridge, double floor,
-                   int most, sn_kcca *out);
+// The first `most` components (as many as there are) for centred outputs with projections y = Q^T X (`stride` numbers from row
+// to row) and covariances gram = X^T X (the same stride), m <= SN_KCCA_OUTPUTS. Directions without correlation are left out.
+void sn_kcca_solve(const sn_kcca_basis *basis, const double *y, const double *gram, int m, int stride, double ridge,
+                   double floor, int most, sn_kcca *out);
 
 #endif

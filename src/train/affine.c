@@ -2,6 +2,7 @@
 // `affine`: control points drive affine bones (Kim, Feng and Yu 2010), and its rigid forms (Feng, Kim and Yu 2008).
 #include "train/affine.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/format.h"
@@ -122,29 +123,46 @@ static sn_affine_options read_options(const sn_method_spec *spec) {
                              .beta = sn_method_number(spec, "beta"),
                              .stretch = sn_method_number(spec, "stretch") != 0,
                              .poisson = sn_method_number(spec, "poisson") != 0,
+                             .bare = sn_method_number(spec, "poisson") > 1,
                              .smooth = sn_method_number(spec, "smooth"),
                              .influences = (int)sn_method_number(spec, "influences")};
 }
 
-// Does the kernel see control points as they are, or about their mean? That way a motion of everything together changes no
-// shape, but where the object is held somewhere, positions tell more. As leaving out frames says; as they are with one point.
-static sn_status choose(sn_context *ctx, sn_affine_data *data, const double *centred, sn_affine_choice *out) {
+// Parameters by leaving out frames; and whether the kernel sees control points as they are or about their mean: that way a
+// motion of everything together changes no shape, but where the object is held somewhere, positions tell more. (With one
+// point as they are.) Judged with predicted places, so that the Poisson step does not blur what the regression does.
+static sn_status choose(sn_context *ctx, sn_affine_data *data, const double *centred, sn_arena *memory,
+                        sn_affine_choice *out) {
+  sn_affine_options options = *data->options;
+  sn_affine_data judged = *data;
   sn_affine_choice other;
-  data->inputs = data->controls;
-  sn_status status = sn_affine_choose(ctx, data, out);
+  options.separate = options.poisson, options.poisson = false;
+  judged.options = &options, judged.outputs = sn_affine_outputs(&options);
+  judged.solve = NULL, judged.inputs = judged.controls;
+  double *numbers =
+    SN_NEW(ctx, memory, double, (size_t)(data->bones->bones * judged.outputs) * (size_t)data->bones->frames);
+  sn_status status = numbers ? sn_affine_encode(ctx, data->bones, &options, numbers) : ctx->error.status;
+  judged.numbers = numbers, data->inputs = data->controls;
+  if (status == SN_OK) status = sn_affine_choose(ctx, &judged, out);
   if (status != SN_OK || data->control_count < 2 || data->bones->frames < 3) return status;
-  data->inputs = centred;
-  status = sn_affine_choose(ctx, data, &other);
-  if (status == SN_OK && SN_AFFINE_TOLERANCE * other.error < out->error) {
-    *out = other;
-  } else {
-    data->inputs = data->controls;
-  }
+  judged.inputs = centred;
+  status = sn_affine_choose(ctx, &judged, &other);
+  if (status == SN_OK && SN_AFFINE_TOLERANCE * other.error < out->error) *out = other, data->inputs = centred;
   return status;
 }
 
+static void report_choice(const sn_affine_data *data, const sn_affine_choice *choice, double stiffness,
+                          sn_train_report *report) {
+  size_t size = sizeof report->note;
+  int used = snprintf(report->note, size, "%d bones, kappa %d, beta %g, ridge %g, kernel of control points %s",
+                      data->bones->bones, choice->kappa, choice->beta, choice->ridge,
+                      data->inputs == data->controls ? "as they are" : "about their mean");
+  if (data->solve) snprintf(report->note + used, size - (size_t)used, ", held with stiffness %g", stiffness);
+}
+
 static sn_status learn(sn_context *ctx, const sn_affine_options *options, const sn_examples *examples,
-                       const sn_keys *keys, const sn_affine_bones *bones, sn_arena *memory, sn_model *out) {
+                       const sn_keys *keys, const sn_affine_bones *bones, sn_arena *memory, sn_model *out,
+                       sn_train_report *report) {
   sn_affine_data data = {.bones = bones, .options = options, .examples = examples, .keys = keys};
   sn_affine_choice choice;
   trained result = {0};
@@ -166,16 +184,18 @@ static sn_status learn(sn_context *ctx, const sn_affine_options *options, const 
   }
   status = sn_affine_encode(ctx, bones, options, numbers);
   data.numbers = numbers;
+  double stiffness = options->bare ? 100 : 10;
   if (status == SN_OK && options->poisson) {
     data.solve = solve;
-    status = sn_affine_poisson(ctx, &examples->rest, bones, controls, data.control_count, solve);
+    status = sn_affine_poisson(ctx, &examples->rest, bones, controls, data.control_count,
+                               &(sn_affine_trust){NULL, stiffness}, solve);
   }
-  if (status == SN_OK) status = choose(ctx, &data, centred, &choice);
-  // Rigid bones are there for comparison with the method of 2008, which has the bare Poisson step.
-  if (status == SN_OK && options->poisson && options->stretch) {
+  if (status == SN_OK) status = choose(ctx, &data, centred, memory, &choice);
+  if (status == SN_OK && options->poisson && !options->bare) {
     status =
-      sn_affine_poisson_fit(ctx, bones, data.controls, (const float(*)[3])rest_controls, data.control_count, solve);
+      sn_affine_choose_places(ctx, &data, &choice, controls, (const float(*)[3])rest_controls, &stiffness, solve);
   }
+  if (status == SN_OK && report) report_choice(&data, &choice, stiffness, report);
   if (status == SN_OK) status = sn_affine_predictor(ctx, &data, &choice, map);
   if (status == SN_OK) status = make_sections(ctx, &data, controls, &choice, map, memory, &result);
   return status == SN_OK ? build_model(ctx, &data, &result, out) : status;
@@ -183,7 +203,6 @@ static sn_status learn(sn_context *ctx, const sn_affine_options *options, const 
 
 static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
                        sn_model *out, sn_train_report *report) {
-  (void)report;
   sn_affine_options options = read_options(spec);
   if (examples->rest.triangle_count == 0) {
     return sn_fail(ctx, SN_BAD_INPUT, "method affine needs a rest mesh with triangles");
@@ -195,7 +214,7 @@ static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_exa
   sn_arena memory = sn_arena_new(ctx);
   sn_affine_bones bones;
   sn_status status = sn_affine_bones_make(ctx, examples, keys, &options, &bones);
-  if (status == SN_OK) status = learn(ctx, &options, examples, keys, &bones, &memory, out);
+  if (status == SN_OK) status = learn(ctx, &options, examples, keys, &bones, &memory, out, report);
   sn_affine_bones_free(&bones);
   sn_arena_free(&memory);
   return status;
@@ -207,8 +226,10 @@ static const sn_method_option options_table[] = {
   {"beta", SN_OPTION_REAL, "0", 0, 1e6, NULL,
    "kernel width, in mean squared distances of the training control points; 0: chosen likewise"},
   {"stretch", SN_OPTION_INT, "1", 0, 1, NULL, "affine bones (1) or rigid ones (0)"},
-  {"poisson", SN_OPTION_INT, "1", 0, 1, NULL, "places of the bones solved for (1) or predicted (0)"},
-  {"smooth", SN_OPTION_REAL, "0.01", 0, 1e6, NULL, "smoothness of the weights (rho of Kim 2010; 0.01 there)"},
+  {"poisson", SN_OPTION_CHOICE, "1", 0, 0, "0|1|bare",
+   "places of the bones predicted (0), solved for with what the training frames tell (1), or solved for as "
+   "published"},
+  {"smooth", SN_OPTION_REAL, "0.0001", 0, 1e6, NULL, "smoothness of the weights (rho of Kim 2010; 0.01 there)"},
   {"influences", SN_OPTION_INT, "4", 1, 8, NULL, "most bones of a vertex"},
   {0},
 };

@@ -6,7 +6,11 @@
 
 int sn_affine_outputs(const sn_affine_options *options) {
   int stretch = options->stretch ? 6 : 0;
-  return 4 + stretch + (options->poisson ? 0 : stretch ? 3 : 4);
+  return 4 + stretch + (options->poisson ? 0 : sn_affine_dual(options) ? 4 : 3);
+}
+
+bool sn_affine_dual(const sn_affine_options *options) {
+  return !options->stretch && !options->poisson && !options->separate;
 }
 
 static double alignment(const double *quaternions, int stride, int a, int b) {
@@ -54,9 +58,12 @@ static void encode_bone(const sn_affine_bones *bones, const sn_affine_options *o
   if (o->stretch) {
     out[4] = w.m[0][0], out[5] = w.m[0][1], out[6] = w.m[0][2];
     out[7] = w.m[1][1], out[8] = w.m[1][2], out[9] = w.m[2][2];
-    if (!o->poisson) out[10] = moved.x, out[11] = moved.y, out[12] = moved.z;
-  } else if (!o->poisson) {
+  }
+  if (sn_affine_dual(o)) {
     store_dual(q, moved, out + 4);
+  } else if (!o->poisson) {
+    double *place = out + (o->stretch ? 10 : 4);
+    place[0] = moved.x, place[1] = moved.y, place[2] = moved.z;
   }
 }
 
@@ -68,7 +75,7 @@ sn_status sn_affine_encode(sn_context *ctx, const sn_affine_bones *bones, const 
   for (int b = 0; space && b < bones->bones; b++) {
     double *own = out + (size_t)b * (size_t)bones->frames * (size_t)outputs;
     for (int f = 0; f < bones->frames; f++) encode_bone(bones, options, b, f, own + (size_t)f * (size_t)outputs);
-    sn_affine_align_signs(own, bones->frames, outputs, !options->stretch && !options->poisson ? 4 : 0, space);
+    sn_affine_align_signs(own, bones->frames, outputs, sn_affine_dual(options) ? 4 : 0, space);
   }
   sn_arena_free(&scratch);
   return space ? SN_OK : ctx->error.status;
@@ -77,14 +84,14 @@ sn_status sn_affine_encode(sn_context *ctx, const sn_affine_bones *bones, const 
 sn_mat3 sn_affine_decode(const double *n, const sn_affine_options *o, sn_vec3 centre, sn_vec3 *place) {
   sn_quat q = {n[0], n[1], n[2], n[3]};
   sn_mat3 r = sn_quat_to_mat3(sn_quat_normalize(q));
-  if (o->stretch) {
-    sn_mat3 w = {{{n[4], n[5], n[6]}, {n[5], n[7], n[8]}, {n[6], n[8], n[9]}}};
-    if (!o->poisson) *place = sn_vec3_add(centre, sn_vec3_make(n[10], n[11], n[12]));
-    return sn_mat3_mul(r, w);
-  }
-  if (!o->poisson) {
+  if (sn_affine_dual(o)) {
     sn_affine rigid = sn_dualquat_to_rigid((sn_dualquat){q, {n[4], n[5], n[6], n[7]}});
     *place = sn_vec3_add(centre, sn_affine_translation(rigid));
+  } else if (!o->poisson) {
+    const double *moved = n + (o->stretch ? 10 : 4);
+    *place = sn_vec3_add(centre, sn_vec3_make(moved[0], moved[1], moved[2]));
   }
-  return r;
+  if (!o->stretch) return r;
+  sn_mat3 w = {{{n[4], n[5], n[6]}, {n[5], n[7], n[8]}, {n[6], n[8], n[9]}}};
+  return sn_mat3_mul(r, w);
 }

@@ -14,8 +14,8 @@
 
 #include "solve/solve.h"
 
-// Weights of the rows, an edge counting 1. Controls are met to about 1 / control_weight of what the edges want otherwise.
-static const double control_weight = 1e3, bone_weight = 1e-3;
+// Weight of the rows between bones, in units of what holds a bone on average.
+static const double bone_weight = 1e-5;
 
 enum { most_terms = 16 };
 
@@ -78,8 +78,8 @@ static void emit(const row *r, double weight, sn_affine_row_fn fn, void *user) {
 }
 
 // Ties every bone to the nearest of those before it in the order of a minimum spanning tree of the centres (Prim).
-static void emit_bone_tree(const sn_affine_bones *bones, double *distance, int *nearest, sn_affine_row_fn fn,
-                           void *user) {
+static void emit_bone_tree(const sn_affine_bones *bones, double weight, double *distance, int *nearest,
+                           sn_affine_row_fn fn, void *user) {
   int count = bones->bones;
   for (int b = 0; b < count; b++) distance[b] = INFINITY, nearest[b] = -1;
   distance[0] = 0;
@@ -94,7 +94,7 @@ static void emit_bone_tree(const sn_affine_bones *bones, double *distance, int *
       sn_vec3 half = sn_vec3_scale(sn_vec3_sub(bones->centres[next], bones->centres[from]), 0.5);
       add_left(&r, next, 1), add_left(&r, from, -1);
       add_right(&r, next, half), add_right(&r, from, half);
-      emit(&r, bone_weight, fn, user);
+      emit(&r, weight, fn, user);
     }
     for (int b = 0; b < count; b++) {
       double d = sn_vec3_distance(bones->centres[b], bones->centres[next]);
@@ -104,25 +104,29 @@ static void emit_bone_tree(const sn_affine_bones *bones, double *distance, int *
 }
 
 sn_status sn_affine_poisson_rows(sn_context *ctx, const sn_mesh *rest, const sn_affine_bones *bones,
-                                 const int *controls, int control_count, sn_affine_row_fn fn, void *user) {
+                                 const int *controls, int control_count, const sn_affine_trust *trust,
+                                 sn_affine_row_fn fn, void *user) {
   sn_topology topology;
   sn_status status = sn_topology_build(ctx, rest, &topology);
   if (status != SN_OK) return status;
   sn_arena scratch = sn_arena_new(ctx);
-  double *distance = SN_NEW(ctx, &scratch, double, bones->bones);
+  double *distance = SN_NEW(ctx, &scratch, double, bones->bones), hold = 0;
   int *nearest = SN_NEW(ctx, &scratch, int, bones->bones);
   if (!distance || !nearest) status = ctx->error.status;
   for (int e = 0; status == SN_OK && e < topology.edge_count; e++) {
     row r = edge_row(rest, bones, topology.edges[e][0], topology.edges[e][1]);
-    emit(&r, 1, fn, user);
+    double weight = trust->edges ? trust->edges[e] : 1;
+    for (int n = 0; n < r.count; n++) hold += weight * r.x[n] * r.x[n] / bones->bones;
+    emit(&r, weight, fn, user);
   }
+  if (!(hold > 0)) hold = 1;
   for (int c = 0; status == SN_OK && c < control_count; c++) {
     row r = {0};
     add_vertex(&r, rest, bones, controls[c], 1);
     r.columns[r.right_count] = 3 * bones->bones + c, r.right[r.right_count++] = 1;
-    emit(&r, control_weight, fn, user);
+    emit(&r, trust->controls * hold, fn, user);
   }
-  if (status == SN_OK) emit_bone_tree(bones, distance, nearest, fn, user);
+  if (status == SN_OK) emit_bone_tree(bones, bone_weight * hold, distance, nearest, fn, user);
   sn_arena_free(&scratch);
   sn_topology_free(&topology);
   return status;
@@ -148,13 +152,13 @@ static void add_row(void *user, int count, const int *bones, const double *x, in
 }
 
 sn_status sn_affine_poisson(sn_context *ctx, const sn_mesh *rest, const sn_affine_bones *bones, const int *controls,
-                            int control_count, double *out) {
+                            int control_count, const sn_affine_trust *trust, double *out) {
   sn_arena scratch = sn_arena_new(ctx);
   normal_equations n = {.bones = bones->bones, .columns = 3 * bones->bones + control_count, .b = out};
   n.a = SN_NEW(ctx, &scratch, double, (size_t)n.bones *(size_t)n.bones);
   sn_status status = n.a ? SN_OK : ctx->error.status;
   memset(out, 0, (size_t)n.bones * (size_t)n.columns * sizeof *out);
-  if (status == SN_OK) status = sn_affine_poisson_rows(ctx, rest, bones, controls, control_count, add_row, &n);
+  if (status == SN_OK) status = sn_affine_poisson_rows(ctx, rest, bones, controls, control_count, trust, add_row, &n);
   sn_blas_serial();
   if (status == SN_OK &&
       LAPACKE_dposv(LAPACK_ROW_MAJOR, 'L', n.bones, n.columns, n.a, n.bones, out, n.columns) != 0) {
@@ -167,37 +171,77 @@ sn_status sn_affine_poisson(sn_context *ctx, const sn_mesh *rest, const sn_affin
 
 // ---- what the training frames say -----------------------------------------------------------------------------------------------
 
-// Sample 3 f + r is coordinate r of training frame f (the last f is the rest pose): rows of F, and control points about
-// their mean, in units of `unit`.
+// Squared length of what the prediction of edge i - j misses at frame f.
+static double edge_miss(const sn_affine_data *data, int i, int j, int f, const sn_mat3 *gradients) {
+  const sn_skin *skin = &data->bones->skin;
+  const float(*rest)[3] = (const float(*)[3])data->examples->rest.positions;
+  const float(*truth)[3] = sn_frame(&data->examples->frames, data->keys->frames[f]);
+  sn_vec3 edge = sn_vec3_sub(sn_vec3_from(rest[i]), sn_vec3_from(rest[j]));
+  sn_vec3 miss = sn_vec3_sub(sn_vec3_from(truth[j]), sn_vec3_from(truth[i]));
+  for (int side = 0; side < 2; side++)
+    for (int k = 0; k < skin->influences; k++) {
+      size_t at = (size_t)(side ? j : i) * (size_t)skin->influences + (size_t)k;
+      double w = 0.5 * (double)skin->weights[at];
+      if (w > 0) miss = sn_vec3_mad(miss, sn_mat3_apply(gradients[skin->joints[at]], edge), w);
+    }
+  return sn_vec3_dot(miss, miss) / fmax(sn_vec3_dot(edge, edge), 1e-30);
+}
+
+sn_status sn_affine_edge_trust(sn_context *ctx, sn_arena *memory, const sn_affine_data *data, int frame_count,
+                               const int *frames, const sn_mat3 *gradients, double **out) {
+  sn_topology topology;
+  sn_status status = sn_topology_build(ctx, &data->examples->rest, &topology);
+  if (status != SN_OK) return status;
+  double *trust = SN_NEW(ctx, memory, double, topology.edge_count), average = 0, mean = 0;
+  for (int e = 0; trust && e < topology.edge_count; e++) {
+    for (int f = 0; f < frame_count; f++) {
+      trust[e] += edge_miss(data, topology.edges[e][0], topology.edges[e][1], frames[f],
+                            gradients + (size_t)f * (size_t)data->bones->bones) /
+                  frame_count;
+    }
+    average += trust[e] / topology.edge_count;
+  }
+  for (int e = 0; trust && e < topology.edge_count; e++) {
+    trust[e] = 1 / (trust[e] + 0.05 * average + 1e-12);
+    mean += trust[e] / topology.edge_count;
+  }
+  for (int e = 0; trust && e < topology.edge_count; e++) trust[e] /= mean;
+  sn_topology_free(&topology);
+  *out = trust;
+  return trust ? SN_OK : ctx->error.status;
+}
+
+// Sample 3 n + r is coordinate r of a training frame (the last: of the rest pose): columns of F, and control points.
 typedef struct samples {
   int count, columns;
   double *inputs;  // count * columns
   double *missing; // count * bones: what P leaves of the places; then the coefficients of the samples
 } samples;
 
-static void fill_sample(const sn_affine_bones *bones, const double *controls, const float (*rest_controls)[3],
-                        int control_count, const double *solve, int s, double unit, samples *out) {
-  int f = s / 3, r = s % 3, count = bones->bones;
-  bool rest = f == bones->frames;
-  double *input = out->inputs + (size_t)s * (size_t)out->columns, mean = 0;
-  double *missing = out->missing + (size_t)s * (size_t)count;
-  const sn_affine *motion = bones->motions + (size_t)(rest ? 0 : f) * (size_t)count;
+static void fill_sample(const sn_affine_data *data, const float (*rest_controls)[3], int f, int r, double *input,
+                        double *place) {
+  const sn_affine_bones *bones = data->bones;
+  int count = bones->bones, points = data->control_count;
   for (int b = 0; b < count; b++) {
-    sn_affine m = rest ? sn_affine_identity() : motion[b];
-    sn_vec3 place = sn_affine_apply(m, bones->centres[b]);
+    sn_affine m = f < bones->frames ? bones->motions[(size_t)f * (size_t)count + (size_t)b] : sn_affine_identity();
+    sn_vec3 moved = sn_affine_apply(m, bones->centres[b]);
     for (int k = 0; k < 3; k++) input[3 * b + k] = m.m[r][k];
-    missing[b] = r == 0 ? place.x : r == 1 ? place.y : place.z;
+    place[b] = r == 0 ? moved.x : r == 1 ? moved.y : moved.z;
   }
-  for (int c = 0; c < control_count; c++) {
-    input[3 * count + c] =
-      rest ? (double)rest_controls[c][r] : controls[((size_t)f * (size_t)control_count + (size_t)c) * 3 + (size_t)r];
-    mean += input[3 * count + c] / control_count;
+  for (int c = 0; c < points; c++) {
+    input[3 * count + c] = f < bones->frames
+                             ? data->controls[((size_t)f * (size_t)points + (size_t)c) * 3 + (size_t)r]
+                             : (double)rest_controls[c][r];
   }
-  for (int b = 0; b < count; b++) {
-    const double *own = solve + (size_t)b * (size_t)out->columns;
-    for (int n = 0; n < out->columns; n++) missing[b] -= own[n] * input[n];
+}
+
+// Control points of all samples about their mean, in units of `unit`: nothing is learnt from a motion of everything.
+static void centre_controls(int first, double unit, samples *s) {
+  for (int n = 0; n < s->count; n++) {
+    double *input = s->inputs + (size_t)n * (size_t)s->columns, mean = 0;
+    for (int c = first; c < s->columns; c++) mean += input[c] / (s->columns - first);
+    for (int c = first; c < s->columns; c++) input[c] = (input[c] - mean) / unit;
   }
-  for (int c = 0; c < control_count; c++) input[3 * count + c] = (input[3 * count + c] - mean) / unit;
 }
 
 // coefficients = (Z Z^T + ridge I)^-1 missing, with the samples as rows of Z.
@@ -213,31 +257,35 @@ static sn_status solve_samples(sn_context *ctx, sn_arena *scratch, int bones, sa
   return sn_fail(ctx, SN_NOT_CONVERGED, "affine: the places of the bones could not be fitted");
 }
 
-sn_status sn_affine_poisson_fit(sn_context *ctx, const sn_affine_bones *bones, const double *controls,
-                                const float (*rest_controls)[3], int control_count, double *solve) {
+sn_status sn_affine_poisson_fit(sn_context *ctx, const sn_affine_data *data, const float (*rest_controls)[3],
+                                int without, double *solve) {
   sn_arena scratch = sn_arena_new(ctx);
-  int count = bones->bones;
-  samples s = {.count = 3 * (bones->frames + 1), .columns = 3 * count + control_count};
+  const sn_affine_bones *bones = data->bones;
+  int count = bones->bones, used = bones->frames + 1 - (without >= 0);
+  samples s = {.count = 3 * used, .columns = 3 * count + data->control_count};
   s.inputs = SN_NEW(ctx, &scratch, double, (size_t)s.count *(size_t)s.columns);
   s.missing = SN_NEW(ctx, &scratch, double, (size_t)s.count *(size_t)count);
   sn_status status = s.inputs && s.missing ? SN_OK : ctx->error.status;
   double unit = 0;
   for (int b = 0; b < count; b++) unit = fmax(unit, sn_vec3_distance(bones->centres[b], bones->centres[0]));
   if (!(unit > 0)) unit = 1;
-  for (int k = 0; k < s.count && status == SN_OK; k++) {
-    fill_sample(bones, controls, rest_controls, control_count, solve, k, unit, &s);
-  }
   sn_blas_serial();
-  if (status == SN_OK) status = solve_samples(ctx, &scratch, count, &s);
-  for (int b = 0; b < count && status == SN_OK; b++) {
-    double *own = solve + (size_t)b * (size_t)s.columns, mean = 0;
-    for (int k = 0; k < s.count; k++) {
-      const double *input = s.inputs + (size_t)k * (size_t)s.columns;
-      double c = s.missing[(size_t)k * (size_t)count + (size_t)b];
-      for (int n = 0; n < s.columns; n++) own[n] += c * (n < 3 * count ? input[n] : input[n] / unit);
-      for (int n = 3 * count; n < s.columns; n++) mean += c * input[n] / unit / control_count;
-    }
-    for (int n = 3 * count; n < s.columns; n++) own[n] -= mean;
+  if (status == SN_OK) {
+    for (int f = 0, n = 0; f <= bones->frames; f++)
+      for (int r = 0; f != without && r < 3; r++, n++) {
+        fill_sample(data, rest_controls, f, r, s.inputs + (size_t)n * (size_t)s.columns,
+                    s.missing + (size_t)n * (size_t)count);
+      }
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, s.count, count, s.columns, -1, s.inputs, s.columns, solve,
+                s.columns, 1, s.missing, count);
+    centre_controls(3 * count, unit, &s);
+    status = solve_samples(ctx, &scratch, count, &s);
+  }
+  if (status == SN_OK) {
+    for (int n = 0; n < s.count; n++)
+      for (int c = 3 * count; c < s.columns; c++) s.inputs[(size_t)n * (size_t)s.columns + (size_t)c] /= unit;
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, count, s.columns, s.count, 1, s.missing, count, s.inputs,
+                s.columns, 1, solve, s.columns);
   }
   sn_arena_free(&scratch);
   return status;

@@ -77,7 +77,7 @@ const char *sn_rt_section_name(sn_rt_section_id id) {
   static const char *const names[SN_RT_KNOWN_SECTIONS] = {
     "joint.names",     "joint.parents",  "joint.rest",      "drive.extra",    "skin.chunks",     "skin.groups",
     "skin.lanes",      "skin.rest",      "skin.normals",    "skin.weights",   "skin.tuples",     "shade.start",
-    "shade.ring",      "mesh.triangles", "joint.reference", "correct.head",   "correct.fields",  "correct.joints",
+    "shade.fans",      "mesh.triangles", "joint.reference", "correct.head",   "correct.fields",  "correct.joints",
     "correct.numbers", "correct.start",  "correct.entries", "correct.deltas", "drive.joints",    "drive.keys",
     "drive.solve",     "control.head",   "control.points",  "control.frames", "control.centres", "control.map",
     "control.solve",   "drive.torques",  "drive.pairs"};

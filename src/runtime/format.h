@@ -172,22 +172,31 @@ typedef struct sn_rt_control {
 // SN_RT_CONTROL_CENTRED: the kernel sees control points about their mean.
 enum { SN_RT_CONTROL_STRETCH = 1, SN_RT_CONTROL_POISSON = 2, SN_RT_CONTROL_CENTRED = 4, SN_RT_STRIP = 8 };
 
+// Bytes of an index in shade.fans. Vertex i = 8 block + lane has the lane's neighbours v_0 .. v_k-1 of its block's steps, and
+// the sum of (v_m - v_i) x (v_m+1 - v_i) over m, v_k = v_0, is that of its triangles' normals times twice their areas.
+// So a closed fan of triangles is its neighbours in a row; i itself ends a fan that does not close, and a neighbour
+// that comes twice in a row changes nothing and fills the lane.
+static inline uint32_t sn_rt_fan_bytes(uint32_t vertex_count) { return vertex_count <= 65536 ? 2 : 4; }
+
+// Blocks of eight consecutive vertices.
+static inline uint32_t sn_rt_blocks_of(uint32_t count) { return count / SN_RT_LANES + (count % SN_RT_LANES != 0); }
+
 // Sections by the runtime's own numbering: index into sn_rt_model.sections.
 typedef enum sn_rt_section_id {
-  SN_RT_JOINT_NAMES,     // uint32 start[joint_count + 1], then that many bytes of zero-terminated names
-  SN_RT_JOINT_PARENTS,   // int32[joint_count], -1 for a root
-  SN_RT_JOINT_REST,      // float[joint_count][12], joint to world in the rest pose
-  SN_RT_DRIVE_EXTRA,     // sn_rt_extra[palette_count - joint_count]
-  SN_RT_SKIN_CHUNKS,     // uint32[chunks + 1]: first group of every chunk
-  SN_RT_SKIN_GROUPS,     // sn_rt_group[group_count]
-  SN_RT_SKIN_LANES,      // uint16[block_count][8]: vertex within its chunk
-  SN_RT_SKIN_REST,       // float[block_count][3][8]: x, y, z of the eight vertices
-  SN_RT_SKIN_NORMALS,    // the same
-  SN_RT_SKIN_WEIGHTS,    // float, uint16 or uint8 [rows][8]
-  SN_RT_SKIN_TUPLES,     // uint16[rows][8]: palette indices of the loose groups
-  SN_RT_SHADE_START,     // uint32[vertex_count + 1]
-  SN_RT_SHADE_RING,      // uint32[][2]: vertex i lies in the triangles (i, a, b), counter-clockwise
-  SN_RT_MESH_TRIANGLES,  // uint32[triangle_count][3]
+  SN_RT_JOINT_NAMES,    // uint32 start[joint_count + 1], then that many bytes of zero-terminated names
+  SN_RT_JOINT_PARENTS,  // int32[joint_count], -1 for a root
+  SN_RT_JOINT_REST,     // float[joint_count][12], joint to world in the rest pose
+  SN_RT_DRIVE_EXTRA,    // sn_rt_extra[palette_count - joint_count]
+  SN_RT_SKIN_CHUNKS,    // uint32[chunks + 1]: first group of every chunk
+  SN_RT_SKIN_GROUPS,    // sn_rt_group[group_count]
+  SN_RT_SKIN_LANES,     // uint16[block_count][8]: vertex within its chunk
+  SN_RT_SKIN_REST,      // float[block_count][3][8]: x, y, z of the eight vertices
+  SN_RT_SKIN_NORMALS,   // the same
+  SN_RT_SKIN_WEIGHTS,   // float, uint16 or uint8 [rows][8]
+  SN_RT_SKIN_TUPLES,    // uint16[rows][8]: palette indices of the loose groups
+  SN_RT_SHADE_START,    // uint32[ceil(vertex_count / 8) + 1]: first step of every block of eight consecutive vertices
+  SN_RT_SHADE_FANS,     // uint16 or uint32 [steps][8]: neighbours, see sn_rt_fan_bytes
+  SN_RT_MESH_TRIANGLES, // uint32[triangle_count][3]
   SN_RT_JOINT_REFERENCE, // sn_rt_reference[joint_count]
   SN_RT_CORRECT_HEAD,    // sn_rt_correct_head
   SN_RT_CORRECT_FIELDS,  // sn_rt_field[field_count]

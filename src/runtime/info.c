@@ -119,7 +119,7 @@ void sn_rt_count_work(sn_rt_model *model) {
                  : info->drive == SN_RT_DRIVE_CONTROLS ? sn_rt_control_flops(model)
                                                        : 150 * (uint64_t)bones; // half-way and scaling joints, about
   if (info->shade == SN_RT_SHADE_RECOMPUTE) {
-    info->flops += 18 * (model->sizes[SN_RT_SHADE_RING] / 8) + 10 * (uint64_t)info->vertex_count;
+    info->flops += 27 * (uint64_t)info->triangle_count + 10 * (uint64_t)info->vertex_count;
   }
   if (info->correct != SN_RT_CORRECT_NONE) {
     uint64_t corrected = SN_RT_LANES * (model->sizes[SN_RT_CORRECT_ENTRIES] / sizeof(sn_rt_correct_entry));
@@ -127,7 +127,7 @@ void sn_rt_count_work(sn_rt_model *model) {
   }
   static const sn_rt_section_id read[] = {
     SN_RT_SKIN_GROUPS,     SN_RT_SKIN_LANES,     SN_RT_SKIN_REST,       SN_RT_SKIN_WEIGHTS,    SN_RT_SKIN_TUPLES,
-    SN_RT_SHADE_START,     SN_RT_SHADE_RING,     SN_RT_CORRECT_START,   SN_RT_CORRECT_ENTRIES, SN_RT_CORRECT_DELTAS,
+    SN_RT_SHADE_START,     SN_RT_SHADE_FANS,     SN_RT_CORRECT_START,   SN_RT_CORRECT_ENTRIES, SN_RT_CORRECT_DELTAS,
     SN_RT_CORRECT_NUMBERS, SN_RT_CORRECT_JOINTS, SN_RT_JOINT_REFERENCE, SN_RT_CORRECT_FIELDS,  SN_RT_CORRECT_HEAD,
     SN_RT_TORQUE_KEYS,     SN_RT_ROTREG_KEYS,    SN_RT_ROTREG_SOLVE,    SN_RT_CONTROL_FRAMES,  SN_RT_CONTROL_MAP,
     SN_RT_CONTROL_SOLVE};

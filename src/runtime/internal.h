@@ -73,11 +73,28 @@ typedef struct sn_rt_job {
 // One per blend; a stretched dual quaternion is one whose palette is not rigid.
 typedef void (*sn_rt_kernel)(const sn_rt_job *job);
 
+// Blocks first_block .. last_block - 1 of the shade slot `recompute`.
+typedef struct sn_rt_shade_job {
+  const uint32_t *start; // first step of every block
+  const void *fans;
+  uint32_t index_bytes; // 2 or 4
+  uint32_t last_vertex; // lanes beyond it compute its normal again
+  uint32_t first_block, last_block;
+  const char *positions; // of all vertices
+  size_t position_stride;
+  char *normals; // of the first block's first vertex; all eight of every block are written
+  size_t normal_stride;
+} sn_rt_shade_job;
+
+// Square of twice an area below which a vertex has no normal, but (0, 0, 1).
+#define SN_RT_NO_AREA 1e-37f
+
 typedef struct sn_rt_kernels {
   sn_rt_kernel linear, dualquat, stretched;
   // Makes the wide entries of the scratch memory: `count` floats, each times `unit` and in eight lanes.
   void (*widen)(const float *values, uint32_t count, float unit, float *out);
   sn_rt_rotreg_kernel rotreg;
+  void (*shade)(const sn_rt_shade_job *job);
 } sn_rt_kernels;
 
 extern const sn_rt_kernels sn_rt_scalar_kernels, sn_rt_sse2_kernels, sn_rt_avx2_kernels, sn_rt_neon_kernels,

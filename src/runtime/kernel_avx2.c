@@ -106,10 +106,25 @@ static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint
                   lanes + 4);
 }
 
+// A masked load reads three floats and nothing after them; rows n and n + 4 side by side, then as in vf_transpose.
+static SN_RT_INLINE void vf_gather(const char *const at[8], vf *x, vf *y, vf *z) {
+  __m128i three = _mm_setr_epi32(-1, -1, -1, 0);
+  vf r[4];
+  for (int n = 0; n < 4; n++) {
+    __m128 low = _mm_maskload_ps((const float *)(const void *)at[n], three);
+    __m128 high = _mm_maskload_ps((const float *)(const void *)at[n + 4], three);
+    r[n] = _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
+  }
+  vf xy01 = _mm256_unpacklo_ps(r[0], r[1]), xy23 = _mm256_unpacklo_ps(r[2], r[3]);
+  *x = _mm256_shuffle_ps(xy01, xy23, 0x44), *y = _mm256_shuffle_ps(xy01, xy23, 0xee);
+  *z = _mm256_shuffle_ps(_mm256_unpackhi_ps(r[0], r[1]), _mm256_unpackhi_ps(r[2], r[3]), 0x44);
+}
+
 #include "runtime/kernel_template.h"
 #include "runtime/rotreg_template.h"
+#include "runtime/shade_template.h"
 
-const sn_rt_kernels sn_rt_avx2_kernels = {linear, dualquat, stretched, widen, rotreg};
+const sn_rt_kernels sn_rt_avx2_kernels = {linear, dualquat, stretched, widen, rotreg, shade};
 
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -65,8 +65,18 @@ static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint
   vst3_f32((float *)(void *)(base + 12 * (size_t)lanes[2]), high);
 }
 
+static SN_RT_INLINE void vf_gather(const char *const at[4], vf *x, vf *y, vf *z) {
+  float32x4x3_t xyz = {{vdupq_n_f32(0), vdupq_n_f32(0), vdupq_n_f32(0)}};
+  xyz = vld3q_lane_f32((const float *)(const void *)at[0], xyz, 0);
+  xyz = vld3q_lane_f32((const float *)(const void *)at[1], xyz, 1);
+  xyz = vld3q_lane_f32((const float *)(const void *)at[2], xyz, 2);
+  xyz = vld3q_lane_f32((const float *)(const void *)at[3], xyz, 3);
+  *x = xyz.val[0], *y = xyz.val[1], *z = xyz.val[2];
+}
+
 #include "runtime/kernel_template.h"
 #include "runtime/rotreg_template.h"
+#include "runtime/shade_template.h"
 
-const sn_rt_kernels sn_rt_neon_kernels = {linear, dualquat, stretched, widen, rotreg};
+const sn_rt_kernels sn_rt_neon_kernels = {linear, dualquat, stretched, widen, rotreg, shade};
 #endif

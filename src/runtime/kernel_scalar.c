@@ -196,9 +196,49 @@ static void linear(const sn_rt_job *job) { for_each_vertex(job, move_linear); }
 static void dualquat(const sn_rt_job *job) { for_each_vertex(job, move_dualquat); }
 static void stretched(const sn_rt_job *job) { for_each_vertex(job, move_stretched); }
 
+// ---- normals from the deformed triangles around a vertex (Wang 2007, section 6) ------------------------------------------
+
+// Neighbour `step` of the vertex in this lane.
+static const float *neighbour(const sn_rt_shade_job *job, size_t step, uint32_t lane) {
+  size_t at = step * SN_RT_LANES + lane;
+  size_t i = job->index_bytes == 2 ? ((const uint16_t *)job->fans)[at] : ((const uint32_t *)job->fans)[at];
+  return (const float *)(const void *)(job->positions + i * job->position_stride);
+}
+
+// The sum of (v_m - p) x (v_m+1 - p) over the closed row of neighbours v, two triangles at a time:
+// (u - p) x (v - p) + (v - p) x (w - p) = (v - p) x (w - u).
+static void fan_sum(const sn_rt_shade_job *job, const float *p, uint32_t start, uint32_t end, uint32_t lane,
+                    float sum[3]) {
+  sum[0] = sum[1] = sum[2] = 0;
+  if (start == end) return;
+  const float *first = neighbour(job, start, lane), *u = first;
+  for (uint32_t step = start; step < end; step += 2) {
+    const float *v = step + 1 < end ? neighbour(job, step + 1, lane) : u;
+    const float *w = step + 2 < end ? neighbour(job, (size_t)step + 2, lane) : first;
+    float ax = v[0] - p[0], ay = v[1] - p[1], az = v[2] - p[2], bx = w[0] - u[0], by = w[1] - u[1], bz = w[2] - u[2];
+    sum[0] += ay * bz - az * by, sum[1] += az * bx - ax * bz, sum[2] += ax * by - ay * bx;
+    u = w;
+  }
+}
+
+static void shade(const sn_rt_shade_job *job) {
+  char *out = job->normals;
+  for (uint32_t block = job->first_block; block < job->last_block; block++)
+    for (uint32_t lane = 0; lane < SN_RT_LANES; lane++, out += job->normal_stride) {
+      uint32_t own = SN_RT_LANES * block + lane, i = own <= job->last_vertex ? own : job->last_vertex;
+      const float *p = (const float *)(const void *)(job->positions + i * job->position_stride);
+      float n[3];
+      fan_sum(job, p, job->start[block], job->start[block + 1], lane, n);
+      float squared = n[0] * n[0] + n[1] * n[1] + n[2] * n[2], missing = 1 - squared * (1 / SN_RT_NO_AREA);
+      normalise(n);
+      if (missing > 0) n[2] += missing;
+      memcpy(out, n, sizeof n);
+    }
+}
+
 // The scalar kernels read the palette as it is.
 static void widen(const float *values, uint32_t count, float unit, float *out) {
   (void)values, (void)count, (void)unit, (void)out;
 }
 
-const sn_rt_kernels sn_rt_scalar_kernels = {linear, dualquat, stretched, widen, sn_rt_rotreg_scalar};
+const sn_rt_kernels sn_rt_scalar_kernels = {linear, dualquat, stretched, widen, sn_rt_rotreg_scalar, shade};

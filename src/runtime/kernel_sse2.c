@@ -78,8 +78,23 @@ static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint
   _mm_storeh_pi((__m64 *)(void *)q, middle), _mm_storeu_ps(q + 2, _mm_shuffle_ps(zx, yz, 0xdd));
 }
 
+static SN_RT_INLINE __m128 load_two(const char *a, const char *b) {
+  __m128 low = _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)a));
+  return _mm_loadh_pi(low, (const __m64 *)(const void *)b);
+}
+
+static SN_RT_INLINE __m128 load_third(const char *at) { return _mm_load_ss((const float *)(const void *)at + 2); }
+
+static SN_RT_INLINE void vf_gather(const char *const at[4], vf *x, vf *y, vf *z) {
+  vf xy01 = load_two(at[0], at[1]), xy23 = load_two(at[2], at[3]);
+  vf z01 = _mm_unpacklo_ps(load_third(at[0]), load_third(at[1]));
+  vf z23 = _mm_unpacklo_ps(load_third(at[2]), load_third(at[3]));
+  *x = _mm_shuffle_ps(xy01, xy23, 0x88), *y = _mm_shuffle_ps(xy01, xy23, 0xdd), *z = _mm_movelh_ps(z01, z23);
+}
+
 #include "runtime/kernel_template.h"
 #include "runtime/rotreg_template.h"
+#include "runtime/shade_template.h"
 
-const sn_rt_kernels sn_rt_sse2_kernels = {linear, dualquat, stretched, widen, rotreg};
+const sn_rt_kernels sn_rt_sse2_kernels = {linear, dualquat, stretched, widen, rotreg, shade};
 #endif

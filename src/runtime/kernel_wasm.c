@@ -73,8 +73,17 @@ static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint
   wasm_v128_store(q + 8, wasm_i32x4_shuffle(z, high, 2, 6, 7, 3));
 }
 
+static SN_RT_INLINE void vf_gather(const char *const at[4], vf *x, vf *y, vf *z) {
+  vf xy01 = wasm_v128_load64_lane(at[1], wasm_v128_load64_zero(at[0]), 1);
+  vf xy23 = wasm_v128_load64_lane(at[3], wasm_v128_load64_zero(at[2]), 1);
+  *x = wasm_i32x4_shuffle(xy01, xy23, 0, 2, 4, 6), *y = wasm_i32x4_shuffle(xy01, xy23, 1, 3, 5, 7);
+  vf third = wasm_v128_load32_lane(at[1] + 8, wasm_v128_load32_zero(at[0] + 8), 1);
+  *z = wasm_v128_load32_lane(at[3] + 8, wasm_v128_load32_lane(at[2] + 8, third, 2), 3);
+}
+
 #include "runtime/kernel_template.h"
 #include "runtime/rotreg_template.h"
+#include "runtime/shade_template.h"
 
-const sn_rt_kernels sn_rt_wasm_kernels = {linear, dualquat, stretched, widen, rotreg};
+const sn_rt_kernels sn_rt_wasm_kernels = {linear, dualquat, stretched, widen, rotreg, shade};
 #endif

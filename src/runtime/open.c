@@ -201,8 +201,8 @@ static sn_rt_status check_sizes(reader *r) {
   if (!status) status = need_if_there(r, SN_RT_JOINT_REST, (uint64_t)h->joint_count * 48);
   if (!status && h->triangle_count) status = need(r, SN_RT_MESH_TRIANGLES, (uint64_t)h->triangle_count * 12);
   if (!status && h->shade == SN_RT_SHADE_RECOMPUTE) {
-    status = need(r, SN_RT_SHADE_START, ((uint64_t)h->vertex_count + 1) * 4);
-    if (!status && !r->model->sections[SN_RT_SHADE_RING]) status = need(r, SN_RT_SHADE_RING, 0);
+    status = need(r, SN_RT_SHADE_START, ((uint64_t)sn_rt_blocks_of(h->vertex_count) + 1) * 4);
+    if (!status && !r->model->sections[SN_RT_SHADE_FANS]) status = need(r, SN_RT_SHADE_FANS, 0);
   }
   return status;
 }
@@ -357,27 +357,32 @@ static sn_rt_status check_skin(reader *r) {
   return h->weight_bits == 32 ? check_finite(r, SN_RT_SKIN_WEIGHTS) : SN_RT_OK;
 }
 
-static sn_rt_status check_indices(reader *r, sn_rt_section_id id, uint64_t count) {
-  const uint32_t *index = r->model->sections[id];
-  for (uint64_t n = 0; n < count; n++) {
-    if (index[n] >= r->header.vertex_count)
+// Indices of 2 or 4 bytes.
+static sn_rt_status check_indices(reader *r, sn_rt_section_id id, uint32_t bytes) {
+  const void *index = r->model->sections[id];
+  for (uint64_t n = 0; n < r->model->sizes[id] / bytes; n++) {
+    if ((bytes == 2 ? ((const uint16_t *)index)[n] : ((const uint32_t *)index)[n]) >= r->header.vertex_count)
       return BAD(r, "number %u of section %s is no vertex", n, sn_rt_section_name(id));
   }
   return SN_RT_OK;
 }
 
+static sn_rt_status check_fans(reader *r) {
+  const uint32_t *start = r->model->sections[SN_RT_SHADE_START];
+  uint32_t blocks = sn_rt_blocks_of(r->header.vertex_count), bytes = sn_rt_fan_bytes(r->header.vertex_count);
+  if (start[0] != 0 || (uint64_t)start[blocks] * SN_RT_LANES * bytes != r->model->sizes[SN_RT_SHADE_FANS])
+    return BAD(r, "shade.start and shade.fans do not fit together");
+  for (uint32_t b = 0; b < blocks; b++) {
+    if (start[b + 1] < start[b]) return BAD(r, "block %u of shade.fans has no end", (uint64_t)b);
+  }
+  return check_indices(r, SN_RT_SHADE_FANS, bytes);
+}
+
 static sn_rt_status check_mesh(reader *r) {
   const sn_rt_header *h = &r->header;
-  sn_rt_status status = check_indices(r, SN_RT_MESH_TRIANGLES, (uint64_t)h->triangle_count * 3);
+  sn_rt_status status = h->triangle_count ? check_indices(r, SN_RT_MESH_TRIANGLES, 4) : SN_RT_OK;
   if (status || h->shade != SN_RT_SHADE_RECOMPUTE) return status;
-  const uint32_t *start = r->model->sections[SN_RT_SHADE_START];
-  uint64_t size = r->model->sizes[SN_RT_SHADE_RING];
-  if (start[0] != 0 || (uint64_t)start[h->vertex_count] * 8 != size)
-    return BAD(r, "shade.start and shade.ring do not fit together");
-  for (uint32_t i = 0; i < h->vertex_count; i++) {
-    if (start[i + 1] < start[i]) return BAD(r, "the triangles of vertex %u have no end", (uint64_t)i);
-  }
-  return check_indices(r, SN_RT_SHADE_RING, size / 4);
+  return check_fans(r);
 }
 
 static sn_rt_status check_contents(reader *r) {

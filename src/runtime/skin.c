@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // The blend and shade slots: chunks of the vertex range, handed to the kernels of the chosen instruction set.
-#include <math.h>
 #include <string.h>
 
 #include "runtime/internal.h"
@@ -168,39 +167,41 @@ sn_rt_status sn_rt_skin(const sn_rt_model *model, const void *scratch, const sn_
   return SN_RT_OK;
 }
 
-// ---- normals from the deformed 1-ring (Wang 2007, section 6) -------------------------------------------------------------
+// ---- normals from the deformed triangles (Wang 2007, section 6) ----------------------------------------------------------
 
-static const float *vertex_at(const char *positions, size_t stride, uint32_t i) {
-  return (const float *)(const void *)(positions + i * stride);
-}
-
-// Sum of (a - i) x (b - i) over the triangles (i, a, b): each is twice the triangle's area times its normal.
-static void ring_normal(const char *positions, size_t stride, uint32_t i, const uint32_t (*ring)[2], uint32_t count,
-                        float out[3]) {
-  const float *p = vertex_at(positions, stride, i);
-  float sum[3] = {0, 0, 0};
-  for (uint32_t n = 0; n < count; n++) {
-    const float *a = vertex_at(positions, stride, ring[n][0]), *b = vertex_at(positions, stride, ring[n][1]);
-    float ax = a[0] - p[0], ay = a[1] - p[1], az = a[2] - p[2], bx = b[0] - p[0], by = b[1] - p[1], bz = b[2] - p[2];
-    sum[0] += ay * bz - az * by, sum[1] += az * bx - ax * bz, sum[2] += ax * by - ay * bx;
+// Vertices first .. end - 1 of one block: it is evaluated into a buffer.
+static void shade_part(const sn_rt_shade_job *all, const sn_rt_kernels *kernels, uint32_t first, uint32_t end) {
+  float normals[SN_RT_LANES][3];
+  sn_rt_shade_job job = *all;
+  job.first_block = first / SN_RT_LANES, job.last_block = job.first_block + 1;
+  job.normals = (char *)normals, job.normal_stride = sizeof *normals;
+  kernels->shade(&job);
+  for (uint32_t i = first; i < end; i++) {
+    memcpy(all->normals + i * all->normal_stride, normals[i % SN_RT_LANES], sizeof *normals);
   }
-  float length = sqrtf(sum[0] * sum[0] + sum[1] * sum[1] + sum[2] * sum[2]);
-  for (int c = 0; c < 3; c++) out[c] = length > 0 ? sum[c] / length : c == 2;
 }
 
 sn_rt_status sn_rt_normals(const sn_rt_model *model, const sn_rt_output *output, uint32_t first, uint32_t count,
                            sn_rt_error *error) {
   sn_rt_status status = check_arguments(model, output, first, count, error);
   if (status || model->info.shade != SN_RT_SHADE_RECOMPUTE || !output->normals) return status;
-  const uint32_t *start = model->sections[SN_RT_SHADE_START];
-  const uint32_t(*ring)[2] = model->sections[SN_RT_SHADE_RING];
-  size_t stride = output->position_stride ? output->position_stride : 12;
-  size_t normal_stride = output->normal_stride ? output->normal_stride : 12;
-  for (uint32_t i = first; i < first + count; i++) {
-    float normal[3];
-    ring_normal((const char *)output->positions, stride, i, ring + start[i], start[i + 1] - start[i], normal);
-    memcpy((char *)output->normals + i * normal_stride, normal, sizeof normal);
-  }
+  const sn_rt_kernels *kernels = sn_rt_kernels_of(model->path);
+  sn_rt_shade_job job = {.start = model->sections[SN_RT_SHADE_START],
+                         .fans = model->sections[SN_RT_SHADE_FANS],
+                         .index_bytes = sn_rt_fan_bytes(model->info.vertex_count),
+                         .last_vertex = model->info.vertex_count - 1,
+                         .positions = (const char *)output->positions,
+                         .position_stride = output->position_stride ? output->position_stride : 12,
+                         .normals = (char *)output->normals,
+                         .normal_stride = output->normal_stride ? output->normal_stride : 12};
+  uint32_t end = first + count, whole = (first + SN_RT_LANES - 1) / SN_RT_LANES * SN_RT_LANES;
+  if (whole > end) whole = end;
+  uint32_t rest = whole + (end - whole) / SN_RT_LANES * SN_RT_LANES;
+  if (first < whole) shade_part(&job, kernels, first, whole);
+  if (rest < end) shade_part(&job, kernels, rest, end);
+  job.first_block = whole / SN_RT_LANES, job.last_block = rest / SN_RT_LANES;
+  job.normals += whole * job.normal_stride;
+  if (whole < rest) kernels->shade(&job);
   return SN_RT_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/format.h"
 #include "sinew/model.h"
 #include "train/model_blocks.h"
+#include "train/model_fans.h"
 
 enum { lanes = SN_RT_LANES };
 
@@ -285,23 +286,31 @@ static sn_status add_mesh(writer *w) {
   return SN_OK;
 }
 
-// For every vertex i the edges (a, b) of its triangles (i, a, b).
-static sn_status add_rings(writer *w) {
+static sn_status add_fans(writer *w) {
   if (w->desc->shade != SN_RT_SHADE_RECOMPUTE) return SN_OK;
-  const sn_mesh *rest = w->desc->rest;
-  size_t vertices = (size_t)rest->vertex_count, corners = 3 * (size_t)rest->triangle_count;
-  uint32_t *start = new_section(w, SN_RT_SHADE_START, vertices + 1, sizeof *start);
-  uint32_t(*ring)[2] = new_section(w, SN_RT_SHADE_RING, corners, sizeof *ring);
-  uint32_t *next = SN_NEW(w->ctx, &w->scratch, uint32_t, vertices);
-  if (!start || !ring || !next) return w->ctx->error.status;
-  const int *corner = corners ? &rest->triangles[0][0] : NULL;
-  for (size_t c = 0; c < corners; c++) start[corner[c] + 1]++;
-  for (size_t i = 0; i < vertices; i++) start[i + 1] += start[i], next[i] = start[i];
-  for (size_t c = 0; c < corners; c++) {
-    const int *t = corner + c / 3 * 3;
-    uint32_t *pair = ring[next[corner[c]]++];
-    pair[0] = (uint32_t)t[(c + 1) % 3], pair[1] = (uint32_t)t[(c + 2) % 3];
+  sn_fans fans;
+  sn_status status = sn_fans_make(w->ctx, &w->scratch, w->desc->rest, &fans);
+  if (status != SN_OK) return status;
+  uint32_t vertices = w->header.vertex_count, blocks = sn_rt_blocks_of(vertices), bytes = sn_rt_fan_bytes(vertices);
+  uint32_t *start = new_section(w, SN_RT_SHADE_START, (uint64_t)blocks + 1, sizeof *start);
+  if (!start) return w->ctx->error.status;
+  uint64_t steps = 0;
+  for (uint32_t b = 0; b < blocks; b++) {
+    steps += sn_fans_steps(&fans, b);
+    if (steps > UINT32_MAX) return sn_fail(w->ctx, SN_BAD_INPUT, "the triangles are too many for a model");
+    start[b + 1] = (uint32_t)steps;
   }
+  void *out = new_section(w, SN_RT_SHADE_FANS, steps * lanes, bytes);
+  if (!out) return w->ctx->error.status;
+  for (uint32_t b = 0; b < blocks; b++)
+    for (uint64_t step = start[b]; step < start[b + 1]; step++)
+      for (uint32_t lane = 0; lane < lanes; lane++) {
+        uint32_t neighbour = sn_fans_at(&fans, b, lane, step - start[b]);
+        if (bytes == 2)
+          ((uint16_t *)out)[step * lanes + lane] = (uint16_t)neighbour;
+        else
+          ((uint32_t *)out)[step * lanes + lane] = neighbour;
+      }
   return SN_OK;
 }
 
@@ -417,7 +426,7 @@ static sn_status build(writer *w, sn_model *out) {
   if (status == SN_OK) status = add_joints(w);
   if (status == SN_OK) status = add_extra(w);
   if (status == SN_OK) status = add_mesh(w);
-  if (status == SN_OK) status = add_rings(w);
+  if (status == SN_OK) status = add_fans(w);
   for (int s = 0; status == SN_OK && s < d->section_count; s++) {
     const sn_model_section *extra = d->sections + s;
     status = add_section(w, extra->name, extra->bytes, extra->size, extra->required ? SN_RT_SECTION_REQUIRED : 0);

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// Normals from deformed triangles in terms of vectors, after kernel_template.h: a vertex per lane, and in every step one
+// of its neighbours. Of the instruction set it needs one function more:
+//
+//     vf_gather(at, x, y, z)    three floats from each of `width` places, and nothing beyond them
+
+// Where the vertices are. The stride is a constant 12 in most loops, which saves the multiplications.
+typedef struct vertices {
+  const char *base;
+  size_t stride;
+} vertices;
+
+static SN_RT_INLINE vf3 gather(vertices of, const uint32_t index[width]) {
+  const char *at[width];
+  for (int l = 0; l < width; l++) at[l] = of.base + index[l] * of.stride;
+  vf3 v;
+  vf_gather(at, &v.x, &v.y, &v.z);
+  return v;
+}
+
+// `width` vertices from `first` on; the last one stands in for those beyond it.
+static SN_RT_INLINE vf3 own_vertices(vertices of, uint32_t first, uint32_t last) {
+  uint32_t index[width];
+  int inside = first + width - 1 <= last;
+  for (uint32_t l = 0; l < width; l++) index[l] = inside || first + l <= last ? first + l : last;
+  return gather(of, index);
+}
+
+// The neighbours of `width` lanes in one step.
+static SN_RT_INLINE vf3 gather_step(vertices of, const char *step, int index_bytes) {
+  uint32_t index[width];
+  for (int l = 0; l < width; l++) {
+    index[l] =
+      index_bytes == 2 ? ((const uint16_t *)(const void *)step)[l] : ((const uint32_t *)(const void *)step)[l];
+  }
+  return gather(of, index);
+}
+
+static SN_RT_INLINE vf3 minus(vf3 a, vf3 b) { return (vf3){vf_sub(a.x, b.x), vf_sub(a.y, b.y), vf_sub(a.z, b.z)}; }
+
+// sum + a x b
+static SN_RT_INLINE vf3 add_cross(vf3 sum, vf3 a, vf3 b) {
+  return (vf3){vf_fnma(a.z, b.y, vf_fma(a.y, b.z, sum.x)), vf_fnma(a.x, b.z, vf_fma(a.z, b.x, sum.y)),
+               vf_fnma(a.y, b.x, vf_fma(a.x, b.y, sum.z))};
+}
+
+// The sum of (v_m - p) x (v_m+1 - p) over the closed row of neighbours v, two triangles at a time:
+// (u - p) x (v - p) + (v - p) x (w - p) = (v - p) x (w - u).
+static SN_RT_INLINE vf3 fan_sum(vertices of, vf3 p, const char *step, int index_bytes, uint32_t count) {
+  vf3 sum = {vf_set(0), vf_set(0), vf_set(0)};
+  if (count == 0) return sum;
+  size_t row = (size_t)SN_RT_LANES * (size_t)index_bytes;
+  vf3 first = gather_step(of, step, index_bytes), last = first;
+  for (step += row; count > 2; count -= 2, step += 2 * row) {
+    vf3 middle = minus(gather_step(of, step, index_bytes), p), next = gather_step(of, step + row, index_bytes);
+    sum = add_cross(sum, middle, minus(next, last));
+    last = next;
+  }
+  vf3 middle = count == 2 ? gather_step(of, step, index_bytes) : last;
+  return add_cross(sum, minus(middle, p), minus(first, last));
+}
+
+// Unit length; (0, 0, 1) where there is no area.
+static SN_RT_INLINE vf3 unit_normal(vf3 sum) {
+  vf squared = vf_fma(sum.x, sum.x, vf_fma(sum.y, sum.y, vf_mul(sum.z, sum.z)));
+  vf3 n = scale(vf_rsqrt(vf_max(squared, vf_set(SN_RT_NO_AREA))), sum);
+  n.z = vf_add(n.z, vf_max(vf_fnma(squared, vf_set(1 / SN_RT_NO_AREA), vf_set(1)), vf_set(0)));
+  return n;
+}
+
+// Sums of several blocks first, then their normals: the long chain of a normalisation would hold up the next block's sum.
+static SN_RT_INLINE void shade_blocks(const sn_rt_shade_job *job, size_t stride, int index_bytes) {
+  enum { batch = 8 };
+  static const uint16_t in_order[SN_RT_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
+  float sums[batch][3][SN_RT_LANES];
+  vertices of = {job->positions, stride};
+  target to = {job->normals, job->normal_stride};
+  for (uint32_t first = job->first_block, end; first < job->last_block; first = end) {
+    end = job->last_block - first < batch ? job->last_block : first + batch;
+    for (uint32_t b = first; b < end; b++) {
+      size_t start = job->start[b];
+      const char *steps = (const char *)job->fans + start * (size_t)(SN_RT_LANES * index_bytes);
+      for (int lane = 0; lane < SN_RT_LANES; lane += width) {
+        vf3 p = own_vertices(of, SN_RT_LANES * b + (uint32_t)lane, job->last_vertex);
+        vf3 sum = fan_sum(of, p, steps + lane * index_bytes, index_bytes, job->start[b + 1] - job->start[b]);
+        float *to_sum = sums[b - first][0] + lane;
+        vf_store(to_sum, sum.x), vf_store(to_sum + SN_RT_LANES, sum.y), vf_store(to_sum + 2 * SN_RT_LANES, sum.z);
+      }
+    }
+    for (uint32_t b = first; b < end; b++, to.base += SN_RT_LANES * to.stride)
+      for (int lane = 0; lane < SN_RT_LANES; lane += width) {
+        put(to, 1, in_order + lane, unit_normal(load3(sums[b - first][0] + lane)));
+      }
+  }
+}
+
+static void shade(const sn_rt_shade_job *job) {
+  size_t stride = job->position_stride;
+  if (job->index_bytes == 2) {
+    if (stride == 12)
+      shade_blocks(job, 12, 2);
+    else
+      shade_blocks(job, stride, 2);
+  } else {
+    if (stride == 12)
+      shade_blocks(job, 12, 4);
+    else
+      shade_blocks(job, stride, 4);
+  }
+}

@@ -251,6 +251,7 @@ static bool open_and_evaluate(const uint8_t *bytes, size_t size) {
     sn_rt_output output = {.positions = out, .normals = out + 3 * (size_t)count};
     sn_rt_evaluate(&rt, &input, scratch, &output, NULL);
     sn_rt_skin(&rt, scratch, &output, count / 3, count / 2, NULL);
+    sn_rt_normals(&rt, &output, count / 3, count / 2, NULL);
     free(joints), free(out), free(scratch);
   }
   free(copy);

@@ -75,17 +75,15 @@ static void chain(chainer *c, uint32_t i) {
     edges[n].next = c->leaving[edges[n].from], c->leaving[edges[n].from] = (uint32_t)n;
     c->surplus[edges[n].from]++, c->surplus[edges[n].to]--;
   }
-  int fans = 0;
   for (int open = 1; open >= 0; open--)
     for (size_t n = 0; n < count; n++) {
       if (edges[n].used || (open && c->surplus[edges[n].from] <= 0)) continue;
       c->surplus[edges[n].from]--;
       walk(c, edges, edges + n);
       put(c, i);
-      fans++;
     }
-  // Rows are closed by themselves: a single closed fan needs neither its first neighbour again nor i.
-  if (fans == 1 && c->row[begin] == c->row[c->length - 2]) c->length -= 2;
+  // Rows are closed by themselves: where the last fan arrives at the first neighbour it need not say so.
+  if (count && c->row[begin] == c->row[c->length - 2]) c->length -= 2;
   for (size_t n = 0; n < count; n++) {
     c->leaving[edges[n].from] = none;
     c->surplus[edges[n].from] = c->surplus[edges[n].to] = 0;

@@ -132,7 +132,20 @@ static void describe_drive(cli *c, const sn_rt_model *model) {
   json_object_set_new(c->result, "controls", json_integer(info->control_count));
 }
 
-static void describe_model(cli *c, const sn_rt_model *model) {
+// Most influences of a vertex.
+static int most_influences(const sn_skin *skin) {
+  int most = 0;
+  for (int i = 0; i < skin->vertex_count; i++) {
+    int count = 0;
+    for (int k = 0; k < skin->influences; k++) {
+      count += skin->weights[(size_t)i * (size_t)skin->influences + (size_t)k] > 0;
+    }
+    if (count > most) most = count;
+  }
+  return most;
+}
+
+static void describe_model(cli *c, const sn_rt_model *model, const sn_skin *skin) {
   const sn_rt_info *info = sn_rt_get_info(model);
   json_t *r = c->result;
   cli_say(c, "  drive %s, correct %s, blend %s, shade %s\n", sn_rt_drive_name(info->drive),
@@ -140,7 +153,8 @@ static void describe_model(cli *c, const sn_rt_model *model) {
   cli_say(c, "  %u vertices, %u triangles, %u joints, a palette of %u matrices\n", info->vertex_count,
           info->triangle_count, info->joint_count, info->palette_count);
   describe_drive(c, model);
-  cli_say(c, "  up to %u influences per vertex, %.2f on average, weights of %u bits\n", info->max_influences,
+  int most = most_influences(skin);
+  cli_say(c, "  up to %d influences per vertex, %.2f on average, weights of %u bits\n", most,
           info->vertex_count ? (double)info->influence_count / info->vertex_count : 0.0, info->weight_bits);
   cli_say(c, "  one evaluation: %.3f million floating-point operations, %.1f KB read\n", 1e-6 * (double)info->flops,
           1e-3 * (double)info->bytes_read);
@@ -155,7 +169,7 @@ static void describe_model(cli *c, const sn_rt_model *model) {
   json_object_set_new(r, "triangles", json_integer(info->triangle_count));
   json_object_set_new(r, "joints", json_integer(info->joint_count));
   json_object_set_new(r, "palette", json_integer(info->palette_count));
-  json_object_set_new(r, "influences", json_integer(info->max_influences));
+  json_object_set_new(r, "influences", json_integer(most));
   json_object_set_new(r, "bytes", json_integer((json_int_t)info->bytes));
   json_object_set_new(r, "flops", json_integer((json_int_t)info->flops));
   json_t *sections = json_object();
@@ -170,13 +184,16 @@ static void describe_model(cli *c, const sn_rt_model *model) {
 static sn_status info_model(cli *c, const char *path) {
   sn_file file;
   sn_rt_model model;
+  sn_skin skin = {0};
   sn_status status = sn_file_open(&c->ctx, path, &file);
   if (status != SN_OK) return status;
   status = sn_model_open(&c->ctx, path, file.bytes, file.size, &model);
+  if (status == SN_OK) status = sn_model_skin(&c->ctx, &model, &skin);
   if (status == SN_OK) {
     cli_say(c, "%s: Sinew model, format %u.%u\n", path, model.info.version_major, model.info.version_minor);
-    describe_model(c, &model);
+    describe_model(c, &model, &skin);
   }
+  sn_skin_free(&skin);
   sn_file_close(&file);
   return status;
 }

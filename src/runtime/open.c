@@ -192,7 +192,10 @@ static sn_rt_status check_sizes(reader *r) {
   if (!status) status = need(r, SN_RT_SKIN_GROUPS, (uint64_t)h->group_count * sizeof(sn_rt_group));
   if (!status) status = need(r, SN_RT_SKIN_LANES, blocks * SN_RT_LANES * 2);
   if (!status) status = need(r, SN_RT_SKIN_REST, blocks * SN_RT_LANES * 12);
-  if (!status) status = need(r, SN_RT_SKIN_NORMALS, blocks * SN_RT_LANES * 12);
+  if (!status) {
+    status =
+      (h->shade == SN_RT_SHADE_TRANSFORM ? need : need_if_there)(r, SN_RT_SKIN_NORMALS, blocks * SN_RT_LANES * 12);
+  }
   if (!status && sn_rt_has_proxies(h->drive)) status = check_rotreg_sizes(r);
   if (!status && h->drive == SN_RT_DRIVE_JOINTS && extras) {
     status = need(r, SN_RT_DRIVE_EXTRA, extras * sizeof(sn_rt_extra));

@@ -75,10 +75,13 @@ int sn_rt_use_path(sn_rt_model *model, sn_rt_path path) {
 
 static sn_rt_job new_job(const sn_rt_model *model, const void *scratch) {
   sn_rt_scratch at = sn_rt_scratch_at(model, scratch);
+  // Models that recompute normals may have none of the rest pose: the pointer goes along with that of the positions, unread.
+  const void *normals = model->sections[SN_RT_SKIN_NORMALS];
+  if (!normals) normals = model->sections[SN_RT_SKIN_REST];
   return (sn_rt_job){.groups = model->sections[SN_RT_SKIN_GROUPS],
                      .lanes = model->sections[SN_RT_SKIN_LANES],
                      .rest = model->sections[SN_RT_SKIN_REST],
-                     .rest_normals = model->sections[SN_RT_SKIN_NORMALS],
+                     .rest_normals = normals,
                      .weights = model->sections[SN_RT_SKIN_WEIGHTS],
                      .weight_bits = model->info.weight_bits,
                      .weight_unit = 1 / sn_rt_weight_total(model),

@@ -92,7 +92,9 @@ static void sort_group(const encoder *w, const sn_rt_group *g, const int (*verti
   void *const *section = (void *const *)w->model.sections; // of our own copy
   permute((uint8_t *)section[SN_RT_SKIN_LANES] + first * 16, slots, blocks, 1, 2, old);
   permute((uint8_t *)section[SN_RT_SKIN_REST] + first * 96, slots, blocks, 3, 4, old);
-  permute((uint8_t *)section[SN_RT_SKIN_NORMALS] + first * 96, slots, blocks, 3, 4, old);
+  if (section[SN_RT_SKIN_NORMALS]) {
+    permute((uint8_t *)section[SN_RT_SKIN_NORMALS] + first * 96, slots, blocks, 3, 4, old);
+  }
   permute((uint8_t *)section[SN_RT_SKIN_WEIGHTS] + (size_t)g->first_weight * SN_RT_LANES * bytes, slots, blocks, rows,
           bytes, old);
   if (g->kind != SN_RT_GROUP_LOOSE) return;

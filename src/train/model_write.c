@@ -162,7 +162,7 @@ static void write_lane(const writer *w, block_arrays *a, const float (*normals)[
   size_t at = g->first_block + block, row = block * (size_t)(g->influences - 1), tuple = block * g->influences;
   a->lane[at][lane] = (uint16_t)((uint32_t)i % w->header.grain);
   for (int c = 0; c < 3; c++) a->rest[at][c][lane] = w->desc->rest->positions[i][c];
-  for (int c = 0; c < 3; c++) a->normals[at][c][lane] = normals[i][c];
+  for (int c = 0; normals && c < 3; c++) a->normals[at][c][lane] = normals[i][c];
   for (size_t k = 0; k < g->influences; k++) {
     // A loose vertex with fewer influences than its block repeats its first joint with weight 0.
     size_t own = (size_t)i * (size_t)skin->influences;
@@ -213,17 +213,20 @@ static sn_status add_blocks(writer *w) {
   a.groups = new_section(w, SN_RT_SKIN_GROUPS, w->header.group_count, sizeof *a.groups);
   a.lane = new_section(w, SN_RT_SKIN_LANES, blocks, sizeof *a.lane);
   a.rest = new_section(w, SN_RT_SKIN_REST, blocks, sizeof *a.rest);
-  a.normals = new_section(w, SN_RT_SKIN_NORMALS, blocks, sizeof *a.normals);
+  bool shaded =
+    w->desc->shade == SN_RT_SHADE_TRANSFORM; // others recompute their normals and need none of the rest pose
+  if (shaded) a.normals = new_section(w, SN_RT_SKIN_NORMALS, blocks, sizeof *a.normals);
   a.weights = new_section(w, SN_RT_SKIN_WEIGHTS, rows, (size_t)lanes * (size_t)w->desc->weight_bits / 8);
   if (tuples) a.tuples = new_section(w, SN_RT_SKIN_TUPLES, tuples, sizeof *a.tuples);
   const sn_mesh *rest = w->desc->rest;
   float(*own)[3] = sn_arena_alloc(w->ctx, &w->scratch, (size_t)rest->vertex_count, sizeof *own);
-  if (!chunks || !a.groups || !a.lane || !a.rest || !a.normals || !a.weights || (tuples && !a.tuples) || !own) {
+  if (!chunks || !a.groups || !a.lane || !a.rest || (shaded && !a.normals) || !a.weights || (tuples && !a.tuples) ||
+      !own) {
     return w->ctx->error.status;
   }
   for (int c = 0; c <= w->plan.chunk_count; c++) chunks[c] = (uint32_t)w->plan.chunk_start[c];
-  if (!w->desc->normals) sn_mesh_normals(rest, (const float(*)[3])rest->positions, own);
-  write_groups(w, &a, w->desc->normals ? w->desc->normals : (const float(*)[3])own);
+  if (shaded && !w->desc->normals) sn_mesh_normals(rest, (const float(*)[3])rest->positions, own);
+  write_groups(w, &a, !shaded ? NULL : w->desc->normals ? w->desc->normals : (const float(*)[3])own);
   return SN_OK;
 }
 

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Seeds for fuzz_model: a small model of every drive, correction and blend. Usage: seeds_model.sh BUILD_FOLDER CORPUS_FOLDER
+set -eu
+tool=$(realpath "$1/sinew")
+mkdir -p "$2"
+out=$(realpath "$2")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+"$tool" gen bar --vertices 60 --frames 4 -o bar --quiet
+"$tool" gen leg --vertices 300 --frames 5 -o leg --quiet
+for spec in lbs:bits=8 lbs:extra=halfway,bits=16 dqs psd psd:blend=dualquat psd:weighted=1 eigenskin rotreg:bones=2 rotreg:bones=2,psd=1; do
+  "$tool" train --method "$spec" --rest bar/rest.obj --frames bar/frames.pc2 --skeleton bar/skeleton.glb \
+    -o "$out/${spec//[:,=]/-}.sinew" --quiet
+done
+for spec in affine:bones=3 affine:bones=3,stretch=0,poisson=0; do
+  "$tool" train --method "$spec" --rest bar/rest.obj --frames bar/frames.pc2 --controls 0,5 \
+    -o "$out/${spec//[:,=]/-}.sinew" --quiet
+done
+"$tool" train --method torque:bones=2 --rest leg/rest.obj --frames leg/frames.pc2 --skeleton leg/skeleton.glb \
+  --torque leg/torque.csv -o "$out/torque.sinew" --quiet

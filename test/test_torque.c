@@ -579,6 +579,57 @@ static void test_hostile_sections(void **state) {
   sn_model_free(&model), sn_examples_free(&e);
 }
 
+// A section of another drive is not looked at, however wrong it is.
+static void test_sections_of_other_drives(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples e;
+  sn_model model;
+  sn_rt_model rt;
+  make_set(&ctx, "leg", 6, 300, &e);
+  train_model(&ctx, "rotreg:bones=10", &e, "all", &model, &rt);
+  // The names of sections stand in the table: one that rotreg does not read becomes drive.pairs.
+  for (uint32_t s = 0; s < rt.info.section_count; s++) {
+    sn_rt_entry *entry = (sn_rt_entry *)(void *)(model.bytes + sizeof(sn_rt_header)) + s;
+    if (strcmp(entry->name, "joint.parents") == 0) memcpy(entry->name, "drive.pairs\0\0", 14), entry->flags = 0;
+  }
+  float(*plain)[3] = malloc(300 * sizeof *plain), (*odd)[3] = malloc(300 * sizeof *odd);
+  evaluate(&rt, SN_RT_PATH_BEST, &e, 3, 70, plain);
+  assert_true(sn_model_seal(model.bytes, model.size));
+  assert_int_equal(sn_rt_open(model.bytes, model.size, &rt, NULL), SN_RT_OK);
+  assert_non_null(sn_rt_find_section(&rt, "drive.pairs", NULL));
+  evaluate(&rt, SN_RT_PATH_BEST, &e, 3, 70, odd);
+  assert_memory_equal(plain, odd, 300 * sizeof *odd);
+  free(plain), free(odd), sn_model_free(&model), sn_examples_free(&e);
+}
+
+// Ends that agree, or torques that are all below zero or all above it.
+static void test_odd_torques(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  double x[5] = {0, 0.3, 0.5, 0.8, 1}, none[5] = {0}, c[torque_most_degree];
+  torque_fit_function(5, x, none, none, 3, c);
+  assert_near(torque_function(c, 0.4), 0.4, 1e-12);
+  sn_examples e;
+  sn_model model;
+  sn_rt_model rt;
+  make_set(&ctx, "arm", 16, 620, &e);
+  const double shifts[] = {-30, -100, 50};
+  double all[16];
+  for (int f = 0; f < 16; f++) all[f] = e.torques.values[3 * f + 1];
+  for (int s = 0; s < 3; s++) {
+    for (int f = 0; f < 16; f++) e.torques.values[3 * f + 1] = all[f] + shifts[s];
+    train_model(&ctx, "torque:bones=12,degree_r=3,degree_s=3", &e, "all", &model, &rt);
+    float range[2];
+    assert_true(sn_rt_torque_range(&rt, 1, range));
+    assert_near((double)range[1], 60 + shifts[s], 1e-3);
+    sn_model_free(&model);
+  }
+  e.torques.values[1] = 1e300;
+  assert_fails(&ctx, sn_examples_check(&ctx, &e), "too large");
+  sn_examples_free(&e);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_functions_meet_their_ends),
@@ -598,6 +649,8 @@ int main(void) {
     cmocka_unit_test(test_same_bytes_at_any_thread_count),
     cmocka_unit_test(test_memory_runs_out),
     cmocka_unit_test(test_hostile_sections),
+    cmocka_unit_test(test_sections_of_other_drives),
+    cmocka_unit_test(test_odd_torques),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

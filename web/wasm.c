@@ -70,12 +70,13 @@ EXPORT(sw_torque_range) int sw_torque_range(const web_model *m, uint32_t joint, 
 }
 
 // Drives `rotreg` and `torque` (there at the least torque): the first map of a bone's predictor is u W for a rotation W
-// (Wang 2007); this is u.
+// (Wang 2007), but for small corrections; this is u.
 EXPORT(sw_angle_scale) float sw_angle_scale(const web_model *m, uint32_t bone) {
   uint32_t block = bone / SN_RT_LANES, lane = bone % SN_RT_LANES;
   const sn_rt_rotreg_block *keys = m->model.sections[SN_RT_ROTREG_KEYS];
   const sn_rt_torque_block *pairs = m->model.sections[SN_RT_TORQUE_KEYS];
-  const sn_rt_rotreg_block *predictors = pairs ? pairs[block].ends : keys + block;
+  int paired = m->model.info.drive == SN_RT_DRIVE_TORQUE;
+  const sn_rt_rotreg_block *predictors = paired ? pairs[block].ends : keys + block;
   float sum = 0;
   for (int n = 0; n < 9; n++) sum += predictors->map[0][n][lane] * predictors->map[0][n][lane];
   return sqrtf(sum / 3);

@@ -108,7 +108,7 @@ typedef struct sn_rt_info {
   uint32_t torque_count;    // values of sn_rt_input.torques: 0 or joint_count
   uint32_t palette_count;   // matrices that the blend reads
   uint32_t triangle_count;  // 0 where the file has no triangles
-  uint32_t max_influences;  // of a group of vertices, which share theirs
+  uint32_t max_influences;  // of any group; its vertices may have fewer
   uint64_t influence_count; // of all vertices together
   uint32_t weight_bits;     // 32 (float), 16 or 8
   uint32_t grain;           // ranges that begin and end at multiples of this are the fastest

@@ -54,7 +54,7 @@ static json_t *describe_row(const compare_row *row) {
   json_object_set_new(out, "us_per_frame", model ? json_real(row->us) : json_null());
   json_object_set_new(out, "ratio_lbs", cli_number(row->ratio));
   json_object_set_new(out, "seconds", json_real(row->seconds));
-  if (row->clamped) json_object_set_new(out, "clamped", row->clamped);
+  if (row->clamped) json_object_set(out, "clamped", row->clamped);
   return out;
 }
 
@@ -104,14 +104,14 @@ static double middle(double a, double b, double c) { return fmax(fmin(a, b), fmi
 // The model and lbs take turns, so that a disturbance of the machine falls on both.
 static sn_status time_row(cli *c, const sn_rt_model *model, const sn_examples *examples, compare_row *row) {
   enum { rounds = 3 };
-  double us[rounds], ratios[rounds] = {NAN, NAN, NAN};
+  double us[rounds] = {0}, ratios[rounds] = {NAN, NAN, NAN};
   sn_rt_model lbs;
   sn_timing timing;
   sn_status status = SN_OK;
   if (row->lbs) status = sn_model_open(&c->ctx, "lbs", row->lbs->bytes, row->lbs->size, &lbs);
   for (int r = 0; status == SN_OK && r < rounds; r++) {
     status = sn_assess_time(&c->ctx, model, examples, true, 0.2 / rounds, &timing);
-    us[r] = timing.median;
+    if (status == SN_OK) us[r] = timing.median;
     if (status != SN_OK || !row->lbs) continue;
     status = sn_assess_time(&c->ctx, &lbs, examples, true, 0.2 / rounds, &timing);
     ratios[r] = us[r] / timing.median;
@@ -315,7 +315,11 @@ static int parse_methods(cli *c, compare_row *rows) {
     return -1;
   }
   if (!all || (torques == 1 && count < most_methods)) return count;
-  cli_misuse("--degrees all compares the blending functions of one method torque; %d were given", torques);
+  if (torques == 1) {
+    cli_misuse("at most %d methods", most_methods - 1);
+  } else {
+    cli_misuse("--degrees all compares the blending functions of one method torque; %d were given", torques);
+  }
   return -1;
 }
 
@@ -340,7 +344,7 @@ static int run(cli *c) {
   if (status == SN_OK && cli_given(c, "--degrees")) status = say_degrees(c, rows, count, &examples);
   const char *svg = cli_text(c, "--plot");
   if (status == SN_OK && svg) status = plot_chosen(c, svg, rows, count, &examples);
-  for (int m = 0; m < count; m++) sn_correct_trace_free(&rows[m].trace);
+  for (int m = 0; m < count; m++) sn_correct_trace_free(&rows[m].trace), json_decref(rows[m].clamped);
   for (int m = 0; m < count; m++) sn_model_free(&rows[m].kept);
   sn_examples_free(&examples);
   sn_arena_free(&memory);

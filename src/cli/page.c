@@ -156,7 +156,11 @@ json_t *page_frames(sn_context *ctx, const sn_mesh *mesh, const sn_frames *frame
       predict(steps, f_count, n, &around, 2, strayed, offsets);
     json_t *box_blob = page_blob(ctx, boxes, (size_t)f_count * sizeof *boxes, 4);
     json_t *step_blob = page_blob(ctx, offsets, size * sizeof *offsets, 2);
-    out = json_pack("{so* so* sf si}", "boxes", box_blob, "coordinates", step_blob, "error", worst, "order", order);
+    bool both = box_blob && step_blob;
+    if (both)
+      out = json_pack("{sO sO sf si}", "boxes", box_blob, "coordinates", step_blob, "error", worst, "order", order);
+    json_decref(box_blob);
+    json_decref(step_blob);
   }
   sn_arena_free(&scratch);
   return out;

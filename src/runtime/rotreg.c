@@ -93,9 +93,11 @@ void sn_rt_drive_rotreg(const sn_rt_model *model, sn_rt_rotreg_kernel kernel, co
   const sn_rt_rotreg_joint *joint = model->sections[SN_RT_ROTREG_JOINTS];
   uint32_t joints = model->info.joint_count;
   float(*blends)[2] = (float(*)[2])(void *)((char *)memory + turn_bytes(joints));
-  if (model->info.torque_count) make_blends(model, torques, blends);
-  sn_rt_rotreg_job job = {.blocks = model->sections[SN_RT_ROTREG_KEYS],
-                          .pairs = model->sections[SN_RT_TORQUE_KEYS],
+  int paired =
+    model->info.drive == SN_RT_DRIVE_TORQUE; // a section of another drive is there for nothing, and unchecked
+  if (paired) make_blends(model, torques, blends);
+  sn_rt_rotreg_job job = {.blocks = paired ? (const void *)0 : model->sections[SN_RT_ROTREG_KEYS],
+                          .pairs = paired ? model->sections[SN_RT_TORQUE_KEYS] : (const void *)0,
                           .blends = (const float(*)[2])blends,
                           .solve = model->sections[SN_RT_ROTREG_SOLVE],
                           .joint_count = joints,
@@ -143,7 +145,8 @@ static int good_pair(const sn_rt_torque_block *b, uint32_t joints) {
 static const char *check_pairs(const sn_rt_model *model, uint32_t joints, uint32_t bones) {
   const sn_rt_torque *torque = model->sections[SN_RT_TORQUE_RANGES];
   for (uint32_t j = 0; j < joints; j++) {
-    if (!all_finite(&torque[j].low, 8) || torque[j].high < torque[j].low) return "the torque of a joint";
+    if (!all_finite((const float *)(const void *)&torque[j], 8) || torque[j].high < torque[j].low)
+      return "the torque of a joint";
   }
   const sn_rt_torque_block *pairs = model->sections[SN_RT_TORQUE_KEYS];
   for (uint32_t b = 0; b < sn_rt_rotreg_blocks(bones); b++) {

@@ -11,7 +11,6 @@ static SN_RT_INLINE vf vf_set(float x) { return x; }
 static SN_RT_INLINE vf vf_mul(vf a, vf b) { return a * b; }
 static SN_RT_INLINE vf vf_add(vf a, vf b) { return a + b; }
 static SN_RT_INLINE vf vf_div(vf a, vf b) { return a / b; }
-static SN_RT_INLINE vf vf_max(vf a, vf b) { return a > b ? a : b; }
 static SN_RT_INLINE vf vf_fma(vf a, vf b, vf c) { return a * b + c; }
 static SN_RT_INLINE vf vf_fnma(vf a, vf b, vf c) { return c - a * b; }
 

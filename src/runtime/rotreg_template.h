@@ -112,8 +112,8 @@ static SN_RT_INLINE void rr_predict(const sn_rt_rotreg_block *b, int lane, const
 
 // ---- pairs of predictors (Kim, Park and Jung, section III) ----------------------------------------------------------------
 
-// sin(t a) / sin(a) for cos(a) = 1 + x, as a polynomial in t^2 and x (Eberly 2011): exact for t = 0 and t = 1, and to
-// rounding for angles a below a right one, which is half a turn between rotations.
+// sin(t a) / sin(a) for cos(a) = 1 + x, as a polynomial in t^2 and x (Eberly 2011): exact for t = 0 and t = 1, to
+// rounding up to a = 70 degrees (140 between the rotations), to 2e-5 at a right angle, which is half a turn between them.
 static SN_RT_INLINE vf rr_slerp_share(vf t, vf x) {
   enum { count = 12 };
   static const float u[count] = {1.f / 3,   1.f / 10,  1.f / 21,  1.f / 36,  1.f / 55,  1.f / 78,
@@ -131,8 +131,10 @@ static SN_RT_INLINE vf rr_slerp_share(vf t, vf x) {
 // q <- slerp(q, other, t), the short way round.
 static SN_RT_INLINE void rr_slerp(vf q[4], const vf other[4], vf t) {
   vf cosine = vf_fma(q[0], other[0], vf_fma(q[1], other[1], vf_fma(q[2], other[2], vf_mul(q[3], other[3]))));
-  vf size = vf_max(cosine, vf_mul(cosine, vf_set(-1)));
-  vf sign = vf_div(cosine, vf_max(size, vf_set(1e-30f))), x = vf_add(size, vf_set(-1));
+  float signs[8];
+  vf_store(signs, cosine);
+  for (int l = 0; l < width; l++) signs[l] = signs[l] < 0 ? -1.0f : 1.0f;
+  vf sign = vf_load(signs), x = vf_add(vf_mul(sign, cosine), vf_set(-1));
   vf a = rr_slerp_share(rr_sub(vf_set(1), t), x), b = vf_mul(sign, rr_slerp_share(t, x));
   for (int n = 0; n < 4; n++) q[n] = vf_fma(a, q[n], vf_mul(b, other[n]));
 }

@@ -215,7 +215,8 @@ static void try_folds(void *user, int64_t begin, int64_t end, int worker) {
 
 static sn_status joined_status(sn_context *ctx, const sn_status *statuses, int count) {
   for (int n = 0; n < count; n++) {
-    if (statuses[n] != SN_OK) return sn_fail(ctx, statuses[n], "affine: leaving out training frame %d failed", n);
+    if (statuses[n] != SN_OK)
+      return sn_fail(ctx, statuses[n], "affine: a fit without one of the training frames failed");
   }
   return SN_OK;
 }

@@ -171,7 +171,7 @@ sn_status sn_affine_poisson(sn_context *ctx, const sn_mesh *rest, const sn_affin
 
 // ---- what the training frames say -----------------------------------------------------------------------------------------------
 
-// Squared length of what the prediction of edge i - j misses at frame f.
+// Squared length of what the prediction of edge i - j misses at frame f, relative to the edge.
 static double edge_miss(const sn_affine_data *data, int i, int j, int f, const sn_mat3 *gradients) {
   const sn_skin *skin = &data->bones->skin;
   const float(*rest)[3] = (const float(*)[3])data->examples->rest.positions;

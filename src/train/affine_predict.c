@@ -74,29 +74,6 @@ void sn_affine_moments_of(const sn_kcca_basis *basis, const double *numbers, int
   sn_kcca_project(basis, m->x, outputs, m->y);
 }
 
-// x <- A^-1 x for a small symmetric positive definite A and `columns` right-hand sides, by Cholesky; destroys a.
-static void solve_small(int count, double a[SN_KCCA_OUTPUTS][SN_KCCA_OUTPUTS], int columns,
-                        double x[SN_KCCA_OUTPUTS][SN_AFFINE_OUTPUTS]) {
-  for (int j = 0; j < count; j++) {
-    for (int k = 0; k < j; k++) a[j][j] -= a[j][k] * a[j][k];
-    a[j][j] = sqrt(fmax(a[j][j], 1e-300));
-    for (int i = j + 1; i < count; i++) {
-      for (int k = 0; k < j; k++) a[i][j] -= a[i][k] * a[j][k];
-      a[i][j] /= a[j][j];
-    }
-  }
-  for (int c = 0; c < columns; c++) {
-    for (int i = 0; i < count; i++) {
-      for (int k = 0; k < i; k++) x[i][c] -= a[i][k] * x[k][c];
-      x[i][c] /= a[i][i];
-    }
-    for (int i = count - 1; i >= 0; i--) {
-      for (int k = i + 1; k < count; k++) x[i][c] -= a[k][i] * x[k][c];
-      x[i][c] /= a[i][i];
-    }
-  }
-}
-
 // rows -= (rows g) h for the outputs that the next layer is about: what the m reduced outputs explain.
 static void take_off(const sn_kcca *k, double h[SN_KCCA_OUTPUTS][SN_AFFINE_OUTPUTS], double *rows, int count,
                      int outputs, int m) {
@@ -130,7 +107,7 @@ static void add_layer(int frames, int rank, int outputs, int first, int m, sn_af
   }
   memcpy(h, cross, sizeof h), memcpy(factor, own, sizeof factor);
   for (int p = 0; p < k->components; p++) factor[p][p] += 1e-12 * trace + 1e-300;
-  solve_small(k->components, factor, outputs, h); // H_q, H_w
+  sn_spd_solve(k->components, SN_KCCA_OUTPUTS, factor[0], SN_AFFINE_OUTPUTS, h[0]); // H_q, H_w
   for (int p = 0; p < k->components; p++) {
     double *effect = s->map.effect[s->map.components + p];
     for (int o = 0; o < outputs; o++) effect[o] = o < first ? 0 : h[p][o] * k->correlation[p];

@@ -55,6 +55,7 @@ typedef struct rotreg_fit_options {
   double freedom;    // how far maps may leave u W: 0 keeps them there
   double shear_pull; // ridge of the scale/shear regression
   double tilt_pull;  // ridge of the tilt; 0: no tilt
+  double rest;       // weight of the rest pose (no tilt, no scale or shear) as one more example
 } rotreg_fit_options;
 
 rotreg_fit_options rotreg_fit_options_default(void);
@@ -90,11 +91,11 @@ void rotreg_terms(const int joints[2], const sn_vec3 *theta, double out[rotreg_s
 extern const int rotreg_shear_entry[6][2];
 
 // H by regularised least squares on the logarithms of p->shear_joints and a bias. Returns the sum of squares that is left.
-double rotreg_fit_shear(const rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count, double pull,
-                        rotreg_predictor *p);
+double rotreg_fit_shear(const rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count,
+                        const rotreg_fit_options *options, rotreg_predictor *p);
 // The same, with the joints that leave least: one after the other.
-void rotreg_choose_shear(const rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count, double pull,
-                         rotreg_predictor *p);
+void rotreg_choose_shear(const rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count,
+                         const rotreg_fit_options *options, rotreg_predictor *p);
 
 // ---- the unreduced form (4.1, 4.2) ---------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ struct rotreg_work {
 };
 
 rotreg_fit_options rotreg_fit_options_default(void) {
-  return (rotreg_fit_options){.turns = 2, .freedom = 0, .shear_pull = 0.1, .tilt_pull = 0};
+  return (rotreg_fit_options){.turns = 2, .freedom = 0, .shear_pull = 0.1, .tilt_pull = 0, .rest = 1};
 }
 
 size_t rotreg_work_size(int pose_count) {
@@ -202,7 +202,7 @@ static bool fit_next(const fit *f, rotreg_predictor *p, double *cost) {
 
 // What the turns leave of the rotations, as a linear function of the terms of scale/shear. The rest pose counts as one more
 // example, without tilt.
-static void fit_tilt(const fit *f, double pull, rotreg_predictor *p) {
+static void fit_tilt(const fit *f, double pull, double rest, rotreg_predictor *p) {
   enum { terms = rotreg_shear_terms };
   double a[terms][terms] = {{0}}, b[terms][3] = {{0}}, row[terms];
   if (!(pull > 0)) return;
@@ -215,7 +215,7 @@ static void fit_tilt(const fit *f, double pull, rotreg_predictor *p) {
       b[r][0] += row[r] * left.x, b[r][1] += row[r] * left.y, b[r][2] += row[r] * left.z;
     }
   }
-  for (int r = 0; r < terms; r++) a[r][r] += r < terms - 1 ? pull : 1;
+  for (int r = 0; r < terms; r++) a[r][r] += r < terms - 1 ? pull : fmax(rest, 1e-9);
   sn_spd_solve(terms, terms, a[0], 3, b[0]);
   for (int c = 0; c < 3; c++)
     for (int r = 0; r < terms; r++) p->tilt[c][r] = b[r][c];
@@ -228,8 +228,8 @@ void rotreg_fit(const rotreg_joints *joints, const sn_mat3 *sequence, const int 
   for (int i = 0; i < count; i++) sn_mat3_polar(sequence[pick[i]], &work->rotation[i], &work->shear[i]);
   double cost = fit_first(&f, out);
   while (out->turn_count < options->turns && fit_next(&f, out, &cost)) continue;
-  rotreg_choose_shear(joints, work->shear, pick, count, options->shear_pull, out);
-  fit_tilt(&f, options->tilt_pull, out);
+  rotreg_choose_shear(joints, work->shear, pick, count, options, out);
+  fit_tilt(&f, options->tilt_pull, options->rest, out);
 }
 
 void rotreg_refit(const rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
@@ -246,8 +246,8 @@ void rotreg_refit(const rotreg_joints *joints, const sn_mat3 *sequence, const in
     out->turn_count++;
   }
   for (int sweep = 0; sweep < 2 && like->turn_count > 1; sweep++) cost = refit(&f, out, cost);
-  rotreg_fit_shear(joints, work->shear, pick, count, options->shear_pull, out);
-  fit_tilt(&f, options->tilt_pull, out);
+  rotreg_fit_shear(joints, work->shear, pick, count, options, out);
+  fit_tilt(&f, options->tilt_pull, options->rest, out);
 }
 
 void rotreg_refit_tilt(const rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count, double pull,
@@ -255,7 +255,7 @@ void rotreg_refit_tilt(const rotreg_joints *joints, const sn_mat3 *sequence, con
   lay_out(work, joints->pose_count);
   fit f = {joints, pick, count, NULL, work};
   for (int i = 0; i < count; i++) sn_mat3_polar(sequence[pick[i]], &work->rotation[i], &work->shear[i]);
-  fit_tilt(&f, pull, p);
+  fit_tilt(&f, pull, 1, p);
 }
 
 sn_mat3 rotreg_predict_rotation(const rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta) {

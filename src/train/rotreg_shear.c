@@ -16,9 +16,10 @@ void rotreg_terms(const int joints[2], const sn_vec3 *theta, double out[terms]) 
   memcpy(out, row, sizeof row);
 }
 
-// The rest pose counts as one more example (theta = 0, S = I); the bias is not pulled towards zero.
-double rotreg_fit_shear(const rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count, double pull,
-                        rotreg_predictor *p) {
+// The rest pose counts as one more example (theta = 0, S = I), with the weight options->rest; the bias is not pulled
+// towards zero otherwise.
+double rotreg_fit_shear(const rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count,
+                        const rotreg_fit_options *options, rotreg_predictor *p) {
   double a[terms][terms] = {{0}}, b[terms][6] = {{0}}, right[terms][6], row[terms], left = 0;
   for (int i = 0; i < count; i++) {
     rotreg_terms(p->shear_joints, joints->theta + (size_t)pick[i] * (size_t)joints->joint_count, row);
@@ -31,8 +32,8 @@ double rotreg_fit_shear(const rotreg_joints *joints, const sn_mat3 *shear, const
       }
     }
   }
-  for (int r = 0; r < terms - 1; r++) a[r][r] += pull;
-  a[terms - 1][terms - 1] += 1;
+  for (int r = 0; r < terms - 1; r++) a[r][r] += options->shear_pull;
+  a[terms - 1][terms - 1] += fmax(options->rest, 1e-9);
   memcpy(right, b, sizeof right);
   sn_spd_solve(terms, terms, a[0], 6, b[0]);
   for (int c = 0; c < 6; c++) {
@@ -42,8 +43,8 @@ double rotreg_fit_shear(const rotreg_joints *joints, const sn_mat3 *shear, const
   return left;
 }
 
-void rotreg_choose_shear(const rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count, double pull,
-                         rotreg_predictor *p) {
+void rotreg_choose_shear(const rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count,
+                         const rotreg_fit_options *options, rotreg_predictor *p) {
   double least = INFINITY;
   for (int slot = 0; slot < 2; slot++) {
     rotreg_predictor trial = *p;
@@ -51,7 +52,7 @@ void rotreg_choose_shear(const rotreg_joints *joints, const sn_mat3 *shear, cons
       // The same joint twice is one joint.
       trial.shear_joints[slot] = j;
       if (slot == 0) trial.shear_joints[1] = j;
-      double left = rotreg_fit_shear(joints, shear, pick, count, pull, &trial);
+      double left = rotreg_fit_shear(joints, shear, pick, count, options, &trial);
       if (left < least * (1 - 1e-9)) least = left, *p = trial;
     }
   }

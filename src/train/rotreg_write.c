@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "train/rotreg_write.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -144,8 +145,11 @@ static void note_torques(const sn_examples *examples, const rotreg_reduced *r, s
     }
   }
   if (used < size) {
-    snprintf(note + used, (size_t)(size - used), " of %d; predictors fitted %s", r->bones.bone_count,
-             r->torque.together ? "together from all examples" : "at the ends of the torque ranges");
+    snprintf(note + used, (size_t)(size - used),
+             " of %d; predictors fitted %s; on frames left out they miss %.0f %% of what they would without torques",
+             r->bones.bone_count,
+             r->torque.together ? "together from all examples" : "at the ends of the torque ranges",
+             100 * sqrt(r->torque.gain));
   }
 }
 

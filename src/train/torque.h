@@ -33,6 +33,12 @@ sn_status torque_loads_read(sn_context *ctx, sn_arena *memory, const sn_examples
 // The torques of a frame as they are in `x`, within [0, 1]: joint_count numbers.
 void torque_loads_at(const torque_loads *loads, const sn_torques *torques, int frame, double *x);
 
+// x where joint j bears no load; NAN where that is outside the range.
+static inline double torque_at_rest(const torque_loads *loads, int j) {
+  double low = loads->range[j][0], high = loads->range[j][1];
+  return low <= 0 && high >= 0 && high > low ? -low / (high - low) : NAN;
+}
+
 // D(q, tau) = slerp(R_0, R_1, f_r) ((1 - f_s) S_0 + f_s S_1), with R_e and S_e those of ends[e].
 typedef struct torque_pair {
   rotreg_predictor ends[2];

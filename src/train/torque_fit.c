@@ -10,7 +10,8 @@ enum {
   terms = rotreg_shear_terms,
   rounds = 20, // of pairs and functions by turns
   pull_choices = 5,
-  enough = 6 // examples at an end of the range that make a predictor
+  enough = 6,     // examples at an end of the range that make a predictor
+  enough_left = 3 // of them, where some are left out
 };
 
 static const double pulls[pull_choices] = {1e-3, 1e-2, 1e-1, 1, 10}; // per pose
@@ -34,7 +35,7 @@ typedef struct fit_job {
   sn_mat3 *rotation, *shear; // [key][pose]: the gradients' parts
   pair_pulls pulls;
   bool together;
-  sn_mat3 *held;     // [pose][key], or NULL while choices are made
+  sn_mat3 *held;     // [pose][key]: what the last pairs that were tried say about poses left out
   double (*miss)[3]; // per key: squared errors of rotations, scale/shear and gradients on poses left out
   char *work;
   size_t work_size;
@@ -43,6 +44,7 @@ typedef struct fit_job {
 // Scratch memory of one worker, an entry per pose.
 typedef struct fit_work {
   double (*phi)[terms], (*y)[6], *blend[2];
+  double rest[2]; // the same without load; NAN where that is outside the range
   int *pick;
   rotreg_work *turns;
 } fit_work;
@@ -97,10 +99,10 @@ sn_mat3 torque_predict(const torque_pair *pair, const torque_functions *function
 // ---- the fit of a pair for given blending values -------------------------------------------------------------------------------
 
 // y = (H_0 + blend (H_1 - H_0)) phi by least squares over the poses of `pick`, `columns` numbers each. The rest pose without
-// load is one more example, at y = 0; `pull` holds back what follows the angles, `load_pull` what of that changes
-// with the torque.
-static void regress(const fit_work *w, const int *pick, int count, const double *blend, int columns, double pull,
-                    double load_pull, double (*h0)[terms], double (*h1)[terms]) {
+// load is one more example, at y = 0 and the blending value `rest` (NAN: that torque is outside the range). `pull` holds
+// back what follows the angles, `load_pull` what of that changes with the torque.
+static void regress(const fit_work *w, const int *pick, int count, const double *blend, double rest, int columns,
+                    double pull, double load_pull, double (*h0)[terms], double (*h1)[terms]) {
   enum { all = 2 * terms };
   double a[all][all] = {{0}}, b[all][6] = {{0}}, row[all];
   for (int i = 0; i < count; i++) {
@@ -112,16 +114,19 @@ static void regress(const fit_work *w, const int *pick, int count, const double 
     }
   }
   for (int k = 0; k < terms - 1; k++) a[k][k] += pull, a[terms + k][terms + k] += load_pull;
-  a[terms - 1][terms - 1] += 1;
+  a[terms - 1][terms - 1] += 1e-9;
   a[all - 1][all - 1] += 1e-3 * count;
+  if (!isnan(rest)) {
+    a[terms - 1][terms - 1] += 1, a[all - 1][terms - 1] += rest, a[all - 1][all - 1] += rest * rest;
+  }
   sn_spd_solve(all, all, a[0], 6, b[0]);
   for (int c = 0; c < columns; c++)
     for (int k = 0; k < terms; k++) h0[c][k] = b[k][c], h1[c][k] = b[k][c] + b[terms + k][c];
 }
 
 // Tilts: what is left of the rotations after the turns of the ends, which have them in common.
-static void fit_tilts(const fit_job *job, int key, const int *pick, int count, const double *blend, double pull,
-                      const fit_work *w, const rotreg_predictor *p, double (*t0)[terms], double (*t1)[terms]) {
+static void fit_tilts(const fit_job *job, int key, const int *pick, int count, double pull, const fit_work *w,
+                      const rotreg_predictor *p, double (*t0)[terms], double (*t1)[terms]) {
   for (int i = 0; i < count; i++) {
     size_t at = joint_row(job, pick[i]);
     sn_mat3 turned = rotreg_predict_rotation(p, job->joints->rotation + at, job->joints->theta + at);
@@ -129,17 +134,17 @@ static void fit_tilts(const fit_job *job, int key, const int *pick, int count, c
       sn_rotation_log(sn_mat3_mul(sn_mat3_transpose(turned), job->rotation[pose_row(job, key) + (size_t)pick[i]]));
     w->y[pick[i]][0] = left.x, w->y[pick[i]][1] = left.y, w->y[pick[i]][2] = left.z;
   }
-  regress(w, pick, count, blend, 3, pull, pull, t0, t1);
+  regress(w, pick, count, w->blend[0], w->rest[0], 3, pull, pull, t0, t1);
 }
 
-static void fit_shears(const fit_job *job, int key, const int *pick, int count, const double *blend, double load_pull,
-                       const fit_work *w, double (*s0)[terms], double (*s1)[terms]) {
+static void fit_shears(const fit_job *job, int key, const int *pick, int count, double load_pull, const fit_work *w,
+                       double (*s0)[terms], double (*s1)[terms]) {
   for (int i = 0; i < count; i++)
     for (int c = 0; c < 6; c++) {
       const sn_mat3 *shear = &job->shear[pose_row(job, key) + (size_t)pick[i]];
       w->y[pick[i]][c] = shear->m[rotreg_shear_entry[c][0]][rotreg_shear_entry[c][1]] - (c < 3);
     }
-  regress(w, pick, count, blend, 6, job->options->shear_pull, load_pull, s0, s1);
+  regress(w, pick, count, w->blend[1], w->rest[1], 6, job->options->shear_pull, load_pull, s0, s1);
   for (int c = 0; c < 3; c++) s0[c][terms - 1] += 1, s1[c][terms - 1] += 1;
 }
 
@@ -155,9 +160,8 @@ static void fit_together(const fit_job *job, int key, const int *pick, int count
   memset(turns.tilt, 0, sizeof turns.tilt);
   out->ends[0] = out->ends[1] = turns;
   find_terms(job, base, w);
-  fit_tilts(job, key, pick, count, w->blend[0], job->pulls.tilt * count, w, &turns, out->ends[0].tilt,
-            out->ends[1].tilt);
-  fit_shears(job, key, pick, count, w->blend[1], job->pulls.shear * count, w, out->ends[0].shear, out->ends[1].shear);
+  fit_tilts(job, key, pick, count, job->pulls.tilt * count, w, &turns, out->ends[0].tilt, out->ends[1].tilt);
+  fit_shears(job, key, pick, count, job->pulls.shear * count, w, out->ends[0].shear, out->ends[1].shear);
 }
 
 // The poses of `pick` at one end of the range.
@@ -170,10 +174,15 @@ static int at_end(const fit_job *job, int load, int end, const int *pick, int co
   return found;
 }
 
-static bool has_ends(const fit_job *job, int load, const int *pick, int count, int *room) {
+static bool has_ends(const fit_job *job, int load, const int *pick, int count, int least, int *room) {
   for (int end = 0; end < 2; end++)
-    if (at_end(job, load, end, pick, count, room) < enough) return false;
+    if (at_end(job, load, end, pick, count, room) < least) return false;
   return true;
+}
+
+// The same with all poses.
+static bool can_have_ends(const fit_job *job, int load, int *room) {
+  return has_ends(job, load, job->folds->folds[0].poses, job->joints->pose_count, enough, room);
 }
 
 // One end from the examples there, as in the document.
@@ -181,11 +190,19 @@ static void fit_end(const fit_job *job, int key, int end, const int *pick, int c
                     torque_pair *out) {
   const rotreg_predictor *whole = &job->bases[(size_t)key * (size_t)(1 + job->folds->fold_count)];
   int there = at_end(job, out->load, end, pick, count, w->pick);
-  rotreg_refit(job->joints, job->sequences + pose_row(job, key), w->pick, there, job->options, w->turns, whole,
+  rotreg_fit_options options = *job->options; // ridges are for as many poses as there are
+  options.shear_pull *= (double)there / job->joints->pose_count;
+  options.tilt_pull *= (double)there / job->joints->pose_count;
+  double rest = torque_at_rest(job->loads, out->load); // without load
+  options.rest = end == 0 ? rest <= end_width : rest >= 1 - end_width;
+  rotreg_refit(job->joints, job->sequences + pose_row(job, key), w->pick, there, &options, w->turns, whole,
                &out->ends[end]);
 }
 
-static void set_blends(const fit_job *job, int load, const fit_work *w) {
+static void set_blends(const fit_job *job, int load, fit_work *w) {
+  double rest = load < 0 ? 0 : torque_at_rest(job->loads, load);
+  w->rest[0] = load < 0 || isnan(rest) ? rest : torque_function(job->out->functions[load].rotation, rest);
+  w->rest[1] = load < 0 || isnan(rest) ? rest : torque_function(job->out->functions[load].shear, rest);
   for (int k = 0; k < job->joints->pose_count; k++) {
     const double *x = job->loads->x + joint_row(job, k);
     w->blend[0][k] = load < 0 ? 0 : torque_function(job->out->functions[load].rotation, x[load]);
@@ -194,10 +211,10 @@ static void set_blends(const fit_job *job, int load, const fit_work *w) {
 }
 
 // The pair of a key that follows `load`, from `count` poses; `base` 0: of all poses, 1 + f: without fold f.
-static void fit_pair(const fit_job *job, int key, int base, int load, const int *pick, int count, const fit_work *w,
+static void fit_pair(const fit_job *job, int key, int base, int load, const int *pick, int count, fit_work *w,
                      torque_pair *out) {
   *out = (torque_pair){.load = load};
-  if (!job->together && has_ends(job, load, pick, count, w->pick)) {
+  if (!job->together && can_have_ends(job, load, w->pick) && has_ends(job, load, pick, count, enough_left, w->pick)) {
     for (int end = 0; end < 2; end++) fit_end(job, key, end, pick, count, w, out);
     return;
   }
@@ -213,7 +230,7 @@ static double square(sn_mat3 a, sn_mat3 b) {
 }
 
 // Fits the pair without each fold in turn and adds up what it misses there; `held` (may be NULL) gets its gradients.
-static void leave_out(const fit_job *job, int key, int load, const fit_work *w, double miss[3], sn_mat3 *held) {
+static void leave_out(const fit_job *job, int key, int load, fit_work *w, double miss[3], sn_mat3 *held) {
   for (int f = 0; f < job->folds->fold_count; f++) {
     const rotreg_fold *fold = &job->folds->folds[f];
     torque_pair pair;
@@ -380,7 +397,7 @@ static void start_range(void *user, int64_t begin, int64_t end, int worker) {
 static bool any_ends(const fit_job *job) {
   fit_work w = work_of(job, 0);
   for (int j = 0; j < job->joints->joint_count; j++)
-    if (has_ends(job, j, job->folds->folds[0].poses, job->joints->pose_count, w.pick)) return true;
+    if (can_have_ends(job, j, w.pick)) return true;
   return false;
 }
 

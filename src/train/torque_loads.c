@@ -74,7 +74,9 @@ void torque_fit_function(int count, const double *x, const double *aa, const dou
     }
     all += aa[i];
   }
-  double pull = 1e-4 * all + 1e-300;
+  c[0] = 1, c[1] = c[2] = 0;
+  if (!(all > 0)) return; // the ends agree everywhere
+  double pull = 1e-4 * all;
   m[0][0] += pull, m[1][1] += pull;
   if (degree == 2) g[0] = b[0] / m[0][0];
   if (degree >= 3) {

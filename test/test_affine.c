@@ -444,7 +444,7 @@ static void test_auto_controls(void **state) {
 
 // ---- weight smoothing --------------------------------------------------------------------------------------------------------
 
-// The objective of METHODS.md (d) for a mesh of unit radius, and its smoothness part alone.
+// The objective of weight smoothing for a mesh of unit radius, and its smoothness part alone.
 static double objective(sn_context *ctx, const sn_examples *e, const sn_skin *skin, double rho, double *roughness) {
   int n = e->rest.vertex_count, joints = e->skeleton.joint_count, frames = e->frames.frame_count;
   sn_vec3 centre = {0, 0, 0};

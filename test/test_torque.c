@@ -408,7 +408,8 @@ static void test_against_rotreg(void **state) {
     double rotreg = scores_of(&ctx, "rotreg:bones=40", &e, "every:2").test.rms_pct_diag;
     double linear = scores_of(&ctx, "torque:bones=40,degree_r=1,degree_s=1", &e, "every:2").test.rms_pct_diag;
     double quadratic = scores_of(&ctx, "torque:bones=40", &e, "every:2").test.rms_pct_diag;
-    double extremes = scores_of(&ctx, "torque:bones=40,fit=extremes", &e, "every:2").test.rms_pct_diag;
+    // The leg's 30 examples are too few at the largest torque.
+    double extremes = s == 1 ? 0 : scores_of(&ctx, "torque:bones=40,fit=extremes", &e, "every:2").test.rms_pct_diag;
     print_message("%s: rotreg %.4f, torque linear %.4f, quadratic %.4f, from extremes %.4f %% of the diagonal\n",
                   sets[s], rotreg, linear, quadratic, extremes);
     assert_below(quadratic, 0.5 * rotreg);
@@ -484,6 +485,7 @@ static void test_refusals(void **state) {
   assert_fails(&ctx, try_train(&ctx, "torque:joint=tail", &e, "all", &model), "no joint of that name");
   assert_fails(&ctx, try_train(&ctx, "torque:joint=hand", &e, "all", &model), "no column for that joint");
   assert_fails(&ctx, try_train(&ctx, "torque:degree_s=4", &e, "all", &model), "degree_s");
+  assert_fails(&ctx, try_train(&ctx, "torque:fit=extremes", &e, "all", &model), "use fit=auto");
   assert_fails(&ctx, try_train(&ctx, "torque", &e, "3", &model), "the same at all 1 training frames");
   for (int f = 0; f < 10; f++) e.torques.values[3 * f + 1] = 7;
   assert_fails(&ctx, try_train(&ctx, "torque", &e, "all", &model), "the same at all 10 training frames");

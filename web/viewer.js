@@ -39,9 +39,10 @@ export class Viewer {
   // ---- the set and its models ---------------------------------------------------------------------------------------
 
   async openSet(number) {
+    const set = await readSet(this.texts[number]); // until here the old set is in use, by the times in the table too
     for (const entry of this.entries) this.dropFigure(entry), entry.model?.close();
     if (this.truth) this.stage.figures.remove(this.truth.group), this.truth.dispose();
-    const set = this.set = await readSet(this.texts[number]);
+    this.set = set;
     this.setNumber = number, this.entries = [], this.problems = [], this.undoStack = [];
     this.truthPositions = new Float32Array(3 * set.vertices);
     this.shared = { index: new THREE.BufferAttribute(set.triangles, 1), truth: new THREE.BufferAttribute(this.truthPositions, 3).setUsage(THREE.DynamicDrawUsage) };

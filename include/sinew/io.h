@@ -112,7 +112,7 @@ typedef struct sn_gltf_out {
   double fps;
   int morph_count;
   const float (*morph_deltas)[3]; // morph_count * vertex_count
-  bool affine; // joint poses may have shear: two nodes per joint (METHODS.md (h)); skeleton parents are ignored
+  bool affine;                    // joint poses may have shear: two nodes per joint; skeleton parents are ignored
 } sn_gltf_out;
 
 // .glb (one file) or .gltf (with a .bin beside it).

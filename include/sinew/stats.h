@@ -2,7 +2,7 @@
 // Two-way analysis of variance with Scheffe's post-hoc test, and the F distribution behind it.
 //
 // Everything is computed from count, mean and sum of squares per cell, so raw values and published tables of means and
-// standard deviations take the same way. METHODS.md (f), docs/stats.md.
+// standard deviations take the same way. docs/stats.md.
 #ifndef SINEW_STATS_H
 #define SINEW_STATS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Two-way analysis of variance with interaction, and Scheffe's post-hoc test (METHODS.md (f)).
+// Two-way analysis of variance with interaction, and Scheffe's post-hoc test.
 //
 // Unbalanced tables: main effects by weighted squares of means (Yates 1934), the interaction by the weighted least-squares
 // fit of an additive model to the cell means. Both are sums of squares of type III, and in a balanced table they are the
@@ -19,7 +19,7 @@ void sn_sample_add(sn_sample *sample, double value) {
   sample->ss += before * (value - sample->mean);
 }
 
-// The marginal check of METHODS.md (f): (N - 1) sd^2 = sum (n - 1) sd_cell^2 + sum n (mean_cell - mean)^2.
+// The marginal check: (N - 1) sd^2 = sum (n - 1) sd_cell^2 + sum n (mean_cell - mean)^2.
 void sn_sample_merge(sn_sample *sample, sn_sample other) {
   if (other.n == 0) return;
   double n = (double)sample->n, m = (double)other.n, d = other.mean - sample->mean;

@@ -138,16 +138,38 @@ static sn_status score(cli *c, const sn_rt_model *model, const sn_examples *inpu
   return status;
 }
 
+// Frames of the whole mesh become those of the control vertices alone.
+static sn_status pick_controls(cli *c, const sn_rt_model *model, sn_frames *frames) {
+  const uint32_t *points = sn_rt_find_section(model, "control.points", NULL);
+  int count = (int)model->info.control_count;
+  sn_frames picked;
+  sn_status status = sn_frames_new(&c->ctx, count, frames->frame_count, &picked);
+  if (status != SN_OK) return status;
+  for (int f = 0; f < frames->frame_count; f++)
+    for (int k = 0; k < count; k++) {
+      memcpy(sn_frame_mutable(&picked, f)[k], sn_frame(frames, f)[points[k]], sizeof(float[3]));
+    }
+  picked.rate = frames->rate;
+  sn_frames_free(frames);
+  *frames = picked;
+  return SN_OK;
+}
+
 // Positions of the control points, as frames of their own.
 static sn_status load_controls(cli *c, const sn_rt_model *model, sn_examples *out) {
   const char *path = cli_text(c, "--controls");
   int points = (int)model->info.control_count;
   if (!path || !cli_is_point_cache(path)) {
-    return sn_fail(&c->ctx, SN_BAD_INPUT,
-                   "%s is driven by %d control points: give --controls FILE.pc2 with their positions",
-                   c->arguments[0], points);
+    return sn_fail(
+      &c->ctx, SN_BAD_INPUT,
+      "%s is driven by %d control points: give --controls FILE.pc2 with their positions at every frame, or "
+      "with the whole mesh, which has them",
+      c->arguments[0], points);
   }
   sn_status status = sn_frames_read(&c->ctx, path, cli_fps(c), NULL, &out->frames);
+  if (status == SN_OK && out->frames.vertex_count == (int)model->info.vertex_count) {
+    status = pick_controls(c, model, &out->frames);
+  }
   if (status == SN_OK && out->frames.vertex_count != points) {
     status = sn_fail(&c->ctx, SN_BAD_INPUT, "%s has %d points, the model's control points are %d", path,
                      out->frames.vertex_count, points);
@@ -197,7 +219,8 @@ static const cli_option options[] = {
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,
   CLI_OPTION_TORQUE,
-  {"--controls", "FILE.pc2", NULL, "positions of the control points, for models that they drive", false},
+  {"--controls", "FILE.pc2", NULL,
+   "positions of the control points (or frames of the whole mesh), for models that they drive", false},
   {"--rest", "FILE", NULL, "a .glb to take materials and textures from; with --frames, the rest mesh", false},
   {"--frames", "FILE", NULL, "the true frames: the report then says how far the model is from them", true},
   CLI_OPTION_MATCH,

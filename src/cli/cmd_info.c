@@ -127,9 +127,16 @@ static void describe_drive(cli *c, const sn_rt_model *model) {
     cli_say(c, "  torque of %s: %g to %g\n", sn_rt_joint_name(model, j), (double)range[0], (double)range[1]);
     json_object_set_new(torques, sn_rt_joint_name(model, j), json_pack("[ff]", (double)range[0], (double)range[1]));
   }
-  if (info->control_count > 0) cli_say(c, "  %u control points\n", info->control_count);
+  json_t *controls = json_array();
+  const uint32_t *points = sn_rt_find_section(model, "control.points", NULL);
+  if (info->control_count > 0) cli_say(c, "  control points: vertices");
+  for (uint32_t k = 0; points && k < info->control_count; k++) {
+    cli_say(c, "%s%u", k ? "," : " ", points[k]);
+    json_array_append_new(controls, json_integer(points[k]));
+  }
+  if (info->control_count > 0) cli_say(c, "\n");
   json_object_set_new(c->result, "torques", torques);
-  json_object_set_new(c->result, "controls", json_integer(info->control_count));
+  json_object_set_new(c->result, "controls", controls);
 }
 
 // Most influences of a vertex.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Any affine map as two nested translation-rotation-scale nodes (METHODS.md (h)): M = U S V^T, with an outer node of
+// Any affine map as two nested translation-rotation-scale nodes: M = U S V^T, with an outer node of
 // rotation U and scale S and an inner one of rotation V^T. The factors are not unique; they are chosen to be continuous
 // from key to key, or a player that interpolates them would show garbage between the keys.
 #include "io/gltf_out.h"

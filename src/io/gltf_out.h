@@ -63,7 +63,7 @@ sn_status sn_gltf_add_skin(gltf_builder *b, const gltf_rig *rig, int root);
 sn_status sn_gltf_add_clips(gltf_builder *b, const sn_gltf_out *what, const gltf_rig *rig, const int *mesh_nodes,
                             int mesh_node_count);
 
-// ---- gltf_affine.c: any affine map as two nested nodes (METHODS.md (h)) ----------------------------------------------
+// ---- gltf_affine.c: any affine map as two nested nodes ----------------------------------------------
 
 typedef struct gltf_factors {
   sn_vec3 translation, scale; // of the outer node

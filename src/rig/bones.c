@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bone transformations for fixed weights (Le and Deng 2012; METHODS.md (e), without joints). Everything about the
+// Bone transformations for fixed weights (Le and Deng 2012, without joints). Everything about the
 // vertices is in the moments, so that an update costs as much as the bone has overlapping neighbours.
 #include "rig/bones.h"
 
@@ -124,7 +124,7 @@ sn_status rig_bones_rigid(sn_context *ctx, rig_model *m, int sweeps, const bool 
   return good ? SN_OK : ctx->error.status;
 }
 
-// X X^T of METHODS.md (d): row 4 j + c, column 4 k + d is sum_i w_ij w_ik u~_c u~_d. The same for all frames.
+// X X^T: row 4 j + c, column 4 k + d is sum_i w_ij w_ik u~_c u~_d. The same for all frames.
 static void normal_matrix(const rig_model *m, double *a) {
   size_t rows = 4 * (size_t)m->bones;
   for (int j = 0; j < m->bones; j++)

@@ -49,7 +49,7 @@ static void add_weights(const rig_model *m, int i, double scale, double *out) {
   }
 }
 
-// s_i of METHODS.md (d), for the bones that are in use around i; returns c_i.
+// s_i, for the bones that are in use around i; returns c_i.
 static double smoothness_terms(const smooth_job *job, int i, double *s) {
   const sn_topology *t = job->topology;
   double own = 1.0 / ring_size(t, i), c = 1;

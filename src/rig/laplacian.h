@@ -5,7 +5,7 @@
 #include "rig/solver.h"
 #include "sinew/scene.h"
 
-// Bone-vertex weight smoothing (Kim 2010, section 4; METHODS.md (d)): lowers
+// Bone-vertex weight smoothing (Kim 2010, section 4): lowers
 //
 //   sum_i sum_f |x_i^f - sum_j w_ij T_j^f u_i|^2  +  rho F sum_j |L w_j|^2,   (L w)_i = mean of the neighbours' w - w_i
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Skeleton topology and joint positions (Le and Deng 2014; METHODS.md (e), "Joint positions, topology, root").
+// Skeleton topology and joint positions (Le and Deng 2014).
 #include "rig/tree.h"
 
 #include <cblas.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Bone transformations with exact joints (Le and Deng 2014's limit lambda -> infinity): Gauss-Newton on one rotation per
-// bone and the root's translation, with forward kinematics. METHODS.md (e) shows why sweeping over bones with exact joints
-// does not work; all rotations of a frame are therefore solved for at once.
+// bone and the root's translation, with forward kinematics. Sweeping over bones with exact joints freezes them; all rotations of a frame are therefore solved for at once.
 //
 // A point of bone j moves by  w_j x y + p_j,  y = R_j (u - C_j),  where p_j, the move of the joint itself, follows from
 // the ancestors:  p_j = p_parent + w_parent x l_j,  l_j = R_parent (C_j - C_parent).

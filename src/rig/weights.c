@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The pass over the data: skinning weights and the moments that the bone updates need (METHODS.md (d) and (e)).
+// The pass over the data: skinning weights and the moments that the bone updates need.
 //
 // Vertices are taken in chunks. For a chunk the prediction, the gradient of every weight and the moments are three
 // matrix products with the residual, in single precision (residuals are small, so nothing cancels); the quadratic

@@ -117,7 +117,7 @@ static void field_values(const sn_rt_model *model, const sn_rt_field *f, const f
   }
 }
 
-// Weighted: squared distances per joint, from which every vertex makes its own (METHODS.md (g)). The turn between two
+// Weighted: squared distances per joint, from which every vertex makes its own. The turn between two
 // bones counts for the child's vertices, and a little for the parent's. The last of a joint's numbers is the sum of these
 // shares, by which a vertex divides.
 static void joint_distances(const sn_rt_model *model, const sn_rt_field *f, const float *turns, double *work,

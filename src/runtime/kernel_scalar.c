@@ -26,7 +26,7 @@ static float weight_at(const sn_rt_job *job, uint64_t index) {
   }
 }
 
-// The value of an entry's basis at a vertex; where weighted, from the vertex's own distance (METHODS.md (g)).
+// The value of an entry's basis at a vertex; where weighted, from the vertex's own distance.
 static float basis_value(const sn_rt_job *job, const vertex *v, const sn_rt_correct_entry *e) {
   const sn_rt_correcting *c = &job->correct;
   if (!c->weighted) return c->values[e->basis];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernel canonical correlation analysis with regularisation (Kim 2010, appendix; METHODS.md (c)).
+// Kernel canonical correlation analysis with regularisation (Kim 2010, appendix).
 //
 //   maximise  f^T K X g   subject to   f^T (K^2 + ridge K) f = 1,   g^T (X^T X + floor I) g = 1
 //

@@ -15,7 +15,7 @@ static const double least_spread = 0.05;
 
 // ---- kernels ---------------------------------------------------------------------------------------------------------
 
-// Cubic B-spline (METHODS.md (g), Shape by Example).
+// Cubic B-spline (Shape by Example).
 static double m4(double x) {
   if (x < 1) return 2.0 / 3 - x * x + x * x * x / 2;
   return x < 2 ? (2 - x) * (2 - x) * (2 - x) / 6 : 0;
@@ -193,7 +193,7 @@ static sn_status solve_saddle(sn_context *ctx, sn_arena *scratch, const sn_rbf *
   return SN_OK;
 }
 
-// Shape by Example: hyperplanes first, kernels for the residual (METHODS.md (g), steps 1 to 3).
+// Shape by Example: hyperplanes first, kernels for the residual (steps 1 to 3).
 static sn_status solve_two_step(sn_context *ctx, sn_arena *scratch, const sn_rbf *rbf) {
   plane p;
   sn_status status = make_plane(ctx, scratch, rbf, &p);
@@ -291,7 +291,7 @@ sn_status sn_rbf_leave_one_out_refit(sn_context *ctx, const sn_rbf *rbf, const d
   return status;
 }
 
-// e_k = c_k / (M^-1)_kk with c = B f, B the kernels' part of M^-1 (METHODS.md (g)): squared and summed over the
+// e_k = c_k / (M^-1)_kk with c = B f, B the kernels' part of M^-1: squared and summed over the
 // right-hand sides, (B gram B^T)_kk / B_kk^2. mix holds B transposed.
 sn_status sn_rbf_leave_one_out(sn_context *ctx, const sn_rbf *rbf, const double *gram, double *error) {
   if (rbf->kernel == SN_RBF_SHEPARD || rbf->linear == SN_RBF_LINEAR_TWO_STEP) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Scattered-data interpolation with radial basis functions (Murtagh 2008, 2.3.2; METHODS.md (g)), for any number of
+// Scattered-data interpolation with radial basis functions (Murtagh 2008, 2.3.2), for any number of
 // right-hand sides at once: what is solved for are cardinal functions, one per centre, 1 there and 0 at the others.
 //
 //     terms(x) = kernels of the distances to the centres [, 1, x_1 ... x_dims]

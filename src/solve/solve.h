@@ -20,7 +20,7 @@ typedef struct sn_simplex {
 
 double sn_simplex_energy(const sn_simplex *q);
 
-// Active-set solve from q->w (METHODS.md (d)). Entries outside the support of q->w may come in.
+// Active-set solve from q->w. Entries outside the support of q->w may come in.
 void sn_simplex_solve(sn_simplex *q);
 
 // The same among at most `limit` positive weights: solves, drops the weights that cost least while there are more than

@@ -42,7 +42,7 @@ int sn_affine_outputs(const sn_affine_options *options);
 // Are the numbers a dual quaternion?
 bool sn_affine_dual(const sn_affine_options *options);
 
-// out: outputs per bone and frame, [bone][frame][outputs]. Quaternions of a bone are on one side (METHODS.md (c)).
+// out: outputs per bone and frame, [bone][frame][outputs]. Quaternions of a bone are on one side.
 sn_status sn_affine_encode(sn_context *ctx, const sn_affine_bones *bones, const sn_affine_options *options,
                            double *out);
 

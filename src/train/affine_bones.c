@@ -162,7 +162,7 @@ static void fill_right(void *user, int64_t begin, int64_t end, int worker) {
     }
 }
 
-// Refits all bones for fixed weights (METHODS.md (d)).
+// Refits all bones for fixed weights.
 static sn_status fit_affine(sn_context *ctx, fit_job *job) {
   sn_affine_bones *bones = job->bones;
   int rows = 4 * bones->bones, columns = 3 * job->keys->count;

@@ -2,7 +2,7 @@
 // Which vertices should be control points: those from which the others follow best, on frames that were left out.
 //
 // Judged by kernel ridge regression from the control points' positions to the whole shape, whose errors on left-out frames
-// have a closed form (METHODS.md (g)). Shapes enter by their coordinates in the span of the training frames, so that a
+// have a closed form. Shapes enter by their coordinates in the span of the training frames, so that a
 // trial costs the same for any number of vertices.
 #include "train/affine.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Places of the bones from their linear parts and the control points: the Poisson step of Kim 2010 (section 3.3), solved
-// once and for all (METHODS.md (c), about the bones' centres: place_b is where centre_b goes).
+// once and for all (about the bones' centres: place_b is where centre_b goes).
 //
 //   edges     sum_b (w_bi - w_bj) place_b = sum_b wbar_b F_b (v_i - v_j) - sum_b (w_bi F_b (v_i - c_b) - w_bj F_b (v_j - c_b))
 //   controls  sum_b w_bc place_b          = control_c - sum_b w_bc F_b (v_c - c_b)

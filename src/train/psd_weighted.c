@@ -91,7 +91,7 @@ static double apply_inverse(int count, const double *inverse, const double *mean
   return fmax(data[0] > 0 ? result[0] / data[0] : 0, data[1] > 0 ? result[1] / data[1] : 0);
 }
 
-// Kernel weights of vertex i; returns its leave-one-out error (METHODS.md (g)). Poses that are too close together for the
+// Kernel weights of vertex i; returns its leave-one-out error. Poses that are too close together for the
 // width get a ridge, as small as will do.
 static double solve_vertex(const weighted_job *job, int i, double *work) {
   int p = job->field->centre_count;

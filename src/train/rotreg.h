@@ -60,7 +60,7 @@ typedef struct rotreg_fit_options {
 
 rotreg_fit_options rotreg_fit_options_default(void);
 
-// The best u and W for rho = u W theta in closed form (METHODS.md (b)); u = 0, W = I where theta never moves. Returns
+// The best u and W for rho = u W theta in closed form; u = 0, W = I where theta never moves. Returns
 // the sum of |rho - u W theta|^2.
 double rotreg_fit_turn(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w);
 // Puts every rho on the branch of the logarithm that fits rho = u W theta best.

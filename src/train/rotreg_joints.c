@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Joint rotations as seen from the parent (METHODS.md (b)), on one branch of the logarithm.
+// Joint rotations as seen from the parent, on one branch of the logarithm.
 #include "train/rotreg.h"
 
 // The root whose motion alone explains the whole mesh best: other roots are seen from it, so that everything is relative

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reduced mesh reconstruction (4.3): the proxy bones' matrices as a linear function of the key gradients and the joints.
-// The three coordinates have the same matrices, so T' = C1 D' + C2 Q' with C1 4P x 3P and C2 4P x 4J (METHODS.md (a)).
+// The three coordinates have the same matrices, so T' = C1 D' + C2 Q' with C1 4P x 3P and C2 4P x 4J.
 #ifndef SINEW_TRAIN_ROTREG_SOLVE_H
 #define SINEW_TRAIN_ROTREG_SOLVE_H
 

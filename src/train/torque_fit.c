@@ -421,6 +421,11 @@ static sn_status fit_all(fit_job *job, const rotreg_predictor *whole) {
   choose_pulls(job);
   choose_loads(job);
   bool ends = job->loads->mode != TORQUE_FIT_TOGETHER && any_ends(job);
+  if (job->loads->mode == TORQUE_FIT_EXTREMES && !ends) {
+    return sn_fail(job->ctx, SN_BAD_INPUT,
+                   "fit=extremes: no joint has %d training frames at both ends of its torque range; use fit=auto",
+                   enough);
+  }
   sn_status status = ends ? fit_in_way(job, false, &extremes) : SN_OK;
   if (status == SN_OK && !(ends && job->loads->mode == TORQUE_FIT_EXTREMES)) {
     status = fit_in_way(job, true, &together);

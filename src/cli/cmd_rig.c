@@ -348,7 +348,7 @@ static int run(cli *c) {
     return cli_misuse("rig: -o %s: a rig is written as .glb or .gltf", path);
   }
   if (!parse_options(c, &job.options)) return exit_usage;
-  sn_status status = load(c, &job);
+  sn_status status = cli_has_folder(c, path) ? load(c, &job) : SN_IO;
   if (status == SN_OK) status = solve(c, &job, path);
   sn_rig_result_free(&job.result);
   sn_examples_free(&job.examples);

@@ -58,6 +58,7 @@ static int run(cli *c) {
   if (!path) return cli_misuse("train: where to? Give -o MODEL.sinew");
   if (!cli_has_extension(path, ".sinew")) return cli_misuse("train: -o %s: a model's name ends in .sinew", path);
   if (sn_method_parse(&c->ctx, method, &spec) != SN_OK) return cli_misuse("%s", c->ctx.error.message);
+  if (!cli_has_folder(c, path)) return cli_fail(c);
   sn_status status = cli_load_frames(c, &examples);
   if (status == SN_OK) {
     status = sn_keys_parse(&c->ctx, cli_text(c, "--keys"), examples.frames.frame_count, c->seed, &keys, &others);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 bool cli_is_point_cache(const char *path) {
   return cli_has_extension(path, ".pc2") || cli_has_extension(path, ".mdd");
@@ -88,4 +89,14 @@ json_t *cli_describe_metrics(const sn_metrics *m) {
 bool cli_has_extension(const char *path, const char *extension) {
   size_t size = strlen(path), tail = strlen(extension);
   return size >= tail && strcasecmp(path + size - tail, extension) == 0;
+}
+
+bool cli_has_folder(cli *c, const char *path) {
+  const char *slash = strrchr(path, '/');
+  char folder[4096];
+  if (!slash || slash == path) return true;
+  snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+  if (access(folder, F_OK) == 0) return true;
+  sn_fail(&c->ctx, SN_IO, "%s: there is no folder %s", path, folder);
+  return false;
 }

@@ -36,6 +36,9 @@ json_t *cli_number(double value); // null where it is not finite
 json_t *cli_describe_examples(const sn_examples *examples);
 json_t *cli_describe_metrics(const sn_metrics *metrics); // null for no frames
 
+// False, with a message, where the folder of a file to be written does not exist: to be told before the work, not after it.
+bool cli_has_folder(cli *c, const char *path);
+
 bool cli_is_point_cache(const char *path);
 bool cli_has_extension(const char *path, const char *extension);
 

@@ -131,7 +131,7 @@ expect 1 "frame 900 does not exist" "$SINEW" train "${data[@]}" --keys 0,900 -o 
 expect 1 "has no clip" "$SINEW" train "${data[@]}" --clip nothing -o no.sinew
 expect 1 "clip" "$SINEW" train "${data[@]}" --fps 15 -o no.sinew
 expect 1 "pair up" "$SINEW" train "${data[@]}" --frames set/frames.pc2 -o no.sinew
-expect 1 "cannot write" "$SINEW" train "${data[@]}" -o missing/folder/no.sinew
+expect 1 "there is no folder missing/folder" "$SINEW" train "${data[@]}" -o missing/folder/no.sinew
 if [ -e /dev/full ] && [ "$(id -u)" = 0 ] && mkdir tiny && mount -t tmpfs -o size=16k tmpfs tiny 2>/dev/null; then
   expect 1 "No space left" "$SINEW" convert set/frames.pc2 tiny/f.pc2
   count=$((count + 1))
@@ -140,7 +140,7 @@ if [ -e /dev/full ] && [ "$(id -u)" = 0 ] && mkdir tiny && mount -t tmpfs -o siz
 fi
 (ulimit -f 8; trap '' XFSZ; "$SINEW" convert set/frames.pc2 limited.pc2 2>said) && { echo "FAILED: a write past the limit succeeded"; failures=$((failures + 1)); }
 count=$((count + 2))
-grep -q "limited.pc2: cannot write" said || { echo "FAILED: a failed write is not named: $(cat said)"; failures=$((failures + 1)); }
+grep -q "limited.pc2: there is no folder missing/folder" said || { echo "FAILED: a failed write is not named: $(cat said)"; failures=$((failures + 1)); }
 left=$(find . -name 'no.*' -o -name 'limited*' -o -name '*.??????' -newer set/rest.obj -name '*.pc2.*')
 [ -z "$left" ] || { echo "FAILED: left behind: $left"; failures=$((failures + 1)); }
 

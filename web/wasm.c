@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/format.h"
+#include "runtime/internal.h"
 #include "sinew/runtime.h"
 
 #define EXPORT(name) __attribute__((export_name(#name), used))
@@ -105,15 +105,8 @@ sn_rt_status sw_evaluate(web_model *m, const float *joints, const float *control
 // ---- what a vertex shader needs: blocks, back in the order of the rest mesh ------------------------------------------
 
 static float weight_at(const sn_rt_model *model, size_t index) {
-  const void *weights = model->sections[SN_RT_SKIN_WEIGHTS];
-  switch (model->info.weight_bits) {
-  case 8:
-    return (float)((const uint8_t *)weights)[index] / 255;
-  case 16:
-    return (float)((const uint16_t *)weights)[index] / 65535;
-  default:
-    return ((const float *)weights)[index];
-  }
+  return sn_rt_stored_weight(model->sections[SN_RT_SKIN_WEIGHTS], model->info.weight_bits, index) /
+         sn_rt_weight_total(model);
 }
 
 typedef struct web_rest {

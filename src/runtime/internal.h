@@ -38,6 +38,18 @@ enum {
 sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory);
 float sn_rt_weight_total(const sn_rt_model *model); // what weights sum to: 1, 65535 or 255
 
+// A number of skin.weights as it stands in the file; divided by the total it is a weight.
+static inline float sn_rt_stored_weight(const void *weights, uint32_t bits, size_t index) {
+  switch (bits) {
+  case 8:
+    return (float)((const uint8_t *)weights)[index];
+  case 16:
+    return (float)((const uint16_t *)weights)[index];
+  default:
+    return ((const float *)weights)[index];
+  }
+}
+
 // ---- kernels -----------------------------------------------------------------------------------------------------------
 
 // The correct slot of a job; `start` is NULL where there is nothing to correct.

@@ -15,17 +15,6 @@ typedef struct vertex {
   char *position_out, *normal_out; // normal_out may be NULL
 } vertex;
 
-static float weight_at(const sn_rt_job *job, uint64_t index) {
-  switch (job->weight_bits) {
-  case 8:
-    return ((const uint8_t *)job->weights)[index];
-  case 16:
-    return ((const uint16_t *)job->weights)[index];
-  default:
-    return ((const float *)job->weights)[index];
-  }
-}
-
 // The value of an entry's basis at a vertex; where weighted, from the vertex's own distance.
 static float basis_value(const sn_rt_job *job, const vertex *v, const sn_rt_correct_entry *e) {
   const sn_rt_correcting *c = &job->correct;
@@ -58,7 +47,9 @@ static vertex load_vertex(const sn_rt_job *job, const sn_rt_group *g, uint32_t b
   size_t tuple = g->first_tuple + (size_t)block * g->influences;
   float left = 1;
   for (int k = 0; k < g->influences; k++) {
-    if (k) v.weights[k] = job->weight_unit * weight_at(job, (row + (size_t)k - 1) * SN_RT_LANES + (size_t)lane);
+    if (k)
+      v.weights[k] = job->weight_unit * sn_rt_stored_weight(job->weights, job->weight_bits,
+                                                            (row + (size_t)k - 1) * SN_RT_LANES + (size_t)lane);
     v.joints[k] = g->kind == SN_RT_GROUP_SHARED ? g->joints[k] : job->tuples[tuple + (size_t)k][lane];
     left -= v.weights[k];
   }

@@ -2,7 +2,7 @@
 // Model files: to and from disk, and back into meshes, weights and skeletons.
 #include <string.h>
 
-#include "runtime/format.h"
+#include "runtime/internal.h"
 #include "sinew/model.h"
 
 sn_status sn_model_write(sn_context *ctx, const char *path, const sn_model *model) {
@@ -66,15 +66,8 @@ sn_status sn_model_mesh(sn_context *ctx, const sn_rt_model *model, sn_mesh *out)
 }
 
 static float weight_at(const sn_rt_model *model, size_t index) {
-  const void *weights = model->sections[SN_RT_SKIN_WEIGHTS];
-  switch (model->info.weight_bits) {
-  case 8:
-    return (float)((const uint8_t *)weights)[index] / 255;
-  case 16:
-    return (float)((const uint16_t *)weights)[index] / 65535;
-  default:
-    return ((const float *)weights)[index];
-  }
+  return sn_rt_stored_weight(model->sections[SN_RT_SKIN_WEIGHTS], model->info.weight_bits, index) /
+         sn_rt_weight_total(model);
 }
 
 static void visit_weights(const sn_rt_model *model, const sn_rt_group *g, uint32_t block, int lane, uint32_t vertex,

@@ -85,11 +85,11 @@ static inline const char *data_path(const char *name) {
   char variable[4096];                                                                                               \
   snprintf(variable, sizeof variable, "%s", variable##_found ? variable##_found : "")
 
-// A new folder of this test's own, under $TMPDIR or /tmp; removed by the system, not by us.
+// A new folder of this test's own, where temporary files go; removed by the system, not by us.
 static inline const char *scratch_folder(void) {
   static char path[4096];
   const char *root = getenv("TMPDIR");
-  snprintf(path, sizeof path, "%s/sinew-test-XXXXXX", root ? root : "/tmp");
+  snprintf(path, sizeof path, "%s/sinew-test-XXXXXX", root ? root : P_tmpdir);
   if (!mkdtemp(path)) fail_msg("cannot make %s", path);
   return path;
 }

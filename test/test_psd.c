@@ -1,52 +1,10 @@
 // SPDX-License-Identifier: MIT
 // psd and eigenskin: what they reproduce, what they generalise to, and the runtime that evaluates them.
-#include "check.h"
+#include "train_fixture.h"
 
 #include "psd_fixture.h"
 #include "runtime/format.h"
-#include "sinew/assess.h"
 #include "sinew/io.h"
-#include "sinew/train.h"
-
-typedef struct trained {
-  sn_model bytes;
-  sn_rt_model model;
-  sn_keys keys, others;
-  sn_scores scores;
-  sn_train_report report;
-} trained;
-
-static sn_examples generate(sn_context *ctx, const char *set, int frames, int vertices) {
-  sn_gen_options options = sn_gen_options_default();
-  options.set = set, options.frames = frames, options.vertices = vertices;
-  sn_examples examples;
-  assert_ok(ctx, sn_gen(ctx, &options, &examples));
-  return examples;
-}
-
-static trained train(sn_context *ctx, const sn_examples *examples, const char *spec_text, const char *keys) {
-  trained t = {0};
-  sn_method_spec spec;
-  assert_ok(ctx, sn_method_parse(ctx, spec_text, &spec));
-  assert_ok(ctx, sn_keys_parse(ctx, keys, examples->frames.frame_count, 1, &t.keys, &t.others));
-  assert_ok(ctx, sn_train(ctx, &spec, examples, &t.keys, &t.bytes, &t.report));
-  assert_ok(ctx, sn_model_open(ctx, spec_text, t.bytes.bytes, t.bytes.size, &t.model));
-  assert_ok(ctx, sn_assess(ctx, &t.model, examples, &t.keys, &t.others, &t.scores, NULL));
-  return t;
-}
-
-static void release(trained *t) {
-  sn_model_free(&t->bytes);
-  sn_keys_free(&t->keys);
-  sn_keys_free(&t->others);
-}
-
-static sn_metrics test_scores(sn_context *ctx, const sn_examples *examples, const char *spec, const char *keys) {
-  trained t = train(ctx, examples, spec, keys);
-  sn_metrics m = t.scores.test;
-  release(&t);
-  return m;
-}
 
 // Positions and normals of a model at joint matrices.
 typedef struct shape {
@@ -116,10 +74,10 @@ static void unseen_poses_gain(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx, "shoulder", 40, 800);
-  double lbs = test_scores(&ctx, &examples, "lbs", "every:3").ee;
-  double dqs = test_scores(&ctx, &examples, "dqs", "every:3").ee;
-  assert_below(test_scores(&ctx, &examples, "psd", "every:3").ee, 0.5 * lbs);
-  assert_below(test_scores(&ctx, &examples, "psd:blend=dualquat", "every:3").ee, 0.5 * dqs);
+  double lbs = scores_of(&ctx, &examples, "lbs", "every:3").test.ee;
+  double dqs = scores_of(&ctx, &examples, "dqs", "every:3").test.ee;
+  assert_below(scores_of(&ctx, &examples, "psd", "every:3").test.ee, 0.5 * lbs);
+  assert_below(scores_of(&ctx, &examples, "psd:blend=dualquat", "every:3").test.ee, 0.5 * dqs);
   sn_examples_free(&examples);
 }
 
@@ -298,9 +256,9 @@ static void three_dual_quaternion_poses_beat_nine_linear_ones(void **state) {
   sn_context ctx = sn_context_default();
   for (int n = 0; n < 2; n++) {
     sn_examples examples = generate(&ctx, sets[n], 41, n ? 1000 : 0);
-    double dual = test_scores(&ctx, &examples, "psd:blend=dualquat", "0,20,40").rms_pct_diag;
-    double nine = test_scores(&ctx, &examples, "psd", "every:5").rms_pct_diag;
-    double three = test_scores(&ctx, &examples, "psd", "0,20,40").rms_pct_diag;
+    double dual = scores_of(&ctx, &examples, "psd:blend=dualquat", "0,20,40").test.rms_pct_diag;
+    double nine = scores_of(&ctx, &examples, "psd", "every:5").test.rms_pct_diag;
+    double three = scores_of(&ctx, &examples, "psd", "0,20,40").test.rms_pct_diag;
     assert_below(dual, nine);
     assert_below(5 * dual, three);
     sn_examples_free(&examples);
@@ -329,12 +287,12 @@ static void weighted_distances_need_fewer_poses(void **state) {
   sn_examples examples;
   assert_ok(&ctx, two_ends(&ctx, 600, &examples));
   const char *few = "0,1,2,3,4,5,10,15,20", *grid = "0,2,4,10,12,14,20,22,24";
-  double plain = test_scores(&ctx, &examples, "psd:weights=given", few).rms_pct_diag;
-  double weighted = test_scores(&ctx, &examples, "psd:weighted=1,weights=given", few).rms_pct_diag;
-  double whole = test_scores(&ctx, &examples, "psd:weights=given", grid).rms_pct_diag;
+  double plain = scores_of(&ctx, &examples, "psd:weights=given", few).test.rms_pct_diag;
+  double weighted = scores_of(&ctx, &examples, "psd:weighted=1,weights=given", few).test.rms_pct_diag;
+  double whole = scores_of(&ctx, &examples, "psd:weights=given", grid).test.rms_pct_diag;
   assert_below(3 * weighted, plain);
   assert_below(weighted, whole);
-  double eigen = test_scores(&ctx, &examples, "eigenskin:components=4,weights=given", few).rms_pct_diag;
+  double eigen = scores_of(&ctx, &examples, "eigenskin:components=4,weights=given", few).test.rms_pct_diag;
   assert_below(3 * eigen, plain); // a pose space per joint, as EigenSkin has it
   sn_examples_free(&examples);
 }
@@ -345,9 +303,9 @@ static void more_components_are_better(void **state) {
   sn_examples examples;
   assert_ok(&ctx, two_ends(&ctx, 600, &examples));
   const char *few = "0,1,2,3,4,5,10,15,20";
-  double lbs = test_scores(&ctx, &examples, "lbs:weights=given", few).rms_pct_diag;
-  double one = test_scores(&ctx, &examples, "eigenskin:components=1,weights=given", few).rms_pct_diag;
-  double five = test_scores(&ctx, &examples, "eigenskin:components=5,weights=given", few).rms_pct_diag;
+  double lbs = scores_of(&ctx, &examples, "lbs:weights=given", few).test.rms_pct_diag;
+  double one = scores_of(&ctx, &examples, "eigenskin:components=1,weights=given", few).test.rms_pct_diag;
+  double five = scores_of(&ctx, &examples, "eigenskin:components=5,weights=given", few).test.rms_pct_diag;
   assert_below(one, 0.16 * lbs); // the figures that the thesis quotes
   assert_below(five, 0.065 * lbs);
   sn_examples_free(&examples);
@@ -546,7 +504,7 @@ static void real_poses_gain(void **state) {
   options.skeletons = skeleton_files, options.skeleton_count = 1;
   sn_examples examples;
   assert_ok(&ctx, sn_examples_load(&ctx, &options, &examples));
-  double lbs = test_scores(&ctx, &examples, "lbs", "every:4").ee;
+  double lbs = scores_of(&ctx, &examples, "lbs", "every:4").test.ee;
   trained t = train(&ctx, &examples, "psd", "every:4");
   assert_below(t.scores.test.ee, 0.85 * lbs);
   assert_below(t.scores.train.max_pct_diag, 1e-2);

@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Torques: blending functions, pairs of predictors, the runtime's drive, and what the method is worth.
-#include "check.h"
+#include "train_fixture.h"
 #include "runtime/format.h"
-#include "sinew/assess.h"
-#include "sinew/gen.h"
 #include "sinew/io.h"
-#include "sinew/train.h"
 #include "train/rotreg_reduced.h"
 #include "train/torque.h"
 
 // ---- examples -----------------------------------------------------------------------------------------------------------
-
-static void make_set(sn_context *ctx, const char *name, int frames, int vertices, sn_examples *out) {
-  sn_gen_options options = sn_gen_options_default();
-  options.set = name, options.frames = frames, options.vertices = vertices;
-  assert_ok(ctx, sn_gen(ctx, &options, out));
-}
 
 static sn_status try_train(sn_context *ctx, const char *text, const sn_examples *e, const char *keys_text,
                            sn_model *model) {
@@ -58,18 +49,6 @@ static double largest_difference(const float (*a)[3], const float (*b)[3], int c
   double largest = 0;
   for (int i = 0; i < count; i++) largest = fmax(largest, sn_vec3_distance(sn_vec3_from(a[i]), sn_vec3_from(b[i])));
   return largest;
-}
-
-static sn_scores scores_of(sn_context *ctx, const char *text, const sn_examples *e, const char *keys_text) {
-  sn_model model;
-  sn_rt_model rt;
-  sn_keys keys, others;
-  sn_scores scores;
-  train_model(ctx, text, e, keys_text, &model, &rt);
-  assert_ok(ctx, sn_keys_parse(ctx, keys_text, e->frames.frame_count, 1, &keys, &others));
-  assert_ok(ctx, sn_assess(ctx, &rt, e, &keys, &others, &scores, NULL));
-  sn_keys_free(&keys), sn_keys_free(&others), sn_model_free(&model);
-  return scores;
 }
 
 // ---- blending functions ---------------------------------------------------------------------------------------------------
@@ -206,7 +185,7 @@ static void test_idle_torques_are_left_alone(void **state) {
   sn_examples e;
   sn_model model;
   sn_rt_model rt;
-  make_set(&ctx, "arm", 24, 700, &e);
+  e = generate(&ctx, "arm", 24, 700);
   sn_random rng = sn_random_new(2);
   e.torques.has[2] = true; // the hand's: noise
   for (int f = 0; f < 24; f++) e.torques.values[3 * f + 2] = sn_random_uniform(&rng);
@@ -231,7 +210,7 @@ static void test_ends_are_the_predictors(void **state) {
   sn_examples e;
   sn_model model;
   sn_rt_model rt;
-  make_set(&ctx, "arm", 20, 600, &e);
+  e = generate(&ctx, "arm", 20, 600);
   train_model(&ctx, "torque:bones=13", &e, "all", &model, &rt);
   float range[2], unused[2];
   assert_true(sn_rt_torque_range(&rt, 1, range));
@@ -279,7 +258,7 @@ static void test_runtime_against_formulas(void **state) {
   sn_examples e;
   sn_keys keys;
   torque_loads loads;
-  make_set(&ctx, "leg", 24, 500, &e);
+  e = generate(&ctx, "leg", 24, 500);
   assert_ok(&ctx, sn_keys_parse(&ctx, "all", 24, 1, &keys, NULL));
   assert_ok(&ctx, torque_loads_read(&ctx, &memory, &e, &keys, "", &loads));
   loads.degree_r = 2, loads.degree_s = 3;
@@ -345,7 +324,7 @@ static void test_bulge_is_monotone(void **state) {
   sn_examples e;
   sn_model model;
   sn_rt_model rt;
-  make_set(&ctx, "arm", 30, 900, &e);
+  e = generate(&ctx, "arm", 30, 900);
   train_model(&ctx, "torque:bones=40", &e, "all", &model, &rt);
   int n = e.rest.vertex_count, biceps = 0;
   double nearest = INFINITY;
@@ -376,7 +355,7 @@ static void test_rigid_motion_moves_the_result(void **state) {
   sn_examples e;
   sn_model model;
   sn_rt_model rt;
-  make_set(&ctx, "leg", 20, 500, &e);
+  e = generate(&ctx, "leg", 20, 500);
   train_model(&ctx, "torque:bones=15", &e, "all", &model, &rt);
   sn_random rng = sn_random_new(8);
   int n = e.rest.vertex_count;
@@ -404,12 +383,12 @@ static void test_against_rotreg(void **state) {
   const char *sets[] = {"arm", "leg"};
   for (int s = 0; s < 2; s++) {
     sn_examples e;
-    make_set(&ctx, sets[s], 60, 1000, &e);
-    double rotreg = scores_of(&ctx, "rotreg:bones=40", &e, "every:2").test.rms_pct_diag;
-    double linear = scores_of(&ctx, "torque:bones=40,degree_r=1,degree_s=1", &e, "every:2").test.rms_pct_diag;
-    double quadratic = scores_of(&ctx, "torque:bones=40", &e, "every:2").test.rms_pct_diag;
+    e = generate(&ctx, sets[s], 60, 1000);
+    double rotreg = scores_of(&ctx, &e, "rotreg:bones=40", "every:2").test.rms_pct_diag;
+    double linear = scores_of(&ctx, &e, "torque:bones=40,degree_r=1,degree_s=1", "every:2").test.rms_pct_diag;
+    double quadratic = scores_of(&ctx, &e, "torque:bones=40", "every:2").test.rms_pct_diag;
     // The leg's 30 examples are too few at the largest torque.
-    double extremes = s == 1 ? 0 : scores_of(&ctx, "torque:bones=40,fit=extremes", &e, "every:2").test.rms_pct_diag;
+    double extremes = s == 1 ? 0 : scores_of(&ctx, &e, "torque:bones=40,fit=extremes", "every:2").test.rms_pct_diag;
     print_message("%s: rotreg %.4f, torque linear %.4f, quadratic %.4f, from extremes %.4f %% of the diagonal\n",
                   sets[s], rotreg, linear, quadratic, extremes);
     assert_below(quadratic, 0.5 * rotreg);
@@ -425,10 +404,10 @@ static void test_body_and_corrections(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e;
-  make_set(&ctx, "body", 30, 2500, &e);
-  double rotreg = scores_of(&ctx, "rotreg:bones=60", &e, "all").train.rms_pct_diag;
-  double torque = scores_of(&ctx, "torque:bones=60", &e, "all").train.rms_pct_diag;
-  double corrected = scores_of(&ctx, "torque:bones=60,psd=1", &e, "all").train.rms_pct_diag;
+  e = generate(&ctx, "body", 30, 2500);
+  double rotreg = scores_of(&ctx, &e, "rotreg:bones=60", "all").train.rms_pct_diag;
+  double torque = scores_of(&ctx, &e, "torque:bones=60", "all").train.rms_pct_diag;
+  double corrected = scores_of(&ctx, &e, "torque:bones=60,psd=1", "all").train.rms_pct_diag;
   print_message("body, training: rotreg %.4f, torque %.4f, torque:psd=1 %.4f %% of the diagonal\n", rotreg, torque,
                 corrected);
   assert_below(torque, 0.95 * rotreg);
@@ -444,7 +423,7 @@ static void test_full_form(void **state) {
   sn_keys keys, others;
   sn_scores full, without;
   sn_train_report report;
-  make_set(&ctx, "arm", 24, 620, &e);
+  e = generate(&ctx, "arm", 24, 620);
   assert_ok(&ctx, sn_keys_parse(&ctx, "every:2", 24, 1, &keys, &others));
   assert_ok(&ctx, sn_method_parse(&ctx, "torque:full=1", &spec));
   assert_ok(&ctx, sn_assess_predict(&ctx, &spec, &e, &keys, &others, &full, NULL, &report));
@@ -467,8 +446,8 @@ static void test_cheburashka(void **state) {
   load.frames = frame_files, load.skeletons = skeleton_files;
   sn_examples e;
   assert_ok(&ctx, sn_examples_load(&ctx, &load, &e));
-  double rotreg = scores_of(&ctx, "rotreg", &e, "every:4").test.ee,
-         torque = scores_of(&ctx, "torque", &e, "every:4").test.ee;
+  double rotreg = scores_of(&ctx, &e, "rotreg", "every:4").test.ee,
+         torque = scores_of(&ctx, &e, "torque", "every:4").test.ee;
   print_message("cheburashka-torque: rotreg %.4f, torque %.4f (enveloping error)\n", rotreg, torque);
   assert_below(torque, 0.9 * rotreg);
   sn_examples_free(&e);
@@ -481,7 +460,7 @@ static void test_refusals(void **state) {
   sn_context ctx = sn_context_default();
   sn_examples e;
   sn_model model;
-  make_set(&ctx, "arm", 10, 620, &e);
+  e = generate(&ctx, "arm", 10, 620);
   assert_fails(&ctx, try_train(&ctx, "torque:joint=tail", &e, "all", &model), "no joint of that name");
   assert_fails(&ctx, try_train(&ctx, "torque:joint=hand", &e, "all", &model), "no column for that joint");
   assert_fails(&ctx, try_train(&ctx, "torque:degree_s=4", &e, "all", &model), "degree_s");
@@ -503,7 +482,7 @@ static void test_few_examples(void **state) {
   sn_examples e;
   sn_model model;
   sn_rt_model rt;
-  make_set(&ctx, "arm", 12, 620, &e);
+  e = generate(&ctx, "arm", 12, 620);
   train_model(&ctx, "torque", &e, "0,5", &model, &rt);
   sn_model_free(&model);
   train_model(&ctx, "torque:joint=forearm,degree_r=3,degree_s=3", &e, "0-2", &model, &rt);
@@ -518,7 +497,7 @@ static void test_same_bytes_at_any_thread_count(void **state) {
     ctx.threads = k == 0 ? 1 : k == 1 ? 2 : 5;
     sn_examples e;
     sn_rt_model rt;
-    make_set(&ctx, "leg", 14, 400, &e);
+    e = generate(&ctx, "leg", 14, 400);
     train_model(&ctx, "torque:bones=20", &e, "all", &models[k], &rt);
     sn_examples_free(&e);
   }
@@ -533,7 +512,7 @@ static void test_memory_runs_out(void **state) {
   (void)state;
   sn_context plain = sn_context_default();
   sn_examples e;
-  make_set(&plain, "leg", 4, 300, &e);
+  e = generate(&plain, "leg", 4, 300);
   bool done = false;
   for (int64_t n = 1; !done; n += n < 12 ? 1 : 31) {
     failing_allocator allocator = {.countdown = n};
@@ -555,7 +534,7 @@ static void test_hostile_sections(void **state) {
   sn_examples e;
   sn_model model;
   sn_rt_model rt;
-  make_set(&ctx, "leg", 6, 300, &e);
+  e = generate(&ctx, "leg", 6, 300);
   train_model(&ctx, "torque:bones=10", &e, "all", &model, &rt);
   size_t pairs = (size_t)((const uint8_t *)sn_rt_find_section(&rt, "drive.pairs", NULL) - model.bytes);
   size_t ranges = (size_t)((const uint8_t *)sn_rt_find_section(&rt, "drive.torques", NULL) - model.bytes);
@@ -588,7 +567,7 @@ static void test_sections_of_other_drives(void **state) {
   sn_examples e;
   sn_model model;
   sn_rt_model rt;
-  make_set(&ctx, "leg", 6, 300, &e);
+  e = generate(&ctx, "leg", 6, 300);
   train_model(&ctx, "rotreg:bones=10", &e, "all", &model, &rt);
   // The names of sections stand in the table: one that rotreg does not read becomes drive.pairs.
   for (uint32_t s = 0; s < rt.info.section_count; s++) {
@@ -615,7 +594,7 @@ static void test_odd_torques(void **state) {
   sn_examples e;
   sn_model model;
   sn_rt_model rt;
-  make_set(&ctx, "arm", 16, 620, &e);
+  e = generate(&ctx, "arm", 16, 620);
   const double shifts[] = {-30, -100, 50};
   double all[16];
   for (int f = 0; f < 16; f++) all[f] = e.torques.values[3 * f + 1];

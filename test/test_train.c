@@ -1,43 +1,8 @@
 // SPDX-License-Identifier: MIT
 // rigid, lbs and dqs on generated sets, and on the real ones where they are.
-#include "check.h"
+#include "train_fixture.h"
 
-#include "sinew/assess.h"
-#include "sinew/gen.h"
 #include "sinew/io.h"
-#include "sinew/train.h"
-
-typedef struct trained {
-  sn_model bytes;
-  sn_rt_model model;
-  sn_keys keys, others;
-  sn_scores scores;
-} trained;
-
-static sn_examples generate(sn_context *ctx, const char *set, int frames, int vertices) {
-  sn_gen_options options = sn_gen_options_default();
-  options.set = set, options.frames = frames, options.vertices = vertices;
-  sn_examples examples;
-  assert_ok(ctx, sn_gen(ctx, &options, &examples));
-  return examples;
-}
-
-static trained train(sn_context *ctx, const sn_examples *examples, const char *spec_text, const char *keys) {
-  trained t = {0};
-  sn_method_spec spec;
-  assert_ok(ctx, sn_method_parse(ctx, spec_text, &spec));
-  assert_ok(ctx, sn_keys_parse(ctx, keys, examples->frames.frame_count, 1, &t.keys, &t.others));
-  assert_ok(ctx, sn_train(ctx, &spec, examples, &t.keys, &t.bytes, NULL));
-  assert_ok(ctx, sn_model_open(ctx, spec_text, t.bytes.bytes, t.bytes.size, &t.model));
-  assert_ok(ctx, sn_assess(ctx, &t.model, examples, &t.keys, &t.others, &t.scores, NULL));
-  return t;
-}
-
-static void release(trained *t) {
-  sn_model_free(&t->bytes);
-  sn_keys_free(&t->keys);
-  sn_keys_free(&t->others);
-}
 
 // Replaces the frames by a linear or dual-quaternion blend of the set's own skin: data that lbs or dqs can fit exactly.
 static void replace_frames(sn_context *ctx, sn_examples *examples, sn_rt_blend blend) {

@@ -3,6 +3,7 @@
 #include <lapacke.h>
 
 #include "check.h"
+#include "palette_fixture.h"
 #include "runtime/format.h"
 #include "sinew/assess.h"
 #include "sinew/io.h"
@@ -380,7 +381,7 @@ static void test_runtime_against_formulas(void **state) {
   sn_rt_model rt;
   train_model(&ctx, "rotreg:bones=13", &e, "all", &model, &rt);
   assert_int_equal(rt.info.palette_count, 2 + r.bones.bone_count);
-  int bones = r.bones.bone_count, columns = 3 * bones + 8;
+  int bones = r.bones.bone_count;
   sn_random rng = sn_random_new(11);
   for (int trial = 0; trial < 30; trial++) {
     sn_affine pose[2] = {sn_affine_make(random_rotation(&rng), random_vec3(&rng))};
@@ -397,23 +398,7 @@ static void test_runtime_against_formulas(void **state) {
     float joints[2][12];
     sn_model_joints(pose, 2, joints);
     sn_rt_input input = {.joints = (const float(*)[12])joints};
-    for (int path = SN_RT_PATH_SCALAR; path <= SN_RT_PATH_WASM; path++) {
-      sn_rt_model copy = rt;
-      if (!sn_rt_use_path(&copy, (sn_rt_path)path)) continue;
-      void *scratch = malloc(sn_rt_scratch_size(&rt));
-      assert_int_equal(sn_rt_palette(&copy, &input, scratch, NULL), SN_RT_OK);
-      for (int b = 0; b < bones; b++) {
-        float m[12];
-        sn_rt_palette_matrix(&copy, scratch, (uint32_t)(2 + b), m);
-        for (int k = 0; k < 12; k++) {
-          double sum = 0;
-          for (int c = 0; c < columns; c++)
-            sum += r.c[(size_t)(4 * b + k % 4) * (size_t)columns + (size_t)c] * x[c][k / 4];
-          assert_near((double)m[k], sum, 2e-4);
-        }
-      }
-      free(scratch);
-    }
+    check_palettes(&rt, &input, &r, (const double(*)[3])x);
   }
   sn_skin_free(&r.bones.skin), sn_skin_free(&r.skin), sn_keys_free(&keys), sn_arena_free(&memory);
   sn_model_free(&model), sn_examples_free(&e);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Torques: blending functions, pairs of predictors, the runtime's drive, and what the method is worth.
 #include "train_fixture.h"
+#include "palette_fixture.h"
 #include "runtime/format.h"
 #include "sinew/io.h"
 #include "train/rotreg_reduced.h"
@@ -269,7 +270,7 @@ static void test_runtime_against_formulas(void **state) {
   sn_model model;
   sn_rt_model rt;
   train_model(&ctx, "torque:bones=11,degree_r=2,degree_s=3", &e, "all", &model, &rt);
-  int bones = r.bones.bone_count, columns = 3 * bones + 12;
+  int bones = r.bones.bone_count;
   assert_int_equal(rt.info.palette_count, 3 + bones);
   for (int f = 0; f < 24; f++) {
     const sn_affine *pose = sn_pose(&e.poses, f);
@@ -288,23 +289,7 @@ static void test_runtime_against_formulas(void **state) {
     sn_model_joints(pose, 3, joints);
     sn_model_torques(&e.torques, f, 3, torques);
     sn_rt_input input = {.joints = (const float(*)[12])joints, .torques = torques};
-    for (int path = SN_RT_PATH_SCALAR; path <= SN_RT_PATH_WASM; path++) {
-      sn_rt_model copy = rt;
-      if (!sn_rt_use_path(&copy, (sn_rt_path)path)) continue;
-      void *scratch = malloc(sn_rt_scratch_size(&rt));
-      assert_int_equal(sn_rt_palette(&copy, &input, scratch, NULL), SN_RT_OK);
-      for (int b = 0; b < bones; b++) {
-        float m[12];
-        sn_rt_palette_matrix(&copy, scratch, (uint32_t)(3 + b), m);
-        for (int k = 0; k < 12; k++) {
-          double sum = 0;
-          for (int c = 0; c < columns; c++)
-            sum += r.c[(size_t)(4 * b + k % 4) * (size_t)columns + (size_t)c] * column[c][k / 4];
-          assert_near((double)m[k], sum, 2e-4);
-        }
-      }
-      free(scratch);
-    }
+    check_palettes(&rt, &input, &r, (const double(*)[3])column);
   }
   sn_rt_error error;
   void *scratch = malloc(sn_rt_scratch_size(&rt));

@@ -53,6 +53,7 @@ echo "not a model, and long enough to look like one" > bad.sinew
 refused "bad.sinew" "$SINEW" view bad.sinew -o bad.html
 refused "missing.sinew" "$SINEW" view missing.sinew -o bad.html
 refused "missing.html" "$SINEW" view lbs.sinew missing.html -o bad.html
+refused "models in one page are of one mesh" "$SINEW" view lbs.sinew seam.sinew -o bad.html
 refused "give --skeleton" "$SINEW" view lbs.sinew --rest elbow/rest.obj --frames elbow/frames.pc2 -o bad.html
 refused "not a page written by sinew view" "$SINEW" view "$src/web/page.html" -o bad.html
 refused "usage: sinew view" "$SINEW" view

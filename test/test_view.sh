@@ -66,20 +66,4 @@ size=$(stat -c %s big.html)
 echo "a page of $("$SINEW" info big-lbs.sinew | grep -o '[0-9]* vertices'), 60 frames and four models: $size bytes"
 [ "$size" -lt 8000000 ] || { echo "FAILED: the page is over 8 MB"; exit 1; }
 
-# What cannot be shown is refused with a reason.
-refused() { # TEXT COMMAND...
-  local text=$1 said
-  shift
-  if said=$("$@" 2>&1) || ! grep -qF -- "$text" <<< "$said"; then
-    echo "FAILED: $* should say '$text'; said: $said"
-    exit 1
-  fi
-}
-echo "not a model, and long enough to look like one" > bad.sinew
-refused "bad.sinew" "$SINEW" view bad.sinew -o bad.html
-refused "models in one page are of one mesh" "$SINEW" view lbs.sinew big-lbs.sinew -o bad.html
-refused "give --skeleton" "$SINEW" view lbs.sinew --rest arm/rest.obj --frames arm/frames.pc2 -o bad.html
-refused "not a page written by sinew view" "$SINEW" view "$src/web/page.html" -o bad.html
-[ ! -e bad.html ] || { echo "FAILED: bad.html was written"; exit 1; }
-
 node "$src/test/view_test.mjs"

@@ -91,6 +91,8 @@ typedef struct sn_skin {
 sn_status sn_skin_new(sn_context *ctx, int vertex_count, int influences, sn_skin *out);
 // Sorts every row by weight, drops what is not positive and makes its sum 1. A row without weight goes to joint 0.
 void sn_skin_normalize(sn_skin *skin);
+// Influences of vertex i, in a skin whose rows are sorted.
+int sn_skin_row_influences(const sn_skin *skin, int i);
 void sn_skin_free(sn_skin *skin);
 
 // ---- frames and poses ----------------------------------------------------------------------------------------------

@@ -143,10 +143,7 @@ static void describe_drive(cli *c, const sn_rt_model *model) {
 static int most_influences(const sn_skin *skin) {
   int most = 0;
   for (int i = 0; i < skin->vertex_count; i++) {
-    int count = 0;
-    for (int k = 0; k < skin->influences; k++) {
-      count += skin->weights[(size_t)i * (size_t)skin->influences + (size_t)k] > 0;
-    }
+    int count = sn_skin_row_influences(skin, i);
     if (count > most) most = count;
   }
   return most;

@@ -102,6 +102,12 @@ static void sort_row(uint16_t *joints, float *weights, int count) {
   }
 }
 
+int sn_skin_row_influences(const sn_skin *skin, int i) {
+  int k = 0;
+  while (k < skin->influences && skin->weights[(size_t)i * (size_t)skin->influences + (size_t)k] > 0) k++;
+  return k;
+}
+
 void sn_skin_normalize(sn_skin *skin) {
   for (int i = 0; i < skin->vertex_count; i++) {
     uint16_t *joints = skin->joints + (size_t)i * (size_t)skin->influences;

@@ -42,12 +42,6 @@ typedef struct planner {
   sn_block_plan *plan;
 } planner;
 
-int sn_skin_row_influences(const sn_skin *skin, int i) {
-  int k = 0;
-  while (k < skin->influences && skin->weights[(size_t)i * (size_t)skin->influences + (size_t)k] > 0) k++;
-  return k;
-}
-
 static int compare_u16(const void *a, const void *b) { return *(const uint16_t *)a - *(const uint16_t *)b; }
 
 static int compare_joints(const uint16_t *a, int a_count, const uint16_t *b, int b_count) {

@@ -27,7 +27,4 @@ typedef struct sn_block_plan {
 sn_status sn_block_plan_make(sn_context *ctx, sn_arena *memory, const sn_skin *skin, bool pivot, int grain,
                              sn_block_plan *out);
 
-// Number of positive weights in row i.
-int sn_skin_row_influences(const sn_skin *skin, int i);
-
 #endif

@@ -16,3 +16,13 @@ sn_status rotreg_folds_make(sn_context *ctx, sn_arena *memory, int pose_count, r
   }
   return SN_OK;
 }
+
+double rotreg_mean(const double *values, size_t count) {
+  double sum = 0;
+  for (size_t k = 0; k < count; k++) sum += values[k];
+  return count ? sum / (double)count : 0;
+}
+
+double rotreg_floor(const double *values, size_t count, double part, double diagonal) {
+  return part * rotreg_mean(values, count) + 1e-24 * diagonal * diagonal + 1e-300;
+}

@@ -20,4 +20,9 @@ typedef struct rotreg_folds {
 // Pose k is in fold k modulo their number, at most five.
 sn_status rotreg_folds_make(sn_context *ctx, sn_arena *memory, int pose_count, rotreg_folds *out);
 
+double rotreg_mean(const double *values, size_t count);
+// What is added to mean squares before they are inverted into weights, so that no term counts for everything: `part` of
+// their mean, and next to nothing of the mesh's size.
+double rotreg_floor(const double *values, size_t count, double part, double diagonal);
+
 #endif

@@ -136,19 +136,12 @@ static sn_status tune(full_form *f) {
 
 // ---- weights of the least-squares problem ---------------------------------------------------------------------------------
 
-static double mean_of(const double *values, size_t count) {
-  double sum = 0;
-  for (size_t k = 0; k < count; k++) sum += values[k];
-  return count ? sum / (double)count : 0;
-}
-
 // Inverse mean squares, with a floor so that no term counts for everything. `pull` is the anchors' say in all.
 static void set_weights(full_form *f, double pull) {
   size_t triangles = triangles_of(f), n = (size_t)f->examples->rest.vertex_count;
-  double diagonal = sn_points_diagonal((const float(*)[3])f->examples->rest.positions, (int)n),
-         tiny = 1e-12 * diagonal;
-  double edge_floor = 0.05 * mean_of(&f->edge_residual[0][0], 2 * triangles) + tiny * tiny;
-  double blend_floor = 0.02 * mean_of(f->blend_residual, n) + tiny * tiny;
+  double diagonal = sn_points_diagonal((const float(*)[3])f->examples->rest.positions, (int)n);
+  double edge_floor = rotreg_floor(&f->edge_residual[0][0], 2 * triangles, 0.05, diagonal);
+  double blend_floor = rotreg_floor(f->blend_residual, n, 0.02, diagonal);
   for (size_t t = 0; t < triangles; t++)
     for (int j = 0; j < 2; j++) f->edges[t][j] = 1 / (f->edge_residual[t][j] + edge_floor);
   for (size_t i = 0; i < n; i++) f->anchors[i] = pull / (f->blend_residual[i] + blend_floor);

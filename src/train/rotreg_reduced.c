@@ -38,12 +38,6 @@ static int bone_count(const reduced_job *job) { return job->out->bones.bone_coun
 
 // ---- proxy bones (5.1) -----------------------------------------------------------------------------------------------------
 
-static double mean_of(const double *values, size_t count) {
-  double sum = 0;
-  for (size_t k = 0; k < count; k++) sum += values[k];
-  return count ? sum / (double)count : 0;
-}
-
 static sn_status fit_bones(reduced_job *job, const sn_cluster_tree *tree, int count) {
   sn_skin_free(&job->out->bones.skin);
   return rotreg_bones_fit(job->ctx, job->memory, job->examples, &job->topology, job->keys, tree, count,
@@ -58,7 +52,7 @@ static sn_status bones_for_error(reduced_job *job, const sn_cluster_tree *tree, 
   while (status == SN_OK && low < high) {
     int middle = (low + high) / 2;
     status = fit_bones(job, tree, middle);
-    double rms = sqrt(mean_of(job->out->bones.error, (size_t)job->examples->rest.vertex_count));
+    double rms = sqrt(rotreg_mean(job->out->bones.error, (size_t)job->examples->rest.vertex_count));
     if (rms <= limit) {
       high = middle;
     } else {
@@ -193,7 +187,7 @@ static void edge_range(void *user, int64_t begin, int64_t end, int worker) {
 
 // Mean squares into weights, with a floor so that no term counts for everything.
 static void invert(double *values, size_t count, double part, double diagonal) {
-  double smallest = part * mean_of(values, count) + 1e-24 * diagonal * diagonal + 1e-300;
+  double smallest = rotreg_floor(values, count, part, diagonal);
   for (size_t k = 0; k < count; k++) values[k] = 1 / (values[k] + smallest);
 }
 

@@ -4,7 +4,7 @@
 #define SINEW_TEST_PALETTE_FIXTURE_H
 
 #include "check.h"
-#include "train/rotreg_reduced.h"
+#include "train/rotreg/reduced.h"
 
 // On every path that this machine has; x: the columns of the key gradients, then of the joints' matrices.
 static inline void check_palettes(const sn_rt_model *rt, const sn_rt_input *input, const rotreg_reduced *r,

@@ -6,7 +6,7 @@
 
 #include "runtime/format.h"
 #include "sinew/rig.h"
-#include "train/affine.h"
+#include "train/affine/affine.h"
 
 static double diagonal(const sn_examples *e) {
   return sn_points_diagonal((const float(*)[3])e->rest.positions, e->rest.vertex_count);

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "io/number.h"
+#include "base/number.h"
 #include "sinew/io.h"
 
 // A path in the folder that the tests write to; several may be in use at once.

@@ -9,9 +9,9 @@
 #include "sinew/io.h"
 #include "sinew/train.h"
 #include "train/cluster.h"
-#include "train/rotreg.h"
-#include "train/rotreg_reduced.h"
-#include "train/rotreg_solve.h"
+#include "train/rotreg/predictor.h"
+#include "train/rotreg/reduced.h"
+#include "train/rotreg/solve.h"
 
 // ---- examples -----------------------------------------------------------------------------------------------------------
 

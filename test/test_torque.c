@@ -4,8 +4,8 @@
 #include "palette_fixture.h"
 #include "runtime/format.h"
 #include "sinew/io.h"
-#include "train/rotreg_reduced.h"
-#include "train/torque.h"
+#include "train/rotreg/reduced.h"
+#include "train/rotreg/torque.h"
 
 // ---- examples -----------------------------------------------------------------------------------------------------------
 

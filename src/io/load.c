@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Examples from the files named on the command line: everything in the order of --rest, seams welded.
 #include "sinew/io.h"
-#include "io/number.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <stdio.h>

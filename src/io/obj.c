@@ -2,7 +2,7 @@
 // Wavefront OBJ: positions and faces. Normals, texture coordinates, groups and materials are passed over; colours or
 // a weight behind a position likewise.
 #include "sinew/io.h"
-#include "io/number.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Torque tables: frame,JOINT,JOINT,... and a row per frame.
 #include "sinew/io.h"
-#include "io/csv.h"
+#include "base/csv.h"
 
 #include <math.h>
 #include <stdlib.h>

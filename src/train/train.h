@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the methods share.
-#ifndef SINEW_TRAIN_PRIVATE_H
-#define SINEW_TRAIN_PRIVATE_H
+#ifndef SINEW_TRAIN_TRAIN_H
+#define SINEW_TRAIN_TRAIN_H
 
 #include "sinew/train.h"
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "base/csv.h"
+#include "base/number.h"
+
+#include <math.h>
+#include <string.h>
+
+sn_csv sn_csv_new(sn_context *ctx, const char *path, const char *text, size_t size) {
+  return (sn_csv){.ctx = ctx, .path = path, .p = sn_skip_byte_order_mark(text, size), .end = text + size, .line = 1};
+}
+
+bool sn_csv_field(sn_csv *csv, const char **field, size_t *size) {
+  if (csv->column > 0) {
+    if (csv->p == csv->end || *csv->p != ',') return false;
+    csv->p++;
+  }
+  csv->column++;
+  const char *start = csv->p;
+  while (csv->p < csv->end && *csv->p != ',' && *csv->p != '\n') csv->p++;
+  const char *stop = csv->p;
+  while (start < stop && (*start == ' ' || *start == '\t')) start++;
+  while (stop > start && (stop[-1] == ' ' || stop[-1] == '\t' || stop[-1] == '\r')) stop--;
+  if (stop - start >= 2 && *start == '"' && stop[-1] == '"') start++, stop--;
+  *field = start, *size = (size_t)(stop - start);
+  return true;
+}
+
+void sn_csv_next_line(sn_csv *csv) {
+  const char *newline = csv->p < csv->end ? memchr(csv->p, '\n', (size_t)(csv->end - csv->p)) : NULL;
+  csv->p = newline ? newline + 1 : csv->end;
+  csv->line++;
+  csv->column = 0;
+}
+
+bool sn_csv_blank_line(const sn_csv *csv) {
+  const char *p = csv->p;
+  while (p < csv->end && (*p == ' ' || *p == '\t' || *p == '\r')) p++;
+  return p == csv->end || *p == '\n';
+}
+
+int sn_csv_count_rows(const sn_csv *from) {
+  sn_csv csv = *from;
+  int rows = 0;
+  for (; csv.p < csv.end; sn_csv_next_line(&csv)) rows += !sn_csv_blank_line(&csv);
+  return rows;
+}
+
+sn_status sn_csv_number(sn_csv *csv, const char *field, size_t size, double *out) {
+  const char *behind = sn_parse_number(field, field + size, out);
+  if (behind != field + size || size == 0 || !isfinite(*out)) {
+    int shown = size < 60 ? (int)size : 60;
+    return sn_fail(csv->ctx, SN_BAD_FILE, "%s:%d: '%.*s' is not a finite number (column %d)", csv->path, csv->line,
+                   shown, field, csv->column);
+  }
+  return SN_OK;
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+// Vertices whose joints are the same (in any order) go through the kernels eight at a time with one set of matrices: a
+// shared block. Real skins have many such vertices and a ragged rest. Sets of vertices are united greedily by a cost
+// model: a block may take in vertices that lack some of its joints (with weight zero), or stay partly empty, or, where
+// both are dearer, its vertices go to loose blocks, in which every vertex brings its own joints.
+#include "model/blocks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { lanes = SN_RT_LANES, window = 128, passes = 3 };
+
+// Costs in cycles of the AVX2 kernel, measured; what matters are the ratios.
+static double block_cost(int influences) { return 8 + 7.5 * influences + (influences > 4 ? 20 : 0); }
+static double loose_cost(int influences) { return 4 + 3.0 * influences; } // of a vertex
+static const double group_cost = 25;
+
+// A vertex with its joints in key order: ascending, but the pivot (where it counts) first.
+typedef struct item {
+  uint16_t joints[SN_RT_MAX_INFLUENCES];
+  int influences, vertex;
+  int next; // item of the same cell, -1 at the end
+} item;
+
+// Vertices that could share blocks, and the union of their joints.
+typedef struct cell {
+  uint16_t joints[SN_RT_MAX_INFLUENCES];
+  int influences, count, head, tail; // items head .. tail, linked by `next`
+  double loose;                      // cost of its vertices in loose blocks
+} cell;
+
+typedef struct planner {
+  sn_context *ctx;
+  sn_arena *memory;
+  const sn_skin *skin;
+  bool pivot;
+  item *items;
+  cell *cells;
+  int *loose;  // vertices for loose blocks
+  int *others; // of a run, while it is being arranged
+  int placed;  // vertices in plan->order so far
+  sn_block_plan *plan;
+} planner;
+
+static int compare_u16(const void *a, const void *b) { return *(const uint16_t *)a - *(const uint16_t *)b; }
+
+static int compare_joints(const uint16_t *a, int a_count, const uint16_t *b, int b_count) {
+  for (int k = 0; k < a_count && k < b_count; k++) {
+    if (a[k] != b[k]) return a[k] - b[k];
+  }
+  return a_count - b_count;
+}
+
+static int compare_items(const void *a, const void *b) {
+  const item *x = a, *y = b;
+  int order = compare_joints(x->joints, x->influences, y->joints, y->influences);
+  return order ? order : x->vertex - y->vertex;
+}
+
+static item make_item(const planner *p, int vertex) {
+  item it = {.vertex = vertex, .influences = sn_skin_row_influences(p->skin, vertex)};
+  memcpy(it.joints, p->skin->joints + (size_t)vertex * (size_t)p->skin->influences,
+         (size_t)it.influences * sizeof *it.joints);
+  int fixed = p->pivot ? 1 : 0;
+  qsort(it.joints + fixed, (size_t)(it.influences - fixed), sizeof *it.joints, compare_u16);
+  return it;
+}
+
+// ---- runs -----------------------------------------------------------------------------------------------------------------
+
+static sn_block_run *add_run(planner *p, sn_rt_group_kind kind, int influences) {
+  sn_block_plan *plan = p->plan;
+  if (plan->run_count == plan->run_capacity) {
+    int capacity = plan->run_capacity ? 2 * plan->run_capacity : 256;
+    sn_block_run *grown = SN_NEW(p->ctx, p->memory, sn_block_run, capacity);
+    if (!grown) return NULL;
+    if (plan->run_count) memcpy(grown, plan->runs, (size_t)plan->run_count * sizeof *grown);
+    plan->runs = grown, plan->run_capacity = capacity;
+  }
+  sn_block_run *run = plan->runs + plan->run_count++;
+  *run = (sn_block_run){.first = p->placed, .kind = kind, .influences = influences};
+  return run;
+}
+
+static void place(planner *p, sn_block_run *run, int vertex) {
+  p->plan->order[p->placed++] = vertex;
+  run->count++;
+}
+
+// ---- cells ---------------------------------------------------------------------------------------------------------------
+
+// Items begin .. end - 1, all with the same joints.
+static cell make_cell(planner *p, int begin, int end) {
+  const item *it = p->items + begin;
+  cell c = {.influences = it->influences, .count = end - begin, .head = begin, .tail = end - 1};
+  memcpy(c.joints, it->joints, sizeof c.joints);
+  for (int n = begin; n < end; n++) p->items[n].next = n + 1 < end ? n + 1 : -1;
+  c.loose = c.count * loose_cost(it->influences);
+  return c;
+}
+
+static double shared_cost(const cell *c) {
+  return group_cost + (double)((c->count + lanes - 1) / lanes) * block_cost(c->influences);
+}
+
+static double cell_cost(const cell *c) {
+  double shared = shared_cost(c);
+  return shared < c->loose ? shared : c->loose;
+}
+
+// What a and b would be as one cell (their items are not touched); false where their joints are too many.
+static bool unite(const planner *p, const cell *a, const cell *b, cell *out) {
+  if (p->pivot && a->joints[0] != b->joints[0]) return false;
+  *out = *a;
+  for (int k = 0; k < b->influences; k++) {
+    bool found = false;
+    for (int n = 0; n < a->influences && !found; n++) found = a->joints[n] == b->joints[k];
+    if (found) continue;
+    if (out->influences == SN_RT_MAX_INFLUENCES) return false;
+    out->joints[out->influences++] = b->joints[k];
+  }
+  out->count += b->count, out->loose += b->loose;
+  return true;
+}
+
+// Puts cell `c` into the one of the last cells where it saves most, or at the end of the list. Returns the new length.
+static int absorb(planner *p, int count, cell c) {
+  int best = -1;
+  double saved = 0, own = cell_cost(&c);
+  cell united;
+  for (int n = count - 1; n >= 0 && n >= count - window; n--) {
+    if (!unite(p, p->cells + n, &c, &united)) continue;
+    double gain = cell_cost(p->cells + n) + own - cell_cost(&united);
+    if (gain > saved + 1e-9) best = n, saved = gain;
+  }
+  if (best < 0) {
+    p->cells[count] = c;
+    return count + 1;
+  }
+  unite(p, p->cells + best, &c, &united);
+  p->items[united.tail].next = c.head, united.tail = c.tail;
+  p->cells[best] = united;
+  return count;
+}
+
+static int compare_vertices(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+
+// Orders the vertices of a run: first pairs of neighbours in the user's order, which the kernels store with wide
+// stores, then the others; both ascending.
+static void arrange(planner *p, const sn_block_run *run) {
+  int *order = p->plan->order + run->first, paired = 0, others = 0;
+  qsort(order, (size_t)run->count, sizeof *order, compare_vertices);
+  for (int n = 0; n < run->count;) {
+    if (n + 1 < run->count && order[n + 1] == order[n] + 1) {
+      int first = order[n];
+      order[paired++] = first, order[paired++] = first + 1;
+      n += 2;
+    } else {
+      p->others[others++] = order[n++];
+    }
+  }
+  memcpy(order + paired, p->others, (size_t)others * sizeof *order);
+}
+
+static sn_status place_cells(planner *p, int cell_count, int *loose_count) {
+  for (int n = 0; n < cell_count; n++) {
+    const cell *c = p->cells + n;
+    bool loose = shared_cost(c) >= c->loose;
+    sn_block_run *run = loose ? NULL : add_run(p, SN_RT_GROUP_SHARED, c->influences);
+    if (!loose && !run) return SN_NO_MEMORY;
+    if (run) memcpy(run->joints, c->joints, sizeof run->joints);
+    for (int it = c->head; it >= 0; it = p->items[it].next) {
+      if (loose) {
+        p->loose[(*loose_count)++] = p->items[it].vertex;
+      } else {
+        place(p, run, p->items[it].vertex);
+      }
+    }
+    if (run) arrange(p, run);
+  }
+  return SN_OK;
+}
+
+// Loose blocks by number of influences; those that do not fill a block move up to the next number.
+static sn_status place_loose(planner *p, int count) {
+  int pending[lanes], pending_count = 0;
+  for (int k = 1; k <= SN_RT_MAX_INFLUENCES; k++) {
+    int have = pending_count, left;
+    for (int n = 0; n < count; n++) have += sn_skin_row_influences(p->skin, p->loose[n]) == k;
+    left = k == SN_RT_MAX_INFLUENCES || k == p->skin->influences ? have : have / lanes * lanes;
+    sn_block_run *run = left ? add_run(p, SN_RT_GROUP_LOOSE, k) : NULL;
+    if (left && !run) return SN_NO_MEMORY;
+    for (int n = 0; n < pending_count && left; n++, left--) place(p, run, pending[n]);
+    if (run) pending_count = 0;
+    for (int n = 0; n < count; n++) {
+      if (sn_skin_row_influences(p->skin, p->loose[n]) != k) continue;
+      if (left > 0) {
+        place(p, run, p->loose[n]), left--;
+      } else {
+        pending[pending_count++] = p->loose[n];
+      }
+    }
+    if (run) arrange(p, run);
+  }
+  return SN_OK;
+}
+
+static sn_status plan_chunk(planner *p, int first, int count) {
+  for (int n = 0; n < count; n++) p->items[n] = make_item(p, first + n);
+  qsort(p->items, (size_t)count, sizeof *p->items, compare_items);
+  int cell_count = 0, loose_count = 0;
+  for (int begin = 0, end; begin < count; begin = end) {
+    const item *it = p->items + begin;
+    for (end = begin + 1; end < count; end++) {
+      const item *next = p->items + end;
+      if (compare_joints(it->joints, it->influences, next->joints, next->influences)) break;
+    }
+    cell_count = absorb(p, cell_count, make_cell(p, begin, end));
+  }
+  for (int pass = 1; pass < passes; pass++) {
+    int before = cell_count;
+    cell_count = 0;
+    for (int n = 0; n < before; n++) cell_count = absorb(p, cell_count, p->cells[n]);
+    if (cell_count == before) break;
+  }
+  if (place_cells(p, cell_count, &loose_count) != SN_OK) return SN_NO_MEMORY;
+  return place_loose(p, loose_count);
+}
+
+sn_status sn_block_plan_make(sn_context *ctx, sn_arena *memory, const sn_skin *skin, bool pivot, int grain,
+                             sn_block_plan *out) {
+  *out = (sn_block_plan){0};
+  int vertices = skin->vertex_count, largest = vertices < grain ? vertices : grain;
+  out->chunk_count = (int)(((int64_t)vertices + grain - 1) / grain);
+  planner p = {.ctx = ctx, .memory = memory, .skin = skin, .pivot = pivot, .plan = out};
+  sn_arena scratch = sn_arena_new(ctx);
+  out->order = SN_NEW(ctx, memory, int, vertices);
+  out->chunk_start = SN_NEW(ctx, memory, int, out->chunk_count + 1);
+  p.items = SN_NEW(ctx, &scratch, item, largest);
+  p.cells = SN_NEW(ctx, &scratch, cell, largest);
+  p.loose = SN_NEW(ctx, &scratch, int, largest);
+  p.others = SN_NEW(ctx, &scratch, int, largest);
+  sn_status status =
+    out->order && out->chunk_start && p.items && p.cells && p.loose && p.others ? SN_OK : SN_NO_MEMORY;
+  for (int c = 0; status == SN_OK && c < out->chunk_count; c++) {
+    int first = c * grain, count = vertices - first < grain ? vertices - first : grain;
+    status = plan_chunk(&p, first, count);
+    out->chunk_start[c + 1] = out->run_count;
+  }
+  sn_arena_free(&scratch);
+  return status;
+}

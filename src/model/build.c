@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: MIT
+// Assembles the bytes of a model file (docs/model-format.md) from a description.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/format.h"
+#include "sinew/model.h"
+#include "model/blocks.h"
+#include "model/fans.h"
+
+enum { lanes = SN_RT_LANES };
+
+typedef struct section {
+  char name[16];
+  const void *bytes;
+  uint64_t size;
+  uint32_t flags;
+} section;
+
+typedef struct writer {
+  sn_context *ctx;
+  const sn_model_desc *desc;
+  sn_arena scratch;
+  sn_rt_header header;
+  sn_skin skin; // the description's, normalised, rounded and sorted
+  sn_block_plan plan;
+  int section_count;
+  section sections[SN_RT_MAX_SECTIONS];
+} writer;
+
+sn_model_desc sn_model_desc_default(void) { return (sn_model_desc){.weight_bits = 32}; }
+
+void sn_model_free(sn_model *model) {
+  sn_arena_free(&model->memory);
+  *model = (sn_model){0};
+}
+
+// ---- sections --------------------------------------------------------------------------------------------------------------
+
+static sn_status add_section(writer *w, const char *name, const void *bytes, uint64_t size, uint32_t flags) {
+  if (strlen(name) == 0 || strlen(name) > 15) {
+    return sn_fail(w->ctx, SN_BAD_INPUT, "a section's name has 1 to 15 characters: '%s'", name);
+  }
+  for (int s = 0; s < w->section_count; s++) {
+    if (!strcmp(w->sections[s].name, name)) return sn_fail(w->ctx, SN_BAD_INPUT, "there are two sections '%s'", name);
+  }
+  if (w->section_count == SN_RT_MAX_SECTIONS) {
+    return sn_fail(w->ctx, SN_BAD_INPUT, "a model has at most %d sections", SN_RT_MAX_SECTIONS);
+  }
+  section *s = w->sections + w->section_count++;
+  *s = (section){.bytes = bytes, .size = size, .flags = flags};
+  memcpy(s->name, name, strlen(name));
+  return SN_OK;
+}
+
+// A zeroed section of our own: its bytes, or NULL with the context's error set.
+static void *new_section(writer *w, sn_rt_section_id id, uint64_t count, size_t size) {
+  void *bytes = sn_arena_alloc(w->ctx, &w->scratch, count, size);
+  if (!bytes || add_section(w, sn_rt_section_name(id), bytes, count * size, 0) != SN_OK) return NULL;
+  return bytes;
+}
+
+// ---- weights ---------------------------------------------------------------------------------------------------------------
+
+void sn_quantise_weights(int count, const float *weights, uint32_t total, uint32_t *out) {
+  int64_t missing = total;
+  for (int k = 0; k < count; k++) {
+    out[k] = (uint32_t)floor((double)weights[k] * total);
+    missing -= out[k];
+  }
+  // The units that are missing (rounding of the weights may make it one too many) go to the largest remainders.
+  for (; missing != 0 && count > 0; missing += missing > 0 ? -1 : 1) {
+    int best = 0;
+    double largest = -INFINITY, sign = missing > 0 ? 1 : -1;
+    for (int k = 0; k < count; k++) {
+      double remainder = sign * ((double)weights[k] * total - out[k]);
+      if (remainder > largest && (missing > 0 || out[k] > 0)) best = k, largest = remainder;
+    }
+    out[best] += missing > 0 ? 1u : (uint32_t)-1;
+  }
+}
+
+static uint32_t weight_total(int bits) { return bits == 16 ? 65535 : 255; }
+
+// A joint that comes twice in a row gets both weights at its first place.
+static void merge_repeated(const sn_skin *skin, int i) {
+  size_t row = (size_t)i * (size_t)skin->influences;
+  for (int k = 1; k < skin->influences; k++)
+    for (int n = 0; n < k; n++) {
+      if (skin->joints[row + (size_t)n] != skin->joints[row + (size_t)k]) continue;
+      skin->weights[row + (size_t)n] += skin->weights[row + (size_t)k];
+      skin->weights[row + (size_t)k] = 0;
+      break;
+    }
+}
+
+// The weights as they will be evaluated: rows normalised, rounded where they become integers (still as floats, whole
+// numbers then), zeros dropped, largest first.
+static sn_status prepare_skin(writer *w) {
+  const sn_skin *given = w->desc->skin;
+  sn_status status = sn_skin_new(w->ctx, given->vertex_count, given->influences, &w->skin);
+  if (status != SN_OK) return status;
+  size_t count = (size_t)given->vertex_count * (size_t)given->influences;
+  if (count) memcpy(w->skin.joints, given->joints, count * sizeof *given->joints);
+  if (count) memcpy(w->skin.weights, given->weights, count * sizeof *given->weights);
+  for (int i = 0; i < given->vertex_count; i++) merge_repeated(&w->skin, i);
+  sn_skin_normalize(&w->skin);
+  int bits = w->desc->weight_bits;
+  for (int i = 0; i < given->vertex_count; i++) {
+    float *row = w->skin.weights + (size_t)i * (size_t)given->influences;
+    if (bits != 32) {
+      uint32_t whole[SN_RT_MAX_INFLUENCES];
+      sn_quantise_weights(given->influences, row, weight_total(bits), whole);
+      for (int k = 0; k < given->influences; k++) row[k] = (float)whole[k];
+    }
+    int influences = sn_skin_row_influences(&w->skin, i);
+    w->header.influence_count += (uint64_t)influences;
+    if ((uint32_t)influences > w->header.max_influences) w->header.max_influences = (uint32_t)influences;
+  }
+  return SN_OK;
+}
+
+// Weight of vertex i at palette entry `joint`; 0 where it has none.
+static float weight_of(const sn_skin *skin, int i, uint16_t joint) {
+  size_t row = (size_t)i * (size_t)skin->influences;
+  for (int k = 0; k < skin->influences; k++) {
+    if (skin->weights[row + (size_t)k] > 0 && skin->joints[row + (size_t)k] == joint)
+      return skin->weights[row + (size_t)k];
+  }
+  return 0;
+}
+
+// ---- blocks ------------------------------------------------------------------------------------------------------------------
+
+typedef struct block_arrays {
+  sn_rt_group *groups;
+  uint16_t (*lane)[lanes];
+  float (*rest)[3][lanes], (*normals)[3][lanes];
+  uint8_t *weights;
+  uint16_t (*tuples)[lanes];
+} block_arrays;
+
+static void put_weight(block_arrays *a, int bits, size_t index, float weight) {
+  switch (bits) {
+  case 8:
+    a->weights[index] = (uint8_t)weight;
+    break;
+  case 16:
+    ((uint16_t *)(void *)a->weights)[index] = (uint16_t)weight;
+    break;
+  default:
+    ((float *)(void *)a->weights)[index] = weight;
+    break;
+  }
+}
+
+// Vertex i in lane `lane` of block `block` of group g.
+static void write_lane(const writer *w, block_arrays *a, const float (*normals)[3], const sn_rt_group *g,
+                       size_t block, int lane, int i) {
+  const sn_skin *skin = &w->skin;
+  size_t at = g->first_block + block, row = block * (size_t)(g->influences - 1), tuple = block * g->influences;
+  a->lane[at][lane] = (uint16_t)((uint32_t)i % w->header.grain);
+  for (int c = 0; c < 3; c++) a->rest[at][c][lane] = w->desc->rest->positions[i][c];
+  for (int c = 0; normals && c < 3; c++) a->normals[at][c][lane] = normals[i][c];
+  for (size_t k = 0; k < g->influences; k++) {
+    // A loose vertex with fewer influences than its block repeats its first joint with weight 0.
+    size_t own = (size_t)i * (size_t)skin->influences;
+    bool loose = g->kind == SN_RT_GROUP_LOOSE, has = (int)k < sn_skin_row_influences(skin, i);
+    float weight = loose ? has ? skin->weights[own + k] : 0 : weight_of(skin, i, g->joints[k]);
+    if (k > 0) put_weight(a, w->desc->weight_bits, (g->first_weight + row + k - 1) * lanes + (size_t)lane, weight);
+    if (loose) a->tuples[g->first_tuple + tuple + k][lane] = skin->joints[has ? own + k : own];
+  }
+}
+
+static void write_groups(const writer *w, block_arrays *a, const float (*normals)[3]) {
+  uint32_t blocks = 0, weights = 0, tuples = 0;
+  for (int n = 0; n < w->plan.run_count; n++) {
+    const sn_block_run *run = w->plan.runs + n;
+    sn_rt_group *g = a->groups + n;
+    *g = (sn_rt_group){blocks,
+                       weights,
+                       tuples,
+                       (uint16_t)((run->count + lanes - 1) / lanes),
+                       (uint8_t)run->influences,
+                       (uint8_t)run->kind,
+                       {0}};
+    if (run->kind == SN_RT_GROUP_SHARED) memcpy(g->joints, run->joints, sizeof g->joints);
+    for (int slot = 0; slot < g->block_count * lanes; slot++) {
+      // Lanes left over repeat the last vertex: it is written twice with the same values.
+      int vertex = w->plan.order[run->first + (slot < run->count ? slot : run->count - 1)];
+      write_lane(w, a, normals, g, (size_t)(slot / lanes), slot % lanes, vertex);
+    }
+    blocks += g->block_count, weights += (uint32_t)(g->block_count * (g->influences - 1));
+    if (run->kind == SN_RT_GROUP_LOOSE) tuples += (uint32_t)(g->block_count * g->influences);
+  }
+}
+
+static sn_status add_blocks(writer *w) {
+  uint64_t blocks = 0, rows = 0, tuples = 0;
+  for (int n = 0; n < w->plan.run_count; n++) {
+    const sn_block_run *run = w->plan.runs + n;
+    uint64_t count = (uint64_t)(run->count + lanes - 1) / lanes;
+    blocks += count, rows += count * (uint64_t)(run->influences - 1);
+    if (run->kind == SN_RT_GROUP_LOOSE) tuples += count * (uint64_t)run->influences;
+    if ((uint32_t)run->influences > w->header.max_influences) w->header.max_influences = (uint32_t)run->influences;
+  }
+  if (rows > UINT32_MAX || tuples > UINT32_MAX)
+    return sn_fail(w->ctx, SN_BAD_INPUT, "%d vertices are too many for a model", w->skin.vertex_count);
+  w->header.block_count = (uint32_t)blocks, w->header.group_count = (uint32_t)w->plan.run_count;
+  uint32_t *chunks = new_section(w, SN_RT_SKIN_CHUNKS, (uint64_t)w->plan.chunk_count + 1, sizeof *chunks);
+  block_arrays a = {0};
+  a.groups = new_section(w, SN_RT_SKIN_GROUPS, w->header.group_count, sizeof *a.groups);
+  a.lane = new_section(w, SN_RT_SKIN_LANES, blocks, sizeof *a.lane);
+  a.rest = new_section(w, SN_RT_SKIN_REST, blocks, sizeof *a.rest);
+  bool shaded =
+    w->desc->shade == SN_RT_SHADE_TRANSFORM; // others recompute their normals and need none of the rest pose
+  if (shaded) a.normals = new_section(w, SN_RT_SKIN_NORMALS, blocks, sizeof *a.normals);
+  a.weights = new_section(w, SN_RT_SKIN_WEIGHTS, rows, (size_t)lanes * (size_t)w->desc->weight_bits / 8);
+  if (tuples) a.tuples = new_section(w, SN_RT_SKIN_TUPLES, tuples, sizeof *a.tuples);
+  const sn_mesh *rest = w->desc->rest;
+  float(*own)[3] = sn_arena_alloc(w->ctx, &w->scratch, (size_t)rest->vertex_count, sizeof *own);
+  if (!chunks || !a.groups || !a.lane || !a.rest || (shaded && !a.normals) || !a.weights || (tuples && !a.tuples) ||
+      !own) {
+    return w->ctx->error.status;
+  }
+  for (int c = 0; c <= w->plan.chunk_count; c++) chunks[c] = (uint32_t)w->plan.chunk_start[c];
+  if (shaded && !w->desc->normals) sn_mesh_normals(rest, (const float(*)[3])rest->positions, own);
+  write_groups(w, &a, !shaded ? NULL : w->desc->normals ? w->desc->normals : (const float(*)[3])own);
+  return SN_OK;
+}
+
+// ---- the other sections -------------------------------------------------------------------------------------------------------
+
+static sn_status add_joints(writer *w) {
+  const sn_skeleton *skeleton = w->desc->skeleton;
+  if (!skeleton || skeleton->joint_count == 0) return SN_OK;
+  size_t joints = (size_t)skeleton->joint_count, text = 0;
+  for (size_t j = 0; j < joints; j++) text += strlen(skeleton->names[j]) + 1;
+  uint8_t *names = new_section(w, SN_RT_JOINT_NAMES, (joints + 1) * 4 + text, 1);
+  int32_t *parents = new_section(w, SN_RT_JOINT_PARENTS, joints, sizeof *parents);
+  float(*rest)[12] = new_section(w, SN_RT_JOINT_REST, joints, sizeof *rest);
+  if (!names || !parents || !rest) return w->ctx->error.status;
+  uint32_t at = 0;
+  for (size_t j = 0; j < joints; j++) {
+    size_t length = strlen(skeleton->names[j]) + 1;
+    memcpy(names + (joints + 1) * 4 + at, skeleton->names[j], length);
+    at += (uint32_t)length;
+    memcpy(names + (j + 1) * 4, &at, 4);
+    parents[j] = skeleton->parents[j];
+  }
+  sn_model_joints(skeleton->rest, skeleton->joint_count, rest);
+  return SN_OK;
+}
+
+static sn_status add_extra(writer *w) {
+  int count = w->desc->extra_count;
+  if (count == 0) return SN_OK;
+  sn_rt_extra *out = new_section(w, SN_RT_DRIVE_EXTRA, (uint64_t)count, sizeof *out);
+  if (!out) return w->ctx->error.status;
+  int joints = (int)w->header.joint_count;
+  for (int e = 0; e < count; e++) {
+    const sn_extra_joint *x = w->desc->extra + e;
+    bool scaling = x->kind == SN_EXTRA_SCALING;
+    if (x->parent < 0 || x->parent >= joints || x->child < 0 || x->child >= joints ||
+        (scaling && (x->base < 0 || x->base >= joints + e))) {
+      return sn_fail(w->ctx, SN_BAD_INPUT, "extra joint %d is made from joints that do not exist", e);
+    }
+    const double(*s)[3] = x->stretch.m;
+    out[e] = (sn_rt_extra){
+      .kind = (uint16_t)x->kind,
+      .parent = (uint16_t)x->parent,
+      .child = (uint16_t)x->child,
+      .base = (uint16_t)(scaling ? x->base : 0),
+      .amount = (float)x->amount,
+      .stretch = {(float)s[0][0], (float)s[1][1], (float)s[2][2], (float)s[0][1], (float)s[0][2], (float)s[1][2]}};
+    sn_vec3_store(x->centre, out[e].centre), sn_vec3_store(x->direction, out[e].direction);
+  }
+  return SN_OK;
+}
+
+static sn_status add_mesh(writer *w) {
+  const sn_mesh *rest = w->desc->rest;
+  if (rest->triangle_count == 0) return SN_OK;
+  uint32_t(*out)[3] = new_section(w, SN_RT_MESH_TRIANGLES, (uint64_t)rest->triangle_count, sizeof *out);
+  if (!out) return w->ctx->error.status;
+  for (int t = 0; t < rest->triangle_count; t++)
+    for (int c = 0; c < 3; c++) out[t][c] = (uint32_t)rest->triangles[t][c];
+  return SN_OK;
+}
+
+static sn_status add_fans(writer *w) {
+  if (w->desc->shade != SN_RT_SHADE_RECOMPUTE) return SN_OK;
+  sn_fans fans;
+  sn_status status = sn_fans_make(w->ctx, &w->scratch, w->desc->rest, &fans);
+  if (status != SN_OK) return status;
+  uint32_t vertices = w->header.vertex_count, blocks = sn_rt_blocks_of(vertices), bytes = sn_rt_fan_bytes(vertices);
+  uint32_t *start = new_section(w, SN_RT_SHADE_START, (uint64_t)blocks + 1, sizeof *start);
+  if (!start) return w->ctx->error.status;
+  uint64_t steps = 0;
+  for (uint32_t b = 0; b < blocks; b++) {
+    steps += sn_fans_steps(&fans, b);
+    if (steps > UINT32_MAX) return sn_fail(w->ctx, SN_BAD_INPUT, "the triangles are too many for a model");
+    start[b + 1] = (uint32_t)steps;
+  }
+  void *out = new_section(w, SN_RT_SHADE_FANS, steps * lanes, bytes);
+  if (!out) return w->ctx->error.status;
+  for (uint32_t b = 0; b < blocks; b++)
+    for (uint64_t step = start[b]; step < start[b + 1]; step++)
+      for (uint32_t lane = 0; lane < lanes; lane++) {
+        uint32_t neighbour = sn_fans_at(&fans, b, lane, step - start[b]);
+        if (bytes == 2)
+          ((uint16_t *)out)[step * lanes + lane] = (uint16_t)neighbour;
+        else
+          ((uint32_t *)out)[step * lanes + lane] = neighbour;
+      }
+  return SN_OK;
+}
+
+// ---- checks and assembly ----------------------------------------------------------------------------------------------------
+
+// Large enough for many vertices with the same joints to meet, small enough for the output of a chunk to stay in the
+// second-level cache and for threads to share the work.
+static int default_grain(int vertex_count) {
+  int grain = 1024;
+  while (grain < 16384 && grain < vertex_count) grain *= 2;
+  return grain;
+}
+
+static sn_status check_skin(sn_context *ctx, const sn_model_desc *d, int palette) {
+  const sn_skin *skin = d->skin;
+  if (!skin || skin->vertex_count != d->rest->vertex_count) {
+    return sn_fail(ctx, SN_BAD_INPUT, "a model needs weights for all its %d vertices", d->rest->vertex_count);
+  }
+  if (skin->influences < 1 || skin->influences > SN_RT_MAX_INFLUENCES) {
+    return sn_fail(ctx, SN_BAD_INPUT, "a model has 1 to %d influences per vertex, not %d", SN_RT_MAX_INFLUENCES,
+                   skin->influences);
+  }
+  for (int i = 0; i < skin->vertex_count; i++)
+    for (int k = 0; k < skin->influences; k++) {
+      size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
+      if (!isfinite(skin->weights[at]) || skin->weights[at] < 0) {
+        return sn_fail(ctx, SN_BAD_INPUT, "vertex %d has the weight %g", i, (double)skin->weights[at]);
+      }
+      if (skin->joints[at] >= palette) {
+        return sn_fail(ctx, SN_BAD_INPUT, "vertex %d has an influence of bone %d, there are %d", i, skin->joints[at],
+                       palette);
+      }
+    }
+  return SN_OK;
+}
+
+static sn_status fill_header(writer *w) {
+  sn_context *ctx = w->ctx;
+  const sn_model_desc *d = w->desc;
+  if (!d->rest) return sn_fail(ctx, SN_BAD_INPUT, "a model needs a rest mesh");
+  if (d->weight_bits != 32 && d->weight_bits != 16 && d->weight_bits != 8) {
+    return sn_fail(ctx, SN_BAD_INPUT, "weights have 32, 16 or 8 bits, not %d", d->weight_bits);
+  }
+  if (d->grain < 0 || d->grain > SN_RT_MAX_GRAIN)
+    return sn_fail(ctx, SN_BAD_INPUT, "the grain is 1 to 65536, not %d", d->grain);
+  int joints = d->skeleton ? d->skeleton->joint_count : 0;
+  int palette = d->palette_count ? d->palette_count : joints + d->extra_count;
+  if (palette < 1 || palette > SN_RT_MAX_JOINTS) {
+    return sn_fail(ctx, SN_BAD_INPUT, "a model has 1 to %d joints or bones, not %d", SN_RT_MAX_JOINTS, palette);
+  }
+  sn_rt_header *h = &w->header;
+  memcpy(h->magic, SN_RT_MAGIC, sizeof h->magic);
+  h->version_major = SN_RT_FORMAT_MAJOR, h->version_minor = SN_RT_FORMAT_MINOR;
+  h->drive = (uint8_t)d->drive, h->correct = (uint8_t)d->correct;
+  h->blend = (uint8_t)d->blend, h->shade = (uint8_t)d->shade;
+  h->vertex_count = (uint32_t)d->rest->vertex_count, h->triangle_count = (uint32_t)d->rest->triangle_count;
+  h->joint_count = (uint32_t)joints, h->palette_count = (uint32_t)palette,
+  h->control_count = (uint32_t)d->control_count;
+  h->torque_count = d->drive == SN_RT_DRIVE_TORQUE ? (uint32_t)joints : 0;
+  h->grain = (uint32_t)(d->grain ? d->grain : default_grain(d->rest->vertex_count));
+  h->weight_bits = (uint32_t)d->weight_bits;
+  sn_status status = sn_mesh_check(ctx, d->rest);
+  return status == SN_OK ? check_skin(ctx, d, palette) : status;
+}
+
+static uint64_t aligned(uint64_t n) { return (n + SN_RT_ALIGNMENT - 1) / SN_RT_ALIGNMENT * SN_RT_ALIGNMENT; }
+
+static sn_status assemble(writer *w, sn_model *out) {
+  uint64_t size = aligned(sizeof w->header + (uint64_t)w->section_count * sizeof(sn_rt_entry));
+  for (int s = 0; s < w->section_count; s++) size += aligned(w->sections[s].size);
+  *out = (sn_model){.memory = sn_arena_new(w->ctx), .size = size};
+  out->bytes = SN_NEW(w->ctx, &out->memory, uint8_t, size);
+  if (!out->bytes) return SN_NO_MEMORY;
+  w->header.section_count = (uint32_t)w->section_count, w->header.file_size = size;
+  memcpy(out->bytes, &w->header, sizeof w->header);
+  sn_rt_entry *entries = (sn_rt_entry *)(void *)(out->bytes + sizeof w->header);
+  uint64_t at = aligned(sizeof w->header + (uint64_t)w->section_count * sizeof *entries);
+  for (int s = 0; s < w->section_count; s++) {
+    const section *from = w->sections + s;
+    entries[s] = (sn_rt_entry){.offset = at, .size = from->size, .flags = from->flags};
+    memcpy(entries[s].name, from->name, sizeof from->name);
+    if (from->size) memcpy(out->bytes + at, from->bytes, from->size);
+    at += aligned(from->size);
+  }
+  sn_model_seal(out->bytes, out->size);
+  return SN_OK;
+}
+
+bool sn_model_seal(uint8_t *bytes, size_t size) {
+  sn_rt_header *h = (sn_rt_header *)(void *)bytes;
+  if (size < sizeof *h || h->section_count > SN_RT_MAX_SECTIONS) return false;
+  uint64_t table = h->section_count * sizeof(sn_rt_entry);
+  if (size - sizeof *h < table) return false;
+  sn_rt_entry *entries = (sn_rt_entry *)(void *)(bytes + sizeof *h);
+  for (uint32_t s = 0; s < h->section_count; s++) {
+    sn_rt_entry *e = entries + s;
+    if (e->offset <= size && e->size <= size - e->offset) e->checksum = sn_rt_crc32(0, bytes + e->offset, e->size);
+  }
+  h->checksum = 0;
+  h->checksum = sn_rt_crc32(0, bytes, sizeof *h + table);
+  return true;
+}
+
+static sn_status build(writer *w, sn_model *out) {
+  const sn_model_desc *d = w->desc;
+  sn_status status = fill_header(w);
+  if (status == SN_OK) status = prepare_skin(w);
+  if (status == SN_OK) {
+    status = sn_block_plan_make(w->ctx, &w->scratch, &w->skin, d->blend == SN_RT_BLEND_DUALQUAT, (int)w->header.grain,
+                                &w->plan);
+  }
+  if (status == SN_OK) status = add_blocks(w);
+  if (status == SN_OK) status = add_joints(w);
+  if (status == SN_OK) status = add_extra(w);
+  if (status == SN_OK) status = add_mesh(w);
+  if (status == SN_OK) status = add_fans(w);
+  for (int s = 0; status == SN_OK && s < d->section_count; s++) {
+    const sn_model_section *extra = d->sections + s;
+    status = add_section(w, extra->name, extra->bytes, extra->size, extra->required ? SN_RT_SECTION_REQUIRED : 0);
+  }
+  return status == SN_OK ? assemble(w, out) : status;
+}
+
+sn_status sn_model_extend(sn_context *ctx, const sn_model *base, sn_rt_correct correct,
+                          const sn_model_section *sections, int section_count, sn_model *out) {
+  *out = (sn_model){0};
+  writer w = {.ctx = ctx, .scratch = sn_arena_new(ctx)};
+  sn_status status = SN_OK;
+  memcpy(&w.header, base->bytes, sizeof w.header);
+  w.header.correct = (uint8_t)correct;
+  const sn_rt_entry *entries = (const sn_rt_entry *)(const void *)(base->bytes + sizeof w.header);
+  for (uint32_t s = 0; status == SN_OK && s < w.header.section_count; s++) {
+    status = add_section(&w, entries[s].name, base->bytes + entries[s].offset, entries[s].size, entries[s].flags);
+  }
+  for (int s = 0; status == SN_OK && s < section_count; s++) {
+    const sn_model_section *extra = sections + s;
+    status = add_section(&w, extra->name, extra->bytes, extra->size, extra->required ? SN_RT_SECTION_REQUIRED : 0);
+  }
+  if (status == SN_OK) status = assemble(&w, out);
+  sn_arena_free(&w.scratch);
+  return status;
+}
+
+sn_status sn_model_build(sn_context *ctx, const sn_model_desc *desc, sn_model *out) {
+  *out = (sn_model){0};
+  writer w = {.ctx = ctx, .desc = desc, .scratch = sn_arena_new(ctx)};
+  sn_status status = build(&w, out);
+  sn_skin_free(&w.skin);
+  sn_arena_free(&w.scratch);
+  return status;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// Chains the triangles around every vertex into fans. Triangle (i, a, b) is an edge from a to b among the neighbours of i;
+// a fan is a walk along such edges that uses each once.
+#include "model/fans.h"
+
+#include "runtime/format.h"
+
+enum { none = UINT32_MAX };
+
+typedef struct edge {
+  uint32_t from, to;
+  uint32_t next; // edge of the same vertex that leaves the same neighbour; none: the last
+  bool used;
+} edge;
+
+typedef struct chainer {
+  size_t *start; // vertex i: edges[start[i] .. start[i + 1])
+  edge *edges;
+  // By neighbour, while a vertex is chained: its first edge that may be unused, and edges that leave it less those that arrive.
+  uint32_t *leaving;
+  int *surplus;
+  uint32_t *row; // where neighbours go
+  size_t length;
+} chainer;
+
+static bool has_area(const int corner[3]) {
+  return corner[0] != corner[1] && corner[1] != corner[2] && corner[2] != corner[0];
+}
+
+static sn_status collect_edges(sn_context *ctx, sn_arena *memory, const sn_mesh *mesh, chainer *c) {
+  size_t vertices = (size_t)mesh->vertex_count, corners = 3 * (size_t)mesh->triangle_count;
+  c->start = SN_NEW(ctx, memory, size_t, vertices + 1);
+  c->edges = SN_NEW(ctx, memory, edge, corners);
+  c->leaving = SN_NEW(ctx, memory, uint32_t, vertices);
+  c->surplus = SN_NEW(ctx, memory, int, vertices);
+  size_t *next = SN_NEW(ctx, memory, size_t, vertices);
+  if (!c->start || !c->edges || !c->leaving || !c->surplus || !next) return ctx->error.status;
+  for (int t = 0; t < mesh->triangle_count; t++)
+    for (int k = 0; k < 3; k++) c->start[mesh->triangles[t][k] + 1] += has_area(mesh->triangles[t]);
+  for (size_t i = 0; i < vertices; i++) {
+    c->start[i + 1] += c->start[i], next[i] = c->start[i];
+    c->leaving[i] = none;
+  }
+  for (int t = 0; t < mesh->triangle_count; t++) {
+    const int *corner = mesh->triangles[t];
+    for (int k = 0; k < 3 && has_area(corner); k++) {
+      c->edges[next[corner[k]]++] =
+        (edge){.from = (uint32_t)corner[(k + 1) % 3], .to = (uint32_t)corner[(k + 2) % 3], .next = none};
+    }
+  }
+  return SN_OK;
+}
+
+static void put(chainer *c, uint32_t neighbour) { c->row[c->length++] = neighbour; }
+
+static edge *unused_edge(chainer *c, edge *edges, uint32_t from) {
+  while (c->leaving[from] != none && edges[c->leaving[from]].used) c->leaving[from] = edges[c->leaving[from]].next;
+  return c->leaving[from] == none ? NULL : edges + c->leaving[from];
+}
+
+// A fan from `first` as far as it goes. A closed one ends with its first neighbour.
+static void walk(chainer *c, edge *edges, edge *first) {
+  put(c, first->from);
+  for (edge *e = first; e; e = unused_edge(c, edges, e->to)) {
+    e->used = true;
+    put(c, e->to);
+  }
+}
+
+// The row of vertex i. Fans that do not close begin where more edges leave than arrive; what is left is closed.
+static void chain(chainer *c, uint32_t i) {
+  edge *edges = c->edges + c->start[i];
+  size_t count = c->start[i + 1] - c->start[i], begin = c->length;
+  for (size_t n = count; n-- > 0;) { // backwards: the lists are in the order of the triangles
+    edges[n].next = c->leaving[edges[n].from], c->leaving[edges[n].from] = (uint32_t)n;
+    c->surplus[edges[n].from]++, c->surplus[edges[n].to]--;
+  }
+  for (int open = 1; open >= 0; open--)
+    for (size_t n = 0; n < count; n++) {
+      if (edges[n].used || (open && c->surplus[edges[n].from] <= 0)) continue;
+      c->surplus[edges[n].from]--;
+      walk(c, edges, edges + n);
+      put(c, i);
+    }
+  // Rows are closed by themselves: where the last fan arrives at the first neighbour it need not say so.
+  if (count && c->row[begin] == c->row[c->length - 2]) c->length -= 2;
+  for (size_t n = 0; n < count; n++) {
+    c->leaving[edges[n].from] = none;
+    c->surplus[edges[n].from] = c->surplus[edges[n].to] = 0;
+  }
+}
+
+sn_status sn_fans_make(sn_context *ctx, sn_arena *memory, const sn_mesh *mesh, sn_fans *out) {
+  chainer c = {0};
+  sn_status status = collect_edges(ctx, memory, mesh, &c);
+  if (status != SN_OK) return status;
+  size_t vertices = (size_t)mesh->vertex_count;
+  *out = (sn_fans){.vertex_count = (uint32_t)vertices};
+  out->start = SN_NEW(ctx, memory, size_t, vertices + 1);
+  out->neighbours = SN_NEW(ctx, memory, uint32_t, 3 * c.start[vertices]); // a fan of one triangle: a, b and i
+  if (!out->start || !out->neighbours) return ctx->error.status;
+  c.row = out->neighbours;
+  for (size_t i = 0; i < vertices; i++) {
+    chain(&c, (uint32_t)i);
+    out->start[i + 1] = c.length;
+  }
+  return SN_OK;
+}
+
+static size_t row_length(const sn_fans *fans, uint32_t i) { return fans->start[i + 1] - fans->start[i]; }
+
+size_t sn_fans_steps(const sn_fans *fans, uint32_t block) {
+  size_t longest = 0;
+  for (uint32_t i = SN_RT_LANES * block; i < SN_RT_LANES * (block + 1) && i < fans->vertex_count; i++) {
+    if (row_length(fans, i) > longest) longest = row_length(fans, i);
+  }
+  return longest;
+}
+
+uint32_t sn_fans_at(const sn_fans *fans, uint32_t block, uint32_t lane, size_t step) {
+  uint32_t i = SN_RT_LANES * block + lane;
+  if (i >= fans->vertex_count) return fans->vertex_count - 1;
+  size_t length = row_length(fans, i);
+  return length == 0 ? i : fans->neighbours[fans->start[i] + (step < length ? step : length - 1)];
+}

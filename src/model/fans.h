@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// The triangles around every vertex, as the rows of neighbours that the runtime makes normals from (shade.fans).
+#ifndef SINEW_MODEL_FANS_H
+#define SINEW_MODEL_FANS_H
+
+#include "sinew/scene.h"
+
+typedef struct sn_fans {
+  uint32_t vertex_count;
+  size_t *start; // vertex i: neighbours[start[i] .. start[i + 1])
+  uint32_t *neighbours;
+} sn_fans;
+
+// Triangles that name a vertex twice have no area and are left out.
+sn_status sn_fans_make(sn_context *ctx, sn_arena *memory, const sn_mesh *mesh, sn_fans *out);
+
+// Steps of a block of eight consecutive vertices: the length of its longest row.
+size_t sn_fans_steps(const sn_fans *fans, uint32_t block);
+
+// What a lane has in a step: a row that is over repeats its last neighbour, an empty one is the vertex itself.
+uint32_t sn_fans_at(const sn_fans *fans, uint32_t block, uint32_t lane, size_t step);
+
+#endif

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+// `affine`: control points drive affine bones (Kim, Feng and Yu 2010), and its rigid forms (Feng, Kim and Yu 2008).
+#include "train/affine/affine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/format.h"
+#include "train/train.h"
+
+// What becomes the model's sections.
+typedef struct trained {
+  sn_rt_control head;
+  uint32_t *points;
+  float *frames, *centres, *map, *solve;
+} trained;
+
+// Rows and columns to strips of eight rows, column after column (the runtime's controls.c).
+static void store_strips(const double *matrix, size_t rows, size_t columns, float *out) {
+  for (size_t first = 0; first < rows; first += SN_RT_STRIP) {
+    size_t width = rows - first < SN_RT_STRIP ? rows - first : SN_RT_STRIP;
+    for (size_t c = 0; c < columns; c++)
+      for (size_t r = 0; r < width; r++) *out++ = (float)matrix[(first + r) * columns + c];
+  }
+}
+
+// Control vertices: those given, or chosen from the training frames.
+static sn_status find_controls(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_arena *memory,
+                               int *count, int **out) {
+  *count = examples->control_count > 0 ? examples->control_count : examples->controls_wanted;
+  if (*count < 1) {
+    return sn_fail(ctx, SN_BAD_INPUT,
+                   "method affine is driven by control points: give --controls LIST, or auto:N to have N chosen");
+  }
+  if (*count > examples->rest.vertex_count) {
+    return sn_fail(ctx, SN_BAD_INPUT, "%d control points are more than the %d vertices", *count,
+                   examples->rest.vertex_count);
+  }
+  *out = SN_NEW(ctx, memory, int, *count);
+  if (!*out) return ctx->error.status;
+  if (examples->control_count == 0) return sn_affine_choose_controls(ctx, examples, keys, *count, *out);
+  memcpy(*out, examples->controls, (size_t)*count * sizeof **out);
+  return SN_OK;
+}
+
+static double *control_vectors(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, const int *controls,
+                               int count, sn_arena *memory) {
+  double *out = SN_NEW(ctx, memory, double, 3 * (size_t)count * (size_t)keys->count), *to = out;
+  for (int f = 0; out && f < keys->count; f++)
+    for (int c = 0; c < count; c++)
+      for (int r = 0; r < 3; r++) *to++ = (double)sn_frame(&examples->frames, keys->frames[f])[controls[c]][r];
+  return out;
+}
+
+// About the mean of the points, so that moving everything together changes no shape: the Poisson step moves the bones.
+static double *kernel_inputs(sn_context *ctx, const double *controls, int frames, int count, sn_arena *memory) {
+  double *out = SN_NEW(ctx, memory, double, 3 * (size_t)count * (size_t)frames);
+  for (int n = 0; out && n < 3 * frames; n++) {
+    double mean = 0;
+    size_t first = (size_t)(n / 3) * 3 * (size_t)count + (size_t)(n % 3);
+    for (int c = 0; c < count; c++) mean += controls[first + 3 * (size_t)c] / count;
+    for (int c = 0; c < count; c++) out[first + 3 * (size_t)c] = controls[first + 3 * (size_t)c] - mean;
+  }
+  return out;
+}
+
+// The first vertex of the rest file that is vertex i of the examples.
+static uint32_t file_vertex(const sn_examples *examples, int i) {
+  if (!examples->source) return (uint32_t)i;
+  int s = 0;
+  while (s < examples->source_count - 1 && examples->source[s] != i) s++;
+  return (uint32_t)s;
+}
+
+static sn_status make_sections(sn_context *ctx, const sn_affine_data *data, const int *controls,
+                               const sn_affine_choice *choice, const double *map, sn_arena *memory, trained *out) {
+  size_t bones = (size_t)data->bones->bones, frames = (size_t)data->bones->frames,
+         points = (size_t)data->control_count;
+  size_t rows = bones * (size_t)data->outputs, columns = 3 * bones + points;
+  double width = choice->beta * sn_affine_spread(data->inputs, 3 * data->control_count, data->bones->frames);
+  out->head =
+    (sn_rt_control){.frames = (uint32_t)frames, .outputs = (uint32_t)data->outputs, .scale = (float)(1 / width)};
+  if (data->options->stretch) out->head.flags |= SN_RT_CONTROL_STRETCH;
+  if (data->options->poisson) out->head.flags |= SN_RT_CONTROL_POISSON;
+  if (data->inputs != data->controls) out->head.flags |= SN_RT_CONTROL_CENTRED;
+  out->points = SN_NEW(ctx, memory, uint32_t, points);
+  out->frames = SN_NEW(ctx, memory, float, 3 * points * frames);
+  out->centres = SN_NEW(ctx, memory, float, 3 * bones);
+  out->map = SN_NEW(ctx, memory, float, rows *(frames + 1));
+  out->solve = SN_NEW(ctx, memory, float, bones *columns);
+  if (!out->points || !out->frames || !out->centres || !out->map || !out->solve) return ctx->error.status;
+  for (size_t c = 0; c < points; c++) out->points[c] = file_vertex(data->examples, controls[c]);
+  for (size_t n = 0; n < 3 * points * frames; n++) out->frames[n] = (float)data->inputs[n];
+  for (size_t b = 0; b < bones; b++) sn_vec3_store(data->bones->centres[b], out->centres + 3 * b);
+  store_strips(map, rows, frames + 1, out->map);
+  if (data->solve) store_strips(data->solve, bones, columns, out->solve);
+  return SN_OK;
+}
+
+static sn_status build_model(sn_context *ctx, const sn_affine_data *data, const trained *t, sn_model *out) {
+  size_t bones = (size_t)data->bones->bones, frames = (size_t)data->bones->frames,
+         points = (size_t)data->control_count;
+  size_t rows = bones * (size_t)data->outputs;
+  sn_model_section sections[] = {
+    {"control.head", &t->head, sizeof t->head, true},
+    {"control.points", t->points, points * sizeof *t->points, true},
+    {"control.frames", t->frames, 3 * points * frames * sizeof *t->frames, true},
+    {"control.centres", t->centres, 3 * bones * sizeof *t->centres, true},
+    {"control.map", t->map, rows * (frames + 1) * sizeof *t->map, true},
+    {"control.solve", t->solve, bones * (3 * bones + points) * sizeof *t->solve, true},
+  };
+  sn_model_desc desc = sn_model_desc_default();
+  desc.drive = SN_RT_DRIVE_CONTROLS;
+  desc.rest = &data->examples->rest, desc.skin = &data->bones->skin;
+  desc.palette_count = data->bones->bones, desc.control_count = data->control_count;
+  desc.sections = sections, desc.section_count = data->options->poisson ? 6 : 5;
+  return sn_train_build(ctx, data->examples, desc, out);
+}
+
+static sn_affine_options read_options(const sn_method_spec *spec) {
+  return (sn_affine_options){.bones = (int)sn_method_number(spec, "bones"),
+                             .kappa = (int)sn_method_number(spec, "kappa"),
+                             .beta = sn_method_number(spec, "beta"),
+                             .stretch = sn_method_number(spec, "stretch") != 0,
+                             .poisson = sn_method_number(spec, "poisson") != 0,
+                             .bare = sn_method_number(spec, "poisson") > 1,
+                             .smooth = sn_method_number(spec, "smooth"),
+                             .influences = (int)sn_method_number(spec, "influences")};
+}
+
+// Parameters by leaving out frames; and whether the kernel sees control points as they are or about their mean: that way a
+// motion of everything together changes no shape, but where the object is held somewhere, positions tell more. (With one
+// point as they are.) Judged with predicted places, so that the Poisson step does not blur what the regression does.
+static sn_status choose(sn_context *ctx, sn_affine_data *data, const double *centred, sn_arena *memory,
+                        sn_affine_choice *out) {
+  sn_affine_options options = *data->options;
+  sn_affine_data judged = *data;
+  sn_affine_choice other;
+  options.separate = options.poisson, options.poisson = false;
+  judged.options = &options, judged.outputs = sn_affine_outputs(&options);
+  judged.solve = NULL, judged.inputs = judged.controls;
+  double *numbers =
+    SN_NEW(ctx, memory, double, (size_t)(data->bones->bones * judged.outputs) * (size_t)data->bones->frames);
+  sn_status status = numbers ? sn_affine_encode(ctx, data->bones, &options, numbers) : ctx->error.status;
+  judged.numbers = numbers, data->inputs = data->controls;
+  if (status == SN_OK) status = sn_affine_choose(ctx, &judged, out);
+  if (status != SN_OK || data->control_count < 2 || data->bones->frames < 3) return status;
+  judged.inputs = centred;
+  status = sn_affine_choose(ctx, &judged, &other);
+  if (status == SN_OK && SN_AFFINE_TOLERANCE * other.error < out->error) *out = other, data->inputs = centred;
+  return status;
+}
+
+static void report_choice(const sn_affine_data *data, const sn_affine_choice *choice, double stiffness,
+                          sn_train_report *report) {
+  size_t size = sizeof report->note;
+  int used = snprintf(report->note, size, "%d bones, kappa %d, beta %g, ridge %g, kernel of control points %s",
+                      data->bones->bones, choice->kappa, choice->beta, choice->ridge,
+                      data->inputs == data->controls ? "as they are" : "about their mean");
+  if (data->solve) snprintf(report->note + used, size - (size_t)used, ", held with stiffness %g", stiffness);
+}
+
+static sn_status learn(sn_context *ctx, const sn_affine_options *options, const sn_examples *examples,
+                       const sn_keys *keys, const sn_affine_bones *bones, sn_arena *memory, sn_model *out,
+                       sn_train_report *report) {
+  sn_affine_data data = {.bones = bones, .options = options, .examples = examples, .keys = keys};
+  sn_affine_choice choice;
+  trained result = {0};
+  int *controls = NULL;
+  data.outputs = sn_affine_outputs(options);
+  size_t count = (size_t)bones->bones, per_bone = (size_t)data.outputs;
+  sn_status status = find_controls(ctx, examples, keys, memory, &data.control_count, &controls);
+  if (status != SN_OK) return status;
+  double *solve = SN_NEW(ctx, memory, double, count *(3 * count + (size_t)data.control_count));
+  double *numbers = SN_NEW(ctx, memory, double, count *(size_t)bones->frames *per_bone);
+  double *map = SN_NEW(ctx, memory, double, count *per_bone *(size_t)(bones->frames + 1));
+  data.controls = control_vectors(ctx, examples, keys, controls, data.control_count, memory);
+  double *centred =
+    data.controls ? kernel_inputs(ctx, data.controls, bones->frames, data.control_count, memory) : NULL;
+  float(*rest_controls)[3] = sn_arena_alloc(ctx, memory, (size_t)data.control_count, sizeof *rest_controls);
+  if (!solve || !numbers || !map || !data.controls || !centred || !rest_controls) return ctx->error.status;
+  for (int c = 0; c < data.control_count; c++) {
+    memcpy(rest_controls[c], examples->rest.positions[controls[c]], sizeof *rest_controls);
+  }
+  status = sn_affine_encode(ctx, bones, options, numbers);
+  data.numbers = numbers;
+  double stiffness = options->bare ? 100 : 10;
+  if (status == SN_OK && options->poisson) {
+    data.solve = solve;
+    status = sn_affine_poisson(ctx, &examples->rest, bones, controls, data.control_count,
+                               &(sn_affine_trust){NULL, stiffness}, solve);
+  }
+  if (status == SN_OK) status = choose(ctx, &data, centred, memory, &choice);
+  if (status == SN_OK && options->poisson && !options->bare) {
+    status =
+      sn_affine_choose_places(ctx, &data, &choice, controls, (const float(*)[3])rest_controls, &stiffness, solve);
+  }
+  if (status == SN_OK && report) report_choice(&data, &choice, stiffness, report);
+  if (status == SN_OK) status = sn_affine_predictor(ctx, &data, &choice, map);
+  if (status == SN_OK) status = make_sections(ctx, &data, controls, &choice, map, memory, &result);
+  return status == SN_OK ? build_model(ctx, &data, &result, out) : status;
+}
+
+static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
+                       sn_model *out, sn_train_report *report) {
+  sn_affine_options options = read_options(spec);
+  if (examples->rest.triangle_count == 0) {
+    return sn_fail(ctx, SN_BAD_INPUT, "method affine needs a rest mesh with triangles");
+  }
+  if (examples->control_count == 0 && examples->controls_wanted == 0) {
+    return sn_fail(ctx, SN_BAD_INPUT,
+                   "method affine is driven by control points: give --controls LIST, or auto:N to have N chosen");
+  }
+  sn_arena memory = sn_arena_new(ctx);
+  sn_affine_bones bones;
+  sn_status status = sn_affine_bones_make(ctx, examples, keys, &options, &bones);
+  if (status == SN_OK) status = learn(ctx, &options, examples, keys, &bones, &memory, out, report);
+  sn_affine_bones_free(&bones);
+  sn_arena_free(&memory);
+  return status;
+}
+
+static const sn_method_option options_table[] = {
+  {"bones", SN_OPTION_INT, "100", 1, 1000, NULL, "proxy bones"},
+  {"kappa", SN_OPTION_INT, "0", 0, 1000, NULL, "reduced dimensions of a bone; 0: chosen by leaving out frames"},
+  {"beta", SN_OPTION_REAL, "0", 0, 1e6, NULL,
+   "kernel width, in mean squared distances of the training control points; 0: chosen likewise"},
+  {"stretch", SN_OPTION_INT, "1", 0, 1, NULL, "affine bones (1) or rigid ones (0)"},
+  {"poisson", SN_OPTION_CHOICE, "1", 0, 0, "0|1|bare",
+   "places of the bones predicted (0), solved for with what the training frames tell (1), or solved for as "
+   "published"},
+  {"smooth", SN_OPTION_REAL, "0.0001", 0, 1e6, NULL, "smoothness of the weights (rho of Kim 2010; 0.01 there)"},
+  {"influences", SN_OPTION_INT, "4", 1, 8, NULL, "most bones of a vertex"},
+  {0},
+};
+
+const sn_method sn_method_affine = {.name = "affine",
+                                    .summary = "control points drive affine bones, by kernel CCA (Kim 2010)",
+                                    .options = options_table,
+                                    .train = train};

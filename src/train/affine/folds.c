@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: MIT
+// What training frames that were left out say about the parameters: kernel, ridge and dimensions of the regression; how far
+// the edges of the Poisson step can be trusted, and how stiffly it holds the control points. Test frames are never seen.
+#include <cblas.h>
+#include <math.h>
+#include <string.h>
+
+#include "solve/solve.h"
+#include "train/affine/predict.h"
+
+enum { most_folds = 12, most_samples = 250 };
+
+// ---- the error of a left-out frame ---------------------------------------------------------------------------------------
+
+// Which frames are left out, and the vertices whose error counts.
+typedef struct fold_plan {
+  int count, *frames;
+  int sample_count, *samples;
+} fold_plan;
+
+static sn_status plan_folds(sn_context *ctx, sn_arena *memory, const sn_affine_data *data, fold_plan *out) {
+  int frames = data->bones->frames, vertices = data->examples->rest.vertex_count;
+  out->count = frames < most_folds ? frames : most_folds;
+  out->sample_count = vertices < most_samples ? vertices : most_samples;
+  out->frames = SN_NEW(ctx, memory, int, out->count);
+  out->samples = SN_NEW(ctx, memory, int, out->sample_count);
+  if (!out->frames || !out->samples) return ctx->error.status;
+  for (int n = 0; n < out->count; n++) out->frames[n] = (int)((int64_t)n * frames / out->count);
+  for (int n = 0; n < out->sample_count; n++) out->samples[n] = (int)((int64_t)n * vertices / out->sample_count);
+  return SN_OK;
+}
+
+// Room for the bones at one frame.
+typedef struct pose_space {
+  sn_mat3 *linear;
+  double *columns; // (3 bones + controls) * 3: columns of F, control points
+  double *places;  // bones * 3
+} pose_space;
+
+static sn_status new_pose_space(sn_context *ctx, sn_arena *memory, const sn_affine_data *data, pose_space *out) {
+  size_t bones = (size_t)data->bones->bones;
+  out->linear = SN_NEW(ctx, memory, sn_mat3, bones);
+  out->columns = SN_NEW(ctx, memory, double, 3 * (3 * bones + (size_t)data->control_count));
+  out->places = SN_NEW(ctx, memory, double, 3 * bones);
+  return out->linear && out->columns && out->places ? SN_OK : ctx->error.status;
+}
+
+// Squared error of the sampled vertices at training frame f for the bones' numbers d, placed by `solve` where there is one.
+static double shape_error(const sn_affine_data *data, const fold_plan *plan, int f, const double *d,
+                          const double *solve, pose_space *s) {
+  const sn_affine_bones *bones = data->bones;
+  int count = bones->bones, rows = 3 * count + data->control_count;
+  for (int b = 0; b < count; b++) {
+    sn_vec3 place = {0, 0, 0};
+    s->linear[b] = sn_affine_decode(d + (size_t)b * (size_t)data->outputs, data->options, bones->centres[b], &place);
+    for (int k = 0; k < 3; k++)
+      for (int r = 0; r < 3; r++) s->columns[3 * (3 * b + k) + r] = s->linear[b].m[r][k];
+    s->places[3 * b] = place.x, s->places[3 * b + 1] = place.y, s->places[3 * b + 2] = place.z;
+  }
+  if (solve) {
+    memcpy(s->columns + 9 * (size_t)count, data->controls + (size_t)f * 3 * (size_t)data->control_count,
+           3 * (size_t)data->control_count * sizeof *s->columns);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, count, 3, rows, 1, solve, rows, s->columns, 3, 0,
+                s->places, 3);
+  }
+  double error = 0;
+  const float(*truth)[3] = sn_frame(&data->examples->frames, data->keys->frames[f]);
+  for (int n = 0; n < plan->sample_count; n++) {
+    int i = plan->samples[n];
+    sn_vec3 p = sn_vec3_from(data->examples->rest.positions[i]), sum = sn_vec3_scale(sn_vec3_from(truth[i]), -1);
+    for (int k = 0; k < bones->skin.influences; k++) {
+      size_t at = (size_t)i * (size_t)bones->skin.influences + (size_t)k;
+      int b = bones->skin.joints[at];
+      sn_vec3 place = {s->places[3 * b], s->places[3 * b + 1], s->places[3 * b + 2]};
+      sn_vec3 moved = sn_vec3_add(place, sn_mat3_apply(s->linear[b], sn_vec3_sub(p, bones->centres[b])));
+      sum = sn_vec3_mad(sum, moved, (double)bones->skin.weights[at]);
+    }
+    error += sn_vec3_dot(sum, sum);
+  }
+  return error;
+}
+
+// ---- the training data without one frame -----------------------------------------------------------------------------------
+
+typedef struct left_out {
+  int frames;
+  double *controls, *numbers, *kernel, *xi, *t;
+  sn_affine_space space;
+} left_out;
+
+static sn_status leave_out(sn_context *ctx, sn_arena *memory, const sn_affine_data *data, int out, left_out *l) {
+  int bones = data->bones->bones, frames = data->bones->frames - 1, numbers = 3 * data->control_count;
+  size_t outputs = (size_t)data->outputs;
+  l->frames = frames;
+  l->controls = SN_NEW(ctx, memory, double, (size_t)frames *(size_t)numbers);
+  l->numbers = SN_NEW(ctx, memory, double, (size_t)bones *(size_t)frames *outputs);
+  l->kernel = SN_NEW(ctx, memory, double, (size_t)frames *(size_t)frames);
+  l->xi = SN_NEW(ctx, memory, double, frames), l->t = SN_NEW(ctx, memory, double, frames);
+  sn_status status = sn_affine_space_new(ctx, memory, frames, data->outputs, &l->space);
+  if (status != SN_OK || !l->controls || !l->numbers || !l->kernel || !l->xi || !l->t) return ctx->error.status;
+  for (int f = 0, to = 0; f < data->bones->frames; f++) {
+    if (f == out) continue;
+    memcpy(l->controls + (size_t)to * (size_t)numbers, data->inputs + (size_t)f * (size_t)numbers,
+           (size_t)numbers * sizeof(double));
+    for (int b = 0; b < bones; b++) {
+      memcpy(l->numbers + ((size_t)b * (size_t)frames + (size_t)to) * outputs,
+             data->numbers + ((size_t)b * (size_t)data->bones->frames + (size_t)f) * outputs,
+             outputs * sizeof(double));
+    }
+    to++;
+  }
+  return SN_OK;
+}
+
+// The basis of the remaining frames, and l->t = Q^T (xi - mean) for the one left out.
+static sn_status left_out_basis(sn_context *ctx, sn_arena *memory, const sn_affine_data *data, int out, double beta,
+                                left_out *l, sn_kcca_basis *basis) {
+  int numbers = 3 * data->control_count;
+  double width = beta * sn_affine_spread(l->controls, numbers, l->frames);
+  sn_affine_kernel(l->controls, numbers, l->frames, width, l->kernel);
+  sn_affine_kernel_vector(data->inputs + (size_t)out * (size_t)numbers, l->controls, numbers, l->frames, width,
+                          l->xi);
+  sn_status status = sn_kcca_basis_make(ctx, memory, l->frames, l->kernel, basis);
+  if (status != SN_OK) return status;
+  for (int f = 0; f < l->frames; f++) l->xi[f] -= basis->mean[f];
+  sn_kcca_project(basis, l->xi, 1, l->t);
+  return SN_OK;
+}
+
+static void bone_moments(const sn_affine_data *data, const sn_kcca_basis *basis, int b, left_out *l) {
+  sn_affine_moments_of(basis, l->numbers + (size_t)b * (size_t)l->frames * (size_t)data->outputs, data->outputs,
+                       &l->space);
+}
+
+// The bone's numbers at the frame left out, with the first `most` components.
+static void predicted(const left_out *l, int rank, int outputs, int most, double *d) {
+  const sn_affine_map *map = &l->space.map;
+  memcpy(d, l->space.moments.mean, (size_t)outputs * sizeof *d);
+  for (int p = 0; p < map->components && p < most; p++) {
+    double reduced = 0;
+    for (int r = 0; r < rank; r++) reduced += map->forward[(size_t)p * (size_t)rank + (size_t)r] * l->t[r];
+    for (int o = 0; o < outputs; o++) d[o] += reduced * map->effect[p][o];
+  }
+}
+
+// ---- kernel, ridge and dimensions ------------------------------------------------------------------------------------------
+
+// Smoothest first: wide kernels, weak ridges, many dimensions.
+static const double betas[] = {64, 16, 4, 1}, ridges[] = {1e-7, 1e-5, 1e-3, 1e-2, 1e-1};
+static const int kappas[] = {10, 7, 4, 3, 2, 1};
+enum { beta_count = 4, ridge_count = 5, kappa_count = 6, choice_count = beta_count * ridge_count * kappa_count };
+
+typedef struct choose_job {
+  sn_context *ctx;
+  const sn_affine_data *data;
+  const fold_plan *plan;
+  double *errors;      // [fold][choice]
+  sn_status *statuses; // per fold
+} choose_job;
+
+// Errors of all choices of ridge and dimensions for one kernel width.
+static void try_ridges(const choose_job *job, const sn_kcca_basis *basis, int out, left_out *l, double *d,
+                       pose_space *pose, double *to) {
+  const sn_affine_data *data = job->data;
+  size_t outputs = (size_t)data->outputs, bones = (size_t)data->bones->bones;
+  int wanted = data->options->kappa, tried = wanted > 0 ? 1 : kappa_count;
+  for (size_t b = 0; b < bones; b++) {
+    bone_moments(data, basis, (int)b, l);
+    for (int q = 0; q < ridge_count; q++) {
+      sn_affine_reduce(basis, data->options, (int)outputs, ridges[q], wanted > 0 ? wanted : kappas[0], &l->space);
+      for (int k = 0; k < tried; k++) {
+        predicted(l, basis->rank, (int)outputs, wanted > 0 ? wanted : kappas[k],
+                  d + (((size_t)q * kappa_count + (size_t)k) * bones + b) * outputs);
+      }
+    }
+  }
+  for (int c = 0; c < ridge_count * kappa_count; c++) {
+    to[c] = c % kappa_count < tried
+              ? shape_error(data, job->plan, out, d + (size_t)c * bones * outputs, data->solve, pose)
+              : INFINITY;
+  }
+}
+
+static sn_status try_fold(sn_context *ctx, sn_arena *memory, const choose_job *job, int index) {
+  const sn_affine_data *data = job->data;
+  int out = job->plan->frames[index];
+  double *to = job->errors + (size_t)index * choice_count;
+  left_out l = {0};
+  pose_space pose = {0};
+  size_t numbers = (size_t)data->bones->bones * (size_t)data->outputs;
+  double *d = SN_NEW(ctx, memory, double, ridge_count *kappa_count *numbers);
+  sn_status status = d ? leave_out(ctx, memory, data, out, &l) : ctx->error.status;
+  if (status == SN_OK) status = new_pose_space(ctx, memory, data, &pose);
+  for (int p = 0; p < beta_count && status == SN_OK; p++, to += ridge_count * kappa_count) {
+    sn_kcca_basis basis;
+    for (int c = 0; c < ridge_count * kappa_count; c++) to[c] = INFINITY;
+    if (p > 0 && data->options->beta > 0) continue;
+    status =
+      left_out_basis(ctx, memory, data, out, data->options->beta > 0 ? data->options->beta : betas[p], &l, &basis);
+    if (status == SN_OK) try_ridges(job, &basis, out, &l, d, &pose, to);
+  }
+  return status;
+}
+
+static void try_folds(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const choose_job *job = user;
+  for (int64_t n = begin; n < end; n++) {
+    sn_context ctx = *job->ctx; // messages of its own
+    sn_arena memory = sn_arena_new(&ctx);
+    job->statuses[n] = try_fold(&ctx, &memory, job, (int)n);
+    sn_arena_free(&memory);
+  }
+}
+
+static sn_status joined_status(sn_context *ctx, const sn_status *statuses, int count) {
+  for (int n = 0; n < count; n++) {
+    if (statuses[n] != SN_OK)
+      return sn_fail(ctx, statuses[n], "affine: a fit without one of the training frames failed");
+  }
+  return SN_OK;
+}
+
+static sn_affine_choice choice_at(const sn_affine_options *options, int index) {
+  return (sn_affine_choice){options->kappa > 0 ? options->kappa : kappas[index % kappa_count],
+                            options->beta > 0 ? options->beta : betas[index / kappa_count / ridge_count],
+                            ridges[index / kappa_count % ridge_count], 0};
+}
+
+// The first choice in the order of the tables whose error over all folds is hardly above the least: meshes are exact and
+// neighbouring poses alike, so of equally good functions through the frames the smoothest is the natural one.
+static int first_good(const double *errors, int folds, int count, double *least) {
+  double total[choice_count];
+  *least = INFINITY;
+  for (int c = 0; c < count; c++) {
+    total[c] = 0;
+    for (int n = 0; n < folds; n++) total[c] += errors[(size_t)n * (size_t)count + (size_t)c];
+    *least = fmin(*least, total[c]);
+  }
+  for (int c = 0; c < count; c++)
+    if (total[c] <= SN_AFFINE_TOLERANCE * *least) return c;
+  return 0;
+}
+
+sn_status sn_affine_choose(sn_context *ctx, const sn_affine_data *data, sn_affine_choice *out) {
+  int frames = data->bones->frames;
+  *out = choice_at(data->options, 0);
+  if (frames < 3) return SN_OK;
+  sn_arena scratch = sn_arena_new(ctx);
+  fold_plan plan = {0};
+  sn_status status = plan_folds(ctx, &scratch, data, &plan);
+  choose_job job = {.ctx = ctx, .data = data, .plan = &plan};
+  if (status == SN_OK) {
+    job.errors = SN_NEW(ctx, &scratch, double, (size_t)plan.count *choice_count);
+    job.statuses = SN_NEW(ctx, &scratch, sn_status, plan.count);
+    if (!job.errors || !job.statuses) status = ctx->error.status;
+  }
+  sn_blas_serial();
+  if (status == SN_OK) {
+    sn_parallel_for(ctx, plan.count, 1, try_folds, &job);
+    status = joined_status(ctx, job.statuses, plan.count);
+  }
+  if (status == SN_OK) {
+    double least = 0;
+    *out = choice_at(data->options, first_good(job.errors, plan.count, choice_count, &least));
+    out->error = least;
+    if (data->options->kappa >= frames - 1) out->ridge = ridges[0]; // nothing is to be left out
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+// ---- places ------------------------------------------------------------------------------------------------------------------
+
+// Stiffest first: of equally good holds on the control points the one that meets them best.
+static const double stiffnesses[] = {100, 10, 1};
+enum { stiffness_count = 3 };
+
+typedef struct places_job {
+  sn_context *ctx;
+  const sn_affine_data *data;
+  const sn_affine_choice *choice;
+  const fold_plan *plan;
+  const float (*rest_controls)[3];
+  double *numbers;                       // [fold][bone][outputs]: predicted by the other frames
+  const double *solves[stiffness_count]; // P for every stiffness
+  double *errors;                        // [fold][stiffness]
+  sn_status *statuses;                   // per fold
+} places_job;
+
+static sn_status predict_fold(sn_context *ctx, sn_arena *memory, const places_job *job, int index) {
+  const sn_affine_data *data = job->data;
+  size_t outputs = (size_t)data->outputs, bones = (size_t)data->bones->bones;
+  left_out l = {0};
+  sn_kcca_basis basis;
+  sn_status status = leave_out(ctx, memory, data, job->plan->frames[index], &l);
+  if (status == SN_OK) {
+    status = left_out_basis(ctx, memory, data, job->plan->frames[index], job->choice->beta, &l, &basis);
+  }
+  for (size_t b = 0; b < bones && status == SN_OK; b++) {
+    bone_moments(data, &basis, (int)b, &l);
+    sn_affine_reduce(&basis, data->options, (int)outputs, job->choice->ridge, job->choice->kappa, &l.space);
+    predicted(&l, basis.rank, (int)outputs, job->choice->kappa, job->numbers + ((size_t)index * bones + b) * outputs);
+  }
+  return status;
+}
+
+static void predict_folds(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const places_job *job = user;
+  for (int64_t n = begin; n < end; n++) {
+    sn_context ctx = *job->ctx;
+    sn_arena memory = sn_arena_new(&ctx);
+    job->statuses[n] = predict_fold(&ctx, &memory, job, (int)n);
+    sn_arena_free(&memory);
+  }
+}
+
+static sn_status place_fold(sn_context *ctx, sn_arena *memory, const places_job *job, int index) {
+  const sn_affine_data *data = job->data;
+  size_t bones = (size_t)data->bones->bones, size = bones * (3 * bones + (size_t)data->control_count);
+  pose_space pose = {0};
+  int out = job->plan->frames[index];
+  double *solve = SN_NEW(ctx, memory, double, size);
+  sn_status status = solve ? new_pose_space(ctx, memory, data, &pose) : ctx->error.status;
+  for (int k = 0; k < stiffness_count && status == SN_OK; k++) {
+    memcpy(solve, job->solves[k], size * sizeof *solve);
+    status = sn_affine_poisson_fit(ctx, data, job->rest_controls, out, solve);
+    if (status != SN_OK) break;
+    job->errors[index * stiffness_count + k] =
+      shape_error(data, job->plan, out, job->numbers + (size_t)index * bones * (size_t)data->outputs, solve, &pose);
+  }
+  return status;
+}
+
+static void place_folds(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const places_job *job = user;
+  for (int64_t n = begin; n < end; n++) {
+    sn_context ctx = *job->ctx;
+    sn_arena memory = sn_arena_new(&ctx);
+    job->statuses[n] = place_fold(&ctx, &memory, job, (int)n);
+    sn_arena_free(&memory);
+  }
+}
+
+// The bones' linear parts as predicted for the frames left out.
+static sn_status left_out_gradients(sn_context *ctx, sn_arena *memory, const places_job *job, sn_mat3 **out) {
+  size_t bones = (size_t)job->data->bones->bones, count = bones * (size_t)job->plan->count;
+  *out = SN_NEW(ctx, memory, sn_mat3, count);
+  for (size_t n = 0; *out && n < count; n++) {
+    sn_vec3 none;
+    (*out)[n] = sn_affine_decode(job->numbers + n * (size_t)job->data->outputs, job->data->options,
+                                 job->data->bones->centres[n % bones], &none);
+  }
+  return *out ? SN_OK : ctx->error.status;
+}
+
+static sn_status solve_places(sn_context *ctx, sn_arena *scratch, places_job *job, const int *controls,
+                              double *stiffness, double *solve) {
+  const sn_affine_data *data = job->data;
+  size_t bones = (size_t)data->bones->bones, size = bones * (3 * bones + (size_t)data->control_count);
+  fold_plan plan = {0};
+  sn_mat3 *gradients = NULL;
+  double *trust = NULL, *solves[stiffness_count];
+  sn_status status = plan_folds(ctx, scratch, data, &plan);
+  if (status != SN_OK) return status;
+  job->plan = &plan;
+  job->numbers = SN_NEW(ctx, scratch, double, (size_t)plan.count *bones *(size_t)data->outputs);
+  job->errors = SN_NEW(ctx, scratch, double, (size_t)plan.count *stiffness_count);
+  job->statuses = SN_NEW(ctx, scratch, sn_status, plan.count);
+  if (!job->numbers || !job->errors || !job->statuses) return ctx->error.status;
+  sn_parallel_for(ctx, plan.count, 1, predict_folds, job);
+  status = joined_status(ctx, job->statuses, plan.count);
+  if (status == SN_OK) status = left_out_gradients(ctx, scratch, job, &gradients);
+  if (status == SN_OK) status = sn_affine_edge_trust(ctx, scratch, data, plan.count, plan.frames, gradients, &trust);
+  for (int k = 0; k < stiffness_count && status == SN_OK; k++) {
+    solves[k] = SN_NEW(ctx, scratch, double, size);
+    if (!solves[k]) return ctx->error.status;
+    job->solves[k] = solves[k];
+    status = sn_affine_poisson(ctx, &data->examples->rest, data->bones, controls, data->control_count,
+                               &(sn_affine_trust){trust, stiffnesses[k]}, solves[k]);
+  }
+  if (status == SN_OK) {
+    sn_parallel_for(ctx, plan.count, 1, place_folds, job);
+    status = joined_status(ctx, job->statuses, plan.count);
+  }
+  if (status != SN_OK) return status;
+  double least = 0;
+  int best = first_good(job->errors, plan.count, stiffness_count, &least);
+  *stiffness = stiffnesses[best];
+  memcpy(solve, solves[best], size * sizeof *solve);
+  return SN_OK;
+}
+
+sn_status sn_affine_choose_places(sn_context *ctx, const sn_affine_data *data, const sn_affine_choice *choice,
+                                  const int *controls, const float (*rest_controls)[3], double *stiffness,
+                                  double *solve) {
+  sn_arena scratch = sn_arena_new(ctx);
+  places_job job = {.ctx = ctx, .data = data, .choice = choice, .rest_controls = rest_controls};
+  sn_status status = SN_OK;
+  sn_blas_serial();
+  if (data->bones->frames >= 3) status = solve_places(ctx, &scratch, &job, controls, stiffness, solve);
+  if (status == SN_OK) status = sn_affine_poisson_fit(ctx, data, rest_controls, -1, solve);
+  sn_arena_free(&scratch);
+  return status;
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// Bone transformations as numbers that a linear method can predict: quaternion and stretch (Kim 2010, section 3.2).
+#include "train/affine/affine.h"
+
+#include <math.h>
+
+int sn_affine_outputs(const sn_affine_options *options) {
+  int stretch = options->stretch ? 6 : 0;
+  return 4 + stretch + (options->poisson ? 0 : sn_affine_dual(options) ? 4 : 3);
+}
+
+bool sn_affine_dual(const sn_affine_options *options) {
+  return !options->stretch && !options->poisson && !options->separate;
+}
+
+static double alignment(const double *quaternions, int stride, int a, int b) {
+  const double *p = quaternions + (size_t)a * (size_t)stride, *q = quaternions + (size_t)b * (size_t)stride;
+  return p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3];
+}
+
+static void negate(double *numbers, int count) {
+  for (int n = 0; n < count; n++) numbers[n] = -numbers[n];
+}
+
+void sn_affine_align_signs(double *quaternions, int count, int stride, int dual, double *space) {
+  double *cost = space, *parent = space + count, *done = space + 2 * (size_t)count, scalar = 0;
+  for (int f = 0; f < count; f++) cost[f] = f ? 2 : 0, parent[f] = -1, done[f] = 0;
+  for (int step = 0; step < count; step++) { // Prim's algorithm: the nearest frame joins the tree
+    int next = -1;
+    for (int f = 0; f < count; f++)
+      if (done[f] == 0 && (next < 0 || cost[f] < cost[next])) next = f;
+    done[next] = 1;
+    if (parent[next] >= 0 && alignment(quaternions, stride, next, (int)parent[next]) < 0) {
+      negate(quaternions + (size_t)next * (size_t)stride, 4 + dual);
+    }
+    for (int f = 0; f < count; f++) {
+      double c = 1 - fabs(alignment(quaternions, stride, f, next));
+      if (done[f] == 0 && c < cost[f]) cost[f] = c, parent[f] = next;
+    }
+  }
+  for (int f = 0; f < count; f++) scalar += quaternions[(size_t)f * (size_t)stride + 3];
+  for (int f = 0; f < count && scalar < 0; f++) negate(quaternions + (size_t)f * (size_t)stride, 4 + dual);
+}
+
+// Dual part of the dual quaternion with real part q and translation t: (t, 0) q / 2.
+static void store_dual(sn_quat q, sn_vec3 t, double out[4]) {
+  sn_quat dual = sn_quat_scale(sn_quat_mul((sn_quat){t.x, t.y, t.z, 0}, q), 0.5);
+  out[0] = dual.x, out[1] = dual.y, out[2] = dual.z, out[3] = dual.w;
+}
+
+static void encode_bone(const sn_affine_bones *bones, const sn_affine_options *o, int b, int f, double *out) {
+  sn_affine motion = bones->motions[(size_t)f * (size_t)bones->bones + (size_t)b];
+  sn_vec3 centre = bones->centres[b], moved = sn_vec3_sub(sn_affine_apply(motion, centre), centre);
+  sn_mat3 r, w;
+  sn_mat3_polar(sn_affine_linear(motion), &r, &w);
+  sn_quat q = sn_quat_from_mat3(r);
+  out[0] = q.x, out[1] = q.y, out[2] = q.z, out[3] = q.w;
+  if (o->stretch) {
+    out[4] = w.m[0][0], out[5] = w.m[0][1], out[6] = w.m[0][2];
+    out[7] = w.m[1][1], out[8] = w.m[1][2], out[9] = w.m[2][2];
+  }
+  if (sn_affine_dual(o)) {
+    store_dual(q, moved, out + 4);
+  } else if (!o->poisson) {
+    double *place = out + (o->stretch ? 10 : 4);
+    place[0] = moved.x, place[1] = moved.y, place[2] = moved.z;
+  }
+}
+
+sn_status sn_affine_encode(sn_context *ctx, const sn_affine_bones *bones, const sn_affine_options *options,
+                           double *out) {
+  sn_arena scratch = sn_arena_new(ctx);
+  int outputs = sn_affine_outputs(options);
+  double *space = SN_NEW(ctx, &scratch, double, 3 * (size_t)bones->frames);
+  for (int b = 0; space && b < bones->bones; b++) {
+    double *own = out + (size_t)b * (size_t)bones->frames * (size_t)outputs;
+    for (int f = 0; f < bones->frames; f++) encode_bone(bones, options, b, f, own + (size_t)f * (size_t)outputs);
+    sn_affine_align_signs(own, bones->frames, outputs, sn_affine_dual(options) ? 4 : 0, space);
+  }
+  sn_arena_free(&scratch);
+  return space ? SN_OK : ctx->error.status;
+}
+
+sn_mat3 sn_affine_decode(const double *n, const sn_affine_options *o, sn_vec3 centre, sn_vec3 *place) {
+  sn_quat q = {n[0], n[1], n[2], n[3]};
+  sn_mat3 r = sn_quat_to_mat3(sn_quat_normalize(q));
+  if (sn_affine_dual(o)) {
+    sn_affine rigid = sn_dualquat_to_rigid((sn_dualquat){q, {n[4], n[5], n[6], n[7]}});
+    *place = sn_vec3_add(centre, sn_affine_translation(rigid));
+  } else if (!o->poisson) {
+    const double *moved = n + (o->stretch ? 10 : 4);
+    *place = sn_vec3_add(centre, sn_vec3_make(moved[0], moved[1], moved[2]));
+  }
+  if (!o->stretch) return r;
+  sn_mat3 w = {{{n[4], n[5], n[6]}, {n[5], n[7], n[8]}, {n[6], n[8], n[9]}}};
+  return sn_mat3_mul(r, w);
+}

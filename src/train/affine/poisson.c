@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+// Places of the bones from their linear parts and the control points: the Poisson step of Kim 2010 (section 3.3), solved
+// once and for all (about the bones' centres: place_b is where centre_b goes).
+//
+//   edges     sum_b (w_bi - w_bj) place_b = sum_b wbar_b F_b (v_i - v_j) - sum_b (w_bi F_b (v_i - c_b) - w_bj F_b (v_j - c_b))
+//   controls  sum_b w_bc place_b          = control_c - sum_b w_bc F_b (v_c - c_b)
+//   bones     place_a - place_b           = (F_a + F_b) / 2 (c_a - c_b),   hardly any weight: what edges leave open
+#include "train/affine/affine.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+#include <math.h>
+#include <string.h>
+
+#include "solve/solve.h"
+
+// Weight of the rows between bones, in units of what holds a bone on average.
+static const double bone_weight = 1e-5;
+
+enum { most_terms = 16 };
+
+// A row of the system: places on the left; columns 3 b + k (column k of F_b) and 3 bones + c on the right.
+typedef struct row {
+  int count, right_count;
+  int bones[most_terms], columns[3 * most_terms + 1];
+  double x[most_terms], right[3 * most_terms + 1];
+} row;
+
+static void add_left(row *r, int bone, double x) {
+  for (int n = 0; n < r->count; n++) {
+    if (r->bones[n] != bone) continue;
+    r->x[n] += x;
+    return;
+  }
+  r->bones[r->count] = bone, r->x[r->count++] = x;
+}
+
+// Adds F_bone v to the right-hand side.
+static void add_right(row *r, int bone, sn_vec3 v) {
+  const double p[3] = {v.x, v.y, v.z};
+  for (int n = 0; n < r->right_count; n += 3) {
+    if (r->columns[n] != 3 * bone) continue;
+    for (int k = 0; k < 3; k++) r->right[n + k] += p[k];
+    return;
+  }
+  for (int k = 0; k < 3; k++) r->columns[r->right_count] = 3 * bone + k, r->right[r->right_count++] = p[k];
+}
+
+// The vertex's blended position, `sign` times: places on the left, the rest on the right with the opposite sign.
+static void add_vertex(row *r, const sn_mesh *rest, const sn_affine_bones *bones, int i, double sign) {
+  const sn_skin *skin = &bones->skin;
+  for (int k = 0; k < skin->influences; k++) {
+    size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
+    int b = skin->joints[at];
+    double w = sign * (double)skin->weights[at];
+    if (w == 0) continue;
+    add_left(r, b, w);
+    add_right(r, b, sn_vec3_scale(sn_vec3_sub(sn_vec3_from(rest->positions[i]), bones->centres[b]), -w));
+  }
+}
+
+static row edge_row(const sn_mesh *rest, const sn_affine_bones *bones, int i, int j) {
+  const sn_skin *skin = &bones->skin;
+  row r = {0};
+  add_vertex(&r, rest, bones, i, 1), add_vertex(&r, rest, bones, j, -1);
+  sn_vec3 edge = sn_vec3_sub(sn_vec3_from(rest->positions[i]), sn_vec3_from(rest->positions[j]));
+  for (int side = 0; side < 2; side++)
+    for (int k = 0; k < skin->influences; k++) {
+      size_t at = (size_t)(side ? j : i) * (size_t)skin->influences + (size_t)k;
+      double w = 0.5 * (double)skin->weights[at];
+      if (w > 0) add_right(&r, skin->joints[at], sn_vec3_scale(edge, w));
+    }
+  return r;
+}
+
+static void emit(const row *r, double weight, sn_affine_row_fn fn, void *user) {
+  fn(user, r->count, r->bones, r->x, r->right_count, r->columns, r->right, weight);
+}
+
+// Ties every bone to the nearest of those before it in the order of a minimum spanning tree of the centres (Prim).
+static void emit_bone_tree(const sn_affine_bones *bones, double weight, double *distance, int *nearest,
+                           sn_affine_row_fn fn, void *user) {
+  int count = bones->bones;
+  for (int b = 0; b < count; b++) distance[b] = INFINITY, nearest[b] = -1;
+  distance[0] = 0;
+  for (int step = 0; step < count; step++) {
+    int next = -1;
+    for (int b = 0; b < count; b++)
+      if (nearest[b] != -2 && (next < 0 || distance[b] < distance[next])) next = b;
+    int from = nearest[next];
+    nearest[next] = -2;
+    if (from >= 0) {
+      row r = {0};
+      sn_vec3 half = sn_vec3_scale(sn_vec3_sub(bones->centres[next], bones->centres[from]), 0.5);
+      add_left(&r, next, 1), add_left(&r, from, -1);
+      add_right(&r, next, half), add_right(&r, from, half);
+      emit(&r, weight, fn, user);
+    }
+    for (int b = 0; b < count; b++) {
+      double d = sn_vec3_distance(bones->centres[b], bones->centres[next]);
+      if (nearest[b] != -2 && d < distance[b]) distance[b] = d, nearest[b] = next;
+    }
+  }
+}
+
+sn_status sn_affine_poisson_rows(sn_context *ctx, const sn_mesh *rest, const sn_affine_bones *bones,
+                                 const int *controls, int control_count, const sn_affine_trust *trust,
+                                 sn_affine_row_fn fn, void *user) {
+  sn_topology topology;
+  sn_status status = sn_topology_build(ctx, rest, &topology);
+  if (status != SN_OK) return status;
+  sn_arena scratch = sn_arena_new(ctx);
+  double *distance = SN_NEW(ctx, &scratch, double, bones->bones), hold = 0;
+  int *nearest = SN_NEW(ctx, &scratch, int, bones->bones);
+  if (!distance || !nearest) status = ctx->error.status;
+  for (int e = 0; status == SN_OK && e < topology.edge_count; e++) {
+    row r = edge_row(rest, bones, topology.edges[e][0], topology.edges[e][1]);
+    double weight = trust->edges ? trust->edges[e] : 1;
+    for (int n = 0; n < r.count; n++) hold += weight * r.x[n] * r.x[n] / bones->bones;
+    emit(&r, weight, fn, user);
+  }
+  if (!(hold > 0)) hold = 1;
+  for (int c = 0; status == SN_OK && c < control_count; c++) {
+    row r = {0};
+    add_vertex(&r, rest, bones, controls[c], 1);
+    r.columns[r.right_count] = 3 * bones->bones + c, r.right[r.right_count++] = 1;
+    emit(&r, trust->controls * hold, fn, user);
+  }
+  if (status == SN_OK) emit_bone_tree(bones, bone_weight * hold, distance, nearest, fn, user);
+  sn_arena_free(&scratch);
+  sn_topology_free(&topology);
+  return status;
+}
+
+// ---- the solve ----------------------------------------------------------------------------------------------------------------
+
+typedef struct normal_equations {
+  int bones, columns;
+  double *a, *b; // A^T A and A^T B
+} normal_equations;
+
+static void add_row(void *user, int count, const int *bones, const double *x, int right_count,
+                    const int *right_columns, const double *right, double weight) {
+  normal_equations *n = user;
+  for (int p = 0; p < count; p++) {
+    double w = weight * x[p];
+    if (w == 0) continue;
+    double *a = n->a + (size_t)bones[p] * (size_t)n->bones, *b = n->b + (size_t)bones[p] * (size_t)n->columns;
+    for (int q = 0; q < count; q++) a[bones[q]] += w * x[q];
+    for (int q = 0; q < right_count; q++) b[right_columns[q]] += w * right[q];
+  }
+}
+
+sn_status sn_affine_poisson(sn_context *ctx, const sn_mesh *rest, const sn_affine_bones *bones, const int *controls,
+                            int control_count, const sn_affine_trust *trust, double *out) {
+  sn_arena scratch = sn_arena_new(ctx);
+  normal_equations n = {.bones = bones->bones, .columns = 3 * bones->bones + control_count, .b = out};
+  n.a = SN_NEW(ctx, &scratch, double, (size_t)n.bones *(size_t)n.bones);
+  sn_status status = n.a ? SN_OK : ctx->error.status;
+  memset(out, 0, (size_t)n.bones * (size_t)n.columns * sizeof *out);
+  if (status == SN_OK) status = sn_affine_poisson_rows(ctx, rest, bones, controls, control_count, trust, add_row, &n);
+  sn_blas_serial();
+  if (status == SN_OK &&
+      LAPACKE_dposv(LAPACK_ROW_MAJOR, 'L', n.bones, n.columns, n.a, n.bones, out, n.columns) != 0) {
+    status = sn_fail(ctx, SN_NOT_CONVERGED, "affine: the places of %d bones do not follow from %d control points",
+                     n.bones, control_count);
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+// ---- what the training frames say -----------------------------------------------------------------------------------------------
+
+// Squared length of what the prediction of edge i - j misses at frame f, relative to the edge.
+static double edge_miss(const sn_affine_data *data, int i, int j, int f, const sn_mat3 *gradients) {
+  const sn_skin *skin = &data->bones->skin;
+  const float(*rest)[3] = (const float(*)[3])data->examples->rest.positions;
+  const float(*truth)[3] = sn_frame(&data->examples->frames, data->keys->frames[f]);
+  sn_vec3 edge = sn_vec3_sub(sn_vec3_from(rest[i]), sn_vec3_from(rest[j]));
+  sn_vec3 miss = sn_vec3_sub(sn_vec3_from(truth[j]), sn_vec3_from(truth[i]));
+  for (int side = 0; side < 2; side++)
+    for (int k = 0; k < skin->influences; k++) {
+      size_t at = (size_t)(side ? j : i) * (size_t)skin->influences + (size_t)k;
+      double w = 0.5 * (double)skin->weights[at];
+      if (w > 0) miss = sn_vec3_mad(miss, sn_mat3_apply(gradients[skin->joints[at]], edge), w);
+    }
+  return sn_vec3_dot(miss, miss) / fmax(sn_vec3_dot(edge, edge), 1e-30);
+}
+
+sn_status sn_affine_edge_trust(sn_context *ctx, sn_arena *memory, const sn_affine_data *data, int frame_count,
+                               const int *frames, const sn_mat3 *gradients, double **out) {
+  sn_topology topology;
+  sn_status status = sn_topology_build(ctx, &data->examples->rest, &topology);
+  if (status != SN_OK) return status;
+  double *trust = SN_NEW(ctx, memory, double, topology.edge_count), average = 0, mean = 0;
+  for (int e = 0; trust && e < topology.edge_count; e++) {
+    for (int f = 0; f < frame_count; f++) {
+      trust[e] += edge_miss(data, topology.edges[e][0], topology.edges[e][1], frames[f],
+                            gradients + (size_t)f * (size_t)data->bones->bones) /
+                  frame_count;
+    }
+    average += trust[e] / topology.edge_count;
+  }
+  for (int e = 0; trust && e < topology.edge_count; e++) {
+    trust[e] = 1 / (trust[e] + 0.05 * average + 1e-12);
+    mean += trust[e] / topology.edge_count;
+  }
+  for (int e = 0; trust && e < topology.edge_count; e++) trust[e] /= mean;
+  sn_topology_free(&topology);
+  *out = trust;
+  return trust ? SN_OK : ctx->error.status;
+}
+
+// Sample 3 n + r is coordinate r of a training frame (the last: of the rest pose): columns of F, and control points.
+typedef struct samples {
+  int count, columns;
+  double *inputs;  // count * columns
+  double *missing; // count * bones: what P leaves of the places; then the coefficients of the samples
+} samples;
+
+static void fill_sample(const sn_affine_data *data, const float (*rest_controls)[3], int f, int r, double *input,
+                        double *place) {
+  const sn_affine_bones *bones = data->bones;
+  int count = bones->bones, points = data->control_count;
+  for (int b = 0; b < count; b++) {
+    sn_affine m = f < bones->frames ? bones->motions[(size_t)f * (size_t)count + (size_t)b] : sn_affine_identity();
+    sn_vec3 moved = sn_affine_apply(m, bones->centres[b]);
+    for (int k = 0; k < 3; k++) input[3 * b + k] = m.m[r][k];
+    place[b] = r == 0 ? moved.x : r == 1 ? moved.y : moved.z;
+  }
+  for (int c = 0; c < points; c++) {
+    input[3 * count + c] = f < bones->frames
+                             ? data->controls[((size_t)f * (size_t)points + (size_t)c) * 3 + (size_t)r]
+                             : (double)rest_controls[c][r];
+  }
+}
+
+// Control points of all samples about their mean, in units of `unit`: nothing is learnt from a motion of everything.
+static void centre_controls(int first, double unit, samples *s) {
+  for (int n = 0; n < s->count; n++) {
+    double *input = s->inputs + (size_t)n * (size_t)s->columns, mean = 0;
+    for (int c = first; c < s->columns; c++) mean += input[c] / (s->columns - first);
+    for (int c = first; c < s->columns; c++) input[c] = (input[c] - mean) / unit;
+  }
+}
+
+// coefficients = (Z Z^T + ridge I)^-1 missing, with the samples as rows of Z.
+static sn_status solve_samples(sn_context *ctx, sn_arena *scratch, int bones, samples *s) {
+  size_t n = (size_t)s->count;
+  double *gram = SN_NEW(ctx, scratch, double, n *n), trace = 0;
+  if (!gram) return ctx->error.status;
+  cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, s->count, s->columns, 1, s->inputs, s->columns, 0, gram,
+              s->count);
+  for (size_t k = 0; k < n; k++) trace += gram[k * n + k];
+  for (size_t k = 0; k < n; k++) gram[k * n + k] += 1e-5 * trace / (double)n + 1e-300;
+  if (LAPACKE_dposv(LAPACK_ROW_MAJOR, 'L', s->count, bones, gram, s->count, s->missing, bones) == 0) return SN_OK;
+  return sn_fail(ctx, SN_NOT_CONVERGED, "affine: the places of the bones could not be fitted");
+}
+
+sn_status sn_affine_poisson_fit(sn_context *ctx, const sn_affine_data *data, const float (*rest_controls)[3],
+                                int without, double *solve) {
+  sn_arena scratch = sn_arena_new(ctx);
+  const sn_affine_bones *bones = data->bones;
+  int count = bones->bones, used = bones->frames + 1 - (without >= 0);
+  samples s = {.count = 3 * used, .columns = 3 * count + data->control_count};
+  s.inputs = SN_NEW(ctx, &scratch, double, (size_t)s.count *(size_t)s.columns);
+  s.missing = SN_NEW(ctx, &scratch, double, (size_t)s.count *(size_t)count);
+  sn_status status = s.inputs && s.missing ? SN_OK : ctx->error.status;
+  double unit = 0;
+  for (int b = 0; b < count; b++) unit = fmax(unit, sn_vec3_distance(bones->centres[b], bones->centres[0]));
+  if (!(unit > 0)) unit = 1;
+  sn_blas_serial();
+  if (status == SN_OK) {
+    for (int f = 0, n = 0; f <= bones->frames; f++)
+      for (int r = 0; f != without && r < 3; r++, n++) {
+        fill_sample(data, rest_controls, f, r, s.inputs + (size_t)n * (size_t)s.columns,
+                    s.missing + (size_t)n * (size_t)count);
+      }
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, s.count, count, s.columns, -1, s.inputs, s.columns, solve,
+                s.columns, 1, s.missing, count);
+    centre_controls(3 * count, unit, &s);
+    status = solve_samples(ctx, &scratch, count, &s);
+  }
+  if (status == SN_OK) {
+    for (int n = 0; n < s.count; n++)
+      for (int c = 3 * count; c < s.columns; c++) s.inputs[(size_t)n * (size_t)s.columns + (size_t)c] /= unit;
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, count, s.columns, s.count, 1, s.missing, count, s.inputs,
+                s.columns, 1, solve, s.columns);
+  }
+  sn_arena_free(&scratch);
+  return status;
+}

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: MIT
+// From a model and examples to corrections: blends inverted, poses merged, pose spaces solved, sections written.
+#include "train/correct/correct.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/internal.h"
+#include "train/train.h"
+
+sn_correct_options sn_correct_options_default(void) {
+  return (sn_correct_options){
+    .kernel = SN_RBF_GAUSS, .sigma = SN_SIGMA_AUTO, .cardinal = true, .threshold = 0.005, .joints = ""};
+}
+
+// ---- the blend of a vertex, as an affine map -----------------------------------------------------------------------------
+
+static sn_affine columns_to_affine(const float m[16]) {
+  sn_affine a;
+  for (int r = 0; r < 3; r++)
+    for (int c = 0; c < 4; c++) a.m[r][c] = m[4 * c + r];
+  return a;
+}
+
+static sn_affine blend_affines(const float *palette, int count, const uint16_t *joints, const float *weights) {
+  sn_affine sum = {0};
+  for (int k = 0; k < count; k++) {
+    sn_affine a = columns_to_affine(palette + 16 * (size_t)joints[k]);
+    for (int n = 0; n < 12; n++) sum.m[n / 4][n % 4] += weights[k] * a.m[n / 4][n % 4];
+  }
+  return sum;
+}
+
+// Signs are chosen in the palette (SN_RT_SIGNED), or by the pivot, the first joint.
+static sn_affine blend_rigid(const sn_rt_scratch *s, int count, const uint16_t *joints, const float *weights) {
+  sn_dualquat sum = {{0, 0, 0, 0}, {0, 0, 0, 0}};
+  const float *pivot = s->dualquats + 8 * (size_t)joints[0];
+  for (int k = 0; k < count; k++) {
+    const float *q = s->dualquats + 8 * (size_t)joints[k];
+    bool flip =
+      !(*s->flags & SN_RT_SIGNED) && q[0] * pivot[0] + q[1] * pivot[1] + q[2] * pivot[2] + q[3] * pivot[3] < 0;
+    double w = flip ? -weights[k] : weights[k];
+    sum.real = sn_quat_add(sum.real, sn_quat_scale((sn_quat){q[0], q[1], q[2], q[3]}, w));
+    sum.dual = sn_quat_add(sum.dual, sn_quat_scale((sn_quat){q[4], q[5], q[6], q[7]}, w));
+  }
+  return sn_dualquat_to_rigid(sum);
+}
+
+sn_affine sn_blend_of(const sn_rt_model *model, const sn_rt_scratch *s, const sn_skin *skin, int i) {
+  size_t row = (size_t)i * (size_t)skin->influences;
+  const uint16_t *joints = skin->joints + row;
+  const float *weights = skin->weights + row;
+  int count = 0;
+  while (count < skin->influences && weights[count] > 0) count++;
+  if (model->info.blend == SN_RT_BLEND_LINEAR) return blend_affines(s->matrices, count, joints, weights);
+  return sn_affine_mul(blend_rigid(s, count, joints, weights), blend_affines(s->stretches, count, joints, weights));
+}
+
+// ---- inverting it --------------------------------------------------------------------------------------------------------------
+
+// A linear blend near half a turn squashes the skin: below this singular value, what it squashes is brought back only in
+// part, less and less, instead of exploding.
+static const double least_singular = 0.05;
+
+// d with a d = r, regularised.
+sn_vec3 sn_blend_solve(sn_mat3 a, sn_vec3 r) {
+  sn_mat3 u, v;
+  sn_vec3 s;
+  sn_mat3_svd(a, &u, &s, &v);
+  sn_vec3 y = sn_mat3_apply(sn_mat3_transpose(u), r);
+  const double floor2 = least_singular * least_singular;
+  y.x *= s.x > least_singular ? 1 / s.x : s.x / floor2;
+  y.y *= s.y > least_singular ? 1 / s.y : s.y / floor2;
+  y.z *= s.z > least_singular ? 1 / s.z : s.z / floor2;
+  return sn_mat3_apply(v, y);
+}
+
+// What turns the skinned normal into `target`: before the blend, whose normals go by its cofactors.
+static sn_vec3 normal_before(sn_mat3 a, sn_vec3 rest, sn_vec3 target) {
+  double sign = sn_mat3_determinant(a) < 0 ? -1 : 1;
+  sn_vec3 n = sn_vec3_scale(sn_mat3_apply(sn_mat3_transpose(a), target), sign);
+  return sn_vec3_sub(sn_vec3_normalize(n, rest), rest);
+}
+
+static sn_vec3 skinned_normal(sn_mat3 a, sn_vec3 rest) {
+  sn_vec3 x = sn_mat3_column(a, 0), y = sn_mat3_column(a, 1), z = sn_mat3_column(a, 2);
+  sn_mat3 cofactor = sn_mat3_columns(sn_vec3_cross(y, z), sn_vec3_cross(z, x), sn_vec3_cross(x, y));
+  return sn_vec3_normalize(sn_mat3_apply(cofactor, rest), rest);
+}
+
+typedef struct miss_job {
+  const sn_rt_model *model;
+  const sn_rt_scratch *palette;
+  const sn_skin *skin;
+  const sn_mesh *rest;
+  const float (*rest_normals)[3], (*frame)[3], (*normals)[3];
+  bool forward;
+  double tolerance;
+  float (*deltas)[6];
+  uint8_t *lost; // vertices that cannot be brought back
+} miss_job;
+
+static void miss_vertex(const miss_job *job, int i) {
+  sn_affine blend = sn_blend_of(job->model, job->palette, job->skin, i);
+  sn_mat3 a = sn_affine_linear(blend);
+  sn_vec3 rest = sn_vec3_from(job->rest->positions[i]), rest_normal = sn_vec3_from(job->rest_normals[i]);
+  sn_vec3 target_normal = sn_vec3_from(job->normals[i]);
+  sn_vec3 missing = sn_vec3_sub(sn_vec3_from(job->frame[i]), sn_affine_apply(blend, rest)), d = missing, n;
+  if (job->forward) {
+    n = sn_vec3_sub(target_normal, skinned_normal(a, rest_normal));
+  } else {
+    d = sn_blend_solve(a, missing);
+    n = normal_before(a, rest_normal, target_normal);
+    if (sn_vec3_distance(sn_mat3_apply(a, d), missing) > job->tolerance) job->lost[i] = 1;
+  }
+  sn_vec3_store(d, job->deltas[i]), sn_vec3_store(n, job->deltas[i] + 3);
+}
+
+static void miss_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  for (int64_t i = begin; i < end; i++) miss_vertex(user, (int)i);
+}
+
+// ---- poses -----------------------------------------------------------------------------------------------------------------------
+
+static double pose_distance(const double *a, const double *b, const int *joints, int joint_count) {
+  double sum = 0;
+  for (int j = 0; j < joint_count; j++)
+    for (int c = 0; c < 3; c++) {
+      double d = a[3 * joints[j] + c] - b[3 * joints[j] + c];
+      sum += d * d;
+    }
+  return sqrt(sum);
+}
+
+// Adds to a text of `size` bytes what fits.
+static void tell(char *text, size_t size, const char *format, int a, int b) {
+  size_t used = strlen(text);
+  snprintf(text + used, size - used, format, a, b);
+}
+
+typedef struct corrector {
+  sn_context *ctx;
+  const sn_correct_options *options;
+  const sn_examples *examples;
+  const sn_keys *keys;
+  sn_train_report *report;
+  sn_arena memory;
+  sn_rt_model model;
+  sn_misses misses;
+  sn_turn *turns;
+  int *joints, joint_count; // of the pose space
+  int *merged;              // training frames of every pose
+} corrector;
+
+// The joints named in the options, or all that turn.
+static sn_status choose_joints(corrector *c) {
+  const sn_skeleton *skeleton = &c->examples->skeleton;
+  const double *vectors = c->misses.vectors;
+  size_t stride = 3 * (size_t)skeleton->joint_count;
+  c->joints = SN_NEW(c->ctx, &c->memory, int, skeleton->joint_count);
+  if (!c->joints) return c->ctx->error.status;
+  const char *names = c->options->joints;
+  while (*names) {
+    size_t length = strcspn(names, "+");
+    char name[256];
+    snprintf(name, sizeof name, "%.*s", (int)length, names);
+    int j = sn_skeleton_find(skeleton, name);
+    if (j < 0) return sn_fail(c->ctx, SN_BAD_INPUT, "joints: there is no joint called '%s'", name);
+    for (int n = 0; n < c->joint_count; n++)
+      if (c->joints[n] == j) return sn_fail(c->ctx, SN_BAD_INPUT, "joints: '%s' is named twice", name);
+    c->joints[c->joint_count++] = j;
+    names += length + (names[length] == '+');
+  }
+  if (c->joint_count > 0) return SN_OK;
+  for (int n = 0; n < skeleton->joint_count; n++) {
+    int j = c->turns[n].joint;
+    if (c->turns[n].parent < 0) continue;
+    for (int p = 1; p < c->misses.pose_count; p++)
+      if (pose_distance(vectors, vectors + (size_t)p * stride, &j, 1) > 1e-3) {
+        c->joints[c->joint_count++] = j;
+        break;
+      }
+  }
+  if (c->joint_count > 0) return SN_OK;
+  return sn_fail(
+    c->ctx, SN_BAD_INPUT,
+    "no joint turns against its parent in the training poses, so there is no pose space; a root that turns "
+    "can be named with joints=NAME");
+}
+
+// Poses closer together than this part of the largest distance are one.
+static const double merge_distance = 1e-3;
+
+static void average_into(float (*sum)[6], const float (*next)[6], int vertex_count, int count) {
+  for (int i = 0; i < vertex_count; i++)
+    for (int c = 0; c < 6; c++) sum[i][c] += (next[i][c] - sum[i][c]) / (float)(count + 1);
+}
+
+// Pose 0 is the rest pose, which needs no correction; a training frame in the same pose takes its place.
+static void merge_poses(corrector *c) {
+  sn_misses *m = &c->misses;
+  size_t stride = 3 * (size_t)m->joint_count, n = (size_t)m->vertex_count;
+  double largest = 0;
+  for (int p = 1; p < m->pose_count; p++) {
+    double d = pose_distance(m->vectors, m->vectors + (size_t)p * stride, c->joints, c->joint_count);
+    if (d > largest) largest = d;
+  }
+  int kept = 1;
+  for (int p = 1; p < m->pose_count; p++) {
+    const double *vector = m->vectors + (size_t)p * stride;
+    const float(*deltas)[6] = (const float(*)[6])(m->deltas + (size_t)p * n);
+    int same = 0;
+    while (same < kept && pose_distance(vector, m->vectors + (size_t)same * stride, c->joints, c->joint_count) >
+                            merge_distance * largest)
+      same++;
+    if (same == kept) {
+      memmove(m->vectors + (size_t)kept * stride, vector, stride * sizeof *vector);
+      memmove(m->deltas + (size_t)kept * n, deltas, n * sizeof *deltas);
+      c->merged[kept++] = 1;
+    } else {
+      if (c->merged[same] > 0)
+        tell(c->report->note, sizeof c->report->note, "frame %d is in the pose of another: averaged. ",
+             c->keys->frames[p - 1], 0);
+      average_into(m->deltas + (size_t)same * n, deltas, m->vertex_count, c->merged[same]++);
+    }
+  }
+  m->pose_count = kept;
+}
+
+// ---- misses at every training pose -------------------------------------------------------------------------------------------------
+
+// The evaluated weights, in the examples' vertex order.
+static sn_status read_skin(corrector *c, sn_skin *out) {
+  if (!c->examples->source) return sn_model_skin(c->ctx, &c->model, out);
+  sn_skin split;
+  sn_status status = sn_model_skin(c->ctx, &c->model, &split);
+  if (status != SN_OK) return status;
+  status = sn_skin_new(c->ctx, c->examples->rest.vertex_count, split.influences, out);
+  size_t k = (size_t)split.influences;
+  for (int s = 0; status == SN_OK && s < c->examples->source_count; s++) {
+    size_t to = (size_t)c->examples->source[s] * k;
+    memcpy(out->joints + to, split.joints + (size_t)s * k, k * sizeof *out->joints);
+    memcpy(out->weights + to, split.weights + (size_t)s * k, k * sizeof *out->weights);
+  }
+  sn_skin_free(&split);
+  return status;
+}
+
+static void note_lost(corrector *c, int frame, const uint8_t *lost) {
+  int count = 0;
+  for (int i = 0; i < c->misses.vertex_count; i++) count += lost[i];
+  if (count == 0) return;
+  char *note = c->report->note;
+  size_t size = sizeof c->report->note;
+  tell(note, size, "frame %d: the blend of %d vertices is nearly singular and was inverted only in part (", frame,
+       count);
+  for (int i = 0, told = 0; i < c->misses.vertex_count && told < 8; i++) {
+    if (lost[i]) tell(note, size, told++ ? " %d" : "%d", i, 0);
+  }
+  tell(note, size, count > 8 ? " ...). " : "). ", 0, 0);
+}
+
+static sn_status measure_misses(corrector *c) {
+  const sn_examples *e = c->examples;
+  sn_context *ctx = c->ctx;
+  sn_misses *m = &c->misses;
+  int n = e->rest.vertex_count, joints = e->skeleton.joint_count, poses = c->keys->count + 1;
+  *m = (sn_misses){.pose_count = poses, .vertex_count = n, .joint_count = joints, .turns = c->turns};
+  m->diagonal = sn_points_diagonal((const float(*)[3])e->rest.positions, n);
+  sn_status status = read_skin(c, &m->skin);
+  m->vectors = SN_NEW(ctx, &c->memory, double, (size_t)poses * 3 * (size_t)joints);
+  m->deltas = sn_arena_alloc(ctx, &c->memory, (size_t)poses * (size_t)n, sizeof *m->deltas);
+  c->merged = SN_NEW(ctx, &c->memory, int, poses);
+  sn_arena scratch = sn_arena_new(ctx);
+  float(*rest_normals)[3] = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *rest_normals);
+  float(*normals)[3] = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *normals);
+  float(*input)[12] = sn_arena_alloc(ctx, &scratch, (size_t)joints, sizeof *input);
+  float *torques = SN_NEW(ctx, &scratch, float, joints);
+  void *memory = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(&c->model), 1);
+  uint8_t *lost = SN_NEW(ctx, &scratch, uint8_t, n);
+  if (status == SN_OK && (!m->vectors || !m->deltas || !c->merged || !rest_normals || !normals || !input ||
+                          !torques || !memory || !lost))
+    status = ctx->error.status;
+  if (status == SN_OK) {
+    sn_mesh_normals(&e->rest, (const float(*)[3])e->rest.positions, rest_normals);
+    sn_pose_vector(c->turns, joints, NULL, m->vectors);
+  }
+  for (int k = 0; status == SN_OK && k < c->keys->count; k++) {
+    int f = c->keys->frames[k];
+    sn_rt_input in = {.joints = (const float(*)[12])input, .torques = torques};
+    sn_model_joints(sn_pose(&e->poses, f), joints, input);
+    sn_model_torques(&e->torques, f, joints, torques);
+    sn_rt_palette(&c->model, &in, memory, NULL);
+    sn_rt_scratch palette = sn_rt_scratch_at(&c->model, memory);
+    sn_mesh_normals(&e->rest, sn_frame(&e->frames, f), normals);
+    memset(lost, 0, (size_t)n);
+    miss_job job = {&c->model,
+                    &palette,
+                    &m->skin,
+                    &e->rest,
+                    (const float(*)[3])rest_normals,
+                    sn_frame(&e->frames, f),
+                    (const float(*)[3])normals,
+                    c->options->forward,
+                    1e-4 * m->diagonal,
+                    m->deltas + (size_t)(k + 1) * (size_t)n,
+                    lost};
+    sn_parallel_for(ctx, n, 256, miss_range, &job);
+    sn_pose_vector(c->turns, joints, sn_pose(&e->poses, f), m->vectors + (size_t)(k + 1) * 3 * (size_t)joints);
+    note_lost(c, f, lost);
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+// ---- all of it --------------------------------------------------------------------------------------------------------------------
+
+static sn_status check_options(sn_context *ctx, const sn_correct_options *o, const sn_rt_model *model) {
+  if (model->info.correct != SN_RT_CORRECT_NONE)
+    return sn_fail(ctx, SN_BAD_INPUT, "the model has corrections already");
+  if (o->linear && o->kernel == SN_RBF_SHEPARD)
+    return sn_fail(ctx, SN_BAD_INPUT, "kernel=shepard takes no linear term: leave out linear=1");
+  if (!o->weighted) return SN_OK;
+  if (o->components > 0)
+    return sn_fail(ctx, SN_BAD_INPUT, "eigenskin has one pose space for all vertices: leave out weighted=1");
+  if (o->kernel != SN_RBF_GAUSS && o->kernel != SN_RBF_BSPLINE)
+    return sn_fail(ctx, SN_BAD_INPUT, "weighted=1 goes with kernel=gauss or kernel=bspline");
+  if (o->distance == SN_DISTANCE_MAHALANOBIS)
+    return sn_fail(ctx, SN_BAD_INPUT, "weighted=1 weighs joints, distance=mahalanobis mixes them: choose one");
+  if (o->linear) return sn_fail(ctx, SN_BAD_INPUT, "weighted=1 has no linear term: leave out linear=1");
+  if (o->sigma == SN_SIGMA_POSE)
+    return sn_fail(ctx, SN_BAD_INPUT, "weighted=1 has one sigma for all poses: auto or a number");
+  if (model->info.palette_count != model->info.joint_count)
+    return sn_fail(ctx, SN_BAD_INPUT, "weighted=1 needs a skin on the joints alone");
+  return SN_OK;
+}
+
+static sn_status run(corrector *c, const sn_model *base, sn_model *out) {
+  sn_model referenced = {0};
+  sn_corrections corrections;
+  sn_context *ctx = c->ctx;
+  sn_status status = sn_turns_make(ctx, &c->memory, &c->examples->skeleton, &c->examples->poses, c->keys, &c->turns);
+  if (status == SN_OK) status = sn_correct_write(ctx, c->options, c->examples, c->turns, NULL, 0, base, &referenced);
+  if (status == SN_OK) status = sn_model_open(ctx, "model", referenced.bytes, referenced.size, &c->model);
+  if (status == SN_OK) status = check_options(ctx, c->options, &c->model);
+  if (status == SN_OK) status = measure_misses(c);
+  if (status == SN_OK) status = choose_joints(c);
+  if (status == SN_OK) {
+    merge_poses(c);
+    const sn_misses *m = &c->misses;
+    status = (c->options->components > 0 ? sn_eigenskin_fields
+              : c->options->weighted
+                ? sn_weighted_fields
+                : sn_psd_fields)(ctx, &c->memory, c->options, m, c->joints, c->joint_count, &corrections);
+  }
+  if (status == SN_OK) {
+    status =
+      sn_correct_write(ctx, c->options, c->examples, c->turns, &corrections, c->misses.diagonal, &referenced, out);
+  }
+  sn_model_free(&referenced);
+  sn_skin_free(&c->misses.skin);
+  return status;
+}
+
+sn_status sn_correct_model(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
+                           const sn_keys *keys, const sn_model *base, sn_model *out, sn_train_report *report) {
+  *out = (sn_model){0};
+  corrector c = {.ctx = ctx,
+                 .options = options,
+                 .examples = examples,
+                 .keys = keys,
+                 .report = report,
+                 .memory = sn_arena_new(ctx)};
+  sn_status status = run(&c, base, out);
+  sn_arena_free(&c.memory);
+  return status;
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// The correct slot, learned on top of any finished model: what the model misses at the training poses, brought to the
+// rest pose, interpolated in pose space (Murtagh 2008). `psd`, `eigenskin` and `rotreg:psd=1` are this on their models.
+#ifndef SINEW_TRAIN_CORRECT_CORRECT_H
+#define SINEW_TRAIN_CORRECT_CORRECT_H
+
+#include "sinew/train.h"
+#include "solve/rbf.h"
+#include "train/correct/pose_space.h"
+
+enum { SN_SIGMA_AUTO = -1, SN_SIGMA_POSE = -2 };
+
+typedef struct sn_correct_options {
+  sn_rbf_kernel kernel;
+  double sigma; // > 0: width of every kernel; SN_SIGMA_AUTO: the one width with the least leave-one-out error;
+                // SN_SIGMA_POSE: each pose's is a multiple of its distance to the nearest other pose
+  bool forward; // after the blend instead of in the rest pose
+  sn_distance distance;
+  bool weighted;      // distances by each vertex's own weights
+  bool linear;        // a hyperplane under the kernels
+  bool cardinal;      // store the displacements and N x N weights, not kernel weights per vertex
+  double threshold;   // displacements below this, in percent of the diagonal, are left out
+  const char *joints; // names separated by '+'; "" is all that move
+  int components;     // EigenSkin's per pose space; 0: no compression
+} sn_correct_options;
+
+sn_correct_options sn_correct_options_default(void);
+
+// Adds the correct slot to `base`, a model of the same examples without corrections (any drive with the examples' joints,
+// either blend). report->note tells of merged poses and of vertices where the blend could not be inverted.
+sn_status sn_correct_model(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
+                           const sn_keys *keys, const sn_model *base, sn_model *out, sn_train_report *report);
+
+// ---- parts -------------------------------------------------------------------------------------------------------------
+
+// What a model misses: at every pose and vertex (of the examples), the displacement of position and normal.
+typedef struct sn_misses {
+  int pose_count, vertex_count, joint_count;
+  double *vectors;      // pose_count * 3 joint_count
+  float (*deltas)[6];   // pose_count * vertex_count: x y z, and of the normal
+  const sn_turn *turns; // joint_count
+  sn_skin skin;         // as evaluated; of `palette` entries
+  double diagonal;
+} sn_misses;
+
+// The blend of vertex i as an affine map, for the palette in a runtime's scratch memory.
+struct sn_rt_scratch;
+sn_affine sn_blend_of(const sn_rt_model *model, const struct sn_rt_scratch *palette, const sn_skin *skin, int i);
+// d with a d = r; where `a` is nearly singular only in part.
+sn_vec3 sn_blend_solve(sn_mat3 a, sn_vec3 r);
+
+// A pose space with its functions: see sn_rt_field in format.h.
+typedef struct sn_pose_field {
+  int joint_count, *joints;
+  sn_pose_metric metric;
+  sn_rbf_kernel kernel;
+  bool linear, mixed;
+  int centre_count, basis_count, terms;
+  const double *centres, *widths; // centre_count * axes, centre_count
+  double *mix;                    // basis_count * terms, where mixed
+} sn_pose_field;
+
+// The whole slot: basis b of all fields together displaces vertex i by deltas[b * vertex_count + i].
+typedef struct sn_corrections {
+  int field_count, basis_count, vertex_count;
+  sn_pose_field *fields;
+  float (*deltas)[6];
+} sn_corrections;
+
+sn_status sn_psd_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_misses *m,
+                        const int *joints, int joint_count, sn_corrections *out);
+sn_status sn_weighted_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_misses *m,
+                             const int *joints, int joint_count, sn_corrections *out);
+sn_status sn_eigenskin_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options,
+                              const sn_misses *m, const int *joints, int joint_count, sn_corrections *out);
+
+// The pose space of `joints` over `count` of the poses (indices `poses`), interpolating data whose gram matrix is
+// given; `rbf` gets the cardinal functions. Centres and widths of the field are those of rbf.
+sn_status sn_field_make(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_misses *m,
+                        const int *joints, int joint_count, const int *poses, int count, const double *gram,
+                        sn_pose_field *field, sn_rbf *rbf);
+// gram[a * count + b] = sum over the vertices of the positions' displacements at poses a and b.
+void sn_misses_gram(sn_context *ctx, const float (*deltas)[6], int vertex_count, int count, double *gram);
+
+// `base` with the section joint.reference and the corrections (NULL: none), quantised to 16 bits.
+sn_status sn_correct_write(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
+                           const sn_turn *turns, const sn_corrections *corrections, double diagonal,
+                           const sn_model *base, sn_model *out);
+
+#endif

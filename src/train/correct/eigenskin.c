@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// `eigenskin` (Kry, James and Pai 2002; Murtagh 2008, 2.3.3): corrections as a few displacement fields per joint, the
+// principal components of those of the poses in which only that joint moves. Poses that move several joints at once form
+// a pose space of these joints, for what the single joints' fields leave.
+#include <lapacke.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "solve/solve.h"
+#include "train/correct/correct.h"
+#include "train/correct/options.h"
+#include "train/train.h"
+
+// Which joints every pose moves, as bits over the joints of the pose space.
+typedef struct motion {
+  int words;
+  uint64_t *bits; // pose_count * words
+  int *set;       // the pose space of every pose; -1 the rest pose
+} motion;
+
+static double joint_turn(const sn_misses *m, int pose, int joint) {
+  double sum = 0;
+  for (int c = 0; c < 3; c++) {
+    double d = m->vectors[((size_t)pose * (size_t)m->joint_count + (size_t)joint) * 3 + (size_t)c] -
+               m->vectors[3 * (size_t)joint + (size_t)c];
+    sum += d * d;
+  }
+  return sqrt(sum);
+}
+
+// A joint moves where it turns by more than a hundredth of what it ever does.
+static void find_motion(const sn_misses *m, const int *joints, int joint_count, motion *out) {
+  for (int j = 0; j < joint_count; j++) {
+    double largest = 0;
+    for (int p = 0; p < m->pose_count; p++) {
+      double turn = joint_turn(m, p, joints[j]);
+      if (turn > largest) largest = turn;
+    }
+    for (int p = 0; p < m->pose_count; p++) {
+      if (joint_turn(m, p, joints[j]) > 0.01 * largest + 1e-3)
+        out->bits[(size_t)p * (size_t)out->words + (size_t)(j / 64)] |= (uint64_t)1 << (j % 64);
+    }
+  }
+}
+
+static const uint64_t *bits_of(const motion *o, int pose) { return o->bits + (size_t)pose * (size_t)o->words; }
+
+static int bit_count(const motion *o, int pose) {
+  int count = 0;
+  for (int w = 0; w < o->words; w++)
+    for (uint64_t bits = bits_of(o, pose)[w]; bits; bits &= bits - 1) count++;
+  return count;
+}
+
+static bool within(const motion *o, int pose, int other) {
+  for (int w = 0; w < o->words; w++)
+    if (bits_of(o, pose)[w] & ~bits_of(o, other)[w]) return false;
+  return true;
+}
+
+typedef struct builder {
+  sn_context *ctx;
+  sn_arena *memory;
+  const sn_correct_options *options;
+  const sn_misses *m;
+  const int *joints;
+  int joint_count;
+  motion motion;
+  float (*left)[6]; // what is still to be explained, pose_count * vertex_count
+  sn_corrections *out;
+} builder;
+
+// Principal components of `count` displacement fields from their gram matrix: column r of v (count * count).
+static sn_status principal(sn_context *ctx, int count, double *gram, double *values) {
+  sn_blas_serial();
+  if (LAPACKE_dsyevd(LAPACK_ROW_MAJOR, 'V', 'U', count, gram, count, values) == 0) return SN_OK;
+  return sn_fail(ctx, SN_NOT_CONVERGED, "the principal components of %d corrections were not found", count);
+}
+
+// Basis r displaces by sum_p v_pr delta_p and has the value sum_p v_pr cardinal_p: with all of them, the sum over r is
+// sum_p delta_p cardinal_p, plain pose-space deformation.
+static sn_status add_components(builder *b, const int *poses, int count, const double *gram, const sn_rbf *rbf,
+                                sn_pose_field *field) {
+  size_t n = (size_t)b->m->vertex_count, terms = (size_t)rbf->terms, p = (size_t)count;
+  double *v = SN_NEW(b->ctx, b->memory, double, p *p), *values = SN_NEW(b->ctx, b->memory, double, p);
+  int most = b->options->components < count ? b->options->components : count;
+  field->mix = SN_NEW(b->ctx, b->memory, double, (size_t)most *terms);
+  if (!v || !values || !field->mix) return b->ctx->error.status;
+  memcpy(v, gram, p * p * sizeof *v);
+  sn_status status = principal(b->ctx, count, v, values);
+  if (status != SN_OK) return status;
+  field->mixed = true;
+  for (int r = 0; r < most && values[count - 1 - r] > 1e-14 * values[count - 1]; r++) {
+    size_t column = p - 1 - (size_t)r;
+    float(*basis)[6] = b->out->deltas + (size_t)b->out->basis_count++ * n;
+    for (size_t k = 0; k < p; k++) {
+      double weight = v[k * p + column];
+      const float(*from)[6] = (const float(*)[6])(b->left + (size_t)poses[k] * n);
+      for (size_t i = 0; i < n; i++)
+        for (int c = 0; c < 6; c++) basis[i][c] += (float)(weight * from[i][c]);
+      for (size_t t = 0; t < terms; t++) field->mix[(size_t)r * terms + t] += weight * rbf->mix[k * terms + t];
+    }
+    field->basis_count++;
+  }
+  return SN_OK;
+}
+
+// Takes what the field gives at every pose away from what is left.
+static void subtract(builder *b, const sn_pose_field *field, const sn_rbf *rbf, const double *axes, double *terms) {
+  size_t n = (size_t)b->m->vertex_count;
+  const float(*bases)[6] =
+    (const float(*)[6])(b->out->deltas + (size_t)(b->out->basis_count - field->basis_count) * n);
+  for (int p = 0; p < b->m->pose_count; p++) {
+    sn_rbf_terms(rbf, axes + (size_t)p * (size_t)field->metric.axes, terms);
+    for (int r = 0; r < field->basis_count; r++) {
+      double value = 0;
+      for (int t = 0; t < rbf->terms; t++) value += field->mix[(size_t)r * (size_t)rbf->terms + (size_t)t] * terms[t];
+      float(*left)[6] = b->left + (size_t)p * n;
+      for (size_t i = 0; i < n; i++)
+        for (int c = 0; c < 6; c++) left[i][c] -= (float)(value * bases[(size_t)r * n + i][c]);
+    }
+  }
+}
+
+// Axes of every pose in the field's space.
+static sn_status all_axes(builder *b, const sn_pose_field *field, double **out) {
+  size_t dims = 3 * (size_t)field->joint_count, axes = (size_t)field->metric.axes;
+  double *x = SN_NEW(b->ctx, b->memory, double, dims);
+  *out = SN_NEW(b->ctx, b->memory, double, (size_t)b->m->pose_count *axes);
+  if (!x || !*out) return b->ctx->error.status;
+  for (size_t p = 0; p < (size_t)b->m->pose_count; p++) {
+    for (size_t d = 0; d < dims; d++)
+      x[d] = b->m->vectors[(p * (size_t)b->m->joint_count + (size_t)field->joints[d / 3]) * 3 + d % 3];
+    sn_pose_axes(&field->metric, x, *out + p * axes);
+  }
+  return SN_OK;
+}
+
+// The pose space of the joints that pose `leader` moves, over all poses that move none but these.
+static sn_status add_field(builder *b, int leader) {
+  sn_context *ctx = b->ctx;
+  const sn_misses *m = b->m;
+  size_t n = (size_t)m->vertex_count;
+  int *poses = SN_NEW(ctx, b->memory, int, m->pose_count), *joints = SN_NEW(ctx, b->memory, int, b->joint_count);
+  if (!poses || !joints) return ctx->error.status;
+  int count = 0, joint_count = 0;
+  for (int p = 0; p < m->pose_count; p++)
+    if (within(&b->motion, p, leader)) poses[count++] = p;
+  for (int j = 0; j < b->joint_count; j++)
+    if (bits_of(&b->motion, leader)[j / 64] >> (j % 64) & 1) joints[joint_count++] = b->joints[j];
+  float(*data)[6] = sn_arena_alloc(ctx, b->memory, (size_t)count * n, sizeof *data);
+  double *gram = SN_NEW(ctx, b->memory, double, (size_t)count *(size_t)count), *axes, *terms;
+  if (!data || !gram) return ctx->error.status;
+  for (int k = 0; k < count; k++) memcpy(data + (size_t)k * n, b->left + (size_t)poses[k] * n, n * sizeof *data);
+  sn_misses_gram(ctx, (const float(*)[6])data, m->vertex_count, count, gram);
+  sn_pose_field *field = b->out->fields + b->out->field_count++;
+  sn_rbf rbf;
+  sn_status status =
+    sn_field_make(ctx, b->memory, b->options, m, joints, joint_count, poses, count, gram, field, &rbf);
+  if (status == SN_OK) status = add_components(b, poses, count, gram, &rbf, field);
+  if (status == SN_OK) status = all_axes(b, field, &axes);
+  if (status == SN_OK) {
+    terms = SN_NEW(ctx, b->memory, double, rbf.terms);
+    status = terms ? SN_OK : ctx->error.status;
+  }
+  if (status == SN_OK) subtract(b, field, &rbf, axes, terms);
+  sn_rbf_free(&rbf);
+  return status;
+}
+
+// The first pose of every set of moving joints, small sets first.
+static int find_leaders(const builder *b, int *leaders) {
+  int count = 0;
+  for (int size = 1; size <= b->joint_count; size++)
+    for (int p = 0; p < b->m->pose_count; p++) {
+      if (bit_count(&b->motion, p) != size) continue;
+      bool known = false;
+      for (int k = 0; k < count; k++)
+        known = known || (within(&b->motion, p, leaders[k]) && within(&b->motion, leaders[k], p));
+      if (!known) leaders[count++] = p;
+    }
+  return count;
+}
+
+sn_status sn_eigenskin_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options,
+                              const sn_misses *m, const int *joints, int joint_count, sn_corrections *out) {
+  size_t all = (size_t)m->pose_count * (size_t)m->vertex_count;
+  *out = (sn_corrections){.vertex_count = m->vertex_count};
+  builder b = {.ctx = ctx,
+               .memory = memory,
+               .options = options,
+               .m = m,
+               .joints = joints,
+               .joint_count = joint_count,
+               .out = out};
+  b.motion.words = (joint_count + 63) / 64;
+  b.motion.bits = SN_NEW(ctx, memory, uint64_t, (size_t)m->pose_count * (size_t)b.motion.words);
+  int *leaders = SN_NEW(ctx, memory, int, m->pose_count);
+  out->fields = SN_NEW(ctx, memory, sn_pose_field, m->pose_count);
+  b.left = sn_arena_alloc(ctx, memory, all, sizeof *b.left);
+  if (!b.motion.bits || !leaders || !out->fields || !b.left) return ctx->error.status;
+  memcpy(b.left, m->deltas, all * sizeof *b.left);
+  find_motion(m, joints, joint_count, &b.motion);
+  int count = find_leaders(&b, leaders), bases = 0;
+  for (int k = 0; k < count; k++) {
+    int centres = 0;
+    for (int p = 0; p < m->pose_count; p++) centres += within(&b.motion, p, leaders[k]);
+    bases += centres < options->components ? centres : options->components;
+  }
+  out->deltas = sn_arena_alloc(ctx, memory, (size_t)bases * (size_t)m->vertex_count, sizeof *out->deltas);
+  sn_status status = out->deltas ? SN_OK : ctx->error.status;
+  for (int k = 0; status == SN_OK && k < count; k++) status = add_field(&b, leaders[k]);
+  return status;
+}
+
+// ---- the method -----------------------------------------------------------------------------------------------------------
+
+static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
+                       sn_model *out, sn_train_report *report) {
+  return sn_correct_method(ctx, spec, examples, keys, (int)sn_method_number(spec, "components"), out, report);
+}
+
+static const sn_method_option options[] = {
+  SN_CORRECT_OPTIONS, {"components", SN_OPTION_INT, "5", 1, 1000, NULL, "displacement fields per pose space"}, {0}};
+
+const sn_method sn_method_eigenskin = {.name = "eigenskin",
+                                       .summary = "corrections in a basis of principal components per joint",
+                                       .options = options,
+                                       .needs_skeleton = true,
+                                       .train = train};

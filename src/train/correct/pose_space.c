@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "train/correct/pose_space.h"
+
+#include <lapacke.h>
+#include <math.h>
+#include <string.h>
+
+#include "runtime/format.h"
+#include "solve/solve.h"
+
+static sn_quat rotation_of(sn_affine a) {
+  sn_mat3 r;
+  sn_mat3_polar(sn_affine_linear(a), &r, NULL);
+  return sn_quat_from_mat3(r);
+}
+
+static sn_quat turn_of(const sn_turn *turn, const sn_affine *pose) {
+  if (!pose) return sn_quat_identity();
+  sn_quat own = rotation_of(pose[turn->joint]);
+  return turn->parent < 0 ? own : sn_quat_mul(sn_quat_conjugate(rotation_of(pose[turn->parent])), own);
+}
+
+// The rotation nearest to the mean of the matrices; rounded as the model file will have it.
+static sn_quat mean_rotation(const sn_turn *turn, const sn_poses *poses, const sn_keys *keys) {
+  sn_mat3 sum = sn_mat3_identity(), r;
+  for (int k = 0; k < keys->count; k++) {
+    sum = sn_mat3_add(sum, sn_quat_to_mat3(turn_of(turn, sn_pose(poses, keys->frames[k]))));
+  }
+  sn_mat3_polar(sum, &r, NULL);
+  sn_quat q = sn_quat_from_mat3(r);
+  return (sn_quat){(float)q.x, (float)q.y, (float)q.z, (float)q.w};
+}
+
+sn_status sn_turns_make(sn_context *ctx, sn_arena *memory, const sn_skeleton *skeleton, const sn_poses *poses,
+                        const sn_keys *keys, sn_turn **out) {
+  int joints = skeleton->joint_count, root = -1;
+  sn_turn *turns = *out = SN_NEW(ctx, memory, sn_turn, joints);
+  if (!turns) return ctx->error.status;
+  for (int n = 0; n < joints; n++) {
+    int joint = skeleton->order[n], parent = skeleton->parents[joint];
+    turns[n] = (sn_turn){joint, parent < 0 ? root : parent, sn_quat_identity()};
+    if (parent < 0 && root < 0) root = joint;
+    turns[n].reference = mean_rotation(&turns[n], poses, keys);
+  }
+  return SN_OK;
+}
+
+sn_status sn_turns_section(sn_context *ctx, sn_arena *memory, const sn_turn *turns, int joint_count, void **bytes,
+                           size_t *size) {
+  sn_rt_reference *out = SN_NEW(ctx, memory, sn_rt_reference, joint_count);
+  if (!out) return ctx->error.status;
+  for (int n = 0; n < joint_count; n++) {
+    const sn_turn *t = turns + n;
+    out[n] =
+      (sn_rt_reference){(uint16_t)t->joint,
+                        t->parent < 0 ? SN_RT_NO_JOINT : (uint16_t)t->parent,
+                        {(float)t->reference.x, (float)t->reference.y, (float)t->reference.z, (float)t->reference.w}};
+  }
+  *bytes = out, *size = (size_t)joint_count * sizeof *out;
+  return SN_OK;
+}
+
+void sn_pose_vector(const sn_turn *turns, int joint_count, const sn_affine *pose, double *out) {
+  for (int n = 0; n < joint_count; n++) {
+    sn_quat from = sn_quat_mul(sn_quat_conjugate(turns[n].reference), turn_of(turns + n, pose));
+    sn_vec3 x = sn_rotation_log(sn_quat_to_mat3(from));
+    double *to = out + 3 * (size_t)turns[n].joint;
+    to[0] = x.x, to[1] = x.y, to[2] = x.z;
+  }
+}
+
+// ---- distances ----------------------------------------------------------------------------------------------------------
+
+static void mean_vector(int count, int dims, const double *vectors, double *mean) {
+  for (int k = 0; k < count; k++)
+    for (int d = 0; d < dims; d++) mean[d] += vectors[(size_t)k * (size_t)dims + (size_t)d] / count;
+}
+
+// One over the deviation of every component; 0 where it has none worth the name.
+static void make_normalised(int count, const double *vectors, const double *mean, sn_pose_metric *out) {
+  double largest = 0;
+  for (int d = 0; d < out->dims; d++) {
+    double sum = 0;
+    for (int k = 0; k < count; k++) {
+      double x = vectors[(size_t)k * (size_t)out->dims + (size_t)d] - mean[d];
+      sum += x * x;
+    }
+    out->numbers[d] = sqrt(sum / count);
+    if (out->numbers[d] > largest) largest = out->numbers[d];
+  }
+  for (int d = 0; d < out->dims; d++) {
+    out->numbers[d] = out->numbers[d] > 1e-3 * largest && largest > 0 ? 1 / out->numbers[d] : 0;
+  }
+}
+
+// Rows sqrt(count) v_r / s_r of the singular vectors of the centred poses: (L x) . (L x) = x^T covariance^-1 x.
+static sn_status make_mahalanobis(sn_context *ctx, sn_arena *memory, int count, const double *vectors,
+                                  const double *mean, sn_pose_metric *out) {
+  int dims = out->dims, most = dims < count ? dims : count;
+  double *a = SN_NEW(ctx, memory, double, (size_t)count *(size_t)dims), *s = SN_NEW(ctx, memory, double, most);
+  double *u = SN_NEW(ctx, memory, double, (size_t)count *(size_t)most), *super = SN_NEW(ctx, memory, double, most);
+  out->numbers = SN_NEW(ctx, memory, double, (size_t)most *(size_t)dims);
+  if (!a || !s || !u || !super || !out->numbers) return ctx->error.status;
+  for (size_t n = 0; n < (size_t)count * (size_t)dims; n++) a[n] = vectors[n] - mean[n % (size_t)dims];
+  sn_blas_serial();
+  if (LAPACKE_dgesvd(LAPACK_ROW_MAJOR, 'S', 'S', count, dims, a, dims, s, u, most, out->numbers, dims, super) != 0) {
+    return sn_fail(ctx, SN_NOT_CONVERGED, "the covariance of the poses was not found");
+  }
+  for (out->axes = 0; out->axes < most && s[out->axes] > 1e-2 * s[0]; out->axes++) {
+    double *row = out->numbers + (size_t)out->axes * (size_t)dims;
+    for (int d = 0; d < dims; d++) row[d] *= sqrt(count) / s[out->axes];
+  }
+  return SN_OK;
+}
+
+sn_status sn_pose_metric_make(sn_context *ctx, sn_arena *memory, sn_distance kind, int count, int dims,
+                              const double *vectors, sn_pose_metric *out) {
+  *out = (sn_pose_metric){kind, dims, dims, NULL};
+  if (kind == SN_DISTANCE_EUCLID || dims == 0) {
+    out->kind = SN_DISTANCE_EUCLID;
+    return SN_OK;
+  }
+  double *mean = SN_NEW(ctx, memory, double, dims);
+  if (!mean) return ctx->error.status;
+  mean_vector(count, dims, vectors, mean);
+  if (kind == SN_DISTANCE_MAHALANOBIS) return make_mahalanobis(ctx, memory, count, vectors, mean, out);
+  out->numbers = SN_NEW(ctx, memory, double, dims);
+  if (!out->numbers) return ctx->error.status;
+  make_normalised(count, vectors, mean, out);
+  return SN_OK;
+}
+
+void sn_pose_axes(const sn_pose_metric *metric, const double *vector, double *axes) {
+  for (int a = 0; a < metric->axes; a++) {
+    if (metric->kind != SN_DISTANCE_MAHALANOBIS) {
+      axes[a] = vector[a] * (metric->kind == SN_DISTANCE_NORMALISED ? metric->numbers[a] : 1);
+      continue;
+    }
+    axes[a] = 0;
+    for (int d = 0; d < metric->dims; d++)
+      axes[a] += metric->numbers[(size_t)a * (size_t)metric->dims + (size_t)d] * vector[d];
+  }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Pose space (Murtagh 2008, 4.2.1): how far every joint is turned against its parent, as axis-angle vectors. The
+// logarithm is taken relative to a reference rotation per joint, the mean of the training poses', so that its cut lies
+// opposite to them.
+#ifndef SINEW_TRAIN_CORRECT_POSE_SPACE_H
+#define SINEW_TRAIN_CORRECT_POSE_SPACE_H
+
+#include "sinew/scene.h"
+
+// The turn of `joint` is relative to `parent` (-1: to the world). A skeleton's first root has no parent; other roots are
+// turned against the first, so that moving the whole character is no change of pose.
+typedef struct sn_turn {
+  int joint, parent;
+  sn_quat reference;
+} sn_turn;
+
+// One turn per joint, parents first. `memory` owns the result.
+sn_status sn_turns_make(sn_context *ctx, sn_arena *memory, const sn_skeleton *skeleton, const sn_poses *poses,
+                        const sn_keys *keys, sn_turn **out);
+
+// The section joint.reference of a model: joint_count entries of format.h's sn_rt_reference.
+sn_status sn_turns_section(sn_context *ctx, sn_arena *memory, const sn_turn *turns, int joint_count, void **bytes,
+                           size_t *size);
+
+// The pose vector of a pose (skinning matrices; NULL: the rest pose): three numbers per joint, by joint.
+void sn_pose_vector(const sn_turn *turns, int joint_count, const sn_affine *pose, double *out);
+
+// A distance between pose vectors of `dims` components: Euclidean between axes = metric applied to the vector.
+typedef enum sn_distance { SN_DISTANCE_EUCLID, SN_DISTANCE_NORMALISED, SN_DISTANCE_MAHALANOBIS } sn_distance;
+
+typedef struct sn_pose_metric {
+  sn_distance kind;
+  int dims, axes;
+  double *numbers; // normalised: dims; Mahalanobis: axes * dims
+} sn_pose_metric;
+
+// From `count` pose vectors: deviations of the components, or their covariance, of which directions without spread are
+// left out.
+sn_status sn_pose_metric_make(sn_context *ctx, sn_arena *memory, sn_distance kind, int count, int dims,
+                              const double *vectors, sn_pose_metric *out);
+void sn_pose_axes(const sn_pose_metric *metric, const double *vector, double *axes);
+
+#endif

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// Corrections read back: displacement fields of a model, and one vertex over the frames.
+#include <math.h>
+#include <string.h>
+
+#include "runtime/internal.h"
+#include "train/correct/correct.h"
+
+// ---- displacement fields (for export) ----------------------------------------------------------------------------------
+
+static void decode_block(const sn_rt_model *model, size_t block, uint64_t first_vertex, float (*out)[3]) {
+  const uint32_t *start = model->sections[SN_RT_CORRECT_START];
+  const sn_rt_correct_entry *entries = model->sections[SN_RT_CORRECT_ENTRIES];
+  const int16_t(*deltas)[6][SN_RT_LANES] = model->sections[SN_RT_CORRECT_DELTAS];
+  const uint16_t(*lanes)[SN_RT_LANES] = model->sections[SN_RT_SKIN_LANES];
+  for (uint32_t n = start[block]; n < start[block + 1]; n++)
+    for (int l = 0; l < SN_RT_LANES; l++) {
+      float *to = out[(size_t)entries[n].basis * model->info.vertex_count + first_vertex + lanes[block][l]];
+      for (int c = 0; c < 3; c++) to[c] = entries[n].position * (float)deltas[n][c][l];
+    }
+}
+
+sn_status sn_model_displacements(sn_context *ctx, const sn_rt_model *model, sn_displacements *out) {
+  *out = (sn_displacements){0};
+  if (model->info.correct == SN_RT_CORRECT_NONE) return SN_OK;
+  const sn_rt_correct_head *head = model->sections[SN_RT_CORRECT_HEAD];
+  if (head->weighted)
+    return sn_fail(ctx, SN_UNSUPPORTED, "weighted corrections have values of their own for every vertex");
+  if (head->order != SN_RT_ORDER_INVERSE)
+    return sn_fail(ctx, SN_UNSUPPORTED, "forward corrections are added after skinning");
+  *out = (sn_displacements){.count = (int)head->basis_count, .memory = sn_arena_new(ctx)};
+  size_t n = model->info.vertex_count;
+  out->deltas = sn_arena_alloc(ctx, &out->memory, head->basis_count * n, sizeof *out->deltas);
+  if (!out->deltas) return ctx->error.status;
+  const uint32_t *chunks = model->sections[SN_RT_SKIN_CHUNKS];
+  const sn_rt_group *groups = model->sections[SN_RT_SKIN_GROUPS];
+  for (uint64_t c = 0; c * model->info.grain < n; c++)
+    for (uint32_t g = chunks[c]; g < chunks[c + 1]; g++)
+      for (uint32_t b = 0; b < groups[g].block_count; b++)
+        decode_block(model, groups[g].first_block + b, c * model->info.grain, out->deltas);
+  return SN_OK;
+}
+
+void sn_displacements_free(sn_displacements *displacements) {
+  sn_arena_free(&displacements->memory);
+  *displacements = (sn_displacements){0};
+}
+
+// ---- one vertex over the frames (Murtagh 2008, figures 5.4 to 5.6) ---------------------------------------------------------
+
+typedef struct tracer {
+  sn_context *ctx;
+  const sn_rt_model *model;
+  const sn_examples *examples;
+  sn_skin skin; // in the model's order
+  sn_turn *turns;
+  sn_arena memory;
+  float (*input)[12], *torques, (*positions)[3];
+  void *scratch;
+} tracer;
+
+static int example_vertex(const tracer *t, int i) { return t->examples->source ? t->examples->source[i] : i; }
+
+static void evaluate(const tracer *t, int f) {
+  sn_rt_input in = {.joints = (const float(*)[12])t->input, .torques = t->torques};
+  sn_rt_output out = {.positions = t->positions[0]};
+  sn_model_joints(sn_pose(&t->examples->poses, f), (int)t->model->info.joint_count, t->input);
+  sn_model_torques(&t->examples->torques, f, (int)t->model->info.joint_count, t->torques);
+  sn_rt_evaluate(t->model, &in, t->scratch, &out, NULL);
+}
+
+// What is missing of `target` at vertex i without corrections, in the pose and brought to the rest pose.
+static sn_vec3 missing(const tracer *t, int i, const float target[3], sn_vec3 *before) {
+  sn_rt_scratch palette = sn_rt_scratch_at(t->model, t->scratch);
+  sn_affine blend = sn_blend_of(t->model, &palette, &t->skin, i);
+  sn_vec3 rest = sn_vec3_from(t->examples->rest.positions[example_vertex(t, i)]);
+  sn_vec3 d = sn_vec3_sub(sn_vec3_from(target), sn_affine_apply(blend, rest));
+  if (before) *before = sn_blend_solve(sn_affine_linear(blend), d);
+  return d;
+}
+
+// The vertex that the skinning misses most at any frame.
+static int worst_vertex(const tracer *t) {
+  int worst = 0;
+  double largest = -1;
+  for (int f = 0; f < t->examples->frames.frame_count; f++) {
+    evaluate(t, f);
+    for (int i = 0; i < (int)t->model->info.vertex_count; i++) {
+      double d = sn_vec3_length(missing(t, i, sn_frame(&t->examples->frames, f)[example_vertex(t, i)], NULL));
+      if (d > largest) largest = d, worst = i;
+    }
+  }
+  return worst;
+}
+
+// The largest turn of any joint against its parent.
+static double turn_angle(const tracer *t, int f, const double *rest, double *vector) {
+  int joints = t->examples->skeleton.joint_count;
+  double largest = 0;
+  sn_pose_vector(t->turns, joints, sn_pose(&t->examples->poses, f), vector);
+  for (int n = 0; n < joints; n++) {
+    const double *a = vector + 3 * t->turns[n].joint, *b = rest + 3 * t->turns[n].joint;
+    double d = sqrt((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]) + (a[2] - b[2]) * (a[2] - b[2]));
+    if (t->turns[n].parent >= 0 && d > largest) largest = d;
+  }
+  return largest;
+}
+
+static double component(sn_vec3 v, int axis) { return axis == 0 ? v.x : axis == 1 ? v.y : v.z; }
+
+static sn_status fill_trace(tracer *t, sn_correct_trace *out) {
+  int frames = t->examples->frames.frame_count, joints = t->examples->skeleton.joint_count;
+  double *rest = SN_NEW(t->ctx, &t->memory, double, 3 * joints),
+         *vector = SN_NEW(t->ctx, &t->memory, double, 3 * joints);
+  sn_vec3 *truth = SN_NEW(t->ctx, &t->memory, sn_vec3, frames), *given = SN_NEW(t->ctx, &t->memory, sn_vec3, frames);
+  if (!rest || !vector || !truth || !given) return t->ctx->error.status;
+  sn_pose_vector(t->turns, joints, NULL, rest);
+  out->vertex = worst_vertex(t);
+  double largest = 0;
+  for (int f = 0; f < frames; f++) {
+    evaluate(t, f);
+    missing(t, out->vertex, sn_frame(&t->examples->frames, f)[example_vertex(t, out->vertex)], &truth[f]);
+    missing(t, out->vertex, t->positions[out->vertex], &given[f]);
+    out->angle[f] = turn_angle(t, f, rest, vector);
+    for (int axis = 0; axis < 3; axis++)
+      if (fabs(component(truth[f], axis)) > largest) largest = fabs(component(truth[f], axis)), out->axis = axis;
+  }
+  for (int f = 0; f < frames; f++) {
+    out->truth[f] = component(truth[f], out->axis), out->given[f] = component(given[f], out->axis);
+  }
+  return SN_OK;
+}
+
+sn_status sn_correct_trace_make(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
+                                sn_correct_trace *out) {
+  size_t frames = (size_t)examples->frames.frame_count;
+  *out = (sn_correct_trace){.frame_count = (int)frames, .memory = sn_arena_new(ctx)};
+  tracer t = {.ctx = ctx, .model = model, .examples = examples, .memory = sn_arena_new(ctx)};
+  out->angle = SN_NEW(ctx, &out->memory, double, frames);
+  out->truth = SN_NEW(ctx, &out->memory, double, frames);
+  out->given = SN_NEW(ctx, &out->memory, double, frames);
+  t.torques = SN_NEW(ctx, &t.memory, float, model->info.joint_count);
+  t.input = sn_arena_alloc(ctx, &t.memory, model->info.joint_count, sizeof *t.input);
+  t.positions = sn_arena_alloc(ctx, &t.memory, model->info.vertex_count, sizeof *t.positions);
+  t.scratch = sn_arena_alloc(ctx, &t.memory, sn_rt_scratch_size(model), 1);
+  sn_keys none = {0};
+  bool all = out->angle && out->truth && out->given && t.torques && t.input && t.positions && t.scratch;
+  sn_status status = all ? sn_model_skin(ctx, model, &t.skin) : ctx->error.status;
+  if (status == SN_OK) status = sn_turns_make(ctx, &t.memory, &examples->skeleton, &examples->poses, &none, &t.turns);
+  if (status == SN_OK) status = fill_trace(&t, out);
+  sn_skin_free(&t.skin);
+  sn_arena_free(&t.memory);
+  if (status != SN_OK) sn_correct_trace_free(out);
+  return status;
+}
+
+void sn_correct_trace_free(sn_correct_trace *trace) {
+  sn_arena_free(&trace->memory);
+  *trace = (sn_correct_trace){0};
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+#include "train/rotreg/anchor.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "solve/solve.h"
+
+enum { slots = rotreg_anchor_slots, most_unknowns = 4 * (slots - 1) };
+
+// Pulls of the corrections towards nothing; the first is linear blend skinning.
+enum { ridge_choices = 6 };
+static const double ridges[ridge_choices] = {INFINITY, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5};
+
+// x^T a x - 2 b^T x + c: what corrections x leave, over some poses. a: lower triangle.
+typedef struct moments {
+  double a[most_unknowns][most_unknowns], b[most_unknowns], c;
+  int poses;
+} moments;
+
+typedef struct anchor_job {
+  const sn_examples *examples;
+  const sn_topology *topology;
+  const sn_keys *keys;
+  const rotreg_folds *folds;
+  const sn_skin *skin;
+  double ridge, unit; // unit: a length in which linear parts and translations weigh alike
+  rotreg_anchors *out, *held;
+  double *miss;                         // per vertex
+  double (*choice_miss)[ridge_choices]; // per vertex
+} anchor_job;
+
+sn_vec3 rotreg_anchor_at(const rotreg_anchors *anchors, int i, const sn_affine *pose) {
+  sn_vec3 sum = {0, 0, 0};
+  for (int s = 0; s < slots && anchors->joints[i][s] >= 0; s++) {
+    const sn_affine *t = &pose[anchors->joints[i][s]];
+    const double *p = anchors->points[i][s];
+    sum.x += t->m[0][0] * p[0] + t->m[0][1] * p[1] + t->m[0][2] * p[2] + t->m[0][3] * p[3];
+    sum.y += t->m[1][0] * p[0] + t->m[1][1] * p[1] + t->m[1][2] * p[2] + t->m[1][3] * p[3];
+    sum.z += t->m[2][0] * p[0] + t->m[2][1] * p[1] + t->m[2][2] * p[2] + t->m[2][3] * p[3];
+  }
+  return sum;
+}
+
+static int count_joints(const int joints[slots]) {
+  int count = 0;
+  while (count < slots && joints[count] >= 0) count++;
+  return count;
+}
+
+static void add_joint(int joints[slots], int joint) {
+  for (int s = 0; s < slots; s++) {
+    if (joints[s] == joint) return;
+    if (joints[s] >= 0) continue;
+    joints[s] = joint;
+    return;
+  }
+}
+
+// The vertex's own joints first (they keep their weights), then those of its neighbours and the parents.
+static void start_from_blend(const anchor_job *job, int i) {
+  const sn_skin *skin = job->skin;
+  int *joints = job->out->joints[i];
+  double(*points)[4] = job->out->points[i];
+  sn_vec3 rest = sn_vec3_from(job->examples->rest.positions[i]);
+  for (int s = 0; s < slots; s++) joints[s] = -1;
+  for (int k = 0; k < skin->influences; k++) {
+    size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
+    double w = (double)skin->weights[at];
+    if (!(w > 0) || k >= slots) break;
+    joints[k] = skin->joints[at];
+    points[k][0] = w * rest.x, points[k][1] = w * rest.y, points[k][2] = w * rest.z, points[k][3] = w;
+  }
+  for (int n = job->topology->ring_start[i]; n < job->topology->ring_start[i + 1]; n++) {
+    size_t at = (size_t)job->topology->ring[n] * (size_t)skin->influences;
+    for (int k = 0; k < skin->influences && k < 2; k++)
+      if (skin->weights[at + (size_t)k] > 0) add_joint(joints, skin->joints[at + (size_t)k]);
+  }
+  int own = count_joints(joints);
+  for (int s = 0; s < own; s++) {
+    int parent = job->examples->skeleton.parents[joints[s]];
+    if (parent >= 0) add_joint(joints, parent);
+  }
+}
+
+// What the unknowns of joint `t` (against joint `last`) do to the vertex: three columns of turning, one of moving.
+static void columns_of(const anchor_job *job, const sn_affine *t, const sn_affine *last, sn_vec3 rest,
+                       double out[3][4]) {
+  for (int r = 0; r < 3; r++) {
+    double a[4];
+    for (int c = 0; c < 4; c++) a[c] = t->m[r][c] - last->m[r][c];
+    for (int c = 0; c < 3; c++) out[r][c] = job->unit * a[c];
+    out[r][3] = a[0] * rest.x + a[1] * rest.y + a[2] * rest.z + a[3];
+  }
+}
+
+static int unknowns_of(const anchor_job *job, int i) { return 4 * (count_joints(job->out->joints[i]) - 1); }
+
+static void add_pose(const anchor_job *job, int i, int frame, moments *m) {
+  const int *joints = job->out->joints[i];
+  int count = count_joints(joints), n = unknowns_of(job, i);
+  const sn_affine *pose = sn_pose(&job->examples->poses, frame);
+  sn_vec3 rest = sn_vec3_from(job->examples->rest.positions[i]);
+  sn_vec3 left =
+    sn_vec3_sub(sn_vec3_from(sn_frame(&job->examples->frames, frame)[i]), rotreg_anchor_at(job->out, i, pose));
+  const double residual[3] = {left.x, left.y, left.z};
+  double row[3][most_unknowns], columns[3][4];
+  for (int s = 1; s < count; s++) {
+    columns_of(job, &pose[joints[s]], &pose[joints[0]], rest, columns);
+    for (int r = 0; r < 3; r++)
+      for (int c = 0; c < 4; c++) row[r][4 * (s - 1) + c] = columns[r][c];
+  }
+  for (int r = 0; r < 3; r++) {
+    for (int k = 0; k < n; k++) {
+      for (int l = 0; l <= k; l++) m->a[k][l] += row[r][k] * row[r][l];
+      m->b[k] += row[r][k] * residual[r];
+    }
+    m->c += residual[r] * residual[r];
+  }
+  m->poses++;
+}
+
+static void add_moments(int n, moments *to, const moments *m) {
+  for (int k = 0; k < n; k++) {
+    for (int l = 0; l <= k; l++) to->a[k][l] += m->a[k][l];
+    to->b[k] += m->b[k];
+  }
+  to->c += m->c, to->poses += m->poses;
+}
+
+// The poses of every fold, and those outside it.
+static void gather_moments(const anchor_job *job, int i, moments in[rotreg_most_folds],
+                           moments outside[rotreg_most_folds]) {
+  int folds = job->folds->fold_count, n = unknowns_of(job, i);
+  for (int f = 0; f < folds; f++) {
+    const rotreg_fold *fold = &job->folds->folds[f];
+    in[f] = outside[f] = (moments){0};
+    for (int m = fold->outside_count; m < fold->count; m++)
+      add_pose(job, i, job->keys->frames[fold->poses[m]], &in[f]);
+  }
+  for (int f = 0; f < folds; f++)
+    for (int g = 0; g < folds; g++)
+      if (g != f || folds == 1) add_moments(n, &outside[f], &in[g]);
+}
+
+static void solve_ridge(const anchor_job *job, int n, moments m, double ridge, double *x) {
+  for (int k = 0; k < n; k++) x[k] = m.b[k], m.a[k][k] += ridge * job->unit * job->unit * m.poses;
+  if (ridge < INFINITY) {
+    sn_spd_solve(n, most_unknowns, m.a[0], 1, x);
+  } else {
+    for (int k = 0; k < n; k++) x[k] = 0;
+  }
+}
+
+static double left_by(const moments *m, int n, const double *x) {
+  double sum = m->c;
+  for (int k = 0; k < n; k++) {
+    double row = 0.5 * m->a[k][k] * x[k];
+    for (int l = 0; l < k; l++) row += m->a[k][l] * x[l];
+    sum += 2 * x[k] * (row - m->b[k]);
+  }
+  return fmax(sum, 0);
+}
+
+// The corrections sum to zero: joint 0 gives what the others get.
+static void correct_points(const anchor_job *job, int i, const double *x, rotreg_anchors *to) {
+  int count = count_joints(job->out->joints[i]);
+  sn_vec3 rest = sn_vec3_from(job->examples->rest.positions[i]);
+  double(*points)[4] = to->points[i];
+  for (int s = 1; s < count; s++, x += 4) {
+    const double step[4] = {job->unit * x[0] + x[3] * rest.x, job->unit * x[1] + x[3] * rest.y,
+                            job->unit * x[2] + x[3] * rest.z, x[3]};
+    for (int c = 0; c < 4; c++) points[s][c] += step[c], points[0][c] -= step[c];
+  }
+}
+
+static void choose_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const anchor_job *job = user;
+  moments in[rotreg_most_folds], outside[rotreg_most_folds];
+  for (int64_t i = begin; i < end; i++) {
+    int n = unknowns_of(job, (int)i);
+    gather_moments(job, (int)i, in, outside);
+    for (int c = 0; c < ridge_choices; c++)
+      for (int f = 0; f < job->folds->fold_count; f++) {
+        double x[most_unknowns];
+        solve_ridge(job, n, outside[f], ridges[c], x);
+        job->choice_miss[i][c] += left_by(&in[f], n, x);
+      }
+  }
+}
+
+static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const anchor_job *job = user;
+  moments in[rotreg_most_folds], outside[rotreg_most_folds];
+  for (int64_t i = begin; i < end; i++) {
+    int n = unknowns_of(job, (int)i), folds = job->folds->fold_count;
+    moments all = {0};
+    double x[most_unknowns], miss = 0;
+    gather_moments(job, (int)i, in, outside);
+    for (int f = 0; f < folds; f++) {
+      memcpy(job->held[f].joints[i], job->out->joints[i], sizeof *job->out->joints);
+      memcpy(job->held[f].points[i], job->out->points[i], sizeof *job->out->points);
+      add_moments(n, &all, &in[f]);
+      solve_ridge(job, n, outside[f], job->ridge, x);
+      miss += left_by(&in[f], n, x);
+      correct_points(job, (int)i, x, &job->held[f]);
+    }
+    job->miss[i] = miss / all.poses;
+    solve_ridge(job, n, all, job->ridge, x);
+    correct_points(job, (int)i, x, job->out);
+  }
+}
+
+static void blend_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  for (int64_t i = begin; i < end; i++) start_from_blend(user, (int)i);
+}
+
+static sn_status new_anchors(sn_context *ctx, sn_arena *memory, int n, rotreg_anchors *out) {
+  *out = (rotreg_anchors){.vertex_count = n};
+  out->joints = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *out->joints);
+  out->points = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *out->points);
+  return out->joints && out->points ? SN_OK : ctx->error.status;
+}
+
+sn_status rotreg_anchors_blend(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
+                               const sn_topology *topology, const sn_skin *skin, rotreg_anchors *out) {
+  int n = examples->rest.vertex_count;
+  anchor_job job = {.examples = examples, .topology = topology, .skin = skin, .out = out};
+  sn_status status = new_anchors(ctx, memory, n, out);
+  if (status == SN_OK) sn_parallel_for(ctx, n, 64, blend_range, &job);
+  return status;
+}
+
+static double best_ridge(const anchor_job *job, int n) {
+  double least = INFINITY, best = INFINITY;
+  for (int c = 0; c < ridge_choices; c++) {
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += job->choice_miss[i][c];
+    if (sum < 0.99 * least) least = sum, best = ridges[c];
+  }
+  return best;
+}
+
+sn_status rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
+                             const sn_topology *topology, const sn_keys *keys, const rotreg_folds *folds,
+                             const sn_skin *skin, rotreg_anchors *out, rotreg_anchors *held, double *miss) {
+  int n = examples->rest.vertex_count;
+  double diagonal = sn_points_diagonal((const float(*)[3])examples->rest.positions, n);
+  anchor_job job = {examples, topology, keys, folds, skin, INFINITY, 0.1 * diagonal, out, held, miss, NULL};
+  job.choice_miss = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *job.choice_miss);
+  sn_status status =
+    job.choice_miss ? rotreg_anchors_blend(ctx, memory, examples, topology, skin, out) : SN_NO_MEMORY;
+  for (int f = 0; status == SN_OK && f < folds->fold_count; f++) status = new_anchors(ctx, memory, n, &held[f]);
+  if (status != SN_OK) return status;
+  if (job.unit > 0) {
+    sn_parallel_for(ctx, n, 16, choose_range, &job);
+    job.ridge = best_ridge(&job, n);
+  }
+  sn_parallel_for(ctx, n, 16, fit_range, &job);
+  return SN_OK;
+}

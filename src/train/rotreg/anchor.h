@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Where vertices are anchored: a prediction of their positions that is linear in the joints' matrices. The source takes
+// linear blend skinning (4.2), y = sum_b w_b T_b (y^, 1). Any y = sum_b T_b p_b with homogeneous points p_b (Merry et
+// al. 2006, animation space) serves as well and costs nothing more at run time, since C2 is all that is left of it.
+#ifndef SINEW_TRAIN_ROTREG_ANCHOR_H
+#define SINEW_TRAIN_ROTREG_ANCHOR_H
+
+#include "sinew/scene.h"
+#include "train/rotreg/folds.h"
+
+enum { rotreg_anchor_slots = 6 };
+
+// Row i: joints and points of vertex i. The points sum to (y^_i, 1): the rest pose stays, rigid motions are followed.
+typedef struct rotreg_anchors {
+  int vertex_count;
+  int (*joints)[rotreg_anchor_slots]; // -1 after the last
+  double (*points)[rotreg_anchor_slots][4];
+} rotreg_anchors;
+
+sn_vec3 rotreg_anchor_at(const rotreg_anchors *anchors, int i, const sn_affine *pose);
+
+// Starts from the weights of `skin`, to which the joints of neighbouring vertices are added, and corrects the points by
+// ridge regression over the frames of `keys`; how much is decided by poses left out. `held[f]` has the same without the
+// poses of fold f, `miss` the mean squared distance of those predictions, per vertex.
+sn_status rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
+                             const sn_topology *topology, const sn_keys *keys, const rotreg_folds *folds,
+                             const sn_skin *skin, rotreg_anchors *out, rotreg_anchors *held, double *miss);
+
+// Linear blend skinning itself, as anchors.
+sn_status rotreg_anchors_blend(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
+                               const sn_topology *topology, const sn_skin *skin, rotreg_anchors *out);
+
+#endif

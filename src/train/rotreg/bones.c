@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+#include "train/rotreg/bones.h"
+
+#include <lapacke.h>
+#include <string.h>
+
+#include "solve/solve.h"
+
+enum { most_candidates = 12 };
+
+typedef struct bones_job {
+  sn_context *ctx;
+  const sn_examples *examples;
+  const sn_topology *topology;
+  const sn_keys *keys;
+  rotreg_bones *b;
+  int influences;
+  double *work; // per worker: places of the candidates in every pose
+  size_t work_size;
+} bones_job;
+
+static sn_affine *matrices_at(const rotreg_bones *b, int pose) {
+  return b->matrix + (size_t)pose * (size_t)b->bone_count;
+}
+
+static sn_vec3 place(const rotreg_bones *b, int pose, int bone, sn_vec3 rest) {
+  return sn_affine_apply(matrices_at(b, pose)[bone], sn_vec3_sub(rest, b->centre[bone]));
+}
+
+static sn_vec3 target_of(const bones_job *job, int pose, int i) {
+  return sn_vec3_from(sn_frame(&job->examples->frames, job->keys->frames[pose])[i]);
+}
+
+static sn_vec3 rest_of(const bones_job *job, int i) { return sn_vec3_from(job->examples->rest.positions[i]); }
+
+// ---- the start: groups, who is next to whom, and a rigid motion for each ---------------------------------------------------
+
+static void find_adjacent(const bones_job *job) {
+  const sn_mesh *rest = &job->examples->rest;
+  const sn_topology *top = job->topology;
+  rotreg_bones *b = job->b;
+  size_t n = (size_t)b->bone_count;
+  for (size_t g = 0; g < n; g++) b->adjacent[g * n + g] = true;
+  for (int t = 0; t < rest->triangle_count; t++)
+    for (int j = 0; j < 3; j++) {
+      int a = rest->triangles[t][j], c = rest->triangles[t][(j + 1) % 3];
+      for (int m = top->face_start[a]; m < top->face_start[a + 1]; m++) {
+        const int *o = rest->triangles[top->faces[m]];
+        if (o[0] != c && o[1] != c && o[2] != c) continue;
+        size_t p = (size_t)b->group_of[t], q = (size_t)b->group_of[top->faces[m]];
+        b->adjacent[p * n + q] = b->adjacent[q * n + p] = true;
+      }
+    }
+}
+
+// The corners of every group's triangles one after the other; corners[start[g] .. start[g + 1]).
+static sn_status list_corners(const bones_job *job, sn_arena *memory, int **start, int **corners) {
+  const sn_mesh *rest = &job->examples->rest;
+  const rotreg_bones *b = job->b;
+  *start = SN_NEW(job->ctx, memory, int, b->bone_count + 2);
+  *corners = SN_NEW(job->ctx, memory, int, 3 * (size_t)rest->triangle_count);
+  if (!*start || !*corners) return job->ctx->error.status;
+  int *next = *start + 1;
+  for (int t = 0; t < rest->triangle_count; t++) next[b->group_of[t] + 1] += 3;
+  for (int g = 0; g < b->bone_count; g++) next[g + 1] += next[g];
+  for (int t = 0; t < rest->triangle_count; t++)
+    for (int j = 0; j < 3; j++) (*corners)[next[b->group_of[t]]++] = rest->triangles[t][j];
+  return SN_OK;
+}
+
+static sn_status start_matrices(const bones_job *job) {
+  sn_arena scratch = sn_arena_new(job->ctx);
+  rotreg_bones *b = job->b;
+  int *start, *corners;
+  sn_status status = list_corners(job, &scratch, &start, &corners);
+  sn_vec3 *x = SN_NEW(job->ctx, &scratch, sn_vec3, 3 * (size_t)job->examples->rest.triangle_count);
+  sn_vec3 *y = SN_NEW(job->ctx, &scratch, sn_vec3, 3 * (size_t)job->examples->rest.triangle_count);
+  if (status == SN_OK && (!x || !y)) status = job->ctx->error.status;
+  for (int g = 0; status == SN_OK && g < b->bone_count; g++) {
+    int count = start[g + 1] - start[g];
+    sn_vec3 sum = {0, 0, 0};
+    for (int m = 0; m < count; m++) sum = sn_vec3_add(sum, rest_of(job, corners[start[g] + m]));
+    b->centre[g] = sn_vec3_scale(sum, 1.0 / count);
+    for (int m = 0; m < count; m++) x[m] = sn_vec3_sub(rest_of(job, corners[start[g] + m]), b->centre[g]);
+    for (int k = 0; k < b->pose_count; k++) {
+      for (int m = 0; m < count; m++) y[m] = target_of(job, k, corners[start[g] + m]);
+      matrices_at(b, k)[g] = sn_procrustes(count, x, y, NULL);
+    }
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+// ---- weights ---------------------------------------------------------------------------------------------------------------
+
+static double alone_error(const bones_job *job, int i, int bone) {
+  double sum = 0;
+  sn_vec3 rest = rest_of(job, i);
+  for (int k = 0; k < job->b->pose_count; k++) {
+    sn_vec3 d = sn_vec3_sub(place(job->b, k, bone, rest), target_of(job, k, i));
+    sum += sn_vec3_dot(d, d);
+  }
+  return sum;
+}
+
+static int enter_candidate(const bones_job *job, int i, int bone, int count, int *bones, double *errors) {
+  for (int k = 0; k < count; k++)
+    if (bones[k] == bone) return count;
+  double error = alone_error(job, i, bone);
+  int at = count < most_candidates ? count++ : most_candidates;
+  for (; at > 0 && error < errors[at - 1]; at--)
+    if (at < most_candidates) errors[at] = errors[at - 1], bones[at] = bones[at - 1];
+  if (at < most_candidates) errors[at] = error, bones[at] = bone;
+  return count;
+}
+
+// The groups around the vertex and those next to them; the best by themselves, if there are too many.
+static int candidates_of(const bones_job *job, int i, int *bones) {
+  const rotreg_bones *b = job->b;
+  const sn_topology *top = job->topology;
+  double errors[most_candidates];
+  int count = 0;
+  for (int m = top->face_start[i]; m < top->face_start[i + 1]; m++) {
+    size_t own = (size_t)b->group_of[top->faces[m]];
+    bool seen = false; // an earlier triangle of the same group
+    for (int l = top->face_start[i]; l < m && !seen; l++) seen = (size_t)b->group_of[top->faces[l]] == own;
+    for (int other = 0; !seen && other < b->bone_count; other++)
+      if (b->adjacent[own * (size_t)b->bone_count + (size_t)other]) {
+        count = enter_candidate(job, i, other, count, bones, errors);
+      }
+  }
+  return count;
+}
+
+static void solve_vertex(const bones_job *job, int i, sn_vec3 *places) {
+  rotreg_bones *b = job->b;
+  int bones[most_candidates], n = candidates_of(job, i, bones), poses = b->pose_count;
+  size_t row = (size_t)i * (size_t)job->influences;
+  for (int k = 0; k < job->influences; k++) b->skin.joints[row + (size_t)k] = 0, b->skin.weights[row + (size_t)k] = 0;
+  b->skin.weights[row] = 1;
+  if (n == 0) return; // in no triangle
+  sn_simplex q = {.n = n, .w = {1}};
+  double squares = 0;
+  sn_vec3 rest = rest_of(job, i);
+  for (int c = 0; c < n; c++)
+    for (int k = 0; k < poses; k++) {
+      // Relative to the target: with weights that sum to one, distances stay and numbers are small.
+      places[c * poses + k] = sn_vec3_sub(place(b, k, bones[c], rest), target_of(job, k, i));
+    }
+  for (int p = 0; p < n; p++)
+    for (int r = 0; r <= p; r++) {
+      double sum = 0;
+      for (int k = 0; k < poses; k++) sum += sn_vec3_dot(places[p * poses + k], places[r * poses + k]);
+      q.a[p][r] = q.a[r][p] = sum;
+    }
+  for (int p = 0; p < n; p++) squares += q.a[p][p];
+  for (int p = 0; p < n; p++) q.a[p][p] += 1e-6 * squares / n; // ties go to even weights
+  sn_simplex_solve_sparse(&q, job->influences);
+  int at = 0;
+  for (int c = 0; c < n; c++) {
+    if (!(q.w[c] > 0) || at == job->influences) continue;
+    b->skin.joints[row + (size_t)at] = (uint16_t)bones[c], b->skin.weights[row + (size_t)at++] = (float)q.w[c];
+  }
+}
+
+static void solve_range(void *user, int64_t begin, int64_t end, int worker) {
+  const bones_job *job = user;
+  sn_vec3 *places = (sn_vec3 *)(void *)(job->work + (size_t)worker * job->work_size);
+  for (int64_t i = begin; i < end; i++) solve_vertex(job, (int)i, places);
+}
+
+// ---- matrices for given weights -----------------------------------------------------------------------------------------------
+
+// The row of vertex i: alpha_b (p - centre_b, 1) for its bones.
+static int row_of(const bones_job *job, int i, int bones[SN_SIMPLEX_MAX], double row[SN_SIMPLEX_MAX][4]) {
+  const rotreg_bones *b = job->b;
+  int count = 0;
+  for (int k = 0; k < job->influences; k++) {
+    size_t at = (size_t)i * (size_t)job->influences + (size_t)k;
+    double w = (double)b->skin.weights[at];
+    if (!(w > 0)) break;
+    sn_vec3 p = sn_vec3_sub(rest_of(job, i), b->centre[b->skin.joints[at]]);
+    bones[count] = b->skin.joints[at];
+    row[count][0] = w * p.x, row[count][1] = w * p.y, row[count][2] = w * p.z, row[count++][3] = w;
+  }
+  return count;
+}
+
+static sn_vec3 blended(const bones_job *job, int pose, int i) {
+  sn_vec3 sum = {0, 0, 0}, rest = rest_of(job, i);
+  const rotreg_bones *b = job->b;
+  for (int k = 0; k < job->influences; k++) {
+    size_t at = (size_t)i * (size_t)job->influences + (size_t)k;
+    if (!(b->skin.weights[at] > 0)) break;
+    sum = sn_vec3_mad(sum, place(b, pose, b->skin.joints[at], rest), (double)b->skin.weights[at]);
+  }
+  return sum;
+}
+
+static void residual_columns(const bones_job *job, int pose, double *right) {
+  const sn_topology *top = job->topology;
+  for (int i = 0; i < job->examples->rest.vertex_count; i++) {
+    if (top->face_start[i] == top->face_start[i + 1]) continue;
+    sn_vec3 d = sn_vec3_sub(target_of(job, pose, i), blended(job, pose, i));
+    int bones[SN_SIMPLEX_MAX];
+    double row[SN_SIMPLEX_MAX][4];
+    int count = row_of(job, i, bones, row);
+    size_t n = 4 * (size_t)job->b->bone_count;
+    for (int k = 0; k < count; k++)
+      for (int c = 0; c < 4; c++) {
+        size_t at = 4 * (size_t)bones[k] + (size_t)c;
+        right[at] += row[k][c] * d.x, right[n + at] += row[k][c] * d.y, right[2 * n + at] += row[k][c] * d.z;
+      }
+  }
+}
+
+typedef struct refit_job {
+  const bones_job *job;
+  double *right; // [pose][3][4 bones]
+} refit_job;
+
+static void residual_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const refit_job *r = user;
+  for (int64_t k = begin; k < end; k++) {
+    residual_columns(r->job, (int)k, r->right + (size_t)k * 12 * (size_t)r->job->b->bone_count);
+  }
+}
+
+static void normal_matrix(const bones_job *job, double *a) {
+  size_t n = 4 * (size_t)job->b->bone_count;
+  const sn_topology *top = job->topology;
+  for (int i = 0; i < job->examples->rest.vertex_count; i++) {
+    if (top->face_start[i] == top->face_start[i + 1]) continue;
+    int bones[SN_SIMPLEX_MAX];
+    double row[SN_SIMPLEX_MAX][4];
+    int count = row_of(job, i, bones, row);
+    for (int p = 0; p < count; p++)
+      for (int q = 0; q < count; q++)
+        for (int c = 0; c < 4; c++)
+          for (int d = 0; d < 4; d++) {
+            a[(4 * (size_t)bones[p] + (size_t)c) * n + 4 * (size_t)bones[q] + (size_t)d] += row[p][c] * row[q][d];
+          }
+  }
+}
+
+// Steps from the present matrices, held back a little where the vertices leave something open.
+static sn_status refit_matrices(const bones_job *job) {
+  rotreg_bones *b = job->b;
+  int n = 4 * b->bone_count, columns = 3 * b->pose_count;
+  sn_arena scratch = sn_arena_new(job->ctx);
+  double *a = SN_NEW(job->ctx, &scratch, double, (size_t)n *(size_t)n);
+  refit_job refit = {job, SN_NEW(job->ctx, &scratch, double, (size_t)n *(size_t)columns)};
+  sn_status status = a && refit.right ? SN_OK : job->ctx->error.status;
+  if (status == SN_OK) {
+    sn_blas_serial();
+    normal_matrix(job, a);
+    sn_parallel_for(job->ctx, b->pose_count, 1, residual_range, &refit);
+    double trace[2] = {0, 0}; // of the linear parts and of the translations
+    for (int m = 0; m < n; m++) trace[m % 4 == 3] += a[(size_t)m * (size_t)n + (size_t)m];
+    double pull[2] = {1e-4 * trace[0] / (0.75 * n) + 1e-300, 1e-6 * trace[1] / (0.25 * n) + 1e-300};
+    for (int m = 0; m < n; m++) a[(size_t)m * (size_t)n + (size_t)m] += pull[m % 4 == 3];
+    if (LAPACKE_dposv(LAPACK_COL_MAJOR, 'U', n, columns, a, n, refit.right, n) != 0) {
+      status =
+        sn_fail(job->ctx, SN_NOT_CONVERGED, "the matrices of %d proxy bones are not determined", b->bone_count);
+    }
+  }
+  for (int k = 0; status == SN_OK && k < b->pose_count; k++)
+    for (int g = 0; g < b->bone_count; g++)
+      for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 4; c++) {
+          matrices_at(b, k)[g].m[r][c] += refit.right[(size_t)(3 * k + r) * (size_t)n + (size_t)(4 * g + c)];
+        }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+static void measure_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const bones_job *job = user;
+  for (int64_t i = begin; i < end; i++) {
+    job->b->error[i] = 0;
+    for (int k = 0; k < job->b->pose_count; k++) {
+      sn_vec3 d = sn_vec3_sub(blended(job, k, (int)i), target_of(job, k, (int)i));
+      job->b->error[i] += sn_vec3_dot(d, d) / job->b->pose_count;
+    }
+  }
+}
+
+sn_status rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
+                           const sn_topology *topology, const sn_keys *keys, const sn_cluster_tree *tree, int count,
+                           int influences, int rounds, rotreg_bones *out) {
+  int n = examples->rest.vertex_count;
+  *out = (rotreg_bones){.pose_count = keys->count};
+  out->group_of = SN_NEW(ctx, memory, int, tree->leaf_count);
+  if (!out->group_of) return ctx->error.status;
+  sn_status status = sn_cluster_cut(ctx, tree, count, out->group_of, &out->bone_count);
+  if (status != SN_OK) return status;
+  size_t bones = (size_t)out->bone_count;
+  out->adjacent = SN_NEW(ctx, memory, bool, bones *bones);
+  out->centre = SN_NEW(ctx, memory, sn_vec3, bones);
+  out->matrix = SN_NEW(ctx, memory, sn_affine, bones * (size_t)keys->count);
+  out->error = SN_NEW(ctx, memory, double, n);
+  bones_job job = {ctx, examples, topology, keys, out, influences, NULL, most_candidates * 3 * (size_t)keys->count};
+  job.work = SN_NEW(ctx, memory, double, (size_t)sn_threads(ctx) * job.work_size);
+  if (!out->adjacent || !out->centre || !out->matrix || !out->error || !job.work) return ctx->error.status;
+  status = sn_skin_new(ctx, n, influences, &out->skin);
+  if (status == SN_OK) find_adjacent(&job), status = start_matrices(&job);
+  for (int round = 0; status == SN_OK && round < rounds; round++) {
+    sn_parallel_for(ctx, n, 64, solve_range, &job);
+    sn_skin_normalize(&out->skin);
+    status = refit_matrices(&job);
+  }
+  if (status == SN_OK) sn_parallel_for(ctx, n, 64, measure_range, &job);
+  return status;
+}

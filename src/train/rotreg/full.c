@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+// The unreduced form (4.1, 4.2): a predictor per triangle, a sparse system per mesh. The reference for accuracy.
+#include <string.h>
+
+#include "sinew/rig.h"
+#include "train/rotreg/predictor.h"
+#include "train/rotreg/anchor.h"
+#include "train/rotreg/poisson.h"
+#include "train/rotreg/tune.h"
+#include "train/rotreg/torque.h"
+
+// Everything learned, and what was measured on poses left out of the learning: the weights of the least-squares problem
+// are the inverse mean squares of what is to be expected of each term.
+typedef struct full_form {
+  sn_context *ctx;
+  const sn_examples *examples;
+  const sn_keys *keys;
+  rotreg_fit_options options;
+  rotreg_joints joints;
+  sn_skin skin;
+  rotreg_predictor *predictors; // per triangle
+  const torque_loads *loads;    // NULL: without torques
+  torque_model torque;          // pairs per triangle instead, where there are
+  rotreg_folds folds;
+  rotreg_anchors anchor, *held_anchor; // trained on all poses, and without each fold
+  sn_topology topology;
+  float (*held)[9]; // [pose][triangle]: predicted without that pose
+  double (*edge_residual)[2], *blend_residual;
+  double (*edges)[2], *anchors;
+  char *work;
+  size_t work_size;
+} full_form;
+
+static size_t triangles_of(const full_form *f) { return (size_t)f->examples->rest.triangle_count; }
+
+// A triangle without area moves as the linear blend of its first corner.
+static sn_mat3 blend_gradient(const sn_skin *skin, const sn_affine *pose, int i) {
+  sn_mat3 sum = {0};
+  for (int k = 0; k < skin->influences; k++) {
+    size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
+    sum = sn_mat3_add(sum, sn_mat3_scale(sn_affine_linear(pose[skin->joints[at]]), (double)skin->weights[at]));
+  }
+  return sum;
+}
+
+static void triangle_sequence(const full_form *f, int t, sn_mat3 *out) {
+  const sn_mesh *rest = &f->examples->rest;
+  for (int k = 0; k < f->keys->count; k++) {
+    int frame = f->keys->frames[k];
+    if (rotreg_gradient(rest, sn_frame(&f->examples->frames, frame), t, &out[k])) continue;
+    out[k] = blend_gradient(&f->skin, sn_pose(&f->examples->poses, frame), rest->triangles[t][0]);
+  }
+}
+
+static sn_mat3 predict_at(const full_form *f, const rotreg_predictor *p, int pose) {
+  size_t at = (size_t)pose * (size_t)f->joints.joint_count;
+  return rotreg_predict(p, f->joints.rotation + at, f->joints.theta + at);
+}
+
+static sn_vec3 edge_of(const sn_mesh *mesh, const float (*positions)[3], int t, int j) {
+  const int *corners = mesh->triangles[t];
+  return sn_vec3_sub(sn_vec3_from(positions[corners[j + 1]]), sn_vec3_from(positions[corners[0]]));
+}
+
+static void add_residual(const full_form *f, int t, int pose, const sn_mat3 *predicted) {
+  const sn_mesh *rest = &f->examples->rest;
+  const float(*frame)[3] = sn_frame(&f->examples->frames, f->keys->frames[pose]);
+  for (int j = 0; j < 2; j++) {
+    sn_vec3 rest_edge = edge_of(rest, (const float(*)[3])rest->positions, t, j);
+    sn_vec3 d = sn_vec3_sub(sn_mat3_apply(*predicted, rest_edge), edge_of(rest, frame, t, j));
+    f->edge_residual[t][j] += sn_vec3_dot(d, d) / f->keys->count;
+  }
+}
+
+// What the predictors say about a pose that they have not seen.
+static void hold(const full_form *f, int t, int pose, sn_mat3 d) {
+  float *held = f->held[(size_t)pose * triangles_of(f) + (size_t)t];
+  for (int e = 0; e < 9; e++) held[e] = (float)d.m[e / 3][e % 3];
+  add_residual(f, t, pose, &d);
+}
+
+static void fit_triangle(const full_form *f, int t, char *memory) {
+  sn_mat3 *sequence = (sn_mat3 *)(void *)memory;
+  rotreg_work *work = (rotreg_work *)(void *)(memory + (size_t)f->keys->count * sizeof *sequence);
+  int poses = f->keys->count;
+  triangle_sequence(f, t, sequence);
+  rotreg_fit(&f->joints, sequence, f->folds.folds[0].poses, poses, &f->options, work, &f->predictors[t]);
+  for (int n = 0; n < f->folds.fold_count; n++) {
+    const rotreg_fold *fold = &f->folds.folds[n];
+    rotreg_predictor p;
+    rotreg_refit(&f->joints, sequence, fold->poses, fold->outside_count, &f->options, work, &f->predictors[t], &p);
+    for (int m = fold->outside_count; m < fold->count; m++)
+      hold(f, t, fold->poses[m], predict_at(f, &p, fold->poses[m]));
+  }
+}
+
+static void fit_triangles(void *user, int64_t begin, int64_t end, int worker) {
+  const full_form *f = user;
+  for (int64_t t = begin; t < end; t++) fit_triangle(f, (int)t, f->work + (size_t)worker * f->work_size);
+}
+
+// Pairs of predictors that follow the torques, in the place of those that do not.
+static sn_status fit_torques(full_form *f, sn_arena *memory) {
+  size_t triangles = triangles_of(f), poses = (size_t)f->keys->count;
+  sn_arena scratch = sn_arena_new(f->ctx);
+  sn_mat3 *sequences = SN_NEW(f->ctx, &scratch, sn_mat3, triangles * poses);
+  sn_mat3 *held = SN_NEW(f->ctx, &scratch, sn_mat3, triangles * poses);
+  sn_status status = sequences && held ? SN_OK : f->ctx->error.status;
+  for (size_t t = 0; status == SN_OK && t < triangles; t++) triangle_sequence(f, (int)t, sequences + t * poses);
+  if (status == SN_OK) {
+    status = torque_fit(f->ctx, memory, &f->joints, &f->folds, sequences, (int)triangles, f->predictors, &f->options,
+                        f->loads, &f->torque, held);
+  }
+  if (status == SN_OK) memset(f->edge_residual, 0, triangles * sizeof *f->edge_residual);
+  for (size_t t = 0; status == SN_OK && t < triangles; t++)
+    for (size_t k = 0; k < poses; k++) hold(f, (int)t, (int)k, held[k * triangles + t]);
+  sn_arena_free(&scratch);
+  return status;
+}
+
+// Tunes the fit on some of the triangles, evenly spread.
+static sn_status tune(full_form *f) {
+  enum { most = 256 };
+  int triangles = f->examples->rest.triangle_count, count = triangles < most ? triangles : most;
+  size_t poses = (size_t)f->keys->count;
+  sn_arena scratch = sn_arena_new(f->ctx);
+  sn_mat3 *sequences = SN_NEW(f->ctx, &scratch, sn_mat3, (size_t)count * poses);
+  sn_status status = sequences ? SN_OK : f->ctx->error.status;
+  for (int n = 0; status == SN_OK && n < count; n++) {
+    triangle_sequence(f, (int)((int64_t)n * triangles / count), sequences + (size_t)n * poses);
+  }
+  if (status == SN_OK) status = rotreg_tune(f->ctx, &f->joints, &f->folds, sequences, count, &f->options);
+  sn_arena_free(&scratch);
+  return status;
+}
+
+// ---- weights of the least-squares problem ---------------------------------------------------------------------------------
+
+// Inverse mean squares, with a floor so that no term counts for everything. `pull` is the anchors' say in all.
+static void set_weights(full_form *f, double pull) {
+  size_t triangles = triangles_of(f), n = (size_t)f->examples->rest.vertex_count;
+  double diagonal = sn_points_diagonal((const float(*)[3])f->examples->rest.positions, (int)n);
+  double edge_floor = rotreg_floor(&f->edge_residual[0][0], 2 * triangles, 0.05, diagonal);
+  double blend_floor = rotreg_floor(f->blend_residual, n, 0.02, diagonal);
+  for (size_t t = 0; t < triangles; t++)
+    for (int j = 0; j < 2; j++) f->edges[t][j] = 1 / (f->edge_residual[t][j] + edge_floor);
+  for (size_t i = 0; i < n; i++) f->anchors[i] = pull / (f->blend_residual[i] + blend_floor);
+}
+
+typedef struct solve_job {
+  const full_form *f;
+  const rotreg_poisson *poisson;
+  const sn_keys *wanted;
+  sn_frames *out;
+  double *work;
+  size_t work_size; // numbers per worker
+} solve_job;
+
+// Held-out predictions of the poses, for choosing `pull`.
+static double held_error(const full_form *f, const rotreg_poisson *poisson, int pose, sn_mat3 *gradients,
+                         sn_vec3 *blend, float (*result)[3], double *work) {
+  const sn_examples *e = f->examples;
+  int frame = f->keys->frames[pose], n = e->rest.vertex_count;
+  for (size_t t = 0; t < triangles_of(f); t++) {
+    const float *held = f->held[(size_t)pose * triangles_of(f) + t];
+    for (int m = 0; m < 9; m++) gradients[t].m[m / 3][m % 3] = held[m];
+  }
+  for (int i = 0; i < n; i++) {
+    blend[i] = rotreg_anchor_at(&f->held_anchor[pose % f->folds.fold_count], i, sn_pose(&e->poses, frame));
+  }
+  rotreg_poisson_solve(poisson, gradients, blend, work, result);
+  double sum = 0;
+  for (int i = 0; i < n; i++) {
+    double d = sn_vec3_distance(sn_vec3_from(result[i]), sn_vec3_from(sn_frame(&e->frames, frame)[i]));
+    sum += d * d;
+  }
+  return sum;
+}
+
+static sn_status pull_error(full_form *f, double pull, sn_arena *memory, double *out) {
+  const sn_mesh *rest = &f->examples->rest;
+  rotreg_poisson poisson = {0};
+  sn_mat3 *gradients = SN_NEW(f->ctx, memory, sn_mat3, triangles_of(f));
+  sn_vec3 *blend = SN_NEW(f->ctx, memory, sn_vec3, rest->vertex_count);
+  float(*result)[3] = sn_arena_alloc(f->ctx, memory, (size_t)rest->vertex_count, sizeof *result);
+  double *work = SN_NEW(f->ctx, memory, double, rotreg_poisson_work(rest));
+  if (!gradients || !blend || !result || !work) return f->ctx->error.status;
+  set_weights(f, pull);
+  sn_status status = rotreg_poisson_factor(f->ctx, rest, (const double(*)[2])f->edges, f->anchors, &poisson);
+  *out = 0;
+  for (int k = 0; status == SN_OK && k < f->keys->count; k++) {
+    *out += held_error(f, &poisson, k, gradients, blend, result, work);
+  }
+  rotreg_poisson_free(&poisson);
+  return status;
+}
+
+static sn_status choose_pull(full_form *f, double *pull) {
+  double least = INFINITY;
+  const double choices[] = {0.03, 0.1, 0.3, 1, 3, 10, 30};
+  for (int c = 0; c < 7; c++) {
+    sn_arena scratch = sn_arena_new(f->ctx);
+    double error = 0;
+    sn_status status = pull_error(f, choices[c], &scratch, &error);
+    sn_arena_free(&scratch);
+    if (status != SN_OK) return status;
+    if (error < least) least = error, *pull = choices[c];
+  }
+  return SN_OK;
+}
+
+// ---- training and evaluation ----------------------------------------------------------------------------------------------
+
+static sn_status allocate(full_form *f, sn_arena *memory) {
+  sn_context *ctx = f->ctx;
+  size_t triangles = triangles_of(f), n = (size_t)f->examples->rest.vertex_count, poses = (size_t)f->keys->count;
+  f->predictors = SN_NEW(ctx, memory, rotreg_predictor, triangles);
+  f->held = sn_arena_alloc(ctx, memory, triangles * poses, sizeof *f->held);
+  f->edge_residual = sn_arena_alloc(ctx, memory, triangles, sizeof *f->edge_residual);
+  f->edges = sn_arena_alloc(ctx, memory, triangles, sizeof *f->edges);
+  f->blend_residual = SN_NEW(ctx, memory, double, n);
+  f->anchors = SN_NEW(ctx, memory, double, n);
+  f->work_size = poses * sizeof(sn_mat3) + rotreg_work_size((int)poses);
+  f->work = sn_arena_alloc(ctx, memory, (size_t)sn_threads(ctx), f->work_size);
+  bool all = f->predictors && f->held && f->edge_residual && f->edges && f->blend_residual && f->anchors && f->work;
+  return all ? rotreg_folds_make(ctx, memory, f->keys->count, &f->folds) : ctx->error.status;
+}
+
+static sn_status train_full(full_form *f, sn_arena *memory) {
+  const sn_examples *e = f->examples;
+  sn_weights_options options = sn_weights_options_default();
+  double pull = 1;
+  sn_status status = allocate(f, memory);
+  if (status == SN_OK) status = sn_topology_build(f->ctx, &e->rest, &f->topology);
+  if (status == SN_OK) status = rotreg_joints_build(f->ctx, memory, e, f->keys, &f->joints);
+  if (status == SN_OK)
+    status = sn_solve_weights(f->ctx, &e->rest, &e->frames, &e->poses, f->keys, &options, &f->skin);
+  if (status == SN_OK) {
+    f->held_anchor = SN_NEW(f->ctx, memory, rotreg_anchors, f->folds.fold_count);
+    status = f->held_anchor ? rotreg_anchors_fit(f->ctx, memory, e, &f->topology, f->keys, &f->folds, &f->skin,
+                                                 &f->anchor, f->held_anchor, f->blend_residual)
+                            : f->ctx->error.status;
+  }
+  if (status == SN_OK) status = tune(f);
+  if (status != SN_OK) return status;
+  sn_parallel_for(f->ctx, e->rest.triangle_count, 64, fit_triangles, f);
+  if (f->loads) status = fit_torques(f, memory);
+  if (status == SN_OK) status = choose_pull(f, &pull);
+  set_weights(f, pull);
+  return status;
+}
+
+static sn_mat3 predict_triangle(const full_form *f, size_t t, const sn_mat3 *rotation, const sn_vec3 *theta,
+                                const double *x) {
+  return f->loads ? torque_predict(&f->torque.pairs[t], f->torque.functions, rotation, theta, x)
+                  : rotreg_predict(&f->predictors[t], rotation, theta);
+}
+
+static void evaluate_frames(void *user, int64_t begin, int64_t end, int worker) {
+  const solve_job *job = user;
+  const full_form *f = job->f;
+  const sn_examples *e = f->examples;
+  double *work = job->work + (size_t)worker * job->work_size;
+  sn_mat3 *gradients = (sn_mat3 *)(void *)(work + rotreg_poisson_work(&e->rest));
+  sn_vec3 *blend = (sn_vec3 *)(void *)(gradients + triangles_of(f));
+  sn_mat3 *rotation = (sn_mat3 *)(void *)(blend + e->rest.vertex_count);
+  sn_vec3 *theta = (sn_vec3 *)(void *)(rotation + f->joints.joint_count);
+  double *x = (double *)(void *)(theta + f->joints.joint_count);
+  for (int64_t k = begin; k < end; k++) {
+    const sn_affine *pose = sn_pose(&e->poses, job->wanted->frames[k]);
+    rotreg_joints_pose(&f->joints, pose, rotation, theta);
+    if (f->loads) torque_loads_at(f->loads, &e->torques, job->wanted->frames[k], x);
+    for (size_t t = 0; t < triangles_of(f); t++) gradients[t] = predict_triangle(f, t, rotation, theta, x);
+    for (int i = 0; i < e->rest.vertex_count; i++) blend[i] = rotreg_anchor_at(&f->anchor, i, pose);
+    rotreg_poisson_solve(job->poisson, gradients, blend, work, sn_frame_mutable(job->out, (int)k));
+  }
+}
+
+static sn_status evaluate_full(full_form *f, const sn_keys *wanted, sn_frames *out, sn_arena *memory) {
+  const sn_mesh *rest = &f->examples->rest;
+  rotreg_poisson poisson = {0};
+  solve_job job = {f, &poisson, wanted, out, NULL, 0};
+  job.work_size = rotreg_poisson_work(rest) + 9 * triangles_of(f) + 3 * (size_t)rest->vertex_count +
+                  13 * (size_t)f->joints.joint_count;
+  job.work = SN_NEW(f->ctx, memory, double, (size_t)sn_threads(f->ctx) * job.work_size);
+  sn_status status = job.work ? sn_frames_new(f->ctx, rest->vertex_count, wanted->count, out) : f->ctx->error.status;
+  if (status == SN_OK) {
+    status = rotreg_poisson_factor(f->ctx, rest, (const double(*)[2])f->edges, f->anchors, &poisson);
+  }
+  if (status == SN_OK) sn_parallel_for(f->ctx, wanted->count, 1, evaluate_frames, &job);
+  rotreg_poisson_free(&poisson);
+  return status;
+}
+
+static rotreg_fit_options options_of(const sn_method_spec *spec) {
+  rotreg_fit_options options = rotreg_fit_options_default();
+  options.turns = (int)sn_method_number(spec, "joints");
+  return options;
+}
+
+sn_status rotreg_full(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
+                      const torque_loads *loads, const sn_keys *wanted, sn_frames *out) {
+  *out = (sn_frames){0};
+  sn_arena memory = sn_arena_new(ctx);
+  full_form f = {.ctx = ctx, .examples = examples, .keys = keys, .options = options_of(spec), .loads = loads};
+  sn_status status = train_full(&f, &memory);
+  if (status == SN_OK) status = evaluate_full(&f, wanted, out, &memory);
+  if (status != SN_OK) sn_frames_free(out);
+  sn_skin_free(&f.skin);
+  sn_topology_free(&f.topology);
+  sn_arena_free(&memory);
+  return status;
+}

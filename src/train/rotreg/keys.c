@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+#include "train/rotreg/keys.h"
+
+#include <lapacke.h>
+
+#include "solve/solve.h"
+#include "train/rotreg/predictor.h"
+
+enum { most = rotreg_most_keys };
+
+typedef struct keys_job {
+  sn_context *ctx;
+  const sn_examples *examples;
+  const sn_keys *keys;
+  const rotreg_bones *bones;
+  rotreg_keys *k;
+  double *area, mean_area; // of the groups' triangles that have a gradient; of a triangle
+} keys_job;
+
+sn_mat3 rotreg_keys_blend(const rotreg_keys *keys, int t, const sn_mat3 *gradients) {
+  sn_mat3 sum = {0};
+  for (int m = 0; m < most && keys->index[t][m] >= 0; m++) {
+    sum = sn_mat3_add(sum, sn_mat3_scale(gradients[keys->index[t][m]], keys->beta[t][m]));
+  }
+  return sum;
+}
+
+static sn_vec3 edge(const sn_mesh *mesh, const float (*positions)[3], int t, int j) {
+  const int *corners = mesh->triangles[t];
+  return sn_vec3_sub(sn_vec3_from(positions[corners[j]]), sn_vec3_from(positions[corners[0]]));
+}
+
+static sn_mat3 *key_at(const keys_job *job, int key, int pose) {
+  return &job->k->sequence[(size_t)key * (size_t)job->k->pose_count + (size_t)pose];
+}
+
+// ---- the start: the mean gradient of each group's triangles, by area ---------------------------------------------------------
+
+static double area_of(const sn_mesh *rest, int t) {
+  const float(*p)[3] = (const float(*)[3])rest->positions;
+  return 0.5 * sn_vec3_length(sn_vec3_cross(edge(rest, p, t, 1), edge(rest, p, t, 2)));
+}
+
+// A group without area keeps the proxy bone's matrix. (The source starts all from the proxy bones; but their matrices
+// are made to be blended, and reach further than any part of the surface turns.)
+static void start_pose(const keys_job *job, int pose) {
+  const sn_mesh *rest = &job->examples->rest;
+  rotreg_keys *k = job->k;
+  const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[pose]);
+  double tiny = 1e-6 * job->mean_area;
+  for (int l = 0; l < k->key_count; l++) {
+    const sn_affine *bone = &job->bones->matrix[(size_t)pose * (size_t)job->bones->bone_count + (size_t)l];
+    *key_at(job, l, pose) = sn_mat3_scale(sn_affine_linear(*bone), tiny);
+  }
+  for (int t = 0; t < rest->triangle_count; t++) {
+    sn_mat3 d, *sum = key_at(job, job->bones->group_of[t], pose);
+    if (rotreg_gradient(rest, frame, t, &d)) *sum = sn_mat3_add(*sum, sn_mat3_scale(d, area_of(rest, t)));
+  }
+  for (int l = 0; l < k->key_count; l++) {
+    *key_at(job, l, pose) = sn_mat3_scale(*key_at(job, l, pose), 1 / (job->area[l] + tiny));
+  }
+}
+
+static void start_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  for (int64_t pose = begin; pose < end; pose++) start_pose(user, (int)pose);
+}
+
+// ---- beta for given sequences --------------------------------------------------------------------------------------------
+
+static double alone_error(const keys_job *job, int t, int key) {
+  const sn_mesh *rest = &job->examples->rest;
+  double sum = 0;
+  for (int p = 0; p < job->k->pose_count; p++) {
+    const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[p]);
+    for (int j = 1; j < 3; j++) {
+      sn_vec3 v = edge(rest, (const float(*)[3])rest->positions, t, j);
+      sn_vec3 d = sn_vec3_sub(sn_mat3_apply(*key_at(job, key, p), v), edge(rest, frame, t, j));
+      sum += sn_vec3_dot(d, d);
+    }
+  }
+  return sum;
+}
+
+// The key of the triangle's own group first, then the best of the groups next to it.
+static void choose_keys(const keys_job *job, int t) {
+  const rotreg_bones *bones = job->bones;
+  int own = bones->group_of[t], *index = job->k->index[t], count = 1;
+  double errors[most];
+  for (int m = 0; m < most; m++) index[m] = -1;
+  index[0] = own;
+  for (int other = 0; other < bones->bone_count; other++) {
+    if (other == own || !bones->adjacent[(size_t)own * (size_t)bones->bone_count + (size_t)other]) continue;
+    double error = alone_error(job, t, other);
+    int at = count < most ? count++ : most;
+    for (; at > 1 && error < errors[at - 1]; at--)
+      if (at < most) errors[at] = errors[at - 1], index[at] = index[at - 1];
+    if (at < most) errors[at] = error, index[at] = other;
+  }
+}
+
+// minimise sum |D_0 v^ - v + sum_m beta_m (D_m - D_0) v^|^2 + a small pull of the betas towards the own key alone.
+static void fit_beta(const keys_job *job, int t) {
+  const sn_mesh *rest = &job->examples->rest;
+  const int *index = job->k->index[t];
+  double a[most][most] = {{0}}, b[most] = {0}, squares = 0;
+  int n = 0;
+  while (n + 1 < most && index[n + 1] >= 0) n++;
+  for (int p = 0; p < job->k->pose_count; p++) {
+    const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[p]);
+    for (int j = 1; j < 3; j++) {
+      sn_vec3 v = edge(rest, (const float(*)[3])rest->positions, t, j), x[most];
+      sn_vec3 own = sn_mat3_apply(*key_at(job, index[0], p), v), left = sn_vec3_sub(edge(rest, frame, t, j), own);
+      for (int m = 0; m < n; m++) x[m] = sn_vec3_sub(sn_mat3_apply(*key_at(job, index[m + 1], p), v), own);
+      for (int m = 0; m < n; m++) {
+        for (int l = 0; l <= m; l++) a[m][l] += sn_vec3_dot(x[m], x[l]);
+        b[m] += sn_vec3_dot(x[m], left);
+      }
+      squares += sn_vec3_dot(v, v);
+    }
+  }
+  for (int m = 0; m < n; m++) a[m][m] += 1e-4 * squares + 1e-300;
+  sn_spd_solve(n, most, a[0], 1, b);
+  job->k->beta[t][0] = 1;
+  for (int m = 0; m < n; m++) job->k->beta[t][m + 1] = b[m], job->k->beta[t][0] -= b[m];
+}
+
+static void choose_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  for (int64_t t = begin; t < end; t++) choose_keys(user, (int)t);
+}
+
+static void beta_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  for (int64_t t = begin; t < end; t++) fit_beta(user, (int)t);
+}
+
+// ---- sequences for given beta ----------------------------------------------------------------------------------------------
+
+// The row of an edge: beta_l v^ for the triangle's keys.
+static int row_of(const keys_job *job, int t, int j, double row[most][3]) {
+  const sn_mesh *rest = &job->examples->rest;
+  sn_vec3 v = edge(rest, (const float(*)[3])rest->positions, t, j);
+  int n = 0;
+  for (; n < most && job->k->index[t][n] >= 0; n++) {
+    double beta = job->k->beta[t][n];
+    row[n][0] = beta * v.x, row[n][1] = beta * v.y, row[n][2] = beta * v.z;
+  }
+  return n;
+}
+
+static void normal_matrix(const keys_job *job, double *a) {
+  size_t size = 3 * (size_t)job->k->key_count;
+  for (int t = 0; t < job->examples->rest.triangle_count; t++)
+    for (int j = 1; j < 3; j++) {
+      double row[most][3];
+      int n = row_of(job, t, j, row);
+      const int *index = job->k->index[t];
+      for (int p = 0; p < n; p++)
+        for (int q = 0; q < n; q++)
+          for (int c = 0; c < 3; c++)
+            for (int d = 0; d < 3; d++) {
+              a[(3 * (size_t)index[p] + (size_t)c) * size + 3 * (size_t)index[q] + (size_t)d] +=
+                row[p][c] * row[q][d];
+            }
+    }
+}
+
+typedef struct right_job {
+  const keys_job *job;
+  double *right; // [pose][3][3 keys]
+} right_job;
+
+// What the present sequences miss.
+static void right_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const right_job *r = user;
+  const keys_job *job = r->job;
+  size_t size = 3 * (size_t)job->k->key_count;
+  const sn_mesh *rest = &job->examples->rest;
+  for (int64_t p = begin; p < end; p++) {
+    double *right = r->right + (size_t)p * 3 * size;
+    const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[p]);
+    for (int t = 0; t < rest->triangle_count; t++)
+      for (int j = 1; j < 3; j++) {
+        double row[most][3];
+        int n = row_of(job, t, j, row);
+        sn_vec3 left = edge(rest, frame, t, j);
+        for (int m = 0; m < n; m++) {
+          sn_vec3 part =
+            sn_mat3_apply(*key_at(job, job->k->index[t][m], (int)p), sn_vec3_make(row[m][0], row[m][1], row[m][2]));
+          left = sn_vec3_sub(left, part);
+        }
+        for (int m = 0; m < n; m++)
+          for (int c = 0; c < 3; c++) {
+            size_t at = 3 * (size_t)job->k->index[t][m] + (size_t)c;
+            right[at] += row[m][c] * left.x, right[size + at] += row[m][c] * left.y;
+            right[2 * size + at] += row[m][c] * left.z;
+          }
+      }
+  }
+}
+
+static sn_status refit_sequences(const keys_job *job) {
+  rotreg_keys *k = job->k;
+  int n = 3 * k->key_count, columns = 3 * k->pose_count;
+  sn_arena scratch = sn_arena_new(job->ctx);
+  double *a = SN_NEW(job->ctx, &scratch, double, (size_t)n *(size_t)n), trace = 0;
+  right_job right = {job, SN_NEW(job->ctx, &scratch, double, (size_t)n *(size_t)columns)};
+  sn_status status = a && right.right ? SN_OK : job->ctx->error.status;
+  if (status == SN_OK) {
+    sn_blas_serial();
+    normal_matrix(job, a);
+    sn_parallel_for(job->ctx, k->pose_count, 1, right_range, &right);
+    for (int m = 0; m < n; m++) trace += a[(size_t)m * (size_t)n + (size_t)m];
+    // A group that is nearly flat says little about its normal: it keeps what the proxy bone says.
+    for (int m = 0; m < n; m++) a[(size_t)m * (size_t)n + (size_t)m] += 0.01 * trace / n + 1e-300;
+    if (LAPACKE_dposv(LAPACK_COL_MAJOR, 'U', n, columns, a, n, right.right, n) != 0) {
+      status = sn_fail(job->ctx, SN_NOT_CONVERGED, "%d key deformation gradients are not determined", k->key_count);
+    }
+  }
+  for (int l = 0; status == SN_OK && l < k->key_count; l++)
+    for (int p = 0; p < k->pose_count; p++)
+      for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++) {
+          k->sequence[(size_t)l * (size_t)k->pose_count + (size_t)p].m[r][c] +=
+            right.right[(size_t)(3 * p + r) * (size_t)n + (size_t)(3 * l + c)];
+        }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+sn_status rotreg_keys_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                          const rotreg_bones *bones, int rounds, rotreg_keys *out) {
+  size_t triangles = (size_t)examples->rest.triangle_count;
+  *out = (rotreg_keys){.key_count = bones->bone_count, .pose_count = keys->count};
+  out->sequence = SN_NEW(ctx, memory, sn_mat3, (size_t)out->key_count * (size_t)out->pose_count);
+  out->index = sn_arena_alloc(ctx, memory, triangles, sizeof *out->index);
+  out->beta = sn_arena_alloc(ctx, memory, triangles, sizeof *out->beta);
+  if (!out->sequence || !out->index || !out->beta) return ctx->error.status;
+  keys_job job = {ctx, examples, keys, bones, out, SN_NEW(ctx, memory, double, out->key_count), 0};
+  if (!job.area) return ctx->error.status;
+  for (size_t t = 0; t < triangles; t++) {
+    sn_mat3 d;
+    double area = area_of(&examples->rest, (int)t);
+    job.mean_area += area / (double)triangles;
+    if (rotreg_gradient(&examples->rest, (const float(*)[3])examples->rest.positions, (int)t, &d)) {
+      job.area[bones->group_of[t]] += area;
+    }
+  }
+  sn_parallel_for(ctx, out->pose_count, 1, start_range, &job);
+  sn_parallel_for(ctx, examples->rest.triangle_count, 64, choose_range, &job);
+  sn_parallel_for(ctx, examples->rest.triangle_count, 64, beta_range, &job);
+  sn_status status = SN_OK;
+  for (int round = 0; status == SN_OK && round < rounds; round++) {
+    status = refit_sequences(&job);
+    if (status == SN_OK) sn_parallel_for(ctx, examples->rest.triangle_count, 64, beta_range, &job);
+  }
+  return status;
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include "train/rotreg/poisson.h"
+
+#include <string.h>
+
+sn_status rotreg_poisson_factor(sn_context *ctx, const sn_mesh *rest, const double (*edges)[2], const double *anchors,
+                                rotreg_poisson *out) {
+  *out = (rotreg_poisson){.rest = rest, .edges = edges, .anchors = anchors};
+  int64_t count = 6 * (int64_t)rest->triangle_count + rest->vertex_count, at = 0;
+  sn_arena scratch = sn_arena_new(ctx);
+  sn_triplet *entries = SN_NEW(ctx, &scratch, sn_triplet, count);
+  sn_status status = entries ? SN_OK : ctx->error.status;
+  for (int t = 0; status == SN_OK && t < rest->triangle_count; t++)
+    for (int j = 0; j < 2; j++) {
+      int a = rest->triangles[t][0], b = rest->triangles[t][j + 1];
+      double e = edges[t][j];
+      if (a == b) continue;
+      entries[at++] = (sn_triplet){a, a, e}, entries[at++] = (sn_triplet){b, b, e};
+      entries[at++] = (sn_triplet){a < b ? a : b, a < b ? b : a, -e};
+    }
+  for (int i = 0; status == SN_OK && i < rest->vertex_count; i++) entries[at++] = (sn_triplet){i, i, anchors[i]};
+  if (status == SN_OK) status = sn_cholesky_factor(ctx, rest->vertex_count, entries, at, &out->factor);
+  sn_arena_free(&scratch);
+  return status;
+}
+
+size_t rotreg_poisson_work(const sn_mesh *rest) { return 4 * (size_t)rest->vertex_count; }
+
+static void add_edge(const rotreg_poisson *p, int t, int j, const sn_mat3 *gradient, double *right) {
+  const sn_mesh *rest = p->rest;
+  size_t n = (size_t)rest->vertex_count;
+  int a = rest->triangles[t][0], b = rest->triangles[t][j + 1];
+  sn_vec3 edge = sn_vec3_sub(sn_vec3_from(rest->positions[b]), sn_vec3_from(rest->positions[a]));
+  sn_vec3 v = sn_vec3_scale(sn_mat3_apply(*gradient, edge), p->edges[t][j]);
+  right[b] += v.x, right[n + (size_t)b] += v.y, right[2 * n + (size_t)b] += v.z;
+  right[a] -= v.x, right[n + (size_t)a] -= v.y, right[2 * n + (size_t)a] -= v.z;
+}
+
+void rotreg_poisson_solve(const rotreg_poisson *p, const sn_mat3 *gradients, const sn_vec3 *blend, double *work,
+                          float (*out)[3]) {
+  size_t n = (size_t)p->rest->vertex_count;
+  for (size_t i = 0; i < n; i++) {
+    double c = p->anchors[i];
+    work[i] = c * blend[i].x, work[n + i] = c * blend[i].y, work[2 * n + i] = c * blend[i].z;
+  }
+  for (int t = 0; t < p->rest->triangle_count; t++)
+    for (int j = 0; j < 2; j++) add_edge(p, t, j, &gradients[t], work);
+  for (size_t c = 0; c < 3; c++) {
+    sn_cholesky_solve(&p->factor, work + c * n, work + 3 * n);
+    for (size_t i = 0; i < n; i++) out[i][c] = (float)work[c * n + i];
+  }
+}
+
+void rotreg_poisson_free(rotreg_poisson *p) { sn_cholesky_free(&p->factor); }

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: MIT
+// Training of the reduced form: clusters, proxy bones, key gradients, their predictors, C1 and C2. The weights of the
+// final least-squares problem are the inverse mean squares of what each term misses on poses left out of its training.
+#include "train/rotreg/reduced.h"
+
+#include <string.h>
+
+#include "sinew/rig.h"
+#include "train/rotreg/anchor.h"
+#include "train/rotreg/folds.h"
+#include "train/rotreg/keys.h"
+#include "train/rotreg/solve.h"
+#include "train/rotreg/tune.h"
+
+enum { cluster_poses = 24, bone_rounds = 4, key_rounds = 3, default_bones = 80 };
+
+typedef struct reduced_job {
+  sn_context *ctx;
+  sn_arena *memory;
+  const sn_examples *examples;
+  const sn_keys *keys;
+  const rotreg_reduced_options *options;
+  rotreg_reduced *out;
+  rotreg_fit_options fit;
+  sn_topology topology;
+  sn_skin skin; // linear blend skinning on the joints
+  rotreg_folds folds;
+  rotreg_keys gradient_keys;
+  rotreg_anchors anchors, *held_anchors; // trained on all poses, and without each fold
+  sn_mat3 *held;                         // [pose][key]: gradients predicted without that pose
+  double (*edge)[2], *anchor, diagonal;  // mean squares that are missed, then weights
+  bool *fixed;
+  char *work;
+  size_t work_size;
+} reduced_job;
+
+static int bone_count(const reduced_job *job) { return job->out->bones.bone_count; }
+
+// ---- proxy bones (5.1) -----------------------------------------------------------------------------------------------------
+
+static sn_status fit_bones(reduced_job *job, const sn_cluster_tree *tree, int count) {
+  sn_skin_free(&job->out->bones.skin);
+  return rotreg_bones_fit(job->ctx, job->memory, job->examples, &job->topology, job->keys, tree, count,
+                          job->options->influences, bone_rounds, &job->out->bones);
+}
+
+// The fewest bones that stay below the error, by bisection.
+static sn_status bones_for_error(reduced_job *job, const sn_cluster_tree *tree, int most) {
+  int low = 1, high = most;
+  double limit = job->options->error / 100 * job->diagonal;
+  sn_status status = SN_OK;
+  while (status == SN_OK && low < high) {
+    int middle = (low + high) / 2;
+    status = fit_bones(job, tree, middle);
+    double rms = sqrt(rotreg_mean(job->out->bones.error, (size_t)job->examples->rest.vertex_count));
+    if (rms <= limit) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return status == SN_OK ? fit_bones(job, tree, low) : status;
+}
+
+static sn_status make_bones(reduced_job *job) {
+  const sn_examples *e = job->examples;
+  sn_cluster_tree tree;
+  int room = SN_RT_MAX_JOINTS - e->skeleton.joint_count;
+  int most = e->rest.triangle_count < room ? e->rest.triangle_count : room, count = job->options->bones;
+  sn_status status =
+    sn_cluster_triangles(job->ctx, job->memory, &e->rest, &e->frames, job->keys, cluster_poses, &tree);
+  if (status != SN_OK) return status;
+  if (job->options->error > 0) return bones_for_error(job, &tree, most < 500 ? most : 500);
+  if (count == 0) count = default_bones;
+  return fit_bones(job, &tree, count < most ? count : most);
+}
+
+// ---- predictors of the key gradients (3, 5.2) ------------------------------------------------------------------------------
+
+static const sn_mat3 *sequence_of(const reduced_job *job, int key) {
+  return job->gradient_keys.sequence + (size_t)key * (size_t)job->keys->count;
+}
+
+static sn_mat3 predict_at(const reduced_job *job, const rotreg_predictor *p, int pose) {
+  const rotreg_joints *joints = &job->out->joints;
+  size_t at = (size_t)pose * (size_t)joints->joint_count;
+  return rotreg_predict(p, joints->rotation + at, joints->theta + at);
+}
+
+// Fits the predictor of a key on all poses, and again without each fold to see what it says about it.
+static void fit_key(const reduced_job *job, int key, rotreg_work *work) {
+  const rotreg_joints *joints = &job->out->joints;
+  const sn_mat3 *sequence = sequence_of(job, key);
+  rotreg_predictor *whole = &job->out->predictors[key], part;
+  rotreg_fit(joints, sequence, job->folds.folds[0].poses, job->keys->count, &job->fit, work, whole);
+  for (int n = 0; n < job->folds.fold_count; n++) {
+    const rotreg_fold *fold = &job->folds.folds[n];
+    rotreg_refit(joints, sequence, fold->poses, fold->outside_count, &job->fit, work, whole, &part);
+    for (int m = fold->outside_count; m < fold->count; m++) {
+      int pose = fold->poses[m];
+      job->held[(size_t)pose * (size_t)bone_count(job) + (size_t)key] = predict_at(job, &part, pose);
+    }
+  }
+}
+
+static void fit_key_range(void *user, int64_t begin, int64_t end, int worker) {
+  const reduced_job *job = user;
+  for (int64_t key = begin; key < end; key++) {
+    fit_key(job, (int)key, rotreg_work_of(job->work, job->work_size, worker));
+  }
+}
+
+static sn_status fit_predictors(reduced_job *job) {
+  sn_context *ctx = job->ctx;
+  size_t keys = (size_t)bone_count(job), poses = (size_t)job->keys->count;
+  job->out->predictors = SN_NEW(ctx, job->memory, rotreg_predictor, keys);
+  job->held = SN_NEW(ctx, job->memory, sn_mat3, keys * poses);
+  job->work_size = rotreg_work_size((int)poses);
+  job->work = sn_arena_alloc(ctx, job->memory, (size_t)sn_threads(ctx), job->work_size);
+  if (!job->out->predictors || !job->held || !job->work) return ctx->error.status;
+  sn_status status =
+    rotreg_tune(ctx, &job->out->joints, &job->folds, job->gradient_keys.sequence, bone_count(job), &job->fit);
+  if (status == SN_OK) sn_parallel_for(ctx, bone_count(job), 1, fit_key_range, job);
+  if (status != SN_OK || !job->options->loads) return status;
+  return torque_fit(ctx, job->memory, &job->out->joints, &job->folds, job->gradient_keys.sequence, bone_count(job),
+                    job->out->predictors, &job->fit, job->options->loads, &job->out->torque, job->held);
+}
+
+// ---- anchors (4.2) ------------------------------------------------------------------------------------------------------------
+
+static double anchor_miss(const reduced_job *job, const rotreg_anchors *anchors, int pose, int i) {
+  const sn_examples *e = job->examples;
+  int frame = job->keys->frames[pose];
+  sn_vec3 d = sn_vec3_sub(rotreg_anchor_at(anchors, i, sn_pose(&e->poses, frame)),
+                          sn_vec3_from(sn_frame(&e->frames, frame)[i]));
+  return sn_vec3_dot(d, d);
+}
+
+static sn_status fit_anchors(reduced_job *job) {
+  job->held_anchors = SN_NEW(job->ctx, job->memory, rotreg_anchors, job->folds.fold_count);
+  job->anchor = SN_NEW(job->ctx, job->memory, double, job->examples->rest.vertex_count);
+  if (!job->held_anchors || !job->anchor) return job->ctx->error.status;
+  return rotreg_anchors_fit(job->ctx, job->memory, job->examples, &job->topology, job->keys, &job->folds, &job->skin,
+                            &job->anchors, job->held_anchors, job->anchor);
+}
+
+// Vertices that the joints themselves move as well as anything could (4.2), and those in no triangle.
+static sn_status choose_fixed(reduced_job *job) {
+  int n = job->examples->rest.vertex_count;
+  sn_arena scratch = sn_arena_new(job->ctx);
+  rotreg_anchors blend;
+  job->fixed = SN_NEW(job->ctx, job->memory, bool, n);
+  sn_status status = job->fixed ? SN_OK : job->ctx->error.status;
+  if (status == SN_OK) {
+    status = rotreg_anchors_blend(job->ctx, &scratch, job->examples, &job->topology, &job->skin, &blend);
+  }
+  double tolerance = 1e-4 * job->diagonal;
+  for (int i = 0; status == SN_OK && i < n; i++) {
+    double miss = 0;
+    for (int k = 0; k < job->keys->count; k++) miss += anchor_miss(job, &blend, k, i) / job->keys->count;
+    bool isolated = job->topology.face_start[i] == job->topology.face_start[i + 1];
+    job->fixed[i] = isolated || miss < tolerance * tolerance;
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+// ---- the least-squares problem (4.3) ----------------------------------------------------------------------------------------------
+
+static void edge_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const reduced_job *job = user;
+  const sn_mesh *rest = &job->examples->rest;
+  for (int64_t t = begin; t < end; t++)
+    for (int k = 0; k < job->keys->count; k++) {
+      const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[k]);
+      sn_mat3 d = rotreg_keys_blend(&job->gradient_keys, (int)t, job->held + (size_t)k * (size_t)bone_count(job));
+      for (int j = 0; j < 2; j++) {
+        int a = rest->triangles[t][0], b = rest->triangles[t][j + 1];
+        sn_vec3 before = sn_vec3_sub(sn_vec3_from(rest->positions[b]), sn_vec3_from(rest->positions[a]));
+        sn_vec3 after = sn_vec3_sub(sn_vec3_from(frame[b]), sn_vec3_from(frame[a]));
+        sn_vec3 miss = sn_vec3_sub(sn_mat3_apply(d, before), after);
+        job->edge[t][j] += sn_vec3_dot(miss, miss) / job->keys->count;
+      }
+    }
+}
+
+// Mean squares into weights, with a floor so that no term counts for everything.
+static void invert(double *values, size_t count, double part, double diagonal) {
+  double smallest = rotreg_floor(values, count, part, diagonal);
+  for (size_t k = 0; k < count; k++) values[k] = 1 / (values[k] + smallest);
+}
+
+static sn_status weigh_terms(reduced_job *job) {
+  size_t triangles = (size_t)job->examples->rest.triangle_count;
+  job->edge = sn_arena_alloc(job->ctx, job->memory, triangles, sizeof *job->edge);
+  if (!job->edge) return job->ctx->error.status;
+  sn_parallel_for(job->ctx, (int64_t)triangles, 64, edge_range, job);
+  invert(&job->edge[0][0], 2 * triangles, 0.05, job->diagonal);
+  invert(job->anchor, (size_t)job->examples->rest.vertex_count, 0.02, job->diagonal);
+  return SN_OK;
+}
+
+// T' = C [D'; Q'] for the gradients that were predicted without this pose.
+static void held_matrices(const reduced_job *job, const double *c, int pose, sn_affine *out) {
+  int bones = bone_count(job), joints = job->examples->skeleton.joint_count, columns = 3 * bones + 4 * joints;
+  const sn_mat3 *d = job->held + (size_t)pose * (size_t)bones;
+  const sn_affine *q = sn_pose(&job->examples->poses, job->keys->frames[pose]);
+  for (int r = 0; r < 4 * bones; r++) {
+    const double *row = c + (size_t)r * (size_t)columns;
+    for (int axis = 0; axis < 3; axis++) {
+      double sum = 0;
+      for (int m = 0; m < 3 * bones; m++) sum += row[m] * d[m / 3].m[axis][m % 3];
+      for (int m = 0; m < 4 * joints; m++) sum += row[3 * bones + m] * q[m / 4].m[axis][m % 4];
+      out[r / 4].m[axis][r % 4] = sum;
+    }
+  }
+}
+
+static double held_error(const reduced_job *job, const double *c, int pose, sn_affine *matrices) {
+  const sn_examples *e = job->examples;
+  const sn_skin *skin = &job->out->bones.skin;
+  double sum = 0;
+  held_matrices(job, c, pose, matrices);
+  for (int i = 0; i < e->rest.vertex_count; i++) {
+    if (job->fixed[i]) continue;
+    sn_vec3 rest = sn_vec3_from(e->rest.positions[i]), at = {0, 0, 0};
+    for (int k = 0; k < skin->influences; k++) {
+      size_t index = (size_t)i * (size_t)skin->influences + (size_t)k;
+      if (!(skin->weights[index] > 0)) break;
+      at = sn_vec3_mad(at, sn_affine_apply(matrices[skin->joints[index]], rest), (double)skin->weights[index]);
+    }
+    double d = sn_vec3_distance(at, sn_vec3_from(sn_frame(&e->frames, job->keys->frames[pose])[i]));
+    sum += d * d;
+  }
+  return sum;
+}
+
+// C for the anchors of one fold, tried on its poses.
+typedef struct fold_trial {
+  sn_context ctx; // of its own: folds run at the same time
+  const reduced_job *job;
+  const rotreg_fold *fold;
+  rotreg_normal normal;
+  double *c, pull, error;
+  sn_affine *matrices;
+  sn_status status;
+} fold_trial;
+
+static void try_fold(fold_trial *t) {
+  t->error = 0;
+  t->status = rotreg_solve_c(&t->ctx, &t->normal, &t->job->out->bones, t->pull, t->c);
+  for (int m = t->fold->outside_count; t->status == SN_OK && m < t->fold->count; m++) {
+    t->error += held_error(t->job, t->c, t->fold->poses[m], t->matrices);
+  }
+}
+
+static void try_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  fold_trial *trials = user;
+  for (int64_t f = begin; f < end; f++) try_fold(&trials[f]);
+}
+
+static sn_status start_trials(const reduced_job *job, const rotreg_reduction *r, const rotreg_normal *normal,
+                              fold_trial *trials) {
+  sn_status status = SN_OK;
+  for (int f = 0; status == SN_OK && f < job->folds.fold_count; f++) {
+    fold_trial *t = &trials[f];
+    *t = (fold_trial){.job = job, .fold = &job->folds.folds[f]};
+    t->ctx = (sn_context){.allocator = job->ctx->allocator, .threads = 1};
+    t->c = SN_NEW(job->ctx, job->memory, double, (size_t)normal->rows *(size_t)normal->columns);
+    t->matrices = SN_NEW(job->ctx, job->memory, sn_affine, bone_count(job));
+    rotreg_reduction held = *r;
+    held.anchors = &job->held_anchors[f];
+    status = t->c && t->matrices ? rotreg_normal_reanchor(job->ctx, job->memory, &held, normal, &t->normal)
+                                 : job->ctx->error.status;
+  }
+  return status;
+}
+
+// The anchors' say against the edges', by the error on poses left out.
+static sn_status choose_pull(const reduced_job *job, fold_trial *trials, double *pull) {
+  const double choices[] = {0.03, 0.1, 0.3, 1, 3, 10, 30};
+  double least = INFINITY;
+  for (int n = 0; n < 7; n++) {
+    double error = 0;
+    for (int f = 0; f < job->folds.fold_count; f++) trials[f].pull = choices[n];
+    sn_parallel_for(job->ctx, job->folds.fold_count, 1, try_range, trials);
+    for (int f = 0; f < job->folds.fold_count; f++) {
+      if (trials[f].status != SN_OK) return sn_fail(job->ctx, trials[f].status, "%s", trials[f].ctx.error.message);
+      error += trials[f].error;
+    }
+    if (error < least) least = error, *pull = choices[n];
+  }
+  return SN_OK;
+}
+
+// Fixed vertices keep the joints' weights, the others have the proxy bones', which follow the joints in the palette.
+static sn_status palette_skin(reduced_job *job) {
+  const sn_skin *bones = &job->out->bones.skin, *joints = &job->skin;
+  int n = bones->vertex_count, most = bones->influences > joints->influences ? bones->influences : joints->influences;
+  sn_status status = sn_skin_new(job->ctx, n, most, &job->out->skin);
+  for (int i = 0; status == SN_OK && i < n; i++) {
+    const sn_skin *from = job->fixed[i] ? joints : bones;
+    int shift = job->fixed[i] ? 0 : job->examples->skeleton.joint_count;
+    for (int k = 0; k < from->influences; k++) {
+      size_t at = (size_t)i * (size_t)from->influences + (size_t)k, to = (size_t)i * (size_t)most + (size_t)k;
+      job->out->skin.weights[to] = from->weights[at];
+      job->out->skin.joints[to] = (uint16_t)(from->weights[at] > 0 ? from->joints[at] + shift : 0);
+    }
+  }
+  return status;
+}
+
+static sn_status solve(reduced_job *job) {
+  rotreg_normal normal;
+  rotreg_reduction r = {.examples = job->examples,
+                        .bones = &job->out->bones,
+                        .keys = &job->gradient_keys,
+                        .anchors = &job->anchors,
+                        .fixed = job->fixed,
+                        .skin = &job->skin,
+                        .edge = (const double(*)[2])job->edge,
+                        .anchor = job->anchor};
+  double pull = 1;
+  fold_trial *trials = SN_NEW(job->ctx, job->memory, fold_trial, job->folds.fold_count);
+  sn_status status = trials ? rotreg_normal_build(job->ctx, job->memory, &r, &normal) : job->ctx->error.status;
+  if (status == SN_OK) status = start_trials(job, &r, &normal, trials);
+  if (status == SN_OK) status = choose_pull(job, trials, &pull);
+  if (status != SN_OK) return status;
+  job->out->c = SN_NEW(job->ctx, job->memory, double, (size_t)normal.rows *(size_t)normal.columns);
+  return job->out->c ? rotreg_solve_c(job->ctx, &normal, &job->out->bones, pull, job->out->c)
+                     : job->ctx->error.status;
+}
+
+static sn_status advance(const reduced_job *job, sn_status status, double done) {
+  if (status != SN_OK || sn_progress(job->ctx, "rotreg", done)) return status;
+  return sn_fail(job->ctx, SN_BAD_INPUT, "rotreg: stopped");
+}
+
+static sn_status train(reduced_job *job) {
+  const sn_examples *e = job->examples;
+  sn_context *ctx = job->ctx;
+  sn_weights_options options = sn_weights_options_default();
+  sn_status status = sn_topology_build(ctx, &e->rest, &job->topology);
+  if (status == SN_OK) status = rotreg_joints_build(ctx, job->memory, e, job->keys, &job->out->joints);
+  if (status == SN_OK) status = rotreg_folds_make(ctx, job->memory, job->keys->count, &job->folds);
+  if (status == SN_OK)
+    status = sn_solve_weights(ctx, &e->rest, &e->frames, &e->poses, job->keys, &options, &job->skin);
+  if (status == SN_OK) status = make_bones(job);
+  status = advance(job, status, 0.4);
+  if (status == SN_OK) {
+    status = rotreg_keys_fit(ctx, job->memory, e, job->keys, &job->out->bones, key_rounds, &job->gradient_keys);
+  }
+  if (status == SN_OK) status = fit_predictors(job);
+  status = advance(job, status, 0.8);
+  if (status == SN_OK) status = fit_anchors(job);
+  if (status == SN_OK) status = choose_fixed(job);
+  if (status == SN_OK) status = weigh_terms(job);
+  if (status == SN_OK) status = solve(job);
+  status = advance(job, status, 1);
+  return status == SN_OK ? palette_skin(job) : status;
+}
+
+sn_status rotreg_reduced_train(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                               const rotreg_reduced_options *options, rotreg_reduced *out) {
+  *out = (rotreg_reduced){0};
+  reduced_job job = {.ctx = ctx, .memory = memory, .examples = examples, .keys = keys, .options = options};
+  job.out = out, job.fit = options->fit;
+  job.diagonal = sn_points_diagonal((const float(*)[3])examples->rest.positions, examples->rest.vertex_count);
+  sn_status status = train(&job);
+  sn_topology_free(&job.topology);
+  sn_skin_free(&job.skin);
+  return status;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Reduced mesh reconstruction (4.3): the proxy bones' matrices as a linear function of the key gradients and the joints.
+// The three coordinates have the same matrices, so T' = C1 D' + C2 Q' with C1 4P x 3P and C2 4P x 4J.
+#ifndef SINEW_TRAIN_ROTREG_SOLVE_H
+#define SINEW_TRAIN_ROTREG_SOLVE_H
+
+#include "train/rotreg/anchor.h"
+#include "train/rotreg/bones.h"
+#include "train/rotreg/keys.h"
+
+// The least-squares problem (5), with weights, and anchors for the vertices that are not fixed.
+typedef struct rotreg_reduction {
+  const sn_examples *examples;
+  const rotreg_bones *bones;
+  const rotreg_keys *keys;
+  const rotreg_anchors *anchors;
+  const bool *fixed;       // vertices that follow `skin` exactly
+  const sn_skin *skin;     // of the joints
+  const double (*edge)[2]; // e, two per triangle
+  const double *anchor;    // c, per vertex
+} rotreg_reduction;
+
+// Normal equations A t = B [D'; Q'], once for the edges and once for the anchors. In the bones' centred coordinates.
+typedef struct rotreg_normal {
+  int rows, columns; // 4P, 3P + 4J
+  double *a[2], *b[2];
+} rotreg_normal;
+
+sn_status rotreg_normal_build(sn_context *ctx, sn_arena *memory, const rotreg_reduction *r, rotreg_normal *out);
+// The same equations with other anchors: everything but out->b[1] is shared with `normal`.
+sn_status rotreg_normal_reanchor(sn_context *ctx, sn_arena *memory, const rotreg_reduction *r,
+                                 const rotreg_normal *normal, rotreg_normal *out);
+
+// C = [C1 C2], row-major, 4P x (3P + 4J): row 4b + c is column c of proxy bone b's matrix, column 3l + c is column c of
+// key gradient l, column 3P + 4j + c is column c of joint j's matrix. `pull` weighs the anchors.
+sn_status rotreg_solve_c(sn_context *ctx, const rotreg_normal *normal, const rotreg_bones *bones, double pull,
+                         double *c);
+
+#endif

@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: MIT
+// Pairs of predictors and the functions that blend them.
+#include <string.h>
+
+#include "solve/solve.h"
+#include "train/rotreg/tune.h"
+#include "train/rotreg/torque.h"
+
+enum {
+  terms = rotreg_shear_terms,
+  rounds = 20, // of pairs and functions by turns
+  pull_choices = 5,
+  enough = 6,     // examples at an end of the range that make a predictor
+  enough_left = 3 // of them, where some are left out
+};
+
+static const double pulls[pull_choices] = {1e-3, 1e-2, 1e-1, 1, 10}; // per pose
+static const double end_width = 0.02; // of the range: examples this near to an end are at it
+
+// How far the parts that follow the torque are held back.
+typedef struct pair_pulls {
+  double tilt, shear;
+} pair_pulls;
+
+typedef struct fit_job {
+  sn_context *ctx;
+  const rotreg_joints *joints;
+  const rotreg_folds *folds;
+  const sn_mat3 *sequences;
+  int key_count;
+  const rotreg_fit_options *options;
+  const torque_loads *loads;
+  torque_model *out;
+  rotreg_predictor *bases;   // [key][1 + fold]: without torques, of all poses and without each fold
+  sn_mat3 *rotation, *shear; // [key][pose]: the gradients' parts
+  pair_pulls pulls;
+  bool together;
+  sn_mat3 *held;     // [pose][key]: what the last pairs that were tried say about poses left out
+  double (*miss)[3]; // per key: squared errors of rotations, scale/shear and gradients on poses left out
+  char *work;
+  size_t work_size;
+} fit_job;
+
+// Scratch memory of one worker, an entry per pose.
+typedef struct fit_work {
+  double (*phi)[terms], (*y)[6], *blend[2];
+  double rest[2]; // the same without load; NAN where that is outside the range
+  int *pick;
+  rotreg_work *turns;
+} fit_work;
+
+static size_t fit_work_size(int poses) {
+  size_t each = (terms + 6 + 2) * sizeof(double) + sizeof(double); // an index takes the room of a number
+  return (size_t)poses * each + rotreg_work_size(poses);
+}
+
+static fit_work work_of(const fit_job *job, int worker) {
+  size_t poses = (size_t)job->joints->pose_count;
+  double *at = (double *)(void *)(job->work + (size_t)worker * job->work_size);
+  fit_work w = {.phi = (double(*)[terms])at};
+  at += terms * poses, w.y = (double(*)[6])at, at += 6 * poses;
+  w.blend[0] = at, w.blend[1] = at + poses, w.pick = (int *)(void *)(at + 2 * poses);
+  w.turns = (rotreg_work *)(void *)(at + 3 * poses);
+  return w;
+}
+
+static size_t joint_row(const fit_job *job, int pose) { return (size_t)pose * (size_t)job->joints->joint_count; }
+static size_t pose_row(const fit_job *job, int key) { return (size_t)key * (size_t)job->joints->pose_count; }
+
+// ---- prediction -----------------------------------------------------------------------------------------------------------
+
+static sn_mat3 slerp(sn_mat3 from, sn_mat3 to, double t) {
+  return sn_quat_to_mat3(sn_quat_slerp(sn_quat_from_mat3(from), sn_quat_from_mat3(to), t));
+}
+
+static sn_mat3 mix(sn_mat3 from, sn_mat3 to, double t) {
+  return sn_mat3_add(sn_mat3_scale(from, 1 - t), sn_mat3_scale(to, t));
+}
+
+static void predict_parts(const torque_pair *pair, const torque_functions *functions, const sn_mat3 *rotation,
+                          const sn_vec3 *theta, const double *x, sn_mat3 *turn, sn_mat3 *shear) {
+  double f_r = 0, f_s = 0;
+  if (pair->load >= 0) {
+    f_r = torque_function(functions[pair->load].rotation, x[pair->load]);
+    f_s = torque_function(functions[pair->load].shear, x[pair->load]);
+  }
+  *turn = slerp(rotreg_predict_rotation(&pair->ends[0], rotation, theta),
+                rotreg_predict_rotation(&pair->ends[1], rotation, theta), f_r);
+  *shear = mix(rotreg_predict_shear(&pair->ends[0], theta), rotreg_predict_shear(&pair->ends[1], theta), f_s);
+}
+
+sn_mat3 torque_predict(const torque_pair *pair, const torque_functions *functions, const sn_mat3 *rotation,
+                       const sn_vec3 *theta, const double *x) {
+  sn_mat3 turn, shear;
+  predict_parts(pair, functions, rotation, theta, x, &turn, &shear);
+  return sn_mat3_mul(turn, shear);
+}
+
+// ---- the fit of a pair for given blending values -------------------------------------------------------------------------------
+
+// y = (H_0 + blend (H_1 - H_0)) phi by least squares over the poses of `pick`, `columns` numbers each. The rest pose without
+// load is one more example, at y = 0 and the blending value `rest` (NAN: that torque is outside the range). `pull` holds
+// back what follows the angles, `load_pull` what of that changes with the torque.
+static void regress(const fit_work *w, const int *pick, int count, const double *blend, double rest, int columns,
+                    double pull, double load_pull, double (*h0)[terms], double (*h1)[terms]) {
+  enum { all = 2 * terms };
+  double a[all][all] = {{0}}, b[all][6] = {{0}}, row[all];
+  for (int i = 0; i < count; i++) {
+    int pose = pick[i];
+    for (int k = 0; k < terms; k++) row[k] = w->phi[pose][k], row[terms + k] = blend[pose] * w->phi[pose][k];
+    for (int r = 0; r < all; r++) {
+      for (int c = 0; c <= r; c++) a[r][c] += row[r] * row[c];
+      for (int c = 0; c < columns; c++) b[r][c] += row[r] * w->y[pose][c];
+    }
+  }
+  for (int k = 0; k < terms - 1; k++) a[k][k] += pull, a[terms + k][terms + k] += load_pull;
+  a[terms - 1][terms - 1] += 1e-9;
+  a[all - 1][all - 1] += 1e-3 * count;
+  if (!isnan(rest)) {
+    a[terms - 1][terms - 1] += 1, a[all - 1][terms - 1] += rest, a[all - 1][all - 1] += rest * rest;
+  }
+  sn_spd_solve(all, all, a[0], 6, b[0]);
+  for (int c = 0; c < columns; c++)
+    for (int k = 0; k < terms; k++) h0[c][k] = b[k][c], h1[c][k] = b[k][c] + b[terms + k][c];
+}
+
+// Tilts: what is left of the rotations after the turns of the ends, which have them in common.
+static void fit_tilts(const fit_job *job, int key, const int *pick, int count, double pull, const fit_work *w,
+                      const rotreg_predictor *p, double (*t0)[terms], double (*t1)[terms]) {
+  for (int i = 0; i < count; i++) {
+    size_t at = joint_row(job, pick[i]);
+    sn_mat3 turned = rotreg_predict_rotation(p, job->joints->rotation + at, job->joints->theta + at);
+    sn_vec3 left =
+      sn_rotation_log(sn_mat3_mul(sn_mat3_transpose(turned), job->rotation[pose_row(job, key) + (size_t)pick[i]]));
+    w->y[pick[i]][0] = left.x, w->y[pick[i]][1] = left.y, w->y[pick[i]][2] = left.z;
+  }
+  regress(w, pick, count, w->blend[0], w->rest[0], 3, pull, pull, t0, t1);
+}
+
+static void fit_shears(const fit_job *job, int key, const int *pick, int count, double load_pull, const fit_work *w,
+                       double (*s0)[terms], double (*s1)[terms]) {
+  for (int i = 0; i < count; i++)
+    for (int c = 0; c < 6; c++) {
+      const sn_mat3 *shear = &job->shear[pose_row(job, key) + (size_t)pick[i]];
+      w->y[pick[i]][c] = shear->m[rotreg_shear_entry[c][0]][rotreg_shear_entry[c][1]] - (c < 3);
+    }
+  regress(w, pick, count, w->blend[1], w->rest[1], 6, job->options->shear_pull, load_pull, s0, s1);
+  for (int c = 0; c < 3; c++) s0[c][terms - 1] += 1, s1[c][terms - 1] += 1;
+}
+
+static void find_terms(const fit_job *job, const rotreg_predictor *p, const fit_work *w) {
+  for (int k = 0; k < job->joints->pose_count; k++)
+    rotreg_terms(p->shear_joints, job->joints->theta + joint_row(job, k), w->phi[k]);
+}
+
+// Both ends from all examples: the turns are those of `base`.
+static void fit_together(const fit_job *job, int key, const int *pick, int count, const fit_work *w,
+                         const rotreg_predictor *base, torque_pair *out) {
+  rotreg_predictor turns = *base;
+  memset(turns.tilt, 0, sizeof turns.tilt);
+  out->ends[0] = out->ends[1] = turns;
+  find_terms(job, base, w);
+  fit_tilts(job, key, pick, count, job->pulls.tilt * count, w, &turns, out->ends[0].tilt, out->ends[1].tilt);
+  fit_shears(job, key, pick, count, job->pulls.shear * count, w, out->ends[0].shear, out->ends[1].shear);
+}
+
+// The poses of `pick` at one end of the range.
+static int at_end(const fit_job *job, int load, int end, const int *pick, int count, int *out) {
+  int found = 0;
+  for (int i = 0; load >= 0 && i < count; i++) {
+    double x = job->loads->x[joint_row(job, pick[i]) + (size_t)load];
+    if (end == 0 ? x <= end_width : x >= 1 - end_width) out[found++] = pick[i];
+  }
+  return found;
+}
+
+static bool has_ends(const fit_job *job, int load, const int *pick, int count, int least, int *room) {
+  for (int end = 0; end < 2; end++)
+    if (at_end(job, load, end, pick, count, room) < least) return false;
+  return true;
+}
+
+// The same with all poses.
+static bool can_have_ends(const fit_job *job, int load, int *room) {
+  return has_ends(job, load, job->folds->folds[0].poses, job->joints->pose_count, enough, room);
+}
+
+// One end from the examples there, as in the document.
+static void fit_end(const fit_job *job, int key, int end, const int *pick, int count, const fit_work *w,
+                    torque_pair *out) {
+  const rotreg_predictor *whole = &job->bases[(size_t)key * (size_t)(1 + job->folds->fold_count)];
+  int there = at_end(job, out->load, end, pick, count, w->pick);
+  rotreg_fit_options options = *job->options; // ridges are for as many poses as there are
+  options.shear_pull *= (double)there / job->joints->pose_count;
+  options.tilt_pull *= (double)there / job->joints->pose_count;
+  double rest = torque_at_rest(job->loads, out->load); // without load
+  options.rest = end == 0 ? rest <= end_width : rest >= 1 - end_width;
+  rotreg_refit(job->joints, job->sequences + pose_row(job, key), w->pick, there, &options, w->turns, whole,
+               &out->ends[end]);
+}
+
+static void set_blends(const fit_job *job, int load, fit_work *w) {
+  double rest = load < 0 ? 0 : torque_at_rest(job->loads, load);
+  w->rest[0] = load < 0 || isnan(rest) ? rest : torque_function(job->out->functions[load].rotation, rest);
+  w->rest[1] = load < 0 || isnan(rest) ? rest : torque_function(job->out->functions[load].shear, rest);
+  for (int k = 0; k < job->joints->pose_count; k++) {
+    const double *x = job->loads->x + joint_row(job, k);
+    w->blend[0][k] = load < 0 ? 0 : torque_function(job->out->functions[load].rotation, x[load]);
+    w->blend[1][k] = load < 0 ? 0 : torque_function(job->out->functions[load].shear, x[load]);
+  }
+}
+
+// The pair of a key that follows `load`, from `count` poses; `base` 0: of all poses, 1 + f: without fold f.
+static void fit_pair(const fit_job *job, int key, int base, int load, const int *pick, int count, fit_work *w,
+                     torque_pair *out) {
+  *out = (torque_pair){.load = load};
+  if (!job->together && can_have_ends(job, load, w->pick) && has_ends(job, load, pick, count, enough_left, w->pick)) {
+    for (int end = 0; end < 2; end++) fit_end(job, key, end, pick, count, w, out);
+    return;
+  }
+  set_blends(job, load, w);
+  fit_together(job, key, pick, count, w, &job->bases[key * (1 + job->folds->fold_count) + base], out);
+}
+
+// ---- poses left out ---------------------------------------------------------------------------------------------------------------
+
+static double square(sn_mat3 a, sn_mat3 b) {
+  double norm = sn_mat3_norm(sn_mat3_sub(a, b));
+  return norm * norm;
+}
+
+// Fits the pair without each fold in turn and adds up what it misses there; `held` (may be NULL) gets its gradients.
+static void leave_out(const fit_job *job, int key, int load, fit_work *w, double miss[3], sn_mat3 *held) {
+  for (int f = 0; f < job->folds->fold_count; f++) {
+    const rotreg_fold *fold = &job->folds->folds[f];
+    torque_pair pair;
+    fit_pair(job, key, 1 + f, load, fold->poses, fold->outside_count, w, &pair);
+    for (int m = fold->outside_count; m < fold->count; m++) {
+      int pose = fold->poses[m];
+      size_t at = joint_row(job, pose), truth = pose_row(job, key) + (size_t)pose;
+      sn_mat3 turn, shear;
+      predict_parts(&pair, job->out->functions, job->joints->rotation + at, job->joints->theta + at,
+                    job->loads->x + at, &turn, &shear);
+      sn_mat3 gradient = sn_mat3_mul(turn, shear);
+      miss[0] += square(turn, job->rotation[truth]), miss[1] += square(shear, job->shear[truth]);
+      miss[2] += square(gradient, job->sequences[truth]);
+      if (held) held[(size_t)pose * (size_t)job->key_count + (size_t)key] = gradient;
+    }
+  }
+}
+
+static void leave_out_range(void *user, int64_t begin, int64_t end, int worker) {
+  const fit_job *job = user;
+  fit_work w = work_of(job, worker);
+  for (int64_t key = begin; key < end; key++) {
+    memset(job->miss[key], 0, sizeof job->miss[key]);
+    leave_out(job, (int)key, job->out->pairs[key].load, &w, job->miss[key], job->held);
+  }
+}
+
+static double missed(const fit_job *job, int what) {
+  double sum = 0;
+  sn_parallel_for(job->ctx, job->key_count, 1, leave_out_range, (void *)job);
+  for (int key = 0; key < job->key_count; key++) sum += job->miss[key][what];
+  return sum;
+}
+
+// ---- choices ------------------------------------------------------------------------------------------------------------------------
+
+// The joint whose torque says most about poses left out, or none where no torque says anything.
+static void choose_load_range(void *user, int64_t begin, int64_t end, int worker) {
+  const fit_job *job = user;
+  fit_work w = work_of(job, worker);
+  for (int64_t key = begin; key < end; key++) {
+    double least = INFINITY;
+    for (int load = -1; load < job->joints->joint_count; load++) {
+      if (load >= 0 && !(job->loads->range[load][1] > job->loads->range[load][0])) continue;
+      double miss[3] = {0, 0, 0};
+      leave_out(job, (int)key, load, &w, miss, NULL);
+      if (miss[2] < 0.99 * least) least = miss[2], job->out->pairs[key].load = load;
+    }
+  }
+}
+
+static void choose_loads(const fit_job *job) {
+  sn_parallel_for(job->ctx, job->key_count, 1, choose_load_range, (void *)job);
+}
+
+static void choose_pulls(fit_job *job) {
+  double least[2] = {INFINITY, INFINITY};
+  pair_pulls best = job->pulls;
+  for (int c = 0; c < pull_choices; c++) {
+    job->pulls = (pair_pulls){pulls[c], pulls[c]};
+    double tilt = missed(job, 0), shear = 0;
+    for (int key = 0; key < job->key_count; key++) shear += job->miss[key][1];
+    if (tilt < least[0]) least[0] = tilt, best.tilt = pulls[c];
+    if (shear < least[1]) least[1] = shear, best.shear = pulls[c];
+  }
+  job->pulls = best;
+}
+
+// ---- pairs and functions by turns ---------------------------------------------------------------------------------------------------
+
+static void fit_pair_range(void *user, int64_t begin, int64_t end, int worker) {
+  const fit_job *job = user;
+  fit_work w = work_of(job, worker);
+  for (int64_t key = begin; key < end; key++) {
+    int load = job->out->pairs[key].load;
+    fit_pair(job, (int)key, 0, load, job->folds->folds[0].poses, job->joints->pose_count, &w, &job->out->pairs[key]);
+  }
+}
+
+// a.a and a.b of every pose for the keys that follow joint j: rotations as logarithms seen from the first end, then
+// scale/shear as they are.
+static void sum_weights(const fit_job *job, int j, double *aa[2], double *ab[2]) {
+  for (int key = 0; key < job->key_count; key++) {
+    const torque_pair *pair = &job->out->pairs[key];
+    if (pair->load != j) continue;
+    for (int k = 0; k < job->joints->pose_count; k++) {
+      size_t at = joint_row(job, k), truth = pose_row(job, key) + (size_t)k;
+      const sn_mat3 *rotation = job->joints->rotation + at;
+      const sn_vec3 *theta = job->joints->theta + at;
+      sn_mat3 back = sn_mat3_transpose(rotreg_predict_rotation(&pair->ends[0], rotation, theta));
+      sn_vec3 a = sn_rotation_log(sn_mat3_mul(back, rotreg_predict_rotation(&pair->ends[1], rotation, theta)));
+      sn_vec3 b = sn_rotation_log(sn_mat3_mul(back, job->rotation[truth]));
+      aa[0][k] += sn_vec3_dot(a, a), ab[0][k] += sn_vec3_dot(a, b);
+      sn_mat3 s = rotreg_predict_shear(&pair->ends[0], theta);
+      sn_mat3 to = sn_mat3_sub(rotreg_predict_shear(&pair->ends[1], theta), s),
+              is = sn_mat3_sub(job->shear[truth], s);
+      for (int n = 0; n < 9; n++) {
+        aa[1][k] += to.m[n / 3][n % 3] * to.m[n / 3][n % 3], ab[1][k] += to.m[n / 3][n % 3] * is.m[n / 3][n % 3];
+      }
+    }
+  }
+}
+
+typedef struct function_job {
+  const fit_job *fit;
+  double *numbers; // [joint][5][pose]
+} function_job;
+
+static void fit_function_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const function_job *f = user;
+  const fit_job *job = f->fit;
+  int poses = job->joints->pose_count;
+  for (int64_t j = begin; j < end; j++) {
+    double *at = f->numbers + (size_t)j * 5 * (size_t)poses;
+    double *aa[2] = {at, at + poses}, *ab[2] = {at + 2 * poses, at + 3 * poses}, *x = at + 4 * poses;
+    memset(at, 0, 4 * (size_t)poses * sizeof *at);
+    sum_weights(job, (int)j, aa, ab);
+    for (int k = 0; k < poses; k++) x[k] = job->loads->x[joint_row(job, k) + (size_t)j];
+    torque_fit_function(poses, x, aa[0], ab[0], job->loads->degree_r, job->out->functions[j].rotation);
+    torque_fit_function(poses, x, aa[1], ab[1], job->loads->degree_s, job->out->functions[j].shear);
+  }
+}
+
+static sn_status fit_by_turns(const fit_job *job) {
+  sn_arena scratch = sn_arena_new(job->ctx);
+  size_t joints = (size_t)job->joints->joint_count;
+  function_job functions = {job, SN_NEW(job->ctx, &scratch, double, joints * 5 * (size_t)job->joints->pose_count)};
+  sn_status status = functions.numbers ? SN_OK : job->ctx->error.status;
+  for (int round = 0; status == SN_OK && round < rounds; round++) {
+    sn_parallel_for(job->ctx, job->key_count, 1, fit_pair_range, (void *)job);
+    sn_parallel_for(job->ctx, (int64_t)joints, 1, fit_function_range, &functions);
+  }
+  if (status == SN_OK) sn_parallel_for(job->ctx, job->key_count, 1, fit_pair_range, (void *)job);
+  sn_arena_free(&scratch);
+  return status;
+}
+
+static void start_functions(const fit_job *job) {
+  for (int j = 0; j < job->joints->joint_count; j++)
+    job->out->functions[j] = (torque_functions){{1, 0, 0}, {1, 0, 0}};
+}
+
+// ---- all of it -------------------------------------------------------------------------------------------------------------------------
+
+static void start_range(void *user, int64_t begin, int64_t end, int worker) {
+  const fit_job *job = user;
+  fit_work w = work_of(job, worker);
+  for (int64_t key = begin; key < end; key++) {
+    rotreg_predictor *bases = &job->bases[key * (1 + job->folds->fold_count)];
+    for (int k = 0; k < job->joints->pose_count; k++) {
+      size_t at = pose_row(job, (int)key) + (size_t)k;
+      sn_mat3_polar(job->sequences[at], &job->rotation[at], &job->shear[at]);
+    }
+    for (int f = 0; f < job->folds->fold_count; f++) {
+      const rotreg_fold *fold = &job->folds->folds[f];
+      rotreg_refit(job->joints, job->sequences + pose_row(job, (int)key), fold->poses, fold->outside_count,
+                   job->options, w.turns, &bases[0], &bases[1 + f]);
+    }
+    job->out->pairs[key].load = -1;
+  }
+}
+
+static bool any_ends(const fit_job *job) {
+  fit_work w = work_of(job, 0);
+  for (int j = 0; j < job->joints->joint_count; j++)
+    if (can_have_ends(job, j, w.pick)) return true;
+  return false;
+}
+
+// Fits in the way that job->together says; *miss is what it misses on poses left out.
+static sn_status fit_in_way(fit_job *job, bool together, double *miss) {
+  job->together = together;
+  start_functions(job);
+  sn_status status = fit_by_turns(job);
+  *miss = missed(job, 2);
+  return status;
+}
+
+static sn_status fit_all(fit_job *job, const rotreg_predictor *whole) {
+  int folds = 1 + job->folds->fold_count;
+  for (int key = 0; key < job->key_count; key++) job->bases[key * folds] = whole[key];
+  sn_parallel_for(job->ctx, job->key_count, 1, start_range, job);
+  start_functions(job);
+  job->together = true;
+  double without = missed(job, 2), together = INFINITY, extremes = INFINITY;
+  choose_loads(job);
+  choose_pulls(job);
+  choose_loads(job);
+  bool ends = job->loads->mode != TORQUE_FIT_TOGETHER && any_ends(job);
+  if (job->loads->mode == TORQUE_FIT_EXTREMES && !ends) {
+    return sn_fail(job->ctx, SN_BAD_INPUT,
+                   "fit=extremes: no joint has %d training frames at both ends of its torque range; use fit=auto",
+                   enough);
+  }
+  sn_status status = ends ? fit_in_way(job, false, &extremes) : SN_OK;
+  if (status == SN_OK && !(ends && job->loads->mode == TORQUE_FIT_EXTREMES)) {
+    status = fit_in_way(job, true, &together);
+  }
+  job->out->together = together <= extremes;
+  double least = fmin(together, extremes);
+  if (status == SN_OK && !job->out->together && together < INFINITY) status = fit_in_way(job, false, &least);
+  job->out->gain = without > 0 ? least / without : 1;
+  return status;
+}
+
+sn_status torque_fit(sn_context *ctx, sn_arena *memory, const rotreg_joints *joints, const rotreg_folds *folds,
+                     const sn_mat3 *sequences, int count, const rotreg_predictor *whole,
+                     const rotreg_fit_options *options, const torque_loads *loads, torque_model *out, sn_mat3 *held) {
+  sn_arena scratch = sn_arena_new(ctx);
+  size_t keys = (size_t)count, gradients = keys * (size_t)joints->pose_count;
+  fit_job job = {.ctx = ctx, .joints = joints, .folds = folds, .sequences = sequences, .key_count = count};
+  job.options = options, job.loads = loads, job.out = out, job.held = held, job.pulls = (pair_pulls){0.1, 0.1};
+  *out = (torque_model){.pairs = SN_NEW(ctx, memory, torque_pair, keys),
+                        .functions = SN_NEW(ctx, memory, torque_functions, joints->joint_count)};
+  job.bases = SN_NEW(ctx, &scratch, rotreg_predictor, keys * (size_t)(1 + folds->fold_count));
+  job.rotation = SN_NEW(ctx, &scratch, sn_mat3, gradients);
+  job.shear = SN_NEW(ctx, &scratch, sn_mat3, gradients);
+  job.miss = sn_arena_alloc(ctx, &scratch, keys, sizeof *job.miss);
+  job.work_size = fit_work_size(joints->pose_count);
+  job.work = sn_arena_alloc(ctx, &scratch, (size_t)sn_threads(ctx), job.work_size);
+  bool all = out->pairs && out->functions && job.bases && job.rotation && job.shear && job.miss && job.work;
+  sn_status status = all ? fit_all(&job, whole) : ctx->error.status;
+  sn_arena_free(&scratch);
+  return status;
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Torques of the training poses, and functions of one torque.
+#include "train/rotreg/torque.h"
+
+#include <string.h>
+
+static void read_joint(const sn_examples *e, const sn_keys *keys, int j, torque_loads *out) {
+  double low = INFINITY, high = -INFINITY;
+  for (int k = 0; k < keys->count; k++) {
+    low = fmin(low, sn_torque(&e->torques, keys->frames[k], j)),
+    high = fmax(high, sn_torque(&e->torques, keys->frames[k], j));
+  }
+  // The model keeps the range in floats: a range that they cannot tell from none is none.
+  if (!((float)high > (float)low)) return;
+  out->range[j][0] = low, out->range[j][1] = high;
+  for (int k = 0; k < keys->count; k++) {
+    out->x[(size_t)k * (size_t)out->joint_count + (size_t)j] =
+      (sn_torque(&e->torques, keys->frames[k], j) - low) / (high - low);
+  }
+}
+
+sn_status torque_loads_read(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                            const char *only, torque_loads *out) {
+  const sn_torques *torques = &examples->torques;
+  int joints = examples->skeleton.joint_count, wanted = *only ? sn_skeleton_find(&examples->skeleton, only) : -1;
+  *out = (torque_loads){.joint_count = joints, .pose_count = keys->count};
+  if (!torques->values) {
+    return sn_fail(ctx, SN_BAD_INPUT, "there are no torques to learn from: give --torque FILE.csv");
+  }
+  if (*only && wanted < 0)
+    return sn_fail(ctx, SN_BAD_INPUT, "joint=%s: the skeleton has no joint of that name", only);
+  if (*only && !torques->has[wanted]) {
+    return sn_fail(ctx, SN_BAD_INPUT, "joint=%s: the torques have no column for that joint", only);
+  }
+  out->range = sn_arena_alloc(ctx, memory, (size_t)joints, sizeof *out->range);
+  out->x = SN_NEW(ctx, memory, double, (size_t)joints *(size_t)keys->count);
+  if (!out->range || !out->x) return ctx->error.status;
+  bool any = false;
+  for (int j = 0; j < joints; j++) {
+    if (torques->has[j] && (wanted < 0 || j == wanted)) read_joint(examples, keys, j, out);
+    any = any || out->range[j][1] > out->range[j][0];
+  }
+  if (any) return SN_OK;
+  return sn_fail(
+    ctx, SN_BAD_INPUT,
+    "%s%s%sthe torque is the same at all %d training frames, so what it does cannot be learned: add frames "
+    "with another load, or use the method rotreg",
+    *only ? "joint=" : "", only, *only ? ": " : "", keys->count);
+}
+
+void torque_loads_at(const torque_loads *loads, const sn_torques *torques, int frame, double *x) {
+  for (int j = 0; j < loads->joint_count; j++) {
+    double low = loads->range[j][0], high = loads->range[j][1];
+    x[j] = high > low ? fmin(1, fmax(0, (sn_torque(torques, frame, j) - low) / (high - low))) : 0;
+  }
+}
+
+double torque_function(const double c[torque_most_degree], double x) {
+  double f = x * (c[0] + x * (c[1] + x * c[2]));
+  return f > 0 ? (f < 1 ? f : 1) : 0;
+}
+
+// f = x + x (1 - x) (g0 + g1 x), so that the ends are met; g by least squares, held back a little where the examples leave
+// it open.
+void torque_fit_function(int count, const double *x, const double *aa, const double *ab, int degree,
+                         double c[torque_most_degree]) {
+  double m[2][2] = {{0}}, b[2] = {0, 0}, g[2] = {0, 0}, all = 0;
+  for (int i = 0; i < count; i++) {
+    double bow = x[i] * (1 - x[i]), left = ab[i] - x[i] * aa[i]; // a . (b - x a)
+    const double basis[2] = {bow, bow * x[i]};
+    for (int r = 0; r < 2; r++) {
+      for (int k = 0; k < 2; k++) m[r][k] += basis[r] * basis[k] * aa[i];
+      b[r] += basis[r] * left;
+    }
+    all += aa[i];
+  }
+  c[0] = 1, c[1] = c[2] = 0;
+  if (!(all > 0)) return; // the ends agree everywhere
+  double pull = 1e-4 * all;
+  m[0][0] += pull, m[1][1] += pull;
+  if (degree == 2) g[0] = b[0] / m[0][0];
+  if (degree >= 3) {
+    double det = m[0][0] * m[1][1] - m[0][1] * m[1][0];
+    g[0] = (b[0] * m[1][1] - b[1] * m[0][1]) / det, g[1] = (b[1] * m[0][0] - b[0] * m[1][0]) / det;
+  }
+  c[0] = 1 + g[0], c[1] = g[1] - g[0], c[2] = -g[1];
+}

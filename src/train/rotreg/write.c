@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// A trained rotational regression as the sections of a model file.
+#include "train/rotreg/write.h"
+
+#include <string.h>
+
+#include "runtime/rotreg.h"
+#include "train/train.h"
+
+enum { lanes = SN_RT_LANES, rows = SN_RT_ROTREG_ROWS };
+
+static sn_status joint_section(sn_context *ctx, sn_arena *memory, const rotreg_joints *joints,
+                               sn_model_section *out) {
+  sn_rt_rotreg_joint *to = SN_NEW(ctx, memory, sn_rt_rotreg_joint, joints->joint_count);
+  if (!to) return ctx->error.status;
+  for (int j = 0; j < joints->joint_count; j++) {
+    to[j].base = (uint32_t)joints->base[j];
+    sn_vec3_store(joints->reference[j], to[j].reference);
+  }
+  *out =
+    (sn_model_section){sn_rt_section_name(SN_RT_ROTREG_JOINTS), to, (size_t)joints->joint_count * sizeof *to, true};
+  return SN_OK;
+}
+
+static void store_predictor(const rotreg_predictor *p, int lane, sn_rt_rotreg_block *to) {
+  to->base[lane] = (uint16_t)p->base;
+  for (int k = 0; k < 2; k++) to->shear_joint[k][lane] = (uint16_t)p->shear_joints[k];
+  if ((uint32_t)p->turn_count > to->turn_count) to->turn_count = (uint32_t)p->turn_count;
+  for (int k = 0; k < p->turn_count; k++) {
+    to->joint[k][lane] = (uint16_t)p->turns[k].joint;
+    for (int m = 0; m < 9; m++) to->map[k][m][lane] = (float)p->turns[k].map.m[m / 3][m % 3];
+  }
+  for (int c = 0; c < 6; c++)
+    for (int m = 0; m < rotreg_shear_terms; m++) to->shear[c][m][lane] = (float)p->shear[c][m];
+  for (int c = 0; c < 3; c++)
+    for (int m = 0; m < rotreg_shear_terms; m++) to->tilt[c][m][lane] = (float)p->tilt[c][m];
+}
+
+static sn_status key_section(sn_context *ctx, sn_arena *memory, const rotreg_reduced *r, sn_model_section *out) {
+  size_t blocks = sn_rt_rotreg_blocks((uint32_t)r->bones.bone_count);
+  sn_rt_rotreg_block *to = SN_NEW(ctx, memory, sn_rt_rotreg_block, blocks);
+  if (!to) return ctx->error.status;
+  for (int k = 0; k < r->bones.bone_count; k++) {
+    store_predictor(&r->predictors[k], k % lanes, &to[k / lanes]);
+  }
+  *out = (sn_model_section){sn_rt_section_name(SN_RT_ROTREG_KEYS), to, blocks * sizeof *to, true};
+  return SN_OK;
+}
+
+static sn_status solve_section(sn_context *ctx, sn_arena *memory, const rotreg_reduced *r, sn_model_section *out) {
+  uint32_t joints = (uint32_t)r->joints.joint_count, bones = (uint32_t)r->bones.bone_count;
+  size_t count = sn_rt_rotreg_solve_count(joints, bones), columns = 3 * (size_t)bones + 4 * (size_t)joints;
+  float *to = SN_NEW(ctx, memory, float, count);
+  if (!to) return ctx->error.status;
+  for (size_t row = 0; row < 4 * (size_t)bones; row++)
+    for (size_t c = 0; c < columns; c++) {
+      to[(row / rows * columns + c) * rows + row % rows] = (float)r->c[row * columns + c];
+    }
+  *out = (sn_model_section){sn_rt_section_name(SN_RT_ROTREG_SOLVE), to, count * sizeof *to, true};
+  return SN_OK;
+}
+
+// ---- torques -------------------------------------------------------------------------------------------------------------
+
+static void store_pair(const torque_pair *pair, int lane, sn_rt_torque_block *to) {
+  to->load[lane] = pair->load < 0 ? SN_RT_NO_JOINT : (uint16_t)pair->load;
+  for (int end = 0; end < 2; end++) store_predictor(&pair->ends[end], lane, &to->ends[end]);
+}
+
+static sn_status pair_section(sn_context *ctx, sn_arena *memory, const rotreg_reduced *r, sn_model_section *out) {
+  size_t blocks = sn_rt_rotreg_blocks((uint32_t)r->bones.bone_count);
+  sn_rt_torque_block *to = SN_NEW(ctx, memory, sn_rt_torque_block, blocks);
+  if (!to) return ctx->error.status;
+  for (size_t b = 0; b < blocks; b++) memset(to[b].load, 0xff, sizeof to[b].load);
+  for (int k = 0; k < r->bones.bone_count; k++) store_pair(&r->torque.pairs[k], k % lanes, &to[k / lanes]);
+  *out = (sn_model_section){sn_rt_section_name(SN_RT_TORQUE_KEYS), to, blocks * sizeof *to, true};
+  return SN_OK;
+}
+
+static bool is_used(const rotreg_reduced *r, int joint) {
+  for (int k = 0; k < r->bones.bone_count; k++)
+    if (r->torque.pairs[k].load == joint) return true;
+  return false;
+}
+
+// A joint whose torque no bone follows gets no range.
+static sn_status range_section(sn_context *ctx, sn_arena *memory, const rotreg_reduced *r, const torque_loads *loads,
+                               sn_model_section *out) {
+  sn_rt_torque *to = SN_NEW(ctx, memory, sn_rt_torque, loads->joint_count);
+  if (!to) return ctx->error.status;
+  for (int j = 0; j < loads->joint_count; j++) {
+    if (!is_used(r, j)) continue;
+    to[j].low = (float)loads->range[j][0], to[j].high = (float)loads->range[j][1];
+    for (int k = 0; k < torque_most_degree; k++) {
+      to[j].rotation[k] = (float)r->torque.functions[j].rotation[k];
+      to[j].shear[k] = (float)r->torque.functions[j].shear[k];
+    }
+  }
+  size_t size = (size_t)loads->joint_count * sizeof *to;
+  *out = (sn_model_section){sn_rt_section_name(SN_RT_TORQUE_RANGES), to, size, true};
+  return SN_OK;
+}
+
+// ---- the model -------------------------------------------------------------------------------------------------------------
+
+sn_status rotreg_build(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const rotreg_reduced *r,
+                       const torque_loads *loads, sn_rt_shade shade, sn_model *out) {
+  sn_model_section sections[4];
+  sn_status status = joint_section(ctx, memory, &r->joints, &sections[0]);
+  if (status == SN_OK) status = solve_section(ctx, memory, r, &sections[1]);
+  if (status == SN_OK) status = (loads ? pair_section : key_section)(ctx, memory, r, &sections[2]);
+  if (status == SN_OK && loads) status = range_section(ctx, memory, r, loads, &sections[3]);
+  if (status != SN_OK) return status;
+  sn_model_desc desc = sn_model_desc_default();
+  desc.drive = loads ? SN_RT_DRIVE_TORQUE : SN_RT_DRIVE_ROTREG, desc.shade = shade;
+  desc.rest = &examples->rest, desc.skeleton = &examples->skeleton, desc.skin = &r->skin;
+  desc.palette_count = r->joints.joint_count + r->bones.bone_count;
+  desc.section_count = loads ? 4 : 3, desc.sections = sections;
+  return sn_train_build(ctx, examples, desc, out);
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+#ifndef SINEW_TRAIN_ROTREG_WRITE_H
+#define SINEW_TRAIN_ROTREG_WRITE_H
+
+#include "train/rotreg/reduced.h"
+
+// The model of a trained predictor; `loads` NULL: without torques. Temporary memory comes from `memory`.
+sn_status rotreg_build(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const rotreg_reduced *r,
+                       const torque_loads *loads, sn_rt_shade shade, sn_model *out);
+
+#endif

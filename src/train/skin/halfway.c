@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "train/skin/halfway.h"
+
+// Half-way, and growing and shrinking on the parent's and on the child's bone.
+enum { extras_per_joint = 5 };
+
+static sn_vec3 joint_position(const sn_skeleton *skeleton, int j) { return sn_affine_translation(skeleton->rest[j]); }
+
+// Where the bone of joint j ends: at the mean of its children, or as far beyond as it is from its parent.
+static sn_vec3 bone_end(const sn_skeleton *skeleton, int j) {
+  sn_vec3 sum = {0, 0, 0}, here = joint_position(skeleton, j);
+  int children = 0;
+  for (int k = 0; k < skeleton->joint_count; k++) {
+    if (skeleton->parents[k] != j) continue;
+    sum = sn_vec3_add(sum, joint_position(skeleton, k));
+    children++;
+  }
+  if (children > 0) return sn_vec3_scale(sum, 1.0 / children);
+  int parent = skeleton->parents[j];
+  return parent < 0 ? here : sn_vec3_sub(sn_vec3_scale(here, 2), joint_position(skeleton, parent));
+}
+
+// Stretches by `amount` across the bone from a to b, about its middle, when the joint is fully bent.
+static sn_extra_joint scaling_joint(int parent, int child, int base, sn_vec3 a, sn_vec3 b, double amount,
+                                    sn_vec3 direction) {
+  sn_vec3 along = sn_vec3_normalize(sn_vec3_sub(b, a), sn_vec3_make(0, 0, 0));
+  sn_mat3 across = sn_mat3_sub(sn_mat3_identity(), sn_mat3_outer(along, along));
+  return (sn_extra_joint){.kind = SN_EXTRA_SCALING,
+                          .parent = parent,
+                          .child = child,
+                          .base = base,
+                          .centre = sn_vec3_lerp(a, b, 0.5),
+                          .direction = direction,
+                          .stretch = sn_mat3_scale(across, amount)};
+}
+
+sn_status sn_halfway_joints(sn_context *ctx, const sn_skeleton *skeleton, sn_arena *memory, sn_extra_joint **out,
+                            int *count) {
+  *count = 0;
+  *out = SN_NEW(ctx, memory, sn_extra_joint, (size_t)skeleton->joint_count * extras_per_joint);
+  if (!*out) return ctx->error.status;
+  for (int j = 0; j < skeleton->joint_count; j++) {
+    int parent = skeleton->parents[j];
+    if (parent < 0) continue;
+    sn_vec3 start = joint_position(skeleton, parent), here = joint_position(skeleton, j), end = bone_end(skeleton, j);
+    sn_vec3 direction = sn_vec3_sub(end, here);
+    sn_extra_joint *extra = *out + *count;
+    extra[0] = (sn_extra_joint){
+      .kind = SN_EXTRA_HALFWAY, .parent = parent, .child = j, .amount = 0.5, .centre = here, .base = -1};
+    extra[1] = scaling_joint(parent, j, parent, start, here, 1, direction);
+    extra[2] = scaling_joint(parent, j, parent, start, here, -0.5, direction);
+    extra[3] = scaling_joint(parent, j, j, here, end, 1, direction);
+    extra[4] = scaling_joint(parent, j, j, here, end, -0.5, direction);
+    *count += extras_per_joint;
+  }
+  return SN_OK;
+}
+
+// A model of one vertex is enough to ask the runtime for palettes.
+static sn_status palette_model(sn_context *ctx, const sn_model_desc *desc, sn_model *out) {
+  sn_mesh point = {0};
+  sn_skin skin = {0};
+  sn_status status = sn_mesh_new(ctx, 1, 0, &point);
+  if (status == SN_OK) status = sn_skin_new(ctx, 1, 1, &skin);
+  if (status == SN_OK) {
+    sn_skin_normalize(&skin);
+    sn_model_desc small = *desc;
+    small.rest = &point, small.skin = &skin;
+    status = sn_model_build(ctx, &small, out);
+  }
+  sn_mesh_free(&point);
+  sn_skin_free(&skin);
+  return status;
+}
+
+sn_status sn_halfway_palette(sn_context *ctx, const sn_examples *examples, const sn_model_desc *desc,
+                             const sn_keys *keys, sn_poses *out) {
+  int joints = examples->skeleton.joint_count, count = joints + desc->extra_count;
+  sn_model model = {0};
+  sn_rt_model opened;
+  sn_arena scratch = sn_arena_new(ctx);
+  sn_status status = palette_model(ctx, desc, &model);
+  if (status == SN_OK) status = sn_model_open(ctx, "half-way joints", model.bytes, model.size, &opened);
+  if (status == SN_OK) status = sn_poses_new(ctx, count, examples->frames.frame_count, out);
+  float(*matrices)[12] = sn_arena_alloc(ctx, &scratch, (size_t)joints, sizeof *matrices);
+  void *memory = status == SN_OK ? sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(&opened), 1) : NULL;
+  if (status == SN_OK && (!matrices || !memory)) status = ctx->error.status;
+  for (int k = 0; status == SN_OK && k < keys->count; k++) {
+    int f = keys->frames[k];
+    sn_model_joints(sn_pose(&examples->poses, f), joints, matrices);
+    sn_rt_input input = {.joints = (const float(*)[12])matrices};
+    sn_rt_palette(&opened, &input, memory, NULL);
+    sn_model_read_palette(&opened, memory, sn_pose(out, f));
+  }
+  if (status != SN_OK) sn_poses_free(out);
+  sn_model_free(&model);
+  sn_arena_free(&scratch);
+  return status;
+}

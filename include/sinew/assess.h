@@ -27,6 +27,21 @@ typedef struct sn_metrics {
 // rest mesh, frames that hold the control points alone.
 int sn_assess_frame_count(const sn_rt_model *model, const sn_examples *examples);
 
+// The runtime's input for a frame of the examples, joints matched by name.
+typedef struct sn_assess_input {
+  const sn_rt_model *model;
+  const sn_examples *examples;
+  int *joint_of;   // the skeleton's joint for each of the model's
+  int *control_of; // the examples' vertex for each of the model's control points
+} sn_assess_input;
+
+// Fails, saying what is missing, where the examples lack what drives the model.
+sn_status sn_assess_input_new(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
+                              sn_arena *memory, sn_assess_input *out);
+size_t sn_assess_input_size(const sn_assess_input *input);
+// The input of frame f, made in `buffer` (sn_assess_input_size bytes).
+sn_rt_input sn_assess_input_at(const sn_assess_input *input, int f, void *buffer);
+
 // Evaluates the model on frames of the examples: out has keys->count frames, in the model's vertex order. `normals`
 // may be NULL.
 sn_status sn_assess_evaluate(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,

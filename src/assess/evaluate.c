@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "assess/input.h"
 #include "runtime/format.h"
 
 int sn_assess_frame_count(const sn_rt_model *model, const sn_examples *examples) {
@@ -12,7 +11,7 @@ int sn_assess_frame_count(const sn_rt_model *model, const sn_examples *examples)
 }
 
 // Control points are vertices: their positions come from the examples' frames, or from frames that hold nothing else.
-static sn_status find_controls(sn_context *ctx, sn_arena *memory, assess_input *out) {
+static sn_status find_controls(sn_context *ctx, sn_arena *memory, sn_assess_input *out) {
   const sn_examples *examples = out->examples;
   const sn_rt_info *info = &out->model->info;
   const uint32_t *points = out->model->sections[SN_RT_CONTROL_POINTS];
@@ -36,8 +35,8 @@ static sn_status find_controls(sn_context *ctx, sn_arena *memory, assess_input *
 }
 
 sn_status sn_assess_input_new(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
-                              sn_arena *memory, assess_input *out) {
-  *out = (assess_input){.model = model, .examples = examples};
+                              sn_arena *memory, sn_assess_input *out) {
+  *out = (sn_assess_input){.model = model, .examples = examples};
   int joints = (int)model->info.joint_count;
   out->joint_of = SN_NEW(ctx, memory, int, joints);
   if (!out->joint_of) return ctx->error.status;
@@ -68,12 +67,12 @@ int sn_assess_clamped(const sn_rt_model *model, const sn_examples *examples, uin
   return count;
 }
 
-size_t sn_assess_input_size(const assess_input *input) {
+size_t sn_assess_input_size(const sn_assess_input *input) {
   const sn_rt_info *info = &input->model->info;
   return ((size_t)info->joint_count * 12 + (size_t)info->control_count * 3 + info->torque_count) * sizeof(float);
 }
 
-sn_rt_input sn_assess_input(const assess_input *input, int f, void *buffer) {
+sn_rt_input sn_assess_input_at(const sn_assess_input *input, int f, void *buffer) {
   float(*joints)[12] = buffer;
   float(*controls)[3] = (float(*)[3])(joints + input->model->info.joint_count);
   for (uint32_t c = 0; c < input->model->info.control_count; c++) {
@@ -92,8 +91,10 @@ sn_rt_input sn_assess_input(const assess_input *input, int f, void *buffer) {
     .joints = (const float(*)[12])joints, .controls = (const float(*)[3])controls, .torques = torques};
 }
 
+static size_t align64(size_t size) { return (size + 63) / 64 * 64; }
+
 typedef struct evaluate_job {
-  const assess_input *input;
+  const sn_assess_input *input;
   const sn_keys *keys;
   sn_frames *positions, *normals;
   char *buffers; // one per worker
@@ -104,7 +105,7 @@ static void evaluate_range(void *user, int64_t begin, int64_t end, int worker) {
   const evaluate_job *job = user;
   char *buffer = job->buffers + (size_t)worker * job->buffer_size;
   for (int64_t k = begin; k < end; k++) {
-    sn_rt_input input = sn_assess_input(job->input, job->keys->frames[k], buffer);
+    sn_rt_input input = sn_assess_input_at(job->input, job->keys->frames[k], buffer);
     sn_rt_output output = {.positions = sn_frame_mutable(job->positions, (int)k)[0]};
     if (job->normals) output.normals = sn_frame_mutable(job->normals, (int)k)[0];
     sn_rt_evaluate(job->input->model, &input, buffer + job->input_size, &output, NULL);
@@ -116,12 +117,12 @@ sn_status sn_assess_evaluate(sn_context *ctx, const sn_rt_model *model, const sn
   *positions = (sn_frames){0};
   if (normals) *normals = (sn_frames){0};
   sn_arena scratch = sn_arena_new(ctx);
-  assess_input input;
+  sn_assess_input input;
   sn_status status = sn_assess_input_new(ctx, model, examples, &scratch, &input);
   evaluate_job job = {&input, keys, positions, normals, NULL, 0, 0};
   if (status == SN_OK) {
-    job.input_size = sn_align64(sn_assess_input_size(&input));
-    job.buffer_size = job.input_size + sn_align64(sn_rt_scratch_size(model));
+    job.input_size = align64(sn_assess_input_size(&input));
+    job.buffer_size = job.input_size + align64(sn_rt_scratch_size(model));
     job.buffers = sn_arena_alloc(ctx, &scratch, (size_t)sn_threads(ctx), job.buffer_size);
     if (!job.buffers) status = ctx->error.status;
   }
@@ -140,7 +141,7 @@ sn_status sn_assess_evaluate(sn_context *ctx, const sn_rt_model *model, const sn
 sn_status sn_assess_palettes(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_poses *out) {
   *out = (sn_poses){0};
   sn_arena scratch = sn_arena_new(ctx);
-  assess_input input;
+  sn_assess_input input;
   sn_status status = sn_assess_input_new(ctx, model, examples, &scratch, &input);
   void *values = status == SN_OK ? sn_arena_alloc(ctx, &scratch, sn_assess_input_size(&input), 1) : NULL;
   void *palette = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(model), 1);
@@ -149,7 +150,7 @@ sn_status sn_assess_palettes(sn_context *ctx, const sn_rt_model *model, const sn
     status = sn_poses_new(ctx, (int)model->info.palette_count, sn_assess_frame_count(model, examples), out);
   }
   for (int f = 0; status == SN_OK && f < out->frame_count; f++) {
-    sn_rt_input frame = sn_assess_input(&input, f, values);
+    sn_rt_input frame = sn_assess_input_at(&input, f, values);
     sn_rt_palette(model, &frame, palette, NULL);
     sn_model_read_palette(model, palette, sn_pose(out, f));
   }
@@ -161,7 +162,7 @@ sn_status sn_assess_correct_values(sn_context *ctx, const sn_rt_model *model, co
                                    sn_arena *memory, float **out) {
   int frames = examples->poses.frame_count;
   sn_arena scratch = sn_arena_new(ctx);
-  assess_input input;
+  sn_assess_input input;
   sn_status status = sn_assess_input_new(ctx, model, examples, &scratch, &input);
   void *joints = status == SN_OK ? sn_arena_alloc(ctx, &scratch, sn_assess_input_size(&input), 1) : NULL;
   void *palette = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(model), 1);
@@ -169,7 +170,7 @@ sn_status sn_assess_correct_values(sn_context *ctx, const sn_rt_model *model, co
   if (status == SN_OK && (!joints || !palette || !*out)) status = ctx->error.status;
   for (int f = 0; status == SN_OK && f < frames; f++) {
     const float *values;
-    sn_rt_input frame = sn_assess_input(&input, f, joints);
+    sn_rt_input frame = sn_assess_input_at(&input, f, joints);
     sn_rt_palette(model, &frame, palette, NULL);
     int there = (int)sn_rt_correct_values(model, palette, &values);
     for (int b = 0; b < count && b < there; b++) (*out)[(size_t)f * (size_t)count + (size_t)b] = values[b];

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "assess/input.h"
 #include "runtime/format.h"
 #include "sinew/assess.h"
 
@@ -41,7 +40,7 @@ static sn_timing time_calls(timed_fn call, void (*next)(void *user, int sample),
 
 typedef struct evaluation {
   const sn_rt_model *model;
-  const assess_input *input; // NULL: the rest pose
+  const sn_assess_input *input; // NULL: the rest pose
   void *values, *scratch;
   sn_rt_input now;
   sn_rt_output output;
@@ -55,7 +54,7 @@ static void evaluate_once(void *user) {
 static void next_pose(void *user, int sample) {
   evaluation *e = user;
   if (!e->input) return;
-  e->now = sn_assess_input(e->input, sample % sn_assess_frame_count(e->model, e->input->examples), e->values);
+  e->now = sn_assess_input_at(e->input, sample % sn_assess_frame_count(e->model, e->input->examples), e->values);
 }
 
 // Joints in the rest pose without torque, control points as at the first training frame.
@@ -79,7 +78,7 @@ sn_status sn_assess_time(sn_context *ctx, const sn_rt_model *model, const sn_exa
   *out = (sn_timing){0};
   sn_arena scratch = sn_arena_new(ctx);
   bool posed = examples && sn_assess_frame_count(model, examples) > 0;
-  assess_input input;
+  sn_assess_input input;
   sn_status status = posed ? sn_assess_input_new(ctx, model, examples, &scratch, &input) : SN_OK;
   size_t numbers = 3 * (size_t)model->info.vertex_count;
   evaluation e = {.model = model, .input = posed ? &input : NULL};

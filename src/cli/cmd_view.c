@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "assess/input.h"
 #include "cli/models.h"
 #include "cli/page.h"
 
@@ -52,14 +51,14 @@ static sn_status put_inputs(cli *c, const sn_rt_model *model, const sn_examples 
   bool still = controls > 0 && examples->frames.frame_count == 0;
   if (still)
     given.frames = (sn_frames){examples->rest.vertex_count, 1, as_points(examples->rest.positions), .rate = 0};
-  assess_input input;
+  sn_assess_input input;
   sn_status status = sn_assess_input_new(&c->ctx, model, &given, &scratch, &input);
   void *buffer = status == SN_OK ? sn_arena_alloc(&c->ctx, &scratch, sn_assess_input_size(&input), 1) : NULL;
   float *points = SN_NEW(&c->ctx, &scratch, float, frames *controls);
   float *values = SN_NEW(&c->ctx, &scratch, float, frames *torques);
   if (status == SN_OK && (!buffer || !points || !values)) status = c->ctx.error.status;
   for (size_t f = 0; status == SN_OK && f < frames; f++) {
-    sn_rt_input frame = sn_assess_input(&input, still ? 0 : (int)f, buffer);
+    sn_rt_input frame = sn_assess_input_at(&input, still ? 0 : (int)f, buffer);
     if (controls) memcpy(points + f * controls, frame.controls, controls * sizeof *points);
     if (torques) memcpy(values + f * torques, frame.torques, torques * sizeof *values);
   }

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# The table of docs/layout.md is the law: a source may include the headers of its own folder, and of the folders that its
+# row lets it use (and what those may use) the headers that their rows name.
+set -euo pipefail
+cd "${SINEW_SOURCE:-$(dirname "$0")/..}"
+
+check() { # TABLE, then lines "file header" on standard input
+  awk -v table="$1" '
+    function cells(text, out,   n, k, list) {
+      n = split(text, list, /[`, ]+/); k = 0
+      for (i = 1; i <= n; i++) if (list[i] != "" && list[i] != "–") out[++k] = list[i]
+      return k
+    }
+    function may_use(folder, other,   k) { # through any number of rows
+      if (folder in seen) return 0
+      seen[folder] = 1
+      for (k = 1; k <= uses[folder, 0]; k++)
+        if (uses[folder, k] == other || may_use(uses[folder, k], other)) return 1
+      return 0
+    }
+    function folder_of(path) { sub(/\/[^\/]*$/, "", path); return path }
+    BEGIN {
+      while ((getline line < table) > 0) {
+        if (line !~ /^\| `(src|web)/) continue
+        split(line, column, "|")
+        cells(column[2], name); folder = name[1]; known[folder] = 1; folders++
+        n = cells(column[3], list); for (k = 1; k <= n; k++) open[list[k]] = folder
+        n = cells(column[5], list); uses[folder, 0] = n
+        for (k = 1; k <= n; k++) uses[folder, k] = list[k] ~ /^(src|web)/ ? list[k] : "src/" list[k]
+      }
+      if (folders < 10) { print "test_layers: no table in " table; exit 1 }
+    }
+    {
+      from = folder_of($1); includes++
+      if (!(from in known)) { print $1 ": its folder " from " has no row"; bad = 1; next }
+      if ($2 in open) to = open[$2]; else to = "src/" folder_of($2)
+      if (to == from) next
+      if (!($2 in open)) { print $1 ": " $2 " is private to " to; bad = 1; next }
+      delete seen
+      if (!may_use(from, to)) { print $1 ": " from " may not use " to " (" $2 ")"; bad = 1 }
+    }
+    END { if (folders >= 10) print includes + 0 " includes, " folders " folders"; exit bad || folders < 10 }'
+}
+
+includes() { grep -HoE '^#include "[^"]+"' "$@" | sed -E 's/:#include "/ /; s/"$//'; }
+
+mapfile -t sources < <(git ls-files --cached --others --exclude-standard 'src/*.c' 'src/*.h' 'src/*.cu' 'web/*.c' | while read -r f; do [ -f "$f" ] && echo "$f"; done)
+includes "${sources[@]}" | check docs/layout.md
+
+# It can fail: an upward include, another folder's private header, a folder without a row.
+for wrong in 'src/runtime/open.c sinew/base.h' 'src/cli/main.c io/gltf.h' 'src/attic/a.c sinew/base.h'; do
+  if echo "$wrong" | check docs/layout.md > /dev/null; then echo "test_layers accepts $wrong"; exit 1; fi
+done

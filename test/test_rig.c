@@ -3,7 +3,7 @@
 // degenerate data.
 #include "check.h"
 
-#include "rig/bones.h"
+#include "rig/internal.h"
 #include "sinew/io.h"
 #include "sinew/rig.h"
 
@@ -621,7 +621,7 @@ static void rotations_by_newton(void **state) {
       for (int c = 0; c < 3; c++) h.m[r][c] = size * sn_random_normal(&rng);
     sn_mat3 best = sn_mat3_kabsch(h);
     sn_mat3 start = sn_mat3_mul(sn_rotation_exp(sn_vec3_scale(random_vec3(&rng), trial % 2 ? 0.2 : 3)), best);
-    sn_mat3 found = rig_rotation_near(h, start);
+    sn_mat3 found = sn_rig_rotation_near(h, start);
     double reached = sn_mat3_trace(sn_mat3_mul(found, h)), most = sn_mat3_trace(sn_mat3_mul(best, h));
     assert_near(reached, most, 1e-9 * sn_mat3_norm(h));
   }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Bone transformations for fixed weights (Le and Deng 2012, without joints). Everything about the
 // vertices is in the moments, so that an update costs as much as the bone has overlapping neighbours.
-#include "rig/bones.h"
+#include "rig/internal.h"
 
 #include <lapacke.h>
 #include <string.h>
 
-#include "rig/problem.h"
-
-sn_mat3 rig_rotation_near(sn_mat3 h, sn_mat3 start) {
+sn_mat3 sn_rig_rotation_near(sn_mat3 h, sn_mat3 start) {
   sn_mat3 r = start;
   double scale = sn_mat3_norm(h);
   if (!(scale > 0)) return start;
@@ -70,7 +68,7 @@ static sn_affine fit_rigid(const double s[4][4], const double moment[3][4], sn_a
   double hold = 1e-6 * spread + 1e-9 * total;
   for (int c = 0; c < 3; c++)
     for (int r = 0; r < 3; r++) h.m[c][r] = q[r][c] - total * pc[c] * qc[r] + hold * old.m[r][c];
-  sn_mat3 rotation = rig_rotation_near(h, old);
+  sn_mat3 rotation = sn_rig_rotation_near(h, old);
   return sn_affine_make(rotation, sn_vec3_sub(centre, sn_mat3_apply(rotation, p)));
 }
 
@@ -89,10 +87,10 @@ static void sweep_frames(void *user, int64_t begin, int64_t end, int worker) {
         double s[4][4], d[3][4];
         rig_unpack(rig_pair(m, j, j), s);
         if (!(s[3][3] > 1e-12) || (job->locked && job->locked[j])) continue;
-        sn_affine old = rig_bone(m, j, (int)f), t = fit_rigid(s, moment[j], old);
+        sn_affine old = sn_rig_bone(m, j, (int)f), t = fit_rigid(s, moment[j], old);
         for (int r = 0; r < 3; r++)
           for (int c = 0; c < 4; c++) d[r][c] = t.m[r][c] - old.m[r][c];
-        rig_set_bone(m, j, (int)f, t);
+        sn_rig_set_bone(m, j, (int)f, t);
         move_bone(job, j, d, moment);
       }
     for (int j = 0; j < m->bones; j++)
@@ -102,7 +100,7 @@ static void sweep_frames(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-sn_status rig_bones_rigid(sn_context *ctx, rig_model *m, int sweeps, const bool *locked) {
+sn_status sn_rig_bones_rigid(sn_context *ctx, rig_model *m, int sweeps, const bool *locked) {
   sn_arena scratch = sn_arena_new(ctx);
   size_t bones = (size_t)m->bones;
   double *space = SN_NEW(ctx, &scratch, double, 12 * bones * (size_t)sn_threads(ctx));
@@ -118,7 +116,7 @@ sn_status rig_bones_rigid(sn_context *ctx, rig_model *m, int sweeps, const bool 
     start[m->bones] = count;
     bones_job job = {m, sweeps, locked, space, start, overlap};
     rig_parallel(ctx, m->p->f, 2, 1e3 * sweeps * m->bones * m->p->f, sweep_frames, &job);
-    rig_model_refresh(ctx, m);
+    sn_rig_model_refresh(ctx, m);
   }
   sn_arena_free(&scratch);
   return good ? SN_OK : ctx->error.status;
@@ -136,7 +134,7 @@ static void normal_matrix(const rig_model *m, double *a) {
     }
 }
 
-sn_status rig_bones_affine(sn_context *ctx, rig_model *m) {
+sn_status sn_rig_bones_affine(sn_context *ctx, rig_model *m) {
   sn_arena scratch = sn_arena_new(ctx);
   int rows = 4 * m->bones, columns = 3 * m->p->f;
   size_t count = (size_t)rows * (size_t)columns;
@@ -151,7 +149,7 @@ sn_status rig_bones_affine(sn_context *ctx, rig_model *m) {
     memcpy(step, m->moment, count * sizeof *step);
     if (LAPACKE_dposv(LAPACK_ROW_MAJOR, 'L', rows, columns, a, rows, step, columns) == 0) {
       for (size_t e = 0; e < count; e++) m->t[e] += step[e];
-      rig_model_refresh(ctx, m);
+      sn_rig_model_refresh(ctx, m);
     }
   }
   sn_arena_free(&scratch);

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Motion-driven clustering by Linde, Buzo and Gray (Le and Deng 2012): each vertex follows one rigid bone; the clusters
 // that fit worst are split until there are enough.
-#include "rig/cluster.h"
+#include "rig/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "rig/bones.h"
-#include "rig/problem.h"
 
 static double distance2(const double *a, const double *b) {
   double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
@@ -26,7 +23,7 @@ static int by_distance(const void *a, const void *b) {
   return (x->vertex > y->vertex) - (x->vertex < y->vertex);
 }
 
-void rig_fit_region(const rig_problem *p, const int *vertices, int count, rig_model *m, int j) {
+void sn_rig_fit_region(const rig_problem *p, const int *vertices, int count, rig_model *m, int j) {
   double mean[3] = {0};
   for (int q = 0; q < count; q++)
     for (int c = 0; c < 3; c++) mean[c] += p->u[vertices[q]][c] / count;
@@ -45,11 +42,12 @@ void rig_fit_region(const rig_problem *p, const int *vertices, int count, rig_mo
     for (int c = 0; c < 3; c++) h.m[c][c] += 1e-9;
     sn_mat3 rotation = sn_mat3_kabsch(h);
     sn_vec3 centre = {mean[0], mean[1], mean[2]}, to = {target[0], target[1], target[2]};
-    rig_set_bone(m, j, f, sn_affine_make(rotation, sn_vec3_sub(to, sn_mat3_apply(rotation, centre))));
+    sn_rig_set_bone(m, j, f, sn_affine_make(rotation, sn_vec3_sub(to, sn_mat3_apply(rotation, centre))));
   }
 }
 
-int rig_nearest(const rig_problem *p, const uint16_t *cluster, int only, int seed, int most, int *out, void *space) {
+int sn_rig_nearest(const rig_problem *p, const uint16_t *cluster, int only, int seed, int most, int *out,
+                   void *space) {
   near_vertex *near = space;
   int count = 0;
   for (int i = 0; i < p->n; i++) {
@@ -62,7 +60,7 @@ int rig_nearest(const rig_problem *p, const uint16_t *cluster, int only, int see
   return count;
 }
 
-size_t rig_nearest_space(const rig_problem *p) { return (size_t)p->n * sizeof(near_vertex); }
+size_t sn_rig_nearest_space(const rig_problem *p) { return (size_t)p->n * sizeof(near_vertex); }
 
 typedef struct cluster_info {
   double error, centre[3], best;
@@ -107,28 +105,28 @@ static void drop_empty(rig_model *m, const cluster_info *info) {
 
 // Assign and fit.
 static sn_status round_of(sn_context *ctx, rig_model *m, cluster_info *info, rig_support mode) {
-  sn_status status = rig_pass(ctx, m, mode, NULL);
+  sn_status status = sn_rig_pass(ctx, m, mode, NULL);
   if (status != SN_OK) return status;
   measure(m, info);
   drop_empty(m, info);
-  rig_model_refresh(ctx, m);
-  if ((status = rig_pass(ctx, m, RIG_KEEP, NULL)) != SN_OK) return status;
-  return rig_bones_rigid(ctx, m, 1, NULL);
+  sn_rig_model_refresh(ctx, m);
+  if ((status = sn_rig_pass(ctx, m, RIG_KEEP, NULL)) != SN_OK) return status;
+  return sn_rig_bones_rigid(ctx, m, 1, NULL);
 }
 
-sn_status rig_cluster(sn_context *ctx, rig_model *m, int bones, int rounds) {
+sn_status sn_rig_cluster(sn_context *ctx, rig_model *m, int bones, int rounds) {
   sn_arena scratch = sn_arena_new(ctx);
   const rig_problem *p = m->p;
   cluster_info *info = SN_NEW(ctx, &scratch, cluster_info, m->capacity);
   int *region = SN_NEW(ctx, &scratch, int, p->n);
-  void *space = sn_arena_alloc(ctx, &scratch, 1, rig_nearest_space(p));
+  void *space = sn_arena_alloc(ctx, &scratch, 1, sn_rig_nearest_space(p));
   sn_status status = info && region && space ? SN_OK : ctx->error.status;
   m->bones = 1;
   if (status == SN_OK) {
     for (int i = 0; i < p->n; i++) m->joint[i] = 0, m->weight[i] = 1, region[i] = i;
-    rig_fit_region(p, region, p->n, m, 0);
-    rig_model_refresh(ctx, m);
-    status = rig_pass(ctx, m, RIG_KEEP, NULL);
+    sn_rig_fit_region(p, region, p->n, m, 0);
+    sn_rig_model_refresh(ctx, m);
+    status = sn_rig_pass(ctx, m, RIG_KEEP, NULL);
   }
   while (status == SN_OK && m->bones < bones) {
     int before = m->bones, want = bones < 2 * before ? bones : 2 * before;
@@ -141,18 +139,18 @@ sn_status rig_cluster(sn_context *ctx, rig_model *m, int bones, int rounds) {
         if (info[j].seed >= 0 && info[j].count >= 6 && (worst < 0 || info[j].error > info[worst].error)) worst = j;
       if (worst < 0 || (made > before && info[worst].error < 0.5 * mean)) break;
       int most = info[worst].count / 4;
-      int count = rig_nearest(p, m->joint, worst, info[worst].seed,
-                              most < 3    ? 3
-                              : most > 20 ? 20
-                                          : most,
-                              region, space);
-      rig_fit_region(p, region, count, m, made);
+      int count = sn_rig_nearest(p, m->joint, worst, info[worst].seed,
+                                 most < 3    ? 3
+                                 : most > 20 ? 20
+                                             : most,
+                                 region, space);
+      sn_rig_fit_region(p, region, count, m, made);
       for (int q = 0; q < count; q++) m->joint[region[q]] = (uint16_t)made;
       info[worst].seed = -1;
       m->bones = ++made;
     }
     if (m->bones == before) break;
-    rig_model_refresh(ctx, m);
+    sn_rig_model_refresh(ctx, m);
     for (int round = 0; round < rounds && status == SN_OK; round++) status = round_of(ctx, m, info, RIG_ADJUST);
     if (m->bones <= before) break;
   }

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Rigging with a skeleton that is already there: weights only, motion only, both, locked joints, helper bones.
-#include "rig/given.h"
+#include "rig/internal.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#include "rig/bones.h"
-#include "rig/problem.h"
-#include "rig/refine.h"
-#include "rig/result.h"
-#include "rig/smooth.h"
-#include "rig/tree.h"
 
 typedef struct given_solve {
   const sn_mesh *rest;
@@ -90,18 +83,19 @@ static sn_status prepare(sn_context *ctx, sn_arena *scratch, given_solve *g) {
   for (int j = 0; j < g->joints; j++) {
     g->locked[j] = o->given == SN_RIG_MOTION || o->helpers > 0 || (o->locked && o->locked[j]);
   }
-  sn_status status = rig_problem_build(ctx, scratch, g->rest, g->frames, order, frames, &g->units, &g->p);
-  if (status == SN_OK) status = rig_model_new(ctx, scratch, &g->p, g->joints + o->helpers, limit, &g->m);
-  if (status == SN_OK) status = rig_tree_new(ctx, scratch, g->joints + o->helpers, &g->tree);
+  sn_status status = sn_rig_problem_build(ctx, scratch, g->rest, g->frames, order, frames, &g->units, &g->p);
+  if (status == SN_OK) status = sn_rig_model_new(ctx, scratch, &g->p, g->joints + o->helpers, limit, &g->m);
+  if (status == SN_OK) status = sn_rig_tree_new(ctx, scratch, g->joints + o->helpers, &g->tree);
   if (status == SN_OK && o->smooth > 0) {
-    status = rig_smooth_build(ctx, scratch, g->rest, &g->p, o->smooth, &g->smooth);
+    status = sn_rig_smooth_build(ctx, scratch, g->rest, &g->p, o->smooth, &g->smooth);
   }
   if (status != SN_OK) return status;
   rig_model *m = &g->m;
   m->bones = g->joints;
   for (int f = 0; f < frames; f++)
     for (int j = 0; j < g->joints; j++) {
-      rig_set_bone(m, j, f, o->poses ? rig_to_units(&g->units, f, sn_pose(o->poses, f)[j]) : sn_affine_identity());
+      sn_rig_set_bone(m, j, f,
+                      o->poses ? sn_rig_to_units(&g->units, f, sn_pose(o->poses, f)[j]) : sn_affine_identity());
     }
   for (size_t i = 0; i < (size_t)g->p.n; i++)
     for (size_t q = 0; q < (size_t)limit; q++) {
@@ -109,7 +103,7 @@ static sn_status prepare(sn_context *ctx, sn_arena *scratch, given_solve *g) {
       m->joint[i * (size_t)limit + q] = given ? o->skin->joints[i * (size_t)limit + q] : 0;
       m->weight[i * (size_t)limit + q] = given ? (double)o->skin->weights[i * (size_t)limit + q] : q == 0;
     }
-  rig_model_refresh(ctx, m);
+  sn_rig_model_refresh(ctx, m);
   given_tree(g);
   return SN_OK;
 }
@@ -118,7 +112,7 @@ static sn_status prepare(sn_context *ctx, sn_arena *scratch, given_solve *g) {
 static sn_status solve_weights(sn_context *ctx, given_solve *g) {
   sn_status status = SN_OK;
   for (int round = 0; round < 3 && status == SN_OK; round++) {
-    status = rig_pass(ctx, &g->m, RIG_EXHAUST, round > 0 ? &g->smooth : NULL);
+    status = sn_rig_pass(ctx, &g->m, RIG_EXHAUST, round > 0 ? &g->smooth : NULL);
   }
   return status;
 }
@@ -126,25 +120,25 @@ static sn_status solve_weights(sn_context *ctx, given_solve *g) {
 // Motion for the present weights; only rigid motions come out, but for locked joints.
 static sn_status solve_motion(sn_context *ctx, given_solve *g, int steps) {
   g->tree.bones = g->m.bones;
-  if (g->o->joints == SN_RIG_TREE) return rig_tree_fit(ctx, &g->m, &g->tree, steps, g->locked);
-  return rig_bones_rigid(ctx, &g->m, 3 * steps, g->locked);
+  if (g->o->joints == SN_RIG_TREE) return sn_rig_tree_fit(ctx, &g->m, &g->tree, steps, g->locked);
+  return sn_rig_bones_rigid(ctx, &g->m, 3 * steps, g->locked);
 }
 
 static sn_status add_helpers(sn_context *ctx, given_solve *g) {
   sn_status status = SN_OK;
   for (int h = 0; h < g->o->helpers && status == SN_OK; h++) {
     bool added;
-    status = rig_add_bone(ctx, &g->m, 1, &added);
+    status = sn_rig_add_bone(ctx, &g->m, 1, &added);
     if (status != SN_OK || !added) break;
-    status = rig_pass(ctx, &g->m, RIG_EXHAUST, NULL);
+    status = sn_rig_pass(ctx, &g->m, RIG_EXHAUST, NULL);
     for (int round = 0; round < 3 && status == SN_OK; round++) {
-      status = rig_bones_rigid(ctx, &g->m, 3, g->locked);
-      if (status == SN_OK) status = rig_pass(ctx, &g->m, RIG_ADJUST, NULL);
+      status = sn_rig_bones_rigid(ctx, &g->m, 3, g->locked);
+      if (status == SN_OK) status = sn_rig_pass(ctx, &g->m, RIG_ADJUST, NULL);
     }
   }
   for (int round = 0; round < 10 && status == SN_OK; round++) {
-    status = rig_bones_rigid(ctx, &g->m, 3, g->locked);
-    if (status == SN_OK) status = rig_pass(ctx, &g->m, RIG_ADJUST, &g->smooth);
+    status = sn_rig_bones_rigid(ctx, &g->m, 3, g->locked);
+    if (status == SN_OK) status = sn_rig_pass(ctx, &g->m, RIG_ADJUST, &g->smooth);
   }
   return status;
 }
@@ -153,16 +147,16 @@ static sn_status solve(sn_context *ctx, given_solve *g, int *rounds) {
   sn_status status;
   *rounds = 1;
   if (g->o->given == SN_RIG_WEIGHTS) {
-    status = rig_pass(ctx, &g->m, RIG_KEEP, NULL);
+    status = sn_rig_pass(ctx, &g->m, RIG_KEEP, NULL);
     if (status == SN_OK) status = solve_motion(ctx, g, 20);
-    return status == SN_OK ? rig_pass(ctx, &g->m, RIG_KEEP, NULL) : status;
+    return status == SN_OK ? sn_rig_pass(ctx, &g->m, RIG_KEEP, NULL) : status;
   }
   status = solve_weights(ctx, g);
   int most = g->o->iterations > 0 ? g->o->iterations : 20;
   for (; g->o->given == SN_RIG_SKELETON && g->o->helpers == 0 && *rounds < most && status == SN_OK; ++*rounds) {
     double before = g->m.error;
     status = solve_motion(ctx, g, 2);
-    if (status == SN_OK) status = rig_pass(ctx, &g->m, RIG_ADJUST, &g->smooth);
+    if (status == SN_OK) status = sn_rig_pass(ctx, &g->m, RIG_ADJUST, &g->smooth);
     if (g->m.error > 0.998 * before) break;
   }
   return status == SN_OK && g->o->helpers > 0 ? add_helpers(ctx, g) : status;
@@ -196,12 +190,12 @@ static sn_status store_skeleton(sn_context *ctx, const given_solve *g, sn_skelet
 static sn_status store(sn_context *ctx, const given_solve *g, sn_rig_result *out) {
   sn_status status = store_skeleton(ctx, g, &out->skeleton);
   if (status == SN_OK) status = sn_poses_new(ctx, g->m.bones, g->p.f, &out->poses);
-  if (status == SN_OK) status = rig_store_skin(ctx, &g->m, &out->skin);
+  if (status == SN_OK) status = sn_rig_store_skin(ctx, &g->m, &out->skin);
   if (status != SN_OK) return status;
   for (int f = 0; f < g->p.f; f++)
     for (int j = 0; j < g->m.bones; j++)
-      sn_pose(&out->poses, f)[j] = rig_from_units(&g->units, f, rig_bone(&g->m, j, f));
-  rig_round_poses(&out->skeleton, false, &out->poses);
+      sn_pose(&out->poses, f)[j] = sn_rig_from_units(&g->units, f, sn_rig_bone(&g->m, j, f));
+  sn_rig_round_poses(&out->skeleton, false, &out->poses);
   // What was given is handed back as it came.
   for (int f = 0; f < g->p.f; f++)
     for (int j = 0; j < g->joints; j++)
@@ -209,8 +203,8 @@ static sn_status store(sn_context *ctx, const given_solve *g, sn_rig_result *out
   return SN_OK;
 }
 
-sn_status rig_with_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o,
-                            sn_rig_result *out) {
+sn_status sn_rig_with_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o,
+                               sn_rig_result *out) {
   sn_status status = check_given(ctx, rest, frames, o);
   if (status != SN_OK) return status;
   sn_arena scratch = sn_arena_new(ctx);
@@ -220,7 +214,7 @@ sn_status rig_with_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_frame
   status = prepare(ctx, &scratch, &g);
   if (status == SN_OK) status = solve(ctx, &g, &rounds);
   if (status == SN_OK) status = store(ctx, &g, out);
-  if (status == SN_OK) status = rig_report(ctx, rest, frames, out);
+  if (status == SN_OK) status = sn_rig_measure(ctx, rest, frames, out);
   sn_arena_free(&scratch);
   if (status != SN_OK) {
     sn_rig_result_free(out);

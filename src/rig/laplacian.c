@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "rig/laplacian.h"
+#include "rig/internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -151,7 +151,7 @@ static double radius(const rig_problem *p) {
   return most > 0 ? sqrt(most) : 1;
 }
 
-sn_status rig_smooth_weights(sn_context *ctx, const sn_mesh *rest, rig_model *m, double rho, int sweeps) {
+sn_status sn_rig_smooth_weights(sn_context *ctx, const sn_mesh *rest, rig_model *m, double rho, int sweeps) {
   sn_topology topology;
   sn_status status = sn_topology_build(ctx, rest, &topology);
   if (status != SN_OK) return status;

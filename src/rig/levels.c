@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: MIT
 // From coarse to fine: clusters, bones and skeleton are found on a sample of vertices and frames, where hundreds of
 // rounds are cheap; then the motion of all frames is fitted, then the weights of all vertices, and few rounds remain.
-#include "rig/levels.h"
+#include "rig/internal.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "rig/bones.h"
-#include "rig/cluster.h"
-#include "rig/problem.h"
-#include "rig/refine.h"
-#include "rig/round.h"
 
 enum {
   sample_frames = 16,
@@ -19,7 +13,8 @@ enum {
   cluster_rounds = 4
 };
 
-// Rounds as long as they lower the squared error by the fraction `pays`, `most` at most; the last without extrapolation, so that bones and weights fit together.
+// Rounds as long as they lower the squared error by the fraction `pays`, `most` at most; the last without
+// extrapolation, so that bones and weights fit together.
 static sn_status some_rounds(sn_context *ctx, rig_model *m, const rig_way *way, int most, double pays, int *rounds) {
   sn_status status = SN_OK;
   bool last = false;
@@ -28,7 +23,7 @@ static sn_status some_rounds(sn_context *ctx, rig_model *m, const rig_way *way, 
   for (int round = 0; !last && status == SN_OK; round++, ++*rounds) {
     last = round >= most - 1 || (round > 3 && m->error > (1 - pays) * before);
     before = m->error;
-    status = rig_round(ctx, m, way, round % 5 == 3 ? RIG_EXPLORE : RIG_ADJUST, !last);
+    status = sn_rig_round(ctx, m, way, round % 5 == 3 ? RIG_EXPLORE : RIG_ADJUST, !last);
   }
   return status;
 }
@@ -38,26 +33,26 @@ static sn_status start_bones(sn_context *ctx, sn_arena *memory, const rig_proble
                              rig_model *m) {
   int spare = plan->bones > 1 ? 1 + plan->bones / 8 : 0, capacity = plan->bones + spare;
   rig_model clusters;
-  sn_status status = rig_model_new(ctx, memory, p, capacity, 1, &clusters);
-  if (status == SN_OK) status = rig_model_new(ctx, memory, p, capacity, plan->limit, m);
-  if (status == SN_OK) status = rig_cluster(ctx, &clusters, capacity, cluster_rounds);
+  sn_status status = sn_rig_model_new(ctx, memory, p, capacity, 1, &clusters);
+  if (status == SN_OK) status = sn_rig_model_new(ctx, memory, p, capacity, plan->limit, m);
+  if (status == SN_OK) status = sn_rig_cluster(ctx, &clusters, capacity, cluster_rounds);
   if (status != SN_OK) return status;
   m->bones = clusters.bones;
   memcpy(m->t, clusters.t, 12 * (size_t)p->f * (size_t)m->bones * sizeof *m->t);
   for (int i = 0; i < p->n; i++) {
     m->joint[(size_t)i * (size_t)m->limit] = clusters.joint[i], m->weight[(size_t)i * (size_t)m->limit] = 1;
   }
-  rig_model_refresh(ctx, m);
+  sn_rig_model_refresh(ctx, m);
   int rounds = 0;
   rig_way way = {.affine = plan->affine};
-  status = rig_pass(ctx, m, RIG_ADJUST, NULL);
+  status = sn_rig_pass(ctx, m, RIG_ADJUST, NULL);
   if (status == SN_OK) status = some_rounds(ctx, m, &way, 4, 0, &rounds);
   while (status == SN_OK && m->bones > plan->bones) {
-    status = rig_pass(ctx, m, RIG_PRICE, NULL);
+    status = sn_rig_pass(ctx, m, RIG_PRICE, NULL);
     if (status != SN_OK) break;
-    rig_remove_bone(ctx, m, rig_least_missed(m));
-    status = rig_pass(ctx, m, RIG_EXPLORE, NULL);
-    if (status == SN_OK) status = rig_round(ctx, m, &way, RIG_ADJUST, false);
+    sn_rig_remove_bone(ctx, m, sn_rig_least_missed(m));
+    status = sn_rig_pass(ctx, m, RIG_EXPLORE, NULL);
+    if (status == SN_OK) status = sn_rig_round(ctx, m, &way, RIG_ADJUST, false);
   }
   return status == SN_OK ? some_rounds(ctx, m, &way, 12, 0.003, &rounds) : status;
 }
@@ -65,7 +60,7 @@ static sn_status start_bones(sn_context *ctx, sn_arena *memory, const rig_proble
 // The same weights over all frames of p; motions start from those of the sampled frame that is most alike.
 static sn_status lift_frames(sn_context *ctx, sn_arena *memory, const rig_model *from, const int *sampled,
                              const rig_problem *p, const rig_way *way, rig_model *m) {
-  sn_status status = rig_model_new(ctx, memory, p, from->capacity, from->limit, m);
+  sn_status status = sn_rig_model_new(ctx, memory, p, from->capacity, from->limit, m);
   if (status != SN_OK) return status;
   m->bones = from->bones;
   size_t slots = (size_t)p->n * (size_t)m->limit;
@@ -83,12 +78,12 @@ static sn_status lift_frames(sn_context *ctx, sn_arena *memory, const rig_model 
       }
       if (distance < least) least = distance, nearest = q;
     }
-    for (int j = 0; j < m->bones; j++) rig_set_bone(m, j, f, rig_bone(from, j, nearest));
+    for (int j = 0; j < m->bones; j++) sn_rig_set_bone(m, j, f, sn_rig_bone(from, j, nearest));
   }
-  rig_model_refresh(ctx, m);
-  status = rig_pass(ctx, m, RIG_KEEP, NULL);
-  if (status == SN_OK && way->tree) status = rig_tree_fit(ctx, m, way->tree, 6, NULL);
-  if (status == SN_OK && !way->tree && !way->affine) status = rig_bones_rigid(ctx, m, 10, NULL);
+  sn_rig_model_refresh(ctx, m);
+  status = sn_rig_pass(ctx, m, RIG_KEEP, NULL);
+  if (status == SN_OK && way->tree) status = sn_rig_tree_fit(ctx, m, way->tree, 6, NULL);
+  if (status == SN_OK && !way->tree && !way->affine) status = sn_rig_bones_rigid(ctx, m, 10, NULL);
   int rounds = 0;
   return status == SN_OK ? some_rounds(ctx, m, way, 4, 0.003, &rounds) : status;
 }
@@ -97,7 +92,7 @@ static sn_status lift_frames(sn_context *ctx, sn_arena *memory, const rig_model 
 // the same curve.
 static sn_status lift_vertices(sn_context *ctx, sn_arena *memory, const rig_model *from, const rig_problem *p,
                                rig_model *m) {
-  sn_status status = rig_model_new(ctx, memory, p, from->capacity, from->limit, m);
+  sn_status status = sn_rig_model_new(ctx, memory, p, from->capacity, from->limit, m);
   if (status != SN_OK) return status;
   m->bones = from->bones;
   memcpy(m->t, from->t, 12 * (size_t)p->f * (size_t)m->bones * sizeof *m->t);
@@ -107,9 +102,9 @@ static sn_status lift_vertices(sn_context *ctx, sn_arena *memory, const rig_mode
     memcpy(m->joint + to, from->joint + row, (size_t)m->limit * sizeof *m->joint);
     memcpy(m->weight + to, from->weight + row, (size_t)m->limit * sizeof *m->weight);
   }
-  rig_model_refresh(ctx, m);
-  status = rig_pass(ctx, m, RIG_EXHAUST, NULL);
-  return status == SN_OK ? rig_pass(ctx, m, RIG_EXPLORE, NULL) : status;
+  sn_rig_model_refresh(ctx, m);
+  status = sn_rig_pass(ctx, m, RIG_EXHAUST, NULL);
+  return status == SN_OK ? sn_rig_pass(ctx, m, RIG_EXPLORE, NULL) : status;
 }
 
 static int thinnest(const rig_model *m) {
@@ -122,9 +117,9 @@ static int thinnest(const rig_model *m) {
 // Removes all bones below the bound. Needs m->pair; afterwards weights, pairs and errors are those of the bones left.
 static sn_status remove_slivers(sn_context *ctx, rig_model *m, double bound) {
   sn_status status = SN_OK;
-  while (status == SN_OK && m->bones > 1 && rig_share(m, thinnest(m)) < bound) {
-    rig_remove_bone(ctx, m, thinnest(m));
-    status = rig_pass(ctx, m, RIG_EXPLORE, NULL);
+  while (status == SN_OK && m->bones > 1 && sn_rig_share(m, thinnest(m)) < bound) {
+    sn_rig_remove_bone(ctx, m, thinnest(m));
+    status = sn_rig_pass(ctx, m, RIG_EXPLORE, NULL);
   }
   return status;
 }
@@ -135,16 +130,16 @@ static sn_status remove_slivers(sn_context *ctx, rig_model *m, double bound) {
 static sn_status prune(sn_context *ctx, rig_model *m, const rig_way *way, double bound, int each, int *rounds) {
   sn_status status = SN_OK;
   enum { attempts = 6, splits_from = 2 };
-  for (int attempt = 0; status == SN_OK && m->bones > 1 && rig_share(m, thinnest(m)) < bound; attempt++) {
+  for (int attempt = 0; status == SN_OK && m->bones > 1 && sn_rig_share(m, thinnest(m)) < bound; attempt++) {
     int wanted = m->bones;
     bool added = attempt < attempts;
     status = remove_slivers(ctx, m, bound);
     while (status == SN_OK && added && m->bones < wanted) {
       bool split = attempt >= splits_from;
-      status = split ? rig_split_largest(ctx, m, &added) : rig_add_bone(ctx, m, 2 + attempt, &added);
-      if (status == SN_OK && added) status = rig_pass(ctx, m, split ? RIG_KEEP : RIG_EXPLORE, NULL);
+      status = split ? sn_rig_split_largest(ctx, m, &added) : sn_rig_add_bone(ctx, m, 2 + attempt, &added);
+      if (status == SN_OK && added) status = sn_rig_pass(ctx, m, split ? RIG_KEEP : RIG_EXPLORE, NULL);
     }
-    if (status == SN_OK && way->tree) status = rig_tree_build(ctx, m, way->tree);
+    if (status == SN_OK && way->tree) status = sn_rig_tree_build(ctx, m, way->tree);
     if (status == SN_OK) status = some_rounds(ctx, m, way, each, 0.003, rounds);
   }
   return status;
@@ -161,23 +156,23 @@ static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, rig_problem *p,
   int rounds = 0;
   rig_way loose = {.affine = plan->affine};
   sn_status status = tell(ctx, start_bones(ctx, memory, p, plan, m), 0.05);
-  if (status == SN_OK) status = rig_refine(ctx, m, &loose, plan->effort * (way->tree ? 5 : 14));
+  if (status == SN_OK) status = sn_rig_refine(ctx, m, &loose, plan->effort * (way->tree ? 5 : 14));
   status = tell(ctx, status, 0.25);
   if (status == SN_OK) status = some_rounds(ctx, m, &loose, way->tree ? 6 : 50, 0.001, &rounds);
   if (status == SN_OK) status = prune(ctx, m, &loose, 2e-2, 6, &rounds);
   if (!way->tree || status != SN_OK) return status;
-  status = rig_problem_moments(ctx, memory, p);
-  if (status == SN_OK) status = rig_tree_build(ctx, m, way->tree);
-  if (status == SN_OK) status = rig_tree_fit(ctx, m, way->tree, 5, NULL);
+  status = sn_rig_problem_moments(ctx, memory, p);
+  if (status == SN_OK) status = sn_rig_tree_build(ctx, m, way->tree);
+  if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, way->tree, 5, NULL);
   if (status == SN_OK) status = some_rounds(ctx, m, way, 8, 0.003, &rounds);
   status = tell(ctx, status, 0.4);
-  if (status == SN_OK) status = rig_refine(ctx, m, way, plan->effort * 4);
+  if (status == SN_OK) status = sn_rig_refine(ctx, m, way, plan->effort * 4);
   if (status == SN_OK) status = some_rounds(ctx, m, way, 30, 0.002, &rounds);
   return status == SN_OK ? prune(ctx, m, way, 2e-2, 8, &rounds) : status;
 }
 
-sn_status rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan, rig_model *m,
-                    rig_tree *tree, int *rounds) {
+sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan, rig_model *m,
+                       rig_tree *tree, int *rounds) {
   sn_arena scratch = sn_arena_new(ctx), coarse_memory = sn_arena_new(ctx);
   int vertices = plan->bones * sample_per_bone > sample_least ? plan->bones * sample_per_bone : sample_least;
   int *sampled = SN_NEW(ctx, &scratch, int, p->f);
@@ -188,13 +183,13 @@ sn_status rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, con
   rig_way rough = {.tree = plan->tree ? tree : NULL, .affine = plan->affine}, way = rough;
   way.smooth = plan->smooth;
   *rounds = 0;
-  if (status == SN_OK) status = rig_tree_new(ctx, memory, plan->bones + 2 + plan->bones / 8, tree);
-  if (status == SN_OK) status = rig_sample(ctx, &coarse_memory, p, vertices, sample_frames, &coarse, sampled);
+  if (status == SN_OK) status = sn_rig_tree_new(ctx, memory, plan->bones + 2 + plan->bones / 8, tree);
+  if (status == SN_OK) status = sn_rig_sample(ctx, &coarse_memory, p, vertices, sample_frames, &coarse, sampled);
   if (status == SN_OK) status = solve_coarse(ctx, &coarse_memory, &coarse, plan, &rough, &coarse_model);
   status = tell(ctx, status, 0.55);
   int *all = SN_NEW(ctx, &scratch, int, p->f);
   if (status == SN_OK && !all) status = ctx->error.status;
-  if (status == SN_OK) status = rig_sample(ctx, &scratch, p, vertices, p->f, &middle, all);
+  if (status == SN_OK) status = sn_rig_sample(ctx, &scratch, p, vertices, p->f, &middle, all);
   if (status == SN_OK) {
     status = lift_frames(ctx, &scratch, &coarse_model, sampled, &middle, &rough, &middle_model);
   }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The data in the solver's units: centred, scaled to unit size, the rigid motion of the whole mesh taken out.
-#include "rig/solver.h"
+#include "rig/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "rig/problem.h"
 
 // Mean and the RMS distance to it. A mesh without extent gets scale 1.
 static void rest_frame(const sn_mesh *rest, sn_vec3 *centre, double *scale) {
@@ -93,7 +91,7 @@ static uint32_t spread_bits(uint32_t v) {
   return (v | (v << 2)) & 0x09249249;
 }
 
-sn_status rig_problem_order(sn_context *ctx, sn_arena *memory, rig_problem *p) {
+sn_status sn_rig_problem_order(sn_context *ctx, sn_arena *memory, rig_problem *p) {
   sn_arena scratch = sn_arena_new(ctx);
   curve_key *keys = SN_NEW(ctx, &scratch, curve_key, p->n);
   p->order = SN_NEW(ctx, memory, int, p->n);
@@ -118,7 +116,7 @@ sn_status rig_problem_order(sn_context *ctx, sn_arena *memory, rig_problem *p) {
   return good ? SN_OK : ctx->error.status;
 }
 
-sn_status rig_problem_moments(sn_context *ctx, sn_arena *memory, rig_problem *p) {
+sn_status sn_rig_problem_moments(sn_context *ctx, sn_arena *memory, rig_problem *p) {
   size_t columns = 3 * (size_t)p->f;
   p->moment = SN_NEW(ctx, memory, double, 4 * columns);
   if (!p->moment) return ctx->error.status;
@@ -133,8 +131,8 @@ sn_status rig_problem_moments(sn_context *ctx, sn_arena *memory, rig_problem *p)
   return SN_OK;
 }
 
-sn_status rig_problem_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_frames *frames,
-                            const int *chosen, int count, rig_units *units, rig_problem *p) {
+sn_status sn_rig_problem_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_frames *frames,
+                               const int *chosen, int count, rig_units *units, rig_problem *p) {
   int n = rest->vertex_count;
   *units = (rig_units){0};
   *p = (rig_problem){.n = n, .f = count};
@@ -151,11 +149,11 @@ sn_status rig_problem_build(sn_context *ctx, sn_arena *memory, const sn_mesh *re
   sn_parallel_for(ctx, count, 1, align_frames, &align);
   fill_job fill = {frames, chosen, units, p};
   sn_parallel_for(ctx, n, 512, fill_rows, &fill);
-  sn_status status = rig_problem_order(ctx, memory, p);
-  return status == SN_OK ? rig_problem_moments(ctx, memory, p) : status;
+  sn_status status = sn_rig_problem_order(ctx, memory, p);
+  return status == SN_OK ? sn_rig_problem_moments(ctx, memory, p) : status;
 }
 
-sn_affine rig_to_units(const rig_units *units, int f, sn_affine t) {
+sn_affine sn_rig_to_units(const rig_units *units, int f, sn_affine t) {
   sn_affine to_rest;
   sn_affine_invert(units->motion[f], &to_rest);
   t = sn_affine_mul(to_rest, t);
@@ -164,14 +162,14 @@ sn_affine rig_to_units(const rig_units *units, int f, sn_affine t) {
   return sn_affine_make(a, sn_vec3_scale(shift, 1 / units->scale));
 }
 
-sn_affine rig_from_units(const rig_units *units, int f, sn_affine t) {
+sn_affine sn_rig_from_units(const rig_units *units, int f, sn_affine t) {
   sn_mat3 a = sn_affine_linear(t);
   sn_vec3 shift = sn_vec3_add(sn_vec3_scale(sn_affine_translation(t), units->scale), units->centre);
   shift = sn_vec3_sub(shift, sn_mat3_apply(a, units->centre));
   return sn_affine_mul(units->motion[f], sn_affine_make(a, shift));
 }
 
-sn_affine rig_bone(const rig_model *m, int j, int f) {
+sn_affine sn_rig_bone(const rig_model *m, int j, int f) {
   size_t columns = 3 * (size_t)m->p->f;
   const double *t = m->t + 4 * (size_t)j * columns + 3 * (size_t)f;
   sn_affine out;
@@ -180,7 +178,7 @@ sn_affine rig_bone(const rig_model *m, int j, int f) {
   return out;
 }
 
-void rig_set_bone(rig_model *m, int j, int f, sn_affine a) {
+void sn_rig_set_bone(rig_model *m, int j, int f, sn_affine a) {
   size_t columns = 3 * (size_t)m->p->f;
   double *t = m->t + 4 * (size_t)j * columns + 3 * (size_t)f;
   for (int r = 0; r < 3; r++)
@@ -193,7 +191,7 @@ static int by_key(const void *a, const void *b) {
   return order ? order : (x->frame > y->frame) - (x->frame < y->frame);
 }
 
-sn_status rig_sort_frames(sn_context *ctx, const sn_frames *frames, int *order) {
+sn_status sn_rig_sort_frames(sn_context *ctx, const sn_frames *frames, int *order) {
   sn_arena scratch = sn_arena_new(ctx);
   rig_sort_key *keys = SN_NEW(ctx, &scratch, rig_sort_key, frames->frame_count);
   if (keys) {

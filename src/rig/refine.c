@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Samples of the data, and moves that take the solver out of local minima: a bone that is hardly missed is taken from
 // where it is and set where the error is largest.
-#include "rig/refine.h"
+#include "rig/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "rig/bones.h"
-#include "rig/cluster.h"
-#include "rig/problem.h"
-#include "rig/round.h"
 
 // Adds the squared distance of every frame to frame g (g < 0: to the rest pose); keeps the smaller with `nearest`.
 static void frame_distances(const rig_problem *p, const int *vertex, int count, int g, double *distance) {
@@ -40,8 +35,8 @@ static void choose_frames(const rig_problem *p, const int *vertex, int count, in
   }
 }
 
-sn_status rig_sample(sn_context *ctx, sn_arena *memory, const rig_problem *p, int vertices, int frames,
-                     rig_problem *out, int *frames_out) {
+sn_status sn_rig_sample(sn_context *ctx, sn_arena *memory, const rig_problem *p, int vertices, int frames,
+                        rig_problem *out, int *frames_out) {
   int n = vertices < p->n ? vertices : p->n, count = frames < p->f ? frames : p->f;
   *out = (rig_problem){.n = n, .f = count};
   out->x = SN_NEW(ctx, memory, float, (size_t)n * 3 * (size_t)count);
@@ -68,10 +63,10 @@ sn_status rig_sample(sn_context *ctx, sn_arena *memory, const rig_problem *p, in
     }
   }
   sn_arena_free(&scratch);
-  return good ? rig_problem_order(ctx, memory, out) : ctx->error.status;
+  return good ? sn_rig_problem_order(ctx, memory, out) : ctx->error.status;
 }
 
-void rig_copy(const rig_model *from, rig_model *to) {
+void sn_rig_copy(const rig_model *from, rig_model *to) {
   size_t slots = (size_t)from->p->n * (size_t)from->limit, columns = 3 * (size_t)from->p->f;
   to->bones = from->bones, to->error = from->error;
   rig_forget_trail(to);
@@ -100,7 +95,7 @@ static void forget_bone(rig_model *m, int j) {
   }
 }
 
-void rig_remove_bone(const sn_context *ctx, rig_model *m, int j) {
+void sn_rig_remove_bone(const sn_context *ctx, rig_model *m, int j) {
   size_t row = 12 * (size_t)m->p->f;
   forget_bone(m, j);
   rig_forget_trail(m);
@@ -108,7 +103,7 @@ void rig_remove_bone(const sn_context *ctx, rig_model *m, int j) {
   memmove(m->t + (size_t)j * row, m->t + ((size_t)j + 1) * row, (size_t)(m->bones - j) * row * sizeof *m->t);
   for (size_t e = 0; e < (size_t)m->p->n * (size_t)m->limit; e++)
     if (m->joint[e] > j) m->joint[e]--;
-  rig_model_refresh(ctx, m);
+  sn_rig_model_refresh(ctx, m);
 }
 
 typedef struct region_search {
@@ -152,22 +147,22 @@ static int worst_region(const rig_model *m, region_search *s) {
   return best;
 }
 
-int rig_least_missed(const rig_model *m) {
+int sn_rig_least_missed(const rig_model *m) {
   int best = 0;
   for (int j = 1; j < m->bones; j++)
     if (m->price[j] < m->price[best]) best = j;
   return best;
 }
 
-double rig_share(const rig_model *m, int j) {
+double sn_rig_share(const rig_model *m, int j) {
   double most = 0;
   for (int k = 0; k < m->bones; k++) most = fmax(most, rig_pair(m, k, k)[9]);
   return most > 0 ? rig_pair(m, j, j)[9] / most : 1;
 }
 
-int rig_slivers(const rig_model *m, double bound) {
+int sn_rig_slivers(const rig_model *m, double bound) {
   int count = 0;
-  for (int j = 0; j < m->bones; j++) count += rig_share(m, j) < bound;
+  for (int j = 0; j < m->bones; j++) count += sn_rig_share(m, j) < bound;
   return count;
 }
 
@@ -176,26 +171,26 @@ static const double sample_bound = 2e-2;
 
 // Moves the `count` bones that are missed least to the `count` worst regions, slivers first; then lets all settle.
 static sn_status attempt(sn_context *ctx, rig_model *m, const rig_way *way, region_search *s, int count) {
-  sn_status status = rig_pass(ctx, m, RIG_PRICE, NULL);
+  sn_status status = sn_rig_pass(ctx, m, RIG_PRICE, NULL);
   if (status != SN_OK) return status;
   for (int j = 0; j < m->bones; j++)
-    if (rig_share(m, j) < sample_bound) m->price[j] = 0;
-  for (; s->skip > 0 && count == 1; s->skip--) m->price[rig_least_missed(m)] = INFINITY;
+    if (sn_rig_share(m, j) < sample_bound) m->price[j] = 0;
+  for (; s->skip > 0 && count == 1; s->skip--) m->price[sn_rig_least_missed(m)] = INFINITY;
   for (int move = 0; move < count; move++) {
-    int seed = s->seed[move], j = rig_least_missed(m), members = within(m->p, seed, s->radius, s->region);
+    int seed = s->seed[move], j = sn_rig_least_missed(m), members = within(m->p, seed, s->radius, s->region);
     m->price[j] = INFINITY;
     forget_bone(m, j);
-    rig_fit_region(m->p, s->region, members, m, j);
+    sn_rig_fit_region(m->p, s->region, members, m, j);
   }
   rig_forget_trail(m);
   // The bones that take over are fitted to their new share before weights move again.
-  rig_model_refresh(ctx, m);
-  status = rig_pass(ctx, m, RIG_KEEP, NULL);
-  if (status == SN_OK && !way->affine) status = rig_bones_rigid(ctx, m, 2, NULL);
-  if (status == SN_OK) status = rig_pass(ctx, m, RIG_EXPLORE, NULL);
-  if (status == SN_OK && way->tree) status = rig_tree_build(ctx, m, way->tree);
+  sn_rig_model_refresh(ctx, m);
+  status = sn_rig_pass(ctx, m, RIG_KEEP, NULL);
+  if (status == SN_OK && !way->affine) status = sn_rig_bones_rigid(ctx, m, 2, NULL);
+  if (status == SN_OK) status = sn_rig_pass(ctx, m, RIG_EXPLORE, NULL);
+  if (status == SN_OK && way->tree) status = sn_rig_tree_build(ctx, m, way->tree);
   for (int round = 0; round < 5 && status == SN_OK; round++) {
-    status = rig_round(ctx, m, way, round == 0 ? RIG_EXPLORE : RIG_ADJUST, true);
+    status = sn_rig_round(ctx, m, way, round == 0 ? RIG_EXPLORE : RIG_ADJUST, true);
   }
   return status;
 }
@@ -220,16 +215,16 @@ static double neighbourhood(const rig_problem *p, int count, void *space, int *r
   enum { probes = 16 };
   for (int q = 0; q < probes; q++) {
     int seed = (int)((int64_t)q * p->n / probes);
-    int found = rig_nearest(p, NULL, 0, seed, count, region, space);
+    int found = sn_rig_nearest(p, NULL, 0, seed, count, region, space);
     sum += sqrt(distance2(p->u[seed], p->u[region[found - 1]])) / probes;
   }
   return sum;
 }
 
-sn_status rig_add_bone(sn_context *ctx, rig_model *m, int spread, bool *added) {
+sn_status sn_rig_add_bone(sn_context *ctx, rig_model *m, int spread, bool *added) {
   sn_arena scratch = sn_arena_new(ctx);
   region_search s = {.tried = SN_NEW(ctx, &scratch, uint8_t, m->p->n), .region = SN_NEW(ctx, &scratch, int, m->p->n)};
-  void *space = sn_arena_alloc(ctx, &scratch, 1, rig_nearest_space(m->p));
+  void *space = sn_arena_alloc(ctx, &scratch, 1, sn_rig_nearest_space(m->p));
   bool good = s.tried && s.region && space;
   *added = false;
   if (good && m->bones < m->capacity) {
@@ -237,9 +232,9 @@ sn_status rig_add_bone(sn_context *ctx, rig_model *m, int spread, bool *added) {
     int seed = worst_region(m, &s);
     if (seed >= 0) {
       int count = within(m->p, seed, s.radius, s.region);
-      rig_fit_region(m->p, s.region, count, m, m->bones++);
+      sn_rig_fit_region(m->p, s.region, count, m, m->bones++);
       rig_forget_trail(m);
-      rig_model_refresh(ctx, m);
+      sn_rig_model_refresh(ctx, m);
       *added = true;
     }
   }
@@ -270,7 +265,7 @@ static sn_vec3 main_direction(const rig_model *m, int j) {
   return sn_mat3_column(u, 0);
 }
 
-sn_status rig_split_largest(sn_context *ctx, rig_model *m, bool *added) {
+sn_status sn_rig_split_largest(sn_context *ctx, rig_model *m, bool *added) {
   sn_arena scratch = sn_arena_new(ctx);
   placed_vertex *placed = SN_NEW(ctx, &scratch, placed_vertex, m->p->n);
   int *region = SN_NEW(ctx, &scratch, int, m->p->n), largest = 0, count = 0;
@@ -293,9 +288,9 @@ sn_status rig_split_largest(sn_context *ctx, rig_model *m, bool *added) {
     *added = count / 2 >= 4;
   }
   if (*added) {
-    rig_fit_region(m->p, region, count / 2, m, m->bones++);
+    sn_rig_fit_region(m->p, region, count / 2, m, m->bones++);
     rig_forget_trail(m);
-    rig_model_refresh(ctx, m);
+    sn_rig_model_refresh(ctx, m);
   }
   sn_arena_free(&scratch);
   return good ? SN_OK : ctx->error.status;
@@ -303,12 +298,12 @@ sn_status rig_split_largest(sn_context *ctx, rig_model *m, bool *added) {
 
 // Better, or as good with fewer slivers.
 static bool accept(const rig_model *m, double error, int slivers) {
-  int now = rig_slivers(m, sample_bound);
+  int now = sn_rig_slivers(m, sample_bound);
   if (now < slivers) return m->error < 1.2 * error;
   return now == slivers && m->error < 0.998 * error;
 }
 
-sn_status rig_refine(sn_context *ctx, rig_model *m, const rig_way *way, int moves) {
+sn_status sn_rig_refine(sn_context *ctx, rig_model *m, const rig_way *way, int moves) {
   if (m->bones < 2) return SN_OK;
   rig_tree kept_tree;
   sn_arena scratch = sn_arena_new(ctx);
@@ -317,30 +312,30 @@ sn_status rig_refine(sn_context *ctx, rig_model *m, const rig_way *way, int move
   region_search s = {.tried = SN_NEW(ctx, &scratch, uint8_t, n),
                      .region = SN_NEW(ctx, &scratch, int, n),
                      .seed = SN_NEW(ctx, &scratch, int, m->bones)};
-  void *space = sn_arena_alloc(ctx, &scratch, 1, rig_nearest_space(m->p));
-  sn_status status = rig_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &kept);
+  void *space = sn_arena_alloc(ctx, &scratch, 1, sn_rig_nearest_space(m->p));
+  sn_status status = sn_rig_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &kept);
   if (!s.tried || !s.region || !s.seed || !space) status = ctx->error.status;
-  if (status == SN_OK) status = rig_tree_new(ctx, &scratch, m->capacity, &kept_tree);
-  if (status == SN_OK) status = rig_pass(ctx, m, RIG_KEEP, NULL);
+  if (status == SN_OK) status = sn_rig_tree_new(ctx, &scratch, m->capacity, &kept_tree);
+  if (status == SN_OK) status = sn_rig_pass(ctx, m, RIG_KEEP, NULL);
   if (status == SN_OK) s.radius = neighbourhood(m->p, 4 + m->p->n / (6 * m->bones), space, s.region);
   int failures = 0, batch = way->tree ? 1 : 1 + m->bones / 6,
-      slivers = status == SN_OK ? rig_slivers(m, sample_bound) : 0;
+      slivers = status == SN_OK ? sn_rig_slivers(m, sample_bound) : 0;
   for (int move = 0; status == SN_OK && (move < moves || (slivers > 0 && move < 2 * moves)); move++) {
     int count = choose_seeds(m, &s, batch);
     if (count == 0) break;
-    rig_copy(m, &kept);
-    if (way->tree) rig_tree_copy(way->tree, &kept_tree);
+    sn_rig_copy(m, &kept);
+    if (way->tree) sn_rig_tree_copy(way->tree, &kept_tree);
     status = attempt(ctx, m, way, &s, count);
     if (status != SN_OK) break;
     if (accept(m, kept.error, slivers)) {
       memset(s.tried, 0, n * sizeof *s.tried);
-      slivers = rig_slivers(m, sample_bound), failures = 0;
+      slivers = sn_rig_slivers(m, sample_bound), failures = 0;
       continue;
     }
-    rig_copy(&kept, m);
-    if (way->tree) rig_tree_copy(&kept_tree, way->tree);
-    rig_model_refresh(ctx, m);
-    status = rig_pass(ctx, m, RIG_KEEP, NULL);
+    sn_rig_copy(&kept, m);
+    if (way->tree) sn_rig_tree_copy(&kept_tree, way->tree);
+    sn_rig_model_refresh(ctx, m);
+    status = sn_rig_pass(ctx, m, RIG_KEEP, NULL);
     if (batch > 1) {
       batch /= 2;
     } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The result as it will be written, and how far it is from the frames.
-#include "rig/result.h"
+#include "rig/internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static sn_affine local_transform(const sn_skeleton *skeleton, const sn_affine *e
   return sn_affine_from_trs(round_vec3(t), round_quat(r), round_vec3(s));
 }
 
-void rig_round_poses(const sn_skeleton *skeleton, bool affine, sn_poses *poses) {
+void sn_rig_round_poses(const sn_skeleton *skeleton, bool affine, sn_poses *poses) {
   for (int f = 0; f < poses->frame_count; f++) {
     sn_affine *pose = sn_pose(poses, f);
     if (affine) {
@@ -106,7 +106,7 @@ static void count_influences(const sn_skin *skin, int histogram[9]) {
   }
 }
 
-sn_status rig_report(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, sn_rig_result *out) {
+sn_status sn_rig_measure(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, sn_rig_result *out) {
   sn_rig_report *report = &out->report;
   sn_arena scratch = sn_arena_new(ctx);
   size_t n = (size_t)rest->vertex_count, f = (size_t)frames->frame_count;

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: MIT
 // `sn_rig`: checks, units, the choice of the number of bones, and the result in the caller's terms.
-#include "sinew/rig.h"
+#include "rig/internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "rig/given.h"
-#include "rig/levels.h"
-#include "rig/problem.h"
-#include "rig/result.h"
-#include "rig/smooth.h"
 
 sn_rig_options sn_rig_options_default(void) {
   return (sn_rig_options){.bones = 20,
@@ -65,7 +59,7 @@ static sn_status store(sn_context *ctx, const rig_model *m, const rig_tree *tree
                        const int *order, const sn_rig_options *o, sn_rig_result *out) {
   sn_status status = sn_skeleton_new(ctx, m->bones, &out->skeleton);
   if (status == SN_OK) status = sn_poses_new(ctx, m->bones, m->p->f, &out->poses);
-  if (status == SN_OK) status = rig_store_skin(ctx, m, &out->skin);
+  if (status == SN_OK) status = sn_rig_store_skin(ctx, m, &out->skin);
   if (status != SN_OK) return status;
   for (int j = 0; j < m->bones; j++) {
     double s[4][4];
@@ -78,10 +72,11 @@ static sn_status store(sn_context *ctx, const rig_model *m, const rig_tree *tree
     }
     c = sn_vec3_add(sn_vec3_scale(c, units->scale), units->centre);
     out->skeleton.rest[j] = sn_affine_make(sn_mat3_identity(), sn_vec3_make((float)c.x, (float)c.y, (float)c.z));
-    for (int f = 0; f < m->p->f; f++) sn_pose(&out->poses, order[f])[j] = rig_from_units(units, f, rig_bone(m, j, f));
+    for (int f = 0; f < m->p->f; f++)
+      sn_pose(&out->poses, order[f])[j] = sn_rig_from_units(units, f, sn_rig_bone(m, j, f));
   }
   status = sn_skeleton_sort(ctx, &out->skeleton);
-  if (status == SN_OK) rig_round_poses(&out->skeleton, o->bone_type == SN_RIG_AFFINE, &out->poses);
+  if (status == SN_OK) sn_rig_round_poses(&out->skeleton, o->bone_type == SN_RIG_AFFINE, &out->poses);
   return status;
 }
 
@@ -102,7 +97,7 @@ static sn_status solve_for(sn_context *ctx, const sn_mesh *rest, const sn_frames
   rig_smooth smooth = {0};
   int rounds = 0;
   sn_status status = SN_OK;
-  if (o->smooth > 0) status = rig_smooth_build(ctx, &scratch, rest, p, o->smooth, &smooth);
+  if (o->smooth > 0) status = sn_rig_smooth_build(ctx, &scratch, rest, p, o->smooth, &smooth);
   rig_plan plan = {.bones = bones,
                    .limit = o->influences,
                    .tree = o->joints == SN_RIG_TREE,
@@ -110,10 +105,10 @@ static sn_status solve_for(sn_context *ctx, const sn_mesh *rest, const sn_frames
                    .iterations = o->iterations > 0 ? o->iterations : rounds_for(p),
                    .effort = effort_for(p, bones),
                    .smooth = &smooth};
-  if (status == SN_OK) status = rig_solve(ctx, &scratch, p, &plan, &m, &tree, &rounds);
+  if (status == SN_OK) status = sn_rig_solve(ctx, &scratch, p, &plan, &m, &tree, &rounds);
   out->memory = sn_arena_new(ctx);
   if (status == SN_OK) status = store(ctx, &m, &tree, units, order, o, out);
-  if (status == SN_OK) status = rig_report(ctx, rest, frames, out);
+  if (status == SN_OK) status = sn_rig_measure(ctx, rest, frames, out);
   out->report.bones_wanted = bones, out->report.iterations = rounds;
   if (status == SN_OK && out->report.bones < bones) {
     snprintf(
@@ -172,14 +167,14 @@ sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, 
   sn_status status = check_numbers(ctx, &o);
   if (status == SN_OK) status = check_data(ctx, rest, frames);
   if (status != SN_OK) return status;
-  if (o.given != SN_RIG_NOTHING) return rig_with_skeleton(ctx, rest, frames, &o, out);
+  if (o.given != SN_RIG_NOTHING) return sn_rig_with_skeleton(ctx, rest, frames, &o, out);
   sn_arena scratch = sn_arena_new(ctx);
   rig_problem p;
   rig_units units;
   int *order = SN_NEW(ctx, &scratch, int, frames->frame_count);
-  status = order ? rig_sort_frames(ctx, frames, order) : ctx->error.status;
+  status = order ? sn_rig_sort_frames(ctx, frames, order) : ctx->error.status;
   if (status == SN_OK) {
-    status = rig_problem_build(ctx, &scratch, rest, frames, order, frames->frame_count, &units, &p);
+    status = sn_rig_problem_build(ctx, &scratch, rest, frames, order, frames->frame_count, &units, &p);
   }
   if (status == SN_OK) {
     status = o.bones > 0 ? solve_for(ctx, rest, frames, &p, &units, order, &o, o.bones, out)

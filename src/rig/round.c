@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The alternation between bones and weights. Left alone it creeps along valleys; extrapolating the motion of the bones
 // more than halves the rounds on the real sets, and often ends lower.
-#include "rig/round.h"
+#include "rig/internal.h"
 
 #include <string.h>
-
-#include "rig/bones.h"
-#include "rig/problem.h"
 
 // a is the bone before, b the bone now, c a point that it carries: goes on turning and moving as from a to b.
 static sn_affine go_on(sn_affine a, sn_affine b, sn_vec3 c) {
@@ -35,16 +32,16 @@ static void extrapolate_frames(void *user, int64_t begin, int64_t end, int worke
       rig_unpack(rig_pair(m, j, j), s);
       double total = s[3][3] > 0 ? s[3][3] : 1;
       sn_vec3 c = {s[0][3] / total, s[1][3] / total, s[2][3] / total};
-      sn_affine now = rig_bone(m, j, (int)f), next;
+      sn_affine now = sn_rig_bone(m, j, (int)f), next;
       if (job->tree) c = (sn_vec3){job->tree->joint[j][0], job->tree->joint[j][1], job->tree->joint[j][2]};
-      next = go_on(rig_bone(&old, j, (int)f), now, c);
+      next = go_on(sn_rig_bone(&old, j, (int)f), now, c);
       if (job->tree && job->tree->parent[j] >= 0) {
-        sn_vec3 place = sn_affine_apply(rig_bone(m, job->tree->parent[j], (int)f), c);
+        sn_vec3 place = sn_affine_apply(sn_rig_bone(m, job->tree->parent[j], (int)f), c);
         sn_mat3 r = sn_affine_linear(next);
         next = sn_affine_make(r, sn_vec3_sub(place, sn_mat3_apply(r, c)));
       }
-      rig_set_bone(m, j, (int)f, next);
-      rig_set_bone(&old, j, (int)f, now);
+      sn_rig_set_bone(m, j, (int)f, next);
+      sn_rig_set_bone(&old, j, (int)f, now);
     }
 }
 
@@ -60,18 +57,18 @@ static void extrapolate_bones(const sn_context *ctx, rig_model *m, const rig_way
     extrapolate_job job = {m, way->tree};
     rig_parallel(ctx, m->p->f, 8, 200.0 * m->bones * m->p->f, extrapolate_frames, &job);
   }
-  rig_model_refresh(ctx, m);
+  sn_rig_model_refresh(ctx, m);
 }
 
 static sn_status update_bones(sn_context *ctx, rig_model *m, const rig_way *way) {
-  if (!way->tree) return way->affine ? rig_bones_affine(ctx, m) : rig_bones_rigid(ctx, m, 2, NULL);
-  sn_status status = rig_tree_fit(ctx, m, way->tree, 2, NULL);
-  if (status == SN_OK) status = rig_tree_move_joints(ctx, m, way->tree);
-  if (status == SN_OK) rig_model_refresh(ctx, m);
+  if (!way->tree) return way->affine ? sn_rig_bones_affine(ctx, m) : sn_rig_bones_rigid(ctx, m, 2, NULL);
+  sn_status status = sn_rig_tree_fit(ctx, m, way->tree, 2, NULL);
+  if (status == SN_OK) status = sn_rig_tree_move_joints(ctx, m, way->tree);
+  if (status == SN_OK) sn_rig_model_refresh(ctx, m);
   return status;
 }
 
-sn_status rig_round(sn_context *ctx, rig_model *m, const rig_way *way, rig_support mode, bool extrapolate) {
+sn_status sn_rig_round(sn_context *ctx, rig_model *m, const rig_way *way, rig_support mode, bool extrapolate) {
   size_t bytes = 12 * (size_t)m->bones * (size_t)m->p->f * sizeof *m->t;
   double before = m->error;
   sn_status status = update_bones(ctx, m, way);
@@ -83,12 +80,12 @@ sn_status rig_round(sn_context *ctx, rig_model *m, const rig_way *way, rig_suppo
     memcpy(m->trail, m->t, bytes);
   }
   m->trail_age++;
-  status = rig_pass(ctx, m, mode, way->smooth);
+  status = sn_rig_pass(ctx, m, mode, way->smooth);
   if (status == SN_OK && ahead && !(m->error < before)) {
     memcpy(m->t, m->trail, bytes);
-    rig_model_refresh(ctx, m);
+    sn_rig_model_refresh(ctx, m);
     m->trail_age = 0;
-    status = rig_pass(ctx, m, mode, way->smooth);
+    status = sn_rig_pass(ctx, m, mode, way->smooth);
   }
   return status;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rigidness Laplacian: neighbours whose distance never changes should have the same weights.
-#include "rig/smooth.h"
+#include "rig/internal.h"
 
 #include <math.h>
 
@@ -47,8 +47,8 @@ static void normalise(const rig_problem *p, const int *start, const int *ring, d
     }
 }
 
-sn_status rig_smooth_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const rig_problem *p,
-                           double strength, rig_smooth *out) {
+sn_status sn_rig_smooth_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const rig_problem *p,
+                              double strength, rig_smooth *out) {
   *out = (rig_smooth){0};
   sn_topology topology;
   sn_status status = sn_topology_build(ctx, rest, &topology);

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Weights alone, for poses that are known: what training and `rig --skeleton` call.
-#include "sinew/rig.h"
-
-#include "rig/laplacian.h"
-#include "rig/problem.h"
-#include "rig/smooth.h"
-#include "rig/solver.h"
+#include "rig/internal.h"
 
 sn_weights_options sn_weights_options_default(void) { return (sn_weights_options){.influences = 4, .rounds = 3}; }
 
@@ -46,7 +41,7 @@ static int *choose_frames(sn_context *ctx, sn_arena *memory, const sn_frames *fr
   return chosen;
 }
 
-sn_status rig_store_skin(sn_context *ctx, const rig_model *m, sn_skin *out) {
+sn_status sn_rig_store_skin(sn_context *ctx, const rig_model *m, sn_skin *out) {
   sn_status status = sn_skin_new(ctx, m->p->n, m->limit, out);
   if (status != SN_OK) return status;
   for (size_t e = 0; e < (size_t)m->p->n * (size_t)m->limit; e++) {
@@ -65,25 +60,26 @@ static sn_status solve(sn_context *ctx, sn_arena *scratch, const sn_mesh *rest, 
   int *chosen = choose_frames(ctx, scratch, frames, keys, &count);
   if (!chosen) return ctx->error.status;
   if (count < 1) return sn_fail(ctx, SN_BAD_INPUT, "weights: there are no frames to learn from");
-  sn_status status = rig_problem_build(ctx, scratch, rest, frames, chosen, count, &units, &p);
-  if (status == SN_OK) status = rig_model_new(ctx, scratch, &p, poses->joint_count, o->influences, &m);
+  sn_status status = sn_rig_problem_build(ctx, scratch, rest, frames, chosen, count, &units, &p);
+  if (status == SN_OK) status = sn_rig_model_new(ctx, scratch, &p, poses->joint_count, o->influences, &m);
   if (status != SN_OK) return status;
   m.bones = poses->joint_count;
   for (int f = 0; f < count; f++)
-    for (int j = 0; j < m.bones; j++) rig_set_bone(&m, j, f, rig_to_units(&units, f, sn_pose(poses, chosen[f])[j]));
+    for (int j = 0; j < m.bones; j++)
+      sn_rig_set_bone(&m, j, f, sn_rig_to_units(&units, f, sn_pose(poses, chosen[f])[j]));
   for (int i = 0; i < p.n; i++) m.weight[(size_t)i * (size_t)m.limit] = 1;
-  rig_model_refresh(ctx, &m);
+  sn_rig_model_refresh(ctx, &m);
   rig_smooth smooth = {0};
-  if (o->smooth > 0) status = rig_smooth_build(ctx, scratch, rest, &p, o->smooth, &smooth);
+  if (o->smooth > 0) status = sn_rig_smooth_build(ctx, scratch, rest, &p, o->smooth, &smooth);
   // The first pass starts from an arbitrary bone and settles the influences without smoothing.
   double before = INFINITY;
   for (int round = 0; round < o->rounds && status == SN_OK; round++) {
-    status = rig_pass(ctx, &m, RIG_EXHAUST, round > 0 || o->rounds == 1 ? &smooth : NULL);
+    status = sn_rig_pass(ctx, &m, RIG_EXHAUST, round > 0 || o->rounds == 1 ? &smooth : NULL);
     if (!smooth.pull && m.error > 0.999 * before) break;
     before = m.error;
   }
-  if (status == SN_OK && o->laplacian > 0) status = rig_smooth_weights(ctx, rest, &m, o->laplacian, o->rounds);
-  return status == SN_OK ? rig_store_skin(ctx, &m, out) : status;
+  if (status == SN_OK && o->laplacian > 0) status = sn_rig_smooth_weights(ctx, rest, &m, o->laplacian, o->rounds);
+  return status == SN_OK ? sn_rig_store_skin(ctx, &m, out) : status;
 }
 
 sn_status sn_solve_weights(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_poses *poses,

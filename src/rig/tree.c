@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Skeleton topology and joint positions (Le and Deng 2014).
-#include "rig/tree.h"
+#include "rig/internal.h"
 
 #include <cblas.h>
 #include <lapacke.h>
@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rig/problem.h"
-
-sn_status rig_tree_new(sn_context *ctx, sn_arena *memory, int capacity, rig_tree *out) {
+sn_status sn_rig_tree_new(sn_context *ctx, sn_arena *memory, int capacity, rig_tree *out) {
   *out = (rig_tree){0};
   out->parent = SN_NEW(ctx, memory, int, capacity);
   out->order = SN_NEW(ctx, memory, int, capacity);
@@ -19,7 +17,7 @@ sn_status rig_tree_new(sn_context *ctx, sn_arena *memory, int capacity, rig_tree
   return out->parent && out->order && out->joint && out->skin ? SN_OK : ctx->error.status;
 }
 
-void rig_tree_copy(const rig_tree *from, rig_tree *to) {
+void sn_rig_tree_copy(const rig_tree *from, rig_tree *to) {
   size_t bones = (size_t)from->bones;
   to->bones = from->bones, to->root = from->root;
   memcpy(to->parent, from->parent, bones * sizeof *to->parent);
@@ -134,7 +132,7 @@ static void direct_edges(const edge *kept, int count, rig_tree *tree) {
     }
 }
 
-sn_status rig_tree_build(sn_context *ctx, const rig_model *m, rig_tree *tree) {
+sn_status sn_rig_tree_build(sn_context *ctx, const rig_model *m, rig_tree *tree) {
   sn_arena scratch = sn_arena_new(ctx);
   int bones = m->bones, count = bones * (bones - 1) / 2, used = 0;
   edge *edges = SN_NEW(ctx, &scratch, edge, count), *kept = SN_NEW(ctx, &scratch, edge, bones);
@@ -246,7 +244,7 @@ static void apply_shifts(rig_model *m, const rig_tree *tree, const joint_system 
   }
 }
 
-sn_status rig_tree_move_joints(sn_context *ctx, rig_model *m, rig_tree *tree) {
+sn_status sn_rig_tree_move_joints(sn_context *ctx, rig_model *m, rig_tree *tree) {
   if (m->bones < 2) return SN_OK;
   sn_arena scratch = sn_arena_new(ctx);
   size_t bones = (size_t)m->bones, columns = 3 * (size_t)m->p->f;

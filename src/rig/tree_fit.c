@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Bone transformations with exact joints (Le and Deng 2014's limit lambda -> infinity): Gauss-Newton on one rotation per
-// bone and the root's translation, with forward kinematics. Sweeping over bones with exact joints freezes them; all rotations of a frame are therefore solved for at once.
+// bone and the root's translation, with forward kinematics. Sweeping over bones with exact joints freezes them; all
+// rotations of a frame are therefore solved for at once.
 //
 // A point of bone j moves by  w_j x y + p_j,  y = R_j (u - C_j),  where p_j, the move of the joint itself, follows from
 // the ancestors:  p_j = p_parent + w_parent x l_j,  l_j = R_parent (C_j - C_parent).
+#include "rig/internal.h"
+
 #include <lapacke.h>
 #include <math.h>
 #include <string.h>
-
-#include "rig/problem.h"
-#include "rig/tree.h"
 
 typedef struct frame_work {
   sn_affine *bone, *trial;  // bones
@@ -233,7 +233,7 @@ static void fit_frames(void *user, int64_t begin, int64_t end, int worker) {
   double *step = w->gradient + 6 * (size_t)m->bones;
   for (int64_t f = begin; f < end; f++) {
     for (int j = 0; j < m->bones; j++) {
-      w->bone[j] = rig_bone(m, j, (int)f);
+      w->bone[j] = sn_rig_bone(m, j, (int)f);
       for (int r = 0; r < 3; r++)
         for (int c = 0; c < 4; c++)
           w->moment[j][r][c] = m->moment[(size_t)(4 * j + c) * columns + 3 * (size_t)f + (size_t)r];
@@ -246,7 +246,7 @@ static void fit_frames(void *user, int64_t begin, int64_t end, int worker) {
     memcpy(w->moment, w->changed, (size_t)m->bones * sizeof *w->moment);
     fit_frame(job, w, step);
     for (int j = 0; j < m->bones; j++) {
-      rig_set_bone(m, j, (int)f, w->bone[j]);
+      sn_rig_set_bone(m, j, (int)f, w->bone[j]);
       for (int r = 0; r < 3; r++)
         for (int c = 0; c < 4; c++)
           m->moment[(size_t)(4 * j + c) * columns + 3 * (size_t)f + (size_t)r] = w->moment[j][r][c];
@@ -267,7 +267,7 @@ static bool new_work(sn_context *ctx, sn_arena *memory, size_t bones, frame_work
   return w->bone && w->trial && w->moment && w->changed && w->arm && w->hessian && w->matrix && w->gradient;
 }
 
-sn_status rig_tree_fit(sn_context *ctx, rig_model *m, const rig_tree *tree, int steps, const bool *locked) {
+sn_status sn_rig_tree_fit(sn_context *ctx, rig_model *m, const rig_tree *tree, int steps, const bool *locked) {
   sn_arena scratch = sn_arena_new(ctx);
   size_t bones = (size_t)m->bones;
   int workers = sn_threads(ctx);
@@ -285,7 +285,7 @@ sn_status rig_tree_fit(sn_context *ctx, rig_model *m, const rig_tree *tree, int 
     start[m->bones] = count;
     fit_job job = {m, tree, locked, steps, work, start, overlap};
     sn_parallel_for(ctx, m->p->f, 1, fit_frames, &job);
-    rig_model_refresh(ctx, m);
+    sn_rig_model_refresh(ctx, m);
   }
   sn_arena_free(&scratch);
   return good ? SN_OK : ctx->error.status;

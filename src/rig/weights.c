@@ -4,7 +4,7 @@
 // Vertices are taken in chunks. For a chunk the prediction, the gradient of every weight and the moments are three
 // matrix products with the residual, in single precision (residuals are small, so nothing cancels); the quadratic
 // part A_jk = v~^T G_jk v~ of a vertex comes from Gram matrices that do not depend on the vertex, in double precision.
-#include "rig/solver.h"
+#include "rig/internal.h"
 
 #include <cblas.h>
 #include <string.h>
@@ -77,8 +77,8 @@ static struct pass_space *new_space(sn_context *ctx, sn_arena *memory, size_t bo
   return good ? space : NULL;
 }
 
-sn_status rig_model_new(sn_context *ctx, sn_arena *memory, const rig_problem *p, int capacity, int limit,
-                        rig_model *out) {
+sn_status sn_rig_model_new(sn_context *ctx, sn_arena *memory, const rig_problem *p, int capacity, int limit,
+                           rig_model *out) {
   *out = (rig_model){.capacity = capacity, .limit = limit, .p = p};
   size_t n = (size_t)p->n, rows = 4 * (size_t)capacity, columns = 3 * (size_t)p->f;
   size_t pairs = (size_t)capacity * (size_t)capacity;
@@ -120,7 +120,7 @@ static void gram_row(void *user, int64_t begin, int64_t end, int worker) {
     }
 }
 
-void rig_model_refresh(const sn_context *ctx, rig_model *m) {
+void sn_rig_model_refresh(const sn_context *ctx, rig_model *m) {
   size_t count = 4 * (size_t)m->bones * 3 * (size_t)m->p->f;
   for (size_t e = 0; e < count; e++) m->t32[e] = (float)m->t[e];
   rig_parallel(ctx, m->bones, 1, 48.0 * m->bones * m->bones * m->p->f / 4, gram_row, m);
@@ -454,7 +454,7 @@ static void add_groups(pass_job *job) {
     for (int k = 0; k < j; k++) memcpy(rig_pair(m, k, j), rig_pair(m, j, k), RIG_MONOMIALS * sizeof(double));
 }
 
-sn_status rig_pass(sn_context *ctx, rig_model *m, rig_support mode, const rig_smooth *smooth) {
+sn_status sn_rig_pass(sn_context *ctx, rig_model *m, rig_support mode, const rig_smooth *smooth) {
   sn_blas_serial();
   sn_arena scratch = sn_arena_new(ctx);
   size_t slots = (size_t)m->p->n * (size_t)m->limit;

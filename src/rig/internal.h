@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+// What the files of the rigging solver share: the data in the solver's own units and the model being fitted.
+//
+//   x_i^f  ~  sum_j w_ij T_j^f u~_i ,      u~ = (u, 1)
+//
+// Index letters: i vertex, j and k bones, f frame, c component of u~ (0..3), r coordinate (0..2).
+#ifndef SINEW_RIG_INTERNAL_H
+#define SINEW_RIG_INTERNAL_H
+
+#include "sinew/rig.h"
+
+// Rest positions and frames, centred, scaled and with the rigid motion of the whole mesh taken out of every frame, so
+// that single precision serves for the bulk of the arithmetic. A problem may hold a sample of vertices and frames.
+typedef struct rig_problem {
+  int n, f;       // vertices, frames
+  float *x;       // n rows of 3 f: x[i * 3f + 3 * frame + r]
+  double (*u)[4]; // n: (u, 1)
+  int *order;     // n: the vertices along a space-filling curve, so that neighbours in it are neighbours in space
+  double *moment; // 4 rows of 3 f: sum_i u~_ic x_i; what the choice of the root needs
+  double rest_cov[10]; // sum_i of the monomials of u~_i
+} rig_problem;
+
+// Monomials of u~ in this order: xx xy xz x yy yz y zz z 1, so that v~^T G v~ is a dot product of length 10.
+enum { RIG_MONOMIALS = 10 };
+
+typedef struct rig_model {
+  int bones, capacity;
+  int limit;            // most influences of a vertex
+  const rig_problem *p; // of which t and the weights are
+  double *t;            // capacity * 4 rows of 3 f: row 4 j + c, column 3 f + r
+  float *t32;           // the same in single precision, for the products over all vertices
+  double *gram;         // bones * bones * 10: v~^T gram_jk v~ = sum_f (T_j v~) . (T_k v~)
+  uint16_t *joint;      // n * limit
+  double *weight;       // n * limit; zeros at the end
+  double *moment;       // bones * 4 rows of 3 f: sum_i w_ij u~_ic (x_i - prediction), at the current weights and t
+  double *pair;         // bones * bones * 10: sum_i w_ij w_ik monomials(u~_i)
+  double *price;        // bones, see RIG_PRICE
+  double *vertex_error; // n: sum over frames of the squared distance
+  double error;         // their sum
+  double *trail;        // like t: the bones after the last update, from which sn_rig_round goes on
+  int trail_age;        // updates since; rises to 1 before the trail is good for anything
+  struct pass_space *space; // of sn_rig_pass
+} rig_model;
+
+// Pulls every vertex's weights towards those of its neighbours: energy sum_edges pull |w_i - w_k|^2.
+typedef struct rig_smooth {
+  const int *start, *ring; // neighbours of i: ring[start[i]] ..
+  const float *pull;       // one per entry of ring, symmetric; NULL: no smoothing
+} rig_smooth;
+
+typedef enum rig_support {
+  RIG_KEEP,    // weights stay; only moments and errors are computed
+  RIG_ADJUST,  // from the present weights, exchanging influences with the most promising bones
+  RIG_EXPLORE, // the same, with all bones instead of those in use nearby
+  RIG_EXHAUST, // from all bones, to the best set of influences
+  RIG_PRICE    // weights stay; price[j] becomes what the error would rise by without bone j
+} rig_support;
+
+sn_status sn_rig_model_new(sn_context *ctx, sn_arena *memory, const rig_problem *p, int capacity, int limit,
+                           rig_model *out);
+// One pass over the data: weights (by `mode`), then moments, pairs and errors for the new weights.
+sn_status sn_rig_pass(sn_context *ctx, rig_model *m, rig_support mode, const rig_smooth *smooth);
+// The weights as written: single precision, normalised.
+struct sn_skin;
+sn_status sn_rig_store_skin(sn_context *ctx, const rig_model *m, struct sn_skin *out);
+// To be called when t has changed: single-precision copy and Gram matrices.
+void sn_rig_model_refresh(const sn_context *ctx, rig_model *m);
+
+// sn_parallel_for over independent items where there is enough to do: `work` is a rough count of operations in all.
+static inline void rig_parallel(const sn_context *ctx, int count, int grain, double work, sn_range_fn body,
+                                void *user) {
+  if (work < 2e5) {
+    body(user, 0, count, 0);
+  } else {
+    sn_parallel_for(ctx, count, grain, body, user);
+  }
+}
+
+static inline void rig_monomials(const double u[4], double out[RIG_MONOMIALS]) {
+  out[0] = u[0] * u[0], out[1] = u[0] * u[1], out[2] = u[0] * u[2], out[3] = u[0] * u[3], out[4] = u[1] * u[1];
+  out[5] = u[1] * u[2], out[6] = u[1] * u[3], out[7] = u[2] * u[2], out[8] = u[2] * u[3], out[9] = u[3] * u[3];
+}
+
+// The symmetric 4x4 matrix of moments stored as monomials.
+static inline void rig_unpack(const double s[RIG_MONOMIALS], double out[4][4]) {
+  out[0][0] = s[0], out[0][1] = out[1][0] = s[1], out[0][2] = out[2][0] = s[2], out[0][3] = out[3][0] = s[3];
+  out[1][1] = s[4], out[1][2] = out[2][1] = s[5], out[1][3] = out[3][1] = s[6], out[2][2] = s[7];
+  out[2][3] = out[3][2] = s[8], out[3][3] = s[9];
+}
+
+static inline double *rig_pair(const rig_model *m, int j, int k) {
+  return m->pair + ((size_t)j * (size_t)m->bones + (size_t)k) * RIG_MONOMIALS;
+}
+
+static inline double *rig_gram(const rig_model *m, int j, int k) {
+  return m->gram + ((size_t)j * (size_t)m->bones + (size_t)k) * RIG_MONOMIALS;
+}
+
+// ---- between the caller's units and the solver's --------------------------------------------------------------------
+
+// x = (motion_f^-1(position) - centre) / scale
+typedef struct rig_units {
+  sn_vec3 centre;
+  double scale;
+  sn_affine *motion; // per frame: the rigid motion that takes the rest pose there best
+} rig_units;
+
+// The problem of frames chosen[0 .. count), in that order.
+sn_status sn_rig_problem_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_frames *frames,
+                               const int *chosen, int count, rig_units *units, rig_problem *p);
+
+// Fills the order of a problem whose u are set.
+sn_status sn_rig_problem_order(sn_context *ctx, sn_arena *memory, rig_problem *p);
+
+// Fills the moments of a problem whose x and u are set.
+sn_status sn_rig_problem_moments(sn_context *ctx, sn_arena *memory, rig_problem *p);
+
+// A skinning matrix of frame f into the solver's units and back. Rigid maps stay rigid.
+sn_affine sn_rig_to_units(const rig_units *units, int f, sn_affine t);
+sn_affine sn_rig_from_units(const rig_units *units, int f, sn_affine t);
+
+sn_affine sn_rig_bone(const rig_model *m, int j, int f);
+void sn_rig_set_bone(rig_model *m, int j, int f, sn_affine a);
+
+// An order of the frames that depends on their contents only, so that permuting them permutes the result exactly.
+typedef struct rig_sort_key {
+  const void *bytes;
+  size_t size;
+  int frame;
+} rig_sort_key;
+sn_status sn_rig_sort_frames(sn_context *ctx, const sn_frames *frames, int *order);
+
+// ---- bones ----------------------------------------------------------------------------------------------------------
+
+// The rotation r that maximises tr(r h), by Newton steps from `start`; sn_mat3_kabsch where they do not apply.
+sn_mat3 sn_rig_rotation_near(sn_mat3 h, sn_mat3 start);
+
+// Rigid bones: `sweeps` rounds over the bones of every frame, each bone fitted while the others rest. Keeps the moments
+// right for the new bones. `locked` bones (may be NULL) stay.
+sn_status sn_rig_bones_rigid(sn_context *ctx, rig_model *m, int sweeps, const bool *locked);
+
+// Affine bones, all at once. The moments are no longer those of the model afterwards.
+sn_status sn_rig_bones_affine(sn_context *ctx, rig_model *m);
+
+// ---- skeleton -------------------------------------------------------------------------------------------------------
+
+typedef struct rig_tree {
+  int bones, root;
+  int *parent;        // -1 for a root, of which there may be several: they move freely
+  int *order;         // parents before children
+  double (*joint)[3]; // C_j: where bone j meets its parent in the rest pose; for the root the middle of its vertices
+  double (*skin)[3];  // C0_j: the middle of the vertices that both share
+} rig_tree;
+
+sn_status sn_rig_tree_new(sn_context *ctx, sn_arena *memory, int capacity, rig_tree *out);
+
+// Both were made for at least as many bones.
+void sn_rig_tree_copy(const rig_tree *from, rig_tree *to);
+
+// Topology and joints from free bones (Le and Deng 2014): the minimum spanning tree of the joint cost over the weight
+// overlap, and the root whose motion alone explains the mesh best. Needs m->pair.
+sn_status sn_rig_tree_build(sn_context *ctx, const rig_model *m, rig_tree *tree);
+
+// Rotations and the roots' translations of every frame, joints exact, by Gauss-Newton steps. Needs the moments of m's
+// present bones, and keeps them right. `locked` bones (may be NULL) keep their motion.
+sn_status sn_rig_tree_fit(sn_context *ctx, rig_model *m, const rig_tree *tree, int steps, const bool *locked);
+
+// Joint positions for the present rotations. Needs the moments, and keeps them right.
+sn_status sn_rig_tree_move_joints(sn_context *ctx, rig_model *m, rig_tree *tree);
+
+// ---- alternation ----------------------------------------------------------------------------------------------------
+
+// How a model is fitted.
+typedef struct rig_way {
+  rig_tree *tree; // NULL: free bones
+  bool affine;
+  const rig_smooth *smooth; // NULL: none
+} rig_way;
+
+// One round: bones (and joints) for the present weights, then weights. Needs the moments, and leaves those of the result.
+// With `extrapolate` the bones go on by as much again as they have moved since the last round; where that does not lower
+// the error it is taken back.
+sn_status sn_rig_round(sn_context *ctx, rig_model *m, const rig_way *way, rig_support mode, bool extrapolate);
+
+// To be called when bones were added, removed or replaced: what they did before means nothing.
+static inline void rig_forget_trail(rig_model *m) { m->trail_age = -1; }
+
+// ---- clustering -----------------------------------------------------------------------------------------------------
+
+// Fits a model with one influence per vertex (limit 1) and at most `bones` rigid bones, `rounds` of assigning and
+// fitting after every split. Fewer bones come out where the data does not support them.
+sn_status sn_rig_cluster(sn_context *ctx, rig_model *m, int bones, int rounds);
+
+// Sets bone j of m to the rigid motions of a set of vertices.
+void sn_rig_fit_region(const rig_problem *p, const int *vertices, int count, rig_model *m, int j);
+
+// The `most` vertices nearest to `seed` in the rest pose, of cluster `only` or (cluster NULL) of all. Returns how many.
+int sn_rig_nearest(const rig_problem *p, const uint16_t *cluster, int only, int seed, int most, int *out,
+                   void *space);
+size_t sn_rig_nearest_space(const rig_problem *p);
+
+// ---- samples and moves out of local minima --------------------------------------------------------------------------
+
+// A sample of at most `vertices` vertices and `frames` frames of p; frames_out[q] is the frame of p behind frame q.
+sn_status sn_rig_sample(sn_context *ctx, sn_arena *memory, const rig_problem *p, int vertices, int frames,
+                        rig_problem *out, int *frames_out);
+
+// Gets out of local minima: moves the bones that are missed least to the regions that are fitted worst, as long as that
+// helps, `moves` attempts at most (twice as many while there are slivers). A tree is built anew every time.
+sn_status sn_rig_refine(sn_context *ctx, rig_model *m, const rig_way *way, int moves);
+
+// The bone with the smallest price (see RIG_PRICE).
+int sn_rig_least_missed(const rig_model *m);
+
+// sum_i w_ij^2 of bone j relative to the largest of all bones, and how many are below `bound`. Both need m->pair.
+double sn_rig_share(const rig_model *m, int j);
+int sn_rig_slivers(const rig_model *m, double bound);
+
+// Sets one more bone, without weights as yet, where the error is largest. Not where there is no error or no room.
+// A larger `spread` looks for larger regions.
+sn_status sn_rig_add_bone(sn_context *ctx, rig_model *m, int spread, bool *added);
+
+// Gives half of the vertices of the bone with the largest share to one more bone. Needs m->pair.
+sn_status sn_rig_split_largest(sn_context *ctx, rig_model *m, bool *added);
+
+// Takes bone j out; the numbers of later bones fall by one. Needs m->pair; moments and errors are void afterwards.
+void sn_rig_remove_bone(const sn_context *ctx, rig_model *m, int j);
+
+// Copies bones, weights and error. Both models have the same problem, limit and capacity.
+void sn_rig_copy(const rig_model *from, rig_model *to);
+
+// ---- smoothness -----------------------------------------------------------------------------------------------------
+
+// The rigidness Laplacian of Le and Deng 2014 in its symmetric form, for the frames of `p`.
+// `strength` is relative to the squared size of the mesh times the number of frames.
+sn_status sn_rig_smooth_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const rig_problem *p,
+                              double strength, rig_smooth *out);
+
+// Bone-vertex weight smoothing (Kim 2010, section 4): lowers
+//
+//   sum_i sum_f |x_i^f - sum_j w_ij T_j^f u_i|^2  +  rho F sum_j |L w_j|^2,   (L w)_i = mean of the neighbours' w - w_i
+//
+// by `sweeps` rounds over the vertices, each solved exactly while the others rest; no step raises it. rho is that of the
+// source, for a mesh of unit radius. Errors, moments and pairs of the model are those of before.
+sn_status sn_rig_smooth_weights(sn_context *ctx, const sn_mesh *rest, rig_model *m, double rho, int sweeps);
+
+// ---- from coarse to fine --------------------------------------------------------------------------------------------
+
+typedef struct rig_plan {
+  int bones, limit;
+  bool tree, affine;
+  int iterations;           // most rounds over all the data
+  int effort;               // 1 to 3: how many moves out of local minima are tried
+  const rig_smooth *smooth; // for all the data; NULL: none
+} rig_plan;
+
+// Bones, weights and (plan->tree) skeleton for problem p. `m` and `tree` live in `memory`. m->bones may be fewer than
+// planned where the data does not support more. `rounds` counts the rounds over all the data.
+sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan, rig_model *m,
+                       rig_tree *tree, int *rounds);
+
+// ---- known skeletons ------------------------------------------------------------------------------------------------
+
+// sn_rig for options with a given skeleton.
+sn_status sn_rig_with_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o,
+                               sn_rig_result *out);
+
+// ---- result ---------------------------------------------------------------------------------------------------------
+
+// Rotations by quaternions and translations in single precision, as a file holds them; joints stay together. With
+// `affine` the matrices themselves are rounded.
+void sn_rig_round_poses(const sn_skeleton *skeleton, bool affine, sn_poses *poses);
+
+// Fills the figures of out->report from out's skeleton, poses and skin.
+sn_status sn_rig_measure(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, sn_rig_result *out);
+
+#endif

@@ -81,12 +81,13 @@ sn_status sn_errors_add(sn_context *ctx, sn_errors *a, const sn_errors *b);
 void sn_errors_free(sn_errors *errors);
 sn_metrics sn_metrics_of(const sn_errors *errors, double diagonal);
 
-// Training, test and all frames.
+// Training, test and all frames. With clips that are only tested on, `test` is theirs, and `between` has the other frames that
+// were not trained on.
 typedef struct sn_scores {
-  sn_metrics train, test, all;
+  sn_metrics train, test, between, all;
 } sn_scores;
 
-// `frame_rms` (may be NULL): the root mean squared distance of each of the examples' frames.
+// `test` has ascending frames. `frame_rms` (may be NULL): the root mean squared distance of each of the examples' frames.
 sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *train,
                     const sn_keys *test, sn_scores *out, double *frame_rms);
 
@@ -96,7 +97,7 @@ sn_status sn_assess_predict(sn_context *ctx, const sn_method_spec *spec, const s
                             sn_train_report *report);
 
 // Leave-one-out cross-validation over the frames of `keys`: `test` has each frame predicted by the model trained on the
-// others; `train` is the mean over the folds of their training figures. Folds run in parallel.
+// others (`between` where clips are only tested on); `train` is the mean over the folds of their training figures. Folds run in parallel.
 sn_status sn_assess_loocv(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
                           const sn_keys *keys, sn_scores *out, double *seconds);
 

@@ -125,6 +125,7 @@ typedef struct sn_load_options {
   const char *rest;
   int frames_count, skeleton_count; // several frames and skeletons pair up in order and become clips
   const char *const *frames, *const *skeletons;
+  int test_count; // so many of the frames (and skeletons) at the end are only tested on
   const char *clip;
   double fps; // 30
   const char *controls;

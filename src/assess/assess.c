@@ -30,30 +30,59 @@ static void store_frame_rms(const sn_errors *errors, const sn_keys *keys, double
 
 // ---- a model -------------------------------------------------------------------------------------------------------
 
-// Takes the errors of the training and test frames, and leaves them empty.
-static sn_status score(sn_context *ctx, const sn_examples *examples, const sn_keys *train, sn_errors *seen,
-                       const sn_keys *test, sn_errors *unseen, sn_scores *out, double *frame_rms) {
-  double diagonal = rest_diagonal(examples);
-  sn_status status = SN_OK;
-  out->train = sn_metrics_of(seen, diagonal);
-  out->test = sn_metrics_of(unseen, diagonal);
-  if (frame_rms) {
-    store_frame_rms(seen, train, frame_rms);
-    store_frame_rms(unseen, test, frame_rms);
+// How many of the ascending frames are not of the clips that are only tested on; 0 where there are no such clips.
+static int count_between(const sn_examples *examples, const sn_keys *test) {
+  int count = 0;
+  if (examples->test_frame_count == 0) return 0;
+  while (count < test->count && test->frames[count] < examples->frames.frame_count - examples->test_frame_count) {
+    count++;
   }
-  if (unseen->frame_count > 0) status = sn_errors_add(ctx, seen, unseen);
-  out->all = sn_metrics_of(seen, diagonal);
+  return count;
+}
+
+// Errors of training frames, of the frames between them, and of test frames.
+typedef struct parts {
+  sn_keys keys[3];
+  sn_errors errors[3];
+} parts;
+
+static parts split(const sn_examples *examples, const sn_keys *train, const sn_keys *test) {
+  int between = count_between(examples, test);
+  parts p = {.keys = {{.count = train->count, .frames = train->frames}, {.count = between, .frames = test->frames}}};
+  p.keys[2] = (sn_keys){.count = test->count - between, .frames = test->frames + between};
+  return p;
+}
+
+static void free_errors(parts *p) {
+  for (int k = 0; k < 3; k++) sn_errors_free(&p->errors[k]);
+}
+
+// Scores of the parts, whose errors are freed.
+static sn_status score(sn_context *ctx, const sn_examples *examples, parts *p, sn_scores *out, double *frame_rms) {
+  double diagonal = rest_diagonal(examples);
+  sn_metrics *const metrics[3] = {&out->train, &out->between, &out->test};
+  sn_status status = SN_OK;
+  sn_errors all = {0};
+  for (int k = 0; k < 3; k++) {
+    *metrics[k] = sn_metrics_of(&p->errors[k], diagonal);
+    if (frame_rms) store_frame_rms(&p->errors[k], &p->keys[k], frame_rms);
+    if (status == SN_OK && p->errors[k].frame_count > 0) status = sn_errors_add(ctx, &all, &p->errors[k]);
+  }
+  out->all = sn_metrics_of(&all, diagonal);
+  free_errors(p);
+  sn_errors_free(&all);
   return status;
 }
 
 sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *train,
                     const sn_keys *test, sn_scores *out, double *frame_rms) {
-  sn_errors seen = {0}, unseen = {0};
-  sn_status status = measure(ctx, model, examples, train, &seen);
-  if (status == SN_OK) status = measure(ctx, model, examples, test, &unseen);
-  if (status == SN_OK) status = score(ctx, examples, train, &seen, test, &unseen, out, frame_rms);
-  sn_errors_free(&seen);
-  sn_errors_free(&unseen);
+  parts p = split(examples, train, test);
+  sn_status status = SN_OK;
+  for (int k = 0; status == SN_OK && k < 3; k++) {
+    status = measure(ctx, model, examples, &p.keys[k], &p.errors[k]);
+  }
+  if (status == SN_OK) return score(ctx, examples, &p, out, frame_rms);
+  free_errors(&p);
   return status;
 }
 
@@ -106,20 +135,18 @@ static sn_status measure_part(sn_context *ctx, const sn_examples *examples, cons
 
 // Errors of the training frames and of the test frames, predicted after one training.
 static sn_status measure_predictions(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
-                                     const sn_keys *train, const sn_keys *test, sn_errors *seen, sn_errors *unseen,
-                                     sn_train_report *report) {
+                                     parts *p, sn_train_report *report) {
   sn_arena scratch = sn_arena_new(ctx);
-  sn_keys wanted = {.count = train->count + test->count};
-  wanted.frames = SN_NEW(ctx, &scratch, int, wanted.count);
+  sn_keys wanted = {.frames = SN_NEW(ctx, &scratch, int, p->keys[0].count + p->keys[1].count + p->keys[2].count)};
   sn_frames positions = {0}, normals = {0};
   sn_status status = wanted.frames ? SN_OK : ctx->error.status;
-  for (int k = 0; status == SN_OK && k < wanted.count; k++) {
-    wanted.frames[k] = k < train->count ? train->frames[k] : test->frames[k - train->count];
-  }
-  if (status == SN_OK) status = sn_train_predict(ctx, spec, examples, train, &wanted, &positions, report);
+  for (int k = 0; status == SN_OK && k < 3; k++)
+    for (int n = 0; n < p->keys[k].count; n++) wanted.frames[wanted.count++] = p->keys[k].frames[n];
+  if (status == SN_OK) status = sn_train_predict(ctx, spec, examples, &p->keys[0], &wanted, &positions, report);
   if (status == SN_OK) status = predicted_normals(ctx, examples, &positions, &normals);
-  if (status == SN_OK) status = measure_part(ctx, examples, train, &positions, &normals, 0, seen);
-  if (status == SN_OK) status = measure_part(ctx, examples, test, &positions, &normals, train->count, unseen);
+  for (int k = 0, first = 0; status == SN_OK && k < 3; first += p->keys[k++].count) {
+    status = measure_part(ctx, examples, &p->keys[k], &positions, &normals, first, &p->errors[k]);
+  }
   sn_frames_free(&positions);
   sn_frames_free(&normals);
   sn_arena_free(&scratch);
@@ -129,11 +156,10 @@ static sn_status measure_predictions(sn_context *ctx, const sn_method_spec *spec
 sn_status sn_assess_predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
                             const sn_keys *train, const sn_keys *test, sn_scores *out, double *frame_rms,
                             sn_train_report *report) {
-  sn_errors seen = {0}, unseen = {0};
-  sn_status status = measure_predictions(ctx, spec, examples, train, test, &seen, &unseen, report);
-  if (status == SN_OK) status = score(ctx, examples, train, &seen, test, &unseen, out, frame_rms);
-  sn_errors_free(&seen);
-  sn_errors_free(&unseen);
+  parts p = split(examples, train, test);
+  sn_status status = measure_predictions(ctx, spec, examples, &p, report);
+  if (status == SN_OK) return score(ctx, examples, &p, out, frame_rms);
+  free_errors(&p);
   return status;
 }
 
@@ -159,7 +185,10 @@ static sn_status train_and_measure(fold *f, const loocv_job *job, const sn_keys 
   sn_model model = {0};
   sn_rt_model opened;
   if (sn_method_has_no_model(job->spec)) {
-    return measure_predictions(&f->ctx, job->spec, job->examples, others, left_out, seen, &f->test, report);
+    parts p = {.keys = {*others, {0}, *left_out}};
+    sn_status status = measure_predictions(&f->ctx, job->spec, job->examples, &p, report);
+    *seen = p.errors[0], f->test = p.errors[2];
+    return status;
   }
   sn_status status = sn_train(&f->ctx, job->spec, job->examples, others, &model, report);
   if (status == SN_OK) status = sn_model_open(&f->ctx, "model", model.bytes, model.size, &opened);
@@ -223,8 +252,12 @@ sn_status sn_assess_loocv(sn_context *ctx, const sn_method_spec *spec, const sn_
     }
   }
   if (status == SN_OK) {
+    sn_metrics left_out = sn_metrics_of(&all, rest_diagonal(examples));
     out->train = mean_metrics(job.folds, keys->count);
-    out->test = out->all = sn_metrics_of(&all, rest_diagonal(examples));
+    if (examples->test_frame_count > 0)
+      out->between = left_out;
+    else
+      out->test = out->all = left_out;
     *seconds = 0;
     for (int k = 0; k < keys->count; k++) *seconds += job.folds[k].seconds;
   }

@@ -23,9 +23,15 @@ typedef struct compare_row {
   sn_correct_trace trace; // for --plot-of correction
 } compare_row;
 
-static void say_header(const cli *c) {
-  cli_say(c, "%-28s %9s %9s %10s %10s %9s %10s %9s %8s %6s %8s\n", "method", "train ee", "test ee", "test rms %",
-          "max %", "std %", "normal °", "bytes", "us", "x lbs", "seconds");
+static void say_header(const cli *c, bool between) {
+  cli_say(c, "%-28s %9s %s%9s %10s %10s %9s %10s %9s %8s %6s %8s\n", "method", "train ee",
+          between ? "  between " : "", "test ee", "test rms %", "max %", "std %", "normal °", "bytes", "us", "x lbs",
+          "seconds");
+}
+
+// Whether some frames are neither trained on nor of a test clip.
+static bool has_between(const sn_examples *examples, const sn_keys *others, bool loocv) {
+  return examples->test_frame_count > 0 && (loocv || others->count > examples->test_frame_count);
 }
 
 // Figures of the test frames, or of the training frames where there are no others.
@@ -35,8 +41,9 @@ static const sn_metrics *row_metrics(const compare_row *row) {
 
 static void say_row(const cli *c, const compare_row *row) {
   const sn_metrics *m = row_metrics(row);
-  cli_say(c, "%-28s %9s %9s %10s %10s %9s %9s %9.0f %8.1f %6s %8.3f\n", row->spec.text,
-          cli_figure(row->scores.train.ee, 4).text, cli_figure(row->scores.test.ee, 4).text,
+  cli_say(c, "%-28s %9s ", row->spec.text, cli_figure(row->scores.train.ee, 4).text);
+  if (row->scores.between.frame_count > 0) cli_say(c, "%9s ", cli_figure(row->scores.between.ee, 4).text);
+  cli_say(c, "%9s %10s %10s %9s %9s %9.0f %8.1f %6s %8.3f\n", cli_figure(row->scores.test.ee, 4).text,
           cli_figure(m->rms_pct_diag, 4).text, cli_figure(m->max_pct_diag, 3).text,
           cli_figure(m->std_pct_diag, 4).text, cli_figure(m->normal_deg, 2).text, row->bytes, row->us,
           cli_figure(row->ratio, 2).text, row->seconds);
@@ -47,6 +54,9 @@ static json_t *describe_row(const compare_row *row) {
   json_object_set_new(out, "spec", json_string(row->spec.text));
   json_object_set_new(out, "train", cli_describe_metrics(&row->scores.train));
   json_object_set_new(out, "test", cli_describe_metrics(&row->scores.test));
+  if (row->scores.between.frame_count > 0) {
+    json_object_set_new(out, "between", cli_describe_metrics(&row->scores.between));
+  }
   json_object_set_new(out, "all", cli_describe_metrics(&row->scores.all));
   bool model = !isnan(row->bytes);
   json_object_set_new(out, "bytes", model ? json_integer((json_int_t)row->bytes) : json_null());
@@ -245,13 +255,14 @@ static int find_lbs(const compare_row *rows, int count) {
 
 static sn_status compare_all(cli *c, const sn_examples *examples, compare_row *rows, int count, sn_arena *memory) {
   sn_keys keys = {0}, others = {0};
-  sn_status status =
-    sn_keys_parse(&c->ctx, cli_text(c, "--keys"), examples->frames.frame_count, c->seed, &keys, &others);
+  sn_status status = cli_keys(c, examples, &keys, &others);
+  bool loocv = cli_given(c, "--loocv"), clips = examples->test_frame_count > 0;
   if (status == SN_OK) {
-    cli_say(c, "%d vertices, %d joints, %d frames: %d for training, %d for testing%s\n", examples->rest.vertex_count,
-            examples->skeleton.joint_count, examples->frames.frame_count, keys.count,
-            cli_given(c, "--loocv") ? keys.count : others.count, cli_given(c, "--loocv") ? " (leave one out)" : "");
-    say_header(c);
+    cli_say(c, "%d vertices, %d joints, %d frames: %d for training, %d for testing%s%s\n",
+            examples->rest.vertex_count, examples->skeleton.joint_count, examples->frames.frame_count, keys.count,
+            loocv && !clips ? keys.count : others.count, loocv ? " (leave one out)" : "",
+            clips ? "; test figures are of the clips that are only tested on" : "");
+    say_header(c, has_between(examples, &others, loocv));
   }
   for (int m = 0; status == SN_OK && m < count; m++) {
     rows[m].frame_rms = SN_NEW(&c->ctx, memory, double, examples->frames.frame_count);
@@ -363,6 +374,8 @@ static const cli_option options[] = {
   CLI_OPTION_REST,
   CLI_OPTION_FRAMES,
   CLI_OPTION_SKELETON,
+  CLI_OPTION_TEST_FRAMES,
+  CLI_OPTION_TEST_SKELETON,
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,
   CLI_OPTION_TORQUE,

@@ -19,6 +19,9 @@ static json_t *describe(const sn_scores *scores, const sn_rt_model *model, const
   json_t *out = json_object();
   json_object_set_new(out, "train", cli_describe_metrics(&scores->train));
   json_object_set_new(out, "test", cli_describe_metrics(&scores->test));
+  if (scores->between.frame_count > 0) {
+    json_object_set_new(out, "between", cli_describe_metrics(&scores->between));
+  }
   json_object_set_new(out, "all", cli_describe_metrics(&scores->all));
   json_object_set_new(out, "bytes", json_integer((json_int_t)model->info.bytes));
   json_object_set_new(out, "flops", json_integer((json_int_t)model->info.flops));
@@ -41,6 +44,7 @@ static int assess_file(cli *c, const char *path, const sn_examples *examples, co
     cli_say(c, "%s: %.0f bytes, trained in %.3f s\n", path, (double)file.size, report->seconds);
     if (report->note[0]) cli_say(c, "  note: %s\n", report->note);
     say_scores(c, "training", &scores.train);
+    if (scores.between.frame_count > 0) say_scores(c, "between", &scores.between);
     say_scores(c, "test", &scores.test);
     c->result = describe(&scores, &model, report);
   }
@@ -60,9 +64,7 @@ static int run(cli *c) {
   if (sn_method_parse(&c->ctx, method, &spec) != SN_OK) return cli_misuse("%s", c->ctx.error.message);
   if (!cli_has_folder(c, path)) return cli_fail(c);
   sn_status status = cli_load_frames(c, &examples);
-  if (status == SN_OK) {
-    status = sn_keys_parse(&c->ctx, cli_text(c, "--keys"), examples.frames.frame_count, c->seed, &keys, &others);
-  }
+  if (status == SN_OK) status = cli_keys(c, &examples, &keys, &others);
   if (status == SN_OK) status = sn_train(&c->ctx, &spec, &examples, &keys, &model, &report);
   if (status == SN_OK) status = sn_model_write(&c->ctx, path, &model);
   if (status == SN_OK) c->input = cli_describe_examples(&examples);
@@ -80,6 +82,8 @@ static const cli_option options[] = {
   CLI_OPTION_REST,
   CLI_OPTION_FRAMES,
   CLI_OPTION_SKELETON,
+  CLI_OPTION_TEST_FRAMES,
+  CLI_OPTION_TEST_SKELETON,
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,
   CLI_OPTION_TORQUE,

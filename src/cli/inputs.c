@@ -11,17 +11,42 @@ bool cli_is_point_cache(const char *path) {
   return cli_has_extension(path, ".pc2") || cli_has_extension(path, ".mdd");
 }
 
+enum { most_files = 64 };
+
+// The files of an option and, behind them, those of its test clips. -1 where there are too many.
+static int list_files(const cli *c, const char *name, const char *test_name, const char **out, int *test_count) {
+  int count = cli_texts(c, name, out, most_files);
+  if (count > most_files) return -1;
+  *test_count = cli_texts(c, test_name, out + count, most_files - count);
+  return count + *test_count > most_files ? -1 : count + *test_count;
+}
+
+static sn_status check_test_clips(cli *c, const sn_load_options *options, int test_skeletons) {
+  if (options->test_count == 0 && test_skeletons == 0) return SN_OK;
+  if (options->frames_count == options->test_count) {
+    return sn_fail(&c->ctx, SN_BAD_INPUT, "clips that are only tested on need clips to train on: --frames FILE");
+  }
+  if (options->skeleton_count > 0 && options->test_count != test_skeletons) {
+    return sn_fail(&c->ctx, SN_BAD_INPUT,
+                   "%d --test-frames and %d --test-skeleton: they pair up in order, so give as many of each",
+                   options->test_count, test_skeletons);
+  }
+  return SN_OK;
+}
+
 sn_status cli_load(cli *c, sn_examples *out) {
-  enum { most = 64 };
-  const char *frames[most], *skeletons[most];
+  const char *frames[most_files], *skeletons[most_files];
+  int test_skeletons = 0;
   sn_load_options options = sn_load_options_default();
   options.rest = cli_text(c, "--rest");
   options.frames = frames, options.skeletons = skeletons;
-  options.frames_count = cli_texts(c, "--frames", frames, most);
-  options.skeleton_count = cli_texts(c, "--skeleton", skeletons, most);
-  if (options.frames_count > most || options.skeleton_count > most) {
-    return sn_fail(&c->ctx, SN_BAD_INPUT, "at most %d --frames and --skeleton", most);
+  options.frames_count = list_files(c, "--frames", "--test-frames", frames, &options.test_count);
+  options.skeleton_count = list_files(c, "--skeleton", "--test-skeleton", skeletons, &test_skeletons);
+  if (options.frames_count < 0 || options.skeleton_count < 0) {
+    return sn_fail(&c->ctx, SN_BAD_INPUT, "at most %d --frames and --skeleton, test clips included", most_files);
   }
+  sn_status status = check_test_clips(c, &options, test_skeletons);
+  if (status != SN_OK) return status;
   options.clip = cli_text(c, "--clip");
   options.fps = cli_fps(c);
   if (options.fps <= 0)
@@ -45,6 +70,20 @@ sn_status cli_load_frames(cli *c, sn_examples *out) {
   return sn_fail(&c->ctx, SN_BAD_INPUT, "example frames are needed: --frames FILE");
 }
 
+sn_status cli_keys(cli *c, const sn_examples *examples, sn_keys *keys, sn_keys *others) {
+  int test = examples->test_frame_count, count = examples->frames.frame_count - test;
+  sn_keys between = {0};
+  *others = (sn_keys){.memory = sn_arena_new(&c->ctx)};
+  sn_status status = sn_keys_parse(&c->ctx, cli_text(c, "--keys"), count, c->seed, keys, &between);
+  if (status != SN_OK) return status;
+  others->frames = SN_NEW(&c->ctx, &others->memory, int, between.count + test);
+  if (!others->frames) status = c->ctx.error.status;
+  for (int k = 0; status == SN_OK && k < between.count; k++) others->frames[others->count++] = between.frames[k];
+  for (int f = 0; status == SN_OK && f < test; f++) others->frames[others->count++] = count + f;
+  sn_keys_free(&between);
+  return status;
+}
+
 double cli_fps(const cli *c) {
   double fps;
   return cli_text(c, "--fps") && cli_double(c, "--fps", 1e-3, 1e6, &fps) ? fps : 0;
@@ -57,6 +96,9 @@ json_t *cli_describe_examples(const sn_examples *examples) {
   json_object_set_new(out, "frames", json_integer(examples->frames.frame_count));
   json_object_set_new(out, "joints", json_integer(examples->skeleton.joint_count));
   json_object_set_new(out, "clips", json_integer(examples->clip_count));
+  if (examples->test_frame_count > 0) {
+    json_object_set_new(out, "test_frames", json_integer(examples->test_frame_count));
+  }
   if (examples->source) json_object_set_new(out, "file_vertices", json_integer(examples->source_count));
   json_object_set_new(
     out, "diagonal",

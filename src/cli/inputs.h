@@ -9,6 +9,8 @@
 #define CLI_OPTION_REST {"--rest", "FILE", NULL, "rest mesh (.obj, .glb, .gltf); its vertex order is the order of everything", false}
 #define CLI_OPTION_FRAMES {"--frames", "FILE", NULL, "example frames: .pc2, .mdd, a folder or quoted glob of .obj, an animated .glb", true}
 #define CLI_OPTION_SKELETON {"--skeleton", "FILE", NULL, "skeleton and its pose at every frame (.glb, .gltf)", true}
+#define CLI_OPTION_TEST_FRAMES {"--test-frames", "FILE", NULL, "frames of a clip that is only tested on, read as --frames", true}
+#define CLI_OPTION_TEST_SKELETON {"--test-skeleton", "FILE", NULL, "its skeleton and poses; pairs up with --test-frames in order", true}
 #define CLI_OPTION_CLIP {"--clip", "NAME|INDEX", NULL, "which animation of that file; the first unless told", false}
 #define CLI_OPTION_FPS {"--fps", "N", "30", "frames per second: frame f is the clip's first key time plus f/N", false}
 #define CLI_OPTION_TORQUE {"--torque", "FILE.csv", NULL, "a row per frame: frame, then one column per joint name", false}
@@ -24,6 +26,8 @@ sn_status cli_load(cli *c, sn_examples *out);
 sn_status cli_load_frames(cli *c, sn_examples *out);
 // Puts the meshes of --pose into the frames; without frames, the examples become these poses alone.
 sn_status cli_add_sculpts(cli *c, sn_examples *examples);
+// The frames of --keys, and all others: those between them, then those of the clips that are only tested on.
+sn_status cli_keys(cli *c, const sn_examples *examples, sn_keys *keys, sn_keys *others);
 double cli_fps(const cli *c); // 0 where --fps is wrong
 
 // A number as text, "-" where it is not finite.

@@ -139,7 +139,7 @@ sn_status cli_add_sculpts(cli *c, sn_examples *examples) {
   if (!sculpts) status = c->ctx.error.status;
   if (status == SN_OK && (examples->poses.frame_count == 0 || examples->rest.vertex_count == 0))
     status = sn_fail(&c->ctx, SN_BAD_INPUT, "--pose needs --rest and --skeleton FILE with a clip");
-  if (status == SN_OK) status = parse(c, examples->poses.frame_count, sculpts, &count);
+  if (status == SN_OK) status = parse(c, examples->poses.frame_count - examples->test_frame_count, sculpts, &count);
   if (status == SN_OK) status = replace(c, sculpts, count, examples, &scratch);
   sn_arena_free(&scratch);
   return status;

@@ -152,11 +152,17 @@ static sn_status check_order(sn_context *ctx, const sn_load_options *options, co
                  options->frames[0], found / expected, options->rest);
 }
 
+// --clip is about the files that are trained on.
+static const char *clip_of(const sn_load_options *options, int c) {
+  int count = options->frames_count > 0 ? options->frames_count : options->skeleton_count;
+  return c < count - options->test_count ? options->clip : NULL;
+}
+
 // All files' frames, each as the file has it.
 static sn_status read_all_frames(sn_context *ctx, const sn_load_options *options, sn_frames *parts) {
   sn_status status = SN_OK;
   for (int c = 0; status == SN_OK && c < options->frames_count; c++) {
-    status = sn_frames_read(ctx, options->frames[c], options->fps, options->clip, &parts[c]);
+    status = sn_frames_read(ctx, options->frames[c], options->fps, clip_of(options, c), &parts[c]);
   }
   return status;
 }
@@ -187,6 +193,7 @@ static sn_status join_frames(sn_context *ctx, const sn_load_options *options, sn
   }
   if (status != SN_OK) return status;
   out->clip_count = options->frames_count;
+  out->test_frame_count = total - out->clip_start[options->frames_count - options->test_count];
   if (!pick && options->frames_count == 1) { // no copy: PC2 stays in its memory map
     out->frames = parts[0];
     parts[0] = (sn_frames){0};
@@ -287,7 +294,7 @@ static sn_status load_clip(sn_context *ctx, const sn_load_options *options, int 
   if (status != SN_OK) return status;
   if (c == 0) status = read_first_skeleton(ctx, options, gltf, out);
   if (status == SN_OK) status = sn_gltf_skeleton(ctx, gltf, &skeleton, NULL);
-  if (status == SN_OK) status = sn_gltf_find_clip(ctx, gltf, options->clip, &clip);
+  if (status == SN_OK) status = sn_gltf_find_clip(ctx, gltf, clip_of(options, c), &clip);
   if (status == SN_OK) status = sn_gltf_poses(ctx, gltf, clip, options->fps, count, &poses);
   if (status == SN_OK && !out->poses.matrices) {
     int total = out->clip_count > 0 ? out->clip_start[out->clip_count] : poses.frame_count;

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Clips that are only tested on.
+set -u
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+failures=0
+
+fail() {
+  echo "FAILED: $*"
+  failures=$((failures + 1))
+}
+# refuses TEXT COMMAND...: exit status 1 and a message with TEXT.
+refuses() {
+  local text=$1 said
+  shift
+  said=$("$@" 2>&1)
+  { [ $? -eq 1 ] && grep -qF -- "$text" <<<"$said"; } || fail "$* said: $said"
+}
+# holds EXPRESSION FILE...: a node expression over the reports r[0], r[1], ...
+holds() {
+  local expression=$1
+  shift
+  node -e "const r = process.argv.slice(1).map(f => JSON.parse(require('fs').readFileSync(f)).result); if (!($expression)) { console.error(JSON.stringify(r, null, 1).slice(0, 3000)); process.exit(1) }" "$@" ||
+    fail "$expression"
+}
+
+"$SINEW" gen arm --vertices 800 --frames 40 -o a --quiet || fail "gen"
+"$SINEW" gen arm --vertices 800 --frames 30 --seed 2 -o b --quiet || fail "gen of another seed"
+a=(--rest a/rest.obj --frames a/frames.pc2 --skeleton a/skeleton.glb)
+test_b=(--test-frames b/frames.pc2 --test-skeleton b/skeleton.glb)
+
+# What is only tested on changes nothing in the model, and its figures are apart from those of the frames between the keys.
+"$SINEW" train --method lbs "${a[@]}" --keys every:4 -o plain.sinew --json plain.json --quiet || fail "train"
+"$SINEW" train --method lbs "${a[@]}" "${test_b[@]}" --keys every:4 -o tested.sinew --json tested.json --quiet || fail "train with a test clip"
+cmp plain.sinew tested.sinew || fail "a test clip changed the model"
+holds 'r[1].train.ee === r[0].train.ee && r[1].between.ee === r[0].test.ee && r[1].between.frames === 30 && r[1].test.frames === 30 && r[0].between === undefined && r[1].all.frames === 70' plain.json tested.json
+# A clip tested on is measured as one that is evaluated.
+"$SINEW" compare --method lbs --method dqs "${a[@]}" --test-frames a/frames.pc2 --test-skeleton a/skeleton.glb --json same.json --quiet || fail "compare"
+holds 'r[0].methods.every(m => Math.abs(m.test.ee - m.train.ee) < 1e-9 && m.between === undefined)' same.json
+# Several clips of both kinds.
+"$SINEW" compare --method lbs --method rotreg:full=1 --loocv "${a[@]}" --frames b/frames.pc2 --skeleton b/skeleton.glb "${test_b[@]}" --test-frames a/frames.pc2 --test-skeleton a/skeleton.glb --keys every:10 --json many.json --quiet || fail "several clips"
+holds 'r[0].methods.every(m => m.test.frames === 70 && m.between.frames === 7)' many.json
+
+refuses "1 --test-frames and 0 --test-skeleton" "$SINEW" compare "${a[@]}" --test-frames b/frames.pc2
+refuses "need clips to train on" "$SINEW" train --rest a/rest.obj "${test_b[@]}" -o x.sinew
+refuses "frame 40 does not exist" "$SINEW" train "${a[@]}" "${test_b[@]}" --keys 0,40 -o x.sinew
+[ ! -e x.sinew ] || fail "a refused training wrote a model"
+
+[ $failures -eq 0 ]

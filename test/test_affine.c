@@ -80,7 +80,8 @@ static void add_dense(void *user, int count, const int *bones, const double *x, 
 }
 
 static sn_affine_bones small_bones(sn_context *ctx, const sn_examples *e, int count) {
-  sn_affine_options options = {.bones = count, .stretch = true, .poisson = true, .smooth = 1e-4, .influences = 4};
+  sn_affine_options options = {
+    .bones = count, .stretch = true, .places = affine_poisson, .rho = 1e-4, .influences = 4};
   sn_keys keys;
   sn_affine_bones bones;
   assert_ok(ctx, sn_keys_parse(ctx, "every:4", e->frames.frame_count, 1, &keys, NULL));
@@ -139,7 +140,7 @@ static void test_runtime_formula(void **state) {
     int bones = (int)t.model.info.palette_count, points = 2, rows = bones * (int)head->outputs;
     int width = (int)head->frames + 1, columns = 3 * bones + points;
     sn_affine_options options = {.stretch = head->flags & SN_RT_CONTROL_STRETCH,
-                                 .poisson = head->flags & SN_RT_CONTROL_POISSON};
+                                 .places = head->flags & SN_RT_CONTROL_POISSON ? affine_poisson : affine_predicted};
     float controls[2][3], matrix[12];
     frame_controls(&e, 7, controls);
     controls[1][0] += 0.1f;
@@ -167,7 +168,7 @@ static void test_runtime_formula(void **state) {
     for (int b = 0; b < bones; b++) {
       sn_vec3 centre = sn_vec3_from(centres[b]), place;
       sn_mat3 f = sn_affine_decode(d + b * (int)head->outputs, &options, centre, &place);
-      if (options.poisson) {
+      if (options.places != affine_predicted) {
         int first = b / 8 * 8, tall = bones - first < 8 ? bones - first : 8;
         place = (sn_vec3){0, 0, 0};
         for (int n = 0; n < columns; n++) {
@@ -211,7 +212,7 @@ static void test_training_frames(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "leg", 36, 700);
-  sn_affine_options options = {.bones = 30, .stretch = true, .poisson = true, .smooth = 1e-4, .influences = 4};
+  sn_affine_options options = {.bones = 30, .stretch = true, .places = affine_poisson, .rho = 1e-4, .influences = 4};
   for (int poisson = 0; poisson < 2; poisson++) {
     const int kappas[] = {1000, 6, 4, 3, 2, 1};
     double own = 0;

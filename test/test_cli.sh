@@ -41,6 +41,9 @@ for command in gen rig train eval compare bench view info convert demo; do
   expect 0 "Example:" "$SINEW" $command --help
 done
 expect 0 "influences" "$SINEW" compare --help
+expect 0 "sinew train --help NAME" "$SINEW" train --help
+expect 0 "mahalanobis" "$SINEW" train --help all
+expect 0 "degree_r" "$SINEW" compare --help torque
 expect 2 "did you mean --frames?" "$SINEW" train --frame x
 expect 2 "needs a value" "$SINEW" train --rest
 expect 2 "is given twice" "$SINEW" train --rest a --rest b
@@ -81,7 +84,7 @@ expect 0 "" cmp set/skeleton.glb again/skeleton.glb
 # train, eval, compare, bench.
 data=(--rest set/rest.obj --frames set/frames.pc2 --skeleton set/skeleton.glb)
 expect 0 "enveloping error" "$SINEW" train --method lbs "${data[@]}" --keys every:3 -o m.sinew --json train.json
-holds 'r.result.train.ee > 0 && r.result.test.rms > 0 && r.result.bytes > 0 && r.result.seconds >= 0 && r.options.method === "lbs" && r.input.frames > 0' train.json
+holds 'r.result.train.ee > 0 && r.result.test.rms > 0 && r.result.bytes > 0 && r.result.seconds >= 0 && r.options.method === "lbs" && r.result.options.influences === 4 && r.result.options.weights === "fit" && r.input.frames > 0' train.json
 expect 0 "no frames" "$SINEW" train --method lbs "${data[@]}" -o all.sinew --json train.json
 holds 'r.result.test === null && r.result.train.ee > 0 && r.result.all.ee === r.result.train.ee' train.json
 expect 0 "drive joints" "$SINEW" info m.sinew

@@ -5,6 +5,7 @@
 #include "psd_fixture.h"
 #include "runtime/format.h"
 #include "sinew/io.h"
+#include "train/correct/psd.h"
 
 // Positions and normals of a model at joint matrices.
 typedef struct shape {
@@ -240,10 +241,9 @@ static void what_cannot_be_is_refused(void **state) {
   sn_method_spec spec;
   assert_fails(&ctx, sn_method_parse(&ctx, "psd:sigma=wide", &spec), "auto|pose");
   assert_ok(&ctx, sn_method_parse(&ctx, "psd:joints=a+b,sigma=pose", &spec));
-  char joints[16];
-  sn_method_text(&spec, "joints", joints, sizeof joints);
-  assert_string_equal(joints, "a+b");
-  assert_near(sn_method_number(&spec, "sigma"), -2, 0);
+  const sn_psd_options *psd = (const sn_psd_options *)&spec.options;
+  assert_string_equal(psd->correct.joints, "a+b");
+  assert_near(psd->correct.sigma, SN_SIGMA_POSE, 0);
   sn_examples_free(&examples);
 }
 

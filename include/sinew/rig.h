@@ -4,6 +4,7 @@
 #ifndef SINEW_RIG_H
 #define SINEW_RIG_H
 
+#include "sinew/option.h"
 #include "sinew/scene.h"
 
 #ifdef __cplusplus
@@ -64,6 +65,7 @@ typedef struct sn_rig_options {
   int helpers;        // free bones added to the given skeleton, whose joints are locked then
 } sn_rig_options;
 
+extern const sn_option_group sn_rig_option_groups[]; // of sn_rig_options; what is given is not in it
 sn_rig_options sn_rig_options_default(void);
 
 // Everything is that of the result as written: single-precision weights, rotations and translations.

@@ -4,41 +4,27 @@
 #define SINEW_TRAIN_H
 
 #include "sinew/model.h"
+#include "sinew/option.h"
 #include "sinew/scene.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-// ---- methods and their options: one table for parsing, --help and reports -------------------------------------------
-
-typedef enum sn_option_kind {
-  SN_OPTION_INT,
-  SN_OPTION_REAL,   // or one of `choices`, if there are any: the first is -1, the next -2, ...
-  SN_OPTION_CHOICE, // one of `choices`, separated by '|'
-  SN_OPTION_TEXT    // any text without a comma: sn_method_text
-} sn_option_kind;
-
-typedef struct sn_method_option {
-  const char *name;
-  sn_option_kind kind;
-  const char *initial; // as it would be written in a spec
-  double least, most;  // of numbers
-  const char *choices;
-  const char *help;
-} sn_method_option;
-
-enum { SN_METHOD_OPTIONS = 16 };
+// ---- methods ---------------------------------------------------------------------------------------------------------
 
 typedef struct sn_method sn_method;
+
+enum { SN_METHOD_OPTIONS_SIZE = 1024 };
 
 // A parsed spec, NAME or NAME:key=value,key=value.
 typedef struct sn_method_spec {
   const sn_method *method;
   char text[256]; // as given
-  double
-    numbers[SN_METHOD_OPTIONS]; // by the method's option order; a choice's is its index; a text's where it begins
-                                // in `text`, -1 where it is not given
+  union {
+    double aligned;
+    unsigned char bytes[SN_METHOD_OPTIONS_SIZE];
+  } options; // the method's own struct
 } sn_method_spec;
 
 // What training tells besides the model.
@@ -50,14 +36,14 @@ typedef struct sn_train_report {
 
 struct sn_method {
   const char *name, *summary;
-  const sn_method_option *options; // ends with a NULL name
+  const sn_option_group *options; // of its struct
   bool needs_skeleton;
-  sn_status (*train)(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
+  sn_status (*train)(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                      sn_model *out, sn_train_report *report);
-  // Forms of a method that no model can hold (may be NULL): which specs are of that kind, and their positions, in the
+  // Forms of a method that no model can hold (may be NULL): which options ask for them, and their positions, in the
   // examples' vertex order, at the frames of `wanted` after training on those of `keys`.
-  bool (*has_no_model)(const sn_method_spec *spec);
-  sn_status (*predict)(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
+  bool (*has_no_model)(const void *options);
+  sn_status (*predict)(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                        const sn_keys *wanted, sn_frames *out);
 };
 
@@ -66,10 +52,6 @@ const sn_method *const *sn_methods(void);
 
 // Fails with a suggestion on unknown methods, keys and values.
 sn_status sn_method_parse(sn_context *ctx, const char *text, sn_method_spec *out);
-
-// The value of an option of the spec, by name.
-double sn_method_number(const sn_method_spec *spec, const char *name);
-void sn_method_text(const sn_method_spec *spec, const char *name, char *out, size_t size);
 
 // Trains on the frames of `keys`. The model's vertices are in the order of the rest file (examples->source).
 sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,

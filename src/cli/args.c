@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parsing of the command line, suggestions for misspelt names, and --help.
+// Parsing of the command line, and suggestions for misspelt names.
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-const cli_option cli_common_options[] = {
-  {"--threads", "N", "0", "worker threads; 0 is one per core. Results do not depend on it", false},
-  {"--seed", "N", "1", "seed of everything random", false},
-  {"--quiet", NULL, NULL, "no progress and no text, only errors", false},
-  {"--json", "FILE", NULL, "write a machine-readable report; - is standard output", false},
-  {"--help", NULL, NULL, "this text", false},
-  {0},
+// Options every command takes.
+static const cli_option common_options[] = {
+  {"--threads", "N", "0", "worker threads; 0 is one per core. Results do not depend on it", cli_once},
+  {"--seed", "N", "1", "seed of everything random", cli_once},
+  {"--quiet", NULL, NULL, "no progress and no text, only errors", cli_once},
+  {"--json", "FILE", NULL, "write a machine-readable report; - is standard output", cli_once},
+  {"--help", "[all]", NULL, "this text; all: with the options that few need", cli_once},
 };
 
 int cli_misuse(const char *format, ...) {
@@ -46,9 +46,7 @@ void cli_say(const cli *c, const char *format, ...) {
 const char *cli_text(const cli *c, const char *name) {
   for (int k = c->value_count - 1; k >= 0; k--)
     if (strcmp(c->values[k].option->name, name) == 0) return c->values[k].text;
-  for (const cli_option *option = c->command->options; option && option->name; option++)
-    if (strcmp(option->name, name) == 0) return option->initial;
-  for (const cli_option *option = cli_common_options; option->name; option++)
+  for (const cli_option *option = c->options; option->name; option++)
     if (strcmp(option->name, name) == 0) return option->initial;
   return NULL;
 }
@@ -95,29 +93,18 @@ bool cli_int(const cli *c, const char *name, int least, int most, int *out) {
   return true;
 }
 
-// ---- help ---------------------------------------------------------------------------------------------------------
-
-static void print_option(const cli_option *option) {
-  char left[80];
-  snprintf(left, sizeof left, "%s%s%s", option->name, option->argument ? " " : "",
-           option->argument ? option->argument : "");
-  printf("  %-22s %s", left, option->help);
-  if (option->initial) printf(" (default %s)", option->initial);
-  if (option->repeats) printf(" (may be repeated)");
-  printf("\n");
-}
-
-static void print_command_help(const cli_command *command) {
-  printf("sinew %s %s\n\n%s.\n", command->name, command->usage, command->summary);
-  if (command->details) printf("\n%s\n", command->details);
-  if (command->options && command->options->name) {
-    printf("\nOptions:\n");
-    for (const cli_option *option = command->options; option->name; option++) print_option(option);
+bool cli_fill(cli *c, void *options) {
+  sn_options_initial(c->command->typed, options);
+  for (sn_option_cursor at = {.group = c->command->typed}; sn_option_next(&at);) {
+    char name[64];
+    snprintf(name, sizeof name, "--%s", at.option->name);
+    if (!cli_given(c, name)) continue;
+    const char *text = cli_text(c, name);
+    if (sn_option_set(&c->ctx, c->command->typed, at.option->name, text ? text : "1", options) == SN_OK) continue;
+    cli_misuse("%s: --%s", c->command->name, c->ctx.error.message);
+    return false;
   }
-  printf("\nOptions of every command:\n");
-  for (const cli_option *option = cli_common_options; option->name; option++) print_option(option);
-  if (command->more_help) command->more_help();
-  printf("\nExample:\n  %s\n", command->example);
+  return true;
 }
 
 static void print_help(const cli_command *const *commands) {
@@ -130,26 +117,52 @@ static void print_help(const cli_command *const *commands) {
 
 // ---- parsing ------------------------------------------------------------------------------------------------------
 
-static const cli_option *find_option(const cli_command *command, const char *name, size_t size) {
-  const cli_option *tables[] = {command->options, cli_common_options};
-  for (int k = 0; k < 2; k++)
-    for (const cli_option *option = tables[k]; option && option->name; option++)
-      if (strlen(option->name) == size && memcmp(option->name, name, size) == 0) return option;
+static int option_count(const cli_command *command) {
+  int count = (int)(sizeof common_options / sizeof *common_options);
+  for (const cli_option *option = command->options; option && option->name; option++) count++;
+  for (sn_option_cursor at = {.group = command->typed}; at.group && sn_option_next(&at);) count++;
+  return count;
+}
+
+static cli_option typed_option(cli *c, const sn_option *option) {
+  static const char *const kinds[] = {"N", "X", NULL, "", "TEXT"};
+  const char *kind = kinds[option->kind], *choices = option->choices ? option->choices : "";
+  char name[64], argument[256];
+  snprintf(name, sizeof name, "--%s", option->name);
+  snprintf(argument, sizeof argument, "%s%s%s", kind ? kind : "", kind && *kind && *choices ? "|" : "", choices);
+  return (cli_option){sn_arena_text(&c->ctx, &c->memory, name),
+                      kind ? sn_arena_text(&c->ctx, &c->memory, argument) : NULL, kind ? option->initial : NULL,
+                      option->help, option->use == SN_OPTION_ADVANCED ? cli_advanced : cli_once};
+}
+
+// Those of the command, the typed ones, and those of every command, in one list.
+static bool gather_options(cli *c) {
+  cli_option *out = SN_NEW(&c->ctx, &c->memory, cli_option, option_count(c->command) + 1);
+  c->options = out;
+  if (!out) return false;
+  for (const cli_option *option = c->command->options; option && option->name; option++) *out++ = *option;
+  for (sn_option_cursor at = {.group = c->command->typed}; at.group && sn_option_next(&at);) {
+    *out = typed_option(c, at.option);
+    if (!out++->name) return false;
+  }
+  memcpy(out, common_options, sizeof common_options);
+  return true;
+}
+
+static const cli_option *find_option(const cli *c, const char *name, size_t size) {
+  for (const cli_option *option = c->options; option->name; option++)
+    if (strlen(option->name) == size && memcmp(option->name, name, size) == 0) return option;
   return NULL;
 }
 
-static int unknown_option(const cli_command *command, const char *word) {
-  const char *names[80];
+static int unknown_option(const cli *c, const char *word) {
+  const char *names[80], *command = c->command->name;
   int count = 0;
-  const cli_option *tables[] = {command->options, cli_common_options};
-  for (int k = 0; k < 2; k++)
-    for (const cli_option *option = tables[k]; option && option->name && count < 79; option++) {
-      names[count++] = option->name;
-    }
+  for (const cli_option *option = c->options; option->name && count < 79; option++) names[count++] = option->name;
   names[count] = NULL;
   const char *meant = sn_suggest(word, names);
-  if (meant) return cli_misuse("%s: unknown option %s; did you mean %s?", command->name, word, meant);
-  return cli_misuse("%s: unknown option %s; `sinew %s --help` lists them", command->name, word, command->name);
+  if (meant) return cli_misuse("%s: unknown option %s; did you mean %s?", command, word, meant);
+  return cli_misuse("%s: unknown option %s; `sinew %s --help all` lists them", command, word, command);
 }
 
 static int unknown_command(const cli_command *const *commands, const char *word) {
@@ -165,15 +178,17 @@ static int unknown_command(const cli_command *const *commands, const char *word)
 // One word that begins with a dash, and its value (behind = or the next word).
 static int parse_option(cli *c, int argc, char **argv, int *at) {
   const char *word = argv[*at], *equals = strchr(word, '=');
-  const cli_option *option = find_option(c->command, word, equals ? (size_t)(equals - word) : strlen(word));
-  if (!option) return unknown_option(c->command, word);
+  const cli_option *option = find_option(c, word, equals ? (size_t)(equals - word) : strlen(word));
+  if (!option) return unknown_option(c, word);
   const char *text = equals ? equals + 1 : NULL;
-  if (option->argument && !text) {
+  bool left_out = option->argument && *option->argument == '[' && (*at + 1 == argc || argv[*at + 1][0] == '-');
+  if (option->argument && !text && !left_out) {
     if (++*at == argc) return cli_misuse("%s needs a value: %s %s", word, word, option->argument);
     text = argv[*at];
   }
   if (!option->argument && text) return cli_misuse("%s takes no value", option->name);
-  if (!option->repeats && cli_given(c, option->name)) return cli_misuse("%s is given twice", option->name);
+  if (!(option->flags & cli_repeats) && cli_given(c, option->name))
+    return cli_misuse("%s is given twice", option->name);
   c->values[c->value_count++] = (cli_value){option, text};
   return exit_done;
 }
@@ -191,7 +206,7 @@ static int parse_words(cli *c, int argc, char **argv) {
     }
   }
   if (cli_given(c, "--help")) {
-    print_command_help(c->command);
+    cli_help(c, cli_text(c, "--help"));
     return -1;
   }
   if (c->argument_count < c->command->least_arguments || c->argument_count > c->command->most_arguments) {
@@ -221,7 +236,7 @@ int cli_parse(int argc, char **argv, const cli_command *const *commands, cli *ou
   out->memory = sn_arena_new(&out->ctx);
   out->values = SN_NEW(&out->ctx, &out->memory, cli_value, argc);
   out->arguments = SN_NEW(&out->ctx, &out->memory, const char *, argc);
-  if (!out->values || !out->arguments) return cli_fail(out);
+  if (!out->values || !out->arguments || !gather_options(out)) return cli_fail(out);
   int status = parse_words(out, argc, argv);
   if (status != exit_done) return status;
   double seed;

@@ -8,15 +8,23 @@
 
 #include "sinew/base.h"
 #include "sinew/io.h"
+#include "sinew/option.h"
 
 enum { exit_done = 0, exit_failed = 1, exit_usage = 2 };
 
+// How an option is given and who needs it; may be added.
+enum {
+  cli_once = 0,
+  cli_repeats = 1,
+  cli_advanced = 2 // only --help all tells of it
+};
+
 typedef struct cli_option {
   const char *name;     // "--frames"
-  const char *argument; // "FILE"; NULL for a switch
+  const char *argument; // "FILE"; NULL for a switch; "[FILE]" where it may be left out
   const char *initial;  // the value where it is not given; NULL for none
   const char *help;
-  bool repeats;
+  int flags;
 } cli_option;
 
 typedef struct cli_command cli_command;
@@ -30,6 +38,7 @@ typedef struct cli_value {
 typedef struct cli {
   sn_context ctx;
   const cli_command *command;
+  const cli_option *options; // all that the command takes; ends with a NULL name
   int value_count, argument_count;
   cli_value *values;
   const char **arguments;
@@ -42,7 +51,9 @@ typedef struct cli {
 
 struct cli_command {
   const char *name, *usage, *summary, *details, *example;
-  const cli_option *options; // ends with a NULL name
+  const cli_option *options;    // ends with a NULL name
+  const sn_option_group *typed; // more options, `--name` for each of the table; cli_fill reads them. May be NULL
+  bool takes_method;            // --help tells of the methods
   int least_arguments, most_arguments;
   int (*run)(cli *);
   void (*more_help)(void); // printed before the example; may be NULL
@@ -63,12 +74,16 @@ int cli_texts(const cli *c, const char *name, const char **texts, int most);
 bool cli_int(const cli *c, const char *name, int least, int most, int *out);
 bool cli_double(const cli *c, const char *name, double least, double most, double *out);
 
-// Options every command takes.
-extern const cli_option cli_common_options[];
+// The command's typed options: defaults, and what is given; prints what is wrong and returns false otherwise.
+bool cli_fill(cli *c, void *options);
+json_t *cli_describe_options(const sn_option_group *groups, const void *options);
 
 // Parses into `out`; exit_done to go on, another exit status to stop with (after having printed why, or the help).
 int cli_parse(int argc, char **argv, const cli_command *const *commands, cli *out);
 void cli_free(cli *c);
+
+// Help on a command. `topic`: NULL, "all", the name of a method, or "markdown" for the tables of the documentation.
+void cli_help(const cli *c, const char *topic);
 
 // Prints "sinew: message" and returns exit_failed, or exit_usage for cli_misuse.
 int cli_fail(const cli *c);

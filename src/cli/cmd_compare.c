@@ -52,6 +52,7 @@ static void say_row(const cli *c, const compare_row *row) {
 static json_t *describe_row(const compare_row *row) {
   json_t *out = json_object();
   json_object_set_new(out, "spec", json_string(row->spec.text));
+  json_object_set_new(out, "options", cli_describe_options(row->spec.method->options, &row->spec.options));
   json_object_set_new(out, "train", cli_describe_metrics(&row->scores.train));
   json_object_set_new(out, "test", cli_describe_metrics(&row->scores.test));
   if (row->scores.between.frame_count > 0) {
@@ -386,17 +387,6 @@ static const cli_option options[] = {
   {0},
 };
 
-static void print_methods(void) {
-  printf("\nMethods and their options (defaults in parentheses):\n");
-  for (const sn_method *const *m = sn_methods(); *m; m++) {
-    printf("  %-10s %s\n", (*m)->name, (*m)->summary);
-    for (const sn_method_option *o = (*m)->options; o->name; o++) {
-      printf("    %-14s %s%s%s (%s)\n", o->name, o->help, o->choices ? ": " : "", o->choices ? o->choices : "",
-             o->initial);
-    }
-  }
-}
-
 const cli_command cli_compare = {
   .name = "compare",
   .usage = "--method SPEC... --rest FILE --frames FILE --skeleton FILE",
@@ -411,5 +401,5 @@ const cli_command cli_compare = {
     "--keys every:4",
   .options = options,
   .run = run,
-  .more_help = print_methods,
+  .takes_method = true,
 };

@@ -17,23 +17,8 @@ typedef struct rig_job {
 
 // ---- options ------------------------------------------------------------------------------------------------------
 
-static bool one_of(const char *name, const char *text, const char *first, const char *second, int *index) {
-  *index = strcmp(text, second) == 0;
-  if (*index || strcmp(text, first) == 0) return true;
-  cli_misuse("%s %s: choose %s or %s", name, text, first, second);
-  return false;
-}
-
-static bool parse_bones(cli *c, sn_rig_options *o) {
-  if (!cli_double(c, "--error", 1e-6, 100, &o->error_pct)) return false;
-  if (!cli_int(c, "--most", 1, 1000, &o->most_bones)) return false;
-  o->bones = 0;
-  return strcmp(cli_text(c, "--bones"), "auto") == 0 || cli_int(c, "--bones", 1, 1000, &o->bones);
-}
-
 static bool parse_given(cli *c, sn_rig_options *o) {
   const char *solve = cli_text(c, "--solve");
-  if (!cli_int(c, "--helpers", 0, 1000, &o->helpers)) return false;
   if (!cli_given(c, "--skeleton")) {
     if (!cli_given(c, "--solve") && !cli_given(c, "--lock") && o->helpers == 0) return true;
     cli_misuse("rig: --solve, --lock and --helpers need --skeleton FILE");
@@ -48,21 +33,11 @@ static bool parse_given(cli *c, sn_rig_options *o) {
 }
 
 static bool parse_options(cli *c, sn_rig_options *o) {
-  int joints, affine;
-  *o = sn_rig_options_default();
-  if (!parse_bones(c, o) || !parse_given(c, o)) return false;
-  if (!cli_int(c, "--influences", 1, 8, &o->influences)) return false;
-  if (!cli_double(c, "--smooth", 0, 1e6, &o->smooth)) return false;
-  if (!cli_int(c, "--iterations", 0, 100000, &o->iterations)) return false;
-  if (!one_of("--joints", cli_text(c, "--joints"), "tree", "none", &joints)) return false;
-  if (!one_of("--bone-type", cli_text(c, "--bone-type"), "rigid", "affine", &affine)) return false;
-  if (affine && !joints) {
-    cli_misuse("rig: affine bones have no joints to turn about; add --joints none");
-    return false;
-  }
-  o->joints = joints ? SN_RIG_FREE : SN_RIG_TREE;
-  o->bone_type = affine ? SN_RIG_AFFINE : SN_RIG_RIGID;
-  return true;
+  *o = (sn_rig_options){0};
+  if (!cli_fill(c, o) || !parse_given(c, o)) return false;
+  if (o->bone_type == SN_RIG_RIGID || o->joints == SN_RIG_FREE) return true;
+  cli_misuse("rig: affine bones have no joints to turn about; add --joints none");
+  return false;
 }
 
 // ---- input -------------------------------------------------------------------------------------------------------------
@@ -360,19 +335,10 @@ static const cli_option options[] = {
   CLI_OPTION_REST,
   CLI_OPTION_FRAMES,
   {"-o", "FILE.glb", NULL, "the rig to write: skeleton, skin and animation", false},
-  {"--bones", "N|auto", "auto", "how many bones; auto takes as few as reach --error", false},
-  {"--error", "PCT", "0.5", "for --bones auto: rms error to reach, in percent of the diagonal", false},
-  {"--most", "N", "64", "for --bones auto: never more bones than this", false},
-  {"--influences", "N", "4", "most bones of a vertex, 1 to 8 (some viewers read only four)", false},
-  {"--joints", "KIND", "tree", "tree: a connected skeleton, only the root moves; none: free bones", false},
-  {"--bone-type", "KIND", "rigid", "rigid or affine (with --joints none)", false},
-  {"--smooth", "X", "0.0001", "smoothness of the weights (rigidness Laplacian); 0 for none", false},
-  {"--iterations", "N", "0", "rounds over all the data at the end; 0: no more than pays", false},
   {"--keys", "SPEC", "all", "frames to use: all | every:N | 0,5,10-20 | random:N", false},
   CLI_OPTION_SKELETON,
-  {"--solve", "WHAT", "weights", "with --skeleton, what to solve: weights, motion or both", false},
-  {"--lock", "NAMES", NULL, "with --skeleton: joints (comma-separated) that keep their motion", false},
-  {"--helpers", "N", "0", "with --skeleton: free bones to add to it", false},
+  {"--solve", "WHAT", "weights", "with --skeleton, what to solve: weights, motion or both", cli_advanced},
+  {"--lock", "NAMES", NULL, "with --skeleton: joints (comma-separated) that keep their motion", cli_advanced},
   {"--heat", NULL, NULL, "write the error of every vertex as colours (COLOR_0)", false},
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,
@@ -389,5 +355,6 @@ const cli_command cli_rig = {
     "of the\nfile as written. --rest of a .glb keeps its materials, textures and UVs.",
   .example = "sinew rig --rest rest.obj --frames frames.pc2 --bones 27 -o rig.glb",
   .options = options,
+  .typed = sn_rig_option_groups,
   .run = run,
 };

@@ -69,6 +69,9 @@ static int run(cli *c) {
   if (status == SN_OK) status = sn_model_write(&c->ctx, path, &model);
   if (status == SN_OK) c->input = cli_describe_examples(&examples);
   int result = status == SN_OK ? assess_file(c, path, &examples, &keys, &others, &report) : cli_fail(c);
+  if (result == exit_done) {
+    json_object_set_new(c->result, "options", cli_describe_options(spec.method->options, &spec.options));
+  }
   sn_model_free(&model);
   sn_keys_free(&keys);
   sn_keys_free(&others);
@@ -77,7 +80,7 @@ static int run(cli *c) {
 }
 
 static const cli_option options[] = {
-  {"--method", "SPEC", "lbs", "NAME or NAME:key=value,key=value; `sinew compare --help` lists them", false},
+  {"--method", "SPEC", "lbs", "NAME or NAME:key=value,key=value; see below", false},
   {"-o", "MODEL.sinew", NULL, "the model to write", false},
   CLI_OPTION_REST,
   CLI_OPTION_FRAMES,
@@ -104,5 +107,6 @@ const cli_command cli_train = {
     "-o "
     "arm.sinew",
   .options = options,
+  .takes_method = true,
   .run = run,
 };

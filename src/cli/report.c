@@ -24,7 +24,7 @@ static json_t *option_value(const char *text) {
 
 static void add_option(json_t *options, const cli *c, const cli_option *option) {
   if (strcmp(option->name, "--help") == 0 || strcmp(option->name, "--json") == 0) return;
-  if (option->repeats) {
+  if (option->flags & cli_repeats) {
     json_t *list = json_array();
     for (int k = 0; k < c->value_count; k++)
       if (c->values[k].option == option) json_array_append_new(list, option_value(c->values[k].text));
@@ -37,11 +37,17 @@ static void add_option(json_t *options, const cli *c, const cli_option *option) 
   }
 }
 
+json_t *cli_describe_options(const sn_option_group *groups, const void *options) {
+  json_t *out = json_object();
+  for (sn_option_cursor at = {.group = groups}; sn_option_next(&at);) {
+    json_object_set_new(out, at.option->name, option_value(sn_option_get(&at, options).text));
+  }
+  return out;
+}
+
 static json_t *build(cli *c) {
   json_t *options = json_object(), *root = json_object();
-  for (const cli_option *option = c->command->options; option && option->name; option++)
-    add_option(options, c, option);
-  for (const cli_option *option = cli_common_options; option->name; option++) add_option(options, c, option);
+  for (const cli_option *option = c->options; option->name; option++) add_option(options, c, option);
   json_object_set_new(root, "command", json_string(c->command->name));
   json_object_set_new(root, "version", json_string(SN_VERSION));
   json_object_set_new(root, "options", options);

@@ -6,14 +6,34 @@
 #include <stdio.h>
 #include <string.h>
 
+#define FIELD(name) offsetof(sn_rig_options, name)
+static const sn_option option_table[] = {
+  {"bones", SN_OPTION_INT, FIELD(bones), "auto", 1, 1000, "auto", SN_OPTION_COMMON,
+   "how many bones; auto takes as few as reach the error"},
+  {"error", SN_OPTION_REAL, FIELD(error_pct), "0.5", 1e-6, 100, NULL, SN_OPTION_COMMON,
+   "for bones auto: rms error to reach, in percent of the diagonal"},
+  {"most", SN_OPTION_INT, FIELD(most_bones), "64", 1, 1000, NULL, SN_OPTION_COMMON,
+   "for bones auto: never more bones than this"},
+  {"influences", SN_OPTION_INT, FIELD(influences), "4", 1, 8, NULL, SN_OPTION_COMMON,
+   "most bones of a vertex (some viewers read only four)"},
+  {"joints", SN_OPTION_CHOICE, FIELD(joints), "tree", 0, 0, "tree|none", SN_OPTION_COMMON,
+   "a connected skeleton, of which only the root moves, or free bones"},
+  {"bone-type", SN_OPTION_CHOICE, FIELD(bone_type), "rigid", 0, 0, "rigid|affine", SN_OPTION_ADVANCED,
+   "affine goes with joints none"},
+  {"smooth", SN_OPTION_REAL, FIELD(smooth), "0.0001", 0, 1e6, NULL, SN_OPTION_ADVANCED,
+   "smoothness of the weights (rigidness Laplacian, Le and Deng's omega); 0 for none"},
+  {"iterations", SN_OPTION_INT, FIELD(iterations), "0", 0, 100000, NULL, SN_OPTION_ADVANCED,
+   "rounds over all the data at the end; 0: no more than pays"},
+  {"helpers", SN_OPTION_INT, FIELD(helpers), "0", 0, 1000, NULL, SN_OPTION_ADVANCED,
+   "free bones to add to a given skeleton"},
+  {0},
+};
+const sn_option_group sn_rig_option_groups[] = {{option_table, 0}, {0}};
+
 sn_rig_options sn_rig_options_default(void) {
-  return (sn_rig_options){.bones = 20,
-                          .error_pct = 0.5,
-                          .most_bones = 100,
-                          .influences = 4,
-                          .smooth = 1e-4,
-                          .joints = SN_RIG_TREE,
-                          .bone_type = SN_RIG_RIGID};
+  sn_rig_options out = {0};
+  sn_options_initial(sn_rig_option_groups, &out);
+  return out;
 }
 
 void sn_rig_result_free(sn_rig_result *result) {

@@ -11,10 +11,30 @@ extern const sn_method sn_method_rigid, sn_method_lbs, sn_method_dqs, sn_method_
 // desc->rest and desc->skin in the examples' order become a model in the order of the rest file.
 sn_status sn_train_build(sn_context *ctx, const sn_examples *examples, sn_model_desc desc, sn_model *out);
 
-// The skin that the options ask for: fitted to the training frames for `poses` (whose joints are the palette), or the
-// one of the skeleton file.
-sn_status sn_train_fit_skin(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
-                            const sn_poses *poses, const sn_keys *keys, sn_skin *out);
-sn_status sn_train_given_skin(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, sn_skin *out);
+// What every method with a skin on the joints asks of it.
+typedef enum sn_weights_source {
+  SN_WEIGHTS_FIT,   // fitted to the training frames, for the method's blend
+  SN_WEIGHTS_GIVEN, // those of the skeleton file
+  SN_WEIGHTS_LBS    // fitted for linear blending
+} sn_weights_source;
+
+typedef struct sn_skin_options {
+  int influences; // most joints of a vertex
+  sn_weights_source weights;
+  double rho; // smoothness of the weights (Kim 2010)
+} sn_skin_options;
+
+extern const sn_option sn_skin_option_table[];
+
+// The skin that the options ask for: fitted to the training frames for `poses` (whose joints are the palette) by linear
+// blending, or the one of the skeleton file.
+sn_status sn_train_skin(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
+                        const sn_poses *poses, const sn_keys *keys, sn_skin *out);
+
+// `lbs` and `dqs` without their own options: what `psd` and `eigenskin` stand on.
+sn_status sn_lbs_train(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
+                       const sn_keys *keys, sn_model *out);
+sn_status sn_dqs_train(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
+                       const sn_keys *keys, sn_model *out);
 
 #endif

@@ -28,10 +28,6 @@ static void store_strips(const double *matrix, size_t rows, size_t columns, floa
 static sn_status find_controls(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_arena *memory,
                                int *count, int **out) {
   *count = examples->control_count > 0 ? examples->control_count : examples->controls_wanted;
-  if (*count < 1) {
-    return sn_fail(ctx, SN_BAD_INPUT,
-                   "method affine is driven by control points: give --controls LIST, or auto:N to have N chosen");
-  }
   if (*count > examples->rest.vertex_count) {
     return sn_fail(ctx, SN_BAD_INPUT, "%d control points are more than the %d vertices", *count,
                    examples->rest.vertex_count);
@@ -81,7 +77,7 @@ static sn_status make_sections(sn_context *ctx, const sn_affine_data *data, cons
   out->head =
     (sn_rt_control){.frames = (uint32_t)frames, .outputs = (uint32_t)data->outputs, .scale = (float)(1 / width)};
   if (data->options->stretch) out->head.flags |= SN_RT_CONTROL_STRETCH;
-  if (data->options->poisson) out->head.flags |= SN_RT_CONTROL_POISSON;
+  if (data->options->places != affine_predicted) out->head.flags |= SN_RT_CONTROL_POISSON;
   if (data->inputs != data->controls) out->head.flags |= SN_RT_CONTROL_CENTRED;
   out->points = SN_NEW(ctx, memory, uint32_t, points);
   out->frames = SN_NEW(ctx, memory, float, 3 * points * frames);
@@ -113,19 +109,8 @@ static sn_status build_model(sn_context *ctx, const sn_affine_data *data, const 
   desc.drive = SN_RT_DRIVE_CONTROLS;
   desc.rest = &data->examples->rest, desc.skin = &data->bones->skin;
   desc.palette_count = data->bones->bones, desc.control_count = data->control_count;
-  desc.sections = sections, desc.section_count = data->options->poisson ? 6 : 5;
+  desc.sections = sections, desc.section_count = data->options->places != affine_predicted ? 6 : 5;
   return sn_train_build(ctx, data->examples, desc, out);
-}
-
-static sn_affine_options read_options(const sn_method_spec *spec) {
-  return (sn_affine_options){.bones = (int)sn_method_number(spec, "bones"),
-                             .kappa = (int)sn_method_number(spec, "kappa"),
-                             .beta = sn_method_number(spec, "beta"),
-                             .stretch = sn_method_number(spec, "stretch") != 0,
-                             .poisson = sn_method_number(spec, "poisson") != 0,
-                             .bare = sn_method_number(spec, "poisson") > 1,
-                             .smooth = sn_method_number(spec, "smooth"),
-                             .influences = (int)sn_method_number(spec, "influences")};
 }
 
 // Parameters by leaving out frames; and whether the kernel sees control points as they are or about their mean: that way a
@@ -136,7 +121,7 @@ static sn_status choose(sn_context *ctx, sn_affine_data *data, const double *cen
   sn_affine_options options = *data->options;
   sn_affine_data judged = *data;
   sn_affine_choice other;
-  options.separate = options.poisson, options.poisson = false;
+  options.separate = options.places != affine_predicted, options.places = affine_predicted;
   judged.options = &options, judged.outputs = sn_affine_outputs(&options);
   judged.solve = NULL, judged.inputs = judged.controls;
   double *numbers =
@@ -184,14 +169,14 @@ static sn_status learn(sn_context *ctx, const sn_affine_options *options, const 
   }
   status = sn_affine_encode(ctx, bones, options, numbers);
   data.numbers = numbers;
-  double stiffness = options->bare ? 100 : 10;
-  if (status == SN_OK && options->poisson) {
+  double stiffness = options->places == affine_bare ? 100 : 10;
+  if (status == SN_OK && options->places != affine_predicted) {
     data.solve = solve;
     status = sn_affine_poisson(ctx, &examples->rest, bones, controls, data.control_count,
                                &(sn_affine_trust){NULL, stiffness}, solve);
   }
   if (status == SN_OK) status = choose(ctx, &data, centred, memory, &choice);
-  if (status == SN_OK && options->poisson && !options->bare) {
+  if (status == SN_OK && options->places == affine_poisson) {
     status =
       sn_affine_choose_places(ctx, &data, &choice, controls, (const float(*)[3])rest_controls, &stiffness, solve);
   }
@@ -201,40 +186,43 @@ static sn_status learn(sn_context *ctx, const sn_affine_options *options, const 
   return status == SN_OK ? build_model(ctx, &data, &result, out) : status;
 }
 
-static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
+static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                        sn_model *out, sn_train_report *report) {
-  sn_affine_options options = read_options(spec);
   if (examples->rest.triangle_count == 0) {
-    return sn_fail(ctx, SN_BAD_INPUT, "method affine needs a rest mesh with triangles");
+    return sn_fail(ctx, SN_BAD_INPUT, "the rest mesh has no triangles to learn from");
   }
   if (examples->control_count == 0 && examples->controls_wanted == 0) {
-    return sn_fail(ctx, SN_BAD_INPUT,
-                   "method affine is driven by control points: give --controls LIST, or auto:N to have N chosen");
+    return sn_fail(ctx, SN_BAD_INPUT, "control points drive it: give --controls LIST, or auto:N to have N chosen");
   }
   sn_arena memory = sn_arena_new(ctx);
   sn_affine_bones bones;
-  sn_status status = sn_affine_bones_make(ctx, examples, keys, &options, &bones);
-  if (status == SN_OK) status = learn(ctx, &options, examples, keys, &bones, &memory, out, report);
+  sn_status status = sn_affine_bones_make(ctx, examples, keys, options, &bones);
+  if (status == SN_OK) status = learn(ctx, options, examples, keys, &bones, &memory, out, report);
   sn_affine_bones_free(&bones);
   sn_arena_free(&memory);
   return status;
 }
 
-static const sn_method_option options_table[] = {
-  {"bones", SN_OPTION_INT, "100", 1, 1000, NULL, "proxy bones"},
-  {"kappa", SN_OPTION_INT, "0", 0, 1000, NULL, "reduced dimensions of a bone; 0: chosen by leaving out frames"},
-  {"beta", SN_OPTION_REAL, "0", 0, 1e6, NULL,
+#define FIELD(name) offsetof(sn_affine_options, name)
+static const sn_option table[] = {
+  {"bones", SN_OPTION_INT, FIELD(bones), "100", 1, 1000, NULL, SN_OPTION_COMMON, "proxy bones"},
+  {"kappa", SN_OPTION_INT, FIELD(kappa), "0", 0, 1000, NULL, SN_OPTION_ADVANCED,
+   "reduced dimensions of a bone; 0: chosen by leaving out frames"},
+  {"beta", SN_OPTION_REAL, FIELD(beta), "0", 0, 1e6, NULL, SN_OPTION_ADVANCED,
    "kernel width, in mean squared distances of the training control points; 0: chosen likewise"},
-  {"stretch", SN_OPTION_INT, "1", 0, 1, NULL, "affine bones (1) or rigid ones (0)"},
-  {"poisson", SN_OPTION_CHOICE, "1", 0, 0, "0|1|bare",
+  {"stretch", SN_OPTION_SWITCH, FIELD(stretch), "1", 0, 1, NULL, SN_OPTION_ADVANCED,
+   "affine bones (1) or rigid ones (0)"},
+  {"poisson", SN_OPTION_CHOICE, FIELD(places), "1", 0, 0, "0|1|bare", SN_OPTION_ADVANCED,
    "places of the bones predicted (0), solved for with what the training frames tell (1), or solved for as "
    "published"},
-  {"smooth", SN_OPTION_REAL, "0.0001", 0, 1e6, NULL, "smoothness of the weights (rho of Kim 2010; 0.01 there)"},
-  {"influences", SN_OPTION_INT, "4", 1, 8, NULL, "most bones of a vertex"},
+  {"smooth", SN_OPTION_REAL, FIELD(rho), "0.0001", 0, 1e6, NULL, SN_OPTION_ADVANCED,
+   "smoothness of the weights (rho of Kim 2010; 0.01 there)"},
+  {"influences", SN_OPTION_INT, FIELD(influences), "4", 1, 8, NULL, SN_OPTION_ADVANCED, "most bones of a vertex"},
   {0},
 };
+static const sn_option_group groups[] = {{table, 0}, {0}};
 
 const sn_method sn_method_affine = {.name = "affine",
                                     .summary = "control points drive affine bones, by kernel CCA (Kim 2010)",
-                                    .options = options_table,
+                                    .options = groups,
                                     .train = train};

@@ -9,14 +9,17 @@
 
 typedef struct sn_affine_options {
   int bones;
-  int kappa;      // reduced dimensions; 0: chosen
-  double beta;    // kernel width in mean squared distances of the training control vectors; 0: chosen
-  bool stretch;   // bones are affine; otherwise rigid
-  bool poisson;   // places by the Poisson step; otherwise predicted
-  bool separate;  // a predicted place is a motion of the centre even without stretch, not part of a dual quaternion
-  bool bare;      // the Poisson step as published: nothing about it is learnt
-  double smooth;  // rho of the weight smoothing
+  int kappa;    // reduced dimensions; 0: chosen
+  double beta;  // kernel width in mean squared distances of the training control vectors; 0: chosen
+  bool stretch; // bones are affine; otherwise rigid
+  enum {
+    affine_predicted, // places of the bones are predicted
+    affine_poisson,   // solved for, with what the training frames tell about them
+    affine_bare       // solved for as published: nothing about it is learnt
+  } places;
+  double rho;     // of the weight smoothing
   int influences; // most bones of a vertex
+  bool separate;  // a predicted place is a motion of the centre even without stretch, not part of a dual quaternion
 } sn_affine_options;
 
 // ---- bones (affine_bones.c) -------------------------------------------------------------------------------------------

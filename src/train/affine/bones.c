@@ -276,7 +276,7 @@ static sn_status solve_weights(sn_context *ctx, const fit_job *job, const sn_aff
   sn_affine_bones *bones = job->bones;
   sn_poses poses = {0};
   sn_weights_options weights = sn_weights_options_default();
-  weights.influences = options->influences, weights.laplacian = options->smooth;
+  weights.influences = options->influences, weights.laplacian = options->rho;
   sn_status status = sn_poses_new(ctx, bones->bones, job->examples->frames.frame_count, &poses);
   for (int f = 0; status == SN_OK && f < job->keys->count; f++) {
     memcpy(sn_pose(&poses, job->keys->frames[f]), bones->motions + (size_t)f * (size_t)bones->bones,

@@ -6,11 +6,11 @@
 
 int sn_affine_outputs(const sn_affine_options *options) {
   int stretch = options->stretch ? 6 : 0;
-  return 4 + stretch + (options->poisson ? 0 : sn_affine_dual(options) ? 4 : 3);
+  return 4 + stretch + (options->places != affine_predicted ? 0 : sn_affine_dual(options) ? 4 : 3);
 }
 
 bool sn_affine_dual(const sn_affine_options *options) {
-  return !options->stretch && !options->poisson && !options->separate;
+  return !options->stretch && options->places == affine_predicted && !options->separate;
 }
 
 static double alignment(const double *quaternions, int stride, int a, int b) {
@@ -61,7 +61,7 @@ static void encode_bone(const sn_affine_bones *bones, const sn_affine_options *o
   }
   if (sn_affine_dual(o)) {
     store_dual(q, moved, out + 4);
-  } else if (!o->poisson) {
+  } else if (o->places == affine_predicted) {
     double *place = out + (o->stretch ? 10 : 4);
     place[0] = moved.x, place[1] = moved.y, place[2] = moved.z;
   }
@@ -87,7 +87,7 @@ sn_mat3 sn_affine_decode(const double *n, const sn_affine_options *o, sn_vec3 ce
   if (sn_affine_dual(o)) {
     sn_affine rigid = sn_dualquat_to_rigid((sn_dualquat){q, {n[4], n[5], n[6], n[7]}});
     *place = sn_vec3_add(centre, sn_affine_translation(rigid));
-  } else if (!o->poisson) {
+  } else if (o->places == affine_predicted) {
     const double *moved = n + (o->stretch ? 10 : 4);
     *place = sn_vec3_add(centre, sn_vec3_make(moved[0], moved[1], moved[2]));
   }

@@ -9,9 +9,33 @@
 #include "runtime/internal.h"
 #include "train/train.h"
 
+#define FIELD(name) offsetof(sn_correct_options, name)
+const sn_option sn_correct_option_table[] = {
+  {"kernel", SN_OPTION_CHOICE, FIELD(kernel), "gauss", 0, 0, "gauss|thinplate|bspline|shepard", SN_OPTION_ADVANCED,
+   "of the interpolation in pose space"},
+  {"sigma", SN_OPTION_REAL, FIELD(sigma), "auto", 1e-6, 1e6, "auto|pose", SN_OPTION_ADVANCED,
+   "width of the kernels in radians (shepard: the power); auto: by leave-one-out error; pose: each its own"},
+  {"order", SN_OPTION_CHOICE, FIELD(order), "inverse", 0, 0, "inverse|forward", SN_OPTION_ADVANCED,
+   "corrections before or after skinning"},
+  {"distance", SN_OPTION_CHOICE, FIELD(distance), "euclid", 0, 0, "euclid|normalised|mahalanobis", SN_OPTION_ADVANCED,
+   "between poses"},
+  {"weighted", SN_OPTION_SWITCH, FIELD(weighted), "0", 0, 1, NULL, SN_OPTION_ADVANCED,
+   "1: distances by each vertex's skinning weights"},
+  {"linear", SN_OPTION_SWITCH, FIELD(linear), "0", 0, 1, NULL, SN_OPTION_ADVANCED,
+   "1: a hyperplane under the kernels"},
+  {"cardinal", SN_OPTION_SWITCH, FIELD(cardinal), "1", 0, 1, NULL, SN_OPTION_ADVANCED,
+   "1: N x N weights and the displacements themselves (Shape by Example); 0: kernel weights per vertex"},
+  {"threshold", SN_OPTION_REAL, FIELD(threshold), "0.005", 0, 100, NULL, SN_OPTION_ADVANCED,
+   "corrections below this, in % of the diagonal, are not stored"},
+  {"joints", SN_OPTION_TEXT, FIELD(joints), "", 0, 0, NULL, SN_OPTION_ADVANCED,
+   "joints of the pose space, NAME+NAME; all that turn unless told"},
+  {0},
+};
+
 sn_correct_options sn_correct_options_default(void) {
-  return (sn_correct_options){
-    .kernel = SN_RBF_GAUSS, .sigma = SN_SIGMA_AUTO, .cardinal = true, .threshold = 0.005, .joints = ""};
+  sn_correct_options out = {0};
+  sn_options_initial((const sn_option_group[]){{sn_correct_option_table, 0}, {0}}, &out);
+  return out;
 }
 
 // ---- the blend of a vertex, as an affine map -----------------------------------------------------------------------------
@@ -303,7 +327,7 @@ static sn_status measure_misses(corrector *c) {
                     (const float(*)[3])rest_normals,
                     sn_frame(&e->frames, f),
                     (const float(*)[3])normals,
-                    c->options->forward,
+                    c->options->order == SN_ORDER_FORWARD,
                     1e-4 * m->diagonal,
                     m->deltas + (size_t)(k + 1) * (size_t)n,
                     lost};

@@ -8,22 +8,23 @@
 #include "solve/rbf.h"
 #include "train/correct/pose_space.h"
 
-enum { SN_SIGMA_AUTO = -1, SN_SIGMA_POSE = -2 };
+enum { SN_SIGMA_AUTO = 0, SN_SIGMA_POSE = -1 }; // the words of the option `sigma`
 
 typedef struct sn_correct_options {
   sn_rbf_kernel kernel;
   double sigma; // > 0: width of every kernel; SN_SIGMA_AUTO: the one width with the least leave-one-out error;
                 // SN_SIGMA_POSE: each pose's is a multiple of its distance to the nearest other pose
-  bool forward; // after the blend instead of in the rest pose
+  enum { SN_ORDER_INVERSE, SN_ORDER_FORWARD } order; // in the rest pose, or after the blend
   sn_distance distance;
-  bool weighted;      // distances by each vertex's own weights
-  bool linear;        // a hyperplane under the kernels
-  bool cardinal;      // store the displacements and N x N weights, not kernel weights per vertex
-  double threshold;   // displacements below this, in percent of the diagonal, are left out
-  const char *joints; // names separated by '+'; "" is all that move
-  int components;     // EigenSkin's per pose space; 0: no compression
+  bool weighted;                    // distances by each vertex's own weights
+  bool linear;                      // a hyperplane under the kernels
+  bool cardinal;                    // store the displacements and N x N weights, not kernel weights per vertex
+  double threshold;                 // displacements below this, in percent of the diagonal, are left out
+  char joints[SN_OPTION_TEXT_SIZE]; // names separated by '+'; "" is all that move
+  int components;                   // EigenSkin's per pose space; 0: no compression
 } sn_correct_options;
 
+extern const sn_option sn_correct_option_table[]; // all but `components`
 sn_correct_options sn_correct_options_default(void);
 
 // Adds the correct slot to `base`, a model of the same examples without corrections (any drive with the examples' joints,

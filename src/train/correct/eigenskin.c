@@ -8,9 +8,7 @@
 #include <string.h>
 
 #include "solve/solve.h"
-#include "train/correct/correct.h"
-#include "train/correct/options.h"
-#include "train/train.h"
+#include "train/correct/psd.h"
 
 // Which joints every pose moves, as bits over the joints of the pose space.
 typedef struct motion {
@@ -216,16 +214,19 @@ sn_status sn_eigenskin_fields(sn_context *ctx, sn_arena *memory, const sn_correc
 
 // ---- the method -----------------------------------------------------------------------------------------------------------
 
-static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
-                       sn_model *out, sn_train_report *report) {
-  return sn_correct_method(ctx, spec, examples, keys, (int)sn_method_number(spec, "components"), out, report);
-}
-
-static const sn_method_option options[] = {
-  SN_CORRECT_OPTIONS, {"components", SN_OPTION_INT, "5", 1, 1000, NULL, "displacement fields per pose space"}, {0}};
+static const sn_option own[] = {
+  {"components", SN_OPTION_INT, offsetof(sn_psd_options, correct.components), "5", 1, 1000, NULL, SN_OPTION_COMMON,
+   "displacement fields per pose space"},
+  {0},
+};
+static const sn_option_group groups[] = {{own, 0},
+                                         {sn_psd_option_table, 0},
+                                         {sn_correct_option_table, offsetof(sn_psd_options, correct)},
+                                         {sn_skin_option_table, offsetof(sn_psd_options, skin)},
+                                         {0}};
 
 const sn_method sn_method_eigenskin = {.name = "eigenskin",
                                        .summary = "corrections in a basis of principal components per joint",
-                                       .options = options,
+                                       .options = groups,
                                        .needs_skeleton = true,
-                                       .train = train};
+                                       .train = sn_psd_train};

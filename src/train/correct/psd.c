@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/correct/correct.h"
-#include "train/correct/options.h"
-#include "train/train.h"
+#include "train/correct/psd.h"
 
 // ---- pose spaces ------------------------------------------------------------------------------------------------------
 
@@ -169,43 +167,31 @@ sn_status sn_psd_fields(sn_context *ctx, sn_arena *memory, const sn_correct_opti
 
 // ---- the method -----------------------------------------------------------------------------------------------------------
 
-sn_status sn_correct_method(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
-                            const sn_keys *keys, int components, sn_model *out, sn_train_report *report) {
-  char joints[sizeof spec->text], text[128];
-  sn_method_text(spec, "joints", joints, sizeof joints);
-  sn_correct_options o = {.kernel = (sn_rbf_kernel)sn_method_number(spec, "kernel"),
-                          .sigma = sn_method_number(spec, "sigma"),
-                          .forward = sn_method_number(spec, "order") != 0,
-                          .distance = (sn_distance)sn_method_number(spec, "distance"),
-                          .weighted = sn_method_number(spec, "weighted") != 0,
-                          .linear = sn_method_number(spec, "linear") != 0,
-                          .cardinal = sn_method_number(spec, "cardinal") != 0,
-                          .threshold = sn_method_number(spec, "threshold"),
-                          .joints = joints,
-                          .components = components};
-  static const char *const weights[] = {"fit", "given"};
-  snprintf(text, sizeof text, "%s:influences=%d,weights=%s,smooth=%.17g",
-           sn_method_number(spec, "blend") != 0 ? "dqs" : "lbs", (int)sn_method_number(spec, "influences"),
-           weights[(int)sn_method_number(spec, "weights")], sn_method_number(spec, "smooth"));
-  sn_method_spec under;
+sn_status sn_psd_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                       sn_model *out, sn_train_report *report) {
+  const sn_psd_options *o = options;
   sn_model base = {0};
-  sn_status status = sn_method_parse(ctx, text, &under);
-  if (status == SN_OK) status = under.method->train(ctx, &under, examples, keys, &base, report);
-  if (status == SN_OK) status = sn_correct_model(ctx, &o, examples, keys, &base, out, report);
+  sn_status status =
+    (o->blend == SN_RT_BLEND_LINEAR ? sn_lbs_train : sn_dqs_train)(ctx, &o->skin, examples, keys, &base);
+  if (status == SN_OK) status = sn_correct_model(ctx, &o->correct, examples, keys, &base, out, report);
   sn_model_free(&base);
   return status;
 }
 
-static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
-                       sn_model *out, sn_train_report *report) {
-  return sn_correct_method(ctx, spec, examples, keys, 0, out, report);
-}
-
-static const sn_method_option options[] = {SN_CORRECT_OPTIONS, {0}};
+const sn_option sn_psd_option_table[] = {
+  {"blend", SN_OPTION_CHOICE, offsetof(sn_psd_options, blend), "linear", 0, 0, "linear|dualquat", SN_OPTION_COMMON,
+   "the skinning underneath: lbs or dqs"},
+  {0},
+};
+static const sn_option_group groups[] = {{sn_psd_option_table, 0},
+                                         {sn_correct_option_table, offsetof(sn_psd_options, correct)},
+                                         {sn_skin_option_table, offsetof(sn_psd_options, skin)},
+                                         {0}};
+_Static_assert(sizeof(sn_psd_options) <= SN_METHOD_OPTIONS_SIZE, "room in sn_method_spec");
 
 const sn_method sn_method_psd = {.name = "psd",
                                  .summary =
                                    "pose-space deformation on linear or dual-quaternion skinning (Murtagh 2008)",
-                                 .options = options,
+                                 .options = groups,
                                  .needs_skeleton = true,
-                                 .train = train};
+                                 .train = sn_psd_train};

@@ -244,7 +244,8 @@ static sn_status add_corrections(encoder *w, const sn_turn *turns, const sn_mode
   if (c->basis_count > 65535)
     return sn_fail(w->ctx, SN_BAD_INPUT, "%d correction fields are more than the 65535 a model can have",
                    c->basis_count);
-  sn_rt_correct_head head = {.order = w->options->forward ? SN_RT_ORDER_FORWARD : SN_RT_ORDER_INVERSE,
+  sn_rt_correct_head head = {.order =
+                               w->options->order == SN_ORDER_FORWARD ? SN_RT_ORDER_FORWARD : SN_RT_ORDER_INVERSE,
                              .weighted = w->options->weighted,
                              .field_count = (uint32_t)c->field_count,
                              .basis_count = (uint32_t)c->basis_count};

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "sinew/rig.h"
-#include "train/rotreg/predictor.h"
+#include "train/rotreg/rotreg.h"
 #include "train/rotreg/anchor.h"
 #include "train/rotreg/poisson.h"
 #include "train/rotreg/tune.h"
@@ -292,17 +292,13 @@ static sn_status evaluate_full(full_form *f, const sn_keys *wanted, sn_frames *o
   return status;
 }
 
-static rotreg_fit_options options_of(const sn_method_spec *spec) {
-  rotreg_fit_options options = rotreg_fit_options_default();
-  options.turns = (int)sn_method_number(spec, "joints");
-  return options;
-}
-
-sn_status rotreg_full(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
-                      const torque_loads *loads, const sn_keys *wanted, sn_frames *out) {
+sn_status rotreg_full(sn_context *ctx, const sn_rotreg_options *options, const sn_examples *examples,
+                      const sn_keys *keys, const torque_loads *loads, const sn_keys *wanted, sn_frames *out) {
   *out = (sn_frames){0};
   sn_arena memory = sn_arena_new(ctx);
-  full_form f = {.ctx = ctx, .examples = examples, .keys = keys, .options = options_of(spec), .loads = loads};
+  full_form f = {
+    .ctx = ctx, .examples = examples, .keys = keys, .options = rotreg_fit_options_default(), .loads = loads};
+  f.options.turns = options->joints;
   sn_status status = train_full(&f, &memory);
   if (status == SN_OK) status = evaluate_full(&f, wanted, out, &memory);
   if (status != SN_OK) sn_frames_free(out);

@@ -97,12 +97,4 @@ double rotreg_fit_shear(const rotreg_joints *joints, const sn_mat3 *shear, const
 void rotreg_choose_shear(const rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count,
                          const rotreg_fit_options *options, rotreg_predictor *p);
 
-// ---- the unreduced form (4.1, 4.2) ---------------------------------------------------------------------------------------
-
-// Evaluates rotreg:full=1 (torque:full=1, where there are `loads`) on the frames of `wanted`, in the examples' vertex
-// order.
-struct torque_loads;
-sn_status rotreg_full(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
-                      const struct torque_loads *loads, const sn_keys *wanted, sn_frames *out);
-
 #endif

@@ -20,8 +20,6 @@ static sn_status add_corrections(sn_context *ctx, const sn_examples *examples, c
   return status;
 }
 
-bool rotreg_has_no_model(const sn_method_spec *spec) { return sn_method_number(spec, "full") != 0; }
-
 // Which torques move bones, and how the ends were found.
 static void note_torques(const sn_examples *examples, const rotreg_reduced *r, sn_train_report *report) {
   char *note = report->note;
@@ -42,51 +40,68 @@ static void note_torques(const sn_examples *examples, const rotreg_reduced *r, s
   }
 }
 
-sn_status rotreg_train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
+sn_status rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_examples *examples, const sn_keys *keys,
                        const torque_loads *loads, sn_model *out, sn_train_report *report) {
   if (examples->rest.triangle_count == 0) {
-    return sn_fail(ctx, SN_BAD_INPUT, "%s: the rest mesh has no triangles to learn from", spec->text);
+    return sn_fail(ctx, SN_BAD_INPUT, "the rest mesh has no triangles to learn from");
   }
-  rotreg_reduced_options options = {.bones = (int)sn_method_number(spec, "bones"),
-                                    .error = sn_method_number(spec, "error"),
-                                    .influences = (int)sn_method_number(spec, "influences"),
+  rotreg_reduced_options options = {.bones = o->bones,
+                                    .error = o->error,
+                                    .influences = o->influences,
                                     .fit = rotreg_fit_options_default(),
                                     .loads = loads};
-  options.fit.turns = (int)sn_method_number(spec, "joints");
+  options.fit.turns = o->joints;
   sn_arena memory = sn_arena_new(ctx);
   rotreg_reduced reduced;
   sn_status status = rotreg_reduced_train(ctx, &memory, examples, keys, &options, &reduced);
-  const sn_rt_shade shades[] = {SN_RT_SHADE_RECOMPUTE, SN_RT_SHADE_TRANSFORM};
-  sn_rt_shade shade = shades[(int)sn_method_number(spec, "shade")];
+  sn_rt_shade shade = o->shade == rotreg_recompute ? SN_RT_SHADE_RECOMPUTE : SN_RT_SHADE_TRANSFORM;
   if (status == SN_OK && loads) note_torques(examples, &reduced, report);
   if (status == SN_OK) status = rotreg_build(ctx, &memory, examples, &reduced, loads, shade, out);
-  if (status == SN_OK && sn_method_number(spec, "psd") != 0) {
-    status = add_corrections(ctx, examples, keys, out, report);
-  }
+  if (status == SN_OK && o->psd) status = add_corrections(ctx, examples, keys, out, report);
   sn_skin_free(&reduced.bones.skin);
   sn_skin_free(&reduced.skin);
   sn_arena_free(&memory);
   return status;
 }
 
-static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
+static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                        sn_model *out, sn_train_report *report) {
-  return rotreg_train(ctx, spec, examples, keys, NULL, out, report);
+  return rotreg_train(ctx, options, examples, keys, NULL, out, report);
 }
 
-static sn_status predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
-                         const sn_keys *keys, const sn_keys *wanted, sn_frames *out) {
-  return rotreg_full(ctx, spec, examples, keys, NULL, wanted, out);
+static bool has_no_model(const void *options) { return ((const sn_rotreg_options *)options)->full; }
+
+static sn_status predict(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                         const sn_keys *wanted, sn_frames *out) {
+  return rotreg_full(ctx, options, examples, keys, NULL, wanted, out);
 }
 
-static const sn_method_option options[] = {ROTREG_OPTIONS, {0}};
+#define FIELD(name) offsetof(sn_rotreg_options, name)
+const sn_option rotreg_option_table[] = {
+  {"bones", SN_OPTION_INT, FIELD(bones), "0", 0, 1024, NULL, SN_OPTION_COMMON,
+   "proxy bones; 0: 80, or as many as `error` needs"},
+  {"error", SN_OPTION_REAL, FIELD(error), "0", 0, 100, NULL, SN_OPTION_COMMON,
+   "instead of bones: rms distance the proxy bones may leave in training, % of the diagonal"},
+  {"joints", SN_OPTION_INT, FIELD(joints), "2", 1, rotreg_most_turns, NULL, SN_OPTION_ADVANCED,
+   "most joints of a predictor"},
+  {"influences", SN_OPTION_INT, FIELD(influences), "4", 1, 8, NULL, SN_OPTION_ADVANCED,
+   "most proxy bones of a vertex"},
+  {"shade", SN_OPTION_CHOICE, FIELD(shade), "recompute", 0, 0, "recompute|transform", SN_OPTION_COMMON,
+   "normals from the deformed triangles, or by the blended matrix (smaller and faster)"},
+  {"psd", SN_OPTION_SWITCH, FIELD(psd), "0", 0, 1, NULL, SN_OPTION_COMMON,
+   "1: pose-space corrections on top, so that training poses are met"},
+  {"full", SN_OPTION_SWITCH, FIELD(full), "0", 0, 1, NULL, SN_OPTION_ADVANCED,
+   "1: the unreduced form, as a reference row of compare"},
+  {0},
+};
+static const sn_option_group groups[] = {{rotreg_option_table, 0}, {0}};
 
 const sn_method sn_method_rotreg = {
   .name = "rotreg",
   .summary = "rotational regression: proxy bones driven by learned rotations (Wang 2007)",
-  .options = options,
+  .options = groups,
   .needs_skeleton = true,
   .train = train,
-  .has_no_model = rotreg_has_no_model,
+  .has_no_model = has_no_model,
   .predict = predict,
 };

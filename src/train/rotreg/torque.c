@@ -3,55 +3,67 @@
 #include "train/rotreg/rotreg.h"
 #include "train/train.h"
 
-static sn_status read_loads(sn_context *ctx, sn_arena *memory, const sn_method_spec *spec,
+typedef struct sn_torque_options {
+  sn_rotreg_options rotreg;
+  int degree_r, degree_s;
+  char joint[SN_OPTION_TEXT_SIZE]; // only this joint's torque; "": all of them
+  torque_fit_mode fit;
+} sn_torque_options;
+
+static sn_status read_loads(sn_context *ctx, sn_arena *memory, const sn_torque_options *o,
                             const sn_examples *examples, const sn_keys *keys, torque_loads *out) {
-  char only[128];
-  sn_method_text(spec, "joint", only, sizeof only);
-  sn_status status = torque_loads_read(ctx, memory, examples, keys, only, out);
-  out->degree_r = (int)sn_method_number(spec, "degree_r"), out->degree_s = (int)sn_method_number(spec, "degree_s");
-  out->mode = (torque_fit_mode)sn_method_number(spec, "fit");
+  sn_status status = torque_loads_read(ctx, memory, examples, keys, o->joint, out);
+  out->degree_r = o->degree_r, out->degree_s = o->degree_s, out->mode = o->fit;
   return status;
 }
 
-static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
+static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                        sn_model *out, sn_train_report *report) {
+  const sn_torque_options *o = options;
   sn_arena memory = sn_arena_new(ctx);
   torque_loads loads;
-  sn_status status = read_loads(ctx, &memory, spec, examples, keys, &loads);
-  if (status == SN_OK) status = rotreg_train(ctx, spec, examples, keys, &loads, out, report);
+  sn_status status = read_loads(ctx, &memory, o, examples, keys, &loads);
+  if (status == SN_OK) status = rotreg_train(ctx, &o->rotreg, examples, keys, &loads, out, report);
   sn_arena_free(&memory);
   return status;
 }
 
-static sn_status predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
-                         const sn_keys *keys, const sn_keys *wanted, sn_frames *out) {
+static bool has_no_model(const void *options) { return ((const sn_torque_options *)options)->rotreg.full; }
+
+static sn_status predict(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                         const sn_keys *wanted, sn_frames *out) {
+  const sn_torque_options *o = options;
   sn_arena memory = sn_arena_new(ctx);
   torque_loads loads;
   *out = (sn_frames){0};
-  sn_status status = read_loads(ctx, &memory, spec, examples, keys, &loads);
-  if (status == SN_OK) status = rotreg_full(ctx, spec, examples, keys, &loads, wanted, out);
+  sn_status status = read_loads(ctx, &memory, o, examples, keys, &loads);
+  if (status == SN_OK) status = rotreg_full(ctx, &o->rotreg, examples, keys, &loads, wanted, out);
   sn_arena_free(&memory);
   return status;
 }
 
-static const sn_method_option options[] = {
-  ROTREG_OPTIONS,
-  {"degree_r", SN_OPTION_INT, "2", 1, torque_most_degree, NULL, "degree of the function that blends rotations"},
-  {"degree_s", SN_OPTION_INT, "2", 1, torque_most_degree, NULL, "degree of the function that blends scale and shear"},
-  {"joint", SN_OPTION_TEXT, "", 0, 0, NULL,
+#define FIELD(name) offsetof(sn_torque_options, name)
+static const sn_option own[] = {
+  {"degree_r", SN_OPTION_INT, FIELD(degree_r), "2", 1, torque_most_degree, NULL, SN_OPTION_ADVANCED,
+   "degree of the function that blends rotations"},
+  {"degree_s", SN_OPTION_INT, FIELD(degree_s), "2", 1, torque_most_degree, NULL, SN_OPTION_ADVANCED,
+   "degree of the function that blends scale and shear"},
+  {"joint", SN_OPTION_TEXT, FIELD(joint), "", 0, 0, NULL, SN_OPTION_COMMON,
    "only this joint's torque; empty: each bone follows the one that moves it"},
-  {"fit", SN_OPTION_CHOICE, "auto", 0, 0, "auto|extremes|together",
+  {"fit", SN_OPTION_CHOICE, FIELD(fit), "auto", 0, 0, "auto|extremes|together", SN_OPTION_ADVANCED,
    "predictors from the examples at the ends of the torque range, or both from all; auto: the better on frames left "
    "out"},
   {0},
 };
+static const sn_option_group groups[] = {{own, 0}, {rotreg_option_table, FIELD(rotreg)}, {0}};
+_Static_assert(sizeof(sn_torque_options) <= SN_METHOD_OPTIONS_SIZE, "room in sn_method_spec");
 
 const sn_method sn_method_torque = {
   .name = "torque",
   .summary = "rotational regression blended by joint torques (Kim, Park and Jung)",
-  .options = options,
+  .options = groups,
   .needs_skeleton = true,
   .train = train,
-  .has_no_model = rotreg_has_no_model,
+  .has_no_model = has_no_model,
   .predict = predict,
 };

@@ -9,8 +9,6 @@
 
 #include "solve/solve.h"
 
-enum { weights_lbs, weights_given, weights_fit };
-
 // A joint's matrix as the runtime blends it: a rigid motion after a stretch of the rest pose.
 typedef struct joint_motion {
   sn_dualquat rigid;
@@ -155,21 +153,18 @@ static sn_status refine(sn_context *ctx, const sn_examples *examples, const sn_k
   return motions ? SN_OK : ctx->error.status;
 }
 
-static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
-                       sn_model *out, sn_train_report *report) {
-  (void)report;
-  int source = (int)sn_method_number(spec, "weights");
+sn_status sn_dqs_train(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples, const sn_keys *keys,
+                       sn_model *out) {
   sn_skin skin = {0};
   sn_arena scratch = sn_arena_new(ctx);
   sn_turn *turns;
   void *references = NULL;
   size_t size = 0;
   int joints = examples->skeleton.joint_count;
-  sn_status status = source == weights_given ? sn_train_given_skin(ctx, spec, examples, &skin)
-                                             : sn_train_fit_skin(ctx, spec, examples, &examples->poses, keys, &skin);
+  sn_status status = sn_train_skin(ctx, o, examples, &examples->poses, keys, &skin);
   if (status == SN_OK) status = sn_turns_make(ctx, &scratch, &examples->skeleton, &examples->poses, keys, &turns);
   if (status == SN_OK) status = sn_turns_section(ctx, &scratch, turns, joints, &references, &size);
-  if (status == SN_OK && source == weights_fit) status = refine(ctx, examples, keys, turns, &skin);
+  if (status == SN_OK && o->weights == SN_WEIGHTS_FIT) status = refine(ctx, examples, keys, turns, &skin);
   if (status == SN_OK) {
     sn_model_desc desc = sn_model_desc_default();
     desc.rest = &examples->rest, desc.skeleton = &examples->skeleton, desc.skin = &skin;
@@ -183,18 +178,18 @@ static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_exa
   return status;
 }
 
-static const sn_method_option options[] = {
-  {"influences", SN_OPTION_INT, "4", 1, 8, NULL, "most joints of a vertex"},
-  {"weights", SN_OPTION_CHOICE, "fit", 0, 0, "lbs|given|fit",
-   "those of lbs, those of the skeleton file, or fitted to the dual-quaternion blend"},
-  {"smooth", SN_OPTION_REAL, "0", 0, 1e6, NULL, "smoothness of the weights (rho of Kim 2010; 0.01 there)"},
-  {0},
-};
+static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                       sn_model *out, sn_train_report *report) {
+  (void)report;
+  return sn_dqs_train(ctx, options, examples, keys, out);
+}
+
+static const sn_option_group groups[] = {{sn_skin_option_table, 0}, {0}};
 
 const sn_method sn_method_dqs = {
   .name = "dqs",
   .summary = "dual-quaternion skinning (Murtagh 2008)",
-  .options = options,
+  .options = groups,
   .needs_skeleton = true,
   .train = train,
 };

@@ -6,24 +6,27 @@
 #include "sinew/rig.h"
 #include "train/skin/halfway.h"
 
-enum { weights_fit, weights_given };
-enum { extra_none, extra_halfway };
+typedef struct sn_lbs_options {
+  sn_skin_options skin;
+  enum { extra_none, extra_halfway } extra;
+  enum { bits_32, bits_16, bits_8 } bits;
+} sn_lbs_options;
 
-sn_status sn_train_fit_skin(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
-                            const sn_poses *poses, const sn_keys *keys, sn_skin *out) {
-  sn_weights_options options = sn_weights_options_default();
-  options.influences = (int)sn_method_number(spec, "influences");
-  options.laplacian = sn_method_number(spec, "smooth");
-  return sn_solve_weights(ctx, &examples->rest, &examples->frames, poses, keys, &options, out);
-}
+const sn_option sn_skin_option_table[] = {
+  {"influences", SN_OPTION_INT, offsetof(sn_skin_options, influences), "4", 1, 8, NULL, SN_OPTION_COMMON,
+   "most joints of a vertex"},
+  {"weights", SN_OPTION_CHOICE, offsetof(sn_skin_options, weights), "fit", 0, 0, "fit|given|lbs", SN_OPTION_COMMON,
+   "fitted to the frames, those of the skeleton file, or those of lbs"},
+  {"smooth", SN_OPTION_REAL, offsetof(sn_skin_options, rho), "0", 0, 1e6, NULL, SN_OPTION_ADVANCED,
+   "smoothness of the weights (rho of Kim 2010; 0.01 there)"},
+  {0},
+};
 
-sn_status sn_train_given_skin(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
-                              sn_skin *out) {
+static sn_status given_skin(sn_context *ctx, const sn_examples *examples, sn_skin *out) {
   const sn_skin *given = &examples->skin;
   *out = (sn_skin){0};
   if (given->influences == 0) {
-    return sn_fail(ctx, SN_BAD_INPUT, "%s: the skeleton file has no skin; weights are given with its mesh, or fitted",
-                   spec->text);
+    return sn_fail(ctx, SN_BAD_INPUT, "the skeleton file has no skin; weights are given with its mesh, or fitted");
   }
   sn_status status = sn_skin_new(ctx, given->vertex_count, given->influences, out);
   for (size_t k = 0; status == SN_OK && k < (size_t)given->vertex_count * (size_t)given->influences; k++) {
@@ -32,19 +35,25 @@ sn_status sn_train_given_skin(sn_context *ctx, const sn_method_spec *spec, const
   return status;
 }
 
-static sn_status train_plain(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
+sn_status sn_train_skin(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples, const sn_poses *poses,
+                        const sn_keys *keys, sn_skin *out) {
+  if (o->weights == SN_WEIGHTS_GIVEN) return given_skin(ctx, examples, out);
+  sn_weights_options options = sn_weights_options_default();
+  options.influences = o->influences, options.laplacian = o->rho;
+  return sn_solve_weights(ctx, &examples->rest, &examples->frames, poses, keys, &options, out);
+}
+
+static sn_status train_plain(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples,
                              const sn_keys *keys, sn_model_desc *desc, sn_model *out) {
   sn_skin skin = {0};
-  sn_status status = sn_method_number(spec, "weights") == weights_given
-                       ? sn_train_given_skin(ctx, spec, examples, &skin)
-                       : sn_train_fit_skin(ctx, spec, examples, &examples->poses, keys, &skin);
+  sn_status status = sn_train_skin(ctx, o, examples, &examples->poses, keys, &skin);
   desc->skin = &skin;
   if (status == SN_OK) status = sn_train_build(ctx, examples, *desc, out);
   sn_skin_free(&skin);
   return status;
 }
 
-static sn_status train_halfway(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
+static sn_status train_halfway(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples,
                                const sn_keys *keys, sn_model_desc *desc, sn_model *out) {
   sn_arena scratch = sn_arena_new(ctx);
   sn_poses palette = {0};
@@ -53,7 +62,7 @@ static sn_status train_halfway(sn_context *ctx, const sn_method_spec *spec, cons
   sn_status status = sn_halfway_joints(ctx, &examples->skeleton, &scratch, &extra, &desc->extra_count);
   desc->extra = extra;
   if (status == SN_OK) status = sn_halfway_palette(ctx, examples, desc, keys, &palette);
-  if (status == SN_OK) status = sn_train_fit_skin(ctx, spec, examples, &palette, keys, &skin);
+  if (status == SN_OK) status = sn_train_skin(ctx, o, examples, &palette, keys, &skin);
   desc->skin = &skin;
   if (status == SN_OK) status = sn_train_build(ctx, examples, *desc, out);
   sn_skin_free(&skin);
@@ -62,33 +71,45 @@ static sn_status train_halfway(sn_context *ctx, const sn_method_spec *spec, cons
   return status;
 }
 
-static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
-                       sn_model *out, sn_train_report *report) {
-  (void)report;
-  bool halfway = sn_method_number(spec, "extra") == extra_halfway;
-  if (halfway && sn_method_number(spec, "weights") == weights_given) {
-    return sn_fail(ctx, SN_BAD_INPUT, "%s: extra joints need fitted weights; leave out weights=given", spec->text);
-  }
+static sn_model_desc describe(const sn_examples *examples) {
   sn_model_desc desc = sn_model_desc_default();
   desc.rest = &examples->rest, desc.skeleton = &examples->skeleton;
-  const int bits[] = {32, 16, 8};
-  desc.weight_bits = bits[(int)sn_method_number(spec, "bits")];
-  return (halfway ? train_halfway : train_plain)(ctx, spec, examples, keys, &desc, out);
+  return desc;
 }
 
-static const sn_method_option options[] = {
-  {"influences", SN_OPTION_INT, "4", 1, 8, NULL, "most joints of a vertex"},
-  {"weights", SN_OPTION_CHOICE, "fit", 0, 0, "fit|given", "fitted to the frames, or those of the skeleton file"},
-  {"smooth", SN_OPTION_REAL, "0", 0, 1e6, NULL, "smoothness of the weights (rho of Kim 2010; 0.01 there)"},
-  {"extra", SN_OPTION_CHOICE, "none", 0, 0, "none|halfway", "half-way and scaling joints (Mohr and Gleicher 2003)"},
-  {"bits", SN_OPTION_CHOICE, "32", 0, 0, "32|16|8", "of each stored weight"},
+sn_status sn_lbs_train(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
+                       const sn_keys *keys, sn_model *out) {
+  sn_model_desc desc = describe(examples);
+  return train_plain(ctx, options, examples, keys, &desc, out);
+}
+
+static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                       sn_model *out, sn_train_report *report) {
+  (void)report;
+  const sn_lbs_options *o = options;
+  bool halfway = o->extra == extra_halfway;
+  if (halfway && o->skin.weights == SN_WEIGHTS_GIVEN) {
+    return sn_fail(ctx, SN_BAD_INPUT, "extra joints need fitted weights; leave out weights=given");
+  }
+  sn_model_desc desc = describe(examples);
+  desc.weight_bits = 32 >> o->bits;
+  return (halfway ? train_halfway : train_plain)(ctx, &o->skin, examples, keys, &desc, out);
+}
+
+static const sn_option own[] = {
+  {"extra", SN_OPTION_CHOICE, offsetof(sn_lbs_options, extra), "none", 0, 0, "none|halfway", SN_OPTION_COMMON,
+   "half-way and scaling joints (Mohr and Gleicher 2003)"},
+  {"bits", SN_OPTION_CHOICE, offsetof(sn_lbs_options, bits), "32", 0, 0, "32|16|8", SN_OPTION_ADVANCED,
+   "of each stored weight; the sum of a vertex's weights stays exactly one"},
   {0},
 };
+static const sn_option_group groups[] = {{sn_skin_option_table, offsetof(sn_lbs_options, skin)}, {own, 0}, {0}};
+_Static_assert(sizeof(sn_lbs_options) <= SN_METHOD_OPTIONS_SIZE, "room in sn_method_spec");
 
 const sn_method sn_method_lbs = {
   .name = "lbs",
   .summary = "linear blend skinning, weights by non-negative least squares",
-  .options = options,
+  .options = groups,
   .needs_skeleton = true,
   .train = train,
 };

@@ -53,9 +53,9 @@ static sn_status best_joints(sn_context *ctx, const sn_examples *examples, const
   return status;
 }
 
-static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
+static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                        sn_model *out, sn_train_report *report) {
-  (void)spec, (void)report;
+  (void)options, (void)report;
   sn_skin skin = {0};
   sn_status status = best_joints(ctx, examples, keys, &skin);
   if (status == SN_OK) {
@@ -67,12 +67,12 @@ static sn_status train(sn_context *ctx, const sn_method_spec *spec, const sn_exa
   return status;
 }
 
-static const sn_method_option options[] = {{0}};
+static const sn_option_group no_options[] = {{0}};
 
 const sn_method sn_method_rigid = {
   .name = "rigid",
   .summary = "one joint per vertex: the baseline of the enveloping error",
-  .options = options,
+  .options = no_options,
   .needs_skeleton = true,
   .train = train,
 };

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Options as data: a struct of plain fields and tables that say how each is written. The same tables serve parsing,
+// defaults, --help, the reports and the documentation, so adding an option is a field and a line.
+#ifndef SINEW_OPTION_H
+#define SINEW_OPTION_H
+
+#include "sinew/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The type of the field at `offset`.
+typedef enum sn_option_kind {
+  SN_OPTION_INT,    // int; or one of the words of `choices`, which stand for 0, -1, -2, ...
+  SN_OPTION_REAL,   // double; likewise
+  SN_OPTION_SWITCH, // bool, written 0 or 1
+  SN_OPTION_CHOICE, // int or an enum: the index of one of the words of `choices`
+  SN_OPTION_TEXT    // char[SN_OPTION_TEXT_SIZE]; no commas
+} sn_option_kind;
+
+enum { SN_OPTION_TEXT_SIZE = 256 };
+
+// Who needs it: --help shows the common ones, --help all the others too.
+typedef enum sn_option_use { SN_OPTION_COMMON, SN_OPTION_ADVANCED } sn_option_use;
+
+typedef struct sn_option {
+  const char *name;
+  sn_option_kind kind;
+  size_t offset;
+  const char *initial; // as it would be written
+  double least, most;  // of numbers
+  const char *choices; // words separated by '|', or NULL
+  sn_option_use use;
+  const char *help;
+} sn_option;
+
+// Tables of a struct's fields, and of structs within it. An array of these ends with NULL options.
+typedef struct sn_option_group {
+  const sn_option *options; // ends with a NULL name
+  size_t offset;            // of the struct these options fill
+} sn_option_group;
+
+// Walks over all options: for (sn_option_cursor at = {groups}; sn_option_next(&at);) ... at.option, at.offset
+typedef struct sn_option_cursor {
+  const sn_option_group *group;
+  const sn_option *option;
+  size_t offset; // of the field in the whole struct
+} sn_option_cursor;
+
+bool sn_option_next(sn_option_cursor *cursor);
+
+// The defaults.
+void sn_options_initial(const sn_option_group *groups, void *out);
+
+// One option; fails with a suggestion on unknown names, and tells what a value may be.
+sn_status sn_option_set(sn_context *ctx, const sn_option_group *groups, const char *name, const char *value,
+                        void *out);
+
+// "key=value,key=value" over what is in `out`; NULL and "" change nothing.
+sn_status sn_options_parse(sn_context *ctx, const sn_option_group *groups, const char *pairs, void *out);
+
+// The value of the cursor's option in `options`, as it would be written.
+typedef struct sn_option_value {
+  char text[SN_OPTION_TEXT_SIZE];
+} sn_option_value;
+sn_option_value sn_option_get(const sn_option_cursor *cursor, const void *options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -60,6 +60,22 @@ node -e '
     tree.frame_rms.length === 24 && tree.vertex_rms.length === 1500 && tree.influences_histogram.reduce((a, b) => a + b) === 1500;
   if (!good) { console.error("FAILED: reports", missing, tree.e_rms, free.e_rms, affine.e_rms, auto.rms_pct_diag); process.exit(1) }' || failures=$((failures + 1))
 
+# A rig over a rig: the old joints have the very names that new ones would get, and other parents.
+expect 0 "7 bones" "$SINEW" rig --rest tree.glb --frames leg/frames.pc2 --bones 7 -o again.glb --json again.json
+agree again.json again.glb leg/frames.pc2
+expect 0 "3 bones" "$SINEW" rig --rest tree.glb --frames leg/frames.pc2 --bones 3 -o fewer.glb --json fewer.json
+agree fewer.json fewer.glb leg/frames.pc2
+
+# More bones asked for are found, and never leave a larger error: fingers are far smaller than the trunk.
+"$SINEW" gen body --joints 40 --vertices 4000 --frames 12 -o body --quiet
+for bones in 9 20 30; do
+  expect 0 "$bones bones" "$SINEW" rig --rest body/rest.obj --frames body/frames.pc2 --bones $bones -o more.glb --json more$bones.json
+done
+count=$((count + 1))
+node -e '
+  const e = [9, 20, 30].map(n => JSON.parse(require("fs").readFileSync(`more${n}.json`)).result.rms);
+  if (!(e[1] <= 1.02 * e[0] && e[2] <= 1.02 * e[1])) { console.error("FAILED: errors by bones", e); process.exit(1) }' || failures=$((failures + 1))
+
 # Several clips in one solve; a range of frames.
 "$SINEW" gen leg --vertices 1500 --frames 24 --seed 2 -o leg2 --quiet
 expect 0 "5 bones" "$SINEW" rig "${in[@]}" --frames leg2/frames.pc2 --bones 5 -o two.glb --json two.json

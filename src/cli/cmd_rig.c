@@ -173,6 +173,24 @@ static const char *clip_name(cli *c, sn_arena *memory, const char *path) {
   return name ? name : "clip";
 }
 
+// New joints get names that the rest file's own joints do not have: a file's joints are kept by name, parents and all.
+static sn_status free_names(cli *c, const sn_gltf *base, sn_skeleton *skeleton) {
+  sn_skeleton old;
+  sn_status status = sn_gltf_skeleton(&c->ctx, base, &old, NULL);
+  if (status == SN_BAD_INPUT) return SN_OK; // a file without joints
+  for (int j = 0; status == SN_OK && j < skeleton->joint_count; j++) {
+    char name[256];
+    snprintf(name, sizeof name, "%.200s", skeleton->names[j]);
+    for (int copy = 2; sn_skeleton_find(&old, name) >= 0; copy++) {
+      snprintf(name, sizeof name, "%.200s.%d", skeleton->names[j], copy);
+    }
+    skeleton->names[j] = sn_arena_text(&c->ctx, &skeleton->memory, name);
+    if (!skeleton->names[j]) status = c->ctx.error.status;
+  }
+  sn_skeleton_free(&old);
+  return status;
+}
+
 static sn_status write_rig(cli *c, rig_job *job, const char *path) {
   enum { most = 64 };
   const sn_examples *e = &job->examples;
@@ -191,6 +209,9 @@ static sn_status write_rig(cli *c, rig_job *job, const char *path) {
   }
   if (status == SN_OK && (cli_has_extension(rest, ".glb") || cli_has_extension(rest, ".gltf"))) {
     status = sn_gltf_read(&c->ctx, rest, &base);
+  }
+  if (status == SN_OK && base && job->options.given == SN_RIG_NOTHING) {
+    status = free_names(c, base, &job->result.skeleton);
   }
   if (status == SN_OK) {
     sn_gltf_out out = {.base = base,
@@ -299,6 +320,18 @@ static void report(cli *c, const rig_job *job, const char *path, const sn_scores
   cli_say(c, "\n  worst frame: %d, rms %.4g\n", worst, r->frame_rms[worst]);
 }
 
+// A tree hangs together; where the written one does not, it is no rig.
+static sn_status check_gap(cli *c, const rig_job *job, const char *path, double gap_pct) {
+  static const double most = 0.01; // percent of the diagonal: single precision, far from the origin, stays below
+  if (job->options.given != SN_RIG_NOTHING || job->options.joints != SN_RIG_TREE || gap_pct <= most) return SN_OK;
+  remove(path);
+  return sn_fail(
+    &c->ctx, SN_NOT_CONVERGED,
+    "%s: the joints of the rig as written are %.2g %% of the diagonal apart in some frame; it was not kept. "
+    "Move the frames near the origin, or give --rest as .obj",
+    path, gap_pct);
+}
+
 static sn_status solve(cli *c, rig_job *job, const char *path) {
   double start = sn_seconds(), gap = 0;
   sn_scores scores;
@@ -307,10 +340,12 @@ static sn_status solve(cli *c, rig_job *job, const char *path) {
   job->seconds = sn_seconds() - start;
   if (status == SN_OK) status = write_rig(c, job, path);
   if (status == SN_OK) status = assess_file(c, job, path, &scores, &gap);
+  double diagonal = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
+  double gap_pct = diagonal > 0 ? 100 * gap / diagonal : 0;
+  if (status == SN_OK) status = check_gap(c, job, path, gap_pct);
   if (status == SN_OK) {
-    double diagonal = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
     c->input = cli_describe_examples(&job->examples);
-    report(c, job, path, &scores, diagonal > 0 ? 100 * gap / diagonal : 0);
+    report(c, job, path, &scores, gap_pct);
   }
   return status;
 }

@@ -124,9 +124,8 @@ static sn_status remove_slivers(sn_context *ctx, rig_model *m, double bound) {
   return status;
 }
 
-// No bone may stay below the pruning bound on sum_i w_ij^2, relative to the largest: 1e-2 in Le and Deng. As long as
-// that goes, slivers are replaced by bones where the error is largest, then by halves of the largest bones (which lowers
-// the bound as well); in the end they are pruned.
+// No bone may stay below the bound on sum_i w_ij^2. As long as that goes, slivers are replaced by bones where the error is
+// largest, then by halves of the largest bones; in the end they are pruned.
 static sn_status prune(sn_context *ctx, rig_model *m, const rig_way *way, double bound, int each, int *rounds) {
   sn_status status = SN_OK;
   enum { attempts = 6, splits_from = 2 };
@@ -159,7 +158,7 @@ static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, rig_problem *p,
   if (status == SN_OK) status = sn_rig_refine(ctx, m, &loose, plan->effort * (way->tree ? 5 : 14));
   status = tell(ctx, status, 0.25);
   if (status == SN_OK) status = some_rounds(ctx, m, &loose, way->tree ? 6 : 50, 0.001, &rounds);
-  if (status == SN_OK) status = prune(ctx, m, &loose, 2e-2, 6, &rounds);
+  if (status == SN_OK) status = prune(ctx, m, &loose, RIG_THINNEST, 6, &rounds);
   if (!way->tree || status != SN_OK) return status;
   status = sn_rig_problem_moments(ctx, memory, p);
   if (status == SN_OK) status = sn_rig_tree_build(ctx, m, way->tree);
@@ -168,7 +167,7 @@ static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, rig_problem *p,
   status = tell(ctx, status, 0.4);
   if (status == SN_OK) status = sn_rig_refine(ctx, m, way, plan->effort * 4);
   if (status == SN_OK) status = some_rounds(ctx, m, way, 30, 0.002, &rounds);
-  return status == SN_OK ? prune(ctx, m, way, 2e-2, 8, &rounds) : status;
+  return status == SN_OK ? prune(ctx, m, way, RIG_THINNEST, 8, &rounds) : status;
 }
 
 sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan, rig_model *m,
@@ -199,5 +198,5 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, 
   sn_arena_free(&scratch);
   status = tell(ctx, status, 0.75);
   if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, 0.0005, rounds);
-  return status == SN_OK ? prune(ctx, m, &way, 1.005e-2, 3, rounds) : status;
+  return status == SN_OK ? prune(ctx, m, &way, 2 * RIG_THINNEST, 3, rounds) : status;
 }

@@ -154,11 +154,7 @@ int sn_rig_least_missed(const rig_model *m) {
   return best;
 }
 
-double sn_rig_share(const rig_model *m, int j) {
-  double most = 0;
-  for (int k = 0; k < m->bones; k++) most = fmax(most, rig_pair(m, k, k)[9]);
-  return most > 0 ? rig_pair(m, j, j)[9] / most : 1;
-}
+double sn_rig_share(const rig_model *m, int j) { return rig_pair(m, j, j)[9]; }
 
 int sn_rig_slivers(const rig_model *m, double bound) {
   int count = 0;
@@ -166,15 +162,12 @@ int sn_rig_slivers(const rig_model *m, double bound) {
   return count;
 }
 
-// The bound of Le and Deng is 1e-2; a sample may miss some of a bone's vertices.
-static const double sample_bound = 2e-2;
-
 // Moves the `count` bones that are missed least to the `count` worst regions, slivers first; then lets all settle.
 static sn_status attempt(sn_context *ctx, rig_model *m, const rig_way *way, region_search *s, int count) {
   sn_status status = sn_rig_pass(ctx, m, RIG_PRICE, NULL);
   if (status != SN_OK) return status;
   for (int j = 0; j < m->bones; j++)
-    if (sn_rig_share(m, j) < sample_bound) m->price[j] = 0;
+    if (sn_rig_share(m, j) < RIG_THINNEST) m->price[j] = 0;
   for (; s->skip > 0 && count == 1; s->skip--) m->price[sn_rig_least_missed(m)] = INFINITY;
   for (int move = 0; move < count; move++) {
     int seed = s->seed[move], j = sn_rig_least_missed(m), members = within(m->p, seed, s->radius, s->region);
@@ -298,7 +291,7 @@ sn_status sn_rig_split_largest(sn_context *ctx, rig_model *m, bool *added) {
 
 // Better, or as good with fewer slivers.
 static bool accept(const rig_model *m, double error, int slivers) {
-  int now = sn_rig_slivers(m, sample_bound);
+  int now = sn_rig_slivers(m, RIG_THINNEST);
   if (now < slivers) return m->error < 1.2 * error;
   return now == slivers && m->error < 0.998 * error;
 }
@@ -319,7 +312,7 @@ sn_status sn_rig_refine(sn_context *ctx, rig_model *m, const rig_way *way, int m
   if (status == SN_OK) status = sn_rig_pass(ctx, m, RIG_KEEP, NULL);
   if (status == SN_OK) s.radius = neighbourhood(m->p, 4 + m->p->n / (6 * m->bones), space, s.region);
   int failures = 0, batch = way->tree ? 1 : 1 + m->bones / 6,
-      slivers = status == SN_OK ? sn_rig_slivers(m, sample_bound) : 0;
+      slivers = status == SN_OK ? sn_rig_slivers(m, RIG_THINNEST) : 0;
   for (int move = 0; status == SN_OK && (move < moves || (slivers > 0 && move < 2 * moves)); move++) {
     int count = choose_seeds(m, &s, batch);
     if (count == 0) break;
@@ -329,7 +322,7 @@ sn_status sn_rig_refine(sn_context *ctx, rig_model *m, const rig_way *way, int m
     if (status != SN_OK) break;
     if (accept(m, kept.error, slivers)) {
       memset(s.tried, 0, n * sizeof *s.tried);
-      slivers = sn_rig_slivers(m, sample_bound), failures = 0;
+      slivers = sn_rig_slivers(m, RIG_THINNEST), failures = 0;
       continue;
     }
     sn_rig_copy(&kept, m);

@@ -37,10 +37,23 @@ typedef struct sn_model_section {
   bool required; // a runtime that does not know the section refuses the model
 } sn_model_section;
 
+// The correct slot: displacements of positions and normals, in pose spaces that are sections already.
+typedef struct sn_model_corrections {
+  sn_rt_correct kind;
+  bool forward;                    // added after the blend instead of in the rest pose
+  bool weighted;                   // every vertex measures distances by its own weights
+  int field_count;                 // pose spaces
+  sn_model_section pose_spaces[3]; // correct.fields, correct.joints, correct.numbers
+  int basis_count, row_count;
+  const float (*deltas)[6];   // basis b moves row r by deltas[b * row_count + r]: x y z, and of the normal
+  const int *rows;            // row of every vertex; NULL: row i is vertex i
+  double least, least_normal; // displacements not longer than these are left out
+} sn_model_corrections;
+
 // What a model is made of. Start from sn_model_desc_default().
 typedef struct sn_model_desc {
   sn_rt_drive drive;
-  sn_rt_correct correct;
+  const sn_model_corrections *corrections; // NULL: none
   sn_rt_blend blend;
   sn_rt_shade shade;
   const sn_mesh *rest;         // its vertex order is that of the output
@@ -63,14 +76,13 @@ sn_model_desc sn_model_desc_default(void); // lbs without anything: joints, none
 typedef struct sn_model {
   uint8_t *bytes; // 64-byte aligned
   size_t size;
+  const sn_model_desc
+    *desc; // a copy of what it was built from, so that corrections can be added; NULL where it has some
   sn_arena memory;
 } sn_model;
 
 // Assembles a model. The same description gives the same bytes.
 sn_status sn_model_build(sn_context *ctx, const sn_model_desc *desc, sn_model *out);
-// A finished model with its correct slot set and sections added.
-sn_status sn_model_extend(sn_context *ctx, const sn_model *base, sn_rt_correct correct,
-                          const sn_model_section *sections, int section_count, sn_model *out);
 void sn_model_free(sn_model *model);
 
 sn_status sn_model_write(sn_context *ctx, const char *path, const sn_model *model);

@@ -7,6 +7,7 @@
 #include "runtime/format.h"
 #include "sinew/model.h"
 #include "model/blocks.h"
+#include "model/correct.h"
 #include "model/fans.h"
 
 enum { lanes = SN_RT_LANES };
@@ -25,6 +26,7 @@ typedef struct writer {
   sn_rt_header header;
   sn_skin skin; // the description's, normalised, rounded and sorted
   sn_block_plan plan;
+  int (*vertices)[lanes]; // of every block
   int section_count;
   section sections[SN_RT_MAX_SECTIONS];
 } writer;
@@ -173,24 +175,34 @@ static void write_lane(const writer *w, block_arrays *a, const float (*normals)[
   }
 }
 
+static int run_blocks(const sn_block_run *run) { return (run->count + lanes - 1) / lanes; }
+
+// Which vertex is in which lane. Lanes left over repeat the last vertex: it is written twice with the same values.
+static sn_status place_vertices(writer *w) {
+  w->vertices = sn_arena_alloc(w->ctx, &w->scratch, w->header.block_count, sizeof *w->vertices);
+  if (!w->vertices) return w->ctx->error.status;
+  sn_status status = SN_OK;
+  int block = 0;
+  for (int n = 0; status == SN_OK && n < w->plan.run_count; n++) {
+    const sn_block_run *run = w->plan.runs + n;
+    int *slots = w->vertices[block], count = run_blocks(run) * lanes;
+    for (int s = 0; s < count; s++) slots[s] = w->plan.order[run->first + (s < run->count ? s : run->count - 1)];
+    if (w->desc->corrections) status = sn_correct_arrange(w->ctx, w->desc->corrections, slots, count);
+    block += run_blocks(run);
+  }
+  return status;
+}
+
 static void write_groups(const writer *w, block_arrays *a, const float (*normals)[3]) {
   uint32_t blocks = 0, weights = 0, tuples = 0;
   for (int n = 0; n < w->plan.run_count; n++) {
     const sn_block_run *run = w->plan.runs + n;
     sn_rt_group *g = a->groups + n;
-    *g = (sn_rt_group){blocks,
-                       weights,
-                       tuples,
-                       (uint16_t)((run->count + lanes - 1) / lanes),
-                       (uint8_t)run->influences,
-                       (uint8_t)run->kind,
-                       {0}};
+    *g = (sn_rt_group){
+      blocks, weights, tuples, (uint16_t)run_blocks(run), (uint8_t)run->influences, (uint8_t)run->kind, {0}};
     if (run->kind == SN_RT_GROUP_SHARED) memcpy(g->joints, run->joints, sizeof g->joints);
-    for (int slot = 0; slot < g->block_count * lanes; slot++) {
-      // Lanes left over repeat the last vertex: it is written twice with the same values.
-      int vertex = w->plan.order[run->first + (slot < run->count ? slot : run->count - 1)];
-      write_lane(w, a, normals, g, (size_t)(slot / lanes), slot % lanes, vertex);
-    }
+    for (size_t b = 0; b < g->block_count; b++)
+      for (int l = 0; l < lanes; l++) write_lane(w, a, normals, g, b, l, w->vertices[blocks + b][l]);
     blocks += g->block_count, weights += (uint32_t)(g->block_count * (g->influences - 1));
     if (run->kind == SN_RT_GROUP_LOOSE) tuples += (uint32_t)(g->block_count * g->influences);
   }
@@ -200,7 +212,7 @@ static sn_status add_blocks(writer *w) {
   uint64_t blocks = 0, rows = 0, tuples = 0;
   for (int n = 0; n < w->plan.run_count; n++) {
     const sn_block_run *run = w->plan.runs + n;
-    uint64_t count = (uint64_t)(run->count + lanes - 1) / lanes;
+    uint64_t count = (uint64_t)run_blocks(run);
     blocks += count, rows += count * (uint64_t)(run->influences - 1);
     if (run->kind == SN_RT_GROUP_LOOSE) tuples += count * (uint64_t)run->influences;
     if ((uint32_t)run->influences > w->header.max_influences) w->header.max_influences = (uint32_t)run->influences;
@@ -225,6 +237,8 @@ static sn_status add_blocks(writer *w) {
     return w->ctx->error.status;
   }
   for (int c = 0; c <= w->plan.chunk_count; c++) chunks[c] = (uint32_t)w->plan.chunk_start[c];
+  sn_status status = place_vertices(w);
+  if (status != SN_OK) return status;
   if (shaded && !w->desc->normals) sn_mesh_normals(rest, (const float(*)[3])rest->positions, own);
   write_groups(w, &a, !shaded ? NULL : w->desc->normals ? w->desc->normals : (const float(*)[3])own);
   return SN_OK;
@@ -317,6 +331,23 @@ static sn_status add_fans(writer *w) {
   return SN_OK;
 }
 
+static sn_status add_given(writer *w, const sn_model_section *given) {
+  return add_section(w, given->name, given->bytes, given->size, given->required ? SN_RT_SECTION_REQUIRED : 0);
+}
+
+static sn_status add_corrections(writer *w) {
+  const sn_model_corrections *c = w->desc->corrections;
+  if (!c) return SN_OK;
+  sn_correct_sections *made = SN_NEW(w->ctx, &w->scratch, sn_correct_sections, 1);
+  if (!made) return w->ctx->error.status;
+  sn_status status =
+    sn_correct_encode(w->ctx, &w->scratch, c, (const int(*)[lanes])w->vertices, w->header.block_count, made);
+  if (status == SN_OK) status = add_given(w, &made->head_section);
+  for (int n = 0; status == SN_OK && n < 3; n++) status = add_given(w, &c->pose_spaces[n]);
+  for (int n = 0; status == SN_OK && n < 3; n++) status = add_given(w, &made->blocks[n]);
+  return status;
+}
+
 // ---- checks and assembly ----------------------------------------------------------------------------------------------------
 
 // Large enough for many vertices with the same joints to meet, small enough for the output of a chunk to stay in the
@@ -367,7 +398,7 @@ static sn_status fill_header(writer *w) {
   sn_rt_header *h = &w->header;
   memcpy(h->magic, SN_RT_MAGIC, sizeof h->magic);
   h->version_major = SN_RT_FORMAT_MAJOR, h->version_minor = SN_RT_FORMAT_MINOR;
-  h->drive = (uint8_t)d->drive, h->correct = (uint8_t)d->correct;
+  h->drive = (uint8_t)d->drive, h->correct = (uint8_t)(d->corrections ? d->corrections->kind : SN_RT_CORRECT_NONE);
   h->blend = (uint8_t)d->blend, h->shade = (uint8_t)d->shade;
   h->vertex_count = (uint32_t)d->rest->vertex_count, h->triangle_count = (uint32_t)d->rest->triangle_count;
   h->joint_count = (uint32_t)joints, h->palette_count = (uint32_t)palette,
@@ -430,38 +461,18 @@ static sn_status build(writer *w, sn_model *out) {
   if (status == SN_OK) status = add_extra(w);
   if (status == SN_OK) status = add_mesh(w);
   if (status == SN_OK) status = add_fans(w);
-  for (int s = 0; status == SN_OK && s < d->section_count; s++) {
-    const sn_model_section *extra = d->sections + s;
-    status = add_section(w, extra->name, extra->bytes, extra->size, extra->required ? SN_RT_SECTION_REQUIRED : 0);
-  }
+  for (int s = 0; status == SN_OK && s < d->section_count; s++) status = add_given(w, d->sections + s);
+  if (status == SN_OK) status = add_corrections(w);
   return status == SN_OK ? assemble(w, out) : status;
-}
-
-sn_status sn_model_extend(sn_context *ctx, const sn_model *base, sn_rt_correct correct,
-                          const sn_model_section *sections, int section_count, sn_model *out) {
-  *out = (sn_model){0};
-  writer w = {.ctx = ctx, .scratch = sn_arena_new(ctx)};
-  sn_status status = SN_OK;
-  memcpy(&w.header, base->bytes, sizeof w.header);
-  w.header.correct = (uint8_t)correct;
-  const sn_rt_entry *entries = (const sn_rt_entry *)(const void *)(base->bytes + sizeof w.header);
-  for (uint32_t s = 0; status == SN_OK && s < w.header.section_count; s++) {
-    status = add_section(&w, entries[s].name, base->bytes + entries[s].offset, entries[s].size, entries[s].flags);
-  }
-  for (int s = 0; status == SN_OK && s < section_count; s++) {
-    const sn_model_section *extra = sections + s;
-    status = add_section(&w, extra->name, extra->bytes, extra->size, extra->required ? SN_RT_SECTION_REQUIRED : 0);
-  }
-  if (status == SN_OK) status = assemble(&w, out);
-  sn_arena_free(&w.scratch);
-  return status;
 }
 
 sn_status sn_model_build(sn_context *ctx, const sn_model_desc *desc, sn_model *out) {
   *out = (sn_model){0};
   writer w = {.ctx = ctx, .desc = desc, .scratch = sn_arena_new(ctx)};
   sn_status status = build(&w, out);
+  if (status == SN_OK && !desc->corrections) status = sn_model_keep_desc(ctx, desc, out);
   sn_skin_free(&w.skin);
   sn_arena_free(&w.scratch);
+  if (status != SN_OK) sn_model_free(out);
   return status;
 }

@@ -362,12 +362,10 @@ static sn_status check_options(sn_context *ctx, const sn_correct_options *o, con
 }
 
 static sn_status run(corrector *c, const sn_model *base, sn_model *out) {
-  sn_model referenced = {0};
   sn_corrections corrections;
   sn_context *ctx = c->ctx;
   sn_status status = sn_turns_make(ctx, &c->memory, &c->examples->skeleton, &c->examples->poses, c->keys, &c->turns);
-  if (status == SN_OK) status = sn_correct_write(ctx, c->options, c->examples, c->turns, NULL, 0, base, &referenced);
-  if (status == SN_OK) status = sn_model_open(ctx, "model", referenced.bytes, referenced.size, &c->model);
+  if (status == SN_OK) status = sn_model_open(ctx, "model", base->bytes, base->size, &c->model);
   if (status == SN_OK) status = check_options(ctx, c->options, &c->model);
   if (status == SN_OK) status = measure_misses(c);
   if (status == SN_OK) status = choose_joints(c);
@@ -381,9 +379,8 @@ static sn_status run(corrector *c, const sn_model *base, sn_model *out) {
   }
   if (status == SN_OK) {
     status =
-      sn_correct_write(ctx, c->options, c->examples, c->turns, &corrections, c->misses.diagonal, &referenced, out);
+      sn_correct_write(ctx, c->options, c->examples, c->turns, &corrections, c->misses.diagonal, base->desc, out);
   }
-  sn_model_free(&referenced);
   sn_skin_free(&c->misses.skin);
   return status;
 }

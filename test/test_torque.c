@@ -136,9 +136,9 @@ static void test_pairs_are_found_again(void **state) {
   sn_examples e;
   sn_keys keys;
   rotreg_joints joints;
-  rotreg_folds folds;
+  sn_folds folds;
   make_joints(&ctx, &memory, &rng, &e, &keys, &joints);
-  assert_ok(&ctx, rotreg_folds_make(&ctx, &memory, made_poses, &folds));
+  assert_ok(&ctx, sn_folds_interleaved(&ctx, &memory, made_poses, sn_usual_folds, &folds));
   double x[made_poses][2] = {{0}}, range[2][2] = {{0, 0}, {0, 50}};
   for (int k = 0; k < made_poses; k++) x[k][1] = k == 0 ? 0 : k == 1 ? 1 : sn_random_uniform(&rng);
   torque_loads loads = {2, made_poses, range, x[0], 2, 3, TORQUE_FIT_AUTO};

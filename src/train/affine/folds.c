@@ -7,27 +7,29 @@
 
 #include "solve/solve.h"
 #include "train/affine/predict.h"
+#include "train/folds.h"
 
 enum { most_folds = 12, most_samples = 250 };
 
 // ---- the error of a left-out frame ---------------------------------------------------------------------------------------
 
-// Which frames are left out, and the vertices whose error counts.
+// Which frames are left out, one at a time, and the vertices whose error counts.
 typedef struct fold_plan {
-  int count, *frames;
+  sn_folds folds;
   int sample_count, *samples;
 } fold_plan;
 
+static int frame_of(const fold_plan *plan, int fold) {
+  return plan->folds.folds[fold].poses[plan->folds.folds[fold].outside_count];
+}
+
 static sn_status plan_folds(sn_context *ctx, sn_arena *memory, const sn_affine_data *data, fold_plan *out) {
-  int frames = data->bones->frames, vertices = data->examples->rest.vertex_count;
-  out->count = frames < most_folds ? frames : most_folds;
+  int vertices = data->examples->rest.vertex_count;
   out->sample_count = vertices < most_samples ? vertices : most_samples;
-  out->frames = SN_NEW(ctx, memory, int, out->count);
   out->samples = SN_NEW(ctx, memory, int, out->sample_count);
-  if (!out->frames || !out->samples) return ctx->error.status;
-  for (int n = 0; n < out->count; n++) out->frames[n] = (int)((int64_t)n * frames / out->count);
+  if (!out->samples) return ctx->error.status;
   for (int n = 0; n < out->sample_count; n++) out->samples[n] = (int)((int64_t)n * vertices / out->sample_count);
-  return SN_OK;
+  return sn_folds_single(ctx, memory, data->bones->frames, most_folds, &out->folds);
 }
 
 // Room for the bones at one frame.
@@ -151,11 +153,9 @@ static const int kappas[] = {10, 7, 4, 3, 2, 1};
 enum { beta_count = 4, ridge_count = 5, kappa_count = 6, choice_count = beta_count * ridge_count * kappa_count };
 
 typedef struct choose_job {
-  sn_context *ctx;
   const sn_affine_data *data;
   const fold_plan *plan;
-  double *errors;      // [fold][choice]
-  sn_status *statuses; // per fold
+  double *errors; // [fold][choice]
 } choose_job;
 
 // Errors of all choices of ridge and dimensions for one kernel width.
@@ -181,9 +181,10 @@ static void try_ridges(const choose_job *job, const sn_kcca_basis *basis, int ou
   }
 }
 
-static sn_status try_fold(sn_context *ctx, sn_arena *memory, const choose_job *job, int index) {
+static sn_status try_fold(sn_context *ctx, sn_arena *memory, void *user, int index) {
+  const choose_job *job = user;
   const sn_affine_data *data = job->data;
-  int out = job->plan->frames[index];
+  int out = frame_of(job->plan, index);
   double *to = job->errors + (size_t)index * choice_count;
   left_out l = {0};
   pose_space pose = {0};
@@ -202,44 +203,22 @@ static sn_status try_fold(sn_context *ctx, sn_arena *memory, const choose_job *j
   return status;
 }
 
-static void try_folds(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
-  const choose_job *job = user;
-  for (int64_t n = begin; n < end; n++) {
-    sn_context ctx = *job->ctx; // messages of its own
-    sn_arena memory = sn_arena_new(&ctx);
-    job->statuses[n] = try_fold(&ctx, &memory, job, (int)n);
-    sn_arena_free(&memory);
-  }
-}
-
-static sn_status joined_status(sn_context *ctx, const sn_status *statuses, int count) {
-  for (int n = 0; n < count; n++) {
-    if (statuses[n] != SN_OK)
-      return sn_fail(ctx, statuses[n], "affine: a fit without one of the training frames failed");
-  }
-  return SN_OK;
-}
-
 static sn_affine_choice choice_at(const sn_affine_options *options, int index) {
   return (sn_affine_choice){options->kappa > 0 ? options->kappa : kappas[index % kappa_count],
                             options->beta > 0 ? options->beta : betas[index / kappa_count / ridge_count],
                             ridges[index / kappa_count % ridge_count], 0};
 }
 
-// The first choice in the order of the tables whose error over all folds is hardly above the least: meshes are exact and
-// neighbouring poses alike, so of equally good functions through the frames the smoothest is the natural one.
-static int first_good(const double *errors, int folds, int count, double *least) {
-  double total[choice_count];
+// The errors of every choice over all folds, and the smoothest of the good ones: meshes are exact and neighbouring poses
+// alike, so of equally good functions through the frames the smoothest is the natural one.
+static int smoothest(const double *errors, int folds, int count, double *least) {
+  double total[choice_count] = {0};
   *least = INFINITY;
   for (int c = 0; c < count; c++) {
-    total[c] = 0;
     for (int n = 0; n < folds; n++) total[c] += errors[(size_t)n * (size_t)count + (size_t)c];
     *least = fmin(*least, total[c]);
   }
-  for (int c = 0; c < count; c++)
-    if (total[c] <= SN_AFFINE_TOLERANCE * *least) return c;
-  return 0;
+  return sn_simplest(total, count, SN_AFFINE_TOLERANCE);
 }
 
 sn_status sn_affine_choose(sn_context *ctx, const sn_affine_data *data, sn_affine_choice *out) {
@@ -249,20 +228,16 @@ sn_status sn_affine_choose(sn_context *ctx, const sn_affine_data *data, sn_affin
   sn_arena scratch = sn_arena_new(ctx);
   fold_plan plan = {0};
   sn_status status = plan_folds(ctx, &scratch, data, &plan);
-  choose_job job = {.ctx = ctx, .data = data, .plan = &plan};
+  choose_job job = {.data = data, .plan = &plan};
   if (status == SN_OK) {
-    job.errors = SN_NEW(ctx, &scratch, double, (size_t)plan.count *choice_count);
-    job.statuses = SN_NEW(ctx, &scratch, sn_status, plan.count);
-    if (!job.errors || !job.statuses) status = ctx->error.status;
+    job.errors = SN_NEW(ctx, &scratch, double, (size_t)plan.folds.fold_count *choice_count);
+    if (!job.errors) status = ctx->error.status;
   }
   sn_blas_serial();
-  if (status == SN_OK) {
-    sn_parallel_for(ctx, plan.count, 1, try_folds, &job);
-    status = joined_status(ctx, job.statuses, plan.count);
-  }
+  if (status == SN_OK) status = sn_folds_run(ctx, &plan.folds, try_fold, &job);
   if (status == SN_OK) {
     double least = 0;
-    *out = choice_at(data->options, first_good(job.errors, plan.count, choice_count, &least));
+    *out = choice_at(data->options, smoothest(job.errors, plan.folds.fold_count, choice_count, &least));
     out->error = least;
     if (data->options->kappa >= frames - 1) out->ridge = ridges[0]; // nothing is to be left out
   }
@@ -277,7 +252,6 @@ static const double stiffnesses[] = {100, 10, 1};
 enum { stiffness_count = 3 };
 
 typedef struct places_job {
-  sn_context *ctx;
   const sn_affine_data *data;
   const sn_affine_choice *choice;
   const fold_plan *plan;
@@ -285,17 +259,17 @@ typedef struct places_job {
   double *numbers;                       // [fold][bone][outputs]: predicted by the other frames
   const double *solves[stiffness_count]; // P for every stiffness
   double *errors;                        // [fold][stiffness]
-  sn_status *statuses;                   // per fold
 } places_job;
 
-static sn_status predict_fold(sn_context *ctx, sn_arena *memory, const places_job *job, int index) {
+static sn_status predict_fold(sn_context *ctx, sn_arena *memory, void *user, int index) {
+  const places_job *job = user;
   const sn_affine_data *data = job->data;
   size_t outputs = (size_t)data->outputs, bones = (size_t)data->bones->bones;
   left_out l = {0};
   sn_kcca_basis basis;
-  sn_status status = leave_out(ctx, memory, data, job->plan->frames[index], &l);
+  sn_status status = leave_out(ctx, memory, data, frame_of(job->plan, index), &l);
   if (status == SN_OK) {
-    status = left_out_basis(ctx, memory, data, job->plan->frames[index], job->choice->beta, &l, &basis);
+    status = left_out_basis(ctx, memory, data, frame_of(job->plan, index), job->choice->beta, &l, &basis);
   }
   for (size_t b = 0; b < bones && status == SN_OK; b++) {
     bone_moments(data, &basis, (int)b, &l);
@@ -305,22 +279,12 @@ static sn_status predict_fold(sn_context *ctx, sn_arena *memory, const places_jo
   return status;
 }
 
-static void predict_folds(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
+static sn_status place_fold(sn_context *ctx, sn_arena *memory, void *user, int index) {
   const places_job *job = user;
-  for (int64_t n = begin; n < end; n++) {
-    sn_context ctx = *job->ctx;
-    sn_arena memory = sn_arena_new(&ctx);
-    job->statuses[n] = predict_fold(&ctx, &memory, job, (int)n);
-    sn_arena_free(&memory);
-  }
-}
-
-static sn_status place_fold(sn_context *ctx, sn_arena *memory, const places_job *job, int index) {
   const sn_affine_data *data = job->data;
   size_t bones = (size_t)data->bones->bones, size = bones * (3 * bones + (size_t)data->control_count);
   pose_space pose = {0};
-  int out = job->plan->frames[index];
+  int out = frame_of(job->plan, index);
   double *solve = SN_NEW(ctx, memory, double, size);
   sn_status status = solve ? new_pose_space(ctx, memory, data, &pose) : ctx->error.status;
   for (int k = 0; k < stiffness_count && status == SN_OK; k++) {
@@ -333,20 +297,9 @@ static sn_status place_fold(sn_context *ctx, sn_arena *memory, const places_job 
   return status;
 }
 
-static void place_folds(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
-  const places_job *job = user;
-  for (int64_t n = begin; n < end; n++) {
-    sn_context ctx = *job->ctx;
-    sn_arena memory = sn_arena_new(&ctx);
-    job->statuses[n] = place_fold(&ctx, &memory, job, (int)n);
-    sn_arena_free(&memory);
-  }
-}
-
 // The bones' linear parts as predicted for the frames left out.
 static sn_status left_out_gradients(sn_context *ctx, sn_arena *memory, const places_job *job, sn_mat3 **out) {
-  size_t bones = (size_t)job->data->bones->bones, count = bones * (size_t)job->plan->count;
+  size_t bones = (size_t)job->data->bones->bones, count = bones * (size_t)job->plan->folds.fold_count;
   *out = SN_NEW(ctx, memory, sn_mat3, count);
   for (size_t n = 0; *out && n < count; n++) {
     sn_vec3 none;
@@ -366,14 +319,15 @@ static sn_status solve_places(sn_context *ctx, sn_arena *scratch, places_job *jo
   sn_status status = plan_folds(ctx, scratch, data, &plan);
   if (status != SN_OK) return status;
   job->plan = &plan;
-  job->numbers = SN_NEW(ctx, scratch, double, (size_t)plan.count *bones *(size_t)data->outputs);
-  job->errors = SN_NEW(ctx, scratch, double, (size_t)plan.count *stiffness_count);
-  job->statuses = SN_NEW(ctx, scratch, sn_status, plan.count);
-  if (!job->numbers || !job->errors || !job->statuses) return ctx->error.status;
-  sn_parallel_for(ctx, plan.count, 1, predict_folds, job);
-  status = joined_status(ctx, job->statuses, plan.count);
+  int folds = plan.folds.fold_count;
+  job->numbers = SN_NEW(ctx, scratch, double, (size_t)folds *bones *(size_t)data->outputs);
+  job->errors = SN_NEW(ctx, scratch, double, (size_t)folds *stiffness_count);
+  int *frames = SN_NEW(ctx, scratch, int, folds);
+  if (!job->numbers || !job->errors || !frames) return ctx->error.status;
+  for (int n = 0; n < folds; n++) frames[n] = frame_of(&plan, n);
+  status = sn_folds_run(ctx, &plan.folds, predict_fold, job);
   if (status == SN_OK) status = left_out_gradients(ctx, scratch, job, &gradients);
-  if (status == SN_OK) status = sn_affine_edge_trust(ctx, scratch, data, plan.count, plan.frames, gradients, &trust);
+  if (status == SN_OK) status = sn_affine_edge_trust(ctx, scratch, data, folds, frames, gradients, &trust);
   for (int k = 0; k < stiffness_count && status == SN_OK; k++) {
     solves[k] = SN_NEW(ctx, scratch, double, size);
     if (!solves[k]) return ctx->error.status;
@@ -381,13 +335,10 @@ static sn_status solve_places(sn_context *ctx, sn_arena *scratch, places_job *jo
     status = sn_affine_poisson(ctx, &data->examples->rest, data->bones, controls, data->control_count,
                                &(sn_affine_trust){trust, stiffnesses[k]}, solves[k]);
   }
-  if (status == SN_OK) {
-    sn_parallel_for(ctx, plan.count, 1, place_folds, job);
-    status = joined_status(ctx, job->statuses, plan.count);
-  }
+  if (status == SN_OK) status = sn_folds_run(ctx, &plan.folds, place_fold, job);
   if (status != SN_OK) return status;
   double least = 0;
-  int best = first_good(job->errors, plan.count, stiffness_count, &least);
+  int best = smoothest(job->errors, folds, stiffness_count, &least);
   *stiffness = stiffnesses[best];
   memcpy(solve, solves[best], size * sizeof *solve);
   return SN_OK;
@@ -397,7 +348,7 @@ sn_status sn_affine_choose_places(sn_context *ctx, const sn_affine_data *data, c
                                   const int *controls, const float (*rest_controls)[3], double *stiffness,
                                   double *solve) {
   sn_arena scratch = sn_arena_new(ctx);
-  places_job job = {.ctx = ctx, .data = data, .choice = choice, .rest_controls = rest_controls};
+  places_job job = {.data = data, .choice = choice, .rest_controls = rest_controls};
   sn_status status = SN_OK;
   sn_blas_serial();
   if (data->bones->frames >= 3) status = solve_places(ctx, &scratch, &job, controls, stiffness, solve);

@@ -22,7 +22,7 @@ typedef struct anchor_job {
   const sn_examples *examples;
   const sn_topology *topology;
   const sn_keys *keys;
-  const rotreg_folds *folds;
+  const sn_folds *folds;
   const sn_skin *skin;
   double ridge, unit; // unit: a length in which linear parts and translations weigh alike
   rotreg_anchors *out, *held;
@@ -129,11 +129,11 @@ static void add_moments(int n, moments *to, const moments *m) {
 }
 
 // The poses of every fold, and those outside it.
-static void gather_moments(const anchor_job *job, int i, moments in[rotreg_most_folds],
-                           moments outside[rotreg_most_folds]) {
+static void gather_moments(const anchor_job *job, int i, moments in[sn_usual_folds],
+                           moments outside[sn_usual_folds]) {
   int folds = job->folds->fold_count, n = unknowns_of(job, i);
   for (int f = 0; f < folds; f++) {
-    const rotreg_fold *fold = &job->folds->folds[f];
+    const sn_fold *fold = &job->folds->folds[f];
     in[f] = outside[f] = (moments){0};
     for (int m = fold->outside_count; m < fold->count; m++)
       add_pose(job, i, job->keys->frames[fold->poses[m]], &in[f]);
@@ -177,7 +177,7 @@ static void correct_points(const anchor_job *job, int i, const double *x, rotreg
 static void choose_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const anchor_job *job = user;
-  moments in[rotreg_most_folds], outside[rotreg_most_folds];
+  moments in[sn_usual_folds], outside[sn_usual_folds];
   for (int64_t i = begin; i < end; i++) {
     int n = unknowns_of(job, (int)i);
     gather_moments(job, (int)i, in, outside);
@@ -193,7 +193,7 @@ static void choose_range(void *user, int64_t begin, int64_t end, int worker) {
 static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const anchor_job *job = user;
-  moments in[rotreg_most_folds], outside[rotreg_most_folds];
+  moments in[sn_usual_folds], outside[sn_usual_folds];
   for (int64_t i = begin; i < end; i++) {
     int n = unknowns_of(job, (int)i), folds = job->folds->fold_count;
     moments all = {0};
@@ -245,7 +245,7 @@ static double best_ridge(const anchor_job *job, int n) {
 }
 
 sn_status rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
-                             const sn_topology *topology, const sn_keys *keys, const rotreg_folds *folds,
+                             const sn_topology *topology, const sn_keys *keys, const sn_folds *folds,
                              const sn_skin *skin, rotreg_anchors *out, rotreg_anchors *held, double *miss) {
   int n = examples->rest.vertex_count;
   double diagonal = sn_points_diagonal((const float(*)[3])examples->rest.positions, n);

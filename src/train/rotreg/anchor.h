@@ -6,7 +6,7 @@
 #define SINEW_TRAIN_ROTREG_ANCHOR_H
 
 #include "sinew/scene.h"
-#include "train/rotreg/folds.h"
+#include "train/folds.h"
 
 enum { rotreg_anchor_slots = 6 };
 
@@ -23,7 +23,7 @@ sn_vec3 rotreg_anchor_at(const rotreg_anchors *anchors, int i, const sn_affine *
 // ridge regression over the frames of `keys`; how much is decided by poses left out. `held[f]` has the same without the
 // poses of fold f, `miss` the mean squared distance of those predictions, per vertex.
 sn_status rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
-                             const sn_topology *topology, const sn_keys *keys, const rotreg_folds *folds,
+                             const sn_topology *topology, const sn_keys *keys, const sn_folds *folds,
                              const sn_skin *skin, rotreg_anchors *out, rotreg_anchors *held, double *miss);
 
 // Linear blend skinning itself, as anchors.

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sinew/rig.h"
+#include "train/rotreg/floor.h"
 #include "train/rotreg/rotreg.h"
 #include "train/rotreg/anchor.h"
 #include "train/rotreg/poisson.h"
@@ -21,7 +22,7 @@ typedef struct full_form {
   rotreg_predictor *predictors; // per triangle
   const torque_loads *loads;    // NULL: without torques
   torque_model torque;          // pairs per triangle instead, where there are
-  rotreg_folds folds;
+  sn_folds folds;
   rotreg_anchors anchor, *held_anchor; // trained on all poses, and without each fold
   sn_topology topology;
   float (*held)[9]; // [pose][triangle]: predicted without that pose
@@ -86,7 +87,7 @@ static void fit_triangle(const full_form *f, int t, char *memory) {
   triangle_sequence(f, t, sequence);
   rotreg_fit(&f->joints, sequence, f->folds.folds[0].poses, poses, &f->options, work, &f->predictors[t]);
   for (int n = 0; n < f->folds.fold_count; n++) {
-    const rotreg_fold *fold = &f->folds.folds[n];
+    const sn_fold *fold = &f->folds.folds[n];
     rotreg_predictor p;
     rotreg_refit(&f->joints, sequence, fold->poses, fold->outside_count, &f->options, work, &f->predictors[t], &p);
     for (int m = fold->outside_count; m < fold->count; m++)
@@ -223,7 +224,7 @@ static sn_status allocate(full_form *f, sn_arena *memory) {
   f->work_size = poses * sizeof(sn_mat3) + rotreg_work_size((int)poses);
   f->work = sn_arena_alloc(ctx, memory, (size_t)sn_threads(ctx), f->work_size);
   bool all = f->predictors && f->held && f->edge_residual && f->edges && f->blend_residual && f->anchors && f->work;
-  return all ? rotreg_folds_make(ctx, memory, f->keys->count, &f->folds) : ctx->error.status;
+  return all ? sn_folds_interleaved(ctx, memory, f->keys->count, sn_usual_folds, &f->folds) : ctx->error.status;
 }
 
 static sn_status train_full(full_form *f, sn_arena *memory) {

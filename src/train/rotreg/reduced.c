@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "sinew/rig.h"
+#include "train/folds.h"
 #include "train/rotreg/anchor.h"
-#include "train/rotreg/folds.h"
+#include "train/rotreg/floor.h"
 #include "train/rotreg/keys.h"
 #include "train/rotreg/solve.h"
 #include "train/rotreg/tune.h"
@@ -24,7 +25,7 @@ typedef struct reduced_job {
   rotreg_fit_options fit;
   sn_topology topology;
   sn_skin skin; // linear blend skinning on the joints
-  rotreg_folds folds;
+  sn_folds folds;
   rotreg_keys gradient_keys;
   rotreg_anchors anchors, *held_anchors; // trained on all poses, and without each fold
   sn_mat3 *held;                         // [pose][key]: gradients predicted without that pose
@@ -94,7 +95,7 @@ static void fit_key(const reduced_job *job, int key, rotreg_work *work) {
   rotreg_predictor *whole = &job->out->predictors[key], part;
   rotreg_fit(joints, sequence, job->folds.folds[0].poses, job->keys->count, &job->fit, work, whole);
   for (int n = 0; n < job->folds.fold_count; n++) {
-    const rotreg_fold *fold = &job->folds.folds[n];
+    const sn_fold *fold = &job->folds.folds[n];
     rotreg_refit(joints, sequence, fold->poses, fold->outside_count, &job->fit, work, whole, &part);
     for (int m = fold->outside_count; m < fold->count; m++) {
       int pose = fold->poses[m];
@@ -238,27 +239,22 @@ static double held_error(const reduced_job *job, const double *c, int pose, sn_a
 
 // C for the anchors of one fold, tried on its poses.
 typedef struct fold_trial {
-  sn_context ctx; // of its own: folds run at the same time
   const reduced_job *job;
-  const rotreg_fold *fold;
+  const sn_fold *fold;
   rotreg_normal normal;
   double *c, pull, error;
   sn_affine *matrices;
-  sn_status status;
 } fold_trial;
 
-static void try_fold(fold_trial *t) {
+static sn_status try_fold(sn_context *ctx, sn_arena *memory, void *user, int f) {
+  (void)memory;
+  fold_trial *t = (fold_trial *)user + f;
   t->error = 0;
-  t->status = rotreg_solve_c(&t->ctx, &t->normal, &t->job->out->bones, t->pull, t->c);
-  for (int m = t->fold->outside_count; t->status == SN_OK && m < t->fold->count; m++) {
+  sn_status status = rotreg_solve_c(ctx, &t->normal, &t->job->out->bones, t->pull, t->c);
+  for (int m = t->fold->outside_count; status == SN_OK && m < t->fold->count; m++) {
     t->error += held_error(t->job, t->c, t->fold->poses[m], t->matrices);
   }
-}
-
-static void try_range(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
-  fold_trial *trials = user;
-  for (int64_t f = begin; f < end; f++) try_fold(&trials[f]);
+  return status;
 }
 
 static sn_status start_trials(const reduced_job *job, const rotreg_reduction *r, const rotreg_normal *normal,
@@ -267,7 +263,6 @@ static sn_status start_trials(const reduced_job *job, const rotreg_reduction *r,
   for (int f = 0; status == SN_OK && f < job->folds.fold_count; f++) {
     fold_trial *t = &trials[f];
     *t = (fold_trial){.job = job, .fold = &job->folds.folds[f]};
-    t->ctx = (sn_context){.allocator = job->ctx->allocator, .threads = 1};
     t->c = SN_NEW(job->ctx, job->memory, double, (size_t)normal->rows *(size_t)normal->columns);
     t->matrices = SN_NEW(job->ctx, job->memory, sn_affine, bone_count(job));
     rotreg_reduction held = *r;
@@ -285,11 +280,9 @@ static sn_status choose_pull(const reduced_job *job, fold_trial *trials, double 
   for (int n = 0; n < 7; n++) {
     double error = 0;
     for (int f = 0; f < job->folds.fold_count; f++) trials[f].pull = choices[n];
-    sn_parallel_for(job->ctx, job->folds.fold_count, 1, try_range, trials);
-    for (int f = 0; f < job->folds.fold_count; f++) {
-      if (trials[f].status != SN_OK) return sn_fail(job->ctx, trials[f].status, "%s", trials[f].ctx.error.message);
-      error += trials[f].error;
-    }
+    sn_status status = sn_folds_run(job->ctx, &job->folds, try_fold, trials);
+    if (status != SN_OK) return status;
+    for (int f = 0; f < job->folds.fold_count; f++) error += trials[f].error;
     if (error < least) least = error, *pull = choices[n];
   }
   return SN_OK;
@@ -344,7 +337,7 @@ static sn_status train(reduced_job *job) {
   sn_weights_options options = sn_weights_options_default();
   sn_status status = sn_topology_build(ctx, &e->rest, &job->topology);
   if (status == SN_OK) status = rotreg_joints_build(ctx, job->memory, e, job->keys, &job->out->joints);
-  if (status == SN_OK) status = rotreg_folds_make(ctx, job->memory, job->keys->count, &job->folds);
+  if (status == SN_OK) status = sn_folds_interleaved(ctx, job->memory, job->keys->count, sn_usual_folds, &job->folds);
   if (status == SN_OK)
     status = sn_solve_weights(ctx, &e->rest, &e->frames, &e->poses, job->keys, &options, &job->skin);
   if (status == SN_OK) status = make_bones(job);

@@ -6,7 +6,7 @@
 #define SINEW_TRAIN_ROTREG_TORQUE_H
 
 #include "train/rotreg/predictor.h"
-#include "train/rotreg/folds.h"
+#include "train/folds.h"
 
 enum { torque_most_degree = 3 };
 
@@ -70,7 +70,7 @@ typedef struct torque_model {
 
 // Pairs for `count` sequences of gradients, starting from the predictors `whole` that ignore torques. `held` ([pose][key])
 // gets what pairs that were fitted without a pose say about it.
-sn_status torque_fit(sn_context *ctx, sn_arena *memory, const rotreg_joints *joints, const rotreg_folds *folds,
+sn_status torque_fit(sn_context *ctx, sn_arena *memory, const rotreg_joints *joints, const sn_folds *folds,
                      const sn_mat3 *sequences, int count, const rotreg_predictor *whole,
                      const rotreg_fit_options *options, const torque_loads *loads, torque_model *out, sn_mat3 *held);
 

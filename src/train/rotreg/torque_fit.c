@@ -25,7 +25,7 @@ typedef struct pair_pulls {
 typedef struct fit_job {
   sn_context *ctx;
   const rotreg_joints *joints;
-  const rotreg_folds *folds;
+  const sn_folds *folds;
   const sn_mat3 *sequences;
   int key_count;
   const rotreg_fit_options *options;
@@ -232,7 +232,7 @@ static double square(sn_mat3 a, sn_mat3 b) {
 // Fits the pair without each fold in turn and adds up what it misses there; `held` (may be NULL) gets its gradients.
 static void leave_out(const fit_job *job, int key, int load, fit_work *w, double miss[3], sn_mat3 *held) {
   for (int f = 0; f < job->folds->fold_count; f++) {
-    const rotreg_fold *fold = &job->folds->folds[f];
+    const sn_fold *fold = &job->folds->folds[f];
     torque_pair pair;
     fit_pair(job, key, 1 + f, load, fold->poses, fold->outside_count, w, &pair);
     for (int m = fold->outside_count; m < fold->count; m++) {
@@ -386,7 +386,7 @@ static void start_range(void *user, int64_t begin, int64_t end, int worker) {
       sn_mat3_polar(job->sequences[at], &job->rotation[at], &job->shear[at]);
     }
     for (int f = 0; f < job->folds->fold_count; f++) {
-      const rotreg_fold *fold = &job->folds->folds[f];
+      const sn_fold *fold = &job->folds->folds[f];
       rotreg_refit(job->joints, job->sequences + pose_row(job, (int)key), fold->poses, fold->outside_count,
                    job->options, w.turns, &bases[0], &bases[1 + f]);
     }
@@ -437,7 +437,7 @@ static sn_status fit_all(fit_job *job, const rotreg_predictor *whole) {
   return status;
 }
 
-sn_status torque_fit(sn_context *ctx, sn_arena *memory, const rotreg_joints *joints, const rotreg_folds *folds,
+sn_status torque_fit(sn_context *ctx, sn_arena *memory, const rotreg_joints *joints, const sn_folds *folds,
                      const sn_mat3 *sequences, int count, const rotreg_predictor *whole,
                      const rotreg_fit_options *options, const torque_loads *loads, torque_model *out, sn_mat3 *held) {
   sn_arena scratch = sn_arena_new(ctx);

@@ -12,7 +12,7 @@ static const double tilts[choices] = {10, 1, 1e-1, 1e-2, 1e-3};      // likewise
 
 typedef struct tune_job {
   const rotreg_joints *joints;
-  const rotreg_folds *folds;
+  const sn_folds *folds;
   const sn_mat3 *sequences;
   rotreg_fit_options options;
   bool tilting;               // with every choice of tilt
@@ -46,7 +46,7 @@ static void try_range(void *user, int64_t begin, int64_t end, int worker) {
     memset(job->miss[n], 0, sizeof job->miss[n]);
     rotreg_fit(job->joints, sequence, job->folds->folds[0].poses, poses, &job->options, work, &whole);
     for (int f = 0; f < job->folds->fold_count; f++) {
-      const rotreg_fold *fold = &job->folds->folds[f];
+      const sn_fold *fold = &job->folds->folds[f];
       rotreg_refit(job->joints, sequence, fold->poses, fold->outside_count, &job->options, work, &whole, &part);
       for (int c = 0; c < (job->tilting ? choices : 1); c++) {
         double pull = job->tilting ? tilts[c] * poses : 0; // 0 leaves the tilt as it is
@@ -76,8 +76,8 @@ static void choose_tilt(sn_context *ctx, tune_job *job, int count, double least,
   }
 }
 
-sn_status rotreg_tune(sn_context *ctx, const rotreg_joints *joints, const rotreg_folds *folds,
-                      const sn_mat3 *sequences, int count, rotreg_fit_options *options) {
+sn_status rotreg_tune(sn_context *ctx, const rotreg_joints *joints, const sn_folds *folds, const sn_mat3 *sequences,
+                      int count, rotreg_fit_options *options) {
   sn_arena scratch = sn_arena_new(ctx);
   tune_job job = {.joints = joints, .folds = folds, .sequences = sequences, .options = *options};
   job.work_size = rotreg_work_size(joints->pose_count);

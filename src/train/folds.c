@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "train/folds.h"
+
+#include <math.h>
+
+static sn_status fill_fold(sn_context *ctx, sn_arena *memory, int pose_count, const int *fold_of, int n, bool alone,
+                           sn_fold *fold) {
+  *fold = (sn_fold){.poses = SN_NEW(ctx, memory, int, (alone ? 2 : 1) * pose_count)};
+  if (!fold->poses) return ctx->error.status;
+  for (int k = 0; k < pose_count; k++)
+    if (fold_of[k] != n || alone) fold->poses[fold->outside_count++] = k;
+  fold->count = fold->outside_count;
+  for (int k = 0; k < pose_count; k++)
+    if (fold_of[k] == n) fold->poses[fold->count++] = k;
+  return SN_OK;
+}
+
+sn_status sn_folds_make(sn_context *ctx, sn_arena *memory, int pose_count, const int *fold_of, int fold_count,
+                        sn_folds *out) {
+  *out = (sn_folds){fold_count, SN_NEW(ctx, memory, sn_fold, fold_count)};
+  sn_status status = out->folds ? SN_OK : ctx->error.status;
+  for (int n = 0; status == SN_OK && n < fold_count; n++)
+    status = fill_fold(ctx, memory, pose_count, fold_of, n, fold_count == 1, &out->folds[n]);
+  return status;
+}
+
+sn_status sn_folds_interleaved(sn_context *ctx, sn_arena *memory, int pose_count, int most, sn_folds *out) {
+  int *fold_of = SN_NEW(ctx, memory, int, pose_count), count = pose_count < most ? pose_count : most;
+  if (!fold_of) return ctx->error.status;
+  for (int k = 0; k < pose_count; k++) fold_of[k] = k % count;
+  return sn_folds_make(ctx, memory, pose_count, fold_of, count, out);
+}
+
+sn_status sn_folds_single(sn_context *ctx, sn_arena *memory, int pose_count, int most, sn_folds *out) {
+  int *fold_of = SN_NEW(ctx, memory, int, pose_count), count = pose_count < most ? pose_count : most;
+  if (!fold_of) return ctx->error.status;
+  for (int k = 0; k < pose_count; k++) fold_of[k] = -1;
+  for (int n = 0; n < count; n++) fold_of[(int)((int64_t)n * pose_count / count)] = n;
+  return sn_folds_make(ctx, memory, pose_count, fold_of, count, out);
+}
+
+// The group of every pose, by the nearest of leaders that are found farthest first, beginning with pose 0. Returns how many.
+static int group_poses(int pose_count, const double *distances, double radius, double *nearest, int *group) {
+  int leader = 0, count = 0;
+  for (int k = 0; k < pose_count; k++) nearest[k] = INFINITY;
+  do {
+    const double *row = distances + (size_t)leader * (size_t)pose_count;
+    for (int k = 0; k < pose_count; k++)
+      if (row[k] < nearest[k] || k == leader) nearest[k] = k == leader ? -1 : row[k], group[k] = count;
+    count++;
+    for (int k = 0; k < pose_count; k++)
+      if (nearest[k] > nearest[leader]) leader = k;
+  } while (nearest[leader] > radius);
+  return count;
+}
+
+sn_status sn_folds_similar(sn_context *ctx, sn_arena *memory, int pose_count, const double *distances, double radius,
+                           int most, sn_folds *out) {
+  int *fold_of = SN_NEW(ctx, memory, int, pose_count);
+  double *nearest = SN_NEW(ctx, memory, double, pose_count);
+  if (!fold_of || !nearest) return ctx->error.status;
+  int groups = group_poses(pose_count, distances, radius, nearest, fold_of), count = groups < most ? groups : most;
+  for (int k = 0; k < pose_count; k++) fold_of[k] %= count;
+  return sn_folds_make(ctx, memory, pose_count, fold_of, count, out);
+}
+
+typedef struct run_job {
+  const sn_context *ctx;
+  sn_fold_fn body;
+  void *user;
+  sn_error *errors; // per fold
+} run_job;
+
+static void run_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const run_job *job = user;
+  for (int64_t n = begin; n < end; n++) {
+    sn_context ctx = {.allocator = job->ctx->allocator, .threads = 1};
+    sn_arena memory = sn_arena_new(&ctx);
+    sn_status status = job->body(&ctx, &memory, job->user, (int)n);
+    job->errors[n] = ctx.error, job->errors[n].status = status;
+    sn_arena_free(&memory);
+  }
+}
+
+sn_status sn_folds_run(sn_context *ctx, const sn_folds *folds, sn_fold_fn body, void *user) {
+  sn_arena scratch = sn_arena_new(ctx);
+  run_job job = {ctx, body, user, SN_NEW(ctx, &scratch, sn_error, folds->fold_count)};
+  sn_status status = job.errors ? SN_OK : ctx->error.status;
+  if (status == SN_OK) sn_parallel_for(ctx, folds->fold_count, 1, run_range, &job);
+  for (int n = 0; status == SN_OK && n < folds->fold_count; n++) {
+    status = job.errors[n].status;
+    if (status != SN_OK) ctx->error = job.errors[n];
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+int sn_simplest(const double *errors, int count, double tolerance) {
+  double least = INFINITY;
+  for (int c = 0; c < count; c++) least = fmin(least, errors[c]);
+  for (int c = 0; c < count; c++)
+    if (errors[c] <= tolerance * least) return c;
+  return 0;
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Poses left out in turn: what the learned parts are worth on poses they have not seen; and the choice of a setting by it.
+#ifndef SINEW_TRAIN_FOLDS_H
+#define SINEW_TRAIN_FOLDS_H
+
+#include "sinew/base.h"
+
+typedef struct sn_fold {
+  int *poses;               // those to learn from, then those left out
+  int outside_count, count; // learned from; both together. The poses of a fold without others are on both sides
+} sn_fold;
+
+typedef struct sn_folds {
+  int fold_count;
+  sn_fold *folds;
+} sn_folds;
+
+enum { sn_usual_folds = 5 };
+
+// Pose k is left out with fold_of[k], 0 <= fold_of[k] < fold_count; in none where that is negative. No fold may be empty.
+sn_status sn_folds_make(sn_context *ctx, sn_arena *memory, int pose_count, const int *fold_of, int fold_count,
+                        sn_folds *out);
+
+// Every most-th pose: pose k is in fold k modulo their number, at most `most`.
+sn_status sn_folds_interleaved(sn_context *ctx, sn_arena *memory, int pose_count, int most, sn_folds *out);
+
+// Single poses, evenly spread, at most `most` of them.
+sn_status sn_folds_single(sn_context *ctx, sn_arena *memory, int pose_count, int most, sn_folds *out);
+
+// Near-copies together, so that what is left out is new, and neighbouring groups apart, so that what is left can answer:
+// poses nearer than `radius` to one of a set of leaders (each farther than that from the others) form its group, and the
+// groups are dealt to at most `most` folds. `distances`: pose_count * pose_count.
+sn_status sn_folds_similar(sn_context *ctx, sn_arena *memory, int pose_count, const double *distances, double radius,
+                           int most, sn_folds *out);
+
+// Calls body for every fold, several at a time, each with a context and memory of its own. Fails as the first that failed.
+typedef sn_status (*sn_fold_fn)(sn_context *ctx, sn_arena *memory, void *user, int fold);
+sn_status sn_folds_run(sn_context *ctx, const sn_folds *folds, sn_fold_fn body, void *user);
+
+// The first of `count` settings, simplest first, whose error is at most `tolerance` times the least: a setting that is not
+// simpler has to be worth it.
+int sn_simplest(const double *errors, int count, double tolerance);
+
+#endif

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// Poses left out: every one once, similar ones together, and the choice of a setting.
+#include "check.h"
+
+#include "train/folds.h"
+
+typedef struct fixture {
+  sn_context ctx;
+  sn_arena memory;
+  sn_folds folds;
+} fixture;
+
+static fixture start(void) {
+  fixture f = {.ctx = sn_context_default()};
+  f.memory = sn_arena_new(&f.ctx);
+  return f;
+}
+
+// Every pose is on one side of every fold, and left out `times` times in all.
+static void check_folds(const sn_folds *folds, int poses, int times) {
+  int left_out[64] = {0};
+  for (int n = 0; n < folds->fold_count; n++) {
+    const sn_fold *fold = &folds->folds[n];
+    int seen[64] = {0};
+    assert_true(fold->outside_count > 0 && fold->outside_count < fold->count);
+    for (int m = 0; m < fold->count; m++) seen[fold->poses[m]]++;
+    for (int m = fold->outside_count; m < fold->count; m++) left_out[fold->poses[m]]++;
+    for (int k = 0; k < poses; k++) assert_int_equal(seen[k], 1);
+  }
+  for (int k = 0; k < poses && times > 0; k++) assert_int_equal(left_out[k], times);
+}
+
+static void interleaved_and_single(void **state) {
+  (void)state;
+  fixture f = start();
+  assert_ok(&f.ctx, sn_folds_interleaved(&f.ctx, &f.memory, 12, 5, &f.folds));
+  assert_int_equal(f.folds.fold_count, 5);
+  check_folds(&f.folds, 12, 1);
+  assert_int_equal(f.folds.folds[1].poses[f.folds.folds[1].outside_count + 2], 11);
+  assert_ok(&f.ctx, sn_folds_interleaved(&f.ctx, &f.memory, 1, 5, &f.folds));
+  assert_int_equal(f.folds.fold_count, 1);
+  assert_int_equal(f.folds.folds[0].outside_count, 1);
+  assert_int_equal(f.folds.folds[0].count, 2);
+  assert_ok(&f.ctx, sn_folds_single(&f.ctx, &f.memory, 30, 12, &f.folds));
+  assert_int_equal(f.folds.fold_count, 12);
+  check_folds(&f.folds, 30, 0);
+  for (int n = 0; n < 12; n++) assert_int_equal(f.folds.folds[n].count - f.folds.folds[n].outside_count, 1);
+  sn_arena_free(&f.memory);
+}
+
+// Ten places on a line, three near-copies at each, in any order.
+static void near_copies_are_left_out_together(void **state) {
+  (void)state;
+  enum { n = 30 };
+  fixture f = start();
+  double at[n], distances[n * n];
+  for (int k = 0; k < n; k++) at[k] = k * 7 % 10 + 0.01 * (k / 10);
+  for (int k = 0; k < n * n; k++) distances[k] = fabs(at[k / n] - at[k % n]);
+  assert_ok(&f.ctx, sn_folds_similar(&f.ctx, &f.memory, n, distances, 0.5, 5, &f.folds));
+  assert_int_equal(f.folds.fold_count, 5);
+  check_folds(&f.folds, n, 1);
+  for (int p = 0; p < 5; p++) {
+    const sn_fold *fold = &f.folds.folds[p];
+    assert_int_equal(fold->count - fold->outside_count, 6);
+    for (int a = fold->outside_count; a < fold->count; a++)
+      for (int b = 0; b < fold->outside_count; b++) assert_true(fabs(at[fold->poses[a]] - at[fold->poses[b]]) > 0.5);
+  }
+  memset(distances, 0, sizeof distances); // all alike: nothing is new
+  assert_ok(&f.ctx, sn_folds_similar(&f.ctx, &f.memory, n, distances, 0.5, 5, &f.folds));
+  assert_int_equal(f.folds.fold_count, 1);
+  assert_int_equal(f.folds.folds[0].outside_count, n);
+  sn_arena_free(&f.memory);
+}
+
+static sn_status fail_at_three(sn_context *ctx, sn_arena *memory, void *user, int fold) {
+  int *seen = user;
+  assert_non_null(SN_NEW(ctx, memory, int, 10));
+  seen[fold]++;
+  return fold >= 3 ? sn_fail(ctx, SN_BAD_INPUT, "fold %d is wrong", fold) : SN_OK;
+}
+
+static void running_and_choosing(void **state) {
+  (void)state;
+  fixture f = start();
+  int seen[5] = {0};
+  assert_ok(&f.ctx, sn_folds_interleaved(&f.ctx, &f.memory, 12, 5, &f.folds));
+  assert_fails(&f.ctx, sn_folds_run(&f.ctx, &f.folds, fail_at_three, seen), "fold 3 is wrong");
+  for (int n = 0; n < 5; n++) assert_int_equal(seen[n], 1);
+  assert_int_equal(sn_simplest((const double[]){9, 5.2, 5, 5.04}, 4, 1.05), 1);
+  assert_int_equal(sn_simplest((const double[]){9, 5.2, 5, 5.04}, 4, 1.01), 2);
+  assert_int_equal(sn_simplest((const double[]){0, 0}, 2, 1.05), 0);
+  sn_arena_free(&f.memory);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(interleaved_and_single),
+    cmocka_unit_test(near_copies_are_left_out_together),
+    cmocka_unit_test(running_and_choosing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -59,8 +59,9 @@ sn_status sn_gltf_parse(sn_context *ctx, const char *name, const uint8_t *bytes,
 void sn_gltf_free(sn_gltf *gltf);
 
 // All triangle primitives of the default scene's mesh nodes as one mesh, in the order of nodes and primitives, without
-// morph targets. Skinned primitives are in bind space (the node's transform is ignored, as glTF has it). Others that
-// hang below a joint are put where that joint is bound, the rest where the scene has them. `parts` may be NULL.
+// morph targets. Skinned primitives are in their bind pose, brought into the scene's space where the armature has a scale
+// or a turn (their node's transform is ignored, as glTF has it). Others that hang below a joint are put where that joint
+// is in the rest pose, the rest where the scene has them. `parts` may be NULL.
 sn_status sn_gltf_mesh(sn_context *ctx, const sn_gltf *gltf, sn_mesh *out, sn_arena *parts_memory,
                        sn_gltf_part **parts, int *part_count);
 
@@ -68,6 +69,9 @@ sn_status sn_gltf_mesh(sn_context *ctx, const sn_gltf *gltf, sn_mesh *out, sn_ar
 // mesh (rows of unskinned parts follow the nearest joint above their node, or joint 0); a document without a mesh has a
 // skin of 0 vertices. SN_BAD_INPUT where the document has no skin. `skin` may be NULL.
 sn_status sn_gltf_skeleton(sn_context *ctx, const sn_gltf *gltf, sn_skeleton *skeleton, sn_skin *skin);
+
+// By what the bind poses of the skins were scaled and turned to be in the scene's space; false where they were left alone.
+bool sn_gltf_place_text(const sn_gltf *gltf, char *out, size_t size);
 
 typedef struct sn_clip_info {
   const char *name;  // may be "" ; lives as long as the document

@@ -147,6 +147,8 @@ void sn_torques_free(sn_torques *torques);
 
 // ---- examples ----------------------------------------------------------------------------------------------------------
 
+enum { SN_MOST_NOTES = 16 };
+
 // Everything a trainer may use. Absent parts are zeroed (joint_count 0, control_count 0, ...).
 typedef struct sn_examples {
   sn_mesh rest;
@@ -161,8 +163,14 @@ typedef struct sn_examples {
   int test_frame_count;         // the frames at the end that are of clips only tested on
   int source_count, *source;    // file vertex s of the rest mesh is vertex source[s] here; NULL: the same order
   int (*source_triangles)[3];   // the triangles over the file's vertices; NULL: those of `rest`
+  int note_count;
+  const char *notes[SN_MOST_NOTES]; // what the user should know about how the files were read
   sn_arena memory;
 } sn_examples;
+
+// Adds a note, once; when there is no room for it, it is left out.
+void sn_examples_note(sn_context *ctx, sn_examples *examples, const char *format, ...)
+  __attribute__((format(printf, 3, 4)));
 
 // Counts agree, indices in range, everything finite; fails naming the first culprit.
 sn_status sn_examples_check(sn_context *ctx, const sn_examples *examples);

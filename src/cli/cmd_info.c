@@ -99,6 +99,11 @@ static sn_status info_gltf(cli *c, const char *path) {
   status = sn_gltf_mesh(&c->ctx, gltf, &mesh, NULL, NULL, NULL);
   if (status == SN_OK) status = describe_mesh(c, &mesh);
   if (status == SN_OK) status = describe_skeleton(c, gltf);
+  char place[256];
+  if (status == SN_OK && sn_gltf_place_text(gltf, place, sizeof place)) {
+    cli_say(c, "  %s\n", place);
+    json_object_set_new(c->result, "place", json_string(place));
+  }
   json_t *clips = json_array();
   for (int k = 0; status == SN_OK && k < sn_gltf_clip_count(gltf); k++) {
     sn_clip_info clip = sn_gltf_clip(gltf, k);

@@ -56,7 +56,9 @@ sn_status cli_load(cli *c, sn_examples *out) {
   if (options.controls && cli_is_point_cache(options.controls))
     options.controls = NULL; // positions: for the evaluation
   options.match = cli_text(c, "--match");
-  return sn_examples_load(&c->ctx, &options, out);
+  sn_status status = sn_examples_load(&c->ctx, &options, out);
+  for (int k = 0; status == SN_OK && k < out->note_count; k++) cli_say(c, "note: %s\n", out->notes[k]);
+  return status;
 }
 
 sn_status cli_load_frames(cli *c, sn_examples *out) {
@@ -100,6 +102,11 @@ json_t *cli_describe_examples(const sn_examples *examples) {
     json_object_set_new(out, "test_frames", json_integer(examples->test_frame_count));
   }
   if (examples->source) json_object_set_new(out, "file_vertices", json_integer(examples->source_count));
+  if (examples->note_count > 0) {
+    json_t *notes = json_array();
+    for (int k = 0; k < examples->note_count; k++) json_array_append_new(notes, json_string(examples->notes[k]));
+    json_object_set_new(out, "notes", notes);
+  }
   json_object_set_new(
     out, "diagonal",
     json_real(sn_points_diagonal((const float(*)[3])examples->rest.positions, examples->rest.vertex_count)));

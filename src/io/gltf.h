@@ -54,14 +54,15 @@ typedef struct gltf_node {
 
 typedef struct gltf_skin {
   int joint_count, *joints; // into the document's joint list
+  sn_affine place;          // bind space to the scene's (gltf_space.c)
 } gltf_skin;
 
 // The joints of all skins in use: the first skin's, then those that other skins add. A node that two skins bind in
 // different poses is two joints.
 typedef struct gltf_joint {
-  int node;
+  int node, skin; // skin: the first that has it
   const char *name;
-  sn_affine inverse_bind;
+  sn_affine inverse_bind; // of the skin's place: B S^-1
 } gltf_joint;
 
 typedef struct gltf_part {
@@ -152,12 +153,13 @@ sn_status sn_gltf_floats(sn_context *ctx, const sn_gltf *gltf, int accessor, boo
 sn_status sn_gltf_floats_kept(sn_context *ctx, sn_gltf *gltf, int accessor, bool normalize, const float **out);
 sn_status sn_gltf_integers(sn_context *ctx, const sn_gltf *gltf, int accessor, uint32_t *out);
 
-// ---- gltf_nodes.c, gltf_mesh.c, gltf_anim.c -----------------------------------------------------------------------------
+// ---- gltf_nodes.c, gltf_mesh.c, gltf_anim.c, gltf_space.c ---------------------------------------------------------------
 
 sn_status sn_gltf_load_nodes(sn_context *ctx, sn_gltf *gltf);
 sn_status sn_gltf_load_skins(sn_context *ctx, sn_gltf *gltf);
 sn_status sn_gltf_load_meshes(sn_context *ctx, sn_gltf *gltf);
 sn_status sn_gltf_load_clips(sn_context *ctx, sn_gltf *gltf);
+sn_status sn_gltf_place(sn_context *ctx, sn_gltf *gltf); // skins and parts into the scene's space
 
 // For every node the first joint it is, or -1.
 void sn_gltf_joint_of_node(const sn_gltf *gltf, int *out);

@@ -319,7 +319,8 @@ sn_status sn_gltf_deform(sn_context *ctx, const sn_gltf *gltf, int clip, double 
     for (int i = 0; i < part->range.vertex_count; i++) {
       int vertex = part->range.first_vertex + i;
       sn_vec3 p = morphed(part, nodes[part->range.node].weights, i);
-      p = part->skinned ? skinned(&gltf->skin, vertex, matrices, p) : sn_affine_apply(globals[part->range.node], p);
+      p = part->skinned ? skinned(&gltf->skin, vertex, matrices, sn_affine_apply(part->place, p))
+                        : sn_affine_apply(globals[part->range.node], p);
       sn_vec3_store(p, positions[vertex]);
     }
   }

@@ -56,8 +56,13 @@ static sn_status transformed(gltf_builder *b, const sn_gltf *base, json_t *objec
   return status;
 }
 
-// A mesh that was moved by its node becomes a skinned one, whose node's transform does not count: positions, normals,
-// tangents and morph targets go where the node had them.
+static bool is_identity(const sn_affine *map) {
+  sn_affine identity = sn_affine_identity();
+  return memcmp(map, &identity, sizeof identity) == 0;
+}
+
+// A mesh that was moved by its node, or whose armature has a scale, becomes a skinned one in the
+// scene's space, whose node's transform does not count: positions, normals, tangents and morph targets go there.
 static sn_status bake_place(gltf_builder *b, const sn_gltf *base, const gltf_part *part, json_t *primitive) {
   sn_mat3 linear = sn_affine_linear(part->place), inverse;
   sn_mat3 normal = sn_mat3_invert(linear, &inverse) ? sn_mat3_transpose(inverse) : linear;
@@ -81,7 +86,7 @@ static sn_status keep_part(gltf_builder *b, const sn_gltf_out *what, const sn_me
   remove_extension(primitive, "KHR_draco_mesh_compression"); // a second copy of what changes here
   if (!same_positions(part, mesh)) {
     sn_gltf_add_positions(b, attributes, (const float(*)[3])mesh->positions + first, count);
-    if (!part->skinned) status = bake_place(b, what->base, part, primitive);
+    if (!is_identity(&part->place)) status = bake_place(b, what->base, part, primitive);
   }
   if (what->normals) sn_gltf_add_normals(b, attributes, what->normals + first, count);
   if (what->colors) sn_gltf_add_colors(b, attributes, what->colors + first, count);

@@ -244,17 +244,6 @@ static int joint_above(const sn_gltf *gltf, const int *joint_of_node, int node) 
   return node < 0 ? -1 : joint_of_node[node];
 }
 
-// A part that hangs below a joint is put where the bind pose has that joint; others stay where the scene has them.
-static sn_affine place_part(const sn_gltf *gltf, const gltf_part *part, const sn_affine *globals) {
-  if (part->skinned) return sn_affine_identity();
-  sn_affine world = globals[part->range.node], bind, to_joint;
-  if (part->joint < 0) return world;
-  const gltf_joint *joint = &gltf->joints[part->joint];
-  if (!sn_affine_invert(joint->inverse_bind, &bind) || !sn_affine_invert(globals[joint->node], &to_joint))
-    return world;
-  return sn_affine_mul(sn_affine_mul(bind, to_joint), world);
-}
-
 static void attach_rows(sn_gltf *gltf, const gltf_part *part) {
   for (int i = 0; i < part->range.vertex_count; i++) {
     size_t row = (size_t)(part->range.first_vertex + i) * (size_t)gltf->skin.influences;
@@ -263,8 +252,7 @@ static void attach_rows(sn_gltf *gltf, const gltf_part *part) {
   }
 }
 
-static sn_status load_part(sn_context *ctx, sn_gltf *gltf, gltf_part *part, const sn_affine *globals,
-                           const int *joint_of_node) {
+static sn_status load_part(sn_context *ctx, sn_gltf *gltf, gltf_part *part, const int *joint_of_node) {
   const sn_gltf_part *range = &part->range;
   primitive p;
   const json_t *json = json_array_get(primitives_of(gltf, range->mesh), (size_t)range->primitive);
@@ -278,7 +266,6 @@ static sn_status load_part(sn_context *ctx, sn_gltf *gltf, gltf_part *part, cons
   if (status == SN_OK) status = load_targets(ctx, gltf, part, &p);
   if (status == SN_OK && part->skinned) status = load_skin_rows(ctx, gltf, part, &p, &scratch);
   part->joint = part->skinned ? -1 : joint_above(gltf, joint_of_node, range->node);
-  part->place = place_part(gltf, part, globals);
   if (status == SN_OK && !part->skinned && gltf->joint_count > 0) attach_rows(gltf, part);
   sn_arena_free(&scratch);
   return status;
@@ -320,17 +307,15 @@ sn_status sn_gltf_load_meshes(sn_context *ctx, sn_gltf *gltf) {
     if (status != SN_OK) return status;
   }
   sn_arena scratch = sn_arena_new(ctx);
-  sn_affine *globals = SN_NEW(ctx, &scratch, sn_affine, gltf->node_count);
   int *joint_of_node = SN_NEW(ctx, &scratch, int, gltf->node_count);
   gltf->triangles = (int(*)[3])sn_arena_alloc(ctx, &gltf->memory, (size_t)gltf->triangle_count, 12);
-  if (!globals || !joint_of_node || !gltf->triangles) {
+  if (!joint_of_node || !gltf->triangles) {
     sn_arena_free(&scratch);
     return ctx->error.status;
   }
-  sn_gltf_globals(gltf, gltf->nodes, globals);
   sn_gltf_joint_of_node(gltf, joint_of_node);
   for (int k = 0; k < gltf->part_count && status == SN_OK; k++) {
-    status = load_part(ctx, gltf, &gltf->parts[k], globals, joint_of_node);
+    status = load_part(ctx, gltf, &gltf->parts[k], joint_of_node);
   }
   sn_arena_free(&scratch);
   if (status == SN_OK) status = load_morph_weights(ctx, gltf);
@@ -350,8 +335,7 @@ sn_status sn_gltf_mesh(sn_context *ctx, const sn_gltf *gltf, sn_mesh *out, sn_ar
   for (int k = 0; k < gltf->part_count; k++) {
     const gltf_part *part = &gltf->parts[k];
     for (int i = 0; i < part->range.vertex_count; i++) {
-      sn_vec3 p = sn_vec3_from(part->positions[i]);
-      if (!part->skinned) p = sn_affine_apply(part->place, p);
+      sn_vec3 p = sn_affine_apply(part->place, sn_vec3_from(part->positions[i]));
       sn_vec3_store(p, out->positions[part->range.first_vertex + i]);
     }
   }
@@ -372,15 +356,29 @@ void sn_gltf_joint_of_node(const sn_gltf *gltf, int *out) {
   for (int j = gltf->joint_count - 1; j >= 0; j--) out[gltf->joints[j].node] = j;
 }
 
+// The joint above joint j: of the nearest node that is one, the joint of the same skin, else the first.
+static int parent_joint(const sn_gltf *gltf, const int *joint_of_node, const int *next, int j) {
+  int first = joint_above(gltf, joint_of_node, gltf->nodes[gltf->joints[j].node].parent);
+  for (int k = first; k >= 0; k = next[k])
+    if (gltf->joints[k].skin == gltf->joints[j].skin) return k;
+  return first;
+}
+
 static sn_status fill_skeleton(sn_context *ctx, const sn_gltf *gltf, sn_skeleton *out) {
   int *joint_of_node = SN_NEW(ctx, &out->memory, int, gltf->node_count);
-  if (!joint_of_node) return ctx->error.status;
-  sn_gltf_joint_of_node(gltf, joint_of_node);
+  int *next = SN_NEW(ctx, &out->memory, int, gltf->joint_count); // the next joint of the same node
+  if (!joint_of_node || !next) return ctx->error.status;
+  for (int k = 0; k < gltf->node_count; k++) joint_of_node[k] = -1;
+  for (int j = gltf->joint_count - 1; j >= 0; j--) {
+    int node = gltf->joints[j].node;
+    next[j] = joint_of_node[node];
+    joint_of_node[node] = j;
+  }
   for (int j = 0; j < gltf->joint_count; j++) {
     const gltf_joint *joint = &gltf->joints[j];
     out->names[j] = sn_arena_text(ctx, &out->memory, joint->name);
     if (!out->names[j]) return ctx->error.status;
-    out->parents[j] = joint_above(gltf, joint_of_node, gltf->nodes[joint->node].parent);
+    out->parents[j] = parent_joint(gltf, joint_of_node, next, j);
     if (!sn_affine_invert(joint->inverse_bind, &out->rest[j])) {
       return sn_fail(ctx, SN_BAD_FILE, "%s: the inverse bind matrix of joint %d (%s) is singular", gltf->name, j,
                      joint->name);

@@ -222,7 +222,7 @@ static sn_status add_joint(sn_context *ctx, sn_gltf *gltf, int skin, int node, c
   }
   *out = gltf->joint_count++;
   const char *name = joint_name(ctx, gltf, *out, node, table->first[node] >= 0, skin);
-  gltf->joints[*out] = (gltf_joint){node, name, *bind};
+  gltf->joints[*out] = (gltf_joint){node, skin, name, *bind};
   table->next[*out] = table->first[node], table->first[node] = *out;
   return name ? SN_OK : ctx->error.status;
 }

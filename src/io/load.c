@@ -66,8 +66,20 @@ static sn_status weld_rest(sn_context *ctx, sn_examples *out) {
   return status;
 }
 
+// The mesh of a document, and a note where its bind pose is not where the file has it.
+static sn_status read_rest_document(sn_context *ctx, const char *path, sn_examples *out) {
+  sn_gltf *gltf;
+  char text[256];
+  sn_status status = sn_gltf_read(ctx, path, &gltf);
+  if (status != SN_OK) return status;
+  status = sn_gltf_mesh(ctx, gltf, &out->rest, NULL, NULL, NULL);
+  if (sn_gltf_place_text(gltf, text, sizeof text)) sn_examples_note(ctx, out, "%s: %s", path, text);
+  sn_gltf_free(gltf);
+  return name_file(ctx, status, path);
+}
+
 static sn_status load_rest(sn_context *ctx, const char *path, sn_examples *out) {
-  sn_status status = sn_mesh_read(ctx, path, &out->rest);
+  sn_status status = is_gltf(path) ? read_rest_document(ctx, path, out) : sn_mesh_read(ctx, path, &out->rest);
   if (status == SN_OK) status = name_file(ctx, sn_mesh_check(ctx, &out->rest), path);
   if (status == SN_OK && is_gltf(path)) status = weld_rest(ctx, out);
   return status;
@@ -270,6 +282,16 @@ static sn_status read_first_skeleton(sn_context *ctx, const sn_load_options *opt
   return name_file(ctx, status, options->skeletons[0]);
 }
 
+// A file whose bind pose differs (another scale or turn of the armature, say) maps another rest pose: rest_there, then
+// back from rest_here, leads to its joints from ours.
+static sn_affine between_rests(sn_affine rest_here, sn_affine rest_there) {
+  sn_affine inverse;
+  if (memcmp(&rest_here, &rest_there, sizeof rest_here) == 0 || !sn_affine_invert(rest_here, &inverse)) {
+    return sn_affine_identity();
+  }
+  return sn_affine_mul(rest_there, inverse);
+}
+
 // Copies the poses of one clip, joints matched by name.
 static sn_status append_poses(sn_context *ctx, const char *path, const sn_skeleton *skeleton, const sn_poses *poses,
                               int first, sn_examples *out) {
@@ -278,7 +300,10 @@ static sn_status append_poses(sn_context *ctx, const char *path, const sn_skelet
     if (from < 0) {
       return sn_fail(ctx, SN_BAD_INPUT, "%s has no joint called '%s'", path, out->skeleton.names[j]);
     }
-    for (int f = 0; f < poses->frame_count; f++) sn_pose(&out->poses, first + f)[j] = sn_pose(poses, f)[from];
+    sn_affine between = between_rests(out->skeleton.rest[j], skeleton->rest[from]);
+    for (int f = 0; f < poses->frame_count; f++) {
+      sn_pose(&out->poses, first + f)[j] = sn_affine_mul(sn_pose(poses, f)[from], between);
+    }
   }
   return SN_OK;
 }

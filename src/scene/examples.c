@@ -2,6 +2,9 @@
 #include "sinew/scene.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 
 void sn_torques_free(sn_torques *torques) {
   sn_arena_free(&torques->memory);
@@ -83,6 +86,18 @@ sn_status sn_examples_check(sn_context *ctx, const sn_examples *examples) {
     }
   }
   return status;
+}
+
+void sn_examples_note(sn_context *ctx, sn_examples *examples, const char *format, ...) {
+  char text[1024];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  for (int k = 0; k < examples->note_count; k++)
+    if (strcmp(examples->notes[k], text) == 0) return;
+  const char *kept = examples->note_count < SN_MOST_NOTES ? sn_arena_text(ctx, &examples->memory, text) : NULL;
+  if (kept) examples->notes[examples->note_count++] = kept;
 }
 
 void sn_examples_free(sn_examples *examples) {

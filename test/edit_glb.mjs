@@ -1,0 +1,75 @@
+// Turns a GLB that `sinew gen` wrote into one as other programs export them:
+//   node edit_glb.mjs IN.glb OUT.glb EDIT[=VALUE]...
+// The edits are the functions of `edits` below, applied in order. Written from the glTF specification alone.
+import fs from "fs";
+
+const readers = {
+  5120: ["readInt8", "writeInt8", 1], 5121: ["readUInt8", "writeUInt8", 1], 5122: ["readInt16LE", "writeInt16LE", 2],
+  5123: ["readUInt16LE", "writeUInt16LE", 2], 5125: ["readUInt32LE", "writeUInt32LE", 4],
+  5126: ["readFloatLE", "writeFloatLE", 4],
+};
+const widths = { SCALAR: 1, VEC2: 2, VEC3: 3, VEC4: 4, MAT4: 16 };
+
+export function open(file) {
+  const bytes = fs.readFileSync(file), size = bytes.readUInt32LE(12);
+  return { json: JSON.parse(bytes.subarray(20, 20 + size)), bin: Buffer.from(bytes.subarray(20 + size + 8)) };
+}
+
+export function rows(doc, index) {
+  const a = doc.json.accessors[index], view = doc.json.bufferViews[a.bufferView], width = widths[a.type];
+  const [read, , size] = readers[a.componentType];
+  const stride = view.byteStride ?? size * width, start = (view.byteOffset ?? 0) + (a.byteOffset ?? 0);
+  return Array.from({ length: a.count }, (_, i) =>
+    Array.from({ length: width }, (_, k) => doc.bin[read](start + i * stride + k * size)));
+}
+
+// A new accessor with these rows.
+export function add(doc, values, component, type, extra = {}) {
+  const [, write, size] = readers[component], width = widths[type], offset = doc.bin.length;
+  const bytes = Buffer.alloc(Math.ceil((values.length * width * size) / 4) * 4);
+  values.forEach((row, i) => row.forEach((v, k) => bytes[write](v, (i * width + k) * size)));
+  doc.bin = Buffer.concat([doc.bin, bytes]);
+  doc.json.bufferViews.push({ buffer: 0, byteOffset: offset, byteLength: values.length * width * size });
+  const accessor = { bufferView: doc.json.bufferViews.length - 1, componentType: component, count: values.length, type, ...extra };
+  if (component === 5126 && type === "VEC3" || type === "SCALAR" && component === 5126) {
+    accessor.min = values[0].map((_, k) => values.reduce((m, r) => Math.min(m, Math.fround(r[k])), Infinity));
+    accessor.max = values[0].map((_, k) => values.reduce((m, r) => Math.max(m, Math.fround(r[k])), -Infinity));
+  }
+  doc.json.accessors.push(accessor);
+  return doc.json.accessors.length - 1;
+}
+
+export function save(doc, file) {
+  doc.json.buffers = [{ byteLength: doc.bin.length }];
+  let text = Buffer.from(JSON.stringify(doc.json));
+  text = Buffer.concat([text, Buffer.alloc((4 - (text.length % 4)) % 4, " ")]);
+  const head = Buffer.alloc(20), chunk = Buffer.alloc(8);
+  head.write("glTF"), head.writeUInt32LE(2, 4), head.writeUInt32LE(28 + text.length + doc.bin.length, 8);
+  head.writeUInt32LE(text.length, 12), head.write("JSON", 16);
+  chunk.writeUInt32LE(doc.bin.length, 0), chunk.write("BIN\0", 4);
+  fs.writeFileSync(file, Buffer.concat([head, text, chunk, doc.bin]));
+}
+
+const primitivesOf = (doc) => doc.json.meshes.flatMap((mesh) => mesh.primitives);
+
+export const edits = {
+  // Positions times k in bind space, inverse bind matrices over k: the same frames, as with a scaled armature.
+  "bind-scale"(doc, k) {
+    for (const p of primitivesOf(doc)) {
+      p.attributes.POSITION = add(doc, rows(doc, p.attributes.POSITION).map((r) => r.map((v) => v * k)), 5126, "VEC3");
+    }
+    for (const skin of doc.json.skins) {
+      const scaled = rows(doc, skin.inverseBindMatrices).map((m) => m.map((v, e) => (e < 12 ? v / k : v)));
+      skin.inverseBindMatrices = add(doc, scaled, 5126, "MAT4");
+    }
+  },
+};
+
+if (process.argv[1].endsWith("edit_glb.mjs")) {
+  const [from, to, ...list] = process.argv.slice(2), doc = open(from);
+  for (const edit of list) {
+    const [name, value] = edit.split("=");
+    edits[name](doc, value === undefined || isNaN(value) ? value : Number(value));
+  }
+  save(doc, to);
+}

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Characters as other programs export them, made from generated sets by edit_glb.mjs: what Sinew makes of them must be what it
+# makes of the set itself.
+set -euo pipefail
+src=${SINEW_SOURCE:-$(cd "$(dirname "$0")/.." && pwd)}
+command -v node > /dev/null || { echo "skipped: no node"; exit 77; }
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+
+fail() { echo "FAILED: $*"; exit 1; }
+edit() { node "$src/test/edit_glb.mjs" "$@"; }
+# check 'EXPRESSION of a, b, ...' A.json B.json ...: the reports as variables a, b, c
+check() {
+  local expression=$1; shift
+  node -e 'const [e, ...files] = process.argv.slice(1), read = (f) => JSON.parse(require("fs").readFileSync(f));
+    const values = files.map(read), near = (x, y, r = 1e-3) => Math.abs(x - y) <= r * Math.abs(y);
+    if (!new Function("a", "b", "c", "near", "return " + e)(...[0, 1, 2].map((k) => values[k]), near)) {
+      console.log(JSON.stringify(values.map((v) => v.result), null, 1).slice(0, 4000)); process.exit(1); }' \
+    "$expression" "$@" || fail "$expression"
+}
+compare() { # compare REPORT FILE.glb METHODS...
+  local report=$1 file=$2 methods=(); shift 2
+  for m in "$@"; do methods+=(--method "$m"); done
+  "$SINEW" compare --rest "$file" --frames "$file" --skeleton "$file" --keys every:4 "${methods[@]}" --json "$report" > log || fail "$file: $(cat log)"
+}
+
+"$SINEW" gen arm --vertices 800 --frames 13 -o arm --quiet
+plain=arm/skeleton.glb
+
+# 1. an armature with a scale: one space, the frames'
+edit $plain scaled.glb bind-scale=100
+"$SINEW" info $plain --json plain.info > log
+"$SINEW" info scaled.glb --json scaled.info > log
+grep -q "scaled by 0.01" log || fail "info does not say that the bind pose was scaled"
+check 'near(a.result.diagonal, b.result.diagonal)' scaled.info plain.info
+compare plain.json $plain rigid lbs:weights=given lbs dqs
+compare scaled.json scaled.glb rigid lbs:weights=given lbs dqs
+[ "$(grep -c "note: .*scaled by 0.01" log)" = 1 ] || fail "the note is not there once: $(cat log)"
+check 'a.result.methods.every((m, k) => near(m.test.rms_pct_diag + 1e-4, b.result.methods[k].test.rms_pct_diag + 1e-4, 0.02))' \
+  scaled.json plain.json
+
+echo "characters: all as they should be"

@@ -56,7 +56,7 @@ sn_status cli_load(cli *c, sn_examples *out) {
   if (options.controls && cli_is_point_cache(options.controls))
     options.controls = NULL; // positions: for the evaluation
   options.match = cli_text(c, "--match");
-  sn_status status = sn_examples_load(&c->ctx, &options, out);
+  status = sn_examples_load(&c->ctx, &options, out);
   for (int k = 0; status == SN_OK && k < out->note_count; k++) cli_say(c, "note: %s\n", out->notes[k]);
   return status;
 }

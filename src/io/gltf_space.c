@@ -201,7 +201,8 @@ static sn_affine place_part(const sn_gltf *gltf, const gltf_part *part, const sn
 sn_status sn_gltf_place(sn_context *ctx, sn_gltf *gltf) {
   sn_arena scratch = sn_arena_new(ctx);
   space_job job = {0};
-  bool *done = SN_NEW(ctx, &scratch, bool, gltf->joint_count), *moved = SN_NEW(ctx, &scratch, bool, gltf->joint_count);
+  bool *done = SN_NEW(ctx, &scratch, bool, gltf->joint_count),
+       *moved = SN_NEW(ctx, &scratch, bool, gltf->joint_count);
   for (int s = 0; s < gltf->skin_count; s++) gltf->skins[s].place = sn_affine_identity();
   for (int k = 0; k < gltf->part_count; k++) gltf->parts[k].place = sn_affine_identity();
   sn_status status = done && moved ? prepare(ctx, gltf, &scratch, &job) : ctx->error.status;

@@ -228,7 +228,7 @@ static void test_plain(void **state) {
   assert_ok(&ctx, load(&ctx, "plain.obj", "plain.pc2", "plain.glb", &e));
   expect_sheet(&ctx, &e, true, true);
   assert_null(e.source);
-  assert_non_null(e.frames.file.mapping); // still the mapped file
+  assert_non_null(e.frames.file.bytes); // still the file as it was read
   assert_int_equal(e.clip_count, 1);
   assert_true(e.clip_start[0] == 0 && e.clip_start[1] == frames_in_set);
   sn_examples_free(&e);
@@ -569,7 +569,7 @@ static void test_real_set(void **state) {
   assert_int_equal(e.poses.frame_count, 80);
   assert_int_equal(e.torques.frame_count, 80);
   assert_int_equal(e.skeleton.joint_count, e.torques.joint_count);
-  assert_non_null(e.frames.file.mapping);
+  assert_non_null(e.frames.file.bytes);
   sn_examples_free(&e);
 }
 

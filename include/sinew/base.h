@@ -49,6 +49,8 @@ typedef struct sn_context {
   int threads;             // worker threads of parallel loops, 0 = one per core; results do not depend on it
   sn_progress_fn progress; // may be NULL
   void *progress_user;
+  struct sn_outputs
+    *outputs;     // files that will appear together (sn_outputs_begin); NULL: each as soon as it is written
   sn_error error; // the last failure
 } sn_context;
 
@@ -117,30 +119,48 @@ int sn_random_below(sn_random *rng, int n); // 0 .. n-1
 
 // ---- files ---------------------------------------------------------------------------------------------------------
 
-// A whole file in memory, mapped read-only. Free with sn_file_close().
+// A whole file in memory: read, not mapped, so that nobody can cut it short afterwards. Free with sn_file_close().
 typedef struct sn_file {
   const uint8_t *bytes;
   size_t size;
-  void *mapping; // NULL for an empty file
+  sn_arena memory;
 } sn_file;
 
+// A file that waits to appear (below) reads as it was written.
 sn_status sn_file_open(sn_context *ctx, const char *path, sn_file *out);
 void sn_file_close(sn_file *file);
 
-// Writing that appears whole or not at all: a temporary file beside `path`, fsync, rename. After sn_writer_open
-// succeeded call sn_writer_commit exactly once, or sn_writer_abort. Write errors are remembered and told by commit.
+// Files that appear together. Between begin and end, files written in this context are on the disk but not to be seen;
+// end shows all of them (status SN_OK) or drops them. Within another group both do nothing: the outer one decides.
+typedef struct sn_outputs {
+  struct sn_output *first, *last;
+  struct sn_folder *folders; // made on the way
+  sn_arena memory;
+} sn_outputs;
+
+void sn_outputs_begin(sn_context *ctx, sn_outputs *own);
+sn_status sn_outputs_end(sn_context *ctx, sn_outputs *own, sn_status status);
+// For a handler of signals that ends the process: deletes what waits under a temporary name. Calls unlink and no other.
+void sn_outputs_unlink_names(const sn_outputs *outputs);
+
+// Writing that appears whole or not at all: a file without a name in the folder of `path` (or under a short temporary one),
+// fsync, then its name. Links are followed, the mode of a file that is replaced is kept. After sn_writer_open succeeded
+// call sn_writer_commit exactly once, or sn_writer_abort. Write errors are remembered and told by commit.
 typedef struct sn_writer {
-  char *path, *temporary;
   void *stream; // FILE *; for printf-style output
   int failure;  // errno of the first write that failed
-  sn_arena memory;
+  struct sn_output *output;
+  bool alone; // appears by itself: in no group but its own
+  sn_outputs own;
 } sn_writer;
 
 sn_status sn_writer_open(sn_context *ctx, const char *path, sn_writer *out);
 void sn_write(sn_writer *writer, const void *bytes, size_t size);
 void sn_writef(sn_writer *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 sn_status sn_writer_commit(sn_context *ctx, sn_writer *writer);
-void sn_writer_abort(sn_writer *writer);
+void sn_writer_abort(sn_context *ctx, sn_writer *writer);
+// The name ends in eight hexadecimal digits and an extension: files alike but for these digits go when this one appears.
+void sn_writer_supersedes(sn_writer *writer);
 
 // `mkdir -p`.
 sn_status sn_make_folder(sn_context *ctx, const char *path);

@@ -97,7 +97,7 @@ void sn_skin_free(sn_skin *skin);
 
 // ---- frames and poses ----------------------------------------------------------------------------------------------
 
-// Vertex positions over time. `positions` may point into a mapped file.
+// Vertex positions over time. `positions` may point into `file`.
 typedef struct sn_frames {
   int vertex_count, frame_count;
   const float (*positions)[3]; // frame f starts at positions + f * vertex_count

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "cli/cli.h"
-
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
+
+#include "cli/outputs.h"
 
 static const cli_command *const commands[] = {&cli_gen,  &cli_rig,  &cli_train,   &cli_eval, &cli_compare, &cli_bench,
                                               &cli_view, &cli_info, &cli_convert, &cli_demo, &cli_stats,   NULL};
@@ -9,18 +11,25 @@ static const cli_command *const commands[] = {&cli_gen,  &cli_rig,  &cli_train, 
 int cli_run(int argc, char **argv) {
   cli c;
   int status = cli_parse(argc, argv, commands, &c);
+  if (status == exit_done) status = cli_check_outputs(&c);
   if (status == exit_done) {
     cli_progress_start(&c);
-    status = c.command->run(&c);
-    if (status == exit_done) status = cli_report(&c);
+    status = cli_run_whole(&c);
     cli_progress_end(&c);
   }
   cli_free(&c);
-  return status < 0 ? exit_done : status;
+  return status < 0 ? cli_flush() : status;
+}
+
+// With a standard stream closed, the next file to be opened would become it, and messages part of that file. What is
+// written to a closed standard output fails, as it should.
+static void fill_standard_streams(void) {
+  for (int fd = 0; fd <= 2; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY) < 0) _exit(exit_failed);
 }
 
 int main(int argc, char **argv) {
-  int status = cli_run(argc, argv);
-  if (fflush(stdout) != 0 && status == exit_done) status = exit_failed;
-  return status;
+  fill_standard_streams();
+  cli_catch_signals();
+  return cli_run(argc, argv);
 }

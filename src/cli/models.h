@@ -4,7 +4,7 @@
 
 #include "cli/inputs.h"
 
-// A model file, mapped.
+// A model file, opened.
 typedef struct cli_model {
   sn_file file;
   sn_rt_model model;

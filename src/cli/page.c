@@ -247,6 +247,6 @@ sn_status page_write(sn_context *ctx, const char *path, const char *title, const
   sets_at += strlen(sets_mark);
   sn_write(&writer, sets_at, (size_t)(text + size - sets_at));
   if (status == SN_OK) return sn_writer_commit(ctx, &writer);
-  sn_writer_abort(&writer);
+  sn_writer_abort(ctx, &writer);
   return status;
 }

@@ -190,19 +190,15 @@ static sn_status write_objs(sn_context *ctx, const char *folder, const sn_frames
   sn_arena scratch = sn_arena_new(ctx);
   size_t size = strlen(folder) + 32;
   char *path = SN_NEW(ctx, &scratch, char, size);
+  sn_outputs together;
+  sn_outputs_begin(ctx, &together);
   sn_status status = path ? sn_make_folder(ctx, folder) : ctx->error.status;
-  int done = 0;
-  while (status == SN_OK && done < frames->frame_count) {
-    snprintf(path, size, "%s/frame_%04d.obj", folder, done);
-    status = sn_obj_write(ctx, path, mesh, sn_frame(frames, done));
-    done += status == SN_OK;
-  }
-  while (status != SN_OK && path && --done >= 0) {
-    snprintf(path, size, "%s/frame_%04d.obj", folder, done);
-    unlink(path);
+  for (int f = 0; status == SN_OK && f < frames->frame_count; f++) {
+    snprintf(path, size, "%s/frame_%04d.obj", folder, f);
+    status = sn_obj_write(ctx, path, mesh, sn_frame(frames, f));
   }
   sn_arena_free(&scratch);
-  return status;
+  return sn_outputs_end(ctx, &together, status);
 }
 
 sn_status sn_frames_write(sn_context *ctx, const char *path, const sn_frames *frames, const sn_mesh *mesh) {

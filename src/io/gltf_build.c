@@ -2,6 +2,8 @@
 // A glTF document under construction, and writing it.
 #include "io/gltf_out.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 gltf_builder sn_gltf_builder(sn_context *ctx, json_t *root) {
@@ -123,11 +125,23 @@ int sn_gltf_add_accessor(gltf_builder *b, const void *data, int count, int compo
 
 // ---- files -----------------------------------------------------------------------------------------------------------
 
-static sn_status write_bytes(sn_context *ctx, const char *path, const void *bytes, size_t size) {
+// A binary goes when a newer one of this document appears.
+static sn_status write_bytes(sn_context *ctx, const char *path, const void *bytes, size_t size, bool binary) {
   sn_writer writer;
   if (sn_writer_open(ctx, path, &writer) != SN_OK) return ctx->error.status;
   sn_write(&writer, bytes, size);
+  if (binary && strlen(path) < NAME_MAX) sn_writer_supersedes(&writer); // a name that was cut may be another's, too
   return sn_writer_commit(ctx, &writer);
+}
+
+// The document appears after the binary that it names.
+static sn_status write_pair(sn_context *ctx, const char *path, const char *text, const char *bin_path,
+                            const gltf_builder *b) {
+  sn_outputs together;
+  sn_outputs_begin(ctx, &together);
+  sn_status status = bin_path ? write_bytes(ctx, bin_path, b->bytes, b->size, true) : SN_OK;
+  if (status == SN_OK) status = write_bytes(ctx, path, text, strlen(text), false);
+  return sn_outputs_end(ctx, &together, status);
 }
 
 static void write_u32(sn_writer *writer, size_t value) {
@@ -158,16 +172,28 @@ static sn_status write_glb(gltf_builder *b, const char *path, const char *text) 
   return sn_writer_commit(b->ctx, &writer);
 }
 
+// FNV-1a, folded to 32 bits.
+static uint32_t contents_hash(const uint8_t *bytes, size_t size) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (size_t k = 0; k < size; k++) hash = (hash ^ bytes[k]) * 0x100000001b3;
+  return (uint32_t)(hash ^ hash >> 32);
+}
+
 static bool ends_in(const char *path, const char *extension) {
   size_t length = strlen(path), tail = strlen(extension);
   return length > tail && strcasecmp(path + length - tail, extension) == 0;
 }
 
-// "walk.bin" of "out/walk.gltf", as a URI and as a path.
+// "walk.0123abcd.bin" of "out/walk.gltf", as a URI and as a path. The digits are those of its contents: a document never
+// stands beside a binary that is not its own, also where a process dies between the two or two processes write both.
 static bool binary_name(gltf_builder *b, const char *path, char **uri, char **bin_path) {
-  *bin_path = sn_arena_text(b->ctx, &b->memory, path);
+  const char *last = strrchr(path, '/');
+  size_t folder = last ? (size_t)(last + 1 - path) : 0, most = folder + NAME_MAX - strlen(".01234567.bin");
+  size_t stem = strlen(path) - strlen(".gltf"), size = stem + sizeof ".01234567.bin";
+  if (stem > most) stem = most;
+  *bin_path = SN_NEW(b->ctx, &b->memory, char, size);
   if (!*bin_path) return false;
-  strcpy(*bin_path + strlen(path) - strlen(".gltf"), ".bin");
+  snprintf(*bin_path, size, "%.*s.%08x.bin", (int)stem, path, (unsigned)contents_hash(b->bytes, b->size));
   char *slash = strrchr(*bin_path, '/');
   *uri = sn_gltf_uri_encode(b->ctx, &b->memory, slash ? slash + 1 : *bin_path);
   return *uri != NULL;
@@ -200,8 +226,7 @@ sn_status sn_gltf_builder_write(gltf_builder *b, const char *path) {
   if (status != SN_OK) return status;
   char *text = json_dumps(b->root, glb ? JSON_COMPACT : JSON_INDENT(2));
   if (!text) return sn_fail(b->ctx, SN_NO_MEMORY, "%s: out of memory while writing JSON", path);
-  if (bin_path) status = write_bytes(b->ctx, bin_path, b->bytes, b->size);
-  if (status == SN_OK) status = glb ? write_glb(b, path, text) : write_bytes(b->ctx, path, text, strlen(text));
+  status = glb ? write_glb(b, path, text) : write_pair(b->ctx, path, text, bin_path, b);
   free(text);
   return status;
 }

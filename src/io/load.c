@@ -206,7 +206,7 @@ static sn_status join_frames(sn_context *ctx, const sn_load_options *options, sn
   if (status != SN_OK) return status;
   out->clip_count = options->frames_count;
   out->test_frame_count = total - out->clip_start[options->frames_count - options->test_count];
-  if (!pick && options->frames_count == 1) { // no copy: PC2 stays in its memory map
+  if (!pick && options->frames_count == 1) { // no copy: PC2 stays where it was read to
     out->frames = parts[0];
     parts[0] = (sn_frames){0};
     return SN_OK;

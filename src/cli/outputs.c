@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// What a command writes: never over what it reads, nothing before all of it is well, nothing left where it is stopped.
+#include "cli/outputs.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+// ---- names ------------------------------------------------------------------------------------------------------------
+
+static bool same_inode(const struct stat *a, const struct stat *b) {
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool folder_info(const char *path, struct stat *info) {
+  char folder[4096];
+  const char *slash = strrchr(path, '/');
+  if (!slash) return stat(".", info) == 0;
+  snprintf(folder, sizeof folder, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+  return stat(folder, info) == 0;
+}
+
+static bool same_file(const char *a, const char *b) {
+  struct stat x, y;
+  bool has_a = stat(a, &x) == 0, has_b = stat(b, &y) == 0;
+  if (has_a || has_b) return has_a && has_b && same_inode(&x, &y);
+  const char *name_a = strrchr(a, '/'), *name_b = strrchr(b, '/');
+  return strcmp(name_a ? name_a + 1 : a, name_b ? name_b + 1 : b) == 0 && folder_info(a, &x) && folder_info(b, &y) &&
+         same_inode(&x, &y);
+}
+
+static bool is_output(const char *option) {
+  static const char *const names[] = {"-o", "--json", "--plot", NULL};
+  for (const char *const *name = names; *name; name++)
+    if (strcmp(*name, option) == 0) return true;
+  return false;
+}
+
+static bool names_a_file(const char *argument) {
+  return argument && (strstr(argument, "FILE") || strstr(argument, "MODEL") || strstr(argument, "LIST"));
+}
+
+// Whether the argument is the file that `convert` writes.
+static bool is_written(const cli *c, int k) { return strcmp(c->command->name, "convert") == 0 && k == 1; }
+
+// Whether the argument may be replaced: a page that is carried on.
+static bool is_page(const char *path) {
+  size_t size = strlen(path);
+  return size > 5 && strcmp(path + size - 5, ".html") == 0;
+}
+
+static int check_output(const cli *c, const char *option, const char *path) {
+  if (strcmp(path, "-") == 0) return exit_done;
+  for (int k = 0; k < c->value_count; k++) {
+    const cli_value *other = &c->values[k];
+    if (other->text == path || !names_a_file(other->option->argument) || !same_file(path, other->text)) continue;
+    return cli_misuse("%s and %s are the same file: %s; what is written needs a name of its own", option,
+                      other->option->name, path);
+  }
+  bool files = strncmp(c->command->usage, "SET", 3) != 0;
+  for (int k = 0; files && k < c->argument_count; k++) {
+    const char *other = c->arguments[k];
+    if (other == path || is_page(other) || !same_file(path, other)) continue;
+    return cli_misuse("%s would replace %s, which is %s; give another name", option, other,
+                      is_written(c, k) ? "written too" : "read");
+  }
+  return exit_done;
+}
+
+int cli_check_outputs(const cli *c) {
+  int status = exit_done;
+  for (int k = 0; status == exit_done && k < c->value_count; k++)
+    if (is_output(c->values[k].option->name)) status = check_output(c, c->values[k].option->name, c->values[k].text);
+  for (int k = 0; status == exit_done && k < c->argument_count; k++)
+    if (is_written(c, k)) status = check_output(c, c->arguments[k], c->arguments[k]);
+  return status;
+}
+
+// ---- signals ----------------------------------------------------------------------------------------------------------
+
+static const sn_outputs *volatile waiting;
+static volatile sig_atomic_t publishing, asked_to_stop;
+
+static void stop(int signal_number) {
+  if (publishing) { // a moment, in which files get their names
+    asked_to_stop = signal_number;
+    return;
+  }
+  sn_outputs_unlink_names(waiting);
+  signal(signal_number, SIG_DFL);
+  raise(signal_number);
+}
+
+void cli_catch_signals(void) {
+  static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+  for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+    if (signal(numbers[k], stop) == SIG_IGN) signal(numbers[k], SIG_IGN); // nohup
+}
+
+// ---- all or nothing -----------------------------------------------------------------------------------------------------
+
+int cli_flush(void) {
+  bool failed_before = ferror(stdout);
+  if (fflush(stdout) == 0 && !failed_before) return exit_done;
+  fprintf(stderr, "sinew: standard output: cannot write: %s\n", strerror(errno ? errno : EIO));
+  clearerr(stdout);
+  return exit_failed;
+}
+
+int cli_run_whole(cli *c) {
+  sn_outputs outputs;
+  const sn_outputs *before = waiting; // demo runs commands within a command
+  sn_outputs_begin(&c->ctx, &outputs);
+  waiting = &outputs;
+  int status = c->command->run(c);
+  if (status == exit_done) status = cli_report(c);
+  if (status == exit_done) status = cli_flush();
+  publishing = 1;
+  sn_status published = sn_outputs_end(&c->ctx, &outputs, status == exit_done ? SN_OK : SN_IO);
+  waiting = before;
+  publishing = 0;
+  if (asked_to_stop) stop(asked_to_stop);
+  return status == exit_done && published != SN_OK ? cli_fail(c) : status;
+}

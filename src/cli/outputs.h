@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#ifndef SINEW_CLI_OUTPUTS_H
+#define SINEW_CLI_OUTPUTS_H
+
+#include "cli/cli.h"
+
+// Refuses (exit_usage) a command line that would write two things to one file, or over what it reads.
+int cli_check_outputs(const cli *c);
+
+// Runs the command and writes its report; the files that it wrote appear if all of it went well.
+int cli_run_whole(cli *c);
+
+// Standard output to where it goes; where it cannot, a message and exit_failed.
+int cli_flush(void);
+
+// Ctrl-C and its like leave no temporary file.
+void cli_catch_signals(void);
+
+#endif

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# What a command leaves behind when it is refused, fails, is stopped, or cannot write.
+set -u
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+failures=0
+
+fail() {
+  echo "FAILED: $*"
+  failures=$((failures + 1))
+}
+
+# expect STATUS TEXT COMMAND...: the command exits with STATUS and says TEXT on standard error.
+expect() {
+  local status=$1 text=$2 said got
+  shift 2
+  said=$("$@" 2>&1 >/dev/null)
+  got=$?
+  [ $got -eq "$status" ] && grep -qF -- "$text" <<<"$said" || fail "$*: status $got, said: $said"
+}
+
+"$SINEW" gen bar -o set --quiet || exit 1
+examples=(--rest set/rest.obj --frames set/frames.pc2 --skeleton set/skeleton.glb)
+"$SINEW" train --method lbs "${examples[@]}" -o m.sinew --quiet || exit 1
+cp m.sinew before.sinew
+
+# Nothing is written over what is written or read.
+expect 2 "same file" "$SINEW" train --method lbs "${examples[@]}" -o m.sinew --json ./m.sinew
+expect 2 "same file" "$SINEW" train --method lbs "${examples[@]}" -o new.sinew --json new.sinew
+expect 2 "same file" "$SINEW" train --method lbs "${examples[@]}" -o m.sinew --json set/frames.pc2
+expect 2 "would replace m.sinew" "$SINEW" eval m.sinew --skeleton set/skeleton.glb -o m.sinew
+expect 2 "would replace" "$SINEW" convert set/rest.obj set/../set/rest.obj
+ln -s set/rest.obj link.obj
+expect 2 "would replace" "$SINEW" convert set/rest.obj link.obj
+expect 2 "same file" "$SINEW" rig --rest set/rest.obj --frames set/frames.pc2 -o r.glb --json r.glb
+cmp -s m.sinew before.sinew || fail "the model was touched"
+[ ! -e new.sinew ] || fail "new.sinew was written"
+
+# A page may be carried on in its place.
+if "$SINEW" view m.sinew -o page.html --quiet 2>/dev/null; then
+  "$SINEW" view page.html m.sinew -o page.html --quiet || fail "a page could not be carried on"
+fi
+
+# The report cannot be written: the model does not appear either.
+expect 1 "no/report.json: cannot write" "$SINEW" train --method lbs "${examples[@]}" -o new.sinew --json no/report.json
+expect 1 "no/report.json: cannot write" "$SINEW" rig --rest set/rest.obj --frames set/frames.pc2 --bones 2 -o new.glb --json no/report.json
+[ ! -e new.sinew ] && [ ! -e new.glb ] || fail "an output without its report"
+
+# Standard output that is full or closed.
+"$SINEW" info m.sinew >/dev/full 2>said && fail "a full standard output went unseen"
+grep -q "standard output: cannot write: No space left" said || fail "full: $(cat said)"
+"$SINEW" train --method lbs "${examples[@]}" -o new.sinew >&- 2>said && fail "a closed standard output went unseen"
+grep -q "standard output: cannot write" said || fail "closed: $(cat said)"
+"$SINEW" --help >/dev/full 2>said && fail "help to a full standard output"
+[ ! -e new.sinew ] || fail "a model although standard output was closed"
+"$SINEW" train --method lbs "${examples[@]}" -o new.sinew --quiet <&- >&- 2>&- || fail "all closed, and quiet"
+cmp -s m.sinew new.sinew || fail "messages in the model"
+
+# A full disk, as far as a limit on the size of files can play it: the frames of before stay.
+"$SINEW" convert set/frames.pc2 objs --rest set/rest.obj --quiet || fail "convert to a folder"
+find objs | sort | xargs -d '\n' sha256sum 2>/dev/null >sums
+(
+  ulimit -f 1
+  trap '' XFSZ
+  "$SINEW" convert set/frames.pc2 objs --rest set/rest.obj 2>said
+) && fail "a full disk went unseen"
+grep -q "cannot write: File too large" said || fail "full disk: $(cat said)"
+sha256sum -c --quiet sums || fail "frames were lost"
+
+# Modes, links, pipes.
+chmod 600 m.sinew
+ln -s m.sinew link.sinew
+"$SINEW" train --method lbs "${examples[@]}" -o link.sinew --quiet || fail "through a link"
+[ -L link.sinew ] && [ "$(stat -c %a m.sinew)" = 600 ] || fail "a link or a mode was replaced"
+mkfifo pipe.obj
+expect 1 "not a regular file" timeout 20 "$SINEW" info pipe.obj
+
+# .gltf and its .bin: one pair, before and after, and whenever it is stopped.
+"$SINEW" convert set/skeleton.glb pair.gltf --quiet || fail "convert to .gltf"
+[ "$(ls pair.*.bin | wc -l)" = 1 ] || fail "not one .bin: $(ls)"
+"$SINEW" gen bar -o set2 --frames 30 --quiet && "$SINEW" convert set2/skeleton.glb pair.gltf --quiet || fail "second pair"
+[ "$(ls pair.*.bin | wc -l)" = 1 ] || fail "the old .bin stayed: $(ls)"
+"$SINEW" info pair.gltf --quiet || fail "the pair cannot be read"
+
+left=$(find . -name '.sinew-*')
+[ -z "$left" ] || fail "left over: $left"
+[ $failures -eq 0 ] && echo "outputs: all as they should be"
+exit $((failures > 0))

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static const char *const names[] = {"bar", "elbow", "wrist", "cylinder", "arm", "leg", "shoulder", "body"};
+static const char *const names[] = {"bar", "elbow", "wrist", "cylinder", "arm", "leg", "shoulder", "body", "athlete"};
 enum { SETS = sizeof names / sizeof names[0] };
 
 static sn_gen_options options_of(const char *set) {
@@ -69,7 +69,7 @@ static int folds(const sn_mesh *mesh, const sn_topology *topology, const float (
   return count;
 }
 
-static void check_frames(sn_context *ctx, const sn_examples *set, double low, double high) {
+static void check_frames(sn_context *ctx, const sn_examples *set, double low, double high, int most_folds) {
   sn_topology topology;
   assert_ok(ctx, sn_topology_build(ctx, &set->rest, &topology));
   double rest = volume(&set->rest, (const float(*)[3])set->rest.positions);
@@ -77,7 +77,7 @@ static void check_frames(sn_context *ctx, const sn_examples *set, double low, do
     double now = volume(&set->rest, sn_frame(&set->frames, f)) / rest;
     assert_below(low, now);
     assert_below(now, high);
-    assert_int_equal(folds(&set->rest, &topology, sn_frame(&set->frames, f)), 0);
+    assert_true(folds(&set->rest, &topology, sn_frame(&set->frames, f)) <= most_folds);
   }
   sn_topology_free(&topology);
 }
@@ -153,18 +153,20 @@ typedef struct expectation {
   double quality, low, high; // least triangle quality; bounds of volume / volume at rest
   double rigid, blend;       // the blend leaves at least this share of the rigid error (0: not checked)
   uint64_t hash;
+  int folds; // triangles that fold over in a frame, at most
 } expectation;
 
 // The exams of later issues: what a default seed gives is frozen here.
 static const expectation expectations[SETS] = {
-  {"bar", 80, 41, 2, 2, 0.6, 0.99, 1.001, 0.01, 0.5, 0x84483876198cf171},
-  {"elbow", 2610, 41, 2, 3, 0.3, 0.98, 1.10, 0.005, 0.5, 0xeb403d3faa54b21c},
-  {"wrist", 2000, 41, 2, 2, 0.5, 0.98, 1.02, 0.005, 0.5, 0x122ecc0e7e483397},
-  {"cylinder", 2000, 40, 2, 2, 0.5, 0.93, 1.01, 0.01, 0.3, 0x0d0f8eaa1a7621cd},
-  {"arm", 5256, 50, 3, 4, 0.5, 0.98, 1.17, 0.005, 0.5, 0xe1f211aecc596ce0},
-  {"leg", 4000, 86, 3, 4, 0.5, 0.98, 1.17, 0.004, 0.5, 0x17d490b52a8bfc1a},
-  {"shoulder", 2610, 60, 2, 3, 0.5, 0.98, 1.03, 0.004, 0.5, 0xd0dfe297ff3837e6},
-  {"body", 12500, 49, 16, 5, 0.5, 0.97, 1.09, 0, 0, 0x84e01d2b706252df},
+  {"bar", 80, 41, 2, 2, 0.6, 0.99, 1.001, 0.01, 0.5, 0x84483876198cf171, 0},
+  {"elbow", 2610, 41, 2, 3, 0.3, 0.98, 1.10, 0.005, 0.5, 0xeb403d3faa54b21c, 0},
+  {"wrist", 2000, 41, 2, 2, 0.5, 0.98, 1.02, 0.005, 0.5, 0x122ecc0e7e483397, 0},
+  {"cylinder", 2000, 40, 2, 2, 0.5, 0.93, 1.01, 0.01, 0.3, 0x0d0f8eaa1a7621cd, 0},
+  {"arm", 5256, 50, 3, 4, 0.5, 0.98, 1.17, 0.005, 0.5, 0xe1f211aecc596ce0, 0},
+  {"leg", 4000, 86, 3, 4, 0.5, 0.98, 1.17, 0.004, 0.5, 0x17d490b52a8bfc1a, 0},
+  {"shoulder", 2610, 60, 2, 3, 0.5, 0.98, 1.03, 0.004, 0.5, 0xd0dfe297ff3837e6, 0},
+  {"body", 12500, 49, 16, 5, 0.5, 0.97, 1.09, 0, 0, 0x84e01d2b706252df, 0},
+  {"athlete", 4000, 80, 21, 2, 0.3, 0.97, 1.09, 0, 0, 0xbd6fecef9300c9df, 80},
 };
 
 static void test_defaults(void **state) {
@@ -185,7 +187,7 @@ static void test_defaults(void **state) {
     check_surface(&ctx, &set, want->quality);
     check_start(&set);
     check_skin(&set);
-    check_frames(&ctx, &set, want->low, want->high);
+    check_frames(&ctx, &set, want->low, want->high, want->folds);
     if (want->rigid > 0) {
       double rigid, blend,
         diagonal = sn_points_diagonal((const float(*)[3])set.rest.positions, set.rest.vertex_count);
@@ -201,6 +203,51 @@ static void test_defaults(void **state) {
     if (hash != want->hash) fail_msg("%s: hash 0x%016llx", want->set, (unsigned long long)hash);
     sn_examples_free(&set);
   }
+}
+
+// Motions of one character: the same rest mesh, skeleton and skin; a range of motion turns one joint at a time, every joint
+// with a drive, and the others turn many.
+static void test_motions(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_gen_options options = options_of("athlete");
+  options.vertices = 2000;
+  sn_examples own, set;
+  assert_ok(&ctx, sn_gen(&ctx, &options, &own));
+  double largest[4] = {0};
+  for (int motion = SN_MOTION_ROM; motion <= SN_MOTION_EXTREME; motion++) {
+    options.motion = (sn_gen_motion)motion;
+    options.frames = motion == SN_MOTION_ROM ? 0 : 80;
+    assert_ok(&ctx, sn_gen(&ctx, &options, &set));
+    assert_memory_equal(set.rest.positions, own.rest.positions, 2000 * sizeof(float[3]));
+    assert_memory_equal(set.skin.weights, own.skin.weights, 2000 * 4 * sizeof(float));
+    bool moved[21] = {0};
+    int together = 0;
+    for (int f = 0; f < set.poses.frame_count; f++) {
+      int turning = 0;
+      for (int j = 0; j < 21; j++) {
+        const sn_affine *pose = sn_pose(&set.poses, f);
+        sn_mat3 turn = sn_affine_linear(pose[j]);
+        int parent = set.skeleton.parents[j];
+        if (parent >= 0) turn = sn_mat3_mul(sn_mat3_transpose(sn_affine_linear(pose[parent])), turn);
+        double angle = sn_vec3_length(sn_rotation_log(turn));
+        turning += angle > 1e-6;
+        moved[j] = moved[j] || angle > 0.05;
+        largest[motion] = fmax(largest[motion], angle);
+      }
+      together = turning > together ? turning : together;
+    }
+    for (int j = 0; j < 21; j++) assert_true(moved[j]);
+    if (motion == SN_MOTION_ROM)
+      assert_int_equal(together, 1);
+    else
+      assert_true(together > 15);
+    sn_examples_free(&set);
+  }
+  assert_below(1.2 * largest[SN_MOTION_MIXED], largest[SN_MOTION_EXTREME]);
+  sn_examples_free(&own);
+  options = options_of("bar"), options.motion = SN_MOTION_ROM;
+  assert_fails(&ctx, sn_gen(&ctx, &options, &set), "one motion only");
 }
 
 // The bar's twist is linear along its length, and 0, 90 and 180 degrees are frames 0, 20 and 40.
@@ -408,9 +455,15 @@ static void test_write(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_defaults),          cmocka_unit_test(test_bar),    cmocka_unit_test(test_counts),
-    cmocka_unit_test(test_threads_and_seeds), cmocka_unit_test(test_torque), cmocka_unit_test(test_refusals),
-    cmocka_unit_test(test_no_memory),         cmocka_unit_test(test_write),
+    cmocka_unit_test(test_defaults),
+    cmocka_unit_test(test_bar),
+    cmocka_unit_test(test_motions),
+    cmocka_unit_test(test_counts),
+    cmocka_unit_test(test_threads_and_seeds),
+    cmocka_unit_test(test_torque),
+    cmocka_unit_test(test_refusals),
+    cmocka_unit_test(test_no_memory),
+    cmocka_unit_test(test_write),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

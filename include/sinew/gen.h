@@ -11,13 +11,26 @@ extern "C" {
 
 #define SN_GEN_FPS 30.0 // frames per second of every generated set
 
+// Motions of one character: the rest mesh, the skeleton and its skin are the same for all of them.
+typedef enum sn_gen_motion {
+  SN_MOTION_OWN,    // the set's own
+  SN_MOTION_ROM,    // a range of motion: one degree of freedom at a time, to both ends of its range
+  SN_MOTION_MIXED,  // another animation: everything moves at once
+  SN_MOTION_EXTREME // everything at once, a third beyond the ranges
+} sn_gen_motion;
+
+// By name (own, rom, mixed, extreme); false where there is no such motion.
+bool sn_gen_motion_named(const char *name, sn_gen_motion *out);
+const char *sn_gen_motion_name(sn_gen_motion motion);
+
 // What to make. 0 stands for the set's default; the seed's default is 1.
 typedef struct sn_gen_options {
-  const char *set; // a name of the table below
-  int frames;      // at least 2
-  int vertices;    // exact, but for `bar`, which takes the nearest count a box can have
-  int joints;      // `body` only: 1 to 256
-  uint64_t seed;   // changes the motion (not the rest mesh, the skeleton, or the key poses of bar and wrist)
+  const char *set;      // a name of the table below
+  int frames;           // at least 2
+  int vertices;         // exact, but for `bar`, which takes the nearest count a box can have
+  int joints;           // `body` only: 1 to 256
+  sn_gen_motion motion; // `bar` and `cylinder` have only their own
+  uint64_t seed;        // changes the motion (not the rest mesh, the skeleton, or the key poses of bar and wrist)
 } sn_gen_options;
 
 typedef struct sn_gen_info {

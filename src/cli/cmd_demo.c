@@ -110,6 +110,20 @@ static int compare(demo *d) {
   return run_command(d);
 }
 
+// What the methods do on motion they have not seen: a figure of many joints, learned from a range of motion.
+static int compare_motion(demo *d) {
+  static const char *const lines[] = {
+    "sinew gen athlete --vertices 2000 --motion rom -o DIR/athlete-rom",
+    "sinew gen athlete --vertices 2000 -o DIR/athlete",
+    "sinew compare --method lbs:weights=given --method lbs --method dqs --method psd --method eigenskin --method "
+    "rotreg --rest DIR/athlete/rest.obj --frames DIR/athlete-rom/frames.pc2 --skeleton DIR/athlete-rom/skeleton.glb "
+    "--test-frames DIR/athlete/frames.pc2 --test-skeleton DIR/athlete/skeleton.glb",
+  };
+  int status = exit_done;
+  for (size_t k = 0; status == exit_done && k < sizeof lines / sizeof *lines; k++) status = run_line(d, lines[k]);
+  return status;
+}
+
 static int view(demo *d) {
   add_words(d, "sinew view");
   each_spec(d, add_model);
@@ -151,14 +165,16 @@ static int run(cli *c) {
   int vertices, status = exit_done;
   if (cli_given(c, "--vertices") && !cli_int(c, "--vertices", 100, 1000000, &vertices)) return exit_usage;
   if (sn_make_folder(&c->ctx, d.folder) != SN_OK) return cli_fail(c);
-  int (*const steps[])(demo *) = {generate, compare, page ? view : NULL, rig, page ? view_rig : NULL, export};
+  int (*const steps[])(demo *) = {generate, compare, compare_motion, page ? view : NULL, rig, page ? view_rig : NULL,
+                                  export};
   for (size_t k = 0; status == exit_done && k < sizeof steps / sizeof *steps; k++)
     if (steps[k]) status = steps[k](&d);
   sn_arena_free(&d.memory);
   if (status != exit_done) return status;
   cli_say(
     c,
-    "\nIn %s/: arm/ and body/ the example meshes, models/ the learned skins, arm.glb one of them as an animated\n"
+    "\nIn %s/: arm/, athlete/ and body/ the example meshes, models/ the learned skins, arm.glb one of them as an "
+    "animated\n"
     "character (for Blender or any glTF viewer), rigged.glb the body with the skeleton that was found, errors.svg\n"
     "the error of every method over the frames.\n",
     d.folder);

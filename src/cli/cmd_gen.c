@@ -14,7 +14,10 @@ static int run(cli *c) {
       !cli_int(c, "--joints", 0, 10000, &options.joints)) {
     return exit_usage;
   }
-  const char *folder = cli_text(c, "-o");
+  const char *folder = cli_text(c, "-o"), *motion = cli_text(c, "--motion");
+  if (!sn_gen_motion_named(motion, &options.motion)) {
+    return cli_misuse("--motion %s: choose own, rom, mixed or extreme", motion);
+  }
   if (!folder) folder = options.set;
   sn_examples examples;
   if (sn_gen(&c->ctx, &options, &examples) != SN_OK) return cli_fail(c);
@@ -44,6 +47,8 @@ static const cli_option options[] = {
   {"--frames", "N", "0", "frames; 0 is the set's own number", false},
   {"--vertices", "N", "0", "vertices, as near as the shape allows; 0 is the set's own number", false},
   {"--joints", "N", "0", "joints (body only); 0 is the set's own number", false},
+  {"--motion", "KIND", "own", "own | rom (one joint and axis at a time) | mixed | extreme: clips of one character",
+   false},
   {0},
 };
 

@@ -288,6 +288,52 @@ static void limb_muscles(body *b, int right) {
   }
 }
 
+// A muscle beside the bone of a row, driven by the bend of another row's joint about one axis (of the left side).
+static void muscle(body *b, int bone, int driver, int right, double at, double length, sn_vec3 side, double by_bend,
+                   double slide, sn_vec3 bend_axis) {
+  int from = b->index[bone][table[bone].pair ? right : 0], by = b->index[driver][table[driver].pair ? right : 0];
+  if (right) side.x = -side.x;
+  sn_muscle *m = sn_figure_muscle(b->figure, from, by, at, length, side, 2, by_bend, 0, slide);
+  m->bend_axis = mirrored_axis(bend_axis, right);
+}
+
+// Bellies that answer the angles alone, at shoulders, arms, hips, legs and the belly.
+static void athlete_muscles(body *b, int right) {
+  sn_vec3 front = sn_xyz(0, 0, 1), back = sn_xyz(0, 0, -1), x = sn_xyz(1, 0, 0), z = sn_xyz(0, 0, 1);
+  sn_vec3 up_arm = sn_xyz(0.6427876, 0.7660444, 0), forward = sn_xyz(-0.6427876, -0.7660444, 0),
+          any = sn_xyz(0, 0, 0);
+  muscle(b, 12, 12, right, 0.06, 0.18, up_arm, 0.030, -0.015, z);                          // deltoid
+  muscle(b, 12, 12, right, -0.08, 0.22, sn_xyz(0, -0.4, 0.9165151), 0.030, 0.02, forward); // pectoral
+  muscle(b, 12, 13, right, 0.165, 0.22, front, 0.024, -0.02, any);                         // biceps
+  muscle(b, 12, 13, right, 0.150, 0.24, back, -0.010, 0.01, any);                          // triceps
+  muscle(b, 13, 13, right, 0.085, 0.19, up_arm, 0.012, -0.01, any);
+  muscle(b, 7, 7, right, 0.02, 0.22, back, 0.030, 0.02, sn_xyz(-1, 0, 0)); // seat
+  muscle(b, 7, 7, right, 0.10, 0.20, front, 0.020, 0.01, sn_xyz(-1, 0, 0));
+  muscle(b, 7, 8, right, 0.22, 0.30, front, -0.012, 0.02, x); // thigh
+  muscle(b, 7, 8, right, 0.22, 0.30, back, 0.024, -0.02, x);
+  muscle(b, 8, 8, right, 0.13, 0.24, back, 0.018, -0.014, x); // calf
+  muscle(b, 8, 9, right, 0.13, 0.20, back, 0.030, -0.01, x);
+}
+
+// What an animator's rig does: volume, muscles that answer angles, and a smoothed skin with its details kept.
+void sn_figure_athlete(sn_figure *figure, int joints) {
+  body b = {.figure = figure, .joints = joints};
+  body_joints(&b);
+  trunk_shapes(figure);
+  head_shapes(figure);
+  trunk_drives(&b);
+  for (int right = 0; right < 2; right++) {
+    arm_shapes(figure, b.group[ARM][right], right);
+    hand_shapes(&b, right);
+    leg_shapes(figure, b.group[LEG][right], right);
+    limb_drives(&b, right);
+    athlete_muscles(&b, right);
+    sn_figure_control(figure, on_arm(0.75, 0, 0, right));
+  }
+  muscle(&b, 3, 3, 0, -0.08, 0.24, sn_xyz(0, 0, 1), 0.05, 0.01, sn_xyz(1, 0, 0)); // belly
+  figure->smoothing = 8;
+}
+
 void sn_figure_body(sn_figure *figure, int joints) {
   body b = {.figure = figure, .joints = joints, .fingers = joints >= 32};
   figure->torque_squared = 0.4;

@@ -93,14 +93,46 @@ static double drive_value(const sn_drive *drive, sn_random *rng, double t) {
   return range * (wave < 0 ? -drive->low * wave : drive->high * wave);
 }
 
-void sn_figure_move(const sn_figure *figure, uint64_t seed, int frame, int frames, sn_figure_pose *pose) {
-  sn_random rng = sn_random_new(seed);
-  double t = frames > 1 ? (double)frame / (frames - 1) : 0;
+// Of a range of motion: 0, high, 0, low, 0 while it is the drive's turn, and 0 before and after.
+static double rom_value(const sn_drive *drive, double turn) {
+  if (drive->kind == SN_DRIVE_TORQUE || turn <= 0 || turn >= 1) return 0;
+  double low = drive->kind == SN_DRIVE_WAVE ? drive->low : 0, wave = sin(2 * SN_PI * turn);
+  return wave < 0 ? -low * wave : drive->high * wave;
+}
+
+static int moving_drives(const sn_figure *figure) {
+  int count = 0;
+  for (int k = 0; k < figure->drive_count; k++) count += figure->drives[k].kind != SN_DRIVE_TORQUE;
+  return count;
+}
+
+int sn_figure_rom_frames(const sn_figure *figure) { return 1 + 8 * moving_drives(figure); }
+
+static double motion_value(const sn_figure *figure, const sn_gen_options *options, int k, int place, double t,
+                           sn_random *rng) {
+  sn_drive drive = figure->drives[k];
+  if (options->motion == SN_MOTION_ROM) return rom_value(&drive, t * moving_drives(figure) - place);
+  if (options->motion != SN_MOTION_OWN && drive.kind != SN_DRIVE_TORQUE) {
+    if (drive.kind != SN_DRIVE_WAVE) drive.low = 0, drive.cycles = 1.6;
+    drive.kind = SN_DRIVE_WAVE;
+    drive.cycles *= 0.8 + 0.6 * sn_random_uniform(rng); // another rhythm, so that other poses meet
+    double range = options->motion == SN_MOTION_EXTREME ? 4.0 / 3 : 1;
+    drive.low *= range, drive.high *= range;
+  }
+  return drive_value(&drive, rng, t);
+}
+
+void sn_figure_move(const sn_figure *figure, const sn_gen_options *options, int frame, sn_figure_pose *pose) {
+  // The seeds of the motions lie apart, so that no two of them are the same animation.
+  sn_random rng = sn_random_new(options->seed + 1000 * (uint64_t)options->motion);
+  double t = options->frames > 1 ? (double)frame / (options->frames - 1) : 0;
+  int place = 0;
   *pose = (sn_figure_pose){0};
   for (int k = 0; k < figure->drive_count; k++) {
     const sn_drive *drive = &figure->drives[k];
     int j = drive->joint;
-    double value = drive_value(drive, &rng, t);
+    double value = motion_value(figure, options, k, place, t, &rng);
+    place += drive->kind != SN_DRIVE_TORQUE;
     if (frame == 0) continue;
     if (drive->kind == SN_DRIVE_TORQUE) {
       pose->torque[j] = value;
@@ -153,7 +185,7 @@ static void frame_range(void *user, int64_t begin, int64_t end, int worker) {
 }
 
 static sn_status figure_frames(sn_context *ctx, const sn_figure *figure, const sn_gen_options *options,
-                               const double *members, sn_examples *out, sn_arena *scratch) {
+                               const double *members, sn_mush *mush, sn_examples *out, sn_arena *scratch) {
   sn_figure_pose *pose = SN_NEW(ctx, scratch, sn_figure_pose, 1);
   if (!pose || sn_frames_new(ctx, out->rest.vertex_count, options->frames, &out->frames) != SN_OK ||
       sn_poses_new(ctx, figure->joint_count, options->frames, &out->poses) != SN_OK ||
@@ -165,12 +197,13 @@ static sn_status figure_frames(sn_context *ctx, const sn_figure *figure, const s
     if (figure->drives[k].kind == SN_DRIVE_TORQUE) any = out->torques.has[figure->drives[k].joint] = true;
   if (!any) out->torques.has[figure->load] = true;
   for (int f = 0; f < options->frames; f++) {
-    sn_figure_move(figure, options->seed, f, options->frames, pose);
+    sn_figure_move(figure, options, f, pose);
     sn_figure_matrices(figure, pose, sn_pose(&out->poses, f));
     for (int j = 0; j < figure->joint_count; j++)
       out->torques.values[(size_t)f * (size_t)figure->joint_count + (size_t)j] = pose->torque[j];
     sn_parallel_for(ctx, out->rest.vertex_count, 256, frame_range,
                     &(frame_job){figure, members, &out->rest, pose, sn_frame_mutable(&out->frames, f)});
+    if (f > 0 && mush) sn_mush_apply(mush, &out->rest, sn_frame_mutable(&out->frames, f));
     if (!sn_progress(ctx, "frames", (f + 1.0) / options->frames))
       return sn_fail(ctx, SN_BAD_INPUT, "stopped at frame %d", f);
   }
@@ -203,6 +236,7 @@ sn_status sn_figure_examples(sn_context *ctx, const sn_figure *figure, const sn_
                              sn_examples *out) {
   sn_arena scratch = sn_arena_new(ctx);
   double *members = NULL;
+  sn_mush mush = {0};
   sn_surface surface = {.shapes = figure->shapes, .count = figure->shape_count};
   *out = (sn_examples){0};
   sn_status status = sn_surface_mesh(ctx, surface, options->vertices, &out->rest);
@@ -210,7 +244,11 @@ sn_status sn_figure_examples(sn_context *ctx, const sn_figure *figure, const sn_
   if (status == SN_OK) status = figure_skeleton(ctx, figure, &out->skeleton);
   if (status == SN_OK) status = sn_figure_skin(ctx, figure, members, &out->rest, &out->skin);
   if (status == SN_OK) status = figure_controls(ctx, figure, out);
-  if (status == SN_OK) status = figure_frames(ctx, figure, options, members, out, &scratch);
+  if (status == SN_OK && figure->smoothing > 0) status = sn_mush_new(ctx, &out->rest, figure->smoothing, &mush);
+  if (status == SN_OK) {
+    status = figure_frames(ctx, figure, options, members, figure->smoothing > 0 ? &mush : NULL, out, &scratch);
+  }
+  sn_mush_free(&mush);
   if (status != SN_OK) sn_examples_free(out);
   sn_arena_free(&scratch);
   return status;

@@ -120,6 +120,7 @@ typedef struct sn_figure {
   sn_vec3 controls[SN_FIGURE_CONTROLS];
   int load;              // the joint of the torque column where no drive has torque
   double torque_squared; // share of the square in a muscle's answer to torque: 0 linear
+  int smoothing;         // rounds of smoothing after the deformation, details put back (mush.c); 0: none
 } sn_figure;
 
 // Builders. Adding past a capacity is a programming error, caught by an assertion.
@@ -146,8 +147,10 @@ typedef struct sn_figure_pose {
   double load[SN_FIGURE_JOINTS];   // torque / its largest value, 0..1
 } sn_figure_pose;
 
-// Frame `frame` of `frames` of the motion of a seed. Frame 0 is all zeros.
-void sn_figure_move(const sn_figure *figure, uint64_t seed, int frame, int frames, sn_figure_pose *pose);
+// Frame `frame` of options->frames of the motion of options->seed. Frame 0 is all zeros.
+void sn_figure_move(const sn_figure *figure, const sn_gen_options *options, int frame, sn_figure_pose *pose);
+// Frames of a range of motion that shows each degree of freedom at both ends of its range and half way.
+int sn_figure_rom_frames(const sn_figure *figure);
 // Skinning matrices of a pose.
 void sn_figure_matrices(const sn_figure *figure, const sn_figure_pose *pose, sn_affine *matrices);
 // How much of each group (with the groups on it) every vertex is: vertex_count * group_count, 0..1.
@@ -158,6 +161,19 @@ sn_vec3 sn_figure_deform(const sn_figure *figure, const sn_figure_pose *pose, co
 // A skin as a person would paint it.
 sn_status sn_figure_skin(sn_context *ctx, const sn_figure *figure, const double *members, const sn_mesh *rest,
                          sn_skin *out);
+
+// Delta mush (Mancewicz and others 2014): the rest mesh's details, in the frames of the smoothed mesh.
+typedef struct sn_mush {
+  int rounds;
+  sn_topology topology;
+  sn_vec3 *details, *smooth, *next;
+  sn_arena memory;
+} sn_mush;
+
+sn_status sn_mush_new(sn_context *ctx, const sn_mesh *rest, int rounds, sn_mush *out);
+// Smooths the positions and puts the details back.
+void sn_mush_apply(sn_mush *mush, const sn_mesh *rest, float (*positions)[3]);
+void sn_mush_free(sn_mush *mush);
 
 // Surface, motion, skin, everything.
 sn_status sn_figure_examples(sn_context *ctx, const sn_figure *figure, const sn_gen_options *options,
@@ -173,6 +189,7 @@ void sn_figure_arm(sn_figure *figure, int joints);
 void sn_figure_leg(sn_figure *figure, int joints);
 void sn_figure_shoulder(sn_figure *figure, int joints);
 void sn_figure_body(sn_figure *figure, int joints);
+void sn_figure_athlete(sn_figure *figure, int joints);
 
 // ---- shared by the sets that build their examples themselves ----------------------------------------------------------
 

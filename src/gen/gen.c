@@ -29,6 +29,10 @@ static const gen_set sets[] = {
    NULL,
    sn_figure_shoulder},
   {{"body", "standing figure with any number of joints and vertices", 49, 12500, 16, 2000}, NULL, sn_figure_body},
+  {{"athlete", "figure of 21 joints: muscles swell with the joints' angles under a smoothed skin", 80, 4000, 21,
+    2000},
+   NULL,
+   sn_figure_athlete},
 };
 
 enum { SET_COUNT = sizeof sets / sizeof sets[0], MOST_FRAMES = 100000, MOST_VERTICES = 2000000 };
@@ -68,13 +72,29 @@ static sn_status unknown_set(sn_context *ctx, const char *name) {
   return sn_fail(ctx, SN_BAD_INPUT, "there is no set '%s'; the sets are: %s", name, names);
 }
 
+static const char *const motions[] = {"own", "rom", "mixed", "extreme"};
+
+bool sn_gen_motion_named(const char *name, sn_gen_motion *out) {
+  for (int k = 0; k <= SN_MOTION_EXTREME; k++) {
+    if (strcmp(name, motions[k]) != 0) continue;
+    *out = (sn_gen_motion)k;
+    return true;
+  }
+  return false;
+}
+
+const char *sn_gen_motion_name(sn_gen_motion motion) { return motions[motion]; }
+
 static sn_status resolve(sn_context *ctx, const gen_set *set, sn_gen_options *options) {
   const sn_gen_info *info = &set->info;
-  if (options->frames == 0) options->frames = info->frames;
+  if (options->motion != SN_MOTION_OWN && !set->figure)
+    return sn_fail(ctx, SN_BAD_INPUT, "%s has one motion only; leave out --motion", info->name);
+  if (options->frames == 0 && options->motion != SN_MOTION_ROM) options->frames = info->frames;
   if (options->vertices == 0) options->vertices = info->vertices;
   if (options->joints == 0) options->joints = info->joints;
   if (options->seed == 0) options->seed = sn_gen_options_default().seed;
-  if (options->frames < 2 || options->frames > MOST_FRAMES)
+  bool as_needed = options->motion == SN_MOTION_ROM && options->frames == 0;
+  if (!as_needed && (options->frames < 2 || options->frames > MOST_FRAMES))
     return sn_fail(ctx, SN_BAD_INPUT, "%s: %d frames; from 2 to %d are possible", info->name, options->frames,
                    MOST_FRAMES);
   if (options->vertices < info->min_vertices || options->vertices > MOST_VERTICES)
@@ -95,8 +115,10 @@ static sn_status make_figure(sn_context *ctx, const gen_set *set, const sn_gen_o
   sn_figure *figure = sn_figure_new(ctx, &scratch);
   sn_status status = figure ? SN_OK : ctx->error.status;
   if (status == SN_OK) {
+    sn_gen_options resolved = *options;
     set->figure(figure, options->joints);
-    status = sn_figure_examples(ctx, figure, options, out);
+    if (options->frames == 0) resolved.frames = sn_figure_rom_frames(figure);
+    status = sn_figure_examples(ctx, figure, &resolved, out);
   }
   sn_arena_free(&scratch);
   return status;

@@ -54,9 +54,10 @@ static sn_status write_readme(sn_context *ctx, const char *path, const sn_gen_op
   if (status != SN_OK) return status;
   sn_writef(&writer, "%s: %s\n\n", options->set, summary);
   sn_writef(&writer,
-            "Made by Sinew " SN_VERSION ": sinew gen %s --frames %d --vertices %d --joints %d --seed %llu\n\n",
+            "Made by Sinew " SN_VERSION
+            ": sinew gen %s --frames %d --vertices %d --joints %d --seed %llu --motion %s\n\n",
             options->set, examples->frames.frame_count, examples->rest.vertex_count, examples->skeleton.joint_count,
-            (unsigned long long)options->seed);
+            (unsigned long long)options->seed, sn_gen_motion_name(options->motion));
   sn_writef(&writer, "rest.obj      rest mesh: %d vertices, %d triangles\n", examples->rest.vertex_count,
             examples->rest.triangle_count);
   sn_writef(&writer, "frames.pc2    %d frames of vertex positions; frame 0 is the rest pose\n",

@@ -124,6 +124,13 @@ static void test_poisson(void **state) {
   sn_examples_free(&e);
 }
 
+static double smallest_stretch(sn_mat3 f) {
+  sn_mat3 u, v;
+  sn_vec3 s;
+  sn_mat3_svd(f, &u, &s, &v);
+  return sn_mat3_determinant(f) > 0 ? fmin(s.x, fmin(s.y, s.z)) : -1;
+}
+
 // The runtime's palette against the formulas in double precision, from the file's own matrices.
 static void test_runtime_formula(void **state) {
   (void)state;
@@ -141,6 +148,11 @@ static void test_runtime_formula(void **state) {
     int width = (int)head->frames + 1, columns = 3 * bones + points;
     sn_affine_options options = {.stretch = head->flags & SN_RT_CONTROL_STRETCH,
                                  .places = head->flags & SN_RT_CONTROL_POISSON ? affine_poisson : affine_predicted};
+    if (options.stretch) { // predictions that would turn a bone inside out: both sides bound them alike
+      int outputs = (int)head->outputs, bad = outputs + 4, tall = rows < 8 ? rows : 8;
+      assert_true(bad / 8 * 8 + 8 <= rows && outputs >= 10);
+      ((float *)map)[bad / 8 * 8 * width + (width - 1) * tall + bad % 8] -= 1.5f; // W_xx of bone 1
+    }
     float controls[2][3], matrix[12];
     frame_controls(&e, 7, controls);
     controls[1][0] += 0.1f;
@@ -183,6 +195,7 @@ static void test_runtime_formula(void **state) {
       sn_affine wanted = sn_affine_make(f, sn_vec3_sub(place, sn_mat3_apply(f, centre)));
       sn_rt_palette_matrix(&t.model, scratch, (uint32_t)b, matrix);
       for (int n = 0; n < 12; n++) assert_near((double)matrix[n], wanted.m[n / 4][n % 4], 2e-5);
+      if (b == 1 && options.stretch) assert_near(smallest_stretch(f), 0.05, 1e-6);
     }
     free(scratch);
     release(&t);

@@ -268,9 +268,6 @@ static void kernel_vector(const sn_rt_model *model, const float (*controls)[3], 
   xi[head->frames] = 1;
 }
 
-// Every stretch keeps at least this much of each direction.
-static const float least_stretch = 0.05f;
-
 // Raises the eigenvalues of the symmetric matrix s that are below `least` to it: cyclic Jacobi rotations.
 static void raise_eigenvalues(float s[9], float least) {
   double a[3][3], v[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
@@ -298,12 +295,13 @@ static void raise_eigenvalues(float s[9], float least) {
 
 // W of the upper triangle w; where an eigenvalue lies below the bound it is raised to it.
 static void make_stretch(const float w[6], float out[9]) {
-  float a = w[0] - least_stretch, d = w[3] - least_stretch, f = w[5] - least_stretch, b = w[1], c = w[2], e = w[4];
+  float a = w[0] - SN_RT_LEAST_STRETCH, d = w[3] - SN_RT_LEAST_STRETCH, f = w[5] - SN_RT_LEAST_STRETCH, b = w[1],
+        c = w[2], e = w[4];
   float minor = a * d - b * b, det = f * minor - a * e * e + 2 * b * c * e - d * c * c;
   const float full[9] = {w[0], w[1], w[2], w[1], w[3], w[4], w[2], w[4], w[5]};
   memcpy(out, full, sizeof full);
   if (a > 0 && minor > 0 && det > 0) return;
-  raise_eigenvalues(out, least_stretch);
+  raise_eigenvalues(out, SN_RT_LEAST_STRETCH);
 }
 
 // F = R W as columns of four.

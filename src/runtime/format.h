@@ -170,6 +170,8 @@ typedef struct sn_rt_control {
 } sn_rt_control;
 
 // SN_RT_CONTROL_CENTRED: the kernel sees control points about their mean.
+// A predicted stretch keeps at least SN_RT_LEAST_STRETCH of each direction, so that no bone collapses or turns inside out.
+#define SN_RT_LEAST_STRETCH 0.05f
 enum { SN_RT_CONTROL_STRETCH = 1, SN_RT_CONTROL_POISSON = 2, SN_RT_CONTROL_CENTRED = 4, SN_RT_STRIP = 8 };
 
 // Bytes of an index in shade.fans. Vertex i = 8 block + lane has the lane's neighbours v_0 .. v_k-1 of its block's steps, and

@@ -565,6 +565,41 @@ static void helpers_lower_the_error(void **state) {
   free_tube(&t), free_tube(&half);
 }
 
+// A cube of side 2: winding numbers, distances and points put inside; inside out it has the same inside.
+static void inside_of_a_mesh(void **state) {
+  (void)state;
+  sn_context ctx = serial();
+  static const int faces[12][3] = {{0, 2, 1}, {1, 2, 3}, {4, 5, 6}, {5, 7, 6}, {0, 1, 4}, {1, 5, 4},
+                                   {2, 6, 3}, {3, 6, 7}, {0, 4, 2}, {2, 4, 6}, {1, 3, 5}, {3, 7, 5}};
+  for (int turned = 0; turned < 2; turned++) {
+    sn_mesh cube;
+    sn_arena scratch = sn_arena_new(&ctx);
+    rig_problem p = {.n = 8, .u = sn_arena_alloc(&ctx, &scratch, 8, sizeof *p.u)};
+    rig_body body;
+    assert_ok(&ctx, sn_mesh_new(&ctx, 8, 12, &cube));
+    for (int i = 0; i < 8; i++)
+      for (int c = 0; c < 3; c++) p.u[i][c] = cube.positions[i][c] = (i >> c & 1) ? 1 : -1;
+    for (int t = 0; t < 12; t++)
+      for (int c = 0; c < 3; c++) cube.triangles[t][c] = faces[t][turned ? 2 - c : c];
+    assert_ok(&ctx, sn_rig_problem_order(&ctx, &scratch, &p));
+    assert_ok(&ctx, sn_rig_body_build(&ctx, &scratch, &cube, &p, &body));
+    double middle[3] = {0.2, -0.3, 0.1}, beside[3] = {1.5, 0.1, 0.2}, far[3] = {0, 30, 0};
+    assert_near(sn_rig_winding(&body, middle), 1, 1e-9);
+    assert_near(sn_rig_winding(&body, beside), 0, 1e-9);
+    assert_near(sn_rig_winding(&body, far), 0, 1e-3);
+    assert_near(sn_rig_surface_distance(&body, beside), 0.5, 1e-12);
+    assert_near(sn_rig_surface_distance(&body, middle), 0.7, 1e-12);
+    assert_near(sn_rig_surface_distance(&body, far), 29, 1e-12);
+    sn_rig_put_inside(&body, beside);
+    assert_true(sn_rig_inside(&body, beside) && fabs(beside[0]) < 1);
+    double kept = middle[0];
+    sn_rig_put_inside(&body, middle);
+    assert_true(middle[0] == kept);
+    sn_arena_free(&scratch);
+    sn_mesh_free(&cube);
+  }
+}
+
 static void wrong_input_is_named(void **state) {
   (void)state;
   sn_context ctx = serial();
@@ -649,6 +684,7 @@ static void real_set(const char *name, int bones, sn_rig_joints joints, double b
                 r.report.e_rms);
   assert_int_equal(r.report.bones, bones);
   assert_below(r.report.e_rms, bound);
+  if (joints == SN_RIG_TREE) assert_true(r.report.joints_inside_pct >= 92 && r.report.joint_outside_pct_diag <= 1);
   sn_rig_result_free(&r);
   sn_mesh_free(&rest), sn_frames_free(&frames);
 }
@@ -702,6 +738,7 @@ int main(void) {
     cmocka_unit_test(motion_for_known_weights),
     cmocka_unit_test(locked_joints_keep_their_motion),
     cmocka_unit_test(helpers_lower_the_error),
+    cmocka_unit_test(inside_of_a_mesh),
     cmocka_unit_test(wrong_input_is_named),
     cmocka_unit_test(failing_allocations),
     cmocka_unit_test(rotations_by_newton),

@@ -77,9 +77,12 @@ typedef struct sn_rig_report {
   double rms_pct_diag, max_pct_diag;
   double e_rms;              // 1000 |X - Y|_F / sqrt(3 N F)
   double joint_gap_pct_diag; // largest distance between the two ends of a joint over all frames
-  int influences[9];         // vertices by number of influences
-  double *frame_rms;         // frame_count
-  double *vertex_rms;        // vertex_count
+  double
+    joints_inside_pct; // joints with a parent that lie inside the rest mesh (winding number above 1/2), in percent
+  double joint_outside_pct_diag; // the largest distance of one of the others to the surface
+  int influences[9];             // vertices by number of influences
+  double *frame_rms;             // frame_count
+  double *vertex_rms;            // vertex_count
 } sn_rig_report;
 
 typedef struct sn_rig_result {

@@ -301,6 +301,8 @@ static void report(cli *c, const rig_job *job, const char *path, const sn_scores
   json_object_set_new(out, "influences", json_integer(job->options.influences));
   json_object_set_new(out, "influences_histogram", histogram);
   json_object_set_new(out, "joint_gap_pct_diag", json_real(gap_pct));
+  json_object_set_new(out, "joints_inside_pct", json_real(r->joints_inside_pct));
+  json_object_set_new(out, "joint_outside_pct_diag", json_real(r->joint_outside_pct_diag));
   json_object_set_new(out, "iterations", json_integer(r->iterations));
   json_object_set_new(out, "seconds", json_real(job->seconds));
   json_object_set_new(out, "frame_rms", numbers(r->frame_rms, job->examples.frames.frame_count));
@@ -312,6 +314,11 @@ static void report(cli *c, const rig_job *job, const char *path, const sn_scores
   cli_say(c, "  rms %s %% of the diagonal, largest %s %%, E_RMS %.4g, joint gap %.2g %%\n",
           cli_figure(scores->all.rms_pct_diag, 4).text, cli_figure(scores->all.max_pct_diag, 3).text,
           scores->all.e_rms, gap_pct);
+  if (r->bones > 1 && job->options.joints == SN_RIG_TREE) {
+    cli_say(c, "  joints inside the body: %.0f %%", r->joints_inside_pct);
+    if (r->joints_inside_pct < 100) cli_say(c, ", the farthest %.2g %% outside", r->joint_outside_pct_diag);
+    cli_say(c, "\n");
+  }
   cli_say(c, "  vertices by influences:");
   for (int k = 1; k <= job->options.influences; k++) cli_say(c, " %d: %d", k, r->influences[k]);
   int worst = 0;

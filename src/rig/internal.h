@@ -142,6 +142,33 @@ sn_status sn_rig_bones_rigid(sn_context *ctx, rig_model *m, int sweeps, const bo
 // Affine bones, all at once. The moments are no longer those of the model afterwards.
 sn_status sn_rig_bones_affine(sn_context *ctx, rig_model *m);
 
+// ---- the inside of the rest mesh -------------------------------------------------------------------------------------
+
+typedef struct rig_block {
+  int first, count;     // triangles
+  sn_vec3 centre, area; // of all of them: area-weighted middle, sum of area normals
+  double radius;
+} rig_block;
+
+typedef struct rig_body {
+  int n;
+  const double (*u)[4];
+  int (*triangle)[3];
+  sn_vec3 *normal; // n, unit length
+  rig_block *blocks;
+  int block_count;
+  double volume, sign; // sign -1 for a mesh that is inside out
+} rig_body;
+
+// The rest mesh of the whole problem p, in its units.
+sn_status sn_rig_body_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const rig_problem *p,
+                            rig_body *out);
+double sn_rig_winding(const rig_body *b, const double x[3]); // 1 inside, 0 outside, between where the mesh is open
+bool sn_rig_inside(const rig_body *b, const double x[3]);
+double sn_rig_surface_distance(const rig_body *b, const double x[3]);
+// Where x is outside: the middle between the walls of the body nearby; x stays where none is found.
+void sn_rig_put_inside(const rig_body *b, double x[3]);
+
 // ---- skeleton -------------------------------------------------------------------------------------------------------
 
 typedef struct rig_tree {
@@ -149,9 +176,13 @@ typedef struct rig_tree {
   int *parent;        // -1 for a root, of which there may be several: they move freely
   int *order;         // parents before children
   double (*joint)[3]; // C_j: where bone j meets its parent in the rest pose; for the root the middle of its vertices
-  double (*skin)[3];  // C0_j: the middle of the vertices that both share
+  double (*skin)[3];  // C0_j: the middle of the vertices that both share, inside the body
+  double *hold;       // mu_j: the pull of joint j towards C0_j, relative to a rotation by one radian in every frame
+  double rise;        // most that pulling joints inside may raise the squared error by in one round
+  const rig_body *body; // NULL: there is no inside
 } rig_tree;
 
+int sn_rig_joints_outside(const rig_tree *tree);
 sn_status sn_rig_tree_new(sn_context *ctx, sn_arena *memory, int capacity, rig_tree *out);
 
 // Both were made for at least as many bones.
@@ -166,6 +197,7 @@ sn_status sn_rig_tree_build(sn_context *ctx, const rig_model *m, rig_tree *tree)
 sn_status sn_rig_tree_fit(sn_context *ctx, rig_model *m, const rig_tree *tree, int steps, const bool *locked);
 
 // Joint positions for the present rotations. Needs the moments, and keeps them right.
+// Joints that the motion leaves outside of the body are pulled harder to its inside, every time.
 sn_status sn_rig_tree_move_joints(sn_context *ctx, rig_model *m, rig_tree *tree);
 
 // ---- alternation ----------------------------------------------------------------------------------------------------
@@ -255,6 +287,7 @@ typedef struct rig_plan {
   int iterations;           // most rounds over all the data
   int effort;               // 1 to 3: how many moves out of local minima are tried
   const rig_smooth *smooth; // for all the data; NULL: none
+  const rig_body *body;     // NULL: the mesh has no inside
 } rig_plan;
 
 // Bones, weights and (plan->tree) skeleton for problem p. `m` and `tree` live in `memory`. m->bones may be fewer than

@@ -155,7 +155,7 @@ static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, rig_problem *p,
   int rounds = 0;
   rig_way loose = {.affine = plan->affine};
   sn_status status = tell(ctx, start_bones(ctx, memory, p, plan, m), 0.05);
-  if (status == SN_OK) status = sn_rig_refine(ctx, m, &loose, plan->effort * (way->tree ? 5 : 14));
+  if (status == SN_OK) status = sn_rig_refine(ctx, m, &loose, way->tree ? 8 + 2 * plan->effort : 14 * plan->effort);
   status = tell(ctx, status, 0.25);
   if (status == SN_OK) status = some_rounds(ctx, m, &loose, way->tree ? 6 : 50, 0.001, &rounds);
   if (status == SN_OK) status = prune(ctx, m, &loose, RIG_THINNEST, 6, &rounds);
@@ -165,9 +165,22 @@ static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, rig_problem *p,
   if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, way->tree, 5, NULL);
   if (status == SN_OK) status = some_rounds(ctx, m, way, 8, 0.003, &rounds);
   status = tell(ctx, status, 0.4);
-  if (status == SN_OK) status = sn_rig_refine(ctx, m, way, plan->effort * 4);
+  if (status == SN_OK) status = sn_rig_refine(ctx, m, way, 8 + plan->effort * 2);
   if (status == SN_OK) status = some_rounds(ctx, m, way, 30, 0.002, &rounds);
   return status == SN_OK ? prune(ctx, m, way, RIG_THINNEST, 8, &rounds) : status;
+}
+
+// The last joints that are still outside come in as long as that does not cost more than it is worth.
+static sn_status pull_inside(sn_context *ctx, rig_model *m, const rig_way *way, int *rounds) {
+  enum { most = 16 };
+  double bearable = 1.1 * 1.1 * m->error;
+  sn_status status = SN_OK;
+  way->tree->rise = 0.05;
+  for (int k = 0; k < most && status == SN_OK && m->error < bearable && sn_rig_joints_outside(way->tree) > 0; k++) {
+    status = sn_rig_round(ctx, m, way, RIG_ADJUST, false);
+    ++*rounds;
+  }
+  return status;
 }
 
 sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan, rig_model *m,
@@ -183,6 +196,7 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, 
   way.smooth = plan->smooth;
   *rounds = 0;
   if (status == SN_OK) status = sn_rig_tree_new(ctx, memory, plan->bones + 2 + plan->bones / 8, tree);
+  tree->body = plan->body, tree->rise = 0.02; // the weights win that much back
   if (status == SN_OK) status = sn_rig_sample(ctx, &coarse_memory, p, vertices, sample_frames, &coarse, sampled);
   if (status == SN_OK) status = solve_coarse(ctx, &coarse_memory, &coarse, plan, &rough, &coarse_model);
   status = tell(ctx, status, 0.55);
@@ -198,5 +212,7 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, 
   sn_arena_free(&scratch);
   status = tell(ctx, status, 0.75);
   if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, 0.0005, rounds);
-  return status == SN_OK ? prune(ctx, m, &way, 2 * RIG_THINNEST, 3, rounds) : status;
+  if (status == SN_OK) status = prune(ctx, m, &way, 2 * RIG_THINNEST, 3, rounds);
+  if (status == SN_OK && plan->tree) status = pull_inside(ctx, m, &way, rounds);
+  return status;
 }

@@ -106,6 +106,35 @@ static void count_influences(const sn_skin *skin, int histogram[9]) {
   }
 }
 
+// The share of joints with a parent inside the rest mesh, and how far outside the farthest of the others is.
+static sn_status measure_joints(sn_context *ctx, const sn_mesh *rest, double diagonal, sn_rig_result *out) {
+  sn_arena scratch = sn_arena_new(ctx);
+  int n = rest->vertex_count, joints = 0, inside = 0;
+  rig_problem p = {.n = n, .u = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *p.u)};
+  rig_body body;
+  sn_status status = p.u ? SN_OK : ctx->error.status;
+  for (int i = 0; i < n && status == SN_OK; i++)
+    for (int c = 0; c < 3; c++) p.u[i][c] = (double)rest->positions[i][c];
+  if (status == SN_OK) status = sn_rig_problem_order(ctx, &scratch, &p);
+  if (status == SN_OK) status = sn_rig_body_build(ctx, &scratch, rest, &p, &body);
+  double farthest = 0;
+  for (int j = 0; j < out->skeleton.joint_count && status == SN_OK; j++) {
+    sn_vec3 c = sn_affine_translation(out->skeleton.rest[j]);
+    double x[3] = {c.x, c.y, c.z};
+    if (out->skeleton.parents[j] < 0) continue;
+    joints++;
+    if (sn_rig_inside(&body, x)) {
+      inside++;
+    } else if (rest->triangle_count > 0) {
+      farthest = fmax(farthest, sn_rig_surface_distance(&body, x));
+    }
+  }
+  out->report.joints_inside_pct = joints > 0 ? 100.0 * inside / joints : 100;
+  out->report.joint_outside_pct_diag = diagonal > 0 ? 100 * farthest / diagonal : 0;
+  sn_arena_free(&scratch);
+  return status;
+}
+
 sn_status sn_rig_measure(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, sn_rig_result *out) {
   sn_rig_report *report = &out->report;
   sn_arena scratch = sn_arena_new(ctx);
@@ -116,9 +145,11 @@ sn_status sn_rig_measure(sn_context *ctx, const sn_mesh *rest, const sn_frames *
   error_job job = {rest, frames, out, SN_NEW(ctx, &scratch, double, chunks *f),
                    SN_NEW(ctx, &scratch, double, chunks *f)};
   bool good = report->frame_rms && report->vertex_rms && job.largest && job.square;
-  if (good) {
+  double diagonal = sn_points_diagonal(rest->positions, rest->vertex_count);
+  sn_status status = good ? measure_joints(ctx, rest, diagonal, out) : ctx->error.status;
+  if (status == SN_OK) {
     sn_parallel_for(ctx, (int64_t)n, vertex_chunk, chunk_errors, &job);
-    double total = 0, largest = 0, diagonal = sn_points_diagonal(rest->positions, rest->vertex_count);
+    double total = 0, largest = 0;
     for (size_t e = 0; e < f; e++) {
       double sum = 0;
       for (size_t c = 0; c < chunks; c++) {
@@ -138,5 +169,5 @@ sn_status sn_rig_measure(sn_context *ctx, const sn_mesh *rest, const sn_frames *
     count_influences(&out->skin, report->influences);
   }
   sn_arena_free(&scratch);
-  return good ? SN_OK : ctx->error.status;
+  return status;
 }

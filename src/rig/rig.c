@@ -117,14 +117,17 @@ static sn_status solve_for(sn_context *ctx, const sn_mesh *rest, const sn_frames
   rig_smooth smooth = {0};
   int rounds = 0;
   sn_status status = SN_OK;
+  rig_body body;
   if (o->smooth > 0) status = sn_rig_smooth_build(ctx, &scratch, rest, p, o->smooth, &smooth);
+  if (status == SN_OK) status = sn_rig_body_build(ctx, &scratch, rest, p, &body);
   rig_plan plan = {.bones = bones,
                    .limit = o->influences,
                    .tree = o->joints == SN_RIG_TREE,
                    .affine = o->bone_type == SN_RIG_AFFINE,
                    .iterations = o->iterations > 0 ? o->iterations : rounds_for(p),
                    .effort = effort_for(p, bones),
-                   .smooth = &smooth};
+                   .smooth = &smooth,
+                   .body = rest->triangle_count > 0 ? &body : NULL};
   if (status == SN_OK) status = sn_rig_solve(ctx, &scratch, p, &plan, &m, &tree, &rounds);
   out->memory = sn_arena_new(ctx);
   if (status == SN_OK) status = store(ctx, &m, &tree, units, order, o, out);

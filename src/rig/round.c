@@ -60,12 +60,41 @@ static void extrapolate_bones(const sn_context *ctx, rig_model *m, const rig_way
   sn_rig_model_refresh(ctx, m);
 }
 
-static sn_status update_bones(sn_context *ctx, rig_model *m, const rig_way *way) {
-  if (!way->tree) return way->affine ? sn_rig_bones_affine(ctx, m) : sn_rig_bones_rigid(ctx, m, 2, NULL);
-  sn_status status = sn_rig_tree_fit(ctx, m, way->tree, 2, NULL);
-  if (status == SN_OK) status = sn_rig_tree_move_joints(ctx, m, way->tree);
-  if (status == SN_OK) sn_rig_model_refresh(ctx, m);
+// By how much the error rises from the bones and moments kept in `before` to the present ones: -<D, M + M'>.
+static double error_change(const rig_model *m, const double *before) {
+  size_t count = 12 * (size_t)m->bones * (size_t)m->p->f;
+  double sum = 0;
+  for (size_t e = 0; e < count; e++) sum -= (m->t[e] - before[e]) * (m->moment[e] + before[count + e]);
+  return sum;
+}
+
+// Joints, then rotations, which make up for what joints lose that are pulled inside. Where that costs too much the joints
+// stay, and are pulled less.
+static sn_status update_tree(sn_context *ctx, rig_model *m, rig_tree *tree) {
+  size_t count = 12 * (size_t)m->bones * (size_t)m->p->f;
+  sn_arena scratch = sn_arena_new(ctx);
+  double *before = SN_NEW(ctx, &scratch, double, 2 * count);
+  double(*joint)[3] = sn_arena_alloc(ctx, &scratch, (size_t)m->bones, sizeof *joint);
+  sn_status status = before && joint ? SN_OK : ctx->error.status;
+  if (status == SN_OK) {
+    memcpy(before, m->t, count * sizeof *before), memcpy(before + count, m->moment, count * sizeof *before);
+    memcpy(joint, tree->joint, (size_t)m->bones * sizeof *joint);
+    status = sn_rig_tree_move_joints(ctx, m, tree);
+  }
+  if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, tree, 2, NULL);
+  if (status == SN_OK && error_change(m, before) > tree->rise * m->error) {
+    memcpy(m->t, before, count * sizeof *before), memcpy(m->moment, before + count, count * sizeof *before);
+    memcpy(tree->joint, joint, (size_t)m->bones * sizeof *joint);
+    for (int j = 0; j < m->bones; j++) tree->hold[j] *= 0.2;
+    status = sn_rig_tree_fit(ctx, m, tree, 2, NULL);
+  }
+  sn_arena_free(&scratch);
   return status;
+}
+
+static sn_status update_bones(sn_context *ctx, rig_model *m, const rig_way *way) {
+  if (way->tree) return update_tree(ctx, m, way->tree);
+  return way->affine ? sn_rig_bones_affine(ctx, m) : sn_rig_bones_rigid(ctx, m, 2, NULL);
 }
 
 sn_status sn_rig_round(sn_context *ctx, rig_model *m, const rig_way *way, rig_support mode, bool extrapolate) {

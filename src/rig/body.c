@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+// The inside of the rest mesh: generalised winding numbers, and points inside near a given one.
+#include "rig/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  block_size = 48, // triangles that are taken together where they are far away
+  walls = 12       // vertices near a point outside from which the way through the body is measured
+};
+
+// A block farther away than this many of its radii acts like a point: the winding number is wrong by about 1e-3 then.
+static const double far_radii = 3;
+
+// Solid angle of a triangle seen from x, divided by 4 pi (van Oosterom and Strackee).
+static double triangle_winding(const rig_body *b, int t, const double x[3]) {
+  sn_vec3 p[3];
+  double l[3];
+  for (int k = 0; k < 3; k++) {
+    const double *u = b->u[b->triangle[t][k]];
+    p[k] = (sn_vec3){u[0] - x[0], u[1] - x[1], u[2] - x[2]};
+    l[k] = sn_vec3_length(p[k]);
+  }
+  double up = sn_vec3_dot(p[0], sn_vec3_cross(p[1], p[2]));
+  double down = l[0] * l[1] * l[2] + sn_vec3_dot(p[0], p[1]) * l[2] + sn_vec3_dot(p[1], p[2]) * l[0] +
+                sn_vec3_dot(p[2], p[0]) * l[1];
+  return atan2(up, down) / (2 * SN_PI);
+}
+
+double sn_rig_winding(const rig_body *b, const double x[3]) {
+  double sum = 0;
+  for (int k = 0; k < b->block_count; k++) {
+    const rig_block *block = &b->blocks[k];
+    sn_vec3 d = sn_vec3_sub(block->centre, (sn_vec3){x[0], x[1], x[2]});
+    double distance = sn_vec3_length(d);
+    if (distance > far_radii * block->radius && distance > 0) {
+      sum += sn_vec3_dot(block->area, d) / (4 * SN_PI * distance * distance * distance);
+      continue;
+    }
+    for (int t = block->first; t < block->first + block->count; t++) sum += triangle_winding(b, t, x);
+  }
+  return b->sign * sum;
+}
+
+bool sn_rig_inside(const rig_body *b, const double x[3]) { return sn_rig_winding(b, x) > 0.5; }
+
+static sn_vec3 corner(const rig_body *b, int t, int k) {
+  const double *u = b->u[b->triangle[t][k]];
+  return (sn_vec3){u[0], u[1], u[2]};
+}
+
+// ---- distance ------------------------------------------------------------------------------------------------------
+
+static sn_vec3 nearest_on_edge(sn_vec3 a, sn_vec3 b, sn_vec3 x) {
+  sn_vec3 e = sn_vec3_sub(b, a);
+  double length = sn_vec3_dot(e, e), s = length > 0 ? sn_vec3_dot(sn_vec3_sub(x, a), e) / length : 0;
+  return sn_vec3_mad(a, e, s < 0 ? 0 : s > 1 ? 1 : s);
+}
+
+static double distance_to_triangle(const rig_body *body, int t, sn_vec3 x) {
+  sn_vec3 a = corner(body, t, 0), b = corner(body, t, 1), c = corner(body, t, 2);
+  sn_vec3 ab = sn_vec3_sub(b, a), ac = sn_vec3_sub(c, a), n = sn_vec3_cross(ab, ac), ax = sn_vec3_sub(x, a);
+  double area = sn_vec3_dot(n, n);
+  if (area > 0) {
+    double v = sn_vec3_dot(sn_vec3_cross(ax, ac), n) / area, w = sn_vec3_dot(sn_vec3_cross(ab, ax), n) / area;
+    if (v >= 0 && w >= 0 && v + w <= 1) return fabs(sn_vec3_dot(ax, n)) / sqrt(area);
+  }
+  double least = sn_vec3_length(sn_vec3_sub(nearest_on_edge(a, b, x), x));
+  least = fmin(least, sn_vec3_length(sn_vec3_sub(nearest_on_edge(b, c, x), x)));
+  return fmin(least, sn_vec3_length(sn_vec3_sub(nearest_on_edge(c, a, x), x)));
+}
+
+double sn_rig_surface_distance(const rig_body *b, const double x[3]) {
+  sn_vec3 at = {x[0], x[1], x[2]};
+  double least = INFINITY;
+  for (int k = 0; k < b->block_count; k++) {
+    const rig_block *block = &b->blocks[k];
+    if (sn_vec3_length(sn_vec3_sub(block->centre, at)) - block->radius > least) continue;
+    for (int t = block->first; t < block->first + block->count; t++)
+      least = fmin(least, distance_to_triangle(b, t, at));
+  }
+  return least;
+}
+
+// ---- points inside -------------------------------------------------------------------------------------------------
+
+// Where the ray from x along d meets triangle t; INFINITY for nowhere (Moeller and Trumbore).
+static double ray_hit(const rig_body *body, int t, sn_vec3 x, sn_vec3 d) {
+  sn_vec3 a = corner(body, t, 0), ab = sn_vec3_sub(corner(body, t, 1), a), ac = sn_vec3_sub(corner(body, t, 2), a);
+  sn_vec3 p = sn_vec3_cross(d, ac), s = sn_vec3_sub(x, a), q = sn_vec3_cross(s, ab);
+  double det = sn_vec3_dot(ab, p);
+  if (fabs(det) < 1e-18) return INFINITY;
+  double u = sn_vec3_dot(s, p) / det, v = sn_vec3_dot(d, q) / det;
+  return u < 0 || v < 0 || u + v > 1 ? INFINITY : sn_vec3_dot(ac, q) / det;
+}
+
+// How far the body goes on from vertex i inwards; 0 where there is no opposite wall.
+static double thickness(const rig_body *b, int i, sn_vec3 inwards) {
+  sn_vec3 x = {b->u[i][0], b->u[i][1], b->u[i][2]};
+  double least = INFINITY;
+  for (int k = 0; k < b->block_count; k++) {
+    const rig_block *block = &b->blocks[k];
+    sn_vec3 to = sn_vec3_sub(block->centre, x);
+    double along = sn_vec3_dot(to, inwards), aside = sn_vec3_dot(to, to) - along * along;
+    if (aside > block->radius * block->radius || along < -block->radius || along - block->radius > least) continue;
+    for (int t = block->first; t < block->first + block->count; t++) {
+      if (b->triangle[t][0] == i || b->triangle[t][1] == i || b->triangle[t][2] == i) continue;
+      double hit = ray_hit(b, t, x, inwards);
+      if (hit > 1e-6 && hit < least) least = hit;
+    }
+  }
+  return least < INFINITY ? least : 0;
+}
+
+static int nearest_vertices(const rig_body *b, const double x[3], int *out) {
+  double distance[walls];
+  int count = 0;
+  for (int i = 0; i < b->n; i++) {
+    double d = 0;
+    for (int c = 0; c < 3; c++) d += (b->u[i][c] - x[c]) * (b->u[i][c] - x[c]);
+    if (count == walls && d >= distance[walls - 1]) continue;
+    int at = count < walls ? count++ : walls - 1;
+    for (; at > 0 && distance[at - 1] > d; at--) distance[at] = distance[at - 1], out[at] = out[at - 1];
+    distance[at] = d, out[at] = i;
+  }
+  return count;
+}
+
+void sn_rig_put_inside(const rig_body *b, double x[3]) {
+  if (sn_rig_inside(b, x)) return;
+  int wall[walls], count = nearest_vertices(b, x, wall);
+  double best = INFINITY, found[3];
+  for (int q = 0; q < count; q++) {
+    sn_vec3 inwards = sn_vec3_scale(b->normal[wall[q]], -b->sign);
+    double deep = 0.5 * thickness(b, wall[q], inwards), middle[3], distance = 0;
+    middle[0] = b->u[wall[q]][0] + deep * inwards.x, middle[1] = b->u[wall[q]][1] + deep * inwards.y;
+    middle[2] = b->u[wall[q]][2] + deep * inwards.z;
+    for (int c = 0; c < 3; c++) distance += (middle[c] - x[c]) * (middle[c] - x[c]);
+    if (deep > 0 && distance < best && sn_rig_inside(b, middle)) best = distance, memcpy(found, middle, sizeof found);
+  }
+  if (best < INFINITY) memcpy(x, found, sizeof found);
+}
+
+// ---- building ------------------------------------------------------------------------------------------------------
+
+// Triangles in the order of their first corners along the curve, so that blocks are compact.
+static void sort_triangles(const sn_mesh *rest, const rig_problem *p, int *rank, int *start, rig_body *b) {
+  for (int q = 0; q < p->n; q++) rank[p->order[q]] = q;
+  memset(start, 0, ((size_t)p->n + 1) * sizeof *start);
+  for (int t = 0; t < rest->triangle_count; t++) start[rank[rest->triangles[t][0]] + 1]++;
+  for (int q = 0; q < p->n; q++) start[q + 1] += start[q];
+  for (int t = 0; t < rest->triangle_count; t++) {
+    int to = start[rank[rest->triangles[t][0]]]++;
+    for (int k = 0; k < 3; k++) b->triangle[to][k] = (int)rest->triangles[t][k];
+  }
+}
+
+static void fill_block(rig_body *b, int first, int count, rig_block *out) {
+  *out = (rig_block){.first = first, .count = count};
+  double total = 0;
+  for (int t = first; t < first + count; t++) {
+    sn_vec3 a = corner(b, t, 0), e = corner(b, t, 1), g = corner(b, t, 2);
+    sn_vec3 area = sn_vec3_scale(sn_vec3_cross(sn_vec3_sub(e, a), sn_vec3_sub(g, a)), 0.5);
+    double size = sn_vec3_length(area) + 1e-300;
+    out->area = sn_vec3_add(out->area, area);
+    out->centre = sn_vec3_mad(out->centre, sn_vec3_add(a, sn_vec3_add(e, g)), size / 3), total += size;
+    b->volume += sn_vec3_dot(a, sn_vec3_cross(e, g)) / 6;
+    for (int k = 0; k < 3; k++) {
+      sn_vec3 *normal = &b->normal[b->triangle[t][k]];
+      *normal = sn_vec3_add(*normal, area);
+    }
+  }
+  out->centre = sn_vec3_scale(out->centre, 1 / total);
+  for (int t = first; t < first + count; t++)
+    for (int k = 0; k < 3; k++) {
+      out->radius = fmax(out->radius, sn_vec3_length(sn_vec3_sub(corner(b, t, k), out->centre)));
+    }
+}
+
+sn_status sn_rig_body_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const rig_problem *p,
+                            rig_body *out) {
+  int triangles = rest->triangle_count;
+  *out =
+    (rig_body){.n = p->n, .u = (const double(*)[4])p->u, .block_count = (triangles + block_size - 1) / block_size};
+  sn_arena scratch = sn_arena_new(ctx);
+  int *rank = SN_NEW(ctx, &scratch, int, p->n), *start = SN_NEW(ctx, &scratch, int, p->n + 1);
+  out->triangle = sn_arena_alloc(ctx, memory, (size_t)triangles, sizeof *out->triangle);
+  out->blocks = SN_NEW(ctx, memory, rig_block, out->block_count);
+  out->normal = SN_NEW(ctx, memory, sn_vec3, p->n);
+  bool good = rank && start && out->triangle && out->blocks && out->normal;
+  if (good) {
+    sort_triangles(rest, p, rank, start, out);
+    for (int k = 0; k < out->block_count; k++) {
+      int first = k * block_size, count = triangles - first < block_size ? triangles - first : block_size;
+      fill_block(out, first, count, &out->blocks[k]);
+    }
+    for (int i = 0; i < p->n; i++) {
+      double length = sn_vec3_length(out->normal[i]);
+      if (length > 0) out->normal[i] = sn_vec3_scale(out->normal[i], 1 / length);
+    }
+    out->sign = out->volume < 0 ? -1 : 1; // a mesh that is inside out has an inside all the same
+  }
+  sn_arena_free(&scratch);
+  return good ? SN_OK : ctx->error.status;
+}

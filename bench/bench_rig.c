@@ -33,7 +33,7 @@ int main(int argc, char **argv) {
   if (argc > 5) o.influences = atoi(argv[5]);
   if (argc > 6) o.smooth = atof(argv[6]);
   sn_status status = sn_obj_read(&ctx, argv[1], &rest);
-  if (status == SN_OK) status = sn_frames_read(&ctx, argv[2], 30, NULL, &frames);
+  if (status == SN_OK) status = sn_frames_read(&ctx, argv[2], NULL, &frames);
   double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
   if (status == SN_OK) status = sn_rig(&ctx, &rest, &frames, &o, &rig);
   wall = seconds(CLOCK_MONOTONIC) - wall, cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;

@@ -431,7 +431,7 @@ static void test_write(void **state) {
   assert_memory_equal(rest.triangles, set.rest.triangles, sizeof(int[3]) * (size_t)set.rest.triangle_count);
   sn_frames frames;
   snprintf(path, sizeof path, "%s/frames.pc2", folder);
-  assert_ok(&ctx, sn_frames_read(&ctx, path, SN_GEN_FPS, NULL, &frames));
+  assert_ok(&ctx, sn_frames_read(&ctx, path, NULL, &frames));
   assert_memory_equal(frames.positions, set.frames.positions, sizeof(float[3]) * 900 * 12);
   sn_gltf *gltf;
   sn_poses poses;

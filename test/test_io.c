@@ -418,7 +418,7 @@ static void test_frames_round_trips(void **state) {
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
     const char *path = scratch(names[k]);
     assert_ok(&ctx, sn_frames_write(&ctx, path, &frames, &mesh));
-    assert_ok(&ctx, sn_frames_read(&ctx, path, 30, NULL, &back));
+    assert_ok(&ctx, sn_frames_read(&ctx, path, NULL, &back));
     assert_int_equal(back.vertex_count, 7);
     assert_int_equal(back.frame_count, 12);
     assert_memory_equal(back.positions, frames.positions, 7 * 12 * sizeof *frames.positions);
@@ -426,13 +426,13 @@ static void test_frames_round_trips(void **state) {
     if (k == 2) assert_near(back.rate, 24, 1e-4);
     sn_frames_free(&back);
   }
-  assert_fails(&ctx, sn_frames_write(&ctx, scratch("a.abc"), &frames, &mesh), "written as .pc2, .mdd or a folder");
-  assert_fails(&ctx, sn_frames_read(&ctx, scratch("absent.pc2"), 30, NULL, &back), "absent.pc2: cannot open");
-  assert_fails(&ctx, sn_frames_read(&ctx, scratch("absent"), 30, NULL, &back), "absent: no such file");
-  write_text(scratch("a.abc"), "x");
-  assert_fails(&ctx, sn_frames_read(&ctx, scratch("a.abc"), 30, NULL, &back), "frames come as .pc2, .mdd");
+  assert_fails(&ctx, sn_frames_write(&ctx, scratch("a.xyz"), &frames, &mesh), "written as .pc2, .mdd or a folder");
+  assert_fails(&ctx, sn_frames_read(&ctx, scratch("absent.pc2"), NULL, &back), "absent.pc2: cannot open");
+  assert_fails(&ctx, sn_frames_read(&ctx, scratch("absent"), NULL, &back), "absent: no such file");
+  write_text(scratch("a.xyz"), "x");
+  assert_fails(&ctx, sn_frames_read(&ctx, scratch("a.xyz"), NULL, &back), "frames come as .pc2, .mdd");
   write_text(scratch("empty.pc2"), "");
-  assert_fails(&ctx, sn_frames_read(&ctx, scratch("empty.pc2"), 30, NULL, &back), "not a PC2 file");
+  assert_fails(&ctx, sn_frames_read(&ctx, scratch("empty.pc2"), NULL, &back), "not a PC2 file");
   sn_frames_free(&frames);
   sn_mesh_free(&mesh);
 }
@@ -465,7 +465,7 @@ static void test_natural_order(void **state) {
   assert_int_equal(count, 5);
   assert_string_equal(strrchr(paths[4], '/') + 1, "f100.obj");
   sn_frames frames;
-  assert_ok(&ctx, sn_frames_read(&ctx, scratch("seq/f*.obj"), 30, NULL, &frames));
+  assert_ok(&ctx, sn_frames_read(&ctx, scratch("seq/f*.obj"), NULL, &frames));
   assert_int_equal(frames.frame_count, 6);
   assert_true(sn_frame(&frames, 0)[0][0] == 2 && sn_frame(&frames, 1)[0][0] == 1 && sn_frame(&frames, 5)[0][0] == 3);
   sn_frames_free(&frames);
@@ -477,25 +477,24 @@ static void test_odd_folders(void **state) {
   sn_context ctx = sn_context_default();
   sn_frames frames;
   assert_ok(&ctx, sn_make_folder(&ctx, scratch("hollow")));
-  assert_fails(&ctx, sn_frames_read(&ctx, scratch("hollow"), 30, NULL, &frames),
-               "hollow: no .obj files in this folder");
-  assert_fails(&ctx, sn_frames_read(&ctx, scratch("hollow/*.obj"), 30, NULL, &frames), "no such file");
+  assert_fails(&ctx, sn_frames_read(&ctx, scratch("hollow"), NULL, &frames), "hollow: no .obj files in this folder");
+  assert_fails(&ctx, sn_frames_read(&ctx, scratch("hollow/*.obj"), NULL, &frames), "no such file");
   // Names that look like patterns.
   assert_ok(&ctx, sn_make_folder(&ctx, scratch("take [1]*?")));
   write_text(scratch("take [1]*?/a.obj"), "v 1 2 3\n");
-  assert_ok(&ctx, sn_frames_read(&ctx, scratch("take [1]*?"), 30, NULL, &frames));
+  assert_ok(&ctx, sn_frames_read(&ctx, scratch("take [1]*?"), NULL, &frames));
   assert_int_equal(frames.frame_count, 1);
   sn_frames_free(&frames);
   write_text(scratch("pose[2].obj"), "v 1 2 3\n");
-  assert_ok(&ctx, sn_frames_read(&ctx, scratch("pose[2].obj"), 30, NULL, &frames));
+  assert_ok(&ctx, sn_frames_read(&ctx, scratch("pose[2].obj"), NULL, &frames));
   sn_frames_free(&frames);
   // Frames that disagree.
   assert_ok(&ctx, sn_make_folder(&ctx, scratch("uneven")));
   write_text(scratch("uneven/1.obj"), "v 1 2 3\n");
   write_text(scratch("uneven/2.obj"), "v 1 2 3\nv 1 2 3\n");
-  assert_fails(&ctx, sn_frames_read(&ctx, scratch("uneven"), 30, NULL, &frames), "2.obj has 2 vertices, but ");
+  assert_fails(&ctx, sn_frames_read(&ctx, scratch("uneven"), NULL, &frames), "2.obj has 2 vertices, but ");
   write_text(scratch("uneven/2.obj"), "v 1 2\n");
-  assert_fails(&ctx, sn_frames_read(&ctx, scratch("uneven"), 30, NULL, &frames), "2.obj:1: a vertex needs three");
+  assert_fails(&ctx, sn_frames_read(&ctx, scratch("uneven"), NULL, &frames), "2.obj:1: a vertex needs three");
   assert_null(frames.positions);
 }
 
@@ -613,7 +612,7 @@ static sn_status try_obj(sn_context *ctx) {
 
 static sn_status try_frames(sn_context *ctx, const char *name) {
   sn_frames frames;
-  sn_status status = sn_frames_read(ctx, scratch(name), 30, NULL, &frames);
+  sn_status status = sn_frames_read(ctx, scratch(name), NULL, &frames);
   sn_frames_free(&frames);
   return status;
 }
@@ -719,7 +718,7 @@ static void test_real_sets(void **state) {
     sn_mesh mesh;
     sn_frames frames;
     assert_ok(&ctx, sn_obj_read(&ctx, rest, &mesh));
-    assert_ok(&ctx, sn_frames_read(&ctx, pc2, 30, NULL, &frames));
+    assert_ok(&ctx, sn_frames_read(&ctx, pc2, NULL, &frames));
     assert_int_equal(mesh.vertex_count, sets[k].vertices);
     assert_int_equal(frames.vertex_count, sets[k].vertices);
     assert_int_equal(frames.frame_count, sets[k].frames);

@@ -251,7 +251,7 @@ static void test_missing_and_mismatched(void **state) {
   sn_examples e;
   assert_fails(&ctx, load(&ctx, NULL, "plain.pc2", NULL, &e), "a rest mesh is needed: --rest FILE");
   assert_fails(&ctx, load(&ctx, "absent.obj", NULL, NULL, &e), "absent.obj: ");
-  assert_fails(&ctx, load(&ctx, "controls.txt", NULL, NULL, &e), "a mesh comes as .obj, .glb or .gltf");
+  assert_fails(&ctx, load(&ctx, "controls.txt", NULL, NULL, &e), "a mesh comes as .obj, .abc, .glb or .gltf");
   assert_fails(&ctx, load(&ctx, "plain.obj", "absent.pc2", NULL, &e), "absent.pc2: ");
   assert_fails(&ctx, load(&ctx, "plain.obj", "split.pc2", NULL, &e), "split.pc2 has 156 vertices, but ");
   assert_non_null(strstr(ctx.error.message, "give --match FILE"));
@@ -332,7 +332,7 @@ static void test_seams(void **state) {
     expect_sheet(&ctx, &e, true, true);
     assert_int_equal(e.source_count, vertices + side);
     sn_mesh split;
-    assert_ok(&ctx, sn_mesh_read(&ctx, scratch("split.glb"), &split));
+    assert_ok(&ctx, sn_mesh_read(&ctx, scratch("split.glb"), NULL, &split));
     for (int s = 0; s < split.vertex_count; s++) {
       assert_memory_equal(split.positions[s], e.rest.positions[e.source[s]], sizeof *split.positions);
     }

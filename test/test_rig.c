@@ -675,7 +675,7 @@ static void real_set(const char *name, int bones, sn_rig_joints joints, double b
   snprintf(path, sizeof path, "%s/frames.pc2", name);
   need_data(frames_path, path);
   assert_ok(&ctx, sn_obj_read(&ctx, rest_path, &rest));
-  assert_ok(&ctx, sn_frames_read(&ctx, frames_path, 30, NULL, &frames));
+  assert_ok(&ctx, sn_frames_read(&ctx, frames_path, NULL, &frames));
   sn_rig_options o = options_for(bones, joints);
   sn_rig_result r;
   assert_ok(&ctx, sn_rig(&ctx, &rest, &frames, &o, &r));
@@ -709,7 +709,7 @@ static void cylinder_joints(void **state) {
   sn_rig_result r;
   sn_rig_options o = options_for(4, SN_RIG_TREE);
   assert_ok(&ctx, sn_obj_read(&ctx, rest_path, &rest));
-  assert_ok(&ctx, sn_frames_read(&ctx, frames_path, 30, NULL, &frames));
+  assert_ok(&ctx, sn_frames_read(&ctx, frames_path, NULL, &frames));
   assert_ok(&ctx, sn_rig(&ctx, &rest, &frames, &o, &r));
   double diagonal = sn_points_diagonal(rest.positions, rest.vertex_count);
   for (int j = 0; j < 4; j++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files: OBJ, PC2, MDD, glTF 2.0 / GLB, torque tables. Every reader treats its file as hostile; every writer makes
+// Files: OBJ, PC2, MDD, Alembic, glTF 2.0 / GLB, torque tables. Every reader treats its file as hostile; every writer makes
 // the file appear whole or not at all.
 #ifndef SINEW_IO_H
 #define SINEW_IO_H
@@ -25,14 +25,60 @@ sn_status sn_mdd_parse(sn_context *ctx, const char *name, const uint8_t *bytes, 
 sn_status sn_pc2_write(sn_context *ctx, const char *path, const sn_frames *frames);
 sn_status sn_mdd_write(sn_context *ctx, const char *path, const sn_frames *frames);
 
-// Frames from .pc2, .mdd, a folder of .obj, a quoted glob of .obj, or an animated .glb/.gltf. Checked to be finite.
-// `fps` and `clip` apply to glTF only (clip NULL: the first). OBJ frames must agree in vertex count.
-sn_status sn_frames_read(sn_context *ctx, const char *path, double fps, const char *clip, sn_frames *out);
+// What of a file is meant.
+typedef struct sn_choice {
+  double fps;       // frames per second of .abc, .glb and .gltf; 0: an .abc's own samples, 30 of a glTF clip
+  const char *clip; // of a glTF; NULL: the first
+  int object_count; // of an .abc: meshes, or what they are below; 0: all meshes
+  const char *const *objects;
+} sn_choice;
+
+enum { SN_DEFAULT_FPS = 30 };
+
+// Frames from .pc2, .mdd, .abc, a folder of .obj, a quoted glob of .obj, or an animated .glb/.gltf. Checked to be finite.
+// OBJ frames must agree in vertex count. `choice` may be NULL.
+sn_status sn_frames_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out);
 // By extension: .pc2, .mdd, or a folder (a path that ends in '/' or has no extension) of .obj with `mesh`'s triangles.
 sn_status sn_frames_write(sn_context *ctx, const char *path, const sn_frames *frames, const sn_mesh *mesh);
 
 // The files of a folder (all *.obj) or a glob, in natural order (2 before 10).
 sn_status sn_list_objs(sn_context *ctx, const char *path, sn_arena *memory, char ***out, int *count);
+
+// ---- Alembic (Ogawa) -----------------------------------------------------------------------------------------------------
+
+// An archive: polygon and subdivision meshes below transforms. Nothing but its list of objects is read when it is opened.
+typedef struct sn_abc sn_abc;
+
+typedef struct sn_abc_object {
+  const char *path;                       // "/above/name"
+  const char *kind;                       // "polygon mesh", "transform", "camera", ...
+  int parent;                             // index of the object above, -1 at the top
+  bool mesh, uvs, normals;                // mesh: of polygons or a subdivision surface (its cage)
+  bool animated, instance;                // instance: the same object as another
+  int points, faces;                      // of the first sample; faces of a face set
+  int samples;                            // of its points or its transform; 0: none
+  double start, end;                      // seconds of the first and last sample
+  int changes_at;                         // the first sample with other faces or another number of points; -1: none
+  int visibility_samples, hidden_samples; // 0, 0: says nothing about being visible
+} sn_abc_object;
+
+sn_status sn_abc_open(sn_context *ctx, const char *path, sn_abc **out);
+sn_status sn_abc_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, sn_abc **out);
+void sn_abc_free(sn_abc *abc);
+int sn_abc_object_count(const sn_abc *abc);
+const sn_abc_object *sn_abc_get_object(const sn_abc *abc, int k);
+
+// Chooses meshes by their paths, or by the paths of what they are below; none named: all that are not empty. Several
+// become one, in the order of the list. Frames are the samples of their points and of the transforms above them.
+sn_status sn_abc_choose(sn_context *ctx, sn_abc *abc, const char *const *objects, int count);
+int sn_abc_vertex_count(const sn_abc *abc);
+int sn_abc_frame_count(const sn_abc *abc);
+double sn_abc_frame_time(const sn_abc *abc, int frame);
+double sn_abc_rate(const sn_abc *abc); // frames per second, on average; 0 for a single one
+bool sn_abc_even(const sn_abc *abc);   // false where the times between frames differ
+// In world space; between samples by linear interpolation, before the first and after the last the ends hold.
+sn_status sn_abc_positions(sn_context *ctx, sn_abc *abc, double t, float (*positions)[3]);
+sn_status sn_abc_mesh(sn_context *ctx, sn_abc *abc, double t, sn_mesh *out);
 
 // ---- torques -----------------------------------------------------------------------------------------------------------
 
@@ -131,7 +177,9 @@ typedef struct sn_load_options {
   const char *const *frames, *const *skeletons;
   int test_count; // so many of the frames (and skeletons) at the end are only tested on
   const char *clip;
-  double fps; // 30
+  double fps; // of the skeleton and of frames that are sampled; 0: that of the frames, or 30
+  int object_count;
+  const char *const *objects; // of .abc files
   const char *controls;
   const char *torque;
   const char *match;
@@ -143,8 +191,8 @@ sn_load_options sn_load_options_default(void);
 // file's order), and checks that the parts fit together. Poses alone need no rest mesh.
 sn_status sn_examples_load(sn_context *ctx, const sn_load_options *options, sn_examples *out);
 
-// .obj, .glb or .gltf, in the file's order.
-sn_status sn_mesh_read(sn_context *ctx, const char *path, sn_mesh *out);
+// .obj, .glb, .gltf or the first frame of an .abc, in the file's order. `choice` may be NULL.
+sn_status sn_mesh_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out);
 
 #ifdef __cplusplus
 }

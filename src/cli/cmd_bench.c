@@ -99,6 +99,7 @@ static const cli_option options[] = {
   CLI_OPTION_SKELETON,
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,
+  CLI_OPTION_OBJECT,
   CLI_OPTION_TORQUE,
   {0},
 };

@@ -7,6 +7,11 @@
 
 static bool is_gltf(const char *path) { return cli_has_extension(path, ".glb") || cli_has_extension(path, ".gltf"); }
 
+static bool is_alembic(const char *path) { return cli_has_extension(path, ".abc"); }
+
+// Frames that come with the mesh they are of.
+static bool has_faces(const char *path) { return is_gltf(path) || is_alembic(path); }
+
 static bool is_folder(const char *path) {
   struct stat info;
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
@@ -25,7 +30,10 @@ static sn_status convert_document(cli *c, const char *from, const char *to) {
 
 static sn_status convert_mesh(cli *c, const char *from, const char *to) {
   sn_mesh mesh;
-  sn_status status = sn_mesh_read(&c->ctx, from, &mesh);
+  const char *objects[CLI_MOST_OBJECTS];
+  sn_choice choice;
+  sn_status status = cli_choice(c, objects, &choice);
+  if (status == SN_OK) status = sn_mesh_read(&c->ctx, from, &choice, &mesh);
   if (status != SN_OK) return status;
   if (is_gltf(to)) {
     sn_gltf_out out = {.mesh = &mesh};
@@ -39,23 +47,24 @@ static sn_status convert_mesh(cli *c, const char *from, const char *to) {
 }
 
 static sn_status convert_frames(cli *c, const char *from, const char *to) {
-  double fps = cli_fps(c);
-  const char *rest = cli_text(c, "--rest");
+  const char *rest = cli_text(c, "--rest"), *objects[CLI_MOST_OBJECTS];
+  sn_choice choice;
   sn_mesh mesh = {0};
   sn_frames frames = {0};
-  if (fps <= 0) return sn_fail(&c->ctx, SN_BAD_INPUT, "--fps %s: must be a positive number", cli_text(c, "--fps"));
+  sn_status status = cli_choice(c, objects, &choice);
+  if (status != SN_OK) return status;
   bool to_folder = !cli_has_extension(to, ".pc2") && !cli_has_extension(to, ".mdd");
-  if (to_folder && !rest && is_gltf(from)) rest = from;
+  if (to_folder && !rest && has_faces(from)) rest = from;
   if (to_folder && !rest) {
     return sn_fail(&c->ctx, SN_BAD_INPUT, "%s: OBJ frames need triangles; give --rest FILE", to);
   }
-  sn_status status = sn_frames_read(&c->ctx, from, fps, cli_text(c, "--clip"), &frames);
-  if (status == SN_OK && rest) status = sn_mesh_read(&c->ctx, rest, &mesh);
+  status = sn_frames_read(&c->ctx, from, &choice, &frames);
+  if (status == SN_OK && rest) status = sn_mesh_read(&c->ctx, rest, &choice, &mesh);
   if (status == SN_OK && rest && mesh.vertex_count != frames.vertex_count) {
     status = sn_fail(&c->ctx, SN_BAD_INPUT, "%s has %d vertices, but %s has %d", from, frames.vertex_count, rest,
                      mesh.vertex_count);
   }
-  if (status == SN_OK && frames.rate == 0) frames.rate = fps;
+  if (frames.rate == 0) frames.rate = cli_fps(c);
   if (status == SN_OK) status = sn_frames_write(&c->ctx, to, &frames, &mesh);
   if (status == SN_OK) cli_say(c, "%s: %d frames of %d vertices\n", to, frames.frame_count, frames.vertex_count);
   sn_mesh_free(&mesh);
@@ -68,7 +77,7 @@ static int run(cli *c) {
   sn_status status;
   if (is_gltf(from) && is_gltf(to)) {
     status = convert_document(c, from, to);
-  } else if (!is_folder(from) && !strpbrk(from, "*?[") && (is_gltf(from) || cli_has_extension(from, ".obj")) &&
+  } else if (!is_folder(from) && !strpbrk(from, "*?[") && (has_faces(from) || cli_has_extension(from, ".obj")) &&
              (is_gltf(to) || cli_has_extension(to, ".obj"))) {
     status = convert_mesh(c, from, to);
   } else if (is_gltf(to) || cli_has_extension(to, ".obj")) {
@@ -83,6 +92,7 @@ static const cli_option options[] = {
   {"--rest", "FILE", NULL, "mesh whose triangles OBJ frames get", false},
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,
+  CLI_OPTION_OBJECT,
   {0},
 };
 
@@ -90,9 +100,10 @@ const cli_command cli_convert = {
   .name = "convert",
   .usage = "IN OUT",
   .summary = "convert between file formats",
-  .details = "Meshes: .obj, .glb, .gltf in both directions (the first pose of an animated file).\n"
-             "Sequences: .pc2, .mdd, folders or quoted globs of .obj, animated .glb; written as .pc2, .mdd or a "
-             "folder of .obj.",
+  .details =
+    "Meshes: .obj, .glb, .gltf in both directions (the first pose of an animated file); .abc is read.\n"
+    "Sequences: .pc2, .mdd, .abc, folders or quoted globs of .obj, animated .glb; written as .pc2, .mdd or a "
+    "folder of .obj.",
   .example = "sinew convert frames.pc2 frames/ --rest rest.obj",
   .options = options,
   .least_arguments = 2,

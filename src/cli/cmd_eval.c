@@ -74,7 +74,7 @@ static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, 
                        .skin = &skin,
                        .clip_count = 1,
                        .clips = &clip,
-                       .fps = cli_fps(c),
+                       .fps = cli_rate(c, &examples->frames),
                        .morph_count = fields.count,
                        .morph_deltas = (const float(*)[3])fields.deltas,
                        .affine = !joints};
@@ -97,7 +97,7 @@ static sn_status write_frames(cli *c, const char *path, const sn_rt_model *model
   if (status == SN_OK) status = sn_assess_evaluate(&c->ctx, model, examples, &keys, &frames, NULL);
   if (status == SN_OK) status = sn_model_mesh(&c->ctx, model, &mesh);
   if (status == SN_OK) {
-    frames.rate = cli_fps(c);
+    frames.rate = cli_rate(c, &examples->frames);
     status = sn_frames_write(&c->ctx, path, &frames, &mesh);
   }
   sn_keys_free(&keys);
@@ -166,7 +166,7 @@ static sn_status load_controls(cli *c, const sn_rt_model *model, sn_examples *ou
       "with the whole mesh, which has them",
       c->arguments[0], points);
   }
-  sn_status status = sn_frames_read(&c->ctx, path, cli_fps(c), NULL, &out->frames);
+  sn_status status = sn_frames_read(&c->ctx, path, NULL, &out->frames);
   if (status == SN_OK && out->frames.vertex_count == (int)model->info.vertex_count) {
     status = pick_controls(c, model, &out->frames);
   }
@@ -218,6 +218,7 @@ static const cli_option options[] = {
   CLI_OPTION_SKELETON,
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,
+  CLI_OPTION_OBJECT,
   CLI_OPTION_TORQUE,
   {"--controls", "FILE.pc2", NULL,
    "positions of the control points (or frames of the whole mesh), for models that they drive", false},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // sinew info: what is in a file.
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/inputs.h"
@@ -46,7 +47,7 @@ static sn_status info_obj(cli *c, const char *path) {
 
 static sn_status info_frames(cli *c, const char *path, const char *kind) {
   sn_frames frames;
-  sn_status status = sn_frames_read(&c->ctx, path, 30, NULL, &frames);
+  sn_status status = sn_frames_read(&c->ctx, path, NULL, &frames);
   if (status != SN_OK) return status;
   json_object_set_new(c->result, "kind", json_string(kind));
   json_object_set_new(c->result, "vertices", json_integer(frames.vertex_count));
@@ -59,6 +60,79 @@ static sn_status info_frames(cli *c, const char *path, const char *kind) {
           frames.frame_count, frames.vertex_count, json_real_value(json_object_get(c->result, "diagonal")));
   sn_frames_free(&frames);
   return SN_OK;
+}
+
+// What a line says of an object besides its path and kind.
+static void describe_object(const sn_abc_object *o, char *out, size_t size) {
+  int used = 0;
+  out[0] = '\0';
+#define SAY(...) used += snprintf(out + used, used < (int)size ? size - (size_t)used : 0, __VA_ARGS__)
+  if (o->mesh) SAY(", %d points, %d faces", o->points, o->faces);
+  if (!o->mesh && o->faces > 0) SAY(", %d faces", o->faces);
+  if (o->uvs) SAY(", uv");
+  if (o->normals) SAY(", normals");
+  if (o->samples > 1)
+    SAY(", %d samples, %g s to %g s%s", o->samples, o->start, o->end, o->animated ? "" : ", all equal");
+  if (o->changes_at >= 0) SAY(", changes its faces or number of points at sample %d", o->changes_at);
+  if (o->instance) SAY(", an instance");
+  if (o->hidden_samples > 0 && o->hidden_samples == o->visibility_samples) SAY(", hidden");
+  if (o->hidden_samples > 0 && o->hidden_samples < o->visibility_samples) {
+    SAY(", hidden at %d of %d samples", o->hidden_samples, o->visibility_samples);
+  }
+#undef SAY
+}
+
+static json_t *object_json(const sn_abc_object *o) {
+  json_t *out =
+    json_pack("{ss ss sb sb}", "path", o->path, "kind", o->kind, "animated", o->animated, "instance", o->instance);
+  if (!out) out = json_pack("{ss}", "kind", o->kind); // a path that is not UTF-8
+  if (o->mesh) json_object_set_new(out, "points", json_integer(o->points));
+  if (o->mesh || o->faces) json_object_set_new(out, "faces", json_integer(o->faces));
+  json_object_set_new(out, "samples", json_integer(o->samples));
+  if (o->samples > 0) {
+    json_object_set_new(out, "start", json_real(o->start));
+    json_object_set_new(out, "end", json_real(o->end));
+  }
+  if (o->changes_at >= 0) json_object_set_new(out, "changes_at", json_integer(o->changes_at));
+  json_object_set_new(out, "hidden_samples", json_integer(o->hidden_samples));
+  return out;
+}
+
+static sn_status info_abc(cli *c, const char *path) {
+  sn_abc *abc;
+  sn_mesh mesh = {0};
+  sn_status status = sn_abc_open(&c->ctx, path, &abc);
+  if (status != SN_OK) return status;
+  json_t *objects = json_array();
+  cli_say(c, "%s: Alembic (Ogawa), %d objects\n", path, sn_abc_object_count(abc));
+  json_object_set_new(c->result, "kind", json_string("abc"));
+  for (int k = 0; k < sn_abc_object_count(abc); k++) {
+    const sn_abc_object *o = sn_abc_get_object(abc, k);
+    char more[400];
+    describe_object(o, more, sizeof more);
+    cli_say(c, "  %s: %s%s\n", o->path, o->kind, more);
+    json_array_append_new(objects, object_json(o));
+  }
+  json_object_set_new(c->result, "objects", objects);
+  status = sn_abc_choose(&c->ctx, abc, NULL, 0);
+  if (status != SN_OK) { // an archive of something else is told, not refused
+    bool damaged = status == SN_BAD_FILE || status == SN_NO_MEMORY;
+    if (!damaged) cli_say(c, "  no frames: %s\n", c->ctx.error.message);
+    sn_abc_free(abc);
+    return damaged ? status : SN_OK;
+  }
+  double rate = sn_abc_rate(abc);
+  int frames = sn_abc_frame_count(abc);
+  cli_say(c, "  as one mesh: %d frame%s", frames, frames == 1 ? "" : "s");
+  if (rate > 0) cli_say(c, " at %g per second%s", rate, sn_abc_even(abc) ? "" : " on average, unevenly spaced");
+  cli_say(c, "\n");
+  json_object_set_new(c->result, "frames", json_integer(frames));
+  json_object_set_new(c->result, "rate", json_real(rate));
+  status = sn_abc_mesh(&c->ctx, abc, sn_abc_frame_time(abc, 0), &mesh);
+  if (status == SN_OK) status = describe_mesh(c, &mesh);
+  sn_mesh_free(&mesh);
+  sn_abc_free(abc);
+  return status;
 }
 
 static sn_status describe_skeleton(cli *c, const sn_gltf *gltf) {
@@ -213,6 +287,8 @@ static int run(cli *c) {
   sn_status status;
   if (cli_has_extension(path, ".obj")) {
     status = info_obj(c, path);
+  } else if (cli_has_extension(path, ".abc")) {
+    status = info_abc(c, path);
   } else if (cli_has_extension(path, ".glb") || cli_has_extension(path, ".gltf")) {
     status = info_gltf(c, path);
   } else if (cli_has_extension(path, ".sinew")) {
@@ -232,7 +308,8 @@ const cli_command cli_info = {
   .name = "info",
   .usage = "FILE",
   .summary = "say what is in a file",
-  .details = "FILE is a mesh (.obj, .glb, .gltf), a sequence (.pc2, .mdd, a folder of .obj) or a model (.sinew).",
+  .details =
+    "FILE is a mesh (.obj, .glb, .gltf), a sequence (.pc2, .mdd, .abc, a folder of .obj) or a model (.sinew).",
   .example = "sinew info arm/skeleton.glb",
   .options = options,
   .least_arguments = 1,

@@ -221,7 +221,7 @@ static sn_status write_rig(cli *c, rig_job *job, const char *path) {
                        .skin = &order.skin,
                        .clip_count = count,
                        .clips = clips,
-                       .fps = cli_fps(c),
+                       .fps = cli_rate(c, &e->frames),
                        .affine = job->options.bone_type == SN_RIG_AFFINE};
     status = sn_gltf_write(&c->ctx, path, &out);
   }
@@ -233,12 +233,12 @@ static sn_status write_rig(cli *c, rig_job *job, const char *path) {
 // ---- report ------------------------------------------------------------------------------------------------------------
 
 // The poses of every clip of the written file, one after the other.
-static sn_status read_poses(cli *c, const sn_gltf *gltf, int joints, int frames, sn_poses *out) {
+static sn_status read_poses(cli *c, const sn_gltf *gltf, double fps, int joints, int frames, sn_poses *out) {
   sn_status status = sn_poses_new(&c->ctx, joints, frames, out);
   int first = 0;
   for (int k = 0; status == SN_OK && k < sn_gltf_clip_count(gltf); k++) {
     sn_poses clip;
-    status = sn_gltf_poses(&c->ctx, gltf, k, cli_fps(c), -1, &clip);
+    status = sn_gltf_poses(&c->ctx, gltf, k, fps, -1, &clip);
     if (status != SN_OK) break;
     if (clip.frame_count > frames - first) {
       status = sn_fail(&c->ctx, SN_BAD_FILE, "clip %d has %d frames, more than were written", k, clip.frame_count);
@@ -266,7 +266,8 @@ static sn_status assess_file(cli *c, const rig_job *job, const char *path, sn_sc
   status = sn_gltf_mesh(&c->ctx, gltf, &mesh, NULL, NULL, NULL);
   if (status == SN_OK) status = sn_gltf_skeleton(&c->ctx, gltf, &read.skeleton, &skin);
   if (status == SN_OK) {
-    status = read_poses(c, gltf, read.skeleton.joint_count, read.frames.frame_count, &read.poses);
+    status = read_poses(c, gltf, cli_rate(c, &job->examples.frames), read.skeleton.joint_count,
+                        read.frames.frame_count, &read.poses);
   }
   sn_model_desc desc = sn_model_desc_default();
   desc.rest = &mesh, desc.skeleton = &read.skeleton, desc.skin = &skin;
@@ -384,6 +385,7 @@ static const cli_option options[] = {
   {"--heat", NULL, NULL, "write the error of every vertex as colours (COLOR_0)", false},
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,
+  CLI_OPTION_OBJECT,
   CLI_OPTION_MATCH,
   {0},
 };

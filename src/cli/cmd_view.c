@@ -184,7 +184,7 @@ static sn_status describe_set(cli *c, const char *const *paths, const cli_model 
   sn_status status = put(&c->ctx, out, "name", title ? title : json_string("sinew"));
   json_object_set_new(out, "version", json_string(SN_VERSION));
   json_object_set_new(out, "frame_count", json_integer(frames));
-  json_object_set_new(out, "fps", json_real(cli_fps(c)));
+  json_object_set_new(out, "fps", json_real(cli_rate(c, &e->frames)));
   if (status == SN_OK) status = sn_keys_parse(&c->ctx, cli_text(c, "--keys"), frames, c->seed, &keys, &others);
   if (status == SN_OK && others.count > 0) {
     json_t *list = json_array();
@@ -225,7 +225,7 @@ static sn_status load(cli *c, const char *const *paths, const cli_model *models,
   sn_status status = SN_OK;
   bool given = cli_given(c, "--rest") || cli_given(c, "--frames") || cli_given(c, "--skeleton");
   if (given) status = cli_load(c, out);
-  if (status == SN_OK && !cli_given(c, "--rest") && out->frames.frame_count > 0) {
+  if (status == SN_OK && out->rest.vertex_count == 0 && out->frames.frame_count > 0) {
     status = sn_fail(&c->ctx, SN_BAD_INPUT, "--frames needs the rest mesh too: --rest FILE");
   }
   for (int k = 0; status == SN_OK && k < count; k++) {
@@ -297,6 +297,7 @@ static const cli_option options[] = {
   CLI_OPTION_SKELETON,
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,
+  CLI_OPTION_OBJECT,
   CLI_OPTION_TORQUE,
   CLI_OPTION_CONTROLS,
   CLI_OPTION_KEYS,

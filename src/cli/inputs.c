@@ -35,8 +35,9 @@ static sn_status check_test_clips(cli *c, const sn_load_options *options, int te
 }
 
 sn_status cli_load(cli *c, sn_examples *out) {
-  const char *frames[most_files], *skeletons[most_files];
+  const char *frames[most_files], *skeletons[most_files], *objects[CLI_MOST_OBJECTS];
   int test_skeletons = 0;
+  sn_choice choice;
   sn_load_options options = sn_load_options_default();
   options.rest = cli_text(c, "--rest");
   options.frames = frames, options.skeletons = skeletons;
@@ -46,11 +47,11 @@ sn_status cli_load(cli *c, sn_examples *out) {
     return sn_fail(&c->ctx, SN_BAD_INPUT, "at most %d --frames and --skeleton, test clips included", most_files);
   }
   sn_status status = check_test_clips(c, &options, test_skeletons);
+  if (status == SN_OK) status = cli_choice(c, objects, &choice);
   if (status != SN_OK) return status;
-  options.clip = cli_text(c, "--clip");
-  options.fps = cli_fps(c);
-  if (options.fps <= 0)
-    return sn_fail(&c->ctx, SN_BAD_INPUT, "--fps %s: must be a positive number", cli_text(c, "--fps"));
+  options.clip = choice.clip;
+  options.fps = choice.fps;
+  options.object_count = choice.object_count, options.objects = choice.objects;
   options.torque = cli_text(c, "--torque");
   options.controls = cli_text(c, "--controls");
   if (options.controls && cli_is_point_cache(options.controls))
@@ -89,6 +90,23 @@ sn_status cli_keys(cli *c, const sn_examples *examples, sn_keys *keys, sn_keys *
 double cli_fps(const cli *c) {
   double fps;
   return cli_text(c, "--fps") && cli_double(c, "--fps", 1e-3, 1e6, &fps) ? fps : 0;
+}
+
+double cli_rate(const cli *c, const sn_frames *frames) {
+  return !cli_given(c, "--fps") && frames->rate > 0 ? frames->rate : cli_fps(c);
+}
+
+sn_status cli_choice(cli *c, const char **objects, sn_choice *out) {
+  *out = (sn_choice){.clip = cli_text(c, "--clip"), .objects = objects};
+  out->object_count = cli_texts(c, "--object", objects, CLI_MOST_OBJECTS);
+  if (out->object_count > CLI_MOST_OBJECTS) {
+    return sn_fail(&c->ctx, SN_BAD_INPUT, "at most %d --object", CLI_MOST_OBJECTS);
+  }
+  if (cli_given(c, "--fps")) out->fps = cli_fps(c);
+  if (cli_given(c, "--fps") && out->fps <= 0) {
+    return sn_fail(&c->ctx, SN_BAD_INPUT, "--fps %s: must be a positive number", cli_text(c, "--fps"));
+  }
+  return SN_OK;
 }
 
 json_t *cli_describe_examples(const sn_examples *examples) {
@@ -136,7 +154,7 @@ json_t *cli_describe_metrics(const sn_metrics *m) {
 }
 
 bool cli_has_extension(const char *path, const char *extension) {
-  size_t size = strlen(path), tail = strlen(extension);
+  size_t size = path ? strlen(path) : 0, tail = strlen(extension);
   return size >= tail && strcasecmp(path + size - tail, extension) == 0;
 }
 

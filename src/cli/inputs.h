@@ -6,13 +6,14 @@
 #include "sinew/assess.h"
 
 // clang-format off
-#define CLI_OPTION_REST {"--rest", "FILE", NULL, "rest mesh (.obj, .glb, .gltf); its vertex order is the order of everything", false}
-#define CLI_OPTION_FRAMES {"--frames", "FILE", NULL, "example frames: .pc2, .mdd, a folder or quoted glob of .obj, an animated .glb", true}
+#define CLI_OPTION_REST {"--rest", "FILE", NULL, "rest mesh (.obj, .glb, .gltf, .abc); its vertex order is the order of everything; an .abc of frames has its own", false}
+#define CLI_OPTION_FRAMES {"--frames", "FILE", NULL, "example frames: .pc2, .mdd, .abc, a folder or quoted glob of .obj, an animated .glb", true}
 #define CLI_OPTION_SKELETON {"--skeleton", "FILE", NULL, "skeleton and its pose at every frame (.glb, .gltf)", true}
 #define CLI_OPTION_TEST_FRAMES {"--test-frames", "FILE", NULL, "frames of a clip that is only tested on, read as --frames", true}
 #define CLI_OPTION_TEST_SKELETON {"--test-skeleton", "FILE", NULL, "its skeleton and poses; pairs up with --test-frames in order", true}
 #define CLI_OPTION_CLIP {"--clip", "NAME|INDEX", NULL, "which animation of that file; the first unless told", false}
-#define CLI_OPTION_FPS {"--fps", "N", "30", "frames per second: frame f is the clip's first key time plus f/N", false}
+#define CLI_OPTION_FPS {"--fps", "N", "30", "frames per second: frame f is the clip's first key time plus f/N; an .abc has its own rate unless told", false}
+#define CLI_OPTION_OBJECT {"--object", "PATH", NULL, "of an .abc: this mesh, or the meshes below it; all of them, as one, unless told", true}
 #define CLI_OPTION_TORQUE {"--torque", "FILE.csv", NULL, "a row per frame: frame, then one column per joint name", false}
 #define CLI_OPTION_CONTROLS {"--controls", "LIST", NULL, "control vertices: 0,17,99, a file of indices, or auto:N to have N chosen", false}
 #define CLI_OPTION_KEYS {"--keys", "SPEC", "all", "training frames: all | every:N | 0,5,10-20 | random:N; the others are the test frames", false}
@@ -29,6 +30,11 @@ sn_status cli_add_sculpts(cli *c, sn_examples *examples);
 // The frames of --keys, and all others: those between them, then those of the clips that are only tested on.
 sn_status cli_keys(cli *c, const sn_examples *examples, sn_keys *keys, sn_keys *others);
 double cli_fps(const cli *c); // 0 where --fps is wrong
+// --fps where it is given, else the frames' own rate, else the default.
+double cli_rate(const cli *c, const sn_frames *frames);
+// What --fps, --clip and --object say; the texts of --object go to `objects` (CLI_MOST_OBJECTS). Fails on a wrong --fps.
+enum { CLI_MOST_OBJECTS = 256 };
+sn_status cli_choice(cli *c, const char **objects, sn_choice *out);
 
 // A number as text, "-" where it is not finite.
 typedef struct cli_figure_text {

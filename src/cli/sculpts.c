@@ -49,7 +49,7 @@ static sn_status match_order(cli *c, const sn_examples *examples, sn_arena *memo
   *out = SN_NEW(&c->ctx, memory, int, n);
   if (!distances || !*out) return c->ctx.error.status;
   sn_mesh mesh;
-  sn_status status = sn_mesh_read(&c->ctx, path, &mesh);
+  sn_status status = sn_mesh_read(&c->ctx, path, NULL, &mesh);
   if (status != SN_OK) return status;
   const float(*rest)[3] = (const float(*)[3])examples->rest.positions;
   status =
@@ -68,7 +68,7 @@ static sn_status match_order(cli *c, const sn_examples *examples, sn_arena *memo
 static sn_status read_sculpt(cli *c, const sn_examples *examples, const sculpt *s, const int *order, int order_count,
                              float (*out)[3]) {
   sn_mesh mesh;
-  sn_status status = sn_mesh_read(&c->ctx, s->path, &mesh);
+  sn_status status = sn_mesh_read(&c->ctx, s->path, NULL, &mesh);
   if (status != SN_OK) return status;
   int n = examples->rest.vertex_count;
   if (order && mesh.vertex_count == order_count) {

@@ -7,8 +7,22 @@
 #include "sinew/io.h"
 
 // Types of a number in the file, in the file's numbering.
-enum { ABC_BOOL = 0, ABC_UINT8, ABC_INT8, ABC_UINT16, ABC_INT16, ABC_UINT32, ABC_INT32, ABC_UINT64, ABC_INT64,
-       ABC_FLOAT16, ABC_FLOAT32, ABC_FLOAT64, ABC_STRING, ABC_WSTRING };
+enum {
+  ABC_BOOL = 0,
+  ABC_UINT8,
+  ABC_INT8,
+  ABC_UINT16,
+  ABC_INT16,
+  ABC_UINT32,
+  ABC_INT32,
+  ABC_UINT64,
+  ABC_INT64,
+  ABC_FLOAT16,
+  ABC_FLOAT32,
+  ABC_FLOAT64,
+  ABC_STRING,
+  ABC_WSTRING
+};
 
 // A piece of text or data in the file.
 typedef struct abc_span {

@@ -220,19 +220,24 @@ static sn_affine op_matrix(int kind, const double *v) {
   sn_affine out = sn_affine_identity();
   sn_vec3 zero = sn_vec3_make(0, 0, 0), first = sn_vec3_make(v[0], v[1], v[2]);
   switch (kind) {
-  case 0: return sn_affine_make(sn_mat3_diagonal(v[0], v[1], v[2]), zero);
-  case 1: return sn_affine_make(sn_mat3_identity(), first);
-  case 2: return rotation_about(first, v[3]);
+  case 0:
+    return sn_affine_make(sn_mat3_diagonal(v[0], v[1], v[2]), zero);
+  case 1:
+    return sn_affine_make(sn_mat3_identity(), first);
+  case 2:
+    return rotation_about(first, v[3]);
   case 3: // for row vectors
     for (int r = 0; r < 3; r++)
       for (int c = 0; c < 4; c++) out.m[r][c] = v[4 * c + r];
     return out;
-  default: return rotation_about(sn_vec3_make(kind == 4, kind == 5, kind == 6), v[0]);
+  default:
+    return rotation_about(sn_vec3_make(kind == 4, kind == 5, kind == 6), v[0]);
   }
 }
 
 static sn_status bad_transform(sn_context *ctx, const sn_abc *abc, const abc_object *object, uint32_t sample) {
-  return sn_fail(ctx, SN_BAD_FILE, "%s: %s: damaged: its transform at sample %u", abc->name, object->told.path, sample);
+  return sn_fail(ctx, SN_BAD_FILE, "%s: %s: damaged: its transform at sample %u", abc->name, object->told.path,
+                 sample);
 }
 
 // The object's own transform at one of its samples.
@@ -263,7 +268,8 @@ static sn_status own_transform(sn_context *ctx, const sn_abc *abc, const abc_obj
   return SN_OK;
 }
 
-static sn_status transform_at(sn_context *ctx, const sn_abc *abc, const abc_object *object, double t, sn_affine *out) {
+static sn_status transform_at(sn_context *ctx, const sn_abc *abc, const abc_object *object, double t,
+                              sn_affine *out) {
   double fraction;
   uint32_t sample = sn_abc_sample_at(abc, &object->values, t, &fraction);
   sn_status status = own_transform(ctx, abc, object, sample, out);
@@ -338,7 +344,7 @@ static void forget(sn_abc *abc, uint64_t bytes) {
 
 static sn_status object_at(sn_context *ctx, sn_abc *abc, int k, double t, float (*out)[3]) {
   const abc_object *object = &abc->objects[k];
-  const uint8_t *stored, *next = NULL;
+  const uint8_t *stored = NULL, *next = NULL;
   double fraction;
   sn_affine world;
   int n = object->told.points;

@@ -30,7 +30,8 @@ sn_status sn_abc_group(sn_context *ctx, const sn_abc *abc, uint64_t position, ui
   if (position & data_bit) return sn_abc_damaged(ctx, abc, position & ~data_bit, "data where a group should be");
   if (abc->size < 8 || position > abc->size - 8) return sn_abc_damaged(ctx, abc, position, "a group behind the end");
   uint64_t children = sn_abc_u64(abc->bytes + position);
-  if (children > (abc->size - 8 - position) / 8) return sn_abc_damaged(ctx, abc, position, "a group that is too long");
+  if (children > (abc->size - 8 - position) / 8)
+    return sn_abc_damaged(ctx, abc, position, "a group that is too long");
   *count = children;
   return SN_OK;
 }

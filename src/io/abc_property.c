@@ -118,7 +118,8 @@ sn_status sn_abc_sample(sn_context *ctx, const sn_abc *abc, const abc_property *
 
 double sn_abc_time(const sn_abc *abc, const abc_property *property, uint32_t sample) {
   const abc_timing *timing = &abc->timings[property->timing];
-  if (timing->acyclic) return sn_abc_f64(timing->times + 8 * (size_t)(sample < timing->count ? sample : timing->count - 1));
+  if (timing->acyclic)
+    return sn_abc_f64(timing->times + 8 * (size_t)(sample < timing->count ? sample : timing->count - 1));
   return sn_abc_f64(timing->times + 8 * (size_t)(sample % timing->count)) +
          timing->period * (double)(sample / timing->count);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Frames from and to whatever holds them: point caches, folders and globs of OBJ, animated glTF.
+// Frames from and to whatever holds them: point caches, Alembic, folders and globs of OBJ, animated glTF.
 #include "sinew/io.h"
 
 #include <errno.h>
@@ -146,6 +146,14 @@ static sn_status deform_all(sn_context *ctx, const sn_gltf *gltf, int clip, doub
   return sn_frames_check(ctx, out);
 }
 
+// Frames of a clip of `seconds`; -1, with a message, where they are too many.
+static int count_frames(sn_context *ctx, const char *name, double seconds, double fps) {
+  double count = seconds * fps + 1.5;
+  if (count < 1e7) return (int)count;
+  sn_fail(ctx, SN_BAD_INPUT, "%s lasts %g s: too many frames", name, seconds);
+  return -1;
+}
+
 static sn_status read_animated(sn_context *ctx, const char *path, double fps, const char *clip_name, sn_frames *out) {
   sn_gltf *gltf;
   sn_status status = sn_gltf_read(ctx, path, &gltf);
@@ -156,12 +164,8 @@ static sn_status read_animated(sn_context *ctx, const char *path, double fps, co
   if (status == SN_OK) status = sn_gltf_mesh(ctx, gltf, &mesh, NULL, NULL, NULL);
   if (status == SN_OK) {
     sn_clip_info info = sn_gltf_clip(gltf, clip);
-    double count = (info.end - info.start) * fps + 1.5;
-    if (count < 1e7) {
-      status = sn_frames_new(ctx, mesh.vertex_count, (int)count, out);
-    } else {
-      status = sn_fail(ctx, SN_BAD_INPUT, "clip %s lasts %g s: too many frames", info.name, info.end - info.start);
-    }
+    int count = count_frames(ctx, info.name, info.end - info.start, fps);
+    status = count > 0 ? sn_frames_new(ctx, mesh.vertex_count, count, out) : ctx->error.status;
   }
   if (status == SN_OK) status = deform_all(ctx, gltf, clip, fps, out);
   if (status != SN_OK) {
@@ -173,14 +177,45 @@ static sn_status read_animated(sn_context *ctx, const char *path, double fps, co
   return status;
 }
 
-sn_status sn_frames_read(sn_context *ctx, const char *path, double fps, const char *clip, sn_frames *out) {
+static sn_status read_samples(sn_context *ctx, sn_abc *abc, const char *path, double fps, sn_frames *out) {
+  int last = sn_abc_frame_count(abc) - 1, count = last + 1;
+  double start = sn_abc_frame_time(abc, 0);
+  if (fps > 0) count = count_frames(ctx, path, sn_abc_frame_time(abc, last) - start, fps);
+  sn_status status = count > 0 ? sn_frames_new(ctx, sn_abc_vertex_count(abc), count, out) : ctx->error.status;
+  for (int f = 0; status == SN_OK && f < count; f++) {
+    double t = fps > 0 ? start + f / fps : sn_abc_frame_time(abc, f);
+    status = sn_abc_positions(ctx, abc, t, sn_frame_mutable(out, f));
+  }
+  out->rate = fps > 0 ? fps : sn_abc_rate(abc);
+  if (status == SN_OK && sn_frames_check(ctx, out) != SN_OK) status = sn_fail_prefix(ctx, "%s: ", path);
+  return status;
+}
+
+static sn_status read_alembic(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out) {
+  sn_abc *abc;
+  sn_status status = sn_abc_open(ctx, path, &abc);
+  if (status != SN_OK) return status;
+  status = sn_abc_choose(ctx, abc, choice->objects, choice->object_count);
+  if (status == SN_OK) status = read_samples(ctx, abc, path, choice->fps, out);
+  if (status != SN_OK) sn_frames_free(out);
+  sn_abc_free(abc);
+  return status;
+}
+
+sn_status sn_frames_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out) {
+  static const sn_choice plain = {0};
+  if (!choice) choice = &plain;
+  double fps = choice->fps > 0 ? choice->fps : SN_DEFAULT_FPS;
   *out = (sn_frames){0};
   if (!is_folder(path)) {
     if (has_extension(path, ".pc2") || has_extension(path, ".mdd")) return read_cache(ctx, path, out);
-    if (has_extension(path, ".glb") || has_extension(path, ".gltf")) return read_animated(ctx, path, fps, clip, out);
+    if (has_extension(path, ".abc")) return read_alembic(ctx, path, choice, out);
+    if (has_extension(path, ".glb") || has_extension(path, ".gltf")) {
+      return read_animated(ctx, path, fps, choice->clip, out);
+    }
     if (!has_extension(path, ".obj") && access(path, F_OK) == 0) {
       return sn_fail(ctx, SN_UNSUPPORTED,
-                     "%s: frames come as .pc2, .mdd, a folder or glob of .obj, or an animated .glb", path);
+                     "%s: frames come as .pc2, .mdd, .abc, a folder or glob of .obj, or an animated .glb", path);
     }
   }
   return read_objs(ctx, path, out);

@@ -10,11 +10,17 @@
 #include <strings.h>
 #include <unistd.h>
 
-sn_load_options sn_load_options_default(void) { return (sn_load_options){.fps = 30}; }
+sn_load_options sn_load_options_default(void) { return (sn_load_options){0}; }
 
-static bool is_gltf(const char *path) {
+static bool has_extension(const char *path, const char *extension) {
   const char *dot = strrchr(path, '.');
-  return dot && (strcasecmp(dot, ".glb") == 0 || strcasecmp(dot, ".gltf") == 0);
+  return dot && strcasecmp(dot, extension) == 0;
+}
+
+static bool is_gltf(const char *path) { return has_extension(path, ".glb") || has_extension(path, ".gltf"); }
+
+static sn_choice choice_of(const sn_load_options *options) {
+  return (sn_choice){options->fps, options->clip, options->object_count, options->objects};
 }
 
 // Puts the file's name before a message that lacks it.
@@ -23,13 +29,23 @@ static sn_status name_file(sn_context *ctx, sn_status status, const char *path) 
   return status;
 }
 
-sn_status sn_mesh_read(sn_context *ctx, const char *path, sn_mesh *out) {
+static sn_status read_alembic_mesh(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out) {
+  sn_abc *abc;
+  sn_status status = sn_abc_open(ctx, path, &abc);
+  if (status != SN_OK) return status;
+  status = sn_abc_choose(ctx, abc, choice ? choice->objects : NULL, choice ? choice->object_count : 0);
+  if (status == SN_OK) status = sn_abc_mesh(ctx, abc, sn_abc_frame_time(abc, 0), out);
+  sn_abc_free(abc);
+  return status;
+}
+
+sn_status sn_mesh_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out) {
   *out = (sn_mesh){0};
-  const char *dot = strrchr(path, '.');
   if (!is_gltf(path)) {
-    if (dot && strcasecmp(dot, ".obj") == 0) return sn_obj_read(ctx, path, out);
+    if (has_extension(path, ".obj")) return sn_obj_read(ctx, path, out);
+    if (has_extension(path, ".abc")) return read_alembic_mesh(ctx, path, choice, out);
     if (access(path, F_OK) != 0) return sn_fail(ctx, SN_IO, "%s: no such file", path);
-    return sn_fail(ctx, SN_UNSUPPORTED, "%s: a mesh comes as .obj, .glb or .gltf", path);
+    return sn_fail(ctx, SN_UNSUPPORTED, "%s: a mesh comes as .obj, .abc, .glb or .gltf", path);
   }
   sn_gltf *gltf;
   sn_status status = sn_gltf_read(ctx, path, &gltf);
@@ -78,8 +94,11 @@ static sn_status read_rest_document(sn_context *ctx, const char *path, sn_exampl
   return name_file(ctx, status, path);
 }
 
-static sn_status load_rest(sn_context *ctx, const char *path, sn_examples *out) {
-  sn_status status = is_gltf(path) ? read_rest_document(ctx, path, out) : sn_mesh_read(ctx, path, &out->rest);
+static sn_status load_rest(sn_context *ctx, const sn_load_options *options, sn_examples *out) {
+  const char *path = options->rest;
+  sn_choice choice = choice_of(options);
+  sn_status status =
+    is_gltf(path) ? read_rest_document(ctx, path, out) : sn_mesh_read(ctx, path, &choice, &out->rest);
   if (status == SN_OK) status = name_file(ctx, sn_mesh_check(ctx, &out->rest), path);
   if (status == SN_OK && is_gltf(path)) status = weld_rest(ctx, out);
   return status;
@@ -91,7 +110,8 @@ static sn_status load_rest(sn_context *ctx, const char *path, sn_examples *out) 
 static sn_status match_order(sn_context *ctx, const sn_load_options *options, const sn_examples *examples,
                              sn_arena *memory, int **pick, int *matched_count) {
   sn_mesh match;
-  sn_status status = sn_mesh_read(ctx, options->match, &match);
+  sn_choice choice = choice_of(options);
+  sn_status status = sn_mesh_read(ctx, options->match, &choice, &match);
   if (status != SN_OK) return status;
   int n = examples->rest.vertex_count;
   const float(*rest)[3] = (const float(*)[3])examples->rest.positions;
@@ -173,8 +193,10 @@ static const char *clip_of(const sn_load_options *options, int c) {
 // All files' frames, each as the file has it.
 static sn_status read_all_frames(sn_context *ctx, const sn_load_options *options, sn_frames *parts) {
   sn_status status = SN_OK;
+  sn_choice choice = choice_of(options);
   for (int c = 0; status == SN_OK && c < options->frames_count; c++) {
-    status = sn_frames_read(ctx, options->frames[c], options->fps, clip_of(options, c), &parts[c]);
+    choice.clip = clip_of(options, c);
+    status = sn_frames_read(ctx, options->frames[c], &choice, &parts[c]);
   }
   return status;
 }
@@ -212,6 +234,7 @@ static sn_status join_frames(sn_context *ctx, const sn_load_options *options, sn
     return SN_OK;
   }
   status = sn_frames_new(ctx, out->rest.vertex_count, total, &out->frames);
+  out->frames.rate = parts[0].rate;
   for (int c = 0; status == SN_OK && c < options->frames_count; c++) {
     gather_frames(&parts[c], pick, out->clip_start[c], &out->frames);
   }
@@ -308,6 +331,12 @@ static sn_status append_poses(sn_context *ctx, const char *path, const sn_skelet
   return SN_OK;
 }
 
+// Poses are taken at the times of the frames.
+static double pose_rate(const sn_load_options *options, const sn_examples *examples) {
+  if (options->fps > 0) return options->fps;
+  return examples->frames.rate > 0 ? examples->frames.rate : SN_DEFAULT_FPS;
+}
+
 static sn_status load_clip(sn_context *ctx, const sn_load_options *options, int c, sn_examples *out) {
   const char *path = options->skeletons[c];
   sn_gltf *gltf = NULL;
@@ -320,7 +349,7 @@ static sn_status load_clip(sn_context *ctx, const sn_load_options *options, int 
   if (c == 0) status = read_first_skeleton(ctx, options, gltf, out);
   if (status == SN_OK) status = sn_gltf_skeleton(ctx, gltf, &skeleton, NULL);
   if (status == SN_OK) status = sn_gltf_find_clip(ctx, gltf, clip_of(options, c), &clip);
-  if (status == SN_OK) status = sn_gltf_poses(ctx, gltf, clip, options->fps, count, &poses);
+  if (status == SN_OK) status = sn_gltf_poses(ctx, gltf, clip, pose_rate(options, out), count, &poses);
   if (status == SN_OK && !out->poses.matrices) {
     int total = out->clip_count > 0 ? out->clip_start[out->clip_count] : poses.frame_count;
     status = sn_poses_new(ctx, out->skeleton.joint_count, total, &out->poses);
@@ -404,10 +433,15 @@ static sn_status load_controls(sn_context *ctx, const char *spec, sn_examples *o
 sn_status sn_examples_load(sn_context *ctx, const sn_load_options *options, sn_examples *out) {
   *out = (sn_examples){.memory = sn_arena_new(ctx)};
   sn_status status = SN_OK;
+  sn_load_options complete = *options;
+  if (!options->rest && options->frames_count > 0 && has_extension(options->frames[0], ".abc")) {
+    complete.rest = options->frames[0]; // frames that come with faces
+    options = &complete;
+  }
   if (options->rest) {
-    status = load_rest(ctx, options->rest, out);
+    status = load_rest(ctx, options, out);
   } else if (options->frames_count > 0 || options->skeleton_count == 0) {
-    status = sn_fail(ctx, SN_BAD_INPUT, "a rest mesh is needed: --rest FILE");
+    status = sn_fail(ctx, SN_BAD_INPUT, "a rest mesh is needed: --rest FILE (only an .abc of frames has one)");
   }
   if (status == SN_OK && options->frames_count > 0) status = load_frames(ctx, options, out);
   if (status == SN_OK && options->skeleton_count > 0) status = load_skeletons(ctx, options, out);

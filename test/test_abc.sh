@@ -1,10 +1,9 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # Alembic files that other programs wrote: what info, convert and the loader say of them, and positions against another
-# reader of the container. Usage: test_abc.sh SINEW
+# reader of the container.
 set -eu
-tool=$1
-here=$(cd "$(dirname "$0")/.." && pwd)
-shared=$here/../shared
+tool=$SINEW
+shared=$SINEW_SOURCE/../shared
 [ -d "$shared/data/abc" ] && command -v python3 >/dev/null || exit 77
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -67,10 +67,17 @@ typedef struct abc_object {
   int first_vertex; // in the joined mesh, of chosen ones
 } abc_object;
 
+typedef struct abc_map {
+  void *bytes; // NULL: the archive is in memory
+  size_t size;
+  uint64_t used; // bytes read since pages were last given back
+  int fd;
+} abc_map;
+
 struct sn_abc {
   const char *name; // in messages
   const uint8_t *bytes;
-  uint64_t size, forgotten; // bytes mapped since the map was last told to forget
+  uint64_t size;
   int timing_count, object_count, object_room;
   abc_timing *timings;
   int meta_count;
@@ -79,9 +86,18 @@ struct sn_abc {
   uint64_t root; // group of the top object
   int vertex_count, triangle_count, frame_count;
   double *times; // of the frames
-  sn_file file;
+  abc_map map;
   sn_arena memory;
 };
+
+// ---- memory map (abc_map.c) --------------------------------------------------------------------------------------------
+
+sn_status sn_abc_map(sn_context *ctx, const char *path, abc_map *out);
+void sn_abc_unmap(abc_map *map);
+// False where the file has been cut since: reading the map would end the program.
+bool sn_abc_map_whole(const abc_map *map);
+// Samples go by once: pages are given back now and then.
+void sn_abc_map_used(abc_map *map, uint64_t bytes);
 
 // ---- container (abc_ogawa.c) -----------------------------------------------------------------------------------------
 

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 // ---- the choice ---------------------------------------------------------------------------------------------------------
 
@@ -333,15 +331,6 @@ static sn_status stored_points(sn_context *ctx, const sn_abc *abc, const abc_obj
   return SN_OK;
 }
 
-// Frames go by once: pages of a large map that were read are given back now and then.
-static void forget(sn_abc *abc, uint64_t bytes) {
-  enum { often = 64 << 20 };
-  abc->forgotten += bytes;
-  if (abc->forgotten < often || !abc->file.mapping) return;
-  abc->forgotten = 0;
-  madvise(abc->file.mapping, abc->file.size, MADV_DONTNEED);
-}
-
 static sn_status object_at(sn_context *ctx, sn_abc *abc, int k, double t, float (*out)[3]) {
   const abc_object *object = &abc->objects[k];
   const uint8_t *stored = NULL, *next = NULL;
@@ -354,7 +343,7 @@ static sn_status object_at(sn_context *ctx, sn_abc *abc, int k, double t, float 
   if (status == SN_OK && fraction > 0) status = stored_points(ctx, abc, object, sample + 1, &next);
   if (status != SN_OK) return status;
   memcpy(out, stored, (size_t)n * sizeof *out);
-  forget(abc, (uint64_t)n * sizeof *out);
+  sn_abc_map_used(&abc->map, (uint64_t)n * sizeof *out);
   bool identity = is_identity(&world);
   if (identity && !next) return SN_OK;
   for (int i = 0; i < n; i++) {
@@ -370,6 +359,7 @@ static sn_status object_at(sn_context *ctx, sn_abc *abc, int k, double t, float 
 }
 
 sn_status sn_abc_positions(sn_context *ctx, sn_abc *abc, double t, float (*out)[3]) {
+  if (!sn_abc_map_whole(&abc->map)) return sn_fail(ctx, SN_IO, "%s: became shorter while it was read", abc->name);
   sn_status status = SN_OK;
   for (int k = 0; status == SN_OK && k < abc->object_count; k++) {
     if (abc->objects[k].chosen) status = object_at(ctx, abc, k, t, out + abc->objects[k].first_vertex);

@@ -388,7 +388,7 @@ sn_status sn_abc_parse(sn_context *ctx, const char *name, const uint8_t *bytes, 
   sn_arena memory = sn_arena_new(ctx);
   sn_abc *abc = SN_NEW(ctx, &memory, sn_abc, 1);
   if (!abc) return ctx->error.status;
-  *abc = (sn_abc){.bytes = bytes, .size = size, .memory = memory};
+  *abc = (sn_abc){.bytes = bytes, .size = size, .map = {.fd = -1}, .memory = memory};
   abc->name = sn_arena_text(ctx, &abc->memory, name);
   sn_status status = abc->name ? read_root(ctx, abc) : ctx->error.status;
   if (status == SN_OK) status = walk(ctx, abc, abc->root, "", -1, 0);
@@ -401,15 +401,15 @@ sn_status sn_abc_parse(sn_context *ctx, const char *name, const uint8_t *bytes, 
 }
 
 sn_status sn_abc_open(sn_context *ctx, const char *path, sn_abc **out) {
-  sn_file file;
+  abc_map map;
   *out = NULL;
-  sn_status status = sn_file_open(ctx, path, &file);
+  sn_status status = sn_abc_map(ctx, path, &map);
   if (status != SN_OK) return status;
-  status = sn_abc_parse(ctx, path, file.bytes, file.size, out);
+  status = sn_abc_parse(ctx, path, map.bytes, map.size, out);
   if (status == SN_OK) {
-    (*out)->file = file;
+    (*out)->map = map;
   } else {
-    sn_file_close(&file);
+    sn_abc_unmap(&map);
   }
   return status;
 }
@@ -417,7 +417,7 @@ sn_status sn_abc_open(sn_context *ctx, const char *path, sn_abc **out) {
 void sn_abc_free(sn_abc *abc) {
   if (!abc) return;
   sn_arena memory = abc->memory; // abc itself is in it
-  sn_file_close(&abc->file);
+  sn_abc_unmap(&abc->map);
   sn_arena_free(&memory);
 }
 

@@ -7,19 +7,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/output.h"
 #include "io/abc.h"
 
 sn_status sn_abc_map(sn_context *ctx, const char *path, abc_map *out) {
   struct stat info;
-  *out = (abc_map){.fd = -1};
-  if (!sn_outputs_read(ctx, path, &out->fd)) out->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  *out = (abc_map){.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (out->fd < 0) return sn_fail(ctx, SN_IO, "%s: cannot open: %s", path, strerror(errno));
   sn_status status = SN_OK;
   if (fstat(out->fd, &info) != 0) {
     status = sn_fail(ctx, SN_IO, "%s: cannot read: %s", path, strerror(errno));
   } else if (!S_ISREG(info.st_mode)) {
-    status = sn_fail(ctx, SN_IO, "%s: is %s, not a file", path, S_ISDIR(info.st_mode) ? "a folder" : "a device or a pipe");
+    status =
+      sn_fail(ctx, SN_IO, "%s: is %s, not a file", path, S_ISDIR(info.st_mode) ? "a folder" : "a device or a pipe");
   } else if (info.st_size > 0) {
     void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, out->fd, 0);
     if (bytes == MAP_FAILED) {

@@ -2,8 +2,8 @@
 // Bone transformations for fixed weights (Le and Deng 2012, without joints). Everything about the
 // vertices is in the moments, so that an update costs as much as the bone has overlapping neighbours.
 #include "rig/internal.h"
+#include "solve/lapack.h"
 
-#include <lapacke.h>
 #include <string.h>
 
 sn_mat3 sn_rig_rotation_near(sn_mat3 h, sn_mat3 start) {
@@ -147,7 +147,9 @@ sn_status sn_rig_bones_affine(sn_context *ctx, rig_model *m) {
     for (int r = 0; r < rows; r++) trace += a[(size_t)r * (size_t)rows + (size_t)r];
     for (int r = 0; r < rows; r++) a[(size_t)r * (size_t)rows + (size_t)r] += 1e-8 * trace / rows + 1e-300;
     memcpy(step, m->moment, count * sizeof *step);
-    if (LAPACKE_dposv(LAPACK_ROW_MAJOR, 'L', rows, columns, a, rows, step, columns) == 0) {
+    sn_status solved = sn_lapack_posv(ctx, 'L', rows, columns, a, step);
+    good = solved != SN_NO_MEMORY;
+    if (solved == SN_OK) {
       for (size_t e = 0; e < count; e++) m->t[e] += step[e];
       sn_rig_model_refresh(ctx, m);
     }

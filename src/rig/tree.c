@@ -235,7 +235,8 @@ static bool solve_system(const rig_model *m, const rig_tree *tree, joint_system 
     s->rhs[r] += hold * (tree->skin[j][r % 3] - tree->joint[j][r % 3]);
     if (tree->parent[j] < 0) s->rhs[r] = 0;
   }
-  return LAPACKE_dposv(LAPACK_ROW_MAJOR, 'L', rows, 1, s->normal, rows, s->rhs, 1) == 0;
+  // Row-major lower is column-major upper: no copy, and no memory, is needed.
+  return LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'U', rows, 1, s->normal, rows, s->rhs, rows) == 0;
 }
 
 // Shifts the bones below the moved joints and corrects the moments: M_k -= shift_j (S_jk's last row).

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "solve/lapack.h"
 #include "solve/solve.h"
 
 // ---- the kernel side --------------------------------------------------------------------------------------------------
@@ -33,13 +34,14 @@ sn_status sn_kcca_basis_make(sn_context *ctx, sn_arena *memory, int frames, cons
   sn_blas_serial();
   memcpy(vectors, kernel, n * n * sizeof *vectors);
   centre_kernel(frames, vectors, out->mean);
-  // Column-major, so that eigenvector k is the k-th run of n numbers; ascending.
-  if (LAPACKE_dsyev(LAPACK_COL_MAJOR, 'V', 'U', frames, vectors, frames, values) != 0) {
+  sn_status status = sn_lapack_syev(ctx, 'U', frames, vectors, values);
+  if (status == SN_NO_MEMORY) return status;
+  if (status != SN_OK) {
     return sn_fail(ctx, SN_NOT_CONVERGED, "the eigenvalues of the kernel matrix of %d frames were not found", frames);
   }
   double least = 1e-10 * values[n - 1];
   for (int k = frames - 1; k >= 0 && values[k] > least && values[k] > 0; k--) {
-    memcpy(out->vectors + (size_t)out->rank * n, vectors + (size_t)k * n, n * sizeof *vectors);
+    for (size_t f = 0; f < n; f++) out->vectors[(size_t)out->rank * n + f] = vectors[f * n + (size_t)k];
     out->values[out->rank++] = values[k];
   }
   return SN_OK;

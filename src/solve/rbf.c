@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "solve/rbf.h"
 
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
+#include "solve/lapack.h"
 #include "solve/solve.h"
 
 // Systems worse than this are refused: the mix would be made of rounding errors.
@@ -77,10 +77,10 @@ static sn_status make_plane(sn_context *ctx, sn_arena *memory, const sn_rbf *rbf
   size_t columns = (size_t)dims + 1;
   double *spread = SN_NEW(ctx, memory, double, (size_t)n *(size_t)dims), *mean = SN_NEW(ctx, memory, double, dims);
   double *u = SN_NEW(ctx, memory, double, (size_t)n *(size_t)most), *s = SN_NEW(ctx, memory, double, most);
-  double *vt = SN_NEW(ctx, memory, double, (size_t)most *(size_t)dims), *super = SN_NEW(ctx, memory, double, most);
+  double *vt = SN_NEW(ctx, memory, double, (size_t)most *(size_t)dims);
   out->basis = SN_NEW(ctx, memory, double, (size_t)n *(size_t)(most + 1));
   out->back = SN_NEW(ctx, memory, double, (size_t)(most + 1) * columns);
-  if (!spread || !mean || !u || !s || !vt || !super || !out->basis || !out->back) return ctx->error.status;
+  if (!spread || !mean || !u || !s || !vt || !out->basis || !out->back) return ctx->error.status;
   for (int k = 0; k < n; k++)
     for (int d = 0; d < dims; d++) mean[d] += rbf->centres[(size_t)k * (size_t)dims + (size_t)d] / n;
   for (int k = 0; k < n; k++)
@@ -88,8 +88,9 @@ static sn_status make_plane(sn_context *ctx, sn_arena *memory, const sn_rbf *rbf
       size_t at = (size_t)k * (size_t)dims + (size_t)d;
       spread[at] = rbf->centres[at] - mean[d];
     }
-  if (most > 0 &&
-      LAPACKE_dgesvd(LAPACK_ROW_MAJOR, 'S', 'S', n, dims, spread, dims, s, u, most, vt, dims, super) != 0) {
+  sn_status status = most > 0 ? sn_lapack_gesvd(ctx, n, dims, spread, s, u, vt) : SN_OK;
+  if (status == SN_NO_MEMORY) return status;
+  if (status != SN_OK) {
     return sn_fail(ctx, SN_NOT_CONVERGED, "the singular values of the poses were not found");
   }
   int rank = 0;
@@ -113,24 +114,9 @@ static sn_status make_plane(sn_context *ctx, sn_arena *memory, const sn_rbf *rbf
 
 // In place; SN_NOT_CONVERGED where the matrix is close to singular. Symmetric positive definite ones by Cholesky.
 static sn_status invert(sn_context *ctx, int n, double *a, bool definite) {
-  sn_arena scratch = sn_arena_new(ctx);
-  lapack_int *pivots = SN_NEW(ctx, &scratch, lapack_int, n);
-  if (!pivots) return ctx->error.status;
-  double norm = LAPACKE_dlange(LAPACK_ROW_MAJOR, '1', n, n, a, n), rcond = 0;
-  lapack_int info;
-  if (definite) {
-    info = LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'L', n, a, n);
-    if (info == 0) LAPACKE_dpocon(LAPACK_ROW_MAJOR, 'L', n, a, n, norm, &rcond);
-    if (info == 0) info = LAPACKE_dpotri(LAPACK_ROW_MAJOR, 'L', n, a, n);
-    for (int r = 0; r < n; r++)
-      for (int c = r + 1; c < n; c++) a[(size_t)r * (size_t)n + (size_t)c] = a[(size_t)c * (size_t)n + (size_t)r];
-  } else {
-    info = LAPACKE_dgetrf(LAPACK_ROW_MAJOR, n, n, a, n, pivots);
-    if (info == 0) LAPACKE_dgecon(LAPACK_ROW_MAJOR, '1', n, a, n, norm, &rcond);
-    if (info == 0) info = LAPACKE_dgetri(LAPACK_ROW_MAJOR, n, a, n, pivots);
-  }
-  sn_arena_free(&scratch);
-  if (info == 0 && rcond > least_rcond) return SN_OK;
+  double rcond;
+  sn_status status = sn_lapack_invert(ctx, definite, n, a, &rcond);
+  if (status == SN_NO_MEMORY || (status == SN_OK && rcond > least_rcond)) return status;
   return sn_fail(ctx, SN_NOT_CONVERGED, "the interpolation of %d poses is singular", n);
 }
 

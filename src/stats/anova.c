@@ -184,7 +184,7 @@ static sn_status interaction_ss(sn_context *ctx, const sn_anova_table *table, co
         r[i * b + j] = (sn_anova_cell(table, i, j)->mean - row[i]) - (column[j] - grand);
       }
     additive_equations(table, r, matrix, right);
-    lapack_int info = LAPACKE_dposv(LAPACK_ROW_MAJOR, 'U', m, 1, matrix, m, right, 1);
+    lapack_int info = LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'L', m, 1, matrix, m, right, m);
     if (info != 0) {
       status =
         sn_fail(ctx, SN_NOT_CONVERGED, "the interaction cannot be separated: the cells' counts differ too much");

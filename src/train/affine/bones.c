@@ -6,11 +6,11 @@
 // positions alone leave open what happens across the surface, and a transformation that is open cannot be predicted.
 #include "train/affine/affine.h"
 
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
 #include "sinew/rig.h"
+#include "solve/lapack.h"
 #include "solve/solve.h"
 #include "train/cluster.h"
 
@@ -176,7 +176,8 @@ static sn_status fit_affine(sn_context *ctx, fit_job *job) {
     double trace = 0;
     for (int r = 0; r < rows; r++) trace += a[(size_t)r * (size_t)rows + (size_t)r];
     for (int r = 0; r < rows; r++) a[(size_t)r * (size_t)rows + (size_t)r] += 1e-10 * trace / rows + 1e-300;
-    if (LAPACKE_dposv(LAPACK_ROW_MAJOR, 'L', rows, columns, a, rows, job->right, columns) != 0) {
+    status = sn_lapack_posv(ctx, 'L', rows, columns, a, job->right);
+    if (status == SN_NOT_CONVERGED) {
       status = sn_fail(ctx, SN_NOT_CONVERGED, "affine: the bones of %d frames could not be fitted", job->keys->count);
     }
   }

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "solve/lapack.h"
 #include "solve/solve.h"
 
 enum { candidate_count = 96 };
@@ -44,7 +45,9 @@ static sn_status shape_coordinates(sn_context *ctx, const sn_examples *examples,
       for (size_t f = 0; f < n; f++)
         for (size_t g = 0; g <= f; g++) gram[g * n + f] += row[f] * row[g];
     }
-  if (LAPACKE_dsyev(LAPACK_ROW_MAJOR, 'V', 'U', s->frames, gram, s->frames, values) != 0) {
+  sn_status status = sn_lapack_syev(ctx, 'U', s->frames, gram, values);
+  if (status == SN_NO_MEMORY) return status;
+  if (status != SN_OK) {
     return sn_fail(ctx, SN_NOT_CONVERGED, "controls auto: the principal shapes of %d frames were not found",
                    s->frames);
   }

@@ -8,10 +8,10 @@
 #include "train/affine/affine.h"
 
 #include <cblas.h>
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
+#include "solve/lapack.h"
 #include "solve/solve.h"
 
 // Weight of the rows between bones, in units of what holds a bone on average.
@@ -160,8 +160,8 @@ sn_status sn_affine_poisson(sn_context *ctx, const sn_mesh *rest, const sn_affin
   memset(out, 0, (size_t)n.bones * (size_t)n.columns * sizeof *out);
   if (status == SN_OK) status = sn_affine_poisson_rows(ctx, rest, bones, controls, control_count, trust, add_row, &n);
   sn_blas_serial();
-  if (status == SN_OK &&
-      LAPACKE_dposv(LAPACK_ROW_MAJOR, 'L', n.bones, n.columns, n.a, n.bones, out, n.columns) != 0) {
+  if (status == SN_OK) status = sn_lapack_posv(ctx, 'L', n.bones, n.columns, n.a, out);
+  if (status == SN_NOT_CONVERGED) {
     status = sn_fail(ctx, SN_NOT_CONVERGED, "affine: the places of %d bones do not follow from %d control points",
                      n.bones, control_count);
   }
@@ -253,7 +253,8 @@ static sn_status solve_samples(sn_context *ctx, sn_arena *scratch, int bones, sa
               s->count);
   for (size_t k = 0; k < n; k++) trace += gram[k * n + k];
   for (size_t k = 0; k < n; k++) gram[k * n + k] += 1e-5 * trace / (double)n + 1e-300;
-  if (LAPACKE_dposv(LAPACK_ROW_MAJOR, 'L', s->count, bones, gram, s->count, s->missing, bones) == 0) return SN_OK;
+  sn_status status = sn_lapack_posv(ctx, 'L', s->count, bones, gram, s->missing);
+  if (status != SN_NOT_CONVERGED) return status;
   return sn_fail(ctx, SN_NOT_CONVERGED, "affine: the places of the bones could not be fitted");
 }
 

@@ -2,11 +2,11 @@
 // `eigenskin` (Kry, James and Pai 2002; Murtagh 2008, 2.3.3): corrections as a few displacement fields per joint, the
 // principal components of those of the poses in which only that joint moves. Poses that move several joints at once form
 // a pose space of these joints, for what the single joints' fields leave.
-#include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "solve/lapack.h"
 #include "solve/solve.h"
 #include "train/correct/psd.h"
 
@@ -72,7 +72,8 @@ typedef struct builder {
 // Principal components of `count` displacement fields from their gram matrix: column r of v (count * count).
 static sn_status principal(sn_context *ctx, int count, double *gram, double *values) {
   sn_blas_serial();
-  if (LAPACKE_dsyevd(LAPACK_ROW_MAJOR, 'V', 'U', count, gram, count, values) == 0) return SN_OK;
+  sn_status status = sn_lapack_syevd(ctx, 'U', count, gram, values);
+  if (status != SN_NOT_CONVERGED) return status;
   return sn_fail(ctx, SN_NOT_CONVERGED, "the principal components of %d corrections were not found", count);
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "train/correct/pose_space.h"
 
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
 #include "runtime/format.h"
+#include "solve/lapack.h"
 #include "solve/solve.h"
 
 static sn_quat rotation_of(sn_affine a) {
@@ -98,12 +98,14 @@ static sn_status make_mahalanobis(sn_context *ctx, sn_arena *memory, int count, 
                                   const double *mean, sn_pose_metric *out) {
   int dims = out->dims, most = dims < count ? dims : count;
   double *a = SN_NEW(ctx, memory, double, (size_t)count *(size_t)dims), *s = SN_NEW(ctx, memory, double, most);
-  double *u = SN_NEW(ctx, memory, double, (size_t)count *(size_t)most), *super = SN_NEW(ctx, memory, double, most);
+  double *u = SN_NEW(ctx, memory, double, (size_t)count *(size_t)most);
   out->numbers = SN_NEW(ctx, memory, double, (size_t)most *(size_t)dims);
-  if (!a || !s || !u || !super || !out->numbers) return ctx->error.status;
+  if (!a || !s || !u || !out->numbers) return ctx->error.status;
   for (size_t n = 0; n < (size_t)count * (size_t)dims; n++) a[n] = vectors[n] - mean[n % (size_t)dims];
   sn_blas_serial();
-  if (LAPACKE_dgesvd(LAPACK_ROW_MAJOR, 'S', 'S', count, dims, a, dims, s, u, most, out->numbers, dims, super) != 0) {
+  sn_status status = sn_lapack_gesvd(ctx, count, dims, a, s, u, out->numbers);
+  if (status == SN_NO_MEMORY) return status;
+  if (status != SN_OK) {
     return sn_fail(ctx, SN_NOT_CONVERGED, "the covariance of the poses was not found");
   }
   for (out->axes = 0; out->axes < most && s[out->axes] > 1e-2 * s[0]; out->axes++) {

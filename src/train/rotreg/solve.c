@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "train/rotreg/solve.h"
 
-#include <lapacke.h>
 #include <string.h>
 
+#include "solve/lapack.h"
 #include "solve/solve.h"
 
 enum { most_entries = 64 };
@@ -154,9 +154,10 @@ sn_status rotreg_solve_c(sn_context *ctx, const rotreg_normal *normal, const rot
     for (size_t m = 0; m < rows * columns; m++) c[m] = normal->b[0][m] + pull * normal->b[1][m];
     hold_back(normal, bones->bone_count, a, c);
     sn_blas_serial();
-    if (LAPACKE_dposv(LAPACK_ROW_MAJOR, 'U', (int)rows, (int)columns, a, (int)rows, c, (int)columns) != 0) {
+    status = sn_lapack_posv(ctx, 'U', (int)rows, (int)columns, a, c);
+    if (status == SN_NOT_CONVERGED) {
       status = sn_fail(ctx, SN_NOT_CONVERGED, "the matrices of %d proxy bones are not determined", bones->bone_count);
-    } else {
+    } else if (status == SN_OK) {
       move_centres(normal, bones, c);
     }
   }

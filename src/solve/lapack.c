@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#include "solve/lapack.h"
+
+#include <math.h>
+
+#include <lapacke.h>
+
+static bool finite(const double *values, size_t count) {
+  for (size_t k = 0; k < count; k++)
+    if (!isfinite(values[k])) return false;
+  return true;
+}
+
+static void transpose_square(int n, double *a) {
+  for (size_t r = 0; r < (size_t)n; r++)
+    for (size_t c = 0; c < r; c++) {
+      double held = a[r * (size_t)n + c];
+      a[r * (size_t)n + c] = a[c * (size_t)n + r];
+      a[c * (size_t)n + r] = held;
+    }
+}
+
+// The columns of `from` (rows x columns) one after the other.
+static void transpose(int rows, int columns, const double *from, double *to) {
+  for (size_t r = 0; r < (size_t)rows; r++)
+    for (size_t c = 0; c < (size_t)columns; c++) to[c * (size_t)rows + r] = from[r * (size_t)columns + c];
+}
+
+sn_status sn_lapack_posv(sn_context *ctx, char uplo, int n, int columns, double *a, double *b) {
+  size_t count = (size_t)n * (size_t)columns;
+  if (!finite(a, (size_t)n * (size_t)n) || !finite(b, count)) return SN_NOT_CONVERGED;
+  sn_arena scratch = sn_arena_new(ctx);
+  double *turned = SN_NEW(ctx, &scratch, double, count);
+  lapack_int info = 0;
+  if (turned) {
+    transpose_square(n, a);
+    transpose(n, columns, b, turned);
+    info = LAPACKE_dposv_work(LAPACK_COL_MAJOR, uplo, n, columns, a, n, turned, n);
+    transpose(columns, n, turned, b);
+  }
+  sn_status status = !turned ? ctx->error.status : info == 0 ? SN_OK : SN_NOT_CONVERGED;
+  sn_arena_free(&scratch);
+  return status;
+}
+
+sn_status sn_lapack_syev(sn_context *ctx, char uplo, int n, double *a, double *values) {
+  double size = 0;
+  if (!finite(a, (size_t)n * (size_t)n)) return SN_NOT_CONVERGED;
+  if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, n, values, &size, -1) != 0) return SN_NOT_CONVERGED;
+  sn_arena scratch = sn_arena_new(ctx);
+  double *work = SN_NEW(ctx, &scratch, double, size);
+  transpose_square(n, a);
+  lapack_int info = work ? LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, n, values, work, (int)size) : 0;
+  transpose_square(n, a);
+  sn_status status = !work ? ctx->error.status : info == 0 ? SN_OK : SN_NOT_CONVERGED;
+  sn_arena_free(&scratch);
+  return status;
+}
+
+sn_status sn_lapack_syevd(sn_context *ctx, char uplo, int n, double *a, double *values) {
+  double size = 0;
+  lapack_int whole_size = 0;
+  if (!finite(a, (size_t)n * (size_t)n)) return SN_NOT_CONVERGED;
+  if (LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, n, values, &size, -1, &whole_size, -1) != 0) {
+    return SN_NOT_CONVERGED;
+  }
+  sn_arena scratch = sn_arena_new(ctx);
+  double *work = SN_NEW(ctx, &scratch, double, size);
+  lapack_int *whole = SN_NEW(ctx, &scratch, lapack_int, whole_size), info = 0;
+  bool good = work && whole;
+  transpose_square(n, a);
+  if (good) {
+    info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, n, values, work, (int)size, whole, whole_size);
+  }
+  transpose_square(n, a);
+  sn_status status = !good ? ctx->error.status : info == 0 ? SN_OK : SN_NOT_CONVERGED;
+  sn_arena_free(&scratch);
+  return status;
+}
+
+sn_status sn_lapack_gesvd(sn_context *ctx, int rows, int columns, double *a, double *s, double *u, double *vt) {
+  int least = rows < columns ? rows : columns;
+  size_t left = (size_t)rows * (size_t)least, right = (size_t)least * (size_t)columns;
+  double size = 0;
+  if (!finite(a, (size_t)rows * (size_t)columns)) return SN_NOT_CONVERGED;
+  if (LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'S', 'S', rows, columns, a, rows, s, u, rows, vt, least, &size, -1) != 0) {
+    return SN_NOT_CONVERGED;
+  }
+  sn_arena scratch = sn_arena_new(ctx);
+  double *work = SN_NEW(ctx, &scratch, double, size), *turned = SN_NEW(ctx, &scratch, double, (size_t)rows *(size_t)columns);
+  double *turned_u = SN_NEW(ctx, &scratch, double, left), *turned_vt = SN_NEW(ctx, &scratch, double, right);
+  sn_status status = work && turned && turned_u && turned_vt ? SN_OK : ctx->error.status;
+  if (status == SN_OK) {
+    transpose(rows, columns, a, turned);
+    lapack_int info = LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'S', 'S', rows, columns, turned, rows, s, turned_u, rows,
+                                          turned_vt, least, work, (int)size);
+    transpose(least, rows, turned_u, u);
+    transpose(columns, least, turned_vt, vt);
+    if (info != 0) status = SN_NOT_CONVERGED;
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+static lapack_int invert_definite(int n, double *a, double norm, double *rcond, double *work, lapack_int *whole) {
+  lapack_int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, a, n);
+  if (info == 0) info = LAPACKE_dpocon_work(LAPACK_COL_MAJOR, 'L', n, a, n, norm, rcond, work, whole);
+  if (info == 0) info = LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', n, a, n);
+  for (size_t c = 0; c < (size_t)n; c++)
+    for (size_t r = 0; r < c; r++) a[c * (size_t)n + r] = a[r * (size_t)n + c];
+  return info;
+}
+
+static lapack_int invert_general(int n, double *a, double norm, double *rcond, double *work, int work_size,
+                                 lapack_int *whole, lapack_int *pivots) {
+  lapack_int info = LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, a, n, pivots);
+  if (info == 0) info = LAPACKE_dgecon_work(LAPACK_COL_MAJOR, '1', n, a, n, norm, rcond, work, whole);
+  if (info == 0) info = LAPACKE_dgetri_work(LAPACK_COL_MAJOR, n, a, n, pivots, work, work_size);
+  return info;
+}
+
+sn_status sn_lapack_invert(sn_context *ctx, bool definite, int n, double *a, double *rcond) {
+  enum { condition_work = 4, blocks = 64 }; // per row: dgecon needs 4 numbers, dgetri is best with a block of columns
+  int work_size = blocks * n;
+  *rcond = 0;
+  if (!finite(a, (size_t)n * (size_t)n)) return SN_NOT_CONVERGED;
+  _Static_assert(blocks >= condition_work, "work for the condition number");
+  sn_arena scratch = sn_arena_new(ctx);
+  double *work = SN_NEW(ctx, &scratch, double, work_size);
+  lapack_int *whole = SN_NEW(ctx, &scratch, lapack_int, n), *pivots = SN_NEW(ctx, &scratch, lapack_int, n), info = 0;
+  bool good = work && whole && pivots;
+  if (good) {
+    transpose_square(n, a);
+    double norm = LAPACKE_dlange_work(LAPACK_COL_MAJOR, '1', n, n, a, n, work);
+    info = definite ? invert_definite(n, a, norm, rcond, work, whole)
+                    : invert_general(n, a, norm, rcond, work, work_size, whole, pivots);
+    transpose_square(n, a);
+  }
+  sn_status status = !good ? ctx->error.status : info == 0 ? SN_OK : SN_NOT_CONVERGED;
+  sn_arena_free(&scratch);
+  return status;
+}

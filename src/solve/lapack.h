@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// LAPACK on row-major matrices, with our own memory: LAPACKE's allocates, and what it says of memory reads like numerics.
+//
+// All return SN_OK, SN_NO_MEMORY (told in ctx->error), or SN_NOT_CONVERGED, for which the caller has the words.
+#ifndef SINEW_SOLVE_LAPACK_H
+#define SINEW_SOLVE_LAPACK_H
+
+#include "sinew/base.h"
+
+// b <- a^-1 b for a symmetric positive definite a (n x n, of which the triangle `uplo` is used, and overwritten); b has n
+// rows of `columns`.
+sn_status sn_lapack_posv(sn_context *ctx, char uplo, int n, int columns, double *a, double *b);
+
+// Eigenvalues, ascending, of the symmetric a (n x n, its triangle `uplo`), and its eigenvectors as the columns of a.
+sn_status sn_lapack_syev(sn_context *ctx, char uplo, int n, double *a, double *values);
+// The same by divide and conquer: faster for large matrices.
+sn_status sn_lapack_syevd(sn_context *ctx, char uplo, int n, double *a, double *values);
+
+// a = u diag(s) vt, a of rows x columns (overwritten), s of the smaller of both, u of rows x smaller, vt smaller x columns.
+sn_status sn_lapack_gesvd(sn_context *ctx, int rows, int columns, double *a, double *s, double *u, double *vt);
+
+// a <- a^-1 (n x n) and the reciprocal of its condition number in the 1-norm. Definite: symmetric, by Cholesky.
+sn_status sn_lapack_invert(sn_context *ctx, bool definite, int n, double *a, double *rcond);
+
+#endif

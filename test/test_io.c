@@ -207,6 +207,7 @@ static void test_obj_features(void **state) {
     {"groups", "mtllib a.mtl\no thing\ng one two\n" FOUR "usemtl red\ns 1\nf 1 2 3\ng\nf 1 3 4\nl 1 2\np 1\n", 2},
     {"comments", "# v 9 9 9\n#f 1 2\n\n   \n" FOUR "  # inside\nf 1 2 3 4 # a quad\n", 2},
     {"comment behind a position", "v 1 -.5 2e3# one\nv 2 -.5 2e3 # two\nv 3 -.5 2e3\nv 4 -.5 2e3\nf 1 2 3 4", 2},
+    {"old Macintosh", "v 1 -.5 2e3\r# v\rv 2 -.5 2e3\r\rv 3 -.5\\\r2e3\rv 4 -.5 2e3\rf 1 2 3 4\r", 2},
     {"continued lines", "v 1 \\\n -.5 2e3\nv 2 -.5 2e3\nv 3 -.5\\\r\n2e3\nv 4 -.5 2e3\nf 1 2\\\n 3 \\\n 4\n", 2},
     {"faces before vertices", "f 1 2 3 4\n" FOUR, 2},
     {"points only", FOUR, 0},

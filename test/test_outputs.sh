@@ -83,6 +83,23 @@ expect 1 "not a regular file" timeout 20 "$SINEW" info pipe.obj
 [ "$(ls pair.*.bin | wc -l)" = 1 ] || fail "the old .bin stayed: $(ls)"
 "$SINEW" info pair.gltf --quiet || fail "the pair cannot be read"
 
+# Names that others chose: shown, not obeyed; kept in reports.
+printf '{"asset":{"version":"2.0"},"extensionsRequired":["EXT_\\u001b[31mred"]}' > escape.gltf
+"$SINEW" info escape.gltf 2>said >&2
+grep -q $'\033' said && fail "a terminal escape was printed"
+grep -qF 'EXT_\x1b[31mred' said || fail "the name is not shown: $(cat said)"
+expect 1 '\x1b' "$SINEW" info $'no\033such.obj'
+"$SINEW" view m.sinew --title 007 -o p.html --json r.json --quiet 2>/dev/null && { grep -q '"title": "007"' r.json || fail "a title became a number"; }
+"$SINEW" info --json r.json --quiet set/rest.obj || fail "a report"
+cp set/rest.obj $'latin\xe9.obj'
+"$SINEW" train --method lbs --rest $'latin\xe9.obj' --frames set/frames.pc2 --skeleton set/skeleton.glb -o m.sinew --json r.json --quiet || fail "a name that is not UTF-8"
+grep -q $'"rest": "latin\xef\xbf\xbd.obj"' r.json || fail "a name that is not UTF-8 vanished: $(cat r.json)"
+
+# Memory: a limit that can be set.
+expect 2 "as 500M" "$SINEW" info set/rest.obj --memory much
+expect 1 "out of memory" "$SINEW" info set/rest.obj --memory 10K
+"$SINEW" info set/rest.obj --memory 100M --quiet || fail "100M are too little"
+
 left=$(find . -name '.sinew-*')
 [ -z "$left" ] || fail "left over: $left"
 [ $failures -eq 0 ] && echo "outputs: all as they should be"

@@ -57,6 +57,11 @@ refused "models in one page are of one mesh" "$SINEW" view lbs.sinew seam.sinew 
 refused "give --skeleton" "$SINEW" view lbs.sinew --rest elbow/rest.obj --frames elbow/frames.pc2 -o bad.html
 refused "not a page written by sinew view" "$SINEW" view "$src/web/page.html" -o bad.html
 refused "usage: sinew view" "$SINEW" view
+# Pages that others made: no parser of HTML may find more in a set than we do.
+for end in '</SCRIPT><img src=x onerror=alert(1)>' '</script ><b>' '<!--<script>' '</scrip' 'not JSON</script>' '[1]</script>'; do
+  { printf '<script type="application/json" class="sinew-set">'; [ "${end#<}" = "$end" ] || printf '{"name":"x"}'; printf '%s' "$end"; } > hostile.html
+  refused "its set 1 is not as sinew view writes it" "$SINEW" view hostile.html lbs.sinew -o bad.html
+done
 [ ! -e bad.html ] || { echo "FAILED: bad.html was written"; exit 1; }
 
 cp "$src/web/data.js" data.mjs

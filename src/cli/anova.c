@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/anova.h"
+#include "cli/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -125,17 +126,12 @@ void cli_say_anova(const cli *c, const sn_anova_table *table, const sn_anova *an
 
 // ---- JSON ----------------------------------------------------------------------------------------------------------
 
-static json_t *json_name(const char *text) {
-  json_t *name = json_string(text);
-  return name ? name : json_string("(not UTF-8)");
-}
-
 static json_t *describe_sample(const sn_anova_table *table, int a, int b) {
   sn_sample sample = sn_anova_marginal(table, a, b);
   json_t *out = json_object();
   json_object_set_new(out, "levels",
-                      json_pack("[oo]", a < 0 ? json_null() : json_name(table->level[0][a]),
-                                b < 0 ? json_null() : json_name(table->level[1][b])));
+                      json_pack("[oo]", a < 0 ? json_null() : cli_json_text(table->level[0][a]),
+                                b < 0 ? json_null() : cli_json_text(table->level[1][b])));
   json_object_set_new(out, "mean", json_real(sample.mean));
   json_object_set_new(out, "sd", json_real(sn_sample_sd(sample)));
   json_object_set_new(out, "n", json_integer(sample.n));
@@ -150,19 +146,19 @@ static json_t *describe_effect(const sn_anova *anova, int k) {
 
 static json_t *describe_post_hoc(const sn_scheffe *s, char *const *level) {
   json_t *order = json_array(), *groups = json_array(), *pairs = json_array();
-  for (int k = 0; k < s->level_count; k++) json_array_append_new(order, json_name(level[s->order[k]]));
+  for (int k = 0; k < s->level_count; k++) json_array_append_new(order, cli_json_text(level[s->order[k]]));
   for (int g = 0; g < s->group_count; g++) {
     json_t *group = json_array();
     for (int k = s->groups[g].first; k <= s->groups[g].last; k++) {
-      json_array_append_new(group, json_name(level[s->order[k]]));
+      json_array_append_new(group, cli_json_text(level[s->order[k]]));
     }
     json_array_append_new(groups, group);
   }
   for (int k = 0; k < s->pair_count; k++) {
     const sn_scheffe_pair *pair = &s->pairs[k];
     json_array_append_new(pairs,
-                          json_pack("{s[oo]sfsfsfsfsb}", "levels", json_name(level[pair->first]),
-                                    json_name(level[pair->second]), "difference", pair->difference, "critical",
+                          json_pack("{s[oo]sfsfsfsfsb}", "levels", cli_json_text(level[pair->first]),
+                                    cli_json_text(level[pair->second]), "difference", pair->difference, "critical",
                                     pair->critical, "f", pair->f, "p", pair->p, "differs", (int)pair->differs));
   }
   return json_pack("{sfsososo}", "f_critical", s->f_critical, "order", order, "groups", groups, "pairs", pairs);
@@ -181,7 +177,8 @@ json_t *cli_describe_anova(const sn_anova_table *table, const sn_anova *anova) {
     json_object_set_new(post_hoc, names[k], describe_post_hoc(&anova->post_hoc[k], table->level[k]));
   }
   json_t *out = json_object();
-  json_object_set_new(out, "factors", json_pack("[oo]", json_name(table->factor[0]), json_name(table->factor[1])));
+  json_object_set_new(out, "factors",
+                      json_pack("[oo]", cli_json_text(table->factor[0]), cli_json_text(table->factor[1])));
   json_object_set_new(out, "alpha", json_real(anova->alpha));
   json_object_set_new(out, "balanced", json_boolean(anova->balanced));
   json_object_set_new(out, "cells", cells);

@@ -9,10 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/memory.h"
+#include "cli/text.h"
+
 // Options every command takes.
 static const cli_option common_options[] = {
   {"--threads", "N", "0", "worker threads; 0 is one per core. Results do not depend on it", cli_once},
   {"--seed", "N", "1", "seed of everything random", cli_once},
+  {"--memory", "SIZE", "0", "most memory to use, as 500M or 4G; 0 is what the machine has", cli_once},
   {"--quiet", NULL, NULL, "no progress and no text, only errors", cli_once},
   {"--json", "FILE", NULL, "write a machine-readable report; - is standard output", cli_once},
   {"--help", "[all]", NULL, "this text; all: with the options that few need", cli_once},
@@ -22,7 +26,7 @@ int cli_misuse(const char *format, ...) {
   va_list args;
   va_start(args, format);
   fputs("sinew: ", stderr);
-  vfprintf(stderr, format, args);
+  cli_vprint(stderr, format, args);
   fputc('\n', stderr);
   va_end(args);
   return exit_usage;
@@ -30,7 +34,8 @@ int cli_misuse(const char *format, ...) {
 
 int cli_fail(const cli *c) {
   if (c->progress) cli_progress_end((cli *)c);
-  fprintf(stderr, "sinew: %s\n", c->ctx.error.message);
+  bool limited = c->ctx.error.status == SN_NO_MEMORY && cli_given(c, "--memory");
+  cli_print(stderr, "sinew: %s%s\n", c->ctx.error.message, limited ? " within --memory" : "");
   return exit_failed;
 }
 
@@ -39,7 +44,7 @@ void cli_say(const cli *c, const char *format, ...) {
   if (c->quiet || (json && strcmp(json, "-") == 0)) return;
   va_list args;
   va_start(args, format);
-  vprintf(format, args);
+  cli_vprint(stdout, format, args);
   va_end(args);
 }
 
@@ -215,8 +220,23 @@ static int parse_words(cli *c, int argc, char **argv) {
   return exit_done;
 }
 
+// "500M": bytes, or with K, M or G times 1024, 1024^2 or 1024^3.
+static bool parse_memory(const cli *c) {
+  const char *text = cli_text(c, "--memory"), *units = "KMG";
+  char *end;
+  double bytes = strtod(text, &end);
+  const char *unit = *end ? strchr(units, *end) : NULL;
+  for (const char *u = units; unit && u <= unit; u++) bytes *= 1024;
+  if (end == text || (*end && (!unit || end[1])) || !(bytes >= 0 && bytes < 9e18)) {
+    cli_misuse("--memory %s: give bytes, or a number with K, M or G, as 500M", text);
+    return false;
+  }
+  cli_limit_memory((size_t)bytes);
+  return true;
+}
+
 int cli_parse(int argc, char **argv, const cli_command *const *commands, cli *out) {
-  *out = (cli){.ctx = sn_context_default()};
+  *out = (cli){.ctx = {.allocator = cli_allocator()}};
   if (argc < 2) {
     print_help(commands);
     return exit_usage;
@@ -240,6 +260,7 @@ int cli_parse(int argc, char **argv, const cli_command *const *commands, cli *ou
   int status = parse_words(out, argc, argv);
   if (status != exit_done) return status;
   double seed;
+  if (!parse_memory(out)) return exit_usage;
   if (!cli_int(out, "--threads", 0, 1024, &out->ctx.threads)) return exit_usage;
   if (!cli_double(out, "--seed", 0, 9e15, &seed)) return exit_usage;
   out->seed = (uint64_t)seed;

@@ -6,6 +6,7 @@
 
 #include "cli/degrees.h"
 #include "cli/models.h"
+#include "cli/text.h"
 
 enum { most_methods = 64 };
 
@@ -52,7 +53,7 @@ static void say_row(const cli *c, const compare_row *row) {
 
 static json_t *describe_row(const compare_row *row) {
   json_t *out = json_object();
-  json_object_set_new(out, "spec", json_string(row->spec.text));
+  json_object_set_new(out, "spec", cli_json_text(row->spec.text));
   json_object_set_new(out, "options", cli_describe_options(row->spec.method->options, &row->spec.options));
   json_object_set_new(out, "train", cli_describe_metrics(&row->scores.train));
   json_object_set_new(out, "test", cli_describe_metrics(&row->scores.test));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/inputs.h"
+#include "cli/text.h"
 #include "sinew/rig.h"
 
 typedef struct rig_job {
@@ -298,7 +299,7 @@ static void report(cli *c, const rig_job *job, const char *path, const sn_scores
   for (int k = 0; k <= job->options.influences; k++) json_array_append_new(histogram, json_integer(r->influences[k]));
   json_object_set_new(out, "bones", json_integer(r->bones));
   json_object_set_new(out, "bones_wanted", r->bones_wanted ? json_integer(r->bones_wanted) : json_null());
-  json_object_set_new(out, "reason", *r->reason ? json_string(r->reason) : json_null());
+  json_object_set_new(out, "reason", *r->reason ? cli_json_text(r->reason) : json_null());
   json_object_set_new(out, "influences", json_integer(job->options.influences));
   json_object_set_new(out, "influences_histogram", histogram);
   json_object_set_new(out, "joint_gap_pct_diag", json_real(gap_pct));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/inputs.h"
+#include "cli/text.h"
 
 static void say_scores(const cli *c, const char *name, const sn_metrics *m) {
   if (m->frame_count == 0) {
@@ -26,7 +27,7 @@ static json_t *describe(const sn_scores *scores, const sn_rt_model *model, const
   json_object_set_new(out, "bytes", json_integer((json_int_t)model->info.bytes));
   json_object_set_new(out, "flops", json_integer((json_int_t)model->info.flops));
   json_object_set_new(out, "seconds", json_real(report->seconds));
-  if (report->note[0]) json_object_set_new(out, "note", json_string(report->note));
+  if (report->note[0]) json_object_set_new(out, "note", cli_json_text(report->note));
   return out;
 }
 

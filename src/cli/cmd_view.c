@@ -5,6 +5,7 @@
 
 #include "cli/models.h"
 #include "cli/page.h"
+#include "cli/text.h"
 
 enum { most_models = 64 };
 
@@ -22,8 +23,9 @@ static json_t *model_name(const char *path) {
   const char *name = base_name(path);
   size_t size = strlen(name);
   if (cli_has_extension(name, ".sinew")) size -= strlen(".sinew");
-  json_t *out = json_stringn(name, size);
-  return out ? out : json_string("model");
+  char text[256];
+  snprintf(text, sizeof text, "%.*s", (int)size, name);
+  return cli_json_text(text);
 }
 
 // Puts `value` there unless it could not be made.
@@ -103,7 +105,7 @@ static sn_status describe_model(cli *c, const char *path, const cli_model *opene
   if (status == SN_OK) status = sn_assess_time(&c->ctx, model, examples, true, timing_seconds, &timing);
   if (status == SN_OK) status = put(&c->ctx, out, "us_per_frame", json_real(timing.median));
   if (status == SN_OK) status = put(&c->ctx, out, "flops", json_integer((json_int_t)model->info.flops));
-  if (status == SN_OK) status = put(&c->ctx, out, "path", json_string(sn_rt_path_name(model->path)));
+  if (status == SN_OK) status = put(&c->ctx, out, "path", cli_json_text(sn_rt_path_name(model->path)));
   if (status == SN_OK) status = put_inputs(c, model, examples, out);
   if (status == SN_OK && examples->frames.frame_count > 0) {
     status = put_errors(c, model, examples, keys, others, out);
@@ -157,8 +159,7 @@ static sn_status put_skeleton(cli *c, const sn_examples *e, json_t *out) {
   if (status == SN_OK) {
     json_t *names = json_array(), *parents = json_array();
     for (int j = 0; j < joints; j++) {
-      json_t *name = json_string(e->skeleton.names[j]);
-      json_array_append_new(names, name ? name : json_sprintf("joint%d", j));
+      json_array_append_new(names, cli_json_text(e->skeleton.names[j]));
       json_array_append_new(parents, json_integer(e->skeleton.parents[j]));
     }
     json_object_set_new(out, "joints", names);
@@ -180,8 +181,8 @@ static sn_status describe_set(cli *c, const char *const *paths, const cli_model 
   sn_keys keys = {0}, others = {0};
   int frames = frame_count(e);
   const char *name = cli_text(c, "--title");
-  json_t *title = name ? json_string(name) : model_name(paths[0]);
-  sn_status status = put(&c->ctx, out, "name", title ? title : json_string("sinew"));
+  json_t *title = name ? cli_json_text(name) : model_name(paths[0]);
+  sn_status status = put(&c->ctx, out, "name", title);
   json_object_set_new(out, "version", json_string(SN_VERSION));
   json_object_set_new(out, "frame_count", json_integer(frames));
   json_object_set_new(out, "fps", json_real(cli_rate(c, &e->frames)));

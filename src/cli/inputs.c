@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Options that mean the same everywhere, and what they load.
 #include "cli/inputs.h"
+#include "cli/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -122,7 +123,7 @@ json_t *cli_describe_examples(const sn_examples *examples) {
   if (examples->source) json_object_set_new(out, "file_vertices", json_integer(examples->source_count));
   if (examples->note_count > 0) {
     json_t *notes = json_array();
-    for (int k = 0; k < examples->note_count; k++) json_array_append_new(notes, json_string(examples->notes[k]));
+    for (int k = 0; k < examples->note_count; k++) json_array_append_new(notes, cli_json_text(examples->notes[k]));
     json_object_set_new(out, "notes", notes);
   }
   json_object_set_new(

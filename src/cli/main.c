@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/memory.h"
 #include "cli/outputs.h"
 
 static const cli_command *const commands[] = {&cli_gen,  &cli_rig,  &cli_train,   &cli_eval, &cli_compare, &cli_bench,
@@ -30,6 +31,7 @@ static void fill_standard_streams(void) {
 
 int main(int argc, char **argv) {
   fill_standard_streams();
+  cli_guard_json();
   cli_catch_signals();
   return cli_run(argc, argv);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/models.h"
+#include "cli/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +28,7 @@ json_t *cli_note_clamped(const cli *c, const char *name, const sn_rt_model *mode
       "note: %s: the torque of %s is outside %g to %g, the range of the training, at %d of %d frames; there the "
       "nearest torque within is used\n",
       name, sn_rt_joint_name(model, j), (double)range[0], (double)range[1], count, examples->torques.frame_count);
-    json_object_set_new(out, sn_rt_joint_name(model, j), json_integer(count));
+    cli_json_put(out, sn_rt_joint_name(model, j), json_integer(count));
   }
   return out;
 }

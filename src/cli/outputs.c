@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/text.h"
+
 // ---- names ------------------------------------------------------------------------------------------------------------
 
 static bool same_inode(const struct stat *a, const struct stat *b) {
@@ -93,6 +95,8 @@ static void stop(int signal_number) {
   raise(signal_number);
 }
 
+void cli_discard_outputs(void) { sn_outputs_unlink_names(waiting); }
+
 void cli_catch_signals(void) {
   static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
   for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
@@ -104,7 +108,7 @@ void cli_catch_signals(void) {
 int cli_flush(void) {
   bool failed_before = ferror(stdout);
   if (fflush(stdout) == 0 && !failed_before) return exit_done;
-  fprintf(stderr, "sinew: standard output: cannot write: %s\n", strerror(errno ? errno : EIO));
+  cli_print(stderr, "sinew: standard output: cannot write: %s\n", strerror(errno ? errno : EIO));
   clearerr(stdout);
   return exit_failed;
 }

@@ -13,6 +13,9 @@ int cli_run_whole(cli *c);
 // Standard output to where it goes; where it cannot, a message and exit_failed.
 int cli_flush(void);
 
+// For a process that ends at once: no temporary file stays.
+void cli_discard_outputs(void);
+
 // Ctrl-C and its like leave no temporary file.
 void cli_catch_signals(void);
 

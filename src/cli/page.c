@@ -202,6 +202,18 @@ static const char *find(const char *text, size_t size, const char *word) {
   return memmem(text, size, word, strlen(word));
 }
 
+// What begins at `text` as a set of ours, up to its end: JSON without any '<', as dump_piece writes it, so that no parser of
+// HTML can take a part of it for anything else. NULL for what we did not write.
+static const char *set_end(const char *text, const char *end) {
+  const char *close = memchr(text, '<', (size_t)(end - text));
+  size_t length = strlen(set_close);
+  if (!close || (size_t)(end - close) < length || memcmp(close, set_close, length) != 0) return NULL;
+  json_t *set = json_loadb(text, (size_t)(close - text), 0, NULL);
+  bool good = json_is_object(set);
+  json_decref(set);
+  return good ? close : NULL;
+}
+
 // The sets of a page written before, as they are.
 static sn_status copy_sets(sn_context *ctx, const char *path, sn_writer *writer) {
   sn_file file;
@@ -209,16 +221,21 @@ static sn_status copy_sets(sn_context *ctx, const char *path, sn_writer *writer)
   if (status != SN_OK) return status;
   const char *text = (const char *)file.bytes, *end = text + file.size, *at = text;
   int count = 0;
-  while (at && (at = find(at, (size_t)(end - at), set_open)) != NULL) {
-    const char *close = find(at, (size_t)(end - at), set_close);
-    if (!close) break;
-    close += strlen(set_close);
+  while (status == SN_OK && (at = find(at, (size_t)(end - at), set_open)) != NULL) {
+    at += strlen(set_open), count++;
+    const char *close = set_end(at, end);
+    if (!close) {
+      status = sn_fail(ctx, SN_BAD_FILE, "%s: its set %d is not as sinew view writes it", path, count);
+      break;
+    }
+    write_text(writer, set_open);
     sn_write(writer, at, (size_t)(close - at));
+    write_text(writer, set_close);
     write_text(writer, "\n");
-    at = close, count++;
+    at = close;
   }
   sn_file_close(&file);
-  return count ? SN_OK : sn_fail(ctx, SN_BAD_FILE, "%s: not a page written by sinew view", path);
+  return count ? status : sn_fail(ctx, SN_BAD_FILE, "%s: not a page written by sinew view", path);
 }
 
 sn_status page_write(sn_context *ctx, const char *path, const char *title, const char *const *pages, int page_count,
@@ -240,7 +257,10 @@ sn_status page_write(sn_context *ctx, const char *path, const char *title, const
   for (int k = 0; status == SN_OK && k < page_count; k++) status = copy_sets(ctx, pages[k], &writer);
   for (size_t k = 0; status == SN_OK && k < json_array_size(sets); k++) {
     write_text(&writer, set_open);
-    json_dump_callback(json_array_get(sets, k), dump_piece, &writer, JSON_COMPACT | JSON_REAL_PRECISION(7));
+    if (json_dump_callback(json_array_get(sets, k), dump_piece, &writer, JSON_COMPACT | JSON_REAL_PRECISION(7)) !=
+        0) {
+      status = sn_fail(ctx, SN_NO_MEMORY, "%s: out of memory while writing JSON", path);
+    }
     write_text(&writer, set_close);
     write_text(&writer, "\n");
   }

@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: MIT
 // The JSON report: {"command", "version", "options", "input", "result"}.
 #include "cli/cli.h"
+#include "cli/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+// Whether a value is a name, whatever it looks like: a title, a file, a folder.
+static bool is_name(const cli_option *option) {
+  static const char *const words[] = {"TEXT", "FILE", "DIR", "MODEL", NULL};
+  for (const char *const *word = words; *word; word++)
+    if (option->argument && strstr(option->argument, *word)) return true;
+  return false;
+}
 
 // An option's value as JSON: numbers as numbers, switches as true.
 static json_t *option_value(const char *text) {
@@ -18,8 +27,11 @@ static json_t *option_value(const char *text) {
     json_t *real = json_real(number);
     if (real) return real;
   }
-  json_t *string = json_string(text);
-  return string ? string : json_string("(not UTF-8)");
+  return cli_json_text(text);
+}
+
+static json_t *given_value(const cli_option *option, const char *text) {
+  return text && is_name(option) ? cli_json_text(text) : option_value(text);
 }
 
 static void add_option(json_t *options, const cli *c, const cli_option *option) {
@@ -27,13 +39,14 @@ static void add_option(json_t *options, const cli *c, const cli_option *option) 
   if (option->flags & cli_repeats) {
     json_t *list = json_array();
     for (int k = 0; k < c->value_count; k++)
-      if (c->values[k].option == option) json_array_append_new(list, option_value(c->values[k].text));
+      if (c->values[k].option == option) json_array_append_new(list, given_value(option, c->values[k].text));
     json_object_set_new(options, option->name + 2, list);
   } else if (!option->argument) {
     json_object_set_new(options, option->name + strspn(option->name, "-"), json_boolean(cli_given(c, option->name)));
   } else {
     const char *text = cli_text(c, option->name);
-    json_object_set_new(options, option->name + strspn(option->name, "-"), text ? option_value(text) : json_null());
+    json_object_set_new(options, option->name + strspn(option->name, "-"),
+                        text ? given_value(option, text) : json_null());
   }
 }
 
@@ -48,7 +61,7 @@ json_t *cli_describe_options(const sn_option_group *groups, const void *options)
 static json_t *build(cli *c) {
   json_t *options = json_object(), *root = json_object();
   for (const cli_option *option = c->options; option->name; option++) add_option(options, c, option);
-  json_object_set_new(root, "command", json_string(c->command->name));
+  json_object_set_new(root, "command", cli_json_text(c->command->name));
   json_object_set_new(root, "version", json_string(SN_VERSION));
   json_object_set_new(root, "options", options);
   json_object_set_new(root, "input", c->input ? c->input : json_object());

@@ -43,6 +43,7 @@ static sn_status parse_json(sn_context *ctx, sn_gltf *gltf, const char *text, si
   if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) text += 3, size -= 3;
   json_error_t error;
   gltf->json = json_loadb(text, size, 0, &error);
+  if (!gltf->json && error.line < 0) return sn_fail(ctx, SN_NO_MEMORY, "out of memory while reading its JSON");
   if (!gltf->json) {
     return sn_fail(ctx, SN_BAD_FILE, "JSON, line %d column %d: %s", error.line, error.column, error.text);
   }

@@ -44,24 +44,27 @@ static sn_status bad_line(obj_reader *reader, const char *what) {
 static bool next_word(obj_reader *reader) {
   const char *p = reader->p, *end = reader->end;
   for (; p < end; p++) {
-    if (*p == '\\' && p + 1 < end && (p[1] == '\n' || (p[1] == '\r' && p + 2 < end && p[2] == '\n'))) {
-      p += p[1] == '\n' ? 1 : 2;
+    if (*p == '\\' && p + 1 < end && (p[1] == '\n' || p[1] == '\r')) {
+      p += p[1] == '\r' && p + 2 < end && p[2] == '\n' ? 2 : 1;
       reader->line++;
-    } else if (*p != ' ' && *p != '\t' && *p != '\r') {
+    } else if (*p != ' ' && *p != '\t') {
       break;
     }
   }
   reader->p = p;
-  return p < end && *p != '\n' && *p != '#';
+  return p < end && *p != '\n' && *p != '\r' && *p != '#';
 }
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 static bool ends_word(const char *p, const char *end) { return p == end || is_blank(*p) || *p == '\\' || *p == '#'; }
 
+// Lines end in LF, CR LF or CR.
 static void skip_line(obj_reader *reader) {
-  const char *newline = memchr(reader->p, '\n', (size_t)(reader->end - reader->p));
-  reader->p = newline ? newline + 1 : reader->end;
+  const char *p = reader->p, *end = reader->end;
+  while (p < end && *p != '\n' && *p != '\r') p++;
+  if (p + 1 < end && p[0] == '\r' && p[1] == '\n') p++;
+  reader->p = p < end ? p + 1 : end;
   reader->line++;
 }
 

@@ -5,7 +5,7 @@
 
 #include <lapacke.h>
 
-static bool finite(const double *values, size_t count) {
+static bool all_finite(const double *values, size_t count) {
   for (size_t k = 0; k < count; k++)
     if (!isfinite(values[k])) return false;
   return true;
@@ -28,7 +28,7 @@ static void transpose(int rows, int columns, const double *from, double *to) {
 
 sn_status sn_lapack_posv(sn_context *ctx, char uplo, int n, int columns, double *a, double *b) {
   size_t count = (size_t)n * (size_t)columns;
-  if (!finite(a, (size_t)n * (size_t)n) || !finite(b, count)) return SN_NOT_CONVERGED;
+  if (!all_finite(a, (size_t)n * (size_t)n) || !all_finite(b, count)) return SN_NOT_CONVERGED;
   sn_arena scratch = sn_arena_new(ctx);
   double *turned = SN_NEW(ctx, &scratch, double, count);
   lapack_int info = 0;
@@ -45,7 +45,7 @@ sn_status sn_lapack_posv(sn_context *ctx, char uplo, int n, int columns, double 
 
 sn_status sn_lapack_syev(sn_context *ctx, char uplo, int n, double *a, double *values) {
   double size = 0;
-  if (!finite(a, (size_t)n * (size_t)n)) return SN_NOT_CONVERGED;
+  if (!all_finite(a, (size_t)n * (size_t)n)) return SN_NOT_CONVERGED;
   if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, n, values, &size, -1) != 0) return SN_NOT_CONVERGED;
   sn_arena scratch = sn_arena_new(ctx);
   double *work = SN_NEW(ctx, &scratch, double, size);
@@ -60,7 +60,7 @@ sn_status sn_lapack_syev(sn_context *ctx, char uplo, int n, double *a, double *v
 sn_status sn_lapack_syevd(sn_context *ctx, char uplo, int n, double *a, double *values) {
   double size = 0;
   lapack_int whole_size = 0;
-  if (!finite(a, (size_t)n * (size_t)n)) return SN_NOT_CONVERGED;
+  if (!all_finite(a, (size_t)n * (size_t)n)) return SN_NOT_CONVERGED;
   if (LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', uplo, n, a, n, values, &size, -1, &whole_size, -1) != 0) {
     return SN_NOT_CONVERGED;
   }
@@ -82,12 +82,14 @@ sn_status sn_lapack_gesvd(sn_context *ctx, int rows, int columns, double *a, dou
   int least = rows < columns ? rows : columns;
   size_t left = (size_t)rows * (size_t)least, right = (size_t)least * (size_t)columns;
   double size = 0;
-  if (!finite(a, (size_t)rows * (size_t)columns)) return SN_NOT_CONVERGED;
-  if (LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'S', 'S', rows, columns, a, rows, s, u, rows, vt, least, &size, -1) != 0) {
+  if (!all_finite(a, (size_t)rows * (size_t)columns)) return SN_NOT_CONVERGED;
+  if (LAPACKE_dgesvd_work(LAPACK_COL_MAJOR, 'S', 'S', rows, columns, a, rows, s, u, rows, vt, least, &size, -1) !=
+      0) {
     return SN_NOT_CONVERGED;
   }
   sn_arena scratch = sn_arena_new(ctx);
-  double *work = SN_NEW(ctx, &scratch, double, size), *turned = SN_NEW(ctx, &scratch, double, (size_t)rows *(size_t)columns);
+  double *work = SN_NEW(ctx, &scratch, double, size),
+         *turned = SN_NEW(ctx, &scratch, double, (size_t)rows *(size_t)columns);
   double *turned_u = SN_NEW(ctx, &scratch, double, left), *turned_vt = SN_NEW(ctx, &scratch, double, right);
   sn_status status = work && turned && turned_u && turned_vt ? SN_OK : ctx->error.status;
   if (status == SN_OK) {
@@ -123,7 +125,7 @@ sn_status sn_lapack_invert(sn_context *ctx, bool definite, int n, double *a, dou
   enum { condition_work = 4, blocks = 64 }; // per row: dgecon needs 4 numbers, dgetri is best with a block of columns
   int work_size = blocks * n;
   *rcond = 0;
-  if (!finite(a, (size_t)n * (size_t)n)) return SN_NOT_CONVERGED;
+  if (!all_finite(a, (size_t)n * (size_t)n)) return SN_NOT_CONVERGED;
   _Static_assert(blocks >= condition_work, "work for the condition number");
   sn_arena scratch = sn_arena_new(ctx);
   double *work = SN_NEW(ctx, &scratch, double, work_size);

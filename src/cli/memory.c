@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "cli/memory.h"
+
+#include <malloc.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "cli/outputs.h"
+
+static _Atomic size_t held, limit;
+
+void cli_limit_memory(size_t most) {
+  long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  if (most == 0 && atomic_load(&limit) > 0) return; // a command of demo's: the limit stays
+  if (most == 0 && pages > 0 && page > 0) most = (size_t)pages * (size_t)page;
+  atomic_store(&limit, most);
+}
+
+static bool take(size_t size) {
+  size_t most = atomic_load(&limit), before = atomic_fetch_add(&held, size);
+  if (most == 0 || (size <= most && before <= most - size)) return true;
+  atomic_fetch_sub(&held, size);
+  return false;
+}
+
+static void *reallocate(void *user, void *ptr, size_t size) {
+  (void)user;
+  size_t before = ptr ? malloc_usable_size(ptr) : 0;
+  if (size == 0) {
+    atomic_fetch_sub(&held, before);
+    free(ptr);
+    return NULL;
+  }
+  if (!take(size)) return NULL;
+  void *out = realloc(ptr, size);
+  atomic_fetch_sub(&held, out ? before : size);
+  if (out) atomic_fetch_add(&held, malloc_usable_size(out) - size);
+  return out;
+}
+
+sn_allocator cli_allocator(void) { return (sn_allocator){reallocate, NULL}; }
+
+static void *json_take(size_t size) {
+  void *out = reallocate(NULL, NULL, size ? size : 1);
+  if (!out) cli_out_of_memory(size);
+  return out;
+}
+
+static void json_give(void *ptr) { reallocate(NULL, ptr, 0); }
+
+void cli_guard_json(void) { json_set_alloc_funcs(json_take, json_give); }
+
+void cli_out_of_memory(size_t size) {
+  cli_discard_outputs();
+  fprintf(stderr, "sinew: out of memory: %zu bytes could not be had\n", size);
+  _exit(exit_failed);
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// The memory of the tool: one limit for the library and for JSON.
+#ifndef SINEW_CLI_MEMORY_H
+#define SINEW_CLI_MEMORY_H
+
+#include "sinew/base.h"
+
+// Most bytes to hold at once; 0: as many as the machine has, or as were allowed before.
+void cli_limit_memory(size_t most);
+sn_allocator cli_allocator(void);
+
+// jansson leaves out what it has no memory for, or aborts: with this the process ends instead, with a message.
+void cli_guard_json(void);
+
+// Says so and ends the process; files that are not finished do not appear.
+_Noreturn void cli_out_of_memory(size_t size);
+
+#endif

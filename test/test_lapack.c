@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// Our way to LAPACK gives the bits of LAPACKE's own, and tells memory from numerics.
+#include <lapacke.h>
+
+#include "check.h"
+#include "solve/lapack.h"
+
+enum { most = 40 };
+
+static void random_numbers(sn_random *rng, double *out, int count) {
+  for (int k = 0; k < count; k++) out[k] = sn_random_normal(rng);
+}
+
+// B B^T + I, n x n.
+static void definite_matrix(sn_random *rng, int n, double *out) {
+  double b[most * most];
+  random_numbers(rng, b, n * n);
+  for (int r = 0; r < n; r++)
+    for (int c = 0; c < n; c++) {
+      double sum = r == c;
+      for (int k = 0; k < n; k++) sum += b[r * n + k] * b[c * n + k];
+      out[r * n + c] = sum;
+    }
+}
+
+static void test_posv(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_random rng = sn_random_new(1);
+  for (int n = 1; n <= most; n += 13) {
+    double a[most * most], a2[most * most], b[most * 7], b2[most * 7];
+    definite_matrix(&rng, n, a);
+    random_numbers(&rng, b, n * 7);
+    memcpy(a2, a, sizeof a), memcpy(b2, b, sizeof b);
+    assert_int_equal(LAPACKE_dposv(LAPACK_ROW_MAJOR, 'L', n, 7, a2, n, b2, 7), 0);
+    assert_ok(&ctx, sn_lapack_posv(&ctx, 'L', n, 7, a, b));
+    assert_memory_equal(b, b2, sizeof(double) * 7 * (size_t)n);
+  }
+}
+
+static void test_eigenvalues(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_random rng = sn_random_new(2);
+  for (int n = 1; n <= most; n += 13)
+    for (int divide = 0; divide < 2; divide++) {
+      double a[most * most], a2[most * most], values[most], values2[most];
+      definite_matrix(&rng, n, a);
+      memcpy(a2, a, sizeof a);
+      assert_int_equal((divide ? LAPACKE_dsyevd : LAPACKE_dsyev)(LAPACK_ROW_MAJOR, 'V', 'U', n, a2, n, values2), 0);
+      assert_ok(&ctx, (divide ? sn_lapack_syevd : sn_lapack_syev)(&ctx, 'U', n, a, values));
+      assert_memory_equal(values, values2, sizeof(double) * (size_t)n);
+      assert_memory_equal(a, a2, sizeof(double) * (size_t)n * (size_t)n);
+    }
+}
+
+static void test_gesvd(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_random rng = sn_random_new(3);
+  static const int shapes[][2] = {{1, 1}, {20, 7}, {7, 20}, {40, 40}};
+  for (int k = 0; k < 4; k++) {
+    int rows = shapes[k][0], columns = shapes[k][1], least = rows < columns ? rows : columns;
+    double a[most * most], a2[most * most], s[most], s2[most], super[most];
+    double u[most * most], u2[most * most], vt[most * most], vt2[most * most];
+    random_numbers(&rng, a, rows * columns);
+    memcpy(a2, a, sizeof a);
+    assert_int_equal(
+      LAPACKE_dgesvd(LAPACK_ROW_MAJOR, 'S', 'S', rows, columns, a2, columns, s2, u2, least, vt2, columns, super), 0);
+    assert_ok(&ctx, sn_lapack_gesvd(&ctx, rows, columns, a, s, u, vt));
+    assert_memory_equal(s, s2, sizeof(double) * (size_t)least);
+    assert_memory_equal(u, u2, sizeof(double) * (size_t)(rows * least));
+    assert_memory_equal(vt, vt2, sizeof(double) * (size_t)(least * columns));
+  }
+}
+
+static void test_invert(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_random rng = sn_random_new(4);
+  for (int n = 1; n <= most; n += 13)
+    for (int definite = 0; definite < 2; definite++) {
+      double a[most * most], inverse[most * most], rcond;
+      if (definite)
+        definite_matrix(&rng, n, a);
+      else
+        random_numbers(&rng, a, n * n);
+      memcpy(inverse, a, sizeof a);
+      assert_ok(&ctx, sn_lapack_invert(&ctx, definite, n, inverse, &rcond));
+      assert_true(rcond > 1e-8 && rcond <= 1 + 1e-12);
+      for (int r = 0; r < n; r++)
+        for (int c = 0; c < n; c++) {
+          double sum = 0;
+          for (int k = 0; k < n; k++) sum += a[r * n + k] * inverse[k * n + c];
+          assert_near(sum, r == c, 1e-9);
+        }
+    }
+}
+
+static void test_numerics(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  double indefinite[4] = {1, 2, 2, 1}, b[2] = {1, 1}, values[2], broken[4] = {1, NAN, NAN, 1}, rcond;
+  double singular[4] = {1, 1, 1, 1};
+  assert_int_equal(sn_lapack_posv(&ctx, 'L', 2, 1, indefinite, b), SN_NOT_CONVERGED);
+  assert_int_equal(sn_lapack_posv(&ctx, 'L', 2, 1, broken, b), SN_NOT_CONVERGED);
+  assert_int_equal(sn_lapack_syev(&ctx, 'L', 2, broken, values), SN_NOT_CONVERGED);
+  assert_int_equal(sn_lapack_invert(&ctx, false, 2, singular, &rcond), SN_NOT_CONVERGED);
+}
+
+static void test_no_memory(void **state) {
+  (void)state;
+  for (int what = 0; what < 5; what++)
+    for (int n = 1;; n++) {
+      failing_allocator allocator = {.countdown = n};
+      sn_context ctx = failing_context(&allocator);
+      double a[9] = {4, 1, 0, 1, 4, 1, 0, 1, 4}, b[3] = {1, 2, 3}, values[3], u[9], vt[9], rcond;
+      sn_status status = what == 0   ? sn_lapack_posv(&ctx, 'L', 3, 1, a, b)
+                         : what == 1 ? sn_lapack_syev(&ctx, 'L', 3, a, values)
+                         : what == 2 ? sn_lapack_syevd(&ctx, 'L', 3, a, values)
+                         : what == 3 ? sn_lapack_gesvd(&ctx, 3, 3, a, values, u, vt)
+                                     : sn_lapack_invert(&ctx, true, 3, a, &rcond);
+      assert_int_equal(allocator.live, 0);
+      if (status == SN_OK) break;
+      assert_int_equal(status, SN_NO_MEMORY);
+    }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_posv),   cmocka_unit_test(test_eigenvalues), cmocka_unit_test(test_gesvd),
+    cmocka_unit_test(test_invert), cmocka_unit_test(test_numerics),    cmocka_unit_test(test_no_memory),
+  };
+  return cmocka_run_group_tests_name("lapack", tests, NULL, NULL);
+}

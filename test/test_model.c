@@ -71,9 +71,9 @@ static void no_vertex_pays_for_many_more_influences_than_it_has(void **state) {
   fixture f;
   fixture_new(&ctx, 20000, 6, 4, 1, &f);
   fixture_build(&ctx, &f);
-  const sn_rt_group *groups = f.rt.sections[SN_RT_SKIN_GROUPS];
+  const sn_rt_group *groups = f.rt.sections[SN_SECTION_SKIN_GROUPS];
   double paid = 0;
-  for (uint64_t g = 0; g < f.rt.sizes[SN_RT_SKIN_GROUPS] / sizeof *groups; g++) {
+  for (uint64_t g = 0; g < f.rt.sizes[SN_SECTION_SKIN_GROUPS] / sizeof *groups; g++) {
     paid += 8.0 * groups[g].block_count * groups[g].influences;
   }
   assert_below(paid, 1.15 * (double)f.rt.info.influence_count);
@@ -194,7 +194,7 @@ static void wrong_files_are_refused_with_a_reason(void **state) {
   refused(m, offsetof(sn_rt_header, block_count), &number, 4, true, "skin.lanes has");
   refused(m, offsetof(sn_rt_header, joint_count), &number, 4, true, "do not fit together");
   refused(m, sizeof(sn_rt_header) + 16, &number, 4, true, "not aligned");
-  const uint8_t *lanes = f.rt.sections[SN_RT_SKIN_LANES], *rest = f.rt.sections[SN_RT_SKIN_REST];
+  const uint8_t *lanes = f.rt.sections[SN_SECTION_SKIN_LANES], *rest = f.rt.sections[SN_SECTION_SKIN_REST];
   uint16_t far = 100;
   float nan = NAN;
   refused(m, (size_t)(lanes - m->bytes), &far, 2, true, "does not exist");
@@ -230,6 +230,51 @@ static void unknown_sections_are_ignored_unless_required(void **state) {
   assert_ok(&ctx, sn_model_build(&ctx, &f.desc, &f.model));
   assert_fails(&ctx, sn_model_open(&ctx, "new.sinew", f.model.bytes, f.model.size, &f.rt),
                "new.sinew: the model needs section from.the.future");
+  fixture_free(&f);
+}
+
+static void sections_are_called_what_they_are_named(void **state) {
+  (void)state;
+#define BOTH(id, name) {#id, name},
+  static const char *const both[][2] = {SN_RT_SECTION_LIST(BOTH)};
+#undef BOTH
+  for (size_t n = 0; n < SN_SECTION_COUNT; n++) {
+    assert_int_equal(strlen(both[n][0]), strlen(both[n][1]));
+    assert_string_equal(sn_rt_section_name((sn_rt_section_id)n), both[n][1]);
+    for (size_t c = 0; both[n][0][c]; c++)
+      assert_int_equal(both[n][1][c], both[n][0][c] == '_' ? '.' : both[n][0][c] - 'A' + 'a');
+  }
+}
+
+// A section of another slot would be unchecked: it must not be there. Those that are there must not be missing.
+static void sections_are_those_of_the_slots(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  fixture f;
+  fixture_new(&ctx, 80, 5, 3, 1, &f);
+  sn_model_section section = {.bytes = "\xff\xff\xff\xff\xff\xff\xff\xff", .size = 8};
+  for (int id = 0; id < SN_SECTION_COUNT; id++) {
+    section.name = sn_rt_section_name((sn_rt_section_id)id);
+    f.desc.sections = &section, f.desc.section_count = 0;
+    fixture_build(&ctx, &f);
+    if (f.rt.sections[id]) {
+      for (uint32_t s = 0; s < f.rt.info.section_count; s++) {
+        size_t entry = sizeof(sn_rt_header) + s * sizeof(sn_rt_entry);
+        if (!strcmp((const char *)f.model.bytes + entry, section.name))
+          refused(&f.model, entry, "unknown", 8, true, section.name);
+      }
+    } else {
+      f.desc.section_count = 1;
+      sn_model_free(&f.model);
+      assert_ok(&ctx, sn_model_build(&ctx, &f.desc, &f.model));
+      assert_fails(&ctx, sn_model_open(&ctx, "more", f.model.bytes, f.model.size, &f.rt), section.name);
+    }
+    sn_model_free(&f.model);
+  }
+  f.desc.section_count = 0;
+  fixture_build(&ctx, &f);
+  uint32_t number = 5;
+  refused(&f.model, offsetof(sn_rt_header, control_count), &number, 4, true, "5 control points");
   fixture_free(&f);
 }
 
@@ -380,6 +425,8 @@ int main(void) {
                                      cmocka_unit_test(rounded_weights_keep_their_sum),
                                      cmocka_unit_test(wrong_files_are_refused_with_a_reason),
                                      cmocka_unit_test(unknown_sections_are_ignored_unless_required),
+                                     cmocka_unit_test(sections_are_called_what_they_are_named),
+                                     cmocka_unit_test(sections_are_those_of_the_slots),
                                      cmocka_unit_test(hostile_bytes_do_no_harm),
                                      cmocka_unit_test(golden_models_still_open_and_give_what_they_gave)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -296,7 +296,7 @@ static void more_vertices_than_16_bits_have_wider_indices(void **state) {
     fixture f;
     make_model(&ctx, &b, &rng, &f);
     uint64_t blocks = (256 * (256 + (uint64_t)n) + 7) / 8;
-    assert_int_equal(f.rt.sizes[SN_RT_SHADE_FANS], blocks * 8 * 6 * (n ? 4 : 2)); // bare vertices need no steps
+    assert_int_equal(f.rt.sizes[SN_SECTION_SHADE_FANS], blocks * 8 * 6 * (n ? 4 : 2)); // bare vertices need no steps
     check_mesh(&f, 12, n ? 16 : 12, 1, &rng);
     fixture_free(&f);
   }
@@ -312,8 +312,8 @@ static void a_closed_mesh_has_one_entry_per_triangle(void **state) {
   shuffle(&b, &rng);
   fixture f;
   make_model(&ctx, &b, &rng, &f);
-  assert_int_equal(f.rt.sizes[SN_RT_SHADE_FANS], 800 * 6 * 2);
-  assert_int_equal(f.rt.sizes[SN_RT_SHADE_START], 101 * 4);
+  assert_int_equal(f.rt.sizes[SN_SECTION_SHADE_FANS], 800 * 6 * 2);
+  assert_int_equal(f.rt.sizes[SN_SECTION_SHADE_START], 101 * 4);
   fixture_free(&f);
 }
 
@@ -331,15 +331,15 @@ static void wrong_fans_are_refused(void **state) {
   add_sheet(&b, 10, 10, true);
   fixture f;
   make_model(&ctx, &b, &rng, &f);
-  size_t start = offset_of(&f, SN_RT_SHADE_START), fans = offset_of(&f, SN_RT_SHADE_FANS);
+  size_t start = offset_of(&f, SN_SECTION_SHADE_START), fans = offset_of(&f, SN_SECTION_SHADE_FANS);
   const struct {
     size_t at;
     uint32_t value;
     const char *reason;
   } wrong[] = {
-    {start, 1, "do not fit together"},           {start + 4, 79, "block 1 of shade.fans has no end"},
-    {start + 4, UINT32_MAX, "has no end"},       {start + 13 * 4, 77, "do not fit together"},
-    {start + 13 * 4, 0x10000000, "do not fit"},  {fans, 100, "number 0 of section shade.fans is no vertex"},
+    {start, 1, "section shade.start does not end"}, {start + 4, 79, "part 1 of section shade.start has no end"},
+    {start + 4, UINT32_MAX, "has no end"},          {start + 13 * 4, 77, "does not end at 78"},
+    {start + 13 * 4, 0x10000000, "does not end"},   {fans, 100, "number 0 of section shade.fans is no vertex"},
     {fans + 12 * 8 * 6 * 2, 0xffff0000, "is no"}};
   for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
     uint8_t *copy = aligned_alloc(64, (f.model.size + 63) / 64 * 64);
@@ -364,8 +364,8 @@ static void other_rows_of_neighbours_are_harmless(void **state) {
   add_sheet(&b, 13, 10, true);
   fixture f;
   make_model(&ctx, &b, &rng, &f);
-  uint32_t *start = own_section(&f, SN_RT_SHADE_START);
-  uint16_t *fans = own_section(&f, SN_RT_SHADE_FANS);
+  uint32_t *start = own_section(&f, SN_SECTION_SHADE_START);
+  uint16_t *fans = own_section(&f, SN_SECTION_SHADE_FANS);
   uint32_t blocks = 17, steps = start[blocks];
   guarded positions = guarded_new(130 * 12);
   for (int i = 0; i < 130; i++) sn_vec3_store(random_vec3(&rng), vertex_of(&positions, 12, i));

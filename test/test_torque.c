@@ -545,30 +545,6 @@ static void test_hostile_sections(void **state) {
   sn_model_free(&model), sn_examples_free(&e);
 }
 
-// A section of another drive is not looked at, however wrong it is.
-static void test_sections_of_other_drives(void **state) {
-  (void)state;
-  sn_context ctx = sn_context_default();
-  sn_examples e;
-  sn_model model;
-  sn_rt_model rt;
-  e = generate(&ctx, "leg", 6, 300);
-  train_model(&ctx, "rotreg:bones=10", &e, "all", &model, &rt);
-  // The names of sections stand in the table: one that rotreg does not read becomes drive.pairs.
-  for (uint32_t s = 0; s < rt.info.section_count; s++) {
-    sn_rt_entry *entry = (sn_rt_entry *)(void *)(model.bytes + sizeof(sn_rt_header)) + s;
-    if (strcmp(entry->name, "joint.parents") == 0) memcpy(entry->name, "drive.pairs\0\0", 14), entry->flags = 0;
-  }
-  float(*plain)[3] = malloc(300 * sizeof *plain), (*odd)[3] = malloc(300 * sizeof *odd);
-  evaluate(&rt, SN_RT_PATH_BEST, &e, 3, 70, plain);
-  assert_true(sn_model_seal(model.bytes, model.size));
-  assert_int_equal(sn_rt_open(model.bytes, model.size, &rt, NULL), SN_RT_OK);
-  assert_non_null(sn_rt_find_section(&rt, "drive.pairs", NULL));
-  evaluate(&rt, SN_RT_PATH_BEST, &e, 3, 70, odd);
-  assert_memory_equal(plain, odd, 300 * sizeof *odd);
-  free(plain), free(odd), sn_model_free(&model), sn_examples_free(&e);
-}
-
 // Ends that agree, or torques that are all below zero or all above it.
 static void test_odd_torques(void **state) {
   (void)state;
@@ -615,7 +591,6 @@ int main(void) {
     cmocka_unit_test(test_same_bytes_at_any_thread_count),
     cmocka_unit_test(test_memory_runs_out),
     cmocka_unit_test(test_hostile_sections),
-    cmocka_unit_test(test_sections_of_other_drives),
     cmocka_unit_test(test_odd_torques),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

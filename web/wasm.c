@@ -73,8 +73,8 @@ EXPORT(sw_torque_range) int sw_torque_range(const web_model *m, uint32_t joint, 
 // (Wang 2007), but for small corrections; this is u.
 EXPORT(sw_angle_scale) float sw_angle_scale(const web_model *m, uint32_t bone) {
   uint32_t block = bone / SN_RT_LANES, lane = bone % SN_RT_LANES;
-  const sn_rt_rotreg_block *keys = m->model.sections[SN_RT_ROTREG_KEYS];
-  const sn_rt_torque_block *pairs = m->model.sections[SN_RT_TORQUE_KEYS];
+  const sn_rt_rotreg_block *keys = m->model.sections[SN_SECTION_DRIVE_KEYS];
+  const sn_rt_torque_block *pairs = m->model.sections[SN_SECTION_DRIVE_PAIRS];
   int paired = m->model.info.drive == SN_RT_DRIVE_TORQUE;
   const sn_rt_rotreg_block *predictors = paired ? pairs[block].ends : keys + block;
   float sum = 0;
@@ -105,7 +105,7 @@ sn_rt_status sw_evaluate(web_model *m, const float *joints, const float *control
 // ---- what a vertex shader needs: blocks, back in the order of the rest mesh ------------------------------------------
 
 static float weight_at(const sn_rt_model *model, size_t index) {
-  return sn_rt_stored_weight(model->sections[SN_RT_SKIN_WEIGHTS], model->info.weight_bits, index) /
+  return sn_rt_stored_weight(model->sections[SN_SECTION_SKIN_WEIGHTS], model->info.weight_bits, index) /
          sn_rt_weight_total(model);
 }
 
@@ -117,9 +117,9 @@ typedef struct web_rest {
 
 static void read_lane(const sn_rt_model *model, const sn_rt_group *g, uint32_t block, int lane, uint32_t vertex,
                       const web_rest *out) {
-  const float(*rest)[3][SN_RT_LANES] = model->sections[SN_RT_SKIN_REST];
-  const float(*normals)[3][SN_RT_LANES] = model->sections[SN_RT_SKIN_NORMALS];
-  const uint16_t(*tuples)[SN_RT_LANES] = model->sections[SN_RT_SKIN_TUPLES];
+  const float(*rest)[3][SN_RT_LANES] = model->sections[SN_SECTION_SKIN_REST];
+  const float(*normals)[3][SN_RT_LANES] = model->sections[SN_SECTION_SKIN_NORMALS];
+  const uint16_t(*tuples)[SN_RT_LANES] = model->sections[SN_SECTION_SKIN_TUPLES];
   for (int c = 0; c < 3; c++) {
     out->positions[vertex][c] = rest[g->first_block + block][c][lane];
     out->normals[vertex][c] = normals ? normals[g->first_block + block][c][lane] : 0;
@@ -145,9 +145,9 @@ void sw_rest(const web_model *m, float (*positions)[3], float (*normals)[3], uin
              float (*weights)[SN_RT_MAX_INFLUENCES]) {
   const sn_rt_model *model = &m->model;
   const web_rest out = {positions, normals, bones, weights};
-  const uint32_t *chunks = model->sections[SN_RT_SKIN_CHUNKS];
-  const sn_rt_group *groups = model->sections[SN_RT_SKIN_GROUPS];
-  const uint16_t(*lanes)[SN_RT_LANES] = model->sections[SN_RT_SKIN_LANES];
+  const uint32_t *chunks = model->sections[SN_SECTION_SKIN_CHUNKS];
+  const sn_rt_group *groups = model->sections[SN_SECTION_SKIN_GROUPS];
+  const uint16_t(*lanes)[SN_RT_LANES] = model->sections[SN_SECTION_SKIN_LANES];
   uint32_t grain = model->info.grain;
   for (uint32_t c = 0; (uint64_t)c * grain < model->info.vertex_count; c++)
     for (uint32_t n = chunks[c]; n < chunks[c + 1]; n++)

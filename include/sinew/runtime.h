@@ -141,7 +141,7 @@ size_t sn_rt_scratch_size(const sn_rt_model *model);
 // Joints by name, so that an engine can order its matrices. Names are UTF-8; an index out of range gives NULL.
 const char *sn_rt_joint_name(const sn_rt_model *model, uint32_t joint);
 int32_t sn_rt_find_joint(const sn_rt_model *model, const char *name); // -1 where there is none
-int32_t sn_rt_joint_parent(const sn_rt_model *model, uint32_t joint); // -1 for a root, or where the file does not say
+int32_t sn_rt_joint_parent(const sn_rt_model *model, uint32_t joint); // -1 for a root
 
 // The torques between which the model knows what joint `joint` does, in the units of the training; torques beyond are
 // taken as the nearest of the two. False (0) for a joint whose torque does nothing.

@@ -65,8 +65,8 @@ static sn_rt_input rest_input(const sn_rt_model *model, float *values) {
   for (uint32_t j = 0; j < info->joint_count; j++) sn_model_joints(&identity, 1, &joints[j]);
   float *controls = values + 12 * (size_t)info->joint_count, *torques = controls + 3 * (size_t)info->control_count;
   size_t numbers = 3 * (size_t)info->control_count;
-  if (numbers > 0 && model->sizes[SN_RT_CONTROL_FRAMES] > 0) {
-    memcpy(controls, model->sections[SN_RT_CONTROL_FRAMES], numbers * sizeof *controls);
+  if (numbers > 0 && model->sizes[SN_SECTION_CONTROL_FRAMES] > 0) {
+    memcpy(controls, model->sections[SN_SECTION_CONTROL_FRAMES], numbers * sizeof *controls);
   }
   memset(torques, 0, info->torque_count * sizeof *torques);
   return (sn_rt_input){

@@ -220,16 +220,16 @@ static sn_status add_blocks(writer *w) {
   if (rows > UINT32_MAX || tuples > UINT32_MAX)
     return sn_fail(w->ctx, SN_BAD_INPUT, "%d vertices are too many for a model", w->skin.vertex_count);
   w->header.block_count = (uint32_t)blocks, w->header.group_count = (uint32_t)w->plan.run_count;
-  uint32_t *chunks = new_section(w, SN_RT_SKIN_CHUNKS, (uint64_t)w->plan.chunk_count + 1, sizeof *chunks);
+  uint32_t *chunks = new_section(w, SN_SECTION_SKIN_CHUNKS, (uint64_t)w->plan.chunk_count + 1, sizeof *chunks);
   block_arrays a = {0};
-  a.groups = new_section(w, SN_RT_SKIN_GROUPS, w->header.group_count, sizeof *a.groups);
-  a.lane = new_section(w, SN_RT_SKIN_LANES, blocks, sizeof *a.lane);
-  a.rest = new_section(w, SN_RT_SKIN_REST, blocks, sizeof *a.rest);
+  a.groups = new_section(w, SN_SECTION_SKIN_GROUPS, w->header.group_count, sizeof *a.groups);
+  a.lane = new_section(w, SN_SECTION_SKIN_LANES, blocks, sizeof *a.lane);
+  a.rest = new_section(w, SN_SECTION_SKIN_REST, blocks, sizeof *a.rest);
   bool shaded =
     w->desc->shade == SN_RT_SHADE_TRANSFORM; // others recompute their normals and need none of the rest pose
-  if (shaded) a.normals = new_section(w, SN_RT_SKIN_NORMALS, blocks, sizeof *a.normals);
-  a.weights = new_section(w, SN_RT_SKIN_WEIGHTS, rows, (size_t)lanes * (size_t)w->desc->weight_bits / 8);
-  if (tuples) a.tuples = new_section(w, SN_RT_SKIN_TUPLES, tuples, sizeof *a.tuples);
+  if (shaded) a.normals = new_section(w, SN_SECTION_SKIN_NORMALS, blocks, sizeof *a.normals);
+  a.weights = new_section(w, SN_SECTION_SKIN_WEIGHTS, rows, (size_t)lanes * (size_t)w->desc->weight_bits / 8);
+  if (tuples) a.tuples = new_section(w, SN_SECTION_SKIN_TUPLES, tuples, sizeof *a.tuples);
   const sn_mesh *rest = w->desc->rest;
   float(*own)[3] = sn_arena_alloc(w->ctx, &w->scratch, (size_t)rest->vertex_count, sizeof *own);
   if (!chunks || !a.groups || !a.lane || !a.rest || (shaded && !a.normals) || !a.weights || (tuples && !a.tuples) ||
@@ -251,9 +251,9 @@ static sn_status add_joints(writer *w) {
   if (!skeleton || skeleton->joint_count == 0) return SN_OK;
   size_t joints = (size_t)skeleton->joint_count, text = 0;
   for (size_t j = 0; j < joints; j++) text += strlen(skeleton->names[j]) + 1;
-  uint8_t *names = new_section(w, SN_RT_JOINT_NAMES, (joints + 1) * 4 + text, 1);
-  int32_t *parents = new_section(w, SN_RT_JOINT_PARENTS, joints, sizeof *parents);
-  float(*rest)[12] = new_section(w, SN_RT_JOINT_REST, joints, sizeof *rest);
+  uint8_t *names = new_section(w, SN_SECTION_JOINT_NAMES, (joints + 1) * 4 + text, 1);
+  int32_t *parents = new_section(w, SN_SECTION_JOINT_PARENTS, joints, sizeof *parents);
+  float(*rest)[12] = new_section(w, SN_SECTION_JOINT_REST, joints, sizeof *rest);
   if (!names || !parents || !rest) return w->ctx->error.status;
   uint32_t at = 0;
   for (size_t j = 0; j < joints; j++) {
@@ -270,7 +270,7 @@ static sn_status add_joints(writer *w) {
 static sn_status add_extra(writer *w) {
   int count = w->desc->extra_count;
   if (count == 0) return SN_OK;
-  sn_rt_extra *out = new_section(w, SN_RT_DRIVE_EXTRA, (uint64_t)count, sizeof *out);
+  sn_rt_extra *out = new_section(w, SN_SECTION_DRIVE_EXTRA, (uint64_t)count, sizeof *out);
   if (!out) return w->ctx->error.status;
   int joints = (int)w->header.joint_count;
   for (int e = 0; e < count; e++) {
@@ -296,7 +296,7 @@ static sn_status add_extra(writer *w) {
 static sn_status add_mesh(writer *w) {
   const sn_mesh *rest = w->desc->rest;
   if (rest->triangle_count == 0) return SN_OK;
-  uint32_t(*out)[3] = new_section(w, SN_RT_MESH_TRIANGLES, (uint64_t)rest->triangle_count, sizeof *out);
+  uint32_t(*out)[3] = new_section(w, SN_SECTION_MESH_TRIANGLES, (uint64_t)rest->triangle_count, sizeof *out);
   if (!out) return w->ctx->error.status;
   for (int t = 0; t < rest->triangle_count; t++)
     for (int c = 0; c < 3; c++) out[t][c] = (uint32_t)rest->triangles[t][c];
@@ -309,7 +309,7 @@ static sn_status add_fans(writer *w) {
   sn_status status = sn_fans_make(w->ctx, &w->scratch, w->desc->rest, &fans);
   if (status != SN_OK) return status;
   uint32_t vertices = w->header.vertex_count, blocks = sn_rt_blocks_of(vertices), bytes = sn_rt_fan_bytes(vertices);
-  uint32_t *start = new_section(w, SN_RT_SHADE_START, (uint64_t)blocks + 1, sizeof *start);
+  uint32_t *start = new_section(w, SN_SECTION_SHADE_START, (uint64_t)blocks + 1, sizeof *start);
   if (!start) return w->ctx->error.status;
   uint64_t steps = 0;
   for (uint32_t b = 0; b < blocks; b++) {
@@ -317,7 +317,7 @@ static sn_status add_fans(writer *w) {
     if (steps > UINT32_MAX) return sn_fail(w->ctx, SN_BAD_INPUT, "the triangles are too many for a model");
     start[b + 1] = (uint32_t)steps;
   }
-  void *out = new_section(w, SN_RT_SHADE_FANS, steps * lanes, bytes);
+  void *out = new_section(w, SN_SECTION_SHADE_FANS, steps * lanes, bytes);
   if (!out) return w->ctx->error.status;
   for (uint32_t b = 0; b < blocks; b++)
     for (uint64_t step = start[b]; step < start[b + 1]; step++)

@@ -36,9 +36,9 @@ typedef void (*lane_fn)(const sn_rt_model *model, const sn_rt_group *g, uint32_t
                         void *user);
 
 static void for_each_lane(const sn_rt_model *model, lane_fn visit, void *user) {
-  const uint32_t *chunks = model->sections[SN_RT_SKIN_CHUNKS];
-  const sn_rt_group *groups = model->sections[SN_RT_SKIN_GROUPS];
-  const uint16_t(*lanes)[SN_RT_LANES] = model->sections[SN_RT_SKIN_LANES];
+  const uint32_t *chunks = model->sections[SN_SECTION_SKIN_CHUNKS];
+  const sn_rt_group *groups = model->sections[SN_SECTION_SKIN_GROUPS];
+  const uint16_t(*lanes)[SN_RT_LANES] = model->sections[SN_SECTION_SKIN_LANES];
   uint32_t grain = model->info.grain;
   for (uint32_t c = 0; (uint64_t)c * grain < model->info.vertex_count; c++)
     for (uint32_t n = chunks[c]; n < chunks[c + 1]; n++)
@@ -50,7 +50,7 @@ static void for_each_lane(const sn_rt_model *model, lane_fn visit, void *user) {
 
 static void visit_position(const sn_rt_model *model, const sn_rt_group *g, uint32_t block, int lane, uint32_t vertex,
                            void *user) {
-  const float(*rest)[3][SN_RT_LANES] = model->sections[SN_RT_SKIN_REST];
+  const float(*rest)[3][SN_RT_LANES] = model->sections[SN_SECTION_SKIN_REST];
   float(*positions)[3] = user;
   for (int c = 0; c < 3; c++) positions[vertex][c] = rest[g->first_block + block][c][lane];
 }
@@ -59,21 +59,21 @@ sn_status sn_model_mesh(sn_context *ctx, const sn_rt_model *model, sn_mesh *out)
   sn_status status = sn_mesh_new(ctx, (int)model->info.vertex_count, (int)model->info.triangle_count, out);
   if (status != SN_OK) return status;
   for_each_lane(model, visit_position, out->positions);
-  const uint32_t(*triangles)[3] = model->sections[SN_RT_MESH_TRIANGLES];
+  const uint32_t(*triangles)[3] = model->sections[SN_SECTION_MESH_TRIANGLES];
   for (int t = 0; t < out->triangle_count; t++)
     for (int c = 0; c < 3; c++) out->triangles[t][c] = (int)triangles[t][c];
   return SN_OK;
 }
 
 static float weight_at(const sn_rt_model *model, size_t index) {
-  return sn_rt_stored_weight(model->sections[SN_RT_SKIN_WEIGHTS], model->info.weight_bits, index) /
+  return sn_rt_stored_weight(model->sections[SN_SECTION_SKIN_WEIGHTS], model->info.weight_bits, index) /
          sn_rt_weight_total(model);
 }
 
 static void visit_weights(const sn_rt_model *model, const sn_rt_group *g, uint32_t block, int lane, uint32_t vertex,
                           void *user) {
   sn_skin *skin = user;
-  const uint16_t(*tuples)[SN_RT_LANES] = model->sections[SN_RT_SKIN_TUPLES];
+  const uint16_t(*tuples)[SN_RT_LANES] = model->sections[SN_SECTION_SKIN_TUPLES];
   size_t row = (size_t)vertex * (size_t)skin->influences;
   size_t first = g->first_weight + (size_t)block * (size_t)(g->influences - 1);
   int count = 0;
@@ -104,7 +104,7 @@ sn_status sn_model_skin(sn_context *ctx, const sn_rt_model *model, sn_skin *out)
 sn_status sn_model_skeleton(sn_context *ctx, const sn_rt_model *model, sn_skeleton *out) {
   int joints = (int)model->info.joint_count;
   sn_status status = sn_skeleton_new(ctx, joints, out);
-  const float(*rest)[12] = model->sections[SN_RT_JOINT_REST];
+  const float(*rest)[12] = model->sections[SN_SECTION_JOINT_REST];
   for (int j = 0; status == SN_OK && j < joints; j++) {
     const char *name = sn_rt_joint_name(model, (uint32_t)j);
     if (name) out->names[j] = sn_arena_text(ctx, &out->memory, name);

@@ -3,7 +3,7 @@
 // displacements to the vertices is the kernels' work.
 #include <math.h>
 
-#include "runtime/internal.h"
+#include "runtime/check.h"
 
 // ---- where the numbers of a field are --------------------------------------------------------------------------------
 
@@ -29,7 +29,7 @@ typedef struct field_numbers {
 } field_numbers;
 
 static field_numbers numbers_of(const sn_rt_model *model, const sn_rt_field *f) {
-  field_numbers n = {.metric = (const double *)model->sections[SN_RT_CORRECT_NUMBERS] + f->first_number};
+  field_numbers n = {.metric = (const double *)model->sections[SN_SECTION_CORRECT_NUMBERS] + f->first_number};
   n.centres = n.metric + metric_count(f);
   n.widths = n.centres + (size_t)f->centre_count * f->axis_count;
   n.mix = n.widths + f->centre_count;
@@ -68,8 +68,8 @@ float sn_rt_kernel_value(sn_rt_rbf_kernel kernel, float d2, float width) {
 
 // Component c of the field's pose vector.
 static float component(const sn_rt_model *model, const sn_rt_field *f, const float *turns, uint64_t c) {
-  const uint16_t *joints = (const uint16_t *)model->sections[SN_RT_CORRECT_JOINTS] + f->first_joint;
-  const sn_rt_reference *references = model->sections[SN_RT_JOINT_REFERENCE];
+  const uint16_t *joints = (const uint16_t *)model->sections[SN_SECTION_CORRECT_JOINTS] + f->first_joint;
+  const sn_rt_reference *references = model->sections[SN_SECTION_JOINT_REFERENCE];
   return turns[8 * (size_t)references[joints[c / 3]].joint + 4 + c % 3];
 }
 
@@ -122,8 +122,8 @@ static void field_values(const sn_rt_model *model, const sn_rt_field *f, const f
 // shares, by which a vertex divides.
 static void joint_distances(const sn_rt_model *model, const sn_rt_field *f, const float *turns, double *work,
                             float *distances) {
-  const uint16_t *joints = (const uint16_t *)model->sections[SN_RT_CORRECT_JOINTS] + f->first_joint;
-  const sn_rt_reference *references = model->sections[SN_RT_JOINT_REFERENCE];
+  const uint16_t *joints = (const uint16_t *)model->sections[SN_SECTION_CORRECT_JOINTS] + f->first_joint;
+  const sn_rt_reference *references = model->sections[SN_SECTION_JOINT_REFERENCE];
   field_numbers n = numbers_of(model, f);
   make_axes(model, f, turns, work);
   size_t stride = (size_t)f->centre_count + 1;
@@ -145,8 +145,8 @@ static void joint_distances(const sn_rt_model *model, const sn_rt_field *f, cons
 }
 
 void sn_rt_make_values(const sn_rt_model *model, const sn_rt_scratch *scratch) {
-  const sn_rt_correct_head *head = model->sections[SN_RT_CORRECT_HEAD];
-  const sn_rt_field *fields = model->sections[SN_RT_CORRECT_FIELDS];
+  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
+  const sn_rt_field *fields = model->sections[SN_SECTION_CORRECT_FIELDS];
   for (uint32_t n = 0; n < head->field_count; n++) {
     if (head->weighted) {
       joint_distances(model, fields + n, scratch->turns, scratch->work, scratch->values);
@@ -157,16 +157,16 @@ void sn_rt_make_values(const sn_rt_model *model, const sn_rt_scratch *scratch) {
 }
 
 uint64_t sn_rt_value_count(const sn_rt_model *model) {
-  const sn_rt_correct_head *head = model->sections[SN_RT_CORRECT_HEAD];
-  const sn_rt_field *fields = model->sections[SN_RT_CORRECT_FIELDS];
+  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
+  const sn_rt_field *fields = model->sections[SN_SECTION_CORRECT_FIELDS];
   if (!head) return 0;
   return head->weighted ? (uint64_t)model->info.joint_count * ((uint64_t)fields->centre_count + 1)
                         : head->basis_count;
 }
 
 uint64_t sn_rt_work_count(const sn_rt_model *model) {
-  const sn_rt_correct_head *head = model->sections[SN_RT_CORRECT_HEAD];
-  const sn_rt_field *fields = model->sections[SN_RT_CORRECT_FIELDS];
+  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
+  const sn_rt_field *fields = model->sections[SN_SECTION_CORRECT_FIELDS];
   uint64_t most = 0; // in doubles
   for (uint32_t n = 0; head && n < head->field_count; n++) {
     uint64_t count = fields[n].axis_count + term_count(fields + n);
@@ -177,12 +177,12 @@ uint64_t sn_rt_work_count(const sn_rt_model *model) {
 
 sn_rt_correcting sn_rt_new_correcting(const sn_rt_model *model, const sn_rt_scratch *scratch) {
   sn_rt_correcting c = {.start = NULL};
-  const sn_rt_correct_head *head = model->sections[SN_RT_CORRECT_HEAD];
+  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
   if (model->info.correct == SN_RT_CORRECT_NONE || head->entry_count == 0) return c;
-  const sn_rt_field *field = model->sections[SN_RT_CORRECT_FIELDS];
-  c.start = model->sections[SN_RT_CORRECT_START];
-  c.entries = model->sections[SN_RT_CORRECT_ENTRIES];
-  c.deltas = model->sections[SN_RT_CORRECT_DELTAS];
+  const sn_rt_field *field = model->sections[SN_SECTION_CORRECT_FIELDS];
+  c.start = model->sections[SN_SECTION_CORRECT_START];
+  c.entries = model->sections[SN_SECTION_CORRECT_ENTRIES];
+  c.deltas = model->sections[SN_SECTION_CORRECT_DELTAS];
   c.values = scratch->values;
   c.forward = head->order == SN_RT_ORDER_FORWARD, c.weighted = head->weighted != 0;
   c.centre_count = field->centre_count, c.kernel = (sn_rt_rbf_kernel)field->kernel;
@@ -191,7 +191,7 @@ sn_rt_correcting sn_rt_new_correcting(const sn_rt_model *model, const sn_rt_scra
 }
 
 uint32_t sn_rt_correct_values(const sn_rt_model *model, const void *scratch, const float **values) {
-  const sn_rt_correct_head *head = model->sections[SN_RT_CORRECT_HEAD];
+  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
   *values = NULL;
   if (!head || head->weighted) return 0;
   *values = sn_rt_scratch_at(model, scratch).values;
@@ -200,113 +200,89 @@ uint32_t sn_rt_correct_values(const sn_rt_model *model, const void *scratch, con
 
 // ---- checks ----------------------------------------------------------------------------------------------------------------
 
-#define BAD(...) sn_rt_fail(error, SN_RT_BAD_MODEL, __VA_ARGS__)
-
-static sn_rt_status check_size(const sn_rt_model *model, sn_rt_section_id id, uint64_t size, sn_rt_error *error) {
-  if (!model->sections[id]) return BAD("section %s is missing", sn_rt_section_name(id));
-  if (model->sizes[id] == size) return SN_RT_OK;
-  return BAD("section %s has %u bytes instead of %u", sn_rt_section_name(id), model->sizes[id], size);
-}
-
-static sn_rt_status check_finite(const sn_rt_model *model, sn_rt_error *error) {
-  const uint64_t *bits = model->sections[SN_RT_CORRECT_NUMBERS], exponent = (uint64_t)0x7ff << 52;
-  for (uint64_t n = 0; n < model->sizes[SN_RT_CORRECT_NUMBERS] / 8; n++) {
-    if ((bits[n] & exponent) == exponent) return BAD("number %u of section correct.numbers is not finite", n);
-  }
-  return SN_RT_OK;
-}
-
 static int known(const sn_rt_field *f) {
   return f->kernel < SN_RT_KERNEL_COUNT && f->metric < SN_RT_METRIC_COUNT && f->linear <= 1 && f->mixed <= 1;
 }
 
-static sn_rt_status check_field(const sn_rt_model *model, uint32_t index, uint64_t *basis, uint64_t *number,
-                                sn_rt_error *error) {
-  const sn_rt_field *f = (const sn_rt_field *)model->sections[SN_RT_CORRECT_FIELDS] + index;
-  uint64_t joints = model->sizes[SN_RT_CORRECT_JOINTS] / 2;
+static sn_rt_status check_field(sn_rt_checker *c, uint32_t index, uint64_t *basis, uint64_t *number) {
+  const sn_rt_field *f = (const sn_rt_field *)c->model->sections[SN_SECTION_CORRECT_FIELDS] + index;
+  uint64_t joints = c->model->sizes[SN_SECTION_CORRECT_JOINTS] / 2;
   if (!known(f)) {
-    return sn_rt_fail(error, SN_RT_UNSUPPORTED, "pose space %u is of a kind that this runtime does not know",
-                      (uint64_t)index);
+    return sn_rt_fail(c->error, SN_RT_UNSUPPORTED, "pose space %u is of a kind that this runtime does not know",
+                      index);
   }
   if ((uint64_t)f->first_joint + f->joint_count > joints || f->joint_count > SN_RT_MAX_JOINTS)
-    return BAD("pose space %u has joints that do not exist", (uint64_t)index);
+    return SN_RT_BAD(c, "pose space %u has joints that do not exist", index);
   if (f->axis_count > component_count(f) ||
       (f->metric != SN_RT_METRIC_MATRIX && f->axis_count != component_count(f)) || f->centre_count > 65535 ||
       f->basis_count > 65535) {
-    return BAD("pose space %u has %u axes, %u poses and %u bases, which do not fit together", (uint64_t)index,
-               (uint64_t)f->axis_count, (uint64_t)f->centre_count, (uint64_t)f->basis_count);
+    return SN_RT_BAD(c, "pose space %u has %u axes, %u poses and %u bases, which do not fit together", index,
+                     f->axis_count, f->centre_count, f->basis_count);
   }
   if (!f->mixed && f->basis_count != term_count(f))
-    return BAD("pose space %u has %u bases instead of %u", (uint64_t)index, (uint64_t)f->basis_count, term_count(f));
+    return SN_RT_BAD(c, "pose space %u has %u bases instead of %" PRIu64, index, f->basis_count, term_count(f));
   if (f->first_basis != *basis || f->first_number != *number)
-    return BAD("pose space %u does not begin where the one before ends", (uint64_t)index);
+    return SN_RT_BAD(c, "pose space %u does not begin where the one before ends", index);
   *basis += f->basis_count, *number += number_count(f);
-  if (*number > model->sizes[SN_RT_CORRECT_NUMBERS] / 8) return BAD("section correct.numbers is too short");
-  field_numbers n = numbers_of(model, f);
+  if (*number > c->model->sizes[SN_SECTION_CORRECT_NUMBERS] / 8)
+    return SN_RT_BAD(c, "section correct.numbers is too short");
+  field_numbers n = numbers_of(c->model, f);
   for (uint32_t k = 0; k < f->centre_count; k++) {
     if (!(n.widths[k] > 1e-12 && n.widths[k] < 1e12))
-      return BAD("pose %u of pose space %u has no width", (uint64_t)k, (uint64_t)index);
+      return SN_RT_BAD(c, "pose %u of pose space %u has no width", k, index);
   }
   return SN_RT_OK;
 }
 
-static sn_rt_status check_fields(const sn_rt_model *model, const sn_rt_correct_head *head, sn_rt_error *error) {
-  const uint16_t *joints = model->sections[SN_RT_CORRECT_JOINTS];
+static sn_rt_status check_fields(sn_rt_checker *c, const sn_rt_correct_head *head) {
   uint64_t basis = 0, number = 0;
-  for (uint64_t n = 0; n < model->sizes[SN_RT_CORRECT_JOINTS] / 2; n++) {
-    if (joints[n] >= model->info.joint_count) return BAD("number %u of section correct.joints is no joint", n);
-  }
   for (uint32_t n = 0; n < head->field_count; n++) {
-    sn_rt_status status = check_field(model, n, &basis, &number, error);
+    sn_rt_status status = check_field(c, n, &basis, &number);
     if (status) return status;
   }
-  if (basis != head->basis_count) return BAD("the pose spaces have %u bases instead of %u", basis, head->basis_count);
-  if (number * 8 != model->sizes[SN_RT_CORRECT_NUMBERS]) return BAD("section correct.numbers is too long");
-  const sn_rt_field *f = model->sections[SN_RT_CORRECT_FIELDS];
+  if (basis != head->basis_count)
+    return SN_RT_BAD(c, "the pose spaces have %" PRIu64 " bases instead of %u", basis, head->basis_count);
+  if (number * 8 != c->model->sizes[SN_SECTION_CORRECT_NUMBERS])
+    return SN_RT_BAD(c, "section correct.numbers is too long");
+  const sn_rt_field *f = c->model->sections[SN_SECTION_CORRECT_FIELDS];
   if (head->weighted && (head->field_count != 1 || f->linear || f->mixed || f->metric == SN_RT_METRIC_MATRIX ||
-                         model->info.palette_count != model->info.joint_count)) {
-    return BAD("distances by the vertices' weights do not fit the pose space");
+                         c->model->info.palette_count != c->model->info.joint_count)) {
+    return SN_RT_BAD(c, "distances by the vertices' weights do not fit the pose space");
   }
   return SN_RT_OK;
 }
 
-static sn_rt_status check_entries(const sn_rt_model *model, const sn_rt_correct_head *head, sn_rt_error *error) {
-  const uint32_t *start = model->sections[SN_RT_CORRECT_START];
-  const sn_rt_correct_entry *entries = model->sections[SN_RT_CORRECT_ENTRIES];
-  uint32_t blocks = model->info.block_count;
-  if (start[0] != 0 || start[blocks] != head->entry_count) return BAD("the blocks do not have all the corrections");
-  for (uint32_t b = 0; b < blocks; b++) {
-    if (start[b + 1] < start[b]) return BAD("the corrections of block %u have no end", (uint64_t)b);
-  }
-  for (uint32_t e = 0; e < head->entry_count; e++) {
-    if (entries[e].basis >= head->basis_count) return BAD("correction %u has no basis", (uint64_t)e);
+static sn_rt_status check_entries(sn_rt_checker *c, const sn_rt_correct_head *head) {
+  uint64_t count = head->entry_count;
+  sn_rt_status status = sn_rt_check_starts(c, SN_SECTION_CORRECT_START, c->model->info.block_count, count);
+  if (!status) status = sn_rt_need(c, SN_SECTION_CORRECT_ENTRIES, count * sizeof(sn_rt_correct_entry));
+  if (!status) status = sn_rt_need(c, SN_SECTION_CORRECT_DELTAS, count * 6 * SN_RT_LANES * sizeof(int16_t));
+  const sn_rt_correct_entry *entries = c->model->sections[SN_SECTION_CORRECT_ENTRIES];
+  for (uint32_t e = 0; !status && e < count; e++) {
     float size = entries[e].position * entries[e].position + entries[e].normal * entries[e].normal;
-    if (!(size < 1e30f)) return BAD("correction %u is not finite", (uint64_t)e);
+    if (entries[e].basis >= head->basis_count) status = SN_RT_BAD(c, "correction %u has no basis", e);
+    if (!(size < 1e30f)) status = SN_RT_BAD(c, "correction %u is not finite", e);
   }
-  return SN_RT_OK;
+  return status;
 }
 
-sn_rt_status sn_rt_check_correct(const sn_rt_model *model, sn_rt_error *error) {
+sn_rt_status sn_rt_check_correct(sn_rt_checker *c) {
+  const sn_rt_model *model = c->model;
   if (model->info.correct == SN_RT_CORRECT_NONE) return SN_RT_OK;
-  sn_rt_status status = check_size(model, SN_RT_CORRECT_HEAD, sizeof(sn_rt_correct_head), error);
+  sn_rt_status status = sn_rt_need(c, SN_SECTION_CORRECT_HEAD, sizeof(sn_rt_correct_head));
   if (status) return status;
-  const sn_rt_correct_head *head = model->sections[SN_RT_CORRECT_HEAD];
+  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
   if (head->order > SN_RT_ORDER_FORWARD || head->weighted > 1) {
-    return sn_rt_fail(error, SN_RT_UNSUPPORTED, "the corrections are of a kind that this runtime does not know");
+    return sn_rt_fail(c->error, SN_RT_UNSUPPORTED, "the corrections are of a kind that this runtime does not know");
   }
-  if (!model->sections[SN_RT_JOINT_REFERENCE]) return BAD("section joint.reference is missing");
-  if (!model->sections[SN_RT_CORRECT_JOINTS] || model->sizes[SN_RT_CORRECT_JOINTS] % 2)
-    return BAD("section correct.joints is missing");
-  if (!model->sections[SN_RT_CORRECT_NUMBERS] || model->sizes[SN_RT_CORRECT_NUMBERS] % 8)
-    return BAD("section correct.numbers is missing");
-  if (head->basis_count > 65536) return BAD("%u bases are too many", (uint64_t)head->basis_count);
-  uint64_t entries = head->entry_count;
-  status = check_size(model, SN_RT_CORRECT_FIELDS, head->field_count * (uint64_t)sizeof(sn_rt_field), error);
-  if (!status) status = check_size(model, SN_RT_CORRECT_START, ((uint64_t)model->info.block_count + 1) * 4, error);
-  if (!status) status = check_size(model, SN_RT_CORRECT_ENTRIES, entries * sizeof(sn_rt_correct_entry), error);
-  if (!status) status = check_size(model, SN_RT_CORRECT_DELTAS, entries * 12 * SN_RT_LANES, error);
-  if (!status) status = check_finite(model, error);
-  if (!status) status = check_fields(model, head, error);
-  if (!status) status = check_entries(model, head, error);
+  if (head->basis_count > 65536) return SN_RT_BAD(c, "%u bases are too many", head->basis_count);
+  status = sn_rt_need_items(c, SN_SECTION_JOINT_REFERENCE, sizeof(sn_rt_reference));
+  if (!status) status = sn_rt_need_items(c, SN_SECTION_CORRECT_JOINTS, sizeof(uint16_t));
+  if (!status) status = sn_rt_check_below(c, SN_SECTION_CORRECT_JOINTS, 2, model->info.joint_count, "joint");
+  if (!status) status = sn_rt_need_items(c, SN_SECTION_CORRECT_NUMBERS, sizeof(double));
+  if (!status) status = sn_rt_check_doubles(c, SN_SECTION_CORRECT_NUMBERS);
+  if (!status) status = sn_rt_need(c, SN_SECTION_CORRECT_FIELDS, head->field_count * (uint64_t)sizeof(sn_rt_field));
+  if (!status) status = check_fields(c, head);
+  if (!status) status = check_entries(c, head);
   return status;
 }

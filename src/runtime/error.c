@@ -16,7 +16,7 @@ static void put_text(text *t, const char *s) {
   while (*s) put(t, *s++);
 }
 
-static void put_number(text *t, uint64_t n) {
+static void put_number(text *t, unsigned long long n) {
   char digits[20];
   int count = 0;
   do digits[count++] = (char)('0' + n % 10);
@@ -33,10 +33,18 @@ sn_rt_status sn_rt_fail(sn_rt_error *error, sn_rt_status status, const char *for
   for (; *format; format++) {
     if (*format != '%') {
       put(&t, *format);
-    } else if (*++format == 's') {
+      continue;
+    }
+    int longs = 0;
+    while (*++format == 'l') longs++;
+    if (*format == 's') {
       put_text(&t, va_arg(arguments, const char *));
+    } else if (longs == 0) {
+      put_number(&t, va_arg(arguments, unsigned));
+    } else if (longs == 1) {
+      put_number(&t, va_arg(arguments, unsigned long));
     } else {
-      put_number(&t, va_arg(arguments, uint64_t));
+      put_number(&t, va_arg(arguments, unsigned long long));
     }
   }
   va_end(arguments);
@@ -74,14 +82,10 @@ const char *sn_rt_path_name(sn_rt_path path) {
 }
 
 const char *sn_rt_section_name(sn_rt_section_id id) {
-  static const char *const names[SN_RT_KNOWN_SECTIONS] = {
-    "joint.names",     "joint.parents",  "joint.rest",      "drive.extra",    "skin.chunks",     "skin.groups",
-    "skin.lanes",      "skin.rest",      "skin.normals",    "skin.weights",   "skin.tuples",     "shade.start",
-    "shade.fans",      "mesh.triangles", "joint.reference", "correct.head",   "correct.fields",  "correct.joints",
-    "correct.numbers", "correct.start",  "correct.entries", "correct.deltas", "drive.joints",    "drive.keys",
-    "drive.solve",     "control.head",   "control.points",  "control.frames", "control.centres", "control.map",
-    "control.solve",   "drive.torques",  "drive.pairs"};
-  return name_of(names, SN_RT_KNOWN_SECTIONS, (int)id);
+#define SECTION_NAME(id, name) name,
+  static const char *const names[SN_SECTION_COUNT] = {SN_RT_SECTION_LIST(SECTION_NAME)};
+#undef SECTION_NAME
+  return name_of(names, SN_SECTION_COUNT, (int)id);
 }
 
 int sn_rt_same_text(const char *a, const char *b) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The bytes of a .sinew file, as C structs. docs/model-format.md describes them in words; keep the two in step.
-// Used by the runtime (reading) and by src/train/model_write.c (writing). Everything is little-endian.
+// Used by the runtime (reading) and by src/model (writing). Everything is little-endian.
 #ifndef SINEW_RUNTIME_FORMAT_H
 #define SINEW_RUNTIME_FORMAT_H
 
@@ -183,43 +183,54 @@ static inline uint32_t sn_rt_fan_bytes(uint32_t vertex_count) { return vertex_co
 // Blocks of eight consecutive vertices.
 static inline uint32_t sn_rt_blocks_of(uint32_t count) { return count / SN_RT_LANES + (count % SN_RT_LANES != 0); }
 
-// Sections by the runtime's own numbering: index into sn_rt_model.sections.
-typedef enum sn_rt_section_id {
-  SN_RT_JOINT_NAMES,    // uint32 start[joint_count + 1], then that many bytes of zero-terminated names
-  SN_RT_JOINT_PARENTS,  // int32[joint_count], -1 for a root
-  SN_RT_JOINT_REST,     // float[joint_count][12], joint to world in the rest pose
-  SN_RT_DRIVE_EXTRA,    // sn_rt_extra[palette_count - joint_count]
-  SN_RT_SKIN_CHUNKS,    // uint32[chunks + 1]: first group of every chunk
-  SN_RT_SKIN_GROUPS,    // sn_rt_group[group_count]
-  SN_RT_SKIN_LANES,     // uint16[block_count][8]: vertex within its chunk
-  SN_RT_SKIN_REST,      // float[block_count][3][8]: x, y, z of the eight vertices
-  SN_RT_SKIN_NORMALS,   // the same
-  SN_RT_SKIN_WEIGHTS,   // float, uint16 or uint8 [rows][8]
-  SN_RT_SKIN_TUPLES,    // uint16[rows][8]: palette indices of the loose groups
-  SN_RT_SHADE_START,    // uint32[ceil(vertex_count / 8) + 1]: first step of every block of eight consecutive vertices
-  SN_RT_SHADE_FANS,     // uint16 or uint32 [steps][8]: neighbours, see sn_rt_fan_bytes
-  SN_RT_MESH_TRIANGLES, // uint32[triangle_count][3]
-  SN_RT_JOINT_REFERENCE, // sn_rt_reference[joint_count]
-  SN_RT_CORRECT_HEAD,    // sn_rt_correct_head
-  SN_RT_CORRECT_FIELDS,  // sn_rt_field[field_count]
-  SN_RT_CORRECT_JOINTS,  // uint16[]: indices into joint.reference
-  SN_RT_CORRECT_NUMBERS, // double[]: cardinal functions of close poses cancel to many digits
-  SN_RT_CORRECT_START,   // uint32[block_count + 1]: first entry of every block
-  SN_RT_CORRECT_ENTRIES, // sn_rt_correct_entry[entry_count]
-  SN_RT_CORRECT_DELTAS,  // int16[entry_count][6][8]: x y z of the position, x y z of the normal, of eight vertices
-  SN_RT_ROTREG_JOINTS,   // sn_rt_rotreg_joint[joint_count]
-  SN_RT_ROTREG_KEYS,     // sn_rt_rotreg_block[ceil(bones / 8)], bones = palette_count - joint_count
-  SN_RT_ROTREG_SOLVE,    // float[ceil(bones / 8)][3 bones + 4 joints][32]: columns of C, 32 rows at a time
-  SN_RT_CONTROL_HEAD,    // sn_rt_control
-  SN_RT_CONTROL_POINTS,  // uint32[control_count]: the vertices that the control points are
-  SN_RT_CONTROL_FRAMES,  // float[frames][control_count][3]: control points at the training frames
-  SN_RT_CONTROL_CENTRES, // float[palette_count][3]: where the bones are in the rest pose
-  SN_RT_CONTROL_MAP,     // float[palette_count * outputs x (frames + 1)], in strips: the matrix M
-  SN_RT_CONTROL_SOLVE,   // float[palette_count x (3 palette_count + control_count)], in strips: the matrix P
-  SN_RT_TORQUE_RANGES,   // sn_rt_torque[joint_count]
-  SN_RT_TORQUE_KEYS,     // sn_rt_torque_block[ceil(bones / 8)], instead of drive.keys
-  SN_RT_KNOWN_SECTIONS
-} sn_rt_section_id;
+// Rows and numbers of drive.solve: eight proxy bones, four rows each, to a block.
+static inline uint32_t sn_rt_rotreg_blocks(uint32_t bones) { return (bones + SN_RT_LANES - 1) / SN_RT_LANES; }
+
+static inline uint64_t sn_rt_rotreg_solve_count(uint32_t joints, uint32_t bones) {
+  return (uint64_t)sn_rt_rotreg_blocks(bones) * SN_RT_ROTREG_ROWS * (3 * (uint64_t)bones + 4 * (uint64_t)joints);
+}
+
+// The sections: what the sources call one, and its name in the file. The order is that of sn_rt_model.sections.
+// clang-format off
+#define SN_RT_SECTION_LIST(X) \
+  X(JOINT_NAMES, "joint.names") /* uint32 start[joint_count + 1], then that many bytes of zero-terminated names */ \
+  X(JOINT_PARENTS, "joint.parents") /* int32[joint_count], -1 for a root */ \
+  X(JOINT_REST, "joint.rest") /* float[joint_count][12], joint to world in the rest pose */ \
+  X(DRIVE_EXTRA, "drive.extra") /* sn_rt_extra[palette_count - joint_count] */ \
+  X(SKIN_CHUNKS, "skin.chunks") /* uint32[chunks + 1]: first group of every chunk */ \
+  X(SKIN_GROUPS, "skin.groups") /* sn_rt_group[group_count] */ \
+  X(SKIN_LANES, "skin.lanes") /* uint16[block_count][8]: vertex within its chunk */ \
+  X(SKIN_REST, "skin.rest") /* float[block_count][3][8]: x, y, z of the eight vertices */ \
+  X(SKIN_NORMALS, "skin.normals") /* the same */ \
+  X(SKIN_WEIGHTS, "skin.weights") /* float, uint16 or uint8 [rows][8] */ \
+  X(SKIN_TUPLES, "skin.tuples") /* uint16[rows][8]: palette indices of the loose groups */ \
+  X(SHADE_START, "shade.start") /* uint32[ceil(vertex_count / 8) + 1]: first step of every eight consecutive vertices */ \
+  X(SHADE_FANS, "shade.fans") /* uint16 or uint32 [steps][8]: neighbours, see sn_rt_fan_bytes */ \
+  X(MESH_TRIANGLES, "mesh.triangles") /* uint32[triangle_count][3] */ \
+  X(JOINT_REFERENCE, "joint.reference") /* sn_rt_reference[joint_count] */ \
+  X(CORRECT_HEAD, "correct.head") /* sn_rt_correct_head */ \
+  X(CORRECT_FIELDS, "correct.fields") /* sn_rt_field[field_count] */ \
+  X(CORRECT_JOINTS, "correct.joints") /* uint16[]: indices into joint.reference */ \
+  X(CORRECT_NUMBERS, "correct.numbers") /* double[]: cardinal functions of close poses cancel to many digits */ \
+  X(CORRECT_START, "correct.start") /* uint32[block_count + 1]: first entry of every block */ \
+  X(CORRECT_ENTRIES, "correct.entries") /* sn_rt_correct_entry[entry_count] */ \
+  X(CORRECT_DELTAS, "correct.deltas") /* int16[entry_count][6][8]: x y z of the positions, x y z of the normals */ \
+  X(DRIVE_JOINTS, "drive.joints") /* sn_rt_rotreg_joint[joint_count] */ \
+  X(DRIVE_KEYS, "drive.keys") /* sn_rt_rotreg_block[ceil(bones / 8)], bones = palette_count - joint_count */ \
+  X(DRIVE_SOLVE, "drive.solve") /* float[ceil(bones / 8)][3 bones + 4 joints][32]: columns of C, 32 rows at a time */ \
+  X(CONTROL_HEAD, "control.head") /* sn_rt_control */ \
+  X(CONTROL_POINTS, "control.points") /* uint32[control_count]: the vertices that the control points are */ \
+  X(CONTROL_FRAMES, "control.frames") /* float[frames][control_count][3]: control points at the training frames */ \
+  X(CONTROL_CENTRES, "control.centres") /* float[palette_count][3]: where the bones are in the rest pose */ \
+  X(CONTROL_MAP, "control.map") /* float[palette_count * outputs x (frames + 1)], in strips: the matrix M */ \
+  X(CONTROL_SOLVE, "control.solve") /* float[palette_count x (3 palette_count + control_count)], in strips: the matrix P */ \
+  X(DRIVE_TORQUES, "drive.torques") /* sn_rt_torque[joint_count] */ \
+  X(DRIVE_PAIRS, "drive.pairs") /* sn_rt_torque_block[ceil(bones / 8)], instead of drive.keys */
+// clang-format on
+
+#define SN_RT_SECTION_ID(id, name) SN_SECTION_##id,
+typedef enum sn_rt_section_id { SN_RT_SECTION_LIST(SN_RT_SECTION_ID) SN_SECTION_COUNT } sn_rt_section_id;
+#undef SN_RT_SECTION_ID
 
 // CRC-32 as in zlib and PNG; `crc` is 0 or the result for the bytes before these.
 uint32_t sn_rt_crc32(uint32_t crc, const void *bytes, uint64_t size);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 // What a model can tell: joints, sections, memory and work.
-#include "runtime/internal.h"
+#include "runtime/drive.h"
 
 const char *sn_rt_joint_name(const sn_rt_model *model, uint32_t joint) {
-  const uint32_t *start = model->sections[SN_RT_JOINT_NAMES];
-  if (!start || joint >= model->info.joint_count) return NULL;
+  const uint32_t *start = model->sections[SN_SECTION_JOINT_NAMES];
+  if (joint >= model->info.joint_count) return NULL;
   return (const char *)(start + model->info.joint_count + 1) + start[joint];
 }
 
 int32_t sn_rt_find_joint(const sn_rt_model *model, const char *name) {
-  if (!model->sections[SN_RT_JOINT_NAMES]) return -1;
   for (uint32_t j = 0; j < model->info.joint_count; j++) {
     if (sn_rt_same_text(sn_rt_joint_name(model, j), name)) return (int32_t)j;
   }
@@ -17,8 +16,8 @@ int32_t sn_rt_find_joint(const sn_rt_model *model, const char *name) {
 }
 
 int32_t sn_rt_joint_parent(const sn_rt_model *model, uint32_t joint) {
-  const int32_t *parents = model->sections[SN_RT_JOINT_PARENTS];
-  return parents && joint < model->info.joint_count ? parents[joint] : -1;
+  const int32_t *parents = model->sections[SN_SECTION_JOINT_PARENTS];
+  return joint < model->info.joint_count ? parents[joint] : -1;
 }
 
 sn_rt_section sn_rt_get_section(const sn_rt_model *model, uint32_t index) {
@@ -48,23 +47,23 @@ static size_t entry_bytes(const sn_rt_model *model) {
   return floats * sizeof(float);
 }
 
-static size_t padded(uint64_t floats) { return (size_t)((floats + 15) / 16 * 16); }
+static uint64_t padded(uint64_t floats) { return (floats + 15) / 16 * 16; }
 
-static size_t turn_count(const sn_rt_model *model) {
-  return model->sections[SN_RT_JOINT_REFERENCE] ? 8 * (size_t)model->info.joint_count : 0;
+static uint64_t turn_count(const sn_rt_model *model) {
+  return model->sections[SN_SECTION_JOINT_REFERENCE] ? 8 * (uint64_t)model->info.joint_count : 0;
 }
 
-static size_t drive_bytes(const sn_rt_model *model) {
-  uint32_t joints = model->info.joint_count;
-  if (model->info.drive == SN_RT_DRIVE_CONTROLS) return (size_t)sn_rt_control_values(model) * sizeof(float);
-  return sn_rt_has_proxies(model->info.drive) ? sn_rt_rotreg_scratch(joints, model->info.palette_count - joints) : 0;
+static uint64_t drive_floats(const sn_rt_model *model) {
+  return sn_rt_driver_of(model)->scratch(model) / sizeof(float);
 }
 
-size_t sn_rt_scratch_size(const sn_rt_model *model) {
-  size_t floats = padded(turn_count(model)) + padded(sn_rt_value_count(model)) + padded(sn_rt_work_count(model));
-  return 3 * SN_RT_ALIGNMENT + (size_t)model->info.palette_count * entry_bytes(model) +
-         (padded(drive_bytes(model) / sizeof(float)) + floats) * sizeof(float);
+uint64_t sn_rt_scratch_need(const sn_rt_model *model) {
+  uint64_t floats = padded(turn_count(model)) + padded(sn_rt_value_count(model)) + padded(sn_rt_work_count(model)) +
+                    padded(drive_floats(model));
+  return 3 * SN_RT_ALIGNMENT + (uint64_t)model->info.palette_count * entry_bytes(model) + floats * sizeof(float);
 }
+
+size_t sn_rt_scratch_size(const sn_rt_model *model) { return (size_t)sn_rt_scratch_need(model); }
 
 sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
   uintptr_t start = ((uintptr_t)memory + SN_RT_ALIGNMENT - 1) & ~(uintptr_t)(SN_RT_ALIGNMENT - 1);
@@ -80,7 +79,7 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
   }
   float *drive = s.wide_matrices + padded(count * entry_bytes(model) / sizeof(float));
   s.drive = drive;
-  s.turns = drive + padded(drive_bytes(model) / sizeof(float));
+  s.turns = drive + padded(drive_floats(model));
   s.values = s.turns + padded(turn_count(model));
   s.work = (double *)(void *)(s.values + padded(sn_rt_value_count(model)));
   return s;
@@ -114,23 +113,22 @@ void sn_rt_count_work(sn_rt_model *model) {
   sn_rt_info *info = &model->info;
   info->scratch_size = sn_rt_scratch_size(model);
   info->flops = info->blend == SN_RT_BLEND_LINEAR ? linear_flops(info) : dualquat_flops(info);
-  uint32_t bones = info->palette_count - info->joint_count;
-  info->flops += sn_rt_has_proxies(info->drive)        ? sn_rt_rotreg_flops(info)
-                 : info->drive == SN_RT_DRIVE_CONTROLS ? sn_rt_control_flops(model)
-                                                       : 150 * (uint64_t)bones; // half-way and scaling joints, about
+  info->flops += sn_rt_driver_of(model)->work(model);
   if (info->shade == SN_RT_SHADE_RECOMPUTE) {
     info->flops += 27 * (uint64_t)info->triangle_count + 10 * (uint64_t)info->vertex_count;
   }
   if (info->correct != SN_RT_CORRECT_NONE) {
-    uint64_t corrected = SN_RT_LANES * (model->sizes[SN_RT_CORRECT_ENTRIES] / sizeof(sn_rt_correct_entry));
-    info->flops += 12 * corrected + 2 * (model->sizes[SN_RT_CORRECT_NUMBERS] / 8) + 60 * (uint64_t)info->joint_count;
+    uint64_t corrected = SN_RT_LANES * (model->sizes[SN_SECTION_CORRECT_ENTRIES] / sizeof(sn_rt_correct_entry));
+    info->flops +=
+      12 * corrected + 2 * (model->sizes[SN_SECTION_CORRECT_NUMBERS] / 8) + 60 * (uint64_t)info->joint_count;
   }
   static const sn_rt_section_id read[] = {
-    SN_RT_SKIN_GROUPS,     SN_RT_SKIN_LANES,     SN_RT_SKIN_REST,       SN_RT_SKIN_WEIGHTS,    SN_RT_SKIN_TUPLES,
-    SN_RT_SHADE_START,     SN_RT_SHADE_FANS,     SN_RT_CORRECT_START,   SN_RT_CORRECT_ENTRIES, SN_RT_CORRECT_DELTAS,
-    SN_RT_CORRECT_NUMBERS, SN_RT_CORRECT_JOINTS, SN_RT_JOINT_REFERENCE, SN_RT_CORRECT_FIELDS,  SN_RT_CORRECT_HEAD,
-    SN_RT_TORQUE_KEYS,     SN_RT_ROTREG_KEYS,    SN_RT_ROTREG_SOLVE,    SN_RT_CONTROL_FRAMES,  SN_RT_CONTROL_MAP,
-    SN_RT_CONTROL_SOLVE};
+    SN_SECTION_SKIN_GROUPS,     SN_SECTION_SKIN_LANES,     SN_SECTION_SKIN_REST,       SN_SECTION_SKIN_WEIGHTS,
+    SN_SECTION_SKIN_TUPLES,     SN_SECTION_SHADE_START,    SN_SECTION_SHADE_FANS,      SN_SECTION_CORRECT_START,
+    SN_SECTION_CORRECT_ENTRIES, SN_SECTION_CORRECT_DELTAS, SN_SECTION_CORRECT_NUMBERS, SN_SECTION_CORRECT_JOINTS,
+    SN_SECTION_JOINT_REFERENCE, SN_SECTION_CORRECT_FIELDS, SN_SECTION_CORRECT_HEAD,    SN_SECTION_DRIVE_PAIRS,
+    SN_SECTION_DRIVE_KEYS,      SN_SECTION_DRIVE_SOLVE,    SN_SECTION_CONTROL_FRAMES,  SN_SECTION_CONTROL_MAP,
+    SN_SECTION_CONTROL_SOLVE};
   for (size_t s = 0; s < sizeof read / sizeof *read; s++) info->bytes_read += model->sizes[read[s]];
-  if (info->shade == SN_RT_SHADE_TRANSFORM) info->bytes_read += model->sizes[SN_RT_SKIN_NORMALS];
+  if (info->shade == SN_RT_SHADE_TRANSFORM) info->bytes_read += model->sizes[SN_SECTION_SKIN_NORMALS];
 }

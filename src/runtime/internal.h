@@ -4,11 +4,16 @@
 #define SINEW_RUNTIME_INTERNAL_H
 
 #include "runtime/format.h"
-#include "runtime/rotreg.h"
 #include "sinew/runtime.h"
 
-// Fills `error` (unless NULL) and returns `status`. The format knows %s and %u (uint64_t).
-sn_rt_status sn_rt_fail(sn_rt_error *error, sn_rt_status status, const char *format, ...);
+#if defined(__GNUC__)
+#define SN_RT_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define SN_RT_PRINTF(text, first)
+#endif
+
+// Fills `error` (unless NULL) and returns `status`. Of printf's conversions there are %s, %u, %lu and %llu.
+sn_rt_status sn_rt_fail(sn_rt_error *error, sn_rt_status status, const char *format, ...) SN_RT_PRINTF(3, 4);
 
 int sn_rt_same_text(const char *a, const char *b);
 
@@ -101,6 +106,21 @@ typedef struct sn_rt_shade_job {
 // Square of twice an area below which a vertex has no normal, but (0, 0, 1).
 #define SN_RT_NO_AREA 1e-37f
 
+// The drives `rotreg` and `torque`: joints to proxy bones.
+typedef struct sn_rt_rotreg_job {
+  const sn_rt_rotreg_block *blocks; // predictors, eight at a time; NULL for the drive `torque`
+  const sn_rt_torque_block *pairs;  // its predictors
+  float (*blends)[2];               // per joint, and one more for bones without a torque: f_r, f_s
+  const float *solve;               // C, in blocks of 32 rows
+  uint32_t joint_count, bone_count;
+  float (*turns)[8]; // per joint: rotation as a quaternion, its logarithm as seen from the base, 0
+  float *gradients;  // [3 keys][4]: columns of the key gradients
+  float *matrices;   // the palette: joints, then proxy bones
+} sn_rt_rotreg_job;
+
+typedef void (*sn_rt_rotreg_kernel)(const sn_rt_rotreg_job *job);
+void sn_rt_rotreg_scalar(const sn_rt_rotreg_job *job);
+
 typedef struct sn_rt_kernels {
   sn_rt_kernel linear, dualquat, stretched;
   // Makes the wide entries of the scratch memory: `count` floats, each times `unit` and in eight lanes.
@@ -138,10 +158,6 @@ const sn_rt_kernels *sn_rt_kernels_of(sn_rt_path path);
 
 // ---- the correct slot and the joints' references (correct.c, turns.c) ---------------------------------------------------
 
-// Checks the sections of the slot; counts of the header are checked already.
-sn_rt_status sn_rt_check_correct(const sn_rt_model *model, sn_rt_error *error);
-sn_rt_status sn_rt_check_references(const sn_rt_model *model, sn_rt_error *error);
-
 // Floats that the slot needs in the scratch memory: [joint][8], values, work.
 uint64_t sn_rt_value_count(const sn_rt_model *model);
 uint64_t sn_rt_work_count(const sn_rt_model *model);
@@ -155,15 +171,8 @@ sn_rt_correcting sn_rt_new_correcting(const sn_rt_model *model, const sn_rt_scra
 // A kernel at the squared distance d2 from its centre (before Shepard's normalisation).
 float sn_rt_kernel_value(sn_rt_rbf_kernel kernel, float d2, float width);
 
-// ---- the drive `controls` (controls.c) -----------------------------------------------------------------------------------
-
-// Checks the sections of the drive once the counts of model->info are there.
-sn_rt_status sn_rt_check_controls(const sn_rt_model *model, sn_rt_error *error);
-// Control points to palette. `space` has sn_rt_control_values(model) floats of room.
-void sn_rt_drive_controls(const sn_rt_model *model, const float (*controls)[3], void *space, float *palette);
-uint64_t sn_rt_control_values(const sn_rt_model *model);
-uint64_t sn_rt_control_flops(const sn_rt_model *model);
-
+// Bytes of scratch memory, which may be more than this machine can address.
+uint64_t sn_rt_scratch_need(const sn_rt_model *model);
 // Fills in the memory and work figures of model->info.
 void sn_rt_count_work(sn_rt_model *model);
 

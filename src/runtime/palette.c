@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The drive slot: input to palette. Then, for dual quaternions, every matrix split into a rigid motion and a stretch.
+// Input to palette by the drive. Then, for dual quaternions, every matrix split into a rigid motion and a stretch.
 #include <math.h>
 #include <string.h>
 
-#include "runtime/internal.h"
+#include "runtime/drive.h"
 #include "runtime/smallmath.h"
 
 // Palette matrices are kept as four columns of four floats.
@@ -14,95 +14,12 @@ static void load_matrix(const float row_major[12], float columns[16]) {
   }
 }
 
-static void linear_part(const float m[16], float a[9]) {
-  for (int n = 0; n < 9; n++) a[n] = m[4 * (n % 3) + n / 3];
-}
-
-static void apply(const float m[16], const float p[3], float out[3]) {
-  for (int r = 0; r < 3; r++) out[r] = m[r] * p[0] + m[4 + r] * p[1] + m[8 + r] * p[2] + m[12 + r];
-}
-
-// p -> a (p - from) + to
-static void make_about(const float a[9], const float from[3], const float to[3], float m[16]) {
-  for (int r = 0; r < 3; r++) {
-    for (int c = 0; c < 3; c++) m[4 * c + r] = a[3 * r + c];
-    m[12 + r] = to[r] - (a[3 * r] * from[0] + a[3 * r + 1] * from[1] + a[3 * r + 2] * from[2]);
-  }
-  for (int c = 0; c < 4; c++) m[4 * c + 3] = 0;
-}
-
-static void rotation_of(const float m[16], float r[9]) {
-  float a[9], s[9];
-  linear_part(m, a);
-  sn_rt_polar(a, r, s);
-}
-
-// ---- half-way and scaling joints (Mohr and Gleicher 2003) -------------------------------------------------------------
-
-static void halfway_joint(const sn_rt_extra *x, const float *palette, float out[16]) {
-  const float *parent = palette + 16 * x->parent, *child = palette + 16 * x->child;
-  float r[9], qp[4], qc[4], q[4], centre[3];
-  rotation_of(parent, r), sn_rt_quat_from_rotation(r, qp);
-  rotation_of(child, r), sn_rt_quat_from_rotation(r, qc);
-  sn_rt_slerp(qp, qc, x->amount, q);
-  sn_rt_rotation_from_quat(q, r);
-  apply(child, x->centre, centre);
-  make_about(r, x->centre, centre, out);
-}
-
-// sin^2(bend / 2), where bend is how far the child turns `direction` relative to the parent, or the angle of the
-// whole relative rotation where there is no direction.
-static float bend_of(const sn_rt_extra *x, const float *palette) {
-  float rp[9], rc[9], cosine = 0;
-  rotation_of(palette + 16 * x->parent, rp), rotation_of(palette + 16 * x->child, rc);
-  const float *d = x->direction;
-  float length = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-  if (length > 0) {
-    for (int r = 0; r < 3; r++) {
-      float p = rp[3 * r] * d[0] + rp[3 * r + 1] * d[1] + rp[3 * r + 2] * d[2];
-      float c = rc[3 * r] * d[0] + rc[3 * r + 1] * d[1] + rc[3 * r + 2] * d[2];
-      cosine += p * c / length;
-    }
-  } else {
-    for (int n = 0; n < 9; n++) cosine += rp[n] * rc[n]; // trace of rp^T rc = 1 + 2 cos(angle)
-    cosine = (cosine - 1) / 2;
-  }
-  return (1 - cosine) / 2;
-}
-
-static void scaling_joint(const sn_rt_extra *x, const float *palette, float out[16]) {
-  const float *base = palette + 16 * x->base, *s = x->stretch;
-  float bend = bend_of(x, palette), a[9], product[9], centre[3];
-  float stretch[9] = {1 + bend * s[0], bend * s[3], bend * s[4], bend * s[3],    1 + bend * s[1],
-                      bend * s[5],     bend * s[4], bend * s[5], 1 + bend * s[2]};
-  linear_part(base, a);
-  for (int r = 0; r < 3; r++)
-    for (int c = 0; c < 3; c++) {
-      product[3 * r + c] = a[3 * r] * stretch[c] + a[3 * r + 1] * stretch[3 + c] + a[3 * r + 2] * stretch[6 + c];
-    }
-  apply(base, x->centre, centre);
-  make_about(product, x->centre, centre, out);
-}
-
-static void drive_extra(const sn_rt_model *model, float *palette) {
-  uint32_t joint_count = model->info.joint_count;
-  const sn_rt_extra *extra = model->sections[SN_RT_DRIVE_EXTRA];
-  for (uint32_t e = 0; e < model->info.palette_count - joint_count; e++) {
-    float *out = palette + 16 * (size_t)(joint_count + e);
-    if (extra[e].kind == SN_RT_EXTRA_HALFWAY) {
-      halfway_joint(extra + e, palette, out);
-    } else {
-      scaling_joint(extra + e, palette, out);
-    }
-  }
-}
-
 // ---- dual quaternions --------------------------------------------------------------------------------------------------
 
 // Where a palette entry's stretch stays put in the rest pose: its joint's centre.
 static void entry_centre(const sn_rt_model *model, uint32_t entry, float centre[3]) {
-  const float(*rest)[12] = model->sections[SN_RT_JOINT_REST];
-  const sn_rt_extra *extra = model->sections[SN_RT_DRIVE_EXTRA];
+  const float(*rest)[12] = model->sections[SN_SECTION_JOINT_REST];
+  const sn_rt_extra *extra = model->sections[SN_SECTION_DRIVE_EXTRA];
   uint32_t joints = model->info.joint_count;
   for (int c = 0; c < 3; c++) {
     centre[c] = entry >= joints ? extra[entry - joints].centre[c] : rest ? rest[entry][4 * c + 3] : 0;
@@ -122,10 +39,10 @@ static void make_dualquat(const float r[9], const float t[3], float out[8]) {
 // M = rigid after stretch, the stretch about the joint's centre: M p = r (s (p - c) + c) + t.
 static int split_matrix(const float m[16], const float centre[3], float dualquat[8], float stretch[16]) {
   float a[9], r[9], s[9], moved[3], t[3];
-  linear_part(m, a);
+  sn_rt_linear_part(m, a);
   int rigid = sn_rt_polar(a, r, s);
-  make_about(s, centre, centre, stretch);
-  apply(m, centre, moved);
+  sn_rt_make_about(s, centre, centre, stretch);
+  sn_rt_apply(m, centre, moved);
   for (int n = 0; n < 3; n++) {
     t[n] =
       rigid ? m[12 + n] : moved[n] - (r[3 * n] * centre[0] + r[3 * n + 1] * centre[1] + r[3 * n + 2] * centre[2]);
@@ -136,7 +53,7 @@ static int split_matrix(const float m[16], const float centre[3], float dualquat
 
 // The joint whose hemisphere a palette entry goes by.
 static uint32_t entry_joint(const sn_rt_model *model, uint32_t entry) {
-  const sn_rt_extra *extra = model->sections[SN_RT_DRIVE_EXTRA];
+  const sn_rt_extra *extra = model->sections[SN_SECTION_DRIVE_EXTRA];
   uint32_t joints = model->info.joint_count;
   return entry < joints ? entry : extra[entry - joints].child;
 }
@@ -161,7 +78,8 @@ static void make_dualquats(const sn_rt_model *model, const sn_rt_scratch *s) {
       split_matrix(s->matrices + 16 * (size_t)e, centre, s->dualquats + 8 * (size_t)e, s->stretches + 16 * (size_t)e);
   }
   *s->flags = rigid ? SN_RT_RIGID : 0;
-  if (model->info.drive == SN_RT_DRIVE_JOINTS && model->sections[SN_RT_JOINT_REFERENCE]) sign_dualquats(model, s);
+  if (model->info.drive == SN_RT_DRIVE_JOINTS && model->sections[SN_SECTION_JOINT_REFERENCE])
+    sign_dualquats(model, s);
 }
 
 // ---- wide entries -----------------------------------------------------------------------------------------------------------
@@ -186,27 +104,21 @@ sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, v
   if (!scratch) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no scratch memory");
   if (model->info.joint_count && (!input || !input->joints)) {
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model needs the matrices of its %u joints",
-                      (uint64_t)model->info.joint_count);
+                      model->info.joint_count);
   }
   if (model->info.control_count && (!input || !input->controls)) {
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model needs the positions of its %u control points",
-                      (uint64_t)model->info.control_count);
+                      model->info.control_count);
   }
   if (model->info.torque_count && (!input || !input->torques)) {
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model needs the torques of its %u joints",
-                      (uint64_t)model->info.torque_count);
+                      model->info.torque_count);
   }
   sn_rt_scratch s = sn_rt_scratch_at(model, scratch);
   *s.flags = 0;
   for (uint32_t j = 0; j < model->info.joint_count; j++) load_matrix(input->joints[j], s.matrices + 16 * (size_t)j);
-  if (sn_rt_has_proxies(model->info.drive)) {
-    sn_rt_drive_rotreg(model, sn_rt_kernels_of(model->path)->rotreg, input->torques, s.matrices, s.drive);
-  } else if (model->info.drive == SN_RT_DRIVE_CONTROLS) {
-    sn_rt_drive_controls(model, input->controls, s.drive, s.matrices);
-  } else {
-    drive_extra(model, s.matrices);
-  }
-  if (model->sections[SN_RT_JOINT_REFERENCE] && model->info.joint_count)
+  sn_rt_driver_of(model)->run(model, input, s.drive, s.matrices);
+  if (model->sections[SN_SECTION_JOINT_REFERENCE] && model->info.joint_count)
     sn_rt_make_turns(model, input->joints, input->state, s.turns);
   if (model->info.correct != SN_RT_CORRECT_NONE) sn_rt_make_values(model, &s);
   if (model->info.blend == SN_RT_BLEND_DUALQUAT) make_dualquats(model, &s);

@@ -76,17 +76,17 @@ int sn_rt_use_path(sn_rt_model *model, sn_rt_path path) {
 static sn_rt_job new_job(const sn_rt_model *model, const void *scratch) {
   sn_rt_scratch at = sn_rt_scratch_at(model, scratch);
   // Models that recompute normals may have none of the rest pose: the pointer goes along with that of the positions, unread.
-  const void *normals = model->sections[SN_RT_SKIN_NORMALS];
-  if (!normals) normals = model->sections[SN_RT_SKIN_REST];
-  return (sn_rt_job){.groups = model->sections[SN_RT_SKIN_GROUPS],
-                     .lanes = model->sections[SN_RT_SKIN_LANES],
-                     .rest = model->sections[SN_RT_SKIN_REST],
+  const void *normals = model->sections[SN_SECTION_SKIN_NORMALS];
+  if (!normals) normals = model->sections[SN_SECTION_SKIN_REST];
+  return (sn_rt_job){.groups = model->sections[SN_SECTION_SKIN_GROUPS],
+                     .lanes = model->sections[SN_SECTION_SKIN_LANES],
+                     .rest = model->sections[SN_SECTION_SKIN_REST],
                      .rest_normals = normals,
-                     .weights = model->sections[SN_RT_SKIN_WEIGHTS],
+                     .weights = model->sections[SN_SECTION_SKIN_WEIGHTS],
                      .weight_bits = model->info.weight_bits,
                      .weight_unit = 1 / sn_rt_weight_total(model),
                      .weight_total = sn_rt_weight_total(model),
-                     .tuples = model->sections[SN_RT_SKIN_TUPLES],
+                     .tuples = model->sections[SN_SECTION_SKIN_TUPLES],
                      .scratch = at,
                      .correct = sn_rt_new_correcting(model, &at)};
 }
@@ -133,8 +133,8 @@ static sn_rt_status check_arguments(const sn_rt_model *model, const sn_rt_output
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "strides must be multiples of 4 and at least 12 bytes (0: 12)");
   }
   if (first > model->info.vertex_count || count > model->info.vertex_count - first) {
-    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "vertices %u to %u are not all there: the model has %u",
-                      (uint64_t)first, (uint64_t)first + count, (uint64_t)model->info.vertex_count);
+    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "vertices %u to %u are not all there: the model has %u", first,
+                      first + count, model->info.vertex_count);
   }
   return SN_RT_OK;
 }
@@ -153,7 +153,7 @@ sn_rt_status sn_rt_skin(const sn_rt_model *model, const void *scratch, const sn_
   job.normal_stride = output->normal_stride ? output->normal_stride : 12;
   int normals = output->normals && model->info.shade == SN_RT_SHADE_TRANSFORM;
 
-  const uint32_t *chunks = model->sections[SN_RT_SKIN_CHUNKS];
+  const uint32_t *chunks = model->sections[SN_SECTION_SKIN_CHUNKS];
   uint32_t grain = model->info.grain, end = first + count;
   for (uint32_t c = first / grain; (uint64_t)c * grain < end; c++) {
     uint32_t start = c * grain,
@@ -189,8 +189,8 @@ sn_rt_status sn_rt_normals(const sn_rt_model *model, const sn_rt_output *output,
   sn_rt_status status = check_arguments(model, output, first, count, error);
   if (status || model->info.shade != SN_RT_SHADE_RECOMPUTE || !output->normals) return status;
   const sn_rt_kernels *kernels = sn_rt_kernels_of(model->path);
-  sn_rt_shade_job job = {.start = model->sections[SN_RT_SHADE_START],
-                         .fans = model->sections[SN_RT_SHADE_FANS],
+  sn_rt_shade_job job = {.start = model->sections[SN_SECTION_SHADE_START],
+                         .fans = model->sections[SN_SECTION_SHADE_FANS],
                          .index_bytes = sn_rt_fan_bytes(model->info.vertex_count),
                          .last_vertex = model->info.vertex_count - 1,
                          .positions = (const char *)output->positions,

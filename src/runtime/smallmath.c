@@ -151,3 +151,27 @@ void sn_rt_slerp(const float a[4], const float b[4], float t, float out[4]) {
   float wa = sine > 1e-4f ? sinf((1 - t) * angle) / sine : 1 - t, wb = sine > 1e-4f ? sinf(t * angle) / sine : t;
   for (int n = 0; n < 4; n++) out[n] = wa * a[n] + sign * wb * b[n];
 }
+
+// ---- palette matrices ------------------------------------------------------------------------------------------------
+
+void sn_rt_linear_part(const float m[16], float a[9]) {
+  for (int n = 0; n < 9; n++) a[n] = m[4 * (n % 3) + n / 3];
+}
+
+void sn_rt_apply(const float m[16], const float p[3], float out[3]) {
+  for (int r = 0; r < 3; r++) out[r] = m[r] * p[0] + m[4 + r] * p[1] + m[8 + r] * p[2] + m[12 + r];
+}
+
+void sn_rt_make_about(const float a[9], const float from[3], const float to[3], float m[16]) {
+  for (int r = 0; r < 3; r++) {
+    for (int c = 0; c < 3; c++) m[4 * c + r] = a[3 * r + c];
+    m[12 + r] = to[r] - (a[3 * r] * from[0] + a[3 * r + 1] * from[1] + a[3 * r + 2] * from[2]);
+  }
+  for (int c = 0; c < 4; c++) m[4 * c + 3] = 0;
+}
+
+void sn_rt_rotation_of(const float m[16], float r[9]) {
+  float a[9], s[9];
+  sn_rt_linear_part(m, a);
+  sn_rt_polar(a, r, s);
+}

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "runtime/internal.h"
+#include "runtime/check.h"
 #include "runtime/smallmath.h"
 
 static void multiply(const float a[4], const float b[4], float out[4]) {
@@ -75,7 +75,7 @@ static void make_turn(const sn_rt_reference *r, const float m[12], const float *
 }
 
 void sn_rt_make_turns(const sn_rt_model *model, const float (*joints)[12], float *state, float *turns) {
-  const sn_rt_reference *references = model->sections[SN_RT_JOINT_REFERENCE];
+  const sn_rt_reference *references = model->sections[SN_SECTION_JOINT_REFERENCE];
   for (uint32_t n = 0; n < model->info.joint_count; n++) {
     const sn_rt_reference *r = references + n;
     const float *parent = r->parent == SN_RT_NO_JOINT ? no_turn : turns + 8 * (size_t)r->parent;
@@ -86,17 +86,15 @@ void sn_rt_make_turns(const sn_rt_model *model, const float (*joints)[12], float
 }
 
 size_t sn_rt_state_size(const sn_rt_model *model) {
-  return model->sections[SN_RT_JOINT_REFERENCE] ? (size_t)model->info.joint_count * 8 * sizeof(float) : 0;
+  return model->sections[SN_SECTION_JOINT_REFERENCE] ? (size_t)model->info.joint_count * 8 * sizeof(float) : 0;
 }
 
-sn_rt_status sn_rt_check_references(const sn_rt_model *model, sn_rt_error *error) {
-  const sn_rt_reference *references = model->sections[SN_RT_JOINT_REFERENCE];
-  if (!references) return SN_RT_OK;
-  uint32_t joints = model->info.joint_count;
-  if (model->sizes[SN_RT_JOINT_REFERENCE] != (uint64_t)joints * sizeof *references) {
-    return sn_rt_fail(error, SN_RT_BAD_MODEL, "section joint.reference has %u bytes instead of %u",
-                      model->sizes[SN_RT_JOINT_REFERENCE], (uint64_t)joints * sizeof *references);
-  }
+sn_rt_status sn_rt_check_references(sn_rt_checker *c) {
+  const sn_rt_reference *references = c->model->sections[SN_SECTION_JOINT_REFERENCE];
+  uint32_t joints = c->model->info.joint_count;
+  sn_rt_status status =
+    sn_rt_need_if_there(c, SN_SECTION_JOINT_REFERENCE, (uint64_t)joints * sizeof(sn_rt_reference));
+  if (status || !references) return status;
   uint8_t seen[SN_RT_MAX_JOINTS / 8 + 1];
   memset(seen, 0, sizeof seen);
   for (uint32_t n = 0; n < joints; n++) {
@@ -105,7 +103,7 @@ sn_rt_status sn_rt_check_references(const sn_rt_model *model, sn_rt_error *error
     int orphan = r->parent != SN_RT_NO_JOINT && (r->parent >= joints || !(seen[r->parent / 8] >> r->parent % 8 & 1));
     float length = dot4(r->rotation, r->rotation);
     if (r->joint >= joints || again || orphan || !(length > 0.99f && length < 1.01f)) {
-      return sn_rt_fail(error, SN_RT_BAD_MODEL, "reference %u is not one of a joint after its parent's", (uint64_t)n);
+      return SN_RT_BAD(c, "reference %u is not one of a joint after its parent's", n);
     }
     seen[r->joint / 8] |= (uint8_t)(1u << r->joint % 8);
   }

@@ -9,10 +9,10 @@
 // ---- displacement fields (for export) ----------------------------------------------------------------------------------
 
 static void decode_block(const sn_rt_model *model, size_t block, uint64_t first_vertex, float (*out)[3]) {
-  const uint32_t *start = model->sections[SN_RT_CORRECT_START];
-  const sn_rt_correct_entry *entries = model->sections[SN_RT_CORRECT_ENTRIES];
-  const int16_t(*deltas)[6][SN_RT_LANES] = model->sections[SN_RT_CORRECT_DELTAS];
-  const uint16_t(*lanes)[SN_RT_LANES] = model->sections[SN_RT_SKIN_LANES];
+  const uint32_t *start = model->sections[SN_SECTION_CORRECT_START];
+  const sn_rt_correct_entry *entries = model->sections[SN_SECTION_CORRECT_ENTRIES];
+  const int16_t(*deltas)[6][SN_RT_LANES] = model->sections[SN_SECTION_CORRECT_DELTAS];
+  const uint16_t(*lanes)[SN_RT_LANES] = model->sections[SN_SECTION_SKIN_LANES];
   for (uint32_t n = start[block]; n < start[block + 1]; n++)
     for (int l = 0; l < SN_RT_LANES; l++) {
       float *to = out[(size_t)entries[n].basis * model->info.vertex_count + first_vertex + lanes[block][l]];
@@ -23,7 +23,7 @@ static void decode_block(const sn_rt_model *model, size_t block, uint64_t first_
 sn_status sn_model_displacements(sn_context *ctx, const sn_rt_model *model, sn_displacements *out) {
   *out = (sn_displacements){0};
   if (model->info.correct == SN_RT_CORRECT_NONE) return SN_OK;
-  const sn_rt_correct_head *head = model->sections[SN_RT_CORRECT_HEAD];
+  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
   if (head->weighted)
     return sn_fail(ctx, SN_UNSUPPORTED, "weighted corrections have values of their own for every vertex");
   if (head->order != SN_RT_ORDER_INVERSE)
@@ -32,8 +32,8 @@ sn_status sn_model_displacements(sn_context *ctx, const sn_rt_model *model, sn_d
   size_t n = model->info.vertex_count;
   out->deltas = sn_arena_alloc(ctx, &out->memory, head->basis_count * n, sizeof *out->deltas);
   if (!out->deltas) return ctx->error.status;
-  const uint32_t *chunks = model->sections[SN_RT_SKIN_CHUNKS];
-  const sn_rt_group *groups = model->sections[SN_RT_SKIN_GROUPS];
+  const uint32_t *chunks = model->sections[SN_SECTION_SKIN_CHUNKS];
+  const sn_rt_group *groups = model->sections[SN_SECTION_SKIN_GROUPS];
   for (uint64_t c = 0; c * model->info.grain < n; c++)
     for (uint32_t g = chunks[c]; g < chunks[c + 1]; g++)
       for (uint32_t b = 0; b < groups[g].block_count; b++)

@@ -73,7 +73,7 @@ static bool has_section(const sn_model_desc *desc, const char *name) {
 
 // The description's sections and the joints' references, where it has none.
 static sn_status add_references(sn_context *ctx, sn_arena *memory, const sn_turn *turns, sn_model_desc *desc) {
-  const char *name = sn_rt_section_name(SN_RT_JOINT_REFERENCE);
+  const char *name = sn_rt_section_name(SN_SECTION_JOINT_REFERENCE);
   if (has_section(desc, name)) return SN_OK;
   void *bytes;
   size_t size;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "runtime/rotreg.h"
+#include "runtime/format.h"
 #include "train/train.h"
 
 enum { lanes = SN_RT_LANES, rows = SN_RT_ROTREG_ROWS };
@@ -17,8 +17,8 @@ static sn_status joint_section(sn_context *ctx, sn_arena *memory, const rotreg_j
     to[j].base = (uint32_t)joints->base[j];
     sn_vec3_store(joints->reference[j], to[j].reference);
   }
-  *out =
-    (sn_model_section){sn_rt_section_name(SN_RT_ROTREG_JOINTS), to, (size_t)joints->joint_count * sizeof *to, true};
+  *out = (sn_model_section){sn_rt_section_name(SN_SECTION_DRIVE_JOINTS), to, (size_t)joints->joint_count * sizeof *to,
+                            true};
   return SN_OK;
 }
 
@@ -43,7 +43,7 @@ static sn_status key_section(sn_context *ctx, sn_arena *memory, const rotreg_red
   for (int k = 0; k < r->bones.bone_count; k++) {
     store_predictor(&r->predictors[k], k % lanes, &to[k / lanes]);
   }
-  *out = (sn_model_section){sn_rt_section_name(SN_RT_ROTREG_KEYS), to, blocks * sizeof *to, true};
+  *out = (sn_model_section){sn_rt_section_name(SN_SECTION_DRIVE_KEYS), to, blocks * sizeof *to, true};
   return SN_OK;
 }
 
@@ -56,7 +56,7 @@ static sn_status solve_section(sn_context *ctx, sn_arena *memory, const rotreg_r
     for (size_t c = 0; c < columns; c++) {
       to[(row / rows * columns + c) * rows + row % rows] = (float)r->c[row * columns + c];
     }
-  *out = (sn_model_section){sn_rt_section_name(SN_RT_ROTREG_SOLVE), to, count * sizeof *to, true};
+  *out = (sn_model_section){sn_rt_section_name(SN_SECTION_DRIVE_SOLVE), to, count * sizeof *to, true};
   return SN_OK;
 }
 
@@ -73,7 +73,7 @@ static sn_status pair_section(sn_context *ctx, sn_arena *memory, const rotreg_re
   if (!to) return ctx->error.status;
   for (size_t b = 0; b < blocks; b++) memset(to[b].load, 0xff, sizeof to[b].load);
   for (int k = 0; k < r->bones.bone_count; k++) store_pair(&r->torque.pairs[k], k % lanes, &to[k / lanes]);
-  *out = (sn_model_section){sn_rt_section_name(SN_RT_TORQUE_KEYS), to, blocks * sizeof *to, true};
+  *out = (sn_model_section){sn_rt_section_name(SN_SECTION_DRIVE_PAIRS), to, blocks * sizeof *to, true};
   return SN_OK;
 }
 
@@ -97,7 +97,7 @@ static sn_status range_section(sn_context *ctx, sn_arena *memory, const rotreg_r
     }
   }
   size_t size = (size_t)loads->joint_count * sizeof *to;
-  *out = (sn_model_section){sn_rt_section_name(SN_RT_TORQUE_RANGES), to, size, true};
+  *out = (sn_model_section){sn_rt_section_name(SN_SECTION_DRIVE_TORQUES), to, size, true};
   return SN_OK;
 }
 

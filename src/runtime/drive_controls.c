@@ -4,16 +4,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "runtime/internal.h"
+#include "runtime/drive.h"
 #include "runtime/smallmath.h"
 
 #if defined(SN_RT_HAS_AVX2)
 #include <immintrin.h>
 #endif
 
-#define BAD(error, ...) sn_rt_fail(error, SN_RT_BAD_MODEL, __VA_ARGS__)
-
-static const sn_rt_control *head_of(const sn_rt_model *model) { return model->sections[SN_RT_CONTROL_HEAD]; }
+static const sn_rt_control *head_of(const sn_rt_model *model) { return model->sections[SN_SECTION_CONTROL_HEAD]; }
 
 // ---- checks -----------------------------------------------------------------------------------------------------------
 
@@ -22,46 +20,39 @@ static uint32_t outputs_of(uint32_t flags) {
   return 4 + stretch + (flags & SN_RT_CONTROL_POISSON ? 0 : stretch ? 3 : 4);
 }
 
-static sn_rt_status check_floats(const sn_rt_model *model, sn_rt_section_id id, uint64_t count, sn_rt_error *error) {
-  const char *name = sn_rt_section_name(id);
-  if (!model->sections[id]) return BAD(error, "section %s is missing", name);
-  if (model->sizes[id] != count * 4)
-    return BAD(error, "section %s has %u bytes instead of %u", name, model->sizes[id], count * 4);
-  const uint32_t *bits = model->sections[id];
-  for (uint64_t n = 0; n < count; n++) {
-    if ((bits[n] & 0x7f800000u) == 0x7f800000u) return BAD(error, "number %u of section %s is not finite", n, name);
-  }
+static sn_rt_status check_head(sn_rt_checker *c) {
+  const sn_rt_info *info = &c->model->info;
+  if (info->blend != SN_RT_BLEND_LINEAR || info->correct != SN_RT_CORRECT_NONE)
+    return SN_RT_BAD(c, "control points drive linear blends without corrections");
+  if (info->joint_count) return SN_RT_BAD(c, "a model driven by control points has %u joints", info->joint_count);
+  if (info->control_count == 0) return SN_RT_BAD(c, "a model driven by control points has none");
+  if (info->control_count > info->vertex_count)
+    return SN_RT_BAD(c, "%u control points are more than the vertices", info->control_count);
+  sn_rt_status status = sn_rt_need(c, SN_SECTION_CONTROL_HEAD, sizeof(sn_rt_control));
+  if (status) return status;
+  const sn_rt_control *head = head_of(c->model);
+  if (head->flags > 7 || head->outputs != outputs_of(head->flags))
+    return SN_RT_BAD(c, "%u numbers per bone do not fit the drive's flags %u", head->outputs, head->flags);
+  if (!(head->scale >= 0) || !(head->scale < 1e30f))
+    return SN_RT_BAD(c, "the kernel's width is not a positive number");
+  if (head->frames > INT32_MAX) return SN_RT_BAD(c, "%u training frames are too many", head->frames);
   return SN_RT_OK;
 }
 
-sn_rt_status sn_rt_check_controls(const sn_rt_model *model, sn_rt_error *error) {
-  const sn_rt_info *info = &model->info;
-  const sn_rt_control *head = head_of(model);
-  uint64_t bones = info->palette_count, points = info->control_count;
-  if (!head || model->sizes[SN_RT_CONTROL_HEAD] != sizeof *head) return BAD(error, "section control.head is missing");
-  if (points == 0) return BAD(error, "a model driven by control points has none");
-  if (points > info->vertex_count) return BAD(error, "%u control points are more than the vertices", points);
-  if (info->joint_count)
-    return BAD(error, "a model driven by control points has %u joints", (uint64_t)info->joint_count);
-  if (head->flags > 7 || head->outputs != outputs_of(head->flags))
-    return BAD(error, "%u numbers per bone do not fit the drive's flags %u", (uint64_t)head->outputs,
-               (uint64_t)head->flags);
-  // Products below stay far from 2^64: bones are at most 65535 and a file cannot hold 2^40 frames.
-  if (!(head->scale >= 0) || !(head->scale < 1e30f)) return BAD(error, "the kernel's width is not a positive number");
-  if (head->frames > INT32_MAX) return BAD(error, "%u training frames are too many", (uint64_t)head->frames);
-  sn_rt_status status = check_floats(model, SN_RT_CONTROL_FRAMES, head->frames * points * 3, error);
-  if (!status) status = check_floats(model, SN_RT_CONTROL_CENTRES, bones * 3, error);
-  if (!status) status = check_floats(model, SN_RT_CONTROL_MAP, bones * head->outputs * (head->frames + 1ull), error);
-  if (!status && head->flags & SN_RT_CONTROL_POISSON)
-    status = check_floats(model, SN_RT_CONTROL_SOLVE, bones * (3 * bones + points), error);
+static sn_rt_status check(sn_rt_checker *c) {
+  sn_rt_status status = check_head(c);
   if (status) return status;
-  const uint32_t *vertices = model->sections[SN_RT_CONTROL_POINTS];
-  if (!vertices || model->sizes[SN_RT_CONTROL_POINTS] != points * 4)
-    return BAD(error, "section control.points is missing or has the wrong size");
-  for (uint64_t c = 0; c < points; c++) {
-    if (vertices[c] >= info->vertex_count) return BAD(error, "control point %u is no vertex", c);
-  }
-  return SN_RT_OK;
+  // Products below stay far from 2^64: bones are at most 65535 and control points fewer than the vertices.
+  const sn_rt_control *head = head_of(c->model);
+  uint64_t bones = c->model->info.palette_count, points = c->model->info.control_count;
+  status = sn_rt_need_floats(c, SN_SECTION_CONTROL_FRAMES, head->frames * points * 3);
+  if (!status) status = sn_rt_need_floats(c, SN_SECTION_CONTROL_CENTRES, bones * 3);
+  if (!status) status = sn_rt_need_floats(c, SN_SECTION_CONTROL_MAP, bones * head->outputs * (head->frames + 1ull));
+  if (!status && head->flags & SN_RT_CONTROL_POISSON)
+    status = sn_rt_need_floats(c, SN_SECTION_CONTROL_SOLVE, bones * (3 * bones + points));
+  if (!status) status = sn_rt_need(c, SN_SECTION_CONTROL_POINTS, points * sizeof(uint32_t));
+  if (!status) status = sn_rt_check_below(c, SN_SECTION_CONTROL_POINTS, 4, c->model->info.vertex_count, "vertex");
+  return status;
 }
 
 // ---- products with matrices in strips of eight rows --------------------------------------------------------------------------
@@ -230,11 +221,11 @@ typedef struct workspace {
 
 static uint64_t round4(uint64_t n) { return (n + 3) / 4 * 4; }
 
-uint64_t sn_rt_control_values(const sn_rt_model *model) {
+static uint64_t scratch(const sn_rt_model *model) {
   const sn_rt_control *head = head_of(model);
   uint64_t bones = model->info.palette_count;
-  return round4(head->frames + 1ull) + round4(bones * head->outputs) + 4 * (3 * bones + model->info.control_count) +
-         4 * bones;
+  return sizeof(float) * (round4(head->frames + 1ull) + round4(bones * head->outputs) +
+                          4 * (3 * bones + model->info.control_count) + 4 * bones);
 }
 
 static workspace lay_out(const sn_rt_model *model, float *values) {
@@ -251,7 +242,7 @@ static workspace lay_out(const sn_rt_model *model, float *values) {
 // 1 that is taken off changes nothing, but what is left keeps its digits where the kernel is wide.
 static void kernel_vector(const sn_rt_model *model, const float (*controls)[3], float *xi) {
   const sn_rt_control *head = head_of(model);
-  const float *at = model->sections[SN_RT_CONTROL_FRAMES];
+  const float *at = model->sections[SN_SECTION_CONTROL_FRAMES];
   uint32_t points = model->info.control_count;
   float mean[3] = {0, 0, 0};
   for (uint32_t c = 0; head->flags & SN_RT_CONTROL_CENTRED && c < points; c++)
@@ -341,14 +332,15 @@ static void store_bone(const float (*f)[4], const float place[4], const float ce
   matrix[15] = 0;
 }
 
-void sn_rt_drive_controls(const sn_rt_model *model, const float (*controls)[3], void *space, float *palette) {
+static void run(const sn_rt_model *model, const sn_rt_input *input, void *space, float *palette) {
+  const float(*controls)[3] = input->controls;
   const sn_rt_control *head = head_of(model);
-  const float(*centres)[3] = model->sections[SN_RT_CONTROL_CENTRES];
+  const float(*centres)[3] = model->sections[SN_SECTION_CONTROL_CENTRES];
   uint32_t bones = model->info.palette_count, points = model->info.control_count;
   workspace w = lay_out(model, space);
   multiplier multiply = choose_multiplier(model);
   kernel_vector(model, controls, w.xi);
-  multiply.one(model->sections[SN_RT_CONTROL_MAP], bones * head->outputs, head->frames + 1, w.xi, w.outputs);
+  multiply.one(model->sections[SN_SECTION_CONTROL_MAP], bones * head->outputs, head->frames + 1, w.xi, w.outputs);
   for (uint32_t b = 0; b < bones; b++) {
     const float *d = w.outputs + (size_t)b * head->outputs;
     bone_gradient(d, head->flags, w.columns + 3 * (size_t)b);
@@ -356,7 +348,7 @@ void sn_rt_drive_controls(const sn_rt_model *model, const float (*controls)[3], 
   }
   if (head->flags & SN_RT_CONTROL_POISSON) {
     for (uint32_t c = 0; c < points; c++) memcpy(w.columns[3 * (size_t)bones + c], controls[c], sizeof *controls);
-    multiply.three(model->sections[SN_RT_CONTROL_SOLVE], bones, 3 * bones + points, (const float(*)[4])w.columns,
+    multiply.three(model->sections[SN_SECTION_CONTROL_SOLVE], bones, 3 * bones + points, (const float(*)[4])w.columns,
                    w.places);
   }
   for (uint32_t b = 0; b < bones; b++) {
@@ -364,7 +356,7 @@ void sn_rt_drive_controls(const sn_rt_model *model, const float (*controls)[3], 
   }
 }
 
-uint64_t sn_rt_control_flops(const sn_rt_model *model) {
+static uint64_t work(const sn_rt_model *model) {
   const sn_rt_control *head = head_of(model);
   uint64_t bones = model->info.palette_count, points = model->info.control_count;
   uint64_t kernel = (9 * points + 2) * head->frames, map = 2 * bones * head->outputs * (head->frames + 1ull);
@@ -372,3 +364,5 @@ uint64_t sn_rt_control_flops(const sn_rt_model *model) {
   uint64_t bone = 8 + 30 + 21 + (head->flags & SN_RT_CONTROL_STRETCH ? 45 + 20 : 0);
   return kernel + map + solve + bone * bones;
 }
+
+const sn_rt_driver sn_rt_driver_controls = {check, scratch, work, run};

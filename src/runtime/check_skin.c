@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// Checks of the sections that every model has: joints, blocks of vertices, triangles.
+#include <string.h>
+
+#include "runtime/check.h"
+
+// ---- joints ------------------------------------------------------------------------------------------------------------
+
+static sn_rt_status check_names(sn_rt_checker *c) {
+  const uint32_t *start = c->model->sections[SN_SECTION_JOINT_NAMES];
+  uint64_t size = c->model->sizes[SN_SECTION_JOINT_NAMES], joints = c->model->info.joint_count,
+           head = (joints + 1) * 4;
+  sn_rt_status status = (joints ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_JOINT_NAMES, size);
+  if (status || !start) return status;
+  if (size < head || start[0] != 0 || start[joints] != size - head)
+    return SN_RT_BAD(c, "section joint.names is too short");
+  const char *text = (const char *)(start + joints + 1);
+  for (uint64_t j = 0; j < joints; j++) {
+    if (start[j + 1] <= start[j] || start[j + 1] > size - head || text[start[j + 1] - 1] != 0)
+      return SN_RT_BAD(c, "the name of joint %" PRIu64 " does not end", j);
+  }
+  return SN_RT_OK;
+}
+
+sn_rt_status sn_rt_check_joints(sn_rt_checker *c) {
+  uint32_t joints = c->model->info.joint_count;
+  sn_rt_status status = check_names(c);
+  if (!status)
+    status = (joints ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_JOINT_PARENTS, (uint64_t)joints * 4);
+  if (!status) status = (joints ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_JOINT_REST, (uint64_t)joints * 48);
+  if (!status) status = sn_rt_check_floats(c, SN_SECTION_JOINT_REST);
+  const int32_t *parents = c->model->sections[SN_SECTION_JOINT_PARENTS];
+  for (uint32_t j = 0; !status && j < joints; j++) {
+    if (parents[j] < -1 || parents[j] >= (int64_t)joints) status = SN_RT_BAD(c, "joint %u has no such parent", j);
+  }
+  return status;
+}
+
+// ---- blocks ------------------------------------------------------------------------------------------------------------
+
+static uint64_t chunk_count(const sn_rt_info *info) {
+  return ((uint64_t)info->vertex_count + info->grain - 1) / info->grain;
+}
+
+// Vertices of the chunk that begins here.
+static uint64_t chunk_size(const sn_rt_checker *c, uint64_t first_vertex) {
+  uint64_t left = c->model->info.vertex_count - first_vertex, grain = c->model->info.grain;
+  return left < grain ? left : grain;
+}
+
+// Bits of the vertices of a chunk that some block writes.
+typedef struct coverage {
+  uint8_t bits[SN_RT_MAX_GRAIN / 8 + 1];
+  uint32_t count;
+} coverage;
+
+static sn_rt_status check_lanes(sn_rt_checker *c, const sn_rt_group *g, uint64_t first_vertex, coverage *seen) {
+  const uint16_t *lanes =
+    (const uint16_t *)c->model->sections[SN_SECTION_SKIN_LANES] + (uint64_t)g->first_block * SN_RT_LANES;
+  uint64_t limit = chunk_size(c, first_vertex);
+  for (uint32_t n = 0; n < (uint32_t)g->block_count * SN_RT_LANES; n++) {
+    uint32_t lane = lanes[n];
+    if (lane >= limit)
+      return SN_RT_BAD(c, "block %u moves a vertex that does not exist", g->first_block + n / SN_RT_LANES);
+    uint8_t bit = (uint8_t)(1u << lane % 8);
+    seen->count += !(seen->bits[lane / 8] & bit);
+    seen->bits[lane / 8] |= bit;
+  }
+  return SN_RT_OK;
+}
+
+// Running totals over the groups: where the next one must begin.
+typedef struct totals {
+  uint64_t blocks, weights, tuples, shared;
+} totals;
+
+static sn_rt_status check_group(sn_rt_checker *c, uint32_t index, totals *sum) {
+  const sn_rt_group *g = (const sn_rt_group *)c->model->sections[SN_SECTION_SKIN_GROUPS] + index;
+  if (g->influences < 1 || g->influences > SN_RT_MAX_INFLUENCES || g->influences > c->model->info.max_influences) {
+    return SN_RT_BAD(c, "group %u has %u influences", index, (unsigned)g->influences);
+  }
+  if (g->kind != SN_RT_GROUP_SHARED && g->kind != SN_RT_GROUP_LOOSE) {
+    return sn_rt_fail(c->error, SN_RT_UNSUPPORTED, "group %u is of a kind (%u) that this runtime does not know",
+                      index, (unsigned)g->kind);
+  }
+  if (g->first_block != sum->blocks || g->first_weight != sum->weights || g->first_tuple != sum->tuples) {
+    return SN_RT_BAD(c, "group %u does not begin where the one before ends", index);
+  }
+  sum->blocks += g->block_count, sum->weights += (uint64_t)g->block_count * (uint64_t)(g->influences - 1);
+  if (g->kind == SN_RT_GROUP_LOOSE) {
+    sum->tuples += (uint64_t)g->block_count * g->influences;
+  } else {
+    sum->shared += g->block_count;
+    for (int k = 0; k < g->influences; k++) {
+      if (g->joints[k] >= c->model->info.palette_count)
+        return SN_RT_BAD(c, "group %u has a joint that does not exist", index);
+    }
+  }
+  if (sum->blocks > c->model->info.block_count)
+    return SN_RT_BAD(c, "the groups have more than the model's %u blocks", c->model->info.block_count);
+  return SN_RT_OK;
+}
+
+static sn_rt_status check_chunk(sn_rt_checker *c, uint64_t chunk, totals *sum) {
+  const uint32_t *start = c->model->sections[SN_SECTION_SKIN_CHUNKS];
+  const sn_rt_group *groups = c->model->sections[SN_SECTION_SKIN_GROUPS];
+  uint64_t first_vertex = chunk * c->model->info.grain;
+  coverage seen;
+  memset(seen.bits, 0, c->model->info.grain / 8 + 1);
+  seen.count = 0;
+  for (uint32_t g = start[chunk]; g < start[chunk + 1]; g++) {
+    sn_rt_status status = check_group(c, g, sum);
+    if (!status) status = check_lanes(c, groups + g, first_vertex, &seen);
+    if (status) return status;
+  }
+  if (seen.count != chunk_size(c, first_vertex))
+    return SN_RT_BAD(c, "some vertices from %" PRIu64 " on belong to no block", first_vertex);
+  return SN_RT_OK;
+}
+
+static sn_rt_status check_sizes(sn_rt_checker *c, uint32_t group_count) {
+  const sn_rt_info *info = &c->model->info;
+  uint64_t block = SN_RT_LANES * 3 * sizeof(float);
+  sn_rt_status status = sn_rt_check_starts(c, SN_SECTION_SKIN_CHUNKS, chunk_count(info), group_count);
+  if (!status) status = sn_rt_need(c, SN_SECTION_SKIN_GROUPS, (uint64_t)group_count * sizeof(sn_rt_group));
+  if (!status) status = sn_rt_need(c, SN_SECTION_SKIN_LANES, (uint64_t)info->block_count * SN_RT_LANES * 2);
+  if (!status) status = sn_rt_need(c, SN_SECTION_SKIN_REST, info->block_count * block);
+  if (!status) status = sn_rt_check_floats(c, SN_SECTION_SKIN_REST);
+  if (!status) {
+    status = (info->shade == SN_RT_SHADE_TRANSFORM ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_SKIN_NORMALS,
+                                                                                       info->block_count * block);
+  }
+  return status ? status : sn_rt_check_floats(c, SN_SECTION_SKIN_NORMALS);
+}
+
+sn_rt_status sn_rt_check_skin(sn_rt_checker *c, uint32_t group_count, uint32_t *shared_blocks) {
+  const sn_rt_info *info = &c->model->info;
+  totals sum = {0, 0, 0, 0};
+  sn_rt_status status = check_sizes(c, group_count);
+  for (uint64_t n = 0; !status && n < chunk_count(info); n++) status = check_chunk(c, n, &sum);
+  if (status) return status;
+  if (sum.blocks != info->block_count)
+    return SN_RT_BAD(c, "the groups have %" PRIu64 " blocks instead of %u", sum.blocks, info->block_count);
+  *shared_blocks = (uint32_t)sum.shared;
+  status = sn_rt_need(c, SN_SECTION_SKIN_WEIGHTS, sum.weights * SN_RT_LANES * (info->weight_bits / 8));
+  if (!status && info->weight_bits == 32) status = sn_rt_check_floats(c, SN_SECTION_SKIN_WEIGHTS);
+  if (!status && sum.tuples) status = sn_rt_need(c, SN_SECTION_SKIN_TUPLES, sum.tuples * SN_RT_LANES * 2);
+  if (!status) status = sn_rt_check_below(c, SN_SECTION_SKIN_TUPLES, 2, info->palette_count, "joint");
+  return status;
+}
+
+// ---- triangles and fans ------------------------------------------------------------------------------------------------
+
+static sn_rt_status check_fans(sn_rt_checker *c) {
+  uint32_t vertices = c->model->info.vertex_count, bytes = sn_rt_fan_bytes(vertices);
+  sn_rt_status status = sn_rt_need_items(c, SN_SECTION_SHADE_FANS, (uint64_t)SN_RT_LANES * bytes);
+  uint64_t steps = c->model->sizes[SN_SECTION_SHADE_FANS] / SN_RT_LANES / bytes;
+  if (!status) status = sn_rt_check_starts(c, SN_SECTION_SHADE_START, sn_rt_blocks_of(vertices), steps);
+  return status ? status : sn_rt_check_below(c, SN_SECTION_SHADE_FANS, bytes, vertices, "vertex");
+}
+
+sn_rt_status sn_rt_check_mesh(sn_rt_checker *c) {
+  const sn_rt_info *info = &c->model->info;
+  uint64_t size = (uint64_t)info->triangle_count * 12;
+  sn_rt_status status = (size ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_MESH_TRIANGLES, size);
+  if (!status) status = sn_rt_check_below(c, SN_SECTION_MESH_TRIANGLES, 4, info->vertex_count, "vertex");
+  return status || info->shade != SN_RT_SHADE_RECOMPUTE ? status : check_fans(c);
+}

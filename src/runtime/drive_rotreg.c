@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// The drive `rotreg` (Wang 2007): joint rotations and their logarithms to proxy bones. `torque` shares most of it.
+#include "runtime/rotreg.h"
+
+#include <math.h>
+
+#include "runtime/smallmath.h"
+
+_Static_assert(sizeof(sn_rt_rotreg_joint) == 16, "a joint of rotreg is 16 bytes in the file");
+_Static_assert(sizeof(sn_rt_rotreg_block) == 3040, "eight predictors are 3040 bytes in the file");
+
+static size_t aligned(size_t bytes) { return (bytes + SN_RT_ALIGNMENT - 1) / SN_RT_ALIGNMENT * SN_RT_ALIGNMENT; }
+
+static uint32_t bone_count(const sn_rt_model *model) { return model->info.palette_count - model->info.joint_count; }
+
+static size_t turn_bytes(uint32_t joints) { return aligned((size_t)joints * 8 * sizeof(float)); }
+
+static size_t blend_bytes(uint32_t joints) { return aligned(((size_t)joints + 1) * 2 * sizeof(float)); }
+
+uint64_t sn_rt_rotreg_scratch(const sn_rt_model *model) {
+  uint32_t joints = model->info.joint_count, blocks = sn_rt_rotreg_blocks(bone_count(model));
+  return turn_bytes(joints) + blend_bytes(joints) + aligned((size_t)blocks * SN_RT_LANES * 12 * sizeof(float));
+}
+
+// ---- work --------------------------------------------------------------------------------------------------------------
+
+// Operations: a turn of a predictor; its last, the tilt; scale and shear; rotation and shear to a gradient.
+enum { turn = 15 + 5 + 28 + 4 + 3 + 2 * 12 + 28, tilt = 36 - 15 + turn, shear = 72, gradient = 45 + 45 };
+
+uint64_t sn_rt_rotreg_work(const sn_rt_model *model, int ends) {
+  uint64_t joints = model->info.joint_count, bones = bone_count(model);
+  uint64_t solve = 24 * bones * (3 * bones + 4 * joints), mix = ends == 2 ? 100 + 18 : 0;
+  return solve + bones * ((uint64_t)ends * (2 * turn + tilt + shear) + gradient + mix) + 60 * joints;
+}
+
+static uint64_t work(const sn_rt_model *model) { return sn_rt_rotreg_work(model, 1); }
+
+// ---- joints (3.2.1) ----------------------------------------------------------------------------------------------------
+
+// The logarithm of base^-1 q, on the branch nearest to `reference`.
+static void relative_log(const float base[4], const float q[4], const float reference[3], float out[3]) {
+  float x = base[3] * q[0] - base[0] * q[3] - base[1] * q[2] + base[2] * q[1];
+  float y = base[3] * q[1] - base[1] * q[3] - base[2] * q[0] + base[0] * q[2];
+  float z = base[3] * q[2] - base[2] * q[3] - base[0] * q[1] + base[1] * q[0];
+  float w = base[3] * q[3] + base[0] * q[0] + base[1] * q[1] + base[2] * q[2];
+  if (w < 0) x = -x, y = -y, z = -z, w = -w;
+  const float whole = 6.28318530717958647692f;
+  float sine = sqrtf(x * x + y * y + z * z), angle = 2 * atan2f(sine, w), factor = 2;
+  if (sine > 1e-6f) {
+    float along = (x * reference[0] + y * reference[1] + z * reference[2]) / sine;
+    factor = (angle + whole * rintf((along - angle) / whole)) / sine;
+  }
+  out[0] = factor * x, out[1] = factor * y, out[2] = factor * z;
+}
+
+sn_rt_rotreg_job sn_rt_rotreg_prepare(const sn_rt_model *model, void *space, float *palette) {
+  const sn_rt_rotreg_joint *joint = model->sections[SN_SECTION_DRIVE_JOINTS];
+  uint32_t joints = model->info.joint_count;
+  char *blends = (char *)space + turn_bytes(joints);
+  sn_rt_rotreg_job job = {.blends = (float(*)[2])(void *)blends,
+                          .solve = model->sections[SN_SECTION_DRIVE_SOLVE],
+                          .joint_count = joints,
+                          .bone_count = bone_count(model),
+                          .turns = space,
+                          .gradients = (float *)(void *)(blends + blend_bytes(joints)),
+                          .matrices = palette};
+  for (uint32_t j = 0; j < joints; j++) {
+    float r[9];
+    sn_rt_rotation_of(palette + 16 * (size_t)j, r);
+    sn_rt_quat_from_rotation(r, job.turns[j]);
+  }
+  for (uint32_t j = 0; j < joints; j++) {
+    relative_log(job.turns[joint[j].base], job.turns[j], joint[j].reference, job.turns[j] + 4);
+    job.turns[j][7] = 0;
+  }
+  return job;
+}
+
+static void run(const sn_rt_model *model, const sn_rt_input *input, void *space, float *palette) {
+  sn_rt_rotreg_job job = sn_rt_rotreg_prepare(model, space, palette);
+  (void)input;
+  job.blocks = model->sections[SN_SECTION_DRIVE_KEYS];
+  sn_rt_kernels_of(model->path)->rotreg(&job);
+}
+
+// ---- checks ------------------------------------------------------------------------------------------------------------
+
+static int all_below(const uint16_t *values, uint32_t limit) {
+  for (int l = 0; l < SN_RT_LANES; l++)
+    if (values[l] >= limit) return 0;
+  return 1;
+}
+
+int sn_rt_rotreg_good_block(const sn_rt_rotreg_block *b, uint32_t joints) {
+  if (b->turn_count > SN_RT_ROTREG_TURNS || !all_below(b->base, joints)) return 0;
+  if (!all_below(b->shear_joint[0], joints) || !all_below(b->shear_joint[1], joints)) return 0;
+  for (int k = 0; k < SN_RT_ROTREG_TURNS; k++)
+    if (!all_below(b->joint[k], joints)) return 0;
+  return sn_rt_all_finite(&b->map[0][0][0], SN_RT_ROTREG_TURNS * 9 * SN_RT_LANES) &&
+         sn_rt_all_finite(&b->shear[0][0][0], 6 * 7 * SN_RT_LANES) &&
+         sn_rt_all_finite(&b->tilt[0][0][0], 3 * 7 * SN_RT_LANES);
+}
+
+sn_rt_status sn_rt_rotreg_check(sn_rt_checker *c) {
+  uint32_t joints = c->model->info.joint_count;
+  if (c->model->info.blend != SN_RT_BLEND_LINEAR) return SN_RT_BAD(c, "proxy bones need a linear blend");
+  if (joints == 0) return SN_RT_BAD(c, "proxy bones without joints");
+  sn_rt_status status = sn_rt_need(c, SN_SECTION_DRIVE_JOINTS, joints * sizeof(sn_rt_rotreg_joint));
+  const sn_rt_rotreg_joint *joint = c->model->sections[SN_SECTION_DRIVE_JOINTS];
+  for (uint32_t j = 0; !status && j < joints; j++) {
+    if (joint[j].base >= joints || !sn_rt_all_finite(joint[j].reference, 3))
+      status = SN_RT_BAD(c, "number %u of section drive.joints is out of range", j);
+  }
+  return status
+           ? status
+           : sn_rt_need_floats(c, SN_SECTION_DRIVE_SOLVE, sn_rt_rotreg_solve_count(joints, bone_count(c->model)));
+}
+
+static sn_rt_status check(sn_rt_checker *c) {
+  uint32_t blocks = sn_rt_rotreg_blocks(bone_count(c->model));
+  sn_rt_status status = sn_rt_rotreg_check(c);
+  if (!status) status = sn_rt_need(c, SN_SECTION_DRIVE_KEYS, blocks * sizeof(sn_rt_rotreg_block));
+  const sn_rt_rotreg_block *block = c->model->sections[SN_SECTION_DRIVE_KEYS];
+  for (uint32_t b = 0; !status && b < blocks; b++) {
+    if (!sn_rt_rotreg_good_block(block + b, c->model->info.joint_count))
+      status = SN_RT_BAD(c, "a predictor of block %u is out of range", b);
+  }
+  return status;
+}
+
+const sn_rt_driver sn_rt_driver_rotreg = {check, sn_rt_rotreg_scratch, work, run};

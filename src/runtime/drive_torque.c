@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// The drive `torque` (Kim, Park and Jung, section III): as `rotreg`, with two predictors per proxy bone, at the least and
+// the largest torque, blended by functions of a joint's torque.
+#include "runtime/rotreg.h"
+
+_Static_assert(sizeof(sn_rt_torque) == 32, "the blending functions of a joint are 32 bytes in the file");
+_Static_assert(sizeof(sn_rt_torque_block) == 6144, "eight pairs of predictors are 6144 bytes in the file");
+
+static float within_unit(float x) { return x > 0 ? (x < 1 ? x : 1) : 0; }
+
+static float blending_function(const float c[3], float x) { return within_unit(x * (c[0] + x * (c[1] + x * c[2]))); }
+
+// f_r and f_s of every joint, and a last pair of zeros for bones that follow no torque.
+static void make_blends(const sn_rt_model *model, const float *torques, float (*out)[2]) {
+  const sn_rt_torque *torque = model->sections[SN_SECTION_DRIVE_TORQUES];
+  uint32_t joints = model->info.joint_count;
+  for (uint32_t j = 0; j < joints; j++) {
+    float range = torque[j].high - torque[j].low;
+    float x = range > 0 ? within_unit((torques[j] - torque[j].low) / range) : 0;
+    out[j][0] = blending_function(torque[j].rotation, x), out[j][1] = blending_function(torque[j].shear, x);
+  }
+  out[joints][0] = out[joints][1] = 0;
+}
+
+int sn_rt_torque_range(const sn_rt_model *model, uint32_t joint, float range[2]) {
+  const sn_rt_torque *torque = model->sections[SN_SECTION_DRIVE_TORQUES];
+  if (joint >= model->info.torque_count || !(torque[joint].high > torque[joint].low)) return 0;
+  range[0] = torque[joint].low, range[1] = torque[joint].high;
+  return 1;
+}
+
+static void run(const sn_rt_model *model, const sn_rt_input *input, void *space, float *palette) {
+  sn_rt_rotreg_job job = sn_rt_rotreg_prepare(model, space, palette);
+  make_blends(model, input->torques, job.blends);
+  job.pairs = model->sections[SN_SECTION_DRIVE_PAIRS];
+  sn_rt_kernels_of(model->path)->rotreg(&job);
+}
+
+static uint64_t work(const sn_rt_model *model) { return sn_rt_rotreg_work(model, 2); }
+
+// ---- checks ------------------------------------------------------------------------------------------------------------
+
+static int good_pair(const sn_rt_torque_block *b, uint32_t joints) {
+  for (int l = 0; l < SN_RT_LANES; l++)
+    if (b->load[l] >= joints && b->load[l] != SN_RT_NO_JOINT) return 0;
+  return sn_rt_rotreg_good_block(&b->ends[0], joints) && sn_rt_rotreg_good_block(&b->ends[1], joints);
+}
+
+static sn_rt_status check(sn_rt_checker *c) {
+  uint32_t joints = c->model->info.joint_count;
+  uint32_t blocks = sn_rt_rotreg_blocks(c->model->info.palette_count - joints);
+  sn_rt_status status = sn_rt_rotreg_check(c);
+  if (!status) status = sn_rt_need_floats(c, SN_SECTION_DRIVE_TORQUES, joints * sizeof(sn_rt_torque) / sizeof(float));
+  if (!status) status = sn_rt_need(c, SN_SECTION_DRIVE_PAIRS, blocks * sizeof(sn_rt_torque_block));
+  const sn_rt_torque *torque = c->model->sections[SN_SECTION_DRIVE_TORQUES];
+  for (uint32_t j = 0; !status && j < joints; j++) {
+    if (torque[j].high < torque[j].low) status = SN_RT_BAD(c, "the torque of joint %u is out of range", j);
+  }
+  const sn_rt_torque_block *pairs = c->model->sections[SN_SECTION_DRIVE_PAIRS];
+  for (uint32_t b = 0; !status && b < blocks; b++) {
+    if (!good_pair(pairs + b, joints)) status = SN_RT_BAD(c, "a pair of predictors of block %u is out of range", b);
+  }
+  return status;
+}
+
+const sn_rt_driver sn_rt_driver_torque = {check, sn_rt_rotreg_scratch, work, run};

@@ -63,6 +63,37 @@ export const edits = {
       skin.inverseBindMatrices = add(doc, scaled, 5126, "MAT4");
     }
   },
+  // The mesh a second time, at the same place but on the first joint alone: it parts from the first when that moves.
+  twin(doc) {
+    for (const mesh of doc.json.meshes) {
+      const copy = structuredClone(mesh.primitives[0]), count = doc.json.accessors[copy.attributes.POSITION].count;
+      copy.attributes.JOINTS_0 = add(doc, Array.from({ length: count }, () => [0, 0, 0, 0]), 5121, "VEC4");
+      copy.attributes.WEIGHTS_0 = add(doc, Array.from({ length: count }, () => [1, 0, 0, 0]), 5126, "VEC4");
+      delete copy.attributes.JOINTS_1, delete copy.attributes.WEIGHTS_1;
+      mesh.primitives.push(copy);
+    }
+  },
+  // Every triangle with vertices of its own; `smooth` keeps the normals, `flat` gives each triangle its own.
+  split(doc, kind) {
+    for (const p of primitivesOf(doc)) {
+      const corners = rows(doc, p.indices).map(([i]) => i), accessors = doc.json.accessors;
+      const spread = {};
+      for (const [key, index] of Object.entries(p.attributes)) {
+        const a = accessors[index], values = rows(doc, index);
+        spread[key] = [corners.map((i) => values[i]), a.componentType, a.type, a.normalized ? { normalized: true } : {}];
+      }
+      if (kind === "flat") {
+        const at = spread.POSITION[0];
+        spread.NORMAL[0] = at.map((_, c) => {
+          const [p0, p1, p2] = [0, 1, 2].map((k) => at[c - (c % 3) + k]), u = p1.map((v, k) => v - p0[k]), w = p2.map((v, k) => v - p0[k]);
+          const n = [u[1] * w[2] - u[2] * w[1], u[2] * w[0] - u[0] * w[2], u[0] * w[1] - u[1] * w[0]], l = Math.hypot(...n) || 1;
+          return n.map((v) => v / l);
+        });
+      }
+      for (const [key, args] of Object.entries(spread)) p.attributes[key] = add(doc, ...args);
+      delete p.indices;
+    }
+  },
 };
 
 if (process.argv[1].endsWith("edit_glb.mjs")) {

@@ -40,4 +40,24 @@ compare scaled.json scaled.glb rigid lbs:weights=given lbs dqs
 check 'a.result.methods.every((m, k) => near(m.test.rms_pct_diag + 1e-4, b.result.methods[k].test.rms_pct_diag + 1e-4, 0.02))' \
   scaled.json plain.json
 
+# 3. vertices that only meet in the rest pose stay apart, and every vertex of the file is measured
+edit $plain twin.glb twin
+"$SINEW" convert twin.glb twin.pc2 --quiet
+"$SINEW" convert twin.glb twin.obj --quiet
+"$SINEW" train --rest twin.glb --frames twin.glb --skeleton twin.glb --method lbs:influences=1 -o twin.sinew --json train.json --quiet
+"$SINEW" eval twin.sinew --skeleton twin.glb -o out.pc2 --quiet
+node "$src/test/measure.mjs" twin.obj out.pc2 twin.pc2 > twin.measured
+check 'a.input.vertices > 1.3 * 800 && near(a.result.train.rms_pct_diag, b.rms_pct_diag) && near(a.result.train.max_pct_diag, b.max_pct_diag)' \
+  train.json twin.measured
+check 'b.rms_pct_diag > 0.01 && b.rms_pct_diag < 10' train.json twin.measured
+
+# 9. normals: split vertices that the file shades smoothly stay smooth, hard edges stay hard
+for kind in smooth flat; do
+  edit $plain $kind.glb split=$kind
+  compare $kind.json $kind.glb lbs:weights=given rotreg:shade=recompute
+done
+check 'a.input.vertices === c.input.vertices && a.input.file_vertices > 5 * a.input.vertices && near(a.result.methods[0].test.normal_deg, c.result.methods[1].test.normal_deg, 0.1)' \
+  smooth.json flat.json plain.json
+check 'a.result.methods[1].test.normal_deg < 0.5 && b.result.methods[1].test.normal_deg < 0.5' smooth.json flat.json
+
 echo "characters: all as they should be"

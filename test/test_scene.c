@@ -191,7 +191,7 @@ static void test_weld(void **state) {
   sn_mesh mesh = make_mesh(&ctx, 7, points, 0, NULL);
   sn_arena memory = sn_arena_new(&ctx);
   int *class_of, count;
-  assert_ok(&ctx, sn_mesh_weld(&ctx, &mesh, NULL, &memory, &class_of, &count));
+  assert_ok(&ctx, sn_mesh_weld(&ctx, &mesh, NULL, NULL, &memory, &class_of, &count));
   assert_int_equal(count, 4);
   assert_memory_equal(class_of, expected, sizeof expected);
   // The same place with other weights stays apart.
@@ -201,7 +201,7 @@ static void test_weld(void **state) {
   skin.weights[4] = 0.5f, skin.weights[5] = 0.5f; // vertex 2
   skin.joints[2 * 6] = 3;                         // vertex 6
   static const int apart[7] = {0, 1, 2, 1, 3, 4, 5};
-  assert_ok(&ctx, sn_mesh_weld(&ctx, &mesh, &skin, &memory, &class_of, &count));
+  assert_ok(&ctx, sn_mesh_weld(&ctx, &mesh, &skin, NULL, &memory, &class_of, &count));
   assert_int_equal(count, 6);
   assert_memory_equal(class_of, apart, sizeof apart);
   sn_skin_free(&skin);
@@ -219,7 +219,7 @@ static void test_weld_against_brute_force(void **state) {
   for (int k = 0; k < 3 * n; k++) mesh.positions[k / 3][k % 3] = (float)sn_random_below(&rng, 9) - 4;
   sn_arena memory = sn_arena_new(&ctx);
   int *class_of, count, next = 0;
-  assert_ok(&ctx, sn_mesh_weld(&ctx, &mesh, NULL, &memory, &class_of, &count));
+  assert_ok(&ctx, sn_mesh_weld(&ctx, &mesh, NULL, NULL, &memory, &class_of, &count));
   for (int i = 0; i < n; i++) {
     int first = 0;
     while (memcmp(mesh.positions[first], mesh.positions[i], sizeof *mesh.positions) != 0) first++;
@@ -542,7 +542,7 @@ static bool build_everything(sn_context *ctx) {
          sn_skeleton_copy(ctx, &skeleton, &twin) == SN_OK && sn_skin_new(ctx, 8, 2, &skin) == SN_OK &&
          sn_poses_new(ctx, 3, 2, &poses) == SN_OK && sn_frames_new(ctx, 8, 2, &frames) == SN_OK &&
          sn_keys_parse(ctx, "random:3", 10, 1, &keys, &rest) == SN_OK &&
-         sn_mesh_weld(ctx, &mesh, NULL, &memory, &class_of, &count) == SN_OK &&
+         sn_mesh_weld(ctx, &mesh, NULL, NULL, &memory, &class_of, &count) == SN_OK &&
          sn_nearest_vertices(ctx, cube_positions, 8, cube_positions, 8, nearest, NULL) == SN_OK;
   sn_mesh_free(&mesh);
   sn_mesh_free(&copy);

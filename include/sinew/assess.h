@@ -64,12 +64,12 @@ sn_status sn_assess_correct_values(sn_context *ctx, const sn_rt_model *model, co
 
 // Sums from which the figures of any union of frames follow. Zeroed: no frames.
 typedef struct sn_errors {
-  int vertex_count, frame_count;
-  double *squared; // per vertex, over the frames
-  double *rigid;   // vertex_count * joint_count: squared error of following joint j; NULL without skeleton
-  int joint_count;
-  double largest, angle_sum; // largest distance; sum of normal angles in radians
-  double *frame_squared;     // per frame of `keys`, over the vertices
+  int vertex_count, frame_count; // every vertex of the rest file counts
+  double *squared;               // per vertex, over the frames
+  double *rigid; // rigid_count * joint_count: squared error of following joint j; NULL without skeleton
+  int joint_count, rigid_count, *copies; // the examples' vertices, and how many of the file's each is
+  double largest, angle_sum;             // largest distance; sum of normal angles in radians
+  double *frame_squared;                 // per frame of `keys`, over the vertices
   sn_arena memory;
 } sn_errors;
 

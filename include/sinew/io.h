@@ -111,6 +111,9 @@ void sn_gltf_free(sn_gltf *gltf);
 sn_status sn_gltf_mesh(sn_context *ctx, const sn_gltf *gltf, sn_mesh *out, sn_arena *parts_memory,
                        sn_gltf_part **parts, int *part_count);
 
+// The normals of the flattened mesh where sn_gltf_mesh has it; NULL where a primitive has none.
+sn_status sn_gltf_normals(sn_context *ctx, const sn_gltf *gltf, sn_arena *memory, float (**out)[3]);
+
 // The skeleton of the skins in use (the first skin's joints, then those that others add), and the skin of the flattened
 // mesh (rows of unskinned parts follow the nearest joint above their node, or joint 0); a document without a mesh has a
 // skin of 0 vertices. SN_BAD_INPUT where the document has no skin. `skin` may be NULL.

@@ -56,8 +56,10 @@ typedef struct sn_model_desc {
   const sn_model_corrections *corrections; // NULL: none
   sn_rt_blend blend;
   sn_rt_shade shade;
-  const sn_mesh *rest;         // its vertex order is that of the output
-  const float (*normals)[3];   // rest normals; NULL: from the triangles
+  const sn_mesh *rest;       // its vertex order is that of the output
+  const float (*normals)[3]; // rest normals; NULL: from the triangles
+  const int *smooth_of; // the first vertex of each one's smoothing group: recomputed normals are theirs; NULL: alone
+  const int *place_of;  // the first vertex at each one's place (seams); NULL: alone
   const sn_skeleton *skeleton; // NULL for drives without joints
   const sn_skin *skin;         // `joints` are palette indices; 1 to 8 influences; rows need not be normalised
   int extra_count;

@@ -52,10 +52,12 @@ sn_status sn_topology_build(sn_context *ctx, const sn_mesh *mesh, sn_topology *o
 void sn_topology_free(sn_topology *topology);
 
 // Vertices with exactly equal positions become one. class_of[i] is the welded vertex of i; welded vertices are
-// numbered by first appearance. `weights` (may be NULL): vertices with different influences stay apart.
+// numbered by first appearance. `weights` (may be NULL): vertices with different influences stay apart. `frames` (may be
+// NULL): so do those that are further apart than 1e-6 of the diagonal in one of them (closed lips, lids).
 struct sn_skin;
-sn_status sn_mesh_weld(sn_context *ctx, const sn_mesh *mesh, const struct sn_skin *weights, sn_arena *memory,
-                       int **class_of, int *welded_count);
+struct sn_frames;
+sn_status sn_mesh_weld(sn_context *ctx, const sn_mesh *mesh, const struct sn_skin *weights,
+                       const struct sn_frames *frames, sn_arena *memory, int **class_of, int *welded_count);
 
 // For each of `count` points the nearest of the mesh's vertices (the first of several equally near ones), and how far.
 sn_status sn_nearest_vertices(sn_context *ctx, const float (*among)[3], int among_count, const float (*points)[3],
@@ -147,6 +149,14 @@ void sn_torques_free(sn_torques *torques);
 
 // ---- examples ----------------------------------------------------------------------------------------------------------
 
+// Smoothing groups of the rest file. File vertices of one group (class_of is its first one) are at one place and share their
+// normal; others at that place have an edge between them. Where the file has normals, they are kept in the frame that the
+// computed normal r and the direction t towards vertex `toward` span: own[s] = (n.r, n.t, n.(r x t)).
+typedef struct sn_shading {
+  int *class_of, *toward;
+  float (*own)[3]; // NULL: the file has no normals
+} sn_shading;
+
 enum { SN_MOST_NOTES = 16 };
 
 // Everything a trainer may use. Absent parts are zeroed (joint_count 0, control_count 0, ...).
@@ -163,6 +173,7 @@ typedef struct sn_examples {
   int test_frame_count;         // the frames at the end that are of clips only tested on
   int source_count, *source;    // file vertex s of the rest mesh is vertex source[s] here; NULL: the same order
   int (*source_triangles)[3];   // the triangles over the file's vertices; NULL: those of `rest`
+  sn_shading shading;           // how the file shades its vertices; zeroed: every vertex smooth
   int note_count;
   const char *notes[SN_MOST_NOTES]; // what the user should know about how the files were read
   sn_arena memory;
@@ -175,6 +186,13 @@ void sn_examples_note(sn_context *ctx, sn_examples *examples, const char *format
 // Counts agree, indices in range, everything finite; fails naming the first culprit.
 sn_status sn_examples_check(sn_context *ctx, const sn_examples *examples);
 void sn_examples_free(sn_examples *examples);
+
+// Fills `shading` from the file's normals (NULL: it has none), once the seams are welded.
+sn_status sn_examples_shade(sn_context *ctx, sn_examples *examples, const float (*normals)[3]);
+// Unit normals of the file's vertices where the examples' vertices are at `positions`: those of the triangles (area-weighted)
+// around each smoothing group, bent as the file's own are at rest. `out` has source_count entries (rest.vertex_count
+// without `source`).
+void sn_examples_normals(const sn_examples *examples, const float (*positions)[3], float (*out)[3]);
 
 // A choice of frames: a view, not a copy. Ascending, without repetition.
 typedef struct sn_keys {

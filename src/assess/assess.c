@@ -90,8 +90,9 @@ sn_status sn_assess_vertices(sn_context *ctx, const sn_rt_model *model, const sn
                              const sn_keys *keys, double *out) {
   sn_errors errors;
   sn_status status = measure(ctx, model, examples, keys, &errors);
-  for (int i = 0; status == SN_OK && i < examples->rest.vertex_count; i++) {
-    out[i] = errors.frame_count > 0 ? sqrt(errors.squared[i] / errors.frame_count) : 0;
+  for (int s = errors.vertex_count - 1; status == SN_OK && s >= 0; s--) { // of a seam's vertices the first counts
+    out[examples->source ? examples->source[s] : s] =
+      errors.frame_count > 0 ? sqrt(errors.squared[s] / errors.frame_count) : 0;
   }
   sn_errors_free(&errors);
   return status;
@@ -99,25 +100,19 @@ sn_status sn_assess_vertices(sn_context *ctx, const sn_rt_model *model, const sn
 
 // ---- a method without a model --------------------------------------------------------------------------------------
 
-// Normals of the welded mesh for positions in the order of the rest file.
+// Normals for positions in the order of the rest file.
 static sn_status predicted_normals(sn_context *ctx, const sn_examples *examples, const sn_frames *positions,
                                    sn_frames *out) {
-  int n = examples->rest.vertex_count;
   sn_arena scratch = sn_arena_new(ctx);
-  float(*welded)[3] = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *welded);
-  float(*normals)[3] = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *normals);
-  sn_status status = welded && normals ? SN_OK : ctx->error.status;
+  float(*welded)[3] = sn_arena_alloc(ctx, &scratch, (size_t)examples->rest.vertex_count, sizeof *welded);
+  sn_status status = welded ? SN_OK : ctx->error.status;
   if (status == SN_OK) status = sn_frames_new(ctx, positions->vertex_count, positions->frame_count, out);
   for (int f = 0; status == SN_OK && f < positions->frame_count; f++) {
     const float(*from)[3] = sn_frame(positions, f);
-    float(*to)[3] = sn_frame_mutable(out, f);
     for (int s = 0; s < positions->vertex_count; s++) {
       memcpy(welded[examples->source ? examples->source[s] : s], from[s], sizeof *from);
     }
-    sn_mesh_normals(&examples->rest, (const float(*)[3])welded, normals);
-    for (int s = 0; s < positions->vertex_count; s++) {
-      memcpy(to[s], normals[examples->source ? examples->source[s] : s], sizeof *to);
-    }
+    sn_examples_normals(examples, (const float(*)[3])welded, sn_frame_mutable(out, f));
   }
   sn_arena_free(&scratch);
   return status;

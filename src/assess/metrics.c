@@ -9,7 +9,8 @@ typedef struct error_job {
   const sn_examples *examples;
   const sn_keys *keys;
   const sn_frames *positions;
-  const int *pick;           // the model's vertex for each of the examples'; NULL: the same
+  const int *source;         // the examples' vertex of each of the file's, which are the model's; NULL: the same
+  int vertex_count;          // of the file
   double *squared, *largest; // largest: per chunk
 } error_job;
 
@@ -23,7 +24,7 @@ static void add_squares(void *user, int64_t begin, int64_t end, int worker) {
     const float(*truth)[3] = sn_frame(&job->examples->frames, job->keys->frames[k]);
     const float(*model)[3] = sn_frame(job->positions, k);
     for (int64_t i = begin; i < end; i++) {
-      sn_vec3 d = sn_vec3_sub(sn_vec3_from(model[job->pick ? job->pick[i] : i]), sn_vec3_from(truth[i]));
+      sn_vec3 d = sn_vec3_sub(sn_vec3_from(model[i]), sn_vec3_from(truth[job->source ? job->source[i] : i]));
       double square = sn_vec3_dot(d, d);
       job->squared[i] += square;
       if (!(square <= largest)) largest = square;
@@ -36,8 +37,8 @@ static double frame_square(const error_job *job, int k) {
   const float(*truth)[3] = sn_frame(&job->examples->frames, job->keys->frames[k]);
   const float(*model)[3] = sn_frame(job->positions, k);
   double sum = 0;
-  for (int i = 0; i < job->examples->rest.vertex_count; i++) {
-    sn_vec3 d = sn_vec3_sub(sn_vec3_from(model[job->pick ? job->pick[i] : i]), sn_vec3_from(truth[i]));
+  for (int i = 0; i < job->vertex_count; i++) {
+    sn_vec3 d = sn_vec3_sub(sn_vec3_from(model[i]), sn_vec3_from(truth[job->source ? job->source[i] : i]));
     sum += sn_vec3_dot(d, d);
   }
   return sum;
@@ -49,57 +50,53 @@ static double angle_between(sn_vec3 a, sn_vec3 b) {
 
 // Sum over frames and vertices of the angle between the model's normals and those of the frames' meshes.
 static sn_status measure_normals(sn_context *ctx, const error_job *job, const sn_frames *normals, double *sum) {
-  int n = job->examples->rest.vertex_count;
+  int n = job->vertex_count;
   sn_arena scratch = sn_arena_new(ctx);
   float(*truth)[3] = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *truth);
   *sum = 0;
   for (int k = 0; truth && k < job->keys->count; k++) {
-    sn_mesh_normals(&job->examples->rest, sn_frame(&job->examples->frames, job->keys->frames[k]), truth);
+    sn_examples_normals(job->examples, sn_frame(&job->examples->frames, job->keys->frames[k]), truth);
     const float(*model)[3] = sn_frame(normals, k);
     for (int i = 0; i < n; i++) {
-      *sum += angle_between(sn_vec3_from(model[job->pick ? job->pick[i] : i]), sn_vec3_from(truth[i]));
+      *sum += angle_between(sn_vec3_from(model[i]), sn_vec3_from(truth[i]));
     }
   }
   sn_arena_free(&scratch);
   return truth ? SN_OK : ctx->error.status;
 }
 
-static sn_status new_errors(sn_context *ctx, const sn_examples *examples, int frames, sn_errors *out) {
+static sn_status new_errors(sn_context *ctx, const sn_examples *examples, int vertices, int frames, sn_errors *out) {
   int n = examples->rest.vertex_count, joints = examples->poses.joint_count;
-  *out = (sn_errors){.vertex_count = n, .frame_count = frames, .joint_count = joints, .memory = sn_arena_new(ctx)};
-  out->squared = SN_NEW(ctx, &out->memory, double, n);
+  *out = (sn_errors){.vertex_count = vertices,
+                     .frame_count = frames,
+                     .joint_count = joints,
+                     .rigid_count = n,
+                     .memory = sn_arena_new(ctx)};
+  out->squared = SN_NEW(ctx, &out->memory, double, vertices);
   out->frame_squared = SN_NEW(ctx, &out->memory, double, frames);
+  out->copies = SN_NEW(ctx, &out->memory, int, n);
   if (joints > 0) out->rigid = SN_NEW(ctx, &out->memory, double, (size_t)n *(size_t)joints);
-  if (out->squared && out->frame_squared && (joints == 0 || out->rigid)) return SN_OK;
-  sn_errors_free(out);
-  return ctx->error.status;
-}
-
-// The model's first vertex for each of the examples'; NULL where there are no seams.
-static sn_status first_split(sn_context *ctx, const sn_examples *examples, sn_arena *memory, const int **out) {
-  *out = NULL;
-  if (!examples->source) return SN_OK;
-  int *pick = SN_NEW(ctx, memory, int, examples->rest.vertex_count);
-  if (!pick) return ctx->error.status;
-  for (int s = examples->source_count - 1; s >= 0; s--) pick[examples->source[s]] = s;
-  *out = pick;
+  if (!out->squared || !out->frame_squared || !out->copies || (joints > 0 && !out->rigid)) {
+    sn_errors_free(out);
+    return ctx->error.status;
+  }
+  for (int s = 0; s < vertices; s++) out->copies[examples->source ? examples->source[s] : s]++;
   return SN_OK;
 }
 
 sn_status sn_errors_measure(sn_context *ctx, const sn_examples *examples, const sn_keys *keys,
                             const sn_frames *positions, const sn_frames *normals, sn_errors *out) {
-  int n = examples->rest.vertex_count, expected = examples->source ? examples->source_count : n;
+  int n = examples->source ? examples->source_count : examples->rest.vertex_count;
   *out = (sn_errors){0};
-  if (positions->vertex_count != expected) {
-    return sn_fail(ctx, SN_BAD_INPUT, "the model has %d vertices, the rest mesh %d", positions->vertex_count,
-                   expected);
+  if (positions->vertex_count != n) {
+    return sn_fail(ctx, SN_BAD_INPUT, "the model has %d vertices, the rest mesh %d", positions->vertex_count, n);
   }
   sn_arena scratch = sn_arena_new(ctx);
-  error_job job = {.examples = examples, .keys = keys, .positions = positions};
+  error_job job = {
+    .examples = examples, .keys = keys, .positions = positions, .source = examples->source, .vertex_count = n};
   int chunks = (n + grain - 1) / grain;
   job.largest = SN_NEW(ctx, &scratch, double, chunks);
-  sn_status status = job.largest ? first_split(ctx, examples, &scratch, &job.pick) : ctx->error.status;
-  if (status == SN_OK) status = new_errors(ctx, examples, keys->count, out);
+  sn_status status = job.largest ? new_errors(ctx, examples, n, keys->count, out) : ctx->error.status;
   if (status == SN_OK) {
     job.squared = out->squared;
     sn_parallel_for(ctx, n, grain, add_squares, &job);
@@ -118,18 +115,21 @@ sn_status sn_errors_measure(sn_context *ctx, const sn_examples *examples, const 
 sn_status sn_errors_add(sn_context *ctx, sn_errors *a, const sn_errors *b) {
   sn_errors sum = {.vertex_count = b->vertex_count,
                    .joint_count = b->joint_count,
+                   .rigid_count = b->rigid_count,
                    .frame_count = a->frame_count + b->frame_count,
                    .largest = fmax(a->largest, b->largest),
                    .angle_sum = a->angle_sum + b->angle_sum,
                    .memory = sn_arena_new(ctx)};
-  size_t n = (size_t)b->vertex_count, pairs = b->rigid ? n * (size_t)b->joint_count : 0;
+  size_t n = (size_t)b->vertex_count, pairs = b->rigid ? (size_t)b->rigid_count * (size_t)b->joint_count : 0;
   sum.squared = SN_NEW(ctx, &sum.memory, double, n);
   sum.frame_squared = SN_NEW(ctx, &sum.memory, double, sum.frame_count);
+  sum.copies = SN_NEW(ctx, &sum.memory, int, b->rigid_count);
   if (b->rigid) sum.rigid = SN_NEW(ctx, &sum.memory, double, pairs);
-  if (!sum.squared || !sum.frame_squared || (b->rigid && !sum.rigid)) {
+  if (!sum.squared || !sum.frame_squared || !sum.copies || (b->rigid && !sum.rigid)) {
     sn_errors_free(&sum);
     return ctx->error.status;
   }
+  for (int i = 0; i < b->rigid_count; i++) sum.copies[i] = b->copies[i];
   for (size_t i = 0; i < n; i++) sum.squared[i] = b->squared[i] + (a->squared ? a->squared[i] : 0);
   for (size_t i = 0; i < pairs; i++) sum.rigid[i] = b->rigid[i] + (a->rigid ? a->rigid[i] : 0);
   if (a->frame_count > 0) memcpy(sum.frame_squared, a->frame_squared, (size_t)a->frame_count * sizeof(double));
@@ -144,14 +144,18 @@ void sn_errors_free(sn_errors *errors) {
   *errors = (sn_errors){0};
 }
 
+// Where a rigid body is exact, its error is the rounding of single-precision files, and no measure for others: it counts as
+// at least this much of the diagonal.
+static const double rigid_floor = 1e-6;
+
 // Wang 2007, 7.1: the error of the best articulated rigid body, one joint per vertex over all the frames.
 static double best_rigid(const sn_errors *errors) {
   double sum = 0;
-  for (int i = 0; i < errors->vertex_count; i++) {
+  for (int i = 0; i < errors->rigid_count; i++) {
     const double *row = errors->rigid + (size_t)i * (size_t)errors->joint_count;
     double best = row[0];
     for (int j = 1; j < errors->joint_count; j++) best = fmin(best, row[j]);
-    sum += best;
+    sum += errors->copies[i] * best;
   }
   return sum;
 }
@@ -180,7 +184,7 @@ sn_metrics sn_metrics_of(const sn_errors *errors, double diagonal) {
   m.std_pct_diag = percent * vertex_deviation(errors);
   m.normal_deg = errors->angle_sum / count * 180 / SN_PI;
   if (errors->rigid) {
-    double rigid = best_rigid(errors);
+    double rounding = rigid_floor * diagonal, rigid = fmax(best_rigid(errors), rounding * rounding * count);
     m.ee = rigid > 0 ? sqrt(total / rigid) : NAN;
   }
   return m;

@@ -351,6 +351,39 @@ sn_status sn_gltf_mesh(sn_context *ctx, const sn_gltf *gltf, sn_mesh *out, sn_ar
   return status;
 }
 
+// Normals of a part into the flattened mesh; false where it has none.
+static sn_status part_normals(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, float (*out)[3],
+                              bool *has) {
+  primitive p;
+  const json_t *json = json_array_get(primitives_of(gltf, part->range.mesh), (size_t)part->range.primitive);
+  int accessor = -1;
+  sn_status status = inspect(ctx, gltf, part->range.mesh, part->range.primitive, json, &p);
+  if (status == SN_OK) status = attribute(ctx, gltf, &p, "NORMAL", &accessor);
+  *has = accessor >= 0;
+  if (status != SN_OK || !*has) return status;
+  status = expect(ctx, gltf, &p, "NORMAL", accessor, 3, part->range.vertex_count);
+  if (status == SN_OK) status = read_floats(ctx, gltf, &p, "NORMAL", accessor, true, out[0]);
+  sn_mat3 linear = sn_affine_linear(part->place), inverse;
+  sn_mat3 map = sn_mat3_invert(linear, &inverse) ? sn_mat3_transpose(inverse) : linear;
+  for (int i = 0; i < part->range.vertex_count && status == SN_OK; i++) {
+    sn_vec3 n = sn_mat3_apply(map, sn_vec3_from(out[i]));
+    sn_vec3_store(sn_vec3_normalize(n, sn_vec3_make(0, 0, 0)), out[i]);
+  }
+  return status;
+}
+
+sn_status sn_gltf_normals(sn_context *ctx, const sn_gltf *gltf, sn_arena *memory, float (**out)[3]) {
+  bool has = gltf->part_count > 0;
+  *out = (float(*)[3])sn_arena_alloc(ctx, memory, (size_t)gltf->vertex_count, sizeof **out);
+  sn_status status = *out ? SN_OK : ctx->error.status;
+  for (int k = 0; k < gltf->part_count && has && status == SN_OK; k++) {
+    const gltf_part *part = &gltf->parts[k];
+    status = part_normals(ctx, gltf, part, *out + part->range.first_vertex, &has);
+  }
+  if (!has || status != SN_OK) *out = NULL;
+  return status;
+}
+
 void sn_gltf_joint_of_node(const sn_gltf *gltf, int *out) {
   for (int k = 0; k < gltf->node_count; k++) out[k] = -1;
   for (int j = gltf->joint_count - 1; j >= 0; j--) out[gltf->joints[j].node] = j;

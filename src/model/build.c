@@ -306,7 +306,8 @@ static sn_status add_mesh(writer *w) {
 static sn_status add_fans(writer *w) {
   if (w->desc->shade != SN_RT_SHADE_RECOMPUTE) return SN_OK;
   sn_fans fans;
-  sn_status status = sn_fans_make(w->ctx, &w->scratch, w->desc->rest, &fans);
+  sn_fan_groups groups = {w->desc->smooth_of, w->desc->place_of};
+  sn_status status = sn_fans_make(w->ctx, &w->scratch, w->desc->rest, &groups, &fans);
   if (status != SN_OK) return status;
   uint32_t vertices = w->header.vertex_count, blocks = sn_rt_blocks_of(vertices), bytes = sn_rt_fan_bytes(vertices);
   uint32_t *start = new_section(w, SN_SECTION_SHADE_START, (uint64_t)blocks + 1, sizeof *start);

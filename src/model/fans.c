@@ -23,11 +23,23 @@ typedef struct chainer {
   size_t length;
 } chainer;
 
+static int through(const int *map, int i) { return map ? map[i] : i; }
+
 static bool has_area(const int corner[3]) {
   return corner[0] != corner[1] && corner[1] != corner[2] && corner[2] != corner[0];
 }
 
-static sn_status collect_edges(sn_context *ctx, sn_arena *memory, const sn_mesh *mesh, chainer *c) {
+// Corners of triangle t by their places, and the vertices whose fans it belongs to; false where it has no area.
+static bool corners_of(const sn_mesh *mesh, const sn_fan_groups *groups, int t, int corner[3], int centre[3]) {
+  for (int k = 0; k < 3; k++) {
+    corner[k] = through(groups->place_of, mesh->triangles[t][k]);
+    centre[k] = through(groups->class_of, mesh->triangles[t][k]);
+  }
+  return has_area(corner);
+}
+
+static sn_status collect_edges(sn_context *ctx, sn_arena *memory, const sn_mesh *mesh, const sn_fan_groups *groups,
+                               chainer *c) {
   size_t vertices = (size_t)mesh->vertex_count, corners = 3 * (size_t)mesh->triangle_count;
   c->start = SN_NEW(ctx, memory, size_t, vertices + 1);
   c->edges = SN_NEW(ctx, memory, edge, corners);
@@ -35,16 +47,19 @@ static sn_status collect_edges(sn_context *ctx, sn_arena *memory, const sn_mesh 
   c->surplus = SN_NEW(ctx, memory, int, vertices);
   size_t *next = SN_NEW(ctx, memory, size_t, vertices);
   if (!c->start || !c->edges || !c->leaving || !c->surplus || !next) return ctx->error.status;
-  for (int t = 0; t < mesh->triangle_count; t++)
-    for (int k = 0; k < 3; k++) c->start[mesh->triangles[t][k] + 1] += has_area(mesh->triangles[t]);
+  int corner[3], centre[3];
+  for (int t = 0; t < mesh->triangle_count; t++) {
+    bool counts = corners_of(mesh, groups, t, corner, centre);
+    for (int k = 0; k < 3; k++) c->start[centre[k] + 1] += counts;
+  }
   for (size_t i = 0; i < vertices; i++) {
     c->start[i + 1] += c->start[i], next[i] = c->start[i];
     c->leaving[i] = none;
   }
   for (int t = 0; t < mesh->triangle_count; t++) {
-    const int *corner = mesh->triangles[t];
-    for (int k = 0; k < 3 && has_area(corner); k++) {
-      c->edges[next[corner[k]]++] =
+    bool counts = corners_of(mesh, groups, t, corner, centre);
+    for (int k = 0; k < 3 && counts; k++) {
+      c->edges[next[centre[k]]++] =
         (edge){.from = (uint32_t)corner[(k + 1) % 3], .to = (uint32_t)corner[(k + 2) % 3], .next = none};
     }
   }
@@ -90,18 +105,33 @@ static void chain(chainer *c, uint32_t i) {
   }
 }
 
-sn_status sn_fans_make(sn_context *ctx, sn_arena *memory, const sn_mesh *mesh, sn_fans *out) {
+// A vertex that is not the first of its group has the row of the first.
+static void copy_row(chainer *c, const sn_fans *fans, size_t first) {
+  for (size_t n = fans->start[first]; n < fans->start[first + 1]; n++) put(c, fans->neighbours[n]);
+}
+
+sn_status sn_fans_make(sn_context *ctx, sn_arena *memory, const sn_mesh *mesh, const sn_fan_groups *groups,
+                       sn_fans *out) {
   chainer c = {0};
-  sn_status status = collect_edges(ctx, memory, mesh, &c);
+  sn_status status = collect_edges(ctx, memory, mesh, groups, &c);
   if (status != SN_OK) return status;
-  size_t vertices = (size_t)mesh->vertex_count;
+  size_t vertices = (size_t)mesh->vertex_count, room = 0;
   *out = (sn_fans){.vertex_count = (uint32_t)vertices};
+  for (size_t i = 0; i < vertices; i++) { // a fan of one triangle: a, b and i
+    size_t first = (size_t)through(groups->class_of, (int)i);
+    room += 3 * (c.start[first + 1] - c.start[first]);
+  }
   out->start = SN_NEW(ctx, memory, size_t, vertices + 1);
-  out->neighbours = SN_NEW(ctx, memory, uint32_t, 3 * c.start[vertices]); // a fan of one triangle: a, b and i
+  out->neighbours = SN_NEW(ctx, memory, uint32_t, room);
   if (!out->start || !out->neighbours) return ctx->error.status;
   c.row = out->neighbours;
   for (size_t i = 0; i < vertices; i++) {
-    chain(&c, (uint32_t)i);
+    size_t first = (size_t)through(groups->class_of, (int)i);
+    if (first == i) {
+      chain(&c, (uint32_t)i);
+    } else {
+      copy_row(&c, out, first);
+    }
     out->start[i + 1] = c.length;
   }
   return SN_OK;

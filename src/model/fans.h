@@ -11,8 +11,14 @@ typedef struct sn_fans {
   uint32_t *neighbours;
 } sn_fans;
 
-// Triangles that name a vertex twice have no area and are left out.
-sn_status sn_fans_make(sn_context *ctx, sn_arena *memory, const sn_mesh *mesh, sn_fans *out);
+// Which vertices share a normal, and which a place; each is named by the first of its kind. NULL: every vertex is alone.
+typedef struct sn_fan_groups {
+  const int *class_of, *place_of;
+} sn_fan_groups;
+
+// Triangles that name a place twice have no area and are left out.
+sn_status sn_fans_make(sn_context *ctx, sn_arena *memory, const sn_mesh *mesh, const sn_fan_groups *groups,
+                       sn_fans *out);
 
 // Steps of a block of eight consecutive vertices: the length of its longest row.
 size_t sn_fans_steps(const sn_fans *fans, uint32_t block);

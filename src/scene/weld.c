@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Vertices that an exporter split at seams become one again.
+// Vertices that an exporter split at seams become one again; what only meets in the rest pose stays apart.
 #include "sinew/scene.h"
 
 #include <string.h>
@@ -25,27 +25,36 @@ static bool same_row(const sn_skin *skin, int a, int b) {
          memcmp(skin->weights + (size_t)a * k, skin->weights + (size_t)b * k, k * sizeof *skin->weights) == 0;
 }
 
-sn_status sn_mesh_weld(sn_context *ctx, const sn_mesh *mesh, const sn_skin *weights, sn_arena *memory, int **class_of,
-                       int *welded_count) {
+// Whether two vertices are at one place in every frame, but for the last digits of a float.
+static bool same_motion(const sn_frames *frames, double limit, int a, int b) {
+  for (int f = 0; frames && f < frames->frame_count; f++) {
+    const float(*p)[3] = sn_frame(frames, f);
+    if (!(sn_vec3_distance(sn_vec3_from(p[a]), sn_vec3_from(p[b])) <= limit)) return false;
+  }
+  return true;
+}
+
+sn_status sn_mesh_weld(sn_context *ctx, const sn_mesh *mesh, const sn_skin *weights, const sn_frames *frames,
+                       sn_arena *memory, int **class_of, int *welded_count) {
+  enum { most_tries = 256 }; // so many others at the same place that move otherwise, and a vertex stays alone
   size_t n = (size_t)mesh->vertex_count, slots = 16;
   while (slots < 2 * n) slots *= 2;
   sn_arena scratch = sn_arena_new(ctx);
   int *result = SN_NEW(ctx, memory, int, n), *table = SN_NEW(ctx, &scratch, int, slots); // vertex + 1, 0 free
   sn_status status = result && table ? SN_OK : ctx->error.status;
+  double limit = 1e-6 * sn_points_diagonal((const float(*)[3])mesh->positions, mesh->vertex_count);
   int count = 0;
   for (int i = 0; status == SN_OK && i < mesh->vertex_count; i++) {
     size_t slot = hash_position(mesh->positions[i]) & (slots - 1);
-    while (table[slot]) {
+    bool found = false;
+    for (int tries = 0; table[slot]; slot = (slot + 1) & (slots - 1)) {
       int other = table[slot] - 1;
-      if (same_place(mesh->positions[i], mesh->positions[other]) && same_row(weights, i, other)) break;
-      slot = (slot + 1) & (slots - 1);
+      if (!same_place(mesh->positions[i], mesh->positions[other]) || tries++ == most_tries) continue;
+      found = same_row(weights, i, other) && same_motion(frames, limit, i, other);
+      if (found) break;
     }
-    if (table[slot]) {
-      result[i] = result[table[slot] - 1];
-    } else {
-      table[slot] = i + 1;
-      result[i] = count++;
-    }
+    if (!found) table[slot] = i + 1;
+    result[i] = found ? result[table[slot] - 1] : count++;
   }
   sn_arena_free(&scratch);
   *class_of = result, *welded_count = count;

@@ -26,15 +26,24 @@ static sn_status split_skin(sn_context *ctx, const sn_examples *examples, const 
   return status;
 }
 
-// Normals of the welded mesh, so that a seam stays smooth when its vertices are split.
-static sn_status split_normals(sn_context *ctx, const sn_examples *examples, const sn_mesh *welded, sn_arena *memory,
-                               const float (**out)[3]) {
-  float(*whole)[3] = sn_arena_alloc(ctx, memory, (size_t)welded->vertex_count, sizeof *whole);
-  float(*split)[3] = sn_arena_alloc(ctx, memory, (size_t)examples->source_count, sizeof *split);
-  if (!whole || !split) return ctx->error.status;
-  sn_mesh_normals(welded, (const float(*)[3])welded->positions, whole);
-  for (int s = 0; s < examples->source_count; s++) memcpy(split[s], whole[examples->source[s]], sizeof *split);
-  *out = (const float(*)[3])split;
+// Normals of the rest file's vertices.
+static sn_status rest_normals(sn_context *ctx, const sn_examples *examples, sn_arena *memory,
+                              const float (**out)[3]) {
+  float(*normals)[3] = sn_arena_alloc(ctx, memory, (size_t)examples->source_count, sizeof *normals);
+  if (!normals) return ctx->error.status;
+  sn_examples_normals(examples, (const float(*)[3])examples->rest.positions, normals);
+  *out = (const float(*)[3])normals;
+  return SN_OK;
+}
+
+// The first file vertex of every seam.
+static sn_status seam_places(sn_context *ctx, const sn_examples *examples, sn_arena *memory, const int **out) {
+  int *first = SN_NEW(ctx, memory, int, examples->rest.vertex_count);
+  int *places = SN_NEW(ctx, memory, int, examples->source_count);
+  if (!first || !places) return ctx->error.status;
+  for (int s = examples->source_count - 1; s >= 0; s--) first[examples->source[s]] = s;
+  for (int s = 0; s < examples->source_count; s++) places[s] = first[examples->source[s]];
+  *out = places;
   return SN_OK;
 }
 
@@ -45,8 +54,9 @@ sn_status sn_train_build(sn_context *ctx, const sn_examples *examples, sn_model_
   sn_arena scratch = sn_arena_new(ctx);
   sn_status status = split_mesh(ctx, examples, desc.rest, &mesh);
   if (status == SN_OK) status = split_skin(ctx, examples, desc.skin, &skin);
-  if (status == SN_OK) status = split_normals(ctx, examples, desc.rest, &scratch, &desc.normals);
-  desc.rest = &mesh, desc.skin = &skin;
+  if (status == SN_OK) status = rest_normals(ctx, examples, &scratch, &desc.normals);
+  if (status == SN_OK) status = seam_places(ctx, examples, &scratch, &desc.place_of);
+  desc.rest = &mesh, desc.skin = &skin, desc.smooth_of = examples->shading.class_of;
   if (status == SN_OK) status = sn_model_build(ctx, &desc, out);
   sn_mesh_free(&mesh);
   sn_skin_free(&skin);

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// What the files that load a set of examples share.
+#ifndef SINEW_IO_LOAD_H
+#define SINEW_IO_LOAD_H
+
+#include "sinew/io.h"
+
+bool sn_load_is_gltf(const char *path);
+// Puts the file's name before a message that lacks it.
+sn_status sn_load_name(sn_context *ctx, sn_status status, const char *path);
+sn_choice sn_load_choice(const sn_load_options *options);
+// Which animation of the files of clip c.
+const char *sn_load_clip_of(const sn_load_options *options, int c);
+
+sn_status sn_load_frames(sn_context *ctx, const sn_load_options *options, sn_examples *out);
+sn_status sn_load_skeletons(sn_context *ctx, const sn_load_options *options, sn_examples *out);
+sn_status sn_load_controls(sn_context *ctx, const char *spec, sn_examples *out);
+// Vertices of the rest mesh that an exporter split become one: those at one place, with the same weights, that move together.
+// `normals` (may be NULL): the file's own, which say where edges are hard.
+sn_status sn_load_weld(sn_context *ctx, const float (*normals)[3], sn_examples *out);
+
+#endif

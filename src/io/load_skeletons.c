@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// Skeleton, skin and poses of a set of examples.
+#include "io/load.h"
+
+#include <string.h>
+
+// Brings the bind mesh's skin to the rest mesh's vertices, and checks that the two meshes are in the same place.
+static sn_status place_skin(sn_context *ctx, const sn_load_options *options, const sn_mesh *bind, const sn_skin *skin,
+                            sn_examples *out) {
+  int n = out->rest.vertex_count;
+  const float(*rest)[3] = (const float(*)[3])out->rest.positions;
+  double limit = 1e-3 * sn_points_diagonal(rest, n);
+  sn_arena scratch = sn_arena_new(ctx);
+  int *nearest = SN_NEW(ctx, &scratch, int, n);
+  double *distance = SN_NEW(ctx, &scratch, double, n);
+  sn_status status = nearest && distance ? SN_OK : ctx->error.status;
+  bool same = bind->vertex_count == n;
+  for (int i = 0; status == SN_OK && same && i < n; i++) {
+    same = sn_vec3_distance(sn_vec3_from(bind->positions[i]), sn_vec3_from(rest[i])) <= limit;
+    nearest[i] = i;
+  }
+  if (status == SN_OK && !same) {
+    status =
+      sn_nearest_vertices(ctx, (const float(*)[3])bind->positions, bind->vertex_count, rest, n, nearest, distance);
+  }
+  for (int i = 0; status == SN_OK && i < n; i++) {
+    if (distance[i] <= limit) continue;
+    status =
+      sn_fail(ctx, SN_BAD_INPUT,
+              "%s: the mesh in its bind pose is not where %s is: vertex %d is %.3g away, more than 0.1 %% of the "
+              "diagonal; --rest must be the bind pose. If only the vertex order differs, use the bind mesh as "
+              "--rest and give --match",
+              options->skeletons[0], options->rest, i, distance[i]);
+  }
+  if (status == SN_OK) status = sn_skin_new(ctx, n, skin->influences, &out->skin);
+  for (int i = 0; status == SN_OK && i < n; i++) {
+    size_t k = (size_t)skin->influences, to = (size_t)i * k, from = (size_t)nearest[i] * k;
+    memcpy(out->skin.joints + to, skin->joints + from, k * sizeof *skin->joints);
+    memcpy(out->skin.weights + to, skin->weights + from, k * sizeof *skin->weights);
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+// The skeleton, bind mesh and skin of the first skeleton file.
+static sn_status read_first_skeleton(sn_context *ctx, const sn_load_options *options, const sn_gltf *gltf,
+                                     sn_examples *out) {
+  sn_mesh bind = {0};
+  sn_skin skin = {0};
+  sn_status status = sn_gltf_skeleton(ctx, gltf, &out->skeleton, &skin);
+  if (status == SN_OK) status = sn_gltf_mesh(ctx, gltf, &bind, NULL, NULL, NULL);
+  if (status == SN_OK && options->rest && bind.vertex_count > 0) status = place_skin(ctx, options, &bind, &skin, out);
+  sn_mesh_free(&bind);
+  sn_skin_free(&skin);
+  return sn_load_name(ctx, status, options->skeletons[0]);
+}
+
+// A file whose bind pose differs (another scale or turn of the armature, say) maps another rest pose: rest_there, then
+// back from rest_here, leads to its joints from ours.
+static sn_affine between_rests(sn_affine rest_here, sn_affine rest_there) {
+  sn_affine inverse;
+  if (memcmp(&rest_here, &rest_there, sizeof rest_here) == 0 || !sn_affine_invert(rest_here, &inverse)) {
+    return sn_affine_identity();
+  }
+  return sn_affine_mul(rest_there, inverse);
+}
+
+// Copies the poses of one clip, joints matched by name.
+static sn_status append_poses(sn_context *ctx, const char *path, const sn_skeleton *skeleton, const sn_poses *poses,
+                              int first, sn_examples *out) {
+  for (int j = 0; j < out->skeleton.joint_count; j++) {
+    int from = sn_skeleton_find(skeleton, out->skeleton.names[j]);
+    if (from < 0) {
+      return sn_fail(ctx, SN_BAD_INPUT, "%s has no joint called '%s'", path, out->skeleton.names[j]);
+    }
+    sn_affine between = between_rests(out->skeleton.rest[j], skeleton->rest[from]);
+    for (int f = 0; f < poses->frame_count; f++) {
+      sn_pose(&out->poses, first + f)[j] = sn_affine_mul(sn_pose(poses, f)[from], between);
+    }
+  }
+  return SN_OK;
+}
+
+// Poses are taken at the times of the frames.
+static double pose_rate(const sn_load_options *options, const sn_examples *examples) {
+  if (options->fps > 0) return options->fps;
+  return examples->frames.rate > 0 ? examples->frames.rate : SN_DEFAULT_FPS;
+}
+
+static sn_status load_clip(sn_context *ctx, const sn_load_options *options, int c, sn_examples *out) {
+  const char *path = options->skeletons[c];
+  sn_gltf *gltf = NULL;
+  sn_skeleton skeleton = {0};
+  sn_poses poses = {0};
+  int clip = 0, first = out->clip_count > 0 ? out->clip_start[c] : 0;
+  int count = out->clip_count > 0 ? out->clip_start[c + 1] - first : -1;
+  sn_status status = sn_gltf_read(ctx, path, &gltf);
+  if (status != SN_OK) return status;
+  if (c == 0) status = read_first_skeleton(ctx, options, gltf, out);
+  if (status == SN_OK) status = sn_gltf_skeleton(ctx, gltf, &skeleton, NULL);
+  if (status == SN_OK) status = sn_gltf_find_clip(ctx, gltf, sn_load_clip_of(options, c), &clip);
+  if (status == SN_OK) status = sn_gltf_poses(ctx, gltf, clip, pose_rate(options, out), count, &poses);
+  if (status == SN_OK && !out->poses.matrices) {
+    int total = out->clip_count > 0 ? out->clip_start[out->clip_count] : poses.frame_count;
+    status = sn_poses_new(ctx, out->skeleton.joint_count, total, &out->poses);
+  }
+  if (status == SN_OK) status = append_poses(ctx, path, &skeleton, &poses, first, out);
+  sn_poses_free(&poses);
+  sn_skeleton_free(&skeleton);
+  sn_gltf_free(gltf);
+  return sn_load_name(ctx, status, path);
+}
+
+sn_status sn_load_skeletons(sn_context *ctx, const sn_load_options *options, sn_examples *out) {
+  if (options->frames_count > 0 && options->skeleton_count != options->frames_count) {
+    return sn_fail(ctx, SN_BAD_INPUT, "%d --frames and %d --skeleton: they pair up in order, so give as many of each",
+                   options->frames_count, options->skeleton_count);
+  }
+  if (options->frames_count == 0 && options->skeleton_count > 1) {
+    return sn_fail(ctx, SN_BAD_INPUT, "without --frames only one --skeleton can be given");
+  }
+  sn_status status = SN_OK;
+  for (int c = 0; status == SN_OK && c < options->skeleton_count; c++) status = load_clip(ctx, options, c, out);
+  return status;
+}

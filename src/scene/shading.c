@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// Normals as the rest file has them: its smoothing groups and its own normals, carried along by the surface.
+#include "sinew/scene.h"
+
+#include <math.h>
+#include <string.h>
+
+// File normals at one place that are nearer than this belong to one smoothing group: exporters round them to bytes.
+static const double same_group = 1 - 1e-3; // cosine of 2.6 degrees
+
+static int vertex_of(const sn_examples *e, int s) { return e->source ? e->source[s] : s; }
+
+// A unit vector at right angles to r, from p towards `to`; false where there is none.
+static bool direction(sn_vec3 r, sn_vec3 p, sn_vec3 to, sn_vec3 *out) {
+  sn_vec3 edge = sn_vec3_sub(to, p), flat = sn_vec3_mad(edge, r, -sn_vec3_dot(edge, r));
+  double length = sn_vec3_length(flat);
+  *out = sn_vec3_scale(flat, length > 0 ? 1 / length : 0);
+  return length > 1e-6 * sn_vec3_length(edge);
+}
+
+// ---- groups ----------------------------------------------------------------------------------------------------------
+
+// The first file vertex at the same place with the same normal; `next` links those that are first in their group.
+static int find_group(const float (*normals)[3], const int *next, int first, int s) {
+  for (int k = first; k >= 0; k = next[k]) {
+    if (!normals) return k;
+    if (sn_vec3_dot(sn_vec3_from(normals[k]), sn_vec3_from(normals[s])) >= same_group) return k;
+  }
+  return s;
+}
+
+static void find_neighbours(const sn_examples *e, int *toward) {
+  for (int s = 0; s < e->source_count; s++) toward[s] = -1;
+  for (int t = 0; t < e->rest.triangle_count; t++)
+    for (int c = 0; c < 3; c++) {
+      int s = e->source_triangles[t][c], next = e->source_triangles[t][(c + 1) % 3];
+      if (toward[s] < 0 && vertex_of(e, s) != vertex_of(e, next)) toward[s] = vertex_of(e, next);
+    }
+}
+
+// The file's normals in the frames of the computed ones. A vertex without a frame keeps the computed normal.
+static void store_own(sn_examples *e, const float (*normals)[3], const float (*computed)[3], float (*own)[3]) {
+  for (int s = 0; s < e->source_count; s++) {
+    sn_vec3 n = sn_vec3_normalize(sn_vec3_from(normals[s]), sn_vec3_make(0, 0, 0)), r = sn_vec3_from(computed[s]), t;
+    int toward = e->shading.toward[s];
+    bool good =
+      toward >= 0 && sn_vec3_length(n) > 0 &&
+      direction(r, sn_vec3_from(e->rest.positions[vertex_of(e, s)]), sn_vec3_from(e->rest.positions[toward]), &t);
+    own[s][0] = 1, own[s][1] = own[s][2] = 0;
+    if (good) {
+      sn_vec3_store(sn_vec3_make(sn_vec3_dot(n, r), sn_vec3_dot(n, t), sn_vec3_dot(n, sn_vec3_cross(r, t))), own[s]);
+    }
+  }
+}
+
+sn_status sn_examples_shade(sn_context *ctx, sn_examples *e, const float (*normals)[3]) {
+  int count = e->source_count;
+  sn_arena scratch = sn_arena_new(ctx);
+  int *first = SN_NEW(ctx, &scratch, int, e->rest.vertex_count), *next = SN_NEW(ctx, &scratch, int, count);
+  float(*computed)[3] = sn_arena_alloc(ctx, &scratch, (size_t)count, sizeof *computed);
+  float(*own)[3] = normals ? sn_arena_alloc(ctx, &e->memory, (size_t)count, sizeof *own) : NULL;
+  int *class_of = SN_NEW(ctx, &e->memory, int, count), *toward = SN_NEW(ctx, &e->memory, int, count);
+  bool good = first && next && computed && class_of && toward && (!normals || own);
+  if (good) {
+    for (int i = 0; i < e->rest.vertex_count; i++) first[i] = -1;
+    for (int s = 0; s < count; s++) {
+      int *head = &first[vertex_of(e, s)];
+      class_of[s] = find_group(normals, next, *head, s);
+      if (class_of[s] == s) next[s] = *head, *head = s;
+    }
+    find_neighbours(e, toward);
+    e->shading = (sn_shading){class_of, toward, NULL};
+    sn_examples_normals(e, (const float(*)[3])e->rest.positions, computed);
+    if (normals) store_own(e, normals, (const float(*)[3])computed, own);
+    e->shading.own = own;
+  }
+  sn_arena_free(&scratch);
+  return good ? SN_OK : ctx->error.status;
+}
+
+// ---- normals ---------------------------------------------------------------------------------------------------------
+
+static sn_vec3 bend(const sn_examples *e, const float (*positions)[3], int s, sn_vec3 r) {
+  const float *own = e->shading.own[s];
+  sn_vec3 t;
+  int toward = e->shading.toward[s];
+  if (toward < 0 || !direction(r, sn_vec3_from(positions[vertex_of(e, s)]), sn_vec3_from(positions[toward]), &t)) {
+    return r;
+  }
+  sn_vec3 n = sn_vec3_mad(sn_vec3_scale(r, own[0]), t, own[1]);
+  return sn_vec3_normalize(sn_vec3_mad(n, sn_vec3_cross(r, t), own[2]), r);
+}
+
+void sn_examples_normals(const sn_examples *e, const float (*positions)[3], float (*out)[3]) {
+  if (!e->shading.class_of) {
+    sn_mesh_normals(&e->rest, positions, out);
+    return;
+  }
+  memset(out, 0, (size_t)e->source_count * sizeof *out);
+  for (int t = 0; t < e->rest.triangle_count; t++) {
+    const int *corner = e->rest.triangles[t];
+    sn_vec3 a = sn_vec3_from(positions[corner[0]]), b = sn_vec3_from(positions[corner[1]]),
+            c = sn_vec3_from(positions[corner[2]]);
+    sn_vec3 n = sn_vec3_cross(sn_vec3_sub(b, a), sn_vec3_sub(c, a));
+    for (int k = 0; k < 3; k++) {
+      float *sum = out[e->shading.class_of[e->source_triangles[t][k]]];
+      sum[0] += (float)n.x, sum[1] += (float)n.y, sum[2] += (float)n.z;
+    }
+  }
+  for (int s = e->source_count - 1; s >= 0; s--) { // the sum of a group is with its first vertex: that one comes last
+    sn_vec3 r = sn_vec3_normalize(sn_vec3_from(out[e->shading.class_of[s]]), sn_vec3_make(0, 0, 1));
+    sn_vec3_store(e->shading.own ? bend(e, positions, s, r) : r, out[s]);
+  }
+}

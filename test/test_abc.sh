@@ -53,6 +53,21 @@ for path, cache, shift in ((sys.argv[2], sys.argv[3], (0, 0.3851148736980703, 0)
     if points(path, shift) != open(cache, 'rb').read()[32:]: sys.exit(path + ': other positions')
 END
 
+"$tool" convert "$bone" "$work/again.abc" >/dev/null
+"$tool" convert "$work/again.abc" "$work/again.pc2" >/dev/null
+cmp "$work/again.pc2" "$work/bone.pc2" || { echo "an .abc written and read again differs"; exit 1; }
+python3 - "$shared/check" "$work/again.abc" "$work/bone.pc2" <<'END'
+import sys
+sys.path.insert(0, sys.argv[1])
+from ogawa import Abc
+a = Abc(sys.argv[2])
+mesh = a.obj(a.obj(a.root)[1][0][2])[1][0][2]
+geom = next(p for p in a.compound(a.obj(mesh)[0]) if p['name'] == '.geom')
+p = next(p for p in a.compound(geom['off']) if p['name'] == 'P')
+if b''.join(a.array(p, k) for k in range(p['ns'])) != open(sys.argv[3], 'rb').read()[32:]:
+    sys.exit('the other reader finds other positions in what is written')
+END
+
 "$tool" rig --frames "$bone" --bones 2 -o "$work/rig.glb" >"$work/said" 2>&1 || { cat "$work/said"; exit 1; }
 expect "0 s to 16.625 s" "$tool" info "$work/rig.glb"
 echo "Alembic files of other programs are read"

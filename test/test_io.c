@@ -427,7 +427,8 @@ static void test_frames_round_trips(void **state) {
     if (k == 2) assert_near(back.rate, 24, 1e-4);
     sn_frames_free(&back);
   }
-  assert_fails(&ctx, sn_frames_write(&ctx, scratch("a.xyz"), &frames, &mesh), "written as .pc2, .mdd or a folder");
+  assert_fails(&ctx, sn_frames_write(&ctx, scratch("a.xyz"), &frames, &mesh),
+               "written as .pc2, .mdd, .abc or a folder");
   assert_fails(&ctx, sn_frames_read(&ctx, scratch("absent.pc2"), NULL, &back), "absent.pc2: cannot open");
   assert_fails(&ctx, sn_frames_read(&ctx, scratch("absent"), NULL, &back), "absent: no such file");
   write_text(scratch("a.xyz"), "x");

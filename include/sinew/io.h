@@ -38,7 +38,9 @@ enum { SN_DEFAULT_FPS = 30 };
 // Frames from .pc2, .mdd, .abc, a folder of .obj, a quoted glob of .obj, or an animated .glb/.gltf. Checked to be finite.
 // OBJ frames must agree in vertex count. `choice` may be NULL.
 sn_status sn_frames_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out);
-// By extension: .pc2, .mdd, or a folder (a path that ends in '/' or has no extension) of .obj with `mesh`'s triangles.
+// Frames of a clip of `seconds`; -1, with a message that begins with `name`, where they are too many.
+int sn_count_frames(sn_context *ctx, const char *name, double seconds, double fps);
+// By extension: .pc2, .mdd, .abc, or a folder (a path that ends in '/' or has no extension) of .obj with `mesh`'s triangles.
 sn_status sn_frames_write(sn_context *ctx, const char *path, const sn_frames *frames, const sn_mesh *mesh);
 
 // The files of a folder (all *.obj) or a glob, in natural order (2 before 10).
@@ -79,6 +81,30 @@ bool sn_abc_even(const sn_abc *abc);   // false where the times between frames d
 // In world space; between samples by linear interpolation, before the first and after the last the ends hold.
 sn_status sn_abc_positions(sn_context *ctx, sn_abc *abc, double t, float (*positions)[3]);
 sn_status sn_abc_mesh(sn_context *ctx, sn_abc *abc, double t, sn_mesh *out);
+
+// Frames one after the other. Those of an .abc are read when they are asked for, in any order.
+typedef struct sn_stream {
+  int vertex_count, frame_count;
+  double rate;            // 0 where the file does not say
+  const sn_frames *given; // of sn_stream_of
+  sn_frames frames;       // of formats that are read whole
+  sn_abc *abc;
+  bool resampled;
+  const char *name;
+  sn_arena memory;
+} sn_stream;
+
+sn_status sn_stream_open(sn_context *ctx, const char *path, const sn_choice *choice, sn_stream *out);
+sn_stream sn_stream_of(const sn_frames *frames); // borrows them; need not be closed
+sn_status sn_stream_frame(sn_context *ctx, sn_stream *stream, int f, float (*positions)[3]);
+void sn_stream_close(sn_stream *stream);
+// As sn_frames_write.
+sn_status sn_stream_write(sn_context *ctx, const char *path, sn_stream *stream, const sn_mesh *mesh);
+
+// One polygon mesh called /mesh/meshShape, its points at every frame. `mesh` gives the triangles.
+sn_status sn_abc_write(sn_context *ctx, const char *path, sn_stream *frames, const sn_mesh *mesh);
+sn_status sn_pc2_write_stream(sn_context *ctx, const char *path, sn_stream *frames);
+sn_status sn_mdd_write_stream(sn_context *ctx, const char *path, sn_stream *frames);
 
 // ---- torques -----------------------------------------------------------------------------------------------------------
 

@@ -50,25 +50,26 @@ static sn_status convert_frames(cli *c, const char *from, const char *to) {
   const char *rest = cli_text(c, "--rest"), *objects[CLI_MOST_OBJECTS];
   sn_choice choice;
   sn_mesh mesh = {0};
-  sn_frames frames = {0};
+  sn_stream frames = {0};
   sn_status status = cli_choice(c, objects, &choice);
   if (status != SN_OK) return status;
-  bool to_folder = !cli_has_extension(to, ".pc2") && !cli_has_extension(to, ".mdd");
-  if (to_folder && !rest && has_faces(from)) rest = from;
-  if (to_folder && !rest) {
-    return sn_fail(&c->ctx, SN_BAD_INPUT, "%s: OBJ frames need triangles; give --rest FILE", to);
+  bool needs_faces = !cli_is_point_cache(to);
+  if (needs_faces && !rest && has_faces(from)) rest = from;
+  if (needs_faces && !rest) {
+    return sn_fail(&c->ctx, SN_BAD_INPUT, "%s: %s frames need triangles; give --rest FILE", to,
+                   is_alembic(to) ? "Alembic" : "OBJ");
   }
-  status = sn_frames_read(&c->ctx, from, &choice, &frames);
+  status = sn_stream_open(&c->ctx, from, &choice, &frames);
   if (status == SN_OK && rest) status = sn_mesh_read(&c->ctx, rest, &choice, &mesh);
   if (status == SN_OK && rest && mesh.vertex_count != frames.vertex_count) {
     status = sn_fail(&c->ctx, SN_BAD_INPUT, "%s has %d vertices, but %s has %d", from, frames.vertex_count, rest,
                      mesh.vertex_count);
   }
   if (frames.rate == 0) frames.rate = cli_fps(c);
-  if (status == SN_OK) status = sn_frames_write(&c->ctx, to, &frames, &mesh);
+  if (status == SN_OK) status = sn_stream_write(&c->ctx, to, &frames, &mesh);
   if (status == SN_OK) cli_say(c, "%s: %d frames of %d vertices\n", to, frames.frame_count, frames.vertex_count);
   sn_mesh_free(&mesh);
-  sn_frames_free(&frames);
+  sn_stream_close(&frames);
   return status;
 }
 
@@ -81,7 +82,8 @@ static int run(cli *c) {
              (is_gltf(to) || cli_has_extension(to, ".obj"))) {
     status = convert_mesh(c, from, to);
   } else if (is_gltf(to) || cli_has_extension(to, ".obj")) {
-    status = sn_fail(&c->ctx, SN_UNSUPPORTED, "%s: a sequence is written as .pc2, .mdd or a folder of .obj", to);
+    status =
+      sn_fail(&c->ctx, SN_UNSUPPORTED, "%s: a sequence is written as .pc2, .mdd, .abc or a folder of .obj", to);
   } else {
     status = convert_frames(c, from, to);
   }
@@ -89,7 +91,7 @@ static int run(cli *c) {
 }
 
 static const cli_option options[] = {
-  {"--rest", "FILE", NULL, "mesh whose triangles OBJ frames get", false},
+  {"--rest", "FILE", NULL, "mesh whose triangles OBJ and Alembic frames get", false},
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,
   CLI_OPTION_OBJECT,

@@ -191,7 +191,7 @@ static sn_status load_input(cli *c, const sn_rt_model *model, sn_examples *input
 static int run(cli *c) {
   const char *path = cli_text(c, "-o");
   cli_model opened;
-  if (!path) return cli_misuse("eval: where to? Give -o FILE (.pc2, .mdd, .glb, or a folder for .obj)");
+  if (!path) return cli_misuse("eval: where to? Give -o FILE (.pc2, .mdd, .abc, .glb, or a folder for .obj)");
   int result = cli_open_model(c, c->arguments[0], &opened);
   if (result != exit_done) return result;
   sn_examples input = {0}, truth = {0};
@@ -214,7 +214,7 @@ static int run(cli *c) {
 }
 
 static const cli_option options[] = {
-  {"-o", "FILE", NULL, ".pc2, .mdd, .glb, .gltf, or a folder for a sequence of .obj", false},
+  {"-o", "FILE", NULL, ".pc2, .mdd, .abc, .glb, .gltf, or a folder for a sequence of .obj", false},
   CLI_OPTION_SKELETON,
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,

@@ -146,8 +146,7 @@ static sn_status deform_all(sn_context *ctx, const sn_gltf *gltf, int clip, doub
   return sn_frames_check(ctx, out);
 }
 
-// Frames of a clip of `seconds`; -1, with a message, where they are too many.
-static int count_frames(sn_context *ctx, const char *name, double seconds, double fps) {
+int sn_count_frames(sn_context *ctx, const char *name, double seconds, double fps) {
   double count = seconds * fps + 1.5;
   if (count < 1e7) return (int)count;
   sn_fail(ctx, SN_BAD_INPUT, "%s lasts %g s: too many frames", name, seconds);
@@ -164,7 +163,7 @@ static sn_status read_animated(sn_context *ctx, const char *path, double fps, co
   if (status == SN_OK) status = sn_gltf_mesh(ctx, gltf, &mesh, NULL, NULL, NULL);
   if (status == SN_OK) {
     sn_clip_info info = sn_gltf_clip(gltf, clip);
-    int count = count_frames(ctx, info.name, info.end - info.start, fps);
+    int count = sn_count_frames(ctx, info.name, info.end - info.start, fps);
     status = count > 0 ? sn_frames_new(ctx, mesh.vertex_count, count, out) : ctx->error.status;
   }
   if (status == SN_OK) status = deform_all(ctx, gltf, clip, fps, out);
@@ -177,28 +176,17 @@ static sn_status read_animated(sn_context *ctx, const char *path, double fps, co
   return status;
 }
 
-static sn_status read_samples(sn_context *ctx, sn_abc *abc, const char *path, double fps, sn_frames *out) {
-  int last = sn_abc_frame_count(abc) - 1, count = last + 1;
-  double start = sn_abc_frame_time(abc, 0);
-  if (fps > 0) count = count_frames(ctx, path, sn_abc_frame_time(abc, last) - start, fps);
-  sn_status status = count > 0 ? sn_frames_new(ctx, sn_abc_vertex_count(abc), count, out) : ctx->error.status;
-  for (int f = 0; status == SN_OK && f < count; f++) {
-    double t = fps > 0 ? start + f / fps : sn_abc_frame_time(abc, f);
-    status = sn_abc_positions(ctx, abc, t, sn_frame_mutable(out, f));
-  }
-  out->rate = fps > 0 ? fps : sn_abc_rate(abc);
-  if (status == SN_OK && sn_frames_check(ctx, out) != SN_OK) status = sn_fail_prefix(ctx, "%s: ", path);
-  return status;
-}
-
 static sn_status read_alembic(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out) {
-  sn_abc *abc;
-  sn_status status = sn_abc_open(ctx, path, &abc);
+  sn_stream stream;
+  sn_status status = sn_stream_open(ctx, path, choice, &stream);
   if (status != SN_OK) return status;
-  status = sn_abc_choose(ctx, abc, choice->objects, choice->object_count);
-  if (status == SN_OK) status = read_samples(ctx, abc, path, choice->fps, out);
+  status = sn_frames_new(ctx, stream.vertex_count, stream.frame_count, out);
+  for (int f = 0; status == SN_OK && f < stream.frame_count; f++) {
+    status = sn_stream_frame(ctx, &stream, f, sn_frame_mutable(out, f));
+  }
+  out->rate = stream.rate;
   if (status != SN_OK) sn_frames_free(out);
-  sn_abc_free(abc);
+  sn_stream_close(&stream);
   return status;
 }
 
@@ -221,27 +209,35 @@ sn_status sn_frames_read(sn_context *ctx, const char *path, const sn_choice *cho
   return read_objs(ctx, path, out);
 }
 
-static sn_status write_objs(sn_context *ctx, const char *folder, const sn_frames *frames, const sn_mesh *mesh) {
+static sn_status write_objs(sn_context *ctx, const char *folder, sn_stream *frames, const sn_mesh *mesh) {
   sn_arena scratch = sn_arena_new(ctx);
   size_t size = strlen(folder) + 32;
   char *path = SN_NEW(ctx, &scratch, char, size);
+  float(*positions)[3] = sn_arena_alloc(ctx, &scratch, (size_t)frames->vertex_count, sizeof *positions);
   sn_outputs together;
   sn_outputs_begin(ctx, &together);
-  sn_status status = path ? sn_make_folder(ctx, folder) : ctx->error.status;
+  sn_status status = path && positions ? sn_make_folder(ctx, folder) : ctx->error.status;
   for (int f = 0; status == SN_OK && f < frames->frame_count; f++) {
     snprintf(path, size, "%s/frame_%04d.obj", folder, f);
-    status = sn_obj_write(ctx, path, mesh, sn_frame(frames, f));
+    status = sn_stream_frame(ctx, frames, f, positions);
+    if (status == SN_OK) status = sn_obj_write(ctx, path, mesh, (const float(*)[3])positions);
   }
   sn_arena_free(&scratch);
   return sn_outputs_end(ctx, &together, status);
 }
 
-sn_status sn_frames_write(sn_context *ctx, const char *path, const sn_frames *frames, const sn_mesh *mesh) {
-  if (has_extension(path, ".pc2")) return sn_pc2_write(ctx, path, frames);
-  if (has_extension(path, ".mdd")) return sn_mdd_write(ctx, path, frames);
+sn_status sn_stream_write(sn_context *ctx, const char *path, sn_stream *frames, const sn_mesh *mesh) {
+  if (has_extension(path, ".pc2")) return sn_pc2_write_stream(ctx, path, frames);
+  if (has_extension(path, ".mdd")) return sn_mdd_write_stream(ctx, path, frames);
+  if (has_extension(path, ".abc")) return sn_abc_write(ctx, path, frames, mesh);
   const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
   if (dot && slash != path + strlen(path) - 1 && !is_folder(path)) {
-    return sn_fail(ctx, SN_UNSUPPORTED, "%s: frames are written as .pc2, .mdd or a folder of .obj", path);
+    return sn_fail(ctx, SN_UNSUPPORTED, "%s: frames are written as .pc2, .mdd, .abc or a folder of .obj", path);
   }
   return write_objs(ctx, path, frames, mesh);
+}
+
+sn_status sn_frames_write(sn_context *ctx, const char *path, const sn_frames *frames, const sn_mesh *mesh) {
+  sn_stream stream = sn_stream_of(frames);
+  return sn_stream_write(ctx, path, &stream, mesh);
 }

@@ -85,7 +85,28 @@ sn_status sn_mdd_parse(sn_context *ctx, const char *name, const uint8_t *bytes, 
   return check_finite(ctx, name, out);
 }
 
-sn_status sn_pc2_write(sn_context *ctx, const char *path, const sn_frames *frames) {
+// Every frame through `put`, which writes its numbers.
+typedef void (*frame_fn)(sn_writer *writer, const float (*positions)[3], size_t count);
+static sn_status write_frames(sn_context *ctx, sn_writer *writer, sn_stream *frames, frame_fn put) {
+  size_t count = (size_t)frames->vertex_count;
+  sn_arena scratch = sn_arena_new(ctx);
+  float(*positions)[3] = sn_arena_alloc(ctx, &scratch, count, sizeof *positions);
+  sn_status status = positions ? SN_OK : ctx->error.status;
+  for (int f = 0; status == SN_OK && f < frames->frame_count; f++) {
+    status = sn_stream_frame(ctx, frames, f, positions);
+    if (status == SN_OK) put(writer, (const float(*)[3])positions, count);
+  }
+  sn_arena_free(&scratch);
+  if (status == SN_OK) return sn_writer_commit(ctx, writer);
+  sn_writer_abort(ctx, writer);
+  return status;
+}
+
+static void put_pc2_frame(sn_writer *writer, const float (*positions)[3], size_t count) {
+  sn_write(writer, positions, count * sizeof *positions);
+}
+
+sn_status sn_pc2_write_stream(sn_context *ctx, const char *path, sn_stream *frames) {
   sn_writer writer;
   sn_status status = sn_writer_open(ctx, path, &writer);
   if (status != SN_OK) return status;
@@ -97,8 +118,12 @@ sn_status sn_pc2_write(sn_context *ctx, const char *path, const sn_frames *frame
   sn_write(&writer, &start, 4);
   sn_write(&writer, &step, 4);
   sn_write(&writer, &samples, 4);
-  sn_write(&writer, frames->positions, (size_t)points * (size_t)samples * sizeof *frames->positions);
-  return sn_writer_commit(ctx, &writer);
+  return write_frames(ctx, &writer, frames, put_pc2_frame);
+}
+
+sn_status sn_pc2_write(sn_context *ctx, const char *path, const sn_frames *frames) {
+  sn_stream stream = sn_stream_of(frames);
+  return sn_pc2_write_stream(ctx, path, &stream);
 }
 
 static void write_big32(sn_writer *writer, uint32_t value) {
@@ -112,17 +137,22 @@ static void write_big_float(sn_writer *writer, float value) {
   write_big32(writer, bits);
 }
 
-sn_status sn_mdd_write(sn_context *ctx, const char *path, const sn_frames *frames) {
+static void put_mdd_frame(sn_writer *writer, const float (*positions)[3], size_t count) {
+  for (size_t k = 0; k < 3 * count; k++) write_big_float(writer, positions[0][k]);
+}
+
+sn_status sn_mdd_write_stream(sn_context *ctx, const char *path, sn_stream *frames) {
   sn_writer writer;
   sn_status status = sn_writer_open(ctx, path, &writer);
   if (status != SN_OK) return status;
-  double rate = frames->rate > 0 ? frames->rate : 30;
+  double rate = frames->rate > 0 ? frames->rate : SN_DEFAULT_FPS;
   write_big32(&writer, (uint32_t)frames->frame_count);
   write_big32(&writer, (uint32_t)frames->vertex_count);
   for (int f = 0; f < frames->frame_count; f++) write_big_float(&writer, (float)(f / rate));
-  const float *numbers = frames->positions[0];
-  for (size_t k = 0; k < 3 * (size_t)frames->vertex_count * (size_t)frames->frame_count; k++) {
-    write_big_float(&writer, numbers[k]);
-  }
-  return sn_writer_commit(ctx, &writer);
+  return write_frames(ctx, &writer, frames, put_mdd_frame);
+}
+
+sn_status sn_mdd_write(sn_context *ctx, const char *path, const sn_frames *frames) {
+  sn_stream stream = sn_stream_of(frames);
+  return sn_mdd_write_stream(ctx, path, &stream);
 }

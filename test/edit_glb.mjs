@@ -63,6 +63,16 @@ export const edits = {
       skin.inverseBindMatrices = add(doc, scaled, 5126, "MAT4");
     }
   },
+  // Every joint's node below one more node that the clip scales from 1 to k: all joints share a scale that changes.
+  "pose-scale"(doc, k) {
+    const { json } = doc, scene = json.scenes[json.scene ?? 0], clip = json.animations[0];
+    const times = rows(doc, clip.samplers[0].input).map(([t]) => t), span = times.at(-1) - times[0];
+    json.nodes.push({ name: "grow", children: scene.nodes });
+    scene.nodes = [json.nodes.length - 1];
+    const values = times.map((t) => Array(3).fill(1 + ((k - 1) * (t - times[0])) / span));
+    clip.samplers.push({ input: clip.samplers[0].input, output: add(doc, values, 5126, "VEC3"), interpolation: "LINEAR" });
+    clip.channels.push({ sampler: clip.samplers.length - 1, target: { node: json.nodes.length - 1, path: "scale" } });
+  },
   // The mesh a second time, at the same place but on the first joint alone: it parts from the first when that moves.
   twin(doc) {
     for (const mesh of doc.json.meshes) {

@@ -40,6 +40,15 @@ compare scaled.json scaled.glb rigid lbs:weights=given lbs dqs
 check 'a.result.methods.every((m, k) => near(m.test.rms_pct_diag + 1e-4, b.result.methods[k].test.rms_pct_diag + 1e-4, 0.02))' \
   scaled.json plain.json
 
+# 2. a scale that all joints share, and that changes: dual quaternions follow it exactly
+edit $plain grows.glb pose-scale=0.25
+edit $plain bound.glb bind-scale=100 pose-scale=3
+compare grows.json grows.glb dqs dqs:weights=given
+compare bound.json bound.glb dqs dqs:weights=given
+compare still.json $plain dqs dqs:weights=given
+check 'a.result.methods.every((m, k) => m.all.ee < 1.1 * c.result.methods[k].all.ee && b.result.methods[k].all.ee < 1.1 * c.result.methods[k].all.ee)' \
+  grows.json bound.json still.json
+
 # 3. vertices that only meet in the rest pose stay apart, and every vertex of the file is measured
 edit $plain twin.glb twin
 "$SINEW" convert twin.glb twin.pc2 --quiet

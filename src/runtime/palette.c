@@ -36,19 +36,40 @@ static void make_dualquat(const float r[9], const float t[3], float out[8]) {
   d[3] = -0.5f * (t[0] * q[0] + t[1] * q[1] + t[2] * q[2]);
 }
 
-// M = rigid after stretch, the stretch about the joint's centre: M p = r (s (p - c) + c) + t.
-static int split_matrix(const float m[16], const float centre[3], float dualquat[8], float stretch[16]) {
-  float a[9], r[9], s[9], moved[3], t[3];
+// M = rigid after stretch: M p = r (s / common (p - c) + c) common + t. What a joint stretches by itself stays put at its
+// centre; the scale that the joints share is about the origin, the same for all, so that it is exact however they blend.
+static int split_matrix(const float m[16], const float centre[3], float common, float dualquat[8],
+                        float stretch[16]) {
+  float a[9], r[9], s[9], moved[3], t[3], kept[3];
   sn_rt_linear_part(m, a);
   int rigid = sn_rt_polar(a, r, s);
-  sn_rt_make_about(s, centre, centre, stretch);
+  for (int n = 0; n < 3; n++) kept[n] = common * centre[n];
+  sn_rt_make_about(s, centre, kept, stretch);
   sn_rt_apply(m, centre, moved);
   for (int n = 0; n < 3; n++) {
-    t[n] =
-      rigid ? m[12 + n] : moved[n] - (r[3 * n] * centre[0] + r[3 * n + 1] * centre[1] + r[3 * n + 2] * centre[2]);
+    t[n] = rigid ? m[12 + n] : moved[n] - (r[3 * n] * kept[0] + r[3 * n + 1] * kept[1] + r[3 * n + 2] * kept[2]);
   }
   make_dualquat(r, t, dualquat);
   return rigid;
+}
+
+static float mean_stretch(const float stretch[16]) { return (stretch[0] + stretch[5] + stretch[10]) / 3; }
+
+// The scale that more than half of the entries share, else 1: a vote, then a count.
+static float common_scale(const float *stretches, uint32_t count) {
+  const float same = 1e-4f; // relative: scales of a file in single precision
+  float scale = 1;
+  uint32_t votes = 0, agree = 0;
+  for (uint32_t e = 0; e < count; e++) {
+    float own = mean_stretch(stretches + 16 * (size_t)e);
+    int equal = fabsf(own - scale) <= same * fabsf(scale);
+    if (votes == 0) scale = own;
+    votes = votes == 0 || equal ? votes + 1 : votes - 1;
+  }
+  for (uint32_t e = 0; e < count; e++) {
+    agree += fabsf(mean_stretch(stretches + 16 * (size_t)e) - scale) <= same * fabsf(scale);
+  }
+  return agree > count / 2 && scale > 0 ? scale : 1;
 }
 
 // The joint whose hemisphere a palette entry goes by.
@@ -69,14 +90,22 @@ static void sign_dualquats(const sn_rt_model *model, const sn_rt_scratch *s) {
   *s->flags |= SN_RT_SIGNED;
 }
 
-static void make_dualquats(const sn_rt_model *model, const sn_rt_scratch *s) {
+// Returns whether all entries are rigid.
+static int split_palette(const sn_rt_model *model, const sn_rt_scratch *s, float common) {
   float centre[3];
   int rigid = 1;
   for (uint32_t e = 0; e < model->info.palette_count; e++) {
     entry_centre(model, e, centre);
-    rigid &=
-      split_matrix(s->matrices + 16 * (size_t)e, centre, s->dualquats + 8 * (size_t)e, s->stretches + 16 * (size_t)e);
+    rigid &= split_matrix(s->matrices + 16 * (size_t)e, centre, common, s->dualquats + 8 * (size_t)e,
+                          s->stretches + 16 * (size_t)e);
   }
+  return rigid;
+}
+
+static void make_dualquats(const sn_rt_model *model, const sn_rt_scratch *s) {
+  int rigid = split_palette(model, s, 1);
+  float common = rigid ? 1 : common_scale(s->stretches, model->info.palette_count);
+  if (fabsf(common - 1) > 1e-4f) split_palette(model, s, common);
   *s->flags = rigid ? SN_RT_RIGID : 0;
   if (model->info.drive == SN_RT_DRIVE_JOINTS && model->sections[SN_SECTION_JOINT_REFERENCE])
     sign_dualquats(model, s);

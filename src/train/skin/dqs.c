@@ -12,7 +12,7 @@
 // A joint's matrix as the runtime blends it: a rigid motion after a stretch of the rest pose.
 typedef struct joint_motion {
   sn_dualquat rigid;
-  sn_mat3 stretch;
+  sn_affine stretch;
 } joint_motion;
 
 typedef struct refine_job {
@@ -23,12 +23,42 @@ typedef struct refine_job {
   int rounds;
 } refine_job;
 
-static joint_motion split_matrix(sn_affine a) {
+// As split_matrix of src/runtime/palette.c: the joint's own stretch is about its centre, the common scale about the origin.
+static joint_motion split_matrix(sn_affine a, sn_vec3 centre, double common) {
   joint_motion out;
-  sn_mat3 rotation;
-  sn_mat3_polar(sn_affine_linear(a), &rotation, &out.stretch);
-  out.rigid = sn_dualquat_from_rigid(sn_affine_make(rotation, sn_affine_translation(a)));
+  sn_mat3 rotation, stretch;
+  sn_mat3_polar(sn_affine_linear(a), &rotation, &stretch);
+  sn_vec3 kept = sn_vec3_scale(centre, common);
+  out.stretch = sn_affine_make(stretch, sn_vec3_sub(kept, sn_mat3_apply(stretch, centre)));
+  sn_vec3 t = sn_vec3_sub(sn_affine_apply(a, centre), sn_mat3_apply(rotation, kept));
+  out.rigid = sn_dualquat_from_rigid(sn_affine_make(rotation, t));
   return out;
+}
+
+static double mean_stretch(const joint_motion *motion) {
+  return sn_mat3_trace(sn_affine_linear(motion->stretch)) / 3;
+}
+
+// The scale that more than half of the joints share, else 1.
+static double common_scale(const joint_motion *pose, int count) {
+  const double same = 1e-4;
+  for (int j = 0; j < count; j++) {
+    double scale = mean_stretch(&pose[j]);
+    int agree = 0;
+    for (int k = 0; k < count; k++) agree += fabs(mean_stretch(&pose[k]) - scale) <= same * fabs(scale);
+    if (agree > count / 2) return scale > 0 && fabs(scale - 1) > same ? scale : 1;
+  }
+  return 1;
+}
+
+static void split_pose(const sn_skeleton *skeleton, const sn_affine *matrices, joint_motion *pose) {
+  double common = 1;
+  for (int pass = 0; pass < 2 && (pass == 0 || common != 1); pass++) {
+    for (int j = 0; j < skeleton->joint_count; j++) {
+      pose[j] = split_matrix(matrices[j], sn_affine_translation(skeleton->rest[j]), common);
+    }
+    if (pass == 0) common = common_scale(pose, skeleton->joint_count);
+  }
 }
 
 // Every quaternion on the hemisphere of its joint's reference, as the runtime has it (src/runtime/turns.c).
@@ -46,14 +76,14 @@ static void choose_hemispheres(const sn_turn *turns, int joint_count, joint_moti
 static sn_vec3 blend_point(const joint_motion *pose, const uint16_t *joints, const double *weights, int count,
                            sn_vec3 rest) {
   sn_dualquat sum = {{0, 0, 0, 0}, {0, 0, 0, 0}};
-  sn_mat3 stretch = {0};
+  sn_vec3 stretched = {0, 0, 0};
   for (int k = 0; k < count; k++) {
     const joint_motion *motion = &pose[joints[k]];
     sum.real = sn_quat_add(sum.real, sn_quat_scale(motion->rigid.real, weights[k]));
     sum.dual = sn_quat_add(sum.dual, sn_quat_scale(motion->rigid.dual, weights[k]));
-    stretch = sn_mat3_add(stretch, sn_mat3_scale(motion->stretch, weights[k]));
+    stretched = sn_vec3_mad(stretched, sn_affine_apply(motion->stretch, rest), weights[k]);
   }
-  return sn_affine_apply(sn_dualquat_to_rigid(sum), sn_mat3_apply(stretch, rest));
+  return sn_affine_apply(sn_dualquat_to_rigid(sum), stretched);
 }
 
 // Squared error of vertex i over the training frames, and the normal equations of a step in its weights: with the
@@ -142,7 +172,7 @@ static sn_status refine(sn_context *ctx, const sn_examples *examples, const sn_k
   if (motions) {
     for (int f = 0; f < keys->count; f++) {
       joint_motion *pose = motions + (size_t)f * (size_t)joints;
-      for (int j = 0; j < joints; j++) pose[j] = split_matrix(sn_pose(&examples->poses, keys->frames[f])[j]);
+      split_pose(&examples->skeleton, sn_pose(&examples->poses, keys->frames[f]), pose);
       choose_hemispheres(turns, joints, pose);
     }
     refine_job job = {examples, keys, motions, skin, 12};

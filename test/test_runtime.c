@@ -532,8 +532,80 @@ static void the_palette_can_be_read_back(void **state) {
   }
 }
 
+// ---- what engines read ---------------------------------------------------------------------------------------------------
+
+static void the_rest_pose_comes_in_vertex_order(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  for (int shade = SN_RT_SHADE_TRANSFORM; shade <= SN_RT_SHADE_RECOMPUTE; shade++) {
+    fixture f;
+    fixture_new(&ctx, 900, 30, 4, 7, &f);
+    f.desc.shade = (sn_rt_shade)shade, f.desc.grain = 128;
+    fixture_build(&ctx, &f);
+    point *positions = points(900), *normals = points(900), *expected = points(900);
+    uint32_t influences = f.rt.info.max_influences;
+    uint16_t *joints = calloc(900 * influences, sizeof *joints);
+    float *weights = calloc(900 * influences, sizeof *weights);
+    sn_rt_rest rest = {positions, normals, joints, weights, influences};
+    sn_rt_error error;
+    assert_int_equal(sn_rt_get_rest(&f.rt, &rest, &error), SN_RT_OK);
+    assert_memory_equal(positions, f.mesh.positions, 900 * sizeof *positions);
+    sn_mesh_normals(&f.mesh, (const point *)f.mesh.positions, expected);
+    for (int i = 0; i < 900; i++) {
+      double own[30] = {0};
+      assert_below(distance3(normals[i], expected[i]), 1e-5);
+      for (uint32_t k = 0; k < influences; k++) {
+        uint32_t at = (uint32_t)i * influences + k;
+        own[joints[at]] += (double)weights[at];
+      }
+      for (int k = 0; k < f.skin.influences; k++) {
+        size_t at = (size_t)i * (size_t)f.skin.influences + (size_t)k;
+        own[f.skin.joints[at]] -= (double)f.skin.weights[at];
+      }
+      for (int j = 0; j < 30; j++) assert_near(own[j], 0, 1e-6);
+    }
+    rest.influences--;
+    assert_int_equal(sn_rt_get_rest(&f.rt, &rest, &error), SN_RT_BAD_ARGUMENT);
+    rest = (sn_rt_rest){.joints = joints, .influences = influences};
+    assert_int_equal(sn_rt_get_rest(&f.rt, &rest, &error), SN_RT_BAD_ARGUMENT);
+    free(positions), free(normals), free(expected), free(joints), free(weights);
+    fixture_free(&f);
+  }
+}
+
+// Rigid part after stretch is the matrix.
+static void a_palette_entry_splits_into_two_parts(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_random rng = sn_random_new(9);
+  fixture f;
+  fixture_new(&ctx, 60, 12, 3, 2, &f);
+  f.desc.blend = SN_RT_BLEND_DUALQUAT;
+  fixture_build(&ctx, &f);
+  sn_affine pose[12];
+  float input[12][12];
+  random_pose(&f.skeleton, 1, 0.2, &rng, pose);
+  sn_model_joints(pose, 12, input);
+  void *scratch = malloc(sn_rt_scratch_size(&f.rt));
+  sn_rt_input in = {.joints = (const float(*)[12])input};
+  assert_int_equal(sn_rt_palette(&f.rt, &in, scratch, NULL), SN_RT_OK);
+  for (uint32_t e = 0; e < 12; e++) {
+    float q[8], m[12], s[12];
+    sn_affine stretch;
+    assert_int_equal(sn_rt_palette_split(&f.rt, scratch, e, q, s), 0);
+    sn_rt_palette_matrix(&f.rt, scratch, e, m);
+    for (int n = 0; n < 12; n++) stretch.m[n / 4][n % 4] = s[n];
+    sn_dualquat d = {{q[0], q[1], q[2], q[3]}, {q[4], q[5], q[6], q[7]}};
+    sn_affine both = sn_affine_mul(sn_dualquat_to_rigid(d), stretch);
+    for (int n = 0; n < 12; n++) assert_near(both.m[n / 4][n % 4], m[n], 1e-4);
+  }
+  free(scratch), fixture_free(&f);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(linear_is_the_blend_of_matrices),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(the_rest_pose_comes_in_vertex_order),
+                                     cmocka_unit_test(a_palette_entry_splits_into_two_parts),
+                                     cmocka_unit_test(linear_is_the_blend_of_matrices),
                                      cmocka_unit_test(rounded_weights_evaluate_as_stored),
                                      cmocka_unit_test(dualquat_is_the_blend_of_dual_quaternions),
                                      cmocka_unit_test(paths_agree_with_the_scalar_path),

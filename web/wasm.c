@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/internal.h"
+#include "runtime/format.h"
 #include "sinew/runtime.h"
 
 #define EXPORT(name) __attribute__((export_name(#name), used))
@@ -102,57 +102,9 @@ sn_rt_status sw_evaluate(web_model *m, const float *joints, const float *control
   return sn_rt_evaluate(&m->model, &input, m->scratch, &output, &m->error);
 }
 
-// ---- what a vertex shader needs: blocks, back in the order of the rest mesh ------------------------------------------
-
-static float weight_at(const sn_rt_model *model, size_t index) {
-  return sn_rt_stored_weight(model->sections[SN_SECTION_SKIN_WEIGHTS], model->info.weight_bits, index) /
-         sn_rt_weight_total(model);
-}
-
-typedef struct web_rest {
-  float (*positions)[3], (*normals)[3];
-  uint16_t (*bones)[SN_RT_MAX_INFLUENCES];
-  float (*weights)[SN_RT_MAX_INFLUENCES];
-} web_rest;
-
-static void read_lane(const sn_rt_model *model, const sn_rt_group *g, uint32_t block, int lane, uint32_t vertex,
-                      const web_rest *out) {
-  const float(*rest)[3][SN_RT_LANES] = model->sections[SN_SECTION_SKIN_REST];
-  const float(*normals)[3][SN_RT_LANES] = model->sections[SN_SECTION_SKIN_NORMALS];
-  const uint16_t(*tuples)[SN_RT_LANES] = model->sections[SN_SECTION_SKIN_TUPLES];
-  for (int c = 0; c < 3; c++) {
-    out->positions[vertex][c] = rest[g->first_block + block][c][lane];
-    out->normals[vertex][c] = normals ? normals[g->first_block + block][c][lane] : 0;
-  }
-  size_t first = g->first_weight + (size_t)block * (size_t)(g->influences - 1);
-  float left = 1;
-  for (size_t k = 0; k < SN_RT_MAX_INFLUENCES; k++) {
-    int used = k < g->influences;
-    float weight = used && k ? weight_at(model, (first + k - 1) * SN_RT_LANES + (size_t)lane) : 0;
-    left -= weight;
-    out->weights[vertex][k] = weight;
-    out->bones[vertex][k] = !used ? 0
-                            : g->kind == SN_RT_GROUP_SHARED
-                              ? g->joints[k]
-                              : tuples[g->first_tuple + block * g->influences + k][lane];
-  }
-  out->weights[vertex][0] = left;
-}
-
-// Eight bones and weights per vertex, in the order of the file; unused ones have weight 0.
+// Eight bones and weights per vertex: see sn_rt_rest.
 EXPORT(sw_rest)
-void sw_rest(const web_model *m, float (*positions)[3], float (*normals)[3], uint16_t (*bones)[SN_RT_MAX_INFLUENCES],
-             float (*weights)[SN_RT_MAX_INFLUENCES]) {
-  const sn_rt_model *model = &m->model;
-  const web_rest out = {positions, normals, bones, weights};
-  const uint32_t *chunks = model->sections[SN_SECTION_SKIN_CHUNKS];
-  const sn_rt_group *groups = model->sections[SN_SECTION_SKIN_GROUPS];
-  const uint16_t(*lanes)[SN_RT_LANES] = model->sections[SN_SECTION_SKIN_LANES];
-  uint32_t grain = model->info.grain;
-  for (uint32_t c = 0; (uint64_t)c * grain < model->info.vertex_count; c++)
-    for (uint32_t n = chunks[c]; n < chunks[c + 1]; n++)
-      for (uint32_t b = 0; b < groups[n].block_count; b++)
-        for (int l = 0; l < SN_RT_LANES; l++) {
-          read_lane(model, groups + n, b, l, c * grain + lanes[groups[n].first_block + b][l], &out);
-        }
+void sw_rest(const web_model *m, float (*positions)[3], float (*normals)[3], uint16_t *bones, float *weights) {
+  const sn_rt_rest out = {positions, normals, bones, weights, SN_RT_MAX_INFLUENCES};
+  sn_rt_get_rest(&m->model, &out, NULL);
 }

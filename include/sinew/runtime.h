@@ -147,6 +147,23 @@ int32_t sn_rt_joint_parent(const sn_rt_model *model, uint32_t joint); // -1 for 
 // taken as the nearest of the two. False (0) for a joint whose torque does nothing.
 int sn_rt_torque_range(const sn_rt_model *model, uint32_t joint, float range[2]);
 
+// What engines with skinning of their own need, in the order of the rest mesh. NULL arrays are left out; joints and weights
+// go together, `influences` (at least info.max_influences) per vertex: palette entries in the order of the file, the pivot of
+// dual quaternions first, unused ones with weight 0. Normals of models that recompute them are made from the positions.
+typedef struct sn_rt_rest {
+  float (*positions)[3];
+  float (*normals)[3];
+  uint16_t *joints;
+  float *weights;
+  uint32_t influences;
+} sn_rt_rest;
+sn_rt_status sn_rt_get_rest(const sn_rt_model *model, const sn_rt_rest *out, sn_rt_error *error);
+
+// The displacement fields that sn_rt_correct_values multiplies: out[field * vertex_count + vertex]. None (0) for models
+// without corrections, and for those whose corrections are no fields in the rest pose.
+uint32_t sn_rt_displacement_count(const sn_rt_model *model);
+void sn_rt_displacements(const sn_rt_model *model, float (*out)[3]);
+
 // A section of the file: its table entry by number, and its bytes by name (NULL where there is none).
 typedef struct sn_rt_section {
   const char *name;
@@ -193,6 +210,11 @@ sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, v
 
 // Matrix `index` of the palette in `scratch`, 3x4 row-major: what a linear blend uses (for export and for tests).
 void sn_rt_palette_matrix(const sn_rt_model *model, const void *scratch, uint32_t index, float out[12]);
+
+// The same as the two parts that a dual quaternion blend uses: the rigid one (real x y z w, dual x y z w) and the stretch before
+// it. Returns 1 where signs are chosen already, 0 where a blend compares them with its pivot's.
+int sn_rt_palette_split(const sn_rt_model *model, const void *scratch, uint32_t index, float dualquat[8],
+                        float stretch[12]);
 
 // The values by which the model's displacement fields are multiplied, after sn_rt_palette: their number, and where they
 // are in `scratch`. 0 and NULL for models without corrections, and where every vertex has values of its own.

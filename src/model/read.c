@@ -2,7 +2,7 @@
 // Model files: to and from disk, and back into meshes, weights and skeletons.
 #include <string.h>
 
-#include "runtime/internal.h"
+#include "runtime/format.h"
 #include "sinew/model.h"
 
 sn_status sn_model_write(sn_context *ctx, const char *path, const sn_model *model) {
@@ -29,76 +29,41 @@ void sn_model_torques(const sn_torques *torques, int frame, int count, float *ou
   for (int j = 0; j < count; j++) out[j] = torques->values ? (float)sn_torque(torques, frame, j) : 0;
 }
 
-// ---- blocks, back in the order of the rest mesh ---------------------------------------------------------------------------
-
-// Calls `visit` for every lane of every block (a vertex that fills up a block comes more than once).
-typedef void (*lane_fn)(const sn_rt_model *model, const sn_rt_group *g, uint32_t block, int lane, uint32_t vertex,
-                        void *user);
-
-static void for_each_lane(const sn_rt_model *model, lane_fn visit, void *user) {
-  const uint32_t *chunks = model->sections[SN_SECTION_SKIN_CHUNKS];
-  const sn_rt_group *groups = model->sections[SN_SECTION_SKIN_GROUPS];
-  const uint16_t(*lanes)[SN_RT_LANES] = model->sections[SN_SECTION_SKIN_LANES];
-  uint32_t grain = model->info.grain;
-  for (uint32_t c = 0; (uint64_t)c * grain < model->info.vertex_count; c++)
-    for (uint32_t n = chunks[c]; n < chunks[c + 1]; n++)
-      for (uint32_t b = 0; b < groups[n].block_count; b++)
-        for (int l = 0; l < SN_RT_LANES; l++) {
-          visit(model, groups + n, b, l, c * grain + lanes[groups[n].first_block + b][l], user);
-        }
-}
-
-static void visit_position(const sn_rt_model *model, const sn_rt_group *g, uint32_t block, int lane, uint32_t vertex,
-                           void *user) {
-  const float(*rest)[3][SN_RT_LANES] = model->sections[SN_SECTION_SKIN_REST];
-  float(*positions)[3] = user;
-  for (int c = 0; c < 3; c++) positions[vertex][c] = rest[g->first_block + block][c][lane];
-}
+// ---- what is inside, in the order of the rest mesh ---------------------------------------------------------------------------
 
 sn_status sn_model_mesh(sn_context *ctx, const sn_rt_model *model, sn_mesh *out) {
   sn_status status = sn_mesh_new(ctx, (int)model->info.vertex_count, (int)model->info.triangle_count, out);
   if (status != SN_OK) return status;
-  for_each_lane(model, visit_position, out->positions);
+  sn_rt_get_rest(model, &(sn_rt_rest){.positions = out->positions}, NULL);
   const uint32_t(*triangles)[3] = model->sections[SN_SECTION_MESH_TRIANGLES];
   for (int t = 0; t < out->triangle_count; t++)
     for (int c = 0; c < 3; c++) out->triangles[t][c] = (int)triangles[t][c];
   return SN_OK;
 }
 
-static float weight_at(const sn_rt_model *model, size_t index) {
-  return sn_rt_stored_weight(model->sections[SN_SECTION_SKIN_WEIGHTS], model->info.weight_bits, index) /
-         sn_rt_weight_total(model);
-}
-
-static void visit_weights(const sn_rt_model *model, const sn_rt_group *g, uint32_t block, int lane, uint32_t vertex,
-                          void *user) {
-  sn_skin *skin = user;
-  const uint16_t(*tuples)[SN_RT_LANES] = model->sections[SN_SECTION_SKIN_TUPLES];
-  size_t row = (size_t)vertex * (size_t)skin->influences;
-  size_t first = g->first_weight + (size_t)block * (size_t)(g->influences - 1);
+// Weights above what rounding leaves of 1, largest first; of equal ones the first stays before.
+static void sort_row(uint16_t *joints, float *weights, int influences) {
   int count = 0;
-  float first_weight = 1;
-  for (size_t k = 1; k < g->influences; k++)
-    first_weight -= weight_at(model, (first + k - 1) * SN_RT_LANES + (size_t)lane);
-  for (size_t k = 0; k < g->influences; k++) {
-    float weight = k ? weight_at(model, (first + k - 1) * SN_RT_LANES + (size_t)lane) : first_weight;
-    uint16_t joint =
-      g->kind == SN_RT_GROUP_SHARED ? g->joints[k] : tuples[g->first_tuple + (size_t)block * g->influences + k][lane];
-    if (!(weight > 1e-6f)) continue; // what is left of 1 may be a rounding error
+  for (int k = 0; k < influences; k++) {
+    uint16_t joint = joints[k];
+    float weight = weights[k];
+    joints[k] = 0, weights[k] = 0;
+    if (!(weight > 1e-6f)) continue;
     int to = count++;
-    for (; to > 0 && skin->weights[row + (size_t)to - 1] < weight; to--) {
-      skin->weights[row + (size_t)to] = skin->weights[row + (size_t)to - 1];
-      skin->joints[row + (size_t)to] = skin->joints[row + (size_t)to - 1];
-    }
-    skin->weights[row + (size_t)to] = weight, skin->joints[row + (size_t)to] = joint;
+    for (; to > 0 && weights[to - 1] < weight; to--) weights[to] = weights[to - 1], joints[to] = joints[to - 1];
+    weights[to] = weight, joints[to] = joint;
   }
 }
 
 sn_status sn_model_skin(sn_context *ctx, const sn_rt_model *model, sn_skin *out) {
   int influences = model->info.max_influences ? (int)model->info.max_influences : 1;
   sn_status status = sn_skin_new(ctx, (int)model->info.vertex_count, influences, out);
-  if (status == SN_OK) for_each_lane(model, visit_weights, out);
-  return status;
+  if (status != SN_OK) return status;
+  sn_rt_get_rest(
+    model, &(sn_rt_rest){.joints = out->joints, .weights = out->weights, .influences = (uint32_t)influences}, NULL);
+  for (size_t i = 0; i < model->info.vertex_count; i++)
+    sort_row(out->joints + i * (size_t)influences, out->weights + i * (size_t)influences, influences);
+  return SN_OK;
 }
 
 sn_status sn_model_skeleton(sn_context *ctx, const sn_rt_model *model, sn_skeleton *out) {
@@ -123,4 +88,26 @@ void sn_model_read_palette(const sn_rt_model *model, const void *scratch, sn_aff
     sn_rt_palette_matrix(model, scratch, e, m);
     for (int k = 0; k < 12; k++) out[e].m[k / 4][k % 4] = m[k];
   }
+}
+
+// ---- displacement fields -------------------------------------------------------------------------------------------------
+
+sn_status sn_model_displacements(sn_context *ctx, const sn_rt_model *model, sn_displacements *out) {
+  *out = (sn_displacements){0};
+  if (model->info.correct == SN_RT_CORRECT_NONE) return SN_OK;
+  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
+  if (head->weighted)
+    return sn_fail(ctx, SN_UNSUPPORTED, "weighted corrections have values of their own for every vertex");
+  if (head->order != SN_RT_ORDER_INVERSE)
+    return sn_fail(ctx, SN_UNSUPPORTED, "forward corrections are added after skinning");
+  *out = (sn_displacements){.count = (int)sn_rt_displacement_count(model), .memory = sn_arena_new(ctx)};
+  out->deltas = sn_arena_alloc(ctx, &out->memory, (size_t)out->count * model->info.vertex_count, sizeof *out->deltas);
+  if (!out->deltas) return ctx->error.status;
+  sn_rt_displacements(model, out->deltas);
+  return SN_OK;
+}
+
+void sn_displacements_free(sn_displacements *displacements) {
+  sn_arena_free(&displacements->memory);
+  *displacements = (sn_displacements){0};
 }

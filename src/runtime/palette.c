@@ -155,9 +155,22 @@ sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, v
   return SN_RT_OK;
 }
 
+static void to_rows(const float *columns, float out[12]) {
+  for (int n = 0; n < 12; n++) out[n] = columns[4 * (n % 4) + n / 4];
+}
+
 void sn_rt_palette_matrix(const sn_rt_model *model, const void *scratch, uint32_t index, float out[12]) {
   memset(out, 0, 12 * sizeof *out);
   if (index >= model->info.palette_count) return;
-  const float *columns = sn_rt_scratch_at(model, scratch).matrices + 16 * (size_t)index;
-  for (int n = 0; n < 12; n++) out[n] = columns[4 * (n % 4) + n / 4];
+  to_rows(sn_rt_scratch_at(model, scratch).matrices + 16 * (size_t)index, out);
+}
+
+int sn_rt_palette_split(const sn_rt_model *model, const void *scratch, uint32_t index, float dualquat[8],
+                        float stretch[12]) {
+  sn_rt_scratch s = sn_rt_scratch_at(model, scratch);
+  memset(dualquat, 0, 8 * sizeof *dualquat), memset(stretch, 0, 12 * sizeof *stretch);
+  if (index >= model->info.palette_count || model->info.blend != SN_RT_BLEND_DUALQUAT) return 0;
+  memcpy(dualquat, s.dualquats + 8 * (size_t)index, 8 * sizeof *dualquat);
+  to_rows(s.stretches + 16 * (size_t)index, stretch);
+  return (*s.flags & SN_RT_SIGNED) != 0;
 }

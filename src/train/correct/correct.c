@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/internal.h"
 #include "train/train.h"
 
 #define FIELD(name) offsetof(sn_correct_options, name)
@@ -40,45 +39,43 @@ sn_correct_options sn_correct_options_default(void) {
 
 // ---- the blend of a vertex, as an affine map -----------------------------------------------------------------------------
 
-static sn_affine columns_to_affine(const float m[16]) {
-  sn_affine a;
-  for (int r = 0; r < 3; r++)
-    for (int c = 0; c < 4; c++) a.m[r][c] = m[4 * c + r];
-  return a;
+static void add_matrix(const float m[12], float weight, sn_affine *sum) {
+  for (int n = 0; n < 12; n++) sum->m[n / 4][n % 4] += weight * (double)m[n];
 }
 
-static sn_affine blend_affines(const float *palette, int count, const uint16_t *joints, const float *weights) {
+static sn_affine blend_linear(const sn_rt_model *model, const void *scratch, int count, const uint16_t *joints,
+                              const float *weights) {
   sn_affine sum = {0};
   for (int k = 0; k < count; k++) {
-    sn_affine a = columns_to_affine(palette + 16 * (size_t)joints[k]);
-    for (int n = 0; n < 12; n++) sum.m[n / 4][n % 4] += weights[k] * a.m[n / 4][n % 4];
+    float m[12];
+    sn_rt_palette_matrix(model, scratch, joints[k], m);
+    add_matrix(m, weights[k], &sum);
   }
   return sum;
 }
 
-// Signs are chosen in the palette (SN_RT_SIGNED), or by the pivot, the first joint.
-static sn_affine blend_rigid(const sn_rt_scratch *s, int count, const uint16_t *joints, const float *weights) {
+// Signs are chosen in the palette, or by the pivot, the first joint.
+static sn_affine blend_rigid(const sn_rt_model *model, const void *scratch, int count, const uint16_t *joints,
+                             const float *weights) {
   sn_dualquat sum = {{0, 0, 0, 0}, {0, 0, 0, 0}};
-  const float *pivot = s->dualquats + 8 * (size_t)joints[0];
+  sn_affine stretch = {0};
+  float pivot[8], q[8], m[12];
+  sn_rt_palette_split(model, scratch, joints[0], pivot, m);
   for (int k = 0; k < count; k++) {
-    const float *q = s->dualquats + 8 * (size_t)joints[k];
-    bool flip =
-      !(*s->flags & SN_RT_SIGNED) && q[0] * pivot[0] + q[1] * pivot[1] + q[2] * pivot[2] + q[3] * pivot[3] < 0;
+    bool chosen = sn_rt_palette_split(model, scratch, joints[k], q, m);
+    bool flip = !chosen && q[0] * pivot[0] + q[1] * pivot[1] + q[2] * pivot[2] + q[3] * pivot[3] < 0;
     double w = flip ? -weights[k] : weights[k];
     sum.real = sn_quat_add(sum.real, sn_quat_scale((sn_quat){q[0], q[1], q[2], q[3]}, w));
     sum.dual = sn_quat_add(sum.dual, sn_quat_scale((sn_quat){q[4], q[5], q[6], q[7]}, w));
+    add_matrix(m, weights[k], &stretch);
   }
-  return sn_dualquat_to_rigid(sum);
+  return sn_affine_mul(sn_dualquat_to_rigid(sum), stretch);
 }
 
-sn_affine sn_blend_of(const sn_rt_model *model, const sn_rt_scratch *s, const sn_skin *skin, int i) {
+sn_affine sn_blend_of(const sn_rt_model *model, const void *scratch, const sn_skin *skin, int i) {
   size_t row = (size_t)i * (size_t)skin->influences;
-  const uint16_t *joints = skin->joints + row;
-  const float *weights = skin->weights + row;
-  int count = 0;
-  while (count < skin->influences && weights[count] > 0) count++;
-  if (model->info.blend == SN_RT_BLEND_LINEAR) return blend_affines(s->matrices, count, joints, weights);
-  return sn_affine_mul(blend_rigid(s, count, joints, weights), blend_affines(s->stretches, count, joints, weights));
+  return (model->info.blend == SN_RT_BLEND_LINEAR ? blend_linear : blend_rigid)(
+    model, scratch, sn_skin_row_influences(skin, i), skin->joints + row, skin->weights + row);
 }
 
 // ---- inverting it --------------------------------------------------------------------------------------------------------------
@@ -115,7 +112,7 @@ static sn_vec3 skinned_normal(sn_mat3 a, sn_vec3 rest) {
 
 typedef struct miss_job {
   const sn_rt_model *model;
-  const sn_rt_scratch *palette;
+  const void *scratch; // with the palette
   const sn_skin *skin;
   const sn_mesh *rest;
   const float (*rest_normals)[3], (*frame)[3], (*normals)[3];
@@ -126,7 +123,7 @@ typedef struct miss_job {
 } miss_job;
 
 static void miss_vertex(const miss_job *job, int i) {
-  sn_affine blend = sn_blend_of(job->model, job->palette, job->skin, i);
+  sn_affine blend = sn_blend_of(job->model, job->scratch, job->skin, i);
   sn_mat3 a = sn_affine_linear(blend);
   sn_vec3 rest = sn_vec3_from(job->rest->positions[i]), rest_normal = sn_vec3_from(job->rest_normals[i]);
   sn_vec3 target_normal = sn_vec3_from(job->normals[i]);
@@ -317,11 +314,10 @@ static sn_status measure_misses(corrector *c) {
     sn_model_joints(sn_pose(&e->poses, f), joints, input);
     sn_model_torques(&e->torques, f, joints, torques);
     sn_rt_palette(&c->model, &in, memory, NULL);
-    sn_rt_scratch palette = sn_rt_scratch_at(&c->model, memory);
     sn_mesh_normals(&e->rest, sn_frame(&e->frames, f), normals);
     memset(lost, 0, (size_t)n);
     miss_job job = {&c->model,
-                    &palette,
+                    memory,
                     &m->skin,
                     &e->rest,
                     (const float(*)[3])rest_normals,

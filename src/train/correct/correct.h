@@ -45,8 +45,7 @@ typedef struct sn_misses {
 } sn_misses;
 
 // The blend of vertex i as an affine map, for the palette in a runtime's scratch memory.
-struct sn_rt_scratch;
-sn_affine sn_blend_of(const sn_rt_model *model, const struct sn_rt_scratch *palette, const sn_skin *skin, int i);
+sn_affine sn_blend_of(const sn_rt_model *model, const void *scratch, const sn_skin *skin, int i);
 // d with a d = r; where `a` is nearly singular only in part.
 sn_vec3 sn_blend_solve(sn_mat3 a, sn_vec3 r);
 

@@ -1,50 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Corrections read back: displacement fields of a model, and one vertex over the frames.
+// Corrections read back: one vertex over the frames.
 #include <math.h>
 #include <string.h>
 
-#include "runtime/internal.h"
 #include "train/correct/correct.h"
-
-// ---- displacement fields (for export) ----------------------------------------------------------------------------------
-
-static void decode_block(const sn_rt_model *model, size_t block, uint64_t first_vertex, float (*out)[3]) {
-  const uint32_t *start = model->sections[SN_SECTION_CORRECT_START];
-  const sn_rt_correct_entry *entries = model->sections[SN_SECTION_CORRECT_ENTRIES];
-  const int16_t(*deltas)[6][SN_RT_LANES] = model->sections[SN_SECTION_CORRECT_DELTAS];
-  const uint16_t(*lanes)[SN_RT_LANES] = model->sections[SN_SECTION_SKIN_LANES];
-  for (uint32_t n = start[block]; n < start[block + 1]; n++)
-    for (int l = 0; l < SN_RT_LANES; l++) {
-      float *to = out[(size_t)entries[n].basis * model->info.vertex_count + first_vertex + lanes[block][l]];
-      for (int c = 0; c < 3; c++) to[c] = entries[n].position * (float)deltas[n][c][l];
-    }
-}
-
-sn_status sn_model_displacements(sn_context *ctx, const sn_rt_model *model, sn_displacements *out) {
-  *out = (sn_displacements){0};
-  if (model->info.correct == SN_RT_CORRECT_NONE) return SN_OK;
-  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
-  if (head->weighted)
-    return sn_fail(ctx, SN_UNSUPPORTED, "weighted corrections have values of their own for every vertex");
-  if (head->order != SN_RT_ORDER_INVERSE)
-    return sn_fail(ctx, SN_UNSUPPORTED, "forward corrections are added after skinning");
-  *out = (sn_displacements){.count = (int)head->basis_count, .memory = sn_arena_new(ctx)};
-  size_t n = model->info.vertex_count;
-  out->deltas = sn_arena_alloc(ctx, &out->memory, head->basis_count * n, sizeof *out->deltas);
-  if (!out->deltas) return ctx->error.status;
-  const uint32_t *chunks = model->sections[SN_SECTION_SKIN_CHUNKS];
-  const sn_rt_group *groups = model->sections[SN_SECTION_SKIN_GROUPS];
-  for (uint64_t c = 0; c * model->info.grain < n; c++)
-    for (uint32_t g = chunks[c]; g < chunks[c + 1]; g++)
-      for (uint32_t b = 0; b < groups[g].block_count; b++)
-        decode_block(model, groups[g].first_block + b, c * model->info.grain, out->deltas);
-  return SN_OK;
-}
-
-void sn_displacements_free(sn_displacements *displacements) {
-  sn_arena_free(&displacements->memory);
-  *displacements = (sn_displacements){0};
-}
 
 // ---- one vertex over the frames (Murtagh 2008, figures 5.4 to 5.6) ---------------------------------------------------------
 
@@ -71,8 +30,7 @@ static void evaluate(const tracer *t, int f) {
 
 // What is missing of `target` at vertex i without corrections, in the pose and brought to the rest pose.
 static sn_vec3 missing(const tracer *t, int i, const float target[3], sn_vec3 *before) {
-  sn_rt_scratch palette = sn_rt_scratch_at(t->model, t->scratch);
-  sn_affine blend = sn_blend_of(t->model, &palette, &t->skin, i);
+  sn_affine blend = sn_blend_of(t->model, t->scratch, &t->skin, i);
   sn_vec3 rest = sn_vec3_from(t->examples->rest.positions[example_vertex(t, i)]);
   sn_vec3 d = sn_vec3_sub(sn_vec3_from(target), sn_affine_apply(blend, rest));
   if (before) *before = sn_blend_solve(sn_affine_linear(blend), d);

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// What is in the blocks, back in the order of the rest mesh: rest pose, weights, displacement fields.
+#include <string.h>
+
+#include "runtime/internal.h"
+
+// One block of eight: vertex[l] is the vertex of lane l. A block that is not full has a vertex twice.
+typedef struct block_view {
+  const sn_rt_group *group;
+  size_t block;      // of all blocks
+  size_t weight_row; // first of the block's rows in skin.weights
+  size_t tuple_row;  // and in skin.tuples
+  uint32_t vertex[SN_RT_LANES];
+} block_view;
+
+typedef void (*block_fn)(const sn_rt_model *model, const block_view *view, void *user);
+
+static void for_each_block(const sn_rt_model *model, block_fn visit, void *user) {
+  const uint32_t *chunks = model->sections[SN_SECTION_SKIN_CHUNKS];
+  const sn_rt_group *groups = model->sections[SN_SECTION_SKIN_GROUPS];
+  const uint16_t(*lanes)[SN_RT_LANES] = model->sections[SN_SECTION_SKIN_LANES];
+  uint32_t grain = model->info.grain;
+  for (uint32_t c = 0; (uint64_t)c * grain < model->info.vertex_count; c++)
+    for (uint32_t n = chunks[c]; n < chunks[c + 1]; n++)
+      for (size_t b = 0; b < groups[n].block_count; b++) {
+        block_view view = {.group = groups + n, .block = groups[n].first_block + b};
+        view.weight_row = groups[n].first_weight + b * (groups[n].influences - 1u);
+        view.tuple_row = groups[n].first_tuple + b * groups[n].influences;
+        for (int l = 0; l < SN_RT_LANES; l++) view.vertex[l] = c * grain + lanes[view.block][l];
+        visit(model, &view, user);
+      }
+}
+
+// ---- the rest pose -------------------------------------------------------------------------------------------------------
+
+static void read_points(const sn_rt_model *model, sn_rt_section_id id, const block_view *view, float (*out)[3]) {
+  const float(*points)[3][SN_RT_LANES] = model->sections[id];
+  for (int l = 0; l < SN_RT_LANES; l++)
+    for (int c = 0; c < 3; c++) out[view->vertex[l]][c] = points[view->block][c][l];
+}
+
+static float weight_at(const sn_rt_model *model, size_t row, int lane) {
+  return sn_rt_stored_weight(model->sections[SN_SECTION_SKIN_WEIGHTS], model->info.weight_bits,
+                             row * SN_RT_LANES + (size_t)lane) /
+         sn_rt_weight_total(model);
+}
+
+static void read_weights(const sn_rt_model *model, const block_view *view, int lane, const sn_rt_rest *out) {
+  const uint16_t(*tuples)[SN_RT_LANES] = model->sections[SN_SECTION_SKIN_TUPLES];
+  const sn_rt_group *g = view->group;
+  size_t row = (size_t)view->vertex[lane] * out->influences;
+  float first = 1;
+  for (uint32_t k = 0; k < out->influences; k++) {
+    int used = k < g->influences;
+    float weight = used && k ? weight_at(model, view->weight_row + k - 1, lane) : 0;
+    first -= weight;
+    out->weights[row + k] = weight;
+    out->joints[row + k] = !used                           ? 0
+                           : g->kind == SN_RT_GROUP_SHARED ? g->joints[k]
+                                                           : tuples[view->tuple_row + k][lane];
+  }
+  out->weights[row] = first;
+}
+
+static void read_block(const sn_rt_model *model, const block_view *view, void *user) {
+  const sn_rt_rest *out = user;
+  if (out->positions) read_points(model, SN_SECTION_SKIN_REST, view, out->positions);
+  if (out->normals && model->info.shade == SN_RT_SHADE_TRANSFORM)
+    read_points(model, SN_SECTION_SKIN_NORMALS, view, out->normals);
+  for (int l = 0; out->weights && l < SN_RT_LANES; l++) read_weights(model, view, l, out);
+}
+
+sn_rt_status sn_rt_get_rest(const sn_rt_model *model, const sn_rt_rest *out, sn_rt_error *error) {
+  if (!model->bytes) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model is not open");
+  if (!out->joints != !out->weights) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "joints and weights go together");
+  if (out->weights && out->influences < model->info.max_influences) {
+    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model has up to %u influences per vertex, there is room for %u",
+                      model->info.max_influences, out->influences);
+  }
+  int recompute = out->normals && model->info.shade == SN_RT_SHADE_RECOMPUTE;
+  if (recompute && !out->positions)
+    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "normals of this model are made from its positions");
+  sn_rt_rest to = *out;
+  for_each_block(model, read_block, &to);
+  sn_rt_output output = {.positions = &out->positions[0][0], .normals = &out->normals[0][0]};
+  return recompute ? sn_rt_normals(model, &output, 0, model->info.vertex_count, error) : SN_RT_OK;
+}
+
+// ---- displacement fields ---------------------------------------------------------------------------------------------------
+
+uint32_t sn_rt_displacement_count(const sn_rt_model *model) {
+  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
+  return head && !head->weighted && head->order == SN_RT_ORDER_INVERSE ? head->basis_count : 0;
+}
+
+static void read_displacements(const sn_rt_model *model, const block_view *view, void *user) {
+  const uint32_t *start = model->sections[SN_SECTION_CORRECT_START];
+  const sn_rt_correct_entry *entries = model->sections[SN_SECTION_CORRECT_ENTRIES];
+  const int16_t(*deltas)[6][SN_RT_LANES] = model->sections[SN_SECTION_CORRECT_DELTAS];
+  float(*out)[3] = user;
+  for (uint32_t n = start[view->block]; n < start[view->block + 1]; n++)
+    for (int l = 0; l < SN_RT_LANES; l++) {
+      float *to = out[(size_t)entries[n].basis * model->info.vertex_count + view->vertex[l]];
+      for (int c = 0; c < 3; c++) to[c] = entries[n].position * (float)deltas[n][c][l];
+    }
+}
+
+void sn_rt_displacements(const sn_rt_model *model, float (*out)[3]) {
+  size_t count = sn_rt_displacement_count(model);
+  if (count == 0) return;
+  memset(out, 0, count * model->info.vertex_count * sizeof *out);
+  for_each_block(model, read_displacements, out);
+}

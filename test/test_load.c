@@ -84,6 +84,16 @@ static void free_sheet(sheet *s) {
   sn_poses_free(&s->poses);
 }
 
+static sn_skeleton copy_skeleton(sn_context *ctx, const sn_skeleton *skeleton) {
+  sn_skeleton out;
+  assert_ok(ctx, sn_skeleton_new(ctx, skeleton->joint_count, &out));
+  for (int j = 0; j < skeleton->joint_count; j++) {
+    out.names[j] = sn_arena_text(ctx, &out.memory, skeleton->names[j]);
+    out.parents[j] = skeleton->parents[j], out.rest[j] = skeleton->rest[j], out.order[j] = skeleton->order[j];
+  }
+  return out;
+}
+
 // The sheet with vertex order[i] in place i.
 static void reorder(sn_context *ctx, const sheet *s, const int *order, int count, sheet *out) {
   *out = (sheet){0};
@@ -92,7 +102,7 @@ static void reorder(sn_context *ctx, const sheet *s, const int *order, int count
   assert_ok(ctx, sn_mesh_new(ctx, count, s->mesh.triangle_count, &out->mesh));
   assert_ok(ctx, sn_frames_new(ctx, count, s->frames.frame_count, &out->frames));
   assert_ok(ctx, sn_skin_new(ctx, count, 2, &out->skin));
-  assert_ok(ctx, sn_skeleton_copy(ctx, &s->skeleton, &out->skeleton));
+  out->skeleton = copy_skeleton(ctx, &s->skeleton);
   assert_ok(ctx, sn_poses_new(ctx, 2, s->poses.frame_count, &out->poses));
   memcpy(out->poses.matrices, s->poses.matrices, 2 * (size_t)s->poses.frame_count * sizeof *s->poses.matrices);
   for (int k = 0; k < count; k++) {
@@ -381,8 +391,7 @@ static void test_joints_by_name(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
   sheet s = make_sheet(&ctx, 0.3);
-  sn_skeleton turned;
-  assert_ok(&ctx, sn_skeleton_copy(&ctx, &s.skeleton, &turned));
+  sn_skeleton turned = copy_skeleton(&ctx, &s.skeleton);
   char *name = turned.names[0];
   turned.names[0] = turned.names[1], turned.names[1] = name;
   turned.rest[0] = s.skeleton.rest[1], turned.rest[1] = s.skeleton.rest[0];

@@ -415,23 +415,6 @@ static void test_rotation_log_follows(void **state) {
   }
 }
 
-static void test_rotation_between(void **state) {
-  (void)state;
-  sn_random rng = sn_random_new(16);
-  for (int round = 0; round < 1000; round++) {
-    sn_vec3 a = random_vec3(&rng), b = random_vec3(&rng);
-    if (round % 5 == 1) b = sn_vec3_scale(a, 2);
-    if (round % 5 == 2) b = sn_vec3_scale(a, -0.5);
-    if (round % 5 == 3) b = sn_vec3_mad(sn_vec3_scale(a, -1), random_vec3(&rng), 1e-10);
-    sn_mat3 r = sn_rotation_between(a, b);
-    expect_rotation(r);
-    sn_vec3 from = sn_vec3_normalize(a, a), to = sn_vec3_normalize(b, b);
-    expect_same(sn_mat3_apply(r, from), to, 1e-11);
-    double angle = atan2(sn_vec3_length(sn_vec3_cross(from, to)), sn_vec3_dot(from, to));
-    assert_near(sn_rotation_angle(sn_mat3_identity(), r), angle, 1e-9);
-  }
-}
-
 // ---- quaternions --------------------------------------------------------------------------------------------------------
 
 static void test_quaternions(void **state) {
@@ -579,7 +562,6 @@ int main(void) {
     cmocka_unit_test(test_rotation_log_near),
     cmocka_unit_test(test_rotation_unwrap_at_the_identity),
     cmocka_unit_test(test_rotation_log_follows),
-    cmocka_unit_test(test_rotation_between),
     cmocka_unit_test(test_quaternions),
     cmocka_unit_test(test_slerp),
     cmocka_unit_test(test_dual_quaternions),

@@ -144,8 +144,6 @@ sn_vec3 sn_rotation_log_near(sn_mat3 r, sn_vec3 reference);
 sn_vec3 sn_rotation_unwrap(sn_vec3 r, sn_vec3 reference);
 // Angle between two rotations, in [0, pi].
 double sn_rotation_angle(sn_mat3 a, sn_mat3 b);
-// The smallest rotation taking the direction of a to the direction of b.
-sn_mat3 sn_rotation_between(sn_vec3 a, sn_vec3 b);
 
 // ---- quaternions -----------------------------------------------------------------------------------------------------
 

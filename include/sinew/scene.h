@@ -23,7 +23,6 @@ typedef struct sn_mesh {
 } sn_mesh;
 
 sn_status sn_mesh_new(sn_context *ctx, int vertex_count, int triangle_count, sn_mesh *out); // zeroed arrays
-sn_status sn_mesh_copy(sn_context *ctx, const sn_mesh *mesh, sn_mesh *out);
 void sn_mesh_free(sn_mesh *mesh);
 
 // Fails, naming the first culprit, on a triangle index out of range or a position that is not finite.
@@ -76,7 +75,6 @@ typedef struct sn_skeleton {
 } sn_skeleton;
 
 sn_status sn_skeleton_new(sn_context *ctx, int joint_count, sn_skeleton *out);
-sn_status sn_skeleton_copy(sn_context *ctx, const sn_skeleton *skeleton, sn_skeleton *out);
 // Fills `order` from `parents`; fails on a cycle or an index out of range, naming the joint.
 sn_status sn_skeleton_sort(sn_context *ctx, sn_skeleton *skeleton);
 int sn_skeleton_find(const sn_skeleton *skeleton, const char *name); // -1 where there is none
@@ -95,6 +93,8 @@ sn_status sn_skin_new(sn_context *ctx, int vertex_count, int influences, sn_skin
 void sn_skin_normalize(sn_skin *skin);
 // Influences of vertex i, in a skin whose rows are sorted.
 int sn_skin_row_influences(const sn_skin *skin, int i);
+// Linear blend skinning of point p of vertex i: sum_k w_k M_k p.
+sn_vec3 sn_skin_blend(const sn_skin *skin, int i, const sn_affine *matrices, sn_vec3 p);
 void sn_skin_free(sn_skin *skin);
 
 // ---- frames and poses ----------------------------------------------------------------------------------------------
@@ -182,6 +182,15 @@ typedef struct sn_examples {
 // Adds a note, once; when there is no room for it, it is left out.
 void sn_examples_note(sn_context *ctx, sn_examples *examples, const char *format, ...)
   __attribute__((format(printf, 3, 4)));
+
+// Vertices of the rest file: several of one vertex here where there are seams.
+int sn_examples_file_vertices(const sn_examples *examples);
+// Numbers per vertex (`size` bytes each) from this order to that of the rest file, and back (of several the last).
+void sn_examples_to_file(const sn_examples *examples, const void *vertices, size_t size, void *out);
+void sn_examples_from_file(const sn_examples *examples, const void *vertices, size_t size, void *out);
+// The rest mesh, and a skin on it, in the order of the rest file.
+sn_status sn_examples_file_mesh(sn_context *ctx, const sn_examples *examples, sn_mesh *out);
+sn_status sn_examples_file_skin(sn_context *ctx, const sn_examples *examples, const sn_skin *skin, sn_skin *out);
 
 // Counts agree, indices in range, everything finite; fails naming the first culprit.
 sn_status sn_examples_check(sn_context *ctx, const sn_examples *examples);

@@ -30,7 +30,6 @@ typedef struct sn_method_spec {
 // What training tells besides the model.
 typedef struct sn_train_report {
   double seconds;  // of the solve
-  int iterations;  // 0 where the method has none
   char note[1024]; // what the user should know about the result; empty where there is nothing
 } sn_train_report;
 

@@ -108,10 +108,7 @@ static sn_status predicted_normals(sn_context *ctx, const sn_examples *examples,
   sn_status status = welded ? SN_OK : ctx->error.status;
   if (status == SN_OK) status = sn_frames_new(ctx, positions->vertex_count, positions->frame_count, out);
   for (int f = 0; status == SN_OK && f < positions->frame_count; f++) {
-    const float(*from)[3] = sn_frame(positions, f);
-    for (int s = 0; s < positions->vertex_count; s++) {
-      memcpy(welded[examples->source ? examples->source[s] : s], from[s], sizeof *from);
-    }
+    sn_examples_from_file(examples, sn_frame(positions, f), sizeof *welded, welded);
     sn_examples_normals(examples, (const float(*)[3])welded, sn_frame_mutable(out, f));
   }
   sn_arena_free(&scratch);

@@ -86,7 +86,7 @@ static sn_status new_errors(sn_context *ctx, const sn_examples *examples, int ve
 
 sn_status sn_errors_measure(sn_context *ctx, const sn_examples *examples, const sn_keys *keys,
                             const sn_frames *positions, const sn_frames *normals, sn_errors *out) {
-  int n = examples->source ? examples->source_count : examples->rest.vertex_count;
+  int n = sn_examples_file_vertices(examples);
   *out = (sn_errors){0};
   if (positions->vertex_count != n) {
     return sn_fail(ctx, SN_BAD_INPUT, "the model has %d vertices, the rest mesh %d", positions->vertex_count, n);

@@ -136,26 +136,19 @@ typedef struct file_order {
 
 static sn_status to_file_order(cli *c, const rig_job *job, file_order *out) {
   const sn_examples *e = &job->examples;
-  const sn_skin *skin = &job->result.skin;
-  int count = e->source ? e->source_count : e->rest.vertex_count;
-  size_t k = (size_t)skin->influences;
+  const double *rms = job->result.report.vertex_rms;
+  int n = e->rest.vertex_count, count = sn_examples_file_vertices(e);
   *out = (file_order){.memory = sn_arena_new(&c->ctx)};
-  sn_status status = sn_mesh_new(&c->ctx, count, e->rest.triangle_count, &out->mesh);
-  if (status == SN_OK) status = sn_skin_new(&c->ctx, count, skin->influences, &out->skin);
+  sn_status status = sn_examples_file_mesh(&c->ctx, e, &out->mesh);
+  if (status == SN_OK) status = sn_examples_file_skin(&c->ctx, e, &job->result.skin, &out->skin);
   out->colours = sn_arena_alloc(&c->ctx, &out->memory, (size_t)count, sizeof *out->colours);
-  if (status == SN_OK && !out->colours) status = c->ctx.error.status;
+  float(*colours)[3] = sn_arena_alloc(&c->ctx, &out->memory, (size_t)n, sizeof *colours);
+  if (status == SN_OK && (!out->colours || !colours)) status = c->ctx.error.status;
   if (status != SN_OK) return status;
   double worst = 0;
-  for (int i = 0; i < e->rest.vertex_count; i++) worst = fmax(worst, job->result.report.vertex_rms[i]);
-  for (int s = 0; s < count; s++) {
-    size_t i = (size_t)(e->source ? e->source[s] : s);
-    memcpy(out->mesh.positions[s], e->rest.positions[i], sizeof *out->mesh.positions);
-    memcpy(out->skin.joints + (size_t)s * k, skin->joints + i * k, k * sizeof *skin->joints);
-    memcpy(out->skin.weights + (size_t)s * k, skin->weights + i * k, k * sizeof *skin->weights);
-    heat_colour(worst > 0 ? job->result.report.vertex_rms[i] / worst : 0, out->colours[s]);
-  }
-  memcpy(out->mesh.triangles, e->source_triangles ? e->source_triangles : e->rest.triangles,
-         (size_t)e->rest.triangle_count * sizeof *out->mesh.triangles);
+  for (int i = 0; i < n; i++) worst = fmax(worst, rms[i]);
+  for (int i = 0; i < n; i++) heat_colour(worst > 0 ? rms[i] / worst : 0, colours[i]);
+  sn_examples_to_file(e, colours, sizeof *colours, out->colours);
   return SN_OK;
 }
 

@@ -138,7 +138,7 @@ static sn_status rest_pose(cli *c, const sn_rt_model *model, sn_examples *out) {
 }
 
 static sn_status put_mesh(cli *c, const sn_examples *e, json_t *out) {
-  int vertices = e->source ? e->source_count : e->rest.vertex_count;
+  int vertices = sn_examples_file_vertices(e);
   const void *triangles = e->source_triangles ? e->source_triangles : e->rest.triangles;
   json_object_set_new(out, "vertices", json_integer(vertices));
   json_object_set_new(out, "diagonal",
@@ -212,7 +212,7 @@ static sn_status describe_set(cli *c, const char *const *paths, const cli_model 
 
 static sn_status check_counts(cli *c, const char *const *paths, const cli_model *models, int count,
                               const sn_examples *e) {
-  int vertices = e->source ? e->source_count : e->rest.vertex_count;
+  int vertices = sn_examples_file_vertices(e);
   for (int k = 0; k < count; k++) {
     if ((int)models[k].model.info.vertex_count == vertices) continue;
     return sn_fail(&c->ctx, SN_BAD_INPUT, "%s has %u vertices, %s has %d: models in one page are of one mesh",

@@ -76,7 +76,7 @@ static sn_status read_sculpt(cli *c, const sn_examples *examples, const sculpt *
   } else if (!order && mesh.vertex_count == n) {
     memcpy(out, mesh.positions, (size_t)n * sizeof *out);
   } else if (!order && examples->source && mesh.vertex_count == examples->source_count) {
-    for (int f = 0; f < mesh.vertex_count; f++) memcpy(out[examples->source[f]], mesh.positions[f], sizeof *out);
+    sn_examples_from_file(examples, mesh.positions, sizeof *out, out);
   } else {
     status = sn_fail(&c->ctx, SN_BAD_INPUT,
                      "--pose %d=%s: the mesh has %d vertices instead of %d; where its order differs, give --match",

@@ -298,16 +298,6 @@ static sn_vec3 morphed(const gltf_part *part, const double *weights, int i) {
   return p;
 }
 
-static sn_vec3 skinned(const sn_skin *skin, int i, const sn_affine *matrices, sn_vec3 p) {
-  sn_vec3 sum = {0, 0, 0};
-  size_t row = (size_t)i * (size_t)skin->influences;
-  for (int k = 0; k < skin->influences && skin->weights[row + (size_t)k] > 0; k++) {
-    sum =
-      sn_vec3_mad(sum, sn_affine_apply(matrices[skin->joints[row + (size_t)k]], p), skin->weights[row + (size_t)k]);
-  }
-  return sum;
-}
-
 sn_status sn_gltf_deform(sn_context *ctx, const sn_gltf *gltf, int clip, double t, float (*positions)[3]) {
   sn_arena scratch = sn_arena_new(ctx);
   gltf_node *nodes = NULL;
@@ -319,7 +309,7 @@ sn_status sn_gltf_deform(sn_context *ctx, const sn_gltf *gltf, int clip, double 
     for (int i = 0; i < part->range.vertex_count; i++) {
       int vertex = part->range.first_vertex + i;
       sn_vec3 p = morphed(part, nodes[part->range.node].weights, i);
-      p = part->skinned ? skinned(&gltf->skin, vertex, matrices, sn_affine_apply(part->place, p))
+      p = part->skinned ? sn_skin_blend(&gltf->skin, vertex, matrices, sn_affine_apply(part->place, p))
                         : sn_affine_apply(globals[part->range.node], p);
       sn_vec3_store(p, positions[vertex]);
     }

@@ -94,16 +94,3 @@ double sn_rotation_angle(sn_mat3 a, sn_mat3 b) {
   sn_quat q = sn_quat_from_mat3(sn_mat3_mul(sn_mat3_transpose(a), b));
   return 2 * atan2(sn_vec3_length(sn_vec3_make(q.x, q.y, q.z)), q.w);
 }
-
-sn_mat3 sn_rotation_between(sn_vec3 a, sn_vec3 b) {
-  a = sn_vec3_normalize(a, sn_vec3_make(1, 0, 0)), b = sn_vec3_normalize(b, a);
-  sn_vec3 axis = sn_vec3_cross(a, b);
-  double sine = sn_vec3_length(axis), cosine = sn_vec3_dot(a, b);
-  if (cosine < 0) {
-    // The axis is uncertain near half a turn. Half a turn takes a to -a exactly; the rest is less than a quarter.
-    axis = sn_vec3_normalize(sn_vec3_mad(axis, a, -sn_vec3_dot(axis, a)), sn_vec3_perpendicular(a));
-    sn_mat3 half = sn_mat3_sub(sn_mat3_scale(sn_mat3_outer(axis, axis), 2), sn_mat3_identity());
-    return sn_mat3_mul(sn_rotation_between(sn_vec3_scale(a, -1), b), half);
-  }
-  return sine > 0 ? sn_rotation_exp(sn_vec3_scale(axis, atan2(sine, cosine) / sine)) : sn_mat3_identity();
-}

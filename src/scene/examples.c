@@ -88,6 +88,42 @@ sn_status sn_examples_check(sn_context *ctx, const sn_examples *examples) {
   return status;
 }
 
+int sn_examples_file_vertices(const sn_examples *examples) {
+  return examples->source ? examples->source_count : examples->rest.vertex_count;
+}
+
+void sn_examples_to_file(const sn_examples *examples, const void *vertices, size_t size, void *out) {
+  for (int s = 0; s < sn_examples_file_vertices(examples); s++) {
+    size_t i = (size_t)(examples->source ? examples->source[s] : s);
+    memcpy((char *)out + (size_t)s * size, (const char *)vertices + i * size, size);
+  }
+}
+
+void sn_examples_from_file(const sn_examples *examples, const void *vertices, size_t size, void *out) {
+  for (int s = 0; s < sn_examples_file_vertices(examples); s++) {
+    size_t i = (size_t)(examples->source ? examples->source[s] : s);
+    memcpy((char *)out + i * size, (const char *)vertices + (size_t)s * size, size);
+  }
+}
+
+sn_status sn_examples_file_mesh(sn_context *ctx, const sn_examples *examples, sn_mesh *out) {
+  const sn_mesh *rest = &examples->rest;
+  sn_status status = sn_mesh_new(ctx, sn_examples_file_vertices(examples), rest->triangle_count, out);
+  if (status != SN_OK) return status;
+  sn_examples_to_file(examples, rest->positions, sizeof *rest->positions, out->positions);
+  memcpy(out->triangles, examples->source_triangles ? examples->source_triangles : rest->triangles,
+         (size_t)rest->triangle_count * sizeof *out->triangles);
+  return SN_OK;
+}
+
+sn_status sn_examples_file_skin(sn_context *ctx, const sn_examples *examples, const sn_skin *skin, sn_skin *out) {
+  sn_status status = sn_skin_new(ctx, sn_examples_file_vertices(examples), skin->influences, out);
+  if (status != SN_OK) return status;
+  sn_examples_to_file(examples, skin->joints, (size_t)skin->influences * sizeof *skin->joints, out->joints);
+  sn_examples_to_file(examples, skin->weights, (size_t)skin->influences * sizeof *skin->weights, out->weights);
+  return SN_OK;
+}
+
 void sn_examples_note(sn_context *ctx, sn_examples *examples, const char *format, ...) {
   char text[1024];
   va_list args;

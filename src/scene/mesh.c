@@ -13,14 +13,6 @@ sn_status sn_mesh_new(sn_context *ctx, int vertex_count, int triangle_count, sn_
   return ctx->error.status;
 }
 
-sn_status sn_mesh_copy(sn_context *ctx, const sn_mesh *mesh, sn_mesh *out) {
-  sn_status status = sn_mesh_new(ctx, mesh->vertex_count, mesh->triangle_count, out);
-  if (status != SN_OK) return status;
-  memcpy(out->positions, mesh->positions, (size_t)mesh->vertex_count * sizeof *mesh->positions);
-  memcpy(out->triangles, mesh->triangles, (size_t)mesh->triangle_count * sizeof *mesh->triangles);
-  return SN_OK;
-}
-
 void sn_mesh_free(sn_mesh *mesh) {
   sn_arena_free(&mesh->memory);
   *mesh = (sn_mesh){0};

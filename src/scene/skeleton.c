@@ -27,19 +27,6 @@ sn_status sn_skeleton_new(sn_context *ctx, int joint_count, sn_skeleton *out) {
   return ctx->error.status;
 }
 
-sn_status sn_skeleton_copy(sn_context *ctx, const sn_skeleton *skeleton, sn_skeleton *out) {
-  sn_status status = sn_skeleton_new(ctx, skeleton->joint_count, out);
-  for (int j = 0; status == SN_OK && j < skeleton->joint_count; j++) {
-    out->names[j] = sn_arena_text(ctx, &out->memory, skeleton->names[j]);
-    out->parents[j] = skeleton->parents[j];
-    out->rest[j] = skeleton->rest[j];
-    out->order[j] = skeleton->order[j];
-    if (!out->names[j]) status = ctx->error.status;
-  }
-  if (status != SN_OK) sn_skeleton_free(out);
-  return status;
-}
-
 sn_status sn_skeleton_sort(sn_context *ctx, sn_skeleton *skeleton) {
   sn_arena scratch = sn_arena_new(ctx);
   int n = skeleton->joint_count, placed = 0;
@@ -106,6 +93,15 @@ int sn_skin_row_influences(const sn_skin *skin, int i) {
   int k = 0;
   while (k < skin->influences && skin->weights[(size_t)i * (size_t)skin->influences + (size_t)k] > 0) k++;
   return k;
+}
+
+sn_vec3 sn_skin_blend(const sn_skin *skin, int i, const sn_affine *matrices, sn_vec3 p) {
+  const uint16_t *joints = skin->joints + (size_t)i * (size_t)skin->influences;
+  const float *weights = skin->weights + (size_t)i * (size_t)skin->influences;
+  sn_vec3 sum = {0, 0, 0};
+  for (int k = 0; k < skin->influences && weights[k] > 0; k++)
+    sum = sn_vec3_mad(sum, sn_affine_apply(matrices[joints[k]], p), (double)weights[k]);
+  return sum;
 }
 
 void sn_skin_normalize(sn_skin *skin) {

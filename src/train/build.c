@@ -2,30 +2,6 @@
 // The last step of every training: a model in the vertex order of the rest file.
 #include "train/train.h"
 
-#include <string.h>
-
-static sn_status split_mesh(sn_context *ctx, const sn_examples *examples, const sn_mesh *welded, sn_mesh *out) {
-  sn_status status = sn_mesh_new(ctx, examples->source_count, welded->triangle_count, out);
-  if (status == SN_OK) {
-    memcpy(out->triangles, examples->source_triangles, (size_t)welded->triangle_count * sizeof *out->triangles);
-  }
-  for (int s = 0; status == SN_OK && s < examples->source_count; s++) {
-    memcpy(out->positions[s], welded->positions[examples->source[s]], sizeof *out->positions);
-  }
-  return status;
-}
-
-static sn_status split_skin(sn_context *ctx, const sn_examples *examples, const sn_skin *welded, sn_skin *out) {
-  sn_status status = sn_skin_new(ctx, examples->source_count, welded->influences, out);
-  size_t k = (size_t)welded->influences;
-  for (int s = 0; status == SN_OK && s < examples->source_count; s++) {
-    size_t from = (size_t)examples->source[s] * k, to = (size_t)s * k;
-    memcpy(out->joints + to, welded->joints + from, k * sizeof *out->joints);
-    memcpy(out->weights + to, welded->weights + from, k * sizeof *out->weights);
-  }
-  return status;
-}
-
 // Normals of the rest file's vertices.
 static sn_status rest_normals(sn_context *ctx, const sn_examples *examples, sn_arena *memory,
                               const float (**out)[3]) {
@@ -52,8 +28,8 @@ sn_status sn_train_build(sn_context *ctx, const sn_examples *examples, sn_model_
   sn_mesh mesh = {0};
   sn_skin skin = {0};
   sn_arena scratch = sn_arena_new(ctx);
-  sn_status status = split_mesh(ctx, examples, desc.rest, &mesh);
-  if (status == SN_OK) status = split_skin(ctx, examples, desc.skin, &skin);
+  sn_status status = sn_examples_file_mesh(ctx, examples, &mesh);
+  if (status == SN_OK) status = sn_examples_file_skin(ctx, examples, desc.skin, &skin);
   if (status == SN_OK) status = rest_normals(ctx, examples, &scratch, &desc.normals);
   if (status == SN_OK) status = seam_places(ctx, examples, &scratch, &desc.place_of);
   desc.rest = &mesh, desc.skin = &skin, desc.smooth_of = examples->shading.class_of;

@@ -83,9 +83,7 @@ sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_example
 static sn_status split_frames(sn_context *ctx, const sn_examples *examples, const sn_frames *welded, sn_frames *out) {
   sn_status status = sn_frames_new(ctx, examples->source_count, welded->frame_count, out);
   for (int f = 0; status == SN_OK && f < welded->frame_count; f++)
-    for (int s = 0; s < examples->source_count; s++) {
-      memcpy(sn_frame_mutable(out, f)[s], sn_frame(welded, f)[examples->source[s]], sizeof(float[3]));
-    }
+    sn_examples_to_file(examples, sn_frame(welded, f), sizeof(float[3]), sn_frame_mutable(out, f));
   return status;
 }
 

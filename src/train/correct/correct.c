@@ -260,10 +260,9 @@ static sn_status read_skin(corrector *c, sn_skin *out) {
   if (status != SN_OK) return status;
   status = sn_skin_new(c->ctx, c->examples->rest.vertex_count, split.influences, out);
   size_t k = (size_t)split.influences;
-  for (int s = 0; status == SN_OK && s < c->examples->source_count; s++) {
-    size_t to = (size_t)c->examples->source[s] * k;
-    memcpy(out->joints + to, split.joints + (size_t)s * k, k * sizeof *out->joints);
-    memcpy(out->weights + to, split.weights + (size_t)s * k, k * sizeof *out->weights);
+  if (status == SN_OK) {
+    sn_examples_from_file(c->examples, split.joints, k * sizeof *out->joints, out->joints);
+    sn_examples_from_file(c->examples, split.weights, k * sizeof *out->weights, out->weights);
   }
   sn_skin_free(&split);
   return status;

@@ -38,7 +38,8 @@ typedef sn_status (*sn_fold_fn)(sn_context *ctx, sn_arena *memory, void *user, i
 sn_status sn_folds_run(sn_context *ctx, const sn_folds *folds, sn_fold_fn body, void *user);
 
 // The first of `count` settings, simplest first, whose error is at most `tolerance` times the least: a setting that is not
-// simpler has to be worth it.
+// simpler has to be worth it, in general SN_WORTH_IT: by a hundredth.
+#define SN_WORTH_IT (1 / 0.99)
 int sn_simplest(const double *errors, int count, double tolerance);
 
 #endif

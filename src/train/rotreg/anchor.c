@@ -235,13 +235,10 @@ sn_status rotreg_anchors_blend(sn_context *ctx, sn_arena *memory, const sn_examp
 }
 
 static double best_ridge(const anchor_job *job, int n) {
-  double least = INFINITY, best = INFINITY;
-  for (int c = 0; c < ridge_choices; c++) {
-    double sum = 0;
-    for (int i = 0; i < n; i++) sum += job->choice_miss[i][c];
-    if (sum < 0.99 * least) least = sum, best = ridges[c];
-  }
-  return best;
+  double sums[ridge_choices] = {0};
+  for (int c = 0; c < ridge_choices; c++)
+    for (int i = 0; i < n; i++) sums[c] += job->choice_miss[i][c];
+  return ridges[sn_simplest(sums, ridge_choices, SN_WORTH_IT)];
 }
 
 sn_status rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,

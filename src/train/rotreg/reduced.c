@@ -225,12 +225,7 @@ static double held_error(const reduced_job *job, const double *c, int pose, sn_a
   held_matrices(job, c, pose, matrices);
   for (int i = 0; i < e->rest.vertex_count; i++) {
     if (job->fixed[i]) continue;
-    sn_vec3 rest = sn_vec3_from(e->rest.positions[i]), at = {0, 0, 0};
-    for (int k = 0; k < skin->influences; k++) {
-      size_t index = (size_t)i * (size_t)skin->influences + (size_t)k;
-      if (!(skin->weights[index] > 0)) break;
-      at = sn_vec3_mad(at, sn_affine_apply(matrices[skin->joints[index]], rest), (double)skin->weights[index]);
-    }
+    sn_vec3 at = sn_skin_blend(skin, i, matrices, sn_vec3_from(e->rest.positions[i]));
     double d = sn_vec3_distance(at, sn_vec3_from(sn_frame(&e->frames, job->keys->frames[pose])[i]));
     sum += d * d;
   }
@@ -276,15 +271,14 @@ static sn_status start_trials(const reduced_job *job, const rotreg_reduction *r,
 // The anchors' say against the edges', by the error on poses left out.
 static sn_status choose_pull(const reduced_job *job, fold_trial *trials, double *pull) {
   const double choices[] = {0.03, 0.1, 0.3, 1, 3, 10, 30};
-  double least = INFINITY;
+  double errors[7] = {0};
   for (int n = 0; n < 7; n++) {
-    double error = 0;
     for (int f = 0; f < job->folds.fold_count; f++) trials[f].pull = choices[n];
     sn_status status = sn_folds_run(job->ctx, &job->folds, try_fold, trials);
     if (status != SN_OK) return status;
-    for (int f = 0; f < job->folds.fold_count; f++) error += trials[f].error;
-    if (error < least) least = error, *pull = choices[n];
+    for (int f = 0; f < job->folds.fold_count; f++) errors[n] += trials[f].error;
   }
+  *pull = choices[sn_simplest(errors, 7, 1)];
   return SN_OK;
 }
 

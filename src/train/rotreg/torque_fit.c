@@ -287,16 +287,13 @@ static void choose_loads(const fit_job *job) {
 }
 
 static void choose_pulls(fit_job *job) {
-  double least[2] = {INFINITY, INFINITY};
-  pair_pulls best = job->pulls;
+  double tilts[pull_choices], shears[pull_choices] = {0};
   for (int c = 0; c < pull_choices; c++) {
     job->pulls = (pair_pulls){pulls[c], pulls[c]};
-    double tilt = missed(job, 0), shear = 0;
-    for (int key = 0; key < job->key_count; key++) shear += job->miss[key][1];
-    if (tilt < least[0]) least[0] = tilt, best.tilt = pulls[c];
-    if (shear < least[1]) least[1] = shear, best.shear = pulls[c];
+    tilts[c] = missed(job, 0);
+    for (int key = 0; key < job->key_count; key++) shears[c] += job->miss[key][1];
   }
-  job->pulls = best;
+  job->pulls = (pair_pulls){pulls[sn_simplest(tilts, pull_choices, 1)], pulls[sn_simplest(shears, pull_choices, 1)]};
 }
 
 // ---- pairs and functions by turns ---------------------------------------------------------------------------------------------------

@@ -66,14 +66,14 @@ static double total_miss(const tune_job *job, int count, int c, int what) {
   return sum;
 }
 
-// `least`: squared angles that predictors without tilt miss.
-static void choose_tilt(sn_context *ctx, tune_job *job, int count, double least, rotreg_fit_options *options) {
+// `without`: squared angles that predictors without tilt miss.
+static void choose_tilt(sn_context *ctx, tune_job *job, int count, double without, rotreg_fit_options *options) {
   job->options = *options, job->tilting = true;
   sn_parallel_for(ctx, count, 1, try_range, job);
-  for (int c = 0; c < choices; c++) {
-    double sum = total_miss(job, count, c, 0);
-    if (sum < 0.99 * least) least = sum, options->tilt_pull = tilts[c] * job->joints->pose_count;
-  }
+  double miss[1 + choices] = {without};
+  for (int c = 0; c < choices; c++) miss[1 + c] = total_miss(job, count, c, 0);
+  int best = sn_simplest(miss, 1 + choices, SN_WORTH_IT);
+  if (best > 0) options->tilt_pull = tilts[best - 1] * job->joints->pose_count;
 }
 
 sn_status rotreg_tune(sn_context *ctx, const rotreg_joints *joints, const sn_folds *folds, const sn_mat3 *sequences,
@@ -84,16 +84,18 @@ sn_status rotreg_tune(sn_context *ctx, const rotreg_joints *joints, const sn_fol
   job.work = sn_arena_alloc(ctx, &scratch, (size_t)sn_threads(ctx), job.work_size);
   job.miss = sn_arena_alloc(ctx, &scratch, (size_t)count, sizeof *job.miss);
   sn_status status = job.work && job.miss ? SN_OK : ctx->error.status;
-  double least[2] = {INFINITY, INFINITY};
+  double angles[choices], shears[choices];
   for (int c = 0; status == SN_OK && c < choices; c++) {
     job.options.freedom = freedoms[c], job.options.shear_pull = pulls[c] * joints->pose_count;
     sn_parallel_for(ctx, count, 1, try_range, &job);
-    double sum[2] = {total_miss(&job, count, 0, 0), total_miss(&job, count, 0, 1)};
-    // A freer map has to be worth it.
-    if (sum[0] < 0.99 * least[0]) least[0] = sum[0], options->freedom = job.options.freedom;
-    if (sum[1] < least[1]) least[1] = sum[1], options->shear_pull = job.options.shear_pull;
+    angles[c] = total_miss(&job, count, 0, 0), shears[c] = total_miss(&job, count, 0, 1);
   }
-  if (status == SN_OK) choose_tilt(ctx, &job, count, least[0], options);
+  if (status == SN_OK) {
+    int free = sn_simplest(angles, choices, SN_WORTH_IT);
+    options->freedom = freedoms[free];
+    options->shear_pull = pulls[sn_simplest(shears, choices, 1)] * joints->pose_count;
+    choose_tilt(ctx, &job, count, angles[free], options);
+  }
   sn_arena_free(&scratch);
   return status;
 }

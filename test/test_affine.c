@@ -49,7 +49,7 @@ static void test_signs(void **state) {
       for (int n = 0; n < 8; n++) q[9 * f + n] = sign * own[n];
       q[9 * f + 8] = 5;
     }
-    sn_affine_align_signs(q, count, 9, 4, space);
+    sn_control_align_signs(q, count, 9, 4, space);
     double scalar = 0;
     for (int f = 0; f < count; f++) {
       scalar += q[9 * f + 3];
@@ -79,13 +79,13 @@ static void add_dense(void *user, int count, const int *bones, const double *x, 
   d->rows++;
 }
 
-static sn_affine_bones small_bones(sn_context *ctx, const sn_examples *e, int count) {
-  sn_affine_options options = {
-    .bones = count, .stretch = true, .places = affine_poisson, .rho = 1e-4, .influences = 4};
+static sn_control_bones small_bones(sn_context *ctx, const sn_examples *e, int count) {
+  sn_control_options options = {
+    .bones = count, .stretch = true, .places = SN_PLACES_POISSON, .rho = 1e-4, .influences = 4};
   sn_keys keys;
-  sn_affine_bones bones;
+  sn_control_bones bones;
   assert_ok(ctx, sn_keys_parse(ctx, "every:4", e->frames.frame_count, 1, &keys, NULL));
-  assert_ok(ctx, sn_affine_bones_make(ctx, e, &keys, &options, &bones));
+  assert_ok(ctx, sn_control_bones_make(ctx, e, &keys, &options, &bones));
   sn_keys_free(&keys);
   return bones;
 }
@@ -95,15 +95,15 @@ static void test_poisson(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "cylinder", 17, 300);
-  sn_affine_bones bones = small_bones(&ctx, &e, 12);
+  sn_control_bones bones = small_bones(&ctx, &e, 12);
   int columns = 3 * bones.bones + e.control_count;
-  sn_affine_trust trust = {NULL, 100};
+  sn_control_trust trust = {NULL, 100};
   double *p = calloc((size_t)(bones.bones * columns), sizeof *p);
-  assert_ok(&ctx, sn_affine_poisson(&ctx, &e.rest, &bones, e.controls, e.control_count, &trust, p));
+  assert_ok(&ctx, sn_control_poisson(&ctx, &e.rest, &bones, e.controls, e.control_count, &trust, p));
   dense d = {.bones = bones.bones, .columns = columns, .capacity = 4 * e.rest.triangle_count};
   d.a = calloc((size_t)d.capacity * (size_t)d.bones, sizeof *d.a);
   d.b = calloc((size_t)d.capacity * (size_t)d.columns, sizeof *d.b);
-  assert_ok(&ctx, sn_affine_poisson_rows(&ctx, &e.rest, &bones, e.controls, e.control_count, &trust, add_dense, &d));
+  assert_ok(&ctx, sn_control_poisson_rows(&ctx, &e.rest, &bones, e.controls, e.control_count, &trust, add_dense, &d));
   assert_int_equal(LAPACKE_dgels(LAPACK_ROW_MAJOR, 'N', d.rows, d.bones, columns, d.a, d.bones, d.b, columns), 0);
   for (int n = 0; n < bones.bones * columns; n++) assert_near(p[n], d.b[n], 1e-8);
   sn_random rng = sn_random_new(3);
@@ -120,7 +120,7 @@ static void test_poisson(void **state) {
     assert_below(sn_vec3_distance(sum, wanted), 1e-6);
   }
   free(p), free(d.a), free(d.b);
-  sn_affine_bones_free(&bones);
+  sn_control_bones_free(&bones);
   sn_examples_free(&e);
 }
 
@@ -146,8 +146,9 @@ static void test_runtime_formula(void **state) {
     const float *frames = t.model.sections[SN_SECTION_CONTROL_FRAMES];
     int bones = (int)t.model.info.palette_count, points = 2, rows = bones * (int)head->outputs;
     int width = (int)head->frames + 1, columns = 3 * bones + points;
-    sn_affine_options options = {.stretch = head->flags & SN_RT_CONTROL_STRETCH,
-                                 .places = head->flags & SN_RT_CONTROL_POISSON ? affine_poisson : affine_predicted};
+    sn_control_options options = {.stretch = head->flags & SN_RT_CONTROL_STRETCH,
+                                  .places =
+                                    head->flags & SN_RT_CONTROL_POISSON ? SN_PLACES_POISSON : SN_PLACES_PREDICTED};
     if (options.stretch) { // predictions that would turn a bone inside out: both sides bound them alike
       int outputs = (int)head->outputs, bad = outputs + 4, tall = rows < 8 ? rows : 8;
       assert_true(bad / 8 * 8 + 8 <= rows && outputs >= 10);
@@ -179,15 +180,15 @@ static void test_runtime_formula(void **state) {
     assert_int_equal(sn_rt_palette(&t.model, &input, scratch, NULL), SN_RT_OK);
     for (int b = 0; b < bones; b++) {
       sn_vec3 centre = sn_vec3_from(centres[b]), place;
-      sn_mat3 f = sn_affine_decode(d + b * (int)head->outputs, &options, centre, &place);
-      if (options.places != affine_predicted) {
+      sn_mat3 f = sn_control_decode(d + b * (int)head->outputs, &options, centre, &place);
+      if (options.places != SN_PLACES_PREDICTED) {
         int first = b / 8 * 8, tall = bones - first < 8 ? bones - first : 8;
         place = (sn_vec3){0, 0, 0};
         for (int n = 0; n < columns; n++) {
           double w = (double)solve[first * columns + n * tall + b - first];
           sn_vec3 none,
             x = n < 3 * bones
-                  ? sn_mat3_column(sn_affine_decode(d + n / 3 * (int)head->outputs, &options, centre, &none), n % 3)
+                  ? sn_mat3_column(sn_control_decode(d + n / 3 * (int)head->outputs, &options, centre, &none), n % 3)
                   : sn_vec3_from(controls[n - 3 * bones]);
           place = sn_vec3_mad(place, x, w);
         }
@@ -205,7 +206,7 @@ static void test_runtime_formula(void **state) {
 
 // ---- what the issue asks ----------------------------------------------------------------------------------------------------
 
-static double bones_error(const sn_examples *e, const sn_keys *keys, const sn_affine_bones *bones) {
+static double bones_error(const sn_examples *e, const sn_keys *keys, const sn_control_bones *bones) {
   double sum = 0;
   for (int f = 0; f < keys->count; f++)
     for (int i = 0; i < e->rest.vertex_count; i++) {
@@ -225,7 +226,8 @@ static void test_training_frames(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "leg", 36, 700);
-  sn_affine_options options = {.bones = 30, .stretch = true, .places = affine_poisson, .rho = 1e-4, .influences = 4};
+  sn_control_options options = {
+    .bones = 30, .stretch = true, .places = SN_PLACES_POISSON, .rho = 1e-4, .influences = 4};
   for (int poisson = 0; poisson < 2; poisson++) {
     const int kappas[] = {1000, 6, 4, 3, 2, 1};
     double own = 0;
@@ -234,10 +236,10 @@ static void test_training_frames(void **state) {
       snprintf(spec, sizeof spec, "affine:bones=30,kappa=%d,poisson=%d", kappas[k], poisson);
       trained t = train(&ctx, &e, spec, "every:4");
       if (k == 0) {
-        sn_affine_bones bones;
-        assert_ok(&ctx, sn_affine_bones_make(&ctx, &e, &t.keys, &options, &bones));
+        sn_control_bones bones;
+        assert_ok(&ctx, sn_control_bones_make(&ctx, &e, &t.keys, &options, &bones));
         own = bones_error(&e, &t.keys, &bones);
-        sn_affine_bones_free(&bones);
+        sn_control_bones_free(&bones);
         print_message("poisson=%d: the bones leave %.4f %% of the diagonal\n", poisson, 100 * own / diagonal(&e));
         assert_below(t.scores.train.rms, 1.05 * own);
       }
@@ -391,7 +393,7 @@ static void test_auto_controls(void **state) {
   sn_keys keys;
   int chosen[3];
   assert_ok(&ctx, sn_keys_parse(&ctx, "every:3", 30, 1, &keys, NULL));
-  assert_ok(&ctx, sn_affine_choose_controls(&ctx, &e, &keys, 3, chosen));
+  assert_ok(&ctx, sn_control_choose_controls(&ctx, &e, &keys, 3, chosen));
   assert_true(chosen[0] != chosen[1] && chosen[0] != chosen[2] && chosen[1] != chosen[2]);
   int still[2] = {0, 0};
   double least = INFINITY;

@@ -142,7 +142,7 @@ static void test_turn_recovers_u_and_w(void **state) {
       theta[i] = sn_vec3_scale(random_axis(&rng), SN_PI * (i == 0 ? 1 : sn_random_uniform(&rng)));
       rho[i] = sn_vec3_scale(sn_mat3_apply(w, theta[i]), u);
     }
-    double left = rotreg_fit_turn(6, theta, rho, &found, &w_found);
+    double left = sn_rotreg_fit_turn(6, theta, rho, &found, &w_found);
     // The pull towards W = I is a thousandth; it moves both a little.
     assert_near(found, u, 0.01 * fabs(u));
     assert_below(sn_rotation_angle(w, w_found), 0.05);
@@ -155,7 +155,7 @@ static void test_turn_of_a_joint_that_never_moves(void **state) {
   sn_vec3 theta[3] = {{0, 0, 0}}, rho[3] = {{0.1, 0.2, 0.3}, {1, 0, 0}, {0, 0, 0}};
   double u;
   sn_mat3 w;
-  assert_near(rotreg_fit_turn(3, theta, rho, &u, &w), 1.14, 1e-12);
+  assert_near(sn_rotreg_fit_turn(3, theta, rho, &u, &w), 1.14, 1e-12);
   assert_near(u, 0, 0);
   assert_near(sn_mat3_norm(sn_mat3_sub(w, sn_mat3_identity())), 0, 0);
 }
@@ -174,8 +174,8 @@ static void test_branches_at_half_a_turn(void **state) {
       theta[i] = sn_vec3_scale(axis, i * SN_PI / 2);
       rho[i] = sn_rotation_log(sn_mat3_mul(noise, sn_rotation_exp(sn_vec3_scale(theta[i], factor))));
     }
-    rotreg_choose_branches(3, theta, rho);
-    rotreg_fit_turn(3, theta, rho, &u, &w);
+    sn_rotreg_choose_branches(3, theta, rho);
+    sn_rotreg_fit_turn(3, theta, rho, &u, &w);
     assert_near(u, factor, 0.03);
     assert_below(sn_vec3_distance(sn_mat3_apply(w, axis), axis), 0.05);
   }
@@ -191,7 +191,7 @@ static void test_predictor_on_known_triangles(void **state) {
     int base[joints] = {0, 0, 1, 2}, pick[poses];
     sn_vec3 reference[joints] = {{0, 0, 0}}, theta[poses * joints] = {{0, 0, 0}};
     sn_mat3 rotation[poses * joints], sequence[poses];
-    rotreg_joints j = {joints, poses, base, reference, rotation, theta};
+    sn_rotreg_joints j = {joints, poses, base, reference, rotation, theta};
     double u = trial % 2 ? 0.6 : -0.4, limit = trial % 4 < 2 ? SN_PI : 1;
     for (int p = 0; p < poses; p++) {
       pick[p] = p;
@@ -202,19 +202,19 @@ static void test_predictor_on_known_triangles(void **state) {
         sn_mat3 world = b ? sn_mat3_mul(sn_affine_linear(pose[base[b]]), local) : local;
         pose[b] = sn_affine_make(world, sn_vec3_make(0, 0, 0));
       }
-      rotreg_joints_pose(&j, pose, rotation + p * joints, theta + p * joints);
+      sn_rotreg_joints_pose(&j, pose, rotation + p * joints, theta + p * joints);
       sn_mat3 part = sn_rotation_exp(sn_vec3_scale(theta[p * joints + 2], u));
       sequence[p] = sn_mat3_mul(rotation[p * joints + 1], part);
     }
-    rotreg_fit_options options = rotreg_fit_options_default();
-    rotreg_work *work = malloc(rotreg_work_size(poses));
-    rotreg_predictor predictor;
-    rotreg_fit(&j, sequence, pick, poses, &options, work, &predictor);
+    sn_rotreg_fit_options options = sn_rotreg_fit_options_default();
+    sn_rotreg_work *work = malloc(sn_rotreg_work_size(poses));
+    sn_rotreg_predictor predictor;
+    sn_rotreg_fit(&j, sequence, pick, poses, &options, work, &predictor);
     assert_int_equal(predictor.turns[0].joint, 2);
     assert_near(predictor.turns[0].u, u, 0.02);
     assert_below(sn_rotation_angle(predictor.turns[0].w, sn_mat3_identity()), 0.05);
     for (int p = 0; p < poses; p++) {
-      sn_mat3 d = rotreg_predict(&predictor, rotation + p * joints, theta + p * joints);
+      sn_mat3 d = sn_rotreg_predict(&predictor, rotation + p * joints, theta + p * joints);
       assert_below(sn_mat3_norm(sn_mat3_sub(d, sequence[p])), 0.05);
     }
     free(work);
@@ -230,16 +230,16 @@ static void test_half_angle_bend(void **state) {
   make_tube(&ctx, (tube){8, 8, true}, bend_half, amounts, 4, &e);
   sn_arena memory = sn_arena_new(&ctx);
   sn_keys keys = keys_of(&ctx, "all", 4, NULL);
-  rotreg_joints joints;
-  assert_ok(&ctx, rotreg_joints_build(&ctx, &memory, &e, &keys, &joints));
-  rotreg_work *work = malloc(rotreg_work_size(4));
-  rotreg_fit_options options = rotreg_fit_options_default();
+  sn_rotreg_joints joints;
+  assert_ok(&ctx, sn_rotreg_joints_build(&ctx, &memory, &e, &keys, &joints));
+  sn_rotreg_work *work = malloc(sn_rotreg_work_size(4));
+  sn_rotreg_fit_options options = sn_rotreg_fit_options_default();
   for (int t = 0; t < e.rest.triangle_count; t++) {
     sn_mat3 sequence[4];
     int pick[4] = {0, 1, 2, 3};
-    for (int f = 0; f < 4; f++) assert_true(rotreg_gradient(&e.rest, sn_frame(&e.frames, f), t, &sequence[f]));
-    rotreg_predictor p;
-    rotreg_fit(&joints, sequence, pick, 4, &options, work, &p);
+    for (int f = 0; f < 4; f++) assert_true(sn_rotreg_gradient(&e.rest, sn_frame(&e.frames, f), t, &sequence[f]));
+    sn_rotreg_predictor p;
+    sn_rotreg_fit(&joints, sequence, pick, 4, &options, work, &p);
     bool first = e.rest.positions[e.rest.triangles[t][0]][0] < 0;
     assert_int_equal(p.turns[0].joint, 1);
     assert_near(p.turns[0].u, first ? 0.5 : 1, 1e-5);
@@ -374,9 +374,9 @@ static void test_runtime_against_formulas(void **state) {
   make_tube(&ctx, (tube){13, 10, false}, twist, amounts, 5, &e);
   sn_arena memory = sn_arena_new(&ctx);
   sn_keys keys = keys_of(&ctx, "all", 5, NULL);
-  rotreg_reduced_options options = {.bones = 13, .influences = 4, .fit = rotreg_fit_options_default()};
-  rotreg_reduced r;
-  assert_ok(&ctx, rotreg_reduced_train(&ctx, &memory, &e, &keys, &options, &r));
+  sn_rotreg_reduced_options options = {.bones = 13, .influences = 4, .fit = sn_rotreg_fit_options_default()};
+  sn_rotreg_reduced r;
+  assert_ok(&ctx, sn_rotreg_reduced_train(&ctx, &memory, &e, &keys, &options, &r));
   sn_model model;
   sn_rt_model rt;
   train_model(&ctx, "rotreg:bones=13", &e, "all", &model, &rt);
@@ -388,10 +388,10 @@ static void test_runtime_against_formulas(void **state) {
     pose[1] = sn_affine_mul(pose[0], twist(1, 3.1 * sn_random_uniform(&rng)));
     sn_mat3 rotation[2];
     sn_vec3 theta[2];
-    rotreg_joints_pose(&r.joints, pose, rotation, theta);
+    sn_rotreg_joints_pose(&r.joints, pose, rotation, theta);
     double x[3 * 64 + 8][3];
     for (int l = 0; l < bones; l++) {
-      sn_mat3 d = rotreg_predict(&r.predictors[l], rotation, theta);
+      sn_mat3 d = sn_rotreg_predict(&r.predictors[l], rotation, theta);
       for (int c = 0; c < 9; c++) x[3 * l + c % 3][c / 3] = d.m[c / 3][c % 3];
     }
     for (int c = 0; c < 24; c++) x[3 * bones + 4 * (c / 12) + c % 4][c / 4 % 3] = pose[c / 12].m[c / 4 % 3][c % 4];
@@ -411,7 +411,7 @@ typedef struct dense {
   double *a, *b; // column-major; three right-hand sides
 } dense;
 
-static void dense_vertex(const rotreg_reduction *r, int i, double weight, const double (*q)[3], double *row,
+static void dense_vertex(const sn_rotreg_reduction *r, int i, double weight, const double (*q)[3], double *row,
                          double *right) {
   sn_vec3 p = sn_vec3_from(r->examples->rest.positions[i]);
   const double point[4] = {p.x, p.y, p.z, 1};
@@ -434,7 +434,7 @@ static void dense_row(dense *d, const double *row, const double *right) {
   d->rows++;
 }
 
-static void dense_problem(const rotreg_reduction *r, double pull, const double (*dd)[3], const double (*q)[3],
+static void dense_problem(const sn_rotreg_reduction *r, double pull, const double (*dd)[3], const double (*q)[3],
                           dense *d) {
   const sn_mesh *rest = &r->examples->rest;
   double *row = malloc((size_t)d->columns * sizeof *row), right[3];
@@ -445,7 +445,7 @@ static void dense_problem(const rotreg_reduction *r, double pull, const double (
       double w = sqrt(r->edge[t][j]);
       memset(row, 0, (size_t)d->columns * sizeof *row), memset(right, 0, sizeof right);
       dense_vertex(r, b, w, q, row, right), dense_vertex(r, a, -w, q, row, right);
-      for (int m = 0; m < rotreg_most_keys && r->keys->index[t][m] >= 0; m++)
+      for (int m = 0; m < sn_rotreg_most_keys && r->keys->index[t][m] >= 0; m++)
         for (int c = 0; c < 3; c++)
           for (int x = 0; x < 3; x++) {
             double v = (double)rest->positions[b][c] - (double)rest->positions[a][c];
@@ -458,7 +458,7 @@ static void dense_problem(const rotreg_reduction *r, double pull, const double (
     double w = sqrt(pull * r->anchor[i]);
     memset(row, 0, (size_t)d->columns * sizeof *row), memset(right, 0, sizeof right);
     dense_vertex(r, i, w, q, row, right);
-    for (int s = 0; s < rotreg_anchor_slots && r->anchors->joints[i][s] >= 0; s++)
+    for (int s = 0; s < sn_rotreg_anchor_slots && r->anchors->joints[i][s] >= 0; s++)
       for (int c = 0; c < 4; c++)
         for (int x = 0; x < 3; x++)
           right[x] += w * r->anchors->points[i][s][c] * q[4 * r->anchors->joints[i][s] + c][x];
@@ -477,15 +477,15 @@ static void test_c_against_dense_least_squares(void **state) {
   sn_keys keys = keys_of(&ctx, "all", 3, NULL);
   sn_topology topology;
   sn_cluster_tree tree;
-  rotreg_bones bones;
-  rotreg_keys gradients;
-  rotreg_anchors anchors;
+  sn_rotreg_bones bones;
+  sn_rotreg_keys gradients;
+  sn_rotreg_anchors anchors;
   sn_skin skin;
   sn_random rng = sn_random_new(2);
   assert_ok(&ctx, sn_topology_build(&ctx, &e.rest, &topology));
   assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e.rest, &e.frames, &keys, 8, &tree));
-  assert_ok(&ctx, rotreg_bones_fit(&ctx, &memory, &e, &topology, &keys, &tree, 5, 3, 2, &bones));
-  assert_ok(&ctx, rotreg_keys_fit(&ctx, &memory, &e, &keys, &bones, 2, &gradients));
+  assert_ok(&ctx, sn_rotreg_bones_fit(&ctx, &memory, &e, &topology, &keys, &tree, 5, 3, 2, &bones));
+  assert_ok(&ctx, sn_rotreg_keys_fit(&ctx, &memory, &e, &keys, &bones, 2, &gradients));
   int n = e.rest.vertex_count, triangles = e.rest.triangle_count;
   assert_ok(&ctx, sn_skin_new(&ctx, n, 2, &skin));
   bool *fixed = calloc((size_t)n, sizeof *fixed);
@@ -499,12 +499,12 @@ static void test_c_against_dense_least_squares(void **state) {
   for (int t = 0; t < triangles; t++)
     edge[t][0] = 0.1 + sn_random_uniform(&rng), edge[t][1] = 0.1 + sn_random_uniform(&rng);
   sn_skin_normalize(&skin);
-  assert_ok(&ctx, rotreg_anchors_blend(&ctx, &memory, &e, &topology, &skin, &anchors));
-  rotreg_reduction r = {&e, &bones, &gradients, &anchors, fixed, &skin, (const double(*)[2])edge, anchor};
-  rotreg_normal normal;
-  assert_ok(&ctx, rotreg_normal_build(&ctx, &memory, &r, &normal));
+  assert_ok(&ctx, sn_rotreg_anchors_blend(&ctx, &memory, &e, &topology, &skin, &anchors));
+  sn_rotreg_reduction r = {&e, &bones, &gradients, &anchors, fixed, &skin, (const double(*)[2])edge, anchor};
+  sn_rotreg_normal normal;
+  assert_ok(&ctx, sn_rotreg_normal_build(&ctx, &memory, &r, &normal));
   double *c = malloc((size_t)normal.rows * (size_t)normal.columns * sizeof *c);
-  assert_ok(&ctx, rotreg_solve_c(&ctx, &normal, &bones, 0.7, c));
+  assert_ok(&ctx, sn_rotreg_solve_c(&ctx, &normal, &bones, 0.7, c));
   int keys3 = 3 * bones.bone_count;
   double(*x)[3] = malloc((size_t)normal.columns * sizeof *x);
   for (int m = 0; m < normal.columns; m++)

@@ -58,18 +58,18 @@ static void test_functions_meet_their_ends(void **state) {
   (void)state;
   sn_random rng = sn_random_new(5);
   for (int trial = 0; trial < 200; trial++) {
-    double x[20], aa[20], ab[20], c[torque_most_degree];
+    double x[20], aa[20], ab[20], c[sn_torque_most_degree];
     for (int i = 0; i < 20; i++) {
       x[i] = sn_random_uniform(&rng), aa[i] = sn_random_uniform(&rng), ab[i] = sn_random_normal(&rng);
     }
-    torque_fit_function(20, x, aa, ab, 1 + trial % 3, c);
-    assert_near(torque_function(c, 0), 0, 0);
-    assert_near(torque_function(c, 1), 1, 1e-12);
+    sn_torque_fit_function(20, x, aa, ab, 1 + trial % 3, c);
+    assert_near(sn_torque_function(c, 0), 0, 0);
+    assert_near(sn_torque_function(c, 1), 1, 1e-12);
     for (int k = 0; k <= 10; k++) {
-      double f = torque_function(c, 0.1 * k);
+      double f = sn_torque_function(c, 0.1 * k);
       assert_true(f >= 0 && f <= 1);
     }
-    if (trial % 3 == 0) assert_near(torque_function(c, 0.3), 0.3, 1e-12);
+    if (trial % 3 == 0) assert_near(sn_torque_function(c, 0.3), 0.3, 1e-12);
   }
 }
 
@@ -81,15 +81,15 @@ static void test_functions_are_found_again(void **state) {
     for (int trial = 0; trial < 50; trial++) {
       double g0 = degree > 1 ? 1.6 * sn_random_uniform(&rng) - 0.8 : 0,
              g1 = degree > 2 ? 0.2 * sn_random_normal(&rng) : 0;
-      double x[30], aa[30], ab[30], c[torque_most_degree];
+      double x[30], aa[30], ab[30], c[sn_torque_most_degree];
       for (int i = 0; i < 30; i++) {
         x[i] = i / 29.0, aa[i] = 0.1 + sn_random_uniform(&rng);
         ab[i] = aa[i] * (x[i] + x[i] * (1 - x[i]) * (g0 + g1 * x[i]));
       }
-      torque_fit_function(30, x, aa, ab, degree, c);
+      sn_torque_fit_function(30, x, aa, ab, degree, c);
       for (int k = 0; k <= 20; k++) {
         double t = 0.05 * k, f = t + t * (1 - t) * (g0 + g1 * t);
-        assert_near(torque_function(c, t), fmin(1, fmax(0, f)), 0.01); // the fit is held back a little
+        assert_near(sn_torque_function(c, t), fmin(1, fmax(0, f)), 0.01); // the fit is held back a little
       }
     }
 }
@@ -100,7 +100,7 @@ enum { made_poses = 40, made_keys = 6 };
 
 // Two joints, the second of which turns about random axes.
 static void make_joints(sn_context *ctx, sn_arena *memory, sn_random *rng, sn_examples *e, sn_keys *keys,
-                        rotreg_joints *out) {
+                        sn_rotreg_joints *out) {
   *e = (sn_examples){0};
   assert_ok(ctx, sn_skeleton_new(ctx, 2, &e->skeleton));
   e->skeleton.parents[0] = -1, e->skeleton.parents[1] = 0;
@@ -110,15 +110,15 @@ static void make_joints(sn_context *ctx, sn_arena *memory, sn_random *rng, sn_ex
       sn_affine_make(sn_rotation_exp(sn_vec3_scale(random_vec3(rng), 0.5)), (sn_vec3){0, 0, 0});
   }
   assert_ok(ctx, sn_keys_parse(ctx, "all", made_poses, 1, keys, NULL));
-  assert_ok(ctx, rotreg_joints_build(ctx, memory, e, keys, out));
+  assert_ok(ctx, sn_rotreg_joints_build(ctx, memory, e, keys, out));
 }
 
-static void random_pair(sn_random *rng, torque_pair *out) {
-  *out = (torque_pair){.load = 1};
+static void random_pair(sn_random *rng, sn_torque_pair *out) {
+  *out = (sn_torque_pair){.load = 1};
   for (int end = 0; end < 2; end++) {
-    rotreg_predictor *p = &out->ends[end];
+    sn_rotreg_predictor *p = &out->ends[end];
     p->turn_count = 1, p->shear_joints[0] = p->shear_joints[1] = 1;
-    p->turns[0] = (rotreg_turn){.joint = 1, .u = 0.5, .w = sn_mat3_identity()};
+    p->turns[0] = (sn_rotreg_turn){.joint = 1, .u = 0.5, .w = sn_mat3_identity()};
     p->turns[0].map = sn_mat3_scale(sn_mat3_identity(), 0.5);
     for (int c = 0; c < 6; c++) {
       p->shear[c][6] = (c < 3) + end * 0.2 * sn_random_normal(rng);
@@ -135,36 +135,36 @@ static void test_pairs_are_found_again(void **state) {
   sn_random rng = sn_random_new(9);
   sn_examples e;
   sn_keys keys;
-  rotreg_joints joints;
+  sn_rotreg_joints joints;
   sn_folds folds;
   make_joints(&ctx, &memory, &rng, &e, &keys, &joints);
   assert_ok(&ctx, sn_folds_interleaved(&ctx, &memory, made_poses, sn_usual_folds, &folds));
   double x[made_poses][2] = {{0}}, range[2][2] = {{0, 0}, {0, 50}};
   for (int k = 0; k < made_poses; k++) x[k][1] = k == 0 ? 0 : k == 1 ? 1 : sn_random_uniform(&rng);
-  torque_loads loads = {2, made_poses, range, x[0], 2, 3, TORQUE_FIT_AUTO};
+  sn_torque_loads loads = {2, made_poses, range, x[0], 2, 3, TORQUE_FIT_AUTO};
   // f_r = x - 0.8 x (1 - x), f_s = x + x (1 - x) (0.9 - 1.2 x)
-  torque_functions truth[2] = {{{1, 0, 0}, {1, 0, 0}}, {{0.2, 0.8, 0}, {1.9, -2.1, 1.2}}};
+  sn_torque_functions truth[2] = {{{1, 0, 0}, {1, 0, 0}}, {{0.2, 0.8, 0}, {1.9, -2.1, 1.2}}};
   sn_mat3 sequences[made_keys][made_poses], held[made_poses][made_keys];
-  rotreg_predictor whole[made_keys];
-  rotreg_work *work = malloc(rotreg_work_size(made_poses));
-  rotreg_fit_options options = rotreg_fit_options_default();
-  options.shear_pull = 1e-4 * made_poses;
+  sn_rotreg_predictor whole[made_keys];
+  sn_rotreg_work *work = malloc(sn_rotreg_work_size(made_poses));
+  sn_rotreg_fit_options options = sn_rotreg_fit_options_default();
+  options.shear_ridge = 1e-4 * made_poses;
   for (int key = 0; key < made_keys; key++) {
-    torque_pair pair;
+    sn_torque_pair pair;
     random_pair(&rng, &pair);
     for (int k = 0; k < made_poses; k++)
-      sequences[key][k] = torque_predict(&pair, truth, joints.rotation + 2 * k, joints.theta + 2 * k, x[k]);
-    rotreg_fit(&joints, sequences[key], folds.folds[0].poses, made_poses, &options, work, &whole[key]);
+      sequences[key][k] = sn_torque_predict(&pair, truth, joints.rotation + 2 * k, joints.theta + 2 * k, x[k]);
+    sn_rotreg_fit(&joints, sequences[key], folds.folds[0].poses, made_poses, &options, work, &whole[key]);
   }
-  torque_model found;
-  assert_ok(&ctx, torque_fit(&ctx, &memory, &joints, &folds, sequences[0], made_keys, whole, &options, &loads, &found,
-                             held[0]));
+  sn_torque_model found;
+  assert_ok(&ctx, sn_torque_fit(&ctx, &memory, &joints, &folds, sequences[0], made_keys, whole, &options, &loads,
+                                &found, held[0]));
   assert_true(found.together);
   assert_below(found.gain, 0.02);
   for (int k = 0; k <= 10; k++) {
     double t = 0.1 * k;
-    assert_near(torque_function(found.functions[1].rotation, t), torque_function(truth[1].rotation, t), 0.03);
-    assert_near(torque_function(found.functions[1].shear, t), torque_function(truth[1].shear, t), 0.03);
+    assert_near(sn_torque_function(found.functions[1].rotation, t), sn_torque_function(truth[1].rotation, t), 0.03);
+    assert_near(sn_torque_function(found.functions[1].shear, t), sn_torque_function(truth[1].shear, t), 0.03);
   }
   double miss = 0, size = 0;
   for (int key = 0; key < made_keys; key++) {
@@ -258,15 +258,15 @@ static void test_runtime_against_formulas(void **state) {
   sn_arena memory = sn_arena_new(&ctx);
   sn_examples e;
   sn_keys keys;
-  torque_loads loads;
+  sn_torque_loads loads;
   e = generate(&ctx, "leg", 24, 500);
   assert_ok(&ctx, sn_keys_parse(&ctx, "all", 24, 1, &keys, NULL));
-  assert_ok(&ctx, torque_loads_read(&ctx, &memory, &e, &keys, "", &loads));
+  assert_ok(&ctx, sn_torque_loads_read(&ctx, &memory, &e, &keys, "", &loads));
   loads.degree_r = 2, loads.degree_s = 3;
-  rotreg_reduced_options options = {
-    .bones = 11, .influences = 4, .fit = rotreg_fit_options_default(), .loads = &loads};
-  rotreg_reduced r;
-  assert_ok(&ctx, rotreg_reduced_train(&ctx, &memory, &e, &keys, &options, &r));
+  sn_rotreg_reduced_options options = {
+    .bones = 11, .influences = 4, .fit = sn_rotreg_fit_options_default(), .loads = &loads};
+  sn_rotreg_reduced r;
+  assert_ok(&ctx, sn_rotreg_reduced_train(&ctx, &memory, &e, &keys, &options, &r));
   sn_model model;
   sn_rt_model rt;
   train_model(&ctx, "torque:bones=11,degree_r=2,degree_s=3", &e, "all", &model, &rt);
@@ -278,10 +278,10 @@ static void test_runtime_against_formulas(void **state) {
     sn_vec3 theta[3];
     double x[3], column[3 * 64 + 12][3];
     float joints[3][12], torques[3];
-    rotreg_joints_pose(&r.joints, pose, rotation, theta);
-    torque_loads_at(&loads, &e.torques, f, x);
+    sn_rotreg_joints_pose(&r.joints, pose, rotation, theta);
+    sn_torque_loads_at(&loads, &e.torques, f, x);
     for (int l = 0; l < bones; l++) {
-      sn_mat3 d = torque_predict(&r.torque.pairs[l], r.torque.functions, rotation, theta, x);
+      sn_mat3 d = sn_torque_predict(&r.torque.pairs[l], r.torque.functions, rotation, theta, x);
       for (int c = 0; c < 9; c++) column[3 * l + c % 3][c / 3] = d.m[c / 3][c % 3];
     }
     for (int c = 0; c < 36; c++)
@@ -549,9 +549,9 @@ static void test_hostile_sections(void **state) {
 static void test_odd_torques(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
-  double x[5] = {0, 0.3, 0.5, 0.8, 1}, none[5] = {0}, c[torque_most_degree];
-  torque_fit_function(5, x, none, none, 3, c);
-  assert_near(torque_function(c, 0.4), 0.4, 1e-12);
+  double x[5] = {0, 0.3, 0.5, 0.8, 1}, none[5] = {0}, c[sn_torque_most_degree];
+  sn_torque_fit_function(5, x, none, none, 3, c);
+  assert_near(sn_torque_function(c, 0.4), 0.4, 1e-12);
   sn_examples e;
   sn_model model;
   sn_rt_model rt;

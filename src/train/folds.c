@@ -17,8 +17,9 @@ static sn_status fill_fold(sn_context *ctx, sn_arena *memory, int pose_count, co
 
 sn_status sn_folds_make(sn_context *ctx, sn_arena *memory, int pose_count, const int *fold_of, int fold_count,
                         sn_folds *out) {
-  *out = (sn_folds){fold_count, SN_NEW(ctx, memory, sn_fold, fold_count)};
-  sn_status status = out->folds ? SN_OK : ctx->error.status;
+  *out = (sn_folds){fold_count, SN_NEW(ctx, memory, sn_fold, fold_count), SN_NEW(ctx, memory, int, pose_count)};
+  sn_status status = out->folds && out->fold_of ? SN_OK : ctx->error.status;
+  for (int k = 0; status == SN_OK && k < pose_count; k++) out->fold_of[k] = fold_of[k];
   for (int n = 0; status == SN_OK && n < fold_count; n++)
     status = fill_fold(ctx, memory, pose_count, fold_of, n, fold_count == 1, &out->folds[n]);
   return status;

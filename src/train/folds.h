@@ -13,6 +13,7 @@ typedef struct sn_fold {
 typedef struct sn_folds {
   int fold_count;
   sn_fold *folds;
+  int *fold_of; // the fold that leaves out a pose; negative: none
 } sn_folds;
 
 enum { sn_usual_folds = 5 };

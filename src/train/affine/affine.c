@@ -34,7 +34,7 @@ static sn_status find_controls(sn_context *ctx, const sn_examples *examples, con
   }
   *out = SN_NEW(ctx, memory, int, *count);
   if (!*out) return ctx->error.status;
-  if (examples->control_count == 0) return sn_affine_choose_controls(ctx, examples, keys, *count, *out);
+  if (examples->control_count == 0) return sn_control_choose_controls(ctx, examples, keys, *count, *out);
   memcpy(*out, examples->controls, (size_t)*count * sizeof **out);
   return SN_OK;
 }
@@ -68,16 +68,16 @@ static uint32_t file_vertex(const sn_examples *examples, int i) {
   return (uint32_t)s;
 }
 
-static sn_status make_sections(sn_context *ctx, const sn_affine_data *data, const int *controls,
-                               const sn_affine_choice *choice, const double *map, sn_arena *memory, trained *out) {
+static sn_status make_sections(sn_context *ctx, const sn_control_data *data, const int *controls,
+                               const sn_control_choice *choice, const double *map, sn_arena *memory, trained *out) {
   size_t bones = (size_t)data->bones->bones, frames = (size_t)data->bones->frames,
          points = (size_t)data->control_count;
   size_t rows = bones * (size_t)data->outputs, columns = 3 * bones + points;
-  double width = choice->beta * sn_affine_spread(data->inputs, 3 * data->control_count, data->bones->frames);
+  double width = choice->beta * sn_control_spread(data->inputs, 3 * data->control_count, data->bones->frames);
   out->head =
     (sn_rt_control){.frames = (uint32_t)frames, .outputs = (uint32_t)data->outputs, .scale = (float)(1 / width)};
   if (data->options->stretch) out->head.flags |= SN_RT_CONTROL_STRETCH;
-  if (data->options->places != affine_predicted) out->head.flags |= SN_RT_CONTROL_POISSON;
+  if (data->options->places != SN_PLACES_PREDICTED) out->head.flags |= SN_RT_CONTROL_POISSON;
   if (data->inputs != data->controls) out->head.flags |= SN_RT_CONTROL_CENTRED;
   out->points = SN_NEW(ctx, memory, uint32_t, points);
   out->frames = SN_NEW(ctx, memory, float, 3 * points * frames);
@@ -93,7 +93,7 @@ static sn_status make_sections(sn_context *ctx, const sn_affine_data *data, cons
   return SN_OK;
 }
 
-static sn_status build_model(sn_context *ctx, const sn_affine_data *data, const trained *t, sn_model *out) {
+static sn_status build_model(sn_context *ctx, const sn_control_data *data, const trained *t, sn_model *out) {
   size_t bones = (size_t)data->bones->bones, frames = (size_t)data->bones->frames,
          points = (size_t)data->control_count;
   size_t rows = bones * (size_t)data->outputs;
@@ -109,34 +109,34 @@ static sn_status build_model(sn_context *ctx, const sn_affine_data *data, const 
   desc.drive = SN_RT_DRIVE_CONTROLS;
   desc.rest = &data->examples->rest, desc.skin = &data->bones->skin;
   desc.palette_count = data->bones->bones, desc.control_count = data->control_count;
-  desc.sections = sections, desc.section_count = data->options->places != affine_predicted ? 6 : 5;
+  desc.sections = sections, desc.section_count = data->options->places != SN_PLACES_PREDICTED ? 6 : 5;
   return sn_train_build(ctx, data->examples, desc, out);
 }
 
 // Parameters by leaving out frames; and whether the kernel sees control points as they are or about their mean: that way a
 // motion of everything together changes no shape, but where the object is held somewhere, positions tell more. (With one
 // point as they are.) Judged with predicted places, so that the Poisson step does not blur what the regression does.
-static sn_status choose(sn_context *ctx, sn_affine_data *data, const double *centred, sn_arena *memory,
-                        sn_affine_choice *out) {
-  sn_affine_options options = *data->options;
-  sn_affine_data judged = *data;
-  sn_affine_choice other;
-  options.separate = options.places != affine_predicted, options.places = affine_predicted;
-  judged.options = &options, judged.outputs = sn_affine_outputs(&options);
+static sn_status choose(sn_context *ctx, sn_control_data *data, const double *centred, sn_arena *memory,
+                        sn_control_choice *out) {
+  sn_control_options options = *data->options;
+  sn_control_data judged = *data;
+  sn_control_choice other;
+  options.separate = options.places != SN_PLACES_PREDICTED, options.places = SN_PLACES_PREDICTED;
+  judged.options = &options, judged.outputs = sn_control_outputs(&options);
   judged.solve = NULL, judged.inputs = judged.controls;
   double *numbers =
     SN_NEW(ctx, memory, double, (size_t)(data->bones->bones * judged.outputs) * (size_t)data->bones->frames);
-  sn_status status = numbers ? sn_affine_encode(ctx, data->bones, &options, numbers) : ctx->error.status;
+  sn_status status = numbers ? sn_control_encode(ctx, data->bones, &options, numbers) : ctx->error.status;
   judged.numbers = numbers, data->inputs = data->controls;
-  if (status == SN_OK) status = sn_affine_choose(ctx, &judged, out);
+  if (status == SN_OK) status = sn_control_choose(ctx, &judged, out);
   if (status != SN_OK || data->control_count < 2 || data->bones->frames < 3) return status;
   judged.inputs = centred;
-  status = sn_affine_choose(ctx, &judged, &other);
-  if (status == SN_OK && SN_AFFINE_TOLERANCE * other.error < out->error) *out = other, data->inputs = centred;
+  status = sn_control_choose(ctx, &judged, &other);
+  if (status == SN_OK && SN_CONTROL_TOLERANCE * other.error < out->error) *out = other, data->inputs = centred;
   return status;
 }
 
-static void report_choice(const sn_affine_data *data, const sn_affine_choice *choice, double stiffness,
+static void report_choice(const sn_control_data *data, const sn_control_choice *choice, double stiffness,
                           sn_train_report *report) {
   size_t size = sizeof report->note;
   int used = snprintf(report->note, size, "%d bones, kappa %d, beta %g, ridge %g, kernel of control points %s",
@@ -145,14 +145,14 @@ static void report_choice(const sn_affine_data *data, const sn_affine_choice *ch
   if (data->solve) snprintf(report->note + used, size - (size_t)used, ", held with stiffness %g", stiffness);
 }
 
-static sn_status learn(sn_context *ctx, const sn_affine_options *options, const sn_examples *examples,
-                       const sn_keys *keys, const sn_affine_bones *bones, sn_arena *memory, sn_model *out,
+static sn_status learn(sn_context *ctx, const sn_control_options *options, const sn_examples *examples,
+                       const sn_keys *keys, const sn_control_bones *bones, sn_arena *memory, sn_model *out,
                        sn_train_report *report) {
-  sn_affine_data data = {.bones = bones, .options = options, .examples = examples, .keys = keys};
-  sn_affine_choice choice;
+  sn_control_data data = {.bones = bones, .options = options, .examples = examples, .keys = keys};
+  sn_control_choice choice;
   trained result = {0};
   int *controls = NULL;
-  data.outputs = sn_affine_outputs(options);
+  data.outputs = sn_control_outputs(options);
   size_t count = (size_t)bones->bones, per_bone = (size_t)data.outputs;
   sn_status status = find_controls(ctx, examples, keys, memory, &data.control_count, &controls);
   if (status != SN_OK) return status;
@@ -167,21 +167,21 @@ static sn_status learn(sn_context *ctx, const sn_affine_options *options, const 
   for (int c = 0; c < data.control_count; c++) {
     memcpy(rest_controls[c], examples->rest.positions[controls[c]], sizeof *rest_controls);
   }
-  status = sn_affine_encode(ctx, bones, options, numbers);
+  status = sn_control_encode(ctx, bones, options, numbers);
   data.numbers = numbers;
-  double stiffness = options->places == affine_bare ? 100 : 10;
-  if (status == SN_OK && options->places != affine_predicted) {
+  double stiffness = options->places == SN_PLACES_BARE ? 100 : 10;
+  if (status == SN_OK && options->places != SN_PLACES_PREDICTED) {
     data.solve = solve;
-    status = sn_affine_poisson(ctx, &examples->rest, bones, controls, data.control_count,
-                               &(sn_affine_trust){NULL, stiffness}, solve);
+    status = sn_control_poisson(ctx, &examples->rest, bones, controls, data.control_count,
+                                &(sn_control_trust){NULL, stiffness}, solve);
   }
   if (status == SN_OK) status = choose(ctx, &data, centred, memory, &choice);
-  if (status == SN_OK && options->places == affine_poisson) {
+  if (status == SN_OK && options->places == SN_PLACES_POISSON) {
     status =
-      sn_affine_choose_places(ctx, &data, &choice, controls, (const float(*)[3])rest_controls, &stiffness, solve);
+      sn_control_choose_places(ctx, &data, &choice, controls, (const float(*)[3])rest_controls, &stiffness, solve);
   }
   if (status == SN_OK && report) report_choice(&data, &choice, stiffness, report);
-  if (status == SN_OK) status = sn_affine_predictor(ctx, &data, &choice, map);
+  if (status == SN_OK) status = sn_control_predictor(ctx, &data, &choice, map);
   if (status == SN_OK) status = make_sections(ctx, &data, controls, &choice, map, memory, &result);
   return status == SN_OK ? build_model(ctx, &data, &result, out) : status;
 }
@@ -195,15 +195,15 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
     return sn_fail(ctx, SN_BAD_INPUT, "control points drive it: give --controls LIST, or auto:N to have N chosen");
   }
   sn_arena memory = sn_arena_new(ctx);
-  sn_affine_bones bones;
-  sn_status status = sn_affine_bones_make(ctx, examples, keys, options, &bones);
+  sn_control_bones bones;
+  sn_status status = sn_control_bones_make(ctx, examples, keys, options, &bones);
   if (status == SN_OK) status = learn(ctx, options, examples, keys, &bones, &memory, out, report);
-  sn_affine_bones_free(&bones);
+  sn_control_bones_free(&bones);
   sn_arena_free(&memory);
   return status;
 }
 
-#define FIELD(name) offsetof(sn_affine_options, name)
+#define FIELD(name) offsetof(sn_control_options, name)
 static const sn_option table[] = {
   {"bones", SN_OPTION_INT, FIELD(bones), "100", 1, 1000, NULL, SN_OPTION_COMMON, "proxy bones"},
   {"kappa", SN_OPTION_INT, FIELD(kappa), "0", 0, 1000, NULL, SN_OPTION_ADVANCED,

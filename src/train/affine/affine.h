@@ -7,68 +7,68 @@
 
 #include "sinew/scene.h"
 
-typedef struct sn_affine_options {
+typedef struct sn_control_options {
   int bones;
   int kappa;    // reduced dimensions; 0: chosen
   double beta;  // kernel width in mean squared distances of the training control vectors; 0: chosen
   bool stretch; // bones are affine; otherwise rigid
   enum {
-    affine_predicted, // places of the bones are predicted
-    affine_poisson,   // solved for, with what the training frames tell about them
-    affine_bare       // solved for as published: nothing about it is learnt
+    SN_PLACES_PREDICTED, // places of the bones are predicted
+    SN_PLACES_POISSON,   // solved for, with what the training frames tell about them
+    SN_PLACES_BARE       // solved for as published: nothing about it is learnt
   } places;
   double rho;     // of the weight smoothing
   int influences; // most bones of a vertex
   bool separate;  // a predicted place is a motion of the centre even without stretch, not part of a dual quaternion
-} sn_affine_options;
+} sn_control_options;
 
 // ---- bones (affine_bones.c) -------------------------------------------------------------------------------------------
 
 // Proxy bones, their transformations at the training frames and the weights (section 3.1).
-typedef struct sn_affine_bones {
+typedef struct sn_control_bones {
   int bones, frames;  // training frames, in the order of the keys
   sn_affine *motions; // frames * bones, rest pose to pose
   sn_vec3 *centres;   // bones, in the rest pose
   sn_skin skin;
   sn_arena memory;
-} sn_affine_bones;
+} sn_control_bones;
 
-sn_status sn_affine_bones_make(sn_context *ctx, const sn_examples *examples, const sn_keys *keys,
-                               const sn_affine_options *options, sn_affine_bones *out);
-void sn_affine_bones_free(sn_affine_bones *bones);
+sn_status sn_control_bones_make(sn_context *ctx, const sn_examples *examples, const sn_keys *keys,
+                                const sn_control_options *options, sn_control_bones *out);
+void sn_control_bones_free(sn_control_bones *bones);
 
 // ---- numbers to predict (affine_motion.c) -------------------------------------------------------------------------------
 
 // Numbers per bone: quaternion 4, stretch 6, and the place 3 (or 4: the dual part, without stretch) unless Poisson.
-int sn_affine_outputs(const sn_affine_options *options);
+int sn_control_outputs(const sn_control_options *options);
 
 // Are the numbers a dual quaternion?
-bool sn_affine_dual(const sn_affine_options *options);
+bool sn_control_dual(const sn_control_options *options);
 
 // out: outputs per bone and frame, [bone][frame][outputs]. Quaternions of a bone are on one side.
-sn_status sn_affine_encode(sn_context *ctx, const sn_affine_bones *bones, const sn_affine_options *options,
-                           double *out);
+sn_status sn_control_encode(sn_context *ctx, const sn_control_bones *bones, const sn_control_options *options,
+                            double *out);
 
 // Makes the signs of `count` quaternions, `stride` numbers apart, consistent along a minimum spanning tree of
 // 1 - |q . q'|; `dual` more numbers after each change sign with it. `space` has 3 * count numbers of room.
-void sn_affine_align_signs(double *quaternions, int count, int stride, int dual, double *space);
+void sn_control_align_signs(double *quaternions, int count, int stride, int dual, double *space);
 
 // F = R W from the numbers of one bone, and its place where that is predicted: what the runtime does, in double precision.
-sn_mat3 sn_affine_decode(const double *numbers, const sn_affine_options *options, sn_vec3 centre, sn_vec3 *place);
+sn_mat3 sn_control_decode(const double *numbers, const sn_control_options *options, sn_vec3 centre, sn_vec3 *place);
 
 // ---- prediction (affine_predict.c) -------------------------------------------------------------------------------------------
 
 // How a kernel vector becomes the numbers of the bones.
-typedef struct sn_affine_choice {
+typedef struct sn_control_choice {
   int kappa;
   double beta;  // in mean squared distances
   double ridge; // regularisation, relative to the mean eigenvalue of the kernel matrix
   double error; // squared error of the frames left out; 0 where there were too few to leave any out
-} sn_affine_choice;
+} sn_control_choice;
 
-typedef struct sn_affine_data {
-  const sn_affine_bones *bones;
-  const sn_affine_options *options;
+typedef struct sn_control_data {
+  const sn_control_bones *bones;
+  const sn_control_options *options;
   int outputs;
   const double *numbers; // [bone][frame][outputs]
   int control_count;
@@ -77,64 +77,64 @@ typedef struct sn_affine_data {
   const double *solve;    // P, or NULL
   const sn_examples *examples;
   const sn_keys *keys;
-} sn_affine_data;
+} sn_control_data;
 
 // Squared errors that differ by less than this factor are taken as equal.
-#define SN_AFFINE_TOLERANCE 1.06
+#define SN_CONTROL_TOLERANCE 1.06
 
 // Mean squared distance between the control vectors of `frames` training frames; never 0.
-double sn_affine_spread(const double *controls, int numbers, int frames);
+double sn_control_spread(const double *controls, int numbers, int frames);
 
 // M: [bone][outputs][frames + 1], kernel columns for xi - 1, then the constant.
-sn_status sn_affine_predictor(sn_context *ctx, const sn_affine_data *data, const sn_affine_choice *choice,
-                              double *out);
+sn_status sn_control_predictor(sn_context *ctx, const sn_control_data *data, const sn_control_choice *choice,
+                               double *out);
 
-// ---- translations (affine_poisson.c) ----------------------------------------------------------------------------------------
+// ---- translations (SN_PLACES_POISSON.c) ----------------------------------------------------------------------------------------
 
 // Weights of the rows of the Poisson step.
-typedef struct sn_affine_trust {
+typedef struct sn_control_trust {
   const double *edges; // per edge of the rest mesh's topology; NULL: all 1
   double controls;     // of a control point, in units of what holds a bone on average
-} sn_affine_trust;
+} sn_control_trust;
 
 // P, bones x (3 bones + controls): places of the bones from the columns of F and the control points (section 3.3).
-sn_status sn_affine_poisson(sn_context *ctx, const sn_mesh *rest, const sn_affine_bones *bones, const int *controls,
-                            int control_count, const sn_affine_trust *trust, double *out);
+sn_status sn_control_poisson(sn_context *ctx, const sn_mesh *rest, const sn_control_bones *bones, const int *controls,
+                             int control_count, const sn_control_trust *trust, double *out);
 
 // The least-squares system behind P, for tests: rows of A x = b, called for every row. `x` has bones numbers,
 // `right` 3 bones + controls.
-typedef void (*sn_affine_row_fn)(void *user, int count, const int *bones, const double *x, int right_count,
-                                 const int *right_columns, const double *right, double weight);
-sn_status sn_affine_poisson_rows(sn_context *ctx, const sn_mesh *rest, const sn_affine_bones *bones,
-                                 const int *controls, int control_count, const sn_affine_trust *trust,
-                                 sn_affine_row_fn row, void *user);
+typedef void (*sn_control_row_fn)(void *user, int count, const int *bones, const double *x, int right_count,
+                                  const int *right_columns, const double *right, double weight);
+sn_status sn_control_poisson_rows(sn_context *ctx, const sn_mesh *rest, const sn_control_bones *bones,
+                                  const int *controls, int control_count, const sn_control_trust *trust,
+                                  sn_control_row_fn row, void *user);
 
 // Weights of the edges by what their predictions miss: 1 / (mean squared miss + 5 % of the average), of mean 1. `gradients`
 // are the bones' linear parts at `frame_count` training frames, as predicted by the others. `memory` owns the result.
-sn_status sn_affine_edge_trust(sn_context *ctx, sn_arena *memory, const sn_affine_data *data, int frame_count,
-                               const int *frames, const sn_mat3 *gradients, double **out);
+sn_status sn_control_edge_trust(sn_context *ctx, sn_arena *memory, const sn_control_data *data, int frame_count,
+                                const int *frames, const sn_mat3 *gradients, double **out);
 
 // Adds to P what its places miss at the training frames and in the rest pose, as a regression on the same inputs with a
 // small ridge; a motion of everything together still gives the same motion of all places. Training frame `without`
 // (-1: none) is left out.
-sn_status sn_affine_poisson_fit(sn_context *ctx, const sn_affine_data *data, const float (*rest_controls)[3],
-                                int without, double *solve);
+sn_status sn_control_poisson_fit(sn_context *ctx, const sn_control_data *data, const float (*rest_controls)[3],
+                                 int without, double *solve);
 
 // ---- parameters (affine_folds.c) ------------------------------------------------------------------------------------------------
 
 // kappa, beta and ridge by leaving out training frames; what the options give stays.
-sn_status sn_affine_choose(sn_context *ctx, const sn_affine_data *data, sn_affine_choice *out);
+sn_status sn_control_choose(sn_context *ctx, const sn_control_data *data, sn_control_choice *out);
 
 // P fitted to the training frames, with the edges' weights and the stiffness of the control points by leaving out frames.
 // With fewer than 3 training frames `solve` and `stiffness` are the starting point.
-sn_status sn_affine_choose_places(sn_context *ctx, const sn_affine_data *data, const sn_affine_choice *choice,
-                                  const int *controls, const float (*rest_controls)[3], double *stiffness,
-                                  double *solve);
+sn_status sn_control_choose_places(sn_context *ctx, const sn_control_data *data, const sn_control_choice *choice,
+                                   const int *controls, const float (*rest_controls)[3], double *stiffness,
+                                   double *solve);
 
 // ---- control points (affine_controls.c) ----------------------------------------------------------------------------------------
 
 // The `count` vertices that predict the rest of the mesh best on frames left out, one after the other.
-sn_status sn_affine_choose_controls(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int count,
-                                    int *out);
+sn_status sn_control_choose_controls(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int count,
+                                     int *out);
 
 #endif

@@ -23,7 +23,7 @@ static const double normal_share = 0.02, alone_share = 0.02;
 typedef struct fit_job {
   const sn_examples *examples;
   const sn_keys *keys;
-  sn_affine_bones *bones;
+  sn_control_bones *bones;
   double height; // of the second point
   const float (*rest_normals)[3];
   const float *normals; // of the training frames
@@ -58,7 +58,7 @@ static void assign_vertices(const sn_mesh *rest, const sn_topology *topology, co
 }
 
 static sn_status cluster_bones(sn_context *ctx, const sn_examples *examples, const sn_keys *keys,
-                               const sn_affine_options *options, sn_affine_bones *out) {
+                               const sn_control_options *options, sn_control_bones *out) {
   const sn_mesh *rest = &examples->rest;
   sn_arena scratch = sn_arena_new(ctx);
   sn_topology topology = {0};
@@ -75,7 +75,7 @@ static sn_status cluster_bones(sn_context *ctx, const sn_examples *examples, con
 }
 
 // Mean of the vertices by weight; a bone without any keeps its centre.
-static void place_centres(const sn_mesh *rest, sn_affine_bones *bones, double *total) {
+static void place_centres(const sn_mesh *rest, sn_control_bones *bones, double *total) {
   const sn_skin *skin = &bones->skin;
   memset(total, 0, 4 * (size_t)bones->bones * sizeof *total);
   for (int i = 0; i < rest->vertex_count; i++)
@@ -164,7 +164,7 @@ static void fill_right(void *user, int64_t begin, int64_t end, int worker) {
 
 // Refits all bones for fixed weights.
 static sn_status fit_affine(sn_context *ctx, fit_job *job) {
-  sn_affine_bones *bones = job->bones;
+  sn_control_bones *bones = job->bones;
   int rows = 4 * bones->bones, columns = 3 * job->keys->count;
   sn_arena scratch = sn_arena_new(ctx);
   double *a = SN_NEW(ctx, &scratch, double, (size_t)rows *(size_t)rows);
@@ -219,7 +219,7 @@ static sn_affine rigid_of(const rigid_sums *s) {
 
 // One round over the bones of frame f, all from the same start: bone b takes w q' = w T_b p + (what is missing).
 static void sweep_rigid(const fit_job *job, int f, rigid_sums *sums, double step) {
-  sn_affine_bones *bones = job->bones;
+  sn_control_bones *bones = job->bones;
   sn_affine *motion = bones->motions + (size_t)f * (size_t)bones->bones;
   memset(sums, 0, (size_t)bones->bones * sizeof *sums);
   for (int i = 0; i < job->examples->rest.vertex_count; i++) {
@@ -273,8 +273,8 @@ static sn_status fit_rigid(sn_context *ctx, fit_job *job) {
 
 // ---- the alternation ---------------------------------------------------------------------------------------------------------------
 
-static sn_status solve_weights(sn_context *ctx, const fit_job *job, const sn_affine_options *options) {
-  sn_affine_bones *bones = job->bones;
+static sn_status solve_weights(sn_context *ctx, const fit_job *job, const sn_control_options *options) {
+  sn_control_bones *bones = job->bones;
   sn_poses poses = {0};
   sn_weights_options weights = sn_weights_options_default();
   weights.influences = options->influences, weights.laplacian = options->rho;
@@ -296,7 +296,7 @@ static sn_status solve_weights(sn_context *ctx, const fit_job *job, const sn_aff
 }
 
 // Bones that no vertex uses any more are dropped; `number` has room for all.
-static void drop_unused(sn_affine_bones *bones, double *number) {
+static void drop_unused(sn_control_bones *bones, double *number) {
   sn_skin *skin = &bones->skin;
   size_t entries = (size_t)skin->vertex_count * (size_t)skin->influences;
   int kept = 0;
@@ -321,7 +321,7 @@ static double point_height(const sn_mesh *rest, int bones) {
   return area > 0 ? 0.5 * sqrt(area / bones) : 1;
 }
 
-static sn_status alternate(sn_context *ctx, fit_job *job, const sn_affine_options *options, sn_arena *scratch) {
+static sn_status alternate(sn_context *ctx, fit_job *job, const sn_control_options *options, sn_arena *scratch) {
   int n = job->examples->rest.vertex_count;
   double *total = SN_NEW(ctx, scratch, double, 4 * (size_t)job->bones->bones);
   float(*rest_normals)[3] = sn_arena_alloc(ctx, scratch, (size_t)n, sizeof *rest_normals);
@@ -345,9 +345,9 @@ static sn_status alternate(sn_context *ctx, fit_job *job, const sn_affine_option
   return status;
 }
 
-sn_status sn_affine_bones_make(sn_context *ctx, const sn_examples *examples, const sn_keys *keys,
-                               const sn_affine_options *options, sn_affine_bones *out) {
-  *out = (sn_affine_bones){.frames = keys->count, .memory = sn_arena_new(ctx)};
+sn_status sn_control_bones_make(sn_context *ctx, const sn_examples *examples, const sn_keys *keys,
+                                const sn_control_options *options, sn_control_bones *out) {
+  *out = (sn_control_bones){.frames = keys->count, .memory = sn_arena_new(ctx)};
   sn_arena scratch = sn_arena_new(ctx);
   sn_blas_serial();
   sn_status status = cluster_bones(ctx, examples, keys, options, out);
@@ -359,12 +359,12 @@ sn_status sn_affine_bones_make(sn_context *ctx, const sn_examples *examples, con
   fit_job job = {.examples = examples, .keys = keys, .bones = out};
   if (status == SN_OK) status = alternate(ctx, &job, options, &scratch);
   sn_arena_free(&scratch);
-  if (status != SN_OK) sn_affine_bones_free(out);
+  if (status != SN_OK) sn_control_bones_free(out);
   return status;
 }
 
-void sn_affine_bones_free(sn_affine_bones *bones) {
+void sn_control_bones_free(sn_control_bones *bones) {
   sn_skin_free(&bones->skin);
   sn_arena_free(&bones->memory);
-  *bones = (sn_affine_bones){0};
+  *bones = (sn_control_bones){0};
 }

@@ -158,8 +158,8 @@ static void take_best(search *s, int vertex_count, int *out) {
   out[s->chosen_count++] = vertex;
 }
 
-sn_status sn_affine_choose_controls(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int count,
-                                    int *out) {
+sn_status sn_control_choose_controls(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int count,
+                                     int *out) {
   sn_arena scratch = sn_arena_new(ctx);
   int vertices = examples->rest.vertex_count, workers = sn_threads(ctx);
   search s = {.frames = keys->count, .candidates = vertices < candidate_count ? vertices : candidate_count};

@@ -23,7 +23,7 @@ static int frame_of(const fold_plan *plan, int fold) {
   return plan->folds.folds[fold].poses[plan->folds.folds[fold].outside_count];
 }
 
-static sn_status plan_folds(sn_context *ctx, sn_arena *memory, const sn_affine_data *data, fold_plan *out) {
+static sn_status plan_folds(sn_context *ctx, sn_arena *memory, const sn_control_data *data, fold_plan *out) {
   int vertices = data->examples->rest.vertex_count;
   out->sample_count = vertices < most_samples ? vertices : most_samples;
   out->samples = SN_NEW(ctx, memory, int, out->sample_count);
@@ -39,7 +39,7 @@ typedef struct pose_space {
   double *places;  // bones * 3
 } pose_space;
 
-static sn_status new_pose_space(sn_context *ctx, sn_arena *memory, const sn_affine_data *data, pose_space *out) {
+static sn_status new_pose_space(sn_context *ctx, sn_arena *memory, const sn_control_data *data, pose_space *out) {
   size_t bones = (size_t)data->bones->bones;
   out->linear = SN_NEW(ctx, memory, sn_mat3, bones);
   out->columns = SN_NEW(ctx, memory, double, 3 * (3 * bones + (size_t)data->control_count));
@@ -48,13 +48,13 @@ static sn_status new_pose_space(sn_context *ctx, sn_arena *memory, const sn_affi
 }
 
 // Squared error of the sampled vertices at training frame f for the bones' numbers d, placed by `solve` where there is one.
-static double shape_error(const sn_affine_data *data, const fold_plan *plan, int f, const double *d,
+static double shape_error(const sn_control_data *data, const fold_plan *plan, int f, const double *d,
                           const double *solve, pose_space *s) {
-  const sn_affine_bones *bones = data->bones;
+  const sn_control_bones *bones = data->bones;
   int count = bones->bones, rows = 3 * count + data->control_count;
   for (int b = 0; b < count; b++) {
     sn_vec3 place = {0, 0, 0};
-    s->linear[b] = sn_affine_decode(d + (size_t)b * (size_t)data->outputs, data->options, bones->centres[b], &place);
+    s->linear[b] = sn_control_decode(d + (size_t)b * (size_t)data->outputs, data->options, bones->centres[b], &place);
     for (int k = 0; k < 3; k++)
       for (int r = 0; r < 3; r++) s->columns[3 * (3 * b + k) + r] = s->linear[b].m[r][k];
     s->places[3 * b] = place.x, s->places[3 * b + 1] = place.y, s->places[3 * b + 2] = place.z;
@@ -87,10 +87,10 @@ static double shape_error(const sn_affine_data *data, const fold_plan *plan, int
 typedef struct left_out {
   int frames;
   double *controls, *numbers, *kernel, *xi, *t;
-  sn_affine_space space;
+  sn_control_space space;
 } left_out;
 
-static sn_status leave_out(sn_context *ctx, sn_arena *memory, const sn_affine_data *data, int out, left_out *l) {
+static sn_status leave_out(sn_context *ctx, sn_arena *memory, const sn_control_data *data, int out, left_out *l) {
   int bones = data->bones->bones, frames = data->bones->frames - 1, numbers = 3 * data->control_count;
   size_t outputs = (size_t)data->outputs;
   l->frames = frames;
@@ -98,7 +98,7 @@ static sn_status leave_out(sn_context *ctx, sn_arena *memory, const sn_affine_da
   l->numbers = SN_NEW(ctx, memory, double, (size_t)bones *(size_t)frames *outputs);
   l->kernel = SN_NEW(ctx, memory, double, (size_t)frames *(size_t)frames);
   l->xi = SN_NEW(ctx, memory, double, frames), l->t = SN_NEW(ctx, memory, double, frames);
-  sn_status status = sn_affine_space_new(ctx, memory, frames, data->outputs, &l->space);
+  sn_status status = sn_control_space_new(ctx, memory, frames, data->outputs, &l->space);
   if (status != SN_OK || !l->controls || !l->numbers || !l->kernel || !l->xi || !l->t) return ctx->error.status;
   for (int f = 0, to = 0; f < data->bones->frames; f++) {
     if (f == out) continue;
@@ -115,13 +115,13 @@ static sn_status leave_out(sn_context *ctx, sn_arena *memory, const sn_affine_da
 }
 
 // The basis of the remaining frames, and l->t = Q^T (xi - mean) for the one left out.
-static sn_status left_out_basis(sn_context *ctx, sn_arena *memory, const sn_affine_data *data, int out, double beta,
+static sn_status left_out_basis(sn_context *ctx, sn_arena *memory, const sn_control_data *data, int out, double beta,
                                 left_out *l, sn_kcca_basis *basis) {
   int numbers = 3 * data->control_count;
-  double width = beta * sn_affine_spread(l->controls, numbers, l->frames);
-  sn_affine_kernel(l->controls, numbers, l->frames, width, l->kernel);
-  sn_affine_kernel_vector(data->inputs + (size_t)out * (size_t)numbers, l->controls, numbers, l->frames, width,
-                          l->xi);
+  double width = beta * sn_control_spread(l->controls, numbers, l->frames);
+  sn_control_kernel(l->controls, numbers, l->frames, width, l->kernel);
+  sn_control_kernel_vector(data->inputs + (size_t)out * (size_t)numbers, l->controls, numbers, l->frames, width,
+                           l->xi);
   sn_status status = sn_kcca_basis_make(ctx, memory, l->frames, l->kernel, basis);
   if (status != SN_OK) return status;
   for (int f = 0; f < l->frames; f++) l->xi[f] -= basis->mean[f];
@@ -129,14 +129,14 @@ static sn_status left_out_basis(sn_context *ctx, sn_arena *memory, const sn_affi
   return SN_OK;
 }
 
-static void bone_moments(const sn_affine_data *data, const sn_kcca_basis *basis, int b, left_out *l) {
-  sn_affine_moments_of(basis, l->numbers + (size_t)b * (size_t)l->frames * (size_t)data->outputs, data->outputs,
-                       &l->space);
+static void bone_moments(const sn_control_data *data, const sn_kcca_basis *basis, int b, left_out *l) {
+  sn_control_moments_of(basis, l->numbers + (size_t)b * (size_t)l->frames * (size_t)data->outputs, data->outputs,
+                        &l->space);
 }
 
 // The bone's numbers at the frame left out, with the first `most` components.
 static void predicted(const left_out *l, int rank, int outputs, int most, double *d) {
-  const sn_affine_map *map = &l->space.map;
+  const sn_control_map *map = &l->space.map;
   memcpy(d, l->space.moments.mean, (size_t)outputs * sizeof *d);
   for (int p = 0; p < map->components && p < most; p++) {
     double reduced = 0;
@@ -153,7 +153,7 @@ static const int kappas[] = {10, 7, 4, 3, 2, 1};
 enum { beta_count = 4, ridge_count = 5, kappa_count = 6, choice_count = beta_count * ridge_count * kappa_count };
 
 typedef struct choose_job {
-  const sn_affine_data *data;
+  const sn_control_data *data;
   const fold_plan *plan;
   double *errors; // [fold][choice]
 } choose_job;
@@ -161,13 +161,13 @@ typedef struct choose_job {
 // Errors of all choices of ridge and dimensions for one kernel width.
 static void try_ridges(const choose_job *job, const sn_kcca_basis *basis, int out, left_out *l, double *d,
                        pose_space *pose, double *to) {
-  const sn_affine_data *data = job->data;
+  const sn_control_data *data = job->data;
   size_t outputs = (size_t)data->outputs, bones = (size_t)data->bones->bones;
   int wanted = data->options->kappa, tried = wanted > 0 ? 1 : kappa_count;
   for (size_t b = 0; b < bones; b++) {
     bone_moments(data, basis, (int)b, l);
     for (int q = 0; q < ridge_count; q++) {
-      sn_affine_reduce(basis, data->options, (int)outputs, ridges[q], wanted > 0 ? wanted : kappas[0], &l->space);
+      sn_control_reduce(basis, data->options, (int)outputs, ridges[q], wanted > 0 ? wanted : kappas[0], &l->space);
       for (int k = 0; k < tried; k++) {
         predicted(l, basis->rank, (int)outputs, wanted > 0 ? wanted : kappas[k],
                   d + (((size_t)q * kappa_count + (size_t)k) * bones + b) * outputs);
@@ -183,7 +183,7 @@ static void try_ridges(const choose_job *job, const sn_kcca_basis *basis, int ou
 
 static sn_status try_fold(sn_context *ctx, sn_arena *memory, void *user, int index) {
   const choose_job *job = user;
-  const sn_affine_data *data = job->data;
+  const sn_control_data *data = job->data;
   int out = frame_of(job->plan, index);
   double *to = job->errors + (size_t)index * choice_count;
   left_out l = {0};
@@ -203,10 +203,10 @@ static sn_status try_fold(sn_context *ctx, sn_arena *memory, void *user, int ind
   return status;
 }
 
-static sn_affine_choice choice_at(const sn_affine_options *options, int index) {
-  return (sn_affine_choice){options->kappa > 0 ? options->kappa : kappas[index % kappa_count],
-                            options->beta > 0 ? options->beta : betas[index / kappa_count / ridge_count],
-                            ridges[index / kappa_count % ridge_count], 0};
+static sn_control_choice choice_at(const sn_control_options *options, int index) {
+  return (sn_control_choice){options->kappa > 0 ? options->kappa : kappas[index % kappa_count],
+                             options->beta > 0 ? options->beta : betas[index / kappa_count / ridge_count],
+                             ridges[index / kappa_count % ridge_count], 0};
 }
 
 // The errors of every choice over all folds, and the smoothest of the good ones: meshes are exact and neighbouring poses
@@ -218,10 +218,10 @@ static int smoothest(const double *errors, int folds, int count, double *least) 
     for (int n = 0; n < folds; n++) total[c] += errors[(size_t)n * (size_t)count + (size_t)c];
     *least = fmin(*least, total[c]);
   }
-  return sn_simplest(total, count, SN_AFFINE_TOLERANCE);
+  return sn_simplest(total, count, SN_CONTROL_TOLERANCE);
 }
 
-sn_status sn_affine_choose(sn_context *ctx, const sn_affine_data *data, sn_affine_choice *out) {
+sn_status sn_control_choose(sn_context *ctx, const sn_control_data *data, sn_control_choice *out) {
   int frames = data->bones->frames;
   *out = choice_at(data->options, 0);
   if (frames < 3) return SN_OK;
@@ -252,8 +252,8 @@ static const double stiffnesses[] = {100, 10, 1};
 enum { stiffness_count = 3 };
 
 typedef struct places_job {
-  const sn_affine_data *data;
-  const sn_affine_choice *choice;
+  const sn_control_data *data;
+  const sn_control_choice *choice;
   const fold_plan *plan;
   const float (*rest_controls)[3];
   double *numbers;                       // [fold][bone][outputs]: predicted by the other frames
@@ -263,7 +263,7 @@ typedef struct places_job {
 
 static sn_status predict_fold(sn_context *ctx, sn_arena *memory, void *user, int index) {
   const places_job *job = user;
-  const sn_affine_data *data = job->data;
+  const sn_control_data *data = job->data;
   size_t outputs = (size_t)data->outputs, bones = (size_t)data->bones->bones;
   left_out l = {0};
   sn_kcca_basis basis;
@@ -273,7 +273,7 @@ static sn_status predict_fold(sn_context *ctx, sn_arena *memory, void *user, int
   }
   for (size_t b = 0; b < bones && status == SN_OK; b++) {
     bone_moments(data, &basis, (int)b, &l);
-    sn_affine_reduce(&basis, data->options, (int)outputs, job->choice->ridge, job->choice->kappa, &l.space);
+    sn_control_reduce(&basis, data->options, (int)outputs, job->choice->ridge, job->choice->kappa, &l.space);
     predicted(&l, basis.rank, (int)outputs, job->choice->kappa, job->numbers + ((size_t)index * bones + b) * outputs);
   }
   return status;
@@ -281,7 +281,7 @@ static sn_status predict_fold(sn_context *ctx, sn_arena *memory, void *user, int
 
 static sn_status place_fold(sn_context *ctx, sn_arena *memory, void *user, int index) {
   const places_job *job = user;
-  const sn_affine_data *data = job->data;
+  const sn_control_data *data = job->data;
   size_t bones = (size_t)data->bones->bones, size = bones * (3 * bones + (size_t)data->control_count);
   pose_space pose = {0};
   int out = frame_of(job->plan, index);
@@ -289,7 +289,7 @@ static sn_status place_fold(sn_context *ctx, sn_arena *memory, void *user, int i
   sn_status status = solve ? new_pose_space(ctx, memory, data, &pose) : ctx->error.status;
   for (int k = 0; k < stiffness_count && status == SN_OK; k++) {
     memcpy(solve, job->solves[k], size * sizeof *solve);
-    status = sn_affine_poisson_fit(ctx, data, job->rest_controls, out, solve);
+    status = sn_control_poisson_fit(ctx, data, job->rest_controls, out, solve);
     if (status != SN_OK) break;
     job->errors[index * stiffness_count + k] =
       shape_error(data, job->plan, out, job->numbers + (size_t)index * bones * (size_t)data->outputs, solve, &pose);
@@ -303,15 +303,15 @@ static sn_status left_out_gradients(sn_context *ctx, sn_arena *memory, const pla
   *out = SN_NEW(ctx, memory, sn_mat3, count);
   for (size_t n = 0; *out && n < count; n++) {
     sn_vec3 none;
-    (*out)[n] = sn_affine_decode(job->numbers + n * (size_t)job->data->outputs, job->data->options,
-                                 job->data->bones->centres[n % bones], &none);
+    (*out)[n] = sn_control_decode(job->numbers + n * (size_t)job->data->outputs, job->data->options,
+                                  job->data->bones->centres[n % bones], &none);
   }
   return *out ? SN_OK : ctx->error.status;
 }
 
 static sn_status solve_places(sn_context *ctx, sn_arena *scratch, places_job *job, const int *controls,
                               double *stiffness, double *solve) {
-  const sn_affine_data *data = job->data;
+  const sn_control_data *data = job->data;
   size_t bones = (size_t)data->bones->bones, size = bones * (3 * bones + (size_t)data->control_count);
   fold_plan plan = {0};
   sn_mat3 *gradients = NULL;
@@ -327,13 +327,13 @@ static sn_status solve_places(sn_context *ctx, sn_arena *scratch, places_job *jo
   for (int n = 0; n < folds; n++) frames[n] = frame_of(&plan, n);
   status = sn_folds_run(ctx, &plan.folds, predict_fold, job);
   if (status == SN_OK) status = left_out_gradients(ctx, scratch, job, &gradients);
-  if (status == SN_OK) status = sn_affine_edge_trust(ctx, scratch, data, folds, frames, gradients, &trust);
+  if (status == SN_OK) status = sn_control_edge_trust(ctx, scratch, data, folds, frames, gradients, &trust);
   for (int k = 0; k < stiffness_count && status == SN_OK; k++) {
     solves[k] = SN_NEW(ctx, scratch, double, size);
     if (!solves[k]) return ctx->error.status;
     job->solves[k] = solves[k];
-    status = sn_affine_poisson(ctx, &data->examples->rest, data->bones, controls, data->control_count,
-                               &(sn_affine_trust){trust, stiffnesses[k]}, solves[k]);
+    status = sn_control_poisson(ctx, &data->examples->rest, data->bones, controls, data->control_count,
+                                &(sn_control_trust){trust, stiffnesses[k]}, solves[k]);
   }
   if (status == SN_OK) status = sn_folds_run(ctx, &plan.folds, place_fold, job);
   if (status != SN_OK) return status;
@@ -344,15 +344,15 @@ static sn_status solve_places(sn_context *ctx, sn_arena *scratch, places_job *jo
   return SN_OK;
 }
 
-sn_status sn_affine_choose_places(sn_context *ctx, const sn_affine_data *data, const sn_affine_choice *choice,
-                                  const int *controls, const float (*rest_controls)[3], double *stiffness,
-                                  double *solve) {
+sn_status sn_control_choose_places(sn_context *ctx, const sn_control_data *data, const sn_control_choice *choice,
+                                   const int *controls, const float (*rest_controls)[3], double *stiffness,
+                                   double *solve) {
   sn_arena scratch = sn_arena_new(ctx);
   places_job job = {.data = data, .choice = choice, .rest_controls = rest_controls};
   sn_status status = SN_OK;
   sn_blas_serial();
   if (data->bones->frames >= 3) status = solve_places(ctx, &scratch, &job, controls, stiffness, solve);
-  if (status == SN_OK) status = sn_affine_poisson_fit(ctx, data, rest_controls, -1, solve);
+  if (status == SN_OK) status = sn_control_poisson_fit(ctx, data, rest_controls, -1, solve);
   sn_arena_free(&scratch);
   return status;
 }

@@ -6,13 +6,13 @@
 
 #include "runtime/format.h"
 
-int sn_affine_outputs(const sn_affine_options *options) {
+int sn_control_outputs(const sn_control_options *options) {
   int stretch = options->stretch ? 6 : 0;
-  return 4 + stretch + (options->places != affine_predicted ? 0 : sn_affine_dual(options) ? 4 : 3);
+  return 4 + stretch + (options->places != SN_PLACES_PREDICTED ? 0 : sn_control_dual(options) ? 4 : 3);
 }
 
-bool sn_affine_dual(const sn_affine_options *options) {
-  return !options->stretch && options->places == affine_predicted && !options->separate;
+bool sn_control_dual(const sn_control_options *options) {
+  return !options->stretch && options->places == SN_PLACES_PREDICTED && !options->separate;
 }
 
 static double alignment(const double *quaternions, int stride, int a, int b) {
@@ -24,7 +24,7 @@ static void negate(double *numbers, int count) {
   for (int n = 0; n < count; n++) numbers[n] = -numbers[n];
 }
 
-void sn_affine_align_signs(double *quaternions, int count, int stride, int dual, double *space) {
+void sn_control_align_signs(double *quaternions, int count, int stride, int dual, double *space) {
   double *cost = space, *parent = space + count, *done = space + 2 * (size_t)count, scalar = 0;
   for (int f = 0; f < count; f++) cost[f] = f ? 2 : 0, parent[f] = -1, done[f] = 0;
   for (int step = 0; step < count; step++) { // Prim's algorithm: the nearest frame joins the tree
@@ -50,7 +50,7 @@ static void store_dual(sn_quat q, sn_vec3 t, double out[4]) {
   out[0] = dual.x, out[1] = dual.y, out[2] = dual.z, out[3] = dual.w;
 }
 
-static void encode_bone(const sn_affine_bones *bones, const sn_affine_options *o, int b, int f, double *out) {
+static void encode_bone(const sn_control_bones *bones, const sn_control_options *o, int b, int f, double *out) {
   sn_affine motion = bones->motions[(size_t)f * (size_t)bones->bones + (size_t)b];
   sn_vec3 centre = bones->centres[b], moved = sn_vec3_sub(sn_affine_apply(motion, centre), centre);
   sn_mat3 r, w;
@@ -61,23 +61,23 @@ static void encode_bone(const sn_affine_bones *bones, const sn_affine_options *o
     out[4] = w.m[0][0], out[5] = w.m[0][1], out[6] = w.m[0][2];
     out[7] = w.m[1][1], out[8] = w.m[1][2], out[9] = w.m[2][2];
   }
-  if (sn_affine_dual(o)) {
+  if (sn_control_dual(o)) {
     store_dual(q, moved, out + 4);
-  } else if (o->places == affine_predicted) {
+  } else if (o->places == SN_PLACES_PREDICTED) {
     double *place = out + (o->stretch ? 10 : 4);
     place[0] = moved.x, place[1] = moved.y, place[2] = moved.z;
   }
 }
 
-sn_status sn_affine_encode(sn_context *ctx, const sn_affine_bones *bones, const sn_affine_options *options,
-                           double *out) {
+sn_status sn_control_encode(sn_context *ctx, const sn_control_bones *bones, const sn_control_options *options,
+                            double *out) {
   sn_arena scratch = sn_arena_new(ctx);
-  int outputs = sn_affine_outputs(options);
+  int outputs = sn_control_outputs(options);
   double *space = SN_NEW(ctx, &scratch, double, 3 * (size_t)bones->frames);
   for (int b = 0; space && b < bones->bones; b++) {
     double *own = out + (size_t)b * (size_t)bones->frames * (size_t)outputs;
     for (int f = 0; f < bones->frames; f++) encode_bone(bones, options, b, f, own + (size_t)f * (size_t)outputs);
-    sn_affine_align_signs(own, bones->frames, outputs, sn_affine_dual(options) ? 4 : 0, space);
+    sn_control_align_signs(own, bones->frames, outputs, sn_control_dual(options) ? 4 : 0, space);
   }
   sn_arena_free(&scratch);
   return space ? SN_OK : ctx->error.status;
@@ -98,13 +98,13 @@ static sn_mat3 bounded_stretch(sn_mat3 w) {
   return out;
 }
 
-sn_mat3 sn_affine_decode(const double *n, const sn_affine_options *o, sn_vec3 centre, sn_vec3 *place) {
+sn_mat3 sn_control_decode(const double *n, const sn_control_options *o, sn_vec3 centre, sn_vec3 *place) {
   sn_quat q = {n[0], n[1], n[2], n[3]};
   sn_mat3 r = sn_quat_to_mat3(sn_quat_normalize(q));
-  if (sn_affine_dual(o)) {
+  if (sn_control_dual(o)) {
     sn_affine rigid = sn_dualquat_to_rigid((sn_dualquat){q, {n[4], n[5], n[6], n[7]}});
     *place = sn_vec3_add(centre, sn_affine_translation(rigid));
-  } else if (o->places == affine_predicted) {
+  } else if (o->places == SN_PLACES_PREDICTED) {
     const double *moved = n + (o->stretch ? 10 : 4);
     *place = sn_vec3_add(centre, sn_vec3_make(moved[0], moved[1], moved[2]));
   }

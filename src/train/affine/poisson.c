@@ -47,7 +47,7 @@ static void add_right(row *r, int bone, sn_vec3 v) {
 }
 
 // The vertex's blended position, `sign` times: places on the left, the rest on the right with the opposite sign.
-static void add_vertex(row *r, const sn_mesh *rest, const sn_affine_bones *bones, int i, double sign) {
+static void add_vertex(row *r, const sn_mesh *rest, const sn_control_bones *bones, int i, double sign) {
   const sn_skin *skin = &bones->skin;
   for (int k = 0; k < skin->influences; k++) {
     size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
@@ -59,7 +59,7 @@ static void add_vertex(row *r, const sn_mesh *rest, const sn_affine_bones *bones
   }
 }
 
-static row edge_row(const sn_mesh *rest, const sn_affine_bones *bones, int i, int j) {
+static row edge_row(const sn_mesh *rest, const sn_control_bones *bones, int i, int j) {
   const sn_skin *skin = &bones->skin;
   row r = {0};
   add_vertex(&r, rest, bones, i, 1), add_vertex(&r, rest, bones, j, -1);
@@ -73,13 +73,13 @@ static row edge_row(const sn_mesh *rest, const sn_affine_bones *bones, int i, in
   return r;
 }
 
-static void emit(const row *r, double weight, sn_affine_row_fn fn, void *user) {
+static void emit(const row *r, double weight, sn_control_row_fn fn, void *user) {
   fn(user, r->count, r->bones, r->x, r->right_count, r->columns, r->right, weight);
 }
 
 // Ties every bone to the nearest of those before it in the order of a minimum spanning tree of the centres (Prim).
-static void emit_bone_tree(const sn_affine_bones *bones, double weight, double *distance, int *nearest,
-                           sn_affine_row_fn fn, void *user) {
+static void emit_bone_tree(const sn_control_bones *bones, double weight, double *distance, int *nearest,
+                           sn_control_row_fn fn, void *user) {
   int count = bones->bones;
   for (int b = 0; b < count; b++) distance[b] = INFINITY, nearest[b] = -1;
   distance[0] = 0;
@@ -103,9 +103,9 @@ static void emit_bone_tree(const sn_affine_bones *bones, double weight, double *
   }
 }
 
-sn_status sn_affine_poisson_rows(sn_context *ctx, const sn_mesh *rest, const sn_affine_bones *bones,
-                                 const int *controls, int control_count, const sn_affine_trust *trust,
-                                 sn_affine_row_fn fn, void *user) {
+sn_status sn_control_poisson_rows(sn_context *ctx, const sn_mesh *rest, const sn_control_bones *bones,
+                                  const int *controls, int control_count, const sn_control_trust *trust,
+                                  sn_control_row_fn fn, void *user) {
   sn_topology topology;
   sn_status status = sn_topology_build(ctx, rest, &topology);
   if (status != SN_OK) return status;
@@ -151,14 +151,15 @@ static void add_row(void *user, int count, const int *bones, const double *x, in
   }
 }
 
-sn_status sn_affine_poisson(sn_context *ctx, const sn_mesh *rest, const sn_affine_bones *bones, const int *controls,
-                            int control_count, const sn_affine_trust *trust, double *out) {
+sn_status sn_control_poisson(sn_context *ctx, const sn_mesh *rest, const sn_control_bones *bones, const int *controls,
+                             int control_count, const sn_control_trust *trust, double *out) {
   sn_arena scratch = sn_arena_new(ctx);
   normal_equations n = {.bones = bones->bones, .columns = 3 * bones->bones + control_count, .b = out};
   n.a = SN_NEW(ctx, &scratch, double, (size_t)n.bones *(size_t)n.bones);
   sn_status status = n.a ? SN_OK : ctx->error.status;
   memset(out, 0, (size_t)n.bones * (size_t)n.columns * sizeof *out);
-  if (status == SN_OK) status = sn_affine_poisson_rows(ctx, rest, bones, controls, control_count, trust, add_row, &n);
+  if (status == SN_OK)
+    status = sn_control_poisson_rows(ctx, rest, bones, controls, control_count, trust, add_row, &n);
   sn_blas_serial();
   if (status == SN_OK) status = sn_lapack_posv(ctx, 'L', n.bones, n.columns, n.a, out);
   if (status == SN_NOT_CONVERGED) {
@@ -172,7 +173,7 @@ sn_status sn_affine_poisson(sn_context *ctx, const sn_mesh *rest, const sn_affin
 // ---- what the training frames say -----------------------------------------------------------------------------------------------
 
 // Squared length of what the prediction of edge i - j misses at frame f, relative to the edge.
-static double edge_miss(const sn_affine_data *data, int i, int j, int f, const sn_mat3 *gradients) {
+static double edge_miss(const sn_control_data *data, int i, int j, int f, const sn_mat3 *gradients) {
   const sn_skin *skin = &data->bones->skin;
   const float(*rest)[3] = (const float(*)[3])data->examples->rest.positions;
   const float(*truth)[3] = sn_frame(&data->examples->frames, data->keys->frames[f]);
@@ -187,8 +188,8 @@ static double edge_miss(const sn_affine_data *data, int i, int j, int f, const s
   return sn_vec3_dot(miss, miss) / fmax(sn_vec3_dot(edge, edge), 1e-30);
 }
 
-sn_status sn_affine_edge_trust(sn_context *ctx, sn_arena *memory, const sn_affine_data *data, int frame_count,
-                               const int *frames, const sn_mat3 *gradients, double **out) {
+sn_status sn_control_edge_trust(sn_context *ctx, sn_arena *memory, const sn_control_data *data, int frame_count,
+                                const int *frames, const sn_mat3 *gradients, double **out) {
   sn_topology topology;
   sn_status status = sn_topology_build(ctx, &data->examples->rest, &topology);
   if (status != SN_OK) return status;
@@ -218,9 +219,9 @@ typedef struct samples {
   double *missing; // count * bones: what P leaves of the places; then the coefficients of the samples
 } samples;
 
-static void fill_sample(const sn_affine_data *data, const float (*rest_controls)[3], int f, int r, double *input,
+static void fill_sample(const sn_control_data *data, const float (*rest_controls)[3], int f, int r, double *input,
                         double *place) {
-  const sn_affine_bones *bones = data->bones;
+  const sn_control_bones *bones = data->bones;
   int count = bones->bones, points = data->control_count;
   for (int b = 0; b < count; b++) {
     sn_affine m = f < bones->frames ? bones->motions[(size_t)f * (size_t)count + (size_t)b] : sn_affine_identity();
@@ -258,10 +259,10 @@ static sn_status solve_samples(sn_context *ctx, sn_arena *scratch, int bones, sa
   return sn_fail(ctx, SN_NOT_CONVERGED, "affine: the places of the bones could not be fitted");
 }
 
-sn_status sn_affine_poisson_fit(sn_context *ctx, const sn_affine_data *data, const float (*rest_controls)[3],
-                                int without, double *solve) {
+sn_status sn_control_poisson_fit(sn_context *ctx, const sn_control_data *data, const float (*rest_controls)[3],
+                                 int without, double *solve) {
   sn_arena scratch = sn_arena_new(ctx);
-  const sn_affine_bones *bones = data->bones;
+  const sn_control_bones *bones = data->bones;
   int count = bones->bones, used = bones->frames + 1 - (without >= 0);
   samples s = {.count = 3 * used, .columns = 3 * count + data->control_count};
   s.inputs = SN_NEW(ctx, &scratch, double, (size_t)s.count *(size_t)s.columns);

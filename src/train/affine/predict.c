@@ -9,7 +9,7 @@
 
 #include "solve/solve.h"
 
-double sn_affine_spread(const double *controls, int numbers, int frames) {
+double sn_control_spread(const double *controls, int numbers, int frames) {
   double sum = 0;
   for (int n = 0; n < numbers; n++) { // twice the variance is the mean squared distance over all pairs, own included
     double mean = 0;
@@ -29,25 +29,25 @@ static double kernel(const double *a, const double *b, int numbers, double width
   return expm1(-sum / width);
 }
 
-void sn_affine_kernel_vector(const double *control, const double *controls, int numbers, int frames, double width,
-                             double *out) {
+void sn_control_kernel_vector(const double *control, const double *controls, int numbers, int frames, double width,
+                              double *out) {
   for (int f = 0; f < frames; f++) out[f] = kernel(control, controls + (size_t)f * (size_t)numbers, numbers, width);
 }
 
-void sn_affine_kernel(const double *controls, int numbers, int frames, double width, double *out) {
+void sn_control_kernel(const double *controls, int numbers, int frames, double width, double *out) {
   for (int a = 0; a < frames; a++) {
-    sn_affine_kernel_vector(controls + (size_t)a * (size_t)numbers, controls, numbers, frames, width,
-                            out + (size_t)a * (size_t)frames);
+    sn_control_kernel_vector(controls + (size_t)a * (size_t)numbers, controls, numbers, frames, width,
+                             out + (size_t)a * (size_t)frames);
   }
 }
 
 // ---- one bone ----------------------------------------------------------------------------------------------------------
 
-sn_status sn_affine_space_new(sn_context *ctx, sn_arena *memory, int frames, int outputs, sn_affine_space *out) {
+sn_status sn_control_space_new(sn_context *ctx, sn_arena *memory, int frames, int outputs, sn_control_space *out) {
   size_t numbers = (size_t)frames * (size_t)outputs;
   out->moments.y = SN_NEW(ctx, memory, double, numbers), out->left.y = SN_NEW(ctx, memory, double, numbers);
   out->moments.x = SN_NEW(ctx, memory, double, numbers), out->left.x = SN_NEW(ctx, memory, double, numbers);
-  out->map.forward = SN_NEW(ctx, memory, double, SN_AFFINE_COMPONENTS *(size_t)frames);
+  out->map.forward = SN_NEW(ctx, memory, double, SN_CONTROL_COMPONENTS *(size_t)frames);
   sn_status status = sn_kcca_new(ctx, memory, frames, &out->kcca);
   return out->moments.y && out->left.y && out->moments.x && out->left.x && out->map.forward ? status
                                                                                             : ctx->error.status;
@@ -63,8 +63,8 @@ static void fill_gram(const double *x, int frames, int outputs, double *gram) {
   }
 }
 
-void sn_affine_moments_of(const sn_kcca_basis *basis, const double *numbers, int outputs, sn_affine_space *space) {
-  sn_affine_moments *m = &space->moments;
+void sn_control_moments_of(const sn_kcca_basis *basis, const double *numbers, int outputs, sn_control_space *space) {
+  sn_control_moments *m = &space->moments;
   int frames = basis->frames;
   memset(m->mean, 0, sizeof m->mean);
   for (int f = 0; f < frames; f++)
@@ -75,7 +75,7 @@ void sn_affine_moments_of(const sn_kcca_basis *basis, const double *numbers, int
 }
 
 // rows -= (rows g) h for the outputs that the next layer is about: what the m reduced outputs explain.
-static void take_off(const sn_kcca *k, double h[SN_KCCA_OUTPUTS][SN_AFFINE_OUTPUTS], double *rows, int count,
+static void take_off(const sn_kcca *k, double h[SN_KCCA_OUTPUTS][SN_CONTROL_OUTPUTS], double *rows, int count,
                      int outputs, int m) {
   for (int r = 0; r < count; r++) {
     double *row = rows + (size_t)r * (size_t)outputs;
@@ -93,10 +93,10 @@ static void take_off(const sn_kcca *k, double h[SN_KCCA_OUTPUTS][SN_AFFINE_OUTPU
 // B_c is the regression of the reduced outputs on the reduced inputs with the same ridge as the analysis itself:
 // minimising |B C_r - Q_r|^2 + ridge |B F_c^T|_K^2 gives B = Q_r C_r^T (F_c^T (K^2 + ridge K) F_c)^-1 = diag(correlations).
 // (Plain least squares would undo the ridge as soon as there are as many components as frames.)
-static void add_layer(int frames, int rank, int outputs, int first, int m, sn_affine_space *s) {
+static void add_layer(int frames, int rank, int outputs, int first, int m, sn_control_space *s) {
   const sn_kcca *k = &s->kcca;
-  const sn_affine_moments *left = &s->left;
-  double cross[SN_KCCA_OUTPUTS][SN_AFFINE_OUTPUTS] = {{0}}, h[SN_KCCA_OUTPUTS][SN_AFFINE_OUTPUTS];
+  const sn_control_moments *left = &s->left;
+  double cross[SN_KCCA_OUTPUTS][SN_CONTROL_OUTPUTS] = {{0}}, h[SN_KCCA_OUTPUTS][SN_CONTROL_OUTPUTS];
   double own[SN_KCCA_OUTPUTS][SN_KCCA_OUTPUTS] = {{0}}, factor[SN_KCCA_OUTPUTS][SN_KCCA_OUTPUTS], trace = 0;
   for (int p = 0; p < k->components; p++) {
     for (int l = 0; l < m; l++)
@@ -107,7 +107,7 @@ static void add_layer(int frames, int rank, int outputs, int first, int m, sn_af
   }
   memcpy(h, cross, sizeof h), memcpy(factor, own, sizeof factor);
   for (int p = 0; p < k->components; p++) factor[p][p] += 1e-12 * trace + 1e-300;
-  sn_spd_solve(k->components, SN_KCCA_OUTPUTS, factor[0], SN_AFFINE_OUTPUTS, h[0]); // H_q, H_w
+  sn_spd_solve(k->components, SN_KCCA_OUTPUTS, factor[0], SN_CONTROL_OUTPUTS, h[0]); // H_q, H_w
   for (int p = 0; p < k->components; p++) {
     double *effect = s->map.effect[s->map.components + p];
     for (int o = 0; o < outputs; o++) effect[o] = o < first ? 0 : h[p][o] * k->correlation[p];
@@ -137,11 +137,11 @@ static double mean_value(const sn_kcca_basis *basis) {
 // The first layer correlates control points with rotations (with dual quaternions, where those are the whole motion) and
 // derives everything from the reduced rotations; what is left of kappa goes to a second one between control points and
 // what rotations do not tell about the other numbers.
-void sn_affine_reduce(const sn_kcca_basis *basis, const sn_affine_options *options, int outputs, double ridge,
-                      int kappa, sn_affine_space *s) {
-  int rotation = sn_affine_dual(options) ? outputs : 4, rest = outputs - rotation;
+void sn_control_reduce(const sn_kcca_basis *basis, const sn_control_options *options, int outputs, double ridge,
+                       int kappa, sn_control_space *s) {
+  int rotation = sn_control_dual(options) ? outputs : 4, rest = outputs - rotation;
   double scaled = ridge * mean_value(basis);
-  sn_affine_moments *left = &s->left;
+  sn_control_moments *left = &s->left;
   memcpy(left->gram, s->moments.gram, sizeof left->gram);
   memcpy(left->y, s->moments.y, (size_t)basis->rank * (size_t)outputs * sizeof *left->y);
   memcpy(left->x, s->moments.x, (size_t)basis->frames * (size_t)outputs * sizeof *left->x);
@@ -160,15 +160,15 @@ void sn_affine_reduce(const sn_kcca_basis *basis, const sn_affine_options *optio
 // ---- all bones ------------------------------------------------------------------------------------------------------------
 
 typedef struct predict_job {
-  const sn_affine_data *data;
+  const sn_control_data *data;
   const sn_kcca_basis *basis;
-  const sn_affine_choice *choice;
-  sn_affine_space *spaces; // per worker
+  const sn_control_choice *choice;
+  sn_control_space *spaces; // per worker
   double *out;
 } predict_job;
 
 // M of one bone, outputs rows of frames + 1: d = mean + M (xi - mean of the kernel).
-static void store_bone(const sn_kcca_basis *basis, int outputs, const sn_affine_space *s, double *map) {
+static void store_bone(const sn_kcca_basis *basis, int outputs, const sn_control_space *s, double *map) {
   int frames = basis->frames;
   for (int o = 0; o < outputs; o++) {
     double *row = map + (size_t)o * (size_t)(frames + 1), constant = s->moments.mean[o];
@@ -187,28 +187,28 @@ static void store_bone(const sn_kcca_basis *basis, int outputs, const sn_affine_
 static void predict_range(void *user, int64_t begin, int64_t end, int worker) {
   const predict_job *job = user;
   size_t frames = (size_t)job->basis->frames, outputs = (size_t)job->data->outputs;
-  sn_affine_space *s = &job->spaces[worker];
+  sn_control_space *s = &job->spaces[worker];
   for (int64_t b = begin; b < end; b++) {
-    sn_affine_moments_of(job->basis, job->data->numbers + (size_t)b * frames * outputs, (int)outputs, s);
-    sn_affine_reduce(job->basis, job->data->options, (int)outputs, job->choice->ridge, job->choice->kappa, s);
+    sn_control_moments_of(job->basis, job->data->numbers + (size_t)b * frames * outputs, (int)outputs, s);
+    sn_control_reduce(job->basis, job->data->options, (int)outputs, job->choice->ridge, job->choice->kappa, s);
     store_bone(job->basis, (int)outputs, s, job->out + (size_t)b * outputs * (frames + 1));
   }
 }
 
-sn_status sn_affine_predictor(sn_context *ctx, const sn_affine_data *data, const sn_affine_choice *choice,
-                              double *out) {
+sn_status sn_control_predictor(sn_context *ctx, const sn_control_data *data, const sn_control_choice *choice,
+                               double *out) {
   sn_arena scratch = sn_arena_new(ctx);
   int frames = data->bones->frames, numbers = 3 * data->control_count;
   double *k = SN_NEW(ctx, &scratch, double, (size_t)frames *(size_t)frames);
-  sn_affine_space *spaces = SN_NEW(ctx, &scratch, sn_affine_space, sn_threads(ctx));
+  sn_control_space *spaces = SN_NEW(ctx, &scratch, sn_control_space, sn_threads(ctx));
   sn_kcca_basis basis = {0};
   sn_status status = k && spaces ? SN_OK : ctx->error.status;
   for (int t = 0; status == SN_OK && t < sn_threads(ctx); t++) {
-    status = sn_affine_space_new(ctx, &scratch, frames, data->outputs, &spaces[t]);
+    status = sn_control_space_new(ctx, &scratch, frames, data->outputs, &spaces[t]);
   }
   if (status == SN_OK) {
-    sn_affine_kernel(data->inputs, numbers, frames, choice->beta * sn_affine_spread(data->inputs, numbers, frames),
-                     k);
+    sn_control_kernel(data->inputs, numbers, frames, choice->beta * sn_control_spread(data->inputs, numbers, frames),
+                      k);
     status = sn_kcca_basis_make(ctx, &scratch, frames, k, &basis);
   }
   if (status == SN_OK) {

@@ -6,42 +6,42 @@
 #include "solve/kcca.h"
 #include "train/affine/affine.h"
 
-enum { SN_AFFINE_OUTPUTS = 13, SN_AFFINE_COMPONENTS = 2 * SN_KCCA_OUTPUTS };
+enum { SN_CONTROL_OUTPUTS = 13, SN_CONTROL_COMPONENTS = 2 * SN_KCCA_OUTPUTS };
 
 // The numbers of one bone at the training frames as the regression needs them, in the basis of the kernel matrix.
-typedef struct sn_affine_moments {
-  double mean[SN_AFFINE_OUTPUTS];
-  double *x;                                          // frames * outputs: the centred numbers X
-  double gram[SN_AFFINE_OUTPUTS * SN_AFFINE_OUTPUTS]; // X^T X, `outputs` apart
-  double *y;                                          // rank * outputs: Q^T X
-} sn_affine_moments;
+typedef struct sn_control_moments {
+  double mean[SN_CONTROL_OUTPUTS];
+  double *x;                                            // frames * outputs: the centred numbers X
+  double gram[SN_CONTROL_OUTPUTS * SN_CONTROL_OUTPUTS]; // X^T X, `outputs` apart
+  double *y;                                            // rank * outputs: Q^T X
+} sn_control_moments;
 
 // What is learnt: numbers = mean + sum_p effect_p (forward_p . t), t = Q^T (xi - mean of the kernel).
-typedef struct sn_affine_map {
+typedef struct sn_control_map {
   int components;
   double *forward; // components * rank
-  double effect[SN_AFFINE_COMPONENTS][SN_AFFINE_OUTPUTS];
-} sn_affine_map;
+  double effect[SN_CONTROL_COMPONENTS][SN_CONTROL_OUTPUTS];
+} sn_control_map;
 
 // Room for regressions on up to `frames` frames; one per thread.
-typedef struct sn_affine_space {
+typedef struct sn_control_space {
   sn_kcca kcca;
-  sn_affine_moments moments, left; // of the bone, and what a layer leaves of them
-  sn_affine_map map;
-} sn_affine_space;
+  sn_control_moments moments, left; // of the bone, and what a layer leaves of them
+  sn_control_map map;
+} sn_control_space;
 
-sn_status sn_affine_space_new(sn_context *ctx, sn_arena *memory, int frames, int outputs, sn_affine_space *out);
+sn_status sn_control_space_new(sn_context *ctx, sn_arena *memory, int frames, int outputs, sn_control_space *out);
 
 // space->moments from frames * outputs numbers.
-void sn_affine_moments_of(const sn_kcca_basis *basis, const double *numbers, int outputs, sn_affine_space *space);
+void sn_control_moments_of(const sn_kcca_basis *basis, const double *numbers, int outputs, sn_control_space *space);
 
 // space->map from space->moments, at most kappa components; `ridge` relative to the mean eigenvalue.
-void sn_affine_reduce(const sn_kcca_basis *basis, const sn_affine_options *options, int outputs, double ridge,
-                      int kappa, sn_affine_space *space);
+void sn_control_reduce(const sn_kcca_basis *basis, const sn_control_options *options, int outputs, double ridge,
+                       int kappa, sn_control_space *space);
 
 // The kernel matrix (minus 1) of the control vectors, frames * frames; and the kernel vector of another one.
-void sn_affine_kernel(const double *controls, int numbers, int frames, double width, double *out);
-void sn_affine_kernel_vector(const double *control, const double *controls, int numbers, int frames, double width,
-                             double *out);
+void sn_control_kernel(const double *controls, int numbers, int frames, double width, double *out);
+void sn_control_kernel_vector(const double *control, const double *controls, int numbers, int frames, double width,
+                              double *out);
 
 #endif

@@ -6,9 +6,9 @@
 
 #include "solve/solve.h"
 
-enum { slots = rotreg_anchor_slots, most_unknowns = 4 * (slots - 1) };
+enum { slots = sn_rotreg_anchor_slots, most_unknowns = 4 * (slots - 1) };
 
-// Pulls of the corrections towards nothing; the first is linear blend skinning.
+// Ridges of the corrections; the first is linear blend skinning.
 enum { ridge_choices = 6 };
 static const double ridges[ridge_choices] = {INFINITY, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5};
 
@@ -25,12 +25,12 @@ typedef struct anchor_job {
   const sn_folds *folds;
   const sn_skin *skin;
   double ridge, unit; // unit: a length in which linear parts and translations weigh alike
-  rotreg_anchors *out, *held;
+  sn_rotreg_anchors *out, *left_out;
   double *miss;                         // per vertex
   double (*choice_miss)[ridge_choices]; // per vertex
 } anchor_job;
 
-sn_vec3 rotreg_anchor_at(const rotreg_anchors *anchors, int i, const sn_affine *pose) {
+sn_vec3 sn_rotreg_anchor_at(const sn_rotreg_anchors *anchors, int i, const sn_affine *pose) {
   sn_vec3 sum = {0, 0, 0};
   for (int s = 0; s < slots && anchors->joints[i][s] >= 0; s++) {
     const sn_affine *t = &pose[anchors->joints[i][s]];
@@ -102,7 +102,7 @@ static void add_pose(const anchor_job *job, int i, int frame, moments *m) {
   const sn_affine *pose = sn_pose(&job->examples->poses, frame);
   sn_vec3 rest = sn_vec3_from(job->examples->rest.positions[i]);
   sn_vec3 left =
-    sn_vec3_sub(sn_vec3_from(sn_frame(&job->examples->frames, frame)[i]), rotreg_anchor_at(job->out, i, pose));
+    sn_vec3_sub(sn_vec3_from(sn_frame(&job->examples->frames, frame)[i]), sn_rotreg_anchor_at(job->out, i, pose));
   const double residual[3] = {left.x, left.y, left.z};
   double row[3][most_unknowns], columns[3][4];
   for (int s = 1; s < count; s++) {
@@ -163,7 +163,7 @@ static double left_by(const moments *m, int n, const double *x) {
 }
 
 // The corrections sum to zero: joint 0 gives what the others get.
-static void correct_points(const anchor_job *job, int i, const double *x, rotreg_anchors *to) {
+static void correct_points(const anchor_job *job, int i, const double *x, sn_rotreg_anchors *to) {
   int count = count_joints(job->out->joints[i]);
   sn_vec3 rest = sn_vec3_from(job->examples->rest.positions[i]);
   double(*points)[4] = to->points[i];
@@ -200,12 +200,12 @@ static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
     double x[most_unknowns], miss = 0;
     gather_moments(job, (int)i, in, outside);
     for (int f = 0; f < folds; f++) {
-      memcpy(job->held[f].joints[i], job->out->joints[i], sizeof *job->out->joints);
-      memcpy(job->held[f].points[i], job->out->points[i], sizeof *job->out->points);
+      memcpy(job->left_out[f].joints[i], job->out->joints[i], sizeof *job->out->joints);
+      memcpy(job->left_out[f].points[i], job->out->points[i], sizeof *job->out->points);
       add_moments(n, &all, &in[f]);
       solve_ridge(job, n, outside[f], job->ridge, x);
       miss += left_by(&in[f], n, x);
-      correct_points(job, (int)i, x, &job->held[f]);
+      correct_points(job, (int)i, x, &job->left_out[f]);
     }
     job->miss[i] = miss / all.poses;
     solve_ridge(job, n, all, job->ridge, x);
@@ -218,15 +218,15 @@ static void blend_range(void *user, int64_t begin, int64_t end, int worker) {
   for (int64_t i = begin; i < end; i++) start_from_blend(user, (int)i);
 }
 
-static sn_status new_anchors(sn_context *ctx, sn_arena *memory, int n, rotreg_anchors *out) {
-  *out = (rotreg_anchors){.vertex_count = n};
+static sn_status new_anchors(sn_context *ctx, sn_arena *memory, int n, sn_rotreg_anchors *out) {
+  *out = (sn_rotreg_anchors){.vertex_count = n};
   out->joints = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *out->joints);
   out->points = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *out->points);
   return out->joints && out->points ? SN_OK : ctx->error.status;
 }
 
-sn_status rotreg_anchors_blend(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
-                               const sn_topology *topology, const sn_skin *skin, rotreg_anchors *out) {
+sn_status sn_rotreg_anchors_blend(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
+                                  const sn_topology *topology, const sn_skin *skin, sn_rotreg_anchors *out) {
   int n = examples->rest.vertex_count;
   anchor_job job = {.examples = examples, .topology = topology, .skin = skin, .out = out};
   sn_status status = new_anchors(ctx, memory, n, out);
@@ -241,16 +241,17 @@ static double best_ridge(const anchor_job *job, int n) {
   return ridges[sn_simplest(sums, ridge_choices, SN_WORTH_IT)];
 }
 
-sn_status rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
-                             const sn_topology *topology, const sn_keys *keys, const sn_folds *folds,
-                             const sn_skin *skin, rotreg_anchors *out, rotreg_anchors *held, double *miss) {
+sn_status sn_rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
+                                const sn_topology *topology, const sn_keys *keys, const sn_folds *folds,
+                                const sn_skin *skin, sn_rotreg_anchors *out, sn_rotreg_anchors *left_out,
+                                double *miss) {
   int n = examples->rest.vertex_count;
   double diagonal = sn_points_diagonal((const float(*)[3])examples->rest.positions, n);
-  anchor_job job = {examples, topology, keys, folds, skin, INFINITY, 0.1 * diagonal, out, held, miss, NULL};
+  anchor_job job = {examples, topology, keys, folds, skin, INFINITY, 0.1 * diagonal, out, left_out, miss, NULL};
   job.choice_miss = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *job.choice_miss);
   sn_status status =
-    job.choice_miss ? rotreg_anchors_blend(ctx, memory, examples, topology, skin, out) : SN_NO_MEMORY;
-  for (int f = 0; status == SN_OK && f < folds->fold_count; f++) status = new_anchors(ctx, memory, n, &held[f]);
+    job.choice_miss ? sn_rotreg_anchors_blend(ctx, memory, examples, topology, skin, out) : SN_NO_MEMORY;
+  for (int f = 0; status == SN_OK && f < folds->fold_count; f++) status = new_anchors(ctx, memory, n, &left_out[f]);
   if (status != SN_OK) return status;
   if (job.unit > 0) {
     sn_parallel_for(ctx, n, 16, choose_range, &job);

@@ -8,26 +8,27 @@
 #include "sinew/scene.h"
 #include "train/folds.h"
 
-enum { rotreg_anchor_slots = 6 };
+enum { sn_rotreg_anchor_slots = 6 };
 
 // Row i: joints and points of vertex i. The points sum to (y^_i, 1): the rest pose stays, rigid motions are followed.
-typedef struct rotreg_anchors {
+typedef struct sn_rotreg_anchors {
   int vertex_count;
-  int (*joints)[rotreg_anchor_slots]; // -1 after the last
-  double (*points)[rotreg_anchor_slots][4];
-} rotreg_anchors;
+  int (*joints)[sn_rotreg_anchor_slots]; // -1 after the last
+  double (*points)[sn_rotreg_anchor_slots][4];
+} sn_rotreg_anchors;
 
-sn_vec3 rotreg_anchor_at(const rotreg_anchors *anchors, int i, const sn_affine *pose);
+sn_vec3 sn_rotreg_anchor_at(const sn_rotreg_anchors *anchors, int i, const sn_affine *pose);
 
 // Starts from the weights of `skin`, to which the joints of neighbouring vertices are added, and corrects the points by
-// ridge regression over the frames of `keys`; how much is decided by poses left out. `held[f]` has the same without the
+// ridge regression over the frames of `keys`; how much is decided by poses left out. `left_out[f]` has the same without the
 // poses of fold f, `miss` the mean squared distance of those predictions, per vertex.
-sn_status rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
-                             const sn_topology *topology, const sn_keys *keys, const sn_folds *folds,
-                             const sn_skin *skin, rotreg_anchors *out, rotreg_anchors *held, double *miss);
+sn_status sn_rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
+                                const sn_topology *topology, const sn_keys *keys, const sn_folds *folds,
+                                const sn_skin *skin, sn_rotreg_anchors *out, sn_rotreg_anchors *left_out,
+                                double *miss);
 
 // Linear blend skinning itself, as anchors.
-sn_status rotreg_anchors_blend(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
-                               const sn_topology *topology, const sn_skin *skin, rotreg_anchors *out);
+sn_status sn_rotreg_anchors_blend(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
+                                  const sn_topology *topology, const sn_skin *skin, sn_rotreg_anchors *out);
 
 #endif

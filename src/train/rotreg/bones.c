@@ -13,17 +13,17 @@ typedef struct bones_job {
   const sn_examples *examples;
   const sn_topology *topology;
   const sn_keys *keys;
-  rotreg_bones *b;
+  sn_rotreg_bones *b;
   int influences;
   double *work; // per worker: places of the candidates in every pose
   size_t work_size;
 } bones_job;
 
-static sn_affine *matrices_at(const rotreg_bones *b, int pose) {
+static sn_affine *matrices_at(const sn_rotreg_bones *b, int pose) {
   return b->matrix + (size_t)pose * (size_t)b->bone_count;
 }
 
-static sn_vec3 place(const rotreg_bones *b, int pose, int bone, sn_vec3 rest) {
+static sn_vec3 place(const sn_rotreg_bones *b, int pose, int bone, sn_vec3 rest) {
   return sn_affine_apply(matrices_at(b, pose)[bone], sn_vec3_sub(rest, b->centre[bone]));
 }
 
@@ -38,7 +38,7 @@ static sn_vec3 rest_of(const bones_job *job, int i) { return sn_vec3_from(job->e
 static void find_adjacent(const bones_job *job) {
   const sn_mesh *rest = &job->examples->rest;
   const sn_topology *top = job->topology;
-  rotreg_bones *b = job->b;
+  sn_rotreg_bones *b = job->b;
   size_t n = (size_t)b->bone_count;
   for (size_t g = 0; g < n; g++) b->adjacent[g * n + g] = true;
   for (int t = 0; t < rest->triangle_count; t++)
@@ -56,7 +56,7 @@ static void find_adjacent(const bones_job *job) {
 // The corners of every group's triangles one after the other; corners[start[g] .. start[g + 1]).
 static sn_status list_corners(const bones_job *job, sn_arena *memory, int **start, int **corners) {
   const sn_mesh *rest = &job->examples->rest;
-  const rotreg_bones *b = job->b;
+  const sn_rotreg_bones *b = job->b;
   *start = SN_NEW(job->ctx, memory, int, b->bone_count + 2);
   *corners = SN_NEW(job->ctx, memory, int, 3 * (size_t)rest->triangle_count);
   if (!*start || !*corners) return job->ctx->error.status;
@@ -70,7 +70,7 @@ static sn_status list_corners(const bones_job *job, sn_arena *memory, int **star
 
 static sn_status start_matrices(const bones_job *job) {
   sn_arena scratch = sn_arena_new(job->ctx);
-  rotreg_bones *b = job->b;
+  sn_rotreg_bones *b = job->b;
   int *start, *corners;
   sn_status status = list_corners(job, &scratch, &start, &corners);
   sn_vec3 *x = SN_NEW(job->ctx, &scratch, sn_vec3, 3 * (size_t)job->examples->rest.triangle_count);
@@ -116,7 +116,7 @@ static int enter_candidate(const bones_job *job, int i, int bone, int count, int
 
 // The groups around the vertex and those next to them; the best by themselves, if there are too many.
 static int candidates_of(const bones_job *job, int i, int *bones) {
-  const rotreg_bones *b = job->b;
+  const sn_rotreg_bones *b = job->b;
   const sn_topology *top = job->topology;
   double errors[most_candidates];
   int count = 0;
@@ -133,7 +133,7 @@ static int candidates_of(const bones_job *job, int i, int *bones) {
 }
 
 static void solve_vertex(const bones_job *job, int i, sn_vec3 *places) {
-  rotreg_bones *b = job->b;
+  sn_rotreg_bones *b = job->b;
   int bones[most_candidates], n = candidates_of(job, i, bones), poses = b->pose_count;
   size_t row = (size_t)i * (size_t)job->influences;
   for (int k = 0; k < job->influences; k++) b->skin.joints[row + (size_t)k] = 0, b->skin.weights[row + (size_t)k] = 0;
@@ -173,7 +173,7 @@ static void solve_range(void *user, int64_t begin, int64_t end, int worker) {
 
 // The row of vertex i: alpha_b (p - centre_b, 1) for its bones.
 static int row_of(const bones_job *job, int i, int bones[SN_SIMPLEX_MAX], double row[SN_SIMPLEX_MAX][4]) {
-  const rotreg_bones *b = job->b;
+  const sn_rotreg_bones *b = job->b;
   int count = 0;
   for (int k = 0; k < job->influences; k++) {
     size_t at = (size_t)i * (size_t)job->influences + (size_t)k;
@@ -188,7 +188,7 @@ static int row_of(const bones_job *job, int i, int bones[SN_SIMPLEX_MAX], double
 
 static sn_vec3 blended(const bones_job *job, int pose, int i) {
   sn_vec3 sum = {0, 0, 0}, rest = rest_of(job, i);
-  const rotreg_bones *b = job->b;
+  const sn_rotreg_bones *b = job->b;
   for (int k = 0; k < job->influences; k++) {
     size_t at = (size_t)i * (size_t)job->influences + (size_t)k;
     if (!(b->skin.weights[at] > 0)) break;
@@ -246,7 +246,7 @@ static void normal_matrix(const bones_job *job, double *a) {
 
 // Steps from the present matrices, held back a little where the vertices leave something open.
 static sn_status refit_matrices(const bones_job *job) {
-  rotreg_bones *b = job->b;
+  sn_rotreg_bones *b = job->b;
   int n = 4 * b->bone_count, columns = 3 * b->pose_count;
   sn_arena scratch = sn_arena_new(job->ctx);
   double *a = SN_NEW(job->ctx, &scratch, double, (size_t)n *(size_t)n);
@@ -258,8 +258,8 @@ static sn_status refit_matrices(const bones_job *job) {
     sn_parallel_for(job->ctx, b->pose_count, 1, residual_range, &refit);
     double trace[2] = {0, 0}; // of the linear parts and of the translations
     for (int m = 0; m < n; m++) trace[m % 4 == 3] += a[(size_t)m * (size_t)n + (size_t)m];
-    double pull[2] = {1e-4 * trace[0] / (0.75 * n) + 1e-300, 1e-6 * trace[1] / (0.25 * n) + 1e-300};
-    for (int m = 0; m < n; m++) a[(size_t)m * (size_t)n + (size_t)m] += pull[m % 4 == 3];
+    double ridge[2] = {1e-4 * trace[0] / (0.75 * n) + 1e-300, 1e-6 * trace[1] / (0.25 * n) + 1e-300};
+    for (int m = 0; m < n; m++) a[(size_t)m * (size_t)n + (size_t)m] += ridge[m % 4 == 3];
     if (LAPACKE_dposv(LAPACK_COL_MAJOR, 'U', n, columns, a, n, refit.right, n) != 0) {
       status =
         sn_fail(job->ctx, SN_NOT_CONVERGED, "the matrices of %d proxy bones are not determined", b->bone_count);
@@ -287,11 +287,11 @@ static void measure_range(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-sn_status rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
-                           const sn_topology *topology, const sn_keys *keys, const sn_cluster_tree *tree, int count,
-                           int influences, int rounds, rotreg_bones *out) {
+sn_status sn_rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
+                              const sn_topology *topology, const sn_keys *keys, const sn_cluster_tree *tree,
+                              int count, int influences, int rounds, sn_rotreg_bones *out) {
   int n = examples->rest.vertex_count;
-  *out = (rotreg_bones){.pose_count = keys->count};
+  *out = (sn_rotreg_bones){.pose_count = keys->count};
   out->group_of = SN_NEW(ctx, memory, int, tree->leaf_count);
   if (!out->group_of) return ctx->error.status;
   sn_status status = sn_cluster_cut(ctx, tree, count, out->group_of, &out->bone_count);

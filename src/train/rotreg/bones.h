@@ -6,7 +6,7 @@
 #include "sinew/scene.h"
 #include "train/cluster.h"
 
-typedef struct rotreg_bones {
+typedef struct sn_rotreg_bones {
   int bone_count, pose_count;
   int *group_of;     // per triangle
   bool *adjacent;    // [bone][bone]: groups with a common edge, and every group with itself
@@ -14,11 +14,11 @@ typedef struct rotreg_bones {
   sn_affine *matrix; // [pose][bone]: takes p - centre to the pose
   sn_skin skin;      // `joints` are bones; free with sn_skin_free
   double *error;     // per vertex: mean squared distance in the training poses
-} rotreg_bones;
+} sn_rotreg_bones;
 
 // Cuts the tree at `count` groups; weights and matrices by turns, `rounds` times.
-sn_status rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
-                           const sn_topology *topology, const sn_keys *keys, const sn_cluster_tree *tree, int count,
-                           int influences, int rounds, rotreg_bones *out);
+sn_status sn_rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
+                              const sn_topology *topology, const sn_keys *keys, const sn_cluster_tree *tree,
+                              int count, int influences, int rounds, sn_rotreg_bones *out);
 
 #endif

@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-double rotreg_mean(const double *values, size_t count);
+double sn_rotreg_mean(const double *values, size_t count);
 // What is added to mean squares before they are inverted into weights, so that no term counts for everything: `part` of
 // their mean, and next to nothing of the mesh's size.
-double rotreg_floor(const double *values, size_t count, double part, double diagonal);
+double sn_rotreg_floor(const double *values, size_t count, double part, double diagonal);
 
 #endif

@@ -16,16 +16,16 @@ typedef struct full_form {
   sn_context *ctx;
   const sn_examples *examples;
   const sn_keys *keys;
-  rotreg_fit_options options;
-  rotreg_joints joints;
+  sn_rotreg_fit_options options;
+  sn_rotreg_joints joints;
   sn_skin skin;
-  rotreg_predictor *predictors; // per triangle
-  const torque_loads *loads;    // NULL: without torques
-  torque_model torque;          // pairs per triangle instead, where there are
+  sn_rotreg_predictor *predictors; // per triangle
+  const sn_torque_loads *loads;    // NULL: without torques
+  sn_torque_model torque;          // pairs per triangle instead, where there are
   sn_folds folds;
-  rotreg_anchors anchor, *held_anchor; // trained on all poses, and without each fold
+  sn_rotreg_anchors anchor, *left_out_anchors; // trained on all poses, and without each fold
   sn_topology topology;
-  float (*held)[9]; // [pose][triangle]: predicted without that pose
+  float (*left_out)[9]; // [pose][triangle]: predicted without that pose
   double (*edge_residual)[2], *blend_residual;
   double (*edges)[2], *anchors;
   char *work;
@@ -48,14 +48,14 @@ static void triangle_sequence(const full_form *f, int t, sn_mat3 *out) {
   const sn_mesh *rest = &f->examples->rest;
   for (int k = 0; k < f->keys->count; k++) {
     int frame = f->keys->frames[k];
-    if (rotreg_gradient(rest, sn_frame(&f->examples->frames, frame), t, &out[k])) continue;
+    if (sn_rotreg_gradient(rest, sn_frame(&f->examples->frames, frame), t, &out[k])) continue;
     out[k] = blend_gradient(&f->skin, sn_pose(&f->examples->poses, frame), rest->triangles[t][0]);
   }
 }
 
-static sn_mat3 predict_at(const full_form *f, const rotreg_predictor *p, int pose) {
+static sn_mat3 predict_at(const full_form *f, const sn_rotreg_predictor *p, int pose) {
   size_t at = (size_t)pose * (size_t)f->joints.joint_count;
-  return rotreg_predict(p, f->joints.rotation + at, f->joints.theta + at);
+  return sn_rotreg_predict(p, f->joints.rotation + at, f->joints.theta + at);
 }
 
 static sn_vec3 edge_of(const sn_mesh *mesh, const float (*positions)[3], int t, int j) {
@@ -75,21 +75,21 @@ static void add_residual(const full_form *f, int t, int pose, const sn_mat3 *pre
 
 // What the predictors say about a pose that they have not seen.
 static void hold(const full_form *f, int t, int pose, sn_mat3 d) {
-  float *held = f->held[(size_t)pose * triangles_of(f) + (size_t)t];
-  for (int e = 0; e < 9; e++) held[e] = (float)d.m[e / 3][e % 3];
+  float *left_out = f->left_out[(size_t)pose * triangles_of(f) + (size_t)t];
+  for (int e = 0; e < 9; e++) left_out[e] = (float)d.m[e / 3][e % 3];
   add_residual(f, t, pose, &d);
 }
 
 static void fit_triangle(const full_form *f, int t, char *memory) {
   sn_mat3 *sequence = (sn_mat3 *)(void *)memory;
-  rotreg_work *work = (rotreg_work *)(void *)(memory + (size_t)f->keys->count * sizeof *sequence);
+  sn_rotreg_work *work = (sn_rotreg_work *)(void *)(memory + (size_t)f->keys->count * sizeof *sequence);
   int poses = f->keys->count;
   triangle_sequence(f, t, sequence);
-  rotreg_fit(&f->joints, sequence, f->folds.folds[0].poses, poses, &f->options, work, &f->predictors[t]);
+  sn_rotreg_fit(&f->joints, sequence, f->folds.folds[0].poses, poses, &f->options, work, &f->predictors[t]);
   for (int n = 0; n < f->folds.fold_count; n++) {
     const sn_fold *fold = &f->folds.folds[n];
-    rotreg_predictor p;
-    rotreg_refit(&f->joints, sequence, fold->poses, fold->outside_count, &f->options, work, &f->predictors[t], &p);
+    sn_rotreg_predictor p;
+    sn_rotreg_refit(&f->joints, sequence, fold->poses, fold->outside_count, &f->options, work, &f->predictors[t], &p);
     for (int m = fold->outside_count; m < fold->count; m++)
       hold(f, t, fold->poses[m], predict_at(f, &p, fold->poses[m]));
   }
@@ -105,16 +105,16 @@ static sn_status fit_torques(full_form *f, sn_arena *memory) {
   size_t triangles = triangles_of(f), poses = (size_t)f->keys->count;
   sn_arena scratch = sn_arena_new(f->ctx);
   sn_mat3 *sequences = SN_NEW(f->ctx, &scratch, sn_mat3, triangles * poses);
-  sn_mat3 *held = SN_NEW(f->ctx, &scratch, sn_mat3, triangles * poses);
-  sn_status status = sequences && held ? SN_OK : f->ctx->error.status;
+  sn_mat3 *left_out = SN_NEW(f->ctx, &scratch, sn_mat3, triangles * poses);
+  sn_status status = sequences && left_out ? SN_OK : f->ctx->error.status;
   for (size_t t = 0; status == SN_OK && t < triangles; t++) triangle_sequence(f, (int)t, sequences + t * poses);
   if (status == SN_OK) {
-    status = torque_fit(f->ctx, memory, &f->joints, &f->folds, sequences, (int)triangles, f->predictors, &f->options,
-                        f->loads, &f->torque, held);
+    status = sn_torque_fit(f->ctx, memory, &f->joints, &f->folds, sequences, (int)triangles, f->predictors,
+                           &f->options, f->loads, &f->torque, left_out);
   }
   if (status == SN_OK) memset(f->edge_residual, 0, triangles * sizeof *f->edge_residual);
   for (size_t t = 0; status == SN_OK && t < triangles; t++)
-    for (size_t k = 0; k < poses; k++) hold(f, (int)t, (int)k, held[k * triangles + t]);
+    for (size_t k = 0; k < poses; k++) hold(f, (int)t, (int)k, left_out[k * triangles + t]);
   sn_arena_free(&scratch);
   return status;
 }
@@ -130,46 +130,46 @@ static sn_status tune(full_form *f) {
   for (int n = 0; status == SN_OK && n < count; n++) {
     triangle_sequence(f, (int)((int64_t)n * triangles / count), sequences + (size_t)n * poses);
   }
-  if (status == SN_OK) status = rotreg_tune(f->ctx, &f->joints, &f->folds, sequences, count, &f->options);
+  if (status == SN_OK) status = sn_rotreg_tune(f->ctx, &f->joints, &f->folds, sequences, count, &f->options);
   sn_arena_free(&scratch);
   return status;
 }
 
 // ---- weights of the least-squares problem ---------------------------------------------------------------------------------
 
-// Inverse mean squares, with a floor so that no term counts for everything. `pull` is the anchors' say in all.
-static void set_weights(full_form *f, double pull) {
+// Inverse mean squares, with a floor so that no term counts for everything. `lambda` is the anchors' say in all.
+static void set_weights(full_form *f, double lambda) {
   size_t triangles = triangles_of(f), n = (size_t)f->examples->rest.vertex_count;
   double diagonal = sn_points_diagonal((const float(*)[3])f->examples->rest.positions, (int)n);
-  double edge_floor = rotreg_floor(&f->edge_residual[0][0], 2 * triangles, 0.05, diagonal);
-  double blend_floor = rotreg_floor(f->blend_residual, n, 0.02, diagonal);
+  double edge_floor = sn_rotreg_floor(&f->edge_residual[0][0], 2 * triangles, 0.05, diagonal);
+  double blend_floor = sn_rotreg_floor(f->blend_residual, n, 0.02, diagonal);
   for (size_t t = 0; t < triangles; t++)
     for (int j = 0; j < 2; j++) f->edges[t][j] = 1 / (f->edge_residual[t][j] + edge_floor);
-  for (size_t i = 0; i < n; i++) f->anchors[i] = pull / (f->blend_residual[i] + blend_floor);
+  for (size_t i = 0; i < n; i++) f->anchors[i] = lambda / (f->blend_residual[i] + blend_floor);
 }
 
 typedef struct solve_job {
   const full_form *f;
-  const rotreg_poisson *poisson;
+  const sn_rotreg_poisson *poisson;
   const sn_keys *wanted;
   sn_frames *out;
   double *work;
   size_t work_size; // numbers per worker
 } solve_job;
 
-// Held-out predictions of the poses, for choosing `pull`.
-static double held_error(const full_form *f, const rotreg_poisson *poisson, int pose, sn_mat3 *gradients,
-                         sn_vec3 *blend, float (*result)[3], double *work) {
+// Held-out predictions of the poses, for choosing `lambda`.
+static double left_out_error(const full_form *f, const sn_rotreg_poisson *poisson, int pose, sn_mat3 *gradients,
+                             sn_vec3 *blend, float (*result)[3], double *work) {
   const sn_examples *e = f->examples;
   int frame = f->keys->frames[pose], n = e->rest.vertex_count;
   for (size_t t = 0; t < triangles_of(f); t++) {
-    const float *held = f->held[(size_t)pose * triangles_of(f) + t];
-    for (int m = 0; m < 9; m++) gradients[t].m[m / 3][m % 3] = held[m];
+    const float *left_out = f->left_out[(size_t)pose * triangles_of(f) + t];
+    for (int m = 0; m < 9; m++) gradients[t].m[m / 3][m % 3] = left_out[m];
   }
   for (int i = 0; i < n; i++) {
-    blend[i] = rotreg_anchor_at(&f->held_anchor[pose % f->folds.fold_count], i, sn_pose(&e->poses, frame));
+    blend[i] = sn_rotreg_anchor_at(&f->left_out_anchors[f->folds.fold_of[pose]], i, sn_pose(&e->poses, frame));
   }
-  rotreg_poisson_solve(poisson, gradients, blend, work, result);
+  sn_rotreg_poisson_solve(poisson, gradients, blend, work, result);
   double sum = 0;
   for (int i = 0; i < n; i++) {
     double d = sn_vec3_distance(sn_vec3_from(result[i]), sn_vec3_from(sn_frame(&e->frames, frame)[i]));
@@ -178,34 +178,34 @@ static double held_error(const full_form *f, const rotreg_poisson *poisson, int 
   return sum;
 }
 
-static sn_status pull_error(full_form *f, double pull, sn_arena *memory, double *out) {
+static sn_status lambda_error(full_form *f, double lambda, sn_arena *memory, double *out) {
   const sn_mesh *rest = &f->examples->rest;
-  rotreg_poisson poisson = {0};
+  sn_rotreg_poisson poisson = {0};
   sn_mat3 *gradients = SN_NEW(f->ctx, memory, sn_mat3, triangles_of(f));
   sn_vec3 *blend = SN_NEW(f->ctx, memory, sn_vec3, rest->vertex_count);
   float(*result)[3] = sn_arena_alloc(f->ctx, memory, (size_t)rest->vertex_count, sizeof *result);
-  double *work = SN_NEW(f->ctx, memory, double, rotreg_poisson_work(rest));
+  double *work = SN_NEW(f->ctx, memory, double, sn_rotreg_poisson_work(rest));
   if (!gradients || !blend || !result || !work) return f->ctx->error.status;
-  set_weights(f, pull);
-  sn_status status = rotreg_poisson_factor(f->ctx, rest, (const double(*)[2])f->edges, f->anchors, &poisson);
+  set_weights(f, lambda);
+  sn_status status = sn_rotreg_poisson_factor(f->ctx, rest, (const double(*)[2])f->edges, f->anchors, &poisson);
   *out = 0;
   for (int k = 0; status == SN_OK && k < f->keys->count; k++) {
-    *out += held_error(f, &poisson, k, gradients, blend, result, work);
+    *out += left_out_error(f, &poisson, k, gradients, blend, result, work);
   }
-  rotreg_poisson_free(&poisson);
+  sn_rotreg_poisson_free(&poisson);
   return status;
 }
 
-static sn_status choose_pull(full_form *f, double *pull) {
+static sn_status choose_lambda(full_form *f, double *lambda) {
   double least = INFINITY;
   const double choices[] = {0.03, 0.1, 0.3, 1, 3, 10, 30};
   for (int c = 0; c < 7; c++) {
     sn_arena scratch = sn_arena_new(f->ctx);
     double error = 0;
-    sn_status status = pull_error(f, choices[c], &scratch, &error);
+    sn_status status = lambda_error(f, choices[c], &scratch, &error);
     sn_arena_free(&scratch);
     if (status != SN_OK) return status;
-    if (error < least) least = error, *pull = choices[c];
+    if (error < least) least = error, *lambda = choices[c];
   }
   return SN_OK;
 }
@@ -215,46 +215,47 @@ static sn_status choose_pull(full_form *f, double *pull) {
 static sn_status allocate(full_form *f, sn_arena *memory) {
   sn_context *ctx = f->ctx;
   size_t triangles = triangles_of(f), n = (size_t)f->examples->rest.vertex_count, poses = (size_t)f->keys->count;
-  f->predictors = SN_NEW(ctx, memory, rotreg_predictor, triangles);
-  f->held = sn_arena_alloc(ctx, memory, triangles * poses, sizeof *f->held);
+  f->predictors = SN_NEW(ctx, memory, sn_rotreg_predictor, triangles);
+  f->left_out = sn_arena_alloc(ctx, memory, triangles * poses, sizeof *f->left_out);
   f->edge_residual = sn_arena_alloc(ctx, memory, triangles, sizeof *f->edge_residual);
   f->edges = sn_arena_alloc(ctx, memory, triangles, sizeof *f->edges);
   f->blend_residual = SN_NEW(ctx, memory, double, n);
   f->anchors = SN_NEW(ctx, memory, double, n);
-  f->work_size = poses * sizeof(sn_mat3) + rotreg_work_size((int)poses);
+  f->work_size = poses * sizeof(sn_mat3) + sn_rotreg_work_size((int)poses);
   f->work = sn_arena_alloc(ctx, memory, (size_t)sn_threads(ctx), f->work_size);
-  bool all = f->predictors && f->held && f->edge_residual && f->edges && f->blend_residual && f->anchors && f->work;
+  bool all =
+    f->predictors && f->left_out && f->edge_residual && f->edges && f->blend_residual && f->anchors && f->work;
   return all ? sn_folds_interleaved(ctx, memory, f->keys->count, sn_usual_folds, &f->folds) : ctx->error.status;
 }
 
 static sn_status train_full(full_form *f, sn_arena *memory) {
   const sn_examples *e = f->examples;
   sn_weights_options options = sn_weights_options_default();
-  double pull = 1;
+  double lambda = 1;
   sn_status status = allocate(f, memory);
   if (status == SN_OK) status = sn_topology_build(f->ctx, &e->rest, &f->topology);
-  if (status == SN_OK) status = rotreg_joints_build(f->ctx, memory, e, f->keys, &f->joints);
+  if (status == SN_OK) status = sn_rotreg_joints_build(f->ctx, memory, e, f->keys, &f->joints);
   if (status == SN_OK)
     status = sn_solve_weights(f->ctx, &e->rest, &e->frames, &e->poses, f->keys, &options, &f->skin);
   if (status == SN_OK) {
-    f->held_anchor = SN_NEW(f->ctx, memory, rotreg_anchors, f->folds.fold_count);
-    status = f->held_anchor ? rotreg_anchors_fit(f->ctx, memory, e, &f->topology, f->keys, &f->folds, &f->skin,
-                                                 &f->anchor, f->held_anchor, f->blend_residual)
-                            : f->ctx->error.status;
+    f->left_out_anchors = SN_NEW(f->ctx, memory, sn_rotreg_anchors, f->folds.fold_count);
+    status = f->left_out_anchors ? sn_rotreg_anchors_fit(f->ctx, memory, e, &f->topology, f->keys, &f->folds,
+                                                         &f->skin, &f->anchor, f->left_out_anchors, f->blend_residual)
+                                 : f->ctx->error.status;
   }
   if (status == SN_OK) status = tune(f);
   if (status != SN_OK) return status;
   sn_parallel_for(f->ctx, e->rest.triangle_count, 64, fit_triangles, f);
   if (f->loads) status = fit_torques(f, memory);
-  if (status == SN_OK) status = choose_pull(f, &pull);
-  set_weights(f, pull);
+  if (status == SN_OK) status = choose_lambda(f, &lambda);
+  set_weights(f, lambda);
   return status;
 }
 
 static sn_mat3 predict_triangle(const full_form *f, size_t t, const sn_mat3 *rotation, const sn_vec3 *theta,
                                 const double *x) {
-  return f->loads ? torque_predict(&f->torque.pairs[t], f->torque.functions, rotation, theta, x)
-                  : rotreg_predict(&f->predictors[t], rotation, theta);
+  return f->loads ? sn_torque_predict(&f->torque.pairs[t], f->torque.functions, rotation, theta, x)
+                  : sn_rotreg_predict(&f->predictors[t], rotation, theta);
 }
 
 static void evaluate_frames(void *user, int64_t begin, int64_t end, int worker) {
@@ -262,43 +263,43 @@ static void evaluate_frames(void *user, int64_t begin, int64_t end, int worker) 
   const full_form *f = job->f;
   const sn_examples *e = f->examples;
   double *work = job->work + (size_t)worker * job->work_size;
-  sn_mat3 *gradients = (sn_mat3 *)(void *)(work + rotreg_poisson_work(&e->rest));
+  sn_mat3 *gradients = (sn_mat3 *)(void *)(work + sn_rotreg_poisson_work(&e->rest));
   sn_vec3 *blend = (sn_vec3 *)(void *)(gradients + triangles_of(f));
   sn_mat3 *rotation = (sn_mat3 *)(void *)(blend + e->rest.vertex_count);
   sn_vec3 *theta = (sn_vec3 *)(void *)(rotation + f->joints.joint_count);
   double *x = (double *)(void *)(theta + f->joints.joint_count);
   for (int64_t k = begin; k < end; k++) {
     const sn_affine *pose = sn_pose(&e->poses, job->wanted->frames[k]);
-    rotreg_joints_pose(&f->joints, pose, rotation, theta);
-    if (f->loads) torque_loads_at(f->loads, &e->torques, job->wanted->frames[k], x);
+    sn_rotreg_joints_pose(&f->joints, pose, rotation, theta);
+    if (f->loads) sn_torque_loads_at(f->loads, &e->torques, job->wanted->frames[k], x);
     for (size_t t = 0; t < triangles_of(f); t++) gradients[t] = predict_triangle(f, t, rotation, theta, x);
-    for (int i = 0; i < e->rest.vertex_count; i++) blend[i] = rotreg_anchor_at(&f->anchor, i, pose);
-    rotreg_poisson_solve(job->poisson, gradients, blend, work, sn_frame_mutable(job->out, (int)k));
+    for (int i = 0; i < e->rest.vertex_count; i++) blend[i] = sn_rotreg_anchor_at(&f->anchor, i, pose);
+    sn_rotreg_poisson_solve(job->poisson, gradients, blend, work, sn_frame_mutable(job->out, (int)k));
   }
 }
 
 static sn_status evaluate_full(full_form *f, const sn_keys *wanted, sn_frames *out, sn_arena *memory) {
   const sn_mesh *rest = &f->examples->rest;
-  rotreg_poisson poisson = {0};
+  sn_rotreg_poisson poisson = {0};
   solve_job job = {f, &poisson, wanted, out, NULL, 0};
-  job.work_size = rotreg_poisson_work(rest) + 9 * triangles_of(f) + 3 * (size_t)rest->vertex_count +
+  job.work_size = sn_rotreg_poisson_work(rest) + 9 * triangles_of(f) + 3 * (size_t)rest->vertex_count +
                   13 * (size_t)f->joints.joint_count;
   job.work = SN_NEW(f->ctx, memory, double, (size_t)sn_threads(f->ctx) * job.work_size);
   sn_status status = job.work ? sn_frames_new(f->ctx, rest->vertex_count, wanted->count, out) : f->ctx->error.status;
   if (status == SN_OK) {
-    status = rotreg_poisson_factor(f->ctx, rest, (const double(*)[2])f->edges, f->anchors, &poisson);
+    status = sn_rotreg_poisson_factor(f->ctx, rest, (const double(*)[2])f->edges, f->anchors, &poisson);
   }
   if (status == SN_OK) sn_parallel_for(f->ctx, wanted->count, 1, evaluate_frames, &job);
-  rotreg_poisson_free(&poisson);
+  sn_rotreg_poisson_free(&poisson);
   return status;
 }
 
-sn_status rotreg_full(sn_context *ctx, const sn_rotreg_options *options, const sn_examples *examples,
-                      const sn_keys *keys, const torque_loads *loads, const sn_keys *wanted, sn_frames *out) {
+sn_status sn_rotreg_full(sn_context *ctx, const sn_rotreg_options *options, const sn_examples *examples,
+                         const sn_keys *keys, const sn_torque_loads *loads, const sn_keys *wanted, sn_frames *out) {
   *out = (sn_frames){0};
   sn_arena memory = sn_arena_new(ctx);
   full_form f = {
-    .ctx = ctx, .examples = examples, .keys = keys, .options = rotreg_fit_options_default(), .loads = loads};
+    .ctx = ctx, .examples = examples, .keys = keys, .options = sn_rotreg_fit_options_default(), .loads = loads};
   f.options.turns = options->joints;
   sn_status status = train_full(&f, &memory);
   if (status == SN_OK) status = evaluate_full(&f, wanted, out, &memory);

@@ -9,7 +9,7 @@ static sn_mat3 triangle_frame(const float (*positions)[3], const int corners[3])
   return sn_mat3_columns(e2, e3, sn_vec3_normalize(sn_vec3_cross(e2, e3), sn_vec3_make(0, 0, 0)));
 }
 
-bool rotreg_gradient(const sn_mesh *rest, const float (*posed)[3], int triangle, sn_mat3 *out) {
+bool sn_rotreg_gradient(const sn_mesh *rest, const float (*posed)[3], int triangle, sn_mat3 *out) {
   const int *corners = rest->triangles[triangle];
   sn_mat3 frame = triangle_frame((const float(*)[3])rest->positions, corners), inverse;
   double longest = fmax(sn_vec3_length(sn_mat3_column(frame, 0)), sn_vec3_length(sn_mat3_column(frame, 1)));

@@ -30,24 +30,24 @@ static sn_status choose_bases(sn_context *ctx, const sn_examples *examples, cons
   return status;
 }
 
-static sn_vec3 relative_log(const rotreg_joints *joints, const sn_mat3 *rotation, int j, sn_vec3 reference) {
+static sn_vec3 relative_log(const sn_rotreg_joints *joints, const sn_mat3 *rotation, int j, sn_vec3 reference) {
   if (joints->base[j] == j) return sn_vec3_make(0, 0, 0);
   sn_mat3 relative = sn_mat3_mul(sn_mat3_transpose(rotation[joints->base[j]]), rotation[j]);
   return sn_rotation_log_near(relative, reference);
 }
 
-void rotreg_joints_pose(const rotreg_joints *joints, const sn_affine *pose, sn_mat3 *rotation, sn_vec3 *theta) {
+void sn_rotreg_joints_pose(const sn_rotreg_joints *joints, const sn_affine *pose, sn_mat3 *rotation, sn_vec3 *theta) {
   for (int j = 0; j < joints->joint_count; j++) sn_mat3_polar(sn_affine_linear(pose[j]), &rotation[j], NULL);
   for (int j = 0; j < joints->joint_count; j++) theta[j] = relative_log(joints, rotation, j, joints->reference[j]);
 }
 
-static sn_vec3 *theta_at(const rotreg_joints *joints, int pose, int j) {
+static sn_vec3 *theta_at(const sn_rotreg_joints *joints, int pose, int j) {
   return &joints->theta[(size_t)pose * (size_t)joints->joint_count + (size_t)j];
 }
 
 // The mean of joint j's logarithms, each on the branch nearest to the one before: right as long as neighbouring poses
 // are less than half a turn apart.
-static sn_vec3 mean_unwrapped(const rotreg_joints *joints, int j) {
+static sn_vec3 mean_unwrapped(const sn_rotreg_joints *joints, int j) {
   sn_vec3 sum = {0, 0, 0}, last = {0, 0, 0};
   for (int k = 0; k < joints->pose_count; k++) {
     const sn_mat3 *rotation = joints->rotation + (size_t)k * (size_t)joints->joint_count;
@@ -64,7 +64,7 @@ static sn_vec3 within_half_turn(sn_vec3 mean) {
 }
 
 // Logarithms nearest to their own mean: what the runtime can do pose by pose.
-static void choose_reference(rotreg_joints *joints, int j) {
+static void choose_reference(sn_rotreg_joints *joints, int j) {
   sn_vec3 mean = within_half_turn(mean_unwrapped(joints, j));
   for (int round = 0; round < 8; round++) {
     sn_vec3 sum = {0, 0, 0};
@@ -80,11 +80,11 @@ static void choose_reference(rotreg_joints *joints, int j) {
   }
 }
 
-sn_status rotreg_joints_build(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                              rotreg_joints *out) {
+sn_status sn_rotreg_joints_build(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                                 sn_rotreg_joints *out) {
   int joints = examples->skeleton.joint_count;
   size_t all = (size_t)joints * (size_t)keys->count;
-  *out = (rotreg_joints){.joint_count = joints, .pose_count = keys->count};
+  *out = (sn_rotreg_joints){.joint_count = joints, .pose_count = keys->count};
   out->base = SN_NEW(ctx, memory, int, joints);
   out->reference = SN_NEW(ctx, memory, sn_vec3, joints);
   out->rotation = SN_NEW(ctx, memory, sn_mat3, all);
@@ -93,8 +93,8 @@ sn_status rotreg_joints_build(sn_context *ctx, sn_arena *memory, const sn_exampl
   sn_status status = choose_bases(ctx, examples, keys, out->base);
   if (status != SN_OK) return status;
   for (int k = 0; k < keys->count; k++) {
-    rotreg_joints_pose(out, sn_pose(&examples->poses, keys->frames[k]), out->rotation + (size_t)k * (size_t)joints,
-                       out->theta + (size_t)k * (size_t)joints);
+    sn_rotreg_joints_pose(out, sn_pose(&examples->poses, keys->frames[k]), out->rotation + (size_t)k * (size_t)joints,
+                          out->theta + (size_t)k * (size_t)joints);
   }
   for (int j = 0; j < joints; j++) choose_reference(out, j);
   return SN_OK;

@@ -6,18 +6,18 @@
 #include "solve/solve.h"
 #include "train/rotreg/predictor.h"
 
-enum { most = rotreg_most_keys };
+enum { most = sn_rotreg_most_keys };
 
 typedef struct keys_job {
   sn_context *ctx;
   const sn_examples *examples;
   const sn_keys *keys;
-  const rotreg_bones *bones;
-  rotreg_keys *k;
+  const sn_rotreg_bones *bones;
+  sn_rotreg_keys *k;
   double *area, mean_area; // of the groups' triangles that have a gradient; of a triangle
 } keys_job;
 
-sn_mat3 rotreg_keys_blend(const rotreg_keys *keys, int t, const sn_mat3 *gradients) {
+sn_mat3 sn_rotreg_keys_blend(const sn_rotreg_keys *keys, int t, const sn_mat3 *gradients) {
   sn_mat3 sum = {0};
   for (int m = 0; m < most && keys->index[t][m] >= 0; m++) {
     sum = sn_mat3_add(sum, sn_mat3_scale(gradients[keys->index[t][m]], keys->beta[t][m]));
@@ -45,7 +45,7 @@ static double area_of(const sn_mesh *rest, int t) {
 // are made to be blended, and reach further than any part of the surface turns.)
 static void start_pose(const keys_job *job, int pose) {
   const sn_mesh *rest = &job->examples->rest;
-  rotreg_keys *k = job->k;
+  sn_rotreg_keys *k = job->k;
   const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[pose]);
   double tiny = 1e-6 * job->mean_area;
   for (int l = 0; l < k->key_count; l++) {
@@ -54,7 +54,7 @@ static void start_pose(const keys_job *job, int pose) {
   }
   for (int t = 0; t < rest->triangle_count; t++) {
     sn_mat3 d, *sum = key_at(job, job->bones->group_of[t], pose);
-    if (rotreg_gradient(rest, frame, t, &d)) *sum = sn_mat3_add(*sum, sn_mat3_scale(d, area_of(rest, t)));
+    if (sn_rotreg_gradient(rest, frame, t, &d)) *sum = sn_mat3_add(*sum, sn_mat3_scale(d, area_of(rest, t)));
   }
   for (int l = 0; l < k->key_count; l++) {
     *key_at(job, l, pose) = sn_mat3_scale(*key_at(job, l, pose), 1 / (job->area[l] + tiny));
@@ -84,7 +84,7 @@ static double alone_error(const keys_job *job, int t, int key) {
 
 // The key of the triangle's own group first, then the best of the groups next to it.
 static void choose_keys(const keys_job *job, int t) {
-  const rotreg_bones *bones = job->bones;
+  const sn_rotreg_bones *bones = job->bones;
   int own = bones->group_of[t], *index = job->k->index[t], count = 1;
   double errors[most];
   for (int m = 0; m < most; m++) index[m] = -1;
@@ -202,7 +202,7 @@ static void right_range(void *user, int64_t begin, int64_t end, int worker) {
 }
 
 static sn_status refit_sequences(const keys_job *job) {
-  rotreg_keys *k = job->k;
+  sn_rotreg_keys *k = job->k;
   int n = 3 * k->key_count, columns = 3 * k->pose_count;
   sn_arena scratch = sn_arena_new(job->ctx);
   double *a = SN_NEW(job->ctx, &scratch, double, (size_t)n *(size_t)n), trace = 0;
@@ -230,10 +230,10 @@ static sn_status refit_sequences(const keys_job *job) {
   return status;
 }
 
-sn_status rotreg_keys_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                          const rotreg_bones *bones, int rounds, rotreg_keys *out) {
+sn_status sn_rotreg_keys_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                             const sn_rotreg_bones *bones, int rounds, sn_rotreg_keys *out) {
   size_t triangles = (size_t)examples->rest.triangle_count;
-  *out = (rotreg_keys){.key_count = bones->bone_count, .pose_count = keys->count};
+  *out = (sn_rotreg_keys){.key_count = bones->bone_count, .pose_count = keys->count};
   out->sequence = SN_NEW(ctx, memory, sn_mat3, (size_t)out->key_count * (size_t)out->pose_count);
   out->index = sn_arena_alloc(ctx, memory, triangles, sizeof *out->index);
   out->beta = sn_arena_alloc(ctx, memory, triangles, sizeof *out->beta);
@@ -244,7 +244,7 @@ sn_status rotreg_keys_fit(sn_context *ctx, sn_arena *memory, const sn_examples *
     sn_mat3 d;
     double area = area_of(&examples->rest, (int)t);
     job.mean_area += area / (double)triangles;
-    if (rotreg_gradient(&examples->rest, (const float(*)[3])examples->rest.positions, (int)t, &d)) {
+    if (sn_rotreg_gradient(&examples->rest, (const float(*)[3])examples->rest.positions, (int)t, &d)) {
       job.area[bones->group_of[t]] += area;
     }
   }

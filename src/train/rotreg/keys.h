@@ -5,21 +5,21 @@
 
 #include "train/rotreg/bones.h"
 
-enum { rotreg_most_keys = 6 }; // of a triangle
+enum { sn_rotreg_most_keys = 6 }; // of a triangle
 
 // D_k = sum_l beta_kl D_l. The betas of a triangle sum to one, so that D_l = I everywhere gives D_k = I.
-typedef struct rotreg_keys {
+typedef struct sn_rotreg_keys {
   int key_count, pose_count;
-  sn_mat3 *sequence;              // [key][pose]
-  int (*index)[rotreg_most_keys]; // per triangle; -1 after the last
-  double (*beta)[rotreg_most_keys];
-} rotreg_keys;
+  sn_mat3 *sequence;                 // [key][pose]
+  int (*index)[sn_rotreg_most_keys]; // per triangle; -1 after the last
+  double (*beta)[sn_rotreg_most_keys];
+} sn_rotreg_keys;
 
 // Coordinate descent from the proxy bones' linear parts.
-sn_status rotreg_keys_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                          const rotreg_bones *bones, int rounds, rotreg_keys *out);
+sn_status sn_rotreg_keys_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                             const sn_rotreg_bones *bones, int rounds, sn_rotreg_keys *out);
 
 // sum_l beta_kl D_l of triangle t for the gradients of one pose.
-sn_mat3 rotreg_keys_blend(const rotreg_keys *keys, int t, const sn_mat3 *gradients);
+sn_mat3 sn_rotreg_keys_blend(const sn_rotreg_keys *keys, int t, const sn_mat3 *gradients);
 
 #endif

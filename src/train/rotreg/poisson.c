@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-sn_status rotreg_poisson_factor(sn_context *ctx, const sn_mesh *rest, const double (*edges)[2], const double *anchors,
-                                rotreg_poisson *out) {
-  *out = (rotreg_poisson){.rest = rest, .edges = edges, .anchors = anchors};
+sn_status sn_rotreg_poisson_factor(sn_context *ctx, const sn_mesh *rest, const double (*edges)[2],
+                                   const double *anchors, sn_rotreg_poisson *out) {
+  *out = (sn_rotreg_poisson){.rest = rest, .edges = edges, .anchors = anchors};
   int64_t count = 6 * (int64_t)rest->triangle_count + rest->vertex_count, at = 0;
   sn_arena scratch = sn_arena_new(ctx);
   sn_triplet *entries = SN_NEW(ctx, &scratch, sn_triplet, count);
@@ -24,9 +24,9 @@ sn_status rotreg_poisson_factor(sn_context *ctx, const sn_mesh *rest, const doub
   return status;
 }
 
-size_t rotreg_poisson_work(const sn_mesh *rest) { return 4 * (size_t)rest->vertex_count; }
+size_t sn_rotreg_poisson_work(const sn_mesh *rest) { return 4 * (size_t)rest->vertex_count; }
 
-static void add_edge(const rotreg_poisson *p, int t, int j, const sn_mat3 *gradient, double *right) {
+static void add_edge(const sn_rotreg_poisson *p, int t, int j, const sn_mat3 *gradient, double *right) {
   const sn_mesh *rest = p->rest;
   size_t n = (size_t)rest->vertex_count;
   int a = rest->triangles[t][0], b = rest->triangles[t][j + 1];
@@ -36,8 +36,8 @@ static void add_edge(const rotreg_poisson *p, int t, int j, const sn_mat3 *gradi
   right[a] -= v.x, right[n + (size_t)a] -= v.y, right[2 * n + (size_t)a] -= v.z;
 }
 
-void rotreg_poisson_solve(const rotreg_poisson *p, const sn_mat3 *gradients, const sn_vec3 *blend, double *work,
-                          float (*out)[3]) {
+void sn_rotreg_poisson_solve(const sn_rotreg_poisson *p, const sn_mat3 *gradients, const sn_vec3 *blend, double *work,
+                             float (*out)[3]) {
   size_t n = (size_t)p->rest->vertex_count;
   for (size_t i = 0; i < n; i++) {
     double c = p->anchors[i];
@@ -51,4 +51,4 @@ void rotreg_poisson_solve(const rotreg_poisson *p, const sn_mat3 *gradients, con
   }
 }
 
-void rotreg_poisson_free(rotreg_poisson *p) { sn_cholesky_free(&p->factor); }
+void sn_rotreg_poisson_free(sn_rotreg_poisson *p) { sn_cholesky_free(&p->factor); }

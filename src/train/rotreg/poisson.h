@@ -7,19 +7,19 @@
 #include "sinew/scene.h"
 #include "solve/cholesky.h"
 
-typedef struct rotreg_poisson {
+typedef struct sn_rotreg_poisson {
   const sn_mesh *rest;
   const double (*edges)[2]; // e: two per triangle
   const double *anchors;    // c: one per vertex, positive somewhere in every component
   sn_cholesky factor;
-} rotreg_poisson;
+} sn_rotreg_poisson;
 
-sn_status rotreg_poisson_factor(sn_context *ctx, const sn_mesh *rest, const double (*edges)[2], const double *anchors,
-                                rotreg_poisson *out);
-// One pose: gradients[t] and the linear blend give the vertices. `work`: rotreg_poisson_work numbers.
-void rotreg_poisson_solve(const rotreg_poisson *p, const sn_mat3 *gradients, const sn_vec3 *blend, double *work,
-                          float (*out)[3]);
-size_t rotreg_poisson_work(const sn_mesh *rest);
-void rotreg_poisson_free(rotreg_poisson *p);
+sn_status sn_rotreg_poisson_factor(sn_context *ctx, const sn_mesh *rest, const double (*edges)[2],
+                                   const double *anchors, sn_rotreg_poisson *out);
+// One pose: gradients[t] and the linear blend give the vertices. `work`: sn_rotreg_poisson_work numbers.
+void sn_rotreg_poisson_solve(const sn_rotreg_poisson *p, const sn_mat3 *gradients, const sn_vec3 *blend, double *work,
+                             float (*out)[3]);
+size_t sn_rotreg_poisson_work(const sn_mesh *rest);
+void sn_rotreg_poisson_free(sn_rotreg_poisson *p);
 
 #endif

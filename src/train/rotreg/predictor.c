@@ -7,20 +7,20 @@
 #include "solve/solve.h"
 
 // Scratch arrays of one fit, pose_count entries each.
-struct rotreg_work {
+struct sn_rotreg_work {
   sn_mat3 *rotation, *shear, *before, *after, *target, *trial;
   sn_vec3 *theta, *rho, *branch;
 };
 
-rotreg_fit_options rotreg_fit_options_default(void) {
-  return (rotreg_fit_options){.turns = 2, .freedom = 0, .shear_pull = 0.1, .tilt_pull = 0, .rest = 1};
+sn_rotreg_fit_options sn_rotreg_fit_options_default(void) {
+  return (sn_rotreg_fit_options){.turns = 2, .map_ridge = INFINITY, .shear_ridge = 0.1, .tilt_ridge = 0, .rest = 1};
 }
 
-size_t rotreg_work_size(int pose_count) {
-  return sizeof(rotreg_work) + (size_t)pose_count * (6 * sizeof(sn_mat3) + 3 * sizeof(sn_vec3));
+size_t sn_rotreg_work_size(int pose_count) {
+  return sizeof(sn_rotreg_work) + (size_t)pose_count * (6 * sizeof(sn_mat3) + 3 * sizeof(sn_vec3));
 }
 
-static void lay_out(rotreg_work *w, int poses) {
+static void lay_out(sn_rotreg_work *w, int poses) {
   char *at = (char *)(w + 1);
   sn_mat3 **matrices[] = {&w->rotation, &w->shear, &w->before, &w->after, &w->target, &w->trial};
   for (int k = 0; k < 6; k++, at += (size_t)poses * sizeof(sn_mat3)) *matrices[k] = (sn_mat3 *)(void *)at;
@@ -30,11 +30,11 @@ static void lay_out(rotreg_work *w, int poses) {
 
 // A fit in progress: poses pick[0 .. count) of the training.
 typedef struct fit {
-  const rotreg_joints *joints;
+  const sn_rotreg_joints *joints;
   const int *pick;
   int count;
-  const rotreg_fit_options *options;
-  rotreg_work *w;
+  const sn_rotreg_fit_options *options;
+  sn_rotreg_work *w;
 } fit;
 
 static const sn_mat3 *rotations_at(const fit *f, int i) {
@@ -44,32 +44,32 @@ static const sn_vec3 *thetas_at(const fit *f, int i) {
   return f->joints->theta + (size_t)f->pick[i] * (size_t)f->joints->joint_count;
 }
 
-static sn_mat3 turn_of(const rotreg_turn *turn, sn_vec3 theta) {
+static sn_mat3 turn_of(const sn_rotreg_turn *turn, sn_vec3 theta) {
   return sn_rotation_exp(sn_mat3_apply(turn->map, theta));
 }
 
-// map = u W + the ridge solution of what is left: sum |rho - map theta|^2 + pull |map - u W|^2.
+// map = u W + the ridge solution of what is left: sum |rho - map theta|^2 + ridge |map - u W|^2.
 // Returns by how much that lowers the sum of squares.
-static double free_map(int count, const sn_vec3 *theta, const sn_vec3 *rho, double freedom, rotreg_turn *turn) {
+static double free_map(int count, const sn_vec3 *theta, const sn_vec3 *rho, double relative, sn_rotreg_turn *turn) {
   turn->map = sn_mat3_scale(turn->w, turn->u);
-  if (!(freedom > 0)) return 0;
+  if (isinf(relative)) return 0;
   sn_mat3 left = {0}, moments = {0}, inverse;
   for (int i = 0; i < count; i++) {
     sn_vec3 rest = sn_vec3_sub(rho[i], sn_mat3_apply(turn->map, theta[i]));
     left = sn_mat3_add(left, sn_mat3_outer(rest, theta[i]));
     moments = sn_mat3_add(moments, sn_mat3_outer(theta[i], theta[i]));
   }
-  double pull = sn_mat3_trace(moments) / freedom;
-  if (!sn_mat3_invert(sn_mat3_add(moments, sn_mat3_diagonal(pull, pull, pull)), &inverse)) return 0;
+  double ridge = relative * sn_mat3_trace(moments);
+  if (!sn_mat3_invert(sn_mat3_add(moments, sn_mat3_diagonal(ridge, ridge, ridge)), &inverse)) return 0;
   sn_mat3 step = sn_mat3_mul(left, inverse);
   turn->map = sn_mat3_add(turn->map, step);
-  // 2 <step, left> - <step, step moments>, with step moments = left - pull step.
+  // 2 <step, left> - <step, step moments>, with step moments = left - ridge step.
   double along = 0, square = 0;
   for (int n = 0; n < 9; n++) {
     double x = step.m[n / 3][n % 3];
     along += x * left.m[n / 3][n % 3], square += x * x;
   }
-  return along + pull * square;
+  return along + ridge * square;
 }
 
 static void take_logs(const fit *f) {
@@ -77,18 +77,18 @@ static void take_logs(const fit *f) {
 }
 
 // Fits one joint's turn to the logarithms w->rho; returns the sum of squared differences that remain.
-static double fit_logs(const fit *f, int joint, rotreg_turn *turn) {
-  rotreg_work *w = f->w;
+static double fit_logs(const fit *f, int joint, sn_rotreg_turn *turn) {
+  sn_rotreg_work *w = f->w;
   for (int i = 0; i < f->count; i++) w->theta[i] = thetas_at(f, i)[joint];
   memcpy(w->branch, w->rho, (size_t)f->count * sizeof *w->rho);
-  rotreg_choose_branches(f->count, w->theta, w->branch);
+  sn_rotreg_choose_branches(f->count, w->theta, w->branch);
   turn->joint = joint;
-  double cost = rotreg_fit_turn(f->count, w->theta, w->branch, &turn->u, &turn->w);
-  return cost - free_map(f->count, w->theta, w->branch, f->options->freedom, turn);
+  double cost = sn_rotreg_fit_turn(f->count, w->theta, w->branch, &turn->u, &turn->w);
+  return cost - free_map(f->count, w->theta, w->branch, f->options->map_ridge, turn);
 }
 
 // The same; returns the sum of squared angles that remain.
-static double fit_target(const fit *f, int joint, rotreg_turn *turn) {
+static double fit_target(const fit *f, int joint, sn_rotreg_turn *turn) {
   double cost = 0;
   fit_logs(f, joint, turn);
   for (int i = 0; i < f->count; i++) {
@@ -99,8 +99,8 @@ static double fit_target(const fit *f, int joint, rotreg_turn *turn) {
 }
 
 // target = before^T R after^T, with `before` and `after` the parts of the prediction on either side of turn `index`.
-static void isolate(const fit *f, const rotreg_predictor *p, int index) {
-  rotreg_work *w = f->w;
+static void isolate(const fit *f, const sn_rotreg_predictor *p, int index) {
+  sn_rotreg_work *w = f->w;
   for (int i = 0; i < f->count; i++) {
     const sn_vec3 *theta = thetas_at(f, i);
     sn_mat3 before = rotations_at(f, i)[p->base], after = sn_mat3_identity();
@@ -113,9 +113,9 @@ static void isolate(const fit *f, const rotreg_predictor *p, int index) {
 }
 
 // Each turn again, given the others.
-static double refit(const fit *f, rotreg_predictor *p, double cost) {
+static double refit(const fit *f, sn_rotreg_predictor *p, double cost) {
   for (int k = 0; k < p->turn_count; k++) {
-    rotreg_turn turn;
+    sn_rotreg_turn turn;
     isolate(f, p, k);
     take_logs(f);
     double next = fit_target(f, p->turns[k].joint, &turn);
@@ -124,7 +124,7 @@ static double refit(const fit *f, rotreg_predictor *p, double cost) {
   return cost;
 }
 
-static bool uses(const rotreg_predictor *p, int joint) {
+static bool uses(const sn_rotreg_predictor *p, int joint) {
   for (int k = 0; k < p->turn_count; k++)
     if (p->turns[k].joint == joint) return true;
   return false;
@@ -148,23 +148,23 @@ static void enter(candidate list[shortlist], int joint, double cost) {
 }
 
 // The first joint: every joint with its own base.
-static double fit_first(const fit *f, rotreg_predictor *p) {
-  const rotreg_joints *joints = f->joints;
+static double fit_first(const fit *f, sn_rotreg_predictor *p) {
+  const sn_rotreg_joints *joints = f->joints;
   candidate list[shortlist] = {{-1, 0}, {-1, 0}, {-1, 0}};
   for (int base = 0; base < joints->joint_count; base++) {
     bool seen = false;
     for (int b = 0; b < joints->joint_count; b++) {
       if (joints->base[b] != base) continue;
-      rotreg_predictor trial = {.base = base};
-      rotreg_turn turn;
+      sn_rotreg_predictor trial = {.base = base};
+      sn_rotreg_turn turn;
       if (!seen) isolate(f, &trial, 0), take_logs(f), seen = true;
       enter(list, b, fit_logs(f, b, &turn));
     }
   }
   double best = INFINITY;
   for (int k = 0; k < shortlist && list[k].joint >= 0; k++) {
-    rotreg_predictor trial = {.base = joints->base[list[k].joint], .turn_count = 0};
-    rotreg_turn turn;
+    sn_rotreg_predictor trial = {.base = joints->base[list[k].joint], .turn_count = 0};
+    sn_rotreg_turn turn;
     isolate(f, &trial, 0), take_logs(f);
     double cost = fit_target(f, list[k].joint, &turn);
     if (!(cost < best)) continue;
@@ -175,19 +175,19 @@ static double fit_first(const fit *f, rotreg_predictor *p) {
 }
 
 // A further joint on the residual (3.2.2), if it explains more than its parameters would by chance.
-static bool fit_next(const fit *f, rotreg_predictor *p, double *cost) {
-  const rotreg_joints *joints = f->joints;
+static bool fit_next(const fit *f, sn_rotreg_predictor *p, double *cost) {
+  const sn_rotreg_joints *joints = f->joints;
   candidate list[shortlist] = {{-1, 0}, {-1, 0}, {-1, 0}};
   double numbers = 3.0 * f->count, before = numbers - 4 * p->turn_count, after = before - 4, least = INFINITY;
   if (after <= 0) return false;
   isolate(f, p, p->turn_count), take_logs(f);
   for (int b = 0; b < joints->joint_count; b++) {
-    rotreg_turn turn;
+    sn_rotreg_turn turn;
     if (joints->base[b] != b && !uses(p, b)) enter(list, b, fit_logs(f, b, &turn));
   }
-  rotreg_predictor best = *p;
+  sn_rotreg_predictor best = *p;
   for (int k = 0; k < shortlist && list[k].joint >= 0; k++) {
-    rotreg_predictor trial = *p;
+    sn_rotreg_predictor trial = *p;
     isolate(f, p, p->turn_count), take_logs(f);
     double left = fit_target(f, list[k].joint, &trial.turns[trial.turn_count++]);
     left = refit(f, &trial, left);
@@ -202,72 +202,72 @@ static bool fit_next(const fit *f, rotreg_predictor *p, double *cost) {
 
 // What the turns leave of the rotations, as a linear function of the terms of scale/shear. The rest pose counts as one more
 // example, without tilt.
-static void fit_tilt(const fit *f, double pull, double rest, rotreg_predictor *p) {
-  enum { terms = rotreg_shear_terms };
+static void fit_tilt(const fit *f, double ridge, double rest, sn_rotreg_predictor *p) {
+  enum { terms = sn_rotreg_shear_terms };
   double a[terms][terms] = {{0}}, b[terms][3] = {{0}}, row[terms];
-  if (!(pull > 0)) return;
+  if (!(ridge > 0)) return;
   isolate(f, p, p->turn_count), take_logs(f);
   for (int i = 0; i < f->count; i++) {
     sn_vec3 left = f->w->rho[i];
-    rotreg_terms(p->shear_joints, thetas_at(f, i), row);
+    sn_rotreg_terms(p->shear_joints, thetas_at(f, i), row);
     for (int r = 0; r < terms; r++) {
       for (int c = 0; c <= r; c++) a[r][c] += row[r] * row[c];
       b[r][0] += row[r] * left.x, b[r][1] += row[r] * left.y, b[r][2] += row[r] * left.z;
     }
   }
-  for (int r = 0; r < terms; r++) a[r][r] += r < terms - 1 ? pull : fmax(rest, 1e-9);
+  for (int r = 0; r < terms; r++) a[r][r] += r < terms - 1 ? ridge : fmax(rest, 1e-9);
   sn_spd_solve(terms, terms, a[0], 3, b[0]);
   for (int c = 0; c < 3; c++)
     for (int r = 0; r < terms; r++) p->tilt[c][r] = b[r][c];
 }
 
-void rotreg_fit(const rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
-                const rotreg_fit_options *options, rotreg_work *work, rotreg_predictor *out) {
+void sn_rotreg_fit(const sn_rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
+                   const sn_rotreg_fit_options *options, sn_rotreg_work *work, sn_rotreg_predictor *out) {
   lay_out(work, joints->pose_count);
   fit f = {joints, pick, count, options, work};
   for (int i = 0; i < count; i++) sn_mat3_polar(sequence[pick[i]], &work->rotation[i], &work->shear[i]);
   double cost = fit_first(&f, out);
   while (out->turn_count < options->turns && fit_next(&f, out, &cost)) continue;
-  rotreg_choose_shear(joints, work->shear, pick, count, options, out);
-  fit_tilt(&f, options->tilt_pull, options->rest, out);
+  sn_rotreg_choose_shear(joints, work->shear, pick, count, options, out);
+  fit_tilt(&f, options->tilt_ridge, options->rest, out);
 }
 
-void rotreg_refit(const rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
-                  const rotreg_fit_options *options, rotreg_work *work, const rotreg_predictor *like,
-                  rotreg_predictor *out) {
+void sn_rotreg_refit(const sn_rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
+                     const sn_rotreg_fit_options *options, sn_rotreg_work *work, const sn_rotreg_predictor *like,
+                     sn_rotreg_predictor *out) {
   lay_out(work, joints->pose_count);
   fit f = {joints, pick, count, options, work};
   double cost = INFINITY;
   for (int i = 0; i < count; i++) sn_mat3_polar(sequence[pick[i]], &work->rotation[i], &work->shear[i]);
-  *out = (rotreg_predictor){.base = like->base, .shear_joints = {like->shear_joints[0], like->shear_joints[1]}};
+  *out = (sn_rotreg_predictor){.base = like->base, .shear_joints = {like->shear_joints[0], like->shear_joints[1]}};
   for (int k = 0; k < like->turn_count; k++) {
     isolate(&f, out, k), take_logs(&f);
     cost = fit_target(&f, like->turns[k].joint, &out->turns[out->turn_count]);
     out->turn_count++;
   }
   for (int sweep = 0; sweep < 2 && like->turn_count > 1; sweep++) cost = refit(&f, out, cost);
-  rotreg_fit_shear(joints, work->shear, pick, count, options, out);
-  fit_tilt(&f, options->tilt_pull, options->rest, out);
+  sn_rotreg_fit_shear(joints, work->shear, pick, count, options, out);
+  fit_tilt(&f, options->tilt_ridge, options->rest, out);
 }
 
-void rotreg_refit_tilt(const rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count, double pull,
-                       rotreg_work *work, rotreg_predictor *p) {
+void sn_rotreg_refit_tilt(const sn_rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
+                          double ridge, sn_rotreg_work *work, sn_rotreg_predictor *p) {
   lay_out(work, joints->pose_count);
   fit f = {joints, pick, count, NULL, work};
   for (int i = 0; i < count; i++) sn_mat3_polar(sequence[pick[i]], &work->rotation[i], &work->shear[i]);
-  fit_tilt(&f, pull, 1, p);
+  fit_tilt(&f, ridge, 1, p);
 }
 
-sn_mat3 rotreg_predict_rotation(const rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta) {
+sn_mat3 sn_rotreg_predict_rotation(const sn_rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta) {
   sn_mat3 r = rotation[p->base];
   for (int k = 0; k < p->turn_count; k++) r = sn_mat3_mul(r, turn_of(&p->turns[k], theta[p->turns[k].joint]));
-  double phi[rotreg_shear_terms], tilt[3] = {0, 0, 0};
-  rotreg_terms(p->shear_joints, theta, phi);
+  double phi[sn_rotreg_shear_terms], tilt[3] = {0, 0, 0};
+  sn_rotreg_terms(p->shear_joints, theta, phi);
   for (int n = 0; n < 3; n++)
-    for (int k = 0; k < rotreg_shear_terms; k++) tilt[n] += p->tilt[n][k] * phi[k];
+    for (int k = 0; k < sn_rotreg_shear_terms; k++) tilt[n] += p->tilt[n][k] * phi[k];
   return sn_mat3_mul(r, sn_rotation_exp((sn_vec3){tilt[0], tilt[1], tilt[2]}));
 }
 
-sn_mat3 rotreg_predict(const rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta) {
-  return sn_mat3_mul(rotreg_predict_rotation(p, rotation, theta), rotreg_predict_shear(p, theta));
+sn_mat3 sn_rotreg_predict(const sn_rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta) {
+  return sn_mat3_mul(sn_rotreg_predict_rotation(p, rotation, theta), sn_rotreg_predict_shear(p, theta));
 }

@@ -11,90 +11,90 @@
 // ---- joint rotations (3.2.1) -------------------------------------------------------------------------------------------
 
 // Every joint's rotation as seen from its base: the parent, for a second root the first one, for the first root itself.
-typedef struct rotreg_joints {
+typedef struct sn_rotreg_joints {
   int joint_count, pose_count;
   int *base;
   sn_vec3 *reference; // mean training rotation: the logarithm's branch nearest to it is taken, then and at run time
   sn_mat3 *rotation;  // [pose][joint]: Q, from the rest pose to the pose
   sn_vec3 *theta;     // [pose][joint]: log(Q_base^T Q) on that branch
-} rotreg_joints;
+} sn_rotreg_joints;
 
 // The joints at the frames of `keys`, which become the poses 0, 1, ... of the training.
-sn_status rotreg_joints_build(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                              rotreg_joints *out);
+sn_status sn_rotreg_joints_build(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                                 sn_rotreg_joints *out);
 // The same for any pose: joint_count rotations and thetas.
-void rotreg_joints_pose(const rotreg_joints *joints, const sn_affine *pose, sn_mat3 *rotation, sn_vec3 *theta);
+void sn_rotreg_joints_pose(const sn_rotreg_joints *joints, const sn_affine *pose, sn_mat3 *rotation, sn_vec3 *theta);
 
 // ---- deformation gradients (3) ----------------------------------------------------------------------------------------
 
 // D of a triangle, [e2 e3 n] [e2^ e3^ n^]^-1. False, and the identity, for a triangle without area in the rest pose.
-bool rotreg_gradient(const sn_mesh *rest, const float (*posed)[3], int triangle, sn_mat3 *out);
+bool sn_rotreg_gradient(const sn_mesh *rest, const float (*posed)[3], int triangle, sn_mat3 *out);
 
 // ---- predictors (3.2, 3.3) ---------------------------------------------------------------------------------------------
 
-enum { rotreg_most_turns = 3, rotreg_shear_terms = 7 };
+enum { sn_rotreg_most_turns = 3, sn_rotreg_shear_terms = 7 };
 
 // One joint's part in a rotation: exp(u W theta). `map` is u W, plus a correction of the fit that is not a rotation.
-typedef struct rotreg_turn {
+typedef struct sn_rotreg_turn {
   int joint;
   double u;
   sn_mat3 w, map;
-} rotreg_turn;
+} sn_rotreg_turn;
 
 // D = R S with R = Q_base exp(map_1 theta_1) exp(map_2 theta_2) ... exp(tilt phi) and S = H phi, phi = [theta_b1, theta_b2, 1].
-typedef struct rotreg_predictor {
+typedef struct sn_rotreg_predictor {
   int base, turn_count;
-  rotreg_turn turns[rotreg_most_turns];
+  sn_rotreg_turn turns[sn_rotreg_most_turns];
   int shear_joints[2];
-  double shear[6][rotreg_shear_terms]; // xx yy zz xy xz yz
-  double tilt[3][rotreg_shear_terms];  // a last small rotation, which the paper does not have
-} rotreg_predictor;
+  double shear[6][sn_rotreg_shear_terms]; // xx yy zz xy xz yz
+  double tilt[3][sn_rotreg_shear_terms];  // a last small rotation, which the paper does not have
+} sn_rotreg_predictor;
 
-typedef struct rotreg_fit_options {
-  int turns;         // most joints of a predictor
-  double freedom;    // how far maps may leave u W: 0 keeps them there
-  double shear_pull; // ridge of the scale/shear regression
-  double tilt_pull;  // ridge of the tilt; 0: no tilt
-  double rest;       // weight of the rest pose (no tilt, no scale or shear) as one more example
-} rotreg_fit_options;
+typedef struct sn_rotreg_fit_options {
+  int turns;          // most joints of a predictor
+  double map_ridge;   // of what maps add to u W, relative to the moments of theta; INFINITY: nothing
+  double shear_ridge; // ridge of the scale/shear regression
+  double tilt_ridge;  // ridge of the tilt; 0: no tilt
+  double rest;        // weight of the rest pose (no tilt, no scale or shear) as one more example
+} sn_rotreg_fit_options;
 
-rotreg_fit_options rotreg_fit_options_default(void);
+sn_rotreg_fit_options sn_rotreg_fit_options_default(void);
 
 // The best u and W for rho = u W theta in closed form; u = 0, W = I where theta never moves. Returns
 // the sum of |rho - u W theta|^2.
-double rotreg_fit_turn(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w);
+double sn_rotreg_fit_turn(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w);
 // Puts every rho on the branch of the logarithm that fits rho = u W theta best.
-void rotreg_choose_branches(int count, const sn_vec3 *theta, sn_vec3 *rho);
+void sn_rotreg_choose_branches(int count, const sn_vec3 *theta, sn_vec3 *rho);
 
 // A predictor of the deformation gradients `sequence` (one per training pose). `pick` chooses `count` of the poses.
-typedef struct rotreg_work rotreg_work;
-size_t rotreg_work_size(int pose_count);
-void rotreg_fit(const rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
-                const rotreg_fit_options *options, rotreg_work *work, rotreg_predictor *out);
+typedef struct sn_rotreg_work sn_rotreg_work;
+size_t sn_rotreg_work_size(int pose_count);
+void sn_rotreg_fit(const sn_rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
+                   const sn_rotreg_fit_options *options, sn_rotreg_work *work, sn_rotreg_predictor *out);
 
 // The same with the joints of `like`.
-void rotreg_refit(const rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
-                  const rotreg_fit_options *options, rotreg_work *work, const rotreg_predictor *like,
-                  rotreg_predictor *out);
+void sn_rotreg_refit(const sn_rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
+                     const sn_rotreg_fit_options *options, sn_rotreg_work *work, const sn_rotreg_predictor *like,
+                     sn_rotreg_predictor *out);
 
 // The tilt of `p` again, with another ridge.
-void rotreg_refit_tilt(const rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count, double pull,
-                       rotreg_work *work, rotreg_predictor *p);
+void sn_rotreg_refit_tilt(const sn_rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
+                          double ridge, sn_rotreg_work *work, sn_rotreg_predictor *p);
 
-sn_mat3 rotreg_predict_rotation(const rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta);
-sn_mat3 rotreg_predict_shear(const rotreg_predictor *p, const sn_vec3 *theta);
-sn_mat3 rotreg_predict(const rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta);
+sn_mat3 sn_rotreg_predict_rotation(const sn_rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta);
+sn_mat3 sn_rotreg_predict_shear(const sn_rotreg_predictor *p, const sn_vec3 *theta);
+sn_mat3 sn_rotreg_predict(const sn_rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta);
 
 // What scale/shear is linear in: the logarithms of two joints and 1. Its numbers are these entries of the matrix.
 // The same functions serve tilts.
-void rotreg_terms(const int joints[2], const sn_vec3 *theta, double out[rotreg_shear_terms]);
-extern const int rotreg_shear_entry[6][2];
+void sn_rotreg_terms(const int joints[2], const sn_vec3 *theta, double out[sn_rotreg_shear_terms]);
+extern const int sn_rotreg_shear_entry[6][2];
 
 // H by regularised least squares on the logarithms of p->shear_joints and a bias. Returns the sum of squares that is left.
-double rotreg_fit_shear(const rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count,
-                        const rotreg_fit_options *options, rotreg_predictor *p);
+double sn_rotreg_fit_shear(const sn_rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count,
+                           const sn_rotreg_fit_options *options, sn_rotreg_predictor *p);
 // The same, with the joints that leave least: one after the other.
-void rotreg_choose_shear(const rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count,
-                         const rotreg_fit_options *options, rotreg_predictor *p);
+void sn_rotreg_choose_shear(const sn_rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count,
+                            const sn_rotreg_fit_options *options, sn_rotreg_predictor *p);
 
 #endif

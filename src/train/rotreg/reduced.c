@@ -20,16 +20,16 @@ typedef struct reduced_job {
   sn_arena *memory;
   const sn_examples *examples;
   const sn_keys *keys;
-  const rotreg_reduced_options *options;
-  rotreg_reduced *out;
-  rotreg_fit_options fit;
+  const sn_rotreg_reduced_options *options;
+  sn_rotreg_reduced *out;
+  sn_rotreg_fit_options fit;
   sn_topology topology;
   sn_skin skin; // linear blend skinning on the joints
   sn_folds folds;
-  rotreg_keys gradient_keys;
-  rotreg_anchors anchors, *held_anchors; // trained on all poses, and without each fold
-  sn_mat3 *held;                         // [pose][key]: gradients predicted without that pose
-  double (*edge)[2], *anchor, diagonal;  // mean squares that are missed, then weights
+  sn_rotreg_keys gradient_keys;
+  sn_rotreg_anchors anchors, *left_out_anchors; // trained on all poses, and without each fold
+  sn_mat3 *left_out;                            // [pose][key]: gradients predicted without that pose
+  double (*edge)[2], *anchor, diagonal;         // mean squares that are missed, then weights
   bool *fixed;
   char *work;
   size_t work_size;
@@ -41,8 +41,8 @@ static int bone_count(const reduced_job *job) { return job->out->bones.bone_coun
 
 static sn_status fit_bones(reduced_job *job, const sn_cluster_tree *tree, int count) {
   sn_skin_free(&job->out->bones.skin);
-  return rotreg_bones_fit(job->ctx, job->memory, job->examples, &job->topology, job->keys, tree, count,
-                          job->options->influences, bone_rounds, &job->out->bones);
+  return sn_rotreg_bones_fit(job->ctx, job->memory, job->examples, &job->topology, job->keys, tree, count,
+                             job->options->influences, bone_rounds, &job->out->bones);
 }
 
 // The fewest bones that stay below the error, by bisection.
@@ -53,7 +53,7 @@ static sn_status bones_for_error(reduced_job *job, const sn_cluster_tree *tree, 
   while (status == SN_OK && low < high) {
     int middle = (low + high) / 2;
     status = fit_bones(job, tree, middle);
-    double rms = sqrt(rotreg_mean(job->out->bones.error, (size_t)job->examples->rest.vertex_count));
+    double rms = sqrt(sn_rotreg_mean(job->out->bones.error, (size_t)job->examples->rest.vertex_count));
     if (rms <= limit) {
       high = middle;
     } else {
@@ -82,24 +82,24 @@ static const sn_mat3 *sequence_of(const reduced_job *job, int key) {
   return job->gradient_keys.sequence + (size_t)key * (size_t)job->keys->count;
 }
 
-static sn_mat3 predict_at(const reduced_job *job, const rotreg_predictor *p, int pose) {
-  const rotreg_joints *joints = &job->out->joints;
+static sn_mat3 predict_at(const reduced_job *job, const sn_rotreg_predictor *p, int pose) {
+  const sn_rotreg_joints *joints = &job->out->joints;
   size_t at = (size_t)pose * (size_t)joints->joint_count;
-  return rotreg_predict(p, joints->rotation + at, joints->theta + at);
+  return sn_rotreg_predict(p, joints->rotation + at, joints->theta + at);
 }
 
 // Fits the predictor of a key on all poses, and again without each fold to see what it says about it.
-static void fit_key(const reduced_job *job, int key, rotreg_work *work) {
-  const rotreg_joints *joints = &job->out->joints;
+static void fit_key(const reduced_job *job, int key, sn_rotreg_work *work) {
+  const sn_rotreg_joints *joints = &job->out->joints;
   const sn_mat3 *sequence = sequence_of(job, key);
-  rotreg_predictor *whole = &job->out->predictors[key], part;
-  rotreg_fit(joints, sequence, job->folds.folds[0].poses, job->keys->count, &job->fit, work, whole);
+  sn_rotreg_predictor *whole = &job->out->predictors[key], part;
+  sn_rotreg_fit(joints, sequence, job->folds.folds[0].poses, job->keys->count, &job->fit, work, whole);
   for (int n = 0; n < job->folds.fold_count; n++) {
     const sn_fold *fold = &job->folds.folds[n];
-    rotreg_refit(joints, sequence, fold->poses, fold->outside_count, &job->fit, work, whole, &part);
+    sn_rotreg_refit(joints, sequence, fold->poses, fold->outside_count, &job->fit, work, whole, &part);
     for (int m = fold->outside_count; m < fold->count; m++) {
       int pose = fold->poses[m];
-      job->held[(size_t)pose * (size_t)bone_count(job) + (size_t)key] = predict_at(job, &part, pose);
+      job->left_out[(size_t)pose * (size_t)bone_count(job) + (size_t)key] = predict_at(job, &part, pose);
     }
   }
 }
@@ -107,53 +107,53 @@ static void fit_key(const reduced_job *job, int key, rotreg_work *work) {
 static void fit_key_range(void *user, int64_t begin, int64_t end, int worker) {
   const reduced_job *job = user;
   for (int64_t key = begin; key < end; key++) {
-    fit_key(job, (int)key, rotreg_work_of(job->work, job->work_size, worker));
+    fit_key(job, (int)key, sn_rotreg_work_of(job->work, job->work_size, worker));
   }
 }
 
 static sn_status fit_predictors(reduced_job *job) {
   sn_context *ctx = job->ctx;
   size_t keys = (size_t)bone_count(job), poses = (size_t)job->keys->count;
-  job->out->predictors = SN_NEW(ctx, job->memory, rotreg_predictor, keys);
-  job->held = SN_NEW(ctx, job->memory, sn_mat3, keys * poses);
-  job->work_size = rotreg_work_size((int)poses);
+  job->out->predictors = SN_NEW(ctx, job->memory, sn_rotreg_predictor, keys);
+  job->left_out = SN_NEW(ctx, job->memory, sn_mat3, keys * poses);
+  job->work_size = sn_rotreg_work_size((int)poses);
   job->work = sn_arena_alloc(ctx, job->memory, (size_t)sn_threads(ctx), job->work_size);
-  if (!job->out->predictors || !job->held || !job->work) return ctx->error.status;
+  if (!job->out->predictors || !job->left_out || !job->work) return ctx->error.status;
   sn_status status =
-    rotreg_tune(ctx, &job->out->joints, &job->folds, job->gradient_keys.sequence, bone_count(job), &job->fit);
+    sn_rotreg_tune(ctx, &job->out->joints, &job->folds, job->gradient_keys.sequence, bone_count(job), &job->fit);
   if (status == SN_OK) sn_parallel_for(ctx, bone_count(job), 1, fit_key_range, job);
   if (status != SN_OK || !job->options->loads) return status;
-  return torque_fit(ctx, job->memory, &job->out->joints, &job->folds, job->gradient_keys.sequence, bone_count(job),
-                    job->out->predictors, &job->fit, job->options->loads, &job->out->torque, job->held);
+  return sn_torque_fit(ctx, job->memory, &job->out->joints, &job->folds, job->gradient_keys.sequence, bone_count(job),
+                       job->out->predictors, &job->fit, job->options->loads, &job->out->torque, job->left_out);
 }
 
 // ---- anchors (4.2) ------------------------------------------------------------------------------------------------------------
 
-static double anchor_miss(const reduced_job *job, const rotreg_anchors *anchors, int pose, int i) {
+static double anchor_miss(const reduced_job *job, const sn_rotreg_anchors *anchors, int pose, int i) {
   const sn_examples *e = job->examples;
   int frame = job->keys->frames[pose];
-  sn_vec3 d = sn_vec3_sub(rotreg_anchor_at(anchors, i, sn_pose(&e->poses, frame)),
+  sn_vec3 d = sn_vec3_sub(sn_rotreg_anchor_at(anchors, i, sn_pose(&e->poses, frame)),
                           sn_vec3_from(sn_frame(&e->frames, frame)[i]));
   return sn_vec3_dot(d, d);
 }
 
 static sn_status fit_anchors(reduced_job *job) {
-  job->held_anchors = SN_NEW(job->ctx, job->memory, rotreg_anchors, job->folds.fold_count);
+  job->left_out_anchors = SN_NEW(job->ctx, job->memory, sn_rotreg_anchors, job->folds.fold_count);
   job->anchor = SN_NEW(job->ctx, job->memory, double, job->examples->rest.vertex_count);
-  if (!job->held_anchors || !job->anchor) return job->ctx->error.status;
-  return rotreg_anchors_fit(job->ctx, job->memory, job->examples, &job->topology, job->keys, &job->folds, &job->skin,
-                            &job->anchors, job->held_anchors, job->anchor);
+  if (!job->left_out_anchors || !job->anchor) return job->ctx->error.status;
+  return sn_rotreg_anchors_fit(job->ctx, job->memory, job->examples, &job->topology, job->keys, &job->folds,
+                               &job->skin, &job->anchors, job->left_out_anchors, job->anchor);
 }
 
 // Vertices that the joints themselves move as well as anything could (4.2), and those in no triangle.
 static sn_status choose_fixed(reduced_job *job) {
   int n = job->examples->rest.vertex_count;
   sn_arena scratch = sn_arena_new(job->ctx);
-  rotreg_anchors blend;
+  sn_rotreg_anchors blend;
   job->fixed = SN_NEW(job->ctx, job->memory, bool, n);
   sn_status status = job->fixed ? SN_OK : job->ctx->error.status;
   if (status == SN_OK) {
-    status = rotreg_anchors_blend(job->ctx, &scratch, job->examples, &job->topology, &job->skin, &blend);
+    status = sn_rotreg_anchors_blend(job->ctx, &scratch, job->examples, &job->topology, &job->skin, &blend);
   }
   double tolerance = 1e-4 * job->diagonal;
   for (int i = 0; status == SN_OK && i < n; i++) {
@@ -175,7 +175,8 @@ static void edge_range(void *user, int64_t begin, int64_t end, int worker) {
   for (int64_t t = begin; t < end; t++)
     for (int k = 0; k < job->keys->count; k++) {
       const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[k]);
-      sn_mat3 d = rotreg_keys_blend(&job->gradient_keys, (int)t, job->held + (size_t)k * (size_t)bone_count(job));
+      sn_mat3 d =
+        sn_rotreg_keys_blend(&job->gradient_keys, (int)t, job->left_out + (size_t)k * (size_t)bone_count(job));
       for (int j = 0; j < 2; j++) {
         int a = rest->triangles[t][0], b = rest->triangles[t][j + 1];
         sn_vec3 before = sn_vec3_sub(sn_vec3_from(rest->positions[b]), sn_vec3_from(rest->positions[a]));
@@ -188,7 +189,7 @@ static void edge_range(void *user, int64_t begin, int64_t end, int worker) {
 
 // Mean squares into weights, with a floor so that no term counts for everything.
 static void invert(double *values, size_t count, double part, double diagonal) {
-  double smallest = rotreg_floor(values, count, part, diagonal);
+  double smallest = sn_rotreg_floor(values, count, part, diagonal);
   for (size_t k = 0; k < count; k++) values[k] = 1 / (values[k] + smallest);
 }
 
@@ -203,9 +204,9 @@ static sn_status weigh_terms(reduced_job *job) {
 }
 
 // T' = C [D'; Q'] for the gradients that were predicted without this pose.
-static void held_matrices(const reduced_job *job, const double *c, int pose, sn_affine *out) {
+static void left_out_matrices(const reduced_job *job, const double *c, int pose, sn_affine *out) {
   int bones = bone_count(job), joints = job->examples->skeleton.joint_count, columns = 3 * bones + 4 * joints;
-  const sn_mat3 *d = job->held + (size_t)pose * (size_t)bones;
+  const sn_mat3 *d = job->left_out + (size_t)pose * (size_t)bones;
   const sn_affine *q = sn_pose(&job->examples->poses, job->keys->frames[pose]);
   for (int r = 0; r < 4 * bones; r++) {
     const double *row = c + (size_t)r * (size_t)columns;
@@ -218,11 +219,11 @@ static void held_matrices(const reduced_job *job, const double *c, int pose, sn_
   }
 }
 
-static double held_error(const reduced_job *job, const double *c, int pose, sn_affine *matrices) {
+static double left_out_error(const reduced_job *job, const double *c, int pose, sn_affine *matrices) {
   const sn_examples *e = job->examples;
   const sn_skin *skin = &job->out->bones.skin;
   double sum = 0;
-  held_matrices(job, c, pose, matrices);
+  left_out_matrices(job, c, pose, matrices);
   for (int i = 0; i < e->rest.vertex_count; i++) {
     if (job->fixed[i]) continue;
     sn_vec3 at = sn_skin_blend(skin, i, matrices, sn_vec3_from(e->rest.positions[i]));
@@ -236,8 +237,8 @@ static double held_error(const reduced_job *job, const double *c, int pose, sn_a
 typedef struct fold_trial {
   const reduced_job *job;
   const sn_fold *fold;
-  rotreg_normal normal;
-  double *c, pull, error;
+  sn_rotreg_normal normal;
+  double *c, lambda, error;
   sn_affine *matrices;
 } fold_trial;
 
@@ -245,14 +246,14 @@ static sn_status try_fold(sn_context *ctx, sn_arena *memory, void *user, int f) 
   (void)memory;
   fold_trial *t = (fold_trial *)user + f;
   t->error = 0;
-  sn_status status = rotreg_solve_c(ctx, &t->normal, &t->job->out->bones, t->pull, t->c);
+  sn_status status = sn_rotreg_solve_c(ctx, &t->normal, &t->job->out->bones, t->lambda, t->c);
   for (int m = t->fold->outside_count; status == SN_OK && m < t->fold->count; m++) {
-    t->error += held_error(t->job, t->c, t->fold->poses[m], t->matrices);
+    t->error += left_out_error(t->job, t->c, t->fold->poses[m], t->matrices);
   }
   return status;
 }
 
-static sn_status start_trials(const reduced_job *job, const rotreg_reduction *r, const rotreg_normal *normal,
+static sn_status start_trials(const reduced_job *job, const sn_rotreg_reduction *r, const sn_rotreg_normal *normal,
                               fold_trial *trials) {
   sn_status status = SN_OK;
   for (int f = 0; status == SN_OK && f < job->folds.fold_count; f++) {
@@ -260,25 +261,25 @@ static sn_status start_trials(const reduced_job *job, const rotreg_reduction *r,
     *t = (fold_trial){.job = job, .fold = &job->folds.folds[f]};
     t->c = SN_NEW(job->ctx, job->memory, double, (size_t)normal->rows *(size_t)normal->columns);
     t->matrices = SN_NEW(job->ctx, job->memory, sn_affine, bone_count(job));
-    rotreg_reduction held = *r;
-    held.anchors = &job->held_anchors[f];
-    status = t->c && t->matrices ? rotreg_normal_reanchor(job->ctx, job->memory, &held, normal, &t->normal)
+    sn_rotreg_reduction left_out = *r;
+    left_out.anchors = &job->left_out_anchors[f];
+    status = t->c && t->matrices ? sn_rotreg_normal_reanchor(job->ctx, job->memory, &left_out, normal, &t->normal)
                                  : job->ctx->error.status;
   }
   return status;
 }
 
 // The anchors' say against the edges', by the error on poses left out.
-static sn_status choose_pull(const reduced_job *job, fold_trial *trials, double *pull) {
+static sn_status choose_lambda(const reduced_job *job, fold_trial *trials, double *lambda) {
   const double choices[] = {0.03, 0.1, 0.3, 1, 3, 10, 30};
   double errors[7] = {0};
   for (int n = 0; n < 7; n++) {
-    for (int f = 0; f < job->folds.fold_count; f++) trials[f].pull = choices[n];
+    for (int f = 0; f < job->folds.fold_count; f++) trials[f].lambda = choices[n];
     sn_status status = sn_folds_run(job->ctx, &job->folds, try_fold, trials);
     if (status != SN_OK) return status;
     for (int f = 0; f < job->folds.fold_count; f++) errors[n] += trials[f].error;
   }
-  *pull = choices[sn_simplest(errors, 7, 1)];
+  *lambda = choices[sn_simplest(errors, 7, 1)];
   return SN_OK;
 }
 
@@ -300,23 +301,23 @@ static sn_status palette_skin(reduced_job *job) {
 }
 
 static sn_status solve(reduced_job *job) {
-  rotreg_normal normal;
-  rotreg_reduction r = {.examples = job->examples,
-                        .bones = &job->out->bones,
-                        .keys = &job->gradient_keys,
-                        .anchors = &job->anchors,
-                        .fixed = job->fixed,
-                        .skin = &job->skin,
-                        .edge = (const double(*)[2])job->edge,
-                        .anchor = job->anchor};
-  double pull = 1;
+  sn_rotreg_normal normal;
+  sn_rotreg_reduction r = {.examples = job->examples,
+                           .bones = &job->out->bones,
+                           .keys = &job->gradient_keys,
+                           .anchors = &job->anchors,
+                           .fixed = job->fixed,
+                           .skin = &job->skin,
+                           .edge = (const double(*)[2])job->edge,
+                           .anchor = job->anchor};
+  double lambda = 1;
   fold_trial *trials = SN_NEW(job->ctx, job->memory, fold_trial, job->folds.fold_count);
-  sn_status status = trials ? rotreg_normal_build(job->ctx, job->memory, &r, &normal) : job->ctx->error.status;
+  sn_status status = trials ? sn_rotreg_normal_build(job->ctx, job->memory, &r, &normal) : job->ctx->error.status;
   if (status == SN_OK) status = start_trials(job, &r, &normal, trials);
-  if (status == SN_OK) status = choose_pull(job, trials, &pull);
+  if (status == SN_OK) status = choose_lambda(job, trials, &lambda);
   if (status != SN_OK) return status;
   job->out->c = SN_NEW(job->ctx, job->memory, double, (size_t)normal.rows *(size_t)normal.columns);
-  return job->out->c ? rotreg_solve_c(job->ctx, &normal, &job->out->bones, pull, job->out->c)
+  return job->out->c ? sn_rotreg_solve_c(job->ctx, &normal, &job->out->bones, lambda, job->out->c)
                      : job->ctx->error.status;
 }
 
@@ -330,14 +331,14 @@ static sn_status train(reduced_job *job) {
   sn_context *ctx = job->ctx;
   sn_weights_options options = sn_weights_options_default();
   sn_status status = sn_topology_build(ctx, &e->rest, &job->topology);
-  if (status == SN_OK) status = rotreg_joints_build(ctx, job->memory, e, job->keys, &job->out->joints);
+  if (status == SN_OK) status = sn_rotreg_joints_build(ctx, job->memory, e, job->keys, &job->out->joints);
   if (status == SN_OK) status = sn_folds_interleaved(ctx, job->memory, job->keys->count, sn_usual_folds, &job->folds);
   if (status == SN_OK)
     status = sn_solve_weights(ctx, &e->rest, &e->frames, &e->poses, job->keys, &options, &job->skin);
   if (status == SN_OK) status = make_bones(job);
   status = advance(job, status, 0.4);
   if (status == SN_OK) {
-    status = rotreg_keys_fit(ctx, job->memory, e, job->keys, &job->out->bones, key_rounds, &job->gradient_keys);
+    status = sn_rotreg_keys_fit(ctx, job->memory, e, job->keys, &job->out->bones, key_rounds, &job->gradient_keys);
   }
   if (status == SN_OK) status = fit_predictors(job);
   status = advance(job, status, 0.8);
@@ -349,9 +350,9 @@ static sn_status train(reduced_job *job) {
   return status == SN_OK ? palette_skin(job) : status;
 }
 
-sn_status rotreg_reduced_train(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                               const rotreg_reduced_options *options, rotreg_reduced *out) {
-  *out = (rotreg_reduced){0};
+sn_status sn_rotreg_reduced_train(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                                  const sn_rotreg_reduced_options *options, sn_rotreg_reduced *out) {
+  *out = (sn_rotreg_reduced){0};
   reduced_job job = {.ctx = ctx, .memory = memory, .examples = examples, .keys = keys, .options = options};
   job.out = out, job.fit = options->fit;
   job.diagonal = sn_points_diagonal((const float(*)[3])examples->rest.positions, examples->rest.vertex_count);

@@ -21,7 +21,7 @@ static sn_status add_corrections(sn_context *ctx, const sn_examples *examples, c
 }
 
 // Which torques move bones, and how the ends were found.
-static void note_torques(const sn_examples *examples, const rotreg_reduced *r, sn_train_report *report) {
+static void note_torques(const sn_examples *examples, const sn_rotreg_reduced *r, sn_train_report *report) {
   char *note = report->note;
   int size = (int)sizeof report->note, used = snprintf(note, (size_t)size, "proxy bones that follow a torque:");
   for (int j = 0; j < examples->skeleton.joint_count; j++) {
@@ -40,23 +40,23 @@ static void note_torques(const sn_examples *examples, const rotreg_reduced *r, s
   }
 }
 
-sn_status rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_examples *examples, const sn_keys *keys,
-                       const torque_loads *loads, sn_model *out, sn_train_report *report) {
+sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_examples *examples,
+                          const sn_keys *keys, const sn_torque_loads *loads, sn_model *out, sn_train_report *report) {
   if (examples->rest.triangle_count == 0) {
     return sn_fail(ctx, SN_BAD_INPUT, "the rest mesh has no triangles to learn from");
   }
-  rotreg_reduced_options options = {.bones = o->bones,
-                                    .error = o->error,
-                                    .influences = o->influences,
-                                    .fit = rotreg_fit_options_default(),
-                                    .loads = loads};
+  sn_rotreg_reduced_options options = {.bones = o->bones,
+                                       .error = o->error,
+                                       .influences = o->influences,
+                                       .fit = sn_rotreg_fit_options_default(),
+                                       .loads = loads};
   options.fit.turns = o->joints;
   sn_arena memory = sn_arena_new(ctx);
-  rotreg_reduced reduced;
-  sn_status status = rotreg_reduced_train(ctx, &memory, examples, keys, &options, &reduced);
-  sn_rt_shade shade = o->shade == rotreg_recompute ? SN_RT_SHADE_RECOMPUTE : SN_RT_SHADE_TRANSFORM;
+  sn_rotreg_reduced reduced;
+  sn_status status = sn_rotreg_reduced_train(ctx, &memory, examples, keys, &options, &reduced);
+  sn_rt_shade shade = o->shade == sn_rotreg_recompute ? SN_RT_SHADE_RECOMPUTE : SN_RT_SHADE_TRANSFORM;
   if (status == SN_OK && loads) note_torques(examples, &reduced, report);
-  if (status == SN_OK) status = rotreg_build(ctx, &memory, examples, &reduced, loads, shade, out);
+  if (status == SN_OK) status = sn_rotreg_build(ctx, &memory, examples, &reduced, loads, shade, out);
   if (status == SN_OK && o->psd) status = add_corrections(ctx, examples, keys, out, report);
   sn_skin_free(&reduced.bones.skin);
   sn_skin_free(&reduced.skin);
@@ -66,23 +66,23 @@ sn_status rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_exa
 
 static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                        sn_model *out, sn_train_report *report) {
-  return rotreg_train(ctx, options, examples, keys, NULL, out, report);
+  return sn_rotreg_train(ctx, options, examples, keys, NULL, out, report);
 }
 
 static bool has_no_model(const void *options) { return ((const sn_rotreg_options *)options)->full; }
 
 static sn_status predict(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                          const sn_keys *wanted, sn_frames *out) {
-  return rotreg_full(ctx, options, examples, keys, NULL, wanted, out);
+  return sn_rotreg_full(ctx, options, examples, keys, NULL, wanted, out);
 }
 
 #define FIELD(name) offsetof(sn_rotreg_options, name)
-const sn_option rotreg_option_table[] = {
+const sn_option sn_rotreg_option_table[] = {
   {"bones", SN_OPTION_INT, FIELD(bones), "0", 0, 1024, NULL, SN_OPTION_COMMON,
    "proxy bones; 0: 80, or as many as `error` needs"},
   {"error", SN_OPTION_REAL, FIELD(error), "0", 0, 100, NULL, SN_OPTION_COMMON,
    "instead of bones: rms distance the proxy bones may leave in training, % of the diagonal"},
-  {"joints", SN_OPTION_INT, FIELD(joints), "2", 1, rotreg_most_turns, NULL, SN_OPTION_ADVANCED,
+  {"joints", SN_OPTION_INT, FIELD(joints), "2", 1, sn_rotreg_most_turns, NULL, SN_OPTION_ADVANCED,
    "most joints of a predictor"},
   {"influences", SN_OPTION_INT, FIELD(influences), "4", 1, 8, NULL, SN_OPTION_ADVANCED,
    "most proxy bones of a vertex"},
@@ -94,7 +94,7 @@ const sn_option rotreg_option_table[] = {
    "1: the unreduced form, as a reference row of compare"},
   {0},
 };
-static const sn_option_group groups[] = {{rotreg_option_table, 0}, {0}};
+static const sn_option_group groups[] = {{sn_rotreg_option_table, 0}, {0}};
 
 const sn_method sn_method_rotreg = {
   .name = "rotreg",

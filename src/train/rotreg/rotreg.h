@@ -9,22 +9,22 @@
 // Options of both methods.
 typedef struct sn_rotreg_options {
   int bones;      // proxy bones; 0: the default, or as `error` asks
-  double error;   // see rotreg_reduced_options
+  double error;   // see sn_rotreg_reduced_options
   int joints;     // most joints of a predictor
   int influences; // most proxy bones of a vertex
-  enum { rotreg_recompute, rotreg_transform } shade;
+  enum { sn_rotreg_recompute, sn_rotreg_transform } shade;
   bool psd;  // corrections on top
   bool full; // the unreduced form, which has no model
 } sn_rotreg_options;
 
-extern const sn_option rotreg_option_table[];
+extern const sn_option sn_rotreg_option_table[];
 
 // Trains the reduced form and builds its model; `loads` NULL: without torques.
-sn_status rotreg_train(sn_context *ctx, const sn_rotreg_options *options, const sn_examples *examples,
-                       const sn_keys *keys, const torque_loads *loads, sn_model *out, sn_train_report *report);
+sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *options, const sn_examples *examples,
+                          const sn_keys *keys, const sn_torque_loads *loads, sn_model *out, sn_train_report *report);
 
 // The unreduced form (4.1, 4.2): trained, and evaluated at the frames of `wanted` in the examples' vertex order.
-sn_status rotreg_full(sn_context *ctx, const sn_rotreg_options *options, const sn_examples *examples,
-                      const sn_keys *keys, const torque_loads *loads, const sn_keys *wanted, sn_frames *out);
+sn_status sn_rotreg_full(sn_context *ctx, const sn_rotreg_options *options, const sn_examples *examples,
+                         const sn_keys *keys, const sn_torque_loads *loads, const sn_keys *wanted, sn_frames *out);
 
 #endif

@@ -6,11 +6,11 @@
 
 #include "solve/solve.h"
 
-enum { terms = rotreg_shear_terms };
+enum { terms = sn_rotreg_shear_terms };
 
-const int rotreg_shear_entry[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
+const int sn_rotreg_shear_entry[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
 
-void rotreg_terms(const int joints[2], const sn_vec3 *theta, double out[terms]) {
+void sn_rotreg_terms(const int joints[2], const sn_vec3 *theta, double out[terms]) {
   sn_vec3 a = theta[joints[0]], b = theta[joints[1]];
   const double row[terms] = {a.x, a.y, a.z, b.x, b.y, b.z, 1};
   memcpy(out, row, sizeof row);
@@ -18,21 +18,21 @@ void rotreg_terms(const int joints[2], const sn_vec3 *theta, double out[terms]) 
 
 // The rest pose counts as one more example (theta = 0, S = I), with the weight options->rest; the bias is not pulled
 // towards zero otherwise.
-double rotreg_fit_shear(const rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count,
-                        const rotreg_fit_options *options, rotreg_predictor *p) {
+double sn_rotreg_fit_shear(const sn_rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count,
+                           const sn_rotreg_fit_options *options, sn_rotreg_predictor *p) {
   double a[terms][terms] = {{0}}, b[terms][6] = {{0}}, right[terms][6], row[terms], left = 0;
   for (int i = 0; i < count; i++) {
-    rotreg_terms(p->shear_joints, joints->theta + (size_t)pick[i] * (size_t)joints->joint_count, row);
+    sn_rotreg_terms(p->shear_joints, joints->theta + (size_t)pick[i] * (size_t)joints->joint_count, row);
     for (int r = 0; r < terms; r++) {
       for (int c = 0; c < terms; c++) a[r][c] += row[r] * row[c];
       for (int c = 0; c < 6; c++) {
-        double target = shear[i].m[rotreg_shear_entry[c][0]][rotreg_shear_entry[c][1]] - (c < 3);
+        double target = shear[i].m[sn_rotreg_shear_entry[c][0]][sn_rotreg_shear_entry[c][1]] - (c < 3);
         b[r][c] += row[r] * target;
         if (r == 0) left += target * target;
       }
     }
   }
-  for (int r = 0; r < terms - 1; r++) a[r][r] += options->shear_pull;
+  for (int r = 0; r < terms - 1; r++) a[r][r] += options->shear_ridge;
   a[terms - 1][terms - 1] += fmax(options->rest, 1e-9);
   memcpy(right, b, sizeof right);
   sn_spd_solve(terms, terms, a[0], 6, b[0]);
@@ -43,30 +43,30 @@ double rotreg_fit_shear(const rotreg_joints *joints, const sn_mat3 *shear, const
   return left;
 }
 
-void rotreg_choose_shear(const rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count,
-                         const rotreg_fit_options *options, rotreg_predictor *p) {
+void sn_rotreg_choose_shear(const sn_rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count,
+                            const sn_rotreg_fit_options *options, sn_rotreg_predictor *p) {
   double least = INFINITY;
   for (int slot = 0; slot < 2; slot++) {
-    rotreg_predictor trial = *p;
+    sn_rotreg_predictor trial = *p;
     for (int j = 0; j < joints->joint_count; j++) {
       // The same joint twice is one joint.
       trial.shear_joints[slot] = j;
       if (slot == 0) trial.shear_joints[1] = j;
-      double left = rotreg_fit_shear(joints, shear, pick, count, options, &trial);
+      double left = sn_rotreg_fit_shear(joints, shear, pick, count, options, &trial);
       if (left < least * (1 - 1e-9)) least = left, *p = trial;
     }
   }
 }
 
-sn_mat3 rotreg_predict_shear(const rotreg_predictor *p, const sn_vec3 *theta) {
+sn_mat3 sn_rotreg_predict_shear(const sn_rotreg_predictor *p, const sn_vec3 *theta) {
   double row[terms];
   sn_mat3 s;
-  rotreg_terms(p->shear_joints, theta, row);
+  sn_rotreg_terms(p->shear_joints, theta, row);
   for (int c = 0; c < 6; c++) {
     double sum = 0;
     for (int r = 0; r < terms; r++) sum += p->shear[c][r] * row[r];
-    s.m[rotreg_shear_entry[c][0]][rotreg_shear_entry[c][1]] =
-      s.m[rotreg_shear_entry[c][1]][rotreg_shear_entry[c][0]] = sum;
+    s.m[sn_rotreg_shear_entry[c][0]][sn_rotreg_shear_entry[c][1]] =
+      s.m[sn_rotreg_shear_entry[c][1]][sn_rotreg_shear_entry[c][0]] = sum;
   }
   return s;
 }

@@ -24,7 +24,7 @@ static void put_point(sparse_row *row, int first, sn_vec3 p, double w, double si
 }
 
 // Phi of a vertex (4): alpha_b (y^ - centre_b, 1).
-static void put_phi(const rotreg_reduction *r, int i, double sign, sparse_row *row) {
+static void put_phi(const sn_rotreg_reduction *r, int i, double sign, sparse_row *row) {
   const sn_skin *skin = &r->bones->skin;
   sn_vec3 rest = sn_vec3_from(r->examples->rest.positions[i]);
   for (int k = 0; k < skin->influences; k++) {
@@ -36,7 +36,7 @@ static void put_phi(const rotreg_reduction *r, int i, double sign, sparse_row *r
 }
 
 // Psi of a fixed vertex (4.2).
-static void put_psi(const rotreg_reduction *r, int i, double sign, sparse_row *row) {
+static void put_psi(const sn_rotreg_reduction *r, int i, double sign, sparse_row *row) {
   const sn_skin *skin = r->skin;
   sn_vec3 rest = sn_vec3_from(r->examples->rest.positions[i]);
   for (int k = 0; k < skin->influences; k++) {
@@ -46,7 +46,7 @@ static void put_psi(const rotreg_reduction *r, int i, double sign, sparse_row *r
   }
 }
 
-static void put_vertex(const rotreg_reduction *r, int i, double sign, sparse_row *unknown, sparse_row *known) {
+static void put_vertex(const sn_rotreg_reduction *r, int i, double sign, sparse_row *unknown, sparse_row *known) {
   if (r->fixed[i]) {
     put_psi(r, i, -sign, known);
   } else {
@@ -55,7 +55,7 @@ static void put_vertex(const rotreg_reduction *r, int i, double sign, sparse_row
 }
 
 // a += weight u u^T, b += weight u k^T
-static void add_outer(const rotreg_normal *n, int part, const sparse_row *u, const sparse_row *k, double weight) {
+static void add_outer(const sn_rotreg_normal *n, int part, const sparse_row *u, const sparse_row *k, double weight) {
   for (int p = 0; p < u->count; p++) {
     double x = weight * u->value[p];
     double *b = n->b[part] + (size_t)u->index[p] * (size_t)n->columns;
@@ -67,7 +67,7 @@ static void add_outer(const rotreg_normal *n, int part, const sparse_row *u, con
 }
 
 // |sum_l beta_kl D_l v^ - (Phi_j - Phi_1) t|^2 with Psi q in the place of Phi t for fixed vertices (5).
-static void add_edge(const rotreg_reduction *r, const rotreg_normal *n, int t, int j) {
+static void add_edge(const sn_rotreg_reduction *r, const sn_rotreg_normal *n, int t, int j) {
   const sn_mesh *rest = &r->examples->rest;
   int first = rest->triangles[t][0], second = rest->triangles[t][j + 1];
   if (r->fixed[first] && r->fixed[second]) return;
@@ -75,7 +75,7 @@ static void add_edge(const rotreg_reduction *r, const rotreg_normal *n, int t, i
   put_vertex(r, second, 1, &unknown, &known);
   put_vertex(r, first, -1, &unknown, &known);
   sn_vec3 v = sn_vec3_sub(sn_vec3_from(rest->positions[second]), sn_vec3_from(rest->positions[first]));
-  for (int m = 0; m < rotreg_most_keys && r->keys->index[t][m] >= 0; m++) {
+  for (int m = 0; m < sn_rotreg_most_keys && r->keys->index[t][m] >= 0; m++) {
     int at = 3 * r->keys->index[t][m];
     double beta = r->keys->beta[t][m];
     put(&known, at, beta * v.x), put(&known, at + 1, beta * v.y), put(&known, at + 2, beta * v.z);
@@ -83,21 +83,22 @@ static void add_edge(const rotreg_reduction *r, const rotreg_normal *n, int t, i
   add_outer(n, 0, &unknown, &known, r->edge[t][j]);
 }
 
-static void add_anchor(const rotreg_reduction *r, const rotreg_normal *n, int i) {
+static void add_anchor(const sn_rotreg_reduction *r, const sn_rotreg_normal *n, int i) {
   if (r->fixed[i]) return;
   sparse_row unknown = {0}, known = {0};
   put_phi(r, i, 1, &unknown);
-  for (int s = 0; s < rotreg_anchor_slots && r->anchors->joints[i][s] >= 0; s++) {
+  for (int s = 0; s < sn_rotreg_anchor_slots && r->anchors->joints[i][s] >= 0; s++) {
     const double *p = r->anchors->points[i][s];
     for (int c = 0; c < 4; c++) put(&known, 3 * r->keys->key_count + 4 * r->anchors->joints[i][s] + c, p[c]);
   }
   add_outer(n, 1, &unknown, &known, r->anchor[i]);
 }
 
-sn_status rotreg_normal_build(sn_context *ctx, sn_arena *memory, const rotreg_reduction *r, rotreg_normal *out) {
+sn_status sn_rotreg_normal_build(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduction *r,
+                                 sn_rotreg_normal *out) {
   int bones = r->bones->bone_count;
   *out =
-    (rotreg_normal){.rows = 4 * bones, .columns = 3 * r->keys->key_count + 4 * r->examples->skeleton.joint_count};
+    (sn_rotreg_normal){.rows = 4 * bones, .columns = 3 * r->keys->key_count + 4 * r->examples->skeleton.joint_count};
   size_t rows = (size_t)out->rows, columns = (size_t)out->columns;
   for (int part = 0; part < 2; part++) {
     out->a[part] = SN_NEW(ctx, memory, double, rows *rows);
@@ -110,8 +111,8 @@ sn_status rotreg_normal_build(sn_context *ctx, sn_arena *memory, const rotreg_re
   return SN_OK;
 }
 
-sn_status rotreg_normal_reanchor(sn_context *ctx, sn_arena *memory, const rotreg_reduction *r,
-                                 const rotreg_normal *normal, rotreg_normal *out) {
+sn_status sn_rotreg_normal_reanchor(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduction *r,
+                                    const sn_rotreg_normal *normal, sn_rotreg_normal *out) {
   *out = *normal;
   out->a[1] = NULL;
   out->b[1] = SN_NEW(ctx, memory, double, (size_t)out->rows *(size_t)out->columns);
@@ -122,18 +123,18 @@ sn_status rotreg_normal_reanchor(sn_context *ctx, sn_arena *memory, const rotreg
 }
 
 // What the vertices leave open, a bone takes from the key gradient of its own group.
-static void hold_back(const rotreg_normal *n, int bones, double *a, double *b) {
+static void hold_back(const sn_rotreg_normal *n, int bones, double *a, double *b) {
   double trace[2] = {0, 0};
   for (int m = 0; m < n->rows; m++) trace[m % 4 == 3] += a[(size_t)m * (size_t)n->rows + (size_t)m];
-  double pull[2] = {1e-7 * trace[0] / (3.0 * bones) + 1e-300, 1e-10 * trace[1] / bones + 1e-300};
+  double ridge[2] = {1e-7 * trace[0] / (3.0 * bones) + 1e-300, 1e-10 * trace[1] / bones + 1e-300};
   for (int m = 0; m < n->rows; m++) {
-    a[(size_t)m * (size_t)n->rows + (size_t)m] += pull[m % 4 == 3];
-    if (m % 4 < 3) b[(size_t)m * (size_t)n->columns + (size_t)(3 * (m / 4) + m % 4)] += pull[0];
+    a[(size_t)m * (size_t)n->rows + (size_t)m] += ridge[m % 4 == 3];
+    if (m % 4 < 3) b[(size_t)m * (size_t)n->columns + (size_t)(3 * (m / 4) + m % 4)] += ridge[0];
   }
 }
 
 // From p - centre to p: the translation row loses what the linear part does to the centre.
-static void move_centres(const rotreg_normal *n, const rotreg_bones *bones, double *c) {
+static void move_centres(const sn_rotreg_normal *n, const sn_rotreg_bones *bones, double *c) {
   size_t columns = (size_t)n->columns;
   for (int g = 0; g < bones->bone_count; g++) {
     const double centre[3] = {bones->centre[g].x, bones->centre[g].y, bones->centre[g].z};
@@ -143,15 +144,15 @@ static void move_centres(const rotreg_normal *n, const rotreg_bones *bones, doub
   }
 }
 
-sn_status rotreg_solve_c(sn_context *ctx, const rotreg_normal *normal, const rotreg_bones *bones, double pull,
-                         double *c) {
+sn_status sn_rotreg_solve_c(sn_context *ctx, const sn_rotreg_normal *normal, const sn_rotreg_bones *bones,
+                            double lambda, double *c) {
   size_t rows = (size_t)normal->rows, columns = (size_t)normal->columns;
   sn_arena scratch = sn_arena_new(ctx);
   double *a = SN_NEW(ctx, &scratch, double, rows *rows);
   sn_status status = a ? SN_OK : ctx->error.status;
   if (status == SN_OK) {
-    for (size_t m = 0; m < rows * rows; m++) a[m] = normal->a[0][m] + pull * normal->a[1][m];
-    for (size_t m = 0; m < rows * columns; m++) c[m] = normal->b[0][m] + pull * normal->b[1][m];
+    for (size_t m = 0; m < rows * rows; m++) a[m] = normal->a[0][m] + lambda * normal->a[1][m];
+    for (size_t m = 0; m < rows * columns; m++) c[m] = normal->b[0][m] + lambda * normal->b[1][m];
     hold_back(normal, bones->bone_count, a, c);
     sn_blas_serial();
     status = sn_lapack_posv(ctx, 'U', (int)rows, (int)columns, a, c);

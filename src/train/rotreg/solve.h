@@ -9,31 +9,32 @@
 #include "train/rotreg/keys.h"
 
 // The least-squares problem (5), with weights, and anchors for the vertices that are not fixed.
-typedef struct rotreg_reduction {
+typedef struct sn_rotreg_reduction {
   const sn_examples *examples;
-  const rotreg_bones *bones;
-  const rotreg_keys *keys;
-  const rotreg_anchors *anchors;
+  const sn_rotreg_bones *bones;
+  const sn_rotreg_keys *keys;
+  const sn_rotreg_anchors *anchors;
   const bool *fixed;       // vertices that follow `skin` exactly
   const sn_skin *skin;     // of the joints
   const double (*edge)[2]; // e, two per triangle
   const double *anchor;    // c, per vertex
-} rotreg_reduction;
+} sn_rotreg_reduction;
 
 // Normal equations A t = B [D'; Q'], once for the edges and once for the anchors. In the bones' centred coordinates.
-typedef struct rotreg_normal {
+typedef struct sn_rotreg_normal {
   int rows, columns; // 4P, 3P + 4J
   double *a[2], *b[2];
-} rotreg_normal;
+} sn_rotreg_normal;
 
-sn_status rotreg_normal_build(sn_context *ctx, sn_arena *memory, const rotreg_reduction *r, rotreg_normal *out);
+sn_status sn_rotreg_normal_build(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduction *r,
+                                 sn_rotreg_normal *out);
 // The same equations with other anchors: everything but out->b[1] is shared with `normal`.
-sn_status rotreg_normal_reanchor(sn_context *ctx, sn_arena *memory, const rotreg_reduction *r,
-                                 const rotreg_normal *normal, rotreg_normal *out);
+sn_status sn_rotreg_normal_reanchor(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduction *r,
+                                    const sn_rotreg_normal *normal, sn_rotreg_normal *out);
 
 // C = [C1 C2], row-major, 4P x (3P + 4J): row 4b + c is column c of proxy bone b's matrix, column 3l + c is column c of
-// key gradient l, column 3P + 4j + c is column c of joint j's matrix. `pull` weighs the anchors.
-sn_status rotreg_solve_c(sn_context *ctx, const rotreg_normal *normal, const rotreg_bones *bones, double pull,
-                         double *c);
+// key gradient l, column 3P + 4j + c is column c of joint j's matrix. `lambda` weighs the anchors.
+sn_status sn_rotreg_solve_c(sn_context *ctx, const sn_rotreg_normal *normal, const sn_rotreg_bones *bones,
+                            double lambda, double *c);
 
 #endif

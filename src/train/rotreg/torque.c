@@ -7,12 +7,12 @@ typedef struct sn_torque_options {
   sn_rotreg_options rotreg;
   int degree_r, degree_s;
   char joint[SN_OPTION_TEXT_SIZE]; // only this joint's torque; "": all of them
-  torque_fit_mode fit;
+  sn_torque_fit_mode fit;
 } sn_torque_options;
 
 static sn_status read_loads(sn_context *ctx, sn_arena *memory, const sn_torque_options *o,
-                            const sn_examples *examples, const sn_keys *keys, torque_loads *out) {
-  sn_status status = torque_loads_read(ctx, memory, examples, keys, o->joint, out);
+                            const sn_examples *examples, const sn_keys *keys, sn_torque_loads *out) {
+  sn_status status = sn_torque_loads_read(ctx, memory, examples, keys, o->joint, out);
   out->degree_r = o->degree_r, out->degree_s = o->degree_s, out->mode = o->fit;
   return status;
 }
@@ -21,9 +21,9 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
                        sn_model *out, sn_train_report *report) {
   const sn_torque_options *o = options;
   sn_arena memory = sn_arena_new(ctx);
-  torque_loads loads;
+  sn_torque_loads loads;
   sn_status status = read_loads(ctx, &memory, o, examples, keys, &loads);
-  if (status == SN_OK) status = rotreg_train(ctx, &o->rotreg, examples, keys, &loads, out, report);
+  if (status == SN_OK) status = sn_rotreg_train(ctx, &o->rotreg, examples, keys, &loads, out, report);
   sn_arena_free(&memory);
   return status;
 }
@@ -34,19 +34,19 @@ static sn_status predict(sn_context *ctx, const void *options, const sn_examples
                          const sn_keys *wanted, sn_frames *out) {
   const sn_torque_options *o = options;
   sn_arena memory = sn_arena_new(ctx);
-  torque_loads loads;
+  sn_torque_loads loads;
   *out = (sn_frames){0};
   sn_status status = read_loads(ctx, &memory, o, examples, keys, &loads);
-  if (status == SN_OK) status = rotreg_full(ctx, &o->rotreg, examples, keys, &loads, wanted, out);
+  if (status == SN_OK) status = sn_rotreg_full(ctx, &o->rotreg, examples, keys, &loads, wanted, out);
   sn_arena_free(&memory);
   return status;
 }
 
 #define FIELD(name) offsetof(sn_torque_options, name)
 static const sn_option own[] = {
-  {"degree_r", SN_OPTION_INT, FIELD(degree_r), "2", 1, torque_most_degree, NULL, SN_OPTION_ADVANCED,
+  {"degree_r", SN_OPTION_INT, FIELD(degree_r), "2", 1, sn_torque_most_degree, NULL, SN_OPTION_ADVANCED,
    "degree of the function that blends rotations"},
-  {"degree_s", SN_OPTION_INT, FIELD(degree_s), "2", 1, torque_most_degree, NULL, SN_OPTION_ADVANCED,
+  {"degree_s", SN_OPTION_INT, FIELD(degree_s), "2", 1, sn_torque_most_degree, NULL, SN_OPTION_ADVANCED,
    "degree of the function that blends scale and shear"},
   {"joint", SN_OPTION_TEXT, FIELD(joint), "", 0, 0, NULL, SN_OPTION_COMMON,
    "only this joint's torque; empty: each bone follows the one that moves it"},
@@ -55,7 +55,7 @@ static const sn_option own[] = {
    "out"},
   {0},
 };
-static const sn_option_group groups[] = {{own, 0}, {rotreg_option_table, FIELD(rotreg)}, {0}};
+static const sn_option_group groups[] = {{own, 0}, {sn_rotreg_option_table, FIELD(rotreg)}, {0}};
 _Static_assert(sizeof(sn_torque_options) <= SN_METHOD_OPTIONS_SIZE, "room in sn_method_spec");
 
 const sn_method sn_method_torque = {

@@ -8,70 +8,71 @@
 #include "train/rotreg/predictor.h"
 #include "train/folds.h"
 
-enum { torque_most_degree = 3 };
+enum { sn_torque_most_degree = 3 };
 
-typedef enum torque_fit_mode {
+typedef enum sn_torque_fit_mode {
   TORQUE_FIT_AUTO,     // whichever of the two says more about poses left out
   TORQUE_FIT_EXTREMES, // each predictor from the examples at its end of the range, where there are enough
   TORQUE_FIT_TOGETHER  // both from all examples, by turns with the blending functions
-} torque_fit_mode;
+} sn_torque_fit_mode;
 
 // The torques of the training poses and what is asked of the fit.
-typedef struct torque_loads {
+typedef struct sn_torque_loads {
   int joint_count, pose_count;
   double (*range)[2]; // per joint: least and largest torque; equal where the joint has none that changes
   double *x;          // [pose][joint]: (torque - least) / (largest - least); 0 where there is no range
   int degree_r, degree_s;
-  torque_fit_mode mode;
-} torque_loads;
+  sn_torque_fit_mode mode;
+} sn_torque_loads;
 
 // Torques of the frames of `keys`. Fails where there are none, where none changes, or where the joint called `only`
 // (unless empty: then only its torque counts) has none.
-sn_status torque_loads_read(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                            const char *only, torque_loads *out);
+sn_status sn_torque_loads_read(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                               const char *only, sn_torque_loads *out);
 
 // The torques of a frame as they are in `x`, within [0, 1]: joint_count numbers.
-void torque_loads_at(const torque_loads *loads, const sn_torques *torques, int frame, double *x);
+void sn_torque_loads_at(const sn_torque_loads *loads, const sn_torques *torques, int frame, double *x);
 
 // x where joint j bears no load; NAN where that is outside the range.
-static inline double torque_at_rest(const torque_loads *loads, int j) {
+static inline double sn_torque_at_rest(const sn_torque_loads *loads, int j) {
   double low = loads->range[j][0], high = loads->range[j][1];
   return low <= 0 && high >= 0 && high > low ? -low / (high - low) : NAN;
 }
 
 // D(q, tau) = slerp(R_0, R_1, f_r) ((1 - f_s) S_0 + f_s S_1), with R_e and S_e those of ends[e].
-typedef struct torque_pair {
-  rotreg_predictor ends[2];
+typedef struct sn_torque_pair {
+  sn_rotreg_predictor ends[2];
   int load; // joint whose torque blends the ends, or -1
-} torque_pair;
+} sn_torque_pair;
 
 // f(x) = c[0] x + c[1] x^2 + c[2] x^3, with f(0) = 0 and f(1) = 1.
-typedef struct torque_functions {
-  double rotation[torque_most_degree], shear[torque_most_degree];
-} torque_functions;
+typedef struct sn_torque_functions {
+  double rotation[sn_torque_most_degree], shear[sn_torque_most_degree];
+} sn_torque_functions;
 
-double torque_function(const double c[torque_most_degree], double x); // clamped to [0, 1]
+double sn_torque_function(const double c[sn_torque_most_degree], double x); // clamped to [0, 1]
 
 // The function of this degree that minimises sum_i |b_i - f(x_i) a_i|^2: aa = |a_i|^2, ab = a_i . b_i. The blending weight
 // of one example, w_i = ab / aa, is thus fitted with the weight that it has in the error.
-void torque_fit_function(int count, const double *x, const double *aa, const double *ab, int degree,
-                         double c[torque_most_degree]);
+void sn_torque_fit_function(int count, const double *x, const double *aa, const double *ab, int degree,
+                            double c[sn_torque_most_degree]);
 
-sn_mat3 torque_predict(const torque_pair *pair, const torque_functions *functions, const sn_mat3 *rotation,
-                       const sn_vec3 *theta, const double *x);
+sn_mat3 sn_torque_predict(const sn_torque_pair *pair, const sn_torque_functions *functions, const sn_mat3 *rotation,
+                          const sn_vec3 *theta, const double *x);
 
 // What was learned of the torques.
-typedef struct torque_model {
-  torque_pair *pairs;          // per key
-  torque_functions *functions; // per joint
-  bool together;               // how the ends were fitted
-  double gain;                 // squared error on poses left out, of that without torques
-} torque_model;
+typedef struct sn_torque_model {
+  sn_torque_pair *pairs;          // per key
+  sn_torque_functions *functions; // per joint
+  bool together;                  // how the ends were fitted
+  double gain;                    // squared error on poses left out, of that without torques
+} sn_torque_model;
 
-// Pairs for `count` sequences of gradients, starting from the predictors `whole` that ignore torques. `held` ([pose][key])
+// Pairs for `count` sequences of gradients, starting from the predictors `whole` that ignore torques. `left_out` ([pose][key])
 // gets what pairs that were fitted without a pose say about it.
-sn_status torque_fit(sn_context *ctx, sn_arena *memory, const rotreg_joints *joints, const sn_folds *folds,
-                     const sn_mat3 *sequences, int count, const rotreg_predictor *whole,
-                     const rotreg_fit_options *options, const torque_loads *loads, torque_model *out, sn_mat3 *held);
+sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_joints *joints, const sn_folds *folds,
+                        const sn_mat3 *sequences, int count, const sn_rotreg_predictor *whole,
+                        const sn_rotreg_fit_options *options, const sn_torque_loads *loads, sn_torque_model *out,
+                        sn_mat3 *left_out);
 
 #endif

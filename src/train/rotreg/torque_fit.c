@@ -7,35 +7,35 @@
 #include "train/rotreg/torque.h"
 
 enum {
-  terms = rotreg_shear_terms,
+  terms = sn_rotreg_shear_terms,
   rounds = 20, // of pairs and functions by turns
-  pull_choices = 5,
+  ridge_choices = 5,
   enough = 6,     // examples at an end of the range that make a predictor
   enough_left = 3 // of them, where some are left out
 };
 
-static const double pulls[pull_choices] = {1e-3, 1e-2, 1e-1, 1, 10}; // per pose
+static const double ridges[ridge_choices] = {1e-3, 1e-2, 1e-1, 1, 10}; // per pose
 static const double end_width = 0.02; // of the range: examples this near to an end are at it
 
 // How far the parts that follow the torque are held back.
-typedef struct pair_pulls {
+typedef struct pair_ridges {
   double tilt, shear;
-} pair_pulls;
+} pair_ridges;
 
 typedef struct fit_job {
   sn_context *ctx;
-  const rotreg_joints *joints;
+  const sn_rotreg_joints *joints;
   const sn_folds *folds;
   const sn_mat3 *sequences;
   int key_count;
-  const rotreg_fit_options *options;
-  const torque_loads *loads;
-  torque_model *out;
-  rotreg_predictor *bases;   // [key][1 + fold]: without torques, of all poses and without each fold
-  sn_mat3 *rotation, *shear; // [key][pose]: the gradients' parts
-  pair_pulls pulls;
+  const sn_rotreg_fit_options *options;
+  const sn_torque_loads *loads;
+  sn_torque_model *out;
+  sn_rotreg_predictor *bases; // [key][1 + fold]: without torques, of all poses and without each fold
+  sn_mat3 *rotation, *shear;  // [key][pose]: the gradients' parts
+  pair_ridges ridges;
   bool together;
-  sn_mat3 *held;     // [pose][key]: what the last pairs that were tried say about poses left out
+  sn_mat3 *left_out; // [pose][key]: what the last pairs that were tried say about poses left out
   double (*miss)[3]; // per key: squared errors of rotations, scale/shear and gradients on poses left out
   char *work;
   size_t work_size;
@@ -46,12 +46,12 @@ typedef struct fit_work {
   double (*phi)[terms], (*y)[6], *blend[2];
   double rest[2]; // the same without load; NAN where that is outside the range
   int *pick;
-  rotreg_work *turns;
+  sn_rotreg_work *turns;
 } fit_work;
 
 static size_t fit_work_size(int poses) {
   size_t each = (terms + 6 + 2) * sizeof(double) + sizeof(double); // an index takes the room of a number
-  return (size_t)poses * each + rotreg_work_size(poses);
+  return (size_t)poses * each + sn_rotreg_work_size(poses);
 }
 
 static fit_work work_of(const fit_job *job, int worker) {
@@ -60,7 +60,7 @@ static fit_work work_of(const fit_job *job, int worker) {
   fit_work w = {.phi = (double(*)[terms])at};
   at += terms * poses, w.y = (double(*)[6])at, at += 6 * poses;
   w.blend[0] = at, w.blend[1] = at + poses, w.pick = (int *)(void *)(at + 2 * poses);
-  w.turns = (rotreg_work *)(void *)(at + 3 * poses);
+  w.turns = (sn_rotreg_work *)(void *)(at + 3 * poses);
   return w;
 }
 
@@ -77,20 +77,20 @@ static sn_mat3 mix(sn_mat3 from, sn_mat3 to, double t) {
   return sn_mat3_add(sn_mat3_scale(from, 1 - t), sn_mat3_scale(to, t));
 }
 
-static void predict_parts(const torque_pair *pair, const torque_functions *functions, const sn_mat3 *rotation,
+static void predict_parts(const sn_torque_pair *pair, const sn_torque_functions *functions, const sn_mat3 *rotation,
                           const sn_vec3 *theta, const double *x, sn_mat3 *turn, sn_mat3 *shear) {
   double f_r = 0, f_s = 0;
   if (pair->load >= 0) {
-    f_r = torque_function(functions[pair->load].rotation, x[pair->load]);
-    f_s = torque_function(functions[pair->load].shear, x[pair->load]);
+    f_r = sn_torque_function(functions[pair->load].rotation, x[pair->load]);
+    f_s = sn_torque_function(functions[pair->load].shear, x[pair->load]);
   }
-  *turn = slerp(rotreg_predict_rotation(&pair->ends[0], rotation, theta),
-                rotreg_predict_rotation(&pair->ends[1], rotation, theta), f_r);
-  *shear = mix(rotreg_predict_shear(&pair->ends[0], theta), rotreg_predict_shear(&pair->ends[1], theta), f_s);
+  *turn = slerp(sn_rotreg_predict_rotation(&pair->ends[0], rotation, theta),
+                sn_rotreg_predict_rotation(&pair->ends[1], rotation, theta), f_r);
+  *shear = mix(sn_rotreg_predict_shear(&pair->ends[0], theta), sn_rotreg_predict_shear(&pair->ends[1], theta), f_s);
 }
 
-sn_mat3 torque_predict(const torque_pair *pair, const torque_functions *functions, const sn_mat3 *rotation,
-                       const sn_vec3 *theta, const double *x) {
+sn_mat3 sn_torque_predict(const sn_torque_pair *pair, const sn_torque_functions *functions, const sn_mat3 *rotation,
+                          const sn_vec3 *theta, const double *x) {
   sn_mat3 turn, shear;
   predict_parts(pair, functions, rotation, theta, x, &turn, &shear);
   return sn_mat3_mul(turn, shear);
@@ -99,10 +99,10 @@ sn_mat3 torque_predict(const torque_pair *pair, const torque_functions *function
 // ---- the fit of a pair for given blending values -------------------------------------------------------------------------------
 
 // y = (H_0 + blend (H_1 - H_0)) phi by least squares over the poses of `pick`, `columns` numbers each. The rest pose without
-// load is one more example, at y = 0 and the blending value `rest` (NAN: that torque is outside the range). `pull` holds
-// back what follows the angles, `load_pull` what of that changes with the torque.
+// load is one more example, at y = 0 and the blending value `rest` (NAN: that torque is outside the range). `ridge` holds
+// back what follows the angles, `load_ridge` what of that changes with the torque.
 static void regress(const fit_work *w, const int *pick, int count, const double *blend, double rest, int columns,
-                    double pull, double load_pull, double (*h0)[terms], double (*h1)[terms]) {
+                    double ridge, double load_ridge, double (*h0)[terms], double (*h1)[terms]) {
   enum { all = 2 * terms };
   double a[all][all] = {{0}}, b[all][6] = {{0}}, row[all];
   for (int i = 0; i < count; i++) {
@@ -113,7 +113,7 @@ static void regress(const fit_work *w, const int *pick, int count, const double 
       for (int c = 0; c < columns; c++) b[r][c] += row[r] * w->y[pose][c];
     }
   }
-  for (int k = 0; k < terms - 1; k++) a[k][k] += pull, a[terms + k][terms + k] += load_pull;
+  for (int k = 0; k < terms - 1; k++) a[k][k] += ridge, a[terms + k][terms + k] += load_ridge;
   a[terms - 1][terms - 1] += 1e-9;
   a[all - 1][all - 1] += 1e-3 * count;
   if (!isnan(rest)) {
@@ -125,43 +125,43 @@ static void regress(const fit_work *w, const int *pick, int count, const double 
 }
 
 // Tilts: what is left of the rotations after the turns of the ends, which have them in common.
-static void fit_tilts(const fit_job *job, int key, const int *pick, int count, double pull, const fit_work *w,
-                      const rotreg_predictor *p, double (*t0)[terms], double (*t1)[terms]) {
+static void fit_tilts(const fit_job *job, int key, const int *pick, int count, double ridge, const fit_work *w,
+                      const sn_rotreg_predictor *p, double (*t0)[terms], double (*t1)[terms]) {
   for (int i = 0; i < count; i++) {
     size_t at = joint_row(job, pick[i]);
-    sn_mat3 turned = rotreg_predict_rotation(p, job->joints->rotation + at, job->joints->theta + at);
+    sn_mat3 turned = sn_rotreg_predict_rotation(p, job->joints->rotation + at, job->joints->theta + at);
     sn_vec3 left =
       sn_rotation_log(sn_mat3_mul(sn_mat3_transpose(turned), job->rotation[pose_row(job, key) + (size_t)pick[i]]));
     w->y[pick[i]][0] = left.x, w->y[pick[i]][1] = left.y, w->y[pick[i]][2] = left.z;
   }
-  regress(w, pick, count, w->blend[0], w->rest[0], 3, pull, pull, t0, t1);
+  regress(w, pick, count, w->blend[0], w->rest[0], 3, ridge, ridge, t0, t1);
 }
 
-static void fit_shears(const fit_job *job, int key, const int *pick, int count, double load_pull, const fit_work *w,
+static void fit_shears(const fit_job *job, int key, const int *pick, int count, double load_ridge, const fit_work *w,
                        double (*s0)[terms], double (*s1)[terms]) {
   for (int i = 0; i < count; i++)
     for (int c = 0; c < 6; c++) {
       const sn_mat3 *shear = &job->shear[pose_row(job, key) + (size_t)pick[i]];
-      w->y[pick[i]][c] = shear->m[rotreg_shear_entry[c][0]][rotreg_shear_entry[c][1]] - (c < 3);
+      w->y[pick[i]][c] = shear->m[sn_rotreg_shear_entry[c][0]][sn_rotreg_shear_entry[c][1]] - (c < 3);
     }
-  regress(w, pick, count, w->blend[1], w->rest[1], 6, job->options->shear_pull, load_pull, s0, s1);
+  regress(w, pick, count, w->blend[1], w->rest[1], 6, job->options->shear_ridge, load_ridge, s0, s1);
   for (int c = 0; c < 3; c++) s0[c][terms - 1] += 1, s1[c][terms - 1] += 1;
 }
 
-static void find_terms(const fit_job *job, const rotreg_predictor *p, const fit_work *w) {
+static void find_terms(const fit_job *job, const sn_rotreg_predictor *p, const fit_work *w) {
   for (int k = 0; k < job->joints->pose_count; k++)
-    rotreg_terms(p->shear_joints, job->joints->theta + joint_row(job, k), w->phi[k]);
+    sn_rotreg_terms(p->shear_joints, job->joints->theta + joint_row(job, k), w->phi[k]);
 }
 
 // Both ends from all examples: the turns are those of `base`.
 static void fit_together(const fit_job *job, int key, const int *pick, int count, const fit_work *w,
-                         const rotreg_predictor *base, torque_pair *out) {
-  rotreg_predictor turns = *base;
+                         const sn_rotreg_predictor *base, sn_torque_pair *out) {
+  sn_rotreg_predictor turns = *base;
   memset(turns.tilt, 0, sizeof turns.tilt);
   out->ends[0] = out->ends[1] = turns;
   find_terms(job, base, w);
-  fit_tilts(job, key, pick, count, job->pulls.tilt * count, w, &turns, out->ends[0].tilt, out->ends[1].tilt);
-  fit_shears(job, key, pick, count, job->pulls.shear * count, w, out->ends[0].shear, out->ends[1].shear);
+  fit_tilts(job, key, pick, count, job->ridges.tilt * count, w, &turns, out->ends[0].tilt, out->ends[1].tilt);
+  fit_shears(job, key, pick, count, job->ridges.shear * count, w, out->ends[0].shear, out->ends[1].shear);
 }
 
 // The poses of `pick` at one end of the range.
@@ -187,33 +187,33 @@ static bool can_have_ends(const fit_job *job, int load, int *room) {
 
 // One end from the examples there, as in the document.
 static void fit_end(const fit_job *job, int key, int end, const int *pick, int count, const fit_work *w,
-                    torque_pair *out) {
-  const rotreg_predictor *whole = &job->bases[(size_t)key * (size_t)(1 + job->folds->fold_count)];
+                    sn_torque_pair *out) {
+  const sn_rotreg_predictor *whole = &job->bases[(size_t)key * (size_t)(1 + job->folds->fold_count)];
   int there = at_end(job, out->load, end, pick, count, w->pick);
-  rotreg_fit_options options = *job->options; // ridges are for as many poses as there are
-  options.shear_pull *= (double)there / job->joints->pose_count;
-  options.tilt_pull *= (double)there / job->joints->pose_count;
-  double rest = torque_at_rest(job->loads, out->load); // without load
+  sn_rotreg_fit_options options = *job->options; // ridges are for as many poses as there are
+  options.shear_ridge *= (double)there / job->joints->pose_count;
+  options.tilt_ridge *= (double)there / job->joints->pose_count;
+  double rest = sn_torque_at_rest(job->loads, out->load); // without load
   options.rest = end == 0 ? rest <= end_width : rest >= 1 - end_width;
-  rotreg_refit(job->joints, job->sequences + pose_row(job, key), w->pick, there, &options, w->turns, whole,
-               &out->ends[end]);
+  sn_rotreg_refit(job->joints, job->sequences + pose_row(job, key), w->pick, there, &options, w->turns, whole,
+                  &out->ends[end]);
 }
 
 static void set_blends(const fit_job *job, int load, fit_work *w) {
-  double rest = load < 0 ? 0 : torque_at_rest(job->loads, load);
-  w->rest[0] = load < 0 || isnan(rest) ? rest : torque_function(job->out->functions[load].rotation, rest);
-  w->rest[1] = load < 0 || isnan(rest) ? rest : torque_function(job->out->functions[load].shear, rest);
+  double rest = load < 0 ? 0 : sn_torque_at_rest(job->loads, load);
+  w->rest[0] = load < 0 || isnan(rest) ? rest : sn_torque_function(job->out->functions[load].rotation, rest);
+  w->rest[1] = load < 0 || isnan(rest) ? rest : sn_torque_function(job->out->functions[load].shear, rest);
   for (int k = 0; k < job->joints->pose_count; k++) {
     const double *x = job->loads->x + joint_row(job, k);
-    w->blend[0][k] = load < 0 ? 0 : torque_function(job->out->functions[load].rotation, x[load]);
-    w->blend[1][k] = load < 0 ? 0 : torque_function(job->out->functions[load].shear, x[load]);
+    w->blend[0][k] = load < 0 ? 0 : sn_torque_function(job->out->functions[load].rotation, x[load]);
+    w->blend[1][k] = load < 0 ? 0 : sn_torque_function(job->out->functions[load].shear, x[load]);
   }
 }
 
 // The pair of a key that follows `load`, from `count` poses; `base` 0: of all poses, 1 + f: without fold f.
 static void fit_pair(const fit_job *job, int key, int base, int load, const int *pick, int count, fit_work *w,
-                     torque_pair *out) {
-  *out = (torque_pair){.load = load};
+                     sn_torque_pair *out) {
+  *out = (sn_torque_pair){.load = load};
   if (!job->together && can_have_ends(job, load, w->pick) && has_ends(job, load, pick, count, enough_left, w->pick)) {
     for (int end = 0; end < 2; end++) fit_end(job, key, end, pick, count, w, out);
     return;
@@ -229,11 +229,11 @@ static double square(sn_mat3 a, sn_mat3 b) {
   return norm * norm;
 }
 
-// Fits the pair without each fold in turn and adds up what it misses there; `held` (may be NULL) gets its gradients.
-static void leave_out(const fit_job *job, int key, int load, fit_work *w, double miss[3], sn_mat3 *held) {
+// Fits the pair without each fold in turn and adds up what it misses there; `left_out` (may be NULL) gets its gradients.
+static void leave_out(const fit_job *job, int key, int load, fit_work *w, double miss[3], sn_mat3 *left_out) {
   for (int f = 0; f < job->folds->fold_count; f++) {
     const sn_fold *fold = &job->folds->folds[f];
-    torque_pair pair;
+    sn_torque_pair pair;
     fit_pair(job, key, 1 + f, load, fold->poses, fold->outside_count, w, &pair);
     for (int m = fold->outside_count; m < fold->count; m++) {
       int pose = fold->poses[m];
@@ -244,7 +244,7 @@ static void leave_out(const fit_job *job, int key, int load, fit_work *w, double
       sn_mat3 gradient = sn_mat3_mul(turn, shear);
       miss[0] += square(turn, job->rotation[truth]), miss[1] += square(shear, job->shear[truth]);
       miss[2] += square(gradient, job->sequences[truth]);
-      if (held) held[(size_t)pose * (size_t)job->key_count + (size_t)key] = gradient;
+      if (left_out) left_out[(size_t)pose * (size_t)job->key_count + (size_t)key] = gradient;
     }
   }
 }
@@ -254,7 +254,7 @@ static void leave_out_range(void *user, int64_t begin, int64_t end, int worker) 
   fit_work w = work_of(job, worker);
   for (int64_t key = begin; key < end; key++) {
     memset(job->miss[key], 0, sizeof job->miss[key]);
-    leave_out(job, (int)key, job->out->pairs[key].load, &w, job->miss[key], job->held);
+    leave_out(job, (int)key, job->out->pairs[key].load, &w, job->miss[key], job->left_out);
   }
 }
 
@@ -286,14 +286,15 @@ static void choose_loads(const fit_job *job) {
   sn_parallel_for(job->ctx, job->key_count, 1, choose_load_range, (void *)job);
 }
 
-static void choose_pulls(fit_job *job) {
-  double tilts[pull_choices], shears[pull_choices] = {0};
-  for (int c = 0; c < pull_choices; c++) {
-    job->pulls = (pair_pulls){pulls[c], pulls[c]};
+static void choose_ridges(fit_job *job) {
+  double tilts[ridge_choices], shears[ridge_choices] = {0};
+  for (int c = 0; c < ridge_choices; c++) {
+    job->ridges = (pair_ridges){ridges[c], ridges[c]};
     tilts[c] = missed(job, 0);
     for (int key = 0; key < job->key_count; key++) shears[c] += job->miss[key][1];
   }
-  job->pulls = (pair_pulls){pulls[sn_simplest(tilts, pull_choices, 1)], pulls[sn_simplest(shears, pull_choices, 1)]};
+  job->ridges =
+    (pair_ridges){ridges[sn_simplest(tilts, ridge_choices, 1)], ridges[sn_simplest(shears, ridge_choices, 1)]};
 }
 
 // ---- pairs and functions by turns ---------------------------------------------------------------------------------------------------
@@ -311,18 +312,18 @@ static void fit_pair_range(void *user, int64_t begin, int64_t end, int worker) {
 // scale/shear as they are.
 static void sum_weights(const fit_job *job, int j, double *aa[2], double *ab[2]) {
   for (int key = 0; key < job->key_count; key++) {
-    const torque_pair *pair = &job->out->pairs[key];
+    const sn_torque_pair *pair = &job->out->pairs[key];
     if (pair->load != j) continue;
     for (int k = 0; k < job->joints->pose_count; k++) {
       size_t at = joint_row(job, k), truth = pose_row(job, key) + (size_t)k;
       const sn_mat3 *rotation = job->joints->rotation + at;
       const sn_vec3 *theta = job->joints->theta + at;
-      sn_mat3 back = sn_mat3_transpose(rotreg_predict_rotation(&pair->ends[0], rotation, theta));
-      sn_vec3 a = sn_rotation_log(sn_mat3_mul(back, rotreg_predict_rotation(&pair->ends[1], rotation, theta)));
+      sn_mat3 back = sn_mat3_transpose(sn_rotreg_predict_rotation(&pair->ends[0], rotation, theta));
+      sn_vec3 a = sn_rotation_log(sn_mat3_mul(back, sn_rotreg_predict_rotation(&pair->ends[1], rotation, theta)));
       sn_vec3 b = sn_rotation_log(sn_mat3_mul(back, job->rotation[truth]));
       aa[0][k] += sn_vec3_dot(a, a), ab[0][k] += sn_vec3_dot(a, b);
-      sn_mat3 s = rotreg_predict_shear(&pair->ends[0], theta);
-      sn_mat3 to = sn_mat3_sub(rotreg_predict_shear(&pair->ends[1], theta), s),
+      sn_mat3 s = sn_rotreg_predict_shear(&pair->ends[0], theta);
+      sn_mat3 to = sn_mat3_sub(sn_rotreg_predict_shear(&pair->ends[1], theta), s),
               is = sn_mat3_sub(job->shear[truth], s);
       for (int n = 0; n < 9; n++) {
         aa[1][k] += to.m[n / 3][n % 3] * to.m[n / 3][n % 3], ab[1][k] += to.m[n / 3][n % 3] * is.m[n / 3][n % 3];
@@ -347,8 +348,8 @@ static void fit_function_range(void *user, int64_t begin, int64_t end, int worke
     memset(at, 0, 4 * (size_t)poses * sizeof *at);
     sum_weights(job, (int)j, aa, ab);
     for (int k = 0; k < poses; k++) x[k] = job->loads->x[joint_row(job, k) + (size_t)j];
-    torque_fit_function(poses, x, aa[0], ab[0], job->loads->degree_r, job->out->functions[j].rotation);
-    torque_fit_function(poses, x, aa[1], ab[1], job->loads->degree_s, job->out->functions[j].shear);
+    sn_torque_fit_function(poses, x, aa[0], ab[0], job->loads->degree_r, job->out->functions[j].rotation);
+    sn_torque_fit_function(poses, x, aa[1], ab[1], job->loads->degree_s, job->out->functions[j].shear);
   }
 }
 
@@ -368,7 +369,7 @@ static sn_status fit_by_turns(const fit_job *job) {
 
 static void start_functions(const fit_job *job) {
   for (int j = 0; j < job->joints->joint_count; j++)
-    job->out->functions[j] = (torque_functions){{1, 0, 0}, {1, 0, 0}};
+    job->out->functions[j] = (sn_torque_functions){{1, 0, 0}, {1, 0, 0}};
 }
 
 // ---- all of it -------------------------------------------------------------------------------------------------------------------------
@@ -377,15 +378,15 @@ static void start_range(void *user, int64_t begin, int64_t end, int worker) {
   const fit_job *job = user;
   fit_work w = work_of(job, worker);
   for (int64_t key = begin; key < end; key++) {
-    rotreg_predictor *bases = &job->bases[key * (1 + job->folds->fold_count)];
+    sn_rotreg_predictor *bases = &job->bases[key * (1 + job->folds->fold_count)];
     for (int k = 0; k < job->joints->pose_count; k++) {
       size_t at = pose_row(job, (int)key) + (size_t)k;
       sn_mat3_polar(job->sequences[at], &job->rotation[at], &job->shear[at]);
     }
     for (int f = 0; f < job->folds->fold_count; f++) {
       const sn_fold *fold = &job->folds->folds[f];
-      rotreg_refit(job->joints, job->sequences + pose_row(job, (int)key), fold->poses, fold->outside_count,
-                   job->options, w.turns, &bases[0], &bases[1 + f]);
+      sn_rotreg_refit(job->joints, job->sequences + pose_row(job, (int)key), fold->poses, fold->outside_count,
+                      job->options, w.turns, &bases[0], &bases[1 + f]);
     }
     job->out->pairs[key].load = -1;
   }
@@ -407,7 +408,7 @@ static sn_status fit_in_way(fit_job *job, bool together, double *miss) {
   return status;
 }
 
-static sn_status fit_all(fit_job *job, const rotreg_predictor *whole) {
+static sn_status fit_all(fit_job *job, const sn_rotreg_predictor *whole) {
   int folds = 1 + job->folds->fold_count;
   for (int key = 0; key < job->key_count; key++) job->bases[key * folds] = whole[key];
   sn_parallel_for(job->ctx, job->key_count, 1, start_range, job);
@@ -415,7 +416,7 @@ static sn_status fit_all(fit_job *job, const rotreg_predictor *whole) {
   job->together = true;
   double without = missed(job, 2), together = INFINITY, extremes = INFINITY;
   choose_loads(job);
-  choose_pulls(job);
+  choose_ridges(job);
   choose_loads(job);
   bool ends = job->loads->mode != TORQUE_FIT_TOGETHER && any_ends(job);
   if (job->loads->mode == TORQUE_FIT_EXTREMES && !ends) {
@@ -434,16 +435,18 @@ static sn_status fit_all(fit_job *job, const rotreg_predictor *whole) {
   return status;
 }
 
-sn_status torque_fit(sn_context *ctx, sn_arena *memory, const rotreg_joints *joints, const sn_folds *folds,
-                     const sn_mat3 *sequences, int count, const rotreg_predictor *whole,
-                     const rotreg_fit_options *options, const torque_loads *loads, torque_model *out, sn_mat3 *held) {
+sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_joints *joints, const sn_folds *folds,
+                        const sn_mat3 *sequences, int count, const sn_rotreg_predictor *whole,
+                        const sn_rotreg_fit_options *options, const sn_torque_loads *loads, sn_torque_model *out,
+                        sn_mat3 *left_out) {
   sn_arena scratch = sn_arena_new(ctx);
   size_t keys = (size_t)count, gradients = keys * (size_t)joints->pose_count;
   fit_job job = {.ctx = ctx, .joints = joints, .folds = folds, .sequences = sequences, .key_count = count};
-  job.options = options, job.loads = loads, job.out = out, job.held = held, job.pulls = (pair_pulls){0.1, 0.1};
-  *out = (torque_model){.pairs = SN_NEW(ctx, memory, torque_pair, keys),
-                        .functions = SN_NEW(ctx, memory, torque_functions, joints->joint_count)};
-  job.bases = SN_NEW(ctx, &scratch, rotreg_predictor, keys * (size_t)(1 + folds->fold_count));
+  job.options = options, job.loads = loads, job.out = out, job.left_out = left_out,
+  job.ridges = (pair_ridges){0.1, 0.1};
+  *out = (sn_torque_model){.pairs = SN_NEW(ctx, memory, sn_torque_pair, keys),
+                           .functions = SN_NEW(ctx, memory, sn_torque_functions, joints->joint_count)};
+  job.bases = SN_NEW(ctx, &scratch, sn_rotreg_predictor, keys * (size_t)(1 + folds->fold_count));
   job.rotation = SN_NEW(ctx, &scratch, sn_mat3, gradients);
   job.shear = SN_NEW(ctx, &scratch, sn_mat3, gradients);
   job.miss = sn_arena_alloc(ctx, &scratch, keys, sizeof *job.miss);

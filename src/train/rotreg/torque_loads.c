@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void read_joint(const sn_examples *e, const sn_keys *keys, int j, torque_loads *out) {
+static void read_joint(const sn_examples *e, const sn_keys *keys, int j, sn_torque_loads *out) {
   double low = INFINITY, high = -INFINITY;
   for (int k = 0; k < keys->count; k++) {
     low = fmin(low, sn_torque(&e->torques, keys->frames[k], j)),
@@ -19,11 +19,11 @@ static void read_joint(const sn_examples *e, const sn_keys *keys, int j, torque_
   }
 }
 
-sn_status torque_loads_read(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                            const char *only, torque_loads *out) {
+sn_status sn_torque_loads_read(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                               const char *only, sn_torque_loads *out) {
   const sn_torques *torques = &examples->torques;
   int joints = examples->skeleton.joint_count, wanted = *only ? sn_skeleton_find(&examples->skeleton, only) : -1;
-  *out = (torque_loads){.joint_count = joints, .pose_count = keys->count};
+  *out = (sn_torque_loads){.joint_count = joints, .pose_count = keys->count};
   if (!torques->values) {
     return sn_fail(ctx, SN_BAD_INPUT, "there are no torques to learn from: give --torque FILE.csv");
   }
@@ -48,22 +48,22 @@ sn_status torque_loads_read(sn_context *ctx, sn_arena *memory, const sn_examples
     *only ? "joint=" : "", only, *only ? ": " : "", keys->count);
 }
 
-void torque_loads_at(const torque_loads *loads, const sn_torques *torques, int frame, double *x) {
+void sn_torque_loads_at(const sn_torque_loads *loads, const sn_torques *torques, int frame, double *x) {
   for (int j = 0; j < loads->joint_count; j++) {
     double low = loads->range[j][0], high = loads->range[j][1];
     x[j] = high > low ? fmin(1, fmax(0, (sn_torque(torques, frame, j) - low) / (high - low))) : 0;
   }
 }
 
-double torque_function(const double c[torque_most_degree], double x) {
+double sn_torque_function(const double c[sn_torque_most_degree], double x) {
   double f = x * (c[0] + x * (c[1] + x * c[2]));
   return f > 0 ? (f < 1 ? f : 1) : 0;
 }
 
 // f = x + x (1 - x) (g0 + g1 x), so that the ends are met; g by least squares, held back a little where the examples leave
 // it open.
-void torque_fit_function(int count, const double *x, const double *aa, const double *ab, int degree,
-                         double c[torque_most_degree]) {
+void sn_torque_fit_function(int count, const double *x, const double *aa, const double *ab, int degree,
+                            double c[sn_torque_most_degree]) {
   double m[2][2] = {{0}}, b[2] = {0, 0}, g[2] = {0, 0}, all = 0;
   for (int i = 0; i < count; i++) {
     double bow = x[i] * (1 - x[i]), left = ab[i] - x[i] * aa[i]; // a . (b - x a)
@@ -76,8 +76,8 @@ void torque_fit_function(int count, const double *x, const double *aa, const dou
   }
   c[0] = 1, c[1] = c[2] = 0;
   if (!(all > 0)) return; // the ends agree everywhere
-  double pull = 1e-4 * all;
-  m[0][0] += pull, m[1][1] += pull;
+  double ridge = 1e-4 * all;
+  m[0][0] += ridge, m[1][1] += ridge;
   if (degree == 2) g[0] = b[0] / m[0][0];
   if (degree >= 3) {
     double det = m[0][0] * m[1][1] - m[0][1] * m[1][0];

@@ -1,56 +1,57 @@
 // SPDX-License-Identifier: MIT
-// How free the predictors may be, by what they say about poses left out of their fit.
+// The ridges of the predictors, by what they say about poses left out of their fit.
 #include "train/rotreg/tune.h"
 
 #include <string.h>
 
 enum { choices = 5 };
 
-static const double freedoms[choices] = {0, 1, 10, 100, 1000};
-static const double pulls[choices] = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1}; // per pose
-static const double tilts[choices] = {10, 1, 1e-1, 1e-2, 1e-3};      // likewise
+static const double map_ridges[choices] = {INFINITY, 1, 1e-1, 1e-2, 1e-3};
+static const double shear_ridges[choices] = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1}; // per pose
+static const double tilt_ridges[choices] = {10, 1, 1e-1, 1e-2, 1e-3};       // likewise
 
 typedef struct tune_job {
-  const rotreg_joints *joints;
+  const sn_rotreg_joints *joints;
   const sn_folds *folds;
   const sn_mat3 *sequences;
-  rotreg_fit_options options;
+  sn_rotreg_fit_options options;
   bool tilting;               // with every choice of tilt
   double (*miss)[choices][2]; // per sequence and choice of tilt: squared angles, squared scale/shear
   char *work;
   size_t work_size;
 } tune_job;
 
-rotreg_work *rotreg_work_of(char *work, size_t size, int worker) {
-  return (rotreg_work *)(void *)(work + (size_t)worker * size);
+sn_rotreg_work *sn_rotreg_work_of(char *work, size_t size, int worker) {
+  return (sn_rotreg_work *)(void *)(work + (size_t)worker * size);
 }
 
-static void add_miss(const tune_job *job, const rotreg_predictor *p, const sn_mat3 *truth, int pose, double miss[2]) {
+static void add_miss(const tune_job *job, const sn_rotreg_predictor *p, const sn_mat3 *truth, int pose,
+                     double miss[2]) {
   size_t at = (size_t)pose * (size_t)job->joints->joint_count;
   sn_mat3 rotation, shear;
   sn_mat3_polar(*truth, &rotation, &shear);
   double angle =
-    sn_rotation_angle(rotreg_predict_rotation(p, job->joints->rotation + at, job->joints->theta + at), rotation);
-  double stretch = sn_mat3_norm(sn_mat3_sub(rotreg_predict_shear(p, job->joints->theta + at), shear));
+    sn_rotation_angle(sn_rotreg_predict_rotation(p, job->joints->rotation + at, job->joints->theta + at), rotation);
+  double stretch = sn_mat3_norm(sn_mat3_sub(sn_rotreg_predict_shear(p, job->joints->theta + at), shear));
   miss[0] += angle * angle, miss[1] += stretch * stretch;
 }
 
 // Leaves out each fold in turn; with tilts, the same turns with every choice of them.
 static void try_range(void *user, int64_t begin, int64_t end, int worker) {
   const tune_job *job = user;
-  rotreg_work *work = rotreg_work_of(job->work, job->work_size, worker);
+  sn_rotreg_work *work = sn_rotreg_work_of(job->work, job->work_size, worker);
   int poses = job->joints->pose_count;
   for (int64_t n = begin; n < end; n++) {
     const sn_mat3 *sequence = job->sequences + (size_t)n * (size_t)poses;
-    rotreg_predictor whole, part;
+    sn_rotreg_predictor whole, part;
     memset(job->miss[n], 0, sizeof job->miss[n]);
-    rotreg_fit(job->joints, sequence, job->folds->folds[0].poses, poses, &job->options, work, &whole);
+    sn_rotreg_fit(job->joints, sequence, job->folds->folds[0].poses, poses, &job->options, work, &whole);
     for (int f = 0; f < job->folds->fold_count; f++) {
       const sn_fold *fold = &job->folds->folds[f];
-      rotreg_refit(job->joints, sequence, fold->poses, fold->outside_count, &job->options, work, &whole, &part);
+      sn_rotreg_refit(job->joints, sequence, fold->poses, fold->outside_count, &job->options, work, &whole, &part);
       for (int c = 0; c < (job->tilting ? choices : 1); c++) {
-        double pull = job->tilting ? tilts[c] * poses : 0; // 0 leaves the tilt as it is
-        rotreg_refit_tilt(job->joints, sequence, fold->poses, fold->outside_count, pull, work, &part);
+        double ridge = job->tilting ? tilt_ridges[c] * poses : 0; // 0 leaves the tilt as it is
+        sn_rotreg_refit_tilt(job->joints, sequence, fold->poses, fold->outside_count, ridge, work, &part);
         for (int m = fold->outside_count; m < fold->count; m++) {
           add_miss(job, &part, &sequence[fold->poses[m]], fold->poses[m], job->miss[n][c]);
         }
@@ -67,33 +68,33 @@ static double total_miss(const tune_job *job, int count, int c, int what) {
 }
 
 // `without`: squared angles that predictors without tilt miss.
-static void choose_tilt(sn_context *ctx, tune_job *job, int count, double without, rotreg_fit_options *options) {
+static void choose_tilt(sn_context *ctx, tune_job *job, int count, double without, sn_rotreg_fit_options *options) {
   job->options = *options, job->tilting = true;
   sn_parallel_for(ctx, count, 1, try_range, job);
   double miss[1 + choices] = {without};
   for (int c = 0; c < choices; c++) miss[1 + c] = total_miss(job, count, c, 0);
   int best = sn_simplest(miss, 1 + choices, SN_WORTH_IT);
-  if (best > 0) options->tilt_pull = tilts[best - 1] * job->joints->pose_count;
+  if (best > 0) options->tilt_ridge = tilt_ridges[best - 1] * job->joints->pose_count;
 }
 
-sn_status rotreg_tune(sn_context *ctx, const rotreg_joints *joints, const sn_folds *folds, const sn_mat3 *sequences,
-                      int count, rotreg_fit_options *options) {
+sn_status sn_rotreg_tune(sn_context *ctx, const sn_rotreg_joints *joints, const sn_folds *folds,
+                         const sn_mat3 *sequences, int count, sn_rotreg_fit_options *options) {
   sn_arena scratch = sn_arena_new(ctx);
   tune_job job = {.joints = joints, .folds = folds, .sequences = sequences, .options = *options};
-  job.work_size = rotreg_work_size(joints->pose_count);
+  job.work_size = sn_rotreg_work_size(joints->pose_count);
   job.work = sn_arena_alloc(ctx, &scratch, (size_t)sn_threads(ctx), job.work_size);
   job.miss = sn_arena_alloc(ctx, &scratch, (size_t)count, sizeof *job.miss);
   sn_status status = job.work && job.miss ? SN_OK : ctx->error.status;
   double angles[choices], shears[choices];
   for (int c = 0; status == SN_OK && c < choices; c++) {
-    job.options.freedom = freedoms[c], job.options.shear_pull = pulls[c] * joints->pose_count;
+    job.options.map_ridge = map_ridges[c], job.options.shear_ridge = shear_ridges[c] * joints->pose_count;
     sn_parallel_for(ctx, count, 1, try_range, &job);
     angles[c] = total_miss(&job, count, 0, 0), shears[c] = total_miss(&job, count, 0, 1);
   }
   if (status == SN_OK) {
     int free = sn_simplest(angles, choices, SN_WORTH_IT);
-    options->freedom = freedoms[free];
-    options->shear_pull = pulls[sn_simplest(shears, choices, 1)] * joints->pose_count;
+    options->map_ridge = map_ridges[free];
+    options->shear_ridge = shear_ridges[sn_simplest(shears, choices, 1)] * joints->pose_count;
     choose_tilt(ctx, &job, count, angles[free], options);
   }
   sn_arena_free(&scratch);

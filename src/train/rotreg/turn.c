@@ -38,7 +38,7 @@ static void fit_sums(const turn_sums *s, double *u, sn_mat3 *w) {
   }
 }
 
-double rotreg_fit_turn(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w) {
+double sn_rotreg_fit_turn(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w) {
   turn_sums s = {0};
   double all = 0;
   for (int i = 0; i < count; i++) add_pose(&s, theta[i], rho[i]), all += sn_vec3_dot(rho[i], rho[i]);
@@ -80,7 +80,7 @@ static bool settle_branches(int count, const sn_vec3 *theta, sn_vec3 *rho) {
   double u;
   sn_mat3 w;
   bool changed = false;
-  rotreg_fit_turn(count, theta, rho, &u, &w);
+  sn_rotreg_fit_turn(count, theta, rho, &u, &w);
   for (int i = 0; i < count; i++) {
     sn_vec3 moved = sn_rotation_unwrap(rho[i], sn_vec3_scale(sn_mat3_apply(w, theta[i]), u));
     if (sn_vec3_distance(moved, rho[i]) < 1e-6) continue;
@@ -89,7 +89,7 @@ static bool settle_branches(int count, const sn_vec3 *theta, sn_vec3 *rho) {
   return changed;
 }
 
-void rotreg_choose_branches(int count, const sn_vec3 *theta, sn_vec3 *rho) {
+void sn_rotreg_choose_branches(int count, const sn_vec3 *theta, sn_vec3 *rho) {
   // Another branch of rho is at least 2 pi - |rho| long: small rotations have only one that theta can reach.
   double largest = 0;
   for (int i = 0; i < count; i++) largest = fmax(largest, sn_vec3_length(rho[i]));

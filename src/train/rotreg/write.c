@@ -9,7 +9,7 @@
 
 enum { lanes = SN_RT_LANES, rows = SN_RT_ROTREG_ROWS };
 
-static sn_status joint_section(sn_context *ctx, sn_arena *memory, const rotreg_joints *joints,
+static sn_status joint_section(sn_context *ctx, sn_arena *memory, const sn_rotreg_joints *joints,
                                sn_model_section *out) {
   sn_rt_rotreg_joint *to = SN_NEW(ctx, memory, sn_rt_rotreg_joint, joints->joint_count);
   if (!to) return ctx->error.status;
@@ -22,7 +22,7 @@ static sn_status joint_section(sn_context *ctx, sn_arena *memory, const rotreg_j
   return SN_OK;
 }
 
-static void store_predictor(const rotreg_predictor *p, int lane, sn_rt_rotreg_block *to) {
+static void store_predictor(const sn_rotreg_predictor *p, int lane, sn_rt_rotreg_block *to) {
   to->base[lane] = (uint16_t)p->base;
   for (int k = 0; k < 2; k++) to->shear_joint[k][lane] = (uint16_t)p->shear_joints[k];
   if ((uint32_t)p->turn_count > to->turn_count) to->turn_count = (uint32_t)p->turn_count;
@@ -31,12 +31,12 @@ static void store_predictor(const rotreg_predictor *p, int lane, sn_rt_rotreg_bl
     for (int m = 0; m < 9; m++) to->map[k][m][lane] = (float)p->turns[k].map.m[m / 3][m % 3];
   }
   for (int c = 0; c < 6; c++)
-    for (int m = 0; m < rotreg_shear_terms; m++) to->shear[c][m][lane] = (float)p->shear[c][m];
+    for (int m = 0; m < sn_rotreg_shear_terms; m++) to->shear[c][m][lane] = (float)p->shear[c][m];
   for (int c = 0; c < 3; c++)
-    for (int m = 0; m < rotreg_shear_terms; m++) to->tilt[c][m][lane] = (float)p->tilt[c][m];
+    for (int m = 0; m < sn_rotreg_shear_terms; m++) to->tilt[c][m][lane] = (float)p->tilt[c][m];
 }
 
-static sn_status key_section(sn_context *ctx, sn_arena *memory, const rotreg_reduced *r, sn_model_section *out) {
+static sn_status key_section(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduced *r, sn_model_section *out) {
   size_t blocks = sn_rt_rotreg_blocks((uint32_t)r->bones.bone_count);
   sn_rt_rotreg_block *to = SN_NEW(ctx, memory, sn_rt_rotreg_block, blocks);
   if (!to) return ctx->error.status;
@@ -47,7 +47,7 @@ static sn_status key_section(sn_context *ctx, sn_arena *memory, const rotreg_red
   return SN_OK;
 }
 
-static sn_status solve_section(sn_context *ctx, sn_arena *memory, const rotreg_reduced *r, sn_model_section *out) {
+static sn_status solve_section(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduced *r, sn_model_section *out) {
   uint32_t joints = (uint32_t)r->joints.joint_count, bones = (uint32_t)r->bones.bone_count;
   size_t count = sn_rt_rotreg_solve_count(joints, bones), columns = 3 * (size_t)bones + 4 * (size_t)joints;
   float *to = SN_NEW(ctx, memory, float, count);
@@ -62,12 +62,12 @@ static sn_status solve_section(sn_context *ctx, sn_arena *memory, const rotreg_r
 
 // ---- torques -------------------------------------------------------------------------------------------------------------
 
-static void store_pair(const torque_pair *pair, int lane, sn_rt_torque_block *to) {
+static void store_pair(const sn_torque_pair *pair, int lane, sn_rt_torque_block *to) {
   to->load[lane] = pair->load < 0 ? SN_RT_NO_JOINT : (uint16_t)pair->load;
   for (int end = 0; end < 2; end++) store_predictor(&pair->ends[end], lane, &to->ends[end]);
 }
 
-static sn_status pair_section(sn_context *ctx, sn_arena *memory, const rotreg_reduced *r, sn_model_section *out) {
+static sn_status pair_section(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduced *r, sn_model_section *out) {
   size_t blocks = sn_rt_rotreg_blocks((uint32_t)r->bones.bone_count);
   sn_rt_torque_block *to = SN_NEW(ctx, memory, sn_rt_torque_block, blocks);
   if (!to) return ctx->error.status;
@@ -77,21 +77,21 @@ static sn_status pair_section(sn_context *ctx, sn_arena *memory, const rotreg_re
   return SN_OK;
 }
 
-static bool is_used(const rotreg_reduced *r, int joint) {
+static bool is_used(const sn_rotreg_reduced *r, int joint) {
   for (int k = 0; k < r->bones.bone_count; k++)
     if (r->torque.pairs[k].load == joint) return true;
   return false;
 }
 
 // A joint whose torque no bone follows gets no range.
-static sn_status range_section(sn_context *ctx, sn_arena *memory, const rotreg_reduced *r, const torque_loads *loads,
-                               sn_model_section *out) {
+static sn_status range_section(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduced *r,
+                               const sn_torque_loads *loads, sn_model_section *out) {
   sn_rt_torque *to = SN_NEW(ctx, memory, sn_rt_torque, loads->joint_count);
   if (!to) return ctx->error.status;
   for (int j = 0; j < loads->joint_count; j++) {
     if (!is_used(r, j)) continue;
     to[j].low = (float)loads->range[j][0], to[j].high = (float)loads->range[j][1];
-    for (int k = 0; k < torque_most_degree; k++) {
+    for (int k = 0; k < sn_torque_most_degree; k++) {
       to[j].rotation[k] = (float)r->torque.functions[j].rotation[k];
       to[j].shear[k] = (float)r->torque.functions[j].shear[k];
     }
@@ -103,8 +103,8 @@ static sn_status range_section(sn_context *ctx, sn_arena *memory, const rotreg_r
 
 // ---- the model -------------------------------------------------------------------------------------------------------------
 
-sn_status rotreg_build(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const rotreg_reduced *r,
-                       const torque_loads *loads, sn_rt_shade shade, sn_model *out) {
+sn_status sn_rotreg_build(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_rotreg_reduced *r,
+                          const sn_torque_loads *loads, sn_rt_shade shade, sn_model *out) {
   sn_model_section sections[4];
   sn_status status = joint_section(ctx, memory, &r->joints, &sections[0]);
   if (status == SN_OK) status = solve_section(ctx, memory, r, &sections[1]);

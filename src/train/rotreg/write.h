@@ -5,7 +5,7 @@
 #include "train/rotreg/reduced.h"
 
 // The model of a trained predictor; `loads` NULL: without torques. Temporary memory comes from `memory`.
-sn_status rotreg_build(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const rotreg_reduced *r,
-                       const torque_loads *loads, sn_rt_shade shade, sn_model *out);
+sn_status sn_rotreg_build(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_rotreg_reduced *r,
+                          const sn_torque_loads *loads, sn_rt_shade shade, sn_model *out);
 
 #endif

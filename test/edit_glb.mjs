@@ -73,6 +73,16 @@ export const edits = {
     clip.samplers.push({ input: clip.samplers[0].input, output: add(doc, values, 5126, "VEC3"), interpolation: "LINEAR" });
     clip.channels.push({ sampler: clip.samplers.length - 1, target: { node: json.nodes.length - 1, path: "scale" } });
   },
+  // A second animation: the first one backwards, called "back".
+  back(doc) {
+    const { json } = doc, clip = structuredClone(json.animations[0]);
+    clip.name = "back";
+    for (const sampler of clip.samplers) {
+      const a = json.accessors[sampler.output];
+      sampler.output = add(doc, rows(doc, sampler.output).reverse(), a.componentType, a.type);
+    }
+    json.animations.push(clip);
+  },
   // The mesh a second time, at the same place but on the first joint alone: it parts from the first when that moves.
   twin(doc) {
     for (const mesh of doc.json.meshes) {

@@ -60,6 +60,21 @@ check 'a.input.vertices > 1.3 * 800 && near(a.result.train.rms_pct_diag, b.rms_p
   train.json twin.measured
 check 'b.rms_pct_diag > 0.01 && b.rms_pct_diag < 10' train.json twin.measured
 
+# 6. several clips of one file
+edit $plain clips.glb back
+both() { "$SINEW" compare --rest clips.glb "$@" --method lbs:weights=given --json both.json > log || fail "$*: $(cat log)"; }
+for way in "--frames clips.glb --skeleton clips.glb --clip all" "--frames clips.glb --skeleton clips.glb --clip motion --clip back" \
+  "--frames clips.glb#motion --frames clips.glb#back --skeleton clips.glb#0 --skeleton clips.glb#1"; do
+  both $way
+  check 'a.input.clips === 2 && a.input.frames === 26 && a.result.methods[0].all.rms_pct_diag < 1e-3' both.json
+done
+both --frames clips.glb#motion --skeleton clips.glb#motion --test-frames clips.glb#back --test-skeleton clips.glb#back
+check 'a.input.frames === 26 && a.result.methods[0].test.frames === 13' both.json
+"$SINEW" compare --rest clips.glb --frames clips.glb#back --skeleton clips.glb --clip all --method rigid > log 2>&1 && fail "clips that do not pair up"
+grep -q "pair up" log || fail "no word about pairs: $(cat log)"
+"$SINEW" convert clips.glb#nope x.pc2 > log 2>&1 && fail "a clip that is not there"
+grep -q "motion" log || fail "the clips there are are not listed: $(cat log)"
+
 # 9. normals: split vertices that the file shades smoothly stay smooth, hard edges stay hard
 for kind in smooth flat; do
   edit $plain $kind.glb split=$kind

@@ -379,10 +379,13 @@ static void test_clips(void **state) {
   sn_examples_free(&e);
 
   options.skeleton_count = 1;
-  assert_fails(&ctx, sn_examples_load(&ctx, &options, &e), "2 --frames and 1 --skeleton: they pair up");
+  assert_fails(&ctx, sn_examples_load(&ctx, &options, &e), "2 clips of --frames and 1 of --skeleton: they pair up");
   options.frames_count = 0, options.skeleton_count = 2;
-  assert_fails(&ctx, sn_examples_load(&ctx, &options, &e), "without --frames only one --skeleton");
-  options.skeleton_count = 1, options.clip = "walk";
+  assert_ok(&ctx, sn_examples_load(&ctx, &options, &e)); // poses alone, one clip after the other
+  assert_int_equal(e.clip_count, 2);
+  assert_int_equal(e.poses.frame_count, e.clip_start[2]);
+  sn_examples_free(&e);
+  options.skeleton_count = 1, options.clip_count = 1, options.clips = (const char *const[]){"walk"};
   assert_fails(&ctx, sn_examples_load(&ctx, &options, &e), "bend"); // lists what there is
 }
 

@@ -38,7 +38,9 @@ enum { SN_DEFAULT_FPS = 30 };
 // Frames from .pc2, .mdd, .abc, a folder of .obj, a quoted glob of .obj, or an animated .glb/.gltf. Checked to be finite.
 // OBJ frames must agree in vertex count. `choice` may be NULL.
 sn_status sn_frames_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out);
-// Frames of a clip of `seconds`; -1, with a message that begins with `name`, where they are too many.
+// "file.glb" and "walk" of "file.glb#walk"; the path itself and NULL where there is no such clip in it. NULL: no memory.
+const char *sn_clip_path(sn_context *ctx, sn_arena *memory, const char *path, const char **clip);
+// Frames of a clip of `seconds`, its end included; -1, with a message that begins with `name`, where they are too many.
 int sn_count_frames(sn_context *ctx, const char *name, double seconds, double fps);
 // By extension: .pc2, .mdd, .abc, or a folder (a path that ends in '/' or has no extension) of .obj with `mesh`'s triangles.
 sn_status sn_frames_write(sn_context *ctx, const char *path, const sn_frames *frames, const sn_mesh *mesh);
@@ -156,7 +158,7 @@ typedef struct sn_clip_info {
 
 int sn_gltf_clip_count(const sn_gltf *gltf);
 sn_clip_info sn_gltf_clip(const sn_gltf *gltf, int clip);
-// By name, else by index ("0"); NULL is the first. Fails listing what there is.
+// By name, else by index ("0" or "#0"); NULL is the first. Fails listing what there is.
 sn_status sn_gltf_find_clip(sn_context *ctx, const sn_gltf *gltf, const char *name, int *out);
 
 // Skinning matrices (rest pose to pose) of every joint at time t, seconds as in the file. Before the first key and
@@ -205,7 +207,9 @@ typedef struct sn_load_options {
   int frames_count, skeleton_count; // several frames and skeletons pair up in order and become clips
   const char *const *frames, *const *skeletons;
   int test_count; // so many of the frames (and skeletons) at the end are only tested on
-  const char *clip;
+  int clip_count; // animations of glTF files that are trained on ("all": all of them); none: the first
+  const char *const *clips;
+  const char *const *frame_clips, *const *skeleton_clips; // filled in by sn_examples_load: a clip per file
   double fps; // of the skeleton and of frames that are sampled; 0: that of the frames, or 30
   int object_count;
   const char *const *objects; // of .abc files

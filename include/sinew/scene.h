@@ -170,6 +170,7 @@ typedef struct sn_examples {
   int control_count, *controls; // control vertices
   int controls_wanted;          // without any: how many the trainer shall choose; 0: none
   int clip_count, *clip_start;  // clip c is frames clip_start[c] .. clip_start[c+1]
+  const char **clip_names;      // NULL where nobody knows
   int test_frame_count;         // the frames at the end that are of clips only tested on
   int source_count, *source;    // file vertex s of the rest mesh is vertex source[s] here; NULL: the same order
   int (*source_triangles)[3];   // the triangles over the file's vertices; NULL: those of `rest`

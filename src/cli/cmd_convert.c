@@ -92,7 +92,7 @@ static int run(cli *c) {
 
 static const cli_option options[] = {
   {"--rest", "FILE", NULL, "mesh whose triangles OBJ and Alembic frames get", false},
-  CLI_OPTION_CLIP,
+  CLI_OPTION_ONE_CLIP,
   CLI_OPTION_FPS,
   CLI_OPTION_OBJECT,
   {0},

@@ -158,15 +158,6 @@ static void free_file_order(file_order *order) {
   sn_arena_free(&order->memory);
 }
 
-// "walk" of "cache/walk.pc2".
-static const char *clip_name(cli *c, sn_arena *memory, const char *path) {
-  const char *slash = strrchr(path, '/'), *start = slash && slash[1] ? slash + 1 : path;
-  char *name = sn_arena_text(&c->ctx, memory, start);
-  char *dot = name ? strrchr(name, '.') : NULL;
-  if (dot && dot > name) *dot = '\0';
-  return name ? name : "clip";
-}
-
 // New joints get names that the rest file's own joints do not have: a file's joints are kept by name, parents and all.
 static sn_status free_names(cli *c, const sn_gltf *base, sn_skeleton *skeleton) {
   sn_skeleton old;
@@ -186,20 +177,19 @@ static sn_status free_names(cli *c, const sn_gltf *base, sn_skeleton *skeleton) 
 }
 
 static sn_status write_rig(cli *c, rig_job *job, const char *path) {
-  enum { most = 64 };
   const sn_examples *e = &job->examples;
-  const char *files[most], *rest = cli_text(c, "--rest");
-  sn_gltf_clip_out clips[most];
+  const char *rest = cli_text(c, "--rest");
+  sn_gltf_clip_out *clips = SN_NEW(&c->ctx, &job->memory, sn_gltf_clip_out, e->clip_count);
   file_order order;
   sn_gltf *base = NULL;
-  cli_texts(c, "--frames", files, most);
   sn_status status = to_file_order(c, job, &order);
   int count = 0;
-  for (int k = 0; k < e->clip_count; k++) {
+  if (!clips) status = c->ctx.error.status;
+  for (int k = 0; clips && k < e->clip_count; k++) {
     int first = e->clip_start[k], frames = e->clip_start[k + 1] - first;
     if (frames > 0)
       clips[count++] =
-        (sn_gltf_clip_out){clip_name(c, &job->memory, files[k]), &job->result.poses, first, frames, NULL};
+        (sn_gltf_clip_out){e->clip_names ? e->clip_names[k] : "clip", &job->result.poses, first, frames, NULL};
   }
   if (status == SN_OK && (cli_has_extension(rest, ".glb") || cli_has_extension(rest, ".gltf"))) {
     status = sn_gltf_read(&c->ctx, rest, &base);

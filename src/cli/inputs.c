@@ -36,7 +36,7 @@ static sn_status check_test_clips(cli *c, const sn_load_options *options, int te
 }
 
 sn_status cli_load(cli *c, sn_examples *out) {
-  const char *frames[most_files], *skeletons[most_files], *objects[CLI_MOST_OBJECTS];
+  const char *frames[most_files], *skeletons[most_files], *clips[most_files], *objects[CLI_MOST_OBJECTS];
   int test_skeletons = 0;
   sn_choice choice;
   sn_load_options options = sn_load_options_default();
@@ -50,7 +50,11 @@ sn_status cli_load(cli *c, sn_examples *out) {
   sn_status status = check_test_clips(c, &options, test_skeletons);
   if (status == SN_OK) status = cli_choice(c, objects, &choice);
   if (status != SN_OK) return status;
-  options.clip = choice.clip;
+  options.clip_count = cli_texts(c, "--clip", clips, most_files);
+  options.clips = clips;
+  if (options.clip_count > most_files) {
+    return sn_fail(&c->ctx, SN_BAD_INPUT, "at most %d --clip; --clip all takes every one", most_files);
+  }
   options.fps = choice.fps;
   options.object_count = choice.object_count, options.objects = choice.objects;
   options.torque = cli_text(c, "--torque");

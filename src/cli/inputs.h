@@ -11,7 +11,8 @@
 #define CLI_OPTION_SKELETON {"--skeleton", "FILE", NULL, "skeleton and its pose at every frame (.glb, .gltf)", true}
 #define CLI_OPTION_TEST_FRAMES {"--test-frames", "FILE", NULL, "frames of a clip that is only tested on, read as --frames", true}
 #define CLI_OPTION_TEST_SKELETON {"--test-skeleton", "FILE", NULL, "its skeleton and poses; pairs up with --test-frames in order", true}
-#define CLI_OPTION_CLIP {"--clip", "NAME|INDEX", NULL, "which animation of that file; the first unless told", false}
+#define CLI_OPTION_CLIP {"--clip", "NAME|INDEX|all", NULL, "animations of glTF files: those named, or all; the first unless told. FILE#NAME names one of a file", true}
+#define CLI_OPTION_ONE_CLIP {"--clip", "NAME|INDEX", NULL, "which animation of a glTF file; the first unless told (or FILE#NAME)", false}
 #define CLI_OPTION_FPS {"--fps", "N", "30", "frames per second: frame f is the clip's first key time plus f/N; an .abc has its own rate unless told", false}
 #define CLI_OPTION_OBJECT {"--object", "PATH", NULL, "of an .abc: this mesh, or the meshes below it; all of them, as one, unless told", true}
 #define CLI_OPTION_TORQUE {"--torque", "FILE.csv", NULL, "a row per frame: frame, then one column per joint name", false}

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <glob.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,9 +148,9 @@ static sn_status deform_all(sn_context *ctx, const sn_gltf *gltf, int clip, doub
 }
 
 int sn_count_frames(sn_context *ctx, const char *name, double seconds, double fps) {
-  double count = seconds * fps + 1.5;
-  if (count < 1e7) return (int)count;
-  sn_fail(ctx, SN_BAD_INPUT, "%s lasts %g s: too many frames", name, seconds);
+  double count = ceil(seconds * fps - 0.01) + 1; // the last one may be partial: it is the end of the clip
+  if (count < 1e7) return count < 1 ? 1 : (int)count;
+  sn_fail(ctx, SN_BAD_INPUT, "%s lasts %g s: %.3g frames at %g per second are too many", name, seconds, count, fps);
   return -1;
 }
 
@@ -195,6 +196,14 @@ sn_status sn_frames_read(sn_context *ctx, const char *path, const sn_choice *cho
   if (!choice) choice = &plain;
   double fps = choice->fps > 0 ? choice->fps : SN_DEFAULT_FPS;
   *out = (sn_frames){0};
+  sn_arena scratch = sn_arena_new(ctx);
+  const char *clip, *file = sn_clip_path(ctx, &scratch, path, &clip);
+  if (!file) return ctx->error.status;
+  if (clip) {
+    sn_status status = read_animated(ctx, file, fps, clip, out);
+    sn_arena_free(&scratch);
+    return status;
+  }
   if (!is_folder(path)) {
     if (has_extension(path, ".pc2") || has_extension(path, ".mdd")) return read_cache(ctx, path, out);
     if (has_extension(path, ".abc")) return read_alembic(ctx, path, choice, out);

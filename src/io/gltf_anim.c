@@ -155,12 +155,13 @@ sn_status sn_gltf_find_clip(sn_context *ctx, const sn_gltf *gltf, const char *na
     if (strcmp(gltf->clips[k].info.name, name) == 0) return SN_OK;
   }
   int64_t index = 0;
-  for (const char *c = name; *c; c++) {
+  const char *digits = name[0] == '#' ? name + 1 : name;
+  for (const char *c = digits; *c; c++) {
     if (*c < '0' || *c > '9' || index > gltf->clip_count) return no_such_clip(ctx, gltf, name);
     index = index * 10 + (*c - '0');
   }
   *out = (int)index;
-  return *name && index < gltf->clip_count ? SN_OK : no_such_clip(ctx, gltf, name);
+  return *digits && index < gltf->clip_count ? SN_OK : no_such_clip(ctx, gltf, name);
 }
 
 // ---- sampling ------------------------------------------------------------------------------------------------------------
@@ -327,13 +328,9 @@ sn_status sn_gltf_poses(sn_context *ctx, const sn_gltf *gltf, int clip, double f
   if (status != SN_OK) return status;
   if (gltf->joint_count == 0) return sn_fail(ctx, SN_BAD_INPUT, "%s: has no skin, so no poses", gltf->name);
   sn_clip_info info = sn_gltf_clip(gltf, clip);
-  double frames = floor((info.end - info.start) * fps + 0.01) + 1;
-  if (frame_count < 0 && frames > 1e7) {
-    return sn_fail(ctx, SN_BAD_INPUT, "%s: clip '%.100s' has %.0f frames at %g frames per second", gltf->name,
-                   info.name, frames, fps);
-  }
-  if (frame_count < 0) frame_count = (int)frames;
-  if (clip >= 0 && frame_count > 1 && (frame_count - 1) / fps > info.end - info.start + 0.5 / fps) {
+  if (frame_count < 0) frame_count = sn_count_frames(ctx, info.name, info.end - info.start, fps);
+  if (frame_count < 0) return sn_fail_prefix(ctx, "%s: clip ", gltf->name);
+  if (clip >= 0 && frame_count > 1 && (frame_count - 1) / fps > info.end - info.start + 1 / fps) {
     return sn_fail(ctx, SN_BAD_INPUT,
                    "%s: clip '%.100s' is %g s long, but %d frames at %g frames per second are %g s", gltf->name,
                    info.name, info.end - info.start, frame_count, fps, (frame_count - 1) / fps);

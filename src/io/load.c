@@ -16,7 +16,7 @@ static bool has_extension(const char *path, const char *extension) {
 bool sn_load_is_gltf(const char *path) { return has_extension(path, ".glb") || has_extension(path, ".gltf"); }
 
 sn_choice sn_load_choice(const sn_load_options *options) {
-  return (sn_choice){options->fps, options->clip, options->object_count, options->objects};
+  return (sn_choice){options->fps, NULL, options->object_count, options->objects};
 }
 
 // Puts the file's name before a message that lacks it.
@@ -74,28 +74,22 @@ static sn_status load_rest(sn_context *ctx, const sn_load_options *options, sn_e
   return status == SN_OK ? sn_load_name(ctx, sn_mesh_check(ctx, &out->rest), path) : status;
 }
 
-// --clip is about the files that are trained on.
-const char *sn_load_clip_of(const sn_load_options *options, int c) {
-  int count = options->frames_count > 0 ? options->frames_count : options->skeleton_count;
-  return c < count - options->test_count ? options->clip : NULL;
-}
-
-sn_status sn_examples_load(sn_context *ctx, const sn_load_options *options, sn_examples *out) {
+sn_status sn_examples_load(sn_context *ctx, const sn_load_options *asked, sn_examples *out) {
   *out = (sn_examples){.memory = sn_arena_new(ctx)};
-  sn_status status = SN_OK;
+  sn_load_options complete = *asked, *options = &complete;
+  sn_status status = sn_load_expand(ctx, &out->memory, &complete);
   float(*normals)[3] = NULL;
-  sn_load_options complete = *options;
-  if (!options->rest && options->frames_count > 0 && has_extension(options->frames[0], ".abc")) {
-    complete.rest = options->frames[0]; // frames that come with faces
-    options = &complete;
+  if (status == SN_OK && !options->rest && options->frames_count > 0 && has_extension(options->frames[0], ".abc")) {
+    options->rest = options->frames[0]; // frames that come with faces
   }
-  if (options->rest) {
+  if (status == SN_OK && options->rest) {
     status = load_rest(ctx, options, out, &normals);
-  } else if (options->frames_count > 0 || options->skeleton_count == 0) {
+  } else if (status == SN_OK && (options->frames_count > 0 || options->skeleton_count == 0)) {
     status = sn_fail(ctx, SN_BAD_INPUT, "a rest mesh is needed: --rest FILE (only an .abc of frames has one)");
   }
   if (status == SN_OK && options->frames_count > 0) status = sn_load_frames(ctx, options, out);
   if (status == SN_OK && options->skeleton_count > 0) status = sn_load_skeletons(ctx, options, out);
+  if (status == SN_OK) status = sn_load_clip_names(ctx, options, out);
   if (status == SN_OK && options->rest && sn_load_is_gltf(options->rest)) {
     status = sn_load_weld(ctx, (const float(*)[3])normals, out);
   }

@@ -9,8 +9,9 @@ bool sn_load_is_gltf(const char *path);
 // Puts the file's name before a message that lacks it.
 sn_status sn_load_name(sn_context *ctx, sn_status status, const char *path);
 sn_choice sn_load_choice(const sn_load_options *options);
-// Which animation of the files of clip c.
-const char *sn_load_clip_of(const sn_load_options *options, int c);
+// Files and animations as lists of files with one clip each (frame_clips, skeleton_clips); then the names of the clips.
+sn_status sn_load_expand(sn_context *ctx, sn_arena *memory, sn_load_options *options);
+sn_status sn_load_clip_names(sn_context *ctx, const sn_load_options *options, sn_examples *out);
 
 sn_status sn_load_frames(sn_context *ctx, const sn_load_options *options, sn_examples *out);
 sn_status sn_load_skeletons(sn_context *ctx, const sn_load_options *options, sn_examples *out);

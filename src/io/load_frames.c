@@ -80,7 +80,7 @@ static sn_status read_all_frames(sn_context *ctx, const sn_load_options *options
   sn_status status = SN_OK;
   sn_choice choice = sn_load_choice(options);
   for (int c = 0; status == SN_OK && c < options->frames_count; c++) {
-    choice.clip = sn_load_clip_of(options, c);
+    choice.clip = options->frame_clips[c];
     status = sn_frames_read(ctx, options->frames[c], &choice, &parts[c]);
   }
   return status;

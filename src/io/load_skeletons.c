@@ -87,39 +87,64 @@ static double pose_rate(const sn_load_options *options, const sn_examples *examp
   return examples->frames.rate > 0 ? examples->frames.rate : SN_DEFAULT_FPS;
 }
 
-static sn_status load_clip(sn_context *ctx, const sn_load_options *options, int c, sn_examples *out) {
+// The poses of clip c as the file has them. The first file's skeleton is everybody's.
+static sn_status read_clip(sn_context *ctx, const sn_load_options *options, int c, sn_examples *out,
+                           sn_skeleton *skeleton, sn_poses *poses) {
   const char *path = options->skeletons[c];
   sn_gltf *gltf = NULL;
-  sn_skeleton skeleton = {0};
-  sn_poses poses = {0};
-  int clip = 0, first = out->clip_count > 0 ? out->clip_start[c] : 0;
-  int count = out->clip_count > 0 ? out->clip_start[c + 1] - first : -1;
+  int clip = 0, count = out->frames.frame_count > 0 ? out->clip_start[c + 1] - out->clip_start[c] : -1;
   sn_status status = sn_gltf_read(ctx, path, &gltf);
   if (status != SN_OK) return status;
   if (c == 0) status = read_first_skeleton(ctx, options, gltf, out);
-  if (status == SN_OK) status = sn_gltf_skeleton(ctx, gltf, &skeleton, NULL);
-  if (status == SN_OK) status = sn_gltf_find_clip(ctx, gltf, sn_load_clip_of(options, c), &clip);
-  if (status == SN_OK) status = sn_gltf_poses(ctx, gltf, clip, pose_rate(options, out), count, &poses);
-  if (status == SN_OK && !out->poses.matrices) {
-    int total = out->clip_count > 0 ? out->clip_start[out->clip_count] : poses.frame_count;
-    status = sn_poses_new(ctx, out->skeleton.joint_count, total, &out->poses);
-  }
-  if (status == SN_OK) status = append_poses(ctx, path, &skeleton, &poses, first, out);
-  sn_poses_free(&poses);
-  sn_skeleton_free(&skeleton);
+  if (status == SN_OK) status = sn_gltf_skeleton(ctx, gltf, skeleton, NULL);
+  if (status == SN_OK) status = sn_gltf_find_clip(ctx, gltf, options->skeleton_clips[c], &clip);
+  if (status == SN_OK) status = sn_gltf_poses(ctx, gltf, clip, pose_rate(options, out), count, poses);
   sn_gltf_free(gltf);
   return sn_load_name(ctx, status, path);
 }
 
+// One after the other. Without frames the clips are the poses'.
+static sn_status join_poses(sn_context *ctx, const sn_load_options *options, const sn_skeleton *skeletons,
+                            const sn_poses *parts, sn_examples *out) {
+  int count = options->skeleton_count, total = 0;
+  if (out->frames.frame_count == 0) {
+    out->clip_start = SN_NEW(ctx, &out->memory, int, count + 1);
+    if (!out->clip_start) return ctx->error.status;
+    out->clip_count = count;
+  }
+  for (int c = 0; c < count; c++) {
+    if (__builtin_add_overflow(total, parts[c].frame_count, &total)) {
+      return sn_fail(ctx, SN_BAD_INPUT, "too many frames");
+    }
+    out->clip_start[c + 1] = total;
+  }
+  sn_status status = sn_poses_new(ctx, out->skeleton.joint_count, total, &out->poses);
+  for (int c = 0; c < count && status == SN_OK; c++) {
+    status = append_poses(ctx, options->skeletons[c], &skeletons[c], &parts[c], out->clip_start[c], out);
+  }
+  return status;
+}
+
 sn_status sn_load_skeletons(sn_context *ctx, const sn_load_options *options, sn_examples *out) {
-  if (options->frames_count > 0 && options->skeleton_count != options->frames_count) {
-    return sn_fail(ctx, SN_BAD_INPUT, "%d --frames and %d --skeleton: they pair up in order, so give as many of each",
-                   options->frames_count, options->skeleton_count);
+  int count = options->skeleton_count;
+  if (options->frames_count > 0 && count != options->frames_count) {
+    return sn_fail(ctx, SN_BAD_INPUT,
+                   "%d clips of --frames and %d of --skeleton: they pair up in order, so give as many of each "
+                   "(FILE#CLIP names a clip of a file)",
+                   options->frames_count, count);
   }
-  if (options->frames_count == 0 && options->skeleton_count > 1) {
-    return sn_fail(ctx, SN_BAD_INPUT, "without --frames only one --skeleton can be given");
+  sn_arena scratch = sn_arena_new(ctx);
+  sn_skeleton *skeletons = SN_NEW(ctx, &scratch, sn_skeleton, count);
+  sn_poses *parts = SN_NEW(ctx, &scratch, sn_poses, count);
+  sn_status status = skeletons && parts ? SN_OK : ctx->error.status;
+  for (int c = 0; status == SN_OK && c < count; c++) {
+    status = read_clip(ctx, options, c, out, &skeletons[c], &parts[c]);
   }
-  sn_status status = SN_OK;
-  for (int c = 0; status == SN_OK && c < options->skeleton_count; c++) status = load_clip(ctx, options, c, out);
+  if (status == SN_OK) status = join_poses(ctx, options, skeletons, parts, out);
+  for (int c = 0; skeletons && parts && c < count; c++) {
+    sn_skeleton_free(&skeletons[c]);
+    sn_poses_free(&parts[c]);
+  }
+  sn_arena_free(&scratch);
   return status;
 }

@@ -85,12 +85,12 @@ static sn_status expand(sn_context *ctx, sn_arena *memory, const sn_load_options
 sn_status sn_load_expand(sn_context *ctx, sn_arena *memory, sn_load_options *options) {
   source_list frames = {0}, skeletons = {0};
   int frame_tests, skeleton_tests;
-  sn_status status = expand(ctx, memory, options, options->frames, options->frames_count, options->test_count,
-                            &frames, &frame_tests);
+  sn_status status =
+    expand(ctx, memory, options, options->frames, options->frames_count, options->test_count, &frames, &frame_tests);
   if (status == SN_OK) {
     int tests = options->frames_count > 0 ? options->test_count : 0;
-    status = expand(ctx, memory, options, options->skeletons, options->skeleton_count, tests, &skeletons,
-                    &skeleton_tests);
+    status =
+      expand(ctx, memory, options, options->skeletons, options->skeleton_count, tests, &skeletons, &skeleton_tests);
   }
   if (status != SN_OK) return status;
   options->frames = frames.paths, options->frame_clips = frames.clips, options->frames_count = frames.count;
@@ -133,7 +133,8 @@ sn_status sn_load_clip_names(sn_context *ctx, const sn_load_options *options, sn
   out->clip_names = SN_NEW(ctx, &out->memory, const char *, count);
   sn_status status = out->clip_names ? SN_OK : ctx->error.status;
   for (int c = 0; c < count && status == SN_OK; c++) {
-    bool cache = framed && !sn_load_is_gltf(options->frames[c]); // a file of frames has the name that its maker gave it
+    bool cache =
+      framed && !sn_load_is_gltf(options->frames[c]); // a file of frames has the name that its maker gave it
     const char *path = cache || !from_skeleton ? options->frames[c] : options->skeletons[c];
     const char *clip = cache || !from_skeleton ? options->frame_clips[c] : options->skeleton_clips[c];
     status = clip_name(ctx, &out->memory, path, clip, &out->clip_names[c]);

@@ -18,13 +18,19 @@ typedef enum sn_weights_source {
   SN_WEIGHTS_LBS    // fitted for linear blending
 } sn_weights_source;
 
+enum { SN_PRIOR_AUTO = 0, SN_PRIOR_NONE = -1 };
+
 typedef struct sn_skin_options {
   int influences; // most joints of a vertex
   sn_weights_source weights;
-  double rho; // smoothness of the weights (Kim 2010)
+  double prior; // pull of fitted weights to those of the skeleton file
+  double rho;   // smoothness of the weights (Kim 2010)
 } sn_skin_options;
 
 extern const sn_option sn_skin_option_table[];
+
+// The skin that fitted weights shrink to; NULL where there is none or none is wanted (smoothed weights have no prior).
+const sn_skin *sn_skin_prior(const sn_skin_options *options, const sn_examples *examples);
 
 // The skin that the options ask for: fitted to the training frames for `poses` (whose joints are the palette) by linear
 // blending, or the one of the skeleton file.

@@ -5,6 +5,7 @@
 
 #include "sinew/rig.h"
 #include "train/skin/halfway.h"
+#include "train/skin/prior.h"
 
 typedef struct sn_lbs_options {
   sn_skin_options skin;
@@ -17,6 +18,8 @@ const sn_option sn_skin_option_table[] = {
    "most joints of a vertex"},
   {"weights", SN_OPTION_CHOICE, offsetof(sn_skin_options, weights), "fit", 0, 0, "fit|given|lbs", SN_OPTION_COMMON,
    "fitted to the frames, those of the skeleton file, or those of lbs"},
+  {"prior", SN_OPTION_REAL, offsetof(sn_skin_options, prior), "auto", 1e-9, 1e6, "auto|none", SN_OPTION_ADVANCED,
+   "pull of fitted weights to the skin of the skeleton file, on the joints near a vertex"},
   {"smooth", SN_OPTION_REAL, offsetof(sn_skin_options, rho), "0", 0, 1e6, NULL, SN_OPTION_ADVANCED,
    "smoothness of the weights (rho of Kim 2010; 0.01 there)"},
   {0},
@@ -35,9 +38,22 @@ static sn_status given_skin(sn_context *ctx, const sn_examples *examples, sn_ski
   return status;
 }
 
+const sn_skin *sn_skin_prior(const sn_skin_options *o, const sn_examples *examples) {
+  return o->prior != SN_PRIOR_NONE && o->rho == 0 && examples->skin.influences > 0 ? &examples->skin : NULL;
+}
+
+static sn_status fit_near_prior(sn_context *ctx, const sn_skin_options *o, const sn_skin *prior,
+                                const sn_examples *examples, const sn_keys *keys, sn_skin *out) {
+  const sn_blend linear = {.examples = examples, .keys = keys};
+  const sn_prior_options options = {.influences = o->influences, .strength = o->prior};
+  return sn_prior_fit(ctx, &linear, prior, &options, out);
+}
+
 sn_status sn_train_skin(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples, const sn_poses *poses,
                         const sn_keys *keys, sn_skin *out) {
   if (o->weights == SN_WEIGHTS_GIVEN) return given_skin(ctx, examples, out);
+  const sn_skin *prior = poses == &examples->poses ? sn_skin_prior(o, examples) : NULL; // extra joints have none
+  if (prior) return fit_near_prior(ctx, o, prior, examples, keys, out);
   sn_weights_options options = sn_weights_options_default();
   options.influences = o->influences, options.laplacian = o->rho;
   return sn_solve_weights(ctx, &examples->rest, &examples->frames, poses, keys, &options, out);

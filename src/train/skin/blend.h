@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Where weights take a vertex in the training poses, by linear or dual-quaternion blending, and how that changes with them.
+#ifndef SINEW_TRAIN_SKIN_BLEND_H
+#define SINEW_TRAIN_SKIN_BLEND_H
+
+#include "train/correct/pose_space.h"
+
+// A joint's matrix as the runtime blends it: a rigid motion after a stretch of the rest pose.
+typedef struct joint_motion {
+  sn_dualquat rigid;
+  sn_affine stretch;
+} joint_motion;
+
+typedef struct sn_blend {
+  const sn_examples *examples;
+  const sn_keys *keys;
+  const joint_motion *motions; // keys->count * joint_count; NULL for linear blending
+  bool stretched;              // some motion has a stretch
+} sn_blend;
+
+// `turns` NULL: linear.
+sn_status sn_blend_new(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                       const sn_turn *turns, sn_blend *out);
+
+// What is missing from vertex i at its place in key k; `columns` (may be NULL) get the derivatives by the weights. Weights sum
+// to one, so a vector common to all columns is of no account.
+sn_vec3 sn_blend_residual(const sn_blend *blend, int k, int i, const uint16_t *joints, const double *weights,
+                          int count, sn_vec3 *columns);
+
+#endif

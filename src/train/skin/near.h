@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Which joints a vertex may listen to: in a clip all joints move at once, and a joint far away explains a vertex as well as
+// the right one does.
+#ifndef SINEW_TRAIN_SKIN_NEAR_H
+#define SINEW_TRAIN_SKIN_NEAR_H
+
+#include "sinew/scene.h"
+
+// Joints with a weight above this carry the vertex; less is what painting and exporters leave behind. As in the trials of
+// METHODS.md, "New motion" (0.02 on two characters of 11 and 21 joints).
+#define SN_NEAR_WEIGHT 0.02f
+
+// Joints are neighbours that are parent and child, or that carry a vertex together: rigs of several roots have no parents
+// where their parts meet.
+typedef struct sn_near {
+  const sn_skin *skin;
+  int joint_count;
+  const bool *beside; // joint_count * joint_count
+} sn_near;
+
+// The skin must outlive it.
+sn_status sn_near_new(sn_context *ctx, sn_arena *memory, const sn_skeleton *skeleton, const sn_skin *skin,
+                      sn_near *out);
+
+// The joints that carry vertex i, largest weight first, then their neighbours: at most `most` of them.
+int sn_near_joints(const sn_near *near, int i, int most, uint16_t *out);
+
+#endif

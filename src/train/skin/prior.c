@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT
+// One vertex: minimise sum_f |x_f(w) - x_f|^2 + mu F s |w - w0|^2 over the simplex of the joints near it, w0 the prior, s the mean
+// squared distance at which single near joints leave the vertices. mu is chosen for the whole mesh on poses left out, and
+// what is left out is decided vertex by vertex, by what its joints do to it: poses that look alike to a vertex go together.
+#include "train/skin/prior.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "solve/solve.h"
+#include "train/folds.h"
+#include "train/skin/near.h"
+
+// Strengths to choose from: the usual one, weaker, stronger, and the prior itself. Left-out errors are flat around the best
+// and their minimum is not where that of new motion is, so another strength than the usual one has to be clearly better
+// (`clearly`, in squared errors). Tuned on the generated athlete: from its own motion to another, halves, frames between.
+static const double strengths[] = {0.25, 0.1, 0.03, 1, 3, INFINITY};
+enum { strength_count = sizeof strengths / sizeof *strengths };
+static const double clearly = 1.1 * 1.1;
+
+// Vertices that choose: more changed the choice on no set (athlete, arm, shoulder; cheburashka as a check). Dual
+// quaternions cost twenty times as much each.
+enum { linear_samples = 150, dual_samples = 60, dual_rounds = 8 };
+
+// Poses are alike to a vertex when they put its near joints' predictions nearer to each other than this part of the
+// largest such distance.
+static const double alike = 0.25;
+
+typedef struct prior_job {
+  const sn_blend *blend;
+  const sn_skin *prior;
+  sn_near near;
+  int influences;
+  double scale;    // s
+  double strength; // mu
+  sn_skin *out;
+  int sample_count, sample_step;
+  double *errors;    // sample_count * strength_count
+  sn_status *status; // per sample
+  const sn_context *ctx;
+} prior_job;
+
+// One vertex with its near joints and prior weights.
+typedef struct near_vertex {
+  int i, count;
+  uint16_t joints[SN_SIMPLEX_MAX];
+  double prior[SN_SIMPLEX_MAX];
+  double metric[SN_SIMPLEX_MAX][SN_SIMPLEX_MAX]; // squared distance between what two sets of weights do to the vertex
+} near_vertex;
+
+static bool is_below(const sn_skeleton *skeleton, int joint, int top) {
+  for (int depth = 0; joint >= 0 && depth <= skeleton->joint_count; joint = skeleton->parents[joint], depth++)
+    if (joint == top) return true;
+  return false;
+}
+
+// Each near joint in turn, turned by any small angle about any axis, carries the vertex with all joints below it: where two
+// sets of weights then differ by e_k, the vertex differs by sum e_k over those joints, times its distance from the centre.
+static void measure(const sn_skeleton *skeleton, sn_vec3 rest, double least, near_vertex *v) {
+  for (int c = 0; c < v->count; c++) {
+    int top = v->joints[c];
+    sn_vec3 arm = sn_vec3_sub(rest, sn_affine_translation(skeleton->rest[top]));
+    double size = sn_vec3_dot(arm, arm) + least;
+    bool carried[SN_SIMPLEX_MAX];
+    for (int k = 0; k < v->count; k++) carried[k] = is_below(skeleton, v->joints[k], top);
+    for (int k = 0; k < v->count; k++)
+      for (int l = 0; l < v->count; l++) v->metric[k][l] += carried[k] && carried[l] ? size : 0;
+  }
+}
+
+static near_vertex look_at(const prior_job *job, int i) {
+  near_vertex v = {.i = i};
+  const sn_skin *skin = job->prior;
+  v.count = sn_near_joints(&job->near, i, SN_SIMPLEX_MAX, v.joints);
+  double sum = 0;
+  for (int c = 0; c < v.count; c++)
+    for (int k = 0; k < skin->influences; k++) {
+      size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
+      if (skin->joints[at] == v.joints[c]) v.prior[c] += skin->weights[at], sum += skin->weights[at];
+    }
+  for (int c = 0; c < v.count; c++) v.prior[c] /= sum;
+  measure(&job->blend->examples->skeleton, sn_vec3_from(job->blend->examples->rest.positions[i]), job->scale, &v);
+  return v;
+}
+
+// The normal equations of a step over `count` poses, and the squared error there.
+static double linearise(const prior_job *job, const near_vertex *v, const int *poses, int count,
+                        const double *weights, sn_simplex *q) {
+  double error = 0, gradient[SN_SIMPLEX_MAX] = {0};
+  sn_vec3 column[SN_SIMPLEX_MAX];
+  if (q) *q = (sn_simplex){.n = v->count};
+  for (int n = 0; n < count; n++) {
+    sn_vec3 residual =
+      sn_blend_residual(job->blend, poses ? poses[n] : n, v->i, v->joints, weights, v->count, q ? column : NULL);
+    error += sn_vec3_dot(residual, residual);
+    for (int k = 0; q && k < v->count; k++) {
+      gradient[k] += sn_vec3_dot(column[k], residual);
+      for (int l = 0; l <= k; l++) q->a[k][l] += sn_vec3_dot(column[k], column[l]);
+    }
+  }
+  for (int k = 0; q && k < v->count; k++)
+    for (int l = 0; l < k; l++) q->a[l][k] = q->a[k][l];
+  for (int k = 0; q && k < v->count; k++) {
+    q->b[k] = -gradient[k];
+    for (int l = 0; l < v->count; l++) q->b[k] += q->a[k][l] * weights[l];
+  }
+  return error;
+}
+
+static void pull(sn_simplex *q, const double *to, double amount) {
+  for (int k = 0; k < q->n; k++) q->a[k][k] += amount, q->b[k] += amount * to[k];
+}
+
+static void pull_to_prior(sn_simplex *q, const near_vertex *v, double amount) {
+  for (int k = 0; k < q->n; k++)
+    for (int l = 0; l < q->n; l++) {
+      q->a[k][l] += amount * v->metric[k][l];
+      q->b[k] += amount * v->metric[k][l] * v->prior[l];
+    }
+}
+
+static double from_prior(const near_vertex *v, const double *weights) {
+  double sum = 0;
+  for (int k = 0; k < v->count; k++)
+    for (int l = 0; l < v->count; l++) {
+      sum += (weights[k] - v->prior[k]) * v->metric[k][l] * (weights[l] - v->prior[l]);
+    }
+  return sum;
+}
+
+static void solve(const prior_job *job, sn_simplex *q, double *weights) {
+  memcpy(q->w, weights, sizeof q->w);
+  sn_simplex_solve_sparse(q, job->influences);
+  memcpy(weights, q->w, sizeof q->w);
+}
+
+// Size of a matrix on vectors that sum to zero, which is what weights can change by.
+static double size_of(int n, const double (*a)[SN_SIMPLEX_MAX]) {
+  double trace = 0, sum = 0;
+  for (int k = 0; k < n; k++) {
+    trace += a[k][k];
+    for (int l = 0; l < n; l++) sum += a[k][l];
+  }
+  return trace - sum / n;
+}
+
+// From `weights`: one solve for linear blending, damped Gauss-Newton steps for dual quaternions.
+static void fit_vertex(const prior_job *job, const near_vertex *v, const int *poses, int count, double strength,
+                       double *weights) {
+  if (v->count < 2) return;
+  sn_simplex base;
+  double error = linearise(job, v, poses, count, weights, &base), damping = 1e-4;
+  double mu = strength * (size_of(v->count, (const double(*)[SN_SIMPLEX_MAX])base.a) + 1e-9 * job->scale) /
+              size_of(v->count, (const double(*)[SN_SIMPLEX_MAX])v->metric);
+  error += mu * from_prior(v, weights);
+  if (!job->blend->motions) {
+    pull_to_prior(&base, v, mu);
+    solve(job, &base, weights);
+    return;
+  }
+  for (int round = 0; round < dual_rounds && damping < 1e3; round++) {
+    sn_simplex step = base;
+    double size = 1e-300, trial[SN_SIMPLEX_MAX];
+    for (int k = 0; k < v->count; k++) size += base.a[k][k];
+    pull_to_prior(&step, v, mu);
+    pull(&step, weights, damping * size);
+    memcpy(trial, weights, sizeof trial);
+    solve(job, &step, trial);
+    sn_simplex next;
+    double found = linearise(job, v, poses, count, trial, &next) + mu * from_prior(v, trial);
+    if (!(found < error)) {
+      damping *= 10;
+      continue;
+    }
+    bool settled = found > error * (1 - 1e-3);
+    memcpy(weights, trial, sizeof trial);
+    if (settled) break;
+    base = next, error = found;
+    damping *= 0.3;
+  }
+}
+
+// ---- the strength ----------------------------------------------------------------------------------------------------
+
+// How near joints move the vertex against its first: what weights can tell poses apart by.
+static sn_status pose_distances(sn_context *ctx, sn_arena *memory, const prior_job *job, const near_vertex *v,
+                                double **out, double *largest) {
+  const sn_blend *blend = job->blend;
+  int count = blend->keys->count, dims = v->count - 1;
+  sn_vec3 *seen = SN_NEW(ctx, memory, sn_vec3, (size_t)count * (size_t)dims);
+  *out = SN_NEW(ctx, memory, double, (size_t)count *(size_t)count);
+  if (!seen || !*out) return ctx->error.status;
+  sn_vec3 rest = sn_vec3_from(blend->examples->rest.positions[v->i]);
+  for (int k = 0; k < count; k++) {
+    const sn_affine *pose = sn_pose(&blend->examples->poses, blend->keys->frames[k]);
+    sn_affine back;
+    if (!sn_affine_invert(pose[v->joints[0]], &back)) back = sn_affine_identity();
+    for (int c = 0; c < dims; c++) {
+      seen[k * dims + c] = sn_affine_apply(back, sn_affine_apply(pose[v->joints[c + 1]], rest));
+    }
+  }
+  *largest = 0;
+  for (int a = 0; a < count; a++)
+    for (int b = 0; b < count; b++) {
+      double sum = 0;
+      for (int c = 0; c < dims; c++) {
+        sn_vec3 d = sn_vec3_sub(seen[a * dims + c], seen[b * dims + c]);
+        sum += sn_vec3_dot(d, d);
+      }
+      (*out)[(size_t)a * (size_t)count + (size_t)b] = sqrt(sum);
+      *largest = fmax(*largest, sqrt(sum));
+    }
+  return SN_OK;
+}
+
+// Squared errors of the left-out poses for every strength, each fit starting from the one before.
+static sn_status try_strengths(sn_context *ctx, const prior_job *job, const near_vertex *v, double *errors) {
+  sn_arena scratch = sn_arena_new(ctx);
+  sn_folds folds;
+  double *distances, largest = 0;
+  sn_status status = pose_distances(ctx, &scratch, job, v, &distances, &largest);
+  if (status == SN_OK && largest > 0) {
+    status =
+      sn_folds_similar(ctx, &scratch, job->blend->keys->count, distances, alike * largest, sn_usual_folds, &folds);
+    for (int n = 0; status == SN_OK && n < folds.fold_count; n++) {
+      const sn_fold *fold = &folds.folds[n];
+      double weights[SN_SIMPLEX_MAX];
+      memcpy(weights, v->prior, sizeof weights);
+      for (int s = 0; s < strength_count; s++) {
+        if (isfinite(strengths[s]))
+          fit_vertex(job, v, fold->poses, fold->outside_count, strengths[s], weights);
+        else
+          memcpy(weights, v->prior, sizeof weights);
+        errors[s] +=
+          linearise(job, v, fold->poses + fold->outside_count, fold->count - fold->outside_count, weights, NULL);
+      }
+    }
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+static void sample_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const prior_job *job = user;
+  for (int64_t n = begin; n < end; n++) {
+    near_vertex v = look_at(job, (int)n * job->sample_step);
+    sn_context ctx = {.allocator = job->ctx->allocator, .threads = 1};
+    if (v.count > 1) job->status[n] = try_strengths(&ctx, job, &v, job->errors + n * strength_count);
+  }
+}
+
+static sn_status choose_strength(sn_context *ctx, sn_arena *memory, prior_job *job) {
+  int n = job->sample_count;
+  job->errors = SN_NEW(ctx, memory, double, (size_t)n *strength_count);
+  job->status = SN_NEW(ctx, memory, sn_status, n);
+  if (!job->errors || !job->status) return ctx->error.status;
+  sn_parallel_for(ctx, n, 4, sample_range, job);
+  double errors[strength_count] = {0};
+  for (int k = 0; k < n; k++) {
+    if (job->status[k] != SN_OK) return sn_fail(ctx, job->status[k], "not enough memory to choose the weights");
+    for (int s = 0; s < strength_count; s++) errors[s] += job->errors[k * strength_count + s];
+  }
+  job->strength = strengths[sn_simplest(errors, strength_count, clearly)];
+  return SN_OK;
+}
+
+// ---- the skin --------------------------------------------------------------------------------------------------------
+
+static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const prior_job *job = user;
+  for (int64_t i = begin; i < end; i++) {
+    near_vertex v = look_at(job, (int)i);
+    double weights[SN_SIMPLEX_MAX];
+    memcpy(weights, v.prior, sizeof weights);
+    if (isfinite(job->strength)) fit_vertex(job, &v, NULL, job->blend->keys->count, job->strength, weights);
+    for (int k = 0; k < job->influences; k++) {
+      int best = 0;
+      for (int c = 1; c < v.count; c++)
+        if (weights[c] > weights[best]) best = c;
+      size_t at = (size_t)i * (size_t)job->influences + (size_t)k;
+      job->out->joints[at] = v.joints[best], job->out->weights[at] = (float)fmax(weights[best], 0);
+      weights[best] = -1;
+    }
+  }
+}
+
+sn_status sn_prior_fit(sn_context *ctx, const sn_blend *blend, const sn_skin *prior, const sn_prior_options *options,
+                       sn_skin *out) {
+  sn_arena scratch = sn_arena_new(ctx);
+  int n = prior->vertex_count, most = blend->motions ? dual_samples : linear_samples;
+  prior_job job = {.blend = blend, .prior = prior, .influences = options->influences, .out = out, .ctx = ctx};
+  job.sample_step = (n + most - 1) / most;
+  job.sample_count = (n + job.sample_step - 1) / job.sample_step;
+  double diagonal = sn_points_diagonal((const float(*)[3])blend->examples->rest.positions, n);
+  job.scale = 1e-6 * diagonal * diagonal;
+  job.strength = options->strength;
+  *out = (sn_skin){0};
+  sn_status status = sn_near_new(ctx, &scratch, &blend->examples->skeleton, prior, &job.near);
+  if (status == SN_OK && options->strength == 0) status = choose_strength(ctx, &scratch, &job);
+  if (status == SN_OK) status = sn_skin_new(ctx, n, options->influences, out);
+  if (status == SN_OK) {
+    sn_parallel_for(ctx, n, 64, fit_range, &job);
+    sn_skin_normalize(out);
+  }
+  sn_arena_free(&scratch);
+  return status;
+}

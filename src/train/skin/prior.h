@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Skinning weights that stay near a prior, the skin that came with the rig, as far as the examples do not know better.
+#ifndef SINEW_TRAIN_SKIN_PRIOR_H
+#define SINEW_TRAIN_SKIN_PRIOR_H
+
+#include "train/skin/blend.h"
+
+typedef struct sn_prior_options {
+  int influences;
+  double strength; // of the pull to the prior, relative to what the joints near a vertex differ by; 0: chosen
+} sn_prior_options;
+
+// Weights of `blend` on the joints near each vertex: least squares over the keys, with a pull to `prior` that poses left out
+// choose. `out` has options->influences per vertex.
+sn_status sn_prior_fit(sn_context *ctx, const sn_blend *blend, const sn_skin *prior, const sn_prior_options *options,
+                       sn_skin *out);
+
+#endif

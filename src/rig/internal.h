@@ -283,12 +283,18 @@ sn_status sn_rig_smooth_weights(sn_context *ctx, const sn_mesh *rest, rig_model 
 
 typedef struct rig_plan {
   int bones, limit;
+  int spare;  // bones that the start has more
+  int starts; // of a tree: 1 to 3
   bool tree, affine;
   int iterations;           // most rounds over all the data
   int effort;               // 1 to 3: how many moves out of local minima are tried
   const rig_smooth *smooth; // for all the data; NULL: none
   const rig_body *body;     // NULL: the mesh has no inside
 } rig_plan;
+
+// What 1, 2, ... bones leave, as free bones on a sample: from `most` clusters one bone after the other is taken out, always
+// the one that is missed least. rms has room for `most` numbers; *count tells how many there are.
+sn_status sn_rig_error_curve(sn_context *ctx, const rig_problem *p, int limit, int most, double *rms, int *count);
 
 // Bones, weights and (plan->tree) skeleton for problem p. `m` and `tree` live in `memory`. m->bones may be fewer than
 // planned where the data does not support more. `rounds` counts the rounds over all the data.

@@ -10,31 +10,32 @@ enum {
   sample_frames = 16,
   sample_least = 1000, // vertices
   sample_per_bone = 50,
-  cluster_rounds = 4
+  cluster_rounds = 4,
+  curve_vertices = 2000
 };
 
-// Rounds as long as they lower the squared error by the fraction `pays`, `most` at most; the last without
-// extrapolation, so that bones and weights fit together.
+// Rounds as long as a handful of them lowers the squared error by the fraction `pays` each, `most` at most; the last
+// without extrapolation, so that bones and weights fit together. One round alone says little: extrapolation fails at times.
 static sn_status some_rounds(sn_context *ctx, rig_model *m, const rig_way *way, int most, double pays, int *rounds) {
+  enum { handful = 4 };
   sn_status status = SN_OK;
   bool last = false;
-  double before = INFINITY;
+  double before[handful];
   rig_forget_trail(m);
   for (int round = 0; !last && status == SN_OK; round++, ++*rounds) {
-    last = round >= most - 1 || (round > 3 && m->error > (1 - pays) * before);
-    before = m->error;
+    last = round >= most - 1 || (round >= handful && m->error > (1 - handful * pays) * before[round % handful]);
+    before[round % handful] = m->error;
     status = sn_rig_round(ctx, m, way, round % 5 == 3 ? RIG_EXPLORE : RIG_ADJUST, !last);
   }
   return status;
 }
 
-// More clusters than wanted, then without the bones that are missed least (Le and Deng's over-complete start).
-static sn_status start_bones(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,
-                             rig_model *m) {
-  int spare = plan->bones > 1 ? 1 + plan->bones / 8 : 0, capacity = plan->bones + spare;
+// Clusters, as bones with weights. `m` has room for `capacity` bones.
+static sn_status start_clusters(sn_context *ctx, sn_arena *memory, const rig_problem *p, int capacity, int limit,
+                                const rig_way *way, rig_model *m) {
   rig_model clusters;
   sn_status status = sn_rig_model_new(ctx, memory, p, capacity, 1, &clusters);
-  if (status == SN_OK) status = sn_rig_model_new(ctx, memory, p, capacity, plan->limit, m);
+  if (status == SN_OK) status = sn_rig_model_new(ctx, memory, p, capacity, limit, m);
   if (status == SN_OK) status = sn_rig_cluster(ctx, &clusters, capacity, cluster_rounds);
   if (status != SN_OK) return status;
   m->bones = clusters.bones;
@@ -44,17 +45,47 @@ static sn_status start_bones(sn_context *ctx, sn_arena *memory, const rig_proble
   }
   sn_rig_model_refresh(ctx, m);
   int rounds = 0;
-  rig_way way = {.affine = plan->affine};
   status = sn_rig_pass(ctx, m, RIG_ADJUST, NULL);
-  if (status == SN_OK) status = some_rounds(ctx, m, &way, 4, 0, &rounds);
-  while (status == SN_OK && m->bones > plan->bones) {
-    status = sn_rig_pass(ctx, m, RIG_PRICE, NULL);
-    if (status != SN_OK) break;
-    sn_rig_remove_bone(ctx, m, sn_rig_least_missed(m));
-    status = sn_rig_pass(ctx, m, RIG_EXPLORE, NULL);
-    if (status == SN_OK) status = sn_rig_round(ctx, m, &way, RIG_ADJUST, false);
-  }
+  return status == SN_OK ? some_rounds(ctx, m, way, 4, 0, &rounds) : status;
+}
+
+// Takes out the bone that is missed least and lets the others settle.
+static sn_status remove_least_missed(sn_context *ctx, rig_model *m, const rig_way *way) {
+  sn_status status = sn_rig_pass(ctx, m, RIG_PRICE, NULL);
+  if (status != SN_OK) return status;
+  sn_rig_remove_bone(ctx, m, sn_rig_least_missed(m));
+  status = sn_rig_pass(ctx, m, RIG_EXPLORE, NULL);
+  return status == SN_OK ? sn_rig_round(ctx, m, way, RIG_ADJUST, false) : status;
+}
+
+// More clusters than wanted, then without the bones that are missed least (Le and Deng's over-complete start).
+static sn_status start_bones(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,
+                             rig_model *m) {
+  rig_way way = {.affine = plan->affine};
+  sn_status status = start_clusters(ctx, memory, p, plan->bones + plan->spare, plan->limit, &way, m);
+  while (status == SN_OK && m->bones > plan->bones) status = remove_least_missed(ctx, m, &way);
+  int rounds = 0;
   return status == SN_OK ? some_rounds(ctx, m, &way, 12, 0.003, &rounds) : status;
+}
+
+sn_status sn_rig_error_curve(sn_context *ctx, const rig_problem *p, int limit, int most, double *rms, int *count) {
+  sn_arena memory = sn_arena_new(ctx);
+  rig_problem sample;
+  rig_model m;
+  rig_way way = {0};
+  int *frames = SN_NEW(ctx, &memory, int, p->f);
+  sn_status status = frames ? SN_OK : ctx->error.status;
+  if (status == SN_OK) status = sn_rig_sample(ctx, &memory, p, curve_vertices, sample_frames, &sample, frames);
+  if (status == SN_OK) status = start_clusters(ctx, &memory, &sample, most, limit, &way, &m);
+  *count = status == SN_OK ? m.bones : 0;
+  while (status == SN_OK) {
+    rms[m.bones - 1] = sqrt(m.error / ((double)sample.n * sample.f));
+    if (m.bones == 1) break;
+    status = remove_least_missed(ctx, &m, &way);
+    if (status == SN_OK) status = sn_rig_round(ctx, &m, &way, RIG_ADJUST, false);
+  }
+  sn_arena_free(&memory);
+  return status;
 }
 
 // The same weights over all frames of p; motions start from those of the sampled frame that is most alike.
@@ -150,30 +181,90 @@ static sn_status tell(sn_context *ctx, sn_status status, double done) {
   return sn_fail(ctx, SN_NOT_CONVERGED, "stopped by the caller");
 }
 
-static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, rig_problem *p, const rig_plan *plan,
+static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,
                               const rig_way *way, rig_model *m) {
   int rounds = 0;
   rig_way loose = {.affine = plan->affine};
   sn_status status = tell(ctx, start_bones(ctx, memory, p, plan, m), 0.05);
-  if (status == SN_OK) status = sn_rig_refine(ctx, m, &loose, way->tree ? 8 + 2 * plan->effort : 14 * plan->effort);
+  if (status == SN_OK) status = sn_rig_refine(ctx, m, &loose, plan->effort * (way->tree ? 3 : 14));
   status = tell(ctx, status, 0.25);
   if (status == SN_OK) status = some_rounds(ctx, m, &loose, way->tree ? 6 : 50, 0.001, &rounds);
   if (status == SN_OK) status = prune(ctx, m, &loose, RIG_THINNEST, 6, &rounds);
   if (!way->tree || status != SN_OK) return status;
-  status = sn_rig_problem_moments(ctx, memory, p);
-  if (status == SN_OK) status = sn_rig_tree_build(ctx, m, way->tree);
+  status = sn_rig_tree_build(ctx, m, way->tree);
   if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, way->tree, 5, NULL);
   if (status == SN_OK) status = some_rounds(ctx, m, way, 8, 0.003, &rounds);
   status = tell(ctx, status, 0.4);
-  if (status == SN_OK) status = sn_rig_refine(ctx, m, way, 8 + plan->effort * 2);
-  if (status == SN_OK) status = some_rounds(ctx, m, way, 30, 0.002, &rounds);
+  if (status == SN_OK) status = sn_rig_refine(ctx, m, way, 6);
+  if (status == SN_OK) status = some_rounds(ctx, m, way, 100, 0.003, &rounds);
   return status == SN_OK ? prune(ctx, m, way, RIG_THINNEST, 8, &rounds) : status;
+}
+
+// ---- several starts ------------------------------------------------------------------------------------------------
+
+typedef struct coarse_start {
+  sn_context ctx; // of this start alone: starts run side by side
+  sn_arena memory;
+  rig_plan plan;
+  rig_model m;
+  rig_tree tree;
+  sn_status status;
+} coarse_start;
+
+typedef struct start_job {
+  coarse_start *starts;
+  const rig_problem *p;
+} start_job;
+
+static void run_starts(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  start_job *job = user;
+  for (int64_t k = begin; k < end; k++) {
+    coarse_start *s = &job->starts[k];
+    const rig_plan *plan = &s->plan;
+    rig_way way = {.tree = plan->tree ? &s->tree : NULL, .affine = plan->affine};
+    s->status = sn_rig_tree_new(&s->ctx, &s->memory, plan->bones + plan->spare + 1, &s->tree);
+    s->tree.body = plan->body, s->tree.rise = 0.01; // the weights win that much back
+    if (s->status == SN_OK) s->status = solve_coarse(&s->ctx, &s->memory, job->p, plan, &way, &s->m);
+  }
+}
+
+// Fewer bones and joints outside of the body count as error.
+static double start_score(const coarse_start *s) {
+  double missing = s->plan.bones - s->m.bones, outside = s->plan.tree ? sn_rig_joints_outside(&s->tree) : 0;
+  return s->m.error * (1 + (0.5 * outside + 2 * missing) / s->plan.bones);
+}
+
+// Solves for the sample p from several starts, because each ends in a minimum of its own; out of them comes the best.
+static sn_status best_start(sn_context *ctx, const rig_problem *p, const rig_plan *plan, coarse_start *starts,
+                            int count, int *best) {
+  for (int k = 0; k < count; k++) {
+    coarse_start *s = &starts[k];
+    *s = (coarse_start){.ctx = *ctx, .plan = *plan};
+    if (count > 1) s->ctx.threads = 1, s->ctx.progress = NULL;
+    s->memory = sn_arena_new(&s->ctx);
+    if (k == 1) s->plan.spare = 1 + plan->bones / 8;
+    if (k == 2) s->plan.spare = 1 + plan->bones / 2;
+  }
+  start_job job = {starts, p};
+  sn_parallel_for(ctx, count, 1, run_starts, &job);
+  sn_status status = SN_OK;
+  *best = 0;
+  for (int k = 0; k < count && status == SN_OK; k++) {
+    status = starts[k].status;
+    if (status != SN_OK) {
+      ctx->error = starts[k].ctx.error;
+    } else if (start_score(&starts[k]) < start_score(&starts[*best])) {
+      *best = k;
+    }
+  }
+  return status;
 }
 
 // The last joints that are still outside come in as long as that does not cost more than it is worth.
 static sn_status pull_inside(sn_context *ctx, rig_model *m, const rig_way *way, int *rounds) {
-  enum { most = 16 };
-  double bearable = 1.1 * 1.1 * m->error;
+  enum { most = 24 };
+  double bearable = 1.05 * 1.05 * m->error;
   sn_status status = SN_OK;
   way->tree->rise = 0.05;
   for (int k = 0; k < most && status == SN_OK && m->error < bearable && sn_rig_joints_outside(way->tree) > 0; k++) {
@@ -185,27 +276,31 @@ static sn_status pull_inside(sn_context *ctx, rig_model *m, const rig_way *way, 
 
 sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan, rig_model *m,
                        rig_tree *tree, int *rounds) {
+  enum { most_starts = 3 };
   sn_arena scratch = sn_arena_new(ctx), coarse_memory = sn_arena_new(ctx);
   int vertices = plan->bones * sample_per_bone > sample_least ? plan->bones * sample_per_bone : sample_least;
-  int *sampled = SN_NEW(ctx, &scratch, int, p->f);
+  int *sampled = SN_NEW(ctx, &scratch, int, p->f), *all = SN_NEW(ctx, &scratch, int, p->f), best = 0;
+  coarse_start starts[most_starts];
+  int count = plan->tree && plan->bones > 2 ? plan->starts : 1;
   rig_problem coarse, middle;
-  rig_model coarse_model, middle_model;
-  sn_status status = sampled ? SN_OK : ctx->error.status;
+  rig_model middle_model;
   // Smoothness is between neighbours of the whole mesh: samples go without.
   rig_way rough = {.tree = plan->tree ? tree : NULL, .affine = plan->affine}, way = rough;
   way.smooth = plan->smooth;
   *rounds = 0;
-  if (status == SN_OK) status = sn_rig_tree_new(ctx, memory, plan->bones + 2 + plan->bones / 8, tree);
-  tree->body = plan->body, tree->rise = 0.02; // the weights win that much back
+  memset(starts, 0, sizeof starts);
+  sn_status status = sampled && all ? SN_OK : ctx->error.status;
+  if (status == SN_OK) status = sn_rig_tree_new(ctx, memory, plan->bones + plan->spare + 1, tree);
   if (status == SN_OK) status = sn_rig_sample(ctx, &coarse_memory, p, vertices, sample_frames, &coarse, sampled);
-  if (status == SN_OK) status = solve_coarse(ctx, &coarse_memory, &coarse, plan, &rough, &coarse_model);
+  if (status == SN_OK) status = sn_rig_problem_moments(ctx, &coarse_memory, &coarse);
+  if (status == SN_OK) status = best_start(ctx, &coarse, plan, starts, count, &best);
   status = tell(ctx, status, 0.55);
-  int *all = SN_NEW(ctx, &scratch, int, p->f);
-  if (status == SN_OK && !all) status = ctx->error.status;
   if (status == SN_OK) status = sn_rig_sample(ctx, &scratch, p, vertices, p->f, &middle, all);
   if (status == SN_OK) {
-    status = lift_frames(ctx, &scratch, &coarse_model, sampled, &middle, &rough, &middle_model);
+    sn_rig_tree_copy(&starts[best].tree, tree);
+    status = lift_frames(ctx, &scratch, &starts[best].m, sampled, &middle, &rough, &middle_model);
   }
+  for (int k = 0; k < most_starts; k++) sn_arena_free(&starts[k].memory);
   sn_arena_free(&coarse_memory);
   status = tell(ctx, status, 0.65);
   if (status == SN_OK) status = lift_vertices(ctx, memory, &middle_model, p, m);

@@ -107,6 +107,15 @@ static int effort_for(const rig_problem *p, int bones) {
   return bones > 40 ? 1 : 1 + (int)fmin(4e5 / ((double)p->n * p->f), 2);
 }
 
+// Twice as many bones as wanted for a tree, up to a number that takes too long: on exact data (cheburashka with 8
+// influences) rms 0.012 % instead of 0.05 % with an eighth more, on cat, gallop and dance as good or better.
+static int spare_bones(const sn_rig_options *o, int bones) {
+  enum { most = 32 };
+  if (bones < 2) return 0;
+  if (o->joints == SN_RIG_FREE) return 1 + bones / 8;
+  return bones < most ? bones : most;
+}
+
 // One solve for a number of bones, into an empty result.
 static sn_status solve_for(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const rig_problem *p,
                            const rig_units *units, const int *order, const sn_rig_options *o, int bones,
@@ -121,6 +130,8 @@ static sn_status solve_for(sn_context *ctx, const sn_mesh *rest, const sn_frames
   if (o->smooth > 0) status = sn_rig_smooth_build(ctx, &scratch, rest, p, o->smooth, &smooth);
   if (status == SN_OK) status = sn_rig_body_build(ctx, &scratch, rest, p, &body);
   rig_plan plan = {.bones = bones,
+                   .spare = spare_bones(o, bones),
+                   .starts = 2,
                    .limit = o->influences,
                    .tree = o->joints == SN_RIG_TREE,
                    .affine = o->bone_type == SN_RIG_AFFINE,

@@ -3,6 +3,7 @@
 // more than halves the rounds on the real sets, and often ends lower.
 #include "rig/internal.h"
 
+#include <math.h>
 #include <string.h>
 
 // a is the bone before, b the bone now, c a point that it carries: goes on turning and moving as from a to b.
@@ -68,6 +69,21 @@ static double error_change(const rig_model *m, const double *before) {
   return sum;
 }
 
+static double moved(const rig_tree *tree, const double (*before)[3], int j) {
+  double x = tree->joint[j][0] - before[j][0], y = tree->joint[j][1] - before[j][1],
+         z = tree->joint[j][2] - before[j][2];
+  return sqrt(x * x + y * y + z * z);
+}
+
+// Joints go back; those that wanted to go far are pulled less, so that the others come in first.
+static void stay(rig_tree *tree, const double (*before)[3]) {
+  double mean = 0;
+  for (int j = 0; j < tree->bones; j++) mean += moved(tree, before, j) / tree->bones;
+  for (int j = 0; j < tree->bones; j++)
+    if (moved(tree, before, j) >= mean) tree->hold[j] *= 0.1;
+  memcpy(tree->joint, before, (size_t)tree->bones * sizeof *before);
+}
+
 // Joints, then rotations, which make up for what joints lose that are pulled inside. Where that costs too much the joints
 // stay, and are pulled less.
 static sn_status update_tree(sn_context *ctx, rig_model *m, rig_tree *tree) {
@@ -84,8 +100,7 @@ static sn_status update_tree(sn_context *ctx, rig_model *m, rig_tree *tree) {
   if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, tree, 2, NULL);
   if (status == SN_OK && error_change(m, before) > tree->rise * m->error) {
     memcpy(m->t, before, count * sizeof *before), memcpy(m->moment, before + count, count * sizeof *before);
-    memcpy(tree->joint, joint, (size_t)m->bones * sizeof *joint);
-    for (int j = 0; j < m->bones; j++) tree->hold[j] *= 0.2;
+    stay(tree, (const double(*)[3])joint);
     status = sn_rig_tree_fit(ctx, m, tree, 2, NULL);
   }
   sn_arena_free(&scratch);

@@ -26,7 +26,7 @@ void sn_rig_tree_copy(const rig_tree *from, rig_tree *to) {
   memcpy(to->joint, from->joint, bones * sizeof *to->joint);
   memcpy(to->skin, from->skin, bones * sizeof *to->skin);
   memcpy(to->hold, from->hold, bones * sizeof *to->hold);
-  to->body = from->body;
+  to->body = from->body, to->rise = from->rise;
 }
 
 // The middle of the vertices that j and k share; of j's own where they share none.
@@ -41,6 +41,8 @@ static void shared_middle(const rig_model *m, int j, int k, double out[3]) {
 // for joints inside the body (METHODS (e): 0.3 % of an offset remain at rotations of 0.1 rad). Those outside are pulled
 // harder and harder. A larger pull for all of them from the start costs a tenth of the error and more on every real set.
 static const double least_hold = 1e-5, most_hold = 10;
+// Two bones whose joint would be far from the skin that they share are hardly neighbours: for the choice of edges.
+static const double edge_hold = 1e-2;
 
 int sn_rig_joints_outside(const rig_tree *tree) {
   int count = 0;
@@ -109,7 +111,7 @@ static void edge_costs(void *user, int64_t begin, int64_t end, int worker) {
     for (int k = 0; k < j; k++) {
       double position[3], middle[3], shared = rig_pair(job->m, j, k)[9];
       shared_middle(job->m, j, k, middle);
-      double gap = joint_position(job->m, j, k, least_hold, middle, position);
+      double gap = joint_position(job->m, j, k, edge_hold, middle, position);
       gap += 1e-9 * job->m->p->f;
       job->edges[j * (j - 1) / 2 + k] = (edge){shared > 0 ? gap / shared : INFINITY, gap, j, k};
     }

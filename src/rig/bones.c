@@ -2,7 +2,7 @@
 // Bone transformations for fixed weights (Le and Deng 2012, without joints). Everything about the
 // vertices is in the moments, so that an update costs as much as the bone has overlapping neighbours.
 #include "rig/internal.h"
-#include "solve/lapack.h"
+#include "solve/bones.h"
 
 #include <string.h>
 
@@ -136,24 +136,16 @@ static void normal_matrix(const rig_model *m, double *a) {
 
 sn_status sn_rig_bones_affine(sn_context *ctx, rig_model *m) {
   sn_arena scratch = sn_arena_new(ctx);
-  int rows = 4 * m->bones, columns = 3 * m->p->f;
-  size_t count = (size_t)rows * (size_t)columns;
-  double *a = SN_NEW(ctx, &scratch, double, (size_t)rows *(size_t)rows);
-  double *step = SN_NEW(ctx, &scratch, double, count);
-  bool good = a && step;
-  if (good) {
-    normal_matrix(m, a);
-    double trace = 0;
-    for (int r = 0; r < rows; r++) trace += a[(size_t)r * (size_t)rows + (size_t)r];
-    for (int r = 0; r < rows; r++) a[(size_t)r * (size_t)rows + (size_t)r] += 1e-8 * trace / rows + 1e-300;
-    memcpy(step, m->moment, count * sizeof *step);
-    sn_status solved = sn_lapack_posv(ctx, 'L', rows, columns, a, step);
-    good = solved != SN_NO_MEMORY;
-    if (solved == SN_OK) {
-      for (size_t e = 0; e < count; e++) m->t[e] += step[e];
-      sn_rig_model_refresh(ctx, m);
-    }
+  size_t count = 12 * (size_t)m->bones * (size_t)m->p->f;
+  sn_bone_system system;
+  sn_status status = sn_bone_system_new(ctx, &scratch, m->bones, 3 * m->p->f, &system);
+  if (status == SN_OK) {
+    normal_matrix(m, system.a);
+    memcpy(system.right, m->moment, count * sizeof *system.right);
+    status = sn_bone_system_solve(ctx, &system, 1e-8, 1e-8);
+    for (size_t e = 0; status == SN_OK && e < count; e++) m->t[e] += system.right[e];
+    if (status == SN_OK) sn_rig_model_refresh(ctx, m);
   }
   sn_arena_free(&scratch);
-  return good ? SN_OK : ctx->error.status;
+  return status == SN_NOT_CONVERGED ? SN_OK : status; // the bones stay as they are
 }

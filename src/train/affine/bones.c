@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "sinew/rig.h"
-#include "solve/lapack.h"
+#include "solve/bones.h"
 #include "solve/solve.h"
 #include "train/cluster.h"
 
@@ -27,7 +27,7 @@ typedef struct fit_job {
   double height; // of the second point
   const float (*rest_normals)[3];
   const float *normals; // of the training frames
-  double *right;        // 4 bones rows of 3 frames
+  sn_bone_system system;
 } fit_job;
 
 static int majority(const int *group_of, const sn_topology *topology, int i) {
@@ -123,71 +123,55 @@ static int vertex_bones(const fit_job *job, int i, bool above, int bone[8], doub
   return count;
 }
 
-// The normal matrix, the same for all frames: sum_i w_a w_b u_a u_b^T, and alone_share w_a u_a u_a^T.
-static void fill_matrix(const fit_job *job, double *a) {
-  size_t rows = 4 * (size_t)job->bones->bones;
+// Every vertex is an equation of its bones together and, with a small share, of each of them alone.
+static void add_vertices(const fit_job *job) {
   for (int i = 0; i < job->examples->rest.vertex_count; i++)
     for (int above = 0; above < 2; above++) {
       int bone[8];
-      double weight[8], local[8][4], share = above ? normal_share : 1;
+      double weight[8], local[8][4], u[8][4], share = above ? normal_share : 1;
       int count = vertex_bones(job, i, above, bone, weight, local);
+      for (int p = 0; p < 4 * count; p++) u[p / 4][p % 4] = weight[p / 4] * local[p / 4][p % 4];
+      sn_bone_system_add(&job->system, count, bone, u, share);
       for (int p = 0; p < count; p++)
-        for (int q = 0; q < count; q++) {
-          double w = share * (weight[p] * weight[q] + (p == q ? alone_share * weight[p] : 0));
-          double *block = a + 4 * (size_t)bone[p] * rows + 4 * (size_t)bone[q];
-          for (int r = 0; r < 4; r++)
-            for (int c = 0; c < 4; c++) block[(size_t)r * rows + (size_t)c] += w * local[p][r] * local[q][c];
-        }
+        sn_bone_system_add(&job->system, 1, bone + p, local + p, share * alone_share * weight[p]);
     }
 }
 
-static void fill_right(void *user, int64_t begin, int64_t end, int worker) {
+static void add_targets(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const fit_job *job = user;
-  size_t columns = 3 * (size_t)job->keys->count;
   for (int i = 0; i < job->examples->rest.vertex_count; i++)
     for (int above = 0; above < 2; above++) {
       int bone[8];
       double weight[8], local[8][4], y[3], share = above ? normal_share : 1;
       int count = vertex_bones(job, i, above, bone, weight, local);
+      for (int p = 0; p < 4 * count; p++) local[p / 4][p % 4] *= weight[p / 4];
       for (int64_t f = begin; f < end; f++) {
         target(job, (int)f, i, above, y);
-        for (int p = 0; p < count; p++)
-          for (int r = 0; r < 4; r++) {
-            double w = share * (1 + alone_share) * weight[p] * local[p][r];
-            double *to = job->right + (4 * (size_t)bone[p] + (size_t)r) * columns + 3 * (size_t)f;
-            for (int c = 0; c < 3; c++) to[c] += w * y[c];
-          }
+        sn_bone_system_target(&job->system, count, bone, local, share * (1 + alone_share), 3 * (int)f, y);
       }
     }
 }
 
-// Refits all bones for fixed weights.
+// Refits all bones for fixed weights. The second points leave nothing open but to bones of a point or two: the ridge is
+// only against rounding.
 static sn_status fit_affine(sn_context *ctx, fit_job *job) {
   sn_control_bones *bones = job->bones;
-  int rows = 4 * bones->bones, columns = 3 * job->keys->count;
+  size_t columns = 3 * (size_t)job->keys->count;
   sn_arena scratch = sn_arena_new(ctx);
-  double *a = SN_NEW(ctx, &scratch, double, (size_t)rows *(size_t)rows);
-  job->right = SN_NEW(ctx, &scratch, double, (size_t)rows *(size_t)columns);
-  sn_status status = a && job->right ? SN_OK : ctx->error.status;
+  sn_status status = sn_bone_system_new(ctx, &scratch, bones->bones, (int)columns, &job->system);
   if (status == SN_OK) {
-    fill_matrix(job, a);
-    sn_parallel_for(ctx, job->keys->count, 8, fill_right, job);
-    double trace = 0;
-    for (int r = 0; r < rows; r++) trace += a[(size_t)r * (size_t)rows + (size_t)r];
-    for (int r = 0; r < rows; r++) a[(size_t)r * (size_t)rows + (size_t)r] += 1e-10 * trace / rows + 1e-300;
-    status = sn_lapack_posv(ctx, 'L', rows, columns, a, job->right);
-    if (status == SN_NOT_CONVERGED) {
-      status = sn_fail(ctx, SN_NOT_CONVERGED, "affine: the bones of %d frames could not be fitted", job->keys->count);
-    }
+    add_vertices(job);
+    sn_parallel_for(ctx, job->keys->count, 8, add_targets, job);
+    status = sn_bone_system_solve(ctx, &job->system, 1e-10, 1e-10);
   }
   for (int f = 0; status == SN_OK && f < job->keys->count; f++)
     for (int b = 0; b < bones->bones; b++) {
-      const double *x = job->right + 4 * (size_t)b * (size_t)columns + 3 * (size_t)f;
+      const double *x = job->system.right + 4 * (size_t)b * columns + 3 * (size_t)f;
       sn_mat3 m;
       for (int r = 0; r < 3; r++)
-        for (int c = 0; c < 3; c++) m.m[r][c] = x[(size_t)c * (size_t)columns + (size_t)r] / job->height;
-      sn_vec3 place = {x[3 * (size_t)columns], x[3 * (size_t)columns + 1], x[3 * (size_t)columns + 2]};
+        for (int c = 0; c < 3; c++) m.m[r][c] = x[(size_t)c * columns + (size_t)r] / job->height;
+      sn_vec3 place = {x[3 * columns], x[3 * columns + 1], x[3 * columns + 2]};
       bones->motions[(size_t)f * (size_t)bones->bones + (size_t)b] =
         sn_affine_make(m, sn_vec3_sub(place, sn_mat3_apply(m, bones->centres[b])));
     }

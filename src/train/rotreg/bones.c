@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "train/rotreg/bones.h"
 
-#include <lapacke.h>
 #include <string.h>
 
+#include "solve/bones.h"
 #include "solve/solve.h"
 
 enum { most_candidates = 12 };
@@ -197,80 +197,59 @@ static sn_vec3 blended(const bones_job *job, int pose, int i) {
   return sum;
 }
 
-static void residual_columns(const bones_job *job, int pose, double *right) {
-  const sn_topology *top = job->topology;
-  for (int i = 0; i < job->examples->rest.vertex_count; i++) {
-    if (top->face_start[i] == top->face_start[i + 1]) continue;
-    sn_vec3 d = sn_vec3_sub(target_of(job, pose, i), blended(job, pose, i));
-    int bones[SN_SIMPLEX_MAX];
-    double row[SN_SIMPLEX_MAX][4];
-    int count = row_of(job, i, bones, row);
-    size_t n = 4 * (size_t)job->b->bone_count;
-    for (int k = 0; k < count; k++)
-      for (int c = 0; c < 4; c++) {
-        size_t at = 4 * (size_t)bones[k] + (size_t)c;
-        right[at] += row[k][c] * d.x, right[n + at] += row[k][c] * d.y, right[2 * n + at] += row[k][c] * d.z;
-      }
-  }
-}
-
 typedef struct refit_job {
   const bones_job *job;
-  double *right; // [pose][3][4 bones]
+  sn_bone_system system;
 } refit_job;
 
-static void residual_range(void *user, int64_t begin, int64_t end, int worker) {
+// Without triangles a vertex belongs to no bone.
+static bool is_isolated(const bones_job *job, int i) {
+  return job->topology->face_start[i] == job->topology->face_start[i + 1];
+}
+
+static void add_residuals(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const refit_job *r = user;
-  for (int64_t k = begin; k < end; k++) {
-    residual_columns(r->job, (int)k, r->right + (size_t)k * 12 * (size_t)r->job->b->bone_count);
-  }
-}
-
-static void normal_matrix(const bones_job *job, double *a) {
-  size_t n = 4 * (size_t)job->b->bone_count;
-  const sn_topology *top = job->topology;
-  for (int i = 0; i < job->examples->rest.vertex_count; i++) {
-    if (top->face_start[i] == top->face_start[i + 1]) continue;
+  for (int i = 0; i < r->job->examples->rest.vertex_count; i++) {
+    if (is_isolated(r->job, i)) continue;
     int bones[SN_SIMPLEX_MAX];
     double row[SN_SIMPLEX_MAX][4];
-    int count = row_of(job, i, bones, row);
-    for (int p = 0; p < count; p++)
-      for (int q = 0; q < count; q++)
-        for (int c = 0; c < 4; c++)
-          for (int d = 0; d < 4; d++) {
-            a[(4 * (size_t)bones[p] + (size_t)c) * n + 4 * (size_t)bones[q] + (size_t)d] += row[p][c] * row[q][d];
-          }
+    int count = row_of(r->job, i, bones, row);
+    for (int64_t k = begin; k < end; k++) {
+      sn_vec3 d = sn_vec3_sub(target_of(r->job, (int)k, i), blended(r->job, (int)k, i));
+      sn_bone_system_target(&r->system, count, bones, row, 1, 3 * (int)k, (const double[3]){d.x, d.y, d.z});
+    }
   }
 }
 
-// Steps from the present matrices, held back a little where the vertices leave something open.
+static void add_vertices(const refit_job *r) {
+  for (int i = 0; i < r->job->examples->rest.vertex_count; i++) {
+    if (is_isolated(r->job, i)) continue;
+    int bones[SN_SIMPLEX_MAX];
+    double row[SN_SIMPLEX_MAX][4];
+    sn_bone_system_add(&r->system, row_of(r->job, i, bones, row), bones, row, 1);
+  }
+}
+
+// Steps from the present matrices, held back a little where the vertices leave something open: a flat group says nothing
+// about its normal. Translations are always told, by every vertex.
 static sn_status refit_matrices(const bones_job *job) {
   sn_rotreg_bones *b = job->b;
-  int n = 4 * b->bone_count, columns = 3 * b->pose_count;
   sn_arena scratch = sn_arena_new(job->ctx);
-  double *a = SN_NEW(job->ctx, &scratch, double, (size_t)n *(size_t)n);
-  refit_job refit = {job, SN_NEW(job->ctx, &scratch, double, (size_t)n *(size_t)columns)};
-  sn_status status = a && refit.right ? SN_OK : job->ctx->error.status;
+  refit_job refit = {.job = job};
+  sn_status status = sn_bone_system_new(job->ctx, &scratch, b->bone_count, 3 * b->pose_count, &refit.system);
   if (status == SN_OK) {
     sn_blas_serial();
-    normal_matrix(job, a);
-    sn_parallel_for(job->ctx, b->pose_count, 1, residual_range, &refit);
-    double trace[2] = {0, 0}; // of the linear parts and of the translations
-    for (int m = 0; m < n; m++) trace[m % 4 == 3] += a[(size_t)m * (size_t)n + (size_t)m];
-    double ridge[2] = {1e-4 * trace[0] / (0.75 * n) + 1e-300, 1e-6 * trace[1] / (0.25 * n) + 1e-300};
-    for (int m = 0; m < n; m++) a[(size_t)m * (size_t)n + (size_t)m] += ridge[m % 4 == 3];
-    if (LAPACKE_dposv(LAPACK_COL_MAJOR, 'U', n, columns, a, n, refit.right, n) != 0) {
-      status =
-        sn_fail(job->ctx, SN_NOT_CONVERGED, "the matrices of %d proxy bones are not determined", b->bone_count);
-    }
+    add_vertices(&refit);
+    sn_parallel_for(job->ctx, b->pose_count, 1, add_residuals, &refit);
+    status = sn_bone_system_solve(job->ctx, &refit.system, 1e-4, 1e-6);
   }
   for (int k = 0; status == SN_OK && k < b->pose_count; k++)
     for (int g = 0; g < b->bone_count; g++)
-      for (int r = 0; r < 3; r++)
-        for (int c = 0; c < 4; c++) {
-          matrices_at(b, k)[g].m[r][c] += refit.right[(size_t)(3 * k + r) * (size_t)n + (size_t)(4 * g + c)];
-        }
+      for (int e = 0; e < 12; e++) {
+        matrices_at(b, k)[g].m[e / 4][e % 4] +=
+          refit.system.right[(size_t)(4 * g + e % 4) * (size_t)refit.system.columns + (size_t)(3 * k + e / 4)];
+      }
   sn_arena_free(&scratch);
   return status;
 }

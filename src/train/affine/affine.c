@@ -186,8 +186,8 @@ static sn_status learn(sn_context *ctx, const sn_control_options *options, const
   return status == SN_OK ? build_model(ctx, &data, &result, out) : status;
 }
 
-static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                       sn_model *out, sn_train_report *report) {
+static sn_status train_affine(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                              sn_model *out, sn_train_report *report) {
   if (examples->rest.triangle_count == 0) {
     return sn_fail(ctx, SN_BAD_INPUT, "the rest mesh has no triangles to learn from");
   }
@@ -225,4 +225,4 @@ static const sn_option_group groups[] = {{table, 0}, {0}};
 const sn_method sn_method_affine = {.name = "affine",
                                     .summary = "control points drive affine bones, by kernel CCA (Kim 2010)",
                                     .options = groups,
-                                    .train = train};
+                                    .train = train_affine};

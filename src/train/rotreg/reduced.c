@@ -326,7 +326,7 @@ static sn_status advance(const reduced_job *job, sn_status status, double done) 
   return sn_fail(job->ctx, SN_BAD_INPUT, "rotreg: stopped");
 }
 
-static sn_status train(reduced_job *job) {
+static sn_status train_reduced(reduced_job *job) {
   const sn_examples *e = job->examples;
   sn_context *ctx = job->ctx;
   sn_weights_options options = sn_weights_options_default();
@@ -356,7 +356,7 @@ sn_status sn_rotreg_reduced_train(sn_context *ctx, sn_arena *memory, const sn_ex
   reduced_job job = {.ctx = ctx, .memory = memory, .examples = examples, .keys = keys, .options = options};
   job.out = out, job.fit = options->fit;
   job.diagonal = sn_points_diagonal((const float(*)[3])examples->rest.positions, examples->rest.vertex_count);
-  sn_status status = train(&job);
+  sn_status status = train_reduced(&job);
   sn_topology_free(&job.topology);
   sn_skin_free(&job.skin);
   return status;

@@ -64,15 +64,15 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_
   return status;
 }
 
-static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                       sn_model *out, sn_train_report *report) {
+static sn_status train_rotreg(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                              sn_model *out, sn_train_report *report) {
   return sn_rotreg_train(ctx, options, examples, keys, NULL, out, report);
 }
 
 static bool has_no_model(const void *options) { return ((const sn_rotreg_options *)options)->full; }
 
-static sn_status predict(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                         const sn_keys *wanted, sn_frames *out) {
+static sn_status predict_rotreg(sn_context *ctx, const void *options, const sn_examples *examples,
+                                const sn_keys *keys, const sn_keys *wanted, sn_frames *out) {
   return sn_rotreg_full(ctx, options, examples, keys, NULL, wanted, out);
 }
 
@@ -101,7 +101,7 @@ const sn_method sn_method_rotreg = {
   .summary = "rotational regression: proxy bones driven by learned rotations (Wang 2007)",
   .options = groups,
   .needs_skeleton = true,
-  .train = train,
+  .train = train_rotreg,
   .has_no_model = has_no_model,
-  .predict = predict,
+  .predict = predict_rotreg,
 };

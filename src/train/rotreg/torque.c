@@ -17,8 +17,8 @@ static sn_status read_loads(sn_context *ctx, sn_arena *memory, const sn_torque_o
   return status;
 }
 
-static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                       sn_model *out, sn_train_report *report) {
+static sn_status train_torque(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                              sn_model *out, sn_train_report *report) {
   const sn_torque_options *o = options;
   sn_arena memory = sn_arena_new(ctx);
   sn_torque_loads loads;
@@ -30,8 +30,8 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
 
 static bool has_no_model(const void *options) { return ((const sn_torque_options *)options)->rotreg.full; }
 
-static sn_status predict(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                         const sn_keys *wanted, sn_frames *out) {
+static sn_status predict_torque(sn_context *ctx, const void *options, const sn_examples *examples,
+                                const sn_keys *keys, const sn_keys *wanted, sn_frames *out) {
   const sn_torque_options *o = options;
   sn_arena memory = sn_arena_new(ctx);
   sn_torque_loads loads;
@@ -63,7 +63,7 @@ const sn_method sn_method_torque = {
   .summary = "rotational regression blended by joint torques (Kim, Park and Jung)",
   .options = groups,
   .needs_skeleton = true,
-  .train = train,
+  .train = train_torque,
   .has_no_model = has_no_model,
-  .predict = predict,
+  .predict = predict_torque,
 };

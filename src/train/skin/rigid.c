@@ -53,8 +53,8 @@ static sn_status best_joints(sn_context *ctx, const sn_examples *examples, const
   return status;
 }
 
-static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                       sn_model *out, sn_train_report *report) {
+static sn_status train_rigid(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                             sn_model *out, sn_train_report *report) {
   (void)options, (void)report;
   sn_skin skin = {0};
   sn_status status = best_joints(ctx, examples, keys, &skin);
@@ -74,5 +74,5 @@ const sn_method sn_method_rigid = {
   .summary = "one joint per vertex: the baseline of the enveloping error",
   .options = no_options,
   .needs_skeleton = true,
-  .train = train,
+  .train = train_rigid,
 };

@@ -109,8 +109,9 @@ static void test_operations(void **state) {
   assert_near(out.positions[3][1], -30, 1e-5);
   assert_near(out.positions[3][2], 123, 1e-5);
   assert_int_equal(out.triangle_count, 2);
-  assert_int_equal(out.triangles[0][1], 2); // turned round
-  assert_int_equal(out.triangles[0][2], 1);
+  assert_int_equal(out.triangles[0][0], 3); // turned round
+  assert_int_equal(out.triangles[0][1], 2);
+  assert_int_equal(out.triangles[1][2], 0);
   sn_mesh_free(&out);
   sn_abc_free(abc);
 }

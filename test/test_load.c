@@ -261,7 +261,7 @@ static void test_missing_and_mismatched(void **state) {
   sn_examples e;
   assert_fails(&ctx, load(&ctx, NULL, "plain.pc2", NULL, &e), "a rest mesh is needed: --rest FILE");
   assert_fails(&ctx, load(&ctx, "absent.obj", NULL, NULL, &e), "absent.obj: ");
-  assert_fails(&ctx, load(&ctx, "controls.txt", NULL, NULL, &e), "a mesh comes as .obj, .abc, .glb or .gltf");
+  assert_fails(&ctx, load(&ctx, "controls.txt", NULL, NULL, &e), "a mesh comes as .obj, .abc, .glb, .gltf or .fbx");
   assert_fails(&ctx, load(&ctx, "plain.obj", "absent.pc2", NULL, &e), "absent.pc2: ");
   assert_fails(&ctx, load(&ctx, "plain.obj", "split.pc2", NULL, &e), "split.pc2 has 156 vertices, but ");
   assert_non_null(strstr(ctx.error.message, "give --match FILE"));

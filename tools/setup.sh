@@ -9,6 +9,7 @@ cmake: the build system
 ninja-build: runs the build
 pkg-config: finds libraries
 libjansson-dev: JSON, for glTF
+libassimp-dev: FBX, Collada and others
 zlib1g-dev: compression of what a page holds
 libopenblas-dev: dense linear algebra
 liblapacke-dev: factorisations

@@ -126,7 +126,13 @@ typedef struct sn_gltf_part {
   int first_vertex, vertex_count, first_triangle, triangle_count;
 } sn_gltf_part;
 
-sn_status sn_gltf_read(sn_context *ctx, const char *path, sn_gltf **out); // .glb or .gltf, external buffers too
+// .glb or .gltf, external buffers too; or what libassimp reads (.fbx, .dae, .bvh, ...), through a child process.
+sn_status sn_gltf_read(sn_context *ctx, const char *path, sn_gltf **out);
+// What a file that came through libassimp says of its axes and units: 'x', 'y' or 'z' (0: nothing), and centimetres per unit
+// (0: nothing). Neither changes a number.
+void sn_gltf_units(const sn_gltf *gltf, char *up, double *centimetres);
+// Whether sn_gltf_read is the one to ask, by the extension.
+bool sn_is_document(const char *path);
 // From memory. `folder` is where external files are looked for; NULL refuses them.
 sn_status sn_gltf_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, const char *folder,
                         sn_gltf **out);
@@ -213,6 +219,7 @@ typedef struct sn_load_options {
   double fps; // of the skeleton and of frames that are sampled; 0: that of the frames, or 30
   int object_count;
   const char *const *objects; // of .abc files
+  bool still_skeleton;        // motion is looked for: none or too little of it in the skeleton's file will do
   const char *controls;
   const char *torque;
   const char *match;

@@ -10,7 +10,7 @@ static bool is_gltf(const char *path) { return cli_has_extension(path, ".glb") |
 static bool is_alembic(const char *path) { return cli_has_extension(path, ".abc"); }
 
 // Frames that come with the mesh they are of.
-static bool has_faces(const char *path) { return is_gltf(path) || is_alembic(path); }
+static bool has_faces(const char *path) { return sn_is_document(path) || is_alembic(path); }
 
 static bool is_folder(const char *path) {
   struct stat info;
@@ -76,7 +76,7 @@ static sn_status convert_frames(cli *c, const char *from, const char *to) {
 static int run(cli *c) {
   const char *from = c->arguments[0], *to = c->arguments[1];
   sn_status status;
-  if (is_gltf(from) && is_gltf(to)) {
+  if (sn_is_document(from) && is_gltf(to)) {
     status = convert_document(c, from, to);
   } else if (!is_folder(from) && !strpbrk(from, "*?[") && (has_faces(from) || cli_has_extension(from, ".obj")) &&
              (is_gltf(to) || cli_has_extension(to, ".obj"))) {

@@ -64,7 +64,7 @@ static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, 
   if (status == SN_OK) status = sn_model_mesh(&c->ctx, model, &mesh);
   if (status == SN_OK) status = sn_model_skin(&c->ctx, model, &skin);
   if (status == SN_OK) status = (joints ? joint_skeleton : palette_skeleton)(c, model, examples, &skeleton, &poses);
-  if (status == SN_OK && rest && is_gltf(rest)) status = sn_gltf_read(&c->ctx, rest, &base);
+  if (status == SN_OK && rest && sn_is_document(rest)) status = sn_gltf_read(&c->ctx, rest, &base);
   if (status == SN_OK) {
     sn_gltf_clip_out clip = {
       .name = "sinew", .poses = &poses, .frame_count = poses.frame_count, .morph_weights = weights};

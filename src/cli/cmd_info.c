@@ -164,15 +164,39 @@ static sn_status describe_skeleton(cli *c, const sn_gltf *gltf) {
   return SN_OK;
 }
 
+static bool is_gltf(const char *path) { return cli_has_extension(path, ".glb") || cli_has_extension(path, ".gltf"); }
+
+static void describe_units(cli *c, const sn_gltf *gltf) {
+  char up;
+  double centimetres;
+  sn_gltf_units(gltf, &up, &centimetres);
+  if (up) {
+    cli_say(c, "  up is %c\n", up);
+    json_object_set_new(c->result, "up", json_stringn(&up, 1));
+  }
+  if (centimetres > 0) {
+    cli_say(c, "  a unit is %g cm (told, not converted)\n", centimetres);
+    json_object_set_new(c->result, "unit_cm", json_real(centimetres));
+  }
+}
+
 static sn_status info_gltf(cli *c, const char *path) {
   sn_gltf *gltf;
   sn_mesh mesh = {0};
   sn_status status = sn_gltf_read(&c->ctx, path, &gltf);
   if (status != SN_OK) return status;
-  cli_say(c, "%s: glTF 2.0\n", path);
-  json_object_set_new(c->result, "kind", json_string("gltf"));
+  const char *dot = strrchr(path, '.'), *kind = is_gltf(path) ? "gltf" : dot + 1;
+  cli_say(c, "%s: %s\n", path, is_gltf(path) ? "glTF 2.0" : "read by libassimp");
+  json_object_set_new(c->result, "kind", json_string(kind));
   status = sn_gltf_mesh(&c->ctx, gltf, &mesh, NULL, NULL, NULL);
-  if (status == SN_OK) status = describe_mesh(c, &mesh);
+  if (status == SN_BAD_INPUT) { // motion alone
+    cli_say(c, "  no mesh\n");
+    json_object_set_new(c->result, "vertices", json_integer(0));
+    status = SN_OK;
+  } else if (status == SN_OK) {
+    status = describe_mesh(c, &mesh);
+  }
+  if (status == SN_OK) describe_units(c, gltf);
   if (status == SN_OK) status = describe_skeleton(c, gltf);
   char place[256];
   if (status == SN_OK && sn_gltf_place_text(gltf, place, sizeof place)) {
@@ -290,7 +314,7 @@ static int run(cli *c) {
     status = info_obj(c, path);
   } else if (cli_has_extension(path, ".abc")) {
     status = info_abc(c, path);
-  } else if (cli_has_extension(path, ".glb") || cli_has_extension(path, ".gltf")) {
+  } else if (sn_is_document(path)) {
     status = info_gltf(c, path);
   } else if (cli_has_extension(path, ".sinew")) {
     status = info_model(c, path);

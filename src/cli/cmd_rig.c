@@ -191,7 +191,7 @@ static sn_status write_rig(cli *c, rig_job *job, const char *path) {
       clips[count++] =
         (sn_gltf_clip_out){e->clip_names ? e->clip_names[k] : "clip", &job->result.poses, first, frames, NULL};
   }
-  if (status == SN_OK && (cli_has_extension(rest, ".glb") || cli_has_extension(rest, ".gltf"))) {
+  if (status == SN_OK && rest && sn_is_document(rest)) {
     status = sn_gltf_read(&c->ctx, rest, &base);
   }
   if (status == SN_OK && base && job->options.given == SN_RIG_NOTHING) {

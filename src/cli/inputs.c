@@ -57,6 +57,8 @@ sn_status cli_load(cli *c, sn_examples *out) {
   }
   options.fps = choice.fps;
   options.object_count = choice.object_count, options.objects = choice.objects;
+  const char *solve = cli_text(c, "--solve");
+  options.still_skeleton = solve && strcmp(solve, "weights") != 0; // motion is what is looked for
   options.torque = cli_text(c, "--torque");
   options.controls = cli_text(c, "--controls");
   if (options.controls && cli_is_point_cache(options.controls))

@@ -38,7 +38,8 @@ sn_status sn_abc_faces(sn_context *ctx, const sn_abc *abc, const abc_object *obj
   return SN_OK;
 }
 
-// Fans, turned round. Calls with the face and its three corners (numbers among all corners of the mesh).
+// Faces are read from their last corner to their first, as the programs that write them turned them round, and become fans:
+// the same triangles as in an .obj or .fbx of the same mesh. Calls with the face and its three corners (numbers among all).
 typedef void (*triangle_fn)(void *user, int triangle, uint64_t face, const uint64_t corners[3]);
 static void for_triangles(const abc_faces *faces, triangle_fn call, void *user) {
   uint64_t first = 0;
@@ -46,7 +47,8 @@ static void for_triangles(const abc_faces *faces, triangle_fn call, void *user) 
   for (uint64_t f = 0; f < faces->face_count; f++) {
     uint32_t count = sn_abc_u32(faces->counts + 4 * f);
     for (uint32_t c = 1; c + 1 < count; c++) {
-      call(user, triangle++, f, (uint64_t[3]){first, first + c + 1, first + c});
+      uint64_t last = first + count - 1;
+      call(user, triangle++, f, (uint64_t[3]){last, last - c, last - c - 1});
     }
     first += count;
   }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { max_depth = 200, max_objects = 1000000, max_samples = 10000000, max_path = 4096 };
+enum { max_depth = 200, max_objects = 1000000, max_samples = 1000000, max_path = 4096 };
 
 static char *text_of(sn_context *ctx, sn_abc *abc, abc_span span) {
   char *out = SN_NEW(ctx, &abc->memory, char, span.size + 1);
@@ -270,15 +270,17 @@ static sn_status read_visibility(sn_context *ctx, const sn_abc *abc, abc_object 
   sn_status status = sn_abc_find(ctx, abc, properties, "visible", &visible);
   if (status == SN_OK) status = check_samples(ctx, abc, object, &visible);
   if (status != SN_OK || !visible.found || visible.type == 0) return status;
+  bool hidden = false;
   for (uint32_t s = 0; status == SN_OK && s < visible.samples; s++) {
-    abc_span data;
-    uint64_t count;
-    if (visible.last == 0 && s > 0) {
-      object->told.hidden_samples *= (int)visible.samples;
+    if (s > visible.last) { // as the last one
+      object->told.hidden_samples += hidden ? (int)(visible.samples - s) : 0;
       break;
     }
+    abc_span data;
+    uint64_t count;
     status = sn_abc_sample(ctx, abc, &visible, s, &data, &count);
-    if (status == SN_OK && data.size > 0 && data.bytes[0] == 0) object->told.hidden_samples++;
+    hidden = status == SN_OK && data.size > 0 && data.bytes[0] == 0;
+    object->told.hidden_samples += hidden;
   }
   object->told.visibility_samples = (int)visible.samples;
   return status;

@@ -150,9 +150,8 @@ static uint64_t put_indices(tail *t, const int (*triangles)[3], int count) {
   uint64_t start = begin_data(t), numbers = t->used + digest_size;
   put_digest(t, (digest){0});
   for (int k = 0; k < count; k++) {
-    static const int turned[3] = {0, 2, 1}; // Alembic's faces run clockwise
-    for (int c = 0; triangles && c < 3; c++) put_number(t, (uint64_t)triangles[k][turned[c]], 4);
-    if (!triangles) put_number(t, 3, 4); // corners of every face
+    for (int c = 2; triangles && c >= 0; c--) put_number(t, (uint64_t)triangles[k][c], 4); // clockwise
+    if (!triangles) put_number(t, 3, 4);                                                   // corners of every face
   }
   digest d = digest_of(t->bytes + numbers, t->used - numbers);
   uint64_t end = t->used;

@@ -207,7 +207,7 @@ sn_status sn_frames_read(sn_context *ctx, const char *path, const sn_choice *cho
   if (!is_folder(path)) {
     if (has_extension(path, ".pc2") || has_extension(path, ".mdd")) return read_cache(ctx, path, out);
     if (has_extension(path, ".abc")) return read_alembic(ctx, path, choice, out);
-    if (has_extension(path, ".glb") || has_extension(path, ".gltf")) {
+    if (sn_is_document(path)) {
       return read_animated(ctx, path, fps, choice->clip, out);
     }
     if (!has_extension(path, ".obj") && access(path, F_OK) == 0) {

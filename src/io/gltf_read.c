@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The container: GLB chunks or plain JSON, required extensions, buffers; then everything else in order.
+#include "io/assimp.h"
 #include "io/gltf.h"
 
 #include <string.h>
+#include <strings.h>
 
 // ---- GLB -------------------------------------------------------------------------------------------------------
 
@@ -195,10 +197,22 @@ static char *folder_of(sn_context *ctx, sn_arena *memory, const char *path) {
   return folder;
 }
 
+void sn_gltf_units(const sn_gltf *gltf, char *up, double *centimetres) {
+  const json_t *extras = json_object_get(json_object_get(gltf->json, "asset"), "extras");
+  const char *axis = json_string_value(json_object_get(extras, "up"));
+  *up = axis && strchr("xyz", axis[0]) ? axis[0] : 0;
+  *centimetres = json_number_value(json_object_get(extras, "unit_cm"));
+}
+
+bool sn_is_document(const char *path) {
+  const char *dot = strrchr(path, '.');
+  return dot && (strcasecmp(dot, ".glb") == 0 || strcasecmp(dot, ".gltf") == 0 || sn_assimp_reads(path));
+}
+
 sn_status sn_gltf_read(sn_context *ctx, const char *path, sn_gltf **out) {
   *out = NULL;
   sn_file file;
-  if (sn_file_open(ctx, path, &file) != SN_OK) return ctx->error.status;
+  if ((sn_assimp_reads(path) ? sn_assimp_open : sn_file_open)(ctx, path, &file) != SN_OK) return ctx->error.status;
   sn_arena scratch = sn_arena_new(ctx);
   char *folder = folder_of(ctx, &scratch, path);
   sn_gltf *gltf = folder ? new_document(ctx, path, folder) : NULL;

@@ -13,8 +13,6 @@ static bool has_extension(const char *path, const char *extension) {
   return dot && strcasecmp(dot, extension) == 0;
 }
 
-bool sn_load_is_gltf(const char *path) { return has_extension(path, ".glb") || has_extension(path, ".gltf"); }
-
 sn_choice sn_load_choice(const sn_load_options *options) {
   return (sn_choice){options->fps, NULL, options->object_count, options->objects};
 }
@@ -37,11 +35,11 @@ static sn_status read_alembic_mesh(sn_context *ctx, const char *path, const sn_c
 
 sn_status sn_mesh_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out) {
   *out = (sn_mesh){0};
-  if (!sn_load_is_gltf(path)) {
+  if (!sn_is_document(path)) {
     if (has_extension(path, ".obj")) return sn_obj_read(ctx, path, out);
     if (has_extension(path, ".abc")) return read_alembic_mesh(ctx, path, choice, out);
     if (access(path, F_OK) != 0) return sn_fail(ctx, SN_IO, "%s: no such file", path);
-    return sn_fail(ctx, SN_UNSUPPORTED, "%s: a mesh comes as .obj, .abc, .glb or .gltf", path);
+    return sn_fail(ctx, SN_UNSUPPORTED, "%s: a mesh comes as .obj, .abc, .glb, .gltf or .fbx", path);
   }
   sn_gltf *gltf;
   sn_status status = sn_gltf_read(ctx, path, &gltf);
@@ -69,8 +67,8 @@ static sn_status read_rest_document(sn_context *ctx, const char *path, sn_exampl
 static sn_status load_rest(sn_context *ctx, const sn_load_options *options, sn_examples *out, float (**normals)[3]) {
   const char *path = options->rest;
   sn_choice choice = sn_load_choice(options);
-  sn_status status = sn_load_is_gltf(path) ? read_rest_document(ctx, path, out, normals)
-                                           : sn_mesh_read(ctx, path, &choice, &out->rest);
+  sn_status status =
+    sn_is_document(path) ? read_rest_document(ctx, path, out, normals) : sn_mesh_read(ctx, path, &choice, &out->rest);
   return status == SN_OK ? sn_load_name(ctx, sn_mesh_check(ctx, &out->rest), path) : status;
 }
 
@@ -90,7 +88,7 @@ sn_status sn_examples_load(sn_context *ctx, const sn_load_options *asked, sn_exa
   if (status == SN_OK && options->frames_count > 0) status = sn_load_frames(ctx, options, out);
   if (status == SN_OK && options->skeleton_count > 0) status = sn_load_skeletons(ctx, options, out);
   if (status == SN_OK) status = sn_load_clip_names(ctx, options, out);
-  if (status == SN_OK && options->rest && sn_load_is_gltf(options->rest)) {
+  if (status == SN_OK && options->rest && sn_is_document(options->rest)) {
     status = sn_load_weld(ctx, (const float(*)[3])normals, out);
   }
   if (status == SN_OK && options->torque) {

@@ -5,7 +5,6 @@
 
 #include "sinew/io.h"
 
-bool sn_load_is_gltf(const char *path);
 // Puts the file's name before a message that lacks it.
 sn_status sn_load_name(sn_context *ctx, sn_status status, const char *path);
 sn_choice sn_load_choice(const sn_load_options *options);

@@ -13,7 +13,7 @@ const char *sn_clip_path(sn_context *ctx, sn_arena *memory, const char *path, co
   char *file = sn_arena_text(ctx, memory, path);
   if (!file) return NULL;
   file[hash - path] = '\0';
-  if (!sn_load_is_gltf(file)) return path;
+  if (!sn_is_document(file)) return path;
   *clip = hash + 1;
   return file;
 }
@@ -56,7 +56,7 @@ static sn_status append_file(sn_context *ctx, sn_arena *memory, const sn_load_op
                              const char *text, source_list *list) {
   const char *own, *path = sn_clip_path(ctx, memory, text, &own);
   if (!path) return ctx->error.status;
-  int count = test || own || !sn_load_is_gltf(path) ? 0 : options->clip_count;
+  int count = test || own || !sn_is_document(path) ? 0 : options->clip_count;
   for (int k = 0; k < count || (count == 0 && k == 0); k++) {
     const char *clip = count > 0 ? options->clips[k] : own;
     if (clip && strcmp(clip, "all") == 0) {
@@ -110,7 +110,7 @@ static const char *stem(sn_context *ctx, sn_arena *memory, const char *path) {
 
 static sn_status clip_name(sn_context *ctx, sn_arena *memory, const char *path, const char *clip, const char **out) {
   *out = NULL;
-  if (sn_load_is_gltf(path)) {
+  if (sn_is_document(path)) {
     sn_gltf *gltf;
     int index;
     sn_status status = sn_gltf_read(ctx, path, &gltf);
@@ -134,7 +134,7 @@ sn_status sn_load_clip_names(sn_context *ctx, const sn_load_options *options, sn
   sn_status status = out->clip_names ? SN_OK : ctx->error.status;
   for (int c = 0; c < count && status == SN_OK; c++) {
     bool cache =
-      framed && !sn_load_is_gltf(options->frames[c]); // a file of frames has the name that its maker gave it
+      framed && !sn_is_document(options->frames[c]); // a file of frames has the name that its maker gave it
     const char *path = cache || !from_skeleton ? options->frames[c] : options->skeletons[c];
     const char *clip = cache || !from_skeleton ? options->frame_clips[c] : options->skeleton_clips[c];
     status = clip_name(ctx, &out->memory, path, clip, &out->clip_names[c]);

@@ -3,6 +3,31 @@
 #include "io/load.h"
 
 #include <string.h>
+#include <strings.h>
+
+// Frames that come with faces, of a mesh that was exported beside them: the same faces in the same order say which vertex is
+// which. `pick` stays NULL where they do not.
+static sn_status match_faces(sn_context *ctx, const sn_load_options *options, const sn_mesh *rest, int found,
+                             sn_arena *memory, int **pick) {
+  sn_mesh mesh;
+  sn_choice choice = sn_load_choice(options);
+  sn_status status = sn_mesh_read(ctx, options->frames[0], &choice, &mesh);
+  if (status != SN_OK) return status;
+  bool same = mesh.triangle_count == rest->triangle_count && mesh.vertex_count == found;
+  int *order = SN_NEW(ctx, memory, int, rest->vertex_count);
+  if (!order) status = ctx->error.status;
+  for (int i = 0; order && i < rest->vertex_count; i++) order[i] = -1;
+  for (int t = 0; order && same && t < mesh.triangle_count; t++)
+    for (int c = 0; c < 3; c++) {
+      int *vertex = &order[rest->triangles[t][c]];
+      if (*vertex >= 0 && *vertex != mesh.triangles[t][c]) same = false;
+      *vertex = mesh.triangles[t][c];
+    }
+  for (int i = 0; order && i < rest->vertex_count; i++) same = same && order[i] >= 0;
+  if (status == SN_OK && same) *pick = order;
+  sn_mesh_free(&mesh);
+  return status;
+}
 
 // pick[i] is the vertex of a file's frames that is vertex i here; NULL where the orders agree.
 static sn_status match_order(sn_context *ctx, const sn_load_options *options, const sn_examples *examples,
@@ -92,7 +117,16 @@ static sn_status find_order(sn_context *ctx, const sn_load_options *options, con
                             sn_arena *memory, int **pick, int *expected, int *welded) {
   *pick = NULL, *expected = *welded = examples->rest.vertex_count;
   if (options->match) return match_order(ctx, options, examples, memory, pick, expected);
-  if (!sn_load_is_gltf(options->rest) || found == *expected) return SN_OK;
+  if (!sn_is_document(options->rest)) return SN_OK;
+  const char *dot = strrchr(options->frames[0], '.');
+  if (dot && strcasecmp(dot, ".abc") == 0) {
+    sn_status status = match_faces(ctx, options, &examples->rest, found, memory, pick);
+    if (status != SN_OK || *pick) {
+      *expected = found;
+      return status;
+    }
+  }
+  if (found == *expected) return SN_OK;
   int *classes;
   sn_status status = sn_mesh_weld(ctx, &examples->rest, NULL, NULL, memory, &classes, welded);
   if (status == SN_OK && found == *welded) *pick = classes, *expected = *welded;

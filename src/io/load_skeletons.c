@@ -87,6 +87,25 @@ static double pose_rate(const sn_load_options *options, const sn_examples *examp
   return examples->frames.rate > 0 ? examples->frames.rate : SN_DEFAULT_FPS;
 }
 
+// As many poses as there are frames, where motion is only where a solver begins: none, the pose of the file; too few, the
+// last one stays.
+static sn_status initial_poses(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, int count, int joints,
+                               sn_poses *out) {
+  sn_poses have = {0};
+  sn_status status = clip < 0 ? SN_OK : sn_gltf_poses(ctx, gltf, clip, fps, -1, &have);
+  if (status == SN_OK) status = sn_poses_new(ctx, joints, count, out);
+  for (int f = 0; status == SN_OK && f < count; f++) {
+    int from = f < have.frame_count ? f : have.frame_count - 1;
+    if (clip < 0) {
+      status = sn_gltf_pose(ctx, gltf, -1, 0, sn_pose(out, f));
+    } else {
+      memcpy(sn_pose(out, f), sn_pose(&have, from), (size_t)joints * sizeof(sn_affine));
+    }
+  }
+  sn_poses_free(&have);
+  return status;
+}
+
 // The poses of clip c as the file has them. The first file's skeleton is everybody's.
 static sn_status read_clip(sn_context *ctx, const sn_load_options *options, int c, sn_examples *out,
                            sn_skeleton *skeleton, sn_poses *poses) {
@@ -97,8 +116,14 @@ static sn_status read_clip(sn_context *ctx, const sn_load_options *options, int 
   if (status != SN_OK) return status;
   if (c == 0) status = read_first_skeleton(ctx, options, gltf, out);
   if (status == SN_OK) status = sn_gltf_skeleton(ctx, gltf, skeleton, NULL);
-  if (status == SN_OK) status = sn_gltf_find_clip(ctx, gltf, options->skeleton_clips[c], &clip);
-  if (status == SN_OK) status = sn_gltf_poses(ctx, gltf, clip, pose_rate(options, out), count, poses);
+  bool still = options->still_skeleton && sn_gltf_clip_count(gltf) == 0;
+  if (status == SN_OK && !still) status = sn_gltf_find_clip(ctx, gltf, options->skeleton_clips[c], &clip);
+  if (status == SN_OK && options->still_skeleton && count > 0) {
+    status =
+      initial_poses(ctx, gltf, still ? -1 : clip, pose_rate(options, out), count, skeleton->joint_count, poses);
+  } else if (status == SN_OK) {
+    status = sn_gltf_poses(ctx, gltf, clip, pose_rate(options, out), count, poses);
+  }
   sn_gltf_free(gltf);
   return sn_load_name(ctx, status, path);
 }

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// In the child: assimp's scene as a glTF document. Nodes keep their places; a skinned mesh is put where its node stands and
+// hangs beside the hierarchy, as glTF has it.
+#include "io/assimp.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+sn_affine sn_assimp_affine(const struct aiMatrix4x4 *m) {
+  return (sn_affine){{{m->a1, m->a2, m->a3, m->a4}, {m->b1, m->b2, m->b3, m->b4}, {m->c1, m->c2, m->c3, m->c4}}};
+}
+
+int sn_assimp_find(const assimp_job *job, const struct aiString *name) {
+  for (int k = 0; k < job->node_count; k++)
+    if (strcmp(job->nodes[k].node->mName.data, name->data) == 0) return k;
+  return -1;
+}
+
+// ---- nodes -----------------------------------------------------------------------------------------------------------------
+
+static int count_nodes(const struct aiNode *node) {
+  int count = 1;
+  for (unsigned k = 0; k < node->mNumChildren; k++) count += count_nodes(node->mChildren[k]);
+  return count;
+}
+
+static void list_nodes(assimp_job *job, const struct aiNode *node, int parent) {
+  int index = job->node_count++;
+  sn_affine own = sn_assimp_affine(&node->mTransformation);
+  sn_affine world = parent < 0 ? own : sn_affine_mul(job->nodes[parent].world, own);
+  job->nodes[index] = (assimp_node){.node = node, .parent = parent, .world = world};
+  for (unsigned k = 0; k < node->mNumChildren; k++) list_nodes(job, node->mChildren[k], index);
+}
+
+static void mark_animated(assimp_job *job) {
+  for (unsigned a = 0; a < job->scene->mNumAnimations; a++) {
+    const struct aiAnimation *clip = job->scene->mAnimations[a];
+    for (unsigned c = 0; c < clip->mNumChannels; c++) {
+      int node = sn_assimp_find(job, &clip->mChannels[c]->mNodeName);
+      if (node >= 0) job->nodes[node].animated = true;
+    }
+  }
+}
+
+static void put_transform(assimp_job *job, json_t *out, const assimp_node *node) {
+  sn_affine own = sn_assimp_affine(&node->node->mTransformation);
+  if (node->animated) { // keys replace its parts
+    sn_vec3 t, s;
+    sn_quat r;
+    sn_affine_to_trs(own, &t, &r, &s);
+    sn_gltf_set(&job->b, out, "translation", sn_gltf_reals(&job->b, (double[]){t.x, t.y, t.z}, 3));
+    sn_gltf_set(&job->b, out, "rotation", sn_gltf_reals(&job->b, (double[]){r.x, r.y, r.z, r.w}, 4));
+    sn_gltf_set(&job->b, out, "scale", sn_gltf_reals(&job->b, (double[]){s.x, s.y, s.z}, 3));
+    return;
+  }
+  double columns[16] = {[15] = 1};
+  for (int r = 0; r < 3; r++)
+    for (int c = 0; c < 4; c++) columns[4 * c + r] = own.m[r][c];
+  sn_gltf_set(&job->b, out, "matrix", sn_gltf_reals(&job->b, columns, 16));
+}
+
+static void add_nodes(assimp_job *job) {
+  for (int k = 0; k < job->node_count; k++) {
+    const assimp_node *node = &job->nodes[k];
+    json_t *out = json_object(), *children = json_array();
+    sn_gltf_set_text(&job->b, out, "name", node->node->mName.data, "node");
+    put_transform(job, out, node);
+    for (int c = k + 1; c < job->node_count; c++)
+      if (job->nodes[c].parent == k) json_array_append_new(children, json_integer(c));
+    if (json_array_size(children) > 0) {
+      sn_gltf_set(&job->b, out, "children", children);
+    } else {
+      json_decref(children);
+    }
+    sn_gltf_append(&job->b, "nodes", out);
+  }
+}
+
+// ---- skins -----------------------------------------------------------------------------------------------------------------
+
+int sn_assimp_add_skin(assimp_job *job, int count, const int *joints, const sn_affine *inverse_bind) {
+  json_t *skin = json_object(), *list = json_array();
+  float *columns = SN_NEW(job->b.ctx, &job->b.memory, float, 16 * (size_t)count);
+  if (!columns) job->b.failed = true;
+  for (int j = 0; columns && j < count; j++) {
+    json_array_append_new(list, json_integer(joints[j]));
+    for (int r = 0; r < 3; r++)
+      for (int c = 0; c < 4; c++) columns[16 * j + 4 * c + r] = (float)inverse_bind[j].m[r][c];
+    columns[16 * j + 15] = 1;
+  }
+  sn_gltf_set(&job->b, skin, "joints", list);
+  if (columns) {
+    int accessor = sn_gltf_add_accessor(&job->b, columns, count, GLTF_FLOAT, 16, 0, false);
+    sn_gltf_set(&job->b, skin, "inverseBindMatrices", json_integer(accessor));
+  }
+  return sn_gltf_append(&job->b, "skins", skin);
+}
+
+// A file of motion alone has no mesh to bind: its skeleton are the nodes that move and those below them.
+static void add_motion_skin(assimp_job *job) {
+  int *joints = SN_NEW(job->b.ctx, &job->b.memory, int, job->node_count), count = 0;
+  sn_affine *inverse = SN_NEW(job->b.ctx, &job->b.memory, sn_affine, job->node_count);
+  bool *below = SN_NEW(job->b.ctx, &job->b.memory, bool, job->node_count);
+  if (!joints || !inverse || !below) {
+    job->b.failed = true;
+    return;
+  }
+  for (int k = 0; k < job->node_count; k++) {
+    const assimp_node *node = &job->nodes[k];
+    below[k] = node->animated || (node->parent >= 0 && below[node->parent]);
+    if (!below[k] || node->node->mNumMeshes > 0 || !sn_affine_invert(node->world, &inverse[count])) continue;
+    joints[count++] = k;
+  }
+  if (count > 0) sn_assimp_add_skin(job, count, joints, inverse);
+}
+
+// ---- what the file says of itself ------------------------------------------------------------------------------------------
+
+static const struct aiMetadataEntry *find_entry(const struct aiMetadata *data, const char *key) {
+  for (unsigned k = 0; data && k < data->mNumProperties; k++)
+    if (strcmp(data->mKeys[k].data, key) == 0) return &data->mValues[k];
+  return NULL;
+}
+
+static void add_notes(assimp_job *job) {
+  const struct aiMetadataEntry *up = find_entry(job->scene->mMetaData, "UpAxis"),
+                               *unit = find_entry(job->scene->mMetaData, "UnitScaleFactor");
+  json_t *asset = sn_gltf_child(&job->b, job->b.root, "asset"), *extras = sn_gltf_child(&job->b, asset, "extras");
+  if (up && up->mType == AI_INT32 && up->mData && *(int32_t *)up->mData >= 0 && *(int32_t *)up->mData < 3) {
+    sn_gltf_set(&job->b, extras, "up", json_string((const char *[]){"x", "y", "z"}[*(int32_t *)up->mData]));
+  }
+  double centimetres = 0;
+  if (unit && unit->mData && unit->mType == AI_FLOAT) centimetres = (double)*(float *)unit->mData;
+  if (unit && unit->mData && unit->mType == AI_DOUBLE) centimetres = *(double *)unit->mData;
+  if (isfinite(centimetres) && centimetres > 0) {
+    sn_gltf_set(&job->b, extras, "unit_cm", json_real(centimetres));
+  }
+}
+
+sn_status sn_assimp_write(sn_context *ctx, const struct aiScene *scene, const char *path) {
+  json_t *root = json_pack("{s:{s:s,s:s}, s:i, s:[{s:[i]}]}", "asset", "version", "2.0", "generator", "Sinew, assimp",
+                           "scene", 0, "scenes", "nodes", 0);
+  assimp_job job = {.scene = scene, .b = sn_gltf_builder(ctx, root)};
+  job.nodes = SN_NEW(ctx, &job.b.memory, assimp_node, count_nodes(scene->mRootNode));
+  job.joints = SN_NEW(ctx, &job.b.memory, int, count_nodes(scene->mRootNode));
+  if (!job.nodes || !job.joints) {
+    sn_gltf_builder_free(&job.b);
+    return ctx->error.status;
+  }
+  list_nodes(&job, scene->mRootNode, -1);
+  mark_animated(&job);
+  add_nodes(&job);
+  add_notes(&job);
+  sn_assimp_add_meshes(&job);
+  if (!json_object_get(job.b.root, "skins")) add_motion_skin(&job);
+  sn_assimp_add_clips(&job);
+  sn_status status = sn_gltf_builder_write(&job.b, path);
+  sn_gltf_builder_free(&job.b);
+  return status;
+}

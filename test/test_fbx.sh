@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Formats that go through libassimp: a motion file and a mesh made here, damaged ones, and the files of the Dem Bones examples.
+set -u
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+failures=0
+
+expect() { # status, text, command
+  local status=$1 text=$2 said got
+  shift 2
+  said=$("$@" 2>&1)
+  got=$?
+  if [ $got -ne "$status" ] || ! grep -qF -- "$text" <<<"$said"; then
+    echo "FAILED: $*"
+    echo "  wanted status $status and '$text', got status $got:"
+    echo "$said"
+    failures=$((failures + 1))
+  fi
+}
+
+cat > walk.bvh <<'END'
+HIERARCHY
+ROOT Hips
+{
+  OFFSET 0 10 0
+  CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation
+  JOINT Spine
+  {
+    OFFSET 0 5 0
+    CHANNELS 3 Zrotation Xrotation Yrotation
+    End Site
+    {
+      OFFSET 0 2 0
+    }
+  }
+}
+MOTION
+Frames: 3
+Frame Time: 0.04
+0 10 0 0 0 0 0 0 0
+0 11 0 0 0 0 90 0 0
+0 12 0 0 0 0 0 0 90
+END
+"$SINEW" info walk.bvh 2>&1 | grep -q "libassimp, which is not installed" && { echo "skipped: libassimp is not installed"; exit 77; }
+expect 0 "Spine                under Hips" "$SINEW" info walk.bvh
+expect 0 "0 s to 0.08 s" "$SINEW" info walk.bvh
+cat > tent.ply <<'END'
+ply
+format ascii 1.0
+element vertex 4
+property float x
+property float y
+property float z
+element face 2
+property list uchar int vertex_indices
+end_header
+0 0 0
+1 0 0
+0 1 0
+0 0 1
+3 0 1 2
+3 0 2 3
+END
+expect 0 "4 vertices, 2 triangles" "$SINEW" convert tent.ply tent.obj
+expect 1 "junk.fbx: cannot be read" bash -c "echo junk > junk.fbx; '$SINEW' info junk.fbx"
+expect 1 "absent.fbx: cannot open" "$SINEW" info absent.fbx
+
+data=$SINEW_DATA/dembones-files
+if [ -d "$data" ]; then
+  expect 0 "a unit is 1 cm" "$SINEW" info "$data/Bone_Geom.fbx"
+  head -c 30000 "$data/Bone_Geom.fbx" > cut.fbx
+  expect 1 "cut.fbx: cannot be read" "$SINEW" info cut.fbx
+  # Errors, in percent of the diagonal, of the results that the examples' authors ship: Decomposition_05.fbx and so on.
+  within() { # error, options of rig
+    local limit=$1 rms
+    shift
+    rms=$("$SINEW" rig --rest "$data/Bone_Geom.fbx" --frames "$data/Bone_Anim.abc" -o rig.glb "$@" 2>&1 | sed -n 's/^ *rms \([0-9.]*\) %.*/\1/p')
+    if [ -z "$rms" ] || ! awk "BEGIN { exit !($rms <= $limit) }"; then
+      echo "FAILED: rig $*: rms '$rms' %, wanted $limit"
+      failures=$((failures + 1))
+    fi
+  }
+  within 0.608 --bones 5 --joints none
+  within 0.353 --bones 10 --joints none
+  within 0.224 --bones 20 --joints none
+  within 0.601 --skeleton "$data/Bone_Trans.fbx" --solve weights
+  within 0.713 --skeleton "$data/Bone_Skin.fbx" --solve motion
+fi
+[ $failures -eq 0 ] && echo "files of other programs are read"
+exit $((failures > 0))

@@ -85,7 +85,9 @@ if [ -d "$data" ]; then
   within 0.353 --bones 10 --joints none
   within 0.224 --bones 20 --joints none
   within 0.601 --skeleton "$data/Bone_Trans.fbx" --solve weights
-  within 0.713 --skeleton "$data/Bone_Skin.fbx" --solve motion
+  within 0.713 --skeleton "$data/Bone_Skin.fbx" --solve motion --joints none
+  within 0.505 --skeleton "$data/Bone_Helpers.fbx" --solve both --joints none
+  within 1.266 --skeleton "$data/Bone_PartiallySkinned.fbx" --solve both --joints none
 fi
 [ $failures -eq 0 ] && echo "files of other programs are read"
 exit $((failures > 0))

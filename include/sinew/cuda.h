@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// Crowds on the GPU: a model is uploaded once, and one call evaluates any number of characters from device arrays into
+// device arrays, on the caller's stream. Nothing is allocated and nothing waits after the upload. A complete program:
+// examples/crowd.cu.
+//
+//     sn_cuda_upload        once: an opened model (sinew/runtime.h) to the current device
+//     sn_cuda_scratch_size  once per size of a crowd: device memory that an evaluation works in
+//     sn_cuda_evaluate      per frame: joints, torques or controls of all characters -> positions and normals
+//
+// Lifetimes.  An uploaded model is a copy: the bytes it was opened from may go. It belongs to the device that was current.
+// Threads and streams.  An uploaded model is read only: several streams may evaluate it at once, each with scratch memory
+//   of its own.
+// Errors.  A wrong argument or a model that does not fit is a status and leaves no CUDA error behind. What happens on the
+//   device after a call returned (a fault of the caller's pointers, say) shows where CUDA shows it: at the next
+//   synchronisation.
+#ifndef SINEW_CUDA_H
+#define SINEW_CUDA_H
+
+#include "sinew/runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum sn_cuda_status {
+  SN_CUDA_OK = 0,
+  SN_CUDA_BAD_ARGUMENT,
+  SN_CUDA_NO_DEVICE,   // no GPU, or a driver that is too old
+  SN_CUDA_NO_MEMORY,   // of the device or of this machine
+  SN_CUDA_UNSUPPORTED, // a model whose slots have no kernel here
+  SN_CUDA_FAILED       // CUDA refused a launch or a copy
+} sn_cuda_status;
+
+typedef struct sn_cuda_error {
+  sn_cuda_status status;
+  char message[240];
+} sn_cuda_error;
+
+typedef struct sn_cuda_model sn_cuda_model;
+
+// Copies an opened model to the current device. `error` may be NULL here and below.
+sn_cuda_status sn_cuda_upload(const sn_rt_model *model, sn_cuda_model **out, sn_cuda_error *error);
+void sn_cuda_free(sn_cuda_model *model); // NULL is fine
+size_t sn_cuda_device_bytes(const sn_cuda_model *model);
+
+// What moves the characters: device arrays, character after character. Only what the model's info asks for is read.
+typedef struct sn_cuda_input {
+  const float *joints;   // [character][joint_count][12]: as sn_rt_input.joints; 16-byte aligned
+  const float *controls; // [character][control_count][3]
+  const float *torques;  // [character][joint_count]
+} sn_cuda_input;
+
+typedef enum sn_cuda_type { SN_CUDA_FLOAT = 0, SN_CUDA_HALF = 1 } sn_cuda_type;
+
+// Where three numbers per vertex go. Strides and pitches are in bytes, multiples of the type's size; 0 is the tightest. The
+// fastest layout is the tight one, 16-byte aligned, with a pitch that is a multiple of 16.
+typedef struct sn_cuda_array {
+  void *data;
+  sn_cuda_type type;
+  size_t stride; // from vertex to vertex
+  size_t pitch;  // from character to character
+} sn_cuda_array;
+
+typedef struct sn_cuda_output {
+  sn_cuda_array positions;
+  sn_cuda_array normals; // data NULL: none
+} sn_cuda_output;
+
+// Bytes of device memory for one evaluation of `characters` characters into `output` (its pointers are not read).
+size_t sn_cuda_scratch_size(const sn_cuda_model *model, uint32_t characters, const sn_cuda_output *output);
+
+// Evaluates all characters. `scratch` is device memory, 256-byte aligned; `stream` is a cudaStream_t, NULL for the default.
+sn_cuda_status sn_cuda_evaluate(const sn_cuda_model *model, uint32_t characters, const sn_cuda_input *input,
+                                void *scratch, size_t scratch_size, const sn_cuda_output *output, void *stream,
+                                sn_cuda_error *error);
+
+// How long a crowd takes. Times are medians, in milliseconds.
+typedef struct sn_cuda_timing {
+  double evaluate;         // positions and normals, tight floats
+  double copy_per_second;  // bytes that cudaMemcpy reads and writes on this device per second, in the same run
+  double bytes;            // that must move: output, inputs, and what the rest pose knows, once
+  double share;            // of the copy's speed
+  int repeats;
+} sn_cuda_timing;
+
+// Times `characters` characters of an opened model in different poses. Allocates, and waits.
+sn_cuda_status sn_cuda_time(const sn_rt_model *model, uint32_t characters, double seconds, sn_cuda_timing *out,
+                            sn_cuda_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

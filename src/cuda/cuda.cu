@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+// sn_cuda_*: uploading a model, the memory of an evaluation, and its stages in order.
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/device.h"
+
+static sn_cuda_status fail(sn_cuda_error *error, sn_cuda_status status, const char *format, ...) {
+  if (!error) return status;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(error->message, sizeof error->message, format, arguments);
+  va_end(arguments);
+  error->status = status;
+  return status;
+}
+
+// What CUDA said becomes a status and does not stay behind.
+static sn_cuda_status fail_cuda(sn_cuda_error *error, const char *what, cudaError_t said) {
+  cudaGetLastError();
+  sn_cuda_status status = said == cudaErrorMemoryAllocation                                       ? SN_CUDA_NO_MEMORY
+                          : said == cudaErrorNoDevice || said == cudaErrorInsufficientDriver ? SN_CUDA_NO_DEVICE
+                                                                                                 : SN_CUDA_FAILED;
+  return fail(error, status, "%s: %s", what, cudaGetErrorString(said));
+}
+
+// ---- uploading: one block of host memory, one of the device, one copy -----------------------------------------------------
+
+struct parcel {
+  uint8_t *host; // NULL while sizes are counted
+  uint8_t *device;
+  size_t used;
+};
+
+// Room for `size` bytes, 256-byte aligned, filled from `from`; returns where they will be on the device.
+static void *put(parcel *p, const void *from, size_t size) {
+  size_t at = p->used;
+  p->used += (size + 255) / 256 * 256;
+  if (!from || !size) return NULL;
+  if (p->host) memcpy(p->host + at, from, size);
+  return p->device + at;
+}
+
+template <class T> static void put_array(parcel *p, T *&array, size_t count) { array = (T *)put(p, array, count * sizeof(T)); }
+
+static void put_tiles(parcel *p, const sn_cuda_tiles *from, uint32_t vertex_count, sn_cuda_tiles *to) {
+  (void)vertex_count;
+  *to = *from;
+  size_t tiles = from->tile_count, slots = tiles * SN_CUDA_TILE, warps = tiles * SN_CUDA_WARPS;
+  put_array(p, to->first_joint, tiles + 1);
+  put_array(p, to->joints, from->first_joint[tiles]);
+  put_array(p, to->counts, warps);
+  put_array(p, to->places, slots);
+  put_array(p, to->rest, 6 * slots);
+  put_array(p, to->weights, from->influences * slots);
+  put_array(p, to->locals, from->influences * slots);
+  if (from->first_entry) {
+    size_t entries = from->first_entry[warps];
+    put_array(p, to->first_entry, warps + 1);
+    put_array(p, to->entries, entries);
+    put_array(p, to->deltas, entries * 6 * SN_CUDA_WARP);
+  }
+  if (from->first_step) {
+    put_array(p, to->first_halo, tiles + 1);
+    put_array(p, to->halo, from->first_halo[tiles]);
+    put_array(p, to->first_step, warps + 1);
+    put_array(p, to->steps, (size_t)from->first_step[warps] * SN_CUDA_WARP);
+  }
+}
+
+// Sections that the palette stage reads as they are.
+static const sn_rt_section_id drive_sections[] = {
+  SN_RT_JOINT_REFERENCE, SN_RT_DRIVE_EXTRA,    SN_RT_JOINT_REST,     SN_RT_ROTREG_JOINTS,    SN_RT_ROTREG_KEYS,
+  SN_RT_TORQUE_RANGES,   SN_RT_TORQUE_KEYS,    SN_RT_CONTROL_HEAD,   SN_RT_CONTROL_FRAMES,   SN_RT_CONTROL_CENTRES,
+  SN_RT_CONTROL_MAP,     SN_RT_CONTROL_SOLVE,  SN_RT_CORRECT_HEAD,   SN_RT_CORRECT_FIELDS,   SN_RT_CORRECT_JOINTS,
+  SN_RT_CORRECT_NUMBERS};
+
+static void put_model(parcel *p, const sn_rt_model *model, const sn_cuda_tiles *tiles, const float *solve, size_t solve_count,
+                      sn_cuda_model *out) {
+  p->used = 0;
+  put_tiles(p, tiles, model->info.vertex_count, &out->tiles);
+  for (sn_rt_section_id id : drive_sections) {
+    out->sections[id] = put(p, model->sections[id], model->sizes[id]);
+    out->sizes[id] = model->sizes[id];
+  }
+  out->solve = (float *)put(p, solve, solve_count * sizeof *solve);
+}
+
+static sn_cuda_status send(const sn_rt_model *model, const sn_cuda_tiles *tiles, const float *solve, size_t solve_count,
+                           sn_cuda_model *out, sn_cuda_error *error) {
+  parcel p = {};
+  put_model(&p, model, tiles, solve, solve_count, out);
+  out->bytes = p.used;
+  cudaError_t said = cudaMalloc(&out->memory, p.used);
+  if (said != cudaSuccess) return fail_cuda(error, "no room for the model on the device", said);
+  p.host = (uint8_t *)calloc(p.used, 1), p.device = (uint8_t *)out->memory;
+  if (!p.host) return fail(error, SN_CUDA_NO_MEMORY, "no memory to lay out a model of %zu bytes", p.used);
+  put_model(&p, model, tiles, solve, solve_count, out);
+  said = cudaMemcpy(out->memory, p.host, p.used, cudaMemcpyHostToDevice);
+  free(p.host);
+  return said == cudaSuccess ? SN_CUDA_OK : fail_cuda(error, "the model cannot be copied to the device", said);
+}
+
+sn_cuda_status sn_cuda_upload(const sn_rt_model *model, sn_cuda_model **out, sn_cuda_error *error) {
+  if (!out) return fail(error, SN_CUDA_BAD_ARGUMENT, "there is no place for the model");
+  *out = NULL;
+  if (!model || !model->bytes) return fail(error, SN_CUDA_BAD_ARGUMENT, "the model is not open");
+  const char *missing = sn_cuda_unsupported(model);
+  if (missing) return fail(error, SN_CUDA_UNSUPPORTED, "%s cannot be evaluated on the GPU; use the runtime", missing);
+  int device;
+  cudaError_t said = cudaGetDevice(&device);
+  if (said != cudaSuccess) return fail_cuda(error, "no device", said);
+  sn_cuda_tiles tiles;
+  int made = sn_cuda_tiles_make(model, &tiles);
+  if (made < 0) return fail(error, SN_CUDA_UNSUPPORTED, "a tile of the mesh has too many neighbours");
+  sn_cuda_model *m = made ? (sn_cuda_model *)calloc(1, sizeof *m) : NULL;
+  float *solve = NULL;
+  size_t solve_count = 0;
+  if (!m || !sn_cuda_make_solve(model, &solve, &solve_count)) {
+    if (made) sn_cuda_tiles_free(&tiles);
+    free(m);
+    return fail(error, SN_CUDA_NO_MEMORY, "no memory to lay out the model");
+  }
+  m->info = model->info;
+  const sn_rt_correct_head *head = (const sn_rt_correct_head *)model->sections[SN_RT_CORRECT_HEAD];
+  if (head && model->info.correct != SN_RT_CORRECT_NONE) {
+    m->basis_count = head->basis_count, m->forward = head->order == SN_RT_ORDER_FORWARD;
+  }
+  sn_cuda_status status = send(model, &tiles, solve, solve_count, m, error);
+  sn_cuda_tiles_free(&tiles);
+  free(solve);
+  if (status != SN_CUDA_OK) {
+    sn_cuda_free(m);
+    return status;
+  }
+  *out = m;
+  return SN_CUDA_OK;
+}
+
+void sn_cuda_free(sn_cuda_model *model) {
+  if (!model) return;
+  if (model->memory) cudaFree(model->memory);
+  free(model);
+}
+
+size_t sn_cuda_device_bytes(const sn_cuda_model *model) { return model->bytes; }
+
+// ---- the memory of an evaluation --------------------------------------------------------------------------------------------
+
+struct scratch {
+  uint8_t *memory; // NULL while sizes are counted
+  size_t used;
+};
+
+template <class T> static void take(scratch *s, T *&out, size_t count) {
+  out = s->memory && count ? (T *)(s->memory + s->used) : NULL;
+  s->used += (count * sizeof(T) + 255) / 256 * 256;
+}
+
+static bool makes_palette(const sn_cuda_model *m) {
+  return m->info.drive != SN_RT_DRIVE_JOINTS || m->info.palette_count != m->info.joint_count;
+}
+
+static size_t lay_out(crowd *c, scratch *s) {
+  const sn_cuda_model *m = c->model;
+  size_t entries = (size_t)c->count * m->info.palette_count, padded = ((size_t)c->count + 31) / 32 * 32;
+  bool dualquat = m->info.blend == SN_RT_BLEND_DUALQUAT;
+  bool exact = m->info.shade == SN_RT_SHADE_RECOMPUTE && c->output.normals.data &&
+               c->output.positions.type == SN_CUDA_HALF;
+  take(s, c->palette, makes_palette(m) ? 3 * entries : 0);
+  take(s, c->dualquats, dualquat ? 2 * entries : 0);
+  take(s, c->stretches, dualquat ? 3 * entries : 0);
+  take(s, c->flags, dualquat ? c->count : 0);
+  take(s, c->turns, 8 * m->info.joint_count * padded);
+  take(s, c->values, m->basis_count * padded);
+  take(s, c->drive, sn_cuda_drive_floats(m, c->count));
+  take(s, c->positions, exact ? (size_t)c->count * m->info.vertex_count * 3 : 0);
+  c->matrices = c->palette ? c->palette : (const float4 *)c->input.joints;
+  return s->used;
+}
+
+size_t sn_cuda_scratch_size(const sn_cuda_model *model, uint32_t characters, const sn_cuda_output *output) {
+  crowd c = {};
+  scratch s = {};
+  c.model = model, c.count = characters, c.output = *output;
+  return lay_out(&c, &s);
+}
+
+// ---- evaluation ------------------------------------------------------------------------------------------------------------
+
+static bool bad_array(const sn_cuda_array *a, uint32_t vertex_count) {
+  size_t size = a->type == SN_CUDA_HALF ? 2 : 4, stride = a->stride ? a->stride : 3 * size;
+  if ((uintptr_t)a->data % size || stride % size || stride < 3 * size || a->pitch % size) return true;
+  return a->pitch && a->pitch < stride * (vertex_count - 1) + 3 * size;
+}
+
+static sn_cuda_status check_arguments(const crowd *c, const void *memory, size_t size, sn_cuda_error *error) {
+  const sn_rt_info *info = &c->model->info;
+  if (info->joint_count && (!c->input.joints || (uintptr_t)c->input.joints % 16))
+    return fail(error, SN_CUDA_BAD_ARGUMENT, "the model needs the matrices of its %u joints, 16-byte aligned",
+                info->joint_count);
+  if (info->control_count && !c->input.controls)
+    return fail(error, SN_CUDA_BAD_ARGUMENT, "the model needs its %u control points", info->control_count);
+  if (info->torque_count && !c->input.torques)
+    return fail(error, SN_CUDA_BAD_ARGUMENT, "the model needs the torques of its %u joints", info->torque_count);
+  if (!c->output.positions.data) return fail(error, SN_CUDA_BAD_ARGUMENT, "there is no place for the positions");
+  if (bad_array(&c->output.positions, info->vertex_count) || bad_array(&c->output.normals, info->vertex_count))
+    return fail(error, SN_CUDA_BAD_ARGUMENT,
+                "strides and pitches must be multiples of a number's size and leave room for three");
+  if (c->output.positions.type > SN_CUDA_HALF || c->output.normals.type > SN_CUDA_HALF)
+    return fail(error, SN_CUDA_BAD_ARGUMENT, "the type of an output is neither float nor half");
+  size_t needed = sn_cuda_scratch_size(c->model, c->count, &c->output);
+  if (needed && (!memory || size < needed || (uintptr_t)memory % 256))
+    return fail(error, SN_CUDA_BAD_ARGUMENT, "%u characters need %zu bytes of scratch memory, 256-byte aligned", c->count,
+                needed);
+  return SN_CUDA_OK;
+}
+
+sn_cuda_status sn_cuda_evaluate(const sn_cuda_model *model, uint32_t characters, const sn_cuda_input *input, void *memory,
+                                size_t size, const sn_cuda_output *output, void *stream, sn_cuda_error *error) {
+  if (!model) return fail(error, SN_CUDA_BAD_ARGUMENT, "there is no model");
+  if (!input || !output) return fail(error, SN_CUDA_BAD_ARGUMENT, "there is no input or no output");
+  if (!characters) return SN_CUDA_OK;
+  crowd c = {};
+  c.model = model, c.count = characters, c.input = *input, c.output = *output, c.stream = (cudaStream_t)stream;
+  sn_cuda_status status = check_arguments(&c, memory, size, error);
+  if (status != SN_CUDA_OK) return status;
+  scratch s = {(uint8_t *)memory, 0};
+  lay_out(&c, &s);
+  cudaError_t said = sn_cuda_drive(&c);
+  if (said == cudaSuccess) said = sn_cuda_correct(&c);
+  if (said == cudaSuccess) said = sn_cuda_skin(&c);
+  if (said == cudaSuccess) said = sn_cuda_shade(&c);
+  return said == cudaSuccess ? SN_CUDA_OK : fail_cuda(error, "a kernel cannot be launched", said);
+}

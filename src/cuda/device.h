@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// What the files of this folder share: an uploaded model, the memory of one evaluation, the stages.
+#ifndef SINEW_CUDA_DEVICE_H
+#define SINEW_CUDA_DEVICE_H
+
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+#include "cuda/tiles.h"
+#include "runtime/format.h"
+#include "sinew/cuda.h"
+
+// Everything below sits in one allocation; the arrays are those of sn_cuda_tiles and sections of the model.
+struct sn_cuda_model {
+  sn_rt_info info;
+  sn_cuda_tiles tiles; // device pointers
+  const void *sections[SN_RT_KNOWN_SECTIONS]; // of the drives and corrections, device copies; NULL where there is none
+  uint64_t sizes[SN_RT_KNOWN_SECTIONS];
+  uint32_t basis_count;
+  bool forward, weighted;
+  float *solve; // rotreg: C, [columns][rows], both padded
+  void *memory;
+  size_t bytes;
+};
+
+// Device memory of one evaluation.
+struct crowd {
+  const sn_cuda_model *model;
+  uint32_t count; // characters
+  sn_cuda_input input;
+  sn_cuda_output output;
+  cudaStream_t stream;
+  const float4 *matrices; // [character][palette][3]: rows; the input's own where nothing has to be made
+  float4 *palette;        // the same, where the drive makes it
+  float4 *dualquats;      // [character][palette][2]
+  float4 *stretches;      // [character][palette][3]
+  uint32_t *flags;        // [character]: SN_CUDA_STRETCHED, SN_CUDA_COMPARE
+  float *turns;           // [joint][8][character]
+  float *values;          // [character][basis]
+  float *drive;           // what the drive needs for itself
+  float *positions;       // [character][vertex][3] where normals need them more exactly than the output has them
+};
+
+enum {
+  SN_CUDA_STRETCHED = 1, // some palette entry is no rigid motion
+  SN_CUDA_COMPARE = 2    // signs of dual quaternions are found by comparing with the vertex's first
+};
+
+// Stages, each on the crowd's stream. The first error of a launch is what they return.
+cudaError_t sn_cuda_drive(const crowd *c);
+cudaError_t sn_cuda_correct(const crowd *c);
+cudaError_t sn_cuda_skin(const crowd *c);
+cudaError_t sn_cuda_shade(const crowd *c);
+
+// Floats of `drive` for one character, padded to what the kernels read.
+size_t sn_cuda_drive_floats(const sn_cuda_model *model, uint32_t characters);
+
+static inline unsigned sn_cuda_blocks(size_t count, unsigned of) { return (unsigned)((count + of - 1) / of); }
+
+#endif

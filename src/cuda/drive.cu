@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: MIT
+// The drives for a crowd: joints, torques or control points -> palettes; for dual quaternions, the palettes split into
+// rigid motions and stretches. The arithmetic of a joint or a bone is the runtime's own.
+#include <string.h>
+
+#include "cuda/device.h"
+#include "runtime/control_bone.h"
+#include "runtime/dualquat.h"
+#include "runtime/extra.h"
+#include "runtime/rotreg_joint.h"
+#include "runtime/turn.h"
+
+enum { threads = 128 };
+
+template <class T> static const T *section(const sn_cuda_model *m, sn_rt_section_id id) { return (const T *)m->sections[id]; }
+
+// Rows of a 3x4 matrix <-> four columns of four
+static __device__ __forceinline__ void load_columns(const float *rows, float columns[16]) {
+  for (int c = 0; c < 4; c++) {
+    for (int r = 0; r < 3; r++) columns[4 * c + r] = rows[4 * r + c];
+    columns[4 * c + 3] = 0;
+  }
+}
+
+static __device__ __forceinline__ void store_rows(const float columns[16], float4 *rows) {
+  for (int r = 0; r < 3; r++) rows[r] = make_float4(columns[r], columns[4 + r], columns[8 + r], columns[12 + r]);
+}
+
+// ---- turns of the joints: dual quaternions and pose vectors ----------------------------------------------------------------
+
+// One thread per character: a joint's sign depends on its parent's.
+static __global__ void turn_kernel(uint32_t characters, uint32_t joint_count, const float *joints,
+                                   const sn_rt_reference *references, float *turns) {
+  uint32_t n = blockIdx.x * blockDim.x + threadIdx.x;
+  if (n >= characters) return;
+  const float *own = joints + (size_t)n * joint_count * 12;
+  float *all = turns + (size_t)n * joint_count * 8;
+  for (uint32_t k = 0; k < joint_count; k++) {
+    sn_rt_reference r = references[k];
+    const float none[4] = {0, 0, 0, 1};
+    float turn[8];
+    sn_rt_make_turn(&r, own + 12 * (size_t)r.joint, r.parent == SN_RT_NO_JOINT ? none : all + 8 * (size_t)r.parent, NULL,
+                    turn);
+    for (int c = 0; c < 8; c++) all[8 * (size_t)r.joint + c] = turn[c];
+  }
+}
+
+static cudaError_t make_turns(const crowd *c) {
+  const sn_cuda_model *m = c->model;
+  if (!m->sections[SN_SECTION_JOINT_REFERENCE] || !m->info.joint_count) return cudaSuccess;
+  // Few characters to a block: their chains are long, and there are many multiprocessors.
+  turn_kernel<<<sn_cuda_blocks(c->count, 32), 32, 0, c->stream>>>(
+    c->count, m->info.joint_count, c->input.joints, section<sn_rt_reference>(m, SN_SECTION_JOINT_REFERENCE), c->turns);
+  return cudaGetLastError();
+}
+
+// ---- joints, and half-way and scaling joints ---------------------------------------------------------------------------------
+
+static __global__ void copy_joints_kernel(size_t count, uint32_t joint_count, uint32_t palette_count, const float4 *joints,
+                                          float4 *palette) {
+  size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (at >= count * joint_count * 3) return;
+  size_t character = at / (joint_count * 3), row = at % (joint_count * 3);
+  palette[character * palette_count * 3 + row] = joints[at];
+}
+
+static cudaError_t copy_joints(const crowd *c) {
+  const sn_rt_info *info = &c->model->info;
+  size_t rows = (size_t)c->count * info->joint_count * 3;
+  if (!rows) return cudaSuccess;
+  copy_joints_kernel<<<sn_cuda_blocks(rows, threads), threads, 0, c->stream>>>(
+    c->count, info->joint_count, info->palette_count, (const float4 *)c->input.joints, c->palette);
+  return cudaGetLastError();
+}
+
+// One thread per character: an extra joint may be made from those before it.
+static __global__ void extra_kernel(uint32_t characters, uint32_t joint_count, uint32_t palette_count, const sn_rt_extra *extra,
+                                    float4 *palette) {
+  uint32_t n = blockIdx.x * blockDim.x + threadIdx.x;
+  if (n >= characters) return;
+  float4 *own = palette + (size_t)n * palette_count * 3;
+  for (uint32_t e = joint_count; e < palette_count; e++) {
+    const sn_rt_extra x = extra[e - joint_count];
+    float parent[16], child[16], base[16], out[16];
+    load_columns((const float *)(own + 3 * (size_t)x.parent), parent);
+    load_columns((const float *)(own + 3 * (size_t)x.child), child);
+    load_columns((const float *)(own + 3 * (size_t)x.base), base);
+    if (x.kind == SN_RT_EXTRA_HALFWAY)
+      sn_rt_halfway_joint(&x, parent, child, out);
+    else
+      sn_rt_scaling_joint(&x, parent, child, base, out);
+    store_rows(out, own + 3 * (size_t)e);
+  }
+}
+
+static cudaError_t drive_joints(const crowd *c) {
+  const sn_rt_info *info = &c->model->info;
+  if (!c->palette) return cudaSuccess;
+  cudaError_t said = copy_joints(c);
+  if (said != cudaSuccess) return said;
+  extra_kernel<<<sn_cuda_blocks(c->count, 32), 32, 0, c->stream>>>(c->count, info->joint_count, info->palette_count,
+                                                                  section<sn_rt_extra>(c->model, SN_SECTION_DRIVE_EXTRA),
+                                                                  c->palette);
+  return cudaGetLastError();
+}
+
+// ---- rotreg and torque: the predictors, one thread per character and bone (Wang 2007, section 3) ------------------------------
+
+#define SN_RT_INLINE __device__ __forceinline__
+typedef float vf;
+enum { width = 1 };
+static __device__ __forceinline__ vf vf_load(const float *p) { return *p; }
+static __device__ __forceinline__ void vf_store(float *p, vf a) { *p = a; }
+static __device__ __forceinline__ vf vf_set(float x) { return x; }
+static __device__ __forceinline__ vf vf_mul(vf a, vf b) { return a * b; }
+static __device__ __forceinline__ vf vf_add(vf a, vf b) { return a + b; }
+static __device__ __forceinline__ vf vf_div(vf a, vf b) { return a / b; }
+static __device__ __forceinline__ vf vf_fma(vf a, vf b, vf c) { return a * b + c; }
+static __device__ __forceinline__ vf vf_fnma(vf a, vf b, vf c) { return c - a * b; }
+#include "runtime/rotreg_predict.h"
+
+// What the drive works on, character after character.
+struct rotreg_memory {
+  float *turns;   // [character][joint][8]: quaternion, logarithm
+  float *blends;  // [character][joint + 1][2]: f_r, f_s
+  float4 *inputs; // [character][3 bones + 4 joints]: columns of the gradients, then of the joints: X of T' = C X
+};
+
+static size_t rotreg_floats(const sn_rt_info *info, size_t characters) {
+  size_t joints = info->joint_count, bones = info->palette_count - joints;
+  return characters * (8 * joints + 4 * ((joints + 2) / 2) + 4 * (3 * bones + 4 * joints));
+}
+
+static rotreg_memory lay_out_rotreg(const crowd *c) {
+  size_t joints = c->model->info.joint_count, bones = c->model->info.palette_count - joints;
+  rotreg_memory m;
+  m.inputs = (float4 *)c->drive;
+  m.turns = (float *)(m.inputs + c->count * (3 * bones + 4 * joints));
+  m.blends = m.turns + c->count * 8 * joints;
+  return m;
+}
+
+static __global__ void rotation_kernel(size_t count, uint32_t joint_count, uint32_t bone_count, const float *joints,
+                                       rotreg_memory to) {
+  size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (at >= count * joint_count) return;
+  size_t character = at / joint_count, j = at % joint_count, columns = 3 * (size_t)bone_count + 4 * (size_t)joint_count;
+  float m[16], r[9];
+  load_columns(joints + 12 * at, m);
+  sn_rt_rotation_of(m, r);
+  sn_rt_quat_from_rotation(r, to.turns + 8 * at);
+  float4 *out = to.inputs + character * columns + 3 * (size_t)bone_count + 4 * j;
+  for (int c = 0; c < 4; c++) out[c] = make_float4(m[4 * c], m[4 * c + 1], m[4 * c + 2], 0);
+}
+
+// Logarithms, and what the torques say; joint_count of the latter and one more for bones without a torque.
+static __global__ void logarithm_kernel(size_t count, uint32_t joint_count, const sn_rt_rotreg_joint *joint,
+                                        const sn_rt_torque *torque, const float *torques, rotreg_memory to) {
+  size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (at >= count * joint_count) return;
+  size_t character = at / joint_count, j = at % joint_count;
+  float *turns = to.turns + 8 * character * joint_count;
+  float base[4], own[4], out[3];
+  for (int n = 0; n < 4; n++) base[n] = turns[8 * (size_t)joint[j].base + n], own[n] = turns[8 * j + n];
+  sn_rt_relative_log(base, own, joint[j].reference, out);
+  for (int n = 0; n < 3; n++) turns[8 * j + 4 + n] = out[n];
+  turns[8 * j + 7] = 0;
+  if (!torque) return;
+  float *blends = to.blends + 2 * character * (joint_count + 1);
+  sn_rt_torque_blend(torque + j, torques[at], blends + 2 * j);
+  if (j == 0) blends[2 * joint_count] = blends[2 * joint_count + 1] = 0;
+}
+
+static __global__ void predict_kernel(size_t count, uint32_t joint_count, uint32_t bone_count, const sn_rt_rotreg_block *blocks,
+                                      const sn_rt_torque_block *pairs, rotreg_memory to) {
+  size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (at >= count * bone_count) return;
+  size_t character = at / bone_count, columns = 3 * (size_t)bone_count + 4 * (size_t)joint_count;
+  uint32_t bone = (uint32_t)(at % bone_count), block = bone / SN_RT_LANES;
+  int lane = (int)(bone % SN_RT_LANES);
+  const float(*turns)[8] = (const float(*)[8])(to.turns + 8 * character * joint_count);
+  float out[12];
+  if (pairs) {
+    const float(*blends)[2] = (const float(*)[2])(to.blends + 2 * character * (joint_count + 1));
+    rr_blend(turns, blends, joint_count, pairs + block, lane, out);
+  } else {
+    rr_predict(blocks + block, lane, turns, out);
+  }
+  float4 *to_input = to.inputs + character * columns + 3 * (size_t)bone;
+  for (int c = 0; c < 3; c++) to_input[c] = make_float4(out[4 * c], out[4 * c + 1], out[4 * c + 2], 0);
+}
+
+// ---- the reduced solve for all characters at once: T' = C X (4.3, 5) ----------------------------------------------------------
+
+// A block of threads makes 128 rows of T' (32 bones) for 32 characters, three coordinates each; a thread two bones of two
+// characters. C is in strips of 32 rows, column after column, so that a strip's part is one stretch.
+enum { solve_rows = 128, solve_characters = 32, solve_depth = 16, solve_threads = 256 };
+
+struct solve_job {
+  const float *c;        // [strip][columns][32]
+  const float4 *x;       // [character][columns]
+  float4 *palette;       // [character][palette_count][3]
+  uint32_t columns, strips, characters, joint_count, bone_count;
+};
+
+static __global__ void __launch_bounds__(solve_threads) solve_kernel(const __grid_constant__ solve_job job) {
+  __shared__ float c[solve_depth][solve_rows];
+  __shared__ float x[solve_depth][solve_characters * 3];
+  const uint32_t first_strip = blockIdx.x * (solve_rows / 32), first = blockIdx.y * solve_characters;
+  const uint32_t row = threadIdx.x / 16 * 8, pair = threadIdx.x % 16 * 2; // of bones' rows, of characters
+  float sum[8][6] = {};
+  for (uint32_t k0 = 0; k0 < job.columns; k0 += solve_depth) {
+    for (uint32_t n = threadIdx.x; n < solve_depth * solve_rows; n += solve_threads) {
+      uint32_t strip = n / (solve_depth * 32), k = n / 32 % solve_depth, r = n % 32;
+      bool there = first_strip + strip < job.strips && k0 + k < job.columns;
+      c[k][32 * strip + r] = there ? job.c[((size_t)(first_strip + strip) * job.columns + k0 + k) * 32 + r] : 0;
+    }
+    for (uint32_t n = threadIdx.x; n < solve_depth * solve_characters; n += solve_threads) {
+      uint32_t who = n / solve_depth, k = n % solve_depth;
+      bool there = first + who < job.characters && k0 + k < job.columns;
+      float4 v = there ? job.x[(size_t)(first + who) * job.columns + k0 + k] : make_float4(0, 0, 0, 0);
+      x[k][3 * who] = v.x, x[k][3 * who + 1] = v.y, x[k][3 * who + 2] = v.z;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < solve_depth; k++) {
+      float4 a = *(const float4 *)&c[k][row], b = *(const float4 *)&c[k][row + 4];
+      const float rows[8] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
+      float values[6];
+#pragma unroll
+      for (int n = 0; n < 6; n++) values[n] = x[k][3 * pair + n];
+#pragma unroll
+      for (int r = 0; r < 8; r++)
+#pragma unroll
+        for (int n = 0; n < 6; n++) sum[r][n] += rows[r] * values[n];
+    }
+    __syncthreads();
+  }
+  const uint32_t bone = (first_strip * 32 + row) / 4;
+#pragma unroll
+  for (int b = 0; b < 2; b++)
+#pragma unroll
+    for (int m = 0; m < 2; m++) {
+      uint32_t who = first + pair + m;
+      if (bone + b >= job.bone_count || who >= job.characters) continue;
+      float4 *out = job.palette + ((size_t)who * (job.joint_count + job.bone_count) + job.joint_count + bone + b) * 3;
+#pragma unroll
+      for (int r = 0; r < 3; r++)
+        out[r] = make_float4(sum[4 * b][3 * m + r], sum[4 * b + 1][3 * m + r], sum[4 * b + 2][3 * m + r],
+                             sum[4 * b + 3][3 * m + r]);
+    }
+}
+
+static cudaError_t drive_rotreg(const crowd *c) {
+  const sn_cuda_model *m = c->model;
+  uint32_t joints = m->info.joint_count, bones = m->info.palette_count - joints;
+  bool paired = m->info.drive == SN_RT_DRIVE_TORQUE;
+  rotreg_memory memory = lay_out_rotreg(c);
+  size_t turns = (size_t)c->count * joints, predictors = (size_t)c->count * bones;
+  rotation_kernel<<<sn_cuda_blocks(turns, threads), threads, 0, c->stream>>>(c->count, joints, bones, c->input.joints, memory);
+  logarithm_kernel<<<sn_cuda_blocks(turns, threads), threads, 0, c->stream>>>(
+    c->count, joints, section<sn_rt_rotreg_joint>(m, SN_SECTION_DRIVE_JOINTS),
+    paired ? section<sn_rt_torque>(m, SN_SECTION_DRIVE_TORQUES) : NULL, c->input.torques, memory);
+  predict_kernel<<<sn_cuda_blocks(predictors, threads), threads, 0, c->stream>>>(
+    c->count, joints, bones, section<sn_rt_rotreg_block>(m, SN_SECTION_DRIVE_KEYS),
+    paired ? section<sn_rt_torque_block>(m, SN_SECTION_DRIVE_PAIRS) : NULL, memory);
+  solve_job job = {};
+  job.c = section<float>(m, SN_SECTION_DRIVE_SOLVE), job.x = memory.inputs, job.palette = c->palette;
+  job.columns = 3 * bones + 4 * joints, job.strips = sn_cuda_blocks(bones, 8), job.characters = c->count;
+  job.joint_count = joints, job.bone_count = bones;
+  dim3 grid(sn_cuda_blocks(bones, solve_rows / 4), sn_cuda_blocks(c->count, solve_characters));
+  solve_kernel<<<grid, solve_threads, 0, c->stream>>>(job);
+  return copy_joints(c);
+}
+
+// ---- control points (Kim 2010): a block of threads per character --------------------------------------------------------------
+
+struct control_job {
+  sn_rt_control head;
+  uint32_t bones, points;
+  const float *frames, *centres, *map, *solve;
+  const float *controls; // [character][points][3]
+  float4 *palette;
+};
+
+// Row `row` of a matrix in strips of eight rows, times x with `stride` floats between its numbers.
+static __device__ float strip_product(const float *matrix, uint32_t rows, uint32_t columns, uint32_t row, const float *x,
+                                      uint32_t stride) {
+  uint32_t first = row / SN_RT_STRIP * SN_RT_STRIP, width_of = min(rows - first, (uint32_t)SN_RT_STRIP);
+  const float *at = matrix + (size_t)first * columns + row % SN_RT_STRIP;
+  float sum = 0;
+  for (uint32_t k = 0; k < columns; k++) sum += at[(size_t)k * width_of] * x[(size_t)k * stride];
+  return sum;
+}
+
+static __global__ void control_kernel(const control_job job) {
+  extern __shared__ float space[];
+  const uint32_t n = blockIdx.x, bones = job.bones, frames = job.head.frames, outputs = job.head.outputs;
+  float *xi = space, *predicted = xi + frames + 1;
+  float *columns = predicted + (size_t)bones * outputs; // [3 bones + points][4]
+  const float *controls = job.controls + 3 * (size_t)n * job.points;
+  for (uint32_t f = threadIdx.x; f <= frames; f += blockDim.x)
+    xi[f] = f < frames ? sn_rt_control_kernel(&job.head, job.points, controls, job.frames + 3 * (size_t)f * job.points) : 1;
+  __syncthreads();
+  for (uint32_t r = threadIdx.x; r < bones * outputs; r += blockDim.x)
+    predicted[r] = strip_product(job.map, bones * outputs, frames + 1, r, xi, 1);
+  __syncthreads();
+  for (uint32_t b = threadIdx.x; b < bones; b += blockDim.x)
+    sn_rt_bone_gradient(predicted + (size_t)b * outputs, job.head.flags, (float(*)[4])(columns + 12 * (size_t)b));
+  for (uint32_t p = threadIdx.x; p < 3 * job.points; p += blockDim.x)
+    columns[4 * (3 * (size_t)bones + p / 3) + p % 3] = controls[p];
+  __syncthreads();
+  for (uint32_t b = threadIdx.x; b < bones; b += blockDim.x) {
+    float place[4], matrix[16];
+    const float *centre = job.centres + 3 * (size_t)b;
+    if (job.head.flags & SN_RT_CONTROL_POISSON) {
+      for (int c = 0; c < 3; c++) place[c] = strip_product(job.solve, bones, 3 * bones + job.points, b, columns + c, 4);
+    } else {
+      sn_rt_predicted_place(predicted + (size_t)b * outputs, job.head.flags, centre, place);
+    }
+    sn_rt_store_bone((const float(*)[4])(columns + 12 * (size_t)b), place, centre, matrix);
+    store_rows(matrix, job.palette + ((size_t)n * bones + b) * 3);
+  }
+}
+
+static size_t control_shared(const sn_rt_control *head, uint32_t bones, uint32_t points) {
+  return sizeof(float) * (head->frames + 1 + (size_t)bones * head->outputs + 4 * (3 * (size_t)bones + points));
+}
+
+static cudaError_t drive_controls(const crowd *c) {
+  const sn_cuda_model *m = c->model;
+  control_job job = {};
+  job.head = m->control, job.bones = m->info.palette_count, job.points = m->info.control_count;
+  job.frames = section<float>(m, SN_SECTION_CONTROL_FRAMES), job.centres = section<float>(m, SN_SECTION_CONTROL_CENTRES);
+  job.map = section<float>(m, SN_SECTION_CONTROL_MAP), job.solve = section<float>(m, SN_SECTION_CONTROL_SOLVE);
+  job.controls = c->input.controls, job.palette = c->palette;
+  size_t shared = control_shared(&job.head, job.bones, job.points);
+  cudaError_t said = cudaFuncSetAttribute((const void *)control_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+  if (said != cudaSuccess) return said;
+  control_kernel<<<c->count, threads, shared, c->stream>>>(job);
+  return cudaGetLastError();
+}
+
+// ---- dual quaternions ----------------------------------------------------------------------------------------------------------
+
+struct split_job {
+  uint32_t characters, joint_count, palette_count;
+  const float4 *palette;
+  const float *turns; // NULL: signs are compared at every vertex
+  const float *rest;  // [joint][12] or NULL
+  const sn_rt_extra *extra;
+  float4 *dualquats, *stretches;
+  uint32_t *flags;
+};
+
+static __global__ void split_kernel(const split_job job) {
+  size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (at >= (size_t)job.characters * job.palette_count) return;
+  size_t character = at / job.palette_count;
+  uint32_t e = (uint32_t)(at % job.palette_count), joint = e < job.joint_count ? e : job.extra[e - job.joint_count].child;
+  float m[16], centre[3], q[8], stretch[16];
+  load_columns((const float *)(job.palette + 3 * at), m);
+  for (int c = 0; c < 3; c++)
+    centre[c] = e >= job.joint_count ? job.extra[e - job.joint_count].centre[c] : job.rest ? job.rest[12 * e + 4 * c + 3] : 0;
+  if (!sn_rt_split_matrix(m, centre, q, stretch)) atomicOr(job.flags + character, SN_CUDA_STRETCHED);
+  if (job.turns) {
+    const float *turn = job.turns + 8 * (character * job.joint_count + joint);
+    if (q[0] * turn[0] + q[1] * turn[1] + q[2] * turn[2] + q[3] * turn[3] < 0)
+      for (int n = 0; n < 8; n++) q[n] = -q[n];
+  } else if (e == 0) {
+    atomicOr(job.flags + character, SN_CUDA_COMPARE);
+  }
+  job.dualquats[2 * at] = make_float4(q[0], q[1], q[2], q[3]);
+  job.dualquats[2 * at + 1] = make_float4(q[4], q[5], q[6], q[7]);
+  store_rows(stretch, job.stretches + 3 * at);
+}
+
+static cudaError_t split_palettes(const crowd *c) {
+  const sn_cuda_model *m = c->model;
+  bool is_signed = m->info.drive == SN_RT_DRIVE_JOINTS && m->sections[SN_SECTION_JOINT_REFERENCE];
+  split_job job = {c->count,
+                   m->info.joint_count,
+                   m->info.palette_count,
+                   c->matrices,
+                   is_signed ? c->turns : NULL,
+                   section<float>(m, SN_SECTION_JOINT_REST),
+                   section<sn_rt_extra>(m, SN_SECTION_DRIVE_EXTRA),
+                   c->dualquats,
+                   c->stretches,
+                   c->flags};
+  cudaError_t said = cudaMemsetAsync(c->flags, 0, c->count * sizeof *c->flags, c->stream);
+  if (said != cudaSuccess) return said;
+  split_kernel<<<sn_cuda_blocks((size_t)c->count * m->info.palette_count, threads), threads, 0, c->stream>>>(job);
+  return cudaGetLastError();
+}
+
+// ---- all of it -----------------------------------------------------------------------------------------------------------------
+
+size_t sn_cuda_drive_floats(const sn_cuda_model *model, uint32_t characters) {
+  bool proxies = model->info.drive == SN_RT_DRIVE_ROTREG || model->info.drive == SN_RT_DRIVE_TORQUE;
+  return proxies ? rotreg_floats(&model->info, characters) : 0;
+}
+
+bool sn_cuda_control_fits(const sn_rt_control *head, uint32_t bones, uint32_t points, size_t most_shared) {
+  return control_shared(head, bones, points) <= most_shared;
+}
+
+cudaError_t sn_cuda_drive(const crowd *c) {
+  cudaError_t said = make_turns(c);
+  if (said != cudaSuccess) return said;
+  switch (c->model->info.drive) {
+  case SN_RT_DRIVE_JOINTS:
+    said = drive_joints(c);
+    break;
+  case SN_RT_DRIVE_CONTROLS:
+    said = drive_controls(c);
+    break;
+  default:
+    said = drive_rotreg(c);
+  }
+  return said == cudaSuccess && c->dualquats ? split_palettes(c) : said;
+}

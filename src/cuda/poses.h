@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// Poses of a crowd for measurements and tests: every joint turned about its place in the rest pose by some angle of up to
+// 60 degrees, parents carrying children; torques between the trained ones; control points moved a little. Deterministic.
+#ifndef SINEW_CUDA_POSES_H
+#define SINEW_CUDA_POSES_H
+
+#include "sinew/runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The input of one character; arrays that the model does not need may be NULL.
+void sn_cuda_pose(const sn_rt_model *model, uint32_t character, float (*joints)[12], float *torques, float (*controls)[3]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+// The blend and correct slots for a crowd. A block of threads takes one tile of vertices and keeps what the rest pose
+// knows of it in registers, while characters pass by, a few at a time: their palette entries come into shared memory, their
+// vertices leave it as whole stretches of the output. So every byte of the output is written once, and of the
+// input only palettes are read again for every tile.
+#include "cuda/store.h"
+#include "runtime/vertex.h"
+
+enum { most = SN_RT_MAX_INFLUENCES, batch = 4, most_staged_bytes = 96 * 1024 };
+
+struct skin_job {
+  sn_cuda_tiles tiles;
+  const float4 *palette;   // [character][palette_count][rows]
+  const float4 *stretches; // dual quaternions only
+  const uint32_t *flags;
+  const float4 *values; // [character / 4][basis]: of four characters
+  uint32_t basis_count, palette_count, vertex_count, characters, characters_per_block;
+  bool forward;
+  target positions, normals;
+};
+
+// A vertex of the tile, as this thread keeps it.
+template <int K> struct vertex {
+  float position[3], normal[3], weights[K];
+  uint32_t entries[K]; // where the palette entries are: float4s from the beginning of the tile's (or the character's)
+  uint32_t place;
+  int influences; // of the warp
+};
+
+template <int K, int ROWS, bool STAGED>
+static __device__ __forceinline__ vertex<K> load_vertex(const skin_job &job, uint32_t tile, uint32_t slot) {
+  vertex<K> v;
+  const sn_cuda_tiles &t = job.tiles;
+  const float *rest = t.rest + (size_t)tile * 6 * SN_CUDA_TILE + slot;
+  const uint16_t *joints = t.joints + t.first_joint[tile];
+  for (int c = 0; c < 3; c++) {
+    v.position[c] = rest[c * SN_CUDA_TILE], v.normal[c] = rest[(3 + c) * SN_CUDA_TILE];
+  }
+  v.influences = t.counts[tile * SN_CUDA_WARPS + slot / SN_CUDA_WARP];
+#pragma unroll
+  for (int k = 0; k < K; k++) {
+    bool there = k < (int)t.influences;
+    size_t at = ((size_t)tile * t.influences + (there ? k : 0)) * SN_CUDA_TILE + slot;
+    uint32_t local = t.locals[at];
+    v.weights[k] = there ? t.weights[at] : 0;
+    v.entries[k] = ROWS * (STAGED ? local : joints[local]);
+  }
+  v.place = t.places[(size_t)tile * SN_CUDA_TILE + slot];
+  return v;
+}
+
+// ---- palettes: from device memory into shared memory ----------------------------------------------------------------------
+
+static __device__ __forceinline__ void copy_async(float4 *to, const float4 *from) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint32_t)__cvta_generic_to_shared(to)), "l"(from)
+               : "memory");
+#else
+  *to = *from;
+#endif
+}
+
+static __device__ __forceinline__ void commit_async() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+template <int LEFT> static __device__ __forceinline__ void wait_async() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
+#endif
+}
+
+// The tile's entries of `batch` characters from `first` on; those beyond the crowd are the last one's.
+template <int ROWS>
+static __device__ __forceinline__ void fetch_palettes(const skin_job &job, const uint16_t *joints, uint32_t joint_count,
+                                                      uint32_t first, float4 *to) {
+  uint32_t each = joint_count * ROWS;
+  for (uint32_t n = threadIdx.x; n < batch * each; n += SN_CUDA_TILE) {
+    uint32_t m = n / each, row = n % each, character = min(first + m, job.characters - 1);
+    copy_async(to + n, job.palette + ((size_t)character * job.palette_count + joints[row / ROWS]) * ROWS + row % ROWS);
+  }
+  commit_async();
+}
+
+// ---- corrections -------------------------------------------------------------------------------------------------------------
+
+struct correction {
+  float move[3], turn[3];
+};
+
+static __device__ __forceinline__ float low(uint32_t pair) { return (float)(int16_t)(pair & 0xffff); }
+static __device__ __forceinline__ float high(uint32_t pair) { return (float)(int16_t)(pair >> 16); }
+
+// Sums of all bases for `batch` characters: a displacement is read once for all of them.
+static __device__ __forceinline__ void sum_corrections(const skin_job &job, uint32_t tile, uint32_t slot, uint32_t first,
+                                                       correction out[batch]) {
+  uint32_t warp = tile * SN_CUDA_WARPS + slot / SN_CUDA_WARP, lane = slot % SN_CUDA_WARP;
+  const uint32_t *deltas = (const uint32_t *)job.tiles.deltas;
+  const float4 *values = job.values + (size_t)(first / batch) * job.basis_count;
+#pragma unroll
+  for (int m = 0; m < batch; m++)
+    for (int r = 0; r < 3; r++) out[m].move[r] = out[m].turn[r] = 0;
+  for (uint32_t e = job.tiles.first_entry[warp]; e < job.tiles.first_entry[warp + 1]; e++) {
+    sn_cuda_entry entry = job.tiles.entries[e];
+    const uint32_t *at = deltas + (size_t)e * 3 * SN_CUDA_WARP + lane;
+    uint32_t a = at[0], b = at[SN_CUDA_WARP], c = at[2 * SN_CUDA_WARP];
+    float4 value = values[entry.basis];
+    const float of[batch] = {value.x, value.y, value.z, value.w};
+    float move[3] = {low(a) * entry.position, high(a) * entry.position, low(b) * entry.position};
+    float turn[3] = {high(b) * entry.normal, low(c) * entry.normal, high(c) * entry.normal};
+#pragma unroll
+    for (int m = 0; m < batch; m++)
+      for (int r = 0; r < 3; r++) out[m].move[r] += of[m] * move[r], out[m].turn[r] += of[m] * turn[r];
+  }
+}
+
+// ---- blends ---------------------------------------------------------------------------------------------------------------
+
+// sum_k w_k M_k, as columns of four
+template <int K>
+static __device__ __forceinline__ void blend_matrices(const vertex<K> &v, const float4 *palette, const uint32_t *entries,
+                                                      float b[16]) {
+  float4 rows[3] = {};
+#pragma unroll
+  for (int k = 0; k < K; k++) {
+    if (k >= v.influences) break;
+#pragma unroll
+    for (int r = 0; r < 3; r++) {
+      float4 m = palette[entries[k] + r];
+      rows[r].x += v.weights[k] * m.x, rows[r].y += v.weights[k] * m.y;
+      rows[r].z += v.weights[k] * m.z, rows[r].w += v.weights[k] * m.w;
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < 3; r++) b[r] = rows[r].x, b[4 + r] = rows[r].y, b[8 + r] = rows[r].z, b[12 + r] = rows[r].w;
+}
+
+// sum_k w_k s_k q_k, s_k = -1 where q_k lies in the other hemisphere than the pivot, the first joint.
+template <int K>
+static __device__ __forceinline__ void blend_dualquats(const vertex<K> &v, const float4 *palette, bool compare, float b[8]) {
+  float4 pivot = palette[v.entries[0]], real = {}, dual = {};
+#pragma unroll
+  for (int k = 0; k < K; k++) {
+    if (k >= v.influences) break;
+    float4 q = palette[v.entries[k]], d = palette[v.entries[k] + 1];
+    float dot = q.x * pivot.x + q.y * pivot.y + q.z * pivot.z + q.w * pivot.w;
+    float w = compare && dot < 0 ? -v.weights[k] : v.weights[k];
+    real.x += w * q.x, real.y += w * q.y, real.z += w * q.z, real.w += w * q.w;
+    dual.x += w * d.x, dual.y += w * d.y, dual.z += w * d.z, dual.w += w * d.w;
+  }
+  b[0] = real.x, b[1] = real.y, b[2] = real.z, b[3] = real.w;
+  b[4] = dual.x, b[5] = dual.y, b[6] = dual.z, b[7] = dual.w;
+}
+
+// Stretches are rare: they are read where they are, through the tile's list of joints.
+template <int K>
+static __device__ __forceinline__ void blend_stretches(const skin_job &job, const vertex<K> &v, uint32_t tile, bool staged,
+                                                    uint32_t character, float b[16]) {
+  const uint16_t *joints = job.tiles.joints + job.tiles.first_joint[tile];
+  uint32_t entries[K];
+  for (int k = 0; k < K; k++) entries[k] = 3 * (staged ? joints[v.entries[k] / 2] : v.entries[k] / 2);
+  blend_matrices<K>(v, job.stretches + (size_t)character * job.palette_count * 3, entries, b);
+}
+
+template <int K, bool NORMALS, bool STAGED>
+static __device__ __forceinline__ void move_linear(const vertex<K> &v, const float4 *palette, const float p[3],
+                                                   const float n[3], float position[3], float normal[3]) {
+  float b[16];
+  blend_matrices<K>(v, palette, v.entries, b);
+  sn_rt_transform(b, p, position);
+  if (NORMALS) sn_rt_transform_normal(b, n, normal), sn_rt_normalise(normal);
+}
+
+template <int K, bool NORMALS, bool STAGED>
+static __device__ __forceinline__ void move_dualquat(const skin_job &job, const vertex<K> &v, uint32_t tile,
+                                                     uint32_t character, const float4 *palette, const float p[3],
+                                                     const float n[3], float position[3], float normal[3]) {
+  float q[8];
+  uint32_t flags = job.flags[character];
+  blend_dualquats<K>(v, palette, (flags & SN_CUDA_COMPARE) != 0, q);
+  if (flags & SN_CUDA_STRETCHED) {
+    float b[16], rest[3];
+    blend_stretches<K>(job, v, tile, STAGED, character, b);
+    sn_rt_transform(b, p, rest);
+    sn_rt_apply_dualquat(q, rest, 1, position);
+    if (NORMALS) {
+      sn_rt_transform_normal(b, n, rest), sn_rt_normalise(rest);
+      sn_rt_apply_dualquat(q, rest, 0, normal);
+    }
+  } else {
+    sn_rt_apply_dualquat(q, p, 1, position);
+    if (NORMALS) sn_rt_apply_dualquat(q, n, 0, normal);
+  }
+}
+
+// One vertex of one character, corrected before or after the blend.
+template <int K, int ROWS, bool NORMALS, bool CORRECT, bool STAGED>
+static __device__ __forceinline__ void move_vertex(const skin_job &job, const vertex<K> &v, uint32_t tile,
+                                                   uint32_t character, const float4 *palette, const correction *c,
+                                                   float position[3], float normal[3]) {
+  float p[3], n[3];
+  for (int r = 0; r < 3; r++) {
+    p[r] = v.position[r] + (CORRECT && !job.forward ? c->move[r] : 0);
+    n[r] = v.normal[r] + (CORRECT && !job.forward ? c->turn[r] : 0);
+  }
+  if (ROWS == 3)
+    move_linear<K, NORMALS, STAGED>(v, palette, p, n, position, normal);
+  else
+    move_dualquat<K, NORMALS, STAGED>(job, v, tile, character, palette, p, n, position, normal);
+  if (!CORRECT) return;
+  for (int r = 0; r < 3 && job.forward; r++) position[r] += c->move[r];
+  if (NORMALS) {
+    sn_rt_normalise(normal);
+    for (int r = 0; r < 3 && job.forward; r++) normal[r] += c->turn[r];
+    sn_rt_normalise(normal);
+  }
+}
+
+// ---- the kernel ------------------------------------------------------------------------------------------------------------
+
+template <int K, int ROWS, bool NORMALS, bool CORRECT, bool STAGED>
+static __global__ void __launch_bounds__(SN_CUDA_TILE) skin_kernel(const __grid_constant__ skin_job job) {
+  extern __shared__ __align__(128) char shared[];
+  const uint32_t tile = blockIdx.x, slot = threadIdx.x, first_vertex = tile * SN_CUDA_TILE;
+  const uint32_t vertices = min(job.vertex_count - first_vertex, (uint32_t)SN_CUDA_TILE);
+  const uint32_t staged_size = SN_CUDA_TILE * 3 * sizeof(float);
+  char *staged_positions = shared, *staged_normals = shared + batch * staged_size;
+  float4 *palettes = (float4 *)(shared + (NORMALS ? 2 : 1) * batch * staged_size);
+  const uint16_t *joints = job.tiles.joints + job.tiles.first_joint[tile];
+  const uint32_t joint_count = job.tiles.first_joint[tile + 1] - job.tiles.first_joint[tile];
+  const uint32_t buffer = batch * job.tiles.most_joints * ROWS;
+  const uint32_t first = blockIdx.y * job.characters_per_block;
+  const uint32_t last = min(first + job.characters_per_block, job.characters);
+  const bool bulk_positions = copies_in_bulk(job.positions, vertices);
+  const bool bulk_normals = NORMALS && copies_in_bulk(job.normals, vertices);
+
+  if (STAGED) fetch_palettes<ROWS>(job, joints, joint_count, first, palettes);
+  vertex<K> v = load_vertex<K, ROWS, STAGED>(job, tile, slot);
+
+  for (uint32_t character = first, turn = 0; character < last; character += batch, turn ^= 1) {
+    if (STAGED) {
+      if (character + batch < last)
+        fetch_palettes<ROWS>(job, joints, joint_count, character + batch, palettes + (turn ^ 1) * buffer);
+      else
+        commit_async();
+      wait_async<1>();
+    }
+    wait_for_copies();
+    __syncthreads();
+    if (v.place != 0xffff) {
+      correction c[CORRECT ? batch : 1];
+      if (CORRECT) sum_corrections(job, tile, slot, character, c);
+#pragma unroll
+      for (int m = 0; m < batch; m++) {
+        if (character + m >= last) break;
+        const float4 *palette = STAGED ? palettes + turn * buffer + m * joint_count * ROWS
+                                       : job.palette + (size_t)(character + m) * job.palette_count * ROWS;
+        float position[3], normal[3];
+        move_vertex<K, ROWS, NORMALS, CORRECT, STAGED>(job, v, tile, character + m, palette, c + (CORRECT ? m : 0),
+                                                       position, normal);
+        stage(job.positions, staged_positions + m * staged_size, v.place, position);
+        if (NORMALS) stage(job.normals, staged_normals + m * staged_size, v.place, normal);
+      }
+    }
+    publish_staged();
+    __syncthreads();
+    uint32_t m = threadIdx.x % batch;
+    if (threadIdx.x < batch && bulk_positions && character + m < last)
+      copy_in_bulk(job.positions, staged_positions + m * staged_size, character + m, first_vertex, vertices);
+    if (threadIdx.x / batch == 1 && bulk_normals && character + m < last)
+      copy_in_bulk(job.normals, staged_normals + m * staged_size, character + m, first_vertex, vertices);
+    for (m = 0; m < batch && character + m < last; m++) {
+      if (!bulk_positions)
+        copy_by_threads(job.positions, staged_positions + m * staged_size, character + m, first_vertex, vertices);
+      if (NORMALS && !bulk_normals)
+        copy_by_threads(job.normals, staged_normals + m * staged_size, character + m, first_vertex, vertices);
+    }
+  }
+}
+
+// ---- launching -------------------------------------------------------------------------------------------------------------
+
+typedef void (*kernel)(skin_job);
+
+template <int K, int ROWS, bool NORMALS, bool CORRECT> static kernel choose_staged(bool staged) {
+  return staged ? skin_kernel<K, ROWS, NORMALS, CORRECT, true> : skin_kernel<K, ROWS, NORMALS, CORRECT, false>;
+}
+
+template <int K, int ROWS> static kernel choose_rest(bool normals, bool correct, bool staged) {
+  if (normals) return correct ? choose_staged<K, ROWS, true, true>(staged) : choose_staged<K, ROWS, true, false>(staged);
+  return correct ? choose_staged<K, ROWS, false, true>(staged) : choose_staged<K, ROWS, false, false>(staged);
+}
+
+static kernel choose_kernel(const sn_cuda_model *model, bool normals, bool staged) {
+  bool correct = model->tiles.entries != NULL, few = model->tiles.influences <= 4;
+  if (model->info.blend == SN_RT_BLEND_DUALQUAT)
+    return few ? choose_rest<4, 2>(normals, correct, staged) : choose_rest<most, 2>(normals, correct, staged);
+  return few ? choose_rest<4, 3>(normals, correct, staged) : choose_rest<most, 3>(normals, correct, staged);
+}
+
+// Characters that pass one block: many, so that the tile's own data are read seldom; few enough for all multiprocessors.
+static uint32_t characters_per_block(uint32_t tiles, uint32_t characters) {
+  const uint32_t enough = 132 * 8 * 4, most_characters = 128;
+  uint64_t per = (uint64_t)tiles * characters / enough;
+  per = per < batch ? batch : per > most_characters ? most_characters : per;
+  uint32_t rounded = (uint32_t)(per / batch * batch);
+  while ((characters + rounded - 1) / rounded > 65535) rounded *= 2;
+  return rounded;
+}
+
+cudaError_t sn_cuda_skin(const crowd *c) {
+  const sn_cuda_model *model = c->model;
+  bool dualquat = model->info.blend == SN_RT_BLEND_DUALQUAT;
+  bool normals = c->output.normals.data && model->info.shade == SN_RT_SHADE_TRANSFORM;
+  skin_job job = {};
+  job.tiles = model->tiles;
+  job.palette = dualquat ? c->dualquats : c->matrices, job.stretches = c->stretches, job.flags = c->flags;
+  job.values = (const float4 *)c->values, job.basis_count = model->basis_count, job.forward = model->forward;
+  job.palette_count = model->info.palette_count, job.vertex_count = model->info.vertex_count, job.characters = c->count;
+  job.characters_per_block = characters_per_block(model->tiles.tile_count, c->count);
+  sn_cuda_array positions = c->output.positions;
+  if (c->positions) positions = sn_cuda_array{c->positions, SN_CUDA_FLOAT, 0, 0};
+  job.positions = make_target(&positions, model->info.vertex_count);
+  job.normals = make_target(&c->output.normals, model->info.vertex_count);
+  size_t staging = (normals ? 2 : 1) * batch * SN_CUDA_TILE * 3 * sizeof(float);
+  size_t palettes = 2ull * batch * model->tiles.most_joints * (dualquat ? 2 : 3) * sizeof(float4);
+  bool staged = staging + palettes <= most_staged_bytes;
+  size_t shared = staging + (staged ? palettes : 0);
+  kernel run = choose_kernel(model, normals, staged);
+  cudaError_t error = cudaFuncSetAttribute((const void *)run, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+  if (error != cudaSuccess) return error;
+  dim3 grid(model->tiles.tile_count, sn_cuda_blocks(c->count, job.characters_per_block));
+  run<<<grid, SN_CUDA_TILE, shared, c->stream>>>(job);
+  return cudaGetLastError();
+}

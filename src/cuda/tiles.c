@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+#include "cuda/tiles.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/format.h"
+
+// ---- the model in vertex order ------------------------------------------------------------------------------------------
+
+// Where vertex i is in the model: its block of eight and its lane.
+typedef struct home {
+  uint32_t block, group;
+  uint32_t lane;
+} home;
+
+static void find_homes(const sn_rt_model *model, home *homes) {
+  const uint32_t *chunks = (const uint32_t *)model->sections[SN_RT_SKIN_CHUNKS];
+  const sn_rt_group *groups = (const sn_rt_group *)model->sections[SN_RT_SKIN_GROUPS];
+  const uint16_t(*lanes)[SN_RT_LANES] = (const uint16_t(*)[SN_RT_LANES])model->sections[SN_RT_SKIN_LANES];
+  uint32_t grain = model->info.grain;
+  for (uint32_t c = 0; (uint64_t)c * grain < model->info.vertex_count; c++)
+    for (uint32_t g = chunks[c]; g < chunks[c + 1]; g++)
+      for (uint32_t b = 0; b < groups[g].block_count; b++)
+        for (uint32_t l = 0; l < SN_RT_LANES; l++) {
+          uint32_t block = groups[g].first_block + b;
+          homes[c * grain + lanes[block][l]] = (home){block, g, l};
+        }
+}
+
+typedef struct influence_row {
+  uint32_t count;
+  uint16_t joints[SN_RT_MAX_INFLUENCES];
+  float weights[SN_RT_MAX_INFLUENCES];
+} influence_row;
+
+static float stored_weight(const sn_rt_model *model, size_t at) {
+  const void *weights = model->sections[SN_RT_SKIN_WEIGHTS];
+  if (model->info.weight_bits == 32) return ((const float *)weights)[at];
+  return model->info.weight_bits == 16 ? (float)((const uint16_t *)weights)[at] / 65535
+                                       : (float)((const uint8_t *)weights)[at] / 255;
+}
+
+static influence_row read_row(const sn_rt_model *model, home at) {
+  const sn_rt_group *g = (const sn_rt_group *)model->sections[SN_RT_SKIN_GROUPS] + at.group;
+  const uint16_t(*tuples)[SN_RT_LANES] = (const uint16_t(*)[SN_RT_LANES])model->sections[SN_RT_SKIN_TUPLES];
+  influence_row row = {.count = g->influences};
+  size_t block = at.block - g->first_block, weight = g->first_weight + block * (g->influences - 1u);
+  row.weights[0] = 1;
+  for (uint32_t k = 0; k < row.count; k++) {
+    row.joints[k] =
+      g->kind == SN_RT_GROUP_SHARED ? g->joints[k] : tuples[g->first_tuple + block * g->influences + k][at.lane];
+    if (k) row.weights[k] = stored_weight(model, (weight + k - 1) * SN_RT_LANES + at.lane);
+    if (k) row.weights[0] -= row.weights[k];
+  }
+  return row;
+}
+
+// ---- slots: the vertices of a tile, sorted by their joints ---------------------------------------------------------------
+
+typedef struct slot {
+  influence_row row;
+  uint16_t place;
+} slot;
+
+static int compare_slots(const void *a, const void *b) {
+  const slot *x = (const slot *)a, *y = (const slot *)b;
+  if (x->row.count != y->row.count) return x->row.count < y->row.count ? -1 : 1;
+  int joints = memcmp(x->row.joints, y->row.joints, sizeof x->row.joints);
+  return joints ? joints : (x->place > y->place) - (x->place < y->place);
+}
+
+static uint32_t tile_size(const sn_rt_model *model, uint32_t tile) {
+  uint32_t left = model->info.vertex_count - tile * SN_CUDA_TILE;
+  return left < SN_CUDA_TILE ? left : SN_CUDA_TILE;
+}
+
+static void store_slot(const sn_rt_model *model, const home *homes, uint32_t tile, uint32_t s, const slot *from,
+                       const uint16_t *local_of, sn_cuda_tiles *t) {
+  home at = homes[tile * SN_CUDA_TILE + from->place];
+  const float(*rest)[3][SN_RT_LANES] = (const float(*)[3][SN_RT_LANES])model->sections[SN_RT_SKIN_REST];
+  const float(*normals)[3][SN_RT_LANES] = (const float(*)[3][SN_RT_LANES])model->sections[SN_RT_SKIN_NORMALS];
+  float *to = t->rest + (size_t)tile * 6 * SN_CUDA_TILE + s;
+  for (int c = 0; c < 3; c++) to[c * SN_CUDA_TILE] = rest[at.block][c][at.lane];
+  for (int c = 0; normals && c < 3; c++) to[(3 + c) * SN_CUDA_TILE] = normals[at.block][c][at.lane];
+  for (uint32_t k = 0; k < t->influences; k++) {
+    size_t n = ((size_t)tile * t->influences + k) * SN_CUDA_TILE + s;
+    t->weights[n] = k < from->row.count ? from->row.weights[k] : 0;
+    t->locals[n] = local_of[from->row.joints[k < from->row.count ? k : 0]];
+  }
+  t->places[(size_t)tile * SN_CUDA_TILE + s] = from->place;
+  uint8_t *count = t->counts + (size_t)tile * SN_CUDA_WARPS + s / SN_CUDA_WARP;
+  if (from->row.count > *count) *count = (uint8_t)from->row.count;
+}
+
+// Sorts the vertices of a tile into `slots` and numbers the joints they use, in the order of their first use.
+static uint32_t sort_tile(const sn_rt_model *model, const home *homes, uint32_t tile, slot *slots, uint16_t *local_of,
+                          uint16_t *joints) {
+  uint32_t count = tile_size(model, tile), used = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    slots[i] = (slot){.row = read_row(model, homes[tile * SN_CUDA_TILE + i]), .place = (uint16_t)i};
+  }
+  qsort(slots, count, sizeof *slots, compare_slots);
+  memset(local_of, 0xff, model->info.palette_count * sizeof *local_of);
+  for (uint32_t s = 0; s < count; s++)
+    for (uint32_t k = 0; k < slots[s].row.count; k++) {
+      uint16_t j = slots[s].row.joints[k];
+      if (local_of[j] == 0xffff) local_of[j] = (uint16_t)used, joints[used++] = j;
+    }
+  return used;
+}
+
+static void make_skin(const sn_rt_model *model, const home *homes, uint16_t *local_of, sn_cuda_tiles *t) {
+  slot slots[SN_CUDA_TILE];
+  memset(t->places, 0xff, (size_t)t->tile_count * SN_CUDA_TILE * sizeof *t->places);
+  for (uint32_t tile = 0; tile < t->tile_count; tile++) {
+    uint32_t first = t->first_joint[tile], used = sort_tile(model, homes, tile, slots, local_of, t->joints + first);
+    t->first_joint[tile + 1] = first + used;
+    if (used > t->most_joints) t->most_joints = used;
+    for (uint32_t s = 0; s < tile_size(model, tile); s++) store_slot(model, homes, tile, s, slots + s, local_of, t);
+  }
+}
+
+// ---- corrections ----------------------------------------------------------------------------------------------------------
+
+typedef struct corrections {
+  const uint32_t *start;
+  const sn_rt_correct_entry *entries;
+  const int16_t (*deltas)[6][SN_RT_LANES];
+  uint32_t basis_count;
+} corrections;
+
+// Adds the deltas of one vertex to those of its warp, in floats: [basis][6][32].
+static void gather_deltas(const corrections *c, home at, uint32_t lane, float *all, uint8_t *touched) {
+  for (uint32_t e = c->start[at.block]; e < c->start[at.block + 1]; e++) {
+    float *to = all + (size_t)c->entries[e].basis * 6 * SN_CUDA_WARP + lane;
+    touched[c->entries[e].basis] = 1;
+    for (int r = 0; r < 6; r++) {
+      to[r * SN_CUDA_WARP] += (r < 3 ? c->entries[e].position : c->entries[e].normal) * (float)c->deltas[e][r][at.lane];
+    }
+  }
+}
+
+static float largest(const float *values, uint32_t count) {
+  float most = 0;
+  for (uint32_t n = 0; n < count; n++) most = fabsf(values[n]) > most ? fabsf(values[n]) : most;
+  return most;
+}
+
+static void store_entry(uint32_t basis, const float *deltas, sn_cuda_entry *entry, int16_t *out) {
+  const uint32_t half = 3 * SN_CUDA_WARP;
+  float scale[2] = {largest(deltas, half) / 32767, largest(deltas + half, half) / 32767};
+  *entry = (sn_cuda_entry){basis, scale[0], scale[1]};
+  for (uint32_t n = 0; n < 2 * half; n++) {
+    float unit = scale[n / half];
+    uint32_t r = n / SN_CUDA_WARP, lane = n % SN_CUDA_WARP;
+    out[(r / 2 * SN_CUDA_WARP + lane) * 2 + r % 2] = (int16_t)(unit > 0 ? lrintf(deltas[n] / unit) : 0);
+  }
+}
+
+static int make_corrections(const sn_rt_model *model, const home *homes, sn_cuda_tiles *t) {
+  const sn_rt_correct_head *head = (const sn_rt_correct_head *)model->sections[SN_RT_CORRECT_HEAD];
+  corrections c = {(const uint32_t *)model->sections[SN_RT_CORRECT_START],
+                   (const sn_rt_correct_entry *)model->sections[SN_RT_CORRECT_ENTRIES],
+                   (const int16_t(*)[6][SN_RT_LANES])model->sections[SN_RT_CORRECT_DELTAS], head->basis_count};
+  size_t warps = (size_t)t->tile_count * SN_CUDA_WARPS, room = 0, row = 6 * SN_CUDA_WARP;
+  float *all = (float *)calloc(c.basis_count ? c.basis_count : 1, row * sizeof *all);
+  uint8_t *touched = (uint8_t *)calloc(c.basis_count ? c.basis_count : 1, 1);
+  t->first_entry = (uint32_t *)calloc(warps + 1, sizeof *t->first_entry);
+  int good = all && touched && t->first_entry;
+  for (size_t w = 0; good && w < warps; w++) {
+    const uint16_t *places = t->places + w * SN_CUDA_WARP;
+    uint32_t first = t->first_entry[w], count = 0, base = (uint32_t)(w / SN_CUDA_WARPS) * SN_CUDA_TILE;
+    for (uint32_t l = 0; l < SN_CUDA_WARP; l++)
+      if (places[l] != 0xffff) gather_deltas(&c, homes[base + places[l]], l, all, touched);
+    for (uint32_t b = 0; b < c.basis_count; b++) count += touched[b];
+    if (first + count > room) {
+      room = 2 * (first + count);
+      sn_cuda_entry *entries = (sn_cuda_entry *)realloc(t->entries, room * sizeof *entries);
+      if (entries) t->entries = entries;
+      int16_t *deltas = (int16_t *)realloc(t->deltas, room * row * sizeof *deltas);
+      if (deltas) t->deltas = deltas;
+      good = entries && deltas;
+    }
+    for (uint32_t b = 0; good && b < c.basis_count; b++) {
+      if (!touched[b]) continue;
+      store_entry(b, all + b * row, t->entries + first, t->deltas + (size_t)first * row);
+      memset(all + b * row, 0, row * sizeof *all);
+      touched[b] = 0, first++;
+    }
+    t->first_entry[w + 1] = first;
+  }
+  free(all);
+  free(touched);
+  return good;
+}
+
+// ---- recomputed normals: fans of neighbours within a tile and its halo -----------------------------------------------------
+
+typedef struct fans {
+  const uint32_t *start; // of blocks of eight consecutive vertices
+  const void *indices;
+  uint32_t index_bytes, vertex_count;
+} fans;
+
+static uint32_t fan_neighbour(const fans *f, size_t step, uint32_t lane) {
+  size_t at = step * SN_RT_LANES + lane;
+  return f->index_bytes == 2 ? ((const uint16_t *)f->indices)[at] : ((const uint32_t *)f->indices)[at];
+}
+
+static uint32_t fan_size(const fans *f, uint32_t vertex) {
+  return vertex < f->vertex_count ? f->start[vertex / SN_RT_LANES + 1] - f->start[vertex / SN_RT_LANES] : 0;
+}
+
+static uint32_t warp_steps(const fans *f, uint32_t first) {
+  uint32_t most = 0;
+  for (uint32_t i = first; i < first + SN_CUDA_WARP; i += SN_RT_LANES) {
+    uint32_t count = fan_size(f, i);
+    if (count > most) most = count;
+  }
+  return most;
+}
+
+// The number of a vertex within the tile or its halo; `number_of` remembers those of the halo, counted from 1.
+static uint32_t local_number(uint32_t tile, uint32_t vertex, uint32_t *number_of, uint32_t *halo, uint32_t *halo_count) {
+  if (vertex / SN_CUDA_TILE == tile) return vertex % SN_CUDA_TILE;
+  if (!number_of[vertex]) halo[(*halo_count)++] = vertex, number_of[vertex] = *halo_count;
+  return SN_CUDA_TILE + number_of[vertex] - 1;
+}
+
+// Steps of one vertex; a row that is shorter than its warp's repeats its last neighbour, which changes nothing. A vertex
+// without neighbours, or beyond the mesh, has only itself.
+static int store_fan(const fans *f, uint32_t tile, uint32_t vertex, uint32_t steps, uint32_t *number_of, uint32_t *halo,
+                     uint32_t *halo_count, uint16_t *out) {
+  uint32_t own = fan_size(f, vertex), number = vertex % SN_CUDA_TILE;
+  for (uint32_t s = 0; s < steps; s++, out += SN_CUDA_WARP) {
+    if (s < own) {
+      uint32_t v = fan_neighbour(f, (size_t)f->start[vertex / SN_RT_LANES] + s, vertex % SN_RT_LANES);
+      number = local_number(tile, v, number_of, halo, halo_count);
+    }
+    if (number > 0xffff) return 0;
+    *out = (uint16_t)number;
+  }
+  return 1;
+}
+
+static int make_fans(const sn_rt_model *model, sn_cuda_tiles *t) {
+  fans f = {(const uint32_t *)model->sections[SN_RT_SHADE_START], model->sections[SN_RT_SHADE_FANS],
+            sn_rt_fan_bytes(model->info.vertex_count), model->info.vertex_count};
+  size_t warps = (size_t)t->tile_count * SN_CUDA_WARPS, total = 0;
+  t->first_step = (uint32_t *)calloc(warps + 1, sizeof *t->first_step);
+  t->first_halo = (uint32_t *)calloc(t->tile_count + 1, sizeof *t->first_halo);
+  if (!t->first_step || !t->first_halo) return 0;
+  for (size_t w = 0; w < warps; w++) {
+    total += warp_steps(&f, (uint32_t)w * SN_CUDA_WARP);
+    t->first_step[w + 1] = (uint32_t)total;
+  }
+  uint32_t *number_of = (uint32_t *)calloc(f.vertex_count, sizeof *number_of);
+  t->steps = (uint16_t *)malloc((total + 1) * SN_CUDA_WARP * sizeof *t->steps);
+  t->halo = (uint32_t *)malloc((total + 1) * SN_CUDA_WARP * sizeof *t->halo);
+  int good = number_of && t->steps && t->halo ? 1 : 0;
+  for (uint32_t tile = 0; good == 1 && tile < t->tile_count; tile++) {
+    uint32_t *halo = t->halo + t->first_halo[tile], count = 0;
+    for (uint32_t i = 0; i < SN_CUDA_TILE && good == 1; i++) {
+      size_t w = (size_t)tile * SN_CUDA_WARPS + i / SN_CUDA_WARP;
+      uint32_t steps = t->first_step[w + 1] - t->first_step[w];
+      uint16_t *out = t->steps + (size_t)t->first_step[w] * SN_CUDA_WARP + i % SN_CUDA_WARP;
+      if (!store_fan(&f, tile, tile * SN_CUDA_TILE + i, steps, number_of, halo, &count, out)) good = -1;
+    }
+    for (uint32_t h = 0; h < count; h++) number_of[halo[h]] = 0;
+    t->first_halo[tile + 1] = t->first_halo[tile] + count;
+    if (count > t->most_halo) t->most_halo = count;
+  }
+  free(number_of);
+  return good;
+}
+
+// ---- all of it ----------------------------------------------------------------------------------------------------------
+
+static int make_room(const sn_rt_model *model, sn_cuda_tiles *t) {
+  size_t slots = (size_t)t->tile_count * SN_CUDA_TILE, rows = slots * t->influences;
+  t->first_joint = (uint32_t *)calloc(t->tile_count + 1, sizeof *t->first_joint);
+  t->joints = (uint16_t *)malloc(rows * sizeof *t->joints);
+  t->counts = (uint8_t *)calloc((size_t)t->tile_count * SN_CUDA_WARPS, 1);
+  t->places = (uint16_t *)malloc(slots * sizeof *t->places);
+  t->rest = (float *)calloc(slots * 6, sizeof *t->rest);
+  t->weights = (float *)calloc(rows, sizeof *t->weights);
+  t->locals = (uint16_t *)calloc(rows, sizeof *t->locals);
+  (void)model;
+  return t->first_joint && t->joints && t->counts && t->places && t->rest && t->weights && t->locals;
+}
+
+int sn_cuda_tiles_make(const sn_rt_model *model, sn_cuda_tiles *out) {
+  uint32_t vertices = model->info.vertex_count;
+  *out = (sn_cuda_tiles){.tile_count = vertices / SN_CUDA_TILE + (vertices % SN_CUDA_TILE != 0),
+                         .influences = model->info.max_influences ? model->info.max_influences : 1};
+  home *homes = (home *)malloc(vertices * sizeof *homes);
+  uint16_t *local_of = (uint16_t *)malloc(model->info.palette_count * sizeof *local_of);
+  int good = homes && local_of && make_room(model, out);
+  if (good) find_homes(model, homes);
+  if (good) make_skin(model, homes, local_of, out);
+  if (good && model->info.correct != SN_RT_CORRECT_NONE) good = make_corrections(model, homes, out);
+  if (good && model->info.shade == SN_RT_SHADE_RECOMPUTE) good = make_fans(model, out);
+  free(homes);
+  free(local_of);
+  if (good != 1) sn_cuda_tiles_free(out);
+  return good;
+}
+
+void sn_cuda_tiles_free(sn_cuda_tiles *t) {
+  void *owned[] = {t->first_joint, t->joints, t->counts,     t->places, t->rest,       t->weights, t->locals,
+                   t->first_entry, t->entries, t->deltas, t->first_halo, t->halo, t->first_step, t->steps};
+  for (size_t k = 0; k < sizeof owned / sizeof *owned; k++) free(owned[k]);
+  memset(t, 0, sizeof *t);
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// What a blended matrix or dual quaternion does to a vertex: the arithmetic of the scalar kernels and of the GPU's.
+// Matrices are four columns of four floats, of which the last row is not used.
+#ifndef SINEW_RUNTIME_VERTEX_H
+#define SINEW_RUNTIME_VERTEX_H
+
+#include <math.h>
+
+#include "runtime/portable.h"
+
+SN_RT_BOTH void sn_rt_transform(const float b[16], const float p[3], float out[3]) {
+  for (int r = 0; r < 3; r++) out[r] = b[r] * p[0] + b[4 + r] * p[1] + b[8 + r] * p[2] + b[12 + r];
+}
+
+SN_RT_BOTH void sn_rt_cross(const float a[3], const float b[3], float out[3]) {
+  out[0] = a[1] * b[2] - a[2] * b[1], out[1] = a[2] * b[0] - a[0] * b[2], out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+// The cofactor matrix times n: for columns x y z, (y z') nx + (z x') ny + (x y') nz with ' the cross product. It is the
+// inverse transpose times the determinant, so it needs no division and follows the triangles where a blend mirrors.
+SN_RT_BOTH void sn_rt_transform_normal(const float b[16], const float n[3], float out[3]) {
+  float yz[3], zx[3], xy[3];
+  sn_rt_cross(b + 4, b + 8, yz), sn_rt_cross(b + 8, b, zx), sn_rt_cross(b, b + 4, xy);
+  for (int r = 0; r < 3; r++) out[r] = yz[r] * n[0] + zx[r] * n[1] + xy[r] * n[2];
+}
+
+SN_RT_BOTH float sn_rt_inverse_root(float x) {
+#if defined(__CUDA_ARCH__)
+  return rsqrtf(x);
+#else
+  return 1 / sqrtf(x);
+#endif
+}
+
+SN_RT_BOTH void sn_rt_normalise(float n[3]) {
+  float squared = n[0] * n[0] + n[1] * n[1] + n[2] * n[2];
+  float scale = sn_rt_inverse_root(squared > 1e-37f ? squared : 1e-37f);
+  for (int r = 0; r < 3; r++) n[r] *= scale;
+}
+
+// p + 2 / |r|^2 (r x (r x p + w p + d) + w d - e r) for the real part (r, w) and the dual part (d, e) of q, which need
+// not be of unit length. With `move` 0 only the rotation.
+SN_RT_BOTH void sn_rt_apply_dualquat(const float q[8], const float p[3], int move, float out[3]) {
+  const float *r = q, *d = q + 4;
+  float inner[3], outer[3], w = q[3], e = q[7];
+  float scale = 2 / (r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + w * w);
+  sn_rt_cross(r, p, inner);
+  for (int c = 0; c < 3; c++) inner[c] += w * p[c] + (move ? d[c] : 0);
+  sn_rt_cross(r, inner, outer);
+  for (int c = 0; c < 3; c++) out[c] = p[c] + scale * (outer[c] + (move ? w * d[c] - e * r[c] : 0));
+}
+
+#endif

@@ -76,10 +76,10 @@ sn_cuda_status sn_cuda_evaluate(const sn_cuda_model *model, uint32_t characters,
 
 // How long a crowd takes. Times are medians, in milliseconds.
 typedef struct sn_cuda_timing {
-  double evaluate;         // positions and normals, tight floats
-  double copy_per_second;  // bytes that cudaMemcpy reads and writes on this device per second, in the same run
-  double bytes;            // that must move: output, inputs, and what the rest pose knows, once
-  double share;            // of the copy's speed
+  double evaluate;        // positions and normals, tight floats
+  double copy_per_second; // bytes that cudaMemcpy reads and writes on this device per second, in the same run
+  double bytes;           // that must move: output, inputs, and what the rest pose knows, once
+  double share;           // of the copy's speed
   int repeats;
 } sn_cuda_timing;
 

@@ -14,7 +14,8 @@
 struct sn_cuda_model {
   sn_rt_info info;
   sn_cuda_tiles tiles; // device pointers
-  const void *sections[SN_RT_KNOWN_SECTIONS]; // of the drives and corrections, device copies; NULL where there is none
+  const void
+    *sections[SN_RT_KNOWN_SECTIONS]; // of the drives and corrections, device copies; NULL where there is none
   uint64_t sizes[SN_RT_KNOWN_SECTIONS];
   uint32_t basis_count;
   bool forward, weighted;

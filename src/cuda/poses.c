@@ -16,7 +16,8 @@ static float noise(uint32_t a, uint32_t b) {
 static void multiply(const float a[12], const float b[12], float out[12]) {
   for (int r = 0; r < 3; r++)
     for (int c = 0; c < 4; c++) {
-      out[4 * r + c] = a[4 * r] * b[c] + a[4 * r + 1] * b[4 + c] + a[4 * r + 2] * b[8 + c] + (c == 3 ? a[4 * r + 3] : 0);
+      out[4 * r + c] =
+        a[4 * r] * b[c] + a[4 * r + 1] * b[4 + c] + a[4 * r + 2] * b[8 + c] + (c == 3 ? a[4 * r + 3] : 0);
     }
 }
 
@@ -24,9 +25,9 @@ static void multiply(const float a[12], const float b[12], float out[12]) {
 static void turn_about(const float r[3], const float centre[3], float out[12]) {
   float angle = sqrtf(r[0] * r[0] + r[1] * r[1] + r[2] * r[2]) + 1e-20f, s = sinf(angle), c = 1 - cosf(angle);
   float x = r[0] / angle, y = r[1] / angle, z = r[2] / angle;
-  const float rotation[9] = {1 - c * (y * y + z * z), c * x * y - s * z, c * x * z + s * y,
-                             c * x * y + s * z, 1 - c * (x * x + z * z), c * y * z - s * x,
-                             c * x * z - s * y, c * y * z + s * x, 1 - c * (x * x + y * y)};
+  const float rotation[9] = {1 - c * (y * y + z * z), c * x * y - s * z,       c * x * z + s * y,
+                             c * x * y + s * z,       1 - c * (x * x + z * z), c * y * z - s * x,
+                             c * x * z - s * y,       c * y * z + s * x,       1 - c * (x * x + y * y)};
   for (int n = 0; n < 3; n++) {
     float moved = 0;
     for (int k = 0; k < 3; k++) out[4 * n + k] = rotation[3 * n + k], moved += rotation[3 * n + k] * centre[k];
@@ -62,7 +63,8 @@ static void pose_controls(const sn_rt_model *model, uint32_t character, float (*
     }
 }
 
-void sn_cuda_pose(const sn_rt_model *model, uint32_t character, float (*joints)[12], float *torques, float (*controls)[3]) {
+void sn_cuda_pose(const sn_rt_model *model, uint32_t character, float (*joints)[12], float *torques,
+                  float (*controls)[3]) {
   if (joints) pose_joints(model, character, joints);
   if (controls && model->info.control_count) pose_controls(model, character, controls);
   for (uint32_t j = 0; torques && j < model->info.torque_count; j++) {

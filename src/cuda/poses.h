@@ -11,7 +11,8 @@ extern "C" {
 #endif
 
 // The input of one character; arrays that the model does not need may be NULL.
-void sn_cuda_pose(const sn_rt_model *model, uint32_t character, float (*joints)[12], float *torques, float (*controls)[3]);
+void sn_cuda_pose(const sn_rt_model *model, uint32_t character, float (*joints)[12], float *torques,
+                  float (*controls)[3]);
 
 #ifdef __cplusplus
 }

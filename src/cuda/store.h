@@ -59,8 +59,8 @@ static __device__ __forceinline__ bool copies_in_bulk(const target &t, uint32_t 
 }
 
 // By one thread per character and array, after the barrier.
-static __device__ __forceinline__ void copy_in_bulk(const target &t, const char *staged, size_t character, uint32_t first,
-                                                    uint32_t count) {
+static __device__ __forceinline__ void copy_in_bulk(const target &t, const char *staged, size_t character,
+                                                    uint32_t first, uint32_t count) {
 #if __CUDA_ARCH__ >= 900
   char *to = t.data + character * t.pitch + (size_t)first * 3 * t.size;
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to),

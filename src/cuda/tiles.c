@@ -137,7 +137,8 @@ static void gather_deltas(const corrections *c, home at, uint32_t lane, float *a
     float *to = all + (size_t)c->entries[e].basis * 6 * SN_CUDA_WARP + lane;
     touched[c->entries[e].basis] = 1;
     for (int r = 0; r < 6; r++) {
-      to[r * SN_CUDA_WARP] += (r < 3 ? c->entries[e].position : c->entries[e].normal) * (float)c->deltas[e][r][at.lane];
+      to[r * SN_CUDA_WARP] +=
+        (r < 3 ? c->entries[e].position : c->entries[e].normal) * (float)c->deltas[e][r][at.lane];
     }
   }
 }
@@ -223,7 +224,8 @@ static uint32_t warp_steps(const fans *f, uint32_t first) {
 }
 
 // The number of a vertex within the tile or its halo; `number_of` remembers those of the halo, counted from 1.
-static uint32_t local_number(uint32_t tile, uint32_t vertex, uint32_t *number_of, uint32_t *halo, uint32_t *halo_count) {
+static uint32_t local_number(uint32_t tile, uint32_t vertex, uint32_t *number_of, uint32_t *halo,
+                             uint32_t *halo_count) {
   if (vertex / SN_CUDA_TILE == tile) return vertex % SN_CUDA_TILE;
   if (!number_of[vertex]) halo[(*halo_count)++] = vertex, number_of[vertex] = *halo_count;
   return SN_CUDA_TILE + number_of[vertex] - 1;
@@ -231,8 +233,8 @@ static uint32_t local_number(uint32_t tile, uint32_t vertex, uint32_t *number_of
 
 // Steps of one vertex; a row that is shorter than its warp's repeats its last neighbour, which changes nothing. A vertex
 // without neighbours, or beyond the mesh, has only itself.
-static int store_fan(const fans *f, uint32_t tile, uint32_t vertex, uint32_t steps, uint32_t *number_of, uint32_t *halo,
-                     uint32_t *halo_count, uint16_t *out) {
+static int store_fan(const fans *f, uint32_t tile, uint32_t vertex, uint32_t steps, uint32_t *number_of,
+                     uint32_t *halo, uint32_t *halo_count, uint16_t *out) {
   uint32_t own = fan_size(f, vertex), number = vertex % SN_CUDA_TILE;
   for (uint32_t s = 0; s < steps; s++, out += SN_CUDA_WARP) {
     if (s < own) {
@@ -309,7 +311,7 @@ int sn_cuda_tiles_make(const sn_rt_model *model, sn_cuda_tiles *out) {
 }
 
 void sn_cuda_tiles_free(sn_cuda_tiles *t) {
-  void *owned[] = {t->first_joint, t->joints, t->counts,     t->places, t->rest,       t->weights, t->locals,
+  void *owned[] = {t->first_joint, t->joints,  t->counts, t->places,     t->rest, t->weights,    t->locals,
                    t->first_entry, t->entries, t->deltas, t->first_halo, t->halo, t->first_step, t->steps};
   for (size_t k = 0; k < sizeof owned / sizeof *owned; k++) free(owned[k]);
   memset(t, 0, sizeof *t);

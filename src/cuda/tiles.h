@@ -25,10 +25,10 @@ typedef struct sn_cuda_tiles {
   uint32_t *first_joint;           // [tile_count + 1]
   uint16_t *joints;                // palette entries of each tile
   uint8_t *counts;                 // [tile][warp]: influences of the warp's vertices
-  uint16_t *places;                // [tile][256]: the vertex of each slot, within the tile; slots beyond the mesh: 0xffff
-  float *rest;                     // [tile][6][256]: position, normal
-  float *weights;                  // [tile][influences][256]
-  uint16_t *locals;                // [tile][influences][256]: into the tile's joints
+  uint16_t *places; // [tile][256]: the vertex of each slot, within the tile; slots beyond the mesh: 0xffff
+  float *rest;      // [tile][6][256]: position, normal
+  float *weights;   // [tile][influences][256]
+  uint16_t *locals; // [tile][influences][256]: into the tile's joints
   // corrections; NULL without
   uint32_t *first_entry; // [tile * warps + 1]
   sn_cuda_entry *entries;

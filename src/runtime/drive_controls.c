@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/drive.h"
-#include "runtime/smallmath.h"
+#include "runtime/control_bone.h"
 
 #if defined(SN_RT_HAS_AVX2)
 #include <immintrin.h>
@@ -242,94 +242,12 @@ static workspace lay_out(const sn_rt_model *model, float *values) {
 // 1 that is taken off changes nothing, but what is left keeps its digits where the kernel is wide.
 static void kernel_vector(const sn_rt_model *model, const float (*controls)[3], float *xi) {
   const sn_rt_control *head = head_of(model);
-  const float *at = model->sections[SN_SECTION_CONTROL_FRAMES];
+  const float *frames = model->sections[SN_SECTION_CONTROL_FRAMES];
   uint32_t points = model->info.control_count;
-  float mean[3] = {0, 0, 0};
-  for (uint32_t c = 0; head->flags & SN_RT_CONTROL_CENTRED && c < points; c++)
-    for (int r = 0; r < 3; r++) mean[r] += controls[c][r] / (float)points;
   for (uint32_t f = 0; f < head->frames; f++) {
-    float sum = 0;
-    for (uint32_t c = 0; c < points; c++, at += 3) {
-      float x = controls[c][0] - mean[0] - at[0], y = controls[c][1] - mean[1] - at[1];
-      float z = controls[c][2] - mean[2] - at[2];
-      sum += x * x + y * y + z * z;
-    }
-    xi[f] = expm1f(-head->scale * sum);
+    xi[f] = sn_rt_control_kernel(head, points, controls[0], frames + 3 * (size_t)f * points);
   }
   xi[head->frames] = 1;
-}
-
-// Raises the eigenvalues of the symmetric matrix s that are below `least` to it: cyclic Jacobi rotations.
-static void raise_eigenvalues(float s[9], float least) {
-  double a[3][3], v[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-  for (int n = 0; n < 9; n++) a[n / 3][n % 3] = s[n];
-  for (int turn = 0; turn < 24; turn++) {
-    int p = turn % 3 == 2, q = turn % 3 == 0 ? 1 : 2;
-    if (!(fabs(a[p][q]) > 0)) continue;
-    double zeta = (a[q][q] - a[p][p]) / (2 * a[p][q]);
-    double t = copysign(1, zeta) / (fabs(zeta) + sqrt(1 + zeta * zeta)), c = 1 / sqrt(1 + t * t), d = c * t;
-    for (int n = 0; n < 3; n++) {
-      double x = a[n][p], y = a[n][q], i = v[n][p], j = v[n][q];
-      a[n][p] = c * x - d * y, a[n][q] = d * x + c * y, v[n][p] = c * i - d * j, v[n][q] = d * i + c * j;
-    }
-    for (int n = 0; n < 3; n++) {
-      double x = a[p][n], y = a[q][n];
-      a[p][n] = c * x - d * y, a[q][n] = d * x + c * y;
-    }
-  }
-  for (int n = 0; n < 9; n++) {
-    double sum = 0;
-    for (int k = 0; k < 3; k++) sum += v[n / 3][k] * v[n % 3][k] * (a[k][k] > least ? a[k][k] : least);
-    s[n] = (float)sum;
-  }
-}
-
-// W of the upper triangle w; where an eigenvalue lies below the bound it is raised to it.
-static void make_stretch(const float w[6], float out[9]) {
-  float a = w[0] - SN_RT_LEAST_STRETCH, d = w[3] - SN_RT_LEAST_STRETCH, f = w[5] - SN_RT_LEAST_STRETCH, b = w[1],
-        c = w[2], e = w[4];
-  float minor = a * d - b * b, det = f * minor - a * e * e + 2 * b * c * e - d * c * c;
-  const float full[9] = {w[0], w[1], w[2], w[1], w[3], w[4], w[2], w[4], w[5]};
-  memcpy(out, full, sizeof full);
-  if (a > 0 && minor > 0 && det > 0) return;
-  raise_eigenvalues(out, SN_RT_LEAST_STRETCH);
-}
-
-// F = R W as columns of four.
-static void bone_gradient(const float *d, uint32_t flags, float (*columns)[4]) {
-  float q[4] = {d[0], d[1], d[2], d[3]}, r[9], w[9];
-  if (!(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] > 1e-20f)) q[3] = 1;
-  sn_rt_rotation_from_quat(q, r);
-  if (!(flags & SN_RT_CONTROL_STRETCH)) {
-    for (int c = 0; c < 3; c++) columns[c][0] = r[c], columns[c][1] = r[3 + c], columns[c][2] = r[6 + c];
-  } else {
-    make_stretch(d + 4, w);
-    for (int c = 0; c < 3; c++)
-      for (int n = 0; n < 3; n++) columns[c][n] = r[3 * n] * w[c] + r[3 * n + 1] * w[3 + c] + r[3 * n + 2] * w[6 + c];
-  }
-  for (int c = 0; c < 3; c++) columns[c][3] = 0;
-}
-
-// Where the bone's centre goes when translations are predicted: its motion, or the dual part of a dual quaternion.
-static void predicted_place(const float *d, uint32_t flags, const float centre[3], float place[4]) {
-  if (flags & SN_RT_CONTROL_STRETCH) {
-    for (int n = 0; n < 3; n++) place[n] = centre[n] + d[10 + n];
-    return;
-  }
-  // t = 2 dual real^*, over the squared length of the real part.
-  float size = d[0] * d[0] + d[1] * d[1] + d[2] * d[2] + d[3] * d[3], s = size > 1e-20f ? 2 / size : 0;
-  place[0] = centre[0] + s * (d[4] * d[3] - d[7] * d[0] - d[5] * d[2] + d[6] * d[1]);
-  place[1] = centre[1] + s * (d[5] * d[3] - d[7] * d[1] - d[6] * d[0] + d[4] * d[2]);
-  place[2] = centre[2] + s * (d[6] * d[3] - d[7] * d[2] - d[4] * d[1] + d[5] * d[0]);
-}
-
-// [F | place - F centre]
-static void store_bone(const float (*f)[4], const float place[4], const float centre[3], float *matrix) {
-  memcpy(matrix, f, 12 * sizeof *matrix);
-  for (int n = 0; n < 3; n++) {
-    matrix[12 + n] = place[n] - (f[0][n] * centre[0] + f[1][n] * centre[1] + f[2][n] * centre[2]);
-  }
-  matrix[15] = 0;
 }
 
 static void run(const sn_rt_model *model, const sn_rt_input *input, void *space, float *palette) {
@@ -343,8 +261,8 @@ static void run(const sn_rt_model *model, const sn_rt_input *input, void *space,
   multiply.one(model->sections[SN_SECTION_CONTROL_MAP], bones * head->outputs, head->frames + 1, w.xi, w.outputs);
   for (uint32_t b = 0; b < bones; b++) {
     const float *d = w.outputs + (size_t)b * head->outputs;
-    bone_gradient(d, head->flags, w.columns + 3 * (size_t)b);
-    if (!(head->flags & SN_RT_CONTROL_POISSON)) predicted_place(d, head->flags, centres[b], w.places[b]);
+    sn_rt_bone_gradient(d, head->flags, w.columns + 3 * (size_t)b);
+    if (!(head->flags & SN_RT_CONTROL_POISSON)) sn_rt_predicted_place(d, head->flags, centres[b], w.places[b]);
   }
   if (head->flags & SN_RT_CONTROL_POISSON) {
     for (uint32_t c = 0; c < points; c++) memcpy(w.columns[3 * (size_t)bones + c], controls[c], sizeof *controls);
@@ -352,7 +270,7 @@ static void run(const sn_rt_model *model, const sn_rt_input *input, void *space,
                    w.places);
   }
   for (uint32_t b = 0; b < bones; b++) {
-    store_bone((const float(*)[4])w.columns + 3 * (size_t)b, w.places[b], centres[b], palette + 16 * (size_t)b);
+    sn_rt_store_bone((const float(*)[4])w.columns + 3 * (size_t)b, w.places[b], centres[b], palette + 16 * (size_t)b);
   }
 }
 

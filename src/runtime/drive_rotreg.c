@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "runtime/smallmath.h"
+#include "runtime/rotreg_joint.h"
 
 _Static_assert(sizeof(sn_rt_rotreg_joint) == 16, "a joint of rotreg is 16 bytes in the file");
 _Static_assert(sizeof(sn_rt_rotreg_block) == 3040, "eight predictors are 3040 bytes in the file");
@@ -37,22 +37,6 @@ static uint64_t work(const sn_rt_model *model) { return sn_rt_rotreg_work(model,
 
 // ---- joints (3.2.1) ----------------------------------------------------------------------------------------------------
 
-// The logarithm of base^-1 q, on the branch nearest to `reference`.
-static void relative_log(const float base[4], const float q[4], const float reference[3], float out[3]) {
-  float x = base[3] * q[0] - base[0] * q[3] - base[1] * q[2] + base[2] * q[1];
-  float y = base[3] * q[1] - base[1] * q[3] - base[2] * q[0] + base[0] * q[2];
-  float z = base[3] * q[2] - base[2] * q[3] - base[0] * q[1] + base[1] * q[0];
-  float w = base[3] * q[3] + base[0] * q[0] + base[1] * q[1] + base[2] * q[2];
-  if (w < 0) x = -x, y = -y, z = -z, w = -w;
-  const float whole = 6.28318530717958647692f;
-  float sine = sqrtf(x * x + y * y + z * z), angle = 2 * atan2f(sine, w), factor = 2;
-  if (sine > 1e-6f) {
-    float along = (x * reference[0] + y * reference[1] + z * reference[2]) / sine;
-    factor = (angle + whole * rintf((along - angle) / whole)) / sine;
-  }
-  out[0] = factor * x, out[1] = factor * y, out[2] = factor * z;
-}
-
 sn_rt_rotreg_job sn_rt_rotreg_prepare(const sn_rt_model *model, void *space, float *palette) {
   const sn_rt_rotreg_joint *joint = model->sections[SN_SECTION_DRIVE_JOINTS];
   uint32_t joints = model->info.joint_count;
@@ -70,7 +54,7 @@ sn_rt_rotreg_job sn_rt_rotreg_prepare(const sn_rt_model *model, void *space, flo
     sn_rt_quat_from_rotation(r, job.turns[j]);
   }
   for (uint32_t j = 0; j < joints; j++) {
-    relative_log(job.turns[joint[j].base], job.turns[j], joint[j].reference, job.turns[j] + 4);
+    sn_rt_relative_log(job.turns[joint[j].base], job.turns[j], joint[j].reference, job.turns[j] + 4);
     job.turns[j][7] = 0;
   }
   return job;

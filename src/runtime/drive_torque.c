@@ -2,23 +2,16 @@
 // The drive `torque` (Kim, Park and Jung, section III): as `rotreg`, with two predictors per proxy bone, at the least and
 // the largest torque, blended by functions of a joint's torque.
 #include "runtime/rotreg.h"
+#include "runtime/rotreg_joint.h"
 
 _Static_assert(sizeof(sn_rt_torque) == 32, "the blending functions of a joint are 32 bytes in the file");
 _Static_assert(sizeof(sn_rt_torque_block) == 6144, "eight pairs of predictors are 6144 bytes in the file");
-
-static float within_unit(float x) { return x > 0 ? (x < 1 ? x : 1) : 0; }
-
-static float blending_function(const float c[3], float x) { return within_unit(x * (c[0] + x * (c[1] + x * c[2]))); }
 
 // f_r and f_s of every joint, and a last pair of zeros for bones that follow no torque.
 static void make_blends(const sn_rt_model *model, const float *torques, float (*out)[2]) {
   const sn_rt_torque *torque = model->sections[SN_SECTION_DRIVE_TORQUES];
   uint32_t joints = model->info.joint_count;
-  for (uint32_t j = 0; j < joints; j++) {
-    float range = torque[j].high - torque[j].low;
-    float x = range > 0 ? within_unit((torques[j] - torque[j].low) / range) : 0;
-    out[j][0] = blending_function(torque[j].rotation, x), out[j][1] = blending_function(torque[j].shear, x);
-  }
+  for (uint32_t j = 0; j < joints; j++) sn_rt_torque_blend(torque + j, torques[j], out[j]);
   out[joints][0] = out[joints][1] = 0;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/internal.h"
+#include "runtime/vertex.h"
 
 // One vertex of a block: where its joints, weights and rest data are.
 typedef struct vertex {
@@ -85,28 +86,6 @@ static void blend_matrices(const vertex *v, const float *matrices, float b[16]) 
     for (int n = 0; n < 16; n++) b[n] += v->weights[k] * matrices[16 * (size_t)v->joints[k] + n];
 }
 
-static void transform(const float b[16], const float p[3], float out[3]) {
-  for (int r = 0; r < 3; r++) out[r] = b[r] * p[0] + b[4 + r] * p[1] + b[8 + r] * p[2] + b[12 + r];
-}
-
-static void cross(const float a[3], const float b[3], float out[3]) {
-  out[0] = a[1] * b[2] - a[2] * b[1], out[1] = a[2] * b[0] - a[0] * b[2], out[2] = a[0] * b[1] - a[1] * b[0];
-}
-
-// The cofactor matrix times n: for columns x y z, (y z') nx + (z x') ny + (x y') nz with ' the cross product. It is the
-// inverse transpose times the determinant, so it needs no division and follows the triangles where a blend mirrors.
-static void transform_normal(const float b[16], const float n[3], float out[3]) {
-  float yz[3], zx[3], xy[3];
-  cross(b + 4, b + 8, yz), cross(b + 8, b, zx), cross(b, b + 4, xy);
-  for (int r = 0; r < 3; r++) out[r] = yz[r] * n[0] + zx[r] * n[1] + xy[r] * n[2];
-}
-
-static void normalise(float n[3]) {
-  float squared = n[0] * n[0] + n[1] * n[1] + n[2] * n[2];
-  float scale = 1 / sqrtf(squared > 1e-37f ? squared : 1e-37f);
-  for (int r = 0; r < 3; r++) n[r] *= scale;
-}
-
 static void put_position(const vertex *v, float out[3]) {
   for (int r = 0; r < 3; r++) out[r] += v->moved[r];
   memcpy(v->position_out, out, 3 * sizeof *out);
@@ -114,9 +93,9 @@ static void put_position(const vertex *v, float out[3]) {
 
 static void put_normal(const sn_rt_job *job, const vertex *v, float out[3]) {
   if (job->correct.start) {
-    normalise(out);
+    sn_rt_normalise(out);
     for (int r = 0; r < 3; r++) out[r] += v->turned[r];
-    normalise(out);
+    sn_rt_normalise(out);
   }
   memcpy(v->normal_out, out, 3 * sizeof *out);
 }
@@ -124,11 +103,11 @@ static void put_normal(const sn_rt_job *job, const vertex *v, float out[3]) {
 static void move_linear(const sn_rt_job *job, const vertex *v) {
   float b[16], out[3];
   blend_matrices(v, job->scratch.matrices, b);
-  transform(b, v->position, out);
+  sn_rt_transform(b, v->position, out);
   put_position(v, out);
   if (!v->normal_out) return;
-  transform_normal(b, v->normal, out);
-  normalise(out);
+  sn_rt_transform_normal(b, v->normal, out);
+  sn_rt_normalise(out);
   put_normal(job, v, out);
 }
 
@@ -146,25 +125,13 @@ static void blend_dualquats(const sn_rt_job *job, const vertex *v, float b[8]) {
   }
 }
 
-// p + 2 / |r|^2 (r x (r x p + w p + d) + w d - e r) for the real part (r, w) and the dual part (d, e) of q, which need
-// not be of unit length. With `move` 0 only the rotation.
-static void apply_dualquat(const float q[8], const float p[3], int move, float out[3]) {
-  const float *r = q, *d = q + 4;
-  float inner[3], outer[3], w = q[3], e = q[7];
-  float scale = 2 / (r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + w * w);
-  cross(r, p, inner);
-  for (int c = 0; c < 3; c++) inner[c] += w * p[c] + (move ? d[c] : 0);
-  cross(r, inner, outer);
-  for (int c = 0; c < 3; c++) out[c] = p[c] + scale * (outer[c] + (move ? w * d[c] - e * r[c] : 0));
-}
-
 static void move_dualquat(const sn_rt_job *job, const vertex *v) {
   float q[8], out[3];
   blend_dualquats(job, v, q);
-  apply_dualquat(q, v->position, 1, out);
+  sn_rt_apply_dualquat(q, v->position, 1, out);
   put_position(v, out);
   if (!v->normal_out) return;
-  apply_dualquat(q, v->normal, 0, out);
+  sn_rt_apply_dualquat(q, v->normal, 0, out);
   put_normal(job, v, out);
 }
 
@@ -173,13 +140,13 @@ static void move_stretched(const sn_rt_job *job, const vertex *v) {
   float q[8], stretch[16], stretched[3], out[3];
   blend_matrices(v, job->scratch.stretches, stretch);
   blend_dualquats(job, v, q);
-  transform(stretch, v->position, stretched);
-  apply_dualquat(q, stretched, 1, out);
+  sn_rt_transform(stretch, v->position, stretched);
+  sn_rt_apply_dualquat(q, stretched, 1, out);
   put_position(v, out);
   if (!v->normal_out) return;
-  transform_normal(stretch, v->normal, stretched);
-  normalise(stretched);
-  apply_dualquat(q, stretched, 0, out);
+  sn_rt_transform_normal(stretch, v->normal, stretched);
+  sn_rt_normalise(stretched);
+  sn_rt_apply_dualquat(q, stretched, 0, out);
   put_normal(job, v, out);
 }
 
@@ -221,7 +188,7 @@ static void shade(const sn_rt_shade_job *job) {
       float n[3];
       fan_sum(job, p, job->start[block], job->start[block + 1], lane, n);
       float squared = n[0] * n[0] + n[1] * n[1] + n[2] * n[2], missing = 1 - squared * (1 / SN_RT_NO_AREA);
-      normalise(n);
+      sn_rt_normalise(n);
       if (missing > 0) n[2] += missing;
       memcpy(out, n, sizeof n);
     }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "runtime/drive.h"
-#include "runtime/smallmath.h"
+#include "runtime/dualquat.h"
 
 // Palette matrices are kept as four columns of four floats.
 static void load_matrix(const float row_major[12], float columns[16]) {
@@ -24,52 +24,6 @@ static void entry_centre(const sn_rt_model *model, uint32_t entry, float centre[
   for (int c = 0; c < 3; c++) {
     centre[c] = entry >= joints ? extra[entry - joints].centre[c] : rest ? rest[entry][4 * c + 3] : 0;
   }
-}
-
-// Unit dual quaternion of the rotation r and translation t: real q, dual (t, 0) q / 2.
-static void make_dualquat(const float r[9], const float t[3], float out[8]) {
-  float *q = out, *d = out + 4;
-  sn_rt_quat_from_rotation(r, q);
-  d[0] = 0.5f * (t[0] * q[3] + t[1] * q[2] - t[2] * q[1]);
-  d[1] = 0.5f * (t[1] * q[3] + t[2] * q[0] - t[0] * q[2]);
-  d[2] = 0.5f * (t[2] * q[3] + t[0] * q[1] - t[1] * q[0]);
-  d[3] = -0.5f * (t[0] * q[0] + t[1] * q[1] + t[2] * q[2]);
-}
-
-// M = rigid after stretch: M p = r (s / common (p - c) + c) common + t. What a joint stretches by itself stays put at its
-// centre; the scale that the joints share is about the origin, the same for all, so that it is exact however they blend.
-static int split_matrix(const float m[16], const float centre[3], float common, float dualquat[8],
-                        float stretch[16]) {
-  float a[9], r[9], s[9], moved[3], t[3], kept[3];
-  sn_rt_linear_part(m, a);
-  int rigid = sn_rt_polar(a, r, s);
-  for (int n = 0; n < 3; n++) kept[n] = common * centre[n];
-  sn_rt_make_about(s, centre, kept, stretch);
-  sn_rt_apply(m, centre, moved);
-  for (int n = 0; n < 3; n++) {
-    t[n] = rigid ? m[12 + n] : moved[n] - (r[3 * n] * kept[0] + r[3 * n + 1] * kept[1] + r[3 * n + 2] * kept[2]);
-  }
-  make_dualquat(r, t, dualquat);
-  return rigid;
-}
-
-static float mean_stretch(const float stretch[16]) { return (stretch[0] + stretch[5] + stretch[10]) / 3; }
-
-// The scale that more than half of the entries share, else 1: a vote, then a count.
-static float common_scale(const float *stretches, uint32_t count) {
-  const float same = 1e-4f; // relative: scales of a file in single precision
-  float scale = 1;
-  uint32_t votes = 0, agree = 0;
-  for (uint32_t e = 0; e < count; e++) {
-    float own = mean_stretch(stretches + 16 * (size_t)e);
-    int equal = fabsf(own - scale) <= same * fabsf(scale);
-    if (votes == 0) scale = own;
-    votes = votes == 0 || equal ? votes + 1 : votes - 1;
-  }
-  for (uint32_t e = 0; e < count; e++) {
-    agree += fabsf(mean_stretch(stretches + 16 * (size_t)e) - scale) <= same * fabsf(scale);
-  }
-  return agree > count / 2 && scale > 0 ? scale : 1;
 }
 
 // The joint whose hemisphere a palette entry goes by.
@@ -96,15 +50,15 @@ static int split_palette(const sn_rt_model *model, const sn_rt_scratch *s, float
   int rigid = 1;
   for (uint32_t e = 0; e < model->info.palette_count; e++) {
     entry_centre(model, e, centre);
-    rigid &= split_matrix(s->matrices + 16 * (size_t)e, centre, common, s->dualquats + 8 * (size_t)e,
-                          s->stretches + 16 * (size_t)e);
+    rigid &= sn_rt_split_matrix(s->matrices + 16 * (size_t)e, centre, common, s->dualquats + 8 * (size_t)e,
+                                s->stretches + 16 * (size_t)e);
   }
   return rigid;
 }
 
 static void make_dualquats(const sn_rt_model *model, const sn_rt_scratch *s) {
   int rigid = split_palette(model, s, 1);
-  float common = rigid ? 1 : common_scale(s->stretches, model->info.palette_count);
+  float common = rigid ? 1 : sn_rt_common_scale(s->stretches, model->info.palette_count, 16);
   if (fabsf(common - 1) > 1e-4f) split_palette(model, s, common);
   *s->flags = rigid ? SN_RT_RIGID : 0;
   if (model->info.drive == SN_RT_DRIVE_JOINTS && model->sections[SN_SECTION_JOINT_REFERENCE])

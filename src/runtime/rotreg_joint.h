@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// What the drives `rotreg` and `torque` take from one joint: its logarithm (Wang 2007, 3.2.1), and what its torque says (Kim,
+// Park and Jung, section III).
+#ifndef SINEW_RUNTIME_ROTREG_JOINT_H
+#define SINEW_RUNTIME_ROTREG_JOINT_H
+
+#include "runtime/format.h"
+#include "runtime/smallmath.h"
+
+// The logarithm of base^-1 q, on the branch nearest to `reference`.
+SN_RT_BOTH void sn_rt_relative_log(const float base[4], const float q[4], const float reference[3], float out[3]) {
+  float x = base[3] * q[0] - base[0] * q[3] - base[1] * q[2] + base[2] * q[1];
+  float y = base[3] * q[1] - base[1] * q[3] - base[2] * q[0] + base[0] * q[2];
+  float z = base[3] * q[2] - base[2] * q[3] - base[0] * q[1] + base[1] * q[0];
+  float w = base[3] * q[3] + base[0] * q[0] + base[1] * q[1] + base[2] * q[2];
+  if (w < 0) x = -x, y = -y, z = -z, w = -w;
+  const float whole = 6.28318530717958647692f;
+  float sine = sqrtf(x * x + y * y + z * z), angle = 2 * atan2f(sine, w), factor = 2;
+  if (sine > 1e-6f) {
+    float along = (x * reference[0] + y * reference[1] + z * reference[2]) / sine;
+    factor = (angle + whole * rintf((along - angle) / whole)) / sine;
+  }
+  out[0] = factor * x, out[1] = factor * y, out[2] = factor * z;
+}
+
+SN_RT_BOTH float sn_rt_within_unit(float x) { return x > 0 ? (x < 1 ? x : 1) : 0; }
+
+SN_RT_BOTH float sn_rt_blending_function(const float c[3], float x) {
+  return sn_rt_within_unit(x * (c[0] + x * (c[1] + x * c[2])));
+}
+
+// f_r and f_s of a joint.
+SN_RT_BOTH void sn_rt_torque_blend(const sn_rt_torque *of, float torque, float out[2]) {
+  float range = of->high - of->low, x = range > 0 ? sn_rt_within_unit((torque - of->low) / range) : 0;
+  out[0] = sn_rt_blending_function(of->rotation, x), out[1] = sn_rt_blending_function(of->shear, x);
+}
+
+#endif

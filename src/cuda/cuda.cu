@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cuda/device.h"
+#include "runtime/pose_space.h"
 
 static sn_cuda_status fail(sn_cuda_error *error, sn_cuda_status status, const char *format, ...) {
   if (!error) return status;
@@ -45,8 +46,7 @@ static void *put(parcel *p, const void *from, size_t size) {
 
 template <class T> static void put_array(parcel *p, T *&array, size_t count) { array = (T *)put(p, array, count * sizeof(T)); }
 
-static void put_tiles(parcel *p, const sn_cuda_tiles *from, uint32_t vertex_count, sn_cuda_tiles *to) {
-  (void)vertex_count;
+static void put_tiles(parcel *p, const sn_cuda_tiles *from, sn_cuda_tiles *to) {
   *to = *from;
   size_t tiles = from->tile_count, slots = tiles * SN_CUDA_TILE, warps = tiles * SN_CUDA_WARPS;
   put_array(p, to->first_joint, tiles + 1);
@@ -71,72 +71,91 @@ static void put_tiles(parcel *p, const sn_cuda_tiles *from, uint32_t vertex_coun
 }
 
 // Sections that the palette stage reads as they are.
-static const sn_rt_section_id drive_sections[] = {
-  SN_RT_JOINT_REFERENCE, SN_RT_DRIVE_EXTRA,    SN_RT_JOINT_REST,     SN_RT_ROTREG_JOINTS,    SN_RT_ROTREG_KEYS,
-  SN_RT_TORQUE_RANGES,   SN_RT_TORQUE_KEYS,    SN_RT_CONTROL_HEAD,   SN_RT_CONTROL_FRAMES,   SN_RT_CONTROL_CENTRES,
-  SN_RT_CONTROL_MAP,     SN_RT_CONTROL_SOLVE,  SN_RT_CORRECT_HEAD,   SN_RT_CORRECT_FIELDS,   SN_RT_CORRECT_JOINTS,
-  SN_RT_CORRECT_NUMBERS};
+static const sn_rt_section_id palette_sections[] = {
+  SN_SECTION_JOINT_REFERENCE, SN_SECTION_JOINT_REST,    SN_SECTION_DRIVE_EXTRA,     SN_SECTION_DRIVE_JOINTS,
+  SN_SECTION_DRIVE_KEYS,      SN_SECTION_DRIVE_SOLVE,   SN_SECTION_DRIVE_TORQUES,   SN_SECTION_DRIVE_PAIRS,
+  SN_SECTION_CONTROL_FRAMES,  SN_SECTION_CONTROL_MAP,   SN_SECTION_CONTROL_CENTRES, SN_SECTION_CONTROL_SOLVE,
+  SN_SECTION_CORRECT_FIELDS,  SN_SECTION_CORRECT_JOINTS, SN_SECTION_CORRECT_NUMBERS};
 
-static void put_model(parcel *p, const sn_rt_model *model, const sn_cuda_tiles *tiles, const float *solve, size_t solve_count,
-                      sn_cuda_model *out) {
+static void put_model(parcel *p, const sn_rt_model *model, const sn_cuda_tiles *tiles, sn_cuda_model *out) {
   p->used = 0;
-  put_tiles(p, tiles, model->info.vertex_count, &out->tiles);
-  for (sn_rt_section_id id : drive_sections) {
-    out->sections[id] = put(p, model->sections[id], model->sizes[id]);
-    out->sizes[id] = model->sizes[id];
-  }
-  out->solve = (float *)put(p, solve, solve_count * sizeof *solve);
+  put_tiles(p, tiles, &out->tiles);
+  for (sn_rt_section_id id : palette_sections) out->sections[id] = put(p, model->sections[id], model->sizes[id]);
 }
 
-static sn_cuda_status send(const sn_rt_model *model, const sn_cuda_tiles *tiles, const float *solve, size_t solve_count,
-                           sn_cuda_model *out, sn_cuda_error *error) {
+static sn_cuda_status send(const sn_rt_model *model, const sn_cuda_tiles *tiles, sn_cuda_model *out,
+                           sn_cuda_error *error) {
   parcel p = {};
-  put_model(&p, model, tiles, solve, solve_count, out);
+  put_model(&p, model, tiles, out);
   out->bytes = p.used;
   cudaError_t said = cudaMalloc(&out->memory, p.used);
   if (said != cudaSuccess) return fail_cuda(error, "no room for the model on the device", said);
   p.host = (uint8_t *)calloc(p.used, 1), p.device = (uint8_t *)out->memory;
   if (!p.host) return fail(error, SN_CUDA_NO_MEMORY, "no memory to lay out a model of %zu bytes", p.used);
-  put_model(&p, model, tiles, solve, solve_count, out);
+  put_model(&p, model, tiles, out);
   said = cudaMemcpy(out->memory, p.host, p.used, cudaMemcpyHostToDevice);
   free(p.host);
   return said == cudaSuccess ? SN_CUDA_OK : fail_cuda(error, "the model cannot be copied to the device", said);
+}
+
+// What the stages need to know of the model's heads.
+static void read_heads(const sn_rt_model *model, sn_cuda_model *out) {
+  out->info = model->info;
+  const sn_rt_control *control = (const sn_rt_control *)model->sections[SN_SECTION_CONTROL_HEAD];
+  if (control) out->control = *control;
+  if (model->info.correct == SN_RT_CORRECT_NONE) return;
+  const sn_rt_correct_head *head = (const sn_rt_correct_head *)model->sections[SN_SECTION_CORRECT_HEAD];
+  const sn_rt_field *fields = (const sn_rt_field *)model->sections[SN_SECTION_CORRECT_FIELDS];
+  out->basis_count = head->basis_count, out->field_count = head->field_count;
+  out->forward = head->order == SN_RT_ORDER_FORWARD;
+  for (uint32_t n = 0; n < head->field_count; n++) {
+    uint32_t terms = sn_rt_field_terms(fields + n);
+    if (fields[n].axis_count > out->most_axes) out->most_axes = fields[n].axis_count;
+    if (terms > out->most_terms) out->most_terms = terms;
+  }
+}
+
+// What has no kernel here; NULL where everything has.
+static const char *find_unsupported(const sn_rt_model *model, const sn_cuda_model *uploaded, size_t most_shared) {
+  const sn_rt_correct_head *head = (const sn_rt_correct_head *)model->sections[SN_SECTION_CORRECT_HEAD];
+  if (model->info.correct != SN_RT_CORRECT_NONE && head->weighted) return "weighted pose-space deformation";
+  if (sn_cuda_correct_shared(uploaded) > most_shared) return "a pose space of so many poses";
+  if (model->info.drive == SN_RT_DRIVE_CONTROLS &&
+      sn_cuda_control_shared(&uploaded->control, model->info.palette_count, model->info.control_count) > most_shared)
+    return "a model of so many bones, frames and control points";
+  return NULL;
+}
+
+static sn_cuda_status upload_tiles(const sn_rt_model *model, sn_cuda_model *m, sn_cuda_error *error) {
+  sn_cuda_tiles tiles;
+  int made = sn_cuda_tiles_make(model, &tiles);
+  if (made == 0) return fail(error, SN_CUDA_NO_MEMORY, "no memory to lay out the model");
+  if (made < 0) return fail(error, SN_CUDA_UNSUPPORTED, "a tile of the mesh has too many neighbours");
+  sn_cuda_status status = send(model, &tiles, m, error);
+  sn_cuda_tiles_free(&tiles);
+  return status;
 }
 
 sn_cuda_status sn_cuda_upload(const sn_rt_model *model, sn_cuda_model **out, sn_cuda_error *error) {
   if (!out) return fail(error, SN_CUDA_BAD_ARGUMENT, "there is no place for the model");
   *out = NULL;
   if (!model || !model->bytes) return fail(error, SN_CUDA_BAD_ARGUMENT, "the model is not open");
-  const char *missing = sn_cuda_unsupported(model);
-  if (missing) return fail(error, SN_CUDA_UNSUPPORTED, "%s cannot be evaluated on the GPU; use the runtime", missing);
-  int device;
+  int device, most_shared = 0;
   cudaError_t said = cudaGetDevice(&device);
+  if (said == cudaSuccess) said = cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
   if (said != cudaSuccess) return fail_cuda(error, "no device", said);
-  sn_cuda_tiles tiles;
-  int made = sn_cuda_tiles_make(model, &tiles);
-  if (made < 0) return fail(error, SN_CUDA_UNSUPPORTED, "a tile of the mesh has too many neighbours");
-  sn_cuda_model *m = made ? (sn_cuda_model *)calloc(1, sizeof *m) : NULL;
-  float *solve = NULL;
-  size_t solve_count = 0;
-  if (!m || !sn_cuda_make_solve(model, &solve, &solve_count)) {
-    if (made) sn_cuda_tiles_free(&tiles);
-    free(m);
-    return fail(error, SN_CUDA_NO_MEMORY, "no memory to lay out the model");
-  }
-  m->info = model->info;
-  const sn_rt_correct_head *head = (const sn_rt_correct_head *)model->sections[SN_RT_CORRECT_HEAD];
-  if (head && model->info.correct != SN_RT_CORRECT_NONE) {
-    m->basis_count = head->basis_count, m->forward = head->order == SN_RT_ORDER_FORWARD;
-  }
-  sn_cuda_status status = send(model, &tiles, solve, solve_count, m, error);
-  sn_cuda_tiles_free(&tiles);
-  free(solve);
-  if (status != SN_CUDA_OK) {
+  sn_cuda_model *m = (sn_cuda_model *)calloc(1, sizeof *m);
+  if (!m) return fail(error, SN_CUDA_NO_MEMORY, "no memory to lay out the model");
+  read_heads(model, m);
+  const char *missing = find_unsupported(model, m, (size_t)most_shared);
+  sn_cuda_status status =
+    missing ? fail(error, SN_CUDA_UNSUPPORTED, "%s has no kernel on the GPU; evaluate it with the runtime", missing)
+            : upload_tiles(model, m, error);
+  if (status == SN_CUDA_OK)
+    *out = m;
+  else
     sn_cuda_free(m);
-    return status;
-  }
-  *out = m;
-  return SN_CUDA_OK;
+  return status;
 }
 
 void sn_cuda_free(sn_cuda_model *model) {
@@ -173,7 +192,7 @@ static size_t lay_out(crowd *c, scratch *s) {
   take(s, c->dualquats, dualquat ? 2 * entries : 0);
   take(s, c->stretches, dualquat ? 3 * entries : 0);
   take(s, c->flags, dualquat ? c->count : 0);
-  take(s, c->turns, 8 * m->info.joint_count * padded);
+  take(s, c->turns, m->sections[SN_SECTION_JOINT_REFERENCE] ? 8ull * m->info.joint_count * c->count : 0);
   take(s, c->values, m->basis_count * padded);
   take(s, c->drive, sn_cuda_drive_floats(m, c->count));
   take(s, c->positions, exact ? (size_t)c->count * m->info.vertex_count * 3 : 0);

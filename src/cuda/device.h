@@ -13,13 +13,12 @@
 // Everything below sits in one allocation; the arrays are those of sn_cuda_tiles and sections of the model.
 struct sn_cuda_model {
   sn_rt_info info;
-  sn_cuda_tiles tiles; // device pointers
-  const void
-    *sections[SN_RT_KNOWN_SECTIONS]; // of the drives and corrections, device copies; NULL where there is none
-  uint64_t sizes[SN_RT_KNOWN_SECTIONS];
-  uint32_t basis_count;
-  bool forward, weighted;
-  float *solve; // rotreg: C, [columns][rows], both padded
+  sn_cuda_tiles tiles;                    // device pointers
+  const void *sections[SN_SECTION_COUNT]; // of the drives and corrections, device copies; NULL where there is none
+  sn_rt_control control;                  // the drive `controls`
+  uint32_t field_count, basis_count;      // corrections
+  uint32_t most_axes, most_terms;         // of any field
+  bool forward;
   void *memory;
   size_t bytes;
 };
@@ -36,8 +35,8 @@ struct crowd {
   float4 *dualquats;      // [character][palette][2]
   float4 *stretches;      // [character][palette][3]
   uint32_t *flags;        // [character]: SN_CUDA_STRETCHED, SN_CUDA_COMPARE
-  float *turns;           // [joint][8][character]
-  float *values;          // [character][basis]
+  float *turns;           // [character][joint][8]: signed quaternion, pose vector
+  float *values;          // [character / 4][basis][4]
   float *drive;           // what the drive needs for itself
   float *positions;       // [character][vertex][3] where normals need them more exactly than the output has them
 };
@@ -53,8 +52,12 @@ cudaError_t sn_cuda_correct(const crowd *c);
 cudaError_t sn_cuda_skin(const crowd *c);
 cudaError_t sn_cuda_shade(const crowd *c);
 
-// Floats of `drive` for one character, padded to what the kernels read.
+// Floats of `drive`.
 size_t sn_cuda_drive_floats(const sn_cuda_model *model, uint32_t characters);
+
+// Bytes of shared memory that a character needs in the drive `controls`, and in the correct slot.
+size_t sn_cuda_control_shared(const sn_rt_control *head, uint32_t bones, uint32_t points);
+size_t sn_cuda_correct_shared(const sn_cuda_model *model);
 
 static inline unsigned sn_cuda_blocks(size_t count, unsigned of) { return (unsigned)((count + of - 1) / of); }
 

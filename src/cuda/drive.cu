@@ -323,7 +323,7 @@ static __global__ void control_kernel(const control_job job) {
   }
 }
 
-static size_t control_shared(const sn_rt_control *head, uint32_t bones, uint32_t points) {
+size_t sn_cuda_control_shared(const sn_rt_control *head, uint32_t bones, uint32_t points) {
   return sizeof(float) * (head->frames + 1 + (size_t)bones * head->outputs + 4 * (3 * (size_t)bones + points));
 }
 
@@ -334,7 +334,7 @@ static cudaError_t drive_controls(const crowd *c) {
   job.frames = section<float>(m, SN_SECTION_CONTROL_FRAMES), job.centres = section<float>(m, SN_SECTION_CONTROL_CENTRES);
   job.map = section<float>(m, SN_SECTION_CONTROL_MAP), job.solve = section<float>(m, SN_SECTION_CONTROL_SOLVE);
   job.controls = c->input.controls, job.palette = c->palette;
-  size_t shared = control_shared(&job.head, job.bones, job.points);
+  size_t shared = sn_cuda_control_shared(&job.head, job.bones, job.points);
   cudaError_t said = cudaFuncSetAttribute((const void *)control_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
   if (said != cudaSuccess) return said;
   control_kernel<<<c->count, threads, shared, c->stream>>>(job);
@@ -399,10 +399,6 @@ static cudaError_t split_palettes(const crowd *c) {
 size_t sn_cuda_drive_floats(const sn_cuda_model *model, uint32_t characters) {
   bool proxies = model->info.drive == SN_RT_DRIVE_ROTREG || model->info.drive == SN_RT_DRIVE_TORQUE;
   return proxies ? rotreg_floats(&model->info, characters) : 0;
-}
-
-bool sn_cuda_control_fits(const sn_rt_control *head, uint32_t bones, uint32_t points, size_t most_shared) {
-  return control_shared(head, bones, points) <= most_shared;
 }
 
 cudaError_t sn_cuda_drive(const crowd *c) {

@@ -36,7 +36,7 @@ static void turn_about(const float r[3], const float centre[3], float out[12]) {
 }
 
 static void pose_joints(const sn_rt_model *model, uint32_t character, float (*joints)[12]) {
-  const float(*rest)[12] = (const float(*)[12])model->sections[SN_RT_JOINT_REST];
+  const float(*rest)[12] = (const float(*)[12])model->sections[SN_SECTION_JOINT_REST];
   const float origin[12] = {0};
   for (uint32_t j = 0; j < model->info.joint_count; j++) {
     const float *at = rest ? rest[j] : origin, centre[3] = {at[3], at[7], at[11]};
@@ -52,8 +52,8 @@ static void pose_joints(const sn_rt_model *model, uint32_t character, float (*jo
 }
 
 static void pose_controls(const sn_rt_model *model, uint32_t character, float (*controls)[3]) {
-  const sn_rt_control *head = (const sn_rt_control *)model->sections[SN_RT_CONTROL_HEAD];
-  const float(*frames)[3] = (const float(*)[3])model->sections[SN_RT_CONTROL_FRAMES];
+  const sn_rt_control *head = (const sn_rt_control *)model->sections[SN_SECTION_CONTROL_HEAD];
+  const float(*frames)[3] = (const float(*)[3])model->sections[SN_SECTION_CONTROL_FRAMES];
   uint32_t points = model->info.control_count;
   float mix = 0.5f + 0.5f * noise(character, 7);
   uint32_t a = character % (head->frames ? head->frames : 1), b = (character / 3) % (head->frames ? head->frames : 1);

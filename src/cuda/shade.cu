@@ -2,7 +2,6 @@
 // Normals from the deformed triangles around a vertex (Wang 2007, section 6) for a crowd. A tile and the vertices around it
 // come into shared memory, where every vertex walks round its neighbours.
 #include "cuda/store.h"
-#include "runtime/internal.h"
 #include "runtime/vertex.h"
 
 enum { batch = 2, most_tiled_vertices = 2048 };

@@ -209,12 +209,13 @@ static __device__ __forceinline__ void move_vertex(const skin_job &job, const ve
     move_linear<K, NORMALS, STAGED>(v, palette, p, n, position, normal);
   else
     move_dualquat<K, NORMALS, STAGED>(job, v, tile, character, palette, p, n, position, normal);
-  if (!CORRECT) return;
-  for (int r = 0; r < 3 && job.forward; r++) position[r] += c->move[r];
-  if (NORMALS) {
-    sn_rt_normalise(normal);
-    for (int r = 0; r < 3 && job.forward; r++) normal[r] += c->turn[r];
-    sn_rt_normalise(normal);
+  if constexpr (CORRECT) {
+    for (int r = 0; r < 3; r++) position[r] += job.forward ? c->move[r] : 0;
+    if (NORMALS) {
+      sn_rt_normalise(normal);
+      for (int r = 0; r < 3; r++) normal[r] += job.forward ? c->turn[r] : 0;
+      sn_rt_normalise(normal);
+    }
   }
 }
 

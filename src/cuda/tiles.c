@@ -16,9 +16,9 @@ typedef struct home {
 } home;
 
 static void find_homes(const sn_rt_model *model, home *homes) {
-  const uint32_t *chunks = (const uint32_t *)model->sections[SN_RT_SKIN_CHUNKS];
-  const sn_rt_group *groups = (const sn_rt_group *)model->sections[SN_RT_SKIN_GROUPS];
-  const uint16_t(*lanes)[SN_RT_LANES] = (const uint16_t(*)[SN_RT_LANES])model->sections[SN_RT_SKIN_LANES];
+  const uint32_t *chunks = (const uint32_t *)model->sections[SN_SECTION_SKIN_CHUNKS];
+  const sn_rt_group *groups = (const sn_rt_group *)model->sections[SN_SECTION_SKIN_GROUPS];
+  const uint16_t(*lanes)[SN_RT_LANES] = (const uint16_t(*)[SN_RT_LANES])model->sections[SN_SECTION_SKIN_LANES];
   uint32_t grain = model->info.grain;
   for (uint32_t c = 0; (uint64_t)c * grain < model->info.vertex_count; c++)
     for (uint32_t g = chunks[c]; g < chunks[c + 1]; g++)
@@ -36,15 +36,15 @@ typedef struct influence_row {
 } influence_row;
 
 static float stored_weight(const sn_rt_model *model, size_t at) {
-  const void *weights = model->sections[SN_RT_SKIN_WEIGHTS];
+  const void *weights = model->sections[SN_SECTION_SKIN_WEIGHTS];
   if (model->info.weight_bits == 32) return ((const float *)weights)[at];
   return model->info.weight_bits == 16 ? (float)((const uint16_t *)weights)[at] / 65535
                                        : (float)((const uint8_t *)weights)[at] / 255;
 }
 
 static influence_row read_row(const sn_rt_model *model, home at) {
-  const sn_rt_group *g = (const sn_rt_group *)model->sections[SN_RT_SKIN_GROUPS] + at.group;
-  const uint16_t(*tuples)[SN_RT_LANES] = (const uint16_t(*)[SN_RT_LANES])model->sections[SN_RT_SKIN_TUPLES];
+  const sn_rt_group *g = (const sn_rt_group *)model->sections[SN_SECTION_SKIN_GROUPS] + at.group;
+  const uint16_t(*tuples)[SN_RT_LANES] = (const uint16_t(*)[SN_RT_LANES])model->sections[SN_SECTION_SKIN_TUPLES];
   influence_row row = {.count = g->influences};
   size_t block = at.block - g->first_block, weight = g->first_weight + block * (g->influences - 1u);
   row.weights[0] = 1;
@@ -79,8 +79,8 @@ static uint32_t tile_size(const sn_rt_model *model, uint32_t tile) {
 static void store_slot(const sn_rt_model *model, const home *homes, uint32_t tile, uint32_t s, const slot *from,
                        const uint16_t *local_of, sn_cuda_tiles *t) {
   home at = homes[tile * SN_CUDA_TILE + from->place];
-  const float(*rest)[3][SN_RT_LANES] = (const float(*)[3][SN_RT_LANES])model->sections[SN_RT_SKIN_REST];
-  const float(*normals)[3][SN_RT_LANES] = (const float(*)[3][SN_RT_LANES])model->sections[SN_RT_SKIN_NORMALS];
+  const float(*rest)[3][SN_RT_LANES] = (const float(*)[3][SN_RT_LANES])model->sections[SN_SECTION_SKIN_REST];
+  const float(*normals)[3][SN_RT_LANES] = (const float(*)[3][SN_RT_LANES])model->sections[SN_SECTION_SKIN_NORMALS];
   float *to = t->rest + (size_t)tile * 6 * SN_CUDA_TILE + s;
   for (int c = 0; c < 3; c++) to[c * SN_CUDA_TILE] = rest[at.block][c][at.lane];
   for (int c = 0; normals && c < 3; c++) to[(3 + c) * SN_CUDA_TILE] = normals[at.block][c][at.lane];
@@ -161,10 +161,10 @@ static void store_entry(uint32_t basis, const float *deltas, sn_cuda_entry *entr
 }
 
 static int make_corrections(const sn_rt_model *model, const home *homes, sn_cuda_tiles *t) {
-  const sn_rt_correct_head *head = (const sn_rt_correct_head *)model->sections[SN_RT_CORRECT_HEAD];
-  corrections c = {(const uint32_t *)model->sections[SN_RT_CORRECT_START],
-                   (const sn_rt_correct_entry *)model->sections[SN_RT_CORRECT_ENTRIES],
-                   (const int16_t(*)[6][SN_RT_LANES])model->sections[SN_RT_CORRECT_DELTAS], head->basis_count};
+  const sn_rt_correct_head *head = (const sn_rt_correct_head *)model->sections[SN_SECTION_CORRECT_HEAD];
+  corrections c = {(const uint32_t *)model->sections[SN_SECTION_CORRECT_START],
+                   (const sn_rt_correct_entry *)model->sections[SN_SECTION_CORRECT_ENTRIES],
+                   (const int16_t(*)[6][SN_RT_LANES])model->sections[SN_SECTION_CORRECT_DELTAS], head->basis_count};
   size_t warps = (size_t)t->tile_count * SN_CUDA_WARPS, room = 0, row = 6 * SN_CUDA_WARP;
   float *all = (float *)calloc(c.basis_count ? c.basis_count : 1, row * sizeof *all);
   uint8_t *touched = (uint8_t *)calloc(c.basis_count ? c.basis_count : 1, 1);
@@ -248,7 +248,7 @@ static int store_fan(const fans *f, uint32_t tile, uint32_t vertex, uint32_t ste
 }
 
 static int make_fans(const sn_rt_model *model, sn_cuda_tiles *t) {
-  fans f = {(const uint32_t *)model->sections[SN_RT_SHADE_START], model->sections[SN_RT_SHADE_FANS],
+  fans f = {(const uint32_t *)model->sections[SN_SECTION_SHADE_START], model->sections[SN_SECTION_SHADE_FANS],
             sn_rt_fan_bytes(model->info.vertex_count), model->info.vertex_count};
   size_t warps = (size_t)t->tile_count * SN_CUDA_WARPS, total = 0;
   t->first_step = (uint32_t *)calloc(warps + 1, sizeof *t->first_step);

@@ -28,7 +28,7 @@ SN_RT_BOTH void sn_rt_raise_eigenvalues(float s[9], float least) {
     int p = turn % 3 == 2, q = turn % 3 == 0 ? 1 : 2;
     if (!(fabs(a[p][q]) > 0)) continue;
     double zeta = (a[q][q] - a[p][p]) / (2 * a[p][q]);
-    double t = copysign(1, zeta) / (fabs(zeta) + sqrt(1 + zeta * zeta)), c = 1 / sqrt(1 + t * t), d = c * t;
+    double t = copysign(1.0, zeta) / (fabs(zeta) + sqrt(1 + zeta * zeta)), c = 1 / sqrt(1 + t * t), d = c * t;
     for (int n = 0; n < 3; n++) {
       double x = a[n][p], y = a[n][q], i = v[n][p], j = v[n][q];
       a[n][p] = c * x - d * y, a[n][q] = d * x + c * y, v[n][p] = c * i - d * j, v[n][q] = d * i + c * j;

@@ -4,117 +4,41 @@
 #include <math.h>
 
 #include "runtime/check.h"
+#include "runtime/pose_space.h"
 
-// ---- where the numbers of a field are --------------------------------------------------------------------------------
-
-static uint64_t component_count(const sn_rt_field *f) { return 3 * (uint64_t)f->joint_count; }
-
-static uint64_t metric_count(const sn_rt_field *f) {
-  return f->metric == SN_RT_METRIC_EUCLID     ? 0
-         : f->metric == SN_RT_METRIC_DIAGONAL ? component_count(f)
-                                              : f->axis_count * component_count(f);
-}
-
-static uint64_t term_count(const sn_rt_field *f) {
-  return (uint64_t)f->centre_count + (f->linear ? 1 + (uint64_t)f->axis_count : 0);
+static sn_rt_pose_spaces spaces_of(const sn_rt_model *model) {
+  return (sn_rt_pose_spaces){model->sections[SN_SECTION_CORRECT_FIELDS], model->sections[SN_SECTION_CORRECT_JOINTS],
+                             model->sections[SN_SECTION_CORRECT_NUMBERS],
+                             model->sections[SN_SECTION_JOINT_REFERENCE]};
 }
 
 static uint64_t number_count(const sn_rt_field *f) {
-  return metric_count(f) + (uint64_t)f->centre_count * (f->axis_count + 1) +
-         (f->mixed ? f->basis_count * term_count(f) : 0);
-}
-
-typedef struct field_numbers {
-  const double *metric, *centres, *widths, *mix;
-} field_numbers;
-
-static field_numbers numbers_of(const sn_rt_model *model, const sn_rt_field *f) {
-  field_numbers n = {.metric = (const double *)model->sections[SN_SECTION_CORRECT_NUMBERS] + f->first_number};
-  n.centres = n.metric + metric_count(f);
-  n.widths = n.centres + (size_t)f->centre_count * f->axis_count;
-  n.mix = n.widths + f->centre_count;
-  return n;
-}
-
-// ---- kernels ------------------------------------------------------------------------------------------------------------
-
-// M4, the cubic B-spline (Shape by Example).
-static double bspline(double x) {
-  if (x < 1) return 2.0 / 3 - x * x * (1 - x / 2);
-  double rest = 2 - x;
-  return x < 2 ? rest * rest * rest / 6 : 0;
-}
-
-static double kernel_value(sn_rt_rbf_kernel kernel, double d2, double width) {
-  double x2 = d2 / (width * width);
-  switch (kernel) {
-  case SN_RT_KERNEL_THINPLATE:
-    return x2 > 1e-200 ? 0.5 * x2 * log(x2) : 0;
-  case SN_RT_KERNEL_BSPLINE:
-    return bspline(sqrt(x2));
-  case SN_RT_KERNEL_SHEPARD:
-    return pow(d2 > 1e-12 ? d2 : 1e-12, -0.5 * width);
-  default:
-    return exp(-0.5 * x2);
-  }
+  return sn_rt_metric_count(f) + (uint64_t)f->centre_count * ((uint64_t)f->axis_count + 1) +
+         (f->mixed ? (uint64_t)f->basis_count * sn_rt_field_terms(f) : 0);
 }
 
 float sn_rt_kernel_value(sn_rt_rbf_kernel kernel, float d2, float width) {
   float x2 = d2 / (width * width);
-  return kernel == SN_RT_KERNEL_BSPLINE ? (float)bspline(sqrtf(x2)) : expf(-0.5f * x2);
+  return kernel == SN_RT_KERNEL_BSPLINE ? (float)sn_rt_bspline(sqrtf(x2)) : expf(-0.5f * x2);
 }
 
 // ---- values ----------------------------------------------------------------------------------------------------------------
 
-// Component c of the field's pose vector.
-static float component(const sn_rt_model *model, const sn_rt_field *f, const float *turns, uint64_t c) {
-  const uint16_t *joints = (const uint16_t *)model->sections[SN_SECTION_CORRECT_JOINTS] + f->first_joint;
-  const sn_rt_reference *references = model->sections[SN_SECTION_JOINT_REFERENCE];
-  return turns[8 * (size_t)references[joints[c / 3]].joint + 4 + c % 3];
+static void make_axes(const sn_rt_pose_spaces *s, const sn_rt_field *f, const float *turns, double *axes) {
+  for (uint32_t a = 0; a < f->axis_count; a++) axes[a] = sn_rt_axis(s, f, turns, a);
 }
 
-static void make_axes(const sn_rt_model *model, const sn_rt_field *f, const float *turns, double *axes) {
-  field_numbers n = numbers_of(model, f);
-  uint64_t components = component_count(f);
-  for (uint64_t a = 0; a < f->axis_count; a++) {
-    if (f->metric != SN_RT_METRIC_MATRIX) {
-      axes[a] = component(model, f, turns, a) * (f->metric == SN_RT_METRIC_DIAGONAL ? n.metric[a] : 1);
-      continue;
-    }
-    axes[a] = 0;
-    for (uint64_t c = 0; c < components; c++) axes[a] += n.metric[a * components + c] * component(model, f, turns, c);
-  }
-}
-
-static void make_terms(const sn_rt_field *f, const field_numbers *n, const double *axes, double *terms) {
-  double sum = 0;
-  for (uint32_t k = 0; k < f->centre_count; k++) {
-    double d2 = 0;
-    for (uint32_t a = 0; a < f->axis_count; a++) {
-      double d = axes[a] - n->centres[(size_t)k * f->axis_count + a];
-      d2 += d * d;
-    }
-    terms[k] = kernel_value((sn_rt_rbf_kernel)f->kernel, d2, n->widths[k]);
-    sum += terms[k];
-  }
-  for (uint32_t k = 0; f->kernel == SN_RT_KERNEL_SHEPARD && k < f->centre_count; k++) terms[k] /= sum;
-  if (!f->linear) return;
-  terms[f->centre_count] = 1;
-  for (uint32_t a = 0; a < f->axis_count; a++) terms[f->centre_count + 1 + a] = axes[a];
-}
-
-static void field_values(const sn_rt_model *model, const sn_rt_field *f, const float *turns, double *work,
+static void field_values(const sn_rt_pose_spaces *s, const sn_rt_field *f, const float *turns, double *work,
                          float *values) {
-  field_numbers n = numbers_of(model, f);
   double *terms = work + f->axis_count;
-  uint64_t count = term_count(f);
-  make_axes(model, f, turns, work);
-  make_terms(f, &n, work, terms);
-  for (uint64_t b = 0; b < f->basis_count; b++) {
-    double value = f->mixed ? 0 : terms[b];
-    for (uint64_t t = 0; f->mixed && t < count; t++) value += n.mix[b * count + t] * terms[t];
-    values[b] = (float)value;
+  uint32_t count = sn_rt_field_terms(f);
+  make_axes(s, f, turns, work);
+  for (uint32_t t = 0; t < count; t++) terms[t] = sn_rt_term(s, f, work, t);
+  if (f->kernel == SN_RT_KERNEL_SHEPARD) {
+    double total = sn_rt_shepard_total(f, terms);
+    for (uint32_t k = 0; k < f->centre_count; k++) terms[k] /= total;
   }
+  for (uint32_t b = 0; b < f->basis_count; b++) values[b] = (float)sn_rt_basis(s, f, terms, b);
 }
 
 // Weighted: squared distances per joint, from which every vertex makes its own. The turn between two
@@ -124,8 +48,9 @@ static void joint_distances(const sn_rt_model *model, const sn_rt_field *f, cons
                             float *distances) {
   const uint16_t *joints = (const uint16_t *)model->sections[SN_SECTION_CORRECT_JOINTS] + f->first_joint;
   const sn_rt_reference *references = model->sections[SN_SECTION_JOINT_REFERENCE];
-  field_numbers n = numbers_of(model, f);
-  make_axes(model, f, turns, work);
+  sn_rt_pose_spaces s = spaces_of(model);
+  const double *centres = sn_rt_centres(&s, f);
+  make_axes(&s, f, turns, work);
   size_t stride = (size_t)f->centre_count + 1;
   for (size_t k = 0; k < model->info.joint_count * stride; k++) distances[k] = 0;
   for (uint32_t j = 0; j < f->joint_count; j++) {
@@ -135,7 +60,7 @@ static void joint_distances(const sn_rt_model *model, const sn_rt_field *f, cons
     row[f->centre_count] += 1;
     if (above) above[f->centre_count] += SN_RT_PARENT_SHARE;
     for (uint32_t k = 0; k < f->centre_count; k++) {
-      const double *centre = n.centres + (size_t)k * f->axis_count + 3 * (size_t)j, *x = work + 3 * (size_t)j;
+      const double *centre = centres + (size_t)k * f->axis_count + 3 * (size_t)j, *x = work + 3 * (size_t)j;
       double dx = x[0] - centre[0], dy = x[1] - centre[1], dz = x[2] - centre[2];
       float d2 = (float)(dx * dx + dy * dy + dz * dz);
       row[k] += d2;
@@ -147,11 +72,12 @@ static void joint_distances(const sn_rt_model *model, const sn_rt_field *f, cons
 void sn_rt_make_values(const sn_rt_model *model, const sn_rt_scratch *scratch) {
   const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
   const sn_rt_field *fields = model->sections[SN_SECTION_CORRECT_FIELDS];
+  sn_rt_pose_spaces spaces = spaces_of(model);
   for (uint32_t n = 0; n < head->field_count; n++) {
     if (head->weighted) {
       joint_distances(model, fields + n, scratch->turns, scratch->work, scratch->values);
     } else {
-      field_values(model, fields + n, scratch->turns, scratch->work, scratch->values + fields[n].first_basis);
+      field_values(&spaces, fields + n, scratch->turns, scratch->work, scratch->values + fields[n].first_basis);
     }
   }
 }
@@ -169,7 +95,7 @@ uint64_t sn_rt_work_count(const sn_rt_model *model) {
   const sn_rt_field *fields = model->sections[SN_SECTION_CORRECT_FIELDS];
   uint64_t most = 0; // in doubles
   for (uint32_t n = 0; head && n < head->field_count; n++) {
-    uint64_t count = fields[n].axis_count + term_count(fields + n);
+    uint64_t count = (uint64_t)fields[n].axis_count + sn_rt_field_terms(fields + n);
     if (count > most) most = count;
   }
   return 2 * most;
@@ -186,7 +112,8 @@ sn_rt_correcting sn_rt_new_correcting(const sn_rt_model *model, const sn_rt_scra
   c.values = scratch->values;
   c.forward = head->order == SN_RT_ORDER_FORWARD, c.weighted = head->weighted != 0;
   c.centre_count = field->centre_count, c.kernel = (sn_rt_rbf_kernel)field->kernel;
-  c.widths = numbers_of(model, field).widths;
+  sn_rt_pose_spaces spaces = spaces_of(model);
+  c.widths = sn_rt_widths(&spaces, field);
   return c;
 }
 
@@ -213,22 +140,23 @@ static sn_rt_status check_field(sn_rt_checker *c, uint32_t index, uint64_t *basi
   }
   if ((uint64_t)f->first_joint + f->joint_count > joints || f->joint_count > SN_RT_MAX_JOINTS)
     return SN_RT_BAD(c, "pose space %u has joints that do not exist", index);
-  if (f->axis_count > component_count(f) ||
-      (f->metric != SN_RT_METRIC_MATRIX && f->axis_count != component_count(f)) || f->centre_count > 65535 ||
+  if (f->axis_count > sn_rt_field_components(f) ||
+      (f->metric != SN_RT_METRIC_MATRIX && f->axis_count != sn_rt_field_components(f)) || f->centre_count > 65535 ||
       f->basis_count > 65535) {
     return SN_RT_BAD(c, "pose space %u has %u axes, %u poses and %u bases, which do not fit together", index,
                      f->axis_count, f->centre_count, f->basis_count);
   }
-  if (!f->mixed && f->basis_count != term_count(f))
-    return SN_RT_BAD(c, "pose space %u has %u bases instead of %" PRIu64, index, f->basis_count, term_count(f));
+  if (!f->mixed && f->basis_count != sn_rt_field_terms(f))
+    return SN_RT_BAD(c, "pose space %u has %u bases instead of %u", index, f->basis_count, sn_rt_field_terms(f));
   if (f->first_basis != *basis || f->first_number != *number)
     return SN_RT_BAD(c, "pose space %u does not begin where the one before ends", index);
   *basis += f->basis_count, *number += number_count(f);
   if (*number > c->model->sizes[SN_SECTION_CORRECT_NUMBERS] / 8)
     return SN_RT_BAD(c, "section correct.numbers is too short");
-  field_numbers n = numbers_of(c->model, f);
+  sn_rt_pose_spaces spaces = spaces_of(c->model);
+  const double *widths = sn_rt_widths(&spaces, f);
   for (uint32_t k = 0; k < f->centre_count; k++) {
-    if (!(n.widths[k] > 1e-12 && n.widths[k] < 1e12))
+    if (!(widths[k] > 1e-12 && widths[k] < 1e12))
       return SN_RT_BAD(c, "pose %u of pose space %u has no width", k, index);
   }
   return SN_RT_OK;

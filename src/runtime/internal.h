@@ -103,9 +103,6 @@ typedef struct sn_rt_shade_job {
   size_t normal_stride;
 } sn_rt_shade_job;
 
-// Square of twice an area below which a vertex has no normal, but (0, 0, 1).
-#define SN_RT_NO_AREA 1e-37f
-
 // The drives `rotreg` and `torque`: joints to proxy bones.
 typedef struct sn_rt_rotreg_job {
   const sn_rt_rotreg_block *blocks; // predictors, eight at a time; NULL for the drive `torque`

@@ -3,6 +3,7 @@
 // of its neighbours. Of the instruction set it needs one function more:
 //
 //     vf_gather(at, x, y, z)    three floats from each of `width` places, and nothing beyond them
+#include "runtime/vertex.h"
 
 // Where the vertices are. The stride is a constant 12 in most loops, which saves the multiplications.
 typedef struct vertices {

@@ -31,7 +31,7 @@ SN_RT_BOTH void sn_rt_orthogonalise_columns(double a[3][3], double v[3][3]) {
         if (!(fabs(xy) > 1e-15 * sqrt(xx * yy)) || !(fabs(xy) > 1e-290)) continue;
         rotated = 1;
         double zeta = (yy - xx) / (2 * xy);
-        double t = copysign(1, zeta) / (fabs(zeta) + sqrt(1 + zeta * zeta)), c = 1 / sqrt(1 + t * t);
+        double t = copysign(1.0, zeta) / (fabs(zeta) + sqrt(1 + zeta * zeta)), c = 1 / sqrt(1 + t * t);
         sn_rt_rotate_columns(a, p, q, c, c * t), sn_rt_rotate_columns(v, p, q, c, c * t);
       }
     if (!rotated) return;

@@ -8,6 +8,9 @@
 
 #include "runtime/portable.h"
 
+// Square of twice an area below which a vertex has no normal, but (0, 0, 1).
+#define SN_RT_NO_AREA 1e-37f
+
 SN_RT_BOTH void sn_rt_transform(const float b[16], const float p[3], float out[3]) {
   for (int r = 0; r < 3; r++) out[r] = b[r] * p[0] + b[4 + r] * p[1] + b[8 + r] * p[2] + b[12 + r];
 }

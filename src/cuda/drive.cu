@@ -353,26 +353,44 @@ struct split_job {
   uint32_t *flags;
 };
 
-static __global__ void split_kernel(const split_job job) {
-  size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-  if (at >= (size_t)job.characters * job.palette_count) return;
-  size_t character = at / job.palette_count;
-  uint32_t e = (uint32_t)(at % job.palette_count), joint = e < job.joint_count ? e : job.extra[e - job.joint_count].child;
+// One entry: where its stretch stays put, its two parts, the hemisphere of its joint. True where it is a rigid motion.
+static __device__ __forceinline__ bool split_entry(const split_job &job, size_t character, uint32_t e, float common) {
+  size_t at = character * job.palette_count + e;
+  uint32_t joint = e < job.joint_count ? e : job.extra[e - job.joint_count].child;
   float m[16], centre[3], q[8], stretch[16];
   load_columns((const float *)(job.palette + 3 * at), m);
   for (int c = 0; c < 3; c++)
     centre[c] = e >= job.joint_count ? job.extra[e - job.joint_count].centre[c] : job.rest ? job.rest[12 * e + 4 * c + 3] : 0;
-  if (!sn_rt_split_matrix(m, centre, q, stretch)) atomicOr(job.flags + character, SN_CUDA_STRETCHED);
+  bool rigid = sn_rt_split_matrix(m, centre, common, q, stretch);
   if (job.turns) {
     const float *turn = job.turns + 8 * (character * job.joint_count + joint);
     if (q[0] * turn[0] + q[1] * turn[1] + q[2] * turn[2] + q[3] * turn[3] < 0)
       for (int n = 0; n < 8; n++) q[n] = -q[n];
-  } else if (e == 0) {
-    atomicOr(job.flags + character, SN_CUDA_COMPARE);
   }
   job.dualquats[2 * at] = make_float4(q[0], q[1], q[2], q[3]);
   job.dualquats[2 * at + 1] = make_float4(q[4], q[5], q[6], q[7]);
   store_rows(stretch, job.stretches + 3 * at);
+  return rigid;
+}
+
+static __global__ void split_kernel(const split_job job) {
+  size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (at >= (size_t)job.characters * job.palette_count) return;
+  size_t character = at / job.palette_count;
+  if (!split_entry(job, character, (uint32_t)(at % job.palette_count), 1)) atomicOr(job.flags + character, SN_CUDA_STRETCHED);
+  if (!job.turns) atomicOr(job.flags + character, SN_CUDA_COMPARE);
+}
+
+// A block per character: where most of its joints share a scale, they are split anew about it.
+static __global__ void rescale_kernel(const split_job job) {
+  __shared__ float common;
+  size_t character = blockIdx.x;
+  if (!(job.flags[character] & SN_CUDA_STRETCHED)) return;
+  const float *stretches = (const float *)(job.stretches + 3 * character * job.palette_count);
+  if (threadIdx.x == 0) common = sn_rt_common_scale(stretches, job.palette_count, 12);
+  __syncthreads();
+  if (!(fabsf(common - 1) > 1e-4f)) return;
+  for (uint32_t e = threadIdx.x; e < job.palette_count; e += blockDim.x) split_entry(job, character, e, common);
 }
 
 static cudaError_t split_palettes(const crowd *c) {
@@ -391,6 +409,7 @@ static cudaError_t split_palettes(const crowd *c) {
   cudaError_t said = cudaMemsetAsync(c->flags, 0, c->count * sizeof *c->flags, c->stream);
   if (said != cudaSuccess) return said;
   split_kernel<<<sn_cuda_blocks((size_t)c->count * m->info.palette_count, threads), threads, 0, c->stream>>>(job);
+  rescale_kernel<<<c->count, 32, 0, c->stream>>>(job);
   return cudaGetLastError();
 }
 

@@ -20,7 +20,7 @@ SN_RT_BOTH void sn_rt_make_dualquat(const float r[9], const float t[3], float ou
 // M = rigid after stretch: M p = r (s / common (p - c) + c) common + t. What a joint stretches by itself stays put at its
 // centre; the scale that the joints share is about the origin, the same for all, so that it is exact however they blend.
 SN_RT_BOTH int sn_rt_split_matrix(const float m[16], const float centre[3], float common, float dualquat[8],
-                        float stretch[16]) {
+                                  float stretch[16]) {
   float a[9], r[9], s[9], moved[3], t[3], kept[3];
   sn_rt_linear_part(m, a);
   int rigid = sn_rt_polar(a, r, s);

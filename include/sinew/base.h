@@ -140,8 +140,9 @@ typedef struct sn_outputs {
 
 void sn_outputs_begin(sn_context *ctx, sn_outputs *own);
 sn_status sn_outputs_end(sn_context *ctx, sn_outputs *own, sn_status status);
-// For a handler of signals that ends the process: deletes what waits under a temporary name. Calls unlink and no other.
-void sn_outputs_unlink_names(const sn_outputs *outputs);
+// For a handler of signals that ends the process: deletes what waits under a temporary name, and folders that were made for
+// it. Calls unlink and rmdir only.
+void sn_outputs_clean(const sn_outputs *outputs);
 
 // Writing that appears whole or not at all: a file without a name in the folder of `path` (or under a short temporary one),
 // fsync, then its name. Links are followed, the mode of a file that is replaced is kept. After sn_writer_open succeeded

@@ -40,8 +40,10 @@ enum { SN_DEFAULT_FPS = 30 };
 sn_status sn_frames_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out);
 // "file.glb" and "walk" of "file.glb#walk"; the path itself and NULL where there is no such clip in it. NULL: no memory.
 const char *sn_clip_path(sn_context *ctx, sn_arena *memory, const char *path, const char **clip);
-// Frames of a clip of `seconds`, its end included; -1, with a message that begins with `name`, where they are too many.
-int sn_count_frames(sn_context *ctx, const char *name, double seconds, double fps);
+// Frames of a clip of `seconds`, its end included; -1, with a message that begins with `name`, where they are too many for
+// what the file holds: 20,000 (eleven minutes at 30 per second) from any clip, beyond that 16 for every key. A small file that
+// asks for millions of frames is a mistake, or an attack.
+int sn_count_frames(sn_context *ctx, const char *name, double seconds, double fps, int keys);
 // By extension: .pc2, .mdd, .abc, or a folder (a path that ends in '/' or has no extension) of .obj with `mesh`'s triangles.
 sn_status sn_frames_write(sn_context *ctx, const char *path, const sn_frames *frames, const sn_mesh *mesh);
 
@@ -157,9 +159,9 @@ sn_status sn_gltf_skeleton(sn_context *ctx, const sn_gltf *gltf, sn_skeleton *sk
 bool sn_gltf_place_text(const sn_gltf *gltf, char *out, size_t size);
 
 typedef struct sn_clip_info {
-  const char *name;  // may be "" ; lives as long as the document
-  double start, end; // first and last key time, seconds
-  int channel_count;
+  const char *name;             // may be "" ; lives as long as the document
+  double start, end;            // first and last key time, seconds
+  int channel_count, key_count; // keys of the channel that has most
 } sn_clip_info;
 
 int sn_gltf_clip_count(const sn_gltf *gltf);

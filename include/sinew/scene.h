@@ -78,6 +78,8 @@ sn_status sn_skeleton_new(sn_context *ctx, int joint_count, sn_skeleton *out);
 // Fills `order` from `parents`; fails on a cycle or an index out of range, naming the joint.
 sn_status sn_skeleton_sort(sn_context *ctx, sn_skeleton *skeleton);
 int sn_skeleton_find(const sn_skeleton *skeleton, const char *name); // -1 where there is none
+// The same, at once where it is joint `guess`: for walking two skeletons side by side.
+int sn_skeleton_find_near(const sn_skeleton *skeleton, const char *name, int guess);
 void sn_skeleton_free(sn_skeleton *skeleton);
 
 // Skinning weights: row i holds up to `influences` pairs; unused ones have weight 0 (and joint 0), at the end.

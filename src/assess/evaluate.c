@@ -45,7 +45,7 @@ sn_status sn_assess_input_new(sn_context *ctx, const sn_rt_model *model, const s
   }
   for (int j = 0; j < joints; j++) {
     const char *name = sn_rt_joint_name(model, (uint32_t)j);
-    out->joint_of[j] = sn_skeleton_find(&examples->skeleton, name);
+    out->joint_of[j] = sn_skeleton_find_near(&examples->skeleton, name, j);
     if (out->joint_of[j] < 0) {
       return sn_fail(ctx, SN_BAD_INPUT, "the skeleton has no joint called '%s', which the model needs", name);
     }

@@ -177,10 +177,12 @@ static void remove_superseded(const sn_output *o) {
   closedir(folder);
 }
 
-void sn_outputs_unlink_names(const sn_outputs *outputs) {
+void sn_outputs_clean(const sn_outputs *outputs) {
   sn_output *o = outputs ? __atomic_load_n(&outputs->first, __ATOMIC_ACQUIRE) : NULL;
   for (; o; o = __atomic_load_n(&o->next, __ATOMIC_ACQUIRE))
     if (__atomic_load_n(&o->named, __ATOMIC_ACQUIRE)) unlink(o->temporary);
+  const sn_folder *f = outputs ? __atomic_load_n(&outputs->folders, __ATOMIC_ACQUIRE) : NULL;
+  for (; f; f = f->next) rmdir(f->path); // those still empty
 }
 
 static sn_status publish(sn_context *ctx, sn_outputs *outputs) {
@@ -202,9 +204,9 @@ static sn_status publish(sn_context *ctx, sn_outputs *outputs) {
 
 static sn_status end(sn_context *ctx, sn_outputs *outputs, sn_status status) {
   if (status == SN_OK) status = publish(ctx, outputs);
-  sn_outputs_unlink_names(outputs);
+  if (status == SN_OK) outputs->folders = NULL; // also those that stay empty
+  sn_outputs_clean(outputs);
   for (sn_output *o = outputs->first; o; o = o->next) close_output(o);
-  for (sn_folder *f = status == SN_OK ? NULL : outputs->folders; f; f = f->next) rmdir(f->path); // those still empty
   sn_arena_free(&outputs->memory);
   *outputs = (sn_outputs){0};
   return status;
@@ -234,7 +236,7 @@ void sn_outputs_made_folder(sn_context *ctx, const char *path) {
   char *copy = sn_arena_text(ctx, &ctx->outputs->memory, path);
   if (!folder || !copy) return; // an empty folder may then stay
   *folder = (sn_folder){ctx->outputs->folders, copy};
-  ctx->outputs->folders = folder;
+  __atomic_store_n(&ctx->outputs->folders, folder, __ATOMIC_RELEASE);
 }
 
 // ---- one file -----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "cli/memory.h"
@@ -29,7 +30,24 @@ static void fill_standard_streams(void) {
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY) < 0) _exit(exit_failed);
 }
 
+// OpenBLAS has other kernels, and so other last bits, for every kind of processor, and some that crash where memory runs out.
+// With these, the same on every processor that has them, a model does not depend on where it was trained. OpenBLAS chooses
+// before main: hence once more from the beginning. Who sets the variable has chosen.
+static void pin_kernels(char **argv) {
+  const char *kernels = NULL;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) kernels = "Haswell";
+#elif defined(__aarch64__)
+  kernels = "ARMV8";
+#endif
+  if (!kernels || getenv("OPENBLAS_CORETYPE")) return;
+  if (setenv("OPENBLAS_CORETYPE", kernels, 1) == 0 && setenv("OPENBLAS_NUM_THREADS", "1", 1) == 0) {
+    execv("/proc/self/exe", argv);
+  }
+}
+
 int main(int argc, char **argv) {
+  pin_kernels(argv);
   fill_standard_streams();
   cli_guard_json();
   cli_catch_signals();

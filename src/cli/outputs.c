@@ -90,12 +90,12 @@ static void stop(int signal_number) {
     asked_to_stop = signal_number;
     return;
   }
-  sn_outputs_unlink_names(waiting);
+  sn_outputs_clean(waiting);
   signal(signal_number, SIG_DFL);
   raise(signal_number);
 }
 
-void cli_discard_outputs(void) { sn_outputs_unlink_names(waiting); }
+void cli_discard_outputs(void) { sn_outputs_clean(waiting); }
 
 void cli_catch_signals(void) {
   static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};

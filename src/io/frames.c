@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <glob.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,10 +148,13 @@ static sn_status deform_all(sn_context *ctx, const sn_gltf *gltf, int clip, doub
   return sn_frames_check(ctx, out);
 }
 
-int sn_count_frames(sn_context *ctx, const char *name, double seconds, double fps) {
+int sn_count_frames(sn_context *ctx, const char *name, double seconds, double fps, int keys) {
+  enum { any_clip = 20000, frames_per_key = 16 };
   double count = ceil(seconds * fps - 0.01) + 1; // the last one may be partial: it is the end of the clip
-  if (count < 1e7) return count < 1 ? 1 : (int)count;
-  sn_fail(ctx, SN_BAD_INPUT, "%s lasts %g s: %.3g frames at %g per second are too many", name, seconds, count, fps);
+  if (count <= any_clip + frames_per_key * (double)keys && count < INT_MAX) return count < 1 ? 1 : (int)count;
+  sn_fail(ctx, SN_BAD_INPUT,
+          "%s lasts %g s: %.0f frames at %g per second are too many for %d keys; give a smaller --fps, or cut it", name,
+          seconds, count, fps, keys);
   return -1;
 }
 
@@ -164,7 +168,7 @@ static sn_status read_animated(sn_context *ctx, const char *path, double fps, co
   if (status == SN_OK) status = sn_gltf_mesh(ctx, gltf, &mesh, NULL, NULL, NULL);
   if (status == SN_OK) {
     sn_clip_info info = sn_gltf_clip(gltf, clip);
-    int count = sn_count_frames(ctx, info.name, info.end - info.start, fps);
+    int count = sn_count_frames(ctx, info.name, info.end - info.start, fps, info.key_count);
     status = count > 0 ? sn_frames_new(ctx, mesh.vertex_count, count, out) : ctx->error.status;
   }
   if (status == SN_OK) status = deform_all(ctx, gltf, clip, fps, out);

@@ -106,6 +106,7 @@ static sn_status load_clip(sn_context *ctx, sn_gltf *gltf, int index, const json
     status = load_channel(ctx, gltf, json_array_get(channels, (size_t)c), samplers, place, channel, &wanted);
     if (!wanted) continue;
     clip->info.channel_count++;
+    if (channel->key_count > clip->info.key_count) clip->info.key_count = channel->key_count;
     clip->info.start = fmin(clip->info.start, channel->times[0]);
     clip->info.end = fmax(clip->info.end, channel->times[channel->key_count - 1]);
   }
@@ -328,7 +329,7 @@ sn_status sn_gltf_poses(sn_context *ctx, const sn_gltf *gltf, int clip, double f
   if (status != SN_OK) return status;
   if (gltf->joint_count == 0) return sn_fail(ctx, SN_BAD_INPUT, "%s: has no skin, so no poses", gltf->name);
   sn_clip_info info = sn_gltf_clip(gltf, clip);
-  if (frame_count < 0) frame_count = sn_count_frames(ctx, info.name, info.end - info.start, fps);
+  if (frame_count < 0) frame_count = sn_count_frames(ctx, info.name, info.end - info.start, fps, info.key_count);
   if (frame_count < 0) return sn_fail_prefix(ctx, "%s: clip ", gltf->name);
   if (clip >= 0 && frame_count > 1 && (frame_count - 1) / fps > info.end - info.start + 1 / fps) {
     return sn_fail(ctx, SN_BAD_INPUT,

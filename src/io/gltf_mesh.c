@@ -238,10 +238,13 @@ static sn_status load_skin_rows(sn_context *ctx, sn_gltf *gltf, const gltf_part 
   return SN_OK;
 }
 
-// The joint of the node itself or of the nearest node above it; -1 for none.
-static int joint_above(const sn_gltf *gltf, const int *joint_of_node, int node) {
-  while (node >= 0 && joint_of_node[node] < 0) node = gltf->nodes[node].parent;
-  return node < 0 ? -1 : joint_of_node[node];
+// From the joint of every node (-1 for none) to that of the node itself or the nearest above it, in one pass: a file may be
+// one long chain.
+static void inherit_joints(const sn_gltf *gltf, int *joint_of_node) {
+  for (int at = 0; at < gltf->node_count; at++) {
+    int node = gltf->order[at], parent = gltf->nodes[node].parent;
+    if (joint_of_node[node] < 0 && parent >= 0) joint_of_node[node] = joint_of_node[parent];
+  }
 }
 
 static void attach_rows(sn_gltf *gltf, const gltf_part *part) {
@@ -252,7 +255,7 @@ static void attach_rows(sn_gltf *gltf, const gltf_part *part) {
   }
 }
 
-static sn_status load_part(sn_context *ctx, sn_gltf *gltf, gltf_part *part, const int *joint_of_node) {
+static sn_status load_part(sn_context *ctx, sn_gltf *gltf, gltf_part *part, const int *joint_above) {
   const sn_gltf_part *range = &part->range;
   primitive p;
   const json_t *json = json_array_get(primitives_of(gltf, range->mesh), (size_t)range->primitive);
@@ -265,7 +268,7 @@ static sn_status load_part(sn_context *ctx, sn_gltf *gltf, gltf_part *part, cons
   if (status == SN_OK) status = load_triangles(ctx, gltf, part, &p, &scratch);
   if (status == SN_OK) status = load_targets(ctx, gltf, part, &p);
   if (status == SN_OK && part->skinned) status = load_skin_rows(ctx, gltf, part, &p, &scratch);
-  part->joint = part->skinned ? -1 : joint_above(gltf, joint_of_node, range->node);
+  part->joint = part->skinned ? -1 : joint_above[range->node];
   if (status == SN_OK && !part->skinned && gltf->joint_count > 0) attach_rows(gltf, part);
   sn_arena_free(&scratch);
   return status;
@@ -307,15 +310,16 @@ sn_status sn_gltf_load_meshes(sn_context *ctx, sn_gltf *gltf) {
     if (status != SN_OK) return status;
   }
   sn_arena scratch = sn_arena_new(ctx);
-  int *joint_of_node = SN_NEW(ctx, &scratch, int, gltf->node_count);
+  int *joint_above = SN_NEW(ctx, &scratch, int, gltf->node_count);
   gltf->triangles = (int(*)[3])sn_arena_alloc(ctx, &gltf->memory, (size_t)gltf->triangle_count, 12);
-  if (!joint_of_node || !gltf->triangles) {
+  if (!joint_above || !gltf->triangles) {
     sn_arena_free(&scratch);
     return ctx->error.status;
   }
-  sn_gltf_joint_of_node(gltf, joint_of_node);
+  sn_gltf_joint_of_node(gltf, joint_above);
+  inherit_joints(gltf, joint_above);
   for (int k = 0; k < gltf->part_count && status == SN_OK; k++) {
-    status = load_part(ctx, gltf, &gltf->parts[k], joint_of_node);
+    status = load_part(ctx, gltf, &gltf->parts[k], joint_above);
   }
   sn_arena_free(&scratch);
   if (status == SN_OK) status = load_morph_weights(ctx, gltf);
@@ -390,8 +394,8 @@ void sn_gltf_joint_of_node(const sn_gltf *gltf, int *out) {
 }
 
 // The joint above joint j: of the nearest node that is one, the joint of the same skin, else the first.
-static int parent_joint(const sn_gltf *gltf, const int *joint_of_node, const int *next, int j) {
-  int first = joint_above(gltf, joint_of_node, gltf->nodes[gltf->joints[j].node].parent);
+static int parent_joint(const sn_gltf *gltf, const int *joint_above, const int *next, int j) {
+  int parent = gltf->nodes[gltf->joints[j].node].parent, first = parent < 0 ? -1 : joint_above[parent];
   for (int k = first; k >= 0; k = next[k])
     if (gltf->joints[k].skin == gltf->joints[j].skin) return k;
   return first;
@@ -407,6 +411,7 @@ static sn_status fill_skeleton(sn_context *ctx, const sn_gltf *gltf, sn_skeleton
     next[j] = joint_of_node[node];
     joint_of_node[node] = j;
   }
+  inherit_joints(gltf, joint_of_node);
   for (int j = 0; j < gltf->joint_count; j++) {
     const gltf_joint *joint = &gltf->joints[j];
     out->names[j] = sn_arena_text(ctx, &out->memory, joint->name);

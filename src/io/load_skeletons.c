@@ -69,7 +69,7 @@ static sn_affine between_rests(sn_affine rest_here, sn_affine rest_there) {
 static sn_status append_poses(sn_context *ctx, const char *path, const sn_skeleton *skeleton, const sn_poses *poses,
                               int first, sn_examples *out) {
   for (int j = 0; j < out->skeleton.joint_count; j++) {
-    int from = sn_skeleton_find(skeleton, out->skeleton.names[j]);
+    int from = sn_skeleton_find_near(skeleton, out->skeleton.names[j], j);
     if (from < 0) {
       return sn_fail(ctx, SN_BAD_INPUT, "%s has no joint called '%s'", path, out->skeleton.names[j]);
     }

@@ -56,6 +56,11 @@ sn_status sn_skeleton_sort(sn_context *ctx, sn_skeleton *skeleton) {
   return status;
 }
 
+int sn_skeleton_find_near(const sn_skeleton *skeleton, const char *name, int guess) {
+  if (guess < skeleton->joint_count && strcmp(skeleton->names[guess], name) == 0) return guess;
+  return sn_skeleton_find(skeleton, name);
+}
+
 int sn_skeleton_find(const sn_skeleton *skeleton, const char *name) {
   for (int j = 0; j < skeleton->joint_count; j++)
     if (strcmp(skeleton->names[j], name) == 0) return j;

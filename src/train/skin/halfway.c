@@ -76,6 +76,7 @@ static sn_status palette_model(sn_context *ctx, const sn_model_desc *desc, sn_mo
 sn_status sn_halfway_palette(sn_context *ctx, const sn_examples *examples, const sn_model_desc *desc,
                              const sn_keys *keys, sn_poses *out) {
   int joints = examples->skeleton.joint_count, count = joints + desc->extra_count;
+  *out = (sn_poses){0};
   sn_model model = {0};
   sn_rt_model opened;
   sn_arena scratch = sn_arena_new(ctx);

@@ -1,0 +1,69 @@
+# What the parts of the torture share; sourced. Needs SINEW. Files go to a folder of its own, $work.
+set -u
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/sinew-torture-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+tried=0
+
+fail() {
+  echo "FAILED: $*"
+  failures=$((failures + 1))
+}
+
+# The same random numbers again for the same SEED.
+RANDOM=${SEED:-1}
+random_below() { echo $(((RANDOM * 32768 + RANDOM) % $1)); }
+
+# A small set to work on: set/ and models m.sinew (lbs), and a clip as .gltf.
+make_inputs() {
+  "$SINEW" gen arm -o set --vertices 600 --frames 8 --quiet &&
+    "$SINEW" train --method lbs --rest set/rest.obj --frames set/frames.pc2 --skeleton set/skeleton.glb -o m.sinew --quiet &&
+    "$SINEW" convert set/skeleton.glb clip.gltf --quiet
+}
+
+# A line per command, one of each kind and every method: what it is called, and its words. Outputs go to out/.
+commands() {
+  local set="--rest set/rest.obj --frames set/frames.pc2 --skeleton set/skeleton.glb" method
+  echo "gen gen bar -o out/set --vertices 60 --frames 4"
+  echo "info-obj info set/rest.obj"
+  echo "info-glb info set/skeleton.glb"
+  echo "info-gltf info clip.gltf"
+  echo "info-model info m.sinew"
+  echo "convert-gltf convert set/skeleton.glb out/x.gltf"
+  echo "convert-mdd convert set/frames.pc2 out/x.mdd"
+  echo "convert-objs convert set/frames.pc2 out/objs --rest set/rest.obj"
+  for method in rigid lbs lbs:extra=halfway dqs psd eigenskin rotreg; do
+    echo "train-$method train --method $method $set -o out/m.sinew"
+  done
+  echo "train-torque train --method torque $set --torque set/torque.csv -o out/m.sinew"
+  echo "train-affine train --method affine --controls auto:4 $set -o out/m.sinew"
+  echo "eval eval m.sinew $set -o out/x.pc2"
+  echo "eval-glb eval m.sinew --skeleton set/skeleton.glb -o out/x.glb"
+  echo "compare compare --method rigid --method lbs $set --models out/models --plot out/x.svg"
+  echo "rig rig --rest set/rest.obj --frames set/frames.pc2 --bones 3 -o out/x.glb"
+  echo "view view m.sinew $set -o out/x.html"
+  echo "stats stats anova anova.csv"
+}
+
+make_table() {
+  echo "method,frame,value"
+  for m in a b; do for f in 1 2 3; do for r in 1 2; do echo "$m,$f,$((f * r + ${#m}))"; done; done; done
+}
+
+# Everything below a folder, with times taken out of reports: what must be the same again.
+digest() {
+  find "$1" -type f | LC_ALL=C sort | while IFS= read -r file; do
+    printf '%s ' "$file"
+    case $file in
+      *.json | *.html) sed -E 's/"(seconds|us_per_frame|ratio_lbs|bytes)": ?[-0-9.e+]+/"\1": 0/g' "$file" | sha256sum ;;
+      *) sha256sum < "$file" ;;
+    esac
+  done
+}
+
+finish() {
+  echo "$1: $tried tried, $failures failed"
+  exit $((failures > 0))
+}

@@ -14,9 +14,8 @@ static sn_status open_archive(sn_context *ctx, const char *path, const sn_choice
   out->rate = choice->fps > 0 ? choice->fps : sn_abc_rate(out->abc);
   out->resampled = choice->fps > 0;
   if (!out->resampled) return SN_OK;
-  out->frame_count =
-    sn_count_frames(ctx, path, sn_abc_frame_time(out->abc, last) - sn_abc_frame_time(out->abc, 0), choice->fps,
-                    last + 1);
+  out->frame_count = sn_count_frames(ctx, path, sn_abc_frame_time(out->abc, last) - sn_abc_frame_time(out->abc, 0),
+                                     choice->fps, last + 1);
   return out->frame_count > 0 ? SN_OK : ctx->error.status;
 }
 

@@ -474,7 +474,7 @@ static void test_smoothing(void **state) {
     before = objective(&ctx, &e, &skin, rho, &rough_before);
     sn_skin_free(&skin);
     for (int rounds = 3; rounds <= 24; rounds *= 2) { // more sweeps, lower
-      o.laplacian = rho, o.rounds = rounds;
+      o.rho = rho, o.rounds = rounds;
       assert_ok(&ctx, sn_solve_weights(&ctx, &e.rest, &e.frames, &e.poses, NULL, &o, &skin));
       double now = objective(&ctx, &e, &skin, rho, &rough);
       assert_below(now, before * (1 + 1e-6));

@@ -226,7 +226,6 @@ static void what_cannot_be_is_refused(void **state) {
     {"psd:kernel=shepard,linear=1", "every:4", "no linear term"},
     {"psd:weighted=1,distance=mahalanobis", "every:4", "mahalanobis"},
     {"psd:weighted=1,kernel=thinplate", "every:4", "kernel=gauss"},
-    {"eigenskin:weighted=1", "every:4", "leave out weighted=1"},
     {"psd", "0", "no joint turns"},
   };
   for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
@@ -240,6 +239,7 @@ static void what_cannot_be_is_refused(void **state) {
   }
   sn_method_spec spec;
   assert_fails(&ctx, sn_method_parse(&ctx, "psd:sigma=wide", &spec), "auto|pose");
+  assert_fails(&ctx, sn_method_parse(&ctx, "eigenskin:weighted=1", &spec), "unknown option 'weighted'");
   assert_ok(&ctx, sn_method_parse(&ctx, "psd:joints=a+b,sigma=pose", &spec));
   const sn_psd_options *psd = (const sn_psd_options *)&spec.options;
   assert_string_equal(psd->correct.joints, "a+b");

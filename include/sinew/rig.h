@@ -14,10 +14,10 @@ extern "C" {
 // ---- weights for known poses -----------------------------------------------------------------------------------------
 
 typedef struct sn_weights_options {
-  int influences;   // most joints of a vertex, 1 to 8
-  double smooth;    // weight of the rigidness Laplacian, 0 for none; 1e-4 is Dem Bones' choice
-  double laplacian; // rho of the weight smoothing of Kim 2010 (section 4), for a mesh of unit radius; 0 for none
-  int rounds;       // passes over the data; a few are enough, more only matter with smoothing
+  int influences; // most joints of a vertex, 1 to 8
+  double smooth;  // weight of the rigidness Laplacian, 0 for none; 1e-4 is Dem Bones' choice
+  double rho;     // of the weight smoothing of Kim 2010 (section 4), for a mesh of unit radius; 0 for none
+  int rounds;     // passes over the data; a few are enough, more only matter with smoothing
 } sn_weights_options;
 
 sn_weights_options sn_weights_options_default(void); // 4, 0, 0, 3

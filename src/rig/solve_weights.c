@@ -20,7 +20,7 @@ static sn_status check_input(sn_context *ctx, const sn_mesh *rest, const sn_fram
   if (o->influences < 1 || o->influences > 8) {
     return sn_fail(ctx, SN_BAD_INPUT, "weights: %d influences; 1 to 8 are possible", o->influences);
   }
-  if (!(o->smooth >= 0) || !(o->laplacian >= 0) || o->rounds < 1) {
+  if (!(o->smooth >= 0) || !(o->rho >= 0) || o->rounds < 1) {
     return sn_fail(ctx, SN_BAD_INPUT, "weights: smooth must not be negative and rounds must be at least 1");
   }
   return SN_OK;
@@ -78,7 +78,7 @@ static sn_status solve(sn_context *ctx, sn_arena *scratch, const sn_mesh *rest, 
     if (!smooth.pull && m.error > 0.999 * before) break;
     before = m.error;
   }
-  if (status == SN_OK && o->laplacian > 0) status = sn_rig_smooth_weights(ctx, rest, &m, o->laplacian, o->rounds);
+  if (status == SN_OK && o->rho > 0) status = sn_rig_smooth_weights(ctx, rest, &m, o->rho, o->rounds);
   return status == SN_OK ? sn_rig_store_skin(ctx, &m, out) : status;
 }
 

@@ -79,7 +79,8 @@ typedef struct sn_control_data {
   const sn_keys *keys;
 } sn_control_data;
 
-// Squared errors that differ by less than this factor are taken as equal.
+// Squared errors that differ by less than this factor are taken as equal. Test error with 1, 1.06 and 1.2 (% of the diagonal,
+// generated sets, every:4, auto:4): cylinder 0.0244, 0.0248, 0.0248; leg 0.0961, 0.0961, 0.1053; arm 0.550 with all.
 #define SN_CONTROL_TOLERANCE 1.06
 
 // Mean squared distance between the control vectors of `frames` training frames; never 0.

@@ -17,7 +17,8 @@
 enum { rounds = 3, most_poses = 24 };
 
 // What the point above a vertex counts, and how much each bone alone should follow its vertices: both only decide what
-// the blended positions leave open.
+// the blended positions leave open. Test error with 0.005, 0.02 and 0.05 (% of the diagonal, every:4):
+// cylinder 0.0200, 0.0248, 0.0321; arm 0.595, 0.550, 0.657; leg 0.0970, 0.0961, 0.0975.
 static const double normal_share = 0.02, alone_share = 0.02;
 
 typedef struct fit_job {
@@ -261,7 +262,7 @@ static sn_status solve_weights(sn_context *ctx, const fit_job *job, const sn_con
   sn_control_bones *bones = job->bones;
   sn_poses poses = {0};
   sn_weights_options weights = sn_weights_options_default();
-  weights.influences = options->influences, weights.laplacian = options->rho;
+  weights.influences = options->influences, weights.rho = options->rho;
   sn_status status = sn_poses_new(ctx, bones->bones, job->examples->frames.frame_count, &poses);
   for (int f = 0; status == SN_OK && f < job->keys->count; f++) {
     memcpy(sn_pose(&poses, job->keys->frames[f]), bones->motions + (size_t)f * (size_t)bones->bones,

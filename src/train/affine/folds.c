@@ -9,6 +9,8 @@
 #include "train/affine/predict.h"
 #include "train/folds.h"
 
+// With all frames left out in turn the test errors of cylinder, arm and leg stay within 1 %; with all vertices the leg's
+// grows by a tenth, the others' stay.
 enum { most_folds = 12, most_samples = 250 };
 
 // ---- the error of a left-out frame ---------------------------------------------------------------------------------------

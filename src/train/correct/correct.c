@@ -18,8 +18,6 @@ const sn_option sn_correct_option_table[] = {
    "corrections before or after skinning"},
   {"distance", SN_OPTION_CHOICE, FIELD(distance), "euclid", 0, 0, "euclid|normalised|mahalanobis", SN_OPTION_ADVANCED,
    "between poses"},
-  {"weighted", SN_OPTION_SWITCH, FIELD(weighted), "0", 0, 1, NULL, SN_OPTION_ADVANCED,
-   "1: distances by each vertex's skinning weights"},
   {"linear", SN_OPTION_SWITCH, FIELD(linear), "0", 0, 1, NULL, SN_OPTION_ADVANCED,
    "1: a hyperplane under the kernels"},
   {"cardinal", SN_OPTION_SWITCH, FIELD(cardinal), "1", 0, 1, NULL, SN_OPTION_ADVANCED,
@@ -342,8 +340,6 @@ static sn_status check_options(sn_context *ctx, const sn_correct_options *o, con
   if (o->linear && o->kernel == SN_RBF_SHEPARD)
     return sn_fail(ctx, SN_BAD_INPUT, "kernel=shepard takes no linear term: leave out linear=1");
   if (!o->weighted) return SN_OK;
-  if (o->components > 0)
-    return sn_fail(ctx, SN_BAD_INPUT, "eigenskin has one pose space for all vertices: leave out weighted=1");
   if (o->kernel != SN_RBF_GAUSS && o->kernel != SN_RBF_BSPLINE)
     return sn_fail(ctx, SN_BAD_INPUT, "weighted=1 goes with kernel=gauss or kernel=bspline");
   if (o->distance == SN_DISTANCE_MAHALANOBIS)

@@ -24,7 +24,7 @@ typedef struct sn_correct_options {
   int components;                   // EigenSkin's per pose space; 0: no compression
 } sn_correct_options;
 
-extern const sn_option sn_correct_option_table[]; // all but `components`
+extern const sn_option sn_correct_option_table[]; // all but `weighted` (of psd) and `components` (of eigenskin)
 sn_correct_options sn_correct_options_default(void);
 
 // Adds the correct slot to `base`, a model of the same examples without corrections (any drive with the examples' joints,

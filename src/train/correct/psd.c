@@ -183,7 +183,13 @@ const sn_option sn_psd_option_table[] = {
    "the skinning underneath: lbs or dqs"},
   {0},
 };
+static const sn_option own[] = {
+  {"weighted", SN_OPTION_SWITCH, offsetof(sn_psd_options, correct.weighted), "0", 0, 1, NULL, SN_OPTION_ADVANCED,
+   "1: distances by each vertex's skinning weights"},
+  {0},
+};
 static const sn_option_group groups[] = {{sn_psd_option_table, 0},
+                                         {own, 0},
                                          {sn_correct_option_table, offsetof(sn_psd_options, correct)},
                                          {sn_skin_option_table, offsetof(sn_psd_options, skin)},
                                          {0}};

@@ -141,8 +141,8 @@ static sn_status tune(full_form *f) {
 static void set_weights(full_form *f, double lambda) {
   size_t triangles = triangles_of(f), n = (size_t)f->examples->rest.vertex_count;
   double diagonal = sn_points_diagonal((const float(*)[3])f->examples->rest.positions, (int)n);
-  double edge_floor = sn_rotreg_floor(&f->edge_residual[0][0], 2 * triangles, 0.05, diagonal);
-  double blend_floor = sn_rotreg_floor(f->blend_residual, n, 0.02, diagonal);
+  double edge_floor = sn_rotreg_floor(&f->edge_residual[0][0], 2 * triangles, SN_ROTREG_EDGE_FLOOR, diagonal);
+  double blend_floor = sn_rotreg_floor(f->blend_residual, n, SN_ROTREG_ANCHOR_FLOOR, diagonal);
   for (size_t t = 0; t < triangles; t++)
     for (int j = 0; j < 2; j++) f->edges[t][j] = 1 / (f->edge_residual[t][j] + edge_floor);
   for (size_t i = 0; i < n; i++) f->anchors[i] = lambda / (f->blend_residual[i] + blend_floor);
@@ -197,17 +197,15 @@ static sn_status lambda_error(full_form *f, double lambda, sn_arena *memory, dou
 }
 
 static sn_status choose_lambda(full_form *f, double *lambda) {
-  double least = INFINITY;
-  const double choices[] = {0.03, 0.1, 0.3, 1, 3, 10, 30};
-  for (int c = 0; c < 7; c++) {
+  double errors[sn_rotreg_lambda_count] = {0};
+  sn_status status = SN_OK;
+  for (int c = 0; status == SN_OK && c < sn_rotreg_lambda_count; c++) {
     sn_arena scratch = sn_arena_new(f->ctx);
-    double error = 0;
-    sn_status status = lambda_error(f, choices[c], &scratch, &error);
+    status = lambda_error(f, sn_rotreg_lambdas[c], &scratch, &errors[c]);
     sn_arena_free(&scratch);
-    if (status != SN_OK) return status;
-    if (error < least) least = error, *lambda = choices[c];
   }
-  return SN_OK;
+  if (status == SN_OK) *lambda = sn_rotreg_lambdas[sn_simplest(errors, sn_rotreg_lambda_count, 1)];
+  return status;
 }
 
 // ---- training and evaluation ----------------------------------------------------------------------------------------------
@@ -300,7 +298,7 @@ sn_status sn_rotreg_full(sn_context *ctx, const sn_rotreg_options *options, cons
   sn_arena memory = sn_arena_new(ctx);
   full_form f = {
     .ctx = ctx, .examples = examples, .keys = keys, .options = sn_rotreg_fit_options_default(), .loads = loads};
-  f.options.turns = options->joints;
+  f.options.most_turns = options->joints;
   sn_status status = train_full(&f, &memory);
   if (status == SN_OK) status = evaluate_full(&f, wanted, out, &memory);
   if (status != SN_OK) sn_frames_free(out);

@@ -13,7 +13,8 @@ struct sn_rotreg_work {
 };
 
 sn_rotreg_fit_options sn_rotreg_fit_options_default(void) {
-  return (sn_rotreg_fit_options){.turns = 2, .map_ridge = INFINITY, .shear_ridge = 0.1, .tilt_ridge = 0, .rest = 1};
+  return (sn_rotreg_fit_options){
+    .most_turns = 2, .map_ridge = INFINITY, .shear_ridge = 0.1, .tilt_ridge = 0, .rest_weight = 1};
 }
 
 size_t sn_rotreg_work_size(int pose_count) {
@@ -227,9 +228,9 @@ void sn_rotreg_fit(const sn_rotreg_joints *joints, const sn_mat3 *sequence, cons
   fit f = {joints, pick, count, options, work};
   for (int i = 0; i < count; i++) sn_mat3_polar(sequence[pick[i]], &work->rotation[i], &work->shear[i]);
   double cost = fit_first(&f, out);
-  while (out->turn_count < options->turns && fit_next(&f, out, &cost)) continue;
+  while (out->turn_count < options->most_turns && fit_next(&f, out, &cost)) continue;
   sn_rotreg_choose_shear(joints, work->shear, pick, count, options, out);
-  fit_tilt(&f, options->tilt_ridge, options->rest, out);
+  fit_tilt(&f, options->tilt_ridge, options->rest_weight, out);
 }
 
 void sn_rotreg_refit(const sn_rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
@@ -247,7 +248,7 @@ void sn_rotreg_refit(const sn_rotreg_joints *joints, const sn_mat3 *sequence, co
   }
   for (int sweep = 0; sweep < 2 && like->turn_count > 1; sweep++) cost = refit(&f, out, cost);
   sn_rotreg_fit_shear(joints, work->shear, pick, count, options, out);
-  fit_tilt(&f, options->tilt_ridge, options->rest, out);
+  fit_tilt(&f, options->tilt_ridge, options->rest_weight, out);
 }
 
 void sn_rotreg_refit_tilt(const sn_rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,

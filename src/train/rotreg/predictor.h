@@ -51,11 +51,11 @@ typedef struct sn_rotreg_predictor {
 } sn_rotreg_predictor;
 
 typedef struct sn_rotreg_fit_options {
-  int turns;          // most joints of a predictor
+  int most_turns;     // most joints of a predictor
   double map_ridge;   // of what maps add to u W, relative to the moments of theta; INFINITY: nothing
   double shear_ridge; // ridge of the scale/shear regression
   double tilt_ridge;  // ridge of the tilt; 0: no tilt
-  double rest;        // weight of the rest pose (no tilt, no scale or shear) as one more example
+  double rest_weight; // weight of the rest pose (no tilt, no scale or shear) as one more example
 } sn_rotreg_fit_options;
 
 sn_rotreg_fit_options sn_rotreg_fit_options_default(void);

@@ -50,7 +50,7 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_
                                        .influences = o->influences,
                                        .fit = sn_rotreg_fit_options_default(),
                                        .loads = loads};
-  options.fit.turns = o->joints;
+  options.fit.most_turns = o->joints;
   sn_arena memory = sn_arena_new(ctx);
   sn_rotreg_reduced reduced;
   sn_status status = sn_rotreg_reduced_train(ctx, &memory, examples, keys, &options, &reduced);

@@ -16,7 +16,7 @@ void sn_rotreg_terms(const int joints[2], const sn_vec3 *theta, double out[terms
   memcpy(out, row, sizeof row);
 }
 
-// The rest pose counts as one more example (theta = 0, S = I), with the weight options->rest; the bias is not pulled
+// The rest pose counts as one more example (theta = 0, S = I), with the weight options->rest_weight; the bias is not pulled
 // towards zero otherwise.
 double sn_rotreg_fit_shear(const sn_rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count,
                            const sn_rotreg_fit_options *options, sn_rotreg_predictor *p) {
@@ -33,7 +33,7 @@ double sn_rotreg_fit_shear(const sn_rotreg_joints *joints, const sn_mat3 *shear,
     }
   }
   for (int r = 0; r < terms - 1; r++) a[r][r] += options->shear_ridge;
-  a[terms - 1][terms - 1] += fmax(options->rest, 1e-9);
+  a[terms - 1][terms - 1] += fmax(options->rest_weight, 1e-9);
   memcpy(right, b, sizeof right);
   sn_spd_solve(terms, terms, a[0], 6, b[0]);
   for (int c = 0; c < 6; c++) {

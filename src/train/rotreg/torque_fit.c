@@ -194,7 +194,7 @@ static void fit_end(const fit_job *job, int key, int end, const int *pick, int c
   options.shear_ridge *= (double)there / job->joints->pose_count;
   options.tilt_ridge *= (double)there / job->joints->pose_count;
   double rest = sn_torque_at_rest(job->loads, out->load); // without load
-  options.rest = end == 0 ? rest <= end_width : rest >= 1 - end_width;
+  options.rest_weight = end == 0 ? rest <= end_width : rest >= 1 - end_width;
   sn_rotreg_refit(job->joints, job->sequences + pose_row(job, key), w->pick, there, &options, w->turns, whole,
                   &out->ends[end]);
 }

@@ -55,7 +55,7 @@ sn_status sn_train_skin(sn_context *ctx, const sn_skin_options *o, const sn_exam
   const sn_skin *prior = poses == &examples->poses ? sn_skin_prior(o, examples) : NULL; // extra joints have none
   if (prior) return fit_near_prior(ctx, o, prior, examples, keys, out);
   sn_weights_options options = sn_weights_options_default();
-  options.influences = o->influences, options.laplacian = o->rho;
+  options.influences = o->influences, options.rho = o->rho;
   return sn_solve_weights(ctx, &examples->rest, &examples->frames, poses, keys, &options, out);
 }
 

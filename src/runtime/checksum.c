@@ -5,7 +5,22 @@
 
 #include "runtime/format.h"
 
+// Four bits at a time, without a table to be made first: for what is short.
+static uint32_t short_crc32(uint32_t crc, const uint8_t *at, uint64_t size) {
+  static const uint32_t table[16] = {0,           0x1db71064u, 0x3b6e20c8u, 0x26d930acu, 0x76dc4190u, 0x6b6b51f4u,
+                                     0x4db26158u, 0x5005713cu, 0xedb88320u, 0xf00f9344u, 0xd6d6a3e8u, 0xcb61b38cu,
+                                     0x9b64c2b0u, 0x86d3d2d4u, 0xa00ae278u, 0xbdbdf21cu};
+  crc = ~crc;
+  for (; size; size--) {
+    crc ^= *at++;
+    crc = crc >> 4 ^ table[crc & 15];
+    crc = crc >> 4 ^ table[crc & 15];
+  }
+  return ~crc;
+}
+
 uint32_t sn_rt_crc32(uint32_t crc, const void *bytes, uint64_t size) {
+  if (size < 4096) return short_crc32(crc, bytes, size);
   uint32_t table[8][256];
   for (uint32_t n = 0; n < 256; n++) {
     uint32_t c = n;

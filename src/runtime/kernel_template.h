@@ -178,14 +178,21 @@ typedef struct cursor {
   const char *weights;
 } cursor;
 
-static SN_RT_INLINE cursor cursor_at(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int lane) {
-  size_t weight = g->first_weight * (size_t)SN_RT_LANES + (size_t)lane;
+static SN_RT_INLINE cursor cursor_at(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits) {
   return (cursor){.block = g->first_block,
-                  .lanes = job->lanes[g->first_block] + lane,
-                  .tuples = g->kind == SN_RT_GROUP_LOOSE ? job->tuples[g->first_tuple] + lane : NULL,
-                  .rest = job->rest[g->first_block][0] + lane,
-                  .normals = job->rest_normals[g->first_block][0] + lane,
-                  .weights = (const char *)job->weights + weight * (bits / 8)};
+                  .lanes = job->lanes[g->first_block],
+                  .tuples = g->kind == SN_RT_GROUP_LOOSE ? job->tuples[g->first_tuple] : NULL,
+                  .rest = job->rest[g->first_block][0],
+                  .normals = job->rest_normals[g->first_block][0],
+                  .weights = (const char *)job->weights + g->first_weight * (size_t)SN_RT_LANES * (bits / 8)};
+}
+
+// Lanes `lane` to `lane + width - 1` of the block. A vertex that fills up blocks comes several times, with corrections
+// rounded differently: all of a block before the next one, so that the same one counts on every path and for every range.
+static SN_RT_INLINE cursor from_lane(cursor at, int lane, uint32_t bits, int loose) {
+  at.lanes += lane, at.rest += lane, at.normals += lane, at.weights += (size_t)lane * (bits / 8);
+  if (loose) at.tuples += lane;
+  return at;
 }
 
 // From block to block.
@@ -285,9 +292,10 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
   const float *matrices = job->scratch.matrices;
   vf total = vf_set(job->weight_total), unit = vf_set(job->weight_unit);
   target positions = {job->positions, job->position_stride}, normals_out = {job->normals, job->normal_stride};
-  for (int lane = 0; lane < SN_RT_LANES; lane += width) {
-    cursor at = cursor_at(job, g, bits, lane);
-    for (int left = g->block_count; left > 0; left--, advance(&at, influences, bits, loose)) {
+  cursor block = cursor_at(job, g, bits);
+  for (int left = g->block_count; left > 0; left--, advance(&block, influences, bits, loose)) {
+    for (int lane = 0; lane < SN_RT_LANES; lane += width) {
+      cursor at = from_lane(block, lane, bits, loose);
       correction c = {0};
       if (corrected) c = correction_at(job, g, bits, &at, lane, normals);
       vf b[12], w[SN_RT_MAX_INFLUENCES];
@@ -327,9 +335,10 @@ static SN_RT_INLINE void dualquat_blocks(const sn_rt_job *job, const sn_rt_group
   }
   vf total = vf_set(job->weight_total), unit = vf_set(job->weight_unit);
   target positions = {job->positions, job->position_stride}, normals_out = {job->normals, job->normal_stride};
-  for (int lane = 0; lane < SN_RT_LANES; lane += width) {
-    cursor at = cursor_at(job, g, bits, lane);
-    for (int left = g->block_count; left > 0; left--, advance(&at, influences, bits, loose)) {
+  cursor block = cursor_at(job, g, bits);
+  for (int left = g->block_count; left > 0; left--, advance(&block, influences, bits, loose)) {
+    for (int lane = 0; lane < SN_RT_LANES; lane += width) {
+      cursor at = from_lane(block, lane, bits, loose);
       vf q[8], w[SN_RT_MAX_INFLUENCES];
       float weights[SN_RT_MAX_INFLUENCES][width];
       load_all_weights(at.weights, bits, influences, total, w);

@@ -532,6 +532,43 @@ static void the_palette_can_be_read_back(void **state) {
   }
 }
 
+// A palette belongs to the instruction set that made it: choosing another one between the two steps changes nothing.
+static void the_path_may_change_between_palette_and_skin(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_random rng = sn_random_new(31);
+  for (int blend = SN_RT_BLEND_LINEAR; blend <= SN_RT_BLEND_DUALQUAT; blend++) {
+    fixture f;
+    fixture_new(&ctx, 500, 10, 4, 3, &f);
+    f.desc.blend = (sn_rt_blend)blend;
+    fixture_build(&ctx, &f);
+    sn_affine pose[10];
+    float joints[10][12];
+    random_pose(&f.skeleton, 0.5, 0.1, &rng, pose);
+    sn_model_joints(pose, 10, joints);
+    sn_rt_input input = {.joints = (const float(*)[12])joints};
+    point *expected = points(500), *positions = points(500);
+    void *scratch = malloc(sn_rt_scratch_size(&f.rt));
+    for_each_path(&f.rt, first) {
+      for_each_path(&f.rt, second) {
+        sn_rt_model model = f.rt;
+        evaluate(&model, first, pose, expected, NULL);
+        memset(scratch, 0xff, sn_rt_scratch_size(&f.rt));
+        assert_true(sn_rt_use_path(&model, first));
+        assert_int_equal(sn_rt_palette(&model, &input, scratch, NULL), SN_RT_OK);
+        assert_true(sn_rt_use_path(&model, second));
+        sn_rt_output output = {.positions = positions[0]};
+        assert_int_equal(sn_rt_skin(&model, scratch, &output, 0, 500, NULL), SN_RT_OK);
+        assert_memory_equal(positions, expected, 500 * sizeof *positions);
+      }
+    }
+    memset(scratch, 0xff, sn_rt_scratch_size(&f.rt));
+    sn_rt_output output = {.positions = positions[0]};
+    assert_int_equal(sn_rt_skin(&f.rt, scratch, &output, 0, 500, NULL), SN_RT_BAD_ARGUMENT);
+    free(expected), free(positions), free(scratch), fixture_free(&f);
+  }
+}
+
 // ---- what engines read ---------------------------------------------------------------------------------------------------
 
 static void the_rest_pose_comes_in_vertex_order(void **state) {
@@ -605,6 +642,7 @@ static void a_palette_entry_splits_into_two_parts(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(the_rest_pose_comes_in_vertex_order),
                                      cmocka_unit_test(a_palette_entry_splits_into_two_parts),
+                                     cmocka_unit_test(the_path_may_change_between_palette_and_skin),
                                      cmocka_unit_test(linear_is_the_blend_of_matrices),
                                      cmocka_unit_test(rounded_weights_evaluate_as_stored),
                                      cmocka_unit_test(dualquat_is_the_blend_of_dual_quaternions),

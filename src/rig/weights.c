@@ -455,7 +455,6 @@ static void add_groups(pass_job *job) {
 }
 
 sn_status sn_rig_pass(sn_context *ctx, rig_model *m, rig_support mode, const rig_smooth *smooth) {
-  sn_blas_serial();
   sn_arena scratch = sn_arena_new(ctx);
   size_t slots = (size_t)m->p->n * (size_t)m->limit;
   pass_job job = {.m = m, .mode = mode, .smooth = smooth, .new_joint = m->joint, .new_weight = m->weight};

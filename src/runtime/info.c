@@ -69,7 +69,9 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
   uintptr_t start = ((uintptr_t)memory + SN_RT_ALIGNMENT - 1) & ~(uintptr_t)(SN_RT_ALIGNMENT - 1);
   size_t count = model->info.palette_count;
   char *at = (char *)start;
-  sn_rt_scratch s = {.flags = (uint32_t *)(void *)at, .wide_matrices = (float *)(void *)(at + SN_RT_ALIGNMENT)};
+  sn_rt_scratch s = {.flags = (uint32_t *)(void *)at,
+                     .path = (uint32_t *)(void *)at + 1,
+                     .wide_matrices = (float *)(void *)(at + SN_RT_ALIGNMENT)};
   s.matrices = s.wide_matrices + wide_matrix * count;
   if (model->info.blend == SN_RT_BLEND_DUALQUAT) {
     s.wide_stretches = s.matrices + matrix * count;

@@ -29,6 +29,7 @@ typedef struct sn_rt_scratch {
   float *wide_matrices, *wide_stretches; // [palette][16][8]
   float *wide_dualquats;                 // [palette][8][8]
   uint32_t *flags;                       // SN_RT_RIGID, SN_RT_SIGNED
+  uint32_t *path;                        // sn_rt_path that made the palette: wide entries differ between them
   float *turns;  // [joint][8]: signed quaternion of the joint, then its pose vector (joint.reference only)
   float *values; // of the correcting bases; where weighted, [joint][centre + 1]: squared distances, and shares
   double *work;  // of the pose spaces: axes, then terms

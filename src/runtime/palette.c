@@ -98,7 +98,7 @@ sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, v
                       model->info.torque_count);
   }
   sn_rt_scratch s = sn_rt_scratch_at(model, scratch);
-  *s.flags = 0;
+  *s.flags = 0, *s.path = (uint32_t)model->path;
   for (uint32_t j = 0; j < model->info.joint_count; j++) load_matrix(input->joints[j], s.matrices + 16 * (size_t)j);
   sn_rt_driver_of(model)->run(model, input, s.drive, s.matrices);
   if (model->sections[SN_SECTION_JOINT_REFERENCE] && model->info.joint_count)

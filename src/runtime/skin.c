@@ -145,7 +145,8 @@ sn_rt_status sn_rt_skin(const sn_rt_model *model, const void *scratch, const sn_
   if (status || count == 0) return status;
   if (!scratch) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no scratch memory");
   sn_rt_job job = new_job(model, scratch);
-  const sn_rt_kernels *kernels = sn_rt_kernels_of(model->path);
+  const sn_rt_kernels *kernels = sn_rt_kernels_of((sn_rt_path)*job.scratch.path);
+  if (!kernels) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no palette in the scratch memory");
   sn_rt_kernel kernel = model->info.blend == SN_RT_BLEND_LINEAR   ? kernels->linear
                         : (*job.scratch.flags & SN_RT_RIGID) != 0 ? kernels->dualquat
                                                                   : kernels->stretched;

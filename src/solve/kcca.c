@@ -31,7 +31,6 @@ sn_status sn_kcca_basis_make(sn_context *ctx, sn_arena *memory, int frames, cons
   out->vectors = SN_NEW(ctx, memory, double, n *n), out->values = SN_NEW(ctx, memory, double, n);
   out->mean = SN_NEW(ctx, memory, double, n);
   if (!vectors || !values || !out->vectors || !out->values || !out->mean) return ctx->error.status;
-  sn_blas_serial();
   memcpy(vectors, kernel, n * n * sizeof *vectors);
   centre_kernel(frames, vectors, out->mean);
   sn_status status = sn_lapack_syev(ctx, 'U', frames, vectors, values);

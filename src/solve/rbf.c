@@ -213,7 +213,6 @@ sn_status sn_rbf_solve(sn_context *ctx, sn_rbf_kernel kernel, sn_rbf_linear line
   if (linear != SN_RBF_NO_LINEAR) out->terms += 1 + dims;
   out->mix = SN_NEW(ctx, &out->memory, double, (size_t)count *(size_t)out->terms);
   sn_arena scratch = sn_arena_new(ctx);
-  sn_blas_serial();
   sn_status status = out->mix ? SN_OK : ctx->error.status;
   if (status == SN_OK && kernel == SN_RBF_SHEPARD) {
     for (int k = 0; k < count; k++) out->mix[(size_t)k * (size_t)count + (size_t)k] = 1;

@@ -37,9 +37,4 @@ void sn_simplex_improve(sn_simplex *q, int limit, int exchanges, double least_ga
 // with `stride` numbers from row to row; b has n rows of `columns`. For a few dozen unknowns; larger ones go to LAPACK.
 void sn_spd_solve(int n, int stride, double *a, int columns, double *b);
 
-// ---- BLAS ------------------------------------------------------------------------------------------------------------
-
-// Keeps BLAS on the calling thread, so that our own loops divide the work and results do not depend on threads.
-void sn_blas_serial(void);
-
 #endif

@@ -334,7 +334,6 @@ sn_status sn_control_bones_make(sn_context *ctx, const sn_examples *examples, co
                                 const sn_control_options *options, sn_control_bones *out) {
   *out = (sn_control_bones){.frames = keys->count, .memory = sn_arena_new(ctx)};
   sn_arena scratch = sn_arena_new(ctx);
-  sn_blas_serial();
   sn_status status = cluster_bones(ctx, examples, keys, options, out);
   if (status == SN_OK) {
     out->motions = SN_NEW(ctx, &out->memory, sn_affine, (size_t)out->bones * (size_t)keys->count);

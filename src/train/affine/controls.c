@@ -172,7 +172,6 @@ sn_status sn_control_choose_controls(sn_context *ctx, const sn_examples *example
   s.space = SN_NEW(ctx, &scratch, double, (size_t)workers * 2 * n * n);
   double *nearest = SN_NEW(ctx, &scratch, double, vertices);
   bool good = s.vertex && s.distances && s.chosen && s.errors && s.space && nearest;
-  sn_blas_serial();
   sn_status status = good ? shape_coordinates(ctx, examples, keys, &scratch, &s) : ctx->error.status;
   if (status == SN_OK) {
     choose_candidates(examples, keys, nearest, &s);

@@ -235,7 +235,6 @@ sn_status sn_control_choose(sn_context *ctx, const sn_control_data *data, sn_con
     job.errors = SN_NEW(ctx, &scratch, double, (size_t)plan.folds.fold_count *choice_count);
     if (!job.errors) status = ctx->error.status;
   }
-  sn_blas_serial();
   if (status == SN_OK) status = sn_folds_run(ctx, &plan.folds, try_fold, &job);
   if (status == SN_OK) {
     double least = 0;
@@ -352,7 +351,6 @@ sn_status sn_control_choose_places(sn_context *ctx, const sn_control_data *data,
   sn_arena scratch = sn_arena_new(ctx);
   places_job job = {.data = data, .choice = choice, .rest_controls = rest_controls};
   sn_status status = SN_OK;
-  sn_blas_serial();
   if (data->bones->frames >= 3) status = solve_places(ctx, &scratch, &job, controls, stiffness, solve);
   if (status == SN_OK) status = sn_control_poisson_fit(ctx, data, rest_controls, -1, solve);
   sn_arena_free(&scratch);

@@ -160,7 +160,6 @@ sn_status sn_control_poisson(sn_context *ctx, const sn_mesh *rest, const sn_cont
   memset(out, 0, (size_t)n.bones * (size_t)n.columns * sizeof *out);
   if (status == SN_OK)
     status = sn_control_poisson_rows(ctx, rest, bones, controls, control_count, trust, add_row, &n);
-  sn_blas_serial();
   if (status == SN_OK) status = sn_lapack_posv(ctx, 'L', n.bones, n.columns, n.a, out);
   if (status == SN_NOT_CONVERGED) {
     status = sn_fail(ctx, SN_NOT_CONVERGED, "affine: the places of %d bones do not follow from %d control points",
@@ -271,7 +270,6 @@ sn_status sn_control_poisson_fit(sn_context *ctx, const sn_control_data *data, c
   double unit = 0;
   for (int b = 0; b < count; b++) unit = fmax(unit, sn_vec3_distance(bones->centres[b], bones->centres[0]));
   if (!(unit > 0)) unit = 1;
-  sn_blas_serial();
   if (status == SN_OK) {
     for (int f = 0, n = 0; f <= bones->frames; f++)
       for (int r = 0; f != without && r < 3; r++, n++) {

@@ -71,7 +71,6 @@ typedef struct builder {
 
 // Principal components of `count` displacement fields from their gram matrix: column r of v (count * count).
 static sn_status principal(sn_context *ctx, int count, double *gram, double *values) {
-  sn_blas_serial();
   sn_status status = sn_lapack_syevd(ctx, 'U', count, gram, values);
   if (status != SN_NOT_CONVERGED) return status;
   return sn_fail(ctx, SN_NOT_CONVERGED, "the principal components of %d corrections were not found", count);

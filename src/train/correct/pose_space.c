@@ -102,7 +102,6 @@ static sn_status make_mahalanobis(sn_context *ctx, sn_arena *memory, int count, 
   out->numbers = SN_NEW(ctx, memory, double, (size_t)most *(size_t)dims);
   if (!a || !s || !u || !out->numbers) return ctx->error.status;
   for (size_t n = 0; n < (size_t)count * (size_t)dims; n++) a[n] = vectors[n] - mean[n % (size_t)dims];
-  sn_blas_serial();
   sn_status status = sn_lapack_gesvd(ctx, count, dims, a, s, u, out->numbers);
   if (status == SN_NO_MEMORY) return status;
   if (status != SN_OK) {

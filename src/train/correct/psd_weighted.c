@@ -185,7 +185,6 @@ sn_status sn_weighted_fields(sn_context *ctx, sn_arena *memory, const sn_correct
   sn_status status = sn_field_make(ctx, memory, o, m, joints, joint_count, poses, m->pose_count, gram, field, &rbf);
   sn_rbf_free(&rbf);
   if (status != SN_OK) return status;
-  sn_blas_serial();
   joint_distances(m, field, distances, shares);
   weighted_job job = {.m = m,
                       .field = field,

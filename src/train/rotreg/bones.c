@@ -239,7 +239,6 @@ static sn_status refit_matrices(const bones_job *job) {
   refit_job refit = {.job = job};
   sn_status status = sn_bone_system_new(job->ctx, &scratch, b->bone_count, 3 * b->pose_count, &refit.system);
   if (status == SN_OK) {
-    sn_blas_serial();
     add_vertices(&refit);
     sn_parallel_for(job->ctx, b->pose_count, 1, add_residuals, &refit);
     status = sn_bone_system_solve(job->ctx, &refit.system, 1e-4, 1e-6);

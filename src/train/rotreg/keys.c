@@ -209,7 +209,6 @@ static sn_status refit_sequences(const keys_job *job) {
   right_job right = {job, SN_NEW(job->ctx, &scratch, double, (size_t)n *(size_t)columns)};
   sn_status status = a && right.right ? SN_OK : job->ctx->error.status;
   if (status == SN_OK) {
-    sn_blas_serial();
     normal_matrix(job, a);
     sn_parallel_for(job->ctx, k->pose_count, 1, right_range, &right);
     for (int m = 0; m < n; m++) trace += a[(size_t)m * (size_t)n + (size_t)m];

@@ -154,7 +154,6 @@ sn_status sn_rotreg_solve_c(sn_context *ctx, const sn_rotreg_normal *normal, con
     for (size_t m = 0; m < rows * rows; m++) a[m] = normal->a[0][m] + lambda * normal->a[1][m];
     for (size_t m = 0; m < rows * columns; m++) c[m] = normal->b[0][m] + lambda * normal->b[1][m];
     hold_back(normal, bones->bone_count, a, c);
-    sn_blas_serial();
     status = sn_lapack_posv(ctx, 'U', (int)rows, (int)columns, a, c);
     if (status == SN_NOT_CONVERGED) {
       status = sn_fail(ctx, SN_NOT_CONVERGED, "the matrices of %d proxy bones are not determined", bones->bone_count);

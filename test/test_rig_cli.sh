@@ -43,11 +43,11 @@ agree() {
 "$SINEW" gen bar -o bar --quiet || exit 1
 in=(--rest leg/rest.obj --frames leg/frames.pc2)
 
-expect 0 "6 bones" "$SINEW" rig "${in[@]}" --bones 6 -o tree.glb --json tree.json
+expect 0 "6 bones" "$SINEW" rig "${in[@]}" --bones 6 --keep-bones -o tree.glb --json tree.json
 agree tree.json tree.glb leg/frames.pc2
-expect 0 "6 bones" "$SINEW" rig "${in[@]}" --bones 6 --joints none -o free.glb --json free.json
+expect 0 "6 bones" "$SINEW" rig "${in[@]}" --bones 6 --keep-bones --joints none -o free.glb --json free.json
 agree free.json free.glb leg/frames.pc2
-expect 0 "6 bones" "$SINEW" rig "${in[@]}" --bones 6 --joints none --bone-type affine -o affine.glb --json affine.json
+expect 0 "6 bones" "$SINEW" rig "${in[@]}" --bones 6 --keep-bones --joints none --bone-type affine -o affine.glb --json affine.json
 agree affine.json affine.glb leg/frames.pc2
 expect 0 "bones" "$SINEW" rig "${in[@]}" --error 0.5 --influences 8 -o auto.glb --json auto.json
 agree auto.json auto.glb leg/frames.pc2
@@ -61,15 +61,15 @@ node -e '
   if (!good) { console.error("FAILED: reports", missing, tree.e_rms, free.e_rms, affine.e_rms, auto.rms_pct_diag); process.exit(1) }' || failures=$((failures + 1))
 
 # A rig over a rig: the old joints have the very names that new ones would get, and other parents.
-expect 0 "7 bones" "$SINEW" rig --rest tree.glb --frames leg/frames.pc2 --bones 7 -o again.glb --json again.json
+expect 0 "7 bones" "$SINEW" rig --rest tree.glb --frames leg/frames.pc2 --bones 7 --keep-bones -o again.glb --json again.json
 agree again.json again.glb leg/frames.pc2
-expect 0 "3 bones" "$SINEW" rig --rest tree.glb --frames leg/frames.pc2 --bones 3 -o fewer.glb --json fewer.json
+expect 0 "3 bones" "$SINEW" rig --rest tree.glb --frames leg/frames.pc2 --bones 3 --keep-bones -o fewer.glb --json fewer.json
 agree fewer.json fewer.glb leg/frames.pc2
 
 # More bones asked for are found, and never leave a larger error: fingers are far smaller than the trunk.
 "$SINEW" gen body --joints 40 --vertices 4000 --frames 12 -o body --quiet
 for bones in 9 20 30; do
-  expect 0 "$bones bones" "$SINEW" rig --rest body/rest.obj --frames body/frames.pc2 --bones $bones -o more.glb --json more$bones.json
+  expect 0 "$bones bones" "$SINEW" rig --rest body/rest.obj --frames body/frames.pc2 --bones $bones --keep-bones -o more.glb --json more$bones.json
 done
 count=$((count + 1))
 node -e '
@@ -78,11 +78,11 @@ node -e '
 
 # Several clips in one solve; a range of frames.
 "$SINEW" gen leg --vertices 1500 --frames 24 --seed 2 -o leg2 --quiet
-expect 0 "5 bones" "$SINEW" rig "${in[@]}" --frames leg2/frames.pc2 --bones 5 -o two.glb --json two.json
+expect 0 "5 bones" "$SINEW" rig "${in[@]}" --frames leg2/frames.pc2 --bones 5 --keep-bones -o two.glb --json two.json
 expect 0 "24 frames" "$SINEW" info two.glb
 count=$((count + 1))
 [ "$("$SINEW" info two.glb | grep -c "  clip ")" = 2 ] || { echo "FAILED: two clips expected"; failures=$((failures + 1)); }
-expect 0 "5 bones" "$SINEW" rig "${in[@]}" --keys 0-9 --bones 5 -o range.glb
+expect 0 "5 bones" "$SINEW" rig "${in[@]}" --keys 0-9 --bones 5 --keep-bones -o range.glb
 expect 0 "10 frames" "$SINEW" info range.glb
 
 # A given skeleton: weights only, motion only, both; locked joints; helpers.
@@ -98,12 +98,12 @@ agree helpers.json helpers.glb leg/frames.pc2 100 # helpers move freely
 expect 1 "did you mean" "$SINEW" rig "${given[@]}" --solve both --lock thihg -o no.glb
 
 # A GLB as rest mesh keeps its vertex order; heat as colours; the result trains.
-expect 0 "4 bones" "$SINEW" rig --rest leg/skeleton.glb --frames leg/frames.pc2 --bones 4 --heat -o heat.glb
+expect 0 "4 bones" "$SINEW" rig --rest leg/skeleton.glb --frames leg/frames.pc2 --bones 4 --keep-bones --heat -o heat.glb
 expect 0 "enveloping error" "$SINEW" train --method lbs "${in[@]}" --skeleton tree.glb --keys every:4 -o leg.sinew
 
 # The same bytes at any thread count.
-expect 0 "" "$SINEW" rig "${in[@]}" --bones 6 --threads 1 -o one.glb
-expect 0 "" "$SINEW" rig "${in[@]}" --bones 6 --threads 3 -o three.glb
+expect 0 "" "$SINEW" rig "${in[@]}" --bones 6 --keep-bones --threads 1 -o one.glb
+expect 0 "" "$SINEW" rig "${in[@]}" --bones 6 --keep-bones --threads 3 -o three.glb
 expect 0 "" cmp one.glb three.glb
 
 # Wrong usage and wrong input.

@@ -49,13 +49,14 @@ typedef enum sn_rig_given {
 } sn_rig_given;
 
 typedef struct sn_rig_options {
-  int bones;        // wanted; 0: as few as reach `error_pct`
-  double error_pct; // for bones 0: root mean squared distance in percent of the rest mesh's diagonal
+  int bones;        // the most to use; 0: as many as pay
+  bool keep_bones;  // use `bones` of them whether they pay or not; free bones always do
+  double error_pct; // for bones 0: wanted root mean squared distance in percent of the rest mesh's diagonal; 0: none
   int most_bones;   // for bones 0: never more than this
   int influences;   // most bones of a vertex, 1 to 8
   sn_rig_joints joints;
   sn_rig_bone_type bone_type;
-  double smooth;  // weight of the rigidness Laplacian (Le and Deng's omega); 0 for none
+  double smooth;  // weight of the rigidness Laplacian (Le and Deng's omega); 0 for none, -1 for auto
   int iterations; // rounds of weights and bones over all the data at the end; 0: no more than pays
   sn_rig_given given;
   const sn_skeleton *skeleton; // as `given` asks
@@ -70,10 +71,11 @@ sn_rig_options sn_rig_options_default(void);
 
 // Everything is that of the result as written: single-precision weights, rotations and translations.
 typedef struct sn_rig_report {
-  int bones, bones_wanted;
-  char reason[256]; // why there are fewer bones than wanted; empty otherwise
-  int iterations;   // rounds over all the data
-  double rms;       // root mean squared distance, file units
+  int bones, bones_wanted; // wanted: 0 where none were asked for
+  int pruned;              // bones asked for that do not pay
+  char reason[256];        // why there are fewer bones than wanted; empty otherwise
+  int iterations;          // rounds over all the data
+  double rms;              // root mean squared distance, file units
   double rms_pct_diag, max_pct_diag;
   double e_rms;              // 1000 |X - Y|_F / sqrt(3 N F)
   double joint_gap_pct_diag; // largest distance between the two ends of a joint over all frames

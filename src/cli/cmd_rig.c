@@ -36,6 +36,7 @@ static bool parse_given(cli *c, sn_rig_options *o) {
 static bool parse_options(cli *c, sn_rig_options *o) {
   *o = (sn_rig_options){0};
   if (!cli_fill(c, o) || !parse_given(c, o)) return false;
+  o->keep_bones = cli_given(c, "--keep-bones");
   if (o->bone_type == SN_RIG_RIGID || o->joints == SN_RIG_FREE) return true;
   cli_misuse("rig: affine bones have no joints to turn about; add --joints none");
   return false;
@@ -282,6 +283,7 @@ static void report(cli *c, const rig_job *job, const char *path, const sn_scores
   for (int k = 0; k <= job->options.influences; k++) json_array_append_new(histogram, json_integer(r->influences[k]));
   json_object_set_new(out, "bones", json_integer(r->bones));
   json_object_set_new(out, "bones_wanted", r->bones_wanted ? json_integer(r->bones_wanted) : json_null());
+  json_object_set_new(out, "pruned", json_integer(r->pruned));
   json_object_set_new(out, "reason", *r->reason ? cli_json_text(r->reason) : json_null());
   json_object_set_new(out, "influences", json_integer(job->options.influences));
   json_object_set_new(out, "influences_histogram", histogram);
@@ -366,6 +368,7 @@ static const cli_option options[] = {
   CLI_OPTION_SKELETON,
   {"--solve", "WHAT", "weights", "with --skeleton, what to solve: weights, motion or both", cli_advanced},
   {"--lock", "NAMES", NULL, "with --skeleton: joints (comma-separated) that keep their motion", cli_advanced},
+  {"--keep-bones", NULL, NULL, "use as many bones as --bones says, whether they pay or not", false},
   {"--heat", NULL, NULL, "write the error of every vertex as colours (COLOR_0)", false},
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,

@@ -86,8 +86,9 @@ static sn_status prepare(sn_context *ctx, sn_arena *scratch, given_solve *g) {
   sn_status status = sn_rig_problem_build(ctx, scratch, g->rest, g->frames, order, frames, &g->units, &g->p);
   if (status == SN_OK) status = sn_rig_model_new(ctx, scratch, &g->p, g->joints + o->helpers, limit, &g->m);
   if (status == SN_OK) status = sn_rig_tree_new(ctx, scratch, g->joints + o->helpers, &g->tree);
-  if (status == SN_OK && o->smooth > 0) {
-    status = sn_rig_smooth_build(ctx, scratch, g->rest, &g->p, o->smooth, &g->smooth);
+  double strength = o->smooth < 0 ? 1e-4 : o->smooth;
+  if (status == SN_OK && strength > 0) {
+    status = sn_rig_smooth_build(ctx, scratch, g->rest, &g->p, strength, &g->smooth);
   }
   if (status != SN_OK) return status;
   rig_model *m = &g->m;

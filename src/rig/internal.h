@@ -45,13 +45,15 @@ typedef struct rig_model {
 // Pulls every vertex's weights towards those of its neighbours: energy sum_edges pull |w_i - w_k|^2.
 typedef struct rig_smooth {
   const int *start, *ring; // neighbours of i: ring[start[i]] ..
-  const float *pull;       // one per entry of ring, symmetric; NULL: no smoothing
+  float *pull;             // one per entry of ring, symmetric; NULL: no smoothing
+  bool steady; // vertices move at once: each counts on its neighbours to come half-way, and none overshoots
 } rig_smooth;
 
 typedef enum rig_support {
   RIG_KEEP,    // weights stay; only moments and errors are computed
   RIG_ADJUST,  // from the present weights, exchanging influences with the most promising bones
   RIG_EXPLORE, // the same, with all bones instead of those in use nearby
+  RIG_THIN,    // like RIG_ADJUST, then without the influences that hardly matter
   RIG_EXHAUST, // from all bones, to the best set of influences
   RIG_PRICE    // weights stay; price[j] becomes what the error would rise by without bone j
 } rig_support;
@@ -142,6 +144,11 @@ sn_status sn_rig_bones_rigid(sn_context *ctx, rig_model *m, int sweeps, const bo
 // Affine bones, all at once. The moments are no longer those of the model afterwards.
 sn_status sn_rig_bones_affine(sn_context *ctx, rig_model *m);
 
+// Multiplies the pull of all edges.
+void sn_rig_smooth_scale(rig_smooth *smooth, int n, double factor);
+// Pulls harder at edges across which the weights change by more than `bound` (sum of squares). Returns the largest change.
+double sn_rig_smooth_tears(const rig_model *m, rig_smooth *smooth, double bound);
+
 // ---- the inside of the rest mesh -------------------------------------------------------------------------------------
 
 typedef struct rig_block {
@@ -183,6 +190,8 @@ typedef struct rig_tree {
 } rig_tree;
 
 int sn_rig_joints_outside(const rig_tree *tree);
+// Moves joints that are just outside inside, and tells whether there were any; the bones are to be fitted then.
+bool sn_rig_tree_nudge(rig_tree *tree);
 sn_status sn_rig_tree_new(sn_context *ctx, sn_arena *memory, int capacity, rig_tree *out);
 
 // Both were made for at least as many bones.
@@ -286,10 +295,11 @@ typedef struct rig_plan {
   int spare;  // bones that the start has more
   int starts; // of a tree: 1 to 3
   bool tree, affine;
-  int iterations;           // most rounds over all the data
-  int effort;               // 1 to 3: how many moves out of local minima are tried
-  const rig_smooth *smooth; // for all the data; NULL: none
-  const rig_body *body;     // NULL: the mesh has no inside
+  int iterations;       // most rounds over all the data
+  int effort;           // 1 to 3: how many moves out of local minima are tried
+  rig_smooth *smooth;   // for all the data; NULL: none
+  bool smooth_auto;     // its pull is for a squared error of 1 and follows the error
+  const rig_body *body; // NULL: the mesh has no inside
 } rig_plan;
 
 // What 1, 2, ... bones leave, as free bones on a sample: from `most` clusters one bone after the other is taken out, always

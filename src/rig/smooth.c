@@ -64,10 +64,38 @@ sn_status sn_rig_smooth_build(sn_context *ctx, sn_arena *memory, const sn_mesh *
     edge_job job = {p, start, ring, pull, 1e-6};
     sn_parallel_for(ctx, n, 256, edge_rigidness, &job);
     normalise(p, start, ring, strength, pull, total);
-    *out = (rig_smooth){start, ring, pull};
+    *out = (rig_smooth){.start = start, .ring = ring, .pull = pull};
   } else {
     status = ctx->error.status;
   }
   sn_topology_free(&topology);
   return status;
+}
+
+void sn_rig_smooth_scale(rig_smooth *smooth, int n, double factor) {
+  for (int e = 0; e < smooth->start[n]; e++) smooth->pull[e] = (float)(factor * (double)smooth->pull[e]);
+}
+
+// sum_j (w_ij - w_kj)^2
+static double weight_change(const rig_model *m, int i, int k) {
+  const uint16_t *ji = m->joint + (size_t)i * (size_t)m->limit, *jk = m->joint + (size_t)k * (size_t)m->limit;
+  const double *wi = m->weight + (size_t)i * (size_t)m->limit, *wk = m->weight + (size_t)k * (size_t)m->limit;
+  double sum = 0;
+  for (int a = 0; a < m->limit; a++) {
+    sum += wi[a] * wi[a] + wk[a] * wk[a];
+    for (int b = 0; b < m->limit && wi[a] > 0; b++)
+      if (wk[b] > 0 && ji[a] == jk[b]) sum -= 2 * wi[a] * wk[b];
+  }
+  return sum;
+}
+
+double sn_rig_smooth_tears(const rig_model *m, rig_smooth *smooth, double bound) {
+  double largest = 0;
+  for (int i = 0; i < m->p->n; i++)
+    for (int e = smooth->start[i]; e < smooth->start[i + 1]; e++) {
+      double change = weight_change(m, i, smooth->ring[e]);
+      largest = fmax(largest, change);
+      if (change > bound) smooth->pull[e] *= 3;
+    }
+  return largest;
 }

@@ -51,6 +51,25 @@ int sn_rig_joints_outside(const rig_tree *tree) {
   return count;
 }
 
+bool sn_rig_tree_nudge(rig_tree *tree) {
+  static const double small = 0.05; // of the mesh's size
+  bool nudged = false;
+  for (int j = 0; j < tree->bones && tree->body; j++) {
+    if (tree->parent[j] < 0 || sn_rig_inside(tree->body, tree->joint[j])) continue;
+    double x[3], gap = 0;
+    for (int c = 0; c < 3; c++)
+      gap += (tree->skin[j][c] - tree->joint[j][c]) * (tree->skin[j][c] - tree->joint[j][c]);
+    for (double part = 0.02; part <= 1 && part * sqrt(gap) < small; part += 0.02) {
+      for (int c = 0; c < 3; c++) x[c] = tree->joint[j][c] + part * (tree->skin[j][c] - tree->joint[j][c]);
+      if (!sn_rig_inside(tree->body, x)) continue;
+      memcpy(tree->joint[j], x, sizeof x);
+      nudged = true;
+      break;
+    }
+  }
+  return nudged;
+}
+
 // C_jk: (sum dR^T dR + mu F I) C = - sum dR^T dT + mu F C0. Returns the remaining sum_f |dR C + dT|^2 + mu F |C - C0|^2.
 static double joint_position(const rig_model *m, int j, int k, double mu, const double start[3], double out[3]) {
   sn_mat3 a = {0}, inverse;
@@ -172,8 +191,12 @@ sn_status sn_rig_tree_build(sn_context *ctx, const rig_model *m, rig_tree *tree)
       shared_middle(m, j, parent < 0 ? j : parent, tree->skin[j]);
       if (tree->body) sn_rig_put_inside(tree->body, tree->skin[j]);
       memcpy(tree->joint[j], tree->skin[j], sizeof *tree->joint);
-      if (parent >= 0) joint_position(m, j, parent, least_hold, tree->skin[j], tree->joint[j]);
       tree->hold[j] = least_hold;
+      if (parent >= 0) joint_position(m, j, parent, tree->hold[j], tree->skin[j], tree->joint[j]);
+      while (parent >= 0 && tree->body && tree->hold[j] < most_hold && !sn_rig_inside(tree->body, tree->joint[j])) {
+        tree->hold[j] *= 10;
+        joint_position(m, j, parent, tree->hold[j], tree->skin[j], tree->joint[j]);
+      }
     }
   }
   sn_arena_free(&scratch);
@@ -270,10 +293,10 @@ static void set_anchors(const rig_model *m, rig_tree *tree) {
   for (int j = 0; j < m->bones; j++) {
     if (tree->parent[j] < 0) continue;
     shared_middle(m, j, tree->parent[j], tree->skin[j]);
-    tree->hold[j] = fmax(tree->hold[j], least_hold);
+    tree->hold[j] = fmax(0.7 * tree->hold[j], least_hold); // what the motion decides wins in the end
     if (!tree->body) continue;
     sn_rig_put_inside(tree->body, tree->skin[j]);
-    if (!sn_rig_inside(tree->body, tree->joint[j])) tree->hold[j] = fmin(2 * tree->hold[j], most_hold);
+    if (!sn_rig_inside(tree->body, tree->joint[j])) tree->hold[j] = fmin(3 * tree->hold[j], most_hold);
   }
 }
 

@@ -47,6 +47,7 @@ typedef struct pass_job {
   rig_model *m;
   rig_support mode;
   const rig_smooth *smooth;
+  double bearable;     // of RIG_THIN
   uint16_t *new_joint; // where smoothing reads the old weights of neighbours, the new ones go elsewhere
   double *new_weight;
 } pass_job;
@@ -205,6 +206,10 @@ static void add_smoothness(const rig_model *m, const rig_smooth *smooth, int i, 
       wanted[m->joint[row + (size_t)q]] += smooth->pull[e] * m->weight[row + (size_t)q];
     }
   }
+  if (smooth->steady) {
+    for (int a = 0; a < v->q.n; a++) wanted[v->bone[a]] += total * v->q.w[a];
+    total *= 2;
+  }
   for (int a = 0; a < v->q.n; a++) v->q.a[a][a] += total, v->q.b[a] += wanted[v->bone[a]];
 }
 
@@ -301,6 +306,30 @@ static void vertex_setup(const pass_job *job, int i, int extra, const double *mo
   if (smooth) add_smoothness(m, job->smooth, i, s->wanted, v);
 }
 
+// Drops influences, the smallest first, as long as that raises the energy by no more than `bearable`.
+static void thin_out(vertex_problem *v, double bearable) {
+  double energy = sn_simplex_energy(&v->q);
+  for (;;) {
+    vertex_problem fewer = {.q = {.n = 0}};
+    int least = -1;
+    for (int a = 0; a < v->q.n; a++)
+      if (v->q.w[a] > 0 && (least < 0 || v->q.w[a] < v->q.w[least])) least = a;
+    for (int a = 0; a < v->q.n; a++) {
+      if (a == least || !(v->q.w[a] > 0)) continue;
+      int to = fewer.q.n++;
+      for (int b = 0, at = 0; b <= a; b++) {
+        if (b == least || !(v->q.w[b] > 0)) continue;
+        fewer.q.a[to][at] = fewer.q.a[at][to] = v->q.a[a][b], at++;
+      }
+      fewer.q.b[to] = v->q.b[a], fewer.bone[to] = v->bone[a], fewer.q.w[to] = v->q.w[a] / (1 - v->q.w[least]);
+    }
+    if (fewer.q.n == 0) return;
+    sn_simplex_solve(&fewer.q);
+    if (sn_simplex_energy(&fewer.q) > energy + bearable) return;
+    *v = fewer;
+  }
+}
+
 // Weights of one vertex. s->slope holds T_j v~ . residual for every active bone, at the weights of the start.
 static void solve_vertex(const pass_job *job, int i, chunk_scratch *s) {
   const rig_model *m = job->m;
@@ -317,6 +346,7 @@ static void solve_vertex(const pass_job *job, int i, chunk_scratch *s) {
   } else {
     sn_simplex_improve(&v.q, m->limit, 2, 1e-4 * m->vertex_error[i]);
   }
+  if (job->mode == RIG_THIN) thin_out(&v, job->bearable);
   size_t row = (size_t)i * (size_t)m->limit;
   store_weights(m, &v, job->new_joint + row, job->new_weight + row);
 }
@@ -411,7 +441,7 @@ static void pass_group(void *user, int64_t begin, int64_t end, int worker) {
   const rig_model *m = job->m;
   chunk_scratch *s = &m->space->scratch[worker];
   int chunks = (m->p->n + chunk_size - 1) / chunk_size;
-  bool all = m->limit == 1 || (job->mode != RIG_KEEP && job->mode != RIG_ADJUST);
+  bool all = m->limit == 1 || (job->mode != RIG_KEEP && job->mode != RIG_ADJUST && job->mode != RIG_THIN);
   for (int group = (int)begin; group < (int)end; group++) {
     group_sums *sums = &m->space->groups[group];
     int from = (int)((int64_t)chunks * group / group_count), to = (int)((int64_t)chunks * (group + 1) / group_count);
@@ -457,7 +487,11 @@ static void add_groups(pass_job *job) {
 sn_status sn_rig_pass(sn_context *ctx, rig_model *m, rig_support mode, const rig_smooth *smooth) {
   sn_arena scratch = sn_arena_new(ctx);
   size_t slots = (size_t)m->p->n * (size_t)m->limit;
-  pass_job job = {.m = m, .mode = mode, .smooth = smooth, .new_joint = m->joint, .new_weight = m->weight};
+  // An influence must lower the squared error of its vertex by two percent of the average vertex's, and by more than what
+  // single precision leaves.
+  double bearable = 0.02 * m->error / m->p->n + 1e-10 * m->p->f;
+  pass_job job = {
+    .m = m, .mode = mode, .smooth = smooth, .bearable = bearable, .new_joint = m->joint, .new_weight = m->weight};
   bool good = true;
   if (smooth && smooth->pull && mode != RIG_KEEP) {
     job.new_joint = SN_NEW(ctx, &scratch, uint16_t, slots);

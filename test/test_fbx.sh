@@ -66,6 +66,22 @@ expect 0 "4 vertices, 2 triangles" "$SINEW" convert tent.ply tent.obj
 expect 1 "junk.fbx: cannot be read" bash -c "echo junk > junk.fbx; '$SINEW' info junk.fbx"
 expect 1 "absent.fbx: cannot open" "$SINEW" info absent.fbx
 
+# FBX out: a model's motion as .fbx, read again as a skeleton, moves the mesh as before.
+"$SINEW" gen bar --frames 8 -o bar --quiet
+"$SINEW" train --method lbs --rest bar/rest.obj --frames bar/frames.pc2 --skeleton bar/skeleton.glb -o bar.sinew --quiet
+expect 0 "8 frames" "$SINEW" eval bar.sinew --skeleton bar/skeleton.glb -o bar.fbx
+expect 0 "8 frames" "$SINEW" eval bar.sinew --skeleton bar/skeleton.glb -o bar.pc2
+expect 0 "rms 0.0000 %" "$SINEW" eval bar.sinew --skeleton bar.fbx --rest bar/rest.obj --frames bar.pc2 -o again.pc2
+expect 0 "joints, 1 clips" "$SINEW" convert bar/skeleton.glb skeleton.fbx
+expect 0 "rms 0.0000 %" "$SINEW" eval bar.sinew --skeleton skeleton.fbx --rest bar/rest.obj --frames bar.pc2 -o again.pc2
+expect 0 "as one mesh: 8 frames at 30 per second" bash -c "'$SINEW' eval bar.sinew --skeleton bar/skeleton.glb -o bar.abc && '$SINEW' info bar.abc"
+expect 2 "a rig is written as .glb, .gltf or .fbx" "$SINEW" rig --rest bar/rest.obj --frames bar/frames.pc2 -o rig.xyz
+expect 0 "rms" "$SINEW" rig --rest bar/rest.obj --frames bar/frames.pc2 --bones 2 -o rig.fbx
+[ "$(ls rig.*)" = rig.fbx ] || { echo "FAILED: rig left $(ls rig.*)"; failures=$((failures + 1)); }
+if command -v blender >/dev/null; then
+  expect 0 "BLENDER agrees" timeout 300 blender -b -noaudio --python "$SINEW_SOURCE/test/blender_points.py" -- "$dir/bar.fbx" "$dir/bar.pc2"
+fi
+
 data=$SINEW_DATA/dembones-files
 if [ -d "$data" ]; then
   expect 0 "a unit is 1 cm" "$SINEW" info "$data/Bone_Geom.fbx"

@@ -204,7 +204,9 @@ typedef struct sn_gltf_out {
   bool affine;                    // joint poses may have shear: two nodes per joint; skeleton parents are ignored
 } sn_gltf_out;
 
-// .glb (one file) or .gltf (with a .bin beside it).
+// Mesh, skeleton, skin and clips as binary FBX: no base, no morph targets, joints without shear.
+sn_status sn_fbx_write(sn_context *ctx, const char *path, const sn_gltf_out *what);
+// .glb (one file), .gltf (with a .bin beside it) or .fbx.
 sn_status sn_gltf_write(sn_context *ctx, const char *path, const sn_gltf_out *what);
 
 // ---- examples ----------------------------------------------------------------------------------------------------

@@ -28,6 +28,39 @@ static sn_status convert_document(cli *c, const char *from, const char *to) {
   return status;
 }
 
+// What a document holds, through our own description of it: mesh, skin and every clip.
+static sn_status convert_scene(cli *c, const char *from, const char *to) {
+  enum { most = 64 };
+  sn_gltf *gltf;
+  sn_mesh mesh = {0};
+  sn_skeleton skeleton = {0};
+  sn_skin skin = {0};
+  sn_poses poses[most] = {0};
+  sn_gltf_clip_out clips[most];
+  sn_status status = sn_gltf_read(&c->ctx, from, &gltf);
+  if (status != SN_OK) return status;
+  sn_gltf_out out = {.mesh = &mesh, .clips = clips, .fps = cli_fps(c)};
+  status = sn_gltf_mesh(&c->ctx, gltf, &mesh, NULL, NULL, NULL);
+  if (status == SN_OK && sn_gltf_skeleton(&c->ctx, gltf, &skeleton, &skin) == SN_OK) {
+    out.skeleton = &skeleton, out.skin = &skin;
+    int count = sn_gltf_clip_count(gltf) < most ? sn_gltf_clip_count(gltf) : most;
+    for (int k = 0; status == SN_OK && k < count; k++) {
+      status = sn_gltf_poses(&c->ctx, gltf, k, out.fps, -1, &poses[k]);
+      clips[k] = (sn_gltf_clip_out){sn_gltf_clip(gltf, k).name, &poses[k], 0, poses[k].frame_count, NULL};
+      out.clip_count = k + 1;
+    }
+  }
+  if (status == SN_OK) status = sn_gltf_write(&c->ctx, to, &out);
+  if (status == SN_OK)
+    cli_say(c, "%s: %d vertices, %d joints, %d clips\n", to, mesh.vertex_count, skeleton.joint_count, out.clip_count);
+  for (int k = 0; k < most; k++) sn_poses_free(&poses[k]);
+  sn_skeleton_free(&skeleton);
+  sn_skin_free(&skin);
+  sn_mesh_free(&mesh);
+  sn_gltf_free(gltf);
+  return status;
+}
+
 static sn_status convert_mesh(cli *c, const char *from, const char *to) {
   sn_mesh mesh;
   const char *objects[CLI_MOST_OBJECTS];
@@ -35,7 +68,7 @@ static sn_status convert_mesh(cli *c, const char *from, const char *to) {
   sn_status status = cli_choice(c, objects, &choice);
   if (status == SN_OK) status = sn_mesh_read(&c->ctx, from, &choice, &mesh);
   if (status != SN_OK) return status;
-  if (is_gltf(to)) {
+  if (cli_is_scene(to)) {
     sn_gltf_out out = {.mesh = &mesh};
     status = sn_gltf_write(&c->ctx, to, &out);
   } else {
@@ -78,10 +111,12 @@ static int run(cli *c) {
   sn_status status;
   if (sn_is_document(from) && is_gltf(to)) {
     status = convert_document(c, from, to);
+  } else if (sn_is_document(from) && cli_is_scene(to)) {
+    status = convert_scene(c, from, to);
   } else if (!is_folder(from) && !strpbrk(from, "*?[") && (has_faces(from) || cli_has_extension(from, ".obj")) &&
-             (is_gltf(to) || cli_has_extension(to, ".obj"))) {
+             (cli_is_scene(to) || cli_has_extension(to, ".obj"))) {
     status = convert_mesh(c, from, to);
-  } else if (is_gltf(to) || cli_has_extension(to, ".obj")) {
+  } else if (cli_is_scene(to) || cli_has_extension(to, ".obj")) {
     status =
       sn_fail(&c->ctx, SN_UNSUPPORTED, "%s: a sequence is written as .pc2, .mdd, .abc or a folder of .obj", to);
   } else {
@@ -103,8 +138,9 @@ const cli_command cli_convert = {
   .usage = "IN OUT",
   .summary = "convert between file formats",
   .details =
-    "Meshes: .obj, .glb, .gltf in both directions (the first pose of an animated file); .abc is read.\n"
-    "Sequences: .pc2, .mdd, .abc, folders or quoted globs of .obj, animated .glb; written as .pc2, .mdd or a "
+    "Meshes: .obj, .glb, .gltf, .fbx in both directions (the first pose of an animated file); .abc, .dae, .ply,\n"
+    ".stl and others are read.\n"
+    "Sequences: .pc2, .mdd, .abc, folders or quoted globs of .obj, animated .glb; written as .pc2, .mdd, .abc or a "
     "folder of .obj.",
   .example = "sinew convert frames.pc2 frames/ --rest rest.obj",
   .options = options,

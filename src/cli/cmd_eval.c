@@ -6,8 +6,6 @@
 
 #include "cli/models.h"
 
-static bool is_gltf(const char *path) { return cli_has_extension(path, ".glb") || cli_has_extension(path, ".gltf"); }
-
 static sn_status all_frames(sn_context *ctx, int count, sn_keys *out) {
   return sn_keys_parse(ctx, "all", count, 0, out, NULL);
 }
@@ -191,13 +189,13 @@ static sn_status load_input(cli *c, const sn_rt_model *model, sn_examples *input
 static int run(cli *c) {
   const char *path = cli_text(c, "-o");
   cli_model opened;
-  if (!path) return cli_misuse("eval: where to? Give -o FILE (.pc2, .mdd, .abc, .glb, or a folder for .obj)");
+  if (!path) return cli_misuse("eval: where to? Give -o FILE (.pc2, .mdd, .abc, .glb, .fbx, or a folder for .obj)");
   int result = cli_open_model(c, c->arguments[0], &opened);
   if (result != exit_done) return result;
   sn_examples input = {0}, truth = {0};
   sn_status status = load_input(c, &opened.model, &input, &truth);
   c->result = json_object();
-  if (status == SN_OK) status = (is_gltf(path) ? write_gltf : write_frames)(c, path, &opened.model, &input);
+  if (status == SN_OK) status = (cli_is_scene(path) ? write_gltf : write_frames)(c, path, &opened.model, &input);
   if (status == SN_OK) {
     int frames = sn_assess_frame_count(&opened.model, &input);
     cli_say(c, "%s: %d frames of %u vertices\n", path, frames, opened.model.info.vertex_count);
@@ -214,7 +212,7 @@ static int run(cli *c) {
 }
 
 static const cli_option options[] = {
-  {"-o", "FILE", NULL, ".pc2, .mdd, .abc, .glb, .gltf, or a folder for a sequence of .obj", false},
+  {"-o", "FILE", NULL, ".pc2, .mdd, .abc, .glb, .gltf, .fbx, or a folder for a sequence of .obj", false},
   CLI_OPTION_SKELETON,
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,
@@ -232,9 +230,9 @@ const cli_command cli_eval = {
   .name = "eval",
   .usage = "MODEL.sinew --skeleton FILE | --controls FILE.pc2 -o FILE",
   .summary = "evaluate a model for the poses of a clip",
-  .details =
-    "A .glb holds an exact skin with its animation (linear blends only); .pc2, .mdd and .obj hold the deformed "
-    "vertices.",
+  .details = "A .glb or .fbx holds an exact skin with its animation (linear blends only); .pc2, .mdd and .obj hold "
+             "the deformed "
+             "vertices.",
   .example = "sinew eval arm.sinew --skeleton arm/skeleton.glb -o out.glb",
   .options = options,
   .least_arguments = 1,

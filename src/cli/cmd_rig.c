@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // sinew rig: frames without a skeleton -> rigged GLB (Le and Deng 2014).
 #include <stdio.h>
+#include <unistd.h>
 #include <string.h>
 
 #include "cli/inputs.h"
@@ -326,6 +327,22 @@ static sn_status check_gap(cli *c, const rig_job *job, const char *path, double 
     path, gap_pct);
 }
 
+// The figures of a rig as written. An .fbx comes back with its vertices in another order; its twin is measured, a .glb with
+// the same contents that stays for as long as that takes.
+static sn_status assess_written(cli *c, rig_job *job, const char *path, sn_scores *scores, double *gap) {
+  if (!cli_has_extension(path, ".fbx")) return assess_file(c, job, path, scores, gap);
+  char twin[4096];
+  int size = snprintf(twin, sizeof twin, "%s.%d.glb", path, (int)getpid());
+  if (size < 0 || size >= (int)sizeof twin) return sn_fail(&c->ctx, SN_BAD_INPUT, "%s: too long a name", path);
+  struct sn_outputs *together = c->ctx.outputs;
+  c->ctx.outputs = NULL; // appears at once, to be removed
+  sn_status status = write_rig(c, job, twin);
+  if (status == SN_OK) status = assess_file(c, job, twin, scores, gap);
+  c->ctx.outputs = together;
+  unlink(twin);
+  return status;
+}
+
 static sn_status solve(cli *c, rig_job *job, const char *path) {
   double start = sn_seconds(), gap = 0;
   sn_scores scores;
@@ -333,7 +350,7 @@ static sn_status solve(cli *c, rig_job *job, const char *path) {
   sn_status status = sn_rig(&c->ctx, rest, &job->examples.frames, &job->options, &job->result);
   job->seconds = sn_seconds() - start;
   if (status == SN_OK) status = write_rig(c, job, path);
-  if (status == SN_OK) status = assess_file(c, job, path, &scores, &gap);
+  if (status == SN_OK) status = assess_written(c, job, path, &scores, &gap);
   double diagonal = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
   double gap_pct = diagonal > 0 ? 100 * gap / diagonal : 0;
   if (status == SN_OK) status = check_gap(c, job, path, gap_pct);
@@ -348,8 +365,8 @@ static int run(cli *c) {
   const char *path = cli_text(c, "-o");
   rig_job job = {.memory = sn_arena_new(&c->ctx)};
   if (!path) return cli_misuse("rig: where to? Give -o FILE.glb");
-  if (!cli_has_extension(path, ".glb") && !cli_has_extension(path, ".gltf")) {
-    return cli_misuse("rig: -o %s: a rig is written as .glb or .gltf", path);
+  if (!cli_is_scene(path)) {
+    return cli_misuse("rig: -o %s: a rig is written as .glb, .gltf or .fbx", path);
   }
   if (!parse_options(c, &job.options)) return exit_usage;
   sn_status status = cli_has_folder(c, path) ? load(c, &job) : SN_IO;

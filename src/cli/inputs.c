@@ -8,6 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+bool cli_is_scene(const char *path) {
+  return cli_has_extension(path, ".glb") || cli_has_extension(path, ".gltf") || cli_has_extension(path, ".fbx");
+}
+
 bool cli_is_point_cache(const char *path) {
   return cli_has_extension(path, ".pc2") || cli_has_extension(path, ".mdd");
 }

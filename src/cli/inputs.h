@@ -51,6 +51,7 @@ json_t *cli_describe_metrics(const sn_metrics *metrics); // null for no frames
 bool cli_has_folder(cli *c, const char *path);
 
 bool cli_is_point_cache(const char *path);
+bool cli_is_scene(const char *path); // a skinned mesh with its motion is written so: .glb, .gltf, .fbx
 bool cli_has_extension(const char *path, const char *extension);
 
 #endif

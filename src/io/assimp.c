@@ -118,12 +118,12 @@ static sn_status tell(sn_context *ctx, const char *path, int status, int fd) {
                  path, sign);
 }
 
-static sn_status run(sn_context *ctx, const char *path, const char *answer, sn_file *out) {
+static sn_status run(sn_context *ctx, const char *path, const char *copy, const char *answer, sn_file *out) {
   int ends[2];
   if (pipe(ends) != 0) return sn_fail(ctx, SN_IO, "%s: %s", path, strerror(errno));
   fflush(NULL);
   pid_t pid = fork();
-  if (pid == 0) child(path, answer, ends[1]);
+  if (pid == 0) child(copy, answer, ends[1]);
   close(ends[1]);
   sn_status status;
   if (pid < 0) {
@@ -137,18 +137,33 @@ static sn_status run(sn_context *ctx, const char *path, const char *answer, sn_f
   return status;
 }
 
+static sn_status copy_to(sn_context *ctx, const char *copy, const sn_file *file) {
+  FILE *out = fopen(copy, "wbx");
+  bool good = out && fwrite(file->bytes, 1, file->size, out) == file->size;
+  int reason = errno;
+  if (out && fclose(out) != 0) good = false, reason = errno;
+  return good ? SN_OK : sn_fail(ctx, SN_IO, "%s: cannot write: %s", copy, strerror(reason));
+}
+
 sn_status sn_assimp_open(sn_context *ctx, const char *path, sn_file *out) {
   const char *base = getenv("TMPDIR");
-  char folder[1024], answer[1040];
+  char folder[1024], answer[1040], copy[1040];
   *out = (sn_file){0};
-  if (access(path, R_OK) != 0) return sn_fail(ctx, SN_IO, "%s: cannot open: %s", path, strerror(errno));
+  sn_file file; // a file that waits to appear has no name that the child could open
+  sn_status status = sn_file_open(ctx, path, &file);
+  if (status != SN_OK) return status;
   int size = snprintf(folder, sizeof folder, "%s/sinew-XXXXXX", base && *base ? base : "/tmp");
   if (size < 0 || size >= (int)sizeof folder || !mkdtemp(folder)) {
+    sn_file_close(&file);
     return sn_fail(ctx, SN_IO, "%s: no temporary folder: %s", folder, strerror(errno));
   }
   snprintf(answer, sizeof answer, "%s/answer.glb", folder);
-  sn_status status = run(ctx, path, answer, out);
+  snprintf(copy, sizeof copy, "%s/file%.8s", folder, strrchr(path, '.'));
+  status = copy_to(ctx, copy, &file);
+  sn_file_close(&file);
+  if (status == SN_OK) status = run(ctx, path, copy, answer, out);
   unlink(answer);
+  unlink(copy);
   rmdir(folder);
   return status;
 }

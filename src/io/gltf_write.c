@@ -2,6 +2,9 @@
 // sn_gltf_write: checks what is to be written and puts the pieces together.
 #include "io/gltf_out.h"
 
+#include <string.h>
+#include <strings.h>
+
 // ---- checks ----------------------------------------------------------------------------------------------------
 
 static bool all_finite(const float *values, size_t count) {
@@ -167,6 +170,8 @@ static sn_status build_kept(gltf_builder *b, const sn_gltf_out *what) {
 sn_status sn_gltf_write(sn_context *ctx, const char *path, const sn_gltf_out *what) {
   sn_status status = check(ctx, what);
   if (status != SN_OK) return sn_fail_prefix(ctx, "%s: ", path);
+  const char *dot = strrchr(path, '.');
+  if (dot && strcasecmp(dot, ".fbx") == 0) return sn_fbx_write(ctx, path, what);
   gltf_builder b = sn_gltf_builder(ctx, what->base ? json_deep_copy(what->base->json) : json_object());
   set_generator(&b);
   status = sn_gltf_builder_status(&b);

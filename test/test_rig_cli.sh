@@ -110,7 +110,7 @@ expect 0 "" cmp one.glb three.glb
 expect 2 "add --joints none" "$SINEW" rig "${in[@]}" --bone-type affine -o no.glb
 expect 2 "need --skeleton" "$SINEW" rig "${in[@]}" --helpers 2 -o no.glb
 expect 2 "choose one of tree|none" "$SINEW" rig "${in[@]}" --joints maybe -o no.glb
-expect 2 ".glb or .gltf" "$SINEW" rig "${in[@]}" -o no.fbx
+expect 2 ".glb, .gltf or .fbx" "$SINEW" rig "${in[@]}" -o no.xyz
 expect 1 "--match" "$SINEW" rig --rest bar/rest.obj --frames leg/frames.pc2 -o no.glb
 expect 0 "fewer bones" "$SINEW" rig --rest bar/rest.obj --frames bar/frames.pc2 --bones 90 -o many.glb
 count=$((count + 1))

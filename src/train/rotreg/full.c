@@ -7,6 +7,7 @@
 #include "train/rotreg/rotreg.h"
 #include "train/rotreg/anchor.h"
 #include "train/rotreg/poisson.h"
+#include "train/rotreg/published.h"
 #include "train/rotreg/tune.h"
 #include "train/rotreg/torque.h"
 
@@ -208,6 +209,20 @@ static sn_status choose_lambda(full_form *f, double *lambda) {
   return status;
 }
 
+// F is held by weights next to which the edges' are nothing, the others not at all.
+static sn_status set_published_weights(full_form *f) {
+  const double hard = 1e6;
+  size_t n = (size_t)f->examples->rest.vertex_count;
+  sn_arena scratch = sn_arena_new(f->ctx);
+  bool *fixed = SN_NEW(f->ctx, &scratch, bool, n);
+  sn_status status =
+    fixed ? sn_rotreg_hard_set(f->ctx, f->examples, &f->topology, f->keys, &f->anchor, fixed) : f->ctx->error.status;
+  for (size_t i = 0; status == SN_OK && i < n; i++) f->anchors[i] = fixed[i] ? hard : 0;
+  for (size_t t = 0; t < triangles_of(f); t++) f->edges[t][0] = f->edges[t][1] = 1;
+  sn_arena_free(&scratch);
+  return status;
+}
+
 // ---- training and evaluation ----------------------------------------------------------------------------------------------
 
 static sn_status allocate(full_form *f, sn_arena *memory) {
@@ -235,15 +250,18 @@ static sn_status train_full(full_form *f, sn_arena *memory) {
   if (status == SN_OK) status = sn_rotreg_joints_build(f->ctx, memory, e, f->keys, &f->joints);
   if (status == SN_OK)
     status = sn_solve_weights(f->ctx, &e->rest, &e->frames, &e->poses, f->keys, &options, &f->skin);
-  if (status == SN_OK) {
+  if (status == SN_OK && f->options.published) {
+    status = sn_rotreg_anchors_blend(f->ctx, memory, e, &f->topology, &f->skin, &f->anchor);
+  } else if (status == SN_OK) {
     f->left_out_anchors = SN_NEW(f->ctx, memory, sn_rotreg_anchors, f->folds.fold_count);
     status = f->left_out_anchors ? sn_rotreg_anchors_fit(f->ctx, memory, e, &f->topology, f->keys, &f->folds,
                                                          &f->skin, &f->anchor, f->left_out_anchors, f->blend_residual)
                                  : f->ctx->error.status;
   }
-  if (status == SN_OK) status = tune(f);
+  if (status == SN_OK && !f->options.published) status = tune(f);
   if (status != SN_OK) return status;
   sn_parallel_for(f->ctx, e->rest.triangle_count, 64, fit_triangles, f);
+  if (f->options.published) return set_published_weights(f);
   if (f->loads) status = fit_torques(f, memory);
   if (status == SN_OK) status = choose_lambda(f, &lambda);
   set_weights(f, lambda);
@@ -296,9 +314,11 @@ sn_status sn_rotreg_full(sn_context *ctx, const sn_rotreg_options *options, cons
                          const sn_keys *keys, const sn_torque_loads *loads, const sn_keys *wanted, sn_frames *out) {
   *out = (sn_frames){0};
   sn_arena memory = sn_arena_new(ctx);
-  full_form f = {
-    .ctx = ctx, .examples = examples, .keys = keys, .options = sn_rotreg_fit_options_default(), .loads = loads};
-  f.options.most_turns = options->joints;
+  full_form f = {.ctx = ctx,
+                 .examples = examples,
+                 .keys = keys,
+                 .options = sn_rotreg_fit_options_of(options, keys->count),
+                 .loads = loads};
   sn_status status = train_full(&f, &memory);
   if (status == SN_OK) status = evaluate_full(&f, wanted, out, &memory);
   if (status != SN_OK) sn_frames_free(out);

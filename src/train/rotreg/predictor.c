@@ -84,7 +84,8 @@ static double fit_logs(const fit *f, int joint, sn_rotreg_turn *turn) {
   memcpy(w->branch, w->rho, (size_t)f->count * sizeof *w->rho);
   sn_rotreg_choose_branches(f->count, w->theta, w->branch);
   turn->joint = joint;
-  double cost = sn_rotreg_fit_turn(f->count, w->theta, w->branch, &turn->u, &turn->w);
+  double cost = (f->options->published ? sn_rotreg_fit_published_turn
+                                       : sn_rotreg_fit_turn)(f->count, w->theta, w->branch, &turn->u, &turn->w);
   return cost - free_map(f->count, w->theta, w->branch, f->options->map_ridge, turn);
 }
 
@@ -191,11 +192,11 @@ static bool fit_next(const fit *f, sn_rotreg_predictor *p, double *cost) {
     sn_rotreg_predictor trial = *p;
     isolate(f, p, p->turn_count), take_logs(f);
     double left = fit_target(f, list[k].joint, &trial.turns[trial.turn_count++]);
-    left = refit(f, &trial, left);
+    if (!f->options->published) left = refit(f, &trial, left);
     if (left < least) least = left, best = trial;
   }
   if (!(least < INFINITY)) return false;
-  for (int sweep = 0; sweep < 2; sweep++) least = refit(f, &best, least);
+  for (int sweep = 0; sweep < 2 && !f->options->published; sweep++) least = refit(f, &best, least);
   if (!(least / after < *cost / before)) return false;
   *p = best, *cost = least;
   return true;
@@ -229,7 +230,12 @@ void sn_rotreg_fit(const sn_rotreg_joints *joints, const sn_mat3 *sequence, cons
   for (int i = 0; i < count; i++) sn_mat3_polar(sequence[pick[i]], &work->rotation[i], &work->shear[i]);
   double cost = fit_first(&f, out);
   while (out->turn_count < options->most_turns && fit_next(&f, out, &cost)) continue;
-  sn_rotreg_choose_shear(joints, work->shear, pick, count, options, out);
+  if (options->published) {
+    out->shear_joints[0] = out->turns[0].joint, out->shear_joints[1] = joints->base[out->turns[0].joint];
+    sn_rotreg_fit_shear(joints, work->shear, pick, count, options, out);
+  } else {
+    sn_rotreg_choose_shear(joints, work->shear, pick, count, options, out);
+  }
   fit_tilt(&f, options->tilt_ridge, options->rest_weight, out);
 }
 
@@ -246,7 +252,7 @@ void sn_rotreg_refit(const sn_rotreg_joints *joints, const sn_mat3 *sequence, co
     cost = fit_target(&f, like->turns[k].joint, &out->turns[out->turn_count]);
     out->turn_count++;
   }
-  for (int sweep = 0; sweep < 2 && like->turn_count > 1; sweep++) cost = refit(&f, out, cost);
+  for (int sweep = 0; sweep < 2 && like->turn_count > 1 && !options->published; sweep++) cost = refit(&f, out, cost);
   sn_rotreg_fit_shear(joints, work->shear, pick, count, options, out);
   fit_tilt(&f, options->tilt_ridge, options->rest_weight, out);
 }

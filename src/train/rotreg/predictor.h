@@ -56,6 +56,7 @@ typedef struct sn_rotreg_fit_options {
   double shear_ridge; // ridge of the scale/shear regression
   double tilt_ridge;  // ridge of the tilt; 0: no tilt
   double rest_weight; // weight of the rest pose (no tilt, no scale or shear) as one more example
+  bool published;     // see published.h
 } sn_rotreg_fit_options;
 
 sn_rotreg_fit_options sn_rotreg_fit_options_default(void);
@@ -63,6 +64,8 @@ sn_rotreg_fit_options sn_rotreg_fit_options_default(void);
 // The best u and W for rho = u W theta in closed form; u = 0, W = I where theta never moves. Returns
 // the sum of |rho - u W theta|^2.
 double sn_rotreg_fit_turn(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w);
+// The same with u >= 0, as published.
+double sn_rotreg_fit_published_turn(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w);
 // Puts every rho on the branch of the logarithm that fits rho = u W theta best.
 void sn_rotreg_choose_branches(int count, const sn_vec3 *theta, sn_vec3 *rho);
 

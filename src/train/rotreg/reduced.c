@@ -11,6 +11,7 @@
 #include "train/rotreg/anchor.h"
 #include "train/rotreg/floor.h"
 #include "train/rotreg/keys.h"
+#include "train/rotreg/published.h"
 #include "train/rotreg/solve.h"
 #include "train/rotreg/tune.h"
 
@@ -124,8 +125,11 @@ static sn_status fit_predictors(reduced_job *job) {
   job->work_size = sn_rotreg_work_size((int)poses);
   job->work = sn_arena_alloc(ctx, job->memory, (size_t)sn_threads(ctx), job->work_size);
   if (!job->out->predictors || !job->left_out || !job->work) return ctx->error.status;
-  sn_status status =
-    sn_rotreg_tune(ctx, &job->out->joints, &job->folds, job->gradient_keys.sequence, bone_count(job), &job->fit);
+  sn_status status = SN_OK;
+  if (!job->fit.published) {
+    status =
+      sn_rotreg_tune(ctx, &job->out->joints, &job->folds, job->gradient_keys.sequence, bone_count(job), &job->fit);
+  }
   if (status == SN_OK) sn_parallel_for(ctx, bone_count(job), 1, fit_key_range, job);
   if (status != SN_OK || !job->options->loads) return status;
   return sn_torque_fit(ctx, job->memory, &job->out->joints, &job->folds, job->gradient_keys.sequence, bone_count(job),
@@ -146,6 +150,9 @@ static sn_status fit_anchors(reduced_job *job) {
   job->left_out_anchors = SN_NEW(job->ctx, job->memory, sn_rotreg_anchors, job->folds.fold_count);
   job->anchor = SN_NEW(job->ctx, job->memory, double, job->examples->rest.vertex_count);
   if (!job->left_out_anchors || !job->anchor) return job->ctx->error.status;
+  if (job->fit.published) {
+    return sn_rotreg_anchors_blend(job->ctx, job->memory, job->examples, &job->topology, &job->skin, &job->anchors);
+  }
   return sn_rotreg_anchors_fit(job->ctx, job->memory, job->examples, &job->topology, job->keys, &job->folds,
                                &job->skin, &job->anchors, job->left_out_anchors, job->anchor);
 }
@@ -157,6 +164,9 @@ static sn_status choose_fixed(reduced_job *job) {
   sn_rotreg_anchors blend;
   job->fixed = SN_NEW(job->ctx, job->memory, bool, n);
   sn_status status = job->fixed ? SN_OK : job->ctx->error.status;
+  if (status == SN_OK && job->fit.published) {
+    return sn_rotreg_hard_set(job->ctx, job->examples, &job->topology, job->keys, &job->anchors, job->fixed);
+  }
   if (status == SN_OK) {
     status = sn_rotreg_anchors_blend(job->ctx, &scratch, job->examples, &job->topology, &job->skin, &blend);
   }
@@ -201,6 +211,8 @@ static sn_status weigh_terms(reduced_job *job) {
   size_t triangles = (size_t)job->examples->rest.triangle_count;
   job->edge = sn_arena_alloc(job->ctx, job->memory, triangles, sizeof *job->edge);
   if (!job->edge) return job->ctx->error.status;
+  for (size_t t = 0; job->fit.published && t < triangles; t++) job->edge[t][0] = job->edge[t][1] = 1;
+  if (job->fit.published) return SN_OK; // and nothing holds the others: job->anchor is zero
   sn_parallel_for(job->ctx, (int64_t)triangles, 64, edge_range, job);
   invert(&job->edge[0][0], 2 * triangles, SN_ROTREG_EDGE_FLOOR, job->diagonal);
   invert(job->anchor, (size_t)job->examples->rest.vertex_count, SN_ROTREG_ANCHOR_FLOOR, job->diagonal);
@@ -316,8 +328,10 @@ static sn_status solve(reduced_job *job) {
   double lambda = 1;
   fold_trial *trials = SN_NEW(job->ctx, job->memory, fold_trial, job->folds.fold_count);
   sn_status status = trials ? sn_rotreg_normal_build(job->ctx, job->memory, &r, &normal) : job->ctx->error.status;
-  if (status == SN_OK) status = start_trials(job, &r, &normal, trials);
-  if (status == SN_OK) status = choose_lambda(job, trials, &lambda);
+  if (status == SN_OK && !job->fit.published) {
+    status = start_trials(job, &r, &normal, trials);
+    if (status == SN_OK) status = choose_lambda(job, trials, &lambda);
+  }
   if (status != SN_OK) return status;
   job->out->c = SN_NEW(job->ctx, job->memory, double, (size_t)normal.rows *(size_t)normal.columns);
   return job->out->c ? sn_rotreg_solve_c(job->ctx, &normal, &job->out->bones, lambda, job->out->c)

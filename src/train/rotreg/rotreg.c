@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "train/correct/correct.h"
+#include "train/rotreg/published.h"
 #include "train/rotreg/write.h"
 #include "train/train.h"
 
@@ -40,6 +41,13 @@ static void note_torques(const sn_examples *examples, const sn_rotreg_reduced *r
   }
 }
 
+sn_rotreg_fit_options sn_rotreg_fit_options_of(const sn_rotreg_options *options, int pose_count) {
+  sn_rotreg_fit_options out =
+    options->published ? sn_rotreg_published_options(pose_count) : sn_rotreg_fit_options_default();
+  out.most_turns = options->joints;
+  return out;
+}
+
 sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_examples *examples,
                           const sn_keys *keys, const sn_torque_loads *loads, sn_model *out, sn_train_report *report) {
   if (examples->rest.triangle_count == 0) {
@@ -48,9 +56,8 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_
   sn_rotreg_reduced_options options = {.bones = o->bones,
                                        .error = o->error,
                                        .influences = o->influences,
-                                       .fit = sn_rotreg_fit_options_default(),
+                                       .fit = sn_rotreg_fit_options_of(o, keys->count),
                                        .loads = loads};
-  options.fit.most_turns = o->joints;
   sn_arena memory = sn_arena_new(ctx);
   sn_rotreg_reduced reduced;
   sn_status status = sn_rotreg_reduced_train(ctx, &memory, examples, keys, &options, &reduced);
@@ -94,7 +101,12 @@ const sn_option sn_rotreg_option_table[] = {
    "1: the unreduced form, as a reference row of compare"},
   {0},
 };
-static const sn_option_group groups[] = {{sn_rotreg_option_table, 0}, {0}};
+static const sn_option own[] = {
+  {"published", SN_OPTION_SWITCH, FIELD(published), "0", 0, 1, NULL, SN_OPTION_ADVANCED,
+   "1: sections 3 and 4 as printed, without what Sinew adds"},
+  {0},
+};
+static const sn_option_group groups[] = {{sn_rotreg_option_table, 0}, {own, 0}, {0}};
 
 const sn_method sn_method_rotreg = {
   .name = "rotreg",

@@ -27,23 +27,32 @@ static void add_pose(turn_sums *s, sn_vec3 theta, sn_vec3 rho) {
 }
 
 // The pull c towards W = I decides what a hinge (M of rank 1) leaves open.
-static void fit_sums(const turn_sums *s, double *u, sn_mat3 *w) {
+static void fit_sums(const turn_sums *s, int least_sign, double *u, sn_mat3 *w) {
   *u = 0, *w = sn_mat3_identity();
   if (!(s->theta2 > 1e-12)) return;
   double c = 1e-3 * s->product, best = -INFINITY;
-  for (int sign = 1; sign >= -1; sign -= 2) {
+  for (int sign = 1; sign >= least_sign; sign -= 2) {
     sn_mat3 rotation = nearest_rotation(sn_mat3_add(sn_mat3_scale(s->m, sign), sn_mat3_diagonal(c, c, c)));
     double value = sign * inner(rotation, s->m) + c * sn_mat3_trace(rotation);
     if (value > best) best = value, *w = rotation, *u = inner(rotation, s->m) / s->theta2;
   }
 }
 
-double sn_rotreg_fit_turn(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w) {
+static double fit_signed(int count, const sn_vec3 *theta, const sn_vec3 *rho, int least_sign, double *u, sn_mat3 *w) {
   turn_sums s = {0};
   double all = 0;
   for (int i = 0; i < count; i++) add_pose(&s, theta[i], rho[i]), all += sn_vec3_dot(rho[i], rho[i]);
-  fit_sums(&s, u, w);
+  fit_sums(&s, least_sign, u, w);
+  if (*u < 0 && least_sign > 0) *u = 0;
   return all - *u * *u * s.theta2;
+}
+
+double sn_rotreg_fit_turn(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w) {
+  return fit_signed(count, theta, rho, -1, u, w);
+}
+
+double sn_rotreg_fit_published_turn(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w) {
+  return fit_signed(count, theta, rho, 1, u, w);
 }
 
 // Index of the pose with the smallest |theta| among those not yet `done` up to the value `after`.
@@ -68,7 +77,7 @@ static void grow_branches(int count, const sn_vec3 *theta, sn_vec3 *rho) {
     angle = sn_vec3_length(theta[i]);
     double u;
     sn_mat3 w;
-    fit_sums(&s, &u, &w);
+    fit_sums(&s, -1, &u, &w);
     if (!(s.theta2 > 1e-12)) u = 0.05; // half a turn without precedent goes the joint's way
     rho[i] = sn_rotation_unwrap(rho[i], sn_vec3_scale(sn_mat3_apply(w, theta[i]), u));
     add_pose(&s, theta[i], rho[i]);

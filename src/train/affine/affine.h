@@ -22,7 +22,7 @@ typedef struct sn_control_options {
   bool separate;  // a predicted place is a motion of the centre even without stretch, not part of a dual quaternion
 } sn_control_options;
 
-// ---- bones (affine_bones.c) -------------------------------------------------------------------------------------------
+// ---- bones (bones.c) -------------------------------------------------------------------------------------------
 
 // Proxy bones, their transformations at the training frames and the weights (section 3.1).
 typedef struct sn_control_bones {
@@ -37,7 +37,7 @@ sn_status sn_control_bones_make(sn_context *ctx, const sn_examples *examples, co
                                 const sn_control_options *options, sn_control_bones *out);
 void sn_control_bones_free(sn_control_bones *bones);
 
-// ---- numbers to predict (affine_motion.c) -------------------------------------------------------------------------------
+// ---- numbers to predict (motion.c) -------------------------------------------------------------------------------
 
 // Numbers per bone: quaternion 4, stretch 6, and the place 3 (or 4: the dual part, without stretch) unless Poisson.
 int sn_control_outputs(const sn_control_options *options);
@@ -56,7 +56,7 @@ void sn_control_align_signs(double *quaternions, int count, int stride, int dual
 // F = R W from the numbers of one bone, and its place where that is predicted: what the runtime does, in double precision.
 sn_mat3 sn_control_decode(const double *numbers, const sn_control_options *options, sn_vec3 centre, sn_vec3 *place);
 
-// ---- prediction (affine_predict.c) -------------------------------------------------------------------------------------------
+// ---- prediction (predict.c) -------------------------------------------------------------------------------------------
 
 // How a kernel vector becomes the numbers of the bones.
 typedef struct sn_control_choice {
@@ -121,7 +121,7 @@ sn_status sn_control_edge_trust(sn_context *ctx, sn_arena *memory, const sn_cont
 sn_status sn_control_poisson_fit(sn_context *ctx, const sn_control_data *data, const float (*rest_controls)[3],
                                  int without, double *solve);
 
-// ---- parameters (affine_folds.c) ------------------------------------------------------------------------------------------------
+// ---- parameters (folds.c) ------------------------------------------------------------------------------------------------
 
 // kappa, beta and ridge by leaving out training frames; what the options give stays.
 sn_status sn_control_choose(sn_context *ctx, const sn_control_data *data, sn_control_choice *out);
@@ -132,7 +132,7 @@ sn_status sn_control_choose_places(sn_context *ctx, const sn_control_data *data,
                                    const int *controls, const float (*rest_controls)[3], double *stiffness,
                                    double *solve);
 
-// ---- control points (affine_controls.c) ----------------------------------------------------------------------------------------
+// ---- control points (controls.c) ----------------------------------------------------------------------------------------
 
 // The `count` vertices that predict the rest of the mesh best on frames left out, one after the other.
 sn_status sn_control_choose_controls(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int count,

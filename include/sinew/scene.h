@@ -135,6 +135,17 @@ static inline sn_affine *sn_pose(const sn_poses *poses, int f) {
 double sn_joint_gap(const sn_skeleton *skeleton, const sn_poses *poses);
 void sn_poses_free(sn_poses *poses);
 
+// Which joint of `theirs` every joint of `ours` is, -1 for none: by name, by the names that Mixamo, Unreal, Rigify, VRM and VRoid
+// give the parts of a body, and by `map` (NULL, or lines of two names: ours, theirs), which comes first.
+sn_status sn_joint_partners(sn_context *ctx, const sn_skeleton *ours, const sn_skeleton *theirs, const char *map_name,
+                            const char *map, int *partners);
+// Same names and bone lengths: the poses of one are poses of the other.
+bool sn_skeletons_alike(const sn_skeleton *ours, const sn_skeleton *theirs);
+// Poses of `theirs` on `ours`: rotations from the bind pose are carried over, lengths kept, the roots' ways scaled. A joint
+// without a partner stays with its parent.
+sn_status sn_retarget(sn_context *ctx, const sn_skeleton *ours, const sn_skeleton *theirs, const int *partners,
+                      const sn_poses *poses, sn_poses *out);
+
 // Joint torques as recorded. `has` says which joints have a column.
 typedef struct sn_torques {
   int joint_count, frame_count;

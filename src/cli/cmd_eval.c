@@ -181,7 +181,10 @@ static sn_status load_input(cli *c, const sn_rt_model *model, sn_examples *input
     sn_status status = load_controls(c, model, input);
     return status == SN_OK && cli_given(c, "--frames") ? cli_load(c, truth) : status;
   }
-  if (cli_given(c, "--skeleton")) return cli_load(c, input);
+  if (cli_given(c, "--skeleton")) {
+    sn_status status = cli_load(c, input);
+    return status == SN_OK ? cli_retarget(c, model, input) : status;
+  }
   return sn_fail(&c->ctx, SN_BAD_INPUT, "%s is driven by %s: give --skeleton FILE with the poses", c->arguments[0],
                  sn_rt_drive_name(model->info.drive));
 }
@@ -217,6 +220,7 @@ static const cli_option options[] = {
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,
   CLI_OPTION_OBJECT,
+  CLI_OPTION_MAP,
   CLI_OPTION_TORQUE,
   {"--controls", "FILE.pc2", NULL,
    "positions of the control points (or frames of the whole mesh), for models that they drive", false},

@@ -226,6 +226,11 @@ static sn_status load(cli *c, const char *const *paths, const cli_model *models,
   sn_status status = SN_OK;
   bool given = cli_given(c, "--rest") || cli_given(c, "--frames") || cli_given(c, "--skeleton");
   if (given) status = cli_load(c, out);
+  for (int k = 0; status == SN_OK && k < count; k++) {
+    if (models[k].model.info.joint_count == 0) continue;
+    status = cli_retarget(c, &models[k].model, out); // models of one page have one skeleton
+    break;
+  }
   if (status == SN_OK && out->rest.vertex_count == 0 && out->frames.frame_count > 0) {
     status = sn_fail(&c->ctx, SN_BAD_INPUT, "--frames needs the rest mesh too: --rest FILE");
   }
@@ -299,6 +304,7 @@ static const cli_option options[] = {
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,
   CLI_OPTION_OBJECT,
+  CLI_OPTION_MAP,
   CLI_OPTION_TORQUE,
   CLI_OPTION_CONTROLS,
   CLI_OPTION_KEYS,

@@ -15,6 +15,7 @@
 #define CLI_OPTION_ONE_CLIP {"--clip", "NAME|INDEX", NULL, "which animation of a glTF file; the first unless told (or FILE#NAME)", false}
 #define CLI_OPTION_FPS {"--fps", "N", "30", "frames per second: frame f is the clip's first key time plus f/N; an .abc has its own rate unless told", false}
 #define CLI_OPTION_OBJECT {"--object", "PATH", NULL, "of an .abc: this mesh, or the meshes below it; all of them, as one, unless told", true}
+#define CLI_OPTION_MAP {"--map", "FILE", NULL, "motion of another skeleton: two names on every line, a joint of the model and one of the clip", false}
 #define CLI_OPTION_TORQUE {"--torque", "FILE.csv", NULL, "a row per frame: frame, then one column per joint name", false}
 #define CLI_OPTION_CONTROLS {"--controls", "LIST", NULL, "control vertices: 0,17,99, a file of indices, or auto:N to have N chosen", false}
 #define CLI_OPTION_KEYS {"--keys", "SPEC", "all", "training frames: all | every:N | 0,5,10-20 | random:N; the others are the test frames", false}
@@ -50,6 +51,8 @@ json_t *cli_describe_metrics(const sn_metrics *metrics); // null for no frames
 // False, with a message, where the folder of a file to be written does not exist: to be told before the work, not after it.
 bool cli_has_folder(cli *c, const char *path);
 
+// Where the skeleton is not the model's (other names or lengths, or --map): its motion is carried over to the model's.
+sn_status cli_retarget(cli *c, const sn_rt_model *model, sn_examples *examples);
 bool cli_is_point_cache(const char *path);
 bool cli_is_scene(const char *path); // a skinned mesh with its motion is written so: .glb, .gltf, .fbx
 bool cli_has_extension(const char *path, const char *extension);

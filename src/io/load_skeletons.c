@@ -48,7 +48,7 @@ static sn_status read_first_skeleton(sn_context *ctx, const sn_load_options *opt
   sn_mesh bind = {0};
   sn_skin skin = {0};
   sn_status status = sn_gltf_skeleton(ctx, gltf, &out->skeleton, &skin);
-  if (status == SN_OK) status = sn_gltf_mesh(ctx, gltf, &bind, NULL, NULL, NULL);
+  if (status == SN_OK && skin.vertex_count > 0) status = sn_gltf_mesh(ctx, gltf, &bind, NULL, NULL, NULL);
   if (status == SN_OK && options->rest && bind.vertex_count > 0) status = place_skin(ctx, options, &bind, &skin, out);
   sn_mesh_free(&bind);
   sn_skin_free(&skin);

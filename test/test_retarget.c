@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Motion carried from one skeleton to another: partners by name, table and list; rotations in the bind frames, lengths kept.
+#include "check.h"
+#include "sinew/scene.h"
+
+#include <math.h>
+
+// A chain along y with the given names and steps; its frames are turned about y by `spin`.
+static void chain(sn_context *ctx, int count, const char *const *names, const double *heights, double spin,
+                  sn_skeleton *out) {
+  assert_ok(ctx, sn_skeleton_new(ctx, count, out));
+  sn_mat3 turn = sn_rotation_exp(sn_vec3_make(0, spin, 0));
+  for (int j = 0; j < count; j++) {
+    out->names[j] = sn_arena_text(ctx, &out->memory, names[j]);
+    out->parents[j] = j - 1;
+    out->rest[j] = sn_affine_make(turn, sn_vec3_make(0, heights[j], 0));
+  }
+  assert_ok(ctx, sn_skeleton_sort(ctx, out));
+}
+
+static void test_partners(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_skeleton ours, theirs;
+  const char *const mixamo[] = {"mixamorig:Hips", "mixamorig:Spine", "mixamorig:LeftArm", "tail"};
+  const char *const unreal[] = {"root", "pelvis", "spine_01", "upperarm_l", "upperarm_r"};
+  const char *const rigify[] = {"DEF-spine", "DEF-spine.001", "DEF-upper_arm.L"};
+  const double heights[] = {0, 1, 2, 3, 4};
+  int partners[4];
+  chain(&ctx, 4, mixamo, heights, 0, &ours);
+  chain(&ctx, 5, unreal, heights, 0, &theirs);
+  assert_ok(&ctx, sn_joint_partners(&ctx, &ours, &theirs, NULL, NULL, partners));
+  assert_int_equal(partners[0], 1);
+  assert_int_equal(partners[1], 2);
+  assert_int_equal(partners[2], 3);
+  assert_int_equal(partners[3], -1);
+  assert_ok(&ctx, sn_joint_partners(&ctx, &ours, &theirs, "map", "# pairs\ntail upperarm_r\n", partners));
+  assert_int_equal(partners[3], 4);
+  assert_fails(&ctx, sn_joint_partners(&ctx, &ours, &theirs, "map", "tail\n", partners), "map:1: two names");
+  assert_fails(&ctx, sn_joint_partners(&ctx, &ours, &theirs, "map", "\ntail tali", partners),
+               "map:2: the clip has no joint called 'tali'");
+  assert_false(sn_skeletons_alike(&ours, &theirs));
+  assert_true(sn_skeletons_alike(&ours, &ours));
+  sn_skeleton_free(&theirs);
+  chain(&ctx, 3, rigify, heights, 0, &theirs); // whose "spine" are the hips
+  assert_ok(&ctx, sn_joint_partners(&ctx, &ours, &theirs, NULL, NULL, partners));
+  assert_int_equal(partners[0], 0);
+  assert_int_equal(partners[1], 1);
+  assert_int_equal(partners[2], 2);
+  sn_skeleton_free(&ours);
+  sn_skeleton_free(&theirs);
+}
+
+// A quarter turn about z half way up: the same on a skeleton of twice the size with other frames.
+static void test_retarget(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_skeleton ours, theirs;
+  sn_poses poses, out;
+  const char *const names[] = {"a", "b", "c"};
+  const double small[] = {1, 2, 3}, large[] = {2, 4, 6};
+  const int partners[3] = {0, 1, -1};
+  chain(&ctx, 3, names, large, 0.7, &ours);
+  chain(&ctx, 3, names, small, 0, &theirs);
+  assert_ok(&ctx, sn_poses_new(&ctx, 3, 1, &poses));
+  sn_mat3 quarter = sn_rotation_exp(sn_vec3_make(0, 0, SN_PI / 2));
+  sn_affine *pose = sn_pose(&poses, 0);
+  pose[0] = sn_affine_make(sn_mat3_identity(), sn_vec3_make(0, 0, 5)); // and forward
+  pose[1] = sn_affine_mul(pose[0], sn_affine_about(quarter, sn_vec3_make(0, 2, 0)));
+  pose[2] = pose[1];
+  assert_ok(&ctx, sn_retarget(&ctx, &ours, &theirs, partners, &poses, &out));
+  sn_vec3 tip = sn_affine_apply(sn_pose(&out, 0)[2], sn_vec3_make(0, 6, 0));
+  assert_near(tip.x, -2, 1e-9);
+  assert_near(tip.y, 4, 1e-9);
+  assert_near(tip.z, 10, 1e-9);
+  sn_poses_free(&poses);
+  sn_poses_free(&out);
+  sn_skeleton_free(&ours);
+  sn_skeleton_free(&theirs);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_partners), cmocka_unit_test(test_retarget)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

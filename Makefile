@@ -4,7 +4,7 @@ JOBS := $(shell nproc)
 
 # The build looks for npm's packages when it is configured: they come first.
 .NOTPARALLEL:
-.PHONY: all build setup packages demo test test-sanitize test-scalar fuzz format format-check bench install clean help
+.PHONY: all build setup packages demo test test-sanitize test-scalar fuzz torture format format-check bench install clean help
 
 all: build
 
@@ -39,6 +39,10 @@ test-scalar: setup node_modules/.package-lock.json
 fuzz: setup
 	@SINEW_FUZZ_SECONDS=$(or $(SECONDS),60) SINEW_SOURCE=. SINEW_BUILD=build SINEW=build/sinew bash test/test_fuzz.sh
 
+# Hours of it, in parts that can be resumed: make torture ROUNDS=20
+torture: build
+	@tools/torture.sh $(ROUNDS)
+
 node_modules/.package-lock.json: package.json package-lock.json | setup
 	@npm ci --no-audit --no-fund --loglevel=error --fetch-retries=1
 	@touch $@
@@ -64,4 +68,4 @@ help:
 	@echo "make test       set up, build, and run the tests"
 	@echo "make bench      run the benchmarks"
 	@echo "make install    install the tool and both libraries (PREFIX=...)"
-	@echo "make test-sanitize | test-scalar | fuzz | format | format-check | clean"
+	@echo "make test-sanitize | test-scalar | fuzz | torture | format | format-check | clean"

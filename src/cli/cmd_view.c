@@ -287,7 +287,8 @@ static int run(cli *c) {
   if (result == exit_done && page_write(&c->ctx, path, title, pages, page_count, sets) != SN_OK) result = cli_fail(c);
   json_decref(sets);
   sn_file file;
-  if (result == exit_done && sn_file_open(&c->ctx, path, &file) == SN_OK) {
+  if (result == exit_done && sn_file_open(&c->ctx, path, &file) != SN_OK) result = cli_fail(c);
+  if (result == exit_done) {
     cli_say(c, "%s: %.2f MB; open it in a browser\n", path, 1e-6 * (double)file.size);
     c->result = json_pack("{sI si}", "bytes", (json_int_t)file.size, "models", count);
     sn_file_close(&file);

@@ -61,7 +61,7 @@ static void measure(const sn_skeleton *skeleton, sn_vec3 rest, double least, nea
     int top = v->joints[c];
     sn_vec3 arm = sn_vec3_sub(rest, sn_affine_translation(skeleton->rest[top]));
     double size = sn_vec3_dot(arm, arm) + least;
-    bool carried[SN_SIMPLEX_MAX];
+    bool carried[SN_SIMPLEX_MAX] = {false};
     for (int k = 0; k < v->count; k++) carried[k] = is_below(skeleton, v->joints[k], top);
     for (int k = 0; k < v->count; k++)
       for (int l = 0; l < v->count; l++) v->metric[k][l] += carried[k] && carried[l] ? size : 0;

@@ -58,7 +58,7 @@ static sn_status train_with(sn_context *ctx, const sn_examples *examples, const 
   for (int step = 0; status == SN_OK && step < 16; step++) {
     char text[128];
     double bytes, lanes, middle = step ? 0.5 * (low + high) : 0;
-    snprintf(text, sizeof text, "psd:weights=given,blend=%s,threshold=%.9g", blend, middle);
+    snprintf(text, sizeof text, "psd:space=whole,weights=given,blend=%s,threshold=%.9g", blend, middle);
     sn_model_free(&out->bytes);
     status = train(ctx, examples, text, keys, out);
     if (status != SN_OK) break;
@@ -116,11 +116,11 @@ static int thesis(sn_context *ctx) {
 static int independent_joints(sn_context *ctx) {
   static const char *const cases[][2] = {
     {"lbs:weights=given", "0,1,2,3,4,5,10,15,20"},
-    {"psd:weights=given", "0,1,2,3,4,5,10,15,20"},
-    {"psd:weights=given,weighted=1", "0,1,2,3,4,5,10,15,20"},
-    {"psd:weights=given", "0,2,4,10,12,14,20,22,24"},
-    {"eigenskin:weights=given,components=1", "0,1,2,3,4,5,10,15,20"},
-    {"eigenskin:weights=given,components=5", "0,1,2,3,4,5,10,15,20"},
+    {"psd:space=whole,weights=given", "0,1,2,3,4,5,10,15,20"},
+    {"psd:space=whole,weights=given,weighted=1", "0,1,2,3,4,5,10,15,20"},
+    {"psd:space=whole,weights=given", "0,2,4,10,12,14,20,22,24"},
+    {"eigenskin:space=whole,weights=given,components=1", "0,1,2,3,4,5,10,15,20"},
+    {"eigenskin:space=whole,weights=given,components=5", "0,1,2,3,4,5,10,15,20"},
   };
   sn_examples examples;
   if (two_ends(ctx, 600, &examples) != SN_OK) return die(ctx);

@@ -41,24 +41,24 @@ static double largest_difference(const float (*a)[3], const float (*b)[3], size_
 static void training_poses_are_reproduced(void **state) {
   (void)state;
   static const char *const specs[] = {
-    "psd:threshold=0",
-    "psd:threshold=0,blend=dualquat",
-    "psd:threshold=0,kernel=bspline",
-    "psd:threshold=0,kernel=thinplate",
-    "psd:threshold=0,kernel=shepard",
-    "psd:threshold=0,linear=1",
-    "psd:threshold=0,linear=1,cardinal=0",
-    "psd:threshold=0,cardinal=0",
-    "psd:threshold=0,cardinal=0,blend=dualquat",
-    "psd:threshold=0,order=forward",
-    "psd:threshold=0,order=forward,blend=dualquat",
-    "psd:threshold=0,sigma=pose",
-    "psd:threshold=0,distance=normalised",
-    "psd:threshold=0,distance=mahalanobis",
-    "psd:threshold=0,kernel=bspline,linear=1",
-    "eigenskin:threshold=0,components=100",
-    "eigenskin:threshold=0,components=100,blend=dualquat",
-    "psd", // the default threshold stays within it too
+    "psd:space=whole,threshold=0",
+    "psd:space=whole,threshold=0,blend=dualquat",
+    "psd:space=whole,threshold=0,kernel=bspline",
+    "psd:space=whole,threshold=0,kernel=thinplate",
+    "psd:space=whole,threshold=0,kernel=shepard",
+    "psd:space=whole,threshold=0,linear=1",
+    "psd:space=whole,threshold=0,linear=1,cardinal=0",
+    "psd:space=whole,threshold=0,cardinal=0",
+    "psd:space=whole,threshold=0,cardinal=0,blend=dualquat",
+    "psd:space=whole,threshold=0,order=forward",
+    "psd:space=whole,threshold=0,order=forward,blend=dualquat",
+    "psd:space=whole,threshold=0,sigma=pose",
+    "psd:space=whole,threshold=0,distance=normalised",
+    "psd:space=whole,threshold=0,distance=mahalanobis",
+    "psd:space=whole,threshold=0,kernel=bspline,linear=1",
+    "eigenskin:space=whole,threshold=0,components=100",
+    "eigenskin:space=whole,threshold=0,components=100,blend=dualquat",
+    "psd:space=whole", // the default threshold stays within it too
   };
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx, "shoulder", 24, 800);
@@ -77,8 +77,8 @@ static void unseen_poses_gain(void **state) {
   sn_examples examples = generate(&ctx, "shoulder", 40, 800);
   double lbs = scores_of(&ctx, &examples, "lbs", "every:3").test.ee;
   double dqs = scores_of(&ctx, &examples, "dqs", "every:3").test.ee;
-  assert_below(scores_of(&ctx, &examples, "psd", "every:3").test.ee, 0.5 * lbs);
-  assert_below(scores_of(&ctx, &examples, "psd:blend=dualquat", "every:3").test.ee, 0.5 * dqs);
+  assert_below(scores_of(&ctx, &examples, "psd:space=whole", "every:3").test.ee, 0.5 * lbs);
+  assert_below(scores_of(&ctx, &examples, "psd:space=whole,blend=dualquat", "every:3").test.ee, 0.5 * dqs);
   sn_examples_free(&examples);
 }
 
@@ -101,29 +101,31 @@ static void compare_specs(const char *set, const char *a, const char *b, const c
 
 static void cardinal_form_is_the_per_vertex_form(void **state) {
   (void)state;
-  compare_specs("elbow", "psd:sigma=0.4,threshold=0", "psd:sigma=0.4,threshold=0,cardinal=0", "every:4", 2e-4);
-  compare_specs("shoulder", "psd:kernel=bspline,threshold=0,sigma=0.6",
-                "psd:kernel=bspline,threshold=0,sigma=0.6,cardinal=0", "every:4", 2e-4);
-  compare_specs("shoulder", "psd:kernel=thinplate,threshold=0", "psd:kernel=thinplate,threshold=0,cardinal=0",
+  compare_specs("elbow", "psd:space=whole,sigma=0.4,threshold=0", "psd:space=whole,sigma=0.4,threshold=0,cardinal=0",
                 "every:4", 2e-4);
+  compare_specs("shoulder", "psd:space=whole,kernel=bspline,threshold=0,sigma=0.6",
+                "psd:space=whole,kernel=bspline,threshold=0,sigma=0.6,cardinal=0", "every:4", 2e-4);
+  compare_specs("shoulder", "psd:space=whole,kernel=thinplate,threshold=0",
+                "psd:space=whole,kernel=thinplate,threshold=0,cardinal=0", "every:4", 2e-4);
 }
 
 static void eigenskin_with_all_components_is_psd_where_one_joint_moves(void **state) {
   (void)state;
-  compare_specs("elbow", "psd:threshold=0", "eigenskin:threshold=0,components=1000", "every:4", 1e-4);
-  compare_specs("bar", "psd:threshold=0,blend=dualquat", "eigenskin:threshold=0,components=1000,blend=dualquat",
+  compare_specs("elbow", "psd:space=whole,threshold=0", "eigenskin:space=whole,threshold=0,components=1000",
                 "every:4", 1e-4);
+  compare_specs("bar", "psd:space=whole,threshold=0,blend=dualquat",
+                "eigenskin:space=whole,threshold=0,components=1000,blend=dualquat", "every:4", 1e-4);
 }
 
 static void instruction_sets_agree(void **state) {
   (void)state;
-  static const char *const specs[] = {"psd",
-                                      "psd:blend=dualquat",
-                                      "psd:order=forward",
-                                      "psd:order=forward,blend=dualquat",
-                                      "psd:weighted=1",
-                                      "psd:weighted=1,blend=dualquat",
-                                      "eigenskin"};
+  static const char *const specs[] = {"psd:space=whole",
+                                      "psd:space=whole,blend=dualquat",
+                                      "psd:space=whole,order=forward",
+                                      "psd:space=whole,order=forward,blend=dualquat",
+                                      "psd:space=whole,weighted=1",
+                                      "psd:space=whole,weighted=1,blend=dualquat",
+                                      "eigenskin:space=whole"};
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx, "arm", 16, 700);
   for (size_t n = 0; n < sizeof specs / sizeof *specs; n++) {
@@ -157,7 +159,7 @@ static void instruction_sets_agree(void **state) {
 
 static void corrections_vanish_far_from_every_pose(void **state) {
   (void)state;
-  static const char *const specs[] = {"psd:sigma=0.1", "psd:kernel=bspline,sigma=0.1"};
+  static const char *const specs[] = {"psd:space=whole,sigma=0.1", "psd:space=whole,kernel=bspline,sigma=0.1"};
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx, "elbow", 16, 600);
   for (int n = 0; n < 2; n++) {
@@ -174,13 +176,13 @@ static void corrections_vanish_far_from_every_pose(void **state) {
 
 static void single_pose(void **state) {
   (void)state;
-  static const char *const specs[] = {"psd:weights=given",
-                                      "psd:weights=given,blend=dualquat",
-                                      "psd:weights=given,kernel=thinplate",
-                                      "psd:weights=given,linear=1",
-                                      "psd:weights=given,weighted=1",
-                                      "eigenskin:weights=given",
-                                      "psd:weights=given,kernel=shepard"};
+  static const char *const specs[] = {"psd:space=whole,weights=given",
+                                      "psd:space=whole,weights=given,blend=dualquat",
+                                      "psd:space=whole,weights=given,kernel=thinplate",
+                                      "psd:space=whole,weights=given,linear=1",
+                                      "psd:space=whole,weights=given,weighted=1",
+                                      "eigenskin:space=whole,weights=given",
+                                      "psd:space=whole,weights=given,kernel=shepard"};
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx, "elbow", 16, 600);
   for (size_t n = 0; n < sizeof specs / sizeof *specs; n++) {
@@ -194,7 +196,7 @@ static void single_pose(void **state) {
     release(&t);
   }
   char named[256]; // the rest pose alone: nothing to do
-  snprintf(named, sizeof named, "psd:weights=given,joints=%s", examples.skeleton.names[1]);
+  snprintf(named, sizeof named, "psd:space=whole,weights=given,joints=%s", examples.skeleton.names[1]);
   trained rest = train(&ctx, &examples, named, "0");
   release(&rest);
   sn_examples_free(&examples);
@@ -206,7 +208,8 @@ static void duplicate_poses_are_merged_and_told(void **state) {
   sn_examples examples = generate(&ctx, "elbow", 16, 600);
   memcpy(sn_pose(&examples.poses, 8), sn_pose(&examples.poses, 12), 2 * sizeof(sn_affine));
   memcpy(sn_frame_mutable(&examples.frames, 8), sn_frame(&examples.frames, 12), 600 * sizeof(float[3]));
-  static const char *const specs[] = {"psd", "psd:cardinal=0", "psd:weighted=1", "eigenskin", "psd:kernel=thinplate"};
+  static const char *const specs[] = {"psd:space=whole", "psd:space=whole,cardinal=0", "psd:space=whole,weighted=1",
+                                      "eigenskin:space=whole", "psd:space=whole,kernel=thinplate"};
   for (size_t n = 0; n < sizeof specs / sizeof *specs; n++) {
     trained t = train(&ctx, &examples, specs[n], "every:4");
     assert_non_null(strstr(t.report.note, "frame 12 is in the pose of another"));
@@ -221,12 +224,12 @@ static void what_cannot_be_is_refused(void **state) {
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx, "elbow", 16, 600);
   static const char *const cases[][3] = {
-    {"psd:joints=nose", "every:4", "no joint called 'nose'"},
-    {"psd:sigma=500", "every:4", "too wide"},
-    {"psd:kernel=shepard,linear=1", "every:4", "no linear term"},
-    {"psd:weighted=1,distance=mahalanobis", "every:4", "mahalanobis"},
-    {"psd:weighted=1,kernel=thinplate", "every:4", "kernel=gauss"},
-    {"psd", "0", "no joint turns"},
+    {"psd:space=whole,joints=nose", "every:4", "no joint called 'nose'"},
+    {"psd:space=whole,sigma=500", "every:4", "too wide"},
+    {"psd:space=whole,kernel=shepard,linear=1", "every:4", "no linear term"},
+    {"psd:space=whole,weighted=1,distance=mahalanobis", "every:4", "mahalanobis"},
+    {"psd:space=whole,weighted=1,kernel=thinplate", "every:4", "kernel=gauss"},
+    {"psd:space=whole", "0", "no joint turns"},
   };
   for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
     sn_method_spec spec;
@@ -238,9 +241,9 @@ static void what_cannot_be_is_refused(void **state) {
     sn_keys_free(&keys);
   }
   sn_method_spec spec;
-  assert_fails(&ctx, sn_method_parse(&ctx, "psd:sigma=wide", &spec), "auto|pose");
+  assert_fails(&ctx, sn_method_parse(&ctx, "psd:space=whole,sigma=wide", &spec), "auto|pose");
   assert_fails(&ctx, sn_method_parse(&ctx, "eigenskin:weighted=1", &spec), "unknown option 'weighted'");
-  assert_ok(&ctx, sn_method_parse(&ctx, "psd:joints=a+b,sigma=pose", &spec));
+  assert_ok(&ctx, sn_method_parse(&ctx, "psd:space=whole,joints=a+b,sigma=pose", &spec));
   const sn_psd_options *psd = (const sn_psd_options *)&spec.options;
   assert_string_equal(psd->correct.joints, "a+b");
   assert_near(psd->correct.sigma, SN_SIGMA_POSE, 0);
@@ -256,9 +259,9 @@ static void three_dual_quaternion_poses_beat_nine_linear_ones(void **state) {
   sn_context ctx = sn_context_default();
   for (int n = 0; n < 2; n++) {
     sn_examples examples = generate(&ctx, sets[n], 41, n ? 1000 : 0);
-    double dual = scores_of(&ctx, &examples, "psd:blend=dualquat", "0,20,40").test.rms_pct_diag;
-    double nine = scores_of(&ctx, &examples, "psd", "every:5").test.rms_pct_diag;
-    double three = scores_of(&ctx, &examples, "psd", "0,20,40").test.rms_pct_diag;
+    double dual = scores_of(&ctx, &examples, "psd:space=whole,blend=dualquat", "0,20,40").test.rms_pct_diag;
+    double nine = scores_of(&ctx, &examples, "psd:space=whole", "every:5").test.rms_pct_diag;
+    double three = scores_of(&ctx, &examples, "psd:space=whole", "0,20,40").test.rms_pct_diag;
     assert_below(dual, nine);
     assert_below(5 * dual, three);
     sn_examples_free(&examples);
@@ -270,11 +273,11 @@ static void singular_blends_are_named_and_bounded(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx, "wrist", 41, 1000);
-  trained t = train(&ctx, &examples, "psd:threshold=0", "every:5");
+  trained t = train(&ctx, &examples, "psd:space=whole,threshold=0", "every:5");
   assert_non_null(strstr(t.report.note, "frame 40: the blend of "));
   assert_non_null(strstr(t.report.note, "nearly singular"));
   assert_below(t.scores.all.max_pct_diag, 20);
-  trained dual = train(&ctx, &examples, "psd:threshold=0,blend=dualquat", "every:5");
+  trained dual = train(&ctx, &examples, "psd:space=whole,threshold=0,blend=dualquat", "every:5");
   assert_string_equal(dual.report.note, "");
   release(&t), release(&dual);
   sn_examples_free(&examples);
@@ -287,12 +290,13 @@ static void weighted_distances_need_fewer_poses(void **state) {
   sn_examples examples;
   assert_ok(&ctx, two_ends(&ctx, 600, &examples));
   const char *few = "0,1,2,3,4,5,10,15,20", *grid = "0,2,4,10,12,14,20,22,24";
-  double plain = scores_of(&ctx, &examples, "psd:weights=given", few).test.rms_pct_diag;
-  double weighted = scores_of(&ctx, &examples, "psd:weighted=1,weights=given", few).test.rms_pct_diag;
-  double whole = scores_of(&ctx, &examples, "psd:weights=given", grid).test.rms_pct_diag;
+  double plain = scores_of(&ctx, &examples, "psd:space=whole,weights=given", few).test.rms_pct_diag;
+  double weighted = scores_of(&ctx, &examples, "psd:space=whole,weighted=1,weights=given", few).test.rms_pct_diag;
+  double whole = scores_of(&ctx, &examples, "psd:space=whole,weights=given", grid).test.rms_pct_diag;
   assert_below(3 * weighted, plain);
   assert_below(weighted, whole);
-  double eigen = scores_of(&ctx, &examples, "eigenskin:components=4,weights=given", few).test.rms_pct_diag;
+  double eigen =
+    scores_of(&ctx, &examples, "eigenskin:space=whole,components=4,weights=given", few).test.rms_pct_diag;
   assert_below(3 * eigen, plain); // a pose space per joint, as EigenSkin has it
   sn_examples_free(&examples);
 }
@@ -304,8 +308,8 @@ static void more_components_are_better(void **state) {
   assert_ok(&ctx, two_ends(&ctx, 600, &examples));
   const char *few = "0,1,2,3,4,5,10,15,20";
   double lbs = scores_of(&ctx, &examples, "lbs:weights=given", few).test.rms_pct_diag;
-  double one = scores_of(&ctx, &examples, "eigenskin:components=1,weights=given", few).test.rms_pct_diag;
-  double five = scores_of(&ctx, &examples, "eigenskin:components=5,weights=given", few).test.rms_pct_diag;
+  double one = scores_of(&ctx, &examples, "eigenskin:space=whole,components=1,weights=given", few).test.rms_pct_diag;
+  double five = scores_of(&ctx, &examples, "eigenskin:space=whole,components=5,weights=given", few).test.rms_pct_diag;
   assert_below(one, 0.16 * lbs); // the figures that the thesis quotes
   assert_below(five, 0.065 * lbs);
   sn_examples_free(&examples);
@@ -348,7 +352,7 @@ static void full_turns_are_continuous_with_a_state(void **state) {
     examples.skin.weights[2 * i] = far > 0.5f ? far : 1 - far;
     examples.skin.weights[2 * i + 1] = 1 - examples.skin.weights[2 * i];
   }
-  static const char *const specs[] = {"dqs:weights=given", "psd:blend=dualquat,weights=given"};
+  static const char *const specs[] = {"dqs:weights=given", "psd:space=whole,blend=dualquat,weights=given"};
   for (int n = 0; n < 2; n++) {
     trained t = train(&ctx, &examples, specs[n], "every:10");
     void *memory = calloc(1, sn_rt_state_size(&t.model));
@@ -370,7 +374,7 @@ static void state_changes_nothing_near_the_poses(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx, "arm", 20, 600);
-  trained t = train(&ctx, &examples, "psd:blend=dualquat", "every:4");
+  trained t = train(&ctx, &examples, "psd:space=whole,blend=dualquat", "every:4");
   void *memory = calloc(1, sn_rt_state_size(&t.model));
   for (int f = 0; f < 20; f++) {
     shape a = evaluate(&t.model, sn_pose(&examples.poses, f), NULL);
@@ -387,7 +391,8 @@ static void state_changes_nothing_near_the_poses(void **state) {
 
 static void threads_do_not_change_the_bytes(void **state) {
   (void)state;
-  static const char *const specs[] = {"psd", "psd:weighted=1", "eigenskin:blend=dualquat"};
+  static const char *const specs[] = {"psd:space=whole", "psd:space=whole,weighted=1",
+                                      "eigenskin:space=whole,blend=dualquat"};
   for (int n = 0; n < 3; n++) {
     sn_context one = sn_context_default(), four = sn_context_default();
     one.threads = 1, four.threads = 4;
@@ -405,7 +410,7 @@ static void corrections_are_small(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx, "arm", 12, 4000);
-  trained t = train(&ctx, &examples, "psd:threshold=0", "every:3");
+  trained t = train(&ctx, &examples, "psd:space=whole,threshold=0", "every:3");
   uint64_t entries, deltas;
   sn_rt_find_section(&t.model, "correct.entries", &entries);
   sn_rt_find_section(&t.model, "correct.deltas", &deltas);
@@ -428,7 +433,8 @@ static void hostile_bytes_do_no_harm(void **state) {
   (void)state;
   static const char *const names[] = {"joint.reference", "correct.head",  "correct.fields",  "correct.joints",
                                       "correct.numbers", "correct.start", "correct.entries", "correct.deltas"};
-  static const char *const specs[] = {"psd", "psd:weighted=1,blend=dualquat", "eigenskin:distance=mahalanobis"};
+  static const char *const specs[] = {"psd:space=whole", "psd:space=whole,weighted=1,blend=dualquat",
+                                      "eigenskin:space=whole,distance=mahalanobis"};
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx, "arm", 12, 600);
   sn_random rng = sn_random_new(4);
@@ -465,9 +471,9 @@ static void hostile_bytes_do_no_harm(void **state) {
 
 static void allocation_failures_are_clean(void **state) {
   (void)state;
-  static const char *const specs[] = {"psd:weights=given", "psd:weights=given,weighted=1",
-                                      "eigenskin:weights=given,blend=dualquat,distance=mahalanobis",
-                                      "psd:weights=given,kernel=bspline,linear=1"};
+  static const char *const specs[] = {"psd:space=whole,weights=given", "psd:space=whole,weights=given,weighted=1",
+                                      "eigenskin:space=whole,weights=given,blend=dualquat,distance=mahalanobis",
+                                      "psd:space=whole,weights=given,kernel=bspline,linear=1"};
   sn_context good = sn_context_default();
   sn_examples examples = generate(&good, "bar", 6, 0);
   sn_keys keys;
@@ -505,7 +511,7 @@ static void real_poses_gain(void **state) {
   sn_examples examples;
   assert_ok(&ctx, sn_examples_load(&ctx, &options, &examples));
   double lbs = scores_of(&ctx, &examples, "lbs", "every:4").test.ee;
-  trained t = train(&ctx, &examples, "psd", "every:4");
+  trained t = train(&ctx, &examples, "psd:space=whole", "every:4");
   assert_below(t.scores.test.ee, 0.85 * lbs);
   assert_below(t.scores.train.max_pct_diag, 1e-2);
   release(&t);

@@ -56,7 +56,7 @@ done
 "$SINEW" view arm.html alone.html -o both.html --quiet
 "$SINEW" gen body -o body --vertices 10000 --frames 60 --quiet
 big=()
-for name in lbs dqs psd rotreg; do
+for name in lbs dqs psd:space=whole rotreg; do
   "$SINEW" train --method $name --rest body/rest.obj --frames body/frames.pc2 --skeleton body/skeleton.glb --keys every:4 \
     -o big-$name.sinew --quiet
   big+=("big-$name.sinew")

@@ -30,6 +30,7 @@ typedef struct sn_method_spec {
 // What training tells besides the model.
 typedef struct sn_train_report {
   double seconds;  // of the solve
+  double expected; // enveloping error on motion never seen, by poses left out; 0: not known
   char note[1024]; // what the user should know about the result; empty where there is nothing
 } sn_train_report;
 

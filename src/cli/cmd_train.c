@@ -27,6 +27,7 @@ static json_t *describe(const sn_scores *scores, const sn_rt_model *model, const
   json_object_set_new(out, "bytes", json_integer((json_int_t)model->info.bytes));
   json_object_set_new(out, "flops", json_integer((json_int_t)model->info.flops));
   json_object_set_new(out, "seconds", json_real(report->seconds));
+  if (report->expected > 0) json_object_set_new(out, "expected", json_real(report->expected));
   if (report->note[0]) json_object_set_new(out, "note", cli_json_text(report->note));
   return out;
 }
@@ -47,6 +48,9 @@ static int assess_file(cli *c, const char *path, const sn_examples *examples, co
     say_scores(c, "training", &scores.train);
     if (scores.between.frame_count > 0) say_scores(c, "between", &scores.between);
     say_scores(c, "test", &scores.test);
+    if (report->expected > 0) {
+      cli_say(c, "  expected on new motion, by poses left out: ee %s\n", cli_figure(report->expected, 4).text);
+    }
     c->result = describe(&scores, &model, report);
   }
   sn_file_close(&file);

@@ -10,10 +10,14 @@
 
 #define FIELD(name) offsetof(sn_correct_options, name)
 const sn_option sn_correct_option_table[] = {
+  {"space", SN_OPTION_CHOICE, FIELD(space), "local", 0, 0, "local|whole", SN_OPTION_COMMON,
+   "local: a function of each joint's turn, of near joints above all; whole: of all turns at once, as published"},
+  {"ridge", SN_OPTION_REAL, FIELD(ridge), "auto", 1e-12, 1, "auto", SN_OPTION_ADVANCED,
+   "space=local: smoothness, a part of the kernel's trace; auto: by poses left out"},
   {"kernel", SN_OPTION_CHOICE, FIELD(kernel), "gauss", 0, 0, "gauss|thinplate|bspline|shepard", SN_OPTION_ADVANCED,
    "of the interpolation in pose space"},
   {"sigma", SN_OPTION_REAL, FIELD(sigma), "auto", 1e-6, 1e6, "auto|pose", SN_OPTION_ADVANCED,
-   "width of the kernels in radians (shepard: the power); auto: by leave-one-out error; pose: each its own"},
+   "width of the kernels in radians (shepard: the power); auto: by poses left out; pose: each its own"},
   {"order", SN_OPTION_CHOICE, FIELD(order), "inverse", 0, 0, "inverse|forward", SN_OPTION_ADVANCED,
    "corrections before or after skinning"},
   {"distance", SN_OPTION_CHOICE, FIELD(distance), "euclid", 0, 0, "euclid|normalised|mahalanobis", SN_OPTION_ADVANCED,
@@ -334,11 +338,26 @@ static sn_status measure_misses(corrector *c) {
 
 // ---- all of it --------------------------------------------------------------------------------------------------------------------
 
+// Forms that only the whole pose space has.
+static sn_status check_local(sn_context *ctx, const sn_correct_options *o) {
+  const char *form = o->kernel != SN_RBF_GAUSS           ? "a kernel other than gauss"
+                     : o->sigma == SN_SIGMA_POSE         ? "sigma=pose"
+                     : o->distance != SN_DISTANCE_EUCLID ? "a distance other than euclid"
+                     : o->weighted                       ? "weighted=1"
+                     : o->linear                         ? "linear=1"
+                     : !o->cardinal                      ? "cardinal=0"
+                                                         : NULL;
+  return form ? sn_fail(ctx, SN_BAD_INPUT, "%s is a form of one pose space for all joints: add space=whole", form)
+              : SN_OK;
+}
+
 static sn_status check_options(sn_context *ctx, const sn_correct_options *o, const sn_rt_model *model) {
   if (model->info.correct != SN_RT_CORRECT_NONE)
     return sn_fail(ctx, SN_BAD_INPUT, "the model has corrections already");
   if (o->linear && o->kernel == SN_RBF_SHEPARD)
     return sn_fail(ctx, SN_BAD_INPUT, "kernel=shepard takes no linear term: leave out linear=1");
+  if (o->space == SN_SPACE_LOCAL) return check_local(ctx, o);
+  if (o->ridge > 0) return sn_fail(ctx, SN_BAD_INPUT, "ridge goes with space=local");
   if (!o->weighted) return SN_OK;
   if (o->kernel != SN_RBF_GAUSS && o->kernel != SN_RBF_BSPLINE)
     return sn_fail(ctx, SN_BAD_INPUT, "weighted=1 goes with kernel=gauss or kernel=bspline");
@@ -352,6 +371,41 @@ static sn_status check_options(sn_context *ctx, const sn_correct_options *o, con
   return SN_OK;
 }
 
+// The enveloping error that `squared`, the errors of all vertices at the training poses together, amounts to.
+static sn_status enveloping_error(corrector *c, double squared, double *out) {
+  size_t n = (size_t)c->examples->rest.vertex_count, joints = (size_t)c->examples->skeleton.joint_count;
+  double *errors = SN_NEW(c->ctx, &c->memory, double, n *joints), sum = 0;
+  if (!errors) return c->ctx->error.status;
+  sn_rigid_errors(c->ctx, c->examples, c->keys, errors);
+  for (size_t i = 0; i < n; i++) {
+    double least = INFINITY;
+    for (size_t j = 0; j < joints; j++) least = fmin(least, errors[i * joints + j]);
+    sum += least;
+  }
+  *out = sum > 0 ? sqrt(squared / sum) : 0;
+  return SN_OK;
+}
+
+// Which joints a vertex hears is what the skin that came with the rig says; without it the one underneath.
+static const sn_skin *skin_on_joints(const corrector *c) {
+  if (c->examples->skin.vertex_count > 0) return &c->examples->skin;
+  return c->model.info.palette_count == c->model.info.joint_count ? &c->misses.skin : NULL;
+}
+
+static sn_status make_fields(corrector *c, sn_corrections *out) {
+  const sn_correct_options *o = c->options;
+  sn_misses *m = &c->misses;
+  if (o->space == SN_SPACE_LOCAL) {
+    double left;
+    m->listen = skin_on_joints(c);
+    sn_status status = sn_local_fields(c->ctx, &c->memory, o, m, c->joints, c->joint_count, out, &left);
+    return status == SN_OK ? enveloping_error(c, left, &c->report->expected) : status;
+  }
+  return (o->components > 0 ? sn_eigenskin_fields
+          : o->weighted     ? sn_weighted_fields
+                            : sn_psd_fields)(c->ctx, &c->memory, o, m, c->joints, c->joint_count, out);
+}
+
 static sn_status run(corrector *c, const sn_model *base, sn_model *out) {
   sn_corrections corrections;
   sn_context *ctx = c->ctx;
@@ -362,11 +416,7 @@ static sn_status run(corrector *c, const sn_model *base, sn_model *out) {
   if (status == SN_OK) status = choose_joints(c);
   if (status == SN_OK) {
     merge_poses(c);
-    const sn_misses *m = &c->misses;
-    status = (c->options->components > 0 ? sn_eigenskin_fields
-              : c->options->weighted
-                ? sn_weighted_fields
-                : sn_psd_fields)(ctx, &c->memory, c->options, m, c->joints, c->joint_count, &corrections);
+    status = make_fields(c, &corrections);
   }
   if (status == SN_OK) {
     status =

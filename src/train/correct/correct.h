@@ -8,9 +8,12 @@
 #include "solve/rbf.h"
 #include "train/correct/pose_space.h"
 
+enum { SN_RIDGE_AUTO = 0 };
 enum { SN_SIGMA_AUTO = 0, SN_SIGMA_POSE = -1 }; // the words of the option `sigma`
 
 typedef struct sn_correct_options {
+  enum { SN_SPACE_LOCAL, SN_SPACE_WHOLE } space; // a function of every joint's turn, or of all turns at once
+  double ridge; // of local pose spaces, as a part of the kernel's trace; SN_RIDGE_AUTO: what poses left out say
   sn_rbf_kernel kernel;
   double sigma; // > 0: width of every kernel; SN_SIGMA_AUTO: the one width with the least leave-one-out error;
                 // SN_SIGMA_POSE: each pose's is a multiple of its distance to the nearest other pose
@@ -37,10 +40,11 @@ sn_status sn_correct_model(sn_context *ctx, const sn_correct_options *options, c
 // What a model misses: at every pose and vertex (of the examples), the displacement of position and normal.
 typedef struct sn_misses {
   int pose_count, vertex_count, joint_count;
-  double *vectors;      // pose_count * 3 joint_count
-  float (*deltas)[6];   // pose_count * vertex_count: x y z, and of the normal
-  const sn_turn *turns; // joint_count
-  sn_skin skin;         // as evaluated; of `palette` entries
+  double *vectors;       // pose_count * 3 joint_count
+  float (*deltas)[6];    // pose_count * vertex_count: x y z, and of the normal
+  const sn_turn *turns;  // joint_count
+  sn_skin skin;          // as evaluated; of `palette` entries
+  const sn_skin *listen; // weights on joints that say which joints are near a vertex; NULL: all are
   double diagonal;
 } sn_misses;
 
@@ -65,6 +69,7 @@ typedef struct sn_corrections {
   int field_count, basis_count, vertex_count;
   sn_pose_field *fields;
   float (*deltas)[6];
+  bool pruned; // what is too small to be stored is zero already
 } sn_corrections;
 
 sn_status sn_psd_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_misses *m,
@@ -73,6 +78,10 @@ sn_status sn_weighted_fields(sn_context *ctx, sn_arena *memory, const sn_correct
                              const int *joints, int joint_count, sn_corrections *out);
 sn_status sn_eigenskin_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options,
                               const sn_misses *m, const int *joints, int joint_count, sn_corrections *out);
+
+// Local pose spaces (local.h). `expected`: what is left, squared, at poses left out, of all vertices and poses.
+sn_status sn_local_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_misses *m,
+                          const int *joints, int joint_count, sn_corrections *out, double *expected);
 
 // The pose space of `joints` over `count` of the poses (indices `poses`), interpolating data whose gram matrix is
 // given; `rbf` gets the cardinal functions. Centres and widths of the field are those of rbf.

@@ -91,6 +91,7 @@ sn_status sn_correct_write(sn_context *ctx, const sn_correct_options *options, c
                            const sn_model_desc *base, sn_model *out) {
   *out = (sn_model){0};
   sn_arena memory = sn_arena_new(ctx);
+  double threshold = corrections->pruned ? 0 : options->threshold;
   sn_model_corrections c = {.kind = options->components > 0 ? SN_RT_CORRECT_EIGEN : SN_RT_CORRECT_RBF,
                             .forward = options->order == SN_ORDER_FORWARD,
                             .weighted = options->weighted,
@@ -99,8 +100,8 @@ sn_status sn_correct_write(sn_context *ctx, const sn_correct_options *options, c
                             .row_count = corrections->vertex_count,
                             .deltas = (const float(*)[6])corrections->deltas,
                             .rows = examples->source,
-                            .least = fmax(options->threshold / 100, noise) * diagonal,
-                            .least_normal = options->threshold > 0 ? least_normal : noise_normal};
+                            .least = fmax(threshold / 100, noise) * diagonal,
+                            .least_normal = threshold > 0 ? least_normal : noise_normal};
   sn_model_desc desc = *base;
   desc.corrections = &c;
   sn_status status = add_references(ctx, &memory, turns, &desc);

@@ -15,6 +15,7 @@
 static sn_status add_corrections(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_model *model,
                                  sn_train_report *report) {
   sn_correct_options correct = sn_correct_options_default();
+  correct.space = SN_SPACE_WHOLE;
   sn_model base = *model;
   sn_status status = sn_correct_model(ctx, &correct, examples, keys, &base, model, report);
   sn_model_free(&base);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "solve/lapack.h"
-#include "solve/solve.h"
 #include "train/folds.h"
 
 // A vertex is on a joint from this weight on (METHODS: 3.7 near joints per vertex on cheburashka).
@@ -418,7 +417,6 @@ sn_status sn_local_fields(sn_context *ctx, sn_arena *memory, const sn_correct_op
                 .space_count = joint_count > 1 ? joint_count + 1 : 1};
   fit f = {.l = &l};
   sn_local_form form;
-  sn_blas_serial();
   sn_status status = find_sets(&l);
   if (status == SN_OK) status = sn_local_choose(&l, &form, &f.ridge, expected);
   sn_local_space *basis = NULL;

@@ -10,6 +10,27 @@
 extern "C" {
 #endif
 
+// ---- formats ---------------------------------------------------------------------------------------------------------
+
+enum {
+  SN_READS_MESH = 1,
+  SN_READS_FRAMES = 2,
+  SN_READS_RIG = 4, // a skeleton and its motion, perhaps a skin
+  SN_WRITES_MESH = 8,
+  SN_WRITES_FRAMES = 16,
+  SN_WRITES_RIG = 32,
+  SN_THROUGH_ASSIMP = 64 // read by libassimp
+};
+
+typedef struct sn_format {
+  const char *extension, *name;
+  unsigned does;
+} sn_format;
+
+const sn_format *sn_formats(int *count);
+const sn_format *sn_format_of(const char *path);      // by the extension; NULL for none
+bool sn_format_does(const char *path, unsigned what); // all of it
+
 // ---- Wavefront OBJ ---------------------------------------------------------------------------------------------
 
 // Positions and faces (polygons as fans). `name` is used in messages.

@@ -55,10 +55,8 @@ static sn_status info_frames(cli *c, const char *path, const char *kind) {
   json_object_set_new(c->result, "frames", json_integer(frames.frame_count));
   put_box(c->result, sn_frame(&frames, 0), frames.vertex_count);
   cli_say(c, "%s: %s\n  %d frames of %d vertices\n  bounding-box diagonal of the first frame %.6g\n", path,
-          strcmp(kind, "pc2") == 0   ? "PointCache2"
-          : strcmp(kind, "mdd") == 0 ? "Lightwave MDD"
-                                     : "OBJ sequence",
-          frames.frame_count, frames.vertex_count, json_real_value(json_object_get(c->result, "diagonal")));
+          cli_is_point_cache(path) ? sn_format_of(path)->name : "OBJ sequence", frames.frame_count,
+          frames.vertex_count, json_real_value(json_object_get(c->result, "diagonal")));
   sn_frames_free(&frames);
   return SN_OK;
 }
@@ -186,7 +184,7 @@ static sn_status info_gltf(cli *c, const char *path) {
   sn_status status = sn_gltf_read(&c->ctx, path, &gltf);
   if (status != SN_OK) return status;
   const char *dot = strrchr(path, '.'), *kind = is_gltf(path) ? "gltf" : dot + 1;
-  cli_say(c, "%s: %s\n", path, is_gltf(path) ? "glTF 2.0" : "read by libassimp");
+  cli_say(c, "%s: %s\n", path, is_gltf(path) ? "glTF 2.0" : sn_format_of(path)->name);
   json_object_set_new(c->result, "kind", json_string(kind));
   status = sn_gltf_mesh(&c->ctx, gltf, &mesh, NULL, NULL, NULL);
   if (status == SN_BAD_INPUT) { // motion alone

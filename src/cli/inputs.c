@@ -8,12 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-bool cli_is_scene(const char *path) {
-  return cli_has_extension(path, ".glb") || cli_has_extension(path, ".gltf") || cli_has_extension(path, ".fbx");
-}
+bool cli_is_scene(const char *path) { return sn_format_does(path, SN_WRITES_RIG); }
 
+// Frames without faces.
 bool cli_is_point_cache(const char *path) {
-  return cli_has_extension(path, ".pc2") || cli_has_extension(path, ".mdd");
+  return sn_format_does(path, SN_READS_FRAMES) && !sn_format_does(path, SN_READS_MESH);
 }
 
 enum { most_files = 64 };

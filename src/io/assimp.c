@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -20,13 +19,7 @@
 enum { most_seconds = 120, answer_failed = 1, answer_missing = 2 };
 static const rlim_t most_bytes = (rlim_t)4 << 30;
 
-bool sn_assimp_reads(const char *path) {
-  static const char *const extensions[] = {".fbx", ".dae", ".bvh", ".x", ".3ds", ".ply", ".stl", ".b3d", ".smd"};
-  const char *dot = strrchr(path, '.');
-  for (size_t k = 0; dot && k < sizeof extensions / sizeof *extensions; k++)
-    if (strcasecmp(dot, extensions[k]) == 0) return true;
-  return false;
-}
+bool sn_assimp_reads(const char *path) { return sn_format_does(path, SN_THROUGH_ASSIMP); }
 
 // ---- the child ------------------------------------------------------------------------------------------------------------
 

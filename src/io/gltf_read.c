@@ -4,7 +4,6 @@
 #include "io/gltf.h"
 
 #include <string.h>
-#include <strings.h>
 
 // ---- GLB -------------------------------------------------------------------------------------------------------
 
@@ -205,8 +204,7 @@ void sn_gltf_units(const sn_gltf *gltf, char *up, double *centimetres) {
 }
 
 bool sn_is_document(const char *path) {
-  const char *dot = strrchr(path, '.');
-  return dot && (strcasecmp(dot, ".glb") == 0 || strcasecmp(dot, ".gltf") == 0 || sn_assimp_reads(path));
+  return sn_format_does(path, SN_READS_MESH | SN_WRITES_RIG) || sn_assimp_reads(path);
 }
 
 sn_status sn_gltf_read(sn_context *ctx, const char *path, sn_gltf **out) {

@@ -126,10 +126,44 @@ static void test_no_memory(void **state) {
     }
 }
 
+typedef struct threads_job {
+  const double *matrix, *wanted;
+  int wrong[64];
+} threads_job;
+
+static void factorise(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  threads_job *job = user;
+  for (int64_t k = begin; k < end; k++) {
+    double a[most * most];
+    memcpy(a, job->matrix, sizeof a);
+    LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', most, a, most);
+    job->wrong[k] = memcmp(a, job->wanted, sizeof a) != 0;
+  }
+}
+
+// Factorisations on several threads at once do not disturb each other.
+static void test_threads(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  ctx.threads = 8;
+  sn_random rng = sn_random_new(7);
+  double a[most * most], wanted[most * most];
+  definite_matrix(&rng, most, a);
+  memcpy(wanted, a, sizeof a);
+  LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', most, wanted, most);
+  for (int round = 0; round < 200; round++) {
+    threads_job job = {a, wanted, {0}};
+    sn_parallel_for(&ctx, 64, 1, factorise, &job);
+    for (int k = 0; k < 64; k++) assert_int_equal(job.wrong[k], 0);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_posv),   cmocka_unit_test(test_eigenvalues), cmocka_unit_test(test_gesvd),
-    cmocka_unit_test(test_invert), cmocka_unit_test(test_numerics),    cmocka_unit_test(test_no_memory),
+    cmocka_unit_test(test_posv),    cmocka_unit_test(test_eigenvalues), cmocka_unit_test(test_gesvd),
+    cmocka_unit_test(test_invert),  cmocka_unit_test(test_numerics),    cmocka_unit_test(test_no_memory),
+    cmocka_unit_test(test_threads),
   };
   return cmocka_run_group_tests_name("lapack", tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@ pkg-config: finds libraries
 libjansson-dev: JSON, for glTF
 libassimp-dev: FBX, Collada and others
 zlib1g-dev: compression of what a page holds
-libopenblas-serial-dev: dense linear algebra, without threads of its own
+libopenblas-pthread-dev: dense linear algebra, safe to call from several threads
 liblapacke-dev: factorisations
 libsuitesparse-dev: sparse Cholesky (CXSparse)
 libcmocka-dev: unit tests

@@ -77,6 +77,10 @@ typedef struct sn_rig_report {
   int iterations;          // rounds over all the data
   double rms;              // root mean squared distance, file units
   double rms_pct_diag, max_pct_diag;
+  double p99_pct_diag; // the distance that 99 of 100 vertices and frames stay below, to one percent of itself
+  double
+    roughness; // bumps of new poses: every joint turned alone by 30 degrees about each axis, rms change of a vertex's
+               // distance to the middle of its neighbours, in percent of the mean edge
   double e_rms;              // 1000 |X - Y|_F / sqrt(3 N F)
   double joint_gap_pct_diag; // largest distance between the two ends of a joint over all frames
   double

@@ -289,6 +289,8 @@ static void report(cli *c, const rig_job *job, const char *path, const sn_scores
   json_object_set_new(out, "influences", json_integer(job->options.influences));
   json_object_set_new(out, "influences_histogram", histogram);
   json_object_set_new(out, "joint_gap_pct_diag", json_real(gap_pct));
+  json_object_set_new(out, "p99_pct_diag", json_real(r->p99_pct_diag));
+  json_object_set_new(out, "roughness", json_real(r->roughness));
   json_object_set_new(out, "joints_inside_pct", json_real(r->joints_inside_pct));
   json_object_set_new(out, "joint_outside_pct_diag", json_real(r->joint_outside_pct_diag));
   json_object_set_new(out, "iterations", json_integer(r->iterations));
@@ -302,6 +304,9 @@ static void report(cli *c, const rig_job *job, const char *path, const sn_scores
   cli_say(c, "  rms %s %% of the diagonal, largest %s %%, E_RMS %.4g, joint gap %.2g %%\n",
           cli_figure(scores->all.rms_pct_diag, 4).text, cli_figure(scores->all.max_pct_diag, 3).text,
           scores->all.e_rms, gap_pct);
+  cli_say(
+    c, "  99 of 100 vertices below %s %%, normals off by %.2f degrees, roughness of new poses %.2f %% of an edge\n",
+    cli_figure(r->p99_pct_diag, 3).text, scores->all.normal_deg, r->roughness);
   if (r->bones > 1 && job->options.joints == SN_RIG_TREE) {
     cli_say(c, "  joints inside the body: %.0f %%", r->joints_inside_pct);
     if (r->joints_inside_pct < 100) cli_say(c, ", the farthest %.2g %% outside", r->joint_outside_pct_diag);

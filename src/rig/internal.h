@@ -326,4 +326,7 @@ void sn_rig_round_poses(const sn_skeleton *skeleton, bool affine, sn_poses *pose
 // Fills the figures of out->report from out's skeleton, poses and skin.
 sn_status sn_rig_measure(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, sn_rig_result *out);
 
+// Fills out->report.roughness.
+sn_status sn_rig_roughness(sn_context *ctx, const sn_mesh *rest, sn_rig_result *out);
+
 #endif

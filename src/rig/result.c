@@ -59,9 +59,26 @@ typedef struct error_job {
   const sn_rig_result *result;
   double *largest; // per frame
   double *square;  // per chunk of vertices * frames
+  uint32_t *bins;  // per chunk: how many squared errors of each size
+  double unit;     // squared diagonal
 } error_job;
 
-enum { vertex_chunk = 256 };
+// Squared errors from 1e-20 to 1e4 of the squared diagonal, evenly in their logarithm: a bin is one percent of a distance.
+enum { vertex_chunk = 256, bin_count = 2780 };
+
+static int bin_of(double square) {
+  double at = (log10(square + 1e-300) + 20) * (bin_count / 24.0);
+  return at < 0 ? 0 : at >= bin_count ? bin_count - 1 : (int)at;
+}
+
+static double percentile(const uint32_t *bins, size_t chunks, double count, double part) {
+  double sum = 0;
+  for (int b = 0; b < bin_count; b++) {
+    for (size_t c = 0; c < chunks; c++) sum += bins[c * bin_count + (size_t)b];
+    if (sum >= part * count) return sqrt(pow(10, (b + 0.5) * (24.0 / bin_count) - 20));
+  }
+  return 0;
+}
 
 // Errors of a chunk of vertices over all frames; row c of `square` gets the sums per frame.
 static void chunk_errors(void *user, int64_t begin, int64_t end, int worker) {
@@ -90,6 +107,7 @@ static void chunk_errors(void *user, int64_t begin, int64_t end, int worker) {
         error += d * d;
       }
       square[f] += error;
+      job->bins[chunk * bin_count + bin_of(error / job->unit)]++;
       largest[f] = error > largest[f] ? error : largest[f];
       out->report.vertex_rms[i] += error;
     }
@@ -142,10 +160,15 @@ sn_status sn_rig_measure(sn_context *ctx, const sn_mesh *rest, const sn_frames *
   size_t chunks = (n + vertex_chunk - 1) / vertex_chunk;
   report->frame_rms = SN_NEW(ctx, &out->memory, double, f);
   report->vertex_rms = SN_NEW(ctx, &out->memory, double, n);
-  error_job job = {rest, frames, out, SN_NEW(ctx, &scratch, double, chunks *f),
-                   SN_NEW(ctx, &scratch, double, chunks *f)};
-  bool good = report->frame_rms && report->vertex_rms && job.largest && job.square;
   double diagonal = sn_points_diagonal(rest->positions, rest->vertex_count);
+  error_job job = {.rest = rest,
+                   .frames = frames,
+                   .result = out,
+                   .largest = SN_NEW(ctx, &scratch, double, chunks *f),
+                   .square = SN_NEW(ctx, &scratch, double, chunks *f),
+                   .bins = SN_NEW(ctx, &scratch, uint32_t, chunks * bin_count),
+                   .unit = diagonal > 0 ? diagonal * diagonal : 1};
+  bool good = report->frame_rms && report->vertex_rms && job.largest && job.square && job.bins;
   sn_status status = good ? measure_joints(ctx, rest, diagonal, out) : ctx->error.status;
   if (status == SN_OK) {
     sn_parallel_for(ctx, (int64_t)n, vertex_chunk, chunk_errors, &job);
@@ -165,9 +188,11 @@ sn_status sn_rig_measure(sn_context *ctx, const sn_mesh *rest, const sn_frames *
     report->rms = sqrt(total / (double)(n * f));
     report->e_rms = 1000 * sqrt(total / (3 * (double)(n * f)));
     report->rms_pct_diag = percent * report->rms, report->max_pct_diag = percent * sqrt(largest);
+    report->p99_pct_diag = diagonal > 0 ? 100 * percentile(job.bins, chunks, (double)(n * f), 0.99) : 0;
     report->joint_gap_pct_diag = percent * sn_joint_gap(&out->skeleton, &out->poses);
     count_influences(&out->skin, report->influences);
   }
+  if (status == SN_OK) status = sn_rig_roughness(ctx, rest, out);
   sn_arena_free(&scratch);
   return status;
 }

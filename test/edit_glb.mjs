@@ -83,6 +83,40 @@ export const edits = {
     }
     json.animations.push(clip);
   },
+  // Clips end this part of a frame (at 30 per second) early.
+  shorten(doc, part) {
+    for (const clip of doc.json.animations) {
+      for (const sampler of clip.samplers) {
+        const times = rows(doc, sampler.input);
+        times.at(-1)[0] -= part / 30;
+        sampler.input = add(doc, times, 5126, "SCALAR");
+      }
+    }
+  },
+  // No edit: fails where a set of weights is all zero, a morph weight is not within [0, 1], or more than a tenth of the bytes is
+  // in no accessor and no image that something uses.
+  "expect-tidy"(doc) {
+    const { json } = doc, used = new Set();
+    for (const p of primitivesOf(doc)) {
+      for (const [key, index] of [...Object.entries(p.attributes), ["indices", p.indices], ...(p.targets ?? []).flatMap(Object.entries)]) {
+        if (index === undefined) continue;
+        used.add(index);
+        if (key.startsWith("WEIGHTS") && rows(doc, index).flat().every((v) => v === 0)) throw new Error(`${key} is all zero`);
+      }
+    }
+    for (const clip of json.animations) {
+      for (const { sampler, target } of clip.channels) {
+        const { input, output } = clip.samplers[sampler];
+        used.add(input), used.add(output);
+        if (target.path === "weights" && rows(doc, output).some(([w]) => w < 0 || w > 1)) throw new Error("a morph weight is outside [0, 1]");
+      }
+    }
+    json.skins.forEach((skin) => used.add(skin.inverseBindMatrices));
+    const size = (a) => a.count * widths[a.type] * readers[a.componentType][2];
+    let bytes = [...used].reduce((sum, k) => sum + size(json.accessors[k]), 0);
+    for (const image of json.images ?? []) bytes += json.bufferViews[image.bufferView]?.byteLength ?? 0;
+    if (bytes < 0.9 * doc.bin.length) throw new Error(`${bytes} of ${doc.bin.length} bytes are used`);
+  },
   // The mesh a second time, at the same place but on the first joint alone: it parts from the first when that moves.
   twin(doc) {
     for (const mesh of doc.json.meshes) {

@@ -84,4 +84,27 @@ check 'a.input.vertices === c.input.vertices && a.input.file_vertices > 5 * a.in
   smooth.json flat.json plain.json
 check 'a.result.methods[1].test.normal_deg < 0.5 && b.result.methods[1].test.normal_deg < 0.5' smooth.json flat.json
 
+# 10. eval -o .glb: the clip's name, its end, other clips, no empty second set of weights, nothing that nobody needs
+edit $plain partial.glb back shorten=0.4
+"$SINEW" train --rest partial.glb --frames partial.glb --skeleton partial.glb --method psd -o psd.sinew --quiet
+"$SINEW" eval psd.sinew --skeleton partial.glb --rest partial.glb -o psd.glb --quiet
+"$SINEW" eval psd.sinew --skeleton partial.glb -o psd.pc2 --quiet
+"$SINEW" convert psd.glb shown.pc2 --quiet
+"$SINEW" convert partial.glb partial.obj --quiet
+node "$src/test/measure.mjs" partial.obj shown.pc2 psd.pc2 > shown.json
+check 'a.max_pct_diag < 1e-3' shown.json
+"$SINEW" info partial.glb --json before.json --quiet
+"$SINEW" info psd.glb --json after.json --quiet
+check 'b.result.clips.length === 2 && a.result.clips.every((c, k) => c.name === b.result.clips[k].name && near(b.result.clips[k].end - b.result.clips[k].start, c.end - c.start, 1e-6))' \
+  before.json after.json
+for clip in motion back; do
+  "$SINEW" convert partial.glb#$clip one.pc2 --quiet
+  "$SINEW" train --rest partial.glb --frames partial.glb --skeleton partial.glb --method lbs:weights=given -o given.sinew --quiet
+  "$SINEW" eval given.sinew --skeleton partial.glb --rest partial.glb -o given.glb --quiet
+  "$SINEW" convert given.glb#$clip two.pc2 --quiet
+  node "$src/test/measure.mjs" partial.obj two.pc2 one.pc2 > shown.json
+  check 'a.max_pct_diag < 1e-3' shown.json
+done
+node "$src/test/edit_glb.mjs" psd.glb /dev/null expect-tidy || fail "the written file is not tidy"
+
 echo "characters: all as they should be"

@@ -201,13 +201,14 @@ sn_status sn_gltf_deform(sn_context *ctx, const sn_gltf *gltf, int clip, double 
 sn_status sn_gltf_poses(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, int frame_count, sn_poses *out);
 
 // What to write. Absent parts are NULL. With `base`, the document is kept (materials, textures, UVs, extras, unknown
-// extensions), its mesh nodes get the new skin and its old skins and animations go; joints with the names of its old
-// joints take their nodes. `base` needs a skin (`mesh` NULL: the document's own), or nothing else: then it is copied.
+// extensions), its mesh nodes get the new skin and its old skins go; joints with the names of its old joints take their
+// nodes, and then animations of other names than the new clips stay. `base` needs a skin (`mesh` NULL: the document's own), or nothing else: then it is copied.
 typedef struct sn_gltf_clip_out {
   const char *name;
   const sn_poses *poses; // skinning matrices, one row per frame
   int first_frame, frame_count;
   const float *morph_weights; // frame_count * morph_count, or NULL
+  double seconds;             // the last frame is at this time where that is earlier than its own; 0: at its own
 } sn_gltf_clip_out;
 
 typedef struct sn_gltf_out {

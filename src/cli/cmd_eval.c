@@ -43,6 +43,22 @@ static sn_status morph_targets(cli *c, const char *path, const sn_rt_model *mode
   return status;
 }
 
+// Every clip of the input under its own name; what is driven by control points is one clip.
+static void describe_clips(const sn_examples *examples, const sn_poses *poses, const float *weights, int morph_count,
+                           sn_gltf_clip_out *out) {
+  out[0] =
+    (sn_gltf_clip_out){.name = "sinew", .poses = poses, .frame_count = poses->frame_count, .morph_weights = weights};
+  for (int k = 0; k < examples->clip_count; k++) {
+    int first = examples->clip_start[k];
+    out[k] = (sn_gltf_clip_out){.name = examples->clip_names ? examples->clip_names[k] : "sinew",
+                                .poses = poses,
+                                .first_frame = first,
+                                .frame_count = examples->clip_start[k + 1] - first,
+                                .seconds = examples->clip_seconds ? examples->clip_seconds[k] : 0};
+    if (weights) out[k].morph_weights = weights + (size_t)first * (size_t)morph_count;
+  }
+}
+
 // A linear blend is exactly a glTF skin.
 static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, const sn_examples *examples) {
   if (model->info.blend != SN_RT_BLEND_LINEAR) {
@@ -63,15 +79,17 @@ static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, 
   if (status == SN_OK) status = sn_model_skin(&c->ctx, model, &skin);
   if (status == SN_OK) status = (joints ? joint_skeleton : palette_skeleton)(c, model, examples, &skeleton, &poses);
   if (status == SN_OK && rest && sn_is_document(rest)) status = sn_gltf_read(&c->ctx, rest, &base);
+  int clip_count = examples->clip_count > 0 ? examples->clip_count : 1;
+  sn_gltf_clip_out *clips = SN_NEW(&c->ctx, &c->memory, sn_gltf_clip_out, clip_count);
+  if (status == SN_OK && !clips) status = c->ctx.error.status;
   if (status == SN_OK) {
-    sn_gltf_clip_out clip = {
-      .name = "sinew", .poses = &poses, .frame_count = poses.frame_count, .morph_weights = weights};
+    describe_clips(examples, &poses, weights, fields.count, clips);
     sn_gltf_out out = {.base = base,
                        .mesh = &mesh,
                        .skeleton = &skeleton,
                        .skin = &skin,
-                       .clip_count = 1,
-                       .clips = &clip,
+                       .clip_count = clip_count,
+                       .clips = clips,
                        .fps = cli_rate(c, &examples->frames),
                        .morph_count = fields.count,
                        .morph_deltas = (const float(*)[3])fields.deltas,

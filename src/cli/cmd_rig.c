@@ -190,8 +190,10 @@ static sn_status write_rig(cli *c, rig_job *job, const char *path) {
   for (int k = 0; clips && k < e->clip_count; k++) {
     int first = e->clip_start[k], frames = e->clip_start[k + 1] - first;
     if (frames > 0)
-      clips[count++] =
-        (sn_gltf_clip_out){e->clip_names ? e->clip_names[k] : "clip", &job->result.poses, first, frames, NULL};
+      clips[count++] = (sn_gltf_clip_out){.name = e->clip_names ? e->clip_names[k] : "clip",
+                                          .poses = &job->result.poses,
+                                          .first_frame = first,
+                                          .frame_count = frames};
   }
   if (status == SN_OK && rest && sn_is_document(rest)) {
     status = sn_gltf_read(&c->ctx, rest, &base);

@@ -34,7 +34,7 @@ static sn_status write_controls(sn_context *ctx, const char *path, const sn_exam
 }
 
 static sn_status write_skeleton(sn_context *ctx, const char *path, const sn_examples *examples) {
-  sn_gltf_clip_out clip = {"motion", &examples->poses, 0, examples->poses.frame_count, NULL};
+  sn_gltf_clip_out clip = {.name = "motion", .poses = &examples->poses, .frame_count = examples->poses.frame_count};
   sn_gltf_out out = {.mesh = &examples->rest,
                      .skeleton = &examples->skeleton,
                      .skin = &examples->skin,

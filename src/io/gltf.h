@@ -143,6 +143,7 @@ char *sn_gltf_uri_encode(sn_context *ctx, sn_arena *memory, const char *name);
 
 // ---- gltf_access.c ------------------------------------------------------------------------------------------------------
 
+size_t sn_gltf_component_size(int component); // bytes; 0 for none
 sn_status sn_gltf_load_accessors(sn_context *ctx, sn_gltf *gltf);
 // Takes count * size bytes off the document's budget: small files must not blow up without bound.
 sn_status sn_gltf_spend(sn_context *ctx, sn_gltf *gltf, size_t count, size_t size);

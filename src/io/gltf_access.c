@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
-static size_t component_size(int component) {
+size_t sn_gltf_component_size(int component) {
   switch (component) {
   case GLTF_BYTE:
   case GLTF_UBYTE:
@@ -89,7 +89,7 @@ static sn_status load_sparse(sn_context *ctx, const sn_gltf *gltf, const json_t 
     return sn_fail(ctx, SN_BAD_FILE, "%s: its indices cannot have the component type %lld", inner,
                    (long long)component);
   }
-  size_t size = component_size((int)component);
+  size_t size = sn_gltf_component_size((int)component);
   status = locate(ctx, gltf, indices, inner, index_view, (size_t)count, size, size, &accessor->sparse_indices);
   if (status == SN_OK) {
     status = locate(ctx, gltf, values, inner, value_view, (size_t)count, element, element, &accessor->sparse_values);
@@ -111,7 +111,7 @@ static sn_status load_accessor(sn_context *ctx, sn_gltf *gltf, int index, const 
   }
   if (status == SN_OK) status = sn_gltf_index(ctx, json, place, "bufferView", gltf->view_count, false, &view);
   if (status != SN_OK) return status;
-  size_t size = component_size((int)component);
+  size_t size = sn_gltf_component_size((int)component);
   if (size == 0) {
     return sn_fail(ctx, SN_BAD_FILE, "%s: there is no component type %lld", place, (long long)component);
   }
@@ -211,7 +211,7 @@ static float float_at(const uint8_t *bytes) {
 }
 
 static void decode_element(const gltf_accessor *accessor, const uint8_t *bytes, bool normalize, float *out) {
-  size_t size = component_size(accessor->component);
+  size_t size = sn_gltf_component_size(accessor->component);
   for (int k = 0; k < accessor->width; k++, bytes += size) {
     if (accessor->component == GLTF_FLOAT) {
       out[k] = float_at(bytes);
@@ -223,7 +223,7 @@ static void decode_element(const gltf_accessor *accessor, const uint8_t *bytes, 
 
 // The i-th sparse index; they must ascend and stay in range.
 static sn_status sparse_index(sn_context *ctx, const gltf_accessor *accessor, int index, int i, int64_t *previous) {
-  size_t size = component_size(accessor->sparse_component);
+  size_t size = sn_gltf_component_size(accessor->sparse_component);
   int64_t at = integer_at(accessor->sparse_indices + (size_t)i * size, accessor->sparse_component);
   if (at <= *previous || at >= accessor->count) {
     return sn_fail(ctx, SN_BAD_FILE, "accessor %d: sparse index %d is %lld, must be from %lld to %d", index, i,
@@ -241,7 +241,7 @@ sn_status sn_gltf_floats(sn_context *ctx, const sn_gltf *gltf, int index, bool n
   for (size_t i = 0; accessor->bytes && i < (size_t)accessor->count; i++) {
     decode_element(accessor, accessor->bytes + i * accessor->stride, normalize, out + i * width);
   }
-  size_t element = width * component_size(accessor->component);
+  size_t element = width * sn_gltf_component_size(accessor->component);
   int64_t at = -1;
   for (int i = 0; i < accessor->sparse_count; i++) {
     if (sparse_index(ctx, accessor, index, i, &at) != SN_OK) return ctx->error.status;
@@ -272,7 +272,7 @@ sn_status sn_gltf_floats_kept(sn_context *ctx, sn_gltf *gltf, int index, bool no
 
 sn_status sn_gltf_integers(sn_context *ctx, const sn_gltf *gltf, int index, uint32_t *out) {
   const gltf_accessor *accessor = &gltf->accessors[index];
-  size_t width = (size_t)accessor->width, size = component_size(accessor->component);
+  size_t width = (size_t)accessor->width, size = sn_gltf_component_size(accessor->component);
   if (!accessor->bytes) memset(out, 0, (size_t)accessor->count * width * sizeof *out);
   for (size_t i = 0; accessor->bytes && i < (size_t)accessor->count; i++) {
     const uint8_t *bytes = accessor->bytes + i * accessor->stride;

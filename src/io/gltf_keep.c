@@ -137,7 +137,12 @@ static void clean_node(gltf_builder *b, const sn_gltf_out *what, int node) {
   sn_gltf_set(b, json, "skin", json_integer(0));
   json_object_del(json, "weights");
   json_object_del(mesh, "weights");
-  if (what->morph_count > 0) json_object_del(json_object_get(mesh, "extras"), "targetNames");
+  json_t *names = json_object_get(json_object_get(mesh, "extras"), "targetNames");
+  for (int k = 0; json_is_array(names) && k < what->morph_count; k++) {
+    char name[32];
+    snprintf(name, sizeof name, "correction%d", k);
+    if (json_array_append_new(names, json_string(name)) != 0) b->failed = true;
+  }
 }
 
 static sn_status keep_node(gltf_builder *b, const sn_gltf_out *what, const sn_mesh *mesh, int node, bool *taken) {
@@ -168,7 +173,6 @@ sn_status sn_gltf_keep_meshes(gltf_builder *b, const sn_gltf_out *what, const sn
                               int *mesh_node_count) {
   const sn_gltf *base = what->base;
   json_object_del(b->root, "skins");
-  json_object_del(b->root, "animations");
   for (int k = 0; k < base->node_count; k++) json_object_del(entry(b, "nodes", k), "skin");
   *mesh_nodes = SN_NEW(b->ctx, &b->memory, int, base->part_count);
   bool *taken = SN_NEW(b->ctx, &b->memory, bool, base->mesh_count);
@@ -299,6 +303,66 @@ static void keep_views(gltf_builder *b, const sn_gltf *base, const bool *live) {
   }
 }
 
+// Views that something else than an accessor of known kind refers to.
+static void mark_pinned(bool *pinned, int count, const json_t *root) {
+  live_set all = {.view_count = count, .views = pinned};
+  size_t k;
+  json_t *json;
+  mark_unknown(&all, root, false);
+  json_array_foreach(json_object_get(root, "images"), k, json)
+    mark(pinned, count, json_object_get(json, "bufferView"));
+  json_array_foreach(json_object_get(root, "accessors"), k, json) {
+    const json_t *sparse = json_object_get(json, "sparse");
+    mark(pinned, count, json_object_get(json_object_get(sparse, "indices"), "bufferView"));
+    mark(pinned, count, json_object_get(json_object_get(sparse, "values"), "bufferView"));
+    if (sparse) mark(pinned, count, json_object_get(json, "bufferView"));
+  }
+}
+
+// An accessor's elements into a view of their own.
+static void move_accessor(gltf_builder *b, const gltf_accessor *accessor, json_t *json, const json_t *old_view) {
+  size_t size = (size_t)accessor->width * sn_gltf_component_size(accessor->component), step = (size + 3) / 4 * 4;
+  size_t count = (size_t)accessor->count, stride = accessor->stride;
+  int64_t target = json_integer_value(json_object_get(old_view, "target"));
+  if (target == GLTF_INDICES || !json_object_get(old_view, "byteStride")) step = size;
+  sn_arena scratch = sn_arena_new(b->ctx);
+  uint8_t *bytes = SN_NEW(b->ctx, &scratch, uint8_t, count * step);
+  if (!bytes) b->failed = true;
+  for (size_t k = 0; bytes && k < count; k++) memcpy(bytes + k * step, accessor->bytes + k * stride, size);
+  if (bytes) {
+    int view = sn_gltf_add_view(b, bytes, count * step, (int)target);
+    if (step != size) {
+      sn_gltf_set(b, entry(b, "bufferViews", view), "byteStride", json_integer((json_int_t)step));
+    }
+    sn_gltf_set(b, json, "bufferView", json_integer(view));
+    json_object_del(json, "byteOffset");
+  }
+  sn_arena_free(&scratch);
+}
+
+// Views that hold live accessors among dead ones: the live ones move out.
+static sn_status split_views(gltf_builder *b, const sn_gltf *base, live_set *live) {
+  bool *pinned = SN_NEW(b->ctx, &b->memory, bool, base->view_count);
+  bool *mixed = SN_NEW(b->ctx, &b->memory, bool, base->view_count);
+  if (!pinned || !mixed) return b->ctx->error.status;
+  mark_pinned(pinned, base->view_count, b->root);
+  const json_t *old = json_object_get(base->json, "accessors"),
+               *old_views = json_object_get(base->json, "bufferViews");
+  for (int pass = 0; pass < 2; pass++)
+    for (int k = 0; k < base->accessor_count; k++) {
+      const json_t *index = json_object_get(json_array_get(old, (size_t)k), "bufferView");
+      int view = index ? (int)json_integer_value(index) : -1;
+      if (view < 0 || !live->views[view] || pinned[view]) continue;
+      if (pass == 0) mixed[view] = mixed[view] || !live->accessors[k];
+      if (pass == 1 && mixed[view] && live->accessors[k]) {
+        move_accessor(b, &base->accessors[k], entry(b, "accessors", k), json_array_get(old_views, (size_t)view));
+      }
+    }
+  for (int v = 0; v < base->view_count; v++)
+    if (mixed[v]) live->views[v] = false;
+  return sn_gltf_builder_status(b);
+}
+
 // Views may overlap: then whole buffers are kept, or copying view by view would multiply them.
 static bool views_overlap(const sn_gltf *base, const bool *live) {
   size_t room = 0;
@@ -363,11 +427,14 @@ sn_status sn_gltf_keep_data(gltf_builder *b, const sn_gltf *base) {
   for (int k = 0; k < base->accessor_count; k++) {
     if (!live.accessors[k]) empty_accessor(b, k);
   }
+  sn_status status = SN_OK;
   if (views_overlap(base, live.views)) {
     keep_buffers(b, base);
   } else {
+    status = split_views(b, base, &live);
     keep_views(b, base, live.views);
   }
+  if (status != SN_OK) return status;
   remove_name(b->root, "extensionsUsed", "EXT_meshopt_compression");
   size_t k;
   json_t *image;

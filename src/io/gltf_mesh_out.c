@@ -44,7 +44,8 @@ static void round_row(const influence_row *row, float *out) {
 
 void sn_gltf_add_weights(gltf_builder *b, json_t *attributes, const sn_gltf_out *what, int first, int count) {
   static const char *const joint_keys[] = {"JOINTS_0", "JOINTS_1"}, *const weight_keys[] = {"WEIGHTS_0", "WEIGHTS_1"};
-  int sets = what->skin->influences > 4 ? 2 : 1;
+  int sets = 1;
+  for (int i = 0; i < count && sets == 1; i++) sets = gather(what->skin, first + i).count > 4 ? 2 : 1;
   bool wide = what->skeleton->joint_count > 256;
   sn_arena scratch = sn_arena_new(b->ctx);
   size_t set_size = (size_t)count * 4;
@@ -111,7 +112,7 @@ void sn_gltf_add_colors(gltf_builder *b, json_t *attributes, const float (*color
 }
 
 void sn_gltf_add_targets(gltf_builder *b, json_t *primitive, const sn_gltf_out *what, int first, int count) {
-  json_t *targets = json_array();
+  json_t *old = json_object_get(primitive, "targets"), *targets = old ? json_incref(old) : json_array();
   for (int k = 0; k < what->morph_count && !b->failed; k++) {
     const float(*deltas)[3] = what->morph_deltas + (size_t)k * (size_t)what->mesh->vertex_count + first;
     json_t *target = json_object();

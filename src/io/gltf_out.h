@@ -62,6 +62,8 @@ sn_status sn_gltf_add_skin(gltf_builder *b, const gltf_rig *rig, int root);
 // All clips; `mesh_nodes` get the animated morph weights.
 sn_status sn_gltf_add_clips(gltf_builder *b, const sn_gltf_out *what, const gltf_rig *rig, const int *mesh_nodes,
                             int mesh_node_count);
+// The base's other animations go on: without those that are written anew, and without morph weights where targets are added.
+void sn_gltf_keep_clips(gltf_builder *b, const sn_gltf_out *what);
 
 // ---- gltf_affine.c: any affine map as two nested nodes ----------------------------------------------
 
@@ -78,6 +80,11 @@ gltf_factors sn_gltf_factor(sn_affine map, bool inner_scale, const gltf_factors 
 sn_affine sn_gltf_compose(const gltf_factors *factors, bool inner_scale);
 // Sum of the squared errors half-way between the keys of one clip, for a player that interpolates the factors.
 double sn_gltf_halfway_error(const sn_affine *maps, int count, bool inner_scale);
+
+// ---- gltf_morph_out.c ----------------------------------------------------------------------------------------------
+
+// Targets and weights such that all weights are from 0 to 1; `b` owns what is new.
+sn_status sn_gltf_unit_morphs(gltf_builder *b, sn_gltf_out *what);
 
 // ---- gltf_mesh_out.c, gltf_keep.c --------------------------------------------------------------------------------------
 

@@ -247,7 +247,8 @@ sn_status sn_gltf_kept_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *r
     if (joint_of_node[base->order[at]] >= 0) rig->order[placed++] = joint_of_node[base->order[at]];
   }
   *found = true;
-  return rest_of_tree(b, rig);
+  // Nodes keep their static pose, which the document's other animations stand on.
+  return what->clip_count > 0 ? SN_OK : rest_of_tree(b, rig);
 }
 
 sn_status sn_gltf_add_skin(gltf_builder *b, const gltf_rig *rig, int root) {
@@ -354,19 +355,39 @@ static sn_status add_affine_clip(clip_builder *c, const sn_gltf_clip_out *clip, 
   return SN_OK;
 }
 
+// The file's own targets come first, with weight 0: what they did is in the corrections.
 static void add_morph_channels(clip_builder *c, const sn_gltf_out *what, const sn_gltf_clip_out *clip,
                                const int *mesh_nodes, int mesh_node_count) {
-  size_t count = (size_t)clip->frame_count * (size_t)what->morph_count;
-  memcpy(c->values, clip->morph_weights, count * sizeof *c->values);
-  for (int k = 0; k < mesh_node_count; k++) add_channel(c, mesh_nodes[k], "weights", 1, what->morph_count);
+  for (int k = 0; k < mesh_node_count; k++) {
+    size_t own = what->base ? (size_t)what->base->nodes[mesh_nodes[k]].weight_count : 0;
+    size_t added = (size_t)what->morph_count, all = own + added;
+    for (size_t f = 0; f < (size_t)clip->frame_count; f++) {
+      memset(c->values + f * all, 0, own * sizeof *c->values);
+      memcpy(c->values + f * all + own, clip->morph_weights + f * added, added * sizeof *c->values);
+    }
+    add_channel(c, mesh_nodes[k], "weights", 1, (int)all);
+  }
+}
+
+static size_t widest_channel(const sn_gltf_out *what, const int *mesh_nodes, int mesh_node_count) {
+  int own = 0;
+  for (int k = 0; what->base && k < mesh_node_count; k++) {
+    int count = what->base->nodes[mesh_nodes[k]].weight_count;
+    if (count > own) own = count;
+  }
+  return what->morph_count > 0 && own + what->morph_count > 4 ? (size_t)(own + what->morph_count) : 4;
 }
 
 static sn_status add_clip(gltf_builder *b, const sn_gltf_out *what, const sn_gltf_clip_out *clip, const gltf_rig *rig,
                           const int *mesh_nodes, int mesh_node_count, sn_arena *scratch) {
-  size_t frames = (size_t)clip->frame_count, widest = what->morph_count > 4 ? (size_t)what->morph_count : 4;
+  size_t frames = (size_t)clip->frame_count, widest = widest_channel(what, mesh_nodes, mesh_node_count);
   float *times = SN_NEW(b->ctx, scratch, float, frames), *values = SN_NEW(b->ctx, scratch, float, frames *widest);
   if (!times || !values) return b->ctx->error.status;
-  for (size_t f = 0; f < frames; f++) times[f] = (float)((double)f / what->fps);
+  for (size_t f = 0; f < frames; f++) {
+    double t = (double)f / what->fps;
+    bool early = f + 1 == frames && clip->seconds > 0 && clip->seconds < t; // a clip need not end on a frame
+    times[f] = (float)(early ? clip->seconds : t);
+  }
   clip_builder c = {.b = b,
                     .channels = json_array(),
                     .samplers = json_array(),
@@ -374,7 +395,7 @@ static sn_status add_clip(gltf_builder *b, const sn_gltf_out *what, const sn_glt
                     .frame_count = clip->frame_count,
                     .values = values};
   json_t *animation = json_object();
-  sn_gltf_set_text(b, animation, "name", clip->name ? clip->name : "clip", "clip");
+  if (!clip->name || *clip->name) sn_gltf_set_text(b, animation, "name", clip->name ? clip->name : "clip", "clip");
   sn_gltf_set(b, animation, "channels", c.channels);
   sn_gltf_set(b, animation, "samplers", c.samplers);
   sn_gltf_append(b, "animations", animation);
@@ -386,13 +407,54 @@ static sn_status add_clip(gltf_builder *b, const sn_gltf_out *what, const sn_glt
   return status == SN_OK ? sn_gltf_builder_status(b) : status;
 }
 
+static bool has_name(const json_t *animation, const char *name) {
+  const char *own = json_string_value(json_object_get(animation, "name"));
+  return strcmp(own ? own : "", name ? name : "") == 0;
+}
+
+// Without the channels of morph weights: their number is another now.
+static void drop_weights(json_t *animation) {
+  json_t *channels = json_object_get(animation, "channels");
+  for (size_t k = json_array_size(channels); k-- > 0;) {
+    const json_t *target = json_object_get(json_array_get(channels, k), "target");
+    const char *path = json_string_value(json_object_get(target, "path"));
+    if (path && strcmp(path, "weights") == 0) json_array_remove(channels, k);
+  }
+}
+
+void sn_gltf_keep_clips(gltf_builder *b, const sn_gltf_out *what) {
+  json_t *animations = json_object_get(b->root, "animations");
+  for (int c = 0; c < what->clip_count; c++) {
+    size_t k = 0;
+    while (k < json_array_size(animations) && !has_name(json_array_get(animations, k), what->clips[c].name)) k++;
+    json_array_remove(animations, k);
+  }
+  for (size_t k = json_array_size(animations); k-- > 0;) {
+    json_t *animation = json_array_get(animations, k);
+    if (what->morph_count > 0) drop_weights(animation);
+    if (json_array_size(json_object_get(animation, "channels")) == 0) json_array_remove(animations, k);
+  }
+  if (animations && json_array_size(animations) == 0) json_object_del(b->root, "animations");
+}
+
+// What is new comes first: that is what players show.
+static void put_first(gltf_builder *b, size_t old_count) {
+  json_t *animations = json_object_get(b->root, "animations");
+  for (size_t k = 0; k < old_count; k++) {
+    json_t *first = json_incref(json_array_get(animations, 0));
+    if (json_array_remove(animations, 0) != 0 || json_array_append_new(animations, first) != 0) b->failed = true;
+  }
+}
+
 sn_status sn_gltf_add_clips(gltf_builder *b, const sn_gltf_out *what, const gltf_rig *rig, const int *mesh_nodes,
                             int mesh_node_count) {
   sn_status status = SN_OK;
+  size_t old_count = json_array_size(json_object_get(b->root, "animations"));
   for (int k = 0; k < what->clip_count && status == SN_OK; k++) {
     sn_arena scratch = sn_arena_new(b->ctx);
     status = add_clip(b, what, &what->clips[k], rig, mesh_nodes, mesh_node_count, &scratch);
     sn_arena_free(&scratch);
   }
-  return status;
+  put_first(b, old_count);
+  return status == SN_OK ? sn_gltf_builder_status(b) : status;
 }

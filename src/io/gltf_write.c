@@ -122,7 +122,8 @@ static void set_generator(gltf_builder *b) {
   sn_gltf_set(b, asset, "generator", json_string("Sinew " SN_VERSION));
 }
 
-static sn_status build_new(gltf_builder *b, const sn_gltf_out *what) {
+static sn_status build_new(gltf_builder *b, const sn_gltf_out *given) {
+  sn_gltf_out units = *given, *what = &units;
   json_t *roots = json_array(), *scene = json_object();
   gltf_rig rig = {0};
   int mesh_node = -1, skeleton_root = -1;
@@ -130,7 +131,8 @@ static sn_status build_new(gltf_builder *b, const sn_gltf_out *what) {
   sn_gltf_set(b, scene, "nodes", roots);
   sn_gltf_append(b, "scenes", scene);
   if (b->failed) return sn_gltf_builder_status(b);
-  sn_status status = SN_OK;
+  sn_status status = sn_gltf_unit_morphs(b, &units);
+  if (status != SN_OK) return status;
   if (what->mesh) {
     mesh_node = sn_gltf_add_mesh(b, what);
     if (json_array_append_new(roots, json_integer(mesh_node)) != 0) b->failed = true;
@@ -152,10 +154,16 @@ static sn_status build_kept(gltf_builder *b, const sn_gltf_out *what) {
   sn_status status = SN_OK;
   if (!what->mesh) status = sn_gltf_mesh(b->ctx, base, &own, NULL, NULL, NULL), full.mesh = &own;
   int *mesh_nodes = NULL, mesh_node_count = 0, root = -1;
-  gltf_rig rig;
+  gltf_rig rig = {0};
   bool found = false;
+  if (status == SN_OK) status = sn_gltf_unit_morphs(b, &full);
   if (status == SN_OK) status = sn_gltf_keep_meshes(b, &full, full.mesh, &mesh_nodes, &mesh_node_count);
   if (status == SN_OK) status = sn_gltf_kept_rig(b, &full, &rig, &found);
+  if (found) {
+    sn_gltf_keep_clips(b, &full);
+  } else {
+    json_object_del(b->root, "animations");
+  }
   if (status == SN_OK && !found) {
     status = sn_gltf_new_rig(b, &full, &rig, &root);
     if (status == SN_OK) sn_gltf_join_scenes(b, base, mesh_nodes, mesh_node_count, root);

@@ -108,7 +108,8 @@ static const char *stem(sn_context *ctx, sn_arena *memory, const char *path) {
   return name;
 }
 
-static sn_status clip_name(sn_context *ctx, sn_arena *memory, const char *path, const char *clip, const char **out) {
+static sn_status clip_name(sn_context *ctx, sn_arena *memory, const char *path, const char *clip, const char **out,
+                           double *seconds) {
   *out = NULL;
   if (sn_is_document(path)) {
     sn_gltf *gltf;
@@ -116,9 +117,8 @@ static sn_status clip_name(sn_context *ctx, sn_arena *memory, const char *path, 
     sn_status status = sn_gltf_read(ctx, path, &gltf);
     if (status != SN_OK) return status;
     status = sn_gltf_find_clip(ctx, gltf, clip, &index);
-    if (status == SN_OK && sn_gltf_clip(gltf, index).name[0]) {
-      *out = sn_arena_text(ctx, memory, sn_gltf_clip(gltf, index).name);
-    }
+    if (status == SN_OK) *out = sn_arena_text(ctx, memory, sn_gltf_clip(gltf, index).name); // "": it has none
+    if (status == SN_OK) *seconds = sn_gltf_clip(gltf, index).end - sn_gltf_clip(gltf, index).start;
     sn_gltf_free(gltf);
     if (status != SN_OK) return status;
   }
@@ -131,13 +131,14 @@ sn_status sn_load_clip_names(sn_context *ctx, const sn_load_options *options, sn
   int count = framed ? options->frames_count : options->skeleton_count;
   bool from_skeleton = options->skeleton_count == count;
   out->clip_names = SN_NEW(ctx, &out->memory, const char *, count);
-  sn_status status = out->clip_names ? SN_OK : ctx->error.status;
+  out->clip_seconds = SN_NEW(ctx, &out->memory, double, count);
+  sn_status status = out->clip_names && out->clip_seconds ? SN_OK : ctx->error.status;
   for (int c = 0; c < count && status == SN_OK; c++) {
     bool cache =
       framed && !sn_is_document(options->frames[c]); // a file of frames has the name that its maker gave it
     const char *path = cache || !from_skeleton ? options->frames[c] : options->skeletons[c];
     const char *clip = cache || !from_skeleton ? options->frame_clips[c] : options->skeleton_clips[c];
-    status = clip_name(ctx, &out->memory, path, clip, &out->clip_names[c]);
+    status = clip_name(ctx, &out->memory, path, clip, &out->clip_names[c], &out->clip_seconds[c]);
   }
   return status;
 }

@@ -1,0 +1,28 @@
+# In Blender: what it shows of a GLB's first animation, frame by frame, as PC2 in the file's axes and vertex order.
+#   blender -b --factory-startup -P blender_glb.py -- in.glb out.pc2 FRAMES FPS
+import struct
+import sys
+import bpy
+import numpy
+
+numpy.bool = bool  # the importer of Blender 3.4 uses a name that newer versions of numpy lack
+
+source, target, frames, fps = sys.argv[sys.argv.index("--") + 1:]
+bpy.ops.wm.read_factory_settings(use_empty=True)
+bpy.context.scene.render.fps = int(fps)
+bpy.ops.import_scene.gltf(filepath=source)
+# The icosphere that the importer adds as the shape of bones has no armature.
+meshes = [o for o in bpy.context.scene.objects if o.type == "MESH" and o.find_armature()]
+count = sum(len(o.data.vertices) for o in meshes)
+with open(target, "wb") as out:
+    out.write(struct.pack("<12siiffi", b"POINTCACHE2\0", 1, count, 0.0, 1.0, int(frames)))
+    for f in range(int(frames)):
+        bpy.context.scene.frame_set(f)
+        graph = bpy.context.evaluated_depsgraph_get()
+        for o in meshes:
+            shown = o.evaluated_get(graph)
+            mesh = shown.to_mesh()
+            for v in mesh.vertices:
+                p = shown.matrix_world @ v.co
+                out.write(struct.pack("<fff", p.x, p.z, -p.y))
+            shown.to_mesh_clear()

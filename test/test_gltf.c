@@ -446,7 +446,8 @@ static void test_keep(void **state) {
   for (size_t k = 0; k < 4; k++) {
     same_entry(json_object_get(old_primitive, "attributes"), json_object_get(primitive, "attributes"), attributes[k]);
   }
-  assert_null(json_object_get(json_object_get(primitive, "attributes"), "JOINTS_1")); // three joints: it would be empty
+  assert_null(
+    json_object_get(json_object_get(primitive, "attributes"), "JOINTS_1")); // three joints: it would be empty
   const json_t *group = json_array_get(json_object_get(new, "nodes"), 0);
   same_entry(json_array_get(json_object_get(old, "nodes"), 0), group, "extras");
   sn_file a, b;

@@ -46,7 +46,8 @@ static sn_status convert_scene(cli *c, const char *from, const char *to) {
     int count = sn_gltf_clip_count(gltf) < most ? sn_gltf_clip_count(gltf) : most;
     for (int k = 0; status == SN_OK && k < count; k++) {
       status = sn_gltf_poses(&c->ctx, gltf, k, out.fps, -1, &poses[k]);
-      clips[k] = (sn_gltf_clip_out){sn_gltf_clip(gltf, k).name, &poses[k], 0, poses[k].frame_count, NULL};
+      clips[k] = (sn_gltf_clip_out){
+        .name = sn_gltf_clip(gltf, k).name, .poses = &poses[k], .frame_count = poses[k].frame_count};
       out.clip_count = k + 1;
     }
   }

@@ -100,6 +100,13 @@ expect 2 "as 500M" "$SINEW" info set/rest.obj --memory much
 expect 1 "out of memory" "$SINEW" info set/rest.obj --memory 10K
 "$SINEW" info set/rest.obj --memory 100M --quiet || fail "100M are too little"
 
+# Little address space: OpenBLAS would wait for ever.
+if [[ $SINEW != *sanitize* ]]; then
+  (ulimit -v 150000 && timeout 20 "$SINEW" train --method lbs "${examples[@]}" -o y.sinew --threads 1) 2>said
+  [ $? -eq 1 ] && grep -q "out of memory" said || fail "little address space: $(cat said)"
+  (ulimit -v 150000 && timeout 20 "$SINEW" --version) >/dev/null || fail "--version needs much"
+fi
+
 left=$(find . -name '.sinew-*')
 [ -z "$left" ] || fail "left over: $left"
 [ $failures -eq 0 ] && echo "outputs: all as they should be"

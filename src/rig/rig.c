@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // `sn_rig`: checks, units, the choice of the number of bones, and the result in the caller's terms.
 #include "rig/internal.h"
+#include "solve/lapack.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -234,6 +235,7 @@ sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, 
   sn_rig_options o = options ? *options : sn_rig_options_default();
   sn_status status = check_numbers(ctx, &o);
   if (status == SN_OK) status = check_data(ctx, rest, frames);
+  if (status == SN_OK) status = sn_lapack_room(ctx);
   if (status != SN_OK) return status;
   if (o.given != SN_RIG_NOTHING) return sn_rig_with_skeleton(ctx, rest, frames, &o, out);
   sn_arena scratch = sn_arena_new(ctx);

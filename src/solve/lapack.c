@@ -3,6 +3,7 @@
 
 #include <cblas.h>
 #include <math.h>
+#include <sys/mman.h>
 
 #include <lapacke.h>
 
@@ -15,6 +16,19 @@ static bool all_finite(const double *values, size_t count) {
   for (size_t k = 0; k < count; k++)
     if (!isfinite(values[k])) return false;
   return true;
+}
+
+sn_status sn_lapack_room(sn_context *ctx) {
+  const size_t buffer = (size_t)128 << 20; // of OpenBLAS 0.3.21
+  size_t size = buffer * (size_t)sn_threads(ctx);
+  void *room = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) {
+    return sn_fail(ctx, SN_NO_MEMORY,
+                   "out of memory: %zu MB of addresses for the buffers of %d threads could not be had", size >> 20,
+                   sn_threads(ctx));
+  }
+  munmap(room, size);
+  return SN_OK;
 }
 
 static void transpose_square(int n, double *a) {

@@ -7,6 +7,10 @@
 
 #include "sinew/base.h"
 
+// OpenBLAS waits for ever where it cannot have its buffers, one for every thread: whether there is room for them. To be asked
+// before work begins.
+sn_status sn_lapack_room(sn_context *ctx);
+
 // b <- a^-1 b for a symmetric positive definite a (n x n, of which the triangle `uplo` is used, and overwritten); b has n
 // rows of `columns`.
 sn_status sn_lapack_posv(sn_context *ctx, char uplo, int n, int columns, double *a, double *b);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The table of methods, and the parsing of --method.
+#include "solve/lapack.h"
 #include "train/train.h"
 
 #include <stdio.h>
@@ -70,6 +71,7 @@ sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_example
                    spec->text);
   }
   sn_status status = check_training(ctx, spec, examples, keys);
+  if (status == SN_OK) status = sn_lapack_room(ctx);
   double start = sn_seconds();
   if (status == SN_OK) {
     status = spec->method->train(ctx, &spec->options, examples, keys, out, report);

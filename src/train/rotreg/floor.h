@@ -12,7 +12,7 @@
 #define SN_ROTREG_ANCHOR_FLOOR 0.02
 
 // Among these lambda is chosen by poses left out. There 1 gave 0.145, ten times more 0.20, ten times less 0.16.
-enum { sn_rotreg_lambda_count = 7 };
+enum { sn_rotreg_lambda_count = 9 };
 extern const double sn_rotreg_lambdas[sn_rotreg_lambda_count];
 
 double sn_rotreg_mean(const double *values, size_t count);

@@ -131,7 +131,7 @@ static sn_status tune(full_form *f) {
   for (int n = 0; status == SN_OK && n < count; n++) {
     triangle_sequence(f, (int)((int64_t)n * triangles / count), sequences + (size_t)n * poses);
   }
-  if (status == SN_OK) status = sn_rotreg_tune(f->ctx, &f->joints, &f->folds, sequences, count, &f->options);
+  if (status == SN_OK) status = sn_rotreg_tune(f->ctx, &f->joints, &f->folds, sequences, count, NULL, &f->options);
   sn_arena_free(&scratch);
   return status;
 }

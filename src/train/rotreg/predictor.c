@@ -36,6 +36,7 @@ typedef struct fit {
   int count;
   const sn_rotreg_fit_options *options;
   sn_rotreg_work *w;
+  bool relative; // the tilt's ridge
 } fit;
 
 static const sn_mat3 *rotations_at(const fit *f, int i) {
@@ -49,6 +50,8 @@ static sn_mat3 turn_of(const sn_rotreg_turn *turn, sn_vec3 theta) {
   return sn_rotation_exp(sn_mat3_apply(turn->map, theta));
 }
 
+static const double still = 1e-3; // squared radians per pose: a joint that turns less says nothing
+
 // map = u W + the ridge solution of what is left: sum |rho - map theta|^2 + ridge |map - u W|^2.
 // Returns by how much that lowers the sum of squares.
 static double free_map(int count, const sn_vec3 *theta, const sn_vec3 *rho, double relative, sn_rotreg_turn *turn) {
@@ -60,7 +63,7 @@ static double free_map(int count, const sn_vec3 *theta, const sn_vec3 *rho, doub
     left = sn_mat3_add(left, sn_mat3_outer(rest, theta[i]));
     moments = sn_mat3_add(moments, sn_mat3_outer(theta[i], theta[i]));
   }
-  double ridge = relative * sn_mat3_trace(moments);
+  double ridge = relative * (sn_mat3_trace(moments) + still * count);
   if (!sn_mat3_invert(sn_mat3_add(moments, sn_mat3_diagonal(ridge, ridge, ridge)), &inverse)) return 0;
   sn_mat3 step = sn_mat3_mul(left, inverse);
   turn->map = sn_mat3_add(turn->map, step);
@@ -77,22 +80,48 @@ static void take_logs(const fit *f) {
   for (int i = 0; i < f->count; i++) f->w->rho[i] = sn_rotation_log(f->w->target[i]);
 }
 
+// The logarithm of the same rotation that is nearest to `to`.
+static sn_vec3 nearest_branch(sn_vec3 rho, sn_vec3 to) {
+  double angle = sn_vec3_length(rho);
+  sn_vec3 best = rho;
+  for (int k = -1; k <= 1 && angle > 1e-9; k++) {
+    sn_vec3 other = sn_vec3_scale(rho, 1 + 2 * SN_PI * k / angle);
+    if (sn_vec3_distance(other, to) < sn_vec3_distance(best, to)) best = other;
+  }
+  return best;
+}
+
+// u and W, or those of the prior; returns the sum of squares that is left.
+static double fit_or_take(const fit *f, double prior, sn_rotreg_turn *turn) {
+  sn_rotreg_work *w = f->w;
+  double cost = 0;
+  if (isnan(prior)) {
+    sn_rotreg_choose_branches(f->count, w->theta, w->branch);
+    return (f->options->published ? sn_rotreg_fit_published_turn : sn_rotreg_fit_turn)(f->count, w->theta, w->branch,
+                                                                                       &turn->u, &turn->w);
+  }
+  for (int i = 0; i < f->count; i++) {
+    w->branch[i] = nearest_branch(w->rho[i], sn_vec3_scale(w->theta[i], prior));
+    sn_vec3 left = sn_vec3_mad(w->branch[i], w->theta[i], -prior);
+    cost += sn_vec3_dot(left, left);
+  }
+  return cost;
+}
+
 // Fits one joint's turn to the logarithms w->rho; returns the sum of squared differences that remain.
-static double fit_logs(const fit *f, int joint, sn_rotreg_turn *turn) {
+static double fit_logs(const fit *f, int joint, double prior, sn_rotreg_turn *turn) {
   sn_rotreg_work *w = f->w;
   for (int i = 0; i < f->count; i++) w->theta[i] = thetas_at(f, i)[joint];
   memcpy(w->branch, w->rho, (size_t)f->count * sizeof *w->rho);
-  sn_rotreg_choose_branches(f->count, w->theta, w->branch);
-  turn->joint = joint;
-  double cost = (f->options->published ? sn_rotreg_fit_published_turn
-                                       : sn_rotreg_fit_turn)(f->count, w->theta, w->branch, &turn->u, &turn->w);
+  *turn = (sn_rotreg_turn){.joint = joint, .u = prior, .w = sn_mat3_identity(), .prior = prior};
+  double cost = fit_or_take(f, prior, turn);
   return cost - free_map(f->count, w->theta, w->branch, f->options->map_ridge, turn);
 }
 
 // The same; returns the sum of squared angles that remain.
-static double fit_target(const fit *f, int joint, sn_rotreg_turn *turn) {
+static double fit_target(const fit *f, int joint, double prior, sn_rotreg_turn *turn) {
   double cost = 0;
-  fit_logs(f, joint, turn);
+  fit_logs(f, joint, prior, turn);
   for (int i = 0; i < f->count; i++) {
     double angle = sn_rotation_angle(turn_of(turn, f->w->theta[i]), f->w->target[i]);
     cost += angle * angle;
@@ -120,10 +149,22 @@ static double refit(const fit *f, sn_rotreg_predictor *p, double cost) {
     sn_rotreg_turn turn;
     isolate(f, p, k);
     take_logs(f);
-    double next = fit_target(f, p->turns[k].joint, &turn);
+    double next = fit_target(f, p->turns[k].joint, p->turns[k].prior, &turn);
     if (next < cost) cost = next, p->turns[k] = turn;
   }
   return cost;
+}
+
+static bool may_use(const fit *f, int joint) { return !f->options->local || f->options->local[joint].near; }
+static bool may_begin(const fit *f, int joint) { return !f->options->local || f->options->local[joint].main; }
+
+// What the skin says about a joint's part in a prediction that starts from `base`: nothing where the base goes with it.
+static double prior_of(const fit *f, int base, int joint) {
+  if (!f->options->local) return NAN;
+  for (int b = base;; b = f->joints->base[b]) {
+    if (b == joint) return 0;
+    if (f->joints->base[b] == b) return f->options->local[joint].share;
+  }
 }
 
 static bool uses(const sn_rotreg_predictor *p, int joint) {
@@ -156,11 +197,11 @@ static double fit_first(const fit *f, sn_rotreg_predictor *p) {
   for (int base = 0; base < joints->joint_count; base++) {
     bool seen = false;
     for (int b = 0; b < joints->joint_count; b++) {
-      if (joints->base[b] != base) continue;
+      if (joints->base[b] != base || !may_begin(f, b)) continue;
       sn_rotreg_predictor trial = {.base = base};
       sn_rotreg_turn turn;
       if (!seen) isolate(f, &trial, 0), take_logs(f), seen = true;
-      enter(list, b, fit_logs(f, b, &turn));
+      enter(list, b, fit_logs(f, b, prior_of(f, base, b), &turn));
     }
   }
   double best = INFINITY;
@@ -168,7 +209,7 @@ static double fit_first(const fit *f, sn_rotreg_predictor *p) {
     sn_rotreg_predictor trial = {.base = joints->base[list[k].joint], .turn_count = 0};
     sn_rotreg_turn turn;
     isolate(f, &trial, 0), take_logs(f);
-    double cost = fit_target(f, list[k].joint, &turn);
+    double cost = fit_target(f, list[k].joint, prior_of(f, trial.base, list[k].joint), &turn);
     if (!(cost < best)) continue;
     best = cost, *p = trial;
     p->turn_count = 1, p->turns[0] = turn;
@@ -185,13 +226,15 @@ static bool fit_next(const fit *f, sn_rotreg_predictor *p, double *cost) {
   isolate(f, p, p->turn_count), take_logs(f);
   for (int b = 0; b < joints->joint_count; b++) {
     sn_rotreg_turn turn;
-    if (joints->base[b] != b && !uses(p, b)) enter(list, b, fit_logs(f, b, &turn));
+    if (joints->base[b] == b || uses(p, b) || !may_use(f, b)) continue;
+    enter(list, b, fit_logs(f, b, prior_of(f, p->base, b), &turn));
   }
   sn_rotreg_predictor best = *p;
   for (int k = 0; k < shortlist && list[k].joint >= 0; k++) {
     sn_rotreg_predictor trial = *p;
     isolate(f, p, p->turn_count), take_logs(f);
-    double left = fit_target(f, list[k].joint, &trial.turns[trial.turn_count++]);
+    double prior = prior_of(f, p->base, list[k].joint);
+    double left = fit_target(f, list[k].joint, prior, &trial.turns[trial.turn_count++]);
     if (!f->options->published) left = refit(f, &trial, left);
     if (left < least) least = left, best = trial;
   }
@@ -217,6 +260,7 @@ static void fit_tilt(const fit *f, double ridge, double rest, sn_rotreg_predicto
       b[r][0] += row[r] * left.x, b[r][1] += row[r] * left.y, b[r][2] += row[r] * left.z;
     }
   }
+  ridge *= sn_rotreg_energy(a[0], f->relative);
   for (int r = 0; r < terms; r++) a[r][r] += r < terms - 1 ? ridge : fmax(rest, 1e-9);
   sn_spd_solve(terms, terms, a[0], 3, b[0]);
   for (int c = 0; c < 3; c++)
@@ -226,7 +270,7 @@ static void fit_tilt(const fit *f, double ridge, double rest, sn_rotreg_predicto
 void sn_rotreg_fit(const sn_rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
                    const sn_rotreg_fit_options *options, sn_rotreg_work *work, sn_rotreg_predictor *out) {
   lay_out(work, joints->pose_count);
-  fit f = {joints, pick, count, options, work};
+  fit f = {joints, pick, count, options, work, options->local != NULL};
   for (int i = 0; i < count; i++) sn_mat3_polar(sequence[pick[i]], &work->rotation[i], &work->shear[i]);
   double cost = fit_first(&f, out);
   while (out->turn_count < options->most_turns && fit_next(&f, out, &cost)) continue;
@@ -243,13 +287,13 @@ void sn_rotreg_refit(const sn_rotreg_joints *joints, const sn_mat3 *sequence, co
                      const sn_rotreg_fit_options *options, sn_rotreg_work *work, const sn_rotreg_predictor *like,
                      sn_rotreg_predictor *out) {
   lay_out(work, joints->pose_count);
-  fit f = {joints, pick, count, options, work};
+  fit f = {joints, pick, count, options, work, options->local != NULL};
   double cost = INFINITY;
   for (int i = 0; i < count; i++) sn_mat3_polar(sequence[pick[i]], &work->rotation[i], &work->shear[i]);
   *out = (sn_rotreg_predictor){.base = like->base, .shear_joints = {like->shear_joints[0], like->shear_joints[1]}};
   for (int k = 0; k < like->turn_count; k++) {
     isolate(&f, out, k), take_logs(&f);
-    cost = fit_target(&f, like->turns[k].joint, &out->turns[out->turn_count]);
+    cost = fit_target(&f, like->turns[k].joint, like->turns[k].prior, &out->turns[out->turn_count]);
     out->turn_count++;
   }
   for (int sweep = 0; sweep < 2 && like->turn_count > 1 && !options->published; sweep++) cost = refit(&f, out, cost);
@@ -260,7 +304,7 @@ void sn_rotreg_refit(const sn_rotreg_joints *joints, const sn_mat3 *sequence, co
 void sn_rotreg_refit_tilt(const sn_rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
                           double ridge, sn_rotreg_work *work, sn_rotreg_predictor *p) {
   lay_out(work, joints->pose_count);
-  fit f = {joints, pick, count, NULL, work};
+  fit f = {joints, pick, count, NULL, work, p->turn_count > 0 && !isnan(p->turns[0].prior)};
   for (int i = 0; i < count; i++) sn_mat3_polar(sequence[pick[i]], &work->rotation[i], &work->shear[i]);
   fit_tilt(&f, ridge, 1, p);
 }

@@ -39,6 +39,7 @@ typedef struct sn_rotreg_turn {
   int joint;
   double u;
   sn_mat3 w, map;
+  double prior; // what the skin says u is, with W = I; NAN without one
 } sn_rotreg_turn;
 
 // D = R S with R = Q_base exp(map_1 theta_1) exp(map_2 theta_2) ... exp(tilt phi) and S = H phi, phi = [theta_b1, theta_b2, 1].
@@ -50,6 +51,13 @@ typedef struct sn_rotreg_predictor {
   double tilt[3][sn_rotreg_shear_terms];  // a last small rotation, which the paper does not have
 } sn_rotreg_predictor;
 
+// What the skin that came with the skeleton says about a part of the surface, one per joint.
+typedef struct sn_rotreg_local {
+  bool near;    // the joint carries the part, or is next to one that does
+  bool main;    // it carries most
+  double share; // of the part's weights at the joint and below it: the part of its turn that the surface takes
+} sn_rotreg_local;
+
 typedef struct sn_rotreg_fit_options {
   int most_turns;     // most joints of a predictor
   double map_ridge;   // of what maps add to u W, relative to the moments of theta; INFINITY: nothing
@@ -57,6 +65,9 @@ typedef struct sn_rotreg_fit_options {
   double tilt_ridge;  // ridge of the tilt; 0: no tilt
   double rest_weight; // weight of the rest pose (no tilt, no scale or shear) as one more example
   bool published;     // see published.h
+  // NULL: any joint, and no prior. Otherwise maps are pulled to shares of the joints' turns, and the ridges of tilt and
+  // scale/shear are relative to how much the joints turn.
+  const sn_rotreg_local *local;
 } sn_rotreg_fit_options;
 
 sn_rotreg_fit_options sn_rotreg_fit_options_default(void);
@@ -92,6 +103,8 @@ sn_mat3 sn_rotreg_predict(const sn_rotreg_predictor *p, const sn_mat3 *rotation,
 // The same functions serve tilts.
 void sn_rotreg_terms(const int joints[2], const sn_vec3 *theta, double out[sn_rotreg_shear_terms]);
 extern const int sn_rotreg_shear_entry[6][2];
+// What the ridge of a regression on these terms is relative to, from its normal matrix; 1 where it is absolute.
+double sn_rotreg_energy(const double *a, bool relative);
 
 // H by regularised least squares on the logarithms of p->shear_joints and a bias. Returns the sum of squares that is left.
 double sn_rotreg_fit_shear(const sn_rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count,

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "sinew/rig.h"
 #include "train/folds.h"
 #include "train/rotreg/anchor.h"
 #include "train/rotreg/floor.h"
@@ -14,6 +13,16 @@
 #include "train/rotreg/published.h"
 #include "train/rotreg/solve.h"
 #include "train/rotreg/tune.h"
+#include "train/near.h"
+#include "train/train.h"
+
+// Poses nearer to each other than this part of the largest distance are left out together: half lets a clip fall into a
+// handful of parts (tuned on the generated athlete).
+static const double alike = 0.5;
+
+// Up to so many joints that turn, and that a part of the surface sees, a clip tells their parts in it well: as on the
+// generated sets of two and three joints.
+static const double few_joints = 3;
 
 // F, the near-rigid vertices that follow linear blend skinning exactly (4.2): rms distance in the training poses, as a part of
 // the diagonal. Of a person of 1.7 m, 0.2 mm: what is not seen need not be learned.
@@ -30,7 +39,8 @@ typedef struct reduced_job {
   sn_rotreg_reduced *out;
   sn_rotreg_fit_options fit;
   sn_topology topology;
-  sn_skin skin; // linear blend skinning on the joints
+  sn_skin skin;           // linear blend skinning on the joints
+  sn_rotreg_local *local; // [key][joint]; NULL without a prior, or where few joints turn
   sn_folds folds;
   sn_rotreg_keys gradient_keys;
   sn_rotreg_anchors anchors, *left_out_anchors; // trained on all poses, and without each fold
@@ -82,6 +92,91 @@ static sn_status make_bones(reduced_job *job) {
   return fit_bones(job, &tree, count < most ? count : most);
 }
 
+// ---- the prior ---------------------------------------------------------------------------------------------------------
+
+// The skin that came with the skeleton, as far as the frames do not know better; without one, weights on any joints.
+static sn_status make_skin(reduced_job *job) {
+  const sn_examples *e = job->examples;
+  const sn_skin_options skin = {.influences = 4, .prior = job->fit.published ? SN_PRIOR_NONE : SN_PRIOR_AUTO};
+  return sn_train_skin(job->ctx, &skin, e, &e->poses, job->keys, &job->skin);
+}
+
+// One key's joints, from its share of weights on each.
+static void look_around(const sn_skeleton *skeleton, const sn_near *near, const double *own, sn_rotreg_local *out) {
+  int joints = skeleton->joint_count, main = 0;
+  double sum = 0;
+  for (int j = 0; j < joints; j++) {
+    sum += own[j];
+    if (own[j] > own[main]) main = j;
+  }
+  out[main].main = true;
+  for (int j = 0; j < joints; j++)
+    for (int k = 0; k < joints && own[j] >= (double)SN_NEAR_WEIGHT * sum; k++) {
+      if (k == j || near->beside[(size_t)j * (size_t)joints + (size_t)k]) out[k].near = true;
+    }
+  for (int n = joints - 1; n >= 0; n--) { // children before parents
+    int j = skeleton->order[n], parent = skeleton->parents[j];
+    out[j].share += own[j] / sum;
+    if (parent >= 0) out[parent].share += out[j].share;
+  }
+}
+
+// Whether a joint turns at all, by more than about two degrees.
+static bool turns(const sn_rotreg_joints *joints, int j) {
+  double sum = 0;
+  for (int k = 0; k < joints->pose_count; k++) {
+    sn_vec3 theta = joints->theta[(size_t)k * (size_t)joints->joint_count + (size_t)j];
+    sum += sn_vec3_dot(theta, theta);
+  }
+  return joints->base[j] != j && sum > 1e-3 * joints->pose_count;
+}
+
+// A key listens to the joints that carry its triangles, and to their neighbours.
+static sn_status find_near(reduced_job *job) {
+  const sn_mesh *rest = &job->examples->rest;
+  const sn_skin *prior = &job->examples->skin;
+  size_t keys = (size_t)bone_count(job), joints = (size_t)job->examples->skeleton.joint_count;
+  sn_near near;
+  if (prior->influences == 0 || job->fit.published) return SN_OK;
+  double *own = SN_NEW(job->ctx, job->memory, double, keys *joints);
+  job->local = SN_NEW(job->ctx, job->memory, sn_rotreg_local, keys * joints);
+  sn_status status = own && job->local ? sn_near_new(job->ctx, job->memory, &job->examples->skeleton, prior, &near)
+                                       : job->ctx->error.status;
+  for (int n = 0; status == SN_OK && n < 3 * rest->triangle_count; n++) {
+    size_t at = (size_t)rest->triangles[n / 3][n % 3] * (size_t)prior->influences;
+    double *row = own + (size_t)job->out->bones.group_of[n / 3] * joints;
+    for (size_t k = at; k < at + (size_t)prior->influences; k++) row[prior->joints[k]] += (double)prior->weights[k];
+  }
+  size_t seen = 0;
+  for (size_t key = 0; status == SN_OK && key < keys; key++) {
+    look_around(&job->examples->skeleton, &near, own + key * joints, job->local + key * joints);
+    for (size_t j = 0; j < joints; j++) seen += job->local[key * joints + j].near && turns(&job->out->joints, (int)j);
+  }
+  if ((double)seen <= few_joints * (double)keys) job->local = NULL;
+  return status;
+}
+
+// Poses by their similarity, as all joints see it. Where few joints turn, every so many poses are left out.
+static sn_status make_folds(reduced_job *job) {
+  const sn_rotreg_joints *joints = &job->out->joints;
+  int poses = job->keys->count;
+  if (!job->local) return sn_folds_interleaved(job->ctx, job->memory, poses, sn_usual_folds, &job->folds);
+  double largest = 0, *distances = SN_NEW(job->ctx, job->memory, double, (size_t)poses *(size_t)poses);
+  if (!distances) return job->ctx->error.status;
+  for (int a = 0; a < poses; a++)
+    for (int b = 0; b < poses; b++) {
+      double sum = 0;
+      for (int j = 0; j < joints->joint_count; j++) {
+        sn_vec3 d = sn_vec3_sub(joints->theta[(size_t)a * (size_t)joints->joint_count + (size_t)j],
+                                joints->theta[(size_t)b * (size_t)joints->joint_count + (size_t)j]);
+        if (joints->base[j] != j) sum += sn_vec3_dot(d, d);
+      }
+      distances[(size_t)a * (size_t)poses + (size_t)b] = sqrt(sum);
+      largest = fmax(largest, sqrt(sum));
+    }
+  return sn_folds_similar(job->ctx, job->memory, poses, distances, alike * largest, sn_usual_folds, &job->folds);
+}
+
 // ---- predictors of the key gradients (3, 5.2) ------------------------------------------------------------------------------
 
 static const sn_mat3 *sequence_of(const reduced_job *job, int key) {
@@ -99,10 +194,12 @@ static void fit_key(const reduced_job *job, int key, sn_rotreg_work *work) {
   const sn_rotreg_joints *joints = &job->out->joints;
   const sn_mat3 *sequence = sequence_of(job, key);
   sn_rotreg_predictor *whole = &job->out->predictors[key], part;
-  sn_rotreg_fit(joints, sequence, job->folds.folds[0].poses, job->keys->count, &job->fit, work, whole);
+  sn_rotreg_fit_options fit = job->fit;
+  if (job->local) fit.local = job->local + (size_t)key * (size_t)joints->joint_count;
+  sn_rotreg_fit(joints, sequence, job->folds.folds[0].poses, job->keys->count, &fit, work, whole);
   for (int n = 0; n < job->folds.fold_count; n++) {
     const sn_fold *fold = &job->folds.folds[n];
-    sn_rotreg_refit(joints, sequence, fold->poses, fold->outside_count, &job->fit, work, whole, &part);
+    sn_rotreg_refit(joints, sequence, fold->poses, fold->outside_count, &fit, work, whole, &part);
     for (int m = fold->outside_count; m < fold->count; m++) {
       int pose = fold->poses[m];
       job->left_out[(size_t)pose * (size_t)bone_count(job) + (size_t)key] = predict_at(job, &part, pose);
@@ -127,8 +224,8 @@ static sn_status fit_predictors(reduced_job *job) {
   if (!job->out->predictors || !job->left_out || !job->work) return ctx->error.status;
   sn_status status = SN_OK;
   if (!job->fit.published) {
-    status =
-      sn_rotreg_tune(ctx, &job->out->joints, &job->folds, job->gradient_keys.sequence, bone_count(job), &job->fit);
+    status = sn_rotreg_tune(ctx, &job->out->joints, &job->folds, job->gradient_keys.sequence, bone_count(job),
+                            job->local, &job->fit);
   }
   if (status == SN_OK) sn_parallel_for(ctx, bone_count(job), 1, fit_key_range, job);
   if (status != SN_OK || !job->options->loads) return status;
@@ -346,13 +443,12 @@ static sn_status advance(const reduced_job *job, sn_status status, double done) 
 static sn_status train_reduced(reduced_job *job) {
   const sn_examples *e = job->examples;
   sn_context *ctx = job->ctx;
-  sn_weights_options options = sn_weights_options_default();
   sn_status status = sn_topology_build(ctx, &e->rest, &job->topology);
   if (status == SN_OK) status = sn_rotreg_joints_build(ctx, job->memory, e, job->keys, &job->out->joints);
-  if (status == SN_OK) status = sn_folds_interleaved(ctx, job->memory, job->keys->count, sn_usual_folds, &job->folds);
-  if (status == SN_OK)
-    status = sn_solve_weights(ctx, &e->rest, &e->frames, &e->poses, job->keys, &options, &job->skin);
+  if (status == SN_OK) status = make_skin(job);
   if (status == SN_OK) status = make_bones(job);
+  if (status == SN_OK) status = find_near(job);
+  if (status == SN_OK) status = make_folds(job);
   status = advance(job, status, 0.4);
   if (status == SN_OK) {
     status = sn_rotreg_keys_fit(ctx, job->memory, e, job->keys, &job->out->bones, key_rounds, &job->gradient_keys);

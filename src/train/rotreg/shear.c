@@ -16,6 +16,12 @@ void sn_rotreg_terms(const int joints[2], const sn_vec3 *theta, double out[terms
   memcpy(out, row, sizeof row);
 }
 
+double sn_rotreg_energy(const double *a, bool relative) {
+  double sum = 0;
+  for (int r = 0; r < terms - 1; r++) sum += a[r * terms + r] / (terms - 1);
+  return relative ? sum + 1e-4 * a[terms * terms - 1] : 1; // the last term counts the poses
+}
+
 // The rest pose counts as one more example (theta = 0, S = I), with the weight options->rest_weight; the bias is not pulled
 // towards zero otherwise.
 double sn_rotreg_fit_shear(const sn_rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count,
@@ -32,7 +38,8 @@ double sn_rotreg_fit_shear(const sn_rotreg_joints *joints, const sn_mat3 *shear,
       }
     }
   }
-  for (int r = 0; r < terms - 1; r++) a[r][r] += options->shear_ridge;
+  double ridge = options->shear_ridge * sn_rotreg_energy(a[0], options->local != NULL);
+  for (int r = 0; r < terms - 1; r++) a[r][r] += ridge;
   a[terms - 1][terms - 1] += fmax(options->rest_weight, 1e-9);
   memcpy(right, b, sizeof right);
   sn_spd_solve(terms, terms, a[0], 6, b[0]);
@@ -49,6 +56,7 @@ void sn_rotreg_choose_shear(const sn_rotreg_joints *joints, const sn_mat3 *shear
   for (int slot = 0; slot < 2; slot++) {
     sn_rotreg_predictor trial = *p;
     for (int j = 0; j < joints->joint_count; j++) {
+      if (options->local && !options->local[j].near) continue;
       // The same joint twice is one joint.
       trial.shear_joints[slot] = j;
       if (slot == 0) trial.shear_joints[1] = j;

@@ -10,13 +10,21 @@ static const double map_ridges[choices] = {INFINITY, 1, 1e-1, 1e-2, 1e-3};
 static const double shear_ridges[choices] = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1}; // per pose
 static const double tilt_ridges[choices] = {10, 1, 1e-1, 1e-2, 1e-3};       // likewise
 
+// With a prior: strongest first, relative ridges. What poses left out say is still kinder than new motion, so weaker ones must be
+// clearly better. Tuned on the generated athlete.
+static const double local_map_ridges[choices] = {1, 0.3, 0.1, 0.01, 1e-3};
+static const double local_shear_ridges[choices] = {0.3, 0.1, 0.03, 0.01, 1e-3};
+static const double local_tilt_ridges[choices] = {3, 1, 0.3, 0.1, 0.01};
+static const double clearly = 1.3;
+
 typedef struct tune_job {
   const sn_rotreg_joints *joints;
   const sn_folds *folds;
   const sn_mat3 *sequences;
   sn_rotreg_fit_options options;
-  bool tilting;               // with every choice of tilt
-  double (*miss)[choices][2]; // per sequence and choice of tilt: squared angles, squared scale/shear
+  const sn_rotreg_local *local; // [sequence][joint]; NULL: no prior
+  bool tilting;                 // with every choice of tilt
+  double (*miss)[choices][2];   // per sequence and choice of tilt: squared angles, squared scale/shear
   char *work;
   size_t work_size;
 } tune_job;
@@ -36,6 +44,12 @@ static void add_miss(const tune_job *job, const sn_rotreg_predictor *p, const sn
   miss[0] += angle * angle, miss[1] += stretch * stretch;
 }
 
+static double tilt_ridge(const tune_job *job, int c) {
+  return job->local ? local_tilt_ridges[c] : tilt_ridges[c] * job->joints->pose_count;
+}
+
+static double worth_it(const tune_job *job) { return job->local ? clearly : SN_WORTH_IT; }
+
 // Leaves out each fold in turn; with tilts, the same turns with every choice of them.
 static void try_range(void *user, int64_t begin, int64_t end, int worker) {
   const tune_job *job = user;
@@ -44,13 +58,15 @@ static void try_range(void *user, int64_t begin, int64_t end, int worker) {
   for (int64_t n = begin; n < end; n++) {
     const sn_mat3 *sequence = job->sequences + (size_t)n * (size_t)poses;
     sn_rotreg_predictor whole, part;
+    sn_rotreg_fit_options options = job->options;
+    if (job->local) options.local = job->local + (size_t)n * (size_t)job->joints->joint_count;
     memset(job->miss[n], 0, sizeof job->miss[n]);
-    sn_rotreg_fit(job->joints, sequence, job->folds->folds[0].poses, poses, &job->options, work, &whole);
+    sn_rotreg_fit(job->joints, sequence, job->folds->folds[0].poses, poses, &options, work, &whole);
     for (int f = 0; f < job->folds->fold_count; f++) {
       const sn_fold *fold = &job->folds->folds[f];
-      sn_rotreg_refit(job->joints, sequence, fold->poses, fold->outside_count, &job->options, work, &whole, &part);
+      sn_rotreg_refit(job->joints, sequence, fold->poses, fold->outside_count, &options, work, &whole, &part);
       for (int c = 0; c < (job->tilting ? choices : 1); c++) {
-        double ridge = job->tilting ? tilt_ridges[c] * poses : 0; // 0 leaves the tilt as it is
+        double ridge = job->tilting ? tilt_ridge(job, c) : 0; // 0 leaves the tilt as it is
         sn_rotreg_refit_tilt(job->joints, sequence, fold->poses, fold->outside_count, ridge, work, &part);
         for (int m = fold->outside_count; m < fold->count; m++) {
           add_miss(job, &part, &sequence[fold->poses[m]], fold->poses[m], job->miss[n][c]);
@@ -73,28 +89,31 @@ static void choose_tilt(sn_context *ctx, tune_job *job, int count, double withou
   sn_parallel_for(ctx, count, 1, try_range, job);
   double miss[1 + choices] = {without};
   for (int c = 0; c < choices; c++) miss[1 + c] = total_miss(job, count, c, 0);
-  int best = sn_simplest(miss, 1 + choices, SN_WORTH_IT);
-  if (best > 0) options->tilt_ridge = tilt_ridges[best - 1] * job->joints->pose_count;
+  int best = sn_simplest(miss, 1 + choices, worth_it(job));
+  if (best > 0) options->tilt_ridge = tilt_ridge(job, best - 1);
 }
 
 sn_status sn_rotreg_tune(sn_context *ctx, const sn_rotreg_joints *joints, const sn_folds *folds,
-                         const sn_mat3 *sequences, int count, sn_rotreg_fit_options *options) {
+                         const sn_mat3 *sequences, int count, const sn_rotreg_local *local,
+                         sn_rotreg_fit_options *options) {
   sn_arena scratch = sn_arena_new(ctx);
-  tune_job job = {.joints = joints, .folds = folds, .sequences = sequences, .options = *options};
+  tune_job job = {.joints = joints, .folds = folds, .sequences = sequences, .options = *options, .local = local};
   job.work_size = sn_rotreg_work_size(joints->pose_count);
   job.work = sn_arena_alloc(ctx, &scratch, (size_t)sn_threads(ctx), job.work_size);
   job.miss = sn_arena_alloc(ctx, &scratch, (size_t)count, sizeof *job.miss);
   sn_status status = job.work && job.miss ? SN_OK : ctx->error.status;
   double angles[choices], shears[choices];
   for (int c = 0; status == SN_OK && c < choices; c++) {
-    job.options.map_ridge = map_ridges[c], job.options.shear_ridge = shear_ridges[c] * joints->pose_count;
+    job.options.map_ridge = local ? local_map_ridges[c] : map_ridges[c];
+    job.options.shear_ridge = local ? local_shear_ridges[c] : shear_ridges[c] * joints->pose_count;
     sn_parallel_for(ctx, count, 1, try_range, &job);
     angles[c] = total_miss(&job, count, 0, 0), shears[c] = total_miss(&job, count, 0, 1);
   }
   if (status == SN_OK) {
-    int free = sn_simplest(angles, choices, SN_WORTH_IT);
-    options->map_ridge = map_ridges[free];
-    options->shear_ridge = shear_ridges[sn_simplest(shears, choices, 1)] * joints->pose_count;
+    int free = sn_simplest(angles, choices, worth_it(&job)),
+        shear = sn_simplest(shears, choices, local ? clearly : 1);
+    options->map_ridge = local ? local_map_ridges[free] : map_ridges[free];
+    options->shear_ridge = local ? local_shear_ridges[shear] : shear_ridges[shear] * joints->pose_count;
     choose_tilt(ctx, &job, count, angles[free], options);
   }
   sn_arena_free(&scratch);

@@ -8,7 +8,8 @@
 // Chooses options->map_ridge, shear_ridge and tilt_ridge: those whose predictors miss the poses left out least, over `count`
 // sequences of joints->pose_count gradients each.
 sn_status sn_rotreg_tune(sn_context *ctx, const sn_rotreg_joints *joints, const sn_folds *folds,
-                         const sn_mat3 *sequences, int count, sn_rotreg_fit_options *options);
+                         const sn_mat3 *sequences, int count, const sn_rotreg_local *local,
+                         sn_rotreg_fit_options *options);
 
 // A worker's part of scratch memory of `size` bytes each (sn_rotreg_work_size).
 sn_rotreg_work *sn_rotreg_work_of(char *work, size_t size, int worker);

@@ -9,7 +9,7 @@
 
 #include "solve/solve.h"
 #include "train/folds.h"
-#include "train/skin/near.h"
+#include "train/near.h"
 
 // Strengths to choose from: the usual one, weaker, stronger, and the prior itself. Left-out errors are flat around the best
 // and their minimum is not where that of new motion is, so another strength than the usual one has to be clearly better

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Which joints a vertex may listen to: in a clip all joints move at once, and a joint far away explains a vertex as well as
 // the right one does.
-#ifndef SINEW_TRAIN_SKIN_NEAR_H
-#define SINEW_TRAIN_SKIN_NEAR_H
+#ifndef SINEW_TRAIN_NEAR_H
+#define SINEW_TRAIN_NEAR_H
 
 #include "sinew/scene.h"
 

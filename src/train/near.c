@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "train/skin/near.h"
+#include "train/near.h"
 
 static int carrying(const sn_skin *skin, int i) {
   const float *weights = skin->weights + (size_t)i * (size_t)skin->influences;

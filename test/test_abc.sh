@@ -26,6 +26,14 @@ expect "400 frames at 24 per second" "$tool" info "$bone"
 expect "no such object; its meshes: /Bone/BoneShape" "$tool" convert "$bone" "$work/x.pc2" --object /nothing
 expect "8 vertices, 12 triangles" "$tool" convert "$abc/cubes_normals.abc" "$work/x.obj" --object face_normal_grid
 expect "799 frames of 754" "$tool" convert "$bone" "$work/x.pc2" --fps 48
+expect "2 materials, texture coordinates, normals" "$tool" convert "$abc/twoTriangles_facesetOrder_1f_24fps.abc" "$work/two.obj"
+[ "$(grep -c '^usemtl fs_' "$work/two.obj")" -eq 2 ] || { echo "face sets are not materials"; cat "$work/two.obj"; exit 1; }
+expect "0 materials, normals" "$tool" convert "$abc/cubes_normals.abc" "$work/cubes.obj"
+# The cubes' faces carry the normals of their sides, however they are stored.
+awk '/^v /{n++; for(k=2;k<5;k++) p[n,k-1]=$k} /^vn /{m++; for(k=2;k<5;k++) q[m,k-1]=$k}
+  /^f /{split($2,a,"/"); split($3,b,"/"); split($4,c,"/"); for(k=1;k<=3;k++){u[k]=p[b[1],k]-p[a[1],k]; v[k]=p[c[1],k]-p[a[1],k]}
+  x=u[2]*v[3]-u[3]*v[2]; y=u[3]*v[1]-u[1]*v[3]; z=u[1]*v[2]-u[2]*v[1]
+  if (x*q[a[3],1]+y*q[a[3],2]+z*q[a[3],3] <= 0) bad=1} END {exit bad}' "$work/cubes.obj" || { echo "normals look inwards"; exit 1; }
 head -c 2000000 "$bone" >"$work/cut.abc"
 expect "damaged or cut" "$tool" info "$work/cut.abc"
 printf '\211HDF\r\n\032\nmore' >"$work/old.abc"

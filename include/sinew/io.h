@@ -107,6 +107,23 @@ bool sn_abc_even(const sn_abc *abc);   // false where the times between frames d
 sn_status sn_abc_positions(sn_context *ctx, sn_abc *abc, double t, float (*positions)[3]);
 sn_status sn_abc_mesh(sn_context *ctx, sn_abc *abc, double t, sn_mesh *out);
 
+// What lies on the triangles of a mesh, at their corners.
+typedef struct sn_surface {
+  bool has_uvs, has_normals;
+  float (*uvs)[2], (*normals)[3]; // of the three corners of every triangle
+  int *materials;                 // of every triangle, -1 for none
+  int material_count;
+  const char **material_names;
+  sn_arena memory;
+} sn_surface;
+
+void sn_surface_free(sn_surface *surface);
+// Texture coordinates and normals of the first sample of the chosen meshes, face sets as materials; normals in world space at t.
+sn_status sn_abc_surface(sn_context *ctx, const sn_abc *abc, double t, sn_surface *out);
+// With texture coordinates, normals and materials where there are any. `surface` may be NULL.
+sn_status sn_obj_write_surface(sn_context *ctx, const char *path, const sn_mesh *mesh, const float (*positions)[3],
+                               const sn_surface *surface);
+
 // Frames one after the other. Those of an .abc are read when they are asked for, in any order.
 typedef struct sn_stream {
   int vertex_count, frame_count;

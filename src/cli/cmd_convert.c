@@ -62,6 +62,33 @@ static sn_status convert_scene(cli *c, const char *from, const char *to) {
   return status;
 }
 
+// The first frame of an archive, with what lies on its faces.
+static sn_status convert_archive_mesh(cli *c, const char *from, const char *to) {
+  const char *objects[CLI_MOST_OBJECTS];
+  sn_choice choice;
+  sn_abc *abc = NULL;
+  sn_mesh mesh = {0};
+  sn_surface surface = {0};
+  sn_status status = cli_choice(c, objects, &choice);
+  if (status == SN_OK) status = sn_abc_open(&c->ctx, from, &abc);
+  if (status == SN_OK) status = sn_abc_choose(&c->ctx, abc, choice.objects, choice.object_count);
+  double start = status == SN_OK ? sn_abc_frame_time(abc, 0) : 0;
+  if (status == SN_OK) status = sn_abc_mesh(&c->ctx, abc, start, &mesh);
+  if (status == SN_OK) status = sn_abc_surface(&c->ctx, abc, start, &surface);
+  if (status == SN_OK) {
+    status = sn_obj_write_surface(&c->ctx, to, &mesh, (const float(*)[3])mesh.positions, &surface);
+  }
+  if (status == SN_OK) {
+    cli_say(c, "%s: %d vertices, %d triangles, %d materials%s%s\n", to, mesh.vertex_count, mesh.triangle_count,
+            surface.material_count, surface.has_uvs ? ", texture coordinates" : "",
+            surface.has_normals ? ", normals" : "");
+  }
+  sn_surface_free(&surface);
+  sn_mesh_free(&mesh);
+  sn_abc_free(abc);
+  return status;
+}
+
 static sn_status convert_mesh(cli *c, const char *from, const char *to) {
   sn_mesh mesh;
   const char *objects[CLI_MOST_OBJECTS];
@@ -114,6 +141,8 @@ static int run(cli *c) {
     status = convert_document(c, from, to);
   } else if (sn_is_document(from) && cli_is_scene(to)) {
     status = convert_scene(c, from, to);
+  } else if (is_alembic(from) && cli_has_extension(to, ".obj")) {
+    status = convert_archive_mesh(c, from, to);
   } else if (!is_folder(from) && !strpbrk(from, "*?[") && (has_faces(from) || cli_has_extension(from, ".obj")) &&
              (cli_is_scene(to) || cli_has_extension(to, ".obj"))) {
     status = convert_mesh(c, from, to);

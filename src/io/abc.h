@@ -137,6 +137,8 @@ typedef struct abc_faces {
   const uint8_t *counts, *indices;
 } abc_faces;
 sn_status sn_abc_faces(sn_context *ctx, const sn_abc *abc, const abc_object *object, abc_faces *out);
+typedef void (*abc_triangle_fn)(void *user, int triangle, uint64_t face, const uint64_t corners[3]);
+void sn_abc_triangles(const abc_faces *faces, abc_triangle_fn call, void *user);
 sn_status sn_abc_world(sn_context *ctx, const sn_abc *abc, int object, double t, sn_affine *out);
 
 #endif

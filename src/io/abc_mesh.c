@@ -40,8 +40,7 @@ sn_status sn_abc_faces(sn_context *ctx, const sn_abc *abc, const abc_object *obj
 
 // Faces are read from their last corner to their first, as the programs that write them turned them round, and become fans:
 // the same triangles as in an .obj or .fbx of the same mesh. Calls with the face and its three corners (numbers among all).
-typedef void (*triangle_fn)(void *user, int triangle, uint64_t face, const uint64_t corners[3]);
-static void for_triangles(const abc_faces *faces, triangle_fn call, void *user) {
+void sn_abc_triangles(const abc_faces *faces, abc_triangle_fn call, void *user) {
   uint64_t first = 0;
   int triangle = 0;
   for (uint64_t f = 0; f < faces->face_count; f++) {
@@ -78,7 +77,7 @@ sn_status sn_abc_mesh(sn_context *ctx, sn_abc *abc, double t, sn_mesh *out) {
     status = sn_abc_faces(ctx, abc, object, &faces);
     if (status != SN_OK) break;
     mesh_part part = {&faces, object->first_vertex, out->triangles + done};
-    for_triangles(&faces, put_triangle, &part);
+    sn_abc_triangles(&faces, put_triangle, &part);
     done += (int)faces.triangle_count;
   }
   if (status == SN_OK) status = sn_abc_positions(ctx, abc, t, out->positions);

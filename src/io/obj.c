@@ -177,7 +177,26 @@ sn_status sn_obj_read(sn_context *ctx, const char *path, sn_mesh *out) {
   return status;
 }
 
-sn_status sn_obj_write(sn_context *ctx, const char *path, const sn_mesh *mesh, const float (*positions)[3]) {
+// Corner k of all: its vertex, and its own texture coordinate and normal.
+static void write_corner(sn_writer *writer, const sn_surface *surface, int vertex, int k) {
+  sn_writef(writer, " %d", vertex + 1);
+  if (!surface || (!surface->has_uvs && !surface->has_normals)) return;
+  sn_writef(writer, "/");
+  if (surface->has_uvs) sn_writef(writer, "%d", k + 1);
+  if (surface->has_normals) sn_writef(writer, "/%d", k + 1);
+}
+
+static void write_attributes(sn_writer *writer, const sn_surface *surface, int corner_count) {
+  for (int k = 0; surface->has_uvs && k < corner_count; k++) {
+    sn_writef(writer, "vt %.9g %.9g\n", surface->uvs[k][0], surface->uvs[k][1]);
+  }
+  for (int k = 0; surface->has_normals && k < corner_count; k++) {
+    sn_writef(writer, "vn %.9g %.9g %.9g\n", surface->normals[k][0], surface->normals[k][1], surface->normals[k][2]);
+  }
+}
+
+sn_status sn_obj_write_surface(sn_context *ctx, const char *path, const sn_mesh *mesh, const float (*positions)[3],
+                               const sn_surface *surface) {
   sn_writer writer;
   sn_status status = sn_writer_open(ctx, path, &writer);
   if (status != SN_OK) return status;
@@ -185,9 +204,19 @@ sn_status sn_obj_write(sn_context *ctx, const char *path, const sn_mesh *mesh, c
   for (int i = 0; i < mesh->vertex_count; i++) {
     sn_writef(&writer, "v %.9g %.9g %.9g\n", positions[i][0], positions[i][1], positions[i][2]);
   }
-  for (int t = 0; t < mesh->triangle_count; t++) {
-    const int *corner = mesh->triangles[t];
-    sn_writef(&writer, "f %d %d %d\n", corner[0] + 1, corner[1] + 1, corner[2] + 1);
+  if (surface) write_attributes(&writer, surface, 3 * mesh->triangle_count);
+  for (int t = 0, material = -1; t < mesh->triangle_count; t++) {
+    if (surface && surface->materials[t] != material) {
+      material = surface->materials[t];
+      sn_writef(&writer, "usemtl %s\n", material < 0 ? "none" : surface->material_names[material]);
+    }
+    sn_writef(&writer, "f");
+    for (int c = 0; c < 3; c++) write_corner(&writer, surface, mesh->triangles[t][c], 3 * t + c);
+    sn_writef(&writer, "\n");
   }
   return sn_writer_commit(ctx, &writer);
+}
+
+sn_status sn_obj_write(sn_context *ctx, const char *path, const sn_mesh *mesh, const float (*positions)[3]) {
+  return sn_obj_write_surface(ctx, path, mesh, positions, NULL);
 }

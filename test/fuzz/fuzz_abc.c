@@ -18,6 +18,12 @@ static void use(sn_context *ctx, sn_abc *abc) {
       if (mesh.triangles[t][c] < 0 || mesh.triangles[t][c] >= mesh.vertex_count) abort();
   sn_abc_positions(ctx, abc, end, mesh.positions);
   sn_abc_positions(ctx, abc, 0.5 * start + 0.5 * end, mesh.positions);
+  sn_surface surface;
+  if (sn_abc_surface(ctx, abc, start, &surface) == SN_OK) {
+    for (int t = 0; t < mesh.triangle_count; t++)
+      if (surface.materials[t] >= surface.material_count) abort();
+    sn_surface_free(&surface);
+  }
   if (sn_abc_rate(abc) < 0) abort();
   sn_abc_even(abc);
   sn_mesh_free(&mesh);

@@ -76,6 +76,12 @@ node -e '
   const e = [9, 20, 30].map(n => JSON.parse(require("fs").readFileSync(`more${n}.json`)).result.rms);
   if (!(e[1] <= 1.02 * e[0] && e[2] <= 1.02 * e[1])) { console.error("FAILED: errors by bones", e); process.exit(1) }' || failures=$((failures + 1))
 
+# Any frame as rest pose: the file's mesh is that frame, and the one that bends least is found.
+expect 0 "rest pose: frame 5" "$SINEW" rig "${in[@]}" --rest-frame 5 --bones 4 --keep-bones -o posed.glb --json posed.json
+agree posed.json posed.glb leg/frames.pc2
+expect 0 "rest pose: frame" "$SINEW" rig "${in[@]}" --rest-frame auto --bones 4 --keep-bones -o posed.glb
+expect 1 "0 to 23, or auto" "$SINEW" rig "${in[@]}" --rest-frame 99 --bones 4 -o no.glb
+
 # Several clips in one solve; a range of frames.
 "$SINEW" gen leg --vertices 1500 --frames 24 --seed 2 -o leg2 --quiet
 expect 0 "5 bones" "$SINEW" rig "${in[@]}" --frames leg2/frames.pc2 --bones 5 --keep-bones -o two.glb --json two.json

@@ -14,6 +14,7 @@ typedef struct rig_job {
   bool *locked;
   sn_rig_result result;
   double seconds;
+  int rest_frame; // of --rest-frame; -1: none
   sn_arena memory;
 } rig_job;
 
@@ -105,8 +106,73 @@ static sn_status choose_frames(cli *c, rig_job *job) {
   return status;
 }
 
+// ---- any frame as rest pose ----------------------------------------------------------------------------------------
+
+enum { probes = 300 }; // vertices by which frames are compared
+
+// What the best rigid motion from frame a to frame b leaves, as a sum of squares over the probes.
+static double bending(const sn_frames *frames, int a, int b) {
+  const float(*x)[3] = sn_frame(frames, a), (*y)[3] = sn_frame(frames, b);
+  int count = frames->vertex_count < probes ? frames->vertex_count : probes;
+  sn_vec3 from = {0, 0, 0}, to = {0, 0, 0};
+  sn_mat3 h = {0};
+  double sum = 0;
+  for (int q = 0; q < count; q++) {
+    int i = (int)((int64_t)q * frames->vertex_count / count);
+    from = sn_vec3_mad(from, sn_vec3_from(x[i]), 1.0 / count), to = sn_vec3_mad(to, sn_vec3_from(y[i]), 1.0 / count);
+  }
+  for (int pass = 0; pass < 2; pass++) {
+    sn_mat3 turn = pass ? sn_mat3_kabsch(h) : sn_mat3_identity();
+    for (int q = 0; q < count; q++) {
+      int i = (int)((int64_t)q * frames->vertex_count / count);
+      sn_vec3 u = sn_vec3_sub(sn_vec3_from(x[i]), from), v = sn_vec3_sub(sn_vec3_from(y[i]), to);
+      sn_vec3 d = sn_vec3_sub(sn_mat3_apply(turn, u), v);
+      double us[3] = {u.x, u.y, u.z}, vs[3] = {v.x, v.y, v.z};
+      for (int r = 0; r < 3 && pass == 0; r++)
+        for (int k = 0; k < 3; k++) h.m[r][k] += us[r] * vs[k];
+      if (pass) sum += sn_vec3_dot(d, d);
+    }
+  }
+  return sum;
+}
+
+// The frame from which the others are reached with the least bending.
+static int least_bent(const sn_frames *frames) {
+  int best = 0, step = 1 + frames->frame_count / 200;
+  double least = INFINITY;
+  for (int a = 0; a < frames->frame_count; a += step) {
+    double sum = 0;
+    for (int b = 0; b < frames->frame_count; b += step) sum += bending(frames, a, b);
+    if (sum < least) least = sum, best = a;
+  }
+  return best;
+}
+
+// --rest-frame: the positions of a frame of --frames (counted before --keys) become those of the rest pose.
+static sn_status choose_rest(cli *c, rig_job *job) {
+  sn_examples *e = &job->examples;
+  const char *text = cli_text(c, "--rest-frame"), *rest = cli_text(c, "--rest");
+  char *end = NULL;
+  long frame = strcmp(text, "auto") == 0 ? least_bent(&e->frames) : strtol(text, &end, 10);
+  if ((end && (end == text || *end)) || frame < 0 || frame >= e->frames.frame_count) {
+    return sn_fail(&c->ctx, SN_BAD_INPUT, "--rest-frame %s: a frame from 0 to %d, or auto", text,
+                   e->frames.frame_count - 1);
+  }
+  if (cli_has_extension(rest, ".glb") || cli_has_extension(rest, ".gltf")) {
+    return sn_fail(&c->ctx, SN_UNSUPPORTED,
+                   "--rest-frame: %s keeps the rest pose of its mesh; convert it to .obj and give that as --rest",
+                   rest);
+  }
+  memcpy(e->rest.positions, sn_frame(&e->frames, (int)frame),
+         (size_t)e->rest.vertex_count * sizeof *e->rest.positions);
+  job->rest_frame = (int)frame;
+  return SN_OK;
+}
+
 static sn_status load(cli *c, rig_job *job) {
   sn_status status = cli_load_frames(c, &job->examples);
+  job->rest_frame = -1;
+  if (status == SN_OK && cli_given(c, "--rest-frame")) status = choose_rest(c, job);
   if (status == SN_OK) status = choose_frames(c, job);
   if (status == SN_OK && cli_given(c, "--lock")) status = lock_joints(c, job);
   if (status == SN_OK && job->options.given != SN_RIG_NOTHING) {
@@ -286,6 +352,7 @@ static void report(cli *c, const rig_job *job, const char *path, const sn_scores
   for (int k = 0; k <= job->options.influences; k++) json_array_append_new(histogram, json_integer(r->influences[k]));
   json_object_set_new(out, "bones", json_integer(r->bones));
   json_object_set_new(out, "bones_wanted", r->bones_wanted ? json_integer(r->bones_wanted) : json_null());
+  json_object_set_new(out, "rest_frame", job->rest_frame < 0 ? json_null() : json_integer(job->rest_frame));
   json_object_set_new(out, "pruned", json_integer(r->pruned));
   json_object_set_new(out, "reason", *r->reason ? cli_json_text(r->reason) : json_null());
   json_object_set_new(out, "influences", json_integer(job->options.influences));
@@ -302,6 +369,7 @@ static void report(cli *c, const rig_job *job, const char *path, const sn_scores
   c->result = out;
   cli_say(c, "%s: %d bone%s in %.2f s (%d iterations)\n", path, r->bones, r->bones == 1 ? "" : "s", job->seconds,
           r->iterations);
+  if (job->rest_frame >= 0) cli_say(c, "  rest pose: frame %d\n", job->rest_frame);
   if (*r->reason) cli_say(c, "  fewer bones than asked for: %s\n", r->reason);
   cli_say(c, "  rms %s %% of the diagonal, largest %s %%, E_RMS %.4g, joint gap %.2g %%\n",
           cli_figure(scores->all.rms_pct_diag, 4).text, cli_figure(scores->all.max_pct_diag, 3).text,
@@ -392,6 +460,9 @@ static const cli_option options[] = {
   CLI_OPTION_SKELETON,
   {"--solve", "WHAT", "weights", "with --skeleton, what to solve: weights, motion or both", cli_advanced},
   {"--lock", "NAMES", NULL, "with --skeleton: joints (comma-separated) that keep their motion", cli_advanced},
+  {"--rest-frame", "N|auto", NULL,
+   "positions of this frame as rest pose; auto: the one from which the others are reached with the least bending",
+   cli_advanced},
   {"--keep-bones", NULL, NULL, "use as many bones as --bones says, whether they pay or not", false},
   {"--heat", NULL, NULL, "write the error of every vertex as colours (COLOR_0)", false},
   CLI_OPTION_CLIP,

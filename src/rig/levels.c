@@ -186,17 +186,19 @@ static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, const rig_probl
   int rounds = 0;
   rig_way loose = {.affine = plan->affine};
   sn_status status = tell(ctx, start_bones(ctx, memory, p, plan, m), 0.05);
-  if (status == SN_OK) status = sn_rig_refine(ctx, m, &loose, plan->effort * (way->tree ? 3 : 14));
+  // A step of a tree costs the cube of its bones.
+  bool large = way->tree && plan->bones > 100;
+  if (status == SN_OK) status = sn_rig_refine(ctx, m, &loose, large ? 0 : plan->effort * (way->tree ? 3 : 14));
   status = tell(ctx, status, 0.25);
   if (status == SN_OK) status = some_rounds(ctx, m, &loose, way->tree ? 6 : 50, 0.001, &rounds);
   if (status == SN_OK) status = prune(ctx, m, &loose, RIG_THINNEST, 6, &rounds);
   if (!way->tree || status != SN_OK) return status;
   status = sn_rig_tree_build(ctx, m, way->tree);
   if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, way->tree, 5, NULL);
-  if (status == SN_OK) status = some_rounds(ctx, m, way, 8, 0.003, &rounds);
+  if (status == SN_OK) status = some_rounds(ctx, m, way, large ? 4 : 8, 0.003, &rounds);
   status = tell(ctx, status, 0.4);
-  if (status == SN_OK) status = sn_rig_refine(ctx, m, way, 6);
-  if (status == SN_OK) status = some_rounds(ctx, m, way, 100, 0.003, &rounds);
+  if (status == SN_OK) status = sn_rig_refine(ctx, m, way, large ? 0 : 6);
+  if (status == SN_OK) status = some_rounds(ctx, m, way, large ? 3 : 100, 0.003, &rounds);
   return status == SN_OK ? prune(ctx, m, way, RIG_THINNEST, 8, &rounds) : status;
 }
 

@@ -137,7 +137,7 @@ static sn_status solve_for(sn_context *ctx, const sn_mesh *rest, const sn_frames
   if (status == SN_OK) status = sn_rig_body_build(ctx, &scratch, rest, p, &body);
   rig_plan plan = {.bones = bones,
                    .spare = spare_bones(o, bones),
-                   .starts = 2,
+                   .starts = bones > 100 ? 1 : 2,
                    .limit = o->influences,
                    .tree = o->joints == SN_RIG_TREE,
                    .affine = o->bone_type == SN_RIG_AFFINE,

@@ -47,4 +47,14 @@ refuses "need clips to train on" "$SINEW" train --rest a/rest.obj "${test_b[@]}"
 refuses "frame 40 does not exist" "$SINEW" train "${a[@]}" "${test_b[@]}" --keys 0,40 -o x.sinew
 [ ! -e x.sinew ] || fail "a refused training wrote a model"
 
+# --keys auto:N chooses N frames, the same ones every time, and none of a test clip.
+"$SINEW" train --method lbs "${a[@]}" "${test_b[@]}" --keys auto:6 -o auto.sinew --json auto.json --quiet || fail "--keys auto"
+"$SINEW" train --method lbs "${a[@]}" --keys auto:6 -o again.sinew --quiet && cmp auto.sinew again.sinew || fail "other frames were chosen"
+holds 'r[0].train.frames === 6 && r[0].between.frames === 34' auto.json
+# Six chosen frames say more than the first six, which are near-copies.
+"$SINEW" train --method lbs "${a[@]}" --keys 0-5 -o first.sinew --json first.json --quiet || fail "the first frames"
+holds 'r[0].between.ee < r[1].test.ee' auto.json first.json
+refuses "auto:N chooses 1 to 40 frames" "$SINEW" train "${a[@]}" "${test_b[@]}" --keys auto:41 -o x.sinew
+refuses "auto:N chooses 1 to 40 frames" "$SINEW" train "${a[@]}" --keys auto:few -o x.sinew
+
 [ $failures -eq 0 ]

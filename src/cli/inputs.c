@@ -87,7 +87,10 @@ sn_status cli_keys(cli *c, const sn_examples *examples, sn_keys *keys, sn_keys *
   int test = examples->test_frame_count, count = examples->frames.frame_count - test;
   sn_keys between = {0};
   *others = (sn_keys){.memory = sn_arena_new(&c->ctx)};
-  sn_status status = sn_keys_parse(&c->ctx, cli_text(c, "--keys"), count, c->seed, keys, &between);
+  const char *spec = cli_text(c, "--keys");
+  sn_status status = strncmp(spec, "auto:", 5) == 0
+                       ? cli_choose_keys(&c->ctx, examples, count, spec + 5, keys, &between)
+                       : sn_keys_parse(&c->ctx, spec, count, c->seed, keys, &between);
   if (status != SN_OK) return status;
   others->frames = SN_NEW(&c->ctx, &others->memory, int, between.count + test);
   if (!others->frames) status = c->ctx.error.status;

@@ -18,7 +18,7 @@
 #define CLI_OPTION_MAP {"--map", "FILE", NULL, "motion of another skeleton: two names on every line, a joint of the model and one of the clip", false}
 #define CLI_OPTION_TORQUE {"--torque", "FILE.csv", NULL, "a row per frame: frame, then one column per joint name", false}
 #define CLI_OPTION_CONTROLS {"--controls", "LIST", NULL, "control vertices: 0,17,99, a file of indices, or auto:N to have N chosen", false}
-#define CLI_OPTION_KEYS {"--keys", "SPEC", "all", "training frames: all | every:N | 0,5,10-20 | random:N; the others are the test frames", false}
+#define CLI_OPTION_KEYS {"--keys", "SPEC", "all", "training frames: all | every:N | 0,5,10-20 | random:N | auto:N (chosen; train and compare); the others are the test frames", false}
 #define CLI_OPTION_MATCH {"--match", "FILE", NULL, "a mesh in the order of the frames, in the rest pose: gives the vertex correspondence", false}
 #define CLI_OPTION_POSE {"--pose", "FRAME=MESH", NULL, "a sculpted mesh (.obj) for a frame of the clip, instead of --frames or over them", true}
 // clang-format on
@@ -31,6 +31,9 @@ sn_status cli_load_frames(cli *c, sn_examples *out);
 sn_status cli_add_sculpts(cli *c, sn_examples *examples);
 // The frames of --keys, and all others: those between them, then those of the clips that are only tested on.
 sn_status cli_keys(cli *c, const sn_examples *examples, sn_keys *keys, sn_keys *others);
+// `wanted` (a number) of the first `frame_count` frames: the ones whose shapes say most about those of the others.
+sn_status cli_choose_keys(sn_context *ctx, const sn_examples *examples, int frame_count, const char *wanted,
+                          sn_keys *out, sn_keys *rest);
 double cli_fps(const cli *c); // 0 where --fps is wrong
 // --fps where it is given, else the frames' own rate, else the default.
 double cli_rate(const cli *c, const sn_frames *frames);

@@ -75,6 +75,31 @@ grep -q "pair up" log || fail "no word about pairs: $(cat log)"
 "$SINEW" convert clips.glb#nope x.pc2 > log 2>&1 && fail "a clip that is not there"
 grep -q "motion" log || fail "the clips there are are not listed: $(cat log)"
 
+# 7. frames that do not belong to the poses: the cause is named, exit status 1
+refused() { # refused FRAMES WORDS
+  "$SINEW" compare --rest $plain --frames "$1" --skeleton $plain --method rigid > log 2>&1 && fail "$1 passed"
+  grep -q -- "$2" log || fail "$1: $(cat log)"
+}
+"$SINEW" convert $plain slow.pc2 --fps 24 --quiet
+refused slow.pc2 "--fps 24"
+"$SINEW" convert $plain half.pc2 --fps 15 --quiet
+refused half.pc2 "--fps 15"
+"$SINEW" convert $plain right.pc2 --quiet
+node -e 'const fs = require("fs"), b = fs.readFileSync("right.pc2"), n = b.readInt32LE(16), k = b.readInt32LE(28);
+  const write = (name, frame, map) => {
+    const out = Buffer.from(b), at = (f, i, c) => 32 + 4 * (3 * (f * n + i) + c);
+    for (let f = 0; f < k; f++) for (let i = 0; i < n; i++)
+      map([0, 1, 2].map((c) => b.readFloatLE(at(frame(f), i, c)))).forEach((v, c) => out.writeFloatLE(v, at(f, i, c)));
+    fs.writeFileSync(name, out);
+  };
+  write("back.pc2", (f) => k - 1 - f, (p) => p);
+  write("up.pc2", (f) => f, ([x, y, z]) => [x, -z, y]);
+  write("unit.pc2", (f) => f, (p) => p.map((v) => 100 * v));'
+refused back.pc2 "backwards"
+refused up.pc2 "other axes"
+refused unit.pc2 "100 times as large"
+"$SINEW" compare --rest $plain --frames right.pc2 --skeleton $plain --method rigid > log || fail "right frames: $(cat log)"
+
 # 9. normals: split vertices that the file shades smoothly stay smooth, hard edges stay hard
 for kind in smooth flat; do
   edit $plain $kind.glb split=$kind

@@ -58,7 +58,11 @@ export class Model {
 
   close() {
     this.rt.x.sw_close(this.handle);
-    this.rt.x.sw_free(this.file);
+    for (const buffer of ['file', 'joints', 'controls', 'torques', 'positions', 'normals', 'matrices']) {
+      if (this[buffer]) this.rt.x.sw_free(this[buffer]);
+      this[buffer] = 0;
+    }
+    this.restCache = null;
   }
 
   readInfo() {

@@ -111,6 +111,7 @@ static sn_status write_frames(cli *c, const char *path, const sn_rt_model *model
   sn_mesh mesh = {0};
   sn_status status = all_frames(&c->ctx, sn_assess_frame_count(model, examples), &keys);
   if (status == SN_OK) status = sn_assess_evaluate(&c->ctx, model, examples, &keys, &frames, NULL);
+  if (status == SN_OK) status = sn_frames_check(&c->ctx, &frames);
   if (status == SN_OK) status = sn_model_mesh(&c->ctx, model, &mesh);
   if (status == SN_OK) {
     frames.rate = cli_rate(c, &examples->frames);

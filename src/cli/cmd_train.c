@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // sinew train: examples -> MODEL.sinew.
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,6 +43,9 @@ static int assess_file(cli *c, const char *path, const sn_examples *examples, co
   if (status != SN_OK) return cli_fail(c);
   status = sn_model_open(&c->ctx, path, file.bytes, file.size, &model);
   if (status == SN_OK) status = sn_assess(&c->ctx, &model, examples, keys, others, &scores, NULL);
+  if (status == SN_OK && scores.all.frame_count > 0 && !isfinite(scores.all.rms)) {
+    status = sn_fail(&c->ctx, SN_BAD_INPUT, "%s: what the model gives is not finite on its own frames", path);
+  }
   if (status == SN_OK) {
     cli_say(c, "%s: %.0f bytes, trained in %.3f s\n", path, (double)file.size, report->seconds);
     if (report->note[0]) cli_say(c, "  note: %s\n", report->note);

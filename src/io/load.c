@@ -87,6 +87,7 @@ sn_status sn_examples_load(sn_context *ctx, const sn_load_options *asked, sn_exa
   }
   if (status == SN_OK && options->frames_count > 0) status = sn_load_frames(ctx, options, out);
   if (status == SN_OK && options->skeleton_count > 0) status = sn_load_skeletons(ctx, options, out);
+  if (status == SN_OK && options->frames_count > 0) status = sn_load_check_fits(ctx, options, out);
   if (status == SN_OK) status = sn_load_clip_names(ctx, options, out);
   if (status == SN_OK && options->rest && sn_is_document(options->rest)) {
     status = sn_load_weld(ctx, (const float(*)[3])normals, out);

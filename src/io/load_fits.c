@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+// Do the frames belong to the poses? The file's own skin says where each frame should be. Where another reading of the files
+// (another rate, a shift in time, backwards, another clip, other axes, another unit) explains the frames far better, that is
+// what is wrong.
+#include "io/load.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+// Errors are of the diagonal. Below `fitting` nothing is asked; another reading is likely from `likely` times the error down, and
+// certain from `certain` times down where the error is more than `wrong`.
+static const double fitting = 2e-4, likely = 0.5, certain = 0.1, wrong = 5e-3;
+
+enum { most_frames = 24, most_vertices = 400 };
+
+typedef struct reading {
+  double rate, shift; // pose time of frame f: (rate f + shift) / fps; shift in frames of the poses
+  bool backwards;
+  int clip;
+  sn_mat3 axes; // frames to rest space, unit included
+} reading;
+
+typedef struct fit_job {
+  const sn_gltf *gltf;
+  const sn_examples *examples;
+  int first, count, clip; // frames of the examples; the clip that was asked for
+  double fps, diagonal;
+  sn_affine *matrices, *between; // of the file's joints; from our rest to the file's
+  int *joint_of;
+  sn_status *status; // the first failure of sampling a clip
+} fit_job;
+
+static sn_vec3 skinned(const fit_job *job, int i, sn_vec3 p) {
+  const sn_skin *skin = &job->examples->skin;
+  sn_vec3 sum = {0, 0, 0};
+  for (int k = 0; k < skin->influences; k++) {
+    size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
+    if (!(skin->weights[at] > 0)) break;
+    int j = skin->joints[at];
+    sn_affine m = sn_affine_mul(job->matrices[job->joint_of[j]], job->between[j]);
+    sum = sn_vec3_mad(sum, sn_affine_apply(m, p), skin->weights[at]);
+  }
+  return sum;
+}
+
+// Root mean squared distance, over the diagonal; infinite where fewer than half of the frames have a pose.
+static double error_of(sn_context *ctx, const fit_job *job, const reading *r) {
+  const sn_examples *e = job->examples;
+  sn_clip_info info = sn_gltf_clip(job->gltf, r->clip);
+  double seconds = info.end - info.start, sum = 0, used = 0, asked = 0;
+  int step = (job->count + most_frames - 1) / most_frames,
+      stride = (e->rest.vertex_count + most_vertices - 1) / most_vertices;
+  for (int f = 0; f < job->count; f += step) {
+    double t = (r->backwards ? job->count - 1 - f : r->rate * f + r->shift) / job->fps;
+    asked++;
+    if (t < -1e-6 || t > seconds + 0.6 / job->fps) continue;
+    if (*job->status == SN_OK) *job->status = sn_gltf_pose(ctx, job->gltf, r->clip, info.start + t, job->matrices);
+    if (*job->status != SN_OK) return INFINITY;
+    const float(*frame)[3] = sn_frame(&e->frames, job->first + f);
+    for (int i = 0; i < e->rest.vertex_count; i += stride) {
+      sn_vec3 p = skinned(job, i, sn_vec3_from(e->rest.positions[i]));
+      sn_vec3 d = sn_vec3_sub(sn_mat3_apply(r->axes, sn_vec3_from(frame[i])), p);
+      sum += sn_vec3_dot(d, d), used++;
+    }
+  }
+  double per_frame = (e->rest.vertex_count + stride - 1) / stride;
+  return used >= 0.5 * asked * per_frame && used > 0 ? sqrt(sum / used) / job->diagonal : INFINITY;
+}
+
+typedef struct finding {
+  double error;
+  char words[256];
+} finding;
+
+static void consider(sn_context *ctx, const fit_job *job, const reading *r, const char *words, finding *best) {
+  double error = error_of(ctx, job, r);
+  if (!(error < 0.8 * best->error)) return; // of readings that are as good, the first
+  best->error = error;
+  snprintf(best->words, sizeof best->words, "%s", words);
+}
+
+static void consider_times(sn_context *ctx, const fit_job *job, const reading *plain, finding *best) {
+  static const double rates[] = {24, 25, 30, 50, 60, 12, 15, 48, 120};
+  char words[256];
+  for (size_t k = 0; k < sizeof rates / sizeof *rates; k++) {
+    reading r = *plain;
+    r.rate = job->fps / rates[k];
+    if (r.rate == 1) continue;
+    snprintf(words, sizeof words, "the frames fit the clip at %g frames per second: give --fps %g", rates[k],
+             rates[k]);
+    consider(ctx, job, &r, words, best);
+  }
+  for (int n = 2; n <= 10; n++) {
+    reading r = *plain;
+    r.rate = n;
+    snprintf(words, sizeof words, "the frames are every %d%s frame of the clip: give --fps %g", n,
+             n == 2   ? "nd"
+             : n == 3 ? "rd"
+                      : "th",
+             job->fps / n);
+    consider(ctx, job, &r, words, best);
+  }
+  for (int n = 1; n <= 20; n++)
+    for (int sign = -1; sign <= 1; sign += 2) {
+      reading r = *plain;
+      r.shift = sign * n;
+      snprintf(words, sizeof words, "the frames are %d frame%s %s than the poses: cut the longer of the two", n,
+               n == 1 ? "" : "s", sign > 0 ? "later" : "earlier");
+      consider(ctx, job, &r, words, best);
+    }
+  reading back = *plain;
+  back.backwards = true;
+  consider(ctx, job, &back, "the frames run backwards", best);
+}
+
+static void consider_clips(sn_context *ctx, const fit_job *job, const reading *plain, finding *best) {
+  char words[256];
+  for (int k = 0; k < sn_gltf_clip_count(job->gltf) && k < 64; k++) {
+    reading r = *plain;
+    r.clip = k;
+    const char *name = sn_gltf_clip(job->gltf, k).name;
+    snprintf(words, sizeof words, "the frames are those of clip %d '%.80s': give --clip %.80s", k, name,
+             *name ? name : "INDEX");
+    if (k != job->clip) consider(ctx, job, &r, words, best);
+  }
+}
+
+static double unit_of(double ratio) {
+  static const double units[] = {1, 10, 100, 1000, 2.54, 25.4, 39.3701, 3.28084, 30.48, 0.1, 0.01, 0.001};
+  for (size_t k = 0; k < sizeof units / sizeof *units; k++) {
+    if (ratio > 0.7 * units[k] && ratio < 1.4 * units[k]) return units[k];
+  }
+  return ratio;
+}
+
+static void consider_axes(sn_context *ctx, const fit_job *job, const reading *plain, double unit, finding *best) {
+  static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  static const char *const letters[2] = {"xyz", "XYZ"};
+  for (int k = 0; k < 6; k++)
+    for (int signs = 0; signs < 8; signs++) {
+      reading r = *plain;
+      char words[256], scale[64] = "", turn[96] = "";
+      r.axes = (sn_mat3){0};
+      for (int c = 0; c < 3; c++) r.axes.m[c][orders[k][c]] = (signs >> c & 1 ? -1 : 1) / unit;
+      if (unit != 1) snprintf(scale, sizeof scale, "%g times as large", unit);
+      bool turned = k > 0 || signs > 0;
+      if (!turned && unit == 1) continue;
+      if (turned) {
+        snprintf(turn, sizeof turn, "in other axes, x y z here being %c %c %c there (capitals: reversed)",
+                 letters[signs & 1][orders[k][0]], letters[signs >> 1 & 1][orders[k][1]],
+                 letters[signs >> 2 & 1][orders[k][2]]);
+      }
+      snprintf(words, sizeof words, "the frames are %s%s%s: export them in the axes and unit of the rest mesh", scale,
+               unit != 1 && turned ? " and " : "", turn);
+      consider(ctx, job, &r, words, best);
+    }
+}
+
+static double size_ratio(const fit_job *job) {
+  const sn_examples *e = job->examples;
+  return sn_points_diagonal(sn_frame(&e->frames, job->first), e->rest.vertex_count) / job->diagonal;
+}
+
+static sn_status judge(sn_context *ctx, const fit_job *job, const char *path, sn_examples *out) {
+  reading plain = {.rate = 1, .clip = job->clip, .axes = sn_mat3_identity()};
+  double error = error_of(ctx, job, &plain);
+  finding best = {.error = error};
+  if (*job->status != SN_OK || !(error > fitting)) return *job->status;
+  consider_times(ctx, job, &plain, &best);
+  consider_clips(ctx, job, &plain, &best);
+  double unit = unit_of(size_ratio(job));
+  consider_axes(ctx, job, &plain, 1, &best);
+  if (unit != 1) consider_axes(ctx, job, &plain, unit, &best);
+  if (*job->status != SN_OK || !(best.error < likely * error)) return *job->status;
+  if (error > wrong && best.error < certain * error) {
+    return sn_fail(ctx, SN_BAD_INPUT,
+                   "%s: the frames are not where the skin of its poses has them (%.3g %% of the diagonal); %s (then "
+                   "%.3g %%)",
+                   path, 100 * error, best.words, 100 * best.error);
+  }
+  sn_examples_note(
+    ctx, out,
+    "%s: the frames are %.3g %% of the diagonal from where the skin of its poses has them; it may be that "
+    "%s (then %.3g %%)",
+    path, 100 * error, best.words, 100 * best.error);
+  return SN_OK;
+}
+
+// Joints of the file by the names of ours, and the maps between the rest poses.
+static sn_status prepare(sn_context *ctx, sn_arena *scratch, fit_job *job) {
+  const sn_skeleton *ours = &job->examples->skeleton;
+  sn_skeleton theirs;
+  sn_status status = sn_gltf_skeleton(ctx, job->gltf, &theirs, NULL);
+  if (status != SN_OK) return status;
+  job->matrices = SN_NEW(ctx, scratch, sn_affine, theirs.joint_count);
+  job->between = SN_NEW(ctx, scratch, sn_affine, ours->joint_count);
+  job->joint_of = SN_NEW(ctx, scratch, int, ours->joint_count);
+  if (!job->matrices || !job->between || !job->joint_of) status = ctx->error.status;
+  for (int j = 0; status == SN_OK && j < ours->joint_count; j++) {
+    sn_affine inverse;
+    job->joint_of[j] = sn_skeleton_find(&theirs, ours->names[j]);
+    if (job->joint_of[j] < 0) job->joint_of[j] = 0;
+    bool good = sn_affine_invert(ours->rest[j], &inverse);
+    job->between[j] = good ? sn_affine_mul(theirs.rest[job->joint_of[j]], inverse) : sn_affine_identity();
+  }
+  sn_skeleton_free(&theirs);
+  return status;
+}
+
+static bool same_source(const sn_load_options *options, int c) {
+  const char *a = options->frame_clips[c], *b = options->skeleton_clips[c];
+  return strcmp(options->frames[c], options->skeletons[c]) == 0 && strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+static sn_status check_clip(sn_context *ctx, const sn_load_options *options, int c, sn_examples *out) {
+  sn_gltf *gltf;
+  sn_arena scratch = sn_arena_new(ctx);
+  sn_status status = sn_gltf_read(ctx, options->skeletons[c], &gltf);
+  if (status != SN_OK) return status;
+  double rate = out->frames.rate > 0 ? out->frames.rate : SN_DEFAULT_FPS;
+  sn_status sampled = SN_OK;
+  fit_job job = {.gltf = gltf,
+                 .status = &sampled,
+                 .examples = out,
+                 .first = out->clip_start[c],
+                 .count = out->clip_start[c + 1] - out->clip_start[c],
+                 .fps = options->fps > 0 ? options->fps : rate,
+                 .diagonal = sn_points_diagonal((const float(*)[3])out->rest.positions, out->rest.vertex_count)};
+  status = sn_gltf_find_clip(ctx, gltf, options->skeleton_clips[c], &job.clip);
+  if (status == SN_OK) status = prepare(ctx, &scratch, &job);
+  if (status == SN_OK && job.diagonal > 0) status = judge(ctx, &job, options->frames[c], out);
+  sn_gltf_free(gltf);
+  sn_arena_free(&scratch);
+  return status;
+}
+
+sn_status sn_load_check_fits(sn_context *ctx, const sn_load_options *options, sn_examples *out) {
+  sn_status status = SN_OK;
+  bool known = out->skin.vertex_count > 0 && out->frames.frame_count > 0;
+  for (int c = 0; known && c < options->skeleton_count && status == SN_OK; c++) {
+    if (!same_source(options, c)) status = check_clip(ctx, options, c, out);
+  }
+  return status;
+}

@@ -82,7 +82,7 @@ sn_rt_status sn_rt_get_rest(const sn_rt_model *model, const sn_rt_rest *out, sn_
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "normals of this model are made from its positions");
   sn_rt_rest to = *out;
   for_each_block(model, read_block, &to);
-  sn_rt_output output = {.positions = &out->positions[0][0], .normals = &out->normals[0][0]};
+  sn_rt_output output = {.positions = (float *)out->positions, .normals = (float *)out->normals};
   return recompute ? sn_rt_normals(model, &output, 0, model->info.vertex_count, error) : SN_RT_OK;
 }
 

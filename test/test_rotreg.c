@@ -816,8 +816,27 @@ static void test_cheburashka(void **state) {
   sn_examples_free(&e);
 }
 
+// What a model's time is divided by is lbs on the joints, as `compare` trains it: not the model's own proxy bones.
+static void test_plain_lbs_is_on_joints(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  const double amounts[] = {0, 0.6, 1.2, 1.8, 2.4};
+  sn_examples e;
+  make_tube(&ctx, (tube){13, 10, false}, twist, amounts, 5, &e);
+  sn_model model, plain;
+  sn_rt_model rt, lbs;
+  train_model(&ctx, "rotreg:bones=16", &e, "all", &model, &rt);
+  assert_ok(&ctx, sn_assess_plain_lbs(&ctx, &rt, &plain));
+  assert_ok(&ctx, sn_model_open(&ctx, "plain", plain.bytes, plain.size, &lbs));
+  assert_int_equal(lbs.info.palette_count, rt.info.joint_count);
+  assert_in_range(lbs.info.influence_count, lbs.info.vertex_count, 4 * (uint64_t)lbs.info.vertex_count);
+  assert_int_equal(lbs.info.vertex_count, rt.info.vertex_count);
+  sn_model_free(&model), sn_model_free(&plain), sn_examples_free(&e);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_plain_lbs_is_on_joints),
     cmocka_unit_test(test_turn_recovers_u_and_w),
     cmocka_unit_test(test_turn_of_a_joint_that_never_moves),
     cmocka_unit_test(test_branches_at_half_a_turn),

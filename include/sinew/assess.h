@@ -114,7 +114,8 @@ sn_status sn_assess_time(sn_context *ctx, const sn_rt_model *model, const sn_exa
 // Time of copying `bytes` bytes, in microseconds: what memory alone would need.
 sn_status sn_assess_copy_time(sn_context *ctx, size_t bytes, double seconds, sn_timing *out);
 
-// A plain linear blend (joints, none, linear, transform) of the model's own mesh and weights, to be timed beside it.
+// Linear blend skinning of the model's mesh to be timed beside it, as `lbs` would be trained: on the joints (for control points:
+// on the model's bones), with the four largest weights.
 sn_status sn_assess_plain_lbs(sn_context *ctx, const sn_rt_model *model, sn_model *out);
 
 // ---- plots -------------------------------------------------------------------------------------------------------

@@ -122,14 +122,54 @@ sn_status sn_assess_copy_time(sn_context *ctx, size_t bytes, double seconds, sn_
   return status;
 }
 
+// The joint that a palette entry goes with: itself, the child of an extra joint, the base of a proxy bone.
+static uint16_t joint_of_entry(const sn_rt_model *model, uint16_t entry) {
+  uint32_t joints = model->info.joint_count;
+  if (entry < joints || joints == 0) return entry;
+  uint32_t bone = entry - joints, block = bone / SN_RT_LANES, lane = bone % SN_RT_LANES;
+  switch (model->info.drive) {
+  case SN_RT_DRIVE_ROTREG:
+    return ((const sn_rt_rotreg_block *)model->sections[SN_SECTION_DRIVE_KEYS])[block].base[lane];
+  case SN_RT_DRIVE_TORQUE:
+    return ((const sn_rt_torque_block *)model->sections[SN_SECTION_DRIVE_PAIRS])[block].ends[0].base[lane];
+  default:
+    return ((const sn_rt_extra *)model->sections[SN_SECTION_DRIVE_EXTRA])[bone].child;
+  }
+}
+
+// The model's weights as lbs has them: on joints, the four largest.
+static sn_status joint_weights(sn_context *ctx, const sn_rt_model *model, sn_skin *out) {
+  enum { most = 4 };
+  sn_skin own = {0};
+  sn_status status = sn_model_skin(ctx, model, &own);
+  int kept = own.influences < most ? own.influences : most;
+  if (status == SN_OK) status = sn_skin_new(ctx, own.vertex_count, kept, out);
+  for (int i = 0; status == SN_OK && i < own.vertex_count; i++) {
+    size_t from = (size_t)i * (size_t)own.influences, to = (size_t)i * (size_t)kept;
+    for (int k = 0; k < own.influences; k++)
+      own.joints[from + (size_t)k] = joint_of_entry(model, own.joints[from + (size_t)k]);
+    for (int k = 0, n = 0; k < own.influences && own.weights[from + (size_t)k] > 0; k++) {
+      int same = 0;
+      while (same < n && out->joints[to + (size_t)same] != own.joints[from + (size_t)k]) same++;
+      if (same == kept) continue;
+      if (same == n) out->joints[to + (size_t)n++] = own.joints[from + (size_t)k];
+      out->weights[to + (size_t)same] += own.weights[from + (size_t)k];
+    }
+  }
+  sn_skin_free(&own);
+  if (status == SN_OK) sn_skin_normalize(out);
+  return status;
+}
+
 sn_status sn_assess_plain_lbs(sn_context *ctx, const sn_rt_model *model, sn_model *out) {
   sn_mesh mesh = {0};
   sn_skin skin = {0};
   sn_skeleton palette = {0};
   *out = (sn_model){0};
   sn_status status = sn_model_mesh(ctx, model, &mesh);
-  if (status == SN_OK) status = sn_model_skin(ctx, model, &skin);
-  if (status == SN_OK) status = sn_skeleton_new(ctx, (int)model->info.palette_count, &palette);
+  int joints = (int)(model->info.joint_count ? model->info.joint_count : model->info.palette_count);
+  if (status == SN_OK) status = joint_weights(ctx, model, &skin);
+  if (status == SN_OK) status = sn_skeleton_new(ctx, joints, &palette);
   if (status == SN_OK) {
     sn_model_desc desc = sn_model_desc_default();
     desc.rest = &mesh, desc.skin = &skin, desc.skeleton = &palette;

@@ -296,7 +296,8 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, 
                        rig_tree *tree, int *rounds) {
   enum { most_starts = 3 };
   sn_arena scratch = sn_arena_new(ctx), coarse_memory = sn_arena_new(ctx);
-  int vertices = plan->bones * sample_per_bone > sample_least ? plan->bones * sample_per_bone : sample_least;
+  int vertices = plan->bones * (plan->bones > 100 ? sample_per_bone / 3 : sample_per_bone);
+  if (vertices < sample_least) vertices = sample_least;
   int *sampled = SN_NEW(ctx, &scratch, int, p->f), *all = SN_NEW(ctx, &scratch, int, p->f), best = 0;
   coarse_start starts[most_starts];
   int count = plan->tree && plan->bones > 2 ? plan->starts : 1;

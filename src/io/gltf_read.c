@@ -81,8 +81,11 @@ static sn_status check_extensions(sn_context *ctx, const sn_gltf *gltf) {
   json_array_foreach(required, k, entry) {
     const char *name = json_string_value(entry);
     if (name && !harmless_extension(name)) {
-      return sn_fail(ctx, SN_UNSUPPORTED,
-                     "needs the extension %.200s, which Sinew cannot read; export the file without it", name);
+      return sn_fail(
+        ctx, SN_UNSUPPORTED,
+        "needs the extension %.200s, which Sinew cannot read; export the file without it, or decode it with "
+        "`gltf-transform copy IN.glb OUT.glb` or by importing and exporting it in Blender",
+        name);
     }
   }
   return SN_OK;

@@ -119,6 +119,7 @@ static void read_heads(const sn_rt_model *model, sn_cuda_model *out) {
 static const char *find_unsupported(const sn_rt_model *model, const sn_cuda_model *uploaded, size_t most_shared) {
   const sn_rt_correct_head *head = (const sn_rt_correct_head *)model->sections[SN_SECTION_CORRECT_HEAD];
   if (model->info.correct != SN_RT_CORRECT_NONE && head->weighted) return "weighted pose-space deformation";
+  if (model->sections[SN_SECTION_CORRECT_LIMITS]) return "corrections with limits (space=local)";
   if (sn_cuda_correct_shared(uploaded) > most_shared) return "a pose space of so many poses";
   if (model->info.drive == SN_RT_DRIVE_CONTROLS &&
       sn_cuda_control_shared(&uploaded->control, model->info.palette_count, model->info.control_count) > most_shared)

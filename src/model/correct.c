@@ -81,6 +81,17 @@ static sn_model_section section(sn_rt_section_id id, const void *bytes, size_t s
   return (sn_model_section){sn_rt_section_name(id), bytes, size, true};
 }
 
+static sn_status encode_limits(sn_context *ctx, sn_arena *memory, const sn_model_corrections *c,
+                               const int (*vertices)[SN_RT_LANES], uint32_t block_count, sn_correct_sections *out) {
+  float(*limits)[SN_RT_LANES] = sn_arena_alloc(ctx, memory, block_count, sizeof *limits);
+  if (!limits) return ctx->error.status;
+  for (uint32_t b = 0; b < block_count; b++)
+    for (int l = 0; l < SN_RT_LANES; l++)
+      limits[b][l] = c->limits[c->rows ? c->rows[vertices[b][l]] : vertices[b][l]];
+  out->blocks[out->block_section_count++] = section(SN_SECTION_CORRECT_LIMITS, limits, block_count * sizeof *limits);
+  return SN_OK;
+}
+
 sn_status sn_correct_encode(sn_context *ctx, sn_arena *memory, const sn_model_corrections *c,
                             const int (*vertices)[SN_RT_LANES], uint32_t block_count, sn_correct_sections *out) {
   if (c->basis_count > 65535)
@@ -108,5 +119,6 @@ sn_status sn_correct_encode(sn_context *ctx, sn_arena *memory, const sn_model_co
   out->blocks[0] = section(SN_SECTION_CORRECT_START, start, ((size_t)block_count + 1) * sizeof *start);
   out->blocks[1] = section(SN_SECTION_CORRECT_ENTRIES, entries, count * sizeof *entries);
   out->blocks[2] = section(SN_SECTION_CORRECT_DELTAS, deltas, count * sizeof *deltas);
-  return SN_OK;
+  out->block_section_count = 3;
+  return c->limits ? encode_limits(ctx, memory, c, vertices, block_count, out) : SN_OK;
 }

@@ -110,6 +110,7 @@ sn_rt_correcting sn_rt_new_correcting(const sn_rt_model *model, const sn_rt_scra
   c.entries = model->sections[SN_SECTION_CORRECT_ENTRIES];
   c.deltas = model->sections[SN_SECTION_CORRECT_DELTAS];
   c.values = scratch->values;
+  c.limits = model->sections[SN_SECTION_CORRECT_LIMITS];
   c.forward = head->order == SN_RT_ORDER_FORWARD, c.weighted = head->weighted != 0;
   c.centre_count = field->centre_count, c.kernel = (sn_rt_rbf_kernel)field->kernel;
   sn_rt_pose_spaces spaces = spaces_of(model);
@@ -194,6 +195,18 @@ static sn_rt_status check_entries(sn_rt_checker *c, const sn_rt_correct_head *he
   return status;
 }
 
+// A limit is a length: without one a displacement of nothing would be divided by nothing.
+static sn_rt_status check_limits(sn_rt_checker *c) {
+  const float *limits = c->model->sections[SN_SECTION_CORRECT_LIMITS];
+  if (!limits) return SN_RT_OK;
+  uint64_t count = (uint64_t)c->model->info.block_count * SN_RT_LANES;
+  sn_rt_status status = sn_rt_need(c, SN_SECTION_CORRECT_LIMITS, count * sizeof *limits);
+  for (uint64_t n = 0; !status && n < count; n++)
+    if (!(limits[n] > 1e-18f && limits[n] < 1e18f))
+      status = SN_RT_BAD(c, "the limit of corrections in place %u is no length", (uint32_t)n);
+  return status;
+}
+
 sn_rt_status sn_rt_check_correct(sn_rt_checker *c) {
   const sn_rt_model *model = c->model;
   if (model->info.correct == SN_RT_CORRECT_NONE) return SN_RT_OK;
@@ -212,5 +225,6 @@ sn_rt_status sn_rt_check_correct(sn_rt_checker *c) {
   if (!status) status = sn_rt_need(c, SN_SECTION_CORRECT_FIELDS, head->field_count * (uint64_t)sizeof(sn_rt_field));
   if (!status) status = check_fields(c, head);
   if (!status) status = check_entries(c, head);
+  if (!status) status = check_limits(c);
   return status;
 }

@@ -215,6 +215,7 @@ static inline uint64_t sn_rt_rotreg_solve_count(uint32_t joints, uint32_t bones)
   X(CORRECT_START, "correct.start") /* uint32[block_count + 1]: first entry of every block */ \
   X(CORRECT_ENTRIES, "correct.entries") /* sn_rt_correct_entry[entry_count] */ \
   X(CORRECT_DELTAS, "correct.deltas") /* int16[entry_count][6][8]: x y z of the positions, x y z of the normals */ \
+  X(CORRECT_LIMITS, "correct.limits") /* float[block_count][8]: the longest displacement of every vertex; may be missing */ \
   X(DRIVE_JOINTS, "drive.joints") /* sn_rt_rotreg_joint[joint_count] */ \
   X(DRIVE_KEYS, "drive.keys") /* sn_rt_rotreg_block[ceil(bones / 8)], bones = palette_count - joint_count */ \
   X(DRIVE_SOLVE, "drive.solve") /* float[ceil(bones / 8)][3 bones + 4 joints][32]: columns of C, 32 rows at a time */ \

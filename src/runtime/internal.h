@@ -64,6 +64,7 @@ typedef struct sn_rt_correcting {
   const sn_rt_correct_entry *entries;
   const int16_t (*deltas)[6][SN_RT_LANES];
   const float *values;
+  const float (*limits)[SN_RT_LANES]; // NULL: none
   int forward, weighted;
   // weighted: widths and kernel of the centres
   uint32_t centre_count;

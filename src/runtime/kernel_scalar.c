@@ -38,8 +38,10 @@ static void correct_vertex(const sn_rt_job *job, size_t block, int lane, vertex 
     for (int r = 0; r < 3; r++) move[r] += value * e->position * (float)c->deltas[n][r][lane];
     for (int r = 0; r < 3; r++) turn[r] += value * e->normal * (float)c->deltas[n][3 + r][lane];
   }
+  float limit =
+    c->limits ? sn_rt_limit(move[0] * move[0] + move[1] * move[1] + move[2] * move[2], c->limits[block][lane]) : 1;
   float *position = c->forward ? v->moved : v->position, *normal = c->forward ? v->turned : v->normal;
-  for (int r = 0; r < 3; r++) position[r] += move[r], normal[r] += turn[r];
+  for (int r = 0; r < 3; r++) position[r] += limit * move[r], normal[r] += turn[r];
 }
 
 static vertex load_vertex(const sn_rt_job *job, const sn_rt_group *g, uint32_t block, int lane) {

@@ -16,6 +16,8 @@
 // entry is loaded once and used for all of them: blending four matrices takes 48 instructions for a block, without
 // shuffles.
 
+#include "runtime/vertex.h"
+
 static SN_RT_INLINE vf load_weights(const char *weights, uint32_t bits, int row) {
   const char *at = weights + (size_t)row * (SN_RT_LANES * bits / 8);
   if (bits == 32) return vf_load((const float *)(const void *)at);
@@ -237,6 +239,16 @@ static SN_RT_INLINE vf3 load_delta(const int16_t (*delta)[SN_RT_LANES], int lane
   return (vf3){vf_load_i16(delta[0] + lane), vf_load_i16(delta[1] + lane), vf_load_i16(delta[2] + lane)};
 }
 
+// sn_rt_limit, without its branch: the length is min(length, a) + ..., a the free part of the limit.
+static SN_RT_INLINE vf3 limited(vf3 d, vf limit) {
+  vf squared = vf_max(vf_fma(d.x, d.x, vf_fma(d.y, d.y, vf_mul(d.z, d.z))), vf_set(1e-37f));
+  vf inverse = vf_rsqrt(squared), length = vf_mul(squared, inverse),
+     free_part = vf_mul(vf_set(SN_RT_FREE_PART), limit);
+  vf room = vf_sub(limit, free_part), beyond = vf_max(vf_sub(length, free_part), vf_set(0));
+  vf cut = vf_sub(beyond, vf_div(vf_mul(room, beyond), vf_add(room, beyond)));
+  return scale(vf_sub(vf_set(1), vf_mul(cut, inverse)), d);
+}
+
 // What the correct slot adds to `width` lanes of a block.
 typedef struct correction {
   int before, after; // the blend; both 0: nothing to add
@@ -255,6 +267,7 @@ static SN_RT_INLINE correction correction_at(const sn_rt_job *job, const sn_rt_g
     if (!normals) continue;
     sum.normal = mad(sum.normal, vf_mul(value, vf_set(e->normal)), load_delta(c->deltas[n] + 3, lane));
   }
+  if (c->limits) sum.position = limited(sum.position, vf_load(c->limits[at->block] + lane));
   return sum;
 }
 

@@ -41,6 +41,18 @@ SN_RT_BOTH void sn_rt_normalise(float n[3]) {
   for (int r = 0; r < 3; r++) n[r] *= scale;
 }
 
+// Displacements are as they are up to this part of their limit, which they approach beyond it.
+#define SN_RT_FREE_PART (1 / 1.3f)
+
+// What a displacement of squared length `squared` is multiplied with: with a the free part of the limit and
+// x = (length - a) / (limit - a), the length becomes a + (limit - a) x / (1 + x).
+SN_RT_BOTH float sn_rt_limit(float squared, float limit) {
+  float length = sqrtf(squared), free_part = SN_RT_FREE_PART * limit;
+  if (!(length > free_part)) return 1;
+  float room = limit - free_part, beyond = length - free_part;
+  return (free_part + room * beyond / (room + beyond)) / length;
+}
+
 // p + 2 / |r|^2 (r x (r x p + w p + d) + w d - e r) for the real part (r, w) and the dual part (d, e) of q, which need
 // not be of unit length. With `move` 0 only the rotation.
 SN_RT_BOTH void sn_rt_apply_dualquat(const float q[8], const float p[3], int move, float out[3]) {

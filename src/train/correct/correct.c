@@ -121,6 +121,7 @@ typedef struct miss_job {
   bool forward;
   double tolerance;
   float (*deltas)[6];
+  float *farthest;
   uint8_t *lost; // vertices that cannot be brought back
 } miss_job;
 
@@ -137,6 +138,7 @@ static void miss_vertex(const miss_job *job, int i) {
     n = normal_before(a, rest_normal, target_normal);
     if (sn_vec3_distance(sn_mat3_apply(a, d), missing) > job->tolerance) job->lost[i] = 1;
   }
+  job->farthest[i] = fmaxf(job->farthest[i], (float)sn_vec3_length(missing));
   sn_vec3_store(d, job->deltas[i]), sn_vec3_store(n, job->deltas[i] + 3);
 }
 
@@ -295,6 +297,7 @@ static sn_status measure_misses(corrector *c) {
   m->vectors = SN_NEW(ctx, &c->memory, double, (size_t)poses * 3 * (size_t)joints);
   m->deltas = sn_arena_alloc(ctx, &c->memory, (size_t)poses * (size_t)n, sizeof *m->deltas);
   c->merged = SN_NEW(ctx, &c->memory, int, poses);
+  m->farthest = SN_NEW(ctx, &c->memory, float, n);
   sn_arena scratch = sn_arena_new(ctx);
   float(*rest_normals)[3] = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *rest_normals);
   float(*normals)[3] = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *normals);
@@ -302,8 +305,8 @@ static sn_status measure_misses(corrector *c) {
   float *torques = SN_NEW(ctx, &scratch, float, joints);
   void *memory = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(&c->model), 1);
   uint8_t *lost = SN_NEW(ctx, &scratch, uint8_t, n);
-  if (status == SN_OK && (!m->vectors || !m->deltas || !c->merged || !rest_normals || !normals || !input ||
-                          !torques || !memory || !lost))
+  if (status == SN_OK && (!m->vectors || !m->deltas || !c->merged || !m->farthest || !rest_normals || !normals ||
+                          !input || !torques || !memory || !lost))
     status = ctx->error.status;
   if (status == SN_OK) {
     sn_mesh_normals(&e->rest, (const float(*)[3])e->rest.positions, rest_normals);
@@ -327,6 +330,7 @@ static sn_status measure_misses(corrector *c) {
                     c->options->order == SN_ORDER_FORWARD,
                     1e-4 * m->diagonal,
                     m->deltas + (size_t)(k + 1) * (size_t)n,
+                    m->farthest,
                     lost};
     sn_parallel_for(ctx, n, 256, miss_range, &job);
     sn_pose_vector(c->turns, joints, sn_pose(&e->poses, f), m->vectors + (size_t)(k + 1) * 3 * (size_t)joints);

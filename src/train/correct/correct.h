@@ -45,6 +45,7 @@ typedef struct sn_misses {
   const sn_turn *turns;  // joint_count
   sn_skin skin;          // as evaluated; of `palette` entries
   const sn_skin *listen; // weights on joints that say which joints are near a vertex; NULL: all are
+  float *farthest;       // vertex_count: the longest that is missing in a pose, after the blend
   double diagonal;
 } sn_misses;
 
@@ -69,7 +70,8 @@ typedef struct sn_corrections {
   int field_count, basis_count, vertex_count;
   sn_pose_field *fields;
   float (*deltas)[6];
-  bool pruned; // what is too small to be stored is zero already
+  float *limits; // longest displacement of every vertex; NULL: none
+  bool pruned;   // what is too small to be stored is zero already
 } sn_corrections;
 
 sn_status sn_psd_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_misses *m,

@@ -210,6 +210,7 @@ typedef struct fields {
   double *weights[2];                             // rank * 3 vertex_count: of one joint's basis functions
   double *gram, *metric, *core, *values, *column; // of the size of a rank
   double *mean_square;                            // of every basis' function over the poses
+  double *curves;                                 // its values there, pose_count of every basis
   sn_corrections *out;
 } fields;
 
@@ -285,11 +286,13 @@ static void add_basis(fields *w, const sn_local_space *j, int index, sn_pose_fie
     for (int c = 0; c <= r; c++) y[r] += w->metric[r * rank + c] * w->core[c * rank + index] / s;
   }
   solve_transposed(rank, w->metric, x);
+  double *curve = w->curves + (size_t)(w->out->basis_count + field->basis_count) * (size_t)poses;
   for (int p = 0; p < poses; p++) {
     double value = 0;
     for (int r = 0; r < rank; r++) value += j->values[p * rank + r] * x[r];
-    peak = fmax(peak, fabs(value)), square += value * value;
+    curve[p] = value, peak = fmax(peak, fabs(value)), square += value * value;
   }
+  for (int p = 0; p < poses; p++) curve[p] /= peak;
   w->mean_square[w->out->basis_count + field->basis_count] = square / (peak * peak * poses);
   float(*to)[6] = w->out->deltas + (size_t)(w->out->basis_count + field->basis_count) * n;
   for (size_t i = 0; i < n; i++)
@@ -381,6 +384,47 @@ static void prune_range(void *user, int64_t begin, int64_t end, int worker) {
   for (int64_t i = begin; i < end; i++) prune_vertex(user, (size_t)i);
 }
 
+// ---- bounds -----------------------------------------------------------------------------------------------------------------------
+
+// Beyond the poses of the clip no vertex goes farther from its skin than so many times what it does in the clip (less than 1.5,
+// because what a linear blend makes of displacements is not known exactly), or this part of the diagonal.
+static const double most_of_farthest = 1.42, always_free = 0.0009;
+// What the clip itself needs in the rest pose is free: SN_RT_FREE_PART of this.
+static const double free_room = 1.3;
+
+typedef struct limit_job {
+  const sn_misses *m;
+  const sn_corrections *c;
+  const double *curves;
+} limit_job;
+
+// The longest displacement of vertex i at the poses of the clip.
+static double longest_of(const limit_job *job, size_t i) {
+  size_t n = (size_t)job->m->vertex_count, poses = (size_t)job->m->pose_count;
+  double longest = 0;
+  for (size_t p = 0; p < poses; p++) {
+    float sum[3] = {0, 0, 0};
+    for (size_t b = 0; b < (size_t)job->c->basis_count; b++)
+      for (int c = 0; c < 3; c++) sum[c] += (float)job->curves[b * poses + p] * job->c->deltas[b * n + i][c];
+    longest = fmax(longest, square3(sum));
+  }
+  return sqrt(longest);
+}
+
+static void limit_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const limit_job *job = user;
+  size_t n = (size_t)job->m->vertex_count;
+  for (size_t i = (size_t)begin; i < (size_t)end; i++) {
+    double before = 0, longest = longest_of(job, i); // what is missing, in the rest pose; what is given
+    for (size_t p = 0; p < (size_t)job->m->pose_count; p++)
+      before = fmax(before, sqrt(square3(job->m->deltas[p * n + i])));
+    double squashed = before > 0 ? fmin(job->m->farthest[i] / before, 1) : 1;
+    double limit = fmax(most_of_farthest * squashed * longest, always_free * job->m->diagonal);
+    job->c->limits[i] = (float)fmax(limit, free_room * longest);
+  }
+}
+
 static sn_status make_fields(fit *f, sn_corrections *out) {
   const sn_local *l = f->l;
   int n = l->m->vertex_count, capacity = 0;
@@ -390,10 +434,11 @@ static sn_status make_fields(fit *f, sn_corrections *out) {
   out->fields = SN_NEW(l->ctx, l->memory, sn_pose_field, l->space_count);
   out->deltas = sn_arena_alloc(l->ctx, l->memory, (size_t)capacity * (size_t)n, sizeof *out->deltas);
   w.mean_square = SN_NEW(l->ctx, l->memory, double, capacity);
+  w.curves = SN_NEW(l->ctx, l->memory, double, (size_t)capacity *(size_t)l->m->pose_count);
   w.weights[0] = SN_NEW(l->ctx, l->memory, double, 3 * (size_t)most_rank * (size_t)n);
   w.weights[1] = SN_NEW(l->ctx, l->memory, double, 3 * (size_t)most_rank * (size_t)n);
   double *small = SN_NEW(l->ctx, l->memory, double, 3 * most_rank * most_rank + 3 * most_rank);
-  if (!out->fields || !out->deltas || !w.mean_square || !w.weights[0] || !w.weights[1] || !small)
+  if (!out->fields || !out->deltas || !w.mean_square || !w.curves || !w.weights[0] || !w.weights[1] || !small)
     return l->ctx->error.status;
   w.gram = small, w.metric = small + most_rank * most_rank, w.core = small + 2 * most_rank * most_rank;
   w.values = small + 3 * most_rank * most_rank, w.column = w.values + most_rank;
@@ -402,6 +447,10 @@ static sn_status make_fields(fit *f, sn_corrections *out) {
   if (status != SN_OK) return status;
   prune_job job = {out, w.mean_square, least * least, l->options->threshold > 0 ? least_normal : 0};
   sn_parallel_for(l->ctx, n, 256, prune_range, &job);
+  out->limits = SN_NEW(l->ctx, l->memory, float, n);
+  if (!out->limits) return l->ctx->error.status;
+  limit_job limits = {l->m, out, w.curves};
+  sn_parallel_for(l->ctx, n, 256, limit_range, &limits);
   return SN_OK;
 }
 

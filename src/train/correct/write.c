@@ -100,6 +100,7 @@ sn_status sn_correct_write(sn_context *ctx, const sn_correct_options *options, c
                             .row_count = corrections->vertex_count,
                             .deltas = (const float(*)[6])corrections->deltas,
                             .rows = examples->source,
+                            .limits = corrections->limits,
                             .least = fmax(threshold / 100, noise) * diagonal,
                             .least_normal = threshold > 0 ? least_normal : noise_normal};
   sn_model_desc desc = *base;

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// Local pose spaces: motion never seen, bounds beyond the clip, few sculpted poses, the runtime's paths.
+#include "train_fixture.h"
+
+static sn_examples athlete(sn_context *ctx, sn_gen_motion motion, int frames) {
+  sn_gen_options options = sn_gen_options_default();
+  options.set = "athlete", options.frames = frames, options.vertices = 2000, options.motion = motion;
+  sn_examples examples;
+  assert_ok(ctx, sn_gen(ctx, &options, &examples));
+  return examples;
+}
+
+static float (*evaluate(const sn_rt_model *model, const sn_affine *joints))[3] {
+  float(*positions)[3] = malloc(model->info.vertex_count * sizeof *positions);
+  float(*input)[12] = malloc(model->info.joint_count * sizeof *input);
+  void *scratch = malloc(sn_rt_scratch_size(model));
+  sn_model_joints(joints, (int)model->info.joint_count, input);
+  sn_rt_input in = {.joints = (const float(*)[12])input};
+  sn_rt_output out = {.positions = positions[0]};
+  assert_int_equal(sn_rt_evaluate(model, &in, scratch, &out, NULL), SN_RT_OK);
+  free(input), free(scratch);
+  return positions;
+}
+
+// Every joint turned against its parent by up to `most` radians about any axis.
+static void random_pose(const sn_skeleton *skeleton, double most, sn_random *rng, sn_affine *pose) {
+  for (int n = 0; n < skeleton->joint_count; n++) {
+    int j = skeleton->order[n], parent = skeleton->parents[j];
+    sn_vec3 axis = {sn_random_normal(rng), sn_random_normal(rng), sn_random_normal(rng)};
+    axis = sn_vec3_scale(sn_vec3_normalize(axis, (sn_vec3){1, 0, 0}), most * sn_random_uniform(rng));
+    pose[j] = sn_affine_about(sn_rotation_exp(axis), sn_affine_translation(skeleton->rest[j]));
+    if (parent >= 0) pose[j] = sn_affine_mul(pose[parent], pose[j]);
+  }
+}
+
+static double distance(const float a[3], const float b[3]) {
+  return sn_vec3_distance(sn_vec3_from(a), sn_vec3_from(b));
+}
+
+static void new_motion_gains(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples rom = athlete(&ctx, SN_MOTION_ROM, 80), mixed = athlete(&ctx, SN_MOTION_MIXED, 20);
+  sn_keys all, none;
+  assert_ok(&ctx, sn_keys_parse(&ctx, "all", 20, 1, &all, &none));
+  double ee[2];
+  static const char *const specs[] = {"dqs:weights=given", "psd:blend=dualquat,weights=given"};
+  for (int n = 0; n < 2; n++) {
+    trained t = train(&ctx, &rom, specs[n], "all");
+    sn_scores scores;
+    assert_ok(&ctx, sn_assess(&ctx, &t.model, &mixed, &all, &none, &scores, NULL));
+    ee[n] = scores.train.ee;
+    if (n == 1) {
+      assert_below(t.report.expected, 2 * ee[1]);
+      assert_below(ee[1], 2 * t.report.expected);
+    }
+    release(&t);
+  }
+  assert_below(ee[1], 0.5 * ee[0]);
+  sn_keys_free(&all), sn_keys_free(&none);
+  sn_examples_free(&rom), sn_examples_free(&mixed);
+}
+
+static void corrections_are_bounded(void **state) {
+  (void)state;
+  static const char *const specs[][2] = {{"dqs:weights=given", "psd:blend=dualquat,weights=given"},
+                                         {"lbs:weights=given", "eigenskin:weights=given"}};
+  sn_context ctx = sn_context_default();
+  sn_examples examples = athlete(&ctx, SN_MOTION_ROM, 60);
+  size_t n = (size_t)examples.rest.vertex_count;
+  double diagonal = sn_points_diagonal((const float(*)[3])examples.rest.positions, (int)n);
+  sn_affine *pose = malloc((size_t)examples.skeleton.joint_count * sizeof *pose);
+  double *farthest = malloc(n * sizeof *farthest);
+  for (int s = 0; s < 2; s++) {
+    trained base = train(&ctx, &examples, specs[s][0], "all"), t = train(&ctx, &examples, specs[s][1], "all");
+    sn_random rng = sn_random_new(16);
+    for (size_t i = 0; i < n; i++) farthest[i] = 0;
+    for (int k = 0; k < 60 + 1000; k++) {
+      if (k >= 60) random_pose(&examples.skeleton, 2.0943951, &rng, pose);
+      const sn_affine *joints = k < 60 ? sn_pose(&examples.poses, k) : pose;
+      float(*a)[3] = evaluate(&base.model, joints), (*b)[3] = evaluate(&t.model, joints);
+      for (size_t i = 0; i < n; i++) {
+        double d = distance(a[i], b[i]);
+        if (k < 60) farthest[i] = fmax(farthest[i], d);
+        if (k >= 60) assert_below(d, fmax(1.5 * farthest[i], 0.001 * diagonal));
+      }
+      free(a), free(b);
+    }
+    release(&base), release(&t);
+  }
+  free(pose), free(farthest);
+  sn_examples_free(&examples);
+}
+
+// Too few to leave any out.
+static void few_poses_are_met(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "elbow", 41, 600);
+  assert_below(scores_of(&ctx, &examples, "psd:weights=given", "10,30").train.max_pct_diag, 0.01);
+  assert_below(scores_of(&ctx, &examples, "psd:weights=given,blend=dualquat", "10,30").train.max_pct_diag, 0.01);
+  sn_examples_free(&examples);
+}
+
+static void moving_everything_changes_nothing(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples examples = athlete(&ctx, SN_MOTION_ROM, 80);
+  trained t = train(&ctx, &examples, "psd:weights=given", "all");
+  int joints = examples.skeleton.joint_count;
+  sn_affine *moved = malloc((size_t)joints * sizeof *moved);
+  sn_affine by = sn_affine_about(sn_rotation_exp((sn_vec3){0.4, -1.1, 0.7}), (sn_vec3){0.3, 0.2, -0.5});
+  for (int f = 0; f < 40; f += 9) {
+    const sn_affine *pose = sn_pose(&examples.poses, f);
+    for (int j = 0; j < joints; j++) moved[j] = sn_affine_mul(by, pose[j]);
+    float(*a)[3] = evaluate(&t.model, pose), (*b)[3] = evaluate(&t.model, moved);
+    for (size_t i = 0; i < t.model.info.vertex_count; i++)
+      assert_below(sn_vec3_distance(sn_affine_apply(by, sn_vec3_from(a[i])), sn_vec3_from(b[i])), 1e-4);
+    free(a), free(b);
+  }
+  free(moved);
+  release(&t);
+  sn_examples_free(&examples);
+}
+
+// Within the limits and far beyond them.
+static void paths_agree(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples examples = athlete(&ctx, SN_MOTION_ROM, 80);
+  static const char *const specs[] = {"psd:weights=given", "psd:weights=given,blend=dualquat"};
+  sn_affine *pose = malloc((size_t)examples.skeleton.joint_count * sizeof *pose);
+  for (int s = 0; s < 2; s++) {
+    trained t = train(&ctx, &examples, specs[s], "all");
+    sn_rt_model scalar = t.model;
+    assert_true(sn_rt_use_path(&scalar, SN_RT_PATH_SCALAR));
+    sn_random rng = sn_random_new(3);
+    for (int k = 0; k < 20; k++) {
+      random_pose(&examples.skeleton, 0.15 * k, &rng, pose);
+      float(*a)[3] = evaluate(&scalar, pose), (*b)[3] = evaluate(&t.model, pose);
+      for (size_t i = 0; i < t.model.info.vertex_count; i++) assert_below(distance(a[i], b[i]), 1e-4 * (1 + sn_vec3_length(sn_vec3_from(a[i]))));
+      free(a), free(b);
+    }
+    release(&t);
+  }
+  free(pose);
+  sn_examples_free(&examples);
+}
+
+static void forms_of_the_whole_space_are_refused(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "elbow", 16, 600);
+  static const char *const specs[] = {"psd:kernel=thinplate", "psd:weighted=1", "psd:cardinal=0", "psd:sigma=pose"};
+  for (size_t n = 0; n < sizeof specs / sizeof *specs; n++) {
+    sn_method_spec spec;
+    sn_keys keys, others;
+    sn_model model;
+    sn_train_report report;
+    assert_ok(&ctx, sn_method_parse(&ctx, specs[n], &spec));
+    assert_ok(&ctx, sn_keys_parse(&ctx, "every:4", 16, 1, &keys, &others));
+    assert_fails(&ctx, sn_train(&ctx, &spec, &examples, &keys, &model, &report), "add space=whole");
+    sn_keys_free(&keys), sn_keys_free(&others);
+  }
+  sn_examples_free(&examples);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(new_motion_gains),
+    cmocka_unit_test(corrections_are_bounded),
+    cmocka_unit_test(few_poses_are_met),
+    cmocka_unit_test(moving_everything_changes_nothing),
+    cmocka_unit_test(paths_agree),
+    cmocka_unit_test(forms_of_the_whole_space_are_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -138,7 +138,8 @@ static void paths_agree(void **state) {
     for (int k = 0; k < 20; k++) {
       random_pose(&examples.skeleton, 0.15 * k, &rng, pose);
       float(*a)[3] = evaluate(&scalar, pose), (*b)[3] = evaluate(&t.model, pose);
-      for (size_t i = 0; i < t.model.info.vertex_count; i++) assert_below(distance(a[i], b[i]), 1e-4 * (1 + sn_vec3_length(sn_vec3_from(a[i]))));
+      for (size_t i = 0; i < t.model.info.vertex_count; i++)
+        assert_below(distance(a[i], b[i]), 1e-4 * (1 + sn_vec3_length(sn_vec3_from(a[i]))));
       free(a), free(b);
     }
     release(&t);
@@ -167,12 +168,9 @@ static void forms_of_the_whole_space_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(new_motion_gains),
-    cmocka_unit_test(corrections_are_bounded),
-    cmocka_unit_test(few_poses_are_met),
-    cmocka_unit_test(moving_everything_changes_nothing),
-    cmocka_unit_test(paths_agree),
-    cmocka_unit_test(forms_of_the_whole_space_are_refused),
+    cmocka_unit_test(new_motion_gains),  cmocka_unit_test(corrections_are_bounded),
+    cmocka_unit_test(few_poses_are_met), cmocka_unit_test(moving_everything_changes_nothing),
+    cmocka_unit_test(paths_agree),       cmocka_unit_test(forms_of_the_whole_space_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

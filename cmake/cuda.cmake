@@ -20,6 +20,7 @@ endif()
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 file(GLOB cuda_sources CONFIGURE_DEPENDS src/cuda/*.cu)
+set_source_files_properties(src/cuda/drive.cu PROPERTIES COMPILE_OPTIONS -fmad=false)
 add_library(sinew-cuda STATIC ${cuda_sources} $<TARGET_OBJECTS:sinew-cuda-host>)
 target_include_directories(sinew-cuda PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
                            PRIVATE src)

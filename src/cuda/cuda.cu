@@ -63,6 +63,7 @@ static void put_tiles(parcel *p, const sn_cuda_tiles *from, sn_cuda_tiles *to) {
     put_array(p, to->deltas, entries * 6 * SN_CUDA_WARP);
   }
   if (from->first_step) {
+    put_array(p, to->fan_places, slots);
     put_array(p, to->first_halo, tiles + 1);
     put_array(p, to->halo, from->first_halo[tiles]);
     put_array(p, to->first_step, warps + 1);
@@ -192,7 +193,7 @@ static size_t lay_out(crowd *c, scratch *s) {
   take(s, c->palette, makes_palette(m) ? 3 * entries : 0);
   take(s, c->dualquats, dualquat ? 2 * entries : 0);
   take(s, c->stretches, dualquat ? 3 * entries : 0);
-  take(s, c->flags, dualquat ? c->count : 0);
+  take(s, c->stretched, dualquat ? c->count : 0);
   take(s, c->turns, m->sections[SN_SECTION_JOINT_REFERENCE] ? 8ull * m->info.joint_count * c->count : 0);
   take(s, c->values, m->basis_count * padded);
   take(s, c->drive, sn_cuda_drive_floats(m, c->count));

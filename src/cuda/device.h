@@ -34,16 +34,11 @@ struct crowd {
   float4 *palette;        // the same, where the drive makes it
   float4 *dualquats;      // [character][palette][2]
   float4 *stretches;      // [character][palette][3]
-  uint32_t *flags;        // [character]: SN_CUDA_STRETCHED, SN_CUDA_COMPARE
+  uint32_t *stretched;    // [character]: 1 where a palette entry is no rigid motion
   float *turns;           // [character][joint][8]: signed quaternion, pose vector
   float *values;          // [character / 4][basis][4]
   float *drive;           // what the drive needs for itself
   float *positions;       // [character][vertex][3] where normals need them more exactly than the output has them
-};
-
-enum {
-  SN_CUDA_STRETCHED = 1, // some palette entry is no rigid motion
-  SN_CUDA_COMPARE = 2    // signs of dual quaternions are found by comparing with the vertex's first
 };
 
 // Stages, each on the crowd's stream. The first error of a launch is what they return.

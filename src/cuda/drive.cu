@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The drives for a crowd: joints, torques or control points -> palettes; for dual quaternions, the palettes split into
-// rigid motions and stretches. The arithmetic of a joint or a bone is the runtime's own.
+// rigid motions and stretches. The arithmetic of a joint or a bone is the runtime's own, and so is its rounding: this file is
+// compiled without fused products but those that it asks for, because kernels of control points cancel to many digits.
 #include <string.h>
 
 #include "cuda/device.h"
@@ -115,8 +116,8 @@ static __device__ __forceinline__ vf vf_set(float x) { return x; }
 static __device__ __forceinline__ vf vf_mul(vf a, vf b) { return a * b; }
 static __device__ __forceinline__ vf vf_add(vf a, vf b) { return a + b; }
 static __device__ __forceinline__ vf vf_div(vf a, vf b) { return a / b; }
-static __device__ __forceinline__ vf vf_fma(vf a, vf b, vf c) { return a * b + c; }
-static __device__ __forceinline__ vf vf_fnma(vf a, vf b, vf c) { return c - a * b; }
+static __device__ __forceinline__ vf vf_fma(vf a, vf b, vf c) { return fmaf(a, b, c); }
+static __device__ __forceinline__ vf vf_fnma(vf a, vf b, vf c) { return fmaf(-a, b, c); }
 #include "runtime/rotreg_predict.h"
 
 // What the drive works on, character after character.
@@ -203,36 +204,60 @@ struct solve_job {
   uint32_t columns, strips, characters, joint_count, bone_count;
 };
 
+// What a thread brings of the next depth, in registers while the last one is worked on.
+struct solve_part {
+  float c[solve_depth * solve_rows / solve_threads];
+  float4 x[solve_depth * solve_characters / solve_threads];
+};
+
+static __device__ __forceinline__ void fetch_part(const solve_job &job, uint32_t k0, uint32_t first_strip, uint32_t first,
+                                                  solve_part *p) {
+#pragma unroll
+  for (uint32_t n = 0; n < solve_depth * solve_rows / solve_threads; n++) {
+    uint32_t at = threadIdx.x + n * solve_threads, strip = at / (solve_depth * 32), k = at / 32 % solve_depth;
+    bool there = first_strip + strip < job.strips && k0 + k < job.columns;
+    p->c[n] = there ? job.c[((size_t)(first_strip + strip) * job.columns + k0 + k) * 32 + at % 32] : 0;
+  }
+#pragma unroll
+  for (uint32_t n = 0; n < solve_depth * solve_characters / solve_threads; n++) {
+    uint32_t at = threadIdx.x + n * solve_threads, who = at / solve_depth, k = at % solve_depth;
+    bool there = first + who < job.characters && k0 + k < job.columns;
+    p->x[n] = there ? job.x[(size_t)(first + who) * job.columns + k0 + k] : make_float4(0, 0, 0, 0);
+  }
+}
+
 static __global__ void __launch_bounds__(solve_threads) solve_kernel(const __grid_constant__ solve_job job) {
-  __shared__ float c[solve_depth][solve_rows];
-  __shared__ float x[solve_depth][solve_characters * 3];
+  __shared__ __align__(16) float c[solve_depth][solve_rows];
+  __shared__ __align__(16) float x[solve_depth][solve_characters * 3 + 2]; // two more: columns of one character differ in bank
   const uint32_t first_strip = blockIdx.x * (solve_rows / 32), first = blockIdx.y * solve_characters;
   const uint32_t row = threadIdx.x / 16 * 8, pair = threadIdx.x % 16 * 2; // of bones' rows, of characters
   float sum[8][6] = {};
+  solve_part part;
+  fetch_part(job, 0, first_strip, first, &part);
   for (uint32_t k0 = 0; k0 < job.columns; k0 += solve_depth) {
-    for (uint32_t n = threadIdx.x; n < solve_depth * solve_rows; n += solve_threads) {
-      uint32_t strip = n / (solve_depth * 32), k = n / 32 % solve_depth, r = n % 32;
-      bool there = first_strip + strip < job.strips && k0 + k < job.columns;
-      c[k][32 * strip + r] = there ? job.c[((size_t)(first_strip + strip) * job.columns + k0 + k) * 32 + r] : 0;
+#pragma unroll
+    for (uint32_t n = 0; n < solve_depth * solve_rows / solve_threads; n++) {
+      uint32_t at = threadIdx.x + n * solve_threads;
+      c[at / 32 % solve_depth][32 * (at / (solve_depth * 32)) + at % 32] = part.c[n];
     }
-    for (uint32_t n = threadIdx.x; n < solve_depth * solve_characters; n += solve_threads) {
-      uint32_t who = n / solve_depth, k = n % solve_depth;
-      bool there = first + who < job.characters && k0 + k < job.columns;
-      float4 v = there ? job.x[(size_t)(first + who) * job.columns + k0 + k] : make_float4(0, 0, 0, 0);
-      x[k][3 * who] = v.x, x[k][3 * who + 1] = v.y, x[k][3 * who + 2] = v.z;
+#pragma unroll
+    for (uint32_t n = 0; n < solve_depth * solve_characters / solve_threads; n++) {
+      uint32_t at = threadIdx.x + n * solve_threads, who = at / solve_depth, k = at % solve_depth;
+      x[k][3 * who] = part.x[n].x, x[k][3 * who + 1] = part.x[n].y, x[k][3 * who + 2] = part.x[n].z;
     }
     __syncthreads();
+    if (k0 + solve_depth < job.columns) fetch_part(job, k0 + solve_depth, first_strip, first, &part);
 #pragma unroll
     for (int k = 0; k < solve_depth; k++) {
       float4 a = *(const float4 *)&c[k][row], b = *(const float4 *)&c[k][row + 4];
       const float rows[8] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
-      float values[6];
-#pragma unroll
-      for (int n = 0; n < 6; n++) values[n] = x[k][3 * pair + n];
+      const float2 *at = (const float2 *)&x[k][3 * pair];
+      float2 u = at[0], v = at[1], w = at[2];
+      const float values[6] = {u.x, u.y, v.x, v.y, w.x, w.y};
 #pragma unroll
       for (int r = 0; r < 8; r++)
 #pragma unroll
-        for (int n = 0; n < 6; n++) sum[r][n] += rows[r] * values[n];
+        for (int n = 0; n < 6; n++) sum[r][n] = fmaf(rows[r], values[n], sum[r][n]);
     }
     __syncthreads();
   }
@@ -283,14 +308,24 @@ struct control_job {
   float4 *palette;
 };
 
-// Row `row` of a matrix in strips of eight rows, times x with `stride` floats between its numbers.
+// Row `row` of a matrix in strips of eight rows, times x with `stride` floats between its numbers. Columns go to SUMS sums in
+// turn, as in the runtime: the kernel's columns cancel to many digits, and another order would end in other digits.
+template <int SUMS>
 static __device__ float strip_product(const float *matrix, uint32_t rows, uint32_t columns, uint32_t row, const float *x,
                                       uint32_t stride) {
   uint32_t first = row / SN_RT_STRIP * SN_RT_STRIP, width_of = min(rows - first, (uint32_t)SN_RT_STRIP);
   const float *at = matrix + (size_t)first * columns + row % SN_RT_STRIP;
-  float sum = 0;
-  for (uint32_t k = 0; k < columns; k++) sum += at[(size_t)k * width_of] * x[(size_t)k * stride];
-  return sum;
+  float sums[SUMS] = {};
+  uint32_t k = 0;
+  for (; width_of == SN_RT_STRIP && k + SUMS <= columns; k += SUMS)
+#pragma unroll
+    for (int n = 0; n < SUMS; n++) sums[n] += at[(size_t)(k + n) * width_of] * x[(size_t)(k + n) * stride];
+  for (; k < columns; k++) sums[0] += at[(size_t)k * width_of] * x[(size_t)k * stride];
+#pragma unroll
+  for (int half = 1; half < SUMS; half *= 2)
+#pragma unroll
+    for (int n = 0; n + half < SUMS; n += 2 * half) sums[n] += sums[n + half];
+  return sums[0];
 }
 
 static __global__ void control_kernel(const control_job job) {
@@ -303,7 +338,7 @@ static __global__ void control_kernel(const control_job job) {
     xi[f] = f < frames ? sn_rt_control_kernel(&job.head, job.points, controls, job.frames + 3 * (size_t)f * job.points) : 1;
   __syncthreads();
   for (uint32_t r = threadIdx.x; r < bones * outputs; r += blockDim.x)
-    predicted[r] = strip_product(job.map, bones * outputs, frames + 1, r, xi, 1);
+    predicted[r] = strip_product<4>(job.map, bones * outputs, frames + 1, r, xi, 1);
   __syncthreads();
   for (uint32_t b = threadIdx.x; b < bones; b += blockDim.x)
     sn_rt_bone_gradient(predicted + (size_t)b * outputs, job.head.flags, (float(*)[4])(columns + 12 * (size_t)b));
@@ -314,7 +349,7 @@ static __global__ void control_kernel(const control_job job) {
     float place[4], matrix[16];
     const float *centre = job.centres + 3 * (size_t)b;
     if (job.head.flags & SN_RT_CONTROL_POISSON) {
-      for (int c = 0; c < 3; c++) place[c] = strip_product(job.solve, bones, 3 * bones + job.points, b, columns + c, 4);
+      for (int c = 0; c < 3; c++) place[c] = strip_product<2>(job.solve, bones, 3 * bones + job.points, b, columns + c, 4);
     } else {
       sn_rt_predicted_place(predicted + (size_t)b * outputs, job.head.flags, centre, place);
     }
@@ -350,7 +385,7 @@ struct split_job {
   const float *rest;  // [joint][12] or NULL
   const sn_rt_extra *extra;
   float4 *dualquats, *stretches;
-  uint32_t *flags;
+  uint32_t *stretched;
 };
 
 // One entry: where its stretch stays put, its two parts, the hemisphere of its joint. True where it is a rigid motion.
@@ -377,15 +412,14 @@ static __global__ void split_kernel(const split_job job) {
   size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
   if (at >= (size_t)job.characters * job.palette_count) return;
   size_t character = at / job.palette_count;
-  if (!split_entry(job, character, (uint32_t)(at % job.palette_count), 1)) atomicOr(job.flags + character, SN_CUDA_STRETCHED);
-  if (!job.turns) atomicOr(job.flags + character, SN_CUDA_COMPARE);
+  if (!split_entry(job, character, (uint32_t)(at % job.palette_count), 1)) job.stretched[character] = 1;
 }
 
 // A block per character: where most of its joints share a scale, they are split anew about it.
 static __global__ void rescale_kernel(const split_job job) {
   __shared__ float common;
   size_t character = blockIdx.x;
-  if (!(job.flags[character] & SN_CUDA_STRETCHED)) return;
+  if (!job.stretched[character]) return;
   const float *stretches = (const float *)(job.stretches + 3 * character * job.palette_count);
   if (threadIdx.x == 0) common = sn_rt_common_scale(stretches, job.palette_count, 12);
   __syncthreads();
@@ -405,8 +439,8 @@ static cudaError_t split_palettes(const crowd *c) {
                    section<sn_rt_extra>(m, SN_SECTION_DRIVE_EXTRA),
                    c->dualquats,
                    c->stretches,
-                   c->flags};
-  cudaError_t said = cudaMemsetAsync(c->flags, 0, c->count * sizeof *c->flags, c->stream);
+                   c->stretched};
+  cudaError_t said = cudaMemsetAsync(c->stretched, 0, c->count * sizeof *c->stretched, c->stream);
   if (said != cudaSuccess) return said;
   split_kernel<<<sn_cuda_blocks((size_t)c->count * m->info.palette_count, threads), threads, 0, c->stream>>>(job);
   rescale_kernel<<<c->count, 32, 0, c->stream>>>(job);

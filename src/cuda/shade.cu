@@ -14,26 +14,29 @@ struct shade_job {
   target normals, copies; // copies: positions once more, in half precision; data NULL: none
 };
 
-static __device__ __forceinline__ float4 load_position(const shade_job &job, uint32_t character, uint32_t vertex) {
+struct point {
+  float x, y, z;
+};
+
+static __device__ __forceinline__ point load_position(const shade_job &job, uint32_t character, uint32_t vertex) {
   const float *at = (const float *)(job.positions + character * job.pitch + vertex * job.stride);
-  return make_float4(at[0], at[1], at[2], 0);
+  return point{at[0], at[1], at[2]};
 }
 
-static __device__ __forceinline__ float4 minus(float4 a, float4 b) {
-  return make_float4(a.x - b.x, a.y - b.y, a.z - b.z, 0);
-}
+static __device__ __forceinline__ point minus(point a, point b) { return point{a.x - b.x, a.y - b.y, a.z - b.z}; }
 
-static __device__ __forceinline__ void add_cross(float sum[3], float4 a, float4 b) {
+static __device__ __forceinline__ void add_cross(float sum[3], point a, point b) {
   sum[0] += a.y * b.z - a.z * b.y, sum[1] += a.z * b.x - a.x * b.z, sum[2] += a.x * b.y - a.y * b.x;
 }
 
 // Where a tile's vertices and their neighbours are: in shared memory, or in the caller's array.
 template <bool TILED> struct neighbourhood {
   const shade_job *job;
-  const float4 *local; // TILED
+  const float *local; // TILED: x of all, then y, then z
+  uint32_t room;
   uint32_t character, tile;
-  __device__ __forceinline__ float4 at(uint32_t number) const {
-    if (TILED) return local[number];
+  __device__ __forceinline__ point at(uint32_t number) const {
+    if (TILED) return point{local[number], local[number + room], local[number + 2 * room]};
     uint32_t vertex = number < SN_CUDA_TILE
                         ? tile * SN_CUDA_TILE + number
                         : job->tiles.halo[job->tiles.first_halo[tile] + number - SN_CUDA_TILE];
@@ -46,7 +49,7 @@ template <bool TILED> struct neighbourhood {
 template <bool TILED>
 static __device__ __forceinline__ void fan_sums(const neighbourhood<TILED> of[batch], const uint16_t *steps, uint32_t count,
                                                 uint32_t own, float sums[batch][3]) {
-  float4 p[batch], first[batch], u[batch];
+  point p[batch], first[batch], u[batch];
 #pragma unroll
   for (int m = 0; m < batch; m++) {
     p[m] = of[m].at(own), first[m] = u[m] = of[m].at(count ? steps[0] : own);
@@ -58,7 +61,7 @@ static __device__ __forceinline__ void fan_sums(const neighbourhood<TILED> of[ba
     uint32_t next = ends ? 0 : steps[(s + 2) * SN_CUDA_WARP];
 #pragma unroll
     for (int m = 0; m < batch; m++) {
-      float4 w = ends ? first[m] : of[m].at(next);
+      point w = ends ? first[m] : of[m].at(next);
       add_cross(sums[m], minus(of[m].at(middle), p[m]), minus(w, u[m]));
       u[m] = w;
     }
@@ -72,6 +75,24 @@ static __device__ __forceinline__ void finish_normal(float n[3]) {
   if (missing > 0) n[2] += missing;
 }
 
+// A tile and its halo into shared memory. The tile is one stretch where the array is tight.
+static __device__ __forceinline__ void fetch_positions(const shade_job &job, uint32_t character, uint32_t first,
+                                                       uint32_t count, const uint32_t *halo, uint32_t halo_count,
+                                                       uint32_t room, float *to) {
+  if (job.stride == 12) {
+    const float *from = (const float *)(job.positions + character * job.pitch) + 3 * (size_t)first;
+    for (uint32_t n = threadIdx.x; n < 3 * count; n += SN_CUDA_TILE) to[n % 3 * room + n / 3] = from[n];
+  } else if (threadIdx.x < count) {
+    point p = load_position(job, character, first + threadIdx.x);
+    to[threadIdx.x] = p.x, to[room + threadIdx.x] = p.y, to[2 * room + threadIdx.x] = p.z;
+  }
+  for (uint32_t h = threadIdx.x; h < halo_count; h += SN_CUDA_TILE) {
+    point p = load_position(job, character, halo[h]);
+    float *at = to + SN_CUDA_TILE + h;
+    at[0] = p.x, at[room] = p.y, at[2 * room] = p.z;
+  }
+}
+
 template <bool TILED>
 static __global__ void __launch_bounds__(SN_CUDA_TILE) shade_kernel(const __grid_constant__ shade_job job) {
   extern __shared__ __align__(128) char shared[];
@@ -79,12 +100,14 @@ static __global__ void __launch_bounds__(SN_CUDA_TILE) shade_kernel(const __grid
   const uint32_t vertices = min(job.vertex_count - first_vertex, (uint32_t)SN_CUDA_TILE);
   const uint32_t staged_size = SN_CUDA_TILE * 3 * sizeof(float);
   char *staged_normals = shared, *staged_copies = shared + batch * staged_size;
-  float4 *local = (float4 *)(shared + (job.copies.data ? 2 : 1) * batch * staged_size);
+  float *local = (float *)(shared + (job.copies.data ? 2 : 1) * batch * staged_size);
   const uint32_t *halo = job.tiles.halo + job.tiles.first_halo[tile];
   const uint32_t halo_count = job.tiles.first_halo[tile + 1] - job.tiles.first_halo[tile];
-  const uint32_t room = SN_CUDA_TILE + job.tiles.most_halo, warp = tile * SN_CUDA_WARPS + i / SN_CUDA_WARP;
+  const uint32_t room = (SN_CUDA_TILE + job.tiles.most_halo) | 1, // odd: x, y and z of a vertex lie in three banks
+                  warp = tile * SN_CUDA_WARPS + i / SN_CUDA_WARP;
   const uint16_t *steps = job.tiles.steps + (size_t)job.tiles.first_step[warp] * SN_CUDA_WARP + i % SN_CUDA_WARP;
   const uint32_t count = job.tiles.first_step[warp + 1] - job.tiles.first_step[warp];
+  const uint32_t own = job.tiles.fan_places[(size_t)tile * SN_CUDA_TILE + i];
   const uint32_t first = blockIdx.y * job.characters_per_block;
   const uint32_t last = min(first + job.characters_per_block, job.characters);
   const bool bulk = copies_in_bulk(job.normals, vertices);
@@ -95,26 +118,23 @@ static __global__ void __launch_bounds__(SN_CUDA_TILE) shade_kernel(const __grid
     neighbourhood<TILED> of[batch];
 #pragma unroll
     for (int m = 0; m < batch; m++) {
-      of[m].job = &job, of[m].local = local + m * room, of[m].tile = tile;
+      float *here = local + m * 3 * room;
+      of[m].job = &job, of[m].local = here, of[m].room = room, of[m].tile = tile;
       of[m].character = min(character + m, last - 1);
-      if (TILED) {
-        if (i < vertices) local[m * room + i] = load_position(job, of[m].character, first_vertex + i);
-        for (uint32_t h = i; h < halo_count; h += SN_CUDA_TILE)
-          local[m * room + SN_CUDA_TILE + h] = load_position(job, of[m].character, halo[h]);
-      }
+      if (TILED) fetch_positions(job, of[m].character, first_vertex, vertices, halo, halo_count, room, here);
     }
     if (TILED) __syncthreads();
     float sums[batch][3];
-    if (i < vertices) {
-      fan_sums<TILED>(of, steps, count, i, sums);
+    if (own < vertices) {
+      fan_sums<TILED>(of, steps, count, own, sums);
 #pragma unroll
       for (int m = 0; m < batch; m++) {
         finish_normal(sums[m]);
-        stage(job.normals, staged_normals + m * staged_size, i, sums[m]);
+        stage(job.normals, staged_normals + m * staged_size, own, sums[m]);
         if (job.copies.data) {
-          float4 p = of[m].at(i);
+          point p = of[m].at(own);
           const float position[3] = {p.x, p.y, p.z};
-          stage(job.copies, staged_copies + m * staged_size, i, position);
+          stage(job.copies, staged_copies + m * staged_size, own, position);
         }
       }
     }
@@ -147,7 +167,7 @@ cudaError_t sn_cuda_shade(const crowd *c) {
   while (sn_cuda_blocks(c->count, job.characters_per_block) > 65535) job.characters_per_block *= 2;
   bool tiled = SN_CUDA_TILE + model->tiles.most_halo <= most_tiled_vertices;
   size_t staging = (job.copies.data ? 2 : 1) * batch * SN_CUDA_TILE * 3 * sizeof(float);
-  size_t shared = staging + (tiled ? batch * (SN_CUDA_TILE + model->tiles.most_halo) * sizeof(float4) : 0);
+  size_t shared = staging + (tiled ? batch * 3 * ((SN_CUDA_TILE + model->tiles.most_halo) | 1) * sizeof(float) : 0);
   void (*run)(shade_job) = tiled ? shade_kernel<true> : shade_kernel<false>;
   cudaError_t error = cudaFuncSetAttribute((const void *)run, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
   if (error != cudaSuccess) return error;

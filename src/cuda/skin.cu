@@ -12,7 +12,8 @@ struct skin_job {
   sn_cuda_tiles tiles;
   const float4 *palette;   // [character][palette_count][rows]
   const float4 *stretches; // dual quaternions only
-  const uint32_t *flags;
+  const uint32_t *stretched; // of each character; dual quaternions only
+  bool compare;              // signs of dual quaternions are found at every vertex
   const float4 *values; // [character / 4][basis]: of four characters
   uint32_t basis_count, palette_count, vertex_count, characters, characters_per_block;
   bool forward;
@@ -72,14 +73,25 @@ template <int LEFT> static __device__ __forceinline__ void wait_async() {
 #endif
 }
 
+// What a thread fetches of a batch of characters: its first float4, found once (divisions are slow), and the others.
+struct errand {
+  uint32_t m, offset; // character of the batch; float4s from the beginning of its palette
+};
+
+template <int ROWS>
+static __device__ __forceinline__ errand plan_errand(const uint16_t *joints, uint32_t joint_count, uint32_t n) {
+  uint32_t each = joint_count * ROWS, row = n % each;
+  return errand{n / each, (uint32_t)joints[row / ROWS] * ROWS + row % ROWS};
+}
+
 // The tile's entries of `batch` characters from `first` on; those beyond the crowd are the last one's.
 template <int ROWS>
 static __device__ __forceinline__ void fetch_palettes(const skin_job &job, const uint16_t *joints, uint32_t joint_count,
-                                                      uint32_t first, float4 *to) {
-  uint32_t each = joint_count * ROWS;
-  for (uint32_t n = threadIdx.x; n < batch * each; n += SN_CUDA_TILE) {
-    uint32_t m = n / each, row = n % each, character = min(first + m, job.characters - 1);
-    copy_async(to + n, job.palette + ((size_t)character * job.palette_count + joints[row / ROWS]) * ROWS + row % ROWS);
+                                                      uint32_t first, errand e, float4 *to) {
+  for (uint32_t n = threadIdx.x; n < batch * joint_count * ROWS; n += SN_CUDA_TILE) {
+    if (n != threadIdx.x) e = plan_errand<ROWS>(joints, joint_count, n);
+    uint32_t character = min(first + e.m, job.characters - 1);
+    copy_async(to + n, job.palette + (size_t)character * job.palette_count * ROWS + e.offset);
   }
   commit_async();
 }
@@ -90,29 +102,40 @@ struct correction {
   float move[3], turn[3];
 };
 
-static __device__ __forceinline__ float low(uint32_t pair) { return (float)(int16_t)(pair & 0xffff); }
-static __device__ __forceinline__ float high(uint32_t pair) { return (float)(int16_t)(pair >> 16); }
+// A stored 16-bit number: its bits as the lowest of a float above 2^23, less what that and the storing added. Conversions from
+// integers are an eighth as fast as additions.
+static __device__ __forceinline__ float unpack(uint32_t pair, uint32_t selector) {
+  return __uint_as_float(__byte_perm(pair, 0x4b000000u, selector)) - (8388608.0f + 32768.0f);
+}
+
+static __device__ __forceinline__ float low(uint32_t pair) { return unpack(pair, 0x7610); }
+static __device__ __forceinline__ float high(uint32_t pair) { return unpack(pair, 0x7632); }
 
 // Sums of all bases for `batch` characters: a displacement is read once for all of them.
 static __device__ __forceinline__ void sum_corrections(const skin_job &job, uint32_t tile, uint32_t slot, uint32_t first,
                                                        correction out[batch]) {
   uint32_t warp = tile * SN_CUDA_WARPS + slot / SN_CUDA_WARP, lane = slot % SN_CUDA_WARP;
-  const uint32_t *deltas = (const uint32_t *)job.tiles.deltas;
   const float4 *values = job.values + (size_t)(first / batch) * job.basis_count;
+  const uint32_t *deltas = (const uint32_t *)job.tiles.deltas;
+  const uint4 *entries = (const uint4 *)job.tiles.entries;
 #pragma unroll
   for (int m = 0; m < batch; m++)
     for (int r = 0; r < 3; r++) out[m].move[r] = out[m].turn[r] = 0;
-  for (uint32_t e = job.tiles.first_entry[warp]; e < job.tiles.first_entry[warp + 1]; e++) {
-    sn_cuda_entry entry = job.tiles.entries[e];
+  uint32_t last = job.tiles.first_entry[warp + 1];
+#pragma unroll 2
+  for (uint32_t e = job.tiles.first_entry[warp]; e < last; e++) {
+    uint4 entry = __ldg(entries + e);
     const uint32_t *at = deltas + (size_t)e * 3 * SN_CUDA_WARP + lane;
-    uint32_t a = at[0], b = at[SN_CUDA_WARP], c = at[2 * SN_CUDA_WARP];
-    float4 value = values[entry.basis];
+    uint32_t a = __ldg(at), b = __ldg(at + SN_CUDA_WARP), c = __ldg(at + 2 * SN_CUDA_WARP);
+    float4 value = __ldg(values + entry.x);
     const float of[batch] = {value.x, value.y, value.z, value.w};
-    float move[3] = {low(a) * entry.position, high(a) * entry.position, low(b) * entry.position};
-    float turn[3] = {high(b) * entry.normal, low(c) * entry.normal, high(c) * entry.normal};
+    const float move[3] = {low(a), high(a), low(b)}, turn[3] = {high(b), low(c), high(c)};
+    float position = __uint_as_float(entry.y), normal = __uint_as_float(entry.z);
 #pragma unroll
-    for (int m = 0; m < batch; m++)
-      for (int r = 0; r < 3; r++) out[m].move[r] += of[m] * move[r], out[m].turn[r] += of[m] * turn[r];
+    for (int m = 0; m < batch; m++) {
+      float moves = of[m] * position, turns = of[m] * normal;
+      for (int r = 0; r < 3; r++) out[m].move[r] += moves * move[r], out[m].turn[r] += turns * turn[r];
+    }
   }
 }
 
@@ -138,15 +161,15 @@ static __device__ __forceinline__ void blend_matrices(const vertex<K> &v, const 
 }
 
 // sum_k w_k s_k q_k, s_k = -1 where q_k lies in the other hemisphere than the pivot, the first joint.
-template <int K>
-static __device__ __forceinline__ void blend_dualquats(const vertex<K> &v, const float4 *palette, bool compare, float b[8]) {
+template <int K, bool COMPARE>
+static __device__ __forceinline__ void sum_dualquats(const vertex<K> &v, const float4 *palette, float b[8]) {
   float4 pivot = palette[v.entries[0]], real = {}, dual = {};
 #pragma unroll
   for (int k = 0; k < K; k++) {
     if (k >= v.influences) break;
     float4 q = palette[v.entries[k]], d = palette[v.entries[k] + 1];
-    float dot = q.x * pivot.x + q.y * pivot.y + q.z * pivot.z + q.w * pivot.w;
-    float w = compare && dot < 0 ? -v.weights[k] : v.weights[k];
+    float w = v.weights[k];
+    if (COMPARE && q.x * pivot.x + q.y * pivot.y + q.z * pivot.z + q.w * pivot.w < 0) w = -w;
     real.x += w * q.x, real.y += w * q.y, real.z += w * q.z, real.w += w * q.w;
     dual.x += w * d.x, dual.y += w * d.y, dual.z += w * d.z, dual.w += w * d.w;
   }
@@ -173,14 +196,16 @@ static __device__ __forceinline__ void move_linear(const vertex<K> &v, const flo
   if (NORMALS) sn_rt_transform_normal(b, n, normal), sn_rt_normalise(normal);
 }
 
-template <int K, bool NORMALS, bool STAGED>
+template <int K, bool NORMALS, bool STAGED, bool STRETCH>
 static __device__ __forceinline__ void move_dualquat(const skin_job &job, const vertex<K> &v, uint32_t tile,
                                                      uint32_t character, const float4 *palette, const float p[3],
                                                      const float n[3], float position[3], float normal[3]) {
   float q[8];
-  uint32_t flags = job.flags[character];
-  blend_dualquats<K>(v, palette, (flags & SN_CUDA_COMPARE) != 0, q);
-  if (flags & SN_CUDA_STRETCHED) {
+  if (job.compare)
+    sum_dualquats<K, true>(v, palette, q);
+  else
+    sum_dualquats<K, false>(v, palette, q);
+  if (STRETCH) {
     float b[16], rest[3];
     blend_stretches<K>(job, v, tile, STAGED, character, b);
     sn_rt_transform(b, p, rest);
@@ -196,7 +221,7 @@ static __device__ __forceinline__ void move_dualquat(const skin_job &job, const 
 }
 
 // One vertex of one character, corrected before or after the blend.
-template <int K, int ROWS, bool NORMALS, bool CORRECT, bool STAGED>
+template <int K, int ROWS, bool NORMALS, bool CORRECT, bool STAGED, bool STRETCH>
 static __device__ __forceinline__ void move_vertex(const skin_job &job, const vertex<K> &v, uint32_t tile,
                                                    uint32_t character, const float4 *palette, const correction *c,
                                                    float position[3], float normal[3]) {
@@ -208,7 +233,7 @@ static __device__ __forceinline__ void move_vertex(const skin_job &job, const ve
   if (ROWS == 3)
     move_linear<K, NORMALS, STAGED>(v, palette, p, n, position, normal);
   else
-    move_dualquat<K, NORMALS, STAGED>(job, v, tile, character, palette, p, n, position, normal);
+    move_dualquat<K, NORMALS, STAGED, STRETCH>(job, v, tile, character, palette, p, n, position, normal);
   if constexpr (CORRECT) {
     for (int r = 0; r < 3; r++) position[r] += job.forward ? c->move[r] : 0;
     if (NORMALS) {
@@ -221,7 +246,12 @@ static __device__ __forceinline__ void move_vertex(const skin_job &job, const ve
 
 // ---- the kernel ------------------------------------------------------------------------------------------------------------
 
-template <int K, int ROWS, bool NORMALS, bool CORRECT, bool STAGED>
+// Dual quaternions of characters that stretch are a kernel of their own, so that the others need not carry its registers.
+template <int ROWS, bool STRETCH> static __device__ __forceinline__ bool is_mine(const skin_job &job, uint32_t character) {
+  return ROWS == 3 || (job.stretched[character] != 0) == STRETCH;
+}
+
+template <int K, int ROWS, bool NORMALS, bool CORRECT, bool STAGED, bool STRETCH>
 static __global__ void __launch_bounds__(SN_CUDA_TILE) skin_kernel(const __grid_constant__ skin_job job) {
   extern __shared__ __align__(128) char shared[];
   const uint32_t tile = blockIdx.x, slot = threadIdx.x, first_vertex = tile * SN_CUDA_TILE;
@@ -237,13 +267,20 @@ static __global__ void __launch_bounds__(SN_CUDA_TILE) skin_kernel(const __grid_
   const bool bulk_positions = copies_in_bulk(job.positions, vertices);
   const bool bulk_normals = NORMALS && copies_in_bulk(job.normals, vertices);
 
-  if (STAGED) fetch_palettes<ROWS>(job, joints, joint_count, first, palettes);
+  if (ROWS == 2) { // a block without a character of its kind
+    bool any = false;
+    for (uint32_t n = first + threadIdx.x; n < last; n += SN_CUDA_TILE) any |= is_mine<ROWS, STRETCH>(job, n);
+    if (!__syncthreads_or(any)) return;
+  }
+  errand mine_to_fetch = plan_errand<ROWS>(joints, joint_count, threadIdx.x);
+  if (STAGED) fetch_palettes<ROWS>(job, joints, joint_count, first, mine_to_fetch, palettes);
   vertex<K> v = load_vertex<K, ROWS, STAGED>(job, tile, slot);
 
   for (uint32_t character = first, turn = 0; character < last; character += batch, turn ^= 1) {
     if (STAGED) {
       if (character + batch < last)
-        fetch_palettes<ROWS>(job, joints, joint_count, character + batch, palettes + (turn ^ 1) * buffer);
+        fetch_palettes<ROWS>(job, joints, joint_count, character + batch, mine_to_fetch,
+                             palettes + (turn ^ 1) * buffer);
       else
         commit_async();
       wait_async<1>();
@@ -256,10 +293,11 @@ static __global__ void __launch_bounds__(SN_CUDA_TILE) skin_kernel(const __grid_
 #pragma unroll
       for (int m = 0; m < batch; m++) {
         if (character + m >= last) break;
+        if (!is_mine<ROWS, STRETCH>(job, character + m)) continue;
         const float4 *palette = STAGED ? palettes + turn * buffer + m * joint_count * ROWS
                                        : job.palette + (size_t)(character + m) * job.palette_count * ROWS;
         float position[3], normal[3];
-        move_vertex<K, ROWS, NORMALS, CORRECT, STAGED>(job, v, tile, character + m, palette, c + (CORRECT ? m : 0),
+        move_vertex<K, ROWS, NORMALS, CORRECT, STAGED, STRETCH>(job, v, tile, character + m, palette, c + (CORRECT ? m : 0),
                                                        position, normal);
         stage(job.positions, staged_positions + m * staged_size, v.place, position);
         if (NORMALS) stage(job.normals, staged_normals + m * staged_size, v.place, normal);
@@ -268,11 +306,13 @@ static __global__ void __launch_bounds__(SN_CUDA_TILE) skin_kernel(const __grid_
     publish_staged();
     __syncthreads();
     uint32_t m = threadIdx.x % batch;
-    if (threadIdx.x < batch && bulk_positions && character + m < last)
+    bool mine = character + m < last && is_mine<ROWS, STRETCH>(job, character + m);
+    if (threadIdx.x < batch && bulk_positions && mine)
       copy_in_bulk(job.positions, staged_positions + m * staged_size, character + m, first_vertex, vertices);
-    if (threadIdx.x / batch == 1 && bulk_normals && character + m < last)
+    if (threadIdx.x / batch == 1 && bulk_normals && mine)
       copy_in_bulk(job.normals, staged_normals + m * staged_size, character + m, first_vertex, vertices);
     for (m = 0; m < batch && character + m < last; m++) {
+      if (!is_mine<ROWS, STRETCH>(job, character + m)) continue;
       if (!bulk_positions)
         copy_by_threads(job.positions, staged_positions + m * staged_size, character + m, first_vertex, vertices);
       if (NORMALS && !bulk_normals)
@@ -285,20 +325,26 @@ static __global__ void __launch_bounds__(SN_CUDA_TILE) skin_kernel(const __grid_
 
 typedef void (*kernel)(skin_job);
 
-template <int K, int ROWS, bool NORMALS, bool CORRECT> static kernel choose_staged(bool staged) {
-  return staged ? skin_kernel<K, ROWS, NORMALS, CORRECT, true> : skin_kernel<K, ROWS, NORMALS, CORRECT, false>;
+struct choice {
+  bool normals, correct, staged, stretch;
+};
+
+template <int K, int ROWS, bool NORMALS, bool CORRECT> static kernel choose_last(choice c) {
+  if constexpr (ROWS == 2)
+    if (c.stretch)
+      return c.staged ? skin_kernel<K, ROWS, NORMALS, CORRECT, true, true> : skin_kernel<K, ROWS, NORMALS, CORRECT, false, true>;
+  return c.staged ? skin_kernel<K, ROWS, NORMALS, CORRECT, true, false> : skin_kernel<K, ROWS, NORMALS, CORRECT, false, false>;
 }
 
-template <int K, int ROWS> static kernel choose_rest(bool normals, bool correct, bool staged) {
-  if (normals) return correct ? choose_staged<K, ROWS, true, true>(staged) : choose_staged<K, ROWS, true, false>(staged);
-  return correct ? choose_staged<K, ROWS, false, true>(staged) : choose_staged<K, ROWS, false, false>(staged);
+template <int K, int ROWS> static kernel choose_rest(choice c) {
+  if (c.normals) return c.correct ? choose_last<K, ROWS, true, true>(c) : choose_last<K, ROWS, true, false>(c);
+  return c.correct ? choose_last<K, ROWS, false, true>(c) : choose_last<K, ROWS, false, false>(c);
 }
 
-static kernel choose_kernel(const sn_cuda_model *model, bool normals, bool staged) {
-  bool correct = model->tiles.entries != NULL, few = model->tiles.influences <= 4;
-  if (model->info.blend == SN_RT_BLEND_DUALQUAT)
-    return few ? choose_rest<4, 2>(normals, correct, staged) : choose_rest<most, 2>(normals, correct, staged);
-  return few ? choose_rest<4, 3>(normals, correct, staged) : choose_rest<most, 3>(normals, correct, staged);
+static kernel choose_kernel(const sn_cuda_model *model, choice c) {
+  bool few = model->tiles.influences <= 4;
+  if (model->info.blend == SN_RT_BLEND_DUALQUAT) return few ? choose_rest<4, 2>(c) : choose_rest<most, 2>(c);
+  return few ? choose_rest<4, 3>(c) : choose_rest<most, 3>(c);
 }
 
 // Characters that pass one block: many, so that the tile's own data are read seldom; few enough for all multiprocessors.
@@ -317,7 +363,8 @@ cudaError_t sn_cuda_skin(const crowd *c) {
   bool normals = c->output.normals.data && model->info.shade == SN_RT_SHADE_TRANSFORM;
   skin_job job = {};
   job.tiles = model->tiles;
-  job.palette = dualquat ? c->dualquats : c->matrices, job.stretches = c->stretches, job.flags = c->flags;
+  job.palette = dualquat ? c->dualquats : c->matrices, job.stretches = c->stretches, job.stretched = c->stretched;
+  job.compare = !model->sections[SN_SECTION_JOINT_REFERENCE] || model->info.drive != SN_RT_DRIVE_JOINTS;
   job.values = (const float4 *)c->values, job.basis_count = model->basis_count, job.forward = model->forward;
   job.palette_count = model->info.palette_count, job.vertex_count = model->info.vertex_count, job.characters = c->count;
   job.characters_per_block = characters_per_block(model->tiles.tile_count, c->count);
@@ -329,10 +376,13 @@ cudaError_t sn_cuda_skin(const crowd *c) {
   size_t palettes = 2ull * batch * model->tiles.most_joints * (dualquat ? 2 : 3) * sizeof(float4);
   bool staged = staging + palettes <= most_staged_bytes;
   size_t shared = staging + (staged ? palettes : 0);
-  kernel run = choose_kernel(model, normals, staged);
-  cudaError_t error = cudaFuncSetAttribute((const void *)run, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
-  if (error != cudaSuccess) return error;
   dim3 grid(model->tiles.tile_count, sn_cuda_blocks(c->count, job.characters_per_block));
-  run<<<grid, SN_CUDA_TILE, shared, c->stream>>>(job);
+  for (int stretch = 0; stretch <= (dualquat ? 1 : 0); stretch++) {
+    choice which = {normals, model->tiles.entries != NULL, staged, stretch != 0};
+    kernel run = choose_kernel(model, which);
+    cudaError_t error = cudaFuncSetAttribute((const void *)run, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+    if (error != cudaSuccess) return error;
+    run<<<grid, SN_CUDA_TILE, shared, c->stream>>>(job);
+  }
   return cudaGetLastError();
 }

@@ -42,17 +42,31 @@ static float stored_weight(const sn_rt_model *model, size_t at) {
                                        : (float)((const uint8_t *)weights)[at] / 255;
 }
 
+// A weight of the file below this is nothing: what the others leave of 1 may be a rounding error.
+static const float least_weight = 1e-7f;
+
+// A group's vertices share a list of joints that not all of them need: those without weight are left out, but not the pivot
+// of dual quaternions, with which the others' signs are compared.
 static influence_row read_row(const sn_rt_model *model, home at) {
   const sn_rt_group *g = (const sn_rt_group *)model->sections[SN_SECTION_SKIN_GROUPS] + at.group;
   const uint16_t(*tuples)[SN_RT_LANES] = (const uint16_t(*)[SN_RT_LANES])model->sections[SN_SECTION_SKIN_TUPLES];
-  influence_row row = {.count = g->influences};
+  influence_row row = {.count = 1};
   size_t block = at.block - g->first_block, weight = g->first_weight + block * (g->influences - 1u);
-  row.weights[0] = 1;
-  for (uint32_t k = 0; k < row.count; k++) {
-    row.joints[k] =
+  float left = 1;
+  for (uint32_t k = 0; k < g->influences; k++) {
+    uint16_t joint =
       g->kind == SN_RT_GROUP_SHARED ? g->joints[k] : tuples[g->first_tuple + block * g->influences + k][at.lane];
-    if (k) row.weights[k] = stored_weight(model, (weight + k - 1) * SN_RT_LANES + at.lane);
-    if (k) row.weights[0] -= row.weights[k];
+    float own = k ? stored_weight(model, (weight + k - 1) * SN_RT_LANES + at.lane) : 0;
+    left -= own;
+    if (k == 0) row.joints[0] = joint;
+    if (k && fabsf(own) > least_weight) row.joints[row.count] = joint, row.weights[row.count++] = own;
+  }
+  row.weights[0] = left;
+  if (row.count > 1 && fabsf(left) <= least_weight && model->info.blend == SN_RT_BLEND_LINEAR) {
+    row.count--;
+    memmove(row.joints, row.joints + 1, row.count * sizeof *row.joints);
+    memmove(row.weights, row.weights + 1, row.count * sizeof *row.weights);
+    row.joints[row.count] = 0, row.weights[row.count] = 0;
   }
   return row;
 }
@@ -149,14 +163,14 @@ static float largest(const float *values, uint32_t count) {
   return most;
 }
 
-static void store_entry(uint32_t basis, const float *deltas, sn_cuda_entry *entry, int16_t *out) {
+static void store_entry(uint32_t basis, const float *deltas, sn_cuda_entry *entry, uint16_t *out) {
   const uint32_t half = 3 * SN_CUDA_WARP;
   float scale[2] = {largest(deltas, half) / 32767, largest(deltas + half, half) / 32767};
-  *entry = (sn_cuda_entry){basis, scale[0], scale[1]};
+  *entry = (sn_cuda_entry){basis, scale[0], scale[1], 0};
   for (uint32_t n = 0; n < 2 * half; n++) {
     float unit = scale[n / half];
     uint32_t r = n / SN_CUDA_WARP, lane = n % SN_CUDA_WARP;
-    out[(r / 2 * SN_CUDA_WARP + lane) * 2 + r % 2] = (int16_t)(unit > 0 ? lrintf(deltas[n] / unit) : 0);
+    out[(r / 2 * SN_CUDA_WARP + lane) * 2 + r % 2] = (uint16_t)(32768 + (unit > 0 ? lrintf(deltas[n] / unit) : 0));
   }
 }
 
@@ -180,7 +194,7 @@ static int make_corrections(const sn_rt_model *model, const home *homes, sn_cuda
       room = 2 * (first + count);
       sn_cuda_entry *entries = (sn_cuda_entry *)realloc(t->entries, room * sizeof *entries);
       if (entries) t->entries = entries;
-      int16_t *deltas = (int16_t *)realloc(t->deltas, room * row * sizeof *deltas);
+      uint16_t *deltas = (uint16_t *)realloc(t->deltas, room * row * sizeof *deltas);
       if (deltas) t->deltas = deltas;
       good = entries && deltas;
     }
@@ -214,15 +228,6 @@ static uint32_t fan_size(const fans *f, uint32_t vertex) {
   return vertex < f->vertex_count ? f->start[vertex / SN_RT_LANES + 1] - f->start[vertex / SN_RT_LANES] : 0;
 }
 
-static uint32_t warp_steps(const fans *f, uint32_t first) {
-  uint32_t most = 0;
-  for (uint32_t i = first; i < first + SN_CUDA_WARP; i += SN_RT_LANES) {
-    uint32_t count = fan_size(f, i);
-    if (count > most) most = count;
-  }
-  return most;
-}
-
 // The number of a vertex within the tile or its halo; `number_of` remembers those of the halo, counted from 1.
 static uint32_t local_number(uint32_t tile, uint32_t vertex, uint32_t *number_of, uint32_t *halo,
                              uint32_t *halo_count) {
@@ -232,9 +237,9 @@ static uint32_t local_number(uint32_t tile, uint32_t vertex, uint32_t *number_of
 }
 
 // Steps of one vertex; a row that is shorter than its warp's repeats its last neighbour, which changes nothing. A vertex
-// without neighbours, or beyond the mesh, has only itself.
-static int store_fan(const fans *f, uint32_t tile, uint32_t vertex, uint32_t steps, uint32_t *number_of,
-                     uint32_t *halo, uint32_t *halo_count, uint16_t *out) {
+// without neighbours has only itself.
+static int store_fan(const fans *f, uint32_t tile, uint32_t vertex, uint32_t steps, uint32_t *number_of, uint32_t *halo,
+                     uint32_t *halo_count, uint16_t *out) {
   uint32_t own = fan_size(f, vertex), number = vertex % SN_CUDA_TILE;
   for (uint32_t s = 0; s < steps; s++, out += SN_CUDA_WARP) {
     if (s < own) {
@@ -247,15 +252,40 @@ static int store_fan(const fans *f, uint32_t tile, uint32_t vertex, uint32_t ste
   return 1;
 }
 
+// Which vertex each thread takes: a lane keeps its places modulo 32, so that a warp writes to shared memory without conflicts,
+// and its eight vertices go to the warps by the number of their neighbours, so that a warp's fans are equally long.
+static void sort_fans(const fans *f, uint32_t tile, uint16_t *fan_places) {
+  for (uint32_t lane = 0; lane < SN_CUDA_WARP; lane++) {
+    uint32_t order[SN_CUDA_WARPS];
+    for (uint32_t w = 0; w < SN_CUDA_WARPS; w++) {
+      uint32_t i = w * SN_CUDA_WARP + lane, size = fan_size(f, tile * SN_CUDA_TILE + i), at = w;
+      for (; at > 0 && fan_size(f, tile * SN_CUDA_TILE + order[at - 1]) > size; at--) order[at] = order[at - 1];
+      order[at] = i;
+    }
+    for (uint32_t w = 0; w < SN_CUDA_WARPS; w++) fan_places[w * SN_CUDA_WARP + lane] = (uint16_t)order[w];
+  }
+}
+
+static uint32_t warp_steps(const fans *f, uint32_t tile, const uint16_t *fan_places) {
+  uint32_t most = 0;
+  for (uint32_t l = 0; l < SN_CUDA_WARP; l++) {
+    uint32_t count = fan_size(f, tile * SN_CUDA_TILE + fan_places[l]);
+    if (count > most) most = count;
+  }
+  return most;
+}
+
 static int make_fans(const sn_rt_model *model, sn_cuda_tiles *t) {
   fans f = {(const uint32_t *)model->sections[SN_SECTION_SHADE_START], model->sections[SN_SECTION_SHADE_FANS],
             sn_rt_fan_bytes(model->info.vertex_count), model->info.vertex_count};
   size_t warps = (size_t)t->tile_count * SN_CUDA_WARPS, total = 0;
   t->first_step = (uint32_t *)calloc(warps + 1, sizeof *t->first_step);
   t->first_halo = (uint32_t *)calloc(t->tile_count + 1, sizeof *t->first_halo);
-  if (!t->first_step || !t->first_halo) return 0;
+  t->fan_places = (uint16_t *)malloc(warps * SN_CUDA_WARP * sizeof *t->fan_places);
+  if (!t->first_step || !t->first_halo || !t->fan_places) return 0;
+  for (uint32_t tile = 0; tile < t->tile_count; tile++) sort_fans(&f, tile, t->fan_places + (size_t)tile * SN_CUDA_TILE);
   for (size_t w = 0; w < warps; w++) {
-    total += warp_steps(&f, (uint32_t)w * SN_CUDA_WARP);
+    total += warp_steps(&f, (uint32_t)(w / SN_CUDA_WARPS), t->fan_places + w * SN_CUDA_WARP);
     t->first_step[w + 1] = (uint32_t)total;
   }
   uint32_t *number_of = (uint32_t *)calloc(f.vertex_count, sizeof *number_of);
@@ -267,8 +297,9 @@ static int make_fans(const sn_rt_model *model, sn_cuda_tiles *t) {
     for (uint32_t i = 0; i < SN_CUDA_TILE && good == 1; i++) {
       size_t w = (size_t)tile * SN_CUDA_WARPS + i / SN_CUDA_WARP;
       uint32_t steps = t->first_step[w + 1] - t->first_step[w];
+      uint32_t vertex = tile * SN_CUDA_TILE + t->fan_places[(size_t)tile * SN_CUDA_TILE + i];
       uint16_t *out = t->steps + (size_t)t->first_step[w] * SN_CUDA_WARP + i % SN_CUDA_WARP;
-      if (!store_fan(&f, tile, tile * SN_CUDA_TILE + i, steps, number_of, halo, &count, out)) good = -1;
+      if (!store_fan(&f, tile, vertex, steps, number_of, halo, &count, out)) good = -1;
     }
     for (uint32_t h = 0; h < count; h++) number_of[halo[h]] = 0;
     t->first_halo[tile + 1] = t->first_halo[tile] + count;
@@ -280,7 +311,16 @@ static int make_fans(const sn_rt_model *model, sn_cuda_tiles *t) {
 
 // ---- all of it ----------------------------------------------------------------------------------------------------------
 
-static int make_room(const sn_rt_model *model, sn_cuda_tiles *t) {
+static uint32_t count_influences(const sn_rt_model *model, const home *homes) {
+  uint32_t most = 1;
+  for (uint32_t i = 0; i < model->info.vertex_count; i++) {
+    uint32_t count = read_row(model, homes[i]).count;
+    if (count > most) most = count;
+  }
+  return most;
+}
+
+static int make_room(sn_cuda_tiles *t) {
   size_t slots = (size_t)t->tile_count * SN_CUDA_TILE, rows = slots * t->influences;
   t->first_joint = (uint32_t *)calloc(t->tile_count + 1, sizeof *t->first_joint);
   t->joints = (uint16_t *)malloc(rows * sizeof *t->joints);
@@ -289,18 +329,17 @@ static int make_room(const sn_rt_model *model, sn_cuda_tiles *t) {
   t->rest = (float *)calloc(slots * 6, sizeof *t->rest);
   t->weights = (float *)calloc(rows, sizeof *t->weights);
   t->locals = (uint16_t *)calloc(rows, sizeof *t->locals);
-  (void)model;
   return t->first_joint && t->joints && t->counts && t->places && t->rest && t->weights && t->locals;
 }
 
 int sn_cuda_tiles_make(const sn_rt_model *model, sn_cuda_tiles *out) {
   uint32_t vertices = model->info.vertex_count;
-  *out = (sn_cuda_tiles){.tile_count = vertices / SN_CUDA_TILE + (vertices % SN_CUDA_TILE != 0),
-                         .influences = model->info.max_influences ? model->info.max_influences : 1};
+  *out = (sn_cuda_tiles){.tile_count = vertices / SN_CUDA_TILE + (vertices % SN_CUDA_TILE != 0)};
   home *homes = (home *)malloc(vertices * sizeof *homes);
   uint16_t *local_of = (uint16_t *)malloc(model->info.palette_count * sizeof *local_of);
-  int good = homes && local_of && make_room(model, out);
-  if (good) find_homes(model, homes);
+  int good = homes && local_of;
+  if (good) find_homes(model, homes), out->influences = count_influences(model, homes);
+  if (good) good = make_room(out);
   if (good) make_skin(model, homes, local_of, out);
   if (good && model->info.correct != SN_RT_CORRECT_NONE) good = make_corrections(model, homes, out);
   if (good && model->info.shade == SN_RT_SHADE_RECOMPUTE) good = make_fans(model, out);
@@ -312,7 +351,7 @@ int sn_cuda_tiles_make(const sn_rt_model *model, sn_cuda_tiles *out) {
 
 void sn_cuda_tiles_free(sn_cuda_tiles *t) {
   void *owned[] = {t->first_joint, t->joints,  t->counts, t->places,     t->rest, t->weights,    t->locals,
-                   t->first_entry, t->entries, t->deltas, t->first_halo, t->halo, t->first_step, t->steps};
+                   t->first_entry, t->entries, t->deltas, t->first_halo, t->halo, t->first_step, t->steps, t->fan_places};
   for (size_t k = 0; k < sizeof owned / sizeof *owned; k++) free(owned[k]);
   memset(t, 0, sizeof *t);
 }

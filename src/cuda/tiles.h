@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A model's vertices as the GPU reads them: tiles of 256 consecutive vertices of the rest mesh, so that a tile's results
-// are one stretch of the output. Within a tile vertices are sorted by their joints: the lanes of a warp then read the same
+// are one stretch of the output. Within a tile vertices are sorted into warps by their joints: the lanes of a warp then read the same
 // palette entries, which shared memory hands to all of them at once. Plain C, tested without a GPU.
 #ifndef SINEW_CUDA_TILES_H
 #define SINEW_CUDA_TILES_H
@@ -17,6 +17,7 @@ enum { SN_CUDA_TILE = 256, SN_CUDA_WARP = 32, SN_CUDA_WARPS = SN_CUDA_TILE / SN_
 typedef struct sn_cuda_entry {
   uint32_t basis;
   float position, normal; // scales of the integers
+  uint32_t reserved;      // 16 bytes: one load
 } sn_cuda_entry;
 
 typedef struct sn_cuda_tiles {
@@ -32,8 +33,9 @@ typedef struct sn_cuda_tiles {
   // corrections; NULL without
   uint32_t *first_entry; // [tile * warps + 1]
   sn_cuda_entry *entries;
-  int16_t *deltas; // [entry][3][32][2]: x y, z nx, ny nz of every lane
+  uint16_t *deltas; // [entry][3][32][2]: x y, z nx, ny nz of every lane, plus 32768
   // recomputed normals; NULL without
+  uint16_t *fan_places; // [tile][256]: the vertex of each thread, within the tile
   uint32_t most_halo;   // vertices of other tiles that a tile's fans touch
   uint32_t *first_halo; // [tile_count + 1]
   uint32_t *halo;       // vertices

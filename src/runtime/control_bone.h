@@ -17,7 +17,7 @@ SN_RT_BOTH float sn_rt_control_kernel(const sn_rt_control *head, uint32_t points
     float z = controls[3 * c + 2] - mean[2] - frame[3 * c + 2];
     sum += x * x + y * y + z * z;
   }
-  return expm1f(-head->scale * sum);
+  return (float)expm1(-(double)head->scale * sum); // in double: all libraries then round alike
 }
 
 // Raises the eigenvalues of the symmetric matrix s that are below `least` to it: cyclic Jacobi rotations.

@@ -35,6 +35,14 @@ SN_RT_BOTH float sn_rt_inverse_root(float x) {
 #endif
 }
 
+SN_RT_BOTH float sn_rt_divide(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return __fdividef(a, b); // to 2 units of the last place
+#else
+  return a / b;
+#endif
+}
+
 SN_RT_BOTH void sn_rt_normalise(float n[3]) {
   float squared = n[0] * n[0] + n[1] * n[1] + n[2] * n[2];
   float scale = sn_rt_inverse_root(squared > 1e-37f ? squared : 1e-37f);
@@ -58,7 +66,7 @@ SN_RT_BOTH float sn_rt_limit(float squared, float limit) {
 SN_RT_BOTH void sn_rt_apply_dualquat(const float q[8], const float p[3], int move, float out[3]) {
   const float *r = q, *d = q + 4;
   float inner[3], outer[3], w = q[3], e = q[7];
-  float scale = 2 / (r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + w * w);
+  float scale = sn_rt_divide(2, r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + w * w);
   sn_rt_cross(r, p, inner);
   for (int c = 0; c < 3; c++) inner[c] += w * p[c] + (move ? d[c] : 0);
   sn_rt_cross(r, inner, outer);

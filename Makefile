@@ -4,7 +4,7 @@ JOBS := $(shell nproc)
 
 # The build looks for npm's packages when it is configured: they come first.
 .NOTPARALLEL:
-.PHONY: all build setup packages demo test test-sanitize test-scalar fuzz torture format format-check bench install clean help
+.PHONY: all build setup packages demo test test-sanitize test-scalar fuzz torture test-cuda format format-check bench install clean help
 
 all: build
 
@@ -43,6 +43,10 @@ fuzz: setup
 torture: build
 	@tools/torture.sh $(ROUNDS)
 
+# Models of every kind on the GPU against the runtime's scalar path; skipped where there is no nvcc or no GPU.
+test-cuda: build
+	@bash test/cuda/run.sh build/sinew build/cuda
+
 node_modules/.package-lock.json: package.json package-lock.json | setup
 	@npm ci --no-audit --no-fund --loglevel=error --fetch-retries=1
 	@touch $@
@@ -68,4 +72,4 @@ help:
 	@echo "make test       set up, build, and run the tests"
 	@echo "make bench      run the benchmarks"
 	@echo "make install    install the tool and both libraries (PREFIX=...)"
-	@echo "make test-sanitize | test-scalar | fuzz | torture | format | format-check | clean"
+	@echo "make test-sanitize | test-scalar | test-cuda | fuzz | torture | format | format-check | clean"

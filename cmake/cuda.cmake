@@ -26,3 +26,6 @@ target_include_directories(sinew-cuda PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DI
                            PRIVATE src)
 target_compile_features(sinew-cuda PRIVATE cuda_std_17)
 target_link_libraries(sinew-cuda PUBLIC sinew-runtime CUDA::cudart_static)
+
+include(GNUInstallDirs)
+install(TARGETS sinew-cuda ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -238,8 +238,8 @@ static uint32_t local_number(uint32_t tile, uint32_t vertex, uint32_t *number_of
 
 // Steps of one vertex; a row that is shorter than its warp's repeats its last neighbour, which changes nothing. A vertex
 // without neighbours has only itself.
-static int store_fan(const fans *f, uint32_t tile, uint32_t vertex, uint32_t steps, uint32_t *number_of, uint32_t *halo,
-                     uint32_t *halo_count, uint16_t *out) {
+static int store_fan(const fans *f, uint32_t tile, uint32_t vertex, uint32_t steps, uint32_t *number_of,
+                     uint32_t *halo, uint32_t *halo_count, uint16_t *out) {
   uint32_t own = fan_size(f, vertex), number = vertex % SN_CUDA_TILE;
   for (uint32_t s = 0; s < steps; s++, out += SN_CUDA_WARP) {
     if (s < own) {
@@ -283,7 +283,8 @@ static int make_fans(const sn_rt_model *model, sn_cuda_tiles *t) {
   t->first_halo = (uint32_t *)calloc(t->tile_count + 1, sizeof *t->first_halo);
   t->fan_places = (uint16_t *)malloc(warps * SN_CUDA_WARP * sizeof *t->fan_places);
   if (!t->first_step || !t->first_halo || !t->fan_places) return 0;
-  for (uint32_t tile = 0; tile < t->tile_count; tile++) sort_fans(&f, tile, t->fan_places + (size_t)tile * SN_CUDA_TILE);
+  for (uint32_t tile = 0; tile < t->tile_count; tile++)
+    sort_fans(&f, tile, t->fan_places + (size_t)tile * SN_CUDA_TILE);
   for (size_t w = 0; w < warps; w++) {
     total += warp_steps(&f, (uint32_t)(w / SN_CUDA_WARPS), t->fan_places + w * SN_CUDA_WARP);
     t->first_step[w + 1] = (uint32_t)total;
@@ -350,8 +351,9 @@ int sn_cuda_tiles_make(const sn_rt_model *model, sn_cuda_tiles *out) {
 }
 
 void sn_cuda_tiles_free(sn_cuda_tiles *t) {
-  void *owned[] = {t->first_joint, t->joints,  t->counts, t->places,     t->rest, t->weights,    t->locals,
-                   t->first_entry, t->entries, t->deltas, t->first_halo, t->halo, t->first_step, t->steps, t->fan_places};
+  void *owned[] = {t->first_joint, t->joints, t->counts,      t->places,  t->rest,
+                   t->weights,     t->locals, t->first_entry, t->entries, t->deltas,
+                   t->first_halo,  t->halo,   t->first_step,  t->steps,   t->fan_places};
   for (size_t k = 0; k < sizeof owned / sizeof *owned; k++) free(owned[k]);
   memset(t, 0, sizeof *t);
 }

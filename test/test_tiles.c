@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// The layout that the GPU reads, walked through on the CPU: a vertex of a tile moves as the runtime's scalar path moves it.
+#include "cuda/poses.h"
+#include "cuda/tiles.h"
+#include "runtime/vertex.h"
+#include "train_fixture.h"
+
+enum { tile_size = SN_CUDA_TILE, warp_size = SN_CUDA_WARP };
+
+typedef struct evaluated {
+  float (*positions)[3], (*normals)[3];
+  void *scratch;
+} evaluated;
+
+static evaluated evaluate(sn_rt_model *model) {
+  evaluated e = {calloc(model->info.vertex_count, 12), calloc(model->info.vertex_count, 12),
+                 calloc(1, sn_rt_scratch_size(model))};
+  float(*joints)[12] = calloc(model->info.joint_count, sizeof *joints), *torques = calloc(model->info.joint_count, 4);
+  sn_cuda_pose(model, 3, joints, torques, NULL);
+  sn_rt_input input = {.joints = (const float(*)[12])joints, .torques = torques};
+  sn_rt_output output = {.positions = e.positions[0], .normals = e.normals[0]};
+  assert_true(sn_rt_use_path(model, SN_RT_PATH_SCALAR));
+  assert_int_equal(sn_rt_evaluate(model, &input, e.scratch, &output, NULL), SN_RT_OK);
+  free(joints), free(torques);
+  return e;
+}
+
+static void release_evaluated(evaluated *e) { free(e->positions), free(e->normals), free(e->scratch); }
+
+// What the warp's corrections add to the rest position of one lane.
+static void correct_slot(const sn_cuda_tiles *t, size_t slot, const float *values, float position[3]) {
+  size_t warp = slot / warp_size, lane = slot % warp_size;
+  for (uint32_t e = t->first_entry[warp]; e < t->first_entry[warp + 1]; e++)
+    for (int r = 0; r < 3; r++) {
+      int stored = t->deltas[((size_t)e * 3 + (size_t)r / 2) * warp_size * 2 + lane * 2 + (size_t)r % 2];
+      position[r] += values[t->entries[e].basis] * t->entries[e].position * (float)(stored - 32768);
+    }
+}
+
+static double slot_error(const sn_rt_model *model, const sn_cuda_tiles *t, const evaluated *e, size_t slot) {
+  size_t tile = slot / tile_size, in_tile = slot % tile_size, place = t->places[slot];
+  float p[3], b[16] = {0}, out[3];
+  const float *values;
+  uint32_t count = sn_rt_correct_values(model, e->scratch, &values);
+  for (size_t c = 0; c < 3; c++) p[c] = t->rest[(tile * 6 + c) * tile_size + in_tile];
+  if (count) correct_slot(t, slot, values, p);
+  for (uint32_t k = 0; k < t->counts[slot / warp_size]; k++) {
+    size_t at = (tile * t->influences + k) * tile_size + in_tile;
+    float m[12];
+    sn_rt_palette_matrix(model, e->scratch, t->joints[t->first_joint[tile] + t->locals[at]], m);
+    for (int n = 0; n < 12; n++) b[4 * (n % 4) + n / 4] += t->weights[at] * m[n];
+  }
+  sn_rt_transform(b, p, out);
+  const float *truth = e->positions[tile * tile_size + place];
+  double d = 0;
+  for (int c = 0; c < 3; c++) d = fmax(d, fabs(out[c] - truth[c]));
+  return d;
+}
+
+// Neighbour `number` of a tile, or of its halo.
+static const float *neighbour(const sn_cuda_tiles *t, const evaluated *e, size_t tile, uint32_t number) {
+  uint32_t vertex =
+    number < tile_size ? (uint32_t)tile * tile_size + number : t->halo[t->first_halo[tile] + number - tile_size];
+  return e->positions[vertex];
+}
+
+static double fan_error(const sn_cuda_tiles *t, const evaluated *e, size_t thread) {
+  size_t tile = thread / tile_size, warp = thread / warp_size, vertex = tile * tile_size + t->fan_places[thread];
+  uint32_t count = t->first_step[warp + 1] - t->first_step[warp];
+  const uint16_t *steps = t->steps + (size_t)t->first_step[warp] * warp_size + thread % warp_size;
+  const float *p = e->positions[vertex];
+  double sum[3] = {0}, length = 0, d = 0;
+  for (uint32_t s = 0; s < count; s++) {
+    const float *u = neighbour(t, e, tile, steps[(size_t)s * warp_size]);
+    const float *v = neighbour(t, e, tile, steps[(size_t)((s + 1) % count) * warp_size]);
+    for (int c = 0; c < 3; c++) {
+      int y = (c + 1) % 3, z = (c + 2) % 3;
+      sum[c] += (double)(u[y] - p[y]) * (v[z] - p[z]) - (double)(u[z] - p[z]) * (v[y] - p[y]);
+    }
+  }
+  for (int c = 0; c < 3; c++) length += sum[c] * sum[c];
+  for (int c = 0; c < 3; c++) d = fmax(d, fabs(sum[c] / sqrt(length) - e->normals[vertex][c]));
+  return d;
+}
+
+static void check_spec(sn_context *ctx, const sn_examples *examples, const char *spec) {
+  trained t = train(ctx, examples, spec, "every:3");
+  sn_cuda_tiles tiles;
+  assert_int_equal(sn_cuda_tiles_make(&t.model, &tiles), 1);
+  evaluated e = evaluate(&t.model);
+  size_t seen = 0;
+  for (size_t slot = 0; slot < (size_t)tiles.tile_count * tile_size; slot++) {
+    if (tiles.places[slot] == 0xffff) continue;
+    seen++;
+    assert_true(slot_error(&t.model, &tiles, &e, slot) < 1e-5);
+  }
+  assert_int_equal(seen, t.model.info.vertex_count);
+  for (size_t thread = 0; tiles.steps && thread < (size_t)tiles.tile_count * tile_size; thread++) {
+    if (thread / tile_size * tile_size + tiles.fan_places[thread] < t.model.info.vertex_count)
+      assert_true(fan_error(&tiles, &e, thread) < 1e-3);
+  }
+  assert_true(tiles.influences <= 4); // joints of a group without weight at a vertex are left out
+  release_evaluated(&e);
+  sn_cuda_tiles_free(&tiles);
+  release(&t);
+}
+
+static void tiles_hold_the_model(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "arm", 12, 700); // two whole tiles and a part of one
+  const char *specs[] = {"lbs", "psd", "eigenskin", "rotreg:bones=12", "rotreg:bones=12,shade=transform"};
+  for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) check_spec(&ctx, &examples, specs[s]);
+  sn_examples_free(&examples);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(tiles_hold_the_model)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

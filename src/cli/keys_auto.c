@@ -9,8 +9,8 @@
 // Shapes are compared at so many vertices, seen from the joint that carries each most.
 enum { most_samples = 500 };
 
-// What frames tell about each other falls off with their distance, over half of the middle one between two frames (tuned on
-// the generated athlete); `noise` keeps near-copies from counting twice.
+// What frames tell about each other falls off with their distance, over half of the middle one between two frames (tried on
+// cheburashka-pose only); `noise` keeps near-copies from counting twice.
 static const double reach = 0.5, noise = 1e-3;
 
 static int main_joint(const sn_examples *examples, int i) {

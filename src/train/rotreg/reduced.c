@@ -17,7 +17,7 @@
 #include "train/train.h"
 
 // Poses nearer to each other than this part of the largest distance are left out together: half lets a clip fall into a
-// handful of parts (tuned on the generated athlete).
+// handful of parts (tried on cheburashka's pairs of clips only).
 static const double alike = 0.5;
 
 // Up to so many joints that turn, and that a part of the surface sees, a clip tells their parts in it well: as on the

@@ -11,7 +11,7 @@ static const double shear_ridges[choices] = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1}; // p
 static const double tilt_ridges[choices] = {10, 1, 1e-1, 1e-2, 1e-3};       // likewise
 
 // With a prior: strongest first, relative ridges. What poses left out say is still kinder than new motion, so weaker ones must be
-// clearly better. Tuned on the generated athlete.
+// clearly better. Tried on cheburashka's pairs of clips only.
 static const double local_map_ridges[choices] = {1, 0.3, 0.1, 0.01, 1e-3};
 static const double local_shear_ridges[choices] = {0.3, 0.1, 0.03, 0.01, 1e-3};
 static const double local_tilt_ridges[choices] = {3, 1, 0.3, 0.1, 0.01};

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Clips that are only tested on.
+# Clips that are only tested on; training without any.
 set -u
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -27,6 +27,13 @@ holds() {
 
 "$SINEW" gen arm --vertices 800 --frames 40 -o a --quiet || fail "gen"
 "$SINEW" gen arm --vertices 800 --frames 30 --seed 2 -o b --quiet || fail "gen of another seed"
+# Weights that are known without frames.
+for spec in lbs:weights=skeleton dqs:weights=skeleton lbs:weights=given; do
+  "$SINEW" train --method $spec --rest a/rest.obj --skeleton a/skeleton.glb -o still.sinew --quiet || fail "$spec without frames"
+  "$SINEW" eval still.sinew --skeleton a/skeleton.glb -o still.pc2 --quiet || fail "eval of $spec"
+done
+refuses "example frames are needed" "$SINEW" train --method lbs --rest a/rest.obj --skeleton a/skeleton.glb -o no.sinew
+refuses "needs --skeleton" "$SINEW" train --method lbs:weights=skeleton --rest a/rest.obj -o no.sinew
 a=(--rest a/rest.obj --frames a/frames.pc2 --skeleton a/skeleton.glb)
 test_b=(--test-frames b/frames.pc2 --test-skeleton b/skeleton.glb)
 

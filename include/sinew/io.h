@@ -262,7 +262,7 @@ typedef struct sn_load_options {
   double fps; // of the skeleton and of frames that are sampled; 0: that of the frames, or 30
   int object_count;
   const char *const *objects; // of .abc files
-  bool still_skeleton;        // motion is looked for: none or too little of it in the skeleton's file will do
+  bool still_skeleton;        // motion is looked for or not wanted: none or too little of it in the file will do
   const char *controls;
   const char *torque;
   const char *match;

@@ -38,6 +38,7 @@ struct sn_method {
   const char *name, *summary;
   const sn_option_group *options; // of its struct
   bool needs_skeleton;
+  bool (*needs_no_frames)(const void *options); // may be NULL: it does
   sn_status (*train)(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                      sn_model *out, sn_train_report *report);
   // Forms of a method that no model can hold (may be NULL): which options ask for them, and their positions, in the
@@ -70,6 +71,9 @@ typedef struct sn_correct_trace {
 sn_status sn_correct_trace_make(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
                                 sn_correct_trace *out);
 void sn_correct_trace_free(sn_correct_trace *trace);
+
+// True for a spec whose model the rest mesh and the skeleton decide: `keys` may be empty.
+bool sn_method_needs_no_frames(const sn_method_spec *spec);
 
 // True for a spec that trains no model: it can only be predicted with.
 bool sn_method_has_no_model(const sn_method_spec *spec);

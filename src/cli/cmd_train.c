@@ -42,16 +42,23 @@ static int assess_file(cli *c, const char *path, const sn_examples *examples, co
   sn_status status = sn_file_open(&c->ctx, path, &file);
   if (status != SN_OK) return cli_fail(c);
   status = sn_model_open(&c->ctx, path, file.bytes, file.size, &model);
-  if (status == SN_OK) status = sn_assess(&c->ctx, &model, examples, keys, others, &scores, NULL);
+  if (status == SN_OK && examples->frames.frame_count == 0) {
+    scores = (sn_scores){0};
+  } else if (status == SN_OK)
+    status = sn_assess(&c->ctx, &model, examples, keys, others, &scores, NULL);
   if (status == SN_OK && scores.all.frame_count > 0 && !isfinite(scores.all.rms)) {
     status = sn_fail(&c->ctx, SN_BAD_INPUT, "%s: what the model gives is not finite on its own frames", path);
   }
   if (status == SN_OK) {
     cli_say(c, "%s: %.0f bytes, trained in %.3f s\n", path, (double)file.size, report->seconds);
     if (report->note[0]) cli_say(c, "  note: %s\n", report->note);
-    say_scores(c, "training", &scores.train);
-    if (scores.between.frame_count > 0) say_scores(c, "between", &scores.between);
-    say_scores(c, "test", &scores.test);
+    if (examples->frames.frame_count > 0) {
+      say_scores(c, "training", &scores.train);
+      if (scores.between.frame_count > 0) say_scores(c, "between", &scores.between);
+      say_scores(c, "test", &scores.test);
+    } else {
+      cli_say(c, "  no frames: nothing is measured\n");
+    }
     if (report->expected > 0) {
       cli_say(c, "  expected on new motion, by poses left out: ee %s\n", cli_figure(report->expected, 4).text);
     }
@@ -72,8 +79,9 @@ static int run(cli *c) {
   if (!cli_has_extension(path, ".sinew")) return cli_misuse("train: -o %s: a model's name ends in .sinew", path);
   if (sn_method_parse(&c->ctx, method, &spec) != SN_OK) return cli_misuse("%s", c->ctx.error.message);
   if (!cli_has_folder(c, path)) return cli_fail(c);
-  sn_status status = cli_load_frames(c, &examples);
-  if (status == SN_OK) status = cli_keys(c, &examples, &keys, &others);
+  bool no_frames = sn_method_needs_no_frames(&spec) && !cli_given(c, "--frames") && !cli_given(c, "--pose");
+  sn_status status = no_frames ? cli_load_still(c, &examples) : cli_load_frames(c, &examples);
+  if (status == SN_OK && examples.frames.frame_count > 0) status = cli_keys(c, &examples, &keys, &others);
   if (status == SN_OK) status = sn_train(&c->ctx, &spec, &examples, &keys, &model, &report);
   if (status == SN_OK) status = sn_model_write(&c->ctx, path, &model);
   if (status == SN_OK) c->input = cli_describe_examples(&examples);
@@ -111,7 +119,8 @@ const cli_command cli_train = {
   .name = "train",
   .usage = "--method SPEC --rest FILE --frames FILE --skeleton FILE -o MODEL.sinew",
   .summary = "learn a model from examples",
-  .details = "Errors are those of the model as written, evaluated by the runtime.",
+  .details = "Errors are those of the model as written, evaluated by the runtime. lbs and dqs with weights=given or\n"
+             "weights=skeleton need no frames: --rest and --skeleton are enough.",
   .example =
     "sinew train --method lbs --rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb --keys every:4 "
     "-o "

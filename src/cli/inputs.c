@@ -38,7 +38,7 @@ static sn_status check_test_clips(cli *c, const sn_load_options *options, int te
   return SN_OK;
 }
 
-sn_status cli_load(cli *c, sn_examples *out) {
+static sn_status load(cli *c, bool still, sn_examples *out) {
   const char *frames[most_files], *skeletons[most_files], *clips[most_files], *objects[CLI_MOST_OBJECTS];
   int test_skeletons = 0;
   sn_choice choice;
@@ -61,7 +61,7 @@ sn_status cli_load(cli *c, sn_examples *out) {
   options.fps = choice.fps;
   options.object_count = choice.object_count, options.objects = choice.objects;
   const char *solve = cli_text(c, "--solve");
-  options.still_skeleton = solve && strcmp(solve, "weights") != 0; // motion is what is looked for
+  options.still_skeleton = still || (solve && strcmp(solve, "weights") != 0); // motion is not wanted, or looked for
   options.torque = cli_text(c, "--torque");
   options.controls = cli_text(c, "--controls");
   if (options.controls && cli_is_point_cache(options.controls))
@@ -70,6 +70,15 @@ sn_status cli_load(cli *c, sn_examples *out) {
   status = sn_examples_load(&c->ctx, &options, out);
   for (int k = 0; status == SN_OK && k < out->note_count; k++) cli_say(c, "note: %s\n", out->notes[k]);
   return status;
+}
+
+sn_status cli_load(cli *c, sn_examples *out) { return load(c, false, out); }
+
+sn_status cli_load_still(cli *c, sn_examples *out) {
+  sn_status status = load(c, true, out);
+  if (status != SN_OK || out->rest.vertex_count > 0) return status;
+  sn_examples_free(out);
+  return sn_fail(&c->ctx, SN_BAD_INPUT, "a rest mesh is needed: --rest FILE");
 }
 
 sn_status cli_load_frames(cli *c, sn_examples *out) {

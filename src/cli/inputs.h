@@ -27,6 +27,8 @@
 sn_status cli_load(cli *c, sn_examples *out);
 // The same, and there must be frames.
 sn_status cli_load_frames(cli *c, sn_examples *out);
+// The same where neither frames nor a motion of the skeleton is needed, only --rest and --skeleton.
+sn_status cli_load_still(cli *c, sn_examples *out);
 // Puts the meshes of --pose into the frames; without frames, the examples become these poses alone.
 sn_status cli_add_sculpts(cli *c, sn_examples *examples);
 // The frames of --keys, and all others: those between them, then those of the clips that are only tested on.

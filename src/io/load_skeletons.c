@@ -121,6 +121,8 @@ static sn_status read_clip(sn_context *ctx, const sn_load_options *options, int 
   if (status == SN_OK && options->still_skeleton && count > 0) {
     status =
       initial_poses(ctx, gltf, still ? -1 : clip, pose_rate(options, out), count, skeleton->joint_count, poses);
+  } else if (status == SN_OK && options->still_skeleton) {
+    status = sn_poses_new(ctx, skeleton->joint_count, 0, poses);
   } else if (status == SN_OK) {
     status = sn_gltf_poses(ctx, gltf, clip, pose_rate(options, out), count, poses);
   }

@@ -46,9 +46,14 @@ sn_status sn_method_parse(sn_context *ctx, const char *text, sn_method_spec *out
   return status == SN_OK ? SN_OK : sn_fail_prefix(ctx, "method %s: ", text);
 }
 
+bool sn_method_needs_no_frames(const sn_method_spec *spec) {
+  return spec->method->needs_no_frames && spec->method->needs_no_frames(&spec->options);
+}
+
 static sn_status check_training(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
                                 const sn_keys *keys) {
-  if (keys->count == 0) return sn_fail(ctx, SN_BAD_INPUT, "no frames to train on; see --keys");
+  if (keys->count == 0 && !sn_method_needs_no_frames(spec))
+    return sn_fail(ctx, SN_BAD_INPUT, "no frames to train on; see --keys");
   if (spec->method->needs_skeleton && examples->skeleton.joint_count == 0) {
     return sn_fail(ctx, SN_BAD_INPUT, "method %s needs --skeleton FILE with a pose for every frame",
                    spec->method->name);

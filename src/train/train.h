@@ -13,9 +13,10 @@ sn_status sn_train_build(sn_context *ctx, const sn_examples *examples, sn_model_
 
 // What every method with a skin on the joints asks of it.
 typedef enum sn_weights_source {
-  SN_WEIGHTS_FIT,   // fitted to the training frames, for the method's blend
-  SN_WEIGHTS_GIVEN, // those of the skeleton file
-  SN_WEIGHTS_LBS    // fitted for linear blending
+  SN_WEIGHTS_FIT,     // fitted to the training frames, for the method's blend
+  SN_WEIGHTS_GIVEN,   // those of the skeleton file
+  SN_WEIGHTS_LBS,     // fitted for linear blending
+  SN_WEIGHTS_SKELETON // from the skeleton and the surface: bone heat
 } sn_weights_source;
 
 enum { SN_PRIOR_AUTO = 0, SN_PRIOR_NONE = -1 };
@@ -28,6 +29,9 @@ typedef struct sn_skin_options {
 } sn_skin_options;
 
 extern const sn_option sn_skin_option_table[];
+
+// True for weights that are known without frames. `options` is a struct that begins with sn_skin_options.
+bool sn_skin_needs_no_frames(const void *options);
 
 // The skin that fitted weights shrink to; NULL where there is none or none is wanted (smoothed weights have no prior).
 const sn_skin *sn_skin_prior(const sn_skin_options *options, const sn_examples *examples);

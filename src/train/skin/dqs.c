@@ -67,5 +67,6 @@ const sn_method sn_method_dqs = {
   .summary = "dual-quaternion skinning (Murtagh 2008)",
   .options = groups,
   .needs_skeleton = true,
+  .needs_no_frames = sn_skin_needs_no_frames,
   .train = train,
 };

@@ -5,6 +5,7 @@
 
 #include "sinew/rig.h"
 #include "train/skin/halfway.h"
+#include "train/skin/heat.h"
 #include "train/skin/prior.h"
 
 typedef struct sn_lbs_options {
@@ -16,8 +17,10 @@ typedef struct sn_lbs_options {
 const sn_option sn_skin_option_table[] = {
   {"influences", SN_OPTION_INT, offsetof(sn_skin_options, influences), "4", 1, 8, NULL, SN_OPTION_COMMON,
    "most joints of a vertex"},
-  {"weights", SN_OPTION_CHOICE, offsetof(sn_skin_options, weights), "fit", 0, 0, "fit|given|lbs", SN_OPTION_COMMON,
-   "fitted to the frames, those of the skeleton file, or those of lbs"},
+  {"weights", SN_OPTION_CHOICE, offsetof(sn_skin_options, weights), "fit", 0, 0, "fit|given|lbs|skeleton",
+   SN_OPTION_COMMON,
+   "fitted to the frames, those of the skeleton file, those of lbs, or from the skeleton and the surface (bone "
+   "heat)"},
   {"prior", SN_OPTION_REAL, offsetof(sn_skin_options, prior), "auto", 1e-9, 1e6, "auto|none", SN_OPTION_ADVANCED,
    "pull of fitted weights to the skin of the skeleton file, on the joints near a vertex"},
   {"smooth", SN_OPTION_REAL, offsetof(sn_skin_options, rho), "0", 0, 1e6, NULL, SN_OPTION_ADVANCED,
@@ -29,13 +32,19 @@ static sn_status given_skin(sn_context *ctx, const sn_examples *examples, sn_ski
   const sn_skin *given = &examples->skin;
   *out = (sn_skin){0};
   if (given->influences == 0) {
-    return sn_fail(ctx, SN_BAD_INPUT, "the skeleton file has no skin; weights are given with its mesh, or fitted");
+    return sn_fail(ctx, SN_BAD_INPUT,
+                   "the skeleton file has no skin; weights are given with its mesh, fitted, or weights=skeleton");
   }
   sn_status status = sn_skin_new(ctx, given->vertex_count, given->influences, out);
   for (size_t k = 0; status == SN_OK && k < (size_t)given->vertex_count * (size_t)given->influences; k++) {
     out->joints[k] = given->joints[k], out->weights[k] = given->weights[k];
   }
   return status;
+}
+
+bool sn_skin_needs_no_frames(const void *options) {
+  const sn_skin_options *o = options;
+  return o->weights == SN_WEIGHTS_GIVEN || o->weights == SN_WEIGHTS_SKELETON;
 }
 
 const sn_skin *sn_skin_prior(const sn_skin_options *o, const sn_examples *examples) {
@@ -52,6 +61,9 @@ static sn_status fit_near_prior(sn_context *ctx, const sn_skin_options *o, const
 sn_status sn_train_skin(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples, const sn_poses *poses,
                         const sn_keys *keys, sn_skin *out) {
   if (o->weights == SN_WEIGHTS_GIVEN) return given_skin(ctx, examples, out);
+  if (o->weights == SN_WEIGHTS_SKELETON) {
+    return sn_heat_skin(ctx, &examples->rest, &examples->skeleton, o->influences, out);
+  }
   const sn_skin *prior = poses == &examples->poses ? sn_skin_prior(o, examples) : NULL; // extra joints have none
   if (prior) return fit_near_prior(ctx, o, prior, examples, keys, out);
   sn_weights_options options = sn_weights_options_default();
@@ -104,8 +116,9 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
   (void)report;
   const sn_lbs_options *o = options;
   bool halfway = o->extra == extra_halfway;
-  if (halfway && o->skin.weights == SN_WEIGHTS_GIVEN) {
-    return sn_fail(ctx, SN_BAD_INPUT, "extra joints need fitted weights; leave out weights=given");
+  if (halfway && sn_skin_needs_no_frames(&o->skin)) {
+    return sn_fail(ctx, SN_BAD_INPUT,
+                   "extra joints need fitted weights; leave out weights=given and weights=skeleton");
   }
   sn_model_desc desc = describe(examples);
   desc.weight_bits = 32 >> o->bits;
@@ -127,5 +140,6 @@ const sn_method sn_method_lbs = {
   .summary = "linear blend skinning, weights by non-negative least squares",
   .options = groups,
   .needs_skeleton = true,
+  .needs_no_frames = sn_skin_needs_no_frames,
   .train = train,
 };

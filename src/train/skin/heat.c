@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+// (L + H) w = H p for every joint: L the cotangent Laplacian, H = area c / d^2, d the distance to the nearest bone that a vertex
+// sees, p the joint's part of it. A vertex sees the bones that are behind its surface, whatever else is in between.
+#include "train/skin/heat.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "solve/cholesky.h"
+
+static const double heat = 1; // c of the paper, as there
+
+// Bones are equally near within this part of the distance.
+static const double equally = 1e-4;
+
+// Parts of the mesh's diagonal: what counts as no length; how far the surface may be from the joints and bones on average, and
+// how small or large all joints together may be, before mesh and skeleton are not of one character.
+static const double nothing = 1e-6, most_distance = 1, least_extent = 0.02,
+                    most_extent = 10;
+
+// A cotangent is at most this (an angle of a hundredth of a degree) and at least 0, so that weights are between 0 and 1.
+static const double most_cotangent = 5e3;
+
+enum { joints_at_once = 16 };
+
+// From a joint to one of its children, or to the middle of what is nearest to it where it has none.
+typedef struct bone {
+  int joint;
+  sn_vec3 a, b;
+} bone;
+
+typedef struct heat_job {
+  const sn_mesh *rest;
+  const sn_skeleton *skeleton;
+  double diagonal;
+  int bone_count;
+  bone *bones;
+  float (*inwards)[3]; // normals that point into the body
+  double *h;           // the diagonal of H
+  int *near_start;     // p: the nearest bones of vertex i are near[near_start[i] .. near_start[i + 1]), of equal part
+  int *near;
+  sn_cholesky factor;
+  int first;       // of the joints at once
+  double *columns; // joints_at_once * vertices
+  double *work;    // the same
+  sn_skin *out;
+} heat_job;
+
+static sn_vec3 joint_place(const sn_skeleton *skeleton, int j) { return sn_affine_translation(skeleton->rest[j]); }
+
+static sn_vec3 vertex(const heat_job *job, int i) { return sn_vec3_from(job->rest->positions[i]); }
+
+// From p to the nearest point of the bone.
+static sn_vec3 towards(const bone *b, sn_vec3 p) {
+  sn_vec3 along = sn_vec3_sub(b->b, b->a), from = sn_vec3_sub(p, b->a);
+  double length2 = sn_vec3_dot(along, along);
+  double t = length2 > 0 ? fmin(fmax(sn_vec3_dot(from, along) / length2, 0), 1) : 0;
+  return sn_vec3_sub(sn_vec3_scale(along, t), from);
+}
+
+// ---- bones -------------------------------------------------------------------------------------------------------------
+
+// Bones with children; of the others the joint alone. A joint at the place of its only child has none: the child has it.
+static sn_status list_bones(sn_context *ctx, sn_arena *memory, heat_job *job) {
+  const sn_skeleton *s = job->skeleton;
+  bool *inner = SN_NEW(ctx, memory, bool, s->joint_count);
+  job->bones = SN_NEW(ctx, memory, bone, 2 * (size_t)s->joint_count);
+  if (!inner || !job->bones) return ctx->error.status;
+  for (int j = 0; j < s->joint_count; j++) {
+    if (s->parents[j] < 0) continue;
+    bone b = {s->parents[j], joint_place(s, s->parents[j]), joint_place(s, j)};
+    inner[b.joint] = true;
+    if (sn_vec3_distance(b.a, b.b) > nothing * job->diagonal) job->bones[job->bone_count++] = b;
+  }
+  for (int j = 0; j < s->joint_count; j++)
+    if (!inner[j]) job->bones[job->bone_count++] = (bone){j, joint_place(s, j), joint_place(s, j)};
+  return SN_OK;
+}
+
+static bool is_point(const bone *b) { return sn_vec3_distance(b->a, b->b) == 0; }
+
+// What no bone of length is nearer to than a leaf's joint: also what lies behind the end of the bone before it.
+static sn_status place_leaves(sn_context *ctx, sn_arena *memory, heat_job *job) {
+  sn_vec3 *sums = SN_NEW(ctx, memory, sn_vec3, job->bone_count);
+  int *counts = SN_NEW(ctx, memory, int, job->bone_count);
+  if (!sums || !counts) return ctx->error.status;
+  int n = job->rest->vertex_count;
+  double total = 0;
+  for (int i = 0; i < n; i++) {
+    sn_vec3 p = vertex(job, i);
+    double least = INFINITY;
+    for (int k = 0; k < job->bone_count; k++) least = fmin(least, sn_vec3_length(towards(&job->bones[k], p)));
+    total += least;
+    for (int k = 0; k < job->bone_count; k++) {
+      if (!is_point(&job->bones[k]) || sn_vec3_distance(job->bones[k].a, p) > least * (1 + equally)) continue;
+      sums[k] = sn_vec3_add(sums[k], p), counts[k]++;
+    }
+  }
+  if (total > most_distance * job->diagonal * n) {
+    return sn_fail(ctx, SN_BAD_INPUT,
+                   "the skeleton is not where the mesh is: its bones are %.3g away on average, and the mesh is %.3g "
+                   "across; both must have the scale and place of the bind pose",
+                   total / n, job->diagonal);
+  }
+  for (int k = 0; k < job->bone_count; k++)
+    if (counts[k] > 0) job->bones[k].b = sn_vec3_scale(sums[k], 1.0 / counts[k]);
+  return SN_OK;
+}
+
+// ---- the nearest bones of a vertex --------------------------------------------------------------------------------------
+
+// Where the triangles face inwards, as a mirrored mesh's do, so do the normals.
+static sn_status make_inwards(sn_context *ctx, sn_arena *memory, heat_job *job) {
+  const sn_mesh *rest = job->rest;
+  job->inwards = sn_arena_alloc(ctx, memory, (size_t)rest->vertex_count, sizeof *job->inwards);
+  if (!job->inwards) return ctx->error.status;
+  if (rest->triangle_count == 0) return SN_OK; // points without a side see everything
+  sn_mesh_normals(rest, (const float(*)[3])rest->positions, job->inwards);
+  double volume = 0;
+  sn_vec3 origin = rest->vertex_count > 0 ? vertex(job, 0) : (sn_vec3){0, 0, 0};
+  for (int t = 0; t < rest->triangle_count; t++) {
+    sn_vec3 p[3];
+    for (int k = 0; k < 3; k++) p[k] = sn_vec3_sub(vertex(job, rest->triangles[t][k]), origin);
+    volume += sn_vec3_dot(p[0], sn_vec3_cross(p[1], p[2]));
+  }
+  for (int i = 0; volume >= 0 && i < rest->vertex_count; i++)
+    for (int k = 0; k < 3; k++) job->inwards[i][k] = -job->inwards[i][k];
+  return SN_OK;
+}
+
+// The distance to the nearest bone, of those behind the surface where there are any.
+static double nearest_bone(const heat_job *job, int i, bool *seen) {
+  double least[2] = {INFINITY, INFINITY};
+  for (int k = 0; k < job->bone_count; k++) {
+    sn_vec3 to = towards(&job->bones[k], vertex(job, i));
+    double d = sn_vec3_length(to);
+    least[0] = fmin(least[0], d);
+    if (sn_vec3_dot(to, sn_vec3_from(job->inwards[i])) >= 0) least[1] = fmin(least[1], d);
+  }
+  *seen = isfinite(least[1]);
+  return least[*seen];
+}
+
+static sn_status find_nearest(sn_context *ctx, sn_arena *memory, heat_job *job) {
+  int n = job->rest->vertex_count;
+  sn_status status = make_inwards(ctx, memory, job);
+  if (status != SN_OK) return status;
+  size_t room = (size_t)n + 64 * (size_t)job->bone_count, count = 0; // ties are rare: more room when it is used up
+  job->near = SN_NEW(ctx, memory, int, room);
+  job->near_start = SN_NEW(ctx, memory, int, n + 1);
+  job->h = SN_NEW(ctx, memory, double, n);
+  if (!job->near || !job->near_start || !job->h) return ctx->error.status;
+  for (int i = 0; i < n; i++) {
+    bool seen;
+    double least = nearest_bone(job, i, &seen);
+    if (count + (size_t)job->bone_count > room) {
+      int *more = SN_NEW(ctx, memory, int, 2 * room);
+      if (!more) return ctx->error.status;
+      memcpy(more, job->near, count * sizeof *more);
+      job->near = more, room *= 2;
+    }
+    for (int k = 0; k < job->bone_count; k++) {
+      sn_vec3 to = towards(&job->bones[k], vertex(job, i));
+      if (seen && sn_vec3_dot(to, sn_vec3_from(job->inwards[i])) < 0) continue;
+      if (sn_vec3_length(to) <= least * (1 + equally)) job->near[count++] = k;
+    }
+    job->near_start[i + 1] = (int)count;
+    double d = fmax(least, 1e-3 * job->diagonal);
+    job->h[i] = heat / (d * d);
+  }
+  return SN_OK;
+}
+
+// ---- the equations -----------------------------------------------------------------------------------------------------
+
+static double cotangent(sn_vec3 u, sn_vec3 v, double double_area) {
+  double c = sn_vec3_dot(u, v);
+  return c <= 0 ? 0 : fmin(c / fmax(double_area, 1e-300), most_cotangent);
+}
+
+// L and H into entries; H gets the vertices' areas. Returns the number of entries.
+static int64_t fill(heat_job *job, double *areas, sn_triplet *entries) {
+  const sn_mesh *rest = job->rest;
+  int64_t at = 0;
+  for (int t = 0; t < rest->triangle_count; t++) {
+    const int *c = rest->triangles[t];
+    if (c[0] == c[1] || c[1] == c[2] || c[2] == c[0]) continue;
+    sn_vec3 p[3] = {vertex(job, c[0]), vertex(job, c[1]), vertex(job, c[2])};
+    double area2 = sn_vec3_length(sn_vec3_cross(sn_vec3_sub(p[1], p[0]), sn_vec3_sub(p[2], p[0])));
+    for (int k = 0; k < 3; k++) {
+      int a = c[(k + 1) % 3], b = c[(k + 2) % 3];
+      double e =
+        0.5 * cotangent(sn_vec3_sub(p[(k + 1) % 3], p[k]), sn_vec3_sub(p[(k + 2) % 3], p[k]), area2);
+      areas[c[k]] += area2 / 6;
+      entries[at++] = (sn_triplet){a, a, e}, entries[at++] = (sn_triplet){b, b, e};
+      entries[at++] = (sn_triplet){a < b ? a : b, a < b ? b : a, -e};
+    }
+  }
+  double least = nothing * nothing * job->diagonal * job->diagonal; // a vertex without area is its nearest bone's
+  for (int i = 0; i < rest->vertex_count; i++) {
+    job->h[i] *= fmax(areas[i], least);
+    entries[at++] = (sn_triplet){i, i, job->h[i]};
+  }
+  return at;
+}
+
+static sn_status factor(sn_context *ctx, heat_job *job) {
+  sn_arena scratch = sn_arena_new(ctx);
+  double *areas = SN_NEW(ctx, &scratch, double, job->rest->vertex_count);
+  sn_triplet *entries =
+    SN_NEW(ctx, &scratch, sn_triplet, 9 * (int64_t)job->rest->triangle_count + job->rest->vertex_count);
+  sn_status status = areas && entries ? SN_OK : ctx->error.status;
+  if (status == SN_OK) {
+    int64_t count = fill(job, areas, entries);
+    status = sn_cholesky_factor(ctx, job->rest->vertex_count, entries, count, &job->factor);
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+static void solve_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const heat_job *job = user;
+  int n = job->rest->vertex_count;
+  for (int64_t c = begin; c < end; c++) {
+    double *x = job->columns + (size_t)c * (size_t)n;
+    for (int i = 0; i < n; i++) {
+      int start = job->near_start[i], count = job->near_start[i + 1] - start, own = 0;
+      for (int k = 0; k < count; k++) own += job->bones[job->near[start + k]].joint == job->first + c;
+      x[i] = own == 0 ? 0 : job->h[i] * own / count;
+    }
+    sn_cholesky_solve(&job->factor, x, job->work + (size_t)c * (size_t)n);
+  }
+}
+
+// Keeps the largest weights, in order; of equal ones those of the first joints.
+static void keep_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const heat_job *job = user;
+  int influences = job->out->influences, n = job->rest->vertex_count;
+  for (int64_t i = begin; i < end; i++) {
+    uint16_t *joints = job->out->joints + i * influences;
+    float *weights = job->out->weights + i * influences;
+    for (int c = 0; c < joints_at_once && job->first + c < job->skeleton->joint_count; c++) {
+      float w = (float)job->columns[(size_t)c * (size_t)n + (size_t)i];
+      if (!(w > weights[influences - 1])) continue;
+      int at = influences - 1;
+      for (; at > 0 && weights[at - 1] < w; at--) weights[at] = weights[at - 1], joints[at] = joints[at - 1];
+      weights[at] = w, joints[at] = (uint16_t)(job->first + c);
+    }
+  }
+}
+
+static sn_status solve(sn_context *ctx, sn_arena *memory, heat_job *job) {
+  size_t n = (size_t)job->rest->vertex_count;
+  job->columns = SN_NEW(ctx, memory, double, n *joints_at_once);
+  job->work = SN_NEW(ctx, memory, double, n *joints_at_once);
+  if (!job->columns || !job->work) return ctx->error.status;
+  for (job->first = 0; job->first < job->skeleton->joint_count; job->first += joints_at_once) {
+    int left = job->skeleton->joint_count - job->first;
+    sn_parallel_for(ctx, left < joints_at_once ? left : joints_at_once, 1, solve_range, job);
+    sn_parallel_for(ctx, (int64_t)n, 1024, keep_range, job);
+  }
+  return SN_OK;
+}
+
+// Joints that are far smaller or larger together than the mesh are of another scale, unless there is one.
+static sn_status check_extent(sn_context *ctx, const heat_job *job) {
+  const sn_skeleton *s = job->skeleton;
+  double extent = 0;
+  for (int j = 1; j < s->joint_count; j++)
+    extent = fmax(extent, sn_vec3_distance(joint_place(s, 0), joint_place(s, j)));
+  double part = extent / job->diagonal;
+  if (s->joint_count < 2 || (part >= least_extent && part <= most_extent)) return SN_OK;
+  return sn_fail(ctx, SN_BAD_INPUT,
+                 "the skeleton is %.3g across and the mesh %.3g: both must have the scale of the bind pose", extent,
+                 job->diagonal);
+}
+
+sn_status sn_heat_skin(sn_context *ctx, const sn_mesh *rest, const sn_skeleton *skeleton, int influences,
+                       sn_skin *out) {
+  *out = (sn_skin){0};
+  sn_arena scratch = sn_arena_new(ctx);
+  heat_job job = {.rest = rest, .skeleton = skeleton, .out = out};
+  job.diagonal = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
+  sn_status status = check_extent(ctx, &job);
+  if (status == SN_OK) status = list_bones(ctx, &scratch, &job);
+  if (status == SN_OK) status = place_leaves(ctx, &scratch, &job);
+  if (status == SN_OK) status = find_nearest(ctx, &scratch, &job);
+  if (status == SN_OK) status = factor(ctx, &job);
+  if (status == SN_OK) status = sn_skin_new(ctx, rest->vertex_count, influences, out);
+  if (status == SN_OK) status = solve(ctx, &scratch, &job);
+  if (status == SN_OK) sn_skin_normalize(out);
+  if (status != SN_OK) sn_skin_free(out);
+  sn_cholesky_free(&job.factor);
+  sn_arena_free(&scratch);
+  return status;
+}

@@ -15,8 +15,7 @@ static const double equally = 1e-4;
 
 // Parts of the mesh's diagonal: what counts as no length; how far the surface may be from the joints and bones on average, and
 // how small or large all joints together may be, before mesh and skeleton are not of one character.
-static const double nothing = 1e-6, most_distance = 1, least_extent = 0.02,
-                    most_extent = 10;
+static const double nothing = 1e-6, most_distance = 1, least_extent = 0.02, most_extent = 10;
 
 // A cotangent is at most this (an angle of a hundredth of a degree) and at least 0, so that weights are between 0 and 1.
 static const double most_cotangent = 5e3;
@@ -189,8 +188,7 @@ static int64_t fill(heat_job *job, double *areas, sn_triplet *entries) {
     double area2 = sn_vec3_length(sn_vec3_cross(sn_vec3_sub(p[1], p[0]), sn_vec3_sub(p[2], p[0])));
     for (int k = 0; k < 3; k++) {
       int a = c[(k + 1) % 3], b = c[(k + 2) % 3];
-      double e =
-        0.5 * cotangent(sn_vec3_sub(p[(k + 1) % 3], p[k]), sn_vec3_sub(p[(k + 2) % 3], p[k]), area2);
+      double e = 0.5 * cotangent(sn_vec3_sub(p[(k + 1) % 3], p[k]), sn_vec3_sub(p[(k + 2) % 3], p[k]), area2);
       areas[c[k]] += area2 / 6;
       entries[at++] = (sn_triplet){a, a, e}, entries[at++] = (sn_triplet){b, b, e};
       entries[at++] = (sn_triplet){a < b ? a : b, a < b ? b : a, -e};

@@ -367,8 +367,8 @@ static void allocation_failures(void **state) {
   (void)state;
   sn_context plain = sn_context_default();
   sn_examples examples = generate(&plain, "bar", 0, 0);
-  const char *const specs[] = {"rigid", "lbs:extra=halfway", "dqs"};
-  for (int k = 0; k < 3; k++) {
+  const char *const specs[] = {"rigid", "lbs:extra=halfway", "dqs", "lbs:weights=skeleton"};
+  for (int k = 0; k < 4; k++) {
     bool done = false;
     for (int n = 1; !done; n++) {
       failing_allocator allocator = {.countdown = n};

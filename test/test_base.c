@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Errors, arenas, parallel loops, random numbers, files.
+#include <stdio.h>
+
 #include "check.h"
+#include "sinew/runtime.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -412,8 +415,23 @@ static void test_files_without_memory(void **state) {
   assert_int_equal(entries(folder), 0);
 }
 
+static void versions_and_statuses_have_names(void **state) {
+  (void)state;
+  int major, minor, patch;
+  assert_int_equal(sscanf(sn_version(), "%d.%d.%d", &major, &minor, &patch), 3);
+  assert_int_equal(sn_version_number(), 10000 * major + 100 * minor + patch);
+  assert_int_equal(sn_rt_version(), sn_version_number());
+  assert_string_equal(sn_status_name(SN_OK), "SN_OK");
+  assert_string_equal(sn_status_name(SN_STOPPED), "SN_STOPPED");
+  assert_string_equal(sn_status_name((sn_status)99), "unknown");
+  assert_string_equal(sn_rt_status_name(SN_RT_BAD_ARGUMENT), "SN_RT_BAD_ARGUMENT");
+  assert_string_equal(sn_rt_status_name((sn_rt_status)99), "unknown");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(versions_and_statuses_have_names),
+
     cmocka_unit_test(test_messages),
     cmocka_unit_test(test_long_messages),
     cmocka_unit_test(test_progress),

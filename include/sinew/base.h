@@ -18,16 +18,24 @@ extern "C" {
 #endif
 
 #define SN_VERSION "0.1.0"
+#define SN_VERSION_NUMBER 100 // 10000 major + 100 minor + patch
+
+// Of the library that is linked, which need not be the one that this header came with.
+const char *sn_version(void);
+int sn_version_number(void);
 
 typedef enum sn_status {
   SN_OK = 0,
-  SN_NO_MEMORY,    // an allocation failed
-  SN_IO,           // the system refused to open, read or write
-  SN_BAD_FILE,     // a file's contents are wrong; the message names file and place
-  SN_BAD_INPUT,    // arguments or data that do not fit together
-  SN_UNSUPPORTED,  // well-formed, but Sinew cannot do it; the message says what to do instead
-  SN_NOT_CONVERGED // a solver gave up
+  SN_NO_MEMORY,     // an allocation failed
+  SN_IO,            // the system refused to open, read or write
+  SN_BAD_FILE,      // a file's contents are wrong; the message names file and place
+  SN_BAD_INPUT,     // arguments or data that do not fit together
+  SN_UNSUPPORTED,   // well-formed, but Sinew cannot do it; the message says what to do instead
+  SN_NOT_CONVERGED, // a solver gave up
+  SN_STOPPED        // ctx->progress asked to stop
 } sn_status;
+
+const char *sn_status_name(sn_status status); // "SN_OK", ...; "unknown" for a value without a name
 
 typedef struct sn_error {
   sn_status status;
@@ -40,7 +48,7 @@ typedef struct sn_allocator {
   void *user;
 } sn_allocator;
 
-// Called now and then from the calling thread with 0 <= done <= 1. Returning false asks to stop early.
+// Called now and then from the calling thread with 0 <= done <= 1. Returning false asks to stop early: SN_STOPPED.
 typedef bool (*sn_progress_fn)(void *user, const char *task, double done);
 
 // What an operation runs in. One context per calling thread; fill it with sn_context_default().

@@ -48,6 +48,12 @@ typedef enum sn_rt_status {
   SN_RT_BAD_ARGUMENT // a missing input, a range beyond the last vertex, a stride that is too small, ...
 } sn_rt_status;
 
+const char *sn_rt_status_name(sn_rt_status status); // "SN_RT_OK", ...; "unknown" for a value without a name
+
+// The runtime's version, 10000 major + 100 minor + patch, of this header and of the library that is linked.
+#define SN_RT_VERSION 100
+int sn_rt_version(void);
+
 typedef struct sn_rt_error {
   sn_rt_status status;
   char message[240];
@@ -119,6 +125,7 @@ typedef struct sn_rt_info {
   uint64_t bytes_read; // by one evaluation with normals, apart from the palette
   uint64_t flops;      // floating-point operations of one evaluation with normals (docs/model-format.md)
   size_t scratch_size;
+  uint64_t reserved[8]; // zero; fields that are added later take their place, so that the struct keeps its size
 } sn_rt_info;
 
 // An opened model. The fields are the runtime's own: read them through the functions below.

@@ -48,3 +48,14 @@ double sn_seconds(void) {
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
+
+const char *sn_version(void) { return SN_VERSION; }
+
+int sn_version_number(void) { return SN_VERSION_NUMBER; }
+
+const char *sn_status_name(sn_status status) {
+  static const char *const names[] = {
+    "SN_OK",          "SN_NO_MEMORY",     "SN_IO",     "SN_BAD_FILE", "SN_BAD_INPUT",
+    "SN_UNSUPPORTED", "SN_NOT_CONVERGED", "SN_STOPPED"};
+  return status >= SN_OK && status <= SN_STOPPED ? names[status] : "unknown";
+}

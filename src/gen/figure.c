@@ -205,7 +205,7 @@ static sn_status figure_frames(sn_context *ctx, const sn_figure *figure, const s
                     &(frame_job){figure, members, &out->rest, pose, sn_frame_mutable(&out->frames, f)});
     if (f > 0 && mush) sn_mush_apply(mush, &out->rest, sn_frame_mutable(&out->frames, f));
     if (!sn_progress(ctx, "frames", (f + 1.0) / options->frames))
-      return sn_fail(ctx, SN_BAD_INPUT, "stopped at frame %d", f);
+      return sn_fail(ctx, SN_STOPPED, "stopped at frame %d", f);
   }
   return SN_OK;
 }

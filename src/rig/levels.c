@@ -178,7 +178,7 @@ static sn_status prune(sn_context *ctx, rig_model *m, const rig_way *way, double
 // Tells how far the solve is; a caller that has had enough stops it.
 static sn_status tell(sn_context *ctx, sn_status status, double done) {
   if (status != SN_OK || sn_progress(ctx, "rig", done)) return status;
-  return sn_fail(ctx, SN_NOT_CONVERGED, "stopped by the caller");
+  return sn_fail(ctx, SN_STOPPED, "rig: stopped");
 }
 
 static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,

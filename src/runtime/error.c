@@ -76,6 +76,13 @@ const char *sn_rt_shade_name(sn_rt_shade shade) {
   return name_of(names, 2, (int)shade);
 }
 
+const char *sn_rt_status_name(sn_rt_status status) {
+  static const char *const names[] = {"SN_RT_OK", "SN_RT_BAD_MODEL", "SN_RT_UNSUPPORTED", "SN_RT_BAD_ARGUMENT"};
+  return name_of(names, 4, (int)status);
+}
+
+int sn_rt_version(void) { return SN_RT_VERSION; }
+
 const char *sn_rt_path_name(sn_rt_path path) {
   static const char *const names[] = {"best", "scalar", "sse2", "avx2", "neon", "wasm"};
   return name_of(names, 6, (int)path);

@@ -437,7 +437,7 @@ static sn_status solve(reduced_job *job) {
 
 static sn_status advance(const reduced_job *job, sn_status status, double done) {
   if (status != SN_OK || sn_progress(job->ctx, "rotreg", done)) return status;
-  return sn_fail(job->ctx, SN_BAD_INPUT, "rotreg: stopped");
+  return sn_fail(job->ctx, SN_STOPPED, "rotreg: stopped");
 }
 
 static sn_status train_reduced(reduced_job *job) {

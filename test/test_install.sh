@@ -21,14 +21,23 @@ version=$(sed -n 's/#define SN_VERSION "\(.*\)"/\1/p' "$source_folder/include/si
 for header in "$source_folder"/include/sinew/*.h; do
   name=$(basename "$header")
   [ -f "$prefix/include/sinew/$name" ] || fail "$name is not installed"
-  # Every header stands on its own, in C and in C++ (the inline functions of math.h use C's compound literals, which C++
-  # compilers have as an extension).
+  # Every header stands on its own, in C and in C++.
   for language in c c++; do
-    strict=-Wpedantic
-    [ $language = c++ ] && [ "$name" != runtime.h ] && strict=
-    echo "#include <sinew/$name>" | ${CC:-cc} -x $language -Wall -Wextra $strict -Werror -fsyntax-only \
+    echo "#include <sinew/$name>" | ${CC:-cc} -x $language -Wall -Wextra -Wpedantic -Werror -fsyntax-only \
       -I "$prefix/include" - || fail "$name alone in $language"
   done
+done
+
+# ---- the shared libraries: their names, and nothing in them that no header declares ----
+libraries=$(dirname "$(find "$prefix" -name libsinew.a)")
+for library in sinew-runtime sinew; do
+  shared=$libraries/lib$library.so
+  readelf -d "$shared" | grep -F SONAME | grep -qF "[lib$library.so.${version%.*}]" || fail "soname of $shared"
+  nm -D --defined-only "$shared" | awk '{ print $3 }' > "$work/exported"
+  [ -s "$work/exported" ] || fail "$shared exports nothing"
+  while read -r symbol; do
+    grep -qw "$symbol" "$prefix"/include/sinew/*.h "$source_folder/src/runtime/format.h" || fail "$shared exports $symbol"
+  done < "$work/exported"
 done
 
 # ---- two small programs ----
@@ -79,14 +88,18 @@ cd "$work"
 for library in sinew-runtime sinew; do
   program=${library#sinew-}
   [ "$(pkg-config --modversion $library)" = "$version" ] || fail "$library.pc has another version"
-  for static in "" --static; do
-    # shellcheck disable=SC2046,SC2086
-    ${CC:-cc} $(pkg-config --cflags $library) "$program.c" -o "$program-pc" $(pkg-config $static --libs $library) ||
-      fail "$library through pkg-config $static"
-    "./$program-pc" || fail "$program-pc"
-  done
+  # shellcheck disable=SC2046
+  ${CC:-cc} $(pkg-config --cflags $library) "$program.c" -o "$program-pc" $(pkg-config --libs $library) ||
+    fail "$library through pkg-config"
+  readelf -d "$program-pc" | grep -qF "lib$library.so.${version%.*}" || fail "$program-pc does not use the shared library"
+  LD_LIBRARY_PATH=$libraries "./$program-pc" || fail "$program-pc"
+  # shellcheck disable=SC2046
+  ${CC:-cc} $(pkg-config --cflags $library) "$program.c" -o "$program-static" \
+    $(pkg-config --static --libs $library | sed 's/-l\(sinew[a-z-]*\)/-l:lib\1.a/g') || fail "$library through pkg-config --static"
+  readelf -d "$program-static" | grep -qF libsinew && fail "$program-static uses a shared library"
+  "./$program-static" || fail "$program-static"
 done
-pkg-config --libs sinew-runtime | grep -q -e openblas -e jansson && fail "the runtime must depend on libm alone"
+pkg-config --static --libs sinew-runtime | grep -q -e openblas -e jansson && fail "the runtime must depend on libm alone"
 
 # ---- find_package ----
 mkdir "$work/project" "$work/alone"
@@ -98,6 +111,8 @@ add_executable(runtime ../runtime.c)
 target_link_libraries(runtime PRIVATE sinew::runtime)
 add_executable(whole ../sinew.c)
 target_link_libraries(whole PRIVATE sinew::sinew)
+add_executable(whole-shared ../sinew.c)
+target_link_libraries(whole-shared PRIVATE sinew::sinew-shared)
 C
 cat > "$work/alone/CMakeLists.txt" <<C
 cmake_minimum_required(VERSION 3.22)
@@ -105,6 +120,8 @@ project(uses_runtime LANGUAGES C)
 find_package(sinew REQUIRED COMPONENTS runtime)
 add_executable(runtime ../runtime.c)
 target_link_libraries(runtime PRIVATE sinew::runtime)
+add_executable(runtime-shared ../runtime.c)
+target_link_libraries(runtime-shared PRIVATE sinew::runtime-shared)
 if(TARGET sinew::sinew)
   message(FATAL_ERROR "the runtime component brings the whole library")
 endif()
@@ -117,5 +134,7 @@ for project in project alone; do
   fi
   "$work/$project/build/runtime" || fail "runtime ($project)"
 done
+"$work/alone/build/runtime-shared" || fail "runtime-shared"
 "$work/project/build/whole" || fail "whole"
+"$work/project/build/whole-shared" || fail "whole-shared"
 echo "installed, linked and run: pkg-config and find_package, both libraries"

@@ -10,6 +10,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default) // what shared libraries export
 
 // The figures of every report; names and definitions as in docs/metrics.md. NAN where one does not apply.
 typedef struct sn_metrics {
@@ -130,6 +131,7 @@ typedef struct sn_plot_line {
 sn_status sn_plot_write(sn_context *ctx, const char *path, const char *title, const char *x_title,
                         const char *y_title, const sn_plot_line *lines, int line_count);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

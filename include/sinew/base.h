@@ -16,6 +16,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default) // what shared libraries export
 
 #define SN_VERSION "0.1.0"
 #define SN_VERSION_NUMBER 100 // 10000 major + 100 minor + patch
@@ -174,6 +175,7 @@ void sn_writer_supersedes(sn_writer *writer);
 // `mkdir -p`.
 sn_status sn_make_folder(sn_context *ctx, const char *path);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -21,6 +21,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default) // what shared libraries export
 
 typedef enum sn_cuda_status {
   SN_CUDA_OK = 0,
@@ -87,6 +88,7 @@ typedef struct sn_cuda_timing {
 sn_cuda_status sn_cuda_time(const sn_rt_model *model, uint32_t characters, double seconds, sn_cuda_timing *out,
                             sn_cuda_error *error);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -8,6 +8,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default) // what shared libraries export
 
 #define SN_GEN_FPS 30.0 // frames per second of every generated set
 
@@ -53,6 +54,7 @@ sn_status sn_gen(sn_context *ctx, const sn_gen_options *options, sn_examples *ou
 sn_status sn_gen_write(sn_context *ctx, const sn_gen_options *options, const sn_examples *examples,
                        const char *folder);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -9,6 +9,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default) // what shared libraries export
 
 // ---- formats ---------------------------------------------------------------------------------------------------------
 
@@ -277,6 +278,7 @@ sn_status sn_examples_load(sn_context *ctx, const sn_load_options *options, sn_e
 // .obj, .glb, .gltf or the first frame of an .abc, in the file's order. `choice` may be NULL.
 sn_status sn_mesh_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

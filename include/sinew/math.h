@@ -10,6 +10,14 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default) // what shared libraries export
+
+// A struct with these members: a compound literal, which C++ writes without the parentheses.
+#ifdef __cplusplus
+#define SN_LITERAL(type) type
+#else
+#define SN_LITERAL(type) (type)
+#endif
 
 #define SN_PI 3.14159265358979323846
 
@@ -37,21 +45,25 @@ typedef struct sn_dualquat {
 
 // ---- vectors ---------------------------------------------------------------------------------------------------
 
-static inline sn_vec3 sn_vec3_make(double x, double y, double z) { return (sn_vec3){x, y, z}; }
-static inline sn_vec3 sn_vec3_from(const float p[3]) { return (sn_vec3){p[0], p[1], p[2]}; }
+static inline sn_vec3 sn_vec3_make(double x, double y, double z) { return SN_LITERAL(sn_vec3){x, y, z}; }
+static inline sn_vec3 sn_vec3_from(const float p[3]) { return SN_LITERAL(sn_vec3){p[0], p[1], p[2]}; }
 static inline void sn_vec3_store(sn_vec3 v, float out[3]) {
   out[0] = (float)v.x, out[1] = (float)v.y, out[2] = (float)v.z;
 }
-static inline sn_vec3 sn_vec3_add(sn_vec3 a, sn_vec3 b) { return (sn_vec3){a.x + b.x, a.y + b.y, a.z + b.z}; }
-static inline sn_vec3 sn_vec3_sub(sn_vec3 a, sn_vec3 b) { return (sn_vec3){a.x - b.x, a.y - b.y, a.z - b.z}; }
-static inline sn_vec3 sn_vec3_scale(sn_vec3 a, double s) { return (sn_vec3){a.x * s, a.y * s, a.z * s}; }
+static inline sn_vec3 sn_vec3_add(sn_vec3 a, sn_vec3 b) {
+  return SN_LITERAL(sn_vec3){a.x + b.x, a.y + b.y, a.z + b.z};
+}
+static inline sn_vec3 sn_vec3_sub(sn_vec3 a, sn_vec3 b) {
+  return SN_LITERAL(sn_vec3){a.x - b.x, a.y - b.y, a.z - b.z};
+}
+static inline sn_vec3 sn_vec3_scale(sn_vec3 a, double s) { return SN_LITERAL(sn_vec3){a.x * s, a.y * s, a.z * s}; }
 // a + s b
 static inline sn_vec3 sn_vec3_mad(sn_vec3 a, sn_vec3 b, double s) {
-  return (sn_vec3){a.x + b.x * s, a.y + b.y * s, a.z + b.z * s};
+  return SN_LITERAL(sn_vec3){a.x + b.x * s, a.y + b.y * s, a.z + b.z * s};
 }
 static inline double sn_vec3_dot(sn_vec3 a, sn_vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 static inline sn_vec3 sn_vec3_cross(sn_vec3 a, sn_vec3 b) {
-  return (sn_vec3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+  return SN_LITERAL(sn_vec3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
 static inline double sn_vec3_length(sn_vec3 a) { return sqrt(sn_vec3_dot(a, a)); }
 static inline double sn_vec3_distance(sn_vec3 a, sn_vec3 b) { return sn_vec3_length(sn_vec3_sub(a, b)); }
@@ -63,21 +75,23 @@ sn_vec3 sn_vec3_perpendicular(sn_vec3 a);
 
 // ---- 3x3 matrices ------------------------------------------------------------------------------------------------
 
-static inline sn_mat3 sn_mat3_identity(void) { return (sn_mat3){{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}; }
+static inline sn_mat3 sn_mat3_identity(void) { return SN_LITERAL(sn_mat3){{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}; }
 static inline sn_mat3 sn_mat3_diagonal(double a, double b, double c) {
-  return (sn_mat3){{{a, 0, 0}, {0, b, 0}, {0, 0, c}}};
+  return SN_LITERAL(sn_mat3){{{a, 0, 0}, {0, b, 0}, {0, 0, c}}};
 }
 static inline sn_mat3 sn_mat3_columns(sn_vec3 a, sn_vec3 b, sn_vec3 c) {
-  return (sn_mat3){{{a.x, b.x, c.x}, {a.y, b.y, c.y}, {a.z, b.z, c.z}}};
+  return SN_LITERAL(sn_mat3){{{a.x, b.x, c.x}, {a.y, b.y, c.y}, {a.z, b.z, c.z}}};
 }
-static inline sn_vec3 sn_mat3_column(sn_mat3 a, int k) { return (sn_vec3){a.m[0][k], a.m[1][k], a.m[2][k]}; }
+static inline sn_vec3 sn_mat3_column(sn_mat3 a, int k) {
+  return SN_LITERAL(sn_vec3){a.m[0][k], a.m[1][k], a.m[2][k]};
+}
 // a b^T
 static inline sn_mat3 sn_mat3_outer(sn_vec3 a, sn_vec3 b) {
-  return (sn_mat3){
+  return SN_LITERAL(sn_mat3){
     {{a.x * b.x, a.x * b.y, a.x * b.z}, {a.y * b.x, a.y * b.y, a.y * b.z}, {a.z * b.x, a.z * b.y, a.z * b.z}}};
 }
 static inline sn_mat3 sn_mat3_transpose(sn_mat3 a) {
-  return (sn_mat3){
+  return SN_LITERAL(sn_mat3){
     {{a.m[0][0], a.m[1][0], a.m[2][0]}, {a.m[0][1], a.m[1][1], a.m[2][1]}, {a.m[0][2], a.m[1][2], a.m[2][2]}}};
 }
 sn_mat3 sn_mat3_add(sn_mat3 a, sn_mat3 b);
@@ -85,9 +99,9 @@ sn_mat3 sn_mat3_sub(sn_mat3 a, sn_mat3 b);
 sn_mat3 sn_mat3_scale(sn_mat3 a, double s);
 sn_mat3 sn_mat3_mul(sn_mat3 a, sn_mat3 b);
 static inline sn_vec3 sn_mat3_apply(sn_mat3 a, sn_vec3 v) {
-  return (sn_vec3){a.m[0][0] * v.x + a.m[0][1] * v.y + a.m[0][2] * v.z,
-                   a.m[1][0] * v.x + a.m[1][1] * v.y + a.m[1][2] * v.z,
-                   a.m[2][0] * v.x + a.m[2][1] * v.y + a.m[2][2] * v.z};
+  return SN_LITERAL(sn_vec3){a.m[0][0] * v.x + a.m[0][1] * v.y + a.m[0][2] * v.z,
+                             a.m[1][0] * v.x + a.m[1][1] * v.y + a.m[1][2] * v.z,
+                             a.m[2][0] * v.x + a.m[2][1] * v.y + a.m[2][2] * v.z};
 }
 static inline double sn_mat3_trace(sn_mat3 a) { return a.m[0][0] + a.m[1][1] + a.m[2][2]; }
 double sn_mat3_determinant(sn_mat3 a);
@@ -108,21 +122,25 @@ sn_mat3 sn_mat3_kabsch(sn_mat3 h);
 
 // ---- affine maps ---------------------------------------------------------------------------------------------------
 
-static inline sn_affine sn_affine_identity(void) { return (sn_affine){{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}}; }
+static inline sn_affine sn_affine_identity(void) {
+  return SN_LITERAL(sn_affine){{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}};
+}
 static inline sn_affine sn_affine_make(sn_mat3 a, sn_vec3 t) {
-  return (sn_affine){{{a.m[0][0], a.m[0][1], a.m[0][2], t.x},
-                      {a.m[1][0], a.m[1][1], a.m[1][2], t.y},
-                      {a.m[2][0], a.m[2][1], a.m[2][2], t.z}}};
+  return SN_LITERAL(sn_affine){{{a.m[0][0], a.m[0][1], a.m[0][2], t.x},
+                                {a.m[1][0], a.m[1][1], a.m[1][2], t.y},
+                                {a.m[2][0], a.m[2][1], a.m[2][2], t.z}}};
 }
 static inline sn_mat3 sn_affine_linear(sn_affine a) {
-  return (sn_mat3){
+  return SN_LITERAL(sn_mat3){
     {{a.m[0][0], a.m[0][1], a.m[0][2]}, {a.m[1][0], a.m[1][1], a.m[1][2]}, {a.m[2][0], a.m[2][1], a.m[2][2]}}};
 }
-static inline sn_vec3 sn_affine_translation(sn_affine a) { return (sn_vec3){a.m[0][3], a.m[1][3], a.m[2][3]}; }
+static inline sn_vec3 sn_affine_translation(sn_affine a) {
+  return SN_LITERAL(sn_vec3){a.m[0][3], a.m[1][3], a.m[2][3]};
+}
 static inline sn_vec3 sn_affine_apply(sn_affine a, sn_vec3 v) {
-  return (sn_vec3){a.m[0][0] * v.x + a.m[0][1] * v.y + a.m[0][2] * v.z + a.m[0][3],
-                   a.m[1][0] * v.x + a.m[1][1] * v.y + a.m[1][2] * v.z + a.m[1][3],
-                   a.m[2][0] * v.x + a.m[2][1] * v.y + a.m[2][2] * v.z + a.m[2][3]};
+  return SN_LITERAL(sn_vec3){a.m[0][0] * v.x + a.m[0][1] * v.y + a.m[0][2] * v.z + a.m[0][3],
+                             a.m[1][0] * v.x + a.m[1][1] * v.y + a.m[1][2] * v.z + a.m[1][3],
+                             a.m[2][0] * v.x + a.m[2][1] * v.y + a.m[2][2] * v.z + a.m[2][3]};
 }
 sn_affine sn_affine_mul(sn_affine a, sn_affine b); // a after b
 bool sn_affine_invert(sn_affine a, sn_affine *out);
@@ -147,13 +165,15 @@ double sn_rotation_angle(sn_mat3 a, sn_mat3 b);
 
 // ---- quaternions -----------------------------------------------------------------------------------------------------
 
-static inline sn_quat sn_quat_identity(void) { return (sn_quat){0, 0, 0, 1}; }
+static inline sn_quat sn_quat_identity(void) { return SN_LITERAL(sn_quat){0, 0, 0, 1}; }
 static inline double sn_quat_dot(sn_quat a, sn_quat b) { return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w; }
-static inline sn_quat sn_quat_scale(sn_quat a, double s) { return (sn_quat){a.x * s, a.y * s, a.z * s, a.w * s}; }
-static inline sn_quat sn_quat_add(sn_quat a, sn_quat b) {
-  return (sn_quat){a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
+static inline sn_quat sn_quat_scale(sn_quat a, double s) {
+  return SN_LITERAL(sn_quat){a.x * s, a.y * s, a.z * s, a.w * s};
 }
-static inline sn_quat sn_quat_conjugate(sn_quat a) { return (sn_quat){-a.x, -a.y, -a.z, a.w}; }
+static inline sn_quat sn_quat_add(sn_quat a, sn_quat b) {
+  return SN_LITERAL(sn_quat){a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
+}
+static inline sn_quat sn_quat_conjugate(sn_quat a) { return SN_LITERAL(sn_quat){-a.x, -a.y, -a.z, a.w}; }
 sn_quat sn_quat_mul(sn_quat a, sn_quat b);
 sn_quat sn_quat_normalize(sn_quat a);                  // identity where a is zero
 sn_quat sn_quat_from_mat3(sn_mat3 r);                  // r a rotation; w >= 0
@@ -168,6 +188,7 @@ sn_affine sn_affine_from_trs(sn_vec3 t, sn_quat r, sn_vec3 s);
 // Splits a into t, r, s. Returns the size of what is lost (shear), relative to |a|: 0 for a map that is exactly TRS.
 double sn_affine_to_trs(sn_affine a, sn_vec3 *t, sn_quat *r, sn_vec3 *s);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -10,6 +10,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default) // what shared libraries export
 
 // A palette entry made from the joints' matrices (Mohr and Gleicher 2003). Entries follow the joints: entry e has the
 // palette index joint_count + e.
@@ -125,6 +126,7 @@ void sn_quantise_weights(int count, const float *weights, uint32_t total, uint32
 // Writes the checksums anew after bytes were changed in place (tests and fuzzing). False where the table does not fit.
 bool sn_model_seal(uint8_t *bytes, size_t size);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -9,6 +9,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default) // what shared libraries export
 
 // The type of the field at `offset`.
 typedef enum sn_option_kind {
@@ -66,6 +67,7 @@ typedef struct sn_option_value {
 } sn_option_value;
 sn_option_value sn_option_get(const sn_option_cursor *cursor, const void *options);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

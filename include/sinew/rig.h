@@ -10,6 +10,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default) // what shared libraries export
 
 // ---- weights for known poses -----------------------------------------------------------------------------------------
 
@@ -104,6 +105,7 @@ sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, 
                  sn_rig_result *out);
 void sn_rig_result_free(sn_rig_result *result);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -31,6 +31,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default) // what shared libraries export
 
 // Version of the file format. Files of an older or the same major version open; newer minor versions only add
 // sections that may be ignored.
@@ -242,6 +243,7 @@ sn_rt_status sn_rt_normals(const sn_rt_model *model, const sn_rt_output *output,
 sn_rt_status sn_rt_evaluate(const sn_rt_model *model, const sn_rt_input *input, void *scratch,
                             const sn_rt_output *output, sn_rt_error *error);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

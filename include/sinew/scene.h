@@ -10,6 +10,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default) // what shared libraries export
 
 // ---- mesh ------------------------------------------------------------------------------------------------------
 
@@ -229,6 +230,7 @@ sn_status sn_keys_parse(sn_context *ctx, const char *spec, int frame_count, uint
                         sn_keys *rest);
 void sn_keys_free(sn_keys *keys);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -11,6 +11,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default) // what shared libraries export
 
 // ---- the F distribution ------------------------------------------------------------------------------------------
 
@@ -142,6 +143,7 @@ typedef struct sn_anova {
 sn_status sn_anova_run(sn_context *ctx, const sn_anova_table *table, double alpha, sn_anova *out);
 void sn_anova_free(sn_anova *anova);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

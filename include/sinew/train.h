@@ -10,6 +10,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default) // what shared libraries export
 
 // ---- methods ---------------------------------------------------------------------------------------------------------
 
@@ -86,6 +87,7 @@ sn_status sn_train_predict(sn_context *ctx, const sn_method_spec *spec, const sn
 // j alone would carry it (the articulated rigid-body prediction of Wang 2007, 7.1).
 void sn_rigid_errors(const sn_context *ctx, const sn_examples *examples, const sn_keys *keys, double *errors);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -233,8 +233,10 @@ static inline uint64_t sn_rt_rotreg_solve_count(uint32_t joints, uint32_t bones)
 typedef enum sn_rt_section_id { SN_RT_SECTION_LIST(SN_RT_SECTION_ID) SN_SECTION_COUNT } sn_rt_section_id;
 #undef SN_RT_SECTION_ID
 
+#pragma GCC visibility push(default) // libsinew writes the files that libsinew-runtime reads
 // CRC-32 as in zlib and PNG; `crc` is 0 or the result for the bytes before these.
 uint32_t sn_rt_crc32(uint32_t crc, const void *bytes, uint64_t size);
 const char *sn_rt_section_name(sn_rt_section_id id);
+#pragma GCC visibility pop
 
 #endif

@@ -10,7 +10,7 @@ cc=${CC:-cc}
 mkdir -p "$out/include/sinew"
 cp "$src/include/sinew/runtime.h" "$out/include/sinew/" # nothing else of include/ can be reached
 # (_GLOBAL_OFFSET_TABLE_ is the linker's own, for position-independent code.)
-allowed='^(_GLOBAL_OFFSET_TABLE_|memcpy|memset|memmove|sqrtf?|sinf|cosf|atan2f|fabsf?|copysign|expf?|expm1f|log|pow|rintf)$'
+allowed='^(_GLOBAL_OFFSET_TABLE_|memcpy|memset|memmove|sqrtf?|sinf|cosf|atan2f|fabsf?|copysign|expf?|expm1f?|log|pow|rintf)$'
 
 build() { # name, compiler and flags...
   local name=$1
@@ -48,6 +48,7 @@ ${CXX:-c++} -std=c++11 -Wall -Wextra -Werror -I"$out/include" -fsyntax-only "$ou
 if command -v clang > /dev/null && clang --print-targets 2> /dev/null | grep -q aarch64; then
   mkdir -p "$out/stubs"
   printf '#include <stddef.h>\nvoid *memcpy(void *, const void *, size_t);\nvoid *memset(void *, int, size_t);\n' > "$out/stubs/string.h"
+  echo 'float sqrtf(float);' > "$out/stubs/math.h"
   clang --target=aarch64-none-elf -ffreestanding -std=c17 -O2 -Wall -Wextra -Werror -I"$out/stubs" -I"$out/include" -I"$src/src" \
     -c "$src/src/runtime/kernel_neon.c" -o "$out/neon.o"
   echo "neon: compiles"

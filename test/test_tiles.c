@@ -30,11 +30,15 @@ static void release_evaluated(evaluated *e) { free(e->positions), free(e->normal
 // What the warp's corrections add to the rest position of one lane.
 static void correct_slot(const sn_cuda_tiles *t, size_t slot, const float *values, float position[3]) {
   size_t warp = slot / warp_size, lane = slot % warp_size;
+  float move[3] = {0, 0, 0};
   for (uint32_t e = t->first_entry[warp]; e < t->first_entry[warp + 1]; e++)
     for (int r = 0; r < 3; r++) {
       int stored = t->deltas[((size_t)e * 3 + (size_t)r / 2) * warp_size * 2 + lane * 2 + (size_t)r % 2];
-      position[r] += values[t->entries[e].basis] * t->entries[e].position * (float)(stored - 32768);
+      move[r] += values[t->entries[e].basis] * t->entries[e].position * (float)(stored - 32768);
     }
+  float squared = move[0] * move[0] + move[1] * move[1] + move[2] * move[2];
+  float share = t->limits ? sn_rt_limit(squared, t->limits[slot]) : 1;
+  for (int r = 0; r < 3; r++) position[r] += share * move[r];
 }
 
 static double slot_error(const sn_rt_model *model, const sn_cuda_tiles *t, const evaluated *e, size_t slot) {

@@ -61,6 +61,7 @@ static void put_tiles(parcel *p, const sn_cuda_tiles *from, sn_cuda_tiles *to) {
     put_array(p, to->first_entry, warps + 1);
     put_array(p, to->entries, entries);
     put_array(p, to->deltas, entries * 6 * SN_CUDA_WARP);
+    put_array(p, to->limits, slots);
   }
   if (from->first_step) {
     put_array(p, to->fan_places, slots);
@@ -120,7 +121,6 @@ static void read_heads(const sn_rt_model *model, sn_cuda_model *out) {
 static const char *find_unsupported(const sn_rt_model *model, const sn_cuda_model *uploaded, size_t most_shared) {
   const sn_rt_correct_head *head = (const sn_rt_correct_head *)model->sections[SN_SECTION_CORRECT_HEAD];
   if (model->info.correct != SN_RT_CORRECT_NONE && head->weighted) return "weighted pose-space deformation";
-  if (model->sections[SN_SECTION_CORRECT_LIMITS]) return "corrections with limits (space=local)";
   if (sn_cuda_correct_shared(uploaded) > most_shared) return "a pose space of so many poses";
   if (model->info.drive == SN_RT_DRIVE_CONTROLS &&
       sn_cuda_control_shared(&uploaded->control, model->info.palette_count, model->info.control_count) > most_shared)

@@ -137,6 +137,13 @@ static __device__ __forceinline__ void sum_corrections(const skin_job &job, uint
       for (int r = 0; r < 3; r++) out[m].move[r] += moves * move[r], out[m].turn[r] += turns * turn[r];
     }
   }
+  if (!job.tiles.limits) return;
+  float limit = job.tiles.limits[(size_t)tile * SN_CUDA_TILE + slot];
+#pragma unroll
+  for (int m = 0; m < batch; m++) {
+    float *d = out[m].move, share = sn_rt_limit(d[0] * d[0] + d[1] * d[1] + d[2] * d[2], limit);
+    for (int r = 0; r < 3; r++) d[r] *= share;
+  }
 }
 
 // ---- blends ---------------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 #include "cuda/tiles.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,6 +104,8 @@ static void store_slot(const sn_rt_model *model, const home *homes, uint32_t til
     t->weights[n] = k < from->row.count ? from->row.weights[k] : 0;
     t->locals[n] = local_of[from->row.joints[k < from->row.count ? k : 0]];
   }
+  const float(*limits)[SN_RT_LANES] = (const float(*)[SN_RT_LANES])model->sections[SN_SECTION_CORRECT_LIMITS];
+  if (t->limits) t->limits[(size_t)tile * SN_CUDA_TILE + s] = limits[at.block][at.lane];
   t->places[(size_t)tile * SN_CUDA_TILE + s] = from->place;
   uint8_t *count = t->counts + (size_t)tile * SN_CUDA_WARPS + s / SN_CUDA_WARP;
   if (from->row.count > *count) *count = (uint8_t)from->row.count;
@@ -321,7 +324,7 @@ static uint32_t count_influences(const sn_rt_model *model, const home *homes) {
   return most;
 }
 
-static int make_room(sn_cuda_tiles *t) {
+static int make_room(const sn_rt_model *model, sn_cuda_tiles *t) {
   size_t slots = (size_t)t->tile_count * SN_CUDA_TILE, rows = slots * t->influences;
   t->first_joint = (uint32_t *)calloc(t->tile_count + 1, sizeof *t->first_joint);
   t->joints = (uint16_t *)malloc(rows * sizeof *t->joints);
@@ -330,7 +333,10 @@ static int make_room(sn_cuda_tiles *t) {
   t->rest = (float *)calloc(slots * 6, sizeof *t->rest);
   t->weights = (float *)calloc(rows, sizeof *t->weights);
   t->locals = (uint16_t *)calloc(rows, sizeof *t->locals);
-  return t->first_joint && t->joints && t->counts && t->places && t->rest && t->weights && t->locals;
+  bool limited = model->sections[SN_SECTION_CORRECT_LIMITS] != NULL;
+  if (limited) t->limits = (float *)calloc(slots, sizeof *t->limits);
+  return (t->limits || !limited) && t->first_joint && t->joints && t->counts && t->places && t->rest && t->weights &&
+         t->locals;
 }
 
 int sn_cuda_tiles_make(const sn_rt_model *model, sn_cuda_tiles *out) {
@@ -340,7 +346,7 @@ int sn_cuda_tiles_make(const sn_rt_model *model, sn_cuda_tiles *out) {
   uint16_t *local_of = (uint16_t *)malloc(model->info.palette_count * sizeof *local_of);
   int good = homes && local_of;
   if (good) find_homes(model, homes), out->influences = count_influences(model, homes);
-  if (good) good = make_room(out);
+  if (good) good = make_room(model, out);
   if (good) make_skin(model, homes, local_of, out);
   if (good && model->info.correct != SN_RT_CORRECT_NONE) good = make_corrections(model, homes, out);
   if (good && model->info.shade == SN_RT_SHADE_RECOMPUTE) good = make_fans(model, out);
@@ -351,9 +357,9 @@ int sn_cuda_tiles_make(const sn_rt_model *model, sn_cuda_tiles *out) {
 }
 
 void sn_cuda_tiles_free(sn_cuda_tiles *t) {
-  void *owned[] = {t->first_joint, t->joints, t->counts,      t->places,  t->rest,
-                   t->weights,     t->locals, t->first_entry, t->entries, t->deltas,
-                   t->first_halo,  t->halo,   t->first_step,  t->steps,   t->fan_places};
+  void *owned[] = {t->limits,  t->first_joint, t->joints,      t->counts,    t->places, t->rest,
+                   t->weights, t->locals,      t->first_entry, t->entries,   t->deltas, t->first_halo,
+                   t->halo,    t->first_step,  t->steps,       t->fan_places};
   for (size_t k = 0; k < sizeof owned / sizeof *owned; k++) free(owned[k]);
   memset(t, 0, sizeof *t);
 }

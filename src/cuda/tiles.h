@@ -31,6 +31,7 @@ typedef struct sn_cuda_tiles {
   float *weights;   // [tile][influences][256]
   uint16_t *locals; // [tile][influences][256]: into the tile's joints
   // corrections; NULL without
+  float *limits;         // [tile][256]: the longest displacement of each slot's vertex; NULL where there are none
   uint32_t *first_entry; // [tile * warps + 1]
   sn_cuda_entry *entries;
   uint16_t *deltas; // [entry][3][32][2]: x y, z nx, ny nz of every lane, plus 32768

@@ -21,11 +21,17 @@ enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 file(GLOB cuda_sources CONFIGURE_DEPENDS src/cuda/*.cu)
 set_source_files_properties(src/cuda/drive.cu PROPERTIES COMPILE_OPTIONS -fmad=false)
-add_library(sinew-cuda STATIC ${cuda_sources} $<TARGET_OBJECTS:sinew-cuda-host>)
-target_include_directories(sinew-cuda PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
-                           PRIVATE src)
-target_compile_features(sinew-cuda PRIVATE cuda_std_17)
-target_link_libraries(sinew-cuda PUBLIC sinew-runtime CUDA::cudart_static)
+add_library(sinew-cuda-objects OBJECT ${cuda_sources})
+target_include_directories(sinew-cuda-objects PRIVATE include src)
+target_compile_features(sinew-cuda-objects PRIVATE cuda_std_17)
+# Static for programs that want it; shared because the tool loads it when it is asked for a crowd, and not before: CUDA's
+# library allocates memory as soon as it is there.
+foreach(kind STATIC SHARED)
+  string(TOLOWER sinew-cuda-${kind} target)
+  add_library(${target} ${kind} $<TARGET_OBJECTS:sinew-cuda-objects> $<TARGET_OBJECTS:sinew-cuda-host>)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME sinew-cuda LINKER_LANGUAGE CUDA)
+  target_link_libraries(${target} PUBLIC sinew-runtime CUDA::cudart_static)
+endforeach()
 
 include(GNUInstallDirs)
-install(TARGETS sinew-cuda ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS sinew-cuda-static sinew-cuda-shared ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // sinew bench: the time of one evaluation, against plain lbs and a copy of the same bytes, in the same run.
+#include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "cli/models.h"
-#if defined(SINEW_HAS_CUDA)
 #include "sinew/cuda.h"
-#endif
 
 static json_t *describe(const sn_timing *t) {
   return json_pack("{sfsfsfsi}", "median", t->median, "low", t->low, "high", t->high, "repeats", t->repeats);
@@ -85,11 +87,36 @@ static sn_status bench(cli *c, const sn_rt_model *model, const sn_examples *exam
 
 // ---- crowds on the GPU ---------------------------------------------------------------------------------------------------
 
-#if defined(SINEW_HAS_CUDA)
+typedef sn_cuda_status (*cuda_time_fn)(const sn_rt_model *model, uint32_t characters, double seconds,
+                                       sn_cuda_timing *out, sn_cuda_error *error);
+
+// libsinew-cuda is loaded when a crowd is asked for, and not before: from the tool's own folder, the lib folder beside it, or
+// where the system looks.
+static cuda_time_fn find_cuda(void) {
+  const char *places[] = {"", "../lib/", "../lib/x86_64-linux-gnu/", NULL};
+  char own[512], path[640];
+  ssize_t size = readlink("/proc/self/exe", own, sizeof own - 1);
+  void *library = NULL;
+  for (int k = 0; size > 0 && places[k] && !library; k++) {
+    own[size] = 0;
+    char *slash = strrchr(own, '/');
+    snprintf(path, sizeof path, "%.*s/%slibsinew-cuda.so", (int)(slash - own), own, places[k]);
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  }
+  if (!library) library = dlopen("libsinew-cuda.so", RTLD_NOW | RTLD_LOCAL);
+  cuda_time_fn found = NULL;
+  if (library) *(void **)&found = dlsym(library, "sn_cuda_time");
+  return found;
+}
+
 static sn_status bench_cuda(cli *c, const sn_rt_model *model, int characters, double seconds) {
   sn_cuda_timing t;
   sn_cuda_error error = {.message = ""};
-  if (sn_cuda_time(model, (uint32_t)characters, seconds, &t, &error) != SN_CUDA_OK)
+  cuda_time_fn time = find_cuda();
+  if (!time)
+    return sn_fail(&c->ctx, SN_UNSUPPORTED,
+                   "--cuda: libsinew-cuda.so is not there; build Sinew where nvcc is installed");
+  if (time(model, (uint32_t)characters, seconds, &t, &error) != SN_CUDA_OK)
     return sn_fail(&c->ctx, SN_UNSUPPORTED, "--cuda: %s", error.message);
   cli_say(c, "%s: %d characters of %u vertices, positions and normals: %.3f ms, %.1f billion vertices/s\n",
           c->arguments[0], characters, model->info.vertex_count, t.evaluate,
@@ -100,12 +127,6 @@ static sn_status bench_cuda(cli *c, const sn_rt_model *model, int characters, do
                         "share", t.share, "characters", characters);
   return SN_OK;
 }
-#else
-static sn_status bench_cuda(cli *c, const sn_rt_model *model, int characters, double seconds) {
-  (void)model, (void)characters, (void)seconds;
-  return sn_fail(&c->ctx, SN_UNSUPPORTED, "--cuda: this build has no GPU code; build it where nvcc is installed");
-}
-#endif
 
 static int run(cli *c) {
   double seconds;

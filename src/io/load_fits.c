@@ -237,7 +237,7 @@ static sn_status check_clip(sn_context *ctx, const sn_load_options *options, int
 
 sn_status sn_load_check_fits(sn_context *ctx, const sn_load_options *options, sn_examples *out) {
   sn_status status = SN_OK;
-  bool known = out->skin.vertex_count > 0 && out->frames.frame_count > 0;
+  bool known = !options->still_skeleton && out->skin.vertex_count > 0 && out->frames.frame_count > 0;
   for (int c = 0; known && c < options->skeleton_count && status == SN_OK; c++) {
     if (!same_source(options, c)) status = check_clip(ctx, options, c, out);
   }

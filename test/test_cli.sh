@@ -112,6 +112,9 @@ expect 1 "give --skeleton" "$SINEW" eval m.sinew -o no.pc2
 expect 0 "dqs" "$SINEW" compare "${data[@]}" --keys every:2 --json compare.json --plot plot.svg
 holds 'r.result.methods.length === 3 && r.result.methods.every(m => m.spec && m.train.ee > 0 && m.test.ee > 0 && m.all.ee > 0 && m.bytes > 0 && m.flops > 0 && m.us_per_frame > 0 && m.seconds >= 0)' compare.json
 expect 0 "</svg>" cat plot.svg
+expect 2 "ends in .svg" "$SINEW" compare "${data[@]}" --method lbs --plot plot.png
+expect 1 "not a file with joints" "$SINEW" train --rest set/rest.obj --frames set/frames.pc2 --skeleton set/rest.obj -o no.sinew
+expect 1 "from 0.001 to 1e+06" "$SINEW" convert set/skeleton.glb no.pc2 --fps 1e9
 expect 0 "leave one out" "$SINEW" compare "${data[@]}" --method lbs --loocv
 expect 0 '"methods"' "$SINEW" compare "${data[@]}" --method lbs --json -
 

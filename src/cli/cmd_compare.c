@@ -351,12 +351,16 @@ static int run(cli *c) {
     sn_arena_free(&memory);
     return cli_misuse("--plot-of %s: choose error, correction or bytes", what);
   }
+  const char *svg = cli_text(c, "--plot");
+  if (svg && !cli_has_extension(svg, ".svg")) {
+    sn_arena_free(&memory);
+    return cli_misuse("--plot %s: the chart is an SVG; give a name that ends in .svg", svg);
+  }
   sn_examples examples = {0};
   sn_status status = cli_load_frames(c, &examples);
   if (status == SN_OK) c->input = cli_describe_examples(&examples);
   if (status == SN_OK) status = compare_all(c, &examples, rows, count, &memory);
   if (status == SN_OK && cli_given(c, "--degrees")) status = say_degrees(c, rows, count, &examples);
-  const char *svg = cli_text(c, "--plot");
   if (status == SN_OK && svg) status = plot_chosen(c, svg, rows, count, &examples);
   for (int m = 0; m < count; m++) sn_correct_trace_free(&rows[m].trace), json_decref(rows[m].clamped);
   for (int m = 0; m < count; m++) sn_model_free(&rows[m].kept);

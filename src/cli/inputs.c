@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -109,9 +110,13 @@ sn_status cli_keys(cli *c, const sn_examples *examples, sn_keys *keys, sn_keys *
   return status;
 }
 
+static const double least_fps = 1e-3, most_fps = 1e6;
+
 double cli_fps(const cli *c) {
-  double fps;
-  return cli_text(c, "--fps") && cli_double(c, "--fps", 1e-3, 1e6, &fps) ? fps : 0;
+  const char *text = cli_text(c, "--fps");
+  char *end = NULL;
+  double fps = text ? strtod(text, &end) : 0;
+  return text && *text && !*end && fps >= least_fps && fps <= most_fps ? fps : 0;
 }
 
 double cli_rate(const cli *c, const sn_frames *frames) {
@@ -126,7 +131,8 @@ sn_status cli_choice(cli *c, const char **objects, sn_choice *out) {
   }
   if (cli_given(c, "--fps")) out->fps = cli_fps(c);
   if (cli_given(c, "--fps") && out->fps <= 0) {
-    return sn_fail(&c->ctx, SN_BAD_INPUT, "--fps %s: must be a positive number", cli_text(c, "--fps"));
+    return sn_fail(&c->ctx, SN_BAD_INPUT, "--fps %s: must be a positive number, from %g to %g", cli_text(c, "--fps"),
+                   least_fps, most_fps);
   }
   return SN_OK;
 }

@@ -112,6 +112,11 @@ static sn_status read_clip(sn_context *ctx, const sn_load_options *options, int 
   const char *path = options->skeletons[c];
   sn_gltf *gltf = NULL;
   int clip = 0, count = out->frames.frame_count > 0 ? out->clip_start[c + 1] - out->clip_start[c] : -1;
+  if (!sn_is_document(path)) {
+    return sn_fail(
+      ctx, SN_BAD_INPUT,
+      "--skeleton %s: not a file with joints; give the .glb or .gltf that has the skeleton and its motion", path);
+  }
   sn_status status = sn_gltf_read(ctx, path, &gltf);
   if (status != SN_OK) return status;
   if (c == 0) status = read_first_skeleton(ctx, options, gltf, out);

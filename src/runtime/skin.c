@@ -110,6 +110,7 @@ static void skin_part(const sn_rt_job *chunk, sn_rt_kernel kernel, uint32_t begi
       job.groups = &one, job.first_group = 0, job.last_group = 1;
       job.lanes = in_order, job.rest += block, job.rest_normals += block;
       if (job.correct.start) job.correct.start += block;
+      if (job.correct.limits) job.correct.limits += block;
       job.positions = (char *)positions, job.position_stride = sizeof *positions;
       job.normals = chunk->normals ? (char *)normals : NULL, job.normal_stride = sizeof *normals;
       kernel(&job);

@@ -138,7 +138,7 @@ static void write_big_float(sn_writer *writer, float value) {
 }
 
 static void put_mdd_frame(sn_writer *writer, const float (*positions)[3], size_t count) {
-  for (size_t k = 0; k < 3 * count; k++) write_big_float(writer, positions[0][k]);
+  for (size_t k = 0; k < 3 * count; k++) write_big_float(writer, positions[k / 3][k % 3]);
 }
 
 sn_status sn_mdd_write_stream(sn_context *ctx, const char *path, sn_stream *frames) {

@@ -105,6 +105,9 @@ sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, 
                  sn_rig_result *out);
 void sn_rig_result_free(sn_rig_result *result);
 
+// The frame from which the others are reached with the least bending: a rest pose where none is given.
+int sn_rig_rest_frame(const sn_frames *frames);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

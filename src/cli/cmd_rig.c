@@ -108,52 +108,12 @@ static sn_status choose_frames(cli *c, rig_job *job) {
 
 // ---- any frame as rest pose ----------------------------------------------------------------------------------------
 
-enum { probes = 300 }; // vertices by which frames are compared
-
-// What the best rigid motion from frame a to frame b leaves, as a sum of squares over the probes.
-static double bending(const sn_frames *frames, int a, int b) {
-  const float(*x)[3] = sn_frame(frames, a), (*y)[3] = sn_frame(frames, b);
-  int count = frames->vertex_count < probes ? frames->vertex_count : probes;
-  sn_vec3 from = {0, 0, 0}, to = {0, 0, 0};
-  sn_mat3 h = {0};
-  double sum = 0;
-  for (int q = 0; q < count; q++) {
-    int i = (int)((int64_t)q * frames->vertex_count / count);
-    from = sn_vec3_mad(from, sn_vec3_from(x[i]), 1.0 / count), to = sn_vec3_mad(to, sn_vec3_from(y[i]), 1.0 / count);
-  }
-  for (int pass = 0; pass < 2; pass++) {
-    sn_mat3 turn = pass ? sn_mat3_kabsch(h) : sn_mat3_identity();
-    for (int q = 0; q < count; q++) {
-      int i = (int)((int64_t)q * frames->vertex_count / count);
-      sn_vec3 u = sn_vec3_sub(sn_vec3_from(x[i]), from), v = sn_vec3_sub(sn_vec3_from(y[i]), to);
-      sn_vec3 d = sn_vec3_sub(sn_mat3_apply(turn, u), v);
-      double us[3] = {u.x, u.y, u.z}, vs[3] = {v.x, v.y, v.z};
-      for (int r = 0; r < 3 && pass == 0; r++)
-        for (int k = 0; k < 3; k++) h.m[r][k] += us[r] * vs[k];
-      if (pass) sum += sn_vec3_dot(d, d);
-    }
-  }
-  return sum;
-}
-
-// The frame from which the others are reached with the least bending.
-static int least_bent(const sn_frames *frames) {
-  int best = 0, step = 1 + frames->frame_count / 200;
-  double least = INFINITY;
-  for (int a = 0; a < frames->frame_count; a += step) {
-    double sum = 0;
-    for (int b = 0; b < frames->frame_count; b += step) sum += bending(frames, a, b);
-    if (sum < least) least = sum, best = a;
-  }
-  return best;
-}
-
 // --rest-frame: the positions of a frame of --frames (counted before --keys) become those of the rest pose.
 static sn_status choose_rest(cli *c, rig_job *job) {
   sn_examples *e = &job->examples;
   const char *text = cli_text(c, "--rest-frame"), *rest = cli_text(c, "--rest");
   char *end = NULL;
-  long frame = strcmp(text, "auto") == 0 ? least_bent(&e->frames) : strtol(text, &end, 10);
+  long frame = strcmp(text, "auto") == 0 ? sn_rig_rest_frame(&e->frames) : strtol(text, &end, 10);
   if ((end && (end == text || *end)) || frame < 0 || frame >= e->frames.frame_count) {
     return sn_fail(&c->ctx, SN_BAD_INPUT, "--rest-frame %s: a frame from 0 to %d, or auto", text,
                    e->frames.frame_count - 1);

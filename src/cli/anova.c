@@ -25,7 +25,7 @@ static int width_of(const char *text) {
 
 static void say_padded(const cli *c, const char *text, int width) {
   int blanks = width - width_of(text);
-  cli_say(c, "%s%*s", text, blanks > 0 ? blanks : 0, "");
+  sn_cli_say(c, "%s%*s", text, blanks > 0 ? blanks : 0, "");
 }
 
 static void say_sample(const cli *c, sn_sample sample, int width) {
@@ -45,13 +45,13 @@ static void say_cells(const cli *c, const sn_anova_table *table) {
   snprintf(corner, sizeof corner, "%s \\ %s", table->factor[1], table->factor[0]);
   say_padded(c, corner, left + 1);
   for (int a = 0; a < table->level_count[0]; a++) say_padded(c, table->level[0][a], width);
-  cli_say(c, "total\n");
+  sn_cli_say(c, "total\n");
   for (int b = -1; b < table->level_count[1]; b++) {
     int row = b + 1 < table->level_count[1] ? b + 1 : -1;
     say_padded(c, row < 0 ? "total" : table->level[1][row], left + 1);
     for (int a = 0; a < table->level_count[0]; a++) say_sample(c, sn_anova_marginal(table, a, row), width);
     say_sample(c, sn_anova_marginal(table, -1, row), 0);
-    cli_say(c, "\n");
+    sn_cli_say(c, "\n");
   }
 }
 
@@ -69,49 +69,49 @@ static void say_effect(const cli *c, const sn_anova *anova, int k, const char *n
   const sn_anova_effect *e = &anova->effect[k];
   char p[32];
   say_p(p, sizeof p, e->p);
-  cli_say(c, "%s: F(%.0f, %.0f) = %.4g, %s %s, partial eta squared %.2g\n", name, e->df, anova->df_error, e->f, p,
-          marks(e->p), e->partial_eta2);
+  sn_cli_say(c, "%s: F(%.0f, %.0f) = %.4g, %s %s, partial eta squared %.2g\n", name, e->df, anova->df_error, e->f, p,
+             marks(e->p), e->partial_eta2);
 }
 
 // "quadratic < linear, cubic", or the groups one by one where they overlap.
 static void say_order(const cli *c, const sn_scheffe *s, char *const *level) {
   if (s->group_count == 1) {
-    cli_say(c, "no levels differ");
+    sn_cli_say(c, "no levels differ");
     return;
   }
   for (int g = 0; g < s->group_count; g++) {
-    if (g > 0) cli_say(c, s->partition ? " < " : " ");
-    if (!s->partition) cli_say(c, "{");
+    if (g > 0) sn_cli_say(c, s->partition ? " < " : " ");
+    if (!s->partition) sn_cli_say(c, "{");
     for (int k = s->groups[g].first; k <= s->groups[g].last; k++) {
-      cli_say(c, "%s%s", k > s->groups[g].first ? ", " : "", level[s->order[k]]);
+      sn_cli_say(c, "%s%s", k > s->groups[g].first ? ", " : "", level[s->order[k]]);
     }
-    if (!s->partition) cli_say(c, "}");
+    if (!s->partition) sn_cli_say(c, "}");
   }
 }
 
 static void say_post_hoc(const cli *c, const sn_anova_table *table, const sn_anova *anova, int factor) {
   const sn_scheffe *s = &anova->post_hoc[factor];
   char *const *level = table->level[factor];
-  cli_say(c, "  Scheffe, %s (alpha %g): ", table->factor[factor], anova->alpha);
+  sn_cli_say(c, "  Scheffe, %s (alpha %g): ", table->factor[factor], anova->alpha);
   say_order(c, s, level);
-  cli_say(c, "\n");
+  sn_cli_say(c, "\n");
   for (int k = 0; k < s->pair_count; k++) {
     const sn_scheffe_pair *pair = &s->pairs[k];
     char p[32];
     say_p(p, sizeof p, pair->p);
-    cli_say(c, "    %s - %s: %.4g (critical %.4g), F_S = %.4g, %s%s\n", level[pair->first], level[pair->second],
-            pair->difference, pair->critical, pair->f, p, pair->differs ? "" : " ns");
+    sn_cli_say(c, "    %s - %s: %.4g (critical %.4g), F_S = %.4g, %s%s\n", level[pair->first], level[pair->second],
+               pair->difference, pair->critical, pair->f, p, pair->differs ? "" : " ns");
   }
 }
 
-void cli_say_anova(const cli *c, const sn_anova_table *table, const sn_anova *anova) {
+void sn_cli_say_anova(const cli *c, const sn_anova_table *table, const sn_anova *anova) {
   say_cells(c, table);
   sn_sample cell = table->cells[0];
   if (anova->balanced) {
-    cli_say(c, "mean (sd), n = %lld per cell\n\n", (long long)cell.n);
+    sn_cli_say(c, "mean (sd), n = %lld per cell\n\n", (long long)cell.n);
   } else {
-    cli_say(c, "mean (sd), n differs from cell to cell, %lld in all\n\n",
-            (long long)sn_anova_marginal(table, -1, -1).n);
+    sn_cli_say(c, "mean (sd), n differs from cell to cell, %lld in all\n\n",
+               (long long)sn_anova_marginal(table, -1, -1).n);
   }
   for (int k = 0; k < 2; k++) {
     say_effect(c, anova, k, table->factor[k]);
@@ -120,8 +120,8 @@ void cli_say_anova(const cli *c, const sn_anova_table *table, const sn_anova *an
   char name[512];
   snprintf(name, sizeof name, "%s * %s", table->factor[0], table->factor[1]);
   say_effect(c, anova, 2, name);
-  cli_say(c, "error: mean square %.5g\n", anova->ms_error);
-  cli_say(c, "note: %s\n", anova->balanced ? repeated_note : unbalanced_note);
+  sn_cli_say(c, "error: mean square %.5g\n", anova->ms_error);
+  sn_cli_say(c, "note: %s\n", anova->balanced ? repeated_note : unbalanced_note);
 }
 
 // ---- JSON ----------------------------------------------------------------------------------------------------------
@@ -130,8 +130,8 @@ static json_t *describe_sample(const sn_anova_table *table, int a, int b) {
   sn_sample sample = sn_anova_marginal(table, a, b);
   json_t *out = json_object();
   json_object_set_new(out, "levels",
-                      json_pack("[oo]", a < 0 ? json_null() : cli_json_text(table->level[0][a]),
-                                b < 0 ? json_null() : cli_json_text(table->level[1][b])));
+                      json_pack("[oo]", a < 0 ? json_null() : sn_cli_json_text(table->level[0][a]),
+                                b < 0 ? json_null() : sn_cli_json_text(table->level[1][b])));
   json_object_set_new(out, "mean", json_real(sample.mean));
   json_object_set_new(out, "sd", json_real(sn_sample_sd(sample)));
   json_object_set_new(out, "n", json_integer(sample.n));
@@ -146,25 +146,25 @@ static json_t *describe_effect(const sn_anova *anova, int k) {
 
 static json_t *describe_post_hoc(const sn_scheffe *s, char *const *level) {
   json_t *order = json_array(), *groups = json_array(), *pairs = json_array();
-  for (int k = 0; k < s->level_count; k++) json_array_append_new(order, cli_json_text(level[s->order[k]]));
+  for (int k = 0; k < s->level_count; k++) json_array_append_new(order, sn_cli_json_text(level[s->order[k]]));
   for (int g = 0; g < s->group_count; g++) {
     json_t *group = json_array();
     for (int k = s->groups[g].first; k <= s->groups[g].last; k++) {
-      json_array_append_new(group, cli_json_text(level[s->order[k]]));
+      json_array_append_new(group, sn_cli_json_text(level[s->order[k]]));
     }
     json_array_append_new(groups, group);
   }
   for (int k = 0; k < s->pair_count; k++) {
     const sn_scheffe_pair *pair = &s->pairs[k];
     json_array_append_new(pairs,
-                          json_pack("{s[oo]sfsfsfsfsb}", "levels", cli_json_text(level[pair->first]),
-                                    cli_json_text(level[pair->second]), "difference", pair->difference, "critical",
+                          json_pack("{s[oo]sfsfsfsfsb}", "levels", sn_cli_json_text(level[pair->first]),
+                                    sn_cli_json_text(level[pair->second]), "difference", pair->difference, "critical",
                                     pair->critical, "f", pair->f, "p", pair->p, "differs", (int)pair->differs));
   }
   return json_pack("{sfsososo}", "f_critical", s->f_critical, "order", order, "groups", groups, "pairs", pairs);
 }
 
-json_t *cli_describe_anova(const sn_anova_table *table, const sn_anova *anova) {
+json_t *sn_cli_describe_anova(const sn_anova_table *table, const sn_anova *anova) {
   json_t *cells = json_array(), *totals = json_array(), *effects = json_object(), *post_hoc = json_object();
   for (int a = -1; a < table->level_count[0]; a++)
     for (int b = -1; b < table->level_count[1]; b++) {
@@ -178,7 +178,7 @@ json_t *cli_describe_anova(const sn_anova_table *table, const sn_anova *anova) {
   }
   json_t *out = json_object();
   json_object_set_new(out, "factors",
-                      json_pack("[oo]", cli_json_text(table->factor[0]), cli_json_text(table->factor[1])));
+                      json_pack("[oo]", sn_cli_json_text(table->factor[0]), sn_cli_json_text(table->factor[1])));
   json_object_set_new(out, "alpha", json_real(anova->alpha));
   json_object_set_new(out, "balanced", json_boolean(anova->balanced));
   json_object_set_new(out, "cells", cells);

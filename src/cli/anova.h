@@ -7,7 +7,7 @@
 #include "sinew/stats.h"
 
 // The document's table: cells and marginals as mean (sd), F, p and effect size of every effect, the post-hoc order, notes.
-void cli_say_anova(const cli *c, const sn_anova_table *table, const sn_anova *anova);
-json_t *cli_describe_anova(const sn_anova_table *table, const sn_anova *anova);
+void sn_cli_say_anova(const cli *c, const sn_anova_table *table, const sn_anova *anova);
+json_t *sn_cli_describe_anova(const sn_anova_table *table, const sn_anova *anova);
 
 #endif

@@ -22,33 +22,33 @@ static const cli_option common_options[] = {
   {"--help", "[all]", NULL, "this text; all: with the options that few need", cli_once},
 };
 
-int cli_misuse(const char *format, ...) {
+int sn_cli_misuse(const char *format, ...) {
   va_list args;
   va_start(args, format);
   fputs("sinew: ", stderr);
-  cli_vprint(stderr, format, args);
+  sn_cli_vprint(stderr, format, args);
   fputc('\n', stderr);
   va_end(args);
   return exit_usage;
 }
 
-int cli_fail(const cli *c) {
-  if (c->progress) cli_progress_end((cli *)c);
-  bool limited = c->ctx.error.status == SN_NO_MEMORY && cli_given(c, "--memory");
-  cli_print(stderr, "sinew: %s%s\n", c->ctx.error.message, limited ? " within --memory" : "");
+int sn_cli_fail(const cli *c) {
+  if (c->progress) sn_cli_progress_end((cli *)c);
+  bool limited = c->ctx.error.status == SN_NO_MEMORY && sn_cli_given(c, "--memory");
+  sn_cli_print(stderr, "sinew: %s%s\n", c->ctx.error.message, limited ? " within --memory" : "");
   return exit_failed;
 }
 
-void cli_say(const cli *c, const char *format, ...) {
-  const char *json = cli_text(c, "--json");
+void sn_cli_say(const cli *c, const char *format, ...) {
+  const char *json = sn_cli_text(c, "--json");
   if (c->quiet || (json && strcmp(json, "-") == 0)) return;
   va_list args;
   va_start(args, format);
-  cli_vprint(stdout, format, args);
+  sn_cli_vprint(stdout, format, args);
   va_end(args);
 }
 
-const char *cli_text(const cli *c, const char *name) {
+const char *sn_cli_text(const cli *c, const char *name) {
   for (int k = c->value_count - 1; k >= 0; k--)
     if (strcmp(c->values[k].option->name, name) == 0) return c->values[k].text;
   for (const cli_option *option = c->options; option->name; option++)
@@ -56,13 +56,13 @@ const char *cli_text(const cli *c, const char *name) {
   return NULL;
 }
 
-bool cli_given(const cli *c, const char *name) {
+bool sn_cli_given(const cli *c, const char *name) {
   for (int k = 0; k < c->value_count; k++)
     if (strcmp(c->values[k].option->name, name) == 0) return true;
   return false;
 }
 
-int cli_texts(const cli *c, const char *name, const char **texts, int most) {
+int sn_cli_texts(const cli *c, const char *name, const char **texts, int most) {
   int count = 0;
   for (int k = 0; k < c->value_count; k++) {
     if (strcmp(c->values[k].option->name, name) != 0) continue;
@@ -72,41 +72,41 @@ int cli_texts(const cli *c, const char *name, const char **texts, int most) {
   return count;
 }
 
-bool cli_double(const cli *c, const char *name, double least, double most, double *out) {
-  const char *text = cli_text(c, name);
+bool sn_cli_double(const cli *c, const char *name, double least, double most, double *out) {
+  const char *text = sn_cli_text(c, name);
   char *end;
   *out = text ? strtod(text, &end) : 0;
   if (!text || *text == '\0' || *end || !isfinite(*out)) {
-    cli_misuse("%s %s: not a number", name, text ? text : "");
+    sn_cli_misuse("%s %s: not a number", name, text ? text : "");
     return false;
   }
   if (*out < least || *out > most) {
-    cli_misuse("%s %s: must be between %g and %g", name, text, least, most);
+    sn_cli_misuse("%s %s: must be between %g and %g", name, text, least, most);
     return false;
   }
   return true;
 }
 
-bool cli_int(const cli *c, const char *name, int least, int most, int *out) {
+bool sn_cli_int(const cli *c, const char *name, int least, int most, int *out) {
   double value;
-  if (!cli_double(c, name, least, most, &value)) return false;
+  if (!sn_cli_double(c, name, least, most, &value)) return false;
   if (value != floor(value)) {
-    cli_misuse("%s %s: must be a whole number", name, cli_text(c, name));
+    sn_cli_misuse("%s %s: must be a whole number", name, sn_cli_text(c, name));
     return false;
   }
   *out = (int)value;
   return true;
 }
 
-bool cli_fill(cli *c, void *options) {
+bool sn_cli_fill(cli *c, void *options) {
   sn_options_initial(c->command->typed, options);
   for (sn_option_cursor at = {.group = c->command->typed}; sn_option_next(&at);) {
     char name[64];
     snprintf(name, sizeof name, "--%s", at.option->name);
-    if (!cli_given(c, name)) continue;
-    const char *text = cli_text(c, name);
+    if (!sn_cli_given(c, name)) continue;
+    const char *text = sn_cli_text(c, name);
     if (sn_option_set(&c->ctx, c->command->typed, at.option->name, text ? text : "1", options) == SN_OK) continue;
-    cli_misuse("%s: --%s", c->command->name, c->ctx.error.message);
+    sn_cli_misuse("%s: --%s", c->command->name, c->ctx.error.message);
     return false;
   }
   return true;
@@ -166,8 +166,8 @@ static int unknown_option(const cli *c, const char *word) {
   for (const cli_option *option = c->options; option->name && count < 79; option++) names[count++] = option->name;
   names[count] = NULL;
   const char *meant = sn_suggest(word, names);
-  if (meant) return cli_misuse("%s: unknown option %s; did you mean %s?", command, word, meant);
-  return cli_misuse("%s: unknown option %s; `sinew %s --help all` lists them", command, word, command);
+  if (meant) return sn_cli_misuse("%s: unknown option %s; did you mean %s?", command, word, meant);
+  return sn_cli_misuse("%s: unknown option %s; `sinew %s --help all` lists them", command, word, command);
 }
 
 static int unknown_command(const cli_command *const *commands, const char *word) {
@@ -176,8 +176,8 @@ static int unknown_command(const cli_command *const *commands, const char *word)
   for (; commands[count] && count < 31; count++) names[count] = commands[count]->name;
   names[count] = NULL;
   const char *meant = sn_suggest(word, names);
-  if (meant) return cli_misuse("unknown command %s; did you mean %s?", word, meant);
-  return cli_misuse("unknown command %s; `sinew --help` lists them", word);
+  if (meant) return sn_cli_misuse("unknown command %s; did you mean %s?", word, meant);
+  return sn_cli_misuse("unknown command %s; `sinew --help` lists them", word);
 }
 
 // One word that begins with a dash, and its value (behind = or the next word).
@@ -188,12 +188,12 @@ static int parse_option(cli *c, int argc, char **argv, int *at) {
   const char *text = equals ? equals + 1 : NULL;
   bool left_out = option->argument && *option->argument == '[' && (*at + 1 == argc || argv[*at + 1][0] == '-');
   if (option->argument && !text && !left_out) {
-    if (++*at == argc) return cli_misuse("%s needs a value: %s %s", word, word, option->argument);
+    if (++*at == argc) return sn_cli_misuse("%s needs a value: %s %s", word, word, option->argument);
     text = argv[*at];
   }
-  if (!option->argument && text) return cli_misuse("%s takes no value", option->name);
-  if (!(option->flags & cli_repeats) && cli_given(c, option->name))
-    return cli_misuse("%s is given twice", option->name);
+  if (!option->argument && text) return sn_cli_misuse("%s takes no value", option->name);
+  if (!(option->flags & cli_repeats) && sn_cli_given(c, option->name))
+    return sn_cli_misuse("%s is given twice", option->name);
   c->values[c->value_count++] = (cli_value){option, text};
   return exit_done;
 }
@@ -210,33 +210,33 @@ static int parse_words(cli *c, int argc, char **argv) {
       c->arguments[c->argument_count++] = argv[k];
     }
   }
-  if (cli_given(c, "--help")) {
-    cli_help(c, cli_text(c, "--help"));
+  if (sn_cli_given(c, "--help")) {
+    sn_cli_help(c, sn_cli_text(c, "--help"));
     return -1;
   }
   if (c->argument_count < c->command->least_arguments || c->argument_count > c->command->most_arguments) {
-    return cli_misuse("usage: sinew %s %s", c->command->name, c->command->usage);
+    return sn_cli_misuse("usage: sinew %s %s", c->command->name, c->command->usage);
   }
   return exit_done;
 }
 
 // "500M": bytes, or with K, M or G times 1024, 1024^2 or 1024^3.
 static bool parse_memory(const cli *c) {
-  const char *text = cli_text(c, "--memory"), *units = "KMG";
+  const char *text = sn_cli_text(c, "--memory"), *units = "KMG";
   char *end;
   double bytes = strtod(text, &end);
   const char *unit = *end ? strchr(units, *end) : NULL;
   for (const char *u = units; unit && u <= unit; u++) bytes *= 1024;
   if (end == text || (*end && (!unit || end[1])) || !(bytes >= 0 && bytes < 9e18)) {
-    cli_misuse("--memory %s: give bytes, or a number with K, M or G, as 500M", text);
+    sn_cli_misuse("--memory %s: give bytes, or a number with K, M or G, as 500M", text);
     return false;
   }
-  cli_limit_memory((size_t)bytes);
+  sn_cli_limit_memory((size_t)bytes);
   return true;
 }
 
-int cli_parse(int argc, char **argv, const cli_command *const *commands, cli *out) {
-  *out = (cli){.ctx = {.allocator = cli_allocator()}};
+int sn_cli_parse(int argc, char **argv, const cli_command *const *commands, cli *out) {
+  *out = (cli){.ctx = {.allocator = sn_cli_allocator()}};
   if (argc < 2) {
     print_help(commands);
     return exit_usage;
@@ -256,20 +256,20 @@ int cli_parse(int argc, char **argv, const cli_command *const *commands, cli *ou
   out->memory = sn_arena_new(&out->ctx);
   out->values = SN_NEW(&out->ctx, &out->memory, cli_value, argc);
   out->arguments = SN_NEW(&out->ctx, &out->memory, const char *, argc);
-  if (!out->values || !out->arguments || !gather_options(out)) return cli_fail(out);
+  if (!out->values || !out->arguments || !gather_options(out)) return sn_cli_fail(out);
   int status = parse_words(out, argc, argv);
   if (status != exit_done) return status;
   double seed;
   if (!parse_memory(out)) return exit_usage;
-  if (!cli_int(out, "--threads", 0, 1024, &out->ctx.threads)) return exit_usage;
-  if (!cli_double(out, "--seed", 0, 9e15, &seed)) return exit_usage;
+  if (!sn_cli_int(out, "--threads", 0, 1024, &out->ctx.threads)) return exit_usage;
+  if (!sn_cli_double(out, "--seed", 0, 9e15, &seed)) return exit_usage;
   out->seed = (uint64_t)seed;
-  out->quiet = cli_given(out, "--quiet");
+  out->quiet = sn_cli_given(out, "--quiet");
   return exit_done;
 }
 
-void cli_free(cli *c) {
-  if (c->progress) cli_progress_end(c);
+void sn_cli_free(cli *c) {
+  if (c->progress) sn_cli_progress_end(c);
   json_decref(c->input);
   json_decref(c->result);
   sn_arena_free(&c->memory);

@@ -52,52 +52,52 @@ typedef struct cli {
 struct cli_command {
   const char *name, *usage, *summary, *details, *example;
   const cli_option *options;    // ends with a NULL name
-  const sn_option_group *typed; // more options, `--name` for each of the table; cli_fill reads them. May be NULL
+  const sn_option_group *typed; // more options, `--name` for each of the table; sn_cli_fill reads them. May be NULL
   bool takes_method;            // --help tells of the methods
   int least_arguments, most_arguments;
   int (*run)(cli *);
   void (*more_help)(void); // printed before the example; may be NULL
 };
 
-extern const cli_command cli_gen, cli_rig, cli_train, cli_eval, cli_compare, cli_bench, cli_view, cli_info,
-  cli_convert, cli_demo, cli_stats;
+extern const cli_command sn_cli_gen, sn_cli_rig, sn_cli_train, sn_cli_eval, sn_cli_compare, sn_cli_bench, sn_cli_view,
+  sn_cli_info, sn_cli_convert, sn_cli_demo, sn_cli_stats;
 
 // Parses and runs one command line (argv[0] is the program); the exit status.
-int cli_run(int argc, char **argv);
+int sn_cli_run(int argc, char **argv);
 
 // The text of an option: the last one given, its initial value, or NULL.
-const char *cli_text(const cli *c, const char *name);
-bool cli_given(const cli *c, const char *name);
+const char *sn_cli_text(const cli *c, const char *name);
+bool sn_cli_given(const cli *c, const char *name);
 // Every text given for a repeating option, in order. Returns how many.
-int cli_texts(const cli *c, const char *name, const char **texts, int most);
+int sn_cli_texts(const cli *c, const char *name, const char **texts, int most);
 // A number within [least, most]; prints what is wrong and returns false otherwise.
-bool cli_int(const cli *c, const char *name, int least, int most, int *out);
-bool cli_double(const cli *c, const char *name, double least, double most, double *out);
+bool sn_cli_int(const cli *c, const char *name, int least, int most, int *out);
+bool sn_cli_double(const cli *c, const char *name, double least, double most, double *out);
 
 // The command's typed options: defaults, and what is given; prints what is wrong and returns false otherwise.
-bool cli_fill(cli *c, void *options);
-json_t *cli_describe_options(const sn_option_group *groups, const void *options);
+bool sn_cli_fill(cli *c, void *options);
+json_t *sn_cli_describe_options(const sn_option_group *groups, const void *options);
 
 // Parses into `out`; exit_done to go on, another exit status to stop with (after having printed why, or the help).
-int cli_parse(int argc, char **argv, const cli_command *const *commands, cli *out);
-void cli_free(cli *c);
+int sn_cli_parse(int argc, char **argv, const cli_command *const *commands, cli *out);
+void sn_cli_free(cli *c);
 
 // Help on a command. `topic`: NULL, "all", the name of a method, or "markdown" for the tables of the documentation.
-void cli_help(const cli *c, const char *topic);
+void sn_cli_help(const cli *c, const char *topic);
 
-// Prints "sinew: message" and returns exit_failed, or exit_usage for cli_misuse.
-int cli_fail(const cli *c);
-int cli_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+// Prints "sinew: message" and returns exit_failed, or exit_usage for sn_cli_misuse.
+int sn_cli_fail(const cli *c);
+int sn_cli_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 // A line for the user (standard output), unless the report itself goes there or --quiet was given.
-void cli_say(const cli *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void sn_cli_say(const cli *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // Writes --json: command, version, options, input, result. Takes c->input and c->result.
-int cli_report(cli *c);
+int sn_cli_report(cli *c);
 
 // Progress on standard error: a bar with time left on a terminal, sparse lines elsewhere; nothing under two seconds.
 typedef struct cli_progress cli_progress;
-void cli_progress_start(cli *c);
-void cli_progress_end(cli *c);
+void sn_cli_progress_start(cli *c);
+void sn_cli_progress_end(cli *c);
 
 #endif

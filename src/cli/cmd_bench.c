@@ -14,9 +14,9 @@ static json_t *describe(const sn_timing *t) {
 }
 
 static void say_row(const cli *c, const char *name, const sn_timing *t, double vertices, double lbs) {
-  cli_say(c, "  %-28s %9.2f us (%.2f to %.2f)", name, t->median, t->low, t->high);
-  if (vertices > 0) cli_say(c, "  %7.1f million vertices/s", vertices / t->median);
-  cli_say(c, "  %5.2f x lbs\n", t->median / lbs);
+  sn_cli_say(c, "  %-28s %9.2f us (%.2f to %.2f)", name, t->median, t->low, t->high);
+  if (vertices > 0) sn_cli_say(c, "  %7.1f million vertices/s", vertices / t->median);
+  sn_cli_say(c, "  %5.2f x lbs\n", t->median / lbs);
 }
 
 enum { rounds = 5 };
@@ -52,9 +52,10 @@ static sn_status measure(cli *c, const sn_rt_model *model, const sn_rt_model *lb
 
 static void report(cli *c, const sn_rt_model *model, const bench_rows *rows, size_t bytes) {
   double n = model->info.vertex_count, lbs = rows->lbs.median;
-  cli_say(c, "%s: %u vertices, %u palette matrices, %s blend, %.3f million operations, %.1f KB touched (%s)\n",
-          c->arguments[0], model->info.vertex_count, model->info.palette_count, sn_rt_blend_name(model->info.blend),
-          1e-6 * (double)model->info.flops, 1e-3 * (double)bytes, sn_rt_path_name(model->path));
+  sn_cli_say(c, "%s: %u vertices, %u palette matrices, %s blend, %.3f million operations, %.1f KB touched (%s)\n",
+             c->arguments[0], model->info.vertex_count, model->info.palette_count,
+             sn_rt_blend_name(model->info.blend), 1e-6 * (double)model->info.flops, 1e-3 * (double)bytes,
+             sn_rt_path_name(model->path));
   say_row(c, "positions and normals", &rows->full, n, lbs);
   say_row(c, "positions", &rows->positions, n, lbs);
   say_row(c, "plain lbs, both", &rows->lbs, n, lbs);
@@ -118,11 +119,11 @@ static sn_status bench_cuda(cli *c, const sn_rt_model *model, int characters, do
                    "--cuda: libsinew-cuda.so is not there; build Sinew where nvcc is installed");
   if (time(model, (uint32_t)characters, seconds, &t, &error) != SN_CUDA_OK)
     return sn_fail(&c->ctx, SN_UNSUPPORTED, "--cuda: %s", error.message);
-  cli_say(c, "%s: %d characters of %u vertices, positions and normals: %.3f ms, %.1f billion vertices/s\n",
-          c->arguments[0], characters, model->info.vertex_count, t.evaluate,
-          1e-6 * characters * (double)model->info.vertex_count / t.evaluate);
-  cli_say(c, "  %.3g bytes must move; a copy moves %.2f TB/s in this run: %.0f %% of its speed\n", t.bytes,
-          1e-12 * t.copy_per_second, 100 * t.share);
+  sn_cli_say(c, "%s: %d characters of %u vertices, positions and normals: %.3f ms, %.1f billion vertices/s\n",
+             c->arguments[0], characters, model->info.vertex_count, t.evaluate,
+             1e-6 * characters * (double)model->info.vertex_count / t.evaluate);
+  sn_cli_say(c, "  %.3g bytes must move; a copy moves %.2f TB/s in this run: %.0f %% of its speed\n", t.bytes,
+             1e-12 * t.copy_per_second, 100 * t.share);
   c->result = json_pack("{sfsfsfsfsi}", "ms", t.evaluate, "bytes", t.bytes, "copy_per_second", t.copy_per_second,
                         "share", t.share, "characters", characters);
   return SN_OK;
@@ -132,19 +133,19 @@ static int run(cli *c) {
   double seconds;
   int characters;
   cli_model opened;
-  if (!cli_double(c, "--seconds", 0.01, 600, &seconds)) return exit_usage;
-  if (!cli_int(c, "--characters", 1, 10000000, &characters)) return exit_usage;
-  int result = cli_open_model(c, c->arguments[0], &opened);
+  if (!sn_cli_double(c, "--seconds", 0.01, 600, &seconds)) return exit_usage;
+  if (!sn_cli_int(c, "--characters", 1, 10000000, &characters)) return exit_usage;
+  int result = sn_cli_open_model(c, c->arguments[0], &opened);
   if (result != exit_done) return result;
   sn_examples examples = {0};
-  sn_status status = cli_given(c, "--skeleton") ? cli_load(c, &examples) : SN_OK;
-  bool cuda = cli_given(c, "--cuda");
+  sn_status status = sn_cli_given(c, "--skeleton") ? sn_cli_load(c, &examples) : SN_OK;
+  bool cuda = sn_cli_given(c, "--cuda");
   if (status == SN_OK) {
     status = cuda ? bench_cuda(c, &opened.model, characters, seconds) : bench(c, &opened.model, &examples, seconds);
   }
   sn_examples_free(&examples);
-  cli_close_model(&opened);
-  return status == SN_OK ? exit_done : cli_fail(c);
+  sn_cli_close_model(&opened);
+  return status == SN_OK ? exit_done : sn_cli_fail(c);
 }
 
 static const cli_option options[] = {
@@ -159,7 +160,7 @@ static const cli_option options[] = {
   {0},
 };
 
-const cli_command cli_bench = {
+const cli_command sn_cli_bench = {
   .name = "bench",
   .usage = "MODEL.sinew [--skeleton FILE]",
   .summary = "time of one evaluation, against plain lbs in the same run",

@@ -26,9 +26,9 @@ typedef struct compare_row {
 
 // The error on clips that are only tested on is that on new motion.
 static void say_header(const cli *c, bool between, bool clips) {
-  cli_say(c, "%-28s %9s %s%10s %10s %10s %9s %10s %9s %8s %6s %8s\n", "method", "train ee",
-          between ? "  between " : "", clips ? "new motion" : "test ee", "test rms %", "max %", "std %", "normal °",
-          "bytes", "us", "x lbs", "seconds");
+  sn_cli_say(c, "%-28s %9s %s%10s %10s %10s %9s %10s %9s %8s %6s %8s\n", "method", "train ee",
+             between ? "  between " : "", clips ? "new motion" : "test ee", "test rms %", "max %", "std %",
+             "normal °", "bytes", "us", "x lbs", "seconds");
 }
 
 // Whether some frames are neither trained on nor of a test clip.
@@ -43,29 +43,29 @@ static const sn_metrics *row_metrics(const compare_row *row) {
 
 static void say_row(const cli *c, const compare_row *row) {
   const sn_metrics *m = row_metrics(row);
-  cli_say(c, "%-28s %9s ", row->spec.text, cli_figure(row->scores.train.ee, 4).text);
-  if (row->scores.between.frame_count > 0) cli_say(c, "%9s ", cli_figure(row->scores.between.ee, 4).text);
-  cli_say(c, "%10s %10s %10s %9s %9s %9.0f %8.1f %6s %8.3f\n", cli_figure(row->scores.test.ee, 4).text,
-          cli_figure(m->rms_pct_diag, 4).text, cli_figure(m->max_pct_diag, 3).text,
-          cli_figure(m->std_pct_diag, 4).text, cli_figure(m->normal_deg, 2).text, row->bytes, row->us,
-          cli_figure(row->ratio, 2).text, row->seconds);
+  sn_cli_say(c, "%-28s %9s ", row->spec.text, sn_cli_figure(row->scores.train.ee, 4).text);
+  if (row->scores.between.frame_count > 0) sn_cli_say(c, "%9s ", sn_cli_figure(row->scores.between.ee, 4).text);
+  sn_cli_say(c, "%10s %10s %10s %9s %9s %9.0f %8.1f %6s %8.3f\n", sn_cli_figure(row->scores.test.ee, 4).text,
+             sn_cli_figure(m->rms_pct_diag, 4).text, sn_cli_figure(m->max_pct_diag, 3).text,
+             sn_cli_figure(m->std_pct_diag, 4).text, sn_cli_figure(m->normal_deg, 2).text, row->bytes, row->us,
+             sn_cli_figure(row->ratio, 2).text, row->seconds);
 }
 
 static json_t *describe_row(const compare_row *row) {
   json_t *out = json_object();
-  json_object_set_new(out, "spec", cli_json_text(row->spec.text));
-  json_object_set_new(out, "options", cli_describe_options(row->spec.method->options, &row->spec.options));
-  json_object_set_new(out, "train", cli_describe_metrics(&row->scores.train));
-  json_object_set_new(out, "test", cli_describe_metrics(&row->scores.test));
+  json_object_set_new(out, "spec", sn_cli_json_text(row->spec.text));
+  json_object_set_new(out, "options", sn_cli_describe_options(row->spec.method->options, &row->spec.options));
+  json_object_set_new(out, "train", sn_cli_describe_metrics(&row->scores.train));
+  json_object_set_new(out, "test", sn_cli_describe_metrics(&row->scores.test));
   if (row->scores.between.frame_count > 0) {
-    json_object_set_new(out, "between", cli_describe_metrics(&row->scores.between));
+    json_object_set_new(out, "between", sn_cli_describe_metrics(&row->scores.between));
   }
-  json_object_set_new(out, "all", cli_describe_metrics(&row->scores.all));
+  json_object_set_new(out, "all", sn_cli_describe_metrics(&row->scores.all));
   bool model = !isnan(row->bytes);
   json_object_set_new(out, "bytes", model ? json_integer((json_int_t)row->bytes) : json_null());
   json_object_set_new(out, "flops", model ? json_integer((json_int_t)row->flops) : json_null());
   json_object_set_new(out, "us_per_frame", model ? json_real(row->us) : json_null());
-  json_object_set_new(out, "ratio_lbs", cli_number(row->ratio));
+  json_object_set_new(out, "ratio_lbs", sn_cli_number(row->ratio));
   json_object_set_new(out, "seconds", json_real(row->seconds));
   if (row->clamped) json_object_set(out, "clamped", row->clamped);
   return out;
@@ -82,7 +82,7 @@ static sn_status compare_prediction(cli *c, const sn_examples *examples, const s
 }
 
 static bool plot_corrections(const cli *c) {
-  return cli_given(c, "--plot") && strcmp(cli_text(c, "--plot-of"), "correction") == 0;
+  return sn_cli_given(c, "--plot") && strcmp(sn_cli_text(c, "--plot-of"), "correction") == 0;
 }
 
 // The errors behind the statistics of --degrees: of the test frames, or of the training frames where there are no others.
@@ -102,7 +102,7 @@ static sn_status keep_model(cli *c, const char *folder, const sn_method_spec *sp
   sn_arena scratch = sn_arena_new(&c->ctx);
   size_t size = strlen(folder) + sizeof spec->text + sizeof "/.sinew";
   char *path = SN_NEW(&c->ctx, &scratch, char, size), name[sizeof spec->text];
-  cli_spec_name(spec->text, name, sizeof name);
+  sn_cli_spec_name(spec->text, name, sizeof name);
   sn_status status = path ? sn_make_folder(&c->ctx, folder) : c->ctx.error.status;
   if (status == SN_OK) {
     snprintf(path, size, "%s/%s.sinew", folder, name);
@@ -152,10 +152,10 @@ static sn_status compare_method(cli *c, const sn_examples *examples, const sn_ke
   }
   if (status == SN_OK && row->degrees) status = measure_vertices(c, &model, examples, keys, others, row);
   if (status == SN_OK && model.info.torque_count > 0) {
-    row->clamped = cli_note_clamped(c, row->spec.text, &model, examples);
+    row->clamped = sn_cli_note_clamped(c, row->spec.text, &model, examples);
   }
   if (status == SN_OK && plot_corrections(c)) status = sn_correct_trace_make(&c->ctx, &model, examples, &row->trace);
-  const char *folder = cli_text(c, "--models");
+  const char *folder = sn_cli_text(c, "--models");
   if (status == SN_OK && folder) status = keep_model(c, folder, &row->spec, &bytes);
   if (!row->kept.bytes) sn_model_free(&bytes);
   return status;
@@ -165,7 +165,7 @@ static sn_status compare_row_fill(cli *c, const sn_examples *examples, const sn_
                                   compare_row *row) {
   bool no_model = sn_method_has_no_model(&row->spec);
   sn_status status = (no_model ? compare_prediction : compare_method)(c, examples, keys, others, row);
-  if (status == SN_OK && cli_given(c, "--loocv")) {
+  if (status == SN_OK && sn_cli_given(c, "--loocv")) {
     status = sn_assess_loocv(&c->ctx, &row->spec, examples, keys, &row->scores, &row->seconds);
   }
   return status;
@@ -246,7 +246,7 @@ static sn_status plot_bytes(cli *c, const char *path, const compare_row *rows, i
 static sn_status plot_chosen(cli *c, const char *path, const compare_row *rows, int count,
                              const sn_examples *examples) {
   if (plot_corrections(c)) return plot_traces(c, path, rows, count);
-  if (strcmp(cli_text(c, "--plot-of"), "bytes") == 0) return plot_bytes(c, path, rows, count);
+  if (strcmp(sn_cli_text(c, "--plot-of"), "bytes") == 0) return plot_bytes(c, path, rows, count);
   return plot(c, path, rows, count, examples);
 }
 
@@ -258,13 +258,13 @@ static int find_lbs(const compare_row *rows, int count) {
 
 static sn_status compare_all(cli *c, const sn_examples *examples, compare_row *rows, int count, sn_arena *memory) {
   sn_keys keys = {0}, others = {0};
-  sn_status status = cli_keys(c, examples, &keys, &others);
-  bool loocv = cli_given(c, "--loocv"), clips = examples->test_frame_count > 0;
+  sn_status status = sn_cli_keys(c, examples, &keys, &others);
+  bool loocv = sn_cli_given(c, "--loocv"), clips = examples->test_frame_count > 0;
   if (status == SN_OK) {
-    cli_say(c, "%d vertices, %d joints, %d frames: %d for training, %d for testing%s%s\n",
-            examples->rest.vertex_count, examples->skeleton.joint_count, examples->frames.frame_count, keys.count,
-            loocv && !clips ? keys.count : others.count, loocv ? " (leave one out)" : "",
-            clips ? "; test figures are of the clips that are only tested on" : "");
+    sn_cli_say(c, "%d vertices, %d joints, %d frames: %d for training, %d for testing%s%s\n",
+               examples->rest.vertex_count, examples->skeleton.joint_count, examples->frames.frame_count, keys.count,
+               loocv && !clips ? keys.count : others.count, loocv ? " (leave one out)" : "",
+               clips ? "; test figures are of the clips that are only tested on" : "");
     say_header(c, has_between(examples, &others, loocv), clips);
   }
   for (int m = 0; status == SN_OK && m < count; m++) {
@@ -296,7 +296,7 @@ static sn_status say_degrees(cli *c, const compare_row *rows, int count, const s
   json_t *anova = NULL;
   for (int m = 0; m < count; m++)
     if (rows[m].degrees) values[rows[m].degrees - 1] = rows[m].vertex_rms;
-  sn_status status = cli_say_degrees(c, values, examples->rest.vertex_count, &anova);
+  sn_status status = sn_cli_say_degrees(c, values, examples->rest.vertex_count, &anova);
   if (anova) json_object_set_new(c->result, "anova", anova);
   return status;
 }
@@ -304,12 +304,12 @@ static sn_status say_degrees(cli *c, const compare_row *rows, int count, const s
 // Every method of the command line, a torque method as its nine combinations; -1 after having said what is wrong.
 static int parse_methods(cli *c, compare_row *rows) {
   const char *specs[most_methods];
-  int given = cli_texts(c, "--method", specs, most_methods), count = 0, torques = 0;
-  bool all = cli_given(c, "--degrees");
+  int given = sn_cli_texts(c, "--method", specs, most_methods), count = 0, torques = 0;
+  bool all = sn_cli_given(c, "--degrees");
   if (given == 0) given = 3, specs[0] = "rigid", specs[1] = "lbs", specs[2] = "dqs";
   if (given > most_methods) given = most_methods;
-  if (all && strcmp(cli_text(c, "--degrees"), "all") != 0) {
-    cli_misuse("--degrees %s: there is one choice, all", cli_text(c, "--degrees"));
+  if (all && strcmp(sn_cli_text(c, "--degrees"), "all") != 0) {
+    sn_cli_misuse("--degrees %s: there is one choice, all", sn_cli_text(c, "--degrees"));
     return -1;
   }
   for (int m = 0; m < given; m++) {
@@ -321,18 +321,18 @@ static int parse_methods(cli *c, compare_row *rows) {
       status = sn_fail(&c->ctx, SN_BAD_INPUT, "%s: --degrees all compares models; leave out full=1", specs[m]);
     }
     for (int k = 0; status == SN_OK && k < (nine ? cli_degree_pairs : 1) && count < most_methods; k++) {
-      if (nine) status = cli_degree_spec(c, specs[m], k, &spec);
+      if (nine) status = sn_cli_degree_spec(c, specs[m], k, &spec);
       rows[count++] = (compare_row){.spec = spec, .degrees = nine ? 1 + k : 0};
     }
     if (status == SN_OK) continue;
-    cli_misuse("%s", c->ctx.error.message);
+    sn_cli_misuse("%s", c->ctx.error.message);
     return -1;
   }
   if (!all || (torques == 1 && count < most_methods)) return count;
   if (torques == 1) {
-    cli_misuse("at most %d methods", most_methods - 1);
+    sn_cli_misuse("at most %d methods", most_methods - 1);
   } else {
-    cli_misuse("--degrees all compares the blending functions of one method torque; %d were given", torques);
+    sn_cli_misuse("--degrees all compares the blending functions of one method torque; %d were given", torques);
   }
   return -1;
 }
@@ -340,33 +340,33 @@ static int parse_methods(cli *c, compare_row *rows) {
 static int run(cli *c) {
   sn_arena memory = sn_arena_new(&c->ctx);
   compare_row *rows = SN_NEW(&c->ctx, &memory, compare_row, most_methods);
-  if (!rows) return cli_fail(c);
+  if (!rows) return sn_cli_fail(c);
   int count = parse_methods(c, rows);
   if (count < 0) {
     sn_arena_free(&memory);
     return exit_usage;
   }
-  const char *what = cli_text(c, "--plot-of");
+  const char *what = sn_cli_text(c, "--plot-of");
   if (strcmp(what, "error") && strcmp(what, "correction") && strcmp(what, "bytes")) {
     sn_arena_free(&memory);
-    return cli_misuse("--plot-of %s: choose error, correction or bytes", what);
+    return sn_cli_misuse("--plot-of %s: choose error, correction or bytes", what);
   }
-  const char *svg = cli_text(c, "--plot");
-  if (svg && !cli_has_extension(svg, ".svg")) {
+  const char *svg = sn_cli_text(c, "--plot");
+  if (svg && !sn_cli_has_extension(svg, ".svg")) {
     sn_arena_free(&memory);
-    return cli_misuse("--plot %s: the chart is an SVG; give a name that ends in .svg", svg);
+    return sn_cli_misuse("--plot %s: the chart is an SVG; give a name that ends in .svg", svg);
   }
   sn_examples examples = {0};
-  sn_status status = cli_load_frames(c, &examples);
-  if (status == SN_OK) c->input = cli_describe_examples(&examples);
+  sn_status status = sn_cli_load_frames(c, &examples);
+  if (status == SN_OK) c->input = sn_cli_describe_examples(&examples);
   if (status == SN_OK) status = compare_all(c, &examples, rows, count, &memory);
-  if (status == SN_OK && cli_given(c, "--degrees")) status = say_degrees(c, rows, count, &examples);
+  if (status == SN_OK && sn_cli_given(c, "--degrees")) status = say_degrees(c, rows, count, &examples);
   if (status == SN_OK && svg) status = plot_chosen(c, svg, rows, count, &examples);
   for (int m = 0; m < count; m++) sn_correct_trace_free(&rows[m].trace), json_decref(rows[m].clamped);
   for (int m = 0; m < count; m++) sn_model_free(&rows[m].kept);
   sn_examples_free(&examples);
   sn_arena_free(&memory);
-  return status == SN_OK ? exit_done : cli_fail(c);
+  return status == SN_OK ? exit_done : sn_cli_fail(c);
 }
 
 static const cli_option options[] = {
@@ -394,7 +394,7 @@ static const cli_option options[] = {
   {0},
 };
 
-const cli_command cli_compare = {
+const cli_command sn_cli_compare = {
   .name = "compare",
   .usage = "--method SPEC... --rest FILE --frames FILE --skeleton FILE",
   .summary = "train and test several methods, one table",

@@ -5,9 +5,11 @@
 
 #include "cli/inputs.h"
 
-static bool is_gltf(const char *path) { return cli_has_extension(path, ".glb") || cli_has_extension(path, ".gltf"); }
+static bool is_gltf(const char *path) {
+  return sn_cli_has_extension(path, ".glb") || sn_cli_has_extension(path, ".gltf");
+}
 
-static bool is_alembic(const char *path) { return cli_has_extension(path, ".abc"); }
+static bool is_alembic(const char *path) { return sn_cli_has_extension(path, ".abc"); }
 
 // Frames that come with the mesh they are of.
 static bool has_faces(const char *path) { return sn_is_document(path) || is_alembic(path); }
@@ -39,7 +41,7 @@ static sn_status convert_scene(cli *c, const char *from, const char *to) {
   sn_gltf_clip_out clips[most];
   sn_status status = sn_gltf_read(&c->ctx, from, &gltf);
   if (status != SN_OK) return status;
-  sn_gltf_out out = {.mesh = &mesh, .clips = clips, .fps = cli_fps(c)};
+  sn_gltf_out out = {.mesh = &mesh, .clips = clips, .fps = sn_cli_fps(c)};
   status = sn_gltf_mesh(&c->ctx, gltf, &mesh, NULL, NULL, NULL);
   if (status == SN_OK && sn_gltf_skeleton(&c->ctx, gltf, &skeleton, &skin) == SN_OK) {
     out.skeleton = &skeleton, out.skin = &skin;
@@ -53,7 +55,8 @@ static sn_status convert_scene(cli *c, const char *from, const char *to) {
   }
   if (status == SN_OK) status = sn_gltf_write(&c->ctx, to, &out);
   if (status == SN_OK)
-    cli_say(c, "%s: %d vertices, %d joints, %d clips\n", to, mesh.vertex_count, skeleton.joint_count, out.clip_count);
+    sn_cli_say(c, "%s: %d vertices, %d joints, %d clips\n", to, mesh.vertex_count, skeleton.joint_count,
+               out.clip_count);
   for (int k = 0; k < most; k++) sn_poses_free(&poses[k]);
   sn_skeleton_free(&skeleton);
   sn_skin_free(&skin);
@@ -69,7 +72,7 @@ static sn_status convert_archive_mesh(cli *c, const char *from, const char *to) 
   sn_abc *abc = NULL;
   sn_mesh mesh = {0};
   sn_surface surface = {0};
-  sn_status status = cli_choice(c, objects, &choice);
+  sn_status status = sn_cli_choice(c, objects, &choice);
   if (status == SN_OK) status = sn_abc_open(&c->ctx, from, &abc);
   if (status == SN_OK) status = sn_abc_choose(&c->ctx, abc, choice.objects, choice.object_count);
   double start = status == SN_OK ? sn_abc_frame_time(abc, 0) : 0;
@@ -79,9 +82,9 @@ static sn_status convert_archive_mesh(cli *c, const char *from, const char *to) 
     status = sn_obj_write_surface(&c->ctx, to, &mesh, (const float(*)[3])mesh.positions, &surface);
   }
   if (status == SN_OK) {
-    cli_say(c, "%s: %d vertices, %d triangles, %d materials%s%s\n", to, mesh.vertex_count, mesh.triangle_count,
-            surface.material_count, surface.has_uvs ? ", texture coordinates" : "",
-            surface.has_normals ? ", normals" : "");
+    sn_cli_say(c, "%s: %d vertices, %d triangles, %d materials%s%s\n", to, mesh.vertex_count, mesh.triangle_count,
+               surface.material_count, surface.has_uvs ? ", texture coordinates" : "",
+               surface.has_normals ? ", normals" : "");
   }
   sn_surface_free(&surface);
   sn_mesh_free(&mesh);
@@ -93,28 +96,28 @@ static sn_status convert_mesh(cli *c, const char *from, const char *to) {
   sn_mesh mesh;
   const char *objects[CLI_MOST_OBJECTS];
   sn_choice choice;
-  sn_status status = cli_choice(c, objects, &choice);
+  sn_status status = sn_cli_choice(c, objects, &choice);
   if (status == SN_OK) status = sn_mesh_read(&c->ctx, from, &choice, &mesh);
   if (status != SN_OK) return status;
-  if (cli_is_scene(to)) {
+  if (sn_cli_is_scene(to)) {
     sn_gltf_out out = {.mesh = &mesh};
     status = sn_gltf_write(&c->ctx, to, &out);
   } else {
     status = sn_obj_write(&c->ctx, to, &mesh, (const float(*)[3])mesh.positions);
   }
-  if (status == SN_OK) cli_say(c, "%s: %d vertices, %d triangles\n", to, mesh.vertex_count, mesh.triangle_count);
+  if (status == SN_OK) sn_cli_say(c, "%s: %d vertices, %d triangles\n", to, mesh.vertex_count, mesh.triangle_count);
   sn_mesh_free(&mesh);
   return status;
 }
 
 static sn_status convert_frames(cli *c, const char *from, const char *to) {
-  const char *rest = cli_text(c, "--rest"), *objects[CLI_MOST_OBJECTS];
+  const char *rest = sn_cli_text(c, "--rest"), *objects[CLI_MOST_OBJECTS];
   sn_choice choice;
   sn_mesh mesh = {0};
   sn_stream frames = {0};
-  sn_status status = cli_choice(c, objects, &choice);
+  sn_status status = sn_cli_choice(c, objects, &choice);
   if (status != SN_OK) return status;
-  bool needs_faces = !cli_is_point_cache(to);
+  bool needs_faces = !sn_cli_is_point_cache(to);
   if (needs_faces && !rest && has_faces(from)) rest = from;
   if (needs_faces && !rest) {
     return sn_fail(&c->ctx, SN_BAD_INPUT, "%s: %s frames need triangles; give --rest FILE", to,
@@ -126,9 +129,9 @@ static sn_status convert_frames(cli *c, const char *from, const char *to) {
     status = sn_fail(&c->ctx, SN_BAD_INPUT, "%s has %d vertices, but %s has %d", from, frames.vertex_count, rest,
                      mesh.vertex_count);
   }
-  if (frames.rate == 0) frames.rate = cli_fps(c);
+  if (frames.rate == 0) frames.rate = sn_cli_fps(c);
   if (status == SN_OK) status = sn_stream_write(&c->ctx, to, &frames, &mesh);
-  if (status == SN_OK) cli_say(c, "%s: %d frames of %d vertices\n", to, frames.frame_count, frames.vertex_count);
+  if (status == SN_OK) sn_cli_say(c, "%s: %d frames of %d vertices\n", to, frames.frame_count, frames.vertex_count);
   sn_mesh_free(&mesh);
   sn_stream_close(&frames);
   return status;
@@ -139,20 +142,20 @@ static int run(cli *c) {
   sn_status status;
   if (sn_is_document(from) && is_gltf(to)) {
     status = convert_document(c, from, to);
-  } else if (sn_is_document(from) && cli_is_scene(to)) {
+  } else if (sn_is_document(from) && sn_cli_is_scene(to)) {
     status = convert_scene(c, from, to);
-  } else if (is_alembic(from) && cli_has_extension(to, ".obj")) {
+  } else if (is_alembic(from) && sn_cli_has_extension(to, ".obj")) {
     status = convert_archive_mesh(c, from, to);
-  } else if (!is_folder(from) && !strpbrk(from, "*?[") && (has_faces(from) || cli_has_extension(from, ".obj")) &&
-             (cli_is_scene(to) || cli_has_extension(to, ".obj"))) {
+  } else if (!is_folder(from) && !strpbrk(from, "*?[") && (has_faces(from) || sn_cli_has_extension(from, ".obj")) &&
+             (sn_cli_is_scene(to) || sn_cli_has_extension(to, ".obj"))) {
     status = convert_mesh(c, from, to);
-  } else if (cli_is_scene(to) || cli_has_extension(to, ".obj")) {
+  } else if (sn_cli_is_scene(to) || sn_cli_has_extension(to, ".obj")) {
     status =
       sn_fail(&c->ctx, SN_UNSUPPORTED, "%s: a sequence is written as .pc2, .mdd, .abc or a folder of .obj", to);
   } else {
     status = convert_frames(c, from, to);
   }
-  return status == SN_OK ? exit_done : cli_fail(c);
+  return status == SN_OK ? exit_done : sn_cli_fail(c);
 }
 
 static const cli_option options[] = {
@@ -163,7 +166,7 @@ static const cli_option options[] = {
   {0},
 };
 
-const cli_command cli_convert = {
+const cli_command sn_cli_convert = {
   .name = "convert",
   .usage = "IN OUT",
   .summary = "convert between file formats",

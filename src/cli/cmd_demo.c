@@ -42,17 +42,17 @@ static void add_words(demo *d, const char *line) {
 // Shows the command as a shell would take it, and runs it.
 static int run_command(demo *d) {
   const cli *c = d->c;
-  if (d->failed) return cli_misuse("demo: -o %s: cannot make a command line with it", d->folder);
-  cli_say(c, "\n$");
+  if (d->failed) return sn_cli_misuse("demo: -o %s: cannot make a command line with it", d->folder);
+  sn_cli_say(c, "\n$");
   for (int k = 0; k < d->count; k++) {
     const char *quote = strpbrk(d->words[k], " '\"$&;()") ? "\"" : "";
-    cli_say(c, " %s%s%s", quote, d->words[k], quote);
+    sn_cli_say(c, " %s%s%s", quote, d->words[k], quote);
   }
-  cli_say(c, "\n");
+  sn_cli_say(c, "\n");
   fflush(stdout);
   if (c->quiet) d->words[d->count++] = "--quiet";
   d->words[d->count] = NULL;
-  int status = cli_run(d->count, d->words);
+  int status = sn_cli_run(d->count, d->words);
   d->count = 0;
   return status;
 }
@@ -87,15 +87,15 @@ static void add_method(demo *d, const char *spec) {
 
 static void add_model(demo *d, const char *spec) {
   char name[256], path[300];
-  cli_spec_name(spec, name, sizeof name);
+  sn_cli_spec_name(spec, name, sizeof name);
   snprintf(path, sizeof path, "DIR/models/%s.sinew", name);
   add_word(d, path, strlen(path));
 }
 
 static int generate(demo *d) {
   add_words(d, "sinew gen arm -o DIR/arm");
-  if (cli_given(d->c, "--vertices")) {
-    const char *vertices = cli_text(d->c, "--vertices");
+  if (sn_cli_given(d->c, "--vertices")) {
+    const char *vertices = sn_cli_text(d->c, "--vertices");
     add_words(d, "--vertices");
     add_word(d, vertices, strlen(vertices));
   }
@@ -160,18 +160,18 @@ static int export(demo *d) {
 }
 
 static int run(cli *c) {
-  demo d = {.c = c, .folder = cli_text(c, "-o"), .memory = sn_arena_new(&c->ctx)};
+  demo d = {.c = c, .folder = sn_cli_text(c, "-o"), .memory = sn_arena_new(&c->ctx)};
   bool page = sn_page_template_size > 0;
   int vertices, status = exit_done;
-  if (cli_given(c, "--vertices") && !cli_int(c, "--vertices", 100, 1000000, &vertices)) return exit_usage;
-  if (sn_make_folder(&c->ctx, d.folder) != SN_OK) return cli_fail(c);
+  if (sn_cli_given(c, "--vertices") && !sn_cli_int(c, "--vertices", 100, 1000000, &vertices)) return exit_usage;
+  if (sn_make_folder(&c->ctx, d.folder) != SN_OK) return sn_cli_fail(c);
   int (*const steps[])(demo *) = {generate, compare, compare_motion, page ? view : NULL, rig, page ? view_rig : NULL,
                                   export};
   for (size_t k = 0; status == exit_done && k < sizeof steps / sizeof *steps; k++)
     if (steps[k]) status = steps[k](&d);
   sn_arena_free(&d.memory);
   if (status != exit_done) return status;
-  cli_say(
+  sn_cli_say(
     c,
     "\nIn %s/: arm/, athlete/ and body/ the example meshes, models/ the learned skins, arm.glb one of them as an "
     "animated\n"
@@ -179,9 +179,9 @@ static int run(cli *c) {
     "the error of every method over the frames.\n",
     d.folder);
   if (page)
-    cli_say(c, "Open %s/index.html in a browser: all of them, live.\n", d.folder);
+    sn_cli_say(c, "Open %s/index.html in a browser: all of them, live.\n", d.folder);
   else
-    cli_say(c, "No index.html: " PAGE_MISSING "\n");
+    sn_cli_say(c, "No index.html: " PAGE_MISSING "\n");
   return exit_done;
 }
 
@@ -191,7 +191,7 @@ static const cli_option options[] = {
   {0},
 };
 
-const cli_command cli_demo = {
+const cli_command sn_cli_demo = {
   .name = "demo",
   .usage = "[-o DIR]",
   .summary = "train every method on an arm, rig a bare sequence, show all of it on one page",

@@ -72,7 +72,7 @@ static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, 
   sn_displacements fields = {0};
   float *weights = NULL;
   sn_gltf *base = NULL;
-  const char *rest = cli_text(c, "--rest");
+  const char *rest = sn_cli_text(c, "--rest");
   bool joints = model->info.palette_count == model->info.joint_count;
   sn_status status = morph_targets(c, path, model, examples, &fields, &weights);
   if (status == SN_OK) status = sn_model_mesh(&c->ctx, model, &mesh);
@@ -90,7 +90,7 @@ static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, 
                        .skin = &skin,
                        .clip_count = clip_count,
                        .clips = clips,
-                       .fps = cli_rate(c, &examples->frames),
+                       .fps = sn_cli_rate(c, &examples->frames),
                        .morph_count = fields.count,
                        .morph_deltas = (const float(*)[3])fields.deltas,
                        .affine = !joints};
@@ -114,7 +114,7 @@ static sn_status write_frames(cli *c, const char *path, const sn_rt_model *model
   if (status == SN_OK) status = sn_frames_check(&c->ctx, &frames);
   if (status == SN_OK) status = sn_model_mesh(&c->ctx, model, &mesh);
   if (status == SN_OK) {
-    frames.rate = cli_rate(c, &examples->frames);
+    frames.rate = sn_cli_rate(c, &examples->frames);
     status = sn_frames_write(&c->ctx, path, &frames, &mesh);
   }
   sn_keys_free(&keys);
@@ -124,10 +124,10 @@ static sn_status write_frames(cli *c, const char *path, const sn_rt_model *model
 }
 
 static void report_score(cli *c, const sn_metrics *m) {
-  cli_say(c, "rms %.4f %% of the diagonal, largest %.3f %%", m->rms_pct_diag, m->max_pct_diag);
-  if (isfinite(m->ee)) cli_say(c, ", enveloping error %.4f", m->ee);
-  cli_say(c, "\n");
-  json_object_set_new(c->result, "all", cli_describe_metrics(m));
+  sn_cli_say(c, "rms %.4f %% of the diagonal, largest %.3f %%", m->rms_pct_diag, m->max_pct_diag);
+  if (isfinite(m->ee)) sn_cli_say(c, ", enveloping error %.4f", m->ee);
+  sn_cli_say(c, "\n");
+  json_object_set_new(c->result, "all", sn_cli_describe_metrics(m));
 }
 
 // Where the true frames are given as well, how far the model is from them.
@@ -174,9 +174,9 @@ static sn_status pick_controls(cli *c, const sn_rt_model *model, sn_frames *fram
 
 // Positions of the control points, as frames of their own.
 static sn_status load_controls(cli *c, const sn_rt_model *model, sn_examples *out) {
-  const char *path = cli_text(c, "--controls");
+  const char *path = sn_cli_text(c, "--controls");
   int points = (int)model->info.control_count;
-  if (!path || !cli_is_point_cache(path)) {
+  if (!path || !sn_cli_is_point_cache(path)) {
     return sn_fail(
       &c->ctx, SN_BAD_INPUT,
       "%s is driven by %d control points: give --controls FILE.pc2 with their positions at every frame, or "
@@ -198,39 +198,40 @@ static sn_status load_controls(cli *c, const sn_rt_model *model, sn_examples *ou
 static sn_status load_input(cli *c, const sn_rt_model *model, sn_examples *input, sn_examples *truth) {
   if (model->info.control_count > 0) {
     sn_status status = load_controls(c, model, input);
-    return status == SN_OK && cli_given(c, "--frames") ? cli_load(c, truth) : status;
+    return status == SN_OK && sn_cli_given(c, "--frames") ? sn_cli_load(c, truth) : status;
   }
-  if (cli_given(c, "--skeleton")) {
-    sn_status status = cli_load(c, input);
-    return status == SN_OK ? cli_retarget(c, model, input) : status;
+  if (sn_cli_given(c, "--skeleton")) {
+    sn_status status = sn_cli_load(c, input);
+    return status == SN_OK ? sn_cli_retarget(c, model, input) : status;
   }
   return sn_fail(&c->ctx, SN_BAD_INPUT, "%s is driven by %s: give --skeleton FILE with the poses", c->arguments[0],
                  sn_rt_drive_name(model->info.drive));
 }
 
 static int run(cli *c) {
-  const char *path = cli_text(c, "-o");
+  const char *path = sn_cli_text(c, "-o");
   cli_model opened;
-  if (!path) return cli_misuse("eval: where to? Give -o FILE (.pc2, .mdd, .abc, .glb, .fbx, or a folder for .obj)");
-  int result = cli_open_model(c, c->arguments[0], &opened);
+  if (!path)
+    return sn_cli_misuse("eval: where to? Give -o FILE (.pc2, .mdd, .abc, .glb, .fbx, or a folder for .obj)");
+  int result = sn_cli_open_model(c, c->arguments[0], &opened);
   if (result != exit_done) return result;
   sn_examples input = {0}, truth = {0};
   sn_status status = load_input(c, &opened.model, &input, &truth);
   c->result = json_object();
-  if (status == SN_OK) status = (cli_is_scene(path) ? write_gltf : write_frames)(c, path, &opened.model, &input);
+  if (status == SN_OK) status = (sn_cli_is_scene(path) ? write_gltf : write_frames)(c, path, &opened.model, &input);
   if (status == SN_OK) {
     int frames = sn_assess_frame_count(&opened.model, &input);
-    cli_say(c, "%s: %d frames of %u vertices\n", path, frames, opened.model.info.vertex_count);
+    sn_cli_say(c, "%s: %d frames of %u vertices\n", path, frames, opened.model.info.vertex_count);
     json_object_set_new(c->result, "frames", json_integer(frames));
     json_object_set_new(c->result, "vertices", json_integer(opened.model.info.vertex_count));
-    json_object_set_new(c->result, "clamped", cli_note_clamped(c, path, &opened.model, &input));
+    json_object_set_new(c->result, "clamped", sn_cli_note_clamped(c, path, &opened.model, &input));
   }
   const sn_examples *true_frames = opened.model.info.control_count > 0 ? &truth : &input;
   if (status == SN_OK && true_frames->frames.frame_count > 0) status = score(c, &opened.model, &input, true_frames);
   sn_examples_free(&input);
   sn_examples_free(&truth);
-  cli_close_model(&opened);
-  return status == SN_OK ? exit_done : cli_fail(c);
+  sn_cli_close_model(&opened);
+  return status == SN_OK ? exit_done : sn_cli_fail(c);
 }
 
 static const cli_option options[] = {
@@ -249,7 +250,7 @@ static const cli_option options[] = {
   {0},
 };
 
-const cli_command cli_eval = {
+const cli_command sn_cli_eval = {
   .name = "eval",
   .usage = "MODEL.sinew --skeleton FILE | --controls FILE.pc2 -o FILE",
   .summary = "evaluate a model for the poses of a clip",

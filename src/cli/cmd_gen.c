@@ -9,29 +9,29 @@ static int run(cli *c) {
   sn_gen_options options = sn_gen_options_default();
   options.set = c->arguments[0];
   options.seed = c->seed;
-  if (!cli_int(c, "--frames", 0, 100000, &options.frames) ||
-      !cli_int(c, "--vertices", 0, 10000000, &options.vertices) ||
-      !cli_int(c, "--joints", 0, 10000, &options.joints)) {
+  if (!sn_cli_int(c, "--frames", 0, 100000, &options.frames) ||
+      !sn_cli_int(c, "--vertices", 0, 10000000, &options.vertices) ||
+      !sn_cli_int(c, "--joints", 0, 10000, &options.joints)) {
     return exit_usage;
   }
-  const char *folder = cli_text(c, "-o"), *motion = cli_text(c, "--motion");
+  const char *folder = sn_cli_text(c, "-o"), *motion = sn_cli_text(c, "--motion");
   if (!sn_gen_motion_named(motion, &options.motion)) {
-    return cli_misuse("--motion %s: choose own, rom, mixed or extreme", motion);
+    return sn_cli_misuse("--motion %s: choose own, rom, mixed or extreme", motion);
   }
   if (!folder) folder = options.set;
   sn_examples examples;
-  if (sn_gen(&c->ctx, &options, &examples) != SN_OK) return cli_fail(c);
+  if (sn_gen(&c->ctx, &options, &examples) != SN_OK) return sn_cli_fail(c);
   sn_status status = sn_gen_write(&c->ctx, &options, &examples, folder);
   c->result = json_pack("{sssisisisi}", "set", options.set, "vertices", examples.rest.vertex_count, "triangles",
                         examples.rest.triangle_count, "frames", examples.frames.frame_count, "joints",
                         examples.skeleton.joint_count);
   if (status == SN_OK) {
-    cli_say(c, "%s: %d vertices, %d triangles, %d frames, %d joints in %s/\n", options.set,
-            examples.rest.vertex_count, examples.rest.triangle_count, examples.frames.frame_count,
-            examples.skeleton.joint_count, folder);
+    sn_cli_say(c, "%s: %d vertices, %d triangles, %d frames, %d joints in %s/\n", options.set,
+               examples.rest.vertex_count, examples.rest.triangle_count, examples.frames.frame_count,
+               examples.skeleton.joint_count, folder);
   }
   sn_examples_free(&examples);
-  return status == SN_OK ? exit_done : cli_fail(c);
+  return status == SN_OK ? exit_done : sn_cli_fail(c);
 }
 
 static void print_sets(void) {
@@ -52,7 +52,7 @@ static const cli_option options[] = {
   {0},
 };
 
-const cli_command cli_gen = {
+const cli_command sn_cli_gen = {
   .name = "gen",
   .usage = "SET [-o DIR]",
   .summary = "write a procedural example set",

@@ -27,10 +27,10 @@ static sn_status describe_mesh(cli *c, const sn_mesh *mesh) {
   json_object_set_new(r, "boundary_edges", json_integer(topology.boundary_edges));
   json_object_set_new(r, "nonmanifold_edges", json_integer(topology.nonmanifold_edges));
   put_box(r, (const float(*)[3])mesh->positions, mesh->vertex_count);
-  cli_say(c, "  %d vertices, %d triangles, %d edges (%d boundary, %d non-manifold), %d component%s\n",
-          mesh->vertex_count, mesh->triangle_count, topology.edge_count, topology.boundary_edges,
-          topology.nonmanifold_edges, topology.component_count, topology.component_count == 1 ? "" : "s");
-  cli_say(c, "  bounding-box diagonal %.6g\n", json_real_value(json_object_get(r, "diagonal")));
+  sn_cli_say(c, "  %d vertices, %d triangles, %d edges (%d boundary, %d non-manifold), %d component%s\n",
+             mesh->vertex_count, mesh->triangle_count, topology.edge_count, topology.boundary_edges,
+             topology.nonmanifold_edges, topology.component_count, topology.component_count == 1 ? "" : "s");
+  sn_cli_say(c, "  bounding-box diagonal %.6g\n", json_real_value(json_object_get(r, "diagonal")));
   sn_topology_free(&topology);
   return SN_OK;
 }
@@ -39,7 +39,7 @@ static sn_status info_obj(cli *c, const char *path) {
   sn_mesh mesh;
   sn_status status = sn_obj_read(&c->ctx, path, &mesh);
   if (status != SN_OK) return status;
-  cli_say(c, "%s: Wavefront OBJ\n", path);
+  sn_cli_say(c, "%s: Wavefront OBJ\n", path);
   json_object_set_new(c->result, "kind", json_string("obj"));
   status = describe_mesh(c, &mesh);
   sn_mesh_free(&mesh);
@@ -50,13 +50,13 @@ static sn_status info_frames(cli *c, const char *path, const char *kind) {
   sn_frames frames;
   sn_status status = sn_frames_read(&c->ctx, path, NULL, &frames);
   if (status != SN_OK) return status;
-  json_object_set_new(c->result, "kind", cli_json_text(kind));
+  json_object_set_new(c->result, "kind", sn_cli_json_text(kind));
   json_object_set_new(c->result, "vertices", json_integer(frames.vertex_count));
   json_object_set_new(c->result, "frames", json_integer(frames.frame_count));
   put_box(c->result, sn_frame(&frames, 0), frames.vertex_count);
-  cli_say(c, "%s: %s\n  %d frames of %d vertices\n  bounding-box diagonal of the first frame %.6g\n", path,
-          cli_is_point_cache(path) ? sn_format_of(path)->name : "OBJ sequence", frames.frame_count,
-          frames.vertex_count, json_real_value(json_object_get(c->result, "diagonal")));
+  sn_cli_say(c, "%s: %s\n  %d frames of %d vertices\n  bounding-box diagonal of the first frame %.6g\n", path,
+             sn_cli_is_point_cache(path) ? sn_format_of(path)->name : "OBJ sequence", frames.frame_count,
+             frames.vertex_count, json_real_value(json_object_get(c->result, "diagonal")));
   sn_frames_free(&frames);
   return SN_OK;
 }
@@ -103,28 +103,28 @@ static sn_status info_abc(cli *c, const char *path) {
   sn_status status = sn_abc_open(&c->ctx, path, &abc);
   if (status != SN_OK) return status;
   json_t *objects = json_array();
-  cli_say(c, "%s: Alembic (Ogawa), %d objects\n", path, sn_abc_object_count(abc));
+  sn_cli_say(c, "%s: Alembic (Ogawa), %d objects\n", path, sn_abc_object_count(abc));
   json_object_set_new(c->result, "kind", json_string("abc"));
   for (int k = 0; k < sn_abc_object_count(abc); k++) {
     const sn_abc_object *o = sn_abc_get_object(abc, k);
     char more[400];
     describe_object(o, more, sizeof more);
-    cli_say(c, "  %s: %s%s\n", o->path, o->kind, more);
+    sn_cli_say(c, "  %s: %s%s\n", o->path, o->kind, more);
     json_array_append_new(objects, object_json(o));
   }
   json_object_set_new(c->result, "objects", objects);
   status = sn_abc_choose(&c->ctx, abc, NULL, 0);
   if (status != SN_OK) { // an archive of something else is told, not refused
     bool damaged = status == SN_BAD_FILE || status == SN_NO_MEMORY;
-    if (!damaged) cli_say(c, "  no frames: %s\n", c->ctx.error.message);
+    if (!damaged) sn_cli_say(c, "  no frames: %s\n", c->ctx.error.message);
     sn_abc_free(abc);
     return damaged ? status : SN_OK;
   }
   double rate = sn_abc_rate(abc);
   int frames = sn_abc_frame_count(abc);
-  cli_say(c, "  as one mesh: %d frame%s", frames, frames == 1 ? "" : "s");
-  if (rate > 0) cli_say(c, " at %g per second%s", rate, sn_abc_even(abc) ? "" : " on average, unevenly spaced");
-  cli_say(c, "\n");
+  sn_cli_say(c, "  as one mesh: %d frame%s", frames, frames == 1 ? "" : "s");
+  if (rate > 0) sn_cli_say(c, " at %g per second%s", rate, sn_abc_even(abc) ? "" : " on average, unevenly spaced");
+  sn_cli_say(c, "\n");
   json_object_set_new(c->result, "frames", json_integer(frames));
   json_object_set_new(c->result, "rate", json_real(rate));
   status = sn_abc_mesh(&c->ctx, abc, sn_abc_frame_time(abc, 0), &mesh);
@@ -140,19 +140,19 @@ static sn_status describe_skeleton(cli *c, const sn_gltf *gltf) {
   sn_status status = sn_gltf_skeleton(&c->ctx, gltf, &skeleton, &skin);
   json_object_set_new(c->result, "joints", json_integer(0));
   if (status == SN_BAD_INPUT) { // no skin: a plain mesh
-    cli_say(c, "  no skeleton\n");
+    sn_cli_say(c, "  no skeleton\n");
     return SN_OK;
   }
   if (status != SN_OK) return status;
   json_t *joints = json_array();
-  cli_say(c, "  %d joints, at most %d influences per vertex\n", skeleton.joint_count, skin.influences);
+  sn_cli_say(c, "  %d joints, at most %d influences per vertex\n", skeleton.joint_count, skin.influences);
   for (int j = 0; j < skeleton.joint_count; j++) {
     const char *parent = skeleton.parents[j] < 0 ? NULL : skeleton.names[skeleton.parents[j]];
     json_t *joint = json_object();
-    json_object_set_new(joint, "name", cli_json_text(skeleton.names[j]));
-    json_object_set_new(joint, "parent", parent ? cli_json_text(parent) : json_null());
+    json_object_set_new(joint, "name", sn_cli_json_text(skeleton.names[j]));
+    json_object_set_new(joint, "parent", parent ? sn_cli_json_text(parent) : json_null());
     json_array_append_new(joints, joint);
-    cli_say(c, "    %-20s %s%s\n", skeleton.names[j], parent ? "under " : "root", parent ? parent : "");
+    sn_cli_say(c, "    %-20s %s%s\n", skeleton.names[j], parent ? "under " : "root", parent ? parent : "");
   }
   json_object_set_new(c->result, "joints", json_integer(skeleton.joint_count));
   json_object_set_new(c->result, "influences", json_integer(skin.influences));
@@ -162,18 +162,20 @@ static sn_status describe_skeleton(cli *c, const sn_gltf *gltf) {
   return SN_OK;
 }
 
-static bool is_gltf(const char *path) { return cli_has_extension(path, ".glb") || cli_has_extension(path, ".gltf"); }
+static bool is_gltf(const char *path) {
+  return sn_cli_has_extension(path, ".glb") || sn_cli_has_extension(path, ".gltf");
+}
 
 static void describe_units(cli *c, const sn_gltf *gltf) {
   char up;
   double centimetres;
   sn_gltf_units(gltf, &up, &centimetres);
   if (up) {
-    cli_say(c, "  up is %c\n", up);
+    sn_cli_say(c, "  up is %c\n", up);
     json_object_set_new(c->result, "up", json_stringn(&up, 1));
   }
   if (centimetres > 0) {
-    cli_say(c, "  a unit is %g cm (told, not converted)\n", centimetres);
+    sn_cli_say(c, "  a unit is %g cm (told, not converted)\n", centimetres);
     json_object_set_new(c->result, "unit_cm", json_real(centimetres));
   }
 }
@@ -184,11 +186,11 @@ static sn_status info_gltf(cli *c, const char *path) {
   sn_status status = sn_gltf_read(&c->ctx, path, &gltf);
   if (status != SN_OK) return status;
   const char *dot = strrchr(path, '.'), *kind = is_gltf(path) ? "gltf" : dot + 1;
-  cli_say(c, "%s: %s\n", path, is_gltf(path) ? "glTF 2.0" : sn_format_of(path)->name);
+  sn_cli_say(c, "%s: %s\n", path, is_gltf(path) ? "glTF 2.0" : sn_format_of(path)->name);
   json_object_set_new(c->result, "kind", json_string(kind));
   status = sn_gltf_mesh(&c->ctx, gltf, &mesh, NULL, NULL, NULL);
   if (status == SN_BAD_INPUT) { // motion alone
-    cli_say(c, "  no mesh\n");
+    sn_cli_say(c, "  no mesh\n");
     json_object_set_new(c->result, "vertices", json_integer(0));
     status = SN_OK;
   } else if (status == SN_OK) {
@@ -198,16 +200,16 @@ static sn_status info_gltf(cli *c, const char *path) {
   if (status == SN_OK) status = describe_skeleton(c, gltf);
   char place[256];
   if (status == SN_OK && sn_gltf_place_text(gltf, place, sizeof place)) {
-    cli_say(c, "  %s\n", place);
-    json_object_set_new(c->result, "place", cli_json_text(place));
+    sn_cli_say(c, "  %s\n", place);
+    json_object_set_new(c->result, "place", sn_cli_json_text(place));
   }
   json_t *clips = json_array();
   for (int k = 0; status == SN_OK && k < sn_gltf_clip_count(gltf); k++) {
     sn_clip_info clip = sn_gltf_clip(gltf, k);
-    cli_say(c, "  clip %d '%s': %g s to %g s, %d channels, %.0f frames at 30 per second\n", k, clip.name, clip.start,
-            clip.end, clip.channel_count, floor((clip.end - clip.start) * 30 + 1.5));
+    sn_cli_say(c, "  clip %d '%s': %g s to %g s, %d channels, %.0f frames at 30 per second\n", k, clip.name,
+               clip.start, clip.end, clip.channel_count, floor((clip.end - clip.start) * 30 + 1.5));
     json_t *entry = json_object();
-    json_object_set_new(entry, "name", cli_json_text(clip.name));
+    json_object_set_new(entry, "name", sn_cli_json_text(clip.name));
     json_object_set_new(entry, "start", json_real(clip.start));
     json_object_set_new(entry, "end", json_real(clip.end));
     json_object_set_new(entry, "channels", json_integer(clip.channel_count));
@@ -226,17 +228,17 @@ static void describe_drive(cli *c, const sn_rt_model *model) {
   for (uint32_t j = 0; j < info->torque_count; j++) {
     float range[2];
     if (!sn_rt_torque_range(model, j, range)) continue;
-    cli_say(c, "  torque of %s: %g to %g\n", sn_rt_joint_name(model, j), (double)range[0], (double)range[1]);
-    cli_json_put(torques, sn_rt_joint_name(model, j), json_pack("[ff]", (double)range[0], (double)range[1]));
+    sn_cli_say(c, "  torque of %s: %g to %g\n", sn_rt_joint_name(model, j), (double)range[0], (double)range[1]);
+    sn_cli_json_put(torques, sn_rt_joint_name(model, j), json_pack("[ff]", (double)range[0], (double)range[1]));
   }
   json_t *controls = json_array();
   const uint32_t *points = sn_rt_find_section(model, "control.points", NULL);
-  if (info->control_count > 0) cli_say(c, "  control points: vertices");
+  if (info->control_count > 0) sn_cli_say(c, "  control points: vertices");
   for (uint32_t k = 0; points && k < info->control_count; k++) {
-    cli_say(c, "%s%u", k ? "," : " ", points[k]);
+    sn_cli_say(c, "%s%u", k ? "," : " ", points[k]);
     json_array_append_new(controls, json_integer(points[k]));
   }
-  if (info->control_count > 0) cli_say(c, "\n");
+  if (info->control_count > 0) sn_cli_say(c, "\n");
   json_object_set_new(c->result, "torques", torques);
   json_object_set_new(c->result, "controls", controls);
 }
@@ -254,23 +256,23 @@ static int most_influences(const sn_skin *skin) {
 static void describe_model(cli *c, const sn_rt_model *model, const sn_skin *skin) {
   const sn_rt_info *info = sn_rt_get_info(model);
   json_t *r = c->result;
-  cli_say(c, "  drive %s, correct %s, blend %s, shade %s\n", sn_rt_drive_name(info->drive),
-          sn_rt_correct_name(info->correct), sn_rt_blend_name(info->blend), sn_rt_shade_name(info->shade));
-  cli_say(c, "  %u vertices, %u triangles, %u joints, a palette of %u matrices\n", info->vertex_count,
-          info->triangle_count, info->joint_count, info->palette_count);
+  sn_cli_say(c, "  drive %s, correct %s, blend %s, shade %s\n", sn_rt_drive_name(info->drive),
+             sn_rt_correct_name(info->correct), sn_rt_blend_name(info->blend), sn_rt_shade_name(info->shade));
+  sn_cli_say(c, "  %u vertices, %u triangles, %u joints, a palette of %u matrices\n", info->vertex_count,
+             info->triangle_count, info->joint_count, info->palette_count);
   describe_drive(c, model);
   int most = most_influences(skin);
-  cli_say(c, "  up to %d influences per vertex, %.2f on average, weights of %u bits\n", most,
-          info->vertex_count ? (double)info->influence_count / info->vertex_count : 0.0, info->weight_bits);
-  cli_say(c, "  one evaluation: %.3f million floating-point operations, %.1f KB read\n", 1e-6 * (double)info->flops,
-          1e-3 * (double)info->bytes_read);
-  cli_say(c, "  %.0f bytes in %u sections:\n", (double)info->bytes, info->section_count);
+  sn_cli_say(c, "  up to %d influences per vertex, %.2f on average, weights of %u bits\n", most,
+             info->vertex_count ? (double)info->influence_count / info->vertex_count : 0.0, info->weight_bits);
+  sn_cli_say(c, "  one evaluation: %.3f million floating-point operations, %.1f KB read\n",
+             1e-6 * (double)info->flops, 1e-3 * (double)info->bytes_read);
+  sn_cli_say(c, "  %.0f bytes in %u sections:\n", (double)info->bytes, info->section_count);
   json_object_set_new(r, "kind", json_string("sinew"));
   json_object_set_new(r, "version", json_pack("[ii]", (int)info->version_major, (int)info->version_minor));
-  json_object_set_new(r, "drive", cli_json_text(sn_rt_drive_name(info->drive)));
-  json_object_set_new(r, "correct", cli_json_text(sn_rt_correct_name(info->correct)));
-  json_object_set_new(r, "blend", cli_json_text(sn_rt_blend_name(info->blend)));
-  json_object_set_new(r, "shade", cli_json_text(sn_rt_shade_name(info->shade)));
+  json_object_set_new(r, "drive", sn_cli_json_text(sn_rt_drive_name(info->drive)));
+  json_object_set_new(r, "correct", sn_cli_json_text(sn_rt_correct_name(info->correct)));
+  json_object_set_new(r, "blend", sn_cli_json_text(sn_rt_blend_name(info->blend)));
+  json_object_set_new(r, "shade", sn_cli_json_text(sn_rt_shade_name(info->shade)));
   json_object_set_new(r, "vertices", json_integer(info->vertex_count));
   json_object_set_new(r, "triangles", json_integer(info->triangle_count));
   json_object_set_new(r, "joints", json_integer(info->joint_count));
@@ -281,7 +283,7 @@ static void describe_model(cli *c, const sn_rt_model *model, const sn_skin *skin
   json_t *sections = json_object();
   for (uint32_t s = 0; s < info->section_count; s++) {
     sn_rt_section section = sn_rt_get_section(model, s);
-    cli_say(c, "    %-16s %10.0f\n", section.name, (double)section.size);
+    sn_cli_say(c, "    %-16s %10.0f\n", section.name, (double)section.size);
     json_object_set_new(sections, section.name, json_integer((json_int_t)section.size));
   }
   json_object_set_new(r, "sections", sections);
@@ -296,7 +298,7 @@ static sn_status info_model(cli *c, const char *path) {
   status = sn_model_open(&c->ctx, path, file.bytes, file.size, &model);
   if (status == SN_OK) status = sn_model_skin(&c->ctx, &model, &skin);
   if (status == SN_OK) {
-    cli_say(c, "%s: Sinew model, format %u.%u\n", path, model.info.version_major, model.info.version_minor);
+    sn_cli_say(c, "%s: Sinew model, format %u.%u\n", path, model.info.version_major, model.info.version_minor);
     describe_model(c, &model, &skin);
   }
   sn_skin_free(&skin);
@@ -308,26 +310,26 @@ static int run(cli *c) {
   const char *path = c->arguments[0];
   c->result = json_object();
   sn_status status;
-  if (cli_has_extension(path, ".obj")) {
+  if (sn_cli_has_extension(path, ".obj")) {
     status = info_obj(c, path);
-  } else if (cli_has_extension(path, ".abc")) {
+  } else if (sn_cli_has_extension(path, ".abc")) {
     status = info_abc(c, path);
   } else if (sn_is_document(path)) {
     status = info_gltf(c, path);
-  } else if (cli_has_extension(path, ".sinew")) {
+  } else if (sn_cli_has_extension(path, ".sinew")) {
     status = info_model(c, path);
   } else {
     status = info_frames(c, path,
-                         cli_has_extension(path, ".pc2")   ? "pc2"
-                         : cli_has_extension(path, ".mdd") ? "mdd"
-                                                           : "obj sequence");
+                         sn_cli_has_extension(path, ".pc2")   ? "pc2"
+                         : sn_cli_has_extension(path, ".mdd") ? "mdd"
+                                                              : "obj sequence");
   }
-  return status == SN_OK ? exit_done : cli_fail(c);
+  return status == SN_OK ? exit_done : sn_cli_fail(c);
 }
 
 static const cli_option options[] = {{0}};
 
-const cli_command cli_info = {
+const cli_command sn_cli_info = {
   .name = "info",
   .usage = "FILE",
   .summary = "say what is in a file",

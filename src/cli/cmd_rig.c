@@ -21,26 +21,26 @@ typedef struct rig_job {
 // ---- options ------------------------------------------------------------------------------------------------------
 
 static bool parse_given(cli *c, sn_rig_options *o) {
-  const char *solve = cli_text(c, "--solve");
-  if (!cli_given(c, "--skeleton")) {
-    if (!cli_given(c, "--solve") && !cli_given(c, "--lock") && o->helpers == 0) return true;
-    cli_misuse("rig: --solve, --lock and --helpers need --skeleton FILE");
+  const char *solve = sn_cli_text(c, "--solve");
+  if (!sn_cli_given(c, "--skeleton")) {
+    if (!sn_cli_given(c, "--solve") && !sn_cli_given(c, "--lock") && o->helpers == 0) return true;
+    sn_cli_misuse("rig: --solve, --lock and --helpers need --skeleton FILE");
     return false;
   }
   o->given = strcmp(solve, "weights") == 0  ? SN_RIG_MOTION
              : strcmp(solve, "motion") == 0 ? SN_RIG_WEIGHTS
                                             : SN_RIG_SKELETON;
   if (o->given != SN_RIG_SKELETON || strcmp(solve, "both") == 0) return true;
-  cli_misuse("rig: --solve %s: choose weights, motion or both", solve);
+  sn_cli_misuse("rig: --solve %s: choose weights, motion or both", solve);
   return false;
 }
 
 static bool parse_options(cli *c, sn_rig_options *o) {
   *o = (sn_rig_options){0};
-  if (!cli_fill(c, o) || !parse_given(c, o)) return false;
-  o->keep_bones = cli_given(c, "--keep-bones");
+  if (!sn_cli_fill(c, o) || !parse_given(c, o)) return false;
+  o->keep_bones = sn_cli_given(c, "--keep-bones");
   if (o->bone_type == SN_RIG_RIGID || o->joints == SN_RIG_FREE) return true;
-  cli_misuse("rig: affine bones have no joints to turn about; add --joints none");
+  sn_cli_misuse("rig: affine bones have no joints to turn about; add --joints none");
   return false;
 }
 
@@ -54,7 +54,7 @@ static const char *suggest_joint(cli *c, rig_job *job, const char *name) {
 }
 
 static sn_status lock_joints(cli *c, rig_job *job) {
-  const char *names = cli_text(c, "--lock");
+  const char *names = sn_cli_text(c, "--lock");
   const sn_skeleton *skeleton = &job->examples.skeleton;
   job->locked = SN_NEW(&c->ctx, &job->memory, bool, skeleton->joint_count);
   char *copy = sn_arena_text(&c->ctx, &job->memory, names);
@@ -83,7 +83,7 @@ static sn_status choose_frames(cli *c, rig_job *job) {
   sn_examples *e = &job->examples;
   sn_keys keys;
   sn_frames chosen;
-  sn_status status = sn_keys_parse(&c->ctx, cli_text(c, "--keys"), e->frames.frame_count, c->seed, &keys, NULL);
+  sn_status status = sn_keys_parse(&c->ctx, sn_cli_text(c, "--keys"), e->frames.frame_count, c->seed, &keys, NULL);
   if (status != SN_OK) return status;
   if (keys.count < e->frames.frame_count) {
     int n = e->frames.vertex_count;
@@ -111,14 +111,14 @@ static sn_status choose_frames(cli *c, rig_job *job) {
 // --rest-frame: the positions of a frame of --frames (counted before --keys) become those of the rest pose.
 static sn_status choose_rest(cli *c, rig_job *job) {
   sn_examples *e = &job->examples;
-  const char *text = cli_text(c, "--rest-frame"), *rest = cli_text(c, "--rest");
+  const char *text = sn_cli_text(c, "--rest-frame"), *rest = sn_cli_text(c, "--rest");
   char *end = NULL;
   long frame = strcmp(text, "auto") == 0 ? sn_rig_rest_frame(&e->frames) : strtol(text, &end, 10);
   if ((end && (end == text || *end)) || frame < 0 || frame >= e->frames.frame_count) {
     return sn_fail(&c->ctx, SN_BAD_INPUT, "--rest-frame %s: a frame from 0 to %d, or auto", text,
                    e->frames.frame_count - 1);
   }
-  if (cli_has_extension(rest, ".glb") || cli_has_extension(rest, ".gltf")) {
+  if (sn_cli_has_extension(rest, ".glb") || sn_cli_has_extension(rest, ".gltf")) {
     return sn_fail(&c->ctx, SN_UNSUPPORTED,
                    "--rest-frame: %s keeps the rest pose of its mesh; convert it to .obj and give that as --rest",
                    rest);
@@ -130,11 +130,11 @@ static sn_status choose_rest(cli *c, rig_job *job) {
 }
 
 static sn_status load(cli *c, rig_job *job) {
-  sn_status status = cli_load_frames(c, &job->examples);
+  sn_status status = sn_cli_load_frames(c, &job->examples);
   job->rest_frame = -1;
-  if (status == SN_OK && cli_given(c, "--rest-frame")) status = choose_rest(c, job);
+  if (status == SN_OK && sn_cli_given(c, "--rest-frame")) status = choose_rest(c, job);
   if (status == SN_OK) status = choose_frames(c, job);
-  if (status == SN_OK && cli_given(c, "--lock")) status = lock_joints(c, job);
+  if (status == SN_OK && sn_cli_given(c, "--lock")) status = lock_joints(c, job);
   if (status == SN_OK && job->options.given != SN_RIG_NOTHING) {
     job->options.skeleton = &job->examples.skeleton;
     job->options.poses = &job->examples.poses;
@@ -206,7 +206,7 @@ static sn_status free_names(cli *c, const sn_gltf *base, sn_skeleton *skeleton) 
 
 static sn_status write_rig(cli *c, rig_job *job, const char *path) {
   const sn_examples *e = &job->examples;
-  const char *rest = cli_text(c, "--rest");
+  const char *rest = sn_cli_text(c, "--rest");
   sn_gltf_clip_out *clips = SN_NEW(&c->ctx, &job->memory, sn_gltf_clip_out, e->clip_count);
   file_order order;
   sn_gltf *base = NULL;
@@ -230,12 +230,12 @@ static sn_status write_rig(cli *c, rig_job *job, const char *path) {
   if (status == SN_OK) {
     sn_gltf_out out = {.base = base,
                        .mesh = &order.mesh,
-                       .colors = cli_given(c, "--heat") ? (const float(*)[3])order.colours : NULL,
+                       .colors = sn_cli_given(c, "--heat") ? (const float(*)[3])order.colours : NULL,
                        .skeleton = &job->result.skeleton,
                        .skin = &order.skin,
                        .clip_count = count,
                        .clips = clips,
-                       .fps = cli_rate(c, &e->frames),
+                       .fps = sn_cli_rate(c, &e->frames),
                        .affine = job->options.bone_type == SN_RIG_AFFINE};
     status = sn_gltf_write(&c->ctx, path, &out);
   }
@@ -280,7 +280,7 @@ static sn_status assess_file(cli *c, const rig_job *job, const char *path, sn_sc
   status = sn_gltf_mesh(&c->ctx, gltf, &mesh, NULL, NULL, NULL);
   if (status == SN_OK) status = sn_gltf_skeleton(&c->ctx, gltf, &read.skeleton, &skin);
   if (status == SN_OK) {
-    status = read_poses(c, gltf, cli_rate(c, &job->examples.frames), read.skeleton.joint_count,
+    status = read_poses(c, gltf, sn_cli_rate(c, &job->examples.frames), read.skeleton.joint_count,
                         read.frames.frame_count, &read.poses);
   }
   sn_model_desc desc = sn_model_desc_default();
@@ -302,19 +302,19 @@ static sn_status assess_file(cli *c, const rig_job *job, const char *path, sn_sc
 
 static json_t *numbers(const double *values, int count) {
   json_t *out = json_array();
-  for (int k = 0; k < count; k++) json_array_append_new(out, cli_number(values[k]));
+  for (int k = 0; k < count; k++) json_array_append_new(out, sn_cli_number(values[k]));
   return out;
 }
 
 static void report(cli *c, const rig_job *job, const char *path, const sn_scores *scores, double gap_pct) {
   const sn_rig_report *r = &job->result.report;
-  json_t *out = cli_describe_metrics(&scores->all), *histogram = json_array();
+  json_t *out = sn_cli_describe_metrics(&scores->all), *histogram = json_array();
   for (int k = 0; k <= job->options.influences; k++) json_array_append_new(histogram, json_integer(r->influences[k]));
   json_object_set_new(out, "bones", json_integer(r->bones));
   json_object_set_new(out, "bones_wanted", r->bones_wanted ? json_integer(r->bones_wanted) : json_null());
   json_object_set_new(out, "rest_frame", job->rest_frame < 0 ? json_null() : json_integer(job->rest_frame));
   json_object_set_new(out, "pruned", json_integer(r->pruned));
-  json_object_set_new(out, "reason", *r->reason ? cli_json_text(r->reason) : json_null());
+  json_object_set_new(out, "reason", *r->reason ? sn_cli_json_text(r->reason) : json_null());
   json_object_set_new(out, "influences", json_integer(job->options.influences));
   json_object_set_new(out, "influences_histogram", histogram);
   json_object_set_new(out, "joint_gap_pct_diag", json_real(gap_pct));
@@ -327,27 +327,27 @@ static void report(cli *c, const rig_job *job, const char *path, const sn_scores
   json_object_set_new(out, "frame_rms", numbers(r->frame_rms, job->examples.frames.frame_count));
   json_object_set_new(out, "vertex_rms", numbers(r->vertex_rms, job->examples.rest.vertex_count));
   c->result = out;
-  cli_say(c, "%s: %d bone%s in %.2f s (%d iterations)\n", path, r->bones, r->bones == 1 ? "" : "s", job->seconds,
-          r->iterations);
-  if (job->rest_frame >= 0) cli_say(c, "  rest pose: frame %d\n", job->rest_frame);
-  if (*r->reason) cli_say(c, "  fewer bones than asked for: %s\n", r->reason);
-  cli_say(c, "  rms %s %% of the diagonal, largest %s %%, E_RMS %.4g, joint gap %.2g %%\n",
-          cli_figure(scores->all.rms_pct_diag, 4).text, cli_figure(scores->all.max_pct_diag, 3).text,
-          scores->all.e_rms, gap_pct);
-  cli_say(
+  sn_cli_say(c, "%s: %d bone%s in %.2f s (%d iterations)\n", path, r->bones, r->bones == 1 ? "" : "s", job->seconds,
+             r->iterations);
+  if (job->rest_frame >= 0) sn_cli_say(c, "  rest pose: frame %d\n", job->rest_frame);
+  if (*r->reason) sn_cli_say(c, "  fewer bones than asked for: %s\n", r->reason);
+  sn_cli_say(c, "  rms %s %% of the diagonal, largest %s %%, E_RMS %.4g, joint gap %.2g %%\n",
+             sn_cli_figure(scores->all.rms_pct_diag, 4).text, sn_cli_figure(scores->all.max_pct_diag, 3).text,
+             scores->all.e_rms, gap_pct);
+  sn_cli_say(
     c, "  99 of 100 vertices below %s %%, normals off by %.2f degrees, roughness of new poses %.2f %% of an edge\n",
-    cli_figure(r->p99_pct_diag, 3).text, scores->all.normal_deg, r->roughness);
+    sn_cli_figure(r->p99_pct_diag, 3).text, scores->all.normal_deg, r->roughness);
   if (r->bones > 1 && job->options.joints == SN_RIG_TREE) {
-    cli_say(c, "  joints inside the body: %.0f %%", r->joints_inside_pct);
-    if (r->joints_inside_pct < 100) cli_say(c, ", the farthest %.2g %% outside", r->joint_outside_pct_diag);
-    cli_say(c, "\n");
+    sn_cli_say(c, "  joints inside the body: %.0f %%", r->joints_inside_pct);
+    if (r->joints_inside_pct < 100) sn_cli_say(c, ", the farthest %.2g %% outside", r->joint_outside_pct_diag);
+    sn_cli_say(c, "\n");
   }
-  cli_say(c, "  vertices by influences:");
-  for (int k = 1; k <= job->options.influences; k++) cli_say(c, " %d: %d", k, r->influences[k]);
+  sn_cli_say(c, "  vertices by influences:");
+  for (int k = 1; k <= job->options.influences; k++) sn_cli_say(c, " %d: %d", k, r->influences[k]);
   int worst = 0;
   for (int f = 1; f < job->examples.frames.frame_count; f++)
     if (r->frame_rms[f] > r->frame_rms[worst]) worst = f;
-  cli_say(c, "\n  worst frame: %d, rms %.4g\n", worst, r->frame_rms[worst]);
+  sn_cli_say(c, "\n  worst frame: %d, rms %.4g\n", worst, r->frame_rms[worst]);
 }
 
 // A tree hangs together; where the written one does not, it is no rig.
@@ -365,7 +365,7 @@ static sn_status check_gap(cli *c, const rig_job *job, const char *path, double 
 // The figures of a rig as written. An .fbx comes back with its vertices in another order; its twin is measured, a .glb with
 // the same contents that stays for as long as that takes.
 static sn_status assess_written(cli *c, rig_job *job, const char *path, sn_scores *scores, double *gap) {
-  if (!cli_has_extension(path, ".fbx")) return assess_file(c, job, path, scores, gap);
+  if (!sn_cli_has_extension(path, ".fbx")) return assess_file(c, job, path, scores, gap);
   char twin[4096];
   int size = snprintf(twin, sizeof twin, "%s.%d.glb", path, (int)getpid());
   if (size < 0 || size >= (int)sizeof twin) return sn_fail(&c->ctx, SN_BAD_INPUT, "%s: too long a name", path);
@@ -390,26 +390,26 @@ static sn_status solve(cli *c, rig_job *job, const char *path) {
   double gap_pct = diagonal > 0 ? 100 * gap / diagonal : 0;
   if (status == SN_OK) status = check_gap(c, job, path, gap_pct);
   if (status == SN_OK) {
-    c->input = cli_describe_examples(&job->examples);
+    c->input = sn_cli_describe_examples(&job->examples);
     report(c, job, path, &scores, gap_pct);
   }
   return status;
 }
 
 static int run(cli *c) {
-  const char *path = cli_text(c, "-o");
+  const char *path = sn_cli_text(c, "-o");
   rig_job job = {.memory = sn_arena_new(&c->ctx)};
-  if (!path) return cli_misuse("rig: where to? Give -o FILE.glb");
-  if (!cli_is_scene(path)) {
-    return cli_misuse("rig: -o %s: a rig is written as .glb, .gltf or .fbx", path);
+  if (!path) return sn_cli_misuse("rig: where to? Give -o FILE.glb");
+  if (!sn_cli_is_scene(path)) {
+    return sn_cli_misuse("rig: -o %s: a rig is written as .glb, .gltf or .fbx", path);
   }
   if (!parse_options(c, &job.options)) return exit_usage;
-  sn_status status = cli_has_folder(c, path) ? load(c, &job) : SN_IO;
+  sn_status status = sn_cli_has_folder(c, path) ? load(c, &job) : SN_IO;
   if (status == SN_OK) status = solve(c, &job, path);
   sn_rig_result_free(&job.result);
   sn_examples_free(&job.examples);
   sn_arena_free(&job.memory);
-  return status == SN_OK ? exit_done : cli_fail(c);
+  return status == SN_OK ? exit_done : sn_cli_fail(c);
 }
 
 static const cli_option options[] = {
@@ -432,7 +432,7 @@ static const cli_option options[] = {
   {0},
 };
 
-const cli_command cli_rig = {
+const cli_command sn_cli_rig = {
   .name = "rig",
   .usage = "--rest FILE --frames FILE -o FILE.glb",
   .summary = "skeleton, weights and motion from frames without a skeleton",

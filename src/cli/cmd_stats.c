@@ -20,9 +20,9 @@ static sn_status check_stated(cli *c, const char *path, const sn_anova_table *ta
   json_t *mismatches = json_array();
   for (int k = 0; k < count; k++) {
     const sn_anova_mismatch *m = &list[k];
-    cli_say(c, "check: %s:%d: %s=%s, %s=%s states %s %.10g, but its cells give %.7g\n", path, m->stated->line,
-            table->factor[0], level_name(table, 0, m->stated->level[0]), table->factor[1],
-            level_name(table, 1, m->stated->level[1]), figure_names[m->figure], m->says, m->cells_give);
+    sn_cli_say(c, "check: %s:%d: %s=%s, %s=%s states %s %.10g, but its cells give %.7g\n", path, m->stated->line,
+               table->factor[0], level_name(table, 0, m->stated->level[0]), table->factor[1],
+               level_name(table, 1, m->stated->level[1]), figure_names[m->figure], m->says, m->cells_give);
     json_array_append_new(mismatches, json_pack("{sisssfsf}", "line", m->stated->line, "figure",
                                                 figure_names[m->figure], "stated", m->says, "cells", m->cells_give));
   }
@@ -30,11 +30,11 @@ static sn_status check_stated(cli *c, const char *path, const sn_anova_table *ta
   double sd;
   if (sn_anova_find_misprint(table, &a, &b, &sd)) {
     double printed = sn_sample_sd(*sn_anova_cell(table, a, b));
-    cli_say(c, "check: probably a misprint: the sd of %s=%s, %s=%s is %.7g, and both its totals imply %.7g\n",
-            table->factor[0], table->level[0][a], table->factor[1], table->level[1][b], printed, sd);
+    sn_cli_say(c, "check: probably a misprint: the sd of %s=%s, %s=%s is %.7g, and both its totals imply %.7g\n",
+               table->factor[0], table->level[0][a], table->factor[1], table->level[1][b], printed, sd);
     json_object_set_new(checks, "misprint", json_pack("{s[ii]sfsf}", "cell", a, b, "sd", printed, "implied", sd));
   } else if (count == 0) {
-    cli_say(c, "check: the %d stated totals agree with the cells\n", table->stated_count);
+    sn_cli_say(c, "check: the %d stated totals agree with the cells\n", table->stated_count);
   }
   json_object_set_new(c->result, "checks", checks);
   return SN_OK;
@@ -43,9 +43,9 @@ static sn_status check_stated(cli *c, const char *path, const sn_anova_table *ta
 static int run(cli *c) {
   double alpha;
   if (strcmp(c->arguments[0], "anova") != 0) {
-    return cli_misuse("stats: unknown analysis %s; there is one: sinew stats anova FILE.csv", c->arguments[0]);
+    return sn_cli_misuse("stats: unknown analysis %s; there is one: sinew stats anova FILE.csv", c->arguments[0]);
   }
-  if (!cli_double(c, "--alpha", 1e-12, 0.5, &alpha)) return exit_usage;
+  if (!sn_cli_double(c, "--alpha", 1e-12, 0.5, &alpha)) return exit_usage;
   const char *path = c->arguments[1];
   sn_anova_table table;
   sn_anova anova = {0};
@@ -57,13 +57,13 @@ static int run(cli *c) {
     if (status != SN_OK) sn_fail_prefix(&c->ctx, "%s: ", path);
   }
   if (status == SN_OK) {
-    c->result = cli_describe_anova(&table, &anova);
-    cli_say_anova(c, &table, &anova);
+    c->result = sn_cli_describe_anova(&table, &anova);
+    sn_cli_say_anova(c, &table, &anova);
     status = check_stated(c, path, &table);
   }
   sn_anova_free(&anova);
   sn_anova_table_free(&table);
-  return status == SN_OK ? exit_done : cli_fail(c);
+  return status == SN_OK ? exit_done : sn_cli_fail(c);
 }
 
 static const cli_option options[] = {
@@ -71,7 +71,7 @@ static const cli_option options[] = {
   {0},
 };
 
-const cli_command cli_stats = {
+const cli_command sn_cli_stats = {
   .name = "stats",
   .usage = "anova FILE.csv [--alpha P]",
   .summary = "two-way analysis of variance with Scheffe's post-hoc test",

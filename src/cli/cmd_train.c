@@ -9,27 +9,28 @@
 
 static void say_scores(const cli *c, const char *name, const sn_metrics *m) {
   if (m->frame_count == 0) {
-    cli_say(c, "  %-8s no frames\n", name);
+    sn_cli_say(c, "  %-8s no frames\n", name);
     return;
   }
-  cli_say(c, "  %-8s %d frames: rms %s %% of the diagonal, largest %s %%, enveloping error %s, normals %s degrees\n",
-          name, m->frame_count, cli_figure(m->rms_pct_diag, 4).text, cli_figure(m->max_pct_diag, 3).text,
-          cli_figure(m->ee, 4).text, cli_figure(m->normal_deg, 2).text);
+  sn_cli_say(c,
+             "  %-8s %d frames: rms %s %% of the diagonal, largest %s %%, enveloping error %s, normals %s degrees\n",
+             name, m->frame_count, sn_cli_figure(m->rms_pct_diag, 4).text, sn_cli_figure(m->max_pct_diag, 3).text,
+             sn_cli_figure(m->ee, 4).text, sn_cli_figure(m->normal_deg, 2).text);
 }
 
 static json_t *describe(const sn_scores *scores, const sn_rt_model *model, const sn_train_report *report) {
   json_t *out = json_object();
-  json_object_set_new(out, "train", cli_describe_metrics(&scores->train));
-  json_object_set_new(out, "test", cli_describe_metrics(&scores->test));
+  json_object_set_new(out, "train", sn_cli_describe_metrics(&scores->train));
+  json_object_set_new(out, "test", sn_cli_describe_metrics(&scores->test));
   if (scores->between.frame_count > 0) {
-    json_object_set_new(out, "between", cli_describe_metrics(&scores->between));
+    json_object_set_new(out, "between", sn_cli_describe_metrics(&scores->between));
   }
-  json_object_set_new(out, "all", cli_describe_metrics(&scores->all));
+  json_object_set_new(out, "all", sn_cli_describe_metrics(&scores->all));
   json_object_set_new(out, "bytes", json_integer((json_int_t)model->info.bytes));
   json_object_set_new(out, "flops", json_integer((json_int_t)model->info.flops));
   json_object_set_new(out, "seconds", json_real(report->seconds));
   if (report->expected > 0) json_object_set_new(out, "expected", json_real(report->expected));
-  if (report->note[0]) json_object_set_new(out, "note", cli_json_text(report->note));
+  if (report->note[0]) json_object_set_new(out, "note", sn_cli_json_text(report->note));
   return out;
 }
 
@@ -40,7 +41,7 @@ static int assess_file(cli *c, const char *path, const sn_examples *examples, co
   sn_rt_model model;
   sn_scores scores;
   sn_status status = sn_file_open(&c->ctx, path, &file);
-  if (status != SN_OK) return cli_fail(c);
+  if (status != SN_OK) return sn_cli_fail(c);
   status = sn_model_open(&c->ctx, path, file.bytes, file.size, &model);
   if (status == SN_OK && examples->frames.frame_count == 0) {
     scores = (sn_scores){0};
@@ -50,44 +51,45 @@ static int assess_file(cli *c, const char *path, const sn_examples *examples, co
     status = sn_fail(&c->ctx, SN_BAD_INPUT, "%s: what the model gives is not finite on its own frames", path);
   }
   if (status == SN_OK) {
-    cli_say(c, "%s: %.0f bytes, trained in %.3f s\n", path, (double)file.size, report->seconds);
-    if (report->note[0]) cli_say(c, "  note: %s\n", report->note);
+    sn_cli_say(c, "%s: %.0f bytes, trained in %.3f s\n", path, (double)file.size, report->seconds);
+    if (report->note[0]) sn_cli_say(c, "  note: %s\n", report->note);
     if (examples->frames.frame_count > 0) {
       say_scores(c, "training", &scores.train);
       if (scores.between.frame_count > 0) say_scores(c, "between", &scores.between);
       say_scores(c, "test", &scores.test);
     } else {
-      cli_say(c, "  no frames: nothing is measured\n");
+      sn_cli_say(c, "  no frames: nothing is measured\n");
     }
     if (report->expected > 0) {
-      cli_say(c, "  expected on new motion, by poses left out: ee %s\n", cli_figure(report->expected, 4).text);
+      sn_cli_say(c, "  expected on new motion, by poses left out: ee %s\n", sn_cli_figure(report->expected, 4).text);
     }
     c->result = describe(&scores, &model, report);
   }
   sn_file_close(&file);
-  return status == SN_OK ? exit_done : cli_fail(c);
+  return status == SN_OK ? exit_done : sn_cli_fail(c);
 }
 
 static int run(cli *c) {
-  const char *path = cli_text(c, "-o"), *method = cli_text(c, "--method");
+  const char *path = sn_cli_text(c, "-o"), *method = sn_cli_text(c, "--method");
   sn_method_spec spec;
   sn_examples examples = {0};
   sn_keys keys = {0}, others = {0};
   sn_model model = {0};
   sn_train_report report;
-  if (!path) return cli_misuse("train: where to? Give -o MODEL.sinew");
-  if (!cli_has_extension(path, ".sinew")) return cli_misuse("train: -o %s: a model's name ends in .sinew", path);
-  if (sn_method_parse(&c->ctx, method, &spec) != SN_OK) return cli_misuse("%s", c->ctx.error.message);
-  if (!cli_has_folder(c, path)) return cli_fail(c);
-  bool no_frames = sn_method_needs_no_frames(&spec) && !cli_given(c, "--frames") && !cli_given(c, "--pose");
-  sn_status status = no_frames ? cli_load_still(c, &examples) : cli_load_frames(c, &examples);
-  if (status == SN_OK && examples.frames.frame_count > 0) status = cli_keys(c, &examples, &keys, &others);
+  if (!path) return sn_cli_misuse("train: where to? Give -o MODEL.sinew");
+  if (!sn_cli_has_extension(path, ".sinew"))
+    return sn_cli_misuse("train: -o %s: a model's name ends in .sinew", path);
+  if (sn_method_parse(&c->ctx, method, &spec) != SN_OK) return sn_cli_misuse("%s", c->ctx.error.message);
+  if (!sn_cli_has_folder(c, path)) return sn_cli_fail(c);
+  bool no_frames = sn_method_needs_no_frames(&spec) && !sn_cli_given(c, "--frames") && !sn_cli_given(c, "--pose");
+  sn_status status = no_frames ? sn_cli_load_still(c, &examples) : sn_cli_load_frames(c, &examples);
+  if (status == SN_OK && examples.frames.frame_count > 0) status = sn_cli_keys(c, &examples, &keys, &others);
   if (status == SN_OK) status = sn_train(&c->ctx, &spec, &examples, &keys, &model, &report);
   if (status == SN_OK) status = sn_model_write(&c->ctx, path, &model);
-  if (status == SN_OK) c->input = cli_describe_examples(&examples);
-  int result = status == SN_OK ? assess_file(c, path, &examples, &keys, &others, &report) : cli_fail(c);
+  if (status == SN_OK) c->input = sn_cli_describe_examples(&examples);
+  int result = status == SN_OK ? assess_file(c, path, &examples, &keys, &others, &report) : sn_cli_fail(c);
   if (result == exit_done) {
-    json_object_set_new(c->result, "options", cli_describe_options(spec.method->options, &spec.options));
+    json_object_set_new(c->result, "options", sn_cli_describe_options(spec.method->options, &spec.options));
   }
   sn_model_free(&model);
   sn_keys_free(&keys);
@@ -115,7 +117,7 @@ static const cli_option options[] = {
   {0},
 };
 
-const cli_command cli_train = {
+const cli_command sn_cli_train = {
   .name = "train",
   .usage = "--method SPEC --rest FILE --frames FILE --skeleton FILE -o MODEL.sinew",
   .summary = "learn a model from examples",

@@ -22,10 +22,10 @@ static const char *base_name(const char *path) {
 static json_t *model_name(const char *path) {
   const char *name = base_name(path);
   size_t size = strlen(name);
-  if (cli_has_extension(name, ".sinew")) size -= strlen(".sinew");
+  if (sn_cli_has_extension(name, ".sinew")) size -= strlen(".sinew");
   char text[256];
   snprintf(text, sizeof text, "%.*s", (int)size, name);
-  return cli_json_text(text);
+  return sn_cli_json_text(text);
 }
 
 // Puts `value` there unless it could not be made.
@@ -65,10 +65,10 @@ static sn_status put_inputs(cli *c, const sn_rt_model *model, const sn_examples 
     if (torques) memcpy(values + f * torques, frame.torques, torques * sizeof *values);
   }
   if (status == SN_OK && controls) {
-    status = put(&c->ctx, out, "controls", page_blob(&c->ctx, points, frames * controls * sizeof *points, 4));
+    status = put(&c->ctx, out, "controls", sn_page_blob(&c->ctx, points, frames * controls * sizeof *points, 4));
   }
   if (status == SN_OK && torques) {
-    status = put(&c->ctx, out, "torques", page_blob(&c->ctx, values, frames * torques * sizeof *values, 4));
+    status = put(&c->ctx, out, "torques", sn_page_blob(&c->ctx, values, frames * torques * sizeof *values, 4));
   }
   sn_arena_free(&scratch);
   return status;
@@ -85,11 +85,11 @@ static sn_status put_errors(cli *c, const sn_rt_model *model, const sn_examples 
   sn_status status = rms ? sn_assess(&c->ctx, model, examples, keys, others, &scores, rms) : c->ctx.error.status;
   if (status == SN_OK) {
     json_t *list = json_array();
-    for (int f = 0; f < frames; f++) json_array_append_new(list, cli_number(100 * rms[f] / diagonal));
+    for (int f = 0; f < frames; f++) json_array_append_new(list, sn_cli_number(100 * rms[f] / diagonal));
     json_object_set_new(out, "frame_rms_pct_diag", list);
-    json_object_set_new(out, "train", cli_describe_metrics(&scores.train));
-    json_object_set_new(out, "test", cli_describe_metrics(&scores.test));
-    json_object_set_new(out, "all", cli_describe_metrics(&scores.all));
+    json_object_set_new(out, "train", sn_cli_describe_metrics(&scores.train));
+    json_object_set_new(out, "test", sn_cli_describe_metrics(&scores.test));
+    json_object_set_new(out, "all", sn_cli_describe_metrics(&scores.all));
   }
   sn_arena_free(&scratch);
   return status;
@@ -105,13 +105,13 @@ static sn_status describe_model(cli *c, const char *path, const cli_model *opene
   if (status == SN_OK) status = sn_assess_time(&c->ctx, model, examples, true, timing_seconds, &timing);
   if (status == SN_OK) status = put(&c->ctx, out, "us_per_frame", json_real(timing.median));
   if (status == SN_OK) status = put(&c->ctx, out, "flops", json_integer((json_int_t)model->info.flops));
-  if (status == SN_OK) status = put(&c->ctx, out, "path", cli_json_text(sn_rt_path_name(model->path)));
+  if (status == SN_OK) status = put(&c->ctx, out, "path", sn_cli_json_text(sn_rt_path_name(model->path)));
   if (status == SN_OK) status = put_inputs(c, model, examples, out);
   if (status == SN_OK && examples->frames.frame_count > 0) {
     status = put_errors(c, model, examples, keys, others, out);
   }
   if (status == SN_OK) {
-    status = put(&c->ctx, out, "bytes", page_blob(&c->ctx, opened->file.bytes, opened->file.size, 4));
+    status = put(&c->ctx, out, "bytes", sn_page_blob(&c->ctx, opened->file.bytes, opened->file.size, 4));
   }
   return status == SN_OK ? SN_OK : sn_fail_prefix(&c->ctx, "%s: ", path);
 }
@@ -144,9 +144,10 @@ static sn_status put_mesh(cli *c, const sn_examples *e, json_t *out) {
   json_object_set_new(out, "diagonal",
                       json_real(sn_points_diagonal(as_points(e->rest.positions), e->rest.vertex_count)));
   size_t size = (size_t)e->rest.triangle_count * sizeof *e->rest.triangles;
-  sn_status status = put(&c->ctx, out, "triangles", page_blob(&c->ctx, triangles, size, 4));
+  sn_status status = put(&c->ctx, out, "triangles", sn_page_blob(&c->ctx, triangles, size, 4));
   if (status != SN_OK || !e->source) return status;
-  return put(&c->ctx, out, "source", page_blob(&c->ctx, e->source, (size_t)e->source_count * sizeof *e->source, 4));
+  return put(&c->ctx, out, "source",
+             sn_page_blob(&c->ctx, e->source, (size_t)e->source_count * sizeof *e->source, 4));
 }
 
 static sn_status put_skeleton(cli *c, const sn_examples *e, json_t *out) {
@@ -159,18 +160,18 @@ static sn_status put_skeleton(cli *c, const sn_examples *e, json_t *out) {
   if (status == SN_OK) {
     json_t *names = json_array(), *parents = json_array();
     for (int j = 0; j < joints; j++) {
-      json_array_append_new(names, cli_json_text(e->skeleton.names[j]));
+      json_array_append_new(names, sn_cli_json_text(e->skeleton.names[j]));
       json_array_append_new(parents, json_integer(e->skeleton.parents[j]));
     }
     json_object_set_new(out, "joints", names);
     json_object_set_new(out, "parents", parents);
     sn_model_joints(e->skeleton.rest, joints, rest);
     sn_model_joints(e->poses.matrices, joints * frames, poses);
-    status = put(&c->ctx, out, "rest", page_blob(&c->ctx, rest, (size_t)joints * sizeof *rest, 4));
+    status = put(&c->ctx, out, "rest", sn_page_blob(&c->ctx, rest, (size_t)joints * sizeof *rest, 4));
   }
   if (status == SN_OK) {
     status =
-      put(&c->ctx, out, "poses", page_blob(&c->ctx, poses, (size_t)joints * (size_t)frames * sizeof *poses, 4));
+      put(&c->ctx, out, "poses", sn_page_blob(&c->ctx, poses, (size_t)joints * (size_t)frames * sizeof *poses, 4));
   }
   sn_arena_free(&scratch);
   return status;
@@ -180,13 +181,13 @@ static sn_status describe_set(cli *c, const char *const *paths, const cli_model 
                               const sn_examples *e, json_t *out) {
   sn_keys keys = {0}, others = {0};
   int frames = frame_count(e);
-  const char *name = cli_text(c, "--title");
-  json_t *title = name ? cli_json_text(name) : model_name(paths[0]);
+  const char *name = sn_cli_text(c, "--title");
+  json_t *title = name ? sn_cli_json_text(name) : model_name(paths[0]);
   sn_status status = put(&c->ctx, out, "name", title);
   json_object_set_new(out, "version", json_string(SN_VERSION));
   json_object_set_new(out, "frame_count", json_integer(frames));
-  json_object_set_new(out, "fps", json_real(cli_rate(c, &e->frames)));
-  if (status == SN_OK) status = sn_keys_parse(&c->ctx, cli_text(c, "--keys"), frames, c->seed, &keys, &others);
+  json_object_set_new(out, "fps", json_real(sn_cli_rate(c, &e->frames)));
+  if (status == SN_OK) status = sn_keys_parse(&c->ctx, sn_cli_text(c, "--keys"), frames, c->seed, &keys, &others);
   if (status == SN_OK && others.count > 0) {
     json_t *list = json_array();
     for (int k = 0; k < keys.count; k++) json_array_append_new(list, json_integer(keys.frames[k]));
@@ -195,7 +196,7 @@ static sn_status describe_set(cli *c, const char *const *paths, const cli_model 
   if (status == SN_OK) status = put_mesh(c, e, out);
   if (status == SN_OK) status = put_skeleton(c, e, out);
   if (status == SN_OK && e->frames.frame_count > 0) {
-    status = put(&c->ctx, out, "truth", page_frames(&c->ctx, &e->rest, &e->frames));
+    status = put(&c->ctx, out, "truth", sn_page_frames(&c->ctx, &e->rest, &e->frames));
   }
   json_t *list = json_array();
   json_object_set_new(out, "models", list);
@@ -217,25 +218,25 @@ static sn_status check_counts(cli *c, const char *const *paths, const cli_model 
     if ((int)models[k].model.info.vertex_count == vertices) continue;
     return sn_fail(&c->ctx, SN_BAD_INPUT, "%s has %u vertices, %s has %d: models in one page are of one mesh",
                    paths[k], models[k].model.info.vertex_count,
-                   cli_given(c, "--rest") ? cli_text(c, "--rest") : paths[0], vertices);
+                   sn_cli_given(c, "--rest") ? sn_cli_text(c, "--rest") : paths[0], vertices);
   }
   return SN_OK;
 }
 
 static sn_status load(cli *c, const char *const *paths, const cli_model *models, int count, sn_examples *out) {
   sn_status status = SN_OK;
-  bool given = cli_given(c, "--rest") || cli_given(c, "--frames") || cli_given(c, "--skeleton");
-  if (given) status = cli_load(c, out);
+  bool given = sn_cli_given(c, "--rest") || sn_cli_given(c, "--frames") || sn_cli_given(c, "--skeleton");
+  if (given) status = sn_cli_load(c, out);
   for (int k = 0; status == SN_OK && k < count; k++) {
     if (models[k].model.info.joint_count == 0) continue;
-    status = cli_retarget(c, &models[k].model, out); // models of one page have one skeleton
+    status = sn_cli_retarget(c, &models[k].model, out); // models of one page have one skeleton
     break;
   }
   if (status == SN_OK && out->rest.vertex_count == 0 && out->frames.frame_count > 0) {
     status = sn_fail(&c->ctx, SN_BAD_INPUT, "--frames needs the rest mesh too: --rest FILE");
   }
   for (int k = 0; status == SN_OK && k < count; k++) {
-    if (models[k].model.info.joint_count > 0 && out->frames.frame_count > 0 && !cli_given(c, "--skeleton")) {
+    if (models[k].model.info.joint_count > 0 && out->frames.frame_count > 0 && !sn_cli_given(c, "--skeleton")) {
       status = sn_fail(&c->ctx, SN_BAD_INPUT, "%s is driven by %s: give --skeleton FILE with the poses of the frames",
                        paths[k], sn_rt_drive_name(models[k].model.info.drive));
     }
@@ -248,48 +249,49 @@ static sn_status load(cli *c, const char *const *paths, const cli_model *models,
 static int add_set(cli *c, const char *const *paths, int count, json_t *sets) {
   sn_arena memory = sn_arena_new(&c->ctx);
   cli_model *models = SN_NEW(&c->ctx, &memory, cli_model, count);
-  if (!models) return cli_fail(c);
+  if (!models) return sn_cli_fail(c);
   int result = exit_done, opened = 0;
   for (; result == exit_done && opened < count; opened += result == exit_done) {
-    result = cli_open_model(c, paths[opened], &models[opened]);
+    result = sn_cli_open_model(c, paths[opened], &models[opened]);
   }
   sn_examples examples = {0};
   if (result == exit_done) {
     json_t *set = json_object();
     json_array_append_new(sets, set);
     sn_status status = load(c, paths, models, count, &examples);
-    if (status == SN_OK) c->input = cli_describe_examples(&examples);
+    if (status == SN_OK) c->input = sn_cli_describe_examples(&examples);
     if (status == SN_OK) status = describe_set(c, paths, models, count, &examples, set);
-    if (status != SN_OK) result = cli_fail(c);
+    if (status != SN_OK) result = sn_cli_fail(c);
   }
   sn_examples_free(&examples);
-  for (int k = 0; k < opened; k++) cli_close_model(&models[k]);
+  for (int k = 0; k < opened; k++) sn_cli_close_model(&models[k]);
   sn_arena_free(&memory);
   return result;
 }
 
 static int run(cli *c) {
-  const char *pages[most_models], *paths[most_models], *path = cli_text(c, "-o");
+  const char *pages[most_models], *paths[most_models], *path = sn_cli_text(c, "-o");
   int page_count = 0, count = 0;
   for (int k = 0; k < c->argument_count; k++) {
-    if (cli_has_extension(c->arguments[k], ".html"))
+    if (sn_cli_has_extension(c->arguments[k], ".html"))
       pages[page_count++] = c->arguments[k];
     else
       paths[count++] = c->arguments[k];
   }
   if (sn_page_template_size == 0) {
     sn_fail(&c->ctx, SN_UNSUPPORTED, PAGE_MISSING);
-    return cli_fail(c);
+    return sn_cli_fail(c);
   }
   json_t *sets = json_array();
   int result = count > 0 ? add_set(c, paths, count, sets) : exit_done;
-  const char *title = cli_given(c, "--title") ? cli_text(c, "--title") : "Sinew";
-  if (result == exit_done && page_write(&c->ctx, path, title, pages, page_count, sets) != SN_OK) result = cli_fail(c);
+  const char *title = sn_cli_given(c, "--title") ? sn_cli_text(c, "--title") : "Sinew";
+  if (result == exit_done && sn_page_write(&c->ctx, path, title, pages, page_count, sets) != SN_OK)
+    result = sn_cli_fail(c);
   json_decref(sets);
   sn_file file;
-  if (result == exit_done && sn_file_open(&c->ctx, path, &file) != SN_OK) result = cli_fail(c);
+  if (result == exit_done && sn_file_open(&c->ctx, path, &file) != SN_OK) result = sn_cli_fail(c);
   if (result == exit_done) {
-    cli_say(c, "%s: %.2f MB; open it in a browser\n", path, 1e-6 * (double)file.size);
+    sn_cli_say(c, "%s: %.2f MB; open it in a browser\n", path, 1e-6 * (double)file.size);
     c->result = json_pack("{sI si}", "bytes", (json_int_t)file.size, "models", count);
     sn_file_close(&file);
   }
@@ -313,7 +315,7 @@ static const cli_option options[] = {
   {0},
 };
 
-const cli_command cli_view = {
+const cli_command sn_cli_view = {
   .name = "view",
   .usage = "MODEL.sinew... [--rest FILE --frames FILE --skeleton FILE] -o FILE.html",
   .summary = "write one self-contained HTML page in which models run live",

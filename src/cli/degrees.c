@@ -6,7 +6,7 @@
 
 #include "cli/anova.h"
 
-sn_status cli_degree_spec(cli *c, const char *text, int k, sn_method_spec *out) {
+sn_status sn_cli_degree_spec(cli *c, const char *text, int k, sn_method_spec *out) {
   char spec[300];
   if (strstr(text, "degree_")) {
     return sn_fail(&c->ctx, SN_BAD_INPUT, "%s: --degrees all sets degree_r and degree_s; leave them out", text);
@@ -16,7 +16,7 @@ sn_status cli_degree_spec(cli *c, const char *text, int k, sn_method_spec *out) 
   return sn_method_parse(&c->ctx, spec, out);
 }
 
-sn_status cli_say_degrees(cli *c, double *const values[cli_degree_pairs], int count, json_t **out) {
+sn_status sn_cli_say_degrees(cli *c, double *const values[cli_degree_pairs], int count, json_t **out) {
   static const char *const names[] = {"linear", "quadratic", "cubic"};
   sn_anova_table table;
   sn_anova anova = {0};
@@ -28,9 +28,9 @@ sn_status cli_say_degrees(cli *c, double *const values[cli_degree_pairs], int co
   }
   if (status == SN_OK) status = sn_anova_run(&c->ctx, &table, 0.05, &anova);
   if (status == SN_OK) {
-    cli_say(c, "\nrms error of every vertex, %% of the diagonal\n");
-    cli_say_anova(c, &table, &anova);
-    *out = cli_describe_anova(&table, &anova);
+    sn_cli_say(c, "\nrms error of every vertex, %% of the diagonal\n");
+    sn_cli_say_anova(c, &table, &anova);
+    *out = sn_cli_describe_anova(&table, &anova);
   }
   sn_anova_free(&anova);
   sn_anova_table_free(&table);

@@ -9,10 +9,10 @@
 enum { cli_degrees = 3, cli_degree_pairs = cli_degrees * cli_degrees };
 
 // The spec `text` of the method torque with the degrees of combination k: f_r is k / 3 + 1, f_s is k % 3 + 1.
-sn_status cli_degree_spec(cli *c, const char *text, int k, sn_method_spec *out);
+sn_status sn_cli_degree_spec(cli *c, const char *text, int k, sn_method_spec *out);
 
 // Two-way analysis of variance (f_r by f_s) of the nine models' errors, values[k] of `count` vertices each: the document's
 // table on standard output, and what the report gets.
-sn_status cli_say_degrees(cli *c, double *const values[cli_degree_pairs], int count, json_t **out);
+sn_status sn_cli_say_degrees(cli *c, double *const values[cli_degree_pairs], int count, json_t **out);
 
 #endif

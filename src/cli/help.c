@@ -130,7 +130,7 @@ static void print_markdown(const cli_command *command) {
 
 // ---- all of it ------------------------------------------------------------------------------------------------------------
 
-void cli_help(const cli *c, const char *topic) {
+void sn_cli_help(const cli *c, const char *topic) {
   const cli_command *command = c->command;
   bool all = topic && strcmp(topic, "all") == 0, left = false;
   if (topic && strcmp(topic, "markdown") == 0) {

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-bool cli_is_scene(const char *path) { return sn_format_does(path, SN_WRITES_RIG); }
+bool sn_cli_is_scene(const char *path) { return sn_format_does(path, SN_WRITES_RIG); }
 
 // Frames without faces.
-bool cli_is_point_cache(const char *path) {
+bool sn_cli_is_point_cache(const char *path) {
   return sn_format_does(path, SN_READS_FRAMES) && !sn_format_does(path, SN_READS_MESH);
 }
 
@@ -20,9 +20,9 @@ enum { most_files = 64 };
 
 // The files of an option and, behind them, those of its test clips. -1 where there are too many.
 static int list_files(const cli *c, const char *name, const char *test_name, const char **out, int *test_count) {
-  int count = cli_texts(c, name, out, most_files);
+  int count = sn_cli_texts(c, name, out, most_files);
   if (count > most_files) return -1;
-  *test_count = cli_texts(c, test_name, out + count, most_files - count);
+  *test_count = sn_cli_texts(c, test_name, out + count, most_files - count);
   return count + *test_count > most_files ? -1 : count + *test_count;
 }
 
@@ -44,7 +44,7 @@ static sn_status load(cli *c, bool still, sn_examples *out) {
   int test_skeletons = 0;
   sn_choice choice;
   sn_load_options options = sn_load_options_default();
-  options.rest = cli_text(c, "--rest");
+  options.rest = sn_cli_text(c, "--rest");
   options.frames = frames, options.skeletons = skeletons;
   options.frames_count = list_files(c, "--frames", "--test-frames", frames, &options.test_count);
   options.skeleton_count = list_files(c, "--skeleton", "--test-skeleton", skeletons, &test_skeletons);
@@ -52,40 +52,40 @@ static sn_status load(cli *c, bool still, sn_examples *out) {
     return sn_fail(&c->ctx, SN_BAD_INPUT, "at most %d --frames and --skeleton, test clips included", most_files);
   }
   sn_status status = check_test_clips(c, &options, test_skeletons);
-  if (status == SN_OK) status = cli_choice(c, objects, &choice);
+  if (status == SN_OK) status = sn_cli_choice(c, objects, &choice);
   if (status != SN_OK) return status;
-  options.clip_count = cli_texts(c, "--clip", clips, most_files);
+  options.clip_count = sn_cli_texts(c, "--clip", clips, most_files);
   options.clips = clips;
   if (options.clip_count > most_files) {
     return sn_fail(&c->ctx, SN_BAD_INPUT, "at most %d --clip; --clip all takes every one", most_files);
   }
   options.fps = choice.fps;
   options.object_count = choice.object_count, options.objects = choice.objects;
-  const char *solve = cli_text(c, "--solve");
+  const char *solve = sn_cli_text(c, "--solve");
   options.still_skeleton = still || (solve && strcmp(solve, "weights") != 0); // motion is not wanted, or looked for
-  options.torque = cli_text(c, "--torque");
-  options.controls = cli_text(c, "--controls");
-  if (options.controls && cli_is_point_cache(options.controls))
+  options.torque = sn_cli_text(c, "--torque");
+  options.controls = sn_cli_text(c, "--controls");
+  if (options.controls && sn_cli_is_point_cache(options.controls))
     options.controls = NULL; // positions: for the evaluation
-  options.match = cli_text(c, "--match");
+  options.match = sn_cli_text(c, "--match");
   status = sn_examples_load(&c->ctx, &options, out);
-  for (int k = 0; status == SN_OK && k < out->note_count; k++) cli_say(c, "note: %s\n", out->notes[k]);
+  for (int k = 0; status == SN_OK && k < out->note_count; k++) sn_cli_say(c, "note: %s\n", out->notes[k]);
   return status;
 }
 
-sn_status cli_load(cli *c, sn_examples *out) { return load(c, false, out); }
+sn_status sn_cli_load(cli *c, sn_examples *out) { return load(c, false, out); }
 
-sn_status cli_load_still(cli *c, sn_examples *out) {
+sn_status sn_cli_load_still(cli *c, sn_examples *out) {
   sn_status status = load(c, true, out);
   if (status != SN_OK || out->rest.vertex_count > 0) return status;
   sn_examples_free(out);
   return sn_fail(&c->ctx, SN_BAD_INPUT, "a rest mesh is needed: --rest FILE");
 }
 
-sn_status cli_load_frames(cli *c, sn_examples *out) {
-  sn_status status = cli_load(c, out);
-  if (status == SN_OK && cli_given(c, "--pose")) {
-    status = cli_add_sculpts(c, out);
+sn_status sn_cli_load_frames(cli *c, sn_examples *out) {
+  sn_status status = sn_cli_load(c, out);
+  if (status == SN_OK && sn_cli_given(c, "--pose")) {
+    status = sn_cli_add_sculpts(c, out);
     if (status != SN_OK) sn_examples_free(out);
   }
   if (status != SN_OK || out->frames.frame_count > 0) return status;
@@ -93,13 +93,13 @@ sn_status cli_load_frames(cli *c, sn_examples *out) {
   return sn_fail(&c->ctx, SN_BAD_INPUT, "example frames are needed: --frames FILE");
 }
 
-sn_status cli_keys(cli *c, const sn_examples *examples, sn_keys *keys, sn_keys *others) {
+sn_status sn_cli_keys(cli *c, const sn_examples *examples, sn_keys *keys, sn_keys *others) {
   int test = examples->test_frame_count, count = examples->frames.frame_count - test;
   sn_keys between = {0};
   *others = (sn_keys){.memory = sn_arena_new(&c->ctx)};
-  const char *spec = cli_text(c, "--keys");
+  const char *spec = sn_cli_text(c, "--keys");
   sn_status status = strncmp(spec, "auto:", 5) == 0
-                       ? cli_choose_keys(&c->ctx, examples, count, spec + 5, keys, &between)
+                       ? sn_cli_choose_keys(&c->ctx, examples, count, spec + 5, keys, &between)
                        : sn_keys_parse(&c->ctx, spec, count, c->seed, keys, &between);
   if (status != SN_OK) return status;
   others->frames = SN_NEW(&c->ctx, &others->memory, int, between.count + test);
@@ -112,32 +112,32 @@ sn_status cli_keys(cli *c, const sn_examples *examples, sn_keys *keys, sn_keys *
 
 static const double least_fps = 1e-3, most_fps = 1e6;
 
-double cli_fps(const cli *c) {
-  const char *text = cli_text(c, "--fps");
+double sn_cli_fps(const cli *c) {
+  const char *text = sn_cli_text(c, "--fps");
   char *end = NULL;
   double fps = text ? strtod(text, &end) : 0;
   return text && *text && !*end && fps >= least_fps && fps <= most_fps ? fps : 0;
 }
 
-double cli_rate(const cli *c, const sn_frames *frames) {
-  return !cli_given(c, "--fps") && frames->rate > 0 ? frames->rate : cli_fps(c);
+double sn_cli_rate(const cli *c, const sn_frames *frames) {
+  return !sn_cli_given(c, "--fps") && frames->rate > 0 ? frames->rate : sn_cli_fps(c);
 }
 
-sn_status cli_choice(cli *c, const char **objects, sn_choice *out) {
-  *out = (sn_choice){.clip = cli_text(c, "--clip"), .objects = objects};
-  out->object_count = cli_texts(c, "--object", objects, CLI_MOST_OBJECTS);
+sn_status sn_cli_choice(cli *c, const char **objects, sn_choice *out) {
+  *out = (sn_choice){.clip = sn_cli_text(c, "--clip"), .objects = objects};
+  out->object_count = sn_cli_texts(c, "--object", objects, CLI_MOST_OBJECTS);
   if (out->object_count > CLI_MOST_OBJECTS) {
     return sn_fail(&c->ctx, SN_BAD_INPUT, "at most %d --object", CLI_MOST_OBJECTS);
   }
-  if (cli_given(c, "--fps")) out->fps = cli_fps(c);
-  if (cli_given(c, "--fps") && out->fps <= 0) {
-    return sn_fail(&c->ctx, SN_BAD_INPUT, "--fps %s: must be a positive number, from %g to %g", cli_text(c, "--fps"),
-                   least_fps, most_fps);
+  if (sn_cli_given(c, "--fps")) out->fps = sn_cli_fps(c);
+  if (sn_cli_given(c, "--fps") && out->fps <= 0) {
+    return sn_fail(&c->ctx, SN_BAD_INPUT, "--fps %s: must be a positive number, from %g to %g",
+                   sn_cli_text(c, "--fps"), least_fps, most_fps);
   }
   return SN_OK;
 }
 
-json_t *cli_describe_examples(const sn_examples *examples) {
+json_t *sn_cli_describe_examples(const sn_examples *examples) {
   json_t *out = json_object();
   json_object_set_new(out, "vertices", json_integer(examples->rest.vertex_count));
   json_object_set_new(out, "triangles", json_integer(examples->rest.triangle_count));
@@ -150,7 +150,7 @@ json_t *cli_describe_examples(const sn_examples *examples) {
   if (examples->source) json_object_set_new(out, "file_vertices", json_integer(examples->source_count));
   if (examples->note_count > 0) {
     json_t *notes = json_array();
-    for (int k = 0; k < examples->note_count; k++) json_array_append_new(notes, cli_json_text(examples->notes[k]));
+    for (int k = 0; k < examples->note_count; k++) json_array_append_new(notes, sn_cli_json_text(examples->notes[k]));
     json_object_set_new(out, "notes", notes);
   }
   json_object_set_new(
@@ -159,34 +159,34 @@ json_t *cli_describe_examples(const sn_examples *examples) {
   return out;
 }
 
-cli_figure_text cli_figure(double value, int decimals) {
+cli_figure_text sn_cli_figure(double value, int decimals) {
   cli_figure_text out = {"-"};
   if (isfinite(value)) snprintf(out.text, sizeof out.text, fabs(value) < 1e9 ? "%.*f" : "%.*g", decimals, value);
   return out;
 }
 
-json_t *cli_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+json_t *sn_cli_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
-json_t *cli_describe_metrics(const sn_metrics *m) {
+json_t *sn_cli_describe_metrics(const sn_metrics *m) {
   if (m->frame_count == 0) return json_null();
   json_t *out = json_object();
   json_object_set_new(out, "frames", json_integer(m->frame_count));
-  json_object_set_new(out, "rms", cli_number(m->rms));
-  json_object_set_new(out, "rms_pct_diag", cli_number(m->rms_pct_diag));
-  json_object_set_new(out, "max_pct_diag", cli_number(m->max_pct_diag));
-  json_object_set_new(out, "e_rms", cli_number(m->e_rms));
-  json_object_set_new(out, "ee", cli_number(m->ee));
-  json_object_set_new(out, "std_pct_diag", cli_number(m->std_pct_diag));
-  json_object_set_new(out, "normal_deg", cli_number(m->normal_deg));
+  json_object_set_new(out, "rms", sn_cli_number(m->rms));
+  json_object_set_new(out, "rms_pct_diag", sn_cli_number(m->rms_pct_diag));
+  json_object_set_new(out, "max_pct_diag", sn_cli_number(m->max_pct_diag));
+  json_object_set_new(out, "e_rms", sn_cli_number(m->e_rms));
+  json_object_set_new(out, "ee", sn_cli_number(m->ee));
+  json_object_set_new(out, "std_pct_diag", sn_cli_number(m->std_pct_diag));
+  json_object_set_new(out, "normal_deg", sn_cli_number(m->normal_deg));
   return out;
 }
 
-bool cli_has_extension(const char *path, const char *extension) {
+bool sn_cli_has_extension(const char *path, const char *extension) {
   size_t size = path ? strlen(path) : 0, tail = strlen(extension);
   return size >= tail && strcasecmp(path + size - tail, extension) == 0;
 }
 
-bool cli_has_folder(cli *c, const char *path) {
+bool sn_cli_has_folder(cli *c, const char *path) {
   const char *slash = strrchr(path, '/');
   char folder[4096];
   if (!slash || slash == path) return true;

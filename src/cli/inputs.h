@@ -24,42 +24,42 @@
 // clang-format on
 
 // Examples from the options above (those the command has).
-sn_status cli_load(cli *c, sn_examples *out);
+sn_status sn_cli_load(cli *c, sn_examples *out);
 // The same, and there must be frames.
-sn_status cli_load_frames(cli *c, sn_examples *out);
+sn_status sn_cli_load_frames(cli *c, sn_examples *out);
 // The same where neither frames nor a motion of the skeleton is needed, only --rest and --skeleton.
-sn_status cli_load_still(cli *c, sn_examples *out);
+sn_status sn_cli_load_still(cli *c, sn_examples *out);
 // Puts the meshes of --pose into the frames; without frames, the examples become these poses alone.
-sn_status cli_add_sculpts(cli *c, sn_examples *examples);
+sn_status sn_cli_add_sculpts(cli *c, sn_examples *examples);
 // The frames of --keys, and all others: those between them, then those of the clips that are only tested on.
-sn_status cli_keys(cli *c, const sn_examples *examples, sn_keys *keys, sn_keys *others);
+sn_status sn_cli_keys(cli *c, const sn_examples *examples, sn_keys *keys, sn_keys *others);
 // `wanted` (a number) of the first `frame_count` frames: the ones whose shapes say most about those of the others.
-sn_status cli_choose_keys(sn_context *ctx, const sn_examples *examples, int frame_count, const char *wanted,
-                          sn_keys *out, sn_keys *rest);
-double cli_fps(const cli *c); // 0 where --fps is wrong
+sn_status sn_cli_choose_keys(sn_context *ctx, const sn_examples *examples, int frame_count, const char *wanted,
+                             sn_keys *out, sn_keys *rest);
+double sn_cli_fps(const cli *c); // 0 where --fps is wrong
 // --fps where it is given, else the frames' own rate, else the default.
-double cli_rate(const cli *c, const sn_frames *frames);
+double sn_cli_rate(const cli *c, const sn_frames *frames);
 // What --fps, --clip and --object say; the texts of --object go to `objects` (CLI_MOST_OBJECTS). Fails on a wrong --fps.
 enum { CLI_MOST_OBJECTS = 256 };
-sn_status cli_choice(cli *c, const char **objects, sn_choice *out);
+sn_status sn_cli_choice(cli *c, const char **objects, sn_choice *out);
 
 // A number as text, "-" where it is not finite.
 typedef struct cli_figure_text {
   char text[32];
 } cli_figure_text;
-cli_figure_text cli_figure(double value, int decimals);
+cli_figure_text sn_cli_figure(double value, int decimals);
 
-json_t *cli_number(double value); // null where it is not finite
-json_t *cli_describe_examples(const sn_examples *examples);
-json_t *cli_describe_metrics(const sn_metrics *metrics); // null for no frames
+json_t *sn_cli_number(double value); // null where it is not finite
+json_t *sn_cli_describe_examples(const sn_examples *examples);
+json_t *sn_cli_describe_metrics(const sn_metrics *metrics); // null for no frames
 
 // False, with a message, where the folder of a file to be written does not exist: to be told before the work, not after it.
-bool cli_has_folder(cli *c, const char *path);
+bool sn_cli_has_folder(cli *c, const char *path);
 
 // Where the skeleton is not the model's (other names or lengths, or --map): its motion is carried over to the model's.
-sn_status cli_retarget(cli *c, const sn_rt_model *model, sn_examples *examples);
-bool cli_is_point_cache(const char *path);
-bool cli_is_scene(const char *path); // a skinned mesh with its motion is written so: .glb, .gltf, .fbx
-bool cli_has_extension(const char *path, const char *extension);
+sn_status sn_cli_retarget(cli *c, const sn_rt_model *model, sn_examples *examples);
+bool sn_cli_is_point_cache(const char *path);
+bool sn_cli_is_scene(const char *path); // a skinned mesh with its motion is written so: .glb, .gltf, .fbx
+bool sn_cli_has_extension(const char *path, const char *extension);
 
 #endif

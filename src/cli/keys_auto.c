@@ -90,8 +90,8 @@ static char *list_text(sn_context *ctx, sn_arena *memory, const bool *chosen, in
   return text;
 }
 
-sn_status cli_choose_keys(sn_context *ctx, const sn_examples *examples, int frame_count, const char *wanted,
-                          sn_keys *out, sn_keys *rest) {
+sn_status sn_cli_choose_keys(sn_context *ctx, const sn_examples *examples, int frame_count, const char *wanted,
+                             sn_keys *out, sn_keys *rest) {
   char *end;
   long count = strtol(wanted, &end, 10);
   if (*wanted < '0' || *wanted > '9' || *end || count < 1 || count > frame_count) {

@@ -7,20 +7,21 @@
 #include "cli/memory.h"
 #include "cli/outputs.h"
 
-static const cli_command *const commands[] = {&cli_gen,  &cli_rig,  &cli_train,   &cli_eval, &cli_compare, &cli_bench,
-                                              &cli_view, &cli_info, &cli_convert, &cli_demo, &cli_stats,   NULL};
+static const cli_command *const commands[] = {&sn_cli_gen,     &sn_cli_rig,   &sn_cli_train, &sn_cli_eval,
+                                              &sn_cli_compare, &sn_cli_bench, &sn_cli_view,  &sn_cli_info,
+                                              &sn_cli_convert, &sn_cli_demo,  &sn_cli_stats, NULL};
 
-int cli_run(int argc, char **argv) {
+int sn_cli_run(int argc, char **argv) {
   cli c;
-  int status = cli_parse(argc, argv, commands, &c);
-  if (status == exit_done) status = cli_check_outputs(&c);
+  int status = sn_cli_parse(argc, argv, commands, &c);
+  if (status == exit_done) status = sn_cli_check_outputs(&c);
   if (status == exit_done) {
-    cli_progress_start(&c);
-    status = cli_run_whole(&c);
-    cli_progress_end(&c);
+    sn_cli_progress_start(&c);
+    status = sn_cli_run_whole(&c);
+    sn_cli_progress_end(&c);
   }
-  cli_free(&c);
-  return status < 0 ? cli_flush() : status;
+  sn_cli_free(&c);
+  return status < 0 ? sn_cli_flush() : status;
 }
 
 // With a standard stream closed, the next file to be opened would become it, and messages part of that file. What is
@@ -49,7 +50,7 @@ static void pin_kernels(char **argv) {
 int main(int argc, char **argv) {
   pin_kernels(argv);
   fill_standard_streams();
-  cli_guard_json();
-  cli_catch_signals();
-  return cli_run(argc, argv);
+  sn_cli_guard_json();
+  sn_cli_catch_signals();
+  return sn_cli_run(argc, argv);
 }

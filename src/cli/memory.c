@@ -13,7 +13,7 @@
 
 static _Atomic size_t held, limit;
 
-void cli_limit_memory(size_t most) {
+void sn_cli_limit_memory(size_t most) {
   long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   if (most == 0 && atomic_load(&limit) > 0) return; // a command of demo's: the limit stays
   if (most == 0 && pages > 0 && page > 0) most = (size_t)pages * (size_t)page;
@@ -42,20 +42,20 @@ static void *reallocate(void *user, void *ptr, size_t size) {
   return out;
 }
 
-sn_allocator cli_allocator(void) { return (sn_allocator){reallocate, NULL}; }
+sn_allocator sn_cli_allocator(void) { return (sn_allocator){reallocate, NULL}; }
 
 static void *json_take(size_t size) {
   void *out = reallocate(NULL, NULL, size ? size : 1);
-  if (!out) cli_out_of_memory(size);
+  if (!out) sn_cli_out_of_memory(size);
   return out;
 }
 
 static void json_give(void *ptr) { reallocate(NULL, ptr, 0); }
 
-void cli_guard_json(void) { json_set_alloc_funcs(json_take, json_give); }
+void sn_cli_guard_json(void) { json_set_alloc_funcs(json_take, json_give); }
 
-void cli_out_of_memory(size_t size) {
-  cli_discard_outputs();
+void sn_cli_out_of_memory(size_t size) {
+  sn_cli_discard_outputs();
   fprintf(stderr, "sinew: out of memory: %zu bytes could not be had\n", size);
   _exit(exit_failed);
 }

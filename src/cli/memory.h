@@ -6,13 +6,13 @@
 #include "sinew/base.h"
 
 // Most bytes to hold at once; 0: as many as the machine has, or as were allowed before.
-void cli_limit_memory(size_t most);
-sn_allocator cli_allocator(void);
+void sn_cli_limit_memory(size_t most);
+sn_allocator sn_cli_allocator(void);
 
 // jansson leaves out what it has no memory for, or aborts: with this the process ends instead, with a message.
-void cli_guard_json(void);
+void sn_cli_guard_json(void);
 
 // Says so and ends the process; files that are not finished do not appear.
-_Noreturn void cli_out_of_memory(size_t size);
+_Noreturn void sn_cli_out_of_memory(size_t size);
 
 #endif

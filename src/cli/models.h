@@ -11,13 +11,13 @@ typedef struct cli_model {
 } cli_model;
 
 // exit_done, or another exit status after having printed why.
-int cli_open_model(cli *c, const char *path, cli_model *out);
-void cli_close_model(cli_model *model);
+int sn_cli_open_model(cli *c, const char *path, cli_model *out);
+void sn_cli_close_model(cli_model *model);
 
 // Says where torques are outside what the model was trained on. Returns the number of such frames by joint.
-json_t *cli_note_clamped(const cli *c, const char *name, const sn_rt_model *model, const sn_examples *examples);
+json_t *sn_cli_note_clamped(const cli *c, const char *name, const sn_rt_model *model, const sn_examples *examples);
 
 // A method's spec as the name of a file: '-' for what does not belong in one.
-void cli_spec_name(const char *spec, char *out, size_t size);
+void sn_cli_spec_name(const char *spec, char *out, size_t size);
 
 #endif

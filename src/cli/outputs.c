@@ -58,20 +58,20 @@ static int check_output(const cli *c, const char *option, const char *path) {
   for (int k = 0; k < c->value_count; k++) {
     const cli_value *other = &c->values[k];
     if (other->text == path || !names_a_file(other->option->argument) || !same_file(path, other->text)) continue;
-    return cli_misuse("%s and %s are the same file: %s; what is written needs a name of its own", option,
-                      other->option->name, path);
+    return sn_cli_misuse("%s and %s are the same file: %s; what is written needs a name of its own", option,
+                         other->option->name, path);
   }
   bool files = strncmp(c->command->usage, "SET", 3) != 0;
   for (int k = 0; files && k < c->argument_count; k++) {
     const char *other = c->arguments[k];
     if (other == path || is_page(other) || !same_file(path, other)) continue;
-    return cli_misuse("%s would replace %s, which is %s; give another name", option, other,
-                      is_written(c, k) ? "written too" : "read");
+    return sn_cli_misuse("%s would replace %s, which is %s; give another name", option, other,
+                         is_written(c, k) ? "written too" : "read");
   }
   return exit_done;
 }
 
-int cli_check_outputs(const cli *c) {
+int sn_cli_check_outputs(const cli *c) {
   int status = exit_done;
   for (int k = 0; status == exit_done && k < c->value_count; k++)
     if (is_output(c->values[k].option->name)) status = check_output(c, c->values[k].option->name, c->values[k].text);
@@ -95,9 +95,9 @@ static void stop(int signal_number) {
   raise(signal_number);
 }
 
-void cli_discard_outputs(void) { sn_outputs_clean(waiting); }
+void sn_cli_discard_outputs(void) { sn_outputs_clean(waiting); }
 
-void cli_catch_signals(void) {
+void sn_cli_catch_signals(void) {
   static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
   for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
     if (signal(numbers[k], stop) == SIG_IGN) signal(numbers[k], SIG_IGN); // nohup
@@ -105,26 +105,26 @@ void cli_catch_signals(void) {
 
 // ---- all or nothing -----------------------------------------------------------------------------------------------------
 
-int cli_flush(void) {
+int sn_cli_flush(void) {
   bool failed_before = ferror(stdout);
   if (fflush(stdout) == 0 && !failed_before) return exit_done;
-  cli_print(stderr, "sinew: standard output: cannot write: %s\n", strerror(errno ? errno : EIO));
+  sn_cli_print(stderr, "sinew: standard output: cannot write: %s\n", strerror(errno ? errno : EIO));
   clearerr(stdout);
   return exit_failed;
 }
 
-int cli_run_whole(cli *c) {
+int sn_cli_run_whole(cli *c) {
   sn_outputs outputs;
   const sn_outputs *before = waiting; // demo runs commands within a command
   sn_outputs_begin(&c->ctx, &outputs);
   waiting = &outputs;
   int status = c->command->run(c);
-  if (status == exit_done) status = cli_report(c);
-  if (status == exit_done) status = cli_flush();
+  if (status == exit_done) status = sn_cli_report(c);
+  if (status == exit_done) status = sn_cli_flush();
   publishing = 1;
   sn_status published = sn_outputs_end(&c->ctx, &outputs, status == exit_done ? SN_OK : SN_IO);
   waiting = before;
   publishing = 0;
   if (asked_to_stop) stop(asked_to_stop);
-  return status == exit_done && published != SN_OK ? cli_fail(c) : status;
+  return status == exit_done && published != SN_OK ? sn_cli_fail(c) : status;
 }

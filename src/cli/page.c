@@ -32,7 +32,7 @@ static void to_planes(const uint8_t *bytes, size_t size, size_t word, uint8_t *o
   memcpy(out + count * word, bytes + count * word, size - count * word);
 }
 
-json_t *page_blob(sn_context *ctx, const void *bytes, size_t size, size_t word) {
+json_t *sn_page_blob(sn_context *ctx, const void *bytes, size_t size, size_t word) {
   sn_arena scratch = sn_arena_new(ctx);
   uLongf packed_size = compressBound(size);
   uint8_t *planes = SN_NEW(ctx, &scratch, uint8_t, size);
@@ -133,7 +133,7 @@ static double predict(const uint16_t *steps, int frame_count, int count, const n
   return total;
 }
 
-json_t *page_frames(sn_context *ctx, const sn_mesh *mesh, const sn_frames *frames) {
+json_t *sn_page_frames(sn_context *ctx, const sn_mesh *mesh, const sn_frames *frames) {
   sn_arena scratch = sn_arena_new(ctx);
   int n = frames->vertex_count, f_count = frames->frame_count, order = 2;
   size_t size = (size_t)f_count * 3 * (size_t)n;
@@ -154,8 +154,8 @@ json_t *page_frames(sn_context *ctx, const sn_mesh *mesh, const sn_frames *frame
       order = 1;
     else
       predict(steps, f_count, n, &around, 2, strayed, offsets);
-    json_t *box_blob = page_blob(ctx, boxes, (size_t)f_count * sizeof *boxes, 4);
-    json_t *step_blob = page_blob(ctx, offsets, size * sizeof *offsets, 2);
+    json_t *box_blob = sn_page_blob(ctx, boxes, (size_t)f_count * sizeof *boxes, 4);
+    json_t *step_blob = sn_page_blob(ctx, offsets, size * sizeof *offsets, 2);
     bool both = box_blob && step_blob;
     if (both)
       out = json_pack("{sO sO sf si}", "boxes", box_blob, "coordinates", step_blob, "error", worst, "order", order);
@@ -238,8 +238,8 @@ static sn_status copy_sets(sn_context *ctx, const char *path, sn_writer *writer)
   return count ? status : sn_fail(ctx, SN_BAD_FILE, "%s: not a page written by sinew view", path);
 }
 
-sn_status page_write(sn_context *ctx, const char *path, const char *title, const char *const *pages, int page_count,
-                     const json_t *sets) {
+sn_status sn_page_write(sn_context *ctx, const char *path, const char *title, const char *const *pages,
+                        int page_count, const json_t *sets) {
   static const char title_mark[] = "<!--sinew:title-->", sets_mark[] = "<!--sinew:sets-->";
   const char *text = (const char *)sn_page_template;
   size_t size = sn_page_template_size;

@@ -30,7 +30,7 @@ static bool show(void *user, const char *task, double done) {
   return true;
 }
 
-void cli_progress_start(cli *c) {
+void sn_cli_progress_start(cli *c) {
   if (c->quiet) return;
   c->progress = SN_NEW(&c->ctx, &c->memory, cli_progress, 1);
   if (!c->progress) return;
@@ -39,7 +39,7 @@ void cli_progress_start(cli *c) {
   c->ctx.progress_user = c->progress;
 }
 
-void cli_progress_end(cli *c) {
+void sn_cli_progress_end(cli *c) {
   if (c->progress && c->progress->shown && c->progress->terminal) fputs("\r\033[K", stderr);
   c->ctx.progress = NULL;
   c->progress = NULL;

@@ -27,11 +27,11 @@ static json_t *option_value(const char *text) {
     json_t *real = json_real(number);
     if (real) return real;
   }
-  return cli_json_text(text);
+  return sn_cli_json_text(text);
 }
 
 static json_t *given_value(const cli_option *option, const char *text) {
-  return text && is_name(option) ? cli_json_text(text) : option_value(text);
+  return text && is_name(option) ? sn_cli_json_text(text) : option_value(text);
 }
 
 static void add_option(json_t *options, const cli *c, const cli_option *option) {
@@ -42,15 +42,16 @@ static void add_option(json_t *options, const cli *c, const cli_option *option) 
       if (c->values[k].option == option) json_array_append_new(list, given_value(option, c->values[k].text));
     json_object_set_new(options, option->name + 2, list);
   } else if (!option->argument) {
-    json_object_set_new(options, option->name + strspn(option->name, "-"), json_boolean(cli_given(c, option->name)));
+    json_object_set_new(options, option->name + strspn(option->name, "-"),
+                        json_boolean(sn_cli_given(c, option->name)));
   } else {
-    const char *text = cli_text(c, option->name);
+    const char *text = sn_cli_text(c, option->name);
     json_object_set_new(options, option->name + strspn(option->name, "-"),
                         text ? given_value(option, text) : json_null());
   }
 }
 
-json_t *cli_describe_options(const sn_option_group *groups, const void *options) {
+json_t *sn_cli_describe_options(const sn_option_group *groups, const void *options) {
   json_t *out = json_object();
   for (sn_option_cursor at = {.group = groups}; sn_option_next(&at);) {
     json_object_set_new(out, at.option->name, option_value(sn_option_get(&at, options).text));
@@ -61,7 +62,7 @@ json_t *cli_describe_options(const sn_option_group *groups, const void *options)
 static json_t *build(cli *c) {
   json_t *options = json_object(), *root = json_object();
   for (const cli_option *option = c->options; option->name; option++) add_option(options, c, option);
-  json_object_set_new(root, "command", cli_json_text(c->command->name));
+  json_object_set_new(root, "command", sn_cli_json_text(c->command->name));
   json_object_set_new(root, "version", json_string(SN_VERSION));
   json_object_set_new(root, "options", options);
   json_object_set_new(root, "input", c->input ? c->input : json_object());
@@ -70,15 +71,15 @@ static json_t *build(cli *c) {
   return root;
 }
 
-int cli_report(cli *c) {
-  const char *path = cli_text(c, "--json");
+int sn_cli_report(cli *c) {
+  const char *path = sn_cli_text(c, "--json");
   if (!path) return exit_done;
   json_t *root = build(c);
   char *text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
   json_decref(root);
   if (!text) {
     sn_fail(&c->ctx, SN_NO_MEMORY, "the report could not be made");
-    return cli_fail(c);
+    return sn_cli_fail(c);
   }
   sn_status status = SN_OK;
   if (strcmp(path, "-") == 0) {
@@ -92,5 +93,5 @@ int cli_report(cli *c) {
     }
   }
   free(text);
-  return status == SN_OK ? exit_done : cli_fail(c);
+  return status == SN_OK ? exit_done : sn_cli_fail(c);
 }

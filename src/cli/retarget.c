@@ -30,18 +30,18 @@ static int tell_partners(cli *c, const sn_skeleton *ours, const int *partners) {
     used += wrote > 0 ? (size_t)wrote : 0;
   }
   if (found == 0) return 0;
-  cli_say(c, "%s: motion of another skeleton: %d of %d joints have a partner", cli_text(c, "--skeleton"), found,
-          ours->joint_count);
-  cli_say(c, used ? "; with their parents stay: %s\n" : "\n", missing);
+  sn_cli_say(c, "%s: motion of another skeleton: %d of %d joints have a partner", sn_cli_text(c, "--skeleton"), found,
+             ours->joint_count);
+  sn_cli_say(c, used ? "; with their parents stay: %s\n" : "\n", missing);
   return found;
 }
 
 // The examples get `ours` and the poses for it.
 static sn_status carry_over(cli *c, sn_skeleton *ours, const char *map, int *partners, sn_examples *examples) {
-  const char *path = cli_text(c, "--skeleton");
+  const char *path = sn_cli_text(c, "--skeleton");
   sn_skeleton *theirs = &examples->skeleton;
   sn_poses poses;
-  sn_status status = sn_joint_partners(&c->ctx, ours, theirs, cli_text(c, "--map"), map, partners);
+  sn_status status = sn_joint_partners(&c->ctx, ours, theirs, sn_cli_text(c, "--map"), map, partners);
   if (status != SN_OK) return status;
   if (tell_partners(c, ours, partners) == 0) {
     return sn_fail(
@@ -62,13 +62,13 @@ static sn_status carry_over(cli *c, sn_skeleton *ours, const char *map, int *par
   return SN_OK;
 }
 
-sn_status cli_retarget(cli *c, const sn_rt_model *model, sn_examples *examples) {
+sn_status sn_cli_retarget(cli *c, const sn_rt_model *model, sn_examples *examples) {
   sn_skeleton ours = {0};
   if (model->info.joint_count == 0 || examples->poses.joint_count == 0) return SN_OK;
   sn_arena scratch = sn_arena_new(&c->ctx);
   char *map = NULL;
   sn_status status = sn_model_skeleton(&c->ctx, model, &ours);
-  if (status == SN_OK) status = read_map(c, cli_text(c, "--map"), &scratch, &map);
+  if (status == SN_OK) status = read_map(c, sn_cli_text(c, "--map"), &scratch, &map);
   int *partners = status == SN_OK ? SN_NEW(&c->ctx, &scratch, int, ours.joint_count) : NULL;
   if (status == SN_OK && !partners) status = c->ctx.error.status;
   if (status == SN_OK && (map || !sn_skeletons_alike(&ours, &examples->skeleton))) {

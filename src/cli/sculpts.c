@@ -20,7 +20,7 @@ static int compare_sculpts(const void *a, const void *b) {
 
 static sn_status parse(cli *c, int frame_count, sculpt *out, int *count) {
   const char *texts[most_sculpts];
-  *count = cli_texts(c, "--pose", texts, most_sculpts);
+  *count = sn_cli_texts(c, "--pose", texts, most_sculpts);
   if (*count > most_sculpts) return sn_fail(&c->ctx, SN_BAD_INPUT, "at most %d --pose", most_sculpts);
   for (int k = 0; k < *count; k++) {
     char *end;
@@ -41,7 +41,7 @@ static sn_status parse(cli *c, int frame_count, sculpt *out, int *count) {
 
 // With --match: which vertex of a sculpted mesh each of the examples' is, by their common rest pose.
 static sn_status match_order(cli *c, const sn_examples *examples, sn_arena *memory, int **out, int *count) {
-  const char *path = cli_text(c, "--match");
+  const char *path = sn_cli_text(c, "--match");
   *out = NULL;
   if (!path) return SN_OK;
   int n = examples->rest.vertex_count;
@@ -131,7 +131,7 @@ static sn_status replace(cli *c, const sculpt *sculpts, int count, sn_examples *
   return SN_OK;
 }
 
-sn_status cli_add_sculpts(cli *c, sn_examples *examples) {
+sn_status sn_cli_add_sculpts(cli *c, sn_examples *examples) {
   sn_arena scratch = sn_arena_new(&c->ctx);
   sculpt *sculpts = SN_NEW(&c->ctx, &scratch, sculpt, most_sculpts);
   int count = 0;

@@ -38,14 +38,14 @@ static void print_safely(FILE *stream, const char *text) {
   }
 }
 
-void cli_vprint(FILE *stream, const char *format, va_list args) {
+void sn_cli_vprint(FILE *stream, const char *format, va_list args) {
   char buffer[1024], *text = buffer;
   va_list again;
   va_copy(again, args);
   int length = vsnprintf(buffer, sizeof buffer, format, args);
   if (length >= (int)sizeof buffer) {
     text = malloc((size_t)length + 1);
-    if (!text) cli_out_of_memory((size_t)length + 1);
+    if (!text) sn_cli_out_of_memory((size_t)length + 1);
     vsnprintf(text, (size_t)length + 1, format, again);
   }
   va_end(again);
@@ -53,10 +53,10 @@ void cli_vprint(FILE *stream, const char *format, va_list args) {
   if (text != buffer) free(text);
 }
 
-void cli_print(FILE *stream, const char *format, ...) {
+void sn_cli_print(FILE *stream, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  cli_vprint(stream, format, args);
+  sn_cli_vprint(stream, format, args);
   va_end(args);
 }
 
@@ -64,7 +64,7 @@ void cli_print(FILE *stream, const char *format, ...) {
 static char *to_utf8(const char *text) {
   size_t room = 3 * strlen(text) + 1;
   char *out = malloc(room), *end = out;
-  if (!out) cli_out_of_memory(room);
+  if (!out) sn_cli_out_of_memory(room);
   for (const unsigned char *c = (const unsigned char *)text; *c;) {
     int size = character_size(c);
     memcpy(end, size > 0 ? (const char *)c : "\xef\xbf\xbd", size > 0 ? (size_t)size : 3);
@@ -74,14 +74,14 @@ static char *to_utf8(const char *text) {
   return out;
 }
 
-json_t *cli_json_text(const char *text) {
+json_t *sn_cli_json_text(const char *text) {
   char *good = to_utf8(text);
   json_t *out = json_string(good);
   free(good);
   return out;
 }
 
-void cli_json_put(json_t *object, const char *name, json_t *value) {
+void sn_cli_json_put(json_t *object, const char *name, json_t *value) {
   char *good = to_utf8(name);
   json_object_set_new(object, good, value);
   free(good);

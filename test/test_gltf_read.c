@@ -374,27 +374,36 @@ static void test_morph_weights(void **state) {
                  0, 1,    /* times */ 1,
                  0, 0.5f, -1 /* weights at both keys */};
   sn_gltf *gltf;
-  assert_ok(&ctx,
-            parse(&ctx,
-                  HEAD
-                  "'nodes':[{'mesh':0,'scale':[2,2,2],'weights':[0,0.5]}],'meshes':[{'weights':[1,1],'primitives':[{"
-                  "'attributes':{'POSITION':0},'targets':[{'POSITION':1},{'POSITION':2}]}]}],"
-                  "'animations':[{'channels':[{'sampler':0,'target':{'node':0,'path':'weights'}}],"
-                  "'samplers':[{'input':3,'output':4}]}],"
-                  "'accessors':[{'bufferView':0,'componentType':5126,'count':3,'type':'VEC3'},"
-                  "{'bufferView':0,'byteOffset':36,'componentType':5126,'count':3,'type':'VEC3'},"
-                  "{'bufferView':0,'byteOffset':72,'componentType':5126,'count':3,'type':'VEC3'},"
-                  "{'bufferView':0,'byteOffset':108,'componentType':5126,'count':2,'type':'SCALAR'},"
-                  "{'bufferView':0,'byteOffset':116,'componentType':5126,'count':4,'type':'SCALAR'}],"
-                  "'bufferViews':[{'buffer':0,'byteLength':132}],'buffers':[{'byteLength':132}]}",
-                  bin, sizeof bin, &gltf));
-  float positions[3][3];
+  assert_ok(&ctx, parse(&ctx,
+                        HEAD "'nodes':[{'mesh':0,'scale':[2,2,2],'weights':[0,0.5]},{'mesh':0,'name':'lid'}],"
+                             "'meshes':[{'weights':[1,1],'extras':{'targetNames':['smile']},'primitives':[{"
+                             "'attributes':{'POSITION':0},'targets':[{'POSITION':1},{'POSITION':2}]}]}],"
+                             "'animations':[{'channels':[{'sampler':0,'target':{'node':0,'path':'weights'}}],"
+                             "'samplers':[{'input':3,'output':4}]}],"
+                             "'accessors':[{'bufferView':0,'componentType':5126,'count':3,'type':'VEC3'},"
+                             "{'bufferView':0,'byteOffset':36,'componentType':5126,'count':3,'type':'VEC3'},"
+                             "{'bufferView':0,'byteOffset':72,'componentType':5126,'count':3,'type':'VEC3'},"
+                             "{'bufferView':0,'byteOffset':108,'componentType':5126,'count':2,'type':'SCALAR'},"
+                             "{'bufferView':0,'byteOffset':116,'componentType':5126,'count':4,'type':'SCALAR'}],"
+                             "'bufferViews':[{'buffer':0,'byteLength':132}],'buffers':[{'byteLength':132}]}",
+                        bin, sizeof bin, &gltf));
+  float positions[6][3];
   assert_ok(&ctx, sn_gltf_deform(&ctx, gltf, -1, 0, positions));
   assert_near(positions[0][0], 0, 1e-6);
   assert_near(positions[0][1], 2, 1e-6); // the node's weights count, not the mesh's
   assert_ok(&ctx, sn_gltf_deform(&ctx, gltf, 0, 0.5, positions));
   assert_near(positions[0][0], 1.5, 1e-6);
   assert_near(positions[0][1], -2, 1e-6);
+  static const char *const names[] = {"smile", "target1", "lid.smile", "lid.target1"};
+  static const double expected[] = {0.75, -0.5, 1, 1};
+  double weights[4];
+  assert_int_equal(sn_gltf_morph_count(gltf), 4);
+  assert_ok(&ctx, sn_gltf_morph_weights(&ctx, gltf, 0, 0.5, weights));
+  for (int k = 0; k < 4; k++) {
+    assert_string_equal(sn_gltf_morph_name(gltf, k), names[k]);
+    assert_near(weights[k], expected[k], 1e-6);
+  }
+  assert_fails(&ctx, sn_gltf_morph_weights(&ctx, gltf, 1, 0, weights), "clip 1 does not exist");
   sn_gltf_free(gltf);
 }
 

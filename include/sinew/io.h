@@ -214,6 +214,12 @@ sn_status sn_gltf_pose(sn_context *ctx, const sn_gltf *gltf, int clip, double t,
 // Positions of the flattened mesh at time t: morph targets, then linear skinning, then node transforms.
 sn_status sn_gltf_deform(sn_context *ctx, const sn_gltf *gltf, int clip, double t, float (*positions)[3]);
 
+// The morph targets of the scene's mesh nodes: their names (the exporter's, else "target0"; no two alike, "NODE.NAME" where two
+// nodes share one), and their weights at time t, one for each. Frame f of a clip is at its start + f / fps.
+int sn_gltf_morph_count(const sn_gltf *gltf);
+const char *sn_gltf_morph_name(const sn_gltf *gltf, int morph);
+sn_status sn_gltf_morph_weights(sn_context *ctx, const sn_gltf *gltf, int clip, double t, double *weights);
+
 // Poses at frames f = 0 .. frame_count-1, at the clip's first key time + f / fps. frame_count < 0: as many as the clip
 // has. A clip that ends more than half a frame before the last one is an error that names both lengths.
 sn_status sn_gltf_poses(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, int frame_count, sn_poses *out);

@@ -180,6 +180,18 @@ static void describe_units(cli *c, const sn_gltf *gltf) {
   }
 }
 
+static void describe_morphs(cli *c, const sn_gltf *gltf) {
+  int count = sn_gltf_morph_count(gltf);
+  json_t *names = json_array();
+  if (count > 0) sn_cli_say(c, "  %d morph target%s:", count, count == 1 ? "" : "s");
+  for (int k = 0; k < count; k++) {
+    sn_cli_say(c, "%s%s", k ? ", " : " ", sn_gltf_morph_name(gltf, k));
+    json_array_append_new(names, sn_cli_json_text(sn_gltf_morph_name(gltf, k)));
+  }
+  if (count > 0) sn_cli_say(c, "\n");
+  json_object_set_new(c->result, "morphs", names);
+}
+
 static sn_status info_gltf(cli *c, const char *path) {
   sn_gltf *gltf;
   sn_mesh mesh = {0};
@@ -203,6 +215,7 @@ static sn_status info_gltf(cli *c, const char *path) {
     sn_cli_say(c, "  %s\n", place);
     json_object_set_new(c->result, "place", sn_cli_json_text(place));
   }
+  describe_morphs(c, gltf);
   json_t *clips = json_array();
   for (int k = 0; status == SN_OK && k < sn_gltf_clip_count(gltf); k++) {
     sn_clip_info clip = sn_gltf_clip(gltf, k);

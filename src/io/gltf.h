@@ -91,6 +91,12 @@ typedef struct gltf_clip {
   gltf_channel *channels;
 } gltf_clip;
 
+// A morph target of one node's mesh.
+typedef struct gltf_morph {
+  int node, target;
+  const char *name; // no two alike
+} gltf_morph;
+
 struct sn_gltf {
   char *name, *folder; // folder NULL: no external files
   json_t *json;
@@ -111,6 +117,8 @@ struct sn_gltf {
   int (*triangles)[3];
   sn_skin skin; // of the flattened mesh; vertex_count 0 where there are no joints
   gltf_clip *clips;
+  int morph_count;
+  gltf_morph *morphs;
   sn_arena memory;
 };
 
@@ -159,6 +167,7 @@ sn_status sn_gltf_integers(sn_context *ctx, const sn_gltf *gltf, int accessor, u
 sn_status sn_gltf_load_nodes(sn_context *ctx, sn_gltf *gltf);
 sn_status sn_gltf_load_skins(sn_context *ctx, sn_gltf *gltf);
 sn_status sn_gltf_load_meshes(sn_context *ctx, sn_gltf *gltf);
+sn_status sn_gltf_load_morphs(sn_context *ctx, sn_gltf *gltf); // gltf_morph.c, after the meshes
 sn_status sn_gltf_load_clips(sn_context *ctx, sn_gltf *gltf);
 sn_status sn_gltf_place(sn_context *ctx, sn_gltf *gltf); // skins and parts into the scene's space
 

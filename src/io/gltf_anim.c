@@ -289,6 +289,18 @@ sn_status sn_gltf_pose(sn_context *ctx, const sn_gltf *gltf, int clip, double t,
   return status;
 }
 
+sn_status sn_gltf_morph_weights(sn_context *ctx, const sn_gltf *gltf, int clip, double t, double *weights) {
+  sn_arena scratch = sn_arena_new(ctx);
+  sn_status status = check_request(ctx, gltf, clip, t);
+  const gltf_node *nodes = status == SN_OK ? nodes_at(ctx, gltf, clip, t, &scratch) : NULL;
+  if (status == SN_OK && !nodes) status = ctx->error.status;
+  for (int k = 0; k < gltf->morph_count && status == SN_OK; k++) {
+    weights[k] = nodes[gltf->morphs[k].node].weights[gltf->morphs[k].target];
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
 // ---- deforming ---------------------------------------------------------------------------------------------------------
 
 static sn_vec3 morphed(const gltf_part *part, const double *weights, int i) {

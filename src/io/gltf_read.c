@@ -143,6 +143,7 @@ static sn_status load(sn_context *ctx, sn_gltf *gltf, const uint8_t *bytes, size
   if (status == SN_OK) status = sn_gltf_load_nodes(ctx, gltf);
   if (status == SN_OK) status = sn_gltf_load_skins(ctx, gltf);
   if (status == SN_OK) status = sn_gltf_load_meshes(ctx, gltf);
+  if (status == SN_OK) status = sn_gltf_load_morphs(ctx, gltf);
   if (status == SN_OK) status = sn_gltf_load_clips(ctx, gltf);
   if (status == SN_OK) status = sn_gltf_place(ctx, gltf);
   return status == SN_OK ? SN_OK : sn_fail_prefix(ctx, "%s: ", gltf->name);

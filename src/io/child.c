@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// A child process that does one thing, and what its end means.
+#include "io/child.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+// Four gigabytes and two minutes are many times what the largest characters take.
+enum { most_seconds = 120 };
+
+static void limit(int resource, rlim_t most) { setrlimit(resource, &(struct rlimit){most, most}); }
+
+static void run_and_exit(int (*work)(void *, char *, size_t), void *data, int fd) {
+  char message[sizeof((sn_child_end *)0)->message] = "";
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_CPU, most_seconds);
+#ifndef __SANITIZE_ADDRESS__ // its shadow memory is larger than any limit
+  limit(RLIMIT_DATA, (rlim_t)4 << 30);
+#endif
+  int result = work(data, message, sizeof message);
+  if (message[0] && write(fd, message, strlen(message)) < 0) result = CHILD_FAILED;
+  _exit(result);
+}
+
+// The child's end, or its last moment where it takes too long.
+static int wait_for(pid_t pid) {
+  int status = 0;
+  double end = sn_seconds() + 2 * most_seconds;
+  const struct timespec pause = {0, 2000000};
+  while (waitpid(pid, &status, WNOHANG) == 0) {
+    if (sn_seconds() > end) {
+      kill(pid, SIGKILL);
+      waitpid(pid, &status, 0);
+      break;
+    }
+    nanosleep(&pause, NULL);
+  }
+  return status;
+}
+
+static void describe(int status, int fd, sn_child_end *end) {
+  ssize_t size = read(fd, end->message, sizeof end->message - 1);
+  end->message[size > 0 ? size : 0] = '\0';
+  end->message[strcspn(end->message, "\r\n")] = '\0';
+  end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  end->result = code >= CHILD_DONE && code <= CHILD_MISSING ? (sn_child_result)code : CHILD_BROKE;
+}
+
+sn_status sn_child_run(sn_context *ctx, const char *name, int (*work)(void *data, char *message, size_t size), void *data,
+                       sn_child_end *end) {
+  int ends[2];
+  if (pipe(ends) != 0) return sn_fail(ctx, SN_IO, "%s: %s", name, strerror(errno));
+  fflush(NULL);
+  pid_t pid = fork();
+  if (pid == 0) run_and_exit(work, data, ends[1]);
+  close(ends[1]);
+  sn_status status = SN_OK;
+  if (pid < 0) {
+    status = sn_fail(ctx, SN_IO, "%s: cannot start the process that reads it: %s", name, strerror(errno));
+  } else {
+    describe(wait_for(pid), ends[0], end);
+  }
+  close(ends[0]);
+  return status;
+}
+
+sn_status sn_child_failed(sn_context *ctx, const char *name, const char *library, const sn_child_end *end) {
+  if (end->result == CHILD_FAILED && end->message[0]) {
+    return sn_fail(ctx, SN_BAD_FILE, "%s: cannot be read: %s", name, end->message);
+  }
+  if (end->signal == SIGXCPU || end->signal == SIGKILL) {
+    return sn_fail(ctx, SN_BAD_FILE, "%s: reading it took more than %d seconds or too much memory; gave up", name,
+                   most_seconds);
+  }
+  return sn_fail(ctx, SN_BAD_FILE, "%s: %s broke down on this file (signal %d): it is damaged, or too large", name,
+                 library, end->signal);
+}

@@ -53,8 +53,8 @@ static void describe(int status, int fd, sn_child_end *end) {
   end->result = code >= CHILD_DONE && code <= CHILD_MISSING ? (sn_child_result)code : CHILD_BROKE;
 }
 
-sn_status sn_child_run(sn_context *ctx, const char *name, int (*work)(void *data, char *message, size_t size), void *data,
-                       sn_child_end *end) {
+sn_status sn_child_run(sn_context *ctx, const char *name, int (*work)(void *data, char *message, size_t size),
+                       void *data, sn_child_end *end) {
   int ends[2];
   if (pipe(ends) != 0) return sn_fail(ctx, SN_IO, "%s: %s", name, strerror(errno));
   fflush(NULL);

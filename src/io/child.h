@@ -15,8 +15,8 @@ typedef struct sn_child_end {
 
 // Runs `work` in a child; it returns CHILD_DONE, CHILD_FAILED or CHILD_MISSING, and may leave a message. What it writes to memory
 // is lost unless that is shared.
-sn_status sn_child_run(sn_context *ctx, const char *name, int (*work)(void *data, char *message, size_t size), void *data,
-                       sn_child_end *end);
+sn_status sn_child_run(sn_context *ctx, const char *name, int (*work)(void *data, char *message, size_t size),
+                       void *data, sn_child_end *end);
 // The message for a child that failed or broke; `library` did the work.
 sn_status sn_child_failed(sn_context *ctx, const char *name, const char *library, const sn_child_end *end);
 

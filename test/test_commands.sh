@@ -27,7 +27,9 @@ run bench lbs:extra=halfway.sinew
 run rig --rest arm/rest.obj --frames arm/frames.pc2 --bones 3 -o rig.glb
 printf 'a,b,value\n1,1,1\n1,1,2\n1,2,3\n1,2,5\n2,1,2\n2,1,2.5\n2,2,7\n2,2,9\n' > values.csv
 run stats anova values.csv
-is_there torque.glb affine plot.svg compare.json rig.glb
+echo '[{"command": "info arm/rest.obj --json info.json", "inputs": ["arm/rest.obj"], "outputs": ["info.json"]}]' > jobs.json
+run batch jobs.json
+is_there torque.glb affine plot.svg compare.json rig.glb info.json
 if "$SINEW" view dqs.sinew --skeleton arm/skeleton.glb -o page.html --quiet 2> err.txt; then is_there page.html; else grep -q "page" err.txt; fi
 
 for command in $("$SINEW" --help | sed -nE 's/^  ([a-z]+)  +.*/\1/p'); do

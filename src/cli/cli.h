@@ -45,6 +45,7 @@ typedef struct cli {
   bool quiet;
   uint64_t seed;
   json_t *input, *result; // parts of the report, filled by the command
+  bool report_failure;    // the report appears though the command failed: it says what
   sn_arena memory;
   struct cli_progress *progress;
 } cli;
@@ -60,7 +61,7 @@ struct cli_command {
 };
 
 extern const cli_command sn_cli_gen, sn_cli_rig, sn_cli_train, sn_cli_eval, sn_cli_compare, sn_cli_bench, sn_cli_view,
-  sn_cli_info, sn_cli_convert, sn_cli_demo, sn_cli_stats;
+  sn_cli_info, sn_cli_convert, sn_cli_demo, sn_cli_stats, sn_cli_batch;
 
 // Parses and runs one command line (argv[0] is the program); the exit status.
 int sn_cli_run(int argc, char **argv);

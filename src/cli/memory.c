@@ -20,6 +20,8 @@ void sn_cli_limit_memory(size_t most) {
   atomic_store(&limit, most);
 }
 
+size_t sn_cli_memory_limit(void) { return atomic_load(&limit); }
+
 static bool take(size_t size) {
   size_t most = atomic_load(&limit), before = atomic_fetch_add(&held, size);
   if (most == 0 || (size <= most && before <= most - size)) return true;

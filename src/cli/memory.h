@@ -7,6 +7,7 @@
 
 // Most bytes to hold at once; 0: as many as the machine has, or as were allowed before.
 void sn_cli_limit_memory(size_t most);
+size_t sn_cli_memory_limit(void);
 sn_allocator sn_cli_allocator(void);
 
 // jansson leaves out what it has no memory for, or aborts: with this the process ends instead, with a message.

@@ -119,12 +119,14 @@ int sn_cli_run_whole(cli *c) {
   sn_outputs_begin(&c->ctx, &outputs);
   waiting = &outputs;
   int status = c->command->run(c);
-  if (status == exit_done) status = sn_cli_report(c);
-  if (status == exit_done) status = sn_cli_flush();
+  bool told = status == exit_done || c->report_failure;
+  int reported = told ? sn_cli_report(c) : status;
+  if (reported == exit_done) reported = sn_cli_flush();
+  if (reported != exit_done) status = reported;
   publishing = 1;
-  sn_status published = sn_outputs_end(&c->ctx, &outputs, status == exit_done ? SN_OK : SN_IO);
+  sn_status published = sn_outputs_end(&c->ctx, &outputs, reported == exit_done ? SN_OK : SN_IO);
   waiting = before;
   publishing = 0;
   if (asked_to_stop) stop(asked_to_stop);
-  return status == exit_done && published != SN_OK ? sn_cli_fail(c) : status;
+  return reported == exit_done && published != SN_OK ? sn_cli_fail(c) : status;
 }

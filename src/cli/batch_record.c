@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// What a job was and what its files were when it was done: one small file per job, so that parts of a farm never write the
+// same one. A job is up to date where the record would be the same today.
+#include <errno.h>
+#include <fts.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/batch.h"
+#include "cli/text.h"
+
+const char *sn_batch_path(const batch *b, const batch_job *job, const char *extension, char *out) {
+  snprintf(out, 4096, "%s/%s.%s", b->folder, job->name, extension);
+  return out;
+}
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t size) {
+  for (size_t k = 0; k < size; k++) hash = (hash ^ ((const uint8_t *)bytes)[k]) * 0x100000001b3u; // FNV-1a
+  return hash;
+}
+
+// Size and time of a file; of a folder, a sum over all that is in it, whatever the order it is listed in.
+static bool describe(char *path, char out[80]) {
+  struct stat info;
+  if (stat(path, &info) != 0) return false;
+  if (!S_ISDIR(info.st_mode)) {
+    snprintf(out, 80, "%lld %lld.%09ld", (long long)info.st_size, (long long)info.st_mtim.tv_sec,
+             info.st_mtim.tv_nsec);
+    return true;
+  }
+  char *const paths[] = {path, NULL};
+  FTS *walk = fts_open(paths, FTS_LOGICAL | FTS_NOCHDIR, NULL);
+  uint64_t sum = 0, count = 0;
+  for (FTSENT *e; walk && (e = fts_read(walk)) != NULL;) {
+    if (e->fts_info != FTS_F) continue;
+    const struct stat *s = e->fts_statp;
+    int64_t numbers[3] = {s->st_size, s->st_mtim.tv_sec, s->st_mtim.tv_nsec};
+    const char *name = e->fts_path + strlen(path);
+    sum += mix(mix(0xcbf29ce484222325u, name, strlen(name)), numbers, sizeof numbers), count++;
+  }
+  if (walk) fts_close(walk);
+  snprintf(out, 80, "%llu files %016llx", (unsigned long long)count, (unsigned long long)sum);
+  return true;
+}
+
+// The files as an object; the first that is not there in `missing` (NULL: none).
+static json_t *describe_files(const batch_file *files, int count, const char **missing) {
+  json_t *out = json_object();
+  char text[80];
+  *missing = NULL;
+  for (int f = 0; f < count; f++) {
+    bool there = describe(files[f].path, text);
+    if (!there && !*missing) *missing = files[f].text;
+    json_object_set_new(out, files[f].text, there ? json_string(text) : json_null());
+  }
+  return out;
+}
+
+static json_t *describe_job(const batch_job *job) {
+  json_t *words = json_array(), *out = json_object();
+  const char *missing;
+  for (int w = 0; w < job->word_count; w++) json_array_append_new(words, sn_cli_json_text(job->words[w]));
+  json_object_set_new(out, "version", json_string(SN_VERSION));
+  json_object_set_new(out, "command", words);
+  json_object_set_new(out, "inputs", describe_files(job->inputs, job->input_count, &missing));
+  return out;
+}
+
+bool sn_batch_is_current(cli *c, const batch *b, batch_job *job) {
+  (void)c;
+  char path[4096];
+  const char *missing;
+  json_decref(job->record);
+  job->record = describe_job(job);
+  json_t *before = json_load_file(sn_batch_path(b, job, "json", path), JSON_REJECT_DUPLICATES, NULL);
+  json_t *now = json_copy(job->record);
+  json_object_set_new(now, "outputs", describe_files(job->outputs, job->output_count, &missing));
+  bool same = before && !missing && json_equal(before, now);
+  json_decref(before);
+  json_decref(now);
+  return same;
+}
+
+sn_status sn_batch_remember(cli *c, const batch *b, batch_job *job) {
+  char path[4096];
+  const char *missing;
+  json_object_set_new(job->record, "outputs", describe_files(job->outputs, job->output_count, &missing));
+  if (missing) {
+    return sn_fail(&c->ctx, SN_BAD_INPUT, "ended well, but its output %s is not there; are \"outputs\" right?",
+                   missing);
+  }
+  char *text = json_dumps(job->record, JSON_INDENT(1));
+  sn_writer writer;
+  sn_context alone = c->ctx; // records appear at once, not with the report
+  alone.outputs = NULL;
+  sn_status status = sn_writer_open(&alone, sn_batch_path(b, job, "json", path), &writer);
+  if (status == SN_OK) {
+    sn_writef(&writer, "%s\n", text ? text : "");
+    status = sn_writer_commit(&alone, &writer);
+  }
+  c->ctx.error = alone.error;
+  json_free_t release;
+  json_get_alloc_funcs(NULL, &release);
+  release(text);
+  return status;
+}
+
+sn_status sn_batch_forget(cli *c, const batch *b, const batch_job *job) {
+  char path[4096];
+  if (unlink(sn_batch_path(b, job, "json", path)) == 0 || errno == ENOENT) return SN_OK;
+  return sn_fail(&c->ctx, SN_IO, "%s: cannot remove: %s", path, strerror(errno));
+}

@@ -104,6 +104,7 @@ struct sn_gltf {
   int buffer_count, view_count, accessor_count, mesh_count, node_count, skin_count, joint_count, part_count,
     clip_count;
   gltf_buffer *buffers;
+  int buffer_room;
   gltf_view *views;
   gltf_accessor *accessors;
   float **decoded; // of every accessor, where it was needed whole
@@ -140,6 +141,17 @@ sn_status sn_gltf_indices(sn_context *ctx, const json_t *json, const char *place
 // json[key] as `count` finite numbers; `out` is left alone where it is missing.
 sn_status sn_gltf_numbers(sn_context *ctx, const json_t *json, const char *place, const char *key, int count,
                           double *out);
+
+// Takes an extension off an object; a name off the array json[key], which goes with its last one.
+void sn_gltf_remove_extension(json_t *object, const char *name);
+void sn_gltf_remove_name(json_t *json, const char *key, const char *name);
+
+// ---- gltf_read.c, gltf_meshopt.c, gltf_draco.c: compressed data become plain buffers before anything else is read -------
+
+// Makes these bytes (which live as long as the document) the document's next buffer.
+sn_status sn_gltf_add_buffer(sn_context *ctx, sn_gltf *gltf, const uint8_t *bytes, size_t size, int *index);
+sn_status sn_gltf_unpack_meshopt(sn_context *ctx, sn_gltf *gltf); // before the accessors
+sn_status sn_gltf_unpack_draco(sn_context *ctx, sn_gltf *gltf);   // after them; loads them again
 
 // ---- gltf_uri.c -------------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 #include "io/gltf.h"
 
 #include <limits.h>
+#include <string.h>
 
 sn_status sn_gltf_objects(sn_context *ctx, const json_t *json, const char *key, json_t **out, int *count) {
   *out = json_object_get(json, key);
@@ -99,4 +100,20 @@ sn_status sn_gltf_numbers(sn_context *ctx, const json_t *json, const char *place
     }
   }
   return SN_OK;
+}
+
+void sn_gltf_remove_extension(json_t *object, const char *name) {
+  json_t *extensions = json_object_get(object, "extensions");
+  if (!json_object_get(extensions, name)) return;
+  json_object_del(extensions, name);
+  if (json_object_size(extensions) == 0) json_object_del(object, "extensions");
+}
+
+void sn_gltf_remove_name(json_t *json, const char *key, const char *name) {
+  json_t *names = json_object_get(json, key);
+  for (size_t k = json_array_size(names); k-- > 0;) {
+    const char *text = json_string_value(json_array_get(names, k));
+    if (text && strcmp(text, name) == 0) json_array_remove(names, k);
+  }
+  if (names && json_array_size(names) == 0) json_object_del(json, key);
 }

@@ -8,22 +8,6 @@ static json_t *entry(const gltf_builder *b, const char *key, int index) {
   return json_array_get(json_object_get(b->root, key), (size_t)index);
 }
 
-static void remove_extension(json_t *object, const char *name) {
-  json_t *extensions = json_object_get(object, "extensions");
-  if (!json_object_get(extensions, name)) return;
-  json_object_del(extensions, name);
-  if (json_object_size(extensions) == 0) json_object_del(object, "extensions");
-}
-
-static void remove_name(json_t *object, const char *key, const char *name) {
-  json_t *names = json_object_get(object, key);
-  for (size_t k = json_array_size(names); k-- > 0;) {
-    const char *text = json_string_value(json_array_get(names, k));
-    if (text && strcmp(text, name) == 0) json_array_remove(names, k);
-  }
-  if (names && json_array_size(names) == 0) json_object_del(object, key);
-}
-
 // ---- attributes of a part -----------------------------------------------------------------------------------------
 
 static bool same_positions(const gltf_part *part, const sn_mesh *mesh) {
@@ -83,7 +67,7 @@ static sn_status keep_part(gltf_builder *b, const sn_gltf_out *what, const sn_me
   int first = part->range.first_vertex, count = part->range.vertex_count;
   json_t *attributes = json_object_get(primitive, "attributes");
   sn_status status = SN_OK;
-  remove_extension(primitive, "KHR_draco_mesh_compression"); // a second copy of what changes here
+  sn_gltf_remove_extension(primitive, "KHR_draco_mesh_compression"); // a second copy of what changes here
   if (!same_positions(part, mesh)) {
     sn_gltf_add_positions(b, attributes, (const float(*)[3])mesh->positions + first, count);
     if (!is_identity(&part->place)) status = bake_place(b, what->base, part, primitive);
@@ -184,7 +168,7 @@ sn_status sn_gltf_keep_meshes(gltf_builder *b, const sn_gltf_out *what, const sn
     (*mesh_nodes)[(*mesh_node_count)++] = node;
     status = keep_node(b, what, mesh, node, taken);
   }
-  remove_name(b->root, "extensionsUsed", "KHR_draco_mesh_compression");
+  sn_gltf_remove_name(b->root, "extensionsUsed", "KHR_draco_mesh_compression");
   return status;
 }
 
@@ -291,7 +275,7 @@ static void place_view(gltf_builder *b, int index, size_t offset, size_t size) {
   sn_gltf_set(b, view, "buffer", json_integer(0));
   sn_gltf_set(b, view, "byteOffset", json_integer((json_int_t)offset));
   sn_gltf_set(b, view, "byteLength", json_integer((json_int_t)size));
-  remove_extension(view, "EXT_meshopt_compression"); // a second copy, in a buffer that is no more
+  sn_gltf_remove_extension(view, "EXT_meshopt_compression"); // a second copy, in a buffer that is no more
 }
 
 static void keep_views(gltf_builder *b, const sn_gltf *base, const bool *live) {
@@ -435,7 +419,7 @@ sn_status sn_gltf_keep_data(gltf_builder *b, const sn_gltf *base) {
     keep_views(b, base, live.views);
   }
   if (status != SN_OK) return status;
-  remove_name(b->root, "extensionsUsed", "EXT_meshopt_compression");
+  sn_gltf_remove_name(b->root, "extensionsUsed", "EXT_meshopt_compression");
   size_t k;
   json_t *image;
   json_array_foreach(json_object_get(b->root, "images"), k, image) keep_image(b, base, image);

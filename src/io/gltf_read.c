@@ -65,10 +65,17 @@ static sn_status check_version(sn_context *ctx, const sn_gltf *gltf) {
   return SN_OK;
 }
 
-// Extensions that say nothing about where vertices are, by the beginning of their name, and the one we decode.
+// Extensions that say nothing about where vertices are, by the beginning of their name, and those we decode.
 static bool harmless_extension(const char *name) {
-  static const char *const known[] = {"KHR_mesh_quantization", "KHR_materials_", "KHR_texture_", "EXT_texture_",
-                                      "MSFT_texture_",         "KHR_lights_",    "KHR_xmp"};
+  static const char *const known[] = {"EXT_meshopt_compression",
+                                      "KHR_draco_mesh_compression",
+                                      "KHR_mesh_quantization",
+                                      "KHR_materials_",
+                                      "KHR_texture_",
+                                      "EXT_texture_",
+                                      "MSFT_texture_",
+                                      "KHR_lights_",
+                                      "KHR_xmp"};
   for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
     if (strncmp(name, known[k], strlen(known[k])) == 0) return true;
   }
@@ -91,6 +98,12 @@ static sn_status check_extensions(sn_context *ctx, const sn_gltf *gltf) {
   return SN_OK;
 }
 
+// A buffer that only stands for what its views hold in compressed form.
+static bool is_fallback(const json_t *buffer) {
+  const json_t *extension = json_object_get(json_object_get(buffer, "extensions"), "EXT_meshopt_compression");
+  return json_is_true(json_object_get(extension, "fallback"));
+}
+
 static sn_status load_buffer(sn_context *ctx, sn_gltf *gltf, int index, const json_t *json, const glb_chunks *glb) {
   gltf_buffer *buffer = &gltf->buffers[index];
   char place[32];
@@ -104,6 +117,9 @@ static sn_status load_buffer(sn_context *ctx, sn_gltf *gltf, int index, const js
     if (status != SN_OK) return sn_fail_prefix(ctx, "%s: ", place);
   } else if (index == 0 && glb->bin) {
     buffer->bytes = glb->bin, buffer->size = glb->bin_size;
+  } else if (is_fallback(json)) {
+    *buffer = (gltf_buffer){.bytes = (const uint8_t *)""};
+    return SN_OK;
   } else {
     return sn_fail(ctx, SN_BAD_FILE, "%s: has neither a uri nor a binary chunk", place);
   }
@@ -119,7 +135,9 @@ static sn_status load_buffers(sn_context *ctx, sn_gltf *gltf, const glb_chunks *
   int count;
   sn_status status = sn_gltf_objects(ctx, gltf->json, "buffers", &buffers, &count);
   if (status != SN_OK) return status;
-  gltf->buffers = SN_NEW(ctx, &gltf->memory, gltf_buffer, count);
+  // room for what will be decompressed: a buffer for every view, and one for Draco
+  gltf->buffer_room = count + (int)json_array_size(json_object_get(gltf->json, "bufferViews")) + 1;
+  gltf->buffers = SN_NEW(ctx, &gltf->memory, gltf_buffer, gltf->buffer_room);
   if (!gltf->buffers) return ctx->error.status;
   gltf->buffer_count = count;
   gltf->budget = (size_t)256 << 20;
@@ -128,6 +146,17 @@ static sn_status load_buffers(sn_context *ctx, sn_gltf *gltf, const glb_chunks *
     if (status == SN_OK) gltf->budget += 64 * gltf->buffers[b].size;
   }
   return status;
+}
+
+sn_status sn_gltf_add_buffer(sn_context *ctx, sn_gltf *gltf, const uint8_t *bytes, size_t size, int *index) {
+  json_t *json = json_pack("{s:I}", "byteLength", (json_int_t)size);
+  if (gltf->buffer_count == gltf->buffer_room ||
+      json_array_append_new(json_object_get(gltf->json, "buffers"), json) != 0) {
+    return sn_fail(ctx, SN_NO_MEMORY, "out of memory while decompressing");
+  }
+  *index = gltf->buffer_count++;
+  gltf->buffers[*index] = (gltf_buffer){.bytes = bytes, .size = size};
+  return SN_OK;
 }
 
 static sn_status load(sn_context *ctx, sn_gltf *gltf, const uint8_t *bytes, size_t size) {
@@ -139,7 +168,9 @@ static sn_status load(sn_context *ctx, sn_gltf *gltf, const uint8_t *bytes, size
   if (status == SN_OK) status = check_version(ctx, gltf);
   if (status == SN_OK) status = check_extensions(ctx, gltf);
   if (status == SN_OK) status = load_buffers(ctx, gltf, &chunks);
+  if (status == SN_OK) status = sn_gltf_unpack_meshopt(ctx, gltf);
   if (status == SN_OK) status = sn_gltf_load_accessors(ctx, gltf);
+  if (status == SN_OK) status = sn_gltf_unpack_draco(ctx, gltf);
   if (status == SN_OK) status = sn_gltf_load_nodes(ctx, gltf);
   if (status == SN_OK) status = sn_gltf_load_skins(ctx, gltf);
   if (status == SN_OK) status = sn_gltf_load_meshes(ctx, gltf);

@@ -285,6 +285,57 @@ static void normals_are_the_sum_over_the_triangles(void **state) {
   }
 }
 
+// The model of a mesh whose rest file has normals of its own: random ones.
+static float (*own_normals(const fixture *f, sn_random *rng))[3] {
+  float(*normals)[3] = calloc((size_t)f->mesh.vertex_count, sizeof *normals);
+  for (int i = 0; i < f->mesh.vertex_count; i++) {
+    sn_vec3_store(sn_vec3_normalize(random_vec3(rng), sn_vec3_make(1, 0, 0)), normals[i]);
+  }
+  return normals;
+}
+
+// Positions of the rest pose turned by R: the normals are the file's, turned by R.
+static void check_own_normals(const fixture *f, const float (*own)[3], sn_mat3 turn) {
+  int vertices = f->mesh.vertex_count;
+  guarded positions = guarded_new((size_t)vertices * 12), normals = guarded_new((size_t)vertices * 12);
+  for (int i = 0; i < vertices; i++) {
+    sn_vec3_store(sn_mat3_apply(turn, sn_vec3_from(f->mesh.positions[i])), vertex_of(&positions, 12, i));
+  }
+  plain *expected = plain_sums(&f->mesh, &positions, 12);
+  for (size_t p = 0; p < sizeof all_paths / sizeof *all_paths; p++) {
+    sn_rt_model model = f->rt;
+    if (!sn_rt_use_path(&model, all_paths[p])) continue;
+    sn_rt_output output = {vertex_of(&positions, 12, 0), 0, vertex_of(&normals, 12, 0), 0};
+    assert_int_equal(sn_rt_normals(&model, &output, 0, (uint32_t)vertices, NULL), SN_RT_OK);
+    for (int i = 0; i < vertices; i++) {
+      if (sn_vec3_length(expected[i].sum) <= 0.05 * expected[i].size) continue; // no frame to speak of
+      sn_vec3 n = sn_mat3_apply(turn, sn_vec3_from(own[i]));
+      assert_below(sn_vec3_distance(n, sn_vec3_from(vertex_of(&normals, 12, i))), 3e-4); // 0.02 degrees
+    }
+  }
+  free(expected), guarded_free(&positions), guarded_free(&normals);
+}
+
+static void the_files_own_normals_are_carried_along(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_random rng = sn_random_new(45);
+  for (int kind = 1; kind < kinds; kind++) {
+    builder b = make_mesh(kind, &rng);
+    fixture f;
+    make_model(&ctx, &b, &rng, &f);
+    assert_null(f.rt.sections[SN_SECTION_SHADE_OWN]);
+    float(*own)[3] = own_normals(&f, &rng);
+    f.desc.normals = (const float(*)[3])own;
+    sn_model_free(&f.model);
+    fixture_build(&ctx, &f);
+    assert_non_null(f.rt.sections[SN_SECTION_SHADE_OWN]);
+    check_own_normals(&f, (const float(*)[3])own, sn_mat3_identity());
+    check_own_normals(&f, (const float(*)[3])own, sn_rotation_exp(random_vec3(&rng)));
+    free(own), fixture_free(&f);
+  }
+}
+
 static void more_vertices_than_16_bits_have_wider_indices(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -396,6 +447,7 @@ static void other_rows_of_neighbours_are_harmless(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(normals_are_the_sum_over_the_triangles),
+                                     cmocka_unit_test(the_files_own_normals_are_carried_along),
                                      cmocka_unit_test(more_vertices_than_16_bits_have_wider_indices),
                                      cmocka_unit_test(a_closed_mesh_has_one_entry_per_triangle),
                                      cmocka_unit_test(wrong_fans_are_refused),

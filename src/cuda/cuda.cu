@@ -65,6 +65,7 @@ static void put_tiles(parcel *p, const sn_cuda_tiles *from, sn_cuda_tiles *to) {
   }
   if (from->first_step) {
     put_array(p, to->fan_places, slots);
+    put_array(p, to->own, 3 * slots);
     put_array(p, to->first_halo, tiles + 1);
     put_array(p, to->halo, from->first_halo[tiles]);
     put_array(p, to->first_step, warps + 1);

@@ -75,6 +75,15 @@ static __device__ __forceinline__ void finish_normal(float n[3]) {
   if (missing > 0) n[2] += missing;
 }
 
+// The rest file's own normal in place of the computed one.
+template <bool TILED>
+static __device__ __forceinline__ void bend(const neighbourhood<TILED> &of, uint32_t neighbour, uint32_t number,
+                                            const float *from, float n[3]) {
+  point e = minus(of.at(neighbour), of.at(number));
+  const float edge[3] = {e.x, e.y, e.z}, own[3] = {from[0], from[SN_CUDA_TILE], from[2 * SN_CUDA_TILE]};
+  sn_rt_bend(own, edge, n);
+}
+
 // A tile and its halo into shared memory. The tile is one stretch where the array is tight.
 static __device__ __forceinline__ void fetch_positions(const shade_job &job, uint32_t character, uint32_t first,
                                                        uint32_t count, const uint32_t *halo, uint32_t halo_count,
@@ -130,6 +139,7 @@ static __global__ void __launch_bounds__(SN_CUDA_TILE) shade_kernel(const __grid
 #pragma unroll
       for (int m = 0; m < batch; m++) {
         finish_normal(sums[m]);
+        if (job.tiles.own && count) bend<TILED>(of[m], steps[0], own, job.tiles.own + tile * 3 * SN_CUDA_TILE + i, sums[m]);
         stage(job.normals, staged_normals + m * staged_size, own, sums[m]);
         if (job.copies.data) {
           point p = of[m].at(own);

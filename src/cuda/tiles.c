@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/format.h"
+#include "runtime/vertex.h"
 
 // ---- the model in vertex order ------------------------------------------------------------------------------------------
 
@@ -278,6 +279,19 @@ static uint32_t warp_steps(const fans *f, uint32_t tile, const uint16_t *fan_pla
   return most;
 }
 
+static int make_own(const int16_t (*own)[3][SN_RT_LANES], uint32_t vertex_count, sn_cuda_tiles *t) {
+  t->own = (float *)calloc((size_t)t->tile_count * 3 * SN_CUDA_TILE, sizeof *t->own);
+  if (!t->own) return 0;
+  for (uint32_t n = 0; n < t->tile_count * SN_CUDA_TILE; n++) {
+    uint32_t tile = n / SN_CUDA_TILE, vertex = tile * SN_CUDA_TILE + t->fan_places[n];
+    for (uint32_t c = 0; c < 3 && vertex < vertex_count; c++) {
+      t->own[(tile * 3 + c) * (size_t)SN_CUDA_TILE + n % SN_CUDA_TILE] =
+        SN_RT_OWN_UNIT * own[vertex / SN_RT_LANES][c][vertex % SN_RT_LANES];
+    }
+  }
+  return 1;
+}
+
 static int make_fans(const sn_rt_model *model, sn_cuda_tiles *t) {
   fans f = {(const uint32_t *)model->sections[SN_SECTION_SHADE_START], model->sections[SN_SECTION_SHADE_FANS],
             sn_rt_fan_bytes(model->info.vertex_count), model->info.vertex_count};
@@ -292,6 +306,8 @@ static int make_fans(const sn_rt_model *model, sn_cuda_tiles *t) {
     total += warp_steps(&f, (uint32_t)(w / SN_CUDA_WARPS), t->fan_places + w * SN_CUDA_WARP);
     t->first_step[w + 1] = (uint32_t)total;
   }
+  const int16_t(*own)[3][SN_RT_LANES] = (const int16_t(*)[3][SN_RT_LANES])model->sections[SN_SECTION_SHADE_OWN];
+  if (own && !make_own(own, f.vertex_count, t)) return 0;
   uint32_t *number_of = (uint32_t *)calloc(f.vertex_count, sizeof *number_of);
   t->steps = (uint16_t *)malloc((total + 1) * SN_CUDA_WARP * sizeof *t->steps);
   t->halo = (uint32_t *)malloc((total + 1) * SN_CUDA_WARP * sizeof *t->halo);
@@ -357,9 +373,9 @@ int sn_cuda_tiles_make(const sn_rt_model *model, sn_cuda_tiles *out) {
 }
 
 void sn_cuda_tiles_free(sn_cuda_tiles *t) {
-  void *owned[] = {t->limits,  t->first_joint, t->joints,      t->counts,    t->places, t->rest,
-                   t->weights, t->locals,      t->first_entry, t->entries,   t->deltas, t->first_halo,
-                   t->halo,    t->first_step,  t->steps,       t->fan_places};
+  void *owned[] = {t->limits,  t->first_joint, t->joints,      t->counts,     t->places, t->rest,
+                   t->weights, t->locals,      t->first_entry, t->entries,    t->deltas, t->first_halo,
+                   t->halo,    t->first_step,  t->steps,       t->fan_places, t->own};
   for (size_t k = 0; k < sizeof owned / sizeof *owned; k++) free(owned[k]);
   memset(t, 0, sizeof *t);
 }

@@ -37,6 +37,7 @@ typedef struct sn_cuda_tiles {
   uint16_t *deltas; // [entry][3][32][2]: x y, z nx, ny nz of every lane, plus 32768
   // recomputed normals; NULL without
   uint16_t *fan_places; // [tile][256]: the vertex of each thread, within the tile
+  float *own;           // [tile][3][256]: shade.own of each thread's vertex; NULL where it is missing
   uint32_t most_halo;   // vertices of other tiles that a tile's fans touch
   uint32_t *first_halo; // [tile_count + 1]
   uint32_t *halo;       // vertices

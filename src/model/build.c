@@ -303,6 +303,51 @@ static sn_status add_mesh(writer *w) {
   return SN_OK;
 }
 
+// ---- the rest file's own normals -----------------------------------------------------------------------------------------
+
+// Normals nearer to the computed ones than this (0.05 degrees) are left as computed: half of what a user may see at rest.
+static const double same_normal = 1 - 3.8e-7;
+
+typedef struct own_normal {
+  double own[3];
+} own_normal;
+
+// The file's normal n of vertex i in the frame of sn_rt_bend: the computed normal r, and t towards its first neighbour.
+static own_normal find_own(const writer *w, const sn_fans *fans, uint32_t i) {
+  const sn_mesh *rest = w->desc->rest;
+  const uint32_t *row = fans->neighbours + fans->start[i];
+  size_t length = fans->start[i + 1] - fans->start[i];
+  own_normal as_computed = {{1, 0, 0}};
+  if (length == 0) return as_computed;
+  sn_vec3 p = sn_vec3_from(rest->positions[i]), sum = sn_vec3_make(0, 0, 0);
+  for (size_t m = 0; m < length; m++) {
+    sn_vec3 a = sn_vec3_from(rest->positions[row[m]]), b = sn_vec3_from(rest->positions[row[(m + 1) % length]]);
+    sum = sn_vec3_add(sum, sn_vec3_cross(sn_vec3_sub(a, p), sn_vec3_sub(b, p)));
+  }
+  sn_vec3 nowhere = sn_vec3_make(0, 0, 0), n = sn_vec3_normalize(sn_vec3_from(w->desc->normals[i]), nowhere);
+  sn_vec3 r = sn_vec3_normalize(sum, nowhere), edge = sn_vec3_sub(sn_vec3_from(rest->positions[row[0]]), p);
+  sn_vec3 flat = sn_vec3_mad(edge, r, -sn_vec3_dot(edge, r)), t = sn_vec3_normalize(flat, nowhere);
+  if (sn_vec3_length(n) == 0 || sn_vec3_length(r) == 0 || sn_vec3_length(flat) <= 1e-6 * sn_vec3_length(edge))
+    return as_computed;
+  return (own_normal){{sn_vec3_dot(n, r), sn_vec3_dot(n, t), sn_vec3_dot(n, sn_vec3_cross(r, t))}};
+}
+
+// shade.own, where the file has normals that its triangles do not show.
+static sn_status add_own_normals(writer *w, const sn_fans *fans) {
+  uint32_t vertices = w->header.vertex_count, blocks = sn_rt_blocks_of(vertices);
+  bool bent = false;
+  for (uint32_t i = 0; w->desc->normals && i < vertices && !bent; i++)
+    bent = find_own(w, fans, i).own[0] < same_normal;
+  if (!bent) return SN_OK;
+  int16_t(*out)[3][lanes] = new_section(w, SN_SECTION_SHADE_OWN, blocks, sizeof *out);
+  if (!out) return w->ctx->error.status;
+  for (uint32_t i = 0; i < blocks * lanes; i++) {
+    own_normal n = i < vertices ? find_own(w, fans, i) : (own_normal){{1, 0, 0}};
+    for (int c = 0; c < 3; c++) out[i / lanes][c][i % lanes] = (int16_t)lround(32767 * fmax(-1, fmin(1, n.own[c])));
+  }
+  return SN_OK;
+}
+
 static sn_status add_fans(writer *w) {
   if (w->desc->shade != SN_RT_SHADE_RECOMPUTE) return SN_OK;
   sn_fans fans;
@@ -329,7 +374,7 @@ static sn_status add_fans(writer *w) {
         else
           ((uint32_t *)out)[step * lanes + lane] = neighbour;
       }
-  return SN_OK;
+  return add_own_normals(w, &fans);
 }
 
 static sn_status add_given(writer *w, const sn_model_section *given) {

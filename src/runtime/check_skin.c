@@ -156,7 +156,10 @@ static sn_rt_status check_fans(sn_rt_checker *c) {
   sn_rt_status status = sn_rt_need_items(c, SN_SECTION_SHADE_FANS, (uint64_t)SN_RT_LANES * bytes);
   uint64_t steps = c->model->sizes[SN_SECTION_SHADE_FANS] / SN_RT_LANES / bytes;
   if (!status) status = sn_rt_check_starts(c, SN_SECTION_SHADE_START, sn_rt_blocks_of(vertices), steps);
-  return status ? status : sn_rt_check_below(c, SN_SECTION_SHADE_FANS, bytes, vertices, "vertex");
+  if (!status) status = sn_rt_check_below(c, SN_SECTION_SHADE_FANS, bytes, vertices, "vertex");
+  return status
+           ? status
+           : sn_rt_need_if_there(c, SN_SECTION_SHADE_OWN, (uint64_t)sn_rt_blocks_of(vertices) * 3 * SN_RT_LANES * 2);
 }
 
 sn_rt_status sn_rt_check_mesh(sn_rt_checker *c) {

@@ -96,8 +96,9 @@ typedef void (*sn_rt_kernel)(const sn_rt_job *job);
 typedef struct sn_rt_shade_job {
   const uint32_t *start; // first step of every block
   const void *fans;
-  uint32_t index_bytes; // 2 or 4
-  uint32_t last_vertex; // lanes beyond it compute its normal again
+  const int16_t (*own)[3][SN_RT_LANES]; // the rest file's normals, per block; NULL: the computed ones
+  uint32_t index_bytes;                 // 2 or 4
+  uint32_t last_vertex;                 // lanes beyond it compute its normal again
   uint32_t first_block, last_block;
   const char *positions; // of all vertices
   size_t position_stride;

@@ -181,6 +181,14 @@ static void fan_sum(const sn_rt_shade_job *job, const float *p, uint32_t start, 
   }
 }
 
+static void bend(const sn_rt_shade_job *job, const float *p, uint32_t block, uint32_t lane, float n[3]) {
+  if (job->start[block] == job->start[block + 1]) return;
+  const float *first = neighbour(job, job->start[block], lane);
+  float own[3], edge[3] = {first[0] - p[0], first[1] - p[1], first[2] - p[2]};
+  for (int c = 0; c < 3; c++) own[c] = SN_RT_OWN_UNIT * (float)job->own[block][c][lane];
+  sn_rt_bend(own, edge, n);
+}
+
 static void shade(const sn_rt_shade_job *job) {
   char *out = job->normals;
   for (uint32_t block = job->first_block; block < job->last_block; block++)
@@ -192,6 +200,7 @@ static void shade(const sn_rt_shade_job *job) {
       float squared = n[0] * n[0] + n[1] * n[1] + n[2] * n[2], missing = 1 - squared * (1 / SN_RT_NO_AREA);
       sn_rt_normalise(n);
       if (missing > 0) n[2] += missing;
+      if (job->own) bend(job, p, block, lane, n);
       memcpy(out, n, sizeof n);
     }
 }

@@ -46,12 +46,14 @@ static SN_RT_INLINE vf3 add_cross(vf3 sum, vf3 a, vf3 b) {
 }
 
 // The sum of (v_m - p) x (v_m+1 - p) over the closed row of neighbours v, two triangles at a time:
-// (u - p) x (v - p) + (v - p) x (w - p) = (v - p) x (w - u).
-static SN_RT_INLINE vf3 fan_sum(vertices of, vf3 p, const char *step, int index_bytes, uint32_t count) {
+// (u - p) x (v - p) + (v - p) x (w - p) = (v - p) x (w - u). `edge` becomes v_0 - p.
+static SN_RT_INLINE vf3 fan_sum(vertices of, vf3 p, const char *step, int index_bytes, uint32_t count, vf3 *edge) {
   vf3 sum = {vf_set(0), vf_set(0), vf_set(0)};
+  *edge = sum;
   if (count == 0) return sum;
   size_t row = (size_t)SN_RT_LANES * (size_t)index_bytes;
   vf3 first = gather_step(of, step, index_bytes), last = first;
+  *edge = minus(first, p);
   for (step += row; count > 2; count -= 2, step += 2 * row) {
     vf3 middle = minus(gather_step(of, step, index_bytes), p), next = gather_step(of, step + row, index_bytes);
     sum = add_cross(sum, middle, minus(next, last));
@@ -69,11 +71,29 @@ static SN_RT_INLINE vf3 unit_normal(vf3 sum) {
   return n;
 }
 
+static SN_RT_INLINE vf dot3(vf3 a, vf3 b) { return vf_fma(a.x, b.x, vf_fma(a.y, b.y, vf_mul(a.z, b.z))); }
+
+static SN_RT_INLINE vf3 unit(vf3 a) { return scale(vf_rsqrt(vf_max(dot3(a, a), vf_set(1e-37f))), a); }
+
+// sn_rt_bend of `width` lanes.
+static SN_RT_INLINE vf3 bend(const int16_t (*own)[SN_RT_LANES], int lane, vf3 edge, vf3 n) {
+  vf3 o = scale(vf_set(SN_RT_OWN_UNIT), load_delta(own, lane)), zero = {vf_set(0), vf_set(0), vf_set(0)};
+  vf along = dot3(n, edge);
+  vf3 t = unit((vf3){vf_fnma(along, n.x, edge.x), vf_fnma(along, n.y, edge.y), vf_fnma(along, n.z, edge.z)});
+  vf3 across = scale(o.z, add_cross(zero, n, t));
+  return unit((vf3){vf_fma(o.x, n.x, vf_fma(o.y, t.x, across.x)), vf_fma(o.x, n.y, vf_fma(o.y, t.y, across.y)),
+                    vf_fma(o.x, n.z, vf_fma(o.y, t.z, across.z))});
+}
+
+static SN_RT_INLINE void store3(float *soa, vf3 a) {
+  vf_store(soa, a.x), vf_store(soa + SN_RT_LANES, a.y), vf_store(soa + 2 * SN_RT_LANES, a.z);
+}
+
 // Sums of several blocks first, then their normals: the long chain of a normalisation would hold up the next block's sum.
 static SN_RT_INLINE void shade_blocks(const sn_rt_shade_job *job, size_t stride, int index_bytes) {
   enum { batch = 8 };
   static const uint16_t in_order[SN_RT_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
-  float sums[batch][3][SN_RT_LANES];
+  float sums[batch][3][SN_RT_LANES], edges[batch][3][SN_RT_LANES];
   vertices of = {job->positions, stride};
   target to = {job->normals, job->normal_stride};
   for (uint32_t first = job->first_block, end; first < job->last_block; first = end) {
@@ -83,14 +103,17 @@ static SN_RT_INLINE void shade_blocks(const sn_rt_shade_job *job, size_t stride,
       const char *steps = (const char *)job->fans + start * (size_t)(SN_RT_LANES * index_bytes);
       for (int lane = 0; lane < SN_RT_LANES; lane += width) {
         vf3 p = own_vertices(of, SN_RT_LANES * b + (uint32_t)lane, job->last_vertex);
-        vf3 sum = fan_sum(of, p, steps + lane * index_bytes, index_bytes, job->start[b + 1] - job->start[b]);
-        float *to_sum = sums[b - first][0] + lane;
-        vf_store(to_sum, sum.x), vf_store(to_sum + SN_RT_LANES, sum.y), vf_store(to_sum + 2 * SN_RT_LANES, sum.z);
+        vf3 edge;
+        store3(sums[b - first][0] + lane,
+               fan_sum(of, p, steps + lane * index_bytes, index_bytes, job->start[b + 1] - job->start[b], &edge));
+        if (job->own) store3(edges[b - first][0] + lane, edge);
       }
     }
     for (uint32_t b = first; b < end; b++, to.base += SN_RT_LANES * to.stride)
       for (int lane = 0; lane < SN_RT_LANES; lane += width) {
-        put(to, 1, in_order + lane, unit_normal(load3(sums[b - first][0] + lane)));
+        vf3 n = unit_normal(load3(sums[b - first][0] + lane));
+        if (job->own) n = bend(job->own[b], lane, load3(edges[b - first][0] + lane), n);
+        put(to, 1, in_order + lane, n);
       }
   }
 }

@@ -193,6 +193,7 @@ sn_rt_status sn_rt_normals(const sn_rt_model *model, const sn_rt_output *output,
   const sn_rt_kernels *kernels = sn_rt_kernels_of(model->path);
   sn_rt_shade_job job = {.start = model->sections[SN_SECTION_SHADE_START],
                          .fans = model->sections[SN_SECTION_SHADE_FANS],
+                         .own = model->sections[SN_SECTION_SHADE_OWN],
                          .index_bytes = sn_rt_fan_bytes(model->info.vertex_count),
                          .last_vertex = model->info.vertex_count - 1,
                          .positions = (const char *)output->positions,

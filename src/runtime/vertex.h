@@ -49,6 +49,20 @@ SN_RT_BOTH void sn_rt_normalise(float n[3]) {
   for (int r = 0; r < 3; r++) n[r] *= scale;
 }
 
+// What an int16 of shade.own is multiplied with.
+#define SN_RT_OWN_UNIT (1 / 32767.0f)
+
+// A computed unit normal n becomes the one the rest file has there, carried along: own[0] n + own[1] t + own[2] n x t with t the
+// unit vector at right angles to n in the direction of `edge`.
+SN_RT_BOTH void sn_rt_bend(const float own[3], const float edge[3], float n[3]) {
+  float along = n[0] * edge[0] + n[1] * edge[1] + n[2] * edge[2], t[3], across[3];
+  for (int r = 0; r < 3; r++) t[r] = edge[r] - along * n[r];
+  sn_rt_normalise(t);
+  sn_rt_cross(n, t, across);
+  for (int r = 0; r < 3; r++) n[r] = own[0] * n[r] + own[1] * t[r] + own[2] * across[r];
+  sn_rt_normalise(n);
+}
+
 // Displacements are as they are up to this part of their limit, which they approach beyond it.
 #define SN_RT_FREE_PART (1 / 1.3f)
 

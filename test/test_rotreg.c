@@ -269,7 +269,7 @@ static void test_published_predictors(void **state) {
   free(work);
 }
 
-// Better than linear blend skinning where it twists, and not as good as with what Sinew adds; torque has no such form.
+// Better than linear blend skinning where it twists, and not as good as with what Sinew adds. Corrections are not its.
 static void test_published_form(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -285,7 +285,20 @@ static void test_published_form(void **state) {
   assert_below(full, 0.6 * blend);
   assert_below(own, reduced);
   sn_method_spec spec;
-  assert_fails(&ctx, sn_method_parse(&ctx, "torque:published=1", &spec), "unknown option 'published'");
+  assert_fails(&ctx, sn_method_parse(&ctx, "rotreg:publish=1", &spec), "did you mean published?");
+  sn_keys keys = keys_of(&ctx, "every:3", 13, NULL);
+  const char *const refused[] = {"rotreg:published=1,psd=1", "rotreg:published=1,psd=1,full=1"};
+  for (int k = 0; k < 2; k++) {
+    sn_model model = {0};
+    sn_frames frames = {0};
+    sn_train_report report;
+    assert_ok(&ctx, sn_method_parse(&ctx, refused[k], &spec));
+    assert_fails(&ctx,
+                 k == 0 ? sn_train(&ctx, &spec, &e, &keys, &model, &report)
+                        : sn_train_predict(&ctx, &spec, &e, &keys, &keys, &frames, &report),
+                 "leave out psd=1");
+  }
+  sn_keys_free(&keys);
   sn_examples_free(&e);
 }
 

@@ -4,6 +4,7 @@
 #include "palette_fixture.h"
 #include "runtime/format.h"
 #include "sinew/io.h"
+#include "train/rotreg/published.h"
 #include "train/rotreg/reduced.h"
 #include "train/rotreg/torque.h"
 
@@ -94,6 +95,37 @@ static void test_functions_are_found_again(void **state) {
     }
 }
 
+// As published: weights on any polynomial of the degree are met, ends and all; examples without a weight do not count.
+static void test_polynomials_are_found_again(void **state) {
+  (void)state;
+  sn_random rng = sn_random_new(16);
+  for (int degree = 1; degree <= 3; degree++)
+    for (int trial = 0; trial < 50; trial++) {
+      double truth[4] = {0}, x[12], aa[12], ab[12], offset, c[sn_torque_most_degree];
+      for (int k = 0; k <= degree; k++) truth[k] = sn_random_normal(&rng);
+      for (int i = 0; i < 12; i++) {
+        x[i] = i / 11.0, aa[i] = 0.01 + sn_random_uniform(&rng);
+        ab[i] = aa[i] * (truth[0] + x[i] * (truth[1] + x[i] * (truth[2] + x[i] * truth[3])));
+      }
+      aa[3] = 0, ab[3] = 5;
+      sn_torque_fit_polynomial(12, x, aa, ab, degree, &offset, c);
+      assert_near(offset, truth[0], 1e-8);
+      for (int k = 0; k < 3; k++) assert_near(c[k], truth[1 + k], 1e-7);
+      sn_torque_functions f = {.offset = {offset, 0}};
+      memcpy(f.rotation, c, sizeof c);
+      double blend[2];
+      sn_torque_blend(&f, 0.25, blend);
+      double at = truth[0] + 0.25 * (truth[1] + 0.25 * (truth[2] + 0.25 * truth[3]));
+      assert_near(blend[0], fmin(1, fmax(0, at)), 1e-7);
+    }
+  // y = x^2 at 0, 1/2, 1: mean of x 1/2, of y 5/12; slope = sum (x - 1/2)(y - 5/12) / sum (x - 1/2)^2 = 1.
+  const double x[3] = {0, 0.5, 1}, aa[3] = {1, 4, 9}, ab[3] = {0, 1, 9};
+  double offset, c[sn_torque_most_degree];
+  sn_torque_fit_polynomial(3, x, aa, ab, 1, &offset, c);
+  assert_near(c[0], 1, 1e-12);
+  assert_near(offset, 5.0 / 12 - 0.5, 1e-12);
+}
+
 // ---- pairs on gradients that are made of them -----------------------------------------------------------------------------
 
 enum { made_poses = 40, made_keys = 6 };
@@ -143,7 +175,7 @@ static void test_pairs_are_found_again(void **state) {
   for (int k = 0; k < made_poses; k++) x[k][1] = k == 0 ? 0 : k == 1 ? 1 : sn_random_uniform(&rng);
   sn_torque_loads loads = {2, made_poses, range, x[0], 2, 3, TORQUE_FIT_AUTO};
   // f_r = x - 0.8 x (1 - x), f_s = x + x (1 - x) (0.9 - 1.2 x)
-  sn_torque_functions truth[2] = {{{1, 0, 0}, {1, 0, 0}}, {{0.2, 0.8, 0}, {1.9, -2.1, 1.2}}};
+  sn_torque_functions truth[2] = {{{1, 0, 0}, {1, 0, 0}, {0}}, {{0.2, 0.8, 0}, {1.9, -2.1, 1.2}, {0}}};
   sn_mat3 sequences[made_keys][made_poses], held[made_poses][made_keys];
   sn_rotreg_predictor whole[made_keys];
   sn_rotreg_work *work = malloc(sn_rotreg_work_size(made_poses));
@@ -176,6 +208,63 @@ static void test_pairs_are_found_again(void **state) {
     }
   }
   assert_below(sqrt(miss / size), 0.05); // on poses left out
+  free(work), sn_keys_free(&keys), sn_examples_free(&e), sn_arena_free(&memory);
+}
+
+// As published: gradients made of a pair whose functions have a constant and do not reach 1. With examples at both ends of the
+// range both ends are found, and with them the polynomials, unforced.
+static void test_published_pairs_are_found_again(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_arena memory = sn_arena_new(&ctx);
+  sn_random rng = sn_random_new(19);
+  sn_examples e;
+  sn_keys keys;
+  sn_rotreg_joints joints;
+  sn_folds folds;
+  make_joints(&ctx, &memory, &rng, &e, &keys, &joints);
+  assert_ok(&ctx, sn_folds_interleaved(&ctx, &memory, made_poses, sn_usual_folds, &folds));
+  double x[made_poses][2] = {{0}}, range[2][2] = {{0, 0}, {0, 50}};
+  for (int k = 0; k < made_poses; k++) x[k][1] = k < 14 ? 0 : k < 28 ? 1 : sn_random_uniform(&rng);
+  sn_torque_loads loads = {2, made_poses, range, x[0], 1, 2, TORQUE_FIT_AUTO};
+  // Between the ends f_r and f_s are these; at the ends they are 0 and 1, as what the predictors there are trained on.
+  sn_torque_functions inner[2] = {{{0}, {0}, {0}}, {{0.6, 0, 0}, {0.2, 0.5, 0}, {0.2, 0.1}}};
+  sn_torque_functions ends[2] = {{{0}, {0}, {0}}, {{1, 0, 0}, {1, 0, 0}, {0}}};
+  sn_mat3 sequences[made_keys][made_poses], held[made_poses][made_keys];
+  sn_rotreg_predictor whole[made_keys];
+  sn_rotreg_work *work = malloc(sn_rotreg_work_size(made_poses));
+  sn_rotreg_fit_options options = sn_rotreg_published_options(made_poses);
+  options.shear_ridge = 1e-9;
+  for (int key = 0; key < made_keys; key++) {
+    sn_torque_pair pair;
+    random_pair(&rng, &pair);
+    for (int end = 0; end < 2; end++) {
+      memset(pair.ends[end].tilt, 0, sizeof pair.ends[end].tilt);
+      pair.ends[end].turns[0].map = sn_mat3_scale(sn_mat3_identity(), end ? 0.9 : 0.3);
+    }
+    for (int k = 0; k < made_poses; k++)
+      sequences[key][k] =
+        sn_torque_predict(&pair, k < 28 ? ends : inner, joints.rotation + 2 * k, joints.theta + 2 * k, x[k]);
+    sn_rotreg_fit(&joints, sequences[key], folds.folds[0].poses, made_poses, &options, work, &whole[key]);
+  }
+  sn_torque_model found;
+  assert_ok(&ctx, sn_torque_fit(&ctx, &memory, &joints, &folds, sequences[0], made_keys, whole, &options, &loads,
+                                &found, held[0]));
+  assert_false(found.together);
+  for (int key = 0; key < made_keys; key++) {
+    assert_near(found.pairs[key].ends[0].turns[0].u, 0.3, 1e-3);
+    assert_near(found.pairs[key].ends[1].turns[0].u, 0.9, 1e-3);
+  }
+  // The line of least squares through 14 points (0, 0), 14 points (1, 1) and the 12 between, in its closed form.
+  double n = made_poses, sx = 0, sy = 0, sxx = 0, sxy = 0;
+  for (int k = 0; k < made_poses; k++) {
+    double y = k < 14 ? 0 : k < 28 ? 1 : 0.2 + 0.6 * x[k][1];
+    sx += x[k][1], sy += y, sxx += x[k][1] * x[k][1], sxy += x[k][1] * y;
+  }
+  double slope = (n * sxy - sx * sy) / (n * sxx - sx * sx);
+  assert_near(found.functions[1].rotation[0], slope, 2e-3);
+  assert_near(found.functions[1].offset[0], (sy - slope * sx) / n, 2e-3);
+  assert_true(found.functions[1].shear[1] != 0 && found.functions[1].shear[2] == 0);
   free(work), sn_keys_free(&keys), sn_examples_free(&e), sn_arena_free(&memory);
 }
 
@@ -252,8 +341,7 @@ static void test_ends_are_the_predictors(void **state) {
 }
 
 // The palette against C [D; Q] in double precision, with the slerp of src/math.
-static void test_runtime_against_formulas(void **state) {
-  (void)state;
+static void check_against_formulas(bool published) {
   sn_context ctx = sn_context_default();
   sn_arena memory = sn_arena_new(&ctx);
   sn_examples e;
@@ -263,13 +351,18 @@ static void test_runtime_against_formulas(void **state) {
   assert_ok(&ctx, sn_keys_parse(&ctx, "all", 24, 1, &keys, NULL));
   assert_ok(&ctx, sn_torque_loads_read(&ctx, &memory, &e, &keys, "", &loads));
   loads.degree_r = 2, loads.degree_s = 3;
-  sn_rotreg_reduced_options options = {
-    .bones = 11, .influences = 4, .fit = sn_rotreg_fit_options_default(), .loads = &loads};
+  sn_rotreg_reduced_options options = {.bones = 11,
+                                       .influences = 4,
+                                       .fit = published ? sn_rotreg_published_options(24)
+                                                        : sn_rotreg_fit_options_default(),
+                                       .loads = &loads};
   sn_rotreg_reduced r;
   assert_ok(&ctx, sn_rotreg_reduced_train(&ctx, &memory, &e, &keys, &options, &r));
   sn_model model;
   sn_rt_model rt;
-  train_model(&ctx, "torque:bones=11,degree_r=2,degree_s=3", &e, "all", &model, &rt);
+  train_model(&ctx, published ? "torque:published=1,bones=11,degree_r=2,degree_s=3" : "torque:bones=11,degree_s=3",
+              &e, "all", &model, &rt);
+  assert_int_equal(sn_rt_find_section(&rt, "drive.offsets", NULL) != NULL, published);
   int bones = r.bones.bone_count;
   assert_int_equal(rt.info.palette_count, 3 + bones);
   for (int f = 0; f < 24; f++) {
@@ -300,6 +393,12 @@ static void test_runtime_against_formulas(void **state) {
   free(scratch);
   sn_skin_free(&r.bones.skin), sn_skin_free(&r.skin), sn_keys_free(&keys), sn_arena_free(&memory);
   sn_model_free(&model), sn_examples_free(&e);
+}
+
+static void test_runtime_against_formulas(void **state) {
+  (void)state;
+  check_against_formulas(false);
+  check_against_formulas(true);
 }
 
 // The bulge grows with the torque at every pose: the biceps moves away from the bone.
@@ -450,9 +549,18 @@ static void test_refusals(void **state) {
   assert_fails(&ctx, try_train(&ctx, "torque:joint=hand", &e, "all", &model), "no column for that joint");
   assert_fails(&ctx, try_train(&ctx, "torque:degree_s=4", &e, "all", &model), "degree_s");
   assert_fails(&ctx, try_train(&ctx, "torque:fit=extremes", &e, "all", &model), "use fit=auto");
+  assert_fails(&ctx, try_train(&ctx, "torque:published=1,fit=together", &e, "all", &model), "leave out fit=together");
+  assert_fails(&ctx, try_train(&ctx, "torque:published=1,psd=1", &e, "all", &model), "leave out psd=1");
+  assert_fails(&ctx, try_train(&ctx, "torque:published=1", &e, "0-2", &model), "needs 3 training frames at both");
+  assert_fails(&ctx, try_train(&ctx, "torque:published=2", &e, "all", &model), "must be 0 or 1");
   assert_fails(&ctx, try_train(&ctx, "torque", &e, "3", &model), "the same at all 1 training frames");
   for (int f = 0; f < 10; f++) e.torques.values[3 * f + 1] = 7;
   assert_fails(&ctx, try_train(&ctx, "torque", &e, "all", &model), "the same at all 10 training frames");
+  for (int f = 0; f < 10; f++) e.torques.values[3 * f + 1] = f < 5 ? 0 : 60;
+  assert_fails(&ctx, try_train(&ctx, "torque:published=1", &e, "all", &model), "needs 3 different torques, not 2");
+  e.torques.has[2] = true;
+  for (int f = 0; f < 10; f++) e.torques.values[3 * f + 2] = f;
+  assert_fails(&ctx, try_train(&ctx, "torque:published=1", &e, "all", &model), "choose with joint=NAME");
   e.torques.values[4] = NAN;
   assert_fails(&ctx, sn_examples_check(&ctx, &e), "frame 1, joint forearm: the torque is not finite");
   sn_torques_free(&e.torques);
@@ -520,13 +628,17 @@ static void test_hostile_sections(void **state) {
   sn_model model;
   sn_rt_model rt;
   e = generate(&ctx, "leg", 6, 300);
-  train_model(&ctx, "torque:bones=10", &e, "all", &model, &rt);
+  e.torques.values[3 * 1 + 1] = 0, e.torques.values[3 * 2 + 1] = 0; // and three frames at the other end
+  for (int f = 3; f < 5; f++) e.torques.values[3 * f + 1] = e.torques.values[3 * 5 + 1];
+  train_model(&ctx, "torque:published=1,degree_r=1,degree_s=1,bones=10", &e, "all", &model, &rt);
+  size_t offsets = (size_t)((const uint8_t *)sn_rt_find_section(&rt, "drive.offsets", NULL) - model.bytes);
   size_t pairs = (size_t)((const uint8_t *)sn_rt_find_section(&rt, "drive.pairs", NULL) - model.bytes);
   size_t ranges = (size_t)((const uint8_t *)sn_rt_find_section(&rt, "drive.torques", NULL) - model.bytes);
   const struct {
     size_t place;
     int byte;
   } cases[] = {{ranges, 0xff},
+               {offsets + 8, 0xff},
                {ranges + sizeof(sn_rt_torque) + 8, 0xff},
                {pairs, 0xff},
                {pairs + sizeof(sn_rt_rotreg_block), 0xff},
@@ -576,7 +688,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_functions_meet_their_ends),
     cmocka_unit_test(test_functions_are_found_again),
+    cmocka_unit_test(test_polynomials_are_found_again),
     cmocka_unit_test(test_pairs_are_found_again),
+    cmocka_unit_test(test_published_pairs_are_found_again),
     cmocka_unit_test(test_idle_torques_are_left_alone),
     cmocka_unit_test(test_ends_are_the_predictors),
     cmocka_unit_test(test_runtime_against_formulas),

@@ -73,6 +73,16 @@ const rows = cells.map(c => [...c.levels, c.mean, c.sd, c.n].join(','));
 fs.writeFileSync('cells.csv', ['f_r,f_s,mean,sd,n', ...rows].join('\n') + '\n');
 fs.writeFileSync('f.txt', effects.second.f.toPrecision(6));
 JS
+# As published: the response is the squared distance in file units, and models with a constant term are models like others.
+"$SINEW" compare --method torque:bones=20,published=1 --degrees all "${examples[@]}" --torque set/torque.csv \
+  --keys all --json printed.json >printed.txt
+grep -q '^squared distance of every vertex' printed.txt || fail "the response of the document is not told"
+[ "$(grep -c '^torque:' printed.txt)" -eq 9 ] || fail "there are not nine combinations as published"
+"$SINEW" train --method torque:bones=20,published=1 "${examples[@]}" --torque set/torque.csv -o printed.sinew --json train.json \
+  --quiet
+grep -q 'as published: f_r = ' train.json
+"$SINEW" eval printed.sinew "${drive[@]}" -o printed.glb --quiet
+refused 'leave out psd=1' train --method torque:published=1,psd=1 "${examples[@]}" --torque set/torque.csv -o none.sinew
 "$SINEW" stats anova cells.csv --quiet --json anova.json
 node -e "
   const a = JSON.parse(require('fs').readFileSync('anova.json')).result.effects.second.f;

@@ -19,7 +19,7 @@ typedef struct compare_row {
   sn_model kept;          // the model of the row `lbs` itself
   double *frame_rms;      // per frame, for --plot
   int degrees;            // 1 + the combination of --degrees all; 0: none
-  double *vertex_rms;     // per vertex, for its statistics
+  double *vertex_rms;     // per vertex, for its statistics; the mean square for `published`
   json_t *clamped;        // frames with torques outside the range of the training, by joint
   sn_correct_trace trace; // for --plot-of correction
 } compare_row;
@@ -93,7 +93,10 @@ static sn_status measure_vertices(cli *c, const sn_rt_model *model, const sn_exa
   row->vertex_rms = SN_NEW(&c->ctx, &c->memory, double, n);
   if (!row->vertex_rms) return c->ctx.error.status;
   sn_status status = sn_assess_vertices(&c->ctx, model, examples, others->count > 0 ? others : keys, row->vertex_rms);
-  for (int i = 0; status == SN_OK && i < n; i++) row->vertex_rms[i] *= 100 / diagonal;
+  bool squared = sn_cli_is_published(&row->spec);
+  for (int i = 0; status == SN_OK && i < n; i++) {
+    row->vertex_rms[i] *= squared ? row->vertex_rms[i] : 100 / diagonal;
+  }
   return status;
 }
 
@@ -294,9 +297,15 @@ static sn_status compare_all(cli *c, const sn_examples *examples, compare_row *r
 static sn_status say_degrees(cli *c, const compare_row *rows, int count, const sn_examples *examples) {
   double *values[cli_degree_pairs] = {0};
   json_t *anova = NULL;
-  for (int m = 0; m < count; m++)
-    if (rows[m].degrees) values[rows[m].degrees - 1] = rows[m].vertex_rms;
-  sn_status status = sn_cli_say_degrees(c, values, examples->rest.vertex_count, &anova);
+  bool published = false;
+  for (int m = 0; m < count; m++) {
+    if (!rows[m].degrees) continue;
+    values[rows[m].degrees - 1] = rows[m].vertex_rms;
+    published = sn_cli_is_published(&rows[m].spec);
+  }
+  const char *response = published ? "squared distance of every vertex, mean over the frames, in squared file units"
+                                   : "rms error of every vertex, % of the diagonal";
+  sn_status status = sn_cli_say_degrees(c, values, examples->rest.vertex_count, response, &anova);
   if (anova) json_object_set_new(c->result, "anova", anova);
   return status;
 }

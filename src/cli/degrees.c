@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/anova.h"
+#include "cli/text.h"
 
 sn_status sn_cli_degree_spec(cli *c, const char *text, int k, sn_method_spec *out) {
   char spec[300];
@@ -16,7 +17,14 @@ sn_status sn_cli_degree_spec(cli *c, const char *text, int k, sn_method_spec *ou
   return sn_method_parse(&c->ctx, spec, out);
 }
 
-sn_status sn_cli_say_degrees(cli *c, double *const values[cli_degree_pairs], int count, json_t **out) {
+bool sn_cli_is_published(const sn_method_spec *spec) {
+  for (sn_option_cursor at = {.group = spec->method->options}; sn_option_next(&at);)
+    if (strcmp(at.option->name, "published") == 0) return strcmp(sn_option_get(&at, &spec->options).text, "1") == 0;
+  return false;
+}
+
+sn_status sn_cli_say_degrees(cli *c, double *const values[cli_degree_pairs], int count, const char *response,
+                             json_t **out) {
   static const char *const names[] = {"linear", "quadratic", "cubic"};
   sn_anova_table table;
   sn_anova anova = {0};
@@ -28,9 +36,10 @@ sn_status sn_cli_say_degrees(cli *c, double *const values[cli_degree_pairs], int
   }
   if (status == SN_OK) status = sn_anova_run(&c->ctx, &table, 0.05, &anova);
   if (status == SN_OK) {
-    sn_cli_say(c, "\nrms error of every vertex, %% of the diagonal\n");
+    sn_cli_say(c, "\n%s\n", response);
     sn_cli_say_anova(c, &table, &anova);
     *out = sn_cli_describe_anova(&table, &anova);
+    json_object_set_new(*out, "response", sn_cli_json_text(response));
   }
   sn_anova_free(&anova);
   sn_anova_table_free(&table);

@@ -156,7 +156,8 @@ static __global__ void rotation_kernel(size_t count, uint32_t joint_count, uint3
 
 // Logarithms, and what the torques say; joint_count of the latter and one more for bones without a torque.
 static __global__ void logarithm_kernel(size_t count, uint32_t joint_count, const sn_rt_rotreg_joint *joint,
-                                        const sn_rt_torque *torque, const float *torques, rotreg_memory to) {
+                                        const sn_rt_torque *torque, const float *offsets, const float *torques,
+                                        rotreg_memory to) {
   size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
   if (at >= count * joint_count) return;
   size_t character = at / joint_count, j = at % joint_count;
@@ -168,7 +169,7 @@ static __global__ void logarithm_kernel(size_t count, uint32_t joint_count, cons
   turns[8 * j + 7] = 0;
   if (!torque) return;
   float *blends = to.blends + 2 * character * (joint_count + 1);
-  sn_rt_torque_blend(torque + j, torques[at], blends + 2 * j);
+  sn_rt_torque_blend(torque + j, offsets ? offsets + 2 * j : NULL, torques[at], blends + 2 * j);
   if (j == 0) blends[2 * joint_count] = blends[2 * joint_count + 1] = 0;
 }
 
@@ -285,7 +286,8 @@ static cudaError_t drive_rotreg(const crowd *c) {
   rotation_kernel<<<sn_cuda_blocks(turns, threads), threads, 0, c->stream>>>(c->count, joints, bones, c->input.joints, memory);
   logarithm_kernel<<<sn_cuda_blocks(turns, threads), threads, 0, c->stream>>>(
     c->count, joints, section<sn_rt_rotreg_joint>(m, SN_SECTION_DRIVE_JOINTS),
-    paired ? section<sn_rt_torque>(m, SN_SECTION_DRIVE_TORQUES) : NULL, c->input.torques, memory);
+    paired ? section<sn_rt_torque>(m, SN_SECTION_DRIVE_TORQUES) : NULL, section<float>(m, SN_SECTION_DRIVE_OFFSETS),
+    c->input.torques, memory);
   predict_kernel<<<sn_cuda_blocks(predictors, threads), threads, 0, c->stream>>>(
     c->count, joints, bones, section<sn_rt_rotreg_block>(m, SN_SECTION_DRIVE_KEYS),
     paired ? section<sn_rt_torque_block>(m, SN_SECTION_DRIVE_PAIRS) : NULL, memory);

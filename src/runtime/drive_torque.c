@@ -10,8 +10,11 @@ _Static_assert(sizeof(sn_rt_torque_block) == 6144, "eight pairs of predictors ar
 // f_r and f_s of every joint, and a last pair of zeros for bones that follow no torque.
 static void make_blends(const sn_rt_model *model, const float *torques, float (*out)[2]) {
   const sn_rt_torque *torque = model->sections[SN_SECTION_DRIVE_TORQUES];
+  const float *offsets = model->sections[SN_SECTION_DRIVE_OFFSETS];
   uint32_t joints = model->info.joint_count;
-  for (uint32_t j = 0; j < joints; j++) sn_rt_torque_blend(torque + j, torques[j], out[j]);
+  for (uint32_t j = 0; j < joints; j++) {
+    sn_rt_torque_blend(torque + j, offsets ? offsets + 2 * j : offsets, torques[j], out[j]);
+  }
   out[joints][0] = out[joints][1] = 0;
 }
 
@@ -45,6 +48,8 @@ static sn_rt_status check(sn_rt_checker *c) {
   sn_rt_status status = sn_rt_rotreg_check(c);
   if (!status) status = sn_rt_need_floats(c, SN_SECTION_DRIVE_TORQUES, joints * sizeof(sn_rt_torque) / sizeof(float));
   if (!status) status = sn_rt_need(c, SN_SECTION_DRIVE_PAIRS, blocks * sizeof(sn_rt_torque_block));
+  if (!status) status = sn_rt_need_if_there(c, SN_SECTION_DRIVE_OFFSETS, joints * 2 * sizeof(float));
+  if (!status) status = sn_rt_check_floats(c, SN_SECTION_DRIVE_OFFSETS);
   const sn_rt_torque *torque = c->model->sections[SN_SECTION_DRIVE_TORQUES];
   for (uint32_t j = 0; !status && j < joints; j++) {
     if (torque[j].high < torque[j].low) status = SN_RT_BAD(c, "the torque of joint %u is out of range", j);

@@ -25,14 +25,15 @@ SN_RT_BOTH void sn_rt_relative_log(const float base[4], const float q[4], const 
 
 SN_RT_BOTH float sn_rt_within_unit(float x) { return x > 0 ? (x < 1 ? x : 1) : 0; }
 
-SN_RT_BOTH float sn_rt_blending_function(const float c[3], float x) {
-  return sn_rt_within_unit(x * (c[0] + x * (c[1] + x * c[2])));
+SN_RT_BOTH float sn_rt_blending_function(float offset, const float c[3], float x) {
+  return sn_rt_within_unit(offset + x * (c[0] + x * (c[1] + x * c[2])));
 }
 
-// f_r and f_s of a joint.
-SN_RT_BOTH void sn_rt_torque_blend(const sn_rt_torque *of, float torque, float out[2]) {
+// f_r and f_s of a joint; `offsets`: what they are at the least torque, or NULL.
+SN_RT_BOTH void sn_rt_torque_blend(const sn_rt_torque *of, const float *offsets, float torque, float out[2]) {
   float range = of->high - of->low, x = range > 0 ? sn_rt_within_unit((torque - of->low) / range) : 0;
-  out[0] = sn_rt_blending_function(of->rotation, x), out[1] = sn_rt_blending_function(of->shear, x);
+  out[0] = sn_rt_blending_function(offsets ? offsets[0] : 0, of->rotation, x);
+  out[1] = sn_rt_blending_function(offsets ? offsets[1] : 0, of->shear, x);
 }
 
 #endif

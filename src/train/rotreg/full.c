@@ -113,8 +113,9 @@ static sn_status fit_torques(full_form *f, sn_arena *memory) {
     status = sn_torque_fit(f->ctx, memory, &f->joints, &f->folds, sequences, (int)triangles, f->predictors,
                            &f->options, f->loads, &f->torque, left_out);
   }
-  if (status == SN_OK) memset(f->edge_residual, 0, triangles * sizeof *f->edge_residual);
-  for (size_t t = 0; status == SN_OK && t < triangles; t++)
+  bool weigh = status == SN_OK && !f->options.published;
+  if (weigh) memset(f->edge_residual, 0, triangles * sizeof *f->edge_residual);
+  for (size_t t = 0; weigh && t < triangles; t++)
     for (size_t k = 0; k < poses; k++) hold(f, (int)t, (int)k, left_out[k * triangles + t]);
   sn_arena_free(&scratch);
   return status;
@@ -261,8 +262,8 @@ static sn_status train_full(full_form *f, sn_arena *memory) {
   if (status == SN_OK && !f->options.published) status = tune(f);
   if (status != SN_OK) return status;
   sn_parallel_for(f->ctx, e->rest.triangle_count, 64, fit_triangles, f);
-  if (f->options.published) return set_published_weights(f);
   if (f->loads) status = fit_torques(f, memory);
+  if (status == SN_OK && f->options.published) return set_published_weights(f);
   if (status == SN_OK) status = choose_lambda(f, &lambda);
   set_weights(f, lambda);
   return status;
@@ -319,7 +320,8 @@ sn_status sn_rotreg_full(sn_context *ctx, const sn_rotreg_options *options, cons
                  .keys = keys,
                  .options = sn_rotreg_fit_options_of(options, keys->count),
                  .loads = loads};
-  sn_status status = train_full(&f, &memory);
+  sn_status status = sn_rotreg_check_published(ctx, options);
+  if (status == SN_OK) status = train_full(&f, &memory);
   if (status == SN_OK) status = evaluate_full(&f, wanted, out, &memory);
   if (status != SN_OK) sn_frames_free(out);
   sn_skin_free(&f.skin);

@@ -23,6 +23,16 @@ static sn_status add_corrections(sn_context *ctx, const sn_examples *examples, c
   return status;
 }
 
+static void note_polynomials(const sn_rotreg_reduced *r, sn_train_report *report) {
+  const sn_torque_pair *pair = &r->torque.pairs[0];
+  const sn_torque_functions *f = &r->torque.functions[pair->load];
+  snprintf(report->note, sizeof report->note,
+           "as published: f_r = %.3f %+.3f x %+.3f x^2 %+.3f x^3, f_s = %.3f %+.3f x %+.3f x^2 %+.3f x^3, x from the "
+           "least torque (0) to the largest (1)",
+           f->offset[0], f->rotation[0], f->rotation[1], f->rotation[2], f->offset[1], f->shear[0], f->shear[1],
+           f->shear[2]);
+}
+
 // Which torques move bones, and how the ends were found.
 static void note_torques(const sn_examples *examples, const sn_rotreg_reduced *r, sn_train_report *report) {
   char *note = report->note;
@@ -72,8 +82,14 @@ sn_rotreg_fit_options sn_rotreg_fit_options_of(const sn_rotreg_options *options,
   return out;
 }
 
+sn_status sn_rotreg_check_published(sn_context *ctx, const sn_rotreg_options *o) {
+  if (!o->published || !o->psd) return SN_OK;
+  return sn_fail(ctx, SN_BAD_INPUT, "published=1 has no corrections on top; leave out psd=1");
+}
+
 sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_examples *examples,
                           const sn_keys *keys, const sn_torque_loads *loads, sn_model *out, sn_train_report *report) {
+  if (sn_rotreg_check_published(ctx, o) != SN_OK) return ctx->error.status;
   if (examples->rest.triangle_count == 0) {
     return sn_fail(ctx, SN_BAD_INPUT, "the rest mesh has no triangles to learn from");
   }
@@ -95,7 +111,13 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_
   sn_rotreg_reduced reduced;
   sn_status status = sn_rotreg_reduced_train(ctx, &memory, examples, keys, &options, &reduced);
   sn_rt_shade shade = o->shade == sn_rotreg_recompute ? SN_RT_SHADE_RECOMPUTE : SN_RT_SHADE_TRANSFORM;
-  if (status == SN_OK && loads) note_torques(examples, &reduced, report);
+  if (status == SN_OK && loads) {
+    if (o->published) {
+      note_polynomials(&reduced, report);
+    } else {
+      note_torques(examples, &reduced, report);
+    }
+  }
   if (status == SN_OK) note_distance(diagonals, report);
   if (status == SN_OK) status = sn_rotreg_build(ctx, &memory, examples, &reduced, loads, shade, out);
   if (status == SN_OK && o->psd) status = add_corrections(ctx, examples, keys, out, report);

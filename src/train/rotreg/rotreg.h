@@ -15,13 +15,16 @@ typedef struct sn_rotreg_options {
   enum { sn_rotreg_recompute, sn_rotreg_transform } shade;
   bool psd;       // corrections on top
   bool full;      // the unreduced form, which has no model
-  bool published; // an option of rotreg alone
+  bool published; // as printed, without what Sinew adds
 } sn_rotreg_options;
 
 extern const sn_option sn_rotreg_option_table[]; // without `published`
 
 // What the options ask of the predictors' fit to so many poses.
 sn_rotreg_fit_options sn_rotreg_fit_options_of(const sn_rotreg_options *options, int pose_count);
+
+// Refuses options that published=1 does not know.
+sn_status sn_rotreg_check_published(sn_context *ctx, const sn_rotreg_options *options);
 
 // Trains the reduced form and builds its model; `loads` NULL: without torques.
 sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *options, const sn_examples *examples,

@@ -12,6 +12,11 @@ typedef struct sn_torque_options {
 
 static sn_status read_loads(sn_context *ctx, sn_arena *memory, const sn_torque_options *o,
                             const sn_examples *examples, const sn_keys *keys, sn_torque_loads *out) {
+  *out = (sn_torque_loads){0};
+  if (o->rotreg.published && o->fit == TORQUE_FIT_TOGETHER) {
+    return sn_fail(ctx, SN_BAD_INPUT,
+                   "published=1 takes its predictors from the extreme examples; leave out fit=together");
+  }
   sn_status status = sn_torque_loads_read(ctx, memory, examples, keys, o->joint, out);
   out->degree_r = o->degree_r, out->degree_s = o->degree_s, out->mode = o->fit;
   return status;
@@ -50,6 +55,9 @@ static const sn_option own[] = {
    "degree of the function that blends scale and shear"},
   {"joint", SN_OPTION_TEXT, FIELD(joint), "", 0, 0, NULL, SN_OPTION_COMMON,
    "only this joint's torque; empty: each bone follows the one that moves it"},
+  {"published", SN_OPTION_SWITCH, FIELD(rotreg.published), "0", 0, 1, NULL, SN_OPTION_ADVANCED,
+   "1: as printed: polynomials with a constant by least squares, ends from the extreme examples, rotreg:published=1 "
+   "below"},
   {"fit", SN_OPTION_CHOICE, FIELD(fit), "auto", 0, 0, "auto|extremes|together", SN_OPTION_ADVANCED,
    "predictors from the examples at the ends of the torque range, or both from all; auto: the better on frames left "
    "out"},

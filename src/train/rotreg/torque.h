@@ -45,17 +45,24 @@ typedef struct sn_torque_pair {
   int load; // joint whose torque blends the ends, or -1
 } sn_torque_pair;
 
-// f(x) = c[0] x + c[1] x^2 + c[2] x^3, with f(0) = 0 and f(1) = 1.
+// f(x) = c[0] x + c[1] x^2 + c[2] x^3, with f(0) = 0 and f(1) = 1; as published, `offset` + that, and no such ends.
 typedef struct sn_torque_functions {
   double rotation[sn_torque_most_degree], shear[sn_torque_most_degree];
+  double offset[2]; // of rotation, of shear
 } sn_torque_functions;
 
 double sn_torque_function(const double c[sn_torque_most_degree], double x); // clamped to [0, 1]
+// f_r and f_s.
+void sn_torque_blend(const sn_torque_functions *functions, double x, double out[2]);
 
 // The function of this degree that minimises sum_i |b_i - f(x_i) a_i|^2: aa = |a_i|^2, ab = a_i . b_i. The blending weight
 // of one example, w_i = ab / aa, is thus fitted with the weight that it has in the error.
 void sn_torque_fit_function(int count, const double *x, const double *aa, const double *ab, int degree,
                             double c[sn_torque_most_degree]);
+
+// As published: least squares to the weights w_i = ab / aa themselves, with a constant. An example whose ends agree has none.
+void sn_torque_fit_polynomial(int count, const double *x, const double *aa, const double *ab, int degree,
+                              double *offset, double c[sn_torque_most_degree]);
 
 sn_mat3 sn_torque_predict(const sn_torque_pair *pair, const sn_torque_functions *functions, const sn_mat3 *rotation,
                           const sn_vec3 *theta, const double *x);
@@ -65,7 +72,7 @@ typedef struct sn_torque_model {
   sn_torque_pair *pairs;          // per key
   sn_torque_functions *functions; // per joint
   bool together;                  // how the ends were fitted
-  double gain;                    // squared error on poses left out, of that without torques
+  double gain;                    // squared error on poses left out, of that without torques; NAN as published
 } sn_torque_model;
 
 // Pairs for `count` sequences of gradients, starting from the predictors `whole` that ignore torques. `left_out` ([pose][key])

@@ -10,8 +10,9 @@ enum {
   terms = sn_rotreg_shear_terms,
   rounds = 20, // of pairs and functions by turns
   ridge_choices = 5,
-  enough = 6,     // examples at an end of the range that make a predictor
-  enough_left = 3 // of them, where some are left out
+  enough = 6,           // examples at an end of the range that make a predictor
+  published_enough = 3, // the fewest poses of Wang's own examples
+  enough_left = 3       // of them, where some are left out
 };
 
 static const double ridges[ridge_choices] = {1e-3, 1e-2, 1e-1, 1, 10}; // per pose
@@ -79,14 +80,11 @@ static sn_mat3 mix(sn_mat3 from, sn_mat3 to, double t) {
 
 static void predict_parts(const sn_torque_pair *pair, const sn_torque_functions *functions, const sn_mat3 *rotation,
                           const sn_vec3 *theta, const double *x, sn_mat3 *turn, sn_mat3 *shear) {
-  double f_r = 0, f_s = 0;
-  if (pair->load >= 0) {
-    f_r = sn_torque_function(functions[pair->load].rotation, x[pair->load]);
-    f_s = sn_torque_function(functions[pair->load].shear, x[pair->load]);
-  }
+  double f[2] = {0, 0};
+  if (pair->load >= 0) sn_torque_blend(&functions[pair->load], x[pair->load], f);
   *turn = slerp(sn_rotreg_predict_rotation(&pair->ends[0], rotation, theta),
-                sn_rotreg_predict_rotation(&pair->ends[1], rotation, theta), f_r);
-  *shear = mix(sn_rotreg_predict_shear(&pair->ends[0], theta), sn_rotreg_predict_shear(&pair->ends[1], theta), f_s);
+                sn_rotreg_predict_rotation(&pair->ends[1], rotation, theta), f[0]);
+  *shear = mix(sn_rotreg_predict_shear(&pair->ends[0], theta), sn_rotreg_predict_shear(&pair->ends[1], theta), f[1]);
 }
 
 sn_mat3 sn_torque_predict(const sn_torque_pair *pair, const sn_torque_functions *functions, const sn_mat3 *rotation,
@@ -182,7 +180,8 @@ static bool has_ends(const fit_job *job, int load, const int *pick, int count, i
 
 // The same with all poses.
 static bool can_have_ends(const fit_job *job, int load, int *room) {
-  return has_ends(job, load, job->folds->folds[0].poses, job->joints->pose_count, enough, room);
+  int least = job->options->published ? published_enough : enough;
+  return has_ends(job, load, job->folds->folds[0].poses, job->joints->pose_count, least, room);
 }
 
 // One end from the examples there, as in the document.
@@ -194,19 +193,22 @@ static void fit_end(const fit_job *job, int key, int end, const int *pick, int c
   options.shear_ridge *= (double)there / job->joints->pose_count;
   options.tilt_ridge *= (double)there / job->joints->pose_count;
   double rest = sn_torque_at_rest(job->loads, out->load); // without load
+  const sn_mat3 *sequence = job->sequences + pose_row(job, key);
+  if (options.published) {
+    sn_rotreg_fit(job->joints, sequence, w->pick, there, &options, w->turns, &out->ends[end]);
+    return;
+  }
   options.rest_weight = end == 0 ? rest <= end_width : rest >= 1 - end_width;
-  sn_rotreg_refit(job->joints, job->sequences + pose_row(job, key), w->pick, there, &options, w->turns, whole,
-                  &out->ends[end]);
+  sn_rotreg_refit(job->joints, sequence, w->pick, there, &options, w->turns, whole, &out->ends[end]);
 }
 
 static void set_blends(const fit_job *job, int load, fit_work *w) {
-  double rest = load < 0 ? 0 : sn_torque_at_rest(job->loads, load);
-  w->rest[0] = load < 0 || isnan(rest) ? rest : sn_torque_function(job->out->functions[load].rotation, rest);
-  w->rest[1] = load < 0 || isnan(rest) ? rest : sn_torque_function(job->out->functions[load].shear, rest);
+  double rest = load < 0 ? 0 : sn_torque_at_rest(job->loads, load), f[2] = {0, 0};
+  if (load >= 0 && !isnan(rest)) sn_torque_blend(&job->out->functions[load], rest, f);
+  for (int n = 0; n < 2; n++) w->rest[n] = isnan(rest) ? rest : f[n];
   for (int k = 0; k < job->joints->pose_count; k++) {
-    const double *x = job->loads->x + joint_row(job, k);
-    w->blend[0][k] = load < 0 ? 0 : sn_torque_function(job->out->functions[load].rotation, x[load]);
-    w->blend[1][k] = load < 0 ? 0 : sn_torque_function(job->out->functions[load].shear, x[load]);
+    if (load >= 0) sn_torque_blend(&job->out->functions[load], job->loads->x[joint_row(job, k) + (size_t)load], f);
+    w->blend[0][k] = f[0], w->blend[1][k] = f[1];
   }
 }
 
@@ -348,8 +350,14 @@ static void fit_function_range(void *user, int64_t begin, int64_t end, int worke
     memset(at, 0, 4 * (size_t)poses * sizeof *at);
     sum_weights(job, (int)j, aa, ab);
     for (int k = 0; k < poses; k++) x[k] = job->loads->x[joint_row(job, k) + (size_t)j];
-    sn_torque_fit_function(poses, x, aa[0], ab[0], job->loads->degree_r, job->out->functions[j].rotation);
-    sn_torque_fit_function(poses, x, aa[1], ab[1], job->loads->degree_s, job->out->functions[j].shear);
+    sn_torque_functions *to = &job->out->functions[j];
+    if (job->options->published) {
+      sn_torque_fit_polynomial(poses, x, aa[0], ab[0], job->loads->degree_r, &to->offset[0], to->rotation);
+      sn_torque_fit_polynomial(poses, x, aa[1], ab[1], job->loads->degree_s, &to->offset[1], to->shear);
+    } else {
+      sn_torque_fit_function(poses, x, aa[0], ab[0], job->loads->degree_r, to->rotation);
+      sn_torque_fit_function(poses, x, aa[1], ab[1], job->loads->degree_s, to->shear);
+    }
   }
 }
 
@@ -358,7 +366,8 @@ static sn_status fit_by_turns(const fit_job *job) {
   size_t joints = (size_t)job->joints->joint_count;
   function_job functions = {job, SN_NEW(job->ctx, &scratch, double, joints * 5 * (size_t)job->joints->pose_count)};
   sn_status status = functions.numbers ? SN_OK : job->ctx->error.status;
-  for (int round = 0; status == SN_OK && round < rounds; round++) {
+  int turns = job->options->published ? 1 : rounds; // ends from the extremes do not depend on the functions
+  for (int round = 0; status == SN_OK && round < turns; round++) {
     sn_parallel_for(job->ctx, job->key_count, 1, fit_pair_range, (void *)job);
     sn_parallel_for(job->ctx, (int64_t)joints, 1, fit_function_range, &functions);
   }
@@ -369,7 +378,7 @@ static sn_status fit_by_turns(const fit_job *job) {
 
 static void start_functions(const fit_job *job) {
   for (int j = 0; j < job->joints->joint_count; j++)
-    job->out->functions[j] = (sn_torque_functions){{1, 0, 0}, {1, 0, 0}};
+    job->out->functions[j] = (sn_torque_functions){{1, 0, 0}, {1, 0, 0}, {0, 0}};
 }
 
 // ---- all of it -------------------------------------------------------------------------------------------------------------------------
@@ -408,11 +417,51 @@ static sn_status fit_in_way(fit_job *job, bool together, double *miss) {
   return status;
 }
 
+static bool moves(const fit_job *job, int j) { return job->loads->range[j][1] > job->loads->range[j][0]; }
+
+static int different_torques(const fit_job *job, int load) {
+  int count = 0;
+  for (int k = 0; k < job->joints->pose_count; k++) {
+    double x = job->loads->x[joint_row(job, k) + (size_t)load], nearest = INFINITY;
+    for (int m = 0; m < k; m++) nearest = fmin(nearest, fabs(job->loads->x[joint_row(job, m) + (size_t)load] - x));
+    count += nearest > 1e-3;
+  }
+  return count;
+}
+
+// As in the document: one joint has a torque, the ends come from the extreme examples, each with joints of its own, and the
+// polynomials are fitted to the weights once.
+static sn_status fit_published(fit_job *job) {
+  int load = -1, count = 0,
+      degree = job->loads->degree_r > job->loads->degree_s ? job->loads->degree_r : job->loads->degree_s;
+  for (int j = 0; j < job->joints->joint_count; j++)
+    if (moves(job, j)) load = j, count++;
+  if (count != 1) {
+    return sn_fail(job->ctx, SN_BAD_INPUT,
+                   "published=1 knows the torque of one joint, %d change; choose with joint=NAME", count);
+  }
+  if (!can_have_ends(job, load, work_of(job, 0).pick)) {
+    return sn_fail(job->ctx, SN_BAD_INPUT,
+                   "published=1 takes its predictors from the extreme examples, and needs %d training frames at both "
+                   "ends of the torque range; train on more frames, or leave out published=1",
+                   published_enough);
+  }
+  if (different_torques(job, load) <= degree) {
+    return sn_fail(job->ctx, SN_BAD_INPUT,
+                   "published=1: a polynomial of degree %d needs %d different torques, not %d", degree, degree + 1,
+                   different_torques(job, load));
+  }
+  for (int key = 0; key < job->key_count; key++) job->out->pairs[key].load = load;
+  job->out->gain = NAN;
+  return fit_by_turns(job);
+}
+
 static sn_status fit_all(fit_job *job, const sn_rotreg_predictor *whole) {
   int folds = 1 + job->folds->fold_count;
   for (int key = 0; key < job->key_count; key++) job->bases[key * folds] = whole[key];
   sn_parallel_for(job->ctx, job->key_count, 1, start_range, job);
   start_functions(job);
+  if (job->options->published) return fit_published(job);
   job->together = true;
   double without = missed(job, 2), together = INFINITY, extremes = INFINITY;
   choose_loads(job);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "solve/solve.h"
+
 static void read_joint(const sn_examples *e, const sn_keys *keys, int j, sn_torque_loads *out) {
   double low = INFINITY, high = -INFINITY;
   for (int k = 0; k < keys->count; k++) {
@@ -55,9 +57,37 @@ void sn_torque_loads_at(const sn_torque_loads *loads, const sn_torques *torques,
   }
 }
 
-double sn_torque_function(const double c[sn_torque_most_degree], double x) {
-  double f = x * (c[0] + x * (c[1] + x * c[2]));
-  return f > 0 ? (f < 1 ? f : 1) : 0;
+static double within_unit(double f) { return f > 0 ? (f < 1 ? f : 1) : 0; }
+static double powers(const double c[sn_torque_most_degree], double x) { return x * (c[0] + x * (c[1] + x * c[2])); }
+
+double sn_torque_function(const double c[sn_torque_most_degree], double x) { return within_unit(powers(c, x)); }
+
+void sn_torque_blend(const sn_torque_functions *functions, double x, double out[2]) {
+  out[0] = within_unit(functions->offset[0] + powers(functions->rotation, x));
+  out[1] = within_unit(functions->offset[1] + powers(functions->shear, x));
+}
+
+// An example with less than this part of the largest a.a has no weight that could be told.
+static const double least_span = 1e-6;
+
+void sn_torque_fit_polynomial(int count, const double *x, const double *aa, const double *ab, int degree,
+                              double *offset, double c[sn_torque_most_degree]) {
+  enum { terms = 1 + sn_torque_most_degree };
+  double a[terms][terms] = {{0}}, b[terms] = {0}, span = 0, row[terms] = {1};
+  *offset = 0, c[0] = 1, c[1] = c[2] = 0;
+  for (int i = 0; i < count; i++) span = fmax(span, aa[i]);
+  if (!(span > 0)) return;
+  for (int i = 0; i < count; i++) {
+    if (aa[i] < least_span * span) continue;
+    for (int r = 1; r <= degree; r++) row[r] = row[r - 1] * x[i];
+    for (int r = 0; r <= degree; r++) {
+      for (int k = 0; k <= r; k++) a[r][k] += row[r] * row[k];
+      b[r] += row[r] * ab[i] / aa[i];
+    }
+  }
+  sn_spd_solve(1 + degree, terms, a[0], 1, b);
+  *offset = b[0];
+  for (int k = 0; k < degree; k++) c[k] = b[1 + k];
 }
 
 // f = x + x (1 - x) (g0 + g1 x), so that the ends are met; g by least squares, held back a little where the examples leave

@@ -101,20 +101,39 @@ static sn_status range_section(sn_context *ctx, sn_arena *memory, const sn_rotre
   return SN_OK;
 }
 
+// What blending functions as published are without load.
+static sn_status offset_section(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduced *r, int joints,
+                                sn_model_section *out) {
+  float *to = SN_NEW(ctx, memory, float, 2 * joints);
+  if (!to) return ctx->error.status;
+  for (int n = 0; n < 2 * joints; n++) to[n] = (float)r->torque.functions[n / 2].offset[n % 2];
+  size_t size = 2 * (size_t)joints * sizeof *to;
+  *out = (sn_model_section){sn_rt_section_name(SN_SECTION_DRIVE_OFFSETS), to, size, true};
+  return SN_OK;
+}
+
+static bool has_offsets(const sn_rotreg_reduced *r, int joints) {
+  for (int n = 0; n < 2 * joints; n++)
+    if (r->torque.functions[n / 2].offset[n % 2] != 0) return true;
+  return false;
+}
+
 // ---- the model -------------------------------------------------------------------------------------------------------------
 
 sn_status sn_rotreg_build(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_rotreg_reduced *r,
                           const sn_torque_loads *loads, sn_rt_shade shade, sn_model *out) {
-  sn_model_section sections[4];
+  sn_model_section sections[5];
+  bool offsets = loads && has_offsets(r, loads->joint_count);
   sn_status status = joint_section(ctx, memory, &r->joints, &sections[0]);
   if (status == SN_OK) status = solve_section(ctx, memory, r, &sections[1]);
   if (status == SN_OK) status = (loads ? pair_section : key_section)(ctx, memory, r, &sections[2]);
   if (status == SN_OK && loads) status = range_section(ctx, memory, r, loads, &sections[3]);
+  if (status == SN_OK && offsets) status = offset_section(ctx, memory, r, loads->joint_count, &sections[4]);
   if (status != SN_OK) return status;
   sn_model_desc desc = sn_model_desc_default();
   desc.drive = loads ? SN_RT_DRIVE_TORQUE : SN_RT_DRIVE_ROTREG, desc.shade = shade;
   desc.rest = &examples->rest, desc.skeleton = &examples->skeleton, desc.skin = &r->skin;
   desc.palette_count = r->joints.joint_count + r->bones.bone_count;
-  desc.section_count = loads ? 4 : 3, desc.sections = sections;
+  desc.section_count = 3 + (loads != NULL) + offsets, desc.sections = sections;
   return sn_train_build(ctx, examples, desc, out);
 }

@@ -4,7 +4,7 @@ JOBS := $(shell nproc)
 
 # The build looks for npm's packages when it is configured: they come first.
 .NOTPARALLEL:
-.PHONY: all build setup packages demo test test-sanitize test-scalar fuzz torture test-cuda format format-check bench install clean help
+.PHONY: all build setup packages demo test test-sanitize test-scalar fuzz torture test-cuda web format format-check bench install clean help
 
 all: build
 
@@ -51,6 +51,12 @@ node_modules/.package-lock.json: package.json package-lock.json | setup
 	@npm ci --no-audit --no-fund --loglevel=error --fetch-retries=1
 	@touch $@
 
+# The npm package sinew-skin: web/dist, and as a tarball beside it.
+web: node_modules/.package-lock.json build
+	@[ -e build/page_runtime.wasm ] || { echo "make web needs clang, lld and wasi-libc (tools/setup.sh)"; exit 1; }
+	@node web/package.mjs build/page_runtime.wasm web/dist
+	@cd web/dist && npm pack --silent --pack-destination ..
+
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
@@ -64,12 +70,13 @@ install: build
 	@cmake --install build $(if $(PREFIX),--prefix $(PREFIX))
 
 clean:
-	@rm -rf build build-* build.log demo
+	@rm -rf build build-* build.log demo web/dist web/*.tgz
 
 help:
 	@echo "make            build the release: build/sinew"
 	@echo "make demo       set up, build, and run the demonstration"
 	@echo "make test       set up, build, and run the tests"
+	@echo "make web        build the npm package sinew-skin: web/dist and a tarball"
 	@echo "make bench      run the benchmarks"
 	@echo "make install    install the tool and both libraries (PREFIX=...)"
 	@echo "make test-sanitize | test-scalar | test-cuda | fuzz | torture | format | format-check | clean"

@@ -127,6 +127,53 @@ export const edits = {
       mesh.primitives.push(copy);
     }
   },
+  // Joints named as Mixamo and Blender do, with characters that three.js drops from names.
+  names(doc) {
+    const joints = new Set(doc.json.skins.flatMap((skin) => skin.joints));
+    for (const j of joints) doc.json.nodes[j].name = `rig:${doc.json.nodes[j].name}.x y`;
+  },
+  // Every mesh in two, in nodes of their own, each with half of the triangles and the vertices those need.
+  halves(doc) {
+    const { json } = doc, scene = json.scenes[json.scene ?? 0];
+    for (const [n, node] of [...json.nodes.entries()].filter(([, node]) => node.mesh !== undefined)) {
+      const [p] = json.meshes[node.mesh].primitives, corners = rows(doc, p.indices).map(([i]) => i), middle = 3 * Math.floor(corners.length / 6);
+      const halves = [corners.slice(0, middle), corners.slice(middle)].map((list) => {
+        const used = [...new Set(list)], place = new Map(used.map((i, k) => [i, k])), attributes = {};
+        for (const [key, index] of Object.entries(p.attributes)) {
+          const a = json.accessors[index], values = rows(doc, index);
+          attributes[key] = add(doc, used.map((i) => values[i]), a.componentType, a.type, a.normalized ? { normalized: true } : {});
+        }
+        return { ...p, attributes, indices: add(doc, list.map((i) => [place.get(i)]), 5125, "SCALAR") };
+      });
+      json.meshes[node.mesh] = { name: "upper", primitives: [halves[0]] };
+      json.meshes.push({ name: "lower", primitives: [halves[1]] });
+      json.nodes.push({ name: "lower", mesh: json.meshes.length - 1, skin: json.nodes[n].skin });
+      scene.nodes.push(json.nodes.length - 1);
+    }
+  },
+  // A morph target "grow" of every mesh that moves all vertices outwards by a tenth of its size, with a weight of 0.
+  morph(doc) {
+    for (const mesh of doc.json.meshes) {
+      for (const p of mesh.primitives) {
+        const at = rows(doc, p.attributes.POSITION), middle = [0, 1, 2].map((k) => at.reduce((s, r) => s + r[k], 0) / at.length);
+        p.targets = [{ POSITION: add(doc, at.map((r) => r.map((v, k) => 0.1 * (v - middle[k]))), 5126, "VEC3") }];
+      }
+      mesh.weights = [0], mesh.extras = { targetNames: ["grow"] };
+    }
+  },
+  // Texture coordinates, a texture of two by two pixels, and a base colour.
+  texture(doc, colour = 0.5) {
+    const png = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAF0lEQVR4nGP4////swoNBpuKZ////wcAP7AJG0FIHcUAAAAASUVORK5CYII=", "base64"), offset = doc.bin.length;
+    doc.bin = Buffer.concat([doc.bin, png, Buffer.alloc((4 - (png.length % 4)) % 4)]);
+    doc.json.bufferViews.push({ buffer: 0, byteOffset: offset, byteLength: png.length });
+    doc.json.images = [{ bufferView: doc.json.bufferViews.length - 1, mimeType: "image/png" }];
+    doc.json.textures = [{ source: 0 }];
+    doc.json.materials = [{ pbrMetallicRoughness: { baseColorTexture: { index: 0 }, baseColorFactor: [1, colour, 0.25, 1], metallicFactor: 0 } }];
+    for (const p of primitivesOf(doc)) {
+      p.attributes.TEXCOORD_0 = add(doc, rows(doc, p.attributes.POSITION).map(([x, y]) => [x, y]), 5126, "VEC2");
+      p.material = 0;
+    }
+  },
   // Every triangle with vertices of its own; `smooth` keeps the normals, `flat` gives each triangle its own.
   split(doc, kind) {
     for (const p of primitivesOf(doc)) {

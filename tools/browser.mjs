@@ -4,8 +4,8 @@ import { chromium } from 'playwright-core';
 
 export const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
-export const launch = () => chromium.launch({
+export const launch = (more = []) => chromium.launch({
   executablePath,
   args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-    '--disable-component-update', '--disable-sync', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
+    '--disable-component-update', '--disable-sync', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', ...more],
 });

@@ -2,31 +2,22 @@
 // Makes the page's template: node web/build.mjs CLANG BUILD_FOLDER
 // Compiles the runtime to WebAssembly, bundles web/main.js with three.js, puts both (deflated, as base64) and the style
 // sheet into web/page.html, and writes that as BUILD_FOLDER/page_template.html and, for the tool, page_template.c.
-import { execFileSync } from 'node:child_process';
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { deflateSync } from 'node:zlib';
 import { build } from 'esbuild';
+import { compileRuntime } from './wasm.mjs';
 
 const [clang, folder] = process.argv.slice(2);
 const web = dirname(fileURLToPath(import.meta.url)), root = dirname(web);
-
-function compileRuntime() {
-  const runtime = join(root, 'src/runtime');
-  const sources = readdirSync(runtime).filter(name => name.endsWith('.c')).map(name => join(runtime, name));
-  const out = join(folder, 'page_runtime.wasm');
-  execFileSync(clang, ['--target=wasm32-wasi', '--sysroot=/usr', '-mexec-model=reactor', '-msimd128', '-O3', '-std=c17',
-    '-ffp-contract=off', '-fno-math-errno', '-I' + join(root, 'include'), '-I' + join(root, 'src'), '-Wl,--strip-all',
-    '-o', out, join(web, 'wasm.c'), ...sources], { stdio: 'inherit' });
-  return readFileSync(out);
-}
 
 async function bundle(entry) {
   const result = await build({
     entryPoints: [join(web, entry)], bundle: true, minify: true, write: false, format: 'iife', charset: 'utf8',
     target: ['chrome100', 'firefox113', 'safari16.4'], legalComments: 'none', absWorkingDir: root,
     nodePaths: [join(root, 'node_modules')],
+    alias: { 'sinew-wasm': join(web, 'nowasm.js') }, // the page brings the runtime deflated
   });
   return result.outputFiles[0].text;
 }
@@ -40,7 +31,7 @@ function toC(bytes) {
 
 const packed = bytes => deflateSync(bytes, { level: 9 }).toString('base64');
 const parts = {
-  style: await bundle('style.css'), script: packed(await bundle('main.js')), runtime: packed(compileRuntime()),
+  style: await bundle('style.css'), script: packed(await bundle('main.js')), runtime: packed(compileRuntime(clang, join(folder, 'page_runtime.wasm'))),
   licence: readFileSync(join(root, 'node_modules/three/LICENSE'), 'utf8').trim().replaceAll('--', '- -'),
 };
 const page = readFileSync(join(web, 'page.html'), 'utf8').replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);

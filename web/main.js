@@ -3,7 +3,7 @@
 import { setTexts } from './data.js';
 import { gpuPositions } from './gpucheck.js';
 import { Panel } from './panel.js';
-import { Runtime } from './runtime.js';
+import { Runtime } from './skin/runtime.js';
 import { Touch } from './touch.js';
 import { Viewer } from './viewer.js';
 

@@ -7,7 +7,7 @@ import { fields } from './fields.js';
 import { Overlay } from './overlay.js';
 import { roundUp } from './plot.js';
 import { Pose } from './pose.js';
-import { Model } from './runtime.js';
+import { SinewModel } from './skin/runtime.js';
 import { Stage } from './stage.js';
 
 const truthColour = 0xd8a25e, modelColour = 0xb8c4d4;
@@ -40,7 +40,7 @@ export class Viewer {
 
   async openSet(number) {
     const set = await readSet(this.texts[number]); // until here the old set is in use, by the times in the table too
-    for (const entry of this.entries) this.dropFigure(entry), entry.model?.close();
+    for (const entry of this.entries) this.dropFigure(entry), entry.model?.dispose();
     if (this.truth) this.stage.figures.remove(this.truth.group), this.truth.dispose();
     this.set = set;
     this.setNumber = number, this.entries = [], this.problems = [], this.undoStack = [];
@@ -81,13 +81,13 @@ export class Viewer {
   addModel(name, bytes, row = {}) {
     let model;
     try {
-      model = new Model(this.runtime, bytes);
+      model = new SinewModel(this.runtime, bytes);
       const entry = this.fit(name, model, row);
       this.entries.push(entry);
       this.makeFigure(entry);
       return entry;
     } catch (error) {
-      model?.close();
+      model?.dispose();
       this.fail(name, error.message);
       return null;
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The runtime in WebAssembly: web/wasm.c from JavaScript's side.
+// The runtime in WebAssembly: web/wasm.c from JavaScript's side. Nothing here needs a page: it runs in workers and in Node too.
 
 const infoNames = ['drive', 'correct', 'blend', 'shade', 'vertexCount', 'jointCount', 'controlCount', 'torqueCount',
   'paletteCount', 'triangleCount', 'maxInfluences', 'bytes', 'weightBits'];
 const maxInfluences = 8;
+const headerSize = 128, entrySize = 40; // of a .sinew file (src/runtime/format.h)
 
 export class Runtime {
   static async create(bytes) {
@@ -33,19 +34,30 @@ export class Runtime {
   }
 }
 
-// An opened model with buffers for its input and output. Throws an Error that says what is wrong with the bytes.
-export class Model {
+const buffers = ['file', 'joints', 'controls', 'torques', 'positions', 'normals', 'matrices'];
+
+// An opened model with buffers for its input and output. Throws an Error that says what is wrong with the bytes. Any number of
+// characters may share one: an evaluation's result is good until the next.
+export class SinewModel {
   constructor(runtime, bytes) {
     this.rt = runtime;
+    this.handle = 0;
+    try {
+      this.open(bytes);
+    } catch (error) {
+      this.dispose();
+      throw error;
+    }
+  }
+
+  open(bytes) {
+    const runtime = this.rt;
     this.file = runtime.alloc(bytes.length);
     runtime.bytes(this.file, bytes.length).set(bytes);
     this.handle = runtime.x.sw_open(this.file, bytes.length);
     if (!this.handle) throw new Error('out of memory');
     const complaint = runtime.text(runtime.x.sw_error(this.handle));
-    if (complaint) {
-      this.close();
-      throw new Error(complaint);
-    }
+    if (complaint) throw new Error(complaint);
     this.readInfo();
     const info = this.info;
     this.joints = runtime.alloc(48 * info.jointCount);
@@ -56,13 +68,61 @@ export class Model {
     this.matrices = runtime.alloc(48 * info.paletteCount);
   }
 
-  close() {
-    this.rt.x.sw_close(this.handle);
-    for (const buffer of ['file', 'joints', 'controls', 'torques', 'positions', 'normals', 'matrices']) {
+  // Gives everything back. A model that is used afterwards says so.
+  dispose() {
+    if (this.handle) this.rt.x.sw_close(this.handle);
+    this.handle = 0;
+    for (const buffer of buffers) {
       if (this[buffer]) this.rt.x.sw_free(this[buffer]);
       this[buffer] = 0;
     }
-    this.restCache = null;
+    this.restCache = this.sectionCache = null;
+  }
+
+  get disposed() { return !this.handle; }
+
+  assertOpen() {
+    if (!this.handle) throw new Error('the model was disposed of');
+  }
+
+  // ---- what is in the file -----------------------------------------------------------------------------------------------
+
+  // {name: {offset, size}} of all sections, in bytes from the beginning of the file.
+  sections() {
+    this.assertOpen();
+    if (this.sectionCache) return this.sectionCache;
+    const { bytes } = this.info, view = new DataView(this.rt.x.memory.buffer, this.file, bytes), text = new TextDecoder();
+    this.sectionCache = {};
+    for (let k = 0, count = view.getUint32(12, true); k < count; k++) {
+      const at = headerSize + entrySize * k, name = text.decode(this.rt.bytes(this.file + at, 16).slice()).replace(/\0.*/s, '');
+      this.sectionCache[name] = { offset: Number(view.getBigUint64(at + 16, true)), size: Number(view.getBigUint64(at + 24, true)) };
+    }
+    return this.sectionCache;
+  }
+
+  // A copy of a section as numbers of a type; null where the file has none.
+  section(name, Type) {
+    const at = this.sections()[name];
+    if (!at) return null;
+    return new Type(this.rt.x.memory.buffer.slice(this.file + at.offset, this.file + at.offset + at.size));
+  }
+
+  // A copy of the file.
+  bytes() {
+    this.assertOpen();
+    return this.rt.bytes(this.file, this.info.bytes).slice();
+  }
+
+  // Three vertices per triangle; empty where the file has none.
+  get triangles() { return this.section('mesh.triangles', Uint32Array) ?? new Uint32Array(); }
+
+  // Joint to world in the rest pose, 3x4 row by row for each joint; null where the file has none.
+  get jointRest() { return this.section('joint.rest', Float32Array); }
+
+  // Where the control points are in the rest pose.
+  get restControls() {
+    const vertices = this.section('control.points', Uint32Array) ?? [], { positions } = this.rest();
+    return Float32Array.from({ length: 3 * vertices.length }, (_, k) => positions[3 * vertices[Math.floor(k / 3)] + k % 3]);
   }
 
   readInfo() {
@@ -89,6 +149,7 @@ export class Model {
   // input: {joints, controls, torques}, of which only what info asks for is read.
   load(input) {
     const { rt, info } = this;
+    this.assertOpen();
     if (info.jointCount) rt.floats(this.joints, 12 * info.jointCount).set(input.joints);
     if (info.controlCount) rt.floats(this.controls, 3 * info.controlCount).set(input.controls);
     if (info.torqueCount) rt.floats(this.torques, info.torqueCount).set(input.torques);
@@ -101,6 +162,7 @@ export class Model {
   // The palette for what load() was given: paletteCount 3x4 matrices, row by row. Good until memory is asked for again.
   palette() {
     const { rt } = this;
+    this.assertOpen();
     this.check(rt.x.sw_palette(this.handle, this.joints, this.controls, this.torques));
     rt.x.sw_palette_matrices(this.handle, this.matrices);
     return rt.floats(this.matrices, 12 * this.info.paletteCount);
@@ -108,12 +170,14 @@ export class Model {
 
   evaluate() {
     const { rt, info } = this;
+    this.assertOpen();
     this.check(rt.x.sw_evaluate(this.handle, this.joints, this.controls, this.torques, this.positions, this.normals));
     return { positions: rt.floats(this.positions, 3 * info.vertexCount), normals: rt.floats(this.normals, 3 * info.vertexCount) };
   }
 
   // Rest positions, normals, and eight bones and weights per vertex.
   rest() {
+    this.assertOpen();
     if (this.restCache) return this.restCache;
     const { rt } = this, n = this.info.vertexCount;
     const at = [12, 12, 2 * maxInfluences, 4 * maxInfluences].map(size => rt.alloc(size * n));

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# The npm package sinew-skin: built, packed, unpacked, and used in Chromium by examples/three and by the code of docs/web.md.
+set -euo pipefail
+src=${SINEW_SOURCE:-$(cd "$(dirname "$0")/.." && pwd)}
+for package in three esbuild playwright-core; do
+  [ -d "$src/node_modules/$package" ] || { echo "skipped: no node_modules/$package (npm ci)"; exit 77; }
+done
+[ -e "$SINEW_BUILD/page_runtime.wasm" ] || { echo "skipped: no page_runtime.wasm (needs clang, lld and wasi-libc)"; exit 77; }
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+mkdir -p "$SINEW_BUILD/view"
+cd "$dir"
+
+node "$src/web/package.mjs" "$SINEW_BUILD/page_runtime.wasm" dist
+(cd dist && npm pack --silent --cache "$dir/npm" > ../packed) || { echo "FAILED: npm pack"; exit 1; }
+mkdir -p site/node_modules/sinew-skin
+tar -xzf "dist/$(cat packed)" -C site/node_modules/sinew-skin --strip-components=1
+grep -q '"dependencies"' site/node_modules/sinew-skin/package.json && { echo "FAILED: the package has dependencies"; exit 1; }
+cp "$src"/examples/three/index.html "$src"/examples/three/main.js site
+
+# A character with everything that people's files have: an armature with a scale, names that three.js spells otherwise, two
+# meshes, morph targets, a texture.
+"$SINEW" gen arm --vertices 600 --frames 13 -o arm --quiet
+node "$src/test/edit_glb.mjs" arm/skeleton.glb site/character.glb halves morph texture bind-scale=100 names
+given=(--rest site/character.glb --frames site/character.glb --skeleton site/character.glb --quiet)
+train() { "$SINEW" train --method "$1" "${given[@]}" -o "site/$2.sinew"; }
+train rotreg:bones=8 character
+train lbs:weights=given given
+train dqs dqs
+for name in character given dqs; do "$SINEW" eval site/$name.sinew --skeleton site/character.glb -o $name.pc2 --quiet; done
+"$SINEW" train --method affine --rest arm/rest.obj --frames arm/frames.pc2 --controls arm/controls.txt --quiet -o site/affine.sinew
+cp "$src"/test/golden/*.sinew site
+
+export SINEW_WEB_DIR=$dir SINEW_SOURCE=$src
+node "$src/test/web_node_test.mjs"
+command -v "${CHROMIUM:-chromium}" > /dev/null || { echo "skipped: no chromium; the package was built and tested in Node only"; exit 77; }
+node "$src/test/web_test.mjs"

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// The package without a browser: what it exports, what it says about bad models, names of joints. test_web.sh makes what it uses.
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+
+const dir = process.env.SINEW_WEB_DIR, at = join(dir, 'site/node_modules/sinew-skin');
+const core = await import(join(at, 'core.js')), { loadSinew, matchJoints, sanitiseName } = core;
+
+// Everything that the modules export has a type, and the other way round.
+const typed = file => [...readFileSync(join(at, file), 'utf8').matchAll(/^export (?:class|function) (\w+)/gm)].map(m => m[1]).sort();
+assert.deepEqual(Object.keys(core).sort(), typed('core.d.ts'));
+const exported = readFileSync(join(at, 'index.js'), 'utf8').match(/export \{([^}]*)\}/)[1].split(',').map(n => n.trim()).filter(Boolean).sort();
+assert.deepEqual(exported, [...typed('core.d.ts'), ...typed('index.d.ts')].sort());
+
+// Evaluations are those that are in the golden models.
+for (const name of readdirSync(join(process.env.SINEW_SOURCE, 'test/golden')).filter(n => n.endsWith('.sinew'))) {
+  const model = await loadSinew(readFileSync(join(dir, 'site', name)));
+  model.load({ joints: model.section('test.joints', Float32Array) });
+  const { positions } = model.evaluate(), wanted = model.section('test.positions', Float32Array);
+  const off = positions.reduce((most, x, k) => Math.max(most, Math.abs(x - wanted[k])), 0);
+  assert.ok(positions.length === wanted.length && off < 1e-5, `${name}: ${off} off`);
+  model.dispose();
+  assert.throws(() => model.evaluate(), /disposed/);
+}
+
+// Hostile models: cut off anywhere, or with any byte changed, they are refused with a message; nothing traps.
+const good = readFileSync(join(dir, 'site/character.sinew'));
+let refused = 0, tried = 0;
+const attempt = async bytes => {
+  tried++;
+  try {
+    const model = await loadSinew(bytes, { name: 'hostile' });
+    model.load({ joints: new Float32Array(12 * model.info.jointCount), controls: new Float32Array(3 * model.info.controlCount), torques: new Float32Array(model.info.torqueCount) });
+    model.evaluate();
+    model.dispose();
+  } catch (error) {
+    assert.match(error.message, /^hostile: \S+/);
+    assert.ok(!(error.cause instanceof WebAssembly.RuntimeError), error.message);
+    refused++;
+  }
+};
+for (let k = 0; k < 60; k++) await attempt(good.subarray(0, Math.floor(good.length * k / 60)));
+for (let k = 0; k < 300; k++) {
+  const bad = Buffer.from(good), place = k < 200 ? k : Math.floor(bad.length * (k - 200) / 100);
+  bad[place] ^= 1 + k % 255;
+  await attempt(bad);
+}
+assert.equal(refused, tried, `${tried - refused} of ${tried} hostile models were taken`); // every byte is under a checksum
+// The same with checksums that fit: refused, or harmless.
+for (let k = 0; k < 300; k++) {
+  const bad = Buffer.from(good), count = bad.readUInt32LE(12), entry = 128 + 40 * (k % count), at = Number(bad.readBigUInt64LE(entry + 16)), size = Number(bad.readBigUInt64LE(entry + 24));
+  const place = at + (k * 2654435761 % Math.max(size, 1));
+  bad[place] ^= [255, 128, 1][k % 3];
+  bad.writeUInt32LE(crc32(bad.subarray(at, at + size)), entry + 32);
+  bad.writeUInt32LE(0, 124);
+  bad.writeUInt32LE(crc32(bad.subarray(0, 128 + 40 * count)), 124);
+  await attempt(bad);
+}
+assert.ok(refused < tried, 'checksums that fit are taken');
+await assert.rejects(loadSinew('data:text/plain,not a model, but long enough to be one if it began like one'), /too few for a model/);
+
+assert.equal(sanitiseName('mixamorig:Left Arm.001'), 'mixamorigLeft_Arm001');
+assert.deepEqual(matchJoints(['a:b', 'c'], [['c'], ['ab']]), [1, 0]);
+assert.deepEqual(matchJoints(['ab', 'c'], [['c'], ['a:b']]), [1, 0]);
+assert.deepEqual(matchJoints(['a:b', 'ab'], [['ab'], ['a:b', 'ab_1']]), [1, 0], 'the own spelling first');
+assert.throws(() => matchJoints(['a', 'b'], [['a']]), /no joint called “b”; it has “a”/);
+assert.throws(() => matchJoints(['a:b', 'a.b'], [['ab']]), /differ only in characters/);
+console.log(`ok in Node: types, golden models, ${refused} of ${tried} hostile models refused, the others harmless, names`);

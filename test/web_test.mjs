@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// The package in Chromium: examples/three and the tutorial of docs/web.md. test_web.sh makes the site.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { launch } from '../tools/browser.mjs';
+
+const dir = process.env.SINEW_WEB_DIR, source = process.env.SINEW_SOURCE, tolerance = 1e-5;
+const browser = await launch(['--js-flags=--expose-gc']);
+const types = { '.html': 'text/html', '.js': 'text/javascript', '.json': 'application/json' };
+const extra = {}; // files of the site that are made here
+
+// A page of the site: files of `dir`/site, with three.js from this tree. No console errors, no exceptions.
+async function withPage(path, body) {
+  const context = await browser.newContext({ viewport: { width: 640, height: 480 } }), page = await context.newPage(), complaints = [];
+  page.on('console', m => m.type() === 'error' && complaints.push(m.text()));
+  page.on('pageerror', e => complaints.push(e.message));
+  await context.route('**/*', route => {
+    const name = new URL(route.request().url()).pathname.slice(1), three = 'node_modules/three/';
+    if (extra[name] !== undefined) return route.fulfill({ body: extra[name], contentType: types[extname(name)] ?? 'application/octet-stream' });
+    if (name === 'favicon.ico') return route.fulfill({ status: 204 });
+    try {
+      route.fulfill({ body: readFileSync(name.startsWith(three) ? join(source, name) : join(dir, 'site', name)), contentType: types[extname(name)] ?? 'application/octet-stream' });
+    } catch {
+      route.fulfill({ status: 404 });
+    }
+  });
+  await page.goto(`http://sinew.test/${path}`);
+  await body(page);
+  assert.deepEqual(complaints, [], `${path}: console`);
+  await context.close();
+}
+
+async function test(name, body) {
+  const start = Date.now();
+  await body();
+  console.log(`ok ${name} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
+}
+
+function pc2(name) {
+  const bytes = readFileSync(join(dir, name)), count = bytes.readInt32LE(16), frames = bytes.readInt32LE(28), rate = bytes.readFloatLE(24);
+  const all = new Float32Array(bytes.buffer.slice(bytes.byteOffset + 32, bytes.byteOffset + 32 + 12 * count * frames));
+  return { count, frames, rate, all: Array.from(all) };
+}
+
+// In the page: how far characters are from the native frames, in diagonals; character k is at frame k.
+const worst = (page, truth) => page.evaluate(async ({ count, frames, all }) => {
+  const { characters, gltf } = await window.example, { duration } = gltf.animations[0], low = [1e9, 1e9, 1e9], high = [-1e9, -1e9, -1e9];
+  for (let k = 0; k < 3 * count; k++) low[k % 3] = Math.min(low[k % 3], all[k]), high[k % 3] = Math.max(high[k % 3], all[k]);
+  const diagonal = Math.hypot(...high.map((x, k) => x - low[k]));
+  let most = 0;
+  characters.forEach(({ mixer, skin }, k) => {
+    const f = k % frames;
+    mixer.setTime(f === frames - 1 ? duration - 1e-6 : f * duration / (frames - 1)); // a loop begins anew at its end
+    skin.update();
+    const mine = skin.meshes.flatMap(mesh => Array.from(mesh.geometry.attributes.position.array));
+    if (mine.length !== 3 * count) throw new Error(`${mine.length / 3} vertices instead of ${count}`);
+    for (let i = 0; i < mine.length; i += 3) most = Math.max(most, Math.hypot(...[0, 1, 2].map(c => mine[i + c] - all[3 * count * f + i + c])));
+  });
+  return most / diagonal;
+}, truth);
+
+await test('60 characters of examples/three have the native vertices', () => withPage('index.html?characters=60', async page => {
+  await page.evaluate(async () => { (await window.example).paused = true; });
+  const off = await worst(page, pc2('character.pc2'));
+  assert.ok(off <= tolerance, `${off} diagonals off`);
+  const seen = await page.evaluate(async () => {
+    const { characters, renderer, scene, camera } = await window.example, [first] = characters;
+    renderer.render(scene, camera);
+    const names = []; first.root.traverse(o => o.isBone && names.push(o.name));
+    return { names, meshes: first.skin.meshes.map(m => m.name), textured: first.skin.meshes.every(m => m.material.map && m.geometry.attributes.uv), calls: renderer.info.render.calls };
+  });
+  assert.ok(seen.names.every(n => !/[:. ]/.test(n)), 'three.js spells the joints without colons');
+  assert.ok(seen.meshes.length === 2 && seen.textured && seen.calls >= 120, JSON.stringify(seen));
+  await page.evaluate(async () => { (await window.example).paused = false; });
+  await page.waitForFunction(() => /60 characters/.test(document.getElementById('says').textContent), null, { timeout: 60000 });
+  await page.screenshot({ path: join(process.env.SINEW_BUILD, 'view/three.png') });
+  console.log(`  ${off.toExponential(1)} diagonals off; ${await page.textContent('#says')}`);
+}));
+
+await test('one character: three.js itself as the witness, morph targets, SinewMesh, other models', () => withPage('index.html', async page => {
+  const off = await page.evaluate(async () => {
+    const THREE = await import('three'), { loadSinew, skinCharacter, SinewMesh } = await import('sinew-skin'), { clone } = await import('three/addons/utils/SkeletonUtils.js');
+    const { gltf, scene } = await window.example, model = await loadSinew('given.sinew'), plain = clone(gltf.scene), root = clone(gltf.scene), worst = {};
+    for (const r of [plain, root]) r.position.set(3, -2, 5), r.rotation.set(0.4, 0.3, 0.2), scene.add(r);
+    const skin = skinCharacter(model, root), mixers = [plain, root].map(r => new THREE.AnimationMixer(r));
+    for (const mixer of mixers) mixer.clipAction(gltf.animations[0]).play();
+    const v = new THREE.Vector3(), skinned = [];
+    plain.traverse(o => o.isSkinnedMesh && skinned.push(o));
+    for (const [time, weight] of [[0, 0], [0.13, 0], [0.31, 0.7], [0.31, 0]]) {
+      for (const mixer of mixers) mixer.setTime(time);
+      scene.updateMatrixWorld(true);
+      for (const m of skinned) m.skeleton.update(), m.morphTargetInfluences[0] = weight;
+      for (const m of skin.meshes) m.morphTargetInfluences[m.morphTargetDictionary.grow] = weight;
+      scene.updateMatrixWorld(true);
+      for (const mine of skin.meshes) {
+        const theirs = skinned.find(m => m.name === mine.name), p = mine.geometry.attributes.position, size = new THREE.Box3().setFromBufferAttribute(p).getSize(new THREE.Vector3()).length();
+        for (let i = 0; i < p.count; i++) {
+          theirs.getVertexPosition(i, v).applyMatrix4(theirs.matrixWorld);
+          worst[`${time} ${weight}`] = Math.max(worst[`${time} ${weight}`] ?? 0, v.distanceTo(new THREE.Vector3().fromBufferAttribute(p, i).applyMatrix4(mine.matrixWorld)) / size);
+        }
+      }
+    }
+    // A skeleton of its own, with the raw names; and the character as it was when the skin is taken off.
+    const before = root.children.length;
+    skin.dispose();
+    const again = [];
+    root.traverse(o => o.isSkinnedMesh && again.push(o.name));
+    const raw = new THREE.Skeleton(skinned[0].skeleton.bones.map(b => Object.assign(b.clone(false), { name: b.userData.name, userData: {} })), skinned[0].skeleton.boneInverses);
+    const mesh = new SinewMesh(await loadSinew('dqs.sinew'), raw, new THREE.MeshNormalMaterial());
+    const affine = new SinewMesh(await loadSinew('affine.sinew'), null), rest = affine.geometry.attributes.position.array.slice();
+    affine.controls[0] += 0.2, affine.update();
+    const moved = affine.geometry.attributes.position.array.some((x, k) => Math.abs(x - rest[k]) > 1e-3);
+    let wrong = '';
+    try { skinCharacter(await loadSinew('linear.sinew'), plain); } catch (error) { wrong = error.message; }
+    return { worst, before, again, vertices: mesh.geometry.attributes.position.count, moved, wrong };
+  });
+  for (const [when, value] of Object.entries(off.worst)) assert.ok(value < 2e-5, `at ${when}: ${value} of the size off what three.js has`);
+  assert.equal(off.again.length, 2, 'taken off, the meshes are what they were');
+  assert.ok(off.vertices > 600 && off.moved);
+  assert.match(off.wrong, /no joint called “joint0”/);
+}));
+
+await test('1,000 load and dispose cycles leave nothing behind', () => withPage('index.html', async page => {
+  const grown = await page.evaluate(async () => {
+    const { loadSinew, skinCharacter, SinewMesh, sinewRuntime } = await import('sinew-skin'), { renderer, scene, camera, gltf, characters } = await window.example;
+    renderer.setAnimationLoop(null);
+    const { material } = characters[0].skin.meshes[0];
+    characters[0].skin.dispose();
+    const bytes = await (await fetch('character.sinew')).arrayBuffer(), { x } = await sinewRuntime(), seen = {};
+    scene.add(gltf.scene);
+    const look = async () => { // the collector needs a few rounds for what lies outside its heap
+      renderer.render(scene, camera);
+      for (let round = 0; round < 4; round++) await new Promise(done => setTimeout(done, 100)), window.gc();
+      return { wasm: x.memory.buffer.byteLength, heap: performance.memory.usedJSHeapSize, ...renderer.info.memory };
+    };
+    for (let k = 1; k <= 1000; k++) {
+      const model = await loadSinew(bytes), skin = k % 2 ? skinCharacter(model, gltf) : new SinewMesh(model, gltf.scene, material);
+      if (k % 2 === 0) gltf.scene.add(skin);
+      if (k % 100 < 2) renderer.render(scene, camera);
+      skin.dispose(), model.dispose();
+      if (k === 200) seen.before = await look();
+    }
+    seen.after = await look();
+    return seen;
+  });
+  const { before, after } = grown;
+  assert.equal(after.wasm, before.wasm, `the evaluator grew from ${before.wasm} to ${after.wasm} bytes`);
+  assert.deepEqual([after.geometries, after.textures], [before.geometries, before.textures], 'geometries and textures on the GPU');
+  assert.ok(after.heap < before.heap + 1e6, `JavaScript's heap grew from ${before.heap} to ${after.heap} bytes`);
+  console.log(`  heap ${((after.heap - before.heap) / 1000).toFixed(0)} KB more after 800 cycles`);
+}));
+
+await test('in a worker', () => withPage('index.html', async page => {
+  extra['worker.js'] = `import { loadSinew } from './node_modules/sinew-skin/core.js';
+    onmessage = async ({ data }) => {
+      const model = await loadSinew(data.url);
+      model.load({ joints: data.joints });
+      const positions = model.evaluate().positions.slice();
+      postMessage(positions, [positions.buffer]);
+      model.dispose();
+    };`;
+  const same = await page.evaluate(async () => {
+    const { characters } = await window.example, { skin, mixer } = characters[0];
+    (await window.example).paused = true;
+    mixer.setTime(0.2), skin.update();
+    const worker = new Worker('worker.js', { type: 'module' });
+    const there = await new Promise((done, fail) => { worker.onmessage = e => done(e.data), worker.onerror = e => fail(new Error(e.message)), worker.postMessage({ url: 'character.sinew', joints: skin.follower.joints }); });
+    worker.terminate();
+    const here = skin.meshes.flatMap(mesh => Array.from(mesh.geometry.attributes.position.array));
+    return here.length === there.length && here.every((x, k) => x === there[k]);
+  });
+  assert.ok(same, 'the same vertices as in the page');
+}));
+
+// The tutorial: its HTML, with its JavaScript blocks one after the other as the script.
+await test('the code of docs/web.md runs', async () => {
+  const text = readFileSync(join(source, 'docs/web.md'), 'utf8'), blocks = kind => [...text.matchAll(new RegExp(`^\`\`\`${kind}\\n(.*?)^\`\`\``, 'gms'))].map(m => m[1]);
+  const html = blocks('html'), js = blocks('js'), worker = blocks('js worker.js');
+  assert.ok(html.length === 1 && js.length >= 4 && worker.length === 1, 'the tutorial has its blocks');
+  extra['tutorial.html'] = html[0], extra['worker.js'] = worker[0];
+  extra['main.js'] = `${js.join('\n')}\nwindow.tutorial = { skin, model, mixer, renderer, fromWorker };`;
+  await withPage('tutorial.html', async page => {
+    await page.waitForFunction(() => window.tutorial, null, { timeout: 30000 });
+    const seen = await page.evaluate(() => ({ vertices: window.tutorial.skin.meshes.reduce((n, m) => n + m.geometry.attributes.position.count, 0), model: window.tutorial.model.info.vertexCount, there: window.tutorial.fromWorker.length }));
+    assert.ok(seen.vertices === seen.model && seen.there === 3 * seen.model, JSON.stringify(seen));
+  });
+  delete extra['main.js'];
+});
+
+await browser.close();

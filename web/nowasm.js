@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+// For bundles whose runtime comes from elsewhere.
+export default null;

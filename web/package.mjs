@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// Makes the npm package: node web/package.mjs RUNTIME.wasm FOLDER
+// Bundles web/skin into ES modules that hold the runtime; `npm pack FOLDER` makes the tarball. `make web` does all of it.
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const [wasm, folder] = process.argv.slice(2).map(path => resolve(path));
+const web = dirname(fileURLToPath(import.meta.url)), root = dirname(web), skin = join(web, 'skin');
+
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder, { recursive: true });
+await build({
+  entryPoints: [join(skin, 'index.js'), join(skin, 'core.js')], outdir: folder, bundle: true, splitting: true, format: 'esm', charset: 'utf8',
+  target: ['es2022'], external: ['three'], loader: { '.wasm': 'binary' }, alias: { 'sinew-wasm': wasm }, absWorkingDir: root,
+  legalComments: 'none',
+});
+for (const name of readdirSync(skin).filter(n => n.endsWith('.d.ts') || n === 'README.md')) copyFileSync(join(skin, name), join(folder, name));
+copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
+const version = readFileSync(join(root, 'include/sinew/base.h'), 'utf8').match(/SN_VERSION "([^"]+)"/)[1];
+const about = JSON.parse(readFileSync(join(skin, 'package.json'), 'utf8'));
+writeFileSync(join(folder, 'package.json'), `${JSON.stringify({ ...about, version }, null, 2)}\n`);

@@ -1,0 +1,89 @@
+/** An evaluator in WebAssembly; one per thread serves all models. */
+export class Runtime {
+  static create(bytes: BufferSource): Promise<Runtime>;
+}
+
+/** The evaluator that all models of this thread share. `bytes` where they do not come with the package. */
+export function sinewRuntime(bytes?: BufferSource): Promise<Runtime>;
+
+export interface SinewInfo {
+  driveName: 'joints' | 'rotreg' | 'torque' | 'controls';
+  correctName: 'none' | 'rbf' | 'eigen';
+  blendName: string;
+  pathName: string;
+  /** 0: normals go by the blended matrix; 1: they are computed from the deformed triangles. */
+  shade: 0 | 1;
+  vertexCount: number;
+  jointCount: number;
+  controlCount: number;
+  torqueCount: number;
+  paletteCount: number;
+  triangleCount: number;
+  maxInfluences: number;
+  weightBits: number;
+  bytes: number;
+}
+
+export interface SinewInput {
+  /** 12 floats per joint: rest pose to pose, 3x4 row by row. */
+  joints?: ArrayLike<number>;
+  /** 3 floats per control point. */
+  controls?: ArrayLike<number>;
+  /** One float per joint. */
+  torques?: ArrayLike<number>;
+}
+
+export interface SinewResult {
+  /** x y z of every vertex. Good until the next evaluation of any model: copy what you keep. */
+  positions: Float32Array;
+  normals: Float32Array;
+}
+
+/** An opened model. Any number of characters may share one. */
+export class SinewModel {
+  /** Throws an Error that says what is wrong with the bytes. */
+  constructor(runtime: Runtime, bytes: Uint8Array);
+  readonly info: SinewInfo;
+  readonly jointNames: string[];
+  /** -1 for a root. */
+  readonly jointParents: number[];
+  /** Joint to world in the rest pose, 12 floats per joint, row by row. */
+  readonly jointRest: Float32Array | null;
+  /** Three vertices per triangle. */
+  readonly triangles: Uint32Array;
+  /** Where the control points are in the rest pose. */
+  readonly restControls: Float32Array;
+  readonly disposed: boolean;
+  load(input: SinewInput): void;
+  /** For what load() was given. */
+  evaluate(): SinewResult;
+  /** The palette for what load() was given: 12 floats per entry, row by row. */
+  palette(): Float32Array;
+  /** The rest pose, and eight bones and weights per vertex. */
+  rest(): { positions: Float32Array; normals: Float32Array; bones: Uint16Array; weights: Float32Array };
+  /** The least and the largest torque of a joint that make a difference. */
+  torqueRange(joint: number): [number, number] | null;
+  /** Microseconds of one evaluation. */
+  time(milliseconds?: number, quantile?: number): number;
+  /** A copy of the file. */
+  bytes(): Uint8Array;
+  dispose(): void;
+}
+
+export interface LoadOptions {
+  /** What error messages call the model. */
+  name?: string;
+  /** Passed on to fetch(). */
+  fetch?: RequestInit;
+  /** The evaluator's bytes, where they do not come with the package. */
+  wasm?: BufferSource;
+}
+
+/** A model from a URL, a Request, a Response or bytes. What is wrong is said in the error's message. */
+export function loadSinew(source: string | URL | Request | Response | ArrayBuffer | ArrayBufferView, options?: LoadOptions): Promise<SinewModel>;
+
+/** A joint's name as three.js spells it. */
+export function sanitiseName(name: string): string;
+
+/** For every joint of `wanted` the number of its namesake in `given`, a list of the names that each goes by. */
+export function matchJoints(wanted: string[], given: string[][]): number[];

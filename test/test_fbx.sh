@@ -45,6 +45,72 @@ END
 "$SINEW" info walk.bvh 2>&1 | grep -q "libassimp, which is not installed" && { echo "skipped: libassimp is not installed"; exit 77; }
 expect 0 "Spine                under Hips" "$SINEW" info walk.bvh
 expect 0 "0 s to 0.08 s" "$SINEW" info walk.bvh
+# Blend shapes and their animation: two shapes with keys at different times, "smile" at 0, 1/2 and 1 s, "blink" at 0 and 1 s.
+cat > face.fbx <<'END'
+; FBX 7.4.0 project file
+FBXHeaderExtension:  { FBXHeaderVersion: 1003
+ FBXVersion: 7400 }
+GlobalSettings:  { Version: 1000
+ Properties70:  { P: "UpAxis", "int", "Integer", "",1 } }
+Objects:  {
+ Geometry: 1000, "Geometry::face", "Mesh" {
+  Vertices: *12 { a: 0,0,0,1,0,0,1,1,0,0,1,0 }
+  PolygonVertexIndex: *6 { a: 0,1,-3,0,2,-4 }
+  GeometryVersion: 124
+ }
+ Geometry: 1001, "Geometry::smile", "Shape" { Version: 100
+  Indexes: *1 { a: 1 }
+  Vertices: *3 { a: 0,0,2 }
+  Normals: *3 { a: 0,0,0 } }
+ Geometry: 1002, "Geometry::blink", "Shape" { Version: 100
+  Indexes: *1 { a: 2 }
+  Vertices: *3 { a: 0,4,0 }
+  Normals: *3 { a: 0,0,0 } }
+ Model: 2000, "Model::face", "Mesh" { Version: 232
+  Properties70:  { } }
+ Deformer: 3000, "Deformer::shapes", "BlendShape" { Version: 100 }
+ Deformer: 3001, "SubDeformer::smile", "BlendShapeChannel" { Version: 100
+  DeformPercent: 0
+  FullWeights: *1 { a: 100 } }
+ Deformer: 3002, "SubDeformer::blink", "BlendShapeChannel" { Version: 100
+  DeformPercent: 0
+  FullWeights: *1 { a: 100 } }
+ AnimationStack: 4000, "AnimStack::take", "" { Properties70:  { P: "LocalStop", "KTime", "Time", "",46186158000 } }
+ AnimationLayer: 4001, "AnimLayer::base", "" { }
+ AnimationCurveNode: 4002, "AnimCurveNode::DeformPercent", "" { Properties70:  { P: "d|DeformPercent", "Number", "", "A",0 } }
+ AnimationCurve: 4003, "AnimCurve::", "" { Default: 0
+  KeyVer: 4008
+  KeyTime: *3 { a: 0,23093079000,46186158000 }
+  KeyValueFloat: *3 { a: 0,100,50 } }
+ AnimationCurveNode: 4004, "AnimCurveNode::DeformPercent", "" { Properties70:  { P: "d|DeformPercent", "Number", "", "A",0 } }
+ AnimationCurve: 4005, "AnimCurve::", "" { Default: 0
+  KeyVer: 4008
+  KeyTime: *2 { a: 0,46186158000 }
+  KeyValueFloat: *2 { a: 100,0 } }
+}
+Connections:  {
+ C: "OO",2000,0
+ C: "OO",1000,2000
+ C: "OO",3000,1000
+ C: "OO",3001,3000
+ C: "OO",3002,3000
+ C: "OO",1001,3001
+ C: "OO",1002,3002
+ C: "OO",4001,4000
+ C: "OO",4002,4001
+ C: "OP",4002,3001, "DeformPercent"
+ C: "OP",4003,4002, "d|DeformPercent"
+ C: "OO",4004,4001
+ C: "OP",4004,3002, "DeformPercent"
+ C: "OP",4005,4004, "d|DeformPercent"
+}
+END
+expect 0 "2 morph targets: smile, blink" "$SINEW" info face.fbx
+expect 0 "5 frames of 4 vertices" "$SINEW" convert face.fbx face.pc2 --fps 4
+# z of vertex 1 is twice the weight of smile, y of vertex 2 is 1 + 4 times that of blink
+seen=$(od -An -v -tf4 -w48 -j32 face.pc2 | awk '{ printf "%s%.3g,%.3g", (NR > 1 ? " " : ""), $6, $8 }')
+expect 0 "0,5 1,4 2,3 1.5,2 1,1" echo "$seen"
+
 cat > tent.ply <<'END'
 ply
 format ascii 1.0

@@ -27,13 +27,16 @@ static void put_key(keys *k, double time, const double *values) {
   k->count++;
 }
 
-static void add_channel(assimp_job *job, json_t *clip, int node, const char *path, const keys *k) {
-  if (k->count == 0) return;
+void sn_assimp_add_channel(assimp_job *job, json_t *clip, int node, const char *path, int count, const float *times,
+                           int width, const float *values) {
+  if (count == 0) return;
+  bool scalars = strcmp(path, "weights") == 0;
   json_t *samplers = json_object_get(clip, "samplers"), *sampler = json_object(), *channel = json_object();
-  sn_gltf_set(&job->b, sampler, "input",
-              json_integer(sn_gltf_add_accessor(&job->b, k->times, k->count, GLTF_FLOAT, 1, 0, true)));
-  sn_gltf_set(&job->b, sampler, "output",
-              json_integer(sn_gltf_add_accessor(&job->b, k->values, k->count, GLTF_FLOAT, k->width, 0, false)));
+  int input = sn_gltf_add_accessor(&job->b, times, count, GLTF_FLOAT, 1, 0, true);
+  int output = scalars ? sn_gltf_add_accessor(&job->b, values, count * width, GLTF_FLOAT, 1, 0, false)
+                       : sn_gltf_add_accessor(&job->b, values, count, GLTF_FLOAT, width, 0, false);
+  sn_gltf_set(&job->b, sampler, "input", json_integer(input));
+  sn_gltf_set(&job->b, sampler, "output", json_integer(output));
   sn_gltf_set(&job->b, channel, "sampler", json_integer((json_int_t)json_array_size(samplers)));
   json_t *target = sn_gltf_child(&job->b, channel, "target");
   sn_gltf_set(&job->b, target, "node", json_integer(node));
@@ -42,13 +45,17 @@ static void add_channel(assimp_job *job, json_t *clip, int node, const char *pat
   json_array_append_new(json_object_get(clip, "channels"), channel);
 }
 
+static void add_channel(assimp_job *job, json_t *clip, int node, const char *path, const keys *k) {
+  if (!job->b.failed) sn_assimp_add_channel(job, clip, node, path, k->count, k->times, k->width, k->values);
+}
+
 static void add_vectors(assimp_job *job, json_t *clip, int node, const char *path, const struct aiVectorKey *list,
                         unsigned count, double rate) {
   keys k = new_keys(job, count, 3);
   for (unsigned i = 0; !job->b.failed && i < count; i++) {
     put_key(&k, list[i].mTime / rate, (double[]){list[i].mValue.x, list[i].mValue.y, list[i].mValue.z});
   }
-  if (!job->b.failed) add_channel(job, clip, node, path, &k);
+  add_channel(job, clip, node, path, &k);
 }
 
 static void add_rotations(assimp_job *job, json_t *clip, int node, const struct aiQuatKey *list, unsigned count,
@@ -59,7 +66,7 @@ static void add_rotations(assimp_job *job, json_t *clip, int node, const struct 
     sn_quat q = sn_quat_normalize((sn_quat){v->x, v->y, v->z, v->w});
     put_key(&k, list[i].mTime / rate, (double[]){q.x, q.y, q.z, q.w});
   }
-  if (!job->b.failed) add_channel(job, clip, node, "rotation", &k);
+  add_channel(job, clip, node, "rotation", &k);
 }
 
 // The joints' nodes may be named by several channels: the first counts.
@@ -88,6 +95,7 @@ void sn_assimp_add_clips(assimp_job *job) {
       add_rotations(job, clip, node, channel->mRotationKeys, channel->mNumRotationKeys, rate);
       add_vectors(job, clip, node, "scale", channel->mScalingKeys, channel->mNumScalingKeys, rate);
     }
+    sn_assimp_add_morph_clips(job, animation, rate, clip);
     if (json_array_size(json_object_get(clip, "channels")) > 0) {
       sn_gltf_append(&job->b, "animations", clip);
     } else {

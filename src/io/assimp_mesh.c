@@ -160,13 +160,20 @@ static int add_indices(assimp_job *job, const mesh_work *w) {
   return sn_gltf_add_accessor(&job->b, out, done, GLTF_UINT, 1, GLTF_INDICES, false);
 }
 
-static void add_morphs(assimp_job *job, const mesh_work *w, const sn_affine *place, json_t *primitive) {
+// Shapes as morph targets, their names as exporters of glTF write them.
+static void add_morphs(assimp_job *job, const mesh_work *w, const sn_affine *place, json_t *out, json_t *primitive,
+                       assimp_holder *holder) {
   const struct aiMesh *mesh = w->mesh;
-  json_t *targets = json_array();
-  for (unsigned m = 0; m < mesh->mNumAnimMeshes; m++) {
+  json_t *targets = json_array(), *names = json_array();
+  holder->shape_count = mesh->mNumAnimMeshes;
+  holder->targets = SN_NEW(job->b.ctx, &job->b.memory, int, mesh->mNumAnimMeshes);
+  if (!holder->targets) job->b.failed = true;
+  for (unsigned m = 0; !job->b.failed && m < mesh->mNumAnimMeshes; m++) {
     const struct aiAnimMesh *morph = mesh->mAnimMeshes[m];
     float(*deltas)[3] = sn_arena_alloc(job->b.ctx, &job->b.memory, (size_t)w->count, sizeof *deltas);
+    holder->targets[m] = -1;
     if (!deltas || !morph->mVertices || morph->mNumVertices != mesh->mNumVertices) continue;
+    holder->targets[m] = holder->target_count++;
     for (int i = 0; i < w->count; i++) {
       const struct aiVector3D *p = &morph->mVertices[w->first[i]];
       sn_vec3 at = {p->x, p->y, p->z};
@@ -177,11 +184,15 @@ static void add_morphs(assimp_job *job, const mesh_work *w, const sn_affine *pla
     sn_gltf_set(&job->b, target, "POSITION",
                 json_integer(sn_gltf_add_accessor(&job->b, deltas, w->count, GLTF_FLOAT, 3, 0, true)));
     json_array_append_new(targets, target);
+    json_t *name = json_string(morph->mName.data); // NULL where it is not UTF-8
+    json_array_append_new(names, name ? name : json_string(""));
   }
   if (json_array_size(targets) > 0) {
     sn_gltf_set(&job->b, primitive, "targets", targets);
+    sn_gltf_set(&job->b, sn_gltf_child(&job->b, out, "extras"), "targetNames", names);
   } else {
     json_decref(targets);
+    json_decref(names);
   }
 }
 
@@ -224,7 +235,9 @@ static void add_mesh(assimp_job *job, const struct aiMesh *mesh, int node) {
   sn_gltf_set(&job->b, primitive, "attributes", attributes);
   sn_gltf_set(&job->b, primitive, "indices", json_integer(add_indices(job, &w)));
   sn_gltf_set(&job->b, primitive, "material", json_integer(mesh->mMaterialIndex));
-  add_morphs(job, &w, place, primitive);
+  assimp_holder *morphs = &job->holders[job->holder_count++];
+  *morphs = (assimp_holder){.node = node};
+  add_morphs(job, &w, place, out, primitive, morphs);
   json_t *primitives = json_array();
   json_array_append_new(primitives, primitive);
   sn_gltf_set(&job->b, out, "primitives", primitives);
@@ -232,7 +245,7 @@ static void add_mesh(assimp_job *job, const struct aiMesh *mesh, int node) {
   sn_gltf_set_text(&job->b, holder, "name", mesh->mName.data, "mesh");
   sn_gltf_set(&job->b, holder, "mesh", json_integer(sn_gltf_append(&job->b, "meshes", out)));
   if (skinned) sn_gltf_set(&job->b, holder, "skin", json_integer(add_mesh_skin(job, mesh, place)));
-  int index = sn_gltf_append(&job->b, "nodes", holder);
+  int index = morphs->index = sn_gltf_append(&job->b, "nodes", holder);
   json_t *above = json_array_get(json_object_get(job->b.root, "nodes"), (size_t)(skinned ? 0 : node));
   if (!json_object_get(above, "children")) sn_gltf_set(&job->b, above, "children", json_array());
   json_array_append_new(json_object_get(above, "children"), json_integer(index));
@@ -268,6 +281,13 @@ static void add_material(assimp_job *job, const struct aiMaterial *material) {
 
 void sn_assimp_add_meshes(assimp_job *job) {
   const struct aiScene *scene = job->scene;
+  size_t shown = 0;
+  for (int k = 0; k < job->node_count; k++) shown += job->nodes[k].node->mNumMeshes;
+  job->holders = SN_NEW(job->b.ctx, &job->b.memory, assimp_holder, shown);
+  if (!job->holders) {
+    job->b.failed = true;
+    return;
+  }
   for (unsigned m = 0; m < scene->mNumMaterials; m++) add_material(job, scene->mMaterials[m]);
   for (int k = 0; k < job->node_count; k++) {
     const struct aiNode *node = job->nodes[k].node;

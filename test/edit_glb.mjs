@@ -172,6 +172,30 @@ export const edits = {
     for (const p of primitivesOf(doc)) {
       p.attributes.TEXCOORD_0 = add(doc, rows(doc, p.attributes.POSITION).map(([x, y]) => [x, y]), 5126, "VEC2");
       p.material = 0;
+  // Copies of the mesh without a skin: "door" turns by its node, "lid" turns below the last joint, "floor" stands still, and k
+  // bubbles that are tiny in the scene's default pose and grow in the first frame.
+  parts(doc, k) {
+    const { json } = doc, clip = json.animations[0], scene = json.scenes[json.scene ?? 0];
+    const times = rows(doc, clip.samplers[0].input), shown = structuredClone(json.meshes[0].primitives[0]);
+    for (const key of ["JOINTS_0", "WEIGHTS_0", "JOINTS_1", "WEIGHTS_1"]) delete shown.attributes[key];
+    delete shown.targets;
+    json.meshes.push({ primitives: [shown] });
+    const show = (name, above, extra = {}) => {
+      json.nodes.push({ name, mesh: json.meshes.length - 1, ...extra });
+      (above ? (above.children ??= []) : scene.nodes).push(json.nodes.length - 1);
+      return json.nodes.length - 1;
+    };
+    const animate = (node, path, type, at) => {
+      clip.samplers.push({ input: clip.samplers[0].input, output: add(doc, times.map(([t]) => at(t)), 5126, type) });
+      clip.channels.push({ sampler: clip.samplers.length - 1, target: { node, path } });
+    };
+    const turn = (t) => [Math.sin(t), 0, 0, Math.cos(t)];
+    animate(show("door", null, { translation: [0, 1, 0] }), "rotation", "VEC4", turn);
+    animate(show("lid", json.nodes[json.skins[0].joints.at(-1)], { translation: [0, 0, 1] }), "rotation", "VEC4", turn);
+    show("floor", null, { translation: [0, -1, 0] });
+    for (let b = 0; b < k; b++) {
+      const bubble = show(`bubble${b}`, null, { translation: [0, 0, 0.1 * b], scale: [0.02, 0.02, 0.02] });
+      animate(bubble, "scale", "VEC3", (t) => Array(3).fill(1 - 0.5 * t));
     }
   },
   // Every triangle with vertices of its own; `smooth` keeps the normals, `flat` gives each triangle its own.

@@ -132,4 +132,18 @@ for clip in motion back; do
 done
 node "$src/test/edit_glb.mjs" psd.glb /dev/null expect-tidy || fail "the written file is not tidy"
 
+# 11. parts that nodes move, below a joint or not, and parts that stand still: each has its joint, and nothing is refused
+edit $plain parts.glb parts=40
+"$SINEW" info parts.glb --json parts.info > log
+grep -q "43 of them: nodes that carry parts without a skin" log || fail "joints of parts: $(cat log)"
+compare parts.json parts.glb lbs:weights=given rigid
+check 'a.result.methods.every((m) => m.all.rms_pct_diag < 1) && a.result.methods[0].all.rms_pct_diag < 1e-3' parts.json
+"$SINEW" train --rest parts.glb --frames parts.glb --skeleton parts.glb --method lbs:weights=given -o parts.sinew --quiet
+"$SINEW" eval parts.sinew --skeleton parts.glb --rest parts.glb -o parts-out.glb --quiet
+"$SINEW" eval parts.sinew --skeleton parts.glb -o parts.pc2 --quiet
+"$SINEW" convert parts-out.glb shown.pc2 --quiet
+"$SINEW" convert parts.glb parts.obj --quiet
+node "$src/test/measure.mjs" parts.obj shown.pc2 parts.pc2 > shown.json
+check 'a.max_pct_diag < 1e-3' shown.json
+
 echo "characters: all as they should be"

@@ -189,10 +189,13 @@ sn_status sn_gltf_mesh(sn_context *ctx, const sn_gltf *gltf, sn_mesh *out, sn_ar
 // The normals of the flattened mesh where sn_gltf_mesh has it; NULL where a primitive has none.
 sn_status sn_gltf_normals(sn_context *ctx, const sn_gltf *gltf, sn_arena *memory, float (**out)[3]);
 
-// The skeleton of the skins in use (the first skin's joints, then those that others add), and the skin of the flattened
-// mesh (rows of unskinned parts follow the nearest joint above their node, or joint 0); a document without a mesh has a
-// skin of 0 vertices. SN_BAD_INPUT where the document has no skin. `skin` may be NULL.
+// The skeleton of the skins in use (the first skin's joints, then those that others add, then nodes that move parts without a
+// skin), and the skin of the flattened mesh (rows of unskinned parts follow the nearest joint above their node, or one that
+// stands still); a document without a mesh has a skin of 0 vertices. SN_BAD_INPUT where nothing has joints. `skin` may be NULL.
 sn_status sn_gltf_skeleton(sn_context *ctx, const sn_gltf *gltf, sn_skeleton *skeleton, sn_skin *skin);
+
+// How many of those joints are nodes that carry parts without a skin.
+int sn_gltf_carrier_count(const sn_gltf *gltf);
 
 // By what the bind poses of the skins were scaled and turned to be in the scene's space; false where they were left alone.
 bool sn_gltf_place_text(const sn_gltf *gltf, char *out, size_t size);

@@ -145,7 +145,12 @@ static sn_status describe_skeleton(cli *c, const sn_gltf *gltf) {
   }
   if (status != SN_OK) return status;
   json_t *joints = json_array();
+  int carriers = sn_gltf_carrier_count(gltf);
   sn_cli_say(c, "  %d joints, at most %d influences per vertex\n", skeleton.joint_count, skin.influences);
+  if (carriers > 0) {
+    sn_cli_say(c, "  %d of them: nodes that carry parts without a skin\n", carriers);
+    json_object_set_new(c->result, "carriers", json_integer(carriers));
+  }
   for (int j = 0; j < skeleton.joint_count; j++) {
     const char *parent = skeleton.parents[j] < 0 ? NULL : skeleton.names[skeleton.parents[j]];
     json_t *joint = json_object();

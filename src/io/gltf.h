@@ -60,7 +60,7 @@ typedef struct gltf_skin {
 // The joints of all skins in use: the first skin's, then those that other skins add. A node that two skins bind in
 // different poses is two joints.
 typedef struct gltf_joint {
-  int node, skin; // skin: the first that has it
+  int node, skin; // skin: the first that has it; -1: none, it carries parts that have none
   const char *name;
   sn_affine inverse_bind; // of the skin's place: B S^-1
 } gltf_joint;
@@ -68,7 +68,7 @@ typedef struct gltf_joint {
 typedef struct gltf_part {
   sn_gltf_part range;
   bool skinned;
-  int joint;                   // of a part that is not skinned: the nearest joint above its node, -1 for none
+  int joint;                   // of a part that is not skinned: what carries it, -1 for none
   sn_affine place;             // its own coordinates to those of the flattened mesh
   const float (*positions)[3]; // in its own coordinates
   int target_count;
@@ -110,7 +110,8 @@ struct sn_gltf {
   float **decoded; // of every accessor, where it was needed whole
   size_t budget;   // bytes that may still be decoded
   gltf_node *nodes;
-  int *order; // all nodes, parents before children
+  int *order;      // all nodes, parents before children
+  int still_joint; // carries parts that nothing moves; 0 where there is none
   gltf_skin *skins;
   gltf_joint *joints;
   gltf_part *parts;
@@ -182,6 +183,13 @@ sn_status sn_gltf_load_meshes(sn_context *ctx, sn_gltf *gltf);
 sn_status sn_gltf_load_morphs(sn_context *ctx, sn_gltf *gltf); // gltf_morph.c, after the meshes
 sn_status sn_gltf_load_clips(sn_context *ctx, sn_gltf *gltf);
 sn_status sn_gltf_place(sn_context *ctx, sn_gltf *gltf); // skins and parts into the scene's space
+
+// gltf_carry.c: joints for parts without a skin, after the skins; their binds, once those of the skins are where they belong.
+sn_status sn_gltf_add_carriers(sn_context *ctx, sn_gltf *gltf);
+void sn_gltf_bind_carriers(sn_gltf *gltf, const int *skin_joint, const sn_affine *globals);
+// For every node the nearest joint of a skin at or above it, or -1; and where a node is when that joint is at rest.
+void sn_gltf_skin_joints_above(const sn_gltf *gltf, int *out);
+sn_affine sn_gltf_rest_of_node(const sn_gltf *gltf, int node, int joint, const sn_affine *globals);
 
 // For every node the first joint it is, or -1.
 void sn_gltf_joint_of_node(const sn_gltf *gltf, int *out);

@@ -250,7 +250,7 @@ static void inherit_joints(const sn_gltf *gltf, int *joint_of_node) {
 static void attach_rows(sn_gltf *gltf, const gltf_part *part) {
   for (int i = 0; i < part->range.vertex_count; i++) {
     size_t row = (size_t)(part->range.first_vertex + i) * (size_t)gltf->skin.influences;
-    gltf->skin.joints[row] = (uint16_t)(part->joint < 0 ? 0 : part->joint);
+    gltf->skin.joints[row] = (uint16_t)(part->joint < 0 ? gltf->still_joint : part->joint);
     gltf->skin.weights[row] = 1;
   }
 }

@@ -173,6 +173,7 @@ static sn_status load(sn_context *ctx, sn_gltf *gltf, const uint8_t *bytes, size
   if (status == SN_OK) status = sn_gltf_unpack_draco(ctx, gltf);
   if (status == SN_OK) status = sn_gltf_load_nodes(ctx, gltf);
   if (status == SN_OK) status = sn_gltf_load_skins(ctx, gltf);
+  if (status == SN_OK) status = sn_gltf_add_carriers(ctx, gltf);
   if (status == SN_OK) status = sn_gltf_load_meshes(ctx, gltf);
   if (status == SN_OK) status = sn_gltf_load_morphs(ctx, gltf);
   if (status == SN_OK) status = sn_gltf_load_clips(ctx, gltf);

@@ -188,14 +188,11 @@ static void move_binds(sn_gltf *gltf, bool *moved) {
 }
 
 // A part that hangs below a joint is put where the rest pose has that joint; others stay where the scene has them.
-static sn_affine place_part(const sn_gltf *gltf, const gltf_part *part, const sn_affine *globals) {
-  if (part->skinned) return gltf->skins[gltf->nodes[part->range.node].skin].place;
-  sn_affine world = globals[part->range.node], bind, to_joint;
-  if (part->joint < 0) return world;
-  const gltf_joint *joint = &gltf->joints[part->joint];
-  if (!sn_affine_invert(joint->inverse_bind, &bind) || !sn_affine_invert(globals[joint->node], &to_joint))
-    return world;
-  return sn_affine_mul(sn_affine_mul(bind, to_joint), world);
+static sn_affine place_part(const sn_gltf *gltf, const gltf_part *part, const int *skin_joint,
+                            const sn_affine *globals) {
+  int node = part->range.node;
+  return part->skinned ? gltf->skins[gltf->nodes[node].skin].place
+                       : sn_gltf_rest_of_node(gltf, node, skin_joint[node], globals);
 }
 
 sn_status sn_gltf_place(sn_context *ctx, sn_gltf *gltf) {
@@ -205,12 +202,17 @@ sn_status sn_gltf_place(sn_context *ctx, sn_gltf *gltf) {
        *moved = SN_NEW(ctx, &scratch, bool, gltf->joint_count);
   for (int s = 0; s < gltf->skin_count; s++) gltf->skins[s].place = sn_affine_identity();
   for (int k = 0; k < gltf->part_count; k++) gltf->parts[k].place = sn_affine_identity();
-  sn_status status = done && moved ? prepare(ctx, gltf, &scratch, &job) : ctx->error.status;
+  int *skin_joint = SN_NEW(ctx, &scratch, int, gltf->node_count);
+  sn_status status = done && moved && skin_joint ? prepare(ctx, gltf, &scratch, &job) : ctx->error.status;
   if (status == SN_OK) {
     for (int s = 0; s < gltf->skin_count; s++)
       if (job.group[s] == s) place_group(gltf, &job, s, done);
     move_binds(gltf, moved);
-    for (int k = 0; k < gltf->part_count; k++) gltf->parts[k].place = place_part(gltf, &gltf->parts[k], job.globals);
+    sn_gltf_skin_joints_above(gltf, skin_joint);
+    sn_gltf_bind_carriers(gltf, skin_joint, job.globals);
+    for (int k = 0; k < gltf->part_count; k++) {
+      gltf->parts[k].place = place_part(gltf, &gltf->parts[k], skin_joint, job.globals);
+    }
   }
   sn_arena_free(&scratch);
   return status;

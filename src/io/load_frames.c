@@ -2,6 +2,7 @@
 // The frames of a set of examples, in the vertex order of the rest mesh.
 #include "io/load.h"
 
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
@@ -79,21 +80,66 @@ static void gather_frames(const sn_frames *from, const int *pick, int done, sn_f
   }
 }
 
-// Mean distance between the ends of the mesh's edges, over the bounding box: many times larger where the order is wrong.
-static double relative_edge(const sn_mesh *mesh, const float (*positions)[3]) {
-  double sum = 0, diagonal = sn_points_diagonal(positions, mesh->vertex_count);
+// The connected pieces of the mesh, vertices at one place being one: piece[i] is a vertex of i's.
+static sn_status find_pieces(sn_context *ctx, const sn_mesh *mesh, sn_arena *memory, int **piece) {
+  int *classes, count, *root = SN_NEW(ctx, memory, int, mesh->vertex_count);
+  sn_status status = root ? sn_mesh_weld(ctx, mesh, NULL, NULL, memory, &classes, &count) : ctx->error.status;
+  if (status != SN_OK) return status;
+  for (int k = 0; k < count; k++) root[k] = k;
+  for (int e = 0; e < 3 * mesh->triangle_count; e++) {
+    int ends[2] = {classes[mesh->triangles[e / 3][e % 3]], classes[mesh->triangles[e / 3][(e + 1) % 3]]};
+    for (int k = 0; k < 2; k++)
+      while (root[ends[k]] != ends[k]) ends[k] = root[ends[k]] = root[root[ends[k]]];
+    root[ends[0] > ends[1] ? ends[0] : ends[1]] = ends[0] < ends[1] ? ends[0] : ends[1];
+  }
+  *piece = SN_NEW(ctx, memory, int, mesh->vertex_count);
+  for (int i = 0; *piece && i < mesh->vertex_count; i++) {
+    int k = classes[i];
+    while (root[k] != k) k = root[k];
+    (*piece)[i] = k;
+  }
+  return *piece ? SN_OK : ctx->error.status;
+}
+
+// Mean distance between the ends of the mesh's edges, over the box of the piece they are in: many times larger where the order is
+// wrong. Pieces that the motion scales, or takes apart, change nothing.
+static sn_status relative_edge(sn_context *ctx, const sn_mesh *mesh, const int *piece, const float (*positions)[3],
+                               sn_arena *memory, double *out) {
+  float(*boxes)[6] = sn_arena_alloc(ctx, memory, (size_t)mesh->vertex_count, sizeof *boxes);
+  if (!boxes) return ctx->error.status;
+  for (int i = 0; i < mesh->vertex_count; i++)
+    for (int c = 0; c < 3; c++) boxes[i][c] = INFINITY, boxes[i][3 + c] = -INFINITY;
+  for (int i = 0; i < mesh->vertex_count; i++)
+    for (int c = 0; c < 3; c++) {
+      float *box = boxes[piece[i]], x = positions[i][c];
+      box[c] = fminf(box[c], x), box[3 + c] = fmaxf(box[3 + c], x);
+    }
+  double sum = 0;
+  int counted = 0;
   for (int t = 0; t < mesh->triangle_count; t++) {
     const int *corner = mesh->triangles[t];
-    sum += sn_vec3_distance(sn_vec3_from(positions[corner[0]]), sn_vec3_from(positions[corner[1]]));
+    const float *box = boxes[piece[corner[0]]];
+    double size = sn_vec3_distance(sn_vec3_from(box), sn_vec3_from(box + 3));
+    if (!(size > 0)) continue;
+    sum += sn_vec3_distance(sn_vec3_from(positions[corner[0]]), sn_vec3_from(positions[corner[1]])) / size;
+    counted++;
   }
-  return mesh->triangle_count > 0 && diagonal > 0 ? sum / (mesh->triangle_count * diagonal) : 0;
+  *out = counted > 0 ? sum / counted : 0;
+  return SN_OK;
 }
 
 static sn_status check_order(sn_context *ctx, const sn_load_options *options, const sn_examples *examples) {
   const sn_mesh *rest = &examples->rest;
-  double expected = relative_edge(rest, (const float(*)[3])rest->positions);
-  double found = relative_edge(rest, sn_frame(&examples->frames, 0));
-  if (rest->triangle_count < 100 || found <= 5 * expected) return SN_OK;
+  if (rest->triangle_count < 100) return SN_OK;
+  double expected, found;
+  int *piece;
+  sn_arena scratch = sn_arena_new(ctx);
+  sn_status status = find_pieces(ctx, rest, &scratch, &piece);
+  if (status == SN_OK)
+    status = relative_edge(ctx, rest, piece, (const float(*)[3])rest->positions, &scratch, &expected);
+  if (status == SN_OK) status = relative_edge(ctx, rest, piece, sn_frame(&examples->frames, 0), &scratch, &found);
+  sn_arena_free(&scratch);
+  if (status != SN_OK || found <= 5 * expected) return status;
   return sn_fail(ctx, SN_BAD_INPUT,
                  "%s: edges of the mesh are %.0f times as long as in %s: the vertices seem to be in another order; "
                  "give --match FILE, a mesh in the order of the frames and in the rest pose",

@@ -172,6 +172,8 @@ export const edits = {
     for (const p of primitivesOf(doc)) {
       p.attributes.TEXCOORD_0 = add(doc, rows(doc, p.attributes.POSITION).map(([x, y]) => [x, y]), 5126, "VEC2");
       p.material = 0;
+    }
+  },
   // Copies of the mesh without a skin: "door" turns by its node, "lid" turns below the last joint, "floor" stands still, and k
   // bubbles that are tiny in the scene's default pose and grow in the first frame.
   parts(doc, k) {

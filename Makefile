@@ -4,7 +4,7 @@ JOBS := $(shell nproc)
 
 # The build looks for npm's packages when it is configured: they come first.
 .NOTPARALLEL:
-.PHONY: all build setup packages demo test test-sanitize test-scalar fuzz torture test-cuda web format format-check bench install clean help
+.PHONY: all build setup packages demo test test-sanitize test-scalar fuzz torture test-cuda web format format-check bench figures install clean help
 
 all: build
 
@@ -66,11 +66,15 @@ format-check:
 bench: build
 	@for b in build/bench_*; do [ -x $$b ] && $$b || exit 1; done
 
+# The documents' figures and tables over generated sets: docs/figures.md
+figures: build
+	@tools/figures.sh figures
+
 install: build
 	@cmake --install build $(if $(PREFIX),--prefix $(PREFIX))
 
 clean:
-	@rm -rf build build-* build.log demo web/dist web/*.tgz
+	@rm -rf build build-* build.log demo figures web/dist web/*.tgz
 
 help:
 	@echo "make            build the release: build/sinew"
@@ -78,5 +82,6 @@ help:
 	@echo "make test       set up, build, and run the tests"
 	@echo "make web        build the npm package sinew-skin: web/dist and a tarball"
 	@echo "make bench      run the benchmarks"
+	@echo "make figures    the papers' figures and tables over generated sets, in figures/"
 	@echo "make install    install the tool and both libraries (PREFIX=...)"
 	@echo "make test-sanitize | test-scalar | test-cuda | fuzz | torture | format | format-check | clean"

@@ -360,6 +360,40 @@ static void test_torque(void **state) {
   }
 }
 
+// As far as it is told, to the last frame: forearm and hand at rest by half a turn, what the upper arm shows at rest.
+static void test_elbow_turns(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  const sn_gen_turn turn = {.bend = 0, .twist = 180}, wide = {.bend = 200, .twist = 0},
+                    bent = {.bend = 90, .twist = 0};
+  sn_gen_options options = options_of("elbow");
+  options.turn = &turn, options.frames = 5, options.vertices = 600;
+  sn_examples set;
+  assert_ok(&ctx, sn_gen(&ctx, &options, &set));
+  for (int f = 0; f < 5; f++) {
+    sn_mat3 turned = sn_affine_linear(sn_pose(&set.poses, f)[1]);
+    assert_near(sn_rotation_angle(turned, sn_rotation_exp((sn_vec3){SN_PI * f / 4, 0, 0})), 0, 1e-6);
+  }
+  for (int i = 0; i < 600; i++) { // at the finger tips half a turn about the arm's axis is y, z -> -y, -z
+    const float *rest = set.rest.positions[i], *at = sn_frame(&set.frames, 4)[i];
+    if (rest[0] < 0.7f) continue;
+    assert_near((double)at[1], -(double)rest[1], 1e-4);
+    assert_near((double)at[2], -(double)rest[2], 1e-4);
+  }
+  sn_examples_free(&set);
+  options.turn = &bent;
+  assert_ok(&ctx, sn_gen(&ctx, &options, &set));
+  sn_mat3 at_end = sn_affine_linear(sn_pose(&set.poses, 4)[1]);
+  assert_near(sn_rotation_angle(at_end, sn_rotation_exp((sn_vec3){0, 0, SN_PI / 2})), 0, 1e-6);
+  sn_examples_free(&set);
+  options.turn = &wide;
+  assert_fails(&ctx, sn_gen(&ctx, &options, &set), "bends by 0 to 150 degrees");
+  options.turn = &turn, options.motion = SN_MOTION_ROM;
+  assert_fails(&ctx, sn_gen(&ctx, &options, &set), "leave out --motion");
+  options = options_of("arm"), options.turn = &turn;
+  assert_fails(&ctx, sn_gen(&ctx, &options, &set), "only elbow takes --bend and --twist");
+}
+
 static void test_refusals(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -455,15 +489,11 @@ static void test_write(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_defaults),
-    cmocka_unit_test(test_bar),
-    cmocka_unit_test(test_motions),
-    cmocka_unit_test(test_counts),
-    cmocka_unit_test(test_threads_and_seeds),
-    cmocka_unit_test(test_torque),
-    cmocka_unit_test(test_refusals),
-    cmocka_unit_test(test_no_memory),
-    cmocka_unit_test(test_write),
+    cmocka_unit_test(test_defaults),          cmocka_unit_test(test_bar),
+    cmocka_unit_test(test_motions),           cmocka_unit_test(test_counts),
+    cmocka_unit_test(test_threads_and_seeds), cmocka_unit_test(test_torque),
+    cmocka_unit_test(test_elbow_turns),       cmocka_unit_test(test_refusals),
+    cmocka_unit_test(test_no_memory),         cmocka_unit_test(test_write),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,11 @@ static int run(cli *c) {
       !sn_cli_int(c, "--joints", 0, 10000, &options.joints)) {
     return exit_usage;
   }
+  sn_gen_turn turn;
+  if (!sn_cli_double(c, "--bend", 0, 150, &turn.bend) || !sn_cli_double(c, "--twist", -180, 180, &turn.twist)) {
+    return exit_usage;
+  }
+  if (sn_cli_given(c, "--bend") || sn_cli_given(c, "--twist")) options.turn = &turn;
   const char *folder = sn_cli_text(c, "-o"), *motion = sn_cli_text(c, "--motion");
   if (!sn_gen_motion_named(motion, &options.motion)) {
     return sn_cli_misuse("--motion %s: choose own, rom, mixed or extreme", motion);
@@ -47,6 +52,9 @@ static const cli_option options[] = {
   {"--frames", "N", "0", "frames; 0 is the set's own number", false},
   {"--vertices", "N", "0", "vertices, as near as the shape allows; 0 is the set's own number", false},
   {"--joints", "N", "0", "joints (body only); 0 is the set's own number", false},
+  {"--bend", "DEGREES", "115", "how far the elbow bends by the last frame (elbow only)", false},
+  {"--twist", "DEGREES", "100", "how far it twists, as in Wang's figure 13 with --bend 0 --twist 180 (elbow only)",
+   false},
   {"--motion", "KIND", "own", "own | rom (one joint and axis at a time) | mixed | extreme: clips of one character",
    false},
   {0},

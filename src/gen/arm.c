@@ -67,6 +67,11 @@ void sn_figure_elbow(sn_figure *figure, int joints) {
   figure->load = lower;
 }
 
+void sn_figure_elbow_turn(sn_figure *figure, const sn_gen_turn *turn) {
+  figure->drives[0].kind = figure->drives[1].kind = SN_DRIVE_LINEAR;
+  figure->drives[0].high = sn_degrees(turn->bend), figure->drives[1].high = sn_degrees(turn->twist);
+}
+
 // Two joints: the hand makes half a turn in equal steps, which the forearm takes up unevenly (Murtagh 2008, section 5).
 void sn_figure_wrist(sn_figure *figure, int joints) {
   (void)joints;

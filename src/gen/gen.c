@@ -93,6 +93,14 @@ static sn_status resolve(sn_context *ctx, const gen_set *set, sn_gen_options *op
   if (options->vertices == 0) options->vertices = info->vertices;
   if (options->joints == 0) options->joints = info->joints;
   if (options->seed == 0) options->seed = sn_gen_options_default().seed;
+  if (options->turn && set->figure != sn_figure_elbow)
+    return sn_fail(ctx, SN_BAD_INPUT, "%s: only elbow takes --bend and --twist", info->name);
+  if (options->turn && options->motion != SN_MOTION_OWN)
+    return sn_fail(ctx, SN_BAD_INPUT, "--bend and --twist are of the set's own motion; leave out --motion");
+  if (options->turn &&
+      (!(options->turn->bend >= 0 && options->turn->bend <= 150) || !(fabs(options->turn->twist) <= 180)))
+    return sn_fail(ctx, SN_BAD_INPUT, "elbow: it bends by 0 to 150 degrees and twists by -180 to 180, not %g and %g",
+                   options->turn->bend, options->turn->twist);
   bool as_needed = options->motion == SN_MOTION_ROM && options->frames == 0;
   if (!as_needed && (options->frames < 2 || options->frames > MOST_FRAMES))
     return sn_fail(ctx, SN_BAD_INPUT, "%s: %d frames; from 2 to %d are possible", info->name, options->frames,
@@ -117,6 +125,7 @@ static sn_status make_figure(sn_context *ctx, const gen_set *set, const sn_gen_o
   if (status == SN_OK) {
     sn_gen_options resolved = *options;
     set->figure(figure, options->joints);
+    if (options->turn) sn_figure_elbow_turn(figure, options->turn);
     if (options->frames == 0) resolved.frames = sn_figure_rom_frames(figure);
     status = sn_figure_examples(ctx, figure, &resolved, out);
   }

@@ -112,6 +112,11 @@ typedef struct sn_timing {
 sn_status sn_assess_time(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, bool normals,
                          double seconds, sn_timing *out);
 
+// The same with normals, `model` and `other` (may be NULL: ratio is NAN) in turn, so that a disturbance of the machine falls on
+// both: the median in microseconds, and its ratio to that of `other`.
+sn_status sn_assess_time_beside(sn_context *ctx, const sn_rt_model *model, const sn_rt_model *other,
+                                const sn_examples *examples, double *us, double *ratio);
+
 // Time of copying `bytes` bytes, in microseconds: what memory alone would need.
 sn_status sn_assess_copy_time(sn_context *ctx, size_t bytes, double seconds, sn_timing *out);
 

@@ -284,6 +284,10 @@ sn_load_options sn_load_options_default(void);
 // file's order), and checks that the parts fit together. Poses alone need no rest mesh.
 sn_status sn_examples_load(sn_context *ctx, const sn_load_options *options, sn_examples *out);
 
+// Vertices of the rest mesh that an exporter split become one: those at one place, with the same weights, that move together.
+// `normals` (may be NULL): the file's own, which say where edges are hard.
+sn_status sn_load_weld(sn_context *ctx, const float (*normals)[3], sn_examples *out);
+
 // .obj, .glb, .gltf or the first frame of an .abc, in the file's order. `choice` may be NULL.
 sn_status sn_mesh_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out);
 

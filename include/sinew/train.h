@@ -55,6 +55,11 @@ const sn_method *const *sn_methods(void);
 // Fails with a suggestion on unknown methods, keys and values.
 sn_status sn_method_parse(sn_context *ctx, const char *text, sn_method_spec *out);
 
+// The frames of `spec` (as in --keys: those of sn_keys_parse, or auto:N, the ones whose shapes say most about the others'), and
+// all others: those between them, then those of the clips that are only tested on.
+sn_status sn_train_keys(sn_context *ctx, const sn_examples *examples, const char *spec, uint64_t seed, sn_keys *keys,
+                        sn_keys *others);
+
 // Trains on the frames of `keys`. The model's vertices are in the order of the rest file (examples->source).
 sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
                    sn_model *out, sn_train_report *report);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How long one evaluation takes. Medians, because these machines are shared; ratios within one run, for the same reason.
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,4 +181,25 @@ sn_status sn_assess_plain_lbs(sn_context *ctx, const sn_rt_model *model, sn_mode
   sn_skin_free(&skin);
   sn_skeleton_free(&palette);
   return status;
+}
+
+static double middle(double a, double b, double c) { return fmax(fmin(a, b), fmin(fmax(a, b), c)); }
+
+sn_status sn_assess_time_beside(sn_context *ctx, const sn_rt_model *model, const sn_rt_model *other,
+                                const sn_examples *examples, double *us, double *ratio) {
+  enum { rounds = 3 };
+  double own[rounds] = {0}, ratios[rounds] = {NAN, NAN, NAN};
+  sn_timing timing;
+  sn_status status = SN_OK;
+  for (int r = 0; status == SN_OK && r < rounds; r++) {
+    status = sn_assess_time(ctx, model, examples, true, 0.2 / rounds, &timing);
+    if (status == SN_OK) own[r] = timing.median;
+    if (status != SN_OK || !other) continue;
+    status = sn_assess_time(ctx, other, examples, true, 0.2 / rounds, &timing);
+    ratios[r] = own[r] / timing.median;
+  }
+  if (status != SN_OK) return status;
+  *us = middle(own[0], own[1], own[2]);
+  *ratio = other ? middle(ratios[0], ratios[1], ratios[2]) : NAN;
+  return SN_OK;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/anova.h"
-#include "cli/text.h"
+#include "report/report.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -130,8 +130,8 @@ static json_t *describe_sample(const sn_anova_table *table, int a, int b) {
   sn_sample sample = sn_anova_marginal(table, a, b);
   json_t *out = json_object();
   json_object_set_new(out, "levels",
-                      json_pack("[oo]", a < 0 ? json_null() : sn_cli_json_text(table->level[0][a]),
-                                b < 0 ? json_null() : sn_cli_json_text(table->level[1][b])));
+                      json_pack("[oo]", a < 0 ? json_null() : sn_report_text(table->level[0][a]),
+                                b < 0 ? json_null() : sn_report_text(table->level[1][b])));
   json_object_set_new(out, "mean", json_real(sample.mean));
   json_object_set_new(out, "sd", json_real(sn_sample_sd(sample)));
   json_object_set_new(out, "n", json_integer(sample.n));
@@ -146,19 +146,19 @@ static json_t *describe_effect(const sn_anova *anova, int k) {
 
 static json_t *describe_post_hoc(const sn_scheffe *s, char *const *level) {
   json_t *order = json_array(), *groups = json_array(), *pairs = json_array();
-  for (int k = 0; k < s->level_count; k++) json_array_append_new(order, sn_cli_json_text(level[s->order[k]]));
+  for (int k = 0; k < s->level_count; k++) json_array_append_new(order, sn_report_text(level[s->order[k]]));
   for (int g = 0; g < s->group_count; g++) {
     json_t *group = json_array();
     for (int k = s->groups[g].first; k <= s->groups[g].last; k++) {
-      json_array_append_new(group, sn_cli_json_text(level[s->order[k]]));
+      json_array_append_new(group, sn_report_text(level[s->order[k]]));
     }
     json_array_append_new(groups, group);
   }
   for (int k = 0; k < s->pair_count; k++) {
     const sn_scheffe_pair *pair = &s->pairs[k];
     json_array_append_new(pairs,
-                          json_pack("{s[oo]sfsfsfsfsb}", "levels", sn_cli_json_text(level[pair->first]),
-                                    sn_cli_json_text(level[pair->second]), "difference", pair->difference, "critical",
+                          json_pack("{s[oo]sfsfsfsfsb}", "levels", sn_report_text(level[pair->first]),
+                                    sn_report_text(level[pair->second]), "difference", pair->difference, "critical",
                                     pair->critical, "f", pair->f, "p", pair->p, "differs", (int)pair->differs));
   }
   return json_pack("{sfsososo}", "f_critical", s->f_critical, "order", order, "groups", groups, "pairs", pairs);
@@ -178,7 +178,7 @@ json_t *sn_cli_describe_anova(const sn_anova_table *table, const sn_anova *anova
   }
   json_t *out = json_object();
   json_object_set_new(out, "factors",
-                      json_pack("[oo]", sn_cli_json_text(table->factor[0]), sn_cli_json_text(table->factor[1])));
+                      json_pack("[oo]", sn_report_text(table->factor[0]), sn_report_text(table->factor[1])));
   json_object_set_new(out, "alpha", json_real(anova->alpha));
   json_object_set_new(out, "balanced", json_boolean(anova->balanced));
   json_object_set_new(out, "cells", cells);

@@ -77,7 +77,6 @@ bool sn_cli_double(const cli *c, const char *name, double least, double most, do
 
 // The command's typed options: defaults, and what is given; prints what is wrong and returns false otherwise.
 bool sn_cli_fill(cli *c, void *options);
-json_t *sn_cli_describe_options(const sn_option_group *groups, const void *options);
 
 // Parses into `out`; exit_done to go on, another exit status to stop with (after having printed why, or the help).
 int sn_cli_parse(int argc, char **argv, const cli_command *const *commands, cli *out);

@@ -6,7 +6,6 @@
 
 #include "cli/degrees.h"
 #include "cli/models.h"
-#include "cli/text.h"
 
 enum { most_methods = 64 };
 
@@ -52,21 +51,8 @@ static void say_row(const cli *c, const compare_row *row) {
 }
 
 static json_t *describe_row(const compare_row *row) {
-  json_t *out = json_object();
-  json_object_set_new(out, "spec", sn_cli_json_text(row->spec.text));
-  json_object_set_new(out, "options", sn_cli_describe_options(row->spec.method->options, &row->spec.options));
-  json_object_set_new(out, "train", sn_cli_describe_metrics(&row->scores.train));
-  json_object_set_new(out, "test", sn_cli_describe_metrics(&row->scores.test));
-  if (row->scores.between.frame_count > 0) {
-    json_object_set_new(out, "between", sn_cli_describe_metrics(&row->scores.between));
-  }
-  json_object_set_new(out, "all", sn_cli_describe_metrics(&row->scores.all));
-  bool model = !isnan(row->bytes);
-  json_object_set_new(out, "bytes", model ? json_integer((json_int_t)row->bytes) : json_null());
-  json_object_set_new(out, "flops", model ? json_integer((json_int_t)row->flops) : json_null());
-  json_object_set_new(out, "us_per_frame", model ? json_real(row->us) : json_null());
-  json_object_set_new(out, "ratio_lbs", sn_cli_number(row->ratio));
-  json_object_set_new(out, "seconds", json_real(row->seconds));
+  sn_report_row told = {&row->spec, &row->scores, row->bytes, row->flops, row->us, row->ratio, row->seconds};
+  json_t *out = sn_report_compare(&told);
   if (row->clamped) json_object_set(out, "clamped", row->clamped);
   return out;
 }
@@ -115,27 +101,12 @@ static sn_status keep_model(cli *c, const char *folder, const sn_method_spec *sp
   return status;
 }
 
-static double middle(double a, double b, double c) { return fmax(fmin(a, b), fmin(fmax(a, b), c)); }
-
-// The model and lbs take turns, so that a disturbance of the machine falls on both.
 static sn_status time_row(cli *c, const sn_rt_model *model, const sn_examples *examples, compare_row *row) {
-  enum { rounds = 3 };
-  double us[rounds] = {0}, ratios[rounds] = {NAN, NAN, NAN};
   sn_rt_model lbs;
-  sn_timing timing;
   sn_status status = SN_OK;
   if (row->lbs) status = sn_model_open(&c->ctx, "lbs", row->lbs->bytes, row->lbs->size, &lbs);
-  for (int r = 0; status == SN_OK && r < rounds; r++) {
-    status = sn_assess_time(&c->ctx, model, examples, true, 0.2 / rounds, &timing);
-    if (status == SN_OK) us[r] = timing.median;
-    if (status != SN_OK || !row->lbs) continue;
-    status = sn_assess_time(&c->ctx, &lbs, examples, true, 0.2 / rounds, &timing);
-    ratios[r] = us[r] / timing.median;
-  }
   if (status != SN_OK) return status;
-  row->us = middle(us[0], us[1], us[2]);
-  row->ratio = row->lbs ? middle(ratios[0], ratios[1], ratios[2]) : NAN;
-  return SN_OK;
+  return sn_assess_time_beside(&c->ctx, model, row->lbs ? &lbs : NULL, examples, &row->us, &row->ratio);
 }
 
 // Trains on the keys, opens the bytes with the runtime, and measures.
@@ -367,7 +338,7 @@ static int run(cli *c) {
   }
   sn_examples examples = {0};
   sn_status status = sn_cli_load_frames(c, &examples);
-  if (status == SN_OK) c->input = sn_cli_describe_examples(&examples);
+  if (status == SN_OK) c->input = sn_report_examples(&examples);
   if (status == SN_OK) status = compare_all(c, &examples, rows, count, &memory);
   if (status == SN_OK && sn_cli_given(c, "--degrees")) status = say_degrees(c, rows, count, &examples);
   if (status == SN_OK && svg) status = plot_chosen(c, svg, rows, count, &examples);

@@ -127,7 +127,7 @@ static void report_score(cli *c, const sn_metrics *m) {
   sn_cli_say(c, "rms %.4f %% of the diagonal, largest %.3f %%", m->rms_pct_diag, m->max_pct_diag);
   if (isfinite(m->ee)) sn_cli_say(c, ", enveloping error %.4f", m->ee);
   sn_cli_say(c, "\n");
-  json_object_set_new(c->result, "all", sn_cli_describe_metrics(m));
+  json_object_set_new(c->result, "all", sn_report_metrics(m));
 }
 
 // Where the true frames are given as well, how far the model is from them.

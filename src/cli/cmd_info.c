@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/inputs.h"
-#include "cli/text.h"
 
 static void put_box(json_t *out, const float (*positions)[3], int count) {
   sn_vec3 low, high;
@@ -50,7 +49,7 @@ static sn_status info_frames(cli *c, const char *path, const char *kind) {
   sn_frames frames;
   sn_status status = sn_frames_read(&c->ctx, path, NULL, &frames);
   if (status != SN_OK) return status;
-  json_object_set_new(c->result, "kind", sn_cli_json_text(kind));
+  json_object_set_new(c->result, "kind", sn_report_text(kind));
   json_object_set_new(c->result, "vertices", json_integer(frames.vertex_count));
   json_object_set_new(c->result, "frames", json_integer(frames.frame_count));
   put_box(c->result, sn_frame(&frames, 0), frames.vertex_count);
@@ -154,8 +153,8 @@ static sn_status describe_skeleton(cli *c, const sn_gltf *gltf) {
   for (int j = 0; j < skeleton.joint_count; j++) {
     const char *parent = skeleton.parents[j] < 0 ? NULL : skeleton.names[skeleton.parents[j]];
     json_t *joint = json_object();
-    json_object_set_new(joint, "name", sn_cli_json_text(skeleton.names[j]));
-    json_object_set_new(joint, "parent", parent ? sn_cli_json_text(parent) : json_null());
+    json_object_set_new(joint, "name", sn_report_text(skeleton.names[j]));
+    json_object_set_new(joint, "parent", parent ? sn_report_text(parent) : json_null());
     json_array_append_new(joints, joint);
     sn_cli_say(c, "    %-20s %s%s\n", skeleton.names[j], parent ? "under " : "root", parent ? parent : "");
   }
@@ -191,7 +190,7 @@ static void describe_morphs(cli *c, const sn_gltf *gltf) {
   if (count > 0) sn_cli_say(c, "  %d morph target%s:", count, count == 1 ? "" : "s");
   for (int k = 0; k < count; k++) {
     sn_cli_say(c, "%s%s", k ? ", " : " ", sn_gltf_morph_name(gltf, k));
-    json_array_append_new(names, sn_cli_json_text(sn_gltf_morph_name(gltf, k)));
+    json_array_append_new(names, sn_report_text(sn_gltf_morph_name(gltf, k)));
   }
   if (count > 0) sn_cli_say(c, "\n");
   json_object_set_new(c->result, "morphs", names);
@@ -218,7 +217,7 @@ static sn_status info_gltf(cli *c, const char *path) {
   char place[256];
   if (status == SN_OK && sn_gltf_place_text(gltf, place, sizeof place)) {
     sn_cli_say(c, "  %s\n", place);
-    json_object_set_new(c->result, "place", sn_cli_json_text(place));
+    json_object_set_new(c->result, "place", sn_report_text(place));
   }
   describe_morphs(c, gltf);
   json_t *clips = json_array();
@@ -227,7 +226,7 @@ static sn_status info_gltf(cli *c, const char *path) {
     sn_cli_say(c, "  clip %d '%s': %g s to %g s, %d channels, %.0f frames at 30 per second\n", k, clip.name,
                clip.start, clip.end, clip.channel_count, floor((clip.end - clip.start) * 30 + 1.5));
     json_t *entry = json_object();
-    json_object_set_new(entry, "name", sn_cli_json_text(clip.name));
+    json_object_set_new(entry, "name", sn_report_text(clip.name));
     json_object_set_new(entry, "start", json_real(clip.start));
     json_object_set_new(entry, "end", json_real(clip.end));
     json_object_set_new(entry, "channels", json_integer(clip.channel_count));
@@ -247,7 +246,7 @@ static void describe_drive(cli *c, const sn_rt_model *model) {
     float range[2];
     if (!sn_rt_torque_range(model, j, range)) continue;
     sn_cli_say(c, "  torque of %s: %g to %g\n", sn_rt_joint_name(model, j), (double)range[0], (double)range[1]);
-    sn_cli_json_put(torques, sn_rt_joint_name(model, j), json_pack("[ff]", (double)range[0], (double)range[1]));
+    sn_report_put(torques, sn_rt_joint_name(model, j), json_pack("[ff]", (double)range[0], (double)range[1]));
   }
   json_t *controls = json_array();
   const uint32_t *points = sn_rt_find_section(model, "control.points", NULL);
@@ -287,10 +286,10 @@ static void describe_model(cli *c, const sn_rt_model *model, const sn_skin *skin
   sn_cli_say(c, "  %.0f bytes in %u sections:\n", (double)info->bytes, info->section_count);
   json_object_set_new(r, "kind", json_string("sinew"));
   json_object_set_new(r, "version", json_pack("[ii]", (int)info->version_major, (int)info->version_minor));
-  json_object_set_new(r, "drive", sn_cli_json_text(sn_rt_drive_name(info->drive)));
-  json_object_set_new(r, "correct", sn_cli_json_text(sn_rt_correct_name(info->correct)));
-  json_object_set_new(r, "blend", sn_cli_json_text(sn_rt_blend_name(info->blend)));
-  json_object_set_new(r, "shade", sn_cli_json_text(sn_rt_shade_name(info->shade)));
+  json_object_set_new(r, "drive", sn_report_text(sn_rt_drive_name(info->drive)));
+  json_object_set_new(r, "correct", sn_report_text(sn_rt_correct_name(info->correct)));
+  json_object_set_new(r, "blend", sn_report_text(sn_rt_blend_name(info->blend)));
+  json_object_set_new(r, "shade", sn_report_text(sn_rt_shade_name(info->shade)));
   json_object_set_new(r, "vertices", json_integer(info->vertex_count));
   json_object_set_new(r, "triangles", json_integer(info->triangle_count));
   json_object_set_new(r, "joints", json_integer(info->joint_count));

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/inputs.h"
-#include "cli/text.h"
 #include "sinew/rig.h"
 
 typedef struct rig_job {
@@ -300,33 +299,10 @@ static sn_status assess_file(cli *c, const rig_job *job, const char *path, sn_sc
   return status;
 }
 
-static json_t *numbers(const double *values, int count) {
-  json_t *out = json_array();
-  for (int k = 0; k < count; k++) json_array_append_new(out, sn_cli_number(values[k]));
-  return out;
-}
-
 static void report(cli *c, const rig_job *job, const char *path, const sn_scores *scores, double gap_pct) {
   const sn_rig_report *r = &job->result.report;
-  json_t *out = sn_cli_describe_metrics(&scores->all), *histogram = json_array();
-  for (int k = 0; k <= job->options.influences; k++) json_array_append_new(histogram, json_integer(r->influences[k]));
-  json_object_set_new(out, "bones", json_integer(r->bones));
-  json_object_set_new(out, "bones_wanted", r->bones_wanted ? json_integer(r->bones_wanted) : json_null());
-  json_object_set_new(out, "rest_frame", job->rest_frame < 0 ? json_null() : json_integer(job->rest_frame));
-  json_object_set_new(out, "pruned", json_integer(r->pruned));
-  json_object_set_new(out, "reason", *r->reason ? sn_cli_json_text(r->reason) : json_null());
-  json_object_set_new(out, "influences", json_integer(job->options.influences));
-  json_object_set_new(out, "influences_histogram", histogram);
-  json_object_set_new(out, "joint_gap_pct_diag", json_real(gap_pct));
-  json_object_set_new(out, "p99_pct_diag", json_real(r->p99_pct_diag));
-  json_object_set_new(out, "roughness", json_real(r->roughness));
-  json_object_set_new(out, "joints_inside_pct", json_real(r->joints_inside_pct));
-  json_object_set_new(out, "joint_outside_pct_diag", json_real(r->joint_outside_pct_diag));
-  json_object_set_new(out, "iterations", json_integer(r->iterations));
-  json_object_set_new(out, "seconds", json_real(job->seconds));
-  json_object_set_new(out, "frame_rms", numbers(r->frame_rms, job->examples.frames.frame_count));
-  json_object_set_new(out, "vertex_rms", numbers(r->vertex_rms, job->examples.rest.vertex_count));
-  c->result = out;
+  c->result = sn_report_rig(r, &scores->all, job->options.influences, gap_pct, job->rest_frame, job->seconds,
+                            job->examples.frames.frame_count, job->examples.rest.vertex_count);
   sn_cli_say(c, "%s: %d bone%s in %.2f s (%d iterations)\n", path, r->bones, r->bones == 1 ? "" : "s", job->seconds,
              r->iterations);
   if (job->rest_frame >= 0) sn_cli_say(c, "  rest pose: frame %d\n", job->rest_frame);
@@ -390,7 +366,7 @@ static sn_status solve(cli *c, rig_job *job, const char *path) {
   double gap_pct = diagonal > 0 ? 100 * gap / diagonal : 0;
   if (status == SN_OK) status = check_gap(c, job, path, gap_pct);
   if (status == SN_OK) {
-    c->input = sn_cli_describe_examples(&job->examples);
+    c->input = sn_report_examples(&job->examples);
     report(c, job, path, &scores, gap_pct);
   }
   return status;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/inputs.h"
-#include "cli/text.h"
 
 static void say_scores(const cli *c, const char *name, const sn_metrics *m) {
   if (m->frame_count == 0) {
@@ -16,22 +15,6 @@ static void say_scores(const cli *c, const char *name, const sn_metrics *m) {
              "  %-8s %d frames: rms %s %% of the diagonal, largest %s %%, enveloping error %s, normals %s degrees\n",
              name, m->frame_count, sn_cli_figure(m->rms_pct_diag, 4).text, sn_cli_figure(m->max_pct_diag, 3).text,
              sn_cli_figure(m->ee, 4).text, sn_cli_figure(m->normal_deg, 2).text);
-}
-
-static json_t *describe(const sn_scores *scores, const sn_rt_model *model, const sn_train_report *report) {
-  json_t *out = json_object();
-  json_object_set_new(out, "train", sn_cli_describe_metrics(&scores->train));
-  json_object_set_new(out, "test", sn_cli_describe_metrics(&scores->test));
-  if (scores->between.frame_count > 0) {
-    json_object_set_new(out, "between", sn_cli_describe_metrics(&scores->between));
-  }
-  json_object_set_new(out, "all", sn_cli_describe_metrics(&scores->all));
-  json_object_set_new(out, "bytes", json_integer((json_int_t)model->info.bytes));
-  json_object_set_new(out, "flops", json_integer((json_int_t)model->info.flops));
-  json_object_set_new(out, "seconds", json_real(report->seconds));
-  if (report->expected > 0) json_object_set_new(out, "expected", json_real(report->expected));
-  if (report->note[0]) json_object_set_new(out, "note", sn_cli_json_text(report->note));
-  return out;
 }
 
 // The figures are those of the file as written: it is read back.
@@ -63,7 +46,7 @@ static int assess_file(cli *c, const char *path, const sn_examples *examples, co
     if (report->expected > 0) {
       sn_cli_say(c, "  expected on new motion, by poses left out: ee %s\n", sn_cli_figure(report->expected, 4).text);
     }
-    c->result = describe(&scores, &model, report);
+    c->result = sn_report_train(&scores, &model, report);
   }
   sn_file_close(&file);
   return status == SN_OK ? exit_done : sn_cli_fail(c);
@@ -86,10 +69,10 @@ static int run(cli *c) {
   if (status == SN_OK && examples.frames.frame_count > 0) status = sn_cli_keys(c, &examples, &keys, &others);
   if (status == SN_OK) status = sn_train(&c->ctx, &spec, &examples, &keys, &model, &report);
   if (status == SN_OK) status = sn_model_write(&c->ctx, path, &model);
-  if (status == SN_OK) c->input = sn_cli_describe_examples(&examples);
+  if (status == SN_OK) c->input = sn_report_examples(&examples);
   int result = status == SN_OK ? assess_file(c, path, &examples, &keys, &others, &report) : sn_cli_fail(c);
   if (result == exit_done) {
-    json_object_set_new(c->result, "options", sn_cli_describe_options(spec.method->options, &spec.options));
+    json_object_set_new(c->result, "options", sn_report_options(spec.method->options, &spec.options));
   }
   sn_model_free(&model);
   sn_keys_free(&keys);

@@ -5,7 +5,6 @@
 
 #include "cli/models.h"
 #include "cli/page.h"
-#include "cli/text.h"
 
 enum { most_models = 64 };
 
@@ -25,7 +24,7 @@ static json_t *model_name(const char *path) {
   if (sn_cli_has_extension(name, ".sinew")) size -= strlen(".sinew");
   char text[256];
   snprintf(text, sizeof text, "%.*s", (int)size, name);
-  return sn_cli_json_text(text);
+  return sn_report_text(text);
 }
 
 // Puts `value` there unless it could not be made.
@@ -85,11 +84,11 @@ static sn_status put_errors(cli *c, const sn_rt_model *model, const sn_examples 
   sn_status status = rms ? sn_assess(&c->ctx, model, examples, keys, others, &scores, rms) : c->ctx.error.status;
   if (status == SN_OK) {
     json_t *list = json_array();
-    for (int f = 0; f < frames; f++) json_array_append_new(list, sn_cli_number(100 * rms[f] / diagonal));
+    for (int f = 0; f < frames; f++) json_array_append_new(list, sn_report_number(100 * rms[f] / diagonal));
     json_object_set_new(out, "frame_rms_pct_diag", list);
-    json_object_set_new(out, "train", sn_cli_describe_metrics(&scores.train));
-    json_object_set_new(out, "test", sn_cli_describe_metrics(&scores.test));
-    json_object_set_new(out, "all", sn_cli_describe_metrics(&scores.all));
+    json_object_set_new(out, "train", sn_report_metrics(&scores.train));
+    json_object_set_new(out, "test", sn_report_metrics(&scores.test));
+    json_object_set_new(out, "all", sn_report_metrics(&scores.all));
   }
   sn_arena_free(&scratch);
   return status;
@@ -105,7 +104,7 @@ static sn_status describe_model(cli *c, const char *path, const cli_model *opene
   if (status == SN_OK) status = sn_assess_time(&c->ctx, model, examples, true, timing_seconds, &timing);
   if (status == SN_OK) status = put(&c->ctx, out, "us_per_frame", json_real(timing.median));
   if (status == SN_OK) status = put(&c->ctx, out, "flops", json_integer((json_int_t)model->info.flops));
-  if (status == SN_OK) status = put(&c->ctx, out, "path", sn_cli_json_text(sn_rt_path_name(model->path)));
+  if (status == SN_OK) status = put(&c->ctx, out, "path", sn_report_text(sn_rt_path_name(model->path)));
   if (status == SN_OK) status = put_inputs(c, model, examples, out);
   if (status == SN_OK && examples->frames.frame_count > 0) {
     status = put_errors(c, model, examples, keys, others, out);
@@ -160,7 +159,7 @@ static sn_status put_skeleton(cli *c, const sn_examples *e, json_t *out) {
   if (status == SN_OK) {
     json_t *names = json_array(), *parents = json_array();
     for (int j = 0; j < joints; j++) {
-      json_array_append_new(names, sn_cli_json_text(e->skeleton.names[j]));
+      json_array_append_new(names, sn_report_text(e->skeleton.names[j]));
       json_array_append_new(parents, json_integer(e->skeleton.parents[j]));
     }
     json_object_set_new(out, "joints", names);
@@ -182,7 +181,7 @@ static sn_status describe_set(cli *c, const char *const *paths, const cli_model 
   sn_keys keys = {0}, others = {0};
   int frames = frame_count(e);
   const char *name = sn_cli_text(c, "--title");
-  json_t *title = name ? sn_cli_json_text(name) : model_name(paths[0]);
+  json_t *title = name ? sn_report_text(name) : model_name(paths[0]);
   sn_status status = put(&c->ctx, out, "name", title);
   json_object_set_new(out, "version", json_string(SN_VERSION));
   json_object_set_new(out, "frame_count", json_integer(frames));
@@ -259,7 +258,7 @@ static int add_set(cli *c, const char *const *paths, int count, json_t *sets) {
     json_t *set = json_object();
     json_array_append_new(sets, set);
     sn_status status = load(c, paths, models, count, &examples);
-    if (status == SN_OK) c->input = sn_cli_describe_examples(&examples);
+    if (status == SN_OK) c->input = sn_report_examples(&examples);
     if (status == SN_OK) status = describe_set(c, paths, models, count, &examples, set);
     if (status != SN_OK) result = sn_cli_fail(c);
   }

@@ -94,20 +94,7 @@ sn_status sn_cli_load_frames(cli *c, sn_examples *out) {
 }
 
 sn_status sn_cli_keys(cli *c, const sn_examples *examples, sn_keys *keys, sn_keys *others) {
-  int test = examples->test_frame_count, count = examples->frames.frame_count - test;
-  sn_keys between = {0};
-  *others = (sn_keys){.memory = sn_arena_new(&c->ctx)};
-  const char *spec = sn_cli_text(c, "--keys");
-  sn_status status = strncmp(spec, "auto:", 5) == 0
-                       ? sn_cli_choose_keys(&c->ctx, examples, count, spec + 5, keys, &between)
-                       : sn_keys_parse(&c->ctx, spec, count, c->seed, keys, &between);
-  if (status != SN_OK) return status;
-  others->frames = SN_NEW(&c->ctx, &others->memory, int, between.count + test);
-  if (!others->frames) status = c->ctx.error.status;
-  for (int k = 0; status == SN_OK && k < between.count; k++) others->frames[others->count++] = between.frames[k];
-  for (int f = 0; status == SN_OK && f < test; f++) others->frames[others->count++] = count + f;
-  sn_keys_free(&between);
-  return status;
+  return sn_train_keys(&c->ctx, examples, sn_cli_text(c, "--keys"), c->seed, keys, others);
 }
 
 static const double least_fps = 1e-3, most_fps = 1e6;
@@ -137,47 +124,9 @@ sn_status sn_cli_choice(cli *c, const char **objects, sn_choice *out) {
   return SN_OK;
 }
 
-json_t *sn_cli_describe_examples(const sn_examples *examples) {
-  json_t *out = json_object();
-  json_object_set_new(out, "vertices", json_integer(examples->rest.vertex_count));
-  json_object_set_new(out, "triangles", json_integer(examples->rest.triangle_count));
-  json_object_set_new(out, "frames", json_integer(examples->frames.frame_count));
-  json_object_set_new(out, "joints", json_integer(examples->skeleton.joint_count));
-  json_object_set_new(out, "clips", json_integer(examples->clip_count));
-  if (examples->test_frame_count > 0) {
-    json_object_set_new(out, "test_frames", json_integer(examples->test_frame_count));
-  }
-  if (examples->source) json_object_set_new(out, "file_vertices", json_integer(examples->source_count));
-  if (examples->note_count > 0) {
-    json_t *notes = json_array();
-    for (int k = 0; k < examples->note_count; k++) json_array_append_new(notes, sn_cli_json_text(examples->notes[k]));
-    json_object_set_new(out, "notes", notes);
-  }
-  json_object_set_new(
-    out, "diagonal",
-    json_real(sn_points_diagonal((const float(*)[3])examples->rest.positions, examples->rest.vertex_count)));
-  return out;
-}
-
 cli_figure_text sn_cli_figure(double value, int decimals) {
   cli_figure_text out = {"-"};
   if (isfinite(value)) snprintf(out.text, sizeof out.text, fabs(value) < 1e9 ? "%.*f" : "%.*g", decimals, value);
-  return out;
-}
-
-json_t *sn_cli_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
-
-json_t *sn_cli_describe_metrics(const sn_metrics *m) {
-  if (m->frame_count == 0) return json_null();
-  json_t *out = json_object();
-  json_object_set_new(out, "frames", json_integer(m->frame_count));
-  json_object_set_new(out, "rms", sn_cli_number(m->rms));
-  json_object_set_new(out, "rms_pct_diag", sn_cli_number(m->rms_pct_diag));
-  json_object_set_new(out, "max_pct_diag", sn_cli_number(m->max_pct_diag));
-  json_object_set_new(out, "e_rms", sn_cli_number(m->e_rms));
-  json_object_set_new(out, "ee", sn_cli_number(m->ee));
-  json_object_set_new(out, "std_pct_diag", sn_cli_number(m->std_pct_diag));
-  json_object_set_new(out, "normal_deg", sn_cli_number(m->normal_deg));
   return out;
 }
 

@@ -3,6 +3,7 @@
 #define SINEW_CLI_INPUTS_H
 
 #include "cli/cli.h"
+#include "report/report.h"
 #include "sinew/assess.h"
 
 // clang-format off
@@ -33,9 +34,6 @@ sn_status sn_cli_load_still(cli *c, sn_examples *out);
 sn_status sn_cli_add_sculpts(cli *c, sn_examples *examples);
 // The frames of --keys, and all others: those between them, then those of the clips that are only tested on.
 sn_status sn_cli_keys(cli *c, const sn_examples *examples, sn_keys *keys, sn_keys *others);
-// `wanted` (a number) of the first `frame_count` frames: the ones whose shapes say most about those of the others.
-sn_status sn_cli_choose_keys(sn_context *ctx, const sn_examples *examples, int frame_count, const char *wanted,
-                             sn_keys *out, sn_keys *rest);
 double sn_cli_fps(const cli *c); // 0 where --fps is wrong
 // --fps where it is given, else the frames' own rate, else the default.
 double sn_cli_rate(const cli *c, const sn_frames *frames);
@@ -48,10 +46,6 @@ typedef struct cli_figure_text {
   char text[32];
 } cli_figure_text;
 cli_figure_text sn_cli_figure(double value, int decimals);
-
-json_t *sn_cli_number(double value); // null where it is not finite
-json_t *sn_cli_describe_examples(const sn_examples *examples);
-json_t *sn_cli_describe_metrics(const sn_metrics *metrics); // null for no frames
 
 // False, with a message, where the folder of a file to be written does not exist: to be told before the work, not after it.
 bool sn_cli_has_folder(cli *c, const char *path);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "cli/models.h"
-#include "cli/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +27,7 @@ json_t *sn_cli_note_clamped(const cli *c, const char *name, const sn_rt_model *m
       "note: %s: the torque of %s is outside %g to %g, the range of the training, at %d of %d frames; there the "
       "nearest torque within is used\n",
       name, sn_rt_joint_name(model, j), (double)range[0], (double)range[1], count, examples->torques.frame_count);
-    sn_cli_json_put(out, sn_rt_joint_name(model, j), json_integer(count));
+    sn_report_put(out, sn_rt_joint_name(model, j), json_integer(count));
   }
   return out;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The JSON report: {"command", "version", "options", "input", "result"}.
 #include "cli/cli.h"
-#include "cli/text.h"
+#include "report/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,23 +15,8 @@ static bool is_name(const cli_option *option) {
   return false;
 }
 
-// An option's value as JSON: numbers as numbers, switches as true.
-static json_t *option_value(const char *text) {
-  if (!text) return json_true();
-  char *end;
-  double number = strtod(text, &end);
-  if (*text && !*end && number == (double)(long)number && number > -1e15 && number < 1e15) {
-    return json_integer((json_int_t)number);
-  }
-  if (*text && !*end) {
-    json_t *real = json_real(number);
-    if (real) return real;
-  }
-  return sn_cli_json_text(text);
-}
-
 static json_t *given_value(const cli_option *option, const char *text) {
-  return text && is_name(option) ? sn_cli_json_text(text) : option_value(text);
+  return text && is_name(option) ? sn_report_text(text) : sn_report_value(text);
 }
 
 static void add_option(json_t *options, const cli *c, const cli_option *option) {
@@ -51,18 +36,10 @@ static void add_option(json_t *options, const cli *c, const cli_option *option) 
   }
 }
 
-json_t *sn_cli_describe_options(const sn_option_group *groups, const void *options) {
-  json_t *out = json_object();
-  for (sn_option_cursor at = {.group = groups}; sn_option_next(&at);) {
-    json_object_set_new(out, at.option->name, option_value(sn_option_get(&at, options).text));
-  }
-  return out;
-}
-
 static json_t *build(cli *c) {
   json_t *options = json_object(), *root = json_object();
   for (const cli_option *option = c->options; option->name; option++) add_option(options, c, option);
-  json_object_set_new(root, "command", sn_cli_json_text(c->command->name));
+  json_object_set_new(root, "command", sn_report_text(c->command->name));
   json_object_set_new(root, "version", json_string(SN_VERSION));
   json_object_set_new(root, "options", options);
   json_object_set_new(root, "input", c->input ? c->input : json_object());

@@ -5,14 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include <jansson.h>
-
 // As printf, but what a terminal could act on (escapes in a joint's name) is shown as \x1b.
 void sn_cli_print(FILE *stream, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void sn_cli_vprint(FILE *stream, const char *format, va_list args);
-
-// Text for a report; bytes that are no UTF-8 become U+FFFD.
-json_t *sn_cli_json_text(const char *text);
-void sn_cli_json_put(json_t *object, const char *name, json_t *value);
 
 #endif

@@ -17,8 +17,5 @@ sn_status sn_load_skeletons(sn_context *ctx, const sn_load_options *options, sn_
 // Frames that another reading of the files explains far better: an error where that is certain, a note where it is likely.
 sn_status sn_load_check_fits(sn_context *ctx, const sn_load_options *options, sn_examples *out);
 sn_status sn_load_controls(sn_context *ctx, const char *spec, sn_examples *out);
-// Vertices of the rest mesh that an exporter split become one: those at one place, with the same weights, that move together.
-// `normals` (may be NULL): the file's own, which say where edges are hard.
-sn_status sn_load_weld(sn_context *ctx, const float (*normals)[3], sn_examples *out);
 
 #endif

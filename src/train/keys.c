@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// --keys auto:N: the frames that say most about the others, were they known.
-#include "cli/inputs.h"
+// Frames to train on; of --keys auto:N the frames that say most about the others, were they known.
+#include "sinew/train.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 // Shapes are compared at so many vertices, seen from the joint that carries each most.
 enum { most_samples = 500 };
@@ -90,7 +91,7 @@ static char *list_text(sn_context *ctx, sn_arena *memory, const bool *chosen, in
   return text;
 }
 
-sn_status sn_cli_choose_keys(sn_context *ctx, const sn_examples *examples, int frame_count, const char *wanted,
+static sn_status choose_keys(sn_context *ctx, const sn_examples *examples, int frame_count, const char *wanted,
                              sn_keys *out, sn_keys *rest) {
   char *end;
   long count = strtol(wanted, &end, 10);
@@ -105,5 +106,21 @@ sn_status sn_cli_choose_keys(sn_context *ctx, const sn_examples *examples, int f
   const char *text = status == SN_OK ? list_text(ctx, &scratch, chosen, frame_count) : NULL;
   if (status == SN_OK) status = text ? sn_keys_parse(ctx, text, frame_count, 0, out, rest) : ctx->error.status;
   sn_arena_free(&scratch);
+  return status;
+}
+
+sn_status sn_train_keys(sn_context *ctx, const sn_examples *examples, const char *spec, uint64_t seed, sn_keys *keys,
+                        sn_keys *others) {
+  int test = examples->test_frame_count, count = examples->frames.frame_count - test;
+  sn_keys between = {0};
+  *others = (sn_keys){.memory = sn_arena_new(ctx)};
+  sn_status status = strncmp(spec, "auto:", 5) == 0 ? choose_keys(ctx, examples, count, spec + 5, keys, &between)
+                                                    : sn_keys_parse(ctx, spec, count, seed, keys, &between);
+  if (status != SN_OK) return status;
+  others->frames = SN_NEW(ctx, &others->memory, int, between.count + test);
+  if (!others->frames) status = ctx->error.status;
+  for (int k = 0; status == SN_OK && k < between.count; k++) others->frames[others->count++] = between.frames[k];
+  for (int f = 0; status == SN_OK && f < test; f++) others->frames[others->count++] = count + f;
+  sn_keys_free(&between);
   return status;
 }

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// Sinew for languages that do not read C structs (python/sinew is the first): handles, arrays by pointer, reports as JSON text.
+// Everything is computed by the functions of the other headers; nothing here adds to them.
+//
+// Arrays that are given stay the caller's and must stay, unchanged, until the session is freed. Arrays that are got belong to
+// the session. A session is used by one thread at a time.
+#ifndef SINEW_SESSION_H
+#define SINEW_SESSION_H
+
+#include "sinew/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default) // what shared libraries export
+
+// ---- examples, rigs, training -----------------------------------------------------------------------------------------
+
+typedef struct sn_session sn_session;
+
+sn_session *sn_session_new(void); // NULL: no memory
+void sn_session_free(sn_session *session);
+
+// Threads as in sn_context; `progress` may be NULL.
+void sn_session_run_with(sn_session *session, int threads, uint64_t seed, sn_progress_fn progress, void *user);
+const char *sn_session_message(const sn_session *session); // of the last failure
+const char *sn_session_report(const sn_session *session);  // JSON of the last success; "" where there is none
+
+// Files of examples, by the command line's options without their dashes ("rest", "frames", "skeleton", "test-frames", ...; those
+// that may be repeated there may be here). sn_session_load_files reads them as the command line does.
+sn_status sn_session_file(sn_session *session, const char *option, const char *text);
+sn_status sn_session_load_files(sn_session *session, double fps, bool still_skeleton);
+
+// A single file: a mesh, frames, or a skeleton with its poses, the mesh in its bind pose and that mesh's skin.
+sn_status sn_session_read_mesh(sn_session *session, const char *path);
+sn_status sn_session_read_frames(sn_session *session, const char *path, double fps);
+sn_status sn_session_read_skeleton(sn_session *session, const char *path, const char *clip, double fps, bool still);
+
+// Examples that are in memory, in the order of the mesh. `split`: vertices that are split at seams, as glTF has them, become
+// one; `normals` (may be NULL) are the mesh's own.
+void sn_session_give_mesh(sn_session *session, int vertices, const float *positions, int triangles, const int *corners,
+                          bool split, const float *normals);
+// Clip c is frames clip_start[c] .. clip_start[c + 1]; the last `test_clips` are only tested on.
+sn_status sn_session_give_frames(sn_session *session, int frames, int vertices, const float *positions, int clips,
+                                 const int *clip_start, int test_clips);
+// `rest` and `poses` are 3x4 matrices, row-major: joint to world in the rest pose; rest pose to pose, a row per frame.
+sn_status sn_session_give_skeleton(sn_session *session, int joints, const char *const *names, const int *parents,
+                                   const double *rest, int frames, const double *poses);
+void sn_session_give_skin(sn_session *session, int vertices, int influences, const uint16_t *joints,
+                          const float *weights);
+void sn_session_give_torques(sn_session *session, int frames, const double *values, const bool *has);
+sn_status sn_session_give_controls(sn_session *session, int count, const int *vertices, int wanted);
+// After all of them: seams are welded, everything is checked.
+sn_status sn_session_load_given(sn_session *session);
+
+// The frames of a --keys spec: array "keys".
+sn_status sn_session_keys(sn_session *session, const char *spec, int frame_count);
+// Arrays "model"; report as of `sinew train`. Without `measure` nothing is evaluated.
+sn_status sn_session_train(sn_session *session, const char *method, const char *keys, bool measure);
+// Arrays "skeleton...", "poses", "skin...", "model" (linear blend skinning with the weights), "frame_rms", "vertex_rms"; report
+// as of `sinew rig`. `options` are "bones=20,..."; `solve`: "" (no skeleton given), "weights", "motion" or "both".
+sn_status sn_session_rig(sn_session *session, const char *options, bool keep_bones, const char *solve);
+sn_status sn_session_write_rig(sn_session *session, const char *path, double fps);
+// One row for each method; report as of `sinew compare`.
+sn_status sn_session_compare(sn_session *session, int methods, const char *const *specs, const char *keys, bool loocv);
+// The model's error at every vertex over all frames of the examples (root mean squared distance): array "vertex_rms".
+sn_status sn_session_vertex_errors(sn_session *session, const void *model, size_t size);
+// Bytes as a file that appears whole or not at all.
+sn_status sn_session_write_file(sn_session *session, const char *path, const void *bytes, size_t size);
+// Frames by the extension, as sn_frames_write, with the given mesh's triangles.
+sn_status sn_session_write_frames(sn_session *session, const char *path, double fps);
+
+// An array by name. False where there is none.
+typedef struct sn_session_array {
+  const void *data;
+  char kind; // 'f' float, 'd' double, 'i' int, 'H' uint16_t, 'B' uint8_t
+  int dimensions;
+  int64_t shape[4];
+} sn_session_array;
+bool sn_session_get(const sn_session *session, const char *name, sn_session_array *out);
+const char *sn_session_joint_name(const sn_session *session, int joint);
+double sn_session_rate(const sn_session *session); // frames per second of the frames; 0 where nobody knows
+bool sn_session_is_split(const sn_session *session);
+
+// The names of all methods with their summaries and options, as JSON. To be freed with sn_session_text_free.
+char *sn_session_describe_methods(void);
+void sn_session_text_free(char *text);
+
+// ---- evaluation ----------------------------------------------------------------------------------------------------------
+
+// A model opened by the runtime. Its bytes stay the caller's. Any number of threads may use it, each with a scratch of its own.
+typedef struct sn_evaluator sn_evaluator;
+
+// NULL, with the reason in `message`, where the bytes are no model.
+sn_evaluator *sn_evaluator_new(const void *bytes, size_t size, char *message, size_t message_size);
+void sn_evaluator_free(sn_evaluator *evaluator);
+size_t sn_evaluator_scratch(const sn_evaluator *evaluator); // bytes
+size_t sn_evaluator_state(const sn_evaluator *evaluator);   // bytes of memory of one character; 0: it has no use for it
+// What is in it, as JSON: counts, slots, joints with names and parents. To be freed with sn_session_text_free.
+char *sn_evaluator_describe(const sn_evaluator *evaluator);
+// What moves the skin, and where vertices go: as sn_rt_input and sn_rt_output. 0, or a status with `message` (240 bytes) filled.
+int sn_evaluator_run(const sn_evaluator *evaluator, const float *joints, const float *controls, const float *torques,
+                     void *state, void *scratch, float *positions, size_t position_stride, float *normals,
+                     size_t normal_stride, char *message);
+// The palette alone: its matrices into `out`, 12 floats each.
+int sn_evaluator_palette(const sn_evaluator *evaluator, const float *joints, const float *controls,
+                         const float *torques, void *state, void *scratch, float *out, char *message);
+// As sn_rt_get_rest, NULL arrays are left out; triangles are those of the file, 0 where it has none.
+int sn_evaluator_rest(const sn_evaluator *evaluator, float *positions, float *normals, uint16_t *joints, float *weights,
+                      uint32_t influences, char *message);
+sn_status sn_session_read_model_mesh(sn_session *session, const sn_evaluator *evaluator);
+// Joint-to-world matrices in the rest pose, joint_count x 12: arrays "skeleton...".
+sn_status sn_session_read_model_skeleton(sn_session *session, const sn_evaluator *evaluator);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif

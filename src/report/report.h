@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Reports as JSON: what the command line's --json writes and what other languages read, from one place.
+#ifndef SINEW_REPORT_REPORT_H
+#define SINEW_REPORT_REPORT_H
+
+#include <jansson.h>
+
+#include "sinew/assess.h"
+#include "sinew/rig.h"
+
+// Bytes of the UTF-8 character at `text`, 0 where there is none: overlong forms, surrogates and stray bytes are no characters.
+int sn_report_character(const unsigned char *text);
+
+// Text that others chose: bytes that are no UTF-8 become U+FFFD.
+json_t *sn_report_text(const char *text);
+void sn_report_put(json_t *object, const char *name, json_t *value);
+json_t *sn_report_number(double value); // null where it is not finite
+json_t *sn_report_numbers(const double *values, int count);
+
+// An option's value as it was written: numbers as numbers, NULL (a switch) as true.
+json_t *sn_report_value(const char *text);
+json_t *sn_report_options(const sn_option_group *groups, const void *options);
+
+json_t *sn_report_examples(const sn_examples *examples);
+json_t *sn_report_metrics(const sn_metrics *metrics); // null for no frames
+void sn_report_scores(json_t *out, const sn_scores *scores); // train, test, between where there are any, all
+
+// What `train` tells.
+json_t *sn_report_train(const sn_scores *scores, const sn_rt_model *model, const sn_train_report *report);
+
+// What `rig` tells; `error` is that of the rig as written, rest_frame -1 where none was chosen.
+json_t *sn_report_rig(const sn_rig_report *rig, const sn_metrics *error, int influences, double gap_pct, int rest_frame,
+                      double seconds, int frame_count, int vertex_count);
+
+// A row of `compare`: bytes, flops, us and ratio are NAN where there is no model, or nothing to compare with.
+typedef struct sn_report_row {
+  const sn_method_spec *spec;
+  const sn_scores *scores;
+  double bytes, flops, us, ratio, seconds;
+} sn_report_row;
+json_t *sn_report_compare(const sn_report_row *row);
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// The runtime behind a handle.
+#include "session/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct sn_evaluator {
+  sn_rt_model model;
+};
+
+sn_evaluator *sn_evaluator_new(const void *bytes, size_t size, char *message, size_t message_size) {
+  sn_rt_error error;
+  sn_evaluator *e = calloc(1, sizeof *e);
+  if (!e) {
+    snprintf(message, message_size, "no memory");
+    return NULL;
+  }
+  if (sn_rt_open(bytes, size, &e->model, &error) == SN_RT_OK) return e;
+  snprintf(message, message_size, "%s", error.message);
+  free(e);
+  return NULL;
+}
+
+void sn_evaluator_free(sn_evaluator *e) { free(e); }
+size_t sn_evaluator_scratch(const sn_evaluator *e) { return sn_rt_scratch_size(&e->model); }
+size_t sn_evaluator_state(const sn_evaluator *e) { return sn_rt_state_size(&e->model); }
+
+static json_t *describe_joints(const sn_rt_model *model) {
+  json_t *joints = json_array();
+  for (uint32_t j = 0; j < model->info.joint_count; j++) {
+    json_t *joint = json_object();
+    json_object_set_new(joint, "name", sn_report_text(sn_rt_joint_name(model, j)));
+    json_object_set_new(joint, "parent", json_integer(sn_rt_joint_parent(model, j)));
+    json_array_append_new(joints, joint);
+  }
+  return joints;
+}
+
+char *sn_evaluator_describe(const sn_evaluator *e) {
+  const sn_rt_info *info = &e->model.info;
+  json_t *out = json_object();
+  json_object_set_new(out, "drive", json_string(sn_rt_drive_name(info->drive)));
+  json_object_set_new(out, "correct", json_string(sn_rt_correct_name(info->correct)));
+  json_object_set_new(out, "blend", json_string(sn_rt_blend_name(info->blend)));
+  json_object_set_new(out, "shade", json_string(sn_rt_shade_name(info->shade)));
+  json_object_set_new(out, "vertices", json_integer(info->vertex_count));
+  json_object_set_new(out, "triangles", json_integer(info->triangle_count));
+  json_object_set_new(out, "controls", json_integer(info->control_count));
+  json_object_set_new(out, "torques", json_integer(info->torque_count));
+  json_object_set_new(out, "palette", json_integer(info->palette_count));
+  json_object_set_new(out, "influences", json_integer(info->max_influences));
+  json_object_set_new(out, "bytes", json_integer((json_int_t)info->bytes));
+  json_object_set_new(out, "flops", json_integer((json_int_t)info->flops));
+  json_object_set_new(out, "path", json_string(sn_rt_path_name(e->model.path)));
+  json_object_set_new(out, "joints", describe_joints(&e->model));
+  char *text = json_dumps(out, 0);
+  json_decref(out);
+  return text;
+}
+
+static int answer(sn_rt_status status, const sn_rt_error *error, char *message) {
+  if (status != SN_RT_OK) snprintf(message, sizeof error->message, "%s", error->message);
+  return (int)status;
+}
+
+static sn_rt_input input_of(const float *joints, const float *controls, const float *torques, void *state) {
+  return (sn_rt_input){.joints = (const float(*)[12])joints,
+                       .controls = (const float(*)[3])controls,
+                       .torques = torques,
+                       .state = state};
+}
+
+int sn_evaluator_run(const sn_evaluator *e, const float *joints, const float *controls, const float *torques,
+                     void *state, void *scratch, float *positions, size_t position_stride, float *normals,
+                     size_t normal_stride, char *message) {
+  sn_rt_error error;
+  sn_rt_input input = input_of(joints, controls, torques, state);
+  sn_rt_output output = {positions, position_stride, normals, normal_stride};
+  return answer(sn_rt_evaluate(&e->model, &input, scratch, &output, &error), &error, message);
+}
+
+int sn_evaluator_palette(const sn_evaluator *e, const float *joints, const float *controls, const float *torques,
+                         void *state, void *scratch, float *out, char *message) {
+  sn_rt_error error;
+  sn_rt_input input = input_of(joints, controls, torques, state);
+  sn_rt_status status = sn_rt_palette(&e->model, &input, scratch, &error);
+  for (uint32_t k = 0; status == SN_RT_OK && k < e->model.info.palette_count; k++) {
+    sn_rt_palette_matrix(&e->model, scratch, k, out + 12 * (size_t)k);
+  }
+  return answer(status, &error, message);
+}
+
+int sn_evaluator_rest(const sn_evaluator *e, float *positions, float *normals, uint16_t *joints, float *weights,
+                      uint32_t influences, char *message) {
+  sn_rt_error error;
+  sn_rt_rest rest = {(float(*)[3])positions, (float(*)[3])normals, joints, weights, influences};
+  return answer(sn_rt_get_rest(&e->model, &rest, &error), &error, message);
+}
+
+sn_status sn_session_read_model_mesh(sn_session *s, const sn_evaluator *e) {
+  return sn_model_mesh(&s->ctx, &e->model, &s->examples.rest);
+}
+
+sn_status sn_session_read_model_skeleton(sn_session *s, const sn_evaluator *e) {
+  return sn_model_skeleton(&s->ctx, &e->model, &s->examples.skeleton);
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#ifndef SINEW_SESSION_INTERNAL_H
+#define SINEW_SESSION_INTERNAL_H
+
+#include <jansson.h>
+
+#include "report/report.h"
+#include "sinew/io.h"
+#include "sinew/session.h"
+
+enum { SN_SESSION_FILES = 256 };
+
+typedef struct file_list {
+  int count;
+  const char *texts[SN_SESSION_FILES];
+} file_list;
+
+struct sn_session {
+  sn_context ctx;
+  uint64_t seed;
+  char *report; // from jansson
+  sn_arena memory;
+  // Files that were named.
+  const char *rest, *torque, *controls, *match;
+  file_list frames, skeletons, test_frames, test_skeletons, clips, objects;
+  // What there is. Parts that were given have no memory of their own.
+  sn_examples examples;
+  bool split;
+  const float (*normals)[3];
+  sn_keys keys;
+  sn_model model;
+  sn_rig_result rig;
+  bool affine;
+  double *vertex_rms; // of sn_session_vertex_errors
+};
+
+// Takes `result`, tells it with the counts of the input as the session's report.
+sn_status sn_session_tell(sn_session *s, const char *command, json_t *result);
+
+#endif

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+// The handle: what goes in, what comes out. What is done in between is in solve.c.
+#include "session/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+sn_session *sn_session_new(void) {
+  sn_session *s = calloc(1, sizeof *s);
+  if (!s) return NULL;
+  s->ctx = sn_context_default();
+  s->seed = 1;
+  s->memory = sn_arena_new(&s->ctx);
+  s->examples.memory = sn_arena_new(&s->ctx);
+  return s;
+}
+
+void sn_session_free(sn_session *s) {
+  if (!s) return;
+  sn_examples_free(&s->examples);
+  sn_keys_free(&s->keys);
+  sn_model_free(&s->model);
+  sn_rig_result_free(&s->rig);
+  sn_arena_free(&s->memory);
+  free(s->report);
+  free(s);
+}
+
+void sn_session_run_with(sn_session *s, int threads, uint64_t seed, sn_progress_fn progress, void *user) {
+  s->ctx.threads = threads;
+  s->seed = seed;
+  s->ctx.progress = progress, s->ctx.progress_user = user;
+}
+
+const char *sn_session_message(const sn_session *s) { return s->ctx.error.message; }
+const char *sn_session_report(const sn_session *s) { return s->report ? s->report : ""; }
+
+static char *json_text(json_t *root) {
+  char *text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+  json_decref(root);
+  return text;
+}
+
+sn_status sn_session_tell(sn_session *s, const char *command, json_t *result) {
+  json_t *root = json_object();
+  json_object_set_new(root, "command", json_string(command));
+  json_object_set_new(root, "version", json_string(SN_VERSION));
+  json_object_set_new(root, "input", sn_report_examples(&s->examples));
+  json_object_set_new(root, "result", result);
+  free(s->report);
+  s->report = json_text(root);
+  return s->report ? SN_OK : sn_fail(&s->ctx, SN_NO_MEMORY, "no memory for the report");
+}
+
+// ---- files -----------------------------------------------------------------------------------------------------------
+
+typedef struct named_file {
+  const char *option;
+  const char **one;
+  file_list *many;
+} named_file;
+
+sn_status sn_session_file(sn_session *s, const char *option, const char *text) {
+  const named_file files[] = {{"rest", &s->rest, NULL},
+                              {"torque", &s->torque, NULL},
+                              {"controls", &s->controls, NULL},
+                              {"match", &s->match, NULL},
+                              {"frames", NULL, &s->frames},
+                              {"skeleton", NULL, &s->skeletons},
+                              {"test-frames", NULL, &s->test_frames},
+                              {"test-skeleton", NULL, &s->test_skeletons},
+                              {"clip", NULL, &s->clips},
+                              {"object", NULL, &s->objects}};
+  const char *copy = sn_arena_text(&s->ctx, &s->memory, text);
+  if (!copy) return s->ctx.error.status;
+  for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
+    if (strcmp(files[k].option, option) != 0) continue;
+    if (files[k].one) {
+      *files[k].one = copy;
+    } else if (files[k].many->count == SN_SESSION_FILES) {
+      return sn_fail(&s->ctx, SN_BAD_INPUT, "at most %d of %s", SN_SESSION_FILES, option);
+    } else {
+      files[k].many->texts[files[k].many->count++] = copy;
+    }
+    return SN_OK;
+  }
+  return sn_fail(&s->ctx, SN_BAD_INPUT, "no files are called '%s'", option);
+}
+
+// The files of `more` behind those of `list`.
+static sn_status append(sn_session *s, file_list *list, const file_list *more) {
+  if (list->count + more->count > SN_SESSION_FILES) {
+    return sn_fail(&s->ctx, SN_BAD_INPUT, "at most %d files of frames or skeletons", SN_SESSION_FILES);
+  }
+  memcpy(list->texts + list->count, more->texts, (size_t)more->count * sizeof *more->texts);
+  list->count += more->count;
+  return SN_OK;
+}
+
+static sn_choice choice_of(const sn_session *s, double fps) {
+  return (sn_choice){.fps = fps, .object_count = s->objects.count, .objects = s->objects.texts};
+}
+
+sn_status sn_session_load_files(sn_session *s, double fps, bool still_skeleton) {
+  sn_load_options options = sn_load_options_default();
+  if (s->skeletons.count > 0 && s->test_frames.count != s->test_skeletons.count) {
+    return sn_fail(&s->ctx, SN_BAD_INPUT,
+                   "%d files of test frames and %d of test skeletons: they pair up in order, so give as many of each",
+                   s->test_frames.count, s->test_skeletons.count);
+  }
+  if (s->test_frames.count > 0 && s->frames.count == 0) {
+    return sn_fail(&s->ctx, SN_BAD_INPUT, "clips that are only tested on need clips to train on");
+  }
+  options.test_count = s->test_frames.count;
+  sn_status status = append(s, &s->frames, &s->test_frames);
+  if (status == SN_OK) status = append(s, &s->skeletons, &s->test_skeletons);
+  if (status != SN_OK) return status;
+  options.rest = s->rest;
+  options.frames_count = s->frames.count, options.frames = s->frames.texts;
+  options.skeleton_count = s->skeletons.count, options.skeletons = s->skeletons.texts;
+  options.clip_count = s->clips.count, options.clips = s->clips.texts;
+  options.object_count = s->objects.count, options.objects = s->objects.texts;
+  options.fps = fps;
+  options.still_skeleton = still_skeleton;
+  options.torque = s->torque, options.controls = s->controls, options.match = s->match;
+  return sn_examples_load(&s->ctx, &options, &s->examples);
+}
+
+// ---- single files --------------------------------------------------------------------------------------------------------
+
+sn_status sn_session_read_mesh(sn_session *s, const char *path) {
+  sn_choice choice = choice_of(s, 0);
+  if (!sn_is_document(path)) return sn_mesh_read(&s->ctx, path, &choice, &s->examples.rest);
+  sn_gltf *gltf;
+  float(*normals)[3] = NULL;
+  sn_status status = sn_gltf_read(&s->ctx, path, &gltf);
+  if (status != SN_OK) return status;
+  status = sn_gltf_mesh(&s->ctx, gltf, &s->examples.rest, NULL, NULL, NULL);
+  if (status == SN_OK) status = sn_gltf_normals(&s->ctx, gltf, &s->memory, &normals);
+  s->normals = (const float(*)[3])normals;
+  s->split = true;
+  sn_gltf_free(gltf);
+  return status == SN_OK ? SN_OK : sn_fail_prefix(&s->ctx, "%s: ", path);
+}
+
+sn_status sn_session_read_frames(sn_session *s, const char *path, double fps) {
+  sn_choice choice = choice_of(s, fps);
+  if (s->clips.count > 0) choice.clip = s->clips.texts[0];
+  return sn_frames_read(&s->ctx, path, &choice, &s->examples.frames);
+}
+
+sn_status sn_session_read_skeleton(sn_session *s, const char *path, const char *clip, double fps, bool still) {
+  sn_gltf *gltf;
+  sn_examples *e = &s->examples;
+  int index = 0;
+  if (!sn_is_document(path)) {
+    return sn_fail(&s->ctx, SN_BAD_INPUT, "%s: not a file with joints; those are .glb, .gltf, .fbx and the like",
+                   path);
+  }
+  sn_status status = sn_gltf_read(&s->ctx, path, &gltf);
+  if (status != SN_OK) return status;
+  status = sn_gltf_skeleton(&s->ctx, gltf, &e->skeleton, &e->skin);
+  if (status == SN_OK && e->skin.vertex_count > 0) {
+    status = sn_gltf_mesh(&s->ctx, gltf, &e->rest, NULL, NULL, NULL);
+    s->split = true;
+  }
+  still = still || (!clip && sn_gltf_clip_count(gltf) == 0);
+  if (status == SN_OK && !still) status = sn_gltf_find_clip(&s->ctx, gltf, clip, &index);
+  if (status == SN_OK && still) {
+    status = sn_poses_new(&s->ctx, e->skeleton.joint_count, 0, &e->poses);
+  } else if (status == SN_OK) {
+    status = sn_gltf_poses(&s->ctx, gltf, index, fps > 0 ? fps : SN_DEFAULT_FPS, -1, &e->poses);
+  }
+  sn_gltf_free(gltf);
+  return status == SN_OK ? SN_OK : sn_fail_prefix(&s->ctx, "%s: ", path);
+}
+
+// ---- arrays in -------------------------------------------------------------------------------------------------------------
+
+void sn_session_give_mesh(sn_session *s, int vertices, const float *positions, int triangles, const int *corners,
+                          bool split, const float *normals) {
+  s->examples.rest = (sn_mesh){.vertex_count = vertices,
+                               .triangle_count = triangles,
+                               .positions = (float(*)[3])positions,
+                               .triangles = (int(*)[3])corners};
+  s->split = split;
+  s->normals = (const float(*)[3])normals;
+}
+
+sn_status sn_session_give_frames(sn_session *s, int frames, int vertices, const float *positions, int clips,
+                                 const int *clip_start, int test_clips) {
+  sn_examples *e = &s->examples;
+  e->frames =
+    (sn_frames){.vertex_count = vertices, .frame_count = frames, .positions = (const float(*)[3])positions};
+  e->clip_start = SN_NEW(&s->ctx, &e->memory, int, clips + 1);
+  if (!e->clip_start) return s->ctx.error.status;
+  for (int c = 0; c <= clips; c++) e->clip_start[c] = clip_start[c];
+  e->clip_count = clips;
+  e->test_frame_count = frames - clip_start[clips - test_clips];
+  return SN_OK;
+}
+
+sn_status sn_session_give_skeleton(sn_session *s, int joints, const char *const *names, const int *parents,
+                                   const double *rest, int frames, const double *poses) {
+  sn_examples *e = &s->examples;
+  sn_status status = sn_skeleton_new(&s->ctx, joints, &e->skeleton);
+  for (int j = 0; status == SN_OK && j < joints; j++) {
+    e->skeleton.names[j] = sn_arena_text(&s->ctx, &e->skeleton.memory, names[j]);
+    if (!e->skeleton.names[j]) return s->ctx.error.status;
+    e->skeleton.parents[j] = parents[j];
+    memcpy(e->skeleton.rest[j].m, rest + 12 * (size_t)j, sizeof e->skeleton.rest[j].m);
+  }
+  if (status == SN_OK) status = sn_skeleton_sort(&s->ctx, &e->skeleton);
+  if (status == SN_OK && frames > 0) {
+    e->poses = (sn_poses){.joint_count = joints, .frame_count = frames, .matrices = (sn_affine *)poses};
+  }
+  return status;
+}
+
+void sn_session_give_skin(sn_session *s, int vertices, int influences, const uint16_t *joints, const float *weights) {
+  s->examples.skin = (sn_skin){.vertex_count = vertices,
+                               .influences = influences,
+                               .joints = (uint16_t *)joints,
+                               .weights = (float *)weights};
+}
+
+void sn_session_give_torques(sn_session *s, int frames, const double *values, const bool *has) {
+  s->examples.torques = (sn_torques){.joint_count = s->examples.skeleton.joint_count,
+                                     .frame_count = frames,
+                                     .values = (double *)values,
+                                     .has = (bool *)has};
+}
+
+sn_status sn_session_give_controls(sn_session *s, int count, const int *vertices, int wanted) {
+  sn_examples *e = &s->examples;
+  e->controls = SN_NEW(&s->ctx, &e->memory, int, count);
+  if (!e->controls) return s->ctx.error.status;
+  for (int k = 0; k < count; k++) e->controls[k] = vertices[k];
+  e->control_count = count;
+  e->controls_wanted = wanted;
+  return SN_OK;
+}
+
+sn_status sn_session_load_given(sn_session *s) {
+  sn_status status = sn_examples_check(&s->ctx, &s->examples); // as given: welding trusts the counts
+  return status == SN_OK && s->split ? sn_load_weld(&s->ctx, s->normals, &s->examples) : status;
+}
+
+// ---- arrays out ----------------------------------------------------------------------------------------------------------------
+
+typedef struct named_array {
+  const char *name;
+  const void *data;
+  char kind;
+  int64_t shape[4]; // -1: no more dimensions
+} named_array;
+
+bool sn_session_get(const sn_session *s, const char *name, sn_session_array *out) {
+  const sn_examples *e = &s->examples;
+  bool rigged = s->rig.skeleton.joint_count > 0;
+  const sn_skeleton *skeleton = rigged ? &s->rig.skeleton : &e->skeleton;
+  const sn_poses *poses = rigged ? &s->rig.poses : &e->poses;
+  const sn_skin *skin = rigged ? &s->rig.skin : &e->skin;
+  const double *vertex_rms = s->vertex_rms ? s->vertex_rms : s->rig.report.vertex_rms;
+  const named_array arrays[] = {
+    {"positions", e->rest.positions, 'f', {e->rest.vertex_count, 3, -1}},
+    {"triangles", e->rest.triangles, 'i', {e->rest.triangle_count, 3, -1}},
+    {"normals", s->normals, 'f', {e->rest.vertex_count, 3, -1}},
+    {"frames", e->frames.positions, 'f', {e->frames.frame_count, e->frames.vertex_count, 3, -1}},
+    {"clips", e->clip_start, 'i', {e->clip_count + 1, -1}},
+    {"source", e->source, 'i', {e->source_count, -1}},
+    {"parents", skeleton->parents, 'i', {skeleton->joint_count, -1}},
+    {"rest", skeleton->rest, 'd', {skeleton->joint_count, 3, 4, -1}},
+    {"poses", poses->matrices, 'd', {poses->frame_count, poses->joint_count, 3, 4}},
+    {"joints", skin->joints, 'H', {skin->vertex_count, skin->influences, -1}},
+    {"weights", skin->weights, 'f', {skin->vertex_count, skin->influences, -1}},
+    {"keys", s->keys.frames, 'i', {s->keys.count, -1}},
+    {"model", s->model.bytes, 'B', {(int64_t)s->model.size, -1}},
+    {"frame_rms", s->rig.report.frame_rms, 'd', {e->frames.frame_count, -1}},
+    {"vertex_rms", vertex_rms, 'd', {e->rest.vertex_count, -1}}};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
+    if (strcmp(arrays[k].name, name) != 0 || !arrays[k].data) continue;
+    *out = (sn_session_array){.data = arrays[k].data, .kind = arrays[k].kind};
+    while (out->dimensions < 4 && arrays[k].shape[out->dimensions] >= 0) {
+      out->shape[out->dimensions] = arrays[k].shape[out->dimensions];
+      out->dimensions++;
+    }
+    return true;
+  }
+  return false;
+}
+
+const char *sn_session_joint_name(const sn_session *s, int joint) {
+  const sn_skeleton *skeleton = s->rig.skeleton.joint_count > 0 ? &s->rig.skeleton : &s->examples.skeleton;
+  return joint >= 0 && joint < skeleton->joint_count ? skeleton->names[joint] : NULL;
+}
+
+double sn_session_rate(const sn_session *s) { return s->examples.frames.rate; }
+bool sn_session_is_split(const sn_session *s) { return s->split; }
+void sn_session_text_free(char *text) { free(text); }
+
+static json_t *describe_option(const sn_option *option) {
+  json_t *out = json_object();
+  json_object_set_new(out, "name", json_string(option->name));
+  json_object_set_new(out, "default", sn_report_value(option->initial));
+  json_object_set_new(out, "help", json_string(option->help));
+  if (option->choices) json_object_set_new(out, "choices", json_string(option->choices));
+  return out;
+}
+
+char *sn_session_describe_methods(void) {
+  json_t *out = json_array();
+  for (const sn_method *const *m = sn_methods(); *m; m++) {
+    json_t *method = json_object(), *options = json_array();
+    for (sn_option_cursor at = {.group = (*m)->options}; sn_option_next(&at);) {
+      json_array_append_new(options, describe_option(at.option));
+    }
+    json_object_set_new(method, "name", json_string((*m)->name));
+    json_object_set_new(method, "summary", json_string((*m)->summary));
+    json_object_set_new(method, "options", options);
+    json_array_append_new(out, method);
+  }
+  return json_text(out);
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+// What a session does: the same calls in the same order as the commands of src/cli.
+#include "session/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+sn_status sn_session_keys(sn_session *s, const char *spec, int frame_count) {
+  sn_keys_free(&s->keys);
+  return sn_keys_parse(&s->ctx, spec, frame_count, s->seed, &s->keys, NULL);
+}
+
+// ---- training ----------------------------------------------------------------------------------------------------------
+
+static sn_status measure(sn_session *s, const sn_keys *keys, const sn_keys *others, const sn_train_report *report,
+                         const sn_method_spec *spec) {
+  sn_rt_model model;
+  sn_scores scores = {0};
+  sn_status status = sn_model_open(&s->ctx, spec->text, s->model.bytes, s->model.size, &model);
+  if (status == SN_OK && s->examples.frames.frame_count > 0) {
+    status = sn_assess(&s->ctx, &model, &s->examples, keys, others, &scores, NULL);
+  }
+  if (status == SN_OK && scores.all.frame_count > 0 && !isfinite(scores.all.rms)) {
+    status = sn_fail(&s->ctx, SN_BAD_INPUT, "what the model gives is not finite on its own frames");
+  }
+  if (status != SN_OK) return status;
+  json_t *result = sn_report_train(&scores, &model, report);
+  json_object_set_new(result, "options", sn_report_options(spec->method->options, &spec->options));
+  return sn_session_tell(s, "train", result);
+}
+
+sn_status sn_session_train(sn_session *s, const char *method, const char *keys_spec, bool measured) {
+  sn_method_spec spec;
+  sn_keys keys = {0}, others = {0};
+  sn_train_report report = {0};
+  sn_model_free(&s->model);
+  sn_status status = sn_method_parse(&s->ctx, method, &spec);
+  if (status == SN_OK && s->examples.frames.frame_count == 0 && !sn_method_needs_no_frames(&spec)) {
+    status = sn_fail(&s->ctx, SN_BAD_INPUT, "%s learns from frames, and there are none", spec.method->name);
+  }
+  if (status == SN_OK && s->examples.frames.frame_count > 0) {
+    status = sn_train_keys(&s->ctx, &s->examples, keys_spec, s->seed, &keys, &others);
+  }
+  if (status == SN_OK) status = sn_train(&s->ctx, &spec, &s->examples, &keys, &s->model, &report);
+  if (status == SN_OK && measured) status = measure(s, &keys, &others, &report, &spec);
+  if (status != SN_OK) sn_model_free(&s->model);
+  sn_keys_free(&keys);
+  sn_keys_free(&others);
+  return status;
+}
+
+// ---- rigs ------------------------------------------------------------------------------------------------------------------
+
+static sn_status rig_options(sn_session *s, const char *pairs, bool keep_bones, const char *solve,
+                             sn_rig_options *out) {
+  const sn_examples *e = &s->examples;
+  *out = sn_rig_options_default();
+  sn_status status = sn_options_parse(&s->ctx, sn_rig_option_groups, pairs, out);
+  if (status != SN_OK) return status;
+  out->keep_bones = keep_bones;
+  if (out->bone_type == SN_RIG_AFFINE && out->joints != SN_RIG_FREE) {
+    return sn_fail(&s->ctx, SN_BAD_INPUT, "affine bones have no joints to turn about; add joints=none");
+  }
+  if (!*solve) return SN_OK;
+  out->given = strcmp(solve, "weights") == 0  ? SN_RIG_MOTION
+               : strcmp(solve, "motion") == 0 ? SN_RIG_WEIGHTS
+                                              : SN_RIG_SKELETON;
+  if (out->given == SN_RIG_SKELETON && strcmp(solve, "both") != 0) {
+    return sn_fail(&s->ctx, SN_BAD_INPUT, "solve '%s': choose weights, motion or both", solve);
+  }
+  out->skeleton = &e->skeleton;
+  out->poses = &e->poses;
+  out->skin = e->skin.influences > 0 ? &e->skin : NULL;
+  return SN_OK;
+}
+
+// The rig as a model, so that its figures are those of the runtime.
+static sn_status rig_model(sn_session *s) {
+  sn_model_desc desc = sn_model_desc_default();
+  sn_mesh mesh = {0};
+  sn_skin skin = {0};
+  sn_status status = sn_examples_file_mesh(&s->ctx, &s->examples, &mesh);
+  if (status == SN_OK) status = sn_examples_file_skin(&s->ctx, &s->examples, &s->rig.skin, &skin);
+  desc.rest = &mesh, desc.skeleton = &s->rig.skeleton, desc.skin = &skin;
+  if (status == SN_OK) status = sn_model_build(&s->ctx, &desc, &s->model);
+  s->model.desc = NULL; // of what is freed here
+  sn_mesh_free(&mesh);
+  sn_skin_free(&skin);
+  return status;
+}
+
+static sn_status rig_scores(sn_session *s, sn_scores *scores) {
+  sn_examples rigged = s->examples; // the same mesh and frames
+  sn_rt_model model;
+  sn_keys all = {0}, none = {0};
+  rigged.skeleton = s->rig.skeleton, rigged.poses = s->rig.poses;
+  sn_status status = sn_model_open(&s->ctx, "rig", s->model.bytes, s->model.size, &model);
+  if (status == SN_OK) status = sn_keys_parse(&s->ctx, "all", rigged.frames.frame_count, 1, &all, NULL);
+  if (status == SN_OK) status = sn_assess(&s->ctx, &model, &rigged, &all, &none, scores, NULL);
+  sn_keys_free(&all);
+  return status;
+}
+
+sn_status sn_session_rig(sn_session *s, const char *pairs, bool keep_bones, const char *solve) {
+  const sn_mesh *rest = &s->examples.rest;
+  sn_rig_options options;
+  sn_scores scores;
+  double start = sn_seconds();
+  sn_model_free(&s->model);
+  sn_rig_result_free(&s->rig);
+  sn_status status = rig_options(s, pairs, keep_bones, solve, &options);
+  if (status == SN_OK) status = sn_rig(&s->ctx, rest, &s->examples.frames, &options, &s->rig);
+  double seconds = sn_seconds() - start;
+  if (status == SN_OK) status = rig_model(s);
+  if (status == SN_OK) status = rig_scores(s, &scores);
+  if (status != SN_OK) return status;
+  s->affine = options.bone_type == SN_RIG_AFFINE;
+  return sn_session_tell(s, "rig",
+                         sn_report_rig(&s->rig.report, &scores.all, options.influences,
+                                       s->rig.report.joint_gap_pct_diag, -1, seconds, s->examples.frames.frame_count,
+                                       rest->vertex_count));
+}
+
+sn_status sn_session_write_rig(sn_session *s, const char *path, double fps) {
+  const sn_examples *e = &s->examples;
+  sn_arena scratch = sn_arena_new(&s->ctx);
+  sn_gltf_clip_out *clips = SN_NEW(&s->ctx, &scratch, sn_gltf_clip_out, e->clip_count);
+  sn_mesh mesh = {0};
+  sn_skin skin = {0};
+  sn_status status = clips ? sn_examples_file_mesh(&s->ctx, e, &mesh) : s->ctx.error.status;
+  if (status == SN_OK) status = sn_examples_file_skin(&s->ctx, e, &s->rig.skin, &skin);
+  for (int k = 0; status == SN_OK && k < e->clip_count; k++) {
+    clips[k] = (sn_gltf_clip_out){.name = e->clip_names && e->clip_names[k] ? e->clip_names[k] : "clip",
+                                  .poses = &s->rig.poses,
+                                  .first_frame = e->clip_start[k],
+                                  .frame_count = e->clip_start[k + 1] - e->clip_start[k]};
+  }
+  sn_gltf_out out = {.mesh = &mesh,
+                     .skeleton = &s->rig.skeleton,
+                     .skin = &skin,
+                     .clip_count = e->clip_count,
+                     .clips = clips,
+                     .fps = fps,
+                     .affine = s->affine};
+  if (status == SN_OK) status = sn_gltf_write(&s->ctx, path, &out);
+  sn_mesh_free(&mesh);
+  sn_skin_free(&skin);
+  sn_arena_free(&scratch);
+  return status;
+}
+
+// ---- comparing -----------------------------------------------------------------------------------------------------------------
+
+typedef struct compare_job {
+  sn_keys keys, others;
+  sn_model lbs; // the model of the row `lbs`, beside which the others are timed
+  bool loocv;
+} compare_job;
+
+static sn_status compare_model(sn_session *s, compare_job *job, const sn_method_spec *spec, sn_scores *scores,
+                               sn_report_row *row) {
+  const sn_examples *e = &s->examples;
+  sn_model bytes = {0};
+  sn_rt_model model, lbs;
+  sn_train_report report = {0};
+  sn_status status = sn_train(&s->ctx, spec, e, &job->keys, &bytes, &report);
+  if (status == SN_OK) status = sn_model_open(&s->ctx, spec->text, bytes.bytes, bytes.size, &model);
+  if (status == SN_OK) status = sn_assess(&s->ctx, &model, e, &job->keys, &job->others, scores, NULL);
+  if (status != SN_OK) {
+    sn_model_free(&bytes);
+    return status;
+  }
+  bool is_lbs = strcmp(spec->text, "lbs") == 0;
+  if (is_lbs) sn_model_free(&job->lbs), job->lbs = bytes;
+  if (job->lbs.bytes) status = sn_model_open(&s->ctx, "lbs", job->lbs.bytes, job->lbs.size, &lbs);
+  if (status == SN_OK) {
+    status = sn_assess_time_beside(&s->ctx, &model, job->lbs.bytes ? &lbs : NULL, e, &row->us, &row->ratio);
+  }
+  row->bytes = (double)bytes.size, row->flops = (double)model.info.flops, row->seconds = report.seconds;
+  if (!is_lbs) sn_model_free(&bytes);
+  return status;
+}
+
+static sn_status compare_row(sn_session *s, compare_job *job, const char *text, json_t **out) {
+  sn_method_spec spec;
+  sn_scores scores = {0};
+  sn_train_report report = {0};
+  sn_status status = sn_method_parse(&s->ctx, text, &spec);
+  if (status != SN_OK) return status;
+  sn_report_row row = {.spec = &spec, .scores = &scores, .bytes = NAN, .flops = NAN, .us = NAN, .ratio = NAN};
+  if (sn_method_has_no_model(&spec)) {
+    status =
+      sn_assess_predict(&s->ctx, &spec, &s->examples, &job->keys, &job->others, &scores, NULL, &report);
+    row.seconds = report.seconds;
+  } else {
+    status = compare_model(s, job, &spec, &scores, &row);
+  }
+  if (status == SN_OK && job->loocv) {
+    status = sn_assess_loocv(&s->ctx, &spec, &s->examples, &job->keys, &scores, &row.seconds);
+  }
+  if (status == SN_OK) *out = sn_report_compare(&row);
+  return status;
+}
+
+sn_status sn_session_compare(sn_session *s, int methods, const char *const *specs, const char *keys, bool loocv) {
+  compare_job job = {.loocv = loocv};
+  sn_arena scratch = sn_arena_new(&s->ctx);
+  json_t **rows = SN_NEW(&s->ctx, &scratch, json_t *, methods), *list = json_array();
+  sn_status status = rows ? SN_OK : s->ctx.error.status;
+  if (status == SN_OK && s->examples.frames.frame_count == 0) {
+    status = sn_fail(&s->ctx, SN_BAD_INPUT, "methods are compared on frames, and there are none");
+  }
+  if (status == SN_OK) status = sn_train_keys(&s->ctx, &s->examples, keys, s->seed, &job.keys, &job.others);
+  int lbs = methods;
+  for (int m = methods - 1; m >= 0; m--)
+    if (strcmp(specs[m], "lbs") == 0) lbs = m;
+  if (status == SN_OK && lbs < methods) status = compare_row(s, &job, specs[lbs], &rows[lbs]);
+  for (int m = 0; status == SN_OK && m < methods; m++) {
+    if (m != lbs) status = compare_row(s, &job, specs[m], &rows[m]);
+  }
+  for (int m = 0; rows && m < methods; m++)
+    if (rows[m]) json_array_append_new(list, rows[m]);
+  json_t *result = json_pack("{so}", "methods", list);
+  sn_model_free(&job.lbs);
+  sn_keys_free(&job.keys);
+  sn_keys_free(&job.others);
+  sn_arena_free(&scratch);
+  if (status == SN_OK) return sn_session_tell(s, "compare", result);
+  json_decref(result);
+  return status;
+}
+
+sn_status sn_session_vertex_errors(sn_session *s, const void *bytes, size_t size) {
+  sn_rt_model model;
+  sn_keys all = {0};
+  double *errors = SN_NEW(&s->ctx, &s->memory, double, s->examples.rest.vertex_count);
+  if (!errors) return s->ctx.error.status;
+  sn_status status = sn_model_open(&s->ctx, "model", bytes, size, &model);
+  if (status == SN_OK) status = sn_keys_parse(&s->ctx, "all", s->examples.frames.frame_count, 1, &all, NULL);
+  if (status == SN_OK) status = sn_assess_vertices(&s->ctx, &model, &s->examples, &all, errors);
+  if (status == SN_OK) s->vertex_rms = errors;
+  sn_keys_free(&all);
+  return status;
+}
+
+// ---- files ---------------------------------------------------------------------------------------------------------------------
+
+sn_status sn_session_write_file(sn_session *s, const char *path, const void *bytes, size_t size) {
+  sn_writer writer;
+  sn_status status = sn_writer_open(&s->ctx, path, &writer);
+  if (status != SN_OK) return status;
+  sn_write(&writer, bytes, size);
+  return sn_writer_commit(&s->ctx, &writer);
+}
+
+sn_status sn_session_write_frames(sn_session *s, const char *path, double fps) {
+  s->examples.frames.rate = fps;
+  return sn_frames_write(&s->ctx, path, &s->examples.frames, &s->examples.rest);
+}

@@ -38,8 +38,8 @@ sn_status sn_session_read_skeleton(sn_session *session, const char *path, const 
 
 // Examples that are in memory, in the order of the mesh. `split`: vertices that are split at seams, as glTF has them, become
 // one; `normals` (may be NULL) are the mesh's own.
-void sn_session_give_mesh(sn_session *session, int vertices, const float *positions, int triangles, const int *corners,
-                          bool split, const float *normals);
+void sn_session_give_mesh(sn_session *session, int vertices, const float *positions, int triangles,
+                          const int *corners, bool split, const float *normals);
 // Clip c is frames clip_start[c] .. clip_start[c + 1]; the last `test_clips` are only tested on.
 sn_status sn_session_give_frames(sn_session *session, int frames, int vertices, const float *positions, int clips,
                                  const int *clip_start, int test_clips);
@@ -62,7 +62,8 @@ sn_status sn_session_train(sn_session *session, const char *method, const char *
 sn_status sn_session_rig(sn_session *session, const char *options, bool keep_bones, const char *solve);
 sn_status sn_session_write_rig(sn_session *session, const char *path, double fps);
 // One row for each method; report as of `sinew compare`.
-sn_status sn_session_compare(sn_session *session, int methods, const char *const *specs, const char *keys, bool loocv);
+sn_status sn_session_compare(sn_session *session, int methods, const char *const *specs, const char *keys,
+                             bool loocv);
 // The model's error at every vertex over all frames of the examples (root mean squared distance): array "vertex_rms".
 sn_status sn_session_vertex_errors(sn_session *session, const void *model, size_t size);
 // Bytes as a file that appears whole or not at all.
@@ -95,7 +96,7 @@ typedef struct sn_evaluator sn_evaluator;
 sn_evaluator *sn_evaluator_new(const void *bytes, size_t size, char *message, size_t message_size);
 void sn_evaluator_free(sn_evaluator *evaluator);
 size_t sn_evaluator_scratch(const sn_evaluator *evaluator); // bytes
-size_t sn_evaluator_state(const sn_evaluator *evaluator);   // bytes of memory of one character; 0: it has no use for it
+size_t sn_evaluator_state(const sn_evaluator *evaluator); // bytes of memory of one character; 0: it has no use for it
 // What is in it, as JSON: counts, slots, joints with names and parents. To be freed with sn_session_text_free.
 char *sn_evaluator_describe(const sn_evaluator *evaluator);
 // What moves the skin, and where vertices go: as sn_rt_input and sn_rt_output. 0, or a status with `message` (240 bytes) filled.
@@ -106,8 +107,8 @@ int sn_evaluator_run(const sn_evaluator *evaluator, const float *joints, const f
 int sn_evaluator_palette(const sn_evaluator *evaluator, const float *joints, const float *controls,
                          const float *torques, void *state, void *scratch, float *out, char *message);
 // As sn_rt_get_rest, NULL arrays are left out; triangles are those of the file, 0 where it has none.
-int sn_evaluator_rest(const sn_evaluator *evaluator, float *positions, float *normals, uint16_t *joints, float *weights,
-                      uint32_t influences, char *message);
+int sn_evaluator_rest(const sn_evaluator *evaluator, float *positions, float *normals, uint16_t *joints,
+                      float *weights, uint32_t influences, char *message);
 sn_status sn_session_read_model_mesh(sn_session *session, const sn_evaluator *evaluator);
 // Joint-to-world matrices in the rest pose, joint_count x 12: arrays "skeleton...".
 sn_status sn_session_read_model_skeleton(sn_session *session, const sn_evaluator *evaluator);

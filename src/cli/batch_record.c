@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cli/batch.h"
-#include "cli/text.h"
+#include "report/report.h"
 
 const char *sn_batch_path(const batch *b, const batch_job *job, const char *extension, char *out) {
   snprintf(out, 4096, "%s/%s.%s", b->folder, job->name, extension);
@@ -61,7 +61,7 @@ static json_t *describe_files(const batch_file *files, int count, const char **m
 static json_t *describe_job(const batch_job *job) {
   json_t *words = json_array(), *out = json_object();
   const char *missing;
-  for (int w = 0; w < job->word_count; w++) json_array_append_new(words, sn_cli_json_text(job->words[w]));
+  for (int w = 0; w < job->word_count; w++) json_array_append_new(words, sn_report_text(job->words[w]));
   json_object_set_new(out, "version", json_string(SN_VERSION));
   json_object_set_new(out, "command", words);
   json_object_set_new(out, "inputs", describe_files(job->inputs, job->input_count, &missing));

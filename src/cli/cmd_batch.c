@@ -12,7 +12,7 @@
 
 #include "cli/batch.h"
 #include "cli/memory.h"
-#include "cli/text.h"
+#include "report/report.h"
 
 static const char *const state_names[] = {"waiting", "running", "done", "up to date", "failed", "not run"};
 
@@ -192,11 +192,11 @@ static json_t *describe(const batch *b) {
     const batch_job *job = &b->jobs[k];
     if (!job->chosen) continue;
     json_t *out = json_object();
-    json_object_set_new(out, "name", sn_cli_json_text(job->name));
+    json_object_set_new(out, "name", sn_report_text(job->name));
     json_object_set_new(out, "state", json_string(state_names[job->state]));
     if (job->process > 0) json_object_set_new(out, "seconds", json_real(job->seconds));
-    if (*job->message) json_object_set_new(out, "message", sn_cli_json_text(job->message));
-    if (job->process > 0) json_object_set_new(out, "log", sn_cli_json_text(sn_batch_path(b, job, "txt", path)));
+    if (*job->message) json_object_set_new(out, "message", sn_report_text(job->message));
+    if (job->process > 0) json_object_set_new(out, "log", sn_report_text(sn_batch_path(b, job, "txt", path)));
     json_array_append_new(jobs, out);
   }
   for (int s = batch_done; s <= batch_blocked; s++) {

@@ -190,8 +190,7 @@ void sn_session_give_mesh(sn_session *s, int vertices, const float *positions, i
 sn_status sn_session_give_frames(sn_session *s, int frames, int vertices, const float *positions, int clips,
                                  const int *clip_start, int test_clips) {
   sn_examples *e = &s->examples;
-  e->frames =
-    (sn_frames){.vertex_count = vertices, .frame_count = frames, .positions = (const float(*)[3])positions};
+  e->frames = (sn_frames){.vertex_count = vertices, .frame_count = frames, .positions = (const float(*)[3])positions};
   e->clip_start = SN_NEW(&s->ctx, &e->memory, int, clips + 1);
   if (!e->clip_start) return s->ctx.error.status;
   for (int c = 0; c <= clips; c++) e->clip_start[c] = clip_start[c];
@@ -218,10 +217,8 @@ sn_status sn_session_give_skeleton(sn_session *s, int joints, const char *const 
 }
 
 void sn_session_give_skin(sn_session *s, int vertices, int influences, const uint16_t *joints, const float *weights) {
-  s->examples.skin = (sn_skin){.vertex_count = vertices,
-                               .influences = influences,
-                               .joints = (uint16_t *)joints,
-                               .weights = (float *)weights};
+  s->examples.skin = (sn_skin){
+    .vertex_count = vertices, .influences = influences, .joints = (uint16_t *)joints, .weights = (float *)weights};
 }
 
 void sn_session_give_torques(sn_session *s, int frames, const double *values, const bool *has) {

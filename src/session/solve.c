@@ -189,8 +189,7 @@ static sn_status compare_row(sn_session *s, compare_job *job, const char *text, 
   if (status != SN_OK) return status;
   sn_report_row row = {.spec = &spec, .scores = &scores, .bytes = NAN, .flops = NAN, .us = NAN, .ratio = NAN};
   if (sn_method_has_no_model(&spec)) {
-    status =
-      sn_assess_predict(&s->ctx, &spec, &s->examples, &job->keys, &job->others, &scores, NULL, &report);
+    status = sn_assess_predict(&s->ctx, &spec, &s->examples, &job->keys, &job->others, &scores, NULL, &report);
     row.seconds = report.seconds;
   } else {
     status = compare_model(s, job, &spec, &scores, &row);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/anova.h"
-#include "cli/text.h"
+#include "report/report.h"
 
 sn_status sn_cli_degree_spec(cli *c, const char *text, int k, sn_method_spec *out) {
   char spec[300];
@@ -39,7 +39,7 @@ sn_status sn_cli_say_degrees(cli *c, double *const values[cli_degree_pairs], int
     sn_cli_say(c, "\n%s\n", response);
     sn_cli_say_anova(c, &table, &anova);
     *out = sn_cli_describe_anova(&table, &anova);
-    json_object_set_new(*out, "response", sn_cli_json_text(response));
+    json_object_set_new(*out, "response", sn_report_text(response));
   }
   sn_anova_free(&anova);
   sn_anova_table_free(&table);

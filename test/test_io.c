@@ -544,6 +544,7 @@ static void test_torques(void **state) {
   sn_skeleton skeleton = make_skeleton(&ctx);
   static const char *const texts[] = {
     "frame,elbow.L,root\n0,1,2\n1,-3.5,4e1\n", "frame,elbow.L,root\r\n0,1,2\r\n1,-3.5,4e1",
+    "frame,elbow.L,root\r0,1,2 \r\r1,-3.5,4e1\r", // lines end as on old Macs
     "\xEF\xBB\xBF"
     "frame , elbow.L ,\troot\n\n1, -3.5 ,40\n   \n0,1.0,+2\n\n", // rows in any order, blank lines
   };

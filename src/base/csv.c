@@ -9,6 +9,9 @@ sn_csv sn_csv_new(sn_context *ctx, const char *path, const char *text, size_t si
   return (sn_csv){.ctx = ctx, .path = path, .p = sn_skip_byte_order_mark(text, size), .end = text + size, .line = 1};
 }
 
+// LF, CR LF, or CR alone, as spreadsheets of old Macs end lines.
+static bool is_line_end(char c) { return c == '\n' || c == '\r'; }
+
 bool sn_csv_field(sn_csv *csv, const char **field, size_t *size) {
   if (csv->column > 0) {
     if (csv->p == csv->end || *csv->p != ',') return false;
@@ -16,26 +19,27 @@ bool sn_csv_field(sn_csv *csv, const char **field, size_t *size) {
   }
   csv->column++;
   const char *start = csv->p;
-  while (csv->p < csv->end && *csv->p != ',' && *csv->p != '\n') csv->p++;
+  while (csv->p < csv->end && *csv->p != ',' && !is_line_end(*csv->p)) csv->p++;
   const char *stop = csv->p;
   while (start < stop && (*start == ' ' || *start == '\t')) start++;
-  while (stop > start && (stop[-1] == ' ' || stop[-1] == '\t' || stop[-1] == '\r')) stop--;
+  while (stop > start && (stop[-1] == ' ' || stop[-1] == '\t')) stop--;
   if (stop - start >= 2 && *start == '"' && stop[-1] == '"') start++, stop--;
   *field = start, *size = (size_t)(stop - start);
   return true;
 }
 
 void sn_csv_next_line(sn_csv *csv) {
-  const char *newline = csv->p < csv->end ? memchr(csv->p, '\n', (size_t)(csv->end - csv->p)) : NULL;
-  csv->p = newline ? newline + 1 : csv->end;
+  while (csv->p < csv->end && !is_line_end(*csv->p)) csv->p++;
+  if (csv->end - csv->p >= 2 && csv->p[0] == '\r' && csv->p[1] == '\n') csv->p++;
+  if (csv->p < csv->end) csv->p++;
   csv->line++;
   csv->column = 0;
 }
 
 bool sn_csv_blank_line(const sn_csv *csv) {
   const char *p = csv->p;
-  while (p < csv->end && (*p == ' ' || *p == '\t' || *p == '\r')) p++;
-  return p == csv->end || *p == '\n';
+  while (p < csv->end && (*p == ' ' || *p == '\t')) p++;
+  return p == csv->end || is_line_end(*p);
 }
 
 int sn_csv_count_rows(const sn_csv *from) {

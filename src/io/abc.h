@@ -68,8 +68,10 @@ typedef struct abc_object {
 } abc_object;
 
 typedef struct abc_map {
-  void *bytes; // NULL: the archive is in memory
+  const uint8_t *bytes;
   size_t size;
+  void *mapped;  // NULL: the bytes are in memory
+  sn_file file;  // that of a small archive
   uint64_t used; // bytes read since pages were last given back
   int fd;
 } abc_map;
@@ -90,12 +92,14 @@ struct sn_abc {
   sn_arena memory;
 };
 
-// ---- memory map (abc_map.c) --------------------------------------------------------------------------------------------
+// ---- the file's bytes (abc_map.c) --------------------------------------------------------------------------------------------
 
 sn_status sn_abc_map(sn_context *ctx, const char *path, abc_map *out);
 void sn_abc_unmap(abc_map *map);
 // False where the file has been cut since: reading the map would end the program.
 bool sn_abc_map_whole(const abc_map *map);
+// Bytes of the archive into memory; false where the file has been cut.
+bool sn_abc_map_copy(const abc_map *map, const uint8_t *from, size_t size, void *out);
 // Samples go by once: pages are given back now and then.
 void sn_abc_map_used(abc_map *map, uint64_t bytes);
 

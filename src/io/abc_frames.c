@@ -331,6 +331,17 @@ static sn_status stored_points(sn_context *ctx, const sn_abc *abc, const abc_obj
   return SN_OK;
 }
 
+// On the way to `later` (NULL: not), then into the world.
+static void place_points(int n, const sn_affine *world, const float (*later)[3], double fraction, float (*out)[3]) {
+  bool identity = is_identity(world);
+  if (identity && !later) return;
+  for (int i = 0; i < n; i++) {
+    sn_vec3 p = sn_vec3_from(out[i]);
+    if (later) p = sn_vec3_lerp(p, sn_vec3_from(later[i]), fraction);
+    sn_vec3_store(identity ? p : sn_affine_apply(*world, p), out[i]);
+  }
+}
+
 static sn_status object_at(sn_context *ctx, sn_abc *abc, int k, double t, float (*out)[3]) {
   const abc_object *object = &abc->objects[k];
   const uint8_t *stored = NULL, *next = NULL;
@@ -342,20 +353,15 @@ static sn_status object_at(sn_context *ctx, sn_abc *abc, int k, double t, float 
   if (status == SN_OK) status = stored_points(ctx, abc, object, sample, &stored);
   if (status == SN_OK && fraction > 0) status = stored_points(ctx, abc, object, sample + 1, &next);
   if (status != SN_OK) return status;
-  memcpy(out, stored, (size_t)n * sizeof *out);
+  sn_arena scratch = sn_arena_new(ctx);
+  float(*later)[3] = next ? sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *later) : NULL;
+  if (next && !later) return ctx->error.status;
+  bool whole = sn_abc_map_copy(&abc->map, stored, (size_t)n * sizeof *out, out) &&
+               (!next || sn_abc_map_copy(&abc->map, next, (size_t)n * sizeof *out, later));
   sn_abc_map_used(&abc->map, (uint64_t)n * sizeof *out);
-  bool identity = is_identity(&world);
-  if (identity && !next) return SN_OK;
-  for (int i = 0; i < n; i++) {
-    sn_vec3 p = sn_vec3_from(out[i]);
-    if (next) {
-      float q[3];
-      memcpy(q, next + (size_t)i * sizeof q, sizeof q);
-      p = sn_vec3_lerp(p, sn_vec3_from(q), fraction);
-    }
-    sn_vec3_store(identity ? p : sn_affine_apply(world, p), out[i]);
-  }
-  return SN_OK;
+  if (whole) place_points(n, &world, (const float(*)[3])later, fraction, out);
+  sn_arena_free(&scratch);
+  return whole ? SN_OK : sn_fail(ctx, SN_IO, "%s: became shorter while it was read", abc->name);
 }
 
 sn_status sn_abc_positions(sn_context *ctx, sn_abc *abc, double t, float (*out)[3]) {

@@ -1,6 +1,7 @@
 // What three.js makes of a GLB or glTF file, against a PC2: its own loader, animation mixer, morph targets and skinning.
-//   node three_points.mjs FILE.glb FRAMES.pc2 [FPS [CLIP]]
-// Prints {"max", "frames", "vertices", "diagonal"} as JSON; max is the largest distance over the diagonal of the PC2's first frame.
+//   node three_points.mjs FILE.glb FRAMES.pc2 [FPS [CLIP [MOST]]]
+// Prints {"max", "frames", "vertices", "diagonal"} as JSON; max is the largest distance over the diagonal of the PC2's first frame,
+// at MOST frames (all unless told), evenly chosen, the last among them.
 // The order of vertices is that of nodes and primitives in the file.
 import fs from "fs";
 import path from "path";
@@ -94,7 +95,17 @@ export function* points({ gltf, parts }) {
   }
 }
 
-export async function compare(file, pc2, fps = 30, clip = 0) {
+// glTF's rotations are unit quaternions; files round them, and three.js would scale by what is left.
+function makeUnit(animation) {
+  for (const track of animation.tracks) {
+    for (let k = 0; track.ValueTypeName === "quaternion" && track.values.length === 4 * track.times.length && k < track.values.length; k += 4) {
+      const length = Math.hypot(...track.values.subarray(k, k + 4));
+      for (let c = 0; c < 4; c++) track.values[k + c] /= length;
+    }
+  }
+}
+
+export async function compare(file, pc2, fps = 30, clip = 0, most = Infinity) {
   const scene = await open(file), truth = cache(pc2), animation = scene.gltf.animations[clip];
   const mixer = new THREE.AnimationMixer(scene.gltf.scene);
   const start = animation ? Math.min(...animation.tracks.map((t) => t.times[0])) : 0;
@@ -102,11 +113,13 @@ export async function compare(file, pc2, fps = 30, clip = 0) {
   for (let i = 0; i < truth.count; i++) low.forEach((_, c) => (low[c] = Math.min(low[c], truth.at(0, i, c)), high[c] = Math.max(high[c], truth.at(0, i, c))));
   const diagonal = Math.hypot(...high.map((x, c) => x - low[c]));
   if (animation) {
+    makeUnit(animation);
     const action = mixer.clipAction(animation);
     action.setLoop(THREE.LoopOnce, 1), action.clampWhenFinished = true, action.play();
   }
   let max = 0, vertices = 0;
-  for (let f = 0; f < truth.frames; f++) {
+  const count = Math.min(most, truth.frames), list = Array.from({ length: count }, (_, k) => Math.round((k * (truth.frames - 1)) / Math.max(count - 1, 1)));
+  for (const f of list) {
     mixer.setTime(start + f / fps);
     vertices = 0;
     for (const p of points(scene)) {
@@ -115,10 +128,10 @@ export async function compare(file, pc2, fps = 30, clip = 0) {
     }
     if (vertices !== truth.count) throw new Error(`three.js shows ${vertices} vertices, the frames have ${truth.count}`);
   }
-  return { max: max / diagonal, frames: truth.frames, vertices, diagonal };
+  return { max: max / diagonal, frames: count, vertices, diagonal };
 }
 
 if (process.argv[1].endsWith("three_points.mjs")) {
-  const [file, pc2, fps = "30", clip = "0"] = process.argv.slice(2);
-  console.log(JSON.stringify(await compare(file, pc2, Number(fps), Number(clip))));
+  const [file, pc2, fps = "30", clip = "0", most = "Infinity"] = process.argv.slice(2);
+  console.log(JSON.stringify(await compare(file, pc2, Number(fps), Number(clip), Number(most))));
 }

@@ -141,8 +141,15 @@ static rotreg_memory lay_out_rotreg(const crowd *c) {
   return m;
 }
 
+// Where a character's first joint takes the centre that its bones were learned about.
+static __device__ __forceinline__ void find_there(const float *joints, const float *centre, double there[3]) {
+  float first[16];
+  load_columns(joints, first);
+  sn_rt_image(first, centre, there);
+}
+
 static __global__ void rotation_kernel(size_t count, uint32_t joint_count, uint32_t bone_count, const float *joints,
-                                       rotreg_memory to) {
+                                       const float *centre, rotreg_memory to) {
   size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
   if (at >= count * joint_count) return;
   size_t character = at / joint_count, j = at % joint_count, columns = 3 * (size_t)bone_count + 4 * (size_t)joint_count;
@@ -150,6 +157,11 @@ static __global__ void rotation_kernel(size_t count, uint32_t joint_count, uint3
   load_columns(joints + 12 * at, m);
   sn_rt_rotation_of(m, r);
   sn_rt_quat_from_rotation(r, to.turns + 8 * at);
+  if (centre) {
+    double there[3];
+    find_there(joints + 12 * character * joint_count, centre, there);
+    sn_rt_bring_home(centre, there, m);
+  }
   float4 *out = to.inputs + character * columns + 3 * (size_t)bone_count + 4 * j;
   for (int c = 0; c < 4; c++) out[c] = make_float4(m[4 * c], m[4 * c + 1], m[4 * c + 2], 0);
 }
@@ -277,13 +289,28 @@ static __global__ void __launch_bounds__(solve_threads) solve_kernel(const __gri
     }
 }
 
+static __global__ void bring_back_kernel(size_t count, uint32_t joint_count, uint32_t bone_count, const float *joints,
+                                         const float *centre, float4 *palette) {
+  size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (at >= count * bone_count) return;
+  size_t character = at / bone_count, bone = at % bone_count;
+  float4 *own = palette + (character * (joint_count + bone_count) + joint_count + bone) * 3;
+  double there[3];
+  float m[16];
+  find_there(joints + 12 * character * joint_count, centre, there);
+  load_columns((const float *)own, m);
+  sn_rt_bring_back(centre, there, m);
+  store_rows(m, own);
+}
+
 static cudaError_t drive_rotreg(const crowd *c) {
   const sn_cuda_model *m = c->model;
   uint32_t joints = m->info.joint_count, bones = m->info.palette_count - joints;
   bool paired = m->info.drive == SN_RT_DRIVE_TORQUE;
   rotreg_memory memory = lay_out_rotreg(c);
+  const float *centre = section<float>(m, SN_SECTION_DRIVE_CENTRE);
   size_t turns = (size_t)c->count * joints, predictors = (size_t)c->count * bones;
-  rotation_kernel<<<sn_cuda_blocks(turns, threads), threads, 0, c->stream>>>(c->count, joints, bones, c->input.joints, memory);
+  rotation_kernel<<<sn_cuda_blocks(turns, threads), threads, 0, c->stream>>>(c->count, joints, bones, c->input.joints, centre, memory);
   logarithm_kernel<<<sn_cuda_blocks(turns, threads), threads, 0, c->stream>>>(
     c->count, joints, section<sn_rt_rotreg_joint>(m, SN_SECTION_DRIVE_JOINTS),
     paired ? section<sn_rt_torque>(m, SN_SECTION_DRIVE_TORQUES) : NULL, section<float>(m, SN_SECTION_DRIVE_OFFSETS),
@@ -297,6 +324,10 @@ static cudaError_t drive_rotreg(const crowd *c) {
   job.joint_count = joints, job.bone_count = bones;
   dim3 grid(sn_cuda_blocks(bones, solve_rows / 4), sn_cuda_blocks(c->count, solve_characters));
   solve_kernel<<<grid, solve_threads, 0, c->stream>>>(job);
+  if (centre) {
+    bring_back_kernel<<<sn_cuda_blocks(predictors, threads), threads, 0, c->stream>>>(c->count, joints, bones, c->input.joints,
+                                                                                      centre, c->palette);
+  }
   return copy_joints(c);
 }
 

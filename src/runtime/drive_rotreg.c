@@ -60,11 +60,22 @@ sn_rt_rotreg_job sn_rt_rotreg_prepare(const sn_rt_model *model, void *space, flo
   return job;
 }
 
+void sn_rt_rotreg_run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_rotreg_job *job) {
+  const float *centre = model->sections[SN_SECTION_DRIVE_CENTRE];
+  double there[3] = {0, 0, 0};
+  float *joints = job->matrices, *bones = joints + 16 * (size_t)job->joint_count;
+  if (centre) sn_rt_image(joints, centre, there);
+  for (size_t j = 0; centre && j < job->joint_count; j++) sn_rt_bring_home(centre, there, joints + 16 * j);
+  sn_rt_kernels_of(model->path)->rotreg(job);
+  for (size_t b = 0; centre && b < job->bone_count; b++) sn_rt_bring_back(centre, there, bones + 16 * b);
+  for (size_t j = 0; centre && j < job->joint_count; j++)
+    for (size_t r = 0; r < 3; r++) joints[16 * j + 12 + r] = input->joints[j][4 * r + 3];
+}
+
 static void run(const sn_rt_model *model, const sn_rt_input *input, void *space, float *palette) {
   sn_rt_rotreg_job job = sn_rt_rotreg_prepare(model, space, palette);
-  (void)input;
   job.blocks = model->sections[SN_SECTION_DRIVE_KEYS];
-  sn_rt_kernels_of(model->path)->rotreg(&job);
+  sn_rt_rotreg_run(model, input, &job);
 }
 
 // ---- checks ------------------------------------------------------------------------------------------------------------
@@ -95,6 +106,8 @@ sn_rt_status sn_rt_rotreg_check(sn_rt_checker *c) {
     if (joint[j].base >= joints || !sn_rt_all_finite(joint[j].reference, 3))
       status = SN_RT_BAD(c, "number %u of section drive.joints is out of range", j);
   }
+  if (!status) status = sn_rt_need_if_there(c, SN_SECTION_DRIVE_CENTRE, 3 * sizeof(float));
+  if (!status) status = sn_rt_check_floats(c, SN_SECTION_DRIVE_CENTRE);
   return status
            ? status
            : sn_rt_need_floats(c, SN_SECTION_DRIVE_SOLVE, sn_rt_rotreg_solve_count(joints, bone_count(c->model)));

@@ -29,7 +29,7 @@ static void run(const sn_rt_model *model, const sn_rt_input *input, void *space,
   sn_rt_rotreg_job job = sn_rt_rotreg_prepare(model, space, palette);
   make_blends(model, input->torques, job.blends);
   job.pairs = model->sections[SN_SECTION_DRIVE_PAIRS];
-  sn_rt_kernels_of(model->path)->rotreg(&job);
+  sn_rt_rotreg_run(model, input, &job);
 }
 
 static uint64_t work(const sn_rt_model *model) { return sn_rt_rotreg_work(model, 2); }

@@ -228,7 +228,8 @@ static inline uint64_t sn_rt_rotreg_solve_count(uint32_t joints, uint32_t bones)
   X(CONTROL_SOLVE, "control.solve") /* float[palette_count x (3 palette_count + control_count)], in strips: the matrix P */ \
   X(DRIVE_TORQUES, "drive.torques") /* sn_rt_torque[joint_count] */ \
   X(DRIVE_PAIRS, "drive.pairs") /* sn_rt_torque_block[ceil(bones / 8)], instead of drive.keys */ \
-  X(DRIVE_OFFSETS, "drive.offsets") /* float[joint_count][2]: what f_r and f_s are at x = 0; may be missing: 0 */
+  X(DRIVE_OFFSETS, "drive.offsets") /* float[joint_count][2]: what f_r and f_s are at x = 0; may be missing: 0 */ \
+  X(DRIVE_CENTRE, "drive.centre") /* float[3]: what proxy bones were learned about, see sn_rt_image; may be missing */
 // clang-format on
 
 #define SN_RT_SECTION_ID(id, name) SN_SECTION_##id,

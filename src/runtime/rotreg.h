@@ -8,6 +8,9 @@
 // The joints of the palette with their turns; predictors are missing. `space` as in sn_rt_driver.
 sn_rt_rotreg_job sn_rt_rotreg_prepare(const sn_rt_model *model, void *space, float *palette);
 
+// Runs the kernel of the model's path; far from the origin about the section drive.centre.
+void sn_rt_rotreg_run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_rotreg_job *job);
+
 // Checks what both drives have; a block of predictors whose indices and numbers are in range.
 sn_rt_status sn_rt_rotreg_check(sn_rt_checker *c);
 int sn_rt_rotreg_good_block(const sn_rt_rotreg_block *b, uint32_t joints);

@@ -7,6 +7,27 @@
 #include "runtime/format.h"
 #include "runtime/smallmath.h"
 
+// Where a matrix (four columns of four) takes p.
+SN_RT_BOTH void sn_rt_image(const float m[16], const float p[3], double out[3]) {
+  for (int r = 0; r < 3; r++)
+    out[r] = (double)m[r] * p[0] + (double)m[4 + r] * p[1] + (double)m[8 + r] * p[2] + m[12 + r];
+}
+
+// Far from the origin single precision has no digits left for the solve, so it happens about the centre c: a joint's matrix M
+// becomes T(-c') M T(c) with c' where the first joint takes c, and a bone's B comes back as T(c') B T(-c). Both change only
+// the last column.
+SN_RT_BOTH void sn_rt_bring_home(const float c[3], const double there[3], float m[16]) {
+  double image[3];
+  sn_rt_image(m, c, image);
+  for (int r = 0; r < 3; r++) m[12 + r] = (float)(image[r] - there[r]);
+}
+
+SN_RT_BOTH void sn_rt_bring_back(const float c[3], const double there[3], float m[16]) {
+  double image[3];
+  sn_rt_image(m, c, image);
+  for (int r = 0; r < 3; r++) m[12 + r] = (float)(2.0 * m[12 + r] - image[r] + there[r]);
+}
+
 // The logarithm of base^-1 q, on the branch nearest to `reference`.
 SN_RT_BOTH void sn_rt_relative_log(const float base[4], const float q[4], const float reference[3], float out[3]) {
   float x = base[3] * q[0] - base[0] * q[3] - base[1] * q[2] + base[2] * q[1];

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sinew/rig.h"
+#include "train/rotreg/centre.h"
 #include "train/rotreg/floor.h"
 #include "train/rotreg/rotreg.h"
 #include "train/rotreg/anchor.h"
@@ -315,17 +316,21 @@ sn_status sn_rotreg_full(sn_context *ctx, const sn_rotreg_options *options, cons
                          const sn_keys *keys, const sn_torque_loads *loads, const sn_keys *wanted, sn_frames *out) {
   *out = (sn_frames){0};
   sn_arena memory = sn_arena_new(ctx);
+  sn_rotreg_scene scene;
+  sn_status status = sn_rotreg_scene_make(ctx, examples, &scene);
+  if (status == SN_OK) status = sn_rotreg_check_published(ctx, options);
   full_form f = {.ctx = ctx,
-                 .examples = examples,
+                 .examples = sn_rotreg_scene_examples(&scene, examples),
                  .keys = keys,
                  .options = sn_rotreg_fit_options_of(options, keys->count),
                  .loads = loads};
-  sn_status status = sn_rotreg_check_published(ctx, options);
   if (status == SN_OK) status = train_full(&f, &memory);
   if (status == SN_OK) status = evaluate_full(&f, wanted, out, &memory);
+  if (status == SN_OK) sn_rotreg_scene_restore(&scene, examples, wanted->frames, out);
   if (status != SN_OK) sn_frames_free(out);
   sn_skin_free(&f.skin);
   sn_topology_free(&f.topology);
+  sn_rotreg_scene_free(&scene);
   sn_arena_free(&memory);
   return status;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "train/correct/correct.h"
+#include "train/rotreg/centre.h"
 #include "train/rotreg/published.h"
 #include "train/rotreg/write.h"
 #include "train/train.h"
@@ -53,28 +54,6 @@ static void note_torques(const sn_examples *examples, const sn_rotreg_reduced *r
   }
 }
 
-// The runtime solves for the proxy bones in single precision about the origin, so what it loses grows with the square of the
-// distance. On the generated arm, moved along all axes, it is 0.9 % of the diagonal at 520 diagonals and 12 % at 1,730: so
-// 0.02 % is reached near 75, 1 % near 500.
-enum { far_diagonals = 75, most_diagonals = 500 };
-
-static double diagonals_from_origin(const sn_mesh *rest) {
-  sn_vec3 low, high;
-  sn_points_bounds((const float(*)[3])rest->positions, rest->vertex_count, &low, &high);
-  double diagonal = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
-  double x = (low.x + high.x) / 2, y = (low.y + high.y) / 2, z = (low.z + high.z) / 2;
-  return diagonal > 0 ? sqrt(x * x + y * y + z * z) / diagonal : 0;
-}
-
-static void note_distance(double diagonals, sn_train_report *report) {
-  if (diagonals <= far_diagonals) return;
-  size_t used = strlen(report->note);
-  snprintf(report->note + used, sizeof report->note - used,
-           "%sthe rest mesh is %.0f of its diagonals from the origin, where single precision costs proxy bones about "
-           "%.2g %% of the diagonal: move the scene to the origin (rest mesh, frames and skeleton alike)",
-           used ? ". " : "", diagonals, 0.02 * pow(diagonals / far_diagonals, 2));
-}
-
 sn_rotreg_fit_options sn_rotreg_fit_options_of(const sn_rotreg_options *options, int pose_count) {
   sn_rotreg_fit_options out =
     options->published ? sn_rotreg_published_options(pose_count) : sn_rotreg_fit_options_default();
@@ -93,23 +72,17 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_
   if (examples->rest.triangle_count == 0) {
     return sn_fail(ctx, SN_BAD_INPUT, "the rest mesh has no triangles to learn from");
   }
-  double diagonals = diagonals_from_origin(&examples->rest);
-  if (diagonals > most_diagonals) {
-    return sn_fail(
-      ctx, SN_BAD_INPUT,
-      "the rest mesh is %.0f of its diagonals from the origin, too far for proxy bones in single precision "
-      "(at most %d): move the scene to the origin (rest mesh, frames and skeleton alike), or use lbs, dqs or "
-      "psd",
-      diagonals, most_diagonals);
-  }
   sn_rotreg_reduced_options options = {.bones = o->bones,
                                        .error = o->error,
                                        .influences = o->influences,
                                        .fit = sn_rotreg_fit_options_of(o, keys->count),
                                        .loads = loads};
   sn_arena memory = sn_arena_new(ctx);
-  sn_rotreg_reduced reduced;
-  sn_status status = sn_rotreg_reduced_train(ctx, &memory, examples, keys, &options, &reduced);
+  sn_rotreg_reduced reduced = {0};
+  sn_rotreg_scene scene;
+  sn_status status = sn_rotreg_scene_make(ctx, examples, &scene);
+  const sn_examples *near = sn_rotreg_scene_examples(&scene, examples);
+  if (status == SN_OK) status = sn_rotreg_reduced_train(ctx, &memory, near, keys, &options, &reduced);
   sn_rt_shade shade = o->shade == sn_rotreg_recompute ? SN_RT_SHADE_RECOMPUTE : SN_RT_SHADE_TRANSFORM;
   if (status == SN_OK && loads) {
     if (o->published) {
@@ -118,11 +91,12 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_
       note_torques(examples, &reduced, report);
     }
   }
-  if (status == SN_OK) note_distance(diagonals, report);
-  if (status == SN_OK) status = sn_rotreg_build(ctx, &memory, examples, &reduced, loads, shade, out);
+  const float *centre = scene.far ? scene.centre : NULL;
+  if (status == SN_OK) status = sn_rotreg_build(ctx, &memory, examples, &reduced, loads, centre, shade, out);
   if (status == SN_OK && o->psd) status = add_corrections(ctx, examples, keys, out, report);
   sn_skin_free(&reduced.bones.skin);
   sn_skin_free(&reduced.skin);
+  sn_rotreg_scene_free(&scene);
   sn_arena_free(&memory);
   return status;
 }

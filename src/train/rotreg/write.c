@@ -121,8 +121,8 @@ static bool has_offsets(const sn_rotreg_reduced *r, int joints) {
 // ---- the model -------------------------------------------------------------------------------------------------------------
 
 sn_status sn_rotreg_build(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_rotreg_reduced *r,
-                          const sn_torque_loads *loads, sn_rt_shade shade, sn_model *out) {
-  sn_model_section sections[5];
+                          const sn_torque_loads *loads, const float centre[3], sn_rt_shade shade, sn_model *out) {
+  sn_model_section sections[6];
   bool offsets = loads && has_offsets(r, loads->joint_count);
   sn_status status = joint_section(ctx, memory, &r->joints, &sections[0]);
   if (status == SN_OK) status = solve_section(ctx, memory, r, &sections[1]);
@@ -135,5 +135,9 @@ sn_status sn_rotreg_build(sn_context *ctx, sn_arena *memory, const sn_examples *
   desc.rest = &examples->rest, desc.skeleton = &examples->skeleton, desc.skin = &r->skin;
   desc.palette_count = r->joints.joint_count + r->bones.bone_count;
   desc.section_count = 3 + (loads != NULL) + offsets, desc.sections = sections;
+  if (centre) {
+    sections[desc.section_count++] =
+      (sn_model_section){sn_rt_section_name(SN_SECTION_DRIVE_CENTRE), centre, 3 * sizeof *centre, true};
+  }
   return sn_train_build(ctx, examples, desc, out);
 }

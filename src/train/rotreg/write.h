@@ -4,8 +4,8 @@
 
 #include "train/rotreg/reduced.h"
 
-// The model of a trained predictor; `loads` NULL: without torques. Temporary memory comes from `memory`.
+// The model of a trained predictor; `loads` NULL: without torques, `centre` NULL: learned about the origin. Temporary memory comes from `memory`.
 sn_status sn_rotreg_build(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_rotreg_reduced *r,
-                          const sn_torque_loads *loads, sn_rt_shade shade, sn_model *out);
+                          const sn_torque_loads *loads, const float centre[3], sn_rt_shade shade, sn_model *out);
 
 #endif

@@ -146,4 +146,18 @@ check 'a.result.methods.every((m) => m.all.rms_pct_diag < 1) && a.result.methods
 node "$src/test/measure.mjs" parts.obj shown.pc2 parts.pc2 > shown.json
 check 'a.max_pct_diag < 1e-3' shown.json
 
+# 12. words: what info says of a document, one number as control points
+for words in "1 mesh in 1 part, 1 skin" "bounding-box diagonal .*: x .* y .* z " "keys (30 per second)"; do
+  "$SINEW" info $plain > log
+  grep -q "$words" log || fail "info does not say '$words': $(cat log)"
+done
+"$SINEW" train --method affine:bones=6 --rest arm/rest.obj --frames arm/frames.pc2 --controls 4 -o one.sinew > log
+grep -q "one control point, vertex 4; auto:4" log || fail "a number alone as control points: $(cat log)"
+
+# 15. control points that never move
+mkdir still
+for k in 0 1 2; do cp arm/rest.obj still/$k.obj; done
+if "$SINEW" train --method affine:bones=6 --rest arm/rest.obj --frames still --controls 1,2 -o still.sinew > log 2>&1; then fail "still control points were taken"; fi
+grep -q "no control point moves" log && [ ! -e still.sinew ] || fail "still control points: $(cat log)"
+
 echo "characters: all as they should be"

@@ -206,6 +206,13 @@ typedef struct sn_clip_info {
   int channel_count, key_count; // keys of the channel that has most
 } sn_clip_info;
 
+// What a document has, besides what the functions below tell: meshes and skins of all scenes, materials, textures.
+typedef struct sn_gltf_counts {
+  int meshes, parts, skins, materials, textures;
+} sn_gltf_counts;
+
+sn_gltf_counts sn_gltf_count(const sn_gltf *gltf);
+
 int sn_gltf_clip_count(const sn_gltf *gltf);
 sn_clip_info sn_gltf_clip(const sn_gltf *gltf, int clip);
 // By name, else by index ("0" or "#0"); NULL is the first. Fails listing what there is.

@@ -29,7 +29,10 @@ static sn_status describe_mesh(cli *c, const sn_mesh *mesh) {
   sn_cli_say(c, "  %d vertices, %d triangles, %d edges (%d boundary, %d non-manifold), %d component%s\n",
              mesh->vertex_count, mesh->triangle_count, topology.edge_count, topology.boundary_edges,
              topology.nonmanifold_edges, topology.component_count, topology.component_count == 1 ? "" : "s");
-  sn_cli_say(c, "  bounding-box diagonal %.6g\n", json_real_value(json_object_get(r, "diagonal")));
+  sn_vec3 low, high;
+  sn_points_bounds((const float(*)[3])mesh->positions, mesh->vertex_count, &low, &high);
+  sn_cli_say(c, "  bounding-box diagonal %.6g: x %.4g to %.4g, y %.4g to %.4g, z %.4g to %.4g\n",
+             sn_vec3_distance(low, high), low.x, high.x, low.y, high.y, low.z, high.z);
   sn_topology_free(&topology);
   return SN_OK;
 }
@@ -170,6 +173,20 @@ static bool is_gltf(const char *path) {
   return sn_cli_has_extension(path, ".glb") || sn_cli_has_extension(path, ".gltf");
 }
 
+static const char *plural(int count) { return count == 1 ? "" : "s"; }
+
+static void describe_contents(cli *c, const sn_gltf *gltf) {
+  sn_gltf_counts n = sn_gltf_count(gltf);
+  sn_cli_say(c, "  %d mesh%s in %d part%s, %d skin%s, %d material%s, %d texture%s\n", n.meshes,
+             n.meshes == 1 ? "" : "es", n.parts, plural(n.parts), n.skins, plural(n.skins), n.materials,
+             plural(n.materials), n.textures, plural(n.textures));
+  json_object_set_new(c->result, "meshes", json_integer(n.meshes));
+  json_object_set_new(c->result, "parts", json_integer(n.parts));
+  json_object_set_new(c->result, "skins", json_integer(n.skins));
+  json_object_set_new(c->result, "materials", json_integer(n.materials));
+  json_object_set_new(c->result, "textures", json_integer(n.textures));
+}
+
 static void describe_units(cli *c, const sn_gltf *gltf) {
   char up;
   double centimetres;
@@ -212,6 +229,7 @@ static sn_status info_gltf(cli *c, const char *path) {
   } else if (status == SN_OK) {
     status = describe_mesh(c, &mesh);
   }
+  if (status == SN_OK) describe_contents(c, gltf);
   if (status == SN_OK) describe_units(c, gltf);
   if (status == SN_OK) status = describe_skeleton(c, gltf);
   char place[256];
@@ -223,13 +241,17 @@ static sn_status info_gltf(cli *c, const char *path) {
   json_t *clips = json_array();
   for (int k = 0; status == SN_OK && k < sn_gltf_clip_count(gltf); k++) {
     sn_clip_info clip = sn_gltf_clip(gltf, k);
-    sn_cli_say(c, "  clip %d '%s': %g s to %g s, %d channels, %.0f frames at 30 per second\n", k, clip.name,
-               clip.start, clip.end, clip.channel_count, floor((clip.end - clip.start) * 30 + 1.5));
+    double seconds = clip.end - clip.start, rate = seconds > 0 ? (clip.key_count - 1) / seconds : 0;
+    sn_cli_say(
+      c, "  clip %d '%s': %g s to %g s, %d channels, up to %d keys (%.3g per second), %.0f frames at 30 per second\n",
+      k, clip.name, clip.start, clip.end, clip.channel_count, clip.key_count, rate, floor(seconds * 30 + 1.5));
     json_t *entry = json_object();
     json_object_set_new(entry, "name", sn_report_text(clip.name));
     json_object_set_new(entry, "start", json_real(clip.start));
     json_object_set_new(entry, "end", json_real(clip.end));
     json_object_set_new(entry, "channels", json_integer(clip.channel_count));
+    json_object_set_new(entry, "keys", json_integer(clip.key_count));
+    json_object_set_new(entry, "key_rate", json_real(rate));
     json_array_append_new(clips, entry);
   }
   json_object_set_new(c->result, "clips", clips);

@@ -197,6 +197,14 @@ static sn_gltf *new_document(sn_context *ctx, const char *name, const char *fold
   return gltf;
 }
 
+sn_gltf_counts sn_gltf_count(const sn_gltf *gltf) {
+  return (sn_gltf_counts){.meshes = gltf->mesh_count,
+                          .parts = gltf->part_count,
+                          .skins = gltf->skin_count,
+                          .materials = (int)json_array_size(json_object_get(gltf->json, "materials")),
+                          .textures = (int)json_array_size(json_object_get(gltf->json, "textures"))};
+}
+
 void sn_gltf_free(sn_gltf *gltf) {
   if (!gltf) return;
   for (int b = 0; b < gltf->buffer_count; b++) sn_file_close(&gltf->buffers[b].file);

@@ -53,7 +53,14 @@ static sn_status wanted_controls(sn_context *ctx, const char *spec, sn_examples 
 
 sn_status sn_load_controls(sn_context *ctx, const char *spec, sn_examples *out) {
   if (strncmp(spec, "auto:", 5) == 0) return wanted_controls(ctx, spec, out);
-  if (access(spec, F_OK) != 0) return parse_controls(ctx, "--controls", spec, strlen(spec), out);
+  if (access(spec, F_OK) != 0) {
+    sn_status status = parse_controls(ctx, "--controls", spec, strlen(spec), out);
+    if (status == SN_OK && out->control_count == 1) {
+      sn_examples_note(ctx, out, "--controls %s is one control point, vertex %s; auto:%s has that many chosen", spec,
+                       spec, spec);
+    }
+    return status;
+  }
   sn_file file;
   sn_status status = sn_file_open(ctx, spec, &file);
   if (status != SN_OK) return status;

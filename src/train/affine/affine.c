@@ -150,6 +150,32 @@ static void report_choice(const sn_control_data *data, const sn_control_choice *
   if (data->solve) snprintf(report->note + used, size - (size_t)used, ", held with stiffness %g", stiffness);
 }
 
+// Control points that are at one place in all training frames say nothing about them.
+static sn_status note_still(sn_context *ctx, const sn_control_data *data, sn_train_report *report) {
+  int frames = data->bones->frames, count = data->control_count, still = 0, first = 0;
+  for (int c = count - 1; c >= 0; c--) {
+    bool moves = false;
+    for (int f = 1; f < frames && !moves; f++) {
+      moves = memcmp(data->controls + 3 * ((size_t)f * (size_t)count + (size_t)c), data->controls + 3 * (size_t)c,
+                     3 * sizeof *data->controls) != 0;
+    }
+    if (!moves) still++, first = c + 1;
+  }
+  if (still == count && frames > 1) {
+    return sn_fail(
+      ctx, SN_BAD_INPUT,
+      "no control point moves in the training frames: choose vertices that do, or auto:N to have N chosen");
+  }
+  size_t used = report ? strlen(report->note) : 0;
+  if (still > 0 && report && frames > 1) {
+    snprintf(
+      report->note + used, sizeof report->note - used,
+      "%s%d of the control points never move in the training frames (the first is number %d) and drive nothing",
+      used ? ". " : "", still, first);
+  }
+  return SN_OK;
+}
+
 static sn_status learn(sn_context *ctx, const sn_control_options *options, const sn_examples *examples,
                        const sn_keys *keys, const sn_control_bones *bones, sn_arena *memory, sn_model *out,
                        sn_train_report *report) {
@@ -186,6 +212,7 @@ static sn_status learn(sn_context *ctx, const sn_control_options *options, const
       sn_control_choose_places(ctx, &data, &choice, controls, (const float(*)[3])rest_controls, &stiffness, solve);
   }
   if (status == SN_OK && report) report_choice(&data, &choice, stiffness, report);
+  if (status == SN_OK) status = note_still(ctx, &data, report);
   if (status == SN_OK) status = sn_control_predictor(ctx, &data, &choice, map);
   if (status == SN_OK) status = make_sections(ctx, &data, controls, &choice, map, memory, &result);
   return status == SN_OK ? build_model(ctx, &data, &result, out) : status;

@@ -40,6 +40,7 @@ struct sn_method {
   const sn_option_group *options; // of its struct
   bool needs_skeleton;
   bool (*needs_no_frames)(const void *options); // may be NULL: it does
+  // NULL where all forms of the method have no model.
   sn_status (*train)(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                      sn_model *out, sn_train_report *report);
   // Forms of a method that no model can hold (may be NULL): which options ask for them, and their positions, in the

@@ -74,6 +74,7 @@ static const char *const variants[] = {"lbs:extra=halfway", "rotreg:psd=1", NULL
 static void each_spec(demo *d, void (*add)(demo *, const char *spec)) {
   for (const sn_method *const *m = sn_methods(); *m; m++) {
     size_t length = strlen((*m)->name);
+    if (!(*m)->train) continue; // rows of `compare` alone
     add(d, (*m)->name);
     for (const char *const *v = variants; *v; v++)
       if (strncmp(*v, (*m)->name, length) == 0 && (*v)[length] == ':') add(d, *v);

@@ -6,9 +6,19 @@
 #include <stdio.h>
 #include <string.h>
 
-static const sn_method *const methods[] = {&sn_method_rigid,  &sn_method_lbs,       &sn_method_dqs,
-                                           &sn_method_psd,    &sn_method_eigenskin, &sn_method_rotreg,
-                                           &sn_method_torque, &sn_method_affine,    NULL};
+static const sn_method *const methods[] = {&sn_method_rigid,
+                                           &sn_method_lbs,
+                                           &sn_method_dqs,
+                                           &sn_method_psd,
+                                           &sn_method_eigenskin,
+                                           &sn_method_rotreg,
+                                           &sn_method_torque,
+                                           &sn_method_affine,
+                                           &sn_method_mwe,
+                                           &sn_method_animspace,
+                                           &sn_method_mohr,
+                                           &sn_method_sbs,
+                                           NULL};
 
 const sn_method *const *sn_methods(void) { return methods; }
 

@@ -141,6 +141,22 @@ expect 0 "rms 0.0000 %" "$SINEW" eval bar.sinew --skeleton bar.fbx --rest bar/re
 expect 0 "joints, 1 clips" "$SINEW" convert bar/skeleton.glb skeleton.fbx
 expect 0 "rms 0.0000 %" "$SINEW" eval bar.sinew --skeleton skeleton.fbx --rest bar/rest.obj --frames bar.pc2 -o again.pc2
 expect 0 "as one mesh: 8 frames at 30 per second" bash -c "'$SINEW' eval bar.sinew --skeleton bar/skeleton.glb -o bar.abc && '$SINEW' info bar.abc"
+# Texture coordinates and materials of a .glb go along: there the coordinates are x and y of the vertex, the colour is given.
+if command -v node >/dev/null; then
+  node "$SINEW_SOURCE/test/edit_glb.mjs" bar/skeleton.glb textured.glb texture=0.5 twin
+  expect 0 "" "$SINEW" train --rest textured.glb --frames textured.glb --skeleton textured.glb --method lbs:weights=given -o textured.sinew
+  expect 0 "8 frames" "$SINEW" eval textured.sinew --skeleton textured.glb --rest textured.glb -o textured.fbx
+  expect 0 "" "$SINEW" convert textured.fbx textured-back.glb
+  cat > surface.mjs <<END
+    import { open, rows } from '$SINEW_SOURCE/test/edit_glb.mjs';
+    const was = open('textured.glb'), is = open('textured-back.glb'), [material] = is.json.materials;
+    const look = material.pbrMetallicRoughness.baseColorFactor, wanted = was.json.materials[0].pbrMetallicRoughness.baseColorFactor;
+    const p = is.json.meshes.flatMap((m) => m.primitives)[0], at = rows(is, p.attributes.POSITION), uv = rows(is, p.attributes.TEXCOORD_0);
+    const off = Math.max(...at.flatMap(([x, y], i) => [Math.abs(uv[i][0] - x), Math.abs(uv[i][1] - y)]), ...look.map((v, k) => Math.abs(v - wanted[k])));
+    console.log(off < 1e-5 && at.length >= 80 ? 'as they were' : 'off by ' + off);
+END
+  expect 0 "as they were" node surface.mjs
+fi
 expect 2 "a rig is written as .glb, .gltf or .fbx" "$SINEW" rig --rest bar/rest.obj --frames bar/frames.pc2 -o rig.xyz
 expect 0 "rms" "$SINEW" rig --rest bar/rest.obj --frames bar/frames.pc2 --bones 2 -o rig.fbx
 [ "$(ls rig.*)" = rig.fbx ] || { echo "FAILED: rig left $(ls rig.*)"; failures=$((failures + 1)); }

@@ -1,6 +1,6 @@
 // What three.js makes of a GLB or glTF file, against a PC2: its own loader, animation mixer, morph targets and skinning.
 //   node three_points.mjs FILE.glb FRAMES.pc2 [FPS [CLIP [MOST]]]
-// Prints {"max", "frames", "vertices", "diagonal"} as JSON; max is the largest distance over the diagonal of the PC2's first frame,
+// Prints {"max", "rms", "frames", "vertices", "diagonal"} as JSON; distances are over the diagonal of the PC2's first frame,
 // at MOST frames (all unless told), evenly chosen, the last among them.
 // The order of vertices is that of nodes and primitives in the file.
 import fs from "fs";
@@ -117,18 +117,21 @@ export async function compare(file, pc2, fps = 30, clip = 0, most = Infinity) {
     const action = mixer.clipAction(animation);
     action.setLoop(THREE.LoopOnce, 1), action.clampWhenFinished = true, action.play();
   }
-  let max = 0, vertices = 0;
+  let max = 0, sum = 0, vertices = 0;
   const count = Math.min(most, truth.frames), list = Array.from({ length: count }, (_, k) => Math.round((k * (truth.frames - 1)) / Math.max(count - 1, 1)));
   for (const f of list) {
     mixer.setTime(start + f / fps);
     vertices = 0;
     for (const p of points(scene)) {
-      if (vertices < truth.count) max = Math.max(max, Math.hypot(p.x - truth.at(f, vertices, 0), p.y - truth.at(f, vertices, 1), p.z - truth.at(f, vertices, 2)));
+      if (vertices < truth.count) {
+        const d = Math.hypot(p.x - truth.at(f, vertices, 0), p.y - truth.at(f, vertices, 1), p.z - truth.at(f, vertices, 2));
+        max = Math.max(max, d), sum += d * d;
+      }
       vertices++;
     }
     if (vertices !== truth.count) throw new Error(`three.js shows ${vertices} vertices, the frames have ${truth.count}`);
   }
-  return { max: max / diagonal, frames: count, vertices, diagonal };
+  return { max: max / diagonal, rms: Math.sqrt(sum / (count * vertices)) / diagonal, frames: count, vertices, diagonal };
 }
 
 if (process.argv[1].endsWith("three_points.mjs")) {

@@ -115,6 +115,7 @@ typedef struct sn_surface {
   int *materials;                 // of every triangle, -1 for none
   int material_count;
   const char **material_names;
+  float (*colors)[3]; // of the materials, linear RGB 0..1; NULL where the file does not say
   sn_arena memory;
 } sn_surface;
 
@@ -189,6 +190,9 @@ sn_status sn_gltf_mesh(sn_context *ctx, const sn_gltf *gltf, sn_mesh *out, sn_ar
 // The normals of the flattened mesh where sn_gltf_mesh has it; NULL where a primitive has none.
 sn_status sn_gltf_normals(sn_context *ctx, const sn_gltf *gltf, sn_arena *memory, float (**out)[3]);
 
+// Texture coordinates (TEXCOORD_0, as glTF has them: v from the top) and materials of the flattened mesh.
+sn_status sn_gltf_surface(sn_context *ctx, const sn_gltf *gltf, sn_surface *out);
+
 // The skeleton of the skins in use (the first skin's joints, then those that others add, then nodes that move parts without a
 // skin), and the skin of the flattened mesh (rows of unskinned parts follow the nearest joint above their node, or one that
 // stands still); a document without a mesh has a skin of 0 vertices. SN_BAD_INPUT where nothing has joints. `skin` may be NULL.
@@ -260,7 +264,8 @@ typedef struct sn_gltf_out {
   bool affine;                    // joint poses may have shear: two nodes per joint; skeleton parents are ignored
 } sn_gltf_out;
 
-// Mesh, skeleton, skin and clips as binary FBX: no base, no morph targets, joints without shear.
+// Mesh, skeleton, skin and clips as binary FBX, with the texture coordinates and materials (names and colours) of `base`; no
+// morph targets, joints without shear.
 sn_status sn_fbx_write(sn_context *ctx, const char *path, const sn_gltf_out *what);
 // .glb (one file), .gltf (with a .bin beside it) or .fbx.
 sn_status sn_gltf_write(sn_context *ctx, const char *path, const sn_gltf_out *what);

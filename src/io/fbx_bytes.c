@@ -200,3 +200,10 @@ sn_status sn_fbx_save(fbx *f, const char *path) {
   sn_arena_free(&f->memory);
   return status;
 }
+
+void sn_fbx_begin_object(fbx *f, const char *node, int64_t id, const char *name, const char *kind, const char *type) {
+  sn_fbx_begin(f, node);
+  sn_fbx_long(f, id);
+  sn_fbx_name(f, name, kind);
+  sn_fbx_text(f, type);
+}

@@ -45,5 +45,13 @@ void sn_fbx_setting_int(fbx *f, const char *name, const char *type, int value);
 void sn_fbx_setting_doubles(fbx *f, const char *name, const char *type, const char *label, const char *flags,
                             const double *values, int count);
 void sn_fbx_setting_long(fbx *f, const char *name, const char *type, int64_t value);
+void sn_fbx_begin_object(fbx *f, const char *node, int64_t id, const char *name, const char *kind, const char *type);
+
+// ---- fbx_mesh.c: the mesh with what lies on it ---------------------------------------------------------------------------
+
+sn_status sn_fbx_put_geometry(fbx *f, int64_t id, const sn_mesh *mesh, const sn_surface *surface);
+// Numbered from `id` on. A mesh without materials gets one.
+int sn_fbx_material_count(const sn_surface *surface);
+void sn_fbx_put_materials(fbx *f, int64_t id, const sn_surface *surface);
 
 #endif

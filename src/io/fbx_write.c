@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "io/fbx_bytes.h"
+#include "io/gltf.h"
 
 // Numbers of the objects: any, as long as each has its own.
 enum {
@@ -12,12 +13,12 @@ enum {
   id_mesh,
   id_skin,
   id_pose,
-  id_material,
   id_joints = 2000000,
   id_attributes = 3000000,
   id_clusters = 4000000,
   id_clips = 5000000,
-  id_layers = 6000000
+  id_layers = 6000000,
+  id_materials = 7000000
 };
 static const int64_t id_curves = INT64_C(1) << 32;
 static const double ticks_per_second = 46186158000.0;
@@ -27,8 +28,9 @@ typedef struct fbx_job {
   const sn_gltf_out *what;
   const char *path;
   int joint_count;
-  sn_affine *local; // of one frame
-  double *angles;   // the joints' of the frame before
+  sn_surface surface; // of the base; no triangles have anything where there is none
+  sn_affine *local;   // of one frame
+  double *angles;     // the joints' of the frame before
 } fbx_job;
 
 static void put_matrix(fbx *f, const char *name, sn_affine a) {
@@ -168,10 +170,11 @@ static void put_definitions(fbx_job *job) {
   sn_fbx_end(f);
   sn_fbx_begin(f, "Definitions");
   sn_fbx_put_int(f, "Version", 100);
-  sn_fbx_put_int(f, "Count", 4 + 3 * joints + 1 + clips * (2 + 12 * joints));
+  int materials = sn_fbx_material_count(&job->surface);
+  sn_fbx_put_int(f, "Count", 3 + materials + 3 * joints + 1 + clips * (2 + 12 * joints));
   put_definition(f, "GlobalSettings", 1);
   put_definition(f, "Geometry", 1);
-  put_definition(f, "Material", 1);
+  put_definition(f, "Material", materials);
   put_definition(f, "Model", 1 + joints);
   put_definition(f, "NodeAttribute", joints);
   put_definition(f, "Deformer", joints > 0 ? 1 + joints : 0);
@@ -183,54 +186,8 @@ static void put_definitions(fbx_job *job) {
   sn_fbx_end(f);
 }
 
-static void begin_object(fbx *f, const char *node, int64_t id, const char *name, const char *kind, const char *type) {
-  sn_fbx_begin(f, node);
-  sn_fbx_long(f, id);
-  sn_fbx_name(f, name, kind);
-  sn_fbx_text(f, type);
-}
-
-static sn_status put_geometry(fbx_job *job) {
-  fbx *f = &job->f;
-  const sn_mesh *mesh = job->what->mesh;
-  sn_arena scratch = sn_arena_new(f->ctx);
-  size_t n = (size_t)mesh->vertex_count, m = (size_t)mesh->triangle_count;
-  double *positions = SN_NEW(f->ctx, &scratch, double, 3 * n);
-  int32_t *corners = SN_NEW(f->ctx, &scratch, int32_t, 3 * m);
-  if (!positions || !corners) {
-    sn_arena_free(&scratch);
-    return f->ctx->error.status;
-  }
-  for (size_t k = 0; k < 3 * n; k++) positions[k] = (double)mesh->positions[k / 3][k % 3];
-  for (size_t t = 0; t < m; t++)
-    for (int c = 0; c < 3; c++) corners[3 * t + (size_t)c] = c < 2 ? mesh->triangles[t][c] : ~mesh->triangles[t][c];
-  begin_object(f, "Geometry", id_geometry, "mesh", "Geometry", "Mesh");
-  sn_fbx_put_int(f, "GeometryVersion", 124);
-  sn_fbx_put_array(f, "Vertices", 'd', positions, 3 * n);
-  sn_fbx_put_array(f, "PolygonVertexIndex", 'i', corners, 3 * m);
-  sn_fbx_begin(f, "LayerElementMaterial");
-  sn_fbx_int(f, 0);
-  sn_fbx_put_int(f, "Version", 101);
-  sn_fbx_put_text(f, "Name", "");
-  sn_fbx_put_text(f, "MappingInformationType", "AllSame");
-  sn_fbx_put_text(f, "ReferenceInformationType", "IndexToDirect");
-  sn_fbx_put_array(f, "Materials", 'i', &(int32_t){0}, 1);
-  sn_fbx_end(f);
-  sn_fbx_begin(f, "Layer");
-  sn_fbx_int(f, 0);
-  sn_fbx_put_int(f, "Version", 100);
-  sn_fbx_begin(f, "LayerElement");
-  sn_fbx_put_text(f, "Type", "LayerElementMaterial");
-  sn_fbx_put_int(f, "TypedIndex", 0);
-  sn_fbx_end(f);
-  sn_fbx_end(f);
-  sn_fbx_end(f);
-  sn_arena_free(&scratch);
-  return SN_OK;
-}
-
 static void put_model(fbx *f, int64_t id, const char *name, const char *type, const trs *place) {
-  begin_object(f, "Model", id, name, "Model", type);
+  sn_fbx_begin_object(f, "Model", id, name, "Model", type);
   sn_fbx_put_int(f, "Version", 232);
   sn_fbx_begin(f, "Properties70");
   sn_fbx_setting_int(f, "InheritType", "enum", 1); // matrices multiply
@@ -239,17 +196,6 @@ static void put_model(fbx *f, int64_t id, const char *name, const char *type, co
   sn_fbx_setting_doubles(f, "Lcl Scaling", "Lcl Scaling", "", "A", place->s, 3);
   sn_fbx_end(f);
   sn_fbx_put_text(f, "Culling", "CullingOff");
-  sn_fbx_end(f);
-}
-
-static void put_material(fbx *f) {
-  begin_object(f, "Material", id_material, "skin", "Material", "");
-  sn_fbx_put_int(f, "Version", 102);
-  sn_fbx_put_text(f, "ShadingModel", "phong");
-  sn_fbx_put_int(f, "MultiLayer", 0);
-  sn_fbx_begin(f, "Properties70");
-  sn_fbx_setting_doubles(f, "DiffuseColor", "Color", "", "A", (double[]){0.8, 0.8, 0.8}, 3);
-  sn_fbx_end(f);
   sn_fbx_end(f);
 }
 
@@ -262,7 +208,7 @@ static sn_status put_joints(fbx_job *job) {
     const char *name = job->what->skeleton->names[j];
     status = split(job, j, job->local[j], none, &place);
     if (status != SN_OK) break;
-    begin_object(f, "NodeAttribute", id_attributes + j, name, "NodeAttribute", "LimbNode");
+    sn_fbx_begin_object(f, "NodeAttribute", id_attributes + j, name, "NodeAttribute", "LimbNode");
     sn_fbx_put_text(f, "TypeFlags", "Skeleton");
     sn_fbx_begin(f, "Properties70");
     sn_fbx_setting_doubles(f, "Size", "double", "Number", "", &size, 1);
@@ -288,7 +234,7 @@ static sn_status put_cluster(fbx_job *job, int j, int32_t *indices, double *weig
   if (!sn_affine_invert(skeleton->rest[j], &inverse)) {
     return sn_fail(f->ctx, SN_BAD_INPUT, "joint %s has no size", skeleton->names[j]);
   }
-  begin_object(f, "Deformer", id_clusters + j, skeleton->names[j], "SubDeformer", "Cluster");
+  sn_fbx_begin_object(f, "Deformer", id_clusters + j, skeleton->names[j], "SubDeformer", "Cluster");
   sn_fbx_put_int(f, "Version", 100);
   sn_fbx_begin(f, "UserData");
   sn_fbx_text(f, "");
@@ -311,7 +257,7 @@ static sn_status put_skin(fbx_job *job) {
   double *weights = SN_NEW(f->ctx, &scratch, double, job->what->skin->vertex_count), accuracy = 50;
   sn_status status = indices && weights ? SN_OK : f->ctx->error.status;
   if (status == SN_OK) {
-    begin_object(f, "Deformer", id_skin, "skin", "Deformer", "Skin");
+    sn_fbx_begin_object(f, "Deformer", id_skin, "skin", "Deformer", "Skin");
     sn_fbx_put_int(f, "Version", 101);
     sn_fbx_begin(f, "Link_DeformAcuracy");
     sn_fbx_double(f, accuracy);
@@ -334,7 +280,7 @@ static void put_pose_node(fbx *f, int64_t id, sn_affine place) {
 
 static void put_bind_pose(fbx_job *job) {
   fbx *f = &job->f;
-  begin_object(f, "Pose", id_pose, "bind", "Pose", "BindPose");
+  sn_fbx_begin_object(f, "Pose", id_pose, "bind", "Pose", "BindPose");
   sn_fbx_put_text(f, "Type", "BindPose");
   sn_fbx_put_int(f, "Version", 100);
   sn_fbx_put_int(f, "NbPoseNodes", 1 + job->joint_count);
@@ -353,7 +299,7 @@ static int64_t curve_id(const fbx_job *job, int c, int j, int k) {
 static void put_curve(fbx *f, int64_t id, const int64_t *times, const float *values, int count) {
   enum { linear = 1 << 2 | 1 << 8 | 1 << 13 | 1 << 14 };
   const float data[4] = {0, 0, 0, 0};
-  begin_object(f, "AnimationCurve", id, "", "AnimCurve", "");
+  sn_fbx_begin_object(f, "AnimationCurve", id, "", "AnimCurve", "");
   sn_fbx_begin(f, "Default");
   sn_fbx_double(f, (double)values[0]);
   sn_fbx_end(f);
@@ -367,7 +313,7 @@ static void put_curve(fbx *f, int64_t id, const int64_t *times, const float *val
 }
 
 static void put_curve_node(fbx *f, int64_t id, const char *name, const float *first, int stride) {
-  begin_object(f, "AnimationCurveNode", id, name, "AnimCurveNode", "");
+  sn_fbx_begin_object(f, "AnimationCurveNode", id, name, "AnimCurveNode", "");
   sn_fbx_begin(f, "Properties70");
   for (int k = 0; k < 3; k++) {
     double value = (double)first[k * stride];
@@ -408,13 +354,13 @@ static sn_status put_clip(fbx_job *job, int c) {
   sn_status status = times && values ? sample_clip(job, clip, values) : f->ctx->error.status;
   if (status == SN_OK) {
     for (size_t k = 0; k < count; k++) times[k] = (int64_t)round((double)k / job->what->fps * ticks_per_second);
-    begin_object(f, "AnimationStack", id_clips + c, clip->name, "AnimStack", "");
+    sn_fbx_begin_object(f, "AnimationStack", id_clips + c, clip->name, "AnimStack", "");
     sn_fbx_begin(f, "Properties70");
     sn_fbx_setting_long(f, "LocalStop", "KTime", times[count - 1]);
     sn_fbx_setting_long(f, "ReferenceStop", "KTime", times[count - 1]);
     sn_fbx_end(f);
     sn_fbx_end(f);
-    begin_object(f, "AnimationLayer", id_layers + c, "base", "AnimLayer", "");
+    sn_fbx_begin_object(f, "AnimationLayer", id_layers + c, "base", "AnimLayer", "");
     sn_fbx_block(f);
     sn_fbx_end(f);
     for (int j = 0; j < job->joint_count; j++) {
@@ -462,7 +408,7 @@ static void put_connections(fbx_job *job) {
   sn_fbx_begin(f, "Connections");
   connect(f, id_mesh, 0, NULL);
   connect(f, id_geometry, id_mesh, NULL);
-  connect(f, id_material, id_mesh, NULL);
+  for (int k = 0; k < sn_fbx_material_count(&job->surface); k++) connect(f, id_materials + k, id_mesh, NULL);
   for (int j = 0; j < job->joint_count; j++) {
     int parent = job->what->affine ? -1 : job->what->skeleton->parents[j];
     connect(f, id_joints + j, parent < 0 ? 0 : id_joints + parent, NULL);
@@ -483,9 +429,9 @@ static sn_status put_objects(fbx_job *job) {
   const trs nowhere = {.s = {1, 1, 1}};
   fbx *f = &job->f;
   sn_fbx_begin(f, "Objects");
-  sn_status status = put_geometry(job);
+  sn_status status = sn_fbx_put_geometry(f, id_geometry, job->what->mesh, &job->surface);
   put_model(f, id_mesh, "mesh", "Mesh", &nowhere);
-  put_material(f);
+  sn_fbx_put_materials(f, id_materials, &job->surface);
   if (status == SN_OK && job->joint_count > 0) {
     status = put_joints(job);
     if (status == SN_OK) status = put_skin(job);
@@ -503,6 +449,8 @@ sn_status sn_fbx_write(sn_context *ctx, const char *path, const sn_gltf_out *wha
     return sn_fail(ctx, SN_UNSUPPORTED, "%s: corrections as morph targets are written to .glb, not to .fbx", path);
   }
   if (what->skeleton && what->skin) job.joint_count = what->skeleton->joint_count;
+  bool same = what->base && what->base->triangle_count == what->mesh->triangle_count;
+  if (same && sn_gltf_surface(ctx, what->base, &job.surface) != SN_OK) return ctx->error.status;
   sn_arena memory = sn_arena_new(ctx);
   job.local = SN_NEW(ctx, &memory, sn_affine, job.joint_count);
   job.angles = SN_NEW(ctx, &memory, double, 3 * (size_t)job.joint_count);
@@ -518,6 +466,7 @@ sn_status sn_fbx_write(sn_context *ctx, const char *path, const sn_gltf_out *wha
   }
   if (status == SN_OK) put_connections(&job);
   sn_arena_free(&memory);
+  sn_surface_free(&job.surface);
   if (status == SN_OK) return sn_fbx_save(&job.f, path);
   sn_arena_free(&job.f.memory);
   return status;

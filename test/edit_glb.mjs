@@ -73,6 +73,25 @@ export const edits = {
     clip.samplers.push({ input: clip.samplers[0].input, output: add(doc, values, 5126, "VEC3"), interpolation: "LINEAR" });
     clip.channels.push({ sampler: clip.samplers.length - 1, target: { node: json.nodes.length - 1, path: "scale" } });
   },
+  // Joints that are k times as large at rest, as with an armature of another unit: the same frames.
+  "joint-scale"(doc, k) {
+    const { json } = doc;
+    for (const skin of json.skins) {
+      const inner = new Set(skin.joints.flatMap((j) => json.nodes[j].children ?? []).filter((c) => skin.joints.includes(c)));
+      for (const j of skin.joints) {
+        if (!inner.has(j)) json.nodes[j].scale = (json.nodes[j].scale ?? [1, 1, 1]).map((v) => v * k);
+        else if (json.nodes[j].translation) json.nodes[j].translation = json.nodes[j].translation.map((v) => v / k);
+      }
+      for (const clip of json.animations) {
+        for (const { sampler, target } of clip.channels) {
+          if (target.path !== "translation" || !inner.has(target.node)) continue;
+          clip.samplers[sampler].output = add(doc, rows(doc, clip.samplers[sampler].output).map((r) => r.map((v) => v / k)), 5126, "VEC3");
+        }
+      }
+      const matrices = rows(doc, skin.inverseBindMatrices).map((m) => m.map((v, e) => (e % 4 < 3 ? v / k : v)));
+      skin.inverseBindMatrices = add(doc, matrices, 5126, "MAT4");
+    }
+  },
   // A second animation: the first one backwards, called "back".
   back(doc) {
     const { json } = doc, clip = structuredClone(json.animations[0]);

@@ -29,8 +29,9 @@ typedef struct fbx_job {
   const char *path;
   int joint_count;
   sn_surface surface; // of the base; no triangles have anything where there is none
-  sn_affine *local;   // of one frame
-  double *angles;     // the joints' of the frame before
+  sn_affine *rest;  // of the joints, without scale: Blender's bones have none at rest, and the skin does not need it
+  sn_affine *local; // of one frame
+  double *angles;   // the joints' of the frame before
 } fbx_job;
 
 static void put_matrix(fbx *f, const char *name, sn_affine a) {
@@ -87,15 +88,21 @@ static sn_status split(fbx_job *job, int joint, sn_affine a, const double near[3
   return SN_OK;
 }
 
+static sn_affine without_scale(sn_affine rest) {
+  sn_mat3 rotation;
+  sn_mat3_polar(sn_affine_linear(rest), &rotation, NULL);
+  return sn_affine_make(rotation, sn_affine_translation(rest));
+}
+
 // Joint transforms relative to their parents; `pose` NULL: in the rest pose.
 static sn_status local_transforms(fbx_job *job, const sn_affine *pose) {
   const sn_skeleton *skeleton = job->what->skeleton;
   for (int j = 0; j < skeleton->joint_count; j++) {
     int parent = job->what->affine ? -1 : skeleton->parents[j];
-    sn_affine world = pose ? sn_affine_mul(pose[j], skeleton->rest[j]) : skeleton->rest[j], inverse;
+    sn_affine world = pose ? sn_affine_mul(pose[j], job->rest[j]) : job->rest[j], inverse;
     job->local[j] = world;
     if (parent < 0) continue;
-    sn_affine above = pose ? sn_affine_mul(pose[parent], skeleton->rest[parent]) : skeleton->rest[parent];
+    sn_affine above = pose ? sn_affine_mul(pose[parent], job->rest[parent]) : job->rest[parent];
     if (!sn_affine_invert(above, &inverse)) {
       return sn_fail(job->f.ctx, SN_BAD_INPUT, "joint %s has no size", skeleton->names[parent]);
     }
@@ -231,7 +238,7 @@ static sn_status put_cluster(fbx_job *job, int j, int32_t *indices, double *weig
     if (weight > 0) indices[count] = i, weights[count++] = weight;
   }
   sn_affine inverse;
-  if (!sn_affine_invert(skeleton->rest[j], &inverse)) {
+  if (!sn_affine_invert(job->rest[j], &inverse)) {
     return sn_fail(f->ctx, SN_BAD_INPUT, "joint %s has no size", skeleton->names[j]);
   }
   sn_fbx_begin_object(f, "Deformer", id_clusters + j, skeleton->names[j], "SubDeformer", "Cluster");
@@ -245,7 +252,7 @@ static sn_status put_cluster(fbx_job *job, int j, int32_t *indices, double *weig
     sn_fbx_put_array(f, "Weights", 'd', weights, count);
   }
   put_matrix(f, "Transform", inverse);
-  put_matrix(f, "TransformLink", skeleton->rest[j]);
+  put_matrix(f, "TransformLink", job->rest[j]);
   sn_fbx_end(f);
   return SN_OK;
 }
@@ -285,7 +292,7 @@ static void put_bind_pose(fbx_job *job) {
   sn_fbx_put_int(f, "Version", 100);
   sn_fbx_put_int(f, "NbPoseNodes", 1 + job->joint_count);
   put_pose_node(f, id_mesh, sn_affine_identity());
-  for (int j = 0; j < job->joint_count; j++) put_pose_node(f, id_joints + j, job->what->skeleton->rest[j]);
+  for (int j = 0; j < job->joint_count; j++) put_pose_node(f, id_joints + j, job->rest[j]);
   sn_fbx_end(f);
 }
 
@@ -454,7 +461,9 @@ sn_status sn_fbx_write(sn_context *ctx, const char *path, const sn_gltf_out *wha
   sn_arena memory = sn_arena_new(ctx);
   job.local = SN_NEW(ctx, &memory, sn_affine, job.joint_count);
   job.angles = SN_NEW(ctx, &memory, double, 3 * (size_t)job.joint_count);
-  sn_status status = job.local && job.angles ? SN_OK : ctx->error.status;
+  job.rest = SN_NEW(ctx, &memory, sn_affine, job.joint_count);
+  sn_status status = job.local && job.angles && job.rest ? SN_OK : ctx->error.status;
+  for (int j = 0; status == SN_OK && j < job.joint_count; j++) job.rest[j] = without_scale(what->skeleton->rest[j]);
   int longest = 0;
   for (int c = 0; c < what->clip_count; c++)
     if (what->clips[c].frame_count > longest) longest = what->clips[c].frame_count;

@@ -64,4 +64,9 @@ holds 'r[0].between.ee < r[1].test.ee' auto.json first.json
 refuses "auto:N chooses 1 to 40 frames" "$SINEW" train "${a[@]}" "${test_b[@]}" --keys auto:41 -o x.sinew
 refuses "auto:N chooses 1 to 40 frames" "$SINEW" train "${a[@]}" --keys auto:few -o x.sinew
 
+# Many joints: what the stiff predictors of rotreg leave is corrected, between the frames and on new motion.
+"$SINEW" gen athlete --vertices 2000 --frames 40 -o own --quiet && "$SINEW" gen athlete --vertices 2000 --frames 30 --motion mixed -o mixed --quiet || fail "gen athlete"
+"$SINEW" compare --method lbs:weights=given --method rotreg:remainder=none --method rotreg --rest own/rest.obj --frames own/frames.pc2 --skeleton own/skeleton.glb --keys every:2 --test-frames mixed/frames.pc2 --test-skeleton mixed/skeleton.glb --json many.json --quiet || fail "rotreg of many joints"
+holds 'r[0].methods[2].between.ee < 0.7 * r[0].methods[1].between.ee && r[0].methods[2].test.ee < r[0].methods[1].test.ee && r[0].methods[2].test.ee < 0.9 * r[0].methods[0].test.ee' many.json
+
 [ $failures -eq 0 ]

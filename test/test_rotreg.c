@@ -821,7 +821,7 @@ static void test_cheburashka(void **state) {
   assert_ok(&ctx, sn_examples_load(&ctx, &load, &e));
   double lbs = test_error(&ctx, "lbs", &e, "every:4"), rotreg = test_error(&ctx, "rotreg", &e, "every:4");
   print_message("cheburashka-pose: lbs %.4f %%, rotreg %.4f %% of the diagonal\n", lbs, rotreg);
-  assert_below(rotreg, 0.9 * lbs);
+  assert_below(rotreg, 0.42 * lbs);
   // Motion never seen: no worse than the skin that came with the skeleton.
   double given = test_error(&ctx, "lbs:weights=given", &e, "0-39"), half = test_error(&ctx, "rotreg", &e, "0-39");
   print_message("its first half on its second: given %.4f %%, rotreg %.4f %%\n", given, half);

@@ -102,6 +102,37 @@ sn_status sn_assess_predict(sn_context *ctx, const sn_method_spec *spec, const s
 sn_status sn_assess_loocv(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
                           const sn_keys *keys, sn_scores *out, double *seconds);
 
+// ---- the choice of a method ----------------------------------------------------------------------------------------
+
+// What a model may cost. 0: no limit.
+typedef struct sn_limits {
+  double bytes;
+  double time; // of an evaluation, times that of linear blend skinning
+  double
+    error; // the smallest model with at most this error on poses left out, in percent of the diagonal; 0: the best model
+} sn_limits;
+
+// A method that was tried: what it says about poses left out of its training.
+typedef struct sn_candidate {
+  sn_method_spec spec;
+  sn_metrics left_out; // zeroed where it was refused
+  double bytes, ratio; // of its largest model; time against linear blend skinning, NAN where there is no such limit
+  double seconds;      // of all its trainings
+  char refused[256];   // why it cannot be chosen; empty: it can
+} sn_candidate;
+
+typedef struct sn_choice_table {
+  int count;
+  sn_candidate *candidates;
+  const sn_candidate *chosen; // NULL: none, and sn_train_chosen failed
+} sn_choice_table;
+
+// Tries the methods that the examples allow on poses left out, by similarity, of their training, and trains the best within the limits on all
+// frames of `keys`. report->expected is the larger of its enveloping error on the poses left out and what its training expects. `memory`
+// owns the table, which is filled as far as it came where this fails.
+sn_status sn_train_chosen(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, const sn_limits *limits,
+                          sn_arena *memory, sn_choice_table *table, sn_model *out, sn_train_report *report);
+
 // Time of one evaluation (positions and normals, one thread), in microseconds.
 typedef struct sn_timing {
   double median, low, high; // low and high: 10th and 90th percentile

@@ -52,6 +52,67 @@ static int assess_file(cli *c, const char *path, const sn_examples *examples, co
   return status == SN_OK ? exit_done : sn_cli_fail(c);
 }
 
+// ---- --method auto ------------------------------------------------------------------------------------------------------
+
+static void say_candidate(const cli *c, const sn_choice_table *table, const sn_candidate *candidate) {
+  bool refused = candidate->refused[0], chosen = candidate == table->chosen;
+  sn_cli_say(c, "%-48s %9s %9s %10.0f %6s %8.3f  %s\n", candidate->spec.text,
+             sn_cli_figure(refused ? NAN : candidate->left_out.ee, 4).text,
+             sn_cli_figure(refused ? NAN : candidate->left_out.rms_pct_diag, 4).text, candidate->bytes,
+             sn_cli_figure(candidate->ratio, 2).text, candidate->seconds, chosen ? "chosen" : candidate->refused);
+}
+
+static json_t *describe_candidate(const sn_choice_table *table, const sn_candidate *candidate) {
+  json_t *out = json_object();
+  bool refused = candidate->refused[0];
+  json_object_set_new(out, "spec", sn_report_text(candidate->spec.text));
+  json_object_set_new(out, "left_out", refused ? json_null() : sn_report_metrics(&candidate->left_out));
+  json_object_set_new(out, "bytes", json_integer((json_int_t)candidate->bytes));
+  json_object_set_new(out, "ratio_lbs", sn_report_number(candidate->ratio));
+  json_object_set_new(out, "seconds", json_real(candidate->seconds));
+  json_object_set_new(out, "chosen", json_boolean(candidate == table->chosen));
+  if (refused) json_object_set_new(out, "refused", sn_report_text(candidate->refused));
+  return out;
+}
+
+// The table that the choice was made from.
+static json_t *say_table(const cli *c, const sn_choice_table *table) {
+  json_t *out = json_array();
+  sn_cli_say(c, "%-48s %9s %9s %10s %6s %8s\n", "method, on poses left out", "ee", "rms %", "bytes", "x lbs",
+             "seconds");
+  for (int n = 0; n < table->count; n++) {
+    say_candidate(c, table, &table->candidates[n]);
+    json_array_append_new(out, describe_candidate(table, &table->candidates[n]));
+  }
+  return out;
+}
+
+// Chooses a method, says from what, and trains it.
+static sn_status train_auto(cli *c, const sn_limits *limits, const sn_examples *examples, const sn_keys *keys,
+                            sn_method_spec *spec, sn_model *model, sn_train_report *report, json_t **candidates) {
+  sn_arena memory = sn_arena_new(&c->ctx);
+  sn_choice_table table;
+  sn_status status = sn_train_chosen(&c->ctx, examples, keys, limits, &memory, &table, model, report);
+  if (table.count > 0) *candidates = say_table(c, &table);
+  if (table.chosen) *spec = table.chosen->spec;
+  sn_arena_free(&memory);
+  return status;
+}
+
+static bool is_auto(const char *method) { return strcmp(method, "auto") == 0; }
+
+// Limits are for auto alone.
+static int read_limits(const cli *c, const char *method, sn_limits *out) {
+  const char *names[] = {"--max-bytes", "--max-time", "--error"};
+  double *values[] = {&out->bytes, &out->time, &out->error};
+  for (int n = 0; n < 3; n++) {
+    if (!sn_cli_given(c, names[n])) continue;
+    if (!is_auto(method)) return sn_cli_misuse("%s goes with --method auto", names[n]);
+    if (!sn_cli_double(c, names[n], 1e-9, 1e15, values[n])) return exit_usage;
+  }
+  return exit_done;
+}
+
 static int run(cli *c) {
   const char *path = sn_cli_text(c, "-o"), *method = sn_cli_text(c, "--method");
   sn_method_spec spec;
@@ -62,18 +123,29 @@ static int run(cli *c) {
   if (!path) return sn_cli_misuse("train: where to? Give -o MODEL.sinew");
   if (!sn_cli_has_extension(path, ".sinew"))
     return sn_cli_misuse("train: -o %s: a model's name ends in .sinew", path);
-  if (sn_method_parse(&c->ctx, method, &spec) != SN_OK) return sn_cli_misuse("%s", c->ctx.error.message);
+  bool choose = is_auto(method);
+  sn_limits limits = {0};
+  json_t *candidates = NULL;
+  if (read_limits(c, method, &limits) != exit_done) return exit_usage;
+  if (!choose && sn_method_parse(&c->ctx, method, &spec) != SN_OK) return sn_cli_misuse("%s", c->ctx.error.message);
   if (!sn_cli_has_folder(c, path)) return sn_cli_fail(c);
-  bool no_frames = sn_method_needs_no_frames(&spec) && !sn_cli_given(c, "--frames") && !sn_cli_given(c, "--pose");
+  bool no_frames =
+    !choose && sn_method_needs_no_frames(&spec) && !sn_cli_given(c, "--frames") && !sn_cli_given(c, "--pose");
   sn_status status = no_frames ? sn_cli_load_still(c, &examples) : sn_cli_load_frames(c, &examples);
   if (status == SN_OK && examples.frames.frame_count > 0) status = sn_cli_keys(c, &examples, &keys, &others);
-  if (status == SN_OK) status = sn_train(&c->ctx, &spec, &examples, &keys, &model, &report);
+  if (status == SN_OK) {
+    status = choose ? train_auto(c, &limits, &examples, &keys, &spec, &model, &report, &candidates)
+                    : sn_train(&c->ctx, &spec, &examples, &keys, &model, &report);
+  }
   if (status == SN_OK) status = sn_model_write(&c->ctx, path, &model);
   if (status == SN_OK) c->input = sn_report_examples(&examples);
   int result = status == SN_OK ? assess_file(c, path, &examples, &keys, &others, &report) : sn_cli_fail(c);
   if (result == exit_done) {
     json_object_set_new(c->result, "options", sn_report_options(spec.method->options, &spec.options));
+    if (choose) json_object_set_new(c->result, "method", sn_report_text(spec.text));
+    if (choose) json_object_set(c->result, "candidates", candidates);
   }
+  json_decref(candidates);
   sn_model_free(&model);
   sn_keys_free(&keys);
   sn_keys_free(&others);
@@ -82,8 +154,13 @@ static int run(cli *c) {
 }
 
 static const cli_option options[] = {
-  {"--method", "SPEC", "lbs", "NAME or NAME:key=value,key=value; see below", false},
+  {"--method", "SPEC", "lbs", "NAME or NAME:key=value,key=value; see below. auto: the best on poses left out", false},
   {"-o", "MODEL.sinew", NULL, "the model to write", false},
+  {"--max-bytes", "N", NULL, "--method auto: size of the model at most", false},
+  {"--max-time", "X", NULL, "--method auto: evaluation at most so many times that of linear blend skinning", false},
+  {"--error", "PCT", NULL,
+   "--method auto: the smallest model whose rms error on poses left out is at most this, in % of the diagonal",
+   false},
   CLI_OPTION_REST,
   CLI_OPTION_FRAMES,
   CLI_OPTION_SKELETON,

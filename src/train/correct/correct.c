@@ -396,9 +396,19 @@ static const sn_skin *skin_on_joints(const corrector *c) {
   return c->model.info.palette_count == c->model.info.joint_count ? &c->misses.skin : NULL;
 }
 
+// Root mean square of what is missing in a pose, in percent of the diagonal.
+static double typical_miss(const sn_misses *m) {
+  double sum = 0;
+  size_t count = (size_t)m->pose_count * (size_t)m->vertex_count;
+  for (size_t k = 0; k < count; k++)
+    for (int c = 0; c < 3; c++) sum += (double)m->deltas[k][c] * m->deltas[k][c];
+  return 100 * sqrt(sum / (double)count) / m->diagonal;
+}
+
 static sn_status make_fields(corrector *c, sn_corrections *out) {
-  const sn_correct_options *o = c->options;
   sn_misses *m = &c->misses;
+  sn_correct_options options = *c->options, *o = &options;
+  if (o->left > 0 && m->diagonal > 0) o->threshold = fmax(o->threshold, o->left * typical_miss(m));
   if (o->space == SN_SPACE_LOCAL) {
     double left;
     m->listen = skin_on_joints(c);

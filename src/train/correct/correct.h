@@ -19,10 +19,12 @@ typedef struct sn_correct_options {
                 // SN_SIGMA_POSE: each pose's is a multiple of its distance to the nearest other pose
   enum { SN_ORDER_INVERSE, SN_ORDER_FORWARD } order; // in the rest pose, or after the blend
   sn_distance distance;
-  bool weighted;                    // distances by each vertex's own weights
-  bool linear;                      // a hyperplane under the kernels
-  bool cardinal;                    // store the displacements and N x N weights, not kernel weights per vertex
-  double threshold;                 // displacements below this, in percent of the diagonal, are left out
+  bool weighted;    // distances by each vertex's own weights
+  bool linear;      // a hyperplane under the kernels
+  bool cardinal;    // store the displacements and N x N weights, not kernel weights per vertex
+  double threshold; // displacements below this, in percent of the diagonal, are left out
+  double
+    left; // of the rms displacement: a threshold that is larger than `threshold` where this is; not an option of psd
   char joints[SN_OPTION_TEXT_SIZE]; // names separated by '+'; "" is all that move
   int components;                   // EigenSkin's per pose space; 0: no compression
 } sn_correct_options;

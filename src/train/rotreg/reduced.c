@@ -153,6 +153,7 @@ static sn_status find_near(reduced_job *job) {
     for (size_t j = 0; j < joints; j++) seen += job->local[key * joints + j].near && turns(&job->out->joints, (int)j);
   }
   if ((double)seen <= few_joints * (double)keys) job->local = NULL;
+  job->out->shrunk = job->local != NULL;
   return status;
 }
 

@@ -13,9 +13,10 @@ typedef struct sn_rotreg_options {
   int joints;     // most joints of a predictor
   int influences; // most proxy bones of a vertex
   enum { sn_rotreg_recompute, sn_rotreg_transform } shade;
-  bool psd;       // corrections on top
-  bool full;      // the unreduced form, which has no model
-  bool published; // as printed, without what Sinew adds
+  bool psd;                                                              // corrections on top
+  enum { sn_rotreg_remainder_auto, sn_rotreg_remainder_none } remainder; // of predictors that shrink to the skin
+  bool full;                                                             // the unreduced form, which has no model
+  bool published;                                                        // as printed, without what Sinew adds
 } sn_rotreg_options;
 
 extern const sn_option sn_rotreg_option_table[]; // without `published`

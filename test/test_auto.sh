@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# train --method auto: the choice is near the best there is, keeps its limits, and says what it was made from.
+set -u
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+failures=0
+
+fail() {
+  echo "FAILED: $*"
+  failures=$((failures + 1))
+}
+# refuses STATUS TEXT COMMAND...: that exit status and a message with TEXT.
+refuses() {
+  local status=$1 text=$2 said
+  shift 2
+  said=$("$@" 2>&1)
+  { [ $? -eq "$status" ] && grep -qF -- "$text" <<<"$said"; } || fail "$* said: $said"
+}
+# holds EXPRESSION FILE...: a node expression over the reports r[0], r[1], ...
+holds() {
+  local expression=$1
+  shift
+  node -e "const r = process.argv.slice(1).map(f => JSON.parse(require('fs').readFileSync(f)).result); if (!($expression)) { console.error(JSON.stringify(r, null, 1).slice(0, 4000)); process.exit(1) }" "$@" ||
+    fail "$expression"
+}
+
+"$SINEW" gen arm --vertices 600 --frames 18 -o own --quiet || fail "gen"
+"$SINEW" gen arm --vertices 600 --frames 20 --seed 2 -o mixed --quiet || fail "gen of another seed"
+a=(--rest own/rest.obj --frames own/frames.pc2 --skeleton own/skeleton.glb)
+clip=(--test-frames mixed/frames.pc2 --test-skeleton mixed/skeleton.glb)
+
+# On motion never seen, within 5 % of the best method.
+"$SINEW" train --method auto "${a[@]}" "${clip[@]}" -o auto.sinew --json auto.json --quiet || fail "auto"
+"$SINEW" compare --method lbs --method dqs --method eigenskin --method eigenskin:blend=dualquat --method psd --method psd:blend=dualquat --method rotreg "${a[@]}" "${clip[@]}" --json all.json --quiet || fail "compare"
+holds 'r[0].test.ee <= 1.05 * Math.min(...r[1].methods.map(m => m.test.ee))' auto.json all.json
+# It chose the least error of its table, and the model is that of the spec.
+holds 'r[0].candidates.filter(c => c.chosen).length === 1 && r[0].candidates.find(c => c.chosen).spec === r[0].method' auto.json
+holds 'r[0].candidates.filter(c => c.left_out).every(c => 1.02 * c.left_out.rms_pct_diag >= r[0].candidates.find(c => c.chosen).left_out.rms_pct_diag)' auto.json
+holds 'r[0].candidates.length >= 9 && r[0].expected > 0' auto.json
+spec=$(node -p "JSON.parse(require('fs').readFileSync('auto.json')).result.method")
+"$SINEW" train --method "$spec" "${a[@]}" -o same.sinew --quiet && cmp auto.sinew same.sinew || fail "another model than that of $spec"
+# What it costs: its trainings take three times as long as one of each method at most (the seconds are the machine's: with room).
+holds 'r[0].candidates.reduce((s, c) => s + c.seconds, 0) <= 4.5 * r[1].methods.reduce((s, m) => s + m.seconds, 0)' auto.json all.json
+
+# Limits.
+"$SINEW" train --method auto --max-bytes 60000 "${a[@]}" "${clip[@]}" -o small.sinew --json small.json --quiet || fail "--max-bytes"
+[ "$(stat -c %s small.sinew)" -le 60000 ] || fail "the model is larger than --max-bytes"
+holds 'r[0].candidates.some(c => c.refused === "too large" && c.left_out === null) && r[0].test.ee >= r[1].test.ee' small.json auto.json
+"$SINEW" train --method auto --max-bytes 60000 --error 0.9 "${a[@]}" -o enough.sinew --json enough.json --quiet || fail "--error"
+holds 'r[0].candidates.find(c => c.chosen).left_out.rms_pct_diag <= 0.9 && r[0].candidates.every(c => c.chosen || c.refused || c.left_out.rms_pct_diag > 0.9 || c.bytes >= r[0].candidates.find(c => c.chosen).bytes)' enough.json
+"$SINEW" train --method auto --max-bytes 60000 --max-time 2.5 "${a[@]}" -o fast.sinew --json fast.json --quiet || fail "--max-time"
+holds 'r[0].candidates.find(c => c.chosen).ratio_lbs <= 2.5' fast.json
+
+refuses 1 "no method stays within the limits" "$SINEW" train --method auto --max-bytes 100 "${a[@]}" -o no.sinew
+refuses 1 "no method reaches an error of 1e-06 %" "$SINEW" train --method auto --max-bytes 60000 --error 1e-6 "${a[@]}" -o no.sinew
+refuses 2 "--max-time goes with --method auto" "$SINEW" train --method lbs --max-time 2 "${a[@]}" -o no.sinew
+refuses 1 "needs --skeleton FILE, or --controls" "$SINEW" train --method auto --rest own/rest.obj --frames own/frames.pc2 -o no.sinew
+[ ! -e no.sinew ] || fail "a refused training wrote a model"
+
+# Control points and no skeleton.
+"$SINEW" gen cylinder --vertices 300 --frames 14 -o cylinder --quiet
+"$SINEW" train --method auto --controls auto:4 --rest cylinder/rest.obj --frames cylinder/frames.pc2 -o controls.sinew --json controls.json --quiet || fail "control points"
+holds 'r[0].method === "affine"' controls.json
+
+[ $failures -eq 0 ]

@@ -175,7 +175,8 @@ static sn_status try_fold(const chooser *c, const sn_fold *fold, sn_candidate *c
   sn_status status = frames ? SN_OK : ctx->error.status;
   for (int k = 0; status == SN_OK && k < fold->count; k++) frames[k] = c->keys->frames[fold->poses[k]];
   sn_keys learned = {.count = fold->outside_count, .frames = frames};
-  sn_keys asked = {.count = fold->count - fold->outside_count, .frames = frames ? frames + fold->outside_count : NULL};
+  sn_keys asked = {.count = fold->count - fold->outside_count,
+                   .frames = frames ? frames + fold->outside_count : NULL};
   sn_model bytes = {0};
   sn_rt_model model;
   sn_train_report report = {0};

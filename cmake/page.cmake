@@ -7,7 +7,7 @@ set(page_source ${CMAKE_BINARY_DIR}/page_template.c)
 if(NODE AND WASM_CLANG AND WASM_LINKER AND EXISTS /usr/lib/wasm32-wasi/libc.a
    AND EXISTS ${CMAKE_SOURCE_DIR}/node_modules/three/package.json
    AND EXISTS ${CMAKE_SOURCE_DIR}/node_modules/esbuild/package.json)
-  file(GLOB page_parts CONFIGURE_DEPENDS web/*.* web/skin/*)
+  file(GLOB page_parts CONFIGURE_DEPENDS web/*.* web/skin/*.* web/skin/wgsl/*)
   file(GLOB page_runtime CONFIGURE_DEPENDS src/runtime/*)
   add_custom_command(
     OUTPUT ${page_source}

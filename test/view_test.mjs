@@ -9,16 +9,17 @@ import { launch } from '../tools/browser.mjs';
 
 const dir = process.env.SINEW_VIEW_DIR, shots = process.env.SINEW_VIEW_SHOTS;
 const tolerance = 1e-5, slowest = 3;
-const browser = await launch();
+let browser = await launch();
 const desktop = { viewport: { width: 1080, height: 660 } };
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 };
 
 // Opens a page of `dir` and hands it to `body`; no console errors, no exceptions, no requests but the file itself.
 async function withPage(name, options, body) {
-  const context = await browser.newContext(options), page = await context.newPage(), complaints = [];
+  const context = await browser.newContext(options), page = await context.newPage(), complaints = [], [file] = name.split('#');
+  if (options.init) await page.addInitScript(options.init);
   page.on('console', m => m.type() === 'error' && complaints.push(m.text()));
   page.on('pageerror', e => complaints.push(e.message));
-  page.on('request', r => r.url() !== `file://${join(dir, name)}` && !/^(data|blob):/.test(r.url()) && complaints.push(`request of ${r.url()}`));
+  page.on('request', r => r.url().split('#')[0] !== `file://${join(dir, file)}` && !/^(data|blob):/.test(r.url()) && complaints.push(`request of ${r.url()}`));
   await page.goto(`file://${join(dir, name)}`);
   await page.evaluate(() => window.sinew.ready);
   await body(page);
@@ -27,6 +28,7 @@ async function withPage(name, options, body) {
 }
 
 async function test(name, body) {
+  if (process.env.SINEW_VIEW_ONLY && !name.includes(process.env.SINEW_VIEW_ONLY)) return; // for one that is being worked on
   const start = Date.now();
   await body();
   console.log(`ok ${name} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
@@ -54,10 +56,10 @@ function native(name, input) {
 }
 
 // In the page: a model evaluated for the present pose, with its input and, where it is skinned there, the GPU's result.
-const evaluate = (page, number) => page.evaluate(k => {
+const evaluate = (page, number) => page.evaluate(async k => {
   const { viewer } = window.sinew, entry = viewer.entries[k], input = viewer.input(entry), list = a => Array.from(a ?? []);
   entry.figure.update(input);
-  const gpu = entry.figure.skinned ? list(window.sinew.gpuPositions(k)) : null;
+  const gpu = entry.figure.skinned ? list(await window.sinew.gpuPositions(k)) : null;
   entry.model.load(input);
   const { positions, normals } = entry.model.evaluate();
   return { name: entry.name, input: { joints: list(input.joints), controls: list(input.controls), torques: list(input.torques) },
@@ -332,8 +334,11 @@ await test('keys, play and words', () => withPage('arm.html', desktop, async pag
   await page.waitForFunction(f => window.sinew.viewer.state.frame !== f, start - 1);
   await page.keyboard.press(' ');
   assert.ok(!(await state(page)).playing);
+  await page.setViewportSize({ width: 1080, height: 330 });
   await page.keyboard.press('?');
   assert.ok(await page.isVisible('#help'));
+  assert.equal(await page.evaluate(() => document.getElementById('help').scrollTop), 0, 'help opens at its top');
+  await page.setViewportSize(desktop.viewport);
   await page.keyboard.press('Escape');
   assert.match(await page.getAttribute('#canvas', 'aria-label'), /frame/);
   assert.equal(await page.textContent('#title'), 'Sinew · Arm <1 & 2>');
@@ -402,14 +407,82 @@ await test('a model that cannot be loaded says why', async () => {
     await page.waitForFunction(() => /other: it has \d+ vertices/.test(document.getElementById('problems').textContent));
     await upload('again.sinew', good);
     await page.waitForFunction(() => window.sinew.viewer.chosen?.name === 'again');
+    // It has its errors, as the tool measured them for the same model in the page.
+    await page.evaluate(() => window.sinew.viewer.chosen.measured);
+    const [mine, tools] = await page.evaluate(() => ['again', 'lbs'].map(name => window.sinew.viewer.entries.find(e => e.name === name).row));
+    for (const part of ['train', 'test', 'all']) {
+      for (const key of ['rms_pct_diag', 'max_pct_diag']) assert.ok(Math.abs(mine[part][key] - tools[part][key]) < 2e-3 * tools[part][key] + 1e-3, `${part} ${key}: ${mine[part][key]}, the tool ${tools[part][key]}`);
+    }
+    await upload('points.sinew', readFileSync(join(dir, 'affine.sinew')));
+    await page.waitForFunction(() => window.sinew.viewer.chosen?.name === 'points' && window.sinew.viewer.chosen.row.all);
     await page.screenshot({ path: join(shots, 'problems.png') });
+    const boxes = await page.locator('#problems p').count();
+    await page.locator('#problems .close').first().click();
+    assert.equal(await page.locator('#problems p').count(), boxes - 1, 'a box of errors closes');
+  });
+});
+
+await test('poses are kept, saved and loaded; a link remembers the view', async () => {
+  let link, saved = {}, there;
+  await withPage('arm.html', desktop, async page => {
+    await page.evaluate(() => {
+      const { viewer } = window.sinew;
+      viewer.choose(1), viewer.show({ view: 'model', colour: 'normals', wire: true }), viewer.goTo(7);
+      viewer.remember(), viewer.turn(1, [0.6, 0, 0.8], 0.7);
+    });
+    await page.click('#keep');
+    await page.evaluate(() => { const { viewer } = window.sinew; viewer.remember(), viewer.turn(2, [0, 1, 0], -0.9); });
+    await page.click('#keep');
+    there = (await evaluate(page, 1)).positions;
+    for (const kind of ['glb', 'json']) {
+      const [download] = await Promise.all([page.waitForEvent('download'), page.click(`#save-${kind}`)]);
+      saved[kind] = join(dir, `poses.${kind}`);
+      await download.saveAs(saved[kind]);
+    }
+    await page.evaluate(() => window.sinew.viewer.stage.orbit(0.5, 0.2));
+    await page.waitForFunction(() => /camera=/.test(location.hash));
+    await page.waitForTimeout(500);
+    link = await page.evaluate(() => location.hash);
+  });
+  execFileSync(process.env.SINEW, ['eval', join(dir, 'lbs.sinew'), '--skeleton', saved.glb, '-o', join(dir, 'poses.pc2'), '--quiet']);
+  const clip = pc2(join(dir, 'poses.pc2'));
+  assert.equal(clip.frames, 2);
+  await withPage(`arm.html${link}`, desktop, async page => {
+    const now = await state(page);
+    assert.deepEqual([now.names[now.chosen], now.view, now.colour, now.wire, now.frame], ['lbs', 'model', 'normals', true, 7], 'the link’s view');
+    assert.ok(farthest(clip.frame(1), there) / now.diagonal <= tolerance, 'the tool’s vertices of the saved clip are the page’s');
+    for (const kind of ['glb', 'json']) {
+      await page.setInputFiles('#load', saved[kind]);
+      await page.waitForFunction(n => window.sinew.viewer.kept.length === n, kind === 'glb' ? 2 : 4);
+      await page.locator('#kept button:not(.drop)').last().click();
+      const off = farthest((await evaluate(page, 1)).positions, there) / now.diagonal;
+      assert.ok(off <= tolerance, `${kind}: ${off} diagonals off after loading`);
+    }
+    await page.locator('#kept .drop').first().click();
+    assert.equal(await page.evaluate(() => window.sinew.viewer.kept.length), 3);
+    await page.setInputFiles('#load', { name: 'bad.json', mimeType: 'application/json', buffer: Buffer.from('{"kind":"else"}') });
+    await page.waitForFunction(() => /bad.json/.test(document.getElementById('problems').textContent));
+  });
+});
+
+await test('without WebGL and WebGPU the table and the plot remain', () => {
+  const init = () => { HTMLCanvasElement.prototype.getContext = (get => function (kind, ...rest) { return /webg/.test(kind) ? null : get.call(this, kind, ...rest); })(HTMLCanvasElement.prototype.getContext); };
+  return withPage('arm.html', { ...desktop, init }, async page => {
+    const { names } = await state(page);
+    assert.equal(await page.locator('#models tbody tr').count(), names.length);
+    assert.equal(await page.locator('#plot polyline').count(), names.length);
+    assert.match(await page.textContent('#labels'), /neither WebGPU nor WebGL/);
+    await page.keyboard.press('2');
+    await page.keyboard.press('ArrowLeft');
+    await page.screenshot({ path: join(shots, 'blind.png') });
   });
 });
 
 await test('a model alone, and pages joined', async () => {
   await withPage('alone.html', desktop, async page => {
     assert.ok(covered(await picture(page)) > 0.02);
-    assert.equal(await page.locator('#view button').count(), 1);
+    assert.deepEqual(await page.locator('#view button').allTextContents(), ['Model', 'Crowd']);
+    assert.equal(await page.title(), 'Sinew · Alone');
   });
   await withPage('both.html', desktop, async page => {
     assert.equal(await page.locator('#sets option').count(), 2);
@@ -424,6 +497,46 @@ await test('a model alone, and pages joined', async () => {
     await page.waitForFunction(() => /Arm/.test(document.getElementById('title').textContent));
   });
 });
+
+await browser.close();
+browser = await launch(['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader']);
+
+await test('in WebGPU: positions of every model are the native ones, and a crowd', () => withPage('arm.html', desktop, async page => {
+  const { names, frames, diagonal } = await state(page);
+  if (!await page.evaluate(() => Boolean(window.sinew.viewer.gpu))) return console.log('  skipped: this Chromium has no WebGPU');
+  const worst = {};
+  for (let k = 0; k < names.length; k++) {
+    assert.equal(await page.evaluate(n => window.sinew.viewer.entries[n].figure.skinned, k), 'WebGPU', `${names[k]} runs in WebGPU`);
+    for (const f of [3, frames - 1]) {
+      await page.evaluate(frame => window.sinew.viewer.goTo(frame), f);
+      worst[names[k]] = Math.max(worst[names[k]] ?? 0, (await compare(page, k, diagonal)).gpuOff);
+    }
+  }
+  console.log(`  diagonals off: ${Object.entries(worst).map(([name, off]) => `${name} ${off.toExponential(1)}`).join(', ')}`);
+  assert.match(await page.textContent('#stats'), /WebGPU/);
+  const pixels = () => page.evaluate(() => {
+    const canvas = document.getElementById('gpu'), { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    let seen = 0;
+    for (let k = 3; k < data.length; k += 4) seen += data[k] > 128;
+    return seen / (data.length / 4);
+  });
+  await page.waitForTimeout(300);
+  assert.ok(await pixels() > 0.02, 'figures are drawn');
+  await page.screenshot({ path: join(shots, 'webgpu.png') });
+  await page.click('#view [data-id=crowd]');
+  await page.evaluate(() => window.sinew.viewer.show({ crowd: 24 }));
+  const crowd = await page.evaluate(async () => {
+    const { crowd, chosen } = window.sinew.viewer, { positions } = await crowd.skinner.read(), inputs = positions.map((_, k) => structuredClone(crowd.input(k)));
+    chosen.model.load(inputs[17]);
+    const mine = chosen.model.evaluate().positions, off = Math.max(...mine.map((x, i) => Math.abs(x - positions[17][i])));
+    return { count: positions.length, different: new Set(positions.map(p => p[300].toFixed(6))).size, off };
+  });
+  assert.ok(crowd.count === 24 && crowd.different > 18 && crowd.off / diagonal <= tolerance, JSON.stringify(crowd));
+  await page.waitForTimeout(500);
+  assert.ok(await pixels() > 0.01, 'a crowd is drawn');
+  assert.match(await page.textContent('#stats'), /posing .* ms/);
+  await page.screenshot({ path: join(shots, 'crowd.png') });
+}));
 
 await withPage('big.html', desktop, page => page.screenshot({ path: join(shots, 'body.png') }));
 

@@ -17,6 +17,7 @@ async function bundle(entry) {
     entryPoints: [join(web, entry)], bundle: true, minify: true, write: false, format: 'iife', charset: 'utf8',
     target: ['chrome100', 'firefox113', 'safari16.4'], legalComments: 'none', absWorkingDir: root,
     nodePaths: [join(root, 'node_modules')],
+    loader: { '.wgsl': 'text' },
     alias: { 'sinew-wasm': join(web, 'nowasm.js') }, // the page brings the runtime deflated
   });
   return result.outputFiles[0].text;

@@ -14,7 +14,7 @@ const dynamic = (count, size) => new THREE.BufferAttribute(new Float32Array(coun
 export class Figure {
   // shared: {index, truth} of the set; skinned: the vertex shader moves the vertices.
   constructor(shared, vertexCount, skinned, colour) {
-    this.skinned = skinned;
+    this.skinned = skinned ? 'WebGL 2' : null;
     this.uniforms = { sinewMode: { value: 0 }, sinewUnit: { value: 0 }, ramp: { value: ramp } };
     const geometry = this.geometry = new THREE.BufferGeometry();
     geometry.setIndex(shared.index);
@@ -110,14 +110,12 @@ export class ModelFigure extends Figure {
   }
 }
 
-export class TruthFigure extends Figure {
-  constructor(shared, set, colour) {
-    super(shared, set.vertices, false, colour);
-    this.set = set;
-    this.weld = null;
+// Normals of the example frames. Vertices in one place share one, so that seams of the texture do not show.
+export class TruthNormals {
+  constructor(set) {
+    this.set = set, this.weld = set.source ?? null;
   }
 
-  // Vertices in one place share a normal, so that seams of the texture do not show.
   weldMap(positions) {
     const seen = new Map();
     return Uint32Array.from({ length: positions.length / 3 }, (_, i) => {
@@ -127,8 +125,8 @@ export class TruthFigure extends Figure {
     });
   }
 
-  update(positions) {
-    if (!this.weld) this.weld = this.set.source ? this.set.source : this.weldMap(positions);
+  of(positions) {
+    this.weld ??= this.weldMap(positions);
     const { triangles } = this.set, sums = new Float32Array(positions.length), normals = new Float32Array(positions.length);
     for (let t = 0; t < triangles.length; t += 3) {
       const a = 3 * triangles[t], b = 3 * triangles[t + 1], c = 3 * triangles[t + 2];
@@ -144,6 +142,15 @@ export class TruthFigure extends Figure {
       const w = 3 * this.weld[i / 3], length = Math.hypot(sums[w], sums[w + 1], sums[w + 2]) || 1;
       for (let c = 0; c < 3; c++) normals[i + c] = sums[w + c] / length;
     }
-    this.setPositions(positions, normals);
+    return normals;
   }
+}
+
+export class TruthFigure extends Figure {
+  constructor(shared, set, colour) {
+    super(shared, set.vertices, false, colour);
+    this.normals = new TruthNormals(set);
+  }
+
+  update(positions) { this.setPositions(positions, this.normals.of(positions)); }
 }

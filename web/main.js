@@ -2,6 +2,8 @@
 // Starts the page, and its keys.
 import { setTexts } from './data.js';
 import { gpuPositions } from './gpucheck.js';
+import { GpuStage } from './gpustage.js';
+import { readLink, writeLink } from './link.js';
 import { Panel } from './panel.js';
 import { Runtime } from './skin/runtime.js';
 import { Touch } from './touch.js';
@@ -52,7 +54,7 @@ function makeKeys(viewer) {
     ['+', '+ −', 'closer, farther', () => viewer.stage.orbit(0, 0, 1 / 1.1)],
     ['-', '', '', () => viewer.stage.orbit(0, 0, 1.1)],
     ['0', '0', 'back to the first view', () => viewer.stage.home()],
-    ['?', '?', 'this help', () => $('help').showModal()],
+    ['?', '?', 'this help', () => $('about').click()],
   ];
 }
 
@@ -76,6 +78,18 @@ function listen(viewer) {
   });
 }
 
+// The address follows the view, when nothing has moved for a moment.
+function keepLink(viewer) {
+  let timer;
+  const later = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => viewer.state.playing || history.replaceState(null, '', writeLink(viewer)), 300);
+  };
+  viewer.listeners.push(later);
+  viewer.stage.controls.addEventListener('change', later);
+  addEventListener('hashchange', () => readLink(viewer, location.hash));
+}
+
 // web/page.html calls it with the bytes of the runtime; what it throws is told on the page.
 window.sinew.start = async bytes => {
   const texts = setTexts();
@@ -86,16 +100,21 @@ window.sinew.start = async bytes => {
   } catch (error) {
     throw new Error(`This browser cannot run the evaluator (WebAssembly with SIMD): ${error.message}`);
   }
-  let viewer;
-  try {
-    viewer = new Viewer($('canvas'), runtime, texts);
-  } catch (error) {
-    throw new Error(`This browser has no WebGL 2: ${error.message}`);
+  const gpu = new URLSearchParams(location.search).get('gpu') === 'webgl' ? null : await GpuStage.create($('gpu'));
+  const viewer = new Viewer($('canvas'), runtime, texts, gpu);
+  if (gpu) {
+    const tell = message => { viewer.problems.push(message), panel?.problems(); };
+    gpu.device.onuncapturederror = event => tell(`WebGPU: ${event.error.message}`);
+    gpu.device.lost.then(info => info.reason !== 'destroyed' && tell('The GPU was lost: reload the page, or open it with ?gpu=webgl.'));
   }
   await viewer.openSet(0);
   const panel = new Panel(viewer);
   new Touch(viewer, $('canvas'));
   listen(viewer);
   panel.build();
-  return { viewer, panel, gpuPositions: number => gpuPositions(viewer.stage.renderer, viewer.entries[number].figure) };
+  await readLink(viewer, location.hash).catch(() => {}); // a link to another page
+  keepLink(viewer);
+  panel.build();
+  const read = async ({ figure }) => figure.skinner ? (await figure.skinner.read()).positions[0] : gpuPositions(viewer.stage.renderer, figure);
+  return { viewer, panel, gpuPositions: number => read(viewer.entries[number]) };
 };

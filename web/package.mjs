@@ -13,7 +13,7 @@ rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 await build({
   entryPoints: [join(skin, 'index.js'), join(skin, 'core.js')], outdir: folder, bundle: true, splitting: true, format: 'esm', charset: 'utf8',
-  target: ['es2022'], external: ['three'], loader: { '.wasm': 'binary' }, alias: { 'sinew-wasm': wasm }, absWorkingDir: root,
+  target: ['es2022'], external: ['three'], loader: { '.wasm': 'binary', '.wgsl': 'text' }, alias: { 'sinew-wasm': wasm }, absWorkingDir: root,
   legalComments: 'none',
 });
 for (const name of readdirSync(skin).filter(n => n.endsWith('.d.ts') || n === 'README.md')) copyFileSync(join(skin, name), join(folder, name));

@@ -3,6 +3,7 @@
 import { lineColour, lineDash, rampCss } from './colours.js';
 import { fields } from './fields.js';
 import { Plot } from './plot.js';
+import { currentPose, readPoses, toGlb, toJson } from './poses.js';
 import { views } from './viewer.js';
 
 const $ = id => document.getElementById(id);
@@ -51,26 +52,71 @@ export class Panel {
     $('play').onclick = () => viewer.play(!viewer.state.playing);
     $('undo').onclick = () => viewer.undo();
     $('reset').onclick = () => viewer.reset();
-    $('about').onclick = () => $('help').showModal();
+    $('about').onclick = () => {
+      $('help').showModal();
+      $('help').scrollTop = 0;
+    };
+    $('keep').onclick = () => viewer.keepPose();
+    $('save-glb').onclick = () => this.save('poses.glb', toGlb(viewer, this.toSave()), 'model/gltf-binary');
+    $('save-json').onclick = () => this.save('poses.json', toJson(viewer, this.toSave()), 'application/json');
+    $('load').onchange = () => this.loadPoses($('load').files);
     $('joint').onchange = () => viewer.pick(Number($('joint').value));
     $('control').onchange = () => viewer.pickControl(Number($('control').value));
     $('bone').onchange = () => viewer.show({ bone: Number($('bone').value) });
     $('scale').onchange = () => viewer.show({ scale: Number($('scale').value) });
+    $('crowd').oninput = () => viewer.show({ crowd: Number($('crowd').value) });
     $('file').onchange = () => this.addFiles($('file').files);
     $('legend-ramp').style.background = rampCss;
     viewer.listeners.push(() => this.refresh());
+    if (viewer.stage.blind) $('labels').textContent = 'This browser has neither WebGPU nor WebGL 2: there is no picture. Errors, sizes and times are in the table.';
     viewer.onRendered = () => this.stats();
     new ResizeObserver(() => viewer.set && this.labels()).observe($('canvas'));
   }
 
   async addFiles(files) {
     for (const file of files) {
-      const entry = this.viewer.addModel(file.name.replace(/\.sinew$/, ''), new Uint8Array(await file.arrayBuffer()));
-      if (entry) this.viewer.choose(entry.number);
+      this.viewer.addOther(file.name.replace(/\.sinew$/, ''), new Uint8Array(await file.arrayBuffer()));
     }
     $('file').value = '';
     this.viewer.changed();
     this.build();
+  }
+
+  // The poses that were kept; the present one where there are none.
+  toSave() { return this.viewer.kept.length ? this.viewer.kept : [currentPose(this.viewer)]; }
+
+  save(name, data, type) {
+    const link = make('a', { download: name, href: URL.createObjectURL(new Blob([data], { type })) });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
+  async loadPoses(files) {
+    const { viewer } = this;
+    for (const file of files) {
+      try {
+        const poses = readPoses(viewer, new Uint8Array(await file.arrayBuffer()));
+        viewer.kept.push(...poses);
+        if (poses.length) viewer.usePose(poses[0]);
+      } catch (error) {
+        viewer.problems.push(`Could not load ${file.name}: ${error.message}`);
+      }
+    }
+    $('load').value = '';
+    this.problems();
+    viewer.changed();
+  }
+
+  // A button for every pose that was kept.
+  keptPoses() {
+    const { viewer } = this, drawn = viewer.kept.length;
+    if (this.keptDrawn === viewer.kept && this.keptCount === drawn) return;
+    this.keptDrawn = viewer.kept, this.keptCount = drawn;
+    $('kept').replaceChildren(...viewer.kept.map((pose, k) => {
+      const drop = make('button', { type: 'button', textContent: '×', className: 'drop', onclick: () => { viewer.kept.splice(k, 1), viewer.changed(); } });
+      drop.setAttribute('aria-label', `Forget pose ${k + 1}`);
+      return make('span', {}, make('button', { type: 'button', textContent: `Pose ${k + 1}`, onclick: () => viewer.usePose(pose) }), drop);
+    }));
   }
 
   // What depends on the set only.
@@ -79,6 +125,7 @@ export class Panel {
     $('title').textContent = document.title = set.name === 'Sinew' ? 'Sinew' : `Sinew · ${set.name}`;
     $('sets').value = viewer.setNumber;
     $('frame').max = set.frame_count - 1;
+    $('save-glb').disabled = !set.joints.length;
     $('frame').disabled = $('play').disabled = set.frame_count < 2;
     $('joint').replaceChildren(make('option', { value: -1, textContent: 'none' }), ...set.joints.map((name, j) => make('option', { value: j, textContent: name })));
     const list = scales.includes(state.scale) ? scales : [...scales, state.scale].sort((a, b) => a - b);
@@ -95,7 +142,12 @@ export class Panel {
   }
 
   problems() {
-    $('problems').replaceChildren(...this.viewer.problems.map(text => make('p', { textContent: `Could not load ${text}` })));
+    const { viewer } = this;
+    $('problems').replaceChildren(...viewer.problems.map(text => {
+      const close = make('button', { type: 'button', textContent: '×', className: 'close', onclick: () => { viewer.problems = viewer.problems.filter(t => t !== text), this.problems(); } });
+      close.setAttribute('aria-label', 'Close this message');
+      return make('p', {}, make('span', { textContent: text }), close);
+    }));
   }
 
   // Times in this browser, one model after the other so that the page stays alive; twice, because a browser may take
@@ -194,6 +246,7 @@ export class Panel {
     $('bone').value = state.bone, $('joint').value = state.joint;
     $('scale-row').hidden = state.colour !== 'error';
     $('scale').value = state.scale;
+    $('crowd-row').hidden = state.view !== 'crowd', $('crowd').value = state.crowd, $('crowd-text').textContent = state.crowd;
     $('frame').value = state.frame;
     $('frame-text').textContent = `frame ${state.frame} of ${set.frame_count - 1}${state.edited ? ' (posed)' : ''}`;
     $('play').textContent = state.playing ? '❚❚' : '▶';
@@ -208,9 +261,10 @@ export class Panel {
     this.torques();
     for (const s of this.torqueSliders) s.input.value = viewer.chosen.torques[s.joint], s.output.textContent = viewer.chosen.torques[s.joint].toPrecision(3);
     this.controls();
+    this.keptPoses();
     this.table(), this.legend(), this.labels(), this.say();
     const rows = viewer.entries.filter(e => e.row.frame_rms_pct_diag).map(e => ({ name: e.name, number: e.number, values: e.row.frame_rms_pct_diag }));
-    const drawn = `${viewer.setNumber} ${state.chosen} ${rows.length}`;
+    const drawn = `${viewer.setNumber} ${state.chosen} ${rows.length} ${rows.map(r => r.values.length)}`;
     if (this.drawn !== drawn) this.plot.draw(rows, set.frame_count, set.training, state.chosen), this.drawn = drawn;
     this.plot.setFrame(state.frame);
   }
@@ -257,6 +311,7 @@ export class Panel {
 
   // A name in the corner of every pane.
   labels() {
+    if (this.viewer.stage.blind) return;
     const { stage } = this.viewer, rects = stage.layout(), nodes = [];
     stage.panes.forEach((pane, k) => {
       const error = pane.entry && this.viewer.frameError(pane.entry), fixed = this.viewer.state.edited && pane.entry && !pane.entry.model.info.jointCount;
@@ -276,9 +331,10 @@ export class Panel {
     const kind = set.training ? (set.training.includes(state.frame) ? 'a training frame' : 'a test frame') : '';
     const when = state.edited ? `a pose of your own, from frame ${state.frame}` : `frame ${state.frame}${kind ? `, ${kind}` : ''}`;
     if (state.view === 'truth' || !chosen) parts.push(viewer.truth ? `The example mesh of ${when}.` : 'There is no model to show.');
+    else if (state.view === 'crowd') parts.push(`${state.crowd} characters of <b>${escape(chosen.name)}</b>, each at another moment.`);
     else if (state.view === 'all') parts.push(`All models in ${when}.`);
     else parts.push(`<b>${escape(chosen.name)}</b> (${slots(chosen.model.info)}) in ${when}${{ side: ', beside the example mesh', overlay: ', with the example mesh over it in orange' }[state.view] ?? ''}.`);
-    const error = chosen && !['truth', 'all'].includes(state.view) ? viewer.frameError(chosen) : undefined;
+    const error = chosen && !['truth', 'all', 'crowd'].includes(state.view) ? viewer.frameError(chosen) : undefined;
     if (error !== undefined && error !== null) parts.push(`It is ${percent(error)} % of the diagonal off (rms).`);
     if (state.edited && viewer.truth) parts.push('There is no truth for a pose of your own: no errors are shown.');
     else if (state.colour === 'error') parts.push('Colours: distance of every vertex to the example mesh.');
@@ -294,9 +350,14 @@ export class Panel {
     const { viewer } = this, { chosen } = viewer, now = performance.now();
     if (this.statsAt && now - this.statsAt < 200) return;
     this.statsAt = now;
-    const where = chosen ? (chosen.figure?.skinned ? 'skinned on the GPU' : 'skinned in WebAssembly') : '';
+    const where = chosen ? `skinned in ${chosen.figure?.skinned ?? 'WebAssembly'}${viewer.stage.blind ? '' : `, drawn in ${viewer.gpu ? 'WebGPU' : 'WebGL 2'}`}` : '';
     const spent = 1000 * mean(viewer.evaluateTimes); // a browser's clock may have steps of 100 µs
     const frame = viewer.frameTimes.length ? `frame ${mean(viewer.frameTimes).toFixed(1)} ms · ` : '';
+    if (viewer.state.view === 'crowd' && chosen) {
+      const { pose, gpu } = viewer.crowd.times;
+      $('stats').textContent = `${frame}posing ${pose.toFixed(1)} ms${gpu ? ` · GPU ${gpu.toFixed(1)} ms` : ''} · ${where}`;
+      return;
+    }
     $('stats').textContent = chosen ? `${frame}evaluation ${spent > 0 ? micro(spent) : '< 100'} µs · ${where}` : '';
   }
 }

@@ -5,10 +5,20 @@ import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
 
 const fieldOfView = 32;
 
+// WebGPU's depths are 0 to 1, those of three's matrices -1 to 1.
+const forGpu = camera => {
+  const projection = camera.projectionMatrix.toArray();
+  for (let c = 0; c < 4; c++) projection[4 * c + 2] = 0.5 * (projection[4 * c + 2] + projection[4 * c + 3]);
+  return { projection, view: camera.matrixWorldInverse.toArray() };
+};
+
 export class Stage {
-  constructor(canvas, invalidate) {
-    this.canvas = canvas;
-    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true });
+  // gpu: a GpuStage, which then draws the figures; null where WebGL 2 draws everything. Without either there is no picture.
+  constructor(canvas, invalidate, gpu = null) {
+    this.canvas = canvas, this.gpu = gpu;
+    const webgl = Boolean(document.createElement('canvas').getContext('webgl2'));
+    this.renderer = webgl ? new THREE.WebGLRenderer({ canvas, antialias: true, alpha: true }) : null;
+    this.blind = !webgl && !gpu;
     this.scene = new THREE.Scene();
     this.figures = new THREE.Group();
     this.camera = new THREE.PerspectiveCamera(fieldOfView, 1, 0.1, 100);
@@ -54,6 +64,11 @@ export class Stage {
   }
 
   home() { this.controls.reset(); }
+
+  look(from, at) {
+    this.camera.position.set(...from), this.controls.target.set(...at);
+    this.controls.update();
+  }
 
   // Rectangles of the panes in CSS pixels: side by side, unless another grid shows the character clearly larger.
   layout() {
@@ -115,22 +130,55 @@ export class Stage {
     return 2 * this.camera.position.distanceTo(new THREE.Vector3(...point)) * Math.tan(this.camera.fov * Math.PI / 360) / rect.h;
   }
 
-  render(beforePane) {
-    const { renderer, canvas } = this, ratio = Math.min(devicePixelRatio || 1, 2);
-    const size = renderer.getSize(new THREE.Vector2());
-    if (size.x !== canvas.clientWidth || size.y !== canvas.clientHeight || renderer.getPixelRatio() !== ratio) {
-      renderer.setPixelRatio(ratio);
-      renderer.setSize(canvas.clientWidth, canvas.clientHeight, false);
+  // What is drawn in WebGPU: the figures of all panes, or a crowd.
+  renderGpu(rects, crowd) {
+    const matrices = rect => { this.aim(rect); return forGpu(this.camera); };
+    if (crowd) {
+      if (crowd.skinner) return crowd.renderGpu(rects[0], matrices(rects[0]));
+      const [rect] = rects, at = matrices(rect), offsets = this.gpu.buffer(12 * crowd.count, GPUBufferUsage.VERTEX | GPUBufferUsage.COPY_DST, crowd.places);
+      crowd.renderEach(k => {
+        const draws = crowd.entry.figure.draws().map(draw => ({ ...draw, first: k, offsets }));
+        this.gpu.render([{ rect, ...at, draws }], undefined, k === 0, k === crowd.count - 1);
+      });
+      return offsets.destroy();
     }
+    const figures = this.panes.map(pane => pane.figures.map(group => group.userData.figure));
+    const panes = rects.map((rect, k) => ({ rect, ...matrices(rect), draws: figures[k].flatMap(figure => figure.draws()) }));
+    this.gpu.render(panes, encoder => { for (const figure of new Set(figures.flat())) figure.evaluate(encoder); });
+  }
+
+  resize() {
+    const { renderer, canvas } = this, ratio = Math.min(devicePixelRatio || 1, 2), size = renderer.getSize(new THREE.Vector2());
+    if (size.x === canvas.clientWidth && size.y === canvas.clientHeight && renderer.getPixelRatio() === ratio) return;
+    renderer.setPixelRatio(ratio);
+    renderer.setSize(canvas.clientWidth, canvas.clientHeight, false);
+  }
+
+  render(beforePane, crowd = null) {
+    const { renderer, canvas } = this, rects = this.layout();
+    if (this.gpu && rects.length) this.renderGpu(rects, crowd);
+    if (!renderer) return;
+    this.resize();
     renderer.setScissorTest(true);
-    this.layout().forEach((rect, k) => {
-      for (const figure of this.figures.children) figure.visible = this.panes[k].figures.includes(figure);
+    rects.forEach((rect, k) => {
+      for (const figure of this.figures.children) figure.visible = !this.gpu && this.panes[k].figures.includes(figure);
       beforePane(this.panes[k], k);
       this.aim(rect);
       const bottom = canvas.clientHeight - rect.y - rect.h;
       renderer.setViewport(rect.x, bottom, rect.w, rect.h);
       renderer.setScissor(rect.x, bottom, rect.w, rect.h);
-      renderer.render(this.scene, this.camera);
+      renderer.autoClear = true;
+      if (crowd && !this.gpu) this.renderCrowd(crowd);
+      else renderer.render(this.scene, this.camera);
     });
+  }
+
+  // In WebGL 2, one character after the other.
+  renderCrowd(crowd) {
+    const { renderer } = this;
+    renderer.clear();
+    renderer.autoClear = false;
+    crowd.entry.figure.group.visible = true;
+    crowd.renderEach(() => renderer.render(this.scene, this.camera));
   }
 }

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
 // The page's state and what follows from it: the set, its models, the pose, and what stands on the stage.
 import * as THREE from 'three';
+import { Crowd } from './crowd.js';
 import { readSet, unpack } from './data.js';
 import { canSkinOnGpu, ModelFigure, TruthFigure } from './figure.js';
+import { controlsOf, measureErrors } from './errors.js';
 import { fields } from './fields.js';
+import { GpuFigure, GpuShared } from './gpufigure.js';
 import { Overlay } from './overlay.js';
 import { roundUp } from './plot.js';
 import { Pose } from './pose.js';
+import { currentPose } from './poses.js';
+import { matchJoints } from './skin/names.js';
 import { SinewModel } from './skin/runtime.js';
 import { Stage } from './stage.js';
 
 const truthColour = 0xd8a25e, modelColour = 0xb8c4d4;
-export const views = { model: 'Model', truth: 'Truth', side: 'Side by side', overlay: 'Overlay', all: 'All' };
+export const views = { model: 'Model', truth: 'Truth', side: 'Side by side', overlay: 'Overlay', all: 'All', crowd: 'Crowd' };
 const undoDepth = 200, timeDepth = 60;
 
 function note(times, value) {
@@ -20,13 +25,15 @@ function note(times, value) {
 }
 
 export class Viewer {
-  constructor(canvas, runtime, texts) {
-    this.runtime = runtime, this.texts = texts;
-    this.state = { frame: 0, chosen: 0, view: 'side', colour: 'plain', bone: 0, scale: 1, wire: false, bones: true, proxies: true,
-      gpu: true, tool: 'rotate', joint: -1, control: -1, edited: false, playing: false };
-    this.stage = new Stage(canvas, () => this.invalidate());
+  // gpu: a GpuStage, or null.
+  constructor(canvas, runtime, texts, gpu = null) {
+    this.runtime = runtime, this.texts = texts, this.gpu = gpu;
+    this.state = { frame: 0, chosen: 0, view: 'side', colour: 'plain', bone: 0, scale: 1, wire: false, bones: true, proxies: false,
+      gpu: true, crowd: 100, tool: 'rotate', joint: -1, control: -1, edited: false, playing: false };
+    this.stage = new Stage(canvas, () => this.invalidate(), gpu);
+    this.crowd = new Crowd(this);
     this.overlay = new Overlay(this.stage.scene);
-    this.entries = [], this.undoStack = [], this.problems = [];
+    this.entries = [], this.undoStack = [], this.problems = [], this.kept = [];
     this.listeners = [];
     this.frameTimes = [], this.evaluateTimes = []; // the last of them, in milliseconds
   }
@@ -40,13 +47,16 @@ export class Viewer {
 
   async openSet(number) {
     const set = await readSet(this.texts[number]); // until here the old set is in use, by the times in the table too
+    this.crowd.close();
     for (const entry of this.entries) this.dropFigure(entry), entry.model?.dispose();
     if (this.truth) this.stage.figures.remove(this.truth.group), this.truth.dispose();
+    this.shared?.gpu?.dispose();
     this.set = set;
-    this.setNumber = number, this.entries = [], this.problems = [], this.undoStack = [];
+    this.setNumber = number, this.entries = [], this.problems = [], this.undoStack = [], this.kept = [];
     this.truthPositions = new Float32Array(3 * set.vertices);
     this.shared = { index: new THREE.BufferAttribute(set.triangles, 1), truth: new THREE.BufferAttribute(this.truthPositions, 3).setUsage(THREE.DynamicDrawUsage) };
-    this.truth = set.truth ? new TruthFigure(this.shared, set, truthColour) : null;
+    if (this.gpu) this.shared.gpu = new GpuShared(this.gpu, set, this.truthPositions);
+    this.truth = !set.truth ? null : this.gpu ? new GpuFigure(this.shared.gpu, null, false, truthColour) : new TruthFigure(this.shared, set, truthColour);
     if (this.truth) this.stage.figures.add(this.truth.group);
     this.pose = new Pose(set.parents, set.rest);
     for (const row of set.models) {
@@ -74,7 +84,7 @@ export class Viewer {
 
   fail(name, message) {
     this.entries.push({ name, number: this.entries.length, error: message, row: {} });
-    this.problems.push(`${name}: ${message}`);
+    this.problems.push(`Could not load ${name}: ${message}`);
   }
 
   // Opens a model and gives it a place on the stage; what is wrong with it is told on the page.
@@ -93,15 +103,23 @@ export class Viewer {
     }
   }
 
+  // A model that was not there when the page was written: it gets its errors here.
+  addOther(name, bytes) {
+    const entry = this.addModel(name, bytes);
+    if (!entry) return null;
+    this.choose(entry.number);
+    this.goTo(this.state.frame); // its control points and torques
+    entry.measured = measureErrors(this, entry);
+    return entry;
+  }
+
   // The set's joints for the model's, by name.
   fit(name, model, row) {
     const { set } = this, { info } = model;
     if (info.vertexCount !== set.vertices) throw new Error(`it has ${info.vertexCount} vertices, the mesh of this page ${set.vertices}`);
-    const jointMap = model.jointNames.map(joint => {
-      const j = set.joints.indexOf(joint);
-      if (j < 0) throw new Error(`the skeleton of this page has no joint called “${joint}”`);
-      return j;
-    });
+    const jointMap = matchJoints(model.jointNames, set.joints.map(joint => [joint]));
+    if (info.controlCount && !row.controls) row.controls = controlsOf(this, model);
+    if (info.torqueCount && !row.torques) row.torques = this.entries.find(e => e.row.torques && e.torques.length === info.torqueCount)?.row.torques;
     if (info.controlCount && !row.controls) throw new Error(`it needs ${info.controlCount} control points, which this page has not`);
     // The palette begins with the joints; half-way joints or proxy bones follow.
     const more = info.driveName === 'joints' ? 'extra joint' : 'bone';
@@ -112,7 +130,9 @@ export class Viewer {
 
   makeFigure(entry) {
     this.dropFigure(entry);
-    entry.figure = new ModelFigure(this.shared, entry.model, this.state.gpu && canSkinOnGpu(entry.model.info), modelColour);
+    if (this.crowd.entry === entry) this.crowd.close();
+    entry.figure = this.gpu ? new GpuFigure(this.shared.gpu, entry.model, this.state.gpu, modelColour)
+      : new ModelFigure(this.shared, entry.model, this.state.gpu && !this.stage.blind && canSkinOnGpu(entry.model.info), modelColour);
     this.stage.figures.add(entry.figure.group);
   }
 
@@ -136,8 +156,10 @@ export class Viewer {
 
   // Changes how things are shown: {view, colour, bone, scale, wire, bones, proxies, tool}.
   show(change) {
+    const before = this.state.view, wider = this.state.view === 'crowd' && change.crowd !== undefined;
     Object.assign(this.state, change);
     this.refresh();
+    if (wider || (before === 'crowd') !== (this.state.view === 'crowd')) this.stage.frame(this.state.view === 'crowd' ? this.crowd.extent() : this.sample());
     this.changed();
   }
 
@@ -178,7 +200,7 @@ export class Viewer {
 
   viewChoices() {
     const several = this.entries.filter(e => e.model).length > 1;
-    return Object.keys(views).filter(v => v === 'model' || (v === 'all' ? several : this.truth));
+    return Object.keys(views).filter(v => v === 'model' || (v === 'all' ? several : v === 'crowd' ? this.chosen : this.truth));
   }
 
   // Some points of everything that will be seen: of every frame, or of the rest pose.
@@ -249,6 +271,7 @@ export class Viewer {
     if (set.truth) {
       set.truth.read(state.frame, set.source, this.truthPositions);
       this.shared.truth.needsUpdate = true;
+      this.shared.gpu?.setTruth(this.truthPositions);
       this.truth.update(this.truthPositions);
     }
     this.refresh();
@@ -284,6 +307,24 @@ export class Viewer {
     this.changed();
   }
 
+  // ---- poses that are kept -----------------------------------------------------------------------------------------------------
+
+  keepPose() {
+    this.kept.push(currentPose(this));
+    this.changed();
+  }
+
+  usePose(pose) {
+    this.remember();
+    this.edit(() => {
+      this.pose.matrices.set(pose.joints);
+      for (const entry of this.entries) {
+        const input = pose.inputs[entry.name];
+        for (const key of ['controls', 'torques']) if (entry.model && input?.[key].length === entry[key].length) entry[key].set(input[key]);
+      }
+    });
+  }
+
   // A change of the pose by hand; remember() comes before the first of a drag.
   edit(change) {
     change();
@@ -302,7 +343,7 @@ export class Viewer {
 
   // ---- the stage ------------------------------------------------------------------------------------------------------
 
-  hasTruth() { return Boolean(this.truth) && !this.state.edited; }
+  hasTruth() { return Boolean(this.truth) && !this.state.edited && this.state.view !== 'crowd'; }
 
   shown() {
     if (this.state.view === 'truth') return [];
@@ -318,6 +359,7 @@ export class Viewer {
     const { view } = this.state, truth = this.truth && { figures: [this.truth.group], label: 'Truth', note: this.state.edited ? 'of the frame, not of your pose' : '' };
     const models = this.shown().map(e => ({ figures: [e.figure.group], label: e.name, entry: e }));
     if (view === 'truth') return [truth];
+    if (view === 'crowd') return [{ figures: [], crowd: true, label: `${this.state.crowd} × ${this.chosen.name}` }];
     if (view === 'side') return [truth, ...models];
     if (view === 'all') return truth ? [truth, ...models] : models;
     if (view === 'overlay' && models.length) return [{ ...models[0], figures: [...models[0].figures, this.truth.group], label: `${models[0].label} over the truth` }];
@@ -333,6 +375,7 @@ export class Viewer {
     this.colour();
     this.drawOverlay();
     this.stage.panes = this.makePanes();
+    if (this.state.view === 'crowd') this.crowd.open(this.chosen, this.state.crowd), this.crowd.pose();
     if (this.truth) {
       this.truth.setGhost(this.state.view === 'overlay' ? (this.state.colour === 'plain' ? 0.45 : 0.22) : 0);
       this.truth.setColours(this.state.colour === 'normals' ? 'normals' : 'plain');
@@ -386,7 +429,7 @@ export class Viewer {
   posable() { return !this.shown().length || this.shown().some(e => e.model.info.jointCount > 0); }
 
   // Whether joints are shown and taken hold of in a pane: not beside a truth that has another pose.
-  jointed(pane) { return pane.entry ? pane.entry.model.info.jointCount > 0 : this.posable() && !this.state.edited; }
+  jointed(pane) { return pane.crowd ? false : pane.entry ? pane.entry.model.info.jointCount > 0 : this.posable() && !this.state.edited; }
 
   // Joints and ends of chains that can be taken hold of.
   handles() {
@@ -424,7 +467,7 @@ export class Viewer {
       this.overlay.placeRings(at || null, rings ? this.pose.axes(joint) : null, rings ? this.stage.pixel(at, k) : 0);
       this.overlay.axes.visible = pane.entry === this.chosen;
       this.overlay.controls.visible = pane.entry === this.chosen;
-    });
+    }, this.state.view === 'crowd' ? this.crowd : null);
     this.onRendered?.();
     if (this.state.playing) this.invalidate();
   }

@@ -94,6 +94,11 @@ EXPORT(sw_palette_matrices) void sw_palette_matrices(const web_model *m, float (
   for (uint32_t e = 0; e < m->model.info.palette_count; e++) sn_rt_palette_matrix(&m->model, m->scratch, e, out[e]);
 }
 
+// After sw_palette: the values that the corrections' fields are multiplied with, and how many; 0 where there are none.
+EXPORT(sw_values) uint32_t sw_values(const web_model *m, const float **values) {
+  return sn_rt_correct_values(&m->model, m->scratch, values);
+}
+
 EXPORT(sw_evaluate)
 sn_rt_status sw_evaluate(web_model *m, const float *joints, const float *controls, const float *torques,
                          float *positions, float *normals) {

@@ -17,13 +17,30 @@ static const char *base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
+// Undoes sn_cli_spec_name: a '-' before KEY= was the colon after a method, and a comma further on.
+static void restore_spec(char *text) {
+  char mark = ':';
+  if (strspn(text, "abcdefghijklmnopqrstuvwxyz") != strcspn(text, "-")) return;
+  for (char *at = text; (at = strchr(at, '-')) != NULL; at++) {
+    size_t key = strspn(at + 1, "abcdefghijklmnopqrstuvwxyz_");
+    if (key == 0 || at[1 + key] != '=') continue;
+    *at = mark;
+    mark = ',';
+  }
+}
+
 // The file's name without its folder and ".sinew".
-static json_t *model_name(const char *path) {
+static void write_name(const char *path, char *text, size_t room) {
   const char *name = base_name(path);
   size_t size = strlen(name);
   if (sn_cli_has_extension(name, ".sinew")) size -= strlen(".sinew");
+  snprintf(text, room, "%.*s", (int)size, name);
+  restore_spec(text);
+}
+
+static json_t *model_name(const char *path) {
   char text[256];
-  snprintf(text, sizeof text, "%.*s", (int)size, name);
+  write_name(path, text, sizeof text);
   return sn_report_text(text);
 }
 
@@ -283,7 +300,9 @@ static int run(cli *c) {
   }
   json_t *sets = json_array();
   int result = count > 0 ? add_set(c, paths, count, sets) : exit_done;
-  const char *title = sn_cli_given(c, "--title") ? sn_cli_text(c, "--title") : "Sinew";
+  char name[256] = "Sinew";
+  if (count > 0) write_name(paths[0], name, sizeof name);
+  const char *title = sn_cli_given(c, "--title") ? sn_cli_text(c, "--title") : name;
   if (result == exit_done && sn_page_write(&c->ctx, path, title, pages, page_count, sets) != SN_OK)
     result = sn_cli_fail(c);
   json_decref(sets);

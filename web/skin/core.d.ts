@@ -55,6 +55,8 @@ export class SinewModel {
   readonly restControls: Float32Array;
   readonly disposed: boolean;
   load(input: SinewInput): void;
+  /** What the displacement fields of corrections are multiplied with, for what load() was given. */
+  values(): Float32Array;
   /** For what load() was given. */
   evaluate(): SinewResult;
   /** The palette for what load() was given: 12 floats per entry, row by row. */
@@ -87,3 +89,29 @@ export function sanitiseName(name: string): string;
 
 /** For every joint of `wanted` the number of its namesake in `given`, a list of the names that each goes by. */
 export function matchJoints(wanted: string[], given: string[][]): number[];
+
+/** A WebGPU device; null where there is none. */
+export function webgpuDevice(gpu?: unknown): Promise<any>;
+
+/** Why the WebGPU kernels cannot run a model; null where they can. */
+export function webgpuRefuses(model: SinewModel): string | null;
+
+/** Many characters of one model in WebGPU. Types of WebGPU are those of @webgpu/types, if you have them. */
+export class SinewGpu {
+  /** Throws where the device finds fault with anything. */
+  static create(device: any, model: SinewModel, characters?: number): Promise<SinewGpu>;
+  constructor(device: any, model: SinewModel, characters?: number);
+  readonly batch: number;
+  /** GPUBuffers with x y z of every vertex of every character of the last batch. */
+  readonly positions: any;
+  readonly normals: any;
+  /** The input of one character. */
+  write(character: number, input: SinewInput): void;
+  /** Sends what write() was given. */
+  upload(count?: number): void;
+  /** Evaluates batch k: characters k * batch and on. */
+  encode(encoder: any, k?: number, count?: number): void;
+  /** Evaluates all, and brings the vertices back. */
+  read(): Promise<{ positions: Float32Array[]; normals: Float32Array[] }>;
+  dispose(): void;
+}

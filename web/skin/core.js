@@ -4,6 +4,7 @@ import wasm from 'sinew-wasm'; // the runtime's bytes, which the build puts here
 import { Runtime, SinewModel } from './runtime.js';
 
 export { Runtime, SinewModel };
+export { SinewGpu, webgpuDevice, webgpuRefuses } from './webgpu.js';
 export { matchJoints, sanitiseName } from './names.js';
 
 let shared = null;

@@ -168,6 +168,16 @@ export class SinewModel {
     return rt.floats(this.matrices, 12 * this.info.paletteCount);
   }
 
+  // What the displacement fields of corrections are multiplied with, for what load() was given.
+  values() {
+    const { rt } = this, at = rt.alloc(4);
+    this.assertOpen();
+    this.check(rt.x.sw_palette(this.handle, this.joints, this.controls, this.torques));
+    const count = rt.x.sw_values(this.handle, at), values = rt.floats(new Uint32Array(rt.x.memory.buffer, at, 1)[0], count).slice();
+    rt.x.sw_free(at);
+    return values;
+  }
+
   evaluate() {
     const { rt, info } = this;
     this.assertOpen();

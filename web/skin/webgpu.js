@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+// The evaluator for crowds in WebGPU: palettes and skins of many characters at once, from the model's own bytes. What WGSL lacks,
+// double precision, the pose spaces of corrections need: their values (a few numbers per character) come from WebAssembly.
+import common from './wgsl/common.wgsl';
+import control from './wgsl/control.wgsl';
+import drive from './wgsl/drive.wgsl';
+import math from './wgsl/math.wgsl';
+import skin from './wgsl/skin.wgsl';
+import split from './wgsl/split.wgsl';
+
+// Sections that the kernels read, and those that change nothing in what they compute.
+const sectionNames = ['drive.extra', 'drive.joints', 'drive.keys', 'drive.pairs', 'drive.solve', 'drive.torques', 'drive.offsets', 'control.frames', 'control.centres',
+  'control.map', 'control.solve', 'joint.rest', 'joint.reference', 'skin.groups', 'skin.lanes', 'skin.rest', 'skin.normals', 'skin.weights',
+  'skin.tuples', 'correct.start', 'correct.entries', 'correct.deltas', 'correct.limits', 'shade.start', 'shade.fans', 'shade.own'];
+const otherSections = ['skin.chunks', 'control.head', 'control.points', 'correct.head', 'correct.fields', 'correct.joints', 'correct.numbers'];
+const harmless = /^(test|mesh|joint)\./;
+const camel = name => name.replace(/\.(.)/, (_, c) => c.toUpperCase());
+const fields = ['first', 'vertexCount', 'jointCount', 'paletteCount', 'controlCount', 'blockCount', 'weightBits', 'shade', 'blend', 'forward',
+  'givenStride', 'controlsAt', 'torquesAt', 'valuesAt', 'workStride', 'turnsAt', 'blendsAt', 'columnsAt', 'kernelsAt', 'outputsAt',
+  'dualquatsAt', 'stretchesAt', 'rigidAt', 'frames', 'outputs', 'flags', 'scale', 'fanBytes', ...sectionNames.map(camel)];
+const code = [`struct Params { ${fields.map(name => `${name}: u32`).join(', ')} }`, common, math, drive, control, split, skin].join('\n');
+const blends = { linear: 0, dualquat: 1 };
+
+// A device with as much memory to a buffer as there is; null where the browser has no WebGPU.
+export async function webgpuDevice(gpu = globalThis.navigator?.gpu) {
+  const adapter = await gpu?.requestAdapter({ powerPreference: 'high-performance' }).catch(() => null);
+  if (!adapter) return null;
+  const { maxStorageBufferBindingSize, maxBufferSize } = adapter.limits;
+  return adapter.requestDevice({ requiredLimits: { maxStorageBufferBindingSize, maxBufferSize } }).catch(() => null);
+}
+
+// Why the kernels cannot run a model; null where they can.
+export function webgpuRefuses(model) {
+  const { info } = model, strange = Object.keys(model.sections()).find(name => !sectionNames.includes(name) && !otherSections.includes(name) && !harmless.test(name));
+  if (strange) return `section ${strange} is not known to the WebGPU kernels`;
+  if (blends[info.blendName] === undefined) return `the blend ${info.blendName} is not known to the WebGPU kernels`;
+  const head = model.section('correct.head', Uint32Array);
+  if (head?.[1]) return 'corrections by each vertex’s own weights run in WebAssembly only';
+  if (info.vertexCount > 8 * 65535 * 8) return 'it has too many vertices for one dispatch';
+  return null;
+}
+
+// Where every block's group is, and the first vertex of its chunk.
+function blockTable(model, blockCount) {
+  const chunks = model.section('skin.chunks', Uint32Array), groups = model.section('skin.groups', Uint32Array), table = new Uint32Array(2 * blockCount);
+  const grain = new DataView(model.bytes().buffer).getUint32(48, true);
+  for (let c = 0; c + 1 < chunks.length; c++) {
+    for (let g = chunks[c]; g < chunks[c + 1]; g++) {
+      const first = groups[8 * g], count = groups[8 * g + 3] & 0xffff;
+      for (let b = first; b < first + count; b++) table[2 * b] = g, table[2 * b + 1] = c * grain;
+    }
+  }
+  return table;
+}
+
+// What the drives and dual quaternions keep for a character, in floats.
+function workLayout(model, params) {
+  const { jointCount: joints, paletteCount: palette, driveName, blendName } = model.info, proxies = ['rotreg', 'torque'].includes(driveName);
+  let size = 0;
+  const room = (name, count) => { params[name] = size, size += count; };
+  room('turnsAt', 8 * joints), room('blendsAt', driveName === 'torque' ? 2 * joints : 0);
+  room('columnsAt', proxies ? 9 * (palette - joints) : driveName === 'controls' ? 9 * palette : 0);
+  room('kernelsAt', driveName === 'controls' ? params.frames + 1 : 0), room('outputsAt', driveName === 'controls' ? palette * params.outputs : 0);
+  const dual = blendName === 'dualquat' ? palette : 0;
+  room('dualquatsAt', 8 * dual), room('stretchesAt', 12 * dual), room('rigidAt', dual ? dual + 2 : 0);
+  params.workStride = Math.max(size, 1);
+}
+
+function parameters(model) {
+  const { info } = model, sections = model.sections(), p = Object.fromEntries(fields.map(name => [name, 0]));
+  for (const name of sectionNames) p[camel(name)] = (sections[name]?.offset ?? 0) / 4;
+  for (const name of ['vertexCount', 'jointCount', 'paletteCount', 'controlCount', 'weightBits', 'shade']) p[name] = info[name];
+  p.blend = blends[info.blendName], p.blockCount = sections['skin.lanes'].size / 16, p.fanBytes = info.vertexCount <= 65536 ? 2 : 4;
+  if (info.driveName !== 'joints') p.jointReference = 0; // signs follow references in the drive `joints` only
+  const correct = model.section('correct.head', Uint32Array), head = model.section('control.head', Uint32Array);
+  p.forward = correct?.[0] ?? 0;
+  if (!correct?.[4]) p.correctStart = 0;
+  if (head) [p.frames, p.outputs, p.flags, p.scale] = head;
+  p.controlsAt = 12 * info.jointCount, p.torquesAt = p.controlsAt + 3 * info.controlCount, p.valuesAt = p.torquesAt + info.torqueCount;
+  p.givenStride = Math.max(p.valuesAt + (correct?.[3] ?? 0), 1);
+  workLayout(model, p);
+  return p;
+}
+
+// [entry point, invocations] of one evaluation, in order.
+function stages(model, p) {
+  const { info } = model, { driveName } = info, bones = info.paletteCount - info.jointCount, list = [];
+  if (info.jointCount) list.push(['joints', info.jointCount]);
+  if (driveName === 'joints' && bones) list.push(['extras', 0]);
+  if (driveName === 'rotreg' || driveName === 'torque') list.push(['turns', info.jointCount], ['logarithms', info.jointCount], ['predict', bones], ['solve', bones]);
+  if (driveName === 'controls') list.push(['kernels', p.frames + 1], ['outputs', info.paletteCount * p.outputs], ['gradients', info.paletteCount], ['places', info.paletteCount]);
+  if (info.blendName === 'dualquat') {
+    if (p.jointReference) list.push(['signs', 0]);
+    list.push(['split', info.paletteCount], ['scales', 0], ['rescale', info.paletteCount]);
+  }
+  list.push(['skin', 8 * p.blockCount]);
+  if (info.shade) list.push(['shade', info.vertexCount]);
+  return list;
+}
+
+const modules = new WeakMap(); // device: {layout, pipelines}
+
+function shared(device) {
+  if (!modules.has(device)) {
+    const entry = (binding, type) => ({ binding, visibility: GPUShaderStage.COMPUTE, buffer: { type } });
+    const layout = device.createBindGroupLayout({ entries: ['uniform', 'read-only-storage', 'read-only-storage', 'read-only-storage', 'storage', 'storage', 'storage', 'storage'].map((type, k) => entry(k, type)) });
+    modules.set(device, { layout, module: device.createShaderModule({ code }), pipelines: new Map(), pipelineLayout: device.createPipelineLayout({ bindGroupLayouts: [layout] }) });
+  }
+  return modules.get(device);
+}
+
+export class SinewGpu {
+  // As new, and throws where the device finds fault with anything.
+  static async create(device, model, characters = 1) {
+    device.pushErrorScope('out-of-memory'), device.pushErrorScope('validation');
+    let gpu, thrown;
+    try {
+      gpu = new SinewGpu(device, model, characters);
+      for (const [entryPoint] of gpu.stages) gpu.pipeline(entryPoint);
+    } catch (error) {
+      thrown = error;
+    }
+    const faults = [await device.popErrorScope(), await device.popErrorScope()].filter(Boolean);
+    if (!thrown && !faults.length) return gpu;
+    gpu?.dispose();
+    throw thrown ?? new Error(`WebGPU: ${faults[0].message || 'out of memory'}`);
+  }
+
+  // Room for `characters` of one model. `batch` of them are evaluated at a time: as many as fit into a buffer.
+  constructor(device, model, characters = 1) {
+    const reason = webgpuRefuses(model);
+    if (reason) throw new Error(reason);
+    this.device = device, this.model = model, this.characters = characters;
+    this.params = parameters(model), this.stages = stages(model, this.params);
+    const { vertexCount, paletteCount } = model.info, each = Math.max(12 * vertexCount, 48 * paletteCount, 4 * this.params.workStride);
+    this.batch = Math.max(1, Math.min(characters, Math.floor(device.limits.maxStorageBufferBindingSize / each), 65535));
+    this.given = new Float32Array(characters * this.params.givenStride);
+    this.makeBuffers();
+  }
+
+  makeBuffers() {
+    const { STORAGE, COPY_DST, COPY_SRC, VERTEX, UNIFORM } = GPUBufferUsage, { info } = this.model, { batch, params } = this;
+    this.buffers = [];
+    const make = (size, usage, data) => {
+      const buffer = this.device.createBuffer({ size: Math.max(16, Math.ceil(size / 16) * 16), usage });
+      if (data) this.device.queue.writeBuffer(buffer, 0, data);
+      this.buffers.push(buffer);
+      return buffer;
+    };
+    const file = this.model.bytes(), padded = new Uint8Array(Math.ceil(file.length / 4) * 4);
+    padded.set(file);
+    const table = blockTable(this.model, params.blockCount);
+    this.inputBuffer = make(this.given.byteLength, STORAGE | COPY_DST);
+    this.positions = make(12 * info.vertexCount * batch, STORAGE | COPY_SRC | VERTEX);
+    this.normals = make(12 * info.vertexCount * batch, STORAGE | COPY_SRC | VERTEX);
+    const resources = [null, make(padded.length, STORAGE | COPY_DST, padded), make(table.byteLength, STORAGE | COPY_DST, table), this.inputBuffer,
+      make(48 * info.paletteCount * batch, STORAGE | COPY_SRC), make(4 * params.workStride * batch, STORAGE), this.positions, this.normals];
+    const { layout } = shared(this.device);
+    this.groups = Array.from({ length: Math.ceil(this.characters / batch) }, (_, k) => {
+      const values = Uint32Array.from(fields, name => name === 'first' ? k * batch : params[name]);
+      resources[0] = make(4 * fields.length, UNIFORM | COPY_DST, values);
+      return this.device.createBindGroup({ layout, entries: resources.map((buffer, binding) => ({ binding, resource: { buffer } })) });
+    });
+  }
+
+  pipeline(entryPoint) {
+    const { module, pipelines, pipelineLayout } = shared(this.device);
+    if (!pipelines.has(entryPoint)) pipelines.set(entryPoint, this.device.createComputePipeline({ layout: pipelineLayout, compute: { module, entryPoint } }));
+    return pipelines.get(entryPoint);
+  }
+
+  // The input of one character: {joints, controls, torques}.
+  write(character, input) {
+    const { info } = this.model, { params } = this, at = character * params.givenStride;
+    if (info.jointCount) this.given.set(input.joints, at);
+    if (info.controlCount) this.given.set(input.controls, at + params.controlsAt);
+    if (info.torqueCount) this.given.set(input.torques, at + params.torquesAt);
+    if (params.correctStart) this.model.load(input), this.given.set(this.model.values(), at + params.valuesAt);
+  }
+
+  // Sends what write() was given.
+  upload(count = this.characters) {
+    this.device.queue.writeBuffer(this.inputBuffer, 0, this.given, 0, count * this.params.givenStride);
+  }
+
+  // Batch k of the characters: the first of them is character k * batch. Positions and normals are in the buffers of that name.
+  encode(encoder, k = 0, count = Math.min(this.batch, this.characters - k * this.batch)) {
+    const pass = encoder.beginComputePass();
+    pass.setBindGroup(0, this.groups[k]);
+    for (const [entryPoint, invocations] of this.stages) {
+      pass.setPipeline(this.pipeline(entryPoint));
+      pass.dispatchWorkgroups(invocations ? Math.ceil(invocations / 64) : 1, count);
+    }
+    pass.end();
+  }
+
+  // The vertices of all characters, back in JavaScript.
+  async read() {
+    const size = 12 * this.model.info.vertexCount, out = { positions: [], normals: [] };
+    this.upload();
+    for (let k = 0; k * this.batch < this.characters; k++) {
+      const count = Math.min(this.batch, this.characters - k * this.batch), encoder = this.device.createCommandEncoder();
+      this.encode(encoder, k, count);
+      const copies = ['positions', 'normals'].map(name => {
+        const copy = this.device.createBuffer({ size: size * count, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
+        encoder.copyBufferToBuffer(this[name], 0, copy, 0, size * count);
+        return [name, copy];
+      });
+      this.device.queue.submit([encoder.finish()]);
+      for (const [name, copy] of copies) {
+        await copy.mapAsync(GPUMapMode.READ);
+        const all = new Float32Array(copy.getMappedRange().slice(0));
+        for (let c = 0; c < count; c++) out[name].push(all.subarray(c * size / 4, (c + 1) * size / 4));
+        copy.destroy();
+      }
+    }
+    return out;
+  }
+
+  dispose() {
+    for (const buffer of this.buffers) buffer.destroy();
+    this.buffers = [];
+  }
+}

@@ -92,7 +92,7 @@ static void wrong_descriptions_are_refused(void **state) {
   assert_fails(&ctx, sn_model_build(&ctx, &d, &model), "rest mesh");
   d = f.desc, d.skin = NULL;
   assert_fails(&ctx, sn_model_build(&ctx, &d, &model), "60 vertices");
-  d = f.desc, d.weight_bits = 12;
+  d = f.desc, d.weight_bits = 11;
   assert_fails(&ctx, sn_model_build(&ctx, &d, &model), "12");
   d = f.desc, d.grain = 70000;
   assert_fails(&ctx, sn_model_build(&ctx, &d, &model), "70000");

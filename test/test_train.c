@@ -98,9 +98,8 @@ static void weights_are_a_partition_of_unity(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx, "shoulder", 12, 600);
-  const char *const specs[] = {"lbs:influences=3", "lbs:influences=3,bits=16", "lbs:influences=3,bits=8",
-                               "lbs:influences=3,smooth=0.01"};
-  for (int k = 0; k < 4; k++) {
+  const char *const specs[] = {"lbs:influences=3", "lbs:influences=3,pack=1", "lbs:influences=3,smooth=0.01"};
+  for (int k = 0; k < 3; k++) {
     trained t = train(&ctx, &examples, specs[k], "all");
     sn_skin skin;
     assert_ok(&ctx, sn_model_skin(&ctx, &t.model, &skin));
@@ -121,18 +120,15 @@ static void weights_are_a_partition_of_unity(void **state) {
   sn_examples_free(&examples);
 }
 
-static void quantised_weights_cost_little(void **state) {
+static void a_packed_model_costs_little(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx, "arm", 12, 1000);
-  trained full = train(&ctx, &examples, "lbs", "all"), half = train(&ctx, &examples, "lbs:bits=16", "all"),
-          byte = train(&ctx, &examples, "lbs:bits=8", "all");
-  assert_near(half.scores.all.rms_pct_diag, full.scores.all.rms_pct_diag, 1e-3);
-  assert_near(byte.scores.all.rms_pct_diag, full.scores.all.rms_pct_diag, 0.1);
-  assert_true(half.bytes.size < full.bytes.size && byte.bytes.size < half.bytes.size);
+  trained full = train(&ctx, &examples, "lbs", "all"), packed = train(&ctx, &examples, "lbs:pack=1", "all");
+  assert_near(packed.scores.all.rms_pct_diag, full.scores.all.rms_pct_diag, 1e-3);
+  assert_true(packed.bytes.size < 0.55 * (double)full.bytes.size);
   release(&full);
-  release(&half);
-  release(&byte);
+  release(&packed);
   sn_examples_free(&examples);
 }
 
@@ -482,7 +478,7 @@ int main(void) {
     cmocka_unit_test(errors_are_ordered),
     cmocka_unit_test(the_given_skin_is_a_prior),
     cmocka_unit_test(weights_are_a_partition_of_unity),
-    cmocka_unit_test(quantised_weights_cost_little),
+    cmocka_unit_test(a_packed_model_costs_little),
     cmocka_unit_test(same_bytes_at_any_thread_count),
     cmocka_unit_test(permuting_frames_changes_nothing),
     cmocka_unit_test(evaluation_is_equivariant),

@@ -68,8 +68,10 @@ typedef struct sn_model_desc {
   const sn_extra_joint *extra;
   int palette_count; // 0: joints and extras; drives with bones of their own give their number
   int control_count;
-  int weight_bits; // 32, 16 or 8: weights are rounded to fractions of 65535 or 255 with their sum kept exactly
-  int grain;       // vertices that are ordered together; 0: chosen by the writer (a power of two up to 65536)
+  int
+    weight_bits; // 32, 16 or 8: weights are rounded to fractions of 65535 or 255 with their sum kept exactly; 12: the
+                 // model is packed
+  int grain;     // vertices that are ordered together; 0: chosen by the writer (a power of two up to 65536)
   int section_count;
   const sn_model_section *sections;
 } sn_model_desc;
@@ -88,6 +90,10 @@ typedef struct sn_model {
 // Assembles a model. The same description gives the same bytes.
 sn_status sn_model_build(sn_context *ctx, const sn_model_desc *desc, sn_model *out);
 void sn_model_free(sn_model *model);
+
+// The same model in fewer bytes: rest positions, normals, weights, corrections and triangles rounded as docs/model-format.md
+// tells. Fails for one that is packed already.
+sn_status sn_model_pack(sn_context *ctx, const sn_rt_model *model, sn_model *out);
 
 sn_status sn_model_write(sn_context *ctx, const char *path, const sn_model *model);
 // Opens the bytes of a model with the runtime; its complaint becomes ctx->error (`name` is put before it).

@@ -117,7 +117,7 @@ typedef struct sn_rt_info {
   uint32_t triangle_count;  // 0 where the file has no triangles
   uint32_t max_influences;  // of any group; its vertices may have fewer
   uint64_t influence_count; // of all vertices together
-  uint32_t weight_bits;     // 32 (float), 16 or 8
+  uint32_t weight_bits;     // 32 (float), 16 or 8; 12: the model is packed
   uint32_t grain;           // ranges that begin and end at multiples of this are the fastest
   uint32_t block_count;     // blocks of eight vertices: what the evaluation really walks through
   uint32_t shared_blocks;   // those whose vertices share their joints
@@ -166,6 +166,9 @@ typedef struct sn_rt_rest {
   uint32_t influences;
 } sn_rt_rest;
 sn_rt_status sn_rt_get_rest(const sn_rt_model *model, const sn_rt_rest *out, sn_rt_error *error);
+
+// The triangles: info.triangle_count, of vertices of the rest mesh.
+void sn_rt_get_triangles(const sn_rt_model *model, uint32_t (*out)[3]);
 
 // The displacement fields that sn_rt_correct_values multiplies: out[field * vertex_count + vertex]. None (0) for models
 // without corrections, and for those whose corrections are no fields in the rest pose.

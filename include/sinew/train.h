@@ -16,7 +16,12 @@ extern "C" {
 
 typedef struct sn_method sn_method;
 
-enum { SN_METHOD_OPTIONS_SIZE = 1024 };
+// The last bytes of the options are sn_method_common's, whatever the method.
+enum { SN_METHOD_OPTIONS_SIZE = 1024, SN_METHOD_COMMON_OFFSET = SN_METHOD_OPTIONS_SIZE - 64 };
+
+typedef struct sn_method_common {
+  bool pack; // the model is packed (sn_model_pack)
+} sn_method_common;
 
 // A parsed spec, NAME or NAME:key=value,key=value.
 typedef struct sn_method_spec {
@@ -25,7 +30,7 @@ typedef struct sn_method_spec {
   union {
     double aligned;
     unsigned char bytes[SN_METHOD_OPTIONS_SIZE];
-  } options; // the method's own struct
+  } options; // the method's own struct, and sn_method_common
 } sn_method_spec;
 
 // What training tells besides the model.

@@ -301,8 +301,9 @@ static void describe_model(cli *c, const sn_rt_model *model, const sn_skin *skin
              info->triangle_count, info->joint_count, info->palette_count);
   describe_drive(c, model);
   int most = most_influences(skin);
-  sn_cli_say(c, "  up to %d influences per vertex, %.2f on average, weights of %u bits\n", most,
-             info->vertex_count ? (double)info->influence_count / info->vertex_count : 0.0, info->weight_bits);
+  sn_cli_say(c, "  up to %d influences per vertex, %.2f on average, weights of %u bits%s\n", most,
+             info->vertex_count ? (double)info->influence_count / info->vertex_count : 0.0, info->weight_bits,
+             info->weight_bits == 12 ? ": a packed model" : "");
   sn_cli_say(c, "  one evaluation: %.3f million floating-point operations, %.1f KB read\n",
              1e-6 * (double)info->flops, 1e-3 * (double)info->bytes_read);
   sn_cli_say(c, "  %.0f bytes in %u sections:\n", (double)info->bytes, info->section_count);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/format.h"
+#include "runtime/packed.h"
 #include "runtime/vertex.h"
 
 // ---- the model in vertex order ------------------------------------------------------------------------------------------
@@ -37,28 +37,22 @@ typedef struct influence_row {
   float weights[SN_RT_MAX_INFLUENCES];
 } influence_row;
 
-static float stored_weight(const sn_rt_model *model, size_t at) {
-  const void *weights = model->sections[SN_SECTION_SKIN_WEIGHTS];
-  if (model->info.weight_bits == 32) return ((const float *)weights)[at];
-  return model->info.weight_bits == 16 ? (float)((const uint16_t *)weights)[at] / 65535
-                                       : (float)((const uint8_t *)weights)[at] / 255;
-}
-
 // A weight of the file below this is nothing: what the others leave of 1 may be a rounding error.
 static const float least_weight = 1e-7f;
 
 // A group's vertices share a list of joints that not all of them need: those without weight are left out, but not the pivot
 // of dual quaternions, with which the others' signs are compared.
 static influence_row read_row(const sn_rt_model *model, home at) {
-  const sn_rt_group *g = (const sn_rt_group *)model->sections[SN_SECTION_SKIN_GROUPS] + at.group;
-  const uint16_t(*tuples)[SN_RT_LANES] = (const uint16_t(*)[SN_RT_LANES])model->sections[SN_SECTION_SKIN_TUPLES];
+  sn_rt_stored skin = sn_rt_stored_of(model);
+  const sn_rt_group *g = skin.groups + at.group;
   influence_row row = {.count = 1};
   size_t block = at.block - g->first_block, weight = g->first_weight + block * (g->influences - 1u);
-  float left = 1;
+  float left = 1, total = sn_rt_weight_total(skin.weight_bits);
   for (uint32_t k = 0; k < g->influences; k++) {
+    size_t tuple = g->first_tuple + block * g->influences + k;
     uint16_t joint =
-      g->kind == SN_RT_GROUP_SHARED ? g->joints[k] : tuples[g->first_tuple + block * g->influences + k][at.lane];
-    float own = k ? stored_weight(model, (weight + k - 1) * SN_RT_LANES + at.lane) : 0;
+      (uint16_t)(g->kind == SN_RT_GROUP_SHARED ? g->joints[k] : sn_rt_stored_joint(&skin, tuple, at.lane));
+    float own = k ? sn_rt_stored_weight(&skin, weight + k - 1, at.lane) / total : 0;
     left -= own;
     if (k == 0) row.joints[0] = joint;
     if (k && fabsf(own) > least_weight) row.joints[row.count] = joint, row.weights[row.count++] = own;
@@ -95,18 +89,20 @@ static uint32_t tile_size(const sn_rt_model *model, uint32_t tile) {
 static void store_slot(const sn_rt_model *model, const home *homes, uint32_t tile, uint32_t s, const slot *from,
                        const uint16_t *local_of, sn_cuda_tiles *t) {
   home at = homes[tile * SN_CUDA_TILE + from->place];
-  const float(*rest)[3][SN_RT_LANES] = (const float(*)[3][SN_RT_LANES])model->sections[SN_SECTION_SKIN_REST];
-  const float(*normals)[3][SN_RT_LANES] = (const float(*)[3][SN_RT_LANES])model->sections[SN_SECTION_SKIN_NORMALS];
-  float *to = t->rest + (size_t)tile * 6 * SN_CUDA_TILE + s;
-  for (int c = 0; c < 3; c++) to[c * SN_CUDA_TILE] = rest[at.block][c][at.lane];
-  for (int c = 0; normals && c < 3; c++) to[(3 + c) * SN_CUDA_TILE] = normals[at.block][c][at.lane];
+  sn_rt_stored skin = sn_rt_stored_of(model);
+  float *to = t->rest + (size_t)tile * 6 * SN_CUDA_TILE + s, position[3], normal[3];
+  sn_rt_stored_position(&skin, at.group, at.block, at.lane, position);
+  if (skin.normals) sn_rt_stored_normal(&skin, at.block, at.lane, normal);
+  if (skin.boxes && skin.normals) sn_rt_normalise(normal);
+  for (int c = 0; c < 3; c++) to[c * SN_CUDA_TILE] = position[c];
+  for (int c = 0; skin.normals && c < 3; c++) to[(3 + c) * SN_CUDA_TILE] = normal[c];
   for (uint32_t k = 0; k < t->influences; k++) {
     size_t n = ((size_t)tile * t->influences + k) * SN_CUDA_TILE + s;
     t->weights[n] = k < from->row.count ? from->row.weights[k] : 0;
     t->locals[n] = local_of[from->row.joints[k < from->row.count ? k : 0]];
   }
-  const float(*limits)[SN_RT_LANES] = (const float(*)[SN_RT_LANES])model->sections[SN_SECTION_CORRECT_LIMITS];
-  if (t->limits) t->limits[(size_t)tile * SN_CUDA_TILE + s] = limits[at.block][at.lane];
+  sn_rt_stored_corrections stored = sn_rt_stored_corrections_of(model);
+  if (t->limits) t->limits[(size_t)tile * SN_CUDA_TILE + s] = sn_rt_stored_limit(&stored, at.block, at.lane);
   t->places[(size_t)tile * SN_CUDA_TILE + s] = from->place;
   uint8_t *count = t->counts + (size_t)tile * SN_CUDA_WARPS + s / SN_CUDA_WARP;
   if (from->row.count > *count) *count = (uint8_t)from->row.count;
@@ -142,22 +138,14 @@ static void make_skin(const sn_rt_model *model, const home *homes, uint16_t *loc
 
 // ---- corrections ----------------------------------------------------------------------------------------------------------
 
-typedef struct corrections {
-  const uint32_t *start;
-  const sn_rt_correct_entry *entries;
-  const int16_t (*deltas)[6][SN_RT_LANES];
-  uint32_t basis_count;
-} corrections;
-
 // Adds the deltas of one vertex to those of its warp, in floats: [basis][6][32].
-static void gather_deltas(const corrections *c, home at, uint32_t lane, float *all, uint8_t *touched) {
-  for (uint32_t e = c->start[at.block]; e < c->start[at.block + 1]; e++) {
-    float *to = all + (size_t)c->entries[e].basis * 6 * SN_CUDA_WARP + lane;
-    touched[c->entries[e].basis] = 1;
-    for (int r = 0; r < 6; r++) {
-      to[r * SN_CUDA_WARP] +=
-        (r < 3 ? c->entries[e].position : c->entries[e].normal) * (float)c->deltas[e][r][at.lane];
-    }
+static void gather_deltas(const sn_rt_stored_corrections *c, home at, uint32_t lane, float *all, uint8_t *touched) {
+  for (uint32_t n = c->start[at.block]; n < c->start[at.block + 1]; n++) {
+    sn_rt_correct_entry e = sn_rt_stored_entry(c, n);
+    float *to = all + (size_t)e.basis * 6 * SN_CUDA_WARP + lane;
+    touched[e.basis] = 1;
+    for (uint32_t r = 0; r < 6; r++)
+      to[r * SN_CUDA_WARP] += (r < 3 ? e.position : e.normal) * sn_rt_stored_delta(c, n, r, at.lane);
   }
 }
 
@@ -180,12 +168,11 @@ static void store_entry(uint32_t basis, const float *deltas, sn_cuda_entry *entr
 
 static int make_corrections(const sn_rt_model *model, const home *homes, sn_cuda_tiles *t) {
   const sn_rt_correct_head *head = (const sn_rt_correct_head *)model->sections[SN_SECTION_CORRECT_HEAD];
-  corrections c = {(const uint32_t *)model->sections[SN_SECTION_CORRECT_START],
-                   (const sn_rt_correct_entry *)model->sections[SN_SECTION_CORRECT_ENTRIES],
-                   (const int16_t(*)[6][SN_RT_LANES])model->sections[SN_SECTION_CORRECT_DELTAS], head->basis_count};
+  sn_rt_stored_corrections c = sn_rt_stored_corrections_of(model);
+  uint32_t basis_count = head->basis_count;
   size_t warps = (size_t)t->tile_count * SN_CUDA_WARPS, room = 0, row = 6 * SN_CUDA_WARP;
-  float *all = (float *)calloc(c.basis_count ? c.basis_count : 1, row * sizeof *all);
-  uint8_t *touched = (uint8_t *)calloc(c.basis_count ? c.basis_count : 1, 1);
+  float *all = (float *)calloc(basis_count ? basis_count : 1, row * sizeof *all);
+  uint8_t *touched = (uint8_t *)calloc(basis_count ? basis_count : 1, 1);
   t->first_entry = (uint32_t *)calloc(warps + 1, sizeof *t->first_entry);
   int good = all && touched && t->first_entry;
   for (size_t w = 0; good && w < warps; w++) {
@@ -193,7 +180,7 @@ static int make_corrections(const sn_rt_model *model, const home *homes, sn_cuda
     uint32_t first = t->first_entry[w], count = 0, base = (uint32_t)(w / SN_CUDA_WARPS) * SN_CUDA_TILE;
     for (uint32_t l = 0; l < SN_CUDA_WARP; l++)
       if (places[l] != 0xffff) gather_deltas(&c, homes[base + places[l]], l, all, touched);
-    for (uint32_t b = 0; b < c.basis_count; b++) count += touched[b];
+    for (uint32_t b = 0; b < basis_count; b++) count += touched[b];
     if (first + count > room) {
       room = 2 * (first + count);
       sn_cuda_entry *entries = (sn_cuda_entry *)realloc(t->entries, room * sizeof *entries);
@@ -202,7 +189,7 @@ static int make_corrections(const sn_rt_model *model, const home *homes, sn_cuda
       if (deltas) t->deltas = deltas;
       good = entries && deltas;
     }
-    for (uint32_t b = 0; good && b < c.basis_count; b++) {
+    for (uint32_t b = 0; good && b < basis_count; b++) {
       if (!touched[b]) continue;
       store_entry(b, all + b * row, t->entries + first, t->deltas + (size_t)first * row);
       memset(all + b * row, 0, row * sizeof *all);
@@ -349,7 +336,7 @@ static int make_room(const sn_rt_model *model, sn_cuda_tiles *t) {
   t->rest = (float *)calloc(slots * 6, sizeof *t->rest);
   t->weights = (float *)calloc(rows, sizeof *t->weights);
   t->locals = (uint16_t *)calloc(rows, sizeof *t->locals);
-  bool limited = model->sections[SN_SECTION_CORRECT_LIMITS] != NULL;
+  bool limited = sn_rt_stored_corrections_of(model).limits != NULL;
   if (limited) t->limits = (float *)calloc(slots, sizeof *t->limits);
   return (t->limits || !limited) && t->first_joint && t->joints && t->counts && t->places && t->rest && t->weights &&
          t->locals;

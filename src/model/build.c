@@ -9,15 +9,9 @@
 #include "model/blocks.h"
 #include "model/correct.h"
 #include "model/fans.h"
+#include "model/sections.h"
 
 enum { lanes = SN_RT_LANES };
-
-typedef struct section {
-  char name[16];
-  const void *bytes;
-  uint64_t size;
-  uint32_t flags;
-} section;
 
 typedef struct writer {
   sn_context *ctx;
@@ -27,8 +21,7 @@ typedef struct writer {
   sn_skin skin; // the description's, normalised, rounded and sorted
   sn_block_plan plan;
   int (*vertices)[lanes]; // of every block
-  int section_count;
-  section sections[SN_RT_MAX_SECTIONS];
+  sn_section_list list;
 } writer;
 
 sn_model_desc sn_model_desc_default(void) { return (sn_model_desc){.weight_bits = 32}; }
@@ -40,27 +33,8 @@ void sn_model_free(sn_model *model) {
 
 // ---- sections --------------------------------------------------------------------------------------------------------------
 
-static sn_status add_section(writer *w, const char *name, const void *bytes, uint64_t size, uint32_t flags) {
-  if (strlen(name) == 0 || strlen(name) > 15) {
-    return sn_fail(w->ctx, SN_BAD_INPUT, "a section's name has 1 to 15 characters: '%s'", name);
-  }
-  for (int s = 0; s < w->section_count; s++) {
-    if (!strcmp(w->sections[s].name, name)) return sn_fail(w->ctx, SN_BAD_INPUT, "there are two sections '%s'", name);
-  }
-  if (w->section_count == SN_RT_MAX_SECTIONS) {
-    return sn_fail(w->ctx, SN_BAD_INPUT, "a model has at most %d sections", SN_RT_MAX_SECTIONS);
-  }
-  section *s = w->sections + w->section_count++;
-  *s = (section){.bytes = bytes, .size = size, .flags = flags};
-  memcpy(s->name, name, strlen(name));
-  return SN_OK;
-}
-
-// A zeroed section of our own: its bytes, or NULL with the context's error set.
 static void *new_section(writer *w, sn_rt_section_id id, uint64_t count, size_t size) {
-  void *bytes = sn_arena_alloc(w->ctx, &w->scratch, count, size);
-  if (!bytes || add_section(w, sn_rt_section_name(id), bytes, count * size, 0) != SN_OK) return NULL;
-  return bytes;
+  return sn_section_new(&w->list, id, count, size, 0);
 }
 
 // ---- weights ---------------------------------------------------------------------------------------------------------------
@@ -378,7 +352,8 @@ static sn_status add_fans(writer *w) {
 }
 
 static sn_status add_given(writer *w, const sn_model_section *given) {
-  return add_section(w, given->name, given->bytes, given->size, given->required ? SN_RT_SECTION_REQUIRED : 0);
+  return sn_section_add(&w->list, given->name, given->bytes, given->size,
+                        given->required ? SN_RT_SECTION_REQUIRED : 0);
 }
 
 static sn_status add_corrections(writer *w) {
@@ -432,7 +407,8 @@ static sn_status fill_header(writer *w) {
   const sn_model_desc *d = w->desc;
   if (!d->rest) return sn_fail(ctx, SN_BAD_INPUT, "a model needs a rest mesh");
   if (d->weight_bits != 32 && d->weight_bits != 16 && d->weight_bits != 8) {
-    return sn_fail(ctx, SN_BAD_INPUT, "weights have 32, 16 or 8 bits, not %d", d->weight_bits);
+    return sn_fail(ctx, SN_BAD_INPUT, "weights have 32, 16 or 8 bits, or 12 in a packed model, not %d",
+                   d->weight_bits);
   }
   if (d->grain < 0 || d->grain > SN_RT_MAX_GRAIN)
     return sn_fail(ctx, SN_BAD_INPUT, "the grain is 1 to 65536, not %d", d->grain);
@@ -456,44 +432,6 @@ static sn_status fill_header(writer *w) {
   return status == SN_OK ? check_skin(ctx, d, palette) : status;
 }
 
-static uint64_t aligned(uint64_t n) { return (n + SN_RT_ALIGNMENT - 1) / SN_RT_ALIGNMENT * SN_RT_ALIGNMENT; }
-
-static sn_status assemble(writer *w, sn_model *out) {
-  uint64_t size = aligned(sizeof w->header + (uint64_t)w->section_count * sizeof(sn_rt_entry));
-  for (int s = 0; s < w->section_count; s++) size += aligned(w->sections[s].size);
-  *out = (sn_model){.memory = sn_arena_new(w->ctx), .size = size};
-  out->bytes = SN_NEW(w->ctx, &out->memory, uint8_t, size);
-  if (!out->bytes) return SN_NO_MEMORY;
-  w->header.section_count = (uint32_t)w->section_count, w->header.file_size = size;
-  memcpy(out->bytes, &w->header, sizeof w->header);
-  sn_rt_entry *entries = (sn_rt_entry *)(void *)(out->bytes + sizeof w->header);
-  uint64_t at = aligned(sizeof w->header + (uint64_t)w->section_count * sizeof *entries);
-  for (int s = 0; s < w->section_count; s++) {
-    const section *from = w->sections + s;
-    entries[s] = (sn_rt_entry){.offset = at, .size = from->size, .flags = from->flags};
-    memcpy(entries[s].name, from->name, sizeof from->name);
-    if (from->size) memcpy(out->bytes + at, from->bytes, from->size);
-    at += aligned(from->size);
-  }
-  sn_model_seal(out->bytes, out->size);
-  return SN_OK;
-}
-
-bool sn_model_seal(uint8_t *bytes, size_t size) {
-  sn_rt_header *h = (sn_rt_header *)(void *)bytes;
-  if (size < sizeof *h || h->section_count > SN_RT_MAX_SECTIONS) return false;
-  uint64_t table = h->section_count * sizeof(sn_rt_entry);
-  if (size - sizeof *h < table) return false;
-  sn_rt_entry *entries = (sn_rt_entry *)(void *)(bytes + sizeof *h);
-  for (uint32_t s = 0; s < h->section_count; s++) {
-    sn_rt_entry *e = entries + s;
-    if (e->offset <= size && e->size <= size - e->offset) e->checksum = sn_rt_crc32(0, bytes + e->offset, e->size);
-  }
-  h->checksum = 0;
-  h->checksum = sn_rt_crc32(0, bytes, sizeof *h + table);
-  return true;
-}
-
 static sn_status build(writer *w, sn_model *out) {
   const sn_model_desc *d = w->desc;
   sn_status status = fill_header(w);
@@ -509,16 +447,34 @@ static sn_status build(writer *w, sn_model *out) {
   if (status == SN_OK) status = add_fans(w);
   for (int s = 0; status == SN_OK && s < d->section_count; s++) status = add_given(w, d->sections + s);
   if (status == SN_OK) status = add_corrections(w);
-  return status == SN_OK ? assemble(w, out) : status;
+  return status == SN_OK ? sn_sections_assemble(&w->list, w->header, out) : status;
+}
+
+static sn_status build_plain(sn_context *ctx, const sn_model_desc *desc, sn_model *out) {
+  writer w = {.ctx = ctx, .desc = desc, .scratch = sn_arena_new(ctx)};
+  w.list = (sn_section_list){.ctx = ctx, .memory = &w.scratch};
+  sn_status status = build(&w, out);
+  sn_skin_free(&w.skin);
+  sn_arena_free(&w.scratch);
+  return status;
+}
+
+static sn_status build_packed(sn_context *ctx, const sn_model_desc *desc, sn_model *out) {
+  sn_model_desc plain = *desc;
+  sn_model model = {0};
+  sn_rt_model opened;
+  plain.weight_bits = 32;
+  sn_status status = build_plain(ctx, &plain, &model);
+  if (status == SN_OK) status = sn_model_open(ctx, "model", model.bytes, model.size, &opened);
+  if (status == SN_OK) status = sn_model_pack(ctx, &opened, out);
+  sn_model_free(&model);
+  return status;
 }
 
 sn_status sn_model_build(sn_context *ctx, const sn_model_desc *desc, sn_model *out) {
   *out = (sn_model){0};
-  writer w = {.ctx = ctx, .desc = desc, .scratch = sn_arena_new(ctx)};
-  sn_status status = build(&w, out);
+  sn_status status = (desc->weight_bits == SN_RT_PACKED_BITS ? build_packed : build_plain)(ctx, desc, out);
   if (status == SN_OK && !desc->corrections) status = sn_model_keep_desc(ctx, desc, out);
-  sn_skin_free(&w.skin);
-  sn_arena_free(&w.scratch);
   if (status != SN_OK) sn_model_free(out);
   return status;
 }

@@ -35,9 +35,7 @@ sn_status sn_model_mesh(sn_context *ctx, const sn_rt_model *model, sn_mesh *out)
   sn_status status = sn_mesh_new(ctx, (int)model->info.vertex_count, (int)model->info.triangle_count, out);
   if (status != SN_OK) return status;
   sn_rt_get_rest(model, &(sn_rt_rest){.positions = out->positions}, NULL);
-  const uint32_t(*triangles)[3] = model->sections[SN_SECTION_MESH_TRIANGLES];
-  for (int t = 0; t < out->triangle_count; t++)
-    for (int c = 0; c < 3; c++) out->triangles[t][c] = (int)triangles[t][c];
+  sn_rt_get_triangles(model, (uint32_t(*)[3])out->triangles); // checked: they fit an int
   return SN_OK;
 }
 

@@ -54,8 +54,10 @@ sn_rt_status sn_rt_check_below(sn_rt_checker *c, sn_rt_section_id id, uint32_t b
                                const char *what) {
   const void *values = c->model->sections[id];
   for (uint64_t n = 0; values && n < c->model->sizes[id] / bytes; n++) {
-    if ((bytes == 2 ? ((const uint16_t *)values)[n] : ((const uint32_t *)values)[n]) >= limit)
-      return SN_RT_BAD(c, "number %" PRIu64 " of section %s is no %s", n, name_of(id), what);
+    uint32_t value = bytes == 1   ? ((const uint8_t *)values)[n]
+                     : bytes == 2 ? ((const uint16_t *)values)[n]
+                                  : ((const uint32_t *)values)[n];
+    if (value >= limit) return SN_RT_BAD(c, "number %" PRIu64 " of section %s is no %s", n, name_of(id), what);
   }
   return SN_RT_OK;
 }

@@ -24,7 +24,7 @@ sn_rt_status sn_rt_need_items(sn_rt_checker *c, sn_rt_section_id id, uint64_t it
 sn_rt_status sn_rt_need_floats(sn_rt_checker *c, sn_rt_section_id id, uint64_t count);
 
 // Of a section whose size is right, or that is not there: all its floats or doubles are finite; all its numbers of
-// `bytes` bytes (2 or 4) are less than `limit`, the number of `what` there are.
+// `bytes` bytes (1, 2 or 4) are less than `limit`, the number of `what` there are.
 sn_rt_status sn_rt_check_floats(sn_rt_checker *c, sn_rt_section_id id);
 sn_rt_status sn_rt_check_doubles(sn_rt_checker *c, sn_rt_section_id id);
 sn_rt_status sn_rt_check_below(sn_rt_checker *c, sn_rt_section_id id, uint32_t bytes, uint32_t limit,

@@ -118,19 +118,46 @@ static sn_rt_status check_chunk(sn_rt_checker *c, uint64_t chunk, totals *sum) {
   return SN_RT_OK;
 }
 
+// Rest positions and normals, in floats.
+static sn_rt_status check_points(sn_rt_checker *c) {
+  const sn_rt_info *info = &c->model->info;
+  uint64_t size = info->block_count * SN_RT_LANES * 3 * sizeof(float);
+  sn_rt_status status = sn_rt_need(c, SN_SECTION_SKIN_REST, size);
+  if (!status) status = sn_rt_check_floats(c, SN_SECTION_SKIN_REST);
+  if (!status)
+    status =
+      (info->shade == SN_RT_SHADE_TRANSFORM ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_SKIN_NORMALS, size);
+  return status ? status : sn_rt_check_floats(c, SN_SECTION_SKIN_NORMALS);
+}
+
+// Rest positions and normals of a packed model: any numbers do, but those of the boxes.
+static sn_rt_status check_packed_points(sn_rt_checker *c, uint32_t group_count) {
+  uint64_t blocks = c->model->info.block_count;
+  sn_rt_status status = sn_rt_need_floats(c, SN_SECTION_PACK_BOXES, (uint64_t)group_count * 4);
+  if (!status) status = sn_rt_need(c, SN_SECTION_PACK_REST, blocks * SN_RT_LANES * 3 * sizeof(uint16_t));
+  if (status || c->model->info.shade != SN_RT_SHADE_TRANSFORM) return status;
+  return sn_rt_need(c, SN_SECTION_PACK_NORMALS, blocks * 2 * SN_RT_PACKED_ROW + SN_RT_PACKED_TAIL);
+}
+
 static sn_rt_status check_sizes(sn_rt_checker *c, uint32_t group_count) {
   const sn_rt_info *info = &c->model->info;
-  uint64_t block = SN_RT_LANES * 3 * sizeof(float);
   sn_rt_status status = sn_rt_check_starts(c, SN_SECTION_SKIN_CHUNKS, chunk_count(info), group_count);
   if (!status) status = sn_rt_need(c, SN_SECTION_SKIN_GROUPS, (uint64_t)group_count * sizeof(sn_rt_group));
   if (!status) status = sn_rt_need(c, SN_SECTION_SKIN_LANES, (uint64_t)info->block_count * SN_RT_LANES * 2);
-  if (!status) status = sn_rt_need(c, SN_SECTION_SKIN_REST, info->block_count * block);
-  if (!status) status = sn_rt_check_floats(c, SN_SECTION_SKIN_REST);
-  if (!status) {
-    status = (info->shade == SN_RT_SHADE_TRANSFORM ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_SKIN_NORMALS,
-                                                                                       info->block_count * block);
-  }
-  return status ? status : sn_rt_check_floats(c, SN_SECTION_SKIN_NORMALS);
+  if (status) return status;
+  return info->weight_bits == SN_RT_PACKED_BITS ? check_packed_points(c, group_count) : check_points(c);
+}
+
+// Rows of weights, and the joints of loose groups.
+static sn_rt_status check_rows(sn_rt_checker *c, const totals *sum) {
+  const sn_rt_info *info = &c->model->info;
+  int packed = info->weight_bits == SN_RT_PACKED_BITS, bytes = packed && info->palette_count <= 256;
+  sn_rt_section_id tuples = bytes ? SN_SECTION_PACK_TUPLES : SN_SECTION_SKIN_TUPLES;
+  sn_rt_status status = sn_rt_need(c, packed ? SN_SECTION_PACK_WEIGHTS : SN_SECTION_SKIN_WEIGHTS,
+                                   sum->weights * info->weight_bits + (packed ? SN_RT_PACKED_TAIL : 0));
+  if (!status && info->weight_bits == 32) status = sn_rt_check_floats(c, SN_SECTION_SKIN_WEIGHTS);
+  if (!status && sum->tuples) status = sn_rt_need(c, tuples, sum->tuples * SN_RT_LANES * (bytes ? 1 : 2));
+  return status ? status : sn_rt_check_below(c, tuples, bytes ? 1 : 2, info->palette_count, "joint");
 }
 
 sn_rt_status sn_rt_check_skin(sn_rt_checker *c, uint32_t group_count, uint32_t *shared_blocks) {
@@ -142,11 +169,7 @@ sn_rt_status sn_rt_check_skin(sn_rt_checker *c, uint32_t group_count, uint32_t *
   if (sum.blocks != info->block_count)
     return SN_RT_BAD(c, "the groups have %" PRIu64 " blocks instead of %u", sum.blocks, info->block_count);
   *shared_blocks = (uint32_t)sum.shared;
-  status = sn_rt_need(c, SN_SECTION_SKIN_WEIGHTS, sum.weights * SN_RT_LANES * (info->weight_bits / 8));
-  if (!status && info->weight_bits == 32) status = sn_rt_check_floats(c, SN_SECTION_SKIN_WEIGHTS);
-  if (!status && sum.tuples) status = sn_rt_need(c, SN_SECTION_SKIN_TUPLES, sum.tuples * SN_RT_LANES * 2);
-  if (!status) status = sn_rt_check_below(c, SN_SECTION_SKIN_TUPLES, 2, info->palette_count, "joint");
-  return status;
+  return check_rows(c, &sum);
 }
 
 // ---- triangles and fans ------------------------------------------------------------------------------------------------
@@ -162,10 +185,32 @@ static sn_rt_status check_fans(sn_rt_checker *c) {
            : sn_rt_need_if_there(c, SN_SECTION_SHADE_OWN, (uint64_t)sn_rt_blocks_of(vertices) * 3 * SN_RT_LANES * 2);
 }
 
+// Every vertex of the packed triangles, and nothing after them.
+static sn_rt_status check_packed_triangles(sn_rt_checker *c) {
+  const sn_rt_info *info = &c->model->info;
+  sn_rt_status status = sn_rt_need_items(c, SN_SECTION_PACK_TRIANGLES, 1);
+  if (status) return status;
+  const uint8_t *at = c->model->sections[SN_SECTION_PACK_TRIANGLES],
+                *end = at + c->model->sizes[SN_SECTION_PACK_TRIANGLES];
+  uint32_t vertex = 0;
+  for (uint64_t n = 0; n < 3 * (uint64_t)info->triangle_count; n++) {
+    if (at == end) return SN_RT_BAD(c, "section pack.triangles is too short");
+    vertex += sn_rt_packed_step(&at, end);
+    if (vertex >= info->vertex_count)
+      return SN_RT_BAD(c, "number %" PRIu64 " of section pack.triangles is no vertex", n);
+  }
+  return at == end ? SN_RT_OK : SN_RT_BAD(c, "section pack.triangles is too long");
+}
+
 sn_rt_status sn_rt_check_mesh(sn_rt_checker *c) {
   const sn_rt_info *info = &c->model->info;
   uint64_t size = (uint64_t)info->triangle_count * 12;
-  sn_rt_status status = (size ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_MESH_TRIANGLES, size);
-  if (!status) status = sn_rt_check_below(c, SN_SECTION_MESH_TRIANGLES, 4, info->vertex_count, "vertex");
+  sn_rt_status status;
+  if (size && info->weight_bits == SN_RT_PACKED_BITS) {
+    status = check_packed_triangles(c);
+  } else {
+    status = (size ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_MESH_TRIANGLES, size);
+    if (!status) status = sn_rt_check_below(c, SN_SECTION_MESH_TRIANGLES, 4, info->vertex_count, "vertex");
+  }
   return status || info->shade != SN_RT_SHADE_RECOMPUTE ? status : check_fans(c);
 }

@@ -102,15 +102,12 @@ uint64_t sn_rt_work_count(const sn_rt_model *model) {
 }
 
 sn_rt_correcting sn_rt_new_correcting(const sn_rt_model *model, const sn_rt_scratch *scratch) {
-  sn_rt_correcting c = {.start = NULL};
+  sn_rt_correcting c = {.stored = {.start = NULL}};
   const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
   if (model->info.correct == SN_RT_CORRECT_NONE || head->entry_count == 0) return c;
   const sn_rt_field *field = model->sections[SN_SECTION_CORRECT_FIELDS];
-  c.start = model->sections[SN_SECTION_CORRECT_START];
-  c.entries = model->sections[SN_SECTION_CORRECT_ENTRIES];
-  c.deltas = model->sections[SN_SECTION_CORRECT_DELTAS];
+  c.stored = sn_rt_stored_corrections_of(model);
   c.values = scratch->values;
-  c.limits = model->sections[SN_SECTION_CORRECT_LIMITS];
   c.forward = head->order == SN_RT_ORDER_FORWARD, c.weighted = head->weighted != 0;
   c.centre_count = field->centre_count, c.kernel = (sn_rt_rbf_kernel)field->kernel;
   sn_rt_pose_spaces spaces = spaces_of(model);
@@ -183,27 +180,42 @@ static sn_rt_status check_fields(sn_rt_checker *c, const sn_rt_correct_head *hea
 
 static sn_rt_status check_entries(sn_rt_checker *c, const sn_rt_correct_head *head) {
   uint64_t count = head->entry_count;
+  int packed = c->model->info.weight_bits == SN_RT_PACKED_BITS && c->model->sections[SN_SECTION_PACK_ENTRIES];
   sn_rt_status status = sn_rt_check_starts(c, SN_SECTION_CORRECT_START, c->model->info.block_count, count);
-  if (!status) status = sn_rt_need(c, SN_SECTION_CORRECT_ENTRIES, count * sizeof(sn_rt_correct_entry));
-  if (!status) status = sn_rt_need(c, SN_SECTION_CORRECT_DELTAS, count * 6 * SN_RT_LANES * sizeof(int16_t));
-  const sn_rt_correct_entry *entries = c->model->sections[SN_SECTION_CORRECT_ENTRIES];
-  for (uint32_t e = 0; !status && e < count; e++) {
-    float size = entries[e].position * entries[e].position + entries[e].normal * entries[e].normal;
-    if (entries[e].basis >= head->basis_count) status = SN_RT_BAD(c, "correction %u has no basis", e);
-    if (!(size < 1e30f)) status = SN_RT_BAD(c, "correction %u is not finite", e);
+  if (!status && packed) {
+    uint64_t deltas = count * sn_rt_packed_delta_bytes(c->model->info.shade) + SN_RT_PACKED_TAIL;
+    status = sn_rt_need(c, SN_SECTION_PACK_ENTRIES, count * sizeof(sn_rt_packed_entry));
+    if (!status) status = sn_rt_need(c, SN_SECTION_PACK_DELTAS, deltas);
+  } else if (!status) {
+    status = sn_rt_need(c, SN_SECTION_CORRECT_ENTRIES, count * sizeof(sn_rt_correct_entry));
+    if (!status) status = sn_rt_need(c, SN_SECTION_CORRECT_DELTAS, count * 6 * SN_RT_LANES * sizeof(int16_t));
+  }
+  sn_rt_stored_corrections stored = {.start = NULL};
+  if (!status) stored = sn_rt_stored_corrections_of(c->model);
+  for (uint32_t n = 0; !status && n < count; n++) {
+    sn_rt_correct_entry e = sn_rt_stored_entry(&stored, n);
+    float size = e.position * e.position + e.normal * e.normal;
+    if (e.basis >= head->basis_count) status = SN_RT_BAD(c, "correction %u has no basis", n);
+    if (!(size < 1e30f)) status = SN_RT_BAD(c, "correction %u is not finite", n);
   }
   return status;
 }
 
 // A limit is a length: without one a displacement of nothing would be divided by nothing.
 static sn_rt_status check_limits(sn_rt_checker *c) {
-  const float *limits = c->model->sections[SN_SECTION_CORRECT_LIMITS];
-  if (!limits) return SN_RT_OK;
+  int packed = c->model->info.weight_bits == SN_RT_PACKED_BITS && c->model->sections[SN_SECTION_PACK_LIMITS];
+  sn_rt_section_id id = packed ? SN_SECTION_PACK_LIMITS : SN_SECTION_CORRECT_LIMITS;
+  if (!c->model->sections[id]) return SN_RT_OK;
   uint64_t count = (uint64_t)c->model->info.block_count * SN_RT_LANES;
-  sn_rt_status status = sn_rt_need(c, SN_SECTION_CORRECT_LIMITS, count * sizeof *limits);
-  for (uint64_t n = 0; !status && n < count; n++)
-    if (!(limits[n] > 1e-18f && limits[n] < 1e18f))
+  sn_rt_status status = sn_rt_need(c, id, packed ? sizeof(float) + 2 * count : count * sizeof(float));
+  if (status) return status;
+  sn_rt_stored_corrections stored = sn_rt_stored_corrections_of(c->model);
+  if (packed && !(stored.limit_unit > 0)) return SN_RT_BAD(c, "the limits of corrections have no unit");
+  for (uint64_t n = 0; !status && n < count; n++) {
+    float limit = sn_rt_stored_limit(&stored, n / SN_RT_LANES, (uint32_t)(n % SN_RT_LANES));
+    if (!(limit > 1e-18f && limit < 1e18f))
       status = SN_RT_BAD(c, "the limit of corrections in place %u is no length", (uint32_t)n);
+  }
   return status;
 }
 

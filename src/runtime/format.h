@@ -25,7 +25,8 @@ typedef struct sn_rt_header {
   uint32_t grain;       // chunk c holds vertices c * grain .. (c + 1) * grain - 1
   uint32_t block_count; // of eight vertices
   uint32_t group_count; // runs of blocks
-  uint32_t weight_bits; // 32: float; 16, 8: integers that sum to 65535, 255
+  uint32_t
+    weight_bits; // 32: float; 16, 8: integers that sum to 65535, 255; 12: the model is packed (runtime/packed.h)
   uint32_t max_influences;
   uint32_t torque_count;
   uint64_t influence_count; // of all vertices
@@ -158,6 +159,22 @@ typedef struct sn_rt_correct_entry {
   float position, normal; // scales
 } sn_rt_correct_entry;
 
+// Packed models. A row is eight numbers of 12 bits; sections of rows are followed by SN_RT_PACKED_TAIL zero bytes, so that
+// a row can be read with 16. Weights are multiples of 1 / SN_RT_PACKED_TOTAL; the components of an octahedral normal of
+// 1 / SN_RT_OCTAHEDRAL_HALF, plus one; displacements have SN_RT_PACKED_ZERO added. Those of normals are three numbers of ten
+// bits in 32, x lowest, with SN_RT_PACKED_TURN_ZERO added.
+enum { SN_RT_PACKED_BITS = 12, SN_RT_PACKED_ROW = 12, SN_RT_PACKED_TAIL = 4 };
+#define SN_RT_PACKED_TOTAL 4095.0f
+#define SN_RT_OCTAHEDRAL_HALF 2047.0f
+#define SN_RT_PACKED_ZERO 2048.0f
+#define SN_RT_PACKED_TURN_ZERO 512.0f
+
+typedef struct sn_rt_packed_entry {
+  uint16_t basis;
+  uint16_t normal; // scale: the upper half of a float
+  float position;  // scale
+} sn_rt_packed_entry;
+
 // The drive `controls` (Kim 2010): what its matrices mean. A bone has 4 outputs (quaternion), 6 more with
 // SN_RT_CONTROL_STRETCH (xx xy xz yy yz zz), and, without SN_RT_CONTROL_POISSON, more for its place: 3 (the motion of its
 // centre), or 4 without stretch (the dual part of a dual quaternion about the centre). Matrices are kept in strips of
@@ -229,7 +246,16 @@ static inline uint64_t sn_rt_rotreg_solve_count(uint32_t joints, uint32_t bones)
   X(DRIVE_TORQUES, "drive.torques") /* sn_rt_torque[joint_count] */ \
   X(DRIVE_PAIRS, "drive.pairs") /* sn_rt_torque_block[ceil(bones / 8)], instead of drive.keys */ \
   X(DRIVE_OFFSETS, "drive.offsets") /* float[joint_count][2]: what f_r and f_s are at x = 0; may be missing: 0 */ \
-  X(DRIVE_CENTRE, "drive.centre") /* float[3]: what proxy bones were learned about, see sn_rt_image; may be missing */
+  X(DRIVE_CENTRE, "drive.centre") /* float[3]: what proxy bones were learned about, see sn_rt_image; may be missing */ \
+  X(PACK_BOXES, "pack.boxes") /* float[group_count][4]: corner and step of the group's rest positions */ \
+  X(PACK_REST, "pack.rest") /* uint16[block_count][3][8]: steps from the corner */ \
+  X(PACK_NORMALS, "pack.normals") /* two rows per block: octahedral u and v */ \
+  X(PACK_WEIGHTS, "pack.weights") /* rows, as in skin.weights */ \
+  X(PACK_TUPLES, "pack.tuples") /* uint8[rows][8], instead of skin.tuples where palette_count <= 256 */ \
+  X(PACK_TRIANGLES, "pack.triangles") /* differences of vertices in a row, see sn_rt_get_triangles */ \
+  X(PACK_ENTRIES, "pack.entries") /* sn_rt_packed_entry[entry_count] */ \
+  X(PACK_DELTAS, "pack.deltas") /* per entry: three rows, and uint32[8] of the normals where they are transformed */ \
+  X(PACK_LIMITS, "pack.limits") /* float unit, then uint16[block_count][8]; may be missing */
 // clang-format on
 
 #define SN_RT_SECTION_ID(id, name) SN_SECTION_##id,

@@ -87,10 +87,6 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
   return s;
 }
 
-float sn_rt_weight_total(const sn_rt_model *model) {
-  return model->info.weight_bits == 32 ? 1.0f : model->info.weight_bits == 16 ? 65535.0f : 255.0f;
-}
-
 // ---- work ------------------------------------------------------------------------------------------------------------------
 // Floating-point operations, a multiplication, addition, division or root counted as one each, of one evaluation
 // with normals, without the lanes that only fill up blocks.
@@ -120,7 +116,8 @@ void sn_rt_count_work(sn_rt_model *model) {
     info->flops += 27 * (uint64_t)info->triangle_count + 10 * (uint64_t)info->vertex_count;
   }
   if (info->correct != SN_RT_CORRECT_NONE) {
-    uint64_t corrected = SN_RT_LANES * (model->sizes[SN_SECTION_CORRECT_ENTRIES] / sizeof(sn_rt_correct_entry));
+    const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
+    uint64_t corrected = SN_RT_LANES * (uint64_t)head->entry_count;
     info->flops +=
       12 * corrected + 2 * (model->sizes[SN_SECTION_CORRECT_NUMBERS] / 8) + 60 * (uint64_t)info->joint_count;
   }
@@ -130,7 +127,10 @@ void sn_rt_count_work(sn_rt_model *model) {
     SN_SECTION_CORRECT_START,   SN_SECTION_CORRECT_ENTRIES, SN_SECTION_CORRECT_DELTAS,  SN_SECTION_CORRECT_LIMITS,
     SN_SECTION_CORRECT_NUMBERS, SN_SECTION_CORRECT_JOINTS,  SN_SECTION_JOINT_REFERENCE, SN_SECTION_CORRECT_FIELDS,
     SN_SECTION_CORRECT_HEAD,    SN_SECTION_DRIVE_PAIRS,     SN_SECTION_DRIVE_KEYS,      SN_SECTION_DRIVE_SOLVE,
-    SN_SECTION_CONTROL_FRAMES,  SN_SECTION_CONTROL_MAP,     SN_SECTION_CONTROL_SOLVE};
+    SN_SECTION_CONTROL_FRAMES,  SN_SECTION_CONTROL_MAP,     SN_SECTION_CONTROL_SOLVE,   SN_SECTION_PACK_BOXES,
+    SN_SECTION_PACK_REST,       SN_SECTION_PACK_WEIGHTS,    SN_SECTION_PACK_TUPLES,     SN_SECTION_PACK_ENTRIES,
+    SN_SECTION_PACK_DELTAS,     SN_SECTION_PACK_LIMITS};
   for (size_t s = 0; s < sizeof read / sizeof *read; s++) info->bytes_read += model->sizes[read[s]];
-  if (info->shade == SN_RT_SHADE_TRANSFORM) info->bytes_read += model->sizes[SN_SECTION_SKIN_NORMALS];
+  if (info->shade == SN_RT_SHADE_TRANSFORM)
+    info->bytes_read += model->sizes[SN_SECTION_SKIN_NORMALS] + model->sizes[SN_SECTION_PACK_NORMALS];
 }

@@ -4,6 +4,7 @@
 #define SINEW_RUNTIME_INTERNAL_H
 
 #include "runtime/format.h"
+#include "runtime/packed.h"
 #include "sinew/runtime.h"
 
 #if defined(__GNUC__)
@@ -42,29 +43,13 @@ enum {
 };
 
 sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory);
-float sn_rt_weight_total(const sn_rt_model *model); // what weights sum to: 1, 65535 or 255
-
-// A number of skin.weights as it stands in the file; divided by the total it is a weight.
-static inline float sn_rt_stored_weight(const void *weights, uint32_t bits, size_t index) {
-  switch (bits) {
-  case 8:
-    return (float)((const uint8_t *)weights)[index];
-  case 16:
-    return (float)((const uint16_t *)weights)[index];
-  default:
-    return ((const float *)weights)[index];
-  }
-}
 
 // ---- kernels -----------------------------------------------------------------------------------------------------------
 
-// The correct slot of a job; `start` is NULL where there is nothing to correct.
+// The correct slot of a job; stored.start is NULL where there is nothing to correct.
 typedef struct sn_rt_correcting {
-  const uint32_t *start;
-  const sn_rt_correct_entry *entries;
-  const int16_t (*deltas)[6][SN_RT_LANES];
+  sn_rt_stored_corrections stored;
   const float *values;
-  const float (*limits)[SN_RT_LANES]; // NULL: none
   int forward, weighted;
   // weighted: widths and kernel of the centres
   uint32_t centre_count;
@@ -74,15 +59,9 @@ typedef struct sn_rt_correcting {
 
 // Groups first_group .. last_group - 1 of one chunk.
 typedef struct sn_rt_job {
-  const sn_rt_group *groups;
+  sn_rt_stored skin;
   uint32_t first_group, last_group;
-  const uint16_t (*lanes)[SN_RT_LANES];
-  const float (*rest)[3][SN_RT_LANES];
-  const float (*rest_normals)[3][SN_RT_LANES];
-  const void *weights;
-  uint32_t weight_bits;
-  float weight_unit, weight_total; // 1 and 1, 1/65535 and 65535, 1/255 and 255
-  const uint16_t (*tuples)[SN_RT_LANES];
+  float weight_unit, weight_total; // 1 and 1, 1/65535 and 65535, ...
   sn_rt_scratch scratch;
   sn_rt_correcting correct;
   char *positions, *normals; // of the chunk's first vertex; normals may be NULL

@@ -40,6 +40,20 @@ static SN_RT_INLINE vf vf_load_u8(const uint8_t *p) {
   return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p)));
 }
 
+// Sixteen bytes are read. Every lane gets the two bytes that its number is in: the lower or the upper 12 bits of them.
+static SN_RT_INLINE vf vf_load_u12(const uint8_t *p) {
+  const __m256i bytes = _mm256_setr_epi8(0, 1, -1, -1, 1, 2, -1, -1, 3, 4, -1, -1, 4, 5, -1, -1, 6, 7, -1, -1, 7, 8,
+                                         -1, -1, 9, 10, -1, -1, 10, 11, -1, -1);
+  __m256i row = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)p));
+  row = _mm256_srlv_epi32(_mm256_shuffle_epi8(row, bytes), _mm256_setr_epi32(0, 4, 0, 4, 0, 4, 0, 4));
+  return _mm256_cvtepi32_ps(_mm256_and_si256(row, _mm256_set1_epi32(0xfff)));
+}
+
+static SN_RT_INLINE vf vf_load_u10(const uint8_t *p, int shift) {
+  __m256i v = _mm256_srli_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p), shift);
+  return _mm256_cvtepi32_ps(_mm256_and_si256(v, _mm256_set1_epi32(1023)));
+}
+
 // One Newton step on the 12-bit estimate.
 static SN_RT_INLINE vf vf_rsqrt(vf a) {
   vf y = _mm256_rsqrt_ps(a), half = _mm256_mul_ps(a, _mm256_set1_ps(0.5f));
@@ -49,6 +63,8 @@ static SN_RT_INLINE vf vf_rsqrt(vf a) {
 static SN_RT_INLINE vf vf_flip(vf a, uint32_t sign) {
   return _mm256_xor_ps(a, _mm256_castsi256_ps(_mm256_set1_epi32((int)sign)));
 }
+
+static SN_RT_INLINE vf vf_with_sign(vf t, vf a) { return _mm256_or_ps(t, _mm256_and_ps(a, _mm256_set1_ps(-0.0f))); }
 
 // Eight rows of eight floats, `stride` floats apart, into eight columns.
 static SN_RT_INLINE void vf_transpose(const float *rows, int stride, vf out[8]) {

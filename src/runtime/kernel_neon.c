@@ -29,6 +29,19 @@ static SN_RT_INLINE vf vf_load_u8(const uint8_t *p) {
   return vcvtq_f32_u32(vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8(four)))));
 }
 
+// Six bytes, four lanes.
+static SN_RT_INLINE vf vf_load_u12(const uint8_t *p) {
+  uint32_t low, high;
+  memcpy(&low, p, 4), memcpy(&high, p + 2, 4);
+  uint32x4_t numbers = {low & 0xfff, low >> 12 & 0xfff, high >> 8 & 0xfff, high >> 20};
+  return vcvtq_f32_u32(numbers);
+}
+
+static SN_RT_INLINE vf vf_load_u10(const uint8_t *p, int shift) {
+  uint32x4_t v = vshlq_u32(vreinterpretq_u32_u8(vld1q_u8(p)), vdupq_n_s32(-shift));
+  return vcvtq_f32_u32(vandq_u32(v, vdupq_n_u32(1023)));
+}
+
 // Two Newton steps on the 8-bit estimate.
 static SN_RT_INLINE vf vf_rsqrt(vf a) {
   vf y = vrsqrteq_f32(a);
@@ -39,6 +52,8 @@ static SN_RT_INLINE vf vf_rsqrt(vf a) {
 static SN_RT_INLINE vf vf_flip(vf a, uint32_t sign) {
   return vreinterpretq_f32_u32(veorq_u32(vreinterpretq_u32_f32(a), vdupq_n_u32(sign)));
 }
+
+static SN_RT_INLINE vf vf_with_sign(vf t, vf a) { return vbslq_f32(vdupq_n_u32(0x80000000u), a, t); }
 
 // Four rows of four floats, `stride` floats apart, into four columns.
 static SN_RT_INLINE void vf_transpose(const float *rows, int stride, vf out[4]) {

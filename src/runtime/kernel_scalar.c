@@ -29,42 +29,45 @@ static float basis_value(const sn_rt_job *job, const vertex *v, const sn_rt_corr
   return sn_rt_kernel_value(c->kernel, d2, (float)c->widths[e->basis]);
 }
 
-static void correct_vertex(const sn_rt_job *job, size_t block, int lane, vertex *v) {
+static void correct_vertex(const sn_rt_job *job, size_t block, uint32_t lane, vertex *v) {
   const sn_rt_correcting *c = &job->correct;
+  const sn_rt_stored_corrections *stored = &c->stored;
   float move[3] = {0, 0, 0}, turn[3] = {0, 0, 0};
-  for (uint32_t n = c->start[block]; n < c->start[block + 1]; n++) {
-    const sn_rt_correct_entry *e = c->entries + n;
-    float value = basis_value(job, v, e);
-    for (int r = 0; r < 3; r++) move[r] += value * e->position * (float)c->deltas[n][r][lane];
-    for (int r = 0; r < 3; r++) turn[r] += value * e->normal * (float)c->deltas[n][3 + r][lane];
+  for (uint32_t n = stored->start[block]; n < stored->start[block + 1]; n++) {
+    sn_rt_correct_entry e = sn_rt_stored_entry(stored, n);
+    float value = basis_value(job, v, &e);
+    for (uint32_t r = 0; r < 3; r++) move[r] += value * e.position * sn_rt_stored_delta(stored, n, r, lane);
+    for (uint32_t r = 0; r < 3; r++) turn[r] += value * e.normal * sn_rt_stored_delta(stored, n, 3 + r, lane);
   }
-  float limit =
-    c->limits ? sn_rt_limit(move[0] * move[0] + move[1] * move[1] + move[2] * move[2], c->limits[block][lane]) : 1;
+  float squared = move[0] * move[0] + move[1] * move[1] + move[2] * move[2];
+  float limit = stored->limits ? sn_rt_limit(squared, sn_rt_stored_limit(stored, block, lane)) : 1;
   float *position = c->forward ? v->moved : v->position, *normal = c->forward ? v->turned : v->normal;
   for (int r = 0; r < 3; r++) position[r] += limit * move[r], normal[r] += turn[r];
 }
 
-static vertex load_vertex(const sn_rt_job *job, const sn_rt_group *g, uint32_t block, int lane) {
+// Vertex `lane` of block `block` of the group.
+static vertex load_vertex(const sn_rt_job *job, uint32_t group, uint32_t block, uint32_t lane) {
+  const sn_rt_stored *skin = &job->skin;
+  const sn_rt_group *g = skin->groups + group;
   vertex v = {.influences = g->influences};
   size_t row = g->first_weight + (size_t)block * (size_t)(g->influences - 1);
   size_t tuple = g->first_tuple + (size_t)block * g->influences;
   float left = 1;
-  for (int k = 0; k < g->influences; k++) {
-    if (k)
-      v.weights[k] = job->weight_unit * sn_rt_stored_weight(job->weights, job->weight_bits,
-                                                            (row + (size_t)k - 1) * SN_RT_LANES + (size_t)lane);
-    v.joints[k] = g->kind == SN_RT_GROUP_SHARED ? g->joints[k] : job->tuples[tuple + (size_t)k][lane];
+  for (size_t k = 0; k < g->influences; k++) {
+    if (k) v.weights[k] = job->weight_unit * sn_rt_stored_weight(skin, row + k - 1, lane);
+    v.joints[k] = g->kind == SN_RT_GROUP_SHARED ? g->joints[k] : sn_rt_stored_joint(skin, tuple + k, lane);
     left -= v.weights[k];
   }
   v.weights[0] = left;
-  size_t at = (size_t)g->first_block + block, place = job->lanes[at][lane];
-  for (int c = 0; c < 3; c++) v.position[c] = job->rest[at][c][lane];
+  size_t at = (size_t)g->first_block + block, place = skin->lanes[at][lane];
+  sn_rt_stored_position(skin, group, at, lane, v.position);
   v.position_out = job->positions + place * job->position_stride;
   if (job->normals) {
-    for (int c = 0; c < 3; c++) v.normal[c] = job->rest_normals[at][c][lane];
+    sn_rt_stored_normal(skin, at, lane, v.normal);
+    if (skin->boxes) sn_rt_normalise(v.normal);
     v.normal_out = job->normals + place * job->normal_stride;
   }
-  if (job->correct.start) correct_vertex(job, at, lane, &v);
+  if (job->correct.stored.start) correct_vertex(job, at, lane, &v);
   return v;
 }
 
@@ -72,10 +75,9 @@ typedef void (*vertex_fn)(const sn_rt_job *job, const vertex *v);
 
 static void for_each_vertex(const sn_rt_job *job, vertex_fn move) {
   for (uint32_t index = job->first_group; index < job->last_group; index++) {
-    const sn_rt_group *g = job->groups + index;
-    for (uint32_t block = 0; block < g->block_count; block++)
-      for (int lane = 0; lane < SN_RT_LANES; lane++) {
-        vertex v = load_vertex(job, g, block, lane);
+    for (uint32_t block = 0; block < job->skin.groups[index].block_count; block++)
+      for (uint32_t lane = 0; lane < SN_RT_LANES; lane++) {
+        vertex v = load_vertex(job, index, block, lane);
         move(job, &v);
       }
   }
@@ -94,7 +96,7 @@ static void put_position(const vertex *v, float out[3]) {
 }
 
 static void put_normal(const sn_rt_job *job, const vertex *v, float out[3]) {
-  if (job->correct.start) {
+  if (job->correct.stored.start) {
     sn_rt_normalise(out);
     for (int r = 0; r < 3; r++) out[r] += v->turned[r];
     sn_rt_normalise(out);

@@ -40,6 +40,19 @@ static SN_RT_INLINE vf vf_load_u8(const uint8_t *p) {
   return _mm_cvtepi32_ps(_mm_unpacklo_epi16(v, _mm_setzero_si128()));
 }
 
+// Six bytes, four lanes.
+static SN_RT_INLINE vf vf_load_u12(const uint8_t *p) {
+  uint32_t low, high;
+  memcpy(&low, p, 4), memcpy(&high, p + 2, 4);
+  return _mm_cvtepi32_ps(
+    _mm_setr_epi32((int)(low & 0xfff), (int)(low >> 12 & 0xfff), (int)(high >> 8 & 0xfff), (int)(high >> 20)));
+}
+
+static SN_RT_INLINE vf vf_load_u10(const uint8_t *p, int shift) {
+  __m128i v = _mm_srli_epi32(_mm_loadu_si128((const __m128i *)(const void *)p), shift);
+  return _mm_cvtepi32_ps(_mm_and_si128(v, _mm_set1_epi32(1023)));
+}
+
 // One Newton step on the 12-bit estimate.
 static SN_RT_INLINE vf vf_rsqrt(vf a) {
   vf y = _mm_rsqrt_ps(a), half = _mm_mul_ps(a, _mm_set1_ps(0.5f));
@@ -49,6 +62,8 @@ static SN_RT_INLINE vf vf_rsqrt(vf a) {
 static SN_RT_INLINE vf vf_flip(vf a, uint32_t sign) {
   return _mm_xor_ps(a, _mm_castsi128_ps(_mm_set1_epi32((int)sign)));
 }
+
+static SN_RT_INLINE vf vf_with_sign(vf t, vf a) { return _mm_or_ps(t, _mm_and_ps(a, _mm_set1_ps(-0.0f))); }
 
 // Four rows of four floats, `stride` floats apart, into four columns.
 static SN_RT_INLINE void vf_transpose(const float *rows, int stride, vf out[4]) {

@@ -4,10 +4,13 @@
 //
 //     vf_load(p) vf_store(p, a) vf_set(x)   memory (any alignment); one value in all lanes
 //     vf_load_u16(p) vf_load_u8(p) vf_load_i16(p)  `width` integers, converted
+//     vf_load_u12(p)                        the same from a row of a packed model; may read four bytes beyond the row
+//     vf_load_u10(p, shift)                 ten bits from `shift` on of each of `width` numbers of 32
 //     vf_mul vf_add vf_sub vf_div vf_max
 //     vf_fma(a, b, c) vf_fnma(a, b, c)      a b + c, c - a b
 //     vf_rsqrt(a)                           1/sqrt(a) to 22 bits or better
 //     vf_flip(a, sign)                      a with the sign of all lanes flipped where `sign` is 0x80000000
+//     vf_with_sign(t, a)                    t, which is not negative, with the sign of a
 //     vf_transpose(rows, stride, out)       `width` rows of `width` floats, `stride` floats apart, into columns
 //     vf_scatter(x, y, z, base, lanes, stride)  x y z of lane l to base + lanes[l] * stride
 //     vf_store_pairs(x, y, z, base, lanes)  the same for pairs of lanes that lie side by side, stride 12
@@ -18,9 +21,11 @@
 
 #include "runtime/vertex.h"
 
+// A row of eight weights has `bits` bytes.
 static SN_RT_INLINE vf load_weights(const char *weights, uint32_t bits, int row) {
-  const char *at = weights + (size_t)row * (SN_RT_LANES * bits / 8);
+  const char *at = weights + (size_t)row * bits;
   if (bits == 32) return vf_load((const float *)(const void *)at);
+  if (bits == SN_RT_PACKED_BITS) return vf_load_u12((const uint8_t *)at);
   if (bits == 16) return vf_load_u16((const uint16_t *)(const void *)at);
   return vf_load_u8((const uint8_t *)at);
 }
@@ -75,17 +80,28 @@ static SN_RT_INLINE void loose_weights(vf unit, int influences, const vf *w, flo
   for (int k = 0; k < influences; k++) vf_store(out[k], vf_mul(unit, w[k]));
 }
 
+// Palette indices of the lanes, `width` of eight in a row: bytes or 16-bit numbers.
+typedef struct tuple_rows {
+  const char *at;
+  uint32_t bytes;
+} tuple_rows;
+
+static SN_RT_INLINE size_t tuple_at(tuple_rows t, int k, int lane) {
+  size_t n = (size_t)(k * SN_RT_LANES + lane);
+  return t.bytes == 1 ? ((const uint8_t *)t.at)[n] : ((const uint16_t *)(const void *)t.at)[n];
+}
+
 // Every lane's own entries of `size` floats, blended row by row, then turned into one vector per float.
-static SN_RT_INLINE void blend_loose(const float *palette, int size, int hemisphere, const uint16_t *tuples,
+static SN_RT_INLINE void blend_loose(const float *palette, int size, int hemisphere, tuple_rows tuples,
                                      int influences, float (*weights)[width], vf *b) {
   float blended[width][16];
   for (int l = 0; l < width; l++) {
     vf sum[16 / width];
-    const float *first = palette + (size_t)size * tuples[l];
+    const float *first = palette + (size_t)size * tuple_at(tuples, 0, l);
     vf w = vf_set(weights[0][l]);
     for (int n = 0; n < size / width; n++) sum[n] = vf_mul(w, vf_load(first + width * n));
     for (int k = 1; k < influences; k++) {
-      const float *m = palette + (size_t)size * tuples[k * SN_RT_LANES + l];
+      const float *m = palette + (size_t)size * tuple_at(tuples, k, l);
       w = vf_flip(vf_set(weights[k][l]), hemisphere ? opposite(m, first) : 0);
       for (int n = 0; n < size / width; n++) sum[n] = vf_fma(w, vf_load(m + width * n), sum[n]);
     }
@@ -94,7 +110,7 @@ static SN_RT_INLINE void blend_loose(const float *palette, int size, int hemisph
   for (int n = 0; n < size / width; n++) vf_transpose(blended[0] + width * n, 16, b + width * n);
 }
 
-static SN_RT_INLINE void blend_loose_matrices(const float *palette, const uint16_t *tuples, int influences,
+static SN_RT_INLINE void blend_loose_matrices(const float *palette, tuple_rows tuples, int influences,
                                               float (*weights)[width], vf b[12]) {
   vf columns[16];
   blend_loose(palette, 16, 0, tuples, influences, weights, columns);
@@ -173,36 +189,75 @@ static SN_RT_INLINE vf3 rotate_by_dualquat(const vf q[8], vf factor, vf3 n) {
 // ---- groups ---------------------------------------------------------------------------------------------------------------------
 
 // The data of `width` lanes of a block: in locals, because the compiler must take every store for a change of the job.
+// How they are stored is told by `bits`, which is a constant in most loops: SN_RT_PACKED_BITS or not.
 typedef struct cursor {
   size_t block;
-  const uint16_t *lanes, *tuples;
-  const float *rest, *normals;
-  const char *weights;
+  const uint16_t *lanes;
+  tuple_rows tuples;
+  const char *rest, *normals, *weights;
+  const float *box; // corner and step of a packed group
 } cursor;
 
+static SN_RT_INLINE size_t rest_bytes(uint32_t bits) { return bits == SN_RT_PACKED_BITS ? 2 : 4; } // of a number
+
+// Bytes of a block's normals: two rows, or three of floats.
+static SN_RT_INLINE size_t normal_bytes(uint32_t bits) {
+  return bits == SN_RT_PACKED_BITS ? 2 * SN_RT_PACKED_ROW : 3 * SN_RT_LANES * sizeof(float);
+}
+
 static SN_RT_INLINE cursor cursor_at(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits) {
-  return (cursor){.block = g->first_block,
-                  .lanes = job->lanes[g->first_block],
-                  .tuples = g->kind == SN_RT_GROUP_LOOSE ? job->tuples[g->first_tuple] : NULL,
-                  .rest = job->rest[g->first_block][0],
-                  .normals = job->rest_normals[g->first_block][0],
-                  .weights = (const char *)job->weights + g->first_weight * (size_t)SN_RT_LANES * (bits / 8)};
+  const sn_rt_stored *skin = &job->skin;
+  uint32_t tuple_bytes = bits == SN_RT_PACKED_BITS ? skin->tuple_bytes : 2;
+  cursor at = {.block = g->first_block,
+               .lanes = skin->lanes[g->first_block],
+               .tuples = {NULL, tuple_bytes},
+               .rest = (const char *)skin->rest + g->first_block * 3 * SN_RT_LANES * rest_bytes(bits),
+               .normals = (const char *)skin->normals + g->first_block * normal_bytes(bits),
+               .weights = (const char *)skin->weights + g->first_weight * (size_t)bits,
+               .box = bits == SN_RT_PACKED_BITS ? skin->boxes[g - skin->groups] : NULL};
+  if (g->kind == SN_RT_GROUP_LOOSE)
+    at.tuples.at = (const char *)skin->tuples + g->first_tuple * (size_t)SN_RT_LANES * tuple_bytes;
+  return at;
 }
 
 // Lanes `lane` to `lane + width - 1` of the block. A vertex that fills up blocks comes several times, with corrections
 // rounded differently: all of a block before the next one, so that the same one counts on every path and for every range.
 static SN_RT_INLINE cursor from_lane(cursor at, int lane, uint32_t bits, int loose) {
-  at.lanes += lane, at.rest += lane, at.normals += lane, at.weights += (size_t)lane * (bits / 8);
-  if (loose) at.tuples += lane;
+  size_t n = (size_t)lane;
+  at.lanes += n, at.rest += n * rest_bytes(bits), at.weights += n * bits / 8;
+  at.normals += bits == SN_RT_PACKED_BITS ? n * bits / 8 : n * sizeof(float);
+  if (loose) at.tuples.at += n * at.tuples.bytes;
   return at;
 }
 
 // From block to block.
 static SN_RT_INLINE void advance(cursor *at, int influences, uint32_t bits, int loose) {
   at->block++;
-  at->lanes += SN_RT_LANES, at->rest += 3 * SN_RT_LANES, at->normals += 3 * SN_RT_LANES;
-  at->weights += (size_t)(influences - 1) * (SN_RT_LANES * bits / 8);
-  if (loose) at->tuples += influences * SN_RT_LANES;
+  at->lanes += SN_RT_LANES, at->rest += 3 * SN_RT_LANES * rest_bytes(bits), at->normals += normal_bytes(bits);
+  at->weights += (size_t)(influences - 1) * bits;
+  if (loose) at->tuples.at += (size_t)influences * SN_RT_LANES * at->tuples.bytes;
+}
+
+static SN_RT_INLINE vf3 load_rest(const cursor *at, uint32_t bits) {
+  if (bits != SN_RT_PACKED_BITS) return load3((const float *)(const void *)at->rest);
+  const uint16_t *soa = (const uint16_t *)(const void *)at->rest;
+  vf step = vf_set(at->box[3]);
+  return (vf3){vf_fma(vf_load_u16(soa), step, vf_set(at->box[0])),
+               vf_fma(vf_load_u16(soa + SN_RT_LANES), step, vf_set(at->box[1])),
+               vf_fma(vf_load_u16(soa + 2 * SN_RT_LANES), step, vf_set(at->box[2]))};
+}
+
+// Packed normals have unit length only where `unit` asks for it.
+static SN_RT_INLINE vf3 load_normals(const cursor *at, uint32_t bits, int unit) {
+  if (bits != SN_RT_PACKED_BITS) return load3((const float *)(const void *)at->normals);
+  const uint8_t *rows = (const uint8_t *)at->normals;
+  vf scale = vf_set(1 / SN_RT_OCTAHEDRAL_HALF), one = vf_set(1), zero = vf_set(0);
+  vf x = vf_sub(vf_mul(vf_load_u12(rows), scale), one);
+  vf y = vf_sub(vf_mul(vf_load_u12(rows + SN_RT_PACKED_ROW), scale), one);
+  vf z = vf_sub(vf_sub(one, vf_max(x, vf_sub(zero, x))), vf_max(y, vf_sub(zero, y)));
+  vf fold = vf_max(vf_sub(zero, z), zero);
+  vf3 n = {vf_sub(x, vf_with_sign(fold, x)), vf_sub(y, vf_with_sign(fold, y)), z};
+  return unit ? normalise(n) : n;
 }
 
 // ---- corrections ---------------------------------------------------------------------------------------------------------------
@@ -214,7 +269,7 @@ static SN_RT_INLINE vf weigh(const sn_rt_correcting *c, const sn_rt_group *g, co
   for (int k = 0; k < g->influences; k++) {
     float lanes[width];
     for (int l = 0; l < width; l++) {
-      size_t joint = at->tuples ? at->tuples[k * SN_RT_LANES + l] : g->joints[k];
+      size_t joint = at->tuples.at ? tuple_at(at->tuples, k, l) : g->joints[k];
       lanes[l] = c->values[joint * ((size_t)c->centre_count + 1) + column];
     }
     sum = vf_fma(vf_load(weights[k]), vf_load(lanes), sum);
@@ -239,6 +294,20 @@ static SN_RT_INLINE vf3 load_delta(const int16_t (*delta)[SN_RT_LANES], int lane
   return (vf3){vf_load_i16(delta[0] + lane), vf_load_i16(delta[1] + lane), vf_load_i16(delta[2] + lane)};
 }
 
+static SN_RT_INLINE vf3 load_packed_delta(const uint8_t *rows, int lane) {
+  const uint8_t *at = rows + 3 * lane / 2;
+  vf zero = vf_set(SN_RT_PACKED_ZERO);
+  return (vf3){vf_sub(vf_load_u12(at), zero), vf_sub(vf_load_u12(at + SN_RT_PACKED_ROW), zero),
+               vf_sub(vf_load_u12(at + 2 * SN_RT_PACKED_ROW), zero)};
+}
+
+static SN_RT_INLINE vf3 load_packed_turn(const uint8_t *turns, int lane) {
+  const uint8_t *at = turns + 4 * lane;
+  vf zero = vf_set(SN_RT_PACKED_TURN_ZERO);
+  return (vf3){vf_sub(vf_load_u10(at, 0), zero), vf_sub(vf_load_u10(at, 10), zero),
+               vf_sub(vf_load_u10(at, 20), zero)};
+}
+
 // sn_rt_limit, without its branch: the length is min(length, a) + ..., a the free part of the limit.
 static SN_RT_INLINE vf3 limited(vf3 d, vf limit) {
   vf squared = vf_max(vf_fma(d.x, d.x, vf_fma(d.y, d.y, vf_mul(d.z, d.z))), vf_set(1e-37f));
@@ -255,19 +324,53 @@ typedef struct correction {
   vf3 position, normal;
 } correction;
 
+static SN_RT_INLINE vf entry_value(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, const cursor *at,
+                                   uint32_t basis) {
+  const sn_rt_correcting *c = &job->correct;
+  return c->weighted ? own_values(job, g, bits, at, basis) : vf_set(c->values[basis]);
+}
+
+static SN_RT_INLINE void add_entry(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, const cursor *at,
+                                   uint32_t n, int lane, int normals, correction *sum) {
+  const sn_rt_stored_corrections *c = &job->correct.stored;
+  const sn_rt_correct_entry *e = (const sn_rt_correct_entry *)c->entries + n;
+  const int16_t(*deltas)[SN_RT_LANES] = ((const int16_t(*)[6][SN_RT_LANES])c->deltas)[n];
+  vf value = entry_value(job, g, bits, at, e->basis);
+  sum->position = mad(sum->position, vf_mul(value, vf_set(e->position)), load_delta(deltas, lane));
+  if (normals) sum->normal = mad(sum->normal, vf_mul(value, vf_set(e->normal)), load_delta(deltas + 3, lane));
+}
+
+static SN_RT_INLINE void add_packed_entry(const sn_rt_job *job, const sn_rt_group *g, const cursor *at, uint32_t n,
+                                          int lane, int normals, correction *sum) {
+  const sn_rt_stored_corrections *c = &job->correct.stored;
+  const sn_rt_packed_entry *e = (const sn_rt_packed_entry *)c->entries + n;
+  const uint8_t *deltas = (const uint8_t *)c->deltas + n * (size_t)c->delta_bytes;
+  vf value = entry_value(job, g, SN_RT_PACKED_BITS, at, e->basis);
+  sum->position = mad(sum->position, vf_mul(value, vf_set(e->position)), load_packed_delta(deltas, lane));
+  if (!normals) return;
+  vf scale = vf_mul(value, vf_set(sn_rt_short_float(e->normal)));
+  sum->normal = mad(sum->normal, scale, load_packed_turn(deltas + 3 * SN_RT_PACKED_ROW, lane));
+}
+
+static SN_RT_INLINE vf load_limit(const sn_rt_stored_corrections *c, uint32_t bits, size_t at) {
+  if (bits != SN_RT_PACKED_BITS || !(c->limit_unit > 0)) return vf_load((const float *)c->limits + at);
+  return vf_mul(vf_load_u16((const uint16_t *)c->limits + at), vf_set(c->limit_unit));
+}
+
 static SN_RT_INLINE correction correction_at(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits,
                                              const cursor *at, int lane, int normals) {
   const sn_rt_correcting *c = &job->correct;
   vf3 none = {vf_set(0), vf_set(0), vf_set(0)};
   correction sum = {!c->forward, c->forward, none, none};
-  for (uint32_t n = c->start[at->block]; n < c->start[at->block + 1]; n++) {
-    const sn_rt_correct_entry *e = c->entries + n;
-    vf value = c->weighted ? own_values(job, g, bits, at, e->basis) : vf_set(c->values[e->basis]);
-    sum.position = mad(sum.position, vf_mul(value, vf_set(e->position)), load_delta(c->deltas[n], lane));
-    if (!normals) continue;
-    sum.normal = mad(sum.normal, vf_mul(value, vf_set(e->normal)), load_delta(c->deltas[n] + 3, lane));
+  for (uint32_t n = c->stored.start[at->block]; n < c->stored.start[at->block + 1]; n++) {
+    if (bits == SN_RT_PACKED_BITS && c->stored.delta_bytes) {
+      add_packed_entry(job, g, at, n, lane, normals, &sum);
+    } else {
+      add_entry(job, g, bits, at, n, lane, normals, &sum);
+    }
   }
-  if (c->limits) sum.position = limited(sum.position, vf_load(c->limits[at->block] + lane));
+  if (c->stored.limits)
+    sum.position = limited(sum.position, load_limit(&c->stored, bits, at->block * SN_RT_LANES + (size_t)lane));
   return sum;
 }
 
@@ -321,11 +424,11 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
         blend_shared(&shared, 4, 3, influences, w, b);
       }
       int pairs = in_pairs(at.lanes);
-      vf3 p = load3(at.rest);
+      vf3 p = load_rest(&at, bits);
       p = transform(b, c.before ? add(p, c.position) : p);
       put(positions, pairs, at.lanes, c.after ? add(p, c.position) : p);
       if (!normals) continue;
-      vf3 n = load3(at.normals);
+      vf3 n = load_normals(&at, bits, corrected);
       n = transform_normal(b, c.before ? add(n, c.normal) : n);
       put(normals_out, pairs, at.lanes, c.after ? normalise(add(n, c.normal)) : n);
     }
@@ -356,8 +459,8 @@ static SN_RT_INLINE void dualquat_blocks(const sn_rt_job *job, const sn_rt_group
       float weights[SN_RT_MAX_INFLUENCES][width];
       load_all_weights(at.weights, bits, influences, total, w);
       if (loose) loose_weights(unit, influences, w, weights);
-      vf3 p = load3(at.rest), n = p;
-      if (normals) n = load3(at.normals);
+      vf3 p = load_rest(&at, bits), n = p;
+      if (normals) n = load_normals(&at, bits, 1);
       correction c = {0};
       if (corrected) c = correction_at(job, g, bits, &at, lane, normals);
       if (c.before) p = add(p, c.position), n = normalise(add(n, c.normal));
@@ -397,7 +500,7 @@ static SN_RT_INLINE int loop_of(const sn_rt_group *g, int corrected) {
 
 static SN_RT_INLINE void linear_groups(const sn_rt_job *job, uint32_t bits, int normals, int corrected) {
   for (uint32_t index = job->first_group; index < job->last_group; index++) {
-    const sn_rt_group *g = job->groups + index;
+    const sn_rt_group *g = job->skin.groups + index;
     switch (loop_of(g, corrected)) {
     case 0:
       linear_blocks(job, g, bits, normals, 1, g->influences, corrected);
@@ -424,7 +527,7 @@ static SN_RT_INLINE void linear_groups(const sn_rt_job *job, uint32_t bits, int 
 static SN_RT_INLINE void dualquat_groups(const sn_rt_job *job, uint32_t bits, int normals, int stretched,
                                          int corrected) {
   for (uint32_t index = job->first_group; index < job->last_group; index++) {
-    const sn_rt_group *g = job->groups + index;
+    const sn_rt_group *g = job->skin.groups + index;
     switch (loop_of(g, stretched || corrected)) {
     case 0:
       dualquat_blocks(job, g, bits, normals, 1, stretched, g->influences, corrected);
@@ -448,27 +551,34 @@ static SN_RT_INLINE void dualquat_groups(const sn_rt_job *job, uint32_t bits, in
   }
 }
 
-#define SN_RT_VARIANTS(name, bits, ...)                                                                              \
-  static void name##_##bits(const sn_rt_job *job) { name##_groups(job, bits, 0, __VA_ARGS__ 0); }                    \
-  static void name##_##bits##_normals(const sn_rt_job *job) { name##_groups(job, bits, 1, __VA_ARGS__ 0); }          \
-  static void name##_##bits##_corrected(const sn_rt_job *job) { name##_groups(job, bits, 0, __VA_ARGS__ 1); }        \
-  static void name##_##bits##_normals_corrected(const sn_rt_job *job) { name##_groups(job, bits, 1, __VA_ARGS__ 1); }
+// Floats and packed numbers have loops of their own; weights of 16 and 8 bits, which older models have, share one.
+#define SN_RT_VARIANTS(name, kind, bits, ...)                                                                        \
+  static void name##_##kind(const sn_rt_job *job) { name##_groups(job, bits, 0, __VA_ARGS__ 0); }                    \
+  static void name##_##kind##_normals(const sn_rt_job *job) { name##_groups(job, bits, 1, __VA_ARGS__ 0); }          \
+  static void name##_##kind##_corrected(const sn_rt_job *job) { name##_groups(job, bits, 0, __VA_ARGS__ 1); }        \
+  static void name##_##kind##_normals_corrected(const sn_rt_job *job) { name##_groups(job, bits, 1, __VA_ARGS__ 1); }
 
-SN_RT_VARIANTS(linear, 8, )
-SN_RT_VARIANTS(linear, 16, )
-SN_RT_VARIANTS(linear, 32, )
-SN_RT_VARIANTS(dualquat, 8, 0, )
-SN_RT_VARIANTS(dualquat, 16, 0, )
-SN_RT_VARIANTS(dualquat, 32, 0, )
+SN_RT_VARIANTS(linear, floats, 32, )
+SN_RT_VARIANTS(linear, packed, SN_RT_PACKED_BITS, )
+SN_RT_VARIANTS(linear, other, job->skin.weight_bits, )
+SN_RT_VARIANTS(dualquat, floats, 32, 0, )
+SN_RT_VARIANTS(dualquat, packed, SN_RT_PACKED_BITS, 0, )
+SN_RT_VARIANTS(dualquat, other, job->skin.weight_bits, 0, )
 
 #define SN_RT_TABLE(name)                                                                                            \
   {                                                                                                                  \
-    {{name##_8, name##_16, name##_32}, {name##_8_normals, name##_16_normals, name##_32_normals}}, {                  \
-      {name##_8_corrected, name##_16_corrected, name##_32_corrected}, {                                              \
-        name##_8_normals_corrected, name##_16_normals_corrected, name##_32_normals_corrected                         \
+    {{name##_floats, name##_packed, name##_other},                                                                   \
+     {name##_floats_normals, name##_packed_normals, name##_other_normals}},                                          \
+    {                                                                                                                \
+      {name##_floats_corrected, name##_packed_corrected, name##_other_corrected}, {                                  \
+        name##_floats_normals_corrected, name##_packed_normals_corrected, name##_other_normals_corrected             \
       }                                                                                                              \
     }                                                                                                                \
   }
+
+static SN_RT_INLINE int kind_of(const sn_rt_job *job) {
+  return job->skin.weight_bits == 32 ? 0 : job->skin.weight_bits == SN_RT_PACKED_BITS ? 1 : 2;
+}
 
 // Every one of `count` floats into eight lanes, times `unit`.
 static void widen(const float *values, uint32_t count, float unit, float *out) {
@@ -480,14 +590,14 @@ static void widen(const float *values, uint32_t count, float unit, float *out) {
 
 static void linear(const sn_rt_job *job) {
   static void (*const by_kind[2][2][3])(const sn_rt_job *) = SN_RT_TABLE(linear);
-  by_kind[job->correct.start != NULL][job->normals != NULL][job->weight_bits / 16](job);
+  by_kind[job->correct.stored.start != NULL][job->normals != NULL][kind_of(job)](job);
 }
 
 static void dualquat(const sn_rt_job *job) {
   static void (*const by_kind[2][2][3])(const sn_rt_job *) = SN_RT_TABLE(dualquat);
-  by_kind[job->correct.start != NULL][job->normals != NULL][job->weight_bits / 16](job);
+  by_kind[job->correct.stored.start != NULL][job->normals != NULL][kind_of(job)](job);
 }
 
 static void stretched(const sn_rt_job *job) {
-  dualquat_groups(job, job->weight_bits, job->normals != NULL, 1, job->correct.start != NULL);
+  dualquat_groups(job, job->skin.weight_bits, job->normals != NULL, 1, job->correct.stored.start != NULL);
 }

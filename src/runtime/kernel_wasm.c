@@ -40,8 +40,22 @@ static SN_RT_INLINE vf vf_load_u8(const uint8_t *p) {
   return wasm_f32x4_convert_i32x4(apart(wasm_u32x4_extend_low_u16x8(wasm_u16x8_extend_low_u8x16(bytes))));
 }
 
+// Six bytes, four lanes.
+static SN_RT_INLINE vf vf_load_u12(const uint8_t *p) {
+  uint32_t low, high;
+  memcpy(&low, p, 4), memcpy(&high, p + 2, 4);
+  return wasm_f32x4_convert_i32x4(wasm_u32x4_make(low & 0xfff, low >> 12 & 0xfff, high >> 8 & 0xfff, high >> 20));
+}
+
+static SN_RT_INLINE vf vf_load_u10(const uint8_t *p, int shift) {
+  v128_t v = wasm_u32x4_shr(wasm_v128_load(p), (uint32_t)shift);
+  return wasm_f32x4_convert_i32x4(wasm_v128_and(v, wasm_i32x4_splat(1023)));
+}
+
 static SN_RT_INLINE vf vf_rsqrt(vf a) { return wasm_f32x4_div(wasm_f32x4_splat(1), wasm_f32x4_sqrt(a)); }
 static SN_RT_INLINE vf vf_flip(vf a, uint32_t sign) { return wasm_v128_xor(a, wasm_i32x4_splat((int32_t)sign)); }
+
+static SN_RT_INLINE vf vf_with_sign(vf t, vf a) { return wasm_v128_or(t, wasm_v128_and(a, wasm_f32x4_splat(-0.0f))); }
 
 // Four rows of four floats, `stride` floats apart, into four columns.
 static SN_RT_INLINE void vf_transpose(const float *rows, int stride, vf out[4]) {

@@ -13,6 +13,7 @@ _Static_assert(sizeof(sn_rt_reference) == 20, "a reference is 20 bytes in the fi
 _Static_assert(sizeof(sn_rt_correct_head) == 32, "the head of the corrections is 32 bytes in the file");
 _Static_assert(sizeof(sn_rt_field) == 48, "a pose space is 48 bytes in the file");
 _Static_assert(sizeof(sn_rt_correct_entry) == 12, "a correction's entry is 12 bytes in the file");
+_Static_assert(sizeof(sn_rt_packed_entry) == 8, "a packed correction's entry is 8 bytes in the file");
 _Static_assert((int)SN_SECTION_COUNT <= SN_RT_MAX_SECTIONS, "sn_rt_model has room for every section");
 
 // What the checks share. `header` is a copy.
@@ -129,8 +130,8 @@ static sn_rt_status check_counts(reader *r) {
       (h->palette_count == 0 && h->vertex_count > 0)) {
     return BAD(r, "%u joints and %u matrices in the palette do not fit together", h->joint_count, h->palette_count);
   }
-  if (h->weight_bits != 32 && h->weight_bits != 16 && h->weight_bits != 8) {
-    return BAD(r, "weights have %u bits instead of 32, 16 or 8", h->weight_bits);
+  if (h->weight_bits != 32 && h->weight_bits != 16 && h->weight_bits != 8 && h->weight_bits != SN_RT_PACKED_BITS) {
+    return BAD(r, "weights have %u bits instead of 32, 16, 12 or 8", h->weight_bits);
   }
   if (h->torque_count != (h->drive == SN_RT_DRIVE_TORQUE ? h->joint_count : 0)) {
     return BAD(r, "%u torques for %u joints", h->torque_count, h->joint_count);

@@ -71,7 +71,7 @@ static void make_dualquats(const sn_rt_model *model, const sn_rt_scratch *s) {
 static void widen_palette(const sn_rt_model *model, const sn_rt_scratch *s) {
   const sn_rt_kernels *kernels = sn_rt_kernels_of(model->path);
   uint32_t count = model->info.palette_count;
-  float unit = 1 / sn_rt_weight_total(model);
+  float unit = 1 / sn_rt_weight_total(model->info.weight_bits);
   if (model->info.blend == SN_RT_BLEND_LINEAR) {
     kernels->widen(s->matrices, 16 * count, unit, s->wide_matrices);
     return;

@@ -3,10 +3,12 @@
 #include <string.h>
 
 #include "runtime/internal.h"
+#include "runtime/vertex.h"
 
 // One block of eight: vertex[l] is the vertex of lane l. A block that is not full has a vertex twice.
 typedef struct block_view {
   const sn_rt_group *group;
+  uint32_t index;    // of the group
   size_t block;      // of all blocks
   size_t weight_row; // first of the block's rows in skin.weights
   size_t tuple_row;  // and in skin.tuples
@@ -23,7 +25,7 @@ static void for_each_block(const sn_rt_model *model, block_fn visit, void *user)
   for (uint32_t c = 0; (uint64_t)c * grain < model->info.vertex_count; c++)
     for (uint32_t n = chunks[c]; n < chunks[c + 1]; n++)
       for (size_t b = 0; b < groups[n].block_count; b++) {
-        block_view view = {.group = groups + n, .block = groups[n].first_block + b};
+        block_view view = {.group = groups + n, .index = n, .block = groups[n].first_block + b};
         view.weight_row = groups[n].first_weight + b * (groups[n].influences - 1u);
         view.tuple_row = groups[n].first_tuple + b * groups[n].influences;
         for (int l = 0; l < SN_RT_LANES; l++) view.vertex[l] = c * grain + lanes[view.block][l];
@@ -33,41 +35,38 @@ static void for_each_block(const sn_rt_model *model, block_fn visit, void *user)
 
 // ---- the rest pose -------------------------------------------------------------------------------------------------------
 
-static void read_points(const sn_rt_model *model, sn_rt_section_id id, const block_view *view, float (*out)[3]) {
-  const float(*points)[3][SN_RT_LANES] = model->sections[id];
-  for (int l = 0; l < SN_RT_LANES; l++)
-    for (int c = 0; c < 3; c++) out[view->vertex[l]][c] = points[view->block][c][l];
+static void read_points(const sn_rt_model *model, const block_view *view, const sn_rt_rest *out) {
+  sn_rt_stored skin = sn_rt_stored_of(model);
+  int normals = out->normals && model->info.shade == SN_RT_SHADE_TRANSFORM;
+  for (uint32_t l = 0; l < SN_RT_LANES; l++) {
+    if (out->positions) sn_rt_stored_position(&skin, view->index, view->block, l, out->positions[view->vertex[l]]);
+    if (!normals) continue;
+    sn_rt_stored_normal(&skin, view->block, l, out->normals[view->vertex[l]]);
+    if (skin.boxes) sn_rt_normalise(out->normals[view->vertex[l]]);
+  }
 }
 
-static float weight_at(const sn_rt_model *model, size_t row, int lane) {
-  return sn_rt_stored_weight(model->sections[SN_SECTION_SKIN_WEIGHTS], model->info.weight_bits,
-                             row * SN_RT_LANES + (size_t)lane) /
-         sn_rt_weight_total(model);
-}
-
-static void read_weights(const sn_rt_model *model, const block_view *view, int lane, const sn_rt_rest *out) {
-  const uint16_t(*tuples)[SN_RT_LANES] = model->sections[SN_SECTION_SKIN_TUPLES];
+static void read_weights(const sn_rt_model *model, const block_view *view, uint32_t lane, const sn_rt_rest *out) {
+  sn_rt_stored skin = sn_rt_stored_of(model);
   const sn_rt_group *g = view->group;
   size_t row = (size_t)view->vertex[lane] * out->influences;
-  float first = 1;
+  float first = 1, total = sn_rt_weight_total(skin.weight_bits);
   for (uint32_t k = 0; k < out->influences; k++) {
     int used = k < g->influences;
-    float weight = used && k ? weight_at(model, view->weight_row + k - 1, lane) : 0;
+    float weight = used && k ? sn_rt_stored_weight(&skin, view->weight_row + k - 1, lane) / total : 0;
+    uint32_t joint = !used                           ? 0
+                     : g->kind == SN_RT_GROUP_SHARED ? g->joints[k]
+                                                     : sn_rt_stored_joint(&skin, view->tuple_row + k, lane);
     first -= weight;
-    out->weights[row + k] = weight;
-    out->joints[row + k] = !used                           ? 0
-                           : g->kind == SN_RT_GROUP_SHARED ? g->joints[k]
-                                                           : tuples[view->tuple_row + k][lane];
+    out->weights[row + k] = weight, out->joints[row + k] = (uint16_t)joint;
   }
   out->weights[row] = first;
 }
 
 static void read_block(const sn_rt_model *model, const block_view *view, void *user) {
   const sn_rt_rest *out = user;
-  if (out->positions) read_points(model, SN_SECTION_SKIN_REST, view, out->positions);
-  if (out->normals && model->info.shade == SN_RT_SHADE_TRANSFORM)
-    read_points(model, SN_SECTION_SKIN_NORMALS, view, out->normals);
-  for (int l = 0; out->weights && l < SN_RT_LANES; l++) read_weights(model, view, l, out);
+  read_points(model, view, out);
+  for (uint32_t l = 0; out->weights && l < SN_RT_LANES; l++) read_weights(model, view, l, out);
 }
 
 sn_rt_status sn_rt_get_rest(const sn_rt_model *model, const sn_rt_rest *out, sn_rt_error *error) {
@@ -94,15 +93,15 @@ uint32_t sn_rt_displacement_count(const sn_rt_model *model) {
 }
 
 static void read_displacements(const sn_rt_model *model, const block_view *view, void *user) {
-  const uint32_t *start = model->sections[SN_SECTION_CORRECT_START];
-  const sn_rt_correct_entry *entries = model->sections[SN_SECTION_CORRECT_ENTRIES];
-  const int16_t(*deltas)[6][SN_RT_LANES] = model->sections[SN_SECTION_CORRECT_DELTAS];
+  sn_rt_stored_corrections stored = sn_rt_stored_corrections_of(model);
   float(*out)[3] = user;
-  for (uint32_t n = start[view->block]; n < start[view->block + 1]; n++)
-    for (int l = 0; l < SN_RT_LANES; l++) {
-      float *to = out[(size_t)entries[n].basis * model->info.vertex_count + view->vertex[l]];
-      for (int c = 0; c < 3; c++) to[c] = entries[n].position * (float)deltas[n][c][l];
+  for (uint32_t n = stored.start[view->block]; n < stored.start[view->block + 1]; n++) {
+    sn_rt_correct_entry e = sn_rt_stored_entry(&stored, n);
+    for (uint32_t l = 0; l < SN_RT_LANES; l++) {
+      float *to = out[(size_t)e.basis * model->info.vertex_count + view->vertex[l]];
+      for (uint32_t c = 0; c < 3; c++) to[c] = e.position * sn_rt_stored_delta(&stored, n, c, l);
     }
+  }
 }
 
 void sn_rt_displacements(const sn_rt_model *model, float (*out)[3]) {
@@ -110,4 +109,19 @@ void sn_rt_displacements(const sn_rt_model *model, float (*out)[3]) {
   if (count == 0) return;
   memset(out, 0, count * model->info.vertex_count * sizeof *out);
   for_each_block(model, read_displacements, out);
+}
+
+// ---- triangles -----------------------------------------------------------------------------------------------------------
+
+void sn_rt_get_triangles(const sn_rt_model *model, uint32_t (*out)[3]) {
+  size_t count = 3 * (size_t)model->info.triangle_count;
+  uint32_t *vertex = (uint32_t *)out;
+  const uint8_t *packed = model->sections[SN_SECTION_PACK_TRIANGLES];
+  if (!packed) {
+    if (count) memcpy(out, model->sections[SN_SECTION_MESH_TRIANGLES], count * sizeof *vertex);
+    return;
+  }
+  const uint8_t *end = packed + model->sizes[SN_SECTION_PACK_TRIANGLES];
+  uint32_t last = 0;
+  for (size_t n = 0; n < count; n++) vertex[n] = last += sn_rt_packed_step(&packed, end);
 }

@@ -75,42 +75,50 @@ int sn_rt_use_path(sn_rt_model *model, sn_rt_path path) {
 
 static sn_rt_job new_job(const sn_rt_model *model, const void *scratch) {
   sn_rt_scratch at = sn_rt_scratch_at(model, scratch);
+  sn_rt_job job = {.skin = sn_rt_stored_of(model),
+                   .weight_unit = 1 / sn_rt_weight_total(model->info.weight_bits),
+                   .weight_total = sn_rt_weight_total(model->info.weight_bits),
+                   .scratch = at,
+                   .correct = sn_rt_new_correcting(model, &at)};
   // Models that recompute normals may have none of the rest pose: the pointer goes along with that of the positions, unread.
-  const void *normals = model->sections[SN_SECTION_SKIN_NORMALS];
-  if (!normals) normals = model->sections[SN_SECTION_SKIN_REST];
-  return (sn_rt_job){.groups = model->sections[SN_SECTION_SKIN_GROUPS],
-                     .lanes = model->sections[SN_SECTION_SKIN_LANES],
-                     .rest = model->sections[SN_SECTION_SKIN_REST],
-                     .rest_normals = normals,
-                     .weights = model->sections[SN_SECTION_SKIN_WEIGHTS],
-                     .weight_bits = model->info.weight_bits,
-                     .weight_unit = 1 / sn_rt_weight_total(model),
-                     .weight_total = sn_rt_weight_total(model),
-                     .tuples = model->sections[SN_SECTION_SKIN_TUPLES],
-                     .scratch = at,
-                     .correct = sn_rt_new_correcting(model, &at)};
+  if (!job.skin.normals) job.skin.normals = job.skin.rest;
+  return job;
+}
+
+// The job of one block, `block` of group `group` of the chunk, whose lanes go to places 0 to 7; `one` is its group.
+static sn_rt_job one_block(const sn_rt_job *chunk, uint32_t group, uint32_t block, sn_rt_group *one) {
+  static const uint16_t in_order[1][SN_RT_LANES] = {{0, 1, 2, 3, 4, 5, 6, 7}};
+  sn_rt_job job = *chunk;
+  *one = chunk->skin.groups[group];
+  size_t at = (size_t)one->first_block + block;
+  one->first_weight += block * (one->influences - 1u), one->first_tuple += block * one->influences;
+  one->block_count = 1, one->first_block = 0;
+  int packed = job.skin.boxes != NULL;
+  job.skin.groups = one, job.first_group = 0, job.last_group = 1, job.skin.lanes = in_order;
+  job.skin.rest = (const char *)job.skin.rest + at * 3 * SN_RT_LANES * (packed ? sizeof(uint16_t) : sizeof(float));
+  job.skin.normals =
+    (const char *)job.skin.normals + at * (packed ? 2 * (size_t)SN_RT_PACKED_ROW : 3 * SN_RT_LANES * sizeof(float));
+  if (packed) job.skin.boxes += group;
+  sn_rt_stored_corrections *c = &job.correct.stored;
+  if (c->start) c->start += at;
+  if (c->limits) {
+    c->limits = (const char *)c->limits + at * SN_RT_LANES * (c->limit_unit > 0 ? sizeof(uint16_t) : sizeof(float));
+  }
+  return job;
 }
 
 // Vertices begin .. end - 1 of a chunk only: every block with such a vertex is evaluated into a buffer of its own.
 static void skin_part(const sn_rt_job *chunk, sn_rt_kernel kernel, uint32_t begin, uint32_t end) {
-  static const uint16_t in_order[1][SN_RT_LANES] = {{0, 1, 2, 3, 4, 5, 6, 7}};
   float positions[SN_RT_LANES][3], normals[SN_RT_LANES][3];
   for (uint32_t index = chunk->first_group; index < chunk->last_group; index++) {
-    const sn_rt_group *g = chunk->groups + index;
+    const sn_rt_group *g = chunk->skin.groups + index;
     for (uint32_t b = 0; b < g->block_count; b++) {
-      size_t block = (size_t)g->first_block + b;
-      const uint16_t *lanes = chunk->lanes[block];
+      const uint16_t *lanes = chunk->skin.lanes[(size_t)g->first_block + b];
       int wanted = 0;
       for (int l = 0; l < SN_RT_LANES; l++) wanted |= lanes[l] >= begin && lanes[l] < end;
       if (!wanted) continue;
-      sn_rt_group one = *g;
-      one.block_count = 1, one.first_block = 0;
-      one.first_weight += b * (g->influences - 1u), one.first_tuple += b * g->influences;
-      sn_rt_job job = *chunk;
-      job.groups = &one, job.first_group = 0, job.last_group = 1;
-      job.lanes = in_order, job.rest += block, job.rest_normals += block;
-      if (job.correct.start) job.correct.start += block;
-      if (job.correct.limits) job.correct.limits += block;
+      sn_rt_group one;
+      sn_rt_job job = one_block(chunk, index, b, &one);
       job.positions = (char *)positions, job.position_stride = sizeof *positions;
       job.normals = chunk->normals ? (char *)normals : NULL, job.normal_stride = sizeof *normals;
       kernel(&job);

@@ -22,6 +22,27 @@ static const sn_method *const methods[] = {&sn_method_rigid,
 
 const sn_method *const *sn_methods(void) { return methods; }
 
+const sn_option sn_method_common_table[] = {
+  {"pack", SN_OPTION_SWITCH, offsetof(sn_method_common, pack), "0", 0, 0, NULL, SN_OPTION_COMMON,
+   "a packed model: half the bytes, rounded to 0.02 % of the diagonal at most, as `sinew pack` does it"},
+  {0},
+};
+
+static const sn_method_common *common_of(const sn_method_spec *spec) {
+  return (const sn_method_common *)(const void *)(spec->options.bytes + SN_METHOD_COMMON_OFFSET);
+}
+
+// The model packed instead of the model.
+static sn_status pack_model(sn_context *ctx, sn_model *model) {
+  sn_rt_model opened;
+  sn_model packed = {0};
+  sn_status status = sn_model_open(ctx, "model", model->bytes, model->size, &opened);
+  if (status == SN_OK) status = sn_model_pack(ctx, &opened, &packed);
+  sn_model_free(model);
+  *model = packed;
+  return status;
+}
+
 static sn_status find_method(sn_context *ctx, const char *name, const sn_method **out) {
   const char *names[32] = {0};
   for (int k = 0; methods[k]; k++) {
@@ -92,6 +113,7 @@ sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_example
     status = spec->method->train(ctx, &spec->options, examples, keys, out, report);
     if (status == SN_BAD_INPUT) sn_fail_prefix(ctx, "%s: ", spec->text);
   }
+  if (status == SN_OK && common_of(spec)->pack) status = pack_model(ctx, out);
   report->seconds = sn_seconds() - start;
   return status;
 }

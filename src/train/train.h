@@ -5,6 +5,11 @@
 
 #include "sinew/train.h"
 
+// A group of every method's options.
+extern const sn_option sn_method_common_table[];
+#define SN_METHOD_COMMON                                                                                             \
+  { sn_method_common_table, SN_METHOD_COMMON_OFFSET }
+
 extern const sn_method sn_method_rigid, sn_method_lbs, sn_method_dqs, sn_method_psd, sn_method_eigenskin,
   sn_method_rotreg, sn_method_affine, sn_method_torque;
 extern const sn_method sn_method_mwe, sn_method_animspace, sn_method_mohr, sn_method_sbs; // rows of compare alone

@@ -252,7 +252,7 @@ static const sn_option table[] = {
   {"influences", SN_OPTION_INT, FIELD(influences), "4", 1, 8, NULL, SN_OPTION_ADVANCED, "most bones of a vertex"},
   {0},
 };
-static const sn_option_group groups[] = {{table, 0}, {0}};
+static const sn_option_group groups[] = {{table, 0}, SN_METHOD_COMMON, {0}};
 
 const sn_method sn_method_affine = {.name = "affine",
                                     .summary = "control points drive affine bones, by kernel CCA (Kim 2010)",

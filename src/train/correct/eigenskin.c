@@ -223,6 +223,7 @@ static const sn_option_group groups[] = {{own, 0},
                                          {sn_psd_option_table, 0},
                                          {sn_correct_option_table, offsetof(sn_psd_options, correct)},
                                          {sn_skin_option_table, offsetof(sn_psd_options, skin)},
+                                         SN_METHOD_COMMON,
                                          {0}};
 
 const sn_method sn_method_eigenskin = {.name = "eigenskin",

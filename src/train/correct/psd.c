@@ -192,8 +192,9 @@ static const sn_option_group groups[] = {{sn_psd_option_table, 0},
                                          {own, 0},
                                          {sn_correct_option_table, offsetof(sn_psd_options, correct)},
                                          {sn_skin_option_table, offsetof(sn_psd_options, skin)},
+                                         SN_METHOD_COMMON,
                                          {0}};
-_Static_assert(sizeof(sn_psd_options) <= SN_METHOD_OPTIONS_SIZE, "room in sn_method_spec");
+_Static_assert(sizeof(sn_psd_options) <= SN_METHOD_COMMON_OFFSET, "room in sn_method_spec");
 
 const sn_method sn_method_psd = {.name = "psd",
                                  .summary =

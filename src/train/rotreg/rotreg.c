@@ -160,7 +160,7 @@ static const sn_option own[] = {
    "1: sections 3 and 4 as printed, without what Sinew adds"},
   {0},
 };
-static const sn_option_group groups[] = {{sn_rotreg_option_table, 0}, {own, 0}, {0}};
+static const sn_option_group groups[] = {{sn_rotreg_option_table, 0}, {own, 0}, SN_METHOD_COMMON, {0}};
 
 const sn_method sn_method_rotreg = {
   .name = "rotreg",

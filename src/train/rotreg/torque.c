@@ -63,8 +63,8 @@ static const sn_option own[] = {
    "out"},
   {0},
 };
-static const sn_option_group groups[] = {{own, 0}, {sn_rotreg_option_table, FIELD(rotreg)}, {0}};
-_Static_assert(sizeof(sn_torque_options) <= SN_METHOD_OPTIONS_SIZE, "room in sn_method_spec");
+static const sn_option_group groups[] = {{own, 0}, {sn_rotreg_option_table, FIELD(rotreg)}, SN_METHOD_COMMON, {0}};
+_Static_assert(sizeof(sn_torque_options) <= SN_METHOD_COMMON_OFFSET, "room in sn_method_spec");
 
 const sn_method sn_method_torque = {
   .name = "torque",

@@ -60,7 +60,7 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
   return sn_dqs_train(ctx, options, examples, keys, out);
 }
 
-static const sn_option_group groups[] = {{sn_skin_option_table, 0}, {0}};
+static const sn_option_group groups[] = {{sn_skin_option_table, 0}, SN_METHOD_COMMON, {0}};
 
 const sn_method sn_method_dqs = {
   .name = "dqs",

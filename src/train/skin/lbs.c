@@ -11,7 +11,6 @@
 typedef struct sn_lbs_options {
   sn_skin_options skin;
   enum { extra_none, extra_halfway } extra;
-  enum { bits_32, bits_16, bits_8 } bits;
 } sn_lbs_options;
 
 const sn_option sn_skin_option_table[] = {
@@ -121,19 +120,17 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
                    "extra joints need fitted weights; leave out weights=given and weights=skeleton");
   }
   sn_model_desc desc = describe(examples);
-  desc.weight_bits = 32 >> o->bits;
   return (halfway ? train_halfway : train_plain)(ctx, &o->skin, examples, keys, &desc, out);
 }
 
 static const sn_option own[] = {
   {"extra", SN_OPTION_CHOICE, offsetof(sn_lbs_options, extra), "none", 0, 0, "none|halfway", SN_OPTION_COMMON,
    "half-way and scaling joints (Mohr and Gleicher 2003)"},
-  {"bits", SN_OPTION_CHOICE, offsetof(sn_lbs_options, bits), "32", 0, 0, "32|16|8", SN_OPTION_ADVANCED,
-   "of each stored weight; the sum of a vertex's weights stays exactly one"},
   {0},
 };
-static const sn_option_group groups[] = {{sn_skin_option_table, offsetof(sn_lbs_options, skin)}, {own, 0}, {0}};
-_Static_assert(sizeof(sn_lbs_options) <= SN_METHOD_OPTIONS_SIZE, "room in sn_method_spec");
+static const sn_option_group groups[] = {
+  {sn_skin_option_table, offsetof(sn_lbs_options, skin)}, {own, 0}, SN_METHOD_COMMON, {0}};
+_Static_assert(sizeof(sn_lbs_options) <= SN_METHOD_COMMON_OFFSET, "room in sn_method_spec");
 
 const sn_method sn_method_lbs = {
   .name = "lbs",

@@ -67,12 +67,12 @@ static sn_status train_rigid(sn_context *ctx, const void *options, const sn_exam
   return status;
 }
 
-static const sn_option_group no_options[] = {{0}};
+static const sn_option_group groups[] = {SN_METHOD_COMMON, {0}};
 
 const sn_method sn_method_rigid = {
   .name = "rigid",
   .summary = "one joint per vertex: the baseline of the enveloping error",
-  .options = no_options,
+  .options = groups,
   .needs_skeleton = true,
   .train = train_rigid,
 };

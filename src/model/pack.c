@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+// Packing a finished model: the same blocks in fewer bytes (docs/model-format.md). Sections that have a packed form get it,
+// all others are copied.
+#include <math.h>
+#include <string.h>
+
+#include "model/sections.h"
+#include "runtime/packed.h"
+
+enum { lanes = SN_RT_LANES, row_bytes = SN_RT_PACKED_ROW, tail = SN_RT_PACKED_TAIL };
+
+typedef struct packer {
+  sn_context *ctx;
+  const sn_rt_model *model;
+  sn_rt_stored skin;
+  sn_rt_stored_corrections corrections;
+  double diagonal; // of the rest positions
+  sn_arena scratch;
+  sn_section_list list;
+} packer;
+
+static void *new_section(packer *p, sn_rt_section_id id, uint64_t count, size_t size) {
+  return sn_section_new(&p->list, id, count, size, SN_RT_SECTION_REQUIRED);
+}
+
+static uint32_t group_count(const packer *p) {
+  return (uint32_t)(p->model->sizes[SN_SECTION_SKIN_GROUPS] / sizeof(sn_rt_group));
+}
+
+// Number `lane` of a row that is zero there.
+static void put_number(uint8_t *row, uint32_t lane, uint32_t number) {
+  uint8_t *at = row + 3 * (lane / 2) + lane % 2;
+  uint32_t shifted = lane % 2 ? number << 4 : number;
+  at[0] = (uint8_t)(at[0] | (shifted & 0xff)), at[1] = (uint8_t)(at[1] | shifted >> 8);
+}
+
+static uint32_t rounded(double value, double most) { return (uint32_t)lrint(fmin(fmax(value, 0), most)); }
+
+// ---- rest positions ----------------------------------------------------------------------------------------------------
+
+static void add_group(const packer *p, uint32_t group, float low[3], float high[3]) {
+  const sn_rt_group *g = p->skin.groups + group;
+  float at[3];
+  for (size_t b = g->first_block; b < (size_t)g->first_block + g->block_count; b++)
+    for (uint32_t l = 0; l < lanes; l++) {
+      sn_rt_stored_position(&p->skin, group, b, l, at);
+      for (int c = 0; c < 3; c++) low[c] = fminf(low[c], at[c]), high[c] = fmaxf(high[c], at[c]);
+    }
+}
+
+static double diagonal_of(const packer *p) {
+  float low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+  for (uint32_t g = 0; g < group_count(p); g++) add_group(p, g, low, high);
+  return hypot(hypot((double)high[0] - low[0], (double)high[1] - low[1]), (double)high[2] - low[2]);
+}
+
+// The least corner of the group's vertices, and a step of which 65535 reach its furthest side.
+static void measure_box(const packer *p, uint32_t group, float box[4]) {
+  float low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, side = 0;
+  add_group(p, group, low, high);
+  for (int c = 0; c < 3; c++) side = fmaxf(side, high[c] - low[c]), box[c] = low[c];
+  box[3] = side / 65535;
+}
+
+static sn_status pack_rest(packer *p) {
+  float(*boxes)[4] = new_section(p, SN_SECTION_PACK_BOXES, group_count(p), sizeof *boxes);
+  uint16_t(*rest)[3][lanes] = new_section(p, SN_SECTION_PACK_REST, p->model->info.block_count, sizeof *rest);
+  if (!boxes || !rest) return p->ctx->error.status;
+  for (uint32_t group = 0; group < group_count(p); group++) {
+    const sn_rt_group *g = p->skin.groups + group;
+    float *box = boxes[group], at[3];
+    if (g->block_count) measure_box(p, group, box);
+    for (size_t b = g->first_block; b < (size_t)g->first_block + g->block_count; b++)
+      for (uint32_t l = 0; l < lanes; l++) {
+        sn_rt_stored_position(&p->skin, group, b, l, at);
+        for (int c = 0; c < 3; c++) {
+          double steps = box[3] > 0 ? ((double)at[c] - box[c]) / box[3] : 0;
+          rest[b][c][l] = (uint16_t)rounded(steps, 65535);
+        }
+      }
+  }
+  return SN_OK;
+}
+
+// ---- normals -----------------------------------------------------------------------------------------------------------
+
+static void octahedral_of(const float n[3], uint32_t uv[2]) {
+  double length = fabs((double)n[0]) + fabs((double)n[1]) + fabs((double)n[2]);
+  double x = length > 0 ? n[0] / length : 0, y = length > 0 ? n[1] / length : 0;
+  if (n[2] < 0) {
+    double folded = (1 - fabs(y)) * copysign(1, x);
+    y = (1 - fabs(x)) * copysign(1, y), x = folded;
+  }
+  const double half = SN_RT_OCTAHEDRAL_HALF;
+  uv[0] = rounded((x + 1) * half, 2 * half), uv[1] = rounded((y + 1) * half, 2 * half);
+}
+
+static sn_status pack_normals(packer *p) {
+  if (p->model->info.shade != SN_RT_SHADE_TRANSFORM) return SN_OK;
+  size_t blocks = p->model->info.block_count;
+  uint8_t *rows = new_section(p, SN_SECTION_PACK_NORMALS, blocks * 2 * row_bytes + tail, 1);
+  if (!rows) return p->ctx->error.status;
+  for (size_t b = 0; b < blocks; b++)
+    for (uint32_t l = 0; l < lanes; l++) {
+      float n[3];
+      uint32_t uv[2];
+      sn_rt_stored_normal(&p->skin, b, l, n);
+      octahedral_of(n, uv);
+      put_number(rows + b * 2 * row_bytes, l, uv[0]), put_number(rows + b * 2 * row_bytes + row_bytes, l, uv[1]);
+    }
+  return SN_OK;
+}
+
+// ---- weights and joints ------------------------------------------------------------------------------------------------
+
+static void pack_lane(const packer *p, int influences, size_t row, uint32_t lane, uint8_t *rows) {
+  float weights[SN_RT_MAX_INFLUENCES] = {1}, sum = 0;
+  uint32_t whole[SN_RT_MAX_INFLUENCES];
+  for (int k = 1; k < influences; k++) {
+    float stored = sn_rt_stored_weight(&p->skin, row + (size_t)k - 1, lane);
+    weights[k] = fmaxf(0, stored / sn_rt_weight_total(p->skin.weight_bits));
+    weights[0] -= weights[k];
+  }
+  weights[0] = fmaxf(0, weights[0]);
+  for (int k = 0; k < influences; k++) sum += weights[k];
+  for (int k = 0; k < influences; k++) weights[k] /= sum;
+  sn_quantise_weights(influences, weights, (uint32_t)SN_RT_PACKED_TOTAL, whole);
+  for (int k = 1; k < influences; k++) put_number(rows + (row + (size_t)k - 1) * row_bytes, lane, whole[k]);
+}
+
+static sn_status pack_weights(packer *p) {
+  uint64_t count = p->model->sizes[SN_SECTION_SKIN_WEIGHTS] / p->skin.weight_bits;
+  uint8_t *rows = new_section(p, SN_SECTION_PACK_WEIGHTS, count * row_bytes + tail, 1);
+  if (!rows) return p->ctx->error.status;
+  for (uint32_t group = 0; group < group_count(p); group++) {
+    const sn_rt_group *g = p->skin.groups + group;
+    for (size_t b = 0; b < g->block_count; b++)
+      for (uint32_t l = 0; l < lanes; l++)
+        pack_lane(p, g->influences, g->first_weight + b * (g->influences - 1u), l, rows);
+  }
+  return SN_OK;
+}
+
+static sn_status pack_tuples(packer *p) {
+  const uint16_t *tuples = p->skin.tuples;
+  uint64_t count = p->model->sizes[SN_SECTION_SKIN_TUPLES] / sizeof *tuples;
+  if (p->model->info.palette_count > 256) {
+    return sn_section_add(&p->list, sn_rt_section_name(SN_SECTION_SKIN_TUPLES), tuples, count * sizeof *tuples, 0);
+  }
+  uint8_t *bytes = new_section(p, SN_SECTION_PACK_TUPLES, count, 1);
+  if (!bytes) return p->ctx->error.status;
+  for (uint64_t n = 0; n < count; n++) bytes[n] = (uint8_t)tuples[n];
+  return SN_OK;
+}
+
+// ---- triangles ---------------------------------------------------------------------------------------------------------
+
+static sn_status pack_triangles(packer *p) {
+  const uint32_t *vertices = p->model->sections[SN_SECTION_MESH_TRIANGLES];
+  size_t count = 3 * (size_t)p->model->info.triangle_count, size = 0;
+  if (count == 0) return SN_OK;
+  uint8_t *bytes = SN_NEW(p->ctx, &p->scratch, uint8_t, 5 * count);
+  if (!bytes) return p->ctx->error.status;
+  uint32_t last = 0;
+  for (size_t n = 0; n < count; n++) {
+    uint32_t step = vertices[n] - last, code = step << 1 ^ (0 - (step >> 31));
+    for (last = vertices[n]; code >= 0x80; code >>= 7) bytes[size++] = (uint8_t)(code | 0x80);
+    bytes[size++] = (uint8_t)code;
+  }
+  return sn_section_add(&p->list, sn_rt_section_name(SN_SECTION_PACK_TRIANGLES), bytes, size, SN_RT_SECTION_REQUIRED);
+}
+
+// ---- corrections -------------------------------------------------------------------------------------------------------
+
+// The upper half of the bits of the least such float that is not below `value`.
+static uint16_t short_float_above(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return (uint16_t)((bits >> 16) + ((bits & 0xffff) != 0));
+}
+
+static float largest_delta(const packer *p, size_t entry, uint32_t first) {
+  float largest = 0;
+  for (uint32_t c = first; c < first + 3; c++)
+    for (uint32_t l = 0; l < lanes; l++)
+      largest = fmaxf(largest, fabsf(sn_rt_stored_delta(&p->corrections, entry, c, l)));
+  return largest;
+}
+
+static float position_step(const packer *p, size_t entry) {
+  float scale = sn_rt_stored_entry(&p->corrections, entry).position;
+  return scale * largest_delta(p, entry, 0) / (SN_RT_PACKED_ZERO - 1);
+}
+
+// A component in multiples of its new scale.
+static double scaled_delta(const packer *p, size_t entry, uint32_t component, uint32_t lane, float was, float scale) {
+  return scale > 0 ? (double)was * sn_rt_stored_delta(&p->corrections, entry, component, lane) / scale : 0;
+}
+
+static void pack_entry(const packer *p, size_t index, sn_rt_packed_entry *to, uint8_t *rows) {
+  sn_rt_correct_entry e = sn_rt_stored_entry(&p->corrections, index);
+  bool normals = p->model->info.shade == SN_RT_SHADE_TRANSFORM;
+  to->basis = e.basis;
+  to->position = position_step(p, index);
+  to->normal = normals ? short_float_above(e.normal * largest_delta(p, index, 3) / (SN_RT_PACKED_TURN_ZERO - 1)) : 0;
+  float turn = sn_rt_short_float(to->normal);
+  for (uint32_t l = 0; l < lanes; l++) {
+    uint32_t turns = 0;
+    for (uint32_t c = 0; c < 3; c++) {
+      double steps = scaled_delta(p, index, c, l, e.position, to->position) + SN_RT_PACKED_ZERO;
+      put_number(rows + c * row_bytes, l, rounded(steps, 2 * SN_RT_PACKED_ZERO - 1));
+      double bend = scaled_delta(p, index, 3 + c, l, e.normal, turn) + SN_RT_PACKED_TURN_ZERO;
+      turns |= rounded(bend, 2 * SN_RT_PACKED_TURN_ZERO - 1) << 10 * c;
+    }
+    if (normals) memcpy(rows + 3 * row_bytes + l * sizeof turns, &turns, sizeof turns);
+  }
+}
+
+// What rounding the corrections may cost: half a step of every entry of a block, in the worst case all in one direction, and as a
+// rule in any. Pose functions that are close to each other have large displacements which cancel, and then it is too much.
+static const double most_cost = 1e-4, usual_cost = 1e-5; // of the diagonal: half of what packing may cost in all
+
+static bool corrections_bear_packing(const packer *p) {
+  const uint32_t *start = p->corrections.start;
+  double usual = 0, blocks = p->model->info.block_count;
+  for (size_t b = 0; b < p->model->info.block_count; b++) {
+    double sum = 0, squares = 0;
+    for (size_t n = start[b]; n < start[b + 1]; n++) {
+      double step = position_step(p, n);
+      sum += step, squares += step * step;
+    }
+    if (sum * sqrt(3) / 2 > most_cost * p->diagonal) return false;
+    usual += squares / 4 / blocks;
+  }
+  return sqrt(usual) <= usual_cost * p->diagonal;
+}
+
+static sn_status copy_section(packer *p, sn_rt_section_id id) {
+  return sn_section_add(&p->list, sn_rt_section_name(id), p->model->sections[id], p->model->sizes[id],
+                        SN_RT_SECTION_REQUIRED);
+}
+
+static sn_status pack_entries(packer *p) {
+  if (!corrections_bear_packing(p)) {
+    sn_status status = copy_section(p, SN_SECTION_CORRECT_ENTRIES);
+    return status == SN_OK ? copy_section(p, SN_SECTION_CORRECT_DELTAS) : status;
+  }
+  const sn_rt_correct_head *head = p->model->sections[SN_SECTION_CORRECT_HEAD];
+  size_t count = head->entry_count, size = sn_rt_packed_delta_bytes(p->model->info.shade);
+  sn_rt_packed_entry *entries = new_section(p, SN_SECTION_PACK_ENTRIES, count, sizeof *entries);
+  uint8_t *deltas = new_section(p, SN_SECTION_PACK_DELTAS, count * size + tail, 1);
+  if (!entries || !deltas) return p->ctx->error.status;
+  for (size_t n = 0; n < count; n++) pack_entry(p, n, entries + n, deltas + n * size);
+  return SN_OK;
+}
+
+static sn_status pack_limits(packer *p) {
+  size_t count = (size_t)p->model->info.block_count * lanes;
+  uint8_t *bytes = new_section(p, SN_SECTION_PACK_LIMITS, sizeof(float) + 2 * count, 1);
+  if (!bytes) return p->ctx->error.status;
+  const float *limits = p->corrections.limits;
+  float largest = 0;
+  for (size_t n = 0; n < count; n++) largest = fmaxf(largest, limits[n]);
+  float unit = largest / 65535;
+  memcpy(bytes, &unit, sizeof unit);
+  uint16_t *out = (uint16_t *)(void *)(bytes + sizeof unit);
+  for (size_t n = 0; n < count; n++) out[n] = (uint16_t)fmax(1, rounded(limits[n] / unit, 65535));
+  return SN_OK;
+}
+
+// ---- all sections ------------------------------------------------------------------------------------------------------
+
+typedef struct packing {
+  sn_rt_section_id from;
+  sn_status (*pack)(packer *p); // NULL: done with another section
+} packing;
+
+static const packing packings[] = {
+  {SN_SECTION_SKIN_REST, pack_rest},           {SN_SECTION_SKIN_NORMALS, pack_normals},
+  {SN_SECTION_SKIN_WEIGHTS, pack_weights},     {SN_SECTION_SKIN_TUPLES, pack_tuples},
+  {SN_SECTION_MESH_TRIANGLES, pack_triangles}, {SN_SECTION_CORRECT_ENTRIES, pack_entries},
+  {SN_SECTION_CORRECT_DELTAS, NULL},           {SN_SECTION_CORRECT_LIMITS, pack_limits}};
+
+static sn_status pack_section(packer *p, const sn_rt_entry *entry) {
+  for (size_t n = 0; n < sizeof packings / sizeof *packings; n++) {
+    if (strcmp(entry->name, sn_rt_section_name(packings[n].from)) == 0)
+      return packings[n].pack ? packings[n].pack(p) : SN_OK;
+  }
+  return sn_section_add(&p->list, entry->name, p->model->bytes + entry->offset, entry->size, entry->flags);
+}
+
+sn_status sn_model_pack(sn_context *ctx, const sn_rt_model *model, sn_model *out) {
+  *out = (sn_model){0};
+  if (model->info.weight_bits == SN_RT_PACKED_BITS) return sn_fail(ctx, SN_BAD_INPUT, "the model is packed already");
+  sn_rt_header header;
+  memcpy(&header, model->bytes, sizeof header);
+  packer p = {.ctx = ctx,
+              .model = model,
+              .skin = sn_rt_stored_of(model),
+              .corrections = sn_rt_stored_corrections_of(model),
+              .scratch = sn_arena_new(ctx)};
+  p.list = (sn_section_list){.ctx = ctx, .memory = &p.scratch};
+  p.diagonal = diagonal_of(&p);
+  const sn_rt_entry *entries = (const sn_rt_entry *)(const void *)(model->bytes + sizeof header);
+  sn_status status = SN_OK;
+  for (uint32_t s = 0; status == SN_OK && s < header.section_count; s++) status = pack_section(&p, entries + s);
+  header.weight_bits = SN_RT_PACKED_BITS;
+  if (status == SN_OK) status = sn_sections_assemble(&p.list, header, out);
+  sn_arena_free(&p.scratch);
+  return status;
+}

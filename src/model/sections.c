@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "model/sections.h"
+
+#include <string.h>
+
+sn_status sn_section_add(sn_section_list *list, const char *name, const void *bytes, uint64_t size, uint32_t flags) {
+  if (strlen(name) == 0 || strlen(name) > 15) {
+    return sn_fail(list->ctx, SN_BAD_INPUT, "a section's name has 1 to 15 characters: '%s'", name);
+  }
+  for (int s = 0; s < list->count; s++) {
+    if (!strcmp(list->sections[s].name, name))
+      return sn_fail(list->ctx, SN_BAD_INPUT, "there are two sections '%s'", name);
+  }
+  if (list->count == SN_RT_MAX_SECTIONS) {
+    return sn_fail(list->ctx, SN_BAD_INPUT, "a model has at most %d sections", SN_RT_MAX_SECTIONS);
+  }
+  sn_section *s = list->sections + list->count++;
+  *s = (sn_section){.bytes = bytes, .size = size, .flags = flags};
+  memcpy(s->name, name, strlen(name));
+  return SN_OK;
+}
+
+void *sn_section_new(sn_section_list *list, sn_rt_section_id id, uint64_t count, size_t size, uint32_t flags) {
+  void *bytes = sn_arena_alloc(list->ctx, list->memory, count, size);
+  if (!bytes || sn_section_add(list, sn_rt_section_name(id), bytes, count * size, flags) != SN_OK) return NULL;
+  return bytes;
+}
+
+static uint64_t aligned(uint64_t n) { return (n + SN_RT_ALIGNMENT - 1) / SN_RT_ALIGNMENT * SN_RT_ALIGNMENT; }
+
+sn_status sn_sections_assemble(const sn_section_list *list, sn_rt_header header, sn_model *out) {
+  uint64_t size = aligned(sizeof header + (uint64_t)list->count * sizeof(sn_rt_entry));
+  for (int s = 0; s < list->count; s++) size += aligned(list->sections[s].size);
+  *out = (sn_model){.memory = sn_arena_new(list->ctx), .size = size};
+  out->bytes = SN_NEW(list->ctx, &out->memory, uint8_t, size);
+  if (!out->bytes) return SN_NO_MEMORY;
+  header.section_count = (uint32_t)list->count, header.file_size = size;
+  memcpy(out->bytes, &header, sizeof header);
+  sn_rt_entry *entries = (sn_rt_entry *)(void *)(out->bytes + sizeof header);
+  uint64_t at = aligned(sizeof header + (uint64_t)list->count * sizeof *entries);
+  for (int s = 0; s < list->count; s++) {
+    const sn_section *from = list->sections + s;
+    entries[s] = (sn_rt_entry){.offset = at, .size = from->size, .flags = from->flags};
+    memcpy(entries[s].name, from->name, sizeof from->name);
+    if (from->size) memcpy(out->bytes + at, from->bytes, from->size);
+    at += aligned(from->size);
+  }
+  sn_model_seal(out->bytes, out->size);
+  return SN_OK;
+}
+
+bool sn_model_seal(uint8_t *bytes, size_t size) {
+  sn_rt_header *h = (sn_rt_header *)(void *)bytes;
+  if (size < sizeof *h || h->section_count > SN_RT_MAX_SECTIONS) return false;
+  uint64_t table = h->section_count * sizeof(sn_rt_entry);
+  if (size - sizeof *h < table) return false;
+  sn_rt_entry *entries = (sn_rt_entry *)(void *)(bytes + sizeof *h);
+  for (uint32_t s = 0; s < h->section_count; s++) {
+    sn_rt_entry *e = entries + s;
+    if (e->offset <= size && e->size <= size - e->offset) e->checksum = sn_rt_crc32(0, bytes + e->offset, e->size);
+  }
+  h->checksum = 0;
+  h->checksum = sn_rt_crc32(0, bytes, sizeof *h + table);
+  return true;
+}

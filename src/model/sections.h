@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// The sections of a model while it is put together, and the bytes they become.
+#ifndef SINEW_MODEL_SECTIONS_H
+#define SINEW_MODEL_SECTIONS_H
+
+#include "runtime/format.h"
+#include "sinew/model.h"
+
+typedef struct sn_section {
+  char name[16];
+  const void *bytes;
+  uint64_t size;
+  uint32_t flags;
+} sn_section;
+
+typedef struct sn_section_list {
+  sn_context *ctx;
+  sn_arena *memory; // of sections made here
+  int count;
+  sn_section sections[SN_RT_MAX_SECTIONS];
+} sn_section_list;
+
+// Bytes stay where they are until the model is assembled.
+sn_status sn_section_add(sn_section_list *list, const char *name, const void *bytes, uint64_t size, uint32_t flags);
+// A zeroed section: its bytes, or NULL with the context's error set.
+void *sn_section_new(sn_section_list *list, sn_rt_section_id id, uint64_t count, size_t size, uint32_t flags);
+// The file; counts and slots of `header` are the caller's, the rest is filled in.
+sn_status sn_sections_assemble(const sn_section_list *list, sn_rt_header header, sn_model *out);
+
+#endif

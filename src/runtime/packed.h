@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// Packed models (weight_bits is SN_RT_PACKED_BITS): how their numbers are read one at a time. The kernels do the same in
+// registers; docs/model-format.md has the layout.
+#ifndef SINEW_RUNTIME_PACKED_H
+#define SINEW_RUNTIME_PACKED_H
+
+#include <math.h>
+#include <string.h>
+
+#include "runtime/format.h"
+#include "runtime/portable.h"
+#include "sinew/runtime.h"
+
+// Number `lane` of a row of eight numbers of 12 bits, little-endian, one after the other.
+SN_RT_BOTH uint32_t sn_rt_packed_number(const uint8_t *row, uint32_t lane) {
+  const uint8_t *at = row + 3 * (lane / 2) + lane % 2;
+  uint32_t window = (uint32_t)at[0] | (uint32_t)at[1] << 8;
+  return lane % 2 ? window >> 4 : window & 0xfff;
+}
+
+// A direction from its place on the octahedron |x| + |y| + |z| = 1, whose lower half is folded out; not of unit length.
+SN_RT_BOTH void sn_rt_octahedral(uint32_t u, uint32_t v, float n[3]) {
+  float x = (float)u * (1 / SN_RT_OCTAHEDRAL_HALF) - 1, y = (float)v * (1 / SN_RT_OCTAHEDRAL_HALF) - 1;
+  float z = 1 - fabsf(x) - fabsf(y), fold = z < 0 ? -z : 0;
+  n[0] = x - copysignf(fold, x), n[1] = y - copysignf(fold, y), n[2] = z;
+}
+
+// The upper half of a float's bits.
+SN_RT_BOTH float sn_rt_short_float(uint16_t upper) {
+  uint32_t bits = (uint32_t)upper << 16;
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// The next step of pack.triangles, from one vertex to the next: seven bits in a byte, the lowest first, the top bit where more
+// follow; steps 0, -1, 1, -2, ... are stored as 0, 1, 2, 3, ...
+static inline uint32_t sn_rt_packed_step(const uint8_t **at, const uint8_t *end) {
+  uint32_t code = 0;
+  for (uint32_t shift = 0; *at < end && shift < 35; shift += 7) {
+    uint8_t byte = *(*at)++;
+    code |= (uint32_t)(byte & 0x7f) << shift;
+    if (!(byte & 0x80)) break;
+  }
+  return code >> 1 ^ (0 - (code & 1));
+}
+
+// ---- what is stored of the skin, packed or not --------------------------------------------------------------------------
+
+// Arrays begin at the block, group or row 0 of the model.
+typedef struct sn_rt_stored {
+  const sn_rt_group *groups;
+  const uint16_t (*lanes)[SN_RT_LANES];
+  const void *rest, *normals, *weights, *tuples;
+  const float (*boxes)[4]; // of the groups; NULL: not packed
+  uint32_t weight_bits, tuple_bytes;
+} sn_rt_stored;
+
+static inline sn_rt_stored sn_rt_stored_of(const sn_rt_model *model) {
+  int packed = model->info.weight_bits == SN_RT_PACKED_BITS;
+  const void *const *at = model->sections;
+  const void *bytes = at[SN_SECTION_PACK_TUPLES];
+  sn_rt_stored s = {(const sn_rt_group *)at[SN_SECTION_SKIN_GROUPS],
+                    (const uint16_t(*)[SN_RT_LANES])at[SN_SECTION_SKIN_LANES],
+                    at[packed ? SN_SECTION_PACK_REST : SN_SECTION_SKIN_REST],
+                    at[packed ? SN_SECTION_PACK_NORMALS : SN_SECTION_SKIN_NORMALS],
+                    at[packed ? SN_SECTION_PACK_WEIGHTS : SN_SECTION_SKIN_WEIGHTS],
+                    bytes ? bytes : at[SN_SECTION_SKIN_TUPLES],
+                    packed ? (const float(*)[4])at[SN_SECTION_PACK_BOXES] : NULL,
+                    model->info.weight_bits,
+                    bytes ? 1u : 2u};
+  return s;
+}
+
+static inline void sn_rt_stored_position(const sn_rt_stored *s, size_t group, size_t block, uint32_t lane,
+                                         float out[3]) {
+  for (size_t c = 0; c < 3; c++) {
+    size_t at = (block * 3 + c) * SN_RT_LANES + lane;
+    out[c] = s->boxes ? (float)((const uint16_t *)s->rest)[at] * s->boxes[group][3] + s->boxes[group][c]
+                      : ((const float *)s->rest)[at];
+  }
+}
+
+// Packed ones have unit length only after normalising.
+static inline void sn_rt_stored_normal(const sn_rt_stored *s, size_t block, uint32_t lane, float out[3]) {
+  if (s->boxes) {
+    const uint8_t *rows = (const uint8_t *)s->normals + block * 2 * SN_RT_PACKED_ROW;
+    sn_rt_octahedral(sn_rt_packed_number(rows, lane), sn_rt_packed_number(rows + SN_RT_PACKED_ROW, lane), out);
+  } else {
+    for (size_t c = 0; c < 3; c++) out[c] = ((const float *)s->normals)[(block * 3 + c) * SN_RT_LANES + lane];
+  }
+}
+
+// What weights sum to in the file.
+static inline float sn_rt_weight_total(uint32_t bits) {
+  return bits == 32 ? 1.0f : bits == 16 ? 65535.0f : bits == SN_RT_PACKED_BITS ? SN_RT_PACKED_TOTAL : 255.0f;
+}
+
+// A number of the weights' section as it stands in the file; divided by the total it is a weight.
+static inline float sn_rt_stored_weight(const sn_rt_stored *s, size_t row, uint32_t lane) {
+  size_t at = row * SN_RT_LANES + lane;
+  switch (s->weight_bits) {
+  case 8:
+    return (float)((const uint8_t *)s->weights)[at];
+  case 16:
+    return (float)((const uint16_t *)s->weights)[at];
+  case SN_RT_PACKED_BITS:
+    return (float)sn_rt_packed_number((const uint8_t *)s->weights + row * SN_RT_PACKED_ROW, lane);
+  default:
+    return ((const float *)s->weights)[at];
+  }
+}
+
+static inline uint32_t sn_rt_stored_joint(const sn_rt_stored *s, size_t row, uint32_t lane) {
+  size_t at = row * SN_RT_LANES + lane;
+  return s->tuple_bytes == 1 ? ((const uint8_t *)s->tuples)[at] : ((const uint16_t *)s->tuples)[at];
+}
+
+// ---- what is stored of the corrections --------------------------------------------------------------------------------
+
+typedef struct sn_rt_stored_corrections {
+  const uint32_t *start; // of the blocks; NULL: there are none
+  const void *entries, *deltas, *limits;
+  float limit_unit;     // what packed limits are multiples of; 0: they are floats
+  uint32_t delta_bytes; // of a packed entry; 0: entries are not packed
+} sn_rt_stored_corrections;
+
+// Bytes of the packed deltas of an entry: three rows of positions, and 32 bits for every normal.
+static inline uint32_t sn_rt_packed_delta_bytes(sn_rt_shade shade) {
+  return 3 * SN_RT_PACKED_ROW + (shade == SN_RT_SHADE_TRANSFORM ? SN_RT_LANES * (uint32_t)sizeof(uint32_t) : 0);
+}
+
+static inline sn_rt_stored_corrections sn_rt_stored_corrections_of(const sn_rt_model *model) {
+  const void *const *at = model->sections;
+  int packed = at[SN_SECTION_PACK_ENTRIES] != NULL;
+  const char *limits = (const char *)at[SN_SECTION_PACK_LIMITS];
+  sn_rt_stored_corrections c = {(const uint32_t *)at[SN_SECTION_CORRECT_START],
+                                at[packed ? SN_SECTION_PACK_ENTRIES : SN_SECTION_CORRECT_ENTRIES],
+                                at[packed ? SN_SECTION_PACK_DELTAS : SN_SECTION_CORRECT_DELTAS],
+                                limits ? limits + sizeof(float) : at[SN_SECTION_CORRECT_LIMITS],
+                                0,
+                                packed ? sn_rt_packed_delta_bytes(model->info.shade) : 0};
+  if (limits) memcpy(&c.limit_unit, limits, sizeof c.limit_unit);
+  return c;
+}
+
+static inline sn_rt_correct_entry sn_rt_stored_entry(const sn_rt_stored_corrections *c, size_t index) {
+  if (!c->delta_bytes) return ((const sn_rt_correct_entry *)c->entries)[index];
+  const sn_rt_packed_entry *e = (const sn_rt_packed_entry *)c->entries + index;
+  sn_rt_correct_entry out = {e->basis, 0, e->position, sn_rt_short_float(e->normal)};
+  return out;
+}
+
+// Components 0 to 2 of the position's displacement, 3 to 5 of the normal's, as multiples of the entry's scales.
+static inline float sn_rt_stored_delta(const sn_rt_stored_corrections *c, size_t index, uint32_t component,
+                                       uint32_t lane) {
+  if (!c->delta_bytes) return ((const int16_t(*)[6][SN_RT_LANES])c->deltas)[index][component][lane];
+  const uint8_t *rows = (const uint8_t *)c->deltas + index * c->delta_bytes;
+  if (component < 3) {
+    return (float)sn_rt_packed_number(rows + component * SN_RT_PACKED_ROW, lane) - SN_RT_PACKED_ZERO;
+  }
+  if (c->delta_bytes == 3 * SN_RT_PACKED_ROW) return 0;
+  uint32_t turn;
+  memcpy(&turn, rows + 3 * SN_RT_PACKED_ROW + lane * sizeof turn, sizeof turn);
+  return (float)(turn >> 10 * (component - 3) & 1023) - SN_RT_PACKED_TURN_ZERO;
+}
+
+static inline float sn_rt_stored_limit(const sn_rt_stored_corrections *c, size_t block, uint32_t lane) {
+  size_t at = block * SN_RT_LANES + lane;
+  return c->limit_unit > 0 ? (float)((const uint16_t *)c->limits)[at] * c->limit_unit
+                           : ((const float *)c->limits)[at];
+}
+
+#endif

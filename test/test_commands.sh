@@ -18,6 +18,10 @@ for method in rigid lbs:extra=halfway dqs psd psd:space=whole,weighted=1,blend=d
   run eval "$method.sinew" --skeleton arm/skeleton.glb -o "$method.pc2"
   is_there "$method.sinew" "$method.pc2"
 done
+run pack psd.sinew -o packed.sinew
+run eval packed.sinew --skeleton arm/skeleton.glb -o packed.pc2
+run bench packed.sinew
+is_there packed.sinew packed.pc2
 run train --method torque:bones=8 "${set[@]}" --torque arm/torque.csv -o torque.sinew
 run eval torque.sinew --skeleton arm/skeleton.glb --torque arm/torque.csv -o torque.glb
 run train --method affine:bones=6 --rest arm/rest.obj --frames arm/frames.pc2 --controls auto:3 -o affine.sinew

@@ -22,7 +22,7 @@ SN_RT_BOTH uint32_t sn_rt_packed_number(const uint8_t *row, uint32_t lane) {
 SN_RT_BOTH void sn_rt_octahedral(uint32_t u, uint32_t v, float n[3]) {
   float x = (float)u * (1 / SN_RT_OCTAHEDRAL_HALF) - 1, y = (float)v * (1 / SN_RT_OCTAHEDRAL_HALF) - 1;
   float z = 1 - fabsf(x) - fabsf(y), fold = z < 0 ? -z : 0;
-  n[0] = x - copysignf(fold, x), n[1] = y - copysignf(fold, y), n[2] = z;
+  n[0] = x < 0 ? x + fold : x - fold, n[1] = y < 0 ? y + fold : y - fold, n[2] = z;
 }
 
 // The upper half of a float's bits.

@@ -368,6 +368,47 @@ static void full_turns_are_continuous_with_a_state(void **state) {
   sn_examples_free(&examples);
 }
 
+// What `eval` does: frames of a motion are evaluated as by a caller who keeps a state, in any order, and every clip begins
+// anew; frames that are poses are not.
+static void motions_are_followed(void **state) {
+  (void)state;
+  enum { frames = 49 };
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "bar", 41, 0), clip = {0};
+  trained t = train(&ctx, &examples, "psd:space=whole,weights=given", "every:10");
+  assert_ok(&ctx, sn_poses_new(&ctx, 2, frames, &clip.poses));
+  for (int f = 0; f < frames; f++) sn_pose(&clip.poses, f)[1] = bar_turn(15.0 * f); // two turns
+  clip.skeleton = examples.skeleton;
+  int starts[3] = {0, 30, frames}, last[2] = {-1, -1};
+  for (int k = 0; k < 4; k++) {
+    sn_keys keys;
+    sn_frames out;
+    clip.motion = k > 0, clip.clip_count = k == 2 ? 2 : 0, clip.clip_start = starts;
+    assert_ok(&ctx, sn_keys_parse(&ctx, k == 3 ? "20-48" : "all", frames, 1, &keys, NULL));
+    assert_ok(&ctx, sn_assess_evaluate(&ctx, &t.model, &clip, &keys, &out, NULL));
+    void *memory = calloc(1, sn_rt_state_size(&t.model));
+    int different = 0;
+    for (int f = 0, at = 0; f < frames; f++) {
+      if (k == 2 && f == 30) memset(memory, 0, sn_rt_state_size(&t.model));
+      shape s = evaluate(&t.model, sn_pose(&clip.poses, f), k > 0 ? memory : NULL);
+      if (at < keys.count && keys.frames[at] == f) {
+        different += memcmp(s.positions, sn_frame(&out, at++), t.model.info.vertex_count * sizeof(float[3])) != 0;
+      }
+      free_shape(&s);
+    }
+    assert_int_equal(different, 0);
+    if (k < 2) { // where it goes round again, a motion is not what the poses are
+      shape one = evaluate(&t.model, sn_pose(&clip.poses, 3), NULL);
+      last[k] =
+        largest_difference((const float(*)[3])one.positions, sn_frame(&out, 27), t.model.info.vertex_count) > 0.01;
+      free_shape(&one);
+    }
+    free(memory), sn_frames_free(&out), sn_keys_free(&keys);
+  }
+  assert_true(last[0] == 0 && last[1] == 1);
+  sn_poses_free(&clip.poses), release(&t), sn_examples_free(&examples);
+}
+
 // Where no joint is half a turn away, a state changes nothing.
 static void state_changes_nothing_near_the_poses(void **state) {
   (void)state;
@@ -533,6 +574,7 @@ int main(void) {
     cmocka_unit_test(weighted_distances_need_fewer_poses),
     cmocka_unit_test(more_components_are_better),
     cmocka_unit_test(full_turns_are_continuous_with_a_state),
+    cmocka_unit_test(motions_are_followed),
     cmocka_unit_test(state_changes_nothing_near_the_poses),
     cmocka_unit_test(threads_do_not_change_the_bytes),
     cmocka_unit_test(corrections_are_small),

@@ -80,6 +80,8 @@ node -e '
 expect 0 "rest pose: frame 5" "$SINEW" rig "${in[@]}" --rest-frame 5 --bones 4 --keep-bones -o posed.glb --json posed.json
 agree posed.json posed.glb leg/frames.pc2
 expect 0 "rest pose: frame" "$SINEW" rig "${in[@]}" --rest-frame auto --bones 4 --keep-bones -o posed.glb
+expect 0 "4 bones" "$SINEW" rig "${in[@]}" --solver schaefer --bones 4 --keep-bones -o schaefer.glb
+expect 1 "leave out joints none" "$SINEW" rig "${in[@]}" --solver hasler --joints none --bones 4 -o no.glb
 expect 1 "0 to 23, or auto" "$SINEW" rig "${in[@]}" --rest-frame 99 --bones 4 -o no.glb
 
 # Several clips in one solve; a range of frames.

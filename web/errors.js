@@ -35,8 +35,10 @@ export async function measureErrors(viewer, entry) {
     if (f % 8 === 7) await new Promise(done => setTimeout(done));
     if (viewer.set !== set || entry.model.disposed) return;
     set.truth.read(f, set.source, truth);
+    entry.model.beginMotion(); // each frame by itself, and what is shown begins anew after it
     entry.model.load(inputAt(viewer, entry, f));
     const { positions } = entry.model.evaluate();
+    entry.model.beginMotion();
     let sum = 0, most = 0;
     for (let i = 0; i < truth.length; i += 3) {
       const d = (positions[i] - truth[i]) ** 2 + (positions[i + 1] - truth[i + 1]) ** 2 + (positions[i + 2] - truth[i + 2]) ** 2;

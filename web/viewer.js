@@ -16,6 +16,7 @@ import { SinewModel } from './skin/runtime.js';
 import { Stage } from './stage.js';
 
 const truthColour = 0xd8a25e, modelColour = 0xb8c4d4;
+const motionSteps = 8; // frames that playing may skip
 export const views = { model: 'Model', truth: 'Truth', side: 'Side by side', overlay: 'Overlay', all: 'All', crowd: 'Crowd' };
 const undoDepth = 200, timeDepth = 60;
 
@@ -71,6 +72,7 @@ export class Viewer {
     this.state.view = ['all', 'side', 'model'].find(v => this.viewChoices().includes(v));
     this.evaluateTimes = [], this.frameTimes = [];
     this.findTips();
+    for (const e of this.entries) e.model?.beginMotion();
     this.setFrame(this.telling());
     this.stage.frame(this.sample());
     this.changed();
@@ -259,7 +261,9 @@ export class Viewer {
   // ---- frames and poses -------------------------------------------------------------------------------------------------
 
   setFrame(f) {
-    const { set, state } = this;
+    const { set, state } = this, shown = this.shown();
+    // What was not evaluated at a frame nearby does not know how far its joints have turned.
+    for (const e of this.entries) if (e.model && (Math.abs(f - state.frame) > motionSteps || !shown.includes(e))) e.model.beginMotion();
     state.frame = Math.min(Math.max(f, 0), set.frame_count - 1);
     state.edited = false;
     const size = 12 * this.pose.count;

@@ -12,7 +12,7 @@
 typedef struct web_model {
   sn_rt_model model;
   sn_rt_error error;
-  void *scratch;
+  void *scratch, *state; // state: see sw_begin_motion
 } web_model;
 
 // 64-byte aligned; 0 where memory has run out.
@@ -32,6 +32,7 @@ EXPORT(sw_open) web_model *sw_open(const void *bytes, size_t size) {
 
 EXPORT(sw_close) void sw_close(web_model *m) {
   free(m->scratch);
+  free(m->state);
   free(m);
 }
 
@@ -84,9 +85,16 @@ EXPORT(sw_angle_scale) float sw_angle_scale(const web_model *m, uint32_t bone) {
 
 // ---- evaluation -----------------------------------------------------------------------------------------------------
 
+// From here on joints go on turning from one evaluation to the next (sn_rt_input.state), from the pose evaluated next.
+EXPORT(sw_begin_motion) void sw_begin_motion(web_model *m) {
+  size_t size = sn_rt_state_size(&m->model);
+  if (size && !m->state) m->state = sw_alloc(size);
+  if (m->state) memset(m->state, 0, size);
+}
+
 EXPORT(sw_palette)
 sn_rt_status sw_palette(web_model *m, const float *joints, const float *controls, const float *torques) {
-  sn_rt_input input = {(const float(*)[12])joints, (const float(*)[3])controls, torques};
+  sn_rt_input input = {(const float(*)[12])joints, (const float(*)[3])controls, torques, m->state};
   return sn_rt_palette(&m->model, &input, m->scratch, &m->error);
 }
 
@@ -102,7 +110,7 @@ EXPORT(sw_values) uint32_t sw_values(const web_model *m, const float **values) {
 EXPORT(sw_evaluate)
 sn_rt_status sw_evaluate(web_model *m, const float *joints, const float *controls, const float *torques,
                          float *positions, float *normals) {
-  sn_rt_input input = {(const float(*)[12])joints, (const float(*)[3])controls, torques};
+  sn_rt_input input = {(const float(*)[12])joints, (const float(*)[3])controls, torques, m->state};
   sn_rt_output output = {.positions = positions, .normals = normals};
   return sn_rt_evaluate(&m->model, &input, m->scratch, &output, &m->error);
 }

@@ -34,6 +34,7 @@ typedef struct sn_assess_input {
   const sn_examples *examples;
   int *joint_of;   // the skeleton's joint for each of the model's
   int *control_of; // the examples' vertex for each of the model's control points
+  char *states;    // of a motion: the runtime's state before every frame, sn_rt_state_size bytes each; NULL: none
 } sn_assess_input;
 
 // Fails, saying what is missing, where the examples lack what drives the model.

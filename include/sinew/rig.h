@@ -49,6 +49,14 @@ typedef enum sn_rig_given {
   SN_RIG_SKELETON // skeleton and poses as a start: weights and motion are solved, but for locked joints
 } sn_rig_given;
 
+// Who finds the rig: our own solver, or the methods that Le and Deng compare with (src/rig/baselines).
+typedef enum sn_rig_solver {
+  SN_RIG_OWN,
+  SN_RIG_SCHAEFER, // Schaefer and Yuksel 2007
+  SN_RIG_AGUIAR,   // de Aguiar and others 2008
+  SN_RIG_HASLER    // Hasler and others 2010
+} sn_rig_solver;
+
 typedef struct sn_rig_options {
   int bones;        // the most to use; 0: as many as pay
   bool keep_bones;  // use `bones` of them whether they pay or not; free bones always do
@@ -59,6 +67,7 @@ typedef struct sn_rig_options {
   sn_rig_bone_type bone_type;
   double smooth;  // weight of the rigidness Laplacian (Le and Deng's omega); 0 for none, -1 for auto
   int iterations; // rounds of weights and bones over all the data at the end; 0: no more than pays
+  sn_rig_solver solver;
   sn_rig_given given;
   const sn_skeleton *skeleton; // as `given` asks
   const sn_poses *poses;       // skinning matrices, one row per frame; needed for locked joints

@@ -185,9 +185,10 @@ typedef struct sn_examples {
   int controls_wanted;          // without any: how many the trainer shall choose; 0: none
   int clip_count, *clip_start;  // clip c is frames clip_start[c] .. clip_start[c+1]
   const char **clip_names;      // NULL where nobody knows
-  double *clip_seconds;       // from the first key to the last of a clip of a skeleton file, 0 of others; NULL: all 0
-  int test_frame_count;       // the frames at the end that are of clips only tested on
-  int source_count, *source;  // file vertex s of the rest mesh is vertex source[s] here; NULL: the same order
+  double *clip_seconds;      // from the first key to the last of a clip of a skeleton file, 0 of others; NULL: all 0
+  bool motion;               // what is evaluated goes on turning from frame to frame of a clip; not: frames are poses
+  int test_frame_count;      // the frames at the end that are of clips only tested on
+  int source_count, *source; // file vertex s of the rest mesh is vertex source[s] here; NULL: the same order
   int (*source_triangles)[3]; // the triangles over the file's vertices; NULL: those of `rest`
   sn_shading shading;         // how the file shades its vertices; zeroed: every vertex smooth
   int note_count;

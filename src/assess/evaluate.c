@@ -34,6 +34,32 @@ static sn_status find_controls(sn_context *ctx, sn_arena *memory, sn_assess_inpu
   return SN_OK;
 }
 
+static bool begins_clip(const sn_examples *examples, int f) {
+  for (int k = 0; k < examples->clip_count; k++)
+    if (examples->clip_start[k] == f) return true;
+  return f == 0;
+}
+
+// Goes through all frames of a motion once, so that they can be evaluated in any order afterwards.
+static sn_status follow(sn_context *ctx, sn_arena *memory, sn_assess_input *out) {
+  size_t size = sn_rt_state_size(out->model), frames = (size_t)sn_assess_frame_count(out->model, out->examples);
+  sn_arena scratch = sn_arena_new(ctx);
+  char *states = sn_arena_alloc(ctx, memory, frames, size), *now = sn_arena_alloc(ctx, &scratch, 1, size);
+  void *values = sn_arena_alloc(ctx, &scratch, sn_assess_input_size(out), 1);
+  void *palette = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(out->model), 1);
+  sn_status status = states && now && values && palette ? SN_OK : ctx->error.status;
+  for (size_t f = 0; status == SN_OK && f < frames; f++) {
+    if (begins_clip(out->examples, (int)f)) memset(now, 0, size);
+    memcpy(states + f * size, now, size);
+    sn_rt_input frame = sn_assess_input_at(out, (int)f, values);
+    frame.state = now;
+    sn_rt_palette(out->model, &frame, palette, NULL);
+  }
+  if (status == SN_OK) out->states = states;
+  sn_arena_free(&scratch);
+  return status;
+}
+
 sn_status sn_assess_input_new(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
                               sn_arena *memory, sn_assess_input *out) {
   *out = (sn_assess_input){.model = model, .examples = examples};
@@ -53,7 +79,9 @@ sn_status sn_assess_input_new(sn_context *ctx, const sn_rt_model *model, const s
   if (model->info.torque_count > 0 && !examples->torques.values) {
     return sn_fail(ctx, SN_BAD_INPUT, "the model is driven by joint torques: give --torque FILE.csv");
   }
-  return find_controls(ctx, memory, out);
+  sn_status status = find_controls(ctx, memory, out);
+  if (status == SN_OK && examples->motion && sn_rt_state_size(model) > 0) status = follow(ctx, memory, out);
+  return status;
 }
 
 int sn_assess_clamped(const sn_rt_model *model, const sn_examples *examples, uint32_t joint) {
@@ -69,7 +97,8 @@ int sn_assess_clamped(const sn_rt_model *model, const sn_examples *examples, uin
 
 size_t sn_assess_input_size(const sn_assess_input *input) {
   const sn_rt_info *info = &input->model->info;
-  return ((size_t)info->joint_count * 12 + (size_t)info->control_count * 3 + info->torque_count) * sizeof(float);
+  size_t numbers = (size_t)info->joint_count * 12 + (size_t)info->control_count * 3 + info->torque_count;
+  return numbers * sizeof(float) + sn_rt_state_size(input->model);
 }
 
 sn_rt_input sn_assess_input_at(const sn_assess_input *input, int f, void *buffer) {
@@ -87,8 +116,13 @@ sn_rt_input sn_assess_input_at(const sn_assess_input *input, int f, void *buffer
   for (uint32_t j = 0; j < input->model->info.joint_count; j++) {
     sn_model_joints(&pose[input->joint_of[j]], 1, &joints[j]);
   }
-  return (sn_rt_input){
-    .joints = (const float(*)[12])joints, .controls = (const float(*)[3])controls, .torques = torques};
+  void *state = torques + input->model->info.torque_count;
+  size_t size = sn_rt_state_size(input->model);
+  if (input->states) memcpy(state, input->states + (size_t)f * size, size);
+  return (sn_rt_input){.joints = (const float(*)[12])joints,
+                       .controls = (const float(*)[3])controls,
+                       .torques = torques,
+                       .state = input->states ? state : NULL};
 }
 
 static size_t align64(size_t size) { return (size + 63) / 64 * 64; }

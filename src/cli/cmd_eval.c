@@ -218,6 +218,7 @@ static int run(cli *c) {
   sn_examples input = {0}, truth = {0};
   sn_status status = load_input(c, &opened.model, &input, &truth);
   c->result = json_object();
+  input.motion = !sn_cli_given(c, "--unordered");
   if (status == SN_OK) status = (sn_cli_is_scene(path) ? write_gltf : write_frames)(c, path, &opened.model, &input);
   if (status == SN_OK) {
     int frames = sn_assess_frame_count(&opened.model, &input);
@@ -247,6 +248,10 @@ static const cli_option options[] = {
   {"--rest", "FILE", NULL, "a .glb to take materials and textures from; with --frames, the rest mesh", false},
   {"--frames", "FILE", NULL, "the true frames: the report then says how far the model is from them", true},
   CLI_OPTION_MATCH,
+  {"--unordered", NULL, NULL,
+   "the frames are poses, not a motion: each is read by itself, and a joint that goes on turning jumps once in a "
+   "turn",
+   false},
   {0},
 };
 

@@ -311,6 +311,11 @@ sn_status sn_rig_error_curve(sn_context *ctx, const rig_problem *p, int limit, i
 sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan, rig_model *m,
                        rig_tree *tree, int *rounds);
 
+// The same by a method of others (src/rig/baselines).
+sn_status sn_rig_baseline(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const rig_problem *p,
+                          sn_rig_solver solver, int bones, int limit, const rig_body *body, rig_model *m,
+                          rig_tree *tree);
+
 // ---- known skeletons ------------------------------------------------------------------------------------------------
 
 // sn_rig for options with a given skeleton.

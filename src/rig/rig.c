@@ -26,6 +26,8 @@ static const sn_option option_table[] = {
    "free bones and given skeletons"},
   {"iterations", SN_OPTION_INT, FIELD(iterations), "0", 0, 100000, NULL, SN_OPTION_ADVANCED,
    "rounds over all the data at the end; 0: no more than pays"},
+  {"solver", SN_OPTION_CHOICE, FIELD(solver), "own", 0, 0, "own|schaefer|aguiar|hasler", SN_OPTION_ADVANCED,
+   "our own, or a method to measure against: Schaefer and Yuksel 2007, de Aguiar 2008, Hasler 2010"},
   {"helpers", SN_OPTION_INT, FIELD(helpers), "0", 0, 1000, NULL, SN_OPTION_ADVANCED,
    "free bones to add to a given skeleton"},
   {0},
@@ -62,6 +64,19 @@ static sn_status check_numbers(sn_context *ctx, const sn_rig_options *o) {
   }
   if (o->bone_type == SN_RIG_AFFINE && o->joints != SN_RIG_FREE) {
     return sn_fail(ctx, SN_BAD_INPUT, "affine bones have no joints: ask for joints none, or for rigid bones");
+  }
+  return SN_OK;
+}
+
+static sn_status check_solver(sn_context *ctx, const sn_rig_options *o) {
+  if (o->solver == SN_RIG_OWN) return SN_OK;
+  if (o->joints == SN_RIG_FREE || o->bone_type == SN_RIG_AFFINE) {
+    return sn_fail(ctx, SN_BAD_INPUT,
+                   "solver: the methods of others make a skeleton of rigid bones; leave out joints none");
+  }
+  if (o->given != SN_RIG_NOTHING) {
+    return sn_fail(ctx, SN_BAD_INPUT,
+                   "solver: the methods of others find the skeleton themselves; leave out the given skeleton");
   }
   return SN_OK;
 }
@@ -147,7 +162,11 @@ static sn_status solve_for(sn_context *ctx, const sn_mesh *rest, const sn_frames
                    .smooth = &smooth,
                    .smooth_auto = smooth_auto,
                    .body = rest->triangle_count > 0 ? &body : NULL};
-  if (status == SN_OK) status = sn_rig_solve(ctx, &scratch, p, &plan, &m, &tree, &rounds);
+  if (status == SN_OK && o->solver == SN_RIG_OWN) {
+    status = sn_rig_solve(ctx, &scratch, p, &plan, &m, &tree, &rounds);
+  } else if (status == SN_OK) {
+    status = sn_rig_baseline(ctx, &scratch, rest, p, o->solver, bones, o->influences, plan.body, &m, &tree);
+  }
   out->memory = sn_arena_new(ctx);
   if (status == SN_OK) status = store(ctx, &m, &tree, units, order, o, out);
   if (status == SN_OK) status = sn_rig_measure(ctx, rest, frames, out);
@@ -235,6 +254,7 @@ sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, 
   *out = (sn_rig_result){0};
   sn_rig_options o = options ? *options : sn_rig_options_default();
   sn_status status = check_numbers(ctx, &o);
+  if (status == SN_OK) status = check_solver(ctx, &o);
   if (status == SN_OK) status = check_data(ctx, rest, frames);
   if (status == SN_OK) status = sn_lapack_room(ctx);
   if (status != SN_OK) return status;

@@ -59,6 +59,8 @@ export class SinewModel {
   values(): Float32Array;
   /** For what load() was given. */
   evaluate(): SinewResult;
+  /** Joints go on turning from one evaluation to the next, from the pose evaluated next. */
+  beginMotion(): void;
   /** The palette for what load() was given: 12 floats per entry, row by row. */
   palette(): Float32Array;
   /** The rest pose, and eight bones and weights per vertex. */

@@ -155,6 +155,12 @@ export class SinewModel {
     if (info.torqueCount) rt.floats(this.torques, info.torqueCount).set(input.torques);
   }
 
+  // A motion begins: joints go on turning from one evaluation to the next, and nothing jumps at half a turn.
+  beginMotion() {
+    this.assertOpen();
+    this.rt.x.sw_begin_motion(this.handle);
+  }
+
   check(status) {
     if (status) throw new Error(this.rt.text(this.rt.x.sw_error(this.handle)));
   }

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+// The rigging methods of others: their parts of a chain that is known, and what they leave beside our own.
+#include "check.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "rig/baselines/segments.h"
+#include "sinew/gen.h"
+#include "sinew/rig.h"
+
+enum { links = 4, rings = 32, around = 8, frame_count = 20 };
+
+// A tube of four rigid links of eight rings each, which turn against each other about the middle between their rings.
+static void make_chain(sn_context *ctx, sn_mesh *rest, sn_frames *frames) {
+  sn_random rng = sn_random_new(4);
+  assert_ok(ctx, sn_mesh_new(ctx, rings * around, 2 * (rings - 1) * around, rest));
+  for (int i = 0; i < rings * around; i++) {
+    double angle = 2 * SN_PI * (i % around) / around;
+    sn_vec3_store((sn_vec3){0.1 * (i / around), 0.2 * cos(angle), 0.2 * sin(angle)}, rest->positions[i]);
+  }
+  for (int q = 0, t = 0; q < (rings - 1) * around; q++) {
+    int a = q, b = q / around * around + (q + 1) % around;
+    const int two[2][3] = {{a, b, a + around}, {b, b + around, a + around}};
+    for (int n = 0; n < 2; n++, t++) memcpy(rest->triangles[t], two[n], sizeof two[n]);
+  }
+  assert_ok(ctx, sn_frames_new(ctx, rings * around, frame_count, frames));
+  for (int f = 0; f < frame_count; f++) {
+    sn_affine m = sn_affine_make(sn_mat3_identity(), (sn_vec3){0, 0, 0});
+    for (int k = 0; k < links; k++) {
+      sn_vec3 joint = {0.1 * (k * rings / links - 0.5), 0, 0};
+      sn_mat3 r = sn_rotation_exp(sn_vec3_scale(random_vec3(&rng), f > 0 ? 0.5 : 0));
+      m = sn_affine_mul(m, sn_affine_make(r, sn_vec3_sub(joint, sn_mat3_apply(r, joint))));
+      for (int i = k * rings * around / links; i < (k + 1) * rings * around / links; i++)
+        sn_vec3_store(sn_affine_apply(m, sn_vec3_from(rest->positions[i])), sn_frame_mutable(frames, f)[i]);
+    }
+  }
+}
+
+// Vertices that are not in the part that most of their link is in.
+static int misplaced(const int *of) {
+  int wrong = 0, size = rings * around / links;
+  bool taken[links] = {false};
+  for (int k = 0; k < links; k++) {
+    int votes[links] = {0}, best = 0;
+    for (int i = k * size; i < (k + 1) * size; i++) votes[of[i]]++;
+    for (int c = 1; c < links; c++)
+      if (votes[c] > votes[best]) best = c;
+    wrong += size - votes[best];
+    if (taken[best]) wrong += size;
+    taken[best] = true;
+  }
+  return wrong;
+}
+
+static void test_parts_of_a_chain(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_arena memory = sn_arena_new(&ctx);
+  sn_mesh rest;
+  sn_frames frames;
+  sn_topology topology;
+  rig_problem p;
+  rig_units units;
+  int all[frame_count], of[rings * around];
+  make_chain(&ctx, &rest, &frames);
+  for (int f = 0; f < frame_count; f++) all[f] = f;
+  assert_ok(&ctx, sn_topology_build(&ctx, &rest, &topology));
+  assert_ok(&ctx, sn_rig_problem_build(&ctx, &memory, &rest, &frames, all, frame_count, &units, &p));
+  assert_ok(&ctx, sn_rig_merged_segments(&ctx, &p, &topology, links, of));
+  assert_int_equal(misplaced(of), 0);
+  assert_ok(&ctx, sn_rig_distance_segments(&ctx, &p, links, of));
+  assert_int_equal(misplaced(of), 0);
+  assert_ok(&ctx,
+            sn_rig_rotation_segments(&ctx, &p, &topology, links, of)); // rings at the joints turn with neither link
+  assert_true(misplaced(of) <= 2 * (links - 1) * around);
+  sn_topology_free(&topology), sn_mesh_free(&rest), sn_frames_free(&frames), sn_arena_free(&memory);
+}
+
+// Points on a line in three heaps of different density.
+static void test_spectral_clusters(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  enum { n = 60 };
+  double x[n], distances[n * n];
+  int of[n];
+  sn_random rng = sn_random_new(1);
+  for (int i = 0; i < n; i++) x[i] = 10 * (i % 3) + (i % 3 + 1) * 0.3 * sn_random_normal(&rng);
+  for (int e = 0; e < n * n; e++) distances[e] = fabs(x[e / n] - x[e % n]);
+  assert_ok(&ctx, sn_rig_spectral(&ctx, n, distances, 3, of));
+  for (int e = 0; e < n * n; e++) assert_int_equal(of[e / n] == of[e % n], e / n % 3 == e % n % 3);
+}
+
+static const char *const solvers[] = {"own", "schaefer", "aguiar", "hasler"};
+
+// On a chain that all can meet, and on a generated elbow, where nobody can: joints hold, weights are weights, ours is best.
+static void test_rigs(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_mesh chain;
+  sn_frames frames;
+  sn_examples elbow;
+  sn_gen_options gen = sn_gen_options_default();
+  gen.set = "elbow", gen.vertices = 600, gen.frames = 12;
+  assert_ok(&ctx, sn_gen(&ctx, &gen, &elbow));
+  make_chain(&ctx, &chain, &frames);
+  double own = 0;
+  for (int s = 0; s < 4; s++) {
+    for (int set = 0; set < 2; set++) {
+      sn_rig_options o = sn_rig_options_default();
+      sn_rig_result rig;
+      assert_ok(&ctx, sn_option_set(&ctx, sn_rig_option_groups, "solver", solvers[s], &o));
+      o.bones = 4, o.keep_bones = true;
+      assert_ok(&ctx,
+                set ? sn_rig(&ctx, &elbow.rest, &elbow.frames, &o, &rig) : sn_rig(&ctx, &chain, &frames, &o, &rig));
+      print_message("%s, %s: rms %.4f %% of the diagonal\n", set ? "elbow" : "chain", solvers[s],
+                    rig.report.rms_pct_diag);
+      assert_int_equal(rig.report.bones, 4);
+      assert_below(rig.report.joint_gap_pct_diag, 1e-3);
+      for (int i = 0; i < rig.skin.vertex_count; i++) {
+        double sum = 0;
+        for (int k = 0; k < rig.skin.influences; k++) {
+          float w = rig.skin.weights[i * rig.skin.influences + k];
+          assert_true(w >= 0);
+          sum += (double)w;
+        }
+        assert_near(sum, 1, 1e-5);
+      }
+      if (set == 0) assert_below(rig.report.rms_pct_diag, s == 0 || s == 1 ? 0.01 : 3);
+      if (set == 1 && s == 0) own = rig.report.rms_pct_diag;
+      if (set == 1 && s > 0) assert_true(rig.report.rms_pct_diag > own && rig.report.rms_pct_diag < 5);
+      sn_rig_result_free(&rig);
+    }
+  }
+  sn_examples_free(&elbow), sn_mesh_free(&chain), sn_frames_free(&frames);
+}
+
+static void test_refusals(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_mesh chain;
+  sn_frames frames;
+  sn_rig_result rig;
+  make_chain(&ctx, &chain, &frames);
+  sn_rig_options o = sn_rig_options_default();
+  o.bones = 4, o.solver = SN_RIG_HASLER, o.joints = SN_RIG_FREE;
+  assert_fails(&ctx, sn_rig(&ctx, &chain, &frames, &o, &rig), "leave out joints none");
+  o.joints = SN_RIG_TREE, o.given = SN_RIG_WEIGHTS;
+  assert_fails(&ctx, sn_rig(&ctx, &chain, &frames, &o, &rig), "leave out the given skeleton");
+  assert_fails(&ctx, sn_option_set(&ctx, sn_rig_option_groups, "solver", "haslr", &o), "own|schaefer|aguiar|hasler");
+  // More bones than the surface has parts, frames that do not move, no triangles: still a rig.
+  o = sn_rig_options_default();
+  o.bones = 60, o.keep_bones = true;
+  for (int s = SN_RIG_SCHAEFER; s <= SN_RIG_HASLER; s++) {
+    o.solver = (sn_rig_solver)s;
+    assert_ok(&ctx, sn_rig(&ctx, &chain, &frames, &o, &rig));
+    assert_true(rig.report.bones >= 1 && rig.report.bones <= 60);
+    sn_rig_result_free(&rig);
+    sn_frames still;
+    assert_ok(&ctx, sn_frames_new(&ctx, chain.vertex_count, 2, &still));
+    for (int f = 0; f < 2; f++)
+      memcpy(sn_frame_mutable(&still, f), chain.positions, (size_t)chain.vertex_count * sizeof *chain.positions);
+    assert_ok(&ctx, sn_rig(&ctx, &chain, &still, &o, &rig));
+    assert_below(rig.report.rms_pct_diag, 1e-3);
+    sn_rig_result_free(&rig);
+    sn_mesh bare = chain;
+    bare.triangle_count = 0;
+    assert_ok(&ctx, sn_rig(&ctx, &bare, &still, &o, &rig));
+    sn_rig_result_free(&rig);
+    sn_frames_free(&still);
+  }
+  sn_mesh_free(&chain), sn_frames_free(&frames);
+}
+
+static void test_threads_and_memory(void **state) {
+  (void)state;
+  sn_context plain = sn_context_default();
+  sn_mesh chain;
+  sn_frames frames;
+  make_chain(&plain, &chain, &frames);
+  sn_rig_options o = sn_rig_options_default();
+  o.bones = 4, o.keep_bones = true;
+  for (int s = SN_RIG_SCHAEFER; s <= SN_RIG_HASLER; s++) {
+    sn_rig_result one, three;
+    o.solver = (sn_rig_solver)s;
+    sn_context ctx = sn_context_default();
+    ctx.threads = 1;
+    assert_ok(&ctx, sn_rig(&ctx, &chain, &frames, &o, &one));
+    ctx.threads = 3;
+    assert_ok(&ctx, sn_rig(&ctx, &chain, &frames, &o, &three));
+    assert_memory_equal(one.skin.weights, three.skin.weights,
+                        (size_t)one.skin.vertex_count * (size_t)one.skin.influences * sizeof *one.skin.weights);
+    sn_rig_result_free(&one), sn_rig_result_free(&three);
+    bool done = false;
+    for (int64_t n = 1; !done; n += 23) {
+      failing_allocator allocator = {.countdown = n};
+      sn_context poor = failing_context(&allocator);
+      poor.threads = 1;
+      sn_rig_result rig;
+      sn_status status = sn_rig(&poor, &chain, &frames, &o, &rig);
+      if (status == SN_OK) done = allocator.countdown > 0;
+      if (status != SN_OK) assert_int_equal(status, SN_NO_MEMORY);
+      sn_rig_result_free(&rig);
+      assert_int_equal(allocator.live, 0);
+    }
+  }
+  sn_mesh_free(&chain), sn_frames_free(&frames);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_parts_of_a_chain), cmocka_unit_test(test_spectral_clusters),  cmocka_unit_test(test_rigs),
+    cmocka_unit_test(test_refusals),         cmocka_unit_test(test_threads_and_memory),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -51,6 +51,11 @@ for model in "${models[@]}"; do
   esac
 done
 
+# A character with a texture and a base colour of its own.
+node "$src/test/edit_glb.mjs" arm/skeleton.glb painted.glb texture=0.5
+"$SINEW" train --method lbs:weights=given --rest painted.glb --skeleton painted.glb -o painted.sinew --quiet
+"$SINEW" view painted.sinew --rest painted.glb --skeleton painted.glb -o painted.html --quiet
+
 # A model alone, without any examples; pages joined; a page for the size and the times.
 "$SINEW" view lbs.sinew --title Alone -o alone.html --quiet
 "$SINEW" view arm.html alone.html -o both.html --quiet

@@ -478,6 +478,21 @@ await test('without WebGL and WebGPU the table and the plot remain', () => {
   });
 });
 
+// Mean red, green, blue of what is covered, of the picture as it is drawn.
+const meanColour = pixels => [0, 1, 2].map(c => pixels.filter((x, k) => k % 4 === c && pixels[k - c + 3] > 200).reduce((sum, x, _, all) => sum + x / all.length, 0));
+
+await test('the character’s own colours and textures', () => withPage('painted.html', desktop, async page => {
+  const look = await page.evaluate(() => window.sinew.viewer.set.look);
+  assert.deepEqual(look.parts.map(p => p.colour), [[1, 0.5, 0.25]]);
+  await page.uncheck('#check-bones');
+  const [r, g, b] = meanColour(await picture(page));
+  assert.ok(r > 1.3 * g && g > 1.2 * b, `an orange character: ${[r, g, b]}`);
+  await page.screenshot({ path: join(shots, 'painted.png') });
+  await page.uncheck('#check-look');
+  const plain = meanColour(await picture(page));
+  assert.ok(plain[2] > plain[0], `its colours taken off: ${plain}`);
+}));
+
 await test('a model alone, and pages joined', async () => {
   await withPage('alone.html', desktop, async page => {
     assert.ok(covered(await picture(page)) > 0.02);
@@ -536,6 +551,18 @@ await test('in WebGPU: positions of every model are the native ones, and a crowd
   assert.ok(await pixels() > 0.01, 'a crowd is drawn');
   assert.match(await page.textContent('#stats'), /posing .* ms/);
   await page.screenshot({ path: join(shots, 'crowd.png') });
+}));
+
+await test('own colours in WebGPU', () => withPage('painted.html', desktop, async page => {
+  if (!await page.evaluate(() => Boolean(window.sinew.viewer.gpu))) return console.log('  skipped: this Chromium has no WebGPU');
+  const pixels = await page.evaluate(async () => {
+    window.sinew.viewer.render(performance.now());
+    await new Promise(done => setTimeout(done, 500));
+    const canvas = document.getElementById('gpu');
+    return Array.from(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.filter((_, k) => (k >> 2) % 7 === 0));
+  });
+  const [r, g, b] = meanColour(pixels);
+  assert.ok(r > 1.3 * g && g > 1.2 * b, `an orange character: ${[r, g, b]}`);
 }));
 
 await withPage('big.html', desktop, page => page.screenshot({ path: join(shots, 'body.png') }));

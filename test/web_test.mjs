@@ -6,7 +6,7 @@ import { extname, join } from 'node:path';
 import { launch } from '../tools/browser.mjs';
 
 const dir = process.env.SINEW_WEB_DIR, source = process.env.SINEW_SOURCE, tolerance = 1e-5;
-const browser = await launch(['--js-flags=--expose-gc']);
+let browser = await launch(['--js-flags=--expose-gc']);
 const types = { '.html': 'text/html', '.js': 'text/javascript', '.json': 'application/json' };
 const extra = {}; // files of the site that are made here
 
@@ -25,7 +25,7 @@ async function withPage(path, body) {
       route.fulfill({ status: 404 });
     }
   });
-  await page.goto(`http://sinew.test/${path}`);
+  await page.goto(`https://sinew.test/${path}`);
   await body(page);
   assert.deepEqual(complaints, [], `${path}: console`);
   await context.close();
@@ -172,6 +172,45 @@ await test('in a worker', () => withPage('index.html', async page => {
   });
   assert.ok(same, 'the same vertices as in the page');
 }));
+
+await browser.close();
+browser = await launch(['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader']);
+
+// Into a texture: Chromium's software adapter cannot show a canvas.
+await test('in the WebGPURenderer of three.js the vertices are the native ones', () => {
+  extra['webgpu.html'] = readFileSync(join(dir, 'site/index.html'), 'utf8').replace(/<script type="module".*/, '').replace('three.module.js",', 'three.webgpu.js",\n  "three/webgpu": "./node_modules/three/build/three.webgpu.js",');
+  return withPage('webgpu.html', async page => {
+    const truth = pc2('character.pc2'), off = await page.evaluate(async ({ count, frames, all }) => {
+      const THREE = await import('three/webgpu'), { GLTFLoader } = await import('three/addons/loaders/GLTFLoader.js'), { loadSinew, skinCharacter } = await import('sinew-skin');
+      if (!await navigator.gpu?.requestAdapter()) return null;
+      const renderer = new THREE.WebGPURenderer(), target = new THREE.RenderTarget(64, 64), scene = new THREE.Scene(), camera = new THREE.PerspectiveCamera();
+      await renderer.init();
+      renderer.setRenderTarget(target);
+      const gltf = await new GLTFLoader().loadAsync('character.glb'), model = await loadSinew('character.sinew'), { duration } = gltf.animations[0];
+      const skin = skinCharacter(model, gltf, { renderer }), mixer = new THREE.AnimationMixer(gltf.scene);
+      scene.add(gltf.scene, new THREE.AmbientLight());
+      mixer.clipAction(gltf.animations[0]).play();
+      renderer.render(scene, camera); // makes the buffers
+      const low = [0, 1, 2].map(c => Math.min(...all.filter((_, k) => k < 3 * count && k % 3 === c))), high = [0, 1, 2].map(c => Math.max(...all.filter((_, k) => k < 3 * count && k % 3 === c)));
+      let most = 0;
+      for (const f of [2, 7]) {
+        mixer.setTime(f * duration / (frames - 1));
+        renderer.render(scene, camera);
+        let at = 3 * count * f;
+        for (const mesh of skin.meshes) {
+          const mine = new Float32Array(await renderer.getArrayBufferAsync(mesh.geometry.attributes.position));
+          for (let k = 0; k < mine.length; k++) most = Math.max(most, Math.abs(mine[k] - all[at + k]));
+          at += mine.length;
+        }
+      }
+      skin.dispose(), model.dispose();
+      return { off: most / Math.hypot(...high.map((x, c) => x - low[c])), backEnd: skin.backEnd };
+    }, truth);
+    if (!off) return console.log('  skipped: this Chromium has no WebGPU');
+    assert.ok(off.backEnd === 'WebGPU' && off.off <= tolerance, JSON.stringify(off));
+    console.log(`  ${off.off.toExponential(1)} diagonals off`);
+  });
+});
 
 // The tutorial: its HTML, with its JavaScript blocks one after the other as the script.
 await test('the code of docs/web.md runs', async () => {

@@ -104,6 +104,10 @@ async function readSet(text) {
   set.rest = raw.rest ? await floats(raw.rest) : new Float32Array();
   set.poses = raw.poses ? await floats(raw.poses) : new Float32Array();
   set.joints = raw.joints ?? [], set.parents = raw.parents ?? [];
+  if (raw.look) {
+    const images = await Promise.all(raw.look.images.map(async image => image && { type: image.type, bytes: await unpack(image.bytes) }));
+    set.look = { uv: await floats(raw.look.uv), parts: raw.look.parts, images };
+  }
   if (raw.truth) {
     const offsets = new Uint16Array((await unpack(raw.truth.coordinates)).buffer);
     set.truth = new Truth(await floats(raw.truth.boxes), offsets, raw.truth.error, raw.truth.order, set.triangles, set.source);

@@ -24,6 +24,8 @@ export class Figure {
     geometry.setAttribute('field', dynamic(vertexCount, 1));
     const standard = { color: colour, roughness: 0.72, metalness: 0, side: THREE.DoubleSide, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 };
     this.mesh = new THREE.Mesh(geometry, extend(new THREE.MeshStandardMaterial(standard), this.uniforms, skinned));
+    this.own = this.mesh.material, this.looks = null;
+    this.standard = standard, this.shaded = skinned;
     const lines = new THREE.MeshBasicMaterial({ color: 0x10141a, wireframe: true, transparent: true, opacity: 0.34 });
     const plain = { ...this.uniforms, sinewMode: { value: 0 } };
     this.wire = new THREE.Mesh(geometry, extend(lines, plain, skinned));
@@ -32,6 +34,19 @@ export class Figure {
     this.group.add(this.mesh, this.wire);
     this.plain = plain;
   }
+
+  // The character's own colours and textures. look: {parts}, textures and uv of the set.
+  addLook(look, textures, uv) {
+    this.geometry.setAttribute('uv', uv);
+    look.parts.forEach((part, k) => this.geometry.addGroup(3 * part.first, 3 * part.count, k));
+    this.looks = look.parts.map(part => {
+      const material = new THREE.MeshStandardMaterial({ ...this.standard, map: textures.get(part.bitmap) ?? null });
+      material.color.setRGB(...part.colour);
+      return extend(material, this.uniforms, this.shaded);
+    });
+  }
+
+  setLook(visible) { this.mesh.material = visible && this.looks ? this.looks : this.own; }
 
   setPositions(positions, normals) {
     const { position, normal } = this.geometry.attributes;
@@ -63,8 +78,9 @@ export class Figure {
   }
 
   dispose() {
-    this.mesh.material.dispose(), this.wire.material.dispose(), this.uniforms.palette?.value.dispose();
-    for (const name of ['position', 'normal', 'field', 'bones0', 'bones1', 'weights0', 'weights1', 'truth']) this.geometry.deleteAttribute(name);
+    for (const material of [this.own, this.wire.material, ...(this.looks ?? [])]) material.dispose();
+    this.uniforms.palette?.value.dispose();
+    for (const name of ['position', 'normal', 'field', 'uv', 'bones0', 'bones1', 'weights0', 'weights1', 'truth']) this.geometry.deleteAttribute(name);
     this.geometry.dispose();
   }
 }

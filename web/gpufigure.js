@@ -57,7 +57,7 @@ export class GpuFigure {
     this.field = stage.buffer(4 * set.vertices, VERTEX | COPY_DST);
     const [positions, normals] = this.skinner ? [this.skinner.positions, this.skinner.normals] : this.own;
     this.buffers = { positions, normals, truth: shared.truth, field: this.field, uv: shared.uv, vertices: set.vertices };
-    this.state = { mode: modes.plain, unit: 0, wire: false, ghost: 0 };
+    this.state = { mode: modes.plain, unit: 0, wire: false, ghost: 0, look: true };
     this.truthNormals = model ? null : new TruthNormals(set);
     this.pending = false;
   }
@@ -90,14 +90,15 @@ export class GpuFigure {
     if (field) this.shared.stage.device.queue.writeBuffer(this.field, 0, field);
   }
 
+  setLook(visible) { this.state.look = visible; }
   setWire(visible) { this.state.wire = visible; }
   setGhost(opacity) { this.state.ghost = opacity; }
 
   // The surface's draws: one, or one for every part of the character that has a look of its own.
   surfaces(buffers = this.buffers) {
     const { shared, state } = this, pipeline = state.ghost ? 'ghost' : 'solid', alpha = state.ghost || 1;
-    const surface = (start, count, colour, picture) => ({ pipeline, item: { colour: [...colour.map(c => c * 1), alpha], mode: state.mode, unit: state.unit }, buffers, index: shared.index, start, count, picture });
-    if (!shared.looks.length || state.mode !== modes.plain || state.ghost || !this.model) return [surface(0, shared.indexCount, this.colour)];
+    const surface = (start, count, colour, picture) => ({ pipeline, item: { colour: [...colour, alpha], mode: state.mode, unit: state.unit }, buffers, index: shared.index, start, count, picture });
+    if (!shared.looks.length || !state.look || state.mode !== modes.plain || state.ghost || !this.model) return [surface(0, shared.indexCount, this.colour)];
     return shared.looks.map(look => surface(3 * look.first, 3 * look.count, look.colour, look.image?.group));
   }
 

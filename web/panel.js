@@ -134,7 +134,7 @@ export class Panel {
       const box = make('input', { type: 'checkbox', checked: state[key], id: `check-${key}`, onchange: () => apply ? apply(box.checked) : viewer.show({ [key]: box.checked }) });
       return make('label', {}, box, text);
     };
-    $('checks').replaceChildren(check('wire', 'Wireframe'), check('bones', 'Bones'), check('proxies', 'Proxy bones'), check('gpu', 'Skin on the GPU', on => viewer.setGpu(on)));
+    $('checks').replaceChildren(check('wire', 'Wireframe'), check('bones', 'Bones'), check('proxies', 'Proxy bones'), check('gpu', 'Skin on the GPU', on => viewer.setGpu(on)), ...(set.look ? [check('look', 'Own colours')] : []));
     this.turns();
     this.problems();
     this.refresh();
@@ -367,6 +367,6 @@ const escape = text => text.replace(/[&<>]/g, c => ({ '&': '&amp;', '<': '&lt;',
 function slots(info) {
   const drive = { joints: `${info.jointCount} joints`, rotreg: 'proxy bones by rotational regression', torque: 'proxy bones by pose and torque', controls: `${info.controlCount} control points` }[info.driveName] ?? info.driveName;
   const correct = { none: '', rbf: ', pose-space correction', eigen: ', eigen-displacement correction' }[info.correctName] ?? `, ${info.correctName}`;
-  const blend = { linear: 'linear blend', dualquat: 'dual quaternions' }[info.blendName] ?? info.blendName;
+  const blend = { linear: 'linear blend', dualquat: 'dual quaternions', centres: 'centres of rotation' }[info.blendName] ?? info.blendName;
   return `${drive}${correct}, ${blend}`;
 }

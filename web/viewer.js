@@ -7,6 +7,7 @@ import { canSkinOnGpu, ModelFigure, TruthFigure } from './figure.js';
 import { controlsOf, measureErrors } from './errors.js';
 import { fields } from './fields.js';
 import { GpuFigure, GpuShared } from './gpufigure.js';
+import { decodeLook, lookTextures } from './look.js';
 import { Overlay } from './overlay.js';
 import { roundUp } from './plot.js';
 import { Pose } from './pose.js';
@@ -30,7 +31,7 @@ export class Viewer {
   constructor(canvas, runtime, texts, gpu = null) {
     this.runtime = runtime, this.texts = texts, this.gpu = gpu;
     this.state = { frame: 0, chosen: 0, view: 'side', colour: 'plain', bone: 0, scale: 1, wire: false, bones: true, proxies: false,
-      gpu: true, crowd: 100, tool: 'rotate', joint: -1, control: -1, edited: false, playing: false };
+      gpu: true, look: true, crowd: 100, tool: 'rotate', joint: -1, control: -1, edited: false, playing: false };
     this.stage = new Stage(canvas, () => this.invalidate(), gpu);
     this.crowd = new Crowd(this);
     this.overlay = new Overlay(this.stage.scene);
@@ -47,15 +48,18 @@ export class Viewer {
   // ---- the set and its models ---------------------------------------------------------------------------------------
 
   async openSet(number) {
-    const set = await readSet(this.texts[number]); // until here the old set is in use, by the times in the table too
+    const set = await readSet(this.texts[number]);
+    await decodeLook(set); // until here the old set is in use, by the times in the table too
     this.crowd.close();
     for (const entry of this.entries) this.dropFigure(entry), entry.model?.dispose();
     if (this.truth) this.stage.figures.remove(this.truth.group), this.truth.dispose();
     this.shared?.gpu?.dispose();
+    for (const texture of this.shared?.textures?.values() ?? []) texture.dispose();
     this.set = set;
     this.setNumber = number, this.entries = [], this.problems = [], this.undoStack = [], this.kept = [];
     this.truthPositions = new Float32Array(3 * set.vertices);
     this.shared = { index: new THREE.BufferAttribute(set.triangles, 1), truth: new THREE.BufferAttribute(this.truthPositions, 3).setUsage(THREE.DynamicDrawUsage) };
+    if (set.look && !this.gpu) this.shared.textures = lookTextures(set.look), this.shared.uv = new THREE.BufferAttribute(set.look.uv, 2);
     if (this.gpu) this.shared.gpu = new GpuShared(this.gpu, set, this.truthPositions);
     this.truth = !set.truth ? null : this.gpu ? new GpuFigure(this.shared.gpu, null, false, truthColour) : new TruthFigure(this.shared, set, truthColour);
     if (this.truth) this.stage.figures.add(this.truth.group);
@@ -135,6 +139,7 @@ export class Viewer {
     if (this.crowd.entry === entry) this.crowd.close();
     entry.figure = this.gpu ? new GpuFigure(this.shared.gpu, entry.model, this.state.gpu, modelColour)
       : new ModelFigure(this.shared, entry.model, this.state.gpu && !this.stage.blind && canSkinOnGpu(entry.model.info), modelColour);
+    if (this.shared.textures) entry.figure.addLook(this.set.look, this.shared.textures, this.shared.uv);
     this.stage.figures.add(entry.figure.group);
   }
 
@@ -395,6 +400,7 @@ export class Viewer {
       else if (state.colour === 'error' && this.hasTruth()) entry.figure.setColours('error', 100 / (state.scale * set.diagonal));
       else entry.figure.setColours(state.colour === 'normals' ? 'normals' : 'plain');
       entry.figure.setWire(state.wire);
+      entry.figure.setLook(state.look);
     }
   }
 

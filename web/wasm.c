@@ -83,6 +83,11 @@ EXPORT(sw_angle_scale) float sw_angle_scale(const web_model *m, uint32_t bone) {
   return sqrtf(sum / 3);
 }
 
+EXPORT(sw_triangles) void sw_triangles(const web_model *m, uint32_t (*out)[3]) {
+  const void *triangles = m->model.sections[SN_SECTION_MESH_TRIANGLES];
+  if (triangles) memcpy(out, triangles, m->model.info.triangle_count * sizeof *out);
+}
+
 // ---- evaluation -----------------------------------------------------------------------------------------------------
 
 // From here on joints go on turning from one evaluation to the next (sn_rt_input.state), from the pose evaluated next.

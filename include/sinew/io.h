@@ -201,6 +201,33 @@ sn_status sn_gltf_skeleton(sn_context *ctx, const sn_gltf *gltf, sn_skeleton *sk
 // How many of those joints are nodes that carry parts without a skin.
 int sn_gltf_carrier_count(const sn_gltf *gltf);
 
+// What the flattened mesh looks like: base colour (linear) and texture of every part, texture coordinates of every vertex. Bytes of
+// images are the document's or the look's. `plain`: no part has a material.
+typedef struct sn_look_image {
+  const uint8_t *bytes;
+  size_t size;
+  const char *type; // "image/png", ...; NULL where no browser shows it
+} sn_look_image;
+
+typedef struct sn_look_part {
+  int first_triangle, triangle_count;
+  float colour[3];
+  int image; // -1: none
+} sn_look_part;
+
+typedef struct sn_look {
+  int part_count, image_count, vertex_count, triangle_count;
+  bool plain;
+  sn_look_part *parts;
+  sn_look_image *images;
+  float (*uv)[2];
+  sn_arena memory;
+} sn_look;
+
+// To be freed by sn_look_free, before the document, also where it fails.
+sn_status sn_gltf_look(sn_context *ctx, const sn_gltf *gltf, sn_look *out);
+void sn_look_free(sn_look *look);
+
 // By what the bind poses of the skins were scaled and turned to be in the scene's space; false where they were left alone.
 bool sn_gltf_place_text(const sn_gltf *gltf, char *out, size_t size);
 

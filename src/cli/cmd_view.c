@@ -166,6 +166,50 @@ static sn_status put_mesh(cli *c, const sn_examples *e, json_t *out) {
              sn_page_blob(&c->ctx, e->source, (size_t)e->source_count * sizeof *e->source, 4));
 }
 
+static json_t *describe_look(cli *c, const sn_look *look) {
+  json_t *parts = json_array(), *images = json_array();
+  bool used[4096] = {false}; // images beyond are not shown
+  for (int p = 0; p < look->part_count; p++) {
+    const sn_look_part *part = &look->parts[p];
+    int image = part->image < (int)(sizeof used / sizeof *used) ? part->image : -1;
+    if (image >= 0) used[image] = true;
+    json_array_append_new(parts, json_pack("{si si s[fff] si}", "first", part->first_triangle, "count",
+                                           part->triangle_count, "colour", (double)part->colour[0],
+                                           (double)part->colour[1], (double)part->colour[2], "image", image));
+  }
+  for (int k = 0; k < look->image_count; k++) {
+    bool shown = k < (int)(sizeof used / sizeof *used) && used[k];
+    json_t *bytes = shown ? sn_page_blob(&c->ctx, look->images[k].bytes, look->images[k].size, 1) : NULL;
+    json_array_append_new(images,
+                          bytes ? json_pack("{ss so}", "type", look->images[k].type, "bytes", bytes) : json_null());
+  }
+  json_t *uv = sn_page_blob(&c->ctx, look->uv, (size_t)look->vertex_count * sizeof *look->uv, 4);
+  if (uv) return json_pack("{so so so}", "uv", uv, "parts", parts, "images", images);
+  json_decref(parts);
+  json_decref(images);
+  return NULL;
+}
+
+// Colours and textures of the rest file, where it is a document that has any.
+static sn_status put_look(cli *c, const sn_examples *e, json_t *out) {
+  const char *path = sn_cli_text(c, "--rest");
+  sn_gltf *gltf = NULL;
+  sn_error before = c->ctx.error;
+  if (!path || !sn_is_document(path)) return SN_OK;
+  if (sn_gltf_read(&c->ctx, path, &gltf) !=
+      SN_OK) { // a document that could be read a moment ago: there is no look then
+    c->ctx.error = before;
+    return SN_OK;
+  }
+  sn_look look;
+  sn_status status = sn_gltf_look(&c->ctx, gltf, &look);
+  bool fits = look.vertex_count == sn_examples_file_vertices(e) && look.triangle_count == e->rest.triangle_count;
+  if (status == SN_OK && fits && !look.plain) status = put(&c->ctx, out, "look", describe_look(c, &look));
+  sn_look_free(&look);
+  sn_gltf_free(gltf);
+  return status;
+}
+
 static sn_status put_skeleton(cli *c, const sn_examples *e, json_t *out) {
   int joints = e->skeleton.joint_count, frames = e->poses.frame_count;
   if (joints == 0) return SN_OK;
@@ -210,6 +254,7 @@ static sn_status describe_set(cli *c, const char *const *paths, const cli_model 
     json_object_set_new(out, "training", list);
   }
   if (status == SN_OK) status = put_mesh(c, e, out);
+  if (status == SN_OK) status = put_look(c, e, out);
   if (status == SN_OK) status = put_skeleton(c, e, out);
   if (status == SN_OK && e->frames.frame_count > 0) {
     status = put(&c->ctx, out, "truth", sn_page_frames(&c->ctx, &e->rest, &e->frames));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A whole character of a glTF file with Sinew's skin: its meshes keep their materials, textures, names and morph targets.
 import { BufferGeometry, Group, Matrix4, Mesh } from 'three';
+import { GpuBackEnd } from './backend.js';
 import { Follower } from './follow.js';
 import { dynamic, fill } from './mesh.js';
 import { Morphs } from './morph.js';
@@ -77,12 +78,13 @@ function partMaterial(mesh) {
 }
 
 export class SinewCharacter extends Group {
-  // root: gltf.scene, or a clone of it; parser: gltf.parser, where there is one.
-  constructor(model, root, parser = null) {
+  // root: gltf.scene, or a clone of it; parser: gltf.parser, where there is one. options: as of SinewMesh.
+  constructor(model, root, parser = null, options = {}) {
     super();
     this.model = model, this.root = root, this.isSinewMesh = true;
     this.follower = new Follower(model, root);
-    this.autoUpdate = true;
+    this.autoUpdate = options.autoUpdate ?? true;
+    this.gpu = GpuBackEnd.for(options.renderer, model);
     root.updateWorldMatrix(true, true);
     this.parts = assign(model, meshesOf(root, parser)).map(({ mesh, first }) => this.makePart(mesh, first));
     for (const { source, mesh } of this.parts) {
@@ -109,6 +111,8 @@ export class SinewCharacter extends Group {
     return { source, mesh, first, morphs };
   }
 
+  get backEnd() { return this.gpu ? 'WebGPU' : 'WebAssembly'; }
+
   get meshes() { return this.parts.map(part => part.mesh); }
   get controls() { return this.follower.controls; }
   get torques() { return this.follower.torques; }
@@ -118,6 +122,8 @@ export class SinewCharacter extends Group {
     this.updateWorldMatrix(true, false);
     const moved = this.follower.read(this), morphed = this.parts.map(part => part.morphs?.read() ?? false);
     if (!moved && !force && !morphed.includes(true)) return;
+    const morphing = this.parts.some(({ morphs }) => morphs?.active);
+    if (!morphing && this.gpu?.run(this.follower, this.parts.map(({ mesh, first }) => ({ geometry: mesh.geometry, first })))) return;
     const evaluated = this.follower.evaluate();
     for (const { mesh, first } of this.parts) fill(mesh.geometry, evaluated, first);
     for (const { mesh, morphs } of this.parts) morphs?.add(mesh.geometry);
@@ -131,6 +137,7 @@ export class SinewCharacter extends Group {
   // Takes the skin off: the character is again what it was.
   dispose() {
     this.autoUpdate = false;
+    this.gpu?.dispose();
     for (const { source, mesh } of this.parts) {
       mesh.geometry.dispose();
       for (const material of [mesh.material].flat()) if (material.userData.sinewOwned) material.dispose();
@@ -143,4 +150,4 @@ export class SinewCharacter extends Group {
 }
 
 // Puts a model's skin on a character: a glTF that GLTFLoader loaded, or its scene, or a clone of that.
-export const skinCharacter = (model, gltf) => new SinewCharacter(model, gltf.scene ?? gltf, gltf.parser ?? null);
+export const skinCharacter = (model, gltf, options) => new SinewCharacter(model, gltf.scene ?? gltf, gltf.parser ?? null, options);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A skin that follows a skeleton of three.js.
 import { BufferAttribute, BufferGeometry, DynamicDrawUsage, Mesh } from 'three';
+import { GpuBackEnd } from './backend.js';
 import { Follower } from './follow.js';
 
 export const dynamic = (count, size) => new BufferAttribute(new Float32Array(count * size), size).setUsage(DynamicDrawUsage);
@@ -15,7 +16,8 @@ export function fill(geometry, { positions, normals }, first) {
 
 export class SinewMesh extends Mesh {
   // model: of loadSinew, shared by any number of meshes. skeleton: a Skeleton, or the root of a character, whose joints are found
-  // by name; null for a model without joints. Add the mesh where the skeleton's root is (to gltf.scene).
+  // by name; null for a model without joints. Add the mesh where the skeleton's root is (to gltf.scene). options.renderer: a
+  // WebGPURenderer, in which the skin then runs.
   constructor(model, skeleton, material, options = {}) {
     const geometry = new BufferGeometry(), { vertexCount } = model.info;
     geometry.setAttribute('position', dynamic(vertexCount, 3));
@@ -26,9 +28,12 @@ export class SinewMesh extends Mesh {
     this.model = model;
     this.follower = new Follower(model, skeleton);
     this.autoUpdate = options.autoUpdate ?? true;
+    this.gpu = GpuBackEnd.for(options.renderer, model);
     this.frustumCulled = false; // it may be anywhere: its vertices say where, not its place
     this.update(true);
   }
+
+  get backEnd() { return this.gpu ? 'WebGPU' : 'WebAssembly'; }
 
   // Control points (x y z, one after the other) and torques (one per joint) of models that have them: change them in place.
   get controls() { return this.follower.controls; }
@@ -38,7 +43,8 @@ export class SinewMesh extends Mesh {
   update(force = false) {
     if (this.model.disposed) throw new Error('the model of a SinewMesh was disposed of before the mesh');
     this.updateWorldMatrix(true, false);
-    if (this.follower.read(this) || force) fill(this.geometry, this.follower.evaluate(), 0);
+    if (!this.follower.read(this) && !force) return;
+    if (!this.gpu?.run(this.follower, [{ geometry: this.geometry, first: 0 }])) fill(this.geometry, this.follower.evaluate(), 0);
   }
 
   updateMatrixWorld(force) {
@@ -50,6 +56,7 @@ export class SinewMesh extends Mesh {
   dispose() {
     this.removeFromParent();
     this.geometry.dispose();
+    this.gpu?.dispose();
     this.autoUpdate = false;
   }
 }

@@ -40,9 +40,11 @@ export class Morphs {
     return !same;
   }
 
+  get active() { return this.weights.some(w => w !== 0); }
+
   // Adds the displacements to what was evaluated last.
   add(geometry) {
-    if (!this.weights.some(w => w !== 0)) return;
+    if (!this.active) return;
     const { bones, weights } = this.model.rest(), palette = this.model.palette(), turned = new Map();
     const linear = i => { // sum_k w_k M_k of the vertex
       if (turned.has(i)) return turned.get(i);

@@ -114,7 +114,14 @@ export class SinewModel {
   }
 
   // Three vertices per triangle; empty where the file has none.
-  get triangles() { return this.section('mesh.triangles', Uint32Array) ?? new Uint32Array(); }
+  get triangles() {
+    this.assertOpen();
+    const { rt } = this, count = 3 * this.info.triangleCount, at = rt.alloc(4 * count);
+    rt.x.sw_triangles(this.handle, at);
+    const triangles = new Uint32Array(rt.x.memory.buffer, at, count).slice();
+    rt.x.sw_free(at);
+    return triangles;
+  }
 
   // Joint to world in the rest pose, 3x4 row by row for each joint; null where the file has none.
   get jointRest() { return this.section('joint.rest', Float32Array); }

@@ -11,7 +11,7 @@ import split from './wgsl/split.wgsl';
 // Sections that the kernels read, and those that change nothing in what they compute.
 const sectionNames = ['drive.extra', 'drive.joints', 'drive.keys', 'drive.pairs', 'drive.solve', 'drive.torques', 'drive.offsets', 'control.frames', 'control.centres',
   'control.map', 'control.solve', 'joint.rest', 'joint.reference', 'skin.groups', 'skin.lanes', 'skin.rest', 'skin.normals', 'skin.weights',
-  'skin.tuples', 'correct.start', 'correct.entries', 'correct.deltas', 'correct.limits', 'shade.start', 'shade.fans', 'shade.own'];
+  'skin.centres', 'skin.tuples', 'correct.start', 'correct.entries', 'correct.deltas', 'correct.limits', 'shade.start', 'shade.fans', 'shade.own'];
 const otherSections = ['skin.chunks', 'control.head', 'control.points', 'correct.head', 'correct.fields', 'correct.joints', 'correct.numbers'];
 const harmless = /^(test|mesh|joint)\./;
 const camel = name => name.replace(/\.(.)/, (_, c) => c.toUpperCase());
@@ -19,7 +19,7 @@ const fields = ['first', 'vertexCount', 'jointCount', 'paletteCount', 'controlCo
   'givenStride', 'controlsAt', 'torquesAt', 'valuesAt', 'workStride', 'turnsAt', 'blendsAt', 'columnsAt', 'kernelsAt', 'outputsAt',
   'dualquatsAt', 'stretchesAt', 'rigidAt', 'frames', 'outputs', 'flags', 'scale', 'fanBytes', ...sectionNames.map(camel)];
 const code = [`struct Params { ${fields.map(name => `${name}: u32`).join(', ')} }`, common, math, drive, control, split, skin].join('\n');
-const blends = { linear: 0, dualquat: 1 };
+const blends = { linear: 0, dualquat: 1, centres: 2 };
 
 // A device with as much memory to a buffer as there is; null where the browser has no WebGPU.
 export async function webgpuDevice(gpu = globalThis.navigator?.gpu) {
@@ -61,7 +61,7 @@ function workLayout(model, params) {
   room('turnsAt', 8 * joints), room('blendsAt', driveName === 'torque' ? 2 * joints : 0);
   room('columnsAt', proxies ? 9 * (palette - joints) : driveName === 'controls' ? 9 * palette : 0);
   room('kernelsAt', driveName === 'controls' ? params.frames + 1 : 0), room('outputsAt', driveName === 'controls' ? palette * params.outputs : 0);
-  const dual = blendName === 'dualquat' ? palette : 0;
+  const dual = blendName === 'linear' ? 0 : palette;
   room('dualquatsAt', 8 * dual), room('stretchesAt', 12 * dual), room('rigidAt', dual ? dual + 2 : 0);
   params.workStride = Math.max(size, 1);
 }
@@ -89,7 +89,7 @@ function stages(model, p) {
   if (driveName === 'joints' && bones) list.push(['extras', 0]);
   if (driveName === 'rotreg' || driveName === 'torque') list.push(['turns', info.jointCount], ['logarithms', info.jointCount], ['predict', bones], ['solve', bones]);
   if (driveName === 'controls') list.push(['kernels', p.frames + 1], ['outputs', info.paletteCount * p.outputs], ['gradients', info.paletteCount], ['places', info.paletteCount]);
-  if (info.blendName === 'dualquat') {
+  if (info.blendName !== 'linear') {
     if (p.jointReference) list.push(['signs', 0]);
     list.push(['split', info.paletteCount], ['scales', 0], ['rescale', info.paletteCount]);
   }

@@ -71,13 +71,13 @@ fn transformed(rows: array<vec4f, 3>, p: vec3f, n: vec3f) -> Moved {
   return Moved(vec3f(dot(rows[0], v), dot(rows[1], v), dot(rows[2], v)), unit(normal));
 }
 
-fn linearBlend(character: u32, v: ptr<function, Vertex>) -> Moved {
+fn blendedRows(character: u32, v: ptr<function, Vertex>) -> array<vec4f, 3> {
   var rows: array<vec4f, 3>;
   for (var k = 0u; k < (*v).influences; k++) {
     let at = entryAt(character, (*v).joints[k]);
     for (var r = 0u; r < 3u; r++) { rows[r] += (*v).weights[k] * palette[at + r]; }
   }
-  return transformed(rows, (*v).position, (*v).normal);
+  return rows;
 }
 
 fn realAt(character: u32, entry: u32) -> vec4f {
@@ -85,34 +85,57 @@ fn realAt(character: u32, entry: u32) -> vec4f {
   return vec4f(work[at], work[at + 1u], work[at + 2u], work[at + 3u]);
 }
 
-fn stretchBlend(character: u32, v: ptr<function, Vertex>) -> Moved {
+fn stretchRows(character: u32, v: ptr<function, Vertex>) -> array<vec4f, 3> {
   var rows: array<vec4f, 3>;
   for (var k = 0u; k < (*v).influences; k++) {
     let at = workAt(character) + P.stretchesAt + 12u * (*v).joints[k];
     for (var r = 0u; r < 3u; r++) { rows[r] += (*v).weights[k] * vec4f(work[at + 4u * r], work[at + 4u * r + 1u], work[at + 4u * r + 2u], work[at + 4u * r + 3u]); }
   }
-  return transformed(rows, (*v).position, (*v).normal);
+  return rows;
 }
 
-fn dualBlend(character: u32, v: ptr<function, Vertex>) -> Moved {
+fn isRigid(character: u32) -> bool { return work[workAt(character) + P.rigidAt + P.paletteCount] != 0.0; }
+
+struct Dual { real: vec4f, dual: vec4f }
+
+fn blendedDual(character: u32, v: ptr<function, Vertex>) -> Dual {
   let pivot = realAt(character, (*v).joints[0]);
-  var q = vec4f();
-  var d = vec4f();
+  var out = Dual();
   for (var k = 0u; k < (*v).influences; k++) {
     let real = realAt(character, (*v).joints[k]);
     let at = workAt(character) + P.dualquatsAt + 8u * (*v).joints[k] + 4u;
     var w = (*v).weights[k];
     if (P.jointReference == 0u && dot(real, pivot) < 0.0) { w = -w; }
-    q += w * real;
-    d += w * vec4f(work[at], work[at + 1u], work[at + 2u], work[at + 3u]);
+    out.real += w * real;
+    out.dual += w * vec4f(work[at], work[at + 1u], work[at + 2u], work[at + 3u]);
   }
+  return out;
+}
+
+// A quaternion of any length, and with a dual part also its translation.
+fn turned(q: vec4f, d: vec4f, p: vec3f) -> vec3f {
+  return p + 2.0 / dot(q, q) * (cross(q.xyz, cross(q.xyz, p) + q.w * p + d.xyz) + q.w * d.xyz - d.w * q.xyz);
+}
+
+fn dualBlend(character: u32, v: ptr<function, Vertex>) -> Moved {
+  let q = blendedDual(character, v);
   var from_ = Moved((*v).position, (*v).normal);
-  if (work[workAt(character) + P.rigidAt + P.paletteCount] == 0.0) { from_ = stretchBlend(character, v); }
-  let scale = 2.0 / dot(q, q);
-  let p = from_.position;
-  let n = from_.normal;
-  return Moved(p + scale * (cross(q.xyz, cross(q.xyz, p) + q.w * p + d.xyz) + q.w * d.xyz - d.w * q.xyz),
-               n + scale * cross(q.xyz, cross(q.xyz, n) + q.w * n));
+  if (!isRigid(character)) { from_ = transformed(stretchRows(character, v), (*v).position, (*v).normal); }
+  return Moved(turned(q.real, q.dual, from_.position), turned(q.real, vec4f(), from_.normal));
+}
+
+// The blended rotation about the vertex's centre, which goes where the blended matrix takes it (Le and Hodgins 2016).
+fn centreBlend(character: u32, v: ptr<function, Vertex>, centre: vec3f) -> Moved {
+  let q = blendedDual(character, v).real;
+  var rows = blendedRows(character, v);
+  var arm = (*v).position - centre;
+  var n = (*v).normal;
+  if (!isRigid(character)) {
+    var s = stretchRows(character, v);
+    n = transformed(s, arm, n).normal;
+    arm = vec3f(dot(s[0].xyz, arm), dot(s[1].xyz, arm), dot(s[2].xyz, arm));
+  }
+  return Moved(transformed(rows, centre, n).position + turned(q, vec4f(), arm), turned(q, vec4f(), n));
 }
 
 fn store(character: u32, vertex: u32, moved: Moved) {
@@ -136,7 +159,13 @@ fn store(character: u32, vertex: u32, moved: Moved) {
     }
   }
   var moved: Moved;
-  if (P.blend == 0u) { moved = linearBlend(id.y, &v); } else { moved = dualBlend(id.y, &v); }
+  if (P.blend == 0u) {
+    moved = transformed(blendedRows(id.y, &v), v.position, v.normal);
+  } else if (P.blend == 1u) {
+    moved = dualBlend(id.y, &v);
+  } else {
+    moved = centreBlend(id.y, &v, restPoint(P.skinCentres, block, lane));
+  }
   if (P.correctStart != 0u) {
     if (P.forward != 0u) {
       moved.position += c.shift;

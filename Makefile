@@ -4,7 +4,7 @@ JOBS := $(shell nproc)
 
 # The build looks for npm's packages when it is configured: they come first.
 .NOTPARALLEL:
-.PHONY: all build setup packages demo test test-sanitize test-scalar fuzz torture test-cuda web format format-check bench figures install clean help
+.PHONY: python all build setup packages demo test test-sanitize test-scalar fuzz torture test-cuda web format format-check bench figures install clean help
 
 all: build
 
@@ -70,6 +70,13 @@ bench: build
 figures: build
 	@tools/figures.sh figures
 
+# The wheel of the Python module, build/wheel/sinew-*.whl; installs nothing.
+python: build
+	@rm -rf python/build python/sinew.egg-info build/wheel
+	@/usr/bin/python3 -m pip wheel -q --no-build-isolation --no-index --no-deps --disable-pip-version-check -w build/wheel ./python
+	@rm -rf python/build python/sinew.egg-info
+	@ls build/wheel/*.whl
+
 install: build
 	@cmake --install build $(if $(PREFIX),--prefix $(PREFIX))
 
@@ -83,5 +90,6 @@ help:
 	@echo "make web        build the npm package sinew-skin: web/dist and a tarball"
 	@echo "make bench      run the benchmarks"
 	@echo "make figures    the papers' figures and tables over generated sets, in figures/"
+	@echo "make python     build the wheel of the Python module"
 	@echo "make install    install the tool and both libraries (PREFIX=...)"
 	@echo "make test-sanitize | test-scalar | test-cuda | fuzz | torture | format | format-check | clean"

@@ -26,6 +26,12 @@ clang-format: the format check
 nodejs: runs the glTF validator and browser code
 npm: fetches the glTF validator and what the page is made with
 chromium: tests of the page
+python3-numpy: the Python module
+python3-pytest: its tests
+python3-setuptools: its wheel
+python3-wheel: its wheel
+python3-venv: installing the wheel in a test
+python3-pip: builds the wheel
 "
 
 installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }

@@ -33,7 +33,7 @@ typedef enum sn_status {
   SN_BAD_INPUT,     // arguments or data that do not fit together
   SN_UNSUPPORTED,   // well-formed, but Sinew cannot do it; the message says what to do instead
   SN_NOT_CONVERGED, // a solver gave up
-  SN_STOPPED        // ctx->progress asked to stop
+  SN_STOPPED        // ctx->progress or ctx->stop asked to stop
 } sn_status;
 
 const char *sn_status_name(sn_status status); // "SN_OK", ...; "unknown" for a value without a name
@@ -58,6 +58,7 @@ typedef struct sn_context {
   int threads;             // worker threads of parallel loops, 0 = one per core; results do not depend on it
   sn_progress_fn progress; // may be NULL
   void *progress_user;
+  const int *stop; // may be NULL. Not 0, set by any thread at any time: the operation gives up soon, with SN_STOPPED
   struct sn_outputs
     *outputs;     // files that will appear together (sn_outputs_begin); NULL: each as soon as it is written
   sn_error error; // the last failure
@@ -73,6 +74,10 @@ sn_status sn_fail_prefix(sn_context *ctx, const char *format, ...) __attribute__
 
 // Reports progress; false when the caller asked to stop.
 bool sn_progress(sn_context *ctx, const char *task, double done);
+
+// Whether ctx->stop is set. From then on memory is refused (with SN_STOPPED) and parallel loops leave out what is left of
+// them: an operation fails at the next thing that it needs, frees what it has, and nobody sees its half-made numbers.
+bool sn_stopped(const sn_context *ctx);
 
 // The word of `words` (ended by NULL) that `word` was probably meant to be, or NULL.
 const char *sn_suggest(const char *word, const char *const *words);

@@ -3,7 +3,7 @@
 // Everything is computed by the functions of the other headers; nothing here adds to them.
 //
 // Arrays that are given stay the caller's and must stay, unchanged, until the session is freed. Arrays that are got belong to
-// the session. A session is used by one thread at a time.
+// the session. A session is used by one thread at a time, but for sn_session_progress.
 #ifndef SINEW_SESSION_H
 #define SINEW_SESSION_H
 
@@ -21,8 +21,10 @@ typedef struct sn_session sn_session;
 sn_session *sn_session_new(void); // NULL: no memory
 void sn_session_free(sn_session *session);
 
-// Threads as in sn_context; `progress` may be NULL.
-void sn_session_run_with(sn_session *session, int threads, uint64_t seed, sn_progress_fn progress, void *user);
+// Threads and stop as in sn_context.
+void sn_session_run_with(sn_session *session, int threads, uint64_t seed, const int *stop);
+// How far the call is that another thread makes just now: the task (32 bytes), and how much of it is done, 0 to 1.
+double sn_session_progress(sn_session *session, char *task);
 const char *sn_session_message(const sn_session *session); // of the last failure
 const char *sn_session_report(const sn_session *session);  // JSON of the last success; "" where there is none
 
@@ -99,13 +101,22 @@ size_t sn_evaluator_scratch(const sn_evaluator *evaluator); // bytes
 size_t sn_evaluator_state(const sn_evaluator *evaluator); // bytes of memory of one character; 0: it has no use for it
 // What is in it, as JSON: counts, slots, joints with names and parents. To be freed with sn_session_text_free.
 char *sn_evaluator_describe(const sn_evaluator *evaluator);
-// What moves the skin, and where vertices go: as sn_rt_input and sn_rt_output. 0, or a status with `message` (240 bytes) filled.
-int sn_evaluator_run(const sn_evaluator *evaluator, const float *joints, const float *controls, const float *torques,
-                     void *state, void *scratch, float *positions, size_t position_stride, float *normals,
-                     size_t normal_stride, char *message);
+// What moves the skin, and where vertices go: as sn_rt_input and sn_rt_output.
+typedef struct sn_evaluator_call {
+  const sn_evaluator *evaluator;
+  const float *joints, *controls, *torques;
+  void *state, *scratch;
+  float *positions;
+  size_t position_stride;
+  float *normals;
+  size_t normal_stride;
+  char message[240]; // filled where the status is not 0
+} sn_evaluator_call;
+int sn_evaluator_run(sn_evaluator_call *call);
+// Seconds of one such call, the fastest of some.
+double sn_evaluator_time(sn_evaluator_call *call, int repeats);
 // The palette alone: its matrices into `out`, 12 floats each.
-int sn_evaluator_palette(const sn_evaluator *evaluator, const float *joints, const float *controls,
-                         const float *torques, void *state, void *scratch, float *out, char *message);
+int sn_evaluator_palette(sn_evaluator_call *call, float *out);
 // As sn_rt_get_rest, NULL arrays are left out; triangles are those of the file, 0 where it has none.
 int sn_evaluator_rest(const sn_evaluator *evaluator, float *positions, float *normals, uint16_t *joints,
                       float *weights, uint32_t influences, char *message);

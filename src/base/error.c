@@ -39,8 +39,10 @@ sn_status sn_fail_prefix(sn_context *ctx, const char *format, ...) {
   return ctx->error.status;
 }
 
+bool sn_stopped(const sn_context *ctx) { return ctx->stop && __atomic_load_n(ctx->stop, __ATOMIC_RELAXED) != 0; }
+
 bool sn_progress(sn_context *ctx, const char *task, double done) {
-  return !ctx->progress || ctx->progress(ctx->progress_user, task, done);
+  return !sn_stopped(ctx) && (!ctx->progress || ctx->progress(ctx->progress_user, task, done));
 }
 
 double sn_seconds(void) {

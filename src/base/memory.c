@@ -22,6 +22,10 @@ void sn_arena_free(sn_arena *arena) {
 void *sn_arena_alloc(sn_context *ctx, sn_arena *arena, size_t count, size_t size) {
   if (!arena->allocator.reallocate) arena->allocator = ctx->allocator;
   size_t bytes = 0;
+  if (sn_stopped(ctx)) {
+    sn_fail(ctx, SN_STOPPED, "stopped");
+    return NULL;
+  }
   if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2) {
     sn_fail(ctx, SN_NO_MEMORY, "out of memory: %zu items of %zu bytes are more than can be addressed", count, size);
     return NULL;

@@ -21,6 +21,7 @@ static int64_t chunk_end(int64_t begin, int64_t count, int64_t grain) {
 }
 
 typedef struct loop {
+  const sn_context *ctx;
   int64_t count, grain, chunks;
   _Atomic int64_t next; // chunk to be taken
   sn_range_fn body;
@@ -37,13 +38,15 @@ static void *take_chunks(void *argument) {
   loop_worker *worker = argument;
   loop *l = worker->loop;
   for (int64_t c; (c = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed)) < l->chunks;) {
+    if (sn_stopped(l->ctx)) break;
     l->body(l->user, c * l->grain, chunk_end(c * l->grain, l->count, l->grain), worker->index);
   }
   return NULL;
 }
 
 void sn_parallel_for(const sn_context *ctx, int64_t count, int64_t grain, sn_range_fn body, void *user) {
-  loop l = {.count = count, .grain = grain, .chunks = chunk_count(count, grain), .body = body, .user = user};
+  loop l = {
+    .ctx = ctx, .count = count, .grain = grain, .chunks = chunk_count(count, grain), .body = body, .user = user};
   loop_worker workers[most_threads] = {{&l, 0, 0}};
   int threads = sn_threads(ctx), started = 1;
   // Where a thread cannot be had, the others do its work.
@@ -73,7 +76,7 @@ static void add_chunk(void *user, int64_t begin, int64_t end, int worker) {
 // Partial sums go through a fixed window of chunks, so that no memory is needed and the order of additions is fixed.
 double sn_parallel_sum(const sn_context *ctx, int64_t count, int64_t grain, sn_sum_fn body, void *user) {
   enum { window = 1024 };
-  double partial[window], sum = 0;
+  double partial[window] = {0}, sum = 0; // a loop that is stopped leaves some out
   int64_t chunks = chunk_count(count, grain);
   for (int64_t first = 0; first < chunks; first += window) {
     int64_t last = first + window < chunks ? first + window : chunks;

@@ -64,31 +64,41 @@ static int answer(sn_rt_status status, const sn_rt_error *error, char *message) 
   return (int)status;
 }
 
-static sn_rt_input input_of(const float *joints, const float *controls, const float *torques, void *state) {
-  return (sn_rt_input){.joints = (const float(*)[12])joints,
-                       .controls = (const float(*)[3])controls,
-                       .torques = torques,
-                       .state = state};
+static sn_rt_input input_of(const sn_evaluator_call *call) {
+  return (sn_rt_input){.joints = (const float(*)[12])call->joints,
+                       .controls = (const float(*)[3])call->controls,
+                       .torques = call->torques,
+                       .state = call->state};
 }
 
-int sn_evaluator_run(const sn_evaluator *e, const float *joints, const float *controls, const float *torques,
-                     void *state, void *scratch, float *positions, size_t position_stride, float *normals,
-                     size_t normal_stride, char *message) {
+int sn_evaluator_run(sn_evaluator_call *call) {
   sn_rt_error error;
-  sn_rt_input input = input_of(joints, controls, torques, state);
-  sn_rt_output output = {positions, position_stride, normals, normal_stride};
-  return answer(sn_rt_evaluate(&e->model, &input, scratch, &output, &error), &error, message);
+  sn_rt_input input = input_of(call);
+  sn_rt_output output = {call->positions, call->position_stride, call->normals, call->normal_stride};
+  return answer(sn_rt_evaluate(&call->evaluator->model, &input, call->scratch, &output, &error), &error,
+                call->message);
 }
 
-int sn_evaluator_palette(const sn_evaluator *e, const float *joints, const float *controls, const float *torques,
-                         void *state, void *scratch, float *out, char *message) {
-  sn_rt_error error;
-  sn_rt_input input = input_of(joints, controls, torques, state);
-  sn_rt_status status = sn_rt_palette(&e->model, &input, scratch, &error);
-  for (uint32_t k = 0; status == SN_RT_OK && k < e->model.info.palette_count; k++) {
-    sn_rt_palette_matrix(&e->model, scratch, k, out + 12 * (size_t)k);
+double sn_evaluator_time(sn_evaluator_call *call, int repeats) {
+  double best = 1e30;
+  for (int r = 0; r < repeats; r++) {
+    double start = sn_seconds();
+    if (sn_evaluator_run(call) != 0) return -1;
+    double took = sn_seconds() - start;
+    best = took < best ? took : best;
   }
-  return answer(status, &error, message);
+  return best;
+}
+
+int sn_evaluator_palette(sn_evaluator_call *call, float *out) {
+  const sn_rt_model *model = &call->evaluator->model;
+  sn_rt_error error;
+  sn_rt_input input = input_of(call);
+  sn_rt_status status = sn_rt_palette(model, &input, call->scratch, &error);
+  for (uint32_t k = 0; status == SN_RT_OK && k < model->info.palette_count; k++) {
+    sn_rt_palette_matrix(model, call->scratch, k, out + 12 * (size_t)k);
+  }
+  return answer(status, &error, call->message);
 }
 
 int sn_evaluator_rest(const sn_evaluator *e, float *positions, float *normals, uint16_t *joints, float *weights,

@@ -3,6 +3,7 @@
 #define SINEW_SESSION_INTERNAL_H
 
 #include <jansson.h>
+#include <pthread.h>
 
 #include "report/report.h"
 #include "sinew/io.h"
@@ -19,6 +20,9 @@ struct sn_session {
   sn_context ctx;
   uint64_t seed;
   char *report; // from jansson
+  pthread_mutex_t lock;
+  char task[32]; // the progress; with `done` behind the lock
+  double done;
   sn_arena memory;
   // Files that were named.
   const char *rest, *torque, *controls, *match;
@@ -34,6 +38,8 @@ struct sn_session {
   double *vertex_rms; // of sn_session_vertex_errors
 };
 
+// What a call returns: SN_STOPPED where it was stopped, whatever its half-made numbers led to.
+sn_status sn_session_end(sn_session *s, sn_status status);
 // Takes `result`, tells it with the counts of the input as the session's report.
 sn_status sn_session_tell(sn_session *s, const char *command, json_t *result);
 

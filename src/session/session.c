@@ -2,13 +2,33 @@
 // The handle: what goes in, what comes out. What is done in between is in solve.c.
 #include "session/internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static bool remember_progress(void *user, const char *task, double done) {
+  sn_session *s = user;
+  pthread_mutex_lock(&s->lock);
+  snprintf(s->task, sizeof s->task, "%s", task);
+  s->done = done;
+  pthread_mutex_unlock(&s->lock);
+  return true;
+}
+
+double sn_session_progress(sn_session *s, char *task) {
+  pthread_mutex_lock(&s->lock);
+  memcpy(task, s->task, sizeof s->task);
+  double done = s->done;
+  pthread_mutex_unlock(&s->lock);
+  return done;
+}
 
 sn_session *sn_session_new(void) {
   sn_session *s = calloc(1, sizeof *s);
   if (!s) return NULL;
+  pthread_mutex_init(&s->lock, NULL);
   s->ctx = sn_context_default();
+  s->ctx.progress = remember_progress, s->ctx.progress_user = s;
   s->seed = 1;
   s->memory = sn_arena_new(&s->ctx);
   s->examples.memory = sn_arena_new(&s->ctx);
@@ -23,17 +43,22 @@ void sn_session_free(sn_session *s) {
   sn_rig_result_free(&s->rig);
   sn_arena_free(&s->memory);
   free(s->report);
+  pthread_mutex_destroy(&s->lock);
   free(s);
 }
 
-void sn_session_run_with(sn_session *s, int threads, uint64_t seed, sn_progress_fn progress, void *user) {
+void sn_session_run_with(sn_session *s, int threads, uint64_t seed, const int *stop) {
   s->ctx.threads = threads;
   s->seed = seed;
-  s->ctx.progress = progress, s->ctx.progress_user = user;
+  s->ctx.stop = stop;
 }
 
 const char *sn_session_message(const sn_session *s) { return s->ctx.error.message; }
 const char *sn_session_report(const sn_session *s) { return s->report ? s->report : ""; }
+
+sn_status sn_session_end(sn_session *s, sn_status status) {
+  return sn_stopped(&s->ctx) ? sn_fail(&s->ctx, SN_STOPPED, "stopped") : status;
+}
 
 static char *json_text(json_t *root) {
   char *text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17));

@@ -43,6 +43,7 @@ sn_status sn_session_train(sn_session *s, const char *method, const char *keys_s
   }
   if (status == SN_OK) status = sn_train(&s->ctx, &spec, &s->examples, &keys, &s->model, &report);
   if (status == SN_OK && measured) status = measure(s, &keys, &others, &report, &spec);
+  status = sn_session_end(s, status);
   if (status != SN_OK) sn_model_free(&s->model);
   sn_keys_free(&keys);
   sn_keys_free(&others);
@@ -113,6 +114,7 @@ sn_status sn_session_rig(sn_session *s, const char *pairs, bool keep_bones, cons
   double seconds = sn_seconds() - start;
   if (status == SN_OK) status = rig_model(s);
   if (status == SN_OK) status = rig_scores(s, &scores);
+  status = sn_session_end(s, status);
   if (status != SN_OK) return status;
   s->affine = options.bone_type == SN_RIG_AFFINE;
   return sn_session_tell(s, "rig",
@@ -224,6 +226,7 @@ sn_status sn_session_compare(sn_session *s, int methods, const char *const *spec
   sn_keys_free(&job.keys);
   sn_keys_free(&job.others);
   sn_arena_free(&scratch);
+  status = sn_session_end(s, status);
   if (status == SN_OK) return sn_session_tell(s, "compare", result);
   json_decref(result);
   return status;
@@ -239,7 +242,7 @@ sn_status sn_session_vertex_errors(sn_session *s, const void *bytes, size_t size
   if (status == SN_OK) status = sn_assess_vertices(&s->ctx, &model, &s->examples, &all, errors);
   if (status == SN_OK) s->vertex_rms = errors;
   sn_keys_free(&all);
-  return status;
+  return sn_session_end(s, status);
 }
 
 // ---- files ---------------------------------------------------------------------------------------------------------------------

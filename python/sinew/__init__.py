@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+"""Sinew learns a real-time skin from example meshes.
+
+    frames = sinew.load("sim.abc")
+    rig = sinew.rig(rest, frames, bones="auto", progress=True)
+    model = sinew.train("rotreg", rest, frames, rig.skeleton, keys="every:4")
+    positions, normals = model(model.joints(rig.skeleton)[0])
+
+docs/python.md is a tutorial. Arrays go to the library and come back without copies where their types are what it takes:
+float32 positions, int32 triangles, float64 matrices of examples, float32 matrices of evaluation, all C-contiguous.
+"""
+from ._library import lib as _lib
+from ._data import Frames, Mesh, Skeleton, load, load_frames, load_mesh, load_skeleton
+from ._model import Model
+from ._session import Error, Stopped
+from ._solve import Rig, compare, keys, methods, rig, train, vertex_errors
+
+__version__ = _lib.sn_version().decode()
+__all__ = ["Error", "Frames", "Mesh", "Model", "Rig", "Skeleton", "Stopped", "compare", "keys", "load", "load_frames",
+           "load_mesh", "load_skeleton", "methods", "rig", "train", "vertex_errors"]

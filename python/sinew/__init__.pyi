@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+import os
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+import numpy.typing as npt
+
+__version__: str
+
+Path = Union[str, "os.PathLike[str]"]
+Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
+Progress = Union[bool, Callable[[str, float], Optional[bool]], None]
+Report = Dict[str, Any]
+Rest = Union[Path, "Mesh"]
+Clips = Union[Path, npt.ArrayLike, Sequence[Union[Path, npt.ArrayLike]]]
+Skeletons = Union[Path, "Skeleton", Sequence[Union[Path, "Skeleton"]], None]
+Names = Union[str, Sequence[str], None]
+Out = Union[Floats, Tuple[Floats, Floats]]
+
+class Error(RuntimeError):
+    status: str
+    def __init__(self, message: str, status: str = ...) -> None: ...
+
+class Stopped(Error): ...
+
+class Frames(npt.NDArray[np.float32]):
+    rate: float
+    def __new__(cls, positions: npt.ArrayLike, rate: float = ...) -> "Frames": ...
+    def save(self, path: Path, mesh: Optional["Mesh"] = ...) -> None: ...
+
+class Mesh:
+    positions: Floats
+    triangles: npt.NDArray[np.int32]
+    normals: Optional[Floats]
+    split: bool
+    def __init__(
+        self,
+        positions: npt.ArrayLike,
+        triangles: npt.ArrayLike,
+        normals: Optional[npt.ArrayLike] = ...,
+        split: bool = ...,
+    ) -> None: ...
+    @property
+    def diagonal(self) -> float: ...
+
+class Skeleton:
+    names: List[str]
+    parents: npt.NDArray[np.int32]
+    rest: Doubles
+    poses: Doubles
+    joints: Optional[npt.NDArray[np.uint16]]
+    weights: Optional[Floats]
+    mesh: Optional[Mesh]
+    def __init__(
+        self,
+        names: Sequence[str],
+        parents: npt.ArrayLike,
+        rest: npt.ArrayLike,
+        poses: Optional[npt.ArrayLike] = ...,
+        joints: Optional[npt.ArrayLike] = ...,
+        weights: Optional[npt.ArrayLike] = ...,
+        mesh: Optional[Mesh] = ...,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    def places(self) -> Doubles: ...
+    def moved(self) -> Doubles: ...
+
+class Model:
+    info: Dict[str, Any]
+    report: Optional[Report]
+    names: List[str]
+    parents: npt.NDArray[np.int32]
+    def __init__(self, source: Union[Path, bytes, npt.NDArray[np.uint8]], report: Optional[Report] = ...) -> None: ...
+    def __call__(
+        self,
+        joints: Optional[npt.ArrayLike] = ...,
+        controls: Optional[npt.ArrayLike] = ...,
+        torques: Optional[npt.ArrayLike] = ...,
+        *,
+        out: Optional[Out] = ...,
+        state: Optional[npt.NDArray[np.int32]] = ...,
+    ) -> Tuple[Floats, Floats]: ...
+    def __bytes__(self) -> bytes: ...
+    def __len__(self) -> int: ...
+    @property
+    def bytes(self) -> npt.NDArray[np.uint8]: ...
+    @property
+    def mesh(self) -> Mesh: ...
+    @property
+    def skeleton(self) -> Skeleton: ...
+    def save(self, path: Path) -> None: ...
+    def weights(self) -> Tuple[npt.NDArray[np.uint16], Floats]: ...
+    def joints(self, skeleton: Skeleton) -> Floats: ...
+    def new_state(self) -> Optional[npt.NDArray[np.int32]]: ...
+    def time(
+        self,
+        joints: Optional[npt.ArrayLike] = ...,
+        controls: Optional[npt.ArrayLike] = ...,
+        torques: Optional[npt.ArrayLike] = ...,
+        repeats: int = ...,
+    ) -> float: ...
+    def palette(
+        self,
+        joints: Optional[npt.ArrayLike] = ...,
+        controls: Optional[npt.ArrayLike] = ...,
+        torques: Optional[npt.ArrayLike] = ...,
+        *,
+        state: Optional[npt.NDArray[np.int32]] = ...,
+    ) -> Floats: ...
+
+class Rig:
+    skeleton: Skeleton
+    model: Model
+    report: Report
+    frame_rms: Doubles
+    vertex_rms: Doubles
+    def save(self, path: Path, fps: Optional[float] = ...) -> None: ...
+
+def load(path: Path, **options: Any) -> Union[Model, Mesh, Frames, Skeleton]: ...
+def load_mesh(path: Path, object: Names = ...) -> Mesh: ...
+def load_frames(path: Path, fps: float = ..., clip: Union[str, int, None] = ..., object: Names = ...) -> Frames: ...
+def load_skeleton(path: Path, clip: Union[str, int, None] = ..., fps: float = ..., still: bool = ...) -> Skeleton: ...
+def methods() -> Dict[str, Dict[str, Any]]: ...
+def keys(spec: str, count: int, seed: int = ...) -> npt.NDArray[np.int32]: ...
+def rig(
+    rest: Rest,
+    frames: Clips,
+    bones: Union[int, str] = ...,
+    *,
+    skeleton: Skeletons = ...,
+    solve: str = ...,
+    keep_bones: bool = ...,
+    keys: str = ...,
+    clip: Names = ...,
+    fps: float = ...,
+    object: Names = ...,
+    match: Optional[Path] = ...,
+    threads: int = ...,
+    seed: int = ...,
+    progress: Progress = ...,
+    **options: Any,
+) -> Rig: ...
+def train(
+    method: str,
+    rest: Rest,
+    frames: Optional[Clips] = ...,
+    skeleton: Skeletons = ...,
+    keys: str = ...,
+    *,
+    torques: Union[Path, npt.ArrayLike, None] = ...,
+    controls: Union[str, Sequence[int], None] = ...,
+    test_frames: Optional[Clips] = ...,
+    test_skeleton: Skeletons = ...,
+    clip: Names = ...,
+    fps: float = ...,
+    object: Names = ...,
+    match: Optional[Path] = ...,
+    measure: bool = ...,
+    threads: int = ...,
+    seed: int = ...,
+    progress: Progress = ...,
+    **options: Any,
+) -> Model: ...
+def compare(
+    methods: Union[str, Sequence[str]],
+    rest: Rest,
+    frames: Clips,
+    skeleton: Skeletons = ...,
+    keys: str = ...,
+    *,
+    loocv: bool = ...,
+    torques: Union[Path, npt.ArrayLike, None] = ...,
+    controls: Union[str, Sequence[int], None] = ...,
+    test_frames: Optional[Clips] = ...,
+    test_skeleton: Skeletons = ...,
+    clip: Names = ...,
+    fps: float = ...,
+    object: Names = ...,
+    match: Optional[Path] = ...,
+    threads: int = ...,
+    seed: int = ...,
+    progress: Progress = ...,
+) -> Report: ...
+def vertex_errors(
+    model: Model,
+    rest: Rest,
+    frames: Clips,
+    skeleton: Skeletons = ...,
+    *,
+    torques: Union[Path, npt.ArrayLike, None] = ...,
+    controls: Union[str, Sequence[int], None] = ...,
+    clip: Names = ...,
+    fps: float = ...,
+    object: Names = ...,
+    match: Optional[Path] = ...,
+    threads: int = ...,
+) -> Doubles: ...

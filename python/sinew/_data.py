@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: MIT
+"""Meshes, frames and skeletons: numpy arrays with names, from files or from anywhere."""
+import os
+from pathlib import Path
+
+import numpy as np
+
+from ._library import lib
+from ._session import Error, Session, is_path, path_text
+
+DOCUMENTS = {".glb", ".gltf", ".fbx", ".dae", ".bvh", ".blend"}
+
+
+def as_array(value, dtype, shape, what):
+    """`value` itself where it has this type and is contiguous, else a copy; -1 in `shape` is any length."""
+    array = np.ascontiguousarray(value, dtype=dtype)
+    fits = array.ndim == len(shape) and all(want in (-1, have) for want, have in zip(shape, array.shape))
+    if not fits:
+        wanted = " x ".join("n" if n < 0 else str(n) for n in shape)
+        raise ValueError(f"{what}: an array of {wanted} is needed, not {' x '.join(map(str, array.shape)) or 'a number'}")
+    return array
+
+
+class Frames(np.ndarray):
+    """Vertex positions over time: float32, frames x vertices x 3. `rate` is frames per second, 0 where nobody knows."""
+
+    rate = 0.0
+
+    def __new__(cls, positions, rate=0.0):
+        frames = as_array(positions, np.float32, (-1, -1, 3), "frames").view(cls)
+        frames.rate = float(rate)
+        return frames
+
+    def __array_finalize__(self, other):
+        self.rate = getattr(other, "rate", 0.0)
+
+    def save(self, path, mesh=None):
+        """Writes .pc2, .mdd, .abc or a folder of .obj; the last two take their faces from `mesh`."""
+        session = Session()
+        give_frames(session, [np.asarray(self)], 0)
+        if mesh is not None:
+            give_mesh(session, mesh)
+        session.do(lib.sn_session_write_frames, path_text(path), self.rate)
+
+
+class Mesh:
+    """A triangle mesh: `positions` (float32, n x 3) and `triangles` (int32, n x 3).
+
+    `split` says that vertices are split at seams, as glTF has them: learning treats those as one. `normals` are the file's
+    own, or None.
+    """
+
+    def __init__(self, positions, triangles, normals=None, split=False):
+        self.positions = as_array(positions, np.float32, (-1, 3), "positions")
+        self.triangles = as_array(triangles, np.int32, (-1, 3), "triangles")
+        self.normals = None if normals is None else as_array(normals, np.float32, self.positions.shape, "normals")
+        self.split = bool(split)
+
+    def __repr__(self):
+        return f"<sinew.Mesh of {len(self.positions)} vertices, {len(self.triangles)} triangles>"
+
+    @property
+    def diagonal(self):
+        """Of the bounding box: errors are told in percent of it."""
+        if len(self.positions) == 0:
+            return 0.0
+        return float(np.linalg.norm(np.ptp(self.positions.astype(np.float64), axis=0)))
+
+
+class Skeleton:
+    """Joints, and their motion where there is one.
+
+    `names`; `parents` (int32, -1 for a root); `rest` (float64, n x 3 x 4): joint to world in the rest pose; `poses` (float64,
+    frames x n x 3 x 4): rest pose to pose, identity at rest. `joints` and `weights` (uint16 and float32, vertices x
+    influences) are a skin, or None; `mesh` is what it is a skin of, where that is known.
+    """
+
+    def __init__(self, names, parents, rest, poses=None, joints=None, weights=None, mesh=None):
+        self.names = [str(name) for name in names]
+        n = len(self.names)
+        self.parents = as_array(parents, np.int32, (n,), "parents")
+        self.rest = as_array(rest, np.float64, (n, 3, 4), "rest")
+        self.poses = as_array(np.empty((0, n, 3, 4)) if poses is None else poses, np.float64, (-1, n, 3, 4), "poses")
+        if (joints is None) != (weights is None):
+            raise ValueError("joints and weights go together")
+        self.joints = None if joints is None else as_array(joints, np.uint16, (-1, -1), "joints")
+        self.weights = None if weights is None else as_array(weights, np.float32, self.joints.shape, "weights")
+        self.mesh = mesh
+
+    def __len__(self):
+        return len(self.names)
+
+    def __repr__(self):
+        return f"<sinew.Skeleton of {len(self)} joints, {len(self.poses)} poses>"
+
+    def places(self):
+        """Where the joints are in the rest pose: n x 3."""
+        return self.rest[:, :, 3]
+
+    def moved(self):
+        """Where the joints are at every pose: frames x n x 3."""
+        return np.einsum("fjab,jb->fja", self.poses[..., :3], self.places()) + self.poses[..., 3]
+
+
+def mesh_of(session):
+    return Mesh(session.array("positions"), session.array("triangles"), session.array("normals"),
+                lib.sn_session_is_split(session.handle))
+
+
+def skeleton_of(session, mesh=None):
+    parents = session.array("parents")
+    return Skeleton(session.names(len(parents)), parents, session.array("rest"), session.array("poses"),
+                    session.array("joints"), session.array("weights"), mesh)
+
+
+def load_mesh(path, object=()):
+    """A mesh from .obj, .glb, .gltf, .fbx or the first frame of an .abc (`object`: which of its meshes)."""
+    session = Session()
+    name_files(session, "object", object)
+    session.do(lib.sn_session_read_mesh, path_text(path))
+    return mesh_of(session)
+
+
+def load_frames(path, fps=0, clip=None, object=()):
+    """Frames from .pc2, .mdd, .abc, a folder or glob of .obj, or an animated .glb; the file's memory, not a copy of it."""
+    session = Session()
+    name_files(session, "object", object)
+    name_files(session, "clip", clip)
+    session.do(lib.sn_session_read_frames, path_text(path), fps)
+    return Frames(session.array("frames"), lib.sn_session_rate(session.handle))
+
+
+def load_skeleton(path, clip=None, fps=0, still=False):
+    """A skeleton with the poses of a clip (the first unless told; 30 per second unless told), its mesh and its skin."""
+    session = Session()
+    session.do(lib.sn_session_read_skeleton, path_text(path), None if clip is None else str(clip).encode(), fps, still)
+    has_mesh = session.array("joints") is not None and len(session.array("joints")) > 0
+    if not has_mesh:
+        parents = session.array("parents")
+        return Skeleton(session.names(len(parents)), parents, session.array("rest"), session.array("poses"))
+    return skeleton_of(session, mesh_of(session))
+
+
+def load(path, **options):
+    """What a file holds: .sinew a Model, .obj a Mesh, a cache or folder of .obj Frames; of .glb, .gltf, .fbx and the like the
+    Skeleton (which has its mesh), or the Mesh where there are no joints. Options are those of load_mesh, load_frames and
+    load_skeleton."""
+    from ._model import Model
+
+    suffix = Path(os.fspath(path)).suffix.lower()
+    if suffix == ".sinew":
+        return Model(path, **options)
+    if suffix == ".obj" and "*" not in str(path):
+        return load_mesh(path, **options)
+    if suffix not in DOCUMENTS:
+        return load_frames(path, **options)
+    try:
+        return load_skeleton(path, **options)
+    except Error as error:
+        if error.status != "SN_BAD_INPUT" or options:
+            raise
+        return load_mesh(path)
+
+
+# ---- examples into a session --------------------------------------------------------------------------------------------
+
+
+def listed(value):
+    """One or several of something, as a list; None is none. An array is one thing."""
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def name_files(session, option, value):
+    for text in listed(value):
+        text = path_text(text) if is_path(text) else str(text).encode()
+        session.check(lib.sn_session_file(session.handle, option.encode(), text))
+
+
+def give_mesh(session, mesh):
+    normals = None if mesh.normals is None else session.keep(mesh.normals)
+    lib.sn_session_give_mesh(session.handle, len(mesh.positions), session.keep(mesh.positions), len(mesh.triangles),
+                             session.keep(mesh.triangles), mesh.split, normals)
+
+
+def give_frames(session, clips, tests):
+    clips = [as_array(clip, np.float32, (-1, -1, 3), "frames") for clip in clips]
+    if len({clip.shape[1] for clip in clips}) > 1:
+        raise ValueError("clips of frames have different numbers of vertices")
+    start = np.concatenate([[0], np.cumsum([len(clip) for clip in clips])]).astype(np.int32)
+    whole = clips[0] if len(clips) == 1 else np.concatenate(clips)
+    session.check(lib.sn_session_give_frames(session.handle, len(whole), whole.shape[1], session.keep(whole), len(clips),
+               session.keep(start), tests))
+    return start
+
+
+def _check_bind(skeleton, mesh):
+    """The skin of a skeleton's own mesh is taken for `mesh` where both are in the same place."""
+    own = skeleton.mesh
+    if own is None or own is mesh:
+        return
+    limit = 1e-3 * mesh.diagonal
+    if own.positions.shape != mesh.positions.shape:
+        raise Error(f"the skeleton's mesh has {len(own.positions)} vertices, the rest mesh {len(mesh.positions)}; "
+                    "set skeleton.joints and weights to None, or give the rest mesh that it was made for")
+    away = np.linalg.norm(own.positions - mesh.positions, axis=1)
+    if len(away) and away.max() > limit:
+        raise Error(f"the skeleton's mesh in its bind pose is not where the rest mesh is: vertex {int(away.argmax())} is "
+                    f"{away.max():.3g} away, more than 0.1 % of the diagonal")
+
+
+def give_skeleton(session, skeletons, start, mesh):
+    """`start`: where clips of frames begin; None: there are none."""
+    first = skeletons[0]
+    clips = []
+    for c, skeleton in enumerate(skeletons):
+        if skeleton.names != first.names:
+            raise Error(f"the skeleton of clip {c} has other joints than that of clip 0")
+        wanted = len(skeleton.poses) if start is None else int(start[c + 1] - start[c])
+        if len(skeleton.poses) < wanted:
+            raise Error(f"clip {c} has {wanted} frames, but its skeleton {len(skeleton.poses)} poses")
+        clips.append(skeleton.poses[:wanted])
+    poses = clips[0] if len(clips) == 1 else np.concatenate(clips)
+    names = (lib.sn_session_give_skeleton.argtypes[2]._type_ * len(first))(*[name.encode() for name in first.names])
+    session.kept.append(names)
+    session.check(lib.sn_session_give_skeleton(session.handle, len(first), names, session.keep(first.parents), session.keep(first.rest),
+               len(poses), session.keep(poses)))
+    if first.joints is not None:
+        _check_bind(first, mesh)
+        lib.sn_session_give_skin(session.handle, *first.joints.shape, session.keep(first.joints), session.keep(first.weights))
+    return len(poses)
+
+
+def _loaded(value, load_one, fps):
+    return load_one(value, fps=fps) if is_path(value) else value
+
+
+def give_examples(session, rest, frames, skeleton=None, torques=None, controls=None, test_frames=None,
+                  test_skeleton=None, clip=None, fps=0, object=None, match=None, still=False):
+    """Files go the way that they go from the command line; with anything in memory, everything does."""
+    frames, skeletons = listed(frames), listed(skeleton)
+    test_frames, test_skeletons = listed(test_frames), listed(test_skeleton)
+    parts = listed(rest) + frames + skeletons + test_frames + test_skeletons
+    if parts and all(is_path(part) for part in parts) and not isinstance(torques, np.ndarray):
+        for option, value in (("rest", rest), ("frames", frames), ("skeleton", skeletons), ("test-frames", test_frames),
+                              ("test-skeleton", test_skeletons), ("clip", clip), ("object", object), ("match", match),
+                              ("torque", torques)):
+            name_files(session, option, value)
+        if controls is not None:
+            text = controls if isinstance(controls, str) else ",".join(str(int(i)) for i in controls)
+            name_files(session, "controls", text)
+        session.do(lib.sn_session_load_files, fps, still)
+        return
+    if match is not None:
+        raise Error("match goes with files; in memory, order the arrays")
+    if rest is None:
+        raise Error("a rest mesh is needed")
+    mesh = load_mesh(rest, object=object) if is_path(rest) else rest
+    if not isinstance(mesh, Mesh):
+        raise TypeError("the rest mesh is a file or a sinew.Mesh")
+    give_mesh(session, mesh)
+    all_frames = [load_frames(part, fps=fps, clip=clip, object=object) if is_path(part) else part
+                  for part in frames + test_frames]
+    start = give_frames(session, all_frames, len(test_frames)) if all_frames else None
+    all_skeletons = [load_skeleton(part, clip=clip, fps=fps, still=still) if is_path(part) else part
+                     for part in skeletons + test_skeletons]
+    if start is not None and all_skeletons and len(all_skeletons) != len(all_frames):
+        raise Error(f"{len(all_frames)} clips of frames and {len(all_skeletons)} skeletons: they pair up in order, so give "
+                    "as many of each")
+    count = give_skeleton(session, all_skeletons, None if still else start, mesh) if all_skeletons else 0
+    if torques is not None:
+        values = as_array(torques, np.float64, (count, len(all_skeletons[0]) if all_skeletons else 0), "torques")
+        has = np.ascontiguousarray(np.any(values != 0, axis=0))
+        lib.sn_session_give_torques(session.handle, count, session.keep(values), session.keep(has))
+    if controls is not None:
+        text = str(controls)
+        wanted = int(text[5:]) if text.startswith("auto:") else 0
+        picked = as_array([] if wanted else controls, np.int32, (-1,), "controls")
+        session.check(lib.sn_session_give_controls(session.handle, len(picked), session.keep(picked), wanted))
+    session.do(lib.sn_session_load_given)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""libsinew through ctypes: loading it, and the functions of sinew/session.h with their types."""
+import ctypes
+import json
+import os
+import platform
+from ctypes import POINTER, c_bool, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from pathlib import Path
+
+class Array(ctypes.Structure):
+    _fields_ = [("data", c_void_p), ("kind", ctypes.c_char), ("dimensions", c_int), ("shape", c_int64 * 4)]
+
+
+class Call(ctypes.Structure):
+    _fields_ = [("evaluator", c_void_p), ("joints", c_void_p), ("controls", c_void_p), ("torques", c_void_p),
+                ("state", c_void_p), ("scratch", c_void_p), ("positions", c_void_p), ("position_stride", c_size_t),
+                ("normals", c_void_p), ("normal_stride", c_size_t), ("message", ctypes.c_char * 240)]
+
+
+# Pointers go as plain addresses: c_void_p takes an int, and None for NULL.
+FUNCTIONS = {
+    "sn_version": (c_char_p, []),
+    "sn_status_name": (c_char_p, [c_int]),
+    "sn_session_new": (c_void_p, []),
+    "sn_session_free": (None, [c_void_p]),
+    "sn_session_run_with": (None, [c_void_p, c_int, c_uint64, POINTER(c_int)]),
+    "sn_session_progress": (c_double, [c_void_p, c_char_p]),
+    "sn_session_message": (c_char_p, [c_void_p]),
+    "sn_session_report": (c_char_p, [c_void_p]),
+    "sn_session_file": (c_int, [c_void_p, c_char_p, c_char_p]),
+    "sn_session_load_files": (c_int, [c_void_p, c_double, c_bool]),
+    "sn_session_read_mesh": (c_int, [c_void_p, c_char_p]),
+    "sn_session_read_frames": (c_int, [c_void_p, c_char_p, c_double]),
+    "sn_session_read_skeleton": (c_int, [c_void_p, c_char_p, c_char_p, c_double, c_bool]),
+    "sn_session_give_mesh": (None, [c_void_p, c_int, c_void_p, c_int, c_void_p, c_bool, c_void_p]),
+    "sn_session_give_frames": (c_int, [c_void_p, c_int, c_int, c_void_p, c_int, c_void_p, c_int]),
+    "sn_session_give_skeleton": (c_int, [c_void_p, c_int, POINTER(c_char_p), c_void_p, c_void_p, c_int, c_void_p]),
+    "sn_session_give_skin": (None, [c_void_p, c_int, c_int, c_void_p, c_void_p]),
+    "sn_session_give_torques": (None, [c_void_p, c_int, c_void_p, c_void_p]),
+    "sn_session_give_controls": (c_int, [c_void_p, c_int, c_void_p, c_int]),
+    "sn_session_load_given": (c_int, [c_void_p]),
+    "sn_session_keys": (c_int, [c_void_p, c_char_p, c_int]),
+    "sn_session_train": (c_int, [c_void_p, c_char_p, c_char_p, c_bool]),
+    "sn_session_rig": (c_int, [c_void_p, c_char_p, c_bool, c_char_p]),
+    "sn_session_write_rig": (c_int, [c_void_p, c_char_p, c_double]),
+    "sn_session_compare": (c_int, [c_void_p, c_int, POINTER(c_char_p), c_char_p, c_bool]),
+    "sn_session_vertex_errors": (c_int, [c_void_p, c_void_p, c_size_t]),
+    "sn_session_write_file": (c_int, [c_void_p, c_char_p, c_void_p, c_size_t]),
+    "sn_session_write_frames": (c_int, [c_void_p, c_char_p, c_double]),
+    "sn_session_get": (c_bool, [c_void_p, c_char_p, POINTER(Array)]),
+    "sn_session_joint_name": (c_char_p, [c_void_p, c_int]),
+    "sn_session_rate": (c_double, [c_void_p]),
+    "sn_session_is_split": (c_bool, [c_void_p]),
+    "sn_session_describe_methods": (c_void_p, []),
+    "sn_session_text_free": (None, [c_void_p]),
+    "sn_evaluator_new": (c_void_p, [c_void_p, c_size_t, c_char_p, c_size_t]),
+    "sn_evaluator_free": (None, [c_void_p]),
+    "sn_evaluator_scratch": (c_size_t, [c_void_p]),
+    "sn_evaluator_state": (c_size_t, [c_void_p]),
+    "sn_evaluator_describe": (c_void_p, [c_void_p]),
+    "sn_evaluator_run": (c_int, [c_void_p]),
+    "sn_evaluator_time": (c_double, [c_void_p, c_int]),
+    "sn_evaluator_palette": (c_int, [c_void_p, c_void_p]),
+    "sn_evaluator_rest": (c_int, [c_void_p] * 5 + [c_uint32, c_char_p]),
+    "sn_session_read_model_mesh": (c_int, [c_void_p, c_void_p]),
+    "sn_session_read_model_skeleton": (c_int, [c_void_p, c_void_p]),
+}
+
+
+def _kernels():
+    """OpenBLAS's kernels that the command line chooses too (src/cli/main.c), so that models are the same to the last bit."""
+    if platform.machine() in ("aarch64", "arm64"):
+        return "ARMV8"
+    try:
+        flags = next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags"))
+    except (OSError, StopIteration):
+        return None
+    return "Haswell" if {"avx2", "fma"} <= set(flags.split()) else None
+
+
+def _open():
+    path = os.environ.get("SINEW_LIBRARY") or str(Path(__file__).parent / "lib" / "libsinew-python.so")
+    wanted = {"OPENBLAS_NUM_THREADS": "1"}
+    if _kernels() and "OPENBLAS_CORETYPE" not in os.environ:
+        wanted["OPENBLAS_CORETYPE"] = _kernels()
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)  # read while the library is loaded; numpy keeps its own choice
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise ImportError(f"sinew's library does not load: {error}; `make python` builds it, SINEW_LIBRARY names another") from None
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+    for name, (result, arguments) in FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+lib = _open()
+
+
+def take_text(pointer):
+    """Text that the library made for us, as what its JSON says."""
+    if not pointer:
+        raise MemoryError("sinew: no memory")
+    try:
+        return json.loads(ctypes.string_at(pointer).decode())
+    finally:
+        lib.sn_session_text_free(pointer)

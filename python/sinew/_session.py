@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""A session of the library: errors as exceptions, progress, arrays that stay alive as long as somebody looks at them."""
+import ctypes
+import json
+import os
+import sys
+import threading
+import time
+
+import numpy as np
+
+from ._library import Array, lib
+
+DTYPES = {b"f": np.float32, b"d": np.float64, b"i": np.int32, b"H": np.uint16, b"B": np.uint8}
+
+
+class Error(RuntimeError):
+    """What the library says went wrong. `status` is its name in the C interface, as SN_BAD_INPUT."""
+
+    def __init__(self, message, status="SN_BAD_INPUT"):
+        super().__init__(message)
+        self.status = status
+
+
+class Stopped(Error):
+    """A progress callback returned False."""
+
+
+class Bar:
+    """progress=True: a bar with the time left on a terminal, sparse lines elsewhere; nothing in the first two seconds."""
+
+    def __init__(self, stream=None):
+        self.stream = stream or sys.stderr
+        self.start = self.last = time.monotonic()
+        self.shown = False
+
+    def __call__(self, task, done):
+        now = time.monotonic()
+        terminal = self.stream.isatty()
+        if now - self.start < 2 or now - self.last < (0.1 if terminal else 10):
+            return
+        self.last, self.shown = now, True
+        left = f", about {(now - self.start) * (1 - done) / done:.0f} s left" if done > 0.01 else ""
+        if terminal:
+            filled = "#" * int(30 * done)
+            self.stream.write(f"\r\033[K{task:<10} [{filled:.<30}] {100 * done:3.0f} %{left}")
+        else:
+            self.stream.write(f"{task}: {100 * done:.0f} %{left}\n")
+        self.stream.flush()
+
+    def close(self):
+        if self.shown and self.stream.isatty():
+            self.stream.write("\r\033[K")
+
+
+class _View:
+    """Memory of a session, for numpy; keeps the session."""
+
+    def __init__(self, session, array):
+        shape = tuple(array.shape[: array.dimensions])
+        self.session = session
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": shape,
+            "typestr": np.dtype(DTYPES[array.kind]).str,
+            "data": (array.data, False),
+        }
+
+
+def path_text(path):
+    return os.fsencode(os.fspath(path))
+
+
+def is_path(value):
+    return isinstance(value, (str, os.PathLike))
+
+
+class Session:
+    """Work runs on a thread of its own while the caller's waits, so that Ctrl-C and progress callbacks get their turn."""
+
+    def __init__(self, threads=0, seed=1, progress=None):
+        self.handle = lib.sn_session_new()
+        if not self.handle:
+            raise MemoryError("sinew: no memory")
+        self.kept = []  # arrays that the library looks at
+        self.stop = ctypes.c_int(0)
+        self.bar = Bar() if progress is True else None
+        self.ask = self.bar if progress is True else progress or None
+        if self.ask is not None and not callable(self.ask):
+            raise TypeError("progress is True, or a function of (task, done)")
+        lib.sn_session_run_with(self.handle, threads, seed, self.stop)
+
+    def __del__(self):
+        if getattr(self, "handle", None):
+            lib.sn_session_free(self.handle)
+
+    def _tell(self, last):
+        """Asks the caller's callback whether to go on; what it was told."""
+        if self.ask is None:
+            return last
+        task = ctypes.create_string_buffer(32)
+        now = lib.sn_session_progress(self.handle, task), task.value.decode(errors="replace")
+        if now != last or self.bar:
+            if now[1] and self.ask(now[1], now[0]) is False:
+                self.stop.value = 1
+        return now
+
+    def do(self, function, *arguments):
+        """A function of the library that works for a while and returns a status."""
+        status, ended = [0], threading.Event()
+
+        def work():
+            status[0] = function(self.handle, *arguments)
+            ended.set()
+
+        worker = threading.Thread(target=work, name="sinew")
+        worker.start()
+        try:
+            told = None
+            while not ended.wait(0.02):
+                told = self._tell(told)
+            self._tell(told)
+        except BaseException:  # KeyboardInterrupt, or what the callback raises: when the library has cleaned up
+            self.stop.value = 1
+            raise
+        finally:
+            worker.join()
+            if self.bar:
+                self.bar.close()
+        self.check(status[0])
+
+    def check(self, status):
+        if status == 0:
+            return
+        name = lib.sn_status_name(status).decode()
+        message = lib.sn_session_message(self.handle).decode(errors="replace")
+        if name == "SN_NO_MEMORY":
+            raise MemoryError(message)
+        raise (Stopped if name == "SN_STOPPED" else Error)(message or name, name)
+
+    def keep(self, array):
+        self.kept.append(array)
+        return array.ctypes.data
+
+    def array(self, name):
+        found = Array()
+        if not lib.sn_session_get(self.handle, name.encode(), ctypes.byref(found)):
+            return None
+        return np.asarray(_View(self, found))
+
+    def names(self, count):
+        return [lib.sn_session_joint_name(self.handle, j).decode(errors="replace") for j in range(count)]
+
+    def report(self):
+        whole = json.loads(lib.sn_session_report(self.handle).decode())
+        return {**whole["result"], "input": whole["input"]}

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""Rigging, training, comparing."""
+import ctypes
+
+import numpy as np
+
+from ._data import Frames, Skeleton, give_examples, is_path, listed, load_frames, skeleton_of
+from ._library import lib, take_text
+from ._model import Model
+from ._session import Error, Session, path_text
+
+
+def _value(value):
+    return str(int(value)) if isinstance(value, (bool, np.bool_)) else str(value)
+
+
+def _pairs(options):
+    return ",".join(f"{name.replace('_', '-')}={_value(value)}" for name, value in options.items() if value is not None)
+
+
+def _spec(method, options):
+    pairs = ",".join(f"{name}={_value(value)}" for name, value in options.items() if value is not None)
+    if not pairs:
+        return method
+    return f"{method},{pairs}" if ":" in method else f"{method}:{pairs}"
+
+
+def methods():
+    """What can be learned: {name: {"summary", "options": {name: {"default", "help", "choices"}}}}."""
+    out = {}
+    for method in take_text(lib.sn_session_describe_methods()):
+        options = {option.pop("name"): option for option in method["options"]}
+        out[method["name"]] = {"summary": method["summary"], "options": options}
+    return out
+
+
+def keys(spec, count, seed=1):
+    """The frames of a spec as the command line's --keys has it ("every:4", "0,5,10-20", "random:8"), of `count`."""
+    session = Session(seed=seed)
+    session.check(lib.sn_session_keys(session.handle, spec.encode(), count))
+    return session.array("keys")
+
+
+class Rig:
+    """What `rig` found: `skeleton` (with its motion and the weights), `model` (linear blend skinning with them), `report`,
+    and the root mean squared error of every frame and vertex, `frame_rms` and `vertex_rms`, in file units."""
+
+    def __init__(self, session, fps):
+        self._session, self._fps = session, fps
+        self.report = session.report()
+        self.frame_rms, self.vertex_rms = session.array("frame_rms"), session.array("vertex_rms")
+        self.skeleton = skeleton_of(session)
+        source = session.array("source")  # vertices that were welded share their weights
+        if source is not None:
+            self.skeleton.joints, self.skeleton.weights = self.skeleton.joints[source], self.skeleton.weights[source]
+            self.vertex_rms = self.vertex_rms[source]
+        self.model = Model(session.array("model").tobytes(), self.report)
+
+    def __repr__(self):
+        return f"<sinew.Rig of {self.report['bones']} bones, rms {self.report['rms_pct_diag']:.3g} % of the diagonal>"
+
+    def save(self, path, fps=None):
+        """Writes .glb, .gltf or .fbx: skeleton, skin and animation."""
+        self._session.do(lib.sn_session_write_rig, path_text(path), fps or self._fps)
+
+
+def rig(rest, frames, bones="auto", *, skeleton=None, solve="weights", keep_bones=False, keys="all", clip=None, fps=0,
+        object=None, match=None, threads=0, seed=1, progress=None, **options):
+    """A skeleton, weights and motion from frames without a skeleton.
+
+    `rest` is a Mesh or a file, `frames` an array (frames x vertices x 3), a file, or a list of clips. `bones` is the most to
+    use, or "auto". With `skeleton` its joints are kept, and `solve` says what is looked for: "weights", "motion" or "both".
+    Other options are those of `sinew rig` (influences, smooth, joints, error, most, iterations, helpers, bone_type).
+    `progress` is True for a bar, or a function of (task, done) that returns False to stop.
+    """
+    session = Session(threads, seed, progress)
+    if keys != "all":
+        clips = [load_frames(part, fps=fps, clip=clip, object=object) if is_path(part) else part for part in listed(frames)]
+        if len(clips) != 1 or skeleton is not None:
+            raise Error("keys go with one clip and no skeleton; choose frames by indexing the arrays")
+        frames = Frames(np.asarray(clips[0])[_keys(keys, len(clips[0]), seed)], getattr(clips[0], "rate", 0))
+    give_examples(session, rest, frames, skeleton, clip=clip, fps=fps, object=object, match=match,
+                  still=skeleton is not None and solve != "weights")
+    session.do(lib.sn_session_rig, _pairs({"bones": bones, **options}).encode(), keep_bones,
+               b"" if skeleton is None else solve.encode())
+    rate = getattr(listed(frames)[0], "rate", 0) or lib.sn_session_rate(session.handle)
+    return Rig(session, fps or rate or 30)
+
+
+_keys = keys
+
+
+def train(method, rest, frames=None, skeleton=None, keys="all", *, torques=None, controls=None, test_frames=None,
+          test_skeleton=None, clip=None, fps=0, object=None, match=None, measure=True, threads=0, seed=1, progress=None,
+          **options):
+    """Learns a model; its `report` says how good it is on the frames of `keys` and on the others.
+
+    `method` is a name ("lbs", "psd", "rotreg", ...; see methods()) or a spec with options, "rotreg:bones=60"; options may also
+    be given as arguments. `rest` is a Mesh or a file; `frames` an array (frames x vertices x 3), a file, or a list of clips;
+    `skeleton` a Skeleton with as many poses, a file, or a list that pairs up with the clips. `torques` is frames x joints,
+    or a .csv; `controls` a list of vertices, or "auto:N". Where everything is a file, the model's bytes are those that
+    `sinew train` writes. `test_frames` and `test_skeleton` are clips that are only tested on. measure=False saves the
+    time of measuring. `progress` is True for a bar, or a function of (task, done) that returns False to stop.
+    """
+    session = Session(threads, seed, progress)
+    give_examples(session, rest, frames, skeleton, torques, controls, test_frames, test_skeleton, clip, fps, object, match,
+                  still=frames is None)
+    session.do(lib.sn_session_train, _spec(method, options).encode(), keys.encode(), measure)
+    return Model(session.array("model").tobytes(), session.report() if measure else None)
+
+
+def compare(methods, rest, frames, skeleton=None, keys="all", *, loocv=False, torques=None, controls=None,
+            test_frames=None, test_skeleton=None, clip=None, fps=0, object=None, match=None, threads=0, seed=1,
+            progress=None):
+    """Trains and tests several methods: the report of `sinew compare`, rows under "methods". loocv=True tests by leaving
+    out each training frame in turn. Arguments are as of `train`."""
+    session = Session(threads, seed, progress)
+    give_examples(session, rest, frames, skeleton, torques, controls, test_frames, test_skeleton, clip, fps, object, match)
+    specs = [spec.encode() for spec in listed(methods)]
+    session.do(lib.sn_session_compare, len(specs), (ctypes.c_char_p * len(specs))(*specs), keys.encode(), loocv)
+    return session.report()
+
+
+def vertex_errors(model, rest, frames, skeleton=None, *, torques=None, controls=None, clip=None, fps=0, object=None,
+                  match=None, threads=0):
+    """Root mean squared distance of every vertex between a model and frames, in file units."""
+    session = Session(threads)
+    give_examples(session, rest, frames, skeleton, torques, controls, None, None, clip, fps, object, match)
+    session.do(lib.sn_session_vertex_errors, model._bytes.ctypes.data, len(model._bytes))
+    errors, source = np.array(session.array("vertex_rms")), session.array("source")
+    return errors if source is None else errors[source]

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""Arrays go in and out without copies, and wrong ones are refused with a message."""
+import numpy as np
+import pytest
+from conftest import bending, grid
+
+import sinew
+from sinew._data import give_examples
+from sinew._session import Session
+
+
+def test_given_arrays_are_not_copied():
+    mesh = grid(12)
+    frames, skeleton, _ = bending(mesh, 5)
+    session = Session()
+    give_examples(session, mesh, frames, skeleton)
+    for name, mine in (("positions", mesh.positions), ("triangles", mesh.triangles), ("frames", frames),
+                       ("poses", skeleton.poses)):
+        assert np.shares_memory(session.array(name), mine), name
+
+
+def test_results_are_the_librarys_memory():
+    mesh = grid(12)
+    frames, _, _ = bending(mesh, 6)
+    rig = sinew.rig(mesh, frames, bones=2)
+    session = rig._session
+    assert np.shares_memory(rig.skeleton.poses, session.array("poses"))
+    assert np.shares_memory(rig.skeleton.weights, session.array("weights"))
+    assert np.shares_memory(rig.frame_rms, session.array("frame_rms"))
+    weights = rig.skeleton.weights
+    del rig, session
+    assert np.allclose(weights.sum(axis=1), 1, atol=1e-6)  # the memory lives as long as the array
+
+
+def test_loaded_arrays_are_the_files_memory(arm):
+    frames = sinew.load(arm / "frames.pc2")
+    assert frames.base is not None and frames.dtype == np.float32 and frames.flags.c_contiguous
+    raw = (arm / "frames.pc2").read_bytes()
+    assert np.array_equal(np.frombuffer(raw, np.float32, offset=32).reshape(frames.shape), frames)
+
+
+def test_out_is_written_in_place_and_strides_are_kept(arm):
+    model = sinew.train("lbs", arm / "rest.obj", arm / "frames.pc2", arm / "skeleton.glb")
+    joints = model.joints(sinew.load(arm / "skeleton.glb"))
+    expected = model(joints[3])
+    positions, normals = np.zeros((2, len(model), 3), np.float32)
+    returned = model(joints[3], out=(positions, normals))
+    assert returned[0] is positions and returned[1] is normals
+    assert np.array_equal(positions, expected[0]) and np.array_equal(normals, expected[1])
+    buffer = np.full((len(model), 8), 7, np.float32)  # a vertex buffer: position, normal, two numbers of somebody else
+    model(joints[3], out=(buffer[:, 0:3], buffer[:, 3:6]))
+    assert np.array_equal(buffer[:, 0:3], expected[0]) and np.array_equal(buffer[:, 3:6], expected[1])
+    assert (buffer[:, 6:] == 7).all()
+    alone = np.zeros((len(model), 3), np.float32)
+    assert model(joints[3], out=alone) is alone and np.array_equal(alone, expected[0])
+
+
+def test_wrong_out_is_refused(arm):
+    model = sinew.train("lbs", arm / "rest.obj", arm / "frames.pc2", arm / "skeleton.glb")
+    joints = model.joints(sinew.load(arm / "skeleton.glb"))[0]
+    n = len(model)
+    for wrong in (np.zeros((n, 3)), np.zeros((n - 1, 3), np.float32), np.zeros((3, n), np.float32).T):
+        with pytest.raises(ValueError, match="out"):
+            model(joints, out=wrong)
+    frozen = np.zeros((n, 3), np.float32)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="out"):
+        model(joints, out=frozen)
+
+
+def test_wrong_arrays_are_named():
+    mesh = grid(8)
+    frames, skeleton, _ = bending(mesh, 4)
+    with pytest.raises(ValueError, match="triangles"):
+        sinew.Mesh(mesh.positions, [[0, 1]])
+    with pytest.raises(sinew.Error, match="vertices"):
+        sinew.train("lbs", mesh, frames[:, :-1], skeleton)
+    with pytest.raises(sinew.Error, match="poses"):
+        sinew.train("lbs", mesh, frames, sinew.Skeleton(skeleton.names, skeleton.parents, skeleton.rest, skeleton.poses[:2]))
+    bad = np.array(frames)
+    bad[2, 5, 1] = np.nan
+    with pytest.raises(sinew.Error, match="frame 2.*vertex 5"):
+        sinew.train("lbs", mesh, bad, skeleton)
+    with pytest.raises(sinew.Error, match="triangle"):
+        sinew.rig(sinew.Mesh(mesh.positions, mesh.triangles + 1000), frames)
+    with pytest.raises(sinew.Error):
+        sinew.train("lbs", mesh, frames, sinew.Skeleton(["a", "b"], [1, 0], skeleton.rest, skeleton.poses))
+
+
+def test_strided_and_double_arrays_are_converted():
+    mesh = grid(8)
+    frames, skeleton, _ = bending(mesh, 8)
+    plain = sinew.train("lbs", mesh, np.ascontiguousarray(frames[::2]), sinew.Skeleton(
+        skeleton.names, skeleton.parents, skeleton.rest, skeleton.poses[::2]))
+    doubles = sinew.train("lbs", mesh, frames.astype(np.float64)[::2], sinew.Skeleton(
+        skeleton.names, skeleton.parents, skeleton.rest, skeleton.poses[::2]))
+    assert bytes(plain) == bytes(doubles)

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: MIT
+"""Rigs, models and reports are those of the command line."""
+import json
+import subprocess
+
+import numpy as np
+import pytest
+from conftest import bending, grid
+
+import sinew
+
+
+def files(folder):
+    return folder / "rest.obj", folder / "frames.pc2", folder / "skeleton.glb"
+
+
+def train_by_tool(tool, folder, spec, keys, out):
+    rest, frames, skeleton = files(folder)
+    subprocess.run([tool, "train", "--method", spec, "--rest", rest, "--frames", frames, "--skeleton", skeleton, "--keys", keys,
+                    "-o", out, "--json", f"{out}.json", "--quiet"], check=True)
+    return out.read_bytes(), json.loads((out.parent / f"{out.name}.json").read_text())
+
+
+@pytest.mark.parametrize("spec,keys", [("lbs", "all"), ("dqs", "every:3"), ("psd", "every:4"), ("rotreg:bones=6", "every:2"),
+                                       ("eigenskin", "auto:8")])
+def test_bytes_are_the_command_lines(tool, arm, tmp_path, spec, keys):
+    expected, told = train_by_tool(tool, arm, spec, keys, tmp_path / "m.sinew")
+    from_files = sinew.train(spec, *files(arm), keys=keys)
+    assert bytes(from_files) == expected
+    rest, frames, skeleton = (sinew.load(path) for path in files(arm))
+    from_arrays = sinew.train(spec, rest, frames, skeleton, keys=keys)
+    assert bytes(from_arrays) == expected
+    for which in ("train", "test", "all"):
+        if told["result"][which] is None:
+            assert from_files.report[which] is None
+            continue
+        for figure, value in told["result"][which].items():
+            assert from_files.report[which][figure] == pytest.approx(value, rel=1e-6), figure
+    from_files.save(tmp_path / "again.sinew")
+    assert (tmp_path / "again.sinew").read_bytes() == expected
+    assert bytes(sinew.load(tmp_path / "again.sinew")) == expected
+
+
+def test_a_glb_with_seams_gives_the_command_lines_bytes(tool, arm, tmp_path):
+    """A mesh that is split at its seams: from files, and through load()."""
+    glb = arm / "skeleton.glb"
+    out = tmp_path / "m.sinew"
+    subprocess.run([tool, "train", "--method", "lbs", "--rest", glb, "--frames", glb, "--skeleton", glb, "-o", out, "--quiet"],
+                   check=True)
+    assert bytes(sinew.train("lbs", glb, glb, glb)) == out.read_bytes()
+    mesh = sinew.load_mesh(glb)
+    assert mesh.split
+    model = sinew.train("lbs", mesh, sinew.load_frames(glb), sinew.load_skeleton(glb))
+    assert bytes(model) == out.read_bytes()
+
+
+def test_options_as_arguments(arm):
+    assert bytes(sinew.train("lbs", *files(arm), influences=2)) == bytes(sinew.train("lbs:influences=2", *files(arm)))
+    assert sinew.train("lbs:influences=2", *files(arm), smooth=0).report["options"]["influences"] == 2
+    assert sinew.methods()["lbs"]["options"]["influences"]["default"] == 4
+
+
+def test_rig_learns_a_bend_and_writes_it(tmp_path):
+    mesh = grid(16)
+    frames, _, weight = bending(mesh, 12)
+    rig = sinew.rig(mesh, frames, bones=2, influences=2)
+    assert rig.report["bones"] == 2 and rig.report["rms_pct_diag"] < 0.2
+    assert rig.skeleton.poses.shape == (12, 2, 3, 4)
+    model_frames, _ = rig.model(rig.model.joints(rig.skeleton))
+    assert np.sqrt(((model_frames - frames) ** 2).sum(-1).mean()) / mesh.diagonal < 0.002
+    of_tip = np.zeros(len(mesh.positions))
+    tip = rig.skeleton.joints[np.argmax(mesh.positions[:, 0]), 0]
+    for k in range(2):
+        of_tip += np.where(rig.skeleton.joints[:, k] == tip, rig.skeleton.weights[:, k], 0)
+    assert np.abs(of_tip - weight).max() < 0.25
+    rig.save(tmp_path / "rig.glb")
+    back = sinew.load(tmp_path / "rig.glb", fps=24)
+    assert len(back) == 2 and len(back.poses) == 12
+    assert np.abs(back.poses - rig.skeleton.poses).max() < 1e-5
+
+
+def test_rig_is_the_command_lines(tool, arm, tmp_path):
+    out = tmp_path / "rig.glb"
+    subprocess.run([tool, "rig", "--rest", arm / "rest.obj", "--frames", arm / "frames.pc2", "--bones", "3", "-o", out, "--json",
+                    tmp_path / "rig.json", "--quiet"], check=True)
+    told = json.loads((tmp_path / "rig.json").read_text())["result"]
+    rig = sinew.rig(sinew.load(arm / "rest.obj"), sinew.load(arm / "frames.pc2"), bones=3)
+    assert rig.report["bones"] == told["bones"] and rig.report["iterations"] == told["iterations"]
+    assert rig.report["rms"] == pytest.approx(told["rms"], rel=1e-3)
+    assert rig.report["frame_rms"] == pytest.approx(told["frame_rms"], rel=1e-6)
+    assert np.allclose(sinew.load(out).poses, rig.skeleton.poses, atol=1e-5)
+
+
+def test_given_skeletons(arm):
+    rest, frames, skeleton = (sinew.load(path) for path in files(arm))
+    solved = sinew.rig(rest, frames, skeleton=skeleton, solve="weights")
+    assert solved.skeleton.names == skeleton.names
+    motion = sinew.rig(rest, frames, skeleton=skeleton, solve="motion")
+    assert motion.report["rms_pct_diag"] <= solved.report["rms_pct_diag"] + 1
+
+
+def test_several_clips_and_test_clips():
+    mesh = grid(10)
+    frames, skeleton, _ = bending(mesh, 12)
+
+    def part(a, b):
+        return sinew.Skeleton(skeleton.names, skeleton.parents, skeleton.rest, skeleton.poses[a:b])
+
+    whole = sinew.train("lbs", mesh, frames, skeleton)
+    parts = sinew.train("lbs", mesh, [frames[:5], frames[5:]], [part(0, 5), part(5, 12)])
+    assert bytes(whole) == bytes(parts)
+    tested = sinew.train("lbs", mesh, frames[:8], part(0, 8), test_frames=frames[8:], test_skeleton=part(8, 12))
+    assert tested.report["test"]["frames"] == 4 and tested.report["train"]["frames"] == 8
+
+
+def test_compare(arm):
+    report = sinew.compare(["rigid", "lbs"], *files(arm), keys="every:2")
+    rigid, lbs = report["methods"]
+    assert [rigid["spec"], lbs["spec"]] == ["rigid", "lbs"]
+    assert lbs["test"]["ee"] < rigid["test"]["ee"]
+    assert lbs["ratio_lbs"] is not None and lbs["us_per_frame"] > 0
+    assert report["input"]["frames"] == 24
+    one = sinew.compare("lbs", *files(arm), keys="0-5", loocv=True)["methods"][0]
+    assert one["test"]["frames"] == 6
+
+
+def test_torque_and_affine_models(arm):
+    rest, frames, skeleton = (sinew.load(path) for path in files(arm))
+    model = sinew.train("affine", rest, frames, controls="auto:8", bones=4)
+    assert model.info["controls"] == 8 and not model.names
+    assert bytes(model) == bytes(sinew.train("affine:bones=4", arm / "rest.obj", arm / "frames.pc2", controls="auto:8"))
+    points = np.frombuffer(bytes(model), np.uint8)  # positions of the control vertices drive it
+    assert len(points)
+    moved, _ = model(controls=model_controls(model, frames[5]))
+    assert np.sqrt(((moved - frames[5]) ** 2).sum(1).mean()) < 0.05 * rest.diagonal
+    with pytest.raises(ValueError, match="controls"):
+        model(np.zeros((1, 3, 4)))
+    torques = np.zeros((24, len(skeleton)))
+    torques[:, -1] = np.linspace(-1, 1, 24)
+    model = sinew.train("torque:bones=4", rest, frames, skeleton, torques=torques)
+    assert model.info["torques"] == len(skeleton)
+    joints = model.joints(skeleton)
+    positions, _ = model(joints, torques=torques)
+    assert positions.shape == frames.shape and np.isfinite(positions).all()
+    with pytest.raises(ValueError, match="torques"):
+        model(joints[0])
+
+
+def model_controls(model, positions):
+    """The control vertices that a model has chosen, in a frame."""
+    import ctypes
+
+    from sinew._library import lib
+
+    lib.sn_rt_find_section.restype = ctypes.c_void_p
+    size = ctypes.c_uint64()
+    address = lib.sn_rt_find_section(ctypes.c_void_p(model._handle), b"control.points", ctypes.byref(size))
+    points = np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_uint32)), (size.value // 4,))
+    return np.ascontiguousarray(positions[points])
+
+
+def test_vertex_errors(arm):
+    rest, frames, skeleton = (sinew.load(path) for path in files(arm))
+    model = sinew.train("rigid", rest, frames, skeleton)
+    errors = sinew.vertex_errors(model, rest, frames, skeleton)
+    mine, _ = model(model.joints(skeleton))
+    assert np.allclose(errors, np.sqrt(((mine - frames) ** 2).sum(-1).mean(0)), rtol=1e-3, atol=1e-6)
+
+
+def test_frames_are_written_and_read(tmp_path):
+    mesh = grid(6)
+    frames, _, _ = bending(mesh, 4)
+    for name in ("a.pc2", "a.mdd", "a.abc", "objs/"):
+        frames.save(tmp_path / name if name[-1] != "/" else str(tmp_path / name), mesh)
+        assert np.allclose(sinew.load(tmp_path / name), frames, atol=1e-6), name
+    assert sinew.load(tmp_path / "a.abc").rate == pytest.approx(24)
+    assert np.array_equal(sinew.load_mesh(tmp_path / "a.abc").triangles, mesh.triangles)
+
+
+def test_messages_are_the_librarys(arm, tmp_path):
+    with pytest.raises(sinew.Error, match="did you mean lbs") as error:
+        sinew.train("lbz", *files(arm))
+    assert error.value.status == "SN_BAD_INPUT"
+    with pytest.raises(sinew.Error, match="nothere.pc2") as error:
+        sinew.load(tmp_path / "nothere.pc2")
+    assert error.value.status == "SN_IO"
+    (tmp_path / "bad.sinew").write_bytes(b"not a model, surely not a model" * 9)
+    with pytest.raises(sinew.Error) as error:
+        sinew.load(tmp_path / "bad.sinew")
+    assert error.value.status == "SN_BAD_FILE"
+    with pytest.raises(sinew.Error):
+        sinew.keys("every:x", 10)
+    assert list(sinew.keys("every:4", 10)) == [0, 4, 8]
+    with pytest.raises(sinew.Error, match="no joint"):
+        model = sinew.train("lbs", *files(arm))
+        model.joints(sinew.Skeleton(["other"], [-1], np.eye(3, 4)[None]))

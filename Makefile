@@ -4,7 +4,7 @@ JOBS := $(shell nproc)
 
 # The build looks for npm's packages when it is configured: they come first.
 .NOTPARALLEL:
-.PHONY: python all build setup packages demo test test-sanitize test-scalar fuzz torture test-cuda web format format-check bench figures install clean help
+.PHONY: python blender test-blender all build setup packages demo test test-sanitize test-scalar fuzz torture test-cuda web format format-check bench figures install clean help
 
 all: build
 
@@ -77,6 +77,19 @@ python: build
 	@rm -rf python/build python/sinew.egg-info
 	@ls build/wheel/*.whl
 
+# The Blender add-on with the module inside, build/sinew-blender.zip.
+blender: python
+	@rm -rf build/blender build/sinew-blender.zip
+	@mkdir -p build/blender && cp -r blender/sinew_blender build/blender/
+	@/usr/bin/python3 -m zipfile -e build/wheel/sinew-*.whl build/blender/wheel
+	@mv build/blender/wheel/sinew build/blender/sinew_blender/ && find build/blender -name __pycache__ -prune -exec rm -r {} +
+	@cd build/blender && /usr/bin/python3 -m zipfile -c ../sinew-blender.zip sinew_blender
+	@echo build/sinew-blender.zip
+
+# The add-on as it is installed from its zip, inside Blender without a window.
+test-blender: blender
+	@SINEW_ZIP=$(CURDIR)/build/sinew-blender.zip SINEW=build/sinew SINEW_SOURCE=$(CURDIR) SINEW_BUILD=$(CURDIR)/build bash test/test_blender_addon.sh
+
 install: build
 	@cmake --install build $(if $(PREFIX),--prefix $(PREFIX))
 
@@ -91,5 +104,6 @@ help:
 	@echo "make bench      run the benchmarks"
 	@echo "make figures    the papers' figures and tables over generated sets, in figures/"
 	@echo "make python     build the wheel of the Python module"
+	@echo "make blender    build the Blender add-on; make test-blender tests it"
 	@echo "make install    install the tool and both libraries (PREFIX=...)"
 	@echo "make test-sanitize | test-scalar | test-cuda | fuzz | torture | format | format-check | clean"

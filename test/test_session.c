@@ -58,8 +58,8 @@ static sn_session *new_session(bool skeleton) {
   sn_session_give_mesh(s, vertices, &rest[0][0], triangles, &corners[0][0], false, NULL);
   assert_int_equal(sn_session_give_frames(s, frames, vertices, &moved[0][0][0], 1, clips, 0), SN_OK);
   if (skeleton) {
-    assert_int_equal(
-      sn_session_give_skeleton(s, 2, names, parents, &joint_rest[0][0][0], frames, &poses[0][0][0][0]), SN_OK);
+    assert_int_equal(sn_session_give_skeleton(s, 2, names, parents, &joint_rest[0][0][0], frames, &poses[0][0][0][0]),
+                     SN_OK);
   }
   assert_int_equal(sn_session_load_given(s), SN_OK);
   return s;

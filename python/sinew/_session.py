@@ -94,16 +94,13 @@ class Session:
         if getattr(self, "handle", None):
             lib.sn_session_free(self.handle)
 
-    def _tell(self, last):
-        """Asks the caller's callback whether to go on; what it was told."""
-        if self.ask is None:
-            return last
-        task = ctypes.create_string_buffer(32)
-        now = lib.sn_session_progress(self.handle, task), task.value.decode(errors="replace")
-        if now != last or self.bar:
-            if now[1] and self.ask(now[1], now[0]) is False:
+    def _tell(self):
+        """Tells the caller's callback how far the work is, and asks it whether to go on."""
+        if self.ask is not None:
+            task = ctypes.create_string_buffer(32)
+            done = lib.sn_session_progress(self.handle, task)
+            if self.ask(task.value.decode(errors="replace") or "working", done) is False:
                 self.stop.value = 1
-        return now
 
     def do(self, function, *arguments):
         """A function of the library that works for a while and returns a status."""
@@ -114,12 +111,12 @@ class Session:
             ended.set()
 
         worker = threading.Thread(target=work, name="sinew")
+        self._tell()
         worker.start()
         try:
-            told = None
-            while not ended.wait(0.02):
-                told = self._tell(told)
-            self._tell(told)
+            while not ended.wait(0.05):
+                self._tell()
+            self._tell()
         except BaseException:  # KeyboardInterrupt, or what the callback raises: when the library has cleaned up
             self.stop.value = 1
             raise

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: MIT
+"""Runs inside Blender (blender -b --python-exit-code 1 -P test_addon.py -- FOLDER): the operators, as the panel calls them."""
+import os
+import sys
+import time
+import traceback
+
+import bpy
+import numpy as np
+
+FOLDER = sys.argv[sys.argv.index("--") + 1]
+if "SINEW_ADDON" in os.environ:
+    sys.path.insert(0, os.environ["SINEW_ADDON"])
+    import sinew_blender
+
+    sinew_blender.register()
+else:
+    bpy.ops.preferences.addon_install(filepath=os.environ["SINEW_ZIP"])
+    bpy.ops.preferences.addon_enable(module="sinew_blender")
+    import sinew_blender
+
+from sinew_blender import job, scene as scenes
+from sinew_blender.module import sinew
+
+FRAMES = 20
+
+
+def clear():
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    if not hasattr(bpy.types.Scene, "sinew"):
+        sinew_blender.register()
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, FRAMES
+    return scene
+
+
+def new_grid(name, n=24):
+    bpy.ops.mesh.primitive_grid_add(x_subdivisions=n, y_subdivisions=n, size=2)
+    obj = bpy.context.object
+    obj.name = name
+    return obj
+
+
+def positions_of(mesh):
+    out = np.empty(3 * len(mesh.vertices), np.float32)
+    mesh.vertices.foreach_get("co", out)
+    return out.reshape(-1, 3)
+
+
+def all_frames(obj):
+    """What Blender itself has at every frame."""
+    out = []
+    for number in range(1, FRAMES + 1):
+        bpy.context.scene.frame_set(number)
+        out.append(scenes.evaluated_positions(obj, bpy.context.evaluated_depsgraph_get()))
+    return np.stack(out)
+
+
+def size_of(frames):
+    return np.linalg.norm(np.ptp(frames[0].astype(np.float64), axis=0))
+
+
+def expect_rig_of(baked, frames, most_error):
+    """Blender's vertices of the baked mesh are those of the rig, and near the original."""
+    rig = sinew.rig(sinew.Mesh(frames[0], scenes.triangles_of(baked.data)), frames, bones=8)
+    theirs = all_frames(baked)
+    ours, _ = rig.model(rig.model.joints(rig.skeleton))
+    away = np.abs(theirs - ours).max() / size_of(frames)
+    assert away < 1e-4, f"Blender's vertices are {away:.2g} of the diagonal from Sinew's"
+    rms = np.sqrt(((theirs - frames) ** 2).sum(-1).mean()) / size_of(frames)
+    assert rms < most_error, f"the bake is {rms:.2g} of the diagonal from the original"
+    print(f"  Blender against Sinew {away:.1e}, bake against original {rms:.1e} of the diagonal")
+
+
+def test_bake_a_cache():
+    """A cloth-like cache, played by a Mesh Cache modifier, on an object that is turned and moved."""
+    scene = clear()
+    obj = new_grid("cloth")
+    rest = positions_of(obj.data)
+    t = np.linspace(0, 2 * np.pi, FRAMES)[:, None]
+    frames = np.repeat(rest[None], FRAMES, 0)
+    frames[:, :, 2] = 0.3 * np.sin(3 * rest[:, 0] + t) * (1 + rest[:, 0]) + 0.1 * np.cos(2 * rest[:, 1] - t)
+    path = os.path.join(FOLDER, "cloth.pc2")
+    sinew.Frames(frames, 24).save(path)
+    modifier = obj.modifiers.new("cache", "MESH_CACHE")
+    modifier.cache_format, modifier.filepath, modifier.frame_start = "PC2", path, 1
+    modifier.forward_axis, modifier.up_axis = "POS_Y", "POS_Z"
+    obj.location, obj.rotation_euler = (1, 2, 3), (0.3, 0.2, 0.1)
+    truth = all_frames(obj)
+    assert np.abs(np.diff(truth, axis=0)).max() > 0.01, "the cache does not play"
+    scene.sinew.bones_auto, scene.sinew.bones = False, 8
+    scene.frame_set(7)
+    assert bpy.ops.sinew.bake() == {"FINISHED"}
+    assert scene.frame_current == 7
+    baked = bpy.context.object
+    assert baked.name == "cloth.bones" and obj.hide_get() and not baked.hide_get()
+    assert baked.modifiers[0].object.type == "ARMATURE" and len(baked.modifiers[0].object.data.bones) <= 8
+    expect_rig_of(baked, truth, 0.02)
+
+
+def test_bake_shape_keys():
+    scene = clear()
+    obj = new_grid("face", 16)
+    rest = positions_of(obj.data)
+    obj.shape_key_add(name="Basis")
+    for k, where in enumerate(((-0.5, 0.0), (0.5, 0.3))):
+        key = obj.shape_key_add(name=f"bump{k}")
+        moved = rest.copy()
+        moved[:, 2] += 0.5 * np.exp(-8 * ((rest[:, :2] - where) ** 2).sum(1))
+        key.data.foreach_set("co", moved.ravel())
+        for number in (1, FRAMES // 2, FRAMES):
+            key.value = (number != 1) * (0.5 + 0.5 * ((number == FRAMES) ^ k))
+            key.keyframe_insert("value", frame=number)
+    truth = all_frames(obj)
+    scene.sinew.bones_auto, scene.sinew.bones = False, 8
+    assert bpy.ops.sinew.bake() == {"FINISHED"}
+    expect_rig_of(bpy.context.object, truth, 0.02)
+    assert bpy.ops.sinew.compare() == {"FINISHED"}
+    colours = bpy.context.object.data.color_attributes["sinew_error"]
+    values = np.empty(4 * len(colours.data), np.float32)
+    colours.data.foreach_get("color", values)
+    assert np.ptp(values.reshape(-1, 4)[:, 1]) > 0.5 and obj.hide_get()
+
+
+def new_arm():
+    """A cylinder that bends about its middle, with modifiers that an engine has not got."""
+    bpy.ops.mesh.primitive_cylinder_add(vertices=16, radius=0.3, depth=4, end_fill_type="NOTHING")
+    obj = bpy.context.object
+    obj.name = "arm"
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.select_all(action="SELECT")
+    bpy.ops.mesh.subdivide(number_cuts=6)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    data = bpy.data.armatures.new("rig")
+    armature = bpy.data.objects.new("rig", data)
+    bpy.context.collection.objects.link(armature)
+    scenes.show_alone(bpy.context, armature)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for name, head, tail in (("upper", -2, 0), ("lower", 0, 2)):
+        bone = data.edit_bones.new(name)
+        bone.head, bone.tail = (0, 0, head), (0, 0, tail)
+    data.edit_bones["lower"].parent = data.edit_bones["upper"]
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for name in ("upper", "lower"):
+        group = obj.vertex_groups.new(name=name)
+        for vertex in obj.data.vertices:
+            w = min(1, max(0, (vertex.co.z + 0.3) / 0.6))
+            group.add([vertex.index], w if name == "lower" else 1 - w, "REPLACE")
+    modifier = obj.modifiers.new("armature", "ARMATURE")
+    modifier.object = armature
+    obj.modifiers.new("smooth", "CORRECTIVE_SMOOTH").iterations = 10
+    obj.modifiers.new("subdivide", "SUBSURF").levels = 1
+    bone = armature.pose.bones["lower"]
+    bone.rotation_mode = "XYZ"
+    for number, angle in ((1, 0.0), (FRAMES, 2.0)):
+        bone.rotation_euler = (angle, 0, 0)
+        bone.keyframe_insert("rotation_euler", frame=number)
+    scenes.show_alone(bpy.context, obj)
+    return obj, armature
+
+
+def test_learn():
+    scene = clear()
+    obj, armature = new_arm()
+    truth = all_frames(obj)
+    scene.sinew.method = "psd"
+    scene.frame_set(1)
+    assert bpy.ops.sinew.learn() == {"FINISHED"}
+    shown = bpy.context.object
+    assert shown.name == "arm.skin" and obj.hide_get()
+    theirs = all_frames(shown)
+    rms = np.sqrt(((theirs - truth) ** 2).sum(-1).mean()) / size_of(truth)
+    assert rms < 0.005, f"the model is {rms:.2g} of the diagonal from the original"
+    # The model by itself, at the same poses.
+    model = sinew.Model(bytes(shown["sinew_model"]))
+    inverse = np.linalg.inv(np.array(shown["sinew_rest"]).reshape(-1, 4, 4))
+    worst = 0
+    for k, number in enumerate(range(1, FRAMES + 1)):
+        scene.frame_set(number)
+        joints = scenes.skinning_matrices(armature, model.names, inverse, bpy.context.evaluated_depsgraph_get())
+        worst = max(worst, np.abs(model(joints.astype(np.float32))[0] - theirs[k]).max() / size_of(truth))
+    assert worst < 1e-4, worst
+    # A pose that somebody sets by hand.
+    before = positions_of(shown.data)
+    armature.animation_data_clear()
+    armature.pose.bones["lower"].rotation_euler = (0.7, 0, 0.2)
+    bpy.context.view_layer.update()
+    assert np.abs(positions_of(shown.data) - before).max() > 0.01
+    # The file has the model in it.
+    path = os.path.join(FOLDER, "skin.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    assert bytes(bpy.data.objects["arm.skin"]["sinew_model"]) == bytes(model)
+    bpy.data.objects["rig"].pose.bones["lower"].rotation_euler = (0.0, 0, 0.0)
+    bpy.context.view_layer.update()
+    print(f"  model against original {rms:.1e}, Blender against Sinew {worst:.1e} of the diagonal")
+
+
+def expect_report(operator, words):
+    count = len(bpy.data.objects), len(bpy.data.meshes), bpy.context.scene.frame_current
+    try:
+        operator()
+    except RuntimeError as error:  # how an error report looks from Python
+        assert words in str(error), error
+    else:
+        raise AssertionError("no error")
+    assert count == (len(bpy.data.objects), len(bpy.data.meshes), bpy.context.scene.frame_current)
+
+
+def test_errors_are_reports():
+    scene = clear()
+    obj = new_grid("plane", 4)
+    expect_report(bpy.ops.sinew.learn, "follows no armature")
+    expect_report(bpy.ops.sinew.compare, "was not made by")
+    scene.sinew.use_range, scene.sinew.frame_start, scene.sinew.frame_end = True, 5, 5
+    expect_report(bpy.ops.sinew.bake, "at least two frames")
+    scene.sinew.use_range = False
+    decimate = obj.modifiers.new("d", "DECIMATE")
+    decimate.ratio = 1.0
+    decimate.keyframe_insert("ratio", frame=1)
+    decimate.ratio = 0.3
+    decimate.keyframe_insert("ratio", frame=FRAMES)
+    expect_report(bpy.ops.sinew.bake, "vertices at frame")
+
+
+def test_cancel():
+    """Closing the steps, as Escape does: the solve ends, nothing was made."""
+    rng = np.random.default_rng(1)
+    n = 120
+    side = np.linspace(0, 1, n)
+    x, y = np.meshgrid(side, side)
+    rest = np.stack([x.ravel(), y.ravel(), 0 * x.ravel()], 1).astype(np.float32)
+    index = np.arange(n * n).reshape(n, n)
+    triangles = np.stack([index[:-1, :-1], index[:-1, 1:], index[1:, 1:]], -1).reshape(-1, 3)
+    frames = rest + 0.05 * rng.standard_normal((60, n * n, 3)).astype(np.float32)
+    steps = job.in_thread(lambda progress: sinew.rig(sinew.Mesh(rest, triangles), frames, bones=60, keep_bones=True,
+                                                     progress=progress))
+    next(steps)
+    time.sleep(0.7)
+    next(steps)
+    start = time.monotonic()
+    steps.close()
+    took = time.monotonic() - start
+    assert took < max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)), took
+
+
+def test_undo():
+    scene = clear()
+    obj = new_grid("plane", 6)
+    obj.shape_key_add(name="Basis")
+    key = obj.shape_key_add(name="up")
+    moved = positions_of(obj.data)
+    moved[:, 2] += moved[:, 0]
+    key.data.foreach_set("co", moved.ravel())
+    for number in (1, FRAMES):
+        key.value = float(number > 1)
+        key.keyframe_insert("value", frame=number)
+    if not bpy.ops.ed.undo_push.poll():
+        print("  no undo without a window: not tested")
+        return
+    bpy.ops.ed.undo_push(message="before")
+    bpy.ops.sinew.bake()
+    bpy.ops.ed.undo_push(message="bake")
+    assert "plane.bones" in bpy.data.objects
+    bpy.ops.ed.undo()
+    assert "plane.bones" not in bpy.data.objects and "plane" in bpy.data.objects
+    assert not bpy.data.objects["plane"].hide_get()
+
+
+failed = 0
+for name, test in list(globals().items()):
+    if name.startswith("test_"):
+        start = time.monotonic()
+        try:
+            test()
+            print(f"{name}: ok, {time.monotonic() - start:.1f} s")
+        except Exception:
+            failed += 1
+            print(f"{name}: FAILED")
+            traceback.print_exc()
+sys.exit(1 if failed else 0)

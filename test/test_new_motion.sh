@@ -64,6 +64,17 @@ holds 'r[0].between.ee < r[1].test.ee' auto.json first.json
 refuses "auto:N chooses 1 to 40 frames" "$SINEW" train "${a[@]}" "${test_b[@]}" --keys auto:41 -o x.sinew
 refuses "auto:N chooses 1 to 40 frames" "$SINEW" train "${a[@]}" --keys auto:few -o x.sinew
 
+# eval names the joints that leave the trained range, the frames, and by how much; a clip within it has none.
+"$SINEW" train --method psd "${a[@]}" --keys 0-9 -o range.sinew --quiet || fail "train"
+"$SINEW" eval range.sinew --skeleton a/skeleton.glb -o range.pc2 --json range.json > range.txt || fail "eval"
+holds 'Object.keys(r[0].outside).length > 0 && Object.values(r[0].outside).every(o => o.degrees > 1 && o.frames.includes(o.worst) && o.frames.every(f => f > 9))' range.json
+grep -q "leaves the range of the training at" range.txt || fail "eval does not say it"
+"$SINEW" train --method rotreg:bones=8 "${a[@]}" -o whole.sinew --quiet && "$SINEW" eval whole.sinew --skeleton a/skeleton.glb -o range.pc2 --json whole.json --quiet || fail "eval of rotreg"
+holds 'Object.keys(r[0].outside).length === 0' whole.json
+# Weights know no range.
+"$SINEW" train --method lbs "${a[@]}" -o none.sinew --quiet && "$SINEW" eval none.sinew --skeleton a/skeleton.glb -o range.pc2 --json none.json --quiet || fail "eval of lbs"
+holds 'Object.keys(r[0].outside).length === 0' none.json
+
 # Many joints: what the stiff predictors of rotreg leave is corrected, between the frames and on new motion.
 "$SINEW" gen athlete --vertices 2000 --frames 40 -o own --quiet && "$SINEW" gen athlete --vertices 2000 --frames 30 --motion mixed -o mixed --quiet || fail "gen athlete"
 "$SINEW" compare --method lbs:weights=given --method rotreg:remainder=none --method rotreg --rest own/rest.obj --frames own/frames.pc2 --skeleton own/skeleton.glb --keys every:2 --test-frames mixed/frames.pc2 --test-skeleton mixed/skeleton.glb --json many.json --quiet || fail "rotreg of many joints"

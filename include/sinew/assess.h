@@ -57,6 +57,11 @@ sn_status sn_assess_vertices(sn_context *ctx, const sn_rt_model *model, const sn
 // torque within is taken. 0 for models without torques.
 int sn_assess_clamped(const sn_rt_model *model, const sn_examples *examples, uint32_t joint);
 
+// By how many degrees every joint of the model is outside the range of the training, at every frame of the examples: frame_count *
+// joint_count numbers (`memory` owns them), 0 within. NULL where the model does not know.
+sn_status sn_assess_outside(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_arena *memory,
+                            double **out);
+
 // The palette that the blend reads, at every pose of the examples: info.palette_count matrices per frame.
 sn_status sn_assess_palettes(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, sn_poses *out);
 

@@ -226,6 +226,9 @@ static int run(cli *c) {
     json_object_set_new(c->result, "frames", json_integer(frames));
     json_object_set_new(c->result, "vertices", json_integer(opened.model.info.vertex_count));
     json_object_set_new(c->result, "clamped", sn_cli_note_clamped(c, path, &opened.model, &input));
+    json_t *outside = sn_cli_note_outside(c, &opened.model, &input);
+    if (outside) json_object_set_new(c->result, "outside", outside);
+    if (!outside) status = c->ctx.error.status;
   }
   const sn_examples *true_frames = opened.model.info.control_count > 0 ? &truth : &input;
   if (status == SN_OK && true_frames->frames.frame_count > 0) status = score(c, &opened.model, &input, true_frames);

@@ -32,6 +32,54 @@ json_t *sn_cli_note_clamped(const cli *c, const char *name, const sn_rt_model *m
   return out;
 }
 
+// A turn of less says nothing.
+static const double least_outside = 1; // degrees
+
+// "3-9, 20": the frames where a joint is outside, and into `list` each of them.
+static int list_frames(const double *degrees, int frames, int stride, char *text, size_t size, json_t *list) {
+  int count = 0;
+  size_t used = 0;
+  text[0] = '\0';
+  for (int f = 0; f < frames; f++) {
+    if (!(degrees[(size_t)f * (size_t)stride] > least_outside)) continue;
+    int last = f;
+    while (last + 1 < frames && degrees[(size_t)(last + 1) * (size_t)stride] > least_outside) last++;
+    for (int n = f; n <= last; n++) json_array_append_new(list, json_integer(n)), count++;
+    if (used < size) used += (size_t)snprintf(text + used, size - used, used ? ", %d" : "%d", f);
+    if (used < size && last > f) used += (size_t)snprintf(text + used, size - used, "-%d", last);
+    f = last;
+  }
+  if (used >= size) memcpy(text + size - 4, "...", 4);
+  return count;
+}
+
+json_t *sn_cli_note_outside(cli *c, const sn_rt_model *model, const sn_examples *examples) {
+  sn_arena scratch = sn_arena_new(&c->ctx);
+  double *degrees;
+  sn_status status = sn_assess_outside(&c->ctx, model, examples, &scratch, &degrees);
+  int frames = examples->poses.frame_count, joints = (int)model->info.joint_count;
+  json_t *out = status == SN_OK ? json_object() : NULL;
+  for (int j = 0; out && degrees && j < joints; j++) {
+    json_t *list = json_array();
+    char text[200];
+    int worst = 0, count = list_frames(degrees + j, frames, joints, text, sizeof text, list);
+    for (int f = 1; f < frames; f++)
+      if (degrees[f * joints + j] > degrees[worst * joints + j]) worst = f;
+    double most = degrees[worst * joints + j];
+    const char *name = sn_rt_joint_name(model, (uint32_t)j);
+    if (count == 0) {
+      json_decref(list);
+      continue;
+    }
+    sn_cli_say(
+      c, "note: %s leaves the range of the training at %d of %d frames (%s), by up to %.1f degrees at frame %d\n",
+      name, count, frames, text, most, worst);
+    sn_report_put(out, name, json_pack("{so, sf, si}", "frames", list, "degrees", most, "worst", worst));
+  }
+  sn_arena_free(&scratch);
+  return out;
+}
+
 void sn_cli_spec_name(const char *spec, char *out, size_t size) {
   snprintf(out, size, "%s", spec);
   for (char *at = out; (at = strpbrk(at, ":,/\\ ")) != NULL;) *at = '-';

@@ -111,6 +111,14 @@ typedef struct sn_rt_reference {
 
 enum { SN_RT_NO_JOINT = 0xffff };
 
+// joint.range, which the runtime does not read: between which pose vectors, component by component, a joint was in training. The vectors are
+// taken as those of joint.reference.
+typedef struct sn_rt_range {
+  sn_rt_reference reference;
+  float low[3], high[3];
+} sn_rt_range;
+#define SN_RT_RANGE_NAME "joint.range"
+
 // Weighted distances: what a joint's turn counts for vertices on its parent's bone; 1 for those on its own.
 #define SN_RT_PARENT_SHARE 0.01f
 

@@ -433,8 +433,8 @@ static sn_status run(corrector *c, const sn_model *base, sn_model *out) {
     status = make_fields(c, &corrections);
   }
   if (status == SN_OK) {
-    status =
-      sn_correct_write(ctx, c->options, c->examples, c->turns, &corrections, c->misses.diagonal, base->desc, out);
+    status = sn_correct_write(ctx, c->options, c->examples, c->keys, c->turns, &corrections, c->misses.diagonal,
+                              base->desc, out);
   }
   sn_skin_free(&c->misses.skin);
   return status;

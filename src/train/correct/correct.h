@@ -95,9 +95,9 @@ sn_status sn_field_make(sn_context *ctx, sn_arena *memory, const sn_correct_opti
 // gram[a * count + b] = sum over the vertices of the positions' displacements at poses a and b.
 void sn_misses_gram(sn_context *ctx, const float (*deltas)[6], int vertex_count, int count, double *gram);
 
-// The model of `base` with the section joint.reference and the corrections, quantised to 16 bits.
+// The model of `base` with the sections joint.reference and joint.range and the corrections, quantised to 16 bits.
 sn_status sn_correct_write(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
-                           const sn_turn *turns, const sn_corrections *corrections, double diagonal,
-                           const sn_model_desc *base, sn_model *out);
+                           const sn_keys *keys, const sn_turn *turns, const sn_corrections *corrections,
+                           double diagonal, const sn_model_desc *base, sn_model *out);
 
 #endif

@@ -69,6 +69,27 @@ void sn_pose_vector(const sn_turn *turns, int joint_count, const sn_affine *pose
   }
 }
 
+sn_status sn_ranges_section(sn_context *ctx, sn_arena *memory, const sn_turn *turns, const sn_poses *poses,
+                            const sn_keys *keys, void **bytes, size_t *size) {
+  int joints = poses->joint_count;
+  void *references = NULL;
+  sn_rt_range *out = SN_NEW(ctx, memory, sn_rt_range, joints);
+  double *vector = SN_NEW(ctx, memory, double, 3 * joints);
+  sn_status status = sn_turns_section(ctx, memory, turns, joints, &references, size);
+  if (status != SN_OK || !out || !vector) return ctx->error.status;
+  for (int k = -1; k < keys->count; k++) {
+    sn_pose_vector(turns, joints, k < 0 ? NULL : sn_pose(poses, keys->frames[k]), vector);
+    for (int n = 0; n < joints; n++)
+      for (int c = 0; c < 3; c++) {
+        float x = (float)vector[3 * turns[n].joint + c];
+        out[n].low[c] = k < 0 ? x : fminf(out[n].low[c], x), out[n].high[c] = k < 0 ? x : fmaxf(out[n].high[c], x);
+      }
+  }
+  for (int n = 0; n < joints; n++) out[n].reference = ((const sn_rt_reference *)references)[n];
+  *bytes = out, *size = (size_t)joints * sizeof *out;
+  return SN_OK;
+}
+
 // ---- distances ----------------------------------------------------------------------------------------------------------
 
 static void mean_vector(int count, int dims, const double *vectors, double *mean) {

@@ -25,6 +25,10 @@ sn_status sn_turns_section(sn_context *ctx, sn_arena *memory, const sn_turn *tur
 // The pose vector of a pose (skinning matrices; NULL: the rest pose): three numbers per joint, by joint.
 void sn_pose_vector(const sn_turn *turns, int joint_count, const sn_affine *pose, double *out);
 
+// The section joint.range of a model: joint_count entries of format.h's sn_rt_range, over the rest pose and the frames of `keys`.
+sn_status sn_ranges_section(sn_context *ctx, sn_arena *memory, const sn_turn *turns, const sn_poses *poses,
+                            const sn_keys *keys, void **bytes, size_t *size);
+
 // A distance between pose vectors of `dims` components: Euclidean between axes = metric applied to the vector.
 typedef enum sn_distance { SN_DISTANCE_EUCLID, SN_DISTANCE_NORMALISED, SN_DISTANCE_MAHALANOBIS } sn_distance;
 

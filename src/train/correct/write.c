@@ -71,24 +71,35 @@ static bool has_section(const sn_model_desc *desc, const char *name) {
   return false;
 }
 
-// The description's sections and the joints' references, where it has none.
-static sn_status add_references(sn_context *ctx, sn_arena *memory, const sn_turn *turns, sn_model_desc *desc) {
-  const char *name = sn_rt_section_name(SN_SECTION_JOINT_REFERENCE);
-  if (has_section(desc, name)) return SN_OK;
-  void *bytes;
-  size_t size;
-  sn_status status = sn_turns_section(ctx, memory, turns, desc->skeleton->joint_count, &bytes, &size);
+static sn_status add_section(sn_context *ctx, sn_arena *memory, sn_model_section section, sn_model_desc *desc) {
   sn_model_section *sections = SN_NEW(ctx, memory, sn_model_section, desc->section_count + 1);
-  if (status != SN_OK || !sections) return ctx->error.status;
+  if (!sections) return ctx->error.status;
   if (desc->section_count) memcpy(sections, desc->sections, (size_t)desc->section_count * sizeof *sections);
-  sections[desc->section_count++] = (sn_model_section){name, bytes, size, true};
+  sections[desc->section_count++] = section;
   desc->sections = sections;
   return SN_OK;
 }
 
+// The joints' references and ranges, where the description has none.
+static sn_status add_turns(sn_context *ctx, sn_arena *memory, const sn_turn *turns, const sn_examples *examples,
+                           const sn_keys *keys, sn_model_desc *desc) {
+  const char *name = sn_rt_section_name(SN_SECTION_JOINT_REFERENCE);
+  void *bytes;
+  size_t size;
+  sn_status status = SN_OK;
+  if (!has_section(desc, name)) {
+    status = sn_turns_section(ctx, memory, turns, desc->skeleton->joint_count, &bytes, &size);
+    if (status == SN_OK) status = add_section(ctx, memory, (sn_model_section){name, bytes, size, true}, desc);
+  }
+  if (status != SN_OK || has_section(desc, SN_RT_RANGE_NAME)) return status;
+  status = sn_ranges_section(ctx, memory, turns, &examples->poses, keys, &bytes, &size);
+  return status == SN_OK ? add_section(ctx, memory, (sn_model_section){SN_RT_RANGE_NAME, bytes, size, false}, desc)
+                         : status;
+}
+
 sn_status sn_correct_write(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
-                           const sn_turn *turns, const sn_corrections *corrections, double diagonal,
-                           const sn_model_desc *base, sn_model *out) {
+                           const sn_keys *keys, const sn_turn *turns, const sn_corrections *corrections,
+                           double diagonal, const sn_model_desc *base, sn_model *out) {
   *out = (sn_model){0};
   sn_arena memory = sn_arena_new(ctx);
   double threshold = corrections->pruned ? 0 : options->threshold;
@@ -105,7 +116,7 @@ sn_status sn_correct_write(sn_context *ctx, const sn_correct_options *options, c
                             .least_normal = threshold > 0 ? least_normal : noise_normal};
   sn_model_desc desc = *base;
   desc.corrections = &c;
-  sn_status status = add_references(ctx, &memory, turns, &desc);
+  sn_status status = add_turns(ctx, &memory, turns, examples, keys, &desc);
   if (status == SN_OK) status = encode_fields(ctx, &memory, corrections, turns, c.pose_spaces);
   if (status == SN_OK) status = sn_model_build(ctx, &desc, out);
   sn_arena_free(&memory);

@@ -111,7 +111,7 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_
     }
   }
   const float *centre = scene.far ? scene.centre : NULL;
-  if (status == SN_OK) status = sn_rotreg_build(ctx, &memory, examples, &reduced, loads, centre, shade, out);
+  if (status == SN_OK) status = sn_rotreg_build(ctx, &memory, examples, keys, &reduced, loads, centre, shade, out);
   bool remainder = reduced.shrunk && o->remainder == sn_rotreg_remainder_auto;
   if (status == SN_OK && (o->psd || remainder)) {
     status = (o->psd ? meet_poses : correct_remainder)(ctx, examples, keys, out, report);

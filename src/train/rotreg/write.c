@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/format.h"
+#include "train/correct/pose_space.h"
 #include "train/train.h"
 
 enum { lanes = SN_RT_LANES, rows = SN_RT_ROTREG_ROWS };
@@ -120,15 +121,28 @@ static bool has_offsets(const sn_rotreg_reduced *r, int joints) {
 
 // ---- the model -------------------------------------------------------------------------------------------------------------
 
-sn_status sn_rotreg_build(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_rotreg_reduced *r,
-                          const sn_torque_loads *loads, const float centre[3], sn_rt_shade shade, sn_model *out) {
-  sn_model_section sections[6];
+static sn_status trained_range(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                               sn_model_section *out) {
+  sn_turn *turns;
+  void *bytes;
+  size_t size;
+  sn_status status = sn_turns_make(ctx, memory, &examples->skeleton, &examples->poses, keys, &turns);
+  if (status == SN_OK) status = sn_ranges_section(ctx, memory, turns, &examples->poses, keys, &bytes, &size);
+  if (status == SN_OK) *out = (sn_model_section){SN_RT_RANGE_NAME, bytes, size, false};
+  return status;
+}
+
+sn_status sn_rotreg_build(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                          const sn_rotreg_reduced *r, const sn_torque_loads *loads, const float centre[3],
+                          sn_rt_shade shade, sn_model *out) {
+  sn_model_section sections[7], range;
   bool offsets = loads && has_offsets(r, loads->joint_count);
   sn_status status = joint_section(ctx, memory, &r->joints, &sections[0]);
   if (status == SN_OK) status = solve_section(ctx, memory, r, &sections[1]);
   if (status == SN_OK) status = (loads ? pair_section : key_section)(ctx, memory, r, &sections[2]);
   if (status == SN_OK && loads) status = range_section(ctx, memory, r, loads, &sections[3]);
   if (status == SN_OK && offsets) status = offset_section(ctx, memory, r, loads->joint_count, &sections[4]);
+  if (status == SN_OK) status = trained_range(ctx, memory, examples, keys, &range);
   if (status != SN_OK) return status;
   sn_model_desc desc = sn_model_desc_default();
   desc.drive = loads ? SN_RT_DRIVE_TORQUE : SN_RT_DRIVE_ROTREG, desc.shade = shade;
@@ -139,5 +153,6 @@ sn_status sn_rotreg_build(sn_context *ctx, sn_arena *memory, const sn_examples *
     sections[desc.section_count++] =
       (sn_model_section){sn_rt_section_name(SN_SECTION_DRIVE_CENTRE), centre, 3 * sizeof *centre, true};
   }
+  sections[desc.section_count++] = range;
   return sn_train_build(ctx, examples, desc, out);
 }

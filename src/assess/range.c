@@ -7,7 +7,8 @@
 #include "train/correct/pose_space.h"
 
 // The ranges as turns of the examples' joints; fails on a section that is none.
-static sn_status read_turns(sn_context *ctx, const sn_assess_input *input, const sn_rt_range *ranges, sn_turn *turns) {
+static sn_status read_turns(sn_context *ctx, const sn_assess_input *input, const sn_rt_range *ranges,
+                            sn_turn *turns) {
   uint32_t joints = input->model->info.joint_count;
   for (uint32_t n = 0; n < joints; n++) {
     const sn_rt_reference *r = &ranges[n].reference;

@@ -41,6 +41,14 @@ seam=(--rest seam/rest.glb --frames seam/frames.pc2 --skeleton elbow/skeleton.gl
 "$SINEW" train --method lbs "${seam[@]}" -o seam.sinew --quiet
 "$SINEW" view seam.sinew "${seam[@]}" -o seam.html --quiet
 
+# A character's own colours and textures come along, where its file has any.
+node "$src/test/edit_glb.mjs" elbow/skeleton.glb painted.glb texture=0.5
+"$SINEW" train --method lbs:weights=given --rest painted.glb --skeleton painted.glb -o painted.sinew --quiet
+"$SINEW" view painted.sinew --rest painted.glb -o painted.html --quiet
+cp painted.sinew psd-space=whole-blend=dualquat.sinew # as compare --models calls psd:space=whole,blend=dualquat
+"$SINEW" view psd-space=whole-blend=dualquat.sinew -o named.html --quiet
+grep -q '<title>psd:space=whole,blend=dualquat</title>' named.html || { echo "FAILED: the colon of a method's name is lost"; exit 1; }
+
 refused() { # TEXT COMMAND...
   local text=$1 said
   shift
@@ -104,6 +112,11 @@ checkFrames(set, 'elbow/frames.pc2');
 const seam = await readSet(sets('seam.html')[0]);
 assert.ok(seam.source && seam.truth.count === set.vertices && seam.vertices === set.vertices + 40, 'welded');
 checkFrames(seam, 'seam/frames.pc2');
+
+const { look } = await readSet(sets('painted.html')[0]);
+assert.deepEqual(look.parts.map(p => [p.first, p.colour, p.image]), [[0, [1, 0.5, 0.25], 0]]);
+assert.ok(look.images[0].type === 'image/png' && Buffer.from(look.images[0].bytes.subarray(1, 4)).toString() === 'PNG' && look.uv.some(x => x !== 0));
+assert.equal(set.look, undefined);
 
 const all = await Promise.all(sets('all.html').map(readSet));
 assert.equal(all.length, 3);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 
 const dir = process.env.SINEW_WEB_DIR, at = join(dir, 'site/node_modules/sinew-skin');
-const core = await import(join(at, 'core.js')), { loadSinew, matchJoints, sanitiseName } = core;
+const core = await import(join(at, 'core.js')), { loadSinew, matchJoints, sanitiseName, webgpuRefuses } = core;
 
 // Everything that the modules export has a type, and the other way round.
 const typed = file => [...readFileSync(join(at, file), 'utf8').matchAll(/^export (?:class|function) (\w+)/gm)].map(m => m[1]).sort();
@@ -24,6 +24,14 @@ for (const name of readdirSync(join(process.env.SINEW_SOURCE, 'test/golden')).fi
   model.dispose();
   assert.throws(() => model.evaluate(), /disposed/);
 }
+
+// A packed model has the same triangles and nearly the same rest pose; the WebGPU kernels refuse it by name.
+const [whole, packed] = await Promise.all(['character', 'packed'].map(name => loadSinew(readFileSync(join(dir, 'site', `${name}.sinew`)))));
+assert.deepEqual(packed.triangles, whole.triangles);
+assert.ok(packed.rest().positions.every((x, k) => Math.abs(x - whole.rest().positions[k]) < 1e-2), 'packed positions');
+assert.equal(webgpuRefuses(whole), null);
+assert.match(webgpuRefuses(packed), /pack\.\w+ is not known/);
+whole.dispose(), packed.dispose();
 
 // Hostile models: cut off anywhere, or with any byte changed, they are refused with a message; nothing traps.
 const good = readFileSync(join(dir, 'site/character.sinew'));

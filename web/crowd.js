@@ -76,7 +76,8 @@ export class Crowd {
   pose() {
     if (!this.skinner) return;
     const begin = performance.now();
-    for (let k = 0; k < this.count; k++) this.skinner.write(k, this.input(k));
+    for (let k = 0; k < this.count; k++) this.entry.model.beginMotion(), this.skinner.write(k, this.input(k));
+    this.entry.model.beginMotion(); // no character goes on from another's pose
     this.skinner.upload();
     this.times.pose = performance.now() - begin;
   }
@@ -90,13 +91,14 @@ export class Crowd {
       const draws = figure.surfaces(buffers).map(draw => ({ ...draw, characters, first: k * skinner.batch, offsets: this.offsets }));
       gpu.render([{ rect, ...matrices, draws }], encoder => skinner.encode(encoder, k, characters), k === 0, k === batches - 1);
     }
-    gpu.device.queue.onSubmittedWorkDone().then(() => { this.times.gpu = performance.now() - begin; });
+    gpu.device.queue.onSubmittedWorkDone().then(() => { this.times.gpu = performance.now() - begin, this.viewer.onRendered?.(); });
   }
 
   // One after the other, with the figure that the entry has: WebGL 2, or WebAssembly alone.
   renderEach(draw) {
     const { figure } = this.entry, begin = performance.now();
     for (let k = 0; k < this.count; k++) {
+      this.entry.model.beginMotion();
       figure.update(this.input(k));
       figure.group.position.fromArray(this.places, 3 * k), figure.group.updateMatrixWorld(true);
       draw(k);

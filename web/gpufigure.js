@@ -71,7 +71,8 @@ export class GpuFigure {
   update(input) {
     if (!this.model) return this.setPositions(input, this.truthNormals.of(input));
     if (this.skinner) {
-      this.skinner.write(0, input), this.skinner.upload();
+      this.skinner.write(0, input, this.model.motion !== undefined && this.motion === this.model.motion), this.skinner.upload();
+      this.motion = this.model.motion;
       this.pending = true;
     } else {
       this.model.load(input);

@@ -166,8 +166,15 @@ export class Viewer {
     const before = this.state.view, wider = this.state.view === 'crowd' && change.crowd !== undefined;
     Object.assign(this.state, change);
     this.refresh();
-    if (wider || (before === 'crowd') !== (this.state.view === 'crowd')) this.stage.frame(this.state.view === 'crowd' ? this.crowd.extent() : this.sample());
+    if (wider || (before === 'crowd') !== (this.state.view === 'crowd')) this.lookAtAll();
     this.changed();
+  }
+
+  // The camera on everything that the view shows; on a crowd from further above.
+  lookAtAll() {
+    if (this.state.view !== 'crowd') return this.stage.frame(this.sample());
+    this.stage.frame(this.crowd.extent());
+    this.stage.orbit(0, -0.25);
   }
 
   // Picks a joint (-1: none) and its weights.

@@ -84,8 +84,7 @@ EXPORT(sw_angle_scale) float sw_angle_scale(const web_model *m, uint32_t bone) {
 }
 
 EXPORT(sw_triangles) void sw_triangles(const web_model *m, uint32_t (*out)[3]) {
-  const void *triangles = m->model.sections[SN_SECTION_MESH_TRIANGLES];
-  if (triangles) memcpy(out, triangles, m->model.info.triangle_count * sizeof *out);
+  sn_rt_get_triangles(&m->model, out);
 }
 
 // ---- evaluation -----------------------------------------------------------------------------------------------------

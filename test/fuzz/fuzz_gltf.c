@@ -173,6 +173,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   if (sn_gltf_mesh(&ctx, gltf, &mesh, NULL, NULL, NULL) == SN_OK && mesh.vertex_count < 100000) {
     sample(&ctx, gltf, &mesh);
   }
+  sn_look look;
+  sn_gltf_look(&ctx, gltf, &look);
+  sn_look_free(&look);
   if (sn_gltf_skeleton(&ctx, gltf, &skeleton, &skin) == SN_OK) {
     int clip = 0;
     if (sn_gltf_find_clip(&ctx, gltf, NULL, &clip) == SN_OK) sn_gltf_poses(&ctx, gltf, clip, 30, 3, &poses);

@@ -107,8 +107,8 @@ export class SinewGpu {
   /** GPUBuffers with x y z of every vertex of every character of the last batch. */
   readonly positions: any;
   readonly normals: any;
-  /** The input of one character. */
-  write(character: number, input: SinewInput): void;
+  /** The input of one character. goesOn: its joints turn on from its last evaluation, where all characters are one batch. */
+  write(character: number, input: SinewInput, goesOn?: boolean): void;
   /** Sends what write() was given. */
   upload(count?: number): void;
   /** Evaluates batch k: characters k * batch and on. */

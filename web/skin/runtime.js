@@ -166,6 +166,7 @@ export class SinewModel {
   beginMotion() {
     this.assertOpen();
     this.rt.x.sw_begin_motion(this.handle);
+    this.motion = (this.motion ?? 0) + 1; // which motion it is, for those who evaluate elsewhere
   }
 
   check(status) {

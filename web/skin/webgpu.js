@@ -16,7 +16,7 @@ const otherSections = ['skin.chunks', 'control.head', 'control.points', 'correct
 const harmless = /^(test|mesh|joint)\./;
 const camel = name => name.replace(/\.(.)/, (_, c) => c.toUpperCase());
 const fields = ['first', 'vertexCount', 'jointCount', 'paletteCount', 'controlCount', 'blockCount', 'weightBits', 'shade', 'blend', 'forward',
-  'givenStride', 'controlsAt', 'torquesAt', 'valuesAt', 'workStride', 'turnsAt', 'blendsAt', 'columnsAt', 'kernelsAt', 'outputsAt',
+  'givenStride', 'controlsAt', 'torquesAt', 'goesOnAt', 'valuesAt', 'workStride', 'turnsAt', 'blendsAt', 'columnsAt', 'kernelsAt', 'outputsAt',
   'dualquatsAt', 'stretchesAt', 'rigidAt', 'frames', 'outputs', 'flags', 'scale', 'fanBytes', ...sectionNames.map(camel)];
 const code = [`struct Params { ${fields.map(name => `${name}: u32`).join(', ')} }`, common, math, drive, control, split, skin].join('\n');
 const blends = { linear: 0, dualquat: 1, centres: 2 };
@@ -76,7 +76,7 @@ function parameters(model) {
   p.forward = correct?.[0] ?? 0;
   if (!correct?.[4]) p.correctStart = 0;
   if (head) [p.frames, p.outputs, p.flags, p.scale] = head;
-  p.controlsAt = 12 * info.jointCount, p.torquesAt = p.controlsAt + 3 * info.controlCount, p.valuesAt = p.torquesAt + info.torqueCount;
+  p.controlsAt = 12 * info.jointCount, p.torquesAt = p.controlsAt + 3 * info.controlCount, p.goesOnAt = p.torquesAt + info.torqueCount, p.valuesAt = p.goesOnAt + 1;
   p.givenStride = Math.max(p.valuesAt + (correct?.[3] ?? 0), 1);
   workLayout(model, p);
   return p;
@@ -169,12 +169,14 @@ export class SinewGpu {
     return pipelines.get(entryPoint);
   }
 
-  // The input of one character: {joints, controls, torques}.
-  write(character, input) {
+  // The input of one character: {joints, controls, torques}. goesOn: its joints turn on from its last evaluation, and nothing jumps
+  // at half a turn (as with model.beginMotion()); where all characters are one batch.
+  write(character, input, goesOn = false) {
     const { info } = this.model, { params } = this, at = character * params.givenStride;
     if (info.jointCount) this.given.set(input.joints, at);
     if (info.controlCount) this.given.set(input.controls, at + params.controlsAt);
     if (info.torqueCount) this.given.set(input.torques, at + params.torquesAt);
+    this.given[at + params.goesOnAt] = goesOn && this.groups.length === 1 ? 1 : 0;
     if (params.correctStart) this.model.load(input), this.given.set(this.model.values(), at + params.valuesAt);
   }
 

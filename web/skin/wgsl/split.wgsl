@@ -15,6 +15,7 @@ fn turnOf(character: u32, joint: u32) -> vec4f {
 
 // y: character. Quaternions on the side of the references' turns, parents before children (src/runtime/turns.c).
 @compute @workgroup_size(1) fn signs(@builtin(global_invocation_id) id: vec3u) {
+  let goesOn = given[givenAt(id.y) + P.goesOnAt] > 0.0;
   for (var n = 0u; n < P.jointCount; n++) {
     let at = P.jointReference + 5u * n;
     let joint = short(at, 0u);
@@ -24,7 +25,12 @@ fn turnOf(character: u32, joint: u32) -> vec4f {
     if (above != noJoint) { parent = turnOf(id.y, above); }
     let reference = vec4f(number(at + 1u), number(at + 2u), number(at + 3u), number(at + 4u));
     let relative = times(vec4f(-parent.xyz, parent.w), q);
-    if (times(vec4f(-reference.xyz, reference.w), relative).w < 0.0) { q = -q; }
+    let last = turnOf(id.y, joint); // of the last evaluation
+    if (goesOn && dot(last, last) > 0.0) {
+      if (dot(q, last) < 0.0) { q = -q; }
+    } else if (times(vec4f(-reference.xyz, reference.w), relative).w < 0.0) {
+      q = -q;
+    }
     let to = workAt(id.y) + P.turnsAt + 8u * joint;
     for (var c = 0u; c < 4u; c++) { work[to + c] = q[c]; }
   }

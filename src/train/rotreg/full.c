@@ -252,7 +252,7 @@ static sn_status train_full(full_form *f, sn_arena *memory) {
   if (status == SN_OK) status = sn_rotreg_joints_build(f->ctx, memory, e, f->keys, &f->joints);
   if (status == SN_OK)
     status = sn_solve_weights(f->ctx, &e->rest, &e->frames, &e->poses, f->keys, &options, &f->skin);
-  if (status == SN_OK && f->options.published) {
+  if (status == SN_OK && f->options.without & SN_ROTREG_ANCHORS) {
     status = sn_rotreg_anchors_blend(f->ctx, memory, e, &f->topology, &f->skin, &f->anchor);
   } else if (status == SN_OK) {
     f->left_out_anchors = SN_NEW(f->ctx, memory, sn_rotreg_anchors, f->folds.fold_count);
@@ -264,7 +264,7 @@ static sn_status train_full(full_form *f, sn_arena *memory) {
   if (status != SN_OK) return status;
   sn_parallel_for(f->ctx, e->rest.triangle_count, 64, fit_triangles, f);
   if (f->loads) status = fit_torques(f, memory);
-  if (status == SN_OK && f->options.published) return set_published_weights(f);
+  if (status == SN_OK && f->options.without & SN_ROTREG_ANCHORS) return set_published_weights(f);
   if (status == SN_OK) status = choose_lambda(f, &lambda);
   set_weights(f, lambda);
   return status;

@@ -97,8 +97,8 @@ static double fit_or_take(const fit *f, double prior, sn_rotreg_turn *turn) {
   double cost = 0;
   if (isnan(prior)) {
     sn_rotreg_choose_branches(f->count, w->theta, w->branch);
-    return (f->options->published ? sn_rotreg_fit_published_turn : sn_rotreg_fit_turn)(f->count, w->theta, w->branch,
-                                                                                       &turn->u, &turn->w);
+    return (f->options->without & SN_ROTREG_SIGN ? sn_rotreg_fit_published_turn : sn_rotreg_fit_turn)(
+      f->count, w->theta, w->branch, &turn->u, &turn->w);
   }
   for (int i = 0; i < f->count; i++) {
     w->branch[i] = nearest_branch(w->rho[i], sn_vec3_scale(w->theta[i], prior));
@@ -235,11 +235,11 @@ static bool fit_next(const fit *f, sn_rotreg_predictor *p, double *cost) {
     isolate(f, p, p->turn_count), take_logs(f);
     double prior = prior_of(f, p->base, list[k].joint);
     double left = fit_target(f, list[k].joint, prior, &trial.turns[trial.turn_count++]);
-    if (!f->options->published) left = refit(f, &trial, left);
+    if (!(f->options->without & SN_ROTREG_SWEEPS)) left = refit(f, &trial, left);
     if (left < least) least = left, best = trial;
   }
   if (!(least < INFINITY)) return false;
-  for (int sweep = 0; sweep < 2 && !f->options->published; sweep++) least = refit(f, &best, least);
+  for (int sweep = 0; sweep < 2 && !(f->options->without & SN_ROTREG_SWEEPS); sweep++) least = refit(f, &best, least);
   if (!(least / after < *cost / before)) return false;
   *p = best, *cost = least;
   return true;
@@ -274,7 +274,7 @@ void sn_rotreg_fit(const sn_rotreg_joints *joints, const sn_mat3 *sequence, cons
   for (int i = 0; i < count; i++) sn_mat3_polar(sequence[pick[i]], &work->rotation[i], &work->shear[i]);
   double cost = fit_first(&f, out);
   while (out->turn_count < options->most_turns && fit_next(&f, out, &cost)) continue;
-  if (options->published) {
+  if (options->without & SN_ROTREG_SHEAR) {
     out->shear_joints[0] = out->turns[0].joint, out->shear_joints[1] = joints->base[out->turns[0].joint];
     sn_rotreg_fit_shear(joints, work->shear, pick, count, options, out);
   } else {
@@ -296,7 +296,8 @@ void sn_rotreg_refit(const sn_rotreg_joints *joints, const sn_mat3 *sequence, co
     cost = fit_target(&f, like->turns[k].joint, like->turns[k].prior, &out->turns[out->turn_count]);
     out->turn_count++;
   }
-  for (int sweep = 0; sweep < 2 && like->turn_count > 1 && !options->published; sweep++) cost = refit(&f, out, cost);
+  for (int sweep = 0; sweep < 2 && like->turn_count > 1 && !(options->without & SN_ROTREG_SWEEPS); sweep++)
+    cost = refit(&f, out, cost);
   sn_rotreg_fit_shear(joints, work->shear, pick, count, options, out);
   fit_tilt(&f, options->tilt_ridge, options->rest_weight, out);
 }

@@ -97,7 +97,8 @@ static sn_status make_bones(reduced_job *job) {
 // The skin that came with the skeleton, as far as the frames do not know better; without one, weights on any joints.
 static sn_status make_skin(reduced_job *job) {
   const sn_examples *e = job->examples;
-  const sn_skin_options skin = {.influences = 4, .prior = job->fit.published ? SN_PRIOR_NONE : SN_PRIOR_AUTO};
+  const sn_skin_options skin = {.influences = 4,
+                                .prior = job->fit.without & SN_ROTREG_SKIN ? SN_PRIOR_NONE : SN_PRIOR_AUTO};
   return sn_train_skin(job->ctx, &skin, e, &e->poses, job->keys, &job->skin);
 }
 
@@ -137,7 +138,7 @@ static sn_status find_near(reduced_job *job) {
   const sn_skin *prior = &job->examples->skin;
   size_t keys = (size_t)bone_count(job), joints = (size_t)job->examples->skeleton.joint_count;
   sn_near near;
-  if (prior->influences == 0 || job->fit.published) return SN_OK;
+  if (prior->influences == 0 || job->fit.without & SN_ROTREG_SKIN) return SN_OK;
   double *own = SN_NEW(job->ctx, job->memory, double, keys *joints);
   job->local = SN_NEW(job->ctx, job->memory, sn_rotreg_local, keys * joints);
   sn_status status = own && job->local ? sn_near_new(job->ctx, job->memory, &job->examples->skeleton, prior, &near)
@@ -248,7 +249,7 @@ static sn_status fit_anchors(reduced_job *job) {
   job->left_out_anchors = SN_NEW(job->ctx, job->memory, sn_rotreg_anchors, job->folds.fold_count);
   job->anchor = SN_NEW(job->ctx, job->memory, double, job->examples->rest.vertex_count);
   if (!job->left_out_anchors || !job->anchor) return job->ctx->error.status;
-  if (job->fit.published) {
+  if (job->fit.without & SN_ROTREG_ANCHORS) {
     return sn_rotreg_anchors_blend(job->ctx, job->memory, job->examples, &job->topology, &job->skin, &job->anchors);
   }
   return sn_rotreg_anchors_fit(job->ctx, job->memory, job->examples, &job->topology, job->keys, &job->folds,
@@ -262,7 +263,7 @@ static sn_status choose_fixed(reduced_job *job) {
   sn_rotreg_anchors blend;
   job->fixed = SN_NEW(job->ctx, job->memory, bool, n);
   sn_status status = job->fixed ? SN_OK : job->ctx->error.status;
-  if (status == SN_OK && job->fit.published) {
+  if (status == SN_OK && job->fit.without & SN_ROTREG_ANCHORS) {
     return sn_rotreg_hard_set(job->ctx, job->examples, &job->topology, job->keys, &job->anchors, job->fixed);
   }
   if (status == SN_OK) {
@@ -309,8 +310,9 @@ static sn_status weigh_terms(reduced_job *job) {
   size_t triangles = (size_t)job->examples->rest.triangle_count;
   job->edge = sn_arena_alloc(job->ctx, job->memory, triangles, sizeof *job->edge);
   if (!job->edge) return job->ctx->error.status;
-  for (size_t t = 0; job->fit.published && t < triangles; t++) job->edge[t][0] = job->edge[t][1] = 1;
-  if (job->fit.published) return SN_OK; // and nothing holds the others: job->anchor is zero
+  bool hard = job->fit.without & SN_ROTREG_ANCHORS;
+  for (size_t t = 0; hard && t < triangles; t++) job->edge[t][0] = job->edge[t][1] = 1;
+  if (hard) return SN_OK; // and nothing holds the others: job->anchor is zero
   sn_parallel_for(job->ctx, (int64_t)triangles, 64, edge_range, job);
   invert(&job->edge[0][0], 2 * triangles, SN_ROTREG_EDGE_FLOOR, job->diagonal);
   invert(job->anchor, (size_t)job->examples->rest.vertex_count, SN_ROTREG_ANCHOR_FLOOR, job->diagonal);
@@ -426,7 +428,7 @@ static sn_status solve(reduced_job *job) {
   double lambda = 1;
   fold_trial *trials = SN_NEW(job->ctx, job->memory, fold_trial, job->folds.fold_count);
   sn_status status = trials ? sn_rotreg_normal_build(job->ctx, job->memory, &r, &normal) : job->ctx->error.status;
-  if (status == SN_OK && !job->fit.published) {
+  if (status == SN_OK && !(job->fit.without & SN_ROTREG_ANCHORS)) {
     status = start_trials(job, &r, &normal, trials);
     if (status == SN_OK) status = choose_lambda(job, trials, &lambda);
   }

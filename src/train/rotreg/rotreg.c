@@ -77,12 +77,23 @@ sn_rotreg_fit_options sn_rotreg_fit_options_of(const sn_rotreg_options *options,
   sn_rotreg_fit_options out =
     options->published ? sn_rotreg_published_options(pose_count) : sn_rotreg_fit_options_default();
   out.most_turns = options->joints;
+  unsigned without;
+  sn_context ignored = sn_context_default();
+  if (sn_rotreg_without(&ignored, options->without, &without) == SN_OK) out.without |= without;
+  if (out.without & SN_ROTREG_REST) out.rest_weight = 0;
   return out;
 }
 
 sn_status sn_rotreg_check_published(sn_context *ctx, const sn_rotreg_options *o) {
-  if (!o->published || !o->psd) return SN_OK;
-  return sn_fail(ctx, SN_BAD_INPUT, "published=1 has no corrections on top; leave out psd=1");
+  unsigned without;
+  if (sn_rotreg_without(ctx, o->without, &without) != SN_OK) return ctx->error.status;
+  if (o->published && o->psd) {
+    return sn_fail(ctx, SN_BAD_INPUT, "published=1 has no corrections on top; leave out psd=1");
+  }
+  if (o->published && without) {
+    return sn_fail(ctx, SN_BAD_INPUT, "published=1 is without all that Sinew adds; leave out without=%s", o->without);
+  }
+  return SN_OK;
 }
 
 sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_examples *examples,
@@ -158,6 +169,8 @@ const sn_option sn_rotreg_option_table[] = {
 static const sn_option own[] = {
   {"published", SN_OPTION_SWITCH, FIELD(published), "0", 0, 1, NULL, SN_OPTION_ADVANCED,
    "1: sections 3 and 4 as printed, without what Sinew adds"},
+  {"without", SN_OPTION_TEXT, FIELD(without), "", 0, 0, NULL, SN_OPTION_ADVANCED,
+   "parts of what Sinew adds to switch off, joined by +: sign, sweeps, maps, tilt, shear, rest, anchors, skin"},
   {0},
 };
 static const sn_option_group groups[] = {{sn_rotreg_option_table, 0}, {own, 0}, SN_METHOD_COMMON, {0}};

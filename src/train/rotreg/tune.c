@@ -115,9 +115,12 @@ sn_status sn_rotreg_tune(sn_context *ctx, const sn_rotreg_joints *joints, const 
   if (status == SN_OK) {
     int free = sn_simplest(angles, choice_count(&job), worth_it(&job)),
         shear = sn_simplest(shears, choice_count(&job), local ? clearly : 1);
-    options->map_ridge = local ? local_map_ridges[free] : map_ridges[free];
+    if (options->without & SN_ROTREG_MAPS) free = 0;
+    options->map_ridge = options->without & SN_ROTREG_MAPS ? INFINITY
+                         : local                           ? local_map_ridges[free]
+                                                           : map_ridges[free];
     options->shear_ridge = local ? local_shear_ridges[shear] : shear_ridges[shear] * joints->pose_count;
-    choose_tilt(ctx, &job, count, angles[free], options);
+    if (!(options->without & SN_ROTREG_TILT)) choose_tilt(ctx, &job, count, angles[free], options);
   }
   sn_arena_free(&scratch);
   return status;

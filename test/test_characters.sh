@@ -93,9 +93,13 @@ node -e 'const fs = require("fs"), b = fs.readFileSync("right.pc2"), n = b.readI
     fs.writeFileSync(name, out);
   };
   write("back.pc2", (f) => k - 1 - f, (p) => p);
+  write("late.pc2", (f) => Math.min(f + 2, k - 1), (p) => p);
+  write("mixed.pc2", (f) => (5 * f + 3) % k, (p) => p);
   write("up.pc2", (f) => f, ([x, y, z]) => [x, -z, y]);
   write("unit.pc2", (f) => f, (p) => p.map((v) => 100 * v));'
 refused back.pc2 "backwards"
+refused late.pc2 "2 frames later"
+refused mixed.pc2 "another clip or take"
 refused up.pc2 "other axes"
 refused unit.pc2 "100 times as large"
 "$SINEW" compare --rest $plain --frames right.pc2 --skeleton $plain --method rigid > log || fail "right frames: $(cat log)"

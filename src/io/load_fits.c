@@ -162,7 +162,75 @@ static double size_ratio(const fit_job *job) {
   return sn_points_diagonal(sn_frame(&e->frames, job->first), e->rest.vertex_count) / job->diagonal;
 }
 
-static sn_status judge(sn_context *ctx, const fit_job *job, const char *path, sn_examples *out) {
+// ---- motion that has nothing to do with the poses ------------------------------------------------------------------------
+
+// What the frames and the skin of the poses do at a vertex, about their means over the frames.
+typedef struct likeness {
+  double together, frames, poses; // sums of products, of squares
+  int count, vertices;            // frames and vertices that were looked at
+} likeness;
+
+static void add_vertex(const sn_vec3 *frame, const sn_vec3 *pose, int count, likeness *sum) {
+  sn_vec3 a = {0, 0, 0}, b = {0, 0, 0};
+  for (int f = 0; f < count; f++) a = sn_vec3_mad(a, frame[f], 1.0 / count), b = sn_vec3_mad(b, pose[f], 1.0 / count);
+  for (int f = 0; f < count; f++) {
+    sn_vec3 x = sn_vec3_sub(frame[f], a), y = sn_vec3_sub(pose[f], b);
+    sum->together += sn_vec3_dot(x, y), sum->frames += sn_vec3_dot(x, x), sum->poses += sn_vec3_dot(y, y);
+  }
+}
+
+static sn_status compare_motion(sn_context *ctx, const fit_job *job, sn_arena *scratch, likeness *out) {
+  const sn_examples *e = job->examples;
+  int step = (job->count + most_frames - 1) / most_frames, frames = (job->count + step - 1) / step,
+      stride = (e->rest.vertex_count + most_vertices - 1) / most_vertices,
+      vertices = (e->rest.vertex_count + stride - 1) / stride;
+  sn_vec3 *frame = SN_NEW(ctx, scratch, sn_vec3, (size_t)vertices * (size_t)frames),
+          *pose = SN_NEW(ctx, scratch, sn_vec3, (size_t)vertices * (size_t)frames);
+  if (!frame || !pose) return ctx->error.status;
+  double start = sn_gltf_clip(job->gltf, job->clip).start;
+  for (int f = 0; f < frames; f++) {
+    sn_status status = sn_gltf_pose(ctx, job->gltf, job->clip, start + f * step / job->fps, job->matrices);
+    if (status != SN_OK) return status;
+    for (int v = 0; v < vertices; v++) {
+      frame[v * frames + f] = sn_vec3_from(sn_frame(&e->frames, job->first + f * step)[v * stride]);
+      pose[v * frames + f] = skinned(job, v * stride, sn_vec3_from(e->rest.positions[v * stride]));
+    }
+  }
+  *out = (likeness){.count = frames, .vertices = vertices};
+  for (int v = 0; v < vertices; v++)
+    add_vertex(frame + (size_t)v * (size_t)frames, pose + (size_t)v * (size_t)frames, frames, out);
+  return SN_OK;
+}
+
+// Frames of another motion altogether, which no reading of the files explains. The correlation of frames and poses is 0.998 or
+// more on every set of ours and of the Dem Bones examples, and -0.2 to 0.15 where the poses are of another clip of the character.
+static sn_status judge_motion(sn_context *ctx, const fit_job *job, const char *path, sn_arena *scratch,
+                              sn_examples *out) {
+  static const double unrelated = 0.3, doubtful = 0.7;
+  enum { fewest_frames = 6 };
+  likeness l = {0};
+  sn_status status = compare_motion(ctx, job, scratch, &l);
+  if (status != SN_OK || l.count < fewest_frames) return status;
+  double least = pow(wrong * job->diagonal, 2) * l.count * l.vertices;
+  if (l.frames < least || l.poses < least) return SN_OK;
+  double correlation = l.together / sqrt(l.frames * l.poses);
+  if (correlation < unrelated) {
+    return sn_fail(
+      ctx, SN_BAD_INPUT,
+      "%s: the frames move otherwise than the poses of the skeleton file (correlation %.2f): they are of "
+      "another clip or take; give the file or --clip that belongs to them",
+      path, correlation);
+  }
+  if (correlation < doubtful) {
+    sn_examples_note(ctx, out,
+                     "%s: the frames move only partly as the poses of the skeleton file do (correlation %.2f); are "
+                     "they of this clip?",
+                     path, correlation);
+  }
+  return SN_OK;
+}
+
+static sn_status judge(sn_context *ctx, const fit_job *job, const char *path, sn_arena *scratch, sn_examples *out) {
   reading plain = {.rate = 1, .clip = job->clip, .axes = sn_mat3_identity()};
   double error = error_of(ctx, job, &plain);
   finding best = {.error = error};
@@ -172,7 +240,8 @@ static sn_status judge(sn_context *ctx, const fit_job *job, const char *path, sn
   double unit = unit_of(size_ratio(job));
   consider_axes(ctx, job, &plain, 1, &best);
   if (unit != 1) consider_axes(ctx, job, &plain, unit, &best);
-  if (*job->status != SN_OK || !(best.error < likely * error)) return *job->status;
+  if (*job->status != SN_OK) return *job->status;
+  if (!(best.error < likely * error)) return judge_motion(ctx, job, path, scratch, out);
   if (error > wrong && best.error < certain * error) {
     return sn_fail(ctx, SN_BAD_INPUT,
                    "%s: the frames are not where the skin of its poses has them (%.3g %% of the diagonal); %s (then "
@@ -229,7 +298,7 @@ static sn_status check_clip(sn_context *ctx, const sn_load_options *options, int
                  .diagonal = sn_points_diagonal((const float(*)[3])out->rest.positions, out->rest.vertex_count)};
   status = sn_gltf_find_clip(ctx, gltf, options->skeleton_clips[c], &job.clip);
   if (status == SN_OK) status = prepare(ctx, &scratch, &job);
-  if (status == SN_OK && job.diagonal > 0) status = judge(ctx, &job, options->frames[c], out);
+  if (status == SN_OK && job.diagonal > 0) status = judge(ctx, &job, options->frames[c], &scratch, out);
   sn_gltf_free(gltf);
   sn_arena_free(&scratch);
   return status;

@@ -4,8 +4,8 @@
 #include "runtime/packed.h"
 #include "train_fixture.h"
 
-static const sn_rt_path all_paths[] = {SN_RT_PATH_SCALAR, SN_RT_PATH_SSE2, SN_RT_PATH_AVX2, SN_RT_PATH_NEON,
-                                       SN_RT_PATH_WASM};
+static const sn_rt_path all_paths[] = {SN_RT_PATH_SCALAR, SN_RT_PATH_SSE2, SN_RT_PATH_AVX2,
+                                       SN_RT_PATH_NEON,   SN_RT_PATH_WASM, SN_RT_PATH_AVX512};
 
 // What packing may cost: of the diagonal, and in radians.
 static const double most_rms = 2e-5, most_distance = 2e-4, most_angle = 0.3 * SN_PI / 180;

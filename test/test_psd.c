@@ -130,7 +130,7 @@ static void instruction_sets_agree(void **state) {
   sn_examples examples = generate(&ctx, "arm", 16, 700);
   for (size_t n = 0; n < sizeof specs / sizeof *specs; n++) {
     trained t = train(&ctx, &examples, specs[n], "every:4");
-    for (int path = SN_RT_PATH_SCALAR; path <= SN_RT_PATH_WASM; path++) {
+    for (int path = SN_RT_PATH_SCALAR; path < SN_RT_PATH_COUNT; path++) {
       sn_rt_model other = t.model, scalar = t.model;
       sn_rt_use_path(&scalar, SN_RT_PATH_SCALAR);
       if (!sn_rt_use_path(&other, (sn_rt_path)path)) continue;

@@ -11,8 +11,8 @@ typedef float point[3];
 
 static point *points(int count) { return calloc((size_t)count + 1, sizeof(point)); }
 
-static const sn_rt_path all_paths[] = {SN_RT_PATH_SCALAR, SN_RT_PATH_SSE2, SN_RT_PATH_AVX2, SN_RT_PATH_NEON,
-                                       SN_RT_PATH_WASM};
+static const sn_rt_path all_paths[] = {SN_RT_PATH_SCALAR, SN_RT_PATH_SSE2, SN_RT_PATH_AVX2,
+                                       SN_RT_PATH_NEON,   SN_RT_PATH_WASM, SN_RT_PATH_AVX512};
 
 // Calls `test` with every path that this machine has.
 #define for_each_path(model, path)                                                                                   \

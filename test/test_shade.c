@@ -207,8 +207,8 @@ static void check_normal(const plain *expected, const float normal[3], bool bare
 
 // ---- tests -----------------------------------------------------------------------------------------------------------------------
 
-static const sn_rt_path all_paths[] = {SN_RT_PATH_SCALAR, SN_RT_PATH_SSE2, SN_RT_PATH_AVX2, SN_RT_PATH_NEON,
-                                       SN_RT_PATH_WASM};
+static const sn_rt_path all_paths[] = {SN_RT_PATH_SCALAR, SN_RT_PATH_SSE2, SN_RT_PATH_AVX2,
+                                       SN_RT_PATH_NEON,   SN_RT_PATH_WASM, SN_RT_PATH_AVX512};
 
 static bool *bare_vertices(const sn_mesh *mesh) {
   bool *bare = malloc((size_t)mesh->vertex_count);

@@ -100,7 +100,9 @@ typedef enum sn_rt_path {
   SN_RT_PATH_SSE2,
   SN_RT_PATH_AVX2, // with FMA
   SN_RT_PATH_NEON,
-  SN_RT_PATH_WASM
+  SN_RT_PATH_WASM,
+  SN_RT_PATH_AVX512, // with its forms for vectors of 256 bits
+  SN_RT_PATH_COUNT
 } sn_rt_path;
 
 typedef struct sn_rt_info {
@@ -236,6 +238,30 @@ uint32_t sn_rt_correct_values(const sn_rt_model *model, const void *scratch, con
 // the shade slot is `transform`.
 sn_rt_status sn_rt_skin(const sn_rt_model *model, const void *scratch, const sn_rt_output *output, uint32_t first,
                         uint32_t count, sn_rt_error *error);
+
+// What some engines ask for besides. Everything may be NULL or 0, and then costs nothing.
+typedef struct sn_rt_extras {
+  // Memory of this thread's own, sn_rt_staging_size bytes: results of a chunk are made there and go to `output` past the
+  // caches. For outputs of many megabytes that are not read again soon; sn_rt_evaluate decides for itself.
+  void *staging;
+  // Bit b % 32 of blocks[b / 32] says whether block b is evaluated; vertices of others are not written. sn_rt_get_blocks tells
+  // which block every vertex is in.
+  const uint32_t *blocks;
+  // Low x y z, high x y z: made to hold the vertices that are written too. Begin with +infinity and -infinity.
+  float *bounds;
+  uint32_t flags; // SN_RT_HALF_POSITIONS, SN_RT_HALF_NORMALS
+} sn_rt_extras;
+
+// Three numbers of 16 bits (IEEE 754 half precision) instead of three floats; strides are multiples of 2 and at least 6 then,
+// and 0 means 6. Not for models that recompute their normals, where these are asked for.
+enum { SN_RT_HALF_POSITIONS = 1, SN_RT_HALF_NORMALS = 2 };
+
+size_t sn_rt_staging_size(const sn_rt_model *model);
+void sn_rt_get_blocks(const sn_rt_model *model, uint32_t *out); // vertex_count numbers below info.block_count
+
+// sn_rt_skin with extras (NULL: none).
+sn_rt_status sn_rt_skin_extra(const sn_rt_model *model, const void *scratch, const sn_rt_output *output,
+                              const sn_rt_extras *extras, uint32_t first, uint32_t count, sn_rt_error *error);
 
 // The third step, for the shade slot `recompute`, when the positions of all vertices are there: normals of vertices
 // first .. first + count - 1 from the positions in `output`. Does nothing for other models.

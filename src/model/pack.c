@@ -98,15 +98,15 @@ static void octahedral_of(const float n[3], uint32_t uv[2]) {
 static sn_status pack_normals(packer *p) {
   if (p->model->info.shade != SN_RT_SHADE_TRANSFORM) return SN_OK;
   size_t blocks = p->model->info.block_count;
-  uint8_t *rows = new_section(p, SN_SECTION_PACK_NORMALS, blocks * 2 * row_bytes + tail, 1);
-  if (!rows) return p->ctx->error.status;
+  uint8_t *bytes = new_section(p, SN_SECTION_PACK_NORMALS, blocks * SN_RT_PACKED_NORMALS + tail, 1);
+  if (!bytes) return p->ctx->error.status;
   for (size_t b = 0; b < blocks; b++)
     for (uint32_t l = 0; l < lanes; l++) {
       float n[3];
       uint32_t uv[2];
       sn_rt_stored_normal(&p->skin, b, l, n);
       octahedral_of(n, uv);
-      put_number(rows + b * 2 * row_bytes, l, uv[0]), put_number(rows + b * 2 * row_bytes + row_bytes, l, uv[1]);
+      for (int k = 0; k < 3; k++, bytes++) *bytes = (uint8_t)((uv[0] | uv[1] << 12) >> 8 * k);
     }
   return SN_OK;
 }

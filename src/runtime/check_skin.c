@@ -136,7 +136,7 @@ static sn_rt_status check_packed_points(sn_rt_checker *c, uint32_t group_count) 
   sn_rt_status status = sn_rt_need_floats(c, SN_SECTION_PACK_BOXES, (uint64_t)group_count * 4);
   if (!status) status = sn_rt_need(c, SN_SECTION_PACK_REST, blocks * SN_RT_LANES * 3 * sizeof(uint16_t));
   if (status || c->model->info.shade != SN_RT_SHADE_TRANSFORM) return status;
-  return sn_rt_need(c, SN_SECTION_PACK_NORMALS, blocks * 2 * SN_RT_PACKED_ROW + SN_RT_PACKED_TAIL);
+  return sn_rt_need(c, SN_SECTION_PACK_NORMALS, blocks * SN_RT_PACKED_NORMALS + SN_RT_PACKED_TAIL);
 }
 
 static sn_rt_status check_sizes(sn_rt_checker *c, uint32_t group_count) {

@@ -205,7 +205,7 @@ SN_RT_WIDE static void wide_3(const float *m, uint32_t rows, uint32_t columns, c
 
 static multiplier choose_multiplier(const sn_rt_model *model) {
 #if defined(SN_RT_HAS_AVX2)
-  if (model->path == SN_RT_PATH_AVX2) return (multiplier){wide_1, wide_3};
+  if (model->path == SN_RT_PATH_AVX2 || model->path == SN_RT_PATH_AVX512) return (multiplier){wide_1, wide_3};
 #endif
   (void)model;
   return (multiplier){plain_1, plain_3};

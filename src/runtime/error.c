@@ -84,8 +84,8 @@ const char *sn_rt_status_name(sn_rt_status status) {
 int sn_rt_version(void) { return SN_RT_VERSION; }
 
 const char *sn_rt_path_name(sn_rt_path path) {
-  static const char *const names[] = {"best", "scalar", "sse2", "avx2", "neon", "wasm"};
-  return name_of(names, 6, (int)path);
+  static const char *const names[] = {"best", "scalar", "sse2", "avx2", "neon", "wasm", "avx512"};
+  return name_of(names, SN_RT_PATH_COUNT, (int)path);
 }
 
 const char *sn_rt_section_name(sn_rt_section_id id) {

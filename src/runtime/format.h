@@ -171,7 +171,7 @@ typedef struct sn_rt_correct_entry {
 // a row can be read with 16. Weights are multiples of 1 / SN_RT_PACKED_TOTAL; the components of an octahedral normal of
 // 1 / SN_RT_OCTAHEDRAL_HALF, plus one; displacements have SN_RT_PACKED_ZERO added. Those of normals are three numbers of ten
 // bits in 32, x lowest, with SN_RT_PACKED_TURN_ZERO added.
-enum { SN_RT_PACKED_BITS = 12, SN_RT_PACKED_ROW = 12, SN_RT_PACKED_TAIL = 4 };
+enum { SN_RT_PACKED_BITS = 12, SN_RT_PACKED_ROW = 12, SN_RT_PACKED_NORMALS = 24, SN_RT_PACKED_TAIL = 4 }; // bytes
 #define SN_RT_PACKED_TOTAL 4095.0f
 #define SN_RT_OCTAHEDRAL_HALF 2047.0f
 #define SN_RT_PACKED_ZERO 2048.0f
@@ -257,7 +257,7 @@ static inline uint64_t sn_rt_rotreg_solve_count(uint32_t joints, uint32_t bones)
   X(DRIVE_CENTRE, "drive.centre") /* float[3]: what proxy bones were learned about, see sn_rt_image; may be missing */ \
   X(PACK_BOXES, "pack.boxes") /* float[group_count][4]: corner and step of the group's rest positions */ \
   X(PACK_REST, "pack.rest") /* uint16[block_count][3][8]: steps from the corner */ \
-  X(PACK_NORMALS, "pack.normals") /* two rows per block: octahedral u and v */ \
+  X(PACK_NORMALS, "pack.normals") /* uint8[block_count][8][3]: octahedral u and v, 12 bits each; then four zero bytes */ \
   X(PACK_WEIGHTS, "pack.weights") /* rows, as in skin.weights */ \
   X(PACK_TUPLES, "pack.tuples") /* uint8[rows][8], instead of skin.tuples where palette_count <= 256 */ \
   X(PACK_TRIANGLES, "pack.triangles") /* differences of vertices in a row, see sn_rt_get_triangles */ \

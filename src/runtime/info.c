@@ -57,10 +57,25 @@ static uint64_t drive_floats(const sn_rt_model *model) {
   return sn_rt_driver_of(model)->scratch(model) / sizeof(float);
 }
 
+// Results that are larger than this do not stay in a thread's share of the caches: they are written past them.
+static const uint64_t stream_bytes = 8 << 20;
+
+static uint32_t largest_chunk(const sn_rt_model *model) {
+  return model->info.vertex_count < model->info.grain ? model->info.vertex_count : model->info.grain;
+}
+
+size_t sn_rt_staging_size(const sn_rt_model *model) { return 2 * sn_rt_staged_bytes(largest_chunk(model)) + 64; }
+
+static uint64_t staging_need(const sn_rt_model *model) {
+  return sn_rt_can_stream() && 24 * (uint64_t)model->info.vertex_count >= stream_bytes ? sn_rt_staging_size(model)
+                                                                                       : 0;
+}
+
 uint64_t sn_rt_scratch_need(const sn_rt_model *model) {
   uint64_t floats = padded(turn_count(model)) + padded(sn_rt_value_count(model)) + padded(sn_rt_work_count(model)) +
                     padded(drive_floats(model));
-  return 3 * SN_RT_ALIGNMENT + (uint64_t)model->info.palette_count * entry_bytes(model) + floats * sizeof(float);
+  return 3 * SN_RT_ALIGNMENT + (uint64_t)model->info.palette_count * entry_bytes(model) + floats * sizeof(float) +
+         staging_need(model);
 }
 
 size_t sn_rt_scratch_size(const sn_rt_model *model) { return (size_t)sn_rt_scratch_need(model); }
@@ -84,6 +99,7 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
   s.turns = drive + padded(drive_floats(model));
   s.values = s.turns + padded(turn_count(model));
   s.work = (double *)(void *)(s.values + padded(sn_rt_value_count(model)));
+  if (staging_need(model)) s.staging = (float *)(void *)s.work + padded(sn_rt_work_count(model));
   return s;
 }
 

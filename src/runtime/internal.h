@@ -35,6 +35,7 @@ typedef struct sn_rt_scratch {
   float *values; // of the correcting bases; where weighted, [joint][centre + 1]: squared distances, and shares
   double *work;  // of the pose spaces: axes, then terms
   void *drive;   // what the drive needs for itself
+  void *staging; // for sn_rt_evaluate; NULL where results are few
 } sn_rt_scratch;
 
 enum {
@@ -108,14 +109,15 @@ typedef struct sn_rt_kernels {
   void (*shade)(const sn_rt_shade_job *job);
 } sn_rt_kernels;
 
-extern const sn_rt_kernels sn_rt_scalar_kernels, sn_rt_sse2_kernels, sn_rt_avx2_kernels, sn_rt_neon_kernels,
-  sn_rt_wasm_kernels;
+extern const sn_rt_kernels sn_rt_scalar_kernels, sn_rt_sse2_kernels, sn_rt_avx2_kernels, sn_rt_avx512_kernels,
+  sn_rt_neon_kernels, sn_rt_wasm_kernels;
 
 // Which instruction sets this build has code for.
 #if !defined(SN_SCALAR_ONLY)
 #if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
 #define SN_RT_HAS_SSE2 1
 #define SN_RT_HAS_AVX2 1
+#define SN_RT_HAS_AVX512 1
 #elif defined(_M_X64)
 #define SN_RT_HAS_SSE2 1
 #elif defined(__aarch64__) || defined(_M_ARM64)
@@ -131,6 +133,11 @@ extern const sn_rt_kernels sn_rt_scalar_kernels, sn_rt_sse2_kernels, sn_rt_avx2_
 #else
 #define SN_RT_INLINE __forceinline
 #endif
+
+// Copies past the caches where this machine can.
+int sn_rt_can_stream(void);
+void sn_rt_stream(void *to, const void *from, size_t size);
+static inline size_t sn_rt_staged_bytes(uint32_t count) { return (12 * (size_t)count + 63) / 64 * 64; }
 
 sn_rt_path sn_rt_best_path(void);
 const sn_rt_kernels *sn_rt_kernels_of(sn_rt_path path);

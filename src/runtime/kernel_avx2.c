@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// AVX2 with FMA: eight lanes. The instruction set is switched on for this file's functions only, so that one binary
+// AVX2 with FMA. The instruction set is switched on for this file's functions only, so that one binary
 // carries all kernels.
 #include "runtime/internal.h"
 
@@ -11,130 +11,7 @@
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")
 #endif
-#include <immintrin.h>
-#include <string.h>
-
-typedef __m256 vf;
-enum { width = 8 };
-
-static SN_RT_INLINE vf vf_load(const float *p) { return _mm256_loadu_ps(p); }
-static SN_RT_INLINE void vf_store(float *p, vf a) { _mm256_storeu_ps(p, a); }
-static SN_RT_INLINE vf vf_set(float x) { return _mm256_set1_ps(x); }
-static SN_RT_INLINE vf vf_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }
-static SN_RT_INLINE vf vf_add(vf a, vf b) { return _mm256_add_ps(a, b); }
-static SN_RT_INLINE vf vf_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
-static SN_RT_INLINE vf vf_div(vf a, vf b) { return _mm256_div_ps(a, b); }
-static SN_RT_INLINE vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); }
-static SN_RT_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
-static SN_RT_INLINE vf vf_fnma(vf a, vf b, vf c) { return _mm256_fnmadd_ps(a, b, c); }
-
-static SN_RT_INLINE vf vf_load_u16(const uint16_t *p) {
-  return _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)));
-}
-
-static SN_RT_INLINE vf vf_load_i16(const int16_t *p) {
-  return _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)));
-}
-
-static SN_RT_INLINE vf vf_load_u8(const uint8_t *p) {
-  return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p)));
-}
-
-// Sixteen bytes are read. Every lane gets the two bytes that its number is in: the lower or the upper 12 bits of them.
-static SN_RT_INLINE vf vf_load_u12(const uint8_t *p) {
-  const __m256i bytes = _mm256_setr_epi8(0, 1, -1, -1, 1, 2, -1, -1, 3, 4, -1, -1, 4, 5, -1, -1, 6, 7, -1, -1, 7, 8,
-                                         -1, -1, 9, 10, -1, -1, 10, 11, -1, -1);
-  __m256i row = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)p));
-  row = _mm256_srlv_epi32(_mm256_shuffle_epi8(row, bytes), _mm256_setr_epi32(0, 4, 0, 4, 0, 4, 0, 4));
-  return _mm256_cvtepi32_ps(_mm256_and_si256(row, _mm256_set1_epi32(0xfff)));
-}
-
-static SN_RT_INLINE vf vf_load_u10(const uint8_t *p, int shift) {
-  __m256i v = _mm256_srli_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p), shift);
-  return _mm256_cvtepi32_ps(_mm256_and_si256(v, _mm256_set1_epi32(1023)));
-}
-
-// One Newton step on the 12-bit estimate.
-static SN_RT_INLINE vf vf_rsqrt(vf a) {
-  vf y = _mm256_rsqrt_ps(a), half = _mm256_mul_ps(a, _mm256_set1_ps(0.5f));
-  return _mm256_mul_ps(y, _mm256_fnmadd_ps(_mm256_mul_ps(half, y), y, _mm256_set1_ps(1.5f)));
-}
-
-static SN_RT_INLINE vf vf_flip(vf a, uint32_t sign) {
-  return _mm256_xor_ps(a, _mm256_castsi256_ps(_mm256_set1_epi32((int)sign)));
-}
-
-static SN_RT_INLINE vf vf_with_sign(vf t, vf a) { return _mm256_or_ps(t, _mm256_and_ps(a, _mm256_set1_ps(-0.0f))); }
-
-// Eight rows of eight floats, `stride` floats apart, into eight columns.
-static SN_RT_INLINE void vf_transpose(const float *rows, int stride, vf out[8]) {
-  vf a[4], b[4], c[4], d[4];
-  for (int n = 0; n < 4; n++) { // the two halves of rows n and n + 4 side by side
-    __m128 low = _mm_loadu_ps(rows + n * stride), high = _mm_loadu_ps(rows + n * stride + 4);
-    a[n] = _mm256_insertf128_ps(_mm256_castps128_ps256(low), _mm_loadu_ps(rows + (n + 4) * stride), 1);
-    b[n] = _mm256_insertf128_ps(_mm256_castps128_ps256(high), _mm_loadu_ps(rows + (n + 4) * stride + 4), 1);
-  }
-  for (int n = 0; n < 2; n++) {
-    c[n] = _mm256_unpacklo_ps(a[2 * n], a[2 * n + 1]), c[2 + n] = _mm256_unpackhi_ps(a[2 * n], a[2 * n + 1]);
-    d[n] = _mm256_unpacklo_ps(b[2 * n], b[2 * n + 1]), d[2 + n] = _mm256_unpackhi_ps(b[2 * n], b[2 * n + 1]);
-  }
-  for (int n = 0; n < 2; n++) {
-    out[2 * n] = _mm256_shuffle_ps(c[2 * n], c[2 * n + 1], 0x44);
-    out[2 * n + 1] = _mm256_shuffle_ps(c[2 * n], c[2 * n + 1], 0xee);
-    out[4 + 2 * n] = _mm256_shuffle_ps(d[2 * n], d[2 * n + 1], 0x44);
-    out[4 + 2 * n + 1] = _mm256_shuffle_ps(d[2 * n], d[2 * n + 1], 0xee);
-  }
-}
-
-// x y of two lanes and z of four from each half.
-static SN_RT_INLINE void scatter_half(__m128 xy_low, __m128 xy_high, __m128 z, char *base, const uint16_t *lanes,
-                                      size_t stride) {
-  float *p0 = (float *)(void *)(base + lanes[0] * stride), *p1 = (float *)(void *)(base + lanes[1] * stride);
-  float *p2 = (float *)(void *)(base + lanes[2] * stride), *p3 = (float *)(void *)(base + lanes[3] * stride);
-  _mm_storel_pi((__m64 *)(void *)p0, xy_low), _mm_storeh_pi((__m64 *)(void *)p1, xy_low);
-  _mm_storel_pi((__m64 *)(void *)p2, xy_high), _mm_storeh_pi((__m64 *)(void *)p3, xy_high);
-  _mm_store_ss(p0 + 2, z);
-  _mm_store_ss(p1 + 2, _mm_shuffle_ps(z, z, 0x55));
-  _mm_store_ss(p2 + 2, _mm_unpackhi_ps(z, z));
-  _mm_store_ss(p3 + 2, _mm_shuffle_ps(z, z, 0xff));
-}
-
-static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t *lanes, size_t stride) {
-  vf low = _mm256_unpacklo_ps(x, y), high = _mm256_unpackhi_ps(x, y);
-  scatter_half(_mm256_castps256_ps128(low), _mm256_castps256_ps128(high), _mm256_castps256_ps128(z), base, lanes,
-               stride);
-  scatter_half(_mm256_extractf128_ps(low, 1), _mm256_extractf128_ps(high, 1), _mm256_extractf128_ps(z, 1), base,
-               lanes + 4, stride);
-}
-
-// a, b and c hold x y z of the four lanes of each half in a row: x0 y0 z0 x1, y1 z1 x2 y2, z2 x3 y3 z3.
-static SN_RT_INLINE void store_two_pairs(__m128 a, __m128 b, __m128 c, char *base, const uint16_t *lanes) {
-  float *p = (float *)(void *)(base + 12 * (size_t)lanes[0]), *q = (float *)(void *)(base + 12 * (size_t)lanes[2]);
-  _mm_storeu_ps(p, a), _mm_storel_pi((__m64 *)(void *)(p + 4), b);
-  _mm_storeh_pi((__m64 *)(void *)q, b), _mm_storeu_ps(q + 2, c);
-}
-
-static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint16_t *lanes) {
-  vf xy = _mm256_shuffle_ps(x, y, 0x88), yz = _mm256_shuffle_ps(y, z, 0xdd), zx = _mm256_shuffle_ps(z, x, 0xd8);
-  vf a = _mm256_shuffle_ps(xy, zx, 0x88), b = _mm256_shuffle_ps(yz, xy, 0xd8), c = _mm256_shuffle_ps(zx, yz, 0xdd);
-  store_two_pairs(_mm256_castps256_ps128(a), _mm256_castps256_ps128(b), _mm256_castps256_ps128(c), base, lanes);
-  store_two_pairs(_mm256_extractf128_ps(a, 1), _mm256_extractf128_ps(b, 1), _mm256_extractf128_ps(c, 1), base,
-                  lanes + 4);
-}
-
-// A masked load reads three floats and nothing after them; rows n and n + 4 side by side, then as in vf_transpose.
-static SN_RT_INLINE void vf_gather(const char *const at[8], vf *x, vf *y, vf *z) {
-  __m128i three = _mm_setr_epi32(-1, -1, -1, 0);
-  vf r[4];
-  for (int n = 0; n < 4; n++) {
-    __m128 low = _mm_maskload_ps((const float *)(const void *)at[n], three);
-    __m128 high = _mm_maskload_ps((const float *)(const void *)at[n + 4], three);
-    r[n] = _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
-  }
-  vf xy01 = _mm256_unpacklo_ps(r[0], r[1]), xy23 = _mm256_unpacklo_ps(r[2], r[3]);
-  *x = _mm256_shuffle_ps(xy01, xy23, 0x44), *y = _mm256_shuffle_ps(xy01, xy23, 0xee);
-  *z = _mm256_shuffle_ps(_mm256_unpackhi_ps(r[0], r[1]), _mm256_unpackhi_ps(r[2], r[3]), 0x44);
-}
+#include "runtime/vf_avx2.h"
 
 #include "runtime/kernel_template.h"
 #include "runtime/rotreg_template.h"

@@ -53,7 +53,19 @@ static SN_RT_INLINE vf vf_flip(vf a, uint32_t sign) {
   return vreinterpretq_f32_u32(veorq_u32(vreinterpretq_u32_f32(a), vdupq_n_u32(sign)));
 }
 
-static SN_RT_INLINE vf vf_with_sign(vf t, vf a) { return vbslq_f32(vdupq_n_u32(0x80000000u), a, t); }
+static SN_RT_INLINE vf vf_min(vf a, vf b) { return vminq_f32(a, b); }
+static SN_RT_INLINE vf vf_abs(vf a) { return vabsq_f32(a); }
+static SN_RT_INLINE vf vf_flip_by(vf t, vf a) {
+  uint32x4_t sign = vandq_u32(vreinterpretq_u32_f32(a), vdupq_n_u32(0x80000000u));
+  return vreinterpretq_f32_u32(veorq_u32(vreinterpretq_u32_f32(t), sign));
+}
+
+static SN_RT_INLINE void vf_load_uv(const uint8_t *p, vf *u, vf *v) {
+  uint32_t pairs[4];
+  for (int l = 0; l < 4; l++) memcpy(pairs + l, p + 3 * l, 4);
+  uint32x4_t all = vld1q_u32(pairs), mask = vdupq_n_u32(0xfff);
+  *u = vcvtq_f32_u32(vandq_u32(all, mask)), *v = vcvtq_f32_u32(vandq_u32(vshrq_n_u32(all, 12), mask));
+}
 
 // Four rows of four floats, `stride` floats apart, into four columns.
 static SN_RT_INLINE void vf_transpose(const float *rows, int stride, vf out[4]) {

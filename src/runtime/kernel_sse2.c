@@ -63,7 +63,17 @@ static SN_RT_INLINE vf vf_flip(vf a, uint32_t sign) {
   return _mm_xor_ps(a, _mm_castsi128_ps(_mm_set1_epi32((int)sign)));
 }
 
-static SN_RT_INLINE vf vf_with_sign(vf t, vf a) { return _mm_or_ps(t, _mm_and_ps(a, _mm_set1_ps(-0.0f))); }
+static SN_RT_INLINE vf vf_min(vf a, vf b) { return _mm_min_ps(a, b); }
+static SN_RT_INLINE vf vf_abs(vf a) { return _mm_andnot_ps(_mm_set1_ps(-0.0f), a); }
+static SN_RT_INLINE vf vf_flip_by(vf t, vf a) { return _mm_xor_ps(t, _mm_and_ps(a, _mm_set1_ps(-0.0f))); }
+
+static SN_RT_INLINE void vf_load_uv(const uint8_t *p, vf *u, vf *v) {
+  int32_t pairs[4];
+  for (int l = 0; l < 4; l++) memcpy(pairs + l, p + 3 * l, 4);
+  __m128i all = _mm_loadu_si128((const __m128i *)(const void *)pairs), mask = _mm_set1_epi32(0xfff);
+  *u = _mm_cvtepi32_ps(_mm_and_si128(all, mask));
+  *v = _mm_cvtepi32_ps(_mm_and_si128(_mm_srli_epi32(all, 12), mask));
+}
 
 // Four rows of four floats, `stride` floats apart, into four columns.
 static SN_RT_INLINE void vf_transpose(const float *rows, int stride, vf out[4]) {

@@ -5,12 +5,14 @@
 //     vf_load(p) vf_store(p, a) vf_set(x)   memory (any alignment); one value in all lanes
 //     vf_load_u16(p) vf_load_u8(p) vf_load_i16(p)  `width` integers, converted
 //     vf_load_u12(p)                        the same from a row of a packed model; may read four bytes beyond the row
+//     vf_load_uv(p, u, v)                   `width` pairs of 12 bits in three bytes each; may read four bytes beyond
 //     vf_load_u10(p, shift)                 ten bits from `shift` on of each of `width` numbers of 32
 //     vf_mul vf_add vf_sub vf_div vf_max
 //     vf_fma(a, b, c) vf_fnma(a, b, c)      a b + c, c - a b
 //     vf_rsqrt(a)                           1/sqrt(a) to 22 bits or better
 //     vf_flip(a, sign)                      a with the sign of all lanes flipped where `sign` is 0x80000000
-//     vf_with_sign(t, a)                    t, which is not negative, with the sign of a
+//     vf_flip_by(t, a)                      t with its sign flipped where a is negative
+//     vf_min vf_abs
 //     vf_transpose(rows, stride, out)       `width` rows of `width` floats, `stride` floats apart, into columns
 //     vf_scatter(x, y, z, base, lanes, stride)  x y z of lane l to base + lanes[l] * stride
 //     vf_store_pairs(x, y, z, base, lanes)  the same for pairs of lanes that lie side by side, stride 12
@@ -200,9 +202,9 @@ typedef struct cursor {
 
 static SN_RT_INLINE size_t rest_bytes(uint32_t bits) { return bits == SN_RT_PACKED_BITS ? 2 : 4; } // of a number
 
-// Bytes of a block's normals: two rows, or three of floats.
+// Bytes of a block's normals: three for each, or three floats.
 static SN_RT_INLINE size_t normal_bytes(uint32_t bits) {
-  return bits == SN_RT_PACKED_BITS ? 2 * SN_RT_PACKED_ROW : 3 * SN_RT_LANES * sizeof(float);
+  return bits == SN_RT_PACKED_BITS ? SN_RT_PACKED_NORMALS : 3 * SN_RT_LANES * sizeof(float);
 }
 
 static SN_RT_INLINE cursor cursor_at(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits) {
@@ -225,7 +227,7 @@ static SN_RT_INLINE cursor cursor_at(const sn_rt_job *job, const sn_rt_group *g,
 static SN_RT_INLINE cursor from_lane(cursor at, int lane, uint32_t bits, int loose) {
   size_t n = (size_t)lane;
   at.lanes += n, at.rest += n * rest_bytes(bits), at.weights += n * bits / 8;
-  at.normals += bits == SN_RT_PACKED_BITS ? n * bits / 8 : n * sizeof(float);
+  at.normals += bits == SN_RT_PACKED_BITS ? 3 * n : n * sizeof(float);
   if (loose) at.tuples.at += n * at.tuples.bytes;
   return at;
 }
@@ -250,13 +252,11 @@ static SN_RT_INLINE vf3 load_rest(const cursor *at, uint32_t bits) {
 // Packed normals have unit length only where `unit` asks for it.
 static SN_RT_INLINE vf3 load_normals(const cursor *at, uint32_t bits, int unit) {
   if (bits != SN_RT_PACKED_BITS) return load3((const float *)(const void *)at->normals);
-  const uint8_t *rows = (const uint8_t *)at->normals;
-  vf scale = vf_set(1 / SN_RT_OCTAHEDRAL_HALF), one = vf_set(1), zero = vf_set(0);
-  vf x = vf_sub(vf_mul(vf_load_u12(rows), scale), one);
-  vf y = vf_sub(vf_mul(vf_load_u12(rows + SN_RT_PACKED_ROW), scale), one);
-  vf z = vf_sub(vf_sub(one, vf_max(x, vf_sub(zero, x))), vf_max(y, vf_sub(zero, y)));
-  vf fold = vf_max(vf_sub(zero, z), zero);
-  vf3 n = {vf_sub(x, vf_with_sign(fold, x)), vf_sub(y, vf_with_sign(fold, y)), z};
+  vf u, v, scale = vf_set(1 / SN_RT_OCTAHEDRAL_HALF), one = vf_set(1), minus_one = vf_set(-1);
+  vf_load_uv((const uint8_t *)at->normals, &u, &v);
+  vf x = vf_fma(u, scale, minus_one), y = vf_fma(v, scale, minus_one);
+  vf z = vf_sub(vf_sub(one, vf_abs(x)), vf_abs(y)), fold = vf_min(z, vf_set(0));
+  vf3 n = {vf_add(x, vf_flip_by(fold, x)), vf_add(y, vf_flip_by(fold, y)), z};
   return unit ? normalise(n) : n;
 }
 
@@ -415,6 +415,8 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
       correction c = {0};
       if (corrected) c = correction_at(job, g, bits, &at, lane, normals);
       vf b[12], w[SN_RT_MAX_INFLUENCES];
+      vf3 p = load_rest(&at, bits), n = p;
+      if (normals) n = load_normals(&at, bits, corrected);
       load_all_weights(at.weights, bits, influences, total, w);
       if (loose) {
         float weights[SN_RT_MAX_INFLUENCES][width];
@@ -424,11 +426,9 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
         blend_shared(&shared, 4, 3, influences, w, b);
       }
       int pairs = in_pairs(at.lanes);
-      vf3 p = load_rest(&at, bits);
       p = transform(b, c.before ? add(p, c.position) : p);
       put(positions, pairs, at.lanes, c.after ? add(p, c.position) : p);
       if (!normals) continue;
-      vf3 n = load_normals(&at, bits, corrected);
       n = transform_normal(b, c.before ? add(n, c.normal) : n);
       put(normals_out, pairs, at.lanes, c.after ? normalise(add(n, c.normal)) : n);
     }

@@ -55,7 +55,17 @@ static SN_RT_INLINE vf vf_load_u10(const uint8_t *p, int shift) {
 static SN_RT_INLINE vf vf_rsqrt(vf a) { return wasm_f32x4_div(wasm_f32x4_splat(1), wasm_f32x4_sqrt(a)); }
 static SN_RT_INLINE vf vf_flip(vf a, uint32_t sign) { return wasm_v128_xor(a, wasm_i32x4_splat((int32_t)sign)); }
 
-static SN_RT_INLINE vf vf_with_sign(vf t, vf a) { return wasm_v128_or(t, wasm_v128_and(a, wasm_f32x4_splat(-0.0f))); }
+static SN_RT_INLINE vf vf_min(vf a, vf b) { return wasm_f32x4_pmin(a, b); }
+static SN_RT_INLINE vf vf_abs(vf a) { return wasm_f32x4_abs(a); }
+static SN_RT_INLINE vf vf_flip_by(vf t, vf a) { return wasm_v128_xor(t, wasm_v128_and(a, wasm_f32x4_splat(-0.0f))); }
+
+static SN_RT_INLINE void vf_load_uv(const uint8_t *p, vf *u, vf *v) {
+  uint32_t pairs[4];
+  for (int l = 0; l < 4; l++) memcpy(pairs + l, p + 3 * l, 4);
+  v128_t all = wasm_v128_load(pairs), mask = wasm_i32x4_splat(0xfff);
+  *u = wasm_f32x4_convert_i32x4(wasm_v128_and(all, mask));
+  *v = wasm_f32x4_convert_i32x4(wasm_v128_and(wasm_u32x4_shr(all, 12), mask));
+}
 
 // Four rows of four floats, `stride` floats apart, into four columns.
 static SN_RT_INLINE void vf_transpose(const float *rows, int stride, vf out[4]) {

@@ -84,8 +84,8 @@ static inline void sn_rt_stored_position(const sn_rt_stored *s, size_t group, si
 // Packed ones have unit length only after normalising.
 static inline void sn_rt_stored_normal(const sn_rt_stored *s, size_t block, uint32_t lane, float out[3]) {
   if (s->boxes) {
-    const uint8_t *rows = (const uint8_t *)s->normals + block * 2 * SN_RT_PACKED_ROW;
-    sn_rt_octahedral(sn_rt_packed_number(rows, lane), sn_rt_packed_number(rows + SN_RT_PACKED_ROW, lane), out);
+    const uint8_t *at = (const uint8_t *)s->normals + block * SN_RT_PACKED_NORMALS + 3 * lane;
+    sn_rt_octahedral(at[0] | (at[1] & 15u) << 8, (uint32_t)at[1] >> 4 | (uint32_t)at[2] << 4, out);
   } else {
     for (size_t c = 0; c < 3; c++) out[c] = ((const float *)s->normals)[(block * 3 + c) * SN_RT_LANES + lane];
   }

@@ -111,7 +111,15 @@ void sn_rt_displacements(const sn_rt_model *model, float (*out)[3]) {
   for_each_block(model, read_displacements, out);
 }
 
-// ---- triangles -----------------------------------------------------------------------------------------------------------
+// ---- blocks and triangles -----------------------------------------------------------------------------------------------------------
+
+static void read_blocks(const sn_rt_model *model, const block_view *view, void *user) {
+  uint32_t *out = user;
+  (void)model;
+  for (int l = 0; l < SN_RT_LANES; l++) out[view->vertex[l]] = (uint32_t)view->block;
+}
+
+void sn_rt_get_blocks(const sn_rt_model *model, uint32_t *out) { for_each_block(model, read_blocks, out); }
 
 void sn_rt_get_triangles(const sn_rt_model *model, uint32_t (*out)[3]) {
   size_t count = 3 * (size_t)model->info.triangle_count;

@@ -4,73 +4,6 @@
 
 #include "runtime/internal.h"
 
-#if defined(SN_RT_HAS_AVX2)
-#include <cpuid.h>
-#endif
-
-// ---- instruction sets ---------------------------------------------------------------------------------------------------
-
-#if defined(SN_RT_HAS_AVX2)
-// AVX2 and FMA in the processor, and the operating system saves the wide registers.
-static int cpu_has_avx2(void) {
-  unsigned a, b, c, d, low, high;
-  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_FMA) || !(c & bit_OSXSAVE) || !(c & bit_AVX)) return 0;
-  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  if ((low & 6) != 6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
-  return (b & bit_AVX2) != 0;
-}
-#endif
-
-const sn_rt_kernels *sn_rt_kernels_of(sn_rt_path path) {
-  switch (path) {
-#if defined(SN_RT_HAS_AVX2)
-  case SN_RT_PATH_AVX2:
-    return &sn_rt_avx2_kernels;
-#endif
-#if defined(SN_RT_HAS_SSE2)
-  case SN_RT_PATH_SSE2:
-    return &sn_rt_sse2_kernels;
-#endif
-#if defined(SN_RT_HAS_NEON)
-  case SN_RT_PATH_NEON:
-    return &sn_rt_neon_kernels;
-#endif
-#if defined(SN_RT_HAS_WASM)
-  case SN_RT_PATH_WASM:
-    return &sn_rt_wasm_kernels;
-#endif
-  case SN_RT_PATH_SCALAR:
-    return &sn_rt_scalar_kernels;
-  default:
-    return NULL;
-  }
-}
-
-sn_rt_path sn_rt_best_path(void) {
-#if defined(SN_RT_HAS_AVX2)
-  if (cpu_has_avx2()) return SN_RT_PATH_AVX2;
-#endif
-#if defined(SN_RT_HAS_SSE2)
-  return SN_RT_PATH_SSE2;
-#elif defined(SN_RT_HAS_NEON)
-  return SN_RT_PATH_NEON;
-#elif defined(SN_RT_HAS_WASM)
-  return SN_RT_PATH_WASM;
-#else
-  return SN_RT_PATH_SCALAR;
-#endif
-}
-
-int sn_rt_use_path(sn_rt_model *model, sn_rt_path path) {
-  if (path == SN_RT_PATH_BEST) path = sn_rt_best_path();
-#if defined(SN_RT_HAS_AVX2)
-  if (path == SN_RT_PATH_AVX2 && !cpu_has_avx2()) return 0;
-#endif
-  if (!sn_rt_kernels_of(path)) return 0;
-  model->path = path;
-  return 1;
-}
-
 // ---- ranges -----------------------------------------------------------------------------------------------------------------
 
 static sn_rt_job new_job(const sn_rt_model *model, const void *scratch) {
@@ -97,7 +30,7 @@ static sn_rt_job one_block(const sn_rt_job *chunk, uint32_t group, uint32_t bloc
   job.skin.groups = one, job.first_group = 0, job.last_group = 1, job.skin.lanes = in_order;
   job.skin.rest = (const char *)job.skin.rest + at * 3 * SN_RT_LANES * (packed ? sizeof(uint16_t) : sizeof(float));
   job.skin.normals =
-    (const char *)job.skin.normals + at * (packed ? 2 * (size_t)SN_RT_PACKED_ROW : 3 * SN_RT_LANES * sizeof(float));
+    (const char *)job.skin.normals + at * (packed ? (size_t)SN_RT_PACKED_NORMALS : 3 * SN_RT_LANES * sizeof(float));
   if (packed) job.skin.boxes += group;
   sn_rt_stored_corrections *c = &job.correct.stored;
   if (c->start) c->start += at;
@@ -107,40 +40,138 @@ static sn_rt_job one_block(const sn_rt_job *chunk, uint32_t group, uint32_t bloc
   return job;
 }
 
-// Vertices begin .. end - 1 of a chunk only: every block with such a vertex is evaluated into a buffer of its own.
-static void skin_part(const sn_rt_job *chunk, sn_rt_kernel kernel, uint32_t begin, uint32_t end) {
+static sn_rt_kernel kernel_for(const sn_rt_model *model, const sn_rt_job *job, const sn_rt_kernels *kernels) {
+  if (model->info.blend == SN_RT_BLEND_LINEAR) return kernels->linear;
+  return (*job->scratch.flags & SN_RT_RIGID) != 0 ? kernels->dualquat : kernels->stretched;
+}
+
+// Where results go and what else is wanted.
+typedef struct request {
+  const sn_rt_extras *extras;
+  const sn_rt_kernels *kernels;
+  sn_rt_kernel kernel;
+  uint32_t begin, end; // vertices of the chunk
+} request;
+
+static int wanted_block(const sn_rt_extras *extras, size_t block) {
+  return !extras->blocks || (extras->blocks[block / 32] >> block % 32 & 1);
+}
+
+// The nearest number of 16 bits; what is too large becomes infinite.
+static uint16_t half_of(float x) {
+  uint32_t bits, sign;
+  memcpy(&bits, &x, sizeof bits);
+  sign = bits >> 16 & 0x8000u, bits &= 0x7fffffffu;
+  if (bits > 0x7f800000u) return (uint16_t)(sign | 0x7e00u);
+  if (bits >= 0x47800000u) return (uint16_t)(sign | 0x7c00u);
+  if (bits < 0x38800000u) { // below 2^-14: a multiple of 2^-24
+    float scaled;
+    memcpy(&scaled, &bits, sizeof scaled);
+    return (uint16_t)(sign | (uint32_t)(scaled * 16777216.0f + 0.5f));
+  }
+  bits += 0x0fffu + (bits >> 13 & 1); // to nearest, ties to even
+  return (uint16_t)(sign | (bits - 0x38000000u) >> 13);
+}
+
+static void put_vertex(char *to, const float from[3], int half) {
+  uint16_t halves[3];
+  for (int c = 0; half && c < 3; c++) halves[c] = half_of(from[c]);
+  memcpy(to, half ? (const void *)halves : from, half ? sizeof halves : 3 * sizeof *from);
+}
+
+static void hold(float bounds[6], const float p[3]) {
+  for (int c = 0; c < 3; c++) {
+    bounds[c] = p[c] < bounds[c] ? p[c] : bounds[c];
+    bounds[3 + c] = p[c] > bounds[3 + c] ? p[c] : bounds[3 + c];
+  }
+}
+
+// Every block with a vertex that is wanted is evaluated into a buffer of its own, for ranges within a chunk and for halves.
+static void skin_part(const sn_rt_job *chunk, const request *r) {
   float positions[SN_RT_LANES][3], normals[SN_RT_LANES][3];
   for (uint32_t index = chunk->first_group; index < chunk->last_group; index++) {
     const sn_rt_group *g = chunk->skin.groups + index;
     for (uint32_t b = 0; b < g->block_count; b++) {
       const uint16_t *lanes = chunk->skin.lanes[(size_t)g->first_block + b];
       int wanted = 0;
-      for (int l = 0; l < SN_RT_LANES; l++) wanted |= lanes[l] >= begin && lanes[l] < end;
-      if (!wanted) continue;
+      for (int l = 0; l < SN_RT_LANES; l++) wanted |= lanes[l] >= r->begin && lanes[l] < r->end;
+      if (!wanted || !wanted_block(r->extras, (size_t)g->first_block + b)) continue;
       sn_rt_group one;
       sn_rt_job job = one_block(chunk, index, b, &one);
       job.positions = (char *)positions, job.position_stride = sizeof *positions;
       job.normals = chunk->normals ? (char *)normals : NULL, job.normal_stride = sizeof *normals;
-      kernel(&job);
+      r->kernel(&job);
       for (int l = 0; l < SN_RT_LANES; l++) {
-        if (lanes[l] < begin || lanes[l] >= end) continue;
-        memcpy(chunk->positions + lanes[l] * chunk->position_stride, positions[l], sizeof *positions);
-        if (chunk->normals) memcpy(chunk->normals + lanes[l] * chunk->normal_stride, normals[l], sizeof *normals);
+        if (lanes[l] < r->begin || lanes[l] >= r->end) continue;
+        uint32_t flags = r->extras->flags;
+        put_vertex(chunk->positions + lanes[l] * chunk->position_stride, positions[l], flags & SN_RT_HALF_POSITIONS);
+        if (chunk->normals)
+          put_vertex(chunk->normals + lanes[l] * chunk->normal_stride, normals[l], flags & SN_RT_HALF_NORMALS);
+        if (r->extras->bounds) hold(r->extras->bounds, positions[l]);
       }
     }
   }
 }
 
-static int bad_stride(size_t stride) { return stride && (stride < 12 || stride % 4); }
+// Runs of wanted blocks, each as a group of its own.
+static void skin_blocks(const sn_rt_job *chunk, const request *r) {
+  for (uint32_t index = chunk->first_group; index < chunk->last_group; index++) {
+    const sn_rt_group *g = chunk->skin.groups + index;
+    for (uint32_t b = 0, end; b < g->block_count; b = end + 1) {
+      for (end = b; end < g->block_count && wanted_block(r->extras, (size_t)g->first_block + end);) end++;
+      if (end == b) continue;
+      sn_rt_group run = *g;
+      run.first_block += b, run.block_count = (uint16_t)(end - b);
+      run.first_weight += b * (g->influences - 1u), run.first_tuple += b * g->influences;
+      sn_rt_job job = *chunk;
+      job.skin.groups = &run, job.first_group = 0, job.last_group = 1;
+      if (job.skin.boxes) job.skin.boxes += index;
+      r->kernel(&job);
+      if (!r->extras->bounds) continue;
+      for (uint32_t n = 0; n < run.block_count * (uint32_t)SN_RT_LANES; n++) {
+        uint32_t lane = chunk->skin.lanes[run.first_block + n / SN_RT_LANES][n % SN_RT_LANES];
+        hold(r->extras->bounds, (const float *)(const void *)(chunk->positions + lane * chunk->position_stride));
+      }
+    }
+  }
+}
 
-static sn_rt_status check_arguments(const sn_rt_model *model, const sn_rt_output *output, uint32_t first,
-                                    uint32_t count, sn_rt_error *error) {
+static void hold_all(const char *positions, size_t stride, uint32_t count, float bounds[6]) {
+  for (uint32_t i = 0; i < count; i++) hold(bounds, (const float *)(const void *)(positions + i * stride));
+}
+
+// All of a chunk, in the memory of `extras` first where results are to go past the caches.
+static void skin_chunk(const sn_rt_job *chunk, const request *r) {
+  sn_rt_job job = *chunk;
+  if (r->extras->staging && chunk->position_stride == 12 && (!chunk->normals || chunk->normal_stride == 12)) {
+    job.positions = (char *)(((uintptr_t)r->extras->staging + 63) & ~(uintptr_t)63);
+    if (chunk->normals) job.normals = job.positions + sn_rt_staged_bytes(r->end);
+  }
+  r->kernel(&job);
+  if (r->extras->bounds) hold_all(job.positions, job.position_stride, r->end, r->extras->bounds);
+  if (job.positions == chunk->positions) return;
+  sn_rt_stream(chunk->positions, job.positions, 12 * (size_t)r->end);
+  if (chunk->normals) sn_rt_stream(chunk->normals, job.normals, 12 * (size_t)r->end);
+}
+
+static int bad_stride(size_t stride, int half) {
+  size_t size = half ? sizeof(uint16_t) : sizeof(float);
+  return stride && (stride < 3 * size || stride % size);
+}
+
+static sn_rt_status check_arguments(const sn_rt_model *model, const sn_rt_output *output, uint32_t flags,
+                                    uint32_t first, uint32_t count, sn_rt_error *error) {
   if (!model->bytes) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model is not open");
   if (!output || !output->positions)
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no place for the positions");
-  if (bad_stride(output->position_stride) || bad_stride(output->normal_stride)) {
-    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "strides must be multiples of 4 and at least 12 bytes (0: 12)");
+  if (bad_stride(output->position_stride, flags & SN_RT_HALF_POSITIONS) ||
+      bad_stride(output->normal_stride, flags & SN_RT_HALF_NORMALS)) {
+    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT,
+                      flags ? "strides must be multiples of the size of a number and hold three of them"
+                            : "strides must be multiples of 4 and at least 12 bytes (0: 12)");
   }
+  if (flags && model->info.shade == SN_RT_SHADE_RECOMPUTE && output->normals)
+    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "normals of this model are made from its positions, in floats");
   if (first > model->info.vertex_count || count > model->info.vertex_count - first) {
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "vertices %u to %u are not all there: the model has %u", first,
                       first + count, model->info.vertex_count);
@@ -150,17 +181,24 @@ static sn_rt_status check_arguments(const sn_rt_model *model, const sn_rt_output
 
 sn_rt_status sn_rt_skin(const sn_rt_model *model, const void *scratch, const sn_rt_output *output, uint32_t first,
                         uint32_t count, sn_rt_error *error) {
-  sn_rt_status status = check_arguments(model, output, first, count, error);
+  return sn_rt_skin_extra(model, scratch, output, NULL, first, count, error);
+}
+
+static size_t stride_of(size_t given, int half) { return given ? given : half ? 6 : 12; }
+
+sn_rt_status sn_rt_skin_extra(const sn_rt_model *model, const void *scratch, const sn_rt_output *output,
+                              const sn_rt_extras *extras, uint32_t first, uint32_t count, sn_rt_error *error) {
+  static const sn_rt_extras none;
+  if (!extras) extras = &none;
+  sn_rt_status status = check_arguments(model, output, extras->flags, first, count, error);
   if (status || count == 0) return status;
   if (!scratch) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no scratch memory");
   sn_rt_job job = new_job(model, scratch);
   const sn_rt_kernels *kernels = sn_rt_kernels_of((sn_rt_path)*job.scratch.path);
   if (!kernels) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no palette in the scratch memory");
-  sn_rt_kernel kernel = model->info.blend == SN_RT_BLEND_LINEAR   ? kernels->linear
-                        : (*job.scratch.flags & SN_RT_RIGID) != 0 ? kernels->dualquat
-                                                                  : kernels->stretched;
-  job.position_stride = output->position_stride ? output->position_stride : 12;
-  job.normal_stride = output->normal_stride ? output->normal_stride : 12;
+  request r = {.extras = extras, .kernels = kernels, .kernel = kernel_for(model, &job, kernels)};
+  job.position_stride = stride_of(output->position_stride, extras->flags & SN_RT_HALF_POSITIONS);
+  job.normal_stride = stride_of(output->normal_stride, extras->flags & SN_RT_HALF_NORMALS);
   int normals = output->normals && model->info.shade == SN_RT_SHADE_TRANSFORM;
 
   const uint32_t *chunks = model->sections[SN_SECTION_SKIN_CHUNKS];
@@ -171,11 +209,9 @@ sn_rt_status sn_rt_skin(const sn_rt_model *model, const void *scratch, const sn_
     job.first_group = chunks[c], job.last_group = chunks[c + 1];
     job.positions = (char *)output->positions + start * job.position_stride;
     job.normals = normals ? (char *)output->normals + start * job.normal_stride : NULL;
-    if (first <= start && stop <= end) {
-      kernel(&job);
-    } else {
-      skin_part(&job, kernel, first > start ? first - start : 0, end < stop ? end - start : stop - start);
-    }
+    r.begin = first > start ? first - start : 0, r.end = end < stop ? end - start : stop - start;
+    int whole = first <= start && stop <= end;
+    (!whole || extras->flags ? skin_part : extras->blocks ? skin_blocks : skin_chunk)(&job, &r);
   }
   return SN_RT_OK;
 }
@@ -196,7 +232,7 @@ static void shade_part(const sn_rt_shade_job *all, const sn_rt_kernels *kernels,
 
 sn_rt_status sn_rt_normals(const sn_rt_model *model, const sn_rt_output *output, uint32_t first, uint32_t count,
                            sn_rt_error *error) {
-  sn_rt_status status = check_arguments(model, output, first, count, error);
+  sn_rt_status status = check_arguments(model, output, 0, first, count, error);
   if (status || model->info.shade != SN_RT_SHADE_RECOMPUTE || !output->normals) return status;
   const sn_rt_kernels *kernels = sn_rt_kernels_of(model->path);
   sn_rt_shade_job job = {.start = model->sections[SN_SECTION_SHADE_START],
@@ -222,7 +258,10 @@ sn_rt_status sn_rt_normals(const sn_rt_model *model, const sn_rt_output *output,
 sn_rt_status sn_rt_evaluate(const sn_rt_model *model, const sn_rt_input *input, void *scratch,
                             const sn_rt_output *output, sn_rt_error *error) {
   sn_rt_status status = sn_rt_palette(model, input, scratch, error);
-  if (!status) status = sn_rt_skin(model, scratch, output, 0, model->info.vertex_count, error);
+  sn_rt_extras extras = {.staging = NULL};
+  if (!status) extras.staging = sn_rt_scratch_at(model, scratch).staging;
+  if (model->info.shade == SN_RT_SHADE_RECOMPUTE) extras.staging = NULL; // normals read the positions
+  if (!status) status = sn_rt_skin_extra(model, scratch, output, &extras, 0, model->info.vertex_count, error);
   if (!status) status = sn_rt_normals(model, output, 0, model->info.vertex_count, error);
   return status;
 }

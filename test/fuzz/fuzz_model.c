@@ -76,7 +76,7 @@ static void evaluate_paths(sn_rt_model *model) {
     torques[j] = angle;
   }
   sn_rt_input input = {(const float(*)[12])matrices, (const float(*)[3])controls, torques, NULL};
-  for (int path = SN_RT_PATH_SCALAR; path <= SN_RT_PATH_WASM; path++) {
+  for (int path = SN_RT_PATH_SCALAR; path < SN_RT_PATH_COUNT; path++) {
     if (!sn_rt_use_path(model, (sn_rt_path)path)) continue;
     input.state = path == SN_RT_PATH_SCALAR ? NULL : state; // without, then from frame to frame
     evaluate(model, &input, scratch, whole, part);

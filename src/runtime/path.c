@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Instruction sets: which there are, which is the best, and stores that go past the caches.
+#include <string.h>
+
+#include "runtime/internal.h"
+
+#if defined(__SSE2__) && !defined(SN_SCALAR_ONLY)
+#include <emmintrin.h>
+#endif
+
+#if defined(SN_RT_HAS_AVX2)
+#include <cpuid.h>
+#endif
+
+#if defined(SN_RT_HAS_AVX2)
+// AVX2 and FMA in the processor, and the operating system saves the wide registers.
+static int cpu_has_avx2(void) {
+  unsigned a, b, c, d, low, high;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_FMA) || !(c & bit_OSXSAVE) || !(c & bit_AVX)) return 0;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  if ((low & 6) != 6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
+  return (b & bit_AVX2) != 0;
+}
+
+// AVX-512 F, DQ, BW and VL, and the operating system saves the mask registers and the upper halves.
+static int cpu_has_avx512(void) {
+  unsigned a, b, c, d, low, high, needed = bit_AVX512F | bit_AVX512DQ | bit_AVX512BW | bit_AVX512VL;
+  if (!cpu_has_avx2() || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & needed) != needed) return 0;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (low & 0xe6) == 0xe6;
+}
+#endif
+
+const sn_rt_kernels *sn_rt_kernels_of(sn_rt_path path) {
+  switch (path) {
+#if defined(SN_RT_HAS_AVX2)
+  case SN_RT_PATH_AVX2:
+    return &sn_rt_avx2_kernels;
+  case SN_RT_PATH_AVX512:
+    return &sn_rt_avx512_kernels;
+#endif
+#if defined(SN_RT_HAS_SSE2)
+  case SN_RT_PATH_SSE2:
+    return &sn_rt_sse2_kernels;
+#endif
+#if defined(SN_RT_HAS_NEON)
+  case SN_RT_PATH_NEON:
+    return &sn_rt_neon_kernels;
+#endif
+#if defined(SN_RT_HAS_WASM)
+  case SN_RT_PATH_WASM:
+    return &sn_rt_wasm_kernels;
+#endif
+  case SN_RT_PATH_SCALAR:
+    return &sn_rt_scalar_kernels;
+  default:
+    return NULL;
+  }
+}
+
+sn_rt_path sn_rt_best_path(void) {
+#if defined(SN_RT_HAS_AVX2)
+  if (cpu_has_avx512()) return SN_RT_PATH_AVX512;
+  if (cpu_has_avx2()) return SN_RT_PATH_AVX2;
+#endif
+#if defined(SN_RT_HAS_SSE2)
+  return SN_RT_PATH_SSE2;
+#elif defined(SN_RT_HAS_NEON)
+  return SN_RT_PATH_NEON;
+#elif defined(SN_RT_HAS_WASM)
+  return SN_RT_PATH_WASM;
+#else
+  return SN_RT_PATH_SCALAR;
+#endif
+}
+
+int sn_rt_use_path(sn_rt_model *model, sn_rt_path path) {
+  if (path == SN_RT_PATH_BEST) path = sn_rt_best_path();
+#if defined(SN_RT_HAS_AVX2)
+  if (path == SN_RT_PATH_AVX2 && !cpu_has_avx2()) return 0;
+  if (path == SN_RT_PATH_AVX512 && !cpu_has_avx512()) return 0;
+#endif
+  if (!sn_rt_kernels_of(path)) return 0;
+  model->path = path;
+  return 1;
+}
+
+// ---- streaming ------------------------------------------------------------------------------------------------------------
+
+#if defined(__SSE2__) && !defined(SN_SCALAR_ONLY)
+int sn_rt_can_stream(void) { return 1; }
+
+void sn_rt_stream(void *to, const void *from, size_t size) {
+  char *out = to;
+  const char *in = from;
+  size_t head = (64 - ((uintptr_t)out & 63)) & 63;
+  if (head > size) head = size;
+  memcpy(out, in, head);
+  for (out += head, in += head, size -= head; size >= 64; out += 64, in += 64, size -= 64)
+    for (int n = 0; n < 64; n += 16)
+      _mm_stream_si128((__m128i *)(void *)(out + n), _mm_loadu_si128((const __m128i *)(const void *)(in + n)));
+  memcpy(out, in, size);
+  _mm_sfence();
+}
+#else
+int sn_rt_can_stream(void) { return 0; }
+void sn_rt_stream(void *to, const void *from, size_t size) { memcpy(to, from, size); }
+#endif

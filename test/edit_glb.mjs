@@ -92,6 +92,19 @@ export const edits = {
       skin.inverseBindMatrices = add(doc, matrices, 5126, "MAT4");
     }
   },
+  // As Dem Bones marks what is not to be solved for: the first joint is locked, the first half of the vertices is white; all
+  // weights are on the first joint.
+  locks(doc) {
+    const { json } = doc;
+    json.nodes[json.skins[0].joints[0]].extras = { demLock: true };
+    for (const p of primitivesOf(doc)) {
+      const count = json.accessors[p.attributes.POSITION].count, each = (row) => Array.from({ length: count }, (_, i) => row(i));
+      p.attributes.COLOR_0 = add(doc, each((i) => Array(3).fill(i < count / 2 ? 1 : 0)), 5126, "VEC3");
+      p.attributes.JOINTS_0 = add(doc, each(() => [0, 0, 0, 0]), 5121, "VEC4");
+      p.attributes.WEIGHTS_0 = add(doc, each(() => [1, 0, 0, 0]), 5126, "VEC4");
+      delete p.attributes.JOINTS_1, delete p.attributes.WEIGHTS_1;
+    }
+  },
   // A second animation: the first one backwards, called "back".
   back(doc) {
     const { json } = doc, clip = structuredClone(json.animations[0]);

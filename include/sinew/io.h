@@ -198,6 +198,11 @@ sn_status sn_gltf_surface(sn_context *ctx, const sn_gltf *gltf, sn_surface *out)
 // stands still); a document without a mesh has a skin of 0 vertices. SN_BAD_INPUT where nothing has joints. `skin` may be NULL.
 sn_status sn_gltf_skeleton(sn_context *ctx, const sn_gltf *gltf, sn_skeleton *skeleton, sn_skin *skin);
 
+// Which joints the file says are locked (the node's attribute demLock, as Dem Bones has it); false where none is. And how white
+// the vertices of the flattened mesh are, 0 to 1 (COLOR_0): Dem Bones keeps their weights that far. NULL where none has a colour.
+bool sn_gltf_locked_joints(const sn_gltf *gltf, bool *out);
+sn_status sn_gltf_whiteness(sn_context *ctx, const sn_gltf *gltf, sn_arena *memory, float **out);
+
 // How many of those joints are nodes that carry parts without a skin.
 int sn_gltf_carrier_count(const sn_gltf *gltf);
 

@@ -73,6 +73,7 @@ typedef struct sn_rig_options {
   const sn_poses *poses;       // skinning matrices, one row per frame; needed for locked joints
   const sn_skin *skin;
   const bool *locked; // joints that keep the motion of `poses`; NULL: none
+  const float *held;  // of every vertex, 0 to 1: how much of its weights is that of `skin`; NULL: all are solved
   int helpers;        // free bones added to the given skeleton, whose joints are locked then
 } sn_rig_options;
 

@@ -22,8 +22,9 @@ typedef struct rig_job {
 static bool parse_given(cli *c, sn_rig_options *o) {
   const char *solve = sn_cli_text(c, "--solve");
   if (!sn_cli_given(c, "--skeleton")) {
-    if (!sn_cli_given(c, "--solve") && !sn_cli_given(c, "--lock") && o->helpers == 0) return true;
-    sn_cli_misuse("rig: --solve, --lock and --helpers need --skeleton FILE");
+    bool needs = sn_cli_given(c, "--solve") || sn_cli_given(c, "--lock") || sn_cli_given(c, "--keep-weights");
+    if (!needs && o->helpers == 0) return true;
+    sn_cli_misuse("rig: --solve, --lock, --keep-weights and --helpers need --skeleton FILE");
     return false;
   }
   o->given = strcmp(solve, "weights") == 0  ? SN_RIG_MOTION
@@ -55,9 +56,8 @@ static const char *suggest_joint(cli *c, rig_job *job, const char *name) {
 static sn_status lock_joints(cli *c, rig_job *job) {
   const char *names = sn_cli_text(c, "--lock");
   const sn_skeleton *skeleton = &job->examples.skeleton;
-  job->locked = SN_NEW(&c->ctx, &job->memory, bool, skeleton->joint_count);
   char *copy = sn_arena_text(&c->ctx, &job->memory, names);
-  if (!job->locked || !copy) return c->ctx.error.status;
+  if (!copy) return c->ctx.error.status;
   for (char *name = strtok(copy, ","); name; name = strtok(NULL, ",")) {
     int j = sn_skeleton_find(skeleton, name);
     if (j < 0) {
@@ -69,6 +69,47 @@ static sn_status lock_joints(cli *c, rig_job *job) {
   }
   job->options.locked = job->locked;
   return SN_OK;
+}
+
+// What the skeleton file itself says is not to be solved for: joints that are locked, and with --keep-weights how far vertices
+// keep their weights.
+static sn_status read_locks(cli *c, rig_job *job) {
+  sn_examples *e = &job->examples;
+  sn_gltf *gltf;
+  sn_mesh bind = {0};
+  const char *clip, *first = NULL; // of several skeleton files the first is everybody's
+  for (int k = c->value_count - 1; k >= 0; k--)
+    if (strcmp(c->values[k].option->name, "--skeleton") == 0) first = c->values[k].text;
+  const char *path = sn_clip_path(&c->ctx, &job->memory, first, &clip);
+  sn_status status = path ? sn_gltf_read(&c->ctx, path, &gltf) : c->ctx.error.status;
+  if (status != SN_OK) return status;
+  int n = e->rest.vertex_count, *nearest = SN_NEW(&c->ctx, &job->memory, int, n);
+  double *distances = SN_NEW(&c->ctx, &job->memory, double, n);
+  float *white = NULL, *held = SN_NEW(&c->ctx, &job->memory, float, n);
+  job->locked = SN_NEW(&c->ctx, &job->memory, bool, e->skeleton.joint_count);
+  if (!nearest || !distances || !held || !job->locked) status = c->ctx.error.status;
+  bool solves_motion = job->options.given == SN_RIG_WEIGHTS || job->options.given == SN_RIG_SKELETON;
+  if (status == SN_OK && sn_gltf_locked_joints(gltf, job->locked) && solves_motion) {
+    job->options.locked = job->locked;
+    sn_cli_say(c, "note: %s: joints with the attribute demLock keep their motion\n", path);
+  }
+  if (status == SN_OK && sn_cli_given(c, "--keep-weights")) {
+    status = sn_gltf_whiteness(&c->ctx, gltf, &job->memory, &white);
+    if (status == SN_OK && !white) {
+      status =
+        sn_fail(&c->ctx, SN_BAD_INPUT, "--keep-weights: %s has no vertex colours that say which to keep", path);
+    }
+    if (status == SN_OK) status = sn_gltf_mesh(&c->ctx, gltf, &bind, NULL, NULL, NULL);
+    if (status == SN_OK) {
+      status = sn_nearest_vertices(&c->ctx, (const float(*)[3])bind.positions, bind.vertex_count,
+                                   (const float(*)[3])e->rest.positions, n, nearest, distances);
+    }
+    for (int i = 0; status == SN_OK && i < n; i++) held[i] = white[nearest[i]];
+    job->options.held = held;
+  }
+  sn_mesh_free(&bind);
+  sn_gltf_free(gltf);
+  return status;
 }
 
 static int keys_before(const sn_keys *keys, int frame) {
@@ -131,6 +172,7 @@ static sn_status choose_rest(cli *c, rig_job *job) {
 static sn_status load(cli *c, rig_job *job) {
   sn_status status = sn_cli_load_frames(c, &job->examples);
   job->rest_frame = -1;
+  if (status == SN_OK && job->options.given != SN_RIG_NOTHING) status = read_locks(c, job);
   if (status == SN_OK && sn_cli_given(c, "--rest-frame")) status = choose_rest(c, job);
   if (status == SN_OK) status = choose_frames(c, job);
   if (status == SN_OK && sn_cli_given(c, "--lock")) status = lock_joints(c, job);
@@ -245,11 +287,11 @@ static sn_status write_rig(cli *c, rig_job *job, const char *path) {
 
 // ---- report ------------------------------------------------------------------------------------------------------------
 
-// The poses of every clip of the written file, one after the other.
+// The poses of every clip that was written, one after the other; those of the rest file that stay are behind them.
 static sn_status read_poses(cli *c, const sn_gltf *gltf, double fps, int joints, int frames, sn_poses *out) {
   sn_status status = sn_poses_new(&c->ctx, joints, frames, out);
   int first = 0;
-  for (int k = 0; status == SN_OK && k < sn_gltf_clip_count(gltf); k++) {
+  for (int k = 0; status == SN_OK && k < sn_gltf_clip_count(gltf) && first < frames; k++) {
     sn_poses clip;
     status = sn_gltf_poses(&c->ctx, gltf, k, fps, -1, &clip);
     if (status != SN_OK) break;
@@ -395,7 +437,12 @@ static const cli_option options[] = {
   {"--keys", "SPEC", "all", "frames to use: all | every:N | 0,5,10-20 | random:N", false},
   CLI_OPTION_SKELETON,
   {"--solve", "WHAT", "weights", "with --skeleton, what to solve: weights, motion or both", cli_advanced},
-  {"--lock", "NAMES", NULL, "with --skeleton: joints (comma-separated) that keep their motion", cli_advanced},
+  {"--lock", "NAMES", NULL,
+   "with --skeleton: joints (comma-separated) that keep their motion, besides those with the attribute demLock",
+   cli_advanced},
+  {"--keep-weights", NULL, NULL,
+   "with --skeleton: vertices keep the weights of its skin as far as their colours are white, as Dem Bones has it",
+   cli_advanced},
   {"--rest-frame", "N|auto", NULL,
    "positions of this frame as rest pose; auto: the one from which the others are reached with the least bending",
    cli_advanced},

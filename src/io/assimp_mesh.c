@@ -141,6 +141,20 @@ static void add_influences(assimp_job *job, const mesh_work *w, json_t *attribut
 }
 
 // Fans, like every polygon here.
+// Colours of the vertices, of the first corner each: they say which weights to keep, and split nothing.
+static void add_colours(assimp_job *job, const mesh_work *w, json_t *attributes) {
+  float *out = SN_NEW(job->b.ctx, &job->b.memory, float, 3 * (size_t)w->count);
+  if (!out) job->b.failed = true;
+  for (int i = 0; out && i < w->count; i++) {
+    const struct aiColor4D *c = &w->mesh->mColors[0][w->first[i]];
+    const float rgb[3] = {c->r, c->g, c->b};
+    for (int k = 0; k < 3; k++) out[3 * i + k] = rgb[k] >= 0 && rgb[k] <= 1 ? rgb[k] : rgb[k] > 1;
+  }
+  if (!out) return;
+  int accessor = sn_gltf_add_accessor(&job->b, out, w->count, GLTF_FLOAT, 3, GLTF_VERTICES, false);
+  sn_gltf_set(&job->b, attributes, "COLOR_0", json_integer(accessor));
+}
+
 static int add_indices(assimp_job *job, const mesh_work *w) {
   int count = count_triangles(w->mesh), done = 0;
   uint32_t *out = SN_NEW(job->b.ctx, &job->b.memory, uint32_t, 3 * (size_t)count);
@@ -232,6 +246,7 @@ static void add_mesh(assimp_job *job, const struct aiMesh *mesh, int node) {
     sn_gltf_set(&job->b, attributes, "TEXCOORD_0", json_integer(add_floats(job, &w, offsetof(corner, uv), 2, false)));
   }
   if (skinned) add_influences(job, &w, attributes);
+  if (mesh->mColors[0]) add_colours(job, &w, attributes);
   sn_gltf_set(&job->b, primitive, "attributes", attributes);
   sn_gltf_set(&job->b, primitive, "indices", json_integer(add_indices(job, &w)));
   sn_gltf_set(&job->b, primitive, "material", json_integer(mesh->mMaterialIndex));

@@ -60,12 +60,29 @@ static void put_transform(assimp_job *job, json_t *out, const assimp_node *node)
   sn_gltf_set(&job->b, out, "matrix", sn_gltf_reals(&job->b, columns, 16));
 }
 
+// ---- what the file says of itself ------------------------------------------------------------------------------------------
+
+static const struct aiMetadataEntry *find_entry(const struct aiMetadata *data, const char *key) {
+  for (unsigned k = 0; data && k < data->mNumProperties; k++)
+    if (strcmp(data->mKeys[k].data, key) == 0) return &data->mValues[k];
+  return NULL;
+}
+
+// Dem Bones' lock of a joint's motion.
+static bool is_locked(const struct aiNode *node) {
+  const struct aiMetadataEntry *lock = find_entry(node->mMetaData, "demLock");
+  if (!lock || !lock->mData) return false;
+  return (lock->mType == AI_BOOL && *(bool *)lock->mData) ||
+         (lock->mType == AI_INT32 && *(int32_t *)lock->mData != 0);
+}
+
 static void add_nodes(assimp_job *job) {
   for (int k = 0; k < job->node_count; k++) {
     const assimp_node *node = &job->nodes[k];
     json_t *out = json_object(), *children = json_array();
     sn_gltf_set_text(&job->b, out, "name", node->node->mName.data, "node");
     put_transform(job, out, node);
+    if (is_locked(node->node)) sn_gltf_set(&job->b, sn_gltf_child(&job->b, out, "extras"), "demLock", json_true());
     for (int c = k + 1; c < job->node_count; c++)
       if (job->nodes[c].parent == k) json_array_append_new(children, json_integer(c));
     if (json_array_size(children) > 0) {
@@ -113,14 +130,6 @@ static void add_motion_skin(assimp_job *job) {
     joints[count++] = k;
   }
   if (count > 0) sn_assimp_add_skin(job, count, joints, inverse);
-}
-
-// ---- what the file says of itself ------------------------------------------------------------------------------------------
-
-static const struct aiMetadataEntry *find_entry(const struct aiMetadata *data, const char *key) {
-  for (unsigned k = 0; data && k < data->mNumProperties; k++)
-    if (strcmp(data->mKeys[k].data, key) == 0) return &data->mValues[k];
-  return NULL;
 }
 
 static void add_notes(assimp_job *job) {

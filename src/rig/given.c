@@ -2,6 +2,7 @@
 // Rigging with a skeleton that is already there: weights only, motion only, both, locked joints, helper bones.
 #include "rig/internal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,7 +37,10 @@ static sn_status check_given(sn_context *ctx, const sn_mesh *rest, const sn_fram
     return sn_fail(ctx, SN_BAD_INPUT, "the weights of all %d vertices are needed to solve the motion alone",
                    rest->vertex_count);
   }
-  if (o->given == SN_RIG_WEIGHTS && (o->skin->influences < 1 || o->skin->influences > 8)) {
+  if (o->held && (!o->skin || o->skin->vertex_count != rest->vertex_count)) {
+    return sn_fail(ctx, SN_BAD_INPUT, "weights can only be kept where the skeleton file has a skin");
+  }
+  if ((o->given == SN_RIG_WEIGHTS || o->held) && (o->skin->influences < 1 || o->skin->influences > 8)) {
     return sn_fail(ctx, SN_BAD_INPUT, "the given skin has %d influences; 1 to 8 are possible", o->skin->influences);
   }
   if (o->helpers < 0 || o->helpers > 1000 || (o->helpers > 0 && o->given == SN_RIG_WEIGHTS)) {
@@ -48,7 +52,7 @@ static sn_status check_given(sn_context *ctx, const sn_mesh *rest, const sn_fram
       return sn_fail(ctx, SN_BAD_INPUT, "joint %d: parent %d does not exist", j, parent);
     }
   }
-  if (o->given != SN_RIG_WEIGHTS) return SN_OK;
+  if (o->given != SN_RIG_WEIGHTS && !o->held) return SN_OK;
   for (size_t e = 0; e < (size_t)o->skin->vertex_count * (size_t)o->skin->influences; e++) {
     if (o->skin->joints[e] >= o->skeleton->joint_count) {
       return sn_fail(ctx, SN_BAD_INPUT, "the given skin uses joint %d of %d", o->skin->joints[e],
@@ -76,6 +80,7 @@ static void given_tree(given_solve *g) {
 static sn_status prepare(sn_context *ctx, sn_arena *scratch, given_solve *g) {
   const sn_rig_options *o = g->o;
   int frames = g->frames->frame_count, limit = o->given == SN_RIG_WEIGHTS ? o->skin->influences : o->influences;
+  if (o->held && o->skin->influences > limit) limit = o->skin->influences;
   int *order = SN_NEW(ctx, scratch, int, frames);
   g->locked = SN_NEW(ctx, scratch, bool, g->joints + o->helpers);
   if (!order || !g->locked) return ctx->error.status;
@@ -109,11 +114,65 @@ static sn_status prepare(sn_context *ctx, sn_arena *scratch, given_solve *g) {
   return SN_OK;
 }
 
+// ---- weights that are kept --------------------------------------------------------------------------------------------------
+
+enum { most_influences = 8 }; // of a row of either skin
+
+typedef struct held_row {
+  int count;
+  uint16_t joints[2 * most_influences];
+  double weights[2 * most_influences];
+} held_row;
+
+static void put_influence(held_row *row, int joint, double weight) {
+  int k = 0;
+  if (!(weight > 0)) return;
+  while (k < row->count && row->joints[k] != joint) k++;
+  if (k == row->count) row->joints[k] = (uint16_t)joint, row->weights[k] = 0, row->count++;
+  row->weights[k] += weight;
+  for (; k > 0 && row->weights[k] > row->weights[k - 1]; k--) { // largest first
+    double weight_before = row->weights[k - 1];
+    uint16_t joint_before = row->joints[k - 1];
+    row->weights[k - 1] = row->weights[k], row->joints[k - 1] = row->joints[k];
+    row->weights[k] = weight_before, row->joints[k] = joint_before;
+  }
+}
+
+// Vertex i's weights, moved towards those of the given skin.
+static void hold_vertex(const given_solve *g, int i) {
+  const sn_skin *skin = g->o->skin;
+  size_t limit = (size_t)g->m.limit, given = (size_t)skin->influences;
+  double held = fmin(fmax((double)g->o->held[i], 0), 1), sum = 0;
+  uint16_t *joints = g->m.joint + (size_t)i * limit;
+  double *weights = g->m.weight + (size_t)i * limit;
+  held_row row = {0};
+  for (size_t q = 0; q < limit; q++) put_influence(&row, joints[q], (1 - held) * weights[q]);
+  for (size_t q = 0; q < given; q++) {
+    put_influence(&row, skin->joints[(size_t)i * given + q], held * (double)skin->weights[(size_t)i * given + q]);
+  }
+  for (size_t q = 0; q < limit; q++) sum += (int)q < row.count ? row.weights[q] : 0;
+  for (size_t q = 0; q < limit; q++) {
+    bool used = (int)q < row.count && sum > 0;
+    joints[q] = used ? row.joints[q] : 0, weights[q] = used ? row.weights[q] / sum : 0;
+  }
+}
+
+// A pass over the data, after which the weights that are kept are what they were.
+static sn_status pass(sn_context *ctx, given_solve *g, rig_support mode, const rig_smooth *smooth) {
+  sn_status status = sn_rig_pass(ctx, &g->m, mode, smooth);
+  if (status != SN_OK || !g->o->held) return status;
+  for (int i = 0; i < g->p.n; i++)
+    if (g->o->held[i] > 0) hold_vertex(g, i);
+  return sn_rig_pass(ctx, &g->m, RIG_KEEP, NULL);
+}
+
+// ---- solving ---------------------------------------------------------------------------------------------------------------
+
 // Weights for the present motion, from whatever they are.
 static sn_status solve_weights(sn_context *ctx, given_solve *g) {
   sn_status status = SN_OK;
   for (int round = 0; round < 3 && status == SN_OK; round++) {
-    status = sn_rig_pass(ctx, &g->m, RIG_EXHAUST, round > 0 ? &g->smooth : NULL);
+    status = pass(ctx, g, RIG_EXHAUST, round > 0 ? &g->smooth : NULL);
   }
   return status;
 }
@@ -131,15 +190,15 @@ static sn_status add_helpers(sn_context *ctx, given_solve *g) {
     bool added;
     status = sn_rig_add_bone(ctx, &g->m, 1, &added);
     if (status != SN_OK || !added) break;
-    status = sn_rig_pass(ctx, &g->m, RIG_EXHAUST, NULL);
+    status = pass(ctx, g, RIG_EXHAUST, NULL);
     for (int round = 0; round < 3 && status == SN_OK; round++) {
       status = sn_rig_bones_rigid(ctx, &g->m, 3, g->locked);
-      if (status == SN_OK) status = sn_rig_pass(ctx, &g->m, RIG_ADJUST, NULL);
+      if (status == SN_OK) status = pass(ctx, g, RIG_ADJUST, NULL);
     }
   }
   for (int round = 0; round < 10 && status == SN_OK; round++) {
     status = sn_rig_bones_rigid(ctx, &g->m, 3, g->locked);
-    if (status == SN_OK) status = sn_rig_pass(ctx, &g->m, RIG_ADJUST, &g->smooth);
+    if (status == SN_OK) status = pass(ctx, g, RIG_ADJUST, &g->smooth);
   }
   return status;
 }
@@ -148,16 +207,16 @@ static sn_status solve(sn_context *ctx, given_solve *g, int *rounds) {
   sn_status status;
   *rounds = 1;
   if (g->o->given == SN_RIG_WEIGHTS) {
-    status = sn_rig_pass(ctx, &g->m, RIG_KEEP, NULL);
+    status = pass(ctx, g, RIG_KEEP, NULL);
     if (status == SN_OK) status = solve_motion(ctx, g, 20);
-    return status == SN_OK ? sn_rig_pass(ctx, &g->m, RIG_KEEP, NULL) : status;
+    return status == SN_OK ? pass(ctx, g, RIG_KEEP, NULL) : status;
   }
   status = solve_weights(ctx, g);
   int most = g->o->iterations > 0 ? g->o->iterations : 20;
   for (; g->o->given == SN_RIG_SKELETON && g->o->helpers == 0 && *rounds < most && status == SN_OK; ++*rounds) {
     double before = g->m.error;
     status = solve_motion(ctx, g, 2);
-    if (status == SN_OK) status = sn_rig_pass(ctx, &g->m, RIG_ADJUST, &g->smooth);
+    if (status == SN_OK) status = pass(ctx, g, RIG_ADJUST, &g->smooth);
     if (g->m.error > 0.998 * before) break;
   }
   return status == SN_OK && g->o->helpers > 0 ? add_helpers(ctx, g) : status;

@@ -185,6 +185,8 @@ expect 0 "rms" "$SINEW" rig --rest bar/rest.obj --frames bar/frames.pc2 --bones 
 [ "$(ls rig.*)" = rig.fbx ] || { echo "FAILED: rig left $(ls rig.*)"; failures=$((failures + 1)); }
 if command -v blender >/dev/null; then
   expect 0 "BLENDER agrees" timeout 300 blender -b -noaudio --python "$SINEW_SOURCE/test/blender_points.py" -- "$dir/bar.fbx" "$dir/bar.pc2"
+  mkdir shapes # skin and blend shapes that Blender animates and writes
+  expect 0 "BLENDER agrees" timeout 300 blender -b -noaudio --python "$SINEW_SOURCE/test/blender_shapes.py" -- "$SINEW" "$dir/shapes"
   if command -v node >/dev/null; then # joints with a scale at rest, which Blender's bones cannot have
     expect 0 "" "$SINEW" gen arm --vertices 600 --frames 4 -o arm
     node "$SINEW_SOURCE/test/edit_glb.mjs" arm/skeleton.glb large.glb joint-scale=100

@@ -14,15 +14,21 @@
 // Four gigabytes and two minutes are many times what the largest characters take.
 enum { most_seconds = 120 };
 
+#if defined(__SANITIZE_ADDRESS__)
+static const bool sanitized = true;
+#elif defined(__has_feature)
+static const bool sanitized = __has_feature(address_sanitizer);
+#else
+static const bool sanitized = false;
+#endif
+
 static void limit(int resource, rlim_t most) { setrlimit(resource, &(struct rlimit){most, most}); }
 
 static void run_and_exit(int (*work)(void *, char *, size_t), void *data, int fd) {
   char message[sizeof((sn_child_end *)0)->message] = "";
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_CPU, most_seconds);
-#ifndef __SANITIZE_ADDRESS__ // its shadow memory is larger than any limit
-  limit(RLIMIT_DATA, (rlim_t)4 << 30);
-#endif
+  if (!sanitized) limit(RLIMIT_DATA, (rlim_t)4 << 30); // a sanitizer's shadow memory is larger than any limit
   int result = work(data, message, sizeof message);
   if (message[0] && write(fd, message, strlen(message)) < 0) result = CHILD_FAILED;
   _exit(result);

@@ -146,6 +146,23 @@ static void sample(sn_context *ctx, const sn_gltf *gltf, const sn_mesh *mesh) {
     }
   }
   free(positions);
+  double *weights = calloc((size_t)sn_gltf_morph_count(gltf) + 1, sizeof *weights);
+  if (weights) sn_gltf_morph_weights(ctx, gltf, sn_gltf_clip_count(gltf) - 1, 0.5, weights);
+  free(weights);
+}
+
+// What other formats and the solver ask of a document.
+static void ask(sn_context *ctx, const sn_gltf *gltf, const sn_skeleton *skeleton) {
+  sn_arena memory = sn_arena_new(ctx);
+  sn_surface surface;
+  float *white, (*normals)[3];
+  bool *locked = calloc((size_t)skeleton->joint_count + 1, sizeof *locked);
+  if (sn_gltf_surface(ctx, gltf, &surface) == SN_OK) sn_surface_free(&surface);
+  sn_gltf_whiteness(ctx, gltf, &memory, &white);
+  sn_gltf_normals(ctx, gltf, &memory, &normals);
+  if (locked && skeleton->joint_count > 0) sn_gltf_locked_joints(gltf, locked);
+  free(locked);
+  sn_arena_free(&memory);
 }
 
 static void rewrite(sn_context *ctx, const sn_gltf *gltf, const sn_skeleton *skeleton, const sn_skin *skin) {
@@ -180,6 +197,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     int clip = 0;
     if (sn_gltf_find_clip(&ctx, gltf, NULL, &clip) == SN_OK) sn_gltf_poses(&ctx, gltf, clip, 30, 3, &poses);
   }
+  ask(&ctx, gltf, &skeleton);
   if (mesh.vertex_count < 100000) rewrite(&ctx, gltf, &skeleton, &skin);
   sn_poses_free(&poses);
   sn_skin_free(&skin);

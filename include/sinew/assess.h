@@ -83,6 +83,11 @@ typedef struct sn_errors {
 // `positions` and `normals` (may be NULL) as from sn_assess_evaluate.
 sn_status sn_errors_measure(sn_context *ctx, const sn_examples *examples, const sn_keys *keys,
                             const sn_frames *positions, const sn_frames *normals, sn_errors *out);
+// The same in windows: from none of `frame_count` frames, those of `keys` are added as the `first` and following ones. The
+// figures are those of one window, bit for bit.
+sn_status sn_errors_begin(sn_context *ctx, const sn_examples *examples, int frame_count, sn_errors *out);
+sn_status sn_errors_window(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int first,
+                           const sn_frames *positions, const sn_frames *normals, sn_errors *errors);
 // Adds the frames of b (same mesh, same joints) to a; a zeroed `a` becomes a copy.
 sn_status sn_errors_add(sn_context *ctx, sn_errors *a, const sn_errors *b);
 void sn_errors_free(sn_errors *errors);

@@ -59,6 +59,7 @@ typedef struct sn_context {
   sn_progress_fn progress; // may be NULL
   void *progress_user;
   const int *stop; // may be NULL. Not 0, set by any thread at any time: the operation gives up soon, with SN_STOPPED
+  size_t large;    // arrays of frames from this size on live in files and go by in windows; 0: SN_LARGE
   struct sn_outputs
     *outputs;     // files that will appear together (sn_outputs_begin); NULL: each as soon as it is written
   sn_error error; // the last failure
@@ -133,16 +134,30 @@ int sn_random_below(sn_random *rng, int n); // 0 .. n-1
 
 // ---- files ---------------------------------------------------------------------------------------------------------
 
-// A whole file in memory: read, not mapped, so that nobody can cut it short afterwards. Free with sn_file_close().
+// A whole file in memory: read, not mapped, so that nobody can cut it short afterwards; but for large ones (sn_file_map) and
+// scratch files, of which only the windows that are being used are in memory. Free with sn_file_close().
 typedef struct sn_file {
   const uint8_t *bytes;
   size_t size;
+  struct sn_map *map; // NULL: in memory
   sn_arena memory;
 } sn_file;
 
 // A file that waits to appear (below) reads as it was written.
 sn_status sn_file_open(sn_context *ctx, const char *path, sn_file *out);
 void sn_file_close(sn_file *file);
+
+#define SN_LARGE ((size_t)256 << 20)
+// Whether so many bytes of frames are better left in a file: SN_LARGE or more, unless ctx->large says otherwise. Results do not depend on it.
+bool sn_is_large(const sn_context *ctx, size_t bytes);
+// A file that is mapped where it is large, and read otherwise. A file that is cut while it is mapped raises SIGBUS.
+sn_status sn_file_map(sn_context *ctx, const char *path, sn_file *out);
+// `size` zero bytes to be written to through sn_file_scratch_bytes, in a file without a name in $TMPDIR or /var/tmp; on the
+// disk before the first is used. `what` is for the message where there is no room.
+sn_status sn_file_scratch(sn_context *ctx, size_t size, const char *what, sn_file *out);
+void *sn_file_scratch_bytes(const sn_file *file);
+// So many bytes were looked at: once in a while the windows that were are given back. May be called from several threads.
+void sn_file_used(const sn_file *file, size_t bytes);
 
 // Files that appear together. Between begin and end, files written in this context are on the disk but not to be seen;
 // end shows all of them (status SN_OK) or drops them. Within another group both do nothing: the outer one decides.

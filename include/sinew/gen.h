@@ -29,6 +29,10 @@ typedef struct sn_gen_turn {
   double bend, twist; // 0 to 150, -180 to 180
 } sn_gen_turn;
 
+// Takes frame f of a set that is being made, where they are too many to keep: `examples` has everything but the frames.
+typedef sn_status (*sn_gen_take_fn)(sn_context *ctx, void *taker, const sn_examples *examples, int f,
+                                    const float (*positions)[3]);
+
 // What to make. 0 stands for the set's default; the seed's default is 1.
 typedef struct sn_gen_options {
   const char *set;         // a name of the table below
@@ -38,6 +42,8 @@ typedef struct sn_gen_options {
   sn_gen_motion motion;    // `bar` and `cylinder` have only their own
   const sn_gen_turn *turn; // `elbow` only; NULL: its own, about 115 and 100 degrees
   uint64_t seed;           // changes the motion (not the rest mesh, the skeleton, or the key poses of bar and wrist)
+  sn_gen_take_fn take;     // NULL: out->frames has the frames; otherwise only how many there are
+  void *taker;
 } sn_gen_options;
 
 typedef struct sn_gen_info {
@@ -59,6 +65,8 @@ sn_status sn_gen(sn_context *ctx, const sn_gen_options *options, sn_examples *ou
 // `folder`, which is made where it does not exist.
 sn_status sn_gen_write(sn_context *ctx, const sn_gen_options *options, const sn_examples *examples,
                        const char *folder);
+// Both at once, frame by frame: `out` has no positions of frames.
+sn_status sn_gen_folder(sn_context *ctx, const sn_gen_options *options, const char *folder, sn_examples *out);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -102,11 +102,13 @@ void sn_skin_free(sn_skin *skin);
 
 // ---- frames and poses ----------------------------------------------------------------------------------------------
 
-// Vertex positions over time. `positions` may point into `file`.
+// Vertex positions over time. `positions` may point into `file`, which may be a map (see sn_file): who goes over many of them
+// tells sn_frames_used.
 typedef struct sn_frames {
   int vertex_count, frame_count;
   const float (*positions)[3]; // frame f starts at positions + f * vertex_count
   double rate;                 // frames per second, 0 where the file does not say
+  bool finite;                 // known to be
   sn_file file;
   sn_arena memory;
 } sn_frames;
@@ -116,6 +118,10 @@ static inline const float (*sn_frame(const sn_frames *frames, int f))[3] {
 }
 sn_status sn_frames_new(sn_context *ctx, int vertex_count, int frame_count, sn_frames *out);
 float (*sn_frame_mutable(sn_frames *frames, int f))[3]; // of frames made by sn_frames_new
+// `vertices` of `count` frames were looked at.
+static inline void sn_frames_used(const sn_frames *frames, int64_t vertices, int count) {
+  if (frames->file.map) sn_file_used(&frames->file, (size_t)vertices * (size_t)count * sizeof(float[3]));
+}
 // Fails on the first position that is not finite, naming frame and vertex.
 sn_status sn_frames_check(sn_context *ctx, const sn_frames *frames);
 void sn_frames_free(sn_frames *frames);

@@ -5,16 +5,32 @@
 #include <math.h>
 #include <string.h>
 
+// Frames that are evaluated at a time: a window of positions and normals, at least one frame for every thread.
+static int window_size(const sn_context *ctx, const sn_rt_model *model) {
+  enum { window_bytes = 64 << 20 };
+  size_t frame = 2 * sizeof(float[3]) * (model->info.vertex_count + (size_t)1), count = window_bytes / frame;
+  int least = sn_threads(ctx);
+  return count < (size_t)least ? least : count > INT32_MAX ? INT32_MAX : (int)count;
+}
+
 static sn_status measure(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *keys,
                          sn_errors *out) {
   *out = (sn_errors){0};
   if (keys->count == 0) return SN_OK;
-  sn_frames positions, normals;
-  sn_status status = sn_assess_evaluate(ctx, model, examples, keys, &positions, &normals);
-  if (status != SN_OK) return status;
-  status = sn_errors_measure(ctx, examples, keys, &positions, &normals, out);
-  sn_frames_free(&positions);
-  sn_frames_free(&normals);
+  sn_status status = sn_errors_begin(ctx, examples, keys->count, out);
+  int step = window_size(ctx, model);
+  for (int first = 0; status == SN_OK && first < keys->count; first += step) {
+    int count = keys->count - first < step ? keys->count - first : step;
+    sn_keys window = {.count = count, .frames = keys->frames + first};
+    sn_frames positions, normals;
+    status = sn_assess_evaluate(ctx, model, examples, &window, &positions, &normals);
+    if (status != SN_OK) break;
+    status = sn_errors_window(ctx, examples, &window, first, &positions, &normals, out);
+    sn_frames_free(&positions);
+    sn_frames_free(&normals);
+    if (step < keys->count) sn_progress(ctx, "measuring", (double)first / keys->count);
+  }
+  if (status != SN_OK) sn_errors_free(out);
   return status;
 }
 
@@ -63,12 +79,15 @@ static sn_status score(sn_context *ctx, const sn_examples *examples, parts *p, s
   sn_metrics *const metrics[3] = {&out->train, &out->between, &out->test};
   sn_status status = SN_OK;
   sn_errors all = {0};
+  int parts_used = 0;
   for (int k = 0; k < 3; k++) {
     *metrics[k] = sn_metrics_of(&p->errors[k], diagonal);
     if (frame_rms) store_frame_rms(&p->errors[k], &p->keys[k], frame_rms);
-    if (status == SN_OK && p->errors[k].frame_count > 0) status = sn_errors_add(ctx, &all, &p->errors[k]);
+    if (p->errors[k].frame_count > 0) out->all = *metrics[k], parts_used++;
   }
-  out->all = sn_metrics_of(&all, diagonal);
+  for (int k = 0; parts_used != 1 && k < 3; k++)
+    if (status == SN_OK && p->errors[k].frame_count > 0) status = sn_errors_add(ctx, &all, &p->errors[k]);
+  if (parts_used != 1) out->all = sn_metrics_of(&all, diagonal);
   free_errors(p);
   sn_errors_free(&all);
   return status;

@@ -48,21 +48,36 @@ static double angle_between(sn_vec3 a, sn_vec3 b) {
   return atan2(sn_vec3_length(sn_vec3_cross(a, b)), sn_vec3_dot(a, b));
 }
 
-// Sum over frames and vertices of the angle between the model's normals and those of the frames' meshes.
-static sn_status measure_normals(sn_context *ctx, const error_job *job, const sn_frames *normals, double *sum) {
-  int n = job->vertex_count;
-  sn_arena scratch = sn_arena_new(ctx);
-  float(*truth)[3] = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *truth);
-  *sum = 0;
-  for (int k = 0; truth && k < job->keys->count; k++) {
+typedef struct normal_job {
+  const error_job *job;
+  const sn_frames *normals;
+  float (*truth)[3]; // per worker
+  double *sums;      // per frame
+} normal_job;
+
+static void frame_angles(void *user, int64_t begin, int64_t end, int worker) {
+  const normal_job *n = user;
+  const error_job *job = n->job;
+  float(*truth)[3] = n->truth + (size_t)worker * (size_t)job->vertex_count;
+  for (int64_t k = begin; k < end; k++) {
     sn_examples_normals(job->examples, sn_frame(&job->examples->frames, job->keys->frames[k]), truth);
-    const float(*model)[3] = sn_frame(normals, k);
-    for (int i = 0; i < n; i++) {
-      *sum += angle_between(sn_vec3_from(model[i]), sn_vec3_from(truth[i]));
+    const float(*model)[3] = sn_frame(n->normals, (int)k);
+    for (int i = 0; i < job->vertex_count; i++) {
+      n->sums[k] += angle_between(sn_vec3_from(model[i]), sn_vec3_from(truth[i]));
     }
   }
+}
+
+// Adds to *sum, frame by frame, the angles between the model's normals and those of the frames' meshes.
+static sn_status measure_normals(sn_context *ctx, const error_job *job, const sn_frames *normals, double *sum) {
+  sn_arena scratch = sn_arena_new(ctx);
+  normal_job n = {.job = job, .normals = normals, .sums = SN_NEW(ctx, &scratch, double, job->keys->count)};
+  n.truth = sn_arena_alloc(ctx, &scratch, (size_t)sn_threads(ctx) * (size_t)job->vertex_count, sizeof *n.truth);
+  bool good = n.truth && n.sums;
+  if (good) sn_parallel_for(ctx, job->keys->count, 1, frame_angles, &n);
+  for (int k = 0; good && k < job->keys->count; k++) *sum += n.sums[k];
   sn_arena_free(&scratch);
-  return truth ? SN_OK : ctx->error.status;
+  return good ? SN_OK : ctx->error.status;
 }
 
 static sn_status new_errors(sn_context *ctx, const sn_examples *examples, int vertices, int frames, sn_errors *out) {
@@ -84,31 +99,46 @@ static sn_status new_errors(sn_context *ctx, const sn_examples *examples, int ve
   return SN_OK;
 }
 
-sn_status sn_errors_measure(sn_context *ctx, const sn_examples *examples, const sn_keys *keys,
-                            const sn_frames *positions, const sn_frames *normals, sn_errors *out) {
-  int n = sn_examples_file_vertices(examples);
-  *out = (sn_errors){0};
+sn_status sn_errors_begin(sn_context *ctx, const sn_examples *examples, int frame_count, sn_errors *out) {
+  return new_errors(ctx, examples, sn_examples_file_vertices(examples), frame_count, out);
+}
+
+sn_status sn_errors_window(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int first,
+                           const sn_frames *positions, const sn_frames *normals, sn_errors *errors) {
+  int n = errors->vertex_count;
   if (positions->vertex_count != n) {
     return sn_fail(ctx, SN_BAD_INPUT, "the model has %d vertices, the rest mesh %d", positions->vertex_count, n);
   }
   sn_arena scratch = sn_arena_new(ctx);
-  error_job job = {
-    .examples = examples, .keys = keys, .positions = positions, .source = examples->source, .vertex_count = n};
+  error_job job = {.examples = examples,
+                   .keys = keys,
+                   .positions = positions,
+                   .source = examples->source,
+                   .vertex_count = n,
+                   .squared = errors->squared};
   int chunks = (n + grain - 1) / grain;
   job.largest = SN_NEW(ctx, &scratch, double, chunks);
-  sn_status status = job.largest ? new_errors(ctx, examples, n, keys->count, out) : ctx->error.status;
+  sn_status status = job.largest ? SN_OK : ctx->error.status;
   if (status == SN_OK) {
-    job.squared = out->squared;
     sn_parallel_for(ctx, n, grain, add_squares, &job);
     for (int c = 0; c < chunks; c++)
-      if (!(job.largest[c] <= out->largest)) out->largest = job.largest[c];
-    for (int k = 0; k < keys->count; k++) out->frame_squared[k] = frame_square(&job, k);
-    if (out->rigid) sn_rigid_errors(ctx, examples, keys, out->rigid);
-    out->angle_sum = NAN;
-    if (normals) status = measure_normals(ctx, &job, normals, &out->angle_sum);
+      if (!(job.largest[c] <= errors->largest)) errors->largest = job.largest[c];
+    for (int k = 0; k < keys->count; k++) errors->frame_squared[first + k] = frame_square(&job, k);
+    if (errors->rigid) sn_rigid_errors(ctx, examples, keys, errors->rigid);
+    if (!normals) errors->angle_sum = NAN;
+    if (normals) status = measure_normals(ctx, &job, normals, &errors->angle_sum);
+    sn_frames_used(&examples->frames, n, keys->count);
   }
-  if (status != SN_OK) sn_errors_free(out);
   sn_arena_free(&scratch);
+  return status;
+}
+
+sn_status sn_errors_measure(sn_context *ctx, const sn_examples *examples, const sn_keys *keys,
+                            const sn_frames *positions, const sn_frames *normals, sn_errors *out) {
+  sn_status status = sn_errors_begin(ctx, examples, keys->count, out);
+  if (status != SN_OK) return status;
+  status = sn_errors_window(ctx, examples, keys, 0, positions, normals, out);
+  if (status != SN_OK) sn_errors_free(out);
   return status;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/map.h"
 #include "base/output.h"
 
 // O_NONBLOCK: a pipe that nobody writes to does not keep us.
@@ -47,7 +48,20 @@ sn_status sn_file_open(sn_context *ctx, const char *path, sn_file *out) {
   return status;
 }
 
+bool sn_is_large(const sn_context *ctx, size_t bytes) { return bytes >= (ctx->large > 0 ? ctx->large : SN_LARGE); }
+
+sn_status sn_file_map(sn_context *ctx, const char *path, sn_file *out) {
+  struct stat info;
+  int fd = open_for_reading(ctx, path);
+  bool large = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && sn_is_large(ctx, (size_t)info.st_size);
+  *out = (sn_file){.memory = sn_arena_new(ctx)};
+  sn_status status = large ? sn_map_new(ctx, path, fd, (size_t)info.st_size, false, out) : SN_OK;
+  if (fd >= 0) close(fd);
+  return large ? status : sn_file_open(ctx, path, out);
+}
+
 void sn_file_close(sn_file *file) {
+  sn_map_free(file->map);
   sn_arena_free(&file->memory);
   *file = (sn_file){0};
 }

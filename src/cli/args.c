@@ -221,7 +221,7 @@ static int parse_words(cli *c, int argc, char **argv) {
 }
 
 // "500M": bytes, or with K, M or G times 1024, 1024^2 or 1024^3.
-static bool parse_memory(const cli *c) {
+static bool parse_memory(cli *c) {
   const char *text = sn_cli_text(c, "--memory"), *units = "KMG";
   char *end;
   double bytes = strtod(text, &end);
@@ -232,6 +232,8 @@ static bool parse_memory(const cli *c) {
     return false;
   }
   sn_cli_limit_memory((size_t)bytes);
+  // What a solve holds beside the frames is of the size of a few of them: an eighth of the limit leaves room for it.
+  if (bytes > 0) c->ctx.large = (size_t)bytes / 8 < SN_LARGE ? (size_t)bytes / 8 : SN_LARGE;
   return true;
 }
 

@@ -25,18 +25,16 @@ static int run(cli *c) {
   }
   if (!folder) folder = options.set;
   sn_examples examples;
-  if (sn_gen(&c->ctx, &options, &examples) != SN_OK) return sn_cli_fail(c);
-  sn_status status = sn_gen_write(&c->ctx, &options, &examples, folder);
+  sn_status status = sn_gen_folder(&c->ctx, &options, folder, &examples);
+  if (status != SN_OK) return sn_cli_fail(c);
   c->result = json_pack("{sssisisisi}", "set", options.set, "vertices", examples.rest.vertex_count, "triangles",
                         examples.rest.triangle_count, "frames", examples.frames.frame_count, "joints",
                         examples.skeleton.joint_count);
-  if (status == SN_OK) {
-    sn_cli_say(c, "%s: %d vertices, %d triangles, %d frames, %d joints in %s/\n", options.set,
-               examples.rest.vertex_count, examples.rest.triangle_count, examples.frames.frame_count,
-               examples.skeleton.joint_count, folder);
-  }
+  sn_cli_say(c, "%s: %d vertices, %d triangles, %d frames, %d joints in %s/\n", options.set,
+             examples.rest.vertex_count, examples.rest.triangle_count, examples.frames.frame_count,
+             examples.skeleton.joint_count, folder);
   sn_examples_free(&examples);
-  return status == SN_OK ? exit_done : sn_cli_fail(c);
+  return exit_done;
 }
 
 static void print_sets(void) {

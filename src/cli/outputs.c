@@ -3,10 +3,12 @@
 #include "cli/outputs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/text.h"
 
@@ -95,12 +97,47 @@ static void stop(int signal_number) {
   raise(signal_number);
 }
 
+// The name of the file that is mapped at `address`, from the system's list; only calls that a handler may make.
+static void write_mapped_name(const void *address) {
+  static char text[1 << 16];
+  int list = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  ssize_t have = 0, got;
+  while (list >= 0 && have < (ssize_t)sizeof text - 1 &&
+         (got = read(list, text + have, sizeof text - 1 - (size_t)have)) > 0)
+    have += got;
+  text[have] = '\0';
+  for (char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+    uintptr_t range[2] = {0, 0};
+    char *at = line;
+    for (int k = 0; k < 2; k++, at++)
+      for (; (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f'); at++)
+        range[k] = range[k] * 16 + (uintptr_t)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
+    if ((uintptr_t)address < range[0] || (uintptr_t)address >= range[1]) continue;
+    char *name = memchr(at, '/', (size_t)(end - at));
+    if (name && write(STDERR_FILENO, name, (size_t)(end - name)) < 0) return;
+    break;
+  }
+}
+
+// A mapped file became shorter, or the disk cannot be read.
+static void lost_file(int signal_number, siginfo_t *info, void *context) {
+  (void)signal_number, (void)context;
+  static const char before[] = "sinew: ", after[] = ": became shorter while it was read, or cannot be read\n";
+  sn_outputs_clean(waiting);
+  if (write(STDERR_FILENO, before, sizeof before - 1) < 0) _exit(exit_failed);
+  write_mapped_name(info->si_addr);
+  if (write(STDERR_FILENO, after, sizeof after - 1) < 0) _exit(exit_failed);
+  _exit(exit_failed);
+}
+
 void sn_cli_discard_outputs(void) { sn_outputs_clean(waiting); }
 
 void sn_cli_catch_signals(void) {
   static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
   for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
     if (signal(numbers[k], stop) == SIG_IGN) signal(numbers[k], SIG_IGN); // nohup
+  struct sigaction lost = {.sa_sigaction = lost_file, .sa_flags = SA_SIGINFO};
+  sigaction(SIGBUS, &lost, NULL);
 }
 
 // ---- all or nothing -----------------------------------------------------------------------------------------------------

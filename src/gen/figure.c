@@ -170,7 +170,7 @@ typedef struct frame_job {
   const sn_figure *figure;
   const double *members;
   const sn_mesh *rest;
-  const sn_figure_pose *pose;
+  const sn_figure_warp *warp;
   float (*out)[3];
 } frame_job;
 
@@ -179,15 +179,26 @@ static void frame_range(void *user, int64_t begin, int64_t end, int worker) {
   const frame_job *job = user;
   for (int64_t i = begin; i < end; i++) {
     const double *members = job->members + i * job->figure->group_count;
-    sn_vec3 p = sn_figure_deform(job->figure, job->pose, members, sn_vec3_from(job->rest->positions[i]));
+    sn_vec3 p = sn_figure_deform(job->warp, members, sn_vec3_from(job->rest->positions[i]));
     sn_vec3_store(p, job->out[i]);
   }
+}
+
+// Memory for the frames: all of them, or of one where they are taken as they come.
+static sn_status new_frames(sn_context *ctx, const sn_gen_options *options, sn_arena *scratch, sn_examples *out,
+                            float (**window)[3]) {
+  if (!options->take) return sn_frames_new(ctx, out->rest.vertex_count, options->frames, &out->frames);
+  *window = sn_arena_alloc(ctx, scratch, (size_t)out->rest.vertex_count, sizeof **window);
+  out->frames = (sn_frames){.vertex_count = out->rest.vertex_count, .frame_count = options->frames};
+  return *window ? SN_OK : ctx->error.status;
 }
 
 static sn_status figure_frames(sn_context *ctx, const sn_figure *figure, const sn_gen_options *options,
                                const double *members, sn_mush *mush, sn_examples *out, sn_arena *scratch) {
   sn_figure_pose *pose = SN_NEW(ctx, scratch, sn_figure_pose, 1);
-  if (!pose || sn_frames_new(ctx, out->rest.vertex_count, options->frames, &out->frames) != SN_OK ||
+  sn_figure_warp *warp = sn_arena_alloc(ctx, scratch, 1, sn_figure_warp_size());
+  float(*window)[3] = NULL;
+  if (!pose || !warp || new_frames(ctx, options, scratch, out, &window) != SN_OK ||
       sn_poses_new(ctx, figure->joint_count, options->frames, &out->poses) != SN_OK ||
       sn_torques_make(ctx, figure->joint_count, options->frames, &out->torques) != SN_OK)
     return ctx->error.status;
@@ -196,18 +207,22 @@ static sn_status figure_frames(sn_context *ctx, const sn_figure *figure, const s
   for (int k = 0; k < figure->drive_count; k++)
     if (figure->drives[k].kind == SN_DRIVE_TORQUE) any = out->torques.has[figure->drives[k].joint] = true;
   if (!any) out->torques.has[figure->load] = true;
-  for (int f = 0; f < options->frames; f++) {
+  sn_status status = SN_OK;
+  for (int f = 0; f < options->frames && status == SN_OK; f++) {
+    float(*frame)[3] = window ? window : sn_frame_mutable(&out->frames, f);
     sn_figure_move(figure, options, f, pose);
     sn_figure_matrices(figure, pose, sn_pose(&out->poses, f));
+    sn_figure_warp_prepare(figure, pose, warp);
     for (int j = 0; j < figure->joint_count; j++)
       out->torques.values[(size_t)f * (size_t)figure->joint_count + (size_t)j] = pose->torque[j];
     sn_parallel_for(ctx, out->rest.vertex_count, 256, frame_range,
-                    &(frame_job){figure, members, &out->rest, pose, sn_frame_mutable(&out->frames, f)});
-    if (f > 0 && mush) sn_mush_apply(mush, &out->rest, sn_frame_mutable(&out->frames, f));
-    if (!sn_progress(ctx, "frames", (f + 1.0) / options->frames))
-      return sn_fail(ctx, SN_STOPPED, "stopped at frame %d", f);
+                    &(frame_job){figure, members, &out->rest, warp, frame});
+    if (f > 0 && mush) sn_mush_apply(mush, &out->rest, frame);
+    if (window) status = options->take(ctx, options->taker, out, f, (const float(*)[3])frame);
+    if (status == SN_OK && !sn_progress(ctx, "frames", (f + 1.0) / options->frames))
+      status = sn_fail(ctx, SN_STOPPED, "stopped at frame %d", f);
   }
-  return SN_OK;
+  return status;
 }
 
 static sn_status figure_skeleton(sn_context *ctx, const sn_figure *figure, sn_skeleton *out) {

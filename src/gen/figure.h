@@ -156,8 +156,12 @@ void sn_figure_matrices(const sn_figure *figure, const sn_figure_pose *pose, sn_
 // How much of each group (with the groups on it) every vertex is: vertex_count * group_count, 0..1.
 sn_status sn_figure_members(sn_context *ctx, const sn_figure *figure, const sn_mesh *rest, sn_arena *memory,
                             double **out);
+// A pose, made ready for many vertices.
+typedef struct sn_figure_warp sn_figure_warp;
+size_t sn_figure_warp_size(void);
+void sn_figure_warp_prepare(const sn_figure *figure, const sn_figure_pose *pose, sn_figure_warp *out);
 // Where the figure takes a rest vertex in a pose. `members` is the vertex's row.
-sn_vec3 sn_figure_deform(const sn_figure *figure, const sn_figure_pose *pose, const double *members, sn_vec3 rest);
+sn_vec3 sn_figure_deform(const sn_figure_warp *warp, const double *members, sn_vec3 rest);
 // A skin as a person would paint it.
 sn_status sn_figure_skin(sn_context *ctx, const sn_figure *figure, const double *members, const sn_mesh *rest,
                          sn_skin *out);

@@ -133,6 +133,18 @@ static sn_status make_figure(sn_context *ctx, const gen_set *set, const sn_gen_o
   return status;
 }
 
+// Sets that are made as a whole: their frames, for who takes them one by one.
+static sn_status hand_over(sn_context *ctx, const sn_gen_options *options, sn_examples *out) {
+  sn_frames frames = out->frames;
+  out->frames =
+    (sn_frames){.vertex_count = frames.vertex_count, .frame_count = frames.frame_count, .rate = frames.rate};
+  sn_status status = SN_OK;
+  for (int f = 0; f < frames.frame_count && status == SN_OK; f++)
+    status = options->take(ctx, options->taker, out, f, sn_frame(&frames, f));
+  sn_frames_free(&frames);
+  return status;
+}
+
 static sn_status add_clip(sn_context *ctx, sn_examples *out) {
   out->clip_start = SN_NEW(ctx, &out->memory, int, 2);
   if (!out->clip_start) {
@@ -153,6 +165,10 @@ sn_status sn_gen(sn_context *ctx, const sn_gen_options *options, sn_examples *ou
     sn_status status = resolve(ctx, &sets[k], &resolved);
     if (status == SN_OK) {
       status = sets[k].make ? sets[k].make(ctx, &resolved, out) : make_figure(ctx, &sets[k], &resolved, out);
+    }
+    if (status == SN_OK && sets[k].make && options->take) {
+      status = hand_over(ctx, options, out);
+      if (status != SN_OK) sn_examples_free(out);
     }
     return status == SN_OK ? add_clip(ctx, out) : status;
   }

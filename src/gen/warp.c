@@ -64,78 +64,60 @@ static bool carries(const sn_figure *figure, int joint, int descendant) {
   return false;
 }
 
-// The share of a joint's motion that a vertex takes, from `along` (the share by its place along the joint's own limb).
-static double share_of(const sn_figure *figure, int joint, const double *members, double along) {
-  int group = figure->joints[joint].group;
-  double share = along;
-  for (int g = 1; g < figure->group_count; g++)
-    if (members[g] > 0 && figure->groups[g].parent == group)
-      share += ((carries(figure, joint, figure->groups[g].attach) ? 1 : 0) - share) * members[g];
-  return share * members[group];
-}
+// ---- what of a pose is the same for all vertices -----------------------------------------------------------------------
 
-// ---- bends and twists ------------------------------------------------------------------------------------------------
+typedef struct trig {
+  double angle, c, s;
+} trig;
 
-// The fan: share of the bend at the direction atan2(along, |inward|) from the plane across the limb. Nearly linear, so
-// that the inner side never folds over; it opens wider as the joint bends further.
-static double fan(double angle, double along, double inward, double radius, double *middle) {
-  double half = 1.12 + 0.21 * sn_clamp01(angle / 2.3);
-  double depth = fmin(fabs(inward), 1.7 * radius); // the fan is that of a limb, not of all space
-  double u = atan2(along, sqrt(depth * depth + 0.36 * radius * radius)) / half;
-  if (u <= -1 || u >= 1) {
-    *middle = 0;
-    return u < 0 ? 0 : 1;
-  }
-  *middle = (1 - u * u) * (1 - u * u);
-  double u2 = u * u;
-  return 0.5 + (7.0 / 12) * (u - u2 * u2 * u2 * u / 7);
-}
+static trig trig_of(double angle) { return (trig){angle, cos(angle), sin(angle)}; }
 
-// Share of a twist at `along`: the skin lags behind near the start of the bone, the more the further it turns.
-static double twist_share(double angle, double along, double from, double to) {
-  double x = sn_clamp01((along - from) / (to - from)), lag = 0.25 * sn_clamp01(fabs(angle) / SN_PI);
-  return sn_smooth(x) * (1 - lag) + lag * x * x * x * (4 - 3 * x);
-}
+typedef struct warp_turn {
+  int joint, group;
+  bool root;
+  int hung_count, hung[SN_FIGURE_GROUPS]; // groups on the joint's own
+  bool carried[SN_FIGURE_GROUPS];         // of `hung`: they go with the joint
+  double angle, twist, lag;
+  trig bends[2], twists[2]; // those that most vertices take
+  sn_vec3 across, inward;
+  double half, reach; // of the fan, and its tangent
+} warp_turn;
 
-static sn_vec3 rotate_about(sn_vec3 x, sn_vec3 axis, double angle) {
-  if (angle == 0) return x;
-  double c = cos(angle), s = sin(angle);
-  sn_vec3 turned = sn_vec3_mad(sn_vec3_scale(x, c), sn_vec3_cross(axis, x), s);
-  return sn_vec3_mad(turned, axis, (1 - c) * sn_vec3_dot(axis, x));
-}
+typedef struct warp_muscle {
+  const sn_muscle *muscle;
+  double swelling, act;
+} warp_muscle;
 
-// The flesh at a bend, before it turns: the closing side swells sideways and gives way, the other comes to a point.
-static sn_vec3 squeeze(sn_vec3 x, sn_vec3 across, sn_vec3 inward, double angle, double side, double middle) {
-  double close = (1 - cos(angle)) * middle, inner = sn_smooth(0.5 + 0.5 * side);
-  double lateral = 0.13 * close * inner, depth = -0.10 * close * inner + 0.13 * close * middle * (1 - inner);
-  x = sn_vec3_mad(x, across, lateral * sn_vec3_dot(x, across));
-  return sn_vec3_mad(x, inward, depth * sn_vec3_dot(x, inward));
-}
+struct sn_figure_warp {
+  const sn_figure *figure;
+  int turn_count, muscle_count;
+  warp_turn turns[SN_FIGURE_JOINTS]; // from the finger tips to the root
+  warp_muscle muscles[SN_FIGURE_MUSCLES];
+};
 
-static sn_vec3 turn_joint(const sn_figure *figure, const sn_figure_pose *pose, int joint, const double *members,
-                          sn_vec3 rest, sn_vec3 p) {
+size_t sn_figure_warp_size(void) { return sizeof(sn_figure_warp); }
+
+static double twist_at(double x, double lag) { return sn_smooth(x) * (1 - lag) + lag * x * x * x * (4 - 3 * x); }
+
+static warp_turn turn_of(const sn_figure *figure, const sn_figure_pose *pose, int joint) {
   const sn_figure_joint *j = &figure->joints[joint];
-  double angle = sn_vec3_length(pose->bend[joint]), twist = pose->twist[joint];
-  if ((angle == 0 && twist == 0) || members[j->group] == 0) return p;
-  sn_vec3 from_centre = sn_vec3_sub(rest, j->centre), x = sn_vec3_sub(p, j->centre);
-  double along = sn_vec3_dot(from_centre, j->axis);
-  bool root = j->parent < 0;
-  if (twist != 0) {
-    double share = root ? 1 : twist_share(twist, along, j->twist_from, j->twist_to);
-    x = rotate_about(x, j->axis, twist * share_of(figure, joint, members, share));
+  warp_turn t = {.joint = joint, .group = j->group, .root = j->parent < 0};
+  t.angle = sn_vec3_length(pose->bend[joint]), t.twist = pose->twist[joint];
+  for (int g = 1; g < figure->group_count; g++) {
+    if (figure->groups[g].parent != j->group) continue;
+    t.carried[t.hung_count] = carries(figure, joint, figure->groups[g].attach);
+    t.hung[t.hung_count++] = g;
   }
-  if (angle != 0) {
-    sn_vec3 across = sn_vec3_scale(pose->bend[joint], 1 / angle), inward = sn_vec3_cross(across, j->axis);
-    double depth = sn_vec3_dot(from_centre, inward), middle = 0;
-    double share = root ? 1 : fan(angle, along, depth, j->radius, &middle);
-    double own = members[j->group];
-    x = squeeze(x, across, inward, angle, depth / j->radius, middle * own * own);
-    x = rotate_about(x, across, angle * share_of(figure, joint, members, share));
+  t.lag = 0.25 * sn_clamp01(fabs(t.twist) / SN_PI);
+  t.twists[0] = trig_of(t.twist * twist_at(1, t.lag)), t.twists[1] = trig_of(t.twist);
+  t.bends[0] = t.bends[1] = trig_of(t.angle);
+  if (t.angle != 0) {
+    t.across = sn_vec3_scale(pose->bend[joint], 1 / t.angle), t.inward = sn_vec3_cross(t.across, j->axis);
+    t.half = 1.12 + 0.21 * sn_clamp01(t.angle / 2.3);
+    t.reach = tan(t.half);
   }
-  return sn_vec3_add(j->centre, x);
+  return t;
 }
-
-// ---- muscles ---------------------------------------------------------------------------------------------------------
 
 static double muscle_swelling(const sn_figure *figure, const sn_figure_pose *pose, const sn_muscle *m, double *act) {
   double angle = sn_vec3_length(m->bend_axis) > 0 ? fmax(0, sn_vec3_dot(pose->bend[m->driver], m->bend_axis))
@@ -146,26 +128,108 @@ static double muscle_swelling(const sn_figure *figure, const sn_figure_pose *pos
   return m->by_bend * *act + m->by_torque * answer * (1 - 0.2 * *act);
 }
 
-static sn_vec3 swell(const sn_figure *figure, const sn_figure_pose *pose, const sn_muscle *m, const double *members,
-                     sn_vec3 rest, sn_vec3 p) {
+void sn_figure_warp_prepare(const sn_figure *figure, const sn_figure_pose *pose, sn_figure_warp *out) {
+  out->figure = figure;
+  out->turn_count = out->muscle_count = 0;
+  for (int k = 0; k < figure->muscle_count; k++) {
+    warp_muscle m = {.muscle = &figure->muscles[k]};
+    m.swelling = muscle_swelling(figure, pose, m.muscle, &m.act);
+    if (m.swelling != 0) out->muscles[out->muscle_count++] = m;
+  }
+  for (int j = figure->joint_count - 1; j >= 0; j--) {
+    warp_turn t = turn_of(figure, pose, j);
+    if (t.angle != 0 || t.twist != 0) out->turns[out->turn_count++] = t;
+  }
+}
+
+// ---- bends and twists ------------------------------------------------------------------------------------------------
+
+// The share of a joint's motion that a vertex takes, from `along` (the share by its place along the joint's own limb).
+static double share_of(const warp_turn *t, const double *members, double along) {
+  double share = along;
+  for (int k = 0; k < t->hung_count; k++) {
+    double member = members[t->hung[k]];
+    if (member > 0) share += ((t->carried[k] ? 1 : 0) - share) * member;
+  }
+  return share * members[t->group];
+}
+
+// The fan: share of the bend at the direction atan2(along, |inward|) from the plane across the limb. Nearly linear, so
+// that the inner side never folds over; it opens wider as the joint bends further.
+static double fan(const warp_turn *t, double along, double inward, double radius, double *middle) {
+  const double surely = 1 + 1e-9;                  // most vertices are beyond the fan: no arc tangent for them
+  double depth = fmin(fabs(inward), 1.7 * radius); // the fan is that of a limb, not of all space
+  double square = depth * depth + 0.36 * radius * radius;
+  *middle = 0;
+  if (along * along > square * (t->reach * t->reach * surely)) return along < 0 ? 0 : 1;
+  double u = atan2(along, sqrt(square)) / t->half;
+  if (u <= -1 || u >= 1) return u < 0 ? 0 : 1;
+  *middle = (1 - u * u) * (1 - u * u);
+  double u2 = u * u;
+  return 0.5 + (7.0 / 12) * (u - u2 * u2 * u2 * u / 7);
+}
+
+static sn_vec3 rotate_about(sn_vec3 x, sn_vec3 axis, double angle, const trig known[2]) {
+  if (angle == 0) return x;
+  trig t = angle == known[0].angle ? known[0] : angle == known[1].angle ? known[1] : trig_of(angle);
+  sn_vec3 turned = sn_vec3_mad(sn_vec3_scale(x, t.c), sn_vec3_cross(axis, x), t.s);
+  return sn_vec3_mad(turned, axis, (1 - t.c) * sn_vec3_dot(axis, x));
+}
+
+// The flesh at a bend, before it turns: the closing side swells sideways and gives way, the other comes to a point.
+static sn_vec3 squeeze(sn_vec3 x, const warp_turn *t, double side, double middle) {
+  double close = (1 - t->bends[0].c) * middle, inner = sn_smooth(0.5 + 0.5 * side);
+  double lateral = 0.13 * close * inner, depth = -0.10 * close * inner + 0.13 * close * middle * (1 - inner);
+  x = sn_vec3_mad(x, t->across, lateral * sn_vec3_dot(x, t->across));
+  return sn_vec3_mad(x, t->inward, depth * sn_vec3_dot(x, t->inward));
+}
+
+static sn_vec3 turn_joint(const sn_figure *figure, const warp_turn *t, const double *members, sn_vec3 rest,
+                          sn_vec3 p) {
+  const sn_figure_joint *j = &figure->joints[t->joint];
+  double own = members[t->group];
+  if (own == 0) return p;
+  sn_vec3 from_centre = sn_vec3_sub(rest, j->centre), x = sn_vec3_sub(p, j->centre);
+  double along = sn_vec3_dot(from_centre, j->axis);
+  if (t->twist != 0) {
+    // Share of a twist at `along`: the skin lags behind near the start of the bone, the more the further it turns.
+    double share =
+      t->root ? 1 : twist_at(sn_clamp01((along - j->twist_from) / (j->twist_to - j->twist_from)), t->lag);
+    x = rotate_about(x, j->axis, t->twist * share_of(t, members, share), t->twists);
+  }
+  if (t->angle != 0) {
+    double depth = sn_vec3_dot(from_centre, t->inward), middle = 0;
+    double share = t->root ? 1 : fan(t, along, depth, j->radius, &middle);
+    if (middle != 0) x = squeeze(x, t, depth / j->radius, middle * own * own);
+    x = rotate_about(x, t->across, t->angle * share_of(t, members, share), t->bends);
+  }
+  return sn_vec3_add(j->centre, x);
+}
+
+// ---- muscles ---------------------------------------------------------------------------------------------------------
+
+static sn_vec3 swell(const sn_figure *figure, const warp_muscle *w, const double *members, sn_vec3 rest, sn_vec3 p) {
+  const sn_muscle *m = w->muscle;
   const sn_figure_joint *bone = &figure->joints[m->bone];
-  double act, size = members[bone->group] > 0 ? members[bone->group] * muscle_swelling(figure, pose, m, &act) : 0;
+  double size = members[bone->group] > 0 ? members[bone->group] * w->swelling : 0;
   if (size == 0) return p;
   sn_vec3 x = sn_vec3_sub(rest, bone->centre);
   double along = sn_vec3_dot(x, bone->axis);
+  double u = (along - m->at - m->slide * w->act) / (m->length * (1 - 0.12 * w->act) / 2);
+  if (u <= -1 || u >= 1) return p;
   sn_vec3 radial = sn_vec3_mad(x, bone->axis, -along);
-  double r = sn_vec3_length(radial), u = (along - m->at - m->slide * act) / (m->length * (1 - 0.12 * act) / 2);
-  if (r < 1e-9 || u <= -1 || u >= 1) return p;
+  double r = sn_vec3_length(radial);
+  if (r < 1e-9) return p;
   double belly = (1 - u * u) * (1 - u * u), facing = (1 + sn_vec3_dot(radial, m->side) / r) / 2;
   double amount = size * belly * (m->focus == 1 ? facing : facing * facing * (m->focus < 3 ? 1 : facing));
   p = sn_vec3_mad(p, radial, amount / r);
   return sn_vec3_mad(p, bone->axis, 0.35 * amount * (m->slide < 0 ? -1 : 1)); // the skin goes along
 }
 
-sn_vec3 sn_figure_deform(const sn_figure *figure, const sn_figure_pose *pose, const double *members, sn_vec3 rest) {
+sn_vec3 sn_figure_deform(const sn_figure_warp *warp, const double *members, sn_vec3 rest) {
   sn_vec3 p = rest;
-  for (int k = 0; k < figure->muscle_count; k++) p = swell(figure, pose, &figure->muscles[k], members, rest, p);
-  for (int j = figure->joint_count - 1; j >= 0; j--) p = turn_joint(figure, pose, j, members, rest, p);
+  for (int k = 0; k < warp->muscle_count; k++) p = swell(warp->figure, &warp->muscles[k], members, rest, p);
+  for (int k = 0; k < warp->turn_count; k++) p = turn_joint(warp->figure, &warp->turns[k], members, rest, p);
   return p;
 }
 
@@ -196,12 +260,12 @@ static double painted_share(const sn_figure *figure, int j, double along) {
 }
 
 // What a joint's children do not take of its share stays with it; the four largest are kept.
-static void paint_vertex(const sn_figure *figure, const double *members, sn_vec3 rest, double *weight, sn_skin *skin,
-                         int i) {
+static void paint_vertex(const sn_figure *figure, const warp_turn *turns, const double *members, sn_vec3 rest,
+                         double *weight, sn_skin *skin, int i) {
   for (int j = 0; j < figure->joint_count; j++) {
     const sn_figure_joint *joint = &figure->joints[j];
     double along = sn_vec3_dot(sn_vec3_sub(rest, joint->centre), joint->axis);
-    weight[j] = joint->parent < 0 ? 1 : share_of(figure, j, members, painted_share(figure, j, along));
+    weight[j] = joint->parent < 0 ? 1 : share_of(&turns[j], members, painted_share(figure, j, along));
     if (joint->parent >= 0) weight[joint->parent] -= weight[j];
   }
   for (int k = 0; k < skin->influences; k++) {
@@ -217,10 +281,15 @@ static void paint_vertex(const sn_figure *figure, const double *members, sn_vec3
 sn_status sn_figure_skin(sn_context *ctx, const sn_figure *figure, const double *members, const sn_mesh *rest,
                          sn_skin *out) {
   double weight[SN_FIGURE_JOINTS];
-  if (sn_skin_new(ctx, rest->vertex_count, 4, out) != SN_OK) return ctx->error.status;
-  for (int i = 0; i < rest->vertex_count; i++)
-    paint_vertex(figure, members + (int64_t)i * figure->group_count, sn_vec3_from(rest->positions[i]), weight, out,
-                 i);
-  sn_skin_normalize(out);
-  return SN_OK;
+  sn_arena scratch = sn_arena_new(ctx);
+  warp_turn *turns = SN_NEW(ctx, &scratch, warp_turn, figure->joint_count);
+  sn_figure_pose *still = SN_NEW(ctx, &scratch, sn_figure_pose, 1);
+  sn_status status = turns && still ? sn_skin_new(ctx, rest->vertex_count, 4, out) : ctx->error.status;
+  for (int j = 0; status == SN_OK && j < figure->joint_count; j++) turns[j] = turn_of(figure, still, j);
+  for (int i = 0; status == SN_OK && i < rest->vertex_count; i++)
+    paint_vertex(figure, turns, members + (int64_t)i * figure->group_count, sn_vec3_from(rest->positions[i]), weight,
+                 out, i);
+  if (status == SN_OK) sn_skin_normalize(out);
+  sn_arena_free(&scratch);
+  return status;
 }

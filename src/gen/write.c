@@ -79,7 +79,7 @@ sn_status sn_gen_write(sn_context *ctx, const sn_gen_options *options, const sn_
     snprintf(path, size, "%s/rest.obj", folder);
     status = sn_obj_write(ctx, path, &examples->rest, (const float(*)[3])examples->rest.positions);
   }
-  if (status == SN_OK) {
+  if (status == SN_OK && examples->frames.positions) {
     snprintf(path, size, "%s/frames.pc2", folder);
     status = sn_pc2_write(ctx, path, &examples->frames);
   }
@@ -101,4 +101,45 @@ sn_status sn_gen_write(sn_context *ctx, const sn_gen_options *options, const sn_
   }
   sn_arena_free(&scratch);
   return status;
+}
+
+typedef struct frame_taker {
+  const char *folder;
+  sn_writer writer;
+  bool open;
+} frame_taker;
+
+static sn_status take_frame(sn_context *ctx, void *user, const sn_examples *examples, int f,
+                            const float (*positions)[3]) {
+  frame_taker *taker = user;
+  if (f == 0) {
+    sn_arena scratch = sn_arena_new(ctx);
+    size_t size = strlen(taker->folder) + sizeof "/frames.pc2";
+    char *path = SN_NEW(ctx, &scratch, char, size);
+    if (path) snprintf(path, size, "%s/frames.pc2", taker->folder);
+    sn_status status = path ? sn_make_folder(ctx, taker->folder) : ctx->error.status;
+    if (status == SN_OK)
+      status = sn_pc2_begin(ctx, path, examples->rest.vertex_count, examples->frames.frame_count, &taker->writer);
+    sn_arena_free(&scratch);
+    if (status != SN_OK) return status;
+    taker->open = true;
+  }
+  sn_write(&taker->writer, positions, (size_t)examples->rest.vertex_count * sizeof *positions);
+  return SN_OK;
+}
+
+sn_status sn_gen_folder(sn_context *ctx, const sn_gen_options *options, const char *folder, sn_examples *out) {
+  frame_taker taker = {.folder = folder};
+  sn_gen_options streamed = *options;
+  streamed.take = take_frame, streamed.taker = &taker;
+  sn_outputs together;
+  sn_outputs_begin(ctx, &together);
+  sn_status status = sn_gen(ctx, &streamed, out);
+  if (taker.open && status == SN_OK)
+    status = sn_writer_commit(ctx, &taker.writer);
+  else if (taker.open)
+    sn_writer_abort(ctx, &taker.writer);
+  if (status == SN_OK) status = sn_gen_write(ctx, options, out, folder);
+  if (status != SN_OK) sn_examples_free(out);
+  return sn_outputs_end(ctx, &together, status);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Frames from and to whatever holds them: point caches, Alembic, folders and globs of OBJ, animated glTF.
-#include "sinew/io.h"
+#include "io/pointcache.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -126,16 +126,9 @@ static sn_status read_objs(sn_context *ctx, const char *path, sn_frames *out) {
 
 static sn_status read_cache(sn_context *ctx, const char *path, sn_frames *out) {
   sn_file file;
-  sn_status status = sn_file_open(ctx, path, &file);
+  sn_status status = sn_file_map(ctx, path, &file);
   if (status != SN_OK) return status;
-  bool pc2 = has_extension(path, ".pc2");
-  status = (pc2 ? sn_pc2_parse : sn_mdd_parse)(ctx, path, file.bytes, file.size, out);
-  if (status == SN_OK && pc2) {
-    out->file = file; // the positions point into it
-  } else {
-    sn_file_close(&file);
-  }
-  return status;
+  return (has_extension(path, ".pc2") ? sn_pc2_take : sn_mdd_take)(ctx, path, &file, out);
 }
 
 static sn_status deform_all(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, sn_frames *out) {
@@ -188,8 +181,10 @@ static sn_status read_alembic(sn_context *ctx, const char *path, const sn_choice
   status = sn_frames_new(ctx, stream.vertex_count, stream.frame_count, out);
   for (int f = 0; status == SN_OK && f < stream.frame_count; f++) {
     status = sn_stream_frame(ctx, &stream, f, sn_frame_mutable(out, f));
+    sn_frames_used(out, out->vertex_count, 1);
+    if (out->file.map) sn_progress(ctx, "reading", (double)f / stream.frame_count);
   }
-  out->rate = stream.rate;
+  out->rate = stream.rate, out->finite = status == SN_OK;
   if (status != SN_OK) sn_frames_free(out);
   sn_stream_close(&stream);
   return status;

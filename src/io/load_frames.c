@@ -77,6 +77,8 @@ static void gather_frames(const sn_frames *from, const int *pick, int done, sn_f
     const float(*source)[3] = sn_frame(from, f);
     float(*target)[3] = sn_frame_mutable(to, done + f);
     for (int i = 0; i < to->vertex_count; i++) memcpy(target[i], source[pick ? pick[i] : i], sizeof *target);
+    sn_frames_used(from, from->vertex_count, 1);
+    sn_frames_used(to, to->vertex_count, 1);
   }
 }
 

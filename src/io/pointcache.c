@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // PointCache2 (3ds Max, Blender, Houdini) and Lightwave MDD: headers of counts, then positions frame after frame.
-#include "sinew/io.h"
+#include "io/pointcache.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,13 +35,15 @@ static sn_status check_counts(sn_context *ctx, const char *name, uint32_t points
 
 static sn_status check_finite(sn_context *ctx, const char *name, sn_frames *frames) {
   sn_status status = sn_frames_check(ctx, frames);
+  frames->finite = status == SN_OK;
   if (status == SN_OK) return SN_OK;
   sn_frames_free(frames);
   ctx->error.status = SN_BAD_FILE;
   return sn_fail_prefix(ctx, "%s: ", name);
 }
 
-sn_status sn_pc2_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, sn_frames *out) {
+// Without a look at the positions, which stay in `bytes` where they are aligned.
+static sn_status open_pc2(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, sn_frames *out) {
   enum { header = 32 };
   *out = (sn_frames){0};
   if (size < header || memcmp(bytes, "POINTCACHE2", 12) != 0) {
@@ -54,26 +56,51 @@ sn_status sn_pc2_parse(sn_context *ctx, const char *name, const uint8_t *bytes, 
   if ((uintptr_t)(bytes + header) % sizeof(float) == 0) {
     *out = (sn_frames){.vertex_count = (int)points, .frame_count = (int)frames, .memory = sn_arena_new(ctx)};
     out->positions = (const float(*)[3])(const void *)(bytes + header);
-  } else {
-    status = sn_frames_new(ctx, (int)points, (int)frames, out);
-    if (status != SN_OK) return status;
-    memcpy(sn_frame_mutable(out, 0), bytes + header, (size_t)points * frames * sizeof *out->positions);
+    return SN_OK;
   }
+  status = sn_frames_new(ctx, (int)points, (int)frames, out);
+  if (status != SN_OK) return status;
+  memcpy(sn_frame_mutable(out, 0), bytes + header, (size_t)points * frames * sizeof *out->positions);
+  return SN_OK;
+}
+
+sn_status sn_pc2_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, sn_frames *out) {
+  sn_status status = open_pc2(ctx, name, bytes, size, out);
+  return status == SN_OK ? check_finite(ctx, name, out) : status;
+}
+
+sn_status sn_pc2_take(sn_context *ctx, const char *name, sn_file *file, sn_frames *out) {
+  sn_status status = open_pc2(ctx, name, file->bytes, file->size, out); // a file's bytes are aligned
+  if (status != SN_OK) {
+    sn_file_close(file);
+    return status;
+  }
+  out->file = *file;
   return check_finite(ctx, name, out);
 }
 
-sn_status sn_mdd_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, sn_frames *out) {
+static void read_mdd_frame(const uint8_t *bytes, size_t count, float *out) {
+  for (size_t k = 0; k < count; k++) {
+    uint32_t bits = big32(bytes + 4 * k);
+    memcpy(out + k, &bits, sizeof bits);
+  }
+}
+
+static sn_status read_mdd(sn_context *ctx, const char *name, const sn_file *file, sn_frames *out) {
+  const uint8_t *bytes = file->bytes;
   *out = (sn_frames){0};
-  if (size < 8) return sn_fail(ctx, SN_BAD_FILE, "%s: too short for an MDD file", name);
+  if (file->size < 8) return sn_fail(ctx, SN_BAD_FILE, "%s: too short for an MDD file", name);
   uint32_t frames = big32(bytes), points = big32(bytes + 4);
   uint64_t header = 8 + 4 * (uint64_t)frames;
-  sn_status status = check_counts(ctx, name, points, frames, header, size);
+  sn_status status = check_counts(ctx, name, points, frames, header, file->size);
   if (status == SN_OK) status = sn_frames_new(ctx, (int)points, (int)frames, out);
   if (status != SN_OK) return status;
-  float *numbers = sn_frame_mutable(out, 0)[0];
-  for (size_t k = 0; k < 3 * (size_t)points * frames; k++) {
-    uint32_t bits = big32(bytes + header + 4 * k);
-    memcpy(numbers + k, &bits, sizeof bits);
+  size_t numbers = 3 * (size_t)points;
+  for (uint32_t f = 0; f < frames; f++) {
+    read_mdd_frame(bytes + header + 4 * f * numbers, numbers, sn_frame_mutable(out, (int)f)[0]);
+    sn_file_used(file, 4 * numbers);
+    sn_frames_used(out, (int)points, 1);
+    if (file->map) sn_progress(ctx, "reading", (double)f / frames);
   }
   if (frames > 1) {
     uint32_t first = big32(bytes + 8), last = big32(bytes + 8 + 4 * (size_t)(frames - 1));
@@ -83,6 +110,16 @@ sn_status sn_mdd_parse(sn_context *ctx, const char *name, const uint8_t *bytes, 
     if (isfinite(rate) && rate > 0) out->rate = rate;
   }
   return check_finite(ctx, name, out);
+}
+
+sn_status sn_mdd_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, sn_frames *out) {
+  return read_mdd(ctx, name, &(sn_file){.bytes = bytes, .size = size}, out);
+}
+
+sn_status sn_mdd_take(sn_context *ctx, const char *name, sn_file *file, sn_frames *out) {
+  sn_status status = read_mdd(ctx, name, file, out);
+  sn_file_close(file);
+  return status;
 }
 
 // Every frame through `put`, which writes its numbers.
@@ -95,6 +132,7 @@ static sn_status write_frames(sn_context *ctx, sn_writer *writer, sn_stream *fra
   for (int f = 0; status == SN_OK && f < frames->frame_count; f++) {
     status = sn_stream_frame(ctx, frames, f, positions);
     if (status == SN_OK) put(writer, (const float(*)[3])positions, count);
+    if (frames->given) sn_frames_used(frames->given, frames->vertex_count, 1);
   }
   sn_arena_free(&scratch);
   if (status == SN_OK) return sn_writer_commit(ctx, writer);
@@ -106,19 +144,24 @@ static void put_pc2_frame(sn_writer *writer, const float (*positions)[3], size_t
   sn_write(writer, positions, count * sizeof *positions);
 }
 
+sn_status sn_pc2_begin(sn_context *ctx, const char *path, int vertex_count, int frame_count, sn_writer *out) {
+  sn_status status = sn_writer_open(ctx, path, out);
+  if (status != SN_OK) return status;
+  int32_t version = 1, points = vertex_count, samples = frame_count;
+  float start = 0, step = 1;
+  sn_write(out, "POINTCACHE2", 12);
+  sn_write(out, &version, 4);
+  sn_write(out, &points, 4);
+  sn_write(out, &start, 4);
+  sn_write(out, &step, 4);
+  sn_write(out, &samples, 4);
+  return SN_OK;
+}
+
 sn_status sn_pc2_write_stream(sn_context *ctx, const char *path, sn_stream *frames) {
   sn_writer writer;
-  sn_status status = sn_writer_open(ctx, path, &writer);
-  if (status != SN_OK) return status;
-  int32_t version = 1, points = frames->vertex_count, samples = frames->frame_count;
-  float start = 0, step = 1;
-  sn_write(&writer, "POINTCACHE2", 12);
-  sn_write(&writer, &version, 4);
-  sn_write(&writer, &points, 4);
-  sn_write(&writer, &start, 4);
-  sn_write(&writer, &step, 4);
-  sn_write(&writer, &samples, 4);
-  return write_frames(ctx, &writer, frames, put_pc2_frame);
+  sn_status status = sn_pc2_begin(ctx, path, frames->vertex_count, frames->frame_count, &writer);
+  return status == SN_OK ? write_frames(ctx, &writer, frames, put_pc2_frame) : status;
 }
 
 sn_status sn_pc2_write(sn_context *ctx, const char *path, const sn_frames *frames) {

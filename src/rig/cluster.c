@@ -31,11 +31,11 @@ void sn_rig_fit_region(const rig_problem *p, const int *vertices, int count, rig
     double target[3] = {0};
     sn_mat3 h = {0};
     for (int q = 0; q < count; q++) {
-      const float *x = p->x + ((size_t)vertices[q] * (size_t)p->f + (size_t)f) * 3;
+      const float *x = rig_row(p, vertices[q]) + 3 * f;
       for (int r = 0; r < 3; r++) target[r] += (double)x[r] / count;
     }
     for (int q = 0; q < count; q++) {
-      const float *x = p->x + ((size_t)vertices[q] * (size_t)p->f + (size_t)f) * 3;
+      const float *x = rig_row(p, vertices[q]) + 3 * f;
       for (int c = 0; c < 3; c++)
         for (int r = 0; r < 3; r++) h.m[c][r] += (p->u[vertices[q]][c] - mean[c]) * ((double)x[r] - target[r]);
     }

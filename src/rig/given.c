@@ -275,6 +275,7 @@ sn_status sn_rig_with_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_fr
   if (status == SN_OK) status = solve(ctx, &g, &rounds);
   if (status == SN_OK) status = store(ctx, &g, out);
   if (status == SN_OK) status = sn_rig_measure(ctx, rest, frames, out);
+  sn_rig_problem_free(&g.p);
   sn_arena_free(&scratch);
   if (status != SN_OK) {
     sn_rig_result_free(out);

@@ -13,12 +13,29 @@
 // that single precision serves for the bulk of the arithmetic. A problem may hold a sample of vertices and frames.
 typedef struct rig_problem {
   int n, f;       // vertices, frames
-  float *x;       // n rows of 3 f: x[i * 3f + 3 * frame + r]
+  float *x;       // n rows of 3 f, in the order of `place`: see rig_row
+  int *place;     // n: the row of every vertex, which is its place in `order`; NULL: row i is that of vertex i
+  sn_file file;   // of x where that is large
   double (*u)[4]; // n: (u, 1)
   int *order;     // n: the vertices along a space-filling curve, so that neighbours in it are neighbours in space
   double *moment; // 4 rows of 3 f: sum_i u~_ic x_i; what the choice of the root needs
   double rest_cov[10]; // sum_i of the monomials of u~_i
 } rig_problem;
+
+// x_i: element 3 * frame + r.
+static inline const float *rig_row(const rig_problem *p, int i) {
+  return p->x + (size_t)(p->place ? p->place[i] : i) * 3 * (size_t)p->f;
+}
+
+// To be told of rows that were looked at: `rows` one after the other, or one of them anywhere, for which the system maps a
+// window around it.
+static inline void rig_used(const rig_problem *p, int rows) {
+  if (p->file.map) sn_file_used(&p->file, (size_t)rows * 3 * (size_t)p->f * sizeof *p->x);
+}
+static inline void rig_used_one(const rig_problem *p) {
+  enum { window = 64 << 10 };
+  if (p->file.map) sn_file_used(&p->file, 3 * (size_t)p->f * sizeof *p->x + window);
+}
 
 // Monomials of u~ in this order: xx xy xz x yy yz y zz z 1, so that v~^T G v~ is a dot product of length 10.
 enum { RIG_MONOMIALS = 10 };
@@ -110,6 +127,7 @@ typedef struct rig_units {
 // The problem of frames chosen[0 .. count), in that order.
 sn_status sn_rig_problem_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_frames *frames,
                                const int *chosen, int count, rig_units *units, rig_problem *p);
+void sn_rig_problem_free(rig_problem *p); // the file; the rest is in the arena
 
 // Fills the order of a problem whose u are set.
 sn_status sn_rig_problem_order(sn_context *ctx, sn_arena *memory, rig_problem *p);

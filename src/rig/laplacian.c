@@ -86,7 +86,7 @@ static void data_terms(const rig_model *m, int i, const int *bone, sn_simplex *q
   double mono[RIG_MONOMIALS];
   const double *u = m->p->u[i];
   size_t columns = 3 * (size_t)m->p->f;
-  const float *x = m->p->x + (size_t)i * columns;
+  const float *x = rig_row(m->p, i);
   rig_monomials(u, mono);
   for (int a = 0; a < q->n; a++) {
     for (int b = 0; b <= a; b++) {
@@ -103,6 +103,7 @@ static void data_terms(const rig_model *m, int i, const int *bone, sn_simplex *q
     }
     q->b[a] = sum;
   }
+  rig_used_one(m->p);
 }
 
 static void store(rig_model *m, int i, const sn_simplex *q, const int *bone) {

@@ -103,8 +103,7 @@ static sn_status lift_frames(sn_context *ctx, sn_arena *memory, const rig_model 
     for (int q = 0; q < from->p->f; q++) {
       double distance = 0;
       for (int i = 0; i < p->n; i += 1 + p->n / 200) {
-        const float *a = p->x + ((size_t)i * (size_t)p->f + (size_t)f) * 3;
-        const float *b = p->x + ((size_t)i * (size_t)p->f + (size_t)sampled[q]) * 3;
+        const float *a = rig_row(p, i) + 3 * f, *b = rig_row(p, i) + 3 * sampled[q];
         for (int r = 0; r < 3; r++) distance += ((double)a[r] - (double)b[r]) * ((double)a[r] - (double)b[r]);
       }
       if (distance < least) least = distance, nearest = q;

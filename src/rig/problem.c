@@ -19,57 +19,95 @@ static void rest_frame(const sn_mesh *rest, sn_vec3 *centre, double *scale) {
   *scale = spread > 0 ? sqrt(spread / n) : 1;
 }
 
-typedef struct align_job {
+// The rigid motion that takes the rest pose to a frame best.
+static sn_affine align_frame(const sn_mesh *rest, sn_vec3 centre, const float (*position)[3]) {
+  int n = rest->vertex_count;
+  sn_vec3 mean = {0, 0, 0};
+  sn_mat3 h = {0};
+  for (int i = 0; i < n; i++) mean = sn_vec3_add(mean, sn_vec3_from(position[i]));
+  mean = sn_vec3_scale(mean, 1.0 / n);
+  for (int i = 0; i < n; i++) {
+    sn_vec3 a = sn_vec3_sub(sn_vec3_from(rest->positions[i]), centre);
+    sn_vec3 b = sn_vec3_sub(sn_vec3_from(position[i]), mean);
+    h.m[0][0] += a.x * b.x, h.m[0][1] += a.x * b.y, h.m[0][2] += a.x * b.z;
+    h.m[1][0] += a.y * b.x, h.m[1][1] += a.y * b.y, h.m[1][2] += a.y * b.z;
+    h.m[2][0] += a.z * b.x, h.m[2][1] += a.z * b.y, h.m[2][2] += a.z * b.z;
+  }
+  sn_mat3 r = sn_mat3_kabsch(h);
+  return sn_affine_make(r, sn_vec3_sub(mean, sn_mat3_apply(r, centre)));
+}
+
+// Frames hold all vertices of one time, rows all times of one vertex. They are turned over in blocks of rows: first every
+// frame leaves its part in every block, frame after frame, so that each is read once; then every block is turned by itself.
+typedef struct fill_job {
   const sn_mesh *rest;
   const sn_frames *frames;
   const int *chosen;
   rig_units *units;
-} align_job;
-
-// The rigid motion that takes the rest pose to frame f best.
-static void align_frames(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
-  align_job *job = user;
-  int n = job->rest->vertex_count;
-  for (int64_t f = begin; f < end; f++) {
-    const float(*position)[3] = sn_frame(job->frames, job->chosen[f]);
-    sn_vec3 mean = {0, 0, 0};
-    sn_mat3 h = {0};
-    for (int i = 0; i < n; i++) mean = sn_vec3_add(mean, sn_vec3_from(position[i]));
-    mean = sn_vec3_scale(mean, 1.0 / n);
-    for (int i = 0; i < n; i++) {
-      sn_vec3 a = sn_vec3_sub(sn_vec3_from(job->rest->positions[i]), job->units->centre);
-      sn_vec3 b = sn_vec3_sub(sn_vec3_from(position[i]), mean);
-      h.m[0][0] += a.x * b.x, h.m[0][1] += a.x * b.y, h.m[0][2] += a.x * b.z;
-      h.m[1][0] += a.y * b.x, h.m[1][1] += a.y * b.y, h.m[1][2] += a.y * b.z;
-      h.m[2][0] += a.z * b.x, h.m[2][1] += a.z * b.y, h.m[2][2] += a.z * b.z;
-    }
-    sn_mat3 r = sn_mat3_kabsch(h);
-    job->units->motion[f] = sn_affine_make(r, sn_vec3_sub(mean, sn_mat3_apply(r, job->units->centre)));
-  }
-}
-
-typedef struct fill_job {
-  const sn_frames *frames;
-  const int *chosen;
-  const rig_units *units;
   rig_problem *p;
+  int block;     // rows
+  float *buffer; // a block per worker
 } fill_job;
 
-static void fill_rows(void *user, int64_t begin, int64_t end, int worker) {
+enum { block_bytes = 4 << 20 };
+
+static int rows_per_block(const rig_problem *p) {
+  size_t rows = block_bytes / (3 * (size_t)p->f * sizeof *p->x);
+  return rows < 16 ? 16 : rows > (size_t)p->n ? p->n : (int)rows;
+}
+
+static void fill_frames(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   fill_job *job = user;
   rig_problem *p = job->p;
-  for (int f = 0; f < p->f; f++) {
-    sn_affine to_rest;
-    sn_affine_invert(job->units->motion[f], &to_rest);
+  sn_vec3 centre = job->units->centre;
+  double unit = 1 / job->units->scale;
+  for (int64_t f = begin; f < end; f++) {
     const float(*position)[3] = sn_frame(job->frames, job->chosen[f]);
-    for (int64_t i = begin; i < end; i++) {
-      sn_vec3 v = sn_affine_apply(to_rest, sn_vec3_from(position[i]));
-      v = sn_vec3_scale(sn_vec3_sub(v, job->units->centre), 1 / job->units->scale);
-      sn_vec3_store(v, p->x + (size_t)i * 3 * (size_t)p->f + 3 * (size_t)f);
+    sn_affine to_rest;
+    job->units->motion[f] = align_frame(job->rest, centre, position);
+    sn_affine_invert(job->units->motion[f], &to_rest);
+    for (int first = 0; first < p->n; first += job->block) {
+      int count = p->n - first < job->block ? p->n - first : job->block;
+      float *to = p->x + 3 * ((size_t)first * (size_t)p->f + (size_t)f * (size_t)count);
+      for (int q = 0; q < count; q++) {
+        sn_vec3 v = sn_affine_apply(to_rest, sn_vec3_from(position[p->order[first + q]]));
+        sn_vec3_store(sn_vec3_scale(sn_vec3_sub(v, centre), unit), to + 3 * q);
+      }
     }
+    sn_frames_used(job->frames, p->n, 1);
+    if (p->file.map) sn_file_used(&p->file, (size_t)p->n * 3 * sizeof *p->x);
   }
+}
+
+static void turn_blocks(void *user, int64_t begin, int64_t end, int worker) {
+  fill_job *job = user;
+  const rig_problem *p = job->p;
+  float *copy = job->buffer + (size_t)worker * (size_t)job->block * 3 * (size_t)p->f;
+  for (int64_t first = begin; first < end; first += job->block) {
+    int count = (int)(end - first < job->block ? end - first : job->block);
+    float *block = p->x + 3 * (size_t)first * (size_t)p->f;
+    memcpy(copy, block, (size_t)count * 3 * (size_t)p->f * sizeof *copy);
+    for (int q = 0; q < count; q++)
+      for (int f = 0; f < p->f; f++)
+        memcpy(block + 3 * ((size_t)q * (size_t)p->f + (size_t)f), copy + 3 * ((size_t)f * (size_t)count + (size_t)q),
+               3 * sizeof *copy);
+    rig_used(p, count);
+  }
+}
+
+static sn_status fill_rows(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const int *chosen,
+                           rig_units *units, rig_problem *p) {
+  sn_arena scratch = sn_arena_new(ctx);
+  fill_job job = {rest, frames, chosen, units, p, rows_per_block(p), NULL};
+  job.buffer = SN_NEW(ctx, &scratch, float, (size_t)sn_threads(ctx) * (size_t)job.block * 3 * (size_t)p->f);
+  sn_status status = job.buffer ? SN_OK : ctx->error.status;
+  if (status == SN_OK) {
+    sn_parallel_for(ctx, p->f, 1, fill_frames, &job);
+    sn_parallel_for(ctx, p->n, job.block, turn_blocks, &job);
+  }
+  sn_arena_free(&scratch);
+  return status;
 }
 
 typedef struct curve_key {
@@ -116,42 +154,97 @@ sn_status sn_rig_problem_order(sn_context *ctx, sn_arena *memory, rig_problem *p
   return good ? SN_OK : ctx->error.status;
 }
 
-sn_status sn_rig_problem_moments(sn_context *ctx, sn_arena *memory, rig_problem *p) {
+typedef struct moment_job {
+  const rig_problem *p;
+  double *sums; // per group: the moments, then the covariance
+} moment_job;
+
+enum { moment_groups = 8 };
+
+static size_t moment_size(const rig_problem *p) { return 12 * (size_t)p->f + RIG_MONOMIALS; }
+
+static void add_moments(const rig_problem *p, int i, double *moment, double *cov) {
   size_t columns = 3 * (size_t)p->f;
-  p->moment = SN_NEW(ctx, memory, double, 4 * columns);
-  if (!p->moment) return ctx->error.status;
-  for (int i = 0; i < p->n; i++) {
-    const float *x = p->x + (size_t)i * columns;
-    double mono[RIG_MONOMIALS];
-    rig_monomials(p->u[i], mono);
-    for (int q = 0; q < RIG_MONOMIALS; q++) p->rest_cov[q] += mono[q];
-    for (int c = 0; c < 4; c++)
-      for (size_t e = 0; e < columns; e++) p->moment[(size_t)c * columns + e] += p->u[i][c] * (double)x[e];
+  const float *x = rig_row(p, i);
+  double mono[RIG_MONOMIALS];
+  rig_monomials(p->u[i], mono);
+  for (int q = 0; q < RIG_MONOMIALS; q++) cov[q] += mono[q];
+  for (int c = 0; c < 4; c++)
+    for (size_t e = 0; e < columns; e++) moment[(size_t)c * columns + e] += p->u[i][c] * (double)x[e];
+}
+
+static void moment_group(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  moment_job *job = user;
+  const rig_problem *p = job->p;
+  for (int64_t g = begin; g < end; g++) {
+    double *sums = job->sums + (size_t)g * moment_size(p);
+    for (int64_t q = g * p->n / moment_groups; q < (g + 1) * p->n / moment_groups; q++) {
+      add_moments(p, p->order[q], sums, sums + 12 * (size_t)p->f);
+      rig_used(p, 1);
+    }
   }
-  return SN_OK;
+}
+
+sn_status sn_rig_problem_moments(sn_context *ctx, sn_arena *memory, rig_problem *p) {
+  size_t count = 12 * (size_t)p->f;
+  p->moment = SN_NEW(ctx, memory, double, count);
+  if (!p->moment) return ctx->error.status;
+  if (!p->place) { // a sample
+    for (int i = 0; i < p->n; i++) add_moments(p, i, p->moment, p->rest_cov);
+    return SN_OK;
+  }
+  sn_arena scratch = sn_arena_new(ctx);
+  moment_job job = {p, SN_NEW(ctx, &scratch, double, moment_groups *moment_size(p))};
+  if (job.sums) sn_parallel_for(ctx, moment_groups, 1, moment_group, &job);
+  for (size_t g = 0; job.sums && g < moment_groups; g++) {
+    const double *sums = job.sums + g * moment_size(p);
+    for (size_t e = 0; e < count; e++) p->moment[e] += sums[e];
+    for (int q = 0; q < RIG_MONOMIALS; q++) p->rest_cov[q] += sums[count + (size_t)q];
+  }
+  sn_arena_free(&scratch);
+  return job.sums ? SN_OK : ctx->error.status;
+}
+
+static sn_status new_rows(sn_context *ctx, sn_arena *memory, rig_problem *p) {
+  size_t count = (size_t)p->n * 3 * (size_t)p->f;
+  if (!sn_is_large(ctx, count * sizeof *p->x)) {
+    p->x = SN_NEW(ctx, memory, float, count);
+    return p->x ? SN_OK : ctx->error.status;
+  }
+  sn_status status = sn_file_scratch(ctx, count * sizeof *p->x, "the frames, vertex by vertex", &p->file);
+  if (status == SN_OK) p->x = sn_file_scratch_bytes(&p->file);
+  return status;
+}
+
+static sn_status build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_frames *frames,
+                       const int *chosen, rig_units *units, rig_problem *p) {
+  p->u = sn_arena_alloc(ctx, memory, (size_t)p->n, sizeof *p->u);
+  p->place = SN_NEW(ctx, memory, int, p->n);
+  units->motion = SN_NEW(ctx, memory, sn_affine, p->f);
+  if (!p->place || !p->u || !units->motion) return ctx->error.status;
+  rest_frame(rest, &units->centre, &units->scale);
+  for (int i = 0; i < p->n; i++) {
+    sn_vec3 u = sn_vec3_scale(sn_vec3_sub(sn_vec3_from(rest->positions[i]), units->centre), 1 / units->scale);
+    p->u[i][0] = u.x, p->u[i][1] = u.y, p->u[i][2] = u.z, p->u[i][3] = 1;
+  }
+  sn_status status = sn_rig_problem_order(ctx, memory, p);
+  for (int q = 0; status == SN_OK && q < p->n; q++) p->place[p->order[q]] = q;
+  if (status == SN_OK) status = new_rows(ctx, memory, p);
+  if (status == SN_OK) status = fill_rows(ctx, rest, frames, chosen, units, p);
+  return status == SN_OK ? sn_rig_problem_moments(ctx, memory, p) : status;
 }
 
 sn_status sn_rig_problem_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_frames *frames,
                                const int *chosen, int count, rig_units *units, rig_problem *p) {
-  int n = rest->vertex_count;
   *units = (rig_units){0};
-  *p = (rig_problem){.n = n, .f = count};
-  p->x = SN_NEW(ctx, memory, float, (size_t)n * 3 * (size_t)count);
-  p->u = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *p->u);
-  units->motion = SN_NEW(ctx, memory, sn_affine, count);
-  if (!p->x || !p->u || !units->motion) return ctx->error.status;
-  rest_frame(rest, &units->centre, &units->scale);
-  for (int i = 0; i < n; i++) {
-    sn_vec3 u = sn_vec3_scale(sn_vec3_sub(sn_vec3_from(rest->positions[i]), units->centre), 1 / units->scale);
-    p->u[i][0] = u.x, p->u[i][1] = u.y, p->u[i][2] = u.z, p->u[i][3] = 1;
-  }
-  align_job align = {rest, frames, chosen, units};
-  sn_parallel_for(ctx, count, 1, align_frames, &align);
-  fill_job fill = {frames, chosen, units, p};
-  sn_parallel_for(ctx, n, 512, fill_rows, &fill);
-  sn_status status = sn_rig_problem_order(ctx, memory, p);
-  return status == SN_OK ? sn_rig_problem_moments(ctx, memory, p) : status;
+  *p = (rig_problem){.n = rest->vertex_count, .f = count};
+  sn_status status = build(ctx, memory, rest, frames, chosen, units, p);
+  if (status != SN_OK) sn_rig_problem_free(p);
+  return status;
 }
+
+void sn_rig_problem_free(rig_problem *p) { sn_file_close(&p->file); }
 
 sn_affine sn_rig_to_units(const rig_units *units, int f, sn_affine t) {
   sn_affine to_rest;

@@ -11,12 +11,13 @@
 static void frame_distances(const rig_problem *p, const int *vertex, int count, int g, double *distance) {
   for (int f = 0; f < p->f; f++) distance[f] = 0;
   for (int q = 0; q < count; q++) {
-    const float *x = p->x + (size_t)vertex[q] * 3 * (size_t)p->f;
+    const float *x = rig_row(p, vertex[q]);
     for (int f = 0; f < p->f; f++)
       for (int r = 0; r < 3; r++) {
         double d = (double)x[3 * f + r] - (g < 0 ? p->u[vertex[q]][r] : (double)x[3 * g + r]);
         distance[f] += d * d;
       }
+    rig_used_one(p);
   }
 }
 
@@ -56,10 +57,11 @@ sn_status sn_rig_sample(sn_context *ctx, sn_arena *memory, const rig_problem *p,
       for (int f = 0; f < count; f++) frames_out[f] = f;
     }
     for (int q = 0; q < n; q++) {
-      const float *x = p->x + (size_t)vertex[q] * 3 * (size_t)p->f;
+      const float *x = rig_row(p, vertex[q]);
       float *to = out->x + (size_t)q * 3 * (size_t)count;
       memcpy(out->u[q], p->u[vertex[q]], sizeof *out->u);
       for (int f = 0; f < count; f++) memcpy(to + 3 * f, x + 3 * (size_t)frames_out[f], 3 * sizeof *to);
+      rig_used_one(p);
     }
   }
   sn_arena_free(&scratch);

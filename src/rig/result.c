@@ -112,6 +112,7 @@ static void chunk_errors(void *user, int64_t begin, int64_t end, int worker) {
       out->report.vertex_rms[i] += error;
     }
   }
+  sn_frames_used(job->frames, end - begin, frames);
 }
 
 static void count_influences(const sn_skin *skin, int histogram[9]) {

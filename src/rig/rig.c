@@ -260,7 +260,7 @@ sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, 
   if (status != SN_OK) return status;
   if (o.given != SN_RIG_NOTHING) return sn_rig_with_skeleton(ctx, rest, frames, &o, out);
   sn_arena scratch = sn_arena_new(ctx);
-  rig_problem p;
+  rig_problem p = {0};
   rig_units units;
   int *order = SN_NEW(ctx, &scratch, int, frames->frame_count);
   status = order ? sn_rig_sort_frames(ctx, frames, order) : ctx->error.status;
@@ -272,6 +272,7 @@ sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, 
     status = insist ? solve_for(ctx, rest, frames, &p, &units, order, &o, o.bones, out)
                     : solve_decided(ctx, rest, frames, &p, &units, order, &o, out);
   }
+  sn_rig_problem_free(&p);
   sn_arena_free(&scratch);
   return status;
 }

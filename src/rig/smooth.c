@@ -21,10 +21,12 @@ static void edge_rigidness(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   edge_job *job = user;
   const rig_problem *p = job->p;
-  for (int64_t i = begin; i < end; i++)
+  for (int64_t q = begin; q < end; q++) {
+    int i = p->order[q];
     for (int e = job->start[i]; e < job->start[i + 1]; e++) {
       int k = job->ring[e];
-      const float *a = p->x + (size_t)i * 3 * (size_t)p->f, *b = p->x + (size_t)k * 3 * (size_t)p->f;
+      const float *a = rig_row(p, i), *b = rig_row(p, k);
+      if (p->place && (p->place[k] < begin || p->place[k] >= end)) rig_used_one(p);
       double sum = 0;
       sn_vec3 u = {p->u[i][0] - p->u[k][0], p->u[i][1] - p->u[k][1], p->u[i][2] - p->u[k][2]};
       double rest = sn_vec3_length(u);
@@ -34,6 +36,8 @@ static void edge_rigidness(void *user, int64_t begin, int64_t end, int worker) {
       }
       job->pull[e] = (float)(1 / (sqrt(sum / p->f) + job->floor));
     }
+  }
+  rig_used(p, (int)(end - begin));
 }
 
 // Symmetric in i and k, about 1 in sum over the neighbours: the mean of d_ik / D_i and d_ik / D_k.

@@ -52,25 +52,25 @@ sn_status sn_rig_store_skin(sn_context *ctx, const rig_model *m, sn_skin *out) {
 }
 
 static sn_status solve(sn_context *ctx, sn_arena *scratch, const sn_mesh *rest, const sn_frames *frames,
-                       const sn_poses *poses, const sn_keys *keys, const sn_weights_options *o, sn_skin *out) {
+                       const sn_poses *poses, const sn_keys *keys, const sn_weights_options *o, rig_problem *p,
+                       sn_skin *out) {
   int count;
-  rig_problem p;
   rig_units units;
   rig_model m;
   int *chosen = choose_frames(ctx, scratch, frames, keys, &count);
   if (!chosen) return ctx->error.status;
   if (count < 1) return sn_fail(ctx, SN_BAD_INPUT, "weights: there are no frames to learn from");
-  sn_status status = sn_rig_problem_build(ctx, scratch, rest, frames, chosen, count, &units, &p);
-  if (status == SN_OK) status = sn_rig_model_new(ctx, scratch, &p, poses->joint_count, o->influences, &m);
+  sn_status status = sn_rig_problem_build(ctx, scratch, rest, frames, chosen, count, &units, p);
+  if (status == SN_OK) status = sn_rig_model_new(ctx, scratch, p, poses->joint_count, o->influences, &m);
   if (status != SN_OK) return status;
   m.bones = poses->joint_count;
   for (int f = 0; f < count; f++)
     for (int j = 0; j < m.bones; j++)
       sn_rig_set_bone(&m, j, f, sn_rig_to_units(&units, f, sn_pose(poses, chosen[f])[j]));
-  for (int i = 0; i < p.n; i++) m.weight[(size_t)i * (size_t)m.limit] = 1;
+  for (int i = 0; i < p->n; i++) m.weight[(size_t)i * (size_t)m.limit] = 1;
   sn_rig_model_refresh(ctx, &m);
   rig_smooth smooth = {0};
-  if (o->smooth > 0) status = sn_rig_smooth_build(ctx, scratch, rest, &p, o->smooth, &smooth);
+  if (o->smooth > 0) status = sn_rig_smooth_build(ctx, scratch, rest, p, o->smooth, &smooth);
   // The first pass starts from an arbitrary bone and settles the influences without smoothing.
   double before = INFINITY;
   for (int round = 0; round < o->rounds && status == SN_OK; round++) {
@@ -89,7 +89,9 @@ sn_status sn_solve_weights(sn_context *ctx, const sn_mesh *rest, const sn_frames
   sn_status status = check_input(ctx, rest, frames, poses, &o);
   if (status != SN_OK) return status;
   sn_arena scratch = sn_arena_new(ctx);
-  status = solve(ctx, &scratch, rest, frames, poses, keys, &o, out);
+  rig_problem p = {0};
+  status = solve(ctx, &scratch, rest, frames, poses, keys, &o, &p, out);
+  sn_rig_problem_free(&p);
   sn_arena_free(&scratch);
   return status;
 }

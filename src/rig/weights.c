@@ -157,8 +157,7 @@ static void chunk_residual(const rig_model *m, const uint16_t *joint, const doub
       float *mix = s->mix + (size_t)i * (size_t)rows + 4 * slot;
       for (int c = 0; c < 4; c++) mix[c] = (float)(w * u[c]);
     }
-    memcpy(s->residual + (size_t)i * (size_t)columns, m->p->x + (size_t)vertex * (size_t)columns,
-           (size_t)columns * sizeof(float));
+    memcpy(s->residual + (size_t)i * (size_t)columns, rig_row(m->p, vertex), (size_t)columns * sizeof(float));
   }
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, s->count, columns, rows, -1, s->mix, rows, s->t, columns, 1,
               s->residual, columns);
@@ -451,6 +450,7 @@ static void pass_group(void *user, int64_t begin, int64_t end, int worker) {
       s->vertex = m->p->order + first, s->count = m->p->n - first < chunk_size ? m->p->n - first : chunk_size;
       choose_active(m, all, s);
       chunk_residual(m, m->joint, m->weight, s);
+      rig_used(m->p, s->count);
       if (job->mode != RIG_KEEP) {
         chunk_gradient(m, s);
         chunk_weights(job, s, sums->price);

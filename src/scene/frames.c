@@ -6,6 +6,12 @@
 sn_status sn_frames_new(sn_context *ctx, int vertex_count, int frame_count, sn_frames *out) {
   *out = (sn_frames){.vertex_count = vertex_count, .frame_count = frame_count, .memory = sn_arena_new(ctx)};
   size_t count = (size_t)vertex_count * (size_t)frame_count;
+  if (sn_is_large(ctx, count * sizeof *out->positions)) {
+    sn_status status = sn_file_scratch(ctx, count * sizeof *out->positions, "frames", &out->file);
+    out->positions = (const float(*)[3])(const void *)out->file.bytes;
+    if (status != SN_OK) *out = (sn_frames){0};
+    return status;
+  }
   out->positions = sn_arena_alloc(ctx, &out->memory, count, sizeof *out->positions);
   if (out->positions) return SN_OK;
   sn_frames_free(out);
@@ -15,8 +21,11 @@ sn_status sn_frames_new(sn_context *ctx, int vertex_count, int frame_count, sn_f
 float (*sn_frame_mutable(sn_frames *frames, int f))[3] { return (float(*)[3])(uintptr_t)sn_frame(frames, f); }
 
 sn_status sn_frames_check(sn_context *ctx, const sn_frames *frames) {
-  for (int f = 0; f < frames->frame_count; f++) {
+  for (int f = 0; f < frames->frame_count && !frames->finite; f++) {
     const float(*positions)[3] = sn_frame(frames, f);
+    if (frames->file.map && !sn_progress(ctx, "reading", (double)f / frames->frame_count)) {
+      return sn_fail(ctx, SN_STOPPED, "stopped at frame %d", f);
+    }
     // x - x is 0 for a finite x and not otherwise; one test per frame instead of three per vertex.
     float sum = 0;
     for (int i = 0; i < frames->vertex_count; i++) {
@@ -29,6 +38,7 @@ sn_status sn_frames_check(sn_context *ctx, const sn_frames *frames) {
           return sn_fail(ctx, SN_BAD_INPUT, "frame %d, vertex %d: position is not finite", f, i);
         }
       }
+    sn_frames_used(frames, frames->vertex_count, 1);
   }
   return SN_OK;
 }

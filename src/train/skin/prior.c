@@ -248,6 +248,8 @@ static void sample_range(void *user, int64_t begin, int64_t end, int worker) {
     near_vertex v = look_at(job, (int)n * job->sample_step);
     sn_context ctx = {.allocator = job->ctx->allocator, .threads = 1};
     if (v.count > 1) job->status[n] = try_strengths(&ctx, job, &v, job->errors + n * strength_count);
+    // One vertex of every frame: a window of 64 KB each.
+    sn_frames_used(&job->blend->examples->frames, 5461, job->blend->keys->count);
   }
 }
 
@@ -285,6 +287,7 @@ static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
       weights[best] = -1;
     }
   }
+  sn_frames_used(&job->blend->examples->frames, end - begin, job->blend->keys->count);
 }
 
 sn_status sn_prior_fit(sn_context *ctx, const sn_blend *blend, const sn_skin *prior, const sn_prior_options *options,

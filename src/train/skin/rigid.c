@@ -27,6 +27,7 @@ static void add_errors(void *user, int64_t begin, int64_t end, int worker) {
       }
     }
   }
+  sn_frames_used(job->frames, end - begin, job->keys->count);
 }
 
 void sn_rigid_errors(const sn_context *ctx, const sn_examples *examples, const sn_keys *keys, double *errors) {

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+// Frames that live in files give what frames in memory give, byte for byte.
+#include "train_fixture.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "sinew/io.h"
+#include "sinew/rig.h"
+
+// Everything of a thousand bytes or more goes to files.
+static sn_context streaming(void) {
+  sn_context ctx = sn_context_default();
+  ctx.large = 1000;
+  return ctx;
+}
+
+static void assert_same_frames(const sn_frames *a, const sn_frames *b) {
+  assert_int_equal(a->vertex_count, b->vertex_count);
+  assert_int_equal(a->frame_count, b->frame_count);
+  assert_true(a->rate == b->rate);
+  size_t size = (size_t)a->vertex_count * (size_t)a->frame_count * sizeof(float[3]);
+  assert_memory_equal(a->positions, b->positions, size);
+}
+
+static void caches_are_read_the_same(void **state) {
+  (void)state;
+  static const char *const names[] = {"a.pc2", "a.mdd", "a.abc"};
+  sn_context plain = sn_context_default(), ctx = streaming();
+  const char *folder = scratch_folder();
+  char path[4200];
+  sn_examples examples = generate(&plain, "arm", 9, 600);
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    sn_frames whole, windows;
+    snprintf(path, sizeof path, "%s/%s", folder, names[k]);
+    assert_ok(&plain, sn_frames_write(&plain, path, &examples.frames, &examples.rest));
+    assert_ok(&plain, sn_frames_read(&plain, path, NULL, &whole));
+    assert_ok(&ctx, sn_frames_read(&ctx, path, NULL, &windows));
+    assert_null(whole.file.map);
+    assert_non_null(windows.file.map);
+    assert_same_frames(&whole, &windows);
+    sn_frames_free(&whole);
+    sn_frames_free(&windows);
+    unlink(path);
+  }
+  sn_examples_free(&examples);
+}
+
+static void damaged_caches_are_refused_the_same(void **state) {
+  (void)state;
+  sn_context ctx = streaming();
+  const char *folder = scratch_folder();
+  char path[4200];
+  sn_examples examples = generate(&ctx, "arm", 9, 600);
+  sn_frames frames;
+  snprintf(path, sizeof path, "%s/a.pc2", folder);
+  assert_ok(&ctx, sn_frames_write(&ctx, path, &examples.frames, &examples.rest));
+  assert_int_equal(truncate(path, 60000), 0);
+  assert_fails(&ctx, sn_frames_read(&ctx, path, NULL, &frames), "truncated: the header says 9 frames");
+  sn_frame_mutable(&examples.frames, 7)[20][1] = NAN;
+  assert_ok(&ctx, sn_frames_write(&ctx, path, &examples.frames, &examples.rest));
+  assert_fails(&ctx, sn_frames_read(&ctx, path, NULL, &frames), "a.pc2: frame 7, vertex 20: position is not finite");
+  unlink(path);
+  sn_examples_free(&examples);
+}
+
+// Several clips and --keys are put together in a file too.
+static void rigs_are_the_same(void **state) {
+  (void)state;
+  sn_context plain = sn_context_default(), ctx = streaming();
+  sn_examples whole = generate(&plain, "body", 12, 2000), windows = generate(&ctx, "body", 12, 2000);
+  sn_rig_options options = sn_rig_options_default();
+  sn_rig_result a, b;
+  options.bones = 8;
+  assert_non_null(windows.frames.file.map);
+  assert_same_frames(&whole.frames, &windows.frames);
+  assert_ok(&plain, sn_rig(&plain, &whole.rest, &whole.frames, &options, &a));
+  assert_ok(&ctx, sn_rig(&ctx, &windows.rest, &windows.frames, &options, &b));
+  assert_int_equal(a.report.bones, b.report.bones);
+  assert_true(a.report.rms == b.report.rms);
+  size_t slots = (size_t)a.skin.vertex_count * (size_t)a.skin.influences;
+  assert_memory_equal(a.skin.joints, b.skin.joints, slots * sizeof *a.skin.joints);
+  assert_memory_equal(a.skin.weights, b.skin.weights, slots * sizeof *a.skin.weights);
+  assert_memory_equal(a.poses.matrices, b.poses.matrices,
+                      (size_t)a.poses.frame_count * (size_t)a.poses.joint_count * sizeof *a.poses.matrices);
+  sn_rig_result_free(&a);
+  sn_rig_result_free(&b);
+  sn_examples_free(&whole);
+  sn_examples_free(&windows);
+}
+
+static void models_and_figures_are_the_same(void **state) {
+  (void)state;
+  static const char *const specs[] = {
+    "rigid",           "lbs",           "lbs:prior=none,smooth=0.01", "lbs:extra=halfway", "dqs", "eigenskin",
+    "psd:space=whole", "rotreg:bones=8"};
+  sn_context plain = sn_context_default(), ctx = streaming();
+  sn_examples whole = generate(&plain, "arm", 12, 800), windows = generate(&ctx, "arm", 12, 800);
+  for (size_t k = 0; k < sizeof specs / sizeof *specs; k++) {
+    trained a = train(&plain, &whole, specs[k], "every:2"), b = train(&ctx, &windows, specs[k], "every:2");
+    assert_int_equal(a.bytes.size, b.bytes.size);
+    assert_memory_equal(a.bytes.bytes, b.bytes.bytes, a.bytes.size);
+    assert_memory_equal(&a.scores, &b.scores, sizeof a.scores);
+    release(&a);
+    release(&b);
+  }
+  sn_examples_free(&whole);
+  sn_examples_free(&windows);
+}
+
+// Sums over frames go on from window to window as if there were one.
+static void figures_do_not_depend_on_windows(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "arm", 11, 600);
+  trained t = train(&ctx, &examples, "lbs", "all");
+  sn_keys all, part;
+  sn_frames positions, normals;
+  sn_errors whole, windows;
+  assert_ok(&ctx, sn_keys_parse(&ctx, "all", 11, 1, &all, NULL));
+  assert_ok(&ctx, sn_assess_evaluate(&ctx, &t.model, &examples, &all, &positions, &normals));
+  assert_ok(&ctx, sn_errors_measure(&ctx, &examples, &all, &positions, &normals, &whole));
+  assert_ok(&ctx, sn_errors_begin(&ctx, &examples, 11, &windows));
+  for (int first = 0; first < 11; first += 3) {
+    int count = first + 3 < 11 ? 3 : 11 - first;
+    sn_frames some = positions, turned = normals;
+    some.positions = sn_frame(&positions, first), turned.positions = sn_frame(&normals, first);
+    some.frame_count = turned.frame_count = count;
+    part = (sn_keys){.count = count, .frames = all.frames + first};
+    assert_ok(&ctx, sn_errors_window(&ctx, &examples, &part, first, &some, &turned, &windows));
+  }
+  sn_metrics a = sn_metrics_of(&whole, 1), b = sn_metrics_of(&windows, 1);
+  assert_memory_equal(&a, &b, sizeof a);
+  assert_memory_equal(whole.frame_squared, windows.frame_squared, 11 * sizeof(double));
+  sn_errors_free(&whole);
+  sn_errors_free(&windows);
+  sn_frames_free(&positions);
+  sn_frames_free(&normals);
+  sn_keys_free(&all);
+  release(&t);
+  sn_examples_free(&examples);
+}
+
+// Every allocation that fails on the way leaves neither memory nor a file behind.
+static void failures_leave_nothing(void **state) {
+  (void)state;
+  sn_context plain = sn_context_default();
+  sn_examples examples = generate(&plain, "body", 6, 2000);
+  sn_rig_options options = sn_rig_options_default();
+  options.bones = 2;
+  for (int64_t n = 1; n < 120; n += 7) {
+    failing_allocator allocator = {.countdown = n};
+    sn_context ctx = failing_context(&allocator);
+    ctx.large = 1000;
+    sn_rig_result result;
+    if (sn_rig(&ctx, &examples.rest, &examples.frames, &options, &result) == SN_OK) sn_rig_result_free(&result);
+    assert_int_equal(allocator.live, 0);
+  }
+  sn_examples_free(&examples);
+}
+
+static void scratch_space_that_is_missing_is_told(void **state) {
+  (void)state;
+  sn_context ctx = streaming();
+  sn_frames frames;
+  char *before = getenv("TMPDIR") ? strdup(getenv("TMPDIR")) : NULL;
+  setenv("TMPDIR", "/nowhere", 1);
+  assert_fails(&ctx, sn_frames_new(&ctx, 1000, 10, &frames), "/nowhere: 0.0 GB of scratch space");
+  if (before)
+    setenv("TMPDIR", before, 1);
+  else
+    unsetenv("TMPDIR");
+  free(before);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(caches_are_read_the_same),
+    cmocka_unit_test(damaged_caches_are_refused_the_same),
+    cmocka_unit_test(rigs_are_the_same),
+    cmocka_unit_test(models_and_figures_are_the_same),
+    cmocka_unit_test(figures_do_not_depend_on_windows),
+    cmocka_unit_test(failures_leave_nothing),
+    cmocka_unit_test(scratch_space_that_is_missing_is_told),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

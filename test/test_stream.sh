@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Caches larger than memory: the same files come out, limits are told beforehand, a cache that is cut ends with a message.
+set -u
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+export TMPDIR=$dir
+failures=0
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+
+"$SINEW" gen body --vertices 6000 --frames 60 --quiet -o body || exit 1
+set=(--rest body/rest.obj --frames body/frames.pc2 --quiet)
+with=(--skeleton body/skeleton.glb)
+"$SINEW" rig "${set[@]}" --bones 6 -o whole.glb && "$SINEW" rig "${set[@]}" --bones 6 --memory 30M -o windows.glb ||
+  fail "rig within 30 MB"
+cmp whole.glb windows.glb || fail "rig depends on the memory"
+for method in lbs lbs:prior=none dqs; do
+  "$SINEW" train --method $method "${set[@]}" "${with[@]}" -o whole.sinew &&
+    "$SINEW" train --method $method "${set[@]}" "${with[@]}" --memory 30M -o windows.sinew || fail "$method within 30 MB"
+  cmp whole.sinew windows.sinew || fail "$method depends on the memory"
+done
+ls -A | grep -v '^\(body\|whole\|windows\)' && fail "scratch files were left"
+
+# Cut once it is mapped: a message that names it, no output.
+"$SINEW" rig "${set[@]}" --bones 6 --memory 30M -o cut.glb 2> said.txt &
+tool=$!
+for _ in $(seq 400); do grep -q frames.pc2 /proc/$tool/maps 2> /dev/null && break; sleep 0.01; done
+truncate -s 5000 body/frames.pc2
+wait $tool
+status=$?
+[ $status -eq 1 ] || fail "a cut cache: exit status $status"
+grep -q 'body/frames.pc2.*became shorter while it was read\|truncated' said.txt || { fail "a cut cache:"; cat said.txt; }
+[ ! -e cut.glb ] || fail "a cut cache gave an output"
+
+[ $failures -eq 0 ] && echo "streams are as good as memory"
+exit $((failures > 0))

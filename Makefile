@@ -43,6 +43,12 @@ fuzz: setup
 torture: build
 	@tools/torture.sh $(ROUNDS)
 
+# The tool for several processes: mpirun -n 8 build-mpi/sinew rig ...
+mpi: packages
+	@SINEW_MPI=1 ./tools/setup.sh
+	@cmake --preset mpi $(CMAKE_FLAGS) > build.log 2>&1 || { cat build.log; exit 1; }
+	@cmake --build build-mpi -j $(JOBS)
+
 # Models of every kind on the GPU against the runtime's scalar path; skipped where there is no nvcc or no GPU.
 test-cuda: build
 	@bash test/cuda/run.sh build/sinew build/cuda
@@ -105,5 +111,6 @@ help:
 	@echo "make figures    the papers' figures and tables over generated sets, in figures/"
 	@echo "make python     build the wheel of the Python module"
 	@echo "make blender    build the Blender add-on; make test-blender tests it"
+	@echo "make mpi        build-mpi/sinew, for mpirun"
 	@echo "make install    install the tool and both libraries (PREFIX=...)"
 	@echo "make test-sanitize | test-scalar | test-cuda | fuzz | torture | format | format-check | clean"

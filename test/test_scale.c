@@ -7,6 +7,7 @@
 
 #include "sinew/io.h"
 #include "sinew/rig.h"
+#include "thread_team.h"
 
 // Everything of a thousand bytes or more goes to files.
 static sn_context streaming(void) {
@@ -141,6 +142,70 @@ static void figures_do_not_depend_on_windows(void **state) {
   sn_examples_free(&examples);
 }
 
+typedef struct member {
+  const sn_examples *examples;
+  const char *spec; // NULL: a rig
+  sn_rig_result rig;
+  sn_model model;
+} member;
+
+static void work_as_member(sn_context *ctx, void *user) {
+  member *m = user;
+  const sn_examples *e = m->examples;
+  sn_rig_options options = sn_rig_options_default();
+  sn_method_spec spec;
+  sn_train_report report;
+  sn_keys keys;
+  options.bones = 5;
+  if (!m->spec) {
+    assert_ok(ctx, sn_rig(ctx, &e->rest, &e->frames, &options, &m->rig));
+    return;
+  }
+  assert_ok(ctx, sn_method_parse(ctx, m->spec, &spec));
+  assert_ok(ctx, sn_keys_parse(ctx, "every:2", e->frames.frame_count, 1, &keys, NULL));
+  assert_ok(ctx, sn_train(ctx, &spec, e, &keys, &m->model, &report));
+  sn_keys_free(&keys);
+}
+
+// 1, 3 and 8 that work together have, each of them, what one alone has.
+static void teams_give_the_same(void **state) {
+  (void)state;
+  static const char *const specs[] = {NULL,        "lbs",           "lbs:prior=none,smooth=0.01", "dqs", "psd",
+                                      "eigenskin", "rotreg:bones=6"};
+  static const int sizes[] = {3, 8};
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "body", 8, 2000);
+  for (size_t k = 0; k < sizeof specs / sizeof *specs; k++) {
+    member alone = {.examples = &examples, .spec = specs[k]};
+    work_as_member(&ctx, &alone);
+    for (size_t s = 0; s < (k < 2 ? 2 : 1); s++) {
+      member members[most_ranks];
+      void *users[most_ranks];
+      sn_team counts;
+      for (int r = 0; r < sizes[s]; r++)
+        members[r] = (member){.examples = &examples, .spec = specs[k]}, users[r] = &members[r];
+      run_team(sizes[s], ctx.allocator, work_as_member, users, &counts);
+      assert_true(counts.messages > 0 && counts.bytes > 0);
+      for (int r = 0; r < sizes[s]; r++) {
+        const sn_rig_result *a = &alone.rig, *b = &members[r].rig;
+        size_t slots = (size_t)a->skin.vertex_count * (size_t)a->skin.influences;
+        assert_int_equal(alone.model.size, members[r].model.size);
+        if (alone.model.size > 0) assert_memory_equal(alone.model.bytes, members[r].model.bytes, alone.model.size);
+        if (slots > 0) {
+          assert_memory_equal(a->skin.weights, b->skin.weights, slots * sizeof *a->skin.weights);
+          assert_true(a->report.rms == b->report.rms && a->report.roughness == b->report.roughness);
+          assert_true(a->report.p99_pct_diag == b->report.p99_pct_diag);
+        }
+        sn_rig_result_free(&members[r].rig);
+        sn_model_free(&members[r].model);
+      }
+    }
+    sn_rig_result_free(&alone.rig);
+    sn_model_free(&alone.model);
+  }
+  sn_examples_free(&examples);
+}
+
 // Every allocation that fails on the way leaves neither memory nor a file behind.
 static void failures_leave_nothing(void **state) {
   (void)state;
@@ -180,6 +245,7 @@ int main(void) {
     cmocka_unit_test(rigs_are_the_same),
     cmocka_unit_test(models_and_figures_are_the_same),
     cmocka_unit_test(figures_do_not_depend_on_windows),
+    cmocka_unit_test(teams_give_the_same),
     cmocka_unit_test(failures_leave_nothing),
     cmocka_unit_test(scratch_space_that_is_missing_is_told),
   };

@@ -34,6 +34,11 @@ python3-venv: installing the wheel in a test
 python3-pip: builds the wheel
 "
 
+[ "${SINEW_MPI:-0}" = 0 ] || packages="$packages
+openmpi-bin: runs several processes
+libopenmpi-dev: builds for them
+"
+
 installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
 
 # Node may come from elsewhere than Debian; what counts is that the commands are there.

@@ -52,6 +52,17 @@ typedef struct sn_allocator {
 // Called now and then from the calling thread with 0 <= done <= 1. Returning false asks to stop early: SN_STOPPED.
 typedef bool (*sn_progress_fn)(void *user, const char *task, double done);
 
+// Processes that train together (MPI): see docs/scale.md. All of them make the same calls on the same input.
+struct sn_context;
+typedef struct sn_team {
+  int rank, size;
+  // Sends the owner's bytes to all others. A process that fails need not come here: the others are ended.
+  sn_status (*share)(struct sn_context *ctx, int owner, void *bytes, size_t size);
+  // Whether all of them have come here without failing; the message of one that has not goes to ctx->error.
+  bool (*agree)(struct sn_context *ctx, sn_status status);
+  size_t messages, bytes; // shared so far
+} sn_team;
+
 // What an operation runs in. One context per calling thread; fill it with sn_context_default().
 typedef struct sn_context {
   sn_allocator allocator;
@@ -60,6 +71,7 @@ typedef struct sn_context {
   void *progress_user;
   const int *stop; // may be NULL. Not 0, set by any thread at any time: the operation gives up soon, with SN_STOPPED
   size_t large;    // arrays of frames from this size on live in files and go by in windows; 0: SN_LARGE
+  sn_team *team;   // NULL: alone
   struct sn_outputs
     *outputs;     // files that will appear together (sn_outputs_begin); NULL: each as soon as it is written
   sn_error error; // the last failure

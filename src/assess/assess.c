@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/team.h"
+
 // Frames that are evaluated at a time: a window of positions and normals, at least one frame for every thread.
 static int window_size(const sn_context *ctx, const sn_rt_model *model) {
   enum { window_bytes = 64 << 20 };
@@ -93,8 +95,8 @@ static sn_status score(sn_context *ctx, const sn_examples *examples, parts *p, s
   return status;
 }
 
-sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *train,
-                    const sn_keys *test, sn_scores *out, double *frame_rms) {
+static sn_status assess(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *train,
+                        const sn_keys *test, sn_scores *out, double *frame_rms) {
   parts p = split(examples, train, test);
   sn_status status = SN_OK;
   for (int k = 0; status == SN_OK && k < 3; k++) {
@@ -102,6 +104,16 @@ sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples
   }
   if (status == SN_OK) return score(ctx, examples, &p, out, frame_rms);
   free_errors(&p);
+  return status;
+}
+
+// Of a team the first measures.
+sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *train,
+                    const sn_keys *test, sn_scores *out, double *frame_rms) {
+  size_t frames = (size_t)examples->frames.frame_count;
+  sn_status status = sn_team_rank(ctx) == 0 ? assess(ctx, model, examples, train, test, out, frame_rms) : SN_OK;
+  if (status == SN_OK) status = sn_team_share(ctx, 0, out, sizeof *out);
+  if (status == SN_OK && frame_rms) status = sn_team_share(ctx, 0, frame_rms, frames * sizeof *frame_rms);
   return status;
 }
 

@@ -188,6 +188,7 @@ void sn_outputs_clean(const sn_outputs *outputs) {
 static sn_status publish(sn_context *ctx, sn_outputs *outputs) {
   sn_status status = SN_OK;
   sn_output *first = outputs->first;
+  if (ctx->team && ctx->team->rank > 0) return SN_OK; // the first of a team writes
   // Two processes that write the same files do so one after the other.
   int lock = first ? open(first->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
   if (lock >= 0) flock(lock, LOCK_EX);

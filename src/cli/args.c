@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/memory.h"
+#include "cli/team.h"
 #include "cli/text.h"
 
 // Options every command takes.
@@ -238,7 +239,7 @@ static bool parse_memory(cli *c) {
 }
 
 int sn_cli_parse(int argc, char **argv, const cli_command *const *commands, cli *out) {
-  *out = (cli){.ctx = {.allocator = sn_cli_allocator()}};
+  *out = (cli){.ctx = {.allocator = sn_cli_allocator(), .team = sn_cli_team()}};
   if (argc < 2) {
     print_help(commands);
     return exit_usage;
@@ -264,6 +265,10 @@ int sn_cli_parse(int argc, char **argv, const cli_command *const *commands, cli 
   double seed;
   if (!parse_memory(out)) return exit_usage;
   if (!sn_cli_int(out, "--threads", 0, 1024, &out->ctx.threads)) return exit_usage;
+  if (out->ctx.threads == 0 && out->ctx.team) {
+    int threads = sn_threads(&out->ctx) / sn_cli_team_here();
+    out->ctx.threads = threads > 1 ? threads : 1;
+  }
   if (!sn_cli_double(out, "--seed", 0, 9e15, &seed)) return exit_usage;
   out->seed = (uint64_t)seed;
   out->quiet = sn_cli_given(out, "--quiet");

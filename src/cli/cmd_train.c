@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/inputs.h"
+#include "cli/memory.h"
 
 static void say_scores(const cli *c, const char *name, const sn_metrics *m) {
   if (m->frame_count == 0) {
@@ -113,6 +114,18 @@ static int read_limits(const cli *c, const char *method, sn_limits *out) {
   return exit_done;
 }
 
+// What every vertex takes at least: mesh and skin, an error for every joint, and with corrections its place in every frame.
+static sn_status check_memory(cli *c, const sn_method_spec *spec, const sn_examples *e, const sn_keys *keys) {
+  static const char *const skins[] = {"rigid", "lbs", "dqs"};
+  bool skin = false;
+  for (size_t k = 0; k < sizeof skins / sizeof *skins; k++) skin = skin || strcmp(skins[k], spec->method->name) == 0;
+  double vertex = 100 + 8.0 * e->skeleton.joint_count + (skin ? 0 : 12.0 * keys->count);
+  char what[96];
+  snprintf(what, sizeof what, "%s on %d vertices and %d frames", spec->method->name, e->rest.vertex_count,
+           keys->count);
+  return sn_cli_need_memory(&c->ctx, vertex * e->rest.vertex_count, what);
+}
+
 static int run(cli *c) {
   const char *path = sn_cli_text(c, "-o"), *method = sn_cli_text(c, "--method");
   sn_method_spec spec;
@@ -124,6 +137,8 @@ static int run(cli *c) {
   if (!sn_cli_has_extension(path, ".sinew"))
     return sn_cli_misuse("train: -o %s: a model's name ends in .sinew", path);
   bool choose = is_auto(method);
+  if (choose && c->ctx.team)
+    return sn_cli_misuse("train: --method auto measures time, in which processes differ: run it alone");
   sn_limits limits = {0};
   json_t *candidates = NULL;
   if (read_limits(c, method, &limits) != exit_done) return exit_usage;
@@ -133,6 +148,7 @@ static int run(cli *c) {
     !choose && sn_method_needs_no_frames(&spec) && !sn_cli_given(c, "--frames") && !sn_cli_given(c, "--pose");
   sn_status status = no_frames ? sn_cli_load_still(c, &examples) : sn_cli_load_frames(c, &examples);
   if (status == SN_OK && examples.frames.frame_count > 0) status = sn_cli_keys(c, &examples, &keys, &others);
+  if (status == SN_OK && !choose) status = check_memory(c, &spec, &examples, &keys);
   if (status == SN_OK) {
     status = choose ? train_auto(c, &limits, &examples, &keys, &spec, &model, &report, &candidates)
                     : sn_train(&c->ctx, &spec, &examples, &keys, &model, &report);

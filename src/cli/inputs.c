@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Options that mean the same everywhere, and what they load.
 #include "cli/inputs.h"
+#include "cli/team.h"
 #include "cli/text.h"
 
 #include <math.h>
@@ -69,6 +70,10 @@ static sn_status load(cli *c, bool still, sn_examples *out) {
     options.controls = NULL; // positions: for the evaluation
   options.match = sn_cli_text(c, "--match");
   status = sn_examples_load(&c->ctx, &options, out);
+  if (status == SN_OK) {
+    status = sn_cli_team_check(c, out);
+    if (status != SN_OK) sn_examples_free(out);
+  }
   for (int k = 0; status == SN_OK && k < out->note_count; k++) sn_cli_say(c, "note: %s\n", out->notes[k]);
   return status;
 }

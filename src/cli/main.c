@@ -6,6 +6,7 @@
 
 #include "cli/memory.h"
 #include "cli/outputs.h"
+#include "cli/team.h"
 
 static const cli_command *const commands[] = {
   &sn_cli_gen,  &sn_cli_rig,     &sn_cli_train, &sn_cli_eval,  &sn_cli_compare, &sn_cli_bench, &sn_cli_view,
@@ -52,5 +53,6 @@ int main(int argc, char **argv) {
   fill_standard_streams();
   sn_cli_guard_json();
   sn_cli_catch_signals();
-  return sn_cli_run(argc, argv);
+  sn_cli_team_start(&argc, &argv);
+  return sn_cli_team_end(sn_cli_run(argc, argv));
 }

@@ -22,6 +22,13 @@ void sn_cli_limit_memory(size_t most) {
 
 size_t sn_cli_memory_limit(void) { return atomic_load(&limit); }
 
+sn_status sn_cli_need_memory(sn_context *ctx, double bytes, const char *what) {
+  double most = (double)atomic_load(&limit);
+  if (most == 0 || bytes <= most) return SN_OK;
+  return sn_fail(ctx, SN_NO_MEMORY, "%s needs at least %.1f MB of memory, and may use %.1f MB: give more as --memory",
+                 what, bytes / (1 << 20), most / (1 << 20));
+}
+
 static bool take(size_t size) {
   size_t most = atomic_load(&limit), before = atomic_fetch_add(&held, size);
   if (most == 0 || (size <= most && before <= most - size)) return true;

@@ -160,6 +160,9 @@ int sn_cli_run_whole(cli *c) {
   int reported = told ? sn_cli_report(c) : status;
   if (reported == exit_done) reported = sn_cli_flush();
   if (reported != exit_done) status = reported;
+  if (c->ctx.team && !c->ctx.team->agree(&c->ctx, reported == exit_done ? SN_OK : SN_IO) && reported == exit_done) {
+    status = reported = sn_cli_fail(c);
+  }
   publishing = 1;
   sn_status published = sn_outputs_end(&c->ctx, &outputs, reported == exit_done ? SN_OK : SN_IO);
   waiting = before;

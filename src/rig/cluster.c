@@ -29,13 +29,14 @@ void sn_rig_fit_region(const rig_problem *p, const int *vertices, int count, rig
     for (int c = 0; c < 3; c++) mean[c] += p->u[vertices[q]][c] / count;
   for (int f = 0; f < p->f; f++) {
     double target[3] = {0};
+    float space[3];
     sn_mat3 h = {0};
     for (int q = 0; q < count; q++) {
-      const float *x = rig_row(p, vertices[q]) + 3 * f;
+      const float *x = rig_point(p, vertices[q], f, space);
       for (int r = 0; r < 3; r++) target[r] += (double)x[r] / count;
     }
     for (int q = 0; q < count; q++) {
-      const float *x = rig_row(p, vertices[q]) + 3 * f;
+      const float *x = rig_point(p, vertices[q], f, space);
       for (int c = 0; c < 3; c++)
         for (int r = 0; r < 3; r++) h.m[c][r] += (p->u[vertices[q]][c] - mean[c]) * ((double)x[r] - target[r]);
     }

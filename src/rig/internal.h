@@ -12,20 +12,43 @@
 // Rest positions and frames, centred, scaled and with the rigid motion of the whole mesh taken out of every frame, so
 // that single precision serves for the bulk of the arithmetic. A problem may hold a sample of vertices and frames.
 typedef struct rig_problem {
-  int n, f;       // vertices, frames
-  float *x;       // n rows of 3 f, in the order of `place`: see rig_row
-  int *place;     // n: the row of every vertex, which is its place in `order`; NULL: row i is that of vertex i
-  sn_file file;   // of x where that is large
-  double (*u)[4]; // n: (u, 1)
+  int n, f;        // vertices, frames
+  float *x;        // rows of 3 f, of the vertices first .. last in `order`: see rig_point
+  int *place;      // n: where in `order` every vertex is; NULL: row i is that of vertex i, and all are there
+  int first, last; // the rows of this process (see base/team.h): all of them without a team
+  const struct rig_source *source; // of the others
+  sn_file file;                    // of x where that is large
+  double (*u)[4];                  // n: (u, 1)
   int *order;     // n: the vertices along a space-filling curve, so that neighbours in it are neighbours in space
   double *moment; // 4 rows of 3 f: sum_i u~_ic x_i; what the choice of the root needs
   double rest_cov[10]; // sum_i of the monomials of u~_i
 } rig_problem;
 
-// x_i: element 3 * frame + r.
-static inline const float *rig_row(const rig_problem *p, int i) {
-  return p->x + (size_t)(p->place ? p->place[i] : i) * 3 * (size_t)p->f;
+// Vertex i of frame f as the solver has it, from the frames.
+void sn_rig_convert(const rig_problem *p, int i, int f, float out[3]);
+
+// x_i in frame f; `out` is where it goes if it is of another process.
+static inline const float *rig_point(const rig_problem *p, int i, int f, float out[3]) {
+  int row = p->place ? p->place[i] - p->first : i;
+  if (!p->place || (row >= 0 && row < p->last - p->first)) return p->x + ((size_t)row * (size_t)p->f + (size_t)f) * 3;
+  sn_rig_convert(p, i, f, out);
+  return out;
 }
+
+// The row of a vertex of this process: element 3 * frame + r.
+static inline const float *rig_row(const rig_problem *p, int i) { return rig_point(p, i, 0, NULL); }
+
+// Sums over all vertices are kept in RIG_GROUPS parts, whatever the number of threads and processes. The vertices of part g are
+// order[from .. to), whole chunks of them.
+enum { RIG_CHUNK = 96, RIG_GROUPS = 8 };
+static inline void rig_group(const rig_problem *p, int g, int *from, int *to) {
+  int64_t chunks = (p->n + RIG_CHUNK - 1) / RIG_CHUNK;
+  int64_t begin = chunks * g / RIG_GROUPS * RIG_CHUNK, end = chunks * (g + 1) / RIG_GROUPS * RIG_CHUNK;
+  *from = (int)(begin < p->n ? begin : p->n), *to = (int)(end < p->n ? end : p->n);
+}
+// Calls body for the groups of this process. Where other processes have groups, `share` then gets every one of them in turn.
+typedef sn_status (*rig_share_fn)(sn_context *ctx, void *user, int group, int owner);
+sn_status sn_rig_groups(sn_context *ctx, const rig_problem *p, sn_range_fn body, rig_share_fn share, void *user);
 
 // To be told of rows that were looked at: `rows` one after the other, or one of them anywhere, for which the system maps a
 // window around it.

@@ -86,7 +86,6 @@ static void data_terms(const rig_model *m, int i, const int *bone, sn_simplex *q
   double mono[RIG_MONOMIALS];
   const double *u = m->p->u[i];
   size_t columns = 3 * (size_t)m->p->f;
-  const float *x = rig_row(m->p, i);
   rig_monomials(u, mono);
   for (int a = 0; a < q->n; a++) {
     for (int b = 0; b <= a; b++) {
@@ -97,9 +96,13 @@ static void data_terms(const rig_model *m, int i, const int *bone, sn_simplex *q
     }
     const double *t = m->t + 4 * (size_t)bone[a] * columns;
     double sum = 0;
-    for (size_t k = 0; k < columns; k++) {
-      double moved = u[0] * t[k] + u[1] * t[columns + k] + u[2] * t[2 * columns + k] + u[3] * t[3 * columns + k];
-      sum += (double)x[k] * moved;
+    for (int f = 0; f < m->p->f; f++) {
+      float space[3];
+      const float *x = rig_point(m->p, i, f, space);
+      for (size_t r = 0, k = 3 * (size_t)f; r < 3; r++, k++) {
+        double moved = u[0] * t[k] + u[1] * t[columns + k] + u[2] * t[2 * columns + k] + u[3] * t[3 * columns + k];
+        sum += (double)x[r] * moved;
+      }
     }
     q->b[a] = sum;
   }

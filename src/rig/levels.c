@@ -103,7 +103,7 @@ static sn_status lift_frames(sn_context *ctx, sn_arena *memory, const rig_model 
     for (int q = 0; q < from->p->f; q++) {
       double distance = 0;
       for (int i = 0; i < p->n; i += 1 + p->n / 200) {
-        const float *a = rig_row(p, i) + 3 * f, *b = rig_row(p, i) + 3 * sampled[q];
+        const float *a = rig_row(p, i) + 3 * f, *b = rig_row(p, i) + 3 * sampled[q]; // of a sample: all are there
         for (int r = 0; r < 3; r++) distance += ((double)a[r] - (double)b[r]) * ((double)a[r] - (double)b[r]);
       }
       if (distance < least) least = distance, nearest = q;
@@ -242,6 +242,7 @@ static sn_status best_start(sn_context *ctx, const rig_problem *p, const rig_pla
   for (int k = 0; k < count; k++) {
     coarse_start *s = &starts[k];
     *s = (coarse_start){.ctx = *ctx, .plan = *plan};
+    s->ctx.team = NULL; // samples are everybody's
     if (count > 1) s->ctx.threads = 1, s->ctx.progress = NULL;
     s->memory = sn_arena_new(&s->ctx);
     if (k == 1) s->plan.spare = 1 + plan->bones / 8;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The data in the solver's units: centred, scaled to unit size, the rigid motion of the whole mesh taken out.
+#include "base/team.h"
 #include "rig/internal.h"
 
 #include <stdlib.h>
@@ -39,15 +40,33 @@ static sn_affine align_frame(const sn_mesh *rest, sn_vec3 centre, const float (*
 
 // Frames hold all vertices of one time, rows all times of one vertex. They are turned over in blocks of rows: first every
 // frame leaves its part in every block, frame after frame, so that each is read once; then every block is turned by itself.
-typedef struct fill_job {
-  const sn_mesh *rest;
+typedef struct rig_source {
   const sn_frames *frames;
   const int *chosen;
+  sn_affine *to_rest; // per frame
+  sn_vec3 centre;
+  double unit;
+} rig_source;
+
+typedef struct fill_job {
+  const sn_mesh *rest;
   rig_units *units;
   rig_problem *p;
+  rig_source *source;
+  bool aligned;  // the motions are known
   int block;     // rows
   float *buffer; // a block per worker
 } fill_job;
+
+static void convert(const rig_source *s, const float position[3], int f, float *out) {
+  sn_vec3 v = sn_affine_apply(s->to_rest[f], sn_vec3_from(position));
+  sn_vec3_store(sn_vec3_scale(sn_vec3_sub(v, s->centre), s->unit), out);
+}
+
+void sn_rig_convert(const rig_problem *p, int i, int f, float out[3]) {
+  const rig_source *s = p->source;
+  convert(s, sn_frame(s->frames, s->chosen[f])[i], f, out);
+}
 
 enum { block_bytes = 4 << 20 };
 
@@ -56,27 +75,37 @@ static int rows_per_block(const rig_problem *p) {
   return rows < 16 ? 16 : rows > (size_t)p->n ? p->n : (int)rows;
 }
 
+static void align_one(fill_job *job, int f) {
+  const float(*position)[3] = sn_frame(job->source->frames, job->source->chosen[f]);
+  job->units->motion[f] = align_frame(job->rest, job->units->centre, position);
+}
+
+static void align_frames(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  fill_job *job = user;
+  for (int64_t f = begin; f < end; f++) {
+    align_one(job, (int)f);
+    sn_frames_used(job->source->frames, job->p->n, 1);
+  }
+}
+
 static void fill_frames(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   fill_job *job = user;
-  rig_problem *p = job->p;
-  sn_vec3 centre = job->units->centre;
-  double unit = 1 / job->units->scale;
+  const rig_problem *p = job->p;
+  const rig_source *s = job->source;
+  int rows = p->last - p->first;
   for (int64_t f = begin; f < end; f++) {
-    const float(*position)[3] = sn_frame(job->frames, job->chosen[f]);
-    sn_affine to_rest;
-    job->units->motion[f] = align_frame(job->rest, centre, position);
-    sn_affine_invert(job->units->motion[f], &to_rest);
-    for (int first = 0; first < p->n; first += job->block) {
-      int count = p->n - first < job->block ? p->n - first : job->block;
+    const float(*position)[3] = sn_frame(s->frames, s->chosen[f]);
+    if (!job->aligned) align_one(job, (int)f);
+    sn_affine_invert(job->units->motion[f], &s->to_rest[f]);
+    for (int first = 0; first < rows; first += job->block) {
+      int count = rows - first < job->block ? rows - first : job->block;
       float *to = p->x + 3 * ((size_t)first * (size_t)p->f + (size_t)f * (size_t)count);
-      for (int q = 0; q < count; q++) {
-        sn_vec3 v = sn_affine_apply(to_rest, sn_vec3_from(position[p->order[first + q]]));
-        sn_vec3_store(sn_vec3_scale(sn_vec3_sub(v, centre), unit), to + 3 * q);
-      }
+      for (int q = 0; q < count; q++) convert(s, position[p->order[p->first + first + q]], (int)f, to + 3 * q);
     }
-    sn_frames_used(job->frames, p->n, 1);
-    if (p->file.map) sn_file_used(&p->file, (size_t)p->n * 3 * sizeof *p->x);
+    sn_frames_used(s->frames, p->n, 1);
+    if (p->file.map) sn_file_used(&p->file, (size_t)rows * 3 * sizeof *p->x);
   }
 }
 
@@ -96,15 +125,20 @@ static void turn_blocks(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-static sn_status fill_rows(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const int *chosen,
-                           rig_units *units, rig_problem *p) {
+static sn_status fill_rows(sn_context *ctx, const sn_mesh *rest, rig_source *source, rig_units *units,
+                           rig_problem *p) {
   sn_arena scratch = sn_arena_new(ctx);
-  fill_job job = {rest, frames, chosen, units, p, rows_per_block(p), NULL};
+  fill_job job = {
+    .rest = rest, .units = units, .p = p, .source = source, .aligned = ctx->team, .block = rows_per_block(p)};
   job.buffer = SN_NEW(ctx, &scratch, float, (size_t)sn_threads(ctx) * (size_t)job.block * 3 * (size_t)p->f);
   sn_status status = job.buffer ? SN_OK : ctx->error.status;
+  if (status == SN_OK && job.aligned) {
+    sn_team_for(ctx, p->f, 1, align_frames, &job);
+    status = sn_team_gather(ctx, p->f, 1, units->motion, sizeof *units->motion);
+  }
   if (status == SN_OK) {
     sn_parallel_for(ctx, p->f, 1, fill_frames, &job);
-    sn_parallel_for(ctx, p->n, job.block, turn_blocks, &job);
+    sn_parallel_for(ctx, p->last - p->first, job.block, turn_blocks, &job);
   }
   sn_arena_free(&scratch);
   return status;
@@ -154,12 +188,24 @@ sn_status sn_rig_problem_order(sn_context *ctx, sn_arena *memory, rig_problem *p
   return good ? SN_OK : ctx->error.status;
 }
 
+sn_status sn_rig_groups(sn_context *ctx, const rig_problem *p, sn_range_fn body, rig_share_fn share, void *user) {
+  if (!p->place || !ctx->team) {
+    sn_parallel_for(ctx, RIG_GROUPS, 1, body, user);
+    return SN_OK;
+  }
+  sn_team_for(ctx, RIG_GROUPS, 1, body, user);
+  sn_status status = SN_OK;
+  for (int rank = 0; rank < sn_team_size(ctx); rank++)
+    for (int g = (int)sn_team_first(ctx, RIG_GROUPS, rank);
+         g < (int)sn_team_first(ctx, RIG_GROUPS, rank + 1) && status == SN_OK; g++)
+      status = share(ctx, user, g, rank);
+  return status;
+}
+
 typedef struct moment_job {
   const rig_problem *p;
   double *sums; // per group: the moments, then the covariance
 } moment_job;
-
-enum { moment_groups = 8 };
 
 static size_t moment_size(const rig_problem *p) { return 12 * (size_t)p->f + RIG_MONOMIALS; }
 
@@ -177,13 +223,21 @@ static void moment_group(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   moment_job *job = user;
   const rig_problem *p = job->p;
-  for (int64_t g = begin; g < end; g++) {
+  for (int g = (int)begin; g < (int)end; g++) {
     double *sums = job->sums + (size_t)g * moment_size(p);
-    for (int64_t q = g * p->n / moment_groups; q < (g + 1) * p->n / moment_groups; q++) {
+    int from, to;
+    rig_group(p, g, &from, &to);
+    for (int q = from; q < to; q++) {
       add_moments(p, p->order[q], sums, sums + 12 * (size_t)p->f);
       rig_used(p, 1);
     }
   }
+}
+
+static sn_status share_moments(sn_context *ctx, void *user, int group, int owner) {
+  moment_job *job = user;
+  size_t size = moment_size(job->p);
+  return sn_team_share(ctx, owner, job->sums + (size_t)group * size, size * sizeof *job->sums);
 }
 
 sn_status sn_rig_problem_moments(sn_context *ctx, sn_arena *memory, rig_problem *p) {
@@ -195,19 +249,19 @@ sn_status sn_rig_problem_moments(sn_context *ctx, sn_arena *memory, rig_problem 
     return SN_OK;
   }
   sn_arena scratch = sn_arena_new(ctx);
-  moment_job job = {p, SN_NEW(ctx, &scratch, double, moment_groups *moment_size(p))};
-  if (job.sums) sn_parallel_for(ctx, moment_groups, 1, moment_group, &job);
-  for (size_t g = 0; job.sums && g < moment_groups; g++) {
+  moment_job job = {p, SN_NEW(ctx, &scratch, double, RIG_GROUPS *moment_size(p))};
+  sn_status status = job.sums ? sn_rig_groups(ctx, p, moment_group, share_moments, &job) : ctx->error.status;
+  for (size_t g = 0; status == SN_OK && g < RIG_GROUPS; g++) {
     const double *sums = job.sums + g * moment_size(p);
     for (size_t e = 0; e < count; e++) p->moment[e] += sums[e];
     for (int q = 0; q < RIG_MONOMIALS; q++) p->rest_cov[q] += sums[count + (size_t)q];
   }
   sn_arena_free(&scratch);
-  return job.sums ? SN_OK : ctx->error.status;
+  return status;
 }
 
 static sn_status new_rows(sn_context *ctx, sn_arena *memory, rig_problem *p) {
-  size_t count = (size_t)p->n * 3 * (size_t)p->f;
+  size_t count = (size_t)(p->last - p->first) * 3 * (size_t)p->f;
   if (!sn_is_large(ctx, count * sizeof *p->x)) {
     p->x = SN_NEW(ctx, memory, float, count);
     return p->x ? SN_OK : ctx->error.status;
@@ -222,7 +276,10 @@ static sn_status build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, c
   p->u = sn_arena_alloc(ctx, memory, (size_t)p->n, sizeof *p->u);
   p->place = SN_NEW(ctx, memory, int, p->n);
   units->motion = SN_NEW(ctx, memory, sn_affine, p->f);
-  if (!p->place || !p->u || !units->motion) return ctx->error.status;
+  rig_source *source = SN_NEW(ctx, memory, rig_source, 1);
+  if (!p->place || !p->u || !units->motion || !source) return ctx->error.status;
+  *source = (rig_source){.frames = frames, .chosen = chosen, .to_rest = SN_NEW(ctx, memory, sn_affine, p->f)};
+  if (!source->to_rest) return ctx->error.status;
   rest_frame(rest, &units->centre, &units->scale);
   for (int i = 0; i < p->n; i++) {
     sn_vec3 u = sn_vec3_scale(sn_vec3_sub(sn_vec3_from(rest->positions[i]), units->centre), 1 / units->scale);
@@ -230,8 +287,13 @@ static sn_status build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, c
   }
   sn_status status = sn_rig_problem_order(ctx, memory, p);
   for (int q = 0; status == SN_OK && q < p->n; q++) p->place[p->order[q]] = q;
+  int none;
+  rig_group(p, (int)sn_team_first(ctx, RIG_GROUPS, sn_team_rank(ctx)), &p->first, &none);
+  rig_group(p, (int)sn_team_first(ctx, RIG_GROUPS, sn_team_rank(ctx) + 1), &p->last, &none);
+  source->centre = units->centre, source->unit = 1 / units->scale;
+  p->source = source;
   if (status == SN_OK) status = new_rows(ctx, memory, p);
-  if (status == SN_OK) status = fill_rows(ctx, rest, frames, chosen, units, p);
+  if (status == SN_OK) status = fill_rows(ctx, rest, source, units, p);
   return status == SN_OK ? sn_rig_problem_moments(ctx, memory, p) : status;
 }
 

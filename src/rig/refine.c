@@ -11,12 +11,15 @@
 static void frame_distances(const rig_problem *p, const int *vertex, int count, int g, double *distance) {
   for (int f = 0; f < p->f; f++) distance[f] = 0;
   for (int q = 0; q < count; q++) {
-    const float *x = rig_row(p, vertex[q]);
-    for (int f = 0; f < p->f; f++)
+    float of_g[3], of_f[3];
+    const float *at_g = g < 0 ? NULL : rig_point(p, vertex[q], g, of_g);
+    for (int f = 0; f < p->f; f++) {
+      const float *at = rig_point(p, vertex[q], f, of_f);
       for (int r = 0; r < 3; r++) {
-        double d = (double)x[3 * f + r] - (g < 0 ? p->u[vertex[q]][r] : (double)x[3 * g + r]);
+        double d = (double)at[r] - (g < 0 ? p->u[vertex[q]][r] : (double)at_g[r]);
         distance[f] += d * d;
       }
+    }
     rig_used_one(p);
   }
 }
@@ -57,10 +60,11 @@ sn_status sn_rig_sample(sn_context *ctx, sn_arena *memory, const rig_problem *p,
       for (int f = 0; f < count; f++) frames_out[f] = f;
     }
     for (int q = 0; q < n; q++) {
-      const float *x = rig_row(p, vertex[q]);
+      float space_f[3];
       float *to = out->x + (size_t)q * 3 * (size_t)count;
       memcpy(out->u[q], p->u[vertex[q]], sizeof *out->u);
-      for (int f = 0; f < count; f++) memcpy(to + 3 * f, x + 3 * (size_t)frames_out[f], 3 * sizeof *to);
+      for (int f = 0; f < count; f++)
+        memcpy(to + 3 * f, rig_point(p, vertex[q], frames_out[f], space_f), 3 * sizeof *to);
       rig_used_one(p);
     }
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The result as it will be written, and how far it is from the frames.
+#include "base/team.h"
 #include "rig/internal.h"
 
 #include <math.h>
@@ -115,6 +116,18 @@ static void chunk_errors(void *user, int64_t begin, int64_t end, int worker) {
   sn_frames_used(job->frames, end - begin, frames);
 }
 
+static sn_status gather_errors(sn_context *ctx, const error_job *job, int64_t chunks) {
+  size_t frames = (size_t)job->frames->frame_count;
+  sn_status status = sn_team_gather(ctx, chunks, 1, job->square, frames * sizeof *job->square);
+  if (status == SN_OK) status = sn_team_gather(ctx, chunks, 1, job->largest, frames * sizeof *job->largest);
+  if (status == SN_OK) status = sn_team_gather(ctx, chunks, 1, job->bins, bin_count * sizeof *job->bins);
+  if (status == SN_OK) {
+    status = sn_team_gather(ctx, job->rest->vertex_count, vertex_chunk, job->result->report.vertex_rms,
+                            sizeof *job->result->report.vertex_rms);
+  }
+  return status;
+}
+
 static void count_influences(const sn_skin *skin, int histogram[9]) {
   memset(histogram, 0, 9 * sizeof *histogram);
   for (int i = 0; i < skin->vertex_count; i++) {
@@ -172,7 +185,10 @@ sn_status sn_rig_measure(sn_context *ctx, const sn_mesh *rest, const sn_frames *
   bool good = report->frame_rms && report->vertex_rms && job.largest && job.square && job.bins;
   sn_status status = good ? measure_joints(ctx, rest, diagonal, out) : ctx->error.status;
   if (status == SN_OK) {
-    sn_parallel_for(ctx, (int64_t)n, vertex_chunk, chunk_errors, &job);
+    sn_team_for(ctx, (int64_t)n, vertex_chunk, chunk_errors, &job);
+    status = gather_errors(ctx, &job, (int64_t)chunks);
+  }
+  if (status == SN_OK) {
     double total = 0, largest = 0;
     for (size_t e = 0; e < f; e++) {
       double sum = 0;

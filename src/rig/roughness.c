@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How the surface looks in poses that nobody gave: every joint turned alone, and the bumps that this makes.
+#include "base/team.h"
 #include "rig/internal.h"
 
 #include <math.h>
@@ -84,7 +85,8 @@ sn_status sn_rig_roughness(sn_context *ctx, const sn_mesh *rest, sn_rig_result *
     double edge = mean_edge(&topology, space, n);
     for (int i = 0; i < n; i++) bumps[i] = bump(&topology, space, i);
     turn_job job = {rest, out, &topology, bumps, sums, space};
-    sn_parallel_for(ctx, joints, 1, turn_joints, &job);
+    sn_team_for(ctx, joints, 1, turn_joints, &job);
+    status = sn_team_gather(ctx, joints, 1, sums, sizeof *sums);
     for (int j = 0; j < joints; j++) total += sums[j];
     out->report.roughness = edge > 0 ? 100 * sqrt(total / (3.0 * n * joints)) / edge : 0;
   } else {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rigidness Laplacian: neighbours whose distance never changes should have the same weights.
+#include "base/team.h"
 #include "rig/internal.h"
 
 #include <math.h>
@@ -17,27 +18,58 @@ static double distance3(const float *a, const float *b) {
 }
 
 // d_ik = 1 / sqrt(mean_f (|v_i - v_k| - |u_i - u_k|)^2)
-static void edge_rigidness(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
-  edge_job *job = user;
+static void edge_rigidness(edge_job *job, int from, int to) {
   const rig_problem *p = job->p;
-  for (int64_t q = begin; q < end; q++) {
+  for (int q = from; q < to; q++) {
     int i = p->order[q];
     for (int e = job->start[i]; e < job->start[i + 1]; e++) {
       int k = job->ring[e];
-      const float *a = rig_row(p, i), *b = rig_row(p, k);
-      if (p->place && (p->place[k] < begin || p->place[k] >= end)) rig_used_one(p);
+      const float *a = rig_row(p, i);
+      if (p->place && (p->place[k] < from || p->place[k] >= to)) rig_used_one(p);
       double sum = 0;
+      float space[3];
       sn_vec3 u = {p->u[i][0] - p->u[k][0], p->u[i][1] - p->u[k][1], p->u[i][2] - p->u[k][2]};
       double rest = sn_vec3_length(u);
       for (int f = 0; f < p->f; f++) {
-        double change = distance3(a + 3 * f, b + 3 * f) - rest;
+        double change = distance3(a + 3 * f, rig_point(p, k, f, space)) - rest;
         sum += change * change;
       }
       job->pull[e] = (float)(1 / (sqrt(sum / p->f) + job->floor));
     }
+    rig_used(p, 1);
   }
-  rig_used(p, (int)(end - begin));
+}
+
+typedef struct part_job {
+  edge_job *job;
+  int first;
+} part_job;
+
+static void edge_part(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  part_job *part = user;
+  edge_rigidness(part->job, part->first + (int)begin, part->first + (int)end);
+}
+
+static sn_status gather_pulls(sn_context *ctx, edge_job *job) {
+  const rig_problem *p = job->p;
+  sn_arena scratch = sn_arena_new(ctx);
+  float *packed = SN_NEW(ctx, &scratch, float, job->start[p->n]);
+  sn_status status = packed ? SN_OK : ctx->error.status;
+  for (int rank = 0; status == SN_OK && rank < sn_team_size(ctx); rank++) {
+    int first, last, none;
+    size_t count = 0;
+    rig_group(p, (int)sn_team_first(ctx, RIG_GROUPS, rank), &first, &none);
+    rig_group(p, (int)sn_team_first(ctx, RIG_GROUPS, rank + 1), &last, &none);
+    for (int q = first; q < last; q++)
+      for (int e = job->start[p->order[q]]; e < job->start[p->order[q] + 1]; e++) packed[count++] = job->pull[e];
+    status = sn_team_share(ctx, rank, packed, count * sizeof *packed);
+    count = 0;
+    for (int q = first; q < last; q++)
+      for (int e = job->start[p->order[q]]; e < job->start[p->order[q] + 1]; e++) job->pull[e] = packed[count++];
+  }
+  sn_arena_free(&scratch);
+  return status;
 }
 
 // Symmetric in i and k, about 1 in sum over the neighbours: the mean of d_ik / D_i and d_ik / D_k.
@@ -66,7 +98,9 @@ sn_status sn_rig_smooth_build(sn_context *ctx, sn_arena *memory, const sn_mesh *
     for (int e = 0; e < count; e++) ring[e] = topology.ring[e];
     // Rigid edges would divide by zero: changes below 1e-6 of the mesh's size are noise of single precision.
     edge_job job = {p, start, ring, pull, 1e-6};
-    sn_parallel_for(ctx, n, 256, edge_rigidness, &job);
+    part_job part = {&job, p->first};
+    sn_parallel_for(ctx, p->last - p->first, 256, edge_part, &part);
+    if (ctx->team) status = gather_pulls(ctx, &job);
     normalise(p, start, ring, strength, pull, total);
     *out = (rig_smooth){.start = start, .ring = ring, .pull = pull};
   } else {

@@ -4,6 +4,7 @@
 // Vertices are taken in chunks. For a chunk the prediction, the gradient of every weight and the moments are three
 // matrix products with the residual, in single precision (residuals are small, so nothing cancels); the quadratic
 // part A_jk = v~^T G_jk v~ of a vertex comes from Gram matrices that do not depend on the vertex, in double precision.
+#include "base/team.h"
 #include "rig/internal.h"
 
 #include <cblas.h>
@@ -11,10 +12,7 @@
 
 #include "solve/solve.h"
 
-enum {
-  chunk_size = 96, // vertices whose residuals are worked on at a time
-  group_count = 8  // sums over vertices are kept in this many parts, whatever the number of threads
-};
+enum { chunk_size = RIG_CHUNK, group_count = RIG_GROUPS }; // chunk: vertices whose residuals are worked on at a time
 
 typedef struct group_sums {
   float *moment; // bones * 4 * 3f
@@ -439,15 +437,14 @@ static void pass_group(void *user, int64_t begin, int64_t end, int worker) {
   pass_job *job = user;
   const rig_model *m = job->m;
   chunk_scratch *s = &m->space->scratch[worker];
-  int chunks = (m->p->n + chunk_size - 1) / chunk_size;
   bool all = m->limit == 1 || (job->mode != RIG_KEEP && job->mode != RIG_ADJUST && job->mode != RIG_THIN);
   for (int group = (int)begin; group < (int)end; group++) {
     group_sums *sums = &m->space->groups[group];
-    int from = (int)((int64_t)chunks * group / group_count), to = (int)((int64_t)chunks * (group + 1) / group_count);
+    int from, to;
+    rig_group(m->p, group, &from, &to);
     clear_sums(m, sums);
-    for (int chunk = from; chunk < to; chunk++) {
-      int first = chunk * chunk_size;
-      s->vertex = m->p->order + first, s->count = m->p->n - first < chunk_size ? m->p->n - first : chunk_size;
+    for (int first = from; first < to; first += chunk_size) {
+      s->vertex = m->p->order + first, s->count = to - first < chunk_size ? to - first : chunk_size;
       choose_active(m, all, s);
       chunk_residual(m, m->joint, m->weight, s);
       rig_used(m->p, s->count);
@@ -460,6 +457,59 @@ static void pass_group(void *user, int64_t begin, int64_t end, int worker) {
       chunk_sums(job, s, sums);
     }
   }
+}
+
+// What the vertices of a group got, one after the other: to be sent to other processes.
+typedef struct packed_vertex {
+  double error, weight[8];
+  uint16_t joint[8];
+} packed_vertex;
+
+static void pack_vertices(const pass_job *job, int from, int to, packed_vertex *out) {
+  const rig_model *m = job->m;
+  for (int q = from; q < to; q++, out++) {
+    int i = m->p->order[q];
+    size_t row = (size_t)i * (size_t)m->limit;
+    out->error = m->vertex_error[i];
+    memcpy(out->joint, job->new_joint + row, (size_t)m->limit * sizeof *out->joint);
+    memcpy(out->weight, job->new_weight + row, (size_t)m->limit * sizeof *out->weight);
+  }
+}
+
+static void unpack_vertices(const pass_job *job, int from, int to, const packed_vertex *in) {
+  const rig_model *m = job->m;
+  for (int q = from; q < to; q++, in++) {
+    int i = m->p->order[q];
+    size_t row = (size_t)i * (size_t)m->limit;
+    m->vertex_error[i] = in->error;
+    memcpy(job->new_joint + row, in->joint, (size_t)m->limit * sizeof *in->joint);
+    memcpy(job->new_weight + row, in->weight, (size_t)m->limit * sizeof *in->weight);
+  }
+}
+
+static sn_status share_group(sn_context *ctx, void *user, int group, int owner) {
+  pass_job *job = user;
+  const rig_model *m = job->m;
+  group_sums *sums = &m->space->groups[group];
+  size_t bones = (size_t)m->bones;
+  if (job->mode == RIG_PRICE) return sn_team_share(ctx, owner, sums->price, bones * sizeof *sums->price);
+  sn_arena scratch = sn_arena_new(ctx);
+  int from, to;
+  rig_group(m->p, group, &from, &to);
+  packed_vertex *packed = SN_NEW(ctx, &scratch, packed_vertex, to - from);
+  sn_status status = packed ? SN_OK : ctx->error.status;
+  if (status == SN_OK)
+    status = sn_team_share(ctx, owner, sums->moment, 12 * bones * (size_t)m->p->f * sizeof *sums->moment);
+  if (status == SN_OK)
+    status = sn_team_share(ctx, owner, sums->pair, bones * bones * RIG_MONOMIALS * sizeof *sums->pair);
+  if (status == SN_OK) status = sn_team_share(ctx, owner, &sums->error, sizeof sums->error);
+  if (status == SN_OK) {
+    pack_vertices(job, from, to, packed);
+    status = sn_team_share(ctx, owner, packed, (size_t)(to - from) * sizeof *packed);
+    unpack_vertices(job, from, to, packed);
+  }
+  sn_arena_free(&scratch);
+  return status;
 }
 
 static void add_groups(pass_job *job) {
@@ -492,14 +542,14 @@ sn_status sn_rig_pass(sn_context *ctx, rig_model *m, rig_support mode, const rig
   double bearable = 0.02 * m->error / m->p->n + 1e-10 * m->p->f;
   pass_job job = {
     .m = m, .mode = mode, .smooth = smooth, .bearable = bearable, .new_joint = m->joint, .new_weight = m->weight};
-  bool good = true;
+  sn_status status = SN_OK;
   if (smooth && smooth->pull && mode != RIG_KEEP) {
     job.new_joint = SN_NEW(ctx, &scratch, uint16_t, slots);
     job.new_weight = SN_NEW(ctx, &scratch, double, slots);
-    good = job.new_joint && job.new_weight;
+    if (!job.new_joint || !job.new_weight) status = ctx->error.status;
   }
-  if (good) {
-    sn_parallel_for(ctx, group_count, 1, pass_group, &job);
+  if (status == SN_OK) status = sn_rig_groups(ctx, m->p, pass_group, share_group, &job);
+  if (status == SN_OK) {
     if (job.new_joint != m->joint) {
       memcpy(m->joint, job.new_joint, slots * sizeof *m->joint);
       memcpy(m->weight, job.new_weight, slots * sizeof *m->weight);
@@ -507,5 +557,5 @@ sn_status sn_rig_pass(sn_context *ctx, rig_model *m, rig_support mode, const rig
     add_groups(&job);
   }
   sn_arena_free(&scratch);
-  return good ? SN_OK : ctx->error.status;
+  return status;
 }

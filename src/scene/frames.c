@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/team.h"
+
 sn_status sn_frames_new(sn_context *ctx, int vertex_count, int frame_count, sn_frames *out) {
   *out = (sn_frames){.vertex_count = vertex_count, .frame_count = frame_count, .memory = sn_arena_new(ctx)};
   size_t count = (size_t)vertex_count * (size_t)frame_count;
@@ -21,7 +23,10 @@ sn_status sn_frames_new(sn_context *ctx, int vertex_count, int frame_count, sn_f
 float (*sn_frame_mutable(sn_frames *frames, int f))[3] { return (float(*)[3])(uintptr_t)sn_frame(frames, f); }
 
 sn_status sn_frames_check(sn_context *ctx, const sn_frames *frames) {
-  for (int f = 0; f < frames->frame_count && !frames->finite; f++) {
+  bool parts = frames->file.map && ctx->team; // each process looks at its part
+  int first = parts ? (int)sn_team_first(ctx, frames->frame_count, sn_team_rank(ctx)) : 0;
+  int last = parts ? (int)sn_team_first(ctx, frames->frame_count, sn_team_rank(ctx) + 1) : frames->frame_count;
+  for (int f = first; f < last && !frames->finite; f++) {
     const float(*positions)[3] = sn_frame(frames, f);
     if (frames->file.map && !sn_progress(ctx, "reading", (double)f / frames->frame_count)) {
       return sn_fail(ctx, SN_STOPPED, "stopped at frame %d", f);

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/team.h"
 #include "solve/solve.h"
 #include "train/folds.h"
 #include "train/near.h"
@@ -258,7 +259,10 @@ static sn_status choose_strength(sn_context *ctx, sn_arena *memory, prior_job *j
   job->errors = SN_NEW(ctx, memory, double, (size_t)n *strength_count);
   job->status = SN_NEW(ctx, memory, sn_status, n);
   if (!job->errors || !job->status) return ctx->error.status;
-  sn_parallel_for(ctx, n, 4, sample_range, job);
+  sn_team_for(ctx, n, 4, sample_range, job);
+  sn_status status = sn_team_gather(ctx, n, 4, job->errors, strength_count * sizeof *job->errors);
+  if (status == SN_OK) status = sn_team_gather(ctx, n, 4, job->status, sizeof *job->status);
+  if (status != SN_OK) return status;
   double errors[strength_count] = {0};
   for (int k = 0; k < n; k++) {
     if (job->status[k] != SN_OK) return sn_fail(ctx, job->status[k], "not enough memory to choose the weights");
@@ -305,7 +309,10 @@ sn_status sn_prior_fit(sn_context *ctx, const sn_blend *blend, const sn_skin *pr
   if (status == SN_OK && options->strength == 0) status = choose_strength(ctx, &scratch, &job);
   if (status == SN_OK) status = sn_skin_new(ctx, n, options->influences, out);
   if (status == SN_OK) {
-    sn_parallel_for(ctx, n, 64, fit_range, &job);
+    size_t row = (size_t)options->influences;
+    sn_team_for(ctx, n, 64, fit_range, &job);
+    status = sn_team_gather(ctx, n, 64, out->joints, row * sizeof *out->joints);
+    if (status == SN_OK) status = sn_team_gather(ctx, n, 64, out->weights, row * sizeof *out->weights);
     sn_skin_normalize(out);
   }
   sn_arena_free(&scratch);

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#include "cli/team.h"
+
+#ifndef SINEW_MPI
+
+void sn_cli_team_start(int *argc, char ***argv) { (void)argc, (void)argv; }
+sn_team *sn_cli_team(void) { return NULL; }
+int sn_cli_team_here(void) { return 1; }
+int sn_cli_team_end(int status) { return status; }
+sn_status sn_cli_team_check(cli *c, const sn_examples *examples) {
+  (void)c, (void)examples;
+  return SN_OK;
+}
+
+#else
+
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/team.h"
+
+static sn_team team;
+static MPI_Comm end_comm,
+  here_comm; // for how it ended, so that nobody waits for a process that failed; this machine's
+static int here = 1, said = -1, real_stderr = -1;
+
+sn_team *sn_cli_team(void) { return team.size > 1 ? &team : NULL; }
+
+int sn_cli_team_here(void) { return here; }
+
+static sn_status share(sn_context *ctx, int owner, void *bytes, size_t size) {
+  enum { most = 1 << 30 };
+  for (size_t at = 0; at < size; at += most) {
+    int count = (int)(size - at < most ? size - at : most);
+    if (MPI_Bcast((char *)bytes + at, count, MPI_BYTE, owner, MPI_COMM_WORLD) != MPI_SUCCESS) {
+      return sn_fail(ctx, SN_IO, "rank %d: what rank %d has could not be had", team.rank, owner);
+    }
+  }
+  return SN_OK;
+}
+
+// What this process would have said, were it the first.
+static int read_said(char *out, int room) {
+  ssize_t got = said >= 0 ? pread(said, out, (size_t)room - 1, 0) : 0;
+  out[got > 0 ? got : 0] = '\0';
+  return (int)(got > 0 ? got : 0);
+}
+
+static void say_alone(void) {
+  char text[4096];
+  read_said(text, sizeof text);
+  int fd = real_stderr >= 0 ? real_stderr : STDERR_FILENO;
+  if (*text) dprintf(fd, "sinew: rank %d: %s", team.rank, strncmp(text, "sinew: ", 7) == 0 ? text + 7 : text);
+}
+
+// The lowest rank that failed; team.size for none. One that failed waits a moment for the others to come here too: where
+// they do not, they wait for it elsewhere, and are ended.
+static int first_failed(bool failed) {
+  enum { moments = 2000, microseconds = 1000 };
+  int mine = failed ? team.rank : team.size, lowest = team.size, done = 0;
+  MPI_Request request;
+  MPI_Iallreduce(&mine, &lowest, 1, MPI_INT, MPI_MIN, end_comm, &request);
+  for (int k = 0; failed && !done && k < moments; k++) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (!done) usleep(microseconds);
+  }
+  if (failed && !done) {
+    say_alone();
+    MPI_Abort(MPI_COMM_WORLD, exit_failed);
+  }
+  if (!done) MPI_Wait(&request, MPI_STATUS_IGNORE);
+  return lowest;
+}
+
+static bool agree(sn_context *ctx, sn_status status) {
+  int lowest = first_failed(status != SN_OK);
+  if (lowest == team.size) return true;
+  char text[sizeof ctx->error.message] = "";
+  if (team.rank == lowest) read_said(text, sizeof text);
+  MPI_Bcast(text, sizeof text, MPI_CHAR, lowest, end_comm);
+  if (status == SN_OK) {
+    text[strcspn(text, "\n")] = '\0';
+    sn_fail(ctx, SN_IO, "rank %d: %s", lowest, strncmp(text, "sinew: ", 7) == 0 ? text + 7 : text);
+  }
+  return false;
+}
+
+static void be_silent(void) {
+  int nothing = memfd_create("nothing", MFD_CLOEXEC);
+  said = memfd_create("said", MFD_CLOEXEC);
+  real_stderr = dup(STDERR_FILENO);
+  if (nothing >= 0) dup2(nothing, STDOUT_FILENO);
+  if (said >= 0) dup2(said, STDERR_FILENO);
+}
+
+void sn_cli_team_start(int *argc, char ***argv) {
+  int given;
+  MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &given);
+  MPI_Comm_rank(MPI_COMM_WORLD, &team.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &team.size);
+  MPI_Comm_dup(MPI_COMM_WORLD, &end_comm);
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here_comm);
+  MPI_Comm_size(here_comm, &here);
+  team.share = share, team.agree = agree;
+  if (team.rank > 0) be_silent();
+}
+
+int sn_cli_team_end(int status) {
+  if (team.size > 1)
+    status = first_failed(status != exit_done) == team.size ? exit_done : status ? status : exit_failed;
+  MPI_Finalize();
+  return status;
+}
+
+// ---- the same files ---------------------------------------------------------------------------------------------------------
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t size) {
+  const uint8_t *p = bytes;
+  for (size_t k = 0; k < size; k++) hash = (hash ^ p[k]) * 0x100000001b3u; // FNV-1a
+  return hash;
+}
+
+// Of everything but the frames, and of a few vertices of every frame.
+static uint64_t fingerprint(const sn_examples *e) {
+  enum { probes = 16 };
+  uint64_t hash = 0xcbf29ce484222325u;
+  int counts[] = {e->rest.vertex_count,    e->rest.triangle_count, e->frames.vertex_count, e->frames.frame_count,
+                  e->skeleton.joint_count, e->poses.frame_count,   e->skin.influences};
+  hash = mix(hash, counts, sizeof counts);
+  hash = mix(hash, e->rest.positions, (size_t)e->rest.vertex_count * sizeof *e->rest.positions);
+  hash = mix(hash, e->rest.triangles, (size_t)e->rest.triangle_count * sizeof *e->rest.triangles);
+  if (e->poses.matrices) {
+    hash = mix(hash, e->poses.matrices,
+               (size_t)e->poses.frame_count * (size_t)e->poses.joint_count * sizeof *e->poses.matrices);
+  }
+  for (int f = 0; e->frames.positions && f < e->frames.frame_count; f++) {
+    for (int k = 0; k < probes; k++) {
+      int i = (int)((int64_t)k * e->frames.vertex_count / probes);
+      hash = mix(hash, sn_frame(&e->frames, f)[i], sizeof(float[3]));
+    }
+    sn_frames_used(&e->frames, 5461 * probes, 1); // windows of 64 KB
+  }
+  return hash;
+}
+
+sn_status sn_cli_team_check(cli *c, const sn_examples *examples) {
+  uint64_t own = team.size > 1 ? fingerprint(examples) : 0, first = own;
+  sn_status status = SN_OK;
+  int other = team.size;
+  for (int rank = 0; rank < team.size && status == SN_OK; rank++) {
+    uint64_t theirs = own;
+    status = sn_team_share(&c->ctx, rank, &theirs, sizeof theirs);
+    if (rank == 0) first = theirs;
+    if (theirs != first && rank < other) other = rank;
+  }
+  if (status != SN_OK || other == team.size) return status;
+  return sn_fail(&c->ctx, SN_BAD_INPUT,
+                 "rank %d reads other files than rank 0: --rest, --frames and --skeleton must be the same everywhere",
+                 other);
+}
+
+#endif

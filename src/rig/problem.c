@@ -49,6 +49,7 @@ typedef struct rig_source {
 } rig_source;
 
 typedef struct fill_job {
+  sn_context *ctx;
   const sn_mesh *rest;
   rig_units *units;
   rig_problem *p;
@@ -90,13 +91,14 @@ static void align_frames(void *user, int64_t begin, int64_t end, int worker) {
 }
 
 static void fill_frames(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
   fill_job *job = user;
   const rig_problem *p = job->p;
   const rig_source *s = job->source;
   int rows = p->last - p->first;
   for (int64_t f = begin; f < end; f++) {
     const float(*position)[3] = sn_frame(s->frames, s->chosen[f]);
+    if (worker == 0 && p->file.map)
+      sn_progress(job->ctx, "turning over frames", (double)f / p->f); // the caller's thread
     if (!job->aligned) align_one(job, (int)f);
     sn_affine_invert(job->units->motion[f], &s->to_rest[f]);
     for (int first = 0; first < rows; first += job->block) {
@@ -128,8 +130,13 @@ static void turn_blocks(void *user, int64_t begin, int64_t end, int worker) {
 static sn_status fill_rows(sn_context *ctx, const sn_mesh *rest, rig_source *source, rig_units *units,
                            rig_problem *p) {
   sn_arena scratch = sn_arena_new(ctx);
-  fill_job job = {
-    .rest = rest, .units = units, .p = p, .source = source, .aligned = ctx->team, .block = rows_per_block(p)};
+  fill_job job = {.ctx = ctx,
+                  .rest = rest,
+                  .units = units,
+                  .p = p,
+                  .source = source,
+                  .aligned = ctx->team,
+                  .block = rows_per_block(p)};
   job.buffer = SN_NEW(ctx, &scratch, float, (size_t)sn_threads(ctx) * (size_t)job.block * 3 * (size_t)p->f);
   sn_status status = job.buffer ? SN_OK : ctx->error.status;
   if (status == SN_OK && job.aligned) {

@@ -184,17 +184,28 @@ static void fit_vertex(const prior_job *job, const near_vertex *v, const int *po
 
 // ---- the strength ----------------------------------------------------------------------------------------------------
 
+// Poses by which the strength is chosen: every pair of them is compared, so of long clips they are spread evenly.
+enum { most_poses = 512 };
+
+static int chosen_poses(const sn_blend *blend) {
+  return blend->keys->count < most_poses ? blend->keys->count : most_poses;
+}
+
+static int chosen_pose(const sn_blend *blend, int k) {
+  return (int)((int64_t)k * blend->keys->count / chosen_poses(blend));
+}
+
 // How near joints move the vertex against its first: what weights can tell poses apart by.
 static sn_status pose_distances(sn_context *ctx, sn_arena *memory, const prior_job *job, const near_vertex *v,
                                 double **out, double *largest) {
   const sn_blend *blend = job->blend;
-  int count = blend->keys->count, dims = v->count - 1;
+  int count = chosen_poses(blend), dims = v->count - 1;
   sn_vec3 *seen = SN_NEW(ctx, memory, sn_vec3, (size_t)count * (size_t)dims);
   *out = SN_NEW(ctx, memory, double, (size_t)count *(size_t)count);
   if (!seen || !*out) return ctx->error.status;
   sn_vec3 rest = sn_vec3_from(blend->examples->rest.positions[v->i]);
   for (int k = 0; k < count; k++) {
-    const sn_affine *pose = sn_pose(&blend->examples->poses, blend->keys->frames[k]);
+    const sn_affine *pose = sn_pose(&blend->examples->poses, blend->keys->frames[chosen_pose(blend, k)]);
     sn_affine back;
     if (!sn_affine_invert(pose[v->joints[0]], &back)) back = sn_affine_identity();
     for (int c = 0; c < dims; c++) {
@@ -223,9 +234,10 @@ static sn_status try_strengths(sn_context *ctx, const prior_job *job, const near
   sn_status status = pose_distances(ctx, &scratch, job, v, &distances, &largest);
   if (status == SN_OK && largest > 0) {
     status =
-      sn_folds_similar(ctx, &scratch, job->blend->keys->count, distances, alike * largest, sn_usual_folds, &folds);
+      sn_folds_similar(ctx, &scratch, chosen_poses(job->blend), distances, alike * largest, sn_usual_folds, &folds);
     for (int n = 0; status == SN_OK && n < folds.fold_count; n++) {
       const sn_fold *fold = &folds.folds[n];
+      for (int k = 0; k < fold->count; k++) fold->poses[k] = chosen_pose(job->blend, fold->poses[k]);
       double weights[SN_SIMPLEX_MAX];
       memcpy(weights, v->prior, sizeof weights);
       for (int s = 0; s < strength_count; s++) {

@@ -268,7 +268,7 @@ static sn_status prepare(sn_context *ctx, sn_arena *scratch, fit_job *job) {
   if (!job->matrices || !job->between || !job->joint_of) status = ctx->error.status;
   for (int j = 0; status == SN_OK && j < ours->joint_count; j++) {
     sn_affine inverse;
-    job->joint_of[j] = sn_skeleton_find(&theirs, ours->names[j]);
+    job->joint_of[j] = sn_skeleton_find_near(&theirs, ours->names[j], j);
     if (job->joint_of[j] < 0) job->joint_of[j] = 0;
     bool good = sn_affine_invert(ours->rest[j], &inverse);
     job->between[j] = good ? sn_affine_mul(theirs.rest[job->joint_of[j]], inverse) : sn_affine_identity();

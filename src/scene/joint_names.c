@@ -120,7 +120,7 @@ sn_status sn_joint_partners(sn_context *ctx, const sn_skeleton *ours, const sn_s
                             const char *map, int *partners) {
   int our_column = best_column(ours), their_column = best_column(theirs);
   for (int j = 0; j < ours->joint_count; j++) {
-    partners[j] = sn_skeleton_find(theirs, ours->names[j]);
+    partners[j] = sn_skeleton_find_near(theirs, ours->names[j], j);
     int part = part_of(ours->names[j], our_column);
     for (int k = 0; partners[j] < 0 && part >= 0 && k < theirs->joint_count; k++)
       if (part_of(theirs->names[k], their_column) == part) partners[j] = k;

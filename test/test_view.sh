@@ -51,6 +51,13 @@ for model in "${models[@]}"; do
   esac
 done
 
+# What the WebGPU kernels leave to WebAssembly, and a blend of its own, on a page beside the first.
+models=()
+train cor cor arm
+train weighted psd:space=whole,weighted=1 arm
+"$SINEW" pack psd.sinew -o packed.sinew --quiet
+"$SINEW" view packed.sinew "${models[@]}" --rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb -o more.html --quiet
+
 # A character with a texture and a base colour of its own.
 node "$src/test/edit_glb.mjs" arm/skeleton.glb painted.glb texture=0.5
 "$SINEW" train --method lbs:weights=given --rest painted.glb --skeleton painted.glb -o painted.sinew --quiet

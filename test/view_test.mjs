@@ -570,6 +570,19 @@ await test('in WebGPU: positions of every model are the native ones, and a crowd
   await page.screenshot({ path: join(shots, 'crowd.png') });
 }));
 
+await test('models that WebGPU leaves to WebAssembly', () => withPage('more.html', desktop, async page => {
+  if (!await page.evaluate(() => Boolean(window.sinew.viewer.gpu))) return console.log('  skipped: this Chromium has no WebGPU');
+  const { names, diagonal } = await state(page), expected = { packed: null, weighted: null, cor: 'WebGPU' };
+  for (let k = 0; k < names.length; k++) {
+    await page.evaluate(n => { window.sinew.viewer.choose(n), window.sinew.viewer.goTo(20); }, k);
+    assert.equal(await page.evaluate(n => window.sinew.viewer.entries[n].figure.skinned, k), expected[names[k]], names[k]);
+    await compare(page, k, diagonal);
+  }
+  await page.evaluate(() => { window.sinew.viewer.choose(0), window.sinew.viewer.show({ view: 'crowd', crowd: 3 }); });
+  await page.waitForTimeout(400);
+  assert.match(await page.textContent('#stats'), /skinned in WebAssembly, drawn in WebGPU/);
+}));
+
 await test('own colours in WebGPU', () => withPage('painted.html', desktop, async page => {
   if (!await page.evaluate(() => Boolean(window.sinew.viewer.gpu))) return console.log('  skipped: this Chromium has no WebGPU');
   const pixels = await page.evaluate(async () => {

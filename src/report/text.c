@@ -2,7 +2,6 @@
 // Text that others chose (names of joints, files, extensions) on its way into reports.
 #include "report/report.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 int sn_report_character(const unsigned char *text) {
@@ -17,9 +16,12 @@ int sn_report_character(const unsigned char *text) {
   return size;
 }
 
-// Valid UTF-8: what is no character becomes U+FFFD. To be freed; NULL where memory runs out.
+// Valid UTF-8: what is no character becomes U+FFFD. To be given back; NULL where memory runs out. From the allocator of JSON, so that
+// a program that guards it never writes a report with a name missing.
 static char *to_utf8(const char *text) {
-  char *out = malloc(3 * strlen(text) + 1), *end = out;
+  json_malloc_t take;
+  json_get_alloc_funcs(&take, NULL);
+  char *out = take(3 * strlen(text) + 1), *end = out;
   if (!out) return NULL;
   for (const unsigned char *c = (const unsigned char *)text; *c;) {
     int size = sn_report_character(c);
@@ -30,10 +32,16 @@ static char *to_utf8(const char *text) {
   return out;
 }
 
+static void give_back(char *text) {
+  json_free_t give;
+  json_get_alloc_funcs(NULL, &give);
+  give(text);
+}
+
 json_t *sn_report_text(const char *text) {
   char *good = to_utf8(text);
   json_t *out = good ? json_string(good) : NULL;
-  free(good);
+  if (good) give_back(good);
   return out;
 }
 
@@ -44,5 +52,5 @@ void sn_report_put(json_t *object, const char *name, json_t *value) {
   } else {
     json_decref(value);
   }
-  free(good);
+  if (good) give_back(good);
 }

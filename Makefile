@@ -4,7 +4,7 @@ JOBS := $(shell nproc)
 
 # The build looks for npm's packages when it is configured: they come first.
 .NOTPARALLEL:
-.PHONY: python blender test-blender all build setup packages demo test test-sanitize test-scalar fuzz torture test-cuda web format format-check bench figures install clean help
+.PHONY: package python blender test-blender all build setup packages demo test test-sanitize test-scalar fuzz torture test-cuda web format format-check bench figures install clean help
 
 all: build
 
@@ -83,6 +83,10 @@ python: build
 	@rm -rf python/build python/sinew.egg-info
 	@ls build/wheel/*.whl
 
+# Debian packages of the tool, the libraries and the Python module, build/packages/*.deb.
+package: build
+	@tools/package.sh build build/packages
+
 # The Blender add-on with the module inside, build/sinew-blender.zip.
 blender: python
 	@rm -rf build/blender build/sinew-blender.zip
@@ -112,5 +116,6 @@ help:
 	@echo "make python     build the wheel of the Python module"
 	@echo "make blender    build the Blender add-on; make test-blender tests it"
 	@echo "make mpi        build-mpi/sinew, for mpirun"
+	@echo "make package    build Debian packages"
 	@echo "make install    install the tool and both libraries (PREFIX=...)"
 	@echo "make test-sanitize | test-scalar | test-cuda | fuzz | torture | format | format-check | clean"

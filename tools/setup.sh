@@ -26,6 +26,7 @@ clang-format: the format check
 nodejs: runs the glTF validator and browser code
 npm: fetches the glTF validator and what the page is made with
 chromium: tests of the page
+lintian: checks of the Debian packages
 python3-numpy: the Python module
 python3-pytest: its tests
 python3-setuptools: its wheel

@@ -5,12 +5,14 @@ from . import scene
 from .module import sinew
 
 
+# Methods that need nothing but a mesh, frames and a skeleton; the first is what is taken unless told.
+OFFERED = ("psd", "rotreg", "eigenskin", "lbs", "dqs", "rigid")
+
+
 def _methods(self, context):
-    """Methods that need nothing but a mesh, frames and a skeleton."""
     if not _METHODS:
-        for name, method in sinew.methods().items():
-            if name not in ("affine", "torque"):
-                _METHODS.append((name, name, method["summary"]))
+        known = sinew.methods()
+        _METHODS.extend((name, name, known[name]["summary"]) for name in OFFERED if name in known)
     return _METHODS
 
 
@@ -18,14 +20,14 @@ _METHODS = []  # Blender wants the texts to stay
 
 
 class SinewSettings(bpy.types.PropertyGroup):
-    use_range: bpy.props.BoolProperty(name="Own Frame Range", description="Other frames than the scene's")
+    use_range: bpy.props.BoolProperty(name="Own Range", description="Other frames than the scene's")
     frame_start: bpy.props.IntProperty(name="Start", default=1)
     frame_end: bpy.props.IntProperty(name="End", default=250)
-    bones_auto: bpy.props.BoolProperty(name="Find the Number of Bones", default=True)
+    bones_auto: bpy.props.BoolProperty(name="Auto", description="Find the number of bones", default=True)
     bones: bpy.props.IntProperty(name="Bones", description="The most to use", default=20, min=1, max=1000)
     influences: bpy.props.IntProperty(name="Influences", description="Most bones of a vertex", default=4, min=1, max=8)
     method: bpy.props.EnumProperty(name="Method", description="How the skin is learned", items=_methods)
-    keys: bpy.props.IntProperty(name="Every n-th Frame", description="Learn from every n-th frame; the others test the model",
+    keys: bpy.props.IntProperty(name="Every", description="Learn from every n-th frame; the others test the model",
                                 default=2, min=1, max=100)
 
 
@@ -45,14 +47,14 @@ class SINEW_PT_panel(bpy.types.Panel):
             column.prop(settings, "frame_start")
             column.prop(settings, "frame_end")
         box = layout.box()
-        box.label(text="Anything that deforms, as bones", icon="BONE_DATA")
+        box.label(text="To bones", icon="BONE_DATA")
         box.prop(settings, "bones_auto")
         if not settings.bones_auto:
             box.prop(settings, "bones")
         box.prop(settings, "influences")
         box.operator("sinew.bake", icon="ARMATURE_DATA")
         box = layout.box()
-        box.label(text="Heavy modifiers, as a model", icon="MOD_ARMATURE")
+        box.label(text="To a model", icon="MOD_ARMATURE")
         box.prop(settings, "method")
         box.prop(settings, "keys")
         row = box.row()

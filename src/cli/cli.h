@@ -82,8 +82,12 @@ bool sn_cli_fill(cli *c, void *options);
 int sn_cli_parse(int argc, char **argv, const cli_command *const *commands, cli *out);
 void sn_cli_free(cli *c);
 
-// Help on a command. `topic`: NULL, "all", the name of a method, or "markdown" for the tables of the documentation.
+// Help on a command. `topic`: NULL, "all", the name of a method, "markdown" for the tables of the documentation,
+// "man" or "words" (below).
 void sn_cli_help(const cli *c, const char *topic);
+// A man page of the command; its options as lines for shell completion (tools/manual.sh).
+void sn_cli_print_manual(const cli *c);
+void sn_cli_print_words(const cli *c);
 
 // Prints "sinew: message" and returns exit_failed, or exit_usage for sn_cli_misuse.
 int sn_cli_fail(const cli *c);

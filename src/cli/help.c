@@ -137,6 +137,14 @@ void sn_cli_help(const cli *c, const char *topic) {
     print_markdown(command);
     return;
   }
+  if (topic && strcmp(topic, "man") == 0) {
+    sn_cli_print_manual(c);
+    return;
+  }
+  if (topic && strcmp(topic, "words") == 0) {
+    sn_cli_print_words(c);
+    return;
+  }
   if (topic && command->takes_method && print_method(topic)) return;
   printf("sinew %s %s\n\n%s.\n", command->name, command->usage, command->summary);
   if (command->details) printf("\n%s\n", command->details);

@@ -30,6 +30,7 @@ class _Place:
         self.call = Call(evaluator=model._handle, scratch=self.scratch.ctypes.data)
         self.address = ctypes.addressof(self.call)
         self.positions = self.normals = None
+        self.joints = self.out = None  # what the last call was given, where the next one may go the same way
 
 
 class Model:
@@ -160,10 +161,21 @@ class Model:
 
     def __call__(self, joints=None, controls=None, torques=None, *, out=None, state=None):
         """Positions and normals (float32, vertices x 3), new or in `out`: a pair of arrays, or one for positions alone."""
+        if out is not None and controls is None and torques is None and state is None:
+            try:
+                place = self._places.pop()
+            except IndexError:
+                place = None
+            if place is not None:
+                same = joints is place.joints and out is place.out  # the same arrays as before, with new numbers in them
+                status = _run(place.address) if same else 0
+                self._places.append(place)
+                if same and not status:
+                    return out
         if type(joints) is np.ndarray and controls is None and torques is None and joints.dtype is FLOAT:
             i = joints.__array_interface__  # the usual case without detours
             if i["shape"] in self._joint_shapes and i["strides"] is None and not self.info["torques"]:
-                return self._evaluate(i["data"][0], None, None, out, state)
+                return self._evaluate(i["data"][0], None, None, out, state, joints)
         values = [joints, controls, torques]
         shapes = [shape for _, shape in self._inputs]
         lengths = {len(v) for v, s in zip(values, shapes)
@@ -188,7 +200,7 @@ class Model:
     def _aim(self, place, positions, normals):
         """Writes to these arrays from now on. They are kept: the next call with them needs no look at them."""
         call = place.call
-        place.positions = place.normals = None
+        place.positions = place.normals = place.joints = place.out = None
         call.positions, call.position_stride = self._out_address(positions, "positions")
         if normals is None:
             call.normals, call.normal_stride = None, 0
@@ -196,7 +208,7 @@ class Model:
             call.normals, call.normal_stride = self._out_address(normals, "normals")
         place.positions, place.normals = positions, normals
 
-    def _evaluate(self, joints, controls, torques, out, state):
+    def _evaluate(self, joints, controls, torques, out, state, given=None):
         fresh = out is None
         if fresh:
             out = np.empty(self._shape, FLOAT), np.empty(self._shape, FLOAT)
@@ -209,6 +221,8 @@ class Model:
         if positions is not place.positions or normals is not place.normals:
             self._aim(place, positions, normals)
         call.joints = joints
+        again = given is not None and not fresh and state is None and type(out) is not list
+        place.joints, place.out = (given, out) if again else (None, None)
         if controls is not None or torques is not None or state is not None:
             call.controls, call.torques, call.state = controls, torques, None if state is None else state.ctypes.data
         status = _run(place.address)

@@ -95,3 +95,29 @@ def test_strided_and_double_arrays_are_converted():
     doubles = sinew.train("lbs", mesh, frames.astype(np.float64)[::2], sinew.Skeleton(
         skeleton.names, skeleton.parents, skeleton.rest, skeleton.poses[::2]))
     assert bytes(plain) == bytes(doubles)
+
+
+def test_the_same_arrays_again_and_others(arm):
+    """Calls remember the arrays that they were given: new numbers in them count, other arrays too."""
+    model = sinew.train("lbs", arm / "rest.obj", arm / "frames.pc2", arm / "skeleton.glb")
+    joints = model.joints(sinew.load(arm / "skeleton.glb"))
+    expected = [model(pose)[0] for pose in joints]
+    pose, out = joints[0].copy(), (np.empty((len(model), 3), np.float32), np.empty((len(model), 3), np.float32))
+    for f in (3, 9, 20):
+        pose[...] = joints[f]
+        assert model(pose, out=out) is out and np.array_equal(out[0], expected[f])
+    model(joints[5], out=out)
+    assert np.array_equal(out[0], expected[5])
+    model(joints[6].astype(np.float64), out=out)  # converted: its copy is gone by the next call
+    model(pose, out=out)
+    assert np.array_equal(out[0], expected[20])
+    other = np.empty((len(model), 3), np.float32)
+    model(pose, out=other)
+    assert np.array_equal(other, expected[20])
+    pair = [np.empty((len(model), 3), np.float32), out[1]]
+    model(pose, out=pair)
+    pair[0] = np.empty((len(model), 3), np.float32)
+    model(pose, out=pair)
+    assert np.array_equal(pair[0], expected[20])
+    with pytest.raises(ValueError, match="joints"):
+        model(out=out)

@@ -20,8 +20,8 @@ static const double most_work = 2e9;
 
 typedef struct exchange {
   int frames, wanted;
-  const double *kernel, *gram;     // frames * frames, between turns and between shapes
-  double *corner, *row; // of the chosen ones
+  const double *kernel, *gram; // frames * frames, between turns and between shapes
+  double *corner, *row;        // of the chosen ones
   int *chosen;
   double work; // done
 } exchange;
@@ -58,8 +58,7 @@ static double error_of(exchange *e) {
     double error = e->gram[f * frames + f];
     for (int a = 0; a < n; a++) {
       double part = -2 * e->gram[e->chosen[a] * frames + f];
-      for (int b = 0; b < n; b++)
-        part += e->row[b * frames + f] * e->gram[e->chosen[a] * frames + e->chosen[b]];
+      for (int b = 0; b < n; b++) part += e->row[b * frames + f] * e->gram[e->chosen[a] * frames + e->chosen[b]];
       error += e->row[a * frames + f] * part;
     }
     sum += fmax(error, 0);
@@ -103,7 +102,8 @@ static void turns_of(const sn_examples *examples, int f, sn_vec3 *out) {
   }
 }
 
-static sn_status make_kernel(sn_context *ctx, sn_arena *memory, const sn_examples *examples, int frames, double **out) {
+static sn_status make_kernel(sn_context *ctx, sn_arena *memory, const sn_examples *examples, int frames,
+                             double **out) {
   int joints = examples->skeleton.joint_count;
   sn_vec3 *turns = SN_NEW(ctx, memory, sn_vec3, (size_t)frames * (size_t)joints);
   double *kernel = *out = SN_NEW(ctx, memory, double, (size_t)frames *(size_t)frames);
@@ -139,7 +139,8 @@ sn_status sn_keys_exchange(sn_context *ctx, const sn_examples *examples, int fra
   if (status == SN_OK && (!e.corner || !e.row || !e.chosen || !start || !even)) status = ctx->error.status;
   if (status == SN_OK) {
     memcpy(start, chosen, n * sizeof *start);
-    for (int a = 0; a < wanted; a++) even[a] = wanted > 1 ? (int)((int64_t)a * (frames - 1) / (wanted - 1)) : frames / 2;
+    for (int a = 0; a < wanted; a++)
+      even[a] = wanted > 1 ? (int)((int64_t)a * (frames - 1) / (wanted - 1)) : frames / 2;
     try_start(&e, start, &least, chosen);
     try_start(&e, even, &least, chosen);
   }

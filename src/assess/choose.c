@@ -40,7 +40,6 @@ static const offer offers[] = {
   {"psd:blend=dualquat", usual},
   {"rotreg", usual},
   {"torque", with_torques},
-  {"lbs:bits=8", where_limited},
   {"eigenskin:blend=dualquat,components=1", where_limited},
   {"eigenskin:blend=dualquat,components=2", where_limited},
   {"psd:blend=dualquat,threshold=0.05", where_limited},

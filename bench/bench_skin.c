@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How fast the kernels are: linear and dual quaternion blends, positions only and with normals, weights of 32, 16 and 8
-// bits, every instruction set, one and two threads, against a copy of the bytes that an evaluation writes.
+// How fast the kernels are: linear and dual quaternion blends, positions only and with normals, packed and not, every
+// instruction set, one and two threads, results in the caches and past them, against a copy that reads and writes as many bytes.
 //
 //     bench_skin [RIGGED.glb] [seconds per measurement]
 //
@@ -17,9 +17,10 @@ typedef struct evaluation {
   sn_rt_input input;
   sn_rt_output output;
   void *scratch;
-  int threads;
+  int threads, cached; // cached: results are not streamed, however large
 } evaluation;
 
+// Half of the bytes that an evaluation reads and writes, read and written.
 typedef struct copying {
   char *from, *to;
   size_t size;
@@ -68,6 +69,11 @@ static void copy_half(void *user, int part) {
 
 static void run_evaluation(void *user) {
   evaluation *e = user;
+  if (e->cached) {
+    sn_rt_palette(&e->model, &e->input, e->scratch, NULL);
+    sn_rt_skin(&e->model, e->scratch, &e->output, 0, e->model.info.vertex_count, NULL);
+    return;
+  }
   if (e->threads == 1) {
     sn_rt_evaluate(&e->model, &e->input, e->scratch, &e->output, NULL);
     return;
@@ -103,57 +109,94 @@ static void new_evaluation(sn_context *ctx, const bench_set *set, sn_rt_blend bl
   e->scratch = reserve(sn_rt_scratch_size(&e->model));
 }
 
-enum { rows = 9 };
+typedef struct row {
+  const char *name;
+  int model; // 0 floats, 1 packed, 2 packed dual quaternions
+  sn_rt_path path;
+  int threads, cached;
+} row;
 
-static void measure(sn_context *ctx, const bench_set *set, double seconds) {
+static const row rows[] = {{"linear", 0, SN_RT_PATH_BEST, 1, 0},
+                           {"linear, packed", 1, SN_RT_PATH_BEST, 1, 0},
+                           {"dualquat, packed", 2, SN_RT_PATH_BEST, 1, 0},
+                           {"packed, 2 threads", 1, SN_RT_PATH_BEST, 2, 0},
+                           {"packed, not streamed", 1, SN_RT_PATH_BEST, 1, 1},
+                           {"packed, avx2", 1, SN_RT_PATH_AVX2, 1, 0},
+                           {"packed, sse2", 1, SN_RT_PATH_SSE2, 1, 0},
+                           {"packed, scalar", 1, SN_RT_PATH_SCALAR, 1, 0}};
+enum { row_count = sizeof rows / sizeof *rows };
+
+// Cycles of the processor's clock; 0 where it has none that can be read.
+static uint64_t ticks(void) {
+#if defined(__x86_64__) && defined(__GNUC__)
+  return __builtin_ia32_rdtsc();
+#else
+  return 0;
+#endif
+}
+
+static void print_row(const char *name, const bench_time *t, double vertices, double bytes, double clock,
+                      double linear) {
+  printf("    %-22s %9.1f us (%.1f to %.1f) %8.1f million/s %6.2f cycles/vertex %5.1f bytes/vertex %6.2f GB/s %5.2f "
+         "x linear\n",
+         name, 1e6 * t->median, 1e6 * t->low, 1e6 * t->high, vertices / t->median / 1e6, t->median * clock / vertices,
+         bytes / vertices, 1e-9 * bytes / t->median, t->median / linear);
+}
+
+static void measure_rows(const bench_set *set, evaluation *models, int with, double seconds) {
   size_t vertices = (size_t)set->mesh.vertex_count, joints = (size_t)set->skeleton.joint_count;
   float(*pose)[12] = reserve(joints * sizeof *pose), *positions = reserve(12 * vertices),
   *normals = reserve(12 * vertices);
   bench_pose((int)joints, pose);
-  evaluation models[4];
-  new_evaluation(ctx, set, SN_RT_BLEND_LINEAR, 32, models),
-    new_evaluation(ctx, set, SN_RT_BLEND_LINEAR, 16, models + 1);
-  new_evaluation(ctx, set, SN_RT_BLEND_LINEAR, 8, models + 2),
-    new_evaluation(ctx, set, SN_RT_BLEND_DUALQUAT, 32, models + 3);
-  const sn_rt_info *info = &models[0].model.info;
-  printf("\n%s: %zu vertices, %zu joints, %.2f influences, %.1f %% of %u blocks shared, %.0f bytes read per vertex\n",
-         set->name, vertices, joints, (double)info->influence_count / (double)vertices,
-         100.0 * info->shared_blocks / info->block_count, info->block_count,
-         (double)info->bytes_read / (double)vertices);
-  for (int with = 0; with < 2; with++) {
-    evaluation e[rows];
-    static const char *const names[rows] = {"linear",        "linear, 16-bit weights", "linear, 8-bit weights",
-                                            "dualquat",      "linear, 2 threads",      "linear, sse2",
-                                            "linear, scalar"};
-    static const int from[rows] = {0, 1, 2, 3, 0, 0, 0};
-    bench_call calls[rows];
-    bench_time times[rows];
-    int count = 7;
-    for (int r = 0; r < count; r++) {
-      e[r] = models[from[r]];
-      e[r].input.joints = (const float(*)[12])pose;
-      e[r].output = (sn_rt_output){.positions = positions, .normals = with ? normals : NULL};
-      e[r].threads = r == 4 ? 2 : 1;
-      if (r == 5) sn_rt_use_path(&e[r].model, SN_RT_PATH_SSE2);
-      if (r == 6) sn_rt_use_path(&e[r].model, SN_RT_PATH_SCALAR);
-      calls[r] = (bench_call){.run = run_evaluation, .user = e + r};
-    }
-    copying copies[2];
-    for (int r = 0; r < 2; r++) {
-      copies[r] = (copying){(char *)models[0].bytes.bytes, (char *)positions, 12 * vertices, 1 + r};
-      calls[count + r] = (bench_call){.run = run_copy, .user = copies + r};
-    }
-    bench_measure(count + 2, calls, seconds, times);
-    printf("  %s\n", with ? "positions and normals" : "positions");
-    for (int r = 0; r < count + 2; r++) {
-      const char *name = r < count ? names[r] : r == count ? "memcpy of the positions" : "memcpy, 2 threads";
-      printf("    %-26s %9.1f us (%.1f to %.1f) %8.1f million/s  %5.2f x linear\n", name, 1e6 * times[r].median,
-             1e6 * times[r].low, 1e6 * times[r].high, (double)vertices / times[r].median / 1e6,
-             times[r].median / times[0].median);
-    }
+  evaluation e[row_count];
+  bench_call calls[row_count + 2];
+  bench_time times[row_count + 2];
+  const char *names[row_count + 2];
+  double bytes[row_count + 2];
+  int count = 0;
+  for (int r = 0; r < row_count; r++) {
+    e[count] = models[rows[r].model];
+    if (!sn_rt_use_path(&e[count].model, rows[r].path)) continue;
+    e[count].input.joints = (const float(*)[12])pose;
+    e[count].output = (sn_rt_output){.positions = positions, .normals = with ? normals : NULL};
+    e[count].threads = rows[r].threads, e[count].cached = rows[r].cached;
+    const sn_rt_model *m = &e[count].model;
+    double unread = with ? 0 : (double)(m->info.weight_bits == 12 ? 3 : 12) * 8 * m->info.block_count; // normals
+    bytes[count] = (double)m->info.bytes_read - unread + (with ? 24.0 : 12.0) * (double)vertices;
+    names[count] = rows[r].name, calls[count] = (bench_call){.run = run_evaluation, .user = e + count};
+    count++;
   }
-  for (int m = 0; m < 4; m++) sn_model_free(&models[m].bytes), free(models[m].scratch);
-  free(pose), free(positions), free(normals);
+  size_t half = (size_t)(bytes[1] / 2);
+  char *from = reserve(half), *to = reserve(half);
+  copying copies[2];
+  for (int r = 0; r < 2; r++, count++) {
+    copies[r] = (copying){from, to, half, 1 + r};
+    names[count] = r ? "memcpy, 2 threads" : "memcpy, bytes of packed", bytes[count] = bytes[1];
+    calls[count] = (bench_call){.run = run_copy, .user = copies + r};
+  }
+  uint64_t first = ticks();
+  double start = bench_now();
+  bench_measure(count, calls, seconds, times);
+  double clock = (double)(ticks() - first) / (bench_now() - start);
+  printf("  %s\n", with ? "positions and normals" : "positions");
+  for (int r = 0; r < count; r++) print_row(names[r], times + r, (double)vertices, bytes[r], clock, times[0].median);
+  free(pose), free(positions), free(normals), free(from), free(to);
+}
+
+static void measure(sn_context *ctx, const bench_set *set, double seconds) {
+  evaluation models[3];
+  new_evaluation(ctx, set, SN_RT_BLEND_LINEAR, 32, models);
+  new_evaluation(ctx, set, SN_RT_BLEND_LINEAR, 12, models + 1);
+  new_evaluation(ctx, set, SN_RT_BLEND_DUALQUAT, 12, models + 2);
+  const sn_rt_info *info = &models[0].model.info;
+  double vertices = set->mesh.vertex_count;
+  printf("\n%s: %.0f vertices, %d joints, %.2f influences, %.1f %% of %u blocks shared, %.1f bytes read per vertex, "
+         "%.1f packed\n",
+         set->name, vertices, set->skeleton.joint_count, (double)info->influence_count / vertices,
+         100.0 * info->shared_blocks / info->block_count, info->block_count, (double)info->bytes_read / vertices,
+         (double)models[1].model.info.bytes_read / vertices);
+  for (int with = 0; with < 2; with++) measure_rows(set, models, with, seconds);
+  for (int m = 0; m < 3; m++) sn_model_free(&models[m].bytes), free(models[m].scratch);
 }
 
 int main(int argc, char **argv) {

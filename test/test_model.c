@@ -347,7 +347,8 @@ typedef struct golden {
 static const golden goldens[] = {{"linear", SN_RT_BLEND_LINEAR, SN_RT_SHADE_TRANSFORM, 32, 0},
                                  {"dualquat", SN_RT_BLEND_DUALQUAT, SN_RT_SHADE_TRANSFORM, 32, 0},
                                  {"halfway16", SN_RT_BLEND_LINEAR, SN_RT_SHADE_RECOMPUTE, 16, 2},
-                                 {"stretch8", SN_RT_BLEND_DUALQUAT, SN_RT_SHADE_RECOMPUTE, 8, 0}};
+                                 {"stretch8", SN_RT_BLEND_DUALQUAT, SN_RT_SHADE_RECOMPUTE, 8, 0},
+                                 {"packed", SN_RT_BLEND_LINEAR, SN_RT_SHADE_TRANSFORM, 12, 0}};
 
 static void write_golden(const char *folder, const golden *g) {
   sn_context ctx = sn_context_default();

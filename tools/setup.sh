@@ -23,6 +23,8 @@ libclang-rt-14-dev-wasm32: compiler support for WebAssembly
 lld: the WebAssembly linker
 wasi-libc: the C library for WebAssembly
 clang-format: the format check
+gcc-aarch64-linux-gnu: the runtime for 64-bit ARM
+qemu-user: running it
 nodejs: runs the glTF validator and browser code
 npm: fetches the glTF validator and what the page is made with
 chromium: tests of the page

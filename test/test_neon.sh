@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# The NEON kernels against the scalar ones, on a 64-bit ARM machine that qemu-user makes up: models of several methods, packed and not.
+set -euo pipefail
+source_folder=${SINEW_SOURCE:-$(cd "$(dirname "$0")/.." && pwd)}
+compiler=aarch64-linux-gnu-gcc
+qemu=$(command -v qemu-aarch64 || command -v qemu-aarch64-static || true)
+if ! command -v $compiler > /dev/null || [ -z "$qemu" ]; then
+  echo "skipped: needs gcc-aarch64-linux-gnu and qemu-user (Debian)"
+  exit 77
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+$compiler -std=c17 -O1 -static -ffp-contract=off -I"$source_folder/include" -I"$source_folder/src" \
+  "$source_folder"/src/runtime/*.c "$source_folder/test/neon_driver.c" -lm -o "$work/driver"
+cd "$work"
+"$SINEW" gen arm --vertices 700 --frames 6 -o arm --quiet
+for spec in lbs dqs psd psd:order=forward rotreg:bones=8; do
+  for pack in 0 1; do
+    "$SINEW" train --method "${spec}$([[ $spec == *:* ]] && echo , || echo :)pack=$pack" --rest arm/rest.obj --frames arm/frames.pc2 \
+      --skeleton arm/skeleton.glb -o "${spec//[:=]/-}-$pack.sinew" --quiet
+  done
+done
+"$qemu" ./driver neon ./*.sinew

@@ -48,7 +48,7 @@ ${CXX:-c++} -std=c++11 -Wall -Wextra -Werror -I"$out/include" -fsyntax-only "$ou
 if command -v clang > /dev/null && clang --print-targets 2> /dev/null | grep -q aarch64; then
   mkdir -p "$out/stubs"
   printf '#include <stddef.h>\nvoid *memcpy(void *, const void *, size_t);\nvoid *memset(void *, int, size_t);\n' > "$out/stubs/string.h"
-  echo 'float sqrtf(float);' > "$out/stubs/math.h"
+  echo 'float sqrtf(float), fabsf(float);' > "$out/stubs/math.h"
   clang --target=aarch64-none-elf -ffreestanding -std=c17 -O2 -Wall -Wextra -Werror -I"$out/stubs" -I"$out/include" -I"$src/src" \
     -c "$src/src/runtime/kernel_neon.c" -o "$out/neon.o"
   echo "neon: compiles"

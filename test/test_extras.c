@@ -78,13 +78,13 @@ static void masks_choose_blocks(void **state) {
     sn_rt_get_blocks(&s.f.rt, blocks);
     for (uint32_t b = 0; b < s.f.rt.info.block_count; b++)
       mask[b / 32] |= (uint32_t)(sn_random_uniform(&rng) < 0.6) << b % 32;
-    point *positions = malloc(vertices * sizeof *positions);
+    point *positions = malloc(vertices * sizeof *positions), *normals = malloc(vertices * sizeof *normals);
     for (uint32_t first = 0; first <= 100; first += 100) { // the whole, and a range that cuts chunks
       for (int i = 0; i < vertices; i++) positions[i][0] = NAN;
       uint32_t count = first ? 2000 : vertices;
       float bounds[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY};
       float expected[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY};
-      sn_rt_output output = {.positions = positions[0]};
+      sn_rt_output output = {.positions = positions[0], .normals = normals[0]};
       skin(&s, &output, &(sn_rt_extras){.blocks = mask, .bounds = bounds}, first, count);
       for (uint32_t i = 0; i < vertices; i++) {
         bool written = !isnan(positions[i][0]), inside = i >= first && i < first + count;
@@ -99,7 +99,7 @@ static void masks_choose_blocks(void **state) {
       }
       assert_memory_equal(bounds, expected, sizeof bounds);
     }
-    free(positions);
+    free(positions), free(normals);
   }
 }
 
@@ -108,8 +108,8 @@ static void bounds_hold_every_vertex(void **state) {
   sn_context ctx = sn_context_default();
   for_each_scene(&ctx, s) {
     float bounds[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY};
-    point *positions = malloc(vertices * sizeof *positions);
-    sn_rt_output output = {.positions = positions[0]};
+    point *positions = malloc(vertices * sizeof *positions), *normals = malloc(vertices * sizeof *normals);
+    sn_rt_output output = {.positions = positions[0], .normals = normals[0]};
     skin(&s, &output, &(sn_rt_extras){.bounds = bounds}, 0, vertices);
     assert_memory_equal(positions, s.positions, vertices * sizeof(point));
     for (int c = 0; c < 3; c++) {
@@ -117,7 +117,7 @@ static void bounds_hold_every_vertex(void **state) {
       for (int i = 0; i < vertices; i++) low = fminf(low, positions[i][c]), high = fmaxf(high, positions[i][c]);
       assert_true(bounds[c] == low && bounds[3 + c] == high);
     }
-    free(positions);
+    free(positions), free(normals);
   }
 }
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Installs the packages of FOLDER/debs in a clean Debian, uses them, removes them, and looks at what is left. Called by test_package.sh.
+# SINEW_MIRROR: another mirror; SINEW_APTOPT: a file of apt's configuration (a proxy), for mmdebstrap.
 set -euo pipefail
 folder=$1 root=$1/root
 mirror=${SINEW_MIRROR:-http://deb.debian.org/debian}
 if command -v mmdebstrap > /dev/null; then
-  mmdebstrap --quiet --variant=minbase bookworm "$root" "$mirror" > "$folder/bootstrap" 2>&1
+  mmdebstrap --quiet --variant=minbase ${SINEW_APTOPT:+--aptopt="$SINEW_APTOPT"} bookworm "$root" "$mirror" > "$folder/bootstrap" 2>&1
 else
   debootstrap --variant=minbase bookworm "$root" "$mirror" > "$folder/bootstrap" 2>&1
 fi || { tail -3 "$folder/bootstrap"; echo "not installed in a clean system: no Debian could be had from $mirror"; exit 0; }

@@ -124,6 +124,28 @@ expect 0 "fewer bones" "$SINEW" rig --rest bar/rest.obj --frames bar/frames.pc2 
 count=$((count + 1))
 [ ! -e no.glb ] || { echo "FAILED: no.glb was written"; failures=$((failures + 1)); }
 
+# A symmetric rest mesh gets a symmetric skeleton, at hardly any error; names tell the sides.
+"$SINEW" gen body --vertices 1500 --frames 16 -o body --quiet || exit 1
+sides=(--rest body/rest.obj --frames body/frames.pc2 --bones 16 --keep-bones)
+expect 0 "joints have a mirror image" "$SINEW" rig "${sides[@]}" -o sides.glb --json sides.json
+agree sides.json sides.glb body/frames.pc2
+expect 0 "16 bones" "$SINEW" rig "${sides[@]}" --symmetry none -o plain.glb --json plain.json
+expect 1 "symmetry y:" "$SINEW" rig "${sides[@]}" --symmetry y -o no.glb
+count=$((count + 1))
+node -e '
+  const fs = require("fs"), read = (f) => JSON.parse(fs.readFileSync(f)), bytes = fs.readFileSync("sides.glb");
+  const doc = JSON.parse(bytes.subarray(20, 20 + bytes.readUInt32LE(12))), place = {};
+  const walk = (k, x) => { const n = doc.nodes[k], t = n.translation || [0, 0, 0], at = t.map((v, c) => v + x[c]);
+    place[n.name] = at; (n.children || []).forEach((c) => walk(c, at)); };
+  doc.scenes[0].nodes.forEach((k) => walk(k, [0, 0, 0]));
+  const left = Object.keys(place).filter((n) => n.endsWith(".L"));
+  const middle = left.map((n) => (place[n][0] + place[n.slice(0, -1) + "R"][0]) / 2), size = read("sides.json").input.diagonal;
+  const off = left.map((n, k) => Math.hypot(middle[k] - middle[0], place[n][1] - place[n.slice(0, -1) + "R"][1], place[n][2] - place[n.slice(0, -1) + "R"][2]));
+  const with_ = read("sides.json").result, without = read("plain.json").result;
+  if (left.length < 4 || Math.max(...off) > 1e-5 * size || with_.rms_pct_diag > 1.06 * without.rms_pct_diag + 0.002 || without.symmetric) {
+    console.error("FAILED: symmetry", left.length, Math.max(...off) / size, with_.rms_pct_diag, without.rms_pct_diag); process.exit(1); }' ||
+  failures=$((failures + 1))
+
 # What was written is valid glTF.
 if [ -d "$SINEW_SOURCE/node_modules/gltf-validator" ]; then
   expect 0 "0 errors" node "$here/validate_gltf.mjs" tree.glb free.glb affine.glb two.glb helpers.glb heat.glb

@@ -57,6 +57,15 @@ typedef enum sn_rig_solver {
   SN_RIG_HASLER    // Hasler and others 2010
 } sn_rig_solver;
 
+// The plane of symmetry of the rest mesh that skeleton and weights are to have: through the middle of its box.
+typedef enum sn_rig_symmetry {
+  SN_RIG_SYMMETRY_AUTO, // the one there is, where it costs hardly any error
+  SN_RIG_SYMMETRY_X,
+  SN_RIG_SYMMETRY_Y,
+  SN_RIG_SYMMETRY_Z,
+  SN_RIG_SYMMETRY_NONE
+} sn_rig_symmetry;
+
 typedef struct sn_rig_options {
   int bones;        // the most to use; 0: as many as pay
   bool keep_bones;  // use `bones` of them whether they pay or not; free bones always do
@@ -65,8 +74,9 @@ typedef struct sn_rig_options {
   int influences;   // most bones of a vertex, 1 to 8
   sn_rig_joints joints;
   sn_rig_bone_type bone_type;
-  double smooth;  // weight of the rigidness Laplacian (Le and Deng's omega); 0 for none, -1 for auto
-  int iterations; // rounds of weights and bones over all the data at the end; 0: no more than pays
+  double smooth;            // weight of the rigidness Laplacian (Le and Deng's omega); 0 for none, -1 for auto
+  int iterations;           // rounds of weights and bones over all the data at the end; 0: no more than pays
+  sn_rig_symmetry symmetry; // of trees that are found
   sn_rig_solver solver;
   sn_rig_given given;
   const sn_skeleton *skeleton; // as `given` asks
@@ -84,6 +94,8 @@ sn_rig_options sn_rig_options_default(void);
 typedef struct sn_rig_report {
   int bones, bones_wanted; // wanted: 0 where none were asked for
   int pruned;              // bones asked for that do not pay
+  bool symmetric;          // joints and weights are their own mirror images
+  char symmetry[256];      // what came of the symmetry of the rest mesh; empty where it has none
   char reason[256];        // why there are fewer bones than wanted; empty otherwise
   int iterations;          // rounds over all the data
   double rms;              // root mean squared distance, file units

@@ -357,6 +357,7 @@ static void report(cli *c, const rig_job *job, const char *path, const sn_scores
   sn_cli_say(c, "%s: %d bone%s in %.2f s (%d iterations)\n", path, r->bones, r->bones == 1 ? "" : "s", job->seconds,
              r->iterations);
   if (job->rest_frame >= 0) sn_cli_say(c, "  rest pose: frame %d\n", job->rest_frame);
+  if (*r->symmetry) sn_cli_say(c, "  symmetry: %s\n", r->symmetry);
   if (*r->reason) sn_cli_say(c, "  fewer bones than asked for: %s\n", r->reason);
   sn_cli_say(c, "  rms %s %% of the diagonal, largest %s %%, E_RMS %.4g, joint gap %.2g %%\n",
              sn_cli_figure(scores->all.rms_pct_diag, 4).text, sn_cli_figure(scores->all.max_pct_diag, 3).text,

@@ -116,6 +116,7 @@ json_t *sn_report_rig(const sn_rig_report *r, const sn_metrics *error, int influ
   json_object_set_new(out, "joint_gap_pct_diag", json_real(gap_pct));
   json_object_set_new(out, "p99_pct_diag", json_real(r->p99_pct_diag));
   json_object_set_new(out, "roughness", json_real(r->roughness));
+  json_object_set_new(out, "symmetric", json_boolean(r->symmetric));
   json_object_set_new(out, "joints_inside_pct", json_real(r->joints_inside_pct));
   json_object_set_new(out, "joint_outside_pct_diag", json_real(r->joint_outside_pct_diag));
   json_object_set_new(out, "iterations", json_integer(r->iterations));

@@ -360,6 +360,10 @@ sn_status sn_rig_baseline(sn_context *ctx, sn_arena *memory, const sn_mesh *rest
 // ---- known skeletons ------------------------------------------------------------------------------------------------
 
 // sn_rig for options with a given skeleton.
+// Makes a tree and its weights symmetric where the rest mesh is, and tells in the report what came of it.
+sn_status sn_rig_symmetrise(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o,
+                            sn_rig_result *result);
+
 sn_status sn_rig_with_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o,
                                sn_rig_result *out);
 

@@ -26,6 +26,9 @@ static const sn_option option_table[] = {
    "free bones and given skeletons"},
   {"iterations", SN_OPTION_INT, FIELD(iterations), "0", 0, 100000, NULL, SN_OPTION_ADVANCED,
    "rounds over all the data at the end; 0: no more than pays"},
+  {"symmetry", SN_OPTION_CHOICE, FIELD(symmetry), "auto", 0, 0, "auto|x|y|z|none", SN_OPTION_COMMON,
+   "a symmetric rest mesh gets a symmetric skeleton, names ending in .L and .R; auto: where it costs hardly any "
+   "error"},
   {"solver", SN_OPTION_CHOICE, FIELD(solver), "own", 0, 0, "own|schaefer|aguiar|hasler", SN_OPTION_ADVANCED,
    "our own, or a method to measure against: Schaefer and Yuksel 2007, de Aguiar 2008, Hasler 2010"},
   {"helpers", SN_OPTION_INT, FIELD(helpers), "0", 0, 1000, NULL, SN_OPTION_ADVANCED,
@@ -273,6 +276,10 @@ sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, 
                     : solve_decided(ctx, rest, frames, &p, &units, order, &o, out);
   }
   sn_rig_problem_free(&p);
+  if (status == SN_OK && o.joints == SN_RIG_TREE && o.solver == SN_RIG_OWN && o.symmetry != SN_RIG_SYMMETRY_NONE) {
+    status = sn_rig_symmetrise(ctx, rest, frames, &o, out);
+    if (status != SN_OK) sn_rig_result_free(out);
+  }
   sn_arena_free(&scratch);
   return status;
 }

@@ -125,7 +125,7 @@ count=$((count + 1))
 [ ! -e no.glb ] || { echo "FAILED: no.glb was written"; failures=$((failures + 1)); }
 
 # A symmetric rest mesh gets a symmetric skeleton, at hardly any error; names tell the sides.
-"$SINEW" gen body --vertices 1500 --frames 16 -o body --quiet || exit 1
+"$SINEW" gen body --vertices 2000 --frames 16 -o body --quiet || exit 1
 sides=(--rest body/rest.obj --frames body/frames.pc2 --bones 16 --keep-bones)
 expect 0 "joints have a mirror image" "$SINEW" rig "${sides[@]}" -o sides.glb --json sides.json
 agree sides.json sides.glb body/frames.pc2

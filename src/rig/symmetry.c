@@ -66,7 +66,7 @@ static sn_status match_vertices(sn_context *ctx, sn_arena *scratch, const sn_mes
 // like[j * bones + k] = sum_i w_ij w_m(i)k over the lengths of both.
 static sn_status compare_bones(sn_context *ctx, sn_arena *scratch, const sn_skin *skin, int bones, const mirror *m,
                                double **out) {
-  double *like = SN_NEW(ctx, scratch, double, (size_t)bones * (size_t)bones);
+  double *like = SN_NEW(ctx, scratch, double, (size_t)bones *(size_t)bones);
   double *own = SN_NEW(ctx, scratch, double, bones), *other = SN_NEW(ctx, scratch, double, bones);
   if (!like || !own || !other) return ctx->error.status;
   size_t k = (size_t)skin->influences;
@@ -335,10 +335,11 @@ static void decide(const sn_rig_options *o, const mirror *m, double allowed, sn_
   size_t size = sizeof result->report.symmetry;
   if (worth) {
     keep(result, better);
-    snprintf(said, size, "about %c: %d of %d joints have a mirror image (rms %.3g %%, without %.3g %%)", "xyz"[m->axis],
-             count_paired(m->partner, bones), bones, after, before);
+    snprintf(said, size, "about %c: %d of %d joints have a mirror image (rms %.3g %%, without %.3g %%)",
+             "xyz"[m->axis], count_paired(m->partner, bones), bones, after, before);
   } else {
-    snprintf(said, size, "the rest mesh is symmetric about %c, the motion is not: rms would be %.3g %% instead of %.3g %%",
+    snprintf(said, size,
+             "the rest mesh is symmetric about %c, the motion is not: rms would be %.3g %% instead of %.3g %%",
              "xyz"[m->axis], after, before);
   }
   result->report.symmetric = worth && count_paired(m->partner, bones) == bones;
@@ -357,7 +358,8 @@ static sn_status mirror_rig(sn_context *ctx, sn_arena *scratch, const sn_mesh *r
   if (status == SN_OK) status = mirror_skeleton(ctx, rest, result, m, &skeleton, &whole);
   const sn_rig_report *r = &result->report;
   double allowed = r->rms * (most_rise + (r->rms_pct_diag > 0 ? no_rise / r->rms_pct_diag : 0));
-  if (status == SN_OK) status = refit(ctx, rest, frames, o, &skeleton, whole ? m : NULL, &result->skin, allowed, &better);
+  if (status == SN_OK)
+    status = refit(ctx, rest, frames, o, &skeleton, whole ? m : NULL, &result->skin, allowed, &better);
   if (status == SN_OK) decide(o, m, allowed, result, &better);
   sn_rig_result_free(&better);
   sn_skeleton_free(&skeleton);

@@ -86,7 +86,8 @@ static void begin(const merge_job *job) {
     of->n = 1, of->last = i, of->next = -1, job->part_of[i] = i, job->seen[i] = -1;
     for (int c = 0; c < 3; c++) of->u[c] = p->u[i][c], of->uu += p->u[i][c] * p->u[i][c];
     for (int f = 0; f < job->frames; f++) {
-      const float *x = p->x + ((size_t)i * (size_t)p->f + (size_t)((int64_t)f * p->f / job->frames)) * 3;
+      float room[3];
+      const float *x = rig_point(p, i, (int)((int64_t)f * p->f / job->frames), room);
       frame_moments *m = moments_of(job, i) + f;
       for (int r = 0; r < 3; r++) {
         m->x[r] = (double)x[r], m->xx += m->x[r] * m->x[r];

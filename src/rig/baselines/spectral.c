@@ -177,7 +177,7 @@ typedef struct frame_choice {
   const float *rotation; // [vertex][frame][9]: Hasler and others
 } frame_choice;
 
-static size_t frame_at(const frame_choice *c, int f) { return (size_t)((int64_t)f * c->p->f / c->frames); }
+static int frame_at(const frame_choice *c, int f) { return (int)((int64_t)f * c->p->f / c->frames); }
 
 // Deviation of their distance over the frames; the distance itself counts a little, so that parts hang together.
 static double distance_changes(const void *user, int i, int k) {
@@ -185,8 +185,8 @@ static double distance_changes(const void *user, int i, int k) {
   const rig_problem *p = c->p;
   double sum = 0, square = 0;
   for (int f = 0; f < c->frames; f++) {
-    const float *x = p->x + ((size_t)i * (size_t)p->f + frame_at(c, f)) * 3;
-    const float *y = p->x + ((size_t)k * (size_t)p->f + frame_at(c, f)) * 3;
+    float room[2][3];
+    const float *x = rig_point(p, i, frame_at(c, f), room[0]), *y = rig_point(p, k, frame_at(c, f), room[1]);
     double a = (double)(x[0] - y[0]), b = (double)(x[1] - y[1]), d = (double)(x[2] - y[2]);
     double length2 = a * a + b * b + d * d;
     sum += sqrt(length2), square += length2;
@@ -216,11 +216,12 @@ static void rotation_range(void *user, int64_t begin, int64_t end, int worker) {
   for (int64_t i = begin; i < end; i++)
     for (int f = 0; f < job->choice->frames; f++) {
       sn_mat3 h = sn_mat3_diagonal(1e-12, 1e-12, 1e-12);
-      size_t frame = frame_at(job->choice, f);
-      const float *x = p->x + ((size_t)i * (size_t)p->f + frame) * 3;
+      int frame = frame_at(job->choice, f);
+      float room[2][3];
+      const float *x = rig_point(p, (int)i, frame, room[0]);
       for (int k = job->topology->ring_start[i]; k < job->topology->ring_start[i + 1]; k++) {
-        size_t other = (size_t)job->topology->ring[k];
-        const float *y = p->x + (other * (size_t)p->f + frame) * 3;
+        int other = job->topology->ring[k];
+        const float *y = rig_point(p, other, frame, room[1]);
         for (int c = 0; c < 3; c++)
           for (int r = 0; r < 3; r++) h.m[c][r] += (p->u[other][c] - p->u[i][c]) * (double)(y[r] - x[r]);
       }

@@ -154,6 +154,22 @@ static SN_RT_INLINE vf3 transform(const vf b[12], vf3 p) {
   return mad(mad(mad(column(b, 3), p.x, column(b, 0)), p.y, column(b, 1)), p.z, column(b, 2));
 }
 
+// sum_k w_k (M_k p): where nothing else needs the blended matrix this saves its last multiplication.
+static SN_RT_INLINE vf3 transform_shared(const shared_blend *s, int influences, const vf *w, vf3 p) {
+  vf3 sum = {vf_set(0), vf_set(0), vf_set(0)};
+  for (int k = 0; k < influences; k++) {
+    vf moved[3];
+    for (int r = 0; r < 3; r++) {
+      const float(*m)[SN_RT_LANES] = s->entries[k];
+      moved[r] = vf_fma(p.x, vf_load(m[r]), vf_load(m[12 + r]));
+      moved[r] = vf_fma(p.z, vf_load(m[8 + r]), vf_fma(p.y, vf_load(m[4 + r]), moved[r]));
+    }
+    vf3 t = {moved[0], moved[1], moved[2]};
+    sum = k ? mad(sum, w[k], t) : scale(w[0], t);
+  }
+  return sum;
+}
+
 // Cofactor matrix times n, as in kernel_scalar.c, with two cross products instead of three:
 // nx (y x z) + ny (z x x) + nz (x x y) = (nx y - ny x) x z + nz (x x y).
 static SN_RT_INLINE vf3 transform_normal(const vf b[12], vf3 n) {
@@ -418,15 +434,16 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
       vf3 p = load_rest(&at, bits), n = p;
       if (normals) n = load_normals(&at, bits, corrected);
       load_all_weights(at.weights, bits, influences, total, w);
+      int pairs = in_pairs(at.lanes);
+      if (c.before) p = add(p, c.position);
       if (loose) {
         float weights[SN_RT_MAX_INFLUENCES][width];
         loose_weights(unit, influences, w, weights);
         blend_loose_matrices(matrices, at.tuples, influences, weights, b);
-      } else {
+      } else if (normals || corrected) {
         blend_shared(&shared, 4, 3, influences, w, b);
       }
-      int pairs = in_pairs(at.lanes);
-      p = transform(b, c.before ? add(p, c.position) : p);
+      p = loose || normals || corrected ? transform(b, p) : transform_shared(&shared, influences, w, p);
       put(positions, pairs, at.lanes, c.after ? add(p, c.position) : p);
       if (!normals) continue;
       n = transform_normal(b, c.before ? add(n, c.normal) : n);
@@ -502,8 +519,12 @@ static SN_RT_INLINE void linear_groups(const sn_rt_job *job, uint32_t bits, int 
   for (uint32_t index = job->first_group; index < job->last_group; index++) {
     const sn_rt_group *g = job->skin.groups + index;
     switch (loop_of(g, corrected)) {
-    case 0:
-      linear_blocks(job, g, bits, normals, 1, g->influences, corrected);
+    case 0: // four influences as a constant: the loops over them unroll
+      if (g->influences == 4 && !corrected) {
+        linear_blocks(job, g, bits, normals, 1, 4, corrected);
+      } else {
+        linear_blocks(job, g, bits, normals, 1, g->influences, corrected);
+      }
       break;
     case 1:
       linear_blocks(job, g, bits, normals, 0, 1, corrected);

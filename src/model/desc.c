@@ -62,6 +62,8 @@ sn_status sn_model_keep_desc(sn_context *ctx, const sn_model_desc *desc, sn_mode
   kept->desc.rest = &kept->rest, kept->desc.skin = &kept->skin;
   kept->desc.skeleton = desc->skeleton ? &kept->skeleton : NULL;
   kept->desc.normals = copy(&c, desc->normals, vertices, sizeof *desc->normals);
+  kept->desc.smooth_of = copy(&c, desc->smooth_of, vertices, sizeof *desc->smooth_of);
+  kept->desc.place_of = copy(&c, desc->place_of, vertices, sizeof *desc->place_of);
   kept->desc.extra = copy(&c, desc->extra, (size_t)desc->extra_count, sizeof *desc->extra);
   kept->desc.sections = copy_sections(&c, desc->sections, desc->section_count);
   model->desc = &kept->desc;

@@ -12,6 +12,7 @@ typedef struct fixture {
   sn_skeleton skeleton;
   sn_skin skin;
   sn_model_desc desc;
+  float (*centres)[3]; // of rotation, at random near the vertices
   sn_model model;
   sn_rt_model rt;
 } fixture;
@@ -59,6 +60,10 @@ static inline void fixture_new(sn_context *ctx, int vertices, int joints, int in
   }
   assert_ok(ctx, sn_skeleton_sort(ctx, &f->skeleton));
   f->desc = sn_model_desc_default();
+  f->centres = calloc((size_t)vertices + 1, sizeof *f->centres);
+  for (int i = 0; i < vertices; i++)
+    sn_vec3_store(sn_vec3_mad(sn_vec3_from(f->mesh.positions[i]), random_vec3(&rng), 0.5), f->centres[i]);
+  f->desc.centres = (const float(*)[3])f->centres;
   f->desc.rest = &f->mesh, f->desc.skeleton = &f->skeleton, f->desc.skin = &f->skin;
 }
 
@@ -69,6 +74,7 @@ static inline void fixture_build(sn_context *ctx, fixture *f) {
 }
 
 static inline void fixture_free(fixture *f) {
+  free(f->centres);
   sn_mesh_free(&f->mesh), sn_skeleton_free(&f->skeleton), sn_skin_free(&f->skin), sn_model_free(&f->model);
 }
 

@@ -13,7 +13,7 @@ run gen arm --vertices 600 --frames 12 -o arm
 set=(--rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb --keys every:2)
 run info arm/skeleton.glb
 run convert arm/frames.pc2 frames.mdd
-for method in rigid lbs:extra=halfway dqs psd psd:space=whole,weighted=1,blend=dualquat eigenskin rotreg:bones=8,psd=1; do
+for method in rigid lbs:extra=halfway dqs cor psd psd:space=whole,weighted=1,blend=dualquat eigenskin rotreg:bones=8,psd=1; do
   run train --method $method "${set[@]}" -o "$method.sinew"
   run eval "$method.sinew" --skeleton arm/skeleton.glb -o "$method.pc2"
   is_there "$method.sinew" "$method.pc2"

@@ -27,10 +27,13 @@ int main(int argc, char **argv) {
   if (sn_rt_open(bytes, size, &model, &error) != SN_RT_OK) return fprintf(stderr, "%s\n", error.message), 1;
   const sn_rt_info *info = sn_rt_get_info(&model);
   size_t joints = 12 * (size_t)info->joint_count, controls = 3 * (size_t)info->control_count;
-  if (input_size != (joints + controls + info->torque_count) * sizeof *values) {
+  if (input_size != (joints + controls + info->torque_count + info->value_count) * sizeof *values) {
     return fprintf(stderr, "the input has a wrong size\n"), 1;
   }
-  sn_rt_input input = {(const float(*)[12])values, (const float(*)[3])(values + joints), values + joints + controls};
+  sn_rt_input input = {.joints = (const float(*)[12])values,
+                       .controls = (const float(*)[3])(values + joints),
+                       .torques = values + joints + controls,
+                       .values = values + joints + controls + info->torque_count};
   size_t count = 3 * (size_t)info->vertex_count;
   float *out = malloc(2 * count * sizeof *out);
   void *scratch = malloc(sn_rt_scratch_size(&model));

@@ -14,7 +14,7 @@ for set in bar elbow cylinder arm leg shoulder body; do
   inputs="--rest $set/rest.obj --frames $set/frames.pc2 --keys every:4 --quiet"
   [ -f $set/skeleton.glb ] && inputs="$inputs --skeleton $set/skeleton.glb"
   [ -f $set/torque.csv ] && torque="--torque $set/torque.csv" || torque=
-  for method in rigid lbs lbs:extra=halfway lbs:weights=given lbs:smooth=0.01 dqs dqs:weights=fit psd psd:blend=dualquat \
+  for method in rigid lbs lbs:extra=halfway lbs:weights=given lbs:smooth=0.01 dqs dqs:weights=fit cor psd psd:blend=dualquat \
     psd:weighted=1 psd:kernel=bspline,cardinal=1 eigenskin eigenskin:blend=dualquat rotreg rotreg:psd=1; do
     # shellcheck disable=SC2086
     "$sinew" train --method $method $inputs -o m.sinew > /dev/null 2>&1 || true

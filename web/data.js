@@ -93,6 +93,7 @@ async function readModel(m) {
   const out = { ...m };
   if (m.controls) out.controls = await floats(m.controls);
   if (m.torques) out.torques = await floats(m.torques);
+  if (m.values) out.values = await floats(m.values);
   return out;
 }
 

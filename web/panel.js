@@ -228,6 +228,18 @@ export class Panel {
     $('torques').replaceChildren(...(this.torqueSliders.length ? [make('h2', { textContent: 'Torque' }), ...this.torqueSliders.map(s => s.label)] : []));
   }
 
+  // A slider for every named value.
+  values() {
+    const { chosen } = this.viewer, names = chosen?.model?.valueNames ?? [];
+    if (this.valuesOf === chosen) return;
+    this.valuesOf = chosen;
+    this.valueSliders = names.map((name, v) => {
+      const [low, high] = chosen.model.valueRange(v);
+      return this.slider(name, low, high, (high - low) / 400, value => this.viewer.edit(() => { this.viewer.chosen.values[v] = value; }));
+    });
+    $('values').replaceChildren(...(names.length ? [make('h2', { textContent: 'Values' }), ...this.valueSliders.map(s => s.label)] : []));
+  }
+
   // What depends on the state.
   refresh() {
     const { viewer } = this, { state, set } = viewer;
@@ -260,6 +272,8 @@ export class Panel {
     });
     this.torques();
     for (const s of this.torqueSliders) s.input.value = viewer.chosen.torques[s.joint], s.output.textContent = viewer.chosen.torques[s.joint].toPrecision(3);
+    this.values();
+    this.valueSliders.forEach((s, v) => { const value = viewer.chosen.values[v]; s.input.value = value, s.output.textContent = value.toPrecision(3); });
     this.controls();
     this.keptPoses();
     this.table(), this.legend(), this.labels(), this.say();

@@ -131,7 +131,8 @@ export class Viewer {
     const more = info.driveName === 'joints' ? 'extra joint' : 'bone';
     const bones = Array.from({ length: info.paletteCount }, (_, e) => model.jointNames[e] ?? `${more} ${e - info.jointCount}`);
     return { name, number: this.entries.length, model, row, jointMap, bones, joints: new Float32Array(12 * info.jointCount),
-      controls: new Float32Array(3 * info.controlCount), torques: new Float32Array(info.torqueCount) };
+      controls: new Float32Array(3 * info.controlCount), torques: new Float32Array(info.torqueCount),
+      values: new Float32Array(info.valueCount) };
   }
 
   makeFigure(entry) {
@@ -280,9 +281,10 @@ export class Viewer {
     state.edited = false;
     const size = 12 * this.pose.count;
     this.pose.matrices.set(set.poses.subarray(state.frame * size, (state.frame + 1) * size));
-    for (const { row, controls, torques } of this.entries) {
+    for (const { row, controls, torques, values } of this.entries) {
       if (controls?.length) controls.set(row.controls.subarray(state.frame * controls.length, (state.frame + 1) * controls.length));
       if (torques?.length && row.torques) torques.set(row.torques.subarray(state.frame * torques.length, (state.frame + 1) * torques.length));
+      if (values?.length) values.set(row.values ? row.values.subarray(state.frame * values.length, (state.frame + 1) * values.length) : values.map(() => 0));
     }
     if (set.truth) {
       set.truth.read(state.frame, set.source, this.truthPositions);
@@ -300,7 +302,7 @@ export class Viewer {
   }
 
   remember() {
-    const copy = this.entries.map(e => e.model && { controls: e.controls.slice(), torques: e.torques.slice() });
+    const copy = this.entries.map(e => e.model && { controls: e.controls.slice(), torques: e.torques.slice(), values: e.values.slice() });
     this.undoStack.push({ frame: this.state.frame, edited: this.state.edited, matrices: this.pose.matrices.slice(), copy });
     if (this.undoStack.length > undoDepth) this.undoStack.shift();
   }
@@ -311,7 +313,7 @@ export class Viewer {
     this.setFrame(last.frame);
     this.state.edited = last.edited;
     this.pose.matrices.set(last.matrices);
-    last.copy.forEach((c, k) => c && (this.entries[k].controls.set(c.controls), this.entries[k].torques.set(c.torques)));
+    last.copy.forEach((c, k) => c && (this.entries[k].controls.set(c.controls), this.entries[k].torques.set(c.torques), this.entries[k].values.set(c.values)));
     this.refresh();
     this.changed();
   }
@@ -354,7 +356,7 @@ export class Viewer {
   // What the runtime gets for a model now.
   input(entry) {
     entry.jointMap.forEach((j, k) => entry.joints.set(this.pose.matrices.subarray(12 * j, 12 * j + 12), 12 * k));
-    return { joints: entry.joints, controls: entry.controls, torques: entry.torques };
+    return { joints: entry.joints, controls: entry.controls, torques: entry.torques, values: entry.values };
   }
 
   // ---- the stage ------------------------------------------------------------------------------------------------------

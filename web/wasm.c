@@ -13,6 +13,7 @@ typedef struct web_model {
   sn_rt_model model;
   sn_rt_error error;
   void *scratch, *state; // state: see sw_begin_motion
+  float *values;         // named values, which the page writes in place
 } web_model;
 
 // 64-byte aligned; 0 where memory has run out.
@@ -25,14 +26,16 @@ EXPORT(sw_open) web_model *sw_open(const void *bytes, size_t size) {
   if (!m) return NULL;
   if (sn_rt_open(bytes, size, &m->model, &m->error) != SN_RT_OK) return m;
   m->scratch = sw_alloc(sn_rt_scratch_size(&m->model));
-  if (m->scratch) return m;
+  m->values = calloc(m->model.info.value_count + 1, sizeof *m->values);
+  if (m->scratch && m->values) return m;
+  free(m->scratch), free(m->values);
   free(m);
   return NULL;
 }
 
 EXPORT(sw_close) void sw_close(web_model *m) {
   free(m->scratch);
-  free(m->state);
+  free(m->state), free(m->values);
   free(m);
 }
 
@@ -47,7 +50,7 @@ EXPORT(sw_info) void sw_info(const web_model *m, uint32_t *out) {
   const uint32_t values[] = {
     info->drive,          info->correct,         info->blend,        info->shade,         info->vertex_count,
     info->joint_count,    info->control_count,   info->torque_count, info->palette_count, info->triangle_count,
-    info->max_influences, (uint32_t)info->bytes, info->weight_bits,
+    info->max_influences, (uint32_t)info->bytes, info->weight_bits,  info->value_count,
   };
   memcpy(out, values, sizeof values);
 }
@@ -68,6 +71,15 @@ EXPORT(sw_joint_parent) int32_t sw_joint_parent(const web_model *m, uint32_t joi
 // The least and the largest torque that make a difference; 0 for a joint whose torque does nothing.
 EXPORT(sw_torque_range) int sw_torque_range(const web_model *m, uint32_t joint, float range[2]) {
   return sn_rt_torque_range(&m->model, joint, range);
+}
+
+// Named values: where they are, their names and the ranges of the training.
+EXPORT(sw_named_values) float *sw_named_values(web_model *m) { return m->values; }
+EXPORT(sw_value_name) const char *sw_value_name(const web_model *m, uint32_t value) {
+  return sn_rt_value_name(&m->model, value);
+}
+EXPORT(sw_value_range) int sw_value_range(const web_model *m, uint32_t value, float range[2]) {
+  return sn_rt_value_range(&m->model, value, range);
 }
 
 // Drives `rotreg` and `torque` (there at the least torque): the first map of a bone's predictor is u W for a rotation W
@@ -98,7 +110,7 @@ EXPORT(sw_begin_motion) void sw_begin_motion(web_model *m) {
 
 EXPORT(sw_palette)
 sn_rt_status sw_palette(web_model *m, const float *joints, const float *controls, const float *torques) {
-  sn_rt_input input = {(const float(*)[12])joints, (const float(*)[3])controls, torques, m->state};
+  sn_rt_input input = {(const float(*)[12])joints, (const float(*)[3])controls, torques, m->state, m->values};
   return sn_rt_palette(&m->model, &input, m->scratch, &m->error);
 }
 
@@ -114,7 +126,7 @@ EXPORT(sw_values) uint32_t sw_values(const web_model *m, const float **values) {
 EXPORT(sw_evaluate)
 sn_rt_status sw_evaluate(web_model *m, const float *joints, const float *controls, const float *torques,
                          float *positions, float *normals) {
-  sn_rt_input input = {(const float(*)[12])joints, (const float(*)[3])controls, torques, m->state};
+  sn_rt_input input = {(const float(*)[12])joints, (const float(*)[3])controls, torques, m->state, m->values};
   sn_rt_output output = {.positions = positions, .normals = normals};
   return sn_rt_evaluate(&m->model, &input, m->scratch, &output, &m->error);
 }
@@ -122,6 +134,6 @@ sn_rt_status sw_evaluate(web_model *m, const float *joints, const float *control
 // Eight bones and weights per vertex: see sn_rt_rest.
 EXPORT(sw_rest)
 void sw_rest(const web_model *m, float (*positions)[3], float (*normals)[3], uint16_t *bones, float *weights) {
-  const sn_rt_rest out = {positions, normals, bones, weights, SN_RT_MAX_INFLUENCES};
+  const sn_rt_rest out = {positions, normals, bones, weights, SN_RT_MAX_INFLUENCES, NULL};
   sn_rt_get_rest(&m->model, &out, NULL);
 }

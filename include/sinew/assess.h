@@ -24,7 +24,7 @@ typedef struct sn_metrics {
   double normal_deg;   // mean angle between normals and those of the frames' meshes
 } sn_metrics;
 
-// Frames that can be evaluated: those of the poses; where control points drive the model, those of the meshes, or, without a
+// Frames that can be evaluated: those of the poses, of the values where there are no joints; where control points drive the model, those of the meshes, or, without a
 // rest mesh, frames that hold the control points alone.
 int sn_assess_frame_count(const sn_rt_model *model, const sn_examples *examples);
 
@@ -35,6 +35,7 @@ typedef struct sn_assess_input {
   int *joint_of;   // the skeleton's joint for each of the model's
   int *control_of; // the examples' vertex for each of the model's control points
   char *states;    // of a motion: the runtime's state before every frame, sn_rt_state_size bytes each; NULL: none
+  int *value_of;   // the examples' value for each of the model's
 } sn_assess_input;
 
 // Fails, saying what is missing, where the examples lack what drives the model.
@@ -56,6 +57,9 @@ sn_status sn_assess_vertices(sn_context *ctx, const sn_rt_model *model, const sn
 // At how many frames of the examples the torque of the model's joint is outside the range of its training, so that the nearest
 // torque within is taken. 0 for models without torques.
 int sn_assess_clamped(const sn_rt_model *model, const sn_examples *examples, uint32_t joint);
+
+// The same for the model's value.
+int sn_assess_values_clamped(const sn_rt_model *model, const sn_examples *examples, uint32_t value);
 
 // By how many degrees every joint of the model is outside the range of the training, at every frame of the examples: frame_count *
 // joint_count numbers (`memory` owns them), 0 within. NULL where the model does not know.

@@ -39,6 +39,7 @@ typedef struct sn_gen_options {
   int frames;              // at least 2
   int vertices;            // exact, but for `bar`, which takes the nearest count a box can have
   int joints;              // `body` only: 1 to 256
+  int targets;             // `face` only: expressions, 1 to 500
   sn_gen_motion motion;    // `bar` and `cylinder` have only their own
   const sn_gen_turn *turn; // `elbow` only; NULL: its own, about 115 and 100 degrees
   uint64_t seed;           // changes the motion (not the rest mesh, the skeleton, or the key poses of bar and wrist)
@@ -58,10 +59,11 @@ int sn_gen_set_count(void);
 const sn_gen_info *sn_gen_set(int index); // NULL past the end
 
 // Makes the set in memory: rest mesh, frames, skeleton, poses, skin (at most 4 influences, as if painted by hand),
-// torques, control vertices. Frame 0 is the rest pose without load: it equals the rest mesh bit for bit.
+// torques, control vertices, named values. Frame 0 is the rest pose without load: it equals the rest mesh bit for bit.
 sn_status sn_gen(sn_context *ctx, const sn_gen_options *options, sn_examples *out);
 
-// Writes a set made by sn_gen as rest.obj, frames.pc2, skeleton.glb, torque.csv, controls.txt and README.txt into
+// Writes a set made by sn_gen as rest.obj, frames.pc2, skeleton.glb, torque.csv, controls.txt and README.txt (with values also
+// values.csv and targets.glb, the shapes of the values alone as morph targets) into
 // `folder`, which is made where it does not exist.
 sn_status sn_gen_write(sn_context *ctx, const sn_gen_options *options, const sn_examples *examples,
                        const char *folder);

@@ -59,7 +59,8 @@ typedef struct sn_choice {
 
 enum { SN_DEFAULT_FPS = 30 };
 
-// Frames from .pc2, .mdd, .abc, a folder of .obj, a quoted glob of .obj, or an animated .glb/.gltf. Checked to be finite.
+// Frames from .pc2, .mdd, .abc, a folder of .obj, a quoted glob of .obj, or an animated .glb/.gltf (without
+// animations, but with morph targets: frame k is target k alone). Checked to be finite.
 // OBJ frames must agree in vertex count. `choice` may be NULL.
 sn_status sn_frames_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out);
 // "file.glb" and "walk" of "file.glb#walk"; the path itself and NULL where there is no such clip in it. NULL: no memory.
@@ -268,6 +269,9 @@ int sn_gltf_morph_count(const sn_gltf *gltf);
 const char *sn_gltf_morph_name(const sn_gltf *gltf, int morph);
 sn_status sn_gltf_morph_weights(sn_context *ctx, const sn_gltf *gltf, int clip, double t, double *weights);
 
+// Positions of the flattened mesh in the static pose, with that morph target alone at weight 1.
+sn_status sn_gltf_morph_shape(sn_context *ctx, const sn_gltf *gltf, int morph, float (*positions)[3]);
+
 // Poses at frames f = 0 .. frame_count-1, at the clip's first key time + f / fps. frame_count < 0: as many as the clip
 // has. A clip that ends more than half a frame before the last one is an error that names both lengths.
 sn_status sn_gltf_poses(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, int frame_count, sn_poses *out);
@@ -295,6 +299,7 @@ typedef struct sn_gltf_out {
   double fps;
   int morph_count;
   const float (*morph_deltas)[3]; // morph_count * vertex_count
+  const char *const *morph_names; // may be NULL
   bool affine;                    // joint poses may have shear: two nodes per joint; skeleton parents are ignored
 } sn_gltf_out;
 
@@ -321,6 +326,7 @@ typedef struct sn_load_options {
   bool still_skeleton;        // motion is looked for or not wanted: none or too little of it in the file will do
   const char *controls;
   const char *torque;
+  const char *values; // a table, or a document whose morph targets' weights are meant
   const char *match;
 } sn_load_options;
 

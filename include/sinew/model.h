@@ -63,11 +63,15 @@ typedef struct sn_model_desc {
   const int *smooth_of; // the first vertex of each one's smoothing group: recomputed normals are theirs; NULL: alone
   const int *place_of;  // the first vertex at each one's place (seams); NULL: alone
   const sn_skeleton *skeleton; // NULL for drives without joints
+  const float (*centres)[3];   // of rotation, for the blend `centres`
   const sn_skin *skin;         // `joints` are palette indices; 1 to 8 influences; rows need not be normalised
   int extra_count;
   const sn_extra_joint *extra;
   int palette_count; // 0: joints and extras; drives with bones of their own give their number
   int control_count;
+  int value_count; // named values of the pose spaces
+  const char *const *value_names;
+  const float (*value_ranges)[2]; // least and largest of the training
   int
     weight_bits; // 32, 16 or 8: weights are rounded to fractions of 65535 or 255 with their sum kept exactly; 12: the
                  // model is packed
@@ -94,6 +98,10 @@ void sn_model_free(sn_model *model);
 // The same model in fewer bytes: rest positions, normals, weights, corrections and triangles rounded as docs/model-format.md
 // tells. Fails for one that is packed already.
 sn_status sn_model_pack(sn_context *ctx, const sn_rt_model *model, sn_model *out);
+
+// An opened model with these sections instead of its own of the same names, or more of them, and this correct slot.
+sn_status sn_model_replace(sn_context *ctx, const sn_rt_model *model, sn_rt_correct correct,
+                           const sn_model_section *sections, int section_count, sn_model *out);
 
 sn_status sn_model_write(sn_context *ctx, const char *path, const sn_model *model);
 // Opens the bytes of a model with the runtime; its complaint becomes ctx->error (`name` is put before it).

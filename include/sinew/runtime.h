@@ -77,7 +77,8 @@ typedef enum sn_rt_correct { // which displacements are added?
 
 typedef enum sn_rt_blend { // how does the palette move a vertex?
   SN_RT_BLEND_LINEAR = 0,
-  SN_RT_BLEND_DUALQUAT = 1
+  SN_RT_BLEND_DUALQUAT = 1,
+  SN_RT_BLEND_CENTRES = 2 // optimised centres of rotation (Le and Hodgins 2016)
 } sn_rt_blend;
 
 typedef enum sn_rt_shade {   // where do normals come from?
@@ -128,7 +129,9 @@ typedef struct sn_rt_info {
   uint64_t bytes_read; // by one evaluation with normals, apart from the palette
   uint64_t flops;      // floating-point operations of one evaluation with normals (docs/model-format.md)
   size_t scratch_size;
-  uint64_t reserved[8]; // zero; fields that are added later take their place, so that the struct keeps its size
+  uint32_t value_count; // values of sn_rt_input.values
+  uint32_t reserved_32;
+  uint64_t reserved[7]; // zero; fields that are added later take their place, so that the struct keeps its size
 } sn_rt_info;
 
 // An opened model. The fields are the runtime's own: read them through the functions below.
@@ -157,6 +160,12 @@ int32_t sn_rt_joint_parent(const sn_rt_model *model, uint32_t joint); // -1 for 
 // taken as the nearest of the two. False (0) for a joint whose torque does nothing.
 int sn_rt_torque_range(const sn_rt_model *model, uint32_t joint, float range[2]);
 
+// Named values (expressions, age, anything that the examples were made for): their names, and the range of the training, in the
+// units of the training. Values beyond it are taken as the nearest within. An index out of range gives NULL and 0.
+const char *sn_rt_value_name(const sn_rt_model *model, uint32_t value);
+int32_t sn_rt_find_value(const sn_rt_model *model, const char *name); // -1 where there is none
+int sn_rt_value_range(const sn_rt_model *model, uint32_t value, float range[2]);
+
 // What engines with skinning of their own need, in the order of the rest mesh. NULL arrays are left out; joints and weights
 // go together, `influences` (at least info.max_influences) per vertex: palette entries in the order of the file, the pivot of
 // dual quaternions first, unused ones with weight 0. Normals of models that recompute them are made from the positions.
@@ -166,6 +175,7 @@ typedef struct sn_rt_rest {
   uint16_t *joints;
   float *weights;
   uint32_t influences;
+  float (*centres)[3]; // of rotation; the positions themselves for other blends
 } sn_rt_rest;
 sn_rt_status sn_rt_get_rest(const sn_rt_model *model, const sn_rt_rest *out, sn_rt_error *error);
 
@@ -199,6 +209,7 @@ typedef struct sn_rt_input {
   const float (*controls)[3]; // control_count positions
   const float *torques;       // joint_count values
   void *state;                // memory of one character, or NULL: see sn_rt_state_size
+  const float *values;        // value_count named values
 } sn_rt_input;
 
 // Continuity. A rotation says nothing about full turns, so without memory a joint that goes on turning must jump
@@ -225,7 +236,7 @@ sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, v
 void sn_rt_palette_matrix(const sn_rt_model *model, const void *scratch, uint32_t index, float out[12]);
 
 // The same as the two parts that a dual quaternion blend uses: the rigid one (real x y z w, dual x y z w) and the stretch before
-// it. Returns 1 where signs are chosen already, 0 where a blend compares them with its pivot's.
+// it. A blend about centres takes the real part, and of the stretch the 3x3 part. Returns 1 where signs are chosen already, 0 where a blend compares them with its pivot's.
 int sn_rt_palette_split(const sn_rt_model *model, const void *scratch, uint32_t index, float dualquat[8],
                         float stretch[12]);
 

@@ -167,6 +167,20 @@ static inline double sn_torque(const sn_torques *torques, int frame, int joint) 
 }
 void sn_torques_free(sn_torques *torques);
 
+// Named numbers that the frames were made for: expressions, age, anything that spans a pose space.
+typedef struct sn_values {
+  int count, frame_count;
+  char **names;
+  double *values; // frame_count * count
+  double *rest;   // count: of the rest mesh
+  sn_arena memory;
+} sn_values;
+
+sn_status sn_values_new(sn_context *ctx, int count, int frame_count,
+                        sn_values *out);                       // zeros; names are to be filled in
+int sn_values_find(const sn_values *values, const char *name); // -1 where there is none
+void sn_values_free(sn_values *values);
+
 // ---- examples ----------------------------------------------------------------------------------------------------------
 
 // Smoothing groups of the rest file. File vertices of one group (class_of is its first one) are at one place and share their
@@ -187,6 +201,8 @@ typedef struct sn_examples {
   sn_poses poses; // frames.frame_count poses of skeleton.joint_count joints
   sn_skin skin;   // the skin of the skeleton file
   sn_torques torques;
+  sn_values values;
+  double *sigmas; // of every frame: the width that its kernel shall have, in radians, 0 for none; NULL: none has one
   int control_count, *controls; // control vertices
   int controls_wanted;          // without any: how many the trainer shall choose; 0: none
   int clip_count, *clip_start;  // clip c is frames clip_start[c] .. clip_start[c+1]
@@ -214,6 +230,11 @@ void sn_examples_from_file(const sn_examples *examples, const void *vertices, si
 // The rest mesh, and a skin on it, in the order of the rest file.
 sn_status sn_examples_file_mesh(sn_context *ctx, const sn_examples *examples, sn_mesh *out);
 sn_status sn_examples_file_skin(sn_context *ctx, const sn_examples *examples, const sn_skin *skin, sn_skin *out);
+
+// Every frame again as its mirror image about the plane across an axis (0 x, 1 y, 2 z), behind the others: vertices by mirrored
+// rest positions, joints and values by names with .L and .R or left and right. Fails where the rest mesh or the skeleton
+// is not symmetric.
+sn_status sn_examples_mirror(sn_context *ctx, int axis, sn_examples *examples);
 
 // Counts agree, indices in range, everything finite; fails naming the first culprit.
 sn_status sn_examples_check(sn_context *ctx, const sn_examples *examples);

@@ -44,6 +44,7 @@ struct sn_method {
   const char *name, *summary;
   const sn_option_group *options; // of its struct
   bool needs_skeleton;
+  bool takes_values; // named values span its pose spaces, with a skeleton or instead of one
   bool (*needs_no_frames)(const void *options); // may be NULL: it does
   // NULL where all forms of the method have no model.
   sn_status (*train)(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
@@ -83,6 +84,11 @@ typedef struct sn_correct_trace {
 sn_status sn_correct_trace_make(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
                                 sn_correct_trace *out);
 void sn_correct_trace_free(sn_correct_trace *trace);
+
+// Adds poses (the frames of `keys`) to a finished model without what it was trained on: corrections that are zero in the rest pose and
+// at the poses it remembers. For models on joints or values; examples->sigmas are the widths.
+sn_status sn_correct_add(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *keys,
+                         sn_model *out);
 
 // True for a spec whose model the rest mesh and the skeleton decide: `keys` may be empty.
 bool sn_method_needs_no_frames(const sn_method_spec *spec);

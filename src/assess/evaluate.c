@@ -7,7 +7,8 @@
 #include "runtime/format.h"
 
 int sn_assess_frame_count(const sn_rt_model *model, const sn_examples *examples) {
-  return model->info.control_count > 0 ? examples->frames.frame_count : examples->poses.frame_count;
+  if (model->info.control_count > 0) return examples->frames.frame_count;
+  return model->info.joint_count > 0 ? examples->poses.frame_count : examples->values.frame_count;
 }
 
 // Control points are vertices: their positions come from the examples' frames, or from frames that hold nothing else.
@@ -31,6 +32,27 @@ static sn_status find_controls(sn_context *ctx, sn_arena *memory, sn_assess_inpu
   for (uint32_t c = 0; c < info->control_count; c++) {
     out->control_of[c] = alone ? (int)c : examples->source ? examples->source[points[c]] : (int)points[c];
   }
+  return SN_OK;
+}
+
+static sn_status find_values(sn_context *ctx, sn_arena *memory, sn_assess_input *out) {
+  const sn_values *values = &out->examples->values;
+  uint32_t count = out->model->info.value_count;
+  out->value_of = SN_NEW(ctx, memory, int, count);
+  if (!out->value_of) return ctx->error.status;
+  for (uint32_t v = 0; v < count; v++) {
+    const char *name = sn_rt_value_name(out->model, v);
+    if (values->count == 0)
+      return sn_fail(ctx, SN_BAD_INPUT, "the model is driven by named values ('%s', ...): give --values FILE.csv",
+                     name);
+    out->value_of[v] = sn_values_find(values, name);
+    if (out->value_of[v] < 0)
+      return sn_fail(ctx, SN_BAD_INPUT, "there is no value called '%s', which the model needs", name);
+  }
+  int poses = out->examples->poses.frame_count;
+  if (count > 0 && out->model->info.joint_count > 0 && poses != values->frame_count)
+    return sn_fail(ctx, SN_BAD_INPUT, "there are named values of %d frames, and %d poses", values->frame_count,
+                   poses);
   return SN_OK;
 }
 
@@ -79,7 +101,8 @@ sn_status sn_assess_input_new(sn_context *ctx, const sn_rt_model *model, const s
   if (model->info.torque_count > 0 && !examples->torques.values) {
     return sn_fail(ctx, SN_BAD_INPUT, "the model is driven by joint torques: give --torque FILE.csv");
   }
-  sn_status status = find_controls(ctx, memory, out);
+  sn_status status = find_values(ctx, memory, out);
+  if (status == SN_OK) status = find_controls(ctx, memory, out);
   if (status == SN_OK && examples->motion && sn_rt_state_size(model) > 0) status = follow(ctx, memory, out);
   return status;
 }
@@ -95,9 +118,22 @@ int sn_assess_clamped(const sn_rt_model *model, const sn_examples *examples, uin
   return count;
 }
 
+int sn_assess_values_clamped(const sn_rt_model *model, const sn_examples *examples, uint32_t value) {
+  float range[2];
+  const char *name = sn_rt_value_name(model, value);
+  int v = name ? sn_values_find(&examples->values, name) : -1, count = 0;
+  if (v < 0 || !sn_rt_value_range(model, value, range)) return 0;
+  for (int f = 0; f < examples->values.frame_count; f++) {
+    float own = (float)examples->values.values[(size_t)f * (size_t)examples->values.count + (size_t)v];
+    count += own < range[0] || own > range[1];
+  }
+  return count;
+}
+
 size_t sn_assess_input_size(const sn_assess_input *input) {
   const sn_rt_info *info = &input->model->info;
-  size_t numbers = (size_t)info->joint_count * 12 + (size_t)info->control_count * 3 + info->torque_count;
+  size_t numbers =
+    (size_t)info->joint_count * 12 + (size_t)info->control_count * 3 + info->torque_count + info->value_count;
   return numbers * sizeof(float) + sn_rt_state_size(input->model);
 }
 
@@ -107,8 +143,14 @@ sn_rt_input sn_assess_input_at(const sn_assess_input *input, int f, void *buffer
   for (uint32_t c = 0; c < input->model->info.control_count; c++) {
     memcpy(controls[c], sn_frame(&input->examples->frames, f)[input->control_of[c]], sizeof *controls);
   }
-  if (input->model->info.joint_count == 0) return (sn_rt_input){.controls = (const float(*)[3])controls};
   float *torques = (float *)(controls + input->model->info.control_count);
+  float *values = torques + input->model->info.torque_count;
+  for (uint32_t v = 0; v < input->model->info.value_count; v++) {
+    const sn_values *from = &input->examples->values;
+    values[v] = (float)from->values[(size_t)f * (size_t)from->count + (size_t)input->value_of[v]];
+  }
+  if (input->model->info.joint_count == 0)
+    return (sn_rt_input){.controls = (const float(*)[3])controls, .values = values};
   for (uint32_t j = 0; j < input->model->info.torque_count; j++) {
     torques[j] = (float)sn_torque(&input->examples->torques, f, input->joint_of[j]);
   }
@@ -116,13 +158,14 @@ sn_rt_input sn_assess_input_at(const sn_assess_input *input, int f, void *buffer
   for (uint32_t j = 0; j < input->model->info.joint_count; j++) {
     sn_model_joints(&pose[input->joint_of[j]], 1, &joints[j]);
   }
-  void *state = torques + input->model->info.torque_count;
+  void *state = values + input->model->info.value_count;
   size_t size = sn_rt_state_size(input->model);
   if (input->states) memcpy(state, input->states + (size_t)f * size, size);
   return (sn_rt_input){.joints = (const float(*)[12])joints,
                        .controls = (const float(*)[3])controls,
                        .torques = torques,
-                       .state = input->states ? state : NULL};
+                       .state = input->states ? state : NULL,
+                       .values = values};
 }
 
 static size_t align64(size_t size) { return (size + 63) / 64 * 64; }
@@ -194,7 +237,7 @@ sn_status sn_assess_palettes(sn_context *ctx, const sn_rt_model *model, const sn
 
 sn_status sn_assess_correct_values(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, int count,
                                    sn_arena *memory, float **out) {
-  int frames = examples->poses.frame_count;
+  int frames = sn_assess_frame_count(model, examples);
   sn_arena scratch = sn_arena_new(ctx);
   sn_assess_input input;
   sn_status status = sn_assess_input_new(ctx, model, examples, &scratch, &input);

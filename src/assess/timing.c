@@ -69,9 +69,11 @@ static sn_rt_input rest_input(const sn_rt_model *model, float *values) {
   if (numbers > 0 && model->sizes[SN_SECTION_CONTROL_FRAMES] > 0) {
     memcpy(controls, model->sections[SN_SECTION_CONTROL_FRAMES], numbers * sizeof *controls);
   }
-  memset(torques, 0, info->torque_count * sizeof *torques);
-  return (sn_rt_input){
-    .joints = (const float(*)[12])joints, .controls = (const float(*)[3])(void *)controls, .torques = torques};
+  memset(torques, 0, ((size_t)info->torque_count + info->value_count) * sizeof *torques);
+  return (sn_rt_input){.joints = (const float(*)[12])joints,
+                       .controls = (const float(*)[3])(void *)controls,
+                       .torques = torques,
+                       .values = torques + info->torque_count};
 }
 
 sn_status sn_assess_time(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, bool normals,
@@ -83,9 +85,9 @@ sn_status sn_assess_time(sn_context *ctx, const sn_rt_model *model, const sn_exa
   sn_status status = posed ? sn_assess_input_new(ctx, model, examples, &scratch, &input) : SN_OK;
   size_t numbers = 3 * (size_t)model->info.vertex_count;
   evaluation e = {.model = model, .input = posed ? &input : NULL};
-  e.values =
-    SN_NEW(ctx, &scratch, float,
-           (size_t)model->info.joint_count * 12 + (size_t)model->info.control_count * 3 + model->info.torque_count);
+  e.values = SN_NEW(ctx, &scratch, float,
+                    (size_t)model->info.joint_count * 12 + (size_t)model->info.control_count * 3 +
+                      model->info.torque_count + model->info.value_count);
   e.scratch = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(model), 1);
   e.output.positions = SN_NEW(ctx, &scratch, float, numbers);
   float *directions = SN_NEW(ctx, &scratch, float, numbers);

@@ -157,6 +157,7 @@ static const cli_option options[] = {
   CLI_OPTION_FPS,
   CLI_OPTION_OBJECT,
   CLI_OPTION_TORQUE,
+  CLI_OPTION_VALUES,
   {0},
 };
 

@@ -125,7 +125,7 @@ static sn_status compare_method(cli *c, const sn_examples *examples, const sn_ke
     row->seconds = report.seconds;
   }
   if (status == SN_OK && row->degrees) status = measure_vertices(c, &model, examples, keys, others, row);
-  if (status == SN_OK && model.info.torque_count > 0) {
+  if (status == SN_OK && model.info.torque_count + model.info.value_count > 0) {
     row->clamped = sn_cli_note_clamped(c, row->spec.text, &model, examples);
   }
   if (status == SN_OK && plot_corrections(c)) status = sn_correct_trace_make(&c->ctx, &model, examples, &row->trace);
@@ -367,6 +367,7 @@ static const cli_option options[] = {
   CLI_OPTION_FPS,
   CLI_OPTION_OBJECT,
   CLI_OPTION_TORQUE,
+  CLI_OPTION_VALUES,
   CLI_OPTION_CONTROLS,
   CLI_OPTION_KEYS,
   CLI_OPTION_POSE,

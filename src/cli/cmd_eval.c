@@ -63,7 +63,7 @@ static void describe_clips(const sn_examples *examples, const sn_poses *poses, c
 static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, const sn_examples *examples) {
   if (model->info.blend != SN_RT_BLEND_LINEAR) {
     return sn_fail(&c->ctx, SN_UNSUPPORTED,
-                   "%s: glTF has no dual-quaternion skinning; write the deformed vertices instead: -o out.pc2", path);
+                   "%s: glTF has linear skins only; write the deformed vertices instead: -o out.pc2", path);
   }
   sn_mesh mesh = {0};
   sn_skin skin = {0};
@@ -73,7 +73,7 @@ static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, 
   float *weights = NULL;
   sn_gltf *base = NULL;
   const char *rest = sn_cli_text(c, "--rest");
-  bool joints = model->info.palette_count == model->info.joint_count;
+  bool joints = model->info.palette_count == model->info.joint_count; // else bones, or the one still matrix
   sn_status status = morph_targets(c, path, model, examples, &fields, &weights);
   if (status == SN_OK) status = sn_model_mesh(&c->ctx, model, &mesh);
   if (status == SN_OK) status = sn_model_skin(&c->ctx, model, &skin);
@@ -194,12 +194,22 @@ static sn_status load_controls(cli *c, const sn_rt_model *model, sn_examples *ou
   return status == SN_OK ? sn_frames_check(&c->ctx, &out->frames) : status;
 }
 
+// Values alone; the true frames, where there are any, are in the same examples.
+static sn_status load_values(cli *c, sn_examples *out) {
+  bool given = sn_cli_given(c, "--values") || sn_cli_given(c, "--frames");
+  sn_status status = given ? sn_cli_load(c, out) : SN_OK;
+  if (status == SN_OK && out->values.count == 0)
+    status = sn_fail(&c->ctx, SN_BAD_INPUT, "%s is driven by named values: give --values FILE.csv", c->arguments[0]);
+  return status;
+}
+
 // What drives the model into `input`; the true frames, where control points do and there are any, into `truth`.
 static sn_status load_input(cli *c, const sn_rt_model *model, sn_examples *input, sn_examples *truth) {
   if (model->info.control_count > 0) {
     sn_status status = load_controls(c, model, input);
     return status == SN_OK && sn_cli_given(c, "--frames") ? sn_cli_load(c, truth) : status;
   }
+  if (model->info.joint_count == 0 && model->info.value_count > 0) return load_values(c, input);
   if (sn_cli_given(c, "--skeleton")) {
     sn_status status = sn_cli_load(c, input);
     return status == SN_OK ? sn_cli_retarget(c, model, input) : status;
@@ -246,6 +256,7 @@ static const cli_option options[] = {
   CLI_OPTION_OBJECT,
   CLI_OPTION_MAP,
   CLI_OPTION_TORQUE,
+  CLI_OPTION_VALUES,
   {"--controls", "FILE.pc2", NULL,
    "positions of the control points (or frames of the whole mesh), for models that they drive", false},
   {"--rest", "FILE", NULL, "a .glb to take materials and textures from; with --frames, the rest mesh", false},
@@ -260,7 +271,7 @@ static const cli_option options[] = {
 
 const cli_command sn_cli_eval = {
   .name = "eval",
-  .usage = "MODEL.sinew --skeleton FILE | --controls FILE.pc2 -o FILE",
+  .usage = "MODEL.sinew --skeleton FILE | --values FILE.csv | --controls FILE.pc2 -o FILE",
   .summary = "evaluate a model for the poses of a clip",
   .details = "A .glb or .fbx holds an exact skin with its animation (linear blends only); .pc2, .mdd and .obj hold "
              "the deformed "

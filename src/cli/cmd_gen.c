@@ -11,7 +11,8 @@ static int run(cli *c) {
   options.seed = c->seed;
   if (!sn_cli_int(c, "--frames", 0, 100000, &options.frames) ||
       !sn_cli_int(c, "--vertices", 0, 10000000, &options.vertices) ||
-      !sn_cli_int(c, "--joints", 0, 10000, &options.joints)) {
+      !sn_cli_int(c, "--joints", 0, 10000, &options.joints) ||
+      !sn_cli_int(c, "--targets", 0, 10000, &options.targets)) {
     return exit_usage;
   }
   sn_gen_turn turn;
@@ -53,6 +54,7 @@ static const cli_option options[] = {
   {"--bend", "DEGREES", "115", "how far the elbow bends by the last frame (elbow only)", false},
   {"--twist", "DEGREES", "100", "how far it twists, as in Wang's figure 13 with --bend 0 --twist 180 (elbow only)",
    false},
+  {"--targets", "N", "0", "expressions (face only); 0 is the set's own number", false},
   {"--motion", "KIND", "own", "own | rom (one joint and axis at a time) | mixed | extreme: clips of one character",
    false},
   {0},

@@ -270,6 +270,14 @@ static void describe_drive(cli *c, const sn_rt_model *model) {
     sn_cli_say(c, "  torque of %s: %g to %g\n", sn_rt_joint_name(model, j), (double)range[0], (double)range[1]);
     sn_report_put(torques, sn_rt_joint_name(model, j), json_pack("[ff]", (double)range[0], (double)range[1]));
   }
+  json_t *values = json_object();
+  for (uint32_t v = 0; v < info->value_count; v++) {
+    float range[2];
+    sn_rt_value_range(model, v, range);
+    sn_cli_say(c, "  value %s: %g to %g\n", sn_rt_value_name(model, v), (double)range[0], (double)range[1]);
+    sn_report_put(values, sn_rt_value_name(model, v), json_pack("[ff]", (double)range[0], (double)range[1]));
+  }
+  json_object_set_new(c->result, "values", values);
   json_t *controls = json_array();
   const uint32_t *points = sn_rt_find_section(model, "control.points", NULL);
   if (info->control_count > 0) sn_cli_say(c, "  control points: vertices");

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/inputs.h"
 #include "cli/memory.h"
+#include "cli/models.h"
 
 static void say_scores(const cli *c, const char *name, const sn_metrics *m) {
   if (m->frame_count == 0) {
@@ -116,7 +116,7 @@ static int read_limits(const cli *c, const char *method, sn_limits *out) {
 
 // What every vertex takes at least: mesh and skin, an error for every joint, and with corrections its place in every frame.
 static sn_status check_memory(cli *c, const sn_method_spec *spec, const sn_examples *e, const sn_keys *keys) {
-  static const char *const skins[] = {"rigid", "lbs", "dqs"};
+  static const char *const skins[] = {"rigid", "lbs", "dqs", "cor"};
   bool skin = false;
   for (size_t k = 0; k < sizeof skins / sizeof *skins; k++) skin = skin || strcmp(skins[k], spec->method->name) == 0;
   double vertex = 100 + 8.0 * e->skeleton.joint_count + (skin ? 0 : 12.0 * keys->count);
@@ -124,6 +124,70 @@ static sn_status check_memory(cli *c, const sn_method_spec *spec, const sn_examp
   snprintf(what, sizeof what, "%s on %d vertices and %d frames", spec->method->name, e->rest.vertex_count,
            keys->count);
   return sn_cli_need_memory(&c->ctx, vertex * e->rest.vertex_count, what);
+}
+
+// ---- mirrored and added poses ----------------------------------------------------------------------------------------------
+
+// The keys and their mirror images: frame f's is `count` frames behind it.
+static sn_status mirror_keys(cli *c, int count, sn_keys *keys) {
+  int *frames = SN_NEW(&c->ctx, &keys->memory, int, 2 * keys->count);
+  if (!frames) return c->ctx.error.status;
+  for (int k = 0; k < keys->count; k++)
+    frames[k] = keys->frames[k], frames[keys->count + k] = count + keys->frames[k];
+  keys->frames = frames, keys->count *= 2;
+  return SN_OK;
+}
+
+// --mirror x: the training frames once more, mirrored.
+static sn_status mirror(cli *c, sn_examples *examples, sn_keys *keys) {
+  const char *axis = sn_cli_text(c, "--mirror");
+  if (!axis) return SN_OK;
+  if (strlen(axis) != 1 || axis[0] < 'x' || axis[0] > 'z')
+    return sn_fail(&c->ctx, SN_BAD_INPUT, "--mirror %s: choose x, y or z, the axis that the mirror stands across",
+                   axis);
+  int count = examples->frames.frame_count;
+  if (count == 0) return sn_fail(&c->ctx, SN_BAD_INPUT, "--mirror: there are no frames to mirror");
+  sn_status status = sn_examples_mirror(&c->ctx, axis[0] - 'x', examples);
+  return status == SN_OK ? mirror_keys(c, count, keys) : status;
+}
+
+// The examples of --from: sculpted poses alone; the model's own mesh where there is no --rest.
+static sn_status load_poses(cli *c, const sn_rt_model *model, sn_examples *out) {
+  if (!sn_cli_given(c, "--pose"))
+    return sn_fail(&c->ctx, SN_BAD_INPUT, "--from needs the poses to add: --pose FRAME=MESH");
+  if (sn_cli_given(c, "--frames"))
+    return sn_fail(&c->ctx, SN_BAD_INPUT, "--from goes without --frames: the model knows what it was trained on");
+  sn_status status = sn_cli_load(c, out);
+  if (status == SN_OK && out->rest.vertex_count == 0) status = sn_model_mesh(&c->ctx, model, &out->rest);
+  if (status == SN_OK && model->info.joint_count > 0) status = sn_cli_retarget(c, model, out);
+  return status == SN_OK ? sn_cli_add_sculpts(c, out) : status;
+}
+
+// --from MODEL --pose FRAME=MESH: a pose added to a finished model.
+static int run_from(cli *c, const char *path) {
+  const char *from = sn_cli_text(c, "--from");
+  cli_model opened;
+  if (sn_cli_given(c, "--method")) return sn_cli_misuse("train: --from goes without --method: the model has one");
+  if (!sn_cli_has_folder(c, path)) return sn_cli_fail(c);
+  int result = sn_cli_open_model(c, from, &opened);
+  if (result != exit_done) return result;
+  sn_examples examples = {0};
+  sn_keys keys = {0}, none = {0};
+  sn_model model = {0};
+  sn_train_report report = {0};
+  sn_status status = load_poses(c, &opened.model, &examples);
+  if (status == SN_OK) status = sn_keys_parse(&c->ctx, "all", examples.frames.frame_count, 0, &keys, NULL);
+  if (status == SN_OK) status = mirror(c, &examples, &keys);
+  double start = sn_seconds();
+  if (status == SN_OK) status = sn_correct_add(&c->ctx, &opened.model, &examples, &keys, &model);
+  report.seconds = sn_seconds() - start;
+  if (status == SN_OK) status = sn_model_write(&c->ctx, path, &model);
+  sn_cli_close_model(&opened);
+  result = status == SN_OK ? assess_file(c, path, &examples, &keys, &none, &report) : sn_cli_fail(c);
+  sn_model_free(&model);
+  sn_keys_free(&keys);
+  sn_examples_free(&examples);
+  return result;
 }
 
 static int run(cli *c) {
@@ -136,6 +200,7 @@ static int run(cli *c) {
   if (!path) return sn_cli_misuse("train: where to? Give -o MODEL.sinew");
   if (!sn_cli_has_extension(path, ".sinew"))
     return sn_cli_misuse("train: -o %s: a model's name ends in .sinew", path);
+  if (sn_cli_given(c, "--from")) return run_from(c, path);
   bool choose = is_auto(method);
   if (choose && c->ctx.team)
     return sn_cli_misuse("train: --method auto measures time, in which processes differ: run it alone");
@@ -148,6 +213,7 @@ static int run(cli *c) {
     !choose && sn_method_needs_no_frames(&spec) && !sn_cli_given(c, "--frames") && !sn_cli_given(c, "--pose");
   sn_status status = no_frames ? sn_cli_load_still(c, &examples) : sn_cli_load_frames(c, &examples);
   if (status == SN_OK && examples.frames.frame_count > 0) status = sn_cli_keys(c, &examples, &keys, &others);
+  if (status == SN_OK) status = mirror(c, &examples, &keys);
   if (status == SN_OK && !choose) status = check_memory(c, &spec, &examples, &keys);
   if (status == SN_OK) {
     status = choose ? train_auto(c, &limits, &examples, &keys, &spec, &model, &report, &candidates)
@@ -186,19 +252,28 @@ static const cli_option options[] = {
   CLI_OPTION_FPS,
   CLI_OPTION_OBJECT,
   CLI_OPTION_TORQUE,
+  CLI_OPTION_VALUES,
   CLI_OPTION_CONTROLS,
   CLI_OPTION_KEYS,
   CLI_OPTION_POSE,
+  {"--from", "MODEL.sinew", NULL,
+   "a finished model that the poses of --pose are added to, without its training frames", false},
+  {"--mirror", "AXIS", NULL,
+   "x, y or z: every training frame also as its mirror image across that axis (joints by .L and .R or left and "
+   "right)",
+   false},
   CLI_OPTION_MATCH,
   {0},
 };
 
 const cli_command sn_cli_train = {
   .name = "train",
-  .usage = "--method SPEC --rest FILE --frames FILE --skeleton FILE -o MODEL.sinew",
+  .usage = "--method SPEC --rest FILE --frames FILE --skeleton FILE -o MODEL.sinew | --from MODEL.sinew --pose "
+           "FRAME=MESH ...",
   .summary = "learn a model from examples",
-  .details = "Errors are those of the model as written, evaluated by the runtime. lbs and dqs with weights=given or\n"
-             "weights=skeleton need no frames: --rest and --skeleton are enough.",
+  .details =
+    "Errors are those of the model as written, evaluated by the runtime. lbs, dqs and cor with weights=given or\n"
+    "weights=skeleton need no frames: --rest and --skeleton are enough.",
   .example =
     "sinew train --method lbs --rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb --keys every:4 "
     "-o "

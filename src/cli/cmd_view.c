@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // sinew view: one self-contained HTML page in which models run live.
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,15 +56,17 @@ static sn_status put(sn_context *ctx, json_t *object, const char *key, json_t *v
 // Frames of the page: those of the meshes, or of the poses; the rest pose where there are neither.
 static int frame_count(const sn_examples *e) {
   int frames = e->frames.frame_count > 0 ? e->frames.frame_count : e->poses.frame_count;
+  if (frames == 0) frames = e->values.frame_count;
   return frames > 0 ? frames : 1;
 }
 
-// Control points and torques of every frame, as the runtime takes them. (Joints are the set's own.) Without frames the
+// Control points, torques and values of every frame, as the runtime takes them. (Joints are the set's own.) Without frames the
 // control points stay where they are in the rest mesh.
 static sn_status put_inputs(cli *c, const sn_rt_model *model, const sn_examples *examples, json_t *out) {
   size_t controls = 3 * (size_t)model->info.control_count, torques = model->info.torque_count;
+  size_t valued = model->info.value_count;
   size_t frames = (size_t)frame_count(examples);
-  if (controls + torques == 0) return SN_OK;
+  if (controls + torques + valued == 0) return SN_OK;
   sn_arena scratch = sn_arena_new(&c->ctx);
   sn_examples given = *examples;
   bool still = controls > 0 && examples->frames.frame_count == 0;
@@ -73,18 +76,23 @@ static sn_status put_inputs(cli *c, const sn_rt_model *model, const sn_examples 
   sn_status status = sn_assess_input_new(&c->ctx, model, &given, &scratch, &input);
   void *buffer = status == SN_OK ? sn_arena_alloc(&c->ctx, &scratch, sn_assess_input_size(&input), 1) : NULL;
   float *points = SN_NEW(&c->ctx, &scratch, float, frames *controls);
-  float *values = SN_NEW(&c->ctx, &scratch, float, frames *torques);
-  if (status == SN_OK && (!buffer || !points || !values)) status = c->ctx.error.status;
+  float *loads = SN_NEW(&c->ctx, &scratch, float, frames *torques);
+  float *values = SN_NEW(&c->ctx, &scratch, float, frames *valued);
+  if (status == SN_OK && (!buffer || !points || !loads || !values)) status = c->ctx.error.status;
   for (size_t f = 0; status == SN_OK && f < frames; f++) {
     sn_rt_input frame = sn_assess_input_at(&input, still ? 0 : (int)f, buffer);
     if (controls) memcpy(points + f * controls, frame.controls, controls * sizeof *points);
-    if (torques) memcpy(values + f * torques, frame.torques, torques * sizeof *values);
+    if (torques) memcpy(loads + f * torques, frame.torques, torques * sizeof *loads);
+    if (valued) memcpy(values + f * valued, frame.values, valued * sizeof *values);
   }
   if (status == SN_OK && controls) {
     status = put(&c->ctx, out, "controls", sn_page_blob(&c->ctx, points, frames * controls * sizeof *points, 4));
   }
   if (status == SN_OK && torques) {
-    status = put(&c->ctx, out, "torques", sn_page_blob(&c->ctx, values, frames * torques * sizeof *values, 4));
+    status = put(&c->ctx, out, "torques", sn_page_blob(&c->ctx, loads, frames * torques * sizeof *loads, 4));
+  }
+  if (status == SN_OK && valued) {
+    status = put(&c->ctx, out, "values", sn_page_blob(&c->ctx, values, frames * valued * sizeof *values, 4));
   }
   sn_arena_free(&scratch);
   return status;
@@ -142,10 +150,27 @@ static sn_status no_torques(cli *c, int joints, sn_torques *out) {
   return out->values && out->has ? SN_OK : c->ctx.error.status;
 }
 
+// And every value at the middle of nothing: the rest mesh's, 0 where it is within the range.
+static sn_status no_values(cli *c, const sn_rt_model *model, sn_values *out) {
+  int count = (int)model->info.value_count;
+  sn_status status = sn_values_new(&c->ctx, count, 1, out);
+  for (int v = 0; status == SN_OK && v < count; v++) {
+    float range[2];
+    sn_rt_value_range(model, (uint32_t)v, range);
+    out->values[v] = fmin(fmax(0, (double)range[0]), (double)range[1]);
+    out->names[v] = sn_arena_text(&c->ctx, &out->memory, sn_rt_value_name(model, (uint32_t)v));
+    if (!out->names[v]) status = c->ctx.error.status;
+  }
+  return status;
+}
+
 // What a page of a model alone shows: its mesh and its skeleton, in the rest pose.
 static sn_status rest_pose(cli *c, const sn_rt_model *model, sn_examples *out) {
   sn_status status = SN_OK;
   if (out->rest.vertex_count == 0) status = sn_model_mesh(&c->ctx, model, &out->rest);
+  bool alone = out->frames.frame_count == 0 && out->poses.frame_count == 0;
+  if (status == SN_OK && alone && model->info.value_count > 0 && out->values.count == 0)
+    status = no_values(c, model, &out->values);
   if (status != SN_OK || model->info.joint_count == 0 || out->skeleton.joint_count > 0) return status;
   status = sn_model_skeleton(&c->ctx, model, &out->skeleton);
   if (status == SN_OK) status = sn_poses_new(&c->ctx, out->skeleton.joint_count, 1, &out->poses);
@@ -286,7 +311,8 @@ static sn_status check_counts(cli *c, const char *const *paths, const cli_model 
 
 static sn_status load(cli *c, const char *const *paths, const cli_model *models, int count, sn_examples *out) {
   sn_status status = SN_OK;
-  bool given = sn_cli_given(c, "--rest") || sn_cli_given(c, "--frames") || sn_cli_given(c, "--skeleton");
+  bool given = sn_cli_given(c, "--rest") || sn_cli_given(c, "--frames") || sn_cli_given(c, "--skeleton") ||
+               sn_cli_given(c, "--values");
   if (given) status = sn_cli_load(c, out);
   for (int k = 0; status == SN_OK && k < count; k++) {
     if (models[k].model.info.joint_count == 0) continue;
@@ -372,6 +398,7 @@ static const cli_option options[] = {
   CLI_OPTION_OBJECT,
   CLI_OPTION_MAP,
   CLI_OPTION_TORQUE,
+  CLI_OPTION_VALUES,
   CLI_OPTION_CONTROLS,
   CLI_OPTION_KEYS,
   CLI_OPTION_MATCH,

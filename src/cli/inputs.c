@@ -65,6 +65,7 @@ static sn_status load(cli *c, bool still, sn_examples *out) {
   const char *solve = sn_cli_text(c, "--solve");
   options.still_skeleton = still || (solve && strcmp(solve, "weights") != 0); // motion is not wanted, or looked for
   options.torque = sn_cli_text(c, "--torque");
+  options.values = sn_cli_text(c, "--values");
   options.controls = sn_cli_text(c, "--controls");
   if (options.controls && sn_cli_is_point_cache(options.controls))
     options.controls = NULL; // positions: for the evaluation

@@ -18,10 +18,11 @@
 #define CLI_OPTION_OBJECT {"--object", "PATH", NULL, "of an .abc: this mesh, or the meshes below it; all of them, as one, unless told", true}
 #define CLI_OPTION_MAP {"--map", "FILE", NULL, "motion of another skeleton: two names on every line, a joint of the model and one of the clip", false}
 #define CLI_OPTION_TORQUE {"--torque", "FILE.csv", NULL, "a row per frame: frame, then one column per joint name", false}
+#define CLI_OPTION_VALUES {"--values", "FILE.csv", NULL, "named values: a row per frame (frame, then a column per name), perhaps one for `rest`; or a .glb, whose morph weights are meant", false}
 #define CLI_OPTION_CONTROLS {"--controls", "LIST", NULL, "control vertices: 0,17,99, a file of indices, or auto:N to have N chosen", false}
 #define CLI_OPTION_KEYS {"--keys", "SPEC", "all", "training frames: all | every:N | 0,5,10-20 | random:N | auto:N (chosen; train and compare); the others are the test frames", false}
 #define CLI_OPTION_MATCH {"--match", "FILE", NULL, "a mesh in the order of the frames, in the rest pose: gives the vertex correspondence", false}
-#define CLI_OPTION_POSE {"--pose", "FRAME=MESH", NULL, "a sculpted mesh (.obj) for a frame of the clip, instead of --frames or over them", true}
+#define CLI_OPTION_POSE {"--pose", "FRAME=MESH", NULL, "a sculpted mesh (.obj) for a frame of the clip, instead of --frames or over them; FRAME=MESH@SIGMA: with that width of its kernel (space=whole)", true}
 // clang-format on
 
 // Examples from the options above (those the command has).

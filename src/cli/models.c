@@ -29,6 +29,17 @@ json_t *sn_cli_note_clamped(const cli *c, const char *name, const sn_rt_model *m
       name, sn_rt_joint_name(model, j), (double)range[0], (double)range[1], count, examples->torques.frame_count);
     sn_report_put(out, sn_rt_joint_name(model, j), json_integer(count));
   }
+  for (uint32_t v = 0; v < model->info.value_count; v++) {
+    int count = sn_assess_values_clamped(model, examples, v);
+    float range[2];
+    if (count == 0 || !sn_rt_value_range(model, v, range)) continue;
+    sn_cli_say(c,
+               "note: %s: the value %s is outside %g to %g, the range of the training, at %d of %d frames; there the "
+               "nearest value within is used\n",
+               name, sn_rt_value_name(model, v), (double)range[0], (double)range[1], count,
+               examples->values.frame_count);
+    sn_report_put(out, sn_rt_value_name(model, v), json_integer(count));
+  }
   return out;
 }
 

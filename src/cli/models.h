@@ -14,11 +14,11 @@ typedef struct cli_model {
 int sn_cli_open_model(cli *c, const char *path, cli_model *out);
 void sn_cli_close_model(cli_model *model);
 
-// Says where torques are outside what the model was trained on. Returns the number of such frames by joint.
 // Says which joints leave the range of the training, in which frames and by how many degrees; the same for the report. NULL where
 // that failed.
 json_t *sn_cli_note_outside(cli *c, const sn_rt_model *model, const sn_examples *examples);
 
+// Says where torques and values are outside what the model was trained on. Returns the number of such frames by joint or value.
 json_t *sn_cli_note_clamped(const cli *c, const char *name, const sn_rt_model *model, const sn_examples *examples);
 
 // A method's spec as the name of a file: '-' for what does not belong in one.

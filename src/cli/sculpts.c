@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// --pose FRAME=MESH: sculpted meshes at frames of the skeleton's clip.
+// --pose FRAME=MESH[@SIGMA]: sculpted meshes at frames of the skeleton's clip, or of the table of values.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +12,28 @@ enum { most_sculpts = 1024 };
 typedef struct sculpt {
   int frame;
   const char *path;
+  double sigma; // of the pose's kernel; 0: not given
 } sculpt;
 
 static int compare_sculpts(const void *a, const void *b) {
   return ((const sculpt *)a)->frame - ((const sculpt *)b)->frame;
+}
+
+// "bent.obj" and 0.4 of "bent.obj@0.4".
+static sn_status parse_mesh(cli *c, const char *text, sculpt *out) {
+  const char *at = strrchr(text, '@');
+  char *end = NULL;
+  out->path = text, out->sigma = 0;
+  if (!at || at == text || strchr(at, '/')) return SN_OK;
+  out->sigma = strtod(at + 1, &end);
+  if (end == at + 1 || *end || !(out->sigma >= 1e-6 && out->sigma <= 1e6))
+    return sn_fail(&c->ctx, SN_BAD_INPUT, "--pose %d=%s: after the @ comes sigma, from 1e-6 to 1e6 radians",
+                   out->frame, text);
+  char *path = sn_arena_text(&c->ctx, &c->memory, text);
+  if (!path) return c->ctx.error.status;
+  path[at - text] = '\0';
+  out->path = path;
+  return SN_OK;
 }
 
 static sn_status parse(cli *c, int frame_count, sculpt *out, int *count) {
@@ -27,10 +45,13 @@ static sn_status parse(cli *c, int frame_count, sculpt *out, int *count) {
     errno = 0;
     long frame = strtol(texts[k], &end, 10);
     if (end == texts[k] || *end != '=' || !end[1] || errno)
-      return sn_fail(&c->ctx, SN_BAD_INPUT, "--pose %s: give FRAME=MESH, e.g. --pose 12=bent.obj", texts[k]);
+      return sn_fail(&c->ctx, SN_BAD_INPUT, "--pose %s: give FRAME=MESH or FRAME=MESH@SIGMA, e.g. --pose 12=bent.obj",
+                     texts[k]);
     if (frame < 0 || frame >= frame_count)
       return sn_fail(&c->ctx, SN_BAD_INPUT, "--pose %s: the clip has frames 0 to %d", texts[k], frame_count - 1);
-    out[k] = (sculpt){(int)frame, end + 1};
+    out[k].frame = (int)frame;
+    sn_status status = parse_mesh(c, end + 1, &out[k]);
+    if (status != SN_OK) return status;
   }
   qsort(out, (size_t)*count, sizeof *out, compare_sculpts);
   for (int k = 1; k < *count; k++)
@@ -95,7 +116,15 @@ static void keep_torques(const sculpt *sculpts, int count, sn_torques *torques) 
   torques->frame_count = count;
 }
 
-// Without --frames the sculpted frames are all there is: frames, poses and torques become those alone.
+static void keep_values(const sculpt *sculpts, int count, sn_values *values) {
+  size_t width = (size_t)values->count;
+  for (int k = 0; k < count; k++)
+    memmove(values->values + (size_t)k * width, values->values + (size_t)sculpts[k].frame * width,
+            width * sizeof *values->values);
+  values->frame_count = count;
+}
+
+// Without --frames the sculpted frames are all there is: frames, poses, torques and values become those alone.
 static sn_status keep_poses(cli *c, const sculpt *sculpts, int count, sn_examples *examples) {
   sn_poses kept;
   size_t joints = (size_t)examples->poses.joint_count;
@@ -106,6 +135,18 @@ static sn_status keep_poses(cli *c, const sculpt *sculpts, int count, sn_example
   sn_poses_free(&examples->poses);
   examples->poses = kept;
   keep_torques(sculpts, count, &examples->torques);
+  if (examples->values.count > 0) keep_values(sculpts, count, &examples->values);
+  examples->clip_count = 0; // of the poses that are no more
+  return SN_OK;
+}
+
+static sn_status keep_sigmas(cli *c, const sculpt *sculpts, int count, int frames, sn_examples *examples) {
+  bool any = false;
+  for (int k = 0; k < count; k++) any |= sculpts[k].sigma > 0;
+  if (!any) return SN_OK;
+  examples->sigmas = SN_NEW(&c->ctx, &c->memory, double, frames ? frames : count);
+  if (!examples->sigmas) return c->ctx.error.status;
+  for (int k = 0; k < count; k++) examples->sigmas[frames ? sculpts[k].frame : k] = sculpts[k].sigma;
   return SN_OK;
 }
 
@@ -120,6 +161,7 @@ static sn_status replace(cli *c, const sculpt *sculpts, int count, sn_examples *
   for (int k = 0; status == SN_OK && k < count; k++)
     status = read_sculpt(c, examples, &sculpts[k], order, order_count,
                          sn_frame_mutable(&next, frames ? sculpts[k].frame : k));
+  if (status == SN_OK) status = keep_sigmas(c, sculpts, count, frames, examples);
   if (status == SN_OK && !frames) status = keep_poses(c, sculpts, count, examples);
   if (status != SN_OK) {
     sn_frames_free(&next);
@@ -137,9 +179,11 @@ sn_status sn_cli_add_sculpts(cli *c, sn_examples *examples) {
   int count = 0;
   sn_status status = SN_OK;
   if (!sculpts) status = c->ctx.error.status;
-  if (status == SN_OK && (examples->poses.frame_count == 0 || examples->rest.vertex_count == 0))
-    status = sn_fail(&c->ctx, SN_BAD_INPUT, "--pose needs --rest and --skeleton FILE with a clip");
-  if (status == SN_OK) status = parse(c, examples->poses.frame_count - examples->test_frame_count, sculpts, &count);
+  int clip = examples->poses.frame_count > 0 ? examples->poses.frame_count : examples->values.frame_count;
+  if (status == SN_OK && (clip == 0 || examples->rest.vertex_count == 0))
+    status =
+      sn_fail(&c->ctx, SN_BAD_INPUT, "--pose needs --rest, and --skeleton FILE with a clip or --values FILE.csv");
+  if (status == SN_OK) status = parse(c, clip - examples->test_frame_count, sculpts, &count);
   if (status == SN_OK) status = replace(c, sculpts, count, examples, &scratch);
   sn_arena_free(&scratch);
   return status;

@@ -54,6 +54,7 @@ static void put_tiles(parcel *p, const sn_cuda_tiles *from, sn_cuda_tiles *to) {
   put_array(p, to->counts, warps);
   put_array(p, to->places, slots);
   put_array(p, to->rest, 6 * slots);
+  put_array(p, to->centres, 3 * slots);
   put_array(p, to->weights, from->influences * slots);
   put_array(p, to->locals, from->influences * slots);
   if (from->first_entry) {
@@ -123,6 +124,8 @@ static void read_heads(const sn_rt_model *model, sn_cuda_model *out) {
 static const char *find_unsupported(const sn_rt_model *model, const sn_cuda_model *uploaded, size_t most_shared) {
   const sn_rt_correct_head *head = (const sn_rt_correct_head *)model->sections[SN_SECTION_CORRECT_HEAD];
   if (model->info.correct != SN_RT_CORRECT_NONE && head->weighted) return "weighted pose-space deformation";
+  if (model->info.value_count) return "a pose space of named values";
+  if (!model->info.joint_count && model->info.drive == SN_RT_DRIVE_JOINTS) return "a model without joints";
   if (sn_cuda_correct_shared(uploaded) > most_shared) return "a pose space of so many poses";
   if (model->info.drive == SN_RT_DRIVE_CONTROLS &&
       sn_cuda_control_shared(&uploaded->control, model->info.palette_count, model->info.control_count) > most_shared)
@@ -189,13 +192,14 @@ static bool makes_palette(const sn_cuda_model *m) {
 static size_t lay_out(crowd *c, scratch *s) {
   const sn_cuda_model *m = c->model;
   size_t entries = (size_t)c->count * m->info.palette_count, padded = ((size_t)c->count + 31) / 32 * 32;
-  bool dualquat = m->info.blend == SN_RT_BLEND_DUALQUAT;
+  bool turned = m->info.blend != SN_RT_BLEND_LINEAR;
+  size_t rows = m->info.blend == SN_RT_BLEND_CENTRES ? 4 : 2;
   bool exact = m->info.shade == SN_RT_SHADE_RECOMPUTE && c->output.normals.data &&
                c->output.positions.type == SN_CUDA_HALF;
   take(s, c->palette, makes_palette(m) ? 3 * entries : 0);
-  take(s, c->dualquats, dualquat ? 2 * entries : 0);
-  take(s, c->stretches, dualquat ? 3 * entries : 0);
-  take(s, c->stretched, dualquat ? c->count : 0);
+  take(s, c->dualquats, turned ? rows * entries : 0);
+  take(s, c->stretches, turned ? 3 * entries : 0);
+  take(s, c->stretched, turned ? c->count : 0);
   take(s, c->turns, m->sections[SN_SECTION_JOINT_REFERENCE] ? 8ull * m->info.joint_count * c->count : 0);
   take(s, c->values, m->basis_count * padded);
   take(s, c->drive, sn_cuda_drive_floats(m, c->count));

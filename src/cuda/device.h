@@ -32,7 +32,7 @@ struct crowd {
   cudaStream_t stream;
   const float4 *matrices; // [character][palette][3]: rows; the input's own where nothing has to be made
   float4 *palette;        // the same, where the drive makes it
-  float4 *dualquats;      // [character][palette][2]
+  float4 *dualquats;      // [character][palette][2]; about centres [4]: the matrix, then the quaternion
   float4 *stretches;      // [character][palette][3]
   uint32_t *stretched;    // [character]: 1 where a palette entry is no rigid motion
   float *turns;           // [character][joint][8]: signed quaternion, pose vector

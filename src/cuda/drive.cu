@@ -419,6 +419,7 @@ struct split_job {
   const sn_rt_extra *extra;
   float4 *dualquats, *stretches;
   uint32_t *stretched;
+  bool about; // centres: the matrices are kept before the quaternions
 };
 
 // One entry: where its stretch stays put, its two parts, the hemisphere of its joint. True where it is a rigid motion.
@@ -435,8 +436,13 @@ static __device__ __forceinline__ bool split_entry(const split_job &job, size_t 
     if (q[0] * turn[0] + q[1] * turn[1] + q[2] * turn[2] + q[3] * turn[3] < 0)
       for (int n = 0; n < 8; n++) q[n] = -q[n];
   }
-  job.dualquats[2 * at] = make_float4(q[0], q[1], q[2], q[3]);
-  job.dualquats[2 * at + 1] = make_float4(q[4], q[5], q[6], q[7]);
+  if (job.about) {
+    for (int r = 0; r < 3; r++) job.dualquats[4 * at + r] = job.palette[3 * at + r];
+    job.dualquats[4 * at + 3] = make_float4(q[0], q[1], q[2], q[3]);
+  } else {
+    job.dualquats[2 * at] = make_float4(q[0], q[1], q[2], q[3]);
+    job.dualquats[2 * at + 1] = make_float4(q[4], q[5], q[6], q[7]);
+  }
   store_rows(stretch, job.stretches + 3 * at);
   return rigid;
 }
@@ -472,11 +478,12 @@ static cudaError_t split_palettes(const crowd *c) {
                    section<sn_rt_extra>(m, SN_SECTION_DRIVE_EXTRA),
                    c->dualquats,
                    c->stretches,
-                   c->stretched};
+                   c->stretched,
+                   m->info.blend == SN_RT_BLEND_CENTRES};
   cudaError_t said = cudaMemsetAsync(c->stretched, 0, c->count * sizeof *c->stretched, c->stream);
   if (said != cudaSuccess) return said;
   split_kernel<<<sn_cuda_blocks((size_t)c->count * m->info.palette_count, threads), threads, 0, c->stream>>>(job);
-  rescale_kernel<<<c->count, 32, 0, c->stream>>>(job);
+  if (!job.about) rescale_kernel<<<c->count, 32, 0, c->stream>>>(job);
   return cudaGetLastError();
 }
 

@@ -8,12 +8,15 @@
 
 enum { most = SN_RT_MAX_INFLUENCES, batch = 4, most_staged_bytes = 96 * 1024 };
 
+// Rows of a palette entry: what tells the blends apart.
+enum { dualquat_rows = 2, linear_rows = 3, centre_rows = 4 };
+
 struct skin_job {
   sn_cuda_tiles tiles;
   const float4 *palette;   // [character][palette_count][rows]
-  const float4 *stretches; // dual quaternions only
-  const uint32_t *stretched; // of each character; dual quaternions only
-  bool compare;              // signs of dual quaternions are found at every vertex
+  const float4 *stretches;   // not for linear blends
+  const uint32_t *stretched; // of each character; not for linear blends
+  bool compare;              // signs of quaternions are found at every vertex
   const float4 *values; // [character / 4][basis]: of four characters
   uint32_t basis_count, palette_count, vertex_count, characters, characters_per_block;
   bool forward;
@@ -22,7 +25,7 @@ struct skin_job {
 
 // A vertex of the tile, as this thread keeps it.
 template <int K> struct vertex {
-  float position[3], normal[3], weights[K];
+  float position[3], normal[3], centre[3], weights[K];
   uint32_t entries[K]; // where the palette entries are: float4s from the beginning of the tile's (or the character's)
   uint32_t place;
   int influences; // of the warp
@@ -36,6 +39,7 @@ static __device__ __forceinline__ vertex<K> load_vertex(const skin_job &job, uin
   const uint16_t *joints = t.joints + t.first_joint[tile];
   for (int c = 0; c < 3; c++) {
     v.position[c] = rest[c * SN_CUDA_TILE], v.normal[c] = rest[(3 + c) * SN_CUDA_TILE];
+    if (ROWS == centre_rows) v.centre[c] = t.centres[((size_t)tile * 3 + c) * SN_CUDA_TILE + slot];
   }
   v.influences = t.counts[tile * SN_CUDA_WARPS + slot / SN_CUDA_WARP];
 #pragma unroll
@@ -167,14 +171,16 @@ static __device__ __forceinline__ void blend_matrices(const vertex<K> &v, const 
   for (int r = 0; r < 3; r++) b[r] = rows[r].x, b[4 + r] = rows[r].y, b[8 + r] = rows[r].z, b[12 + r] = rows[r].w;
 }
 
-// sum_k w_k s_k q_k, s_k = -1 where q_k lies in the other hemisphere than the pivot, the first joint.
-template <int K, bool COMPARE>
+// sum_k w_k s_k q_k, s_k = -1 where q_k lies in the other hemisphere than the pivot, the first joint. About centres only the
+// real part, which is the last row.
+template <int K, int ROWS, bool COMPARE>
 static __device__ __forceinline__ void sum_dualquats(const vertex<K> &v, const float4 *palette, float b[8]) {
-  float4 pivot = palette[v.entries[0]], real = {}, dual = {};
+  const int row = ROWS == centre_rows ? 3 : 0;
+  float4 pivot = palette[v.entries[0] + row], real = {}, dual = {};
 #pragma unroll
   for (int k = 0; k < K; k++) {
     if (k >= v.influences) break;
-    float4 q = palette[v.entries[k]], d = palette[v.entries[k] + 1];
+    float4 q = palette[v.entries[k] + row], d = ROWS == dualquat_rows ? palette[v.entries[k] + 1] : float4{};
     float w = v.weights[k];
     if (COMPARE && q.x * pivot.x + q.y * pivot.y + q.z * pivot.z + q.w * pivot.w < 0) w = -w;
     real.x += w * q.x, real.y += w * q.y, real.z += w * q.z, real.w += w * q.w;
@@ -185,12 +191,12 @@ static __device__ __forceinline__ void sum_dualquats(const vertex<K> &v, const f
 }
 
 // Stretches are rare: they are read where they are, through the tile's list of joints.
-template <int K>
+template <int K, int ROWS>
 static __device__ __forceinline__ void blend_stretches(const skin_job &job, const vertex<K> &v, uint32_t tile, bool staged,
                                                     uint32_t character, float b[16]) {
   const uint16_t *joints = job.tiles.joints + job.tiles.first_joint[tile];
   uint32_t entries[K];
-  for (int k = 0; k < K; k++) entries[k] = 3 * (staged ? joints[v.entries[k] / 2] : v.entries[k] / 2);
+  for (int k = 0; k < K; k++) entries[k] = 3 * (staged ? joints[v.entries[k] / ROWS] : v.entries[k] / ROWS);
   blend_matrices<K>(v, job.stretches + (size_t)character * job.palette_count * 3, entries, b);
 }
 
@@ -203,18 +209,24 @@ static __device__ __forceinline__ void move_linear(const vertex<K> &v, const flo
   if (NORMALS) sn_rt_transform_normal(b, n, normal), sn_rt_normalise(normal);
 }
 
+template <int K, int ROWS>
+static __device__ __forceinline__ void sum_rotations(const skin_job &job, const vertex<K> &v, const float4 *palette,
+                                                     float q[8]) {
+  if (job.compare)
+    sum_dualquats<K, ROWS, true>(v, palette, q);
+  else
+    sum_dualquats<K, ROWS, false>(v, palette, q);
+}
+
 template <int K, bool NORMALS, bool STAGED, bool STRETCH>
 static __device__ __forceinline__ void move_dualquat(const skin_job &job, const vertex<K> &v, uint32_t tile,
                                                      uint32_t character, const float4 *palette, const float p[3],
                                                      const float n[3], float position[3], float normal[3]) {
   float q[8];
-  if (job.compare)
-    sum_dualquats<K, true>(v, palette, q);
-  else
-    sum_dualquats<K, false>(v, palette, q);
+  sum_rotations<K, dualquat_rows>(job, v, palette, q);
   if (STRETCH) {
     float b[16], rest[3];
-    blend_stretches<K>(job, v, tile, STAGED, character, b);
+    blend_stretches<K, dualquat_rows>(job, v, tile, STAGED, character, b);
     sn_rt_transform(b, p, rest);
     sn_rt_apply_dualquat(q, rest, 1, position);
     if (NORMALS) {
@@ -227,6 +239,20 @@ static __device__ __forceinline__ void move_dualquat(const skin_job &job, const 
   }
 }
 
+template <int K, bool NORMALS, bool STAGED, bool STRETCH>
+static __device__ __forceinline__ void move_centre(const skin_job &job, const vertex<K> &v, uint32_t tile,
+                                                   uint32_t character, const float4 *palette, const float p[3],
+                                                   const float n[3], float position[3], float normal[3]) {
+  float q[8], b[16], stretch[16], rest[3] = {n[0], n[1], n[2]};
+  sum_rotations<K, centre_rows>(job, v, palette, q);
+  blend_matrices<K>(v, palette, v.entries, b);
+  if (STRETCH) blend_stretches<K, centre_rows>(job, v, tile, STAGED, character, stretch);
+  sn_rt_apply_centre(b, q, STRETCH ? stretch : NULL, v.centre, p, position);
+  if (!NORMALS) return;
+  if (STRETCH) sn_rt_transform_normal(stretch, n, rest), sn_rt_normalise(rest);
+  sn_rt_apply_dualquat(q, rest, 0, normal);
+}
+
 // One vertex of one character, corrected before or after the blend.
 template <int K, int ROWS, bool NORMALS, bool CORRECT, bool STAGED, bool STRETCH>
 static __device__ __forceinline__ void move_vertex(const skin_job &job, const vertex<K> &v, uint32_t tile,
@@ -237,8 +263,10 @@ static __device__ __forceinline__ void move_vertex(const skin_job &job, const ve
     p[r] = v.position[r] + (CORRECT && !job.forward ? c->move[r] : 0);
     n[r] = v.normal[r] + (CORRECT && !job.forward ? c->turn[r] : 0);
   }
-  if (ROWS == 3)
+  if (ROWS == linear_rows)
     move_linear<K, NORMALS, STAGED>(v, palette, p, n, position, normal);
+  else if (ROWS == centre_rows)
+    move_centre<K, NORMALS, STAGED, STRETCH>(job, v, tile, character, palette, p, n, position, normal);
   else
     move_dualquat<K, NORMALS, STAGED, STRETCH>(job, v, tile, character, palette, p, n, position, normal);
   if constexpr (CORRECT) {
@@ -253,9 +281,9 @@ static __device__ __forceinline__ void move_vertex(const skin_job &job, const ve
 
 // ---- the kernel ------------------------------------------------------------------------------------------------------------
 
-// Dual quaternions of characters that stretch are a kernel of their own, so that the others need not carry its registers.
+// Blended rotations of characters that stretch are a kernel of their own, so that the others need not carry its registers.
 template <int ROWS, bool STRETCH> static __device__ __forceinline__ bool is_mine(const skin_job &job, uint32_t character) {
-  return ROWS == 3 || (job.stretched[character] != 0) == STRETCH;
+  return ROWS == linear_rows || (job.stretched[character] != 0) == STRETCH;
 }
 
 template <int K, int ROWS, bool NORMALS, bool CORRECT, bool STAGED, bool STRETCH>
@@ -274,7 +302,7 @@ static __global__ void __launch_bounds__(SN_CUDA_TILE) skin_kernel(const __grid_
   const bool bulk_positions = copies_in_bulk(job.positions, vertices);
   const bool bulk_normals = NORMALS && copies_in_bulk(job.normals, vertices);
 
-  if (ROWS == 2) { // a block without a character of its kind
+  if (ROWS != linear_rows) { // a block without a character of its kind
     bool any = false;
     for (uint32_t n = first + threadIdx.x; n < last; n += SN_CUDA_TILE) any |= is_mine<ROWS, STRETCH>(job, n);
     if (!__syncthreads_or(any)) return;
@@ -337,7 +365,7 @@ struct choice {
 };
 
 template <int K, int ROWS, bool NORMALS, bool CORRECT> static kernel choose_last(choice c) {
-  if constexpr (ROWS == 2)
+  if constexpr (ROWS != linear_rows)
     if (c.stretch)
       return c.staged ? skin_kernel<K, ROWS, NORMALS, CORRECT, true, true> : skin_kernel<K, ROWS, NORMALS, CORRECT, false, true>;
   return c.staged ? skin_kernel<K, ROWS, NORMALS, CORRECT, true, false> : skin_kernel<K, ROWS, NORMALS, CORRECT, false, false>;
@@ -350,8 +378,14 @@ template <int K, int ROWS> static kernel choose_rest(choice c) {
 
 static kernel choose_kernel(const sn_cuda_model *model, choice c) {
   bool few = model->tiles.influences <= 4;
-  if (model->info.blend == SN_RT_BLEND_DUALQUAT) return few ? choose_rest<4, 2>(c) : choose_rest<most, 2>(c);
-  return few ? choose_rest<4, 3>(c) : choose_rest<most, 3>(c);
+  switch (model->info.blend) {
+  case SN_RT_BLEND_DUALQUAT:
+    return few ? choose_rest<4, dualquat_rows>(c) : choose_rest<most, dualquat_rows>(c);
+  case SN_RT_BLEND_CENTRES:
+    return few ? choose_rest<4, centre_rows>(c) : choose_rest<most, centre_rows>(c);
+  default:
+    return few ? choose_rest<4, linear_rows>(c) : choose_rest<most, linear_rows>(c);
+  }
 }
 
 // Characters that pass one block: many, so that the tile's own data are read seldom; few enough for all multiprocessors.
@@ -366,11 +400,12 @@ static uint32_t characters_per_block(uint32_t tiles, uint32_t characters) {
 
 cudaError_t sn_cuda_skin(const crowd *c) {
   const sn_cuda_model *model = c->model;
-  bool dualquat = model->info.blend == SN_RT_BLEND_DUALQUAT;
+  bool turned = model->info.blend != SN_RT_BLEND_LINEAR;
+  size_t rows = model->info.blend == SN_RT_BLEND_DUALQUAT ? dualquat_rows : turned ? centre_rows : linear_rows;
   bool normals = c->output.normals.data && model->info.shade == SN_RT_SHADE_TRANSFORM;
   skin_job job = {};
   job.tiles = model->tiles;
-  job.palette = dualquat ? c->dualquats : c->matrices, job.stretches = c->stretches, job.stretched = c->stretched;
+  job.palette = turned ? c->dualquats : c->matrices, job.stretches = c->stretches, job.stretched = c->stretched;
   job.compare = !model->sections[SN_SECTION_JOINT_REFERENCE] || model->info.drive != SN_RT_DRIVE_JOINTS;
   job.values = (const float4 *)c->values, job.basis_count = model->basis_count, job.forward = model->forward;
   job.palette_count = model->info.palette_count, job.vertex_count = model->info.vertex_count, job.characters = c->count;
@@ -380,11 +415,11 @@ cudaError_t sn_cuda_skin(const crowd *c) {
   job.positions = make_target(&positions, model->info.vertex_count);
   job.normals = make_target(&c->output.normals, model->info.vertex_count);
   size_t staging = (normals ? 2 : 1) * batch * SN_CUDA_TILE * 3 * sizeof(float);
-  size_t palettes = 2ull * batch * model->tiles.most_joints * (dualquat ? 2 : 3) * sizeof(float4);
+  size_t palettes = 2ull * batch * model->tiles.most_joints * rows * sizeof(float4);
   bool staged = staging + palettes <= most_staged_bytes;
   size_t shared = staging + (staged ? palettes : 0);
   dim3 grid(model->tiles.tile_count, sn_cuda_blocks(c->count, job.characters_per_block));
-  for (int stretch = 0; stretch <= (dualquat ? 1 : 0); stretch++) {
+  for (int stretch = 0; stretch <= (turned ? 1 : 0); stretch++) {
     choice which = {normals, model->tiles.entries != NULL, staged, stretch != 0};
     kernel run = choose_kernel(model, which);
     cudaError_t error = cudaFuncSetAttribute((const void *)run, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);

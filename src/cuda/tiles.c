@@ -96,6 +96,9 @@ static void store_slot(const sn_rt_model *model, const home *homes, uint32_t til
   if (skin.boxes && skin.normals) sn_rt_normalise(normal);
   for (int c = 0; c < 3; c++) to[c * SN_CUDA_TILE] = position[c];
   for (int c = 0; skin.normals && c < 3; c++) to[(3 + c) * SN_CUDA_TILE] = normal[c];
+  const float(*centres)[3][SN_RT_LANES] = (const float(*)[3][SN_RT_LANES])model->sections[SN_SECTION_SKIN_CENTRES];
+  for (size_t c = 0; t->centres && c < 3; c++)
+    t->centres[((size_t)tile * 3 + c) * SN_CUDA_TILE + s] = centres[at.block][c][at.lane];
   for (uint32_t k = 0; k < t->influences; k++) {
     size_t n = ((size_t)tile * t->influences + k) * SN_CUDA_TILE + s;
     t->weights[n] = k < from->row.count ? from->row.weights[k] : 0;
@@ -336,10 +339,11 @@ static int make_room(const sn_rt_model *model, sn_cuda_tiles *t) {
   t->rest = (float *)calloc(slots * 6, sizeof *t->rest);
   t->weights = (float *)calloc(rows, sizeof *t->weights);
   t->locals = (uint16_t *)calloc(rows, sizeof *t->locals);
-  bool limited = sn_rt_stored_corrections_of(model).limits != NULL;
+  bool limited = sn_rt_stored_corrections_of(model).limits != NULL, about = model->info.blend == SN_RT_BLEND_CENTRES;
   if (limited) t->limits = (float *)calloc(slots, sizeof *t->limits);
-  return (t->limits || !limited) && t->first_joint && t->joints && t->counts && t->places && t->rest && t->weights &&
-         t->locals;
+  if (about) t->centres = (float *)calloc(slots * 3, sizeof *t->centres);
+  return (t->limits || !limited) && (t->centres || !about) && t->first_joint && t->joints && t->counts && t->places &&
+         t->rest && t->weights && t->locals;
 }
 
 int sn_cuda_tiles_make(const sn_rt_model *model, sn_cuda_tiles *out) {
@@ -360,9 +364,9 @@ int sn_cuda_tiles_make(const sn_rt_model *model, sn_cuda_tiles *out) {
 }
 
 void sn_cuda_tiles_free(sn_cuda_tiles *t) {
-  void *owned[] = {t->limits,  t->first_joint, t->joints,      t->counts,     t->places, t->rest,
-                   t->weights, t->locals,      t->first_entry, t->entries,    t->deltas, t->first_halo,
-                   t->halo,    t->first_step,  t->steps,       t->fan_places, t->own};
+  void *owned[] = {t->centres,    t->limits,  t->first_joint, t->joints,      t->counts,     t->places,
+                   t->rest,       t->weights, t->locals,      t->first_entry, t->entries,    t->deltas,
+                   t->first_halo, t->halo,    t->first_step,  t->steps,       t->fan_places, t->own};
   for (size_t k = 0; k < sizeof owned / sizeof *owned; k++) free(owned[k]);
   memset(t, 0, sizeof *t);
 }

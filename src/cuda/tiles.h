@@ -28,6 +28,7 @@ typedef struct sn_cuda_tiles {
   uint8_t *counts;                 // [tile][warp]: influences of the warp's vertices
   uint16_t *places; // [tile][256]: the vertex of each slot, within the tile; slots beyond the mesh: 0xffff
   float *rest;      // [tile][6][256]: position, normal
+  float *centres;   // [tile][3][256]: of rotation; NULL for other blends
   float *weights;   // [tile][influences][256]
   uint16_t *locals; // [tile][influences][256]: into the tile's joints
   // corrections; NULL without

@@ -187,6 +187,7 @@ sn_status sn_figure_examples(sn_context *ctx, const sn_figure *figure, const sn_
 
 sn_status sn_gen_bar(sn_context *ctx, const sn_gen_options *options, sn_examples *out);
 sn_status sn_gen_cylinder(sn_context *ctx, const sn_gen_options *options, sn_examples *out);
+sn_status sn_gen_face(sn_context *ctx, const sn_gen_options *options, sn_examples *out);
 void sn_figure_elbow(sn_figure *figure, int joints);
 void sn_figure_elbow_turn(sn_figure *figure, const sn_gen_turn *turn);
 void sn_figure_wrist(sn_figure *figure, int joints);

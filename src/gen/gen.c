@@ -33,9 +33,18 @@ static const gen_set sets[] = {
     2000},
    NULL,
    sn_figure_athlete},
+  {{"face", "head with six expressions that combine, as named values; --targets for more", 80, 6000, 1, 1500},
+   sn_gen_face,
+   NULL},
 };
 
-enum { SET_COUNT = sizeof sets / sizeof sets[0], MOST_FRAMES = 100000, MOST_VERTICES = 2000000 };
+enum {
+  SET_COUNT = sizeof sets / sizeof sets[0],
+  MOST_FRAMES = 100000,
+  MOST_VERTICES = 2000000,
+  MOST_TARGETS = 500,
+  usual_targets = 6
+};
 
 sn_gen_options sn_gen_options_default(void) { return (sn_gen_options){.seed = 1}; }
 int sn_gen_set_count(void) { return SET_COUNT; }
@@ -92,6 +101,8 @@ static sn_status resolve(sn_context *ctx, const gen_set *set, sn_gen_options *op
   if (options->frames == 0 && options->motion != SN_MOTION_ROM) options->frames = info->frames;
   if (options->vertices == 0) options->vertices = info->vertices;
   if (options->joints == 0) options->joints = info->joints;
+  bool targets_asked = options->targets != 0;
+  if (!targets_asked) options->targets = options->frames > usual_targets ? usual_targets : options->frames - 1;
   if (options->seed == 0) options->seed = sn_gen_options_default().seed;
   if (options->turn && set->figure != sn_figure_elbow)
     return sn_fail(ctx, SN_BAD_INPUT, "%s: only elbow takes --bend and --twist", info->name);
@@ -108,6 +119,10 @@ static sn_status resolve(sn_context *ctx, const gen_set *set, sn_gen_options *op
   if (options->vertices < info->min_vertices || options->vertices > MOST_VERTICES)
     return sn_fail(ctx, SN_BAD_INPUT, "%s: %d vertices; from %d to %d are possible", info->name, options->vertices,
                    info->min_vertices, MOST_VERTICES);
+  if (set->make != sn_gen_face && targets_asked)
+    return sn_fail(ctx, SN_BAD_INPUT, "%s has no expressions; only face takes --targets", info->name);
+  if (set->make == sn_gen_face && (options->targets < 1 || options->targets > MOST_TARGETS))
+    return sn_fail(ctx, SN_BAD_INPUT, "face: %d targets; from 1 to %d are possible", options->targets, MOST_TARGETS);
   if (set->figure == sn_figure_body) {
     if (options->joints < 1 || options->joints > SN_FIGURE_JOINTS)
       return sn_fail(ctx, SN_BAD_INPUT, "body: %d joints; from 1 to %d are possible", options->joints,

@@ -44,6 +44,54 @@ static sn_status write_skeleton(sn_context *ctx, const char *path, const sn_exam
   return sn_gltf_write(ctx, path, &out);
 }
 
+static sn_status write_values(sn_context *ctx, const char *path, const sn_values *values) {
+  sn_writer writer;
+  sn_status status = sn_writer_open(ctx, path, &writer);
+  if (status != SN_OK) return status;
+  sn_writef(&writer, "frame");
+  for (int v = 0; v < values->count; v++) sn_writef(&writer, ",%s", values->names[v]);
+  for (int f = 0; f < values->frame_count; f++) {
+    sn_writef(&writer, "\n%d", f);
+    for (int v = 0; v < values->count; v++)
+      sn_writef(&writer, ",%.9g", values->values[(size_t)f * (size_t)values->count + (size_t)v]);
+  }
+  sn_writef(&writer, "\n");
+  return sn_writer_commit(ctx, &writer);
+}
+
+// The frame with value v alone at 1; -1 where there is none.
+static int frame_alone(const sn_values *values, int v) {
+  for (int f = 0; f < values->frame_count; f++) {
+    bool alone = true;
+    for (int k = 0; k < values->count; k++)
+      alone &= values->values[(size_t)f * (size_t)values->count + (size_t)k] == (k == v ? 1 : 0);
+    if (alone) return f;
+  }
+  return -1;
+}
+
+// The shapes of the values alone as morph targets, as a modeller would export them: without animation.
+static sn_status write_targets(sn_context *ctx, const char *path, const sn_examples *examples) {
+  sn_arena scratch = sn_arena_new(ctx);
+  size_t n = (size_t)examples->rest.vertex_count;
+  float(*deltas)[3] = sn_arena_alloc(ctx, &scratch, (size_t)examples->values.count * n, sizeof *deltas);
+  if (!deltas) return ctx->error.status;
+  for (int v = 0; v < examples->values.count; v++) {
+    int f = frame_alone(&examples->values, v);
+    for (size_t i = 0; f >= 0 && i < n; i++)
+      for (int c = 0; c < 3; c++)
+        deltas[(size_t)v * n + i][c] = sn_frame(&examples->frames, f)[i][c] - examples->rest.positions[i][c];
+  }
+  sn_gltf_out out = {.mesh = &examples->rest,
+                     .fps = SN_GEN_FPS,
+                     .morph_count = examples->values.count,
+                     .morph_names = (const char *const *)examples->values.names,
+                     .morph_deltas = (const float(*)[3])deltas};
+  sn_status status = sn_gltf_write(ctx, path, &out);
+  sn_arena_free(&scratch);
+  return status;
+}
+
 static sn_status write_readme(sn_context *ctx, const char *path, const sn_gen_options *options,
                               const sn_examples *examples) {
   const char *summary = "";
@@ -66,6 +114,11 @@ static sn_status write_readme(sn_context *ctx, const char *path, const sn_gen_op
             examples->skeleton.joint_count, SN_GEN_FPS);
   sn_writef(&writer, "torque.csv    torque of the joints that carry a load, a row per frame\n");
   sn_writef(&writer, "controls.txt  %d control vertices\n", examples->control_count);
+  if (examples->values.count > 0) {
+    sn_writef(&writer, "values.csv    %d named values, a row per frame; with --targets %d\n", examples->values.count,
+              examples->values.count);
+    sn_writef(&writer, "targets.glb   the shapes of the values alone, as morph targets\n");
+  }
   return sn_writer_commit(ctx, &writer);
 }
 
@@ -94,6 +147,14 @@ sn_status sn_gen_write(sn_context *ctx, const sn_gen_options *options, const sn_
   if (status == SN_OK) {
     snprintf(path, size, "%s/controls.txt", folder);
     status = write_controls(ctx, path, examples);
+  }
+  if (status == SN_OK && examples->values.count > 0) {
+    snprintf(path, size, "%s/values.csv", folder);
+    status = write_values(ctx, path, &examples->values);
+  }
+  if (status == SN_OK && examples->values.count > 0) {
+    snprintf(path, size, "%s/targets.glb", folder);
+    status = write_targets(ctx, path, examples);
   }
   if (status == SN_OK) {
     snprintf(path, size, "%s/README.txt", folder);

@@ -151,20 +151,30 @@ int sn_count_frames(sn_context *ctx, const char *name, double seconds, double fp
   return -1;
 }
 
+// Frame k is morph target k alone.
+static sn_status read_targets(sn_context *ctx, const sn_gltf *gltf, int vertex_count, sn_frames *out) {
+  sn_status status = sn_frames_new(ctx, vertex_count, sn_gltf_morph_count(gltf), out);
+  for (int k = 0; status == SN_OK && k < out->frame_count; k++)
+    status = sn_gltf_morph_shape(ctx, gltf, k, sn_frame_mutable(out, k));
+  return status == SN_OK ? sn_frames_check(ctx, out) : status;
+}
+
 static sn_status read_animated(sn_context *ctx, const char *path, double fps, const char *clip_name, sn_frames *out) {
   sn_gltf *gltf;
   sn_status status = sn_gltf_read(ctx, path, &gltf);
   if (status != SN_OK) return status;
   sn_mesh mesh = {0};
   int clip = 0;
-  status = sn_gltf_find_clip(ctx, gltf, clip_name, &clip);
+  bool targets = !clip_name && sn_gltf_clip_count(gltf) == 0 && sn_gltf_morph_count(gltf) > 0;
+  if (!targets) status = sn_gltf_find_clip(ctx, gltf, clip_name, &clip);
   if (status == SN_OK) status = sn_gltf_mesh(ctx, gltf, &mesh, NULL, NULL, NULL);
-  if (status == SN_OK) {
+  if (status == SN_OK && targets) status = read_targets(ctx, gltf, mesh.vertex_count, out);
+  if (status == SN_OK && !targets) {
     sn_clip_info info = sn_gltf_clip(gltf, clip);
     int count = sn_count_frames(ctx, info.name, info.end - info.start, fps, info.key_count);
     status = count > 0 ? sn_frames_new(ctx, mesh.vertex_count, count, out) : ctx->error.status;
   }
-  if (status == SN_OK) status = deform_all(ctx, gltf, clip, fps, out);
+  if (status == SN_OK && !targets) status = deform_all(ctx, gltf, clip, fps, out);
   if (status != SN_OK) {
     sn_frames_free(out);
     if (!strstr(ctx->error.message, path)) sn_fail_prefix(ctx, "%s: ", path);

@@ -312,7 +312,16 @@ static sn_vec3 morphed(const gltf_part *part, const double *weights, int i) {
   return p;
 }
 
-sn_status sn_gltf_deform(sn_context *ctx, const sn_gltf *gltf, int clip, double t, float (*positions)[3]) {
+static sn_vec3 morphed_by(const gltf_part *part, const gltf_morph *morph, int i) {
+  sn_vec3 p = sn_vec3_from(part->positions[i]);
+  if (part->range.node != morph->node || morph->target >= part->target_count) return p;
+  size_t at = (size_t)morph->target * (size_t)part->range.vertex_count + (size_t)i;
+  return sn_vec3_add(p, sn_vec3_from(part->deltas[at]));
+}
+
+// `only` (may be NULL): this morph target at weight 1, all others at 0.
+static sn_status deform(sn_context *ctx, const sn_gltf *gltf, int clip, double t, const gltf_morph *only,
+                        float (*positions)[3]) {
   sn_arena scratch = sn_arena_new(ctx);
   gltf_node *nodes = NULL;
   sn_affine *globals = NULL, *matrices = SN_NEW(ctx, &scratch, sn_affine, gltf->joint_count);
@@ -322,7 +331,7 @@ sn_status sn_gltf_deform(sn_context *ctx, const sn_gltf *gltf, int clip, double 
     const gltf_part *part = &gltf->parts[k];
     for (int i = 0; i < part->range.vertex_count; i++) {
       int vertex = part->range.first_vertex + i;
-      sn_vec3 p = morphed(part, nodes[part->range.node].weights, i);
+      sn_vec3 p = only ? morphed_by(part, only, i) : morphed(part, nodes[part->range.node].weights, i);
       p = part->skinned ? sn_skin_blend(&gltf->skin, vertex, matrices, sn_affine_apply(part->place, p))
                         : sn_affine_apply(globals[part->range.node], p);
       sn_vec3_store(p, positions[vertex]);
@@ -330,6 +339,16 @@ sn_status sn_gltf_deform(sn_context *ctx, const sn_gltf *gltf, int clip, double 
   }
   sn_arena_free(&scratch);
   return status;
+}
+
+sn_status sn_gltf_deform(sn_context *ctx, const sn_gltf *gltf, int clip, double t, float (*positions)[3]) {
+  return deform(ctx, gltf, clip, t, NULL, positions);
+}
+
+sn_status sn_gltf_morph_shape(sn_context *ctx, const sn_gltf *gltf, int morph, float (*positions)[3]) {
+  if (morph < 0 || morph >= gltf->morph_count)
+    return sn_fail(ctx, SN_BAD_INPUT, "%s: no morph target %d", gltf->name, morph);
+  return deform(ctx, gltf, -1, 0, &gltf->morphs[morph], positions);
 }
 
 // ---- frames -------------------------------------------------------------------------------------------------------------

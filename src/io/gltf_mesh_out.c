@@ -122,6 +122,15 @@ void sn_gltf_add_targets(gltf_builder *b, json_t *primitive, const sn_gltf_out *
   sn_gltf_set(b, primitive, "targets", targets);
 }
 
+// extras.targetNames, where exporters put them.
+static void add_target_names(gltf_builder *b, json_t *mesh, const sn_gltf_out *what) {
+  json_t *names = json_array(), *extras = json_object();
+  for (int k = 0; k < what->morph_count; k++)
+    if (json_array_append_new(names, json_string(what->morph_names[k])) != 0) b->failed = true;
+  sn_gltf_set(b, extras, "targetNames", names);
+  sn_gltf_set(b, mesh, "extras", extras);
+}
+
 // ---- a mesh of its own ---------------------------------------------------------------------------------------------------
 
 static void add_indices(gltf_builder *b, json_t *primitive, const sn_mesh *mesh) {
@@ -182,6 +191,7 @@ int sn_gltf_add_mesh(gltf_builder *b, const sn_gltf_out *what) {
   if (what->morph_count > 0) sn_gltf_add_targets(b, primitive, what, 0, mesh->vertex_count);
   if (json_array_append_new(primitives, primitive) != 0) b->failed = true;
   sn_gltf_set(b, json, "primitives", primitives);
+  if (what->morph_count > 0 && what->morph_names) add_target_names(b, json, what);
   sn_gltf_set(b, node, "name", json_string("body"));
   sn_gltf_set(b, node, "mesh", json_integer(sn_gltf_append(b, "meshes", json)));
   if (what->skin) sn_gltf_set(b, node, "skin", json_integer(0));

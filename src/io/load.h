@@ -16,6 +16,8 @@ sn_status sn_load_frames(sn_context *ctx, const sn_load_options *options, sn_exa
 sn_status sn_load_skeletons(sn_context *ctx, const sn_load_options *options, sn_examples *out);
 // Frames that another reading of the files explains far better: an error where that is certain, a note where it is likely.
 sn_status sn_load_check_fits(sn_context *ctx, const sn_load_options *options, sn_examples *out);
+// Named values: those of options->values; without, and without a skeleton, the weights of the frames' morph targets.
+sn_status sn_load_values(sn_context *ctx, const sn_load_options *options, sn_examples *out);
 sn_status sn_load_controls(sn_context *ctx, const char *spec, sn_examples *out);
 
 #endif

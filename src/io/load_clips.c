@@ -116,6 +116,11 @@ static sn_status clip_name(sn_context *ctx, sn_arena *memory, const char *path, 
     int index;
     sn_status status = sn_gltf_read(ctx, path, &gltf);
     if (status != SN_OK) return status;
+    if (sn_gltf_clip_count(gltf) == 0 && sn_gltf_morph_count(gltf) > 0) { // its targets are the frames
+      sn_gltf_free(gltf);
+      *out = stem(ctx, memory, path);
+      return *out ? SN_OK : ctx->error.status;
+    }
     status = sn_gltf_find_clip(ctx, gltf, clip, &index);
     if (status == SN_OK) *out = sn_arena_text(ctx, memory, sn_gltf_clip(gltf, index).name); // "": it has none
     if (status == SN_OK) *seconds = sn_gltf_clip(gltf, index).end - sn_gltf_clip(gltf, index).start;

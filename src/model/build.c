@@ -112,7 +112,7 @@ static float weight_of(const sn_skin *skin, int i, uint16_t joint) {
 typedef struct block_arrays {
   sn_rt_group *groups;
   uint16_t (*lane)[lanes];
-  float (*rest)[3][lanes], (*normals)[3][lanes];
+  float (*rest)[3][lanes], (*normals)[3][lanes], (*centres)[3][lanes];
   uint8_t *weights;
   uint16_t (*tuples)[lanes];
 } block_arrays;
@@ -139,6 +139,7 @@ static void write_lane(const writer *w, block_arrays *a, const float (*normals)[
   a->lane[at][lane] = (uint16_t)((uint32_t)i % w->header.grain);
   for (int c = 0; c < 3; c++) a->rest[at][c][lane] = w->desc->rest->positions[i][c];
   for (int c = 0; normals && c < 3; c++) a->normals[at][c][lane] = normals[i][c];
+  for (int c = 0; a->centres && c < 3; c++) a->centres[at][c][lane] = w->desc->centres[i][c];
   for (size_t k = 0; k < g->influences; k++) {
     // A loose vertex with fewer influences than its block repeats its first joint with weight 0.
     size_t own = (size_t)i * (size_t)skin->influences;
@@ -204,10 +205,12 @@ static sn_status add_blocks(writer *w) {
   if (shaded) a.normals = new_section(w, SN_SECTION_SKIN_NORMALS, blocks, sizeof *a.normals);
   a.weights = new_section(w, SN_SECTION_SKIN_WEIGHTS, rows, (size_t)lanes * (size_t)w->desc->weight_bits / 8);
   if (tuples) a.tuples = new_section(w, SN_SECTION_SKIN_TUPLES, tuples, sizeof *a.tuples);
+  bool about = w->desc->blend == SN_RT_BLEND_CENTRES;
+  if (about) a.centres = new_section(w, SN_SECTION_SKIN_CENTRES, blocks, sizeof *a.centres);
   const sn_mesh *rest = w->desc->rest;
   float(*own)[3] = sn_arena_alloc(w->ctx, &w->scratch, (size_t)rest->vertex_count, sizeof *own);
   if (!chunks || !a.groups || !a.lane || !a.rest || (shaded && !a.normals) || !a.weights || (tuples && !a.tuples) ||
-      !own) {
+      (about && !a.centres) || !own) {
     return w->ctx->error.status;
   }
   for (int c = 0; c <= w->plan.chunk_count; c++) chunks[c] = (uint32_t)w->plan.chunk_start[c];
@@ -220,23 +223,42 @@ static sn_status add_blocks(writer *w) {
 
 // ---- the other sections -------------------------------------------------------------------------------------------------------
 
+// uint32 start[count + 1], then the zero-terminated names.
+static sn_status add_names(writer *w, sn_rt_section_id id, const char *const *names, size_t count) {
+  size_t text = 0;
+  for (size_t n = 0; n < count; n++) text += strlen(names[n]) + 1;
+  uint8_t *out = new_section(w, id, (count + 1) * 4 + text, 1);
+  if (!out) return w->ctx->error.status;
+  uint32_t at = 0;
+  for (size_t n = 0; n < count; n++) {
+    size_t length = strlen(names[n]) + 1;
+    memcpy(out + (count + 1) * 4 + at, names[n], length);
+    at += (uint32_t)length;
+    memcpy(out + (n + 1) * 4, &at, 4);
+  }
+  return SN_OK;
+}
+
+static sn_status add_values(writer *w) {
+  size_t count = (size_t)w->desc->value_count;
+  if (count == 0) return SN_OK;
+  sn_status status = add_names(w, SN_SECTION_VALUE_NAMES, w->desc->value_names, count);
+  float(*ranges)[2] = status == SN_OK ? new_section(w, SN_SECTION_VALUE_RANGES, count, sizeof *ranges) : NULL;
+  if (!ranges) return w->ctx->error.status;
+  memcpy(ranges, w->desc->value_ranges, count * sizeof *ranges);
+  return SN_OK;
+}
+
 static sn_status add_joints(writer *w) {
   const sn_skeleton *skeleton = w->desc->skeleton;
   if (!skeleton || skeleton->joint_count == 0) return SN_OK;
-  size_t joints = (size_t)skeleton->joint_count, text = 0;
-  for (size_t j = 0; j < joints; j++) text += strlen(skeleton->names[j]) + 1;
-  uint8_t *names = new_section(w, SN_SECTION_JOINT_NAMES, (joints + 1) * 4 + text, 1);
+  size_t joints = (size_t)skeleton->joint_count;
+  sn_status status = add_names(w, SN_SECTION_JOINT_NAMES, (const char *const *)skeleton->names, joints);
+  if (status != SN_OK) return status;
   int32_t *parents = new_section(w, SN_SECTION_JOINT_PARENTS, joints, sizeof *parents);
   float(*rest)[12] = new_section(w, SN_SECTION_JOINT_REST, joints, sizeof *rest);
-  if (!names || !parents || !rest) return w->ctx->error.status;
-  uint32_t at = 0;
-  for (size_t j = 0; j < joints; j++) {
-    size_t length = strlen(skeleton->names[j]) + 1;
-    memcpy(names + (joints + 1) * 4 + at, skeleton->names[j], length);
-    at += (uint32_t)length;
-    memcpy(names + (j + 1) * 4, &at, 4);
-    parents[j] = skeleton->parents[j];
-  }
+  if (!parents || !rest) return w->ctx->error.status;
+  for (size_t j = 0; j < joints; j++) parents[j] = skeleton->parents[j];
   sn_model_joints(skeleton->rest, skeleton->joint_count, rest);
   return SN_OK;
 }
@@ -410,6 +432,8 @@ static sn_status fill_header(writer *w) {
     return sn_fail(ctx, SN_BAD_INPUT, "weights have 32, 16 or 8 bits, or 12 in a packed model, not %d",
                    d->weight_bits);
   }
+  if (d->blend == SN_RT_BLEND_CENTRES && !d->centres)
+    return sn_fail(ctx, SN_BAD_INPUT, "the blend `centres` needs centres of rotation");
   if (d->grain < 0 || d->grain > SN_RT_MAX_GRAIN)
     return sn_fail(ctx, SN_BAD_INPUT, "the grain is 1 to 65536, not %d", d->grain);
   int joints = d->skeleton ? d->skeleton->joint_count : 0;
@@ -425,6 +449,7 @@ static sn_status fill_header(writer *w) {
   h->vertex_count = (uint32_t)d->rest->vertex_count, h->triangle_count = (uint32_t)d->rest->triangle_count;
   h->joint_count = (uint32_t)joints, h->palette_count = (uint32_t)palette,
   h->control_count = (uint32_t)d->control_count;
+  h->value_count = (uint32_t)d->value_count;
   h->torque_count = d->drive == SN_RT_DRIVE_TORQUE ? (uint32_t)joints : 0;
   h->grain = (uint32_t)(d->grain ? d->grain : default_grain(d->rest->vertex_count));
   h->weight_bits = (uint32_t)d->weight_bits;
@@ -437,11 +462,12 @@ static sn_status build(writer *w, sn_model *out) {
   sn_status status = fill_header(w);
   if (status == SN_OK) status = prepare_skin(w);
   if (status == SN_OK) {
-    status = sn_block_plan_make(w->ctx, &w->scratch, &w->skin, d->blend == SN_RT_BLEND_DUALQUAT, (int)w->header.grain,
+    status = sn_block_plan_make(w->ctx, &w->scratch, &w->skin, d->blend != SN_RT_BLEND_LINEAR, (int)w->header.grain,
                                 &w->plan);
   }
   if (status == SN_OK) status = add_blocks(w);
   if (status == SN_OK) status = add_joints(w);
+  if (status == SN_OK) status = add_values(w);
   if (status == SN_OK) status = add_extra(w);
   if (status == SN_OK) status = add_mesh(w);
   if (status == SN_OK) status = add_fans(w);

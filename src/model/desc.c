@@ -36,6 +36,12 @@ static void copy_skeleton(copier *c, const sn_skeleton *from, sn_skeleton *to) {
   }
 }
 
+static const char *const *copy_names(copier *c, const char *const *from, int count) {
+  const char **to = copy(c, from, (size_t)count, sizeof *to);
+  for (int n = 0; to && n < count; n++) to[n] = copy(c, from[n], strlen(from[n]) + 1, 1);
+  return to;
+}
+
 static const sn_model_section *copy_sections(copier *c, const sn_model_section *from, int count) {
   sn_model_section *to = copy(c, from, (size_t)count, sizeof *to);
   for (int s = 0; to && s < count; s++) {
@@ -64,7 +70,10 @@ sn_status sn_model_keep_desc(sn_context *ctx, const sn_model_desc *desc, sn_mode
   kept->desc.normals = copy(&c, desc->normals, vertices, sizeof *desc->normals);
   kept->desc.smooth_of = copy(&c, desc->smooth_of, vertices, sizeof *desc->smooth_of);
   kept->desc.place_of = copy(&c, desc->place_of, vertices, sizeof *desc->place_of);
+  kept->desc.centres = copy(&c, desc->centres, vertices, sizeof *desc->centres);
   kept->desc.extra = copy(&c, desc->extra, (size_t)desc->extra_count, sizeof *desc->extra);
+  kept->desc.value_names = copy_names(&c, desc->value_names, desc->value_count);
+  kept->desc.value_ranges = copy(&c, desc->value_ranges, (size_t)desc->value_count, sizeof *desc->value_ranges);
   kept->desc.sections = copy_sections(&c, desc->sections, desc->section_count);
   model->desc = &kept->desc;
   return c.failed ? ctx->error.status : SN_OK;

@@ -37,6 +37,7 @@ int sn_rt_all_finite(const float *values, uint64_t count);
 // ---- the parts of a model --------------------------------------------------------------------------------------------
 
 sn_rt_status sn_rt_check_joints(sn_rt_checker *c);     // joint.names, joint.parents, joint.rest
+sn_rt_status sn_rt_check_values(sn_rt_checker *c);     // value.names, value.ranges
 sn_rt_status sn_rt_check_references(sn_rt_checker *c); // joint.reference
 sn_rt_status sn_rt_check_skin(sn_rt_checker *c, uint32_t group_count, uint32_t *shared_blocks);
 sn_rt_status sn_rt_check_mesh(sn_rt_checker *c); // mesh.triangles, shade.start, shade.fans

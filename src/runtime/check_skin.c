@@ -6,25 +6,38 @@
 
 // ---- joints ------------------------------------------------------------------------------------------------------------
 
-static sn_rt_status check_names(sn_rt_checker *c) {
-  const uint32_t *start = c->model->sections[SN_SECTION_JOINT_NAMES];
-  uint64_t size = c->model->sizes[SN_SECTION_JOINT_NAMES], joints = c->model->info.joint_count,
-           head = (joints + 1) * 4;
-  sn_rt_status status = (joints ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_JOINT_NAMES, size);
+// Names of `count` of what is called `what`.
+static sn_rt_status check_names(sn_rt_checker *c, sn_rt_section_id id, uint64_t count, const char *what) {
+  const uint32_t *start = c->model->sections[id];
+  uint64_t size = c->model->sizes[id], head = (count + 1) * 4;
+  sn_rt_status status = (count ? sn_rt_need : sn_rt_need_if_there)(c, id, size);
   if (status || !start) return status;
-  if (size < head || start[0] != 0 || start[joints] != size - head)
-    return SN_RT_BAD(c, "section joint.names is too short");
-  const char *text = (const char *)(start + joints + 1);
-  for (uint64_t j = 0; j < joints; j++) {
-    if (start[j + 1] <= start[j] || start[j + 1] > size - head || text[start[j + 1] - 1] != 0)
-      return SN_RT_BAD(c, "the name of joint %" PRIu64 " does not end", j);
+  if (size < head || start[0] != 0 || start[count] != size - head)
+    return SN_RT_BAD(c, "section %s is too short", sn_rt_section_name(id));
+  const char *text = (const char *)(start + count + 1);
+  for (uint64_t n = 0; n < count; n++) {
+    if (start[n + 1] <= start[n] || start[n + 1] > size - head || text[start[n + 1] - 1] != 0)
+      return SN_RT_BAD(c, "the name of %s %" PRIu64 " does not end", what, n);
   }
   return SN_RT_OK;
 }
 
+sn_rt_status sn_rt_check_values(sn_rt_checker *c) {
+  uint32_t count = c->model->info.value_count;
+  if (count == 0) return SN_RT_OK;
+  const float(*ranges)[2] = c->model->sections[SN_SECTION_VALUE_RANGES];
+  sn_rt_status status = check_names(c, SN_SECTION_VALUE_NAMES, count, "value");
+  if (!status) status = sn_rt_need_floats(c, SN_SECTION_VALUE_RANGES, 2 * (uint64_t)count);
+  for (uint32_t v = 0; !status && v < count; v++) {
+    if (!(ranges[v][1] - ranges[v][0] > 1e-30f && ranges[v][1] - ranges[v][0] < 1e30f))
+      status = SN_RT_BAD(c, "value %u has no range", v);
+  }
+  return status;
+}
+
 sn_rt_status sn_rt_check_joints(sn_rt_checker *c) {
   uint32_t joints = c->model->info.joint_count;
-  sn_rt_status status = check_names(c);
+  sn_rt_status status = check_names(c, SN_SECTION_JOINT_NAMES, joints, "joint");
   if (!status)
     status = (joints ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_JOINT_PARENTS, (uint64_t)joints * 4);
   if (!status) status = (joints ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_JOINT_REST, (uint64_t)joints * 48);
@@ -144,6 +157,8 @@ static sn_rt_status check_sizes(sn_rt_checker *c, uint32_t group_count) {
   sn_rt_status status = sn_rt_check_starts(c, SN_SECTION_SKIN_CHUNKS, chunk_count(info), group_count);
   if (!status) status = sn_rt_need(c, SN_SECTION_SKIN_GROUPS, (uint64_t)group_count * sizeof(sn_rt_group));
   if (!status) status = sn_rt_need(c, SN_SECTION_SKIN_LANES, (uint64_t)info->block_count * SN_RT_LANES * 2);
+  if (!status && info->blend == SN_RT_BLEND_CENTRES)
+    status = sn_rt_need_floats(c, SN_SECTION_SKIN_CENTRES, (uint64_t)info->block_count * 3 * SN_RT_LANES);
   if (status) return status;
   return info->weight_bits == SN_RT_PACKED_BITS ? check_packed_points(c, group_count) : check_points(c);
 }

@@ -8,8 +8,8 @@
 
 static sn_rt_pose_spaces spaces_of(const sn_rt_model *model) {
   return (sn_rt_pose_spaces){model->sections[SN_SECTION_CORRECT_FIELDS], model->sections[SN_SECTION_CORRECT_JOINTS],
-                             model->sections[SN_SECTION_CORRECT_NUMBERS],
-                             model->sections[SN_SECTION_JOINT_REFERENCE]};
+                             model->sections[SN_SECTION_CORRECT_NUMBERS], model->sections[SN_SECTION_JOINT_REFERENCE],
+                             model->info.joint_count};
 }
 
 static uint64_t number_count(const sn_rt_field *f) {
@@ -129,6 +129,14 @@ static int known(const sn_rt_field *f) {
   return f->kernel < SN_RT_KERNEL_COUNT && f->metric < SN_RT_METRIC_COUNT && f->linear <= 1 && f->mixed <= 1;
 }
 
+// Whether these numbers of correct.joints are less than `limit`.
+static int all_below(const sn_rt_checker *c, uint32_t first, uint32_t count, uint32_t limit) {
+  const uint16_t *joints = (const uint16_t *)c->model->sections[SN_SECTION_CORRECT_JOINTS] + first;
+  for (uint32_t n = 0; n < count; n++)
+    if (joints[n] >= limit) return 0;
+  return 1;
+}
+
 static sn_rt_status check_field(sn_rt_checker *c, uint32_t index, uint64_t *basis, uint64_t *number) {
   const sn_rt_field *f = (const sn_rt_field *)c->model->sections[SN_SECTION_CORRECT_FIELDS] + index;
   uint64_t joints = c->model->sizes[SN_SECTION_CORRECT_JOINTS] / 2;
@@ -136,8 +144,11 @@ static sn_rt_status check_field(sn_rt_checker *c, uint32_t index, uint64_t *basi
     return sn_rt_fail(c->error, SN_RT_UNSUPPORTED, "pose space %u is of a kind that this runtime does not know",
                       index);
   }
-  if ((uint64_t)f->first_joint + f->joint_count > joints || f->joint_count > SN_RT_MAX_JOINTS)
+  if ((uint64_t)f->first_joint + f->joint_count + f->value_count > joints || f->joint_count > SN_RT_MAX_JOINTS ||
+      f->value_count > SN_RT_MAX_JOINTS || !all_below(c, f->first_joint, f->joint_count, c->model->info.joint_count))
     return SN_RT_BAD(c, "pose space %u has joints that do not exist", index);
+  if (!all_below(c, f->first_joint + f->joint_count, f->value_count, c->model->info.value_count))
+    return SN_RT_BAD(c, "pose space %u has values that do not exist", index);
   if (f->axis_count > sn_rt_field_components(f) ||
       (f->metric != SN_RT_METRIC_MATRIX && f->axis_count != sn_rt_field_components(f)) || f->centre_count > 65535 ||
       f->basis_count > 65535) {
@@ -171,8 +182,9 @@ static sn_rt_status check_fields(sn_rt_checker *c, const sn_rt_correct_head *hea
   if (number * 8 != c->model->sizes[SN_SECTION_CORRECT_NUMBERS])
     return SN_RT_BAD(c, "section correct.numbers is too long");
   const sn_rt_field *f = c->model->sections[SN_SECTION_CORRECT_FIELDS];
-  if (head->weighted && (head->field_count != 1 || f->linear || f->mixed || f->metric == SN_RT_METRIC_MATRIX ||
-                         c->model->info.palette_count != c->model->info.joint_count)) {
+  if (head->weighted &&
+      (head->field_count != 1 || f->value_count || f->linear || f->mixed || f->metric == SN_RT_METRIC_MATRIX ||
+       c->model->info.palette_count != c->model->info.joint_count)) {
     return SN_RT_BAD(c, "distances by the vertices' weights do not fit the pose space");
   }
   return SN_RT_OK;
@@ -229,9 +241,8 @@ sn_rt_status sn_rt_check_correct(sn_rt_checker *c) {
     return sn_rt_fail(c->error, SN_RT_UNSUPPORTED, "the corrections are of a kind that this runtime does not know");
   }
   if (head->basis_count > 65536) return SN_RT_BAD(c, "%u bases are too many", head->basis_count);
-  status = sn_rt_need_items(c, SN_SECTION_JOINT_REFERENCE, sizeof(sn_rt_reference));
+  if (model->info.joint_count) status = sn_rt_need_items(c, SN_SECTION_JOINT_REFERENCE, sizeof(sn_rt_reference));
   if (!status) status = sn_rt_need_items(c, SN_SECTION_CORRECT_JOINTS, sizeof(uint16_t));
-  if (!status) status = sn_rt_check_below(c, SN_SECTION_CORRECT_JOINTS, 2, model->info.joint_count, "joint");
   if (!status) status = sn_rt_need_items(c, SN_SECTION_CORRECT_NUMBERS, sizeof(double));
   if (!status) status = sn_rt_check_doubles(c, SN_SECTION_CORRECT_NUMBERS);
   if (!status) status = sn_rt_need(c, SN_SECTION_CORRECT_FIELDS, head->field_count * (uint64_t)sizeof(sn_rt_field));

@@ -7,9 +7,18 @@ _Static_assert(sizeof(sn_rt_extra) == 64, "an extra joint is 64 bytes in the fil
 
 static uint32_t extra_count(const sn_rt_model *model) { return model->info.palette_count - model->info.joint_count; }
 
+// Without joints there is one matrix, the identity: only displacements move the rest mesh.
+static int is_still(const sn_rt_model *model) {
+  return model->info.joint_count == 0 && model->info.palette_count == 1;
+}
+
 static sn_rt_status check(sn_rt_checker *c) {
   uint32_t joints = c->model->info.joint_count, count = extra_count(c->model);
   if (count == 0) return SN_RT_OK;
+  if (is_still(c->model)) {
+    return c->model->info.blend == SN_RT_BLEND_LINEAR ? SN_RT_OK
+                                                      : SN_RT_BAD(c, "rotations are blended, and no joint turns");
+  }
   sn_rt_status status = sn_rt_need(c, SN_SECTION_DRIVE_EXTRA, (uint64_t)count * sizeof(sn_rt_extra));
   const sn_rt_extra *extra = c->model->sections[SN_SECTION_DRIVE_EXTRA];
   for (uint32_t e = 0; !status && e < count; e++) {
@@ -29,11 +38,15 @@ static uint64_t scratch(const sn_rt_model *model) {
   return 0;
 }
 
-static uint64_t work(const sn_rt_model *model) { return 150 * (uint64_t)extra_count(model); } // about
+static uint64_t work(const sn_rt_model *model) {
+  return is_still(model) ? 0 : 150 * (uint64_t)extra_count(model);
+} // about
 
 static void run(const sn_rt_model *model, const sn_rt_input *input, void *space, float *palette) {
   const sn_rt_extra *extra = model->sections[SN_SECTION_DRIVE_EXTRA];
   (void)input, (void)space;
+  for (int n = 0; is_still(model) && n < 16; n++) palette[n] = n == 0 || n == 5 || n == 10;
+  if (is_still(model)) return;
   for (uint32_t e = 0; e < extra_count(model); e++) {
     float *out = palette + 16 * (size_t)(model->info.joint_count + e);
     const float *parent = palette + 16 * extra[e].parent, *child = palette + 16 * extra[e].child;

@@ -67,8 +67,8 @@ const char *sn_rt_correct_name(sn_rt_correct correct) {
 }
 
 const char *sn_rt_blend_name(sn_rt_blend blend) {
-  static const char *const names[] = {"linear", "dualquat"};
-  return name_of(names, 2, (int)blend);
+  static const char *const names[] = {"linear", "dualquat", "centres"};
+  return name_of(names, 3, (int)blend);
 }
 
 const char *sn_rt_shade_name(sn_rt_shade shade) {

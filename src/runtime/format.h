@@ -30,7 +30,8 @@ typedef struct sn_rt_header {
   uint32_t max_influences;
   uint32_t torque_count;
   uint64_t influence_count; // of all vertices
-  uint32_t reserved[11];    // zero
+  uint32_t value_count;     // named values of the pose spaces
+  uint32_t reserved[10];    // zero
   uint32_t checksum;        // CRC-32 of this header, with 0 here, and of the table after it
 } sn_rt_header;
 
@@ -54,7 +55,7 @@ typedef struct sn_rt_group {
   uint32_t first_block, first_weight, first_tuple;
   uint16_t block_count;
   uint8_t influences, kind;
-  uint16_t joints[8]; // palette indices of a shared group, the pivot of dual quaternions first
+  uint16_t joints[8]; // palette indices of a shared group, the pivot of (dual) quaternions first
 } sn_rt_group;
 
 typedef enum sn_rt_extra_kind { SN_RT_EXTRA_HALFWAY = 1, SN_RT_EXTRA_SCALING = 2 } sn_rt_extra_kind;
@@ -119,6 +120,9 @@ typedef struct sn_rt_range {
 } sn_rt_range;
 #define SN_RT_RANGE_NAME "joint.range"
 
+// A named value's range counts like so many radians of a joint's turn: functions of values are nearly straight, as blend shapes are.
+#define SN_RT_VALUE_SPAN 0.25f
+
 // Weighted distances: what a joint's turn counts for vertices on its parent's bone; 1 for those on its own.
 #define SN_RT_PARENT_SHARE 0.01f
 
@@ -155,10 +159,11 @@ typedef struct sn_rt_correct_head {
 // axes; a field that is not mixed has one basis per term.
 typedef struct sn_rt_field {
   uint32_t kernel, metric, linear, mixed;
-  uint32_t first_joint, joint_count; // in correct.joints; the pose vector has three components per joint
+  // In correct.joints: the joints, three components of the pose vector each, then the values, one each.
+  uint32_t first_joint, joint_count;
   uint32_t axis_count, centre_count;
   uint32_t first_basis, basis_count;
-  uint32_t first_number, reserved;
+  uint32_t first_number, value_count;
 } sn_rt_field;
 
 // What a basis adds to a block: the integers of correct.deltas times a scale. 108 bytes for eight vertices.
@@ -228,15 +233,18 @@ static inline uint64_t sn_rt_rotreg_solve_count(uint32_t joints, uint32_t bones)
   X(SKIN_REST, "skin.rest") /* float[block_count][3][8]: x, y, z of the eight vertices */ \
   X(SKIN_NORMALS, "skin.normals") /* the same */ \
   X(SKIN_WEIGHTS, "skin.weights") /* float, uint16 or uint8 [rows][8] */ \
+  X(SKIN_CENTRES, "skin.centres") /* float[block_count][3][8]: centres of rotation, in the rest pose */ \
   X(SKIN_TUPLES, "skin.tuples") /* uint16[rows][8]: palette indices of the loose groups */ \
   X(SHADE_START, "shade.start") /* uint32[ceil(vertex_count / 8) + 1]: first step of every eight consecutive vertices */ \
   X(SHADE_FANS, "shade.fans") /* uint16 or uint32 [steps][8]: neighbours, see sn_rt_fan_bytes */ \
   X(SHADE_OWN, "shade.own") /* int16[ceil(vertex_count / 8)][3][8]: the rest file's normals, see sn_rt_bend; may be missing */ \
   X(MESH_TRIANGLES, "mesh.triangles") /* uint32[triangle_count][3] */ \
   X(JOINT_REFERENCE, "joint.reference") /* sn_rt_reference[joint_count] */ \
+  X(VALUE_NAMES, "value.names") /* as joint.names */ \
+  X(VALUE_RANGES, "value.ranges") /* float[value_count][2]: least and largest of the training */ \
   X(CORRECT_HEAD, "correct.head") /* sn_rt_correct_head */ \
   X(CORRECT_FIELDS, "correct.fields") /* sn_rt_field[field_count] */ \
-  X(CORRECT_JOINTS, "correct.joints") /* uint16[]: indices into joint.reference */ \
+  X(CORRECT_JOINTS, "correct.joints") /* uint16[]: indices into joint.reference, and of values */ \
   X(CORRECT_NUMBERS, "correct.numbers") /* double[]: cardinal functions of close poses cancel to many digits */ \
   X(CORRECT_START, "correct.start") /* uint32[block_count + 1]: first entry of every block */ \
   X(CORRECT_ENTRIES, "correct.entries") /* sn_rt_correct_entry[entry_count] */ \

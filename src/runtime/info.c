@@ -20,6 +20,27 @@ int32_t sn_rt_joint_parent(const sn_rt_model *model, uint32_t joint) {
   return joint < model->info.joint_count ? parents[joint] : -1;
 }
 
+const char *sn_rt_value_name(const sn_rt_model *model, uint32_t value) {
+  const uint32_t *start = model->sections[SN_SECTION_VALUE_NAMES];
+  if (value >= model->info.value_count) return NULL;
+  return (const char *)(start + model->info.value_count + 1) + start[value];
+}
+
+int32_t sn_rt_find_value(const sn_rt_model *model, const char *name) {
+  for (uint32_t v = 0; v < model->info.value_count; v++) {
+    if (sn_rt_same_text(sn_rt_value_name(model, v), name)) return (int32_t)v;
+  }
+  return -1;
+}
+
+int sn_rt_value_range(const sn_rt_model *model, uint32_t value, float range[2]) {
+  const float(*ranges)[2] = model->sections[SN_SECTION_VALUE_RANGES];
+  range[0] = range[1] = 0;
+  if (value >= model->info.value_count) return 0;
+  range[0] = ranges[value][0], range[1] = ranges[value][1];
+  return 1;
+}
+
 sn_rt_section sn_rt_get_section(const sn_rt_model *model, uint32_t index) {
   if (index >= model->info.section_count) return (sn_rt_section){NULL, NULL, 0};
   const sn_rt_entry *entry = (const sn_rt_entry *)(model->bytes + sizeof(sn_rt_header)) + index;
@@ -43,14 +64,15 @@ enum { matrix = 16, wide_matrix = 16 * SN_RT_LANES, dualquat = 8, wide_dualquat 
 
 static size_t entry_bytes(const sn_rt_model *model) {
   size_t floats = matrix + wide_matrix;
-  if (model->info.blend == SN_RT_BLEND_DUALQUAT) floats += floats + dualquat + wide_dualquat;
+  if (model->info.blend != SN_RT_BLEND_LINEAR) floats += floats + dualquat + wide_dualquat;
   return floats * sizeof(float);
 }
 
 static uint64_t padded(uint64_t floats) { return (floats + 15) / 16 * 16; }
 
 static uint64_t turn_count(const sn_rt_model *model) {
-  return model->sections[SN_SECTION_JOINT_REFERENCE] ? 8 * (uint64_t)model->info.joint_count : 0;
+  uint64_t joints = model->sections[SN_SECTION_JOINT_REFERENCE] ? model->info.joint_count : 0;
+  return 8 * joints + model->info.value_count;
 }
 
 static uint64_t drive_floats(const sn_rt_model *model) {
@@ -88,7 +110,7 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
                      .path = (uint32_t *)(void *)at + 1,
                      .wide_matrices = (float *)(void *)(at + SN_RT_ALIGNMENT)};
   s.matrices = s.wide_matrices + wide_matrix * count;
-  if (model->info.blend == SN_RT_BLEND_DUALQUAT) {
+  if (model->info.blend != SN_RT_BLEND_LINEAR) {
     s.wide_stretches = s.matrices + matrix * count;
     s.wide_dualquats = s.wide_stretches + wide_matrix * count;
     s.stretches = s.wide_dualquats + wide_dualquat * count;
@@ -123,10 +145,20 @@ static uint64_t dualquat_flops(const sn_rt_info *info) {
   return blend + info->vertex_count * (transform + normal) + 40 * (uint64_t)info->palette_count;
 }
 
+static uint64_t centres_flops(const sn_rt_info *info) {
+  uint64_t blend = 32 * info->influence_count - 16 * (uint64_t)info->vertex_count; // sum_k w_k M_k, sum_k w_k q_k
+  uint64_t transform = 8 + 3 + 9 + 6 + 9 + 6 + 18 + 3; // 2/|q|^2, p - c, R of it, B c, their sum
+  uint64_t normal = 9 + 6 + 9 + 6;
+  if (info->shade == SN_RT_SHADE_RECOMPUTE) normal = 0;
+  return blend + info->vertex_count * (transform + normal) + 40 * (uint64_t)info->palette_count;
+}
+
 void sn_rt_count_work(sn_rt_model *model) {
   sn_rt_info *info = &model->info;
   info->scratch_size = sn_rt_scratch_size(model);
-  info->flops = info->blend == SN_RT_BLEND_LINEAR ? linear_flops(info) : dualquat_flops(info);
+  info->flops = info->blend == SN_RT_BLEND_LINEAR     ? linear_flops(info)
+                : info->blend == SN_RT_BLEND_DUALQUAT ? dualquat_flops(info)
+                                                      : centres_flops(info);
   info->flops += sn_rt_driver_of(model)->work(model);
   if (info->shade == SN_RT_SHADE_RECOMPUTE) {
     info->flops += 27 * (uint64_t)info->triangle_count + 10 * (uint64_t)info->vertex_count;
@@ -145,7 +177,7 @@ void sn_rt_count_work(sn_rt_model *model) {
     SN_SECTION_CORRECT_HEAD,    SN_SECTION_DRIVE_PAIRS,     SN_SECTION_DRIVE_KEYS,      SN_SECTION_DRIVE_SOLVE,
     SN_SECTION_CONTROL_FRAMES,  SN_SECTION_CONTROL_MAP,     SN_SECTION_CONTROL_SOLVE,   SN_SECTION_PACK_BOXES,
     SN_SECTION_PACK_REST,       SN_SECTION_PACK_WEIGHTS,    SN_SECTION_PACK_TUPLES,     SN_SECTION_PACK_ENTRIES,
-    SN_SECTION_PACK_DELTAS,     SN_SECTION_PACK_LIMITS};
+    SN_SECTION_PACK_DELTAS,     SN_SECTION_PACK_LIMITS,     SN_SECTION_SKIN_CENTRES};
   for (size_t s = 0; s < sizeof read / sizeof *read; s++) info->bytes_read += model->sizes[read[s]];
   if (info->shade == SN_RT_SHADE_TRANSFORM)
     info->bytes_read += model->sizes[SN_SECTION_SKIN_NORMALS] + model->sizes[SN_SECTION_PACK_NORMALS];

@@ -31,7 +31,8 @@ typedef struct sn_rt_scratch {
   float *wide_dualquats;                 // [palette][8][8]
   uint32_t *flags;                       // SN_RT_RIGID, SN_RT_SIGNED
   uint32_t *path;                        // sn_rt_path that made the palette: wide entries differ between them
-  float *turns;  // [joint][8]: signed quaternion of the joint, then its pose vector (joint.reference only)
+  float
+    *turns; // [joint][8]: signed quaternion of the joint, then its pose vector (joint.reference only); then values
   float *values; // of the correcting bases; where weighted, [joint][centre + 1]: squared distances, and shares
   double *work;  // of the pose spaces: axes, then terms
   void *drive;   // what the drive needs for itself
@@ -62,14 +63,15 @@ typedef struct sn_rt_correcting {
 typedef struct sn_rt_job {
   sn_rt_stored skin;
   uint32_t first_group, last_group;
-  float weight_unit, weight_total; // 1 and 1, 1/65535 and 65535, ...
+  float weight_unit, weight_total;        // 1 and 1, 1/65535 and 65535, ...
+  const float (*centres)[3][SN_RT_LANES]; // of the blend `centres`; NULL for others
   sn_rt_scratch scratch;
   sn_rt_correcting correct;
   char *positions, *normals; // of the chunk's first vertex; normals may be NULL
   size_t position_stride, normal_stride;
 } sn_rt_job;
 
-// One per blend; a stretched dual quaternion is one whose palette is not rigid.
+// One per blend; `stretched` and `stretched_centres` for a palette that is not rigid.
 typedef void (*sn_rt_kernel)(const sn_rt_job *job);
 
 // Blocks first_block .. last_block - 1 of the shade slot `recompute`.
@@ -102,7 +104,7 @@ typedef void (*sn_rt_rotreg_kernel)(const sn_rt_rotreg_job *job);
 void sn_rt_rotreg_scalar(const sn_rt_rotreg_job *job);
 
 typedef struct sn_rt_kernels {
-  sn_rt_kernel linear, dualquat, stretched;
+  sn_rt_kernel linear, dualquat, stretched, centres, stretched_centres;
   // Makes the wide entries of the scratch memory: `count` floats, each times `unit` and in eight lanes.
   void (*widen)(const float *values, uint32_t count, float unit, float *out);
   sn_rt_rotreg_kernel rotreg;

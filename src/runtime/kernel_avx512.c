@@ -19,7 +19,8 @@
 #include "runtime/rotreg_template.h"
 #include "runtime/shade_template.h"
 
-const sn_rt_kernels sn_rt_avx512_kernels = {linear, dualquat, stretched, widen, rotreg, shade};
+const sn_rt_kernels sn_rt_avx512_kernels = {linear, dualquat, stretched, centres, stretched_centres,
+                                            widen,  rotreg,   shade};
 
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -105,5 +105,6 @@ static SN_RT_INLINE void vf_gather(const char *const at[4], vf *x, vf *y, vf *z)
 #include "runtime/rotreg_template.h"
 #include "runtime/shade_template.h"
 
-const sn_rt_kernels sn_rt_neon_kernels = {linear, dualquat, stretched, widen, rotreg, shade};
+const sn_rt_kernels sn_rt_neon_kernels = {linear, dualquat, stretched, centres, stretched_centres,
+                                          widen,  rotreg,   shade};
 #endif

@@ -11,7 +11,7 @@ typedef struct vertex {
   int influences;
   uint32_t joints[SN_RT_MAX_INFLUENCES];
   float weights[SN_RT_MAX_INFLUENCES];
-  float position[3], normal[3];
+  float position[3], normal[3], centre[3];
   float moved[3], turned[3];       // forward corrections
   char *position_out, *normal_out; // normal_out may be NULL
 } vertex;
@@ -61,6 +61,7 @@ static vertex load_vertex(const sn_rt_job *job, uint32_t group, uint32_t block, 
   v.weights[0] = left;
   size_t at = (size_t)g->first_block + block, place = skin->lanes[at][lane];
   sn_rt_stored_position(skin, group, at, lane, v.position);
+  for (int c = 0; job->centres && c < 3; c++) v.centre[c] = job->centres[at][c][lane];
   v.position_out = job->positions + place * job->position_stride;
   if (job->normals) {
     sn_rt_stored_normal(skin, at, lane, v.normal);
@@ -154,9 +155,33 @@ static void move_stretched(const sn_rt_job *job, const vertex *v) {
   put_normal(job, v, out);
 }
 
+// The blended rotation about the vertex's centre, which goes where the blended matrix takes it.
+static void move_about(const sn_rt_job *job, const vertex *v, const float *stretch) {
+  float q[8], b[16], stretched[3], out[3];
+  blend_matrices(v, job->scratch.matrices, b);
+  blend_dualquats(job, v, q);
+  sn_rt_apply_centre(b, q, stretch, v->centre, v->position, out);
+  put_position(v, out);
+  if (!v->normal_out) return;
+  memcpy(stretched, v->normal, sizeof stretched);
+  if (stretch) sn_rt_transform_normal(stretch, v->normal, stretched), sn_rt_normalise(stretched);
+  sn_rt_apply_dualquat(q, stretched, 0, out);
+  put_normal(job, v, out);
+}
+
+static void move_centre(const sn_rt_job *job, const vertex *v) { move_about(job, v, NULL); }
+
+static void move_stretched_centre(const sn_rt_job *job, const vertex *v) {
+  float stretch[16];
+  blend_matrices(v, job->scratch.stretches, stretch);
+  move_about(job, v, stretch);
+}
+
 static void linear(const sn_rt_job *job) { for_each_vertex(job, move_linear); }
 static void dualquat(const sn_rt_job *job) { for_each_vertex(job, move_dualquat); }
 static void stretched(const sn_rt_job *job) { for_each_vertex(job, move_stretched); }
+static void centres(const sn_rt_job *job) { for_each_vertex(job, move_centre); }
+static void stretched_centres(const sn_rt_job *job) { for_each_vertex(job, move_stretched_centre); }
 
 // ---- normals from the deformed triangles around a vertex (Wang 2007, section 6) ------------------------------------------
 
@@ -212,4 +237,5 @@ static void widen(const float *values, uint32_t count, float unit, float *out) {
   (void)values, (void)count, (void)unit, (void)out;
 }
 
-const sn_rt_kernels sn_rt_scalar_kernels = {linear, dualquat, stretched, widen, sn_rt_rotreg_scalar, shade};
+const sn_rt_kernels sn_rt_scalar_kernels = {
+  linear, dualquat, stretched, centres, stretched_centres, widen, sn_rt_rotreg_scalar, shade};

@@ -141,6 +141,8 @@ static SN_RT_INLINE vf3 mad(vf3 a, vf s, vf3 b) {
 
 static SN_RT_INLINE vf3 scale(vf s, vf3 a) { return (vf3){vf_mul(s, a.x), vf_mul(s, a.y), vf_mul(s, a.z)}; }
 
+static SN_RT_INLINE vf3 less(vf3 a, vf3 b) { return (vf3){vf_sub(a.x, b.x), vf_sub(a.y, b.y), vf_sub(a.z, b.z)}; }
+
 static SN_RT_INLINE vf3 add(vf3 a, vf3 b) { return (vf3){vf_add(a.x, b.x), vf_add(a.y, b.y), vf_add(a.z, b.z)}; }
 
 static SN_RT_INLINE vf3 normalise(vf3 a) {
@@ -179,7 +181,7 @@ static SN_RT_INLINE vf3 transform_normal(const vf b[12], vf3 n) {
 }
 
 // r x (r x p + w p): the rotation of p less p, times |q|^2 / 2.
-static SN_RT_INLINE vf3 turn(const vf q[8], vf3 p, vf3 d) {
+static SN_RT_INLINE vf3 turn(const vf q[4], vf3 p, vf3 d) {
   vf3 r = {q[0], q[1], q[2]};
   vf3 inner = mad(d, q[3], p);
   vf3 c = cross(r, p);
@@ -187,7 +189,7 @@ static SN_RT_INLINE vf3 turn(const vf q[8], vf3 p, vf3 d) {
   return cross(r, inner);
 }
 
-static SN_RT_INLINE vf two_over_square(const vf q[8]) {
+static SN_RT_INLINE vf two_over_square(const vf q[4]) {
   vf squared = vf_fma(q[0], q[0], vf_fma(q[1], q[1], vf_fma(q[2], q[2], vf_mul(q[3], q[3]))));
   return vf_div(vf_set(2), squared);
 }
@@ -199,7 +201,7 @@ static SN_RT_INLINE vf3 move_by_dualquat(const vf q[8], vf factor, vf3 p) {
   return mad(p, factor, out);
 }
 
-static SN_RT_INLINE vf3 rotate_by_dualquat(const vf q[8], vf factor, vf3 n) {
+static SN_RT_INLINE vf3 rotate_by(const vf q[4], vf factor, vf3 n) {
   vf3 none = {vf_set(0), vf_set(0), vf_set(0)};
   return mad(n, factor, turn(q, n, none));
 }
@@ -452,6 +454,15 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
   }
 }
 
+// Sign bits of the group's joints that lie in the other hemisphere than the pivot.
+static SN_RT_INLINE void hemispheres(const sn_rt_job *job, const sn_rt_group *g, int compare, int influences,
+                                     uint32_t *signs) {
+  const float *pivot = job->scratch.dualquats + 8 * (size_t)g->joints[0];
+  for (int k = 1; k < influences; k++) {
+    signs[k] = compare ? opposite(job->scratch.dualquats + 8 * (size_t)g->joints[k], pivot) : 0;
+  }
+}
+
 static SN_RT_INLINE void dualquat_blocks(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int normals,
                                          int loose, int stretched, int influences, int corrected) {
   shared_blend shared, stretch;
@@ -461,10 +472,7 @@ static SN_RT_INLINE void dualquat_blocks(const sn_rt_job *job, const sn_rt_group
   if (!loose) {
     shared = share(g, job->scratch.wide_dualquats, 8);
     if (stretched) stretch = share(g, job->scratch.wide_stretches, 16);
-    const float *pivot = dualquats + 8 * (size_t)g->joints[0];
-    for (int k = 1; k < influences; k++) {
-      signs[k] = compare ? opposite(dualquats + 8 * (size_t)g->joints[k], pivot) : 0;
-    }
+    hemispheres(job, g, compare, influences, signs);
   }
   vf total = vf_set(job->weight_total), unit = vf_set(job->weight_unit);
   target positions = {job->positions, job->position_stride}, normals_out = {job->normals, job->normal_stride};
@@ -502,7 +510,74 @@ static SN_RT_INLINE void dualquat_blocks(const sn_rt_job *job, const sn_rt_group
       p = move_by_dualquat(q, factor, p);
       put(positions, pairs, at.lanes, c.after ? add(p, c.position) : p);
       if (!normals) continue;
-      n = rotate_by_dualquat(q, factor, n);
+      n = rotate_by(q, factor, n);
+      put(normals_out, pairs, at.lanes, c.after ? normalise(add(n, c.normal)) : n);
+    }
+  }
+}
+
+// Palette entries of a group for a rotation about a centre.
+typedef struct centre_blend {
+  shared_blend matrices, quats, stretches;
+  uint32_t signs[SN_RT_MAX_INFLUENCES];
+  int compare;
+} centre_blend;
+
+static SN_RT_INLINE centre_blend share_centres(const sn_rt_job *job, const sn_rt_group *g, int loose, int stretched,
+                                               int influences) {
+  centre_blend s;
+  s.compare = !(*job->scratch.flags & SN_RT_SIGNED);
+  if (loose) return s;
+  s.matrices = share(g, job->scratch.wide_matrices, 16), s.quats = share(g, job->scratch.wide_dualquats, 8);
+  if (stretched) s.stretches = share(g, job->scratch.wide_stretches, 16);
+  hemispheres(job, g, s.compare, influences, s.signs);
+  return s;
+}
+
+// The blended matrix b, stretch s and quaternion q of the lanes.
+static SN_RT_INLINE void blend_centres(const sn_rt_job *job, centre_blend *shared, const cursor *at, uint32_t bits,
+                                       int loose, int stretched, int influences, vf b[12], vf s[12], vf q[8]) {
+  vf w[SN_RT_MAX_INFLUENCES];
+  load_all_weights(at->weights, bits, influences, vf_set(job->weight_total), w);
+  if (loose) {
+    float weights[SN_RT_MAX_INFLUENCES][width];
+    loose_weights(vf_set(job->weight_unit), influences, w, weights);
+    blend_loose_matrices(job->scratch.matrices, at->tuples, influences, weights, b);
+    if (stretched) blend_loose_matrices(job->scratch.stretches, at->tuples, influences, weights, s);
+    blend_loose(job->scratch.dualquats, 8, shared->compare, at->tuples, influences, weights, q);
+    return;
+  }
+  blend_shared(&shared->matrices, 4, 3, influences, w, b);
+  if (stretched) blend_shared(&shared->stretches, 4, 3, influences, w, s);
+  for (int k = 1; k < influences; k++) w[k] = vf_flip(w[k], shared->signs[k]);
+  blend_shared(&shared->quats, 1, 4, influences, w, q);
+}
+
+static SN_RT_INLINE void centres_blocks(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int normals,
+                                        int loose, int stretched, int influences, int corrected) {
+  centre_blend shared = share_centres(job, g, loose, stretched, influences);
+  target positions = {job->positions, job->position_stride}, normals_out = {job->normals, job->normal_stride};
+  const vf3 none = {vf_set(0), vf_set(0), vf_set(0)};
+  cursor block = cursor_at(job, g, bits);
+  for (int left = g->block_count; left > 0; left--, advance(&block, influences, bits, loose)) {
+    for (int lane = 0; lane < SN_RT_LANES; lane += width) {
+      cursor at = from_lane(block, lane, bits, loose);
+      correction c = {0};
+      if (corrected) c = correction_at(job, g, bits, &at, lane, normals);
+      vf b[12], s[12], q[8];
+      blend_centres(job, &shared, &at, bits, loose, stretched, influences, b, s, q);
+      vf3 centre = load3(job->centres[at.block][0] + lane), arm = less(load_rest(&at, bits), centre);
+      if (c.before) arm = add(arm, c.position);
+      if (stretched) arm = mad(mad(scale(arm.x, column(s, 0)), arm.y, column(s, 1)), arm.z, column(s, 2));
+      vf factor = two_over_square(q);
+      int pairs = in_pairs(at.lanes);
+      vf3 p = add(transform(b, centre), mad(arm, factor, turn(q, arm, none)));
+      put(positions, pairs, at.lanes, c.after ? add(p, c.position) : p);
+      if (!normals) continue;
+      vf3 n = load_normals(&at, bits, 1);
+      if (c.before) n = normalise(add(n, c.normal));
+      if (stretched) n = transform_normal(s, n);
+      n = rotate_by(q, factor, n);
       put(normals_out, pairs, at.lanes, c.after ? normalise(add(n, c.normal)) : n);
     }
   }
@@ -545,46 +620,59 @@ static SN_RT_INLINE void linear_groups(const sn_rt_job *job, uint32_t bits, int 
   }
 }
 
-static SN_RT_INLINE void dualquat_groups(const sn_rt_job *job, uint32_t bits, int normals, int stretched,
-                                         int corrected) {
+static SN_RT_INLINE void turned_blocks(int about, const sn_rt_job *job, const sn_rt_group *g, uint32_t bits,
+                                       int normals, int loose, int stretched, int influences, int corrected) {
+  if (about)
+    centres_blocks(job, g, bits, normals, loose, stretched, influences, corrected);
+  else
+    dualquat_blocks(job, g, bits, normals, loose, stretched, influences, corrected);
+}
+
+// Dual quaternions, or rotations `about` centres.
+static SN_RT_INLINE void turned_groups(const sn_rt_job *job, uint32_t bits, int normals, int about, int stretched,
+                                       int corrected) {
   for (uint32_t index = job->first_group; index < job->last_group; index++) {
     const sn_rt_group *g = job->skin.groups + index;
     switch (loop_of(g, stretched || corrected)) {
     case 0:
-      dualquat_blocks(job, g, bits, normals, 1, stretched, g->influences, corrected);
+      turned_blocks(about, job, g, bits, normals, 1, stretched, g->influences, corrected);
       break;
     case 1:
-      dualquat_blocks(job, g, bits, normals, 0, 0, 1, corrected);
+      turned_blocks(about, job, g, bits, normals, 0, 0, 1, corrected);
       break;
     case 2:
-      dualquat_blocks(job, g, bits, normals, 0, 0, 2, corrected);
+      turned_blocks(about, job, g, bits, normals, 0, 0, 2, corrected);
       break;
     case 3:
-      dualquat_blocks(job, g, bits, normals, 0, 0, 3, corrected);
+      turned_blocks(about, job, g, bits, normals, 0, 0, 3, corrected);
       break;
     case 4:
-      dualquat_blocks(job, g, bits, normals, 0, 0, 4, corrected);
+      turned_blocks(about, job, g, bits, normals, 0, 0, 4, corrected);
       break;
     default:
-      dualquat_blocks(job, g, bits, normals, 0, stretched, g->influences, corrected);
+      turned_blocks(about, job, g, bits, normals, 0, stretched, g->influences, corrected);
       break;
     }
   }
 }
 
-// Floats and packed numbers have loops of their own; weights of 16 and 8 bits, which older models have, share one.
-#define SN_RT_VARIANTS(name, kind, bits, ...)                                                                        \
-  static void name##_##kind(const sn_rt_job *job) { name##_groups(job, bits, 0, __VA_ARGS__ 0); }                    \
-  static void name##_##kind##_normals(const sn_rt_job *job) { name##_groups(job, bits, 1, __VA_ARGS__ 0); }          \
-  static void name##_##kind##_corrected(const sn_rt_job *job) { name##_groups(job, bits, 0, __VA_ARGS__ 1); }        \
-  static void name##_##kind##_normals_corrected(const sn_rt_job *job) { name##_groups(job, bits, 1, __VA_ARGS__ 1); }
+static SN_RT_INLINE void dualquat_groups(const sn_rt_job *job, uint32_t bits, int normals, int corrected) {
+  turned_groups(job, bits, normals, 0, 0, corrected);
+}
 
-SN_RT_VARIANTS(linear, floats, 32, )
-SN_RT_VARIANTS(linear, packed, SN_RT_PACKED_BITS, )
-SN_RT_VARIANTS(linear, other, job->skin.weight_bits, )
-SN_RT_VARIANTS(dualquat, floats, 32, 0, )
-SN_RT_VARIANTS(dualquat, packed, SN_RT_PACKED_BITS, 0, )
-SN_RT_VARIANTS(dualquat, other, job->skin.weight_bits, 0, )
+// Floats and packed numbers have loops of their own; weights of 16 and 8 bits, which older models have, share one.
+#define SN_RT_VARIANTS(name, kind, bits)                                                                             \
+  static void name##_##kind(const sn_rt_job *job) { name##_groups(job, bits, 0, 0); }                                \
+  static void name##_##kind##_normals(const sn_rt_job *job) { name##_groups(job, bits, 1, 0); }                      \
+  static void name##_##kind##_corrected(const sn_rt_job *job) { name##_groups(job, bits, 0, 1); }                    \
+  static void name##_##kind##_normals_corrected(const sn_rt_job *job) { name##_groups(job, bits, 1, 1); }
+
+SN_RT_VARIANTS(linear, floats, 32)
+SN_RT_VARIANTS(linear, packed, SN_RT_PACKED_BITS)
+SN_RT_VARIANTS(linear, other, job->skin.weight_bits)
+SN_RT_VARIANTS(dualquat, floats, 32)
+SN_RT_VARIANTS(dualquat, packed, SN_RT_PACKED_BITS)
+SN_RT_VARIANTS(dualquat, other, job->skin.weight_bits)
 
 #define SN_RT_TABLE(name)                                                                                            \
   {                                                                                                                  \
@@ -620,5 +708,21 @@ static void dualquat(const sn_rt_job *job) {
 }
 
 static void stretched(const sn_rt_job *job) {
-  dualquat_groups(job, job->skin.weight_bits, job->normals != NULL, 1, job->correct.stored.start != NULL);
+  turned_groups(job, job->skin.weight_bits, job->normals != NULL, 0, 1, job->correct.stored.start != NULL);
+}
+
+static void centres_floats(const sn_rt_job *job) { turned_groups(job, 32, 0, 1, 0, 0); }
+static void centres_floats_normals(const sn_rt_job *job) { turned_groups(job, 32, 1, 1, 0, 0); }
+
+// Only floats without corrections have loops of their own.
+static void centres(const sn_rt_job *job) {
+  int corrected = job->correct.stored.start != NULL;
+  if (job->skin.weight_bits != 32 || corrected)
+    turned_groups(job, job->skin.weight_bits, job->normals != NULL, 1, 0, corrected);
+  else
+    (job->normals ? centres_floats_normals : centres_floats)(job);
+}
+
+static void stretched_centres(const sn_rt_job *job) {
+  turned_groups(job, job->skin.weight_bits, job->normals != NULL, 1, 1, job->correct.stored.start != NULL);
 }

@@ -64,7 +64,7 @@ static sn_rt_status check_slots(reader *r) {
   const sn_rt_header *h = &r->header;
   if (h->drive > SN_RT_DRIVE_CONTROLS) return unknown_slot(r, "drive", sn_rt_drive_name(h->drive), h->drive);
   if (h->correct > SN_RT_CORRECT_EIGEN) return unknown_slot(r, "correct", sn_rt_correct_name(h->correct), h->correct);
-  if (h->blend > SN_RT_BLEND_DUALQUAT) return unknown_slot(r, "blend", sn_rt_blend_name(h->blend), h->blend);
+  if (h->blend > SN_RT_BLEND_CENTRES) return unknown_slot(r, "blend", sn_rt_blend_name(h->blend), h->blend);
   if (h->shade > SN_RT_SHADE_RECOMPUTE) return unknown_slot(r, "shade", sn_rt_shade_name(h->shade), h->shade);
   return SN_RT_OK;
 }
@@ -139,6 +139,9 @@ static sn_rt_status check_counts(reader *r) {
   if (h->control_count && h->drive != SN_RT_DRIVE_CONTROLS) {
     return BAD(r, "%u control points, and a drive that has none", h->control_count);
   }
+  if (h->value_count > SN_RT_MAX_JOINTS || (h->value_count && h->correct == SN_RT_CORRECT_NONE)) {
+    return BAD(r, "%u named values, and no pose space that they could span", h->value_count);
+  }
   if (h->max_influences > SN_RT_MAX_INFLUENCES || h->influence_count < h->vertex_count ||
       h->influence_count > (uint64_t)h->vertex_count * h->max_influences) {
     return BAD(r, "%" PRIu64 " influences, at most %u each, do not fit %u vertices", h->influence_count,
@@ -159,6 +162,7 @@ static sn_rt_status check_unused(const sn_rt_checker *c) {
 static sn_rt_status check_contents(reader *r) {
   sn_rt_checker c = {.model = r->model, .error = r->error};
   sn_rt_status status = sn_rt_check_joints(&c);
+  if (!status) status = sn_rt_check_values(&c);
   if (!status) status = sn_rt_check_skin(&c, r->header.group_count, &r->model->info.shared_blocks);
   if (!status) status = sn_rt_check_mesh(&c);
   if (!status) status = sn_rt_check_references(&c);
@@ -179,6 +183,7 @@ static void fill_info(reader *r) {
   info->palette_count = h->palette_count, info->triangle_count = h->triangle_count;
   info->max_influences = h->max_influences, info->influence_count = h->influence_count;
   info->weight_bits = h->weight_bits, info->grain = h->grain, info->block_count = h->block_count;
+  info->value_count = h->value_count;
   info->section_count = h->section_count, info->bytes = h->file_size;
 }
 

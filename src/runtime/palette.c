@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Input to palette by the drive. Then, for dual quaternions, every matrix split into a rigid motion and a stretch.
+// Input to palette by the drive. Then, for blends of rotations, every matrix split into a rigid motion and a stretch.
 #include <math.h>
 #include <string.h>
 
@@ -58,24 +58,35 @@ static int split_palette(const sn_rt_model *model, const sn_rt_scratch *s, float
 
 static void make_dualquats(const sn_rt_model *model, const sn_rt_scratch *s) {
   int rigid = split_palette(model, s, 1);
-  float common = rigid ? 1 : sn_rt_common_scale(s->stretches, model->info.palette_count, 16);
+  int dual = model->info.blend == SN_RT_BLEND_DUALQUAT; // the others take translations from the matrices
+  float common = rigid || !dual ? 1 : sn_rt_common_scale(s->stretches, model->info.palette_count, 16);
   if (fabsf(common - 1) > 1e-4f) split_palette(model, s, common);
   *s->flags = rigid ? SN_RT_RIGID : 0;
   if (model->info.drive == SN_RT_DRIVE_JOINTS && model->sections[SN_SECTION_JOINT_REFERENCE])
     sign_dualquats(model, s);
 }
 
+// ---- named values ---------------------------------------------------------------------------------------------------------
+
+// From 0 to SN_RT_VALUE_SPAN over the range of the training, behind the turns; what is no number is the least.
+static void load_values(const sn_rt_model *model, const float *values, float *out) {
+  const float(*ranges)[2] = model->sections[SN_SECTION_VALUE_RANGES];
+  for (uint32_t v = 0; v < model->info.value_count; v++) {
+    float low = ranges[v][0], high = ranges[v][1];
+    float value = values[v] > low ? values[v] < high ? values[v] : high : low;
+    out[v] = SN_RT_VALUE_SPAN * ((value - low) / (high - low));
+  }
+}
+
 // ---- wide entries -----------------------------------------------------------------------------------------------------------
 
-// A linear blend reads the matrices, a dual quaternion blend the two parts they were split into.
+// A linear blend reads the matrices, a dual quaternion blend the two parts they were split into, one about centres all.
 static void widen_palette(const sn_rt_model *model, const sn_rt_scratch *s) {
   const sn_rt_kernels *kernels = sn_rt_kernels_of(model->path);
   uint32_t count = model->info.palette_count;
   float unit = 1 / sn_rt_weight_total(model->info.weight_bits);
-  if (model->info.blend == SN_RT_BLEND_LINEAR) {
-    kernels->widen(s->matrices, 16 * count, unit, s->wide_matrices);
-    return;
-  }
+  if (model->info.blend != SN_RT_BLEND_DUALQUAT) kernels->widen(s->matrices, 16 * count, unit, s->wide_matrices);
+  if (model->info.blend == SN_RT_BLEND_LINEAR) return;
   kernels->widen(s->dualquats, 8 * count, unit, s->wide_dualquats);
   if (!(*s->flags & SN_RT_RIGID)) kernels->widen(s->stretches, 16 * count, unit, s->wide_stretches);
 }
@@ -97,14 +108,18 @@ sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, v
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model needs the torques of its %u joints",
                       model->info.torque_count);
   }
+  if (model->info.value_count && (!input || !input->values)) {
+    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model needs its %u named values", model->info.value_count);
+  }
   sn_rt_scratch s = sn_rt_scratch_at(model, scratch);
   *s.flags = 0, *s.path = (uint32_t)model->path;
   for (uint32_t j = 0; j < model->info.joint_count; j++) load_matrix(input->joints[j], s.matrices + 16 * (size_t)j);
   sn_rt_driver_of(model)->run(model, input, s.drive, s.matrices);
   if (model->sections[SN_SECTION_JOINT_REFERENCE] && model->info.joint_count)
     sn_rt_make_turns(model, input->joints, input->state, s.turns);
+  if (model->info.value_count) load_values(model, input->values, s.turns + 8 * (size_t)model->info.joint_count);
   if (model->info.correct != SN_RT_CORRECT_NONE) sn_rt_make_values(model, &s);
-  if (model->info.blend == SN_RT_BLEND_DUALQUAT) make_dualquats(model, &s);
+  if (model->info.blend != SN_RT_BLEND_LINEAR) make_dualquats(model, &s);
   widen_palette(model, &s);
   return SN_RT_OK;
 }
@@ -123,7 +138,7 @@ int sn_rt_palette_split(const sn_rt_model *model, const void *scratch, uint32_t 
                         float stretch[12]) {
   sn_rt_scratch s = sn_rt_scratch_at(model, scratch);
   memset(dualquat, 0, 8 * sizeof *dualquat), memset(stretch, 0, 12 * sizeof *stretch);
-  if (index >= model->info.palette_count || model->info.blend != SN_RT_BLEND_DUALQUAT) return 0;
+  if (index >= model->info.palette_count || model->info.blend == SN_RT_BLEND_LINEAR) return 0;
   memcpy(dualquat, s.dualquats + 8 * (size_t)index, 8 * sizeof *dualquat);
   to_rows(s.stretches + 16 * (size_t)index, stretch);
   return (*s.flags & SN_RT_SIGNED) != 0;

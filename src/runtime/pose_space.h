@@ -11,12 +11,13 @@
 
 typedef struct sn_rt_pose_spaces {
   const sn_rt_field *fields;
-  const uint16_t *joints;            // into references
+  const uint16_t *joints;            // into references; of values: their numbers
   const double *numbers;             // correct.numbers
   const sn_rt_reference *references; // joint.reference
+  uint32_t joint_count;              // of the model
 } sn_rt_pose_spaces;
 
-SN_RT_BOTH uint32_t sn_rt_field_components(const sn_rt_field *f) { return 3 * f->joint_count; }
+SN_RT_BOTH uint32_t sn_rt_field_components(const sn_rt_field *f) { return 3 * f->joint_count + f->value_count; }
 
 SN_RT_BOTH uint32_t sn_rt_field_terms(const sn_rt_field *f) {
   return f->centre_count + (f->linear ? 1 + f->axis_count : 0);
@@ -67,8 +68,10 @@ SN_RT_BOTH double sn_rt_kernel_of(uint32_t kernel, double d2, double width) {
   }
 }
 
-// Component c of the field's pose vector; `turns` are [joint][8].
+// Component c of the field's pose vector; `turns` are [joint][8], then the values from 0 to SN_RT_VALUE_SPAN.
 SN_RT_BOTH float sn_rt_component(const sn_rt_pose_spaces *s, const sn_rt_field *f, const float *turns, uint32_t c) {
+  uint32_t turned = 3 * f->joint_count;
+  if (c >= turned) return turns[8 * (size_t)s->joint_count + s->joints[f->first_joint + f->joint_count + c - turned]];
   return turns[8 * (size_t)s->references[s->joints[f->first_joint + c / 3]].joint + 4 + c % 3];
 }
 

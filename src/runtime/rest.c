@@ -35,11 +35,19 @@ static void for_each_block(const sn_rt_model *model, block_fn visit, void *user)
 
 // ---- the rest pose -------------------------------------------------------------------------------------------------------
 
+static void read_centre(const sn_rt_model *model, const sn_rt_stored *skin, const block_view *view, uint32_t lane,
+                        float out[3]) {
+  const float(*centres)[3][SN_RT_LANES] = model->sections[SN_SECTION_SKIN_CENTRES];
+  if (!centres) sn_rt_stored_position(skin, view->index, view->block, lane, out);
+  for (int c = 0; centres && c < 3; c++) out[c] = centres[view->block][c][lane];
+}
+
 static void read_points(const sn_rt_model *model, const block_view *view, const sn_rt_rest *out) {
   sn_rt_stored skin = sn_rt_stored_of(model);
   int normals = out->normals && model->info.shade == SN_RT_SHADE_TRANSFORM;
   for (uint32_t l = 0; l < SN_RT_LANES; l++) {
     if (out->positions) sn_rt_stored_position(&skin, view->index, view->block, l, out->positions[view->vertex[l]]);
+    if (out->centres) read_centre(model, &skin, view, l, out->centres[view->vertex[l]]);
     if (!normals) continue;
     sn_rt_stored_normal(&skin, view->block, l, out->normals[view->vertex[l]]);
     if (skin.boxes) sn_rt_normalise(out->normals[view->vertex[l]]);

@@ -11,6 +11,7 @@ static sn_rt_job new_job(const sn_rt_model *model, const void *scratch) {
   sn_rt_job job = {.skin = sn_rt_stored_of(model),
                    .weight_unit = 1 / sn_rt_weight_total(model->info.weight_bits),
                    .weight_total = sn_rt_weight_total(model->info.weight_bits),
+                   .centres = model->sections[SN_SECTION_SKIN_CENTRES],
                    .scratch = at,
                    .correct = sn_rt_new_correcting(model, &at)};
   // Models that recompute normals may have none of the rest pose: the pointer goes along with that of the positions, unread.
@@ -32,6 +33,7 @@ static sn_rt_job one_block(const sn_rt_job *chunk, uint32_t group, uint32_t bloc
   job.skin.normals =
     (const char *)job.skin.normals + at * (packed ? (size_t)SN_RT_PACKED_NORMALS : 3 * SN_RT_LANES * sizeof(float));
   if (packed) job.skin.boxes += group;
+  if (job.centres) job.centres += at;
   sn_rt_stored_corrections *c = &job.correct.stored;
   if (c->start) c->start += at;
   if (c->limits) {
@@ -42,7 +44,9 @@ static sn_rt_job one_block(const sn_rt_job *chunk, uint32_t group, uint32_t bloc
 
 static sn_rt_kernel kernel_for(const sn_rt_model *model, const sn_rt_job *job, const sn_rt_kernels *kernels) {
   if (model->info.blend == SN_RT_BLEND_LINEAR) return kernels->linear;
-  return (*job->scratch.flags & SN_RT_RIGID) != 0 ? kernels->dualquat : kernels->stretched;
+  int rigid = (*job->scratch.flags & SN_RT_RIGID) != 0;
+  if (model->info.blend == SN_RT_BLEND_DUALQUAT) return rigid ? kernels->dualquat : kernels->stretched;
+  return rigid ? kernels->centres : kernels->stretched_centres;
 }
 
 // Where results go and what else is wanted.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a blended matrix or dual quaternion does to a vertex: the arithmetic of the scalar kernels and of the GPU's.
+// What a blended matrix, dual quaternion or rotation about a centre does to a vertex: the arithmetic of the scalar kernels and of the GPU's.
 // Matrices are four columns of four floats, of which the last row is not used.
 #ifndef SINEW_RUNTIME_VERTEX_H
 #define SINEW_RUNTIME_VERTEX_H
@@ -85,6 +85,21 @@ SN_RT_BOTH void sn_rt_apply_dualquat(const float q[8], const float p[3], int mov
   for (int c = 0; c < 3; c++) inner[c] += w * p[c] + (move ? d[c] : 0);
   sn_rt_cross(r, inner, outer);
   for (int c = 0; c < 3; c++) out[c] = p[c] + scale * (outer[c] + (move ? w * d[c] - e * r[c] : 0));
+}
+
+// Le and Hodgins 2016: R S (p - c) + B c for the blended matrix B, the rotation R of the blended quaternion, whose length
+// does not matter, and the blended stretch S (NULL: none). Where c is p the blend is linear.
+SN_RT_BOTH void sn_rt_apply_centre(const float b[16], const float q[8], const float *stretch, const float c[3],
+                                   const float p[3], float out[3]) {
+  float arm[3], turned[3];
+  for (int r = 0; r < 3; r++) arm[r] = p[r] - c[r];
+  if (stretch) {
+    float from[3] = {arm[0], arm[1], arm[2]};
+    for (int r = 0; r < 3; r++) arm[r] = stretch[r] * from[0] + stretch[4 + r] * from[1] + stretch[8 + r] * from[2];
+  }
+  sn_rt_apply_dualquat(q, arm, 0, turned);
+  sn_rt_transform(b, c, out);
+  for (int r = 0; r < 3; r++) out[r] += turned[r];
 }
 
 #endif

@@ -68,6 +68,24 @@ static sn_status check_torques(sn_context *ctx, const sn_examples *examples) {
   return SN_OK;
 }
 
+static sn_status check_values(sn_context *ctx, const sn_examples *examples) {
+  const sn_values *values = &examples->values;
+  int frames = examples->frames.frame_count > 0 ? examples->frames.frame_count : examples->poses.frame_count;
+  if (frames > 0 && values->frame_count != frames) {
+    return sn_fail(ctx, SN_BAD_INPUT, "there are named values of %d frames, and %d frames", values->frame_count,
+                   frames);
+  }
+  for (int f = -1; f < values->frame_count; f++)
+    for (int v = 0; v < values->count; v++) {
+      double value = f < 0 ? values->rest[v] : values->values[(size_t)f * (size_t)values->count + (size_t)v];
+      if (!(fabs(value) <= 1e30)) { // models keep values as floats
+        return sn_fail(ctx, SN_BAD_INPUT, "frame %d, value %s: is %s", f, values->names[v],
+                       isfinite(value) ? "too large" : "not finite");
+      }
+    }
+  return SN_OK;
+}
+
 sn_status sn_examples_check(sn_context *ctx, const sn_examples *examples) {
   sn_status status = sn_mesh_check(ctx, &examples->rest);
   if (status != SN_OK) return sn_fail_prefix(ctx, "rest mesh: ");
@@ -79,6 +97,7 @@ sn_status sn_examples_check(sn_context *ctx, const sn_examples *examples) {
   if (status == SN_OK && examples->poses.matrices) status = check_poses(ctx, examples);
   if (status == SN_OK && examples->skin.influences > 0) status = check_skin(ctx, examples);
   if (status == SN_OK && examples->torques.values) status = check_torques(ctx, examples);
+  if (status == SN_OK && examples->values.count > 0) status = check_values(ctx, examples);
   for (int c = 0; status == SN_OK && c < examples->control_count; c++) {
     int i = examples->controls[c];
     if (i < 0 || i >= examples->rest.vertex_count) {
@@ -144,6 +163,7 @@ void sn_examples_free(sn_examples *examples) {
   sn_poses_free(&examples->poses);
   sn_skin_free(&examples->skin);
   sn_torques_free(&examples->torques);
+  sn_values_free(&examples->values);
   sn_arena_free(&examples->memory);
   *examples = (sn_examples){0};
 }

@@ -104,7 +104,11 @@ int sn_evaluator_palette(sn_evaluator_call *call, float *out) {
 int sn_evaluator_rest(const sn_evaluator *e, float *positions, float *normals, uint16_t *joints, float *weights,
                       uint32_t influences, char *message) {
   sn_rt_error error;
-  sn_rt_rest rest = {(float(*)[3])positions, (float(*)[3])normals, joints, weights, influences};
+  sn_rt_rest rest = {.positions = (float(*)[3])positions,
+                     .normals = (float(*)[3])normals,
+                     .joints = joints,
+                     .weights = weights,
+                     .influences = influences};
   return answer(sn_rt_get_rest(&e->model, &rest, &error), &error, message);
 }
 

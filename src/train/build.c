@@ -23,6 +23,17 @@ static sn_status seam_places(sn_context *ctx, const sn_examples *examples, sn_ar
   return SN_OK;
 }
 
+// desc->centres in the order of the rest file.
+static sn_status file_centres(sn_context *ctx, const sn_examples *examples, sn_arena *memory,
+                              const float (**centres)[3]) {
+  if (!*centres) return SN_OK;
+  float(*out)[3] = sn_arena_alloc(ctx, memory, (size_t)examples->source_count, sizeof *out);
+  if (!out) return ctx->error.status;
+  sn_examples_to_file(examples, *centres, sizeof *out, out);
+  *centres = (const float(*)[3])out;
+  return SN_OK;
+}
+
 sn_status sn_train_build(sn_context *ctx, const sn_examples *examples, sn_model_desc desc, sn_model *out) {
   if (!examples->source) return sn_model_build(ctx, &desc, out);
   sn_mesh mesh = {0};
@@ -31,6 +42,7 @@ sn_status sn_train_build(sn_context *ctx, const sn_examples *examples, sn_model_
   sn_status status = sn_examples_file_mesh(ctx, examples, &mesh);
   if (status == SN_OK) status = sn_examples_file_skin(ctx, examples, desc.skin, &skin);
   if (status == SN_OK) status = rest_normals(ctx, examples, &scratch, &desc.normals);
+  if (status == SN_OK) status = file_centres(ctx, examples, &scratch, &desc.centres);
   if (status == SN_OK) status = seam_places(ctx, examples, &scratch, &desc.place_of);
   desc.rest = &mesh, desc.skin = &skin, desc.smooth_of = examples->shading.class_of;
   if (status == SN_OK) status = sn_model_build(ctx, &desc, out);

@@ -6,19 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const sn_method *const methods[] = {&sn_method_rigid,
-                                           &sn_method_lbs,
-                                           &sn_method_dqs,
-                                           &sn_method_psd,
-                                           &sn_method_eigenskin,
-                                           &sn_method_rotreg,
-                                           &sn_method_torque,
-                                           &sn_method_affine,
-                                           &sn_method_mwe,
-                                           &sn_method_animspace,
-                                           &sn_method_mohr,
-                                           &sn_method_sbs,
-                                           NULL};
+static const sn_method *const methods[] = {&sn_method_rigid,     &sn_method_lbs,
+                                           &sn_method_dqs,       &sn_method_cor,
+                                           &sn_method_psd,       &sn_method_eigenskin,
+                                           &sn_method_rotreg,    &sn_method_torque,
+                                           &sn_method_affine,    &sn_method_mwe,
+                                           &sn_method_animspace, &sn_method_mohr,
+                                           &sn_method_sbs,       NULL};
 
 const sn_method *const *sn_methods(void) { return methods; }
 
@@ -85,9 +79,10 @@ static sn_status check_training(sn_context *ctx, const sn_method_spec *spec, con
                                 const sn_keys *keys) {
   if (keys->count == 0 && !sn_method_needs_no_frames(spec))
     return sn_fail(ctx, SN_BAD_INPUT, "no frames to train on; see --keys");
-  if (spec->method->needs_skeleton && examples->skeleton.joint_count == 0) {
-    return sn_fail(ctx, SN_BAD_INPUT, "method %s needs --skeleton FILE with a pose for every frame",
-                   spec->method->name);
+  bool valued = spec->method->takes_values && examples->values.count > 0;
+  if (spec->method->needs_skeleton && examples->skeleton.joint_count == 0 && !valued) {
+    return sn_fail(ctx, SN_BAD_INPUT, "method %s needs --skeleton FILE with a pose for every frame%s",
+                   spec->method->name, spec->method->takes_values ? ", or --values FILE.csv" : "");
   }
   return SN_OK;
 }

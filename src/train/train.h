@@ -10,8 +10,8 @@ extern const sn_option sn_method_common_table[];
 #define SN_METHOD_COMMON                                                                                             \
   { sn_method_common_table, SN_METHOD_COMMON_OFFSET }
 
-extern const sn_method sn_method_rigid, sn_method_lbs, sn_method_dqs, sn_method_psd, sn_method_eigenskin,
-  sn_method_rotreg, sn_method_affine, sn_method_torque;
+extern const sn_method sn_method_rigid, sn_method_lbs, sn_method_dqs, sn_method_cor, sn_method_psd,
+  sn_method_eigenskin, sn_method_rotreg, sn_method_affine, sn_method_torque;
 extern const sn_method sn_method_mwe, sn_method_animspace, sn_method_mohr, sn_method_sbs; // rows of compare alone
 
 // desc->rest and desc->skin in the examples' order become a model in the order of the rest file.
@@ -47,10 +47,12 @@ const sn_skin *sn_skin_prior(const sn_skin_options *options, const sn_examples *
 sn_status sn_train_skin(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
                         const sn_poses *poses, const sn_keys *keys, sn_skin *out);
 
-// `lbs` and `dqs` without their own options: what `psd` and `eigenskin` stand on.
+// `lbs`, `dqs` and `cor` without their own options: what `psd` and `eigenskin` stand on.
 sn_status sn_lbs_train(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
                        const sn_keys *keys, sn_model *out);
 sn_status sn_dqs_train(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
+                       const sn_keys *keys, sn_model *out);
+sn_status sn_cor_train(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
                        const sn_keys *keys, sn_model *out);
 
 #endif

@@ -68,21 +68,22 @@ static void evaluate(const sn_rt_model *model, const sn_rt_input *input, void *s
 static void evaluate_paths(sn_rt_model *model) {
   size_t vertices = model->info.vertex_count, joints = model->info.joint_count;
   float *matrices = room(joints, 48), *whole = room(vertices, 24), *part = room(vertices, 24);
-  float *controls = room(model->info.control_count, 12), *torques = room(joints, 4);
+  float *controls = room(model->info.control_count, 12), *torques = room(joints, 4),
+        *values = room(model->info.value_count, 4);
   void *scratch = malloc(sn_rt_scratch_size(model)), *state = room(sn_rt_state_size(model), 1);
   for (size_t j = 0; j < joints; j++) {
     float angle = (float)j + 1, *m = matrices + 12 * j;
     m[0] = m[5] = cosf(angle), m[1] = -sinf(angle), m[4] = sinf(angle), m[10] = 1 + (float)(j % 3),
     torques[j] = angle;
   }
-  sn_rt_input input = {(const float(*)[12])matrices, (const float(*)[3])controls, torques, NULL};
+  sn_rt_input input = {(const float(*)[12])matrices, (const float(*)[3])controls, torques, NULL, values};
   for (int path = SN_RT_PATH_SCALAR; path < SN_RT_PATH_COUNT; path++) {
     if (!sn_rt_use_path(model, (sn_rt_path)path)) continue;
     input.state = path == SN_RT_PATH_SCALAR ? NULL : state; // without, then from frame to frame
     evaluate(model, &input, scratch, whole, part);
   }
   read_palette(model, scratch);
-  free(matrices), free(whole), free(part), free(controls), free(torques), free(scratch), free(state);
+  free(matrices), free(whole), free(part), free(controls), free(torques), free(values), free(scratch), free(state);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -186,7 +187,7 @@ static uint32_t odd_number(uint32_t was) {
 static void change_header(sn_rt_header *h) {
   uint32_t *counts[] = {&h->vertex_count,   &h->joint_count,    &h->palette_count, &h->control_count,
                         &h->triangle_count, &h->grain,          &h->block_count,   &h->group_count,
-                        &h->weight_bits,    &h->max_influences, &h->torque_count};
+                        &h->weight_bits,    &h->max_influences, &h->torque_count,  &h->value_count};
   uint8_t *slots[] = {&h->drive, &h->correct, &h->blend, &h->shade};
   if (below(3) == 0) {
     *slots[below(4)] = (uint8_t)below(4);

@@ -116,6 +116,7 @@ export class SinewCharacter extends Group {
   get meshes() { return this.parts.map(part => part.mesh); }
   get controls() { return this.follower.controls; }
   get torques() { return this.follower.torques; }
+  get values() { return this.follower.values; }
 
   update(force = false) {
     if (this.model.disposed) throw new Error('the model of a SinewCharacter was disposed of before the character');

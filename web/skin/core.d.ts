@@ -17,6 +17,7 @@ export interface SinewInfo {
   jointCount: number;
   controlCount: number;
   torqueCount: number;
+  valueCount: number;
   paletteCount: number;
   triangleCount: number;
   maxInfluences: number;
@@ -31,6 +32,8 @@ export interface SinewInput {
   controls?: ArrayLike<number>;
   /** One float per joint. */
   torques?: ArrayLike<number>;
+  /** Named values, in the order of `valueNames`. */
+  values?: ArrayLike<number>;
 }
 
 export interface SinewResult {
@@ -65,6 +68,9 @@ export class SinewModel {
   palette(): Float32Array;
   /** The rest pose, and eight bones and weights per vertex. */
   rest(): { positions: Float32Array; normals: Float32Array; bones: Uint16Array; weights: Float32Array };
+  readonly valueNames: string[];
+  /** The least and the largest of a named value: beyond them the nearest counts. */
+  valueRange(value: number): [number, number];
   /** The least and the largest torque of a joint that make a difference. */
   torqueRange(joint: number): [number, number] | null;
   /** Microseconds of one evaluation. */

@@ -31,6 +31,7 @@ export class Follower {
     this.joints = new Float32Array(12 * info.jointCount);
     this.controls = info.controlCount ? model.restControls : new Float32Array();
     this.torques = new Float32Array(info.torqueCount);
+    this.values = new Float32Array(info.valueCount);
     this.seen = null;
     this.toSpace = new Matrix4(), this.product = new Matrix4();
   }
@@ -43,7 +44,7 @@ export class Follower {
       const { elements: e } = this.product.multiplyMatrices(this.toSpace, bone.matrixWorld).multiply(this.toJoint[j]), out = this.joints, at = 12 * j;
       for (let r = 0; r < 3; r++) out[at + 4 * r] = e[r], out[at + 4 * r + 1] = e[4 + r], out[at + 4 * r + 2] = e[8 + r], out[at + 4 * r + 3] = e[12 + r];
     });
-    const now = [this.joints, this.controls, this.torques];
+    const now = [this.joints, this.controls, this.torques, this.values];
     const same = this.seen?.every((old, k) => old.every((x, n) => x === now[k][n]));
     if (!same) this.seen = now.map(list => list.slice());
     return !same;

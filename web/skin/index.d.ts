@@ -21,6 +21,7 @@ export class SinewMesh extends Mesh<BufferGeometry, Material | Material[]> {
   /** Change them in place. */
   readonly controls: Float32Array;
   readonly torques: Float32Array;
+  readonly values: Float32Array;
   /** Follow the skeleton as it is now. */
   update(force?: boolean): void;
   /** Takes the mesh from the scene and gives its geometry back; model and material stay. */
@@ -37,6 +38,7 @@ export class SinewCharacter extends Group {
   autoUpdate: boolean;
   readonly controls: Float32Array;
   readonly torques: Float32Array;
+  readonly values: Float32Array;
   update(force?: boolean): void;
   /** Takes the skin off: the character is again what it was. */
   dispose(): void;

@@ -35,9 +35,10 @@ export class SinewMesh extends Mesh {
 
   get backEnd() { return this.gpu ? 'WebGPU' : 'WebAssembly'; }
 
-  // Control points (x y z, one after the other) and torques (one per joint) of models that have them: change them in place.
+  // Control points (x y z, one after the other) and torques (one per joint) and named values of models that have them: change them in place.
   get controls() { return this.follower.controls; }
   get torques() { return this.follower.torques; }
+  get values() { return this.follower.values; }
 
   // Follows the skeleton as it is now; the renderer does so by itself unless autoUpdate is false.
   update(force = false) {

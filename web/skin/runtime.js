@@ -2,7 +2,7 @@
 // The runtime in WebAssembly: web/wasm.c from JavaScript's side. Nothing here needs a page: it runs in workers and in Node too.
 
 const infoNames = ['drive', 'correct', 'blend', 'shade', 'vertexCount', 'jointCount', 'controlCount', 'torqueCount',
-  'paletteCount', 'triangleCount', 'maxInfluences', 'bytes', 'weightBits'];
+  'paletteCount', 'triangleCount', 'maxInfluences', 'bytes', 'weightBits', 'valueCount'];
 const maxInfluences = 8;
 const headerSize = 128, entrySize = 40; // of a .sinew file (src/runtime/format.h)
 
@@ -140,6 +140,7 @@ export class SinewModel {
     rt.x.sw_free(at);
     for (const slot of ['drive', 'correct', 'blend', 'path']) this.info[slot + 'Name'] = rt.text(rt.x[`sw_${slot}_name`](this.handle));
     this.jointNames = Array.from({ length: this.info.jointCount }, (_, j) => rt.text(rt.x.sw_joint_name(this.handle, j)));
+    this.valueNames = Array.from({ length: this.info.valueCount }, (_, v) => rt.text(rt.x.sw_value_name(this.handle, v)));
     this.jointParents = this.jointNames.map((_, j) => rt.x.sw_joint_parent(this.handle, j));
   }
 
@@ -150,16 +151,26 @@ export class SinewModel {
     return there ? range : null;
   }
 
+  // [least, largest] of a named value: beyond them the nearest counts.
+  valueRange(value) {
+    const { rt } = this, at = rt.alloc(8);
+    rt.x.sw_value_range(this.handle, value, at);
+    const range = Array.from(rt.floats(at, 2));
+    rt.x.sw_free(at);
+    return range;
+  }
+
   // How far a proxy bone turns when the first joint of its predictor turns by one.
   angleScale(bone) { return this.rt.x.sw_angle_scale(this.handle, bone); }
 
-  // input: {joints, controls, torques}, of which only what info asks for is read.
+  // input: {joints, controls, torques, values}, of which only what info asks for is read.
   load(input) {
     const { rt, info } = this;
     this.assertOpen();
     if (info.jointCount) rt.floats(this.joints, 12 * info.jointCount).set(input.joints);
     if (info.controlCount) rt.floats(this.controls, 3 * info.controlCount).set(input.controls);
     if (info.torqueCount) rt.floats(this.torques, info.torqueCount).set(input.torques);
+    if (info.valueCount) rt.floats(rt.x.sw_named_values(this.handle), info.valueCount).set(input.values);
   }
 
   // A motion begins: joints go on turning from one evaluation to the next, and nothing jumps at half a turn.

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/format.h"
 #include "train/train.h"
 
 #define FIELD(name) offsetof(sn_correct_options, name)
@@ -74,10 +75,22 @@ static sn_affine blend_rigid(const sn_rt_model *model, const void *scratch, int 
   return sn_affine_mul(sn_dualquat_to_rigid(sum), stretch);
 }
 
-sn_affine sn_blend_of(const sn_rt_model *model, const void *scratch, const sn_skin *skin, int i) {
+// x -> R S (x - c) + B c: the blend's linear part is that of the rigid motions, its place that of the matrices at c.
+static sn_affine about_centre(sn_affine turn, sn_affine matrix, sn_vec3 centre) {
+  sn_mat3 linear = sn_affine_linear(turn);
+  return sn_affine_make(linear, sn_vec3_sub(sn_affine_apply(matrix, centre), sn_mat3_apply(linear, centre)));
+}
+
+sn_affine sn_blend_of(const sn_rt_model *model, const void *scratch, const sn_skin *skin, const float (*centres)[3],
+                      int i) {
   size_t row = (size_t)i * (size_t)skin->influences;
-  return (model->info.blend == SN_RT_BLEND_LINEAR ? blend_linear : blend_rigid)(
-    model, scratch, sn_skin_row_influences(skin, i), skin->joints + row, skin->weights + row);
+  int count = sn_skin_row_influences(skin, i);
+  const uint16_t *joints = skin->joints + row;
+  const float *weights = skin->weights + row;
+  if (model->info.blend == SN_RT_BLEND_LINEAR) return blend_linear(model, scratch, count, joints, weights);
+  sn_affine turn = blend_rigid(model, scratch, count, joints, weights);
+  if (model->info.blend == SN_RT_BLEND_DUALQUAT) return turn;
+  return about_centre(turn, blend_linear(model, scratch, count, joints, weights), sn_vec3_from(centres[i]));
 }
 
 // ---- inverting it --------------------------------------------------------------------------------------------------------------
@@ -100,7 +113,7 @@ sn_vec3 sn_blend_solve(sn_mat3 a, sn_vec3 r) {
 }
 
 // What turns the skinned normal into `target`: before the blend, whose normals go by its cofactors.
-static sn_vec3 normal_before(sn_mat3 a, sn_vec3 rest, sn_vec3 target) {
+sn_vec3 sn_normal_before(sn_mat3 a, sn_vec3 rest, sn_vec3 target) {
   double sign = sn_mat3_determinant(a) < 0 ? -1 : 1;
   sn_vec3 n = sn_vec3_scale(sn_mat3_apply(sn_mat3_transpose(a), target), sign);
   return sn_vec3_sub(sn_vec3_normalize(n, rest), rest);
@@ -116,6 +129,7 @@ typedef struct miss_job {
   const sn_rt_model *model;
   const void *scratch; // with the palette
   const sn_skin *skin;
+  const float (*centres)[3];
   const sn_mesh *rest;
   const float (*rest_normals)[3], (*frame)[3], (*normals)[3];
   bool forward;
@@ -126,7 +140,7 @@ typedef struct miss_job {
 } miss_job;
 
 static void miss_vertex(const miss_job *job, int i) {
-  sn_affine blend = sn_blend_of(job->model, job->scratch, job->skin, i);
+  sn_affine blend = sn_blend_of(job->model, job->scratch, job->skin, job->centres, i);
   sn_mat3 a = sn_affine_linear(blend);
   sn_vec3 rest = sn_vec3_from(job->rest->positions[i]), rest_normal = sn_vec3_from(job->rest_normals[i]);
   sn_vec3 target_normal = sn_vec3_from(job->normals[i]);
@@ -135,7 +149,7 @@ static void miss_vertex(const miss_job *job, int i) {
     n = sn_vec3_sub(target_normal, skinned_normal(a, rest_normal));
   } else {
     d = sn_blend_solve(a, missing);
-    n = normal_before(a, rest_normal, target_normal);
+    n = sn_normal_before(a, rest_normal, target_normal);
     if (sn_vec3_distance(sn_mat3_apply(a, d), missing) > job->tolerance) job->lost[i] = 1;
   }
   job->farthest[i] = fmaxf(job->farthest[i], (float)sn_vec3_length(missing));
@@ -149,13 +163,25 @@ static void miss_range(void *user, int64_t begin, int64_t end, int worker) {
 
 // ---- poses -----------------------------------------------------------------------------------------------------------------------
 
-static double pose_distance(const double *a, const double *b, const int *joints, int joint_count) {
+int sn_controls_dims(const sn_misses *m, const int *controls, int count) {
+  int dims = 0;
+  for (int k = 0; k < count; k++) dims += sn_control_dims(m, controls[k]);
+  return dims;
+}
+
+void sn_controls_vector(const sn_misses *m, int pose, const int *controls, int count, double *out) {
+  for (int k = 0; k < count; k++) {
+    const double *at = sn_control_at(m, pose, controls[k]);
+    for (int c = 0; c < sn_control_dims(m, controls[k]); c++) *out++ = at[c];
+  }
+}
+
+static double pose_distance(const sn_misses *m, int p, int q, const int *controls, int count) {
   double sum = 0;
-  for (int j = 0; j < joint_count; j++)
-    for (int c = 0; c < 3; c++) {
-      double d = a[3 * joints[j] + c] - b[3 * joints[j] + c];
-      sum += d * d;
-    }
+  for (int k = 0; k < count; k++) {
+    const double *a = sn_control_at(m, p, controls[k]), *b = sn_control_at(m, q, controls[k]);
+    for (int c = 0; c < sn_control_dims(m, controls[k]); c++) sum += (a[c] - b[c]) * (a[c] - b[c]);
+  }
   return sqrt(sum);
 }
 
@@ -177,14 +203,31 @@ typedef struct corrector {
   sn_turn *turns;
   int *joints, joint_count; // of the pose space
   int *merged;              // training frames of every pose
+  float (*ranges)[2];       // of the values
+  double *sigmas;           // of the poses; NULL: none is asked for
 } corrector;
 
-// The joints named in the options, or all that turn.
+// Values that say something, all of them; a column that says nothing is a mistake.
+static sn_status add_values(corrector *c) {
+  const sn_values *values = &c->examples->values;
+  for (int v = 0; v < c->misses.value_count; v++) {
+    int control = c->misses.joint_count + v;
+    if (!(c->ranges[v][1] > c->ranges[v][0])) {
+      return sn_fail(
+        c->ctx, SN_BAD_INPUT,
+        "value '%s' is %g at the rest mesh and in all training frames: leave the column out, or train on "
+        "frames that change it (--keys)",
+        values->names[v], (double)c->ranges[v][0]);
+    }
+    c->joints[c->joint_count++] = control;
+  }
+  return SN_OK;
+}
+
+// The joints named in the options, or all that turn; and the values.
 static sn_status choose_joints(corrector *c) {
   const sn_skeleton *skeleton = &c->examples->skeleton;
-  const double *vectors = c->misses.vectors;
-  size_t stride = 3 * (size_t)skeleton->joint_count;
-  c->joints = SN_NEW(c->ctx, &c->memory, int, skeleton->joint_count);
+  c->joints = SN_NEW(c->ctx, &c->memory, int, skeleton->joint_count + c->misses.value_count);
   if (!c->joints) return c->ctx->error.status;
   const char *names = c->options->joints;
   while (*names) {
@@ -198,17 +241,18 @@ static sn_status choose_joints(corrector *c) {
     c->joints[c->joint_count++] = j;
     names += length + (names[length] == '+');
   }
-  if (c->joint_count > 0) return SN_OK;
+  if (c->joint_count > 0) return add_values(c);
   for (int n = 0; n < skeleton->joint_count; n++) {
     int j = c->turns[n].joint;
     if (c->turns[n].parent < 0) continue;
     for (int p = 1; p < c->misses.pose_count; p++)
-      if (pose_distance(vectors, vectors + (size_t)p * stride, &j, 1) > 1e-3) {
+      if (pose_distance(&c->misses, 0, p, &j, 1) > 1e-3) {
         c->joints[c->joint_count++] = j;
         break;
       }
   }
-  if (c->joint_count > 0) return SN_OK;
+  sn_status status = add_values(c);
+  if (status != SN_OK || c->joint_count > 0) return status;
   return sn_fail(
     c->ctx, SN_BAD_INPUT,
     "no joint turns against its parent in the training poses, so there is no pose space; a root that turns "
@@ -226,10 +270,10 @@ static void average_into(float (*sum)[6], const float (*next)[6], int vertex_cou
 // Pose 0 is the rest pose, which needs no correction; a training frame in the same pose takes its place.
 static void merge_poses(corrector *c) {
   sn_misses *m = &c->misses;
-  size_t stride = 3 * (size_t)m->joint_count, n = (size_t)m->vertex_count;
+  size_t stride = (size_t)sn_misses_dims(m), n = (size_t)m->vertex_count;
   double largest = 0;
   for (int p = 1; p < m->pose_count; p++) {
-    double d = pose_distance(m->vectors, m->vectors + (size_t)p * stride, c->joints, c->joint_count);
+    double d = pose_distance(m, 0, p, c->joints, c->joint_count);
     if (d > largest) largest = d;
   }
   int kept = 1;
@@ -237,12 +281,11 @@ static void merge_poses(corrector *c) {
     const double *vector = m->vectors + (size_t)p * stride;
     const float(*deltas)[6] = (const float(*)[6])(m->deltas + (size_t)p * n);
     int same = 0;
-    while (same < kept && pose_distance(vector, m->vectors + (size_t)same * stride, c->joints, c->joint_count) >
-                            merge_distance * largest)
-      same++;
+    while (same < kept && pose_distance(m, p, same, c->joints, c->joint_count) > merge_distance * largest) same++;
     if (same == kept) {
       memmove(m->vectors + (size_t)kept * stride, vector, stride * sizeof *vector);
       memmove(m->deltas + (size_t)kept * n, deltas, n * sizeof *deltas);
+      if (c->sigmas) c->sigmas[kept] = c->sigmas[p];
       c->merged[kept++] = 1;
     } else {
       if (c->merged[same] > 0)
@@ -272,6 +315,18 @@ static sn_status read_skin(corrector *c, sn_skin *out) {
   return status;
 }
 
+// Centres of rotation in the examples' vertex order.
+static sn_status read_centres(corrector *c, sn_arena *memory, const float (**out)[3]) {
+  const sn_examples *e = c->examples;
+  float(*file)[3] = sn_arena_alloc(c->ctx, memory, c->model.info.vertex_count, sizeof *file), (*own)[3] = file;
+  if (e->source) own = sn_arena_alloc(c->ctx, memory, (size_t)e->rest.vertex_count, sizeof *own);
+  if (!file || !own) return c->ctx->error.status;
+  sn_rt_get_rest(&c->model, &(sn_rt_rest){.centres = file}, NULL);
+  if (e->source) sn_examples_from_file(e, file, sizeof *file, own);
+  *out = (const float(*)[3])own;
+  return SN_OK;
+}
+
 static void note_lost(corrector *c, int frame, const uint8_t *lost) {
   int count = 0;
   for (int i = 0; i < c->misses.vertex_count; i++) count += lost[i];
@@ -286,15 +341,43 @@ static void note_lost(corrector *c, int frame, const uint8_t *lost) {
   tell(note, size, count > 8 ? " ...). " : "). ", 0, 0);
 }
 
+// The range of every value over the rest mesh and the training frames.
+static void find_ranges(corrector *c) {
+  const sn_values *values = &c->examples->values;
+  for (int v = 0; v < values->count; v++) {
+    double low = values->rest[v], high = low;
+    for (int k = 0; k < c->keys->count; k++) {
+      double value = values->values[(size_t)c->keys->frames[k] * (size_t)values->count + (size_t)v];
+      low = fmin(low, value), high = fmax(high, value);
+    }
+    c->ranges[v][0] = (float)low, c->ranges[v][1] = (float)high;
+  }
+}
+
+// The values of a pose as the runtime has them, behind its turns.
+static void value_vector(const corrector *c, const double *row, double *out) {
+  for (int v = 0; v < c->examples->values.count; v++) {
+    double low = (double)c->ranges[v][0], span = (double)c->ranges[v][1] - low;
+    out[v] = span > 0 ? (double)SN_RT_VALUE_SPAN * (row[v] - low) / span : 0;
+  }
+}
+
 static sn_status measure_misses(corrector *c) {
   const sn_examples *e = c->examples;
   sn_context *ctx = c->ctx;
   sn_misses *m = &c->misses;
   int n = e->rest.vertex_count, joints = e->skeleton.joint_count, poses = c->keys->count + 1;
   *m = (sn_misses){.pose_count = poses, .vertex_count = n, .joint_count = joints, .turns = c->turns};
+  m->value_count = e->values.count;
+  size_t dims = (size_t)sn_misses_dims(m);
   m->diagonal = sn_points_diagonal((const float(*)[3])e->rest.positions, n);
   sn_status status = read_skin(c, &m->skin);
-  m->vectors = SN_NEW(ctx, &c->memory, double, (size_t)poses * 3 * (size_t)joints);
+  m->vectors = SN_NEW(ctx, &c->memory, double, (size_t)poses *dims);
+  c->ranges = sn_arena_alloc(ctx, &c->memory, (size_t)m->value_count, sizeof *c->ranges);
+  if (e->sigmas) {
+    m->sigmas = c->sigmas = SN_NEW(ctx, &c->memory, double, poses);
+    if (!c->sigmas) status = ctx->error.status;
+  }
   m->deltas = sn_arena_alloc(ctx, &c->memory, (size_t)poses * (size_t)n, sizeof *m->deltas);
   c->merged = SN_NEW(ctx, &c->memory, int, poses);
   m->farthest = SN_NEW(ctx, &c->memory, float, n);
@@ -305,17 +388,23 @@ static sn_status measure_misses(corrector *c) {
   float *torques = SN_NEW(ctx, &scratch, float, joints);
   void *memory = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(&c->model), 1);
   uint8_t *lost = SN_NEW(ctx, &scratch, uint8_t, n);
-  if (status == SN_OK && (!m->vectors || !m->deltas || !c->merged || !m->farthest || !rest_normals || !normals ||
-                          !input || !torques || !memory || !lost))
+  const float(*centres)[3] = NULL;
+  if (status == SN_OK) status = read_centres(c, &scratch, &centres);
+  if (status == SN_OK && (!m->vectors || !c->ranges || !m->deltas || !c->merged || !m->farthest || !rest_normals ||
+                          !normals || !input || !torques || !memory || !lost))
     status = ctx->error.status;
   if (status == SN_OK) {
     sn_mesh_normals(&e->rest, (const float(*)[3])e->rest.positions, rest_normals);
     sn_pose_vector(c->turns, joints, NULL, m->vectors);
+    find_ranges(c);
+    value_vector(c, e->values.rest, m->vectors + 3 * (size_t)joints);
   }
+  for (int k = 0; status == SN_OK && c->sigmas && k < c->keys->count; k++)
+    c->sigmas[k + 1] = e->sigmas[c->keys->frames[k]];
   for (int k = 0; status == SN_OK && k < c->keys->count; k++) {
     int f = c->keys->frames[k];
     sn_rt_input in = {.joints = (const float(*)[12])input, .torques = torques};
-    sn_model_joints(sn_pose(&e->poses, f), joints, input);
+    if (joints > 0) sn_model_joints(sn_pose(&e->poses, f), joints, input);
     sn_model_torques(&e->torques, f, joints, torques);
     sn_rt_palette(&c->model, &in, memory, NULL);
     sn_mesh_normals(&e->rest, sn_frame(&e->frames, f), normals);
@@ -323,6 +412,7 @@ static sn_status measure_misses(corrector *c) {
     miss_job job = {&c->model,
                     memory,
                     &m->skin,
+                    centres,
                     &e->rest,
                     (const float(*)[3])rest_normals,
                     sn_frame(&e->frames, f),
@@ -333,7 +423,9 @@ static sn_status measure_misses(corrector *c) {
                     m->farthest,
                     lost};
     sn_parallel_for(ctx, n, 256, miss_range, &job);
-    sn_pose_vector(c->turns, joints, sn_pose(&e->poses, f), m->vectors + (size_t)(k + 1) * 3 * (size_t)joints);
+    double *vector = m->vectors + (size_t)(k + 1) * dims;
+    if (joints > 0) sn_pose_vector(c->turns, joints, sn_pose(&e->poses, f), vector);
+    value_vector(c, e->values.values + (size_t)f * (size_t)m->value_count, vector + 3 * (size_t)joints);
     note_lost(c, f, lost);
   }
   sn_arena_free(&scratch);
@@ -355,7 +447,17 @@ static sn_status check_local(sn_context *ctx, const sn_correct_options *o) {
               : SN_OK;
 }
 
-static sn_status check_options(sn_context *ctx, const sn_correct_options *o, const sn_rt_model *model) {
+// Widths of single poses are of the one pose space that has poses for centres.
+static sn_status check_sigmas(sn_context *ctx, const sn_correct_options *o, const sn_examples *examples) {
+  if (!examples->sigmas || (o->space == SN_SPACE_WHOLE && !o->weighted && o->kernel != SN_RBF_THINPLATE))
+    return SN_OK;
+  return sn_fail(
+    ctx, SN_BAD_INPUT,
+    "a pose with a sigma of its own (--pose FRAME=MESH@sigma) goes with one pose space for all: add space=whole "
+    "(without weighted=1 or kernel=thinplate)");
+}
+
+static sn_status check_options(sn_context *ctx, const sn_correct_options *o, const sn_rt_model *model, int values) {
   if (model->info.correct != SN_RT_CORRECT_NONE)
     return sn_fail(ctx, SN_BAD_INPUT, "the model has corrections already");
   if (o->linear && o->kernel == SN_RBF_SHEPARD)
@@ -363,6 +465,8 @@ static sn_status check_options(sn_context *ctx, const sn_correct_options *o, con
   if (o->space == SN_SPACE_LOCAL) return check_local(ctx, o);
   if (o->ridge > 0) return sn_fail(ctx, SN_BAD_INPUT, "ridge goes with space=local");
   if (!o->weighted) return SN_OK;
+  if (values > 0)
+    return sn_fail(ctx, SN_BAD_INPUT, "weighted=1 weighs joints, and values have no weights: leave it out");
   if (o->kernel != SN_RBF_GAUSS && o->kernel != SN_RBF_BSPLINE)
     return sn_fail(ctx, SN_BAD_INPUT, "weighted=1 goes with kernel=gauss or kernel=bspline");
   if (o->distance == SN_DISTANCE_MAHALANOBIS)
@@ -378,6 +482,8 @@ static sn_status check_options(sn_context *ctx, const sn_correct_options *o, con
 // The enveloping error that `squared`, the errors of all vertices at the training poses together, amounts to.
 static sn_status enveloping_error(corrector *c, double squared, double *out) {
   size_t n = (size_t)c->examples->rest.vertex_count, joints = (size_t)c->examples->skeleton.joint_count;
+  *out = 0;
+  if (joints == 0) return SN_OK; // nothing rigid to compare with
   double *errors = SN_NEW(c->ctx, &c->memory, double, n *joints), sum = 0;
   if (!errors) return c->ctx->error.status;
   sn_rigid_errors(c->ctx, c->examples, c->keys, errors);
@@ -390,8 +496,9 @@ static sn_status enveloping_error(corrector *c, double squared, double *out) {
   return SN_OK;
 }
 
-// Which joints a vertex hears is what the skin that came with the rig says; without it the one underneath.
+// Which joints a vertex hears (values all hear) is what the skin that came with the rig says; without it the one underneath.
 static const sn_skin *skin_on_joints(const corrector *c) {
+  if (c->misses.joint_count == 0) return NULL;
   if (c->examples->skin.vertex_count > 0) return &c->examples->skin;
   return c->model.info.palette_count == c->model.info.joint_count ? &c->misses.skin : NULL;
 }
@@ -425,7 +532,8 @@ static sn_status run(corrector *c, const sn_model *base, sn_model *out) {
   sn_context *ctx = c->ctx;
   sn_status status = sn_turns_make(ctx, &c->memory, &c->examples->skeleton, &c->examples->poses, c->keys, &c->turns);
   if (status == SN_OK) status = sn_model_open(ctx, "model", base->bytes, base->size, &c->model);
-  if (status == SN_OK) status = check_options(ctx, c->options, &c->model);
+  if (status == SN_OK) status = check_options(ctx, c->options, &c->model, c->examples->values.count);
+  if (status == SN_OK) status = check_sigmas(ctx, c->options, c->examples);
   if (status == SN_OK) status = measure_misses(c);
   if (status == SN_OK) status = choose_joints(c);
   if (status == SN_OK) {
@@ -433,8 +541,8 @@ static sn_status run(corrector *c, const sn_model *base, sn_model *out) {
     status = make_fields(c, &corrections);
   }
   if (status == SN_OK) {
-    status = sn_correct_write(ctx, c->options, c->examples, c->keys, c->turns, &corrections, c->misses.diagonal,
-                              base->desc, out);
+    status = sn_correct_write(ctx, c->options, c->examples, c->keys, &c->misses, (const float(*)[2])c->ranges,
+                              &corrections, base->desc, out);
   }
   sn_skin_free(&c->misses.skin);
   return status;

@@ -41,24 +41,41 @@ sn_status sn_correct_model(sn_context *ctx, const sn_correct_options *options, c
 
 // What a model misses: at every pose and vertex (of the examples), the displacement of position and normal.
 typedef struct sn_misses {
-  int pose_count, vertex_count, joint_count;
-  double *vectors;       // pose_count * 3 joint_count
+  int pose_count, vertex_count, joint_count, value_count;
+  double *vectors;       // pose_count * sn_misses_dims: three numbers for every joint, one for every value
   float (*deltas)[6];    // pose_count * vertex_count: x y z, and of the normal
   const sn_turn *turns;  // joint_count
   sn_skin skin;          // as evaluated; of `palette` entries
   const sn_skin *listen; // weights on joints that say which joints are near a vertex; NULL: all are
+  const double *sigmas;  // of every pose: the width asked for, 0 for none; NULL: none has one
   float *farthest;       // vertex_count: the longest that is missing in a pose, after the blend
   double diagonal;
 } sn_misses;
 
-// The blend of vertex i as an affine map, for the palette in a runtime's scratch memory.
-sn_affine sn_blend_of(const sn_rt_model *model, const void *scratch, const sn_skin *skin, int i);
+// What spans a pose space are controls: joint j is control j, value v is control joint_count + v.
+static inline int sn_misses_dims(const sn_misses *m) { return 3 * m->joint_count + m->value_count; }
+static inline int sn_control_dims(const sn_misses *m, int control) { return control < m->joint_count ? 3 : 1; }
+static inline int sn_control_first(const sn_misses *m, int control) {
+  return control < m->joint_count ? 3 * control : 2 * m->joint_count + control;
+}
+static inline const double *sn_control_at(const sn_misses *m, int pose, int control) {
+  return m->vectors + (size_t)pose * (size_t)sn_misses_dims(m) + sn_control_first(m, control);
+}
+// Numbers of several controls together, and those of a pose.
+int sn_controls_dims(const sn_misses *m, const int *controls, int count);
+void sn_controls_vector(const sn_misses *m, int pose, const int *controls, int count, double *out);
+
+// The blend of vertex i as an affine map, for the palette in a runtime's scratch memory; `centres` of sn_rt_rest.
+sn_affine sn_blend_of(const sn_rt_model *model, const void *scratch, const sn_skin *skin, const float (*centres)[3],
+                      int i);
 // d with a d = r; where `a` is nearly singular only in part.
 sn_vec3 sn_blend_solve(sn_mat3 a, sn_vec3 r);
+// What has to be added to the rest normal for a blend with the linear part `a` to turn it into `target`.
+sn_vec3 sn_normal_before(sn_mat3 a, sn_vec3 rest, sn_vec3 target);
 
 // A pose space with its functions: see sn_rt_field in format.h.
 typedef struct sn_pose_field {
-  int joint_count, *joints;
+  int joint_count, *joints; // controls: joints first, then values
   sn_pose_metric metric;
   sn_rbf_kernel kernel;
   bool linear, mixed;
@@ -95,9 +112,9 @@ sn_status sn_field_make(sn_context *ctx, sn_arena *memory, const sn_correct_opti
 // gram[a * count + b] = sum over the vertices of the positions' displacements at poses a and b.
 void sn_misses_gram(sn_context *ctx, const float (*deltas)[6], int vertex_count, int count, double *gram);
 
-// The model of `base` with the sections joint.reference and joint.range and the corrections, quantised to 16 bits.
+// The model of `base` with the sections joint.reference and joint.range, the values (`ranges`) and the corrections, quantised to 16 bits.
 sn_status sn_correct_write(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
-                           const sn_keys *keys, const sn_turn *turns, const sn_corrections *corrections,
-                           double diagonal, const sn_model_desc *base, sn_model *out);
+                           const sn_keys *keys, const sn_misses *m, const float (*ranges)[2],
+                           const sn_corrections *corrections, const sn_model_desc *base, sn_model *out);
 
 #endif

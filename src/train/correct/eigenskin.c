@@ -19,11 +19,8 @@ typedef struct motion {
 
 static double joint_turn(const sn_misses *m, int pose, int joint) {
   double sum = 0;
-  for (int c = 0; c < 3; c++) {
-    double d = m->vectors[((size_t)pose * (size_t)m->joint_count + (size_t)joint) * 3 + (size_t)c] -
-               m->vectors[3 * (size_t)joint + (size_t)c];
-    sum += d * d;
-  }
+  const double *at = sn_control_at(m, pose, joint), *rest = sn_control_at(m, 0, joint);
+  for (int c = 0; c < sn_control_dims(m, joint); c++) sum += (at[c] - rest[c]) * (at[c] - rest[c]);
   return sqrt(sum);
 }
 
@@ -123,13 +120,12 @@ static void subtract(builder *b, const sn_pose_field *field, const sn_rbf *rbf, 
 
 // Axes of every pose in the field's space.
 static sn_status all_axes(builder *b, const sn_pose_field *field, double **out) {
-  size_t dims = 3 * (size_t)field->joint_count, axes = (size_t)field->metric.axes;
+  size_t dims = (size_t)field->metric.dims, axes = (size_t)field->metric.axes;
   double *x = SN_NEW(b->ctx, b->memory, double, dims);
   *out = SN_NEW(b->ctx, b->memory, double, (size_t)b->m->pose_count *axes);
   if (!x || !*out) return b->ctx->error.status;
   for (size_t p = 0; p < (size_t)b->m->pose_count; p++) {
-    for (size_t d = 0; d < dims; d++)
-      x[d] = b->m->vectors[(p * (size_t)b->m->joint_count + (size_t)field->joints[d / 3]) * 3 + d % 3];
+    sn_controls_vector(b->m, (int)p, field->joints, field->joint_count, x);
     sn_pose_axes(&field->metric, x, *out + p * axes);
   }
   return SN_OK;
@@ -230,4 +226,5 @@ const sn_method sn_method_eigenskin = {.name = "eigenskin",
                                        .summary = "corrections in a basis of principal components per joint",
                                        .options = groups,
                                        .needs_skeleton = true,
+                                       .takes_values = true,
                                        .train = sn_psd_train};

@@ -28,8 +28,8 @@ static int parent_of(const sn_misses *m, int joint) {
 static void near_joints(const sn_local *l, const int *parents, int i, bool *near) {
   const sn_skin *skin = l->m->listen;
   for (int k = 0; k < l->joint_count; k++) {
-    near[k] = !skin;
-    for (int n = 0; skin && n < skin->influences; n++) {
+    near[k] = !skin || l->joints[k] >= l->m->joint_count; // values are near to all
+    for (int n = 0; !near[k] && n < skin->influences; n++) {
       size_t at = (size_t)i * (size_t)skin->influences + (size_t)n;
       int on = skin->joints[at], joint = l->joints[k];
       if (!(skin->weights[at] > (float)least_weight)) continue;
@@ -89,9 +89,7 @@ static sn_status gather_turns(const sn_local *l, sn_arena *memory, sn_local_spac
   space->turns = SN_NEW(l->ctx, memory, double, poses *dims);
   if (!space->turns) return l->ctx->error.status;
   for (size_t p = 0; p < poses; p++)
-    for (size_t d = 0; d < dims; d++)
-      space->turns[p * dims + d] =
-        l->m->vectors[(p * (size_t)l->m->joint_count + (size_t)space->joints[d / 3]) * 3 + d % 3];
+    sn_controls_vector(l->m, (int)p, space->joints, space->joint_count, space->turns + p * dims);
   return SN_OK;
 }
 
@@ -145,7 +143,8 @@ sn_status sn_local_spaces(const sn_local *l, sn_arena *memory, sn_local_form for
     bool all = k == l->joint_count;
     sn_local_space *space = *out + k;
     *space = (sn_local_space){.joint_count = all ? l->joint_count : 1, .width = form.width};
-    space->joints = all ? l->joints : l->joints + k, space->dims = 3 * space->joint_count;
+    space->joints = all ? l->joints : l->joints + k,
+    space->dims = sn_controls_dims(l->m, space->joints, space->joint_count);
     status = gather_turns(l, memory, space);
     if (status == SN_OK && (!all || form.whole)) status = find_basis(l, memory, space);
   }

@@ -60,18 +60,17 @@ static sn_status miss_gram(sn_context *ctx, sn_arena *memory, const sn_local *l,
 
 static sn_status make_folds(sn_context *ctx, sn_arena *memory, const sn_local *l, const sn_local_set *set,
                             sn_folds *out) {
-  size_t poses = (size_t)l->m->pose_count, stride = 3 * (size_t)l->m->joint_count;
+  size_t poses = (size_t)l->m->pose_count;
   double *distances = SN_NEW(ctx, memory, double, poses *poses), sum = 0;
   if (!distances) return ctx->error.status;
   for (size_t p = 0; p < poses; p++)
     for (size_t q = 0; q < poses; q++) {
       double d2 = 0;
-      for (int k = 0; k < l->joint_count; k++)
-        for (int c = 0; c < 3; c++) {
-          size_t at = 3 * (size_t)l->joints[k] + (size_t)c;
-          double d = l->m->vectors[p * stride + at] - l->m->vectors[q * stride + at];
-          d2 += set->relevance[k] * d * d;
-        }
+      for (int k = 0; k < l->joint_count; k++) {
+        const double *x = sn_control_at(l->m, (int)p, l->joints[k]), *y = sn_control_at(l->m, (int)q, l->joints[k]);
+        for (int c = 0; c < sn_control_dims(l->m, l->joints[k]); c++)
+          d2 += set->relevance[k] * (x[c] - y[c]) * (x[c] - y[c]);
+      }
       distances[p * poses + q] = sqrt(d2), sum += d2;
     }
   double typical = sqrt(sum / (double)(poses * poses));
@@ -87,17 +86,16 @@ typedef struct questions {
 
 // Whether the poses outside a fold go as far as `pose` in its direction: beyond them there is only the bound.
 static bool answerable(const sn_local *l, const sn_local_set *set, const sn_fold *fold, int pose) {
-  size_t stride = 3 * (size_t)l->m->joint_count;
-  const double *rest = l->m->vectors, *x = rest + (size_t)pose * stride;
   for (int n = 0; n < fold->outside_count; n++) {
-    const double *y = rest + (size_t)fold->poses[n] * stride;
     double along = 0, length = 0;
-    for (int k = 0; k < l->joint_count; k++)
-      for (int c = 0; c < 3; c++) {
-        size_t at = 3 * (size_t)l->joints[k] + (size_t)c;
-        double d = set->relevance[k] * (x[at] - rest[at]);
-        along += d * (y[at] - rest[at]), length += d * (x[at] - rest[at]);
+    for (int k = 0; k < l->joint_count; k++) {
+      const double *rest = sn_control_at(l->m, 0, l->joints[k]), *x = sn_control_at(l->m, pose, l->joints[k]),
+                   *y = sn_control_at(l->m, fold->poses[n], l->joints[k]);
+      for (int c = 0; c < sn_control_dims(l->m, l->joints[k]); c++) {
+        double d = set->relevance[k] * (x[c] - rest[c]);
+        along += d * (y[c] - rest[c]), length += d * (x[c] - rest[c]);
       }
+    }
     if (along >= length) return true;
   }
   return false;
@@ -163,7 +161,9 @@ static int mixed_from(const sn_local *l, int q, int k) {
 }
 
 static void mix_turns(const sn_local *l, const sn_local_space *whole, int q, double *turns) {
-  for (int d = 0; d < whole->dims; d++) turns[d] = whole->turns[mixed_from(l, q, d / 3) * whole->dims + d];
+  for (int k = 0, d = 0; k < l->joint_count; k++)
+    for (int c = 0; c < sn_control_dims(l->m, l->joints[k]); c++, d++)
+      turns[d] = whole->turns[mixed_from(l, q, k) * whole->dims + d];
 }
 
 static void mix(const sn_local *l, const sn_local_space *spaces, const sn_local_set *set, mixture *out) {

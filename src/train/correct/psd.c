@@ -63,7 +63,7 @@ static const double most_amplified = 40;
 sn_status sn_field_make(sn_context *ctx, sn_arena *memory, const sn_correct_options *o, const sn_misses *m,
                         const int *joints, int joint_count, const int *poses, int count, const double *gram,
                         sn_pose_field *field, sn_rbf *rbf) {
-  int dims = 3 * joint_count;
+  int dims = sn_controls_dims(m, joints, joint_count);
   *rbf = (sn_rbf){0};
   *field = (sn_pose_field){.joint_count = joint_count, .kernel = o->kernel, .centre_count = count};
   field->joints = SN_NEW(ctx, memory, int, joint_count);
@@ -73,10 +73,7 @@ sn_status sn_field_make(sn_context *ctx, sn_arena *memory, const sn_correct_opti
   if (!field->joints || !vectors || !centres || !widths) return ctx->error.status;
   memcpy(field->joints, joints, (size_t)joint_count * sizeof *joints);
   for (int k = 0; k < count; k++)
-    for (int d = 0; d < dims; d++) {
-      vectors[(size_t)k * (size_t)dims + (size_t)d] =
-        m->vectors[((size_t)poses[k] * (size_t)m->joint_count + (size_t)joints[d / 3]) * 3 + (size_t)(d % 3)];
-    }
+    sn_controls_vector(m, poses[k], joints, joint_count, vectors + (size_t)k * (size_t)dims);
   sn_status status = sn_pose_metric_make(ctx, memory, o->distance, count, dims, vectors, &field->metric);
   if (status != SN_OK) return status;
   int axes = field->metric.axes;
@@ -90,6 +87,8 @@ sn_status sn_field_make(sn_context *ctx, sn_arena *memory, const sn_correct_opti
     status = sn_rbf_choose_widths(ctx, o->kernel, linear, count, axes, centres, gram,
                                   o->cardinal || o->components > 0 ? INFINITY : most_amplified, widths);
   }
+  for (int k = 0; status == SN_OK && m->sigmas && k < count; k++)
+    if (m->sigmas[poses[k]] > 0) widths[k] = m->sigmas[poses[k]];
   if (status == SN_OK) status = sn_rbf_solve(ctx, o->kernel, linear, count, axes, centres, widths, rbf);
   if (status == SN_NOT_CONVERGED && o->sigma > 0) {
     return sn_fail(ctx, SN_NOT_CONVERGED,
@@ -167,20 +166,37 @@ sn_status sn_psd_fields(sn_context *ctx, sn_arena *memory, const sn_correct_opti
 
 // ---- the method -----------------------------------------------------------------------------------------------------------
 
+// The rest mesh itself, for values without a skeleton.
+static sn_status train_still(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
+                             const sn_keys *keys, sn_model *out) {
+  (void)options, (void)keys;
+  sn_skin skin = {0};
+  sn_model_desc desc = sn_model_desc_default();
+  sn_status status = sn_skin_new(ctx, examples->rest.vertex_count, 1, &skin);
+  for (int i = 0; status == SN_OK && i < skin.vertex_count; i++) skin.weights[i] = 1;
+  desc.rest = &examples->rest, desc.skin = &skin, desc.palette_count = 1;
+  if (status == SN_OK) status = sn_train_build(ctx, examples, desc, out);
+  sn_skin_free(&skin);
+  return status;
+}
+
 sn_status sn_psd_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                        sn_model *out, sn_train_report *report) {
   const sn_psd_options *o = options;
   sn_model base = {0};
-  sn_status status =
-    (o->blend == SN_RT_BLEND_LINEAR ? sn_lbs_train : sn_dqs_train)(ctx, &o->skin, examples, keys, &base);
+  bool still = examples->skeleton.joint_count == 0;
+  sn_status status = (still                              ? train_still
+                      : o->blend == SN_RT_BLEND_LINEAR   ? sn_lbs_train
+                      : o->blend == SN_RT_BLEND_DUALQUAT ? sn_dqs_train
+                                                         : sn_cor_train)(ctx, &o->skin, examples, keys, &base);
   if (status == SN_OK) status = sn_correct_model(ctx, &o->correct, examples, keys, &base, out, report);
   sn_model_free(&base);
   return status;
 }
 
 const sn_option sn_psd_option_table[] = {
-  {"blend", SN_OPTION_CHOICE, offsetof(sn_psd_options, blend), "linear", 0, 0, "linear|dualquat", SN_OPTION_COMMON,
-   "the skinning underneath: lbs or dqs"},
+  {"blend", SN_OPTION_CHOICE, offsetof(sn_psd_options, blend), "linear", 0, 0, "linear|dualquat|centres",
+   SN_OPTION_COMMON, "the skinning underneath: lbs, dqs or cor"},
   {0},
 };
 static const sn_option own[] = {
@@ -201,4 +217,5 @@ const sn_method sn_method_psd = {.name = "psd",
                                    "pose-space deformation on linear or dual-quaternion skinning (Murtagh 2008)",
                                  .options = groups,
                                  .needs_skeleton = true,
+                                 .takes_values = true,
                                  .train = sn_psd_train};

@@ -14,7 +14,7 @@ typedef struct tracer {
   sn_skin skin; // in the model's order
   sn_turn *turns;
   sn_arena memory;
-  float (*input)[12], *torques, (*positions)[3];
+  float (*input)[12], *torques, (*positions)[3], (*centres)[3];
   void *scratch;
 } tracer;
 
@@ -30,7 +30,7 @@ static void evaluate(const tracer *t, int f) {
 
 // What is missing of `target` at vertex i without corrections, in the pose and brought to the rest pose.
 static sn_vec3 missing(const tracer *t, int i, const float target[3], sn_vec3 *before) {
-  sn_affine blend = sn_blend_of(t->model, t->scratch, &t->skin, i);
+  sn_affine blend = sn_blend_of(t->model, t->scratch, &t->skin, (const float(*)[3])t->centres, i);
   sn_vec3 rest = sn_vec3_from(t->examples->rest.positions[example_vertex(t, i)]);
   sn_vec3 d = sn_vec3_sub(sn_vec3_from(target), sn_affine_apply(blend, rest));
   if (before) *before = sn_blend_solve(sn_affine_linear(blend), d);
@@ -91,6 +91,10 @@ static sn_status fill_trace(tracer *t, sn_correct_trace *out) {
 
 sn_status sn_correct_trace_make(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
                                 sn_correct_trace *out) {
+  if (model->info.value_count > 0) {
+    *out = (sn_correct_trace){0};
+    return sn_fail(ctx, SN_UNSUPPORTED, "corrections over named values have no angle to be plotted against");
+  }
   size_t frames = (size_t)examples->frames.frame_count;
   *out = (sn_correct_trace){.frame_count = (int)frames, .memory = sn_arena_new(ctx)};
   tracer t = {.ctx = ctx, .model = model, .examples = examples, .memory = sn_arena_new(ctx)};
@@ -100,9 +104,11 @@ sn_status sn_correct_trace_make(sn_context *ctx, const sn_rt_model *model, const
   t.torques = SN_NEW(ctx, &t.memory, float, model->info.joint_count);
   t.input = sn_arena_alloc(ctx, &t.memory, model->info.joint_count, sizeof *t.input);
   t.positions = sn_arena_alloc(ctx, &t.memory, model->info.vertex_count, sizeof *t.positions);
+  t.centres = sn_arena_alloc(ctx, &t.memory, model->info.vertex_count, sizeof *t.centres);
   t.scratch = sn_arena_alloc(ctx, &t.memory, sn_rt_scratch_size(model), 1);
   sn_keys none = {0};
-  bool all = out->angle && out->truth && out->given && t.torques && t.input && t.positions && t.scratch;
+  bool all = out->angle && out->truth && out->given && t.torques && t.input && t.positions && t.centres && t.scratch;
+  if (all) sn_rt_get_rest(model, &(sn_rt_rest){.centres = t.centres}, NULL);
   sn_status status = all ? sn_model_skin(ctx, model, &t.skin) : ctx->error.status;
   if (status == SN_OK) status = sn_turns_make(ctx, &t.memory, &examples->skeleton, &examples->poses, &none, &t.turns);
   if (status == SN_OK) status = fill_trace(&t, out);

@@ -19,7 +19,13 @@ static void put_numbers(double **at, const double *from, size_t count) {
   for (size_t n = 0; n < count; n++) *(*at)++ = from[n];
 }
 
-static sn_status encode_fields(sn_context *ctx, sn_arena *memory, const sn_corrections *c, const sn_turn *turns,
+static int joints_of(const sn_pose_field *f, const sn_misses *m) {
+  int count = 0;
+  while (count < f->joint_count && f->joints[count] < m->joint_count) count++;
+  return count;
+}
+
+static sn_status encode_fields(sn_context *ctx, sn_arena *memory, const sn_corrections *c, const sn_misses *m,
                                sn_model_section sections[3]) {
   size_t joints = 0, numbers = 0;
   for (int n = 0; n < c->field_count; n++) {
@@ -40,16 +46,18 @@ static sn_status encode_fields(sn_context *ctx, sn_arena *memory, const sn_corre
                               .linear = f->linear,
                               .mixed = f->mixed,
                               .first_joint = (uint32_t)first_joint,
-                              .joint_count = (uint32_t)f->joint_count,
+                              .joint_count = (uint32_t)joints_of(f, m),
+                              .value_count = (uint32_t)(f->joint_count - joints_of(f, m)),
                               .axis_count = (uint32_t)f->metric.axes,
                               .centre_count = (uint32_t)f->centre_count,
                               .first_basis = (uint32_t)first_basis,
                               .basis_count = (uint32_t)f->basis_count,
                               .first_number = (uint32_t)(next - number)};
     for (int j = 0; j < f->joint_count; j++) {
-      int reference = 0;
-      while (turns[reference].joint != f->joints[j]) reference++;
-      joint[first_joint++] = (uint16_t)reference;
+      int index = f->joints[j] - m->joint_count; // of a value; of a joint that of its reference
+      if (index < 0)
+        for (index = 0; m->turns[index].joint != f->joints[j];) index++;
+      joint[first_joint++] = (uint16_t)index;
     }
     put_numbers(&next, f->metric.numbers, metric_count(f));
     put_numbers(&next, f->centres, (size_t)f->centre_count * (size_t)f->metric.axes);
@@ -83,6 +91,7 @@ static sn_status add_section(sn_context *ctx, sn_arena *memory, sn_model_section
 // The joints' references and ranges, where the description has none.
 static sn_status add_turns(sn_context *ctx, sn_arena *memory, const sn_turn *turns, const sn_examples *examples,
                            const sn_keys *keys, sn_model_desc *desc) {
+  if (!desc->skeleton) return SN_OK;
   const char *name = sn_rt_section_name(SN_SECTION_JOINT_REFERENCE);
   void *bytes;
   size_t size;
@@ -98,8 +107,8 @@ static sn_status add_turns(sn_context *ctx, sn_arena *memory, const sn_turn *tur
 }
 
 sn_status sn_correct_write(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
-                           const sn_keys *keys, const sn_turn *turns, const sn_corrections *corrections,
-                           double diagonal, const sn_model_desc *base, sn_model *out) {
+                           const sn_keys *keys, const sn_misses *m, const float (*ranges)[2],
+                           const sn_corrections *corrections, const sn_model_desc *base, sn_model *out) {
   *out = (sn_model){0};
   sn_arena memory = sn_arena_new(ctx);
   double threshold = corrections->pruned ? 0 : options->threshold;
@@ -112,12 +121,14 @@ sn_status sn_correct_write(sn_context *ctx, const sn_correct_options *options, c
                             .deltas = (const float(*)[6])corrections->deltas,
                             .rows = examples->source,
                             .limits = corrections->limits,
-                            .least = fmax(threshold / 100, noise) * diagonal,
+                            .least = fmax(threshold / 100, noise) * m->diagonal,
                             .least_normal = threshold > 0 ? least_normal : noise_normal};
   sn_model_desc desc = *base;
   desc.corrections = &c;
-  sn_status status = add_turns(ctx, &memory, turns, examples, keys, &desc);
-  if (status == SN_OK) status = encode_fields(ctx, &memory, corrections, turns, c.pose_spaces);
+  desc.value_count = m->value_count, desc.value_ranges = ranges;
+  desc.value_names = (const char *const *)examples->values.names;
+  sn_status status = add_turns(ctx, &memory, m->turns, examples, keys, &desc);
+  if (status == SN_OK) status = encode_fields(ctx, &memory, corrections, m, c.pose_spaces);
   if (status == SN_OK) status = sn_model_build(ctx, &desc, out);
   sn_arena_free(&memory);
   return status;

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+// The mirror image of every frame as one more example: vertices by mirrored rest positions, joints and values by the names of sides.
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sinew/scene.h"
+
+// How far a vertex may be from the mirror image of another, and a joint, in parts of the diagonal.
+static const double vertex_tolerance = 1e-3, joint_tolerance = 0.01;
+
+// ---- names -------------------------------------------------------------------------------------------------------------
+
+static const char *const words[][2] = {{"Left", "Right"}, {"left", "right"}, {"LEFT", "RIGHT"}};
+
+static bool is_break(char c) { return c == '\0' || c == '.' || c == '_' || c == '-' || c == ' ' || c == ':'; }
+
+// `size` bytes of `name` from `at` on become `text`.
+static bool put(const char *name, size_t at, size_t size, const char *text, char *out, size_t room) {
+  return (size_t)snprintf(out, room, "%.*s%s%s", (int)at, name, text, name + at + size) < room;
+}
+
+// "arm.R" of "arm.L", "RightArm" of "LeftArm"; false for a name without a side.
+static bool other_side(const char *name, char *out, size_t room) {
+  for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+    for (int s = 0; s < 2; s++) {
+      const char *found = strstr(name, words[w][s]);
+      if (found) return put(name, (size_t)(found - name), strlen(words[w][s]), words[w][1 - s], out, room);
+    }
+  for (size_t k = 0; name[k]; k++) {
+    bool alone = (k == 0 || is_break(name[k - 1])) && is_break(name[k + 1]) && (k > 0 || name[k + 1]);
+    if (!alone || !strchr("LRlr", name[k])) continue;
+    char letter[2] = {name[k] == 'L' ? 'R' : name[k] == 'R' ? 'L' : name[k] == 'l' ? 'r' : 'l', '\0'};
+    return put(name, k, 1, letter, out, room);
+  }
+  return false;
+}
+
+// ---- partners ------------------------------------------------------------------------------------------------------------
+
+typedef struct mirror {
+  int axis;
+  double at; // the plane: this coordinate along the axis
+  int *vertices, *joints, *values;
+} mirror;
+
+static sn_vec3 reflect(const mirror *m, sn_vec3 p) {
+  if (m->axis == 0) p.x = 2 * m->at - p.x;
+  if (m->axis == 1) p.y = 2 * m->at - p.y;
+  if (m->axis == 2) p.z = 2 * m->at - p.z;
+  return p;
+}
+
+static sn_affine reflection(const mirror *m) {
+  sn_affine out = sn_affine_identity();
+  out.m[m->axis][m->axis] = -1, out.m[m->axis][3] = 2 * m->at;
+  return out;
+}
+
+// The vertex at the mirror image of each; `worst` is the farthest from one.
+static sn_status match_vertices(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, mirror *m, int *worst,
+                                double *distance) {
+  int n = rest->vertex_count;
+  float(*images)[3] = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *images);
+  double *distances = SN_NEW(ctx, memory, double, n);
+  if (!images || !distances) return ctx->error.status;
+  for (int i = 0; i < n; i++) sn_vec3_store(reflect(m, sn_vec3_from(rest->positions[i])), images[i]);
+  sn_status status = sn_nearest_vertices(ctx, (const float(*)[3])rest->positions, n, (const float(*)[3])images, n,
+                                         m->vertices, distances);
+  *worst = 0;
+  for (int i = 0; status == SN_OK && i < n; i++)
+    if (distances[i] > distances[*worst]) *worst = i;
+  *distance = n > 0 ? distances[*worst] : 0;
+  return status;
+}
+
+// About the origin, or else about the middle of the mesh.
+static sn_status find_plane(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, mirror *m) {
+  const float(*positions)[3] = (const float(*)[3])rest->positions;
+  double allowed = vertex_tolerance * sn_points_diagonal(positions, rest->vertex_count), distance;
+  int worst;
+  sn_vec3 low, high;
+  sn_status status = match_vertices(ctx, memory, rest, m, &worst, &distance);
+  if (status != SN_OK || distance <= allowed) return status;
+  sn_points_bounds(positions, rest->vertex_count, &low, &high);
+  sn_vec3 middle = sn_vec3_scale(sn_vec3_add(low, high), 0.5);
+  m->at = m->axis == 0 ? middle.x : m->axis == 1 ? middle.y : middle.z;
+  status = match_vertices(ctx, memory, rest, m, &worst, &distance);
+  if (status != SN_OK || distance <= allowed) return status;
+  return sn_fail(
+    ctx, SN_BAD_INPUT,
+    "--mirror %c: the rest mesh is not symmetric: no vertex is at the mirror image of vertex %d (the nearest is "
+    "%.3g away)",
+    "xyz"[m->axis], worst, distance);
+}
+
+static sn_status match_joints(sn_context *ctx, const sn_examples *e, mirror *m) {
+  const sn_skeleton *s = &e->skeleton;
+  double allowed = joint_tolerance * sn_points_diagonal((const float(*)[3])e->rest.positions, e->rest.vertex_count);
+  for (int j = 0; j < s->joint_count; j++) {
+    char name[512];
+    m->joints[j] = other_side(s->names[j], name, sizeof name) ? sn_skeleton_find(s, name) : j;
+    if (m->joints[j] < 0)
+      return sn_fail(ctx, SN_BAD_INPUT, "--mirror %c: joint '%s' has no partner '%s'", "xyz"[m->axis], s -> names[j],
+                     name);
+    sn_vec3 own = sn_affine_translation(s->rest[j]), other = sn_affine_translation(s->rest[m->joints[j]]);
+    if (sn_vec3_distance(reflect(m, own), other) > allowed)
+      return sn_fail(ctx, SN_BAD_INPUT, "--mirror %c: joint '%s' is not at the mirror image of '%s'%s",
+                     "xyz"[m->axis], s -> names[j], s -> names[m->joints[j]],
+                     m -> joints[j] == j ? "; names tell sides by .L and .R or left and right" : "");
+  }
+  return SN_OK;
+}
+
+static void match_values(const sn_values *values, int *partners) {
+  for (int v = 0; v < values->count; v++) {
+    char name[512];
+    int other = other_side(values->names[v], name, sizeof name) ? sn_values_find(values, name) : v;
+    partners[v] = other < 0 ? v : other;
+  }
+}
+
+// ---- frames ---------------------------------------------------------------------------------------------------------------
+
+static sn_status mirror_frames(sn_context *ctx, const mirror *m, sn_frames *frames) {
+  int count = frames->frame_count, n = frames->vertex_count;
+  sn_frames both;
+  sn_status status = sn_frames_new(ctx, n, 2 * count, &both);
+  if (status != SN_OK) return status;
+  both.rate = frames->rate;
+  for (int f = 0; f < count; f++) {
+    const float(*from)[3] = sn_frame(frames, f);
+    float(*to)[3] = sn_frame_mutable(&both, count + f);
+    memcpy(sn_frame_mutable(&both, f), from, (size_t)n * sizeof *from);
+    for (int i = 0; i < n; i++) sn_vec3_store(reflect(m, sn_vec3_from(from[m->vertices[i]])), to[i]);
+  }
+  sn_frames_free(frames);
+  *frames = both;
+  return SN_OK;
+}
+
+static sn_status mirror_poses(sn_context *ctx, const mirror *m, sn_poses *poses) {
+  int count = poses->frame_count, joints = poses->joint_count;
+  sn_poses both;
+  sn_status status = sn_poses_new(ctx, joints, 2 * count, &both);
+  if (status != SN_OK) return status;
+  sn_affine turned = reflection(m);
+  for (int f = 0; f < count; f++)
+    for (int j = 0; j < joints; j++) {
+      sn_pose(&both, f)[j] = sn_pose(poses, f)[j];
+      sn_pose(&both, count + f)[j] = sn_affine_mul(turned, sn_affine_mul(sn_pose(poses, f)[m->joints[j]], turned));
+    }
+  sn_poses_free(poses);
+  *poses = both;
+  return SN_OK;
+}
+
+// Rows of `width` numbers, each again with its columns' partners.
+static double *mirror_rows(sn_context *ctx, sn_arena *memory, const double *rows, int count, int width,
+                           const int *partners) {
+  double *both = SN_NEW(ctx, memory, double, 2 * (size_t)count * (size_t)width);
+  for (int f = 0; both && f < count; f++)
+    for (int k = 0; k < width; k++) {
+      both[(size_t)f * (size_t)width + (size_t)k] = rows[(size_t)f * (size_t)width + (size_t)k];
+      both[(size_t)(count + f) * (size_t)width + (size_t)k] = rows[(size_t)f * (size_t)width + (size_t)partners[k]];
+    }
+  return both;
+}
+
+static sn_status mirror_tables(sn_context *ctx, const mirror *m, sn_examples *e) {
+  static const int itself[1] = {0};
+  int count = e->frames.frame_count / 2;
+  if (e->torques.values) {
+    e->torques.values =
+      mirror_rows(ctx, &e->torques.memory, e->torques.values, count, e->torques.joint_count, m->joints);
+    e->torques.frame_count *= 2;
+    if (!e->torques.values) return ctx->error.status;
+  }
+  if (e->values.count > 0) {
+    e->values.values = mirror_rows(ctx, &e->values.memory, e->values.values, count, e->values.count, m->values);
+    e->values.frame_count *= 2;
+    if (!e->values.values) return ctx->error.status;
+  }
+  if (!e->sigmas) return SN_OK;
+  e->sigmas = mirror_rows(ctx, &e->memory, e->sigmas, count, 1, itself);
+  return e->sigmas ? SN_OK : ctx->error.status;
+}
+
+sn_status sn_examples_mirror(sn_context *ctx, int axis, sn_examples *e) {
+  sn_arena scratch = sn_arena_new(ctx);
+  mirror m = {.axis = axis};
+  m.vertices = SN_NEW(ctx, &scratch, int, e->rest.vertex_count);
+  m.joints = SN_NEW(ctx, &scratch, int, e->skeleton.joint_count);
+  m.values = SN_NEW(ctx, &scratch, int, e->values.count);
+  sn_status status = m.vertices && m.joints && m.values ? SN_OK : ctx->error.status;
+  if (status == SN_OK) status = find_plane(ctx, &scratch, &e->rest, &m);
+  if (status == SN_OK) status = match_joints(ctx, e, &m);
+  if (status == SN_OK) {
+    match_values(&e->values, m.values);
+    status = mirror_frames(ctx, &m, &e->frames);
+  }
+  if (status == SN_OK && e->poses.joint_count > 0) status = mirror_poses(ctx, &m, &e->poses);
+  if (status == SN_OK) status = mirror_tables(ctx, &m, e);
+  if (status == SN_OK && e->clip_count > 0) e->clip_start[e->clip_count] = e->frames.frame_count;
+  sn_arena_free(&scratch);
+  return status;
+}

@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: MIT
+// Poses added to a finished model, without the frames it was trained on: one more pose space, whose functions are zero in the rest pose and
+// at the poses that the model's own pose spaces remember, and one at the new ones. They carry what the model misses there.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/format.h"
+#include "runtime/pose_space.h"
+#include "runtime/vertex.h"
+#include "train/correct/correct.h"
+#include "train/correct/psd.h"
+
+// Displacements below these are not stored: parts of the diagonal, and of a normal (as the option threshold has them).
+static const double least = 5e-5, least_normal = 0.0087;
+// Poses closer together than this part of the largest distance are one: the new one takes the old one's place.
+static const double same_pose = 1e-3;
+// A turn that counts, in radians.
+static const double least_turn = 1e-3;
+// Old poses beyond this number are not kept in mind: the nearest to the new ones are.
+enum { most_known = 256 };
+
+typedef struct adder {
+  sn_context *ctx;
+  sn_arena memory;
+  const sn_rt_model *model;
+  const sn_examples *examples;
+  const sn_keys *keys;      // the new poses
+  int *joint_of, *value_of; // the examples' joint and value for each of the model's
+  sn_turn *turns;
+  sn_misses m; // pose 0 the rest pose, then the new ones; in the model's joints and vertices
+  int *controls, control_count, dims;
+  double *points, *widths; // of the new pose space: known poses, then new ones
+  int known;
+  sn_rbf rbf;
+} adder;
+
+static const sn_rt_correct_head *head_of(const adder *a) { return a->model->sections[SN_SECTION_CORRECT_HEAD]; }
+
+static sn_status check_model(const adder *a) {
+  const sn_rt_info *info = &a->model->info;
+  if (info->drive != SN_RT_DRIVE_JOINTS)
+    return sn_fail(a->ctx, SN_UNSUPPORTED, "poses are added to models on joints or values, not to drive %s",
+                   sn_rt_drive_name(info->drive));
+  if (head_of(a) && (head_of(a)->weighted || head_of(a)->order == SN_RT_ORDER_FORWARD))
+    return sn_fail(a->ctx, SN_UNSUPPORTED, "poses are not added to models trained with weighted=1 or order=forward");
+  if (info->weight_bits == SN_RT_PACKED_BITS)
+    return sn_fail(a->ctx, SN_UNSUPPORTED,
+                   "the model's corrections are packed: add the pose to the model before packing it");
+  if ((int)info->vertex_count != sn_examples_file_vertices(a->examples))
+    return sn_fail(a->ctx, SN_BAD_INPUT, "the model has %u vertices, the sculpted meshes %d", info->vertex_count,
+                   sn_examples_file_vertices(a->examples));
+  return SN_OK;
+}
+
+// The examples' joints and values by name.
+static sn_status find_inputs(adder *a) {
+  const sn_rt_info *info = &a->model->info;
+  a->joint_of = SN_NEW(a->ctx, &a->memory, int, info->joint_count);
+  a->value_of = SN_NEW(a->ctx, &a->memory, int, info->value_count);
+  if (!a->joint_of || !a->value_of) return a->ctx->error.status;
+  for (uint32_t j = 0; j < info->joint_count; j++) {
+    a->joint_of[j] = sn_skeleton_find_near(&a->examples->skeleton, sn_rt_joint_name(a->model, j), (int)j);
+    if (a->joint_of[j] < 0)
+      return sn_fail(a->ctx, SN_BAD_INPUT, "the skeleton has no joint called '%s', which the model needs",
+                     sn_rt_joint_name(a->model, j));
+  }
+  for (uint32_t v = 0; v < info->value_count; v++) {
+    a->value_of[v] = sn_values_find(&a->examples->values, sn_rt_value_name(a->model, v));
+    if (a->value_of[v] < 0)
+      return sn_fail(a->ctx, SN_BAD_INPUT, "there is no value called '%s', which the model needs: --values FILE.csv",
+                     sn_rt_value_name(a->model, v));
+  }
+  return SN_OK;
+}
+
+static double value_at(const adder *a, int f, uint32_t v) {
+  const sn_values *values = &a->examples->values;
+  return values->values[(size_t)f * (size_t)values->count + (size_t)a->value_of[v]];
+}
+
+// ---- poses -------------------------------------------------------------------------------------------------------------------
+
+// The joints' references: the model's, or those of a model that has none yet.
+static sn_status read_turns(adder *a) {
+  const sn_rt_reference *references = a->model->sections[SN_SECTION_JOINT_REFERENCE];
+  int joints = (int)a->model->info.joint_count;
+  if (!references) {
+    sn_skeleton skeleton;
+    sn_keys none = {0};
+    sn_poses no_poses = {0};
+    sn_status status = sn_model_skeleton(a->ctx, a->model, &skeleton);
+    if (status == SN_OK) status = sn_turns_make(a->ctx, &a->memory, &skeleton, &no_poses, &none, &a->turns);
+    sn_skeleton_free(&skeleton);
+    return status;
+  }
+  a->turns = SN_NEW(a->ctx, &a->memory, sn_turn, joints);
+  for (int n = 0; a->turns && n < joints; n++) {
+    const float *q = references[n].rotation;
+    a->turns[n] = (sn_turn){references[n].joint,
+                            references[n].parent == SN_RT_NO_JOINT ? -1 : references[n].parent,
+                            {(double)q[0], (double)q[1], (double)q[2], (double)q[3]}};
+  }
+  return a->turns ? SN_OK : a->ctx->error.status;
+}
+
+// The vector of a frame, or of the rest pose (f < 0). Values: as the runtime has them; those of the rest mesh are 0 where that is within the
+// range.
+static void pose_vector(const adder *a, int f, sn_affine *pose, double *out) {
+  const sn_rt_info *info = &a->model->info;
+  int joints = (int)info->joint_count;
+  for (int j = 0; f >= 0 && j < joints; j++) pose[j] = sn_pose(&a->examples->poses, f)[a->joint_of[j]];
+  if (joints > 0) sn_pose_vector(a->turns, joints, f < 0 ? NULL : pose, out);
+  for (uint32_t v = 0; v < info->value_count; v++) {
+    float range[2];
+    sn_rt_value_range(a->model, v, range);
+    double value = f < 0 ? 0 : value_at(a, f, v);
+    value = fmin(fmax(value, (double)range[0]), (double)range[1]);
+    out[3 * joints + (int)v] =
+      (double)SN_RT_VALUE_SPAN * (value - (double)range[0]) / ((double)range[1] - (double)range[0]);
+  }
+}
+
+static sn_status measure_poses(adder *a) {
+  const sn_rt_info *info = &a->model->info;
+  a->m = (sn_misses){.pose_count = a->keys->count + 1,
+                     .vertex_count = (int)info->vertex_count,
+                     .joint_count = (int)info->joint_count,
+                     .value_count = (int)info->value_count,
+                     .turns = a->turns};
+  size_t dims = (size_t)sn_misses_dims(&a->m);
+  sn_affine *pose = SN_NEW(a->ctx, &a->memory, sn_affine, info->joint_count);
+  a->m.vectors = SN_NEW(a->ctx, &a->memory, double, (size_t)a->m.pose_count *dims);
+  if (!pose || !a->m.vectors) return a->ctx->error.status;
+  for (int p = 0; p < a->m.pose_count; p++)
+    pose_vector(a, p ? a->keys->frames[p - 1] : -1, pose, a->m.vectors + (size_t)p * dims);
+  return SN_OK;
+}
+
+// A field's control k as one of the model's.
+static int field_control(const adder *a, const sn_rt_field *f, uint32_t k) {
+  const uint16_t *joints = a->model->sections[SN_SECTION_CORRECT_JOINTS];
+  int number = joints[f->first_joint + k];
+  return k < f->joint_count ? a->turns[number].joint : (int)a->model->info.joint_count + number;
+}
+
+// What spans the new pose space: what spans the model's own, and what moves in the new poses.
+static sn_status choose_controls(adder *a) {
+  int all = a->m.joint_count + a->m.value_count;
+  bool *used = SN_NEW(a->ctx, &a->memory, bool, all);
+  a->controls = SN_NEW(a->ctx, &a->memory, int, all);
+  if (!used || !a->controls) return a->ctx->error.status;
+  const sn_rt_field *fields = a->model->sections[SN_SECTION_CORRECT_FIELDS];
+  for (uint32_t n = 0; head_of(a) && n < head_of(a)->field_count; n++)
+    for (uint32_t k = 0; k < fields[n].joint_count + fields[n].value_count; k++)
+      used[field_control(a, fields + n, k)] = true;
+  for (int n = 0; n < all; n++) {
+    bool root = n < a->m.joint_count && a->turns[n].parent < 0;
+    int control = n < a->m.joint_count ? a->turns[n].joint : n;
+    for (int p = 1; p < a->m.pose_count && !root; p++) {
+      const double *x = sn_control_at(&a->m, p, control), *rest = sn_control_at(&a->m, 0, control);
+      for (int c = 0; c < sn_control_dims(&a->m, control); c++) used[control] |= fabs(x[c] - rest[c]) > least_turn;
+    }
+  }
+  for (int n = 0; n < all; n++)
+    if (used[n]) a->controls[a->control_count++] = n;
+  a->dims = sn_controls_dims(&a->m, a->controls, a->control_count);
+  if (a->control_count > 0) return SN_OK;
+  return sn_fail(a->ctx, SN_BAD_INPUT,
+                 "nothing turns and no value changes at the poses to be added: they are the rest pose");
+}
+
+// ---- poses that the model remembers -----------------------------------------------------------------------------------------
+
+static double distance(int dims, const double *x, const double *y) {
+  double sum = 0;
+  for (int d = 0; d < dims; d++) sum += (x[d] - y[d]) * (x[d] - y[d]);
+  return sqrt(sum);
+}
+
+// Centre c of a field as a pose: what the field does not know stays at rest.
+static void remembered_pose(const adder *a, const sn_rt_field *f, uint32_t c, double *vector, double *out) {
+  sn_rt_pose_spaces s = {a->model->sections[SN_SECTION_CORRECT_FIELDS], a->model->sections[SN_SECTION_CORRECT_JOINTS],
+                         a->model->sections[SN_SECTION_CORRECT_NUMBERS],
+                         a->model->sections[SN_SECTION_JOINT_REFERENCE], a->model->info.joint_count};
+  const double *centre = sn_rt_centres(&s, f) + (size_t)c * f->axis_count, *metric = sn_rt_metric_of(&s, f);
+  memcpy(vector, a->m.vectors, (size_t)sn_misses_dims(&a->m) * sizeof *vector);
+  for (uint32_t k = 0, at = 0; k < f->joint_count + f->value_count; k++) {
+    int control = field_control(a, f, k), first = sn_control_first(&a->m, control);
+    for (int d = 0; d < sn_control_dims(&a->m, control); d++, at++)
+      vector[first + d] = centre[at] / (f->metric == SN_RT_METRIC_DIAGONAL ? metric[at] : 1);
+  }
+  for (int k = 0, d = 0; k < a->control_count; k++)
+    for (int n = 0; n < sn_control_dims(&a->m, a->controls[k]); n++, d++)
+      out[d] = vector[sn_control_first(&a->m, a->controls[k]) + n];
+}
+
+// A pose that is none of those known yet, nor a new one, is one more.
+static void keep_known(adder *a, const double *pose, double tolerance) {
+  int dims = a->dims, news = a->keys->count;
+  const double *new_points = a->points + (size_t)(most_known * dims);
+  for (int p = 0; p < news; p++)
+    if (distance(dims, pose, new_points + (size_t)(p * dims)) <= tolerance) return;
+  for (int p = 0; p < a->known; p++)
+    if (distance(dims, pose, a->points + (size_t)(p * dims)) <= tolerance) return;
+  if (a->known < most_known) memcpy(a->points + (size_t)(a->known++ * dims), pose, (size_t)dims * sizeof *pose);
+}
+
+// The rest pose and the centres of pose spaces of several controls (those of one alone are no poses), then the new poses.
+static sn_status gather_points(adder *a) {
+  int dims = a->dims, news = a->keys->count;
+  double largest = 0;
+  a->points = SN_NEW(a->ctx, &a->memory, double, (size_t)(most_known + news) * (size_t)dims);
+  double *pose = SN_NEW(a->ctx, &a->memory, double, dims),
+         *vector = SN_NEW(a->ctx, &a->memory, double, sn_misses_dims(&a->m));
+  if (!a->points || !pose || !vector) return a->ctx->error.status;
+  double *new_points = a->points + (size_t)(most_known * dims);
+  sn_controls_vector(&a->m, 0, a->controls, a->control_count, pose);
+  for (int p = 0; p < news; p++) {
+    double *at = new_points + (size_t)(p * dims);
+    sn_controls_vector(&a->m, p + 1, a->controls, a->control_count, at);
+    largest = fmax(largest, distance(dims, pose, at));
+  }
+  for (int p = 0; p < news; p++)
+    for (int q = 0; q < p; q++)
+      if (distance(dims, new_points + (size_t)(p * dims), new_points + (size_t)(q * dims)) <= same_pose * largest)
+        return sn_fail(a->ctx, SN_BAD_INPUT, "frames %d and %d are one pose: sculpt it once", a->keys->frames[q],
+                       a->keys->frames[p]);
+  keep_known(a, pose, same_pose * largest);
+  const sn_rt_field *fields = a->model->sections[SN_SECTION_CORRECT_FIELDS];
+  for (uint32_t n = 0; head_of(a) && n < head_of(a)->field_count; n++) {
+    const sn_rt_field *f = fields + n;
+    bool alone = f->joint_count + f->value_count < 2 && a->control_count > 1;
+    for (uint32_t c = 0; !alone && f->metric != SN_RT_METRIC_MATRIX && c < f->centre_count; c++) {
+      remembered_pose(a, f, c, vector, pose);
+      keep_known(a, pose, same_pose * largest);
+    }
+  }
+  memmove(a->points + (size_t)(a->known * dims), new_points, (size_t)(news * dims) * sizeof *pose);
+  return SN_OK;
+}
+
+// Widths: each pose's distance from its nearest, or what was asked for.
+static sn_status solve(adder *a) {
+  int count = a->known + a->keys->count;
+  a->widths = SN_NEW(a->ctx, &a->memory, double, count);
+  if (!a->widths) return a->ctx->error.status;
+  sn_rbf_nearest(count, a->dims, a->points, a->widths);
+  for (int p = 0; a->examples->sigmas && p < a->keys->count; p++) {
+    double sigma = a->examples->sigmas[a->keys->frames[p]];
+    if (sigma > 0) a->widths[a->known + p] = sigma;
+  }
+  sn_status status =
+    sn_rbf_solve(a->ctx, SN_RBF_GAUSS, SN_RBF_NO_LINEAR, count, a->dims, a->points, a->widths, &a->rbf);
+  if (status == SN_NOT_CONVERGED)
+    return sn_fail(a->ctx, SN_BAD_INPUT,
+                   "sigma is too wide for poses this close together: take a smaller one, or leave @SIGMA out");
+  return status;
+}
+
+// ---- what is missing --------------------------------------------------------------------------------------------------------
+
+typedef struct add_pose {
+  void *scratch;
+  float (*joints)[12], *values; // the runtime's input
+  float (*positions)[3], (*wanted)[3], (*normals)[3], (*rest_normals)[3], (*rest)[3], (*centres)[3];
+  float (*added)[3]; // what the model's corrections add to the rest normals
+  sn_skin skin;
+} add_pose;
+
+// The sum of the model's corrections of normals at this pose, in the order of the file.
+static void sum_normals(const adder *a, const float *values, float (*out)[3]) {
+  const sn_rt_info *info = &a->model->info;
+  memset(out, 0, info->vertex_count * sizeof *out);
+  if (!head_of(a)) return;
+  const uint32_t *start = a->model->sections[SN_SECTION_CORRECT_START],
+                 *chunks = a->model->sections[SN_SECTION_SKIN_CHUNKS];
+  const sn_rt_correct_entry *entries = a->model->sections[SN_SECTION_CORRECT_ENTRIES];
+  const int16_t(*deltas)[6][SN_RT_LANES] = a->model->sections[SN_SECTION_CORRECT_DELTAS];
+  const uint16_t(*lanes)[SN_RT_LANES] = a->model->sections[SN_SECTION_SKIN_LANES];
+  const sn_rt_group *groups = a->model->sections[SN_SECTION_SKIN_GROUPS];
+  for (uint32_t c = 0; (uint64_t)c * info->grain < info->vertex_count; c++)
+    for (uint32_t g = chunks[c]; g < chunks[c + 1]; g++)
+      for (uint32_t b = groups[g].first_block; b < groups[g].first_block + groups[g].block_count; b++)
+        for (int l = 0; l < SN_RT_LANES; l++) {
+          float sum[3] = {0, 0, 0};
+          for (uint32_t n = start[b]; n < start[b + 1]; n++)
+            for (int r = 0; r < 3; r++)
+              sum[r] += values[entries[n].basis] * entries[n].normal * (float)deltas[n][3 + r][l];
+          memcpy(out[c * info->grain + lanes[b][l]], sum, sizeof sum);
+        }
+}
+
+static sn_status new_pose(adder *a, add_pose *out) {
+  size_t n = a->model->info.vertex_count;
+  out->scratch = sn_arena_alloc(a->ctx, &a->memory, sn_rt_scratch_size(a->model), 1);
+  float(**arrays[])[3] = {&out->positions, &out->wanted,  &out->normals, &out->rest_normals,
+                          &out->rest,      &out->centres, &out->added};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
+    *arrays[k] = sn_arena_alloc(a->ctx, &a->memory, n, sizeof **arrays[k]);
+    if (!*arrays[k]) return a->ctx->error.status;
+  }
+  out->joints = sn_arena_alloc(a->ctx, &a->memory, a->model->info.joint_count, sizeof *out->joints);
+  out->values = SN_NEW(a->ctx, &a->memory, float, a->model->info.value_count);
+  if (!out->scratch || !out->joints || !out->values) return a->ctx->error.status;
+  sn_rt_get_rest(a->model,
+                 &(sn_rt_rest){.positions = out->rest, .normals = out->rest_normals, .centres = out->centres}, NULL);
+  return sn_model_skin(a->ctx, a->model, &out->skin);
+}
+
+// What the model misses at a new pose, brought to the rest pose: out has 6 numbers for every vertex of the file.
+static sn_status measure(adder *a, add_pose *p, int f, float (*out)[6]) {
+  int n = (int)a->model->info.vertex_count;
+  const float *values;
+  for (uint32_t j = 0; j < a->model->info.joint_count; j++)
+    sn_model_joints(&sn_pose(&a->examples->poses, f)[a->joint_of[j]], 1, &p->joints[j]);
+  for (uint32_t v = 0; v < a->model->info.value_count; v++) p->values[v] = (float)value_at(a, f, v);
+  sn_rt_input input = {.joints = (const float(*)[12])p->joints, .values = p->values};
+  sn_rt_output output = {.positions = p->positions[0]};
+  sn_rt_error error;
+  if (sn_rt_evaluate(a->model, &input, p->scratch, &output, &error) != SN_RT_OK)
+    return sn_fail(a->ctx, SN_BAD_INPUT, "%s", error.message);
+  sn_rt_correct_values(a->model, p->scratch, &values);
+  sum_normals(a, values, p->added);
+  sn_examples_to_file(a->examples, sn_frame(&a->examples->frames, f), sizeof(float[3]), p->wanted);
+  sn_examples_normals(a->examples, sn_frame(&a->examples->frames, f), p->normals);
+  for (int i = 0; i < n; i++) {
+    sn_mat3 linear = sn_affine_linear(sn_blend_of(a->model, p->scratch, &p->skin, (const float(*)[3])p->centres, i));
+    sn_vec3 missing = sn_vec3_sub(sn_vec3_from(p->wanted[i]), sn_vec3_from(p->positions[i]));
+    sn_vec3 d = sn_blend_solve(linear, missing), normal = sn_vec3_from(p->rest_normals[i]);
+    sn_vec3 turned = sn_normal_before(linear, normal, sn_vec3_from(p->normals[i]));
+    sn_vec3_store(d, out[i]), sn_vec3_store(sn_vec3_sub(turned, sn_vec3_from(p->added[i])), out[i] + 3);
+  }
+  return SN_OK;
+}
+
+// ---- sections ----------------------------------------------------------------------------------------------------------------
+
+typedef struct growing {
+  uint32_t *start;
+  sn_rt_correct_entry *entries;
+  int16_t (*deltas)[6][SN_RT_LANES];
+  uint32_t count;
+} growing;
+
+static double largest_of(const float (*delta)[6], const uint32_t *vertices, int first) {
+  double most = 0;
+  for (int l = 0; l < SN_RT_LANES; l++)
+    for (int r = 0; r < 3; r++) most = fmax(most, fabs((double)delta[vertices[l]][first + r]));
+  return most;
+}
+
+static void put_entry(growing *g, uint32_t basis, const float (*delta)[6], const uint32_t *vertices,
+                      double diagonal) {
+  double position = largest_of(delta, vertices, 0), normal = largest_of(delta, vertices, 3);
+  if (position <= least * diagonal && normal <= least_normal) return;
+  sn_rt_correct_entry *e = g->entries + g->count;
+  *e = (sn_rt_correct_entry){(uint16_t)basis, 0, (float)(position / 32767), (float)(normal / 32767)};
+  for (int l = 0; l < SN_RT_LANES; l++)
+    for (int r = 0; r < 6; r++) {
+      double unit = (double)(r < 3 ? e->position : e->normal);
+      g->deltas[g->count][r][l] = (int16_t)(unit > 0 ? lrint((double)delta[vertices[l]][r] / unit) : 0);
+    }
+  g->count++;
+}
+
+// The entries of every block, old ones first.
+static sn_status grow_blocks(adder *a, const float (*deltas)[6], growing *g) {
+  const sn_rt_info *info = &a->model->info;
+  const uint32_t *start = a->model->sections[SN_SECTION_CORRECT_START],
+                 *chunks = a->model->sections[SN_SECTION_SKIN_CHUNKS];
+  const sn_rt_correct_entry *entries = a->model->sections[SN_SECTION_CORRECT_ENTRIES];
+  const int16_t(*old)[6][SN_RT_LANES] = a->model->sections[SN_SECTION_CORRECT_DELTAS];
+  const uint16_t(*lanes)[SN_RT_LANES] = a->model->sections[SN_SECTION_SKIN_LANES];
+  const sn_rt_group *groups = a->model->sections[SN_SECTION_SKIN_GROUPS];
+  uint32_t bases = head_of(a) ? head_of(a)->basis_count : 0, had = head_of(a) ? head_of(a)->entry_count : 0;
+  size_t most = had + (size_t)info->block_count * (size_t)a->keys->count;
+  g->start = SN_NEW(a->ctx, &a->memory, uint32_t, (size_t)info->block_count + 1);
+  g->entries = SN_NEW(a->ctx, &a->memory, sn_rt_correct_entry, most);
+  g->deltas = sn_arena_alloc(a->ctx, &a->memory, most, sizeof *g->deltas);
+  if (!g->start || !g->entries || !g->deltas) return a->ctx->error.status;
+  for (uint32_t c = 0; (uint64_t)c * info->grain < info->vertex_count; c++)
+    for (uint32_t n = chunks[c]; n < chunks[c + 1]; n++)
+      for (uint32_t b = groups[n].first_block; b < groups[n].first_block + groups[n].block_count; b++) {
+        uint32_t vertices[SN_RT_LANES];
+        for (int l = 0; l < SN_RT_LANES; l++) vertices[l] = c * info->grain + lanes[b][l];
+        for (uint32_t e = start ? start[b] : 0; start && e < start[b + 1]; e++, g->count++) {
+          g->entries[g->count] = entries[e];
+          memcpy(g->deltas[g->count], old[e], sizeof *old);
+        }
+        for (int p = 0; p < a->keys->count; p++)
+          put_entry(g, bases + (uint32_t)p, deltas + (size_t)p * info->vertex_count, vertices, a->m.diagonal);
+        g->start[b + 1] = g->count;
+      }
+  return SN_OK;
+}
+
+// `size` bytes of a section of the model, then `more` of our own.
+static void *grown(adder *a, sn_rt_section_id id, const void *more, size_t more_size, size_t *size) {
+  size_t own = a->model->sizes[id];
+  uint8_t *out = SN_NEW(a->ctx, &a->memory, uint8_t, own + more_size);
+  if (out && own) memcpy(out, a->model->sections[id], own);
+  if (out && more_size) memcpy(out + own, more, more_size);
+  *size = own + more_size;
+  return out;
+}
+
+static sn_status grow_spaces(adder *a, const growing *g, sn_model_section *out) {
+  int count = a->known + a->keys->count, joints = 0;
+  size_t centres = (size_t)count * (size_t)a->dims, mix = (size_t)a->keys->count * (size_t)count;
+  uint16_t *controls = SN_NEW(a->ctx, &a->memory, uint16_t, a->control_count);
+  double *numbers = SN_NEW(a->ctx, &a->memory, double, centres + (size_t)count + mix);
+  sn_rt_correct_head *head = SN_NEW(a->ctx, &a->memory, sn_rt_correct_head, 1);
+  if (!controls || !numbers || !head) return a->ctx->error.status;
+  if (head_of(a)) *head = *head_of(a);
+  for (int k = 0; k < a->control_count; k++) {
+    int number = a->controls[k] - a->m.joint_count;
+    joints += number < 0;
+    if (number < 0)
+      for (number = 0; a->turns[number].joint != a->controls[k];) number++;
+    controls[k] = (uint16_t)number;
+  }
+  memcpy(numbers, a->points, centres * sizeof *numbers);
+  memcpy(numbers + centres, a->widths, (size_t)count * sizeof *numbers);
+  memcpy(numbers + centres + count, a->rbf.mix + (size_t)a->known * (size_t)count, mix * sizeof *numbers);
+  sn_rt_field field = {.kernel = SN_RT_KERNEL_GAUSS,
+                       .mixed = 1,
+                       .first_joint = (uint32_t)(a->model->sizes[SN_SECTION_CORRECT_JOINTS] / sizeof *controls),
+                       .joint_count = (uint32_t)joints,
+                       .value_count = (uint32_t)(a->control_count - joints),
+                       .axis_count = (uint32_t)a->dims,
+                       .centre_count = (uint32_t)count,
+                       .first_basis = head->basis_count,
+                       .basis_count = (uint32_t)a->keys->count,
+                       .first_number = (uint32_t)(a->model->sizes[SN_SECTION_CORRECT_NUMBERS] / sizeof *numbers)};
+  head->field_count++, head->basis_count += (uint32_t)a->keys->count, head->entry_count = g->count;
+  if (head->basis_count > 65535)
+    return sn_fail(a->ctx, SN_BAD_INPUT, "%u poses are too many for a model", head->basis_count);
+  out[0] = (sn_model_section){"correct.head", head, sizeof *head, true};
+  out[1] = (sn_model_section){.name = "correct.fields", .required = true};
+  out[1].bytes = grown(a, SN_SECTION_CORRECT_FIELDS, &field, sizeof field, &out[1].size);
+  out[2] = (sn_model_section){.name = "correct.joints", .required = true};
+  out[2].bytes =
+    grown(a, SN_SECTION_CORRECT_JOINTS, controls, (size_t)a->control_count * sizeof *controls, &out[2].size);
+  out[3] = (sn_model_section){.name = "correct.numbers", .required = true};
+  out[3].bytes =
+    grown(a, SN_SECTION_CORRECT_NUMBERS, numbers, (centres + (size_t)count + mix) * sizeof *numbers, &out[3].size);
+  return out[1].bytes && out[2].bytes && out[3].bytes ? SN_OK : a->ctx->error.status;
+}
+
+// A vertex may go as far as the new poses ask.
+static sn_status grow_limits(adder *a, const float (*deltas)[6], sn_model_section *out) {
+  const sn_rt_info *info = &a->model->info;
+  const uint16_t(*lanes)[SN_RT_LANES] = a->model->sections[SN_SECTION_SKIN_LANES];
+  const uint32_t *chunks = a->model->sections[SN_SECTION_SKIN_CHUNKS];
+  const sn_rt_group *groups = a->model->sections[SN_SECTION_SKIN_GROUPS];
+  *out = (sn_model_section){.name = "correct.limits", .required = true};
+  float *limits = grown(a, SN_SECTION_CORRECT_LIMITS, NULL, 0, &out->size);
+  if (!limits) return a->ctx->error.status;
+  for (uint32_t c = 0; (uint64_t)c * info->grain < info->vertex_count; c++)
+    for (uint32_t n = chunks[c]; n < chunks[c + 1]; n++)
+      for (uint32_t b = groups[n].first_block; b < groups[n].first_block + groups[n].block_count; b++)
+        for (int l = 0; l < SN_RT_LANES; l++) {
+          float *limit = limits + (size_t)b * SN_RT_LANES + l, longest = 0;
+          for (int p = 0; p < a->keys->count; p++) {
+            const float *d = deltas[(size_t)p * info->vertex_count + c * info->grain + lanes[b][l]];
+            longest = fmaxf(longest, sqrtf(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]));
+          }
+          *limit += longest / SN_RT_FREE_PART;
+        }
+  out->bytes = limits;
+  return SN_OK;
+}
+
+static sn_status write(adder *a, const float (*deltas)[6], sn_model *out) {
+  growing g = {0};
+  sn_model_section sections[9];
+  int count = 7;
+  sn_status status = grow_blocks(a, deltas, &g);
+  if (status == SN_OK) status = grow_spaces(a, &g, sections);
+  sections[4] = (sn_model_section){"correct.start", g.start, ((size_t)a->model->info.block_count + 1) * 4, true};
+  sections[5] = (sn_model_section){"correct.entries", g.entries, g.count * sizeof *g.entries, true};
+  sections[6] = (sn_model_section){"correct.deltas", g.deltas, g.count * sizeof *g.deltas, true};
+  if (status == SN_OK && a->model->sections[SN_SECTION_CORRECT_LIMITS])
+    status = grow_limits(a, deltas, &sections[count++]);
+  if (status == SN_OK && a->model->info.joint_count > 0 && !a->model->sections[SN_SECTION_JOINT_REFERENCE]) {
+    void *bytes;
+    size_t size;
+    status = sn_turns_section(a->ctx, &a->memory, a->turns, (int)a->model->info.joint_count, &bytes, &size);
+    sections[count++] = (sn_model_section){"joint.reference", bytes, size, true};
+  }
+  sn_rt_correct kind = head_of(a) ? a->model->info.correct : SN_RT_CORRECT_RBF;
+  return status == SN_OK ? sn_model_replace(a->ctx, a->model, kind, sections, count, out) : status;
+}
+
+static sn_status run(adder *a, sn_model *out) {
+  size_t n = a->model->info.vertex_count;
+  add_pose pose = {0};
+  sn_status status = check_model(a);
+  if (status == SN_OK) status = find_inputs(a);
+  if (status == SN_OK) status = read_turns(a);
+  if (status == SN_OK) status = measure_poses(a);
+  if (status == SN_OK) status = choose_controls(a);
+  if (status == SN_OK) status = gather_points(a);
+  if (status == SN_OK) status = solve(a);
+  if (status == SN_OK) status = new_pose(a, &pose);
+  float(*deltas)[6] = sn_arena_alloc(a->ctx, &a->memory, (size_t)a->keys->count * n, sizeof *deltas);
+  if (status == SN_OK && !deltas) status = a->ctx->error.status;
+  if (status == SN_OK) a->m.diagonal = sn_points_diagonal((const float(*)[3])pose.rest, (int)n);
+  for (int p = 0; status == SN_OK && p < a->keys->count; p++)
+    status = measure(a, &pose, a->keys->frames[p], deltas + (size_t)p * n);
+  if (status == SN_OK) status = write(a, (const float(*)[6])deltas, out);
+  sn_skin_free(&pose.skin);
+  sn_rbf_free(&a->rbf);
+  return status;
+}
+
+sn_status sn_correct_add(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *keys,
+                         sn_model *out) {
+  *out = (sn_model){0};
+  adder a = {.ctx = ctx, .memory = sn_arena_new(ctx), .model = model, .examples = examples, .keys = keys};
+  sn_status status = run(&a, out);
+  sn_arena_free(&a.memory);
+  return status;
+}

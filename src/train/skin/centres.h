@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// Optimised centres of rotation (Le and Hodgins 2016): where the parts of the surface with weights like a vertex's have their middle.
+#ifndef SINEW_TRAIN_SKIN_CENTRES_H
+#define SINEW_TRAIN_SKIN_CENTRES_H
+
+#include "sinew/scene.h"
+
+// With s(w, w') = sum_{j != k} w_j w_k w'_j w'_k exp(-(w_j w'_k - w_k w'_j)^2 / sigma^2), the centre of vertex i is the mean of
+// the triangles' centroids, weighted by area_t s(w_i, mean of the corners' weights). A vertex without such triangles, and
+// so every one of a single joint, is its own centre. `skin` has rows that sum to one.
+sn_status sn_centres(sn_context *ctx, const sn_mesh *rest, const sn_skin *skin, float (*out)[3]);
+
+#endif

@@ -24,6 +24,7 @@ static double similarity(const double *w, const double *v) {
   double sum = 0;
   for (int j = 0; j < most_joints; j++)
     for (int k = 0; k < most_joints; k++) {
+      if (w[j] * w[k] * v[j] * v[k] == 0) continue;
       double across = w[j] * v[k] - w[k] * v[j];
       if (j != k) sum += w[j] * w[k] * v[j] * v[k] * exp(-across * across / (0.1 * 0.1));
     }
@@ -58,14 +59,14 @@ static void check_against_brute_force(const char *set, int vertices, double tole
   assert_true(e.skeleton.joint_count <= most_joints);
   assert_ok(&ctx, sn_centres(&ctx, &e.rest, &e.skin, centres));
   double diagonal = sn_points_diagonal((const float(*)[3])e.rest.positions, n);
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n; i += 3) {
     sn_vec3 expected, own = sn_vec3_from(centres[i]);
     bool there = brute_centre(&e.rest, &e.skin, i, &expected);
     about += there;
     if (!there) expected = sn_vec3_from(e.rest.positions[i]);
     assert_below(sn_vec3_distance(own, expected), tolerance * diagonal);
   }
-  assert_true(about > n / 10 && about < n); // some turn about a centre, some have one joint
+  assert_true(about > n / 30 && about < n / 3); // some turn about a centre, some have one joint
   free(centres);
   sn_examples_free(&e);
 }

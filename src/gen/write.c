@@ -192,7 +192,8 @@ static sn_status take_frame(sn_context *ctx, void *user, const sn_examples *exam
 sn_status sn_gen_folder(sn_context *ctx, const sn_gen_options *options, const char *folder, sn_examples *out) {
   frame_taker taker = {.folder = folder};
   sn_gen_options streamed = *options;
-  streamed.take = take_frame, streamed.taker = &taker;
+  bool whole = options->set && strcmp(options->set, "face") == 0; // its targets are written from its frames
+  if (!whole) streamed.take = take_frame, streamed.taker = &taker;
   sn_outputs together;
   sn_outputs_begin(ctx, &together);
   sn_status status = sn_gen(ctx, &streamed, out);

@@ -151,6 +151,11 @@ static sn_status fill(sn_context *ctx, const sn_gen_options *options, sn_arena *
       sn_vec3_store(face_point(all, count, row, sn_vec3_from(out->rest.positions[i])),
                     sn_frame_mutable(&out->frames, f)[i]);
     }
+  out->controls = SN_NEW(ctx, &out->memory, int, 2); // a corner of the mouth and the chin
+  if (!out->controls) return ctx->error.status;
+  out->control_count = 2;
+  out->controls[0] = sn_nearest_vertex(&out->rest, own[1].pulls[0].at);
+  out->controls[1] = sn_nearest_vertex(&out->rest, sn_xyz(0, -0.075, 0.070));
   out->skeleton.parents[0] = -1;
   out->skeleton.names[0] = sn_arena_text(ctx, &out->skeleton.memory, "head");
   for (int i = 0; i < n; i++) out->skin.weights[i] = 1;

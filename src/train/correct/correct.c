@@ -133,6 +133,7 @@ typedef struct miss_job {
   const sn_mesh *rest;
   const float (*rest_normals)[3], (*frame)[3], (*normals)[3];
   bool forward;
+  double most_stretch; // of a displacement before the blend over what is missing after it
   double tolerance;
   float (*deltas)[6];
   float *farthest;
@@ -149,6 +150,8 @@ static void miss_vertex(const miss_job *job, int i) {
     n = sn_vec3_sub(target_normal, skinned_normal(a, rest_normal));
   } else {
     d = sn_blend_solve(a, missing);
+    double most = job->most_stretch * sn_vec3_length(missing), length = sn_vec3_length(d);
+    if (length > most) d = sn_vec3_scale(d, most / length);
     n = sn_normal_before(a, rest_normal, target_normal);
     if (sn_vec3_distance(sn_mat3_apply(a, d), missing) > job->tolerance) job->lost[i] = 1;
   }
@@ -418,6 +421,7 @@ static sn_status measure_misses(corrector *c) {
                     sn_frame(&e->frames, f),
                     (const float(*)[3])normals,
                     c->options->order == SN_ORDER_FORWARD,
+                    c->options->stretch > 0 ? c->options->stretch : INFINITY,
                     1e-4 * m->diagonal,
                     m->deltas + (size_t)(k + 1) * (size_t)n,
                     m->farthest,

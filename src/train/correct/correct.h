@@ -25,6 +25,8 @@ typedef struct sn_correct_options {
   double threshold; // displacements below this, in percent of the diagonal, are left out
   double
     left; // of the rms displacement: a threshold that is larger than `threshold` where this is; not an option of psd
+  double
+    stretch; // of a displacement before the blend over what is missing after it, at most; 0: any; not an option of psd
   char joints[SN_OPTION_TEXT_SIZE]; // names separated by '+'; "" is all that move
   int components;                   // EigenSkin's per pose space; 0: no compression
 } sn_correct_options;

@@ -150,10 +150,10 @@ static void miss_vertex(const miss_job *job, int i) {
     n = sn_vec3_sub(target_normal, skinned_normal(a, rest_normal));
   } else {
     d = sn_blend_solve(a, missing);
-    double most = job->most_stretch * sn_vec3_length(missing), length = sn_vec3_length(d);
-    if (length > most) d = sn_vec3_scale(d, most / length);
     n = sn_normal_before(a, rest_normal, target_normal);
     if (sn_vec3_distance(sn_mat3_apply(a, d), missing) > job->tolerance) job->lost[i] = 1;
+    double most = job->most_stretch * sn_vec3_length(missing), length = sn_vec3_length(d);
+    if (length > most) d = sn_vec3_scale(d, most / length);
   }
   job->farthest[i] = fmaxf(job->farthest[i], (float)sn_vec3_length(missing));
   sn_vec3_store(d, job->deltas[i]), sn_vec3_store(n, job->deltas[i] + 3);

@@ -247,7 +247,7 @@ sn_rt_status sn_rt_check_correct(sn_rt_checker *c) {
   if (!status) status = sn_rt_check_doubles(c, SN_SECTION_CORRECT_NUMBERS);
   if (!status) status = sn_rt_need(c, SN_SECTION_CORRECT_FIELDS, head->field_count * (uint64_t)sizeof(sn_rt_field));
   if (!status) status = check_fields(c, head);
+  if (!status) status = check_limits(c); // first: what is stored begins with their unit
   if (!status) status = check_entries(c, head);
-  if (!status) status = check_limits(c);
   return status;
 }

@@ -132,8 +132,8 @@ static inline uint32_t sn_rt_packed_delta_bytes(sn_rt_shade shade) {
 
 static inline sn_rt_stored_corrections sn_rt_stored_corrections_of(const sn_rt_model *model) {
   const void *const *at = model->sections;
-  int packed = at[SN_SECTION_PACK_ENTRIES] != NULL;
-  const char *limits = (const char *)at[SN_SECTION_PACK_LIMITS];
+  int whole = model->info.weight_bits == SN_RT_PACKED_BITS, packed = whole && at[SN_SECTION_PACK_ENTRIES] != NULL;
+  const char *limits = whole ? (const char *)at[SN_SECTION_PACK_LIMITS] : NULL;
   sn_rt_stored_corrections c = {(const uint32_t *)at[SN_SECTION_CORRECT_START],
                                 at[packed ? SN_SECTION_PACK_ENTRIES : SN_SECTION_CORRECT_ENTRIES],
                                 at[packed ? SN_SECTION_PACK_DELTAS : SN_SECTION_CORRECT_DELTAS],

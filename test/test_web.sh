@@ -27,7 +27,7 @@ train() { "$SINEW" train --method "$1" "${given[@]}" -o "site/$2.sinew"; }
 train rotreg:bones=8 character
 train lbs:weights=given given
 train dqs dqs
-"$SINEW" pack site/character.sinew -o site/packed.sinew --quiet
+"$SINEW" pack site/character.sinew -o site/character-packed.sinew --quiet
 for name in character given dqs; do "$SINEW" eval site/$name.sinew --skeleton site/character.glb -o $name.pc2 --quiet; done
 "$SINEW" train --method affine --rest arm/rest.obj --frames arm/frames.pc2 --controls arm/controls.txt --quiet -o site/affine.sinew
 cp "$src"/test/golden/*.sinew site

@@ -26,7 +26,7 @@ for (const name of readdirSync(join(process.env.SINEW_SOURCE, 'test/golden')).fi
 }
 
 // A packed model has the same triangles and nearly the same rest pose; the WebGPU kernels refuse it by name.
-const [whole, packed] = await Promise.all(['character', 'packed'].map(name => loadSinew(readFileSync(join(dir, 'site', `${name}.sinew`)))));
+const [whole, packed] = await Promise.all(['character', 'character-packed'].map(name => loadSinew(readFileSync(join(dir, 'site', `${name}.sinew`)))));
 assert.deepEqual(packed.triangles, whole.triangles);
 assert.ok(packed.rest().positions.every((x, k) => Math.abs(x - whole.rest().positions[k]) < 1e-2), 'packed positions');
 assert.equal(webgpuRefuses(whole), null);

@@ -52,7 +52,8 @@ def test_out_is_written_in_place_and_strides_are_kept(arm):
     assert np.array_equal(buffer[:, 0:3], expected[0]) and np.array_equal(buffer[:, 3:6], expected[1])
     assert (buffer[:, 6:] == 7).all()
     alone = np.zeros((len(model), 3), np.float32)
-    assert model(joints[3], out=alone) is alone and np.array_equal(alone, expected[0])
+    # without normals the last bits may be others (docs/runtime.md)
+    assert model(joints[3], out=alone) is alone and np.allclose(alone, expected[0], rtol=0, atol=1e-6)
 
 
 def test_wrong_out_is_refused(arm):
@@ -113,7 +114,7 @@ def test_the_same_arrays_again_and_others(arm):
     assert np.array_equal(out[0], expected[20])
     other = np.empty((len(model), 3), np.float32)
     model(pose, out=other)
-    assert np.array_equal(other, expected[20])
+    assert np.allclose(other, expected[20], rtol=0, atol=1e-6)
     pair = [np.empty((len(model), 3), np.float32), out[1]]
     model(pose, out=pair)
     pair[0] = np.empty((len(model), 3), np.float32)

@@ -50,12 +50,16 @@ const attempt = async bytes => {
   }
 };
 for (let k = 0; k < 60; k++) await attempt(good.subarray(0, Math.floor(good.length * k / 60)));
+const sections = Array.from({ length: good.readUInt32LE(12) }, (_, n) => [16, 24].map(o => Number(good.readBigUInt64LE(128 + 40 * n + o))));
+const read = place => place < 128 + 40 * sections.length || sections.some(([at, size]) => place >= at && place < at + size);
 for (let k = 0; k < 300; k++) {
-  const bad = Buffer.from(good), place = k < 200 ? k : Math.floor(bad.length * (k - 200) / 100);
+  let place = k < 200 ? k : Math.floor(good.length * (k - 200) / 100);
+  while (!read(place)) place--; // between sections there are bytes that nobody reads
+  const bad = Buffer.from(good);
   bad[place] ^= 1 + k % 255;
   await attempt(bad);
 }
-assert.equal(refused, tried, `${tried - refused} of ${tried} hostile models were taken`); // every byte is under a checksum
+assert.equal(refused, tried, `${tried - refused} of ${tried} hostile models were taken`); // every byte that is read is under a checksum
 // The same with checksums that fit: refused, or harmless.
 for (let k = 0; k < 300; k++) {
   const bad = Buffer.from(good), count = bad.readUInt32LE(12), entry = 128 + 40 * (k % count), at = Number(bad.readBigUInt64LE(entry + 16)), size = Number(bad.readBigUInt64LE(entry + 24));

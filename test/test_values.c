@@ -285,8 +285,8 @@ static void morph_targets_are_examples(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = new_face(&ctx, 1500, 8, 6), loaded;
-  char folder[] = "/tmp/sinew-values-XXXXXX", path[64];
-  assert_non_null(mkdtemp(folder));
+  const char *folder = scratch_folder();
+  char path[4200];
   sn_gen_options options = sn_gen_options_default();
   options.set = "face";
   assert_ok(&ctx, sn_gen_write(&ctx, &options, &e, folder));

@@ -231,6 +231,20 @@ void sn_examples_from_file(const sn_examples *examples, const void *vertices, si
 sn_status sn_examples_file_mesh(sn_context *ctx, const sn_examples *examples, sn_mesh *out);
 sn_status sn_examples_file_skin(sn_context *ctx, const sn_examples *examples, const sn_skin *skin, sn_skin *out);
 
+// A plane across an axis (0 x, 1 y, 2 z) at this coordinate.
+typedef struct sn_mirror {
+  int axis;
+  double at;
+} sn_mirror;
+
+double sn_vec3_along(sn_vec3 p, int axis); // the coordinate
+sn_vec3 sn_mirror_point(const sn_mirror *mirror, sn_vec3 p);
+// Planes across an axis about which characters are symmetric: through the origin, and through the middle of their box.
+void sn_mirror_planes(const sn_mesh *rest, int axis, sn_mirror out[2]);
+// The vertex nearest to the mirror image of every `step`-th one, and how far from it.
+sn_status sn_mirror_vertices(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_mirror *mirror,
+                             int step, int **vertices, double **distances);
+
 // Every frame again as its mirror image about the plane across an axis (0 x, 1 y, 2 z), behind the others: vertices by mirrored
 // rest positions, joints and values by names with .L and .R or left and right. Fails where the rest mesh or the skeleton
 // is not symmetric.

@@ -19,20 +19,11 @@ static const double most_rise = 1.05, no_rise = 0.002;
 static const double smooth_again = 0.01;
 
 typedef struct mirror {
-  int axis;
-  double middle;  // coordinate of the plane
+  sn_mirror plane;
   int *vertex;    // the vertex at the mirror image of each
   int *partner;   // of every bone; itself in the middle, -1 without one
   double matched; // part of the vertices that have one
 } mirror;
-
-static double coordinate(sn_vec3 p, int axis) { return axis == 0 ? p.x : axis == 1 ? p.y : p.z; }
-
-static sn_vec3 reflect(const mirror *m, sn_vec3 p) {
-  double *at = m->axis == 0 ? &p.x : m->axis == 1 ? &p.y : &p.z;
-  *at = 2 * m->middle - *at;
-  return p;
-}
 
 // ---- the mesh ----------------------------------------------------------------------------------------------------------
 
@@ -48,15 +39,9 @@ static double mean_edge(const sn_mesh *rest) {
 // The part of every `step`-th vertex that has another one at its mirror image; which one is in `vertex` where step is 1.
 static sn_status match_vertices(sn_context *ctx, sn_arena *scratch, const sn_mesh *rest, int step, mirror *m) {
   int count = (rest->vertex_count + step - 1) / step, matched = 0;
-  float(*image)[3] = sn_arena_alloc(ctx, scratch, (size_t)count, sizeof *image);
-  double *distance = SN_NEW(ctx, scratch, double, count);
-  m->vertex = SN_NEW(ctx, scratch, int, count);
-  if (!image || !distance || !m->vertex) return ctx->error.status;
-  for (int i = 0; i < count; i++) sn_vec3_store(reflect(m, sn_vec3_from(rest->positions[i * step])), image[i]);
-  sn_status status = sn_nearest_vertices(ctx, (const float(*)[3])rest->positions, rest->vertex_count,
-                                         (const float(*)[3])image, count, m->vertex, distance);
-  double bound = near_edge * mean_edge(rest);
-  for (int i = 0; status == SN_OK && i < count; i++) matched += distance[i] <= bound;
+  double *distances, bound = near_edge * mean_edge(rest);
+  sn_status status = sn_mirror_vertices(ctx, scratch, rest, &m->plane, step, &m->vertex, &distances);
+  for (int i = 0; status == SN_OK && i < count; i++) matched += distances[i] <= bound;
   m->matched = (double)matched / count;
   return status;
 }
@@ -177,12 +162,12 @@ static void mirror_joints(sn_skeleton *s, const mirror *m) {
   for (int j = 0; j < s->joint_count; j++) {
     int k = m->partner[j];
     if (k < j) continue; // its partner's turn was before, or it has none
-    sn_vec3 a = sn_affine_translation(s->rest[j]), b = reflect(m, sn_affine_translation(s->rest[k]));
+    sn_vec3 a = sn_affine_translation(s->rest[j]), b = sn_mirror_point(&m->plane, sn_affine_translation(s->rest[k]));
     float at[3];
     sn_vec3_store(sn_vec3_scale(sn_vec3_add(a, b), 0.5), at);
     s->rest[j] = sn_affine_make(sn_mat3_identity(), sn_vec3_from(at));
     if (k == j) continue;
-    sn_vec3_store(reflect(m, sn_vec3_from(at)), at);
+    sn_vec3_store(sn_mirror_point(&m->plane, sn_vec3_from(at)), at);
     s->rest[k] = sn_affine_make(sn_mat3_identity(), sn_vec3_from(at));
   }
 }
@@ -194,7 +179,7 @@ static sn_status name_sides(sn_context *ctx, sn_skeleton *s, const mirror *m) {
     char name[64];
     if (k <= j) continue;
     sn_vec3 a = sn_affine_translation(s->rest[j]), b = sn_affine_translation(s->rest[k]);
-    bool left = coordinate(a, m->axis) >= coordinate(b, m->axis);
+    bool left = sn_vec3_along(a, m->plane.axis) >= sn_vec3_along(b, m->plane.axis);
     snprintf(name, sizeof name, "joint%d.%c", j, left ? 'L' : 'R');
     s->names[j] = sn_arena_text(ctx, &s->memory, name);
     snprintf(name, sizeof name, "joint%d.%c", j, left ? 'R' : 'L');
@@ -238,18 +223,16 @@ static sn_status mirror_skin(sn_context *ctx, const sn_skin *from, const mirror 
 
 // ---- all of it -----------------------------------------------------------------------------------------------------------
 
-// The best of planes through the middle of the box and through the origin, where characters are modelled.
 static sn_status choose_mirror(sn_context *ctx, sn_arena *scratch, const sn_mesh *rest, sn_rig_symmetry wanted,
                                mirror *best) {
   enum { most_samples = 2000 };
   int step = 1 + (rest->vertex_count - 1) / most_samples;
-  sn_vec3 low, high;
-  sn_points_bounds((const float(*)[3])rest->positions, rest->vertex_count, &low, &high);
   *best = (mirror){.matched = -1};
   for (int n = 0; n < 6; n++) {
-    mirror m = {.axis = n / 2};
-    if (n % 2 == 0) m.middle = (coordinate(low, m.axis) + coordinate(high, m.axis)) / 2;
-    if (wanted != SN_RIG_SYMMETRY_AUTO && (int)wanted - (int)SN_RIG_SYMMETRY_X != m.axis) continue;
+    sn_mirror planes[2];
+    if (wanted != SN_RIG_SYMMETRY_AUTO && (int)wanted - (int)SN_RIG_SYMMETRY_X != n / 2) continue;
+    sn_mirror_planes(rest, n / 2, planes);
+    mirror m = {.plane = planes[1 - n % 2]};
     sn_status status = match_vertices(ctx, scratch, rest, step, &m);
     if (status != SN_OK) return status;
     if (m.matched > best->matched) *best = m;
@@ -336,11 +319,11 @@ static void decide(const sn_rig_options *o, const mirror *m, double allowed, sn_
   if (worth) {
     keep(result, better);
     snprintf(said, size, "about %c: %d of %d joints have a mirror image (rms %.3g %%, without %.3g %%)",
-             "xyz"[m->axis], count_paired(m->partner, bones), bones, after, before);
+             "xyz"[m->plane.axis], count_paired(m->partner, bones), bones, after, before);
   } else {
     snprintf(said, size,
              "the rest mesh is symmetric about %c, the motion is not: rms would be %.3g %% instead of %.3g %%",
-             "xyz"[m->axis], after, before);
+             "xyz"[m->plane.axis], after, before);
   }
   result->report.symmetric = worth && count_paired(m->partner, bones) == bones;
 }
@@ -377,7 +360,7 @@ sn_status sn_rig_symmetrise(sn_context *ctx, const sn_mesh *rest, const sn_frame
     status = sn_fail(ctx, SN_BAD_INPUT,
                      "symmetry %c: %.0f %% of the rest mesh's vertices have none at their mirror image; give another "
                      "axis, none, or a rest pose that is symmetric",
-                     "xyz"[m.axis], 100 * (1 - m.matched));
+                     "xyz"[m.plane.axis], 100 * (1 - m.matched));
   }
   sn_arena_free(&scratch);
   return status;

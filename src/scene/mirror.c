@@ -40,59 +40,62 @@ static bool other_side(const char *name, char *out, size_t room) {
 // ---- partners ------------------------------------------------------------------------------------------------------------
 
 typedef struct mirror {
-  int axis;
-  double at; // the plane: this coordinate along the axis
+  sn_mirror plane;
   int *vertices, *joints, *values;
 } mirror;
 
-static sn_vec3 reflect(const mirror *m, sn_vec3 p) {
+double sn_vec3_along(sn_vec3 p, int axis) { return axis == 0 ? p.x : axis == 1 ? p.y : p.z; }
+
+sn_vec3 sn_mirror_point(const sn_mirror *m, sn_vec3 p) {
   if (m->axis == 0) p.x = 2 * m->at - p.x;
   if (m->axis == 1) p.y = 2 * m->at - p.y;
   if (m->axis == 2) p.z = 2 * m->at - p.z;
   return p;
 }
 
-static sn_affine reflection(const mirror *m) {
+void sn_mirror_planes(const sn_mesh *rest, int axis, sn_mirror out[2]) {
+  sn_vec3 low, high;
+  sn_points_bounds((const float(*)[3])rest->positions, rest->vertex_count, &low, &high);
+  out[0] = (sn_mirror){axis, 0};
+  out[1] = (sn_mirror){axis, (sn_vec3_along(low, axis) + sn_vec3_along(high, axis)) / 2};
+}
+
+sn_status sn_mirror_vertices(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_mirror *m, int step,
+                             int **vertices, double **distances) {
+  int n = (rest->vertex_count + step - 1) / step;
+  float(*images)[3] = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *images);
+  *vertices = SN_NEW(ctx, memory, int, n), *distances = SN_NEW(ctx, memory, double, n);
+  if (!images || !*vertices || !*distances) return ctx->error.status;
+  for (int i = 0; i < n; i++) sn_vec3_store(sn_mirror_point(m, sn_vec3_from(rest->positions[i * step])), images[i]);
+  return sn_nearest_vertices(ctx, (const float(*)[3])rest->positions, rest->vertex_count, (const float(*)[3])images,
+                             n, *vertices, *distances);
+}
+
+static sn_affine reflection(const sn_mirror *m) {
   sn_affine out = sn_affine_identity();
   out.m[m->axis][m->axis] = -1, out.m[m->axis][3] = 2 * m->at;
   return out;
 }
 
-// The vertex at the mirror image of each; `worst` is the farthest from one.
-static sn_status match_vertices(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, mirror *m, int *worst,
-                                double *distance) {
-  int n = rest->vertex_count;
-  float(*images)[3] = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *images);
-  double *distances = SN_NEW(ctx, memory, double, n);
-  if (!images || !distances) return ctx->error.status;
-  for (int i = 0; i < n; i++) sn_vec3_store(reflect(m, sn_vec3_from(rest->positions[i])), images[i]);
-  sn_status status = sn_nearest_vertices(ctx, (const float(*)[3])rest->positions, n, (const float(*)[3])images, n,
-                                         m->vertices, distances);
-  *worst = 0;
-  for (int i = 0; status == SN_OK && i < n; i++)
-    if (distances[i] > distances[*worst]) *worst = i;
-  *distance = n > 0 ? distances[*worst] : 0;
-  return status;
-}
-
-// About the origin, or else about the middle of the mesh.
 static sn_status find_plane(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, mirror *m) {
-  const float(*positions)[3] = (const float(*)[3])rest->positions;
-  double allowed = vertex_tolerance * sn_points_diagonal(positions, rest->vertex_count), distance;
-  int worst;
-  sn_vec3 low, high;
-  sn_status status = match_vertices(ctx, memory, rest, m, &worst, &distance);
-  if (status != SN_OK || distance <= allowed) return status;
-  sn_points_bounds(positions, rest->vertex_count, &low, &high);
-  sn_vec3 middle = sn_vec3_scale(sn_vec3_add(low, high), 0.5);
-  m->at = m->axis == 0 ? middle.x : m->axis == 1 ? middle.y : middle.z;
-  status = match_vertices(ctx, memory, rest, m, &worst, &distance);
-  if (status != SN_OK || distance <= allowed) return status;
+  double allowed = vertex_tolerance * sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
+  sn_mirror planes[2];
+  sn_mirror_planes(rest, m->plane.axis, planes);
+  double *distances;
+  int worst = 0;
+  for (int p = 0; p < 2; p++) {
+    m->plane = planes[p], worst = 0;
+    sn_status status = sn_mirror_vertices(ctx, memory, rest, &m->plane, 1, &m->vertices, &distances);
+    if (status != SN_OK) return status;
+    for (int i = 0; i < rest->vertex_count; i++)
+      if (distances[i] > distances[worst]) worst = i;
+    if (distances[worst] <= allowed) return SN_OK;
+  }
   return sn_fail(
     ctx, SN_BAD_INPUT,
-    "--mirror %c: the rest mesh is not symmetric: no vertex is at the mirror image of vertex %d (the nearest is "
-    "%.3g away)",
-    "xyz"[m->axis], worst, distance);
+    "mirror %c: the rest mesh is not symmetric: no vertex is at the mirror image of vertex %d (the nearest "
+    "is %.3g away)",
+    "xyz"[m->plane.axis], worst, distances[worst]);
 }
 
 static sn_status match_joints(sn_context *ctx, const sn_examples *e, mirror *m) {
@@ -102,12 +105,12 @@ static sn_status match_joints(sn_context *ctx, const sn_examples *e, mirror *m) 
     char name[512];
     m->joints[j] = other_side(s->names[j], name, sizeof name) ? sn_skeleton_find(s, name) : j;
     if (m->joints[j] < 0)
-      return sn_fail(ctx, SN_BAD_INPUT, "--mirror %c: joint '%s' has no partner '%s'", "xyz"[m->axis], s -> names[j],
-                     name);
+      return sn_fail(ctx, SN_BAD_INPUT, "mirror %c: joint '%s' has no partner '%s'", "xyz"[m->plane.axis],
+                     s -> names[j], name);
     sn_vec3 own = sn_affine_translation(s->rest[j]), other = sn_affine_translation(s->rest[m->joints[j]]);
-    if (sn_vec3_distance(reflect(m, own), other) > allowed)
-      return sn_fail(ctx, SN_BAD_INPUT, "--mirror %c: joint '%s' is not at the mirror image of '%s'%s",
-                     "xyz"[m->axis], s -> names[j], s -> names[m->joints[j]],
+    if (sn_vec3_distance(sn_mirror_point(&m->plane, own), other) > allowed)
+      return sn_fail(ctx, SN_BAD_INPUT, "mirror %c: joint '%s' is not at the mirror image of '%s'%s",
+                     "xyz"[m->plane.axis], s -> names[j], s -> names[m->joints[j]],
                      m -> joints[j] == j ? "; names tell sides by .L and .R or left and right" : "");
   }
   return SN_OK;
@@ -133,7 +136,7 @@ static sn_status mirror_frames(sn_context *ctx, const mirror *m, sn_frames *fram
     const float(*from)[3] = sn_frame(frames, f);
     float(*to)[3] = sn_frame_mutable(&both, count + f);
     memcpy(sn_frame_mutable(&both, f), from, (size_t)n * sizeof *from);
-    for (int i = 0; i < n; i++) sn_vec3_store(reflect(m, sn_vec3_from(from[m->vertices[i]])), to[i]);
+    for (int i = 0; i < n; i++) sn_vec3_store(sn_mirror_point(&m->plane, sn_vec3_from(from[m->vertices[i]])), to[i]);
   }
   sn_frames_free(frames);
   *frames = both;
@@ -145,7 +148,7 @@ static sn_status mirror_poses(sn_context *ctx, const mirror *m, sn_poses *poses)
   sn_poses both;
   sn_status status = sn_poses_new(ctx, joints, 2 * count, &both);
   if (status != SN_OK) return status;
-  sn_affine turned = reflection(m);
+  sn_affine turned = reflection(&m->plane);
   for (int f = 0; f < count; f++)
     for (int j = 0; j < joints; j++) {
       sn_pose(&both, f)[j] = sn_pose(poses, f)[j];
@@ -189,11 +192,10 @@ static sn_status mirror_tables(sn_context *ctx, const mirror *m, sn_examples *e)
 
 sn_status sn_examples_mirror(sn_context *ctx, int axis, sn_examples *e) {
   sn_arena scratch = sn_arena_new(ctx);
-  mirror m = {.axis = axis};
-  m.vertices = SN_NEW(ctx, &scratch, int, e->rest.vertex_count);
+  mirror m = {.plane = {axis, 0}};
   m.joints = SN_NEW(ctx, &scratch, int, e->skeleton.joint_count);
   m.values = SN_NEW(ctx, &scratch, int, e->values.count);
-  sn_status status = m.vertices && m.joints && m.values ? SN_OK : ctx->error.status;
+  sn_status status = m.joints && m.values ? SN_OK : ctx->error.status;
   if (status == SN_OK) status = find_plane(ctx, &scratch, &e->rest, &m);
   if (status == SN_OK) status = match_joints(ctx, e, &m);
   if (status == SN_OK) {

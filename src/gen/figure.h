@@ -46,21 +46,25 @@ typedef struct sn_soup {
   int vertex_count, triangle_count;
   sn_vec3 *points;
   int *corners; // 3 per triangle
+  int64_t point_room, triangle_room;
 } sn_soup;
 
+void sn_soup_free(sn_context *ctx, sn_soup *soup);
+
 // Marching tetrahedra on a grid of cubes of edge `cell`: closed and manifold by construction.
-sn_status sn_surface_extract(sn_context *ctx, const sn_surface *surface, double cell, sn_arena *memory, sn_soup *out);
+sn_status sn_surface_extract(sn_context *ctx, const sn_surface *surface, double cell, sn_soup *out);
 // Exactly `vertices` vertices, evenly spread, triangles close to equilateral.
 sn_status sn_surface_mesh(sn_context *ctx, sn_surface surface, int vertices, sn_mesh *out);
 
-// Isotropic remeshing of a closed manifold down to exactly `vertices` vertices on the surface.
-sn_status sn_remesh(sn_context *ctx, const sn_surface *surface, int vertices, const sn_soup *soup, sn_mesh *out);
+// Isotropic remeshing of a closed manifold down to exactly `vertices` vertices on the surface. Works in the soup's memory: it
+// is spent afterwards.
+sn_status sn_remesh(sn_context *ctx, const sn_surface *surface, int vertices, sn_soup *soup, sn_mesh *out);
 
 // ---- figures -----------------------------------------------------------------------------------------------------
 
 enum {
   SN_FIGURE_SHAPES = 160,
-  SN_FIGURE_JOINTS = 256,
+  SN_FIGURE_JOINTS = 512,
   SN_FIGURE_GROUPS = 24,
   SN_FIGURE_MUSCLES = 64,
   SN_FIGURE_DRIVES = 640,

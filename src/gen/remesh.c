@@ -68,22 +68,22 @@ static sn_status web_pair(sn_context *ctx, web *w) {
   return status;
 }
 
-static sn_status web_make(sn_context *ctx, const sn_surface *surface, const sn_soup *soup, sn_arena *memory, web *w) {
+static sn_status web_make(sn_context *ctx, const sn_surface *surface, sn_soup *soup, sn_arena *memory, web *w) {
   int n = soup->vertex_count, halves = 3 * soup->triangle_count;
-  *w = (web){.vertex_count = n, .half_count = halves, .live = n, .surface = surface};
-  w->at = SN_NEW(ctx, memory, sn_vec3, n);
+  *w = (web){.vertex_count = n,
+             .half_count = halves,
+             .live = n,
+             .surface = surface,
+             .at = soup->points,
+             .from = soup->corners};
   w->moved = SN_NEW(ctx, memory, sn_vec3, n);
   w->normal = SN_NEW(ctx, memory, sn_vec3, n);
   w->size = SN_NEW(ctx, memory, double, n);
   w->pull = SN_NEW(ctx, memory, double, n);
   w->out = SN_NEW(ctx, memory, int, n);
   w->stamp = SN_NEW(ctx, memory, int, n);
-  w->from = SN_NEW(ctx, memory, int, halves);
   w->twin = SN_NEW(ctx, memory, int, halves);
-  if (!w->at || !w->moved || !w->normal || !w->size || !w->pull || !w->out || !w->stamp || !w->from || !w->twin)
-    return ctx->error.status;
-  memcpy(w->at, soup->points, (size_t)n * sizeof *w->at);
-  memcpy(w->from, soup->corners, (size_t)halves * sizeof *w->from);
+  if (!w->moved || !w->normal || !w->size || !w->pull || !w->out || !w->stamp || !w->twin) return ctx->error.status;
   return web_pair(ctx, w);
 }
 
@@ -322,7 +322,7 @@ static void remesh(sn_context *ctx, web *w, int vertices, edge_length *edges) {
   flip_pass(w, true);
 }
 
-sn_status sn_remesh(sn_context *ctx, const sn_surface *surface, int vertices, const sn_soup *soup, sn_mesh *out) {
+sn_status sn_remesh(sn_context *ctx, const sn_surface *surface, int vertices, sn_soup *soup, sn_mesh *out) {
   sn_arena scratch = sn_arena_new(ctx);
   web w;
   *out = (sn_mesh){0};

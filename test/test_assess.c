@@ -34,7 +34,8 @@ static void figures_follow_their_definitions(void **state) {
     }
   assert_ok(&ctx, sn_errors_measure(&ctx, &examples, &keys, &wrong, NULL, &errors));
   double diagonal = sn_points_diagonal((const float(*)[3])examples.rest.positions, n);
-  sn_metrics m = sn_metrics_of(&errors, diagonal);
+  sn_metrics m;
+  assert_ok(&ctx, sn_metrics_of(&ctx, &errors, diagonal, &m));
   assert_near(m.rms, sqrt(total / (3 * n)), 1e-12);
   assert_near(m.rms_pct_diag, 100 * m.rms / diagonal, 1e-12);
   assert_near(m.max_pct_diag, 100 * largest / diagonal, 1e-12);
@@ -87,7 +88,8 @@ static void truth_has_no_error(void **state) {
     }
   }
   assert_ok(&ctx, sn_errors_measure(&ctx, &examples, &all, &examples.frames, &normals, &errors));
-  sn_metrics m = sn_metrics_of(&errors, 1);
+  sn_metrics m;
+  assert_ok(&ctx, sn_metrics_of(&ctx, &errors, 1, &m));
   assert_near(m.rms, 0, 0);
   assert_near(m.ee, 0, 0);
   assert_near(m.normal_deg, 10, 1e-3);
@@ -117,7 +119,9 @@ static void errors_add_up(void **state) {
   assert_ok(&ctx, sn_errors_measure(&ctx, &examples, &high, &half, NULL, &b));
   assert_ok(&ctx, sn_errors_measure(&ctx, &examples, &all, &rest, NULL, &whole));
   assert_ok(&ctx, sn_errors_add(&ctx, &a, &b));
-  sn_metrics sum = sn_metrics_of(&a, 1), direct = sn_metrics_of(&whole, 1);
+  sn_metrics sum, direct;
+  assert_ok(&ctx, sn_metrics_of(&ctx, &a, 1, &sum));
+  assert_ok(&ctx, sn_metrics_of(&ctx, &whole, 1, &direct));
   assert_near(sum.rms, direct.rms, 1e-12);
   assert_near(sum.ee, direct.ee, 1e-12);
   assert_near(sum.max_pct_diag, direct.max_pct_diag, 0);
@@ -134,8 +138,10 @@ static void errors_add_up(void **state) {
 
 static void no_frames_give_no_figures(void **state) {
   (void)state;
+  sn_context ctx = sn_context_default();
   sn_errors none = {0};
-  sn_metrics m = sn_metrics_of(&none, 1);
+  sn_metrics m;
+  assert_ok(&ctx, sn_metrics_of(&ctx, &none, 1, &m));
   assert_int_equal(m.frame_count, 0);
   assert_true(isnan(m.rms) && isnan(m.ee));
 }

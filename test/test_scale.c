@@ -130,7 +130,9 @@ static void figures_do_not_depend_on_windows(void **state) {
     part = (sn_keys){.count = count, .frames = all.frames + first};
     assert_ok(&ctx, sn_errors_window(&ctx, &examples, &part, first, &some, &turned, &windows));
   }
-  sn_metrics a = sn_metrics_of(&whole, 1), b = sn_metrics_of(&windows, 1);
+  sn_metrics a, b;
+  assert_ok(&ctx, sn_metrics_of(&ctx, &whole, 1, &a));
+  assert_ok(&ctx, sn_metrics_of(&ctx, &windows, 1, &b));
   assert_memory_equal(&a, &b, sizeof a);
   assert_memory_equal(whole.frame_squared, windows.frame_squared, 11 * sizeof(double));
   sn_errors_free(&whole);

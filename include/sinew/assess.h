@@ -77,10 +77,10 @@ sn_status sn_assess_correct_values(sn_context *ctx, const sn_rt_model *model, co
 typedef struct sn_errors {
   int vertex_count, frame_count; // every vertex of the rest file counts
   double *squared;               // per vertex, over the frames
-  double *rigid; // rigid_count * joint_count: squared error of following joint j; NULL without skeleton
-  int joint_count, rigid_count, *copies; // the examples' vertices, and how many of the file's each is
-  double largest, angle_sum;             // largest distance; sum of normal angles in radians
-  double *frame_squared;                 // per frame of `keys`, over the vertices
+  double largest, angle_sum;     // largest distance; sum of normal angles in radians
+  double *frame_squared;         // per frame of `keys`, over the vertices
+  int *frames;                   // the frames of `keys`
+  const sn_examples *examples;   // which must outlive this
   sn_arena memory;
 } sn_errors;
 
@@ -95,7 +95,8 @@ sn_status sn_errors_window(sn_context *ctx, const sn_examples *examples, const s
 // Adds the frames of b (same mesh, same joints) to a; a zeroed `a` becomes a copy.
 sn_status sn_errors_add(sn_context *ctx, sn_errors *a, const sn_errors *b);
 void sn_errors_free(sn_errors *errors);
-sn_metrics sn_metrics_of(const sn_errors *errors, double diagonal);
+// The enveloping error is against the best single joints, which are looked for here.
+sn_status sn_metrics_of(sn_context *ctx, const sn_errors *errors, double diagonal, sn_metrics *out);
 
 // Training, test and all frames. With clips that are only tested on, `test` is theirs, and `between` has the other frames that
 // were not trained on.

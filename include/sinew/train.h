@@ -100,9 +100,12 @@ bool sn_method_has_no_model(const sn_method_spec *spec);
 sn_status sn_train_predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
                            const sn_keys *keys, const sn_keys *wanted, sn_frames *out, sn_train_report *report);
 
-// Adds to errors[i * joint_count + j] the squared distance, over the frames of `keys`, between vertex i and where joint
-// j alone would carry it (the articulated rigid-body prediction of Wang 2007, 7.1).
-void sn_rigid_errors(const sn_context *ctx, const sn_examples *examples, const sn_keys *keys, double *errors);
+// For every vertex the joint that alone would carry it best over the frames of `keys`, and the squared distances that are left
+// (the articulated rigid-body prediction of Wang 2007, 7.1). `joints` or `errors` may be NULL.
+sn_status sn_best_joints(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, uint16_t *joints,
+                         double *errors);
+// The squared distances, over all vertices, that one joint leaves.
+sn_status sn_joint_error(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int joint, double *out);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -15,10 +15,8 @@ static int window_size(const sn_context *ctx, const sn_rt_model *model) {
   return count < (size_t)least ? least : count > INT32_MAX ? INT32_MAX : (int)count;
 }
 
-static sn_status measure(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *keys,
-                         sn_errors *out) {
-  *out = (sn_errors){0};
-  if (keys->count == 0) return SN_OK;
+static sn_status measure_windows(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
+                                 const sn_keys *keys, sn_errors *out) {
   sn_status status = sn_errors_begin(ctx, examples, keys->count, out);
   int step = window_size(ctx, model);
   for (int first = 0; status == SN_OK && first < keys->count; first += step) {
@@ -30,8 +28,74 @@ static sn_status measure(sn_context *ctx, const sn_rt_model *model, const sn_exa
     status = sn_errors_window(ctx, examples, &window, first, &positions, &normals, out);
     sn_frames_free(&positions);
     sn_frames_free(&normals);
-    if (step < keys->count) sn_progress(ctx, "measuring", (double)first / keys->count);
   }
+  if (status != SN_OK) sn_errors_free(out);
+  return status;
+}
+
+static sn_status share_errors(sn_context *ctx, int owner, sn_errors *e) {
+  struct {
+    double largest, angle_sum;
+  } both = {e->largest, e->angle_sum};
+  sn_status status = sn_team_share(ctx, owner, e->squared, (size_t)e->vertex_count * sizeof *e->squared);
+  if (status == SN_OK)
+    status = sn_team_share(ctx, owner, e->frame_squared, (size_t)e->frame_count * sizeof *e->frame_squared);
+  if (status == SN_OK) status = sn_team_share(ctx, owner, &both, sizeof both);
+  e->largest = both.largest, e->angle_sum = both.angle_sum;
+  return status;
+}
+
+// Frames are measured in groups, whose sums are added in their order: processes of a team have groups each. A small set is
+// one group.
+enum { frame_groups = 8, least_group_bytes = 4 << 20 };
+
+static int group_count(const sn_rt_model *model, const sn_keys *keys) {
+  size_t bytes = (size_t)keys->count * model->info.vertex_count * sizeof(float[3]);
+  size_t groups = 1 + bytes / least_group_bytes;
+  if (groups > frame_groups) groups = frame_groups;
+  return groups < (size_t)keys->count ? (int)groups : keys->count;
+}
+
+static sn_keys group_keys(const sn_keys *keys, int groups, int g) {
+  int first = (int)((int64_t)keys->count * g / groups), last = (int)((int64_t)keys->count * (g + 1) / groups);
+  return (sn_keys){.count = last - first, .frames = keys->frames + first};
+}
+
+static int group_owner(const sn_context *ctx, int groups, int g) {
+  int rank = 0;
+  while (sn_team_first(ctx, groups, rank + 1) <= g) rank++;
+  return rank;
+}
+
+// The sums of a group that another process has measured.
+static sn_status receive(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int owner,
+                         sn_errors *out) {
+  sn_status status = SN_OK;
+  if (!out->squared) status = sn_errors_begin(ctx, examples, keys->count, out);
+  if (status == SN_OK) memcpy(out->frames, keys->frames, (size_t)keys->count * sizeof *out->frames);
+  return status == SN_OK ? share_errors(ctx, owner, out) : status;
+}
+
+static sn_status measure(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *keys,
+                         sn_errors *out) {
+  sn_errors group[frame_groups] = {{0}};
+  sn_status status = SN_OK;
+  int groups = group_count(model, keys);
+  *out = (sn_errors){0};
+  for (int g = 0; ctx->team && g < groups && status == SN_OK; g++) {
+    sn_keys own = group_keys(keys, groups, g);
+    if (group_owner(ctx, groups, g) == sn_team_rank(ctx))
+      status = measure_windows(ctx, model, examples, &own, &group[g]);
+  }
+  for (int g = 0; g < groups && status == SN_OK; g++) {
+    sn_keys own = group_keys(keys, groups, g);
+    status = ctx->team ? receive(ctx, examples, &own, group_owner(ctx, groups, g), &group[g])
+                       : measure_windows(ctx, model, examples, &own, &group[g]);
+    if (status == SN_OK) status = sn_errors_add(ctx, out, &group[g]);
+    sn_errors_free(&group[g]);
+    if (!ctx->team) sn_progress(ctx, "measuring", (g + 1.0) / groups);
+  }
+  for (int g = 0; g < groups; g++) sn_errors_free(&group[g]);
   if (status != SN_OK) sn_errors_free(out);
   return status;
 }
@@ -82,21 +146,21 @@ static sn_status score(sn_context *ctx, const sn_examples *examples, parts *p, s
   sn_status status = SN_OK;
   sn_errors all = {0};
   int parts_used = 0;
-  for (int k = 0; k < 3; k++) {
-    *metrics[k] = sn_metrics_of(&p->errors[k], diagonal);
+  for (int k = 0; status == SN_OK && k < 3; k++) {
+    status = sn_metrics_of(ctx, &p->errors[k], diagonal, metrics[k]);
     if (frame_rms) store_frame_rms(&p->errors[k], &p->keys[k], frame_rms);
     if (p->errors[k].frame_count > 0) out->all = *metrics[k], parts_used++;
   }
   for (int k = 0; parts_used != 1 && k < 3; k++)
     if (status == SN_OK && p->errors[k].frame_count > 0) status = sn_errors_add(ctx, &all, &p->errors[k]);
-  if (parts_used != 1) out->all = sn_metrics_of(&all, diagonal);
+  if (status == SN_OK && parts_used != 1) status = sn_metrics_of(ctx, &all, diagonal, &out->all);
   free_errors(p);
   sn_errors_free(&all);
   return status;
 }
 
-static sn_status assess(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *train,
-                        const sn_keys *test, sn_scores *out, double *frame_rms) {
+sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *train,
+                    const sn_keys *test, sn_scores *out, double *frame_rms) {
   parts p = split(examples, train, test);
   sn_status status = SN_OK;
   for (int k = 0; status == SN_OK && k < 3; k++) {
@@ -104,16 +168,6 @@ static sn_status assess(sn_context *ctx, const sn_rt_model *model, const sn_exam
   }
   if (status == SN_OK) return score(ctx, examples, &p, out, frame_rms);
   free_errors(&p);
-  return status;
-}
-
-// Of a team the first measures.
-sn_status sn_assess(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *train,
-                    const sn_keys *test, sn_scores *out, double *frame_rms) {
-  size_t frames = (size_t)examples->frames.frame_count;
-  sn_status status = sn_team_rank(ctx) == 0 ? assess(ctx, model, examples, train, test, out, frame_rms) : SN_OK;
-  if (status == SN_OK) status = sn_team_share(ctx, 0, out, sizeof *out);
-  if (status == SN_OK && frame_rms) status = sn_team_share(ctx, 0, frame_rms, frames * sizeof *frame_rms);
   return status;
 }
 
@@ -232,7 +286,7 @@ static void run_fold(const loocv_job *job, int k) {
   for (int o = 0; f->status == SN_OK && o < job->keys->count; o++)
     if (o != k) others.frames[others.count++] = job->keys->frames[o];
   if (f->status == SN_OK) f->status = train_and_measure(f, job, &others, &left_out, &seen, &report);
-  f->train = sn_metrics_of(&seen, rest_diagonal(job->examples));
+  if (f->status == SN_OK) f->status = sn_metrics_of(&f->ctx, &seen, rest_diagonal(job->examples), &f->train);
   f->seconds = report.seconds;
   sn_errors_free(&seen);
   sn_arena_free(&scratch);
@@ -274,8 +328,9 @@ sn_status sn_assess_loocv(sn_context *ctx, const sn_method_spec *spec, const sn_
       status = sn_errors_add(ctx, &all, &job.folds[k].test);
     }
   }
+  sn_metrics left_out;
+  if (status == SN_OK) status = sn_metrics_of(ctx, &all, rest_diagonal(examples), &left_out);
   if (status == SN_OK) {
-    sn_metrics left_out = sn_metrics_of(&all, rest_diagonal(examples));
     out->train = mean_metrics(job.folds, keys->count);
     if (examples->test_frame_count > 0)
       out->between = left_out;

@@ -221,8 +221,8 @@ static sn_status try_candidate(const chooser *c, sn_candidate *candidate) {
   if (status == SN_OK && !candidate->refused[0]) {
     double diagonal =
       sn_points_diagonal((const float(*)[3])c->examples->rest.positions, c->examples->rest.vertex_count);
-    candidate->left_out = sn_metrics_of(&errors, diagonal);
-    if (!isfinite(candidate->left_out.rms)) refuse(candidate, "what it gives is not finite");
+    status = sn_metrics_of(c->ctx, &errors, diagonal, &candidate->left_out);
+    if (status == SN_OK && !isfinite(candidate->left_out.rms)) refuse(candidate, "what it gives is not finite");
   }
   sn_errors_free(&errors);
   return status;

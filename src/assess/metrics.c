@@ -81,22 +81,14 @@ static sn_status measure_normals(sn_context *ctx, const error_job *job, const sn
 }
 
 static sn_status new_errors(sn_context *ctx, const sn_examples *examples, int vertices, int frames, sn_errors *out) {
-  int n = examples->rest.vertex_count, joints = examples->poses.joint_count;
-  *out = (sn_errors){.vertex_count = vertices,
-                     .frame_count = frames,
-                     .joint_count = joints,
-                     .rigid_count = n,
-                     .memory = sn_arena_new(ctx)};
+  *out =
+    (sn_errors){.vertex_count = vertices, .frame_count = frames, .examples = examples, .memory = sn_arena_new(ctx)};
   out->squared = SN_NEW(ctx, &out->memory, double, vertices);
   out->frame_squared = SN_NEW(ctx, &out->memory, double, frames);
-  out->copies = SN_NEW(ctx, &out->memory, int, n);
-  if (joints > 0) out->rigid = SN_NEW(ctx, &out->memory, double, (size_t)n *(size_t)joints);
-  if (!out->squared || !out->frame_squared || !out->copies || (joints > 0 && !out->rigid)) {
-    sn_errors_free(out);
-    return ctx->error.status;
-  }
-  for (int s = 0; s < vertices; s++) out->copies[examples->source ? examples->source[s] : s]++;
-  return SN_OK;
+  out->frames = SN_NEW(ctx, &out->memory, int, frames);
+  if (out->squared && out->frame_squared && out->frames) return SN_OK;
+  sn_errors_free(out);
+  return ctx->error.status;
 }
 
 sn_status sn_errors_begin(sn_context *ctx, const sn_examples *examples, int frame_count, sn_errors *out) {
@@ -123,8 +115,10 @@ sn_status sn_errors_window(sn_context *ctx, const sn_examples *examples, const s
     sn_parallel_for(ctx, n, grain, add_squares, &job);
     for (int c = 0; c < chunks; c++)
       if (!(job.largest[c] <= errors->largest)) errors->largest = job.largest[c];
-    for (int k = 0; k < keys->count; k++) errors->frame_squared[first + k] = frame_square(&job, k);
-    if (errors->rigid) sn_rigid_errors(ctx, examples, keys, errors->rigid);
+    for (int k = 0; k < keys->count; k++) {
+      errors->frame_squared[first + k] = frame_square(&job, k);
+      errors->frames[first + k] = keys->frames[k];
+    }
     if (!normals) errors->angle_sum = NAN;
     if (normals) status = measure_normals(ctx, &job, normals, &errors->angle_sum);
     sn_frames_used(&examples->frames, n, keys->count);
@@ -143,27 +137,16 @@ sn_status sn_errors_measure(sn_context *ctx, const sn_examples *examples, const 
 }
 
 sn_status sn_errors_add(sn_context *ctx, sn_errors *a, const sn_errors *b) {
-  sn_errors sum = {.vertex_count = b->vertex_count,
-                   .joint_count = b->joint_count,
-                   .rigid_count = b->rigid_count,
-                   .frame_count = a->frame_count + b->frame_count,
-                   .largest = fmax(a->largest, b->largest),
-                   .angle_sum = a->angle_sum + b->angle_sum,
-                   .memory = sn_arena_new(ctx)};
-  size_t n = (size_t)b->vertex_count, pairs = b->rigid ? (size_t)b->rigid_count * (size_t)b->joint_count : 0;
-  sum.squared = SN_NEW(ctx, &sum.memory, double, n);
-  sum.frame_squared = SN_NEW(ctx, &sum.memory, double, sum.frame_count);
-  sum.copies = SN_NEW(ctx, &sum.memory, int, b->rigid_count);
-  if (b->rigid) sum.rigid = SN_NEW(ctx, &sum.memory, double, pairs);
-  if (!sum.squared || !sum.frame_squared || !sum.copies || (b->rigid && !sum.rigid)) {
-    sn_errors_free(&sum);
-    return ctx->error.status;
+  sn_errors sum;
+  sn_status status = new_errors(ctx, b->examples, b->vertex_count, a->frame_count + b->frame_count, &sum);
+  if (status != SN_OK) return status;
+  sum.largest = fmax(a->largest, b->largest), sum.angle_sum = a->angle_sum + b->angle_sum;
+  for (int i = 0; i < b->vertex_count; i++) sum.squared[i] = b->squared[i] + (a->squared ? a->squared[i] : 0);
+  for (int k = 0; k < sum.frame_count; k++) {
+    const sn_errors *from = k < a->frame_count ? a : b;
+    int at = k < a->frame_count ? k : k - a->frame_count;
+    sum.frame_squared[k] = from->frame_squared[at], sum.frames[k] = from->frames[at];
   }
-  for (int i = 0; i < b->rigid_count; i++) sum.copies[i] = b->copies[i];
-  for (size_t i = 0; i < n; i++) sum.squared[i] = b->squared[i] + (a->squared ? a->squared[i] : 0);
-  for (size_t i = 0; i < pairs; i++) sum.rigid[i] = b->rigid[i] + (a->rigid ? a->rigid[i] : 0);
-  if (a->frame_count > 0) memcpy(sum.frame_squared, a->frame_squared, (size_t)a->frame_count * sizeof(double));
-  memcpy(sum.frame_squared + a->frame_count, b->frame_squared, (size_t)b->frame_count * sizeof(double));
   sn_errors_free(a);
   *a = sum;
   return SN_OK;
@@ -179,15 +162,18 @@ void sn_errors_free(sn_errors *errors) {
 static const double rigid_floor = 1e-6;
 
 // Wang 2007, 7.1: the error of the best articulated rigid body, one joint per vertex over all the frames.
-static double best_rigid(const sn_errors *errors) {
-  double sum = 0;
-  for (int i = 0; i < errors->rigid_count; i++) {
-    const double *row = errors->rigid + (size_t)i * (size_t)errors->joint_count;
-    double best = row[0];
-    for (int j = 1; j < errors->joint_count; j++) best = fmin(best, row[j]);
-    sum += errors->copies[i] * best;
-  }
-  return sum;
+static sn_status best_rigid(sn_context *ctx, const sn_errors *errors, double *out) {
+  const sn_examples *e = errors->examples;
+  sn_arena scratch = sn_arena_new(ctx);
+  sn_keys keys = {.count = errors->frame_count, .frames = errors->frames};
+  int n = e->rest.vertex_count, *copies = SN_NEW(ctx, &scratch, int, n); // how many of the file's a vertex is
+  double *least = SN_NEW(ctx, &scratch, double, n);
+  sn_status status = copies && least ? sn_best_joints(ctx, e, &keys, NULL, least) : ctx->error.status;
+  for (int s = 0; status == SN_OK && s < errors->vertex_count; s++) copies[e->source ? e->source[s] : s]++;
+  *out = 0;
+  for (int i = 0; status == SN_OK && i < n; i++) *out += copies[i] * least[i];
+  sn_arena_free(&scratch);
+  return status;
 }
 
 static double vertex_deviation(const sn_errors *errors) {
@@ -201,21 +187,22 @@ static double vertex_deviation(const sn_errors *errors) {
   return sqrt(square);
 }
 
-sn_metrics sn_metrics_of(const sn_errors *errors, double diagonal) {
-  sn_metrics m = {errors->frame_count, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-  if (errors->frame_count == 0 || errors->vertex_count == 0) return m;
+sn_status sn_metrics_of(sn_context *ctx, const sn_errors *errors, double diagonal, sn_metrics *out) {
+  *out = (sn_metrics){errors->frame_count, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+  if (errors->frame_count == 0 || errors->vertex_count == 0) return SN_OK;
   double total = 0, count = (double)errors->vertex_count * errors->frame_count;
   for (int i = 0; i < errors->vertex_count; i++) total += errors->squared[i];
   double percent = diagonal > 0 ? 100 / diagonal : NAN;
-  m.rms = sqrt(total / count);
-  m.rms_pct_diag = percent * m.rms;
-  m.max_pct_diag = percent * errors->largest;
-  m.e_rms = 1000 * sqrt(total / (3 * count));
-  m.std_pct_diag = percent * vertex_deviation(errors);
-  m.normal_deg = errors->angle_sum / count * 180 / SN_PI;
-  if (errors->rigid) {
-    double rounding = rigid_floor * diagonal, rigid = fmax(best_rigid(errors), rounding * rounding * count);
-    m.ee = rigid > 0 ? sqrt(total / rigid) : NAN;
-  }
-  return m;
+  out->rms = sqrt(total / count);
+  out->rms_pct_diag = percent * out->rms;
+  out->max_pct_diag = percent * errors->largest;
+  out->e_rms = 1000 * sqrt(total / (3 * count));
+  out->std_pct_diag = percent * vertex_deviation(errors);
+  out->normal_deg = errors->angle_sum / count * 180 / SN_PI;
+  if (errors->examples->poses.joint_count == 0) return SN_OK;
+  double rounding = rigid_floor * diagonal, rigid;
+  sn_status status = best_rigid(ctx, errors, &rigid);
+  rigid = fmax(rigid, rounding * rounding * count);
+  out->ee = rigid > 0 ? sqrt(total / rigid) : NAN;
+  return status;
 }

@@ -143,11 +143,10 @@ static sn_status score(cli *c, const sn_rt_model *model, const sn_examples *inpu
   }
   if (status == SN_OK) status = sn_assess_evaluate(&c->ctx, model, input, &keys, &positions, &normals);
   if (status == SN_OK) status = sn_errors_measure(&c->ctx, truth, &keys, &positions, &normals, &errors);
-  if (status == SN_OK) {
-    sn_metrics m =
-      sn_metrics_of(&errors, sn_points_diagonal((const float(*)[3])truth->rest.positions, truth->rest.vertex_count));
-    report_score(c, &m);
-  }
+  double diagonal = sn_points_diagonal((const float(*)[3])truth->rest.positions, truth->rest.vertex_count);
+  sn_metrics m;
+  if (status == SN_OK) status = sn_metrics_of(&c->ctx, &errors, diagonal, &m);
+  if (status == SN_OK) report_score(c, &m);
   sn_keys_free(&keys);
   sn_frames_free(&positions);
   sn_frames_free(&normals);

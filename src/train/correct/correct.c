@@ -485,17 +485,13 @@ static sn_status check_options(sn_context *ctx, const sn_correct_options *o, con
 
 // The enveloping error that `squared`, the errors of all vertices at the training poses together, amounts to.
 static sn_status enveloping_error(corrector *c, double squared, double *out) {
-  size_t n = (size_t)c->examples->rest.vertex_count, joints = (size_t)c->examples->skeleton.joint_count;
+  int n = c->examples->rest.vertex_count;
   *out = 0;
-  if (joints == 0) return SN_OK; // nothing rigid to compare with
-  double *errors = SN_NEW(c->ctx, &c->memory, double, n *joints), sum = 0;
-  if (!errors) return c->ctx->error.status;
-  sn_rigid_errors(c->ctx, c->examples, c->keys, errors);
-  for (size_t i = 0; i < n; i++) {
-    double least = INFINITY;
-    for (size_t j = 0; j < joints; j++) least = fmin(least, errors[i * joints + j]);
-    sum += least;
-  }
+  if (c->examples->skeleton.joint_count == 0) return SN_OK; // nothing rigid to compare with
+  double *errors = SN_NEW(c->ctx, &c->memory, double, n), sum = 0;
+  sn_status status = errors ? sn_best_joints(c->ctx, c->examples, c->keys, NULL, errors) : c->ctx->error.status;
+  if (status != SN_OK) return status;
+  for (int i = 0; i < n; i++) sum += errors[i];
   *out = sum > 0 ? sqrt(squared / sum) : 0;
   return SN_OK;
 }

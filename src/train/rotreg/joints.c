@@ -6,19 +6,16 @@
 // to some joint and a rigid motion of the skeleton moves the result rigidly.
 static sn_status main_root(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int *out) {
   const sn_skeleton *skeleton = &examples->skeleton;
-  int joints = skeleton->joint_count, n = examples->rest.vertex_count;
-  sn_arena scratch = sn_arena_new(ctx);
-  double *errors = SN_NEW(ctx, &scratch, double, (size_t)n *(size_t)joints);
-  sn_status status = errors ? SN_OK : ctx->error.status;
+  int roots = 0;
   double least = INFINITY;
-  if (status == SN_OK) sn_rigid_errors(ctx, examples, keys, errors);
-  for (int j = 0; status == SN_OK && j < joints; j++) {
+  sn_status status = SN_OK;
+  for (int j = 0; j < skeleton->joint_count; j++) roots += skeleton->parents[j] < 0;
+  for (int j = 0; roots > 1 && status == SN_OK && j < skeleton->joint_count; j++) {
     if (skeleton->parents[j] >= 0) continue;
-    double sum = 0;
-    for (int i = 0; i < n; i++) sum += errors[(size_t)i * (size_t)joints + (size_t)j];
-    if (sum < least) least = sum, *out = j;
+    double error;
+    status = sn_joint_error(ctx, examples, keys, j, &error);
+    if (error < least) least = error, *out = j;
   }
-  sn_arena_free(&scratch);
   return status;
 }
 

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// How well single joints carry the vertices (the articulated rigid body of Wang 2007, 7.1). There may be many joints, most of them far
+// off: a joint is given up as soon as it is worse than the best so far, in an order of frames that is spread over the clip,
+// since neighbouring frames say nearly the same.
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/team.h"
+#include "sinew/train.h"
+
+// Vertices of a block, which goes through every matrix it looks at together; and of a chunk of work.
+enum { tile = 16, chunk = 256, window_bytes = 4 << 20 };
+
+typedef struct joint_job {
+  const sn_mesh *rest;
+  const sn_frames *frames;
+  const sn_poses *poses;
+  const sn_keys *keys;
+  int *visit;          // the keys, spread
+  int window;          // vertices of which all frames are held
+  float (*buffers)[3]; // window * keys, per worker: all times of a vertex
+  uint16_t *joints;
+  double *errors;
+} joint_job;
+
+static double square_at(const joint_job *job, int joint, int k, sn_vec3 rest, const float (*times)[3]) {
+  const sn_affine *pose = sn_pose(job->poses, job->keys->frames[k]);
+  sn_vec3 d = sn_vec3_sub(sn_affine_apply(pose[joint], rest), sn_vec3_from(times[k]));
+  return sn_vec3_dot(d, d);
+}
+
+static double error_of(const joint_job *job, int joint, sn_vec3 rest, const float (*times)[3]) {
+  double sum = 0;
+  for (int k = 0; k < job->keys->count; k++) sum += square_at(job, joint, k, rest, times);
+  return sum;
+}
+
+static bool is_worse(const joint_job *job, int joint, sn_vec3 rest, const float (*times)[3], double than) {
+  const double surely = 1 + 1e-9; // other orders of adding differ by less
+  double sum = 0;
+  for (int k = 0; k < job->keys->count; k++) {
+    sum += square_at(job, joint, job->visit[k], rest, times);
+    if (sum > than * surely) return true;
+  }
+  return false;
+}
+
+// The first of the best.
+static void search_tile(const joint_job *job, int64_t first, int count, const float (*times)[3], int *guess) {
+  size_t frames = (size_t)job->keys->count;
+  sn_vec3 rest[tile];
+  double least[tile];
+  int best[tile];
+  for (int v = 0; v < count; v++) {
+    rest[v] = sn_vec3_from(job->rest->positions[first + v]);
+    double error = error_of(job, *guess, rest[v], times + (size_t)v * frames);
+    best[v] = *guess, least[v] = isnan(error) ? INFINITY : error;
+  }
+  for (int j = 0; j < job->poses->joint_count; j++)
+    for (int v = 0; v < count; v++) {
+      const float(*own)[3] = times + (size_t)v * frames;
+      if (j == *guess || is_worse(job, j, rest[v], own, least[v])) continue;
+      double error = error_of(job, j, rest[v], own);
+      if (error < least[v] || (error == least[v] && j < best[v])) least[v] = error, best[v] = j;
+    }
+  for (int v = 0; v < count; v++) {
+    if (job->joints) job->joints[first + v] = (uint16_t)best[v];
+    if (job->errors) job->errors[first + v] = least[v];
+  }
+  *guess = best[count - 1];
+}
+
+static void search_range(void *user, int64_t begin, int64_t end, int worker) {
+  const joint_job *job = user;
+  int frames = job->keys->count, guess = 0;
+  float(*times)[3] = job->buffers + (size_t)worker * (size_t)job->window * (size_t)frames;
+  for (int64_t first = begin; first < end; first += job->window) {
+    int count = (int)(end - first < job->window ? end - first : job->window);
+    for (int k = 0; k < frames; k++) {
+      const float(*frame)[3] = sn_frame(job->frames, job->keys->frames[k]) + first;
+      for (int v = 0; v < count; v++)
+        for (int c = 0; c < 3; c++) times[(size_t)v * (size_t)frames + (size_t)k][c] = frame[v][c];
+    }
+    for (int v = 0; v < count; v += tile) {
+      search_tile(job, first + v, count - v < tile ? count - v : tile,
+                  (const float(*)[3])times + (size_t)v * (size_t)frames, &guess);
+    }
+    sn_frames_used(job->frames, count, frames);
+  }
+}
+
+static int common_divisor(int a, int b) {
+  while (b) {
+    int rest = a % b;
+    a = b, b = rest;
+  }
+  return a;
+}
+
+// From the middle in steps of the golden ratio, each once.
+static void spread(int count, int *visit) {
+  int step = (int)(0.618 * count) + 1;
+  while (common_divisor(step, count) != 1) step++;
+  for (int k = 0; k < count; k++) visit[k] = (int)((count / 2 + (int64_t)k * step) % count);
+}
+
+static int window_of(int frames) {
+  size_t most = window_bytes / (sizeof(float[3]) * ((size_t)frames + 1));
+  return most < tile ? tile : most > chunk ? chunk : (int)most;
+}
+
+sn_status sn_best_joints(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, uint16_t *joints,
+                         double *errors) {
+  sn_arena scratch = sn_arena_new(ctx);
+  int64_t n = examples->rest.vertex_count;
+  joint_job job = {.rest = &examples->rest,
+                   .frames = &examples->frames,
+                   .poses = &examples->poses,
+                   .keys = keys,
+                   .window = window_of(keys->count),
+                   .joints = joints,
+                   .errors = errors};
+  job.visit = SN_NEW(ctx, &scratch, int, keys->count);
+  job.buffers = sn_arena_alloc(ctx, &scratch, (size_t)sn_threads(ctx) * (size_t)job.window * (size_t)keys->count,
+                               sizeof *job.buffers);
+  sn_status status = job.visit && job.buffers ? SN_OK : ctx->error.status;
+  if (status == SN_OK) {
+    spread(keys->count, job.visit);
+    sn_team_for(ctx, n, chunk, search_range, &job);
+    if (joints) status = sn_team_gather(ctx, n, chunk, joints, sizeof *joints);
+    if (status == SN_OK && errors) status = sn_team_gather(ctx, n, chunk, errors, sizeof *errors);
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+typedef struct one_joint_job {
+  const sn_examples *examples;
+  const sn_keys *keys;
+  int joint;
+  double *errors;
+} one_joint_job;
+
+static void add_errors(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const one_joint_job *job = user;
+  const sn_examples *e = job->examples;
+  for (int k = 0; k < job->keys->count; k++) {
+    const float(*frame)[3] = sn_frame(&e->frames, job->keys->frames[k]);
+    sn_affine pose = sn_pose(&e->poses, job->keys->frames[k])[job->joint];
+    for (int64_t i = begin; i < end; i++) {
+      sn_vec3 d = sn_vec3_sub(sn_affine_apply(pose, sn_vec3_from(e->rest.positions[i])), sn_vec3_from(frame[i]));
+      job->errors[i] += sn_vec3_dot(d, d);
+    }
+  }
+  sn_frames_used(&e->frames, end - begin, job->keys->count);
+}
+
+sn_status sn_joint_error(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int joint, double *out) {
+  sn_arena scratch = sn_arena_new(ctx);
+  int n = examples->rest.vertex_count;
+  one_joint_job job = {examples, keys, joint, SN_NEW(ctx, &scratch, double, n)};
+  sn_status status = job.errors ? SN_OK : ctx->error.status;
+  if (status == SN_OK) {
+    sn_team_for(ctx, n, chunk, add_errors, &job);
+    status = sn_team_gather(ctx, n, chunk, job.errors, sizeof *job.errors);
+  }
+  *out = 0;
+  for (int i = 0; status == SN_OK && i < n; i++) *out += job.errors[i];
+  sn_arena_free(&scratch);
+  return status;
+}

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/team.h"
+
 static sn_status fill_fold(sn_context *ctx, sn_arena *memory, int pose_count, const int *fold_of, int n, bool alone,
                            sn_fold *fold) {
   *fold = (sn_fold){.poses = SN_NEW(ctx, memory, int, (alone ? 2 : 1) * pose_count)};
@@ -84,15 +86,33 @@ static void run_range(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
+static sn_status first_error(sn_context *ctx, const sn_error *errors, int count) {
+  for (int n = 0; n < count; n++) {
+    if (errors[n].status == SN_OK) continue;
+    ctx->error = errors[n];
+    return errors[n].status;
+  }
+  return SN_OK;
+}
+
 sn_status sn_folds_run(sn_context *ctx, const sn_folds *folds, sn_fold_fn body, void *user) {
+  sn_context alone = *ctx;
+  alone.team = NULL;
+  sn_status status = sn_folds_share(&alone, folds, body, user, NULL, 0);
+  ctx->error = alone.error;
+  return status;
+}
+
+sn_status sn_folds_share(sn_context *ctx, const sn_folds *folds, sn_fold_fn body, void *user, void *results,
+                         size_t size) {
   sn_arena scratch = sn_arena_new(ctx);
   run_job job = {ctx, body, user, SN_NEW(ctx, &scratch, sn_error, folds->fold_count)};
   sn_status status = job.errors ? SN_OK : ctx->error.status;
-  if (status == SN_OK) sn_parallel_for(ctx, folds->fold_count, 1, run_range, &job);
-  for (int n = 0; status == SN_OK && n < folds->fold_count; n++) {
-    status = job.errors[n].status;
-    if (status != SN_OK) ctx->error = job.errors[n];
+  if (status == SN_OK) {
+    sn_team_for(ctx, folds->fold_count, 1, run_range, &job);
+    status = first_error(ctx, job.errors, folds->fold_count);
   }
+  if (status == SN_OK) status = sn_team_gather(ctx, folds->fold_count, 1, results, size);
   sn_arena_free(&scratch);
   return status;
 }

@@ -37,6 +37,10 @@ sn_status sn_folds_similar(sn_context *ctx, sn_arena *memory, int pose_count, co
 // Calls body for every fold, several at a time, each with a context and memory of its own. Fails as the first that failed.
 typedef sn_status (*sn_fold_fn)(sn_context *ctx, sn_arena *memory, void *user, int fold);
 sn_status sn_folds_run(sn_context *ctx, const sn_folds *folds, sn_fold_fn body, void *user);
+// The same where the processes of a team have a part of the folds each; body(..., n) writes result n of `size` bytes, and afterwards
+// all of them have all results.
+sn_status sn_folds_share(sn_context *ctx, const sn_folds *folds, sn_fold_fn body, void *user, void *results,
+                         size_t size);
 
 // The first of `count` settings, simplest first, whose error is at most `tolerance` times the least: a setting that is not
 // simpler has to be worth it, in general SN_WORTH_IT: by a hundredth.

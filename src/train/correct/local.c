@@ -174,21 +174,68 @@ typedef struct fit {
   double *dual[2]; // pose_count * 3 vertex_count: of positions, of normals
 } fit;
 
+static sn_status solve_by_poses(sn_context *ctx, sn_arena *memory, const fit *f, const sn_local_set *set,
+                                size_t columns, double *b) {
+  size_t poses = (size_t)f->l->m->pose_count;
+  double *kernel = SN_NEW(ctx, memory, double, poses *poses);
+  if (!kernel) return ctx->error.status;
+  double trace = sn_local_kernel(f->l, f->spaces, set, kernel);
+  if (!(trace > 0)) { // nothing turns
+    memset(b, 0, poses * columns * sizeof *b);
+    return SN_OK;
+  }
+  for (size_t p = 0; p < poses; p++) kernel[p * poses + p] += f->ridge * trace;
+  return sn_lapack_posv(ctx, 'U', (int)poses, (int)columns, kernel, b);
+}
+
+// Where there are more poses than functions in a long clip, by the functions' weights w: with K = V V^T, (V^T V + ridge) w = V^T b and
+// dual = (b - V w) / ridge.
+static sn_status solve_by_functions(sn_context *ctx, sn_arena *memory, const fit *f, const sn_local_set *set,
+                                    int functions, size_t columns, double *b) {
+  size_t poses = (size_t)f->l->m->pose_count, rank = (size_t)functions;
+  double *v = SN_NEW(ctx, memory, double, poses *rank), *normal = SN_NEW(ctx, memory, double, rank *rank);
+  double *w = SN_NEW(ctx, memory, double, rank *columns), trace = 0;
+  if (!v || !normal || !w) return ctx->error.status;
+  for (int k = 0, first = 0; k < f->l->space_count; first += f->spaces[k++].rank) {
+    const sn_local_space *space = f->spaces + k;
+    double root = sqrt(set->relevance[k]);
+    for (size_t p = 0; p < poses; p++)
+      for (int r = 0; r < space->rank; r++)
+        v[p * rank + (size_t)(first + r)] = root * space->values[p * (size_t)space->rank + (size_t)r];
+  }
+  cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, functions, functions, (int)poses, 1, v, functions, v,
+              functions, 0, normal, functions);
+  for (size_t r = 0; r < rank; r++) trace += normal[r * rank + r];
+  if (!(trace > 0)) {
+    memset(b, 0, poses * columns * sizeof *b);
+    return SN_OK;
+  }
+  double ridge = f->ridge * trace;
+  for (size_t r = 0; r < rank; r++) normal[r * rank + r] += ridge;
+  cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, functions, (int)columns, (int)poses, 1, v, functions, b,
+              (int)columns, 0, w, (int)columns);
+  sn_status status = sn_lapack_posv(ctx, 'U', functions, (int)columns, normal, w);
+  if (status == SN_OK)
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)poses, (int)columns, functions, -1 / ridge, v,
+                functions, w, (int)columns, 1 / ridge, b, (int)columns);
+  return status;
+}
+
 // (K + ridge) dual = what the vertices of a set miss.
 static sn_status fit_set(sn_context *ctx, sn_arena *memory, void *user, int index) {
   const fit *f = user;
   const sn_misses *m = f->l->m;
   const sn_local_set *set = f->l->sets + index;
   size_t poses = (size_t)m->pose_count, n = (size_t)m->vertex_count, columns = 6 * (size_t)set->count;
-  double *kernel = SN_NEW(ctx, memory, double, poses *poses), *b = SN_NEW(ctx, memory, double, poses *columns);
-  if (!kernel || !b) return ctx->error.status;
-  double trace = sn_local_kernel(f->l, f->spaces, set, kernel);
-  if (!(trace > 0)) return SN_OK;
-  for (size_t p = 0; p < poses; p++) {
-    kernel[p * poses + p] += f->ridge * trace;
+  double *b = SN_NEW(ctx, memory, double, poses *columns);
+  int functions = 0;
+  if (!b) return ctx->error.status;
+  for (size_t p = 0; p < poses; p++)
     for (size_t k = 0; k < columns; k++) b[p * columns + k] = m->deltas[p * n + (size_t)set->vertices[k / 6]][k % 6];
-  }
-  sn_status status = sn_lapack_posv(ctx, 'U', (int)poses, (int)columns, kernel, b);
+  for (int k = 0; k < f->l->space_count; k++) functions += f->spaces[k].rank;
+  bool by_functions = poses > SN_LOCAL_LONG && (size_t)functions < poses;
+  sn_status status = by_functions ? solve_by_functions(ctx, memory, f, set, functions, columns, b)
+                                  : solve_by_poses(ctx, memory, f, set, columns, b);
   if (status == SN_NOT_CONVERGED)
     return sn_fail(ctx, status, "ridge=%g is too small for the poses of the clip: take a larger one", f->ridge);
   for (size_t p = 0; status == SN_OK && p < poses; p++)

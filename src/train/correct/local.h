@@ -11,6 +11,9 @@
 
 #include "train/correct/correct.h"
 
+// A clip of more poses is long: it is not treated by all pairs of its poses, which takes a time that grows with their square.
+enum { SN_LOCAL_LONG = 256 };
+
 // Functions of the turns of one joint, or of all: those that `rank` of the poses span, as an orthonormal basis.
 typedef struct sn_local_space {
   int joint_count, dims, rank;

@@ -127,17 +127,19 @@ static sn_status ask(sn_context *ctx, sn_arena *memory, const sn_local *l, const
 }
 
 // Sum of squared errors at the poses asked of a fold when it is left out: with B = (K + ridge)^-1, the errors are
-// (B_GG)^-1 (B d)_G, so their squares are trace(A P_GG A), A = (B_GG)^-1, P = B gram B.
+// (B_GG)^-1 (B d)_G, so their squares are trace(A P_GG A), A = (B_GG)^-1, P = B gram B; `half` is B gram.
 static sn_status fold_error(sn_context *ctx, const questions *q, const sn_fold *fold, int poses,
-                            const double *inverse, const double *product, double *work, double *error) {
+                            const double *inverse, const double *half, double *work, double *error) {
   int count = fold->count - fold->outside_count;
   const int *left = fold->poses + fold->outside_count;
-  double *a = work, *p = a + count * count, *ap = p + count * count;
-  for (int r = 0; r < count; r++)
-    for (int c = 0; c < count; c++) {
-      a[r * count + c] = inverse[left[r] * poses + left[c]];
-      p[r * count + c] = product[left[r] * poses + left[c]];
-    }
+  double *a = work, *p = a + count * count, *ap = p + count * count, *b = ap + count * count, *bg = b + count * poses;
+  size_t row = (size_t)poses * sizeof *b;
+  for (int r = 0; r < count; r++) {
+    for (int c = 0; c < count; c++) a[r * count + c] = inverse[left[r] * poses + left[c]];
+    memcpy(b + r * poses, inverse + left[r] * poses, row);
+    memcpy(bg + r * poses, half + left[r] * poses, row);
+  }
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, count, count, poses, 1, bg, poses, b, poses, 0, p, count);
   double condition;
   sn_status status = sn_lapack_invert(ctx, true, count, a, &condition);
   if (status == SN_NOT_CONVERGED) *error = INFINITY;
@@ -150,6 +152,7 @@ static sn_status fold_error(sn_context *ctx, const questions *q, const sn_fold *
 // Motion that mixes what the clip has shown: every joint in a pose of the clip, but each in another.
 typedef struct mixture {
   double *cross; // pose_count mixed poses * pose_count: the kernel between them and those of the clip
+  double *both;  // cross^T cross
   double *turns; // one mixed pose
   double own;    // sum over the mixed poses of the kernel with themselves
 } mixture;
@@ -180,6 +183,8 @@ static void mix(const sn_local *l, const sn_local_space *spaces, const sn_local_
       for (int p = 0; p < poses; p++)
         out->cross[q * poses + p] += set->relevance[k] * sn_local_kernel_of(space, x, space->turns + p * space->dims);
     }
+  cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, poses, poses, poses, 1, out->cross, poses, out->cross, poses,
+              0, out->both, poses);
 }
 
 typedef struct set_judge {
@@ -194,22 +199,18 @@ typedef struct set_judge {
 static sn_status judge_setting(sn_context *ctx, const set_judge *j, double ridge, verdict *out) {
   int poses = j->poses;
   size_t square = (size_t)poses * (size_t)poses;
-  double *inverse = j->work, *half = inverse + square, *product = half + square, condition, known = 0, scale = 0;
+  double *inverse = j->work, *half = inverse + square, condition, known = 0, scale = 0;
   memcpy(inverse, j->kernel, square * sizeof *inverse);
   for (int p = 0; p < poses; p++) inverse[p * poses + p] += ridge;
   sn_status status = sn_lapack_invert(ctx, true, poses, inverse, &condition);
   if (status == SN_NOT_CONVERGED) out->left_out = INFINITY;
   if (status != SN_OK) return status == SN_NOT_CONVERGED ? SN_OK : status;
-  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, poses, poses, poses, 1, j->mixture.cross, poses, inverse,
-              poses, 0, half, poses);
-  for (size_t k = 0; k < square; k++) known += half[k] * j->mixture.cross[k], scale += inverse[k] * j->gram[k];
+  for (size_t k = 0; k < square; k++) known += inverse[k] * j->mixture.both[k], scale += inverse[k] * j->gram[k];
   out->mixed = fmax(j->mixture.own - known, 0) * scale / poses;
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, poses, poses, poses, 1, inverse, poses, j->gram, poses, 0,
               half, poses);
-  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, poses, poses, poses, 1, half, poses, inverse, poses, 0,
-              product, poses);
   for (int n = 0; status == SN_OK && n < j->q.folds.fold_count; n++)
-    status = fold_error(ctx, &j->q, j->q.folds.folds + n, poses, inverse, product, product + square, &out->left_out);
+    status = fold_error(ctx, &j->q, j->q.folds.folds + n, poses, inverse, half, half + square, &out->left_out);
   return status;
 }
 
@@ -220,9 +221,11 @@ static sn_status judge_set(sn_context *ctx, sn_arena *memory, void *user, int in
   size_t square = (size_t)l->m->pose_count * (size_t)l->m->pose_count;
   set_judge j = {.poses = l->m->pose_count};
   j.kernel = SN_NEW(ctx, memory, double, square), j.gram = SN_NEW(ctx, memory, double, square);
-  j.mixture.cross = SN_NEW(ctx, memory, double, square), j.work = SN_NEW(ctx, memory, double, 6 * square);
+  j.mixture.cross = SN_NEW(ctx, memory, double, square), j.mixture.both = SN_NEW(ctx, memory, double, square);
+  j.work = SN_NEW(ctx, memory, double, 7 * square); // two squares, and up to five of a fold that has all poses
   j.mixture.turns = SN_NEW(ctx, memory, double, 3 * l->joint_count);
-  if (!j.kernel || !j.gram || !j.mixture.cross || !j.mixture.turns || !j.work) return ctx->error.status;
+  if (!j.kernel || !j.gram || !j.mixture.cross || !j.mixture.both || !j.mixture.turns || !j.work)
+    return ctx->error.status;
   sn_status status = miss_gram(ctx, memory, l, set, j.gram);
   if (status == SN_OK) status = ask(ctx, memory, l, set, j.gram, c->all_poses, &j.q);
   if (status != SN_OK || !(j.q.scale > 0)) return status;
@@ -320,14 +323,14 @@ static sn_status judge(const sn_local *l, sn_arena *memory, sn_local_form *form,
   c.energy = SN_NEW(l->ctx, memory, double, each.fold_count), c.deciding = deciding;
   if (!c.verdicts || !c.energy) return l->ctx->error.status;
   for (int n = 0; n < each.fold_count; n++) c.energy[n] = energy[deciding[n]];
-  status = sn_folds_run(l->ctx, &each, judge_set, &c);
+  status = sn_folds_share(l->ctx, &each, judge_set, &c, c.verdicts, sizeof *c.verdicts);
   verdict sums[setting_count + 1];
   bool told = sum_verdicts(&c, each.fold_count, sums), given = o->ridge > 0;
   if (status == SN_OK && !told) { // the width at least
     c.all_poses = true;
     forget_far(l);
     if (!given) c.ridge_count = 1, c.ridges[0] = untold_ridge;
-    status = sn_folds_run(l->ctx, &each, judge_set, &c);
+    status = sn_folds_share(l->ctx, &each, judge_set, &c, c.verdicts, sizeof *c.verdicts);
     sum_verdicts(&c, each.fold_count, sums);
   }
   int count = c.form_count * c.ridge_count, best = best_setting(sums, count);
@@ -338,9 +341,32 @@ static sn_status judge(const sn_local *l, sn_arena *memory, sn_local_form *form,
   return status;
 }
 
+// The same misses at fewer poses, spread evenly; the first, the rest pose, is among them.
+static sn_status thin_out(const sn_local *l, sn_arena *memory, sn_misses *few) {
+  const sn_misses *m = l->m;
+  size_t dims = (size_t)sn_misses_dims(m), n = (size_t)m->vertex_count;
+  *few = *m;
+  few->pose_count = SN_LOCAL_LONG;
+  few->vectors = SN_NEW(l->ctx, memory, double, SN_LOCAL_LONG *dims);
+  few->deltas = sn_arena_alloc(l->ctx, memory, SN_LOCAL_LONG * n, sizeof *few->deltas);
+  if (!few->vectors || !few->deltas) return l->ctx->error.status;
+  for (size_t p = 0; p < SN_LOCAL_LONG; p++) {
+    size_t from = p * (size_t)m->pose_count / SN_LOCAL_LONG;
+    memcpy(few->vectors + p * dims, m->vectors + from * dims, dims * sizeof *few->vectors);
+    memcpy(few->deltas + p * n, m->deltas + from * n, n * sizeof *few->deltas);
+  }
+  return SN_OK;
+}
+
 sn_status sn_local_choose(const sn_local *l, sn_local_form *form, double *ridge, double *expected) {
   sn_arena memory = sn_arena_new(l->ctx);
-  sn_status status = judge(l, &memory, form, ridge, expected);
+  sn_misses few;
+  sn_local thin = *l;
+  sn_status status = SN_OK;
+  bool longer = l->m->pose_count > SN_LOCAL_LONG;
+  if (longer) status = thin_out(l, &memory, &few), thin.m = &few;
+  if (status == SN_OK) status = judge(&thin, &memory, form, ridge, expected);
+  if (longer) *expected *= (double)l->m->pose_count / SN_LOCAL_LONG;
   sn_arena_free(&memory);
   return status;
 }

@@ -38,12 +38,16 @@ static inline const float *rig_point(const rig_problem *p, int i, int f, float o
 // The row of a vertex of this process: element 3 * frame + r.
 static inline const float *rig_row(const rig_problem *p, int i) { return rig_point(p, i, 0, NULL); }
 
-// Sums over all vertices are kept in RIG_GROUPS parts, whatever the number of threads and processes. The vertices of part g are
-// order[from .. to), whole chunks of them.
-enum { RIG_CHUNK = 96, RIG_GROUPS = 8 };
+// Sums over all vertices are kept in so many parts, whatever the number of threads and processes: eight, more where a part would
+// have more than RIG_GROUP_SIZE vertices. The vertices of part g are order[from .. to), whole chunks of them.
+enum { RIG_CHUNK = 96, RIG_LEAST_GROUPS = 8, RIG_MOST_GROUPS = 64, RIG_GROUP_SIZE = 25000 };
+static inline int rig_groups(const rig_problem *p) {
+  int groups = p->n / RIG_GROUP_SIZE;
+  return groups < RIG_LEAST_GROUPS ? RIG_LEAST_GROUPS : groups > RIG_MOST_GROUPS ? RIG_MOST_GROUPS : groups;
+}
 static inline void rig_group(const rig_problem *p, int g, int *from, int *to) {
-  int64_t chunks = (p->n + RIG_CHUNK - 1) / RIG_CHUNK;
-  int64_t begin = chunks * g / RIG_GROUPS * RIG_CHUNK, end = chunks * (g + 1) / RIG_GROUPS * RIG_CHUNK;
+  int64_t chunks = (p->n + RIG_CHUNK - 1) / RIG_CHUNK, groups = rig_groups(p);
+  int64_t begin = chunks * g / groups * RIG_CHUNK, end = chunks * (g + 1) / groups * RIG_CHUNK;
   *from = (int)(begin < p->n ? begin : p->n), *to = (int)(end < p->n ? end : p->n);
 }
 // Calls body for the groups of this process. Where other processes have groups, `share` then gets every one of them in turn.

@@ -197,14 +197,14 @@ sn_status sn_rig_problem_order(sn_context *ctx, sn_arena *memory, rig_problem *p
 
 sn_status sn_rig_groups(sn_context *ctx, const rig_problem *p, sn_range_fn body, rig_share_fn share, void *user) {
   if (!p->place || !ctx->team) {
-    sn_parallel_for(ctx, RIG_GROUPS, 1, body, user);
+    sn_parallel_for(ctx, rig_groups(p), 1, body, user);
     return SN_OK;
   }
-  sn_team_for(ctx, RIG_GROUPS, 1, body, user);
+  sn_team_for(ctx, rig_groups(p), 1, body, user);
   sn_status status = SN_OK;
   for (int rank = 0; rank < sn_team_size(ctx); rank++)
-    for (int g = (int)sn_team_first(ctx, RIG_GROUPS, rank);
-         g < (int)sn_team_first(ctx, RIG_GROUPS, rank + 1) && status == SN_OK; g++)
+    for (int g = (int)sn_team_first(ctx, rig_groups(p), rank);
+         g < (int)sn_team_first(ctx, rig_groups(p), rank + 1) && status == SN_OK; g++)
       status = share(ctx, user, g, rank);
   return status;
 }
@@ -256,9 +256,9 @@ sn_status sn_rig_problem_moments(sn_context *ctx, sn_arena *memory, rig_problem 
     return SN_OK;
   }
   sn_arena scratch = sn_arena_new(ctx);
-  moment_job job = {p, SN_NEW(ctx, &scratch, double, RIG_GROUPS *moment_size(p))};
+  moment_job job = {p, SN_NEW(ctx, &scratch, double, (size_t)rig_groups(p) * moment_size(p))};
   sn_status status = job.sums ? sn_rig_groups(ctx, p, moment_group, share_moments, &job) : ctx->error.status;
-  for (size_t g = 0; status == SN_OK && g < RIG_GROUPS; g++) {
+  for (size_t g = 0; status == SN_OK && g < (size_t)rig_groups(p); g++) {
     const double *sums = job.sums + g * moment_size(p);
     for (size_t e = 0; e < count; e++) p->moment[e] += sums[e];
     for (int q = 0; q < RIG_MONOMIALS; q++) p->rest_cov[q] += sums[count + (size_t)q];
@@ -295,8 +295,8 @@ static sn_status build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, c
   sn_status status = sn_rig_problem_order(ctx, memory, p);
   for (int q = 0; status == SN_OK && q < p->n; q++) p->place[p->order[q]] = q;
   int none;
-  rig_group(p, (int)sn_team_first(ctx, RIG_GROUPS, sn_team_rank(ctx)), &p->first, &none);
-  rig_group(p, (int)sn_team_first(ctx, RIG_GROUPS, sn_team_rank(ctx) + 1), &p->last, &none);
+  rig_group(p, (int)sn_team_first(ctx, rig_groups(p), sn_team_rank(ctx)), &p->first, &none);
+  rig_group(p, (int)sn_team_first(ctx, rig_groups(p), sn_team_rank(ctx) + 1), &p->last, &none);
   source->centre = units->centre, source->unit = 1 / units->scale;
   p->source = source;
   if (status == SN_OK) status = new_rows(ctx, memory, p);

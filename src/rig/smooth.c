@@ -59,8 +59,8 @@ static sn_status gather_pulls(sn_context *ctx, edge_job *job) {
   for (int rank = 0; status == SN_OK && rank < sn_team_size(ctx); rank++) {
     int first, last, none;
     size_t count = 0;
-    rig_group(p, (int)sn_team_first(ctx, RIG_GROUPS, rank), &first, &none);
-    rig_group(p, (int)sn_team_first(ctx, RIG_GROUPS, rank + 1), &last, &none);
+    rig_group(p, (int)sn_team_first(ctx, rig_groups(p), rank), &first, &none);
+    rig_group(p, (int)sn_team_first(ctx, rig_groups(p), rank + 1), &last, &none);
     for (int q = first; q < last; q++)
       for (int e = job->start[p->order[q]]; e < job->start[p->order[q] + 1]; e++) packed[count++] = job->pull[e];
     status = sn_team_share(ctx, rank, packed, count * sizeof *packed);

@@ -12,7 +12,7 @@
 
 #include "solve/solve.h"
 
-enum { chunk_size = RIG_CHUNK, group_count = RIG_GROUPS }; // chunk: vertices whose residuals are worked on at a time
+enum { chunk_size = RIG_CHUNK }; // vertices whose residuals are worked on at a time
 
 typedef struct group_sums {
   float *moment; // bones * 4 * 3f
@@ -37,7 +37,7 @@ typedef struct chunk_scratch {
 
 struct pass_space {
   int workers;
-  group_sums groups[group_count];
+  group_sums groups[RIG_MOST_GROUPS];
   chunk_scratch *scratch; // one per worker
 };
 
@@ -50,13 +50,14 @@ typedef struct pass_job {
   double *new_weight;
 } pass_job;
 
-static struct pass_space *new_space(sn_context *ctx, sn_arena *memory, size_t bones, size_t columns) {
+static struct pass_space *new_space(sn_context *ctx, sn_arena *memory, const rig_problem *p, size_t bones) {
+  size_t columns = 3 * (size_t)p->f;
   struct pass_space *space = SN_NEW(ctx, memory, struct pass_space, 1);
   if (!space) return NULL;
   space->workers = sn_threads(ctx);
   space->scratch = SN_NEW(ctx, memory, chunk_scratch, space->workers);
   bool good = space->scratch != NULL;
-  for (int g = 0; g < group_count && good; g++) {
+  for (int g = 0; g < rig_groups(p) && good; g++) {
     group_sums *sums = &space->groups[g];
     sums->moment = SN_NEW(ctx, memory, float, 4 * bones * columns);
     sums->pair = SN_NEW(ctx, memory, double, bones *bones *RIG_MONOMIALS);
@@ -91,7 +92,7 @@ sn_status sn_rig_model_new(sn_context *ctx, sn_arena *memory, const rig_problem 
   out->weight = SN_NEW(ctx, memory, double, n *(size_t)limit);
   out->vertex_error = SN_NEW(ctx, memory, double, n);
   out->price = SN_NEW(ctx, memory, double, capacity);
-  out->space = new_space(ctx, memory, (size_t)capacity, columns);
+  out->space = new_space(ctx, memory, p, (size_t)capacity);
   bool good = out->t && out->trail && out->t32 && out->moment && out->gram && out->pair && out->joint &&
               out->weight && out->vertex_error && out->price && out->space;
   return good ? SN_OK : ctx->error.status;
@@ -516,7 +517,7 @@ static void add_groups(pass_job *job) {
   rig_model *m = job->m;
   if (job->mode == RIG_PRICE) {
     memset(m->price, 0, (size_t)m->bones * sizeof *m->price);
-    for (int g = 0; g < group_count; g++)
+    for (int g = 0; g < rig_groups(m->p); g++)
       for (int j = 0; j < m->bones; j++) m->price[j] += m->space->groups[g].price[j];
     return;
   }
@@ -525,7 +526,7 @@ static void add_groups(pass_job *job) {
   memset(m->moment, 0, moments * sizeof *m->moment);
   memset(m->pair, 0, pairs * sizeof *m->pair);
   m->error = 0;
-  for (int g = 0; g < group_count; g++) {
+  for (int g = 0; g < rig_groups(m->p); g++) {
     for (size_t e = 0; e < moments; e++) m->moment[e] += (double)m->space->groups[g].moment[e];
     for (size_t e = 0; e < pairs; e++) m->pair[e] += m->space->groups[g].pair[e];
     m->error += m->space->groups[g].error;

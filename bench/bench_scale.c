@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // How time and memory grow with the work, and what teams of processes send each other: the figures of docs/scale.md.
 //
-//   bench_scale         small sizes, some minutes
-//   bench_scale full    up to a million vertices and thousands of frames: hours, and a lot of scratch space
-//   bench_scale teams   teams only
+//   bench_scale                 small sizes, some minutes
+//   bench_scale full [FILE]     up to 300,000 vertices and 1,500 frames: an hour
+//   bench_scale largest [FILE]  up to a million vertices and 5,000 frames as well: hours, 16 GB of memory
+//   bench_scale teams           teams only
+//
+// What is measured is noted in FILE, and not measured again.
 #include <malloc.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -93,16 +96,12 @@ static sn_examples make(sn_context *ctx, const work *w) {
 }
 
 static cost measure(work w) {
-  sn_context ctx = sn_context_default(), counted = ctx;
-  sn_examples examples = make(&ctx, &w);
+  sn_context counted = sn_context_default();
   counted.allocator = counting;
-  w.examples = &examples;
   most_held = held;
   double start = processor_seconds();
   run(&counted, &w);
-  cost c = {processor_seconds() - start, (double)most_held / 1e6};
-  sn_examples_free(&examples);
-  return c;
+  return (cost){processor_seconds() - start, (double)most_held / 1e6};
 }
 
 // ---- growth -----------------------------------------------------------------------------------------------------------------
@@ -118,23 +117,11 @@ static double exponent(const int *x, const double *y, int count) {
   return (n * sxy - sx * sy) / (n * sxx - sx * sx);
 }
 
-enum { most_sizes = 6 };
+static const char *const methods[] = {"rig", "lbs", "psd", "rotreg"};
 
-static void grow(const char *method, const char *axis, work w, size_t offset, const int *sizes) {
-  double seconds[most_sizes], megabytes[most_sizes];
-  int count = 0;
-  printf("| `%s` | %s |", method, axis);
-  for (; count < most_sizes && sizes[count] > 0; count++) {
-    w.method = method;
-    *(int *)((char *)&w + offset) = sizes[count];
-    cost c = measure(w);
-    seconds[count] = c.seconds, megabytes[count] = c.megabytes;
-    printf(" %d: %.2f s, %.0f MB;", sizes[count], c.seconds, c.megabytes);
-    fflush(stdout);
-  }
-  printf(" | %.2f | %.2f |\n", exponent(sizes, seconds, count), exponent(sizes, megabytes, count));
-}
+enum { most_sizes = 6, method_count = sizeof methods / sizeof *methods };
 
+// Sizes of the quick table; of the full one, the last of which are for `largest`.
 typedef struct axis {
   const char *name;
   size_t offset;
@@ -144,22 +131,85 @@ typedef struct axis {
 static const axis axes[] = {
   {"vertices", offsetof(work, vertices), {5000, 10000, 20000, 40000}, {10000, 30000, 100000, 300000, 1000000}},
   {"frames", offsetof(work, frames), {25, 50, 100, 200}, {50, 150, 500, 1500, 5000}},
-  {"joints", offsetof(work, joints), {8, 16, 32, 64}, {10, 30, 100, 256}},
-  {"bones", offsetof(work, bones), {5, 10, 20, 40}, {10, 30, 100, 300}},
+  {"joints", offsetof(work, joints), {8, 16, 32, 64}, {10, 30, 100, 200, 500}},
+  {"bones", offsetof(work, bones), {5, 10, 20, 40}, {10, 30, 60, 120, 300}},
 };
 
-static void growth(bool full) {
-  static const char *const methods[] = {"rig", "lbs", "psd", "rotreg"};
-  printf("| method | grows | size: processor time, most memory held | exponent of time | of memory |\n| --- | --- | "
-         "--- | --- "
-         "| --- |\n");
-  for (size_t m = 0; m < sizeof methods / sizeof *methods; m++)
-    for (size_t a = 0; a < sizeof axes / sizeof *axes; a++) {
-      bool rig = strcmp(methods[m], "rig") == 0, bones = rig || strcmp(methods[m], "rotreg") == 0;
-      if (strcmp(axes[a].name, "bones") == 0 ? !bones : strcmp(axes[a].name, "joints") == 0 && rig) continue;
-      work w = {.vertices = full ? 20000 : 5000, .frames = full ? 50 : 25, .joints = 16, .bones = 10};
-      grow(methods[m], axes[a].name, w, axes[a].offset, full ? axes[a].full : axes[a].quick);
-    }
+enum { axis_count = sizeof axes / sizeof *axes };
+
+static cost costs[axis_count][method_count][most_sizes]; // 0 s: not measured
+
+static bool has_axis(int m, int a) {
+  bool rig = strcmp(methods[m], "rig") == 0, bones = rig || strcmp(methods[m], "rotreg") == 0;
+  return strcmp(axes[a].name, "bones") == 0 ? bones : strcmp(axes[a].name, "joints") != 0 || !rig;
+}
+
+static const int *sizes_of(int a, bool full) { return full ? axes[a].full : axes[a].quick; }
+
+static int size_count(int a, bool full, bool largest) {
+  int count = 0;
+  while (count < most_sizes && sizes_of(a, full)[count] > 0) count++;
+  return full && !largest ? count - 1 : count;
+}
+
+static void note_line(const char *line, bool full) {
+  char method[16], name[16];
+  int size;
+  cost c;
+  if (sscanf(line, "%15s %15s %d %lf %lf", method, name, &size, &c.seconds, &c.megabytes) != 5) return;
+  for (int a = 0; a < axis_count; a++)
+    for (int m = 0; m < method_count; m++)
+      for (int k = 0; k < most_sizes; k++)
+        if (!strcmp(name, axes[a].name) && !strcmp(method, methods[m]) && size == sizes_of(a, full)[k])
+          costs[a][m][k] = c;
+}
+
+static void measure_size(int a, int k, bool full, FILE *notes) {
+  work w = {.vertices = full ? 20000 : 5000, .frames = full ? 50 : 25, .joints = 16, .bones = 10};
+  sn_context ctx = sn_context_default();
+  sn_examples examples = {0};
+  *(int *)((char *)&w + axes[a].offset) = sizes_of(a, full)[k];
+  for (int m = 0; m < method_count; m++) {
+    if (!has_axis(m, a) || costs[a][m][k].seconds > 0) continue;
+    if (!examples.rest.vertex_count) examples = make(&ctx, &w);
+    w.method = methods[m], w.examples = &examples;
+    costs[a][m][k] = measure(w);
+    fprintf(notes, "%s %s %d %.3f %.1f\n", methods[m], axes[a].name, sizes_of(a, full)[k], costs[a][m][k].seconds,
+            costs[a][m][k].megabytes);
+    fflush(notes);
+  }
+  sn_examples_free(&examples);
+}
+
+static void print_row(int a, int m, bool full, int count) {
+  double seconds[most_sizes], megabytes[most_sizes];
+  printf("| `%s` | %s |", methods[m], axes[a].name);
+  for (int k = 0; k < count; k++) {
+    cost c = costs[a][m][k];
+    seconds[k] = c.seconds, megabytes[k] = c.megabytes;
+    printf(" %d: %.2f s, %.0f MB;", sizes_of(a, full)[k], c.seconds, c.megabytes);
+  }
+  printf(" | %.2f | %.2f |\n", exponent(sizes_of(a, full), seconds, count),
+         exponent(sizes_of(a, full), megabytes, count));
+}
+
+static void growth(bool full, bool largest, const char *path) {
+  FILE *notes = path ? fopen(path, "a+") : stderr;
+  char line[256];
+  if (!notes) {
+    perror(path);
+    exit(1);
+  }
+  while (path && fgets(line, sizeof line, notes)) note_line(line, full);
+  for (int k = 0; k < most_sizes; k++) // small ones first: what is noted can be used before all is done
+    for (int a = 0; a < axis_count; a++)
+      if (k < size_count(a, full, largest)) measure_size(a, k, full, notes);
+  if (path) fclose(notes);
+  printf("| method | grows | size: processor time, most memory held | exponent of time | of memory |\n"
+         "| --- | --- | --- | --- | --- |\n");
+  for (int m = 0; m < method_count; m++)
+    for (int a = 0; a < axis_count; a++)
+      if (has_axis(m, a)) print_row(a, m, full, size_count(a, full, largest));
 }
 
 // ---- teams ------------------------------------------------------------------------------------------------------------------
@@ -171,23 +221,23 @@ static double run_together(const work *w, int size, sn_team *counts) {
 }
 
 static void teams(void) {
-  static const char *const methods[] = {"rig", "lbs:prior=none", "lbs", "dqs"};
+  static const char *const together[] = {"rig", "lbs:prior=none", "lbs", "dqs", "psd", "rotreg"};
   sn_context ctx = sn_context_default();
   printf("\n| method | processes | the same work: time of the slowest, times that of one | work that grows with "
          "them: time, times that of one | messages | "
          "megabytes sent |\n"
          "| --- | --- | --- | --- | --- | --- |\n");
-  for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
+  for (size_t m = 0; m < sizeof together / sizeof *together; m++) {
     double alone = 0;
     for (int size = 1; size <= 8; size *= 2) {
       sn_team counts, weak_counts;
-      work w = {methods[m], 20000, 40, 16, 10, NULL}, wide = w;
+      work w = {together[m], 20000, 40, 16, 10, NULL}, wide = w;
       wide.vertices *= size;
       sn_examples strong = make(&ctx, &w), weak = make(&ctx, &wide);
       w.examples = &strong, wide.examples = &weak;
       double strong_time = run_together(&w, size, &counts), weak_time = run_together(&wide, size, &weak_counts);
       if (size == 1) alone = strong_time;
-      printf("| `%s` | %d | %.2f s, %.2f | %.2f s, %.2f | %zu | %.1f |\n", methods[m], size, strong_time,
+      printf("| `%s` | %d | %.2f s, %.2f | %.2f s, %.2f | %zu | %.1f |\n", together[m], size, strong_time,
              strong_time / alone, weak_time, weak_time / alone, counts.messages, (double)counts.bytes / 1e6);
       fflush(stdout);
       sn_examples_free(&strong);
@@ -198,7 +248,8 @@ static void teams(void) {
 
 int main(int argc, char **argv) {
   const char *mode = argc > 1 ? argv[1] : "";
-  if (strcmp(mode, "teams") != 0) growth(strcmp(mode, "full") == 0);
-  teams();
+  bool largest = strcmp(mode, "largest") == 0, full = largest || strcmp(mode, "full") == 0;
+  if (strcmp(mode, "teams") != 0) growth(full, largest, argc > 2 ? argv[2] : NULL);
+  if (!full) teams();
   return 0;
 }

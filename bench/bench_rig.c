@@ -70,10 +70,10 @@ int main(int argc, char **argv) {
   const char *kind = argc > 4 ? argv[4] : "tree";
   bool all = strcmp(kind, "all") == 0, free_bones = strcmp(kind, "free") == 0 || strcmp(kind, "affine") == 0;
   o.bones = atoi(argv[3]), o.keep_bones = all; // as many for everybody
-  o.joints = free_bones ? SN_RIG_FREE : SN_RIG_TREE;
+  o.structure = free_bones ? SN_RIG_FREE : SN_RIG_TREE;
   o.bone_type = strcmp(kind, "affine") == 0 ? SN_RIG_AFFINE : SN_RIG_RIGID;
   if (argc > 5) o.influences = atoi(argv[5]);
-  if (argc > 6) o.smooth = atof(argv[6]);
+  if (argc > 6) o.omega = atof(argv[6]);
   sn_status status = sn_obj_read(&ctx, argv[1], &rest);
   if (status == SN_OK) status = sn_frames_read(&ctx, argv[2], NULL, &frames);
   if (status != SN_OK) {

@@ -12,7 +12,7 @@ void study_must(study *s, sn_status status) {
   exit(1);
 }
 
-sn_examples study_set(study *s, const char *set, int frames, int vertices, const sn_gen_turn *turn) {
+sn_examples study_set(study *s, const char *set, int frames, int vertices, const sn_gen_angles *angles) {
   sn_gen_options options = sn_gen_options_default();
   for (int k = 0; k < sn_gen_set_count(); k++) {
     const sn_gen_info *info = sn_gen_set(k);
@@ -20,7 +20,7 @@ sn_examples study_set(study *s, const char *set, int frames, int vertices, const
     if (vertices == 0) vertices = info->vertices;
     if (s->small) vertices = info->min_vertices > 80 ? info->min_vertices : 80;
   }
-  options.set = set, options.frames = frames, options.vertices = vertices, options.turn = turn;
+  options.set = set, options.frames = frames, options.vertices = vertices, options.angles = angles;
   sn_examples out;
   study_must(s, sn_gen(&s->ctx, &options, &out));
   return out;

@@ -17,7 +17,7 @@ typedef struct arm {
   sn_topology topology;
   sn_skin skin;
   sn_rotreg_anchors blend;
-  sn_rotreg_joints joints;
+  sn_rotreg_rotations rotations;
   sn_rotreg_predictor *predictors; // per triangle
   sn_arena memory;
 } arm;
@@ -38,13 +38,13 @@ static void learn(arm *a) {
   study_must(a->s, sn_topology_build(ctx, &a->set.rest, &a->topology));
   study_must(a->s, sn_solve_weights(ctx, &a->set.rest, &a->set.frames, &a->set.poses, &a->keys, &weights, &a->skin));
   study_must(a->s, sn_rotreg_anchors_blend(ctx, &a->memory, &a->set, &a->topology, &a->skin, &a->blend));
-  study_must(a->s, sn_rotreg_joints_build(ctx, &a->memory, &a->set, &a->keys, &a->joints));
+  study_must(a->s, sn_rotreg_rotations_build(ctx, &a->memory, &a->set, &a->keys, &a->rotations));
   a->predictors = room(a, (size_t)a->set.rest.triangle_count, sizeof *a->predictors);
   for (int k = 0; k < a->keys.count; k++) all[k] = k;
   for (int t = 0; t < a->set.rest.triangle_count; t++) {
     for (int k = 0; k < a->keys.count; k++)
       sn_rotreg_gradient(&a->set.rest, sn_frame(&a->set.frames, a->keys.frames[k]), t, &sequence[k]);
-    sn_rotreg_fit(&a->joints, sequence, all, a->keys.count, &options, work, &a->predictors[t]);
+    sn_rotreg_fit(&a->rotations, sequence, all, a->keys.count, &options, work, &a->predictors[t]);
   }
 }
 
@@ -102,7 +102,7 @@ static void rotation_errors(arm *a, const int frames[3], double *regression, dou
     const float(*truth)[3] = sn_frame(&a->set.frames, frames[k]);
     blend_at(a, frames[k], blend);
     for (int i = 0; i < rest->vertex_count; i++) sn_vec3_store(blend[i], posed[i]);
-    sn_rotreg_joints_pose(&a->joints, sn_pose(&a->set.poses, frames[k]), rotation, theta);
+    sn_rotreg_rotations_pose(&a->rotations, sn_pose(&a->set.poses, frames[k]), rotation, theta);
     for (int t = 0; t < rest->triangle_count; t++) {
       sn_mat3 is = rotation_of(rest, truth, t);
       sn_mat3 said = sn_rotreg_predict_rotation(&a->predictors[t], rotation, theta);
@@ -121,12 +121,13 @@ static void figure_6(arm *a) {
   sn_writer w = study_open(s, "figure-6-triangles.csv");
   sn_writef(&w, "triangle,joint,u,regression error in degrees,lbs error in degrees\n");
   for (int t = 0; t < count; t++) {
-    const sn_rotreg_turn *turn = &a->predictors[t].turns[0];
-    u[t] = turn->u;
-    sn_writef(&w, "%d,%s,%.5f,%.4f,%.4f\n", t, a->set.skeleton.names[turn->joint], u[t], regression[t], skinning[t]);
+    const sn_rotreg_factor *factor = &a->predictors[t].factors[0];
+    u[t] = factor->u;
+    sn_writef(&w, "%d,%s,%.5f,%.4f,%.4f\n", t, a->set.skeleton.names[factor->joint], u[t], regression[t],
+              skinning[t]);
   }
   study_close(s, &w);
-  write_histogram(s, "figure-6-u", "Figure 6: the share u of its joint's turn that a triangle takes", "u",
+  write_histogram(s, "figure-6-u", "Figure 6: the share u of its joint's factor that a triangle takes", "u",
                   (const char *const[]){"first joint"}, 1, (const double *const[]){u}, count, 0.1);
   write_histogram(s, "figure-6-errors", "Figure 6: angle to the true rotation, mean of three test poses", "degrees",
                   (const char *const[]){"rotational regression", "lbs"}, 2,
@@ -153,7 +154,7 @@ static void reconstruct(arm *a, const bool *fixed, sn_frames *out) {
   study_must(a->s, sn_rotreg_poisson_factor(&a->s->ctx, rest, (const double(*)[2])edges, hold, &poisson));
   study_must(a->s, sn_frames_new(&a->s->ctx, rest->vertex_count, a->set.frames.frame_count, out));
   for (int f = 0; f < a->set.frames.frame_count; f++) {
-    sn_rotreg_joints_pose(&a->joints, sn_pose(&a->set.poses, f), rotation, theta);
+    sn_rotreg_rotations_pose(&a->rotations, sn_pose(&a->set.poses, f), rotation, theta);
     for (size_t t = 0; t < triangles; t++) gradients[t] = sn_rotreg_predict(&a->predictors[t], rotation, theta);
     blend_at(a, f, blend);
     sn_rotreg_poisson_solve(&poisson, gradients, blend, work, sn_frame_mutable(out, f));

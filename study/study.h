@@ -15,7 +15,7 @@ typedef struct study {
 void study_must(study *s, sn_status status);
 
 // The generated set of so many vertices (0: its own), a third of them where `small`; `turn` may be NULL.
-sn_examples study_set(study *s, const char *set, int frames, int vertices, const sn_gen_turn *turn);
+sn_examples study_set(study *s, const char *set, int frames, int vertices, const sn_gen_angles *angles);
 
 // A method trained on some frames: its scores, the error of every frame in percent of the diagonal, and where it puts the
 // vertices of frame `shown`.

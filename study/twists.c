@@ -11,12 +11,12 @@ enum { most_methods = 7 };
 
 typedef struct trial {
   const char *name, *title, *set, *keys;
-  const sn_gen_turn *turn;
+  const sn_gen_angles *angles;
   int frames, shown; // `shown` is no training frame
   const char *methods[most_methods];
 } trial;
 
-static const sn_gen_turn half_turn = {.bend = 0, .twist = 180}, bent_half_turn = {.bend = 115, .twist = 180};
+static const sn_gen_angles half_turn = {.bend = 0, .twist = 180}, bent_half_turn = {.bend = 115, .twist = 180};
 
 static const trial trials[] = {
   {"figure-13-bar",
@@ -63,7 +63,7 @@ static const trial trials[] = {
 enum { trial_count = sizeof trials / sizeof *trials };
 
 static void run_trial(study *s, const trial *t, sn_writer *table) {
-  sn_examples set = study_set(s, t->set, t->frames, 0, t->turn);
+  sn_examples set = study_set(s, t->set, t->frames, 0, t->angles);
   study_row rows[most_methods];
   svg_panel panels[1 + most_methods] = {{"truth", sn_frame(&set.frames, t->shown), NULL, NULL}};
   int count = 0;

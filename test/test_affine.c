@@ -417,7 +417,7 @@ static void test_auto_controls(void **state) {
   sn_method_spec spec;
   sn_model none;
   assert_ok(&ctx, sn_method_parse(&ctx, "affine", &spec));
-  assert_fails(&ctx, sn_train(&ctx, &spec, &e, &keys, &none, NULL), "--controls");
+  assert_fails(&ctx, sn_train(&ctx, &spec, &e, &keys, &none, NULL), "`controls`");
   release(&poor), release(&good);
   sn_keys_free(&keys);
   sn_examples_free(&e);

@@ -1,29 +1,6 @@
 #!/usr/bin/env bash
 # train --method auto: the choice is near the best there is, keeps its limits, and says what it was made from.
-set -u
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-failures=0
-
-fail() {
-  echo "FAILED: $*"
-  failures=$((failures + 1))
-}
-# refuses STATUS TEXT COMMAND...: that exit status and a message with TEXT.
-refuses() {
-  local status=$1 text=$2 said
-  shift 2
-  said=$("$@" 2>&1)
-  { [ $? -eq "$status" ] && grep -qF -- "$text" <<<"$said"; } || fail "$* said: $said"
-}
-# holds EXPRESSION FILE...: a node expression over the reports r[0], r[1], ...
-holds() {
-  local expression=$1
-  shift
-  node -e "const r = process.argv.slice(1).map(f => JSON.parse(require('fs').readFileSync(f)).result); if (!($expression)) { console.error(JSON.stringify(r, null, 1).slice(0, 4000)); process.exit(1) }" "$@" ||
-    fail "$expression"
-}
+. "$SINEW_SOURCE/test/common.sh"
 
 "$SINEW" gen arm --vertices 600 --frames 18 -o own --quiet || fail "gen"
 "$SINEW" gen arm --vertices 600 --frames 20 --seed 2 -o mixed --quiet || fail "gen of another seed"
@@ -52,10 +29,10 @@ holds 'r[0].candidates.find(c => c.chosen).left_out.rms_pct_diag <= 0.9 && r[0].
 "$SINEW" train --method auto --max-bytes 60000 --max-time 2.5 "${a[@]}" -o fast.sinew --json fast.json --quiet || fail "--max-time"
 holds 'r[0].candidates.find(c => c.chosen).ratio_lbs <= 2.5' fast.json
 
-refuses 1 "no method stays within the limits" "$SINEW" train --method auto --max-bytes 100 "${a[@]}" -o no.sinew
-refuses 1 "no method reaches an error of 1e-06 %" "$SINEW" train --method auto --max-bytes 60000 --error 1e-6 "${a[@]}" -o no.sinew
-refuses 2 "--max-time goes with --method auto" "$SINEW" train --method lbs --max-time 2 "${a[@]}" -o no.sinew
-refuses 1 "needs --skeleton FILE, or --controls" "$SINEW" train --method auto --rest own/rest.obj --frames own/frames.pc2 -o no.sinew
+expect 1 "no method stays within the limits" "$SINEW" train --method auto --max-bytes 100 "${a[@]}" -o no.sinew
+expect 1 "no method reaches an error of 1e-06 %" "$SINEW" train --method auto --max-bytes 60000 --error 1e-6 "${a[@]}" -o no.sinew
+expect 2 "--max-time goes with --method auto" "$SINEW" train --method lbs --max-time 2 "${a[@]}" -o no.sinew
+expect 1 "needs --skeleton FILE, or --controls" "$SINEW" train --method auto --rest own/rest.obj --frames own/frames.pc2 -o no.sinew
 [ ! -e no.sinew ] || fail "a refused training wrote a model"
 
 # Control points and no skeleton.
@@ -63,4 +40,4 @@ refuses 1 "needs --skeleton FILE, or --controls" "$SINEW" train --method auto --
 "$SINEW" train --method auto --controls auto:4 --rest cylinder/rest.obj --frames cylinder/frames.pc2 -o controls.sinew --json controls.json --quiet || fail "control points"
 holds 'r[0].method === "affine"' controls.json
 
-[ $failures -eq 0 ]
+finish

@@ -1,30 +1,6 @@
 #!/usr/bin/env bash
 # sinew batch: order by files, going on, what is up to date, failures, parts, and lists that cannot be.
-set -u
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-failures=0
-count=0
-
-expect() {
-  local status=$1 text=$2 said got
-  shift 2
-  said=$("$@" 2>&1)
-  got=$?
-  count=$((count + 1))
-  if [ $got -ne "$status" ] || ! grep -qF -- "$text" <<<"$said"; then
-    echo "FAILED: $*"
-    echo "  expected status $status and '$text'; got status $got and:"
-    sed 's/^/  /' <<<"$said"
-    failures=$((failures + 1))
-  fi
-}
-
-check() {
-  count=$((count + 1))
-  "$@" || { echo "FAILED: $*"; failures=$((failures + 1)); }
-}
+. "$SINEW_SOURCE/test/common.sh"
 
 # A job per line, in an order that is not that of the files.
 cat > jobs.json <<'END'
@@ -76,7 +52,7 @@ expect 0 'quick: up to date' "$SINEW" batch two.json
 check test -s long/rest.obj
 
 # Parts: each job in one of them, those that files connect in the same.
-for k in 1 2 3; do "$SINEW" batch jobs.json --part $k/3 --json part$k.json > /dev/null || failures=$((failures + 1)); done
+for k in 1 2 3; do "$SINEW" batch jobs.json --part $k/3 --json part$k.json > /dev/null || fail "part $k of 3"; done
 names() { grep -ho '"name": "[^"]*"' "$@" | sort; }
 check test "$(names part1.json part2.json part3.json | wc -l)" = 6
 check test "$(names part1.json)" = "$(printf '"name": "eval"\n"name": "gen"\n"name": "train"')"
@@ -106,5 +82,4 @@ echo "[$(job a '"none"' '"y"'), $(job b '' '"y2"')]" > missing.json
 expect 1 'its input none is not there' "$SINEW" batch missing.json
 expect 1 'its output y2 is not there' "$SINEW" batch missing.json
 
-echo "$count checks, $failures failures"
-[ $failures -eq 0 ]
+finish

@@ -1,35 +1,6 @@
 #!/usr/bin/env bash
 # The command line as a user sees it: exit statuses, messages, suggestions, reports, and that nothing half written stays.
-set -u
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-failures=0
-count=0
-
-# expect STATUS TEXT COMMAND...: the command exits with STATUS and says TEXT on standard error or output.
-expect() {
-  local status=$1 text=$2 said got
-  shift 2
-  said=$("$@" 2>&1)
-  got=$?
-  count=$((count + 1))
-  if [ $got -ne "$status" ] || ! grep -qF -- "$text" <<<"$said"; then
-    echo "FAILED: $*"
-    echo "  expected status $status and '$text'; got status $got and:"
-    sed 's/^/  /' <<<"$said"
-    failures=$((failures + 1))
-  fi
-}
-
-# holds EXPRESSION FILE: a node expression over the report r.
-holds() {
-  count=$((count + 1))
-  if ! node -e "const r = JSON.parse(require('fs').readFileSync('$2')); if (!($1)) { console.error(JSON.stringify(r, null, 1).slice(0, 2000)); process.exit(1) }"; then
-    echo "FAILED: $1 in $2"
-    failures=$((failures + 1))
-  fi
-}
+. "$SINEW_SOURCE/test/common.sh"
 
 # Usage.
 expect 2 "Usage: sinew COMMAND" "$SINEW"
@@ -57,13 +28,13 @@ expect 2 "did you mean lbs?" "$SINEW" train --method lsb -o x.sinew --rest a --f
 expect 1 "did you mean" "$SINEW" gen elbw
 expect 0 "bar" "$SINEW" gen bar -o set
 for file in rest.obj frames.pc2 skeleton.glb torque.csv controls.txt README.txt; do
-  count=$((count + 1))
-  [ -s set/$file ] || { echo "FAILED: gen wrote no $file"; failures=$((failures + 1)); }
+  checks=$((checks + 1))
+  [ -s set/$file ] || fail "gen wrote no $file"
 done
 expect 0 "vertices" "$SINEW" info set/rest.obj
 expect 0 "frames of" "$SINEW" info set/frames.pc2
 expect 0 "joints" "$SINEW" info set/skeleton.glb --json info.json
-holds 'r.command === "info" && r.version && r.options && r.input && r.result.joints === 2' info.json
+holds 'report[0].command === "info" && report[0].version && report[0].options && report[0].input && r[0].joints === 2' info.json
 expect 0 "" "$SINEW" convert set/frames.pc2 set/frames.mdd
 expect 0 "" "$SINEW" convert set/frames.mdd set/back.pc2
 expect 0 "" cmp set/frames.pc2 set/back.pc2
@@ -84,12 +55,12 @@ expect 0 "" cmp set/skeleton.glb again/skeleton.glb
 # train, eval, compare, bench.
 data=(--rest set/rest.obj --frames set/frames.pc2 --skeleton set/skeleton.glb)
 expect 0 "enveloping error" "$SINEW" train --method lbs "${data[@]}" --keys every:3 -o m.sinew --json train.json
-holds 'r.result.train.ee > 0 && r.result.test.rms > 0 && r.result.bytes > 0 && r.result.seconds >= 0 && r.options.method === "lbs" && r.result.options.influences === 4 && r.result.options.weights === "fit" && r.input.frames > 0' train.json
+holds 'r[0].train.ee > 0 && r[0].test.rms > 0 && r[0].bytes > 0 && r[0].seconds >= 0 && report[0].options.method === "lbs" && r[0].options.influences === 4 && r[0].options.weights === "fit" && report[0].input.frames > 0' train.json
 expect 0 "no frames" "$SINEW" train --method lbs "${data[@]}" -o all.sinew --json train.json
-holds 'r.result.test === null && r.result.train.ee > 0 && r.result.all.ee === r.result.train.ee' train.json
+holds 'r[0].test === null && r[0].train.ee > 0 && r[0].all.ee === r[0].train.ee' train.json
 expect 0 "drive joints" "$SINEW" info m.sinew
 expect 0 "x lbs" "$SINEW" bench m.sinew --seconds 0.02 --json bench.json
-holds 'r.result.us_per_frame > 0 && r.result.ratio_lbs > 0 && r.result.ratio_copy > 0' bench.json
+holds 'r[0].us_per_frame > 0 && r[0].ratio_lbs > 0 && r[0].ratio_copy > 0' bench.json
 expect 0 "" "$SINEW" eval m.sinew --skeleton set/skeleton.glb -o out.pc2
 expect 0 "" "$SINEW" eval m.sinew --skeleton set/skeleton.glb -o out.glb
 expect 0 "" "$SINEW" eval m.sinew --skeleton set/skeleton.glb -o out
@@ -97,20 +68,20 @@ expect 0 "" "$SINEW" convert out objs.pc2
 expect 0 "" cmp out.pc2 objs.pc2
 # The GLB, read by the glTF reader and skinned by it, is what the runtime computed.
 expect 0 "" "$SINEW" convert out.glb glb.pc2
-count=$((count + 1))
+checks=$((checks + 1))
 node -e '
 const fs = require("fs"), read = f => { const b = fs.readFileSync(f); return new Float32Array(b.buffer, b.byteOffset + 32) };
 const a = read("out.pc2"), b = read("glb.pc2");
 let worst = a.length === b.length ? 0 : Infinity;
 for (let k = 0; k < a.length; k++) worst = Math.max(worst, Math.abs(a[k] - b[k]));
-if (!(worst < 1e-4)) { console.error("out.glb differs from out.pc2 by", worst); process.exit(1) }' || failures=$((failures + 1))
+if (!(worst < 1e-4)) { console.error("out.glb differs from out.pc2 by", worst); process.exit(1) }' || fail "out.glb is not out.pc2"
 expect 0 "" "$SINEW" train --method dqs "${data[@]}" -o d.sinew
 expect 1 "out.pc2" "$SINEW" eval d.sinew --skeleton set/skeleton.glb -o no.glb
 expect 0 "" "$SINEW" train --method lbs:extra=halfway "${data[@]}" -o h.sinew
 expect 0 "" "$SINEW" eval h.sinew --skeleton set/skeleton.glb -o h.glb
 expect 1 "give --skeleton" "$SINEW" eval m.sinew -o no.pc2
 expect 0 "dqs" "$SINEW" compare "${data[@]}" --keys every:2 --json compare.json --plot plot.svg
-holds 'r.result.methods.length === 3 && r.result.methods.every(m => m.spec && m.train.ee > 0 && m.test.ee > 0 && m.all.ee > 0 && m.bytes > 0 && m.flops > 0 && m.us_per_frame > 0 && m.seconds >= 0)' compare.json
+holds 'r[0].methods.length === 3 && r[0].methods.every(m => m.spec && m.train.ee > 0 && m.test.ee > 0 && m.all.ee > 0 && m.bytes > 0 && m.flops > 0 && m.us_per_frame > 0 && m.seconds >= 0)' compare.json
 expect 0 "</svg>" cat plot.svg
 expect 2 "ends in .svg" "$SINEW" compare "${data[@]}" --method lbs --plot plot.png
 expect 1 "not a file with joints" "$SINEW" train --rest set/rest.obj --frames set/frames.pc2 --skeleton set/rest.obj -o no.sinew
@@ -140,15 +111,15 @@ expect 1 "pair up" "$SINEW" train "${data[@]}" --frames set/frames.pc2 -o no.sin
 expect 1 "there is no folder missing/folder" "$SINEW" train "${data[@]}" -o missing/folder/no.sinew
 if [ -e /dev/full ] && [ "$(id -u)" = 0 ] && mkdir tiny && mount -t tmpfs -o size=16k tmpfs tiny 2>/dev/null; then
   expect 1 "No space left" "$SINEW" convert set/frames.pc2 tiny/f.pc2
-  count=$((count + 1))
-  [ -z "$(ls tiny)" ] || { echo "FAILED: a full disk left $(ls tiny)"; failures=$((failures + 1)); }
+  checks=$((checks + 1))
+  [ -z "$(ls tiny)" ] || fail "a full disk left $(ls tiny)"
   umount tiny
 fi
-(ulimit -f 8; trap '' XFSZ; "$SINEW" convert set/frames.pc2 limited.pc2 2>said) && { echo "FAILED: a write past the limit succeeded"; failures=$((failures + 1)); }
-count=$((count + 2))
-grep -q "limited.pc2: cannot write" said || { echo "FAILED: a failed write is not named: $(cat said)"; failures=$((failures + 1)); }
+(ulimit -f 8; trap '' XFSZ; "$SINEW" convert set/frames.pc2 limited.pc2 2>said) && fail "a write past the limit succeeded"
+checks=$((checks + 2))
+grep -q "limited.pc2: cannot write" said || fail "a failed write is not named: $(cat said)"
 left=$(find . -name 'no.*' -o -name 'limited*' -o -regex '.*\.[0-9]+-[0-9]+') # FILE.PID-ATTEMPT: see src/base/file.c
-[ -z "$left" ] || { echo "FAILED: left behind: $left"; failures=$((failures + 1)); }
+[ -z "$left" ] || fail "left behind: $left"
 
 # The demo.
 expect 0 "errors.svg" "$SINEW" demo -o "the demo" --vertices 800
@@ -157,5 +128,4 @@ expect 0 "drive controls" "$SINEW" info "the demo/models/affine.sinew"
 expect 0 "" "$SINEW" info "the demo/models/lbs-extra=halfway.sinew"
 expect 0 "16 joints" "$SINEW" info "the demo/rigged.glb"
 
-echo "$((count - failures)) passed, $failures failed"
-[ $failures -eq 0 ]
+finish

@@ -1,13 +1,32 @@
 #!/usr/bin/env bash
-# The documentation's tables of options are those of the code.
+# The documentation's tables of options are those of the code, and the files and functions that it names exist.
 set -u
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp "$SINEW_SOURCE"/docs/*.md "$work"
-bash "$SINEW_SOURCE/tools/option_tables.sh" "$work"/*.md || exit 1
-grep -q '| `influences` | 4 | 1 to 8 |' "$work/methods.md" || { echo "FAILED: no table in methods.md"; exit 1; }
-diff -r -u "$SINEW_SOURCE/docs" "$work" -x '*.png' -x '*.svg' || {
-  echo "FAILED: the options changed: run tools/option_tables.sh"
-  exit 1
-}
-echo "the documentation agrees"
+cd "$SINEW_SOURCE" || exit 1
+failed=0
+fail() { echo "FAILED: $*"; failed=1; }
+
+cp docs/*.md "$work"
+bash tools/option_tables.sh "$work"/*.md || exit 1
+grep -q '| `influences` | 4 | 1 to 8 |' "$work/methods.md" || fail "no table in methods.md"
+diff -r -u docs "$work" -x '*.png' -x '*.svg' || fail "the options changed: run tools/option_tables.sh"
+
+# Names of files end as paths do; * stands for what it does in a shell.
+find src include test bench study tools web python blender examples cmake -type f | sed 's#^#/#' > "$work/files"
+named() { grep -ohE '`[^` ]+`' docs/*.md README.md CONTRIBUTING.md | tr -d '`' | sort -u; }
+named | grep -E '^[A-Za-z0-9_./*-]+\.(c|h|cu|sh|mjs|py)$' > "$work/named"
+while read -r name; do
+  pattern=$(sed 's#^[.][.]/##; s#[.]#[.]#g; s#[*]#[^/]*#g' <<< "$name")
+  grep -qE "/$pattern\$" "$work/files" || fail "the documentation names $name, which does not exist"
+done < "$work/named"
+[ "$(wc -l < "$work/named")" -gt 80 ] || fail "only $(wc -l < "$work/named") files found in the documentation"
+
+cat $(find src include -name '*.[ch]') | grep -ohE '\bsn_[a-z0-9_]+' | sort -u > "$work/known"
+named | grep -oE '^sn_[a-z0-9_]+(\(\))?$' | tr -d '()' | sort -u > "$work/functions"
+comm -23 "$work/functions" "$work/known" > "$work/unknown"
+[ ! -s "$work/unknown" ] || fail "the documentation names what is nowhere: $(tr '\n' ' ' < "$work/unknown")"
+[ "$(wc -l < "$work/functions")" -gt 60 ] || fail "only $(wc -l < "$work/functions") functions found in the documentation"
+
+[ $failed = 0 ] && echo "the documentation agrees"
+exit $failed

@@ -1,23 +1,6 @@
 #!/usr/bin/env bash
 # Formats that go through libassimp: a motion file and a mesh made here, damaged ones, and the files of the Dem Bones examples.
-set -u
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-failures=0
-
-expect() { # status, text, command
-  local status=$1 text=$2 said got
-  shift 2
-  said=$("$@" 2>&1)
-  got=$?
-  if [ $got -ne "$status" ] || ! grep -qF -- "$text" <<<"$said"; then
-    echo "FAILED: $*"
-    echo "  wanted status $status and '$text', got status $got:"
-    echo "$said"
-    failures=$((failures + 1))
-  fi
-}
+. "$SINEW_SOURCE/test/common.sh"
 
 cat > walk.bvh <<'END'
 HIERARCHY
@@ -182,7 +165,7 @@ END
 fi
 expect 2 "a rig is written as .glb, .gltf or .fbx" "$SINEW" rig --rest bar/rest.obj --frames bar/frames.pc2 -o rig.xyz
 expect 0 "rms" "$SINEW" rig --rest bar/rest.obj --frames bar/frames.pc2 --bones 2 -o rig.fbx
-[ "$(ls rig.*)" = rig.fbx ] || { echo "FAILED: rig left $(ls rig.*)"; failures=$((failures + 1)); }
+[ "$(ls rig.*)" = rig.fbx ] || fail "rig left $(ls rig.*)"
 if command -v blender >/dev/null; then
   expect 0 "BLENDER agrees" timeout 300 blender -b -noaudio --python "$SINEW_SOURCE/test/blender_points.py" -- "$dir/bar.fbx" "$dir/bar.pc2"
   mkdir shapes # skin and blend shapes that Blender animates and writes
@@ -216,8 +199,7 @@ if [ -d "$data" ]; then
     shift
     rms=$("$SINEW" rig --rest "$data/Bone_Geom.fbx" --frames "$data/Bone_Anim.abc" -o rig.glb "$@" 2>&1 | sed -n 's/^ *rms \([0-9.]*\) %.*/\1/p')
     if [ -z "$rms" ] || ! awk "BEGIN { exit !($rms <= $limit) }"; then
-      echo "FAILED: rig $*: rms '$rms' %, wanted $limit"
-      failures=$((failures + 1))
+      fail "rig $*: rms '$rms' %, wanted $limit"
     fi
   }
   within 0.608 --bones 5 --joints none
@@ -230,5 +212,4 @@ if [ -d "$data" ]; then
   within 1.32 --skeleton "$data/Bone_PartiallySkinned.fbx" --solve weights --keep-weights # Dem Bones: 1.266, by another softness
   within 1.28 --skeleton "$data/Bone_Skin.fbx" --solve motion # joints that only turn; free ones above
 fi
-[ $failures -eq 0 ] && echo "files of other programs are read"
-exit $((failures > 0))
+finish

@@ -54,7 +54,7 @@ static sn_mat3 random_turn(sn_random *rng) {
 // Wang 2007, 3.2: a turn J u W J^T theta, with u in [0, 1], W a rotation and J the joint's frame in the rest pose.
 static void random_predictor(sn_random *rng, sn_rt_rotreg_block *b, int lane) {
   b->base[lane] = (uint16_t)(lane % joint_count);
-  for (int k = 0; k < SN_RT_ROTREG_TURNS; k++) {
+  for (int k = 0; k < SN_RT_ROTREG_FACTORS; k++) {
     b->joint[k][lane] = (uint16_t)((lane + k) % joint_count);
     sn_mat3 j = random_turn(rng), w = random_turn(rng);
     sn_mat3 map = sn_mat3_mul(sn_mat3_mul(j, w), sn_mat3_transpose(j));
@@ -71,7 +71,7 @@ static void random_predictor(sn_random *rng, sn_rt_rotreg_block *b, int lane) {
 // The end at the largest torque: the other one's turns, its own scale, shear and tilt.
 static void random_end(sn_random *rng, const sn_rt_rotreg_block *low, sn_rt_rotreg_block *high, int lane) {
   random_predictor(rng, high, lane);
-  for (int k = 0; k < SN_RT_ROTREG_TURNS; k++)
+  for (int k = 0; k < SN_RT_ROTREG_FACTORS; k++)
     for (int n = 0; n < 9; n++) high->map[k][n][lane] = low->map[k][n][lane];
   for (int c = 0; c < 3; c++) high->tilt[c][6][lane] += normal(rng, 0.3);
 }
@@ -92,7 +92,8 @@ static void random_model(sn_random *rng, handmade *out) {
     out->pairs[b].load[lane] = bone % 4 == 3 ? SN_RT_NO_JOINT : (uint16_t)(bone % 4);
   }
   for (int b = 0; b < block_count; b++) {
-    out->keys[b].turn_count = out->pairs[b].ends[0].turn_count = out->pairs[b].ends[1].turn_count = (uint32_t)(2 + b);
+    out->keys[b].factor_count = out->pairs[b].ends[0].factor_count = out->pairs[b].ends[1].factor_count =
+      (uint32_t)(2 + b);
     for (int c = 0; c < columns; c++)
       for (int r = 0; r < SN_RT_ROTREG_ROWS && SN_RT_ROTREG_ROWS * b + r < 4 * bone_count; r++)
         out->solve[b][c][r] = normal(rng, 0.2);
@@ -186,7 +187,7 @@ static double linear(const sn_rt_rotreg_block *b, int lane, const float (*a)[8],
 static sn_mat3 rotation_of(const sn_rt_rotreg_block *b, int lane, const pose *p) {
   sn_mat3 r = p->q[b->base[lane]];
   double turn[3];
-  for (uint32_t k = 0; k < b->turn_count; k++) {
+  for (uint32_t k = 0; k < b->factor_count; k++) {
     const double *theta = p->theta[b->joint[k][lane]];
     for (int n = 0; n < 3; n++) {
       turn[n] = 0;

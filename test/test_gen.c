@@ -367,10 +367,10 @@ static void test_torque(void **state) {
 static void test_elbow_turns(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
-  const sn_gen_turn turn = {.bend = 0, .twist = 180}, wide = {.bend = 200, .twist = 0},
-                    bent = {.bend = 90, .twist = 0};
+  const sn_gen_angles turn = {.bend = 0, .twist = 180}, wide = {.bend = 200, .twist = 0},
+                      bent = {.bend = 90, .twist = 0};
   sn_gen_options options = options_of("elbow");
-  options.turn = &turn, options.frames = 5, options.vertices = 600;
+  options.angles = &turn, options.frames = 5, options.vertices = 600;
   sn_examples set;
   assert_ok(&ctx, sn_gen(&ctx, &options, &set));
   for (int f = 0; f < 5; f++) {
@@ -384,17 +384,17 @@ static void test_elbow_turns(void **state) {
     assert_near((double)at[2], -(double)rest[2], 1e-4);
   }
   sn_examples_free(&set);
-  options.turn = &bent;
+  options.angles = &bent;
   assert_ok(&ctx, sn_gen(&ctx, &options, &set));
   sn_mat3 at_end = sn_affine_linear(sn_pose(&set.poses, 4)[1]);
   assert_near(sn_rotation_angle(at_end, sn_rotation_exp((sn_vec3){0, 0, SN_PI / 2})), 0, 1e-6);
   sn_examples_free(&set);
-  options.turn = &wide;
+  options.angles = &wide;
   assert_fails(&ctx, sn_gen(&ctx, &options, &set), "bends by 0 to 150 degrees");
-  options.turn = &turn, options.motion = SN_MOTION_ROM;
-  assert_fails(&ctx, sn_gen(&ctx, &options, &set), "leave out --motion");
-  options = options_of("arm"), options.turn = &turn;
-  assert_fails(&ctx, sn_gen(&ctx, &options, &set), "only elbow takes --bend and --twist");
+  options.angles = &turn, options.motion = SN_MOTION_ROM;
+  assert_fails(&ctx, sn_gen(&ctx, &options, &set), "leave out `motion`");
+  options = options_of("arm"), options.angles = &turn;
+  assert_fails(&ctx, sn_gen(&ctx, &options, &set), "only elbow takes `bend` and `twist`");
 }
 
 static void test_refusals(void **state) {

@@ -134,6 +134,17 @@ static void tube_document(const packed *p, const tube *t, char *json, size_t siz
            n, corners, n, corners, n, n, p->views, p->size, p->plain_size);
 }
 
+// Skips where there are no encoders.
+static packed *packed_tube(sn_context *ctx, tube *t, int8_t (*deltas)[4], char *json, size_t size) {
+  encoders e;
+  if (!load_encoders(&e)) skip();
+  packed *p = calloc(1, sizeof *p);
+  *t = tube_new(ctx, 3, 4, 2, false);
+  pack_tube(p, &e, t, deltas);
+  tube_document(p, t, json, size);
+  return p;
+}
+
 static void check_tube(sn_context *ctx, const sn_gltf *gltf, const tube *t, int8_t (*deltas)[4]) {
   int n = t->mesh.vertex_count;
   sn_mesh mesh;
@@ -165,15 +176,11 @@ static void check_tube(sn_context *ctx, const sn_gltf *gltf, const tube *t, int8
 
 static void test_meshopt(void **state) {
   (void)state;
-  encoders e;
-  if (!load_encoders(&e)) skip();
   sn_context ctx = sn_context_default();
-  tube t = tube_new(&ctx, 3, 4, 2, false);
-  packed *p = calloc(1, sizeof *p);
+  tube t;
   char json[12000];
   int8_t deltas[256][4];
-  pack_tube(p, &e, &t, deltas);
-  tube_document(p, &t, json, sizeof json);
+  packed *p = packed_tube(&ctx, &t, deltas, json, sizeof json);
   sn_gltf *gltf, *again;
   assert_ok(&ctx, parse(&ctx, json, p->bytes, p->size, &gltf));
   check_tube(&ctx, gltf, &t, deltas);
@@ -217,15 +224,11 @@ static void test_meshopt_damaged(void **state) {
     {"'buffer':0,'byteOffset':0,'byteLength':", "'buffer':7,'byteOffset':0,'byteLength':", "buffer is 7"},
     {"'extensions':{'EXT_meshopt_compression':{'fallback':true}}", "'extras':1", "neither a uri nor a binary chunk"},
   };
-  encoders e;
-  if (!load_encoders(&e)) skip();
   sn_context ctx = sn_context_default();
-  tube t = tube_new(&ctx, 3, 4, 2, false);
-  packed *p = calloc(1, sizeof *p);
+  tube t;
   char json[12000];
   int8_t deltas[256][4];
-  pack_tube(p, &e, &t, deltas);
-  tube_document(p, &t, json, sizeof json);
+  packed *p = packed_tube(&ctx, &t, deltas, json, sizeof json);
   sn_gltf *gltf;
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     char *wrong = replaced(json, cases[k][0], cases[k][1]);

@@ -259,12 +259,12 @@ static void test_missing_and_mismatched(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e;
-  assert_fails(&ctx, load(&ctx, NULL, "plain.pc2", NULL, &e), "a rest mesh is needed: --rest FILE");
+  assert_fails(&ctx, load(&ctx, NULL, "plain.pc2", NULL, &e), "a rest mesh is needed: `rest` FILE");
   assert_fails(&ctx, load(&ctx, "absent.obj", NULL, NULL, &e), "absent.obj: ");
   assert_fails(&ctx, load(&ctx, "controls.txt", NULL, NULL, &e), "a mesh comes as .obj, .abc, .glb, .gltf or .fbx");
   assert_fails(&ctx, load(&ctx, "plain.obj", "absent.pc2", NULL, &e), "absent.pc2: ");
   assert_fails(&ctx, load(&ctx, "plain.obj", "split.pc2", NULL, &e), "split.pc2 has 156 vertices, but ");
-  assert_non_null(strstr(ctx.error.message, "give --match FILE"));
+  assert_non_null(strstr(ctx.error.message, "give `match` FILE"));
   assert_null(e.rest.positions);
   assert_fails(&ctx, load(&ctx, "plain.obj", "plain.pc2", "short.glb", &e), "short.glb");
   assert_fails(&ctx, load(&ctx, "plain.obj", "plain.pc2", "torque.csv", &e), "torque.csv");
@@ -277,7 +277,7 @@ static void test_wrong_order_is_noticed(void **state) {
   sn_context ctx = sn_context_default();
   sn_examples e;
   assert_fails(&ctx, load(&ctx, "plain.obj", "shuffled.pc2", NULL, &e), "the vertices seem to be in another order");
-  assert_non_null(strstr(ctx.error.message, "--match"));
+  assert_non_null(strstr(ctx.error.message, "`match`"));
 }
 
 static void test_match(void **state) {
@@ -300,7 +300,7 @@ static void test_match(void **state) {
   assert_ok(&ctx, sn_obj_write(&ctx, scratch("posed.obj"), &s.mesh, sn_frame(&s.frames, 3)));
   free_sheet(&s);
   options.match = scratch("posed.obj");
-  assert_fails(&ctx, sn_examples_load(&ctx, &options, &e), "--match must be in the same rest pose");
+  assert_fails(&ctx, sn_examples_load(&ctx, &options, &e), "`match` must be in the same rest pose");
 }
 
 // The skeleton file's mesh may be in another order than --rest, as long as it is in the same place.
@@ -327,7 +327,7 @@ static void test_bind_mesh_elsewhere(void **state) {
   assert_fails(&ctx, load(&ctx, "moved.obj", "plain.pc2", "plain.glb", &e),
                "the mesh in its bind pose is not where ");
   assert_non_null(strstr(ctx.error.message, "moved.obj is"));
-  assert_non_null(strstr(ctx.error.message, "--match"));
+  assert_non_null(strstr(ctx.error.message, "`match`"));
 }
 
 // ---- seams ------------------------------------------------------------------------------------------------------------------
@@ -379,7 +379,7 @@ static void test_clips(void **state) {
   sn_examples_free(&e);
 
   options.skeleton_count = 1;
-  assert_fails(&ctx, sn_examples_load(&ctx, &options, &e), "2 clips of --frames and 1 of --skeleton: they pair up");
+  assert_fails(&ctx, sn_examples_load(&ctx, &options, &e), "2 clips of `frames` and 1 of `skeleton`: they pair up");
   options.frames_count = 0, options.skeleton_count = 2;
   assert_ok(&ctx, sn_examples_load(&ctx, &options, &e)); // poses alone, one clip after the other
   assert_int_equal(e.clip_count, 2);
@@ -459,9 +459,9 @@ static void test_controls(void **state) {
   sn_examples_free(&e);
   static const struct {
     const char *spec, *message;
-  } bad[] = {{"", "--controls: no control vertices"},
+  } bad[] = {{"", "`controls`: no control vertices"},
              {"# nothing", "no control vertices"},
-             {"1,two", "--controls: 'two' is not a vertex number"},
+             {"1,two", "`controls`: 'two' is not a vertex number"},
              {"1,2.5", "'2.5' is not a vertex number"},
              {"1-5", "is not a vertex number"},
              {"3,144", "vertex 144 does not exist; the last one is 143"},
@@ -482,7 +482,7 @@ static void test_torques(void **state) {
   options.rest = scratch("plain.obj"), options.torque = scratch("torque.csv");
   options.frames_count = 1, options.frames = &frames, options.skeletons = &skeleton;
   sn_examples e;
-  assert_fails(&ctx, sn_examples_load(&ctx, &options, &e), "--torque needs --skeleton");
+  assert_fails(&ctx, sn_examples_load(&ctx, &options, &e), "`torque` needs `skeleton`");
   options.skeleton_count = 1;
   assert_ok(&ctx, sn_examples_load(&ctx, &options, &e));
   assert_true(!e.torques.has[0] && e.torques.has[1] && e.torques.values[2 * 4 + 1] == 4);

@@ -1,29 +1,6 @@
 #!/usr/bin/env bash
 # Clips that are only tested on; training without any.
-set -u
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-failures=0
-
-fail() {
-  echo "FAILED: $*"
-  failures=$((failures + 1))
-}
-# refuses TEXT COMMAND...: exit status 1 and a message with TEXT.
-refuses() {
-  local text=$1 said
-  shift
-  said=$("$@" 2>&1)
-  { [ $? -eq 1 ] && grep -qF -- "$text" <<<"$said"; } || fail "$* said: $said"
-}
-# holds EXPRESSION FILE...: a node expression over the reports r[0], r[1], ...
-holds() {
-  local expression=$1
-  shift
-  node -e "const r = process.argv.slice(1).map(f => JSON.parse(require('fs').readFileSync(f)).result); if (!($expression)) { console.error(JSON.stringify(r, null, 1).slice(0, 3000)); process.exit(1) }" "$@" ||
-    fail "$expression"
-}
+. "$SINEW_SOURCE/test/common.sh"
 
 "$SINEW" gen arm --vertices 800 --frames 40 -o a --quiet || fail "gen"
 "$SINEW" gen arm --vertices 800 --frames 30 --seed 2 -o b --quiet || fail "gen of another seed"
@@ -32,8 +9,8 @@ for spec in lbs:weights=skeleton dqs:weights=skeleton lbs:weights=given; do
   "$SINEW" train --method $spec --rest a/rest.obj --skeleton a/skeleton.glb -o still.sinew --quiet || fail "$spec without frames"
   "$SINEW" eval still.sinew --skeleton a/skeleton.glb -o still.pc2 --quiet || fail "eval of $spec"
 done
-refuses "example frames are needed" "$SINEW" train --method lbs --rest a/rest.obj --skeleton a/skeleton.glb -o no.sinew
-refuses "needs --skeleton" "$SINEW" train --method lbs:weights=skeleton --rest a/rest.obj -o no.sinew
+expect 1 "example frames are needed" "$SINEW" train --method lbs --rest a/rest.obj --skeleton a/skeleton.glb -o no.sinew
+expect 1 "needs --skeleton" "$SINEW" train --method lbs:weights=skeleton --rest a/rest.obj -o no.sinew
 a=(--rest a/rest.obj --frames a/frames.pc2 --skeleton a/skeleton.glb)
 test_b=(--test-frames b/frames.pc2 --test-skeleton b/skeleton.glb)
 
@@ -49,9 +26,9 @@ holds 'r[0].methods.every(m => Math.abs(m.test.ee - m.train.ee) < 1e-9 && m.betw
 "$SINEW" compare --method lbs --method rotreg:full=1 --loocv "${a[@]}" --frames b/frames.pc2 --skeleton b/skeleton.glb "${test_b[@]}" --test-frames a/frames.pc2 --test-skeleton a/skeleton.glb --keys 0,20,45 --json many.json --quiet || fail "several clips"
 holds 'r[0].methods.every(m => m.test.frames === 70 && m.between.frames === 3)' many.json
 
-refuses "1 --test-frames and 0 --test-skeleton" "$SINEW" compare "${a[@]}" --test-frames b/frames.pc2
-refuses "need clips to train on" "$SINEW" train --rest a/rest.obj "${test_b[@]}" -o x.sinew
-refuses "frame 40 does not exist" "$SINEW" train "${a[@]}" "${test_b[@]}" --keys 0,40 -o x.sinew
+expect 1 "1 --test-frames and 0 --test-skeleton" "$SINEW" compare "${a[@]}" --test-frames b/frames.pc2
+expect 1 "need clips to train on" "$SINEW" train --rest a/rest.obj "${test_b[@]}" -o x.sinew
+expect 1 "frame 40 does not exist" "$SINEW" train "${a[@]}" "${test_b[@]}" --keys 0,40 -o x.sinew
 [ ! -e x.sinew ] || fail "a refused training wrote a model"
 
 # --keys auto:N chooses N frames, the same ones every time, and none of a test clip.
@@ -61,8 +38,8 @@ holds 'r[0].train.frames === 6 && r[0].between.frames === 34' auto.json
 # Six chosen frames say more than the first six, which are near-copies.
 "$SINEW" train --method lbs "${a[@]}" --keys 0-5 -o first.sinew --json first.json --quiet || fail "the first frames"
 holds 'r[0].between.ee < r[1].test.ee' auto.json first.json
-refuses "auto:N chooses 1 to 40 frames" "$SINEW" train "${a[@]}" "${test_b[@]}" --keys auto:41 -o x.sinew
-refuses "auto:N chooses 1 to 40 frames" "$SINEW" train "${a[@]}" --keys auto:few -o x.sinew
+expect 1 "auto:N chooses 1 to 40 frames" "$SINEW" train "${a[@]}" "${test_b[@]}" --keys auto:41 -o x.sinew
+expect 1 "auto:N chooses 1 to 40 frames" "$SINEW" train "${a[@]}" --keys auto:few -o x.sinew
 
 # eval names the joints that leave the trained range, the frames, and by how much; a clip within it has none.
 "$SINEW" train --method psd "${a[@]}" --keys 0-9 -o range.sinew --quiet || fail "train"
@@ -87,4 +64,4 @@ fi
 "$SINEW" compare --method lbs:weights=given --method rotreg:remainder=none --method rotreg --rest own/rest.obj --frames own/frames.pc2 --skeleton own/skeleton.glb --keys every:2 --test-frames mixed/frames.pc2 --test-skeleton mixed/skeleton.glb --json many.json --quiet || fail "rotreg of many joints"
 holds 'r[0].methods[2].between.ee < 0.7 * r[0].methods[1].between.ee && r[0].methods[2].test.ee < r[0].methods[1].test.ee && r[0].methods[2].test.ee < 0.9 * r[0].methods[0].test.ee' many.json
 
-[ $failures -eq 0 ]
+finish

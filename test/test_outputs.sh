@@ -1,24 +1,6 @@
 #!/usr/bin/env bash
 # What a command leaves behind when it is refused, fails, is stopped, or cannot write.
-set -u
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-failures=0
-
-fail() {
-  echo "FAILED: $*"
-  failures=$((failures + 1))
-}
-
-# expect STATUS TEXT COMMAND...: the command exits with STATUS and says TEXT on standard error.
-expect() {
-  local status=$1 text=$2 said got
-  shift 2
-  said=$("$@" 2>&1 >/dev/null)
-  got=$?
-  [ $got -eq "$status" ] && grep -qF -- "$text" <<<"$said" || fail "$*: status $got, said: $said"
-}
+. "$SINEW_SOURCE/test/common.sh"
 
 "$SINEW" gen bar -o set --quiet || exit 1
 examples=(--rest set/rest.obj --frames set/frames.pc2 --skeleton set/skeleton.glb)
@@ -109,5 +91,4 @@ fi
 
 left=$(find . -name '.sinew-*')
 [ -z "$left" ] || fail "left over: $left"
-[ $failures -eq 0 ] && echo "outputs: all as they should be"
-exit $((failures > 0))
+finish

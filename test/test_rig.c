@@ -105,9 +105,9 @@ static sn_context serial(void) {
   return ctx;
 }
 
-static sn_rig_options options_for(int bones, sn_rig_joints joints) {
+static sn_rig_options options_for(int bones, sn_rig_structure structure) {
   sn_rig_options o = sn_rig_options_default();
-  o.bones = bones, o.joints = joints, o.keep_bones = true;
+  o.bones = bones, o.structure = structure, o.keep_bones = true;
   return o;
 }
 
@@ -163,7 +163,7 @@ static void check_result(const sn_mesh *rest, const sn_frames *frames, const sn_
       assert_true(sn_mat3_determinant(a) > 0);
     }
   }
-  if (o->given == SN_RIG_NOTHING && o->joints == SN_RIG_TREE) {
+  if (o->given == SN_RIG_NOTHING && o->structure == SN_RIG_TREE) {
     assert_int_equal(roots, 1);
     assert_below(r->report.joint_gap_pct_diag, diagonal > 0 ? 0.01 : 0);
   }
@@ -241,7 +241,7 @@ static void same_bytes_at_any_thread_count(void **state) {
   tube t = make_tube(&ctx, 5, 9, 8);
   for (int kind = 0; kind < 3; kind++) {
     sn_rig_options o = options_for(4, kind == 0 ? SN_RIG_TREE : SN_RIG_FREE);
-    o.bone_type = kind == 2 ? SN_RIG_AFFINE : SN_RIG_RIGID, o.smooth = 1e-4;
+    o.bone_type = kind == 2 ? SN_RIG_AFFINE : SN_RIG_RIGID, o.omega = 1e-4;
     sn_rig_result first;
     ctx.threads = 1;
     assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &first));
@@ -366,7 +366,7 @@ static void degenerate_data(void **state) {
     if (kind == no_triangles) t.rest.triangle_count = 0;
     for (int way = 0; way < 3; way++) {
       sn_rig_options o = options_for(6, way == 0 ? SN_RIG_TREE : SN_RIG_FREE);
-      o.bone_type = way == 2 ? SN_RIG_AFFINE : SN_RIG_RIGID, o.smooth = way == 0 ? 1e-4 : 0;
+      o.bone_type = way == 2 ? SN_RIG_AFFINE : SN_RIG_RIGID, o.omega = way == 0 ? 1e-4 : 0;
       sn_rig_result r;
       assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &r));
       check_result(&t.rest, &t.frames, &o, &r);
@@ -425,7 +425,7 @@ static void several_components(void **state) {
     }
   }
   sn_rig_options o = options_for(4, SN_RIG_TREE);
-  o.smooth = 1e-4;
+  o.omega = 1e-4;
   sn_rig_result r;
   assert_ok(&ctx, sn_rig(&ctx, &rest, &frames, &o, &r));
   check_result(&rest, &frames, &o, &r);
@@ -497,7 +497,7 @@ static void weights_for_known_poses(void **state) {
   int few[3] = {1, 4, 8};
   sn_keys keys = {.count = 3, .frames = few};
   sn_weights_options wo = sn_weights_options_default();
-  wo.influences = 2, wo.smooth = 1e-5;
+  wo.influences = 2, wo.omega = 1e-5;
   assert_ok(&ctx, sn_solve_weights(&ctx, &t.rest, &t.frames, &t.poses, &keys, &wo, &skin));
   assert_int_equal(skin.influences, 2);
   sn_skin_free(&skin);
@@ -519,7 +519,7 @@ static void motion_for_known_weights(void **state) {
   tube t = make_tube(&ctx, 4, 10, 19);
   for (int way = 0; way < 2; way++) {
     sn_rig_options o = given(&t, SN_RIG_WEIGHTS);
-    o.poses = NULL, o.joints = way == 0 ? SN_RIG_TREE : SN_RIG_FREE;
+    o.poses = NULL, o.structure = way == 0 ? SN_RIG_TREE : SN_RIG_FREE;
     sn_rig_result r;
     assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &r));
     check_result(&t.rest, &t.frames, &o, &r);
@@ -653,7 +653,7 @@ static void failing_allocations(void **state) {
       failing_allocator counter = {.countdown = fail_at};
       sn_context ctx = failing_context(&counter);
       sn_rig_options o = way == 0 ? options_for(3, SN_RIG_TREE) : given(&t, SN_RIG_SKELETON);
-      o.smooth = 1e-4;
+      o.omega = 1e-4;
       sn_rig_result r;
       sn_status status = sn_rig(&ctx, &t.rest, &t.frames, &o, &r);
       bool done = status == SN_OK;
@@ -687,7 +687,7 @@ static void rotations_by_newton(void **state) {
 
 // ---- the real sets: the figures of the literature and of Dem Bones are far above ------------------------------------
 
-static void real_set(const char *name, int bones, sn_rig_joints joints, double bound) {
+static void real_set(const char *name, int bones, sn_rig_structure structure, double bound) {
   sn_context ctx = serial();
   char path[256];
   sn_mesh rest;
@@ -698,15 +698,15 @@ static void real_set(const char *name, int bones, sn_rig_joints joints, double b
   need_data(frames_path, path);
   assert_ok(&ctx, sn_obj_read(&ctx, rest_path, &rest));
   assert_ok(&ctx, sn_frames_read(&ctx, frames_path, NULL, &frames));
-  sn_rig_options o = options_for(bones, joints);
+  sn_rig_options o = options_for(bones, structure);
   sn_rig_result r;
   assert_ok(&ctx, sn_rig(&ctx, &rest, &frames, &o, &r));
   check_result(&rest, &frames, &o, &r);
-  print_message("%s, %d bones, %s: e_rms %.3f\n", name, r.report.bones, joints == SN_RIG_TREE ? "tree" : "free",
+  print_message("%s, %d bones, %s: e_rms %.3f\n", name, r.report.bones, structure == SN_RIG_TREE ? "tree" : "free",
                 r.report.e_rms);
   assert_int_equal(r.report.bones, bones);
   assert_below(r.report.e_rms, bound);
-  if (joints == SN_RIG_TREE) assert_true(r.report.joints_inside_pct >= 92 && r.report.joint_outside_pct_diag <= 1);
+  if (structure == SN_RIG_TREE) assert_true(r.report.joints_inside_pct >= 92 && r.report.joint_outside_pct_diag <= 1);
   sn_rig_result_free(&r);
   sn_mesh_free(&rest), sn_frames_free(&frames);
 }

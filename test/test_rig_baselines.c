@@ -143,9 +143,9 @@ static void test_refusals(void **state) {
   sn_rig_result rig;
   make_chain(&ctx, &chain, &frames);
   sn_rig_options o = sn_rig_options_default();
-  o.bones = 4, o.solver = SN_RIG_HASLER, o.joints = SN_RIG_FREE;
+  o.bones = 4, o.solver = SN_RIG_HASLER, o.structure = SN_RIG_FREE;
   assert_fails(&ctx, sn_rig(&ctx, &chain, &frames, &o, &rig), "leave out joints none");
-  o.joints = SN_RIG_TREE, o.given = SN_RIG_WEIGHTS;
+  o.structure = SN_RIG_TREE, o.given = SN_RIG_WEIGHTS;
   assert_fails(&ctx, sn_rig(&ctx, &chain, &frames, &o, &rig), "leave out the given skeleton");
   assert_fails(&ctx, sn_option_set(&ctx, sn_rig_option_groups, "solver", "haslr", &o), "own|schaefer|aguiar|hasler");
   // More bones than the surface has parts, frames that do not move, no triangles: still a rig.

@@ -1,34 +1,15 @@
 #!/usr/bin/env bash
 # sinew rig as a user sees it. The written GLB is evaluated by evaluate_glb.mjs, which shares no code with Sinew, and must
 # give the reported error.
-set -u
+. "$SINEW_SOURCE/test/common.sh"
 here=$SINEW_SOURCE/test
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
 command -v node >/dev/null || { echo "skipped: node is not here"; exit 77; }
-failures=0
-count=0
-
-expect() {
-  local status=$1 text=$2 said got
-  shift 2
-  said=$("$@" 2>&1)
-  got=$?
-  count=$((count + 1))
-  if [ $got -ne "$status" ] || ! grep -qF -- "$text" <<<"$said"; then
-    echo "FAILED: $*"
-    echo "  expected status $status and '$text'; got status $got and:"
-    sed 's/^/  /' <<<"$said"
-    failures=$((failures + 1))
-  fi
-}
 
 # agree REPORT GLB PC2 [GAP]: the independent evaluation gives the reported error, and joints hang together to GAP percent
 # of the diagonal (0.01 unless told).
 agree() {
-  count=$((count + 1))
-  node "$here/evaluate_glb.mjs" "$2" "$3" > own.json || { echo "FAILED: $2 cannot be evaluated"; failures=$((failures + 1)); return; }
+  checks=$((checks + 1))
+  node "$here/evaluate_glb.mjs" "$2" "$3" > own.json || { fail "$2 cannot be evaluated"; return; }
   node -e '
     const fs = require("fs"), r = JSON.parse(fs.readFileSync(process.argv[1])), own = JSON.parse(fs.readFileSync("own.json"));
     const gap = 100 * own.joint_gap / r.input.diagonal;
@@ -36,7 +17,7 @@ agree() {
     if (!near || !(gap <= Number(process.argv[2])) || own.frames !== r.input.frames) {
       console.error("FAILED: reported", r.result.e_rms, "evaluated", own.e_rms, "joint gap", gap, "%");
       process.exit(1);
-    }' "$1" "${4:-0.01}" || failures=$((failures + 1))
+    }' "$1" "${4:-0.01}" || fail "$2 is not as reported"
 }
 
 "$SINEW" gen leg --vertices 1500 --frames 24 -o leg --quiet || exit 1
@@ -51,14 +32,14 @@ expect 0 "6 bones" "$SINEW" rig "${in[@]}" --bones 6 --keep-bones --joints none 
 agree affine.json affine.glb leg/frames.pc2
 expect 0 "bones" "$SINEW" rig "${in[@]}" --error 0.5 --influences 8 -o auto.glb --json auto.json
 agree auto.json auto.glb leg/frames.pc2
-count=$((count + 1))
+checks=$((checks + 1))
 node -e '
   const read = f => JSON.parse(require("fs").readFileSync(f)).result, [tree, free, affine, auto] = ["tree", "free", "affine", "auto"].map(n => read(n + ".json"));
   const fields = ["bones", "influences", "rms", "rms_pct_diag", "max_pct_diag", "e_rms", "std_pct_diag", "joint_gap_pct_diag", "seconds", "iterations"];
   const missing = fields.filter(f => typeof tree[f] !== "number");
   const good = missing.length === 0 && free.e_rms <= tree.e_rms * 1.02 && affine.e_rms <= free.e_rms * 1.02 && auto.rms_pct_diag <= 0.5 &&
     tree.frame_rms.length === 24 && tree.vertex_rms.length === 1500 && tree.influences_histogram.reduce((a, b) => a + b) === 1500;
-  if (!good) { console.error("FAILED: reports", missing, tree.e_rms, free.e_rms, affine.e_rms, auto.rms_pct_diag); process.exit(1) }' || failures=$((failures + 1))
+  if (!good) { console.error("FAILED: reports", missing, tree.e_rms, free.e_rms, affine.e_rms, auto.rms_pct_diag); process.exit(1) }' || fail "the reports"
 
 # A rig over a rig: the old joints have the very names that new ones would get, and other parents.
 expect 0 "7 bones" "$SINEW" rig --rest tree.glb --frames leg/frames.pc2 --bones 7 --keep-bones -o again.glb --json again.json
@@ -71,10 +52,10 @@ agree fewer.json fewer.glb leg/frames.pc2
 for bones in 9 20 30; do
   expect 0 "$bones bones" "$SINEW" rig --rest body/rest.obj --frames body/frames.pc2 --bones $bones --keep-bones -o more.glb --json more$bones.json
 done
-count=$((count + 1))
+checks=$((checks + 1))
 node -e '
   const e = [9, 20, 30].map(n => JSON.parse(require("fs").readFileSync(`more${n}.json`)).result.rms);
-  if (!(e[1] <= 1.02 * e[0] && e[2] <= 1.02 * e[1])) { console.error("FAILED: errors by bones", e); process.exit(1) }' || failures=$((failures + 1))
+  if (!(e[1] <= 1.02 * e[0] && e[2] <= 1.02 * e[1])) { console.error("FAILED: errors by bones", e); process.exit(1) }' || fail "errors by bones"
 
 # Any frame as rest pose: the file's mesh is that frame, and the one that bends least is found.
 expect 0 "rest pose: frame 5" "$SINEW" rig "${in[@]}" --rest-frame 5 --bones 4 --keep-bones -o posed.glb --json posed.json
@@ -88,8 +69,8 @@ expect 1 "0 to 23, or auto" "$SINEW" rig "${in[@]}" --rest-frame 99 --bones 4 -o
 "$SINEW" gen leg --vertices 1500 --frames 24 --seed 2 -o leg2 --quiet
 expect 0 "5 bones" "$SINEW" rig "${in[@]}" --frames leg2/frames.pc2 --bones 5 --keep-bones -o two.glb --json two.json
 expect 0 "24 frames" "$SINEW" info two.glb
-count=$((count + 1))
-[ "$("$SINEW" info two.glb | grep -c "  clip ")" = 2 ] || { echo "FAILED: two clips expected"; failures=$((failures + 1)); }
+checks=$((checks + 1))
+[ "$("$SINEW" info two.glb | grep -c "  clip ")" = 2 ] || fail "two clips expected"
 expect 0 "5 bones" "$SINEW" rig "${in[@]}" --keys 0-9 --bones 5 --keep-bones -o range.glb
 expect 0 "10 frames" "$SINEW" info range.glb
 
@@ -121,8 +102,8 @@ expect 2 "choose one of tree|none" "$SINEW" rig "${in[@]}" --joints maybe -o no.
 expect 2 ".glb, .gltf or .fbx" "$SINEW" rig "${in[@]}" -o no.xyz
 expect 1 "--match" "$SINEW" rig --rest bar/rest.obj --frames leg/frames.pc2 -o no.glb
 expect 0 "fewer bones" "$SINEW" rig --rest bar/rest.obj --frames bar/frames.pc2 --bones 90 -o many.glb
-count=$((count + 1))
-[ ! -e no.glb ] || { echo "FAILED: no.glb was written"; failures=$((failures + 1)); }
+checks=$((checks + 1))
+[ ! -e no.glb ] || fail "no.glb was written"
 
 # A symmetric rest mesh gets a symmetric skeleton, at hardly any error; names tell the sides.
 "$SINEW" gen body --vertices 2000 --frames 16 -o body --quiet || exit 1
@@ -131,7 +112,7 @@ expect 0 "joints have a mirror image" "$SINEW" rig "${sides[@]}" -o sides.glb --
 agree sides.json sides.glb body/frames.pc2
 expect 0 "16 bones" "$SINEW" rig "${sides[@]}" --symmetry none -o plain.glb --json plain.json
 expect 1 "symmetry y:" "$SINEW" rig "${sides[@]}" --symmetry y -o no.glb
-count=$((count + 1))
+checks=$((checks + 1))
 node -e '
   const fs = require("fs"), read = (f) => JSON.parse(fs.readFileSync(f)), bytes = fs.readFileSync("sides.glb");
   const doc = JSON.parse(bytes.subarray(20, 20 + bytes.readUInt32LE(12))), place = {};
@@ -144,12 +125,11 @@ node -e '
   const with_ = read("sides.json").result, without = read("plain.json").result;
   if (left.length < 4 || Math.max(...off) > 1e-5 * size || with_.rms_pct_diag > 1.06 * without.rms_pct_diag + 0.002 || without.symmetric) {
     console.error("FAILED: symmetry", left.length, Math.max(...off) / size, with_.rms_pct_diag, without.rms_pct_diag); process.exit(1); }' ||
-  failures=$((failures + 1))
+  fail "symmetry"
 
 # What was written is valid glTF.
 if [ -d "$SINEW_SOURCE/node_modules/gltf-validator" ]; then
   expect 0 "0 errors" node "$here/validate_gltf.mjs" tree.glb free.glb affine.glb two.glb helpers.glb heat.glb
 fi
 
-echo "$((count - failures)) passed, $failures failed"
-[ $failures -eq 0 ]
+finish

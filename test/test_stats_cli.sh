@@ -1,25 +1,6 @@
 #!/usr/bin/env bash
 # sinew stats anova as a user sees it.
-set -u
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-failures=0
-count=0
-
-expect() {
-  local status=$1 text=$2 said got
-  shift 2
-  said=$("$@" 2>&1)
-  got=$?
-  count=$((count + 1))
-  if [ $got -ne "$status" ] || ! grep -qF -- "$text" <<<"$said"; then
-    echo "FAILED: $*"
-    echo "  expected status $status and '$text'; got status $got and:"
-    sed 's/^/  /' <<<"$said"
-    failures=$((failures + 1))
-  fi
-}
+. "$SINEW_SOURCE/test/common.sh"
 
 # The document's two tables (figures 5 and 6), totals included. The arm's first deviation is misprinted.
 cat > arm.csv <<'END'
@@ -85,7 +66,7 @@ expect 0 "sums of squares are of type III" "$SINEW" stats anova long.csv
 expect 0 "plant \ soil" "$SINEW" stats anova long.csv
 expect 0 "ash" "$SINEW" stats anova long.csv --json long.json
 if command -v node >/dev/null; then
-  count=$((count + 1))
+  checks=$((checks + 1))
   "$SINEW" stats anova long.csv --json - | node -e '
     const r = JSON.parse(require("fs").readFileSync(0)), e = r.result.effects;
     // With two levels each: the contrast of the four cell means over its variance.
@@ -93,7 +74,7 @@ if command -v node >/dev/null; then
     const good = r.command === "stats" && r.input.values === 9 && r.options.alpha === 0.05 && r.result.cells.length === 4 &&
       r.result.totals.length === 5 && e.first.df_error === 5 && r.result.balanced === false && r.result.factors[1] === "plant" &&
       r.result.post_hoc.second.order[0] === "öak" && Math.abs(e.interaction.f - f) < 1e-6;
-    if (!good) { console.error("FAILED: report", JSON.stringify(r, null, 1)); process.exit(1) }' || failures=$((failures + 1))
+    if (!good) { console.error("FAILED: report", JSON.stringify(r, null, 1)); process.exit(1) }' || fail "the report"
 fi
 
 # Wrong input: status 1, and the place.
@@ -117,5 +98,4 @@ expect 2 "unknown analysis anvoa" "$SINEW" stats anvoa leg.csv
 expect 2 "--alpha 2: must be between" "$SINEW" stats anova leg.csv --alpha 2
 expect 0 "f_r,f_s,mean,sd,n" "$SINEW" stats --help
 
-echo "$count checks, $failures failed"
-[ $failures -eq 0 ]
+finish

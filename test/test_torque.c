@@ -128,30 +128,67 @@ static void test_polynomials_are_found_again(void **state) {
 
 // ---- pairs on gradients that are made of them -----------------------------------------------------------------------------
 
-enum { made_poses = 40, made_keys = 6 };
+enum { made_poses = 40, made_gradients = 6 };
+
+typedef struct made {
+  sn_context ctx;
+  sn_arena memory;
+  sn_random rng;
+  sn_examples e;
+  sn_keys keys;
+  sn_rotreg_rotations rotations;
+  sn_folds folds;
+  double x[made_poses][2], range[2][2];
+  sn_mat3 sequences[made_gradients][made_poses], left_out[made_poses][made_gradients];
+  sn_rotreg_predictor whole[made_gradients];
+  sn_rotreg_work *work;
+} made;
 
 // Two joints, the second of which turns about random axes.
-static void make_joints(sn_context *ctx, sn_arena *memory, sn_random *rng, sn_examples *e, sn_keys *keys,
-                        sn_rotreg_joints *out) {
-  *e = (sn_examples){0};
-  assert_ok(ctx, sn_skeleton_new(ctx, 2, &e->skeleton));
-  e->skeleton.parents[0] = -1, e->skeleton.parents[1] = 0;
-  assert_ok(ctx, sn_poses_new(ctx, 2, made_poses, &e->poses));
+static made *make(uint64_t seed) {
+  made *m = calloc(1, sizeof *m);
+  sn_context *ctx = &m->ctx;
+  *ctx = sn_context_default(), m->memory = sn_arena_new(ctx), m->rng = sn_random_new(seed);
+  assert_ok(ctx, sn_skeleton_new(ctx, 2, &m->e.skeleton));
+  m->e.skeleton.parents[0] = -1, m->e.skeleton.parents[1] = 0;
+  assert_ok(ctx, sn_poses_new(ctx, 2, made_poses, &m->e.poses));
   for (int k = 0; k < made_poses; k++) {
-    sn_pose(&e->poses, k)[1] =
-      sn_affine_make(sn_rotation_exp(sn_vec3_scale(random_vec3(rng), 0.5)), (sn_vec3){0, 0, 0});
+    sn_pose(&m->e.poses, k)[1] =
+      sn_affine_make(sn_rotation_exp(sn_vec3_scale(random_vec3(&m->rng), 0.5)), (sn_vec3){0, 0, 0});
   }
-  assert_ok(ctx, sn_keys_parse(ctx, "all", made_poses, 1, keys, NULL));
-  assert_ok(ctx, sn_rotreg_joints_build(ctx, memory, e, keys, out));
+  assert_ok(ctx, sn_keys_parse(ctx, "all", made_poses, 1, &m->keys, NULL));
+  assert_ok(ctx, sn_rotreg_rotations_build(ctx, &m->memory, &m->e, &m->keys, &m->rotations));
+  assert_ok(ctx, sn_folds_interleaved(ctx, &m->memory, made_poses, sn_usual_folds, &m->folds));
+  m->range[1][1] = 50;
+  m->work = malloc(sn_rotreg_work_size(made_poses));
+  return m;
+}
+
+static sn_mat3 made_gradient(const made *m, const sn_torque_pair *pair, const sn_torque_functions *functions, int k) {
+  return sn_torque_predict(pair, functions, m->rotations.rotation + 2 * k, m->rotations.theta + 2 * k, m->x[k]);
+}
+
+static void fit_whole(made *m, int l, const sn_rotreg_fit_options *options) {
+  sn_rotreg_fit(&m->rotations, m->sequences[l], m->folds.folds[0].poses, made_poses, options, m->work, &m->whole[l]);
+}
+
+static void fit_made(made *m, const sn_rotreg_fit_options *options, const sn_torque_loads *loads,
+                     sn_torque_model *found) {
+  assert_ok(&m->ctx, sn_torque_fit(&m->ctx, &m->memory, &m->rotations, &m->folds, m->sequences[0], made_gradients,
+                                   m->whole, options, loads, found, m->left_out[0]));
+}
+
+static void made_free(made *m) {
+  free(m->work), sn_keys_free(&m->keys), sn_examples_free(&m->e), sn_arena_free(&m->memory), free(m);
 }
 
 static void random_pair(sn_random *rng, sn_torque_pair *out) {
   *out = (sn_torque_pair){.load = 1};
   for (int end = 0; end < 2; end++) {
     sn_rotreg_predictor *p = &out->ends[end];
-    p->turn_count = 1, p->shear_joints[0] = p->shear_joints[1] = 1;
-    p->turns[0] = (sn_rotreg_turn){.joint = 1, .u = 0.5, .w = sn_mat3_identity()};
-    p->turns[0].map = sn_mat3_scale(sn_mat3_identity(), 0.5);
+    p->factor_count = 1, p->shear_joints[0] = p->shear_joints[1] = 1;
+    p->factors[0] = (sn_rotreg_factor){.joint = 1, .u = 0.5, .w = sn_mat3_identity()};
+    p->factors[0].map = sn_mat3_scale(sn_mat3_identity(), 0.5);
     for (int c = 0; c < 6; c++) {
       p->shear[c][6] = (c < 3) + end * 0.2 * sn_random_normal(rng);
       for (int n = 0; n < 3; n++) p->shear[c][n] = 0.05 * sn_random_normal(rng);
@@ -162,35 +199,21 @@ static void random_pair(sn_random *rng, sn_torque_pair *out) {
 
 static void test_pairs_are_found_again(void **state) {
   (void)state;
-  sn_context ctx = sn_context_default();
-  sn_arena memory = sn_arena_new(&ctx);
-  sn_random rng = sn_random_new(9);
-  sn_examples e;
-  sn_keys keys;
-  sn_rotreg_joints joints;
-  sn_folds folds;
-  make_joints(&ctx, &memory, &rng, &e, &keys, &joints);
-  assert_ok(&ctx, sn_folds_interleaved(&ctx, &memory, made_poses, sn_usual_folds, &folds));
-  double x[made_poses][2] = {{0}}, range[2][2] = {{0, 0}, {0, 50}};
-  for (int k = 0; k < made_poses; k++) x[k][1] = k == 0 ? 0 : k == 1 ? 1 : sn_random_uniform(&rng);
-  sn_torque_loads loads = {2, made_poses, range, x[0], 2, 3, TORQUE_FIT_AUTO};
+  made *m = make(9);
+  for (int k = 0; k < made_poses; k++) m->x[k][1] = k == 0 ? 0 : k == 1 ? 1 : sn_random_uniform(&m->rng);
+  sn_torque_loads loads = {2, made_poses, m->range, m->x[0], 2, 3, TORQUE_FIT_AUTO};
   // f_r = x - 0.8 x (1 - x), f_s = x + x (1 - x) (0.9 - 1.2 x)
   sn_torque_functions truth[2] = {{{1, 0, 0}, {1, 0, 0}, {0}}, {{0.2, 0.8, 0}, {1.9, -2.1, 1.2}, {0}}};
-  sn_mat3 sequences[made_keys][made_poses], held[made_poses][made_keys];
-  sn_rotreg_predictor whole[made_keys];
-  sn_rotreg_work *work = malloc(sn_rotreg_work_size(made_poses));
   sn_rotreg_fit_options options = sn_rotreg_fit_options_default();
   options.shear_ridge = 1e-4 * made_poses;
-  for (int key = 0; key < made_keys; key++) {
+  for (int l = 0; l < made_gradients; l++) {
     sn_torque_pair pair;
-    random_pair(&rng, &pair);
-    for (int k = 0; k < made_poses; k++)
-      sequences[key][k] = sn_torque_predict(&pair, truth, joints.rotation + 2 * k, joints.theta + 2 * k, x[k]);
-    sn_rotreg_fit(&joints, sequences[key], folds.folds[0].poses, made_poses, &options, work, &whole[key]);
+    random_pair(&m->rng, &pair);
+    for (int k = 0; k < made_poses; k++) m->sequences[l][k] = made_gradient(m, &pair, truth, k);
+    fit_whole(m, l, &options);
   }
   sn_torque_model found;
-  assert_ok(&ctx, sn_torque_fit(&ctx, &memory, &joints, &folds, sequences[0], made_keys, whole, &options, &loads,
-                                &found, held[0]));
+  fit_made(m, &options, &loads, &found);
   assert_true(found.together);
   assert_below(found.gain, 0.02);
   for (int k = 0; k <= 10; k++) {
@@ -199,73 +222,58 @@ static void test_pairs_are_found_again(void **state) {
     assert_near(sn_torque_function(found.functions[1].shear, t), sn_torque_function(truth[1].shear, t), 0.03);
   }
   double miss = 0, size = 0;
-  for (int key = 0; key < made_keys; key++) {
-    assert_int_equal(found.pairs[key].load, 1);
+  for (int l = 0; l < made_gradients; l++) {
+    assert_int_equal(found.pairs[l].load, 1);
     for (int k = 0; k < made_poses; k++) {
-      double d = sn_mat3_norm(sn_mat3_sub(held[k][key], sequences[key][k]));
-      double s = sn_mat3_norm(sn_mat3_sub(sequences[key][k], sn_mat3_identity()));
+      double d = sn_mat3_norm(sn_mat3_sub(m->left_out[k][l], m->sequences[l][k]));
+      double s = sn_mat3_norm(sn_mat3_sub(m->sequences[l][k], sn_mat3_identity()));
       miss += d * d, size += s * s;
     }
   }
   assert_below(sqrt(miss / size), 0.05); // on poses left out
-  free(work), sn_keys_free(&keys), sn_examples_free(&e), sn_arena_free(&memory);
+  made_free(m);
 }
 
 // As published: gradients made of a pair whose functions have a constant and do not reach 1. With examples at both ends of the
 // range both ends are found, and with them the polynomials, unforced.
 static void test_published_pairs_are_found_again(void **state) {
   (void)state;
-  sn_context ctx = sn_context_default();
-  sn_arena memory = sn_arena_new(&ctx);
-  sn_random rng = sn_random_new(19);
-  sn_examples e;
-  sn_keys keys;
-  sn_rotreg_joints joints;
-  sn_folds folds;
-  make_joints(&ctx, &memory, &rng, &e, &keys, &joints);
-  assert_ok(&ctx, sn_folds_interleaved(&ctx, &memory, made_poses, sn_usual_folds, &folds));
-  double x[made_poses][2] = {{0}}, range[2][2] = {{0, 0}, {0, 50}};
-  for (int k = 0; k < made_poses; k++) x[k][1] = k < 14 ? 0 : k < 28 ? 1 : sn_random_uniform(&rng);
-  sn_torque_loads loads = {2, made_poses, range, x[0], 1, 2, TORQUE_FIT_AUTO};
+  made *m = make(19);
+  for (int k = 0; k < made_poses; k++) m->x[k][1] = k < 14 ? 0 : k < 28 ? 1 : sn_random_uniform(&m->rng);
+  sn_torque_loads loads = {2, made_poses, m->range, m->x[0], 1, 2, TORQUE_FIT_AUTO};
   // Between the ends f_r and f_s are these; at the ends they are 0 and 1, as what the predictors there are trained on.
   sn_torque_functions inner[2] = {{{0}, {0}, {0}}, {{0.6, 0, 0}, {0.2, 0.5, 0}, {0.2, 0.1}}};
   sn_torque_functions ends[2] = {{{0}, {0}, {0}}, {{1, 0, 0}, {1, 0, 0}, {0}}};
-  sn_mat3 sequences[made_keys][made_poses], held[made_poses][made_keys];
-  sn_rotreg_predictor whole[made_keys];
-  sn_rotreg_work *work = malloc(sn_rotreg_work_size(made_poses));
   sn_rotreg_fit_options options = sn_rotreg_published_options(made_poses);
   options.shear_ridge = 1e-9;
-  for (int key = 0; key < made_keys; key++) {
+  for (int l = 0; l < made_gradients; l++) {
     sn_torque_pair pair;
-    random_pair(&rng, &pair);
+    random_pair(&m->rng, &pair);
     for (int end = 0; end < 2; end++) {
       memset(pair.ends[end].tilt, 0, sizeof pair.ends[end].tilt);
-      pair.ends[end].turns[0].map = sn_mat3_scale(sn_mat3_identity(), end ? 0.9 : 0.3);
+      pair.ends[end].factors[0].map = sn_mat3_scale(sn_mat3_identity(), end ? 0.9 : 0.3);
     }
-    for (int k = 0; k < made_poses; k++)
-      sequences[key][k] =
-        sn_torque_predict(&pair, k < 28 ? ends : inner, joints.rotation + 2 * k, joints.theta + 2 * k, x[k]);
-    sn_rotreg_fit(&joints, sequences[key], folds.folds[0].poses, made_poses, &options, work, &whole[key]);
+    for (int k = 0; k < made_poses; k++) m->sequences[l][k] = made_gradient(m, &pair, k < 28 ? ends : inner, k);
+    fit_whole(m, l, &options);
   }
   sn_torque_model found;
-  assert_ok(&ctx, sn_torque_fit(&ctx, &memory, &joints, &folds, sequences[0], made_keys, whole, &options, &loads,
-                                &found, held[0]));
+  fit_made(m, &options, &loads, &found);
   assert_false(found.together);
-  for (int key = 0; key < made_keys; key++) {
-    assert_near(found.pairs[key].ends[0].turns[0].u, 0.3, 1e-3);
-    assert_near(found.pairs[key].ends[1].turns[0].u, 0.9, 1e-3);
+  for (int l = 0; l < made_gradients; l++) {
+    assert_near(found.pairs[l].ends[0].factors[0].u, 0.3, 1e-3);
+    assert_near(found.pairs[l].ends[1].factors[0].u, 0.9, 1e-3);
   }
   // The line of least squares through 14 points (0, 0), 14 points (1, 1) and the 12 between, in its closed form.
   double n = made_poses, sx = 0, sy = 0, sxx = 0, sxy = 0;
   for (int k = 0; k < made_poses; k++) {
-    double y = k < 14 ? 0 : k < 28 ? 1 : 0.2 + 0.6 * x[k][1];
-    sx += x[k][1], sy += y, sxx += x[k][1] * x[k][1], sxy += x[k][1] * y;
+    double y = k < 14 ? 0 : k < 28 ? 1 : 0.2 + 0.6 * m->x[k][1];
+    sx += m->x[k][1], sy += y, sxx += m->x[k][1] * m->x[k][1], sxy += m->x[k][1] * y;
   }
   double slope = (n * sxy - sx * sy) / (n * sxx - sx * sx);
   assert_near(found.functions[1].rotation[0], slope, 2e-3);
   assert_near(found.functions[1].offset[0], (sy - slope * sx) / n, 2e-3);
   assert_true(found.functions[1].shear[1] != 0 && found.functions[1].shear[2] == 0);
-  free(work), sn_keys_free(&keys), sn_examples_free(&e), sn_arena_free(&memory);
+  made_free(m);
 }
 
 // A torque that has nothing to do with the mesh is not followed.
@@ -371,7 +379,7 @@ static void check_against_formulas(bool published) {
     sn_vec3 theta[3];
     double x[3], column[3 * 64 + 12][3];
     float joints[3][12], torques[3];
-    sn_rotreg_joints_pose(&r.joints, pose, rotation, theta);
+    sn_rotreg_rotations_pose(&r.rotations, pose, rotation, theta);
     sn_torque_loads_at(&loads, &e.torques, f, x);
     for (int l = 0; l < bones; l++) {
       sn_mat3 d = sn_torque_predict(&r.torque.pairs[l], r.torque.functions, rotation, theta, x);
@@ -564,7 +572,7 @@ static void test_refusals(void **state) {
   e.torques.values[4] = NAN;
   assert_fails(&ctx, sn_examples_check(&ctx, &e), "frame 1, joint forearm: the torque is not finite");
   sn_torques_free(&e.torques);
-  assert_fails(&ctx, try_train(&ctx, "torque", &e, "all", &model), "--torque FILE.csv");
+  assert_fails(&ctx, try_train(&ctx, "torque", &e, "all", &model), "`torque` FILE.csv");
   sn_examples_free(&e);
 }
 

@@ -353,7 +353,7 @@ static void missing_parts_are_named(void **state) {
   sn_skin_free(&examples.skin);
   assert_fails(&ctx, sn_train(&ctx, &spec, &examples, &keys, &model, NULL), "has no skin");
   sn_skeleton_free(&examples.skeleton);
-  assert_fails(&ctx, sn_train(&ctx, &spec, &examples, &keys, &model, NULL), "needs --skeleton");
+  assert_fails(&ctx, sn_train(&ctx, &spec, &examples, &keys, &model, NULL), "needs `skeleton`");
   sn_keys_free(&keys);
   sn_examples_free(&examples);
 }

@@ -216,7 +216,7 @@ static void a_constant_value_is_refused(void **state) {
   assert_non_null(strstr(ctx.error.message, "value 'lift' is 0"));
   e.values.count = 0; // and without any, a skeleton is asked for
   assert_int_equal(sn_train(&ctx, &spec, &e, &keys, &out, NULL), SN_BAD_INPUT);
-  assert_non_null(strstr(ctx.error.message, "--values"));
+  assert_non_null(strstr(ctx.error.message, "`values`"));
   e.values.count = 1;
   sn_keys_free(&keys), sn_examples_free(&e);
 }

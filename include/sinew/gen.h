@@ -25,9 +25,9 @@ bool sn_gen_motion_named(const char *name, sn_gen_motion *out);
 const char *sn_gen_motion_name(sn_gen_motion motion);
 
 // How far `elbow` goes, in degrees and in equal steps.
-typedef struct sn_gen_turn {
+typedef struct sn_gen_angles {
   double bend, twist; // 0 to 150, -180 to 180
-} sn_gen_turn;
+} sn_gen_angles;
 
 // Takes frame f of a set that is being made, where they are too many to keep: `examples` has everything but the frames.
 typedef sn_status (*sn_gen_take_fn)(sn_context *ctx, void *taker, const sn_examples *examples, int f,
@@ -35,15 +35,15 @@ typedef sn_status (*sn_gen_take_fn)(sn_context *ctx, void *taker, const sn_examp
 
 // What to make. 0 stands for the set's default; the seed's default is 1.
 typedef struct sn_gen_options {
-  const char *set;         // a name of the table below
-  int frames;              // at least 2
-  int vertices;            // exact, but for `bar`, which takes the nearest count a box can have
-  int joints;              // `body` only: 1 to 256
-  int targets;             // `face` only: expressions, 1 to 500
-  sn_gen_motion motion;    // `bar` and `cylinder` have only their own
-  const sn_gen_turn *turn; // `elbow` only; NULL: its own, about 115 and 100 degrees
-  uint64_t seed;           // changes the motion (not the rest mesh, the skeleton, or the key poses of bar and wrist)
-  sn_gen_take_fn take;     // NULL: out->frames has the frames; otherwise only how many there are
+  const char *set;             // a name of the table below
+  int frames;                  // at least 2
+  int vertices;                // exact, but for `bar`, which takes the nearest count a box can have
+  int joints;                  // `body` only: 1 to 256
+  int targets;                 // `face` only: expressions, 1 to 500
+  sn_gen_motion motion;        // `bar` and `cylinder` have only their own
+  const sn_gen_angles *angles; // `elbow` only; NULL: its own, about 115 and 100 degrees
+  uint64_t seed;       // changes the motion (not the rest mesh, the skeleton, or the key poses of bar and wrist)
+  sn_gen_take_fn take; // NULL: out->frames has the frames; otherwise only how many there are
   void *taker;
 } sn_gen_options;
 

@@ -68,7 +68,7 @@ const char *sn_clip_path(sn_context *ctx, sn_arena *memory, const char *path, co
 // Frames of a clip of `seconds`, its end included; -1, with a message that begins with `name`, where they are too many for
 // what the file holds: 20,000 (eleven minutes at 30 per second) from any clip, beyond that 16 for every key. A small file that
 // asks for millions of frames is a mistake, or an attack.
-int sn_count_frames(sn_context *ctx, const char *name, double seconds, double fps, int keys);
+int sn_count_frames(sn_context *ctx, const char *name, double seconds, double fps, int key_count);
 // By extension: .pc2, .mdd, .abc, or a folder (a path that ends in '/' or has no extension) of .obj with `mesh`'s triangles.
 sn_status sn_frames_write(sn_context *ctx, const char *path, const sn_frames *frames, const sn_mesh *mesh);
 

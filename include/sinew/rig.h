@@ -16,7 +16,7 @@ extern "C" {
 
 typedef struct sn_weights_options {
   int influences; // most joints of a vertex, 1 to 8
-  double smooth;  // weight of the rigidness Laplacian, 0 for none; 1e-4 is Dem Bones' choice
+  double omega;   // weight of the rigidness Laplacian, 0 for none; 1e-4 is Dem Bones' choice
   double rho;     // of the weight smoothing of Kim 2010 (section 4), for a mesh of unit radius; 0 for none
   int rounds;     // passes over the data; a few are enough, more only matter with smoothing
 } sn_weights_options;
@@ -31,10 +31,10 @@ sn_status sn_solve_weights(sn_context *ctx, const sn_mesh *rest, const sn_frames
 
 // ---- rigging -----------------------------------------------------------------------------------------------------------
 
-typedef enum sn_rig_joints {
+typedef enum sn_rig_structure {
   SN_RIG_TREE, // a connected skeleton: bones turn about their joints, only the root moves
   SN_RIG_FREE  // bones without a skeleton (smooth skinning decomposition, Le and Deng 2012)
-} sn_rig_joints;
+} sn_rig_structure;
 
 typedef enum sn_rig_bone_type {
   SN_RIG_RIGID,
@@ -72,9 +72,9 @@ typedef struct sn_rig_options {
   double error_pct; // for bones 0: wanted root mean squared distance in percent of the rest mesh's diagonal; 0: none
   int most_bones;   // for bones 0: never more than this
   int influences;   // most bones of a vertex, 1 to 8
-  sn_rig_joints joints;
+  sn_rig_structure structure;
   sn_rig_bone_type bone_type;
-  double smooth;            // weight of the rigidness Laplacian (Le and Deng's omega); 0 for none, -1 for auto
+  double omega;             // weight of the rigidness Laplacian (Le and Deng's omega); 0 for none, -1 for auto
   int iterations;           // rounds of weights and bones over all the data at the end; 0: no more than pays
   sn_rig_symmetry symmetry; // of trees that are found
   sn_rig_solver solver;
@@ -83,7 +83,7 @@ typedef struct sn_rig_options {
   const sn_poses *poses;       // skinning matrices, one row per frame; needed for locked joints
   const sn_skin *skin;
   const bool *locked; // joints that keep the motion of `poses`; NULL: none
-  const float *held;  // of every vertex, 0 to 1: how much of its weights is that of `skin`; NULL: all are solved
+  const float *kept;  // of every vertex, 0 to 1: how much of its weights is that of `skin`; NULL: all are solved
   int helpers;        // free bones added to the given skeleton, whose joints are locked then
 } sn_rig_options;
 

@@ -214,7 +214,7 @@ typedef struct sn_examples {
   int (*source_triangles)[3]; // the triangles over the file's vertices; NULL: those of `rest`
   sn_shading shading;         // how the file shades its vertices; zeroed: every vertex smooth
   int note_count;
-  const char *notes[SN_MOST_NOTES]; // what the user should know about how the files were read
+  char *notes[SN_MOST_NOTES]; // what the user should know about how the files were read
   sn_arena memory;
 } sn_examples;
 
@@ -267,9 +267,9 @@ typedef struct sn_keys {
   sn_arena memory;
 } sn_keys;
 
-// `spec` as in --keys: all | every:N | 0,5,10-20 | random:N. `rest` (may be NULL) gets the frames that are not chosen.
+// `spec` as in --keys: all | every:N | 0,5,10-20 | random:N. `others` (may be NULL) gets the frames that are not chosen.
 sn_status sn_keys_parse(sn_context *ctx, const char *spec, int frame_count, uint64_t seed, sn_keys *out,
-                        sn_keys *rest);
+                        sn_keys *others);
 void sn_keys_free(sn_keys *keys);
 
 #pragma GCC visibility pop

@@ -72,7 +72,7 @@ static sn_status list_candidates(chooser *c) {
   const sn_limits *limits = c->limits;
   bool joints = e->skeleton.joint_count > 0, limited = limits->bytes > 0 || limits->time > 0 || limits->error > 0;
   if (!joints && e->control_count == 0 && e->controls_wanted == 0)
-    return sn_fail(c->ctx, SN_BAD_INPUT, "method auto needs --skeleton FILE, or --controls");
+    return sn_fail(c->ctx, SN_BAD_INPUT, "method auto needs `skeleton` FILE, or `controls`");
   c->out->candidates = SN_NEW(c->ctx, c->memory, sn_candidate, most_candidates);
   if (!c->out->candidates) return c->ctx->error.status;
   for (const offer *o = joints ? offers : control_offers; o->spec; o++) {
@@ -286,7 +286,7 @@ sn_status sn_train_chosen(sn_context *ctx, const sn_examples *examples, const sn
                           sn_arena *memory, sn_choice_table *table, sn_model *out, sn_train_report *report) {
   *table = (sn_choice_table){0}, *out = (sn_model){0}, *report = (sn_train_report){0};
   chooser c = {.ctx = ctx, .memory = memory, .examples = examples, .keys = keys, .limits = limits, .out = table};
-  sn_status status = keys->count > 0 ? SN_OK : sn_fail(ctx, SN_BAD_INPUT, "no frames to train on; see --keys");
+  sn_status status = keys->count > 0 ? SN_OK : sn_fail(ctx, SN_BAD_INPUT, "no frames to train on; see `keys`");
   if (status == SN_OK) status = list_candidates(&c);
   if (status == SN_OK) status = make_folds(&c);
   for (int n = 0; status == SN_OK && n < table->count; n++) status = try_candidate(&c, &table->candidates[n]);

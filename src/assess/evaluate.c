@@ -20,7 +20,7 @@ static sn_status find_controls(sn_context *ctx, sn_arena *memory, sn_assess_inpu
   if (!out->control_of) return ctx->error.status;
   if (info->control_count == 0) return SN_OK;
   if (examples->frames.frame_count == 0) {
-    return sn_fail(ctx, SN_BAD_INPUT, "the model is driven by %u control points: give --controls FILE.pc2",
+    return sn_fail(ctx, SN_BAD_INPUT, "the model is driven by %u control points: give `controls` FILE.pc2",
                    info->control_count);
   }
   bool alone = examples->rest.vertex_count == 0;
@@ -43,7 +43,7 @@ static sn_status find_values(sn_context *ctx, sn_arena *memory, sn_assess_input 
   for (uint32_t v = 0; v < count; v++) {
     const char *name = sn_rt_value_name(out->model, v);
     if (values->count == 0)
-      return sn_fail(ctx, SN_BAD_INPUT, "the model is driven by named values ('%s', ...): give --values FILE.csv",
+      return sn_fail(ctx, SN_BAD_INPUT, "the model is driven by named values ('%s', ...): give `values` FILE.csv",
                      name);
     out->value_of[v] = sn_values_find(values, name);
     if (out->value_of[v] < 0)
@@ -85,13 +85,13 @@ static sn_status follow(sn_context *ctx, sn_arena *memory, sn_assess_input *out)
 sn_status sn_assess_input_new(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
                               sn_arena *memory, sn_assess_input *out) {
   *out = (sn_assess_input){.model = model, .examples = examples};
-  int joints = (int)model->info.joint_count;
-  out->joint_of = SN_NEW(ctx, memory, int, joints);
+  int joint_count = (int)model->info.joint_count;
+  out->joint_of = SN_NEW(ctx, memory, int, joint_count);
   if (!out->joint_of) return ctx->error.status;
-  if (joints > 0 && examples->poses.joint_count == 0) {
-    return sn_fail(ctx, SN_BAD_INPUT, "the model is driven by joints: give --skeleton FILE");
+  if (joint_count > 0 && examples->poses.joint_count == 0) {
+    return sn_fail(ctx, SN_BAD_INPUT, "the model is driven by joints: give `skeleton` FILE");
   }
-  for (int j = 0; j < joints; j++) {
+  for (int j = 0; j < joint_count; j++) {
     const char *name = sn_rt_joint_name(model, (uint32_t)j);
     out->joint_of[j] = sn_skeleton_find_near(&examples->skeleton, name, j);
     if (out->joint_of[j] < 0) {
@@ -99,7 +99,7 @@ sn_status sn_assess_input_new(sn_context *ctx, const sn_rt_model *model, const s
     }
   }
   if (model->info.torque_count > 0 && !examples->torques.values) {
-    return sn_fail(ctx, SN_BAD_INPUT, "the model is driven by joint torques: give --torque FILE.csv");
+    return sn_fail(ctx, SN_BAD_INPUT, "the model is driven by joint torques: give `torque` FILE.csv");
   }
   sn_status status = find_values(ctx, memory, out);
   if (status == SN_OK) status = find_controls(ctx, memory, out);

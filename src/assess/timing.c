@@ -127,9 +127,9 @@ sn_status sn_assess_copy_time(sn_context *ctx, size_t bytes, double seconds, sn_
 
 // The joint that a palette entry goes with: itself, the child of an extra joint, the base of a proxy bone.
 static uint16_t joint_of_entry(const sn_rt_model *model, uint16_t entry) {
-  uint32_t joints = model->info.joint_count;
-  if (entry < joints || joints == 0) return entry;
-  uint32_t bone = entry - joints, block = bone / SN_RT_LANES, lane = bone % SN_RT_LANES;
+  uint32_t joint_count = model->info.joint_count;
+  if (entry < joint_count || joint_count == 0) return entry;
+  uint32_t bone = entry - joint_count, block = bone / SN_RT_LANES, lane = bone % SN_RT_LANES;
   switch (model->info.drive) {
   case SN_RT_DRIVE_ROTREG:
     return ((const sn_rt_rotreg_block *)model->sections[SN_SECTION_DRIVE_KEYS])[block].base[lane];
@@ -170,9 +170,9 @@ sn_status sn_assess_plain_lbs(sn_context *ctx, const sn_rt_model *model, sn_mode
   sn_skeleton palette = {0};
   *out = (sn_model){0};
   sn_status status = sn_model_mesh(ctx, model, &mesh);
-  int joints = (int)(model->info.joint_count ? model->info.joint_count : model->info.palette_count);
+  int joint_count = (int)(model->info.joint_count ? model->info.joint_count : model->info.palette_count);
   if (status == SN_OK) status = joint_weights(ctx, model, &skin);
-  if (status == SN_OK) status = sn_skeleton_new(ctx, joints, &palette);
+  if (status == SN_OK) status = sn_skeleton_new(ctx, joint_count, &palette);
   if (status == SN_OK) {
     sn_model_desc desc = sn_model_desc_default();
     desc.rest = &mesh, desc.skin = &skin, desc.skeleton = &palette;

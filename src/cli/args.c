@@ -33,8 +33,19 @@ int sn_cli_misuse(const char *format, ...) {
   return exit_usage;
 }
 
-int sn_cli_fail(const cli *c) {
-  if (c->progress) sn_cli_progress_end((cli *)c);
+void sn_cli_name_options(const cli *c, char *text) {
+  for (const cli_option *option = c->options; option->name; option++) {
+    size_t length = strlen(option->name) - 2;
+    for (char *at = strchr(text, '`'); at; at = strchr(at + 1, '`')) {
+      if (strncmp(at + 1, option->name + 2, length) != 0 || at[1 + length] != '`') continue;
+      memcpy(at, option->name, length + 2);
+    }
+  }
+}
+
+int sn_cli_fail(cli *c) {
+  if (c->progress) sn_cli_progress_end(c);
+  sn_cli_name_options(c, c->ctx.error.message);
   bool limited = c->ctx.error.status == SN_NO_MEMORY && sn_cli_given(c, "--memory");
   sn_cli_print(stderr, "sinew: %s%s\n", c->ctx.error.message, limited ? " within --memory" : "");
   return exit_failed;

@@ -82,15 +82,17 @@ bool sn_cli_fill(cli *c, void *options);
 int sn_cli_parse(int argc, char **argv, const cli_command *const *commands, cli *out);
 void sn_cli_free(cli *c);
 
-// Help on a command. `topic`: NULL, "all", the name of a method, "markdown" for the tables of the documentation,
+// Help on a command. `topic`: NULL, "all", the name of a method, "markdown" or "markdown:METHOD" for tables of the documentation,
 // "man" or "words" (below).
 void sn_cli_help(const cli *c, const char *topic);
 // A man page of the command; its options as lines for shell completion (tools/manual.sh).
 void sn_cli_print_manual(const cli *c);
 void sn_cli_print_words(const cli *c);
 
+// The library names a parameter as `fps`: where the command has such an option it becomes --fps, in place.
+void sn_cli_name_options(const cli *c, char *text);
 // Prints "sinew: message" and returns exit_failed, or exit_usage for sn_cli_misuse.
-int sn_cli_fail(const cli *c);
+int sn_cli_fail(cli *c);
 int sn_cli_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 // A line for the user (standard output), unless the report itself goes there or --quiet was given.

@@ -15,11 +15,11 @@ static int run(cli *c) {
       !sn_cli_int(c, "--targets", 0, 10000, &options.targets)) {
     return exit_usage;
   }
-  sn_gen_turn turn;
-  if (!sn_cli_double(c, "--bend", 0, 150, &turn.bend) || !sn_cli_double(c, "--twist", -180, 180, &turn.twist)) {
+  sn_gen_angles angles;
+  if (!sn_cli_double(c, "--bend", 0, 150, &angles.bend) || !sn_cli_double(c, "--twist", -180, 180, &angles.twist)) {
     return exit_usage;
   }
-  if (sn_cli_given(c, "--bend") || sn_cli_given(c, "--twist")) options.turn = &turn;
+  if (sn_cli_given(c, "--bend") || sn_cli_given(c, "--twist")) options.angles = &angles;
   const char *folder = sn_cli_text(c, "-o"), *motion = sn_cli_text(c, "--motion");
   if (!sn_gen_motion_named(motion, &options.motion)) {
     return sn_cli_misuse("--motion %s: choose own, rom, mixed or extreme", motion);

@@ -40,7 +40,7 @@ static bool parse_options(cli *c, sn_rig_options *o) {
   *o = (sn_rig_options){0};
   if (!sn_cli_fill(c, o) || !parse_given(c, o)) return false;
   o->keep_bones = sn_cli_given(c, "--keep-bones");
-  if (o->bone_type == SN_RIG_RIGID || o->joints == SN_RIG_FREE) return true;
+  if (o->bone_type == SN_RIG_RIGID || o->structure == SN_RIG_FREE) return true;
   sn_cli_misuse("rig: affine bones have no joints to turn about; add --joints none");
   return false;
 }
@@ -86,9 +86,9 @@ static sn_status read_locks(cli *c, rig_job *job) {
   if (status != SN_OK) return status;
   int n = e->rest.vertex_count, *nearest = SN_NEW(&c->ctx, &job->memory, int, n);
   double *distances = SN_NEW(&c->ctx, &job->memory, double, n);
-  float *white = NULL, *held = SN_NEW(&c->ctx, &job->memory, float, n);
+  float *white = NULL, *kept = SN_NEW(&c->ctx, &job->memory, float, n);
   job->locked = SN_NEW(&c->ctx, &job->memory, bool, e->skeleton.joint_count);
-  if (!nearest || !distances || !held || !job->locked) status = c->ctx.error.status;
+  if (!nearest || !distances || !kept || !job->locked) status = c->ctx.error.status;
   bool solves_motion = job->options.given == SN_RIG_WEIGHTS || job->options.given == SN_RIG_SKELETON;
   if (status == SN_OK && sn_gltf_locked_joints(gltf, job->locked) && solves_motion) {
     job->options.locked = job->locked;
@@ -105,8 +105,8 @@ static sn_status read_locks(cli *c, rig_job *job) {
       status = sn_nearest_vertices(&c->ctx, (const float(*)[3])bind.positions, bind.vertex_count,
                                    (const float(*)[3])e->rest.positions, n, nearest, distances);
     }
-    for (int i = 0; status == SN_OK && i < n; i++) held[i] = white[nearest[i]];
-    job->options.held = held;
+    for (int i = 0; status == SN_OK && i < n; i++) kept[i] = white[nearest[i]];
+    job->options.kept = kept;
   }
   sn_mesh_free(&bind);
   sn_gltf_free(gltf);
@@ -297,8 +297,8 @@ static sn_status write_rig(cli *c, rig_job *job, const char *path) {
 // ---- report ------------------------------------------------------------------------------------------------------------
 
 // The poses of every clip that was written, one after the other; those of the rest file that stay are behind them.
-static sn_status read_poses(cli *c, const sn_gltf *gltf, double fps, int joints, int frames, sn_poses *out) {
-  sn_status status = sn_poses_new(&c->ctx, joints, frames, out);
+static sn_status read_poses(cli *c, const sn_gltf *gltf, double fps, int joint_count, int frames, sn_poses *out) {
+  sn_status status = sn_poses_new(&c->ctx, joint_count, frames, out);
   int first = 0;
   for (int k = 0; status == SN_OK && k < sn_gltf_clip_count(gltf) && first < frames; k++) {
     sn_poses clip;
@@ -307,7 +307,7 @@ static sn_status read_poses(cli *c, const sn_gltf *gltf, double fps, int joints,
     if (clip.frame_count > frames - first) {
       status = sn_fail(&c->ctx, SN_BAD_FILE, "clip %d has %d frames, more than were written", k, clip.frame_count);
     } else {
-      memcpy(sn_pose(out, first), clip.matrices, (size_t)clip.frame_count * (size_t)joints * sizeof(sn_affine));
+      memcpy(sn_pose(out, first), clip.matrices, (size_t)clip.frame_count * (size_t)joint_count * sizeof(sn_affine));
       first += clip.frame_count;
     }
     sn_poses_free(&clip);
@@ -365,7 +365,7 @@ static void report(cli *c, const rig_job *job, const char *path, const sn_scores
   sn_cli_say(
     c, "  99 of 100 vertices below %s %%, normals off by %.2f degrees, roughness of new poses %.2f %% of an edge\n",
     sn_cli_figure(r->p99_pct_diag, 3).text, scores->all.normal_deg, r->roughness);
-  if (r->bones > 1 && job->options.joints == SN_RIG_TREE) {
+  if (r->bones > 1 && job->options.structure == SN_RIG_TREE) {
     sn_cli_say(c, "  joints inside the body: %.0f %%", r->joints_inside_pct);
     if (r->joints_inside_pct < 100) sn_cli_say(c, ", the farthest %.2g %% outside", r->joint_outside_pct_diag);
     sn_cli_say(c, "\n");
@@ -381,7 +381,7 @@ static void report(cli *c, const rig_job *job, const char *path, const sn_scores
 // A tree hangs together; where the written one does not, it is no rig.
 static sn_status check_gap(cli *c, const rig_job *job, const char *path, double gap_pct) {
   static const double most = 0.01; // percent of the diagonal: single precision, far from the origin, stays below
-  if (job->options.given != SN_RIG_NOTHING || job->options.joints != SN_RIG_TREE || gap_pct <= most) return SN_OK;
+  if (job->options.given != SN_RIG_NOTHING || job->options.structure != SN_RIG_TREE || gap_pct <= most) return SN_OK;
   remove(path);
   return sn_fail(
     &c->ctx, SN_NOT_CONVERGED,

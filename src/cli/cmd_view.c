@@ -143,10 +143,10 @@ static sn_status describe_model(cli *c, const char *path, const cli_model *opene
 // ---- the set: mesh, frames, skeleton ----------------------------------------------------------------------------------
 
 // Without a clip there is one frame, and no load in it.
-static sn_status no_torques(cli *c, int joints, sn_torques *out) {
-  *out = (sn_torques){.joint_count = joints, .frame_count = 1, .memory = sn_arena_new(&c->ctx)};
-  out->values = SN_NEW(&c->ctx, &out->memory, double, joints);
-  out->has = SN_NEW(&c->ctx, &out->memory, bool, joints);
+static sn_status no_torques(cli *c, int joint_count, sn_torques *out) {
+  *out = (sn_torques){.joint_count = joint_count, .frame_count = 1, .memory = sn_arena_new(&c->ctx)};
+  out->values = SN_NEW(&c->ctx, &out->memory, double, joint_count);
+  out->has = SN_NEW(&c->ctx, &out->memory, bool, joint_count);
   return out->values && out->has ? SN_OK : c->ctx.error.status;
 }
 
@@ -236,27 +236,27 @@ static sn_status put_look(cli *c, const sn_examples *e, json_t *out) {
 }
 
 static sn_status put_skeleton(cli *c, const sn_examples *e, json_t *out) {
-  int joints = e->skeleton.joint_count, frames = e->poses.frame_count;
-  if (joints == 0) return SN_OK;
+  int joint_count = e->skeleton.joint_count, frames = e->poses.frame_count;
+  if (joint_count == 0) return SN_OK;
   sn_arena scratch = sn_arena_new(&c->ctx);
-  float(*rest)[12] = sn_arena_alloc(&c->ctx, &scratch, (size_t)joints, sizeof *rest);
-  float(*poses)[12] = sn_arena_alloc(&c->ctx, &scratch, (size_t)joints * (size_t)frames, sizeof *poses);
+  float(*rest)[12] = sn_arena_alloc(&c->ctx, &scratch, (size_t)joint_count, sizeof *rest);
+  float(*poses)[12] = sn_arena_alloc(&c->ctx, &scratch, (size_t)joint_count * (size_t)frames, sizeof *poses);
   sn_status status = rest && poses ? SN_OK : c->ctx.error.status;
   if (status == SN_OK) {
     json_t *names = json_array(), *parents = json_array();
-    for (int j = 0; j < joints; j++) {
+    for (int j = 0; j < joint_count; j++) {
       json_array_append_new(names, sn_report_text(e->skeleton.names[j]));
       json_array_append_new(parents, json_integer(e->skeleton.parents[j]));
     }
     json_object_set_new(out, "joints", names);
     json_object_set_new(out, "parents", parents);
-    sn_model_joints(e->skeleton.rest, joints, rest);
-    sn_model_joints(e->poses.matrices, joints * frames, poses);
-    status = put(&c->ctx, out, "rest", sn_page_blob(&c->ctx, rest, (size_t)joints * sizeof *rest, 4));
+    sn_model_joints(e->skeleton.rest, joint_count, rest);
+    sn_model_joints(e->poses.matrices, joint_count * frames, poses);
+    status = put(&c->ctx, out, "rest", sn_page_blob(&c->ctx, rest, (size_t)joint_count * sizeof *rest, 4));
   }
   if (status == SN_OK) {
-    status =
-      put(&c->ctx, out, "poses", sn_page_blob(&c->ctx, poses, (size_t)joints * (size_t)frames * sizeof *poses, 4));
+    status = put(&c->ctx, out, "poses",
+                 sn_page_blob(&c->ctx, poses, (size_t)joint_count * (size_t)frames * sizeof *poses, 4));
   }
   sn_arena_free(&scratch);
   return status;

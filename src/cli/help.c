@@ -123,7 +123,11 @@ static void print_method_tables(void) {
   }
 }
 
-static void print_markdown(const cli_command *command) {
+// Of a command, or all options of one method.
+static void print_markdown(const cli_command *command, const char *method) {
+  for (const sn_method *const *m = sn_methods(); *method && *m; m++)
+    if (strcmp((*m)->name, method) == 0) print_table((*m)->options, NULL);
+  if (*method) return;
   if (command->typed) print_table(command->typed, NULL);
   if (command->takes_method) print_method_tables();
 }
@@ -133,8 +137,8 @@ static void print_markdown(const cli_command *command) {
 void sn_cli_help(const cli *c, const char *topic) {
   const cli_command *command = c->command;
   bool all = topic && strcmp(topic, "all") == 0, left = false;
-  if (topic && strcmp(topic, "markdown") == 0) {
-    print_markdown(command);
+  if (topic && strncmp(topic, "markdown", 8) == 0) {
+    print_markdown(command, topic[8] == ':' ? topic + 9 : "");
     return;
   }
   if (topic && strcmp(topic, "man") == 0) {

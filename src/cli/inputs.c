@@ -75,7 +75,10 @@ static sn_status load(cli *c, bool still, sn_examples *out) {
     status = sn_cli_team_check(c, out);
     if (status != SN_OK) sn_examples_free(out);
   }
-  for (int k = 0; status == SN_OK && k < out->note_count; k++) sn_cli_say(c, "note: %s\n", out->notes[k]);
+  for (int k = 0; status == SN_OK && k < out->note_count; k++) {
+    sn_cli_name_options(c, out->notes[k]);
+    sn_cli_say(c, "note: %s\n", out->notes[k]);
+  }
   return status;
 }
 

@@ -11,7 +11,7 @@
 
 #include "cli/outputs.h"
 
-static _Atomic size_t held, limit;
+static _Atomic size_t in_use, limit;
 
 void sn_cli_limit_memory(size_t most) {
   long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
@@ -30,9 +30,9 @@ sn_status sn_cli_need_memory(sn_context *ctx, double bytes, const char *what) {
 }
 
 static bool take(size_t size) {
-  size_t most = atomic_load(&limit), before = atomic_fetch_add(&held, size);
+  size_t most = atomic_load(&limit), before = atomic_fetch_add(&in_use, size);
   if (most == 0 || (size <= most && before <= most - size)) return true;
-  atomic_fetch_sub(&held, size);
+  atomic_fetch_sub(&in_use, size);
   return false;
 }
 
@@ -40,14 +40,14 @@ static void *reallocate(void *user, void *ptr, size_t size) {
   (void)user;
   size_t before = ptr ? malloc_usable_size(ptr) : 0;
   if (size == 0) {
-    atomic_fetch_sub(&held, before);
+    atomic_fetch_sub(&in_use, before);
     free(ptr);
     return NULL;
   }
   if (!take(size)) return NULL;
   void *out = realloc(ptr, size);
-  atomic_fetch_sub(&held, out ? before : size);
-  if (out) atomic_fetch_add(&held, malloc_usable_size(out) - size);
+  atomic_fetch_sub(&in_use, out ? before : size);
+  if (out) atomic_fetch_add(&in_use, malloc_usable_size(out) - size);
   return out;
 }
 

@@ -68,15 +68,15 @@ json_t *sn_cli_note_outside(cli *c, const sn_rt_model *model, const sn_examples 
   sn_arena scratch = sn_arena_new(&c->ctx);
   double *degrees;
   sn_status status = sn_assess_outside(&c->ctx, model, examples, &scratch, &degrees);
-  int frames = examples->poses.frame_count, joints = (int)model->info.joint_count;
+  int frames = examples->poses.frame_count, joint_count = (int)model->info.joint_count;
   json_t *out = status == SN_OK ? json_object() : NULL;
-  for (int j = 0; out && degrees && j < joints; j++) {
+  for (int j = 0; out && degrees && j < joint_count; j++) {
     json_t *list = json_array();
     char text[200];
-    int worst = 0, count = list_frames(degrees + j, frames, joints, text, sizeof text, list);
+    int worst = 0, count = list_frames(degrees + j, frames, joint_count, text, sizeof text, list);
     for (int f = 1; f < frames; f++)
-      if (degrees[f * joints + j] > degrees[worst * joints + j]) worst = f;
-    double most = degrees[worst * joints + j];
+      if (degrees[f * joint_count + j] > degrees[worst * joint_count + j]) worst = f;
+    double most = degrees[worst * joint_count + j];
     const char *name = sn_rt_joint_name(model, (uint32_t)j);
     if (count == 0) {
       json_decref(list);

@@ -108,11 +108,11 @@ static sn_status read_sculpt(cli *c, const sn_examples *examples, const sculpt *
 }
 
 static void keep_torques(const sculpt *sculpts, int count, sn_torques *torques) {
-  size_t joints = (size_t)torques->joint_count;
+  size_t joint_count = (size_t)torques->joint_count;
   if (!torques->values) return;
   for (int k = 0; k < count; k++) // ascending, so nothing is overwritten before it is read
-    memmove(torques->values + (size_t)k * joints, torques->values + (size_t)sculpts[k].frame * joints,
-            joints * sizeof *torques->values);
+    memmove(torques->values + (size_t)k * joint_count, torques->values + (size_t)sculpts[k].frame * joint_count,
+            joint_count * sizeof *torques->values);
   torques->frame_count = count;
 }
 
@@ -127,11 +127,11 @@ static void keep_values(const sculpt *sculpts, int count, sn_values *values) {
 // Without --frames the sculpted frames are all there is: frames, poses, torques and values become those alone.
 static sn_status keep_poses(cli *c, const sculpt *sculpts, int count, sn_examples *examples) {
   sn_poses kept;
-  size_t joints = (size_t)examples->poses.joint_count;
-  sn_status status = sn_poses_new(&c->ctx, (int)joints, count, &kept);
+  size_t joint_count = (size_t)examples->poses.joint_count;
+  sn_status status = sn_poses_new(&c->ctx, (int)joint_count, count, &kept);
   if (status != SN_OK) return status;
   for (int k = 0; k < count; k++)
-    memcpy(sn_pose(&kept, k), sn_pose(&examples->poses, sculpts[k].frame), joints * sizeof(sn_affine));
+    memcpy(sn_pose(&kept, k), sn_pose(&examples->poses, sculpts[k].frame), joint_count * sizeof(sn_affine));
   sn_poses_free(&examples->poses);
   examples->poses = kept;
   keep_torques(sculpts, count, &examples->torques);

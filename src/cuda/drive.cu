@@ -128,16 +128,16 @@ struct rotreg_memory {
 };
 
 static size_t rotreg_floats(const sn_rt_info *info, size_t characters) {
-  size_t joints = info->joint_count, bones = info->palette_count - joints;
-  return characters * (8 * joints + 4 * ((joints + 2) / 2) + 4 * (3 * bones + 4 * joints));
+  size_t joint_count = info->joint_count, bones = info->palette_count - joint_count;
+  return characters * (8 * joint_count + 4 * ((joint_count + 2) / 2) + 4 * (3 * bones + 4 * joint_count));
 }
 
 static rotreg_memory lay_out_rotreg(const crowd *c) {
-  size_t joints = c->model->info.joint_count, bones = c->model->info.palette_count - joints;
+  size_t joint_count = c->model->info.joint_count, bones = c->model->info.palette_count - joint_count;
   rotreg_memory m;
   m.inputs = (float4 *)c->drive;
-  m.turns = (float *)(m.inputs + c->count * (3 * bones + 4 * joints));
-  m.blends = m.turns + c->count * 8 * joints;
+  m.turns = (float *)(m.inputs + c->count * (3 * bones + 4 * joint_count));
+  m.blends = m.turns + c->count * 8 * joint_count;
   return m;
 }
 
@@ -305,27 +305,27 @@ static __global__ void bring_back_kernel(size_t count, uint32_t joint_count, uin
 
 static cudaError_t drive_rotreg(const crowd *c) {
   const sn_cuda_model *m = c->model;
-  uint32_t joints = m->info.joint_count, bones = m->info.palette_count - joints;
+  uint32_t joint_count = m->info.joint_count, bones = m->info.palette_count - joint_count;
   bool paired = m->info.drive == SN_RT_DRIVE_TORQUE;
   rotreg_memory memory = lay_out_rotreg(c);
   const float *centre = section<float>(m, SN_SECTION_DRIVE_CENTRE);
-  size_t turns = (size_t)c->count * joints, predictors = (size_t)c->count * bones;
-  rotation_kernel<<<sn_cuda_blocks(turns, threads), threads, 0, c->stream>>>(c->count, joints, bones, c->input.joints, centre, memory);
+  size_t turns = (size_t)c->count * joint_count, predictors = (size_t)c->count * bones;
+  rotation_kernel<<<sn_cuda_blocks(turns, threads), threads, 0, c->stream>>>(c->count, joint_count, bones, c->input.joints, centre, memory);
   logarithm_kernel<<<sn_cuda_blocks(turns, threads), threads, 0, c->stream>>>(
-    c->count, joints, section<sn_rt_rotreg_joint>(m, SN_SECTION_DRIVE_JOINTS),
+    c->count, joint_count, section<sn_rt_rotreg_joint>(m, SN_SECTION_DRIVE_JOINTS),
     paired ? section<sn_rt_torque>(m, SN_SECTION_DRIVE_TORQUES) : NULL, section<float>(m, SN_SECTION_DRIVE_OFFSETS),
     c->input.torques, memory);
   predict_kernel<<<sn_cuda_blocks(predictors, threads), threads, 0, c->stream>>>(
-    c->count, joints, bones, section<sn_rt_rotreg_block>(m, SN_SECTION_DRIVE_KEYS),
+    c->count, joint_count, bones, section<sn_rt_rotreg_block>(m, SN_SECTION_DRIVE_KEYS),
     paired ? section<sn_rt_torque_block>(m, SN_SECTION_DRIVE_PAIRS) : NULL, memory);
   solve_job job = {};
   job.c = section<float>(m, SN_SECTION_DRIVE_SOLVE), job.x = memory.inputs, job.palette = c->palette;
-  job.columns = 3 * bones + 4 * joints, job.strips = sn_cuda_blocks(bones, 8), job.characters = c->count;
-  job.joint_count = joints, job.bone_count = bones;
+  job.columns = 3 * bones + 4 * joint_count, job.strips = sn_cuda_blocks(bones, 8), job.characters = c->count;
+  job.joint_count = joint_count, job.bone_count = bones;
   dim3 grid(sn_cuda_blocks(bones, solve_rows / 4), sn_cuda_blocks(c->count, solve_characters));
   solve_kernel<<<grid, solve_threads, 0, c->stream>>>(job);
   if (centre) {
-    bring_back_kernel<<<sn_cuda_blocks(predictors, threads), threads, 0, c->stream>>>(c->count, joints, bones, c->input.joints,
+    bring_back_kernel<<<sn_cuda_blocks(predictors, threads), threads, 0, c->stream>>>(c->count, joint_count, bones, c->input.joints,
                                                                                       centre, c->palette);
   }
   return copy_joints(c);

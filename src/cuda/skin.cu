@@ -103,7 +103,7 @@ static __device__ __forceinline__ void fetch_palettes(const skin_job &job, const
 // ---- corrections -------------------------------------------------------------------------------------------------------------
 
 struct correction {
-  float move[3], turn[3];
+  float move[3], normal_delta[3];
 };
 
 // A stored 16-bit number: its bits as the lowest of a float above 2^23, less what that and the storing added. Conversions from
@@ -124,7 +124,7 @@ static __device__ __forceinline__ void sum_corrections(const skin_job &job, uint
   const uint4 *entries = (const uint4 *)job.tiles.entries;
 #pragma unroll
   for (int m = 0; m < batch; m++)
-    for (int r = 0; r < 3; r++) out[m].move[r] = out[m].turn[r] = 0;
+    for (int r = 0; r < 3; r++) out[m].move[r] = out[m].normal_delta[r] = 0;
   uint32_t last = job.tiles.first_entry[warp + 1];
 #pragma unroll 2
   for (uint32_t e = job.tiles.first_entry[warp]; e < last; e++) {
@@ -133,12 +133,12 @@ static __device__ __forceinline__ void sum_corrections(const skin_job &job, uint
     uint32_t a = __ldg(at), b = __ldg(at + SN_CUDA_WARP), c = __ldg(at + 2 * SN_CUDA_WARP);
     float4 value = __ldg(values + entry.x);
     const float of[batch] = {value.x, value.y, value.z, value.w};
-    const float move[3] = {low(a), high(a), low(b)}, turn[3] = {high(b), low(c), high(c)};
+    const float move[3] = {low(a), high(a), low(b)}, normal_delta[3] = {high(b), low(c), high(c)};
     float position = __uint_as_float(entry.y), normal = __uint_as_float(entry.z);
 #pragma unroll
     for (int m = 0; m < batch; m++) {
-      float moves = of[m] * position, turns = of[m] * normal;
-      for (int r = 0; r < 3; r++) out[m].move[r] += moves * move[r], out[m].turn[r] += turns * turn[r];
+      float moves = of[m] * position, normals = of[m] * normal;
+      for (int r = 0; r < 3; r++) out[m].move[r] += moves * move[r], out[m].normal_delta[r] += normals * normal_delta[r];
     }
   }
   if (!job.tiles.limits) return;
@@ -261,7 +261,7 @@ static __device__ __forceinline__ void move_vertex(const skin_job &job, const ve
   float p[3], n[3];
   for (int r = 0; r < 3; r++) {
     p[r] = v.position[r] + (CORRECT && !job.forward ? c->move[r] : 0);
-    n[r] = v.normal[r] + (CORRECT && !job.forward ? c->turn[r] : 0);
+    n[r] = v.normal[r] + (CORRECT && !job.forward ? c->normal_delta[r] : 0);
   }
   if (ROWS == linear_rows)
     move_linear<K, NORMALS, STAGED>(v, palette, p, n, position, normal);
@@ -273,7 +273,7 @@ static __device__ __forceinline__ void move_vertex(const skin_job &job, const ve
     for (int r = 0; r < 3; r++) position[r] += job.forward ? c->move[r] : 0;
     if (NORMALS) {
       sn_rt_normalise(normal);
-      for (int r = 0; r < 3; r++) normal[r] += job.forward ? c->turn[r] : 0;
+      for (int r = 0; r < 3; r++) normal[r] += job.forward ? c->normal_delta[r] : 0;
       sn_rt_normalise(normal);
     }
   }
@@ -311,11 +311,11 @@ static __global__ void __launch_bounds__(SN_CUDA_TILE) skin_kernel(const __grid_
   if (STAGED) fetch_palettes<ROWS>(job, joints, joint_count, first, mine_to_fetch, palettes);
   vertex<K> v = load_vertex<K, ROWS, STAGED>(job, tile, slot);
 
-  for (uint32_t character = first, turn = 0; character < last; character += batch, turn ^= 1) {
+  for (uint32_t character = first, side = 0; character < last; character += batch, side ^= 1) {
     if (STAGED) {
       if (character + batch < last)
         fetch_palettes<ROWS>(job, joints, joint_count, character + batch, mine_to_fetch,
-                             palettes + (turn ^ 1) * buffer);
+                             palettes + (side ^ 1) * buffer);
       else
         commit_async();
       wait_async<1>();
@@ -329,7 +329,7 @@ static __global__ void __launch_bounds__(SN_CUDA_TILE) skin_kernel(const __grid_
       for (int m = 0; m < batch; m++) {
         if (character + m >= last) break;
         if (!is_mine<ROWS, STRETCH>(job, character + m)) continue;
-        const float4 *palette = STAGED ? palettes + turn * buffer + m * joint_count * ROWS
+        const float4 *palette = STAGED ? palettes + side * buffer + m * joint_count * ROWS
                                        : job.palette + (size_t)(character + m) * job.palette_count * ROWS;
         float position[3], normal[3];
         move_vertex<K, ROWS, NORMALS, CORRECT, STAGED, STRETCH>(job, v, tile, character + m, palette, c + (CORRECT ? m : 0),

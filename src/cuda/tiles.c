@@ -77,8 +77,8 @@ typedef struct slot {
 static int compare_slots(const void *a, const void *b) {
   const slot *x = (const slot *)a, *y = (const slot *)b;
   if (x->row.count != y->row.count) return x->row.count < y->row.count ? -1 : 1;
-  int joints = memcmp(x->row.joints, y->row.joints, sizeof x->row.joints);
-  return joints ? joints : (x->place > y->place) - (x->place < y->place);
+  int joint_count = memcmp(x->row.joints, y->row.joints, sizeof x->row.joints);
+  return joint_count ? joint_count : (x->place > y->place) - (x->place < y->place);
 }
 
 static uint32_t tile_size(const sn_rt_model *model, uint32_t tile) {

@@ -27,16 +27,16 @@ static cudaError_t send(float **to, const float *from, size_t count) {
 }
 
 static cudaError_t send_poses(const sn_rt_model *model, uint32_t characters, stage_set *s) {
-  size_t joints = (size_t)characters * model->info.joint_count, controls = (size_t)characters * model->info.control_count;
-  float *host = (float *)calloc(13 * joints + 3 * controls + 1, sizeof(float));
+  size_t joint_count = (size_t)characters * model->info.joint_count, controls = (size_t)characters * model->info.control_count;
+  float *host = (float *)calloc(13 * joint_count + 3 * controls + 1, sizeof(float));
   if (!host) return cudaErrorMemoryAllocation;
-  float *torques = host + 12 * joints, *points = torques + joints;
+  float *torques = host + 12 * joint_count, *points = torques + joint_count;
   for (uint32_t n = 0; n < characters; n++) {
     sn_cuda_pose(model, n, (float(*)[12])(host + 12ull * n * model->info.joint_count),
                  torques + (size_t)n * model->info.joint_count, (float(*)[3])(points + 3ull * n * model->info.control_count));
   }
-  cudaError_t said = send(&s->joints, host, 12 * joints);
-  if (said == cudaSuccess) said = send(&s->torques, torques, joints);
+  cudaError_t said = send(&s->joints, host, 12 * joint_count);
+  if (said == cudaSuccess) said = send(&s->torques, torques, joint_count);
   if (said == cudaSuccess) said = send(&s->controls, points, 3 * controls);
   free(host);
   return said;

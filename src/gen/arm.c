@@ -48,8 +48,8 @@ static void forearm_muscles(sn_figure *figure, int bone, int driver, double star
 }
 
 // Two joints: the lower one bends and twists at once, and both grow along the sequence (Wang 2007, Elbow).
-void sn_figure_elbow(sn_figure *figure, int joints) {
-  (void)joints;
+void sn_figure_elbow(sn_figure *figure, int joint_count) {
+  (void)joint_count;
   upper_arm_shapes(figure);
   forearm_shapes(figure);
   hand_shapes(figure);
@@ -67,14 +67,14 @@ void sn_figure_elbow(sn_figure *figure, int joints) {
   figure->load = lower;
 }
 
-void sn_figure_elbow_turn(sn_figure *figure, const sn_gen_turn *turn) {
+void sn_figure_elbow_angles(sn_figure *figure, const sn_gen_angles *angles) {
   figure->drives[0].kind = figure->drives[1].kind = SN_DRIVE_LINEAR;
-  figure->drives[0].high = sn_degrees(turn->bend), figure->drives[1].high = sn_degrees(turn->twist);
+  figure->drives[0].high = sn_degrees(angles->bend), figure->drives[1].high = sn_degrees(angles->twist);
 }
 
 // Two joints: the hand makes half a turn in equal steps, which the forearm takes up unevenly (Murtagh 2008, section 5).
-void sn_figure_wrist(sn_figure *figure, int joints) {
-  (void)joints;
+void sn_figure_wrist(sn_figure *figure, int joint_count) {
+  (void)joint_count;
   forearm_shapes(figure);
   hand_shapes(figure);
   int lower = sn_figure_joint_add(figure, "forearm", -1, 0, sn_xyz(elbow_at, 0, 0), sn_xyz(wrist_at, 0, 0), 0.042);
@@ -87,8 +87,8 @@ void sn_figure_wrist(sn_figure *figure, int joints) {
   figure->load = hand;
 }
 
-void sn_figure_arm(sn_figure *figure, int joints) {
-  (void)joints;
+void sn_figure_arm(sn_figure *figure, int joint_count) {
+  (void)joint_count;
   upper_arm_shapes(figure);
   forearm_shapes(figure);
   hand_shapes(figure);

@@ -54,7 +54,7 @@ enum { ROWS = sizeof table / sizeof table[0], FIRST_FINGER = 15, NAMED_JOINTS = 
 // Everything about the figure being built that its parts share.
 typedef struct body {
   sn_figure *figure;
-  int joints;          // wanted
+  int joint_count;     // wanted
   int index[ROWS][2];  // joint of each row, left and right; -1 where it is left out
   int last[ROWS][2];   // the last roll joint of the bone, or the joint itself
   int group[LIMBS][2]; // group of each limb
@@ -70,7 +70,7 @@ static int row_parent(int row) { return table[row].parent == -2 ? row - 1 : tabl
 // Roll joints in a long bone: as many as are wanted beyond the named ones, dealt out in turn.
 static int roll_count(const body *b, int row, int right) {
   static const int bones[LONG_BONES / 2] = {12, 13, 7, 8};
-  int extra = b->joints - NAMED_JOINTS;
+  int extra = b->joint_count - NAMED_JOINTS;
   for (int k = 0; k < LONG_BONES / 2; k++)
     if (bones[k] == row) return extra <= 0 ? 0 : (extra + LONG_BONES - 1 - (2 * k + right)) / LONG_BONES;
   return 0;
@@ -105,7 +105,7 @@ static int joint_above(const body *b, int row, int right) {
 
 static void add_joint(body *b, int row, int right) {
   const body_joint *r = &table[row];
-  if (r->rank + right > b->joints) return;
+  if (r->rank + right > b->joint_count) return;
   int parent = joint_above(b, row, right), limb = r->limb;
   if (limb != TRUNK && b->group[limb][right] < 0) {
     bool finger = limb >= THUMB;
@@ -316,8 +316,8 @@ static void athlete_muscles(body *b, int right) {
 }
 
 // What an animator's rig does: volume, muscles that answer angles, and a smoothed skin with its details kept.
-void sn_figure_athlete(sn_figure *figure, int joints) {
-  body b = {.figure = figure, .joints = joints};
+void sn_figure_athlete(sn_figure *figure, int joint_count) {
+  body b = {.figure = figure, .joint_count = joint_count};
   body_joints(&b);
   trunk_shapes(figure);
   head_shapes(figure);
@@ -334,8 +334,8 @@ void sn_figure_athlete(sn_figure *figure, int joints) {
   figure->smoothing = 8;
 }
 
-void sn_figure_body(sn_figure *figure, int joints) {
-  body b = {.figure = figure, .joints = joints, .fingers = joints >= 32};
+void sn_figure_body(sn_figure *figure, int joint_count) {
+  body b = {.figure = figure, .joint_count = joint_count, .fingers = joint_count >= 32};
   figure->torque_squared = 0.4;
   body_joints(&b);
   trunk_shapes(figure);

@@ -76,8 +76,8 @@ void sn_figure_control(sn_figure *figure, sn_vec3 near) {
 // Value of a drive at time t of 0..1; 0 at t = 0. The seed shifts its pace and range.
 static double drive_value(const sn_drive *drive, sn_random *rng, double t) {
   double pace = 1 + 0.16 * (sn_random_uniform(rng) - 0.5), range = 1 - 0.08 * sn_random_uniform(rng);
-  double sway = 0.06 * (sn_random_uniform(rng) - 0.5), turns = 1 + sn_random_below(rng, 3);
-  double time = t + sway * sin(2 * SN_PI * turns * t), cycles = drive->cycles * pace;
+  double sway = 0.06 * (sn_random_uniform(rng) - 0.5), waves = 1 + sn_random_below(rng, 3);
+  double time = t + sway * sin(2 * SN_PI * waves * t), cycles = drive->cycles * pace;
   switch (drive->kind) {
   case SN_DRIVE_LINEAR:
     return drive->high * t;
@@ -93,10 +93,10 @@ static double drive_value(const sn_drive *drive, sn_random *rng, double t) {
   return range * (wave < 0 ? -drive->low * wave : drive->high * wave);
 }
 
-// Of a range of motion: 0, high, 0, low, 0 while it is the drive's turn, and 0 before and after.
-static double rom_value(const sn_drive *drive, double turn) {
-  if (drive->kind == SN_DRIVE_TORQUE || turn <= 0 || turn >= 1) return 0;
-  double low = drive->kind == SN_DRIVE_WAVE ? drive->low : 0, wave = sin(2 * SN_PI * turn);
+// Of a range of motion: 0, high, 0, low, 0 while time goes from 0 to 1, and 0 before and after.
+static double rom_value(const sn_drive *drive, double time) {
+  if (drive->kind == SN_DRIVE_TORQUE || time <= 0 || time >= 1) return 0;
+  double low = drive->kind == SN_DRIVE_WAVE ? drive->low : 0, wave = sin(2 * SN_PI * time);
   return wave < 0 ? -low * wave : drive->high * wave;
 }
 
@@ -157,10 +157,10 @@ int sn_nearest_vertex(const sn_mesh *mesh, sn_vec3 p) {
   return best;
 }
 
-sn_status sn_torques_make(sn_context *ctx, int joints, int frames, sn_torques *out) {
-  *out = (sn_torques){.joint_count = joints, .frame_count = frames, .memory = sn_arena_new(ctx)};
-  out->values = SN_NEW(ctx, &out->memory, double, (int64_t)frames *joints);
-  out->has = SN_NEW(ctx, &out->memory, bool, joints);
+sn_status sn_torques_make(sn_context *ctx, int joint_count, int frames, sn_torques *out) {
+  *out = (sn_torques){.joint_count = joint_count, .frame_count = frames, .memory = sn_arena_new(ctx)};
+  out->values = SN_NEW(ctx, &out->memory, double, (int64_t)frames *joint_count);
+  out->has = SN_NEW(ctx, &out->memory, bool, joint_count);
   if (out->values && out->has) return SN_OK;
   sn_torques_free(out);
   return ctx->error.status;

@@ -192,14 +192,14 @@ sn_status sn_figure_examples(sn_context *ctx, const sn_figure *figure, const sn_
 sn_status sn_gen_bar(sn_context *ctx, const sn_gen_options *options, sn_examples *out);
 sn_status sn_gen_cylinder(sn_context *ctx, const sn_gen_options *options, sn_examples *out);
 sn_status sn_gen_face(sn_context *ctx, const sn_gen_options *options, sn_examples *out);
-void sn_figure_elbow(sn_figure *figure, int joints);
-void sn_figure_elbow_turn(sn_figure *figure, const sn_gen_turn *turn);
-void sn_figure_wrist(sn_figure *figure, int joints);
-void sn_figure_arm(sn_figure *figure, int joints);
-void sn_figure_leg(sn_figure *figure, int joints);
-void sn_figure_shoulder(sn_figure *figure, int joints);
-void sn_figure_body(sn_figure *figure, int joints);
-void sn_figure_athlete(sn_figure *figure, int joints);
+void sn_figure_elbow(sn_figure *figure, int joint_count);
+void sn_figure_elbow_angles(sn_figure *figure, const sn_gen_angles *angles);
+void sn_figure_wrist(sn_figure *figure, int joint_count);
+void sn_figure_arm(sn_figure *figure, int joint_count);
+void sn_figure_leg(sn_figure *figure, int joint_count);
+void sn_figure_shoulder(sn_figure *figure, int joint_count);
+void sn_figure_body(sn_figure *figure, int joint_count);
+void sn_figure_athlete(sn_figure *figure, int joint_count);
 
 // ---- shared by the sets that build their examples themselves ----------------------------------------------------------
 
@@ -211,6 +211,6 @@ static inline double sn_smooth(double x) { return x = sn_clamp01(x), x * x * (3 
 // Index of the vertex nearest to p.
 int sn_nearest_vertex(const sn_mesh *mesh, sn_vec3 p);
 // Room for torques with no columns yet.
-sn_status sn_torques_make(sn_context *ctx, int joints, int frames, sn_torques *out);
+sn_status sn_torques_make(sn_context *ctx, int joint_count, int frames, sn_torques *out);
 
 #endif

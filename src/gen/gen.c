@@ -33,9 +33,7 @@ static const gen_set sets[] = {
     2000},
    NULL,
    sn_figure_athlete},
-  {{"face", "head with six expressions that combine, as named values; --targets for more", 80, 6000, 1, 1500},
-   sn_gen_face,
-   NULL},
+  {{"face", "head with six or more expressions that combine, as named values", 80, 6000, 1, 1500}, sn_gen_face, NULL},
 };
 
 enum {
@@ -97,21 +95,21 @@ const char *sn_gen_motion_name(sn_gen_motion motion) { return motions[motion]; }
 static sn_status resolve(sn_context *ctx, const gen_set *set, sn_gen_options *options) {
   const sn_gen_info *info = &set->info;
   if (options->motion != SN_MOTION_OWN && !set->figure)
-    return sn_fail(ctx, SN_BAD_INPUT, "%s has one motion only; leave out --motion", info->name);
+    return sn_fail(ctx, SN_BAD_INPUT, "%s has one motion only; leave out `motion`", info->name);
   if (options->frames == 0 && options->motion != SN_MOTION_ROM) options->frames = info->frames;
   if (options->vertices == 0) options->vertices = info->vertices;
   if (options->joints == 0) options->joints = info->joints;
   bool targets_asked = options->targets != 0;
   if (!targets_asked) options->targets = options->frames > usual_targets ? usual_targets : options->frames - 1;
   if (options->seed == 0) options->seed = sn_gen_options_default().seed;
-  if (options->turn && set->figure != sn_figure_elbow)
-    return sn_fail(ctx, SN_BAD_INPUT, "%s: only elbow takes --bend and --twist", info->name);
-  if (options->turn && options->motion != SN_MOTION_OWN)
-    return sn_fail(ctx, SN_BAD_INPUT, "--bend and --twist are of the set's own motion; leave out --motion");
-  if (options->turn &&
-      (!(options->turn->bend >= 0 && options->turn->bend <= 150) || !(fabs(options->turn->twist) <= 180)))
+  if (options->angles && set->figure != sn_figure_elbow)
+    return sn_fail(ctx, SN_BAD_INPUT, "%s: only elbow takes `bend` and `twist`", info->name);
+  if (options->angles && options->motion != SN_MOTION_OWN)
+    return sn_fail(ctx, SN_BAD_INPUT, "`bend` and `twist` are of the set's own motion; leave out `motion`");
+  if (options->angles &&
+      (!(options->angles->bend >= 0 && options->angles->bend <= 150) || !(fabs(options->angles->twist) <= 180)))
     return sn_fail(ctx, SN_BAD_INPUT, "elbow: it bends by 0 to 150 degrees and twists by -180 to 180, not %g and %g",
-                   options->turn->bend, options->turn->twist);
+                   options->angles->bend, options->angles->twist);
   bool as_needed = options->motion == SN_MOTION_ROM && options->frames == 0;
   if (!as_needed && (options->frames < 2 || options->frames > MOST_FRAMES))
     return sn_fail(ctx, SN_BAD_INPUT, "%s: %d frames; from 2 to %d are possible", info->name, options->frames,
@@ -120,7 +118,7 @@ static sn_status resolve(sn_context *ctx, const gen_set *set, sn_gen_options *op
     return sn_fail(ctx, SN_BAD_INPUT, "%s: %d vertices; from %d to %d are possible", info->name, options->vertices,
                    info->min_vertices, MOST_VERTICES);
   if (set->make != sn_gen_face && targets_asked)
-    return sn_fail(ctx, SN_BAD_INPUT, "%s has no expressions; only face takes --targets", info->name);
+    return sn_fail(ctx, SN_BAD_INPUT, "%s has no expressions; only face takes `targets`", info->name);
   if (set->make == sn_gen_face && (options->targets < 1 || options->targets > MOST_TARGETS))
     return sn_fail(ctx, SN_BAD_INPUT, "face: %d targets; from 1 to %d are possible", options->targets, MOST_TARGETS);
   if (set->figure == sn_figure_body) {
@@ -140,7 +138,7 @@ static sn_status make_figure(sn_context *ctx, const gen_set *set, const sn_gen_o
   if (status == SN_OK) {
     sn_gen_options resolved = *options;
     set->figure(figure, options->joints);
-    if (options->turn) sn_figure_elbow_turn(figure, options->turn);
+    if (options->angles) sn_figure_elbow_angles(figure, options->angles);
     if (options->frames == 0) resolved.frames = sn_figure_rom_frames(figure);
     status = sn_figure_examples(ctx, figure, &resolved, out);
   }

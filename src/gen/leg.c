@@ -30,8 +30,8 @@ static void foot_shapes(sn_figure *figure) {
   sn_figure_flat(figure, 0, sn_xyz(0.022, -0.900, 0.13), sn_xyz(0.020, -0.903, 0.150), 0.025, 0.018, 0.02, up, 1.6);
 }
 
-void sn_figure_leg(sn_figure *figure, int joints) {
-  (void)joints;
+void sn_figure_leg(sn_figure *figure, int joint_count) {
+  (void)joint_count;
   thigh_shapes(figure);
   calf_shapes(figure);
   foot_shapes(figure);

@@ -10,7 +10,7 @@
 typedef struct web {
   int vertex_count, half_count, live; // live: vertices left
   sn_vec3 *at, *moved, *normal;
-  double *size, *pull; // wanted edge length (relative), and area of the ring / size^2, per vertex
+  double *size, *weight; // wanted edge length (relative), and area of the ring / size^2, per vertex
   int *from, *twin, *out;
   int *stamp; // the pass in which a vertex was last part of a collapse
   const sn_surface *surface;
@@ -79,11 +79,11 @@ static sn_status web_make(sn_context *ctx, const sn_surface *surface, sn_soup *s
   w->moved = SN_NEW(ctx, memory, sn_vec3, n);
   w->normal = SN_NEW(ctx, memory, sn_vec3, n);
   w->size = SN_NEW(ctx, memory, double, n);
-  w->pull = SN_NEW(ctx, memory, double, n);
+  w->weight = SN_NEW(ctx, memory, double, n);
   w->out = SN_NEW(ctx, memory, int, n);
   w->stamp = SN_NEW(ctx, memory, int, n);
   w->twin = SN_NEW(ctx, memory, int, halves);
-  if (!w->moved || !w->normal || !w->size || !w->pull || !w->out || !w->stamp || !w->twin) return ctx->error.status;
+  if (!w->moved || !w->normal || !w->size || !w->weight || !w->out || !w->stamp || !w->twin) return ctx->error.status;
   return web_pair(ctx, w);
 }
 
@@ -114,7 +114,7 @@ static void measure_range(void *user, int64_t begin, int64_t end, int worker) {
       area += sn_vec3_length(cross_of(w->at[v], w->at[to(w, h)], w->at[w->from[prev(h)]]));
       h = around(w, h);
     } while (h != w->out[v]);
-    w->pull[v] = area / (w->size[v] * w->size[v]);
+    w->weight[v] = area / (w->size[v] * w->size[v]);
   }
 }
 
@@ -129,8 +129,8 @@ static void slide_range(void *user, int64_t begin, int64_t end, int worker) {
     int h = w->out[v], ring = 0;
     do {
       int u = to(w, h);
-      sum = sn_vec3_mad(sum, w->at[u], w->pull[u]);
-      weight += w->pull[u];
+      sum = sn_vec3_mad(sum, w->at[u], w->weight[u]);
+      weight += w->weight[u];
       reach += sn_vec3_distance(w->at[u], w->at[v]);
       ring++;
       h = around(w, h);

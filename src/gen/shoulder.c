@@ -3,8 +3,8 @@
 // degrees of freedom in the second. Deltoid, pectoral, latissimus and shoulder blade move under the skin. Metres.
 #include "gen/figure.h"
 
-void sn_figure_shoulder(sn_figure *figure, int joints) {
-  (void)joints;
+void sn_figure_shoulder(sn_figure *figure, int joint_count) {
+  (void)joint_count;
   sn_vec3 front = sn_xyz(0, 0, 1), centre = sn_xyz(0.185, 0, -0.005);
   sn_figure_flat(figure, 0, sn_xyz(0.03, -0.27, 0), sn_xyz(0.04, -0.03, 0), 0.125, 0.135, 0.05, front, 1.35); // chest
   sn_figure_capsule(figure, 0, sn_xyz(-0.03, 0.05, -0.01), sn_xyz(-0.035, 0.14, 0.0), 0.062, 0.055, 0.08);    // neck

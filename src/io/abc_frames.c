@@ -67,11 +67,11 @@ static sn_status check_chosen(sn_context *ctx, const sn_abc *abc, const abc_obje
   if (object->told.changes_at >= 0) {
     return sn_fail(ctx, SN_UNSUPPORTED,
                    "%s: %s changes its faces or its number of points at sample %d, so its vertices have no motion; "
-                   "meshes that keep theirs (--object): %s",
+                   "meshes that keep theirs (`object`): %s",
                    abc->name, object->told.path, object->told.changes_at, others);
   }
   if (is_empty(object)) {
-    return sn_fail(ctx, SN_BAD_INPUT, "%s: %s is empty (%d points, %d faces); meshes that are not (--object): %s",
+    return sn_fail(ctx, SN_BAD_INPUT, "%s: %s is empty (%d points, %d faces); meshes that are not (`object`): %s",
                    abc->name, object->told.path, object->told.points, object->told.faces, others);
   }
   return SN_OK;
@@ -96,7 +96,7 @@ static sn_status choose_one(sn_context *ctx, sn_abc *abc, const char *wanted) {
   if (!wanted) return no_mesh(ctx, abc);
   char others[500];
   list_meshes(abc, NULL, others, sizeof others);
-  return sn_fail(ctx, SN_BAD_INPUT, "%s: --object %s: %s; its meshes: %s", abc->name, wanted,
+  return sn_fail(ctx, SN_BAD_INPUT, "%s: `object` %s: %s; its meshes: %s", abc->name, wanted,
                  found ? "no mesh there" : "no such object", others);
 }
 

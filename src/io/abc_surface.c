@@ -60,7 +60,7 @@ static bool value_at(const parameter *p, uint64_t corner, uint64_t face, uint64_
 typedef struct surface_part {
   const abc_faces *faces;
   parameter uv, normal;
-  sn_mat3 turn; // of normals
+  sn_mat3 normal_map;
   const int *face_materials;
   int first_triangle;
   bool missing;
@@ -77,7 +77,7 @@ static void put_corners(void *user, int triangle, uint64_t face, const uint64_t 
       part->missing = true;
     if (!part->normal.found) continue;
     if (!value_at(&part->normal, corners[c], face, point, normal)) part->missing = true;
-    sn_vec3 turned = sn_vec3_normalize(sn_mat3_apply(part->turn, sn_vec3_from(normal)), sn_vec3_make(0, 0, 1));
+    sn_vec3 turned = sn_vec3_normalize(sn_mat3_apply(part->normal_map, sn_vec3_from(normal)), sn_vec3_make(0, 0, 1));
     sn_vec3_store(turned, part->out->normals[3 * t + c]);
   }
   part->out->materials[t] = part->face_materials[face];
@@ -122,7 +122,8 @@ static sn_status read_part(sn_context *ctx, const sn_abc *abc, int k, double t, 
   if (status == SN_OK && !face_materials) status = ctx->error.status;
   if (status == SN_OK) status = mark_sets(ctx, abc, k, faces.face_count, face_materials, out);
   if (status != SN_OK) return status;
-  part.turn = sn_mat3_invert(sn_affine_linear(world), &inverse) ? sn_mat3_transpose(inverse) : sn_mat3_identity();
+  part.normal_map =
+    sn_mat3_invert(sn_affine_linear(world), &inverse) ? sn_mat3_transpose(inverse) : sn_mat3_identity();
   part.face_materials = face_materials;
   sn_abc_triangles(&faces, put_corners, &part);
   *first += (int)faces.triangle_count;

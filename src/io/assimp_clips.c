@@ -5,21 +5,21 @@
 #include <math.h>
 #include <string.h>
 
-// Keys of one kind: times in seconds that rise, and `width` numbers each.
-typedef struct keys {
+// Samples of one kind: times in seconds that rise, and `width` numbers each.
+typedef struct samples {
   int count, width;
   float *times, *values;
-} keys;
+} samples;
 
-static keys new_keys(assimp_job *job, unsigned most, int width) {
-  keys out = {.width = width};
+static samples new_samples(assimp_job *job, unsigned most, int width) {
+  samples out = {.width = width};
   out.times = SN_NEW(job->b.ctx, &job->b.memory, float, most);
   out.values = SN_NEW(job->b.ctx, &job->b.memory, float, (size_t)most *(size_t)width);
   if (!out.times || !out.values) job->b.failed = true;
   return out;
 }
 
-static void put_key(keys *k, double time, const double *values) {
+static void put_sample(samples *k, double time, const double *values) {
   float t = (float)time;
   if (!isfinite(t) || (k->count > 0 && t <= k->times[k->count - 1])) return;
   k->times[k->count] = t;
@@ -45,26 +45,26 @@ void sn_assimp_add_channel(assimp_job *job, json_t *clip, int node, const char *
   json_array_append_new(json_object_get(clip, "channels"), channel);
 }
 
-static void add_channel(assimp_job *job, json_t *clip, int node, const char *path, const keys *k) {
+static void add_channel(assimp_job *job, json_t *clip, int node, const char *path, const samples *k) {
   if (!job->b.failed) sn_assimp_add_channel(job, clip, node, path, k->count, k->times, k->width, k->values);
 }
 
 static void add_vectors(assimp_job *job, json_t *clip, int node, const char *path, const struct aiVectorKey *list,
                         unsigned count, double rate) {
-  keys k = new_keys(job, count, 3);
+  samples k = new_samples(job, count, 3);
   for (unsigned i = 0; !job->b.failed && i < count; i++) {
-    put_key(&k, list[i].mTime / rate, (double[]){list[i].mValue.x, list[i].mValue.y, list[i].mValue.z});
+    put_sample(&k, list[i].mTime / rate, (double[]){list[i].mValue.x, list[i].mValue.y, list[i].mValue.z});
   }
   add_channel(job, clip, node, path, &k);
 }
 
 static void add_rotations(assimp_job *job, json_t *clip, int node, const struct aiQuatKey *list, unsigned count,
                           double rate) {
-  keys k = new_keys(job, count, 4);
+  samples k = new_samples(job, count, 4);
   for (unsigned i = 0; !job->b.failed && i < count; i++) {
     const struct aiQuaternion *v = &list[i].mValue;
     sn_quat q = sn_quat_normalize((sn_quat){v->x, v->y, v->z, v->w});
-    put_key(&k, list[i].mTime / rate, (double[]){q.x, q.y, q.z, q.w});
+    put_sample(&k, list[i].mTime / rate, (double[]){q.x, q.y, q.z, q.w});
   }
   add_channel(job, clip, node, "rotation", &k);
 }

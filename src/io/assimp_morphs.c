@@ -6,10 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-typedef struct morph_keys {
+typedef struct morph_samples {
   int count, width;      // width: targets of the mesh
   float *times, *values; // NAN: this target has no key at this time
-} morph_keys;
+} morph_samples;
 
 // "face" of the channel "face*0": the node, then which of its geometries.
 static bool names_node(const struct aiMeshMorphAnim *channel, const struct aiString *node) {
@@ -18,7 +18,8 @@ static bool names_node(const struct aiMeshMorphAnim *channel, const struct aiStr
   return strlen(node->data) == length && strncmp(node->data, name, length) == 0;
 }
 
-static void gather(const struct aiMeshMorphAnim *channel, const assimp_holder *holder, double rate, morph_keys *out) {
+static void gather(const struct aiMeshMorphAnim *channel, const assimp_holder *holder, double rate,
+                   morph_samples *out) {
   for (unsigned k = 0; k < channel->mNumKeys; k++) {
     const struct aiMeshMorphKey *key = &channel->mKeys[k];
     float time = (float)(key->mTime / rate), *row = out->values + (size_t)out->count * (size_t)out->width;
@@ -32,36 +33,38 @@ static void gather(const struct aiMeshMorphAnim *channel, const assimp_holder *h
   }
 }
 
-// What lies between a target's keys is linear, the ends hold; a target without any stays at 0.
-static void fill_between(morph_keys *keys, int target) {
-  float *values = keys->values + target;
-  int width = keys->width, last = -1;
-  for (int k = 0; k < keys->count; k++) {
+// What lies between a target's samples is linear, the ends hold; a target without any stays at 0.
+static void fill_between(morph_samples *samples, int target) {
+  float *values = samples->values + target;
+  int width = samples->width, last = -1;
+  for (int k = 0; k < samples->count; k++) {
     float value = values[(size_t)k * (size_t)width];
     if (isnan(value)) continue;
     for (int between = last + 1; between < k; between++) {
-      float along = last < 0 ? 1 : (keys->times[between] - keys->times[last]) / (keys->times[k] - keys->times[last]);
+      float along =
+        last < 0 ? 1 : (samples->times[between] - samples->times[last]) / (samples->times[k] - samples->times[last]);
       float from = last < 0 ? value : values[(size_t)last * (size_t)width];
       values[(size_t)between * (size_t)width] = from + along * (value - from);
     }
     last = k;
   }
   float end = last < 0 ? 0 : values[(size_t)last * (size_t)width];
-  for (int k = last + 1; k < keys->count; k++) values[(size_t)k * (size_t)width] = end;
+  for (int k = last + 1; k < samples->count; k++) values[(size_t)k * (size_t)width] = end;
 }
 
 static void add_weights(assimp_job *job, json_t *clip, const struct aiMeshMorphAnim *channel,
                         const assimp_holder *holder, double rate) {
-  morph_keys keys = {.width = holder->target_count};
-  keys.times = SN_NEW(job->b.ctx, &job->b.memory, float, channel->mNumKeys);
-  keys.values = SN_NEW(job->b.ctx, &job->b.memory, float, (size_t)channel->mNumKeys *(size_t)keys.width);
-  if (!keys.times || !keys.values) {
+  morph_samples samples = {.width = holder->target_count};
+  samples.times = SN_NEW(job->b.ctx, &job->b.memory, float, channel->mNumKeys);
+  samples.values = SN_NEW(job->b.ctx, &job->b.memory, float, (size_t)channel->mNumKeys *(size_t)samples.width);
+  if (!samples.times || !samples.values) {
     job->b.failed = true;
     return;
   }
-  gather(channel, holder, rate, &keys);
-  for (int t = 0; t < keys.width; t++) fill_between(&keys, t);
-  sn_assimp_add_channel(job, clip, holder->index, "weights", keys.count, keys.times, keys.width, keys.values);
+  gather(channel, holder, rate, &samples);
+  for (int t = 0; t < samples.width; t++) fill_between(&samples, t);
+  sn_assimp_add_channel(job, clip, holder->index, "weights", samples.count, samples.times, samples.width,
+                        samples.values);
 }
 
 void sn_assimp_add_morph_clips(assimp_job *job, const struct aiAnimation *animation, double rate, json_t *clip) {

@@ -161,7 +161,7 @@ static void put_definition(fbx *f, const char *name, int count) {
 
 static void put_definitions(fbx_job *job) {
   fbx *f = &job->f;
-  int joints = job->joint_count, clips = joints > 0 ? job->what->clip_count : 0;
+  int joint_count = job->joint_count, clips = joint_count > 0 ? job->what->clip_count : 0;
   sn_fbx_begin(f, "Documents");
   sn_fbx_put_int(f, "Count", 1);
   sn_fbx_begin(f, "Document");
@@ -178,18 +178,18 @@ static void put_definitions(fbx_job *job) {
   sn_fbx_begin(f, "Definitions");
   sn_fbx_put_int(f, "Version", 100);
   int materials = sn_fbx_material_count(&job->surface);
-  sn_fbx_put_int(f, "Count", 3 + materials + 3 * joints + 1 + clips * (2 + 12 * joints));
+  sn_fbx_put_int(f, "Count", 3 + materials + 3 * joint_count + 1 + clips * (2 + 12 * joint_count));
   put_definition(f, "GlobalSettings", 1);
   put_definition(f, "Geometry", 1);
   put_definition(f, "Material", materials);
-  put_definition(f, "Model", 1 + joints);
-  put_definition(f, "NodeAttribute", joints);
-  put_definition(f, "Deformer", joints > 0 ? 1 + joints : 0);
-  put_definition(f, "Pose", joints > 0);
+  put_definition(f, "Model", 1 + joint_count);
+  put_definition(f, "NodeAttribute", joint_count);
+  put_definition(f, "Deformer", joint_count > 0 ? 1 + joint_count : 0);
+  put_definition(f, "Pose", joint_count > 0);
   put_definition(f, "AnimationStack", clips);
   put_definition(f, "AnimationLayer", clips);
-  put_definition(f, "AnimationCurveNode", 3 * clips * joints);
-  put_definition(f, "AnimationCurve", 9 * clips * joints);
+  put_definition(f, "AnimationCurveNode", 3 * clips * joint_count);
+  put_definition(f, "AnimationCurve", 9 * clips * joint_count);
   sn_fbx_end(f);
 }
 

@@ -141,13 +141,13 @@ static sn_status deform_all(sn_context *ctx, const sn_gltf *gltf, int clip, doub
   return sn_frames_check(ctx, out);
 }
 
-int sn_count_frames(sn_context *ctx, const char *name, double seconds, double fps, int keys) {
+int sn_count_frames(sn_context *ctx, const char *name, double seconds, double fps, int key_count) {
   enum { any_clip = 20000, frames_per_key = 16 };
   double count = ceil(seconds * fps - 0.01) + 1; // the last one may be partial: it is the end of the clip
-  if (count <= any_clip + frames_per_key * (double)keys && count < INT_MAX) return count < 1 ? 1 : (int)count;
+  if (count <= any_clip + frames_per_key * (double)key_count && count < INT_MAX) return count < 1 ? 1 : (int)count;
   sn_fail(ctx, SN_BAD_INPUT,
-          "%s lasts %g s: %.0f frames at %g per second are too many for %d keys; give a smaller --fps, or cut it",
-          name, seconds, count, fps, keys);
+          "%s lasts %g s: %.0f frames at %g per second are too many for %d keys; give a smaller `fps`, or cut it",
+          name, seconds, count, fps, key_count);
   return -1;
 }
 

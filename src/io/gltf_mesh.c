@@ -40,20 +40,21 @@ static sn_status read_floats(sn_context *ctx, const sn_gltf *gltf, const primiti
 }
 
 static sn_status find_weights(sn_context *ctx, const sn_gltf *gltf, primitive *p, int vertex_count) {
-  static const char *const joint_keys[] = {"JOINTS_0", "JOINTS_1"}, *const weight_keys[] = {"WEIGHTS_0", "WEIGHTS_1"};
+  static const char *const joint_names[] = {"JOINTS_0", "JOINTS_1"}, *const weight_names[] = {"WEIGHTS_0",
+                                                                                              "WEIGHTS_1"};
   if (json_object_get(json_object_get(p->json, "attributes"), "JOINTS_2")) {
     return sn_fail(ctx, SN_UNSUPPORTED, "%s: has more than %d joints per vertex; limit them in the exporter",
                    p->place, GLTF_MAX_INFLUENCES);
   }
   for (int s = 0; s < 2; s++) {
-    sn_status status = attribute(ctx, gltf, p, joint_keys[s], &p->joints[s]);
-    if (status == SN_OK) status = attribute(ctx, gltf, p, weight_keys[s], &p->weights[s]);
+    sn_status status = attribute(ctx, gltf, p, joint_names[s], &p->joints[s]);
+    if (status == SN_OK) status = attribute(ctx, gltf, p, weight_names[s], &p->weights[s]);
     if (status != SN_OK || p->joints[s] < 0 || p->weights[s] < 0) return status;
-    status = expect(ctx, gltf, p, joint_keys[s], p->joints[s], 4, vertex_count);
-    if (status == SN_OK) status = expect(ctx, gltf, p, weight_keys[s], p->weights[s], 4, vertex_count);
+    status = expect(ctx, gltf, p, joint_names[s], p->joints[s], 4, vertex_count);
+    if (status == SN_OK) status = expect(ctx, gltf, p, weight_names[s], p->weights[s], 4, vertex_count);
     if (status != SN_OK) return status;
     if (gltf->accessors[p->joints[s]].component == GLTF_FLOAT) {
-      return sn_fail(ctx, SN_BAD_FILE, "%s: %s are not integers", p->place, joint_keys[s]);
+      return sn_fail(ctx, SN_BAD_FILE, "%s: %s are not integers", p->place, joint_names[s]);
     }
     p->set_count = s + 1;
   }

@@ -32,18 +32,19 @@ static influence_row gather(const sn_skin *skin, int i) {
 // Rounded to floats whose sum is 1 as exactly as floats can say: the largest takes what rounding left over.
 static void round_row(const influence_row *row, float *out) {
   int largest = 0;
-  double rest = 1;
+  double others = 1;
   for (int k = 0; k < row->count; k++) {
     out[k] = (float)row->weights[k];
     if (row->weights[k] > row->weights[largest]) largest = k;
   }
   for (int k = 0; k < row->count; k++)
-    if (k != largest) rest -= out[k];
-  out[largest] = (float)rest;
+    if (k != largest) others -= out[k];
+  out[largest] = (float)others;
 }
 
 void sn_gltf_add_weights(gltf_builder *b, json_t *attributes, const sn_gltf_out *what, int first, int count) {
-  static const char *const joint_keys[] = {"JOINTS_0", "JOINTS_1"}, *const weight_keys[] = {"WEIGHTS_0", "WEIGHTS_1"};
+  static const char *const joint_names[] = {"JOINTS_0", "JOINTS_1"}, *const weight_names[] = {"WEIGHTS_0",
+                                                                                              "WEIGHTS_1"};
   int sets = 1;
   for (int i = 0; i < count && sets == 1; i++) sets = gather(what->skin, first + i).count > 4 ? 2 : 1;
   bool wide = what->skeleton->joint_count > 256;
@@ -65,14 +66,14 @@ void sn_gltf_add_weights(gltf_builder *b, json_t *attributes, const sn_gltf_out 
     }
   }
   for (int s = 0; s < 2 && !b->failed; s++) {
-    json_object_del(attributes, joint_keys[s]), json_object_del(attributes, weight_keys[s]);
+    json_object_del(attributes, joint_names[s]), json_object_del(attributes, weight_names[s]);
     if (s >= sets) continue;
     size_t at = (size_t)s * set_size;
     const void *joints = wide ? (const void *)(wide_joints + at) : narrow_joints + at;
     int accessor = sn_gltf_add_accessor(b, joints, count, wide ? GLTF_USHORT : GLTF_UBYTE, 4, GLTF_VERTICES, false);
-    sn_gltf_set(b, attributes, joint_keys[s], json_integer(accessor));
+    sn_gltf_set(b, attributes, joint_names[s], json_integer(accessor));
     accessor = sn_gltf_add_accessor(b, weights + at, count, GLTF_FLOAT, 4, GLTF_VERTICES, false);
-    sn_gltf_set(b, attributes, weight_keys[s], json_integer(accessor));
+    sn_gltf_set(b, attributes, weight_names[s], json_integer(accessor));
   }
   sn_arena_free(&scratch);
 }

@@ -297,43 +297,43 @@ static void add_channel(clip_builder *c, int node, const char *path, int width, 
 }
 
 // The channel of one property of a node (offset in struct trs), unless it never leaves what the node says anyway.
-static void add_property(clip_builder *c, int node, const trs *keys, size_t stride, size_t offset, int width,
+static void add_property(clip_builder *c, int node, const trs *samples, size_t stride, size_t offset, int width,
                          const char *path, bool always) {
   const json_t *json = json_array_get(json_object_get(c->b->root, "nodes"), (size_t)node);
   const json_t *still = json_object_get(json, path);
   float usual = strcmp(path, "scale") == 0 ? 1 : 0;
   bool moves = always;
   for (int f = 0; f < c->frame_count; f++) {
-    const float *key = (const float *)((const char *)(keys + (size_t)f * stride) + offset);
+    const float *sample = (const float *)((const char *)(samples + (size_t)f * stride) + offset);
     for (int k = 0; k < width; k++) {
       float rest = still ? (float)json_number_value(json_array_get(still, (size_t)k)) : k == 3 ? 1 : usual;
-      c->values[f * width + k] = key[k];
-      moves = moves || key[k] != rest;
+      c->values[f * width + k] = sample[k];
+      moves = moves || sample[k] != rest;
     }
   }
   if (moves) add_channel(c, node, path, width, 0);
 }
 
-static void add_node_channels(clip_builder *c, int node, const trs *keys, size_t stride, bool always) {
-  add_property(c, node, keys, stride, offsetof(trs, translation), 3, "translation", false);
-  add_property(c, node, keys, stride, offsetof(trs, rotation), 4, "rotation", always);
-  add_property(c, node, keys, stride, offsetof(trs, scale), 3, "scale", false);
+static void add_node_channels(clip_builder *c, int node, const trs *samples, size_t stride, bool always) {
+  add_property(c, node, samples, stride, offsetof(trs, translation), 3, "translation", false);
+  add_property(c, node, samples, stride, offsetof(trs, rotation), 4, "rotation", always);
+  add_property(c, node, samples, stride, offsetof(trs, scale), 3, "scale", false);
 }
 
 static sn_status add_tree_clip(clip_builder *c, const sn_gltf_out *what, const sn_gltf_clip_out *clip,
                                const gltf_rig *rig, sn_arena *scratch) {
   size_t n = (size_t)rig->joint_count;
-  trs *keys = SN_NEW(c->b->ctx, scratch, trs, (size_t)clip->frame_count * n);
+  trs *samples = SN_NEW(c->b->ctx, scratch, trs, (size_t)clip->frame_count * n);
   sn_affine *globals = SN_NEW(c->b->ctx, scratch, sn_affine, n);
-  if (!keys || !globals) return c->b->ctx->error.status;
+  if (!samples || !globals) return c->b->ctx->error.status;
   for (int f = 0; f < clip->frame_count; f++) {
-    trs *here = keys + (size_t)f * n;
+    trs *here = samples + (size_t)f * n;
     double loss;
     int worst = tree_locals(rig, sn_pose(clip->poses, clip->first_frame + f), globals, here, &loss);
     if (loss > shear_limit) return too_sheared(c->b, what, clip->name ? clip->name : "", f, worst, loss);
     for (size_t j = 0; j < n && f > 0; j++) keep_sign(&here[j], &here[j] - n);
   }
-  for (size_t j = 0; j < n; j++) add_node_channels(c, rig->nodes[j], keys + j, n, j == 0);
+  for (size_t j = 0; j < n; j++) add_node_channels(c, rig->nodes[j], samples + j, n, j == 0);
   return SN_OK;
 }
 

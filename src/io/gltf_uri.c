@@ -39,13 +39,13 @@ static int base64_digit(char c) {
 
 static bool base64_decode(const char *text, uint8_t *out, size_t *size) {
   uint32_t bits = 0;
-  int held = 0;
+  int bit_count = 0;
   *size = 0;
   for (; *text && *text != '='; text++) {
     int digit = base64_digit(*text);
     if (digit < 0) return false;
-    bits = bits << 6 | (uint32_t)digit, held += 6;
-    if (held >= 8) held -= 8, out[(*size)++] = (uint8_t)(bits >> held & 255);
+    bits = bits << 6 | (uint32_t)digit, bit_count += 6;
+    if (bit_count >= 8) bit_count -= 8, out[(*size)++] = (uint8_t)(bits >> bit_count & 255);
   }
   while (*text == '=') text++;
   return *text == '\0';

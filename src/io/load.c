@@ -83,7 +83,7 @@ sn_status sn_examples_load(sn_context *ctx, const sn_load_options *asked, sn_exa
   if (status == SN_OK && options->rest) {
     status = load_rest(ctx, options, out, &normals);
   } else if (status == SN_OK && (options->frames_count > 0 || (options->skeleton_count == 0 && !options->values))) {
-    status = sn_fail(ctx, SN_BAD_INPUT, "a rest mesh is needed: --rest FILE (only an .abc of frames has one)");
+    status = sn_fail(ctx, SN_BAD_INPUT, "a rest mesh is needed: `rest` FILE (only an .abc of frames has one)");
   }
   if (status == SN_OK && options->frames_count > 0) status = sn_load_frames(ctx, options, out);
   if (status == SN_OK && options->skeleton_count > 0) status = sn_load_skeletons(ctx, options, out);
@@ -95,7 +95,7 @@ sn_status sn_examples_load(sn_context *ctx, const sn_load_options *asked, sn_exa
   if (status == SN_OK && options->torque) {
     status = out->skeleton.joint_count > 0
                ? sn_torques_read(ctx, options->torque, &out->skeleton, &out->torques)
-               : sn_fail(ctx, SN_BAD_INPUT, "--torque needs --skeleton, whose joints its columns name");
+               : sn_fail(ctx, SN_BAD_INPUT, "`torque` needs `skeleton`, whose joints its columns name");
   }
   if (status == SN_OK) status = sn_load_values(ctx, options, out);
   if (status == SN_OK && options->controls) status = sn_load_controls(ctx, options->controls, out);

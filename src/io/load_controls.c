@@ -45,7 +45,7 @@ static sn_status wanted_controls(sn_context *ctx, const char *spec, sn_examples 
   char *end;
   double count = strtod(spec + 5, &end);
   if (!spec[5] || *end || count != floor(count) || count < 1 || count > out->rest.vertex_count) {
-    return sn_fail(ctx, SN_BAD_INPUT, "--controls %s: auto:N chooses 1 to %d vertices", spec, out->rest.vertex_count);
+    return sn_fail(ctx, SN_BAD_INPUT, "`controls` %s: auto:N chooses 1 to %d vertices", spec, out->rest.vertex_count);
   }
   out->controls_wanted = (int)count;
   return SN_OK;
@@ -54,9 +54,9 @@ static sn_status wanted_controls(sn_context *ctx, const char *spec, sn_examples 
 sn_status sn_load_controls(sn_context *ctx, const char *spec, sn_examples *out) {
   if (strncmp(spec, "auto:", 5) == 0) return wanted_controls(ctx, spec, out);
   if (access(spec, F_OK) != 0) {
-    sn_status status = parse_controls(ctx, "--controls", spec, strlen(spec), out);
+    sn_status status = parse_controls(ctx, "`controls`", spec, strlen(spec), out);
     if (status == SN_OK && out->control_count == 1) {
-      sn_examples_note(ctx, out, "--controls %s is one control point, vertex %s; auto:%s has that many chosen", spec,
+      sn_examples_note(ctx, out, "`controls` %s is one control point, vertex %s; auto:%s has that many chosen", spec,
                        spec, spec);
     }
     return status;

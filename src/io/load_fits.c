@@ -87,14 +87,14 @@ static void consider_times(sn_context *ctx, const fit_job *job, const reading *p
     reading r = *plain;
     r.rate = job->fps / rates[k];
     if (r.rate == 1) continue;
-    snprintf(words, sizeof words, "the frames fit the clip at %g frames per second: give --fps %g", rates[k],
+    snprintf(words, sizeof words, "the frames fit the clip at %g frames per second: give `fps` %g", rates[k],
              rates[k]);
     consider(ctx, job, &r, words, best);
   }
   for (int n = 2; n <= 10; n++) {
     reading r = *plain;
     r.rate = n;
-    snprintf(words, sizeof words, "the frames are every %d%s frame of the clip: give --fps %g", n,
+    snprintf(words, sizeof words, "the frames are every %d%s frame of the clip: give `fps` %g", n,
              n == 2   ? "nd"
              : n == 3 ? "rd"
                       : "th",
@@ -120,7 +120,7 @@ static void consider_clips(sn_context *ctx, const fit_job *job, const reading *p
     reading r = *plain;
     r.clip = k;
     const char *name = sn_gltf_clip(job->gltf, k).name;
-    snprintf(words, sizeof words, "the frames are those of clip %d '%.80s': give --clip %.80s", k, name,
+    snprintf(words, sizeof words, "the frames are those of clip %d '%.80s': give `clip` %.80s", k, name,
              *name ? name : "INDEX");
     if (k != job->clip) consider(ctx, job, &r, words, best);
   }
@@ -218,7 +218,7 @@ static sn_status judge_motion(sn_context *ctx, const fit_job *job, const char *p
     return sn_fail(
       ctx, SN_BAD_INPUT,
       "%s: the frames move otherwise than the poses of the skeleton file (correlation %.2f): they are of "
-      "another clip or take; give the file or --clip that belongs to them",
+      "another clip or take; give the file or `clip` that belongs to them",
       path, correlation);
   }
   if (correlation < doubtful) {

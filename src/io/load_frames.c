@@ -49,7 +49,7 @@ static sn_status match_order(sn_context *ctx, const sn_load_options *options, co
     if (distance[i] <= limit) continue;
     status = sn_fail(ctx, SN_BAD_INPUT,
                      "%s: no vertex within 0.1 %% of the diagonal of vertex %d of %s (the nearest is %.3g away); "
-                     "--match must be in the same rest pose",
+                     "`match` must be in the same rest pose",
                      options->match, i, options->rest, distance[i]);
   }
   sn_mesh_free(&match);
@@ -67,7 +67,7 @@ static sn_status mismatch(sn_context *ctx, const char *path, int count, const sn
                    options->rest, vertices, welded);
   }
   return sn_fail(ctx, SN_BAD_INPUT,
-                 "%s has %d vertices, but %s has %d; frames and rest mesh must agree, or give --match FILE", path,
+                 "%s has %d vertices, but %s has %d; frames and rest mesh must agree, or give `match` FILE", path,
                  count, options->rest, vertices);
 }
 
@@ -144,7 +144,7 @@ static sn_status check_order(sn_context *ctx, const sn_load_options *options, co
   if (status != SN_OK || found <= 5 * expected) return status;
   return sn_fail(ctx, SN_BAD_INPUT,
                  "%s: edges of the mesh are %.0f times as long as in %s: the vertices seem to be in another order; "
-                 "give --match FILE, a mesh in the order of the frames and in the rest pose",
+                 "give `match` FILE, a mesh in the order of the frames and in the rest pose",
                  options->frames[0], found / expected, options->rest);
 }
 

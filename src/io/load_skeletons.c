@@ -28,8 +28,8 @@ static sn_status place_skin(sn_context *ctx, const sn_load_options *options, con
     status =
       sn_fail(ctx, SN_BAD_INPUT,
               "%s: the mesh in its bind pose is not where %s is: vertex %d is %.3g away, more than 0.1 %% of the "
-              "diagonal; --rest must be the bind pose. If only the vertex order differs, use the bind mesh as "
-              "--rest and give --match",
+              "diagonal; `rest` must be the bind pose. If only the vertex order differs, use the bind mesh as "
+              "`rest` and give `match`",
               options->skeletons[0], options->rest, i, distance[i]);
   }
   if (status == SN_OK) status = sn_skin_new(ctx, n, skin->influences, &out->skin);
@@ -89,17 +89,17 @@ static double pose_rate(const sn_load_options *options, const sn_examples *examp
 
 // As many poses as there are frames, where motion is only where a solver begins: none, the pose of the file; too few, the
 // last one stays.
-static sn_status initial_poses(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, int count, int joints,
+static sn_status initial_poses(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, int count, int joint_count,
                                sn_poses *out) {
   sn_poses have = {0};
   sn_status status = clip < 0 ? SN_OK : sn_gltf_poses(ctx, gltf, clip, fps, -1, &have);
-  if (status == SN_OK) status = sn_poses_new(ctx, joints, count, out);
+  if (status == SN_OK) status = sn_poses_new(ctx, joint_count, count, out);
   for (int f = 0; status == SN_OK && f < count; f++) {
     int from = f < have.frame_count ? f : have.frame_count - 1;
     if (clip < 0) {
       status = sn_gltf_pose(ctx, gltf, -1, 0, sn_pose(out, f));
     } else {
-      memcpy(sn_pose(out, f), sn_pose(&have, from), (size_t)joints * sizeof(sn_affine));
+      memcpy(sn_pose(out, f), sn_pose(&have, from), (size_t)joint_count * sizeof(sn_affine));
     }
   }
   sn_poses_free(&have);
@@ -115,7 +115,7 @@ static sn_status read_clip(sn_context *ctx, const sn_load_options *options, int 
   if (!sn_is_document(path)) {
     return sn_fail(
       ctx, SN_BAD_INPUT,
-      "--skeleton %s: not a file with joints; give the .glb or .gltf that has the skeleton and its motion", path);
+      "`skeleton` %s: not a file with joints; give the .glb or .gltf that has the skeleton and its motion", path);
   }
   sn_status status = sn_gltf_read(ctx, path, &gltf);
   if (status != SN_OK) return status;
@@ -161,7 +161,7 @@ sn_status sn_load_skeletons(sn_context *ctx, const sn_load_options *options, sn_
   int count = options->skeleton_count;
   if (options->frames_count > 0 && count != options->frames_count) {
     return sn_fail(ctx, SN_BAD_INPUT,
-                   "%d clips of --frames and %d of --skeleton: they pair up in order, so give as many of each "
+                   "%d clips of `frames` and %d of `skeleton`: they pair up in order, so give as many of each "
                    "(FILE#CLIP names a clip of a file)",
                    options->frames_count, count);
   }

@@ -97,11 +97,11 @@ static sn_status from_documents(sn_context *ctx, const sn_load_options *options,
   if (!given) path = options->frames[0], clip = options->frame_clips[0];
   sn_status status = measure(ctx, path, clip, fps, &targets, &frames);
   if (status == SN_OK && targets == 0 && given)
-    return sn_fail(ctx, SN_BAD_INPUT, "--values %s: it has no morph targets", given);
+    return sn_fail(ctx, SN_BAD_INPUT, "`values` %s: it has no morph targets", given);
   if (status != SN_OK || targets == 0) return status;
   int total = out->frames.frame_count > 0 ? out->frames.frame_count : frames;
   if (given && total != frames)
-    return sn_fail(ctx, SN_BAD_INPUT, "--values %s: %d frames, and %d frames of the mesh", given, frames, total);
+    return sn_fail(ctx, SN_BAD_INPUT, "`values` %s: %d frames, and %d frames of the mesh", given, frames, total);
   status = sn_values_new(ctx, targets, total, &out->values);
   for (int c = 0; status == SN_OK && c < files; c++) {
     int first = given ? 0 : out->clip_start[c], count = given ? total : out->clip_start[c + 1] - first;

@@ -78,12 +78,12 @@ sn_vec3 sn_rotation_log(sn_mat3 r) {
 
 sn_vec3 sn_rotation_unwrap(sn_vec3 r, sn_vec3 reference) {
   double angle = sn_vec3_length(r), distance = sn_vec3_length(reference);
-  // At the identity (whole turns) every axis serves: take the turns along the reference.
+  // At the identity (whole cycles) every axis serves: take the cycles along the reference.
   if (fabs(remainder(angle, 2 * SN_PI)) < 1e-12)
     return distance > 0 ? sn_vec3_scale(reference, 2 * SN_PI * round(distance / (2 * SN_PI)) / distance) : reference;
   sn_vec3 axis = sn_vec3_scale(r, 1 / angle);
-  double turns = rint((sn_vec3_dot(reference, axis) - angle) / (2 * SN_PI));
-  return sn_vec3_scale(axis, angle + 2 * SN_PI * turns);
+  double cycles = rint((sn_vec3_dot(reference, axis) - angle) / (2 * SN_PI));
+  return sn_vec3_scale(axis, angle + 2 * SN_PI * cycles);
 }
 
 sn_vec3 sn_rotation_log_near(sn_mat3 r, sn_vec3 reference) {

@@ -252,13 +252,13 @@ static sn_status add_values(writer *w) {
 static sn_status add_joints(writer *w) {
   const sn_skeleton *skeleton = w->desc->skeleton;
   if (!skeleton || skeleton->joint_count == 0) return SN_OK;
-  size_t joints = (size_t)skeleton->joint_count;
-  sn_status status = add_names(w, SN_SECTION_JOINT_NAMES, (const char *const *)skeleton->names, joints);
+  size_t joint_count = (size_t)skeleton->joint_count;
+  sn_status status = add_names(w, SN_SECTION_JOINT_NAMES, (const char *const *)skeleton->names, joint_count);
   if (status != SN_OK) return status;
-  int32_t *parents = new_section(w, SN_SECTION_JOINT_PARENTS, joints, sizeof *parents);
-  float(*rest)[12] = new_section(w, SN_SECTION_JOINT_REST, joints, sizeof *rest);
+  int32_t *parents = new_section(w, SN_SECTION_JOINT_PARENTS, joint_count, sizeof *parents);
+  float(*rest)[12] = new_section(w, SN_SECTION_JOINT_REST, joint_count, sizeof *rest);
   if (!parents || !rest) return w->ctx->error.status;
-  for (size_t j = 0; j < joints; j++) parents[j] = skeleton->parents[j];
+  for (size_t j = 0; j < joint_count; j++) parents[j] = skeleton->parents[j];
   sn_model_joints(skeleton->rest, skeleton->joint_count, rest);
   return SN_OK;
 }
@@ -268,12 +268,12 @@ static sn_status add_extra(writer *w) {
   if (count == 0) return SN_OK;
   sn_rt_extra *out = new_section(w, SN_SECTION_DRIVE_EXTRA, (uint64_t)count, sizeof *out);
   if (!out) return w->ctx->error.status;
-  int joints = (int)w->header.joint_count;
+  int joint_count = (int)w->header.joint_count;
   for (int e = 0; e < count; e++) {
     const sn_extra_joint *x = w->desc->extra + e;
     bool scaling = x->kind == SN_EXTRA_SCALING;
-    if (x->parent < 0 || x->parent >= joints || x->child < 0 || x->child >= joints ||
-        (scaling && (x->base < 0 || x->base >= joints + e))) {
+    if (x->parent < 0 || x->parent >= joint_count || x->child < 0 || x->child >= joint_count ||
+        (scaling && (x->base < 0 || x->base >= joint_count + e))) {
       return sn_fail(w->ctx, SN_BAD_INPUT, "extra joint %d is made from joints that do not exist", e);
     }
     const double(*s)[3] = x->stretch.m;
@@ -436,8 +436,8 @@ static sn_status fill_header(writer *w) {
     return sn_fail(ctx, SN_BAD_INPUT, "the blend `centres` needs centres of rotation");
   if (d->grain < 0 || d->grain > SN_RT_MAX_GRAIN)
     return sn_fail(ctx, SN_BAD_INPUT, "the grain is 1 to 65536, not %d", d->grain);
-  int joints = d->skeleton ? d->skeleton->joint_count : 0;
-  int palette = d->palette_count ? d->palette_count : joints + d->extra_count;
+  int joint_count = d->skeleton ? d->skeleton->joint_count : 0;
+  int palette = d->palette_count ? d->palette_count : joint_count + d->extra_count;
   if (palette < 1 || palette > SN_RT_MAX_JOINTS) {
     return sn_fail(ctx, SN_BAD_INPUT, "a model has 1 to %d joints or bones, not %d", SN_RT_MAX_JOINTS, palette);
   }
@@ -447,10 +447,10 @@ static sn_status fill_header(writer *w) {
   h->drive = (uint8_t)d->drive, h->correct = (uint8_t)(d->corrections ? d->corrections->kind : SN_RT_CORRECT_NONE);
   h->blend = (uint8_t)d->blend, h->shade = (uint8_t)d->shade;
   h->vertex_count = (uint32_t)d->rest->vertex_count, h->triangle_count = (uint32_t)d->rest->triangle_count;
-  h->joint_count = (uint32_t)joints, h->palette_count = (uint32_t)palette,
+  h->joint_count = (uint32_t)joint_count, h->palette_count = (uint32_t)palette,
   h->control_count = (uint32_t)d->control_count;
   h->value_count = (uint32_t)d->value_count;
-  h->torque_count = d->drive == SN_RT_DRIVE_TORQUE ? (uint32_t)joints : 0;
+  h->torque_count = d->drive == SN_RT_DRIVE_TORQUE ? (uint32_t)joint_count : 0;
   h->grain = (uint32_t)(d->grain ? d->grain : default_grain(d->rest->vertex_count));
   h->weight_bits = (uint32_t)d->weight_bits;
   sn_status status = sn_mesh_check(ctx, d->rest);

@@ -26,12 +26,12 @@ static void *copy(copier *c, const void *from, size_t count, size_t size) {
 }
 
 static void copy_skeleton(copier *c, const sn_skeleton *from, sn_skeleton *to) {
-  size_t joints = (size_t)from->joint_count;
+  size_t joint_count = (size_t)from->joint_count;
   *to = (sn_skeleton){.joint_count = from->joint_count};
-  to->parents = copy(c, from->parents, joints, sizeof *to->parents);
-  to->rest = copy(c, from->rest, joints, sizeof *to->rest);
-  to->names = copy(c, from->names, joints, sizeof *to->names);
-  for (size_t j = 0; to->names && j < joints; j++) {
+  to->parents = copy(c, from->parents, joint_count, sizeof *to->parents);
+  to->rest = copy(c, from->rest, joint_count, sizeof *to->rest);
+  to->names = copy(c, from->names, joint_count, sizeof *to->names);
+  for (size_t j = 0; to->names && j < joint_count; j++) {
     to->names[j] = copy(c, from->names[j], strlen(from->names[j]) + 1, 1);
   }
 }

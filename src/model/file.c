@@ -65,10 +65,10 @@ sn_status sn_model_skin(sn_context *ctx, const sn_rt_model *model, sn_skin *out)
 }
 
 sn_status sn_model_skeleton(sn_context *ctx, const sn_rt_model *model, sn_skeleton *out) {
-  int joints = (int)model->info.joint_count;
-  sn_status status = sn_skeleton_new(ctx, joints, out);
+  int joint_count = (int)model->info.joint_count;
+  sn_status status = sn_skeleton_new(ctx, joint_count, out);
   const float(*rest)[12] = model->sections[SN_SECTION_JOINT_REST];
-  for (int j = 0; status == SN_OK && j < joints; j++) {
+  for (int j = 0; status == SN_OK && j < joint_count; j++) {
     const char *name = sn_rt_joint_name(model, (uint32_t)j);
     if (name) out->names[j] = sn_arena_text(ctx, &out->memory, name);
     if (!out->names[j]) status = SN_NO_MEMORY;

@@ -202,17 +202,18 @@ static void pack_entry(const packer *p, size_t index, sn_rt_packed_entry *to, ui
   bool normals = p->model->info.shade == SN_RT_SHADE_TRANSFORM;
   to->basis = e.basis;
   to->position = position_step(p, index);
-  to->normal = normals ? short_float_above(e.normal * largest_delta(p, index, 3) / (SN_RT_PACKED_TURN_ZERO - 1)) : 0;
-  float turn = sn_rt_short_float(to->normal);
+  to->normal =
+    normals ? short_float_above(e.normal * largest_delta(p, index, 3) / (SN_RT_PACKED_NORMAL_ZERO - 1)) : 0;
+  float normal_scale = sn_rt_short_float(to->normal);
   for (uint32_t l = 0; l < lanes; l++) {
-    uint32_t turns = 0;
+    uint32_t packed_normal = 0;
     for (uint32_t c = 0; c < 3; c++) {
       double steps = scaled_delta(p, index, c, l, e.position, to->position) + SN_RT_PACKED_ZERO;
       put_number(rows + c * row_bytes, l, rounded(steps, 2 * SN_RT_PACKED_ZERO - 1));
-      double bend = scaled_delta(p, index, 3 + c, l, e.normal, turn) + SN_RT_PACKED_TURN_ZERO;
-      turns |= rounded(bend, 2 * SN_RT_PACKED_TURN_ZERO - 1) << 10 * c;
+      double delta = scaled_delta(p, index, 3 + c, l, e.normal, normal_scale) + SN_RT_PACKED_NORMAL_ZERO;
+      packed_normal |= rounded(delta, 2 * SN_RT_PACKED_NORMAL_ZERO - 1) << 10 * c;
     }
-    if (normals) memcpy(rows + 3 * row_bytes + l * sizeof turns, &turns, sizeof turns);
+    if (normals) memcpy(rows + 3 * row_bytes + l * sizeof packed_normal, &packed_normal, sizeof packed_normal);
   }
 }
 

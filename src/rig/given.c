@@ -10,7 +10,7 @@ typedef struct given_solve {
   const sn_mesh *rest;
   const sn_frames *frames;
   const sn_rig_options *o;
-  int joints; // of the given skeleton
+  int joint_count; // of the given skeleton
   rig_problem p;
   rig_units units;
   rig_model m;
@@ -37,10 +37,10 @@ static sn_status check_given(sn_context *ctx, const sn_mesh *rest, const sn_fram
     return sn_fail(ctx, SN_BAD_INPUT, "the weights of all %d vertices are needed to solve the motion alone",
                    rest->vertex_count);
   }
-  if (o->held && (!o->skin || o->skin->vertex_count != rest->vertex_count)) {
+  if (o->kept && (!o->skin || o->skin->vertex_count != rest->vertex_count)) {
     return sn_fail(ctx, SN_BAD_INPUT, "weights can only be kept where the skeleton file has a skin");
   }
-  if ((o->given == SN_RIG_WEIGHTS || o->held) && (o->skin->influences < 1 || o->skin->influences > 8)) {
+  if ((o->given == SN_RIG_WEIGHTS || o->kept) && (o->skin->influences < 1 || o->skin->influences > 8)) {
     return sn_fail(ctx, SN_BAD_INPUT, "the given skin has %d influences; 1 to 8 are possible", o->skin->influences);
   }
   if (o->helpers < 0 || o->helpers > 1000 || (o->helpers > 0 && o->given == SN_RIG_WEIGHTS)) {
@@ -52,7 +52,7 @@ static sn_status check_given(sn_context *ctx, const sn_mesh *rest, const sn_fram
       return sn_fail(ctx, SN_BAD_INPUT, "joint %d: parent %d does not exist", j, parent);
     }
   }
-  if (o->given != SN_RIG_WEIGHTS && !o->held) return SN_OK;
+  if (o->given != SN_RIG_WEIGHTS && !o->kept) return SN_OK;
   for (size_t e = 0; e < (size_t)o->skin->vertex_count * (size_t)o->skin->influences; e++) {
     if (o->skin->joints[e] >= o->skeleton->joint_count) {
       return sn_fail(ctx, SN_BAD_INPUT, "the given skin uses joint %d of %d", o->skin->joints[e],
@@ -65,12 +65,12 @@ static sn_status check_given(sn_context *ctx, const sn_mesh *rest, const sn_fram
 // The skeleton as a tree of the solver. Locked joints and helpers move on their own: they are roots there.
 static void given_tree(given_solve *g) {
   const sn_skeleton *skeleton = g->o->skeleton;
-  g->tree.bones = g->joints + g->o->helpers;
+  g->tree.bones = g->joint_count + g->o->helpers;
   for (int j = 0; j < g->tree.bones; j++) {
-    bool free = j >= g->joints || g->locked[j] || g->o->joints == SN_RIG_FREE;
+    bool free = j >= g->joint_count || g->locked[j] || g->o->structure == SN_RIG_FREE;
     g->tree.parent[j] = free ? -1 : skeleton->parents[j];
-    g->tree.order[j] = j < g->joints ? skeleton->order[j] : j;
-    if (j >= g->joints) continue;
+    g->tree.order[j] = j < g->joint_count ? skeleton->order[j] : j;
+    if (j >= g->joint_count) continue;
     sn_vec3 c = sn_vec3_sub(sn_affine_translation(skeleton->rest[j]), g->units.centre);
     g->tree.joint[j][0] = c.x / g->units.scale, g->tree.joint[j][1] = c.y / g->units.scale;
     g->tree.joint[j][2] = c.z / g->units.scale;
@@ -80,26 +80,26 @@ static void given_tree(given_solve *g) {
 static sn_status prepare(sn_context *ctx, sn_arena *scratch, given_solve *g) {
   const sn_rig_options *o = g->o;
   int frames = g->frames->frame_count, limit = o->given == SN_RIG_WEIGHTS ? o->skin->influences : o->influences;
-  if (o->held && o->skin->influences > limit) limit = o->skin->influences;
+  if (o->kept && o->skin->influences > limit) limit = o->skin->influences;
   int *order = SN_NEW(ctx, scratch, int, frames);
-  g->locked = SN_NEW(ctx, scratch, bool, g->joints + o->helpers);
+  g->locked = SN_NEW(ctx, scratch, bool, g->joint_count + o->helpers);
   if (!order || !g->locked) return ctx->error.status;
   for (int f = 0; f < frames; f++) order[f] = f;
-  for (int j = 0; j < g->joints; j++) {
+  for (int j = 0; j < g->joint_count; j++) {
     g->locked[j] = o->given == SN_RIG_MOTION || o->helpers > 0 || (o->locked && o->locked[j]);
   }
   sn_status status = sn_rig_problem_build(ctx, scratch, g->rest, g->frames, order, frames, &g->units, &g->p);
-  if (status == SN_OK) status = sn_rig_model_new(ctx, scratch, &g->p, g->joints + o->helpers, limit, &g->m);
-  if (status == SN_OK) status = sn_rig_tree_new(ctx, scratch, g->joints + o->helpers, &g->tree);
-  double strength = o->smooth < 0 ? 1e-4 : o->smooth;
+  if (status == SN_OK) status = sn_rig_model_new(ctx, scratch, &g->p, g->joint_count + o->helpers, limit, &g->m);
+  if (status == SN_OK) status = sn_rig_tree_new(ctx, scratch, g->joint_count + o->helpers, &g->tree);
+  double strength = o->omega < 0 ? 1e-4 : o->omega;
   if (status == SN_OK && strength > 0) {
     status = sn_rig_smooth_build(ctx, scratch, g->rest, &g->p, strength, &g->smooth);
   }
   if (status != SN_OK) return status;
   rig_model *m = &g->m;
-  m->bones = g->joints;
+  m->bones = g->joint_count;
   for (int f = 0; f < frames; f++)
-    for (int j = 0; j < g->joints; j++) {
+    for (int j = 0; j < g->joint_count; j++) {
       sn_rig_set_bone(m, j, f,
                       o->poses ? sn_rig_to_units(&g->units, f, sn_pose(o->poses, f)[j]) : sn_affine_identity());
     }
@@ -142,13 +142,13 @@ static void put_influence(held_row *row, int joint, double weight) {
 static void hold_vertex(const given_solve *g, int i) {
   const sn_skin *skin = g->o->skin;
   size_t limit = (size_t)g->m.limit, given = (size_t)skin->influences;
-  double held = fmin(fmax((double)g->o->held[i], 0), 1), sum = 0;
+  double kept = fmin(fmax((double)g->o->kept[i], 0), 1), sum = 0;
   uint16_t *joints = g->m.joint + (size_t)i * limit;
   double *weights = g->m.weight + (size_t)i * limit;
   held_row row = {0};
-  for (size_t q = 0; q < limit; q++) put_influence(&row, joints[q], (1 - held) * weights[q]);
+  for (size_t q = 0; q < limit; q++) put_influence(&row, joints[q], (1 - kept) * weights[q]);
   for (size_t q = 0; q < given; q++) {
-    put_influence(&row, skin->joints[(size_t)i * given + q], held * (double)skin->weights[(size_t)i * given + q]);
+    put_influence(&row, skin->joints[(size_t)i * given + q], kept * (double)skin->weights[(size_t)i * given + q]);
   }
   for (size_t q = 0; q < limit; q++) sum += (int)q < row.count ? row.weights[q] : 0;
   for (size_t q = 0; q < limit; q++) {
@@ -160,9 +160,9 @@ static void hold_vertex(const given_solve *g, int i) {
 // A pass over the data, after which the weights that are kept are what they were.
 static sn_status pass(sn_context *ctx, given_solve *g, rig_support mode, const rig_smooth *smooth) {
   sn_status status = sn_rig_pass(ctx, &g->m, mode, smooth);
-  if (status != SN_OK || !g->o->held) return status;
+  if (status != SN_OK || !g->o->kept) return status;
   for (int i = 0; i < g->p.n; i++)
-    if (g->o->held[i] > 0) hold_vertex(g, i);
+    if (g->o->kept[i] > 0) hold_vertex(g, i);
   return sn_rig_pass(ctx, &g->m, RIG_KEEP, NULL);
 }
 
@@ -180,7 +180,7 @@ static sn_status solve_weights(sn_context *ctx, given_solve *g) {
 // Motion for the present weights; only rigid motions come out, but for locked joints.
 static sn_status solve_motion(sn_context *ctx, given_solve *g, int steps) {
   g->tree.bones = g->m.bones;
-  if (g->o->joints == SN_RIG_TREE) return sn_rig_tree_fit(ctx, &g->m, &g->tree, steps, g->locked);
+  if (g->o->structure == SN_RIG_TREE) return sn_rig_tree_fit(ctx, &g->m, &g->tree, steps, g->locked);
   return sn_rig_bones_rigid(ctx, &g->m, 3 * steps, g->locked);
 }
 
@@ -226,16 +226,16 @@ static sn_status solve(sn_context *ctx, given_solve *g, int *rounds) {
 static sn_status store_skeleton(sn_context *ctx, const given_solve *g, sn_skeleton *out) {
   sn_status status = sn_skeleton_new(ctx, g->m.bones, out);
   for (int j = 0; j < g->m.bones && status == SN_OK; j++) {
-    if (j < g->joints) {
+    if (j < g->joint_count) {
       out->names[j] = sn_arena_text(ctx, &out->memory, g->o->skeleton->names[j]);
       out->parents[j] = g->o->skeleton->parents[j], out->rest[j] = g->o->skeleton->rest[j];
     } else {
       char name[32];
       double s[4][4];
-      snprintf(name, sizeof name, "helper%d", j - g->joints);
+      snprintf(name, sizeof name, "helper%d", j - g->joint_count);
       out->names[j] = sn_arena_text(ctx, &out->memory, name);
       out->parents[j] = 0;
-      for (int k = 1; k < g->joints; k++)
+      for (int k = 1; k < g->joint_count; k++)
         if (rig_pair(&g->m, j, k)[9] > rig_pair(&g->m, j, out->parents[j])[9]) out->parents[j] = k;
       rig_unpack(rig_pair(&g->m, j, j), s);
       double total = s[3][3] > 0 ? s[3][3] : 1;
@@ -258,7 +258,7 @@ static sn_status store(sn_context *ctx, const given_solve *g, sn_rig_result *out
   sn_rig_round_poses(&out->skeleton, false, &out->poses);
   // What was given is handed back as it came.
   for (int f = 0; f < g->p.f; f++)
-    for (int j = 0; j < g->joints; j++)
+    for (int j = 0; j < g->joint_count; j++)
       if (g->locked[j]) sn_pose(&out->poses, f)[j] = sn_pose(g->o->poses, f)[j];
   return SN_OK;
 }
@@ -268,7 +268,7 @@ sn_status sn_rig_with_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_fr
   sn_status status = check_given(ctx, rest, frames, o);
   if (status != SN_OK) return status;
   sn_arena scratch = sn_arena_new(ctx);
-  given_solve g = {.rest = rest, .frames = frames, .o = o, .joints = o->skeleton->joint_count};
+  given_solve g = {.rest = rest, .frames = frames, .o = o, .joint_count = o->skeleton->joint_count};
   int rounds = 0;
   out->memory = sn_arena_new(ctx);
   status = prepare(ctx, &scratch, &g);
@@ -281,7 +281,7 @@ sn_status sn_rig_with_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_fr
     sn_rig_result_free(out);
     return status;
   }
-  out->report.iterations = rounds, out->report.bones_wanted = g.joints + o->helpers;
+  out->report.iterations = rounds, out->report.bones_wanted = g.joint_count + o->helpers;
   if (out->report.bones < out->report.bones_wanted) {
     snprintf(out->report.reason, sizeof out->report.reason, "no place is left where a helper would lower the error");
   }

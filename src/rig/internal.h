@@ -86,10 +86,10 @@ typedef struct rig_model {
   struct pass_space *space; // of sn_rig_pass
 } rig_model;
 
-// Pulls every vertex's weights towards those of its neighbours: energy sum_edges pull |w_i - w_k|^2.
+// Pulls every vertex's weights towards those of its neighbours: energy sum_edges c_ik |w_i - w_k|^2.
 typedef struct rig_smooth {
   const int *start, *ring; // neighbours of i: ring[start[i]] ..
-  float *pull;             // one per entry of ring, symmetric; NULL: no smoothing
+  float *edge_weight;      // c_ik: one per entry of ring, symmetric; NULL: no smoothing
   bool steady; // vertices move at once: each counts on its neighbours to come half-way, and none overshoots
 } rig_smooth;
 
@@ -189,7 +189,7 @@ sn_status sn_rig_bones_rigid(sn_context *ctx, rig_model *m, int sweeps, const bo
 // Affine bones, all at once. The moments are no longer those of the model afterwards.
 sn_status sn_rig_bones_affine(sn_context *ctx, rig_model *m);
 
-// Multiplies the pull of all edges.
+// Multiplies the weights of all edges.
 void sn_rig_smooth_scale(rig_smooth *smooth, int n, double factor);
 // Pulls harder at edges across which the weights change by more than `bound` (sum of squares). Returns the largest change.
 double sn_rig_smooth_tears(const rig_model *m, rig_smooth *smooth, double bound);
@@ -229,7 +229,7 @@ typedef struct rig_tree {
   int *order;         // parents before children
   double (*joint)[3]; // C_j: where bone j meets its parent in the rest pose; for the root the middle of its vertices
   double (*skin)[3];  // C0_j: the middle of the vertices that both share, inside the body
-  double *hold;       // mu_j: the pull of joint j towards C0_j, relative to a rotation by one radian in every frame
+  double *hold;       // mu_j: the weight of joint j at C0_j, relative to a rotation by one radian in every frame
   double rise;        // most that pulling joints inside may raise the squared error by in one round
   const rig_body *body; // NULL: there is no inside
 } rig_tree;
@@ -343,7 +343,7 @@ typedef struct rig_plan {
   int iterations;       // most rounds over all the data
   int effort;           // 1 to 3: how many moves out of local minima are tried
   rig_smooth *smooth;   // for all the data; NULL: none
-  bool smooth_auto;     // its pull is for a squared error of 1 and follows the error
+  bool smooth_auto;     // its edge weights are for a squared error of 1 and follows the error
   const rig_body *body; // NULL: the mesh has no inside
 } rig_plan;
 

@@ -151,13 +151,13 @@ static sn_status fill_rows(sn_context *ctx, const sn_mesh *rest, rig_source *sou
   return status;
 }
 
-typedef struct curve_key {
+typedef struct curve_place {
   uint32_t code;
   int vertex;
-} curve_key;
+} curve_place;
 
 static int by_code(const void *a, const void *b) {
-  const curve_key *x = a, *y = b;
+  const curve_place *x = a, *y = b;
   if (x->code != y->code) return x->code < y->code ? -1 : 1;
   return (x->vertex > y->vertex) - (x->vertex < y->vertex);
 }
@@ -172,9 +172,9 @@ static uint32_t spread_bits(uint32_t v) {
 
 sn_status sn_rig_problem_order(sn_context *ctx, sn_arena *memory, rig_problem *p) {
   sn_arena scratch = sn_arena_new(ctx);
-  curve_key *keys = SN_NEW(ctx, &scratch, curve_key, p->n);
+  curve_place *places = SN_NEW(ctx, &scratch, curve_place, p->n);
   p->order = SN_NEW(ctx, memory, int, p->n);
-  bool good = keys && p->order;
+  bool good = places && p->order;
   if (good) {
     double low[3], high[3];
     for (int c = 0; c < 3; c++) low[c] = high[c] = p->u[0][c];
@@ -186,10 +186,10 @@ sn_status sn_rig_problem_order(sn_context *ctx, sn_arena *memory, rig_problem *p
       for (int c = 0; c < 3 && size > 0; c++) {
         code |= spread_bits((uint32_t)(1023 * (p->u[i][c] - low[c]) / size)) << c;
       }
-      keys[i] = (curve_key){code, i};
+      places[i] = (curve_place){code, i};
     }
-    qsort(keys, (size_t)p->n, sizeof *keys, by_code);
-    for (int i = 0; i < p->n; i++) p->order[i] = keys[i].vertex;
+    qsort(places, (size_t)p->n, sizeof *places, by_code);
+    for (int i = 0; i < p->n; i++) p->order[i] = places[i].vertex;
   }
   sn_arena_free(&scratch);
   return good ? SN_OK : ctx->error.status;
@@ -355,14 +355,15 @@ static int by_key(const void *a, const void *b) {
 
 sn_status sn_rig_sort_frames(sn_context *ctx, const sn_frames *frames, int *order) {
   sn_arena scratch = sn_arena_new(ctx);
-  rig_sort_key *keys = SN_NEW(ctx, &scratch, rig_sort_key, frames->frame_count);
-  if (keys) {
+  rig_sort_key *sorted = SN_NEW(ctx, &scratch, rig_sort_key, frames->frame_count);
+  if (sorted) {
     for (int f = 0; f < frames->frame_count; f++) {
-      keys[f] = (rig_sort_key){(const void *)sn_frame(frames, f), (size_t)frames->vertex_count * sizeof(float[3]), f};
+      sorted[f] =
+        (rig_sort_key){(const void *)sn_frame(frames, f), (size_t)frames->vertex_count * sizeof(float[3]), f};
     }
-    qsort(keys, (size_t)frames->frame_count, sizeof *keys, by_key);
-    for (int f = 0; f < frames->frame_count; f++) order[f] = keys[f].frame;
+    qsort(sorted, (size_t)frames->frame_count, sizeof *sorted, by_key);
+    for (int f = 0; f < frames->frame_count; f++) order[f] = sorted[f].frame;
   }
   sn_arena_free(&scratch);
-  return keys ? SN_OK : ctx->error.status;
+  return sorted ? SN_OK : ctx->error.status;
 }

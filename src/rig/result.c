@@ -141,7 +141,7 @@ static void count_influences(const sn_skin *skin, int histogram[9]) {
 // The share of joints with a parent inside the rest mesh, and how far outside the farthest of the others is.
 static sn_status measure_joints(sn_context *ctx, const sn_mesh *rest, double diagonal, sn_rig_result *out) {
   sn_arena scratch = sn_arena_new(ctx);
-  int n = rest->vertex_count, joints = 0, inside = 0;
+  int n = rest->vertex_count, joint_count = 0, inside = 0;
   rig_problem p = {.n = n, .u = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *p.u)};
   rig_body body;
   sn_status status = p.u ? SN_OK : ctx->error.status;
@@ -154,14 +154,14 @@ static sn_status measure_joints(sn_context *ctx, const sn_mesh *rest, double dia
     sn_vec3 c = sn_affine_translation(out->skeleton.rest[j]);
     double x[3] = {c.x, c.y, c.z};
     if (out->skeleton.parents[j] < 0) continue;
-    joints++;
+    joint_count++;
     if (sn_rig_inside(&body, x)) {
       inside++;
     } else if (rest->triangle_count > 0) {
       farthest = fmax(farthest, sn_rig_surface_distance(&body, x));
     }
   }
-  out->report.joints_inside_pct = joints > 0 ? 100.0 * inside / joints : 100;
+  out->report.joints_inside_pct = joint_count > 0 ? 100.0 * inside / joint_count : 100;
   out->report.joint_outside_pct_diag = diagonal > 0 ? 100 * farthest / diagonal : 0;
   sn_arena_free(&scratch);
   return status;

@@ -17,11 +17,11 @@ static const sn_option option_table[] = {
    "for bones auto: never more bones than this"},
   {"influences", SN_OPTION_INT, FIELD(influences), "4", 1, 8, NULL, SN_OPTION_COMMON,
    "most bones of a vertex (some viewers read only four)"},
-  {"joints", SN_OPTION_CHOICE, FIELD(joints), "tree", 0, 0, "tree|none", SN_OPTION_COMMON,
+  {"joints", SN_OPTION_CHOICE, FIELD(structure), "tree", 0, 0, "tree|none", SN_OPTION_COMMON,
    "a connected skeleton, of which only the root moves, or free bones"},
   {"bone-type", SN_OPTION_CHOICE, FIELD(bone_type), "rigid", 0, 0, "rigid|affine", SN_OPTION_ADVANCED,
    "affine goes with joints none"},
-  {"smooth", SN_OPTION_REAL, FIELD(smooth), "auto", 0, 1e6, "none|auto", SN_OPTION_ADVANCED,
+  {"smooth", SN_OPTION_REAL, FIELD(omega), "auto", 0, 1e6, "none|auto", SN_OPTION_ADVANCED,
    "smoothness of the weights (rigidness Laplacian, Le and Deng's omega); auto follows the error, and is 0.0001 for "
    "free bones and given skeletons"},
   {"iterations", SN_OPTION_INT, FIELD(iterations), "0", 0, 100000, NULL, SN_OPTION_ADVANCED,
@@ -58,14 +58,14 @@ static sn_status check_numbers(sn_context *ctx, const sn_rig_options *o) {
   if (o->influences < 1 || o->influences > 8) {
     return sn_fail(ctx, SN_BAD_INPUT, "influences: %d; 1 to 8 are possible", o->influences);
   }
-  if (!(o->smooth >= 0 || o->smooth == -1) || o->iterations < 0) {
+  if (!(o->omega >= 0 || o->omega == -1) || o->iterations < 0) {
     return sn_fail(ctx, SN_BAD_INPUT, "smooth and iterations must not be negative");
   }
   if (o->bones == 0 && (!(o->error_pct >= 0) || o->most_bones < 1 || o->most_bones > 1000)) {
     return sn_fail(ctx, SN_BAD_INPUT,
                    "to choose the number of bones, error must not be negative, and most 1 to 1000");
   }
-  if (o->bone_type == SN_RIG_AFFINE && o->joints != SN_RIG_FREE) {
+  if (o->bone_type == SN_RIG_AFFINE && o->structure != SN_RIG_FREE) {
     return sn_fail(ctx, SN_BAD_INPUT, "affine bones have no joints: ask for joints none, or for rigid bones");
   }
   return SN_OK;
@@ -73,7 +73,7 @@ static sn_status check_numbers(sn_context *ctx, const sn_rig_options *o) {
 
 static sn_status check_solver(sn_context *ctx, const sn_rig_options *o) {
   if (o->solver == SN_RIG_OWN) return SN_OK;
-  if (o->joints == SN_RIG_FREE || o->bone_type == SN_RIG_AFFINE) {
+  if (o->structure == SN_RIG_FREE || o->bone_type == SN_RIG_AFFINE) {
     return sn_fail(ctx, SN_BAD_INPUT,
                    "solver: the methods of others make a skeleton of rigid bones; leave out joints none");
   }
@@ -107,7 +107,7 @@ static sn_status store(sn_context *ctx, const rig_model *m, const rig_tree *tree
     rig_unpack(rig_pair(m, j, j), s);
     double total = s[3][3] > 0 ? s[3][3] : 1;
     sn_vec3 c = {s[0][3] / total, s[1][3] / total, s[2][3] / total};
-    if (o->joints == SN_RIG_TREE) {
+    if (o->structure == SN_RIG_TREE) {
       c = (sn_vec3){tree->joint[j][0], tree->joint[j][1], tree->joint[j][2]};
       out->skeleton.parents[j] = tree->parent[j];
     }
@@ -134,7 +134,7 @@ static int spare_bones(const sn_rig_options *o, int bones) {
   enum { most = 32, many = 100, few = 4 };
   if (bones < 2) return 0;
   if (bones > many) return few;
-  if (o->joints == SN_RIG_FREE) return 1 + bones / 8;
+  if (o->structure == SN_RIG_FREE) return 1 + bones / 8;
   return bones < most ? bones : most;
 }
 
@@ -149,8 +149,8 @@ static sn_status solve_for(sn_context *ctx, const sn_mesh *rest, const sn_frames
   int rounds = 0;
   sn_status status = SN_OK;
   rig_body body;
-  bool smooth_auto = o->smooth < 0 && o->joints == SN_RIG_TREE;
-  double strength = smooth_auto ? 1 : o->smooth < 0 ? 1e-4 : o->smooth;
+  bool smooth_auto = o->omega < 0 && o->structure == SN_RIG_TREE;
+  double strength = smooth_auto ? 1 : o->omega < 0 ? 1e-4 : o->omega;
   if (strength > 0) status = sn_rig_smooth_build(ctx, &scratch, rest, p, strength, &smooth);
   smooth.steady = smooth_auto;
   if (status == SN_OK) status = sn_rig_body_build(ctx, &scratch, rest, p, &body);
@@ -158,7 +158,7 @@ static sn_status solve_for(sn_context *ctx, const sn_mesh *rest, const sn_frames
                    .spare = spare_bones(o, bones),
                    .starts = bones > 100 ? 1 : 2,
                    .limit = o->influences,
-                   .tree = o->joints == SN_RIG_TREE,
+                   .tree = o->structure == SN_RIG_TREE,
                    .affine = o->bone_type == SN_RIG_AFFINE,
                    .iterations = o->iterations > 0 ? o->iterations : rounds_for(p),
                    .effort = effort_for(p, bones),
@@ -271,12 +271,12 @@ sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, 
     status = sn_rig_problem_build(ctx, &scratch, rest, frames, order, frames->frame_count, &units, &p);
   }
   if (status == SN_OK) {
-    bool insist = o.bones > 0 && (o.keep_bones || o.joints == SN_RIG_FREE);
+    bool insist = o.bones > 0 && (o.keep_bones || o.structure == SN_RIG_FREE);
     status = insist ? solve_for(ctx, rest, frames, &p, &units, order, &o, o.bones, out)
                     : solve_decided(ctx, rest, frames, &p, &units, order, &o, out);
   }
   sn_rig_problem_free(&p);
-  if (status == SN_OK && o.joints == SN_RIG_TREE && o.solver == SN_RIG_OWN && o.symmetry != SN_RIG_SYMMETRY_NONE) {
+  if (status == SN_OK && o.structure == SN_RIG_TREE && o.solver == SN_RIG_OWN && o.symmetry != SN_RIG_SYMMETRY_NONE) {
     status = sn_rig_symmetrise(ctx, rest, frames, &o, out);
     if (status != SN_OK) sn_rig_result_free(out);
   }

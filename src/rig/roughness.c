@@ -75,20 +75,20 @@ static double mean_edge(const sn_topology *t, const sn_vec3 *x, int n) {
 sn_status sn_rig_roughness(sn_context *ctx, const sn_mesh *rest, sn_rig_result *out) {
   sn_arena scratch = sn_arena_new(ctx);
   sn_topology topology;
-  int n = rest->vertex_count, joints = out->skeleton.joint_count;
+  int n = rest->vertex_count, joint_count = out->skeleton.joint_count;
   sn_status status = sn_topology_build(ctx, rest, &topology);
   if (status != SN_OK) return status;
-  double *bumps = SN_NEW(ctx, &scratch, double, n), *sums = SN_NEW(ctx, &scratch, double, joints), total = 0;
+  double *bumps = SN_NEW(ctx, &scratch, double, n), *sums = SN_NEW(ctx, &scratch, double, joint_count), total = 0;
   sn_vec3 *space = SN_NEW(ctx, &scratch, sn_vec3, (size_t)n * (size_t)sn_threads(ctx));
   if (bumps && sums && space) {
     for (int i = 0; i < n; i++) space[i] = sn_vec3_from(rest->positions[i]);
     double edge = mean_edge(&topology, space, n);
     for (int i = 0; i < n; i++) bumps[i] = bump(&topology, space, i);
     turn_job job = {rest, out, &topology, bumps, sums, space};
-    sn_team_for(ctx, joints, 1, turn_joints, &job);
-    status = sn_team_gather(ctx, joints, 1, sums, sizeof *sums);
-    for (int j = 0; j < joints; j++) total += sums[j];
-    out->report.roughness = edge > 0 ? 100 * sqrt(total / (3.0 * n * joints)) / edge : 0;
+    sn_team_for(ctx, joint_count, 1, turn_joints, &job);
+    status = sn_team_gather(ctx, joint_count, 1, sums, sizeof *sums);
+    for (int j = 0; j < joint_count; j++) total += sums[j];
+    out->report.roughness = edge > 0 ? 100 * sqrt(total / (3.0 * n * joint_count)) / edge : 0;
   } else {
     status = ctx->error.status;
   }

@@ -8,7 +8,7 @@
 typedef struct edge_job {
   const rig_problem *p;
   const int *start, *ring;
-  float *pull;
+  float *edge_weight;
   double floor;
 } edge_job;
 
@@ -34,7 +34,7 @@ static void edge_rigidness(edge_job *job, int from, int to) {
         double change = distance3(a + 3 * f, rig_point(p, k, f, space)) - rest;
         sum += change * change;
       }
-      job->pull[e] = (float)(1 / (sqrt(sum / p->f) + job->floor));
+      job->edge_weight[e] = (float)(1 / (sqrt(sum / p->f) + job->floor));
     }
     rig_used(p, 1);
   }
@@ -62,24 +62,26 @@ static sn_status gather_pulls(sn_context *ctx, edge_job *job) {
     rig_group(p, (int)sn_team_first(ctx, rig_groups(p), rank), &first, &none);
     rig_group(p, (int)sn_team_first(ctx, rig_groups(p), rank + 1), &last, &none);
     for (int q = first; q < last; q++)
-      for (int e = job->start[p->order[q]]; e < job->start[p->order[q] + 1]; e++) packed[count++] = job->pull[e];
+      for (int e = job->start[p->order[q]]; e < job->start[p->order[q] + 1]; e++)
+        packed[count++] = job->edge_weight[e];
     status = sn_team_share(ctx, rank, packed, count * sizeof *packed);
     count = 0;
     for (int q = first; q < last; q++)
-      for (int e = job->start[p->order[q]]; e < job->start[p->order[q] + 1]; e++) job->pull[e] = packed[count++];
+      for (int e = job->start[p->order[q]]; e < job->start[p->order[q] + 1]; e++)
+        job->edge_weight[e] = packed[count++];
   }
   sn_arena_free(&scratch);
   return status;
 }
 
 // Symmetric in i and k, about 1 in sum over the neighbours: the mean of d_ik / D_i and d_ik / D_k.
-static void normalise(const rig_problem *p, const int *start, const int *ring, double strength, float *pull,
+static void normalise(const rig_problem *p, const int *start, const int *ring, double strength, float *edge_weight,
                       double *total) {
   for (int i = 0; i < p->n; i++)
-    for (int e = start[i]; e < start[i + 1]; e++) total[i] += (double)pull[e];
+    for (int e = start[i]; e < start[i + 1]; e++) total[i] += (double)edge_weight[e];
   for (int i = 0; i < p->n; i++)
     for (int e = start[i]; e < start[i + 1]; e++) {
-      pull[e] = (float)(strength * p->f * 0.5 * (double)pull[e] * (1 / total[i] + 1 / total[ring[e]]));
+      edge_weight[e] = (float)(strength * p->f * 0.5 * (double)edge_weight[e] * (1 / total[i] + 1 / total[ring[e]]));
     }
 }
 
@@ -91,18 +93,18 @@ sn_status sn_rig_smooth_build(sn_context *ctx, sn_arena *memory, const sn_mesh *
   if (status != SN_OK) return status;
   int n = p->n, count = topology.ring_start[n];
   int *start = SN_NEW(ctx, memory, int, n + 1), *ring = SN_NEW(ctx, memory, int, count);
-  float *pull = SN_NEW(ctx, memory, float, count);
+  float *edge_weight = SN_NEW(ctx, memory, float, count);
   double *total = SN_NEW(ctx, memory, double, n);
-  if (start && ring && pull && total) {
+  if (start && ring && edge_weight && total) {
     for (int i = 0; i <= n; i++) start[i] = topology.ring_start[i];
     for (int e = 0; e < count; e++) ring[e] = topology.ring[e];
     // Rigid edges would divide by zero: changes below 1e-6 of the mesh's size are noise of single precision.
-    edge_job job = {p, start, ring, pull, 1e-6};
+    edge_job job = {p, start, ring, edge_weight, 1e-6};
     part_job part = {&job, p->first};
     sn_parallel_for(ctx, p->last - p->first, 256, edge_part, &part);
     if (ctx->team) status = gather_pulls(ctx, &job);
-    normalise(p, start, ring, strength, pull, total);
-    *out = (rig_smooth){.start = start, .ring = ring, .pull = pull};
+    normalise(p, start, ring, strength, edge_weight, total);
+    *out = (rig_smooth){.start = start, .ring = ring, .edge_weight = edge_weight};
   } else {
     status = ctx->error.status;
   }
@@ -111,7 +113,8 @@ sn_status sn_rig_smooth_build(sn_context *ctx, sn_arena *memory, const sn_mesh *
 }
 
 void sn_rig_smooth_scale(rig_smooth *smooth, int n, double factor) {
-  for (int e = 0; e < smooth->start[n]; e++) smooth->pull[e] = (float)(factor * (double)smooth->pull[e]);
+  for (int e = 0; e < smooth->start[n]; e++)
+    smooth->edge_weight[e] = (float)(factor * (double)smooth->edge_weight[e]);
 }
 
 // sum_j (w_ij - w_kj)^2
@@ -133,7 +136,7 @@ double sn_rig_smooth_tears(const rig_model *m, rig_smooth *smooth, double bound)
     for (int e = smooth->start[i]; e < smooth->start[i + 1]; e++) {
       double change = weight_change(m, i, smooth->ring[e]);
       largest = fmax(largest, change);
-      if (change > bound) smooth->pull[e] *= 3;
+      if (change > bound) smooth->edge_weight[e] *= 3;
     }
   return largest;
 }

@@ -20,7 +20,7 @@ static sn_status check_input(sn_context *ctx, const sn_mesh *rest, const sn_fram
   if (o->influences < 1 || o->influences > 8) {
     return sn_fail(ctx, SN_BAD_INPUT, "weights: %d influences; 1 to 8 are possible", o->influences);
   }
-  if (!(o->smooth >= 0) || !(o->rho >= 0) || o->rounds < 1) {
+  if (!(o->omega >= 0) || !(o->rho >= 0) || o->rounds < 1) {
     return sn_fail(ctx, SN_BAD_INPUT, "weights: smooth must not be negative and rounds must be at least 1");
   }
   return SN_OK;
@@ -70,12 +70,12 @@ static sn_status solve(sn_context *ctx, sn_arena *scratch, const sn_mesh *rest, 
   for (int i = 0; i < p->n; i++) m.weight[(size_t)i * (size_t)m.limit] = 1;
   sn_rig_model_refresh(ctx, &m);
   rig_smooth smooth = {0};
-  if (o->smooth > 0) status = sn_rig_smooth_build(ctx, scratch, rest, p, o->smooth, &smooth);
+  if (o->omega > 0) status = sn_rig_smooth_build(ctx, scratch, rest, p, o->omega, &smooth);
   // The first pass starts from an arbitrary bone and settles the influences without smoothing.
   double before = INFINITY;
   for (int round = 0; round < o->rounds && status == SN_OK; round++) {
     status = sn_rig_pass(ctx, &m, RIG_EXHAUST, round > 0 || o->rounds == 1 ? &smooth : NULL);
-    if (!smooth.pull && m.error > 0.999 * before) break;
+    if (!smooth.edge_weight && m.error > 0.999 * before) break;
     before = m.error;
   }
   if (status == SN_OK && o->rho > 0) status = sn_rig_smooth_weights(ctx, rest, &m, o->rho, o->rounds);

@@ -299,7 +299,7 @@ static sn_status refit(sn_context *ctx, const sn_mesh *rest, const sn_frames *fr
   sn_skin skin = {0};
   sn_status status = m ? mirror_skin(ctx, from, m, &skin) : SN_OK;
   given.given = SN_RIG_WEIGHTS, given.skeleton = skeleton, given.skin = &skin;
-  given.smooth = o->smooth < 0 ? smooth_again : o->smooth;
+  given.omega = o->omega < 0 ? smooth_again : o->omega;
   if (status == SN_OK && m) status = sn_rig_with_skeleton(ctx, rest, frames, &given, out);
   if (status == SN_OK && (!m || (o->symmetry == SN_RIG_SYMMETRY_AUTO && out->report.rms > allowed))) {
     sn_rig_result_free(out);

@@ -37,9 +37,9 @@ static void shared_middle(const rig_model *m, int j, int k, double out[3]) {
   for (int c = 0; c < 3; c++) out[c] = s[3][3] > 0 ? s[c][3] / s[3][3] : 0;
 }
 
-// What the motion does not decide, anatomy does: mu, the pull of a joint to the middle of the skin that its bones share,
+// What the motion does not decide, anatomy does: mu, the weight of a joint being in the middle of the skin that its bones share,
 // for joints inside the body (METHODS (e): 0.3 % of an offset remain at rotations of 0.1 rad). Those outside are pulled
-// harder and harder. A larger pull for all of them from the start costs a tenth of the error and more on every real set.
+// harder and harder. A larger weight for all of them from the start costs a tenth of the error and more on every real set.
 static const double least_hold = 1e-5, most_hold = 10;
 // Two bones whose joint would be far from the skin that they share are hardly neighbours: for the choice of edges.
 static const double edge_hold = 1e-2;
@@ -90,12 +90,12 @@ static double joint_position(const rig_model *m, int j, int k, double mu, const 
   sn_vec3 rhs = {b[0] + eps * start[0], b[1] + eps * start[1], b[2] + eps * start[2]}, x;
   x = sn_mat3_invert(regular, &inverse) ? sn_mat3_apply(inverse, rhs) : sn_vec3_make(start[0], start[1], start[2]);
   out[0] = x.x, out[1] = x.y, out[2] = x.z;
-  double rest = constant;
+  double residual = constant;
   for (int r = 0; r < 3; r++) {
-    rest += eps * (out[r] - start[r]) * (out[r] - start[r]) - 2 * out[r] * b[r];
-    for (int c = 0; c < 3; c++) rest += out[r] * a.m[r][c] * out[c];
+    residual += eps * (out[r] - start[r]) * (out[r] - start[r]) - 2 * out[r] * b[r];
+    for (int c = 0; c < 3; c++) residual += out[r] * a.m[r][c] * out[c];
   }
-  return rest > 0 ? rest : 0;
+  return residual > 0 ? residual : 0;
 }
 
 typedef struct edge {
@@ -288,8 +288,8 @@ static void apply_shifts(rig_model *m, const rig_tree *tree, const joint_system 
   }
 }
 
-// Where the joints are pulled to, and how much.
-static void set_anchors(const rig_model *m, rig_tree *tree) {
+// Where the joints are drawn to, and how much.
+static void set_holds(const rig_model *m, rig_tree *tree) {
   for (int j = 0; j < m->bones; j++) {
     if (tree->parent[j] < 0) continue;
     shared_middle(m, j, tree->parent[j], tree->skin[j]);
@@ -312,7 +312,7 @@ sn_status sn_rig_tree_move_joints(sn_context *ctx, rig_model *m, rig_tree *tree)
   double *shift = SN_NEW(ctx, &scratch, double, bones);
   bool good = s.d && s.normal && s.rhs && s.sigma && s.force && shift;
   if (good) {
-    set_anchors(m, tree);
+    set_holds(m, tree);
     fill_system(m, tree, &s);
     if (solve_system(m, tree, &s)) {
       for (int j = 0; j < m->bones; j++)

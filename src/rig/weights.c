@@ -31,7 +31,7 @@ typedef struct chunk_scratch {
   float *mix;      // chunk * 4 active: w_ij u~_ic
   float *residual; // chunk * 3f
   float *gradient; // chunk * 4 active
-  double *wanted;  // bones: the smoothness term's pull
+  double *wanted;  // bones: the smoothness term's part
   double *slope;   // bones: gradient of the weights of one vertex
 } chunk_scratch;
 
@@ -193,15 +193,15 @@ static void fill_quadratic(const rig_model *m, const double mono[RIG_MONOMIALS],
   }
 }
 
-// Adds the smoothness energy of vertex i: sum_k pull_ik |w - w_k|^2.
+// Adds the smoothness energy of vertex i: sum_k c_ik |w - w_k|^2.
 static void add_smoothness(const rig_model *m, const rig_smooth *smooth, int i, double *wanted, vertex_problem *v) {
   double total = 0;
   for (int a = 0; a < v->q.n; a++) wanted[v->bone[a]] = 0;
   for (int e = smooth->start[i]; e < smooth->start[i + 1]; e++) {
     size_t row = (size_t)smooth->ring[e] * (size_t)m->limit;
-    total += smooth->pull[e];
+    total += smooth->edge_weight[e];
     for (int q = 0; q < m->limit && m->weight[row + (size_t)q] > 0; q++) {
-      wanted[m->joint[row + (size_t)q]] += smooth->pull[e] * m->weight[row + (size_t)q];
+      wanted[m->joint[row + (size_t)q]] += smooth->edge_weight[e] * m->weight[row + (size_t)q];
     }
   }
   if (smooth->steady) {
@@ -292,7 +292,7 @@ static void vertex_setup(const pass_job *job, int i, int extra, const double *mo
                          vertex_problem *v) {
   const rig_model *m = job->m;
   size_t row = (size_t)i * (size_t)m->limit;
-  bool smooth = job->smooth && job->smooth->pull;
+  bool smooth = job->smooth && job->smooth->edge_weight;
   v->q.n = 0;
   for (int q = 0; q < m->limit && m->weight[row + (size_t)q] > 0; q++) {
     v->q.w[v->q.n] = m->weight[row + (size_t)q], v->bone[v->q.n++] = m->joint[row + (size_t)q];
@@ -363,12 +363,12 @@ static void price_vertex(const pass_job *job, int i, chunk_scratch *s, double *p
   }
   for (int a = 0; a < v.q.n && v.q.w[a] > 0; a++) {
     sn_simplex q = v.q;
-    double rest = 1 - q.w[a];
+    double others = 1 - q.w[a];
     for (int c = 0; c < q.n; c++) q.a[a][c] = q.a[last][c];
     for (int r = 0; r < q.n; r++) q.a[r][a] = q.a[r][last];
     q.b[a] = q.b[last], q.w[a] = q.w[last], q.n = last;
-    if (rest > 1e-9) {
-      for (int c = 0; c < last; c++) q.w[c] /= rest;
+    if (others > 1e-9) {
+      for (int c = 0; c < last; c++) q.w[c] /= others;
     } else {
       q.w[0] = 1;
     }
@@ -544,7 +544,7 @@ sn_status sn_rig_pass(sn_context *ctx, rig_model *m, rig_support mode, const rig
   pass_job job = {
     .m = m, .mode = mode, .smooth = smooth, .bearable = bearable, .new_joint = m->joint, .new_weight = m->weight};
   sn_status status = SN_OK;
-  if (smooth && smooth->pull && mode != RIG_KEEP) {
+  if (smooth && smooth->edge_weight && mode != RIG_KEEP) {
     job.new_joint = SN_NEW(ctx, &scratch, uint16_t, slots);
     job.new_weight = SN_NEW(ctx, &scratch, double, slots);
     if (!job.new_joint || !job.new_weight) status = ctx->error.status;

@@ -36,15 +36,17 @@ sn_rt_status sn_rt_check_values(sn_rt_checker *c) {
 }
 
 sn_rt_status sn_rt_check_joints(sn_rt_checker *c) {
-  uint32_t joints = c->model->info.joint_count;
-  sn_rt_status status = check_names(c, SN_SECTION_JOINT_NAMES, joints, "joint");
+  uint32_t joint_count = c->model->info.joint_count;
+  sn_rt_status status = check_names(c, SN_SECTION_JOINT_NAMES, joint_count, "joint");
   if (!status)
-    status = (joints ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_JOINT_PARENTS, (uint64_t)joints * 4);
-  if (!status) status = (joints ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_JOINT_REST, (uint64_t)joints * 48);
+    status = (joint_count ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_JOINT_PARENTS, (uint64_t)joint_count * 4);
+  if (!status)
+    status = (joint_count ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_JOINT_REST, (uint64_t)joint_count * 48);
   if (!status) status = sn_rt_check_floats(c, SN_SECTION_JOINT_REST);
   const int32_t *parents = c->model->sections[SN_SECTION_JOINT_PARENTS];
-  for (uint32_t j = 0; !status && j < joints; j++) {
-    if (parents[j] < -1 || parents[j] >= (int64_t)joints) status = SN_RT_BAD(c, "joint %u has no such parent", j);
+  for (uint32_t j = 0; !status && j < joint_count; j++) {
+    if (parents[j] < -1 || parents[j] >= (int64_t)joint_count)
+      status = SN_RT_BAD(c, "joint %u has no such parent", j);
   }
   return status;
 }

@@ -24,8 +24,8 @@ SN_RT_BOTH float sn_rt_control_kernel(const sn_rt_control *head, uint32_t points
 SN_RT_BOTH void sn_rt_raise_eigenvalues(float s[9], float least) {
   double a[3][3], v[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
   for (int n = 0; n < 9; n++) a[n / 3][n % 3] = s[n];
-  for (int turn = 0; turn < 24; turn++) {
-    int p = turn % 3 == 2, q = turn % 3 == 0 ? 1 : 2;
+  for (int round = 0; round < 24; round++) {
+    int p = round % 3 == 2, q = round % 3 == 0 ? 1 : 2;
     if (!(fabs(a[p][q]) > 0)) continue;
     double zeta = (a[q][q] - a[p][p]) / (2 * a[p][q]);
     double t = copysign(1.0, zeta) / (fabs(zeta) + sqrt(1 + zeta * zeta)), c = 1 / sqrt(1 + t * t), d = c * t;

@@ -139,12 +139,12 @@ static int all_below(const sn_rt_checker *c, uint32_t first, uint32_t count, uin
 
 static sn_rt_status check_field(sn_rt_checker *c, uint32_t index, uint64_t *basis, uint64_t *number) {
   const sn_rt_field *f = (const sn_rt_field *)c->model->sections[SN_SECTION_CORRECT_FIELDS] + index;
-  uint64_t joints = c->model->sizes[SN_SECTION_CORRECT_JOINTS] / 2;
+  uint64_t joint_count = c->model->sizes[SN_SECTION_CORRECT_JOINTS] / 2;
   if (!known(f)) {
     return sn_rt_fail(c->error, SN_RT_UNSUPPORTED, "pose space %u is of a kind that this runtime does not know",
                       index);
   }
-  if ((uint64_t)f->first_joint + f->joint_count + f->value_count > joints || f->joint_count > SN_RT_MAX_JOINTS ||
+  if ((uint64_t)f->first_joint + f->joint_count + f->value_count > joint_count || f->joint_count > SN_RT_MAX_JOINTS ||
       f->value_count > SN_RT_MAX_JOINTS || !all_below(c, f->first_joint, f->joint_count, c->model->info.joint_count))
     return SN_RT_BAD(c, "pose space %u has joints that do not exist", index);
   if (!all_below(c, f->first_joint + f->joint_count, f->value_count, c->model->info.value_count))

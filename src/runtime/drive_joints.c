@@ -13,7 +13,7 @@ static int is_still(const sn_rt_model *model) {
 }
 
 static sn_rt_status check(sn_rt_checker *c) {
-  uint32_t joints = c->model->info.joint_count, count = extra_count(c->model);
+  uint32_t joint_count = c->model->info.joint_count, count = extra_count(c->model);
   if (count == 0) return SN_RT_OK;
   if (is_still(c->model)) {
     return c->model->info.blend == SN_RT_BLEND_LINEAR ? SN_RT_OK
@@ -27,7 +27,7 @@ static sn_rt_status check(sn_rt_checker *c) {
       return sn_rt_fail(c->error, SN_RT_UNSUPPORTED,
                         "extra joint %u is of a kind (%u) that this runtime does not know", e, (unsigned)x->kind);
     }
-    if (x->parent >= joints || x->child >= joints || x->base >= joints + e)
+    if (x->parent >= joint_count || x->child >= joint_count || x->base >= joint_count + e)
       return SN_RT_BAD(c, "extra joint %u is made from joints that do not exist", e);
   }
   return status;

@@ -13,24 +13,25 @@ static size_t aligned(size_t bytes) { return (bytes + SN_RT_ALIGNMENT - 1) / SN_
 
 static uint32_t bone_count(const sn_rt_model *model) { return model->info.palette_count - model->info.joint_count; }
 
-static size_t turn_bytes(uint32_t joints) { return aligned((size_t)joints * 8 * sizeof(float)); }
+static size_t turn_bytes(uint32_t joint_count) { return aligned((size_t)joint_count * 8 * sizeof(float)); }
 
-static size_t blend_bytes(uint32_t joints) { return aligned(((size_t)joints + 1) * 2 * sizeof(float)); }
+static size_t blend_bytes(uint32_t joint_count) { return aligned(((size_t)joint_count + 1) * 2 * sizeof(float)); }
 
 uint64_t sn_rt_rotreg_scratch(const sn_rt_model *model) {
-  uint32_t joints = model->info.joint_count, blocks = sn_rt_rotreg_blocks(bone_count(model));
-  return turn_bytes(joints) + blend_bytes(joints) + aligned((size_t)blocks * SN_RT_LANES * 12 * sizeof(float));
+  uint32_t joint_count = model->info.joint_count, blocks = sn_rt_rotreg_blocks(bone_count(model));
+  return turn_bytes(joint_count) + blend_bytes(joint_count) +
+         aligned((size_t)blocks * SN_RT_LANES * 12 * sizeof(float));
 }
 
 // ---- work --------------------------------------------------------------------------------------------------------------
 
-// Operations: a turn of a predictor; its last, the tilt; scale and shear; rotation and shear to a gradient.
-enum { turn = 15 + 5 + 28 + 4 + 3 + 2 * 12 + 28, tilt = 36 - 15 + turn, shear = 72, gradient = 45 + 45 };
+// Operations: a factor of a predictor; its last, the tilt; scale and shear; rotation and shear to a gradient.
+enum { factor = 15 + 5 + 28 + 4 + 3 + 2 * 12 + 28, tilt = 36 - 15 + factor, shear = 72, gradient = 45 + 45 };
 
 uint64_t sn_rt_rotreg_work(const sn_rt_model *model, int ends) {
-  uint64_t joints = model->info.joint_count, bones = bone_count(model);
-  uint64_t solve = 24 * bones * (3 * bones + 4 * joints), mix = ends == 2 ? 100 + 18 : 0;
-  return solve + bones * ((uint64_t)ends * (2 * turn + tilt + shear) + gradient + mix) + 60 * joints;
+  uint64_t joint_count = model->info.joint_count, bones = bone_count(model);
+  uint64_t solve = 24 * bones * (3 * bones + 4 * joint_count), mix = ends == 2 ? 100 + 18 : 0;
+  return solve + bones * ((uint64_t)ends * (2 * factor + tilt + shear) + gradient + mix) + 60 * joint_count;
 }
 
 static uint64_t work(const sn_rt_model *model) { return sn_rt_rotreg_work(model, 1); }
@@ -39,21 +40,21 @@ static uint64_t work(const sn_rt_model *model) { return sn_rt_rotreg_work(model,
 
 sn_rt_rotreg_job sn_rt_rotreg_prepare(const sn_rt_model *model, void *space, float *palette) {
   const sn_rt_rotreg_joint *joint = model->sections[SN_SECTION_DRIVE_JOINTS];
-  uint32_t joints = model->info.joint_count;
-  char *blends = (char *)space + turn_bytes(joints);
+  uint32_t joint_count = model->info.joint_count;
+  char *blends = (char *)space + turn_bytes(joint_count);
   sn_rt_rotreg_job job = {.blends = (float(*)[2])(void *)blends,
                           .solve = model->sections[SN_SECTION_DRIVE_SOLVE],
-                          .joint_count = joints,
+                          .joint_count = joint_count,
                           .bone_count = bone_count(model),
                           .turns = space,
-                          .gradients = (float *)(void *)(blends + blend_bytes(joints)),
+                          .gradients = (float *)(void *)(blends + blend_bytes(joint_count)),
                           .matrices = palette};
-  for (uint32_t j = 0; j < joints; j++) {
+  for (uint32_t j = 0; j < joint_count; j++) {
     float r[9];
     sn_rt_rotation_of(palette + 16 * (size_t)j, r);
     sn_rt_quat_from_rotation(r, job.turns[j]);
   }
-  for (uint32_t j = 0; j < joints; j++) {
+  for (uint32_t j = 0; j < joint_count; j++) {
     sn_rt_relative_log(job.turns[joint[j].base], job.turns[j], joint[j].reference, job.turns[j] + 4);
     job.turns[j][7] = 0;
   }
@@ -86,31 +87,31 @@ static int all_below(const uint16_t *values, uint32_t limit) {
   return 1;
 }
 
-int sn_rt_rotreg_good_block(const sn_rt_rotreg_block *b, uint32_t joints) {
-  if (b->turn_count > SN_RT_ROTREG_TURNS || !all_below(b->base, joints)) return 0;
-  if (!all_below(b->shear_joint[0], joints) || !all_below(b->shear_joint[1], joints)) return 0;
-  for (int k = 0; k < SN_RT_ROTREG_TURNS; k++)
-    if (!all_below(b->joint[k], joints)) return 0;
-  return sn_rt_all_finite(&b->map[0][0][0], SN_RT_ROTREG_TURNS * 9 * SN_RT_LANES) &&
+int sn_rt_rotreg_good_block(const sn_rt_rotreg_block *b, uint32_t joint_count) {
+  if (b->factor_count > SN_RT_ROTREG_FACTORS || !all_below(b->base, joint_count)) return 0;
+  if (!all_below(b->shear_joint[0], joint_count) || !all_below(b->shear_joint[1], joint_count)) return 0;
+  for (int k = 0; k < SN_RT_ROTREG_FACTORS; k++)
+    if (!all_below(b->joint[k], joint_count)) return 0;
+  return sn_rt_all_finite(&b->map[0][0][0], SN_RT_ROTREG_FACTORS * 9 * SN_RT_LANES) &&
          sn_rt_all_finite(&b->shear[0][0][0], 6 * 7 * SN_RT_LANES) &&
          sn_rt_all_finite(&b->tilt[0][0][0], 3 * 7 * SN_RT_LANES);
 }
 
 sn_rt_status sn_rt_rotreg_check(sn_rt_checker *c) {
-  uint32_t joints = c->model->info.joint_count;
+  uint32_t joint_count = c->model->info.joint_count;
   if (c->model->info.blend != SN_RT_BLEND_LINEAR) return SN_RT_BAD(c, "proxy bones need a linear blend");
-  if (joints == 0) return SN_RT_BAD(c, "proxy bones without joints");
-  sn_rt_status status = sn_rt_need(c, SN_SECTION_DRIVE_JOINTS, joints * sizeof(sn_rt_rotreg_joint));
+  if (joint_count == 0) return SN_RT_BAD(c, "proxy bones without joints");
+  sn_rt_status status = sn_rt_need(c, SN_SECTION_DRIVE_JOINTS, joint_count * sizeof(sn_rt_rotreg_joint));
   const sn_rt_rotreg_joint *joint = c->model->sections[SN_SECTION_DRIVE_JOINTS];
-  for (uint32_t j = 0; !status && j < joints; j++) {
-    if (joint[j].base >= joints || !sn_rt_all_finite(joint[j].reference, 3))
+  for (uint32_t j = 0; !status && j < joint_count; j++) {
+    if (joint[j].base >= joint_count || !sn_rt_all_finite(joint[j].reference, 3))
       status = SN_RT_BAD(c, "number %u of section drive.joints is out of range", j);
   }
   if (!status) status = sn_rt_need_if_there(c, SN_SECTION_DRIVE_CENTRE, 3 * sizeof(float));
   if (!status) status = sn_rt_check_floats(c, SN_SECTION_DRIVE_CENTRE);
-  return status
-           ? status
-           : sn_rt_need_floats(c, SN_SECTION_DRIVE_SOLVE, sn_rt_rotreg_solve_count(joints, bone_count(c->model)));
+  return status ? status
+                : sn_rt_need_floats(c, SN_SECTION_DRIVE_SOLVE,
+                                    sn_rt_rotreg_solve_count(joint_count, bone_count(c->model)));
 }
 
 static sn_rt_status check(sn_rt_checker *c) {

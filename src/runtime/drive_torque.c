@@ -11,11 +11,11 @@ _Static_assert(sizeof(sn_rt_torque_block) == 6144, "eight pairs of predictors ar
 static void make_blends(const sn_rt_model *model, const float *torques, float (*out)[2]) {
   const sn_rt_torque *torque = model->sections[SN_SECTION_DRIVE_TORQUES];
   const float *offsets = model->sections[SN_SECTION_DRIVE_OFFSETS];
-  uint32_t joints = model->info.joint_count;
-  for (uint32_t j = 0; j < joints; j++) {
+  uint32_t joint_count = model->info.joint_count;
+  for (uint32_t j = 0; j < joint_count; j++) {
     sn_rt_torque_blend(torque + j, offsets ? offsets + 2 * j : offsets, torques[j], out[j]);
   }
-  out[joints][0] = out[joints][1] = 0;
+  out[joint_count][0] = out[joint_count][1] = 0;
 }
 
 int sn_rt_torque_range(const sn_rt_model *model, uint32_t joint, float range[2]) {
@@ -36,27 +36,29 @@ static uint64_t work(const sn_rt_model *model) { return sn_rt_rotreg_work(model,
 
 // ---- checks ------------------------------------------------------------------------------------------------------------
 
-static int good_pair(const sn_rt_torque_block *b, uint32_t joints) {
+static int good_pair(const sn_rt_torque_block *b, uint32_t joint_count) {
   for (int l = 0; l < SN_RT_LANES; l++)
-    if (b->load[l] >= joints && b->load[l] != SN_RT_NO_JOINT) return 0;
-  return sn_rt_rotreg_good_block(&b->ends[0], joints) && sn_rt_rotreg_good_block(&b->ends[1], joints);
+    if (b->load[l] >= joint_count && b->load[l] != SN_RT_NO_JOINT) return 0;
+  return sn_rt_rotreg_good_block(&b->ends[0], joint_count) && sn_rt_rotreg_good_block(&b->ends[1], joint_count);
 }
 
 static sn_rt_status check(sn_rt_checker *c) {
-  uint32_t joints = c->model->info.joint_count;
-  uint32_t blocks = sn_rt_rotreg_blocks(c->model->info.palette_count - joints);
+  uint32_t joint_count = c->model->info.joint_count;
+  uint32_t blocks = sn_rt_rotreg_blocks(c->model->info.palette_count - joint_count);
   sn_rt_status status = sn_rt_rotreg_check(c);
-  if (!status) status = sn_rt_need_floats(c, SN_SECTION_DRIVE_TORQUES, joints * sizeof(sn_rt_torque) / sizeof(float));
+  if (!status)
+    status = sn_rt_need_floats(c, SN_SECTION_DRIVE_TORQUES, joint_count * sizeof(sn_rt_torque) / sizeof(float));
   if (!status) status = sn_rt_need(c, SN_SECTION_DRIVE_PAIRS, blocks * sizeof(sn_rt_torque_block));
-  if (!status) status = sn_rt_need_if_there(c, SN_SECTION_DRIVE_OFFSETS, joints * 2 * sizeof(float));
+  if (!status) status = sn_rt_need_if_there(c, SN_SECTION_DRIVE_OFFSETS, joint_count * 2 * sizeof(float));
   if (!status) status = sn_rt_check_floats(c, SN_SECTION_DRIVE_OFFSETS);
   const sn_rt_torque *torque = c->model->sections[SN_SECTION_DRIVE_TORQUES];
-  for (uint32_t j = 0; !status && j < joints; j++) {
+  for (uint32_t j = 0; !status && j < joint_count; j++) {
     if (torque[j].high < torque[j].low) status = SN_RT_BAD(c, "the torque of joint %u is out of range", j);
   }
   const sn_rt_torque_block *pairs = c->model->sections[SN_SECTION_DRIVE_PAIRS];
   for (uint32_t b = 0; !status && b < blocks; b++) {
-    if (!good_pair(pairs + b, joints)) status = SN_RT_BAD(c, "a pair of predictors of block %u is out of range", b);
+    if (!good_pair(pairs + b, joint_count))
+      status = SN_RT_BAD(c, "a pair of predictors of block %u is out of range", b);
   }
   return status;
 }

@@ -68,7 +68,7 @@ typedef struct sn_rt_extra {
   float reserved;
 } sn_rt_extra;
 
-enum { SN_RT_ROTREG_TURNS = 3, SN_RT_ROTREG_ROWS = 32 }; // joints of a predictor at most; rows of C in a block
+enum { SN_RT_ROTREG_FACTORS = 3, SN_RT_ROTREG_ROWS = 32 }; // joints of a predictor at most; rows of C in a block
 
 // Drive `rotreg`: the joint's logarithm is taken relative to `base`, on the branch nearest to `reference`.
 typedef struct sn_rt_rotreg_joint {
@@ -77,14 +77,14 @@ typedef struct sn_rt_rotreg_joint {
 } sn_rt_rotreg_joint;
 
 // Eight predictors, one per lane: with phi = [theta of shear_joint 0, of shear_joint 1, 1], the rotation is
-// R = Q_base exp(map_1 theta_1) exp(map_2 theta_2) ... exp(tilt phi) and scale/shear is shear phi. Turns from turn_count on
+// R = Q_base exp(map_1 theta_1) exp(map_2 theta_2) ... exp(tilt phi) and scale/shear is shear phi. Factors from factor_count on
 // are not there; lanes left over are zero.
 typedef struct sn_rt_rotreg_block {
-  uint16_t base[8], joint[SN_RT_ROTREG_TURNS][8], shear_joint[2][8];
-  uint32_t turn_count;
+  uint16_t base[8], joint[SN_RT_ROTREG_FACTORS][8], shear_joint[2][8];
+  uint32_t factor_count;
   uint32_t reserved[15];
-  float map[SN_RT_ROTREG_TURNS][9][8]; // row-major
-  float shear[6][7][8];                // xx yy zz xy xz yz
+  float map[SN_RT_ROTREG_FACTORS][9][8]; // row-major
+  float shear[6][7][8];                  // xx yy zz xy xz yz
   float tilt[3][7][8];
 } sn_rt_rotreg_block;
 
@@ -175,12 +175,12 @@ typedef struct sn_rt_correct_entry {
 // Packed models. A row is eight numbers of 12 bits; sections of rows are followed by SN_RT_PACKED_TAIL zero bytes, so that
 // a row can be read with 16. Weights are multiples of 1 / SN_RT_PACKED_TOTAL; the components of an octahedral normal of
 // 1 / SN_RT_OCTAHEDRAL_HALF, plus one; displacements have SN_RT_PACKED_ZERO added. Those of normals are three numbers of ten
-// bits in 32, x lowest, with SN_RT_PACKED_TURN_ZERO added.
+// bits in 32, x lowest, with SN_RT_PACKED_NORMAL_ZERO added.
 enum { SN_RT_PACKED_BITS = 12, SN_RT_PACKED_ROW = 12, SN_RT_PACKED_NORMALS = 24, SN_RT_PACKED_TAIL = 4 }; // bytes
 #define SN_RT_PACKED_TOTAL 4095.0f
 #define SN_RT_OCTAHEDRAL_HALF 2047.0f
 #define SN_RT_PACKED_ZERO 2048.0f
-#define SN_RT_PACKED_TURN_ZERO 512.0f
+#define SN_RT_PACKED_NORMAL_ZERO 512.0f
 
 typedef struct sn_rt_packed_entry {
   uint16_t basis;
@@ -216,8 +216,8 @@ static inline uint32_t sn_rt_blocks_of(uint32_t count) { return count / SN_RT_LA
 // Rows and numbers of drive.solve: eight proxy bones, four rows each, to a block.
 static inline uint32_t sn_rt_rotreg_blocks(uint32_t bones) { return (bones + SN_RT_LANES - 1) / SN_RT_LANES; }
 
-static inline uint64_t sn_rt_rotreg_solve_count(uint32_t joints, uint32_t bones) {
-  return (uint64_t)sn_rt_rotreg_blocks(bones) * SN_RT_ROTREG_ROWS * (3 * (uint64_t)bones + 4 * (uint64_t)joints);
+static inline uint64_t sn_rt_rotreg_solve_count(uint32_t joint_count, uint32_t bones) {
+  return (uint64_t)sn_rt_rotreg_blocks(bones) * SN_RT_ROTREG_ROWS * (3 * (uint64_t)bones + 4 * (uint64_t)joint_count);
 }
 
 // The sections: what the sources call one, and its name in the file. The order is that of sn_rt_model.sections.

@@ -71,8 +71,8 @@ static size_t entry_bytes(const sn_rt_model *model) {
 static uint64_t padded(uint64_t floats) { return (floats + 15) / 16 * 16; }
 
 static uint64_t turn_count(const sn_rt_model *model) {
-  uint64_t joints = model->sections[SN_SECTION_JOINT_REFERENCE] ? model->info.joint_count : 0;
-  return 8 * joints + model->info.value_count;
+  uint64_t joint_count = model->sections[SN_SECTION_JOINT_REFERENCE] ? model->info.joint_count : 0;
+  return 8 * joint_count + model->info.value_count;
 }
 
 static uint64_t drive_floats(const sn_rt_model *model) {

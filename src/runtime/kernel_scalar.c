@@ -32,17 +32,18 @@ static float basis_value(const sn_rt_job *job, const vertex *v, const sn_rt_corr
 static void correct_vertex(const sn_rt_job *job, size_t block, uint32_t lane, vertex *v) {
   const sn_rt_correcting *c = &job->correct;
   const sn_rt_stored_corrections *stored = &c->stored;
-  float move[3] = {0, 0, 0}, turn[3] = {0, 0, 0};
+  float position_delta[3] = {0, 0, 0}, normal_delta[3] = {0, 0, 0};
   for (uint32_t n = stored->start[block]; n < stored->start[block + 1]; n++) {
     sn_rt_correct_entry e = sn_rt_stored_entry(stored, n);
     float value = basis_value(job, v, &e);
-    for (uint32_t r = 0; r < 3; r++) move[r] += value * e.position * sn_rt_stored_delta(stored, n, r, lane);
-    for (uint32_t r = 0; r < 3; r++) turn[r] += value * e.normal * sn_rt_stored_delta(stored, n, 3 + r, lane);
+    for (uint32_t r = 0; r < 3; r++) position_delta[r] += value * e.position * sn_rt_stored_delta(stored, n, r, lane);
+    for (uint32_t r = 0; r < 3; r++) normal_delta[r] += value * e.normal * sn_rt_stored_delta(stored, n, 3 + r, lane);
   }
-  float squared = move[0] * move[0] + move[1] * move[1] + move[2] * move[2];
+  float squared = position_delta[0] * position_delta[0] + position_delta[1] * position_delta[1] +
+                  position_delta[2] * position_delta[2];
   float limit = stored->limits ? sn_rt_limit(squared, sn_rt_stored_limit(stored, block, lane)) : 1;
   float *position = c->forward ? v->moved : v->position, *normal = c->forward ? v->turned : v->normal;
-  for (int r = 0; r < 3; r++) position[r] += limit * move[r], normal[r] += turn[r];
+  for (int r = 0; r < 3; r++) position[r] += limit * position_delta[r], normal[r] += normal_delta[r];
 }
 
 // Vertex `lane` of block `block` of the group.
@@ -74,12 +75,12 @@ static vertex load_vertex(const sn_rt_job *job, uint32_t group, uint32_t block, 
 
 typedef void (*vertex_fn)(const sn_rt_job *job, const vertex *v);
 
-static void for_each_vertex(const sn_rt_job *job, vertex_fn move) {
+static void for_each_vertex(const sn_rt_job *job, vertex_fn position_delta) {
   for (uint32_t index = job->first_group; index < job->last_group; index++) {
     for (uint32_t block = 0; block < job->skin.groups[index].block_count; block++)
       for (uint32_t lane = 0; lane < SN_RT_LANES; lane++) {
         vertex v = load_vertex(job, index, block, lane);
-        move(job, &v);
+        position_delta(job, &v);
       }
   }
 }

@@ -181,7 +181,7 @@ static SN_RT_INLINE vf3 transform_normal(const vf b[12], vf3 n) {
 }
 
 // r x (r x p + w p): the rotation of p less p, times |q|^2 / 2.
-static SN_RT_INLINE vf3 turn(const vf q[4], vf3 p, vf3 d) {
+static SN_RT_INLINE vf3 half_rotate(const vf q[4], vf3 p, vf3 d) {
   vf3 r = {q[0], q[1], q[2]};
   vf3 inner = mad(d, q[3], p);
   vf3 c = cross(r, p);
@@ -196,14 +196,14 @@ static SN_RT_INLINE vf two_over_square(const vf q[4]) {
 
 static SN_RT_INLINE vf3 move_by_dualquat(const vf q[8], vf factor, vf3 p) {
   vf3 r = {q[0], q[1], q[2]}, d = {q[4], q[5], q[6]};
-  vf3 out = mad(turn(q, p, d), q[3], d);
+  vf3 out = mad(half_rotate(q, p, d), q[3], d);
   out = (vf3){vf_fnma(q[7], r.x, out.x), vf_fnma(q[7], r.y, out.y), vf_fnma(q[7], r.z, out.z)};
   return mad(p, factor, out);
 }
 
 static SN_RT_INLINE vf3 rotate_by(const vf q[4], vf factor, vf3 n) {
   vf3 none = {vf_set(0), vf_set(0), vf_set(0)};
-  return mad(n, factor, turn(q, n, none));
+  return mad(n, factor, half_rotate(q, n, none));
 }
 
 // ---- groups ---------------------------------------------------------------------------------------------------------------------
@@ -319,9 +319,9 @@ static SN_RT_INLINE vf3 load_packed_delta(const uint8_t *rows, int lane) {
                vf_sub(vf_load_u12(at + 2 * SN_RT_PACKED_ROW), zero)};
 }
 
-static SN_RT_INLINE vf3 load_packed_turn(const uint8_t *turns, int lane) {
-  const uint8_t *at = turns + 4 * lane;
-  vf zero = vf_set(SN_RT_PACKED_TURN_ZERO);
+static SN_RT_INLINE vf3 load_packed_normal(const uint8_t *normals, int lane) {
+  const uint8_t *at = normals + 4 * lane;
+  vf zero = vf_set(SN_RT_PACKED_NORMAL_ZERO);
   return (vf3){vf_sub(vf_load_u10(at, 0), zero), vf_sub(vf_load_u10(at, 10), zero),
                vf_sub(vf_load_u10(at, 20), zero)};
 }
@@ -367,7 +367,7 @@ static SN_RT_INLINE void add_packed_entry(const sn_rt_job *job, const sn_rt_grou
   sum->position = mad(sum->position, vf_mul(value, vf_set(e->position)), load_packed_delta(deltas, lane));
   if (!normals) return;
   vf scale = vf_mul(value, vf_set(sn_rt_short_float(e->normal)));
-  sum->normal = mad(sum->normal, scale, load_packed_turn(deltas + 3 * SN_RT_PACKED_ROW, lane));
+  sum->normal = mad(sum->normal, scale, load_packed_normal(deltas + 3 * SN_RT_PACKED_ROW, lane));
 }
 
 static SN_RT_INLINE vf load_limit(const sn_rt_stored_corrections *c, uint32_t bits, size_t at) {
@@ -571,7 +571,7 @@ static SN_RT_INLINE void centres_blocks(const sn_rt_job *job, const sn_rt_group 
       if (stretched) arm = mad(mad(scale(arm.x, column(s, 0)), arm.y, column(s, 1)), arm.z, column(s, 2));
       vf factor = two_over_square(q);
       int pairs = in_pairs(at.lanes);
-      vf3 p = add(transform(b, centre), mad(arm, factor, turn(q, arm, none)));
+      vf3 p = add(transform(b, centre), mad(arm, factor, half_rotate(q, arm, none)));
       put(positions, pairs, at.lanes, c.after ? add(p, c.position) : p);
       if (!normals) continue;
       vf3 n = load_normals(&at, bits, 1);

@@ -160,9 +160,9 @@ static inline float sn_rt_stored_delta(const sn_rt_stored_corrections *c, size_t
     return (float)sn_rt_packed_number(rows + component * SN_RT_PACKED_ROW, lane) - SN_RT_PACKED_ZERO;
   }
   if (c->delta_bytes == 3 * SN_RT_PACKED_ROW) return 0;
-  uint32_t turn;
-  memcpy(&turn, rows + 3 * SN_RT_PACKED_ROW + lane * sizeof turn, sizeof turn);
-  return (float)(turn >> 10 * (component - 3) & 1023) - SN_RT_PACKED_TURN_ZERO;
+  uint32_t packed_normal;
+  memcpy(&packed_normal, rows + 3 * SN_RT_PACKED_ROW + lane * sizeof packed_normal, sizeof packed_normal);
+  return (float)(packed_normal >> 10 * (component - 3) & 1023) - SN_RT_PACKED_NORMAL_ZERO;
 }
 
 static inline float sn_rt_stored_limit(const sn_rt_stored_corrections *c, size_t block, uint32_t lane) {

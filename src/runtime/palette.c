@@ -20,17 +20,17 @@ static void load_matrix(const float row_major[12], float columns[16]) {
 static void entry_centre(const sn_rt_model *model, uint32_t entry, float centre[3]) {
   const float(*rest)[12] = model->sections[SN_SECTION_JOINT_REST];
   const sn_rt_extra *extra = model->sections[SN_SECTION_DRIVE_EXTRA];
-  uint32_t joints = model->info.joint_count;
+  uint32_t joint_count = model->info.joint_count;
   for (int c = 0; c < 3; c++) {
-    centre[c] = entry >= joints ? extra[entry - joints].centre[c] : rest ? rest[entry][4 * c + 3] : 0;
+    centre[c] = entry >= joint_count ? extra[entry - joint_count].centre[c] : rest ? rest[entry][4 * c + 3] : 0;
   }
 }
 
 // The joint whose hemisphere a palette entry goes by.
 static uint32_t entry_joint(const sn_rt_model *model, uint32_t entry) {
   const sn_rt_extra *extra = model->sections[SN_SECTION_DRIVE_EXTRA];
-  uint32_t joints = model->info.joint_count;
-  return entry < joints ? entry : extra[entry - joints].child;
+  uint32_t joint_count = model->info.joint_count;
+  return entry < joint_count ? entry : extra[entry - joint_count].child;
 }
 
 // Every dual quaternion on the hemisphere of its joint's turn, which comes from the references and the state.

@@ -50,8 +50,8 @@ SN_RT_BOTH const double *sn_rt_mix(const sn_rt_pose_spaces *s, const sn_rt_field
 // M4, the cubic B-spline (Shape by Example).
 SN_RT_BOTH double sn_rt_bspline(double x) {
   if (x < 1) return 2.0 / 3 - x * x * (1 - x / 2);
-  double rest = 2 - x;
-  return x < 2 ? rest * rest * rest / 6 : 0;
+  double left = 2 - x;
+  return x < 2 ? left * left * left / 6 : 0;
 }
 
 SN_RT_BOTH double sn_rt_kernel_of(uint32_t kernel, double d2, double width) {

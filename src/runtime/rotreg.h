@@ -13,7 +13,7 @@ void sn_rt_rotreg_run(const sn_rt_model *model, const sn_rt_input *input, const 
 
 // Checks what both drives have; a block of predictors whose indices and numbers are in range.
 sn_rt_status sn_rt_rotreg_check(sn_rt_checker *c);
-int sn_rt_rotreg_good_block(const sn_rt_rotreg_block *b, uint32_t joints);
+int sn_rt_rotreg_good_block(const sn_rt_rotreg_block *b, uint32_t joint_count);
 
 uint64_t sn_rt_rotreg_scratch(const sn_rt_model *model);
 uint64_t sn_rt_rotreg_work(const sn_rt_model *model, int ends); // predictors per proxy bone: 1 or 2

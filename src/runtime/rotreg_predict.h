@@ -71,7 +71,7 @@ static SN_RT_INLINE vf rr_linear(const float (*row)[8], int lane, const vf terms
 static SN_RT_INLINE void rr_parts(const sn_rt_rotreg_block *b, int lane, const float (*turns)[8], vf q[4], vf s[6]) {
   vf terms[6], tilt[3], last[4];
   rr_gather(turns, b->base + lane, 0, 4, q);
-  for (uint32_t k = 0; k < b->turn_count; k++) {
+  for (uint32_t k = 0; k < b->factor_count; k++) {
     vf theta[3], r[3], e[4];
     rr_gather(turns, b->joint[k] + lane, 4, 3, theta);
     for (int n = 0; n < 3; n++) {
@@ -152,7 +152,7 @@ static SN_RT_INLINE void rr_blend(const float (*turns)[8], const float (*blends)
   vf q[2][4], s[2][6], f_s = vf_load(weights[1]);
   for (int end = 0; end < 2; end++) rr_parts(&b->ends[end], lane, turns, q[end], s[end]);
   rr_slerp(q[0], q[1], vf_load(weights[0]));
-  vf rest = rr_sub(vf_set(1), f_s);
-  for (int c = 0; c < 6; c++) s[0][c] = vf_fma(rest, s[0][c], vf_mul(f_s, s[1][c]));
+  vf f_0 = rr_sub(vf_set(1), f_s);
+  for (int c = 0; c < 6; c++) s[0][c] = vf_fma(f_0, s[0][c], vf_mul(f_s, s[1][c]));
   rr_gradient(q[0], s[0], out);
 }

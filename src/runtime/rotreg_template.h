@@ -24,12 +24,12 @@ static SN_RT_INLINE void rr_accumulate(const float *c, const float *x, uint32_t 
 
 // rr_rows rows of T' from row `first` of block `block` on, into the palette (6).
 static SN_RT_INLINE void rr_solve(const sn_rt_rotreg_job *job, uint32_t block, uint32_t first) {
-  uint32_t keys = 3 * job->bone_count, joints = 4 * job->joint_count;
-  const float *c = job->solve + (size_t)block * SN_RT_ROTREG_ROWS * (keys + joints) + first;
+  uint32_t gradient_columns = 3 * job->bone_count, joint_columns = 4 * job->joint_count;
+  const float *c = job->solve + (size_t)block * SN_RT_ROTREG_ROWS * (gradient_columns + joint_columns) + first;
   vf sum[3][rr_vectors];
   for (int n = 0; n < rr_vectors; n++) sum[0][n] = sum[1][n] = sum[2][n] = vf_set(0);
-  rr_accumulate(c, job->gradients, keys, sum);
-  rr_accumulate(c + (size_t)keys * SN_RT_ROTREG_ROWS, job->matrices, joints, sum);
+  rr_accumulate(c, job->gradients, gradient_columns, sum);
+  rr_accumulate(c + (size_t)gradient_columns * SN_RT_ROTREG_ROWS, job->matrices, joint_columns, sum);
   float rows[3][rr_vectors * 8];
   for (int a = 0; a < 3; a++)
     for (int n = 0; n < rr_vectors; n++) vf_store(rows[a] + n * width, sum[a][n]);

@@ -250,12 +250,12 @@ sn_rt_status sn_rt_normals(const sn_rt_model *model, const sn_rt_output *output,
                          .normal_stride = output->normal_stride ? output->normal_stride : 12};
   uint32_t end = first + count, whole = (first + SN_RT_LANES - 1) / SN_RT_LANES * SN_RT_LANES;
   if (whole > end) whole = end;
-  uint32_t rest = whole + (end - whole) / SN_RT_LANES * SN_RT_LANES;
+  uint32_t blocks_end = whole + (end - whole) / SN_RT_LANES * SN_RT_LANES;
   if (first < whole) shade_part(&job, kernels, first, whole);
-  if (rest < end) shade_part(&job, kernels, rest, end);
-  job.first_block = whole / SN_RT_LANES, job.last_block = rest / SN_RT_LANES;
+  if (blocks_end < end) shade_part(&job, kernels, blocks_end, end);
+  job.first_block = whole / SN_RT_LANES, job.last_block = blocks_end / SN_RT_LANES;
   job.normals += whole * job.normal_stride;
-  if (whole < rest) kernels->shade(&job);
+  if (whole < blocks_end) kernels->shade(&job);
   return SN_RT_OK;
 }
 

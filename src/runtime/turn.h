@@ -42,8 +42,8 @@ SN_RT_BOTH void sn_rt_unwrap(float x[3], const float last[3]) {
   float angle = sqrtf(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
   if (!(angle > 1e-6f)) { // whole turns: along the last vector
     float length = sqrtf(last[0] * last[0] + last[1] * last[1] + last[2] * last[2]);
-    float turns = rintf(length / period);
-    for (int c = 0; c < 3; c++) x[c] = turns > 0 ? last[c] / length * turns * period : x[c];
+    float cycles = rintf(length / period);
+    for (int c = 0; c < 3; c++) x[c] = cycles > 0 ? last[c] / length * cycles * period : x[c];
     return;
   }
   float along = (last[0] * x[0] + last[1] * x[1] + last[2] * x[2]) / angle;

@@ -27,18 +27,19 @@ size_t sn_rt_state_size(const sn_rt_model *model) {
 
 sn_rt_status sn_rt_check_references(sn_rt_checker *c) {
   const sn_rt_reference *references = c->model->sections[SN_SECTION_JOINT_REFERENCE];
-  uint32_t joints = c->model->info.joint_count;
+  uint32_t joint_count = c->model->info.joint_count;
   sn_rt_status status =
-    sn_rt_need_if_there(c, SN_SECTION_JOINT_REFERENCE, (uint64_t)joints * sizeof(sn_rt_reference));
+    sn_rt_need_if_there(c, SN_SECTION_JOINT_REFERENCE, (uint64_t)joint_count * sizeof(sn_rt_reference));
   if (status || !references) return status;
   uint8_t seen[SN_RT_MAX_JOINTS / 8 + 1];
   memset(seen, 0, sizeof seen);
-  for (uint32_t n = 0; n < joints; n++) {
+  for (uint32_t n = 0; n < joint_count; n++) {
     const sn_rt_reference *r = references + n;
-    int again = r->joint < joints && (seen[r->joint / 8] >> r->joint % 8 & 1);
-    int orphan = r->parent != SN_RT_NO_JOINT && (r->parent >= joints || !(seen[r->parent / 8] >> r->parent % 8 & 1));
+    int again = r->joint < joint_count && (seen[r->joint / 8] >> r->joint % 8 & 1);
+    int orphan =
+      r->parent != SN_RT_NO_JOINT && (r->parent >= joint_count || !(seen[r->parent / 8] >> r->parent % 8 & 1));
     float length = sn_rt_dot4(r->rotation, r->rotation);
-    if (r->joint >= joints || again || orphan || !(length > 0.99f && length < 1.01f)) {
+    if (r->joint >= joint_count || again || orphan || !(length > 0.99f && length < 1.01f)) {
       return SN_RT_BAD(c, "reference %u is not one of a joint after its parent's", n);
     }
     seen[r->joint / 8] |= (uint8_t)(1u << r->joint % 8);

@@ -16,10 +16,11 @@ static int frame_count(const sn_examples *examples) {
   return examples->frames.frame_count > 0 ? examples->frames.frame_count : examples->poses.frame_count;
 }
 
-static sn_status check_size(sn_context *ctx, const sn_examples *examples, const char *what, int frames, int joints) {
-  if (joints == examples->skeleton.joint_count && frames == frame_count(examples)) return SN_OK;
+static sn_status check_size(sn_context *ctx, const sn_examples *examples, const char *what, int frames,
+                            int joint_count) {
+  if (joint_count == examples->skeleton.joint_count && frames == frame_count(examples)) return SN_OK;
   return sn_fail(ctx, SN_BAD_INPUT, "the %s are %d frames of %d joints; %d frames of %d joints are needed", what,
-                 frames, joints, frame_count(examples), examples->skeleton.joint_count);
+                 frames, joint_count, frame_count(examples), examples->skeleton.joint_count);
 }
 
 static sn_status check_poses(sn_context *ctx, const sn_examples *examples) {
@@ -152,7 +153,7 @@ void sn_examples_note(sn_context *ctx, sn_examples *examples, const char *format
   va_end(args);
   for (int k = 0; k < examples->note_count; k++)
     if (strcmp(examples->notes[k], text) == 0) return;
-  const char *kept = examples->note_count < SN_MOST_NOTES ? sn_arena_text(ctx, &examples->memory, text) : NULL;
+  char *kept = examples->note_count < SN_MOST_NOTES ? sn_arena_text(ctx, &examples->memory, text) : NULL;
   if (kept) examples->notes[examples->note_count++] = kept;
 }
 

@@ -17,7 +17,7 @@ static long read_number(const char **text) {
 }
 
 static sn_status bad_spec(sn_context *ctx, const char *spec) {
-  return sn_fail(ctx, SN_BAD_INPUT, "--keys %s: expected all, every:N, random:N or a list like 0,5,10-20", spec);
+  return sn_fail(ctx, SN_BAD_INPUT, "`keys` %s: expected all, every:N, random:N or a list like 0,5,10-20", spec);
 }
 
 static sn_status mark_every(sn_context *ctx, const char *spec, const char *text, int frame_count, bool *chosen) {
@@ -32,7 +32,7 @@ static sn_status mark_random(sn_context *ctx, const char *spec, const char *text
   long wanted = read_number(&text);
   if (wanted < 1 || *text) return bad_spec(ctx, spec);
   if (wanted > frame_count) {
-    return sn_fail(ctx, SN_BAD_INPUT, "--keys %s: there are only %d frames", spec, frame_count);
+    return sn_fail(ctx, SN_BAD_INPUT, "`keys` %s: there are only %d frames", spec, frame_count);
   }
   sn_random rng = sn_random_new(seed);
   // Selection sampling: one pass, each subset equally likely.
@@ -47,9 +47,9 @@ static sn_status mark_list(sn_context *ctx, const char *spec, int frame_count, b
     long first = read_number(&text), last = first;
     if (first >= 0 && *text == '-') text++, last = read_number(&text);
     if (first < 0 || last < 0 || (*text && *text != ',')) return bad_spec(ctx, spec);
-    if (last < first) return sn_fail(ctx, SN_BAD_INPUT, "--keys %s: %ld-%ld runs backwards", spec, first, last);
+    if (last < first) return sn_fail(ctx, SN_BAD_INPUT, "`keys` %s: %ld-%ld runs backwards", spec, first, last);
     if (last >= frame_count) {
-      return sn_fail(ctx, SN_BAD_INPUT, "--keys %s: frame %ld does not exist; the last one is %d", spec, last,
+      return sn_fail(ctx, SN_BAD_INPUT, "`keys` %s: frame %ld does not exist; the last one is %d", spec, last,
                      frame_count - 1);
     }
     for (long f = first; f <= last; f++) chosen[f] = true;
@@ -78,14 +78,14 @@ static sn_status list_frames(sn_context *ctx, const bool *chosen, bool value, in
 }
 
 sn_status sn_keys_parse(sn_context *ctx, const char *spec, int frame_count, uint64_t seed, sn_keys *out,
-                        sn_keys *rest) {
+                        sn_keys *others) {
   *out = (sn_keys){0};
-  if (rest) *rest = (sn_keys){0};
+  if (others) *others = (sn_keys){0};
   sn_arena scratch = sn_arena_new(ctx);
   bool *chosen = SN_NEW(ctx, &scratch, bool, frame_count);
   sn_status status = chosen ? mark_frames(ctx, spec, frame_count, seed, chosen) : ctx->error.status;
   if (status == SN_OK) status = list_frames(ctx, chosen, true, frame_count, out);
-  if (status == SN_OK && rest) status = list_frames(ctx, chosen, false, frame_count, rest);
+  if (status == SN_OK && others) status = list_frames(ctx, chosen, false, frame_count, others);
   if (status != SN_OK) sn_keys_free(out);
   sn_arena_free(&scratch);
   return status;

@@ -144,13 +144,13 @@ static sn_status mirror_frames(sn_context *ctx, const mirror *m, sn_frames *fram
 }
 
 static sn_status mirror_poses(sn_context *ctx, const mirror *m, sn_poses *poses) {
-  int count = poses->frame_count, joints = poses->joint_count;
+  int count = poses->frame_count, joint_count = poses->joint_count;
   sn_poses both;
-  sn_status status = sn_poses_new(ctx, joints, 2 * count, &both);
+  sn_status status = sn_poses_new(ctx, joint_count, 2 * count, &both);
   if (status != SN_OK) return status;
   sn_affine turned = reflection(&m->plane);
   for (int f = 0; f < count; f++)
-    for (int j = 0; j < joints; j++) {
+    for (int j = 0; j < joint_count; j++) {
       sn_pose(&both, f)[j] = sn_pose(poses, f)[j];
       sn_pose(&both, count + f)[j] = sn_affine_mul(turned, sn_affine_mul(sn_pose(poses, f)[m->joints[j]], turned));
     }

@@ -224,11 +224,11 @@ sn_status sn_session_give_frames(sn_session *s, int frames, int vertices, const 
   return SN_OK;
 }
 
-sn_status sn_session_give_skeleton(sn_session *s, int joints, const char *const *names, const int *parents,
+sn_status sn_session_give_skeleton(sn_session *s, int joint_count, const char *const *names, const int *parents,
                                    const double *rest, int frames, const double *poses) {
   sn_examples *e = &s->examples;
-  sn_status status = sn_skeleton_new(&s->ctx, joints, &e->skeleton);
-  for (int j = 0; status == SN_OK && j < joints; j++) {
+  sn_status status = sn_skeleton_new(&s->ctx, joint_count, &e->skeleton);
+  for (int j = 0; status == SN_OK && j < joint_count; j++) {
     e->skeleton.names[j] = sn_arena_text(&s->ctx, &e->skeleton.memory, names[j]);
     if (!e->skeleton.names[j]) return s->ctx.error.status;
     e->skeleton.parents[j] = parents[j];
@@ -236,7 +236,7 @@ sn_status sn_session_give_skeleton(sn_session *s, int joints, const char *const 
   }
   if (status == SN_OK) status = sn_skeleton_sort(&s->ctx, &e->skeleton);
   if (status == SN_OK && frames > 0) {
-    e->poses = (sn_poses){.joint_count = joints, .frame_count = frames, .matrices = (sn_affine *)poses};
+    e->poses = (sn_poses){.joint_count = joint_count, .frame_count = frames, .matrices = (sn_affine *)poses};
   }
   return status;
 }

@@ -59,7 +59,7 @@ static sn_status rig_options(sn_session *s, const char *pairs, bool keep_bones, 
   sn_status status = sn_options_parse(&s->ctx, sn_rig_option_groups, pairs, out);
   if (status != SN_OK) return status;
   out->keep_bones = keep_bones;
-  if (out->bone_type == SN_RIG_AFFINE && out->joints != SN_RIG_FREE) {
+  if (out->bone_type == SN_RIG_AFFINE && out->structure != SN_RIG_FREE) {
     return sn_fail(&s->ctx, SN_BAD_INPUT, "affine bones have no joints to turn about; add joints=none");
   }
   if (!*solve) return SN_OK;

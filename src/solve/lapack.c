@@ -34,9 +34,9 @@ sn_status sn_lapack_room(sn_context *ctx) {
 static void transpose_square(int n, double *a) {
   for (size_t r = 0; r < (size_t)n; r++)
     for (size_t c = 0; c < r; c++) {
-      double held = a[r * (size_t)n + c];
+      double below = a[r * (size_t)n + c];
       a[r * (size_t)n + c] = a[c * (size_t)n + r];
-      a[c * (size_t)n + r] = held;
+      a[c * (size_t)n + r] = below;
     }
 }
 

@@ -52,13 +52,13 @@ static void solve_equality(const sn_simplex *q, const passive_set *p, factor *f,
     for (int e = 0; e < r; e++) value -= f->l[r][e] * z[e + 1];
     z[r + 1] = value * f->l[r][r];
   }
-  double rest = 1;
+  double others = 1;
   for (int r = m - 1; r >= 0; r--) {
     for (int k = r + 1; k < m; k++) z[r + 1] -= f->l[k][r] * z[k + 1];
     z[r + 1] *= f->l[r][r];
-    rest -= z[r + 1];
+    others -= z[r + 1];
   }
-  z[0] = rest;
+  z[0] = others;
 }
 
 // Minimises over the entries of `p` alone: steps to the boundary drop entries until all are positive.
@@ -172,12 +172,12 @@ static int cheapest_entry(const sn_simplex *q, const passive_set *p, const facto
 static void drop_to(sn_simplex *q, passive_set *p, factor *f, int limit) {
   while (p->count > limit) {
     int r = cheapest_entry(q, p, f);
-    double rest = 1 - q->w[p->index[r]];
+    double others = 1 - q->w[p->index[r]];
     q->w[p->index[r]] = 0;
     leave(p, r);
     for (int k = 0; k < p->count; k++) {
       double *w = &q->w[p->index[k]];
-      *w = rest > 1e-12 ? *w / rest : 1.0 / p->count;
+      *w = others > 1e-12 ? *w / others : 1.0 / p->count;
     }
     solve_passive(q, p, f);
   }

@@ -122,11 +122,11 @@ static sn_status exchange_chosen(sn_context *ctx, sn_arena *memory, const sn_exa
 }
 
 static sn_status choose_keys(sn_context *ctx, const sn_examples *examples, int frame_count, const char *wanted,
-                             sn_keys *out, sn_keys *rest) {
+                             sn_keys *out, sn_keys *others) {
   char *end;
   long count = strtol(wanted, &end, 10);
   if (*wanted < '0' || *wanted > '9' || *end || count < 1 || count > frame_count) {
-    return sn_fail(ctx, SN_BAD_INPUT, "--keys auto:%s: auto:N chooses 1 to %d frames", wanted, frame_count);
+    return sn_fail(ctx, SN_BAD_INPUT, "`keys` auto:%s: auto:N chooses 1 to %d frames", wanted, frame_count);
   }
   sn_arena scratch = sn_arena_new(ctx);
   size_t square = (size_t)frame_count * (size_t)frame_count;
@@ -137,7 +137,7 @@ static sn_status choose_keys(sn_context *ctx, const sn_examples *examples, int f
   if (status == SN_OK) choose(matrix, frame_count, (int)count, chosen);
   if (status == SN_OK) status = exchange_chosen(ctx, &scratch, examples, frame_count, (int)count, gram, chosen);
   const char *text = status == SN_OK ? list_text(ctx, &scratch, chosen, frame_count) : NULL;
-  if (status == SN_OK) status = text ? sn_keys_parse(ctx, text, frame_count, 0, out, rest) : ctx->error.status;
+  if (status == SN_OK) status = text ? sn_keys_parse(ctx, text, frame_count, 0, out, others) : ctx->error.status;
   sn_arena_free(&scratch);
   return status;
 }

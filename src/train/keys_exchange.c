@@ -36,9 +36,9 @@ static double joint_kernel(const sn_vec3 *x, const sn_vec3 *y, int count) {
 }
 
 // Between two frames' turns; zero in the rest pose.
-static double turn_kernel(const sn_vec3 *x, const sn_vec3 *y, int joints) {
-  double sum = whole * joint_kernel(x, y, joints);
-  for (int j = 0; j < joints; j++) sum += joint_kernel(x + j, y + j, 1);
+static double turn_kernel(const sn_vec3 *x, const sn_vec3 *y, int joint_count) {
+  double sum = whole * joint_kernel(x, y, joint_count);
+  for (int j = 0; j < joint_count; j++) sum += joint_kernel(x + j, y + j, 1);
   return sum;
 }
 
@@ -104,15 +104,15 @@ static void turns_of(const sn_examples *examples, int f, sn_vec3 *out) {
 
 static sn_status make_kernel(sn_context *ctx, sn_arena *memory, const sn_examples *examples, int frames,
                              double **out) {
-  int joints = examples->skeleton.joint_count;
-  sn_vec3 *turns = SN_NEW(ctx, memory, sn_vec3, (size_t)frames * (size_t)joints);
+  int joint_count = examples->skeleton.joint_count;
+  sn_vec3 *turns = SN_NEW(ctx, memory, sn_vec3, (size_t)frames * (size_t)joint_count);
   double *kernel = *out = SN_NEW(ctx, memory, double, (size_t)frames *(size_t)frames);
   if (!turns || !kernel) return ctx->error.status;
-  for (int f = 0; f < frames; f++) turns_of(examples, f, turns + (size_t)f * (size_t)joints);
+  for (int f = 0; f < frames; f++) turns_of(examples, f, turns + (size_t)f * (size_t)joint_count);
   for (int f = 0; f < frames; f++)
     for (int g = 0; g <= f; g++)
       kernel[f * frames + g] = kernel[g * frames + f] =
-        turn_kernel(turns + (size_t)f * (size_t)joints, turns + (size_t)g * (size_t)joints, joints);
+        turn_kernel(turns + (size_t)f * (size_t)joint_count, turns + (size_t)g * (size_t)joint_count, joint_count);
   return SN_OK;
 }
 

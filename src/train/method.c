@@ -78,11 +78,11 @@ bool sn_method_needs_no_frames(const sn_method_spec *spec) {
 static sn_status check_training(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
                                 const sn_keys *keys) {
   if (keys->count == 0 && !sn_method_needs_no_frames(spec))
-    return sn_fail(ctx, SN_BAD_INPUT, "no frames to train on; see --keys");
+    return sn_fail(ctx, SN_BAD_INPUT, "no frames to train on; see `keys`");
   bool valued = spec->method->takes_values && examples->values.count > 0;
   if (spec->method->needs_skeleton && examples->skeleton.joint_count == 0 && !valued) {
-    return sn_fail(ctx, SN_BAD_INPUT, "method %s needs --skeleton FILE with a pose for every frame%s",
-                   spec->method->name, spec->method->takes_values ? ", or --values FILE.csv" : "");
+    return sn_fail(ctx, SN_BAD_INPUT, "method %s needs `skeleton` FILE with a pose for every frame%s",
+                   spec->method->name, spec->method->takes_values ? ", or `values` FILE.csv" : "");
   }
   return SN_OK;
 }

@@ -43,3 +43,18 @@ int sn_near_joints(const sn_near *near, int i, int most, uint16_t *out) {
   }
   return count;
 }
+
+int sn_joints_count(const int *list, int most) {
+  int count = 0;
+  while (count < most && list[count] >= 0) count++;
+  return count;
+}
+
+void sn_joints_add(int *list, int most, int joint) {
+  for (int s = 0; s < most; s++) {
+    if (list[s] == joint) return;
+    if (list[s] >= 0) continue;
+    list[s] = joint;
+    return;
+  }
+}

@@ -25,4 +25,8 @@ sn_status sn_near_new(sn_context *ctx, sn_arena *memory, const sn_skeleton *skel
 // The joints that carry vertex i, largest weight first, then their neighbours: at most `most` of them.
 int sn_near_joints(const sn_near *near, int i, int most, uint16_t *out);
 
+// Lists of `most` joints at the most, -1 behind the last one: how many are in it; puts one in where it is not and has room.
+int sn_joints_count(const int *list, int most);
+void sn_joints_add(int *list, int most, int joint);
+
 #endif

@@ -30,7 +30,7 @@ enum { SN_PRIOR_AUTO = 0, SN_PRIOR_NONE = -1 };
 typedef struct sn_skin_options {
   int influences; // most joints of a vertex
   sn_weights_source weights;
-  double prior; // pull of fitted weights to those of the skeleton file
+  double prior; // lambda, the ridge of fitted weights at those of the skeleton file
   double rho;   // smoothness of the weights (Kim 2010)
 } sn_skin_options;
 

@@ -224,7 +224,7 @@ static sn_status train_affine(sn_context *ctx, const void *options, const sn_exa
     return sn_fail(ctx, SN_BAD_INPUT, "the rest mesh has no triangles to learn from");
   }
   if (examples->control_count == 0 && examples->controls_wanted == 0) {
-    return sn_fail(ctx, SN_BAD_INPUT, "control points drive it: give --controls LIST, or auto:N to have N chosen");
+    return sn_fail(ctx, SN_BAD_INPUT, "control points drive it: give `controls` LIST, or auto:N to have N chosen");
   }
   sn_arena memory = sn_arena_new(ctx);
   sn_control_bones bones;

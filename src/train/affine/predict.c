@@ -139,7 +139,7 @@ static double mean_value(const sn_kcca_basis *basis) {
 // what rotations do not tell about the other numbers.
 void sn_control_reduce(const sn_kcca_basis *basis, const sn_control_options *options, int outputs, double ridge,
                        int kappa, sn_control_space *s) {
-  int rotation = sn_control_dual(options) ? outputs : 4, rest = outputs - rotation;
+  int rotation = sn_control_dual(options) ? outputs : 4, others = outputs - rotation;
   double scaled = ridge * mean_value(basis);
   sn_control_moments *left = &s->left;
   memcpy(left->gram, s->moments.gram, sizeof left->gram);
@@ -149,12 +149,12 @@ void sn_control_reduce(const sn_kcca_basis *basis, const sn_control_options *opt
   sn_kcca_solve(basis, left->y, left->gram, rotation, outputs, scaled,
                 variance_floor(left->gram, basis->frames, outputs, 0, rotation), kappa, &s->kcca);
   add_layer(basis->frames, basis->rank, outputs, 0, rotation, s);
-  if (s->map.components >= kappa || rest == 0) return;
+  if (s->map.components >= kappa || others == 0) return;
   fill_gram(left->x, basis->frames, outputs, left->gram);
-  sn_kcca_solve(basis, left->y + rotation, left->gram + rotation * outputs + rotation, rest, outputs, scaled,
-                variance_floor(left->gram, basis->frames, outputs, rotation, rest), kappa - s->map.components,
+  sn_kcca_solve(basis, left->y + rotation, left->gram + rotation * outputs + rotation, others, outputs, scaled,
+                variance_floor(left->gram, basis->frames, outputs, rotation, others), kappa - s->map.components,
                 &s->kcca);
-  add_layer(basis->frames, basis->rank, outputs, rotation, rest, s);
+  add_layer(basis->frames, basis->rank, outputs, rotation, others, s);
 }
 
 // ---- all bones ------------------------------------------------------------------------------------------------------------

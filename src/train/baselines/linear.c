@@ -6,6 +6,7 @@
 
 #include "solve/solve.h"
 #include "train/folds.h"
+#include "train/near.h"
 
 enum { slots = sn_linear_slots, most = sn_linear_most, ridge_choices = 9 };
 
@@ -66,21 +67,6 @@ typedef struct linear_job {
 static int systems_of(const linear_job *job) { return job->fit->kind->per_axis ? 3 : 1; }
 static size_t sets_of(const linear_job *job) { return 1 + 2 * (size_t)job->folds->fold_count; }
 
-static int count_joints(const int joints[slots]) {
-  int count = 0;
-  while (count < slots && joints[count] >= 0) count++;
-  return count;
-}
-
-static void add_joint(int joints[slots], int joint) {
-  for (int s = 0; s < slots; s++) {
-    if (joints[s] == joint) return;
-    if (joints[s] >= 0) continue;
-    joints[s] = joint;
-    return;
-  }
-}
-
 // The joints of the vertex, then those that carry its neighbours.
 static void choose_joints(const linear_job *job, int i) {
   const sn_skin *skin = &job->fit->skin;
@@ -91,7 +77,7 @@ static void choose_joints(const linear_job *job, int i) {
     int of = n < topology->ring_start[i] ? i : topology->ring[n];
     for (int k = 0; k < skin->influences; k++) {
       size_t at = (size_t)of * (size_t)skin->influences + (size_t)k;
-      if (skin->weights[at] > 0) add_joint(joints, skin->joints[at]);
+      if (skin->weights[at] > 0) sn_joints_add(joints, slots, skin->joints[at]);
     }
   }
 }
@@ -103,7 +89,7 @@ static void add_pose(const linear_job *job, int i, int frame, moments *first, si
   sn_vec3 left =
     sn_vec3_sub(sn_vec3_from(sn_frame(&job->examples->frames, frame)[i]), sn_skin_blend(&fit->skin, i, pose, v));
   const double residual[3] = {left.x, left.y, left.z};
-  int count = count_joints(fit->joints[i]), n = fit->kind->columns(count);
+  int count = sn_joints_count(fit->joints[i], slots), n = fit->kind->columns(count);
   double row[3][most];
   fit->kind->rows(v, pose, fit->joints[i], count, fit->unit, row);
   for (int r = 0; r < 3; r++) {
@@ -127,7 +113,7 @@ static void add_moments(int n, moments *to, const moments *m) {
 // Of every system: all poses, then those of each fold, then those outside each fold.
 static void gather(const linear_job *job, int i, moments *sets) {
   size_t stride = sets_of(job), folds = (size_t)job->folds->fold_count;
-  int n = job->fit->kind->columns(count_joints(job->fit->joints[i]));
+  int n = job->fit->kind->columns(sn_joints_count(job->fit->joints[i], slots));
   memset(sets, 0, (size_t)systems_of(job) * stride * sizeof *sets);
   for (size_t f = 0; f < folds; f++) {
     const sn_fold *fold = &job->folds->folds[f];
@@ -166,7 +152,7 @@ static double absolute(const linear_job *job, double ridge, int poses) {
 
 static void try_vertex(const linear_job *job, int i, moments *sets) {
   size_t stride = sets_of(job), folds = (size_t)job->folds->fold_count;
-  int n = job->fit->kind->columns(count_joints(job->fit->joints[i]));
+  int n = job->fit->kind->columns(sn_joints_count(job->fit->joints[i], slots));
   double x[most];
   gather(job, i, sets);
   for (int c = 0; c < ridge_choices; c++)
@@ -188,7 +174,7 @@ static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
   const linear_job *job = user;
   moments *sets = job->room + (size_t)worker * (size_t)systems_of(job) * sets_of(job);
   for (int64_t i = begin; i < end; i++) {
-    int n = job->fit->kind->columns(count_joints(job->fit->joints[i]));
+    int n = job->fit->kind->columns(sn_joints_count(job->fit->joints[i], slots));
     gather(job, (int)i, sets);
     for (int s = 0; s < systems_of(job); s++) {
       solve_ridge(n, sets + (size_t)s * sets_of(job), absolute(job, job->fit->ridge, job->keys->count),
@@ -209,14 +195,14 @@ static double best_ridge(const linear_job *job, int n) {
 static sn_status make_folds(sn_context *ctx, sn_arena *memory, const sn_linear_options *o,
                             const sn_examples *examples, const sn_keys *keys, sn_folds *out) {
   static const double alike = 0.5;
-  int poses = keys->count, joints = examples->skeleton.joint_count;
+  int poses = keys->count, joint_count = examples->skeleton.joint_count;
   if (o->folds == sn_linear_every) return sn_folds_interleaved(ctx, memory, poses, sn_usual_folds, out);
   double largest = 0, *distances = SN_NEW(ctx, memory, double, (size_t)poses *(size_t)poses);
   if (!distances) return ctx->error.status;
   for (int a = 0; a < poses; a++)
     for (int b = 0; b < poses; b++) {
       double sum = 0;
-      for (int j = 0; j < joints; j++) {
+      for (int j = 0; j < joint_count; j++) {
         double d = sn_mat3_norm(sn_mat3_sub(sn_affine_linear(sn_pose(&examples->poses, keys->frames[a])[j]),
                                             sn_affine_linear(sn_pose(&examples->poses, keys->frames[b])[j])));
         sum += d * d;
@@ -259,7 +245,7 @@ sn_status sn_linear_train(sn_context *ctx, sn_arena *memory, const sn_linear_kin
 }
 
 sn_vec3 sn_linear_at(const sn_linear_fit *fit, int i, sn_vec3 rest, const sn_affine *pose) {
-  int count = count_joints(fit->joints[i]), n = fit->kind->columns(count);
+  int count = sn_joints_count(fit->joints[i], slots), n = fit->kind->columns(count);
   double row[3][most], add[3] = {0, 0, 0};
   fit->kind->rows(rest, pose, fit->joints[i], count, fit->unit, row);
   for (int r = 0; r < 3; r++)

@@ -7,7 +7,7 @@
 #include "sinew/rig.h"
 
 // Pull to the rest position where the poses leave a direction open, relative to as many poses that do not.
-static const double open_pull = 1e-6;
+static const double open_ridge = 1e-6;
 
 typedef struct mohr_job {
   const sn_examples *examples;
@@ -34,9 +34,9 @@ static void place_range(void *user, int64_t begin, int64_t end, int worker) {
   const mohr_job *job = user;
   for (int64_t i = begin; i < end; i++) {
     sn_vec3 rest = sn_vec3_from(job->examples->rest.positions[i]), right, move;
-    double pull = open_pull * job->keys->count;
-    sn_mat3 normal = sn_mat3_diagonal(pull, pull, pull), linear, inverse;
-    right = sn_vec3_scale(rest, pull);
+    double ridge = open_ridge * job->keys->count;
+    sn_mat3 normal = sn_mat3_diagonal(ridge, ridge, ridge), linear, inverse;
+    right = sn_vec3_scale(rest, ridge);
     for (int k = 0; k < job->keys->count; k++) {
       int f = job->keys->frames[k];
       blend_of(job->skin, (int)i, sn_pose(&job->examples->poses, f), &linear, &move);

@@ -68,7 +68,7 @@ static sn_status find_inputs(adder *a) {
   for (uint32_t v = 0; v < info->value_count; v++) {
     a->value_of[v] = sn_values_find(&a->examples->values, sn_rt_value_name(a->model, v));
     if (a->value_of[v] < 0)
-      return sn_fail(a->ctx, SN_BAD_INPUT, "there is no value called '%s', which the model needs: --values FILE.csv",
+      return sn_fail(a->ctx, SN_BAD_INPUT, "there is no value called '%s', which the model needs: `values` FILE.csv",
                      sn_rt_value_name(a->model, v));
   }
   return SN_OK;
@@ -84,7 +84,7 @@ static double value_at(const adder *a, int f, uint32_t v) {
 // The joints' references: the model's, or those of a model that has none yet.
 static sn_status read_turns(adder *a) {
   const sn_rt_reference *references = a->model->sections[SN_SECTION_JOINT_REFERENCE];
-  int joints = (int)a->model->info.joint_count;
+  int joint_count = (int)a->model->info.joint_count;
   if (!references) {
     sn_skeleton skeleton;
     sn_keys none = {0};
@@ -94,8 +94,8 @@ static sn_status read_turns(adder *a) {
     sn_skeleton_free(&skeleton);
     return status;
   }
-  a->turns = SN_NEW(a->ctx, &a->memory, sn_turn, joints);
-  for (int n = 0; a->turns && n < joints; n++) {
+  a->turns = SN_NEW(a->ctx, &a->memory, sn_turn, joint_count);
+  for (int n = 0; a->turns && n < joint_count; n++) {
     const float *q = references[n].rotation;
     a->turns[n] = (sn_turn){references[n].joint,
                             references[n].parent == SN_RT_NO_JOINT ? -1 : references[n].parent,
@@ -108,15 +108,15 @@ static sn_status read_turns(adder *a) {
 // range.
 static void pose_vector(const adder *a, int f, sn_affine *pose, double *out) {
   const sn_rt_info *info = &a->model->info;
-  int joints = (int)info->joint_count;
-  for (int j = 0; f >= 0 && j < joints; j++) pose[j] = sn_pose(&a->examples->poses, f)[a->joint_of[j]];
-  if (joints > 0) sn_pose_vector(a->turns, joints, f < 0 ? NULL : pose, out);
+  int joint_count = (int)info->joint_count;
+  for (int j = 0; f >= 0 && j < joint_count; j++) pose[j] = sn_pose(&a->examples->poses, f)[a->joint_of[j]];
+  if (joint_count > 0) sn_pose_vector(a->turns, joint_count, f < 0 ? NULL : pose, out);
   for (uint32_t v = 0; v < info->value_count; v++) {
     float range[2];
     sn_rt_value_range(a->model, v, range);
     double value = f < 0 ? 0 : value_at(a, f, v);
     value = fmin(fmax(value, (double)range[0]), (double)range[1]);
-    out[3 * joints + (int)v] =
+    out[3 * joint_count + (int)v] =
       (double)SN_RT_VALUE_SPAN * (value - (double)range[0]) / ((double)range[1] - (double)range[0]);
   }
 }
@@ -406,7 +406,7 @@ static void *grown(adder *a, sn_rt_section_id id, const void *more, size_t more_
 }
 
 static sn_status grow_spaces(adder *a, const growing *g, sn_model_section *out) {
-  int count = a->known + a->keys->count, joints = 0;
+  int count = a->known + a->keys->count, joint_count = 0;
   size_t centres = (size_t)count * (size_t)a->dims, mix = (size_t)a->keys->count * (size_t)count;
   uint16_t *controls = SN_NEW(a->ctx, &a->memory, uint16_t, a->control_count);
   double *numbers = SN_NEW(a->ctx, &a->memory, double, centres + (size_t)count + mix);
@@ -415,7 +415,7 @@ static sn_status grow_spaces(adder *a, const growing *g, sn_model_section *out) 
   if (head_of(a)) *head = *head_of(a);
   for (int k = 0; k < a->control_count; k++) {
     int number = a->controls[k] - a->m.joint_count;
-    joints += number < 0;
+    joint_count += number < 0;
     if (number < 0)
       for (number = 0; a->turns[number].joint != a->controls[k];) number++;
     controls[k] = (uint16_t)number;
@@ -426,8 +426,8 @@ static sn_status grow_spaces(adder *a, const growing *g, sn_model_section *out) 
   sn_rt_field field = {.kernel = SN_RT_KERNEL_GAUSS,
                        .mixed = 1,
                        .first_joint = (uint32_t)(a->model->sizes[SN_SECTION_CORRECT_JOINTS] / sizeof *controls),
-                       .joint_count = (uint32_t)joints,
-                       .value_count = (uint32_t)(a->control_count - joints),
+                       .joint_count = (uint32_t)joint_count,
+                       .value_count = (uint32_t)(a->control_count - joint_count),
                        .axis_count = (uint32_t)a->dims,
                        .centre_count = (uint32_t)count,
                        .first_basis = head->basis_count,

@@ -16,20 +16,24 @@ const sn_option sn_correct_option_table[] = {
   {"ridge", SN_OPTION_REAL, FIELD(ridge), "auto", 1e-12, 1, "auto", SN_OPTION_ADVANCED,
    "space=local: smoothness, a part of the kernel's trace; auto: by poses left out"},
   {"kernel", SN_OPTION_CHOICE, FIELD(kernel), "gauss", 0, 0, "gauss|thinplate|bspline|shepard", SN_OPTION_ADVANCED,
-   "of the interpolation in pose space"},
+   "of the interpolation in pose space; thinplate has a linear term always, bspline reaches twice as far as the "
+   "nearest "
+   "other pose"},
   {"sigma", SN_OPTION_REAL, FIELD(sigma), "auto", 1e-6, 1e6, "auto|pose", SN_OPTION_ADVANCED,
-   "width of the kernels in radians (shepard: the power); auto: by poses left out; pose: each its own"},
+   "width of the kernels in radians (shepard: the power); auto: by poses left out; pose: each its own, a multiple of "
+   "its "
+   "distance to the nearest other"},
   {"order", SN_OPTION_CHOICE, FIELD(order), "inverse", 0, 0, "inverse|forward", SN_OPTION_ADVANCED,
    "corrections before or after skinning"},
   {"distance", SN_OPTION_CHOICE, FIELD(distance), "euclid", 0, 0, "euclid|normalised|mahalanobis", SN_OPTION_ADVANCED,
-   "between poses"},
+   "between poses; normalised: every component by its deviation; mahalanobis: by the covariance"},
   {"linear", SN_OPTION_SWITCH, FIELD(linear), "0", 0, 1, NULL, SN_OPTION_ADVANCED,
    "1: a hyperplane under the kernels"},
   {"cardinal", SN_OPTION_SWITCH, FIELD(cardinal), "1", 0, 1, NULL, SN_OPTION_ADVANCED,
    "1: N x N weights and the displacements themselves (Shape by Example); 0: kernel weights per vertex"},
   {"threshold", SN_OPTION_REAL, FIELD(threshold), "0.005", 0, 100, NULL, SN_OPTION_ADVANCED,
-   "corrections below this, in % of the diagonal, are not stored"},
-  {"joints", SN_OPTION_TEXT, FIELD(joints), "", 0, 0, NULL, SN_OPTION_ADVANCED,
+   "corrections below this, in % of the diagonal, are not stored; normals below half a degree"},
+  {"joints", SN_OPTION_TEXT, FIELD(joint_names), "", 0, 0, NULL, SN_OPTION_ADVANCED,
    "joints of the pose space, NAME+NAME; all that turn unless told"},
   {0},
 };
@@ -219,7 +223,7 @@ static sn_status add_values(corrector *c) {
       return sn_fail(
         c->ctx, SN_BAD_INPUT,
         "value '%s' is %g at the rest mesh and in all training frames: leave the column out, or train on "
-        "frames that change it (--keys)",
+        "frames that change it (`keys`)",
         values->names[v], (double)c->ranges[v][0]);
     }
     c->joints[c->joint_count++] = control;
@@ -232,7 +236,7 @@ static sn_status choose_joints(corrector *c) {
   const sn_skeleton *skeleton = &c->examples->skeleton;
   c->joints = SN_NEW(c->ctx, &c->memory, int, skeleton->joint_count + c->misses.value_count);
   if (!c->joints) return c->ctx->error.status;
-  const char *names = c->options->joints;
+  const char *names = c->options->joint_names;
   while (*names) {
     size_t length = strcspn(names, "+");
     char name[256];
@@ -369,8 +373,8 @@ static sn_status measure_misses(corrector *c) {
   const sn_examples *e = c->examples;
   sn_context *ctx = c->ctx;
   sn_misses *m = &c->misses;
-  int n = e->rest.vertex_count, joints = e->skeleton.joint_count, poses = c->keys->count + 1;
-  *m = (sn_misses){.pose_count = poses, .vertex_count = n, .joint_count = joints, .turns = c->turns};
+  int n = e->rest.vertex_count, joint_count = e->skeleton.joint_count, poses = c->keys->count + 1;
+  *m = (sn_misses){.pose_count = poses, .vertex_count = n, .joint_count = joint_count, .turns = c->turns};
   m->value_count = e->values.count;
   size_t dims = (size_t)sn_misses_dims(m);
   m->diagonal = sn_points_diagonal((const float(*)[3])e->rest.positions, n);
@@ -387,8 +391,8 @@ static sn_status measure_misses(corrector *c) {
   sn_arena scratch = sn_arena_new(ctx);
   float(*rest_normals)[3] = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *rest_normals);
   float(*normals)[3] = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *normals);
-  float(*input)[12] = sn_arena_alloc(ctx, &scratch, (size_t)joints, sizeof *input);
-  float *torques = SN_NEW(ctx, &scratch, float, joints);
+  float(*input)[12] = sn_arena_alloc(ctx, &scratch, (size_t)joint_count, sizeof *input);
+  float *torques = SN_NEW(ctx, &scratch, float, joint_count);
   void *memory = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(&c->model), 1);
   uint8_t *lost = SN_NEW(ctx, &scratch, uint8_t, n);
   const float(*centres)[3] = NULL;
@@ -398,17 +402,17 @@ static sn_status measure_misses(corrector *c) {
     status = ctx->error.status;
   if (status == SN_OK) {
     sn_mesh_normals(&e->rest, (const float(*)[3])e->rest.positions, rest_normals);
-    sn_pose_vector(c->turns, joints, NULL, m->vectors);
+    sn_pose_vector(c->turns, joint_count, NULL, m->vectors);
     find_ranges(c);
-    value_vector(c, e->values.rest, m->vectors + 3 * (size_t)joints);
+    value_vector(c, e->values.rest, m->vectors + 3 * (size_t)joint_count);
   }
   for (int k = 0; status == SN_OK && c->sigmas && k < c->keys->count; k++)
     c->sigmas[k + 1] = e->sigmas[c->keys->frames[k]];
   for (int k = 0; status == SN_OK && k < c->keys->count; k++) {
     int f = c->keys->frames[k];
     sn_rt_input in = {.joints = (const float(*)[12])input, .torques = torques};
-    if (joints > 0) sn_model_joints(sn_pose(&e->poses, f), joints, input);
-    sn_model_torques(&e->torques, f, joints, torques);
+    if (joint_count > 0) sn_model_joints(sn_pose(&e->poses, f), joint_count, input);
+    sn_model_torques(&e->torques, f, joint_count, torques);
     sn_rt_palette(&c->model, &in, memory, NULL);
     sn_mesh_normals(&e->rest, sn_frame(&e->frames, f), normals);
     memset(lost, 0, (size_t)n);
@@ -428,8 +432,8 @@ static sn_status measure_misses(corrector *c) {
                     lost};
     sn_parallel_for(ctx, n, 256, miss_range, &job);
     double *vector = m->vectors + (size_t)(k + 1) * dims;
-    if (joints > 0) sn_pose_vector(c->turns, joints, sn_pose(&e->poses, f), vector);
-    value_vector(c, e->values.values + (size_t)f * (size_t)m->value_count, vector + 3 * (size_t)joints);
+    if (joint_count > 0) sn_pose_vector(c->turns, joint_count, sn_pose(&e->poses, f), vector);
+    value_vector(c, e->values.values + (size_t)f * (size_t)m->value_count, vector + 3 * (size_t)joint_count);
     note_lost(c, f, lost);
   }
   sn_arena_free(&scratch);
@@ -457,7 +461,7 @@ static sn_status check_sigmas(sn_context *ctx, const sn_correct_options *o, cons
     return SN_OK;
   return sn_fail(
     ctx, SN_BAD_INPUT,
-    "a pose with a sigma of its own (--pose FRAME=MESH@sigma) goes with one pose space for all: add space=whole "
+    "a pose with a sigma of its own (`pose` FRAME=MESH@sigma) goes with one pose space for all: add space=whole "
     "(without weighted=1 or kernel=thinplate)");
 }
 

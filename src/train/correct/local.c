@@ -39,13 +39,13 @@ static void near_joints(const sn_local *l, const int *parents, int i, bool *near
 }
 
 static sn_status find_sets(sn_local *l) {
-  int n = l->m->vertex_count, joints = l->m->joint_count;
+  int n = l->m->vertex_count, joint_count = l->m->joint_count;
   size_t width = (size_t)l->joint_count, spaces = (size_t)l->space_count;
   bool *near = SN_NEW(l->ctx, l->memory, bool, (size_t)n *width);
   int *set = SN_NEW(l->ctx, l->memory, int, n), *first = SN_NEW(l->ctx, l->memory, int, n);
-  int *parents = SN_NEW(l->ctx, l->memory, int, joints);
+  int *parents = SN_NEW(l->ctx, l->memory, int, joint_count);
   if (!near || !set || !first || !parents) return l->ctx->error.status;
-  for (int j = 0; j < joints; j++) parents[j] = parent_of(l->m, j);
+  for (int j = 0; j < joint_count; j++) parents[j] = parent_of(l->m, j);
   for (int i = 0; i < n; i++) {
     bool *row = near + (size_t)i * width;
     near_joints(l, parents, i, row);

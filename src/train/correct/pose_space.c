@@ -33,10 +33,10 @@ static sn_quat mean_rotation(const sn_turn *turn, const sn_poses *poses, const s
 
 sn_status sn_turns_make(sn_context *ctx, sn_arena *memory, const sn_skeleton *skeleton, const sn_poses *poses,
                         const sn_keys *keys, sn_turn **out) {
-  int joints = skeleton->joint_count, root = -1;
-  sn_turn *turns = *out = SN_NEW(ctx, memory, sn_turn, joints);
+  int joint_count = skeleton->joint_count, root = -1;
+  sn_turn *turns = *out = SN_NEW(ctx, memory, sn_turn, joint_count);
   if (!turns) return ctx->error.status;
-  for (int n = 0; n < joints; n++) {
+  for (int n = 0; n < joint_count; n++) {
     int joint = skeleton->order[n], parent = skeleton->parents[joint];
     turns[n] = (sn_turn){joint, parent < 0 ? root : parent, sn_quat_identity()};
     if (parent < 0 && root < 0) root = joint;
@@ -71,22 +71,22 @@ void sn_pose_vector(const sn_turn *turns, int joint_count, const sn_affine *pose
 
 sn_status sn_ranges_section(sn_context *ctx, sn_arena *memory, const sn_turn *turns, const sn_poses *poses,
                             const sn_keys *keys, void **bytes, size_t *size) {
-  int joints = poses->joint_count;
+  int joint_count = poses->joint_count;
   void *references = NULL;
-  sn_rt_range *out = SN_NEW(ctx, memory, sn_rt_range, joints);
-  double *vector = SN_NEW(ctx, memory, double, 3 * joints);
-  sn_status status = sn_turns_section(ctx, memory, turns, joints, &references, size);
+  sn_rt_range *out = SN_NEW(ctx, memory, sn_rt_range, joint_count);
+  double *vector = SN_NEW(ctx, memory, double, 3 * joint_count);
+  sn_status status = sn_turns_section(ctx, memory, turns, joint_count, &references, size);
   if (status != SN_OK || !out || !vector) return ctx->error.status;
   for (int k = -1; k < keys->count; k++) {
-    sn_pose_vector(turns, joints, k < 0 ? NULL : sn_pose(poses, keys->frames[k]), vector);
-    for (int n = 0; n < joints; n++)
+    sn_pose_vector(turns, joint_count, k < 0 ? NULL : sn_pose(poses, keys->frames[k]), vector);
+    for (int n = 0; n < joint_count; n++)
       for (int c = 0; c < 3; c++) {
         float x = (float)vector[3 * turns[n].joint + c];
         out[n].low[c] = k < 0 ? x : fminf(out[n].low[c], x), out[n].high[c] = k < 0 ? x : fmaxf(out[n].high[c], x);
       }
   }
-  for (int n = 0; n < joints; n++) out[n].reference = ((const sn_rt_reference *)references)[n];
-  *bytes = out, *size = (size_t)joints * sizeof *out;
+  for (int n = 0; n < joint_count; n++) out[n].reference = ((const sn_rt_reference *)references)[n];
+  *bytes = out, *size = (size_t)joint_count * sizeof *out;
   return SN_OK;
 }
 

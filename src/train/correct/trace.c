@@ -53,10 +53,10 @@ static int worst_vertex(const tracer *t) {
 
 // The largest turn of any joint against its parent.
 static double turn_angle(const tracer *t, int f, const double *rest, double *vector) {
-  int joints = t->examples->skeleton.joint_count;
+  int joint_count = t->examples->skeleton.joint_count;
   double largest = 0;
-  sn_pose_vector(t->turns, joints, sn_pose(&t->examples->poses, f), vector);
-  for (int n = 0; n < joints; n++) {
+  sn_pose_vector(t->turns, joint_count, sn_pose(&t->examples->poses, f), vector);
+  for (int n = 0; n < joint_count; n++) {
     const double *a = vector + 3 * t->turns[n].joint, *b = rest + 3 * t->turns[n].joint;
     double d = sqrt((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]) + (a[2] - b[2]) * (a[2] - b[2]));
     if (t->turns[n].parent >= 0 && d > largest) largest = d;
@@ -67,12 +67,12 @@ static double turn_angle(const tracer *t, int f, const double *rest, double *vec
 static double component(sn_vec3 v, int axis) { return axis == 0 ? v.x : axis == 1 ? v.y : v.z; }
 
 static sn_status fill_trace(tracer *t, sn_correct_trace *out) {
-  int frames = t->examples->frames.frame_count, joints = t->examples->skeleton.joint_count;
-  double *rest = SN_NEW(t->ctx, &t->memory, double, 3 * joints),
-         *vector = SN_NEW(t->ctx, &t->memory, double, 3 * joints);
+  int frames = t->examples->frames.frame_count, joint_count = t->examples->skeleton.joint_count;
+  double *rest = SN_NEW(t->ctx, &t->memory, double, 3 * joint_count),
+         *vector = SN_NEW(t->ctx, &t->memory, double, 3 * joint_count);
   sn_vec3 *truth = SN_NEW(t->ctx, &t->memory, sn_vec3, frames), *given = SN_NEW(t->ctx, &t->memory, sn_vec3, frames);
   if (!rest || !vector || !truth || !given) return t->ctx->error.status;
-  sn_pose_vector(t->turns, joints, NULL, rest);
+  sn_pose_vector(t->turns, joint_count, NULL, rest);
   out->vertex = worst_vertex(t);
   double largest = 0;
   for (int f = 0; f < frames; f++) {

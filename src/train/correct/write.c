@@ -27,15 +27,15 @@ static int joints_of(const sn_pose_field *f, const sn_misses *m) {
 
 static sn_status encode_fields(sn_context *ctx, sn_arena *memory, const sn_corrections *c, const sn_misses *m,
                                sn_model_section sections[3]) {
-  size_t joints = 0, numbers = 0;
+  size_t joint_count = 0, numbers = 0;
   for (int n = 0; n < c->field_count; n++) {
     const sn_pose_field *f = c->fields + n;
-    joints += (size_t)f->joint_count;
+    joint_count += (size_t)f->joint_count;
     numbers += metric_count(f) + (size_t)f->centre_count * (size_t)(f->metric.axes + 1) +
                (f->mixed ? (size_t)f->basis_count * (size_t)f->terms : 0);
   }
   sn_rt_field *fields = SN_NEW(ctx, memory, sn_rt_field, c->field_count);
-  uint16_t *joint = SN_NEW(ctx, memory, uint16_t, joints);
+  uint16_t *joint = SN_NEW(ctx, memory, uint16_t, joint_count);
   double *number = SN_NEW(ctx, memory, double, numbers), *next = number;
   if (!fields || !joint || !number) return ctx->error.status;
   size_t first_joint = 0, first_basis = 0;
@@ -66,7 +66,7 @@ static sn_status encode_fields(sn_context *ctx, sn_arena *memory, const sn_corre
     first_basis += (size_t)f->basis_count;
   }
   sections[0] = (sn_model_section){"correct.fields", fields, (size_t)c->field_count * sizeof *fields, true};
-  sections[1] = (sn_model_section){"correct.joints", joint, joints * sizeof *joint, true};
+  sections[1] = (sn_model_section){"correct.joints", joint, joint_count * sizeof *joint, true};
   sections[2] = (sn_model_section){"correct.numbers", number, numbers * sizeof *number, true};
   return SN_OK;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "solve/solve.h"
+#include "train/near.h"
 
 enum { slots = sn_rotreg_anchor_slots, most_unknowns = 4 * (slots - 1) };
 
@@ -42,21 +43,6 @@ sn_vec3 sn_rotreg_anchor_at(const sn_rotreg_anchors *anchors, int i, const sn_af
   return sum;
 }
 
-static int count_joints(const int joints[slots]) {
-  int count = 0;
-  while (count < slots && joints[count] >= 0) count++;
-  return count;
-}
-
-static void add_joint(int joints[slots], int joint) {
-  for (int s = 0; s < slots; s++) {
-    if (joints[s] == joint) return;
-    if (joints[s] >= 0) continue;
-    joints[s] = joint;
-    return;
-  }
-}
-
 // The vertex's own joints first (they keep their weights), then those of its neighbours and the parents.
 static void start_from_blend(const anchor_job *job, int i) {
   const sn_skin *skin = job->skin;
@@ -74,12 +60,12 @@ static void start_from_blend(const anchor_job *job, int i) {
   for (int n = job->topology->ring_start[i]; n < job->topology->ring_start[i + 1]; n++) {
     size_t at = (size_t)job->topology->ring[n] * (size_t)skin->influences;
     for (int k = 0; k < skin->influences && k < 2; k++)
-      if (skin->weights[at + (size_t)k] > 0) add_joint(joints, skin->joints[at + (size_t)k]);
+      if (skin->weights[at + (size_t)k] > 0) sn_joints_add(joints, slots, skin->joints[at + (size_t)k]);
   }
-  int own = count_joints(joints);
+  int own = sn_joints_count(joints, slots);
   for (int s = 0; s < own; s++) {
     int parent = job->examples->skeleton.parents[joints[s]];
-    if (parent >= 0) add_joint(joints, parent);
+    if (parent >= 0) sn_joints_add(joints, slots, parent);
   }
 }
 
@@ -94,11 +80,11 @@ static void columns_of(const anchor_job *job, const sn_affine *t, const sn_affin
   }
 }
 
-static int unknowns_of(const anchor_job *job, int i) { return 4 * (count_joints(job->out->joints[i]) - 1); }
+static int unknowns_of(const anchor_job *job, int i) { return 4 * (sn_joints_count(job->out->joints[i], slots) - 1); }
 
 static void add_pose(const anchor_job *job, int i, int frame, moments *m) {
   const int *joints = job->out->joints[i];
-  int count = count_joints(joints), n = unknowns_of(job, i);
+  int count = sn_joints_count(joints, slots), n = unknowns_of(job, i);
   const sn_affine *pose = sn_pose(&job->examples->poses, frame);
   sn_vec3 rest = sn_vec3_from(job->examples->rest.positions[i]);
   sn_vec3 left =
@@ -164,7 +150,7 @@ static double left_by(const moments *m, int n, const double *x) {
 
 // The corrections sum to zero: joint 0 gives what the others get.
 static void correct_points(const anchor_job *job, int i, const double *x, sn_rotreg_anchors *to) {
-  int count = count_joints(job->out->joints[i]);
+  int count = sn_joints_count(job->out->joints[i], slots);
   sn_vec3 rest = sn_vec3_from(job->examples->rest.positions[i]);
   double(*points)[4] = to->points[i];
   for (int s = 1; s < count; s++, x += 4) {

@@ -19,17 +19,17 @@ typedef struct full_form {
   const sn_examples *examples;
   const sn_keys *keys;
   sn_rotreg_fit_options options;
-  sn_rotreg_joints joints;
+  sn_rotreg_rotations rotations;
   sn_skin skin;
   sn_rotreg_predictor *predictors; // per triangle
   const sn_torque_loads *loads;    // NULL: without torques
   sn_torque_model torque;          // pairs per triangle instead, where there are
   sn_folds folds;
-  sn_rotreg_anchors anchor, *left_out_anchors; // trained on all poses, and without each fold
+  sn_rotreg_anchors anchors, *left_out_anchors; // trained on all poses, and without each fold
   sn_topology topology;
   float (*left_out)[9]; // [pose][triangle]: predicted without that pose
   double (*edge_residual)[2], *blend_residual;
-  double (*edges)[2], *anchors;
+  double (*edges)[2], *anchor_weight;
   char *work;
   size_t work_size;
 } full_form;
@@ -56,8 +56,8 @@ static void triangle_sequence(const full_form *f, int t, sn_mat3 *out) {
 }
 
 static sn_mat3 predict_at(const full_form *f, const sn_rotreg_predictor *p, int pose) {
-  size_t at = (size_t)pose * (size_t)f->joints.joint_count;
-  return sn_rotreg_predict(p, f->joints.rotation + at, f->joints.theta + at);
+  size_t at = (size_t)pose * (size_t)f->rotations.joint_count;
+  return sn_rotreg_predict(p, f->rotations.rotation + at, f->rotations.theta + at);
 }
 
 static sn_vec3 edge_of(const sn_mesh *mesh, const float (*positions)[3], int t, int j) {
@@ -87,11 +87,12 @@ static void fit_triangle(const full_form *f, int t, char *memory) {
   sn_rotreg_work *work = (sn_rotreg_work *)(void *)(memory + (size_t)f->keys->count * sizeof *sequence);
   int poses = f->keys->count;
   triangle_sequence(f, t, sequence);
-  sn_rotreg_fit(&f->joints, sequence, f->folds.folds[0].poses, poses, &f->options, work, &f->predictors[t]);
+  sn_rotreg_fit(&f->rotations, sequence, f->folds.folds[0].poses, poses, &f->options, work, &f->predictors[t]);
   for (int n = 0; n < f->folds.fold_count; n++) {
     const sn_fold *fold = &f->folds.folds[n];
     sn_rotreg_predictor p;
-    sn_rotreg_refit(&f->joints, sequence, fold->poses, fold->outside_count, &f->options, work, &f->predictors[t], &p);
+    sn_rotreg_refit(&f->rotations, sequence, fold->poses, fold->outside_count, &f->options, work, &f->predictors[t],
+                    &p);
     for (int m = fold->outside_count; m < fold->count; m++)
       hold(f, t, fold->poses[m], predict_at(f, &p, fold->poses[m]));
   }
@@ -111,7 +112,7 @@ static sn_status fit_torques(full_form *f, sn_arena *memory) {
   sn_status status = sequences && left_out ? SN_OK : f->ctx->error.status;
   for (size_t t = 0; status == SN_OK && t < triangles; t++) triangle_sequence(f, (int)t, sequences + t * poses);
   if (status == SN_OK) {
-    status = sn_torque_fit(f->ctx, memory, &f->joints, &f->folds, sequences, (int)triangles, f->predictors,
+    status = sn_torque_fit(f->ctx, memory, &f->rotations, &f->folds, sequences, (int)triangles, f->predictors,
                            &f->options, f->loads, &f->torque, left_out);
   }
   bool weigh = status == SN_OK && !f->options.published;
@@ -133,7 +134,7 @@ static sn_status tune(full_form *f) {
   for (int n = 0; status == SN_OK && n < count; n++) {
     triangle_sequence(f, (int)((int64_t)n * triangles / count), sequences + (size_t)n * poses);
   }
-  if (status == SN_OK) status = sn_rotreg_tune(f->ctx, &f->joints, &f->folds, sequences, count, NULL, &f->options);
+  if (status == SN_OK) status = sn_rotreg_tune(f->ctx, &f->rotations, &f->folds, sequences, count, NULL, &f->options);
   sn_arena_free(&scratch);
   return status;
 }
@@ -148,7 +149,7 @@ static void set_weights(full_form *f, double lambda) {
   double blend_floor = sn_rotreg_floor(f->blend_residual, n, SN_ROTREG_ANCHOR_FLOOR, diagonal);
   for (size_t t = 0; t < triangles; t++)
     for (int j = 0; j < 2; j++) f->edges[t][j] = 1 / (f->edge_residual[t][j] + edge_floor);
-  for (size_t i = 0; i < n; i++) f->anchors[i] = lambda / (f->blend_residual[i] + blend_floor);
+  for (size_t i = 0; i < n; i++) f->anchor_weight[i] = lambda / (f->blend_residual[i] + blend_floor);
 }
 
 typedef struct solve_job {
@@ -190,7 +191,7 @@ static sn_status lambda_error(full_form *f, double lambda, sn_arena *memory, dou
   double *work = SN_NEW(f->ctx, memory, double, sn_rotreg_poisson_work(rest));
   if (!gradients || !blend || !result || !work) return f->ctx->error.status;
   set_weights(f, lambda);
-  sn_status status = sn_rotreg_poisson_factor(f->ctx, rest, (const double(*)[2])f->edges, f->anchors, &poisson);
+  sn_status status = sn_rotreg_poisson_factor(f->ctx, rest, (const double(*)[2])f->edges, f->anchor_weight, &poisson);
   *out = 0;
   for (int k = 0; status == SN_OK && k < f->keys->count; k++) {
     *out += left_out_error(f, &poisson, k, gradients, blend, result, work);
@@ -218,8 +219,8 @@ static sn_status set_published_weights(full_form *f) {
   sn_arena scratch = sn_arena_new(f->ctx);
   bool *fixed = SN_NEW(f->ctx, &scratch, bool, n);
   sn_status status =
-    fixed ? sn_rotreg_hard_set(f->ctx, f->examples, &f->topology, f->keys, &f->anchor, fixed) : f->ctx->error.status;
-  for (size_t i = 0; status == SN_OK && i < n; i++) f->anchors[i] = fixed[i] ? hard : 0;
+    fixed ? sn_rotreg_hard_set(f->ctx, f->examples, &f->topology, f->keys, &f->anchors, fixed) : f->ctx->error.status;
+  for (size_t i = 0; status == SN_OK && i < n; i++) f->anchor_weight[i] = fixed[i] ? hard : 0;
   for (size_t t = 0; t < triangles_of(f); t++) f->edges[t][0] = f->edges[t][1] = 1;
   sn_arena_free(&scratch);
   return status;
@@ -235,11 +236,11 @@ static sn_status allocate(full_form *f, sn_arena *memory) {
   f->edge_residual = sn_arena_alloc(ctx, memory, triangles, sizeof *f->edge_residual);
   f->edges = sn_arena_alloc(ctx, memory, triangles, sizeof *f->edges);
   f->blend_residual = SN_NEW(ctx, memory, double, n);
-  f->anchors = SN_NEW(ctx, memory, double, n);
+  f->anchor_weight = SN_NEW(ctx, memory, double, n);
   f->work_size = poses * sizeof(sn_mat3) + sn_rotreg_work_size((int)poses);
   f->work = sn_arena_alloc(ctx, memory, (size_t)sn_threads(ctx), f->work_size);
   bool all =
-    f->predictors && f->left_out && f->edge_residual && f->edges && f->blend_residual && f->anchors && f->work;
+    f->predictors && f->left_out && f->edge_residual && f->edges && f->blend_residual && f->anchor_weight && f->work;
   return all ? sn_folds_interleaved(ctx, memory, f->keys->count, sn_usual_folds, &f->folds) : ctx->error.status;
 }
 
@@ -249,16 +250,17 @@ static sn_status train_full(full_form *f, sn_arena *memory) {
   double lambda = 1;
   sn_status status = allocate(f, memory);
   if (status == SN_OK) status = sn_topology_build(f->ctx, &e->rest, &f->topology);
-  if (status == SN_OK) status = sn_rotreg_joints_build(f->ctx, memory, e, f->keys, &f->joints);
+  if (status == SN_OK) status = sn_rotreg_rotations_build(f->ctx, memory, e, f->keys, &f->rotations);
   if (status == SN_OK)
     status = sn_solve_weights(f->ctx, &e->rest, &e->frames, &e->poses, f->keys, &options, &f->skin);
   if (status == SN_OK && f->options.without & SN_ROTREG_ANCHORS) {
-    status = sn_rotreg_anchors_blend(f->ctx, memory, e, &f->topology, &f->skin, &f->anchor);
+    status = sn_rotreg_anchors_blend(f->ctx, memory, e, &f->topology, &f->skin, &f->anchors);
   } else if (status == SN_OK) {
     f->left_out_anchors = SN_NEW(f->ctx, memory, sn_rotreg_anchors, f->folds.fold_count);
-    status = f->left_out_anchors ? sn_rotreg_anchors_fit(f->ctx, memory, e, &f->topology, f->keys, &f->folds,
-                                                         &f->skin, &f->anchor, f->left_out_anchors, f->blend_residual)
-                                 : f->ctx->error.status;
+    status = f->left_out_anchors
+               ? sn_rotreg_anchors_fit(f->ctx, memory, e, &f->topology, f->keys, &f->folds, &f->skin, &f->anchors,
+                                       f->left_out_anchors, f->blend_residual)
+               : f->ctx->error.status;
   }
   if (status == SN_OK && !f->options.published) status = tune(f);
   if (status != SN_OK) return status;
@@ -284,14 +286,14 @@ static void evaluate_frames(void *user, int64_t begin, int64_t end, int worker) 
   sn_mat3 *gradients = (sn_mat3 *)(void *)(work + sn_rotreg_poisson_work(&e->rest));
   sn_vec3 *blend = (sn_vec3 *)(void *)(gradients + triangles_of(f));
   sn_mat3 *rotation = (sn_mat3 *)(void *)(blend + e->rest.vertex_count);
-  sn_vec3 *theta = (sn_vec3 *)(void *)(rotation + f->joints.joint_count);
-  double *x = (double *)(void *)(theta + f->joints.joint_count);
+  sn_vec3 *theta = (sn_vec3 *)(void *)(rotation + f->rotations.joint_count);
+  double *x = (double *)(void *)(theta + f->rotations.joint_count);
   for (int64_t k = begin; k < end; k++) {
     const sn_affine *pose = sn_pose(&e->poses, job->wanted->frames[k]);
-    sn_rotreg_joints_pose(&f->joints, pose, rotation, theta);
+    sn_rotreg_rotations_pose(&f->rotations, pose, rotation, theta);
     if (f->loads) sn_torque_loads_at(f->loads, &e->torques, job->wanted->frames[k], x);
     for (size_t t = 0; t < triangles_of(f); t++) gradients[t] = predict_triangle(f, t, rotation, theta, x);
-    for (int i = 0; i < e->rest.vertex_count; i++) blend[i] = sn_rotreg_anchor_at(&f->anchor, i, pose);
+    for (int i = 0; i < e->rest.vertex_count; i++) blend[i] = sn_rotreg_anchor_at(&f->anchors, i, pose);
     sn_rotreg_poisson_solve(job->poisson, gradients, blend, work, sn_frame_mutable(job->out, (int)k));
   }
 }
@@ -301,11 +303,11 @@ static sn_status evaluate_full(full_form *f, const sn_keys *wanted, sn_frames *o
   sn_rotreg_poisson poisson = {0};
   solve_job job = {f, &poisson, wanted, out, NULL, 0};
   job.work_size = sn_rotreg_poisson_work(rest) + 9 * triangles_of(f) + 3 * (size_t)rest->vertex_count +
-                  13 * (size_t)f->joints.joint_count;
+                  13 * (size_t)f->rotations.joint_count;
   job.work = SN_NEW(f->ctx, memory, double, (size_t)sn_threads(f->ctx) * job.work_size);
   sn_status status = job.work ? sn_frames_new(f->ctx, rest->vertex_count, wanted->count, out) : f->ctx->error.status;
   if (status == SN_OK) {
-    status = sn_rotreg_poisson_factor(f->ctx, rest, (const double(*)[2])f->edges, f->anchors, &poisson);
+    status = sn_rotreg_poisson_factor(f->ctx, rest, (const double(*)[2])f->edges, f->anchor_weight, &poisson);
   }
   if (status == SN_OK) sn_parallel_for(f->ctx, wanted->count, 1, evaluate_frames, &job);
   sn_rotreg_poisson_free(&poisson);

@@ -4,8 +4,8 @@
 #include <string.h>
 
 sn_status sn_rotreg_poisson_factor(sn_context *ctx, const sn_mesh *rest, const double (*edges)[2],
-                                   const double *anchors, sn_rotreg_poisson *out) {
-  *out = (sn_rotreg_poisson){.rest = rest, .edges = edges, .anchors = anchors};
+                                   const double *anchor_weight, sn_rotreg_poisson *out) {
+  *out = (sn_rotreg_poisson){.rest = rest, .edges = edges, .anchor_weight = anchor_weight};
   int64_t count = 6 * (int64_t)rest->triangle_count + rest->vertex_count, at = 0;
   sn_arena scratch = sn_arena_new(ctx);
   sn_triplet *entries = SN_NEW(ctx, &scratch, sn_triplet, count);
@@ -18,7 +18,8 @@ sn_status sn_rotreg_poisson_factor(sn_context *ctx, const sn_mesh *rest, const d
       entries[at++] = (sn_triplet){a, a, e}, entries[at++] = (sn_triplet){b, b, e};
       entries[at++] = (sn_triplet){a < b ? a : b, a < b ? b : a, -e};
     }
-  for (int i = 0; status == SN_OK && i < rest->vertex_count; i++) entries[at++] = (sn_triplet){i, i, anchors[i]};
+  for (int i = 0; status == SN_OK && i < rest->vertex_count; i++)
+    entries[at++] = (sn_triplet){i, i, anchor_weight[i]};
   if (status == SN_OK) status = sn_cholesky_factor(ctx, rest->vertex_count, entries, at, &out->factor);
   sn_arena_free(&scratch);
   return status;
@@ -40,7 +41,7 @@ void sn_rotreg_poisson_solve(const sn_rotreg_poisson *p, const sn_mat3 *gradient
                              float (*out)[3]) {
   size_t n = (size_t)p->rest->vertex_count;
   for (size_t i = 0; i < n; i++) {
-    double c = p->anchors[i];
+    double c = p->anchor_weight[i];
     work[i] = c * blend[i].x, work[n + i] = c * blend[i].y, work[2 * n + i] = c * blend[i].z;
   }
   for (int t = 0; t < p->rest->triangle_count; t++)

@@ -9,13 +9,13 @@
 
 typedef struct sn_rotreg_poisson {
   const sn_mesh *rest;
-  const double (*edges)[2]; // e: two per triangle
-  const double *anchors;    // c: one per vertex, positive somewhere in every component
+  const double (*edges)[2];    // e: two per triangle
+  const double *anchor_weight; // c: one per vertex, positive somewhere in every component
   sn_cholesky factor;
 } sn_rotreg_poisson;
 
 sn_status sn_rotreg_poisson_factor(sn_context *ctx, const sn_mesh *rest, const double (*edges)[2],
-                                   const double *anchors, sn_rotreg_poisson *out);
+                                   const double *anchor_weight, sn_rotreg_poisson *out);
 // One pose: gradients[t] and the linear blend give the vertices. `work`: sn_rotreg_poisson_work numbers.
 void sn_rotreg_poisson_solve(const sn_rotreg_poisson *p, const sn_mat3 *gradients, const sn_vec3 *blend, double *work,
                              float (*out)[3]);

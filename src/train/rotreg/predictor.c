@@ -14,7 +14,7 @@ struct sn_rotreg_work {
 
 sn_rotreg_fit_options sn_rotreg_fit_options_default(void) {
   return (sn_rotreg_fit_options){
-    .most_turns = 2, .map_ridge = INFINITY, .shear_ridge = 0.1, .tilt_ridge = 0, .rest_weight = 1};
+    .most_factors = 2, .map_ridge = INFINITY, .shear_ridge = 0.1, .tilt_ridge = 0, .rest_weight = 1};
 }
 
 size_t sn_rotreg_work_size(int pose_count) {
@@ -31,7 +31,7 @@ static void lay_out(sn_rotreg_work *w, int poses) {
 
 // A fit in progress: poses pick[0 .. count) of the training.
 typedef struct fit {
-  const sn_rotreg_joints *joints;
+  const sn_rotreg_rotations *rotations;
   const int *pick;
   int count;
   const sn_rotreg_fit_options *options;
@@ -40,33 +40,34 @@ typedef struct fit {
 } fit;
 
 static const sn_mat3 *rotations_at(const fit *f, int i) {
-  return f->joints->rotation + (size_t)f->pick[i] * (size_t)f->joints->joint_count;
+  return f->rotations->rotation + (size_t)f->pick[i] * (size_t)f->rotations->joint_count;
 }
 static const sn_vec3 *thetas_at(const fit *f, int i) {
-  return f->joints->theta + (size_t)f->pick[i] * (size_t)f->joints->joint_count;
+  return f->rotations->theta + (size_t)f->pick[i] * (size_t)f->rotations->joint_count;
 }
 
-static sn_mat3 turn_of(const sn_rotreg_turn *turn, sn_vec3 theta) {
-  return sn_rotation_exp(sn_mat3_apply(turn->map, theta));
+static sn_mat3 factor_at(const sn_rotreg_factor *factor, sn_vec3 theta) {
+  return sn_rotation_exp(sn_mat3_apply(factor->map, theta));
 }
 
 static const double still = 1e-3; // squared radians per pose: a joint that turns less says nothing
 
 // map = u W + the ridge solution of what is left: sum |rho - map theta|^2 + ridge |map - u W|^2.
 // Returns by how much that lowers the sum of squares.
-static double free_map(int count, const sn_vec3 *theta, const sn_vec3 *rho, double relative, sn_rotreg_turn *turn) {
-  turn->map = sn_mat3_scale(turn->w, turn->u);
+static double free_map(int count, const sn_vec3 *theta, const sn_vec3 *rho, double relative,
+                       sn_rotreg_factor *factor) {
+  factor->map = sn_mat3_scale(factor->w, factor->u);
   if (isinf(relative)) return 0;
   sn_mat3 left = {0}, moments = {0}, inverse;
   for (int i = 0; i < count; i++) {
-    sn_vec3 rest = sn_vec3_sub(rho[i], sn_mat3_apply(turn->map, theta[i]));
-    left = sn_mat3_add(left, sn_mat3_outer(rest, theta[i]));
+    sn_vec3 residual = sn_vec3_sub(rho[i], sn_mat3_apply(factor->map, theta[i]));
+    left = sn_mat3_add(left, sn_mat3_outer(residual, theta[i]));
     moments = sn_mat3_add(moments, sn_mat3_outer(theta[i], theta[i]));
   }
   double ridge = relative * (sn_mat3_trace(moments) + still * count);
   if (!sn_mat3_invert(sn_mat3_add(moments, sn_mat3_diagonal(ridge, ridge, ridge)), &inverse)) return 0;
   sn_mat3 step = sn_mat3_mul(left, inverse);
-  turn->map = sn_mat3_add(turn->map, step);
+  factor->map = sn_mat3_add(factor->map, step);
   // 2 <step, left> - <step, step moments>, with step moments = left - ridge step.
   double along = 0, square = 0;
   for (int n = 0; n < 9; n++) {
@@ -92,13 +93,13 @@ static sn_vec3 nearest_branch(sn_vec3 rho, sn_vec3 to) {
 }
 
 // u and W, or those of the prior; returns the sum of squares that is left.
-static double fit_or_take(const fit *f, double prior, sn_rotreg_turn *turn) {
+static double fit_or_take(const fit *f, double prior, sn_rotreg_factor *factor) {
   sn_rotreg_work *w = f->w;
   double cost = 0;
   if (isnan(prior)) {
     sn_rotreg_choose_branches(f->count, w->theta, w->branch);
-    return (f->options->without & SN_ROTREG_SIGN ? sn_rotreg_fit_published_turn : sn_rotreg_fit_turn)(
-      f->count, w->theta, w->branch, &turn->u, &turn->w);
+    return (f->options->without & SN_ROTREG_SIGN ? sn_rotreg_fit_published_factor : sn_rotreg_fit_factor)(
+      f->count, w->theta, w->branch, &factor->u, &factor->w);
   }
   for (int i = 0; i < f->count; i++) {
     w->branch[i] = nearest_branch(w->rho[i], sn_vec3_scale(w->theta[i], prior));
@@ -108,49 +109,50 @@ static double fit_or_take(const fit *f, double prior, sn_rotreg_turn *turn) {
   return cost;
 }
 
-// Fits one joint's turn to the logarithms w->rho; returns the sum of squared differences that remain.
-static double fit_logs(const fit *f, int joint, double prior, sn_rotreg_turn *turn) {
+// Fits one joint's factor to the logarithms w->rho; returns the sum of squared differences that remain.
+static double fit_logs(const fit *f, int joint, double prior, sn_rotreg_factor *factor) {
   sn_rotreg_work *w = f->w;
   for (int i = 0; i < f->count; i++) w->theta[i] = thetas_at(f, i)[joint];
   memcpy(w->branch, w->rho, (size_t)f->count * sizeof *w->rho);
-  *turn = (sn_rotreg_turn){.joint = joint, .u = prior, .w = sn_mat3_identity(), .prior = prior};
-  double cost = fit_or_take(f, prior, turn);
-  return cost - free_map(f->count, w->theta, w->branch, f->options->map_ridge, turn);
+  *factor = (sn_rotreg_factor){.joint = joint, .u = prior, .w = sn_mat3_identity(), .prior = prior};
+  double cost = fit_or_take(f, prior, factor);
+  return cost - free_map(f->count, w->theta, w->branch, f->options->map_ridge, factor);
 }
 
 // The same; returns the sum of squared angles that remain.
-static double fit_target(const fit *f, int joint, double prior, sn_rotreg_turn *turn) {
+static double fit_target(const fit *f, int joint, double prior, sn_rotreg_factor *factor) {
   double cost = 0;
-  fit_logs(f, joint, prior, turn);
+  fit_logs(f, joint, prior, factor);
   for (int i = 0; i < f->count; i++) {
-    double angle = sn_rotation_angle(turn_of(turn, f->w->theta[i]), f->w->target[i]);
+    double angle = sn_rotation_angle(factor_at(factor, f->w->theta[i]), f->w->target[i]);
     cost += angle * angle;
   }
   return cost;
 }
 
-// target = before^T R after^T, with `before` and `after` the parts of the prediction on either side of turn `index`.
+// target = before^T R after^T, with `before` and `after` the parts of the prediction on either side of factor `index`.
 static void isolate(const fit *f, const sn_rotreg_predictor *p, int index) {
   sn_rotreg_work *w = f->w;
   for (int i = 0; i < f->count; i++) {
     const sn_vec3 *theta = thetas_at(f, i);
     sn_mat3 before = rotations_at(f, i)[p->base], after = sn_mat3_identity();
-    for (int k = 0; k < index; k++) before = sn_mat3_mul(before, turn_of(&p->turns[k], theta[p->turns[k].joint]));
-    for (int k = index + 1; k < p->turn_count; k++) {
-      after = sn_mat3_mul(after, turn_of(&p->turns[k], theta[p->turns[k].joint]));
+    for (int k = 0; k < index; k++)
+      before = sn_mat3_mul(before, factor_at(&p->factors[k], theta[p->factors[k].joint]));
+    for (int k = index + 1; k < p->factor_count; k++) {
+      after = sn_mat3_mul(after, factor_at(&p->factors[k], theta[p->factors[k].joint]));
     }
     w->target[i] = sn_mat3_mul(sn_mat3_mul(sn_mat3_transpose(before), w->rotation[i]), sn_mat3_transpose(after));
   }
 }
 
-// Each turn again, given the others.
+// Each factor again, given the others.
 static double refit(const fit *f, sn_rotreg_predictor *p, double cost) {
-  for (int k = 0; k < p->turn_count; k++) {
-    sn_rotreg_turn turn;
+  for (int k = 0; k < p->factor_count; k++) {
+    sn_rotreg_factor factor;
     isolate(f, p, k);
     take_logs(f);
-    double next = fit_target(f, p->turns[k].joint, p->turns[k].prior, &turn);
-    if (next < cost) cost = next, p->turns[k] = turn;
+    double next = fit_target(f, p->factors[k].joint, p->factors[k].prior, &factor);
+    if (next < cost) cost = next, p->factors[k] = factor;
   }
   return cost;
 }
@@ -161,15 +163,15 @@ static bool may_begin(const fit *f, int joint) { return !f->options->local || f-
 // What the skin says about a joint's part in a prediction that starts from `base`: nothing where the base goes with it.
 static double prior_of(const fit *f, int base, int joint) {
   if (!f->options->local) return NAN;
-  for (int b = base;; b = f->joints->base[b]) {
+  for (int b = base;; b = f->rotations->base[b]) {
     if (b == joint) return 0;
-    if (f->joints->base[b] == b) return f->options->local[joint].share;
+    if (f->rotations->base[b] == b) return f->options->local[joint].share;
   }
 }
 
 static bool uses(const sn_rotreg_predictor *p, int joint) {
-  for (int k = 0; k < p->turn_count; k++)
-    if (p->turns[k].joint == joint) return true;
+  for (int k = 0; k < p->factor_count; k++)
+    if (p->factors[k].joint == joint) return true;
   return false;
 }
 
@@ -192,49 +194,49 @@ static void enter(candidate list[shortlist], int joint, double cost) {
 
 // The first joint: every joint with its own base.
 static double fit_first(const fit *f, sn_rotreg_predictor *p) {
-  const sn_rotreg_joints *joints = f->joints;
+  const sn_rotreg_rotations *rotations = f->rotations;
   candidate list[shortlist] = {{-1, 0}, {-1, 0}, {-1, 0}};
-  for (int base = 0; base < joints->joint_count; base++) {
+  for (int base = 0; base < rotations->joint_count; base++) {
     bool seen = false;
-    for (int b = 0; b < joints->joint_count; b++) {
-      if (joints->base[b] != base || !may_begin(f, b)) continue;
+    for (int b = 0; b < rotations->joint_count; b++) {
+      if (rotations->base[b] != base || !may_begin(f, b)) continue;
       sn_rotreg_predictor trial = {.base = base};
-      sn_rotreg_turn turn;
+      sn_rotreg_factor factor;
       if (!seen) isolate(f, &trial, 0), take_logs(f), seen = true;
-      enter(list, b, fit_logs(f, b, prior_of(f, base, b), &turn));
+      enter(list, b, fit_logs(f, b, prior_of(f, base, b), &factor));
     }
   }
   double best = INFINITY;
   for (int k = 0; k < shortlist && list[k].joint >= 0; k++) {
-    sn_rotreg_predictor trial = {.base = joints->base[list[k].joint], .turn_count = 0};
-    sn_rotreg_turn turn;
+    sn_rotreg_predictor trial = {.base = rotations->base[list[k].joint], .factor_count = 0};
+    sn_rotreg_factor factor;
     isolate(f, &trial, 0), take_logs(f);
-    double cost = fit_target(f, list[k].joint, prior_of(f, trial.base, list[k].joint), &turn);
+    double cost = fit_target(f, list[k].joint, prior_of(f, trial.base, list[k].joint), &factor);
     if (!(cost < best)) continue;
     best = cost, *p = trial;
-    p->turn_count = 1, p->turns[0] = turn;
+    p->factor_count = 1, p->factors[0] = factor;
   }
   return best;
 }
 
 // A further joint on the residual (3.2.2), if it explains more than its parameters would by chance.
 static bool fit_next(const fit *f, sn_rotreg_predictor *p, double *cost) {
-  const sn_rotreg_joints *joints = f->joints;
+  const sn_rotreg_rotations *rotations = f->rotations;
   candidate list[shortlist] = {{-1, 0}, {-1, 0}, {-1, 0}};
-  double numbers = 3.0 * f->count, before = numbers - 4 * p->turn_count, after = before - 4, least = INFINITY;
+  double numbers = 3.0 * f->count, before = numbers - 4 * p->factor_count, after = before - 4, least = INFINITY;
   if (after <= 0) return false;
-  isolate(f, p, p->turn_count), take_logs(f);
-  for (int b = 0; b < joints->joint_count; b++) {
-    sn_rotreg_turn turn;
-    if (joints->base[b] == b || uses(p, b) || !may_use(f, b)) continue;
-    enter(list, b, fit_logs(f, b, prior_of(f, p->base, b), &turn));
+  isolate(f, p, p->factor_count), take_logs(f);
+  for (int b = 0; b < rotations->joint_count; b++) {
+    sn_rotreg_factor factor;
+    if (rotations->base[b] == b || uses(p, b) || !may_use(f, b)) continue;
+    enter(list, b, fit_logs(f, b, prior_of(f, p->base, b), &factor));
   }
   sn_rotreg_predictor best = *p;
   for (int k = 0; k < shortlist && list[k].joint >= 0; k++) {
     sn_rotreg_predictor trial = *p;
-    isolate(f, p, p->turn_count), take_logs(f);
+    isolate(f, p, p->factor_count), take_logs(f);
     double prior = prior_of(f, p->base, list[k].joint);
-    double left = fit_target(f, list[k].joint, prior, &trial.turns[trial.turn_count++]);
+    double left = fit_target(f, list[k].joint, prior, &trial.factors[trial.factor_count++]);
     if (!(f->options->without & SN_ROTREG_SWEEPS)) left = refit(f, &trial, left);
     if (left < least) least = left, best = trial;
   }
@@ -245,13 +247,13 @@ static bool fit_next(const fit *f, sn_rotreg_predictor *p, double *cost) {
   return true;
 }
 
-// What the turns leave of the rotations, as a linear function of the terms of scale/shear. The rest pose counts as one more
+// What the factors leave of the rotations, as a linear function of the terms of scale/shear. The rest pose counts as one more
 // example, without tilt.
-static void fit_tilt(const fit *f, double ridge, double rest, sn_rotreg_predictor *p) {
+static void fit_tilt(const fit *f, double ridge, double rest_weight, sn_rotreg_predictor *p) {
   enum { terms = sn_rotreg_shear_terms };
   double a[terms][terms] = {{0}}, b[terms][3] = {{0}}, row[terms];
   if (!(ridge > 0)) return;
-  isolate(f, p, p->turn_count), take_logs(f);
+  isolate(f, p, p->factor_count), take_logs(f);
   for (int i = 0; i < f->count; i++) {
     sn_vec3 left = f->w->rho[i];
     sn_rotreg_terms(p->shear_joints, thetas_at(f, i), row);
@@ -261,58 +263,58 @@ static void fit_tilt(const fit *f, double ridge, double rest, sn_rotreg_predicto
     }
   }
   ridge *= sn_rotreg_energy(a[0], f->relative);
-  for (int r = 0; r < terms; r++) a[r][r] += r < terms - 1 ? ridge : fmax(rest, 1e-9);
+  for (int r = 0; r < terms; r++) a[r][r] += r < terms - 1 ? ridge : fmax(rest_weight, 1e-9);
   sn_spd_solve(terms, terms, a[0], 3, b[0]);
   for (int c = 0; c < 3; c++)
     for (int r = 0; r < terms; r++) p->tilt[c][r] = b[r][c];
 }
 
-void sn_rotreg_fit(const sn_rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
+void sn_rotreg_fit(const sn_rotreg_rotations *rotations, const sn_mat3 *sequence, const int *pick, int count,
                    const sn_rotreg_fit_options *options, sn_rotreg_work *work, sn_rotreg_predictor *out) {
-  lay_out(work, joints->pose_count);
-  fit f = {joints, pick, count, options, work, options->local != NULL};
+  lay_out(work, rotations->pose_count);
+  fit f = {rotations, pick, count, options, work, options->local != NULL};
   for (int i = 0; i < count; i++) sn_mat3_polar(sequence[pick[i]], &work->rotation[i], &work->shear[i]);
   double cost = fit_first(&f, out);
-  while (out->turn_count < options->most_turns && fit_next(&f, out, &cost)) continue;
+  while (out->factor_count < options->most_factors && fit_next(&f, out, &cost)) continue;
   if (options->without & SN_ROTREG_SHEAR) {
-    out->shear_joints[0] = out->turns[0].joint, out->shear_joints[1] = joints->base[out->turns[0].joint];
-    sn_rotreg_fit_shear(joints, work->shear, pick, count, options, out);
+    out->shear_joints[0] = out->factors[0].joint, out->shear_joints[1] = rotations->base[out->factors[0].joint];
+    sn_rotreg_fit_shear(rotations, work->shear, pick, count, options, out);
   } else {
-    sn_rotreg_choose_shear(joints, work->shear, pick, count, options, out);
+    sn_rotreg_choose_shear(rotations, work->shear, pick, count, options, out);
   }
   fit_tilt(&f, options->tilt_ridge, options->rest_weight, out);
 }
 
-void sn_rotreg_refit(const sn_rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
+void sn_rotreg_refit(const sn_rotreg_rotations *rotations, const sn_mat3 *sequence, const int *pick, int count,
                      const sn_rotreg_fit_options *options, sn_rotreg_work *work, const sn_rotreg_predictor *like,
                      sn_rotreg_predictor *out) {
-  lay_out(work, joints->pose_count);
-  fit f = {joints, pick, count, options, work, options->local != NULL};
+  lay_out(work, rotations->pose_count);
+  fit f = {rotations, pick, count, options, work, options->local != NULL};
   double cost = INFINITY;
   for (int i = 0; i < count; i++) sn_mat3_polar(sequence[pick[i]], &work->rotation[i], &work->shear[i]);
   *out = (sn_rotreg_predictor){.base = like->base, .shear_joints = {like->shear_joints[0], like->shear_joints[1]}};
-  for (int k = 0; k < like->turn_count; k++) {
+  for (int k = 0; k < like->factor_count; k++) {
     isolate(&f, out, k), take_logs(&f);
-    cost = fit_target(&f, like->turns[k].joint, like->turns[k].prior, &out->turns[out->turn_count]);
-    out->turn_count++;
+    cost = fit_target(&f, like->factors[k].joint, like->factors[k].prior, &out->factors[out->factor_count]);
+    out->factor_count++;
   }
-  for (int sweep = 0; sweep < 2 && like->turn_count > 1 && !(options->without & SN_ROTREG_SWEEPS); sweep++)
+  for (int sweep = 0; sweep < 2 && like->factor_count > 1 && !(options->without & SN_ROTREG_SWEEPS); sweep++)
     cost = refit(&f, out, cost);
-  sn_rotreg_fit_shear(joints, work->shear, pick, count, options, out);
+  sn_rotreg_fit_shear(rotations, work->shear, pick, count, options, out);
   fit_tilt(&f, options->tilt_ridge, options->rest_weight, out);
 }
 
-void sn_rotreg_refit_tilt(const sn_rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
+void sn_rotreg_refit_tilt(const sn_rotreg_rotations *rotations, const sn_mat3 *sequence, const int *pick, int count,
                           double ridge, sn_rotreg_work *work, sn_rotreg_predictor *p) {
-  lay_out(work, joints->pose_count);
-  fit f = {joints, pick, count, NULL, work, p->turn_count > 0 && !isnan(p->turns[0].prior)};
+  lay_out(work, rotations->pose_count);
+  fit f = {rotations, pick, count, NULL, work, p->factor_count > 0 && !isnan(p->factors[0].prior)};
   for (int i = 0; i < count; i++) sn_mat3_polar(sequence[pick[i]], &work->rotation[i], &work->shear[i]);
   fit_tilt(&f, ridge, 1, p);
 }
 
 sn_mat3 sn_rotreg_predict_rotation(const sn_rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta) {
   sn_mat3 r = rotation[p->base];
-  for (int k = 0; k < p->turn_count; k++) r = sn_mat3_mul(r, turn_of(&p->turns[k], theta[p->turns[k].joint]));
+  for (int k = 0; k < p->factor_count; k++) r = sn_mat3_mul(r, factor_at(&p->factors[k], theta[p->factors[k].joint]));
   double phi[sn_rotreg_shear_terms], tilt[3] = {0, 0, 0};
   sn_rotreg_terms(p->shear_joints, theta, phi);
   for (int n = 0; n < 3; n++)

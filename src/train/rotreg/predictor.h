@@ -11,19 +11,20 @@
 // ---- joint rotations (3.2.1) -------------------------------------------------------------------------------------------
 
 // Every joint's rotation as seen from its base: the parent, for a second root the first one, for the first root itself.
-typedef struct sn_rotreg_joints {
+typedef struct sn_rotreg_rotations {
   int joint_count, pose_count;
   int *base;
   sn_vec3 *reference; // mean training rotation: the logarithm's branch nearest to it is taken, then and at run time
   sn_mat3 *rotation;  // [pose][joint]: Q, from the rest pose to the pose
   sn_vec3 *theta;     // [pose][joint]: log(Q_base^T Q) on that branch
-} sn_rotreg_joints;
+} sn_rotreg_rotations;
 
 // The joints at the frames of `keys`, which become the poses 0, 1, ... of the training.
-sn_status sn_rotreg_joints_build(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                                 sn_rotreg_joints *out);
+sn_status sn_rotreg_rotations_build(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
+                                    const sn_keys *keys, sn_rotreg_rotations *out);
 // The same for any pose: joint_count rotations and thetas.
-void sn_rotreg_joints_pose(const sn_rotreg_joints *joints, const sn_affine *pose, sn_mat3 *rotation, sn_vec3 *theta);
+void sn_rotreg_rotations_pose(const sn_rotreg_rotations *rotations, const sn_affine *pose, sn_mat3 *rotation,
+                              sn_vec3 *theta);
 
 // ---- deformation gradients (3) ----------------------------------------------------------------------------------------
 
@@ -32,20 +33,20 @@ bool sn_rotreg_gradient(const sn_mesh *rest, const float (*posed)[3], int triang
 
 // ---- predictors (3.2, 3.3) ---------------------------------------------------------------------------------------------
 
-enum { sn_rotreg_most_turns = 3, sn_rotreg_shear_terms = 7 };
+enum { sn_rotreg_most_factors = 3, sn_rotreg_shear_terms = 7 };
 
-// One joint's part in a rotation: exp(u W theta). `map` is u W, plus a correction of the fit that is not a rotation.
-typedef struct sn_rotreg_turn {
+// One joint's factor of a rotation: exp(u W theta). `map` is u W, plus a correction of the fit that is not a rotation.
+typedef struct sn_rotreg_factor {
   int joint;
   double u;
   sn_mat3 w, map;
   double prior; // what the skin says u is, with W = I; NAN without one
-} sn_rotreg_turn;
+} sn_rotreg_factor;
 
 // D = R S with R = Q_base exp(map_1 theta_1) exp(map_2 theta_2) ... exp(tilt phi) and S = H phi, phi = [theta_b1, theta_b2, 1].
 typedef struct sn_rotreg_predictor {
-  int base, turn_count;
-  sn_rotreg_turn turns[sn_rotreg_most_turns];
+  int base, factor_count;
+  sn_rotreg_factor factors[sn_rotreg_most_factors];
   int shear_joints[2];
   double shear[6][sn_rotreg_shear_terms]; // xx yy zz xy xz yz
   double tilt[3][sn_rotreg_shear_terms];  // a last small rotation, which the paper does not have
@@ -61,7 +62,7 @@ typedef struct sn_rotreg_local {
 // What Sinew adds to the paper, part by part (docs/rotreg.md).
 enum sn_rotreg_part {
   SN_ROTREG_SIGN = 1,     // u below zero
-  SN_ROTREG_SWEEPS = 2,   // turns are fitted again, given the others
+  SN_ROTREG_SWEEPS = 2,   // factors are fitted again, given the others
   SN_ROTREG_MAPS = 4,     // maps that are not u W
   SN_ROTREG_TILT = 8,     // a last small rotation
   SN_ROTREG_SHEAR = 16,   // the joints of scale and shear that fit best
@@ -72,7 +73,7 @@ enum sn_rotreg_part {
 };
 
 typedef struct sn_rotreg_fit_options {
-  int most_turns;     // most joints of a predictor
+  int most_factors;   // most joints of a predictor
   double map_ridge;   // of what maps add to u W, relative to the moments of theta; INFINITY: nothing
   double shear_ridge; // ridge of the scale/shear regression
   double tilt_ridge;  // ridge of the tilt; 0: no tilt
@@ -88,25 +89,25 @@ sn_rotreg_fit_options sn_rotreg_fit_options_default(void);
 
 // The best u and W for rho = u W theta in closed form; u = 0, W = I where theta never moves. Returns
 // the sum of |rho - u W theta|^2.
-double sn_rotreg_fit_turn(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w);
+double sn_rotreg_fit_factor(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w);
 // The same with u >= 0, as published.
-double sn_rotreg_fit_published_turn(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w);
+double sn_rotreg_fit_published_factor(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w);
 // Puts every rho on the branch of the logarithm that fits rho = u W theta best.
 void sn_rotreg_choose_branches(int count, const sn_vec3 *theta, sn_vec3 *rho);
 
 // A predictor of the deformation gradients `sequence` (one per training pose). `pick` chooses `count` of the poses.
 typedef struct sn_rotreg_work sn_rotreg_work;
 size_t sn_rotreg_work_size(int pose_count);
-void sn_rotreg_fit(const sn_rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
+void sn_rotreg_fit(const sn_rotreg_rotations *rotations, const sn_mat3 *sequence, const int *pick, int count,
                    const sn_rotreg_fit_options *options, sn_rotreg_work *work, sn_rotreg_predictor *out);
 
 // The same with the joints of `like`.
-void sn_rotreg_refit(const sn_rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
+void sn_rotreg_refit(const sn_rotreg_rotations *rotations, const sn_mat3 *sequence, const int *pick, int count,
                      const sn_rotreg_fit_options *options, sn_rotreg_work *work, const sn_rotreg_predictor *like,
                      sn_rotreg_predictor *out);
 
 // The tilt of `p` again, with another ridge.
-void sn_rotreg_refit_tilt(const sn_rotreg_joints *joints, const sn_mat3 *sequence, const int *pick, int count,
+void sn_rotreg_refit_tilt(const sn_rotreg_rotations *rotations, const sn_mat3 *sequence, const int *pick, int count,
                           double ridge, sn_rotreg_work *work, sn_rotreg_predictor *p);
 
 sn_mat3 sn_rotreg_predict_rotation(const sn_rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta);
@@ -121,10 +122,10 @@ extern const int sn_rotreg_shear_entry[6][2];
 double sn_rotreg_energy(const double *a, bool relative);
 
 // H by regularised least squares on the logarithms of p->shear_joints and a bias. Returns the sum of squares that is left.
-double sn_rotreg_fit_shear(const sn_rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count,
+double sn_rotreg_fit_shear(const sn_rotreg_rotations *rotations, const sn_mat3 *shear, const int *pick, int count,
                            const sn_rotreg_fit_options *options, sn_rotreg_predictor *p);
 // The same, with the joints that leave least: one after the other.
-void sn_rotreg_choose_shear(const sn_rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count,
+void sn_rotreg_choose_shear(const sn_rotreg_rotations *rotations, const sn_mat3 *shear, const int *pick, int count,
                             const sn_rotreg_fit_options *options, sn_rotreg_predictor *p);
 
 #endif

@@ -9,7 +9,7 @@
 #include "train/folds.h"
 #include "train/rotreg/anchor.h"
 #include "train/rotreg/floor.h"
-#include "train/rotreg/keys.h"
+#include "train/rotreg/key_gradients.h"
 #include "train/rotreg/published.h"
 #include "train/rotreg/solve.h"
 #include "train/rotreg/tune.h"
@@ -28,7 +28,7 @@ static const double few_joints = 3;
 // the diagonal. Of a person of 1.7 m, 0.2 mm: what is not seen need not be learned.
 static const double near_rigid = 1e-4;
 
-enum { cluster_poses = 24, bone_rounds = 4, key_rounds = 3, default_bones = 80 };
+enum { cluster_poses = 24, bone_rounds = 4, gradient_rounds = 3, default_bones = 80 };
 
 typedef struct reduced_job {
   sn_context *ctx;
@@ -40,12 +40,12 @@ typedef struct reduced_job {
   sn_rotreg_fit_options fit;
   sn_topology topology;
   sn_skin skin;           // linear blend skinning on the joints
-  sn_rotreg_local *local; // [key][joint]; NULL without a prior, or where few joints turn
+  sn_rotreg_local *local; // [gradient][joint]; NULL without a prior, or where few joints turn
   sn_folds folds;
-  sn_rotreg_keys gradient_keys;
+  sn_rotreg_key_gradients gradients;
   sn_rotreg_anchors anchors, *left_out_anchors; // trained on all poses, and without each fold
-  sn_mat3 *left_out;                            // [pose][key]: gradients predicted without that pose
-  double (*edge)[2], *anchor, diagonal;         // mean squares that are missed, then weights
+  sn_mat3 *left_out;                            // [pose][gradient]: gradients predicted without that pose
+  double (*edge)[2], *anchor_weight, diagonal;  // mean squares that are missed, then weights
   bool *fixed;
   char *work;
   size_t work_size;
@@ -102,45 +102,45 @@ static sn_status make_skin(reduced_job *job) {
   return sn_train_skin(job->ctx, &skin, e, &e->poses, job->keys, &job->skin);
 }
 
-// One key's joints, from its share of weights on each.
+// The joints of one key gradient, from its share of weights on each.
 static void look_around(const sn_skeleton *skeleton, const sn_near *near, const double *own, sn_rotreg_local *out) {
-  int joints = skeleton->joint_count, main = 0;
+  int joint_count = skeleton->joint_count, main = 0;
   double sum = 0;
-  for (int j = 0; j < joints; j++) {
+  for (int j = 0; j < joint_count; j++) {
     sum += own[j];
     if (own[j] > own[main]) main = j;
   }
   out[main].main = true;
-  for (int j = 0; j < joints; j++)
-    for (int k = 0; k < joints && own[j] >= (double)SN_NEAR_WEIGHT * sum; k++) {
-      if (k == j || near->beside[(size_t)j * (size_t)joints + (size_t)k]) out[k].near = true;
+  for (int j = 0; j < joint_count; j++)
+    for (int k = 0; k < joint_count && own[j] >= (double)SN_NEAR_WEIGHT * sum; k++) {
+      if (k == j || near->beside[(size_t)j * (size_t)joint_count + (size_t)k]) out[k].near = true;
     }
-  for (int n = joints - 1; n >= 0; n--) { // children before parents
+  for (int n = joint_count - 1; n >= 0; n--) { // children before parents
     int j = skeleton->order[n], parent = skeleton->parents[j];
     out[j].share += own[j] / sum;
     if (parent >= 0) out[parent].share += out[j].share;
   }
 }
 
-// Whether a joint turns at all, by more than about two degrees.
-static bool turns(const sn_rotreg_joints *joints, int j) {
+// Whether a joint moves at all, by more than about two degrees.
+static bool moves(const sn_rotreg_rotations *rotations, int j) {
   double sum = 0;
-  for (int k = 0; k < joints->pose_count; k++) {
-    sn_vec3 theta = joints->theta[(size_t)k * (size_t)joints->joint_count + (size_t)j];
+  for (int k = 0; k < rotations->pose_count; k++) {
+    sn_vec3 theta = rotations->theta[(size_t)k * (size_t)rotations->joint_count + (size_t)j];
     sum += sn_vec3_dot(theta, theta);
   }
-  return joints->base[j] != j && sum > 1e-3 * joints->pose_count;
+  return rotations->base[j] != j && sum > 1e-3 * rotations->pose_count;
 }
 
-// A key listens to the joints that carry its triangles, and to their neighbours.
+// A key gradient listens to the joints that carry its triangles, and to their neighbours.
 static sn_status find_near(reduced_job *job) {
   const sn_mesh *rest = &job->examples->rest;
   const sn_skin *prior = &job->examples->skin;
-  size_t keys = (size_t)bone_count(job), joints = (size_t)job->examples->skeleton.joint_count;
+  size_t gradients = (size_t)bone_count(job), joints = (size_t)job->examples->skeleton.joint_count;
   sn_near near;
   if (prior->influences == 0 || job->fit.without & SN_ROTREG_SKIN) return SN_OK;
-  double *own = SN_NEW(job->ctx, job->memory, double, keys *joints);
-  job->local = SN_NEW(job->ctx, job->memory, sn_rotreg_local, keys * joints);
+  double *own = SN_NEW(job->ctx, job->memory, double, gradients *joints);
+  job->local = SN_NEW(job->ctx, job->memory, sn_rotreg_local, gradients * joints);
   sn_status status = own && job->local ? sn_near_new(job->ctx, job->memory, &job->examples->skeleton, prior, &near)
                                        : job->ctx->error.status;
   for (int n = 0; status == SN_OK && n < 3 * rest->triangle_count; n++) {
@@ -149,18 +149,19 @@ static sn_status find_near(reduced_job *job) {
     for (size_t k = at; k < at + (size_t)prior->influences; k++) row[prior->joints[k]] += (double)prior->weights[k];
   }
   size_t seen = 0;
-  for (size_t key = 0; status == SN_OK && key < keys; key++) {
-    look_around(&job->examples->skeleton, &near, own + key * joints, job->local + key * joints);
-    for (size_t j = 0; j < joints; j++) seen += job->local[key * joints + j].near && turns(&job->out->joints, (int)j);
+  for (size_t l = 0; status == SN_OK && l < gradients; l++) {
+    look_around(&job->examples->skeleton, &near, own + l * joints, job->local + l * joints);
+    for (size_t j = 0; j < joints; j++)
+      seen += job->local[l * joints + j].near && moves(&job->out->rotations, (int)j);
   }
-  if ((double)seen <= few_joints * (double)keys) job->local = NULL;
+  if ((double)seen <= few_joints * (double)gradients) job->local = NULL;
   job->out->shrunk = job->local != NULL;
   return status;
 }
 
 // Poses by their similarity, as all joints see it. Where few joints turn, every so many poses are left out.
 static sn_status make_folds(reduced_job *job) {
-  const sn_rotreg_joints *joints = &job->out->joints;
+  const sn_rotreg_rotations *rotations = &job->out->rotations;
   int poses = job->keys->count;
   if (!job->local) return sn_folds_interleaved(job->ctx, job->memory, poses, sn_usual_folds, &job->folds);
   double largest = 0, *distances = SN_NEW(job->ctx, job->memory, double, (size_t)poses *(size_t)poses);
@@ -168,10 +169,10 @@ static sn_status make_folds(reduced_job *job) {
   for (int a = 0; a < poses; a++)
     for (int b = 0; b < poses; b++) {
       double sum = 0;
-      for (int j = 0; j < joints->joint_count; j++) {
-        sn_vec3 d = sn_vec3_sub(joints->theta[(size_t)a * (size_t)joints->joint_count + (size_t)j],
-                                joints->theta[(size_t)b * (size_t)joints->joint_count + (size_t)j]);
-        if (joints->base[j] != j) sum += sn_vec3_dot(d, d);
+      for (int j = 0; j < rotations->joint_count; j++) {
+        sn_vec3 d = sn_vec3_sub(rotations->theta[(size_t)a * (size_t)rotations->joint_count + (size_t)j],
+                                rotations->theta[(size_t)b * (size_t)rotations->joint_count + (size_t)j]);
+        if (rotations->base[j] != j) sum += sn_vec3_dot(d, d);
       }
       distances[(size_t)a * (size_t)poses + (size_t)b] = sqrt(sum);
       largest = fmax(largest, sqrt(sum));
@@ -181,57 +182,57 @@ static sn_status make_folds(reduced_job *job) {
 
 // ---- predictors of the key gradients (3, 5.2) ------------------------------------------------------------------------------
 
-static const sn_mat3 *sequence_of(const reduced_job *job, int key) {
-  return job->gradient_keys.sequence + (size_t)key * (size_t)job->keys->count;
+static const sn_mat3 *sequence_of(const reduced_job *job, int l) {
+  return job->gradients.sequence + (size_t)l * (size_t)job->keys->count;
 }
 
 static sn_mat3 predict_at(const reduced_job *job, const sn_rotreg_predictor *p, int pose) {
-  const sn_rotreg_joints *joints = &job->out->joints;
-  size_t at = (size_t)pose * (size_t)joints->joint_count;
-  return sn_rotreg_predict(p, joints->rotation + at, joints->theta + at);
+  const sn_rotreg_rotations *rotations = &job->out->rotations;
+  size_t at = (size_t)pose * (size_t)rotations->joint_count;
+  return sn_rotreg_predict(p, rotations->rotation + at, rotations->theta + at);
 }
 
-// Fits the predictor of a key on all poses, and again without each fold to see what it says about it.
-static void fit_key(const reduced_job *job, int key, sn_rotreg_work *work) {
-  const sn_rotreg_joints *joints = &job->out->joints;
-  const sn_mat3 *sequence = sequence_of(job, key);
-  sn_rotreg_predictor *whole = &job->out->predictors[key], part;
+// Fits the predictor of a key gradient on all poses, and again without each fold to see what it says about it.
+static void fit_predictor(const reduced_job *job, int l, sn_rotreg_work *work) {
+  const sn_rotreg_rotations *rotations = &job->out->rotations;
+  const sn_mat3 *sequence = sequence_of(job, l);
+  sn_rotreg_predictor *whole = &job->out->predictors[l], part;
   sn_rotreg_fit_options fit = job->fit;
-  if (job->local) fit.local = job->local + (size_t)key * (size_t)joints->joint_count;
-  sn_rotreg_fit(joints, sequence, job->folds.folds[0].poses, job->keys->count, &fit, work, whole);
+  if (job->local) fit.local = job->local + (size_t)l * (size_t)rotations->joint_count;
+  sn_rotreg_fit(rotations, sequence, job->folds.folds[0].poses, job->keys->count, &fit, work, whole);
   for (int n = 0; n < job->folds.fold_count; n++) {
     const sn_fold *fold = &job->folds.folds[n];
-    sn_rotreg_refit(joints, sequence, fold->poses, fold->outside_count, &fit, work, whole, &part);
+    sn_rotreg_refit(rotations, sequence, fold->poses, fold->outside_count, &fit, work, whole, &part);
     for (int m = fold->outside_count; m < fold->count; m++) {
       int pose = fold->poses[m];
-      job->left_out[(size_t)pose * (size_t)bone_count(job) + (size_t)key] = predict_at(job, &part, pose);
+      job->left_out[(size_t)pose * (size_t)bone_count(job) + (size_t)l] = predict_at(job, &part, pose);
     }
   }
 }
 
-static void fit_key_range(void *user, int64_t begin, int64_t end, int worker) {
+static void fit_predictor_range(void *user, int64_t begin, int64_t end, int worker) {
   const reduced_job *job = user;
-  for (int64_t key = begin; key < end; key++) {
-    fit_key(job, (int)key, sn_rotreg_work_of(job->work, job->work_size, worker));
+  for (int64_t l = begin; l < end; l++) {
+    fit_predictor(job, (int)l, sn_rotreg_work_of(job->work, job->work_size, worker));
   }
 }
 
 static sn_status fit_predictors(reduced_job *job) {
   sn_context *ctx = job->ctx;
-  size_t keys = (size_t)bone_count(job), poses = (size_t)job->keys->count;
-  job->out->predictors = SN_NEW(ctx, job->memory, sn_rotreg_predictor, keys);
-  job->left_out = SN_NEW(ctx, job->memory, sn_mat3, keys * poses);
+  size_t gradients = (size_t)bone_count(job), poses = (size_t)job->keys->count;
+  job->out->predictors = SN_NEW(ctx, job->memory, sn_rotreg_predictor, gradients);
+  job->left_out = SN_NEW(ctx, job->memory, sn_mat3, gradients * poses);
   job->work_size = sn_rotreg_work_size((int)poses);
   job->work = sn_arena_alloc(ctx, job->memory, (size_t)sn_threads(ctx), job->work_size);
   if (!job->out->predictors || !job->left_out || !job->work) return ctx->error.status;
   sn_status status = SN_OK;
   if (!job->fit.published) {
-    status = sn_rotreg_tune(ctx, &job->out->joints, &job->folds, job->gradient_keys.sequence, bone_count(job),
+    status = sn_rotreg_tune(ctx, &job->out->rotations, &job->folds, job->gradients.sequence, bone_count(job),
                             job->local, &job->fit);
   }
-  if (status == SN_OK) sn_parallel_for(ctx, bone_count(job), 1, fit_key_range, job);
+  if (status == SN_OK) sn_parallel_for(ctx, bone_count(job), 1, fit_predictor_range, job);
   if (status != SN_OK || !job->options->loads) return status;
-  return sn_torque_fit(ctx, job->memory, &job->out->joints, &job->folds, job->gradient_keys.sequence, bone_count(job),
+  return sn_torque_fit(ctx, job->memory, &job->out->rotations, &job->folds, job->gradients.sequence, bone_count(job),
                        job->out->predictors, &job->fit, job->options->loads, &job->out->torque, job->left_out);
 }
 
@@ -247,13 +248,13 @@ static double anchor_miss(const reduced_job *job, const sn_rotreg_anchors *ancho
 
 static sn_status fit_anchors(reduced_job *job) {
   job->left_out_anchors = SN_NEW(job->ctx, job->memory, sn_rotreg_anchors, job->folds.fold_count);
-  job->anchor = SN_NEW(job->ctx, job->memory, double, job->examples->rest.vertex_count);
-  if (!job->left_out_anchors || !job->anchor) return job->ctx->error.status;
+  job->anchor_weight = SN_NEW(job->ctx, job->memory, double, job->examples->rest.vertex_count);
+  if (!job->left_out_anchors || !job->anchor_weight) return job->ctx->error.status;
   if (job->fit.without & SN_ROTREG_ANCHORS) {
     return sn_rotreg_anchors_blend(job->ctx, job->memory, job->examples, &job->topology, &job->skin, &job->anchors);
   }
   return sn_rotreg_anchors_fit(job->ctx, job->memory, job->examples, &job->topology, job->keys, &job->folds,
-                               &job->skin, &job->anchors, job->left_out_anchors, job->anchor);
+                               &job->skin, &job->anchors, job->left_out_anchors, job->anchor_weight);
 }
 
 // Vertices that the joints themselves move as well as anything could (4.2), and those in no triangle.
@@ -289,7 +290,7 @@ static void edge_range(void *user, int64_t begin, int64_t end, int worker) {
     for (int k = 0; k < job->keys->count; k++) {
       const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[k]);
       sn_mat3 d =
-        sn_rotreg_keys_blend(&job->gradient_keys, (int)t, job->left_out + (size_t)k * (size_t)bone_count(job));
+        sn_rotreg_key_gradients_blend(&job->gradients, (int)t, job->left_out + (size_t)k * (size_t)bone_count(job));
       for (int j = 0; j < 2; j++) {
         int a = rest->triangles[t][0], b = rest->triangles[t][j + 1];
         sn_vec3 before = sn_vec3_sub(sn_vec3_from(rest->positions[b]), sn_vec3_from(rest->positions[a]));
@@ -312,10 +313,10 @@ static sn_status weigh_terms(reduced_job *job) {
   if (!job->edge) return job->ctx->error.status;
   bool hard = job->fit.without & SN_ROTREG_ANCHORS;
   for (size_t t = 0; hard && t < triangles; t++) job->edge[t][0] = job->edge[t][1] = 1;
-  if (hard) return SN_OK; // and nothing holds the others: job->anchor is zero
+  if (hard) return SN_OK; // and nothing holds the others: job->anchor_weight is zero
   sn_parallel_for(job->ctx, (int64_t)triangles, 64, edge_range, job);
   invert(&job->edge[0][0], 2 * triangles, SN_ROTREG_EDGE_FLOOR, job->diagonal);
-  invert(job->anchor, (size_t)job->examples->rest.vertex_count, SN_ROTREG_ANCHOR_FLOOR, job->diagonal);
+  invert(job->anchor_weight, (size_t)job->examples->rest.vertex_count, SN_ROTREG_ANCHOR_FLOOR, job->diagonal);
   return SN_OK;
 }
 
@@ -419,12 +420,12 @@ static sn_status solve(reduced_job *job) {
   sn_rotreg_normal normal;
   sn_rotreg_reduction r = {.examples = job->examples,
                            .bones = &job->out->bones,
-                           .keys = &job->gradient_keys,
+                           .gradients = &job->gradients,
                            .anchors = &job->anchors,
                            .fixed = job->fixed,
                            .skin = &job->skin,
                            .edge = (const double(*)[2])job->edge,
-                           .anchor = job->anchor};
+                           .anchor_weight = job->anchor_weight};
   double lambda = 1;
   fold_trial *trials = SN_NEW(job->ctx, job->memory, fold_trial, job->folds.fold_count);
   sn_status status = trials ? sn_rotreg_normal_build(job->ctx, job->memory, &r, &normal) : job->ctx->error.status;
@@ -447,14 +448,15 @@ static sn_status train_reduced(reduced_job *job) {
   const sn_examples *e = job->examples;
   sn_context *ctx = job->ctx;
   sn_status status = sn_topology_build(ctx, &e->rest, &job->topology);
-  if (status == SN_OK) status = sn_rotreg_joints_build(ctx, job->memory, e, job->keys, &job->out->joints);
+  if (status == SN_OK) status = sn_rotreg_rotations_build(ctx, job->memory, e, job->keys, &job->out->rotations);
   if (status == SN_OK) status = make_skin(job);
   if (status == SN_OK) status = make_bones(job);
   if (status == SN_OK) status = find_near(job);
   if (status == SN_OK) status = make_folds(job);
   status = advance(job, status, 0.4);
   if (status == SN_OK) {
-    status = sn_rotreg_keys_fit(ctx, job->memory, e, job->keys, &job->out->bones, key_rounds, &job->gradient_keys);
+    status =
+      sn_rotreg_key_gradients_fit(ctx, job->memory, e, job->keys, &job->out->bones, gradient_rounds, &job->gradients);
   }
   if (status == SN_OK) status = fit_predictors(job);
   status = advance(job, status, 0.8);

@@ -8,7 +8,7 @@
 #include "train/rotreg/torque.h"
 
 typedef struct sn_rotreg_reduced {
-  sn_rotreg_joints joints;
+  sn_rotreg_rotations rotations;
   sn_rotreg_bones bones;
   sn_rotreg_predictor *predictors; // one per bone
   sn_torque_model torque;          // pairs instead, where there are torques

@@ -81,7 +81,7 @@ static void note_torques(const sn_examples *examples, const sn_rotreg_reduced *r
 sn_rotreg_fit_options sn_rotreg_fit_options_of(const sn_rotreg_options *options, int pose_count) {
   sn_rotreg_fit_options out =
     options->published ? sn_rotreg_published_options(pose_count) : sn_rotreg_fit_options_default();
-  out.most_turns = options->joints;
+  out.most_factors = options->most_joints;
   unsigned without;
   sn_context ignored = sn_context_default();
   if (sn_rotreg_without(&ignored, options->without, &without) == SN_OK) out.without |= without;
@@ -157,7 +157,7 @@ const sn_option sn_rotreg_option_table[] = {
    "proxy bones; 0: 80, or as many as `error` needs"},
   {"error", SN_OPTION_REAL, FIELD(error), "0", 0, 100, NULL, SN_OPTION_COMMON,
    "instead of bones: rms distance the proxy bones may leave in training, % of the diagonal"},
-  {"joints", SN_OPTION_INT, FIELD(joints), "2", 1, sn_rotreg_most_turns, NULL, SN_OPTION_ADVANCED,
+  {"joints", SN_OPTION_INT, FIELD(most_joints), "2", 1, sn_rotreg_most_factors, NULL, SN_OPTION_ADVANCED,
    "most joints of a predictor"},
   {"influences", SN_OPTION_INT, FIELD(influences), "4", 1, 8, NULL, SN_OPTION_ADVANCED,
    "most proxy bones of a vertex"},

@@ -8,10 +8,10 @@
 
 // Options of both methods.
 typedef struct sn_rotreg_options {
-  int bones;      // proxy bones; 0: the default, or as `error` asks
-  double error;   // see sn_rotreg_reduced_options
-  int joints;     // most joints of a predictor
-  int influences; // most proxy bones of a vertex
+  int bones;       // proxy bones; 0: the default, or as `error` asks
+  double error;    // see sn_rotreg_reduced_options
+  int most_joints; // most joints of a predictor
+  int influences;  // most proxy bones of a vertex
   enum { sn_rotreg_recompute, sn_rotreg_transform } shade;
   bool psd;                                                              // corrections on top
   enum { sn_rotreg_remainder_auto, sn_rotreg_remainder_none } remainder; // of predictors that shrink to the skin

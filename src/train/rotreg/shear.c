@@ -24,11 +24,11 @@ double sn_rotreg_energy(const double *a, bool relative) {
 
 // The rest pose counts as one more example (theta = 0, S = I), with the weight options->rest_weight; the bias is not pulled
 // towards zero otherwise.
-double sn_rotreg_fit_shear(const sn_rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count,
+double sn_rotreg_fit_shear(const sn_rotreg_rotations *rotations, const sn_mat3 *shear, const int *pick, int count,
                            const sn_rotreg_fit_options *options, sn_rotreg_predictor *p) {
   double a[terms][terms] = {{0}}, b[terms][6] = {{0}}, right[terms][6], row[terms], left = 0;
   for (int i = 0; i < count; i++) {
-    sn_rotreg_terms(p->shear_joints, joints->theta + (size_t)pick[i] * (size_t)joints->joint_count, row);
+    sn_rotreg_terms(p->shear_joints, rotations->theta + (size_t)pick[i] * (size_t)rotations->joint_count, row);
     for (int r = 0; r < terms; r++) {
       for (int c = 0; c < terms; c++) a[r][c] += row[r] * row[c];
       for (int c = 0; c < 6; c++) {
@@ -50,17 +50,17 @@ double sn_rotreg_fit_shear(const sn_rotreg_joints *joints, const sn_mat3 *shear,
   return left;
 }
 
-void sn_rotreg_choose_shear(const sn_rotreg_joints *joints, const sn_mat3 *shear, const int *pick, int count,
+void sn_rotreg_choose_shear(const sn_rotreg_rotations *rotations, const sn_mat3 *shear, const int *pick, int count,
                             const sn_rotreg_fit_options *options, sn_rotreg_predictor *p) {
   double least = INFINITY;
   for (int slot = 0; slot < 2; slot++) {
     sn_rotreg_predictor trial = *p;
-    for (int j = 0; j < joints->joint_count; j++) {
+    for (int j = 0; j < rotations->joint_count; j++) {
       if (options->local && !options->local[j].near) continue;
       // The same joint twice is one joint.
       trial.shear_joints[slot] = j;
       if (slot == 0) trial.shear_joints[1] = j;
-      double left = sn_rotreg_fit_shear(joints, shear, pick, count, options, &trial);
+      double left = sn_rotreg_fit_shear(rotations, shear, pick, count, options, &trial);
       if (left < least * (1 - 1e-9)) least = left, *p = trial;
     }
   }

@@ -42,7 +42,7 @@ static void put_psi(const sn_rotreg_reduction *r, int i, double sign, sparse_row
   for (int k = 0; k < skin->influences; k++) {
     size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
     if (!(skin->weights[at] > 0)) break;
-    put_point(row, 3 * r->keys->key_count + 4 * skin->joints[at], rest, (double)skin->weights[at], sign);
+    put_point(row, 3 * r->gradients->gradient_count + 4 * skin->joints[at], rest, (double)skin->weights[at], sign);
   }
 }
 
@@ -75,9 +75,9 @@ static void add_edge(const sn_rotreg_reduction *r, const sn_rotreg_normal *n, in
   put_vertex(r, second, 1, &unknown, &known);
   put_vertex(r, first, -1, &unknown, &known);
   sn_vec3 v = sn_vec3_sub(sn_vec3_from(rest->positions[second]), sn_vec3_from(rest->positions[first]));
-  for (int m = 0; m < sn_rotreg_most_keys && r->keys->index[t][m] >= 0; m++) {
-    int at = 3 * r->keys->index[t][m];
-    double beta = r->keys->beta[t][m];
+  for (int m = 0; m < sn_rotreg_most_gradients && r->gradients->index[t][m] >= 0; m++) {
+    int at = 3 * r->gradients->index[t][m];
+    double beta = r->gradients->beta[t][m];
     put(&known, at, beta * v.x), put(&known, at + 1, beta * v.y), put(&known, at + 2, beta * v.z);
   }
   add_outer(n, 0, &unknown, &known, r->edge[t][j]);
@@ -89,16 +89,17 @@ static void add_anchor(const sn_rotreg_reduction *r, const sn_rotreg_normal *n, 
   put_phi(r, i, 1, &unknown);
   for (int s = 0; s < sn_rotreg_anchor_slots && r->anchors->joints[i][s] >= 0; s++) {
     const double *p = r->anchors->points[i][s];
-    for (int c = 0; c < 4; c++) put(&known, 3 * r->keys->key_count + 4 * r->anchors->joints[i][s] + c, p[c]);
+    for (int c = 0; c < 4; c++)
+      put(&known, 3 * r->gradients->gradient_count + 4 * r->anchors->joints[i][s] + c, p[c]);
   }
-  add_outer(n, 1, &unknown, &known, r->anchor[i]);
+  add_outer(n, 1, &unknown, &known, r->anchor_weight[i]);
 }
 
 sn_status sn_rotreg_normal_build(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduction *r,
                                  sn_rotreg_normal *out) {
   int bones = r->bones->bone_count;
-  *out =
-    (sn_rotreg_normal){.rows = 4 * bones, .columns = 3 * r->keys->key_count + 4 * r->examples->skeleton.joint_count};
+  *out = (sn_rotreg_normal){.rows = 4 * bones,
+                            .columns = 3 * r->gradients->gradient_count + 4 * r->examples->skeleton.joint_count};
   size_t rows = (size_t)out->rows, columns = (size_t)out->columns;
   for (int part = 0; part < 2; part++) {
     out->a[part] = SN_NEW(ctx, memory, double, rows *rows);

@@ -6,18 +6,18 @@
 
 #include "train/rotreg/anchor.h"
 #include "train/rotreg/bones.h"
-#include "train/rotreg/keys.h"
+#include "train/rotreg/key_gradients.h"
 
 // The least-squares problem (5), with weights, and anchors for the vertices that are not fixed.
 typedef struct sn_rotreg_reduction {
   const sn_examples *examples;
   const sn_rotreg_bones *bones;
-  const sn_rotreg_keys *keys;
+  const sn_rotreg_key_gradients *gradients;
   const sn_rotreg_anchors *anchors;
-  const bool *fixed;       // vertices that follow `skin` exactly
-  const sn_skin *skin;     // of the joints
-  const double (*edge)[2]; // e, two per triangle
-  const double *anchor;    // c, per vertex
+  const bool *fixed;           // vertices that follow `skin` exactly
+  const sn_skin *skin;         // of the joints
+  const double (*edge)[2];     // e, two per triangle
+  const double *anchor_weight; // c, per vertex
 } sn_rotreg_reduction;
 
 // Normal equations A t = B [D'; Q'], once for the edges and once for the anchors. In the bones' centred coordinates.

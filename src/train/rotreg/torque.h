@@ -13,7 +13,7 @@ enum { sn_torque_most_degree = 3 };
 typedef enum sn_torque_fit_mode {
   TORQUE_FIT_AUTO,     // whichever of the two says more about poses left out
   TORQUE_FIT_EXTREMES, // each predictor from the examples at its end of the range, where there are enough
-  TORQUE_FIT_TOGETHER  // both from all examples, by turns with the blending functions
+  TORQUE_FIT_TOGETHER  // both from all examples, in alternation with the blending functions
 } sn_torque_fit_mode;
 
 // The torques of the training poses and what is asked of the fit.
@@ -34,7 +34,7 @@ sn_status sn_torque_loads_read(sn_context *ctx, sn_arena *memory, const sn_examp
 void sn_torque_loads_at(const sn_torque_loads *loads, const sn_torques *torques, int frame, double *x);
 
 // x where joint j bears no load; NAN where that is outside the range.
-static inline double sn_torque_at_rest(const sn_torque_loads *loads, int j) {
+static inline double sn_torque_unloaded(const sn_torque_loads *loads, int j) {
   double low = loads->range[j][0], high = loads->range[j][1];
   return low <= 0 && high >= 0 && high > low ? -low / (high - low) : NAN;
 }
@@ -69,16 +69,16 @@ sn_mat3 sn_torque_predict(const sn_torque_pair *pair, const sn_torque_functions 
 
 // What was learned of the torques.
 typedef struct sn_torque_model {
-  sn_torque_pair *pairs;          // per key
+  sn_torque_pair *pairs;          // per gradient
   sn_torque_functions *functions; // per joint
   bool together;                  // how the ends were fitted
   double gain;                    // squared error on poses left out, of that without torques; NAN as published
 } sn_torque_model;
 
-// Pairs for `count` sequences of gradients, starting from the predictors `whole` that ignore torques. `left_out` ([pose][key])
+// Pairs for `count` sequences of gradients, starting from the predictors `whole` that ignore torques. `left_out` ([pose][gradient])
 // gets what pairs that were fitted without a pose say about it.
-sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_joints *joints, const sn_folds *folds,
-                        const sn_mat3 *sequences, int count, const sn_rotreg_predictor *whole,
+sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_rotations *rotations,
+                        const sn_folds *folds, const sn_mat3 *sequences, int count, const sn_rotreg_predictor *whole,
                         const sn_rotreg_fit_options *options, const sn_torque_loads *loads, sn_torque_model *out,
                         sn_mat3 *left_out);
 

@@ -8,7 +8,7 @@
 
 enum {
   terms = sn_rotreg_shear_terms,
-  rounds = 20, // of pairs and functions by turns
+  rounds = 20, // of pairs and functions in alternation
   ridge_choices = 5,
   enough = 6,           // examples at an end of the range that make a predictor
   published_enough = 3, // the fewest poses of Wang's own examples
@@ -25,19 +25,19 @@ typedef struct pair_ridges {
 
 typedef struct fit_job {
   sn_context *ctx;
-  const sn_rotreg_joints *joints;
+  const sn_rotreg_rotations *rotations;
   const sn_folds *folds;
   const sn_mat3 *sequences;
-  int key_count;
+  int gradient_count;
   const sn_rotreg_fit_options *options;
   const sn_torque_loads *loads;
   sn_torque_model *out;
-  sn_rotreg_predictor *bases; // [key][1 + fold]: without torques, of all poses and without each fold
-  sn_mat3 *rotation, *shear;  // [key][pose]: the gradients' parts
+  sn_rotreg_predictor *bases; // [gradient][1 + fold]: without torques, of all poses and without each fold
+  sn_mat3 *rotation, *shear;  // [gradient][pose]: the gradients' parts
   pair_ridges ridges;
   bool together;
-  sn_mat3 *left_out; // [pose][key]: what the last pairs that were tried say about poses left out
-  double (*miss)[3]; // per key: squared errors of rotations, scale/shear and gradients on poses left out
+  sn_mat3 *left_out; // [pose][gradient]: what the last pairs that were tried say about poses left out
+  double (*miss)[3]; // per gradient: squared errors of rotations, scale/shear and gradients on poses left out
   char *work;
   size_t work_size;
 } fit_job;
@@ -45,9 +45,9 @@ typedef struct fit_job {
 // Scratch memory of one worker, an entry per pose.
 typedef struct fit_work {
   double (*phi)[terms], (*y)[6], *blend[2];
-  double rest[2]; // the same without load; NAN where that is outside the range
+  double unloaded[2]; // the same without load; NAN where that is outside the range
   int *pick;
-  sn_rotreg_work *turns;
+  sn_rotreg_work *fit;
 } fit_work;
 
 static size_t fit_work_size(int poses) {
@@ -56,17 +56,17 @@ static size_t fit_work_size(int poses) {
 }
 
 static fit_work work_of(const fit_job *job, int worker) {
-  size_t poses = (size_t)job->joints->pose_count;
+  size_t poses = (size_t)job->rotations->pose_count;
   double *at = (double *)(void *)(job->work + (size_t)worker * job->work_size);
   fit_work w = {.phi = (double(*)[terms])at};
   at += terms * poses, w.y = (double(*)[6])at, at += 6 * poses;
   w.blend[0] = at, w.blend[1] = at + poses, w.pick = (int *)(void *)(at + 2 * poses);
-  w.turns = (sn_rotreg_work *)(void *)(at + 3 * poses);
+  w.fit = (sn_rotreg_work *)(void *)(at + 3 * poses);
   return w;
 }
 
-static size_t joint_row(const fit_job *job, int pose) { return (size_t)pose * (size_t)job->joints->joint_count; }
-static size_t pose_row(const fit_job *job, int key) { return (size_t)key * (size_t)job->joints->pose_count; }
+static size_t joint_row(const fit_job *job, int pose) { return (size_t)pose * (size_t)job->rotations->joint_count; }
+static size_t pose_row(const fit_job *job, int l) { return (size_t)l * (size_t)job->rotations->pose_count; }
 
 // ---- prediction -----------------------------------------------------------------------------------------------------------
 
@@ -79,27 +79,27 @@ static sn_mat3 mix(sn_mat3 from, sn_mat3 to, double t) {
 }
 
 static void predict_parts(const sn_torque_pair *pair, const sn_torque_functions *functions, const sn_mat3 *rotation,
-                          const sn_vec3 *theta, const double *x, sn_mat3 *turn, sn_mat3 *shear) {
+                          const sn_vec3 *theta, const double *x, sn_mat3 *r, sn_mat3 *s) {
   double f[2] = {0, 0};
   if (pair->load >= 0) sn_torque_blend(&functions[pair->load], x[pair->load], f);
-  *turn = slerp(sn_rotreg_predict_rotation(&pair->ends[0], rotation, theta),
-                sn_rotreg_predict_rotation(&pair->ends[1], rotation, theta), f[0]);
-  *shear = mix(sn_rotreg_predict_shear(&pair->ends[0], theta), sn_rotreg_predict_shear(&pair->ends[1], theta), f[1]);
+  *r = slerp(sn_rotreg_predict_rotation(&pair->ends[0], rotation, theta),
+             sn_rotreg_predict_rotation(&pair->ends[1], rotation, theta), f[0]);
+  *s = mix(sn_rotreg_predict_shear(&pair->ends[0], theta), sn_rotreg_predict_shear(&pair->ends[1], theta), f[1]);
 }
 
 sn_mat3 sn_torque_predict(const sn_torque_pair *pair, const sn_torque_functions *functions, const sn_mat3 *rotation,
                           const sn_vec3 *theta, const double *x) {
-  sn_mat3 turn, shear;
-  predict_parts(pair, functions, rotation, theta, x, &turn, &shear);
-  return sn_mat3_mul(turn, shear);
+  sn_mat3 r, s;
+  predict_parts(pair, functions, rotation, theta, x, &r, &s);
+  return sn_mat3_mul(r, s);
 }
 
 // ---- the fit of a pair for given blending values -------------------------------------------------------------------------------
 
 // y = (H_0 + blend (H_1 - H_0)) phi by least squares over the poses of `pick`, `columns` numbers each. The rest pose without
-// load is one more example, at y = 0 and the blending value `rest` (NAN: that torque is outside the range). `ridge` holds
+// load is one more example, at y = 0 and the blending value `unloaded` (NAN: that torque is outside the range). `ridge` holds
 // back what follows the angles, `load_ridge` what of that changes with the torque.
-static void regress(const fit_work *w, const int *pick, int count, const double *blend, double rest, int columns,
+static void regress(const fit_work *w, const int *pick, int count, const double *blend, double unloaded, int columns,
                     double ridge, double load_ridge, double (*h0)[terms], double (*h1)[terms]) {
   enum { all = 2 * terms };
   double a[all][all] = {{0}}, b[all][6] = {{0}}, row[all];
@@ -114,52 +114,52 @@ static void regress(const fit_work *w, const int *pick, int count, const double 
   for (int k = 0; k < terms - 1; k++) a[k][k] += ridge, a[terms + k][terms + k] += load_ridge;
   a[terms - 1][terms - 1] += 1e-9;
   a[all - 1][all - 1] += 1e-3 * count;
-  if (!isnan(rest)) {
-    a[terms - 1][terms - 1] += 1, a[all - 1][terms - 1] += rest, a[all - 1][all - 1] += rest * rest;
+  if (!isnan(unloaded)) {
+    a[terms - 1][terms - 1] += 1, a[all - 1][terms - 1] += unloaded, a[all - 1][all - 1] += unloaded * unloaded;
   }
   sn_spd_solve(all, all, a[0], 6, b[0]);
   for (int c = 0; c < columns; c++)
     for (int k = 0; k < terms; k++) h0[c][k] = b[k][c], h1[c][k] = b[k][c] + b[terms + k][c];
 }
 
-// Tilts: what is left of the rotations after the turns of the ends, which have them in common.
-static void fit_tilts(const fit_job *job, int key, const int *pick, int count, double ridge, const fit_work *w,
+// Tilts: what is left of the rotations after the factors of the ends, which have them in common.
+static void fit_tilts(const fit_job *job, int l, const int *pick, int count, double ridge, const fit_work *w,
                       const sn_rotreg_predictor *p, double (*t0)[terms], double (*t1)[terms]) {
   for (int i = 0; i < count; i++) {
     size_t at = joint_row(job, pick[i]);
-    sn_mat3 turned = sn_rotreg_predict_rotation(p, job->joints->rotation + at, job->joints->theta + at);
+    sn_mat3 turned = sn_rotreg_predict_rotation(p, job->rotations->rotation + at, job->rotations->theta + at);
     sn_vec3 left =
-      sn_rotation_log(sn_mat3_mul(sn_mat3_transpose(turned), job->rotation[pose_row(job, key) + (size_t)pick[i]]));
+      sn_rotation_log(sn_mat3_mul(sn_mat3_transpose(turned), job->rotation[pose_row(job, l) + (size_t)pick[i]]));
     w->y[pick[i]][0] = left.x, w->y[pick[i]][1] = left.y, w->y[pick[i]][2] = left.z;
   }
-  regress(w, pick, count, w->blend[0], w->rest[0], 3, ridge, ridge, t0, t1);
+  regress(w, pick, count, w->blend[0], w->unloaded[0], 3, ridge, ridge, t0, t1);
 }
 
-static void fit_shears(const fit_job *job, int key, const int *pick, int count, double load_ridge, const fit_work *w,
+static void fit_shears(const fit_job *job, int l, const int *pick, int count, double load_ridge, const fit_work *w,
                        double (*s0)[terms], double (*s1)[terms]) {
   for (int i = 0; i < count; i++)
     for (int c = 0; c < 6; c++) {
-      const sn_mat3 *shear = &job->shear[pose_row(job, key) + (size_t)pick[i]];
+      const sn_mat3 *shear = &job->shear[pose_row(job, l) + (size_t)pick[i]];
       w->y[pick[i]][c] = shear->m[sn_rotreg_shear_entry[c][0]][sn_rotreg_shear_entry[c][1]] - (c < 3);
     }
-  regress(w, pick, count, w->blend[1], w->rest[1], 6, job->options->shear_ridge, load_ridge, s0, s1);
+  regress(w, pick, count, w->blend[1], w->unloaded[1], 6, job->options->shear_ridge, load_ridge, s0, s1);
   for (int c = 0; c < 3; c++) s0[c][terms - 1] += 1, s1[c][terms - 1] += 1;
 }
 
 static void find_terms(const fit_job *job, const sn_rotreg_predictor *p, const fit_work *w) {
-  for (int k = 0; k < job->joints->pose_count; k++)
-    sn_rotreg_terms(p->shear_joints, job->joints->theta + joint_row(job, k), w->phi[k]);
+  for (int k = 0; k < job->rotations->pose_count; k++)
+    sn_rotreg_terms(p->shear_joints, job->rotations->theta + joint_row(job, k), w->phi[k]);
 }
 
-// Both ends from all examples: the turns are those of `base`.
-static void fit_together(const fit_job *job, int key, const int *pick, int count, const fit_work *w,
+// Both ends from all examples: the factors are those of `base`.
+static void fit_together(const fit_job *job, int l, const int *pick, int count, const fit_work *w,
                          const sn_rotreg_predictor *base, sn_torque_pair *out) {
-  sn_rotreg_predictor turns = *base;
-  memset(turns.tilt, 0, sizeof turns.tilt);
-  out->ends[0] = out->ends[1] = turns;
+  sn_rotreg_predictor upright = *base;
+  memset(upright.tilt, 0, sizeof upright.tilt);
+  out->ends[0] = out->ends[1] = upright;
   find_terms(job, base, w);
-  fit_tilts(job, key, pick, count, job->ridges.tilt * count, w, &turns, out->ends[0].tilt, out->ends[1].tilt);
-  fit_shears(job, key, pick, count, job->ridges.shear * count, w, out->ends[0].shear, out->ends[1].shear);
+  fit_tilts(job, l, pick, count, job->ridges.tilt * count, w, &upright, out->ends[0].tilt, out->ends[1].tilt);
+  fit_shears(job, l, pick, count, job->ridges.shear * count, w, out->ends[0].shear, out->ends[1].shear);
 }
 
 // The poses of `pick` at one end of the range.
@@ -181,47 +181,47 @@ static bool has_ends(const fit_job *job, int load, const int *pick, int count, i
 // The same with all poses.
 static bool can_have_ends(const fit_job *job, int load, int *room) {
   int least = job->options->published ? published_enough : enough;
-  return has_ends(job, load, job->folds->folds[0].poses, job->joints->pose_count, least, room);
+  return has_ends(job, load, job->folds->folds[0].poses, job->rotations->pose_count, least, room);
 }
 
 // One end from the examples there, as in the document.
-static void fit_end(const fit_job *job, int key, int end, const int *pick, int count, const fit_work *w,
+static void fit_end(const fit_job *job, int l, int end, const int *pick, int count, const fit_work *w,
                     sn_torque_pair *out) {
-  const sn_rotreg_predictor *whole = &job->bases[(size_t)key * (size_t)(1 + job->folds->fold_count)];
+  const sn_rotreg_predictor *whole = &job->bases[(size_t)l * (size_t)(1 + job->folds->fold_count)];
   int there = at_end(job, out->load, end, pick, count, w->pick);
   sn_rotreg_fit_options options = *job->options; // ridges are for as many poses as there are
-  options.shear_ridge *= (double)there / job->joints->pose_count;
-  options.tilt_ridge *= (double)there / job->joints->pose_count;
-  double rest = sn_torque_at_rest(job->loads, out->load); // without load
-  const sn_mat3 *sequence = job->sequences + pose_row(job, key);
+  options.shear_ridge *= (double)there / job->rotations->pose_count;
+  options.tilt_ridge *= (double)there / job->rotations->pose_count;
+  double unloaded = sn_torque_unloaded(job->loads, out->load);
+  const sn_mat3 *sequence = job->sequences + pose_row(job, l);
   if (options.published) {
-    sn_rotreg_fit(job->joints, sequence, w->pick, there, &options, w->turns, &out->ends[end]);
+    sn_rotreg_fit(job->rotations, sequence, w->pick, there, &options, w->fit, &out->ends[end]);
     return;
   }
-  options.rest_weight = end == 0 ? rest <= end_width : rest >= 1 - end_width;
-  sn_rotreg_refit(job->joints, sequence, w->pick, there, &options, w->turns, whole, &out->ends[end]);
+  options.rest_weight = end == 0 ? unloaded <= end_width : unloaded >= 1 - end_width;
+  sn_rotreg_refit(job->rotations, sequence, w->pick, there, &options, w->fit, whole, &out->ends[end]);
 }
 
 static void set_blends(const fit_job *job, int load, fit_work *w) {
-  double rest = load < 0 ? 0 : sn_torque_at_rest(job->loads, load), f[2] = {0, 0};
-  if (load >= 0 && !isnan(rest)) sn_torque_blend(&job->out->functions[load], rest, f);
-  for (int n = 0; n < 2; n++) w->rest[n] = isnan(rest) ? rest : f[n];
-  for (int k = 0; k < job->joints->pose_count; k++) {
+  double unloaded = load < 0 ? 0 : sn_torque_unloaded(job->loads, load), f[2] = {0, 0};
+  if (load >= 0 && !isnan(unloaded)) sn_torque_blend(&job->out->functions[load], unloaded, f);
+  for (int n = 0; n < 2; n++) w->unloaded[n] = isnan(unloaded) ? unloaded : f[n];
+  for (int k = 0; k < job->rotations->pose_count; k++) {
     if (load >= 0) sn_torque_blend(&job->out->functions[load], job->loads->x[joint_row(job, k) + (size_t)load], f);
     w->blend[0][k] = f[0], w->blend[1][k] = f[1];
   }
 }
 
-// The pair of a key that follows `load`, from `count` poses; `base` 0: of all poses, 1 + f: without fold f.
-static void fit_pair(const fit_job *job, int key, int base, int load, const int *pick, int count, fit_work *w,
+// The pair of a key gradient that follows `load`, from `count` poses; `base` 0: of all poses, 1 + f: without fold f.
+static void fit_pair(const fit_job *job, int l, int base, int load, const int *pick, int count, fit_work *w,
                      sn_torque_pair *out) {
   *out = (sn_torque_pair){.load = load};
   if (!job->together && can_have_ends(job, load, w->pick) && has_ends(job, load, pick, count, enough_left, w->pick)) {
-    for (int end = 0; end < 2; end++) fit_end(job, key, end, pick, count, w, out);
+    for (int end = 0; end < 2; end++) fit_end(job, l, end, pick, count, w, out);
     return;
   }
   set_blends(job, load, w);
-  fit_together(job, key, pick, count, w, &job->bases[key * (1 + job->folds->fold_count) + base], out);
+  fit_together(job, l, pick, count, w, &job->bases[l * (1 + job->folds->fold_count) + base], out);
 }
 
 // ---- poses left out ---------------------------------------------------------------------------------------------------------------
@@ -232,21 +232,21 @@ static double square(sn_mat3 a, sn_mat3 b) {
 }
 
 // Fits the pair without each fold in turn and adds up what it misses there; `left_out` (may be NULL) gets its gradients.
-static void leave_out(const fit_job *job, int key, int load, fit_work *w, double miss[3], sn_mat3 *left_out) {
+static void leave_out(const fit_job *job, int l, int load, fit_work *w, double miss[3], sn_mat3 *left_out) {
   for (int f = 0; f < job->folds->fold_count; f++) {
     const sn_fold *fold = &job->folds->folds[f];
     sn_torque_pair pair;
-    fit_pair(job, key, 1 + f, load, fold->poses, fold->outside_count, w, &pair);
+    fit_pair(job, l, 1 + f, load, fold->poses, fold->outside_count, w, &pair);
     for (int m = fold->outside_count; m < fold->count; m++) {
       int pose = fold->poses[m];
-      size_t at = joint_row(job, pose), truth = pose_row(job, key) + (size_t)pose;
-      sn_mat3 turn, shear;
-      predict_parts(&pair, job->out->functions, job->joints->rotation + at, job->joints->theta + at,
-                    job->loads->x + at, &turn, &shear);
-      sn_mat3 gradient = sn_mat3_mul(turn, shear);
-      miss[0] += square(turn, job->rotation[truth]), miss[1] += square(shear, job->shear[truth]);
+      size_t at = joint_row(job, pose), truth = pose_row(job, l) + (size_t)pose;
+      sn_mat3 r, s;
+      predict_parts(&pair, job->out->functions, job->rotations->rotation + at, job->rotations->theta + at,
+                    job->loads->x + at, &r, &s);
+      sn_mat3 gradient = sn_mat3_mul(r, s);
+      miss[0] += square(r, job->rotation[truth]), miss[1] += square(s, job->shear[truth]);
       miss[2] += square(gradient, job->sequences[truth]);
-      if (left_out) left_out[(size_t)pose * (size_t)job->key_count + (size_t)key] = gradient;
+      if (left_out) left_out[(size_t)pose * (size_t)job->gradient_count + (size_t)l] = gradient;
     }
   }
 }
@@ -254,16 +254,16 @@ static void leave_out(const fit_job *job, int key, int load, fit_work *w, double
 static void leave_out_range(void *user, int64_t begin, int64_t end, int worker) {
   const fit_job *job = user;
   fit_work w = work_of(job, worker);
-  for (int64_t key = begin; key < end; key++) {
-    memset(job->miss[key], 0, sizeof job->miss[key]);
-    leave_out(job, (int)key, job->out->pairs[key].load, &w, job->miss[key], job->left_out);
+  for (int64_t l = begin; l < end; l++) {
+    memset(job->miss[l], 0, sizeof job->miss[l]);
+    leave_out(job, (int)l, job->out->pairs[l].load, &w, job->miss[l], job->left_out);
   }
 }
 
 static double missed(const fit_job *job, int what) {
   double sum = 0;
-  sn_parallel_for(job->ctx, job->key_count, 1, leave_out_range, (void *)job);
-  for (int key = 0; key < job->key_count; key++) sum += job->miss[key][what];
+  sn_parallel_for(job->ctx, job->gradient_count, 1, leave_out_range, (void *)job);
+  for (int l = 0; l < job->gradient_count; l++) sum += job->miss[l][what];
   return sum;
 }
 
@@ -273,19 +273,19 @@ static double missed(const fit_job *job, int what) {
 static void choose_load_range(void *user, int64_t begin, int64_t end, int worker) {
   const fit_job *job = user;
   fit_work w = work_of(job, worker);
-  for (int64_t key = begin; key < end; key++) {
+  for (int64_t l = begin; l < end; l++) {
     double least = INFINITY;
-    for (int load = -1; load < job->joints->joint_count; load++) {
+    for (int load = -1; load < job->rotations->joint_count; load++) {
       if (load >= 0 && !(job->loads->range[load][1] > job->loads->range[load][0])) continue;
       double miss[3] = {0, 0, 0};
-      leave_out(job, (int)key, load, &w, miss, NULL);
-      if (miss[2] < 0.99 * least) least = miss[2], job->out->pairs[key].load = load;
+      leave_out(job, (int)l, load, &w, miss, NULL);
+      if (miss[2] < 0.99 * least) least = miss[2], job->out->pairs[l].load = load;
     }
   }
 }
 
 static void choose_loads(const fit_job *job) {
-  sn_parallel_for(job->ctx, job->key_count, 1, choose_load_range, (void *)job);
+  sn_parallel_for(job->ctx, job->gradient_count, 1, choose_load_range, (void *)job);
 }
 
 static void choose_ridges(fit_job *job) {
@@ -293,33 +293,33 @@ static void choose_ridges(fit_job *job) {
   for (int c = 0; c < ridge_choices; c++) {
     job->ridges = (pair_ridges){ridges[c], ridges[c]};
     tilts[c] = missed(job, 0);
-    for (int key = 0; key < job->key_count; key++) shears[c] += job->miss[key][1];
+    for (int l = 0; l < job->gradient_count; l++) shears[c] += job->miss[l][1];
   }
   job->ridges =
     (pair_ridges){ridges[sn_simplest(tilts, ridge_choices, 1)], ridges[sn_simplest(shears, ridge_choices, 1)]};
 }
 
-// ---- pairs and functions by turns ---------------------------------------------------------------------------------------------------
+// ---- pairs and functions in alternation ---------------------------------------------------------------------------------------------------
 
 static void fit_pair_range(void *user, int64_t begin, int64_t end, int worker) {
   const fit_job *job = user;
   fit_work w = work_of(job, worker);
-  for (int64_t key = begin; key < end; key++) {
-    int load = job->out->pairs[key].load;
-    fit_pair(job, (int)key, 0, load, job->folds->folds[0].poses, job->joints->pose_count, &w, &job->out->pairs[key]);
+  for (int64_t l = begin; l < end; l++) {
+    int load = job->out->pairs[l].load;
+    fit_pair(job, (int)l, 0, load, job->folds->folds[0].poses, job->rotations->pose_count, &w, &job->out->pairs[l]);
   }
 }
 
-// a.a and a.b of every pose for the keys that follow joint j: rotations as logarithms seen from the first end, then
+// a.a and a.b of every pose for the gradients that follow joint j: rotations as logarithms seen from the first end, then
 // scale/shear as they are.
 static void sum_weights(const fit_job *job, int j, double *aa[2], double *ab[2]) {
-  for (int key = 0; key < job->key_count; key++) {
-    const sn_torque_pair *pair = &job->out->pairs[key];
+  for (int l = 0; l < job->gradient_count; l++) {
+    const sn_torque_pair *pair = &job->out->pairs[l];
     if (pair->load != j) continue;
-    for (int k = 0; k < job->joints->pose_count; k++) {
-      size_t at = joint_row(job, k), truth = pose_row(job, key) + (size_t)k;
-      const sn_mat3 *rotation = job->joints->rotation + at;
-      const sn_vec3 *theta = job->joints->theta + at;
+    for (int k = 0; k < job->rotations->pose_count; k++) {
+      size_t at = joint_row(job, k), truth = pose_row(job, l) + (size_t)k;
+      const sn_mat3 *rotation = job->rotations->rotation + at;
+      const sn_vec3 *theta = job->rotations->theta + at;
       sn_mat3 back = sn_mat3_transpose(sn_rotreg_predict_rotation(&pair->ends[0], rotation, theta));
       sn_vec3 a = sn_rotation_log(sn_mat3_mul(back, sn_rotreg_predict_rotation(&pair->ends[1], rotation, theta)));
       sn_vec3 b = sn_rotation_log(sn_mat3_mul(back, job->rotation[truth]));
@@ -343,7 +343,7 @@ static void fit_function_range(void *user, int64_t begin, int64_t end, int worke
   (void)worker;
   const function_job *f = user;
   const fit_job *job = f->fit;
-  int poses = job->joints->pose_count;
+  int poses = job->rotations->pose_count;
   for (int64_t j = begin; j < end; j++) {
     double *at = f->numbers + (size_t)j * 5 * (size_t)poses;
     double *aa[2] = {at, at + poses}, *ab[2] = {at + 2 * poses, at + 3 * poses}, *x = at + 4 * poses;
@@ -361,23 +361,24 @@ static void fit_function_range(void *user, int64_t begin, int64_t end, int worke
   }
 }
 
-static sn_status fit_by_turns(const fit_job *job) {
+static sn_status alternate(const fit_job *job) {
   sn_arena scratch = sn_arena_new(job->ctx);
-  size_t joints = (size_t)job->joints->joint_count;
-  function_job functions = {job, SN_NEW(job->ctx, &scratch, double, joints * 5 * (size_t)job->joints->pose_count)};
+  size_t joint_count = (size_t)job->rotations->joint_count;
+  function_job functions = {job,
+                            SN_NEW(job->ctx, &scratch, double, joint_count * 5 * (size_t)job->rotations->pose_count)};
   sn_status status = functions.numbers ? SN_OK : job->ctx->error.status;
-  int turns = job->options->published ? 1 : rounds; // ends from the extremes do not depend on the functions
-  for (int round = 0; status == SN_OK && round < turns; round++) {
-    sn_parallel_for(job->ctx, job->key_count, 1, fit_pair_range, (void *)job);
-    sn_parallel_for(job->ctx, (int64_t)joints, 1, fit_function_range, &functions);
+  int round_count = job->options->published ? 1 : rounds; // ends from the extremes do not depend on the functions
+  for (int round = 0; status == SN_OK && round < round_count; round++) {
+    sn_parallel_for(job->ctx, job->gradient_count, 1, fit_pair_range, (void *)job);
+    sn_parallel_for(job->ctx, (int64_t)joint_count, 1, fit_function_range, &functions);
   }
-  if (status == SN_OK) sn_parallel_for(job->ctx, job->key_count, 1, fit_pair_range, (void *)job);
+  if (status == SN_OK) sn_parallel_for(job->ctx, job->gradient_count, 1, fit_pair_range, (void *)job);
   sn_arena_free(&scratch);
   return status;
 }
 
 static void start_functions(const fit_job *job) {
-  for (int j = 0; j < job->joints->joint_count; j++)
+  for (int j = 0; j < job->rotations->joint_count; j++)
     job->out->functions[j] = (sn_torque_functions){{1, 0, 0}, {1, 0, 0}, {0, 0}};
 }
 
@@ -386,24 +387,24 @@ static void start_functions(const fit_job *job) {
 static void start_range(void *user, int64_t begin, int64_t end, int worker) {
   const fit_job *job = user;
   fit_work w = work_of(job, worker);
-  for (int64_t key = begin; key < end; key++) {
-    sn_rotreg_predictor *bases = &job->bases[key * (1 + job->folds->fold_count)];
-    for (int k = 0; k < job->joints->pose_count; k++) {
-      size_t at = pose_row(job, (int)key) + (size_t)k;
+  for (int64_t l = begin; l < end; l++) {
+    sn_rotreg_predictor *bases = &job->bases[l * (1 + job->folds->fold_count)];
+    for (int k = 0; k < job->rotations->pose_count; k++) {
+      size_t at = pose_row(job, (int)l) + (size_t)k;
       sn_mat3_polar(job->sequences[at], &job->rotation[at], &job->shear[at]);
     }
     for (int f = 0; f < job->folds->fold_count; f++) {
       const sn_fold *fold = &job->folds->folds[f];
-      sn_rotreg_refit(job->joints, job->sequences + pose_row(job, (int)key), fold->poses, fold->outside_count,
-                      job->options, w.turns, &bases[0], &bases[1 + f]);
+      sn_rotreg_refit(job->rotations, job->sequences + pose_row(job, (int)l), fold->poses, fold->outside_count,
+                      job->options, w.fit, &bases[0], &bases[1 + f]);
     }
-    job->out->pairs[key].load = -1;
+    job->out->pairs[l].load = -1;
   }
 }
 
 static bool any_ends(const fit_job *job) {
   fit_work w = work_of(job, 0);
-  for (int j = 0; j < job->joints->joint_count; j++)
+  for (int j = 0; j < job->rotations->joint_count; j++)
     if (can_have_ends(job, j, w.pick)) return true;
   return false;
 }
@@ -412,7 +413,7 @@ static bool any_ends(const fit_job *job) {
 static sn_status fit_in_way(fit_job *job, bool together, double *miss) {
   job->together = together;
   start_functions(job);
-  sn_status status = fit_by_turns(job);
+  sn_status status = alternate(job);
   *miss = missed(job, 2);
   return status;
 }
@@ -421,7 +422,7 @@ static bool moves(const fit_job *job, int j) { return job->loads->range[j][1] > 
 
 static int different_torques(const fit_job *job, int load) {
   int count = 0;
-  for (int k = 0; k < job->joints->pose_count; k++) {
+  for (int k = 0; k < job->rotations->pose_count; k++) {
     double x = job->loads->x[joint_row(job, k) + (size_t)load], nearest = INFINITY;
     for (int m = 0; m < k; m++) nearest = fmin(nearest, fabs(job->loads->x[joint_row(job, m) + (size_t)load] - x));
     count += nearest > 1e-3;
@@ -434,7 +435,7 @@ static int different_torques(const fit_job *job, int load) {
 static sn_status fit_published(fit_job *job) {
   int load = -1, count = 0,
       degree = job->loads->degree_r > job->loads->degree_s ? job->loads->degree_r : job->loads->degree_s;
-  for (int j = 0; j < job->joints->joint_count; j++)
+  for (int j = 0; j < job->rotations->joint_count; j++)
     if (moves(job, j)) load = j, count++;
   if (count != 1) {
     return sn_fail(job->ctx, SN_BAD_INPUT,
@@ -451,15 +452,15 @@ static sn_status fit_published(fit_job *job) {
                    "published=1: a polynomial of degree %d needs %d different torques, not %d", degree, degree + 1,
                    different_torques(job, load));
   }
-  for (int key = 0; key < job->key_count; key++) job->out->pairs[key].load = load;
+  for (int l = 0; l < job->gradient_count; l++) job->out->pairs[l].load = load;
   job->out->gain = NAN;
-  return fit_by_turns(job);
+  return alternate(job);
 }
 
 static sn_status fit_all(fit_job *job, const sn_rotreg_predictor *whole) {
   int folds = 1 + job->folds->fold_count;
-  for (int key = 0; key < job->key_count; key++) job->bases[key * folds] = whole[key];
-  sn_parallel_for(job->ctx, job->key_count, 1, start_range, job);
+  for (int l = 0; l < job->gradient_count; l++) job->bases[l * folds] = whole[l];
+  sn_parallel_for(job->ctx, job->gradient_count, 1, start_range, job);
   start_functions(job);
   if (job->options->published) return fit_published(job);
   job->together = true;
@@ -484,22 +485,22 @@ static sn_status fit_all(fit_job *job, const sn_rotreg_predictor *whole) {
   return status;
 }
 
-sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_joints *joints, const sn_folds *folds,
-                        const sn_mat3 *sequences, int count, const sn_rotreg_predictor *whole,
+sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_rotations *rotations,
+                        const sn_folds *folds, const sn_mat3 *sequences, int count, const sn_rotreg_predictor *whole,
                         const sn_rotreg_fit_options *options, const sn_torque_loads *loads, sn_torque_model *out,
                         sn_mat3 *left_out) {
   sn_arena scratch = sn_arena_new(ctx);
-  size_t keys = (size_t)count, gradients = keys * (size_t)joints->pose_count;
-  fit_job job = {.ctx = ctx, .joints = joints, .folds = folds, .sequences = sequences, .key_count = count};
+  size_t gradients = (size_t)count, all_poses = gradients * (size_t)rotations->pose_count;
+  fit_job job = {.ctx = ctx, .rotations = rotations, .folds = folds, .sequences = sequences, .gradient_count = count};
   job.options = options, job.loads = loads, job.out = out, job.left_out = left_out,
   job.ridges = (pair_ridges){0.1, 0.1};
-  *out = (sn_torque_model){.pairs = SN_NEW(ctx, memory, sn_torque_pair, keys),
-                           .functions = SN_NEW(ctx, memory, sn_torque_functions, joints->joint_count)};
-  job.bases = SN_NEW(ctx, &scratch, sn_rotreg_predictor, keys * (size_t)(1 + folds->fold_count));
-  job.rotation = SN_NEW(ctx, &scratch, sn_mat3, gradients);
-  job.shear = SN_NEW(ctx, &scratch, sn_mat3, gradients);
-  job.miss = sn_arena_alloc(ctx, &scratch, keys, sizeof *job.miss);
-  job.work_size = fit_work_size(joints->pose_count);
+  *out = (sn_torque_model){.pairs = SN_NEW(ctx, memory, sn_torque_pair, gradients),
+                           .functions = SN_NEW(ctx, memory, sn_torque_functions, rotations->joint_count)};
+  job.bases = SN_NEW(ctx, &scratch, sn_rotreg_predictor, gradients * (size_t)(1 + folds->fold_count));
+  job.rotation = SN_NEW(ctx, &scratch, sn_mat3, all_poses);
+  job.shear = SN_NEW(ctx, &scratch, sn_mat3, all_poses);
+  job.miss = sn_arena_alloc(ctx, &scratch, gradients, sizeof *job.miss);
+  job.work_size = fit_work_size(rotations->pose_count);
   job.work = sn_arena_alloc(ctx, &scratch, (size_t)sn_threads(ctx), job.work_size);
   bool all = out->pairs && out->functions && job.bases && job.rotation && job.shear && job.miss && job.work;
   sn_status status = all ? fit_all(&job, whole) : ctx->error.status;

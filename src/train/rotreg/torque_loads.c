@@ -24,21 +24,21 @@ static void read_joint(const sn_examples *e, const sn_keys *keys, int j, sn_torq
 sn_status sn_torque_loads_read(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
                                const char *only, sn_torque_loads *out) {
   const sn_torques *torques = &examples->torques;
-  int joints = examples->skeleton.joint_count, wanted = *only ? sn_skeleton_find(&examples->skeleton, only) : -1;
-  *out = (sn_torque_loads){.joint_count = joints, .pose_count = keys->count};
+  int joint_count = examples->skeleton.joint_count, wanted = *only ? sn_skeleton_find(&examples->skeleton, only) : -1;
+  *out = (sn_torque_loads){.joint_count = joint_count, .pose_count = keys->count};
   if (!torques->values) {
-    return sn_fail(ctx, SN_BAD_INPUT, "there are no torques to learn from: give --torque FILE.csv");
+    return sn_fail(ctx, SN_BAD_INPUT, "there are no torques to learn from: give `torque` FILE.csv");
   }
   if (*only && wanted < 0)
     return sn_fail(ctx, SN_BAD_INPUT, "joint=%s: the skeleton has no joint of that name", only);
   if (*only && !torques->has[wanted]) {
     return sn_fail(ctx, SN_BAD_INPUT, "joint=%s: the torques have no column for that joint", only);
   }
-  out->range = sn_arena_alloc(ctx, memory, (size_t)joints, sizeof *out->range);
-  out->x = SN_NEW(ctx, memory, double, (size_t)joints *(size_t)keys->count);
+  out->range = sn_arena_alloc(ctx, memory, (size_t)joint_count, sizeof *out->range);
+  out->x = SN_NEW(ctx, memory, double, (size_t)joint_count *(size_t)keys->count);
   if (!out->range || !out->x) return ctx->error.status;
   bool any = false;
-  for (int j = 0; j < joints; j++) {
+  for (int j = 0; j < joint_count; j++) {
     if (torques->has[j] && (wanted < 0 || j == wanted)) read_joint(examples, keys, j, out);
     any = any || out->range[j][1] > out->range[j][0];
   }

@@ -6,8 +6,8 @@
 #include "train/folds.h"
 
 // Chooses options->map_ridge, shear_ridge and tilt_ridge: those whose predictors miss the poses left out least, over `count`
-// sequences of joints->pose_count gradients each.
-sn_status sn_rotreg_tune(sn_context *ctx, const sn_rotreg_joints *joints, const sn_folds *folds,
+// sequences of rotations->pose_count gradients each.
+sn_status sn_rotreg_tune(sn_context *ctx, const sn_rotreg_rotations *rotations, const sn_folds *folds,
                          const sn_mat3 *sequences, int count, const sn_rotreg_local *local,
                          sn_rotreg_fit_options *options);
 

@@ -10,26 +10,26 @@
 
 enum { lanes = SN_RT_LANES, rows = SN_RT_ROTREG_ROWS };
 
-static sn_status joint_section(sn_context *ctx, sn_arena *memory, const sn_rotreg_joints *joints,
+static sn_status joint_section(sn_context *ctx, sn_arena *memory, const sn_rotreg_rotations *rotations,
                                sn_model_section *out) {
-  sn_rt_rotreg_joint *to = SN_NEW(ctx, memory, sn_rt_rotreg_joint, joints->joint_count);
+  sn_rt_rotreg_joint *to = SN_NEW(ctx, memory, sn_rt_rotreg_joint, rotations->joint_count);
   if (!to) return ctx->error.status;
-  for (int j = 0; j < joints->joint_count; j++) {
-    to[j].base = (uint32_t)joints->base[j];
-    sn_vec3_store(joints->reference[j], to[j].reference);
+  for (int j = 0; j < rotations->joint_count; j++) {
+    to[j].base = (uint32_t)rotations->base[j];
+    sn_vec3_store(rotations->reference[j], to[j].reference);
   }
-  *out = (sn_model_section){sn_rt_section_name(SN_SECTION_DRIVE_JOINTS), to, (size_t)joints->joint_count * sizeof *to,
-                            true};
+  *out = (sn_model_section){sn_rt_section_name(SN_SECTION_DRIVE_JOINTS), to,
+                            (size_t)rotations->joint_count * sizeof *to, true};
   return SN_OK;
 }
 
 static void store_predictor(const sn_rotreg_predictor *p, int lane, sn_rt_rotreg_block *to) {
   to->base[lane] = (uint16_t)p->base;
   for (int k = 0; k < 2; k++) to->shear_joint[k][lane] = (uint16_t)p->shear_joints[k];
-  if ((uint32_t)p->turn_count > to->turn_count) to->turn_count = (uint32_t)p->turn_count;
-  for (int k = 0; k < p->turn_count; k++) {
-    to->joint[k][lane] = (uint16_t)p->turns[k].joint;
-    for (int m = 0; m < 9; m++) to->map[k][m][lane] = (float)p->turns[k].map.m[m / 3][m % 3];
+  if ((uint32_t)p->factor_count > to->factor_count) to->factor_count = (uint32_t)p->factor_count;
+  for (int k = 0; k < p->factor_count; k++) {
+    to->joint[k][lane] = (uint16_t)p->factors[k].joint;
+    for (int m = 0; m < 9; m++) to->map[k][m][lane] = (float)p->factors[k].map.m[m / 3][m % 3];
   }
   for (int c = 0; c < 6; c++)
     for (int m = 0; m < sn_rotreg_shear_terms; m++) to->shear[c][m][lane] = (float)p->shear[c][m];
@@ -37,7 +37,8 @@ static void store_predictor(const sn_rotreg_predictor *p, int lane, sn_rt_rotreg
     for (int m = 0; m < sn_rotreg_shear_terms; m++) to->tilt[c][m][lane] = (float)p->tilt[c][m];
 }
 
-static sn_status key_section(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduced *r, sn_model_section *out) {
+static sn_status predictor_section(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduced *r,
+                                   sn_model_section *out) {
   size_t blocks = sn_rt_rotreg_blocks((uint32_t)r->bones.bone_count);
   sn_rt_rotreg_block *to = SN_NEW(ctx, memory, sn_rt_rotreg_block, blocks);
   if (!to) return ctx->error.status;
@@ -49,8 +50,8 @@ static sn_status key_section(sn_context *ctx, sn_arena *memory, const sn_rotreg_
 }
 
 static sn_status solve_section(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduced *r, sn_model_section *out) {
-  uint32_t joints = (uint32_t)r->joints.joint_count, bones = (uint32_t)r->bones.bone_count;
-  size_t count = sn_rt_rotreg_solve_count(joints, bones), columns = 3 * (size_t)bones + 4 * (size_t)joints;
+  uint32_t joint_count = (uint32_t)r->rotations.joint_count, bones = (uint32_t)r->bones.bone_count;
+  size_t count = sn_rt_rotreg_solve_count(joint_count, bones), columns = 3 * (size_t)bones + 4 * (size_t)joint_count;
   float *to = SN_NEW(ctx, memory, float, count);
   if (!to) return ctx->error.status;
   for (size_t row = 0; row < 4 * (size_t)bones; row++)
@@ -103,18 +104,18 @@ static sn_status range_section(sn_context *ctx, sn_arena *memory, const sn_rotre
 }
 
 // What blending functions as published are without load.
-static sn_status offset_section(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduced *r, int joints,
+static sn_status offset_section(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduced *r, int joint_count,
                                 sn_model_section *out) {
-  float *to = SN_NEW(ctx, memory, float, 2 * joints);
+  float *to = SN_NEW(ctx, memory, float, 2 * joint_count);
   if (!to) return ctx->error.status;
-  for (int n = 0; n < 2 * joints; n++) to[n] = (float)r->torque.functions[n / 2].offset[n % 2];
-  size_t size = 2 * (size_t)joints * sizeof *to;
+  for (int n = 0; n < 2 * joint_count; n++) to[n] = (float)r->torque.functions[n / 2].offset[n % 2];
+  size_t size = 2 * (size_t)joint_count * sizeof *to;
   *out = (sn_model_section){sn_rt_section_name(SN_SECTION_DRIVE_OFFSETS), to, size, true};
   return SN_OK;
 }
 
-static bool has_offsets(const sn_rotreg_reduced *r, int joints) {
-  for (int n = 0; n < 2 * joints; n++)
+static bool has_offsets(const sn_rotreg_reduced *r, int joint_count) {
+  for (int n = 0; n < 2 * joint_count; n++)
     if (r->torque.functions[n / 2].offset[n % 2] != 0) return true;
   return false;
 }
@@ -137,9 +138,9 @@ sn_status sn_rotreg_build(sn_context *ctx, sn_arena *memory, const sn_examples *
                           sn_rt_shade shade, sn_model *out) {
   sn_model_section sections[7], range;
   bool offsets = loads && has_offsets(r, loads->joint_count);
-  sn_status status = joint_section(ctx, memory, &r->joints, &sections[0]);
+  sn_status status = joint_section(ctx, memory, &r->rotations, &sections[0]);
   if (status == SN_OK) status = solve_section(ctx, memory, r, &sections[1]);
-  if (status == SN_OK) status = (loads ? pair_section : key_section)(ctx, memory, r, &sections[2]);
+  if (status == SN_OK) status = (loads ? pair_section : predictor_section)(ctx, memory, r, &sections[2]);
   if (status == SN_OK && loads) status = range_section(ctx, memory, r, loads, &sections[3]);
   if (status == SN_OK && offsets) status = offset_section(ctx, memory, r, loads->joint_count, &sections[4]);
   if (status == SN_OK) status = trained_range(ctx, memory, examples, keys, &range);
@@ -147,7 +148,7 @@ sn_status sn_rotreg_build(sn_context *ctx, sn_arena *memory, const sn_examples *
   sn_model_desc desc = sn_model_desc_default();
   desc.drive = loads ? SN_RT_DRIVE_TORQUE : SN_RT_DRIVE_ROTREG, desc.shade = shade;
   desc.rest = &examples->rest, desc.skeleton = &examples->skeleton, desc.skin = &r->skin;
-  desc.palette_count = r->joints.joint_count + r->bones.bone_count;
+  desc.palette_count = r->rotations.joint_count + r->bones.bone_count;
   desc.section_count = 3 + (loads != NULL) + offsets, desc.sections = sections;
   if (centre) {
     sections[desc.section_count++] =

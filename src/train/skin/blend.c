@@ -60,14 +60,14 @@ sn_status sn_blend_new(sn_context *ctx, sn_arena *memory, const sn_examples *exa
                        const sn_turn *turns, sn_blend *out) {
   *out = (sn_blend){.examples = examples, .keys = keys};
   if (!turns) return SN_OK;
-  int joints = examples->skeleton.joint_count;
-  joint_motion *motions = SN_NEW(ctx, memory, joint_motion, (size_t)keys->count * (size_t)joints);
+  int joint_count = examples->skeleton.joint_count;
+  joint_motion *motions = SN_NEW(ctx, memory, joint_motion, (size_t)keys->count * (size_t)joint_count);
   if (!motions) return ctx->error.status;
   for (int k = 0; k < keys->count; k++) {
-    joint_motion *pose = motions + (size_t)k * (size_t)joints;
+    joint_motion *pose = motions + (size_t)k * (size_t)joint_count;
     split_pose(&examples->skeleton, sn_pose(&examples->poses, keys->frames[k]), pose);
-    choose_hemispheres(turns, joints, pose);
-    for (int j = 0; j < joints; j++) out->stretched = out->stretched || is_stretched(pose[j].stretch);
+    choose_hemispheres(turns, joint_count, pose);
+    for (int j = 0; j < joint_count; j++) out->stretched = out->stretched || is_stretched(pose[j].stretch);
   }
   out->motions = motions;
   return SN_OK;

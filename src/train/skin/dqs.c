@@ -36,10 +36,10 @@ sn_status sn_dqs_train(sn_context *ctx, const sn_skin_options *o, const sn_examp
   sn_turn *turns;
   void *references = NULL;
   size_t size = 0;
-  int joints = examples->skeleton.joint_count;
+  int joint_count = examples->skeleton.joint_count;
   sn_status status = sn_train_skin(ctx, o, examples, &examples->poses, keys, &skin);
   if (status == SN_OK) status = sn_turns_make(ctx, &scratch, &examples->skeleton, &examples->poses, keys, &turns);
-  if (status == SN_OK) status = sn_turns_section(ctx, &scratch, turns, joints, &references, &size);
+  if (status == SN_OK) status = sn_turns_section(ctx, &scratch, turns, joint_count, &references, &size);
   if (status == SN_OK && o->weights == SN_WEIGHTS_FIT) status = refine(ctx, o, examples, keys, turns, &skin);
   if (status == SN_OK) {
     sn_model_desc desc = sn_model_desc_default();

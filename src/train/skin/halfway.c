@@ -75,7 +75,7 @@ static sn_status palette_model(sn_context *ctx, const sn_model_desc *desc, sn_mo
 
 sn_status sn_halfway_palette(sn_context *ctx, const sn_examples *examples, const sn_model_desc *desc,
                              const sn_keys *keys, sn_poses *out) {
-  int joints = examples->skeleton.joint_count, count = joints + desc->extra_count;
+  int joint_count = examples->skeleton.joint_count, count = joint_count + desc->extra_count;
   *out = (sn_poses){0};
   sn_model model = {0};
   sn_rt_model opened;
@@ -83,12 +83,12 @@ sn_status sn_halfway_palette(sn_context *ctx, const sn_examples *examples, const
   sn_status status = palette_model(ctx, desc, &model);
   if (status == SN_OK) status = sn_model_open(ctx, "half-way joints", model.bytes, model.size, &opened);
   if (status == SN_OK) status = sn_poses_new(ctx, count, examples->frames.frame_count, out);
-  float(*matrices)[12] = sn_arena_alloc(ctx, &scratch, (size_t)joints, sizeof *matrices);
+  float(*matrices)[12] = sn_arena_alloc(ctx, &scratch, (size_t)joint_count, sizeof *matrices);
   void *memory = status == SN_OK ? sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(&opened), 1) : NULL;
   if (status == SN_OK && (!matrices || !memory)) status = ctx->error.status;
   for (int k = 0; status == SN_OK && k < keys->count; k++) {
     int f = keys->frames[k];
-    sn_model_joints(sn_pose(&examples->poses, f), joints, matrices);
+    sn_model_joints(sn_pose(&examples->poses, f), joint_count, matrices);
     sn_rt_input input = {.joints = (const float(*)[12])matrices};
     sn_rt_palette(&opened, &input, memory, NULL);
     sn_model_read_palette(&opened, memory, sn_pose(out, f));

@@ -21,7 +21,7 @@ const sn_option sn_skin_option_table[] = {
    "fitted to the frames, those of the skeleton file, those of lbs, or from the skeleton and the surface (bone "
    "heat)"},
   {"prior", SN_OPTION_REAL, offsetof(sn_skin_options, prior), "auto", 1e-9, 1e6, "auto|none", SN_OPTION_ADVANCED,
-   "pull of fitted weights to the skin of the skeleton file, on the joints near a vertex"},
+   "lambda, the ridge of fitted weights at the skin of the skeleton file, on the joints near a vertex"},
   {"smooth", SN_OPTION_REAL, offsetof(sn_skin_options, rho), "0", 0, 1e6, NULL, SN_OPTION_ADVANCED,
    "smoothness of the weights (rho of Kim 2010; 0.01 there)"},
   {0},

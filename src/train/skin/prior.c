@@ -109,7 +109,7 @@ static double linearise(const prior_job *job, const near_vertex *v, const int *p
   return error;
 }
 
-static void pull(sn_simplex *q, const double *to, double amount) {
+static void add_ridge(sn_simplex *q, const double *to, double amount) {
   for (int k = 0; k < q->n; k++) q->a[k][k] += amount, q->b[k] += amount * to[k];
 }
 
@@ -165,7 +165,7 @@ static void fit_vertex(const prior_job *job, const near_vertex *v, const int *po
     double size = 1e-300, trial[SN_SIMPLEX_MAX];
     for (int k = 0; k < v->count; k++) size += base.a[k][k];
     pull_to_prior(&step, v, mu);
-    pull(&step, weights, damping * size);
+    add_ridge(&step, weights, damping * size);
     memcpy(trial, weights, sizeof trial);
     solve(job, &step, trial);
     sn_simplex next;

@@ -7,10 +7,11 @@
 
 typedef struct sn_prior_options {
   int influences;
-  double strength; // of the pull to the prior, relative to what the joints near a vertex differ by; 0: chosen
+  double
+    strength; // lambda, of the ridge at the prior, relative to what the joints near a vertex differ by; 0: chosen
 } sn_prior_options;
 
-// Weights of `blend` on the joints near each vertex: least squares over the keys, with a pull to `prior` that poses left out
+// Weights of `blend` on the joints near each vertex: least squares over the keys, with a ridge at `prior` that poses left out
 // choose. `out` has options->influences per vertex.
 sn_status sn_prior_fit(sn_context *ctx, const sn_blend *blend, const sn_skin *prior, const sn_prior_options *options,
                        sn_skin *out);

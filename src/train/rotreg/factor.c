@@ -15,19 +15,19 @@ static double inner(sn_mat3 a, sn_mat3 b) {
   return sum;
 }
 
-typedef struct turn_sums {
+typedef struct factor_sums {
   sn_mat3 m;              // sum rho theta^T
   double theta2, product; // sum |theta|^2, sum |rho| |theta|
-} turn_sums;
+} factor_sums;
 
-static void add_pose(turn_sums *s, sn_vec3 theta, sn_vec3 rho) {
+static void add_pose(factor_sums *s, sn_vec3 theta, sn_vec3 rho) {
   s->m = sn_mat3_add(s->m, sn_mat3_outer(rho, theta));
   s->theta2 += sn_vec3_dot(theta, theta);
   s->product += sn_vec3_length(rho) * sn_vec3_length(theta);
 }
 
-// The pull c towards W = I decides what a hinge (M of rank 1) leaves open.
-static void fit_sums(const turn_sums *s, int least_sign, double *u, sn_mat3 *w) {
+// The ridge c at W = I decides what a hinge (M of rank 1) leaves open.
+static void fit_sums(const factor_sums *s, int least_sign, double *u, sn_mat3 *w) {
   *u = 0, *w = sn_mat3_identity();
   if (!(s->theta2 > 1e-12)) return;
   double c = 1e-3 * s->product, best = -INFINITY;
@@ -39,7 +39,7 @@ static void fit_sums(const turn_sums *s, int least_sign, double *u, sn_mat3 *w) 
 }
 
 static double fit_signed(int count, const sn_vec3 *theta, const sn_vec3 *rho, int least_sign, double *u, sn_mat3 *w) {
-  turn_sums s = {0};
+  factor_sums s = {0};
   double all = 0;
   for (int i = 0; i < count; i++) add_pose(&s, theta[i], rho[i]), all += sn_vec3_dot(rho[i], rho[i]);
   fit_sums(&s, least_sign, u, w);
@@ -47,11 +47,11 @@ static double fit_signed(int count, const sn_vec3 *theta, const sn_vec3 *rho, in
   return all - *u * *u * s.theta2;
 }
 
-double sn_rotreg_fit_turn(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w) {
+double sn_rotreg_fit_factor(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w) {
   return fit_signed(count, theta, rho, -1, u, w);
 }
 
-double sn_rotreg_fit_published_turn(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w) {
+double sn_rotreg_fit_published_factor(int count, const sn_vec3 *theta, const sn_vec3 *rho, double *u, sn_mat3 *w) {
   return fit_signed(count, theta, rho, 1, u, w);
 }
 
@@ -69,7 +69,7 @@ static int next_by_angle(int count, const sn_vec3 *theta, double after, int last
 
 // By increasing |theta|: every rho goes to the branch nearest to what the fit on the poses before it says.
 static void grow_branches(int count, const sn_vec3 *theta, sn_vec3 *rho) {
-  turn_sums s = {0};
+  factor_sums s = {0};
   double angle = -1;
   for (int n = 0, i = -1; n < count; n++) {
     i = next_by_angle(count, theta, angle, i);
@@ -89,7 +89,7 @@ static bool settle_branches(int count, const sn_vec3 *theta, sn_vec3 *rho) {
   double u;
   sn_mat3 w;
   bool changed = false;
-  sn_rotreg_fit_turn(count, theta, rho, &u, &w);
+  sn_rotreg_fit_factor(count, theta, rho, &u, &w);
   for (int i = 0; i < count; i++) {
     sn_vec3 moved = sn_rotation_unwrap(rho[i], sn_vec3_scale(sn_mat3_apply(w, theta[i]), u));
     if (sn_vec3_distance(moved, rho[i]) < 1e-6) continue;

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT
-#include "train/rotreg/keys.h"
+#include "train/rotreg/key_gradients.h"
 
 #include <lapacke.h>
 
 #include "solve/solve.h"
 #include "train/rotreg/predictor.h"
 
-enum { most = sn_rotreg_most_keys };
+enum { most = sn_rotreg_most_gradients };
 
-typedef struct keys_job {
+typedef struct gradients_job {
   sn_context *ctx;
   const sn_examples *examples;
   const sn_keys *keys;
   const sn_rotreg_bones *bones;
-  sn_rotreg_keys *k;
+  sn_rotreg_key_gradients *k;
   double *area, mean_area; // of the groups' triangles that have a gradient; of a triangle
-} keys_job;
+} gradients_job;
 
-sn_mat3 sn_rotreg_keys_blend(const sn_rotreg_keys *keys, int t, const sn_mat3 *gradients) {
+sn_mat3 sn_rotreg_key_gradients_blend(const sn_rotreg_key_gradients *gradients, int t, const sn_mat3 *values) {
   sn_mat3 sum = {0};
-  for (int m = 0; m < most && keys->index[t][m] >= 0; m++) {
-    sum = sn_mat3_add(sum, sn_mat3_scale(gradients[keys->index[t][m]], keys->beta[t][m]));
+  for (int m = 0; m < most && gradients->index[t][m] >= 0; m++) {
+    sum = sn_mat3_add(sum, sn_mat3_scale(values[gradients->index[t][m]], gradients->beta[t][m]));
   }
   return sum;
 }
@@ -30,8 +30,8 @@ static sn_vec3 edge(const sn_mesh *mesh, const float (*positions)[3], int t, int
   return sn_vec3_sub(sn_vec3_from(positions[corners[j]]), sn_vec3_from(positions[corners[0]]));
 }
 
-static sn_mat3 *key_at(const keys_job *job, int key, int pose) {
-  return &job->k->sequence[(size_t)key * (size_t)job->k->pose_count + (size_t)pose];
+static sn_mat3 *gradient_at(const gradients_job *job, int l, int pose) {
+  return &job->k->sequence[(size_t)l * (size_t)job->k->pose_count + (size_t)pose];
 }
 
 // ---- the start: the mean gradient of each group's triangles, by area ---------------------------------------------------------
@@ -43,21 +43,21 @@ static double area_of(const sn_mesh *rest, int t) {
 
 // A group without area keeps the proxy bone's matrix. (The source starts all from the proxy bones; but their matrices
 // are made to be blended, and reach further than any part of the surface turns.)
-static void start_pose(const keys_job *job, int pose) {
+static void start_pose(const gradients_job *job, int pose) {
   const sn_mesh *rest = &job->examples->rest;
-  sn_rotreg_keys *k = job->k;
+  sn_rotreg_key_gradients *k = job->k;
   const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[pose]);
   double tiny = 1e-6 * job->mean_area;
-  for (int l = 0; l < k->key_count; l++) {
+  for (int l = 0; l < k->gradient_count; l++) {
     const sn_affine *bone = &job->bones->matrix[(size_t)pose * (size_t)job->bones->bone_count + (size_t)l];
-    *key_at(job, l, pose) = sn_mat3_scale(sn_affine_linear(*bone), tiny);
+    *gradient_at(job, l, pose) = sn_mat3_scale(sn_affine_linear(*bone), tiny);
   }
   for (int t = 0; t < rest->triangle_count; t++) {
-    sn_mat3 d, *sum = key_at(job, job->bones->group_of[t], pose);
+    sn_mat3 d, *sum = gradient_at(job, job->bones->group_of[t], pose);
     if (sn_rotreg_gradient(rest, frame, t, &d)) *sum = sn_mat3_add(*sum, sn_mat3_scale(d, area_of(rest, t)));
   }
-  for (int l = 0; l < k->key_count; l++) {
-    *key_at(job, l, pose) = sn_mat3_scale(*key_at(job, l, pose), 1 / (job->area[l] + tiny));
+  for (int l = 0; l < k->gradient_count; l++) {
+    *gradient_at(job, l, pose) = sn_mat3_scale(*gradient_at(job, l, pose), 1 / (job->area[l] + tiny));
   }
 }
 
@@ -68,22 +68,22 @@ static void start_range(void *user, int64_t begin, int64_t end, int worker) {
 
 // ---- beta for given sequences --------------------------------------------------------------------------------------------
 
-static double alone_error(const keys_job *job, int t, int key) {
+static double alone_error(const gradients_job *job, int t, int l) {
   const sn_mesh *rest = &job->examples->rest;
   double sum = 0;
   for (int p = 0; p < job->k->pose_count; p++) {
     const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[p]);
     for (int j = 1; j < 3; j++) {
       sn_vec3 v = edge(rest, (const float(*)[3])rest->positions, t, j);
-      sn_vec3 d = sn_vec3_sub(sn_mat3_apply(*key_at(job, key, p), v), edge(rest, frame, t, j));
+      sn_vec3 d = sn_vec3_sub(sn_mat3_apply(*gradient_at(job, l, p), v), edge(rest, frame, t, j));
       sum += sn_vec3_dot(d, d);
     }
   }
   return sum;
 }
 
-// The key of the triangle's own group first, then the best of the groups next to it.
-static void choose_keys(const keys_job *job, int t) {
+// The gradient of the triangle's own group first, then the best of the groups next to it.
+static void choose_gradients(const gradients_job *job, int t) {
   const sn_rotreg_bones *bones = job->bones;
   int own = bones->group_of[t], *index = job->k->index[t], count = 1;
   double errors[most];
@@ -99,8 +99,8 @@ static void choose_keys(const keys_job *job, int t) {
   }
 }
 
-// minimise sum |D_0 v^ - v + sum_m beta_m (D_m - D_0) v^|^2 + a small pull of the betas towards the own key alone.
-static void fit_beta(const keys_job *job, int t) {
+// minimise sum |D_0 v^ - v + sum_m beta_m (D_m - D_0) v^|^2 + a small ridge on the betas of the others, towards its own gradient alone.
+static void fit_beta(const gradients_job *job, int t) {
   const sn_mesh *rest = &job->examples->rest;
   const int *index = job->k->index[t];
   double a[most][most] = {{0}}, b[most] = {0}, squares = 0;
@@ -110,8 +110,9 @@ static void fit_beta(const keys_job *job, int t) {
     const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[p]);
     for (int j = 1; j < 3; j++) {
       sn_vec3 v = edge(rest, (const float(*)[3])rest->positions, t, j), x[most];
-      sn_vec3 own = sn_mat3_apply(*key_at(job, index[0], p), v), left = sn_vec3_sub(edge(rest, frame, t, j), own);
-      for (int m = 0; m < n; m++) x[m] = sn_vec3_sub(sn_mat3_apply(*key_at(job, index[m + 1], p), v), own);
+      sn_vec3 own = sn_mat3_apply(*gradient_at(job, index[0], p), v),
+              left = sn_vec3_sub(edge(rest, frame, t, j), own);
+      for (int m = 0; m < n; m++) x[m] = sn_vec3_sub(sn_mat3_apply(*gradient_at(job, index[m + 1], p), v), own);
       for (int m = 0; m < n; m++) {
         for (int l = 0; l <= m; l++) a[m][l] += sn_vec3_dot(x[m], x[l]);
         b[m] += sn_vec3_dot(x[m], left);
@@ -127,7 +128,7 @@ static void fit_beta(const keys_job *job, int t) {
 
 static void choose_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
-  for (int64_t t = begin; t < end; t++) choose_keys(user, (int)t);
+  for (int64_t t = begin; t < end; t++) choose_gradients(user, (int)t);
 }
 
 static void beta_range(void *user, int64_t begin, int64_t end, int worker) {
@@ -137,8 +138,8 @@ static void beta_range(void *user, int64_t begin, int64_t end, int worker) {
 
 // ---- sequences for given beta ----------------------------------------------------------------------------------------------
 
-// The row of an edge: beta_l v^ for the triangle's keys.
-static int row_of(const keys_job *job, int t, int j, double row[most][3]) {
+// The row of an edge: beta_l v^ for the triangle's gradients.
+static int row_of(const gradients_job *job, int t, int j, double row[most][3]) {
   const sn_mesh *rest = &job->examples->rest;
   sn_vec3 v = edge(rest, (const float(*)[3])rest->positions, t, j);
   int n = 0;
@@ -149,8 +150,8 @@ static int row_of(const keys_job *job, int t, int j, double row[most][3]) {
   return n;
 }
 
-static void normal_matrix(const keys_job *job, double *a) {
-  size_t size = 3 * (size_t)job->k->key_count;
+static void normal_matrix(const gradients_job *job, double *a) {
+  size_t size = 3 * (size_t)job->k->gradient_count;
   for (int t = 0; t < job->examples->rest.triangle_count; t++)
     for (int j = 1; j < 3; j++) {
       double row[most][3];
@@ -167,16 +168,16 @@ static void normal_matrix(const keys_job *job, double *a) {
 }
 
 typedef struct right_job {
-  const keys_job *job;
-  double *right; // [pose][3][3 keys]
+  const gradients_job *job;
+  double *right; // [pose][3][3 gradients]
 } right_job;
 
 // What the present sequences miss.
 static void right_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const right_job *r = user;
-  const keys_job *job = r->job;
-  size_t size = 3 * (size_t)job->k->key_count;
+  const gradients_job *job = r->job;
+  size_t size = 3 * (size_t)job->k->gradient_count;
   const sn_mesh *rest = &job->examples->rest;
   for (int64_t p = begin; p < end; p++) {
     double *right = r->right + (size_t)p * 3 * size;
@@ -187,8 +188,8 @@ static void right_range(void *user, int64_t begin, int64_t end, int worker) {
         int n = row_of(job, t, j, row);
         sn_vec3 left = edge(rest, frame, t, j);
         for (int m = 0; m < n; m++) {
-          sn_vec3 part =
-            sn_mat3_apply(*key_at(job, job->k->index[t][m], (int)p), sn_vec3_make(row[m][0], row[m][1], row[m][2]));
+          sn_vec3 part = sn_mat3_apply(*gradient_at(job, job->k->index[t][m], (int)p),
+                                       sn_vec3_make(row[m][0], row[m][1], row[m][2]));
           left = sn_vec3_sub(left, part);
         }
         for (int m = 0; m < n; m++)
@@ -201,9 +202,9 @@ static void right_range(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-static sn_status refit_sequences(const keys_job *job) {
-  sn_rotreg_keys *k = job->k;
-  int n = 3 * k->key_count, columns = 3 * k->pose_count;
+static sn_status refit_sequences(const gradients_job *job) {
+  sn_rotreg_key_gradients *k = job->k;
+  int n = 3 * k->gradient_count, columns = 3 * k->pose_count;
   sn_arena scratch = sn_arena_new(job->ctx);
   double *a = SN_NEW(job->ctx, &scratch, double, (size_t)n *(size_t)n), trace = 0;
   right_job right = {job, SN_NEW(job->ctx, &scratch, double, (size_t)n *(size_t)columns)};
@@ -215,10 +216,11 @@ static sn_status refit_sequences(const keys_job *job) {
     // A group that is nearly flat says little about its normal: it keeps what the proxy bone says.
     for (int m = 0; m < n; m++) a[(size_t)m * (size_t)n + (size_t)m] += 0.01 * trace / n + 1e-300;
     if (LAPACKE_dposv(LAPACK_COL_MAJOR, 'U', n, columns, a, n, right.right, n) != 0) {
-      status = sn_fail(job->ctx, SN_NOT_CONVERGED, "%d key deformation gradients are not determined", k->key_count);
+      status =
+        sn_fail(job->ctx, SN_NOT_CONVERGED, "%d key deformation gradients are not determined", k->gradient_count);
     }
   }
-  for (int l = 0; status == SN_OK && l < k->key_count; l++)
+  for (int l = 0; status == SN_OK && l < k->gradient_count; l++)
     for (int p = 0; p < k->pose_count; p++)
       for (int r = 0; r < 3; r++)
         for (int c = 0; c < 3; c++) {
@@ -229,15 +231,16 @@ static sn_status refit_sequences(const keys_job *job) {
   return status;
 }
 
-sn_status sn_rotreg_keys_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                             const sn_rotreg_bones *bones, int rounds, sn_rotreg_keys *out) {
+sn_status sn_rotreg_key_gradients_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
+                                      const sn_keys *keys, const sn_rotreg_bones *bones, int rounds,
+                                      sn_rotreg_key_gradients *out) {
   size_t triangles = (size_t)examples->rest.triangle_count;
-  *out = (sn_rotreg_keys){.key_count = bones->bone_count, .pose_count = keys->count};
-  out->sequence = SN_NEW(ctx, memory, sn_mat3, (size_t)out->key_count * (size_t)out->pose_count);
+  *out = (sn_rotreg_key_gradients){.gradient_count = bones->bone_count, .pose_count = keys->count};
+  out->sequence = SN_NEW(ctx, memory, sn_mat3, (size_t)out->gradient_count * (size_t)out->pose_count);
   out->index = sn_arena_alloc(ctx, memory, triangles, sizeof *out->index);
   out->beta = sn_arena_alloc(ctx, memory, triangles, sizeof *out->beta);
   if (!out->sequence || !out->index || !out->beta) return ctx->error.status;
-  keys_job job = {ctx, examples, keys, bones, out, SN_NEW(ctx, memory, double, out->key_count), 0};
+  gradients_job job = {ctx, examples, keys, bones, out, SN_NEW(ctx, memory, double, out->gradient_count), 0};
   if (!job.area) return ctx->error.status;
   for (size_t t = 0; t < triangles; t++) {
     sn_mat3 d;

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// Joint rotations as seen from the parent, on one branch of the logarithm.
+#include "train/rotreg/predictor.h"
+
+// The root whose motion alone explains the whole mesh best: other roots are seen from it, so that everything is relative
+// to some joint and a rigid motion of the skeleton moves the result rigidly.
+static sn_status main_root(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int *out) {
+  const sn_skeleton *skeleton = &examples->skeleton;
+  int roots = 0;
+  double least = INFINITY;
+  sn_status status = SN_OK;
+  for (int j = 0; j < skeleton->joint_count; j++) roots += skeleton->parents[j] < 0;
+  for (int j = 0; roots > 1 && status == SN_OK && j < skeleton->joint_count; j++) {
+    if (skeleton->parents[j] >= 0) continue;
+    double error;
+    status = sn_joint_error(ctx, examples, keys, j, &error);
+    if (error < least) least = error, *out = j;
+  }
+  return status;
+}
+
+static sn_status choose_bases(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int *base) {
+  const sn_skeleton *skeleton = &examples->skeleton;
+  int root = skeleton->order[0];
+  sn_status status = main_root(ctx, examples, keys, &root);
+  for (int j = 0; j < skeleton->joint_count; j++) base[j] = skeleton->parents[j] >= 0 ? skeleton->parents[j] : root;
+  return status;
+}
+
+static sn_vec3 relative_log(const sn_rotreg_rotations *rotations, const sn_mat3 *rotation, int j, sn_vec3 reference) {
+  if (rotations->base[j] == j) return sn_vec3_make(0, 0, 0);
+  sn_mat3 relative = sn_mat3_mul(sn_mat3_transpose(rotation[rotations->base[j]]), rotation[j]);
+  return sn_rotation_log_near(relative, reference);
+}
+
+void sn_rotreg_rotations_pose(const sn_rotreg_rotations *rotations, const sn_affine *pose, sn_mat3 *rotation,
+                              sn_vec3 *theta) {
+  for (int j = 0; j < rotations->joint_count; j++) sn_mat3_polar(sn_affine_linear(pose[j]), &rotation[j], NULL);
+  for (int j = 0; j < rotations->joint_count; j++)
+    theta[j] = relative_log(rotations, rotation, j, rotations->reference[j]);
+}
+
+static sn_vec3 *theta_at(const sn_rotreg_rotations *rotations, int pose, int j) {
+  return &rotations->theta[(size_t)pose * (size_t)rotations->joint_count + (size_t)j];
+}
+
+// The mean of joint j's logarithms, each on the branch nearest to the one before: right as long as neighbouring poses
+// are less than half a turn apart.
+static sn_vec3 mean_unwrapped(const sn_rotreg_rotations *rotations, int j) {
+  sn_vec3 sum = {0, 0, 0}, last = {0, 0, 0};
+  for (int k = 0; k < rotations->pose_count; k++) {
+    const sn_mat3 *rotation = rotations->rotation + (size_t)k * (size_t)rotations->joint_count;
+    last = relative_log(rotations, rotation, j, last);
+    sum = sn_vec3_add(sum, last);
+  }
+  return sn_vec3_scale(sum, 1.0 / rotations->pose_count);
+}
+
+// A reference beyond half a turn would put the rest pose on another branch than theta = 0.
+static sn_vec3 within_half_turn(sn_vec3 mean) {
+  double angle = sn_vec3_length(mean);
+  return angle > SN_PI ? sn_vec3_scale(mean, SN_PI / angle) : mean;
+}
+
+// Logarithms nearest to their own mean: what the runtime can do pose by pose.
+static void choose_reference(sn_rotreg_rotations *rotations, int j) {
+  sn_vec3 mean = within_half_turn(mean_unwrapped(rotations, j));
+  for (int round = 0; round < 8; round++) {
+    sn_vec3 sum = {0, 0, 0};
+    for (int k = 0; k < rotations->pose_count; k++) {
+      const sn_mat3 *rotation = rotations->rotation + (size_t)k * (size_t)rotations->joint_count;
+      *theta_at(rotations, k, j) = relative_log(rotations, rotation, j, mean);
+      sum = sn_vec3_add(sum, *theta_at(rotations, k, j));
+    }
+    rotations->reference[j] = mean;
+    sn_vec3 next = within_half_turn(sn_vec3_scale(sum, 1.0 / rotations->pose_count));
+    if (sn_vec3_distance(next, mean) < 1e-9) return;
+    mean = next;
+  }
+}
+
+sn_status sn_rotreg_rotations_build(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
+                                    const sn_keys *keys, sn_rotreg_rotations *out) {
+  int joint_count = examples->skeleton.joint_count;
+  size_t all = (size_t)joint_count * (size_t)keys->count;
+  *out = (sn_rotreg_rotations){.joint_count = joint_count, .pose_count = keys->count};
+  out->base = SN_NEW(ctx, memory, int, joint_count);
+  out->reference = SN_NEW(ctx, memory, sn_vec3, joint_count);
+  out->rotation = SN_NEW(ctx, memory, sn_mat3, all);
+  out->theta = SN_NEW(ctx, memory, sn_vec3, all);
+  if (!out->base || !out->reference || !out->rotation || !out->theta) return ctx->error.status;
+  sn_status status = choose_bases(ctx, examples, keys, out->base);
+  if (status != SN_OK) return status;
+  for (int k = 0; k < keys->count; k++) {
+    sn_rotreg_rotations_pose(out, sn_pose(&examples->poses, keys->frames[k]),
+                             out->rotation + (size_t)k * (size_t)joint_count,
+                             out->theta + (size_t)k * (size_t)joint_count);
+  }
+  for (int j = 0; j < joint_count; j++) choose_reference(out, j);
+  return SN_OK;
+}

@@ -19,7 +19,7 @@ static void *load(const char *path, size_t *size) {
   return bytes;
 }
 
-static void evaluate(sn_rt_model *model, sn_rt_path path, float *positions, float *normals) {
+static void evaluate(sn_rt_model *model, sn_rt_path path, float *positions, float *normals, float *tangents) {
   size_t joints = model->info.joint_count;
   float *matrices = calloc(joints + 1, 48), *controls = calloc(model->info.control_count + 1, 12);
   float *torques = calloc(joints + 1, 4);
@@ -32,6 +32,9 @@ static void evaluate(sn_rt_model *model, sn_rt_path path, float *positions, floa
   sn_rt_output output = {.positions = positions, .normals = normals};
   sn_rt_use_path(model, path);
   if (sn_rt_evaluate(model, &input, scratch, &output, NULL) != SN_RT_OK) exit(2);
+  sn_rt_tangent_output more = {.tangents = tangents, .normals = normals};
+  if (model->info.tangents && sn_rt_tangents(model, scratch, &more, 0, model->info.vertex_count, NULL) != SN_RT_OK)
+    exit(2);
   free(matrices), free(controls), free(torques), free(scratch);
 }
 
@@ -53,14 +56,17 @@ int main(int argc, char **argv) {
     if (strcmp(sn_rt_path_name(model.path), argv[1]))
       return printf("the best path is %s\n", sn_rt_path_name(model.path)), 1;
     size_t count = 3 * (size_t)model.info.vertex_count;
-    float *out[4], most = 0;
-    for (int k = 0; k < 4; k++) out[k] = calloc(count, sizeof(float));
-    evaluate(&model, SN_RT_PATH_SCALAR, out[0], out[1]), evaluate(&model, SN_RT_PATH_BEST, out[2], out[3]);
+    float *out[6], most = 0;
+    for (int k = 0; k < 6; k++) out[k] = calloc(2 * count, sizeof(float));
+    evaluate(&model, SN_RT_PATH_SCALAR, out[0], out[1], out[4]);
+    evaluate(&model, SN_RT_PATH_BEST, out[2], out[3], out[5]);
     for (size_t k = 0; k < count; k++) most = fmaxf(most, fabsf(out[0][k]));
     float positions = apart(out[0], out[2], count) / most, normals = apart(out[1], out[3], count);
-    printf("%s: positions %.1e of the size, normals %.1e\n", argv[n], (double)positions, (double)normals);
-    failed |= !(positions <= 1e-5f) || !(normals <= 2e-3f);
-    for (int k = 0; k < 4; k++) free(out[k]);
+    float tangents = apart(out[4], out[5], 2 * count);
+    printf("%s: positions %.1e of the size, normals %.1e, tangents %.1e\n", argv[n], (double)positions,
+           (double)normals, (double)tangents);
+    failed |= !(positions <= 1e-5f) || !(normals <= 2e-3f) || !(tangents <= 2e-3f);
+    for (int k = 0; k < 6; k++) free(out[k]);
     free(bytes);
   }
   return failed;

@@ -14,9 +14,10 @@ $compiler -std=c17 -O1 -static -ffp-contract=off -I"$source_folder/include" -I"$
   "$source_folder"/src/runtime/*.c "$source_folder/test/neon_driver.c" -lm -o "$work/driver"
 cd "$work"
 "$SINEW" gen arm --vertices 700 --frames 6 -o arm --quiet
-for spec in lbs dqs psd psd:order=forward rotreg:bones=8; do
+awk '/^v /{print; print "vt", $2, $3; next} /^f /{print "f", $2 "/" $2, $3 "/" $3, $4 "/" $4; next} {print}' arm/rest.obj > arm/textured.obj
+for spec in lbs:tangents=1 dqs:tangents=1 psd psd:order=forward rotreg:bones=8,tangents=1; do
   for pack in 0 1; do
-    "$SINEW" train --method "${spec}$([[ $spec == *:* ]] && echo , || echo :)pack=$pack" --rest arm/rest.obj --frames arm/frames.pc2 \
+    "$SINEW" train --method "${spec}$([[ $spec == *:* ]] && echo , || echo :)pack=$pack" --rest arm/textured.obj --frames arm/frames.pc2 \
       --skeleton arm/skeleton.glb -o "${spec//[:=]/-}-$pack.sinew" --quiet
   done
 done

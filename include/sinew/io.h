@@ -38,6 +38,10 @@ bool sn_format_does(const char *path, unsigned what); // all of it
 sn_status sn_obj_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out);
 sn_status sn_obj_read(sn_context *ctx, const char *path, sn_mesh *out);
 sn_status sn_obj_write(sn_context *ctx, const char *path, const sn_mesh *mesh, const float (*positions)[3]);
+// The same with the texture coordinates of the triangles' corners; NULL where no corner has one (0 0 where some have none).
+sn_status sn_obj_parse_uvs(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out,
+                           sn_arena *memory, float (**uvs)[2]);
+sn_status sn_obj_read_uvs(sn_context *ctx, const char *path, sn_mesh *out, sn_arena *memory, float (**uvs)[2]);
 
 // ---- point caches --------------------------------------------------------------------------------------------------
 
@@ -289,9 +293,10 @@ typedef struct sn_gltf_clip_out {
 
 typedef struct sn_gltf_out {
   const sn_gltf *base;
-  const sn_mesh *mesh;       // in the vertex order of base's flattened mesh, where there is a base
-  const float (*normals)[3]; // computed where NULL and there is no base
-  const float (*colors)[3];  // COLOR_0, linear RGB 0..1, e.g. a heat map
+  const sn_mesh *mesh;        // in the vertex order of base's flattened mesh, where there is a base
+  const float (*normals)[3];  // computed where NULL and there is no base
+  const float (*tangents)[4]; // for parts of `base` with normals and texture coordinates, but without tangents
+  const float (*colors)[3];   // COLOR_0, linear RGB 0..1, e.g. a heat map
   const sn_skeleton *skeleton;
   const sn_skin *skin; // 1 to 8 influences
   int clip_count;

@@ -10,7 +10,8 @@
 //     sn_rt_skin      per frame, for all vertices or ranges of them, on any threads
 //     sn_rt_normals   per frame, after all of sn_rt_skin, only for models with the shade slot `recompute`
 //
-// or sn_rt_evaluate, which does the last three for all vertices. A complete program: examples/minimal.c.
+// or sn_rt_evaluate, which does the last three for all vertices; sn_rt_tangents after them, where tangents are wanted. A complete
+// program: examples/minimal.c.
 //
 // Lifetimes.  `bytes` belong to the caller and must stay, unchanged, as long as the model is used; a read-only memory
 //   map is fine. A model owns nothing and needs no closing; it may be copied. Strings returned point into `bytes`.
@@ -130,7 +131,7 @@ typedef struct sn_rt_info {
   uint64_t flops;      // floating-point operations of one evaluation with normals (docs/model-format.md)
   size_t scratch_size;
   uint32_t value_count; // values of sn_rt_input.values
-  uint32_t reserved_32;
+  uint32_t tangents;    // 1: the model has them, see sn_rt_tangents
   uint64_t reserved[7]; // zero; fields that are added later take their place, so that the struct keeps its size
 } sn_rt_info;
 
@@ -175,7 +176,8 @@ typedef struct sn_rt_rest {
   uint16_t *joints;
   float *weights;
   uint32_t influences;
-  float (*centres)[3]; // of rotation; the positions themselves for other blends
+  float (*centres)[3];  // of rotation; the positions themselves for other blends
+  float (*tangents)[4]; // x y z and handedness, for models that have them
 } sn_rt_rest;
 sn_rt_status sn_rt_get_rest(const sn_rt_model *model, const sn_rt_rest *out, sn_rt_error *error);
 
@@ -279,7 +281,26 @@ sn_rt_status sn_rt_skin_extra(const sn_rt_model *model, const void *scratch, con
 sn_rt_status sn_rt_normals(const sn_rt_model *model, const sn_rt_output *output, uint32_t first, uint32_t count,
                            sn_rt_error *error);
 
-// All three steps for all vertices.
+// Tangents, of models that were trained with texture coordinates (the option tangents=1; info.tangents says so). One is four numbers:
+// a unit vector at right angles to the vertex's normal, in the direction in which the first texture coordinate grows, and w, 1 or -1:
+// w (normal x tangent) is the direction in which the second one grows, from the bottom of the texture to its top (as glTF has
+// it). A vertex whose surface collapses has 0 0 0 w.
+typedef struct sn_rt_tangent_output {
+  float *tangents;
+  size_t tangent_stride; // 0: 16 (8 for halves)
+  const float *normals;  // of this frame, as sn_rt_skin or sn_rt_normals wrote them
+  size_t normal_stride;
+  const uint32_t *blocks; // as in sn_rt_extras; NULL: all
+  uint32_t flags;         // SN_RT_HALF_NORMALS: the normals are halves; SN_RT_HALF_TANGENTS
+} sn_rt_tangent_output;
+
+enum { SN_RT_HALF_TANGENTS = 4 };
+
+// The last step: tangents of vertices first .. first + count - 1, with the palette in `scratch` and the normals of those vertices.
+sn_rt_status sn_rt_tangents(const sn_rt_model *model, const void *scratch, const sn_rt_tangent_output *output,
+                            uint32_t first, uint32_t count, sn_rt_error *error);
+
+// All steps but the tangents, for all vertices.
 sn_rt_status sn_rt_evaluate(const sn_rt_model *model, const sn_rt_input *input, void *scratch,
                             const sn_rt_output *output, sn_rt_error *error);
 

@@ -37,6 +37,11 @@ void sn_points_bounds(const float (*positions)[3], int count, sn_vec3 *low, sn_v
 // `out` have mesh->vertex_count entries; pass mesh->positions for the rest pose.
 void sn_mesh_normals(const sn_mesh *mesh, const float (*positions)[3], float (*out)[3]);
 
+// Tangents (x y z, unit length, at right angles to the normals) and handedness (1, or -1 where the texture is mirrored) of the vertices, from
+// the texture coordinates of the triangles' corners, v upwards. Vertices that the texture says nothing about have any tangent.
+sn_status sn_mesh_tangents(sn_context *ctx, const sn_mesh *mesh, const float (*normals)[3], const float (*uvs)[2],
+                           float (*out)[4]);
+
 // Who is next to whom. Neighbours of i: ring[ring_start[i] .. ring_start[i+1]), ascending; its triangles likewise.
 typedef struct sn_topology {
   int vertex_count, edge_count, component_count, boundary_edges, nonmanifold_edges;
@@ -213,6 +218,7 @@ typedef struct sn_examples {
   int source_count, *source; // file vertex s of the rest mesh is vertex source[s] here; NULL: the same order
   int (*source_triangles)[3]; // the triangles over the file's vertices; NULL: those of `rest`
   sn_shading shading;         // how the file shades its vertices; zeroed: every vertex smooth
+  float (*uvs)[2]; // texture coordinates of the corners of the file's triangles, v upwards; NULL: the file has none
   int note_count;
   char *notes[SN_MOST_NOTES]; // what the user should know about how the files were read
   sn_arena memory;

@@ -20,7 +20,8 @@ typedef struct sn_method sn_method;
 enum { SN_METHOD_OPTIONS_SIZE = 1024, SN_METHOD_COMMON_OFFSET = SN_METHOD_OPTIONS_SIZE - 64 };
 
 typedef struct sn_method_common {
-  bool pack; // the model is packed (sn_model_pack)
+  bool pack;     // the model is packed (sn_model_pack)
+  bool tangents; // it has tangents (sn_model_add_tangents)
 } sn_method_common;
 
 // A parsed spec, NAME or NAME:key=value,key=value.

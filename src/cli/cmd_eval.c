@@ -59,6 +59,16 @@ static void describe_clips(const sn_examples *examples, const sn_poses *poses, c
   }
 }
 
+// The rest tangents, for the parts of the rest file that lack them; NULL where the model has none.
+static sn_status rest_tangents(cli *c, const sn_rt_model *model, float (**out)[4]) {
+  *out = NULL;
+  if (!model->info.tangents) return SN_OK;
+  *out = sn_arena_alloc(&c->ctx, &c->memory, model->info.vertex_count, sizeof **out);
+  if (!*out) return c->ctx.error.status;
+  sn_rt_get_rest(model, &(sn_rt_rest){.tangents = *out}, NULL);
+  return SN_OK;
+}
+
 // A linear blend is exactly a glTF skin.
 static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, const sn_examples *examples) {
   if (model->info.blend != SN_RT_BLEND_LINEAR) {
@@ -70,7 +80,7 @@ static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, 
   sn_skeleton skeleton = {0};
   sn_poses poses = {0};
   sn_displacements fields = {0};
-  float *weights = NULL;
+  float *weights = NULL, (*tangents)[4] = NULL;
   sn_gltf *base = NULL;
   const char *rest = sn_cli_text(c, "--rest");
   bool joints = model->info.palette_count == model->info.joint_count; // else bones, or the one still matrix
@@ -79,6 +89,7 @@ static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, 
   if (status == SN_OK) status = sn_model_skin(&c->ctx, model, &skin);
   if (status == SN_OK) status = (joints ? joint_skeleton : palette_skeleton)(c, model, examples, &skeleton, &poses);
   if (status == SN_OK && rest && sn_is_document(rest)) status = sn_gltf_read(&c->ctx, rest, &base);
+  if (status == SN_OK) status = rest_tangents(c, model, &tangents);
   int clip_count = examples->clip_count > 0 ? examples->clip_count : 1;
   sn_gltf_clip_out *clips = SN_NEW(&c->ctx, &c->memory, sn_gltf_clip_out, clip_count);
   if (status == SN_OK && !clips) status = c->ctx.error.status;
@@ -86,6 +97,7 @@ static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, 
     describe_clips(examples, &poses, weights, fields.count, clips);
     sn_gltf_out out = {.base = base,
                        .mesh = &mesh,
+                       .tangents = (const float(*)[4])tangents,
                        .skeleton = &skeleton,
                        .skin = &skin,
                        .clip_count = clip_count,

@@ -305,8 +305,8 @@ static void describe_model(cli *c, const sn_rt_model *model, const sn_skin *skin
   json_t *r = c->result;
   sn_cli_say(c, "  drive %s, correct %s, blend %s, shade %s\n", sn_rt_drive_name(info->drive),
              sn_rt_correct_name(info->correct), sn_rt_blend_name(info->blend), sn_rt_shade_name(info->shade));
-  sn_cli_say(c, "  %u vertices, %u triangles, %u joints, a palette of %u matrices\n", info->vertex_count,
-             info->triangle_count, info->joint_count, info->palette_count);
+  sn_cli_say(c, "  %u vertices%s, %u triangles, %u joints, a palette of %u matrices\n", info->vertex_count,
+             info->tangents ? " with tangents" : "", info->triangle_count, info->joint_count, info->palette_count);
   describe_drive(c, model);
   int most = most_influences(skin);
   sn_cli_say(c, "  up to %d influences per vertex, %.2f on average, weights of %u bits%s\n", most,

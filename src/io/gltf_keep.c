@@ -73,6 +73,11 @@ static sn_status keep_part(gltf_builder *b, const sn_gltf_out *what, const sn_me
     if (!is_identity(&part->place)) status = bake_place(b, what->base, part, primitive);
   }
   if (what->normals) sn_gltf_add_normals(b, attributes, what->normals + first, count);
+  if (what->tangents && json_object_get(attributes, "NORMAL") && json_object_get(attributes, "TEXCOORD_0") &&
+      !json_object_get(attributes, "TANGENT")) {
+    int accessor = sn_gltf_add_accessor(b, what->tangents + first, count, GLTF_FLOAT, 4, GLTF_VERTICES, false);
+    sn_gltf_set(b, attributes, "TANGENT", json_integer(accessor));
+  }
   if (what->colors) sn_gltf_add_colors(b, attributes, what->colors + first, count);
   sn_gltf_add_weights(b, attributes, what, first, count);
   if (what->morph_count > 0) sn_gltf_add_targets(b, primitive, what, first, count);

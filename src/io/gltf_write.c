@@ -40,6 +40,7 @@ static sn_status check_mesh(sn_context *ctx, const sn_gltf_out *what) {
   if (what->mesh && sn_mesh_check(ctx, what->mesh) != SN_OK) return ctx->error.status;
   size_t n = what->mesh ? (size_t)what->mesh->vertex_count : 0;
   bool good = (!what->normals || all_finite(&what->normals[0][0], 3 * n)) &&
+              (!what->tangents || all_finite(&what->tangents[0][0], 4 * n)) &&
               (!what->colors || all_finite(&what->colors[0][0], 3 * n)) &&
               (what->morph_count == 0 || all_finite(&what->morph_deltas[0][0], 3 * n * (size_t)what->morph_count));
   return good ? SN_OK : sn_fail(ctx, SN_BAD_INPUT, "a normal, colour or morph target is not finite");

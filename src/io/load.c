@@ -59,6 +59,7 @@ static sn_status read_rest_document(sn_context *ctx, const char *path, sn_exampl
   if (status != SN_OK) return status;
   status = sn_gltf_mesh(ctx, gltf, &out->rest, NULL, NULL, NULL);
   if (status == SN_OK) status = sn_gltf_normals(ctx, gltf, &out->memory, normals);
+  if (status == SN_OK) status = sn_load_document_uvs(ctx, gltf, out);
   if (sn_gltf_place_text(gltf, text, sizeof text)) sn_examples_note(ctx, out, "%s: %s", path, text);
   sn_gltf_free(gltf);
   return sn_load_name(ctx, status, path);
@@ -67,8 +68,15 @@ static sn_status read_rest_document(sn_context *ctx, const char *path, sn_exampl
 static sn_status load_rest(sn_context *ctx, const sn_load_options *options, sn_examples *out, float (**normals)[3]) {
   const char *path = options->rest;
   sn_choice choice = sn_load_choice(options);
-  sn_status status =
-    sn_is_document(path) ? read_rest_document(ctx, path, out, normals) : sn_mesh_read(ctx, path, &choice, &out->rest);
+  sn_status status;
+  if (sn_is_document(path)) {
+    status = read_rest_document(ctx, path, out, normals);
+  } else if (has_extension(path, ".obj")) {
+    status = sn_obj_read_uvs(ctx, path, &out->rest, &out->memory, &out->uvs);
+  } else {
+    status = sn_mesh_read(ctx, path, &choice, &out->rest);
+    if (status == SN_OK && has_extension(path, ".abc")) status = sn_load_alembic_uvs(ctx, path, &choice, out);
+  }
   return status == SN_OK ? sn_load_name(ctx, sn_mesh_check(ctx, &out->rest), path) : status;
 }
 

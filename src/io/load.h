@@ -18,6 +18,9 @@ sn_status sn_load_skeletons(sn_context *ctx, const sn_load_options *options, sn_
 sn_status sn_load_check_fits(sn_context *ctx, const sn_load_options *options, sn_examples *out);
 // Named values: those of options->values; without, and without a skeleton, the weights of the frames' morph targets.
 sn_status sn_load_values(sn_context *ctx, const sn_load_options *options, sn_examples *out);
+// Texture coordinates of the rest mesh, where there are any.
+sn_status sn_load_document_uvs(sn_context *ctx, const sn_gltf *gltf, sn_examples *out);
+sn_status sn_load_alembic_uvs(sn_context *ctx, const char *path, const sn_choice *choice, sn_examples *out);
 sn_status sn_load_controls(sn_context *ctx, const char *spec, sn_examples *out);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Wavefront OBJ: positions and faces. Normals, texture coordinates, groups and materials are passed over; colours or
+// Wavefront OBJ: positions, faces, and texture coordinates for who asks. Normals, groups and materials are passed over; colours or
 // a weight behind a position likewise.
 #include "sinew/io.h"
 #include "base/number.h"
@@ -33,6 +33,8 @@ typedef struct obj_reader {
   const char *name, *p, *end;
   long line;
   growing positions, triangles;
+  bool wants_uvs;
+  growing uvs, corner_uvs;      // float[2]; int[3] for every triangle: numbers of the former, from 0, -1 for none
   long furthest, furthest_line; // the largest index that pointed ahead, and where
 } obj_reader;
 
@@ -83,8 +85,34 @@ static sn_status read_position(obj_reader *reader) {
   return SN_OK;
 }
 
-// The vertex of one corner ("7", "7/1", "7//3", "-1/..."), from 0.
-static sn_status read_corner(obj_reader *reader, int *out) {
+// Texture coordinates that cannot be read are none.
+static sn_status read_uv(obj_reader *reader) {
+  float *uv = grow(reader->ctx, &reader->uvs);
+  if (!uv) return reader->ctx->error.status;
+  uv[0] = uv[1] = 0;
+  for (int c = 0; c < 2 && next_word(reader); c++) {
+    double value;
+    const char *behind = sn_parse_number(reader->p, reader->end, &value);
+    if (!behind) break;
+    uv[c] = isfinite((float)value) ? (float)value : 0;
+    reader->p = behind;
+  }
+  return SN_OK;
+}
+
+// The number behind the slash of a corner, from 0; -1 where there is none that exists.
+static int corner_uv(const obj_reader *reader, const char *p) {
+  if (p == reader->end || *p != '/') return -1;
+  bool negative = ++p < reader->end && *p == '-';
+  if (negative) p++;
+  long index = 0, known = (long)reader->uvs.count;
+  for (; p < reader->end && *p >= '0' && *p <= '9'; p++) index = index < INT32_MAX ? index * 10 + (*p - '0') : index;
+  index = negative ? known - index : index - 1;
+  return index >= 0 && index < known ? (int)index : -1;
+}
+
+// The vertex of one corner ("7", "7/1", "7//3", "-1/..."), from 0, and its texture coordinate.
+static sn_status read_corner(obj_reader *reader, int *out, int *uv) {
   const char *p = reader->p;
   bool negative = p < reader->end && *p == '-';
   if (negative) p++;
@@ -100,24 +128,28 @@ static sn_status read_corner(obj_reader *reader, int *out) {
     reader->furthest = index, reader->furthest_line = reader->line;
   }
   if (!ends_word(p, reader->end) && *p != '/') return bad_line(reader, "a face corner is not a number");
+  *uv = reader->wants_uvs ? corner_uv(reader, p) : -1;
   while (p < reader->end && !is_blank(*p) && *p != '\\') p++;
   reader->p = p;
   return SN_OK;
 }
 
 static sn_status read_face(obj_reader *reader) {
-  int first = 0, previous = 0, corners = 0;
+  int first = 0, previous = 0, corners = 0, first_uv = -1, previous_uv = -1;
   for (; next_word(reader); corners++) {
-    int corner = 0;
-    sn_status status = read_corner(reader, &corner);
+    int corner = 0, uv = -1;
+    sn_status status = read_corner(reader, &corner, &uv);
     if (status != SN_OK) return status;
     if (corners >= 2) {
       int *triangle = grow(reader->ctx, &reader->triangles);
       if (!triangle) return reader->ctx->error.status;
       triangle[0] = first, triangle[1] = previous, triangle[2] = corner;
+      int *numbers = reader->wants_uvs ? grow(reader->ctx, &reader->corner_uvs) : NULL;
+      if (reader->wants_uvs && !numbers) return reader->ctx->error.status;
+      if (numbers) numbers[0] = first_uv, numbers[1] = previous_uv, numbers[2] = uv;
     }
-    if (corners == 0) first = corner;
-    previous = corner;
+    if (corners == 0) first = corner, first_uv = uv;
+    previous = corner, previous_uv = uv;
   }
   return corners >= 3 ? SN_OK : bad_line(reader, "a face needs at least three corners");
 }
@@ -136,6 +168,10 @@ static sn_status read_lines(obj_reader *reader) {
     } else if (keyword(reader, 'f')) {
       reader->p++;
       status = read_face(reader);
+    } else if (reader->wants_uvs && reader->end - reader->p > 2 && memcmp(reader->p, "vt", 2) == 0 &&
+               is_blank(reader->p[2])) {
+      reader->p += 2;
+      status = read_uv(reader);
     }
     if (status != SN_OK) return status;
   }
@@ -150,10 +186,25 @@ static sn_status read_lines(obj_reader *reader) {
   return SN_OK;
 }
 
-sn_status sn_obj_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out) {
+static sn_status keep_uvs(const obj_reader *reader, sn_arena *memory, float (**out)[2]) {
+  if (reader->uvs.count == 0) return SN_OK;
+  size_t corners = 3 * reader->triangles.count;
+  const int *numbers = reader->corner_uvs.items;
+  const float(*uvs)[2] = reader->uvs.items;
+  *out = sn_arena_alloc(reader->ctx, memory, corners, sizeof **out);
+  if (!*out) return reader->ctx->error.status;
+  for (size_t c = 0; c < corners; c++)
+    if (numbers[c] >= 0) memcpy((*out)[c], uvs[numbers[c]], sizeof **out);
+  return SN_OK;
+}
+
+// Without texture coordinates where `uvs` is NULL.
+static sn_status parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out,
+                       sn_arena *memory, float (**uvs)[2]) {
   *out = (sn_mesh){0};
   obj_reader reader = {.ctx = ctx, .name = name, .p = sn_skip_byte_order_mark(text, size), .end = text + size};
   reader.positions.size = sizeof(float[3]), reader.triangles.size = sizeof(int[3]);
+  reader.uvs.size = sizeof(float[2]), reader.corner_uvs.size = sizeof(int[3]), reader.wants_uvs = uvs != NULL;
   sn_status status = read_lines(&reader);
   if (status == SN_OK) status = sn_mesh_new(ctx, (int)reader.positions.count, (int)reader.triangles.count, out);
   if (status == SN_OK) {
@@ -162,19 +213,41 @@ sn_status sn_obj_parse(sn_context *ctx, const char *name, const char *text, size
       memcpy(out->triangles, reader.triangles.items, reader.triangles.count * reader.triangles.size);
     }
   }
-  ctx->allocator.reallocate(ctx->allocator.user, reader.positions.items, 0);
-  ctx->allocator.reallocate(ctx->allocator.user, reader.triangles.items, 0);
+  if (status == SN_OK && uvs) status = keep_uvs(&reader, memory, uvs);
+  if (status != SN_OK) sn_mesh_free(out);
+  growing *const arrays[] = {&reader.positions, &reader.triangles, &reader.uvs, &reader.corner_uvs};
+  for (size_t n = 0; n < sizeof arrays / sizeof *arrays; n++)
+    ctx->allocator.reallocate(ctx->allocator.user, arrays[n]->items, 0);
   return status;
 }
 
-sn_status sn_obj_read(sn_context *ctx, const char *path, sn_mesh *out) {
+sn_status sn_obj_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out) {
+  return parse(ctx, name, text, size, out, NULL, NULL);
+}
+
+sn_status sn_obj_parse_uvs(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out,
+                           sn_arena *memory, float (**uvs)[2]) {
+  *uvs = NULL;
+  return parse(ctx, name, text, size, out, memory, uvs);
+}
+
+static sn_status read_file(sn_context *ctx, const char *path, sn_mesh *out, sn_arena *memory, float (**uvs)[2]) {
   *out = (sn_mesh){0};
   sn_file file;
   sn_status status = sn_file_open(ctx, path, &file);
   if (status != SN_OK) return status;
-  status = sn_obj_parse(ctx, path, (const char *)file.bytes, file.size, out);
+  status = parse(ctx, path, (const char *)file.bytes, file.size, out, memory, uvs);
   sn_file_close(&file);
   return status;
+}
+
+sn_status sn_obj_read(sn_context *ctx, const char *path, sn_mesh *out) {
+  return read_file(ctx, path, out, NULL, NULL);
+}
+
+sn_status sn_obj_read_uvs(sn_context *ctx, const char *path, sn_mesh *out, sn_arena *memory, float (**uvs)[2]) {
+  *uvs = NULL;
+  return read_file(ctx, path, out, memory, uvs);
 }
 
 // Corner k of all: its vertex, and its own texture coordinate and normal.

@@ -82,7 +82,7 @@ static sn_status pack_rest(packer *p) {
   return SN_OK;
 }
 
-// ---- normals -----------------------------------------------------------------------------------------------------------
+// ---- normals and tangents -----------------------------------------------------------------------------------------------------------
 
 static void octahedral_of(const float n[3], uint32_t uv[2]) {
   double length = fabs((double)n[0]) + fabs((double)n[1]) + fabs((double)n[2]);
@@ -95,6 +95,12 @@ static void octahedral_of(const float n[3], uint32_t uv[2]) {
   uv[0] = rounded((x + 1) * half, 2 * half), uv[1] = rounded((y + 1) * half, 2 * half);
 }
 
+static void put_direction(uint8_t *bytes, const float n[3]) {
+  uint32_t uv[2];
+  octahedral_of(n, uv);
+  for (int k = 0; k < 3; k++) bytes[k] = (uint8_t)((uv[0] | uv[1] << 12) >> 8 * k);
+}
+
 static sn_status pack_normals(packer *p) {
   if (p->model->info.shade != SN_RT_SHADE_TRANSFORM) return SN_OK;
   size_t blocks = p->model->info.block_count;
@@ -103,10 +109,23 @@ static sn_status pack_normals(packer *p) {
   for (size_t b = 0; b < blocks; b++)
     for (uint32_t l = 0; l < lanes; l++) {
       float n[3];
-      uint32_t uv[2];
       sn_rt_stored_normal(&p->skin, b, l, n);
-      octahedral_of(n, uv);
-      for (int k = 0; k < 3; k++, bytes++) *bytes = (uint8_t)((uv[0] | uv[1] << 12) >> 8 * k);
+      put_direction(bytes + b * SN_RT_PACKED_NORMALS + 3 * l, n);
+    }
+  return SN_OK;
+}
+
+static sn_status pack_tangents(packer *p) {
+  size_t blocks = p->model->info.block_count;
+  uint8_t *bytes =
+    sn_section_new(&p->list, SN_SECTION_PACK_TANGENTS, blocks * SN_RT_PACKED_TANGENTS + tail, 1, 0); // not required
+  if (!bytes) return p->ctx->error.status;
+  for (size_t b = 0; b < blocks; b++, bytes += SN_RT_PACKED_TANGENTS)
+    for (uint32_t l = 0; l < lanes; l++) {
+      float t[4];
+      sn_rt_stored_tangent(&p->skin, b, l, t);
+      put_direction(bytes + 3 * l, t);
+      if (t[3] < 0) bytes[SN_RT_PACKED_NORMALS] = (uint8_t)(bytes[SN_RT_PACKED_NORMALS] | 1u << l);
     }
   return SN_OK;
 }
@@ -280,7 +299,8 @@ static const packing packings[] = {
   {SN_SECTION_SKIN_REST, pack_rest},           {SN_SECTION_SKIN_NORMALS, pack_normals},
   {SN_SECTION_SKIN_WEIGHTS, pack_weights},     {SN_SECTION_SKIN_TUPLES, pack_tuples},
   {SN_SECTION_MESH_TRIANGLES, pack_triangles}, {SN_SECTION_CORRECT_ENTRIES, pack_entries},
-  {SN_SECTION_CORRECT_DELTAS, NULL},           {SN_SECTION_CORRECT_LIMITS, pack_limits}};
+  {SN_SECTION_CORRECT_DELTAS, NULL},           {SN_SECTION_CORRECT_LIMITS, pack_limits},
+  {SN_SECTION_SKIN_TANGENTS, pack_tangents}};
 
 static sn_status pack_section(packer *p, const sn_rt_entry *entry) {
   for (size_t n = 0; n < sizeof packings / sizeof *packings; n++) {

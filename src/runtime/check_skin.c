@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Checks of the sections that every model has: joints, blocks of vertices, triangles.
+#include <math.h>
 #include <string.h>
 
 #include "runtime/check.h"
@@ -133,6 +134,20 @@ static sn_rt_status check_chunk(sn_rt_checker *c, uint64_t chunk, totals *sum) {
   return SN_RT_OK;
 }
 
+// Rest tangents, in floats: the last of four numbers is 1 or -1.
+static sn_rt_status check_tangents(sn_rt_checker *c) {
+  uint64_t blocks = c->model->info.block_count;
+  sn_rt_status status = sn_rt_need_if_there(c, SN_SECTION_SKIN_TANGENTS, blocks * sn_rt_tangent_bytes(0));
+  if (!status) status = sn_rt_check_floats(c, SN_SECTION_SKIN_TANGENTS);
+  const float(*rows)[SN_RT_LANES] = c->model->sections[SN_SECTION_SKIN_TANGENTS];
+  for (uint64_t b = 0; rows && !status && b < blocks; b++)
+    for (int l = 0; l < SN_RT_LANES; l++) {
+      if (fabsf(rows[4 * b + 3][l]) != 1)
+        return SN_RT_BAD(c, "a tangent of block %" PRIu64 " is neither right- nor left-handed", b);
+    }
+  return status;
+}
+
 // Rest positions and normals, in floats.
 static sn_rt_status check_points(sn_rt_checker *c) {
   const sn_rt_info *info = &c->model->info;
@@ -142,7 +157,8 @@ static sn_rt_status check_points(sn_rt_checker *c) {
   if (!status)
     status =
       (info->shade == SN_RT_SHADE_TRANSFORM ? sn_rt_need : sn_rt_need_if_there)(c, SN_SECTION_SKIN_NORMALS, size);
-  return status ? status : sn_rt_check_floats(c, SN_SECTION_SKIN_NORMALS);
+  if (!status) status = sn_rt_check_floats(c, SN_SECTION_SKIN_NORMALS);
+  return status ? status : check_tangents(c);
 }
 
 // Rest positions and normals of a packed model: any numbers do, but those of the boxes.
@@ -150,6 +166,8 @@ static sn_rt_status check_packed_points(sn_rt_checker *c, uint32_t group_count) 
   uint64_t blocks = c->model->info.block_count;
   sn_rt_status status = sn_rt_need_floats(c, SN_SECTION_PACK_BOXES, (uint64_t)group_count * 4);
   if (!status) status = sn_rt_need(c, SN_SECTION_PACK_REST, blocks * SN_RT_LANES * 3 * sizeof(uint16_t));
+  if (!status)
+    status = sn_rt_need_if_there(c, SN_SECTION_PACK_TANGENTS, blocks * SN_RT_PACKED_TANGENTS + SN_RT_PACKED_TAIL);
   if (status || c->model->info.shade != SN_RT_SHADE_TRANSFORM) return status;
   return sn_rt_need(c, SN_SECTION_PACK_NORMALS, blocks * SN_RT_PACKED_NORMALS + SN_RT_PACKED_TAIL);
 }

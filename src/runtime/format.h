@@ -177,6 +177,9 @@ typedef struct sn_rt_correct_entry {
 // 1 / SN_RT_OCTAHEDRAL_HALF, plus one; displacements have SN_RT_PACKED_ZERO added. Those of normals are three numbers of ten
 // bits in 32, x lowest, with SN_RT_PACKED_NORMAL_ZERO added.
 enum { SN_RT_PACKED_BITS = 12, SN_RT_PACKED_ROW = 12, SN_RT_PACKED_NORMALS = 24, SN_RT_PACKED_TAIL = 4 }; // bytes
+enum {
+  SN_RT_PACKED_TANGENTS = SN_RT_PACKED_NORMALS + 1
+}; // as normals, then a byte with a bit for every lane: left-handed
 #define SN_RT_PACKED_TOTAL 4095.0f
 #define SN_RT_OCTAHEDRAL_HALF 2047.0f
 #define SN_RT_PACKED_ZERO 2048.0f
@@ -271,7 +274,9 @@ static inline uint64_t sn_rt_rotreg_solve_count(uint32_t joint_count, uint32_t b
   X(PACK_TRIANGLES, "pack.triangles") /* differences of vertices in a row, see sn_rt_get_triangles */ \
   X(PACK_ENTRIES, "pack.entries") /* sn_rt_packed_entry[entry_count] */ \
   X(PACK_DELTAS, "pack.deltas") /* per entry: three rows, and uint32[8] of the normals where they are transformed */ \
-  X(PACK_LIMITS, "pack.limits") /* float unit, then uint16[block_count][8]; may be missing */
+  X(PACK_LIMITS, "pack.limits") /* float unit, then uint16[block_count][8]; may be missing */ \
+  X(SKIN_TANGENTS, "skin.tangents") /* float[block_count][4][8]: x, y, z, and 1 or -1; may be missing */ \
+  X(PACK_TANGENTS, "pack.tangents") /* uint8[block_count][25], see SN_RT_PACKED_TANGENTS; then four zero bytes; may be missing */
 // clang-format on
 
 #define SN_RT_SECTION_ID(id, name) SN_SECTION_##id,

@@ -59,6 +59,9 @@ typedef struct sn_rt_correcting {
   const double *widths;
 } sn_rt_correcting;
 
+// What moves a tangent: the blended matrix; the blended rotation; the blended stretch, then the rotation.
+typedef enum sn_rt_turning { SN_RT_TURN_LINEAR, SN_RT_TURN_RIGID, SN_RT_TURN_STRETCHED } sn_rt_turning;
+
 // Groups first_group .. last_group - 1 of one chunk.
 typedef struct sn_rt_job {
   sn_rt_stored skin;
@@ -69,6 +72,10 @@ typedef struct sn_rt_job {
   sn_rt_correcting correct;
   char *positions, *normals; // of the chunk's first vertex; normals may be NULL
   size_t position_stride, normal_stride;
+  // Of the kernel `tangents`, which reads the normals and does not know positions.
+  char *tangents;
+  size_t tangent_stride;
+  sn_rt_turning turning;
 } sn_rt_job;
 
 // One per blend; `stretched` and `stretched_centres` for a palette that is not rigid.
@@ -109,6 +116,7 @@ typedef struct sn_rt_kernels {
   void (*widen)(const float *values, uint32_t count, float unit, float *out);
   sn_rt_rotreg_kernel rotreg;
   void (*shade)(const sn_rt_shade_job *job);
+  sn_rt_kernel tangents;
 } sn_rt_kernels;
 
 extern const sn_rt_kernels sn_rt_scalar_kernels, sn_rt_sse2_kernels, sn_rt_avx2_kernels, sn_rt_avx512_kernels,
@@ -128,6 +136,11 @@ extern const sn_rt_kernels sn_rt_scalar_kernels, sn_rt_sse2_kernels, sn_rt_avx2_
 #define SN_RT_HAS_WASM 1
 #endif
 #endif
+
+// What a job of this model begins with: everything but where results go.
+sn_rt_job sn_rt_new_job(const sn_rt_model *model, const void *scratch);
+// The job of one block, `block` of group `group` of the chunk, whose lanes go to places 0 to 7; `one` is its group.
+sn_rt_job sn_rt_block_job(const sn_rt_job *chunk, uint32_t group, uint32_t block, sn_rt_group *one);
 
 // Small functions of the kernels, which pass vectors around.
 #if defined(__GNUC__)

@@ -16,9 +16,10 @@
 #include "runtime/kernel_template.h"
 #include "runtime/rotreg_template.h"
 #include "runtime/shade_template.h"
+#include "runtime/tangent_template.h"
 
 const sn_rt_kernels sn_rt_avx2_kernels = {linear, dualquat, stretched, centres, stretched_centres,
-                                          widen,  rotreg,   shade};
+                                          widen,  rotreg,   shade,     tangents};
 
 #if defined(__clang__)
 #pragma clang attribute pop

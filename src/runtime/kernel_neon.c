@@ -85,6 +85,14 @@ static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t
   vst3q_lane_f32((float *)(void *)(base + lanes[3] * stride), xyz, 3);
 }
 
+static SN_RT_INLINE void vf_scatter4(vf x, vf y, vf z, vf w, char *base, const uint16_t *lanes, size_t stride) {
+  float32x4x4_t xyzw = {{x, y, z, w}};
+  vst4q_lane_f32((float *)(void *)(base + lanes[0] * stride), xyzw, 0);
+  vst4q_lane_f32((float *)(void *)(base + lanes[1] * stride), xyzw, 1);
+  vst4q_lane_f32((float *)(void *)(base + lanes[2] * stride), xyzw, 2);
+  vst4q_lane_f32((float *)(void *)(base + lanes[3] * stride), xyzw, 3);
+}
+
 static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint16_t *lanes) {
   float32x2x3_t low = {{vget_low_f32(x), vget_low_f32(y), vget_low_f32(z)}};
   float32x2x3_t high = {{vget_high_f32(x), vget_high_f32(y), vget_high_f32(z)}};
@@ -104,7 +112,8 @@ static SN_RT_INLINE void vf_gather(const char *const at[4], vf *x, vf *y, vf *z)
 #include "runtime/kernel_template.h"
 #include "runtime/rotreg_template.h"
 #include "runtime/shade_template.h"
+#include "runtime/tangent_template.h"
 
 const sn_rt_kernels sn_rt_neon_kernels = {linear, dualquat, stretched, centres, stretched_centres,
-                                          widen,  rotreg,   shade};
+                                          widen,  rotreg,   shade,     tangents};
 #endif

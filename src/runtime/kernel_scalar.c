@@ -14,6 +14,8 @@ typedef struct vertex {
   float position[3], normal[3], centre[3];
   float moved[3], turned[3];       // forward corrections
   char *position_out, *normal_out; // normal_out may be NULL
+  float tangent[4];
+  char *tangent_out;
 } vertex;
 
 // The value of an entry's basis at a vertex; where weighted, from the vertex's own distance.
@@ -68,6 +70,10 @@ static vertex load_vertex(const sn_rt_job *job, uint32_t group, uint32_t block, 
     sn_rt_stored_normal(skin, at, lane, v.normal);
     if (skin->boxes) sn_rt_normalise(v.normal);
     v.normal_out = job->normals + place * job->normal_stride;
+  }
+  if (job->tangents) {
+    sn_rt_stored_tangent(skin, at, lane, v.tangent);
+    v.tangent_out = job->tangents + place * job->tangent_stride;
   }
   if (job->correct.stored.start) correct_vertex(job, at, lane, &v);
   return v;
@@ -178,11 +184,28 @@ static void move_stretched_centre(const sn_rt_job *job, const vertex *v) {
   move_about(job, v, stretch);
 }
 
+static void move_tangent(const sn_rt_job *job, const vertex *v) {
+  float b[16], q[8], n[3], t[4], turned[3];
+  memcpy(t, v->tangent, sizeof t), memcpy(n, v->normal_out, sizeof n);
+  if (job->turning != SN_RT_TURN_RIGID) {
+    blend_matrices(v, job->turning == SN_RT_TURN_LINEAR ? job->scratch.matrices : job->scratch.stretches, b);
+    sn_rt_transform_vector(b, v->tangent, t);
+  }
+  if (job->turning != SN_RT_TURN_LINEAR) {
+    blend_dualquats(job, v, q);
+    sn_rt_apply_dualquat(q, t, 0, turned);
+    memcpy(t, turned, sizeof turned);
+  }
+  sn_rt_straighten(n, t);
+  memcpy(v->tangent_out, t, sizeof t);
+}
+
 static void linear(const sn_rt_job *job) { for_each_vertex(job, move_linear); }
 static void dualquat(const sn_rt_job *job) { for_each_vertex(job, move_dualquat); }
 static void stretched(const sn_rt_job *job) { for_each_vertex(job, move_stretched); }
 static void centres(const sn_rt_job *job) { for_each_vertex(job, move_centre); }
 static void stretched_centres(const sn_rt_job *job) { for_each_vertex(job, move_stretched_centre); }
+static void tangents(const sn_rt_job *job) { for_each_vertex(job, move_tangent); }
 
 // ---- normals from the deformed triangles around a vertex (Wang 2007, section 6) ------------------------------------------
 
@@ -239,4 +262,4 @@ static void widen(const float *values, uint32_t count, float unit, float *out) {
 }
 
 const sn_rt_kernels sn_rt_scalar_kernels = {
-  linear, dualquat, stretched, centres, stretched_centres, widen, sn_rt_rotreg_scalar, shade};
+  linear, dualquat, stretched, centres, stretched_centres, widen, sn_rt_rotreg_scalar, shade, tangents};

@@ -95,6 +95,14 @@ static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t
   _mm_store_ss(p3 + 2, _mm_shuffle_ps(z, z, 0xff));
 }
 
+static SN_RT_INLINE void vf_scatter4(vf x, vf y, vf z, vf w, char *base, const uint16_t *lanes, size_t stride) {
+  _MM_TRANSPOSE4_PS(x, y, z, w);
+  _mm_storeu_ps((float *)(void *)(base + lanes[0] * stride), x);
+  _mm_storeu_ps((float *)(void *)(base + lanes[1] * stride), y);
+  _mm_storeu_ps((float *)(void *)(base + lanes[2] * stride), z);
+  _mm_storeu_ps((float *)(void *)(base + lanes[3] * stride), w);
+}
+
 static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint16_t *lanes) {
   vf xy = _mm_shuffle_ps(x, y, 0x88), yz = _mm_shuffle_ps(y, z, 0xdd), zx = _mm_shuffle_ps(z, x, 0xd8);
   vf middle = _mm_shuffle_ps(yz, xy, 0xd8); // y1 z1 x2 y2
@@ -120,7 +128,8 @@ static SN_RT_INLINE void vf_gather(const char *const at[4], vf *x, vf *y, vf *z)
 #include "runtime/kernel_template.h"
 #include "runtime/rotreg_template.h"
 #include "runtime/shade_template.h"
+#include "runtime/tangent_template.h"
 
 const sn_rt_kernels sn_rt_sse2_kernels = {linear, dualquat, stretched, centres, stretched_centres,
-                                          widen,  rotreg,   shade};
+                                          widen,  rotreg,   shade,     tangents};
 #endif

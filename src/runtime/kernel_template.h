@@ -15,7 +15,8 @@
 //     vf_min vf_abs
 //     vf_transpose(rows, stride, out)       `width` rows of `width` floats, `stride` floats apart, into columns
 //     vf_scatter(x, y, z, base, lanes, stride)  x y z of lane l to base + lanes[l] * stride
-//     vf_store_pairs(x, y, z, base, lanes)  the same for pairs of lanes that lie side by side, stride 12
+//     vf_scatter4(x, y, z, w, base, lanes, stride)  the same with a fourth number
+//     vf_store_pairs(x, y, z, base, lanes)  x y z for pairs of lanes that lie side by side, stride 12
 //
 // A block of eight vertices is one vector of eight lanes or two of four. With one set of joints for all lanes, a matrix
 // entry is loaded once and used for all of them: blending four matrices takes 48 instructions for a block, without
@@ -156,6 +157,10 @@ static SN_RT_INLINE vf3 transform(const vf b[12], vf3 p) {
   return mad(mad(mad(column(b, 3), p.x, column(b, 0)), p.y, column(b, 1)), p.z, column(b, 2));
 }
 
+static SN_RT_INLINE vf3 transform_vector(const vf b[12], vf3 v) {
+  return mad(mad(scale(v.x, column(b, 0)), v.y, column(b, 1)), v.z, column(b, 2));
+}
+
 // sum_k w_k (M_k p): where nothing else needs the blended matrix this saves its last multiplication.
 static SN_RT_INLINE vf3 transform_shared(const shared_blend *s, int influences, const vf *w, vf3 p) {
   vf3 sum = {vf_set(0), vf_set(0), vf_set(0)};
@@ -267,14 +272,19 @@ static SN_RT_INLINE vf3 load_rest(const cursor *at, uint32_t bits) {
                vf_fma(vf_load_u16(soa + 2 * SN_RT_LANES), step, vf_set(at->box[2]))};
 }
 
+// sn_rt_packed_direction of `width` lanes.
+static SN_RT_INLINE vf3 load_directions(const uint8_t *at) {
+  vf u, v, scale = vf_set(1 / SN_RT_OCTAHEDRAL_HALF), one = vf_set(1), minus_one = vf_set(-1);
+  vf_load_uv(at, &u, &v);
+  vf x = vf_fma(u, scale, minus_one), y = vf_fma(v, scale, minus_one);
+  vf z = vf_sub(vf_sub(one, vf_abs(x)), vf_abs(y)), fold = vf_min(z, vf_set(0));
+  return (vf3){vf_add(x, vf_flip_by(fold, x)), vf_add(y, vf_flip_by(fold, y)), z};
+}
+
 // Packed normals have unit length only where `unit` asks for it.
 static SN_RT_INLINE vf3 load_normals(const cursor *at, uint32_t bits, int unit) {
   if (bits != SN_RT_PACKED_BITS) return load3((const float *)(const void *)at->normals);
-  vf u, v, scale = vf_set(1 / SN_RT_OCTAHEDRAL_HALF), one = vf_set(1), minus_one = vf_set(-1);
-  vf_load_uv((const uint8_t *)at->normals, &u, &v);
-  vf x = vf_fma(u, scale, minus_one), y = vf_fma(v, scale, minus_one);
-  vf z = vf_sub(vf_sub(one, vf_abs(x)), vf_abs(y)), fold = vf_min(z, vf_set(0));
-  vf3 n = {vf_add(x, vf_flip_by(fold, x)), vf_add(y, vf_flip_by(fold, y)), z};
+  vf3 n = load_directions((const uint8_t *)at->normals);
   return unit ? normalise(n) : n;
 }
 
@@ -568,7 +578,7 @@ static SN_RT_INLINE void centres_blocks(const sn_rt_job *job, const sn_rt_group 
       blend_centres(job, &shared, &at, bits, loose, stretched, influences, b, s, q);
       vf3 centre = load3(job->centres[at.block][0] + lane), arm = less(load_rest(&at, bits), centre);
       if (c.before) arm = add(arm, c.position);
-      if (stretched) arm = mad(mad(scale(arm.x, column(s, 0)), arm.y, column(s, 1)), arm.z, column(s, 2));
+      if (stretched) arm = transform_vector(s, arm);
       vf factor = two_over_square(q);
       int pairs = in_pairs(at.lanes);
       vf3 p = add(transform(b, centre), mad(arm, factor, half_rotate(q, arm, none)));

@@ -51,7 +51,7 @@ static inline uint32_t sn_rt_packed_step(const uint8_t **at, const uint8_t *end)
 typedef struct sn_rt_stored {
   const sn_rt_group *groups;
   const uint16_t (*lanes)[SN_RT_LANES];
-  const void *rest, *normals, *weights, *tuples;
+  const void *rest, *normals, *tangents, *weights, *tuples;
   const float (*boxes)[4]; // of the groups; NULL: not packed
   uint32_t weight_bits, tuple_bytes;
 } sn_rt_stored;
@@ -64,6 +64,7 @@ static inline sn_rt_stored sn_rt_stored_of(const sn_rt_model *model) {
                     (const uint16_t(*)[SN_RT_LANES])at[SN_SECTION_SKIN_LANES],
                     at[packed ? SN_SECTION_PACK_REST : SN_SECTION_SKIN_REST],
                     at[packed ? SN_SECTION_PACK_NORMALS : SN_SECTION_SKIN_NORMALS],
+                    at[packed ? SN_SECTION_PACK_TANGENTS : SN_SECTION_SKIN_TANGENTS],
                     at[packed ? SN_SECTION_PACK_WEIGHTS : SN_SECTION_SKIN_WEIGHTS],
                     bytes ? bytes : at[SN_SECTION_SKIN_TUPLES],
                     packed ? (const float(*)[4])at[SN_SECTION_PACK_BOXES] : NULL,
@@ -81,13 +82,33 @@ static inline void sn_rt_stored_position(const sn_rt_stored *s, size_t group, si
   }
 }
 
+// A direction in three bytes.
+SN_RT_BOTH void sn_rt_packed_direction(const uint8_t *at, float out[3]) {
+  sn_rt_octahedral(at[0] | (at[1] & 15u) << 8, (uint32_t)at[1] >> 4 | (uint32_t)at[2] << 4, out);
+}
+
 // Packed ones have unit length only after normalising.
 static inline void sn_rt_stored_normal(const sn_rt_stored *s, size_t block, uint32_t lane, float out[3]) {
   if (s->boxes) {
-    const uint8_t *at = (const uint8_t *)s->normals + block * SN_RT_PACKED_NORMALS + 3 * lane;
-    sn_rt_octahedral(at[0] | (at[1] & 15u) << 8, (uint32_t)at[1] >> 4 | (uint32_t)at[2] << 4, out);
+    sn_rt_packed_direction((const uint8_t *)s->normals + block * SN_RT_PACKED_NORMALS + 3 * lane, out);
   } else {
     for (size_t c = 0; c < 3; c++) out[c] = ((const float *)s->normals)[(block * 3 + c) * SN_RT_LANES + lane];
+  }
+}
+
+// Bytes of a block's tangents.
+static inline size_t sn_rt_tangent_bytes(int packed) {
+  return packed ? (size_t)SN_RT_PACKED_TANGENTS : 4 * SN_RT_LANES * sizeof(float);
+}
+
+// x y z, packed ones of any length, and 1 or -1.
+static inline void sn_rt_stored_tangent(const sn_rt_stored *s, size_t block, uint32_t lane, float out[4]) {
+  if (s->boxes) {
+    const uint8_t *at = (const uint8_t *)s->tangents + block * SN_RT_PACKED_TANGENTS;
+    sn_rt_packed_direction(at + 3 * lane, out);
+    out[3] = at[SN_RT_PACKED_NORMALS] >> lane & 1 ? -1.0f : 1.0f;
+  } else {
+    for (size_t c = 0; c < 4; c++) out[c] = ((const float *)s->tangents)[(block * 4 + c) * SN_RT_LANES + lane];
   }
 }
 

@@ -48,6 +48,8 @@ static void read_points(const sn_rt_model *model, const block_view *view, const 
   for (uint32_t l = 0; l < SN_RT_LANES; l++) {
     if (out->positions) sn_rt_stored_position(&skin, view->index, view->block, l, out->positions[view->vertex[l]]);
     if (out->centres) read_centre(model, &skin, view, l, out->centres[view->vertex[l]]);
+    if (out->tangents) sn_rt_stored_tangent(&skin, view->block, l, out->tangents[view->vertex[l]]);
+    if (out->tangents && skin.boxes) sn_rt_normalise(out->tangents[view->vertex[l]]);
     if (!normals) continue;
     sn_rt_stored_normal(&skin, view->block, l, out->normals[view->vertex[l]]);
     if (skin.boxes) sn_rt_normalise(out->normals[view->vertex[l]]);
@@ -84,6 +86,8 @@ sn_rt_status sn_rt_get_rest(const sn_rt_model *model, const sn_rt_rest *out, sn_
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model has up to %u influences per vertex, there is room for %u",
                       model->info.max_influences, out->influences);
   }
+  if (out->tangents && !model->info.tangents)
+    return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model has no tangents");
   int recompute = out->normals && model->info.shade == SN_RT_SHADE_RECOMPUTE;
   if (recompute && !out->positions)
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "normals of this model are made from its positions");

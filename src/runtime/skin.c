@@ -2,11 +2,12 @@
 // The blend and shade slots: chunks of the vertex range, handed to the kernels of the chosen instruction set.
 #include <string.h>
 
+#include "runtime/half.h"
 #include "runtime/internal.h"
 
 // ---- ranges -----------------------------------------------------------------------------------------------------------------
 
-static sn_rt_job new_job(const sn_rt_model *model, const void *scratch) {
+sn_rt_job sn_rt_new_job(const sn_rt_model *model, const void *scratch) {
   sn_rt_scratch at = sn_rt_scratch_at(model, scratch);
   sn_rt_job job = {.skin = sn_rt_stored_of(model),
                    .weight_unit = 1 / sn_rt_weight_total(model->info.weight_bits),
@@ -19,8 +20,7 @@ static sn_rt_job new_job(const sn_rt_model *model, const void *scratch) {
   return job;
 }
 
-// The job of one block, `block` of group `group` of the chunk, whose lanes go to places 0 to 7; `one` is its group.
-static sn_rt_job one_block(const sn_rt_job *chunk, uint32_t group, uint32_t block, sn_rt_group *one) {
+sn_rt_job sn_rt_block_job(const sn_rt_job *chunk, uint32_t group, uint32_t block, sn_rt_group *one) {
   static const uint16_t in_order[1][SN_RT_LANES] = {{0, 1, 2, 3, 4, 5, 6, 7}};
   sn_rt_job job = *chunk;
   *one = chunk->skin.groups[group];
@@ -32,6 +32,7 @@ static sn_rt_job one_block(const sn_rt_job *chunk, uint32_t group, uint32_t bloc
   job.skin.rest = (const char *)job.skin.rest + at * 3 * SN_RT_LANES * (packed ? sizeof(uint16_t) : sizeof(float));
   job.skin.normals =
     (const char *)job.skin.normals + at * (packed ? (size_t)SN_RT_PACKED_NORMALS : 3 * SN_RT_LANES * sizeof(float));
+  if (job.skin.tangents) job.skin.tangents = (const char *)job.skin.tangents + at * sn_rt_tangent_bytes(packed);
   if (packed) job.skin.boxes += group;
   if (job.centres) job.centres += at;
   sn_rt_stored_corrections *c = &job.correct.stored;
@@ -61,28 +62,6 @@ static int wanted_block(const sn_rt_extras *extras, size_t block) {
   return !extras->blocks || (extras->blocks[block / 32] >> block % 32 & 1);
 }
 
-// The nearest number of 16 bits; what is too large becomes infinite.
-static uint16_t half_of(float x) {
-  uint32_t bits, sign;
-  memcpy(&bits, &x, sizeof bits);
-  sign = bits >> 16 & 0x8000u, bits &= 0x7fffffffu;
-  if (bits > 0x7f800000u) return (uint16_t)(sign | 0x7e00u);
-  if (bits >= 0x47800000u) return (uint16_t)(sign | 0x7c00u);
-  if (bits < 0x38800000u) { // below 2^-14: a multiple of 2^-24
-    float scaled;
-    memcpy(&scaled, &bits, sizeof scaled);
-    return (uint16_t)(sign | (uint32_t)(scaled * 16777216.0f + 0.5f));
-  }
-  bits += 0x0fffu + (bits >> 13 & 1); // to nearest, ties to even
-  return (uint16_t)(sign | (bits - 0x38000000u) >> 13);
-}
-
-static void put_vertex(char *to, const float from[3], int half) {
-  uint16_t halves[3];
-  for (int c = 0; half && c < 3; c++) halves[c] = half_of(from[c]);
-  memcpy(to, half ? (const void *)halves : from, half ? sizeof halves : 3 * sizeof *from);
-}
-
 static void hold(float bounds[6], const float p[3]) {
   for (int c = 0; c < 3; c++) {
     bounds[c] = p[c] < bounds[c] ? p[c] : bounds[c];
@@ -101,16 +80,17 @@ static void skin_part(const sn_rt_job *chunk, const request *r) {
       for (int l = 0; l < SN_RT_LANES; l++) wanted |= lanes[l] >= r->begin && lanes[l] < r->end;
       if (!wanted || !wanted_block(r->extras, (size_t)g->first_block + b)) continue;
       sn_rt_group one;
-      sn_rt_job job = one_block(chunk, index, b, &one);
+      sn_rt_job job = sn_rt_block_job(chunk, index, b, &one);
       job.positions = (char *)positions, job.position_stride = sizeof *positions;
       job.normals = chunk->normals ? (char *)normals : NULL, job.normal_stride = sizeof *normals;
       r->kernel(&job);
       for (int l = 0; l < SN_RT_LANES; l++) {
         if (lanes[l] < r->begin || lanes[l] >= r->end) continue;
         uint32_t flags = r->extras->flags;
-        put_vertex(chunk->positions + lanes[l] * chunk->position_stride, positions[l], flags & SN_RT_HALF_POSITIONS);
+        sn_rt_put(chunk->positions + lanes[l] * chunk->position_stride, positions[l], 3,
+                  flags & SN_RT_HALF_POSITIONS);
         if (chunk->normals)
-          put_vertex(chunk->normals + lanes[l] * chunk->normal_stride, normals[l], flags & SN_RT_HALF_NORMALS);
+          sn_rt_put(chunk->normals + lanes[l] * chunk->normal_stride, normals[l], 3, flags & SN_RT_HALF_NORMALS);
         if (r->extras->bounds) hold(r->extras->bounds, positions[l]);
       }
     }
@@ -197,7 +177,7 @@ sn_rt_status sn_rt_skin_extra(const sn_rt_model *model, const void *scratch, con
   sn_rt_status status = check_arguments(model, output, extras->flags, first, count, error);
   if (status || count == 0) return status;
   if (!scratch) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no scratch memory");
-  sn_rt_job job = new_job(model, scratch);
+  sn_rt_job job = sn_rt_new_job(model, scratch);
   const sn_rt_kernels *kernels = sn_rt_kernels_of((sn_rt_path)*job.scratch.path);
   if (!kernels) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "there is no palette in the scratch memory");
   request r = {.extras = extras, .kernels = kernels, .kernel = kernel_for(model, &job, kernels)};

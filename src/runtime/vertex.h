@@ -15,6 +15,11 @@ SN_RT_BOTH void sn_rt_transform(const float b[16], const float p[3], float out[3
   for (int r = 0; r < 3; r++) out[r] = b[r] * p[0] + b[4 + r] * p[1] + b[8 + r] * p[2] + b[12 + r];
 }
 
+// The linear part alone.
+SN_RT_BOTH void sn_rt_transform_vector(const float b[16], const float v[3], float out[3]) {
+  for (int r = 0; r < 3; r++) out[r] = b[r] * v[0] + b[4 + r] * v[1] + b[8 + r] * v[2];
+}
+
 SN_RT_BOTH void sn_rt_cross(const float a[3], const float b[3], float out[3]) {
   out[0] = a[1] * b[2] - a[2] * b[1], out[1] = a[2] * b[0] - a[0] * b[2], out[2] = a[0] * b[1] - a[1] * b[0];
 }
@@ -47,6 +52,13 @@ SN_RT_BOTH void sn_rt_normalise(float n[3]) {
   float squared = n[0] * n[0] + n[1] * n[1] + n[2] * n[2];
   float scale = sn_rt_inverse_root(squared > 1e-37f ? squared : 1e-37f);
   for (int r = 0; r < 3; r++) n[r] *= scale;
+}
+
+// A tangent at right angles to the unit normal n, of unit length.
+SN_RT_BOTH void sn_rt_straighten(const float n[3], float t[3]) {
+  float along = n[0] * t[0] + n[1] * t[1] + n[2] * t[2];
+  for (int r = 0; r < 3; r++) t[r] -= along * n[r];
+  sn_rt_normalise(t);
 }
 
 // What an int16 of shade.own is multiplied with.
@@ -95,7 +107,7 @@ SN_RT_BOTH void sn_rt_apply_centre(const float b[16], const float q[8], const fl
   for (int r = 0; r < 3; r++) arm[r] = p[r] - c[r];
   if (stretch) {
     float from[3] = {arm[0], arm[1], arm[2]};
-    for (int r = 0; r < 3; r++) arm[r] = stretch[r] * from[0] + stretch[4 + r] * from[1] + stretch[8 + r] * from[2];
+    sn_rt_transform_vector(stretch, from, arm);
   }
   sn_rt_apply_dualquat(q, arm, 0, turned);
   sn_rt_transform(b, c, out);

@@ -109,6 +109,18 @@ static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t
                lanes + 4, stride);
 }
 
+// Rows of four: lanes 0 and 4, 1 and 5, ... side by side.
+static SN_RT_INLINE void vf_scatter4(vf x, vf y, vf z, vf w, char *base, const uint16_t *lanes, size_t stride) {
+  vf xz_low = _mm256_unpacklo_ps(x, z), xz_high = _mm256_unpackhi_ps(x, z);
+  vf yw_low = _mm256_unpacklo_ps(y, w), yw_high = _mm256_unpackhi_ps(y, w);
+  vf rows[4] = {_mm256_unpacklo_ps(xz_low, yw_low), _mm256_unpackhi_ps(xz_low, yw_low),
+                _mm256_unpacklo_ps(xz_high, yw_high), _mm256_unpackhi_ps(xz_high, yw_high)};
+  for (int n = 0; n < 4; n++) {
+    _mm_storeu_ps((float *)(void *)(base + lanes[n] * stride), _mm256_castps256_ps128(rows[n]));
+    _mm_storeu_ps((float *)(void *)(base + lanes[n + 4] * stride), _mm256_extractf128_ps(rows[n], 1));
+  }
+}
+
 // a, b and c hold x y z of the four lanes of each half in a row: x0 y0 z0 x1, y1 z1 x2 y2, z2 x3 y3 z3.
 static SN_RT_INLINE void store_two_pairs(__m128 a, __m128 b, __m128 c, char *base, const uint16_t *lanes) {
   float *p = (float *)(void *)(base + 12 * (size_t)lanes[0]), *q = (float *)(void *)(base + 12 * (size_t)lanes[2]);

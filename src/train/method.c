@@ -19,6 +19,8 @@ const sn_method *const *sn_methods(void) { return methods; }
 const sn_option sn_method_common_table[] = {
   {"pack", SN_OPTION_SWITCH, offsetof(sn_method_common, pack), "0", 0, 0, NULL, SN_OPTION_COMMON,
    "a packed model: half the bytes, rounded to 0.02 % of the diagonal at most, as `sinew pack` does it"},
+  {"tangents", SN_OPTION_SWITCH, offsetof(sn_method_common, tangents), "0", 0, 0, NULL, SN_OPTION_COMMON,
+   "a model with tangents, from the texture coordinates of the rest file, for normal maps"},
   {0},
 };
 
@@ -34,6 +36,17 @@ static sn_status pack_model(sn_context *ctx, sn_model *model) {
   if (status == SN_OK) status = sn_model_pack(ctx, &opened, &packed);
   sn_model_free(model);
   *model = packed;
+  return status;
+}
+
+// The model with tangents instead of the model.
+static sn_status add_tangents(sn_context *ctx, const sn_examples *examples, sn_model *model) {
+  sn_rt_model opened;
+  sn_model with = {0};
+  sn_status status = sn_model_open(ctx, "model", model->bytes, model->size, &opened);
+  if (status == SN_OK) status = sn_model_add_tangents(ctx, &opened, (const float(*)[2])examples->uvs, &with);
+  sn_model_free(model);
+  *model = with;
   return status;
 }
 
@@ -84,6 +97,10 @@ static sn_status check_training(sn_context *ctx, const sn_method_spec *spec, con
     return sn_fail(ctx, SN_BAD_INPUT, "method %s needs `skeleton` FILE with a pose for every frame%s",
                    spec->method->name, spec->method->takes_values ? ", or `values` FILE.csv" : "");
   }
+  if (common_of(spec)->tangents && !examples->uvs) {
+    return sn_fail(ctx, SN_BAD_INPUT, "method %s: tangents come from texture coordinates, and the rest file has none",
+                   spec->text);
+  }
   return SN_OK;
 }
 
@@ -108,6 +125,7 @@ sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_example
     status = spec->method->train(ctx, &spec->options, examples, keys, out, report);
     if (status == SN_BAD_INPUT) sn_fail_prefix(ctx, "%s: ", spec->text);
   }
+  if (status == SN_OK && common_of(spec)->tangents) status = add_tangents(ctx, examples, out);
   if (status == SN_OK && common_of(spec)->pack) status = pack_model(ctx, out);
   report->seconds = sn_seconds() - start;
   return status;

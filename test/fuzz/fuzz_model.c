@@ -52,6 +52,19 @@ static void read_palette(const sn_rt_model *model, const void *scratch) {
 
 static void *room(size_t count, size_t size) { return calloc(count + 1, size); }
 
+static void evaluate_tangents(const sn_rt_model *model, const void *scratch, const float *normals) {
+  uint32_t vertices = model->info.vertex_count, first = vertices / 3, count = vertices / 2;
+  float *whole = room(vertices, 16), *part = room(vertices, 16);
+  sn_rt_tangent_output output = {.tangents = whole, .normals = normals};
+  if (sn_rt_tangents(model, scratch, &output, 0, vertices, NULL) != SN_RT_OK) abort();
+  memcpy(part, whole, 16 * (size_t)vertices);
+  output.tangents = part;
+  if (sn_rt_tangents(model, scratch, &output, first, count, NULL) != SN_RT_OK) abort();
+  if (memcmp(part, whole, 16 * (size_t)vertices) != 0) abort();
+  if (sn_rt_get_rest(model, &(sn_rt_rest){.tangents = (float(*)[4])part}, NULL) != SN_RT_OK) abort();
+  free(whole), free(part);
+}
+
 // The whole and, on top of it, ranges of it: the same bytes.
 static void evaluate(const sn_rt_model *model, const sn_rt_input *input, void *scratch, float *whole, float *part) {
   uint32_t vertices = model->info.vertex_count, first = vertices / 3, count = vertices / 2;
@@ -63,6 +76,7 @@ static void evaluate(const sn_rt_model *model, const sn_rt_input *input, void *s
   if (sn_rt_skin(model, scratch, &output, first, count, NULL) != SN_RT_OK) abort();
   if (sn_rt_normals(model, &output, first, count, NULL) != SN_RT_OK) abort();
   if (memcmp(part, whole, 2 * size) != 0) abort();
+  if (model->info.tangents) evaluate_tangents(model, scratch, whole + 3 * (size_t)vertices);
 }
 
 static void evaluate_paths(sn_rt_model *model) {

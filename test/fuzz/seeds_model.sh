@@ -13,6 +13,10 @@ for spec in lbs lbs:pack=1 lbs:extra=halfway dqs dqs:pack=1 cor cor:pack=1 psd:b
   "$tool" train --method "$spec" --rest bar/rest.obj --frames bar/frames.pc2 --skeleton bar/skeleton.glb \
     -o "$out/${spec//[:,=]/-}.sinew" --quiet
 done
+awk '/^v /{print; print "vt", $2, $3; next} /^f /{print "f", $2 "/" $2, $3 "/" $3, $4 "/" $4; next} {print}' bar/rest.obj > bar/textured.obj
+for spec in lbs:tangents=1 dqs:tangents=1,pack=1; do
+  "$tool" train --method "$spec" --rest bar/textured.obj --frames bar/frames.pc2 --skeleton bar/skeleton.glb -o "$out/${spec//[:,=]/-}.sinew" --quiet
+done
 "$tool" gen face --vertices 1500 --frames 8 --targets 2 -o face --quiet
 "$tool" train --method psd --rest face/rest.obj --frames face/frames.pc2 --values face/values.csv -o "$out/values.sinew" --quiet
 for spec in affine:bones=3 affine:bones=3,stretch=0,poisson=0; do

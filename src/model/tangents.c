@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// A finished model with tangents.
+#include "runtime/format.h"
+#include "sinew/model.h"
+
+enum { lanes = SN_RT_LANES };
+
+// From the order of the rest mesh into the model's blocks.
+static void arrange(const sn_rt_model *model, const float (*tangents)[4], float (*out)[4][lanes]) {
+  const uint32_t *chunks = model->sections[SN_SECTION_SKIN_CHUNKS];
+  const sn_rt_group *groups = model->sections[SN_SECTION_SKIN_GROUPS];
+  const uint16_t(*lane)[lanes] = model->sections[SN_SECTION_SKIN_LANES];
+  uint32_t grain = model->info.grain;
+  for (uint32_t c = 0; (uint64_t)c * grain < model->info.vertex_count; c++)
+    for (uint32_t g = chunks[c]; g < chunks[c + 1]; g++)
+      for (size_t b = groups[g].first_block; b < (size_t)groups[g].first_block + groups[g].block_count; b++)
+        for (int n = 0; n < 4 * lanes; n++)
+          out[b][n / lanes][n % lanes] = tangents[c * grain + lane[b][n % lanes]][n / lanes];
+}
+
+sn_status sn_model_add_tangents(sn_context *ctx, const sn_rt_model *model, const float (*uvs)[2], sn_model *out) {
+  *out = (sn_model){0};
+  sn_arena scratch = sn_arena_new(ctx);
+  sn_mesh mesh = {0};
+  size_t vertices = model->info.vertex_count, blocks = model->info.block_count;
+  float(*normals)[3] = sn_arena_alloc(ctx, &scratch, vertices, sizeof *normals);
+  float(*tangents)[4] = sn_arena_alloc(ctx, &scratch, vertices, sizeof *tangents);
+  float(*rows)[4][lanes] = sn_arena_alloc(ctx, &scratch, blocks, sizeof *rows);
+  sn_status status = normals && tangents && rows ? sn_model_mesh(ctx, model, &mesh) : ctx->error.status;
+  if (status == SN_OK) {
+    sn_rt_get_rest(model, &(sn_rt_rest){.positions = mesh.positions, .normals = normals}, NULL);
+    status = sn_mesh_tangents(ctx, &mesh, (const float(*)[3])normals, uvs, tangents);
+  }
+  if (status == SN_OK) {
+    arrange(model, (const float(*)[4])tangents, rows);
+    sn_model_section section = {sn_rt_section_name(SN_SECTION_SKIN_TANGENTS), rows, blocks * sizeof *rows, false};
+    status = sn_model_replace(ctx, model, model->info.correct, &section, 1, out);
+  }
+  sn_mesh_free(&mesh);
+  sn_arena_free(&scratch);
+  return status;
+}

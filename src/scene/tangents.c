@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// Tangents from texture coordinates: those of the triangles around a vertex, in the plane at right angles to its normal, by the angles
+// they have there. As MikkTSpace has them (Mikkelsen 2008), which normal maps are made for: vertices that differ in place, normal,
+// texture coordinates or handedness have tangents of their own.
+#include "sinew/scene.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// What vertices that share a tangent have in common.
+typedef struct tangent_key {
+  float place[3], normal[3], uv[2];
+  int left; // handed
+  int vertex;
+} tangent_key;
+
+static int compare_keys(const void *a, const void *b) {
+  const tangent_key *x = a, *y = b;
+  int order = memcmp(x, y, offsetof(tangent_key, left));
+  if (order == 0) order = (x->left > y->left) - (x->left < y->left);
+  return order ? order : (x->vertex > y->vertex) - (x->vertex < y->vertex);
+}
+
+static bool alike(const tangent_key *x, const tangent_key *y) {
+  return memcmp(x, y, offsetof(tangent_key, left)) == 0 && x->left == y->left;
+}
+
+// A triangle's tangent, not of unit length, and whether its texture is mirrored; false where the texture has no area.
+static bool triangle_tangent(const sn_mesh *mesh, const float (*uvs)[2], int t, sn_vec3 *tangent, bool *left) {
+  const int *v = mesh->triangles[t];
+  const float(*uv)[2] = uvs + 3 * (size_t)t;
+  double u1 = (double)uv[1][0] - uv[0][0], v1 = (double)uv[1][1] - uv[0][1];
+  double u2 = (double)uv[2][0] - uv[0][0], v2 = (double)uv[2][1] - uv[0][1], area = u1 * v2 - u2 * v1;
+  sn_vec3 p = sn_vec3_from(mesh->positions[v[0]]);
+  sn_vec3 e1 = sn_vec3_sub(sn_vec3_from(mesh->positions[v[1]]), p);
+  sn_vec3 e2 = sn_vec3_sub(sn_vec3_from(mesh->positions[v[2]]), p);
+  *left = area < 0;
+  *tangent = sn_vec3_scale(sn_vec3_sub(sn_vec3_scale(e1, v2), sn_vec3_scale(e2, v1)), *left ? -1 : 1);
+  return area != 0 && isfinite(area);
+}
+
+static sn_vec3 in_plane(sn_vec3 v, sn_vec3 n) {
+  return sn_vec3_normalize(sn_vec3_mad(v, n, -sn_vec3_dot(v, n)), sn_vec3_make(0, 0, 0));
+}
+
+// The angle of corner c of triangle t in the plane at right angles to n.
+static double corner_angle(const sn_mesh *mesh, int t, int c, sn_vec3 n) {
+  const int *v = mesh->triangles[t];
+  sn_vec3 p = sn_vec3_from(mesh->positions[v[c]]);
+  sn_vec3 a = in_plane(sn_vec3_sub(sn_vec3_from(mesh->positions[v[(c + 1) % 3]]), p), n);
+  sn_vec3 b = in_plane(sn_vec3_sub(sn_vec3_from(mesh->positions[v[(c + 2) % 3]]), p), n);
+  return acos(fmax(-1, fmin(1, sn_vec3_dot(a, b))));
+}
+
+// Calls `visit` for every corner whose triangle has a tangent.
+typedef struct tangent_job {
+  const sn_mesh *mesh;
+  const float (*normals)[3], (*uvs)[2];
+  double (*hands)[2]; // of every vertex: its angles right- and left-handed
+  tangent_key *keys;
+  int *class_of; // the first vertex of those that share a tangent
+  sn_vec3 *sums; // of the classes
+} tangent_job;
+
+static void add_hand(tangent_job *j, int t, int c, sn_vec3 tangent, bool left) {
+  (void)tangent;
+  int i = j->mesh->triangles[t][c];
+  double *hands = j->hands[i];
+  if (hands[0] == 0 && hands[1] == 0) memcpy(j->keys[i].uv, j->uvs[3 * t + c], sizeof j->keys[i].uv);
+  hands[left] += corner_angle(j->mesh, t, c, sn_vec3_from(j->normals[i])) + 1e-12;
+}
+
+static void add_tangent(tangent_job *j, int t, int c, sn_vec3 tangent, bool left) {
+  int i = j->mesh->triangles[t][c];
+  if (left != (j->hands[i][1] > j->hands[i][0])) return;
+  sn_vec3 n = sn_vec3_from(j->normals[i]), *sum = j->sums + j->class_of[i];
+  *sum = sn_vec3_mad(*sum, in_plane(tangent, n), corner_angle(j->mesh, t, c, n));
+}
+
+static void for_each_corner(tangent_job *j, void (*visit)(tangent_job *, int, int, sn_vec3, bool)) {
+  for (int t = 0; t < j->mesh->triangle_count; t++) {
+    sn_vec3 tangent;
+    bool left;
+    if (!triangle_tangent(j->mesh, j->uvs, t, &tangent, &left)) continue;
+    for (int c = 0; c < 3; c++) visit(j, t, c, tangent, left);
+  }
+}
+
+static void find_classes(tangent_job *j) {
+  int count = j->mesh->vertex_count;
+  for (int i = 0; i < count; i++) {
+    tangent_key *k = j->keys + i;
+    for (int c = 0; c < 3; c++) // zeros of either sign are one
+      k->place[c] = j->mesh->positions[i][c] + 0.0f, k->normal[c] = j->normals[i][c] + 0.0f;
+    k->left = j->hands[i][1] > j->hands[i][0], k->vertex = i;
+  }
+  qsort(j->keys, (size_t)count, sizeof *j->keys, compare_keys);
+  for (int n = 0, first = 0; n < count; n++) {
+    if (!alike(j->keys + first, j->keys + n)) first = n;
+    j->class_of[j->keys[n].vertex] = j->keys[first].vertex;
+  }
+}
+
+// Where the texture says nothing: any direction at right angles to the normal.
+static sn_vec3 any_tangent(sn_vec3 n) {
+  sn_vec3 axis = fabs(n.x) < 0.7 ? sn_vec3_make(1, 0, 0) : sn_vec3_make(0, 1, 0);
+  return sn_vec3_normalize(in_plane(axis, n), sn_vec3_make(1, 0, 0));
+}
+
+sn_status sn_mesh_tangents(sn_context *ctx, const sn_mesh *mesh, const float (*normals)[3], const float (*uvs)[2],
+                           float (*out)[4]) {
+  sn_arena scratch = sn_arena_new(ctx);
+  int count = mesh->vertex_count;
+  tangent_job j = {.mesh = mesh,
+                   .normals = normals,
+                   .uvs = uvs,
+                   .hands = sn_arena_alloc(ctx, &scratch, (size_t)count, sizeof *j.hands),
+                   .keys = SN_NEW(ctx, &scratch, tangent_key, count),
+                   .class_of = SN_NEW(ctx, &scratch, int, count),
+                   .sums = SN_NEW(ctx, &scratch, sn_vec3, count)};
+  bool good = j.hands && j.keys && j.class_of && j.sums;
+  if (good) {
+    for_each_corner(&j, add_hand);
+    find_classes(&j);
+    for_each_corner(&j, add_tangent);
+  }
+  for (int i = 0; good && i < count; i++) {
+    sn_vec3 n = sn_vec3_from(normals[i]), sum = in_plane(j.sums[j.class_of[i]], n);
+    sn_vec3_store(sn_vec3_length(sum) > 0 ? sum : any_tangent(n), out[i]);
+    out[i][3] = j.hands[i][1] > j.hands[i][0] ? -1.0f : 1.0f;
+  }
+  sn_arena_free(&scratch);
+  return good ? SN_OK : ctx->error.status;
+}

@@ -607,7 +607,7 @@ static void the_rest_pose_comes_in_vertex_order(void **state) {
     uint16_t *joints = calloc(900 * influences, sizeof *joints);
     float *weights = calloc(900 * influences, sizeof *weights);
     point *centres = points(900);
-    sn_rt_rest rest = {positions, normals, joints, weights, influences, centres};
+    sn_rt_rest rest = {positions, normals, joints, weights, influences, centres, NULL};
     sn_rt_error error;
     assert_int_equal(sn_rt_get_rest(&f.rt, &rest, &error), SN_RT_OK);
     assert_memory_equal(positions, f.mesh.positions, 900 * sizeof *positions);

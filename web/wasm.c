@@ -134,6 +134,6 @@ sn_rt_status sw_evaluate(web_model *m, const float *joints, const float *control
 // Eight bones and weights per vertex: see sn_rt_rest.
 EXPORT(sw_rest)
 void sw_rest(const web_model *m, float (*positions)[3], float (*normals)[3], uint16_t *bones, float *weights) {
-  const sn_rt_rest out = {positions, normals, bones, weights, SN_RT_MAX_INFLUENCES, NULL};
+  const sn_rt_rest out = {positions, normals, bones, weights, SN_RT_MAX_INFLUENCES, NULL, NULL};
   sn_rt_get_rest(&m->model, &out, NULL);
 }

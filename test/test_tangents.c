@@ -90,7 +90,8 @@ static void splits_without_a_seam_change_nothing(void **state) {
   for (int c = 0; c < corners; c++) {
     int i = whole.triangles[c / 3][c % 3];
     split.triangles[c / 3][c % 3] = c;
-    memcpy(split.positions[c], whole.positions[i], sizeof(point)), memcpy(split_normals[c], normals[i], sizeof(point));
+    memcpy(split.positions[c], whole.positions[i], sizeof(point)),
+      memcpy(split_normals[c], normals[i], sizeof(point));
     uvs[c][0] = (float)(0.1 * (i % n)), uvs[c][1] = (float)(0.07 * (i / n));
   }
   row4 *a = calloc(count, sizeof *a), *b = calloc((size_t)corners, sizeof *b);
@@ -133,8 +134,7 @@ static void tube_uvs(const sn_mesh *mesh, float (*uvs)[2]) {
 static scene new_scene(sn_context *ctx, sn_rt_blend blend, sn_rt_shade shade, int bits) {
   scene s;
   fixture_new(ctx, vertices, joints, 5, 11, &s.f);
-  s.f.desc.blend = blend, s.f.desc.shade = shade, s.f.desc.weight_bits = bits == 12 ? 32 : bits,
-  s.f.desc.grain = 256;
+  s.f.desc.blend = blend, s.f.desc.shade = shade, s.f.desc.weight_bits = bits == 12 ? 32 : bits, s.f.desc.grain = 256;
   fixture_build(ctx, &s.f);
   float(*uvs)[2] = calloc((size_t)s.f.mesh.triangle_count * 3, sizeof *uvs);
   tube_uvs(&s.f.mesh, uvs);
@@ -386,7 +386,8 @@ static void wrong_sections_are_refused(void **state) {
 static void write_sheet(const char *path, bool textured, double bend) {
   FILE *file = fopen(path, "w");
   assert_non_null(file);
-  for (int i = 0, y = 0; i < 60; i++, y = i / 6) fprintf(file, "v %d %d %g\n", i % 6, y, 0.1 * (i % 3) + bend * y * y);
+  for (int i = 0, y = 0; i < 60; i++, y = i / 6)
+    fprintf(file, "v %d %d %g\n", i % 6, y, 0.1 * (i % 3) + bend * y * y);
   for (int i = 0; textured && i < 60; i++) fprintf(file, "vt %g %g 0\n", 0.1 * (i % 6), 0.1 * (i / 6));
   for (int i = 0; i < 54; i++) {
     if (i % 6 == 5) continue;

@@ -110,7 +110,7 @@ EXPORT(sw_begin_motion) void sw_begin_motion(web_model *m) {
 
 EXPORT(sw_palette)
 sn_rt_status sw_palette(web_model *m, const float *joints, const float *controls, const float *torques) {
-  sn_rt_input input = {(const float(*)[12])joints, (const float(*)[3])controls, torques, m->state, m->values};
+  sn_rt_input input = {(const float(*)[12])joints, (const float(*)[3])controls, torques, m->state, m->values, 0};
   return sn_rt_palette(&m->model, &input, m->scratch, &m->error);
 }
 
@@ -126,7 +126,7 @@ EXPORT(sw_values) uint32_t sw_values(const web_model *m, const float **values) {
 EXPORT(sw_evaluate)
 sn_rt_status sw_evaluate(web_model *m, const float *joints, const float *controls, const float *torques,
                          float *positions, float *normals) {
-  sn_rt_input input = {(const float(*)[12])joints, (const float(*)[3])controls, torques, m->state, m->values};
+  sn_rt_input input = {(const float(*)[12])joints, (const float(*)[3])controls, torques, m->state, m->values, 0};
   sn_rt_output output = {.positions = positions, .normals = normals};
   return sn_rt_evaluate(&m->model, &input, m->scratch, &output, &m->error);
 }

@@ -212,7 +212,13 @@ typedef struct sn_rt_input {
   const float *torques;       // joint_count values
   void *state;                // memory of one character, or NULL: see sn_rt_state_size
   const float *values;        // value_count named values
+  uint32_t flags;             // SN_RT_CONTINUE
 } sn_rt_input;
+
+// SN_RT_CONTINUE: the scratch memory was zeroed before this character's first frame, and nothing else has used it since. What does
+// not change from the last frame is not computed again: predictors of joints that stand still and their part of the solve, pose
+// spaces of such joints, and the palette where nothing moves. The results are the same bytes as without.
+enum { SN_RT_CONTINUE = 1 };
 
 // Continuity. A rotation says nothing about full turns, so without memory a joint that goes on turning must jump
 // somewhere: dual quaternions and pose vectors do so half a turn away from the middle of the poses that the model was trained

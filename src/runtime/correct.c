@@ -69,11 +69,19 @@ static void joint_distances(const sn_rt_model *model, const sn_rt_field *f, cons
   }
 }
 
-void sn_rt_make_values(const sn_rt_model *model, const sn_rt_scratch *scratch) {
+// Whether a joint or a value of the field has changed.
+static int has_changed(const sn_rt_pose_spaces *s, const sn_rt_field *f, const sn_rt_scratch *scratch) {
+  for (uint32_t n = 0; n < f->joint_count; n++)
+    if (scratch->turned[s->references[s->joints[f->first_joint + n]].joint]) return 1;
+  return f->value_count > 0;
+}
+
+void sn_rt_make_values(const sn_rt_model *model, const sn_rt_scratch *scratch, int again) {
   const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
   const sn_rt_field *fields = model->sections[SN_SECTION_CORRECT_FIELDS];
   sn_rt_pose_spaces spaces = spaces_of(model);
   for (uint32_t n = 0; n < head->field_count; n++) {
+    if (again && !has_changed(&spaces, fields + n, scratch)) continue;
     if (head->weighted) {
       joint_distances(model, fields + n, scratch->turns, scratch->work, scratch->values);
     } else {

@@ -3,6 +3,7 @@
 #include "runtime/rotreg.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "runtime/rotreg_joint.h"
 
@@ -17,10 +18,18 @@ static size_t turn_bytes(uint32_t joint_count) { return aligned((size_t)joint_co
 
 static size_t blend_bytes(uint32_t joint_count) { return aligned(((size_t)joint_count + 1) * 2 * sizeof(float)); }
 
+static size_t gradient_bytes(uint32_t blocks) { return aligned((size_t)blocks * SN_RT_LANES * 12 * sizeof(float)); }
+
+// A byte for every joint that turned, and one for every eight keys and every eight joints.
+static size_t mark_bytes(uint32_t joint_count, uint32_t blocks) {
+  return aligned((size_t)joint_count + blocks + sn_rt_blocks_of(joint_count));
+}
+
 uint64_t sn_rt_rotreg_scratch(const sn_rt_model *model) {
   uint32_t joint_count = model->info.joint_count, blocks = sn_rt_rotreg_blocks(bone_count(model));
-  return turn_bytes(joint_count) + blend_bytes(joint_count) +
-         aligned((size_t)blocks * SN_RT_LANES * 12 * sizeof(float));
+  uint64_t parts = (uint64_t)blocks * (blocks + sn_rt_blocks_of(joint_count)) * 3 * SN_RT_ROTREG_ROWS * sizeof(float);
+  return turn_bytes(joint_count) + blend_bytes(joint_count) + gradient_bytes(blocks) +
+         mark_bytes(joint_count, blocks) + parts;
 }
 
 // ---- work --------------------------------------------------------------------------------------------------------------
@@ -38,45 +47,99 @@ static uint64_t work(const sn_rt_model *model) { return sn_rt_rotreg_work(model,
 
 // ---- joints (3.2.1) ----------------------------------------------------------------------------------------------------
 
-sn_rt_rotreg_job sn_rt_rotreg_prepare(const sn_rt_model *model, void *space, float *palette) {
+// The quaternion and the logarithm of every joint that moved; `turned` tells which of these changed.
+static void make_turns(const sn_rt_model *model, const float *palette, const uint8_t *moved, float (*turns)[8],
+                       uint8_t *turned) {
+  enum { other_quaternion = 1, other_logarithm = 2 };
   const sn_rt_rotreg_joint *joint = model->sections[SN_SECTION_DRIVE_JOINTS];
   uint32_t joint_count = model->info.joint_count;
-  char *blends = (char *)space + turn_bytes(joint_count);
+  for (uint32_t j = 0; j < joint_count; j++) {
+    float r[9], q[4];
+    turned[j] = moved ? 0 : other_quaternion;
+    if (moved && !moved[j]) continue;
+    sn_rt_rotation_of(palette + 16 * (size_t)j, r);
+    sn_rt_quat_from_rotation(r, q);
+    if (moved && memcmp(turns[j], q, sizeof q) != 0) turned[j] = other_quaternion;
+    memcpy(turns[j], q, sizeof q);
+  }
+  for (uint32_t j = 0; j < joint_count; j++) {
+    float theta[4] = {0};
+    if (!((turned[j] | turned[joint[j].base]) & other_quaternion)) continue;
+    sn_rt_relative_log(turns[joint[j].base], turns[j], joint[j].reference, theta);
+    if (moved && memcmp(turns[j] + 4, theta, sizeof theta) != 0) turned[j] |= other_logarithm;
+    memcpy(turns[j] + 4, theta, sizeof theta);
+  }
+}
+
+sn_rt_rotreg_job sn_rt_rotreg_prepare(const sn_rt_model *model, const sn_rt_keeping *keeping, void *space,
+                                      float *palette) {
+  uint32_t joint_count = model->info.joint_count, bones = bone_count(model), blocks = sn_rt_rotreg_blocks(bones);
+  char *blends = (char *)space + turn_bytes(joint_count), *gradients = blends + blend_bytes(joint_count);
+  char *marks = gradients + gradient_bytes(blocks), *parts = marks + mark_bytes(joint_count, blocks);
   sn_rt_rotreg_job job = {.blends = (float(*)[2])(void *)blends,
                           .solve = model->sections[SN_SECTION_DRIVE_SOLVE],
                           .joint_count = joint_count,
-                          .bone_count = bone_count(model),
+                          .bone_count = bones,
                           .turns = space,
-                          .gradients = (float *)(void *)(blends + blend_bytes(joint_count)),
-                          .matrices = palette};
-  for (uint32_t j = 0; j < joint_count; j++) {
-    float r[9];
-    sn_rt_rotation_of(palette + 16 * (size_t)j, r);
-    sn_rt_quat_from_rotation(r, job.turns[j]);
-  }
-  for (uint32_t j = 0; j < joint_count; j++) {
-    sn_rt_relative_log(job.turns[joint[j].base], job.turns[j], joint[j].reference, job.turns[j] + 4);
-    job.turns[j][7] = 0;
-  }
+                          .gradients = (float *)(void *)gradients,
+                          .matrices = palette,
+                          .parts = keeping->keep ? (float *)(void *)parts : NULL,
+                          .turned = (uint8_t *)marks};
+  make_turns(model, palette, keeping->moved, job.turns, job.turned);
   return job;
 }
 
-void sn_rt_rotreg_run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_rotreg_job *job) {
+// ---- what did not change -----------------------------------------------------------------------------------------------
+
+int sn_rt_rotreg_block_turned(const sn_rt_rotreg_block *b, const uint8_t *turned) {
+  int any = 0;
+  for (int l = 0; l < SN_RT_LANES; l++) {
+    any |= turned[b->base[l]] | turned[b->shear_joint[0][l]] | turned[b->shear_joint[1][l]];
+    for (uint32_t k = 0; k < b->factor_count; k++) any |= turned[b->joint[k][l]];
+  }
+  return any != 0;
+}
+
+// Eight joints at a time: whether their matrices, as the solve has them, changed.
+static void mark_joints(const sn_rt_model *model, const uint8_t *moved, uint8_t *stale) {
+  int all = model->sections[SN_SECTION_DRIVE_CENTRE] && moved[0]; // the first joint is what all are seen from
+  for (uint32_t j = 0; j < model->info.joint_count; j++) {
+    if (j % SN_RT_LANES == 0) stale[j / SN_RT_LANES] = (uint8_t)all;
+    stale[j / SN_RT_LANES] |= moved[j];
+  }
+}
+
+// ---- the palette ---------------------------------------------------------------------------------------------------------
+
+int sn_rt_rotreg_run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping,
+                     sn_rt_rotreg_job *job) {
   const float *centre = model->sections[SN_SECTION_DRIVE_CENTRE];
+  uint32_t blocks = sn_rt_rotreg_blocks(job->bone_count), eights = blocks + sn_rt_blocks_of(job->joint_count);
   double there[3] = {0, 0, 0};
   float *joints = job->matrices, *bones = joints + 16 * (size_t)job->joint_count;
+  if (keeping->moved) {
+    uint8_t *stale = sn_rt_rotreg_stale(job), any = 0;
+    mark_joints(model, keeping->moved, stale + blocks);
+    for (uint32_t n = 0; n < eights; n++) any |= stale[n];
+    if (!any) return 0;
+    job->stale = stale;
+  }
   if (centre) sn_rt_image(joints, centre, there);
   for (size_t j = 0; centre && j < job->joint_count; j++) sn_rt_bring_home(centre, there, joints + 16 * j);
   sn_rt_kernels_of(model->path)->rotreg(job);
   for (size_t b = 0; centre && b < job->bone_count; b++) sn_rt_bring_back(centre, there, bones + 16 * b);
   for (size_t j = 0; centre && j < job->joint_count; j++)
     for (size_t r = 0; r < 3; r++) joints[16 * j + 12 + r] = input->joints[j][4 * r + 3];
+  return 1;
 }
 
-static void run(const sn_rt_model *model, const sn_rt_input *input, void *space, float *palette) {
-  sn_rt_rotreg_job job = sn_rt_rotreg_prepare(model, space, palette);
+static int run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping, void *space,
+               float *palette) {
+  sn_rt_rotreg_job job = sn_rt_rotreg_prepare(model, keeping, space, palette);
   job.blocks = model->sections[SN_SECTION_DRIVE_KEYS];
-  sn_rt_rotreg_run(model, input, &job);
+  for (uint32_t b = 0; keeping->moved && b < sn_rt_rotreg_blocks(job.bone_count); b++)
+    sn_rt_rotreg_stale(&job)[b] = (uint8_t)sn_rt_rotreg_block_turned(job.blocks + b, job.turned);
+  return sn_rt_rotreg_run(model, input, keeping, &job);
 }
 
 // ---- checks ------------------------------------------------------------------------------------------------------------

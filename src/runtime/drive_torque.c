@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The drive `torque` (Kim, Park and Jung, section III): as `rotreg`, with two predictors per proxy bone, at the least and
 // the largest torque, blended by functions of a joint's torque.
+#include <string.h>
+
 #include "runtime/rotreg.h"
 #include "runtime/rotreg_joint.h"
 
@@ -8,12 +10,16 @@ _Static_assert(sizeof(sn_rt_torque) == 32, "the blending functions of a joint ar
 _Static_assert(sizeof(sn_rt_torque_block) == 6144, "eight pairs of predictors are 6144 bytes in the file");
 
 // f_r and f_s of every joint, and a last pair of zeros for bones that follow no torque.
-static void make_blends(const sn_rt_model *model, const float *torques, float (*out)[2]) {
+// Joints whose pair differs from the last frame's count as turned.
+static void make_blends(const sn_rt_model *model, const float *torques, int again, float (*out)[2], uint8_t *turned) {
   const sn_rt_torque *torque = model->sections[SN_SECTION_DRIVE_TORQUES];
   const float *offsets = model->sections[SN_SECTION_DRIVE_OFFSETS];
   uint32_t joint_count = model->info.joint_count;
   for (uint32_t j = 0; j < joint_count; j++) {
-    sn_rt_torque_blend(torque + j, offsets ? offsets + 2 * j : offsets, torques[j], out[j]);
+    float pair[2];
+    sn_rt_torque_blend(torque + j, offsets ? offsets + 2 * j : offsets, torques[j], pair);
+    if (again && memcmp(out[j], pair, sizeof pair) != 0) turned[j] = 1;
+    memcpy(out[j], pair, sizeof pair);
   }
   out[joint_count][0] = out[joint_count][1] = 0;
 }
@@ -25,11 +31,20 @@ int sn_rt_torque_range(const sn_rt_model *model, uint32_t joint, float range[2])
   return 1;
 }
 
-static void run(const sn_rt_model *model, const sn_rt_input *input, void *space, float *palette) {
-  sn_rt_rotreg_job job = sn_rt_rotreg_prepare(model, space, palette);
-  make_blends(model, input->torques, job.blends);
+static int pair_changed(const sn_rt_torque_block *pair, const uint8_t *turned) {
+  int any = sn_rt_rotreg_block_turned(&pair->ends[0], turned) || sn_rt_rotreg_block_turned(&pair->ends[1], turned);
+  for (int l = 0; l < SN_RT_LANES; l++) any |= pair->load[l] != SN_RT_NO_JOINT && turned[pair->load[l]];
+  return any;
+}
+
+static int run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping, void *space,
+               float *palette) {
+  sn_rt_rotreg_job job = sn_rt_rotreg_prepare(model, keeping, space, palette);
+  make_blends(model, input->torques, keeping->moved != NULL, job.blends, job.turned);
   job.pairs = model->sections[SN_SECTION_DRIVE_PAIRS];
-  sn_rt_rotreg_run(model, input, &job);
+  for (uint32_t b = 0; keeping->moved && b < sn_rt_rotreg_blocks(job.bone_count); b++)
+    sn_rt_rotreg_stale(&job)[b] = (uint8_t)pair_changed(job.pairs + b, job.turned);
+  return sn_rt_rotreg_run(model, input, keeping, &job);
 }
 
 static uint64_t work(const sn_rt_model *model) { return sn_rt_rotreg_work(model, 2); }

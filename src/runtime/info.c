@@ -70,6 +70,10 @@ static size_t entry_bytes(const sn_rt_model *model) {
 
 static uint64_t padded(uint64_t floats) { return (floats + 15) / 16 * 16; }
 
+static uint64_t mark_floats(const sn_rt_model *model) { // two bytes for every joint
+  return padded(((uint64_t)model->info.joint_count + 1) / 2);
+}
+
 static uint64_t turn_count(const sn_rt_model *model) {
   uint64_t joint_count = model->sections[SN_SECTION_JOINT_REFERENCE] ? model->info.joint_count : 0;
   return 8 * joint_count + model->info.value_count;
@@ -95,7 +99,7 @@ static uint64_t staging_need(const sn_rt_model *model) {
 
 uint64_t sn_rt_scratch_need(const sn_rt_model *model) {
   uint64_t floats = padded(turn_count(model)) + padded(sn_rt_value_count(model)) + padded(sn_rt_work_count(model)) +
-                    padded(drive_floats(model));
+                    padded(drive_floats(model)) + mark_floats(model);
   return 3 * SN_RT_ALIGNMENT + (uint64_t)model->info.palette_count * entry_bytes(model) + floats * sizeof(float) +
          staging_need(model);
 }
@@ -108,6 +112,7 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
   char *at = (char *)start;
   sn_rt_scratch s = {.flags = (uint32_t *)(void *)at,
                      .path = (uint32_t *)(void *)at + 1,
+                     .stamp = (uint32_t *)(void *)at + 2,
                      .wide_matrices = (float *)(void *)(at + SN_RT_ALIGNMENT)};
   s.matrices = s.wide_matrices + wide_matrix * count;
   if (model->info.blend != SN_RT_BLEND_LINEAR) {
@@ -121,7 +126,9 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
   s.turns = drive + padded(drive_floats(model));
   s.values = s.turns + padded(turn_count(model));
   s.work = (double *)(void *)(s.values + padded(sn_rt_value_count(model)));
-  if (staging_need(model)) s.staging = (float *)(void *)s.work + padded(sn_rt_work_count(model));
+  s.moved = (uint8_t *)((float *)(void *)s.work + padded(sn_rt_work_count(model)));
+  s.turned = s.moved + model->info.joint_count;
+  if (staging_need(model)) s.staging = (float *)(void *)s.moved + mark_floats(model);
   return s;
 }
 

@@ -31,12 +31,14 @@ typedef struct sn_rt_scratch {
   float *wide_dualquats;                 // [palette][8][8]
   uint32_t *flags;                       // SN_RT_RIGID, SN_RT_SIGNED
   uint32_t *path;                        // sn_rt_path that made the palette: wide entries differ between them
+  uint32_t *stamp;                       // of the model, where all of this can be continued from; else 0
   float
     *turns; // [joint][8]: signed quaternion of the joint, then its pose vector (joint.reference only); then values
   float *values; // of the correcting bases; where weighted, [joint][centre + 1]: squared distances, and shares
   double *work;  // of the pose spaces: axes, then terms
   void *drive;   // what the drive needs for itself
-  void *staging; // for sn_rt_evaluate; NULL where results are few
+  uint8_t *moved, *turned; // of every joint: its matrix, its row of `turns` differ from the last frame's
+  void *staging;           // for sn_rt_evaluate; NULL where results are few
 } sn_rt_scratch;
 
 enum {
@@ -105,7 +107,18 @@ typedef struct sn_rt_rotreg_job {
   float (*turns)[8]; // per joint: rotation as a quaternion, its logarithm as seen from the base, 0
   float *gradients;  // [3 keys][4]: columns of the key gradients
   float *matrices;   // the palette: joints, then proxy bones
+  // For every eight keys, then for every eight joints: whether they changed since the last frame (NULL: all did), and the parts of
+  // the solve that are theirs, [block][such an eight][3][32] (NULL: they are not kept).
+  const uint8_t *stale;
+  float *parts;
+  uint8_t *turned; // per joint: whether its row of `turns` changed
 } sn_rt_rotreg_job;
+
+// What a drive may take from the last frame.
+typedef struct sn_rt_keeping {
+  int keep;             // for the next frame
+  const uint8_t *moved; // joints whose matrices differ from the last frame's; NULL: nothing was kept
+} sn_rt_keeping;
 
 typedef void (*sn_rt_rotreg_kernel)(const sn_rt_rotreg_job *job);
 void sn_rt_rotreg_scalar(const sn_rt_rotreg_job *job);
@@ -164,9 +177,11 @@ uint64_t sn_rt_value_count(const sn_rt_model *model);
 uint64_t sn_rt_work_count(const sn_rt_model *model);
 
 // The joints' signed quaternions and pose vectors; `state` may be NULL.
-void sn_rt_make_turns(const sn_rt_model *model, const float (*joints)[12], float *state, float *turns);
-// The values of the correcting bases.
-void sn_rt_make_values(const sn_rt_model *model, const sn_rt_scratch *scratch);
+// Which of them turned is told against the last frame's where `again`.
+void sn_rt_make_turns(const sn_rt_model *model, const float (*joints)[12], float *state, const sn_rt_scratch *scratch,
+                      int again);
+// The values of the correcting bases; those of pose spaces that nothing moves in stay where `again`.
+void sn_rt_make_values(const sn_rt_model *model, const sn_rt_scratch *scratch, int again);
 sn_rt_correcting sn_rt_new_correcting(const sn_rt_model *model, const sn_rt_scratch *scratch);
 
 // A kernel at the squared distance d2 from its centre (before Shepard's normalisation).

@@ -14,6 +14,21 @@ static void load_matrix(const float row_major[12], float columns[16]) {
   }
 }
 
+static void load_joints(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_scratch *s, int again) {
+  for (uint32_t j = 0; j < model->info.joint_count; j++) {
+    float columns[16], *matrix = s->matrices + 16 * (size_t)j;
+    load_matrix(input->joints[j], columns);
+    s->moved[j] = !again || memcmp(matrix, columns, sizeof columns) != 0;
+    memcpy(matrix, columns, sizeof columns);
+  }
+}
+
+// The model's checksum: what another one left in the scratch memory is no use to it.
+static uint32_t stamp_of(const sn_rt_model *model) {
+  uint32_t checksum = ((const sn_rt_header *)(const void *)model->bytes)->checksum;
+  return checksum ? checksum : 1;
+}
+
 // ---- dual quaternions --------------------------------------------------------------------------------------------------
 
 // Where a palette entry's stretch stays put in the rest pose: its joint's centre.
@@ -112,15 +127,19 @@ sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, v
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model needs its %u named values", model->info.value_count);
   }
   sn_rt_scratch s = sn_rt_scratch_at(model, scratch);
-  *s.flags = 0, *s.path = (uint32_t)model->path;
-  for (uint32_t j = 0; j < model->info.joint_count; j++) load_matrix(input->joints[j], s.matrices + 16 * (size_t)j);
-  sn_rt_driver_of(model)->run(model, input, s.drive, s.matrices);
+  int keep = input && (input->flags & SN_RT_CONTINUE);
+  int again = keep && *s.stamp == stamp_of(model) && *s.path == (uint32_t)model->path;
+  *s.path = (uint32_t)model->path, *s.stamp = 0; // until everything is there
+  load_joints(model, input, &s, again);
+  sn_rt_keeping keeping = {keep, again ? s.moved : NULL};
+  int changed = sn_rt_driver_of(model)->run(model, input, &keeping, s.drive, s.matrices);
   if (model->sections[SN_SECTION_JOINT_REFERENCE] && model->info.joint_count)
-    sn_rt_make_turns(model, input->joints, input->state, s.turns);
+    sn_rt_make_turns(model, input->joints, input->state, &s, again);
   if (model->info.value_count) load_values(model, input->values, s.turns + 8 * (size_t)model->info.joint_count);
-  if (model->info.correct != SN_RT_CORRECT_NONE) sn_rt_make_values(model, &s);
-  if (model->info.blend != SN_RT_BLEND_LINEAR) make_dualquats(model, &s);
-  widen_palette(model, &s);
+  if (model->info.correct != SN_RT_CORRECT_NONE) sn_rt_make_values(model, &s, again);
+  if (model->info.blend != SN_RT_BLEND_LINEAR) *s.flags = 0, make_dualquats(model, &s), changed = 1;
+  if (changed) widen_palette(model, &s);
+  if (keep) *s.stamp = stamp_of(model);
   return SN_RT_OK;
 }
 

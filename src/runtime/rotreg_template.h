@@ -22,14 +22,37 @@ static SN_RT_INLINE void rr_accumulate(const float *c, const float *x, uint32_t 
   for (int n = 0; n < rr_vectors; n++) sum[0][n] = a[0][n], sum[1][n] = a[1][n], sum[2][n] = a[2][n];
 }
 
+// The part of eight proxy bones or joints, whose `count` columns begin at c and x: computed, or the one that is kept.
+static SN_RT_INLINE void rr_part(const float *c, const float *x, uint32_t count, int stale, float *kept,
+                                 vf sum[3][rr_vectors]) {
+  vf part[3][rr_vectors];
+  for (int a = 0; a < 3; a++)
+    for (int n = 0; n < rr_vectors; n++)
+      part[a][n] = stale ? vf_set(0) : vf_load(kept + a * SN_RT_ROTREG_ROWS + n * width);
+  if (stale) rr_accumulate(c, x, count, part);
+  for (int a = 0; a < 3; a++)
+    for (int n = 0; n < rr_vectors; n++) {
+      if (stale && kept) vf_store(kept + a * SN_RT_ROTREG_ROWS + n * width, part[a][n]);
+      sum[a][n] = vf_add(sum[a][n], part[a][n]);
+    }
+}
+
 // rr_rows rows of T' from row `first` of block `block` on, into the palette (6).
 static SN_RT_INLINE void rr_solve(const sn_rt_rotreg_job *job, uint32_t block, uint32_t first) {
   uint32_t gradient_columns = 3 * job->bone_count, joint_columns = 4 * job->joint_count;
+  uint32_t blocks = sn_rt_rotreg_blocks(job->bone_count), eights = blocks + sn_rt_blocks_of(job->joint_count);
   const float *c = job->solve + (size_t)block * SN_RT_ROTREG_ROWS * (gradient_columns + joint_columns) + first;
+  float *kept = job->parts ? job->parts + (size_t)block * eights * 3 * SN_RT_ROTREG_ROWS + first : NULL;
   vf sum[3][rr_vectors];
   for (int n = 0; n < rr_vectors; n++) sum[0][n] = sum[1][n] = sum[2][n] = vf_set(0);
-  rr_accumulate(c, job->gradients, gradient_columns, sum);
-  rr_accumulate(c + (size_t)gradient_columns * SN_RT_ROTREG_ROWS, job->matrices, joint_columns, sum);
+  for (uint32_t e = 0; e < eights; e++, kept += kept ? 3 * SN_RT_ROTREG_ROWS : 0) {
+    int bones = e < blocks;
+    uint32_t most = bones ? 3 * SN_RT_LANES : 4 * SN_RT_LANES, at = most * (bones ? e : e - blocks);
+    uint32_t left = (bones ? gradient_columns : joint_columns) - at;
+    const float *x = (bones ? job->gradients : job->matrices) + 4 * (size_t)at;
+    size_t column = bones ? at : (size_t)gradient_columns + at;
+    rr_part(c + column * SN_RT_ROTREG_ROWS, x, left < most ? left : most, !job->stale || job->stale[e], kept, sum);
+  }
   float rows[3][rr_vectors * 8];
   for (int a = 0; a < 3; a++)
     for (int n = 0; n < rr_vectors; n++) vf_store(rows[a] + n * width, sum[a][n]);
@@ -45,6 +68,7 @@ static void rotreg(const sn_rt_rotreg_job *job) {
   const float(*turns)[8] = (const float(*)[8])job->turns;
   for (uint32_t b = 0; b < blocks; b++)
     for (int lane = 0; lane < SN_RT_LANES; lane += width) {
+      if (job->stale && !job->stale[b]) continue;
       float *out = job->gradients + 12 * ((size_t)b * SN_RT_LANES + (size_t)lane);
       if (job->pairs) {
         rr_blend(turns, (const float(*)[2])job->blends, job->joint_count, job->pairs + b, lane, out);

@@ -10,13 +10,17 @@
 
 static const float no_turn[4] = {0, 0, 0, 1};
 
-void sn_rt_make_turns(const sn_rt_model *model, const float (*joints)[12], float *state, float *turns) {
+void sn_rt_make_turns(const sn_rt_model *model, const float (*joints)[12], float *state, const sn_rt_scratch *scratch,
+                      int again) {
   const sn_rt_reference *references = model->sections[SN_SECTION_JOINT_REFERENCE];
+  float *turns = scratch->turns;
   for (uint32_t n = 0; n < model->info.joint_count; n++) {
     const sn_rt_reference *r = references + n;
     const float *parent = r->parent == SN_RT_NO_JOINT ? no_turn : turns + 8 * (size_t)r->parent;
-    float *turn = turns + 8 * (size_t)r->joint;
+    float *turn = turns + 8 * (size_t)r->joint, before[8];
+    if (again) memcpy(before, turn, sizeof before);
     sn_rt_make_turn(r, joints[r->joint], parent, state ? state + 8 * (size_t)r->joint : NULL, turn);
+    scratch->turned[r->joint] = !again || memcmp(before, turn, sizeof before) != 0;
   }
   if (state) memcpy(state, turns, (size_t)model->info.joint_count * 8 * sizeof *state);
 }

@@ -81,7 +81,8 @@ static void evaluate(const sn_rt_model *model, const sn_rt_input *input, void *s
 
 static void evaluate_paths(sn_rt_model *model) {
   size_t vertices = model->info.vertex_count, joints = model->info.joint_count;
-  float *matrices = room(joints, 48), *whole = room(vertices, 24), *part = room(vertices, 24);
+  float *matrices = room(joints, 48), *whole = room(vertices, 24), *part = room(vertices, 24),
+        *again = room(vertices, 24);
   float *controls = room(model->info.control_count, 12), *torques = room(joints, 4),
         *values = room(model->info.value_count, 4);
   void *scratch = malloc(sn_rt_scratch_size(model)), *state = room(sn_rt_state_size(model), 1);
@@ -90,13 +91,26 @@ static void evaluate_paths(sn_rt_model *model) {
     m[0] = m[5] = cosf(angle), m[1] = -sinf(angle), m[4] = sinf(angle), m[10] = 1 + (float)(j % 3),
     torques[j] = angle;
   }
-  sn_rt_input input = {(const float(*)[12])matrices, (const float(*)[3])controls, torques, NULL, values};
+  sn_rt_input input = {(const float(*)[12])matrices, (const float(*)[3])controls, torques, NULL, values, 0};
   for (int path = SN_RT_PATH_SCALAR; path < SN_RT_PATH_COUNT; path++) {
     if (!sn_rt_use_path(model, (sn_rt_path)path)) continue;
     input.state = path == SN_RT_PATH_SCALAR ? NULL : state; // without, then from frame to frame
     evaluate(model, &input, scratch, whole, part);
   }
   read_palette(model, scratch);
+  // From frame to frame with the scratch memory kept: a joint moves, nothing moves, and the palette is what it is without.
+  memset(scratch, 0, sn_rt_scratch_size(model));
+  for (int frame = 0; frame < 3; frame++) {
+    input.flags = SN_RT_CONTINUE, input.state = NULL;
+    if (frame < 2 && joints) matrices[12 * (joints / 2) + 3] += 0.25f, matrices[12 * (joints / 2)] *= 0.5f;
+    evaluate(model, &input, scratch, whole, part);
+    input.flags = 0;
+    void *other = malloc(sn_rt_scratch_size(model));
+    evaluate(model, &input, other, part, again);
+    if (memcmp(part, whole, 24 * vertices) != 0) abort();
+    free(other);
+  }
+  free(again);
   free(matrices), free(whole), free(part), free(controls), free(torques), free(values), free(scratch), free(state);
 }
 

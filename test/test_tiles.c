@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The layout that the GPU reads, walked through on the CPU: a vertex of a tile moves as the runtime's scalar path moves it.
+#include "cuda/passes.h"
 #include "cuda/poses.h"
 #include "cuda/tiles.h"
 #include "runtime/vertex.h"
@@ -105,6 +106,39 @@ static double fan_error(const sn_cuda_tiles *t, const evaluated *e, size_t threa
   return d;
 }
 
+// The same walk with the neighbours of a pass: two triangles at a time, as in pass_shade.cu.
+static double pass_error(const sn_cuda_passes *p, const evaluated *e, uint32_t vertex) {
+  uint32_t tile = vertex / SN_CUDA_FAN_TILE, s = p->first_step[vertex], last = p->first_step[vertex + 1];
+  const float *at = e->positions[vertex], *u = at;
+  double sum[3] = {0}, length = 0, d = 0;
+  for (bool first = true; s < last; s++, first = false) {
+    const float *pair[2];
+    for (uint32_t k = 0; k < 2; k++) {
+      uint32_t number = k ? p->steps[s] >> 16 : p->steps[s] & 0xffff;
+      assert_true(number < SN_CUDA_FAN_TILE + p->first_halo[tile + 1] - p->first_halo[tile]);
+      pair[k] = e->positions[number < SN_CUDA_FAN_TILE ? tile * SN_CUDA_FAN_TILE + number
+                                                       : p->halo[p->first_halo[tile] + number - SN_CUDA_FAN_TILE]];
+    }
+    for (int c = 0; !first && c < 3; c++) {
+      int y = (c + 1) % 3, z = (c + 2) % 3;
+      sum[c] +=
+        (double)(pair[0][y] - at[y]) * (pair[1][z] - u[z]) - (double)(pair[0][z] - at[z]) * (pair[1][y] - u[y]);
+    }
+    u = first ? pair[0] : pair[1];
+  }
+  for (int c = 0; c < 3; c++) length += sum[c] * sum[c];
+  for (int c = 0; c < 3; c++) d = fmax(d, fabs(sum[c] / sqrt(length) - e->normals[vertex][c]));
+  return d;
+}
+
+static void check_passes(const sn_rt_model *model, const evaluated *e) {
+  sn_cuda_passes p;
+  assert_int_equal(sn_cuda_passes_make(model, &p), 1);
+  assert_int_equal(p.steps != NULL, model->info.shade == SN_RT_SHADE_RECOMPUTE);
+  for (uint32_t i = 0; p.steps && i < model->info.vertex_count; i++) assert_true(pass_error(&p, e, i) < 1e-3);
+  sn_cuda_passes_free(&p);
+}
+
 static void check_spec(sn_context *ctx, const sn_examples *examples, const char *spec) {
   trained t = train(ctx, examples, spec, "every:3");
   sn_cuda_tiles tiles;
@@ -121,6 +155,7 @@ static void check_spec(sn_context *ctx, const sn_examples *examples, const char 
     if (thread / tile_size * tile_size + tiles.fan_places[thread] < t.model.info.vertex_count)
       assert_true(fan_error(&tiles, &e, thread) < 1e-3);
   }
+  check_passes(&t.model, &e);
   assert_true(tiles.influences <= 4); // joints of a group without weight at a vertex are left out
   release_evaluated(&e);
   sn_cuda_tiles_free(&tiles);

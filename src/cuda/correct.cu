@@ -1,46 +1,48 @@
 // SPDX-License-Identifier: MIT
-// The values of the displacement fields for a crowd: a block of threads per character. Its pose spaces come one after the
-// other: axes, then the kernels of the centres, then what the bases make of them (Murtagh 2008, 2.3.2 and 4.2).
+// The values of the displacement fields for a crowd: a block of threads per character, a warp per pose space: axes, then the
+// kernels of the centres, then what the bases make of them (Murtagh 2008, 2.3.2 and 4.2).
 #include "cuda/device.h"
 #include "runtime/pose_space.h"
 
-enum { threads = 64, group = 4 }; // characters whose values lie side by side
+enum { lanes = 32, warps = 4, group = 8 }; // characters whose values lie side by side
 
 struct values_job {
   sn_rt_pose_spaces spaces;
-  uint32_t joint_count, field_count, basis_count, most_axes;
+  uint32_t joint_count, field_count, basis_count, most_axes, most_terms;
   const float *turns; // [character][joint][8]
-  float *values;      // [character / 4][basis][4]
+  float *values;      // [character / 8][basis][8]
 };
 
-static __global__ void values_kernel(const values_job job) {
+static __device__ __forceinline__ void evaluate_field(const values_job &job, const sn_rt_field *f, const float *turns, double *axes,
+                                                      double *terms, float *values) {
+  const uint32_t lane = threadIdx.x % lanes, count = sn_rt_field_terms(f);
+  for (uint32_t a = lane; a < f->axis_count; a += lanes) axes[a] = sn_rt_axis(&job.spaces, f, turns, a);
+  __syncwarp();
+  for (uint32_t t = lane; t < count; t += lanes) terms[t] = sn_rt_term(&job.spaces, f, axes, t);
+  __syncwarp();
+  if (f->kernel == SN_RT_KERNEL_SHEPARD) {
+    double total = sn_rt_shepard_total(f, terms); // the same sum in every lane
+    __syncwarp();
+    for (uint32_t t = lane; t < f->centre_count; t += lanes) terms[t] /= total;
+    __syncwarp();
+  }
+  for (uint32_t b = lane; b < f->basis_count; b += lanes)
+    values[(size_t)(f->first_basis + b) * group] = (float)sn_rt_basis(&job.spaces, f, terms, b);
+  __syncwarp();
+}
+
+static __global__ void __launch_bounds__(warps *lanes) values_kernel(const __grid_constant__ values_job job) {
   extern __shared__ double shared[];
-  __shared__ double total;
-  double *axes = shared, *terms = shared + job.most_axes;
+  double *axes = shared + threadIdx.x / lanes * (job.most_axes + job.most_terms), *terms = axes + job.most_axes;
   const uint32_t n = blockIdx.x;
   const float *turns = job.turns + 8 * (size_t)n * job.joint_count;
   float *values = job.values + (size_t)(n / group) * job.basis_count * group + n % group;
-  for (uint32_t index = 0; index < job.field_count; index++) {
-    const sn_rt_field *f = job.spaces.fields + index;
-    uint32_t count = sn_rt_field_terms(f);
-    for (uint32_t a = threadIdx.x; a < f->axis_count; a += threads) axes[a] = sn_rt_axis(&job.spaces, f, turns, a);
-    __syncthreads();
-    for (uint32_t t = threadIdx.x; t < count; t += threads) terms[t] = sn_rt_term(&job.spaces, f, axes, t);
-    __syncthreads();
-    if (f->kernel == SN_RT_KERNEL_SHEPARD) {
-      if (threadIdx.x == 0) total = sn_rt_shepard_total(f, terms);
-      __syncthreads();
-      for (uint32_t t = threadIdx.x; t < f->centre_count; t += threads) terms[t] /= total;
-      __syncthreads();
-    }
-    for (uint32_t b = threadIdx.x; b < f->basis_count; b += threads)
-      values[(size_t)(f->first_basis + b) * group] = (float)sn_rt_basis(&job.spaces, f, terms, b);
-    __syncthreads();
-  }
+  for (uint32_t index = threadIdx.x / lanes; index < job.field_count; index += warps)
+    evaluate_field(job, job.spaces.fields + index, turns, axes, terms, values);
 }
 
 size_t sn_cuda_correct_shared(const sn_cuda_model *model) {
-  return ((size_t)model->most_axes + model->most_terms) * sizeof(double);
+  return warps * ((size_t)model->most_axes + model->most_terms) * sizeof(double);
 }
 
 cudaError_t sn_cuda_correct(const crowd *c) {
@@ -52,10 +54,10 @@ cudaError_t sn_cuda_correct(const crowd *c) {
   job.spaces.numbers = (const double *)m->sections[SN_SECTION_CORRECT_NUMBERS];
   job.spaces.references = (const sn_rt_reference *)m->sections[SN_SECTION_JOINT_REFERENCE];
   job.joint_count = m->info.joint_count, job.field_count = m->field_count, job.basis_count = m->basis_count;
-  job.most_axes = m->most_axes, job.turns = c->turns, job.values = c->values;
+  job.most_axes = m->most_axes, job.most_terms = m->most_terms, job.turns = c->turns, job.values = c->values;
   size_t shared = sn_cuda_correct_shared(m);
   cudaError_t said = cudaFuncSetAttribute((const void *)values_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
   if (said != cudaSuccess) return said;
-  values_kernel<<<c->count, threads, shared, c->stream>>>(job);
+  values_kernel<<<c->count, warps * lanes, shared, c->stream>>>(job);
   return cudaGetLastError();
 }

@@ -74,6 +74,17 @@ static void put_tiles(parcel *p, const sn_cuda_tiles *from, sn_cuda_tiles *to) {
   }
 }
 
+static void put_passes(parcel *p, const sn_cuda_passes *from, sn_cuda_passes *to) {
+  *to = *from;
+  if (!from->steps) return;
+  size_t vertices = (size_t)from->tile_count * SN_CUDA_FAN_TILE;
+  put_array(p, to->first_halo, from->tile_count + 1);
+  put_array(p, to->halo, from->first_halo[from->tile_count]);
+  put_array(p, to->first_step, vertices + 1);
+  put_array(p, to->steps, from->first_step[vertices]);
+  put_array(p, to->own, 4 * vertices);
+}
+
 // Sections that the palette stage reads as they are.
 static const sn_rt_section_id palette_sections[] = {
   SN_SECTION_JOINT_REFERENCE, SN_SECTION_JOINT_REST,    SN_SECTION_DRIVE_EXTRA,     SN_SECTION_DRIVE_JOINTS,
@@ -82,22 +93,27 @@ static const sn_rt_section_id palette_sections[] = {
   SN_SECTION_CORRECT_FIELDS,  SN_SECTION_CORRECT_JOINTS, SN_SECTION_CORRECT_NUMBERS,
   SN_SECTION_DRIVE_OFFSETS};
 
-static void put_model(parcel *p, const sn_rt_model *model, const sn_cuda_tiles *tiles, sn_cuda_model *out) {
+struct layouts {
+  sn_cuda_tiles tiles;
+  sn_cuda_passes passes;
+};
+
+static void put_model(parcel *p, const sn_rt_model *model, const layouts *from, sn_cuda_model *out) {
   p->used = 0;
-  put_tiles(p, tiles, &out->tiles);
+  put_tiles(p, &from->tiles, &out->tiles);
+  put_passes(p, &from->passes, &out->passes);
   for (sn_rt_section_id id : palette_sections) out->sections[id] = put(p, model->sections[id], model->sizes[id]);
 }
 
-static sn_cuda_status send(const sn_rt_model *model, const sn_cuda_tiles *tiles, sn_cuda_model *out,
-                           sn_cuda_error *error) {
+static sn_cuda_status send(const sn_rt_model *model, const layouts *from, sn_cuda_model *out, sn_cuda_error *error) {
   parcel p = {};
-  put_model(&p, model, tiles, out);
+  put_model(&p, model, from, out);
   out->bytes = p.used;
   cudaError_t said = cudaMalloc(&out->memory, p.used);
   if (said != cudaSuccess) return fail_cuda(error, "no room for the model on the device", said);
   p.host = (uint8_t *)calloc(p.used, 1), p.device = (uint8_t *)out->memory;
   if (!p.host) return fail(error, SN_CUDA_NO_MEMORY, "no memory to lay out a model of %zu bytes", p.used);
-  put_model(&p, model, tiles, out);
+  put_model(&p, model, from, out);
   said = cudaMemcpy(out->memory, p.host, p.used, cudaMemcpyHostToDevice);
   free(p.host);
   return said == cudaSuccess ? SN_CUDA_OK : fail_cuda(error, "the model cannot be copied to the device", said);
@@ -121,25 +137,27 @@ static void read_heads(const sn_rt_model *model, sn_cuda_model *out) {
 }
 
 // What has no kernel here; NULL where everything has.
-static const char *find_unsupported(const sn_rt_model *model, const sn_cuda_model *uploaded, size_t most_shared) {
+static const char *find_unsupported(const sn_rt_model *model, const sn_cuda_model *uploaded) {
   const sn_rt_correct_head *head = (const sn_rt_correct_head *)model->sections[SN_SECTION_CORRECT_HEAD];
   if (model->info.correct != SN_RT_CORRECT_NONE && head->weighted) return "weighted pose-space deformation";
   if (model->info.value_count) return "a pose space of named values";
   if (!model->info.joint_count && model->info.drive == SN_RT_DRIVE_JOINTS) return "a model without joints";
-  if (sn_cuda_correct_shared(uploaded) > most_shared) return "a pose space of so many poses";
+  if (sn_cuda_correct_shared(uploaded) > uploaded->most_shared) return "a pose space of so many poses";
   if (model->info.drive == SN_RT_DRIVE_CONTROLS &&
-      sn_cuda_control_shared(&uploaded->control, model->info.palette_count, model->info.control_count) > most_shared)
+      sn_cuda_control_shared(&uploaded->control, model->info.palette_count, model->info.control_count) > uploaded->most_shared)
     return "a model of so many bones, frames and control points";
   return NULL;
 }
 
-static sn_cuda_status upload_tiles(const sn_rt_model *model, sn_cuda_model *m, sn_cuda_error *error) {
-  sn_cuda_tiles tiles;
-  int made = sn_cuda_tiles_make(model, &tiles);
-  if (made == 0) return fail(error, SN_CUDA_NO_MEMORY, "no memory to lay out the model");
-  if (made < 0) return fail(error, SN_CUDA_UNSUPPORTED, "a tile of the mesh has too many neighbours");
-  sn_cuda_status status = send(model, &tiles, m, error);
-  sn_cuda_tiles_free(&tiles);
+static sn_cuda_status upload_layouts(const sn_rt_model *model, sn_cuda_model *m, sn_cuda_error *error) {
+  layouts all = {};
+  int made = sn_cuda_tiles_make(model, &all.tiles);
+  if (made == 1 && !sn_cuda_passes_make(model, &all.passes)) made = 0;
+  sn_cuda_status status = made == 0  ? fail(error, SN_CUDA_NO_MEMORY, "no memory to lay out the model")
+                          : made < 0 ? fail(error, SN_CUDA_UNSUPPORTED, "a tile of the mesh has too many neighbours")
+                                     : send(model, &all, m, error);
+  sn_cuda_tiles_free(&all.tiles);
+  sn_cuda_passes_free(&all.passes);
   return status;
 }
 
@@ -154,10 +172,11 @@ sn_cuda_status sn_cuda_upload(const sn_rt_model *model, sn_cuda_model **out, sn_
   sn_cuda_model *m = (sn_cuda_model *)calloc(1, sizeof *m);
   if (!m) return fail(error, SN_CUDA_NO_MEMORY, "no memory to lay out the model");
   read_heads(model, m);
-  const char *missing = find_unsupported(model, m, (size_t)most_shared);
+  m->most_shared = (size_t)most_shared;
+  const char *missing = find_unsupported(model, m);
   sn_cuda_status status =
     missing ? fail(error, SN_CUDA_UNSUPPORTED, "%s has no kernel on the GPU; evaluate it with the runtime", missing)
-            : upload_tiles(model, m, error);
+            : upload_layouts(model, m, error);
   if (status == SN_CUDA_OK)
     *out = m;
   else

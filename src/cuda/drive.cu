@@ -239,7 +239,7 @@ static __device__ __forceinline__ void fetch_part(const solve_job &job, uint32_t
   }
 }
 
-static __global__ void __launch_bounds__(solve_threads) solve_kernel(const __grid_constant__ solve_job job) {
+static __global__ void __launch_bounds__(solve_threads, 2) solve_kernel(const __grid_constant__ solve_job job) {
   __shared__ __align__(16) float c[solve_depth][solve_rows];
   __shared__ __align__(16) float x[solve_depth][solve_characters * 3 + 2]; // two more: columns of one character differ in bank
   const uint32_t first_strip = blockIdx.x * (solve_rows / 32), first = blockIdx.y * solve_characters;

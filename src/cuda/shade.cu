@@ -163,6 +163,7 @@ static __global__ void __launch_bounds__(SN_CUDA_TILE) shade_kernel(const __grid
 cudaError_t sn_cuda_shade(const crowd *c) {
   const sn_cuda_model *model = c->model;
   if (model->info.shade != SN_RT_SHADE_RECOMPUTE || !c->output.normals.data) return cudaSuccess;
+  if (sn_cuda_shades_in_passes(model, c->count)) return sn_cuda_pass_shade(c);
   shade_job job = {};
   job.tiles = model->tiles, job.vertex_count = model->info.vertex_count, job.characters = c->count;
   job.normals = make_target(&c->output.normals, job.vertex_count);

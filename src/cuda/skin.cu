@@ -6,7 +6,11 @@
 #include "cuda/store.h"
 #include "runtime/vertex.h"
 
-enum { most = SN_RT_MAX_INFLUENCES, batch = 4, most_staged_bytes = 96 * 1024 };
+enum { most = SN_RT_MAX_INFLUENCES, most_staged_bytes = 96 * 1024 };
+
+// Characters at a time: more where displacements are read, because what is read of them serves all.
+enum { plain_batch = 4, corrected_batch = 8 };
+template <bool CORRECT> static constexpr uint32_t batch_of = CORRECT ? corrected_batch : plain_batch;
 
 // Rows of a palette entry: what tells the blends apart.
 enum { dualquat_rows = 2, linear_rows = 3, centre_rows = 4 };
@@ -17,7 +21,7 @@ struct skin_job {
   const float4 *stretches;   // not for linear blends
   const uint32_t *stretched; // of each character; not for linear blends
   bool compare;              // signs of quaternions are found at every vertex
-  const float4 *values; // [character / 4][basis]: of four characters
+  const float4 *values; // [character / 8][basis][2]: of four characters each
   uint32_t basis_count, palette_count, vertex_count, characters, characters_per_block;
   bool forward;
   target positions, normals;
@@ -91,7 +95,7 @@ static __device__ __forceinline__ errand plan_errand(const uint16_t *joints, uin
 // The tile's entries of `batch` characters from `first` on; those beyond the crowd are the last one's.
 template <int ROWS>
 static __device__ __forceinline__ void fetch_palettes(const skin_job &job, const uint16_t *joints, uint32_t joint_count,
-                                                      uint32_t first, errand e, float4 *to) {
+                                                      uint32_t batch, uint32_t first, errand e, float4 *to) {
   for (uint32_t n = threadIdx.x; n < batch * joint_count * ROWS; n += SN_CUDA_TILE) {
     if (n != threadIdx.x) e = plan_errand<ROWS>(joints, joint_count, n);
     uint32_t character = min(first + e.m, job.characters - 1);
@@ -115,15 +119,15 @@ static __device__ __forceinline__ float unpack(uint32_t pair, uint32_t selector)
 static __device__ __forceinline__ float low(uint32_t pair) { return unpack(pair, 0x7610); }
 static __device__ __forceinline__ float high(uint32_t pair) { return unpack(pair, 0x7632); }
 
-// Sums of all bases for `batch` characters: a displacement is read once for all of them.
+// Sums of all bases for a batch of characters.
 static __device__ __forceinline__ void sum_corrections(const skin_job &job, uint32_t tile, uint32_t slot, uint32_t first,
-                                                       correction out[batch]) {
+                                                       correction out[corrected_batch]) {
   uint32_t warp = tile * SN_CUDA_WARPS + slot / SN_CUDA_WARP, lane = slot % SN_CUDA_WARP;
-  const float4 *values = job.values + (size_t)(first / batch) * job.basis_count;
+  const float4 *values = job.values + (size_t)(first / corrected_batch) * job.basis_count * 2;
   const uint32_t *deltas = (const uint32_t *)job.tiles.deltas;
   const uint4 *entries = (const uint4 *)job.tiles.entries;
 #pragma unroll
-  for (int m = 0; m < batch; m++)
+  for (int m = 0; m < corrected_batch; m++)
     for (int r = 0; r < 3; r++) out[m].move[r] = out[m].normal_delta[r] = 0;
   uint32_t last = job.tiles.first_entry[warp + 1];
 #pragma unroll 2
@@ -131,20 +135,19 @@ static __device__ __forceinline__ void sum_corrections(const skin_job &job, uint
     uint4 entry = __ldg(entries + e);
     const uint32_t *at = deltas + (size_t)e * 3 * SN_CUDA_WARP + lane;
     uint32_t a = __ldg(at), b = __ldg(at + SN_CUDA_WARP), c = __ldg(at + 2 * SN_CUDA_WARP);
-    float4 value = __ldg(values + entry.x);
-    const float of[batch] = {value.x, value.y, value.z, value.w};
-    const float move[3] = {low(a), high(a), low(b)}, normal_delta[3] = {high(b), low(c), high(c)};
-    float position = __uint_as_float(entry.y), normal = __uint_as_float(entry.z);
+    float4 four = __ldg(values + 2 * (size_t)entry.x), more = __ldg(values + 2 * (size_t)entry.x + 1);
+    const float of[corrected_batch] = {four.x, four.y, four.z, four.w, more.x, more.y, more.z, more.w};
+    const float position = __uint_as_float(entry.y), normal = __uint_as_float(entry.z);
+    const float move[3] = {position * low(a), position * high(a), position * low(b)};
+    const float normal_delta[3] = {normal * high(b), normal * low(c), normal * high(c)};
 #pragma unroll
-    for (int m = 0; m < batch; m++) {
-      float moves = of[m] * position, normals = of[m] * normal;
-      for (int r = 0; r < 3; r++) out[m].move[r] += moves * move[r], out[m].normal_delta[r] += normals * normal_delta[r];
-    }
+    for (int m = 0; m < corrected_batch; m++)
+      for (int r = 0; r < 3; r++) out[m].move[r] += of[m] * move[r], out[m].normal_delta[r] += of[m] * normal_delta[r];
   }
   if (!job.tiles.limits) return;
   float limit = job.tiles.limits[(size_t)tile * SN_CUDA_TILE + slot];
 #pragma unroll
-  for (int m = 0; m < batch; m++) {
+  for (int m = 0; m < corrected_batch; m++) {
     float *d = out[m].move, share = sn_rt_limit(d[0] * d[0] + d[1] * d[1] + d[2] * d[2], limit);
     for (int r = 0; r < 3; r++) d[r] *= share;
   }
@@ -289,6 +292,7 @@ template <int ROWS, bool STRETCH> static __device__ __forceinline__ bool is_mine
 template <int K, int ROWS, bool NORMALS, bool CORRECT, bool STAGED, bool STRETCH>
 static __global__ void __launch_bounds__(SN_CUDA_TILE) skin_kernel(const __grid_constant__ skin_job job) {
   extern __shared__ __align__(128) char shared[];
+  constexpr uint32_t batch = batch_of<CORRECT>;
   const uint32_t tile = blockIdx.x, slot = threadIdx.x, first_vertex = tile * SN_CUDA_TILE;
   const uint32_t vertices = min(job.vertex_count - first_vertex, (uint32_t)SN_CUDA_TILE);
   const uint32_t staged_size = SN_CUDA_TILE * 3 * sizeof(float);
@@ -308,13 +312,13 @@ static __global__ void __launch_bounds__(SN_CUDA_TILE) skin_kernel(const __grid_
     if (!__syncthreads_or(any)) return;
   }
   errand mine_to_fetch = plan_errand<ROWS>(joints, joint_count, threadIdx.x);
-  if (STAGED) fetch_palettes<ROWS>(job, joints, joint_count, first, mine_to_fetch, palettes);
+  if (STAGED) fetch_palettes<ROWS>(job, joints, joint_count, batch, first, mine_to_fetch, palettes);
   vertex<K> v = load_vertex<K, ROWS, STAGED>(job, tile, slot);
 
   for (uint32_t character = first, side = 0; character < last; character += batch, side ^= 1) {
     if (STAGED) {
       if (character + batch < last)
-        fetch_palettes<ROWS>(job, joints, joint_count, character + batch, mine_to_fetch,
+        fetch_palettes<ROWS>(job, joints, joint_count, batch, character + batch, mine_to_fetch,
                              palettes + (side ^ 1) * buffer);
       else
         commit_async();
@@ -326,7 +330,7 @@ static __global__ void __launch_bounds__(SN_CUDA_TILE) skin_kernel(const __grid_
       correction c[CORRECT ? batch : 1];
       if (CORRECT) sum_corrections(job, tile, slot, character, c);
 #pragma unroll
-      for (int m = 0; m < batch; m++) {
+      for (uint32_t m = 0; m < batch; m++) {
         if (character + m >= last) break;
         if (!is_mine<ROWS, STRETCH>(job, character + m)) continue;
         const float4 *palette = STAGED ? palettes + side * buffer + m * joint_count * ROWS
@@ -389,7 +393,7 @@ static kernel choose_kernel(const sn_cuda_model *model, choice c) {
 }
 
 // Characters that pass one block: many, so that the tile's own data are read seldom; few enough for all multiprocessors.
-static uint32_t characters_per_block(uint32_t tiles, uint32_t characters) {
+static uint32_t characters_per_block(uint32_t tiles, uint32_t characters, uint32_t batch) {
   const uint32_t enough = 132 * 8 * 4, most_characters = 128;
   uint64_t per = (uint64_t)tiles * characters / enough;
   per = per < batch ? batch : per > most_characters ? most_characters : per;
@@ -409,7 +413,8 @@ cudaError_t sn_cuda_skin(const crowd *c) {
   job.compare = !model->sections[SN_SECTION_JOINT_REFERENCE] || model->info.drive != SN_RT_DRIVE_JOINTS;
   job.values = (const float4 *)c->values, job.basis_count = model->basis_count, job.forward = model->forward;
   job.palette_count = model->info.palette_count, job.vertex_count = model->info.vertex_count, job.characters = c->count;
-  job.characters_per_block = characters_per_block(model->tiles.tile_count, c->count);
+  const uint32_t batch = model->tiles.entries ? batch_of<true> : batch_of<false>;
+  job.characters_per_block = characters_per_block(model->tiles.tile_count, c->count, batch);
   sn_cuda_array positions = c->output.positions;
   if (c->positions) positions = sn_cuda_array{c->positions, SN_CUDA_FLOAT, 0, 0};
   job.positions = make_target(&positions, model->info.vertex_count);

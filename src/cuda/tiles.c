@@ -6,71 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/rows.h"
 #include "runtime/packed.h"
 #include "runtime/vertex.h"
-
-// ---- the model in vertex order ------------------------------------------------------------------------------------------
-
-// Where vertex i is in the model: its block of eight and its lane.
-typedef struct home {
-  uint32_t block, group;
-  uint32_t lane;
-} home;
-
-static void find_homes(const sn_rt_model *model, home *homes) {
-  const uint32_t *chunks = (const uint32_t *)model->sections[SN_SECTION_SKIN_CHUNKS];
-  const sn_rt_group *groups = (const sn_rt_group *)model->sections[SN_SECTION_SKIN_GROUPS];
-  const uint16_t(*lanes)[SN_RT_LANES] = (const uint16_t(*)[SN_RT_LANES])model->sections[SN_SECTION_SKIN_LANES];
-  uint32_t grain = model->info.grain;
-  for (uint32_t c = 0; (uint64_t)c * grain < model->info.vertex_count; c++)
-    for (uint32_t g = chunks[c]; g < chunks[c + 1]; g++)
-      for (uint32_t b = 0; b < groups[g].block_count; b++)
-        for (uint32_t l = 0; l < SN_RT_LANES; l++) {
-          uint32_t block = groups[g].first_block + b;
-          homes[c * grain + lanes[block][l]] = (home){block, g, l};
-        }
-}
-
-typedef struct influence_row {
-  uint32_t count;
-  uint16_t joints[SN_RT_MAX_INFLUENCES];
-  float weights[SN_RT_MAX_INFLUENCES];
-} influence_row;
-
-// A weight of the file below this is nothing: what the others leave of 1 may be a rounding error.
-static const float least_weight = 1e-7f;
-
-// A group's vertices share a list of joints that not all of them need: those without weight are left out, but not the pivot
-// of dual quaternions, with which the others' signs are compared.
-static influence_row read_row(const sn_rt_model *model, home at) {
-  sn_rt_stored skin = sn_rt_stored_of(model);
-  const sn_rt_group *g = skin.groups + at.group;
-  influence_row row = {.count = 1};
-  size_t block = at.block - g->first_block, weight = g->first_weight + block * (g->influences - 1u);
-  float left = 1, total = sn_rt_weight_total(skin.weight_bits);
-  for (uint32_t k = 0; k < g->influences; k++) {
-    size_t tuple = g->first_tuple + block * g->influences + k;
-    uint16_t joint =
-      (uint16_t)(g->kind == SN_RT_GROUP_SHARED ? g->joints[k] : sn_rt_stored_joint(&skin, tuple, at.lane));
-    float own = k ? sn_rt_stored_weight(&skin, weight + k - 1, at.lane) / total : 0;
-    left -= own;
-    if (k == 0) row.joints[0] = joint;
-    if (k && fabsf(own) > least_weight) row.joints[row.count] = joint, row.weights[row.count++] = own;
-  }
-  row.weights[0] = left;
-  if (row.count > 1 && fabsf(left) <= least_weight && model->info.blend == SN_RT_BLEND_LINEAR) {
-    row.count--;
-    memmove(row.joints, row.joints + 1, row.count * sizeof *row.joints);
-    memmove(row.weights, row.weights + 1, row.count * sizeof *row.weights);
-    row.joints[row.count] = 0, row.weights[row.count] = 0;
-  }
-  return row;
-}
 
 // ---- slots: the vertices of a tile, sorted by their joints ---------------------------------------------------------------
 
 typedef struct slot {
-  influence_row row;
+  sn_cuda_row row;
   uint16_t place;
 } slot;
 
@@ -86,9 +29,9 @@ static uint32_t tile_size(const sn_rt_model *model, uint32_t tile) {
   return left < SN_CUDA_TILE ? left : SN_CUDA_TILE;
 }
 
-static void store_slot(const sn_rt_model *model, const home *homes, uint32_t tile, uint32_t s, const slot *from,
-                       const uint16_t *local_of, sn_cuda_tiles *t) {
-  home at = homes[tile * SN_CUDA_TILE + from->place];
+static void store_slot(const sn_rt_model *model, const sn_cuda_home *homes, uint32_t tile, uint32_t s,
+                       const slot *from, const uint16_t *local_of, sn_cuda_tiles *t) {
+  sn_cuda_home at = homes[tile * SN_CUDA_TILE + from->place];
   sn_rt_stored skin = sn_rt_stored_of(model);
   float *to = t->rest + (size_t)tile * 6 * SN_CUDA_TILE + s, position[3], normal[3];
   sn_rt_stored_position(&skin, at.group, at.block, at.lane, position);
@@ -112,11 +55,11 @@ static void store_slot(const sn_rt_model *model, const home *homes, uint32_t til
 }
 
 // Sorts the vertices of a tile into `slots` and numbers the joints they use, in the order of their first use.
-static uint32_t sort_tile(const sn_rt_model *model, const home *homes, uint32_t tile, slot *slots, uint16_t *local_of,
-                          uint16_t *joints) {
+static uint32_t sort_tile(const sn_rt_model *model, const sn_cuda_home *homes, uint32_t tile, slot *slots,
+                          uint16_t *local_of, uint16_t *joints) {
   uint32_t count = tile_size(model, tile), used = 0;
   for (uint32_t i = 0; i < count; i++) {
-    slots[i] = (slot){.row = read_row(model, homes[tile * SN_CUDA_TILE + i]), .place = (uint16_t)i};
+    slots[i] = (slot){.row = sn_cuda_read_row(model, homes[tile * SN_CUDA_TILE + i]), .place = (uint16_t)i};
   }
   qsort(slots, count, sizeof *slots, compare_slots);
   memset(local_of, 0xff, model->info.palette_count * sizeof *local_of);
@@ -128,7 +71,7 @@ static uint32_t sort_tile(const sn_rt_model *model, const home *homes, uint32_t 
   return used;
 }
 
-static void make_skin(const sn_rt_model *model, const home *homes, uint16_t *local_of, sn_cuda_tiles *t) {
+static void make_skin(const sn_rt_model *model, const sn_cuda_home *homes, uint16_t *local_of, sn_cuda_tiles *t) {
   slot slots[SN_CUDA_TILE];
   memset(t->places, 0xff, (size_t)t->tile_count * SN_CUDA_TILE * sizeof *t->places);
   for (uint32_t tile = 0; tile < t->tile_count; tile++) {
@@ -140,17 +83,6 @@ static void make_skin(const sn_rt_model *model, const home *homes, uint16_t *loc
 }
 
 // ---- corrections ----------------------------------------------------------------------------------------------------------
-
-// Adds the deltas of one vertex to those of its warp, in floats: [basis][6][32].
-static void gather_deltas(const sn_rt_stored_corrections *c, home at, uint32_t lane, float *all, uint8_t *touched) {
-  for (uint32_t n = c->start[at.block]; n < c->start[at.block + 1]; n++) {
-    sn_rt_correct_entry e = sn_rt_stored_entry(c, n);
-    float *to = all + (size_t)e.basis * 6 * SN_CUDA_WARP + lane;
-    touched[e.basis] = 1;
-    for (uint32_t r = 0; r < 6; r++)
-      to[r * SN_CUDA_WARP] += (r < 3 ? e.position : e.normal) * sn_rt_stored_delta(c, n, r, at.lane);
-  }
-}
 
 static float largest(const float *values, uint32_t count) {
   float most = 0;
@@ -169,7 +101,7 @@ static void store_entry(uint32_t basis, const float *deltas, sn_cuda_entry *entr
   }
 }
 
-static int make_corrections(const sn_rt_model *model, const home *homes, sn_cuda_tiles *t) {
+static int make_corrections(const sn_rt_model *model, const sn_cuda_home *homes, sn_cuda_tiles *t) {
   const sn_rt_correct_head *head = (const sn_rt_correct_head *)model->sections[SN_SECTION_CORRECT_HEAD];
   sn_rt_stored_corrections c = sn_rt_stored_corrections_of(model);
   uint32_t basis_count = head->basis_count;
@@ -182,7 +114,7 @@ static int make_corrections(const sn_rt_model *model, const home *homes, sn_cuda
     const uint16_t *places = t->places + w * SN_CUDA_WARP;
     uint32_t first = t->first_entry[w], count = 0, base = (uint32_t)(w / SN_CUDA_WARPS) * SN_CUDA_TILE;
     for (uint32_t l = 0; l < SN_CUDA_WARP; l++)
-      if (places[l] != 0xffff) gather_deltas(&c, homes[base + places[l]], l, all, touched);
+      if (places[l] != 0xffff) sn_cuda_gather_deltas(&c, homes[base + places[l]], l, SN_CUDA_WARP, all, touched);
     for (uint32_t b = 0; b < basis_count; b++) count += touched[b];
     if (first + count > room) {
       room = 2 * (first + count);
@@ -207,21 +139,6 @@ static int make_corrections(const sn_rt_model *model, const home *homes, sn_cuda
 
 // ---- recomputed normals: fans of neighbours within a tile and its halo -----------------------------------------------------
 
-typedef struct fans {
-  const uint32_t *start; // of blocks of eight consecutive vertices
-  const void *indices;
-  uint32_t index_bytes, vertex_count;
-} fans;
-
-static uint32_t fan_neighbour(const fans *f, size_t step, uint32_t lane) {
-  size_t at = step * SN_RT_LANES + lane;
-  return f->index_bytes == 2 ? ((const uint16_t *)f->indices)[at] : ((const uint32_t *)f->indices)[at];
-}
-
-static uint32_t fan_size(const fans *f, uint32_t vertex) {
-  return vertex < f->vertex_count ? f->start[vertex / SN_RT_LANES + 1] - f->start[vertex / SN_RT_LANES] : 0;
-}
-
 // The number of a vertex within the tile or its halo; `number_of` remembers those of the halo, counted from 1.
 static uint32_t local_number(uint32_t tile, uint32_t vertex, uint32_t *number_of, uint32_t *halo,
                              uint32_t *halo_count) {
@@ -232,12 +149,12 @@ static uint32_t local_number(uint32_t tile, uint32_t vertex, uint32_t *number_of
 
 // Steps of one vertex; a row that is shorter than its warp's repeats its last neighbour, which changes nothing. A vertex
 // without neighbours has only itself.
-static int store_fan(const fans *f, uint32_t tile, uint32_t vertex, uint32_t steps, uint32_t *number_of,
+static int store_fan(const sn_cuda_fans *f, uint32_t tile, uint32_t vertex, uint32_t steps, uint32_t *number_of,
                      uint32_t *halo, uint32_t *halo_count, uint16_t *out) {
-  uint32_t own = fan_size(f, vertex), number = vertex % SN_CUDA_TILE;
+  uint32_t own = sn_cuda_fan_size(f, vertex), number = vertex % SN_CUDA_TILE;
   for (uint32_t s = 0; s < steps; s++, out += SN_CUDA_WARP) {
     if (s < own) {
-      uint32_t v = fan_neighbour(f, (size_t)f->start[vertex / SN_RT_LANES] + s, vertex % SN_RT_LANES);
+      uint32_t v = sn_cuda_fan_neighbour(f, (size_t)f->start[vertex / SN_RT_LANES] + s, vertex % SN_RT_LANES);
       number = local_number(tile, v, number_of, halo, halo_count);
     }
     if (number > 0xffff) return 0;
@@ -248,22 +165,23 @@ static int store_fan(const fans *f, uint32_t tile, uint32_t vertex, uint32_t ste
 
 // Which vertex each thread takes: a lane keeps its places modulo 32, so that a warp writes to shared memory without conflicts,
 // and its eight vertices go to the warps by the number of their neighbours, so that a warp's fans are equally long.
-static void sort_fans(const fans *f, uint32_t tile, uint16_t *fan_places) {
+static void sort_fans(const sn_cuda_fans *f, uint32_t tile, uint16_t *fan_places) {
   for (uint32_t lane = 0; lane < SN_CUDA_WARP; lane++) {
     uint32_t order[SN_CUDA_WARPS];
     for (uint32_t w = 0; w < SN_CUDA_WARPS; w++) {
-      uint32_t i = w * SN_CUDA_WARP + lane, size = fan_size(f, tile * SN_CUDA_TILE + i), at = w;
-      for (; at > 0 && fan_size(f, tile * SN_CUDA_TILE + order[at - 1]) > size; at--) order[at] = order[at - 1];
+      uint32_t i = w * SN_CUDA_WARP + lane, size = sn_cuda_fan_size(f, tile * SN_CUDA_TILE + i), at = w;
+      for (; at > 0 && sn_cuda_fan_size(f, tile * SN_CUDA_TILE + order[at - 1]) > size; at--)
+        order[at] = order[at - 1];
       order[at] = i;
     }
     for (uint32_t w = 0; w < SN_CUDA_WARPS; w++) fan_places[w * SN_CUDA_WARP + lane] = (uint16_t)order[w];
   }
 }
 
-static uint32_t warp_steps(const fans *f, uint32_t tile, const uint16_t *fan_places) {
+static uint32_t warp_steps(const sn_cuda_fans *f, uint32_t tile, const uint16_t *fan_places) {
   uint32_t most = 0;
   for (uint32_t l = 0; l < SN_CUDA_WARP; l++) {
-    uint32_t count = fan_size(f, tile * SN_CUDA_TILE + fan_places[l]);
+    uint32_t count = sn_cuda_fan_size(f, tile * SN_CUDA_TILE + fan_places[l]);
     if (count > most) most = count;
   }
   return most;
@@ -283,8 +201,7 @@ static int make_own(const int16_t (*own)[3][SN_RT_LANES], uint32_t vertex_count,
 }
 
 static int make_fans(const sn_rt_model *model, sn_cuda_tiles *t) {
-  fans f = {(const uint32_t *)model->sections[SN_SECTION_SHADE_START], model->sections[SN_SECTION_SHADE_FANS],
-            sn_rt_fan_bytes(model->info.vertex_count), model->info.vertex_count};
+  sn_cuda_fans f = sn_cuda_fans_of(model);
   size_t warps = (size_t)t->tile_count * SN_CUDA_WARPS, total = 0;
   t->first_step = (uint32_t *)calloc(warps + 1, sizeof *t->first_step);
   t->first_halo = (uint32_t *)calloc(t->tile_count + 1, sizeof *t->first_halo);
@@ -321,10 +238,10 @@ static int make_fans(const sn_rt_model *model, sn_cuda_tiles *t) {
 
 // ---- all of it ----------------------------------------------------------------------------------------------------------
 
-static uint32_t count_influences(const sn_rt_model *model, const home *homes) {
+static uint32_t count_influences(const sn_rt_model *model, const sn_cuda_home *homes) {
   uint32_t most = 1;
   for (uint32_t i = 0; i < model->info.vertex_count; i++) {
-    uint32_t count = read_row(model, homes[i]).count;
+    uint32_t count = sn_cuda_read_row(model, homes[i]).count;
     if (count > most) most = count;
   }
   return most;
@@ -349,10 +266,10 @@ static int make_room(const sn_rt_model *model, sn_cuda_tiles *t) {
 int sn_cuda_tiles_make(const sn_rt_model *model, sn_cuda_tiles *out) {
   uint32_t vertices = model->info.vertex_count;
   *out = (sn_cuda_tiles){.tile_count = vertices / SN_CUDA_TILE + (vertices % SN_CUDA_TILE != 0)};
-  home *homes = (home *)malloc(vertices * sizeof *homes);
+  sn_cuda_home *homes = (sn_cuda_home *)malloc(vertices * sizeof *homes);
   uint16_t *local_of = (uint16_t *)malloc(model->info.palette_count * sizeof *local_of);
   int good = homes && local_of;
-  if (good) find_homes(model, homes), out->influences = count_influences(model, homes);
+  if (good) sn_cuda_find_homes(model, homes), out->influences = count_influences(model, homes);
   if (good) good = make_room(model, out);
   if (good) make_skin(model, homes, local_of, out);
   if (good && model->info.correct != SN_RT_CORRECT_NONE) good = make_corrections(model, homes, out);

@@ -199,6 +199,9 @@ static void test_model(const char *path) {
   check_result(name, "interleaved, odd pitch", run(name, &model, uploaded, 5, SN_CUDA_FLOAT, 12, 4, streams[0]), exact, soft);
   check_result(name, "half", run(name, &model, uploaded, 6, SN_CUDA_HALF, 0, 0, streams[1]), 1e-3f, soft);
   check_result(name, "half, odd pitch", run(name, &model, uploaded, 6, SN_CUDA_HALF, 2, 2, NULL), 1e-3f, soft);
+  // Crowds that fill a warp have normals of another kernel.
+  check_result(name, "70, interleaved, odd pitch", run(name, &model, uploaded, 70, SN_CUDA_FLOAT, 12, 4, NULL), exact, soft);
+  check_result(name, "70, half", run(name, &model, uploaded, 70, SN_CUDA_HALF, 0, 0, NULL), 1e-3f, soft);
   check_arguments(name, &model, uploaded);
   for (int k = 0; k < 2; k++) cudaStreamDestroy(streams[k]);
   sn_cuda_free(uploaded);

@@ -20,7 +20,12 @@ random_below() { echo $(((RANDOM * 32768 + RANDOM) % $1)); }
 make_inputs() {
   "$SINEW" gen arm -o set --vertices 600 --frames 8 --quiet &&
     "$SINEW" train --method lbs --rest set/rest.obj --frames set/frames.pc2 --skeleton set/skeleton.glb -o m.sinew --quiet &&
-    "$SINEW" convert set/skeleton.glb clip.gltf --quiet
+    "$SINEW" convert set/skeleton.glb clip.gltf --quiet && make_jobs > jobs.json
+}
+
+make_jobs() {
+  echo '{"jobs": [{"name": "a", "command": "pack m.sinew -o out/a.sinew", "inputs": ["m.sinew"], "outputs": ["out/a.sinew"]},'
+  echo '{"name": "b", "command": "eval out/a.sinew --skeleton set/skeleton.glb -o out/b.pc2", "inputs": ["out/a.sinew"], "outputs": ["out/b.pc2"]}]}'
 }
 
 # A line per command, one of each kind and every method: what it is called, and its words. Outputs go to out/.
@@ -34,15 +39,22 @@ commands() {
   echo "convert-gltf convert set/skeleton.glb out/x.gltf"
   echo "convert-mdd convert set/frames.pc2 out/x.mdd"
   echo "convert-objs convert set/frames.pc2 out/objs --rest set/rest.obj"
-  for method in rigid lbs lbs:extra=halfway dqs psd eigenskin rotreg; do
+  for method in rigid lbs lbs:extra=halfway lbs:weights=skeleton dqs cor psd psd:space=whole,weighted=1 eigenskin rotreg \
+    lbs:pack=1 psd:pack=1 rotreg:pack=1; do
     echo "train-$method train --method $method $set -o out/m.sinew"
   done
   echo "train-torque train --method torque $set --torque set/torque.csv -o out/m.sinew"
   echo "train-affine train --method affine --controls auto:4 $set -o out/m.sinew"
+  echo "train-auto train --method auto $set --keys every:2 -o out/m.sinew"
+  echo "train-keys train --method psd $set --keys auto:4 -o out/m.sinew"
+  echo "train-test train --method dqs $set --test-frames set/frames.pc2 --test-skeleton set/skeleton.glb -o out/m.sinew --json out/r.json"
+  echo "pack pack m.sinew -o out/m.sinew"
   echo "eval eval m.sinew $set -o out/x.pc2"
   echo "eval-glb eval m.sinew --skeleton set/skeleton.glb -o out/x.glb"
   echo "compare compare --method rigid --method lbs $set --models out/models --plot out/x.svg"
   echo "rig rig --rest set/rest.obj --frames set/frames.pc2 --bones 3 -o out/x.glb"
+  echo "rig-symmetry rig --rest set/rest.obj --frames set/frames.pc2 --rest-frame auto --symmetry auto -o out/x.glb"
+  echo "batch batch jobs.json --jobs 2"
   echo "view view m.sinew $set -o out/x.html"
   echo "stats stats anova anova.csv"
 }

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#include "cuda/rows.h"
+
+#include <math.h>
+#include <string.h>
+
+void sn_cuda_find_homes(const sn_rt_model *model, sn_cuda_home *homes) {
+  const uint32_t *chunks = (const uint32_t *)model->sections[SN_SECTION_SKIN_CHUNKS];
+  const sn_rt_group *groups = (const sn_rt_group *)model->sections[SN_SECTION_SKIN_GROUPS];
+  const uint16_t(*lanes)[SN_RT_LANES] = (const uint16_t(*)[SN_RT_LANES])model->sections[SN_SECTION_SKIN_LANES];
+  uint32_t grain = model->info.grain;
+  for (uint32_t c = 0; (uint64_t)c * grain < model->info.vertex_count; c++)
+    for (uint32_t g = chunks[c]; g < chunks[c + 1]; g++)
+      for (uint32_t b = 0; b < groups[g].block_count; b++)
+        for (uint32_t l = 0; l < SN_RT_LANES; l++) {
+          uint32_t block = groups[g].first_block + b;
+          homes[c * grain + lanes[block][l]] = (sn_cuda_home){block, g, l};
+        }
+}
+
+// A weight of the file below this is nothing: what the others leave of 1 may be a rounding error.
+static const float least_weight = 1e-7f;
+
+// A group's vertices share a list of joints that not all of them need: those without weight are left out, but not the pivot
+// of dual quaternions, with which the others' signs are compared.
+sn_cuda_row sn_cuda_read_row(const sn_rt_model *model, sn_cuda_home at) {
+  sn_rt_stored skin = sn_rt_stored_of(model);
+  const sn_rt_group *g = skin.groups + at.group;
+  sn_cuda_row row = {.count = 1};
+  size_t block = at.block - g->first_block, weight = g->first_weight + block * (g->influences - 1u);
+  float left = 1, total = sn_rt_weight_total(skin.weight_bits);
+  for (uint32_t k = 0; k < g->influences; k++) {
+    size_t tuple = g->first_tuple + block * g->influences + k;
+    uint16_t joint =
+      (uint16_t)(g->kind == SN_RT_GROUP_SHARED ? g->joints[k] : sn_rt_stored_joint(&skin, tuple, at.lane));
+    float own = k ? sn_rt_stored_weight(&skin, weight + k - 1, at.lane) / total : 0;
+    left -= own;
+    if (k == 0) row.joints[0] = joint;
+    if (k && fabsf(own) > least_weight) row.joints[row.count] = joint, row.weights[row.count++] = own;
+  }
+  row.weights[0] = left;
+  if (row.count > 1 && fabsf(left) <= least_weight && model->info.blend == SN_RT_BLEND_LINEAR) {
+    row.count--;
+    memmove(row.joints, row.joints + 1, row.count * sizeof *row.joints);
+    memmove(row.weights, row.weights + 1, row.count * sizeof *row.weights);
+    row.joints[row.count] = 0, row.weights[row.count] = 0;
+  }
+  return row;
+}
+
+void sn_cuda_gather_deltas(const sn_rt_stored_corrections *c, sn_cuda_home at, uint32_t lane, uint32_t lanes,
+                           float *all, uint8_t *touched) {
+  for (uint32_t n = c->start[at.block]; n < c->start[at.block + 1]; n++) {
+    sn_rt_correct_entry e = sn_rt_stored_entry(c, n);
+    float *to = all + (size_t)e.basis * 6 * lanes + lane;
+    touched[e.basis] = 1;
+    for (uint32_t r = 0; r < 6; r++)
+      to[r * lanes] += (r < 3 ? e.position : e.normal) * sn_rt_stored_delta(c, n, r, at.lane);
+  }
+}
+
+sn_cuda_fans sn_cuda_fans_of(const sn_rt_model *model) {
+  return (sn_cuda_fans){(const uint32_t *)model->sections[SN_SECTION_SHADE_START],
+                        model->sections[SN_SECTION_SHADE_FANS], sn_rt_fan_bytes(model->info.vertex_count),
+                        model->info.vertex_count};
+}
+
+uint32_t sn_cuda_fan_neighbour(const sn_cuda_fans *f, size_t step, uint32_t lane) {
+  size_t at = step * SN_RT_LANES + lane;
+  return f->index_bytes == 2 ? ((const uint16_t *)f->indices)[at] : ((const uint32_t *)f->indices)[at];
+}
+
+uint32_t sn_cuda_fan_size(const sn_cuda_fans *f, uint32_t vertex) {
+  return vertex < f->vertex_count ? f->start[vertex / SN_RT_LANES + 1] - f->start[vertex / SN_RT_LANES] : 0;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// A model in vertex order, as the GPU's layouts are made from it: where a vertex is, its joints and weights, its displacements and
+// its neighbours.
+#ifndef SINEW_CUDA_ROWS_H
+#define SINEW_CUDA_ROWS_H
+
+#include "runtime/packed.h"
+
+// Where vertex i is in the model: its block of eight and its lane.
+typedef struct sn_cuda_home {
+  uint32_t block, group;
+  uint32_t lane;
+} sn_cuda_home;
+
+typedef struct sn_cuda_row {
+  uint32_t count;
+  uint16_t joints[SN_RT_MAX_INFLUENCES];
+  float weights[SN_RT_MAX_INFLUENCES];
+} sn_cuda_row;
+
+typedef struct sn_cuda_fans {
+  const uint32_t *start; // of blocks of eight consecutive vertices
+  const void *indices;
+  uint32_t index_bytes, vertex_count;
+} sn_cuda_fans;
+
+void sn_cuda_find_homes(const sn_rt_model *model, sn_cuda_home *homes);
+sn_cuda_row sn_cuda_read_row(const sn_rt_model *model, sn_cuda_home at);
+
+// Adds the deltas of one vertex to those of its group, in floats: [basis][6][lanes].
+void sn_cuda_gather_deltas(const sn_rt_stored_corrections *c, sn_cuda_home at, uint32_t lane, uint32_t lanes,
+                           float *all, uint8_t *touched);
+
+sn_cuda_fans sn_cuda_fans_of(const sn_rt_model *model);
+uint32_t sn_cuda_fan_size(const sn_cuda_fans *f,
+                          uint32_t vertex); // with the last neighbour repeated up to its block's longest
+uint32_t sn_cuda_fan_neighbour(const sn_cuda_fans *f, size_t step, uint32_t lane);
+
+#endif

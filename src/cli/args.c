@@ -34,7 +34,7 @@ int sn_cli_misuse(const char *format, ...) {
 }
 
 void sn_cli_name_options(const cli *c, char *text) {
-  for (const cli_option *option = c->options; option->name; option++) {
+  for (const cli_option *option = c->options; option && option->name; option++) {
     size_t length = strlen(option->name) - 2;
     for (char *at = strchr(text, '`'); at; at = strchr(at + 1, '`')) {
       if (strncmp(at + 1, option->name + 2, length) != 0 || at[1 + length] != '`') continue;

@@ -47,7 +47,7 @@ commands() {
   echo "train-affine train --method affine --controls auto:4 $set -o out/m.sinew"
   echo "train-auto train --method auto $set --keys every:2 -o out/m.sinew"
   echo "train-keys train --method psd $set --keys auto:4 -o out/m.sinew"
-  echo "train-test train --method dqs $set --test-frames set/frames.pc2 --test-skeleton set/skeleton.glb -o out/m.sinew --json out/r.json"
+  echo "train-test train --method dqs $set --test-frames set/frames.pc2 --test-skeleton set/skeleton.glb -o out/m.sinew"
   echo "pack pack m.sinew -o out/m.sinew"
   echo "eval eval m.sinew $set -o out/x.pc2"
   echo "eval-glb eval m.sinew --skeleton set/skeleton.glb -o out/x.glb"

@@ -175,7 +175,7 @@ static void fit_whole(made *m, int l, const sn_rotreg_fit_options *options) {
 static void fit_made(made *m, const sn_rotreg_fit_options *options, const sn_torque_loads *loads,
                      sn_torque_model *found) {
   assert_ok(&m->ctx, sn_torque_fit(&m->ctx, &m->memory, &m->rotations, &m->folds, m->sequences[0], made_gradients,
-                                   m->whole, options, loads, found, m->left_out[0]));
+                                   m->whole, options, NULL, loads, found, m->left_out[0]));
 }
 
 static void made_free(made *m) {

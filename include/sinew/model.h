@@ -49,6 +49,7 @@ typedef struct sn_model_corrections {
   const float (*deltas)[6];   // basis b moves row r by deltas[b * row_count + r]: x y z, and of the normal
   const int *rows;            // row of every vertex; NULL: row i is vertex i
   const float *limits;        // longest displacement of every row; NULL: none
+  bool limit_after;           // limits are of what the blend, a linear one, makes of displacements
   double least, least_normal; // displacements not longer than these are left out
 } sn_model_corrections;
 

@@ -128,7 +128,7 @@ static void read_heads(const sn_rt_model *model, sn_cuda_model *out) {
   const sn_rt_correct_head *head = (const sn_rt_correct_head *)model->sections[SN_SECTION_CORRECT_HEAD];
   const sn_rt_field *fields = (const sn_rt_field *)model->sections[SN_SECTION_CORRECT_FIELDS];
   out->basis_count = head->basis_count, out->field_count = head->field_count;
-  out->forward = head->order == SN_RT_ORDER_FORWARD;
+  out->forward = head->order == SN_RT_ORDER_FORWARD, out->limit_after = head->limit_after != 0;
   for (uint32_t n = 0; n < head->field_count; n++) {
     uint32_t terms = sn_rt_field_terms(fields + n);
     if (fields[n].axis_count > out->most_axes) out->most_axes = fields[n].axis_count;

@@ -21,7 +21,7 @@ struct sn_cuda_model {
   sn_rt_control control;                  // the drive `controls`
   uint32_t field_count, basis_count;      // corrections
   uint32_t most_axes, most_terms;         // of any field
-  bool forward;
+  bool forward, limit_after;
   void *memory;
   size_t bytes;
 };

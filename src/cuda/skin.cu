@@ -23,7 +23,7 @@ struct skin_job {
   bool compare;              // signs of quaternions are found at every vertex
   const float4 *values; // [character / 8][basis][2]: of four characters each
   uint32_t basis_count, palette_count, vertex_count, characters, characters_per_block;
-  bool forward;
+  bool forward, limit_after;
   target positions, normals;
 };
 
@@ -144,7 +144,7 @@ static __device__ __forceinline__ void sum_corrections(const skin_job &job, uint
     for (int m = 0; m < corrected_batch; m++)
       for (int r = 0; r < 3; r++) out[m].move[r] += of[m] * move[r], out[m].normal_delta[r] += of[m] * normal_delta[r];
   }
-  if (!job.tiles.limits) return;
+  if (!job.tiles.limits || job.limit_after) return;
   float limit = job.tiles.limits[(size_t)tile * SN_CUDA_TILE + slot];
 #pragma unroll
   for (int m = 0; m < corrected_batch; m++) {
@@ -203,12 +203,15 @@ static __device__ __forceinline__ void blend_stretches(const skin_job &job, cons
   blend_matrices<K>(v, job.stretches + (size_t)character * job.palette_count * 3, entries, b);
 }
 
+// `late`: a displacement that is limited after the blend; NULL: none.
 template <int K, bool NORMALS, bool STAGED>
 static __device__ __forceinline__ void move_linear(const vertex<K> &v, const float4 *palette, const float p[3],
-                                                   const float n[3], float position[3], float normal[3]) {
+                                                   const float n[3], const float *late, float limit, float position[3],
+                                                   float normal[3]) {
   float b[16];
   blend_matrices<K>(v, palette, v.entries, b);
   sn_rt_transform(b, p, position);
+  if (late) sn_rt_move_limited(b, late, limit, position);
   if (NORMALS) sn_rt_transform_normal(b, n, normal), sn_rt_normalise(normal);
 }
 
@@ -256,18 +259,20 @@ static __device__ __forceinline__ void move_centre(const skin_job &job, const ve
   sn_rt_apply_dualquat(q, rest, 0, normal);
 }
 
-// One vertex of one character, corrected before or after the blend.
+// One vertex of one character, in this slot of the tile, corrected before or after the blend.
 template <int K, int ROWS, bool NORMALS, bool CORRECT, bool STAGED, bool STRETCH>
-static __device__ __forceinline__ void move_vertex(const skin_job &job, const vertex<K> &v, uint32_t tile,
+static __device__ __forceinline__ void move_vertex(const skin_job &job, const vertex<K> &v, uint32_t tile, uint32_t slot,
                                                    uint32_t character, const float4 *palette, const correction *c,
                                                    float position[3], float normal[3]) {
   float p[3], n[3];
+  const bool late = CORRECT && ROWS == linear_rows && job.limit_after && job.tiles.limits;
   for (int r = 0; r < 3; r++) {
-    p[r] = v.position[r] + (CORRECT && !job.forward ? c->move[r] : 0);
+    p[r] = v.position[r] + (CORRECT && !job.forward && !late ? c->move[r] : 0);
     n[r] = v.normal[r] + (CORRECT && !job.forward ? c->normal_delta[r] : 0);
   }
   if (ROWS == linear_rows)
-    move_linear<K, NORMALS, STAGED>(v, palette, p, n, position, normal);
+    move_linear<K, NORMALS, STAGED>(v, palette, p, n, late ? c->move : NULL,
+                                    late ? job.tiles.limits[(size_t)tile * SN_CUDA_TILE + slot] : 0, position, normal);
   else if (ROWS == centre_rows)
     move_centre<K, NORMALS, STAGED, STRETCH>(job, v, tile, character, palette, p, n, position, normal);
   else
@@ -336,8 +341,8 @@ static __global__ void __launch_bounds__(SN_CUDA_TILE) skin_kernel(const __grid_
         const float4 *palette = STAGED ? palettes + side * buffer + m * joint_count * ROWS
                                        : job.palette + (size_t)(character + m) * job.palette_count * ROWS;
         float position[3], normal[3];
-        move_vertex<K, ROWS, NORMALS, CORRECT, STAGED, STRETCH>(job, v, tile, character + m, palette, c + (CORRECT ? m : 0),
-                                                       position, normal);
+        move_vertex<K, ROWS, NORMALS, CORRECT, STAGED, STRETCH>(job, v, tile, slot, character + m, palette,
+                                                                c + (CORRECT ? m : 0), position, normal);
         stage(job.positions, staged_positions + m * staged_size, v.place, position);
         if (NORMALS) stage(job.normals, staged_normals + m * staged_size, v.place, normal);
       }
@@ -412,6 +417,7 @@ cudaError_t sn_cuda_skin(const crowd *c) {
   job.palette = turned ? c->dualquats : c->matrices, job.stretches = c->stretches, job.stretched = c->stretched;
   job.compare = !model->sections[SN_SECTION_JOINT_REFERENCE] || model->info.drive != SN_RT_DRIVE_JOINTS;
   job.values = (const float4 *)c->values, job.basis_count = model->basis_count, job.forward = model->forward;
+  job.limit_after = model->limit_after;
   job.palette_count = model->info.palette_count, job.vertex_count = model->info.vertex_count, job.characters = c->count;
   const uint32_t batch = model->tiles.entries ? batch_of<true> : batch_of<false>;
   job.characters_per_block = characters_per_block(model->tiles.tile_count, c->count, batch);

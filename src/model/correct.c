@@ -114,7 +114,8 @@ sn_status sn_correct_encode(sn_context *ctx, sn_arena *memory, const sn_model_co
                                    .weighted = c->weighted,
                                    .field_count = (uint32_t)c->field_count,
                                    .basis_count = (uint32_t)c->basis_count,
-                                   .entry_count = (uint32_t)count};
+                                   .entry_count = (uint32_t)count,
+                                   .limit_after = c->limit_after};
   out->head_section = section(SN_SECTION_CORRECT_HEAD, &out->head, sizeof out->head);
   out->blocks[0] = section(SN_SECTION_CORRECT_START, start, ((size_t)block_count + 1) * sizeof *start);
   out->blocks[1] = section(SN_SECTION_CORRECT_ENTRIES, entries, count * sizeof *entries);

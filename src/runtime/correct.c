@@ -117,6 +117,7 @@ sn_rt_correcting sn_rt_new_correcting(const sn_rt_model *model, const sn_rt_scra
   c.stored = sn_rt_stored_corrections_of(model);
   c.values = scratch->values;
   c.forward = head->order == SN_RT_ORDER_FORWARD, c.weighted = head->weighted != 0;
+  c.limit_after = c.stored.limits && head->limit_after;
   c.centre_count = field->centre_count, c.kernel = (sn_rt_rbf_kernel)field->kernel;
   sn_rt_pose_spaces spaces = spaces_of(model);
   c.widths = sn_rt_widths(&spaces, field);
@@ -248,6 +249,9 @@ sn_rt_status sn_rt_check_correct(sn_rt_checker *c) {
   if (head->order > SN_RT_ORDER_FORWARD || head->weighted > 1) {
     return sn_rt_fail(c->error, SN_RT_UNSUPPORTED, "the corrections are of a kind that this runtime does not know");
   }
+  if (head->limit_after &&
+      (head->limit_after > 1 || head->order != SN_RT_ORDER_INVERSE || model->info.blend != SN_RT_BLEND_LINEAR))
+    return SN_RT_BAD(c, "limits after the blend go with corrections before a linear one");
   if (head->basis_count > 65536) return SN_RT_BAD(c, "%u bases are too many", head->basis_count);
   if (model->info.joint_count) status = sn_rt_need_items(c, SN_SECTION_JOINT_REFERENCE, sizeof(sn_rt_reference));
   if (!status) status = sn_rt_need_items(c, SN_SECTION_CORRECT_JOINTS, sizeof(uint16_t));

@@ -150,7 +150,8 @@ typedef struct sn_rt_correct_head {
   uint32_t field_count; // pose spaces
   uint32_t basis_count; // displacement fields: all fields' together
   uint32_t entry_count; // corrections of a block by a basis
-  uint32_t reserved[3];
+  uint32_t limit_after; // 1: limits are of what the blend makes of displacements (linear blend, order `inverse`)
+  uint32_t reserved[2];
 } sn_rt_correct_head;
 
 // One pose space and the functions on it. Its numbers, from first_number on in correct.numbers: the metric (nothing,

@@ -54,7 +54,7 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory);
 typedef struct sn_rt_correcting {
   sn_rt_stored_corrections stored;
   const float *values;
-  int forward, weighted;
+  int forward, weighted, limit_after;
   // weighted: widths and kernel of the centres
   uint32_t centre_count;
   sn_rt_rbf_kernel kernel;

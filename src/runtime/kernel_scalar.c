@@ -13,6 +13,7 @@ typedef struct vertex {
   float weights[SN_RT_MAX_INFLUENCES];
   float position[3], normal[3], centre[3];
   float moved[3], turned[3];       // forward corrections
+  float shift[3], limit;           // a displacement that is limited after the blend; limit 0: none
   char *position_out, *normal_out; // normal_out may be NULL
   float tangent[4];
   char *tangent_out;
@@ -43,9 +44,15 @@ static void correct_vertex(const sn_rt_job *job, size_t block, uint32_t lane, ve
   }
   float squared = position_delta[0] * position_delta[0] + position_delta[1] * position_delta[1] +
                   position_delta[2] * position_delta[2];
-  float limit = stored->limits ? sn_rt_limit(squared, sn_rt_stored_limit(stored, block, lane)) : 1;
-  float *position = c->forward ? v->moved : v->position, *normal = c->forward ? v->turned : v->normal;
-  for (int r = 0; r < 3; r++) position[r] += limit * position_delta[r], normal[r] += normal_delta[r];
+  float limit = stored->limits ? sn_rt_stored_limit(stored, block, lane) : 0, share = 1;
+  if (c->limit_after) {
+    v->limit = limit;
+  } else if (stored->limits) {
+    share = sn_rt_limit(squared, limit);
+  }
+  float *position = c->limit_after ? v->shift : c->forward ? v->moved : v->position;
+  float *normal = c->forward ? v->turned : v->normal;
+  for (int r = 0; r < 3; r++) position[r] += share * position_delta[r], normal[r] += normal_delta[r];
 }
 
 // Vertex `lane` of block `block` of the group.
@@ -116,6 +123,7 @@ static void move_linear(const sn_rt_job *job, const vertex *v) {
   float b[16], out[3];
   blend_matrices(v, job->scratch.matrices, b);
   sn_rt_transform(b, v->position, out);
+  if (v->limit > 0) sn_rt_move_limited(b, v->shift, v->limit, out);
   put_position(v, out);
   if (!v->normal_out) return;
   sn_rt_transform_normal(b, v->normal, out);

@@ -349,7 +349,9 @@ static SN_RT_INLINE vf3 limited(vf3 d, vf limit) {
 // What the correct slot adds to `width` lanes of a block.
 typedef struct correction {
   int before, after; // the blend; both 0: nothing to add
+  int late;          // before it, but `limit` is of what the blend makes of the position
   vf3 position, normal;
+  vf limit;
 } correction;
 
 static SN_RT_INLINE vf entry_value(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, const cursor *at,
@@ -389,7 +391,7 @@ static SN_RT_INLINE correction correction_at(const sn_rt_job *job, const sn_rt_g
                                              const cursor *at, int lane, int normals) {
   const sn_rt_correcting *c = &job->correct;
   vf3 none = {vf_set(0), vf_set(0), vf_set(0)};
-  correction sum = {!c->forward, c->forward, none, none};
+  correction sum = {!c->forward, c->forward, c->limit_after, none, none, none.x};
   for (uint32_t n = c->stored.start[at->block]; n < c->stored.start[at->block + 1]; n++) {
     if (bits == SN_RT_PACKED_BITS && c->stored.delta_bytes) {
       add_packed_entry(job, g, at, n, lane, normals, &sum);
@@ -397,8 +399,8 @@ static SN_RT_INLINE correction correction_at(const sn_rt_job *job, const sn_rt_g
       add_entry(job, g, bits, at, n, lane, normals, &sum);
     }
   }
-  if (c->stored.limits)
-    sum.position = limited(sum.position, load_limit(&c->stored, bits, at->block * SN_RT_LANES + (size_t)lane));
+  if (c->stored.limits) sum.limit = load_limit(&c->stored, bits, at->block * SN_RT_LANES + (size_t)lane);
+  if (c->stored.limits && !sum.late) sum.position = limited(sum.position, sum.limit);
   return sum;
 }
 
@@ -447,7 +449,7 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
       if (normals) n = load_normals(&at, bits, corrected);
       load_all_weights(at.weights, bits, influences, total, w);
       int pairs = in_pairs(at.lanes);
-      if (c.before) p = add(p, c.position);
+      if (c.before && !c.late) p = add(p, c.position);
       if (loose) {
         float weights[SN_RT_MAX_INFLUENCES][width];
         loose_weights(unit, influences, w, weights);
@@ -456,6 +458,7 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
         blend_shared(&shared, 4, 3, influences, w, b);
       }
       p = loose || normals || corrected ? transform(b, p) : transform_shared(&shared, influences, w, p);
+      if (c.late) p = add(p, limited(transform_vector(b, c.position), c.limit));
       put(positions, pairs, at.lanes, c.after ? add(p, c.position) : p);
       if (!normals) continue;
       n = transform_normal(b, c.before ? add(n, c.normal) : n);

@@ -87,6 +87,14 @@ SN_RT_BOTH float sn_rt_limit(float squared, float limit) {
   return (free_part + room * beyond / (room + beyond)) / length;
 }
 
+// Adds to `out` what the linear part of b makes of the displacement d, no longer than `limit`.
+SN_RT_BOTH void sn_rt_move_limited(const float b[16], const float d[3], float limit, float out[3]) {
+  float move[3];
+  for (int r = 0; r < 3; r++) move[r] = b[r] * d[0] + b[4 + r] * d[1] + b[8 + r] * d[2];
+  float share = sn_rt_limit(move[0] * move[0] + move[1] * move[1] + move[2] * move[2], limit);
+  for (int r = 0; r < 3; r++) out[r] += share * move[r];
+}
+
 // p + 2 / |r|^2 (r x (r x p + w p + d) + w d - e r) for the real part (r, w) and the dual part (d, e) of q, which need
 // not be of unit length. With `move` 0 only the rotation.
 SN_RT_BOTH void sn_rt_apply_dualquat(const float q[8], const float p[3], int move, float out[3]) {

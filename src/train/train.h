@@ -43,16 +43,16 @@ bool sn_skin_needs_no_frames(const void *options);
 const sn_skin *sn_skin_prior(const sn_skin_options *options, const sn_examples *examples);
 
 // The skin that the options ask for: fitted to the training frames for `poses` (whose joints are the palette) by linear
-// blending, or the one of the skeleton file.
+// blending, or the one of the skeleton file. `expected`: the enveloping error on poses left out; 0: not known.
 sn_status sn_train_skin(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
-                        const sn_poses *poses, const sn_keys *keys, sn_skin *out);
+                        const sn_poses *poses, const sn_keys *keys, sn_skin *out, double *expected);
 
 // `lbs`, `dqs` and `cor` without their own options: what `psd` and `eigenskin` stand on.
 sn_status sn_lbs_train(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
-                       const sn_keys *keys, sn_model *out);
+                       const sn_keys *keys, sn_model *out, double *expected);
 sn_status sn_dqs_train(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
-                       const sn_keys *keys, sn_model *out);
+                       const sn_keys *keys, sn_model *out, double *expected);
 sn_status sn_cor_train(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
-                       const sn_keys *keys, sn_model *out);
+                       const sn_keys *keys, sn_model *out, double *expected);
 
 #endif

@@ -15,7 +15,7 @@ const sectionNames = ['drive.extra', 'drive.joints', 'drive.keys', 'drive.pairs'
 const otherSections = ['skin.chunks', 'control.head', 'control.points', 'correct.head', 'correct.fields', 'correct.joints', 'correct.numbers'];
 const harmless = /^(test|mesh|joint)\./;
 const camel = name => name.replace(/\.(.)/, (_, c) => c.toUpperCase());
-const fields = ['first', 'vertexCount', 'jointCount', 'paletteCount', 'controlCount', 'blockCount', 'weightBits', 'shade', 'blend', 'forward',
+const fields = ['first', 'vertexCount', 'jointCount', 'paletteCount', 'controlCount', 'blockCount', 'weightBits', 'shade', 'blend', 'forward', 'limitAfter',
   'givenStride', 'controlsAt', 'torquesAt', 'goesOnAt', 'valuesAt', 'workStride', 'turnsAt', 'blendsAt', 'columnsAt', 'kernelsAt', 'outputsAt',
   'dualquatsAt', 'stretchesAt', 'rigidAt', 'frames', 'outputs', 'flags', 'scale', 'fanBytes', ...sectionNames.map(camel)];
 const code = [`struct Params { ${fields.map(name => `${name}: u32`).join(', ')} }`, common, math, drive, control, split, skin].join('\n');
@@ -73,8 +73,8 @@ function parameters(model) {
   p.blend = blends[info.blendName], p.blockCount = sections['skin.lanes'].size / 16, p.fanBytes = info.vertexCount <= 65536 ? 2 : 4;
   if (info.driveName !== 'joints') p.jointReference = 0; // signs follow references in the drive `joints` only
   const correct = model.section('correct.head', Uint32Array), head = model.section('control.head', Uint32Array);
-  p.forward = correct?.[0] ?? 0;
-  if (!correct?.[4]) p.correctStart = 0;
+  p.forward = correct?.[0] ?? 0, p.limitAfter = p.correctLimits && correct?.[5] ? 1 : 0;
+  if (!correct?.[4]) p.correctStart = p.limitAfter = 0;
   if (head) [p.frames, p.outputs, p.flags, p.scale] = head;
   p.controlsAt = 12 * info.jointCount, p.torquesAt = p.controlsAt + 3 * info.controlCount, p.goesOnAt = p.torquesAt + info.torqueCount, p.valuesAt = p.goesOnAt + 1;
   p.givenStride = Math.max(p.valuesAt + (correct?.[3] ?? 0), 1);

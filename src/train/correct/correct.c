@@ -44,84 +44,7 @@ sn_correct_options sn_correct_options_default(void) {
   return out;
 }
 
-// ---- the blend of a vertex, as an affine map -----------------------------------------------------------------------------
-
-static void add_matrix(const float m[12], float weight, sn_affine *sum) {
-  for (int n = 0; n < 12; n++) sum->m[n / 4][n % 4] += weight * (double)m[n];
-}
-
-static sn_affine blend_linear(const sn_rt_model *model, const void *scratch, int count, const uint16_t *joints,
-                              const float *weights) {
-  sn_affine sum = {0};
-  for (int k = 0; k < count; k++) {
-    float m[12];
-    sn_rt_palette_matrix(model, scratch, joints[k], m);
-    add_matrix(m, weights[k], &sum);
-  }
-  return sum;
-}
-
-// Signs are chosen in the palette, or by the pivot, the first joint.
-static sn_affine blend_rigid(const sn_rt_model *model, const void *scratch, int count, const uint16_t *joints,
-                             const float *weights) {
-  sn_dualquat sum = {{0, 0, 0, 0}, {0, 0, 0, 0}};
-  sn_affine stretch = {0};
-  float pivot[8], q[8], m[12];
-  sn_rt_palette_split(model, scratch, joints[0], pivot, m);
-  for (int k = 0; k < count; k++) {
-    bool chosen = sn_rt_palette_split(model, scratch, joints[k], q, m);
-    bool flip = !chosen && q[0] * pivot[0] + q[1] * pivot[1] + q[2] * pivot[2] + q[3] * pivot[3] < 0;
-    double w = flip ? -weights[k] : weights[k];
-    sum.real = sn_quat_add(sum.real, sn_quat_scale((sn_quat){q[0], q[1], q[2], q[3]}, w));
-    sum.dual = sn_quat_add(sum.dual, sn_quat_scale((sn_quat){q[4], q[5], q[6], q[7]}, w));
-    add_matrix(m, weights[k], &stretch);
-  }
-  return sn_affine_mul(sn_dualquat_to_rigid(sum), stretch);
-}
-
-// x -> R S (x - c) + B c: the blend's linear part is that of the rigid motions, its place that of the matrices at c.
-static sn_affine about_centre(sn_affine turn, sn_affine matrix, sn_vec3 centre) {
-  sn_mat3 linear = sn_affine_linear(turn);
-  return sn_affine_make(linear, sn_vec3_sub(sn_affine_apply(matrix, centre), sn_mat3_apply(linear, centre)));
-}
-
-sn_affine sn_blend_of(const sn_rt_model *model, const void *scratch, const sn_skin *skin, const float (*centres)[3],
-                      int i) {
-  size_t row = (size_t)i * (size_t)skin->influences;
-  int count = sn_skin_row_influences(skin, i);
-  const uint16_t *joints = skin->joints + row;
-  const float *weights = skin->weights + row;
-  if (model->info.blend == SN_RT_BLEND_LINEAR) return blend_linear(model, scratch, count, joints, weights);
-  sn_affine turn = blend_rigid(model, scratch, count, joints, weights);
-  if (model->info.blend == SN_RT_BLEND_DUALQUAT) return turn;
-  return about_centre(turn, blend_linear(model, scratch, count, joints, weights), sn_vec3_from(centres[i]));
-}
-
-// ---- inverting it --------------------------------------------------------------------------------------------------------------
-
-// A linear blend near half a turn squashes the skin: below this singular value, what it squashes is brought back only in
-// part, less and less, instead of exploding.
-static const double least_singular = 0.05;
-
-// d with a d = r, regularised.
-sn_vec3 sn_blend_solve(sn_mat3 a, sn_vec3 r) {
-  sn_mat3 u, v;
-  sn_vec3 s;
-  sn_mat3_svd(a, &u, &s, &v);
-  sn_vec3 y = sn_mat3_apply(sn_mat3_transpose(u), r);
-  const double floor2 = least_singular * least_singular;
-  y.x *= s.x > least_singular ? 1 / s.x : s.x / floor2;
-  y.y *= s.y > least_singular ? 1 / s.y : s.y / floor2;
-  y.z *= s.z > least_singular ? 1 / s.z : s.z / floor2;
-  return sn_mat3_apply(v, y);
-}
-
-// What turns the skinned normal into `target`: before the blend, whose normals go by its cofactors.
-sn_vec3 sn_normal_before(sn_mat3 a, sn_vec3 rest, sn_vec3 target) {
-  double sign = sn_mat3_determinant(a) < 0 ? -1 : 1;
-  sn_vec3 n = sn_vec3_scale(sn_mat3_apply(sn_mat3_transpose(a), target), sign);
-  return sn_vec3_sub(sn_vec3_normalize(n, rest), rest);
-}
+// ---- what a vertex misses ------------------------------------------------------------------------------------------------------
 
 static sn_vec3 skinned_normal(sn_mat3 a, sn_vec3 rest) {
   sn_vec3 x = sn_mat3_column(a, 0), y = sn_mat3_column(a, 1), z = sn_mat3_column(a, 2);
@@ -210,6 +133,7 @@ typedef struct corrector {
   sn_turn *turns;
   int *joints, joint_count; // of the pose space
   int *merged;              // training frames of every pose
+  int *pose_of;             // of every training frame
   float (*ranges)[2];       // of the values
   double *sigmas;           // of the poses; NULL: none is asked for
 } corrector;
@@ -293,11 +217,12 @@ static void merge_poses(corrector *c) {
       memmove(m->vectors + (size_t)kept * stride, vector, stride * sizeof *vector);
       memmove(m->deltas + (size_t)kept * n, deltas, n * sizeof *deltas);
       if (c->sigmas) c->sigmas[kept] = c->sigmas[p];
-      c->merged[kept++] = 1;
+      c->pose_of[p - 1] = kept, c->merged[kept++] = 1;
     } else {
       if (c->merged[same] > 0)
         tell(c->report->note, sizeof c->report->note, "frame %d is in the pose of another: averaged. ",
              c->keys->frames[p - 1], 0);
+      c->pose_of[p - 1] = same;
       average_into(m->deltas + (size_t)same * n, deltas, m->vertex_count, c->merged[same]++);
     }
   }
@@ -369,6 +294,29 @@ static void value_vector(const corrector *c, const double *row, double *out) {
   }
 }
 
+// The model's palette in a training frame.
+typedef struct poser {
+  float (*input)[12], *torques;
+  void *scratch;
+} poser;
+
+static sn_status poser_new(const corrector *c, sn_arena *memory, poser *out) {
+  int joints = c->examples->skeleton.joint_count;
+  out->input = sn_arena_alloc(c->ctx, memory, (size_t)joints, sizeof *out->input);
+  out->torques = SN_NEW(c->ctx, memory, float, joints);
+  out->scratch = sn_arena_alloc(c->ctx, memory, sn_rt_scratch_size(&c->model), 1);
+  return out->input && out->torques && out->scratch ? SN_OK : c->ctx->error.status;
+}
+
+static void set_pose(const corrector *c, const poser *at, int frame) {
+  const sn_examples *e = c->examples;
+  int joints = e->skeleton.joint_count;
+  sn_rt_input in = {.joints = (const float(*)[12])at->input, .torques = at->torques};
+  if (joints > 0) sn_model_joints(sn_pose(&e->poses, frame), joints, at->input);
+  sn_model_torques(&e->torques, frame, joints, at->torques);
+  sn_rt_palette(&c->model, &in, at->scratch, NULL);
+}
+
 static sn_status measure_misses(corrector *c) {
   const sn_examples *e = c->examples;
   sn_context *ctx = c->ctx;
@@ -386,19 +334,18 @@ static sn_status measure_misses(corrector *c) {
     if (!c->sigmas) status = ctx->error.status;
   }
   m->deltas = sn_arena_alloc(ctx, &c->memory, (size_t)poses * (size_t)n, sizeof *m->deltas);
-  c->merged = SN_NEW(ctx, &c->memory, int, poses);
+  c->merged = SN_NEW(ctx, &c->memory, int, poses), c->pose_of = SN_NEW(ctx, &c->memory, int, poses);
   m->farthest = SN_NEW(ctx, &c->memory, float, n);
   sn_arena scratch = sn_arena_new(ctx);
   float(*rest_normals)[3] = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *rest_normals);
   float(*normals)[3] = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *normals);
-  float(*input)[12] = sn_arena_alloc(ctx, &scratch, (size_t)joint_count, sizeof *input);
-  float *torques = SN_NEW(ctx, &scratch, float, joint_count);
-  void *memory = sn_arena_alloc(ctx, &scratch, sn_rt_scratch_size(&c->model), 1);
+  poser at = {0};
   uint8_t *lost = SN_NEW(ctx, &scratch, uint8_t, n);
   const float(*centres)[3] = NULL;
+  if (status == SN_OK) status = poser_new(c, &scratch, &at);
   if (status == SN_OK) status = read_centres(c, &scratch, &centres);
-  if (status == SN_OK && (!m->vectors || !c->ranges || !m->deltas || !c->merged || !m->farthest || !rest_normals ||
-                          !normals || !input || !torques || !memory || !lost))
+  if (status == SN_OK && (!m->vectors || !c->ranges || !m->deltas || !c->merged || !c->pose_of || !m->farthest ||
+                          !rest_normals || !normals || !lost))
     status = ctx->error.status;
   if (status == SN_OK) {
     sn_mesh_normals(&e->rest, (const float(*)[3])e->rest.positions, rest_normals);
@@ -410,14 +357,11 @@ static sn_status measure_misses(corrector *c) {
     c->sigmas[k + 1] = e->sigmas[c->keys->frames[k]];
   for (int k = 0; status == SN_OK && k < c->keys->count; k++) {
     int f = c->keys->frames[k];
-    sn_rt_input in = {.joints = (const float(*)[12])input, .torques = torques};
-    if (joint_count > 0) sn_model_joints(sn_pose(&e->poses, f), joint_count, input);
-    sn_model_torques(&e->torques, f, joint_count, torques);
-    sn_rt_palette(&c->model, &in, memory, NULL);
+    set_pose(c, &at, f);
     sn_mesh_normals(&e->rest, sn_frame(&e->frames, f), normals);
     memset(lost, 0, (size_t)n);
     miss_job job = {&c->model,
-                    memory,
+                    at.scratch,
                     &m->skin,
                     centres,
                     &e->rest,
@@ -531,6 +475,54 @@ static sn_status make_fields(corrector *c, sn_corrections *out) {
                             : sn_psd_fields)(c->ctx, &c->memory, o, m, c->joints, c->joint_count, out);
 }
 
+// ---- limits after the blend -----------------------------------------------------------------------------------------------------
+
+typedef struct after_job {
+  const corrector *c;
+  const poser *at;
+  const sn_corrections *out;
+  int pose;
+  double *longest;
+} after_job;
+
+static void after_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const after_job *job = user;
+  const sn_misses *m = &job->c->misses;
+  for (int64_t i = begin; i < end; i++) {
+    double sum[3] = {0, 0, 0};
+    for (int b = 0; b < job->out->basis_count; b++) {
+      const float *d = job->out->deltas[(size_t)b * (size_t)m->vertex_count + (size_t)i];
+      double value = job->out->curves[(size_t)b * (size_t)m->pose_count + (size_t)job->pose];
+      for (int k = 0; k < 3; k++) sum[k] += value * d[k];
+    }
+    sn_mat3 a = sn_affine_linear(sn_blend_of(&job->c->model, job->at->scratch, &m->skin, NULL, (int)i));
+    job->longest[i] = fmax(job->longest[i], sn_vec3_length(sn_mat3_apply(a, sn_vec3_make(sum[0], sum[1], sum[2]))));
+  }
+}
+
+// Bones of the model's own may stretch a displacement to any length, so that only what becomes of it can be limited.
+static sn_status limit_after_blend(corrector *c, sn_corrections *out) {
+  sn_misses *m = &c->misses;
+  sn_arena scratch = sn_arena_new(c->ctx);
+  poser at = {0};
+  double *longest = SN_NEW(c->ctx, &scratch, double, m->vertex_count);
+  sn_status status = longest ? poser_new(c, &scratch, &at) : c->ctx->error.status;
+  for (int k = 0; status == SN_OK && k < c->keys->count; k++) {
+    after_job job = {c, &at, out, c->pose_of[k], longest};
+    set_pose(c, &at, c->keys->frames[k]);
+    sn_parallel_for(c->ctx, m->vertex_count, 256, after_range, &job);
+  }
+  for (int i = 0; status == SN_OK && i < m->vertex_count; i++) out->limits[i] = (float)sn_local_limit(m, longest[i]);
+  out->limit_after = true;
+  sn_arena_free(&scratch);
+  return status;
+}
+
+static bool has_own_bones(const sn_rt_model *model) {
+  return model->info.blend == SN_RT_BLEND_LINEAR && model->info.palette_count != model->info.joint_count;
+}
+
 static sn_status run(corrector *c, const sn_model *base, sn_model *out) {
   sn_corrections corrections;
   sn_context *ctx = c->ctx;
@@ -543,6 +535,9 @@ static sn_status run(corrector *c, const sn_model *base, sn_model *out) {
   if (status == SN_OK) {
     merge_poses(c);
     status = make_fields(c, &corrections);
+    bool inverse = c->options->order == SN_ORDER_INVERSE;
+    if (status == SN_OK && corrections.limits && inverse && has_own_bones(&c->model))
+      status = limit_after_blend(c, &corrections);
   }
   if (status == SN_OK) {
     status = sn_correct_write(ctx, c->options, c->examples, c->keys, &c->misses, (const float(*)[2])c->ranges,

@@ -91,8 +91,10 @@ typedef struct sn_corrections {
   int field_count, basis_count, vertex_count;
   sn_pose_field *fields;
   float (*deltas)[6];
-  float *limits; // longest displacement of every vertex; NULL: none
-  bool pruned;   // what is too small to be stored is zero already
+  float *limits;        // longest displacement of every vertex; NULL: none
+  bool limit_after;     // ... of what the blend makes of it
+  const double *curves; // basis_count * pose_count, where there are limits: the functions at the poses
+  bool pruned;          // what is too small to be stored is zero already
 } sn_corrections;
 
 sn_status sn_psd_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_misses *m,
@@ -105,6 +107,10 @@ sn_status sn_eigenskin_fields(sn_context *ctx, sn_arena *memory, const sn_correc
 // Local pose spaces (local.h). `expected`: what is left, squared, at poses left out, of all vertices and poses.
 sn_status sn_local_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_misses *m,
                           const int *joints, int joint_count, sn_corrections *out, double *expected);
+
+// Beyond the poses of the clip no vertex goes farther from its skin than this, `farthest` being what it does in the clip: less than 1.5
+// times, because what a linear blend makes of displacements is not known exactly.
+double sn_local_limit(const sn_misses *m, double farthest);
 
 // The pose space of `joints` over `count` of the poses (indices `poses`), interpolating data whose gram matrix is
 // given; `rbf` gets the cardinal functions. Centres and widths of the field are those of rbf.

@@ -432,11 +432,14 @@ static void prune_range(void *user, int64_t begin, int64_t end, int worker) {
 
 // ---- bounds -----------------------------------------------------------------------------------------------------------------------
 
-// Beyond the poses of the clip no vertex goes farther from its skin than so many times what it does in the clip (less than 1.5,
-// because what a linear blend makes of displacements is not known exactly), or this part of the diagonal.
+// Times what the clip does, or this part of the diagonal.
 static const double most_of_farthest = 1.42, always_free = 0.0009;
 // What the clip itself needs in the rest pose is free: SN_RT_FREE_PART of this.
 static const double free_room = 1.3;
+
+double sn_local_limit(const sn_misses *m, double farthest) {
+  return fmax(most_of_farthest * farthest, always_free * m->diagonal);
+}
 
 typedef struct limit_job {
   const sn_misses *m;
@@ -466,8 +469,7 @@ static void limit_range(void *user, int64_t begin, int64_t end, int worker) {
     for (size_t p = 0; p < (size_t)job->m->pose_count; p++)
       before = fmax(before, sqrt(square3(job->m->deltas[p * n + i])));
     double squashed = before > 0 ? fmin(job->m->farthest[i] / before, 1) : 1;
-    double limit = fmax(most_of_farthest * squashed * longest, always_free * job->m->diagonal);
-    job->c->limits[i] = (float)fmax(limit, free_room * longest);
+    job->c->limits[i] = (float)fmax(sn_local_limit(job->m, squashed * longest), free_room * longest);
   }
 }
 
@@ -495,6 +497,7 @@ static sn_status make_fields(fit *f, sn_corrections *out) {
   sn_parallel_for(l->ctx, n, 256, prune_range, &job);
   out->limits = SN_NEW(l->ctx, l->memory, float, n);
   if (!out->limits) return l->ctx->error.status;
+  out->curves = w.curves;
   limit_job limits = {l->m, out, w.curves};
   sn_parallel_for(l->ctx, n, 256, limit_range, &limits);
   return SN_OK;

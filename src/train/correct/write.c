@@ -121,6 +121,7 @@ sn_status sn_correct_write(sn_context *ctx, const sn_correct_options *options, c
                             .deltas = (const float(*)[6])corrections->deltas,
                             .rows = examples->source,
                             .limits = corrections->limits,
+                            .limit_after = corrections->limit_after,
                             .least = fmax(threshold / 100, noise) * m->diagonal,
                             .least_normal = threshold > 0 ? least_normal : noise_normal};
   sn_model_desc desc = *base;

@@ -113,7 +113,7 @@ static sn_status fit_torques(full_form *f, sn_arena *memory) {
   for (size_t t = 0; status == SN_OK && t < triangles; t++) triangle_sequence(f, (int)t, sequences + t * poses);
   if (status == SN_OK) {
     status = sn_torque_fit(f->ctx, memory, &f->rotations, &f->folds, sequences, (int)triangles, f->predictors,
-                           &f->options, f->loads, &f->torque, left_out);
+                           &f->options, NULL, f->loads, &f->torque, left_out);
   }
   bool weigh = status == SN_OK && !f->options.published;
   if (weigh) memset(f->edge_residual, 0, triangles * sizeof *f->edge_residual);

@@ -99,7 +99,8 @@ static sn_status make_skin(reduced_job *job) {
   const sn_examples *e = job->examples;
   const sn_skin_options skin = {.influences = 4,
                                 .prior = job->fit.without & SN_ROTREG_SKIN ? SN_PRIOR_NONE : SN_PRIOR_AUTO};
-  return sn_train_skin(job->ctx, &skin, e, &e->poses, job->keys, &job->skin);
+  double expected;
+  return sn_train_skin(job->ctx, &skin, e, &e->poses, job->keys, &job->skin, &expected);
 }
 
 // The joints of one key gradient, from its share of weights on each.
@@ -233,7 +234,8 @@ static sn_status fit_predictors(reduced_job *job) {
   if (status == SN_OK) sn_parallel_for(ctx, bone_count(job), 1, fit_predictor_range, job);
   if (status != SN_OK || !job->options->loads) return status;
   return sn_torque_fit(ctx, job->memory, &job->out->rotations, &job->folds, job->gradients.sequence, bone_count(job),
-                       job->out->predictors, &job->fit, job->options->loads, &job->out->torque, job->left_out);
+                       job->out->predictors, &job->fit, job->local, job->options->loads, &job->out->torque,
+                       job->left_out);
 }
 
 // ---- anchors (4.2) ------------------------------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ typedef struct sn_torque_model {
 // gets what pairs that were fitted without a pose say about it.
 sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_rotations *rotations,
                         const sn_folds *folds, const sn_mat3 *sequences, int count, const sn_rotreg_predictor *whole,
-                        const sn_rotreg_fit_options *options, const sn_torque_loads *loads, sn_torque_model *out,
-                        sn_mat3 *left_out);
+                        const sn_rotreg_fit_options *options, const sn_rotreg_local *local,
+                        const sn_torque_loads *loads, sn_torque_model *out, sn_mat3 *left_out);
 
 #endif

@@ -16,6 +16,10 @@ enum {
 };
 
 static const double ridges[ridge_choices] = {1e-3, 1e-2, 1e-1, 1, 10}; // per pose
+// With a prior: relative to how much the joints turn, strongest first; weaker ones have to be clearly better, because what poses left
+// out say is kinder than new motion (as tune.c has it).
+static const double local_ridges[ridge_choices] = {10, 3, 1, 0.3, 0.1};
+static const double clearly = 1.3;
 static const double end_width = 0.02; // of the range: examples this near to an end are at it
 
 // How far the parts that follow the torque are held back.
@@ -30,6 +34,7 @@ typedef struct fit_job {
   const sn_mat3 *sequences;
   int gradient_count;
   const sn_rotreg_fit_options *options;
+  const sn_rotreg_local *local; // [gradient][joint]; NULL: no prior
   const sn_torque_loads *loads;
   sn_torque_model *out;
   sn_rotreg_predictor *bases; // [gradient][1 + fold]: without torques, of all poses and without each fold
@@ -68,6 +73,12 @@ static fit_work work_of(const fit_job *job, int worker) {
 static size_t joint_row(const fit_job *job, int pose) { return (size_t)pose * (size_t)job->rotations->joint_count; }
 static size_t pose_row(const fit_job *job, int l) { return (size_t)l * (size_t)job->rotations->pose_count; }
 
+static sn_rotreg_fit_options options_of(const fit_job *job, int l) {
+  sn_rotreg_fit_options options = *job->options;
+  if (job->local) options.local = job->local + (size_t)l * (size_t)job->rotations->joint_count;
+  return options;
+}
+
 // ---- prediction -----------------------------------------------------------------------------------------------------------
 
 static sn_mat3 slerp(sn_mat3 from, sn_mat3 to, double t) {
@@ -98,9 +109,10 @@ sn_mat3 sn_torque_predict(const sn_torque_pair *pair, const sn_torque_functions 
 
 // y = (H_0 + blend (H_1 - H_0)) phi by least squares over the poses of `pick`, `columns` numbers each. The rest pose without
 // load is one more example, at y = 0 and the blending value `unloaded` (NAN: that torque is outside the range). `ridge` holds
-// back what follows the angles, `load_ridge` what of that changes with the torque.
+// back what follows the angles (INFINITY: there is nothing), `load_ridge` what of that changes with the torque; with `relative` as parts of
+// how much the joints turn.
 static void regress(const fit_work *w, const int *pick, int count, const double *blend, double unloaded, int columns,
-                    double ridge, double load_ridge, double (*h0)[terms], double (*h1)[terms]) {
+                    bool relative, double ridge, double load_ridge, double (*h0)[terms], double (*h1)[terms]) {
   enum { all = 2 * terms };
   double a[all][all] = {{0}}, b[all][6] = {{0}}, row[all];
   for (int i = 0; i < count; i++) {
@@ -111,9 +123,12 @@ static void regress(const fit_work *w, const int *pick, int count, const double 
       for (int c = 0; c < columns; c++) b[r][c] += row[r] * w->y[pose][c];
     }
   }
-  for (int k = 0; k < terms - 1; k++) a[k][k] += ridge, a[terms + k][terms + k] += load_ridge;
-  a[terms - 1][terms - 1] += 1e-9;
-  a[all - 1][all - 1] += 1e-3 * count;
+  double unit = relative ? 1e-4 * count : 1;
+  for (int k = 0; relative && k < terms - 1; k++) unit += a[k][k] / (terms - 1);
+  double own = isinf(ridge) ? 1e9 : ridge;
+  for (int k = 0; k < terms - 1; k++) a[k][k] += own * unit, a[terms + k][terms + k] += load_ridge * unit;
+  a[terms - 1][terms - 1] += isinf(ridge) ? own * unit : 1e-9;
+  a[all - 1][all - 1] += (relative ? load_ridge : 1e-3) * count;
   if (!isnan(unloaded)) {
     a[terms - 1][terms - 1] += 1, a[all - 1][terms - 1] += unloaded, a[all - 1][all - 1] += unloaded * unloaded;
   }
@@ -132,7 +147,8 @@ static void fit_tilts(const fit_job *job, int l, const int *pick, int count, dou
       sn_rotation_log(sn_mat3_mul(sn_mat3_transpose(turned), job->rotation[pose_row(job, l) + (size_t)pick[i]]));
     w->y[pick[i]][0] = left.x, w->y[pick[i]][1] = left.y, w->y[pick[i]][2] = left.z;
   }
-  regress(w, pick, count, w->blend[0], w->unloaded[0], 3, ridge, ridge, t0, t1);
+  double own = !job->local ? ridge : job->options->tilt_ridge > 0 ? job->options->tilt_ridge : INFINITY;
+  regress(w, pick, count, w->blend[0], w->unloaded[0], 3, job->local != NULL, own, ridge, t0, t1);
 }
 
 static void fit_shears(const fit_job *job, int l, const int *pick, int count, double load_ridge, const fit_work *w,
@@ -142,7 +158,8 @@ static void fit_shears(const fit_job *job, int l, const int *pick, int count, do
       const sn_mat3 *shear = &job->shear[pose_row(job, l) + (size_t)pick[i]];
       w->y[pick[i]][c] = shear->m[sn_rotreg_shear_entry[c][0]][sn_rotreg_shear_entry[c][1]] - (c < 3);
     }
-  regress(w, pick, count, w->blend[1], w->unloaded[1], 6, job->options->shear_ridge, load_ridge, s0, s1);
+  regress(w, pick, count, w->blend[1], w->unloaded[1], 6, job->local != NULL, job->options->shear_ridge, load_ridge,
+          s0, s1);
   for (int c = 0; c < 3; c++) s0[c][terms - 1] += 1, s1[c][terms - 1] += 1;
 }
 
@@ -157,9 +174,10 @@ static void fit_together(const fit_job *job, int l, const int *pick, int count, 
   sn_rotreg_predictor upright = *base;
   memset(upright.tilt, 0, sizeof upright.tilt);
   out->ends[0] = out->ends[1] = upright;
+  double per = job->local ? 1 : count;
   find_terms(job, base, w);
-  fit_tilts(job, l, pick, count, job->ridges.tilt * count, w, &upright, out->ends[0].tilt, out->ends[1].tilt);
-  fit_shears(job, l, pick, count, job->ridges.shear * count, w, out->ends[0].shear, out->ends[1].shear);
+  fit_tilts(job, l, pick, count, job->ridges.tilt * per, w, &upright, out->ends[0].tilt, out->ends[1].tilt);
+  fit_shears(job, l, pick, count, job->ridges.shear * per, w, out->ends[0].shear, out->ends[1].shear);
 }
 
 // The poses of `pick` at one end of the range.
@@ -189,9 +207,10 @@ static void fit_end(const fit_job *job, int l, int end, const int *pick, int cou
                     sn_torque_pair *out) {
   const sn_rotreg_predictor *whole = &job->bases[(size_t)l * (size_t)(1 + job->folds->fold_count)];
   int there = at_end(job, out->load, end, pick, count, w->pick);
-  sn_rotreg_fit_options options = *job->options; // ridges are for as many poses as there are
-  options.shear_ridge *= (double)there / job->rotations->pose_count;
-  options.tilt_ridge *= (double)there / job->rotations->pose_count;
+  sn_rotreg_fit_options options = options_of(job, l);
+  double part =
+    job->local ? 1 : (double)there / job->rotations->pose_count; // ridges are for as many poses as there are
+  options.shear_ridge *= part, options.tilt_ridge *= part;
   double unloaded = sn_torque_unloaded(job->loads, out->load);
   const sn_mat3 *sequence = job->sequences + pose_row(job, l);
   if (options.published) {
@@ -269,6 +288,12 @@ static double missed(const fit_job *job, int what) {
 
 // ---- choices ------------------------------------------------------------------------------------------------------------------------
 
+// Torques that change; with a prior only of joints near the key gradient.
+static bool may_follow(const fit_job *job, int l, int load) {
+  if (!(job->loads->range[load][1] > job->loads->range[load][0])) return false;
+  return !job->local || job->local[(size_t)l * (size_t)job->rotations->joint_count + (size_t)load].near;
+}
+
 // The joint whose torque says most about poses left out, or none where no torque says anything.
 static void choose_load_range(void *user, int64_t begin, int64_t end, int worker) {
   const fit_job *job = user;
@@ -276,7 +301,7 @@ static void choose_load_range(void *user, int64_t begin, int64_t end, int worker
   for (int64_t l = begin; l < end; l++) {
     double least = INFINITY;
     for (int load = -1; load < job->rotations->joint_count; load++) {
-      if (load >= 0 && !(job->loads->range[load][1] > job->loads->range[load][0])) continue;
+      if (load >= 0 && !may_follow(job, (int)l, load)) continue;
       double miss[3] = {0, 0, 0};
       leave_out(job, (int)l, load, &w, miss, NULL);
       if (miss[2] < 0.99 * least) least = miss[2], job->out->pairs[l].load = load;
@@ -290,13 +315,14 @@ static void choose_loads(const fit_job *job) {
 
 static void choose_ridges(fit_job *job) {
   double tilts[ridge_choices], shears[ridge_choices] = {0};
+  const double *from = job->local ? local_ridges : ridges, worth = job->local ? clearly : 1;
   for (int c = 0; c < ridge_choices; c++) {
-    job->ridges = (pair_ridges){ridges[c], ridges[c]};
+    job->ridges = (pair_ridges){from[c], from[c]};
     tilts[c] = missed(job, 0);
     for (int l = 0; l < job->gradient_count; l++) shears[c] += job->miss[l][1];
   }
   job->ridges =
-    (pair_ridges){ridges[sn_simplest(tilts, ridge_choices, 1)], ridges[sn_simplest(shears, ridge_choices, 1)]};
+    (pair_ridges){from[sn_simplest(tilts, ridge_choices, worth)], from[sn_simplest(shears, ridge_choices, worth)]};
 }
 
 // ---- pairs and functions in alternation ---------------------------------------------------------------------------------------------------
@@ -389,6 +415,7 @@ static void start_range(void *user, int64_t begin, int64_t end, int worker) {
   fit_work w = work_of(job, worker);
   for (int64_t l = begin; l < end; l++) {
     sn_rotreg_predictor *bases = &job->bases[l * (1 + job->folds->fold_count)];
+    sn_rotreg_fit_options options = options_of(job, (int)l);
     for (int k = 0; k < job->rotations->pose_count; k++) {
       size_t at = pose_row(job, (int)l) + (size_t)k;
       sn_mat3_polar(job->sequences[at], &job->rotation[at], &job->shear[at]);
@@ -396,7 +423,7 @@ static void start_range(void *user, int64_t begin, int64_t end, int worker) {
     for (int f = 0; f < job->folds->fold_count; f++) {
       const sn_fold *fold = &job->folds->folds[f];
       sn_rotreg_refit(job->rotations, job->sequences + pose_row(job, (int)l), fold->poses, fold->outside_count,
-                      job->options, w.fit, &bases[0], &bases[1 + f]);
+                      &options, w.fit, &bases[0], &bases[1 + f]);
     }
     job->out->pairs[l].load = -1;
   }
@@ -487,13 +514,13 @@ static sn_status fit_all(fit_job *job, const sn_rotreg_predictor *whole) {
 
 sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_rotations *rotations,
                         const sn_folds *folds, const sn_mat3 *sequences, int count, const sn_rotreg_predictor *whole,
-                        const sn_rotreg_fit_options *options, const sn_torque_loads *loads, sn_torque_model *out,
-                        sn_mat3 *left_out) {
+                        const sn_rotreg_fit_options *options, const sn_rotreg_local *local,
+                        const sn_torque_loads *loads, sn_torque_model *out, sn_mat3 *left_out) {
   sn_arena scratch = sn_arena_new(ctx);
   size_t gradients = (size_t)count, all_poses = gradients * (size_t)rotations->pose_count;
   fit_job job = {.ctx = ctx, .rotations = rotations, .folds = folds, .sequences = sequences, .gradient_count = count};
-  job.options = options, job.loads = loads, job.out = out, job.left_out = left_out,
-  job.ridges = (pair_ridges){0.1, 0.1};
+  job.options = options, job.local = local, job.loads = loads, job.out = out, job.left_out = left_out,
+  job.ridges = (pair_ridges){local ? 1 : 0.1, local ? 1 : 0.1};
   *out = (sn_torque_model){.pairs = SN_NEW(ctx, memory, sn_torque_pair, gradients),
                            .functions = SN_NEW(ctx, memory, sn_torque_functions, rotations->joint_count)};
   job.bases = SN_NEW(ctx, &scratch, sn_rotreg_predictor, gradients * (size_t)(1 + folds->fold_count));

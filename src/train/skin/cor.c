@@ -30,9 +30,10 @@ static sn_status build(sn_context *ctx, const sn_examples *examples, const sn_ke
 }
 
 sn_status sn_cor_train(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
-                       const sn_keys *keys, sn_model *out) {
+                       const sn_keys *keys, sn_model *out, double *expected) {
   sn_skin skin = {0};
-  sn_status status = sn_train_skin(ctx, options, examples, &examples->poses, keys, &skin);
+  sn_status status = sn_train_skin(ctx, options, examples, &examples->poses, keys, &skin, expected);
+  *expected = 0; // that of a linear blend
   if (status == SN_OK) status = build(ctx, examples, keys, &skin, out);
   sn_skin_free(&skin);
   return status;
@@ -40,8 +41,7 @@ sn_status sn_cor_train(sn_context *ctx, const sn_skin_options *options, const sn
 
 static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                        sn_model *out, sn_train_report *report) {
-  (void)report;
-  return sn_cor_train(ctx, options, examples, keys, out);
+  return sn_cor_train(ctx, options, examples, keys, out, &report->expected);
 }
 
 static const sn_option_group groups[] = {{sn_skin_option_table, 0}, SN_METHOD_COMMON, {0}};

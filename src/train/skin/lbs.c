@@ -51,29 +51,32 @@ const sn_skin *sn_skin_prior(const sn_skin_options *o, const sn_examples *exampl
 }
 
 static sn_status fit_near_prior(sn_context *ctx, const sn_skin_options *o, const sn_skin *prior,
-                                const sn_examples *examples, const sn_keys *keys, sn_skin *out) {
+                                const sn_examples *examples, const sn_keys *keys, sn_skin *out, double *expected) {
   const sn_blend linear = {.examples = examples, .keys = keys};
   const sn_prior_options options = {.influences = o->influences, .strength = o->prior};
-  return sn_prior_fit(ctx, &linear, prior, &options, out);
+  return sn_prior_fit(ctx, &linear, prior, &options, out, expected);
 }
 
 sn_status sn_train_skin(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples, const sn_poses *poses,
-                        const sn_keys *keys, sn_skin *out) {
+                        const sn_keys *keys, sn_skin *out, double *expected) {
+  *expected = 0;
   if (o->weights == SN_WEIGHTS_GIVEN) return given_skin(ctx, examples, out);
   if (o->weights == SN_WEIGHTS_SKELETON) {
     return sn_heat_skin(ctx, &examples->rest, &examples->skeleton, o->influences, out);
   }
   const sn_skin *prior = poses == &examples->poses ? sn_skin_prior(o, examples) : NULL; // extra joints have none
-  if (prior) return fit_near_prior(ctx, o, prior, examples, keys, out);
+  if (prior) return fit_near_prior(ctx, o, prior, examples, keys, out, expected);
   sn_weights_options options = sn_weights_options_default();
   options.influences = o->influences, options.rho = o->rho;
   return sn_solve_weights(ctx, &examples->rest, &examples->frames, poses, keys, &options, out);
 }
 
 static sn_status train_plain(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples,
-                             const sn_keys *keys, sn_model_desc *desc, sn_model *out) {
+                             const sn_keys *keys, sn_model_desc *desc, sn_model *out, double *expected) {
   sn_skin skin = {0};
-  sn_status status = sn_train_skin(ctx, o, examples, &examples->poses, keys, &skin);
+  sn_status status = sn_train_skin(ctx, o, examples, &examples->poses, keys, &skin, expected);
+  if (status == SN_OK && sn_skin_needs_no_frames(o))
+    sn_prior_expected(&(sn_blend){.examples = examples, .keys = keys}, &skin, expected);
   desc->skin = &skin;
   if (status == SN_OK) status = sn_train_build(ctx, examples, *desc, out);
   sn_skin_free(&skin);
@@ -81,7 +84,7 @@ static sn_status train_plain(sn_context *ctx, const sn_skin_options *o, const sn
 }
 
 static sn_status train_halfway(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples,
-                               const sn_keys *keys, sn_model_desc *desc, sn_model *out) {
+                               const sn_keys *keys, sn_model_desc *desc, sn_model *out, double *expected) {
   sn_arena scratch = sn_arena_new(ctx);
   sn_poses palette = {0};
   sn_skin skin = {0};
@@ -89,7 +92,7 @@ static sn_status train_halfway(sn_context *ctx, const sn_skin_options *o, const 
   sn_status status = sn_halfway_joints(ctx, &examples->skeleton, &scratch, &extra, &desc->extra_count);
   desc->extra = extra;
   if (status == SN_OK) status = sn_halfway_palette(ctx, examples, desc, keys, &palette);
-  if (status == SN_OK) status = sn_train_skin(ctx, o, examples, &palette, keys, &skin);
+  if (status == SN_OK) status = sn_train_skin(ctx, o, examples, &palette, keys, &skin, expected);
   desc->skin = &skin;
   if (status == SN_OK) status = sn_train_build(ctx, examples, *desc, out);
   sn_skin_free(&skin);
@@ -105,14 +108,13 @@ static sn_model_desc describe(const sn_examples *examples) {
 }
 
 sn_status sn_lbs_train(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
-                       const sn_keys *keys, sn_model *out) {
+                       const sn_keys *keys, sn_model *out, double *expected) {
   sn_model_desc desc = describe(examples);
-  return train_plain(ctx, options, examples, keys, &desc, out);
+  return train_plain(ctx, options, examples, keys, &desc, out, expected);
 }
 
 static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                        sn_model *out, sn_train_report *report) {
-  (void)report;
   const sn_lbs_options *o = options;
   bool halfway = o->extra == extra_halfway;
   if (halfway && sn_skin_needs_no_frames(&o->skin)) {
@@ -120,7 +122,7 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
                    "extra joints need fitted weights; leave out weights=given and weights=skeleton");
   }
   sn_model_desc desc = describe(examples);
-  return (halfway ? train_halfway : train_plain)(ctx, &o->skin, examples, keys, &desc, out);
+  return (halfway ? train_halfway : train_plain)(ctx, &o->skin, examples, keys, &desc, out, &report->expected);
 }
 
 static const sn_option own[] = {

@@ -20,6 +20,9 @@ static const double strengths[] = {0.25, 0.1, 0.03, 1, 3, INFINITY};
 enum { strength_count = sizeof strengths / sizeof *strengths };
 static const double clearly = 1.1 * 1.1;
 
+// Squared errors of a vertex that is the same with every strength, and of its best single joint.
+enum { fixed_error = strength_count, rigid_error, sample_numbers };
+
 // Vertices that choose: more changed the choice on no set (athlete, arm, shoulder; cheburashka as a check). Dual
 // quaternions cost twenty times as much each.
 enum { linear_samples = 150, dual_samples = 60, dual_rounds = 8 };
@@ -37,7 +40,7 @@ typedef struct prior_job {
   double strength; // mu
   sn_skin *out;
   int sample_count, sample_step;
-  double *errors;    // sample_count * strength_count
+  double *errors;    // sample_count * sample_numbers: of every strength, then `fixed` and `rigid`
   sn_status *status; // per sample
   const sn_context *ctx;
 } prior_job;
@@ -226,6 +229,27 @@ static sn_status pose_distances(sn_context *ctx, sn_arena *memory, const prior_j
   return SN_OK;
 }
 
+// Squared error over the poses by which the strength is chosen.
+static double error_with(const prior_job *job, const near_vertex *v, const double *weights) {
+  double sum = 0;
+  for (int k = 0; k < chosen_poses(job->blend); k++) {
+    int pose = chosen_pose(job->blend, k);
+    sum += linearise(job, v, &pose, 1, weights, NULL);
+  }
+  return sum;
+}
+
+// That of the best single joint, whatever the blend.
+static double least_rigid(const prior_job *job, int i) {
+  const sn_examples *examples = job->blend->examples;
+  double least = INFINITY;
+  for (int j = 0; j < examples->skeleton.joint_count; j++) {
+    near_vertex v = {.i = i, .count = 1, .joints = {(uint16_t)j}};
+    least = fmin(least, error_with(job, &v, (double[SN_SIMPLEX_MAX]){1}));
+  }
+  return least;
+}
+
 // Squared errors of the left-out poses for every strength, each fit starting from the one before.
 static sn_status try_strengths(sn_context *ctx, const prior_job *job, const near_vertex *v, double *errors) {
   sn_arena scratch = sn_arena_new(ctx);
@@ -250,6 +274,7 @@ static sn_status try_strengths(sn_context *ctx, const prior_job *job, const near
       }
     }
   }
+  if (!(largest > 0)) errors[fixed_error] = error_with(job, v, v->prior);
   sn_arena_free(&scratch);
   return status;
 }
@@ -260,28 +285,53 @@ static void sample_range(void *user, int64_t begin, int64_t end, int worker) {
   for (int64_t n = begin; n < end; n++) {
     near_vertex v = look_at(job, (int)n * job->sample_step);
     sn_context ctx = {.allocator = job->ctx->allocator, .threads = 1};
-    if (v.count > 1) job->status[n] = try_strengths(&ctx, job, &v, job->errors + n * strength_count);
+    double *errors = job->errors + n * sample_numbers;
+    if (v.count > 1) {
+      job->status[n] = try_strengths(&ctx, job, &v, errors);
+    } else {
+      errors[fixed_error] = error_with(job, &v, v.prior);
+    }
+    errors[rigid_error] = least_rigid(job, v.i);
     // One vertex of every frame: a window of 64 KB each.
     sn_frames_used(&job->blend->examples->frames, 5461, job->blend->keys->count);
   }
 }
 
-static sn_status choose_strength(sn_context *ctx, sn_arena *memory, prior_job *job) {
+// `expected`: the enveloping error that the chosen strength leaves on poses left out.
+static sn_status choose_strength(sn_context *ctx, sn_arena *memory, prior_job *job, double *expected) {
   int n = job->sample_count;
-  job->errors = SN_NEW(ctx, memory, double, (size_t)n *strength_count);
+  job->errors = SN_NEW(ctx, memory, double, (size_t)n *sample_numbers);
   job->status = SN_NEW(ctx, memory, sn_status, n);
   if (!job->errors || !job->status) return ctx->error.status;
   sn_team_for(ctx, n, 4, sample_range, job);
-  sn_status status = sn_team_gather(ctx, n, 4, job->errors, strength_count * sizeof *job->errors);
+  sn_status status = sn_team_gather(ctx, n, 4, job->errors, sample_numbers * sizeof *job->errors);
   if (status == SN_OK) status = sn_team_gather(ctx, n, 4, job->status, sizeof *job->status);
   if (status != SN_OK) return status;
-  double errors[strength_count] = {0};
+  double errors[sample_numbers] = {0};
   for (int k = 0; k < n; k++) {
     if (job->status[k] != SN_OK) return sn_fail(ctx, job->status[k], "not enough memory to choose the weights");
-    for (int s = 0; s < strength_count; s++) errors[s] += job->errors[k * strength_count + s];
+    for (int s = 0; s < sample_numbers; s++) errors[s] += job->errors[k * sample_numbers + s];
   }
-  job->strength = strengths[sn_simplest(errors, strength_count, clearly)];
+  int best = sn_simplest(errors, strength_count, clearly);
+  job->strength = strengths[best];
+  if (errors[rigid_error] > 0) *expected = sqrt((errors[best] + errors[fixed_error]) / errors[rigid_error]);
   return SN_OK;
+}
+
+void sn_prior_expected(const sn_blend *blend, const sn_skin *skin, double *expected) {
+  const prior_job job = {.blend = blend, .prior = skin};
+  int n = skin->vertex_count, step = (n + linear_samples - 1) / linear_samples;
+  double left = 0, rigid = 0;
+  for (int i = 0; i < n; i += step) {
+    near_vertex v = {.i = i, .count = sn_skin_row_influences(skin, i)};
+    double weights[SN_SIMPLEX_MAX] = {0};
+    for (int k = 0; k < v.count; k++) {
+      v.joints[k] = skin->joints[(size_t)i * (size_t)skin->influences + (size_t)k];
+      weights[k] = skin->weights[(size_t)i * (size_t)skin->influences + (size_t)k];
+    }
+    left += error_with(&job, &v, weights), rigid += least_rigid(&job, i);
+  }
+  *expected = rigid > 0 ? sqrt(left / rigid) : 0;
 }
 
 // ---- the skin --------------------------------------------------------------------------------------------------------
@@ -307,7 +357,7 @@ static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
 }
 
 sn_status sn_prior_fit(sn_context *ctx, const sn_blend *blend, const sn_skin *prior, const sn_prior_options *options,
-                       sn_skin *out) {
+                       sn_skin *out, double *expected) {
   sn_arena scratch = sn_arena_new(ctx);
   int n = prior->vertex_count, most = blend->motions ? dual_samples : linear_samples;
   prior_job job = {.blend = blend, .prior = prior, .influences = options->influences, .out = out, .ctx = ctx};
@@ -316,9 +366,9 @@ sn_status sn_prior_fit(sn_context *ctx, const sn_blend *blend, const sn_skin *pr
   double diagonal = sn_points_diagonal((const float(*)[3])blend->examples->rest.positions, n);
   job.scale = 1e-6 * diagonal * diagonal;
   job.strength = options->strength;
-  *out = (sn_skin){0};
+  *out = (sn_skin){0}, *expected = 0;
   sn_status status = sn_near_new(ctx, &scratch, &blend->examples->skeleton, prior, &job.near);
-  if (status == SN_OK && options->strength == 0) status = choose_strength(ctx, &scratch, &job);
+  if (status == SN_OK && options->strength == 0) status = choose_strength(ctx, &scratch, &job, expected);
   if (status == SN_OK) status = sn_skin_new(ctx, n, options->influences, out);
   if (status == SN_OK) {
     size_t row = (size_t)options->influences;

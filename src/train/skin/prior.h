@@ -12,8 +12,11 @@ typedef struct sn_prior_options {
 } sn_prior_options;
 
 // Weights of `blend` on the joints near each vertex: least squares over the keys, with a ridge at `prior` that poses left out
-// choose. `out` has options->influences per vertex.
+// choose. `out` has options->influences per vertex. `expected`: the enveloping error on poses left out, 0 where the strength is given.
 sn_status sn_prior_fit(sn_context *ctx, const sn_blend *blend, const sn_skin *prior, const sn_prior_options *options,
-                       sn_skin *out);
+                       sn_skin *out, double *expected);
+
+// The enveloping error of a skin that no frames have changed, from some of its vertices: the same on any motion of this kind.
+void sn_prior_expected(const sn_blend *blend, const sn_skin *skin, double *expected);
 
 #endif

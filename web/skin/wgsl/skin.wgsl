@@ -38,6 +38,18 @@ fn loadVertex(block: u32, lane: u32) -> Vertex {
 
 struct Correction { shift: vec3f, turn: vec3f }
 
+// A displacement no longer than the vertex's limit.
+fn limited(shift: vec3f, block: u32, lane: u32) -> vec3f {
+  if (P.correctLimits == 0u) { return shift; }
+  let limit = number(P.correctLimits + 8u * block + lane);
+  let size = length(shift);
+  let free = limit / 1.3;
+  if (size <= free) { return shift; }
+  let room = limit - free;
+  let beyond = size - free;
+  return shift * ((free + room * beyond / (room + beyond)) / size);
+}
+
 fn correctionOf(character: u32, block: u32, lane: u32) -> Correction {
   var out: Correction;
   let values = givenAt(character) + P.valuesAt;
@@ -48,16 +60,7 @@ fn correctionOf(character: u32, block: u32, lane: u32) -> Correction {
     out.shift += value * number(entry + 1u) * vec3f(delta16(P.correctDeltas, at), delta16(P.correctDeltas, at + 8u), delta16(P.correctDeltas, at + 16u));
     out.turn += value * number(entry + 2u) * vec3f(delta16(P.correctDeltas, at + 24u), delta16(P.correctDeltas, at + 32u), delta16(P.correctDeltas, at + 40u));
   }
-  if (P.correctLimits != 0u) {
-    let limit = number(P.correctLimits + 8u * block + lane);
-    let size = length(out.shift);
-    let free = limit / 1.3;
-    if (size > free) {
-      let room = limit - free;
-      let beyond = size - free;
-      out.shift *= (free + room * beyond / (room + beyond)) / size;
-    }
-  }
+  if (P.limitAfter == 0u) { out.shift = limited(out.shift, block, lane); }
   return out;
 }
 
@@ -154,13 +157,17 @@ fn store(character: u32, vertex: u32, moved: Moved) {
   if (P.correctStart != 0u) {
     c = correctionOf(id.y, block, lane);
     if (P.forward == 0u) {
-      v.position += c.shift;
+      if (P.limitAfter == 0u) { v.position += c.shift; }
       v.normal += c.turn;
     }
   }
   var moved: Moved;
   if (P.blend == 0u) {
-    moved = transformed(blendedRows(id.y, &v), v.position, v.normal);
+    var rows = blendedRows(id.y, &v);
+    moved = transformed(rows, v.position, v.normal);
+    if (P.limitAfter != 0u) {
+      moved.position += limited(vec3f(dot(rows[0].xyz, c.shift), dot(rows[1].xyz, c.shift), dot(rows[2].xyz, c.shift)), block, lane);
+    }
   } else if (P.blend == 1u) {
     moved = dualBlend(id.y, &v);
   } else {

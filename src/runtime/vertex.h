@@ -90,7 +90,7 @@ SN_RT_BOTH float sn_rt_limit(float squared, float limit) {
 // Adds to `out` what the linear part of b makes of the displacement d, no longer than `limit`.
 SN_RT_BOTH void sn_rt_move_limited(const float b[16], const float d[3], float limit, float out[3]) {
   float move[3];
-  for (int r = 0; r < 3; r++) move[r] = b[r] * d[0] + b[4 + r] * d[1] + b[8 + r] * d[2];
+  sn_rt_transform_vector(b, d, move);
   float share = sn_rt_limit(move[0] * move[0] + move[1] * move[1] + move[2] * move[2], limit);
   for (int r = 0; r < 3; r++) out[r] += share * move[r];
 }

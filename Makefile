@@ -32,7 +32,7 @@ test-sanitize: setup node_modules/.package-lock.json
 
 test-scalar: setup node_modules/.package-lock.json
 	@cmake --preset scalar $(CMAKE_FLAGS)
-	@cmake --build build-scalar -j $(JOBS)
+	@cmake --build build-scalar -j $(JOBS) --target test-programs
 	@ctest --test-dir build-scalar --output-on-failure -j $(JOBS)
 
 # Longer fuzzing than the suite's: make fuzz SECONDS=600

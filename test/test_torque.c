@@ -496,10 +496,10 @@ static void test_body_and_corrections(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e;
-  e = generate(&ctx, "body", 30, 2500);
-  double rotreg = scores_of(&ctx, &e, "rotreg:bones=60", "all").train.rms_pct_diag;
-  double torque = scores_of(&ctx, &e, "torque:bones=60", "all").train.rms_pct_diag;
-  double corrected = scores_of(&ctx, &e, "torque:bones=60,psd=1", "all").train.rms_pct_diag;
+  e = generate(&ctx, "body", 24, 2000);
+  double rotreg = scores_of(&ctx, &e, "rotreg:bones=40", "all").train.rms_pct_diag;
+  double torque = scores_of(&ctx, &e, "torque:bones=40", "all").train.rms_pct_diag;
+  double corrected = scores_of(&ctx, &e, "torque:bones=40,psd=1", "all").train.rms_pct_diag;
   print_message("body, training: rotreg %.4f, torque %.4f, torque:psd=1 %.4f %% of the diagonal\n", rotreg, torque,
                 corrected);
   assert_below(torque, 0.98 * rotreg);
@@ -515,8 +515,8 @@ static void test_full_form(void **state) {
   sn_keys keys, others;
   sn_scores full, without;
   sn_train_report report;
-  e = generate(&ctx, "arm", 24, 620);
-  assert_ok(&ctx, sn_keys_parse(&ctx, "every:2", 24, 1, &keys, &others));
+  e = generate(&ctx, "arm", 16, 600);
+  assert_ok(&ctx, sn_keys_parse(&ctx, "every:2", 16, 1, &keys, &others));
   assert_ok(&ctx, sn_method_parse(&ctx, "torque:full=1", &spec));
   assert_ok(&ctx, sn_assess_predict(&ctx, &spec, &e, &keys, &others, &full, NULL, &report));
   assert_ok(&ctx, sn_method_parse(&ctx, "rotreg:full=1", &spec));

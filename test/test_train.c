@@ -362,7 +362,7 @@ static void missing_parts_are_named(void **state) {
 static void allocation_failures(void **state) {
   (void)state;
   sn_context plain = sn_context_default();
-  sn_examples examples = generate(&plain, "bar", 0, 0);
+  sn_examples examples = generate(&plain, "bar", 6, 200);
   const char *const specs[] = {"rigid", "lbs:extra=halfway", "dqs", "lbs:weights=skeleton"};
   for (int k = 0; k < 4; k++) {
     bool done = false;

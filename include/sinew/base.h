@@ -87,6 +87,8 @@ sn_status sn_fail_prefix(sn_context *ctx, const char *format, ...) __attribute__
 
 // Reports progress; false when the caller asked to stop.
 bool sn_progress(sn_context *ctx, const char *task, double done);
+// The same of a file that is being read: "reading walk.pc2". `path` without its folder; NULL: frames.
+bool sn_progress_reading(sn_context *ctx, const char *path, double done);
 
 // Whether ctx->stop is set. From then on memory is refused (with SN_STOPPED) and parallel loops leave out what is left of
 // them: an operation fails at the next thing that it needs, frees what it has, and nobody sees its half-made numbers.

@@ -129,6 +129,8 @@ static inline void sn_frames_used(const sn_frames *frames, int64_t vertices, int
 }
 // Fails on the first position that is not finite, naming frame and vertex.
 sn_status sn_frames_check(sn_context *ctx, const sn_frames *frames);
+// The same of frames that are read from `path` (may be NULL), which progress names.
+sn_status sn_frames_check_file(sn_context *ctx, const char *path, const sn_frames *frames);
 void sn_frames_free(sn_frames *frames);
 
 // One matrix per frame and joint that maps the rest pose to the pose (a skinning matrix: identity in the rest pose).

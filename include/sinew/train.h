@@ -47,6 +47,9 @@ struct sn_method {
   bool needs_skeleton;
   bool takes_values; // named values span its pose spaces, with a skeleton or instead of one
   bool (*needs_no_frames)(const void *options); // may be NULL: it does
+  // What it holds at least of every vertex, and of every vertex in every training pose, in bytes: somewhat less than was measured
+  // on generated bodies, in its most frugal form.
+  int vertex_bytes, pose_bytes;
   // NULL where all forms of the method have no model.
   sn_status (*train)(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                      sn_model *out, sn_train_report *report);

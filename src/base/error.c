@@ -45,6 +45,13 @@ bool sn_progress(sn_context *ctx, const char *task, double done) {
   return !sn_stopped(ctx) && (!ctx->progress || ctx->progress(ctx->progress_user, task, done));
 }
 
+bool sn_progress_reading(sn_context *ctx, const char *path, double done) {
+  const char *slash = path ? strrchr(path, '/') : NULL;
+  char task[64];
+  snprintf(task, sizeof task, "reading %s", slash ? slash + 1 : path ? path : "frames");
+  return sn_progress(ctx, task, done);
+}
+
 double sn_seconds(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/memory.h"
 #include "cli/degrees.h"
 #include "cli/models.h"
 
@@ -233,6 +234,8 @@ static int find_lbs(const compare_row *rows, int count) {
 static sn_status compare_all(cli *c, const sn_examples *examples, compare_row *rows, int count, sn_arena *memory) {
   sn_keys keys = {0}, others = {0};
   sn_status status = sn_cli_keys(c, examples, &keys, &others);
+  for (int m = 0; status == SN_OK && m < count; m++)
+    status = sn_cli_need_to_train(&c->ctx, &rows[m].spec, examples, &keys);
   bool loocv = sn_cli_given(c, "--loocv"), clips = examples->test_frame_count > 0;
   if (status == SN_OK) {
     sn_cli_say(c, "%d vertices, %d joints, %d frames: %d for training, %d for testing%s%s\n",

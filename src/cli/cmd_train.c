@@ -114,18 +114,6 @@ static int read_limits(const cli *c, const char *method, sn_limits *out) {
   return exit_done;
 }
 
-// What every vertex takes at least: mesh and skin, an error for every joint, and with corrections its place in every frame.
-static sn_status check_memory(cli *c, const sn_method_spec *spec, const sn_examples *e, const sn_keys *keys) {
-  static const char *const skins[] = {"rigid", "lbs", "dqs", "cor"};
-  bool skin = false;
-  for (size_t k = 0; k < sizeof skins / sizeof *skins; k++) skin = skin || strcmp(skins[k], spec->method->name) == 0;
-  double vertex = 100 + 8.0 * e->skeleton.joint_count + (skin ? 0 : 12.0 * keys->count);
-  char what[96];
-  snprintf(what, sizeof what, "%s on %d vertices and %d frames", spec->method->name, e->rest.vertex_count,
-           keys->count);
-  return sn_cli_need_memory(&c->ctx, vertex * e->rest.vertex_count, what);
-}
-
 // ---- mirrored and added poses ----------------------------------------------------------------------------------------------
 
 // The keys and their mirror images: frame f's is `count` frames behind it.
@@ -214,7 +202,7 @@ static int run(cli *c) {
   sn_status status = no_frames ? sn_cli_load_still(c, &examples) : sn_cli_load_frames(c, &examples);
   if (status == SN_OK && examples.frames.frame_count > 0) status = sn_cli_keys(c, &examples, &keys, &others);
   if (status == SN_OK) status = mirror(c, &examples, &keys);
-  if (status == SN_OK && !choose) status = check_memory(c, &spec, &examples, &keys);
+  if (status == SN_OK && !choose) status = sn_cli_need_to_train(&c->ctx, &spec, &examples, &keys);
   if (status == SN_OK) {
     status = choose ? train_auto(c, &limits, &examples, &keys, &spec, &model, &report, &candidates)
                     : sn_train(&c->ctx, &spec, &examples, &keys, &model, &report);

@@ -29,6 +29,18 @@ sn_status sn_cli_need_memory(sn_context *ctx, double bytes, const char *what) {
                  what, bytes / (1 << 20), most / (1 << 20));
 }
 
+sn_status sn_cli_need_to_train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
+                               const sn_keys *keys) {
+  enum { any_method = 100 }; // a model and its figures
+  const sn_method *method = spec->method;
+  double vertex = (method->vertex_bytes > any_method ? method->vertex_bytes : any_method) +
+                  (double)method->pose_bytes * keys->count;
+  char what[sizeof spec->text + 64];
+  snprintf(what, sizeof what, "%s on %d vertices and %d frames", spec->text, examples->rest.vertex_count,
+           keys->count);
+  return sn_cli_need_memory(ctx, (double)atomic_load(&held) + vertex * examples->rest.vertex_count, what);
+}
+
 static bool take(size_t size) {
   size_t most = atomic_load(&limit), before = atomic_fetch_add(&in_use, size);
   if (most == 0 || (size <= most && before <= most - size)) return true;

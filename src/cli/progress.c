@@ -2,19 +2,26 @@
 #include "cli/cli.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 struct cli_progress {
   bool terminal, shown;
   double start, last;
+  char task[64];
+  double task_start; // what is left is told of the task alone
 };
 
 static bool show(void *user, const char *task, double done) {
   cli_progress *progress = user;
-  double t = sn_seconds(), elapsed = t - progress->start;
-  double pause = progress->terminal ? 0.1 : 10;
-  if (elapsed < 2 || t - progress->last < pause) return true;
+  double t = sn_seconds(), pause = progress->terminal ? 0.1 : 10;
+  if (strncmp(task, progress->task, sizeof progress->task - 1) != 0) {
+    snprintf(progress->task, sizeof progress->task, "%s", task);
+    progress->task_start = t;
+  }
+  if (t - progress->start < 2 || t - progress->last < pause) return true;
   progress->last = t, progress->shown = true;
+  double elapsed = t - progress->task_start;
   double left = done > 0.01 ? elapsed * (1 - done) / done : 0;
   char remaining[48] = "";
   if (done > 0.01) snprintf(remaining, sizeof remaining, ", about %.0f s left", left);

@@ -123,24 +123,42 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t size) {
   return hash;
 }
 
-// Of everything but the frames, and of a few vertices of every frame.
+static uint64_t mix_poses(uint64_t hash, const sn_examples *e) {
+  size_t slots = (size_t)e->skin.vertex_count * (size_t)e->skin.influences;
+  for (int j = 0; j < e->skeleton.joint_count; j++) {
+    hash = mix(hash, &e->skeleton.parents[j], sizeof *e->skeleton.parents);
+    hash = mix(hash, &e->skeleton.rest[j], sizeof *e->skeleton.rest);
+  }
+  if (slots > 0) {
+    hash = mix(hash, e->skin.joints, slots * sizeof *e->skin.joints);
+    hash = mix(hash, e->skin.weights, slots * sizeof *e->skin.weights);
+  }
+  if (e->poses.matrices)
+    hash = mix(hash, e->poses.matrices,
+               (size_t)e->poses.frame_count * (size_t)e->poses.joint_count * sizeof *e->poses.matrices);
+  if (e->values.count > 0)
+    hash =
+      mix(hash, e->values.values, (size_t)e->values.frame_count * (size_t)e->values.count * sizeof *e->values.values);
+  if (e->torques.values)
+    hash = mix(hash, e->torques.values,
+               (size_t)e->torques.frame_count * (size_t)e->torques.joint_count * sizeof *e->torques.values);
+  return hash;
+}
+
+// Of everything but the frames, and of a few vertices of every frame, others in each.
 static uint64_t fingerprint(const sn_examples *e) {
-  enum { probes = 16 };
+  enum { probes = 16, stride = 7919 };
   uint64_t hash = 0xcbf29ce484222325u;
   int counts[] = {e->rest.vertex_count,    e->rest.triangle_count, e->frames.vertex_count, e->frames.frame_count,
                   e->skeleton.joint_count, e->poses.frame_count,   e->skin.influences};
   hash = mix(hash, counts, sizeof counts);
   hash = mix(hash, e->rest.positions, (size_t)e->rest.vertex_count * sizeof *e->rest.positions);
   hash = mix(hash, e->rest.triangles, (size_t)e->rest.triangle_count * sizeof *e->rest.triangles);
-  if (e->poses.matrices) {
-    hash = mix(hash, e->poses.matrices,
-               (size_t)e->poses.frame_count * (size_t)e->poses.joint_count * sizeof *e->poses.matrices);
-  }
+  hash = mix_poses(hash, e);
   for (int f = 0; e->frames.positions && f < e->frames.frame_count; f++) {
-    for (int k = 0; k < probes; k++) {
-      int i = (int)((int64_t)k * e->frames.vertex_count / probes);
-      hash = mix(hash, sn_frame(&e->frames, f)[i], sizeof(float[3]));
-    }
+    int64_t n = e->frames.vertex_count;
+    for (int64_t k = 0; k < probes; k++)
+      hash = mix(hash, sn_frame(&e->frames, f)[(k * n / probes + (int64_t)f * stride) % n], sizeof(float[3]));
     sn_frames_used(&e->frames, 5461 * probes, 1); // windows of 64 KB
   }
   return hash;

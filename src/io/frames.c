@@ -192,7 +192,7 @@ static sn_status read_alembic(sn_context *ctx, const char *path, const sn_choice
   for (int f = 0; status == SN_OK && f < stream.frame_count; f++) {
     status = sn_stream_frame(ctx, &stream, f, sn_frame_mutable(out, f));
     sn_frames_used(out, out->vertex_count, 1);
-    if (out->file.map) sn_progress(ctx, "reading", (double)f / stream.frame_count);
+    if (out->file.map) sn_progress_reading(ctx, path, (double)f / stream.frame_count);
   }
   out->rate = stream.rate, out->finite = status == SN_OK;
   if (status != SN_OK) sn_frames_free(out);

@@ -34,7 +34,7 @@ static sn_status check_counts(sn_context *ctx, const char *name, uint32_t points
 }
 
 static sn_status check_finite(sn_context *ctx, const char *name, sn_frames *frames) {
-  sn_status status = sn_frames_check(ctx, frames);
+  sn_status status = sn_frames_check_file(ctx, name, frames);
   frames->finite = status == SN_OK;
   if (status == SN_OK) return SN_OK;
   sn_frames_free(frames);
@@ -100,7 +100,7 @@ static sn_status read_mdd(sn_context *ctx, const char *name, const sn_file *file
     read_mdd_frame(bytes + header + 4 * f * numbers, numbers, sn_frame_mutable(out, (int)f)[0]);
     sn_file_used(file, 4 * numbers);
     sn_frames_used(out, (int)points, 1);
-    if (file->map) sn_progress(ctx, "reading", (double)f / frames);
+    if (file->map) sn_progress_reading(ctx, name, (double)f / frames);
   }
   if (frames > 1) {
     uint32_t first = big32(bytes + 8), last = big32(bytes + 8 + 4 * (size_t)(frames - 1));

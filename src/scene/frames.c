@@ -23,12 +23,16 @@ sn_status sn_frames_new(sn_context *ctx, int vertex_count, int frame_count, sn_f
 float (*sn_frame_mutable(sn_frames *frames, int f))[3] { return (float(*)[3])(uintptr_t)sn_frame(frames, f); }
 
 sn_status sn_frames_check(sn_context *ctx, const sn_frames *frames) {
+  return sn_frames_check_file(ctx, NULL, frames);
+}
+
+sn_status sn_frames_check_file(sn_context *ctx, const char *path, const sn_frames *frames) {
   bool parts = frames->file.map && ctx->team; // each process looks at its part
   int first = parts ? (int)sn_team_first(ctx, frames->frame_count, sn_team_rank(ctx)) : 0;
   int last = parts ? (int)sn_team_first(ctx, frames->frame_count, sn_team_rank(ctx) + 1) : frames->frame_count;
   for (int f = first; f < last && !frames->finite; f++) {
     const float(*positions)[3] = sn_frame(frames, f);
-    if (frames->file.map && !sn_progress(ctx, "reading", (double)f / frames->frame_count)) {
+    if (frames->file.map && !sn_progress_reading(ctx, path, (double)f / frames->frame_count)) {
       return sn_fail(ctx, SN_STOPPED, "stopped at frame %d", f);
     }
     // x - x is 0 for a finite x and not otherwise; one test per frame instead of three per vertex.

@@ -92,6 +92,7 @@ const sn_method sn_method_mwe = {
   .needs_skeleton = true,
   .has_no_model = has_no_model,
   .predict = predict_mwe,
+  .vertex_bytes = 500,
 };
 
 const sn_method sn_method_animspace = {
@@ -101,6 +102,7 @@ const sn_method sn_method_animspace = {
   .needs_skeleton = true,
   .has_no_model = has_no_model,
   .predict = predict_animspace,
+  .vertex_bytes = 500,
 };
 
 // ---- mohr -----------------------------------------------------------------------------------------------------------------
@@ -143,6 +145,8 @@ const sn_method sn_method_mohr = {
   .needs_skeleton = true,
   .has_no_model = has_no_model,
   .predict = predict_mohr,
+  .vertex_bytes = 100,
+  .pose_bytes = 24,
 };
 
 // ---- sbs ------------------------------------------------------------------------------------------------------------------

@@ -227,4 +227,6 @@ const sn_method sn_method_eigenskin = {.name = "eigenskin",
                                        .options = groups,
                                        .needs_skeleton = true,
                                        .takes_values = true,
+                                       .vertex_bytes = 300,
+                                       .pose_bytes = 72,
                                        .train = sn_psd_train};

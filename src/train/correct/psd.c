@@ -221,4 +221,6 @@ const sn_method sn_method_psd = {.name = "psd",
                                  .options = groups,
                                  .needs_skeleton = true,
                                  .takes_values = true,
+                                 .vertex_bytes = 300,
+                                 .pose_bytes = 72,
                                  .train = sn_psd_train};

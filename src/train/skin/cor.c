@@ -52,5 +52,6 @@ const sn_method sn_method_cor = {
   .options = groups,
   .needs_skeleton = true,
   .needs_no_frames = sn_skin_needs_no_frames,
+  .vertex_bytes = 250,
   .train = train,
 };

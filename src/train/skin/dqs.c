@@ -80,5 +80,6 @@ const sn_method sn_method_dqs = {
   .options = groups,
   .needs_skeleton = true,
   .needs_no_frames = sn_skin_needs_no_frames,
+  .vertex_bytes = 170,
   .train = train,
 };

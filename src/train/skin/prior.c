@@ -42,7 +42,7 @@ typedef struct prior_job {
   int sample_count, sample_step;
   double *errors;    // sample_count * sample_numbers: of every strength, then `fixed` and `rigid`
   sn_status *status; // per sample
-  const sn_context *ctx;
+  sn_context *ctx;
 } prior_job;
 
 // One vertex with its near joints and prior weights.
@@ -337,8 +337,9 @@ void sn_prior_expected(const sn_blend *blend, const sn_skin *skin, double *expec
 // ---- the skin --------------------------------------------------------------------------------------------------------
 
 static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
   const prior_job *job = user;
+  if (worker == 0 && job->blend->examples->frames.file.map) // the caller's thread
+    sn_progress(job->ctx, "fitting weights", (double)begin / job->out->vertex_count);
   for (int64_t i = begin; i < end; i++) {
     near_vertex v = look_at(job, (int)i);
     double weights[SN_SIMPLEX_MAX];

@@ -30,5 +30,6 @@ const sn_method sn_method_rigid = {
   .summary = "one joint per vertex: the baseline of the enveloping error",
   .options = groups,
   .needs_skeleton = true,
+  .vertex_bytes = 120,
   .train = train_rigid,
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "train/near.h"
 
+#include <string.h>
+
 static int carrying(const sn_skin *skin, int i) {
   const float *weights = skin->weights + (size_t)i * (size_t)skin->influences;
   int count = 1;
@@ -8,38 +10,78 @@ static int carrying(const sn_skin *skin, int i) {
   return count;
 }
 
-sn_status sn_near_new(sn_context *ctx, sn_arena *memory, const sn_skeleton *skeleton, const sn_skin *skin,
-                      sn_near *out) {
-  size_t n = (size_t)skeleton->joint_count;
-  bool *beside = SN_NEW(ctx, memory, bool, n *n);
-  if (!beside) return ctx->error.status;
-  *out = (sn_near){skin, skeleton->joint_count, beside};
-  for (size_t j = 0; j < n; j++) {
-    if (skeleton->parents[j] < 0) continue;
-    size_t p = (size_t)skeleton->parents[j];
-    beside[j * n + p] = beside[p * n + j] = true;
+// Where `joint` is in the list, or belongs.
+static int place_in(const sn_neighbours *list, int joint) {
+  int low = 0, high = list->count;
+  while (low < high) {
+    int middle = (low + high) / 2;
+    if (list->joints[middle] < joint)
+      low = middle + 1;
+    else
+      high = middle;
   }
-  for (int i = 0; i < skin->vertex_count; i++) {
-    const uint16_t *joints = skin->joints + (size_t)i * (size_t)skin->influences;
-    int count = carrying(skin, i);
-    for (int a = 0; a < count; a++)
-      for (int b = 0; b < count; b++) beside[joints[a] * n + joints[b]] = true;
+  return low;
+}
+
+static bool contains(const sn_neighbours *list, int joint) {
+  int at = place_in(list, joint);
+  return at < list->count && list->joints[at] == joint;
+}
+
+static sn_status add(sn_context *ctx, sn_arena *memory, sn_neighbours *list, int joint) {
+  if (contains(list, joint)) return SN_OK;
+  if (list->count == list->room) {
+    int room = 2 * list->room + 4;
+    uint16_t *joints = SN_NEW(ctx, memory, uint16_t, room);
+    if (!joints) return ctx->error.status;
+    if (list->count > 0) memcpy(joints, list->joints, (size_t)list->count * sizeof *joints);
+    list->joints = joints, list->room = room;
   }
+  int at = place_in(list, joint);
+  memmove(list->joints + at + 1, list->joints + at, (size_t)(list->count - at) * sizeof *list->joints);
+  list->joints[at] = (uint16_t)joint, list->count++;
   return SN_OK;
 }
 
+sn_status sn_near_new(sn_context *ctx, sn_arena *memory, const sn_skeleton *skeleton, const sn_skin *skin,
+                      sn_near *out) {
+  *out = (sn_near){skin, SN_NEW(ctx, memory, sn_neighbours, skeleton->joint_count)};
+  sn_status status = out->beside ? SN_OK : ctx->error.status;
+  for (int j = 0; status == SN_OK && j < skeleton->joint_count; j++) {
+    int p = skeleton->parents[j];
+    if (p < 0) continue;
+    status = add(ctx, memory, &out->beside[j], p);
+    if (status == SN_OK) status = add(ctx, memory, &out->beside[p], j);
+  }
+  for (int i = 0; status == SN_OK && i < skin->vertex_count; i++) {
+    const uint16_t *joints = skin->joints + (size_t)i * (size_t)skin->influences;
+    int count = carrying(skin, i);
+    for (int a = 0; a < count; a++)
+      for (int b = 0; b < count && status == SN_OK; b++)
+        status = add(ctx, memory, &out->beside[joints[a]], joints[b]);
+  }
+  return status;
+}
+
+bool sn_near_beside(const sn_near *near, int joint, int other) { return contains(&near->beside[joint], other); }
+
 int sn_near_joints(const sn_near *near, int i, int most, uint16_t *out) {
   const uint16_t *joints = near->skin->joints + (size_t)i * (size_t)near->skin->influences;
-  int first = carrying(near->skin, i), count = 0;
+  int first = carrying(near->skin, i), count = 0, last = -1;
   if (first > most) first = most;
   for (; count < first; count++) out[count] = joints[count];
-  for (int j = 0; j < near->joint_count && count < most; j++) {
-    bool beside = false, there = false;
+  while (count < most) { // the least of the neighbours behind the last one
+    int next = -1;
     for (int k = 0; k < first; k++) {
-      beside = beside || near->beside[(size_t)out[k] * (size_t)near->joint_count + (size_t)j];
-      there = there || out[k] == j;
+      const sn_neighbours *list = &near->beside[out[k]];
+      int at = place_in(list, last + 1);
+      if (at < list->count && (next < 0 || list->joints[at] < next)) next = list->joints[at];
     }
-    if (beside && !there) out[count++] = (uint16_t)j;
+    if (next < 0) break;
+    bool there = false;
+    for (int k = 0; k < first; k++) there = there || out[k] == next;
+    if (!there) out[count++] = (uint16_t)next;
+    last = next;
   }
   return count;
 }

@@ -12,15 +12,21 @@
 
 // Joints are neighbours that are parent and child, or that carry a vertex together: rigs of several roots have no parents
 // where their parts meet.
+typedef struct sn_neighbours {
+  int count, room;
+  uint16_t *joints; // ascending
+} sn_neighbours;
+
 typedef struct sn_near {
   const sn_skin *skin;
-  int joint_count;
-  const bool *beside; // joint_count * joint_count
+  sn_neighbours *beside; // of every joint
 } sn_near;
 
 // The skin must outlive it.
 sn_status sn_near_new(sn_context *ctx, sn_arena *memory, const sn_skeleton *skeleton, const sn_skin *skin,
                       sn_near *out);
+
+bool sn_near_beside(const sn_near *near, int joint, int other);
 
 // The joints that carry vertex i, largest weight first, then their neighbours: at most `most` of them.
 int sn_near_joints(const sn_near *near, int i, int most, uint16_t *out);

@@ -114,7 +114,7 @@ static void look_around(const sn_skeleton *skeleton, const sn_near *near, const 
   out[main].main = true;
   for (int j = 0; j < joint_count; j++)
     for (int k = 0; k < joint_count && own[j] >= (double)SN_NEAR_WEIGHT * sum; k++) {
-      if (k == j || near->beside[(size_t)j * (size_t)joint_count + (size_t)k]) out[k].near = true;
+      if (k == j || sn_near_beside(near, j, k)) out[k].near = true;
     }
   for (int n = joint_count - 1; n >= 0; n--) { // children before parents
     int j = skeleton->order[n], parent = skeleton->parents[j];

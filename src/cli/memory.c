@@ -38,7 +38,7 @@ sn_status sn_cli_need_to_train(sn_context *ctx, const sn_method_spec *spec, cons
   char what[sizeof spec->text + 64];
   snprintf(what, sizeof what, "%s on %d vertices and %d frames", spec->text, examples->rest.vertex_count,
            keys->count);
-  return sn_cli_need_memory(ctx, (double)atomic_load(&held) + vertex * examples->rest.vertex_count, what);
+  return sn_cli_need_memory(ctx, (double)atomic_load(&in_use) + vertex * examples->rest.vertex_count, what);
 }
 
 static bool take(size_t size) {

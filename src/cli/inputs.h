@@ -23,6 +23,7 @@
 #define CLI_OPTION_KEYS {"--keys", "SPEC", "all", "training frames: all | every:N | 0,5,10-20 | random:N | auto:N (chosen; train and compare); the others are the test frames", false}
 #define CLI_OPTION_MATCH {"--match", "FILE", NULL, "a mesh in the order of the frames, in the rest pose: gives the vertex correspondence", false}
 #define CLI_OPTION_POSE {"--pose", "FRAME=MESH", NULL, "a sculpted mesh (.obj) for a frame of the clip, instead of --frames or over them; FRAME=MESH@SIGMA: with that width of its kernel (space=whole)", true}
+#define CLI_OPTIONS_TRAINING CLI_OPTION_REST, CLI_OPTION_FRAMES, CLI_OPTION_SKELETON, CLI_OPTION_TEST_FRAMES, CLI_OPTION_TEST_SKELETON, CLI_OPTION_CLIP, CLI_OPTION_FPS, CLI_OPTION_OBJECT, CLI_OPTION_TORQUE, CLI_OPTION_VALUES, CLI_OPTION_CONTROLS, CLI_OPTION_KEYS, CLI_OPTION_POSE
 // clang-format on
 
 // Examples from the options above (those the command has).

@@ -315,18 +315,26 @@ static void athlete_muscles(body *b, int right) {
   muscle(b, 8, 9, right, 0.13, 0.20, back, 0.030, -0.01, x);
 }
 
+static void body_trunk(body *b) {
+  body_joints(b);
+  trunk_shapes(b->figure);
+  head_shapes(b->figure);
+  trunk_drives(b);
+}
+
+static void body_limbs(body *b, int right) {
+  arm_shapes(b->figure, b->group[ARM][right], right);
+  hand_shapes(b, right);
+  leg_shapes(b->figure, b->group[LEG][right], right);
+  limb_drives(b, right);
+}
+
 // What an animator's rig does: volume, muscles that answer angles, and a smoothed skin with its details kept.
 void sn_figure_athlete(sn_figure *figure, int joint_count) {
   body b = {.figure = figure, .joint_count = joint_count};
-  body_joints(&b);
-  trunk_shapes(figure);
-  head_shapes(figure);
-  trunk_drives(&b);
+  body_trunk(&b);
   for (int right = 0; right < 2; right++) {
-    arm_shapes(figure, b.group[ARM][right], right);
-    hand_shapes(&b, right);
-    leg_shapes(figure, b.group[LEG][right], right);
-    limb_drives(&b, right);
+    body_limbs(&b, right);
     athlete_muscles(&b, right);
     sn_figure_control(figure, on_arm(0.75, 0, 0, right));
   }
@@ -337,15 +345,9 @@ void sn_figure_athlete(sn_figure *figure, int joint_count) {
 void sn_figure_body(sn_figure *figure, int joint_count) {
   body b = {.figure = figure, .joint_count = joint_count, .fingers = joint_count >= 32};
   figure->torque_squared = 0.4;
-  body_joints(&b);
-  trunk_shapes(figure);
-  head_shapes(figure);
-  trunk_drives(&b);
+  body_trunk(&b);
   for (int right = 0; right < 2; right++) {
-    arm_shapes(figure, b.group[ARM][right], right);
-    hand_shapes(&b, right);
-    leg_shapes(figure, b.group[LEG][right], right);
-    limb_drives(&b, right);
+    body_limbs(&b, right);
     limb_muscles(&b, right);
     double s = right ? -1 : 1;
     sn_figure_control(figure, on_arm(0.75, 0, 0, right));

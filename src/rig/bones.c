@@ -100,6 +100,16 @@ static void sweep_frames(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
+void sn_rig_overlaps(const rig_model *m, int *start, int *overlap) {
+  int count = 0;
+  for (int j = 0; j < m->bones; j++) {
+    start[j] = count;
+    for (int k = 0; k < m->bones; k++)
+      if (rig_pair(m, j, k)[9] > 0) overlap[count++] = k;
+  }
+  start[m->bones] = count;
+}
+
 sn_status sn_rig_bones_rigid(sn_context *ctx, rig_model *m, int sweeps, const bool *locked) {
   sn_arena scratch = sn_arena_new(ctx);
   size_t bones = (size_t)m->bones;
@@ -107,13 +117,7 @@ sn_status sn_rig_bones_rigid(sn_context *ctx, rig_model *m, int sweeps, const bo
   int *start = SN_NEW(ctx, &scratch, int, bones + 1), *overlap = SN_NEW(ctx, &scratch, int, bones *bones);
   bool good = space && start && overlap;
   if (good) {
-    int count = 0;
-    for (int j = 0; j < m->bones; j++) {
-      start[j] = count;
-      for (int k = 0; k < m->bones; k++)
-        if (rig_pair(m, j, k)[9] > 0) overlap[count++] = k;
-    }
-    start[m->bones] = count;
+    sn_rig_overlaps(m, start, overlap);
     bones_job job = {m, sweeps, locked, space, start, overlap};
     rig_parallel(ctx, m->p->f, 2, 1e3 * sweeps * m->bones * m->p->f, sweep_frames, &job);
     sn_rig_model_refresh(ctx, m);

@@ -182,6 +182,9 @@ sn_status sn_rig_sort_frames(sn_context *ctx, const sn_frames *frames, int *orde
 // The rotation r that maximises tr(r h), by Newton steps from `start`; sn_mat3_kabsch where they do not apply.
 sn_mat3 sn_rig_rotation_near(sn_mat3 h, sn_mat3 start);
 
+// Which bones share vertices with each: those of bone j from overlap[start[j]] to before overlap[start[j + 1]].
+void sn_rig_overlaps(const rig_model *m, int *start, int *overlap);
+
 // Rigid bones: `sweeps` rounds over the bones of every frame, each bone fitted while the others rest. Keeps the moments
 // right for the new bones. `locked` bones (may be NULL) stay.
 sn_status sn_rig_bones_rigid(sn_context *ctx, rig_model *m, int sweeps, const bool *locked);

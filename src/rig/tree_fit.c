@@ -276,13 +276,7 @@ sn_status sn_rig_tree_fit(sn_context *ctx, rig_model *m, const rig_tree *tree, i
   bool good = start && overlap && work;
   for (int t = 0; t < workers && good; t++) good = new_work(ctx, &scratch, bones, &work[t]);
   if (good) {
-    int count = 0;
-    for (int j = 0; j < m->bones; j++) {
-      start[j] = count;
-      for (int k = 0; k < m->bones; k++)
-        if (rig_pair(m, j, k)[9] > 0) overlap[count++] = k;
-    }
-    start[m->bones] = count;
+    sn_rig_overlaps(m, start, overlap);
     fit_job job = {m, tree, locked, steps, work, start, overlap};
     sn_parallel_for(ctx, m->p->f, 1, fit_frames, &job);
     sn_rig_model_refresh(ctx, m);

@@ -37,4 +37,19 @@ void sn_simplex_improve(sn_simplex *q, int limit, int exchanges, double least_ga
 // with `stride` numbers from row to row; b has n rows of `columns`. For a few dozen unknowns; larger ones go to LAPACK.
 void sn_spd_solve(int n, int stride, double *a, int columns, double *b);
 
+// ---- ridge regression of a few unknowns ----------------------------------------------------------------------------------
+
+enum { SN_MOMENTS_MAX = 24 };
+
+// x^T a x - 2 b^T x + c: what n unknowns x leave of the squares of some rows. a: lower triangle.
+typedef struct sn_moments {
+  double a[SN_MOMENTS_MAX][SN_MOMENTS_MAX], b[SN_MOMENTS_MAX], c;
+  int rows;
+} sn_moments;
+
+void sn_moments_row(sn_moments *m, int n, const double *row, double y); // one more: row . x should be y
+void sn_moments_add(sn_moments *to, int n, const sn_moments *m);
+void sn_moments_solve(const sn_moments *m, int n, double ridge, double *x); // 0 for a ridge of INFINITY
+double sn_moments_left(const sn_moments *m, int n, const double *x);
+
 #endif

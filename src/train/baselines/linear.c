@@ -49,10 +49,7 @@ const sn_linear_kind sn_linear_animspace = {false, animspace_columns, animspace_
 
 // ---- moments of one vertex ----------------------------------------------------------------------------------------------
 
-// x^T a x - 2 b^T x + c: what numbers x leave, over some poses. a: lower triangle.
-typedef struct moments {
-  double a[most][most], b[most], c;
-} moments;
+_Static_assert((int)most <= (int)SN_MOMENTS_MAX, "room for the unknowns");
 
 typedef struct linear_job {
   const sn_examples *examples;
@@ -61,7 +58,7 @@ typedef struct linear_job {
   const sn_folds *folds;
   sn_linear_fit *fit;
   double (*miss)[ridge_choices]; // per vertex, on poses left out
-  moments *room;                 // per worker: [systems][1 + 2 folds]
+  sn_moments *room;              // per worker: [systems][1 + 2 folds]
 } linear_job;
 
 static int systems_of(const linear_job *job) { return job->fit->kind->per_axis ? 3 : 1; }
@@ -82,7 +79,7 @@ static void choose_joints(const linear_job *job, int i) {
   }
 }
 
-static void add_pose(const linear_job *job, int i, int frame, moments *first, size_t stride) {
+static void add_pose(const linear_job *job, int i, int frame, sn_moments *first, size_t stride) {
   const sn_linear_fit *fit = job->fit;
   const sn_affine *pose = sn_pose(&job->examples->poses, frame);
   sn_vec3 v = sn_vec3_from(job->examples->rest.positions[i]);
@@ -93,25 +90,13 @@ static void add_pose(const linear_job *job, int i, int frame, moments *first, si
   double row[3][most];
   fit->kind->rows(v, pose, fit->joints[i], count, fit->unit, row);
   for (int r = 0; r < 3; r++) {
-    moments *m = first + (fit->kind->per_axis ? (size_t)r * stride : 0);
-    for (int k = 0; k < n; k++) {
-      for (int l = 0; l <= k; l++) m->a[k][l] += row[r][k] * row[r][l];
-      m->b[k] += row[r][k] * residual[r];
-    }
-    m->c += residual[r] * residual[r];
+    sn_moments *m = first + (fit->kind->per_axis ? (size_t)r * stride : 0);
+    sn_moments_row(m, n, row[r], residual[r]);
   }
-}
-
-static void add_moments(int n, moments *to, const moments *m) {
-  for (int k = 0; k < n; k++) {
-    for (int l = 0; l <= k; l++) to->a[k][l] += m->a[k][l];
-    to->b[k] += m->b[k];
-  }
-  to->c += m->c;
 }
 
 // Of every system: all poses, then those of each fold, then those outside each fold.
-static void gather(const linear_job *job, int i, moments *sets) {
+static void gather(const linear_job *job, int i, sn_moments *sets) {
   size_t stride = sets_of(job), folds = (size_t)job->folds->fold_count;
   int n = job->fit->kind->columns(sn_joints_count(job->fit->joints[i], slots));
   memset(sets, 0, (size_t)systems_of(job) * stride * sizeof *sets);
@@ -121,36 +106,20 @@ static void gather(const linear_job *job, int i, moments *sets) {
       add_pose(job, i, job->keys->frames[fold->poses[m]], sets + 1 + f, stride);
   }
   for (int s = 0; s < systems_of(job); s++) {
-    moments *of = sets + (size_t)s * stride;
+    sn_moments *of = sets + (size_t)s * stride;
     for (size_t f = 0; f < folds; f++) {
-      add_moments(n, of, of + 1 + f);
+      sn_moments_add(of, n, of + 1 + f);
       for (size_t g = 0; g < folds; g++)
-        if (g != f) add_moments(n, of + 1 + folds + f, of + 1 + g);
+        if (g != f) sn_moments_add(of + 1 + folds + f, n, of + 1 + g);
     }
   }
-}
-
-static void solve_ridge(int n, const moments *m, double ridge, double *x) {
-  moments copy = *m;
-  for (int k = 0; k < n; k++) x[k] = isinf(ridge) ? 0 : m->b[k], copy.a[k][k] += ridge;
-  if (!isinf(ridge)) sn_spd_solve(n, most, copy.a[0], 1, x);
-}
-
-static double left_by(const moments *m, int n, const double *x) {
-  double sum = m->c;
-  for (int k = 0; k < n; k++) {
-    double row = 0.5 * m->a[k][k] * x[k];
-    for (int l = 0; l < k; l++) row += m->a[k][l] * x[l];
-    sum += 2 * x[k] * (row - m->b[k]);
-  }
-  return fmax(sum, 0);
 }
 
 static double absolute(const linear_job *job, double ridge, int poses) {
   return ridge * job->fit->unit * job->fit->unit * poses;
 }
 
-static void try_vertex(const linear_job *job, int i, moments *sets) {
+static void try_vertex(const linear_job *job, int i, sn_moments *sets) {
   size_t stride = sets_of(job), folds = (size_t)job->folds->fold_count;
   int n = job->fit->kind->columns(sn_joints_count(job->fit->joints[i], slots));
   double x[most];
@@ -158,27 +127,27 @@ static void try_vertex(const linear_job *job, int i, moments *sets) {
   for (int c = 0; c < ridge_choices; c++)
     for (size_t f = 0; f < folds; f++)
       for (int s = 0; s < systems_of(job); s++) {
-        const moments *of = sets + (size_t)s * stride;
-        solve_ridge(n, of + 1 + folds + f, absolute(job, ridges[c], job->folds->folds[f].outside_count), x);
-        job->miss[i][c] += left_by(of + 1 + f, n, x);
+        const sn_moments *of = sets + (size_t)s * stride;
+        sn_moments_solve(of + 1 + folds + f, n, absolute(job, ridges[c], job->folds->folds[f].outside_count), x);
+        job->miss[i][c] += sn_moments_left(of + 1 + f, n, x);
       }
 }
 
 static void try_range(void *user, int64_t begin, int64_t end, int worker) {
   const linear_job *job = user;
-  moments *sets = job->room + (size_t)worker * (size_t)systems_of(job) * sets_of(job);
+  sn_moments *sets = job->room + (size_t)worker * (size_t)systems_of(job) * sets_of(job);
   for (int64_t i = begin; i < end; i++) choose_joints(job, (int)i), try_vertex(job, (int)i, sets);
 }
 
 static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
   const linear_job *job = user;
-  moments *sets = job->room + (size_t)worker * (size_t)systems_of(job) * sets_of(job);
+  sn_moments *sets = job->room + (size_t)worker * (size_t)systems_of(job) * sets_of(job);
   for (int64_t i = begin; i < end; i++) {
     int n = job->fit->kind->columns(sn_joints_count(job->fit->joints[i], slots));
     gather(job, (int)i, sets);
     for (int s = 0; s < systems_of(job); s++) {
-      solve_ridge(n, sets + (size_t)s * sets_of(job), absolute(job, job->fit->ridge, job->keys->count),
-                  job->fit->numbers[i] + s * most);
+      sn_moments_solve(sets + (size_t)s * sets_of(job), n, absolute(job, job->fit->ridge, job->keys->count),
+                       job->fit->numbers[i] + s * most);
     }
   }
 }
@@ -233,7 +202,7 @@ sn_status sn_linear_train(sn_context *ctx, sn_arena *memory, const sn_linear_kin
     status = sn_train_skin(ctx, &options->skin, examples, &examples->poses, keys, &out->skin, &expected);
   if (status == SN_OK) status = make_folds(ctx, &scratch, options, examples, keys, &folds);
   if (status == SN_OK) {
-    job.room = SN_NEW(ctx, &scratch, moments, (size_t)sn_threads(ctx) * (size_t)systems_of(&job) * sets_of(&job));
+    job.room = SN_NEW(ctx, &scratch, sn_moments, (size_t)sn_threads(ctx) * (size_t)systems_of(&job) * sets_of(&job));
     if (!job.room) status = ctx->error.status;
   }
   if (status == SN_OK) {

@@ -13,12 +13,6 @@ enum { slots = sn_rotreg_anchor_slots, most_unknowns = 4 * (slots - 1) };
 enum { ridge_choices = 6 };
 static const double ridges[ridge_choices] = {INFINITY, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5};
 
-// x^T a x - 2 b^T x + c: what corrections x leave, over some poses. a: lower triangle.
-typedef struct moments {
-  double a[most_unknowns][most_unknowns], b[most_unknowns], c;
-  int poses;
-} moments;
-
 typedef struct anchor_job {
   const sn_examples *examples;
   const sn_topology *topology;
@@ -82,7 +76,7 @@ static void columns_of(const anchor_job *job, const sn_affine *t, const sn_affin
 
 static int unknowns_of(const anchor_job *job, int i) { return 4 * (sn_joints_count(job->out->joints[i], slots) - 1); }
 
-static void add_pose(const anchor_job *job, int i, int frame, moments *m) {
+static void add_pose(const anchor_job *job, int i, int frame, sn_moments *m) {
   const int *joints = job->out->joints[i];
   int count = sn_joints_count(joints, slots), n = unknowns_of(job, i);
   const sn_affine *pose = sn_pose(&job->examples->poses, frame);
@@ -96,56 +90,28 @@ static void add_pose(const anchor_job *job, int i, int frame, moments *m) {
     for (int r = 0; r < 3; r++)
       for (int c = 0; c < 4; c++) row[r][4 * (s - 1) + c] = columns[r][c];
   }
-  for (int r = 0; r < 3; r++) {
-    for (int k = 0; k < n; k++) {
-      for (int l = 0; l <= k; l++) m->a[k][l] += row[r][k] * row[r][l];
-      m->b[k] += row[r][k] * residual[r];
-    }
-    m->c += residual[r] * residual[r];
-  }
-  m->poses++;
-}
-
-static void add_moments(int n, moments *to, const moments *m) {
-  for (int k = 0; k < n; k++) {
-    for (int l = 0; l <= k; l++) to->a[k][l] += m->a[k][l];
-    to->b[k] += m->b[k];
-  }
-  to->c += m->c, to->poses += m->poses;
+  for (int r = 0; r < 3; r++) sn_moments_row(m, n, row[r], residual[r]);
 }
 
 // The poses of every fold, and those outside it.
-static void gather_moments(const anchor_job *job, int i, moments in[sn_usual_folds],
-                           moments outside[sn_usual_folds]) {
+static void gather_moments(const anchor_job *job, int i, sn_moments in[sn_usual_folds],
+                           sn_moments outside[sn_usual_folds]) {
   int folds = job->folds->fold_count, n = unknowns_of(job, i);
   for (int f = 0; f < folds; f++) {
     const sn_fold *fold = &job->folds->folds[f];
-    in[f] = outside[f] = (moments){0};
+    in[f] = outside[f] = (sn_moments){0};
     for (int m = fold->outside_count; m < fold->count; m++)
       add_pose(job, i, job->keys->frames[fold->poses[m]], &in[f]);
   }
   for (int f = 0; f < folds; f++)
     for (int g = 0; g < folds; g++)
-      if (g != f || folds == 1) add_moments(n, &outside[f], &in[g]);
+      if (g != f || folds == 1) sn_moments_add(&outside[f], n, &in[g]);
 }
 
-static void solve_ridge(const anchor_job *job, int n, moments m, double ridge, double *x) {
-  for (int k = 0; k < n; k++) x[k] = m.b[k], m.a[k][k] += ridge * job->unit * job->unit * m.poses;
-  if (ridge < INFINITY) {
-    sn_spd_solve(n, most_unknowns, m.a[0], 1, x);
-  } else {
-    for (int k = 0; k < n; k++) x[k] = 0;
-  }
-}
+static int poses_in(const sn_moments *m) { return m->rows / 3; }
 
-static double left_by(const moments *m, int n, const double *x) {
-  double sum = m->c;
-  for (int k = 0; k < n; k++) {
-    double row = 0.5 * m->a[k][k] * x[k];
-    for (int l = 0; l < k; l++) row += m->a[k][l] * x[l];
-    sum += 2 * x[k] * (row - m->b[k]);
-  }
-  return fmax(sum, 0);
+static void solve_ridge(const anchor_job *job, int n, const sn_moments *m, double ridge, double *x) {
+  sn_moments_solve(m, n, isinf(ridge) ? ridge : ridge * job->unit * job->unit * poses_in(m), x);
 }
 
 // The corrections sum to zero: joint 0 gives what the others get.
@@ -163,15 +129,15 @@ static void correct_points(const anchor_job *job, int i, const double *x, sn_rot
 static void choose_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const anchor_job *job = user;
-  moments in[sn_usual_folds], outside[sn_usual_folds];
+  sn_moments in[sn_usual_folds], outside[sn_usual_folds];
   for (int64_t i = begin; i < end; i++) {
     int n = unknowns_of(job, (int)i);
     gather_moments(job, (int)i, in, outside);
     for (int c = 0; c < ridge_choices; c++)
       for (int f = 0; f < job->folds->fold_count; f++) {
         double x[most_unknowns];
-        solve_ridge(job, n, outside[f], ridges[c], x);
-        job->choice_miss[i][c] += left_by(&in[f], n, x);
+        solve_ridge(job, n, &outside[f], ridges[c], x);
+        job->choice_miss[i][c] += sn_moments_left(&in[f], n, x);
       }
   }
 }
@@ -179,22 +145,22 @@ static void choose_range(void *user, int64_t begin, int64_t end, int worker) {
 static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const anchor_job *job = user;
-  moments in[sn_usual_folds], outside[sn_usual_folds];
+  sn_moments in[sn_usual_folds], outside[sn_usual_folds];
   for (int64_t i = begin; i < end; i++) {
     int n = unknowns_of(job, (int)i), folds = job->folds->fold_count;
-    moments all = {0};
+    sn_moments all = {0};
     double x[most_unknowns], miss = 0;
     gather_moments(job, (int)i, in, outside);
     for (int f = 0; f < folds; f++) {
       memcpy(job->left_out[f].joints[i], job->out->joints[i], sizeof *job->out->joints);
       memcpy(job->left_out[f].points[i], job->out->points[i], sizeof *job->out->points);
-      add_moments(n, &all, &in[f]);
-      solve_ridge(job, n, outside[f], job->ridge, x);
-      miss += left_by(&in[f], n, x);
+      sn_moments_add(&all, n, &in[f]);
+      solve_ridge(job, n, &outside[f], job->ridge, x);
+      miss += sn_moments_left(&in[f], n, x);
       correct_points(job, (int)i, x, &job->left_out[f]);
     }
-    job->miss[i] = miss / all.poses;
-    solve_ridge(job, n, all, job->ridge, x);
+    job->miss[i] = miss / poses_in(&all);
+    solve_ridge(job, n, &all, job->ridge, x);
     correct_points(job, (int)i, x, job->out);
   }
 }

@@ -150,6 +150,37 @@ static void halves_are_near(void **state) {
   }
 }
 
+// Recomputed normals as halves, from positions in floats, in ranges; nothing between them is written.
+static void recomputed_halves_are_near(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  enum { stride = 10 };
+  fixture f;
+  fixture_new(&ctx, vertices, joints, 4, 7, &f);
+  f.desc.shade = SN_RT_SHADE_RECOMPUTE;
+  fixture_build(&ctx, &f);
+  sn_random rng = sn_random_new(2);
+  sn_affine pose[joints];
+  point *positions = calloc(vertices, sizeof *positions), *normals = calloc(vertices, sizeof *normals);
+  random_pose(&f.skeleton, 0.3, 0, &rng, pose);
+  evaluate(&f.rt, SN_RT_PATH_BEST, pose, positions, normals);
+  uint16_t *out = calloc(vertices, stride);
+  sn_rt_output output = {positions[0], 0, (float *)(void *)out, stride};
+  sn_rt_extras extras = {.flags = SN_RT_HALF_NORMALS};
+  for (uint32_t first = 0, count; first < vertices; first += count) {
+    count = first + 101 < vertices ? 101 : vertices - first;
+    assert_int_equal(sn_rt_normals_extra(&f.rt, &output, &extras, first, count, NULL), SN_RT_OK);
+  }
+  for (size_t i = 0; i < vertices; i++) {
+    assert_true(out[5 * i + 3] == 0 && out[5 * i + 4] == 0);
+    for (size_t c = 0; c < 3; c++) assert_near(half_value(out[5 * i + c]), normals[i][c], 5e-4);
+  }
+  extras.flags |= SN_RT_HALF_POSITIONS;
+  assert_int_equal(sn_rt_normals_extra(&f.rt, &output, &extras, 0, vertices, NULL), SN_RT_BAD_ARGUMENT);
+  free(positions), free(normals), free(out);
+  fixture_free(&f);
+}
+
 static void wrong_extras_are_refused(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -169,9 +200,9 @@ static void wrong_extras_are_refused(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(staging_gives_the_same_bytes),
-                                     cmocka_unit_test(masks_choose_blocks),
-                                     cmocka_unit_test(bounds_hold_every_vertex), cmocka_unit_test(halves_are_near),
-                                     cmocka_unit_test(wrong_extras_are_refused)};
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(staging_gives_the_same_bytes), cmocka_unit_test(masks_choose_blocks),
+    cmocka_unit_test(bounds_hold_every_vertex),     cmocka_unit_test(halves_are_near),
+    cmocka_unit_test(recomputed_halves_are_near),   cmocka_unit_test(wrong_extras_are_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

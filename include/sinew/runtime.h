@@ -272,7 +272,7 @@ typedef struct sn_rt_extras {
 } sn_rt_extras;
 
 // Three numbers of 16 bits (IEEE 754 half precision) instead of three floats; strides are multiples of 2 and at least 6 then,
-// and 0 means 6. Not for models that recompute their normals, where these are asked for.
+// and 0 means 6. Normals that are recomputed need positions in floats.
 enum { SN_RT_HALF_POSITIONS = 1, SN_RT_HALF_NORMALS = 2 };
 
 size_t sn_rt_staging_size(const sn_rt_model *model);
@@ -286,6 +286,10 @@ sn_rt_status sn_rt_skin_extra(const sn_rt_model *model, const void *scratch, con
 // first .. first + count - 1 from the positions in `output`. Does nothing for other models.
 sn_rt_status sn_rt_normals(const sn_rt_model *model, const sn_rt_output *output, uint32_t first, uint32_t count,
                            sn_rt_error *error);
+
+// The same with extras (NULL: none), of which the flag SN_RT_HALF_NORMALS counts.
+sn_rt_status sn_rt_normals_extra(const sn_rt_model *model, const sn_rt_output *output, const sn_rt_extras *extras,
+                                 uint32_t first, uint32_t count, sn_rt_error *error);
 
 // Tangents, of models that were trained with texture coordinates (the option tangents=1; info.tangents says so). One is four numbers:
 // a unit vector at right angles to the vertex's normal, in the direction in which the first texture coordinate grows, and w, 1 or -1:

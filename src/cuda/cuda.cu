@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cuda/device.h"
+#include "runtime/packed.h"
 #include "runtime/pose_space.h"
 
 static sn_cuda_status fail(sn_cuda_error *error, sn_cuda_status status, const char *format, ...) {
@@ -161,6 +162,21 @@ static sn_cuda_status upload_layouts(const sn_rt_model *model, sn_cuda_model *m,
   return status;
 }
 
+// The solve of a packed model goes to the device as floats.
+static sn_cuda_status upload_plain(const sn_rt_model *model, sn_cuda_model *m, sn_cuda_error *error) {
+  if (!model->sections[SN_SECTION_PACK_SOLVE]) return upload_layouts(model, m, error);
+  sn_rt_model plain = *model;
+  size_t count =
+    sn_rt_rotreg_solve_count(model->info.joint_count, model->info.palette_count - model->info.joint_count);
+  float *solve = (float *)malloc(count * sizeof *solve);
+  if (!solve) return fail(error, SN_CUDA_NO_MEMORY, "no memory to lay out the model");
+  sn_rt_unpack_solve(model, solve);
+  plain.sections[SN_SECTION_DRIVE_SOLVE] = solve, plain.sizes[SN_SECTION_DRIVE_SOLVE] = count * sizeof *solve;
+  sn_cuda_status status = upload_layouts(&plain, m, error);
+  free(solve);
+  return status;
+}
+
 sn_cuda_status sn_cuda_upload(const sn_rt_model *model, sn_cuda_model **out, sn_cuda_error *error) {
   if (!out) return fail(error, SN_CUDA_BAD_ARGUMENT, "there is no place for the model");
   *out = NULL;
@@ -176,7 +192,7 @@ sn_cuda_status sn_cuda_upload(const sn_rt_model *model, sn_cuda_model **out, sn_
   const char *missing = find_unsupported(model, m);
   sn_cuda_status status =
     missing ? fail(error, SN_CUDA_UNSUPPORTED, "%s has no kernel on the GPU; evaluate it with the runtime", missing)
-            : upload_layouts(model, m, error);
+            : upload_plain(model, m, error);
   if (status == SN_CUDA_OK)
     *out = m;
   else

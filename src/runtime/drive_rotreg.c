@@ -78,6 +78,7 @@ sn_rt_rotreg_job sn_rt_rotreg_prepare(const sn_rt_model *model, const sn_rt_keep
   char *marks = gradients + gradient_bytes(blocks), *parts = marks + mark_bytes(joint_count, blocks);
   sn_rt_rotreg_job job = {.blends = (float(*)[2])(void *)blends,
                           .solve = model->sections[SN_SECTION_DRIVE_SOLVE],
+                          .packed = sn_rt_packed_solve_of(model),
                           .joint_count = joint_count,
                           .bone_count = bones,
                           .turns = space,
@@ -160,6 +161,15 @@ int sn_rt_rotreg_good_block(const sn_rt_rotreg_block *b, uint32_t joint_count) {
          sn_rt_all_finite(&b->tilt[0][0][0], 3 * 7 * SN_RT_LANES);
 }
 
+static sn_rt_status check_solve(sn_rt_checker *c) {
+  uint32_t joint_count = c->model->info.joint_count, bones = bone_count(c->model);
+  uint64_t count = sn_rt_rotreg_solve_count(joint_count, bones);
+  if (c->model->info.weight_bits != SN_RT_PACKED_BITS || !c->model->sections[SN_SECTION_PACK_SOLVE])
+    return sn_rt_need_floats(c, SN_SECTION_DRIVE_SOLVE, count);
+  sn_rt_status status = sn_rt_need(c, SN_SECTION_PACK_SOLVE, count * sizeof(int16_t));
+  return status ? status : sn_rt_need_floats(c, SN_SECTION_PACK_SCALES, sn_rt_packed_scale_count(joint_count, bones));
+}
+
 sn_rt_status sn_rt_rotreg_check(sn_rt_checker *c) {
   uint32_t joint_count = c->model->info.joint_count;
   if (c->model->info.blend != SN_RT_BLEND_LINEAR) return SN_RT_BAD(c, "proxy bones need a linear blend");
@@ -172,9 +182,7 @@ sn_rt_status sn_rt_rotreg_check(sn_rt_checker *c) {
   }
   if (!status) status = sn_rt_need_if_there(c, SN_SECTION_DRIVE_CENTRE, 3 * sizeof(float));
   if (!status) status = sn_rt_check_floats(c, SN_SECTION_DRIVE_CENTRE);
-  return status ? status
-                : sn_rt_need_floats(c, SN_SECTION_DRIVE_SOLVE,
-                                    sn_rt_rotreg_solve_count(joint_count, bone_count(c->model)));
+  return status ? status : check_solve(c);
 }
 
 static sn_rt_status check(sn_rt_checker *c) {

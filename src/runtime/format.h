@@ -277,7 +277,9 @@ static inline uint64_t sn_rt_rotreg_solve_count(uint32_t joint_count, uint32_t b
   X(PACK_DELTAS, "pack.deltas") /* per entry: three rows, and uint32[8] of the normals where they are transformed */ \
   X(PACK_LIMITS, "pack.limits") /* float unit, then uint16[block_count][8]; may be missing */ \
   X(SKIN_TANGENTS, "skin.tangents") /* float[block_count][4][8]: x, y, z, and 1 or -1; may be missing */ \
-  X(PACK_TANGENTS, "pack.tangents") /* uint8[block_count][25], see SN_RT_PACKED_TANGENTS; then four zero bytes; may be missing */
+  X(PACK_TANGENTS, "pack.tangents") /* uint8[block_count][25], see SN_RT_PACKED_TANGENTS; then four zero bytes; may be missing */ \
+  X(PACK_SOLVE, "pack.solve") /* int16, as drive.solve and instead of it: see sn_rt_packed_solve */ \
+  X(PACK_SCALES, "pack.scales") /* float: unit; centre[8 ceil(bones / 8)][3]; scale[ceil(bones / 8)][3 bones + 4 joints] */
 // clang-format on
 
 #define SN_RT_SECTION_ID(id, name) SN_SECTION_##id,

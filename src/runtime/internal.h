@@ -102,7 +102,8 @@ typedef struct sn_rt_rotreg_job {
   const sn_rt_rotreg_block *blocks; // predictors, eight at a time; NULL for the drive `torque`
   const sn_rt_torque_block *pairs;  // its predictors
   float (*blends)[2];               // per joint, and one more for bones without a torque: f_r, f_s
-  const float *solve;               // C, in blocks of 32 rows
+  const float *solve;               // C, in blocks of 32 rows; NULL: it is packed
+  sn_rt_packed_solve packed;
   uint32_t joint_count, bone_count;
   float (*turns)[8]; // per joint: rotation as a quaternion, its logarithm as seen from the base, 0
   float *gradients;  // [3 keys][4]: columns of the key gradients

@@ -137,6 +137,48 @@ static inline uint32_t sn_rt_stored_joint(const sn_rt_stored *s, size_t row, uin
   return s->tuple_bytes == 1 ? ((const uint8_t *)s->tuples)[at] : ((const uint16_t *)s->tuples)[at];
 }
 
+// ---- the packed solve of `rotreg` and `torque` --------------------------------------------------------------------------
+
+// Columns of C (drive.solve) as multiples of a scale for every 32 rows of a column. The fourth row of a proxy bone is not its translation
+// but where it takes its centre c, in units: the translation is unit times it, less the linear part times c. So the rounding of
+// the linear part counts over the reach of the bone, not over its distance from the origin.
+typedef struct sn_rt_packed_solve {
+  const int16_t *rows; // NULL: the solve is not packed
+  const float *scales; // [block][column]
+  const float (*centres)[3];
+  float unit;
+} sn_rt_packed_solve;
+
+static inline uint64_t sn_rt_packed_scale_count(uint32_t joints, uint32_t bones) {
+  uint64_t blocks = sn_rt_rotreg_blocks(bones);
+  return 1 + 3 * SN_RT_LANES * blocks + blocks * (3 * (uint64_t)bones + 4 * (uint64_t)joints);
+}
+
+static inline sn_rt_packed_solve sn_rt_packed_solve_of(const sn_rt_model *model) {
+  const float *scales = (const float *)model->sections[SN_SECTION_PACK_SCALES];
+  sn_rt_packed_solve s = {(const int16_t *)model->sections[SN_SECTION_PACK_SOLVE], NULL, NULL, 0};
+  if (!s.rows) return s;
+  size_t blocks = sn_rt_rotreg_blocks(model->info.palette_count - model->info.joint_count);
+  s.unit = scales[0], s.centres = (const float(*)[3])(const void *)(scales + 1);
+  s.scales = scales + 1 + 3 * SN_RT_LANES * blocks;
+  return s;
+}
+
+// All of it as floats, as drive.solve has it: sn_rt_rotreg_solve_count numbers.
+static inline void sn_rt_unpack_solve(const sn_rt_model *model, float *out) {
+  sn_rt_packed_solve s = sn_rt_packed_solve_of(model);
+  uint32_t joints = model->info.joint_count, bones = model->info.palette_count - joints;
+  size_t columns = 3 * (size_t)bones + 4 * (size_t)joints;
+  for (size_t at = 0; at < sn_rt_rotreg_blocks(bones) * columns; at++)
+    for (size_t bone = 0; bone < SN_RT_LANES; bone++) {
+      const int16_t *from = s.rows + at * SN_RT_ROTREG_ROWS + 4 * bone;
+      const float *centre = s.centres[at / columns * SN_RT_LANES + bone];
+      float *to = out + at * SN_RT_ROTREG_ROWS + 4 * bone;
+      for (int c = 0; c < 4; c++) to[c] = s.scales[at] * (float)from[c];
+      to[3] = s.unit * to[3] - (to[0] * centre[0] + to[1] * centre[1] + to[2] * centre[2]);
+    }
+}
+
 // ---- what is stored of the corrections --------------------------------------------------------------------------------
 
 typedef struct sn_rt_stored_corrections {

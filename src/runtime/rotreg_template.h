@@ -8,14 +8,34 @@
 
 enum { rr_vectors = 4, rr_rows = rr_vectors * width };
 
+// Where columns of C begin: floats, or 16 bits with a scale each.
+typedef struct rr_columns {
+  const char *rows;
+  const float *scales;
+} rr_columns;
+
+static SN_RT_INLINE rr_columns rr_further(rr_columns c, size_t columns, int packed) {
+  c.rows += columns * SN_RT_ROTREG_ROWS * (packed ? sizeof(int16_t) : sizeof(float));
+  if (packed) c.scales += columns;
+  return c;
+}
+
+static SN_RT_INLINE vf rr_load(const char *rows, int n, int packed) {
+  return packed ? vf_load_i16((const int16_t *)(const void *)rows + n * width)
+                : vf_load((const float *)(const void *)rows + n * width);
+}
+
 // sum += C x over `count` columns; C has 32 rows in a column, x four numbers.
-static SN_RT_INLINE void rr_accumulate(const float *c, const float *x, uint32_t count, vf sum[3][rr_vectors]) {
+static SN_RT_INLINE void rr_accumulate(rr_columns c, int packed, const float *x, uint32_t count,
+                                       vf sum[3][rr_vectors]) {
   vf a[3][rr_vectors];
   for (int n = 0; n < rr_vectors; n++) a[0][n] = sum[0][n], a[1][n] = sum[1][n], a[2][n] = sum[2][n];
-  for (uint32_t k = 0; k < count; k++, c += SN_RT_ROTREG_ROWS, x += 4) {
-    vf x0 = vf_set(x[0]), x1 = vf_set(x[1]), x2 = vf_set(x[2]);
+  for (uint32_t k = 0; k < count; k++, c = rr_further(c, 1, packed), x += 4) {
+    float scale = packed ? *c.scales : 1;
+    vf x0 = vf_set(packed ? scale * x[0] : x[0]), x1 = vf_set(packed ? scale * x[1] : x[1]),
+       x2 = vf_set(packed ? scale * x[2] : x[2]);
     for (int n = 0; n < rr_vectors; n++) {
-      vf row = vf_load(c + n * width);
+      vf row = rr_load(c.rows, n, packed);
       a[0][n] = vf_fma(row, x0, a[0][n]), a[1][n] = vf_fma(row, x1, a[1][n]), a[2][n] = vf_fma(row, x2, a[2][n]);
     }
   }
@@ -23,13 +43,13 @@ static SN_RT_INLINE void rr_accumulate(const float *c, const float *x, uint32_t 
 }
 
 // The part of eight proxy bones or joints, whose `count` columns begin at c and x: computed, or the one that is kept.
-static SN_RT_INLINE void rr_part(const float *c, const float *x, uint32_t count, int stale, float *kept,
+static SN_RT_INLINE void rr_part(rr_columns c, int packed, const float *x, uint32_t count, int stale, float *kept,
                                  vf sum[3][rr_vectors]) {
   vf part[3][rr_vectors];
   for (int a = 0; a < 3; a++)
     for (int n = 0; n < rr_vectors; n++)
       part[a][n] = stale ? vf_set(0) : vf_load(kept + a * SN_RT_ROTREG_ROWS + n * width);
-  if (stale) rr_accumulate(c, x, count, part);
+  if (stale) rr_accumulate(c, packed, x, count, part);
   for (int a = 0; a < 3; a++)
     for (int n = 0; n < rr_vectors; n++) {
       if (stale && kept) vf_store(kept + a * SN_RT_ROTREG_ROWS + n * width, part[a][n]);
@@ -37,11 +57,25 @@ static SN_RT_INLINE void rr_part(const float *c, const float *x, uint32_t count,
     }
 }
 
+// Packed: the fourth row of every bone, where its centre goes, becomes its translation.
+static SN_RT_INLINE void rr_translate(const sn_rt_packed_solve *s, uint32_t first_bone,
+                                      float rows[3][rr_vectors * 8]) {
+  for (uint32_t b = 0; b < rr_rows / 4; b++) {
+    const float *c = s->centres[first_bone + b];
+    for (int a = 0; a < 3; a++) {
+      float *r = rows[a] + 4 * b;
+      r[3] = s->unit * r[3] - (r[0] * c[0] + r[1] * c[1] + r[2] * c[2]);
+    }
+  }
+}
+
 // rr_rows rows of T' from row `first` of block `block` on, into the palette (6).
-static SN_RT_INLINE void rr_solve(const sn_rt_rotreg_job *job, uint32_t block, uint32_t first) {
+static SN_RT_INLINE void rr_solve(const sn_rt_rotreg_job *job, int packed, uint32_t block, uint32_t first) {
   uint32_t gradient_columns = 3 * job->bone_count, joint_columns = 4 * job->joint_count;
   uint32_t blocks = sn_rt_rotreg_blocks(job->bone_count), eights = blocks + sn_rt_blocks_of(job->joint_count);
-  const float *c = job->solve + (size_t)block * SN_RT_ROTREG_ROWS * (gradient_columns + joint_columns) + first;
+  rr_columns c = {packed ? (const char *)(job->packed.rows + first) : (const char *)(job->solve + first),
+                  job->packed.scales};
+  c = rr_further(c, block * ((size_t)gradient_columns + joint_columns), packed);
   float *kept = job->parts ? job->parts + (size_t)block * eights * 3 * SN_RT_ROTREG_ROWS + first : NULL;
   vf sum[3][rr_vectors];
   for (int n = 0; n < rr_vectors; n++) sum[0][n] = sum[1][n] = sum[2][n] = vf_set(0);
@@ -50,17 +84,23 @@ static SN_RT_INLINE void rr_solve(const sn_rt_rotreg_job *job, uint32_t block, u
     uint32_t most = bones ? 3 * SN_RT_LANES : 4 * SN_RT_LANES, at = most * (bones ? e : e - blocks);
     uint32_t left = (bones ? gradient_columns : joint_columns) - at;
     const float *x = (bones ? job->gradients : job->matrices) + 4 * (size_t)at;
-    size_t column = bones ? at : (size_t)gradient_columns + at;
-    rr_part(c + column * SN_RT_ROTREG_ROWS, x, left < most ? left : most, !job->stale || job->stale[e], kept, sum);
+    rr_part(rr_further(c, bones ? at : (size_t)gradient_columns + at, packed), packed, x, left < most ? left : most,
+            !job->stale || job->stale[e], kept, sum);
   }
   float rows[3][rr_vectors * 8];
   for (int a = 0; a < 3; a++)
     for (int n = 0; n < rr_vectors; n++) vf_store(rows[a] + n * width, sum[a][n]);
   uint32_t start = SN_RT_ROTREG_ROWS * block + first, end = 4 * job->bone_count;
+  if (packed) rr_translate(&job->packed, start / 4, rows);
   float *out = job->matrices + 16 * (size_t)job->joint_count + 4 * (size_t)start;
   for (uint32_t r = 0; r < rr_rows && start + r < end; r++, out += 4) {
     out[0] = rows[0][r], out[1] = rows[1][r], out[2] = rows[2][r], out[3] = 0;
   }
+}
+
+static SN_RT_INLINE void rr_solve_all(const sn_rt_rotreg_job *job, int packed) {
+  for (uint32_t b = 0; b < sn_rt_rotreg_blocks(job->bone_count); b++)
+    for (uint32_t first = 0; first < SN_RT_ROTREG_ROWS; first += rr_rows) rr_solve(job, packed, b, first);
 }
 
 static void rotreg(const sn_rt_rotreg_job *job) {
@@ -76,6 +116,8 @@ static void rotreg(const sn_rt_rotreg_job *job) {
         rr_predict(job->blocks + b, lane, turns, out);
       }
     }
-  for (uint32_t b = 0; b < blocks; b++)
-    for (uint32_t first = 0; first < SN_RT_ROTREG_ROWS; first += rr_rows) rr_solve(job, b, first);
+  if (job->packed.rows)
+    rr_solve_all(job, 1);
+  else
+    rr_solve_all(job, 0);
 }

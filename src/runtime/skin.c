@@ -154,7 +154,7 @@ static sn_rt_status check_arguments(const sn_rt_model *model, const sn_rt_output
                       flags ? "strides must be multiples of the size of a number and hold three of them"
                             : "strides must be multiples of 4 and at least 12 bytes (0: 12)");
   }
-  if (flags && model->info.shade == SN_RT_SHADE_RECOMPUTE && output->normals)
+  if ((flags & SN_RT_HALF_POSITIONS) && model->info.shade == SN_RT_SHADE_RECOMPUTE && output->normals)
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "normals of this model are made from its positions, in floats");
   if (first > model->info.vertex_count || count > model->info.vertex_count - first) {
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "vertices %u to %u are not all there: the model has %u", first,
@@ -195,28 +195,40 @@ sn_rt_status sn_rt_skin_extra(const sn_rt_model *model, const void *scratch, con
     job.normals = normals ? (char *)output->normals + start * job.normal_stride : NULL;
     r.begin = first > start ? first - start : 0, r.end = end < stop ? end - start : stop - start;
     int whole = first <= start && stop <= end;
-    (!whole || extras->flags ? skin_part : extras->blocks ? skin_blocks : skin_chunk)(&job, &r);
+    int halves = extras->flags & (normals ? SN_RT_HALF_POSITIONS | SN_RT_HALF_NORMALS : SN_RT_HALF_POSITIONS);
+    (!whole || halves ? skin_part : extras->blocks ? skin_blocks : skin_chunk)(&job, &r);
   }
   return SN_RT_OK;
 }
 
 // ---- normals from the deformed triangles (Wang 2007, section 6) ----------------------------------------------------------
 
-// Vertices first .. end - 1 of one block: it is evaluated into a buffer.
-static void shade_part(const sn_rt_shade_job *all, const sn_rt_kernels *kernels, uint32_t first, uint32_t end) {
-  float normals[SN_RT_LANES][3];
-  sn_rt_shade_job job = *all;
-  job.first_block = first / SN_RT_LANES, job.last_block = job.first_block + 1;
-  job.normals = (char *)normals, job.normal_stride = sizeof *normals;
-  kernels->shade(&job);
-  for (uint32_t i = first; i < end; i++) {
-    memcpy(all->normals + i * all->normal_stride, normals[i % SN_RT_LANES], sizeof *normals);
+// Vertices first .. end - 1, through a buffer: parts of blocks, and halves.
+static void shade_part(const sn_rt_shade_job *all, const sn_rt_kernels *kernels, uint32_t first, uint32_t end,
+                       int half) {
+  enum { batch = 8 };
+  float normals[batch * SN_RT_LANES][3];
+  for (uint32_t i = first; i < end;) {
+    sn_rt_shade_job job = *all;
+    uint32_t start = i / SN_RT_LANES * SN_RT_LANES, blocks = sn_rt_blocks_of(end - start);
+    job.first_block = start / SN_RT_LANES, job.last_block = job.first_block + (blocks < batch ? blocks : batch);
+    job.normals = (char *)normals, job.normal_stride = sizeof *normals;
+    kernels->shade(&job);
+    for (; i < end && i < job.last_block * SN_RT_LANES; i++)
+      sn_rt_put(all->normals + i * all->normal_stride, normals[i - start], 3, half);
   }
 }
 
 sn_rt_status sn_rt_normals(const sn_rt_model *model, const sn_rt_output *output, uint32_t first, uint32_t count,
                            sn_rt_error *error) {
-  sn_rt_status status = check_arguments(model, output, 0, first, count, error);
+  return sn_rt_normals_extra(model, output, NULL, first, count, error);
+}
+
+sn_rt_status sn_rt_normals_extra(const sn_rt_model *model, const sn_rt_output *output, const sn_rt_extras *extras,
+                                 uint32_t first, uint32_t count, sn_rt_error *error) {
+  uint32_t flags = extras ? extras->flags : 0;
+  int half = flags & SN_RT_HALF_NORMALS;
+  sn_rt_status status = check_arguments(model, output, flags, first, count, error);
   if (status || model->info.shade != SN_RT_SHADE_RECOMPUTE || !output->normals) return status;
   const sn_rt_kernels *kernels = sn_rt_kernels_of(model->path);
   sn_rt_shade_job job = {.start = model->sections[SN_SECTION_SHADE_START],
@@ -225,17 +237,17 @@ sn_rt_status sn_rt_normals(const sn_rt_model *model, const sn_rt_output *output,
                          .index_bytes = sn_rt_fan_bytes(model->info.vertex_count),
                          .last_vertex = model->info.vertex_count - 1,
                          .positions = (const char *)output->positions,
-                         .position_stride = output->position_stride ? output->position_stride : 12,
+                         .position_stride = stride_of(output->position_stride, 0),
                          .normals = (char *)output->normals,
-                         .normal_stride = output->normal_stride ? output->normal_stride : 12};
+                         .normal_stride = stride_of(output->normal_stride, half)};
   uint32_t end = first + count, whole = (first + SN_RT_LANES - 1) / SN_RT_LANES * SN_RT_LANES;
-  if (whole > end) whole = end;
-  uint32_t blocks_end = whole + (end - whole) / SN_RT_LANES * SN_RT_LANES;
-  if (first < whole) shade_part(&job, kernels, first, whole);
-  if (blocks_end < end) shade_part(&job, kernels, blocks_end, end);
-  job.first_block = whole / SN_RT_LANES, job.last_block = blocks_end / SN_RT_LANES;
+  if (whole > end || half) whole = end;
+  uint32_t rest = whole + (end - whole) / SN_RT_LANES * SN_RT_LANES;
+  if (first < whole) shade_part(&job, kernels, first, whole, half);
+  if (rest < end) shade_part(&job, kernels, rest, end, half);
+  job.first_block = whole / SN_RT_LANES, job.last_block = rest / SN_RT_LANES;
   job.normals += whole * job.normal_stride;
-  if (whole < blocks_end) kernels->shade(&job);
+  if (whole < rest) kernels->shade(&job);
   return SN_RT_OK;
 }
 

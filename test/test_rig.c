@@ -325,6 +325,112 @@ static void rigid_motion_changes_the_root_only(void **state) {
   free_tube(&t);
 }
 
+// The same mesh and frames with vertex i as vertex place[i].
+static void permute_vertices(sn_context *ctx, const tube *t, const int *place, sn_mesh *rest, sn_frames *frames) {
+  int n = t->rest.vertex_count;
+  assert_ok(ctx, sn_mesh_new(ctx, n, t->rest.triangle_count, rest));
+  assert_ok(ctx, sn_frames_new(ctx, n, t->frames.frame_count, frames));
+  for (int i = 0; i < n; i++) {
+    memcpy(rest->positions[place[i]], t->rest.positions[i], sizeof(float[3]));
+    for (int f = 0; f < t->frames.frame_count; f++)
+      memcpy(sn_frame_mutable(frames, f)[place[i]], sn_frame(&t->frames, f)[i], sizeof(float[3]));
+  }
+  for (int e = 0; e < t->rest.triangle_count; e++)
+    for (int c = 0; c < 3; c++) rest->triangles[e][c] = place[t->rest.triangles[e][c]];
+}
+
+static void permuted_vertices_permute_the_weights(void **state) {
+  (void)state;
+  sn_context ctx = serial();
+  enum { n = rings * around };
+  tube t = make_tube(&ctx, 4, 8, 21);
+  sn_mesh rest;
+  sn_frames frames;
+  int place[n];
+  for (int i = 0; i < n; i++) place[i] = (i * 385 + 17) % n; // 385 and n have no common divisor
+  permute_vertices(&ctx, &t, place, &rest, &frames);
+  sn_rig_options o = options_for(4, SN_RIG_TREE);
+  sn_rig_result a, b;
+  assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &a));
+  assert_ok(&ctx, sn_rig(&ctx, &rest, &frames, &o, &b));
+  assert_int_equal(a.report.bones, b.report.bones);
+  for (int j = 0; j < a.report.bones; j++) {
+    sn_vec3 p = sn_affine_translation(a.skeleton.rest[j]), q = sn_affine_translation(b.skeleton.rest[j]);
+    assert_int_equal(a.skeleton.parents[j], b.skeleton.parents[j]);
+    assert_below(sn_vec3_distance(p, q), 1e-4);
+  }
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < a.report.bones; j++) {
+      double w[2] = {0};
+      for (int q = 0; q < 4; q++) {
+        int e = 4 * i + q, g = 4 * place[i] + q;
+        if (a.skin.joints[e] == j) w[0] += (double)a.skin.weights[e];
+        if (b.skin.joints[g] == j) w[1] += (double)b.skin.weights[g];
+      }
+      assert_near(w[0], w[1], 1e-3);
+    }
+  sn_rig_result_free(&a), sn_rig_result_free(&b);
+  sn_mesh_free(&rest), sn_frames_free(&frames);
+  free_tube(&t);
+}
+
+// Rest mesh and frames turned and moved together: so is the skeleton, and the error stays.
+static void a_turned_set_gives_a_turned_skeleton(void **state) {
+  (void)state;
+  sn_context ctx = serial();
+  sn_random rng = sn_random_new(22);
+  tube t = make_tube(&ctx, 4, 8, 23);
+  sn_affine motion = sn_affine_make(random_rotation(&rng), random_vec3(&rng));
+  sn_rig_options o = options_for(4, SN_RIG_TREE);
+  sn_rig_result a, b;
+  assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &a));
+  for (int i = 0; i < t.rest.vertex_count; i++) {
+    sn_vec3_store(sn_affine_apply(motion, sn_vec3_from(t.rest.positions[i])), t.rest.positions[i]);
+    for (int f = 0; f < t.frames.frame_count; f++) {
+      float *x = sn_frame_mutable(&t.frames, f)[i];
+      sn_vec3_store(sn_affine_apply(motion, sn_vec3_from(x)), x);
+    }
+  }
+  assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &b));
+  assert_int_equal(a.report.bones, b.report.bones);
+  assert_near(a.report.rms_pct_diag, b.report.rms_pct_diag, 2e-3);
+  for (int j = 0; j < a.report.bones; j++) {
+    double nearest = INFINITY;
+    if (a.skeleton.parents[j] < 0) continue; // a root is where its vertices are, not at a joint
+    sn_vec3 p = sn_affine_apply(motion, sn_affine_translation(a.skeleton.rest[j]));
+    for (int k = 0; k < b.report.bones; k++)
+      nearest = fmin(nearest, sn_vec3_distance(p, sn_affine_translation(b.skeleton.rest[k])));
+    assert_below(nearest, 0.05);
+  }
+  sn_rig_result_free(&a), sn_rig_result_free(&b);
+  free_tube(&t);
+}
+
+// Many bones are fitted by conjugate gradients. From poses that are turned as a whole, and bone by bone, they come back.
+static void many_bones_find_back(void **state) {
+  (void)state;
+  sn_context ctx = serial();
+  sn_random rng = sn_random_new(24);
+  enum { bones = 70, frames = 2 };
+  tube t = make_tube(&ctx, bones, frames, 25);
+  sn_rig_options o = options_for(0, SN_RIG_TREE);
+  o.given = SN_RIG_WEIGHTS, o.skeleton = &t.skeleton, o.skin = &t.skin, o.poses = &t.poses;
+  assert_ok(&ctx, sn_skeleton_sort(&ctx, &t.skeleton));
+  for (int f = 0; f < frames; f++)
+    for (int j = 0; j < bones; j++) {
+      sn_affine *pose = &sn_pose(&t.poses, f)[j];
+      sn_mat3 turn = sn_rotation_exp(sn_vec3_scale(random_vec3(&rng), 0.05));
+      *pose = sn_affine_mul(sn_affine_make(sn_rotation_exp(sn_vec3_make(0.2, 0.1, 0)), sn_vec3_make(1, 0, 0)), *pose);
+      *pose = sn_affine_mul(*pose, sn_affine_about(turn, sn_vec3_make(1.2 * j, 0, 0)));
+    }
+  sn_rig_result r;
+  assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &r));
+  assert_below(r.report.rms_pct_diag, 0.05); // of several percent; a long chain is the hardest case
+  assert_below(r.report.joint_gap_pct_diag, 0.01);
+  sn_rig_result_free(&r);
+  free_tube(&t);
+}
+
 static void size_does_not_matter(void **state) {
   (void)state;
   sn_context ctx = serial();
@@ -750,6 +856,9 @@ int main(void) {
     cmocka_unit_test(free_and_affine_bones),
     cmocka_unit_test(same_bytes_at_any_thread_count),
     cmocka_unit_test(permuted_frames_permute_the_animation),
+    cmocka_unit_test(permuted_vertices_permute_the_weights),
+    cmocka_unit_test(a_turned_set_gives_a_turned_skeleton),
+    cmocka_unit_test(many_bones_find_back),
     cmocka_unit_test(rigid_motion_changes_the_root_only),
     cmocka_unit_test(size_does_not_matter),
     cmocka_unit_test(degenerate_data),

@@ -65,6 +65,17 @@ expect 0 "4 bones" "$SINEW" rig "${in[@]}" --solver schaefer --bones 4 --keep-bo
 expect 1 "leave out joints none" "$SINEW" rig "${in[@]}" --solver hasler --joints none --bones 4 -o no.glb
 expect 1 "0 to 23, or auto" "$SINEW" rig "${in[@]}" --rest-frame 99 --bones 4 -o no.glb
 
+# Frames that bring faces need no --rest; the mesh of a .glb takes the pose, normals and all.
+expect 0 "rest pose: frame 3" "$SINEW" rig --frames tree.glb --rest-frame 3 --bones 4 --keep-bones -o faces.glb --json faces.json
+"$SINEW" convert tree.glb tree.pc2 --quiet || failures=$((failures + 1))
+agree faces.json faces.glb tree.pc2
+expect 0 "rest pose: frame" "$SINEW" rig --rest leg/skeleton.glb --frames leg/frames.pc2 --rest-frame auto --bones 4 --keep-bones -o posed2.glb --json posed2.json
+agree posed2.json posed2.glb leg/frames.pc2
+"$SINEW" convert leg/frames.pc2 objs/ --rest leg/rest.obj --quiet || failures=$((failures + 1))
+expect 0 "4 bones" "$SINEW" rig --frames objs --rest-frame auto --bones 4 --keep-bones -o objs.glb --json objs.json
+agree objs.json objs.glb leg/frames.pc2
+expect 1 "bring one" "$SINEW" rig --frames leg/frames.pc2 --bones 4 -o no.glb
+
 # Several clips in one solve; a range of frames.
 "$SINEW" gen leg --vertices 1500 --frames 24 --seed 2 -o leg2 --quiet
 expect 0 "5 bones" "$SINEW" rig "${in[@]}" --frames leg2/frames.pc2 --bones 5 --keep-bones -o two.glb --json two.json

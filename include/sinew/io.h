@@ -295,6 +295,7 @@ typedef struct sn_gltf_out {
   const sn_gltf *base;
   const sn_mesh *mesh;        // in the vertex order of base's flattened mesh, where there is a base
   const float (*normals)[3];  // computed where NULL and there is no base
+  bool posed;                 // mesh is another pose than base's, whose tangents and morph targets do not fit it
   const float (*tangents)[4]; // for parts of `base` with normals and texture coordinates, but without tangents
   const float (*colors)[3];   // COLOR_0, linear RGB 0..1, e.g. a heat map
   const sn_skeleton *skeleton;

@@ -127,6 +127,11 @@ sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, 
                  sn_rig_result *out);
 void sn_rig_result_free(sn_rig_result *result);
 
+// The part of the joints with a parent that is inside the rest mesh (winding number above 1/2; 100 where there are none), and the
+// largest distance of one of the others to the surface.
+sn_status sn_rig_joints_inside(sn_context *ctx, const sn_mesh *rest, const sn_skeleton *skeleton, double *inside_pct,
+                               double *outside_pct_diag);
+
 // The frame from which the others are reached with the least bending: a rest pose where none is given.
 int sn_rig_rest_frame(const sn_frames *frames);
 

@@ -152,17 +152,12 @@ static sn_status choose_frames(cli *c, rig_job *job) {
 // --rest-frame: the positions of a frame of --frames (counted before --keys) become those of the rest pose.
 static sn_status choose_rest(cli *c, rig_job *job) {
   sn_examples *e = &job->examples;
-  const char *text = sn_cli_text(c, "--rest-frame"), *rest = sn_cli_text(c, "--rest");
+  const char *text = sn_cli_text(c, "--rest-frame");
   char *end = NULL;
   long frame = strcmp(text, "auto") == 0 ? sn_rig_rest_frame(&e->frames) : strtol(text, &end, 10);
   if ((end && (end == text || *end)) || frame < 0 || frame >= e->frames.frame_count) {
     return sn_fail(&c->ctx, SN_BAD_INPUT, "--rest-frame %s: a frame from 0 to %d, or auto", text,
                    e->frames.frame_count - 1);
-  }
-  if (sn_cli_has_extension(rest, ".glb") || sn_cli_has_extension(rest, ".gltf")) {
-    return sn_fail(&c->ctx, SN_UNSUPPORTED,
-                   "--rest-frame: %s keeps the rest pose of its mesh; convert it to .obj and give that as --rest",
-                   rest);
   }
   memcpy(e->rest.positions, sn_frame(&e->frames, (int)frame),
          (size_t)e->rest.vertex_count * sizeof *e->rest.positions);
@@ -204,11 +199,11 @@ static void heat_colour(double t, float out[3]) {
   for (int c = 0; c < 3; c++) out[c] = (float)(stops[k][c] + (at - k) * (stops[k + 1][c] - stops[k][c]));
 }
 
-// Mesh, skin and colours in the order of the rest file.
+// Mesh, skin, normals and colours in the order of the rest file.
 typedef struct file_order {
   sn_mesh mesh;
   sn_skin skin;
-  float (*colours)[3];
+  float (*colours)[3], (*normals)[3];
   sn_arena memory;
 } file_order;
 
@@ -220,9 +215,11 @@ static sn_status to_file_order(cli *c, const rig_job *job, file_order *out) {
   sn_status status = sn_examples_file_mesh(&c->ctx, e, &out->mesh);
   if (status == SN_OK) status = sn_examples_file_skin(&c->ctx, e, &job->result.skin, &out->skin);
   out->colours = sn_arena_alloc(&c->ctx, &out->memory, (size_t)count, sizeof *out->colours);
+  out->normals = sn_arena_alloc(&c->ctx, &out->memory, (size_t)count, sizeof *out->normals);
   float(*colours)[3] = sn_arena_alloc(&c->ctx, &out->memory, (size_t)n, sizeof *colours);
-  if (status == SN_OK && (!out->colours || !colours)) status = c->ctx.error.status;
+  if (status == SN_OK && (!out->colours || !out->normals || !colours)) status = c->ctx.error.status;
   if (status != SN_OK) return status;
+  sn_examples_normals(e, (const float(*)[3])e->rest.positions, out->normals);
   double worst = 0;
   for (int i = 0; i < n; i++) worst = fmax(worst, rms[i]);
   for (int i = 0; i < n; i++) heat_colour(worst > 0 ? rms[i] / worst : 0, colours[i]);
@@ -254,9 +251,20 @@ static sn_status free_names(cli *c, const sn_gltf *base, sn_skeleton *skeleton) 
   return status;
 }
 
+// The document that the rest mesh is from; NULL: it is from another file.
+static sn_status read_base(cli *c, rig_job *job, sn_gltf **out) {
+  const char *path = sn_cli_text(c, "--rest"), *frames[1], *clip;
+  *out = NULL;
+  if (!path) { // the frames brought it
+    sn_cli_texts(c, "--frames", frames, 1);
+    path = sn_clip_path(&c->ctx, &job->memory, frames[0], &clip);
+    if (!path) return c->ctx.error.status;
+  }
+  return sn_is_document(path) ? sn_gltf_read(&c->ctx, path, out) : SN_OK;
+}
+
 static sn_status write_rig(cli *c, rig_job *job, const char *path) {
   const sn_examples *e = &job->examples;
-  const char *rest = sn_cli_text(c, "--rest");
   sn_gltf_clip_out *clips = SN_NEW(&c->ctx, &job->memory, sn_gltf_clip_out, e->clip_count);
   file_order order;
   sn_gltf *base = NULL;
@@ -271,15 +279,15 @@ static sn_status write_rig(cli *c, rig_job *job, const char *path) {
                                           .first_frame = first,
                                           .frame_count = frames};
   }
-  if (status == SN_OK && rest && sn_is_document(rest)) {
-    status = sn_gltf_read(&c->ctx, rest, &base);
-  }
+  if (status == SN_OK) status = read_base(c, job, &base);
   if (status == SN_OK && base && job->options.given == SN_RIG_NOTHING) {
     status = free_names(c, base, &job->result.skeleton);
   }
   if (status == SN_OK) {
     sn_gltf_out out = {.base = base,
                        .mesh = &order.mesh,
+                       .normals = job->rest_frame >= 0 ? (const float(*)[3])order.normals : NULL,
+                       .posed = job->rest_frame >= 0,
                        .colors = sn_cli_given(c, "--heat") ? (const float(*)[3])order.colours : NULL,
                        .skeleton = &job->result.skeleton,
                        .skin = &order.skin,

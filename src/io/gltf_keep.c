@@ -72,6 +72,7 @@ static sn_status keep_part(gltf_builder *b, const sn_gltf_out *what, const sn_me
     sn_gltf_add_positions(b, attributes, (const float(*)[3])mesh->positions + first, count);
     if (!is_identity(&part->place)) status = bake_place(b, what->base, part, primitive);
   }
+  if (what->posed) json_object_del(attributes, "TANGENT"), json_object_del(primitive, "targets");
   if (what->normals) sn_gltf_add_normals(b, attributes, what->normals + first, count);
   if (what->tangents && json_object_get(attributes, "NORMAL") && json_object_get(attributes, "TEXCOORD_0") &&
       !json_object_get(attributes, "TANGENT")) {
@@ -126,6 +127,7 @@ static void clean_node(gltf_builder *b, const sn_gltf_out *what, int node) {
   sn_gltf_set(b, json, "skin", json_integer(0));
   json_object_del(json, "weights");
   json_object_del(mesh, "weights");
+  if (what->posed) json_object_del(json_object_get(mesh, "extras"), "targetNames");
   json_t *names = json_object_get(json_object_get(mesh, "extras"), "targetNames");
   for (int k = 0; json_is_array(names) && k < what->morph_count; k++) {
     char name[32];

@@ -80,18 +80,33 @@ static sn_status load_rest(sn_context *ctx, const sn_load_options *options, sn_e
   return status == SN_OK ? sn_load_name(ctx, sn_mesh_check(ctx, &out->rest), path) : status;
 }
 
+// Frames that come with faces bring the rest mesh: that of a document, or their first.
+static sn_status own_rest(sn_context *ctx, sn_load_options *options, sn_examples *out) {
+  const char *path = options->frames[0];
+  if (has_extension(path, ".abc") || sn_is_document(path)) {
+    options->rest = path;
+  } else if (!sn_format_does(path, SN_READS_FRAMES) || has_extension(path, ".obj")) {
+    char **paths;
+    int count;
+    sn_status status = sn_list_objs(ctx, path, &out->memory, &paths, &count);
+    if (status != SN_OK) return status;
+    options->rest = paths[0];
+  }
+  if (options->rest) sn_examples_note(ctx, out, "%s is the rest mesh", options->rest);
+  return SN_OK;
+}
+
 sn_status sn_examples_load(sn_context *ctx, const sn_load_options *asked, sn_examples *out) {
   *out = (sn_examples){.memory = sn_arena_new(ctx)};
   sn_load_options complete = *asked, *options = &complete;
   sn_status status = sn_load_expand(ctx, &out->memory, &complete);
   float(*normals)[3] = NULL;
-  if (status == SN_OK && !options->rest && options->frames_count > 0 && has_extension(options->frames[0], ".abc")) {
-    options->rest = options->frames[0]; // frames that come with faces
-  }
+  if (status == SN_OK && !options->rest && options->frames_count > 0) status = own_rest(ctx, options, out);
   if (status == SN_OK && options->rest) {
     status = load_rest(ctx, options, out, &normals);
   } else if (status == SN_OK && (options->frames_count > 0 || (options->skeleton_count == 0 && !options->values))) {
-    status = sn_fail(ctx, SN_BAD_INPUT, "a rest mesh is needed: `rest` FILE (only an .abc of frames has one)");
+    status =
+      sn_fail(ctx, SN_BAD_INPUT, "a rest mesh is needed: `rest` FILE (frames as .abc, .obj or .glb bring one)");
   }
   if (status == SN_OK && options->frames_count > 0) status = sn_load_frames(ctx, options, out);
   if (status == SN_OK && options->skeleton_count > 0) status = sn_load_skeletons(ctx, options, out);

@@ -7,8 +7,10 @@
 #include <string.h>
 
 enum {
-  block_size = 48, // triangles that are taken together where they are far away
-  walls = 12       // vertices near a point outside from which the way through the body is measured
+  part_size = 8,   // triangles that are taken together where they are far away
+  block_parts = 6, // and so many parts where those are
+  block_size = part_size * block_parts,
+  walls = 12 // vertices near a point outside from which the way through the body is measured
 };
 
 // A block farther away than this many of its radii acts like a point: the winding number is wrong by about 1e-3 then.
@@ -29,17 +31,24 @@ static double triangle_winding(const rig_body *b, int t, const double x[3]) {
   return atan2(up, down) / (2 * SN_PI);
 }
 
+// What a block that is far away adds to the winding number about x; false where it is near.
+static bool far_winding(const rig_block *block, const double x[3], double *sum) {
+  sn_vec3 d = {block->centre.x - x[0], block->centre.y - x[1], block->centre.z - x[2]};
+  double square = sn_vec3_dot(d, d);
+  if (!(square > far_radii * far_radii * block->radius * block->radius)) return false;
+  *sum += sn_vec3_dot(block->area, d) / (4 * SN_PI * square * sqrt(square));
+  return true;
+}
+
 double sn_rig_winding(const rig_body *b, const double x[3]) {
   double sum = 0;
   for (int k = 0; k < b->block_count; k++) {
-    const rig_block *block = &b->blocks[k];
-    sn_vec3 d = sn_vec3_sub(block->centre, (sn_vec3){x[0], x[1], x[2]});
-    double distance = sn_vec3_length(d);
-    if (distance > far_radii * block->radius && distance > 0) {
-      sum += sn_vec3_dot(block->area, d) / (4 * SN_PI * distance * distance * distance);
-      continue;
+    if (far_winding(&b->blocks[k], x, &sum)) continue;
+    for (int q = k * block_parts; q < (k + 1) * block_parts && q < b->part_count; q++) {
+      const rig_block *part = &b->parts[q];
+      if (far_winding(part, x, &sum)) continue;
+      for (int t = part->first; t < part->first + part->count; t++) sum += triangle_winding(b, t, x);
     }
-    for (int t = block->first; t < block->first + block->count; t++) sum += triangle_winding(b, t, x);
   }
   return b->sign * sum;
 }
@@ -157,7 +166,7 @@ static void sort_triangles(const sn_mesh *rest, const rig_problem *p, int *rank,
   }
 }
 
-static void fill_block(rig_body *b, int first, int count, rig_block *out) {
+static void fill_block(const rig_body *b, int first, int count, rig_block *out) {
   *out = (rig_block){.first = first, .count = count};
   double total = 0;
   for (int t = first; t < first + count; t++) {
@@ -166,11 +175,6 @@ static void fill_block(rig_body *b, int first, int count, rig_block *out) {
     double size = sn_vec3_length(area) + 1e-300;
     out->area = sn_vec3_add(out->area, area);
     out->centre = sn_vec3_mad(out->centre, sn_vec3_add(a, sn_vec3_add(e, g)), size / 3), total += size;
-    b->volume += sn_vec3_dot(a, sn_vec3_cross(e, g)) / 6;
-    for (int k = 0; k < 3; k++) {
-      sn_vec3 *normal = &b->normal[b->triangle[t][k]];
-      *normal = sn_vec3_add(*normal, area);
-    }
   }
   out->centre = sn_vec3_scale(out->centre, 1 / total);
   for (int t = first; t < first + count; t++)
@@ -179,27 +183,48 @@ static void fill_block(rig_body *b, int first, int count, rig_block *out) {
     }
 }
 
+static rig_block *new_blocks(sn_context *ctx, sn_arena *memory, const rig_body *b, int triangles, int size,
+                             int *count) {
+  *count = (triangles + size - 1) / size;
+  rig_block *out = SN_NEW(ctx, memory, rig_block, *count);
+  for (int k = 0; out && k < *count; k++) {
+    int first = k * size;
+    fill_block(b, first, triangles - first < size ? triangles - first : size, &out[k]);
+  }
+  return out;
+}
+
+static void add_normals(rig_body *b, int triangles) {
+  for (int t = 0; t < triangles; t++) {
+    sn_vec3 a = corner(b, t, 0), e = corner(b, t, 1), g = corner(b, t, 2);
+    sn_vec3 area = sn_vec3_cross(sn_vec3_sub(e, a), sn_vec3_sub(g, a));
+    b->volume += sn_vec3_dot(a, sn_vec3_cross(e, g)) / 6;
+    for (int k = 0; k < 3; k++) {
+      sn_vec3 *normal = &b->normal[b->triangle[t][k]];
+      *normal = sn_vec3_add(*normal, area);
+    }
+  }
+  for (int i = 0; i < b->n; i++) {
+    double length = sn_vec3_length(b->normal[i]);
+    if (length > 0) b->normal[i] = sn_vec3_scale(b->normal[i], 1 / length);
+  }
+}
+
 sn_status sn_rig_body_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const rig_problem *p,
                             rig_body *out) {
   int triangles = rest->triangle_count;
-  *out =
-    (rig_body){.n = p->n, .u = (const double(*)[4])p->u, .block_count = (triangles + block_size - 1) / block_size};
+  *out = (rig_body){.n = p->n, .u = (const double(*)[4])p->u};
   sn_arena scratch = sn_arena_new(ctx);
   int *rank = SN_NEW(ctx, &scratch, int, p->n), *start = SN_NEW(ctx, &scratch, int, p->n + 1);
   out->triangle = sn_arena_alloc(ctx, memory, (size_t)triangles, sizeof *out->triangle);
-  out->blocks = SN_NEW(ctx, memory, rig_block, out->block_count);
   out->normal = SN_NEW(ctx, memory, sn_vec3, p->n);
-  bool good = rank && start && out->triangle && out->blocks && out->normal;
+  bool good = rank && start && out->triangle && out->normal;
   if (good) {
     sort_triangles(rest, p, rank, start, out);
-    for (int k = 0; k < out->block_count; k++) {
-      int first = k * block_size, count = triangles - first < block_size ? triangles - first : block_size;
-      fill_block(out, first, count, &out->blocks[k]);
-    }
-    for (int i = 0; i < p->n; i++) {
-      double length = sn_vec3_length(out->normal[i]);
-      if (length > 0) out->normal[i] = sn_vec3_scale(out->normal[i], 1 / length);
-    }
+    out->blocks = new_blocks(ctx, memory, out, triangles, block_size, &out->block_count);
+    out->parts = new_blocks(ctx, memory, out, triangles, part_size, &out->part_count);
+    good = out->blocks && out->parts;
+    add_normals(out, triangles);
     out->sign = out->volume < 0 ? -1 : 1; // a mesh that is inside out has an inside all the same
   }
   sn_arena_free(&scratch);

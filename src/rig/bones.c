@@ -100,25 +100,26 @@ static void sweep_frames(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-void sn_rig_overlaps(const rig_model *m, int *start, int *overlap) {
-  int count = 0;
+bool sn_rig_overlaps(sn_context *ctx, sn_arena *memory, const rig_model *m, const int **start, const int **overlap) {
+  size_t bones = (size_t)m->bones;
+  int *first = SN_NEW(ctx, memory, int, bones + 1), *others = SN_NEW(ctx, memory, int, bones *bones), count = 0;
+  if (!first || !others) return false;
   for (int j = 0; j < m->bones; j++) {
-    start[j] = count;
+    first[j] = count;
     for (int k = 0; k < m->bones; k++)
-      if (rig_pair(m, j, k)[9] > 0) overlap[count++] = k;
+      if (rig_pair(m, j, k)[9] > 0) others[count++] = k;
   }
-  start[m->bones] = count;
+  first[m->bones] = count;
+  *start = first, *overlap = others;
+  return true;
 }
 
 sn_status sn_rig_bones_rigid(sn_context *ctx, rig_model *m, int sweeps, const bool *locked) {
   sn_arena scratch = sn_arena_new(ctx);
-  size_t bones = (size_t)m->bones;
-  double *space = SN_NEW(ctx, &scratch, double, 12 * bones * (size_t)sn_threads(ctx));
-  int *start = SN_NEW(ctx, &scratch, int, bones + 1), *overlap = SN_NEW(ctx, &scratch, int, bones *bones);
-  bool good = space && start && overlap;
+  bones_job job = {.m = m, .sweeps = sweeps, .locked = locked};
+  job.scratch = SN_NEW(ctx, &scratch, double, 12 * (size_t)m->bones * (size_t)sn_threads(ctx));
+  bool good = job.scratch && sn_rig_overlaps(ctx, &scratch, m, &job.start, &job.overlap);
   if (good) {
-    sn_rig_overlaps(m, start, overlap);
-    bones_job job = {m, sweeps, locked, space, start, overlap};
     rig_parallel(ctx, m->p->f, 2, 1e3 * sweeps * m->bones * m->p->f, sweep_frames, &job);
     sn_rig_model_refresh(ctx, m);
   }

@@ -92,7 +92,7 @@ static void measure(const rig_model *m, cluster_info *info) {
 static void drop_empty(rig_model *m, const cluster_info *info) {
   size_t row = 4 * 3 * (size_t)m->p->f;
   int kept = 0;
-  int map[65536 / 16];
+  int map[RIG_MOST_BONES];
   for (int j = 0; j < m->bones; j++) {
     map[j] = info[j].count >= 3 || (m->p->n < 3 && info[j].count > 0) ? kept++ : -1;
     if (map[j] >= 0 && map[j] != j) {

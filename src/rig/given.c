@@ -17,6 +17,7 @@ typedef struct given_solve {
   rig_tree tree;
   rig_smooth smooth;
   bool *locked; // joints + helpers
+  bool found;   // see sn_rig_with_skeleton
 } given_solve;
 
 static sn_status check_given(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o) {
@@ -79,7 +80,8 @@ static void given_tree(given_solve *g) {
 
 static sn_status prepare(sn_context *ctx, sn_arena *scratch, given_solve *g) {
   const sn_rig_options *o = g->o;
-  int frames = g->frames->frame_count, limit = o->given == SN_RIG_WEIGHTS ? o->skin->influences : o->influences;
+  bool weighted = o->given == SN_RIG_WEIGHTS || g->found;
+  int frames = g->frames->frame_count, limit = weighted ? o->skin->influences : o->influences;
   if (o->kept && o->skin->influences > limit) limit = o->skin->influences;
   int *order = SN_NEW(ctx, scratch, int, frames);
   g->locked = SN_NEW(ctx, scratch, bool, g->joint_count + o->helpers);
@@ -88,10 +90,11 @@ static sn_status prepare(sn_context *ctx, sn_arena *scratch, given_solve *g) {
   for (int j = 0; j < g->joint_count; j++) {
     g->locked[j] = o->given == SN_RIG_MOTION || o->helpers > 0 || (o->locked && o->locked[j]);
   }
-  sn_status status = sn_rig_problem_build(ctx, scratch, g->rest, g->frames, order, frames, &g->units, &g->p);
+  sn_status status = sn_rig_problem_build(ctx, scratch, g->rest, g->frames, NULL, order, frames, &g->units, &g->p);
   if (status == SN_OK) status = sn_rig_model_new(ctx, scratch, &g->p, g->joint_count + o->helpers, limit, &g->m);
   if (status == SN_OK) status = sn_rig_tree_new(ctx, scratch, g->joint_count + o->helpers, &g->tree);
-  double strength = o->omega < 0 ? 1e-4 : o->omega;
+  double strength = o->omega >= 0 ? o->omega : g->found ? 1 : 1e-4;
+  g->smooth.steady = g->found;
   if (status == SN_OK && strength > 0) {
     status = sn_rig_smooth_build(ctx, scratch, g->rest, &g->p, strength, &g->smooth);
   }
@@ -105,7 +108,7 @@ static sn_status prepare(sn_context *ctx, sn_arena *scratch, given_solve *g) {
     }
   for (size_t i = 0; i < (size_t)g->p.n; i++)
     for (size_t q = 0; q < (size_t)limit; q++) {
-      bool given = o->given == SN_RIG_WEIGHTS;
+      bool given = o->given == SN_RIG_WEIGHTS || g->found;
       m->joint[i * (size_t)limit + q] = given ? o->skin->joints[i * (size_t)limit + q] : 0;
       m->weight[i * (size_t)limit + q] = given ? (double)o->skin->weights[i * (size_t)limit + q] : q == 0;
     }
@@ -203,12 +206,34 @@ static sn_status add_helpers(sn_context *ctx, given_solve *g) {
   return status;
 }
 
+// Rounds that go on from what was found.
+static sn_status solve_again(sn_context *ctx, given_solve *g, int *rounds) {
+  enum { most = 12, most_tears = 8 };
+  bool mends = g->o->omega < 0;
+  sn_status status = pass(ctx, g, RIG_KEEP, NULL);
+  if (status == SN_OK) status = solve_motion(ctx, g, 6);
+  if (status == SN_OK && mends) sn_rig_smooth_by_error(&g->m, &g->smooth);
+  double before = INFINITY;
+  for (*rounds = 1; status == SN_OK && *rounds < most && g->m.error < 0.995 * before; ++*rounds) {
+    before = g->m.error;
+    status = pass(ctx, g, RIG_ADJUST, &g->smooth);
+    if (status == SN_OK) status = solve_motion(ctx, g, 2);
+  }
+  for (int k = 0; mends && k < most_tears && status == SN_OK; k++, ++*rounds) {
+    if (sn_rig_smooth_tears(&g->m, &g->smooth, RIG_TEAR) <= RIG_TEAR) break;
+    status = pass(ctx, g, RIG_ADJUST, &g->smooth);
+    if (status == SN_OK) status = solve_motion(ctx, g, 2);
+  }
+  return status == SN_OK ? pass(ctx, g, mends ? RIG_THIN : RIG_KEEP, &g->smooth) : status;
+}
+
 static sn_status solve(sn_context *ctx, given_solve *g, int *rounds) {
   sn_status status;
   *rounds = 1;
+  if (g->found && g->o->given == SN_RIG_SKELETON) return solve_again(ctx, g, rounds);
   if (g->o->given == SN_RIG_WEIGHTS) {
     status = pass(ctx, g, RIG_KEEP, NULL);
-    if (status == SN_OK) status = solve_motion(ctx, g, 20);
+    if (status == SN_OK) status = solve_motion(ctx, g, g->found ? 6 : 20);
     return status == SN_OK ? pass(ctx, g, RIG_KEEP, NULL) : status;
   }
   status = solve_weights(ctx, g);
@@ -264,11 +289,11 @@ static sn_status store(sn_context *ctx, const given_solve *g, sn_rig_result *out
 }
 
 sn_status sn_rig_with_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o,
-                               sn_rig_result *out) {
+                               bool found, sn_rig_result *out) {
   sn_status status = check_given(ctx, rest, frames, o);
   if (status != SN_OK) return status;
   sn_arena scratch = sn_arena_new(ctx);
-  given_solve g = {.rest = rest, .frames = frames, .o = o, .joint_count = o->skeleton->joint_count};
+  given_solve g = {.rest = rest, .frames = frames, .o = o, .joint_count = o->skeleton->joint_count, .found = found};
   int rounds = 0;
   out->memory = sn_arena_new(ctx);
   status = prepare(ctx, &scratch, &g);

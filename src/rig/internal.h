@@ -67,6 +67,9 @@ static inline void rig_used_one(const rig_problem *p) {
 // Monomials of u~ in this order: xx xy xz x yy yz y zz z 1, so that v~^T G v~ is a dot product of length 10.
 enum { RIG_MONOMIALS = 10 };
 
+// A thousand, twice as many to start from, and some.
+enum { RIG_MOST_BONES = 4096 };
+
 typedef struct rig_model {
   int bones, capacity;
   int limit;            // most influences of a vertex
@@ -151,13 +154,15 @@ typedef struct rig_units {
   sn_affine *motion; // per frame: the rigid motion that takes the rest pose there best
 } rig_units;
 
-// The problem of frames chosen[0 .. count), in that order.
+// The problem of frames chosen[0 .. count), in that order. `vertex`: where sn_rig_sort_vertices has sorted the mesh, which of the
+// frames' vertices is vertex i here; NULL: the same.
 sn_status sn_rig_problem_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_frames *frames,
-                               const int *chosen, int count, rig_units *units, rig_problem *p);
+                               const int *vertex, const int *chosen, int count, rig_units *units, rig_problem *p);
 void sn_rig_problem_free(rig_problem *p); // the file; the rest is in the arena
 
-// Fills the order of a problem whose u are set.
+// Fills the order of a problem whose u are set; of one whose vertices lie along the curve already.
 sn_status sn_rig_problem_order(sn_context *ctx, sn_arena *memory, rig_problem *p);
+sn_status sn_rig_problem_sorted(sn_context *ctx, sn_arena *memory, rig_problem *p);
 
 // Fills the moments of a problem whose x and u are set.
 sn_status sn_rig_problem_moments(sn_context *ctx, sn_arena *memory, rig_problem *p);
@@ -169,33 +174,47 @@ sn_affine sn_rig_from_units(const rig_units *units, int f, sn_affine t);
 sn_affine sn_rig_bone(const rig_model *m, int j, int f);
 void sn_rig_set_bone(rig_model *m, int j, int f, sn_affine a);
 
+// The rest mesh with its vertices along a space-filling curve: vertex i of `out` is vertex[i] of `rest`.
+sn_status sn_rig_sort_vertices(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, int **vertex, sn_mesh *out);
 // An order of the frames that depends on their contents only, so that permuting them permutes the result exactly.
-typedef struct rig_sort_key {
-  const void *bytes;
-  size_t size;
-  int frame;
-} rig_sort_key;
-sn_status sn_rig_sort_frames(sn_context *ctx, const sn_frames *frames, int *order);
+sn_status sn_rig_sort_frames(sn_context *ctx, const sn_frames *frames, const int *vertex, int *order);
+
+// The place along a space-filling curve (Morton's) of a point in the unit cube.
+static inline uint32_t rig_curve_code(const double at[3]) {
+  uint32_t code = 0;
+  for (int c = 0; c < 3; c++) {
+    uint32_t v = (uint32_t)(1023 * at[c]); // its ten bits go to every third place
+    v = (v | (v << 16)) & 0x030000FF;
+    v = (v | (v << 8)) & 0x0300F00F;
+    v = (v | (v << 4)) & 0x030C30C3;
+    code |= ((v | (v << 2)) & 0x09249249) << c;
+  }
+  return code;
+}
 
 // ---- bones ----------------------------------------------------------------------------------------------------------
 
 // The rotation r that maximises tr(r h), by Newton steps from `start`; sn_mat3_kabsch where they do not apply.
 sn_mat3 sn_rig_rotation_near(sn_mat3 h, sn_mat3 start);
 
-// Which bones share vertices with each: those of bone j from overlap[start[j]] to before overlap[start[j + 1]].
-void sn_rig_overlaps(const rig_model *m, int *start, int *overlap);
-
 // Rigid bones: `sweeps` rounds over the bones of every frame, each bone fitted while the others rest. Keeps the moments
 // right for the new bones. `locked` bones (may be NULL) stay.
 sn_status sn_rig_bones_rigid(sn_context *ctx, rig_model *m, int sweeps, const bool *locked);
+
+// The bones that share vertices with bone j, itself included: overlap[start[j]] .. Needs m->pair. False without memory.
+bool sn_rig_overlaps(sn_context *ctx, sn_arena *memory, const rig_model *m, const int **start, const int **overlap);
 
 // Affine bones, all at once. The moments are no longer those of the model afterwards.
 sn_status sn_rig_bones_affine(sn_context *ctx, rig_model *m);
 
 // Multiplies the weights of all edges.
 void sn_rig_smooth_scale(rig_smooth *smooth, int n, double factor);
+// From a pull for a squared error of 1 to that for the present one.
+void sn_rig_smooth_by_error(const rig_model *m, rig_smooth *smooth);
 // Pulls harder at edges across which the weights change by more than `bound` (sum of squares). Returns the largest change.
 double sn_rig_smooth_tears(const rig_model *m, rig_smooth *smooth, double bound);
+// Of at most 2, which is a complete change of bone.
+#define RIG_TEAR 1.0
 
 // ---- the inside of the rest mesh -------------------------------------------------------------------------------------
 
@@ -209,9 +228,9 @@ typedef struct rig_body {
   int n;
   const double (*u)[4];
   int (*triangle)[3];
-  sn_vec3 *normal; // n, unit length
-  rig_block *blocks;
-  int block_count;
+  sn_vec3 *normal;           // n, unit length
+  rig_block *blocks, *parts; // every block is of several parts
+  int block_count, part_count;
   double volume, sign; // sign -1 for a mesh that is inside out
 } rig_body;
 
@@ -238,8 +257,9 @@ typedef struct rig_tree {
 } rig_tree;
 
 int sn_rig_joints_outside(const rig_tree *tree);
-// Moves joints that are just outside inside, and tells whether there were any; the bones are to be fitted then.
-bool sn_rig_tree_nudge(rig_tree *tree);
+// The first point inside the body on the way from joint j to the skin that its bones share, or to the middle of the body nearby,
+// no farther than `reach`; false: none.
+bool sn_rig_joint_inside(const rig_tree *tree, int j, double reach, double out[3]);
 sn_status sn_rig_tree_new(sn_context *ctx, sn_arena *memory, int capacity, rig_tree *out);
 
 // Both were made for at least as many bones.
@@ -270,6 +290,10 @@ typedef struct rig_way {
 // With `extrapolate` the bones go on by as much again as they have moved since the last round; where that does not lower
 // the error it is taken back.
 sn_status sn_rig_round(sn_context *ctx, rig_model *m, const rig_way *way, rig_support mode, bool extrapolate);
+
+// Joints that are just outside go inside, one after the other, where the error rises by no more than it is worth. *moved tells
+// whether there were any: weights are to be fitted then.
+sn_status sn_rig_nudge_joints(sn_context *ctx, rig_model *m, rig_tree *tree, bool *moved);
 
 // To be called when bones were added, removed or replaced: what they did before means nothing.
 static inline void rig_forget_trail(rig_model *m) { m->trail_age = -1; }
@@ -317,6 +341,8 @@ sn_status sn_rig_split_largest(sn_context *ctx, rig_model *m, bool *added);
 
 // Takes bone j out; the numbers of later bones fall by one. Needs m->pair; moments and errors are void afterwards.
 void sn_rig_remove_bone(const sn_context *ctx, rig_model *m, int j);
+// The same for all that are gone; at least one stays.
+void sn_rig_remove_bones(const sn_context *ctx, rig_model *m, const bool *gone);
 
 // Copies bones, weights and error. Both models have the same problem, limit and capacity.
 void sn_rig_copy(const rig_model *from, rig_model *to);
@@ -371,8 +397,10 @@ sn_status sn_rig_baseline(sn_context *ctx, sn_arena *memory, const sn_mesh *rest
 sn_status sn_rig_symmetrise(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o,
                             sn_rig_result *result);
 
+// `found`: the skeleton, o->poses and o->skin are what sn_rig has found, but for joints that have moved; motion and weights
+// go on from there, as smooth and few as sn_rig has them.
 sn_status sn_rig_with_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o,
-                               sn_rig_result *out);
+                               bool found, sn_rig_result *out);
 
 // ---- result ---------------------------------------------------------------------------------------------------------
 

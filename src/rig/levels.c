@@ -11,23 +11,35 @@ enum {
   sample_least = 1000, // vertices
   sample_per_bone = 50,
   cluster_rounds = 4,
-  curve_vertices = 1200
+  tree_rounds =
+    24, // of a tree before the best of several is chosen, half of them in any case: joints cost error at first
+  exact_tries = 4, // sets of moves for bones that are nearly exact
+  tree_moves = 6,  // out of local minima, of the one that is chosen
+  curve_vertices = 1200,
+  large_tree = 100 // a round of a tree of so many bones takes long, and moves out of local minima far longer
 };
 
-// Rounds as long as a handful of them lowers the squared error by the fraction `pays` each, `most` at most; the last
-// without extrapolation, so that bones and weights fit together. One round alone says little: extrapolation fails at times.
-static sn_status some_rounds(sn_context *ctx, rig_model *m, const rig_way *way, int most, double pays, int *rounds) {
+// Rounds as long as a handful of them lowers the squared error by the fraction `pays` each, from `least` on and `most` at most;
+// the last without extrapolation, so that bones and weights fit together. One round alone says little: extrapolation fails at
+// times.
+static sn_status rounds_between(sn_context *ctx, rig_model *m, const rig_way *way, int least, int most, double pays,
+                                int *rounds) {
   enum { handful = 4 };
   sn_status status = SN_OK;
   bool last = false;
   double before[handful];
   rig_forget_trail(m);
   for (int round = 0; !last && status == SN_OK; round++, ++*rounds) {
-    last = round >= most - 1 || (round >= handful && m->error > (1 - handful * pays) * before[round % handful]);
+    last = round >= most - 1 ||
+           (round >= handful && round >= least && m->error > (1 - handful * pays) * before[round % handful]);
     before[round % handful] = m->error;
     status = sn_rig_round(ctx, m, way, round % 5 == 3 ? RIG_EXPLORE : RIG_ADJUST, !last);
   }
   return status;
+}
+
+static sn_status some_rounds(sn_context *ctx, rig_model *m, const rig_way *way, int most, double pays, int *rounds) {
+  return rounds_between(ctx, m, way, 0, most, pays, rounds);
 }
 
 // Clusters, as bones with weights. `m` has room for `capacity` bones.
@@ -49,11 +61,20 @@ static sn_status start_clusters(sn_context *ctx, sn_arena *memory, const rig_pro
   return status == SN_OK ? some_rounds(ctx, m, way, 4, 0, &rounds) : status;
 }
 
-// Takes out the bone that is missed least and lets the others settle.
-static sn_status remove_least_missed(sn_context *ctx, rig_model *m, const rig_way *way) {
+// Takes out up to `count` bones that are missed least, and lets the others settle. Of bones that share vertices only one goes at a
+// time: the other is missed more then.
+static sn_status remove_least_missed(sn_context *ctx, rig_model *m, const rig_way *way, int count) {
+  bool gone[RIG_MOST_BONES] = {false};
   sn_status status = sn_rig_pass(ctx, m, RIG_PRICE, NULL);
   if (status != SN_OK) return status;
-  sn_rig_remove_bone(ctx, m, sn_rig_least_missed(m));
+  for (int taken = 0; taken < count; taken++) {
+    int j = sn_rig_least_missed(m);
+    if (isinf(m->price[j])) break;
+    gone[j] = true;
+    for (int k = 0; k < m->bones; k++)
+      if (k == j || rig_pair(m, j, k)[9] > 0) m->price[k] = INFINITY;
+  }
+  sn_rig_remove_bones(ctx, m, gone);
   status = sn_rig_pass(ctx, m, RIG_EXPLORE, NULL);
   return status == SN_OK ? sn_rig_round(ctx, m, way, RIG_ADJUST, false) : status;
 }
@@ -63,7 +84,10 @@ static sn_status start_bones(sn_context *ctx, sn_arena *memory, const rig_proble
                              rig_model *m) {
   rig_way way = {.affine = plan->affine};
   sn_status status = start_clusters(ctx, memory, p, plan->bones + plan->spare, plan->limit, &way, m);
-  while (status == SN_OK && m->bones > plan->bones) status = remove_least_missed(ctx, m, &way);
+  while (status == SN_OK && m->bones > plan->bones) {
+    int spare = m->bones - plan->bones;
+    status = remove_least_missed(ctx, m, &way, (spare + 2) / 3);
+  }
   int rounds = 0;
   return status == SN_OK ? some_rounds(ctx, m, &way, 12, 0.003, &rounds) : status;
 }
@@ -81,7 +105,7 @@ sn_status sn_rig_error_curve(sn_context *ctx, const rig_problem *p, int limit, i
   while (status == SN_OK) {
     rms[m.bones - 1] = sqrt(m.error / ((double)sample.n * sample.f));
     if (m.bones == 1) break;
-    status = remove_least_missed(ctx, &m, &way);
+    status = remove_least_missed(ctx, &m, &way, 1);
     if (status == SN_OK) status = sn_rig_round(ctx, &m, &way, RIG_ADJUST, false);
   }
   sn_arena_free(&memory);
@@ -158,7 +182,8 @@ static sn_status remove_slivers(sn_context *ctx, rig_model *m, double bound) {
 // largest, then by halves of the largest bones; in the end they are pruned.
 static sn_status prune(sn_context *ctx, rig_model *m, const rig_way *way, double bound, int each, int *rounds) {
   sn_status status = SN_OK;
-  enum { attempts = 6, splits_from = 2 };
+  bool large = m->bones > large_tree;
+  int attempts = large ? 3 : 6, splits_from = large ? 0 : 2;
   for (int attempt = 0; status == SN_OK && m->bones > 1 && sn_rig_share(m, thinnest(m)) < bound; attempt++) {
     int wanted = m->bones;
     bool added = attempt < attempts;
@@ -180,23 +205,41 @@ static sn_status tell(sn_context *ctx, sn_status status, double done) {
   return sn_fail(ctx, SN_STOPPED, "rig: stopped");
 }
 
-static sn_status solve_coarse(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,
-                              const rig_way *way, rig_model *m) {
+// Below this root mean squared distance, for a mesh of unit size, data are nearly exact blends: sets with bulges, noise or
+// soft tissue leave several times as much with as many bones as pay, true rigs a tenth of it.
+static const double nearly_exact = 1e-3, exact = 2e-5;
+
+static bool is_exact(const rig_model *m, double rms) { return m->error < rms * rms * (double)m->p->n * m->p->f; }
+
+// Bones, then a tree of them that fits as well as it can without being moved.
+static sn_status start_coarse(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,
+                              const rig_way *way, rig_model *m, bool *is_blend) {
   int rounds = 0;
   rig_way loose = {.affine = plan->affine};
   sn_status status = tell(ctx, start_bones(ctx, memory, p, plan, m), 0.05);
-  // A step of a tree costs the cube of its bones.
-  bool large = way->tree && plan->bones > 100;
+  bool large = way->tree && plan->bones > large_tree;
   if (status == SN_OK) status = sn_rig_refine(ctx, m, &loose, large ? 0 : plan->effort * (way->tree ? 3 : 14));
   status = tell(ctx, status, 0.25);
   if (status == SN_OK) status = some_rounds(ctx, m, &loose, way->tree ? 6 : 50, 0.001, &rounds);
   if (status == SN_OK) status = prune(ctx, m, &loose, RIG_THINNEST, 6, &rounds);
   if (!way->tree || status != SN_OK) return status;
+  for (int k = 0; k < exact_tries && status == SN_OK && !large && is_exact(m, nearly_exact) && !is_exact(m, exact);
+       k++) {
+    status = sn_rig_refine(ctx, m, &loose, plan->effort * 3);
+    if (status == SN_OK) status = some_rounds(ctx, m, &loose, 12, 0.001, &rounds);
+  }
+  *is_blend = is_exact(m, nearly_exact);
   status = sn_rig_tree_build(ctx, m, way->tree);
   if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, way->tree, 5, NULL);
-  if (status == SN_OK) status = some_rounds(ctx, m, way, large ? 4 : 8, 0.003, &rounds);
-  status = tell(ctx, status, 0.4);
-  if (status == SN_OK) status = sn_rig_refine(ctx, m, way, large ? 0 : 6);
+  return status == SN_OK ? rounds_between(ctx, m, way, tree_rounds / 2, large ? 4 : tree_rounds, 0.003, &rounds)
+                         : status;
+}
+
+static sn_status finish_coarse(sn_context *ctx, const rig_plan *plan, const rig_way *way, rig_model *m) {
+  int rounds = 0;
+  bool large = plan->bones > large_tree;
+  if (!way->tree) return SN_OK;
+  sn_status status = sn_rig_refine(ctx, m, way, large ? 0 : tree_moves);
   if (status == SN_OK) status = some_rounds(ctx, m, way, large ? 3 : 100, 0.003, &rounds);
   return status == SN_OK ? prune(ctx, m, way, RIG_THINNEST, 8, &rounds) : status;
 }
@@ -210,6 +253,8 @@ typedef struct coarse_start {
   rig_model m;
   rig_tree tree;
   sn_status status;
+  bool is_blend,
+    finished; // bones without joints are nearly exact; of such every start is finished, for one may find the truth
 } coarse_start;
 
 typedef struct start_job {
@@ -226,7 +271,9 @@ static void run_starts(void *user, int64_t begin, int64_t end, int worker) {
     rig_way way = {.tree = plan->tree ? &s->tree : NULL, .affine = plan->affine};
     s->status = sn_rig_tree_new(&s->ctx, &s->memory, plan->bones + plan->spare + 1, &s->tree);
     s->tree.body = plan->body, s->tree.rise = 0.01; // the weights win that much back
-    if (s->status == SN_OK) s->status = solve_coarse(&s->ctx, &s->memory, job->p, plan, &way, &s->m);
+    if (s->status == SN_OK) s->status = start_coarse(&s->ctx, &s->memory, job->p, plan, &way, &s->m, &s->is_blend);
+    s->finished = s->status == SN_OK && s->is_blend && plan->bones <= large_tree;
+    if (s->finished) s->status = finish_coarse(&s->ctx, plan, &way, &s->m);
   }
 }
 
@@ -265,29 +312,27 @@ static sn_status best_start(sn_context *ctx, const rig_problem *p, const rig_pla
 
 // The last joints that are still outside come in as long as that does not cost more than it is worth.
 static sn_status pull_inside(sn_context *ctx, rig_model *m, const rig_way *way, int *rounds) {
-  enum { most = 24 };
+  enum { most = 24, patience = 8 };
   double bearable = 1.05 * 1.05 * m->error;
   sn_status status = SN_OK;
+  int outside = sn_rig_joints_outside(way->tree), last = 0;
   way->tree->rise = 0.05;
-  for (int k = 0; k < most && status == SN_OK && m->error < bearable && sn_rig_joints_outside(way->tree) > 0; k++) {
+  for (int k = 0; k < most && k - last < patience && status == SN_OK && m->error < bearable && outside > 0; k++) {
     status = sn_rig_round(ctx, m, way, RIG_ADJUST, false);
+    int now = sn_rig_joints_outside(way->tree);
+    if (now < outside) last = k, outside = now;
     ++*rounds;
   }
-  if (status != SN_OK || !sn_rig_tree_nudge(way->tree)) return status;
-  status = sn_rig_tree_fit(ctx, m, way->tree, 4, NULL);
-  return status == SN_OK ? sn_rig_pass(ctx, m, RIG_ADJUST, way->smooth) : status;
+  bool moved = false;
+  if (status == SN_OK) status = sn_rig_nudge_joints(ctx, m, way->tree, &moved);
+  return status == SN_OK && moved ? sn_rig_pass(ctx, m, RIG_ADJUST, way->smooth) : status;
 }
-
-// How smooth weights should be depends on how much error is left anyway: exact data is left alone. In units of the squared
-// error for a mesh of unit size; 0.004 on the gallop, 0.012 on the cat, where a fixed 0.01 did well; never more than 0.02.
-static const double smooth_by_error = 200, smooth_most = 0.02;
 
 // Where neighbours have different bones the surface of new poses tears: such edges are pulled harder until none is left.
 static sn_status mend_tears(sn_context *ctx, rig_model *m, const rig_way *way, rig_smooth *smooth, int *rounds) {
   enum { most = 8 };
-  static const double bound = 1; // of at most 2, which is a complete change of bone
   sn_status status = SN_OK;
-  for (int k = 0; k < most && status == SN_OK && sn_rig_smooth_tears(m, smooth, bound) > bound; k++, ++*rounds)
+  for (int k = 0; k < most && status == SN_OK && sn_rig_smooth_tears(m, smooth, RIG_TEAR) > RIG_TEAR; k++, ++*rounds)
     status = sn_rig_round(ctx, m, way, RIG_ADJUST, false);
   return status;
 }
@@ -313,6 +358,12 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, 
   if (status == SN_OK) status = sn_rig_sample(ctx, &coarse_memory, p, vertices, sample_frames, &coarse, sampled);
   if (status == SN_OK) status = sn_rig_problem_moments(ctx, &coarse_memory, &coarse);
   if (status == SN_OK) status = best_start(ctx, &coarse, plan, starts, count, &best);
+  status = tell(ctx, status, 0.4);
+  if (status == SN_OK && !starts[best].finished) {
+    rig_way chosen = {.tree = plan->tree ? &starts[best].tree : NULL, .affine = plan->affine};
+    status = finish_coarse(&starts[best].ctx, plan, &chosen, &starts[best].m);
+    if (status != SN_OK) ctx->error = starts[best].ctx.error;
+  }
   status = tell(ctx, status, 0.55);
   if (status == SN_OK) status = sn_rig_sample(ctx, &scratch, p, vertices, p->f, &middle, all);
   if (status == SN_OK) {
@@ -325,9 +376,7 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, 
   if (status == SN_OK) status = lift_vertices(ctx, memory, &middle_model, p, m);
   sn_arena_free(&scratch);
   status = tell(ctx, status, 0.75);
-  if (status == SN_OK && plan->smooth_auto) {
-    sn_rig_smooth_scale(plan->smooth, p->n, fmin(smooth_by_error * m->error / ((double)p->n * p->f), smooth_most));
-  }
+  if (status == SN_OK && plan->smooth_auto) sn_rig_smooth_by_error(m, plan->smooth);
   if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, 0.0005, rounds);
   if (status == SN_OK) status = prune(ctx, m, &way, 2 * RIG_THINNEST, 3, rounds);
   if (status == SN_OK && plan->smooth_auto) status = mend_tears(ctx, m, &way, plan->smooth, rounds);

@@ -20,16 +20,21 @@ static void rest_frame(const sn_mesh *rest, sn_vec3 *centre, double *scale) {
   *scale = spread > 0 ? sqrt(spread / n) : 1;
 }
 
+// Vertex i of the problem in a frame. `vertex`: see sn_rig_problem_build.
+static const float *vertex_at(const float (*position)[3], const int *vertex, int i) {
+  return position[vertex ? vertex[i] : i];
+}
+
 // The rigid motion that takes the rest pose to a frame best.
-static sn_affine align_frame(const sn_mesh *rest, sn_vec3 centre, const float (*position)[3]) {
+static sn_affine align_frame(const sn_mesh *rest, sn_vec3 centre, const float (*position)[3], const int *vertex) {
   int n = rest->vertex_count;
   sn_vec3 mean = {0, 0, 0};
   sn_mat3 h = {0};
-  for (int i = 0; i < n; i++) mean = sn_vec3_add(mean, sn_vec3_from(position[i]));
+  for (int i = 0; i < n; i++) mean = sn_vec3_add(mean, sn_vec3_from(vertex_at(position, vertex, i)));
   mean = sn_vec3_scale(mean, 1.0 / n);
   for (int i = 0; i < n; i++) {
     sn_vec3 a = sn_vec3_sub(sn_vec3_from(rest->positions[i]), centre);
-    sn_vec3 b = sn_vec3_sub(sn_vec3_from(position[i]), mean);
+    sn_vec3 b = sn_vec3_sub(sn_vec3_from(vertex_at(position, vertex, i)), mean);
     h.m[0][0] += a.x * b.x, h.m[0][1] += a.x * b.y, h.m[0][2] += a.x * b.z;
     h.m[1][0] += a.y * b.x, h.m[1][1] += a.y * b.y, h.m[1][2] += a.y * b.z;
     h.m[2][0] += a.z * b.x, h.m[2][1] += a.z * b.y, h.m[2][2] += a.z * b.z;
@@ -42,7 +47,7 @@ static sn_affine align_frame(const sn_mesh *rest, sn_vec3 centre, const float (*
 // frame leaves its part in every block, frame after frame, so that each is read once; then every block is turned by itself.
 typedef struct rig_source {
   const sn_frames *frames;
-  const int *chosen;
+  const int *vertex, *chosen;
   sn_affine *to_rest; // per frame
   sn_vec3 centre;
   double unit;
@@ -66,7 +71,7 @@ static void convert(const rig_source *s, const float position[3], int f, float *
 
 void sn_rig_convert(const rig_problem *p, int i, int f, float out[3]) {
   const rig_source *s = p->source;
-  convert(s, sn_frame(s->frames, s->chosen[f])[i], f, out);
+  convert(s, vertex_at(sn_frame(s->frames, s->chosen[f]), s->vertex, i), f, out);
 }
 
 enum { block_bytes = 4 << 20 };
@@ -78,7 +83,7 @@ static int rows_per_block(const rig_problem *p) {
 
 static void align_one(fill_job *job, int f) {
   const float(*position)[3] = sn_frame(job->source->frames, job->source->chosen[f]);
-  job->units->motion[f] = align_frame(job->rest, job->units->centre, position);
+  job->units->motion[f] = align_frame(job->rest, job->units->centre, position, job->source->vertex);
 }
 
 static void align_frames(void *user, int64_t begin, int64_t end, int worker) {
@@ -104,7 +109,8 @@ static void fill_frames(void *user, int64_t begin, int64_t end, int worker) {
     for (int first = 0; first < rows; first += job->block) {
       int count = rows - first < job->block ? rows - first : job->block;
       float *to = p->x + 3 * ((size_t)first * (size_t)p->f + (size_t)f * (size_t)count);
-      for (int q = 0; q < count; q++) convert(s, position[p->order[p->first + first + q]], (int)f, to + 3 * q);
+      for (int q = 0; q < count; q++)
+        convert(s, vertex_at(position, s->vertex, p->order[p->first + first + q]), (int)f, to + 3 * q);
     }
     sn_frames_used(s->frames, p->n, 1);
     if (p->file.map) sn_file_used(&p->file, (size_t)rows * 3 * sizeof *p->x);
@@ -162,14 +168,6 @@ static int by_code(const void *a, const void *b) {
   return (x->vertex > y->vertex) - (x->vertex < y->vertex);
 }
 
-// Spreads the ten bits of v to every third place.
-static uint32_t spread_bits(uint32_t v) {
-  v = (v | (v << 16)) & 0x030000FF;
-  v = (v | (v << 8)) & 0x0300F00F;
-  v = (v | (v << 4)) & 0x030C30C3;
-  return (v | (v << 2)) & 0x09249249;
-}
-
 sn_status sn_rig_problem_order(sn_context *ctx, sn_arena *memory, rig_problem *p) {
   sn_arena scratch = sn_arena_new(ctx);
   curve_place *places = SN_NEW(ctx, &scratch, curve_place, p->n);
@@ -182,17 +180,21 @@ sn_status sn_rig_problem_order(sn_context *ctx, sn_arena *memory, rig_problem *p
       for (int c = 0; c < 3; c++) low[c] = fmin(low[c], p->u[i][c]), high[c] = fmax(high[c], p->u[i][c]);
     double size = fmax(high[0] - low[0], fmax(high[1] - low[1], high[2] - low[2]));
     for (int i = 0; i < p->n; i++) {
-      uint32_t code = 0;
-      for (int c = 0; c < 3 && size > 0; c++) {
-        code |= spread_bits((uint32_t)(1023 * (p->u[i][c] - low[c]) / size)) << c;
-      }
-      places[i] = (curve_place){code, i};
+      double cell[3] = {0};
+      for (int c = 0; c < 3 && size > 0; c++) cell[c] = (p->u[i][c] - low[c]) / size;
+      places[i] = (curve_place){rig_curve_code(cell), i};
     }
     qsort(places, (size_t)p->n, sizeof *places, by_code);
     for (int i = 0; i < p->n; i++) p->order[i] = places[i].vertex;
   }
   sn_arena_free(&scratch);
   return good ? SN_OK : ctx->error.status;
+}
+
+sn_status sn_rig_problem_sorted(sn_context *ctx, sn_arena *memory, rig_problem *p) {
+  p->order = SN_NEW(ctx, memory, int, p->n);
+  for (int q = 0; p->order && q < p->n; q++) p->order[q] = q;
+  return p->order ? SN_OK : ctx->error.status;
 }
 
 sn_status sn_rig_groups(sn_context *ctx, const rig_problem *p, sn_range_fn body, rig_share_fn share, void *user) {
@@ -279,20 +281,21 @@ static sn_status new_rows(sn_context *ctx, sn_arena *memory, rig_problem *p) {
 }
 
 static sn_status build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_frames *frames,
-                       const int *chosen, rig_units *units, rig_problem *p) {
+                       const int *vertex, const int *chosen, rig_units *units, rig_problem *p) {
   p->u = sn_arena_alloc(ctx, memory, (size_t)p->n, sizeof *p->u);
   p->place = SN_NEW(ctx, memory, int, p->n);
   units->motion = SN_NEW(ctx, memory, sn_affine, p->f);
   rig_source *source = SN_NEW(ctx, memory, rig_source, 1);
   if (!p->place || !p->u || !units->motion || !source) return ctx->error.status;
-  *source = (rig_source){.frames = frames, .chosen = chosen, .to_rest = SN_NEW(ctx, memory, sn_affine, p->f)};
+  *source = (rig_source){
+    .frames = frames, .vertex = vertex, .chosen = chosen, .to_rest = SN_NEW(ctx, memory, sn_affine, p->f)};
   if (!source->to_rest) return ctx->error.status;
   rest_frame(rest, &units->centre, &units->scale);
   for (int i = 0; i < p->n; i++) {
     sn_vec3 u = sn_vec3_scale(sn_vec3_sub(sn_vec3_from(rest->positions[i]), units->centre), 1 / units->scale);
     p->u[i][0] = u.x, p->u[i][1] = u.y, p->u[i][2] = u.z, p->u[i][3] = 1;
   }
-  sn_status status = sn_rig_problem_order(ctx, memory, p);
+  sn_status status = vertex ? sn_rig_problem_sorted(ctx, memory, p) : sn_rig_problem_order(ctx, memory, p);
   for (int q = 0; status == SN_OK && q < p->n; q++) p->place[p->order[q]] = q;
   int none;
   rig_group(p, (int)sn_team_first(ctx, rig_groups(p), sn_team_rank(ctx)), &p->first, &none);
@@ -305,10 +308,10 @@ static sn_status build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, c
 }
 
 sn_status sn_rig_problem_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_frames *frames,
-                               const int *chosen, int count, rig_units *units, rig_problem *p) {
+                               const int *vertex, const int *chosen, int count, rig_units *units, rig_problem *p) {
   *units = (rig_units){0};
   *p = (rig_problem){.n = rest->vertex_count, .f = count};
-  sn_status status = build(ctx, memory, rest, frames, chosen, units, p);
+  sn_status status = build(ctx, memory, rest, frames, vertex, chosen, units, p);
   if (status != SN_OK) sn_rig_problem_free(p);
   return status;
 }
@@ -345,25 +348,4 @@ void sn_rig_set_bone(rig_model *m, int j, int f, sn_affine a) {
   double *t = m->t + 4 * (size_t)j * columns + 3 * (size_t)f;
   for (int r = 0; r < 3; r++)
     for (int c = 0; c < 4; c++) t[(size_t)c * columns + (size_t)r] = a.m[r][c];
-}
-
-static int by_key(const void *a, const void *b) {
-  const rig_sort_key *x = a, *y = b;
-  int order = memcmp(x->bytes, y->bytes, x->size);
-  return order ? order : (x->frame > y->frame) - (x->frame < y->frame);
-}
-
-sn_status sn_rig_sort_frames(sn_context *ctx, const sn_frames *frames, int *order) {
-  sn_arena scratch = sn_arena_new(ctx);
-  rig_sort_key *sorted = SN_NEW(ctx, &scratch, rig_sort_key, frames->frame_count);
-  if (sorted) {
-    for (int f = 0; f < frames->frame_count; f++) {
-      sorted[f] =
-        (rig_sort_key){(const void *)sn_frame(frames, f), (size_t)frames->vertex_count * sizeof(float[3]), f};
-    }
-    qsort(sorted, (size_t)frames->frame_count, sizeof *sorted, by_key);
-    for (int f = 0; f < frames->frame_count; f++) order[f] = sorted[f].frame;
-  }
-  sn_arena_free(&scratch);
-  return sorted ? SN_OK : ctx->error.status;
 }

@@ -69,7 +69,7 @@ sn_status sn_rig_sample(sn_context *ctx, sn_arena *memory, const rig_problem *p,
     }
   }
   sn_arena_free(&scratch);
-  return good ? sn_rig_problem_order(ctx, memory, out) : ctx->error.status;
+  return good ? sn_rig_problem_sorted(ctx, memory, out) : ctx->error.status;
 }
 
 void sn_rig_copy(const rig_model *from, rig_model *to) {
@@ -82,11 +82,12 @@ void sn_rig_copy(const rig_model *from, rig_model *to) {
   memcpy(to->vertex_error, from->vertex_error, (size_t)from->p->n * sizeof *to->vertex_error);
 }
 
-// Removes bone j from every vertex. Vertices that have no other go to the bone that overlaps it most.
-static void forget_bone(rig_model *m, int j) {
-  int heir = j == 0 && m->bones > 1 ? 1 : 0;
+// Removes bone j from every vertex. Vertices that have no other go to the bone that overlaps it most, of those that are not gone.
+static void forget_bone(rig_model *m, int j, const bool *gone) {
+  int heir = -1;
   for (int k = 0; k < m->bones; k++)
-    if (k != j && rig_pair(m, j, k)[9] > rig_pair(m, j, heir)[9]) heir = k;
+    if (k != j && !(gone && gone[k]) && (heir < 0 || rig_pair(m, j, k)[9] > rig_pair(m, j, heir)[9])) heir = k;
+  if (heir < 0) return;
   for (int i = 0; i < m->p->n; i++) {
     uint16_t *joint = m->joint + (size_t)i * (size_t)m->limit;
     double *weight = m->weight + (size_t)i * (size_t)m->limit;
@@ -101,15 +102,28 @@ static void forget_bone(rig_model *m, int j) {
   }
 }
 
-void sn_rig_remove_bone(const sn_context *ctx, rig_model *m, int j) {
+void sn_rig_remove_bones(const sn_context *ctx, rig_model *m, const bool *gone) {
   size_t row = 12 * (size_t)m->p->f;
-  forget_bone(m, j);
+  uint16_t number[RIG_MOST_BONES];
+  int kept = 0;
+  for (int j = 0; j < m->bones; j++)
+    if (gone[j]) forget_bone(m, j, gone);
+  for (int j = 0; j < m->bones; j++) {
+    number[j] = (uint16_t)kept;
+    if (gone[j]) continue;
+    if (kept < j) memcpy(m->t + (size_t)kept * row, m->t + (size_t)j * row, row * sizeof *m->t);
+    kept++;
+  }
+  for (size_t e = 0; e < (size_t)m->p->n * (size_t)m->limit; e++) m->joint[e] = number[m->joint[e]];
+  m->bones = kept;
   rig_forget_trail(m);
-  m->bones--;
-  memmove(m->t + (size_t)j * row, m->t + ((size_t)j + 1) * row, (size_t)(m->bones - j) * row * sizeof *m->t);
-  for (size_t e = 0; e < (size_t)m->p->n * (size_t)m->limit; e++)
-    if (m->joint[e] > j) m->joint[e]--;
   sn_rig_model_refresh(ctx, m);
+}
+
+void sn_rig_remove_bone(const sn_context *ctx, rig_model *m, int j) {
+  bool gone[RIG_MOST_BONES] = {false};
+  gone[j] = true;
+  sn_rig_remove_bones(ctx, m, gone);
 }
 
 typedef struct region_search {
@@ -178,7 +192,7 @@ static sn_status attempt(sn_context *ctx, rig_model *m, const rig_way *way, regi
   for (int move = 0; move < count; move++) {
     int seed = s->seed[move], j = sn_rig_least_missed(m), members = within(m->p, seed, s->radius, s->region);
     m->price[j] = INFINITY;
-    forget_bone(m, j);
+    forget_bone(m, j, NULL);
     sn_rig_fit_region(m->p, s->region, members, m, j);
   }
   rig_forget_trail(m);
@@ -302,6 +316,11 @@ static bool accept(const rig_model *m, double error, int slivers) {
   return now == slivers && m->error < 0.998 * error;
 }
 
+// On exact data every bone that gets to its true place takes a good part of the error with it: as long as that happens, moves
+// are tried anew.
+static const double great_gain = 0.8;
+enum { most_gains = 12 };
+
 sn_status sn_rig_refine(sn_context *ctx, rig_model *m, const rig_way *way, int moves) {
   if (m->bones < 2) return SN_OK;
   rig_tree kept_tree;
@@ -317,7 +336,7 @@ sn_status sn_rig_refine(sn_context *ctx, rig_model *m, const rig_way *way, int m
   if (status == SN_OK) status = sn_rig_tree_new(ctx, &scratch, m->capacity, &kept_tree);
   if (status == SN_OK) status = sn_rig_pass(ctx, m, RIG_KEEP, NULL);
   if (status == SN_OK) s.radius = neighbourhood(m->p, 4 + m->p->n / (6 * m->bones), space, s.region);
-  int failures = 0, batch = way->tree ? 1 : 1 + m->bones / 6,
+  int gains = 0, failures = 0, batch = way->tree ? 1 : 1 + m->bones / 6,
       slivers = status == SN_OK ? sn_rig_slivers(m, RIG_THINNEST) : 0;
   for (int move = 0; status == SN_OK && (move < moves || (slivers > 0 && move < 2 * moves)); move++) {
     int count = choose_seeds(m, &s, batch);
@@ -327,6 +346,7 @@ sn_status sn_rig_refine(sn_context *ctx, rig_model *m, const rig_way *way, int m
     status = attempt(ctx, m, way, &s, count);
     if (status != SN_OK) break;
     if (accept(m, kept.error, slivers)) {
+      if (m->error < great_gain * kept.error && gains++ < most_gains) move = -1;
       memset(s.tried, 0, n * sizeof *s.tried);
       slivers = sn_rig_slivers(m, RIG_THINNEST), failures = 0;
       continue;

@@ -138,8 +138,8 @@ static void count_influences(const sn_skin *skin, int histogram[9]) {
   }
 }
 
-// The share of joints with a parent inside the rest mesh, and how far outside the farthest of the others is.
-static sn_status measure_joints(sn_context *ctx, const sn_mesh *rest, double diagonal, sn_rig_result *out) {
+sn_status sn_rig_joints_inside(sn_context *ctx, const sn_mesh *rest, const sn_skeleton *skeleton, double *inside_pct,
+                               double *outside_pct_diag) {
   sn_arena scratch = sn_arena_new(ctx);
   int n = rest->vertex_count, joint_count = 0, inside = 0;
   rig_problem p = {.n = n, .u = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *p.u)};
@@ -149,11 +149,11 @@ static sn_status measure_joints(sn_context *ctx, const sn_mesh *rest, double dia
     for (int c = 0; c < 3; c++) p.u[i][c] = (double)rest->positions[i][c];
   if (status == SN_OK) status = sn_rig_problem_order(ctx, &scratch, &p);
   if (status == SN_OK) status = sn_rig_body_build(ctx, &scratch, rest, &p, &body);
-  double farthest = 0;
-  for (int j = 0; j < out->skeleton.joint_count && status == SN_OK; j++) {
-    sn_vec3 c = sn_affine_translation(out->skeleton.rest[j]);
+  double farthest = 0, diagonal = sn_points_diagonal((const float(*)[3])rest->positions, n);
+  for (int j = 0; j < skeleton->joint_count && status == SN_OK; j++) {
+    sn_vec3 c = sn_affine_translation(skeleton->rest[j]);
     double x[3] = {c.x, c.y, c.z};
-    if (out->skeleton.parents[j] < 0) continue;
+    if (skeleton->parents[j] < 0) continue;
     joint_count++;
     if (sn_rig_inside(&body, x)) {
       inside++;
@@ -161,8 +161,8 @@ static sn_status measure_joints(sn_context *ctx, const sn_mesh *rest, double dia
       farthest = fmax(farthest, sn_rig_surface_distance(&body, x));
     }
   }
-  out->report.joints_inside_pct = joint_count > 0 ? 100.0 * inside / joint_count : 100;
-  out->report.joint_outside_pct_diag = diagonal > 0 ? 100 * farthest / diagonal : 0;
+  *inside_pct = joint_count > 0 ? 100.0 * inside / joint_count : 100;
+  *outside_pct_diag = diagonal > 0 ? 100 * farthest / diagonal : 0;
   sn_arena_free(&scratch);
   return status;
 }
@@ -183,7 +183,9 @@ sn_status sn_rig_measure(sn_context *ctx, const sn_mesh *rest, const sn_frames *
                    .bins = SN_NEW(ctx, &scratch, uint32_t, chunks * bin_count),
                    .unit = diagonal > 0 ? diagonal * diagonal : 1};
   bool good = report->frame_rms && report->vertex_rms && job.largest && job.square && job.bins;
-  sn_status status = good ? measure_joints(ctx, rest, diagonal, out) : ctx->error.status;
+  sn_status status = good ? sn_rig_joints_inside(ctx, rest, &out->skeleton, &report->joints_inside_pct,
+                                                 &report->joint_outside_pct_diag)
+                          : ctx->error.status;
   if (status == SN_OK) {
     sn_team_for(ctx, (int64_t)n, vertex_chunk, chunk_errors, &job);
     status = gather_errors(ctx, &job, (int64_t)chunks);

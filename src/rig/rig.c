@@ -95,12 +95,38 @@ static sn_status check_data(sn_context *ctx, const sn_mesh *rest, const sn_frame
   return status == SN_OK ? sn_frames_check(ctx, frames) : status;
 }
 
-// Skeleton, poses and skin from the solved model. order[q] is the frame behind row q of the model.
-static sn_status store(sn_context *ctx, const rig_model *m, const rig_tree *tree, const rig_units *units,
-                       const int *order, const sn_rig_options *o, sn_rig_result *out) {
+// What is solved: the caller's mesh and frames, and both in the solver's own order (see canonical.c).
+typedef struct rig_task {
+  const sn_mesh *rest;
+  const sn_frames *frames;
+  sn_mesh sorted;
+  int *vertex, *order; // of the caller, behind every vertex and frame of the solver
+  rig_problem p;
+  rig_units units;
+} rig_task;
+
+static sn_status store_skin(sn_context *ctx, const rig_task *task, const rig_model *m, sn_skin *out) {
+  sn_skin sorted;
+  size_t k = (size_t)m->limit;
+  sn_status status = sn_rig_store_skin(ctx, m, &sorted);
+  if (status == SN_OK) status = sn_skin_new(ctx, sorted.vertex_count, sorted.influences, out);
+  for (int q = 0; status == SN_OK && q < sorted.vertex_count; q++) {
+    size_t from = (size_t)q * k, to = (size_t)task->vertex[q] * k;
+    memcpy(out->joints + to, sorted.joints + from, k * sizeof *out->joints);
+    memcpy(out->weights + to, sorted.weights + from, k * sizeof *out->weights);
+  }
+  sn_skin_free(&sorted);
+  return status;
+}
+
+// Skeleton, poses and skin from the solved model.
+static sn_status store(sn_context *ctx, const rig_task *task, const rig_model *m, const rig_tree *tree,
+                       const sn_rig_options *o, sn_rig_result *out) {
+  const rig_units *units = &task->units;
+  const int *order = task->order;
   sn_status status = sn_skeleton_new(ctx, m->bones, &out->skeleton);
   if (status == SN_OK) status = sn_poses_new(ctx, m->bones, m->p->f, &out->poses);
-  if (status == SN_OK) status = sn_rig_store_skin(ctx, m, &out->skin);
+  if (status == SN_OK) status = store_skin(ctx, task, m, &out->skin);
   if (status != SN_OK) return status;
   for (int j = 0; j < m->bones; j++) {
     double s[4][4];
@@ -139,9 +165,10 @@ static int spare_bones(const sn_rig_options *o, int bones) {
 }
 
 // One solve for a number of bones, into an empty result.
-static sn_status solve_for(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const rig_problem *p,
-                           const rig_units *units, const int *order, const sn_rig_options *o, int bones,
+static sn_status solve_for(sn_context *ctx, const rig_task *task, const sn_rig_options *o, int bones,
                            sn_rig_result *out) {
+  const sn_mesh *rest = &task->sorted;
+  const rig_problem *p = &task->p;
   sn_arena scratch = sn_arena_new(ctx);
   rig_model m;
   rig_tree tree;
@@ -171,8 +198,8 @@ static sn_status solve_for(sn_context *ctx, const sn_mesh *rest, const sn_frames
     status = sn_rig_baseline(ctx, &scratch, rest, p, o->solver, bones, o->influences, plan.body, &m, &tree);
   }
   out->memory = sn_arena_new(ctx);
-  if (status == SN_OK) status = store(ctx, &m, &tree, units, order, o, out);
-  if (status == SN_OK) status = sn_rig_measure(ctx, rest, frames, out);
+  if (status == SN_OK) status = store(ctx, task, &m, &tree, o, out);
+  if (status == SN_OK) status = sn_rig_measure(ctx, task->rest, task->frames, out);
   out->report.bones_wanted = bones, out->report.iterations = rounds;
   if (status == SN_OK && out->report.bones < bones) {
     snprintf(
@@ -207,15 +234,16 @@ static int choose_count(const double *rms, int count, int most, double percent, 
 }
 
 // What is found for the number of bones that pays. o->bones is the most, or 0.
-static sn_status decide_bones(sn_context *ctx, const sn_mesh *rest, const rig_problem *p, const rig_units *units,
-                              const sn_rig_options *o, int *bones) {
+static sn_status decide_bones(sn_context *ctx, const rig_task *task, const sn_rig_options *o, int *bones) {
   enum { most_tried = 96 };
+  const sn_mesh *rest = task->rest;
   double rms[most_tried], diagonal = sn_points_diagonal(rest->positions, rest->vertex_count);
   int count, most = o->bones > 0 ? o->bones : o->most_bones, start = o->bones > 0 ? 2 * o->bones : o->most_bones;
   *bones = most;
   if (most > most_tried) return SN_OK;
-  sn_status status = sn_rig_error_curve(ctx, p, o->influences, start < most_tried ? start : most_tried, rms, &count);
-  double percent = diagonal > 0 ? 100 * units->scale / diagonal : 0;
+  sn_status status =
+    sn_rig_error_curve(ctx, &task->p, o->influences, start < most_tried ? start : most_tried, rms, &count);
+  double percent = diagonal > 0 ? 100 * task->units.scale / diagonal : 0;
   if (status == SN_OK) {
     *bones = choose_count(rms, count, most, percent, o->bones > 0 ? worth_given : worth_free,
                           o->bones > 0 ? 0 : o->error_pct);
@@ -224,15 +252,13 @@ static sn_status decide_bones(sn_context *ctx, const sn_mesh *rest, const rig_pr
 }
 
 // Decides how many bones, and solves; an error that is wished for may need more of them than a sample says.
-static sn_status solve_decided(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const rig_problem *p,
-                               const rig_units *units, const int *order, const sn_rig_options *o,
-                               sn_rig_result *out) {
+static sn_status solve_decided(sn_context *ctx, const rig_task *task, const sn_rig_options *o, sn_rig_result *out) {
   int bones, most = o->bones > 0 ? o->bones : o->most_bones;
-  sn_status status = decide_bones(ctx, rest, p, units, o, &bones);
+  sn_status status = decide_bones(ctx, task, o, &bones);
   bool reached = false;
   while (status == SN_OK && !reached) {
     sn_rig_result_free(out);
-    status = solve_for(ctx, rest, frames, p, units, order, o, bones, out);
+    status = solve_for(ctx, task, o, bones, out);
     if (status != SN_OK) break;
     reached = o->bones > 0 || o->error_pct <= 0 || out->report.rms_pct_diag <= o->error_pct || bones >= most ||
               out->report.bones < bones;
@@ -261,21 +287,21 @@ sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, 
   if (status == SN_OK) status = check_data(ctx, rest, frames);
   if (status == SN_OK) status = sn_lapack_room(ctx);
   if (status != SN_OK) return status;
-  if (o.given != SN_RIG_NOTHING) return sn_rig_with_skeleton(ctx, rest, frames, &o, out);
+  if (o.given != SN_RIG_NOTHING) return sn_rig_with_skeleton(ctx, rest, frames, &o, false, out);
   sn_arena scratch = sn_arena_new(ctx);
-  rig_problem p = {0};
-  rig_units units;
-  int *order = SN_NEW(ctx, &scratch, int, frames->frame_count);
-  status = order ? sn_rig_sort_frames(ctx, frames, order) : ctx->error.status;
+  rig_task task = {.rest = rest, .frames = frames, .order = SN_NEW(ctx, &scratch, int, frames->frame_count)};
+  status = task.order ? sn_rig_sort_vertices(ctx, &scratch, rest, &task.vertex, &task.sorted) : ctx->error.status;
+  if (status == SN_OK) status = sn_rig_sort_frames(ctx, frames, task.vertex, task.order);
   if (status == SN_OK) {
-    status = sn_rig_problem_build(ctx, &scratch, rest, frames, order, frames->frame_count, &units, &p);
+    status = sn_rig_problem_build(ctx, &scratch, &task.sorted, frames, task.vertex, task.order, frames->frame_count,
+                                  &task.units, &task.p);
   }
   if (status == SN_OK) {
     bool insist = o.bones > 0 && (o.keep_bones || o.structure == SN_RIG_FREE);
-    status = insist ? solve_for(ctx, rest, frames, &p, &units, order, &o, o.bones, out)
-                    : solve_decided(ctx, rest, frames, &p, &units, order, &o, out);
+    status = insist ? solve_for(ctx, &task, &o, o.bones, out) : solve_decided(ctx, &task, &o, out);
   }
-  sn_rig_problem_free(&p);
+  sn_rig_problem_free(&task.p);
+  sn_mesh_free(&task.sorted);
   if (status == SN_OK && o.structure == SN_RIG_TREE && o.solver == SN_RIG_OWN && o.symmetry != SN_RIG_SYMMETRY_NONE) {
     status = sn_rig_symmetrise(ctx, rest, frames, &o, out);
     if (status != SN_OK) sn_rig_result_free(out);

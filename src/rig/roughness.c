@@ -13,30 +13,45 @@ typedef struct turn_job {
   const double *bumps; // n: |Laplacian| of the rest pose
   double *sums;        // one per joint
   sn_vec3 *space;      // n per worker
+  double *weights;     // n per worker: of the joint that is turned and all below it
+  bool *below;         // joints per worker
 } turn_job;
 
-static bool hangs_on(const sn_skeleton *skeleton, int k, int j) {
-  for (; k >= 0; k = skeleton->parents[k])
-    if (k == j) return true;
-  return false;
-}
-
-// The rest pose with joint j and all below it turned.
-static void turn_joint(const turn_job *job, int j, sn_mat3 turn, sn_vec3 *out) {
+// How much every vertex goes along when joint j turns, with all below it.
+static void sum_weights(const turn_job *job, int j, bool *below, double *out) {
   const sn_skeleton *skeleton = &job->result->skeleton;
   const sn_skin *skin = &job->result->skin;
-  sn_vec3 c = sn_affine_translation(skeleton->rest[j]);
+  for (int q = 0; q < skeleton->joint_count; q++) {
+    int k = skeleton->order[q], parent = skeleton->parents[k];
+    below[k] = k == j || (parent >= 0 && below[parent]);
+  }
   size_t k = (size_t)skin->influences;
   for (int i = 0; i < job->rest->vertex_count; i++) {
-    sn_vec3 u = sn_vec3_from(job->rest->positions[i]);
-    double weight = 0;
-    for (size_t q = 0; q < k; q++) {
-      double w = (double)skin->weights[(size_t)i * k + q];
-      if (w > 0 && hangs_on(skeleton, skin->joints[(size_t)i * k + q], j)) weight += w;
-    }
-    sn_vec3 turned = sn_vec3_add(c, sn_mat3_apply(turn, sn_vec3_sub(u, c)));
-    out[i] = sn_vec3_mad(u, sn_vec3_sub(turned, u), weight);
+    out[i] = 0;
+    for (size_t q = (size_t)i * k; q < (size_t)(i + 1) * k; q++)
+      if (skin->weights[q] > 0 && below[skin->joints[q]]) out[i] += (double)skin->weights[q];
   }
+}
+
+// The rest pose with joint j turned.
+static void turn_joint(const turn_job *job, int j, sn_mat3 turn, const double *weights, sn_vec3 *out) {
+  sn_vec3 c = sn_affine_translation(job->result->skeleton.rest[j]);
+  for (int i = 0; i < job->rest->vertex_count; i++) {
+    sn_vec3 u = sn_vec3_from(job->rest->positions[i]);
+    sn_vec3 turned = sn_vec3_add(c, sn_mat3_apply(turn, sn_vec3_sub(u, c)));
+    out[i] = sn_vec3_mad(u, sn_vec3_sub(turned, u), weights[i]);
+  }
+}
+
+// A vertex and its neighbours that all turn, or all rest, keep their shape.
+static bool changes(const sn_topology *t, const double *weights, int i) {
+  bool turns = weights[i] > 0.5;
+  double most = 0;
+  for (int e = t->ring_start[i] - 1; e < t->ring_start[i + 1]; e++) {
+    double w = weights[e < t->ring_start[i] ? i : t->ring[e]];
+    most = fmax(most, turns ? 1 - w : w);
+  }
+  return most > 1e-6;
 }
 
 // |x_i - mean of its neighbours|
@@ -52,16 +67,21 @@ static void turn_joints(void *user, int64_t begin, int64_t end, int worker) {
   turn_job *job = user;
   int n = job->rest->vertex_count;
   sn_vec3 *x = job->space + (size_t)worker * (size_t)n;
+  double *weights = job->weights + (size_t)worker * (size_t)n;
+  bool *below = job->below + (size_t)worker * (size_t)job->result->skeleton.joint_count;
   static const double angle = SN_PI / 6;
-  for (int64_t j = begin; j < end; j++)
+  for (int64_t j = begin; j < end; j++) {
+    sum_weights(job, (int)j, below, weights);
     for (int axis = 0; axis < 3; axis++) {
       sn_vec3 turn = {axis == 0 ? angle : 0, axis == 1 ? angle : 0, axis == 2 ? angle : 0};
-      turn_joint(job, (int)j, sn_rotation_exp(turn), x);
+      turn_joint(job, (int)j, sn_rotation_exp(turn), weights, x);
       for (int i = 0; i < n; i++) {
+        if (!changes(job->topology, weights, i)) continue;
         double change = bump(job->topology, x, i) - job->bumps[i];
         job->sums[j] += change * change;
       }
     }
+  }
 }
 
 static double mean_edge(const sn_topology *t, const sn_vec3 *x, int n) {
@@ -79,12 +99,15 @@ sn_status sn_rig_roughness(sn_context *ctx, const sn_mesh *rest, sn_rig_result *
   sn_status status = sn_topology_build(ctx, rest, &topology);
   if (status != SN_OK) return status;
   double *bumps = SN_NEW(ctx, &scratch, double, n), *sums = SN_NEW(ctx, &scratch, double, joint_count), total = 0;
-  sn_vec3 *space = SN_NEW(ctx, &scratch, sn_vec3, (size_t)n * (size_t)sn_threads(ctx));
-  if (bumps && sums && space) {
+  size_t workers = (size_t)sn_threads(ctx);
+  sn_vec3 *space = SN_NEW(ctx, &scratch, sn_vec3, (size_t)n * workers);
+  double *weights = SN_NEW(ctx, &scratch, double, (size_t)n *workers);
+  bool *below = SN_NEW(ctx, &scratch, bool, (size_t)joint_count *workers);
+  if (bumps && sums && space && weights && below) {
     for (int i = 0; i < n; i++) space[i] = sn_vec3_from(rest->positions[i]);
     double edge = mean_edge(&topology, space, n);
     for (int i = 0; i < n; i++) bumps[i] = bump(&topology, space, i);
-    turn_job job = {rest, out, &topology, bumps, sums, space};
+    turn_job job = {rest, out, &topology, bumps, sums, space, weights, below};
     sn_team_for(ctx, joint_count, 1, turn_joints, &job);
     status = sn_team_gather(ctx, joint_count, 1, sums, sizeof *sums);
     for (int j = 0; j < joint_count; j++) total += sums[j];

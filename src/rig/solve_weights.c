@@ -60,7 +60,7 @@ static sn_status solve(sn_context *ctx, sn_arena *scratch, const sn_mesh *rest, 
   int *chosen = choose_frames(ctx, scratch, frames, keys, &count);
   if (!chosen) return ctx->error.status;
   if (count < 1) return sn_fail(ctx, SN_BAD_INPUT, "weights: there are no frames to learn from");
-  sn_status status = sn_rig_problem_build(ctx, scratch, rest, frames, chosen, count, &units, p);
+  sn_status status = sn_rig_problem_build(ctx, scratch, rest, frames, NULL, chosen, count, &units, p);
   if (status == SN_OK) status = sn_rig_model_new(ctx, scratch, p, poses->joint_count, o->influences, &m);
   if (status != SN_OK) return status;
   m.bones = poses->joint_count;

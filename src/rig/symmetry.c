@@ -15,8 +15,8 @@ static const double mirrored_part = 0.95, near_edge = 0.75;
 static const double like_pair = 0.5;
 // What `auto` may cost: root mean squared distance, relative and in percent of the diagonal.
 static const double most_rise = 1.05, no_rise = 0.002;
-// Smoothness of weights that are solved again (Le and Deng's omega): no tears between neighbours, as in the first solve.
-static const double smooth_again = 0.01;
+// Mirrored weights below this go: the mean of both sides has up to twice as many as either.
+static const float least_weight = 0.02F;
 
 typedef struct mirror {
   sn_mirror plane;
@@ -214,7 +214,10 @@ static sn_status mirror_skin(sn_context *ctx, const sn_skin *from, const mirror 
   if (status == SN_OK) sn_skin_normalize(&both);
   for (size_t i = 0; status == SN_OK && i < (size_t)from->vertex_count; i++) {
     memcpy(out->joints + i * k, both.joints + 2 * i * k, k * sizeof *out->joints);
-    memcpy(out->weights + i * k, both.weights + 2 * i * k, k * sizeof *out->weights);
+    for (size_t q = 0; q < k; q++) {
+      float w = both.weights[2 * i * k + q];
+      out->weights[i * k + q] = w >= least_weight ? w : 0;
+    }
   }
   if (status == SN_OK) sn_skin_normalize(out);
   sn_skin_free(&both);
@@ -277,33 +280,20 @@ static void keep(sn_rig_result *result, sn_rig_result *better) {
   *result = *better, *better = (sn_rig_result){0};
 }
 
-// Weights and motion for mirrored joints, from what was found with others.
-static sn_status resolve(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, sn_rig_options *given,
-                         const sn_skin *from, sn_rig_result *out) {
-  sn_rig_result start = {0};
-  given->given = SN_RIG_WEIGHTS, given->skin = from;
-  sn_status status = sn_rig_with_skeleton(ctx, rest, frames, given, &start);
-  given->given = SN_RIG_SKELETON, given->poses = &start.poses;
-  if (status == SN_OK) status = sn_rig_with_skeleton(ctx, rest, frames, given, out);
-  given->poses = NULL;
-  sn_rig_result_free(&start);
-  return status;
-}
-
 // The motion for mirrored joints with mirrored weights (m NULL: not); where those leave more than `allowed`, weights as the data
 // ask for them with mirrored joints.
 static sn_status refit(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o,
-                       const sn_skeleton *skeleton, const mirror *m, const sn_skin *from, double allowed,
+                       const sn_skeleton *skeleton, const mirror *m, const sn_rig_result *from, double allowed,
                        sn_rig_result *out) {
   sn_rig_options given = *o;
   sn_skin skin = {0};
-  sn_status status = m ? mirror_skin(ctx, from, m, &skin) : SN_OK;
-  given.given = SN_RIG_WEIGHTS, given.skeleton = skeleton, given.skin = &skin;
-  given.omega = o->omega < 0 ? smooth_again : o->omega;
-  if (status == SN_OK && m) status = sn_rig_with_skeleton(ctx, rest, frames, &given, out);
+  sn_status status = m ? mirror_skin(ctx, &from->skin, m, &skin) : SN_OK;
+  given.given = SN_RIG_WEIGHTS, given.skeleton = skeleton, given.skin = &skin, given.poses = &from->poses;
+  if (status == SN_OK && m) status = sn_rig_with_skeleton(ctx, rest, frames, &given, true, out);
   if (status == SN_OK && (!m || (o->symmetry == SN_RIG_SYMMETRY_AUTO && out->report.rms > allowed))) {
     sn_rig_result_free(out);
-    status = resolve(ctx, rest, frames, &given, from, out);
+    given.given = SN_RIG_SKELETON, given.skin = &from->skin;
+    status = sn_rig_with_skeleton(ctx, rest, frames, &given, true, out);
   }
   sn_skin_free(&skin);
   return status;
@@ -341,8 +331,7 @@ static sn_status mirror_rig(sn_context *ctx, sn_arena *scratch, const sn_mesh *r
   if (status == SN_OK) status = mirror_skeleton(ctx, rest, result, m, &skeleton, &whole);
   const sn_rig_report *r = &result->report;
   double allowed = r->rms * (most_rise + (r->rms_pct_diag > 0 ? no_rise / r->rms_pct_diag : 0));
-  if (status == SN_OK)
-    status = refit(ctx, rest, frames, o, &skeleton, whole ? m : NULL, &result->skin, allowed, &better);
+  if (status == SN_OK) status = refit(ctx, rest, frames, o, &skeleton, whole ? m : NULL, result, allowed, &better);
   if (status == SN_OK) decide(o, m, allowed, result, &better);
   sn_rig_result_free(&better);
   sn_skeleton_free(&skeleton);

@@ -51,23 +51,26 @@ int sn_rig_joints_outside(const rig_tree *tree) {
   return count;
 }
 
-bool sn_rig_tree_nudge(rig_tree *tree) {
-  static const double small = 0.05; // of the mesh's size
-  bool nudged = false;
-  for (int j = 0; j < tree->bones && tree->body; j++) {
-    if (tree->parent[j] < 0 || sn_rig_inside(tree->body, tree->joint[j])) continue;
-    double x[3], gap = 0;
-    for (int c = 0; c < 3; c++)
-      gap += (tree->skin[j][c] - tree->joint[j][c]) * (tree->skin[j][c] - tree->joint[j][c]);
-    for (double part = 0.02; part <= 1 && part * sqrt(gap) < small; part += 0.02) {
-      for (int c = 0; c < 3; c++) x[c] = tree->joint[j][c] + part * (tree->skin[j][c] - tree->joint[j][c]);
-      if (!sn_rig_inside(tree->body, x)) continue;
-      memcpy(tree->joint[j], x, sizeof x);
-      nudged = true;
-      break;
-    }
+// The first point inside on the way from `from` to `to`; returns how far it is, INFINITY for none.
+static double first_inside(const rig_body *body, const double from[3], const double to[3], double out[3]) {
+  enum { steps = 40 };
+  double gap = 0;
+  for (int c = 0; c < 3; c++) gap += (to[c] - from[c]) * (to[c] - from[c]);
+  for (int k = 1; k <= steps; k++) {
+    for (int c = 0; c < 3; c++) out[c] = from[c] + k * (to[c] - from[c]) / steps;
+    if (sn_rig_inside(body, out)) return k * sqrt(gap) / steps;
   }
-  return nudged;
+  return INFINITY;
+}
+
+bool sn_rig_joint_inside(const rig_tree *tree, int j, double reach, double out[3]) {
+  double middle[3], other[3];
+  memcpy(middle, tree->joint[j], sizeof middle);
+  sn_rig_put_inside(tree->body, middle);
+  double skin = first_inside(tree->body, tree->joint[j], tree->skin[j], out);
+  double wall = first_inside(tree->body, tree->joint[j], middle, other);
+  if (wall < skin) memcpy(out, other, sizeof other);
+  return fmin(skin, wall) < reach;
 }
 
 // C_jk: (sum dR^T dR + mu F I) C = - sum dR^T dT + mu F C0. Returns the remaining sum_f |dR C + dT|^2 + mu F |C - C0|^2.
@@ -265,7 +268,8 @@ static bool solve_system(const rig_model *m, const rig_tree *tree, joint_system 
 }
 
 // Shifts the bones below the moved joints and corrects the moments: M_k -= shift_j (S_jk's last row).
-static void apply_shifts(rig_model *m, const rig_tree *tree, const joint_system *s, double *shift) {
+static void apply_shifts(rig_model *m, const rig_tree *tree, const joint_system *s, double *shift, const int *start,
+                         const int *overlap) {
   int bones = m->bones;
   size_t columns = 3 * (size_t)m->p->f;
   for (size_t e = 0; e < columns; e++) {
@@ -277,9 +281,9 @@ static void apply_shifts(rig_model *m, const rig_tree *tree, const joint_system 
       m->t[(4 * (size_t)j + 3) * columns + e] += shift[j];
     }
     for (int j = 0; j < bones; j++)
-      for (int k = 0; k < bones; k++) {
+      for (int n = start[j]; n < start[j + 1]; n++) {
+        int k = overlap[n];
         const double *pair = rig_pair(m, j, k);
-        if (!(pair[9] > 0)) continue;
         m->moment[(4 * (size_t)k + 0) * columns + e] -= shift[j] * pair[3];
         m->moment[(4 * (size_t)k + 1) * columns + e] -= shift[j] * pair[6];
         m->moment[(4 * (size_t)k + 2) * columns + e] -= shift[j] * pair[8];
@@ -310,14 +314,16 @@ sn_status sn_rig_tree_move_joints(sn_context *ctx, rig_model *m, rig_tree *tree)
                     .sigma = SN_NEW(ctx, &scratch, double, bones *bones),
                     .force = SN_NEW(ctx, &scratch, double, columns *bones)};
   double *shift = SN_NEW(ctx, &scratch, double, bones);
-  bool good = s.d && s.normal && s.rhs && s.sigma && s.force && shift;
+  const int *start, *overlap;
+  bool good =
+    s.d && s.normal && s.rhs && s.sigma && s.force && shift && sn_rig_overlaps(ctx, &scratch, m, &start, &overlap);
   if (good) {
     set_holds(m, tree);
     fill_system(m, tree, &s);
     if (solve_system(m, tree, &s)) {
       for (int j = 0; j < m->bones; j++)
         for (int c = 0; c < 3; c++) tree->joint[j][c] += s.rhs[3 * j + c];
-      apply_shifts(m, tree, &s, shift);
+      apply_shifts(m, tree, &s, shift, start, overlap);
     }
   }
   sn_arena_free(&scratch);

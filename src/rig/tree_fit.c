@@ -6,6 +6,7 @@
 // A point of bone j moves by  w_j x y + p_j,  y = R_j (u - C_j),  where p_j, the move of the joint itself, follows from
 // the ancestors:  p_j = p_parent + w_parent x l_j,  l_j = R_parent (C_j - C_parent).
 #include "rig/internal.h"
+#include "rig/tree_cg.h"
 
 #include <lapacke.h>
 #include <math.h>
@@ -17,8 +18,9 @@ typedef struct frame_work {
   double (*changed)[3][4];  // bones: those of the trial
   double (*arm)[3][4];      // bones: [R_j | -R_j C_j], which gives y
   double *hessian, *matrix; // (6 bones)^2: rotation and shift of each bone; rows 6 j .. 6 j + 5
-  double *gradient;         // 6 bones, then the step
-  sn_vec3 *shift;           // of the roots
+  double *gradient;         // 6 bones
+  double *step, *compact;   // 6 bones each
+  rig_cg cg;                // of many bones, instead of the compact system
   int *row;                 // of the compact system: its row of the full one; -1 for a locked bone
 } frame_work;
 
@@ -29,7 +31,11 @@ typedef struct fit_job {
   int steps;
   frame_work *work; // per worker
   const int *start, *overlap;
+  double (*pair)[4][4]; // S of every pair in `overlap`, where there are many bones; NULL: few
 } fit_job;
+
+// From so many bones on conjugate gradients are faster than a factorisation.
+enum { many_bones = 64 };
 
 static void multiply_pair(const double d[3][4], const double s[4][4], double out[3][4]) {
   for (int r = 0; r < 3; r++)
@@ -37,58 +43,56 @@ static void multiply_pair(const double d[3][4], const double s[4][4], double out
       out[r][c] = d[r][0] * s[0][c] + d[r][1] * s[1][c] + d[r][2] * s[2][c] + d[r][3] * s[3][c];
 }
 
-// Normal equations of all bones as if each could turn about its joint and shift freely.
-static void free_system(const fit_job *job, frame_work *w) {
-  const rig_model *m = job->m;
-  int bones = m->bones;
-  size_t rows = 6 * (size_t)bones;
-  memset(w->hessian, 0, rows * rows * sizeof *w->hessian);
-  for (int j = 0; j < bones; j++) {
+// The 6x6 block of bones j and k, whose arms these are: s = S_jk.
+static void fill_block(const double arm[3][4], const double arm_k[3][4], const double s[4][4], double *block,
+                       size_t rows) {
+  double ys[3][4], q[3][3], other[3];
+  multiply_pair(arm, s, ys);
+  for (int r = 0; r < 3; r++) {
+    other[r] = 0; // sum w_j w_k y_k
+    for (int c = 0; c < 4; c++) other[r] += arm_k[r][c] * s[c][3];
+    for (int c = 0; c < 3; c++) {
+      q[r][c] = 0; // sum w_j w_k y_j y_k^T
+      for (int d = 0; d < 4; d++) q[r][c] += ys[r][d] * arm_k[c][d];
+    }
+  }
+  double trace = q[0][0] + q[1][1] + q[2][2];
+  double own[3] = {ys[0][3], ys[1][3], ys[2][3]};
+  // w_j . (y_j x p_k) and p_j . (w_k x y_k)
+  double cross[3][3] = {{0, -own[2], own[1]}, {own[2], 0, -own[0]}, {-own[1], own[0], 0}};
+  double back[3][3] = {{0, other[2], -other[1]}, {-other[2], 0, other[0]}, {other[1], -other[0], 0}};
+  for (size_t r = 0; r < 3; r++)
+    for (size_t c = 0; c < 3; c++) {
+      block[r * rows + c] = (r == c ? trace : 0) - q[c][r];
+      block[r * rows + 3 + c] = cross[r][c];
+      block[(r + 3) * rows + c] = back[r][c];
+      block[(r + 3) * rows + 3 + c] = r == c ? s[3][3] : 0;
+    }
+}
+
+static void set_arms(const fit_job *job, frame_work *w) {
+  for (int j = 0; j < job->m->bones; j++) {
     const double *c = job->tree->joint[j];
     for (int r = 0; r < 3; r++) {
       for (int e = 0; e < 3; e++) w->arm[j][r][e] = w->bone[j].m[r][e];
       w->arm[j][r][3] = -(w->bone[j].m[r][0] * c[0] + w->bone[j].m[r][1] * c[1] + w->bone[j].m[r][2] * c[2]);
     }
+    rig_moment_force(w->moment[j], w->arm[j], w->gradient + 6 * j);
   }
-  for (int j = 0; j < bones; j++) {
+}
+
+// Normal equations of all bones as if each could turn about its joint and shift freely.
+static void free_system(const fit_job *job, frame_work *w) {
+  const rig_model *m = job->m;
+  size_t rows = 6 * (size_t)m->bones;
+  memset(w->hessian, 0, rows * rows * sizeof *w->hessian);
+  for (int j = 0; j < m->bones; j++)
     for (int e = job->start[j]; e < job->start[j + 1]; e++) {
       int k = job->overlap[e];
-      double s[4][4], ys[3][4], q[3][3], other[3];
+      double s[4][4];
       rig_unpack(rig_pair(m, j, k), s);
-      multiply_pair(w->arm[j], s, ys);
-      for (int r = 0; r < 3; r++) {
-        other[r] = 0; // sum w_j w_k y_k
-        for (int c = 0; c < 4; c++) other[r] += w->arm[k][r][c] * s[c][3];
-        for (int c = 0; c < 3; c++) {
-          q[r][c] = 0; // sum w_j w_k y_j y_k^T
-          for (int d = 0; d < 4; d++) q[r][c] += ys[r][d] * w->arm[k][c][d];
-        }
-      }
-      double trace = q[0][0] + q[1][1] + q[2][2];
-      double own[3] = {ys[0][3], ys[1][3], ys[2][3]};
-      double *block = w->hessian + 6 * (size_t)j * rows + 6 * (size_t)k;
-      for (int r = 0; r < 3; r++)
-        for (int c = 0; c < 3; c++) block[(size_t)r * rows + (size_t)c] = (r == c ? trace : 0) - q[c][r];
-      // w_j . (y_j x p_k) and p_j . (w_k x y_k)
-      double cross[3][3] = {{0, -own[2], own[1]}, {own[2], 0, -own[0]}, {-own[1], own[0], 0}};
-      double back[3][3] = {{0, other[2], -other[1]}, {-other[2], 0, other[0]}, {other[1], -other[0], 0}};
-      for (int r = 0; r < 3; r++)
-        for (int c = 0; c < 3; c++) {
-          block[(size_t)r * rows + 3 + (size_t)c] = cross[r][c];
-          block[((size_t)r + 3) * rows + (size_t)c] = back[r][c];
-          block[((size_t)r + 3) * rows + 3 + (size_t)c] = r == c ? s[3][3] : 0;
-        }
+      fill_block(w->arm[j], w->arm[k], s, w->hessian + 6 * (size_t)j * rows + 6 * (size_t)k, rows);
     }
-    double n[3][3];
-    for (int r = 0; r < 3; r++)
-      for (int c = 0; c < 3; c++) {
-        n[r][c] = 0; // sum w r y^T
-        for (int d = 0; d < 4; d++) n[r][c] += w->moment[j][r][d] * w->arm[j][c][d];
-      }
-    double *g = w->gradient + 6 * j;
-    g[0] = n[2][1] - n[1][2], g[1] = n[0][2] - n[2][0], g[2] = n[1][0] - n[0][1];
-    for (int r = 0; r < 3; r++) g[3 + r] = w->moment[j][r][3];
-  }
 }
 
 // row/column operation of p_j = p_parent + w_parent x l: x_parent.shift += x_j.shift, x_parent.turn += l x x_j.shift
@@ -100,6 +104,15 @@ static void fold(const double *shift, const double l[3], double *turn_parent, do
   shift_parent[0] += x, shift_parent[stride] += y, shift_parent[2 * stride] += z;
 }
 
+// l_j = R_parent (C_j - C_parent)
+static void joint_arm(const rig_tree *tree, const sn_affine *bone, int j, double l[3]) {
+  int k = tree->parent[j];
+  for (int r = 0; r < 3; r++) {
+    l[r] = 0;
+    for (int c = 0; c < 3; c++) l[r] += bone[k].m[r][c] * (tree->joint[j][c] - tree->joint[k][c]);
+  }
+}
+
 // Takes the shifts of all bones but the roots out of the system, children first.
 static void apply_joints(const fit_job *job, frame_work *w) {
   const rig_tree *tree = job->tree;
@@ -109,10 +122,7 @@ static void apply_joints(const fit_job *job, frame_work *w) {
     int j = tree->order[q], k = tree->parent[j];
     if (k < 0) continue;
     double l[3];
-    for (int r = 0; r < 3; r++) {
-      l[r] = 0;
-      for (int c = 0; c < 3; c++) l[r] += w->bone[k].m[r][c] * (tree->joint[j][c] - tree->joint[k][c]);
-    }
+    joint_arm(tree, w->bone, j, l);
     fold(w->gradient + 6 * j + 3, l, w->gradient + 6 * k, w->gradient + 6 * k + 3, 1);
     double *h = w->hessian;
     for (size_t e = 0; e < rows; e++)
@@ -125,9 +135,10 @@ static void apply_joints(const fit_job *job, frame_work *w) {
 }
 
 // The compact system: three rotations per bone, then the shifts of the roots. False where it cannot be factorised.
-static bool solve_step(const fit_job *job, frame_work *w, double damping, double *step) {
+static bool solve_compact(const fit_job *job, frame_work *w, double damping) {
   const rig_tree *tree = job->tree;
   int bones = job->m->bones, size = 0;
+  double *step = w->compact;
   size_t rows = 6 * (size_t)bones;
   double mean = 0;
   for (int j = 0; j < bones; j++)
@@ -149,32 +160,58 @@ static bool solve_step(const fit_job *job, frame_work *w, double damping, double
     *diagonal += damping * *diagonal + 1e-7 * mean + 1e-300;
   }
   // Row-major lower is column-major upper: no copy is needed.
-  return LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', size, w->matrix, size) == 0 &&
-         LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'U', size, 1, w->matrix, size, step, size) == 0;
+  if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', size, w->matrix, size) != 0 ||
+      LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'U', size, 1, w->matrix, size, step, size) != 0)
+    return false;
+  memset(w->step, 0, rows * sizeof *w->step);
+  for (int r = 0; r < size; r++)
+    if (w->row[r] >= 0) w->step[w->row[r]] = step[r];
+  return true;
+}
+
+// The bodies of the preconditioner: sum_k S_jk = sum_i w_ij u~ u~^T, all the weight of a bone's vertices.
+static void fill_bodies(const fit_job *job, frame_work *w) {
+  for (int j = 0; j < job->m->bones; j++) {
+    double sum[RIG_MONOMIALS] = {0}, s[4][4], block[6][6];
+    for (int e = job->start[j]; e < job->start[j + 1]; e++)
+      for (int q = 0; q < RIG_MONOMIALS; q++) sum[q] += rig_pair(job->m, j, job->overlap[e])[q];
+    rig_unpack(sum, s);
+    fill_block(w->arm[j], w->arm[j], s, &block[0][0], 6);
+    rig_cg_body *body = &w->cg.body[j];
+    *body = (rig_cg_body){0};
+    for (int r = 0; r < 3; r++)
+      for (int c = 0; c < 3; c++) {
+        body->turn.m[r][c] = block[r][c], body->across.m[r][c] = block[r][3 + c];
+        body->shift.m[r][c] = block[3 + r][3 + c];
+      }
+    if (job->tree->parent[j] >= 0) joint_arm(job->tree, w->bone, j, body->arm);
+  }
+}
+
+static bool solve_step(const fit_job *job, frame_work *w, double damping) {
+  if (!job->pair) return solve_compact(job, w, damping);
+  fill_bodies(job, w);
+  return sn_rig_cg_solve(&w->cg, damping, w->gradient, w->step);
 }
 
 // Bones of the trial: turned by the step, then put together from the root outwards.
-static void make_trial(const fit_job *job, frame_work *w, const double *step) {
+static void make_trial(const fit_job *job, frame_work *w) {
   const rig_tree *tree = job->tree;
-  for (int j = 0, at = 3 * tree->bones; j < tree->bones; j++) {
-    if (tree->parent[j] >= 0) continue;
-    w->shift[j] = (sn_vec3){step[at], step[at + 1], step[at + 2]};
-    at += 3;
-  }
   for (int q = 0; q < tree->bones; q++) {
     int j = tree->order[q], parent = tree->parent[j];
     if (job->locked && job->locked[j]) {
       w->trial[j] = w->bone[j];
       continue;
     }
-    sn_vec3 turn = {step[3 * j], step[3 * j + 1], step[3 * j + 2]};
+    const double *step = w->step + 6 * (size_t)j;
+    sn_vec3 turn = {step[0], step[1], step[2]}, shift = {step[3], step[4], step[5]};
     sn_vec3 c = {tree->joint[j][0], tree->joint[j][1], tree->joint[j][2]}, place;
     sn_mat3 r = sn_mat3_mul(sn_rotation_exp(turn), sn_affine_linear(w->bone[j]));
     r = sn_quat_to_mat3(sn_quat_from_mat3(r));
     if (parent >= 0) {
       place = sn_affine_apply(w->trial[parent], c);
     } else {
-      place = sn_vec3_add(sn_affine_apply(w->bone[j], c), w->shift[j]);
+      place = sn_vec3_add(sn_affine_apply(w->bone[j], c), shift);
     }
     w->trial[j] = sn_affine_make(r, sn_vec3_sub(place, sn_mat3_apply(r, c)));
   }
@@ -191,8 +228,8 @@ static double trial_change(const fit_job *job, frame_work *w) {
       for (int c = 0; c < 4; c++) d[r][c] = w->trial[j].m[r][c] - w->bone[j].m[r][c];
     for (int e = job->start[j]; e < job->start[j + 1]; e++) {
       int k = job->overlap[e];
-      rig_unpack(rig_pair(job->m, j, k), s);
-      multiply_pair(d, s, product);
+      if (!job->pair) rig_unpack(rig_pair(job->m, j, k), s);
+      multiply_pair(d, (const double(*)[4])(job->pair ? job->pair[e] : s), product);
       for (int r = 0; r < 3; r++)
         for (int c = 0; c < 4; c++) w->changed[k][r][c] -= product[r][c];
     }
@@ -206,15 +243,15 @@ static double trial_change(const fit_job *job, frame_work *w) {
   return change;
 }
 
-static void fit_frame(const fit_job *job, frame_work *w, double *step) {
+static void fit_frame(const fit_job *job, frame_work *w) {
   double damping = 1e-6;
   for (int round = 0; round < job->steps; round++) {
-    free_system(job, w);
-    apply_joints(job, w);
+    set_arms(job, w);
+    if (!job->pair) free_system(job, w), apply_joints(job, w);
     bool better = false;
     for (int attempt = 0; attempt < 6 && !better; attempt++) {
-      if (solve_step(job, w, damping, step)) {
-        make_trial(job, w, step);
+      if (solve_step(job, w, damping)) {
+        make_trial(job, w);
         better = trial_change(job, w) < 0;
       }
       damping = better ? damping * 0.1 : damping * 30 + 1e-4;
@@ -230,7 +267,6 @@ static void fit_frames(void *user, int64_t begin, int64_t end, int worker) {
   rig_model *m = job->m;
   frame_work *w = &job->work[worker];
   size_t columns = 3 * (size_t)m->p->f;
-  double *step = w->gradient + 6 * (size_t)m->bones;
   for (int64_t f = begin; f < end; f++) {
     for (int j = 0; j < m->bones; j++) {
       w->bone[j] = sn_rig_bone(m, j, (int)f);
@@ -239,12 +275,12 @@ static void fit_frames(void *user, int64_t begin, int64_t end, int worker) {
           w->moment[j][r][c] = m->moment[(size_t)(4 * j + c) * columns + 3 * (size_t)f + (size_t)r];
     }
     // The joints may not be exact yet: put the bones together first.
-    for (int e = 0; e < 6 * m->bones; e++) step[e] = 0;
-    make_trial(job, w, step);
+    for (int e = 0; e < 6 * m->bones; e++) w->step[e] = 0;
+    make_trial(job, w);
     trial_change(job, w);
     memcpy(w->bone, w->trial, (size_t)m->bones * sizeof *w->bone);
     memcpy(w->moment, w->changed, (size_t)m->bones * sizeof *w->moment);
-    fit_frame(job, w, step);
+    fit_frame(job, w);
     for (int j = 0; j < m->bones; j++) {
       sn_rig_set_bone(m, j, (int)f, w->bone[j]);
       for (int r = 0; r < 3; r++)
@@ -254,30 +290,47 @@ static void fit_frames(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-static bool new_work(sn_context *ctx, sn_arena *memory, size_t bones, frame_work *w) {
+static bool new_work(sn_context *ctx, sn_arena *memory, const fit_job *job, frame_work *w) {
+  size_t bones = (size_t)job->m->bones;
   w->bone = SN_NEW(ctx, memory, sn_affine, bones), w->trial = SN_NEW(ctx, memory, sn_affine, bones);
   w->moment = sn_arena_alloc(ctx, memory, bones, sizeof *w->moment);
   w->changed = sn_arena_alloc(ctx, memory, bones, sizeof *w->changed);
   w->arm = sn_arena_alloc(ctx, memory, bones, sizeof *w->arm);
+  w->gradient = SN_NEW(ctx, memory, double, 6 * bones), w->step = SN_NEW(ctx, memory, double, 6 * bones);
+  if (!w->bone || !w->trial || !w->moment || !w->changed || !w->arm || !w->gradient || !w->step) return false;
+  if (job->pair) {
+    w->cg = (rig_cg){.bones = job->m->bones,
+                     .tree = job->tree,
+                     .locked = job->locked,
+                     .start = job->start,
+                     .overlap = job->overlap,
+                     .pair = (const double(*)[4][4])job->pair,
+                     .arm = (const double(*)[3][4])w->arm};
+    return sn_rig_cg_new(ctx, memory, job->m->bones, &w->cg);
+  }
   w->hessian = SN_NEW(ctx, memory, double, 36 * bones * bones);
   w->matrix = SN_NEW(ctx, memory, double, 36 * bones * bones);
-  w->gradient = SN_NEW(ctx, memory, double, 12 * bones);
-  w->row = SN_NEW(ctx, memory, int, 6 * bones), w->shift = SN_NEW(ctx, memory, sn_vec3, bones);
-  if (!w->row || !w->shift) return false;
-  return w->bone && w->trial && w->moment && w->changed && w->arm && w->hessian && w->matrix && w->gradient;
+  w->compact = SN_NEW(ctx, memory, double, 6 * bones), w->row = SN_NEW(ctx, memory, int, 6 * bones);
+  return w->hessian && w->matrix && w->compact && w->row;
+}
+
+static bool unpack_pairs(sn_context *ctx, sn_arena *memory, fit_job *job) {
+  job->pair = sn_arena_alloc(ctx, memory, (size_t)job->start[job->m->bones], sizeof *job->pair);
+  for (int j = 0; job->pair && j < job->m->bones; j++)
+    for (int e = job->start[j]; e < job->start[j + 1]; e++)
+      rig_unpack(rig_pair(job->m, j, job->overlap[e]), job->pair[e]);
+  return job->pair != NULL;
 }
 
 sn_status sn_rig_tree_fit(sn_context *ctx, rig_model *m, const rig_tree *tree, int steps, const bool *locked) {
   sn_arena scratch = sn_arena_new(ctx);
-  size_t bones = (size_t)m->bones;
   int workers = sn_threads(ctx);
-  int *start = SN_NEW(ctx, &scratch, int, bones + 1), *overlap = SN_NEW(ctx, &scratch, int, bones *bones);
   frame_work *work = SN_NEW(ctx, &scratch, frame_work, workers);
-  bool good = start && overlap && work;
-  for (int t = 0; t < workers && good; t++) good = new_work(ctx, &scratch, bones, &work[t]);
+  fit_job job = {.m = m, .tree = tree, .locked = locked, .steps = steps, .work = work};
+  bool good = work && sn_rig_overlaps(ctx, &scratch, m, &job.start, &job.overlap);
+  if (good && m->bones > many_bones) good = unpack_pairs(ctx, &scratch, &job);
+  for (int t = 0; t < workers && good; t++) good = new_work(ctx, &scratch, &job, &work[t]);
   if (good) {
-    sn_rig_overlaps(m, start, overlap);
-    fit_job job = {m, tree, locked, steps, work, start, overlap};
     sn_parallel_for(ctx, m->p->f, 1, fit_frames, &job);
     sn_rig_model_refresh(ctx, m);
   }

@@ -12,7 +12,10 @@
 
 #include "solve/solve.h"
 
-enum { chunk_size = RIG_CHUNK }; // vertices whose residuals are worked on at a time
+enum {
+  chunk_size = RIG_CHUNK, // vertices whose residuals are worked on at a time
+  gram_bones = 8          // bones whose Gram matrices with all others are one product
+};
 
 typedef struct group_sums {
   float *moment; // bones * 4 * 3f
@@ -33,6 +36,7 @@ typedef struct chunk_scratch {
   float *gradient; // chunk * 4 active
   double *wanted;  // bones: the smoothness term's part
   double *slope;   // bones: gradient of the weights of one vertex
+  double *product; // 4 gram_bones rows of 4 bones: of transformations, for the Gram matrices
 } chunk_scratch;
 
 struct pass_space {
@@ -48,7 +52,11 @@ typedef struct pass_job {
   double bearable;     // of RIG_THIN
   uint16_t *new_joint; // where smoothing reads the old weights of neighbours, the new ones go elsewhere
   double *new_weight;
+  bool *unused; // bones without a vertex, where vertices look for new bones nearby only; NULL: among all of them
 } pass_job;
+
+// With more bones than this a vertex looks for new ones among those in use nearby: in its chunk and so many on either side of it.
+enum { many_bones = 64, near_chunks = 4 };
 
 static struct pass_space *new_space(sn_context *ctx, sn_arena *memory, const rig_problem *p, size_t bones) {
   size_t columns = 3 * (size_t)p->f;
@@ -72,7 +80,8 @@ static struct pass_space *new_space(sn_context *ctx, sn_arena *memory, const rig
     s->residual = SN_NEW(ctx, memory, float, chunk_size *columns);
     s->wanted = SN_NEW(ctx, memory, double, bones), s->slope = SN_NEW(ctx, memory, double, bones);
     s->bone = SN_NEW(ctx, memory, int, bones), s->slot = SN_NEW(ctx, memory, int, bones);
-    good = s->t && s->mix && s->gradient && s->residual && s->wanted && s->slope && s->bone && s->slot;
+    s->product = SN_NEW(ctx, memory, double, 16 * gram_bones * bones);
+    good = s->product && s->t && s->mix && s->gradient && s->residual && s->wanted && s->slope && s->bone && s->slot;
   }
   return good ? space : NULL;
 }
@@ -103,36 +112,41 @@ static double dot10(const double *a, const double *b) {
   return even + (a[1] * b[1] + a[3] * b[3] + a[5] * b[5] + a[7] * b[7] + a[9] * b[9]);
 }
 
-// G_jk = sum_f T_j^T T_k as coefficients of the monomials.
-static void gram_row(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
+// G_jk = sum_f T_j^T T_k as coefficients of the monomials, of bones j in blocks.
+static void gram_blocks(void *user, int64_t begin, int64_t end, int worker) {
   rig_model *m = user;
   int columns = 3 * m->p->f;
-  for (int j = (int)begin; j < (int)end; j++)
-    for (int k = 0; k <= j; k++) {
-      double g[4][4];
-      cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, 4, 4, columns, 1, m->t + (size_t)(4 * j) * (size_t)columns,
-                  columns, m->t + (size_t)(4 * k) * (size_t)columns, columns, 0, &g[0][0], 4);
-      double *out = rig_gram(m, j, k);
-      for (int c = 0, q = 0; c < 4; c++)
-        for (int d = c; d < 4; d++) out[q++] = c == d ? g[c][c] : g[c][d] + g[d][c];
-      if (k < j) memcpy(rig_gram(m, k, j), out, RIG_MONOMIALS * sizeof *out);
-    }
+  double *product = m->space->scratch[worker].product;
+  for (int first = (int)begin * gram_bones; first < (int)end * gram_bones && first < m->bones; first += gram_bones) {
+    int last = first + gram_bones < m->bones ? first + gram_bones : m->bones, width = 4 * last;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, 4 * (last - first), width, columns, 1,
+                m->t + (size_t)(4 * first) * (size_t)columns, columns, m->t, columns, 0, product, width);
+    for (int j = first; j < last; j++)
+      for (int k = 0; k <= j; k++) {
+        const double *g = product + (size_t)(4 * (j - first)) * (size_t)width + 4 * k;
+        double *out = rig_gram(m, j, k);
+        for (int c = 0, q = 0; c < 4; c++)
+          for (int d = c; d < 4; d++) out[q++] = c == d ? g[c * width + c] : g[c * width + d] + g[d * width + c];
+        if (k < j) memcpy(rig_gram(m, k, j), out, RIG_MONOMIALS * sizeof *out);
+      }
+  }
 }
 
 void sn_rig_model_refresh(const sn_context *ctx, rig_model *m) {
   size_t count = 4 * (size_t)m->bones * 3 * (size_t)m->p->f;
   for (size_t e = 0; e < count; e++) m->t32[e] = (float)m->t[e];
-  rig_parallel(ctx, m->bones, 1, 48.0 * m->bones * m->bones * m->p->f / 4, gram_row, m);
+  rig_parallel(ctx, (m->bones + gram_bones - 1) / gram_bones, 1, 12.0 * m->bones * m->bones * m->p->f, gram_blocks,
+               m);
 }
 
-// The bones that the vertices of the chunk use now, or all, and their transformations.
-static void choose_active(const rig_model *m, bool all, chunk_scratch *s) {
+// The bones that the vertices from order[from] to order[to] use now, those that nobody uses, or all, and their transformations.
+static void choose_active(const pass_job *job, bool all, int from, int to, chunk_scratch *s) {
+  const rig_model *m = job->m;
   size_t columns = 3 * (size_t)m->p->f;
   s->active = 0;
-  for (int j = 0; j < m->bones; j++) s->slot[j] = all ? j : -1;
-  for (int i = 0; i < s->count && !all; i++) {
-    size_t row = (size_t)s->vertex[i] * (size_t)m->limit;
+  for (int j = 0; j < m->bones; j++) s->slot[j] = all || (job->unused && job->unused[j]) ? 0 : -1;
+  for (int place = from; place < to && !all; place++) {
+    size_t row = (size_t)m->p->order[place] * (size_t)m->limit;
     for (int q = 0; q < m->limit && m->weight[row + (size_t)q] > 0; q++) s->slot[m->joint[row + (size_t)q]] = 0;
   }
   for (int j = 0; j < m->bones; j++) {
@@ -231,7 +245,8 @@ static void add_promising(const rig_model *m, const double mono[RIG_MONOMIALS], 
   for (int e = 0; e < s->active; e++) {
     int j = s->bone[e];
     double g = gradient[j] - mean;
-    if (!(g > 0) || has_bone(v, j)) continue;
+    // 2 g is the most that there can be.
+    if (!(g > 0) || (count == extra && 2 * g <= best[count - 1]) || has_bone(v, j)) continue;
     double across = 0;
     for (int a = 0; a < present; a++) across += v->q.w[a] * dot10(mono, rig_gram(m, j, v->bone[a]));
     double size = dot10(mono, rig_gram(m, j, j)) - 2 * across + centre;
@@ -434,11 +449,14 @@ static void clear_sums(const rig_model *m, group_sums *sums) {
   sums->error = 0;
 }
 
+static bool looks_far(rig_support mode) { return mode == RIG_EXPLORE || mode == RIG_EXHAUST || mode == RIG_PRICE; }
+
 static void pass_group(void *user, int64_t begin, int64_t end, int worker) {
   pass_job *job = user;
   const rig_model *m = job->m;
   chunk_scratch *s = &m->space->scratch[worker];
-  bool all = m->limit == 1 || (job->mode != RIG_KEEP && job->mode != RIG_ADJUST && job->mode != RIG_THIN);
+  bool all = m->limit == 1 || looks_far(job->mode);
+  int margin = job->unused ? near_chunks * chunk_size : 0;
   for (int group = (int)begin; group < (int)end; group++) {
     group_sums *sums = &m->space->groups[group];
     int from, to;
@@ -446,7 +464,8 @@ static void pass_group(void *user, int64_t begin, int64_t end, int worker) {
     clear_sums(m, sums);
     for (int first = from; first < to; first += chunk_size) {
       s->vertex = m->p->order + first, s->count = to - first < chunk_size ? to - first : chunk_size;
-      choose_active(m, all, s);
+      int low = first > margin ? first - margin : 0, high = first + s->count;
+      choose_active(job, all && !job->unused, low, high + margin < m->p->n ? high + margin : m->p->n, s);
       chunk_residual(m, m->joint, m->weight, s);
       rig_used(m->p, s->count);
       if (job->mode != RIG_KEEP) {
@@ -535,6 +554,12 @@ static void add_groups(pass_job *job) {
     for (int k = 0; k < j; k++) memcpy(rig_pair(m, k, j), rig_pair(m, j, k), RIG_MONOMIALS * sizeof(double));
 }
 
+static void find_unused(const rig_model *m, bool *unused) {
+  for (int j = 0; j < m->bones; j++) unused[j] = true;
+  for (size_t e = 0; e < (size_t)m->p->n * (size_t)m->limit; e++)
+    if (m->weight[e] > 0) unused[m->joint[e]] = false;
+}
+
 sn_status sn_rig_pass(sn_context *ctx, rig_model *m, rig_support mode, const rig_smooth *smooth) {
   sn_arena scratch = sn_arena_new(ctx);
   size_t slots = (size_t)m->p->n * (size_t)m->limit;
@@ -544,14 +569,19 @@ sn_status sn_rig_pass(sn_context *ctx, rig_model *m, rig_support mode, const rig
   pass_job job = {
     .m = m, .mode = mode, .smooth = smooth, .bearable = bearable, .new_joint = m->joint, .new_weight = m->weight};
   sn_status status = SN_OK;
-  if (smooth && smooth->edge_weight && mode != RIG_KEEP) {
+  if (m->bones > many_bones && m->limit > 1 && (mode == RIG_EXPLORE || mode == RIG_PRICE)) {
+    job.unused = SN_NEW(ctx, &scratch, bool, m->bones);
+    if (job.unused) find_unused(m, job.unused);
+    if (!job.unused) status = ctx->error.status;
+  }
+  if ((smooth && smooth->edge_weight && mode != RIG_KEEP) || job.unused) {
     job.new_joint = SN_NEW(ctx, &scratch, uint16_t, slots);
     job.new_weight = SN_NEW(ctx, &scratch, double, slots);
     if (!job.new_joint || !job.new_weight) status = ctx->error.status;
   }
   if (status == SN_OK) status = sn_rig_groups(ctx, m->p, pass_group, share_group, &job);
   if (status == SN_OK) {
-    if (job.new_joint != m->joint) {
+    if (job.new_joint != m->joint && mode != RIG_PRICE) {
       memcpy(m->joint, job.new_joint, slots * sizeof *m->joint);
       memcpy(m->weight, job.new_weight, slots * sizeof *m->weight);
     }

@@ -136,6 +136,61 @@ static void errors_add_up(void **state) {
   sn_examples_free(&examples);
 }
 
+// Many joints, most of them far off and some of them twice: the first of the best, as by trying all.
+static void best_joints_are_those_of_trying_all(void **state) {
+  (void)state;
+  enum { joints = 60, frames = 11, vertices = 300 };
+  sn_context ctx = sn_context_default();
+  sn_examples e = {0};
+  sn_random rng = sn_random_new(3);
+  sn_keys keys;
+  assert_ok(&ctx, sn_mesh_new(&ctx, vertices, 0, &e.rest));
+  assert_ok(&ctx, sn_frames_new(&ctx, vertices, frames, &e.frames));
+  assert_ok(&ctx, sn_poses_new(&ctx, joints, frames, &e.poses));
+  assert_ok(&ctx, sn_keys_parse(&ctx, "all", frames, 1, &keys, NULL));
+  for (int f = 0; f < frames; f++)
+    for (int j = 0; j < joints; j++) {
+      sn_vec3 shift = random_vec3(&rng);
+      sn_pose(&e.poses, f)[j] =
+        j % 7 == 6 ? sn_pose(&e.poses, f)[j - 3] : sn_affine_make(sn_rotation_exp(random_vec3(&rng)), shift);
+    }
+  for (int i = 0; i < vertices; i++) {
+    sn_vec3_store(random_vec3(&rng), e.rest.positions[i]);
+    for (int f = 0; f < frames; f++) {
+      sn_vec3 p = sn_affine_apply(sn_pose(&e.poses, f)[i % joints], sn_vec3_from(e.rest.positions[i]));
+      sn_vec3_store(sn_vec3_mad(p, random_vec3(&rng), 0.3 * (i % 5)), sn_frame_mutable(&e.frames, f)[i]);
+    }
+  }
+  uint16_t best[vertices];
+  double errors[vertices];
+  assert_ok(&ctx, sn_best_joints(&ctx, &e, &keys, best, errors));
+  for (int i = 0; i < vertices; i++) {
+    double least = INFINITY;
+    int first = -1;
+    for (int j = 0; j < joints; j++) {
+      double sum = 0;
+      for (int f = 0; f < frames; f++) {
+        sn_vec3 p = sn_affine_apply(sn_pose(&e.poses, f)[j], sn_vec3_from(e.rest.positions[i]));
+        sn_vec3 d = sn_vec3_sub(p, sn_vec3_from(sn_frame(&e.frames, f)[i]));
+        sum += sn_vec3_dot(d, d);
+      }
+      if (sum < least) least = sum, first = j;
+    }
+    assert_int_equal(best[i], first);
+    assert_true(errors[i] == least);
+  }
+  double error, all = 0;
+  assert_ok(&ctx, sn_joint_error(&ctx, &e, &keys, 5, &error));
+  for (int i = 0; i < vertices; i++)
+    for (int f = 0; f < frames; f++) {
+      sn_vec3 p = sn_affine_apply(sn_pose(&e.poses, f)[5], sn_vec3_from(e.rest.positions[i]));
+      all += pow(sn_vec3_distance(p, sn_vec3_from(sn_frame(&e.frames, f)[i])), 2);
+    }
+  assert_near(error, all, 1e-9 * all);
+  sn_keys_free(&keys);
+  sn_examples_free(&e);
+}
+
 static void no_frames_give_no_figures(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -151,6 +206,7 @@ int main(void) {
     cmocka_unit_test(figures_follow_their_definitions),
     cmocka_unit_test(truth_has_no_error),
     cmocka_unit_test(errors_add_up),
+    cmocka_unit_test(best_joints_are_those_of_trying_all),
     cmocka_unit_test(no_frames_give_no_figures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

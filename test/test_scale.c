@@ -8,6 +8,7 @@
 #include "sinew/io.h"
 #include "sinew/rig.h"
 #include "thread_team.h"
+#include "train/near.h"
 
 // Everything of a thousand bytes or more goes to files.
 static sn_context streaming(void) {
@@ -149,6 +150,7 @@ typedef struct member {
   const char *spec; // NULL: a rig
   sn_rig_result rig;
   sn_model model;
+  sn_scores scores;
 } member;
 
 static void work_as_member(sn_context *ctx, void *user) {
@@ -157,16 +159,20 @@ static void work_as_member(sn_context *ctx, void *user) {
   sn_rig_options options = sn_rig_options_default();
   sn_method_spec spec;
   sn_train_report report;
-  sn_keys keys;
+  sn_keys keys, others;
+  sn_rt_model opened;
   options.bones = 5;
   if (!m->spec) {
     assert_ok(ctx, sn_rig(ctx, &e->rest, &e->frames, &options, &m->rig));
     return;
   }
   assert_ok(ctx, sn_method_parse(ctx, m->spec, &spec));
-  assert_ok(ctx, sn_keys_parse(ctx, "every:2", e->frames.frame_count, 1, &keys, NULL));
+  assert_ok(ctx, sn_keys_parse(ctx, "every:2", e->frames.frame_count, 1, &keys, &others));
   assert_ok(ctx, sn_train(ctx, &spec, e, &keys, &m->model, &report));
+  assert_ok(ctx, sn_model_open(ctx, "model", m->model.bytes, m->model.size, &opened));
+  assert_ok(ctx, sn_assess(ctx, &opened, e, &keys, &others, &m->scores, NULL));
   sn_keys_free(&keys);
+  sn_keys_free(&others);
 }
 
 // 1, 3 and 8 that work together have, each of them, what one alone has.
@@ -192,6 +198,7 @@ static void teams_give_the_same(void **state) {
         const sn_rig_result *a = &alone.rig, *b = &members[r].rig;
         size_t slots = (size_t)a->skin.vertex_count * (size_t)a->skin.influences;
         assert_int_equal(alone.model.size, members[r].model.size);
+        assert_memory_equal(&alone.scores, &members[r].scores, sizeof alone.scores);
         if (alone.model.size > 0) assert_memory_equal(alone.model.bytes, members[r].model.bytes, alone.model.size);
         if (slots > 0) {
           assert_memory_equal(a->skin.weights, b->skin.weights, slots * sizeof *a->skin.weights);
@@ -206,6 +213,68 @@ static void teams_give_the_same(void **state) {
     sn_model_free(&alone.model);
   }
   sn_examples_free(&examples);
+}
+
+// More poses than are compared with each other: corrections are as good as those of a part of them.
+static void long_clips_are_corrected(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "elbow", 300, 600);
+  trained skin = train(&ctx, &examples, "lbs", "all"), some = train(&ctx, &examples, "psd", "every:3");
+  trained all = train(&ctx, &examples, "psd", "all");
+  assert_true(all.scores.all.rms < 0.2 * skin.scores.all.rms);
+  assert_true(all.scores.all.rms < 1.1 * some.scores.all.rms);
+  release(&skin);
+  release(&some);
+  release(&all);
+  sn_examples_free(&examples);
+}
+
+// The lists of joints near each other, by their definition.
+static void neighbours_are_as_defined(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_gen_options options = {.set = "body", .frames = 2, .vertices = 2000, .joints = 40, .seed = 1};
+  sn_examples e;
+  sn_near near;
+  sn_arena memory = sn_arena_new(&ctx);
+  assert_ok(&ctx, sn_gen(&ctx, &options, &e));
+  assert_ok(&ctx, sn_near_new(&ctx, &memory, &e.skeleton, &e.skin, &near));
+  bool beside[40][40] = {{false}};
+  for (int j = 0; j < 40; j++) {
+    int parent = e.skeleton.parents[j];
+    if (parent >= 0) beside[j][parent] = beside[parent][j] = true;
+  }
+  for (int i = 0; i < e.skin.vertex_count; i++) {
+    const uint16_t *joints = e.skin.joints + 4 * (size_t)i;
+    const float *weights = e.skin.weights + 4 * (size_t)i;
+    for (int a = 0; a < 4; a++)
+      for (int b = 0; b < 4; b++)
+        if ((a == 0 || weights[a] > SN_NEAR_WEIGHT) && (b == 0 || weights[b] > SN_NEAR_WEIGHT))
+          beside[joints[a]][joints[b]] = true;
+  }
+  for (int a = 0; a < 40; a++)
+    for (int b = 0; b < 40; b++) assert_int_equal(sn_near_beside(&near, a, b), beside[a][b]);
+  for (int i = 0; i < e.skin.vertex_count; i += 7) {
+    uint16_t found[8];
+    int count = sn_near_joints(&near, i, 8, found), own = 1;
+    while (own < 4 && e.skin.weights[4 * (size_t)i + (size_t)own] > SN_NEAR_WEIGHT) own++;
+    for (int k = 0; k < count; k++) {
+      bool expected = false;
+      for (int a = 0; a < own; a++) expected = expected || k < own || beside[found[a]][found[k]];
+      assert_true(expected);
+      if (k > own) assert_true(found[k] > found[k - 1]);
+    }
+    int total = own;
+    for (int j = 0; j < 40; j++) {
+      bool near_one = false, one = false;
+      for (int a = 0; a < own; a++) near_one = near_one || beside[found[a]][j], one = one || found[a] == j;
+      total += near_one && !one;
+    }
+    assert_int_equal(count, total < 8 ? total : 8);
+  }
+  sn_arena_free(&memory);
+  sn_examples_free(&e);
 }
 
 // Every allocation that fails on the way leaves neither memory nor a file behind.
@@ -248,6 +317,8 @@ int main(void) {
     cmocka_unit_test(models_and_figures_are_the_same),
     cmocka_unit_test(figures_do_not_depend_on_windows),
     cmocka_unit_test(teams_give_the_same),
+    cmocka_unit_test(long_clips_are_corrected),
+    cmocka_unit_test(neighbours_are_as_defined),
     cmocka_unit_test(failures_leave_nothing),
     cmocka_unit_test(scratch_space_that_is_missing_is_told),
   };

@@ -16,6 +16,10 @@ for method in lbs lbs:prior=none dqs; do
 done
 ls -A | grep -v '^\(body\|whole\|windows\)' && fail "scratch files were left"
 
+# A set is made in layers and windows: half of this would be the grid alone.
+"$SINEW" gen body --vertices 20000 --frames 30 --memory 24M --quiet -o frugal || fail "gen within 24 MB"
+rm -rf frugal
+
 # What cannot be done is said before it begins.
 "$SINEW" rig "${set[@]}" --bones 6 --memory 2700K -o small.glb 2> said.txt && fail "rig within 2700 KB"
 grep -q 'a rig of 6000 vertices needs at least 2.9 MB of memory, and may use 2.6 MB' said.txt || { fail "the limit:"; cat said.txt; }

@@ -47,7 +47,7 @@ static sn_status share_errors(sn_context *ctx, int owner, sn_errors *e) {
 
 // Frames are measured in groups, whose sums are added in their order: processes of a team have groups each. A small set is
 // one group.
-enum { frame_groups = 8, least_group_bytes = 4 << 20 };
+enum { frame_groups = 8, least_group_bytes = 64 << 10 };
 
 static int group_count(const sn_rt_model *model, const sn_keys *keys) {
   size_t bytes = (size_t)keys->count * model->info.vertex_count * sizeof(float[3]);

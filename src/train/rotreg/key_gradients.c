@@ -8,6 +8,13 @@
 
 enum { most = sn_rotreg_most_gradients };
 
+// Of the betas of other groups than the triangle's own, relative to its edges' squares. On the generated sets (reduced.c), between frames: ten
+// times more, elbow + 8 %, others up to + 2 %; a tenth, elbow - 3 %, others - 1 %.
+static const double beta_ridge = 1e-4;
+// Of the sequences, relative to the mean of their normal matrix: a group that is nearly flat says little about its normal, and keeps what it
+// started from. Ten times more, elbow + 4 %, others up to + 1 %; a tenth, shoulder + 1 %, others the same.
+static const double sequence_ridge = 0.01;
+
 typedef struct gradients_job {
   sn_context *ctx;
   const sn_examples *examples;
@@ -120,7 +127,7 @@ static void fit_beta(const gradients_job *job, int t) {
       squares += sn_vec3_dot(v, v);
     }
   }
-  for (int m = 0; m < n; m++) a[m][m] += 1e-4 * squares + 1e-300;
+  for (int m = 0; m < n; m++) a[m][m] += beta_ridge * squares + 1e-300;
   sn_spd_solve(n, most, a[0], 1, b);
   job->k->beta[t][0] = 1;
   for (int m = 0; m < n; m++) job->k->beta[t][m + 1] = b[m], job->k->beta[t][0] -= b[m];
@@ -213,8 +220,7 @@ static sn_status refit_sequences(const gradients_job *job) {
     normal_matrix(job, a);
     sn_parallel_for(job->ctx, k->pose_count, 1, right_range, &right);
     for (int m = 0; m < n; m++) trace += a[(size_t)m * (size_t)n + (size_t)m];
-    // A group that is nearly flat says little about its normal: it keeps what the proxy bone says.
-    for (int m = 0; m < n; m++) a[(size_t)m * (size_t)n + (size_t)m] += 0.01 * trace / n + 1e-300;
+    for (int m = 0; m < n; m++) a[(size_t)m * (size_t)n + (size_t)m] += sequence_ridge * trace / n + 1e-300;
     if (LAPACKE_dposv(LAPACK_COL_MAJOR, 'U', n, columns, a, n, right.right, n) != 0) {
       status =
         sn_fail(job->ctx, SN_NOT_CONVERGED, "%d key deformation gradients are not determined", k->gradient_count);

@@ -6,6 +6,8 @@
 
 enum { choices = 7, usual_choices = 5 };
 
+// Without a prior: decades among which poses left out choose. The generated sets (reduced.c) use all of the range: maps from none (shoulder, 5
+// poses) to 1e-3 (elbow, arm), scale and shear from 1e-5 (elbow) to 0.1 (arm, 10 poses), tilts from none to 1e-3 (elbow).
 static const double map_ridges[usual_choices] = {INFINITY, 1, 1e-1, 1e-2, 1e-3};
 static const double shear_ridges[usual_choices] = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1}; // per pose
 static const double tilt_ridges[usual_choices] = {10, 1, 1e-1, 1e-2, 1e-3};       // likewise

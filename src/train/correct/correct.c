@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/team.h"
 #include "runtime/format.h"
 #include "train/train.h"
 
@@ -374,12 +375,15 @@ static sn_status measure_misses(corrector *c) {
                     m->deltas + (size_t)(k + 1) * (size_t)n,
                     m->farthest,
                     lost};
-    sn_parallel_for(ctx, n, 256, miss_range, &job);
+    sn_team_for(ctx, n, 256, miss_range, &job);
+    status = sn_team_gather(ctx, n, 256, job.deltas, sizeof *job.deltas);
+    if (status == SN_OK) status = sn_team_gather(ctx, n, 256, lost, sizeof *lost);
     double *vector = m->vectors + (size_t)(k + 1) * dims;
     if (joint_count > 0) sn_pose_vector(c->turns, joint_count, sn_pose(&e->poses, f), vector);
     value_vector(c, e->values.values + (size_t)f * (size_t)m->value_count, vector + 3 * (size_t)joint_count);
     note_lost(c, f, lost);
   }
+  if (status == SN_OK) status = sn_team_gather(ctx, n, 256, m->farthest, sizeof *m->farthest);
   sn_arena_free(&scratch);
   return status;
 }

@@ -257,6 +257,9 @@ typedef struct fields {
   double *gram, *metric, *core, *values, *column; // of the size of a rank
   double *mean_square;                            // of every basis' function over the poses
   double *curves;                                 // its values there, pose_count of every basis
+  sn_arena *parts;     // of every space: the memory of its displacements, until all are known
+  float (**deltas)[6]; // of every space: basis_count * vertex_count
+  int *kept;           // of every space: how many bases
   sn_corrections *out;
 } fields;
 
@@ -323,7 +326,7 @@ static sn_status decompose(const fields *w, const sn_local_space *j) {
 }
 
 // A basis: field and function of eigenvector `index`, scaled so that the function is at most 1 at the poses.
-static void add_basis(fields *w, const sn_local_space *j, int index, sn_pose_field *field) {
+static void add_basis(fields *w, const sn_local_space *j, int index, float (*deltas)[6], sn_pose_field *field) {
   int rank = j->rank, poses = w->f->l->m->pose_count;
   size_t n = (size_t)w->f->l->m->vertex_count;
   double s = sqrt(w->values[index]), peak = 0, square = 0, *x = w->column, *y = w->column + rank;
@@ -340,7 +343,7 @@ static void add_basis(fields *w, const sn_local_space *j, int index, sn_pose_fie
   }
   for (int p = 0; p < poses; p++) curve[p] /= peak;
   w->mean_square[w->out->basis_count + field->basis_count] = square / (peak * peak * poses);
-  float(*to)[6] = w->out->deltas + (size_t)(w->out->basis_count + field->basis_count) * n;
+  float(*to)[6] = deltas + (size_t)field->basis_count * n;
   for (size_t i = 0; i < n; i++)
     for (int c = 0; c < 6; c++) {
       double sum = 0;
@@ -354,6 +357,16 @@ static void add_basis(fields *w, const sn_local_space *j, int index, sn_pose_fie
     mix[r] = j->width * j->width * x[r] / peak;
     mix[rank] -= mix[r] * gauss(j, j->centres + j->dims * r, j->turns);
   }
+}
+
+// Components that are worth keeping, largest first.
+static int count_kept(const fields *w, int rank, int most) {
+  double left = 0;
+  int count = 0;
+  for (int r = 0; r < rank; r++) left += fmax(w->values[r], 0);
+  for (int r = rank - 1; r >= rank - most && left > w->lost && w->values[r] > 1e-14 * w->values[rank - 1]; r--)
+    left -= w->values[r], count++;
+  return count;
 }
 
 static sn_status add_space(fields *w, int k) {
@@ -382,12 +395,11 @@ static sn_status add_space(fields *w, int k) {
   space_weights(w, k, 0), space_weights(w, k, 1);
   sn_status status = decompose(w, j);
   if (status != SN_OK) return status;
-  double left = 0;
-  for (int r = 0; r < rank; r++) left += fmax(w->values[r], 0);
-  for (int r = rank - 1; r >= rank - most && left > w->lost && w->values[r] > 1e-14 * w->values[rank - 1]; r--) {
-    left -= w->values[r];
-    add_basis(w, j, r, field);
-  }
+  size_t n = (size_t)l->m->vertex_count;
+  w->kept[k] = count_kept(w, rank, most);
+  w->deltas[k] = sn_arena_alloc(l->ctx, &w->parts[k], (size_t)w->kept[k] * n, sizeof **w->deltas);
+  if (!w->deltas[k]) return l->ctx->error.status;
+  for (int r = 0; r < w->kept[k]; r++) add_basis(w, j, rank - 1 - r, w->deltas[k], field);
   w->out->basis_count += field->basis_count;
   w->out->field_count += field->basis_count > 0;
   return SN_OK;
@@ -473,25 +485,54 @@ static void limit_range(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
+// The spaces' displacements one behind the other; each is given back once it is there.
+static sn_status join_parts(fields *w) {
+  const sn_local *l = w->f->l;
+  size_t n = (size_t)l->m->vertex_count, used = 0;
+  w->out->deltas = sn_arena_alloc(l->ctx, l->memory, (size_t)w->out->basis_count * n, sizeof *w->out->deltas);
+  if (!w->out->deltas) return l->ctx->error.status;
+  for (int k = 0; k < l->space_count; k++) {
+    size_t count = (size_t)w->kept[k] * n;
+    if (count > 0) memcpy(w->out->deltas + used, w->deltas[k], count * sizeof *w->out->deltas);
+    used += count;
+    sn_arena_free(&w->parts[k]);
+  }
+  return SN_OK;
+}
+
+static sn_status add_spaces(fields *w) {
+  const sn_local *l = w->f->l;
+  w->parts = SN_NEW(l->ctx, l->memory, sn_arena, l->space_count);
+  w->deltas = sn_arena_alloc(l->ctx, l->memory, (size_t)l->space_count, sizeof *w->deltas);
+  w->kept = SN_NEW(l->ctx, l->memory, int, l->space_count);
+  if (!w->parts || !w->deltas || !w->kept) return l->ctx->error.status;
+  sn_status status = SN_OK;
+  for (int k = 0; status == SN_OK && k < l->space_count; k++) status = add_space(w, k);
+  if (status == SN_OK) status = join_parts(w);
+  for (int k = 0; k < l->space_count; k++) sn_arena_free(&w->parts[k]);
+  return status;
+}
+
 static sn_status make_fields(fit *f, sn_corrections *out) {
   const sn_local *l = f->l;
-  int n = l->m->vertex_count, capacity = 0;
-  for (int k = 0; k < l->space_count; k++) capacity += f->spaces[k].rank;
+  int n = l->m->vertex_count, capacity = 0, largest = 0;
+  for (int k = 0; k < l->space_count; k++) {
+    capacity += f->spaces[k].rank;
+    if (f->spaces[k].rank > largest) largest = f->spaces[k].rank;
+  }
   double least = l->options->threshold / 100 * l->m->diagonal * part_of_threshold;
   fields w = {.f = f, .lost = least * least * n * l->m->pose_count / l->space_count, .out = out};
   out->fields = SN_NEW(l->ctx, l->memory, sn_pose_field, l->space_count);
-  out->deltas = sn_arena_alloc(l->ctx, l->memory, (size_t)capacity * (size_t)n, sizeof *out->deltas);
   w.mean_square = SN_NEW(l->ctx, l->memory, double, capacity);
   w.curves = SN_NEW(l->ctx, l->memory, double, (size_t)capacity *(size_t)l->m->pose_count);
-  w.weights[0] = SN_NEW(l->ctx, l->memory, double, 3 * (size_t)most_rank * (size_t)n);
-  w.weights[1] = SN_NEW(l->ctx, l->memory, double, 3 * (size_t)most_rank * (size_t)n);
+  w.weights[0] = SN_NEW(l->ctx, l->memory, double, 3 * (size_t)largest * (size_t)n);
+  w.weights[1] = SN_NEW(l->ctx, l->memory, double, 3 * (size_t)largest * (size_t)n);
   double *small = SN_NEW(l->ctx, l->memory, double, 3 * most_rank * most_rank + 3 * most_rank);
-  if (!out->fields || !out->deltas || !w.mean_square || !w.curves || !w.weights[0] || !w.weights[1] || !small)
+  if (!out->fields || !w.mean_square || !w.curves || !w.weights[0] || !w.weights[1] || !small)
     return l->ctx->error.status;
   w.gram = small, w.metric = small + most_rank * most_rank, w.core = small + 2 * most_rank * most_rank;
   w.values = small + 3 * most_rank * most_rank, w.column = w.values + most_rank;
-  sn_status status = SN_OK;
-  for (int k = 0; status == SN_OK && k < l->space_count; k++) status = add_space(&w, k);
+  sn_status status = add_spaces(&w);
   if (status != SN_OK) return status;
   prune_job job = {out, w.mean_square, least * least, l->options->threshold > 0 ? least_normal : 0};
   sn_parallel_for(l->ctx, n, 256, prune_range, &job);

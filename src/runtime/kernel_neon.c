@@ -37,9 +37,20 @@ static SN_RT_INLINE vf vf_load_u12(const uint8_t *p) {
   return vcvtq_f32_u32(numbers);
 }
 
-static SN_RT_INLINE vf vf_load_u10(const uint8_t *p, int shift) {
-  uint32x4_t v = vshlq_u32(vreinterpretq_u32_u8(vld1q_u8(p)), vdupq_n_s32(-shift));
-  return vcvtq_f32_u32(vandq_u32(v, vdupq_n_u32(1023)));
+// The bits of `numbers` in the mask as the fraction of a number from 1 to 2.
+static SN_RT_INLINE vf fraction(uint32x4_t numbers, uint32_t mask) {
+  return vreinterpretq_f32_u32(vorrq_u32(vandq_u32(numbers, vdupq_n_u32(mask)), vdupq_n_u32(0x3f800000u)));
+}
+
+static SN_RT_INLINE vf vf_unit_u12(const uint8_t *p) {
+  uint32_t low, high;
+  memcpy(&low, p, 4), memcpy(&high, p + 2, 4);
+  uint32x4_t numbers = {low << 11, low >> 1, high << 3, high >> 9};
+  return fraction(numbers, 0xfffu << 11);
+}
+
+static SN_RT_INLINE vf vf_unit_u10(const uint8_t *p, int shift) {
+  return fraction(vshlq_u32(vreinterpretq_u32_u8(vld1q_u8(p)), vdupq_n_s32(13 - shift)), 0x3ffu << 13);
 }
 
 // Two Newton steps on the 8-bit estimate.
@@ -98,6 +109,11 @@ static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint
   float32x2x3_t high = {{vget_high_f32(x), vget_high_f32(y), vget_high_f32(z)}};
   vst3_f32((float *)(void *)(base + 12 * (size_t)lanes[0]), low);
   vst3_f32((float *)(void *)(base + 12 * (size_t)lanes[2]), high);
+}
+
+static SN_RT_INLINE void vf_load_xyz(const float *p, vf *x, vf *y, vf *z) {
+  float32x4x3_t xyz = vld3q_f32(p);
+  *x = xyz.val[0], *y = xyz.val[1], *z = xyz.val[2];
 }
 
 static SN_RT_INLINE void vf_gather(const char *const at[4], vf *x, vf *y, vf *z) {

@@ -48,9 +48,20 @@ static SN_RT_INLINE vf vf_load_u12(const uint8_t *p) {
     _mm_setr_epi32((int)(low & 0xfff), (int)(low >> 12 & 0xfff), (int)(high >> 8 & 0xfff), (int)(high >> 20)));
 }
 
-static SN_RT_INLINE vf vf_load_u10(const uint8_t *p, int shift) {
-  __m128i v = _mm_srli_epi32(_mm_loadu_si128((const __m128i *)(const void *)p), shift);
-  return _mm_cvtepi32_ps(_mm_and_si128(v, _mm_set1_epi32(1023)));
+// The bits of `numbers` in the mask as the fraction of a number from 1 to 2.
+static SN_RT_INLINE vf fraction(__m128i numbers, int mask) {
+  return _mm_castsi128_ps(_mm_or_si128(_mm_and_si128(numbers, _mm_set1_epi32(mask)), _mm_set1_epi32(0x3f800000)));
+}
+
+static SN_RT_INLINE vf vf_unit_u12(const uint8_t *p) {
+  uint32_t low, high;
+  memcpy(&low, p, 4), memcpy(&high, p + 2, 4);
+  return fraction(_mm_setr_epi32((int)(low << 11), (int)(low >> 1), (int)(high << 3), (int)(high >> 9)), 0xfff << 11);
+}
+
+static SN_RT_INLINE vf vf_unit_u10(const uint8_t *p, int shift) {
+  __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+  return fraction(shift <= 13 ? _mm_slli_epi32(v, 13 - shift) : _mm_srli_epi32(v, shift - 13), 0x3ff << 13);
 }
 
 // One Newton step on the 12-bit estimate.
@@ -109,6 +120,12 @@ static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint
   float *p = (float *)(void *)(base + 12 * (size_t)lanes[0]), *q = (float *)(void *)(base + 12 * (size_t)lanes[2]);
   _mm_storeu_ps(p, _mm_shuffle_ps(xy, zx, 0x88)), _mm_storel_pi((__m64 *)(void *)(p + 4), middle);
   _mm_storeh_pi((__m64 *)(void *)q, middle), _mm_storeu_ps(q + 2, _mm_shuffle_ps(zx, yz, 0xdd));
+}
+
+static SN_RT_INLINE void vf_load_xyz(const float *p, vf *x, vf *y, vf *z) {
+  vf a = _mm_loadu_ps(p), b = _mm_loadu_ps(p + 4), c = _mm_loadu_ps(p + 8);
+  vf xy = _mm_shuffle_ps(b, c, 0x9e), yz = _mm_shuffle_ps(a, b, 0x49);
+  *x = _mm_shuffle_ps(a, xy, 0x8c), *y = _mm_shuffle_ps(yz, xy, 0xd8), *z = _mm_shuffle_ps(yz, c, 0xcd);
 }
 
 static SN_RT_INLINE __m128 load_two(const char *a, const char *b) {

@@ -6,7 +6,8 @@
 //     vf_load_u16(p) vf_load_u8(p) vf_load_i16(p)  `width` integers, converted
 //     vf_load_u12(p)                        the same from a row of a packed model; may read four bytes beyond the row
 //     vf_load_uv(p, u, v)                   `width` pairs of 12 bits in three bytes each; may read four bytes beyond
-//     vf_load_u10(p, shift)                 ten bits from `shift` on of each of `width` numbers of 32
+//     vf_unit_u12(p)                        1 + n / 4096 for the numbers n of a row, whose bits become the float's: no conversion
+//     vf_unit_u10(p, shift)                 1 + n / 1024 for ten bits from `shift` on of each of `width` numbers of 32
 //     vf_mul vf_add vf_sub vf_div vf_max
 //     vf_fma(a, b, c) vf_fnma(a, b, c)      a b + c, c - a b
 //     vf_rsqrt(a)                           1/sqrt(a) to 22 bits or better
@@ -322,18 +323,22 @@ static SN_RT_INLINE vf3 load_delta(const int16_t (*delta)[SN_RT_LANES], int lane
   return (vf3){vf_load_i16(delta[0] + lane), vf_load_i16(delta[1] + lane), vf_load_i16(delta[2] + lane)};
 }
 
+// Packed displacements d as 1 + (d + SN_RT_PACKED_ZERO) / 4096, and those of normals as 1 + (d + SN_RT_PACKED_NORMAL_ZERO) / 1024.
 static SN_RT_INLINE vf3 load_packed_delta(const uint8_t *rows, int lane) {
   const uint8_t *at = rows + 3 * lane / 2;
-  vf zero = vf_set(SN_RT_PACKED_ZERO);
-  return (vf3){vf_sub(vf_load_u12(at), zero), vf_sub(vf_load_u12(at + SN_RT_PACKED_ROW), zero),
-               vf_sub(vf_load_u12(at + 2 * SN_RT_PACKED_ROW), zero)};
+  return (vf3){vf_unit_u12(at), vf_unit_u12(at + SN_RT_PACKED_ROW), vf_unit_u12(at + 2 * SN_RT_PACKED_ROW)};
 }
 
-static SN_RT_INLINE vf3 load_packed_normal(const uint8_t *normals, int lane) {
-  const uint8_t *at = normals + 4 * lane;
-  vf zero = vf_set(SN_RT_PACKED_NORMAL_ZERO);
-  return (vf3){vf_sub(vf_load_u10(at, 0), zero), vf_sub(vf_load_u10(at, 10), zero),
-               vf_sub(vf_load_u10(at, 20), zero)};
+static SN_RT_INLINE vf3 load_packed_turn(const uint8_t *turns, int lane) {
+  const uint8_t *at = turns + 4 * lane;
+  return (vf3){vf_unit_u10(at, 0), vf_unit_u10(at, 10), vf_unit_u10(at, 20)};
+}
+
+// sum + range (units - scales) - zero scales: `units` and `scales` are the sums over displacements of unit times scale, and of scales.
+static SN_RT_INLINE vf3 add_units(vf3 sum, vf3 units, vf scales, float range, float zero) {
+  vf less_by = vf_mul(scales, vf_set(-(range + zero))), times = vf_set(range);
+  return add(
+    sum, (vf3){vf_fma(units.x, times, less_by), vf_fma(units.y, times, less_by), vf_fma(units.z, times, less_by)});
 }
 
 // sn_rt_limit, without its branch: the length is min(length, a) + ..., a the free part of the limit.
@@ -355,31 +360,50 @@ typedef struct correction {
 } correction;
 
 static SN_RT_INLINE vf entry_value(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, const cursor *at,
-                                   uint32_t basis) {
-  const sn_rt_correcting *c = &job->correct;
-  return c->weighted ? own_values(job, g, bits, at, basis) : vf_set(c->values[basis]);
+                                   int weighted, const float *values, uint32_t basis) {
+  return weighted ? own_values(job, g, bits, at, basis) : vf_set(values[basis]);
 }
 
-static SN_RT_INLINE void add_entry(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, const cursor *at,
-                                   uint32_t n, int lane, int normals, correction *sum) {
+// Entries first .. end - 1. `weighted` is a constant: a loop that calls nothing keeps what it needs in registers.
+static SN_RT_INLINE void add_entries(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, const cursor *at,
+                                     uint32_t first, uint32_t end, int lane, int normals, int weighted,
+                                     correction *sum) {
   const sn_rt_stored_corrections *c = &job->correct.stored;
-  const sn_rt_correct_entry *e = (const sn_rt_correct_entry *)c->entries + n;
-  const int16_t(*deltas)[SN_RT_LANES] = ((const int16_t(*)[6][SN_RT_LANES])c->deltas)[n];
-  vf value = entry_value(job, g, bits, at, e->basis);
-  sum->position = mad(sum->position, vf_mul(value, vf_set(e->position)), load_delta(deltas, lane));
-  if (normals) sum->normal = mad(sum->normal, vf_mul(value, vf_set(e->normal)), load_delta(deltas + 3, lane));
+  const float *values = job->correct.values;
+  const sn_rt_correct_entry *e = (const sn_rt_correct_entry *)c->entries + first;
+  const int16_t(*deltas)[6][SN_RT_LANES] = (const int16_t(*)[6][SN_RT_LANES])c->deltas + first;
+  vf3 position = sum->position, normal = sum->normal;
+  for (uint32_t left = end - first; left > 0; left--, e++, deltas++) {
+    vf value = entry_value(job, g, bits, at, weighted, values, e->basis);
+    position = mad(position, vf_mul(value, vf_set(e->position)), load_delta(*deltas, lane));
+    if (normals) normal = mad(normal, vf_mul(value, vf_set(e->normal)), load_delta(*deltas + 3, lane));
+  }
+  sum->position = position, sum->normal = normal;
 }
 
-static SN_RT_INLINE void add_packed_entry(const sn_rt_job *job, const sn_rt_group *g, const cursor *at, uint32_t n,
-                                          int lane, int normals, correction *sum) {
+// The same, in units that are made displacements all together.
+static SN_RT_INLINE void add_packed_entries(const sn_rt_job *job, const sn_rt_group *g, const cursor *at,
+                                            uint32_t first, uint32_t end, int lane, int normals, int weighted,
+                                            correction *sum) {
   const sn_rt_stored_corrections *c = &job->correct.stored;
-  const sn_rt_packed_entry *e = (const sn_rt_packed_entry *)c->entries + n;
-  const uint8_t *deltas = (const uint8_t *)c->deltas + n * (size_t)c->delta_bytes;
-  vf value = entry_value(job, g, SN_RT_PACKED_BITS, at, e->basis);
-  sum->position = mad(sum->position, vf_mul(value, vf_set(e->position)), load_packed_delta(deltas, lane));
-  if (!normals) return;
-  vf scale = vf_mul(value, vf_set(sn_rt_short_float(e->normal)));
-  sum->normal = mad(sum->normal, scale, load_packed_normal(deltas + 3 * SN_RT_PACKED_ROW, lane));
+  const float *values = job->correct.values;
+  const sn_rt_packed_entry *e = (const sn_rt_packed_entry *)c->entries + first;
+  size_t size = c->delta_bytes;
+  const uint8_t *deltas = (const uint8_t *)c->deltas + first * size;
+  vf3 moved = {vf_set(0), vf_set(0), vf_set(0)}, turned = moved;
+  vf moves = vf_set(0), turns = vf_set(0);
+  for (uint32_t left = end - first; left > 0; left--, e++, deltas += size) {
+    vf value = entry_value(job, g, SN_RT_PACKED_BITS, at, weighted, values, e->basis);
+    vf move = vf_mul(value, vf_set(e->position));
+    moves = vf_add(moves, move);
+    moved = mad(moved, move, load_packed_delta(deltas, lane));
+    if (!normals) continue;
+    vf by = vf_mul(value, vf_set(sn_rt_short_float(e->normal)));
+    turns = vf_add(turns, by);
+    turned = mad(turned, by, load_packed_turn(deltas + 3 * SN_RT_PACKED_ROW, lane));
+  }
+  sum->position = add_units(sum->position, moved, moves, 4096, SN_RT_PACKED_ZERO);
+  if (normals) sum->normal = add_units(sum->normal, turned, turns, 1024, SN_RT_PACKED_NORMAL_ZERO);
 }
 
 static SN_RT_INLINE vf load_limit(const sn_rt_stored_corrections *c, uint32_t bits, size_t at) {
@@ -392,12 +416,17 @@ static SN_RT_INLINE correction correction_at(const sn_rt_job *job, const sn_rt_g
   const sn_rt_correcting *c = &job->correct;
   vf3 none = {vf_set(0), vf_set(0), vf_set(0)};
   correction sum = {!c->forward, c->forward, c->limit_after, none, none, none.x};
-  for (uint32_t n = c->stored.start[at->block]; n < c->stored.start[at->block + 1]; n++) {
-    if (bits == SN_RT_PACKED_BITS && c->stored.delta_bytes) {
-      add_packed_entry(job, g, at, n, lane, normals, &sum);
-    } else {
-      add_entry(job, g, bits, at, n, lane, normals, &sum);
-    }
+  uint32_t first = c->stored.start[at->block], end = c->stored.start[at->block + 1];
+  if (bits == SN_RT_PACKED_BITS && c->stored.delta_bytes) {
+    if (c->weighted)
+      add_packed_entries(job, g, at, first, end, lane, normals, 1, &sum);
+    else
+      add_packed_entries(job, g, at, first, end, lane, normals, 0, &sum);
+  } else {
+    if (c->weighted)
+      add_entries(job, g, bits, at, first, end, lane, normals, 1, &sum);
+    else
+      add_entries(job, g, bits, at, first, end, lane, normals, 0, &sum);
   }
   if (c->stored.limits) sum.limit = load_limit(&c->stored, bits, at->block * SN_RT_LANES + (size_t)lane);
   if (c->stored.limits && !sum.late) sum.position = limited(sum.position, sum.limit);

@@ -47,9 +47,21 @@ static SN_RT_INLINE vf vf_load_u12(const uint8_t *p) {
   return wasm_f32x4_convert_i32x4(wasm_u32x4_make(low & 0xfff, low >> 12 & 0xfff, high >> 8 & 0xfff, high >> 20));
 }
 
-static SN_RT_INLINE vf vf_load_u10(const uint8_t *p, int shift) {
-  v128_t v = wasm_u32x4_shr(wasm_v128_load(p), (uint32_t)shift);
-  return wasm_f32x4_convert_i32x4(wasm_v128_and(v, wasm_i32x4_splat(1023)));
+// The bits of `numbers` in the mask as the fraction of a number from 1 to 2.
+static SN_RT_INLINE vf fraction(v128_t numbers, int32_t mask) {
+  return wasm_v128_or(wasm_v128_and(numbers, wasm_i32x4_splat(mask)), wasm_i32x4_splat(0x3f800000));
+}
+
+static SN_RT_INLINE vf vf_unit_u12(const uint8_t *p) {
+  uint32_t low, high;
+  memcpy(&low, p, 4), memcpy(&high, p + 2, 4);
+  return fraction(wasm_u32x4_make(low << 11, low >> 1, high << 3, high >> 9), 0xfff << 11);
+}
+
+static SN_RT_INLINE vf vf_unit_u10(const uint8_t *p, int shift) {
+  v128_t v = wasm_v128_load(p);
+  uint32_t left = (uint32_t)(13 - shift), right = (uint32_t)(shift - 13);
+  return fraction(shift <= 13 ? wasm_i32x4_shl(v, left) : wasm_u32x4_shr(v, right), 0x3ff << 13);
 }
 
 static SN_RT_INLINE vf vf_rsqrt(vf a) { return wasm_f32x4_div(wasm_f32x4_splat(1), wasm_f32x4_sqrt(a)); }
@@ -104,6 +116,13 @@ static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint
   wasm_v128_store64_lane(p + 16, wasm_i32x4_shuffle(low, z, 3, 5, 3, 5), 0);
   wasm_v128_store64_lane(q, high, 0);
   wasm_v128_store(q + 8, wasm_i32x4_shuffle(z, high, 2, 6, 7, 3));
+}
+
+static SN_RT_INLINE void vf_load_xyz(const float *p, vf *x, vf *y, vf *z) {
+  vf a = wasm_v128_load(p), b = wasm_v128_load(p + 4), c = wasm_v128_load(p + 8);
+  *x = wasm_i32x4_shuffle(wasm_i32x4_shuffle(a, b, 0, 3, 6, 6), c, 0, 1, 2, 5);
+  *y = wasm_i32x4_shuffle(wasm_i32x4_shuffle(a, b, 1, 4, 7, 7), c, 0, 1, 2, 6);
+  *z = wasm_i32x4_shuffle(wasm_i32x4_shuffle(a, b, 2, 5, 5, 5), c, 0, 1, 4, 7);
 }
 
 static SN_RT_INLINE void vf_gather(const char *const at[4], vf *x, vf *y, vf *z) {

@@ -31,9 +31,7 @@ static SN_RT_INLINE void rr_accumulate(rr_columns c, int packed, const float *x,
   vf a[3][rr_vectors];
   for (int n = 0; n < rr_vectors; n++) a[0][n] = sum[0][n], a[1][n] = sum[1][n], a[2][n] = sum[2][n];
   for (uint32_t k = 0; k < count; k++, c = rr_further(c, 1, packed), x += 4) {
-    float scale = packed ? *c.scales : 1;
-    vf x0 = vf_set(packed ? scale * x[0] : x[0]), x1 = vf_set(packed ? scale * x[1] : x[1]),
-       x2 = vf_set(packed ? scale * x[2] : x[2]);
+    vf x0 = vf_set(x[0]), x1 = vf_set(x[1]), x2 = vf_set(x[2]);
     for (int n = 0; n < rr_vectors; n++) {
       vf row = rr_load(c.rows, n, packed);
       a[0][n] = vf_fma(row, x0, a[0][n]), a[1][n] = vf_fma(row, x1, a[1][n]), a[2][n] = vf_fma(row, x2, a[2][n]);
@@ -49,7 +47,10 @@ static SN_RT_INLINE void rr_part(rr_columns c, int packed, const float *x, uint3
   for (int a = 0; a < 3; a++)
     for (int n = 0; n < rr_vectors; n++)
       part[a][n] = stale ? vf_set(0) : vf_load(kept + a * SN_RT_ROTREG_ROWS + n * width);
-  if (stale) rr_accumulate(c, packed, x, count, part);
+  float scaled[4 * 4 * SN_RT_LANES];
+  for (uint32_t k = 0; packed && stale && k < count; k++)
+    for (uint32_t n = 0; n < 4; n++) scaled[4 * k + n] = c.scales[k] * x[4 * k + n];
+  if (stale) rr_accumulate(c, packed, packed ? scaled : x, count, part);
   for (int a = 0; a < 3; a++)
     for (int n = 0; n < rr_vectors; n++) {
       if (stale && kept) vf_store(kept + a * SN_RT_ROTREG_ROWS + n * width, part[a][n]);

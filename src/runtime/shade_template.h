@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Normals from deformed triangles in terms of vectors, after kernel_template.h: a vertex per lane, and in every step one
-// of its neighbours. Of the instruction set it needs one function more:
+// of its neighbours. Of the instruction set it needs two functions more:
 //
 //     vf_gather(at, x, y, z)    three floats from each of `width` places, and nothing beyond them
+//     vf_load_xyz(p, x, y, z)   the same from `width` places in a row
 #include "runtime/vertex.h"
 
 // Where the vertices are. The stride is a constant 12 in most loops, which saves the multiplications.
@@ -22,8 +23,12 @@ static SN_RT_INLINE vf3 gather(vertices of, const uint32_t index[width]) {
 // `width` vertices from `first` on; the last one stands in for those beyond it.
 static SN_RT_INLINE vf3 own_vertices(vertices of, uint32_t first, uint32_t last) {
   uint32_t index[width];
-  int inside = first + width - 1 <= last;
-  for (uint32_t l = 0; l < width; l++) index[l] = inside || first + l <= last ? first + l : last;
+  if (first + width - 1 <= last && of.stride == 12) {
+    vf3 v;
+    vf_load_xyz((const float *)(const void *)(of.base + (size_t)12 * first), &v.x, &v.y, &v.z);
+    return v;
+  }
+  for (uint32_t l = 0; l < width; l++) index[l] = first + l <= last ? first + l : last;
   return gather(of, index);
 }
 

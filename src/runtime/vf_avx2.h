@@ -38,9 +38,28 @@ static SN_RT_INLINE vf vf_load_u12(const uint8_t *p) {
   return _mm256_cvtepi32_ps(_mm256_and_si256(row, _mm256_set1_epi32(0xfff)));
 }
 
-static SN_RT_INLINE vf vf_load_u10(const uint8_t *p, int shift) {
-  __m256i v = _mm256_srli_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p), shift);
-  return _mm256_cvtepi32_ps(_mm256_and_si256(v, _mm256_set1_epi32(1023)));
+// The bits of `numbers` in the mask as the fraction of a number from 1 to 2.
+static SN_RT_INLINE vf fraction(__m256i numbers, int mask) {
+#if defined(__AVX512VL__)
+  return _mm256_castsi256_ps(
+    _mm256_ternarylogic_epi32(numbers, _mm256_set1_epi32(mask), _mm256_set1_epi32(0x3f800000), 0xea));
+#else
+  __m256i bits = _mm256_and_si256(numbers, _mm256_set1_epi32(mask));
+  return _mm256_castsi256_ps(_mm256_or_si256(bits, _mm256_set1_epi32(0x3f800000)));
+#endif
+}
+
+static SN_RT_INLINE vf vf_unit_u12(const uint8_t *p) {
+  const __m256i bytes = _mm256_setr_epi8(0, 1, -1, -1, 1, 2, -1, -1, 3, 4, -1, -1, 4, 5, -1, -1, 6, 7, -1, -1, 7, 8,
+                                         -1, -1, 9, 10, -1, -1, 10, 11, -1, -1);
+  __m256i row = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)p));
+  row = _mm256_sllv_epi32(_mm256_shuffle_epi8(row, bytes), _mm256_setr_epi32(11, 7, 11, 7, 11, 7, 11, 7));
+  return fraction(row, 0xfff << 11);
+}
+
+static SN_RT_INLINE vf vf_unit_u10(const uint8_t *p, int shift) {
+  __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)p);
+  return fraction(shift <= 13 ? _mm256_slli_epi32(v, 13 - shift) : _mm256_srli_epi32(v, shift - 13), 0x3ff << 13);
 }
 
 // One Newton step on the 12-bit estimate.
@@ -134,6 +153,16 @@ static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint
   store_two_pairs(_mm256_castps256_ps128(a), _mm256_castps256_ps128(b), _mm256_castps256_ps128(c), base, lanes);
   store_two_pairs(_mm256_extractf128_ps(a, 1), _mm256_extractf128_ps(b, 1), _mm256_extractf128_ps(c, 1), base,
                   lanes + 4);
+}
+
+// Lanes 0 to 3 in the lower halves, 4 to 7 in the upper ones.
+static SN_RT_INLINE void vf_load_xyz(const float *p, vf *x, vf *y, vf *z) {
+  vf m[3];
+  for (int n = 0; n < 3; n++)
+    m[n] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p + 4 * n)), _mm_loadu_ps(p + 12 + 4 * n), 1);
+  vf xy = _mm256_shuffle_ps(m[1], m[2], 0x9e), yz = _mm256_shuffle_ps(m[0], m[1], 0x49);
+  *x = _mm256_shuffle_ps(m[0], xy, 0x8c), *y = _mm256_shuffle_ps(yz, xy, 0xd8);
+  *z = _mm256_shuffle_ps(yz, m[2], 0xcd);
 }
 
 // A masked load reads three floats and nothing after them; rows n and n + 4 side by side, then as in vf_transpose.

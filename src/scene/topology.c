@@ -5,9 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_edges(const void *a, const void *b) {
+static int compare_ints(const void *a, const void *b) {
   const int *x = a, *y = b;
-  return x[0] != y[0] ? (x[0] > y[0]) - (x[0] < y[0]) : (x[1] > y[1]) - (x[1] < y[1]);
+  return (*x > *y) - (*x < *y);
+}
+
+static void sort_ints(int *values, int count) {
+  enum { few = 32 };
+  if (count > few) {
+    qsort(values, (size_t)count, sizeof *values, compare_ints);
+    return;
+  }
+  for (int k = 1; k < count; k++) {
+    int value = values[k], at = k;
+    for (; at > 0 && values[at - 1] > value; at--) values[at] = values[at - 1];
+    values[at] = value;
+  }
 }
 
 // The three edges of every triangle, first < second. A triangle that names a vertex twice has none: its neighbours meet
@@ -25,13 +38,38 @@ static int collect_edges(const sn_mesh *mesh, int (*edges)[2]) {
   return count;
 }
 
-// Sorts, merges equal edges in place and counts how many triangles meet at each.
+// Turns counts in start[1..n] into offsets.
+static void accumulate(int *start, int n) {
+  for (int i = 0; i < n; i++) start[i + 1] += start[i];
+}
+
+// Moves offsets that were used as cursors (each now at its row's end) back to the rows' starts.
+static void rewind_rows(int *start, int n) {
+  memmove(start + 1, start, (size_t)n * sizeof *start);
+  start[0] = 0;
+}
+
+// By first, then by second vertex: first into rows, in what the rings will be in, then every row by itself.
+static void sort_edges(sn_topology *topology, int count) {
+  int(*edges)[2] = topology->edges, n = topology->vertex_count, *start = topology->ring_start, *row = topology->ring;
+  for (int e = 0; e < count; e++) start[edges[e][0] + 1]++;
+  accumulate(start, n);
+  for (int e = 0; e < count; e++) row[start[edges[e][0]]++] = edges[e][1];
+  rewind_rows(start, n);
+  for (int i = 0; i < n; i++) {
+    sort_ints(row + start[i], start[i + 1] - start[i]);
+    for (int k = start[i]; k < start[i + 1]; k++) edges[k][0] = i, edges[k][1] = row[k];
+  }
+  memset(start, 0, ((size_t)n + 1) * sizeof *start);
+}
+
+// Merges equal edges in place and counts how many triangles meet at each.
 static void merge_edges(sn_topology *topology, int count) {
   int(*edges)[2] = topology->edges;
-  qsort(edges, (size_t)count, sizeof *edges, compare_edges);
+  sort_edges(topology, count);
   for (int e = 0; e < count; e++) {
     int last = topology->edge_count - 1;
-    if (last >= 0 && compare_edges(edges[last], edges[e]) == 0) {
+    if (last >= 0 && edges[last][0] == edges[e][0] && edges[last][1] == edges[e][1]) {
       topology->edge_faces[last]++;
       continue;
     }
@@ -43,17 +81,6 @@ static void merge_edges(sn_topology *topology, int count) {
     topology->boundary_edges += topology->edge_faces[e] == 1;
     topology->nonmanifold_edges += topology->edge_faces[e] > 2;
   }
-}
-
-// Turns counts in start[1..n] into offsets.
-static void accumulate(int *start, int n) {
-  for (int i = 0; i < n; i++) start[i + 1] += start[i];
-}
-
-// Moves offsets that were used as cursors (each now at its row's end) back to the rows' starts.
-static void rewind_rows(int *start, int n) {
-  memmove(start + 1, start, (size_t)n * sizeof *start);
-  start[0] = 0;
 }
 
 // Sorted edges give ascending rings: first all smaller neighbours are appended, in order, then all larger ones.

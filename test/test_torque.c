@@ -8,6 +8,13 @@
 #include "train/rotreg/reduced.h"
 #include "train/rotreg/torque.h"
 
+static double blend_at(const double c[sn_torque_most_degree], double x) {
+  sn_torque_functions functions = {{c[0], c[1], c[2]}, {0}, {0}};
+  double f[2];
+  sn_torque_blend(&functions, x, f);
+  return f[0];
+}
+
 // ---- examples -----------------------------------------------------------------------------------------------------------
 
 static sn_status try_train(sn_context *ctx, const char *text, const sn_examples *e, const char *keys_text,
@@ -64,13 +71,13 @@ static void test_functions_meet_their_ends(void **state) {
       x[i] = sn_random_uniform(&rng), aa[i] = sn_random_uniform(&rng), ab[i] = sn_random_normal(&rng);
     }
     sn_torque_fit_function(20, x, aa, ab, 1 + trial % 3, c);
-    assert_near(sn_torque_function(c, 0), 0, 0);
-    assert_near(sn_torque_function(c, 1), 1, 1e-12);
+    assert_near(blend_at(c, 0), 0, 0);
+    assert_near(blend_at(c, 1), 1, 1e-12);
     for (int k = 0; k <= 10; k++) {
-      double f = sn_torque_function(c, 0.1 * k);
+      double f = blend_at(c, 0.1 * k);
       assert_true(f >= 0 && f <= 1);
     }
-    if (trial % 3 == 0) assert_near(sn_torque_function(c, 0.3), 0.3, 1e-12);
+    if (trial % 3 == 0) assert_near(blend_at(c, 0.3), 0.3, 1e-12);
   }
 }
 
@@ -90,7 +97,7 @@ static void test_functions_are_found_again(void **state) {
       sn_torque_fit_function(30, x, aa, ab, degree, c);
       for (int k = 0; k <= 20; k++) {
         double t = 0.05 * k, f = t + t * (1 - t) * (g0 + g1 * t);
-        assert_near(sn_torque_function(c, t), fmin(1, fmax(0, f)), 0.01); // the fit is held back a little
+        assert_near(blend_at(c, t), fmin(1, fmax(0, f)), 0.01); // the fit is held back a little
       }
     }
 }
@@ -218,8 +225,8 @@ static void test_pairs_are_found_again(void **state) {
   assert_below(found.gain, 0.02);
   for (int k = 0; k <= 10; k++) {
     double t = 0.1 * k;
-    assert_near(sn_torque_function(found.functions[1].rotation, t), sn_torque_function(truth[1].rotation, t), 0.03);
-    assert_near(sn_torque_function(found.functions[1].shear, t), sn_torque_function(truth[1].shear, t), 0.03);
+    assert_near(blend_at(found.functions[1].rotation, t), blend_at(truth[1].rotation, t), 0.03);
+    assert_near(blend_at(found.functions[1].shear, t), blend_at(truth[1].shear, t), 0.03);
   }
   double miss = 0, size = 0;
   for (int l = 0; l < made_gradients; l++) {
@@ -671,7 +678,7 @@ static void test_odd_torques(void **state) {
   sn_context ctx = sn_context_default();
   double x[5] = {0, 0.3, 0.5, 0.8, 1}, none[5] = {0}, c[sn_torque_most_degree];
   sn_torque_fit_function(5, x, none, none, 3, c);
-  assert_near(sn_torque_function(c, 0.4), 0.4, 1e-12);
+  assert_near(blend_at(c, 0.4), 0.4, 1e-12);
   sn_examples e;
   sn_model model;
   sn_rt_model rt;

@@ -49,7 +49,6 @@ sn_status sn_obj_read_uvs(sn_context *ctx, const char *path, sn_mesh *out, sn_ar
 sn_status sn_pc2_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, sn_frames *out);
 sn_status sn_mdd_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, sn_frames *out);
 sn_status sn_pc2_write(sn_context *ctx, const char *path, const sn_frames *frames);
-sn_status sn_mdd_write(sn_context *ctx, const char *path, const sn_frames *frames);
 // A PC2 whose frames the caller writes one after the other with sn_write, and then commits.
 sn_status sn_pc2_begin(sn_context *ctx, const char *path, int vertex_count, int frame_count, sn_writer *out);
 

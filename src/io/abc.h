@@ -134,7 +134,6 @@ uint32_t sn_abc_sample_at(const sn_abc *abc, const abc_property *property, doubl
 
 // ---- objects (abc_open.c) and what is chosen (abc_frames.c) -----------------------------------------------------------
 
-sn_status sn_abc_list(sn_context *ctx, sn_abc *abc);
 // Faces of the mesh: checked counts and indices of its first sample.
 typedef struct abc_faces {
   uint64_t face_count, corner_count, triangle_count;

@@ -194,8 +194,3 @@ sn_status sn_mdd_write_stream(sn_context *ctx, const char *path, sn_stream *fram
   for (int f = 0; f < frames->frame_count; f++) write_big_float(&writer, (float)(f / rate));
   return write_frames(ctx, &writer, frames, put_mdd_frame);
 }
-
-sn_status sn_mdd_write(sn_context *ctx, const char *path, const sn_frames *frames) {
-  sn_stream stream = sn_stream_of(frames);
-  return sn_mdd_write_stream(ctx, path, &stream);
-}

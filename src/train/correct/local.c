@@ -248,6 +248,7 @@ static sn_status fit_set(sn_context *ctx, sn_arena *memory, void *user, int inde
 
 // The option `threshold` is for the fields of all joints together, as a root mean square over the poses. This part of it may be lost
 // with principal components that are left out, and as much with small displacements.
+// Of the generated sets only the elbow sees it: dual quaternions leave 0.0049 % of the diagonal between frames, with half 0.0026.
 static const double part_of_threshold = 0.7;
 
 typedef struct fields {

@@ -19,9 +19,10 @@ static const double ridges[] = {1e-3, 1e-4, 1e-5, 1e-6};
 static const double untold_ridge = 1e-9;
 enum { form_count = sizeof forms / sizeof *forms, ridge_count = sizeof ridges / sizeof *ridges };
 
-// Poses this part of the typical distance apart are alike.
+// Poses this part of the typical distance apart are alike. On the generated arm, every fourth of 40 frames, 0.125 is the same, 0.5 leaves 2 to 7 % more
+// between frames and on another clip; elbow, shoulder and athlete do not care.
 static const double alike = 0.25;
-// Sets with the most to correct, this part of it at least, decide; and no more than so many.
+// Sets with the most to correct, this part of it at least, decide; and no more than so many. On the same arm 0.97 is the same, 0.8 leaves 10 % more.
 static const double deciding_part = 0.9;
 enum { most_deciding = 24 };
 
@@ -265,10 +266,11 @@ static int find_deciding(const sn_local *l, double *energy, int *deciding, doubl
   return count;
 }
 
-// Of settings that do about as well on poses left out, one that is surer of mixed motion: what that counts.
+// Of settings that do about as well on poses left out, one that is surer of mixed motion: what that counts. A third and three times of it choose
+// the same on the generated sets.
 static const double caution = 0.003;
 
-// A setting later in the lists is larger: it has to be this much better.
+// A setting later in the lists is larger: it has to be this much better. On the generated sets 0.9 and 0.99 choose the same.
 static const double worth = 0.95;
 
 // The best setting; the last is no correction.

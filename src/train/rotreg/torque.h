@@ -51,8 +51,7 @@ typedef struct sn_torque_functions {
   double offset[2]; // of rotation, of shear
 } sn_torque_functions;
 
-double sn_torque_function(const double c[sn_torque_most_degree], double x); // clamped to [0, 1]
-// f_r and f_s.
+// f_r and f_s, clamped to [0, 1].
 void sn_torque_blend(const sn_torque_functions *functions, double x, double out[2]);
 
 // The function of this degree that minimises sum_i |b_i - f(x_i) a_i|^2: aa = |a_i|^2, ab = a_i . b_i. The blending weight

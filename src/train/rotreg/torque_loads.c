@@ -60,8 +60,6 @@ void sn_torque_loads_at(const sn_torque_loads *loads, const sn_torques *torques,
 static double within_unit(double f) { return f > 0 ? (f < 1 ? f : 1) : 0; }
 static double powers(const double c[sn_torque_most_degree], double x) { return x * (c[0] + x * (c[1] + x * c[2])); }
 
-double sn_torque_function(const double c[sn_torque_most_degree], double x) { return within_unit(powers(c, x)); }
-
 void sn_torque_blend(const sn_torque_functions *functions, double x, double out[2]) {
   out[0] = within_unit(functions->offset[0] + powers(functions->rotation, x));
   out[1] = within_unit(functions->offset[1] + powers(functions->shear, x));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The layout that the GPU reads, walked through on the CPU: a vertex of a tile moves as the runtime's scalar path moves it.
+#include "cuda/octets.h"
 #include "cuda/passes.h"
 #include "cuda/poses.h"
 #include "cuda/tiles.h"
+#include "runtime/format.h"
 #include "runtime/vertex.h"
 #include "train_fixture.h"
 
@@ -139,6 +141,52 @@ static void check_passes(const sn_rt_model *model, const evaluated *e) {
   sn_cuda_passes_free(&p);
 }
 
+// A vertex of an octet, its displacement from the numbers as the lanes of a warp hold them.
+static double octet_error(const sn_rt_model *model, const sn_cuda_octets *o, const evaluated *e, size_t octet,
+                          uint32_t v) {
+  const float *rest = o->rest + (octet * SN_CUDA_OCTET + v) * 8, *values;
+  float p[3], move[3] = {0}, b[16] = {0}, out[3];
+  assert_true(sn_rt_correct_values(model, e->scratch, &values) > 0);
+  for (uint32_t n = o->first_bases[octet]; n < o->first_bases[octet + 1]; n++)
+    for (uint32_t k = 0; k < 8; k++)
+      for (int c = 0; c < 3; c++)
+        move[c] += values[o->bases[n].bases[k]] * o->bases[n].deltas[c][4 * v + k % 4][k / 4 * 2];
+  bool limited = rest[3] > 0,
+       late = ((const sn_rt_correct_head *)model->sections[SN_SECTION_CORRECT_HEAD])->limit_after;
+  float share =
+    limited && !late ? sn_rt_limit(move[0] * move[0] + move[1] * move[1] + move[2] * move[2], rest[3]) : 1;
+  for (int c = 0; c < 3; c++) p[c] = rest[c] + (limited && late ? 0 : share * move[c]);
+  size_t tile = octet / SN_CUDA_TILE_OCTETS;
+  for (uint32_t k = 0; k < o->counts[octet]; k++) {
+    size_t at = (octet * o->influences + k) * SN_CUDA_OCTET + v;
+    float m[12];
+    sn_rt_palette_matrix(model, e->scratch, o->joints[o->first_joint[tile] + o->locals[at]], m);
+    for (int n = 0; n < 12; n++) b[4 * (n % 4) + n / 4] += o->weights[at] * m[n];
+  }
+  sn_rt_transform(b, p, out);
+  if (limited && late) sn_rt_move_limited(b, move, rest[3], out);
+  const float *truth = e->positions[tile * SN_CUDA_OCTET_TILE + o->places[octet * SN_CUDA_OCTET + v]];
+  double d = 0;
+  for (int c = 0; c < 3; c++) d = fmax(d, fabs(out[c] - truth[c]));
+  return d;
+}
+
+static void check_octets(const sn_rt_model *model, const evaluated *e) {
+  sn_cuda_octets o;
+  uint32_t seen = 0;
+  assert_int_equal(sn_cuda_octets_make(model, &o), 1);
+  assert_int_equal(o.bases != NULL,
+                   model->info.correct != SN_RT_CORRECT_NONE && model->info.blend == SN_RT_BLEND_LINEAR);
+  for (size_t octet = 0; octet < (size_t)o.tile_count * SN_CUDA_TILE_OCTETS; octet++)
+    for (uint32_t v = 0; v < SN_CUDA_OCTET; v++) {
+      if (o.places[octet * SN_CUDA_OCTET + v] == 0xffff) continue;
+      seen++;
+      assert_true(octet_error(model, &o, e, octet, v) < 1e-5);
+    }
+  assert_int_equal(seen, o.bases ? model->info.vertex_count : 0);
+  sn_cuda_octets_free(&o);
+}
+
 static void check_spec(sn_context *ctx, const sn_examples *examples, const char *spec) {
   trained t = train(ctx, examples, spec, "every:3");
   sn_cuda_tiles tiles;
@@ -156,6 +204,7 @@ static void check_spec(sn_context *ctx, const sn_examples *examples, const char 
       assert_true(fan_error(&tiles, &e, thread) < 1e-3);
   }
   check_passes(&t.model, &e);
+  check_octets(&t.model, &e);
   assert_true(tiles.influences <= 4); // joints of a group without weight at a vertex are left out
   release_evaluated(&e);
   sn_cuda_tiles_free(&tiles);
@@ -166,7 +215,8 @@ static void tiles_hold_the_model(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx, "arm", 12, 700); // two whole tiles and a part of one
-  const char *specs[] = {"lbs", "cor", "psd", "eigenskin", "rotreg:bones=12", "rotreg:bones=12,shade=transform"};
+  const char *specs[] = {
+    "lbs", "cor", "psd", "eigenskin", "rotreg:bones=12", "rotreg:bones=12,shade=transform", "rotreg:bones=12,psd=1"};
   for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) check_spec(&ctx, &examples, specs[s]);
   sn_examples_free(&examples);
 }

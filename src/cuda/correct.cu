@@ -4,13 +4,14 @@
 #include "cuda/device.h"
 #include "runtime/pose_space.h"
 
-enum { lanes = 32, warps = 4, group = 8 }; // characters whose values lie side by side
+enum { lanes = 32, warps = 4 }; // characters whose values lie side by side
 
 struct values_job {
   sn_rt_pose_spaces spaces;
   uint32_t joint_count, field_count, basis_count, most_axes, most_terms;
+  uint32_t group; // characters whose values lie side by side
   const float *turns; // [character][joint][8]
-  float *values;      // [character / 8][basis][8]
+  float *values;      // [character / group][basis][group]
 };
 
 static __device__ __forceinline__ void evaluate_field(const values_job &job, const sn_rt_field *f, const float *turns, double *axes,
@@ -27,7 +28,7 @@ static __device__ __forceinline__ void evaluate_field(const values_job &job, con
     __syncwarp();
   }
   for (uint32_t b = lane; b < f->basis_count; b += lanes)
-    values[(size_t)(f->first_basis + b) * group] = (float)sn_rt_basis(&job.spaces, f, terms, b);
+    values[(size_t)(f->first_basis + b) * job.group] = (float)sn_rt_basis(&job.spaces, f, terms, b);
   __syncwarp();
 }
 
@@ -36,7 +37,7 @@ static __global__ void __launch_bounds__(warps *lanes) values_kernel(const __gri
   double *axes = shared + threadIdx.x / lanes * (job.most_axes + job.most_terms), *terms = axes + job.most_axes;
   const uint32_t n = blockIdx.x;
   const float *turns = job.turns + 8 * (size_t)n * job.joint_count;
-  float *values = job.values + (size_t)(n / group) * job.basis_count * group + n % group;
+  float *values = job.values + (size_t)(n / job.group) * job.basis_count * job.group + n % job.group;
   for (uint32_t index = threadIdx.x / lanes; index < job.field_count; index += warps)
     evaluate_field(job, job.spaces.fields + index, turns, axes, terms, values);
 }
@@ -54,7 +55,8 @@ cudaError_t sn_cuda_correct(const crowd *c) {
   job.spaces.numbers = (const double *)m->sections[SN_SECTION_CORRECT_NUMBERS];
   job.spaces.references = (const sn_rt_reference *)m->sections[SN_SECTION_JOINT_REFERENCE];
   job.joint_count = m->info.joint_count, job.field_count = m->field_count, job.basis_count = m->basis_count;
-  job.most_axes = m->most_axes, job.most_terms = m->most_terms, job.turns = c->turns, job.values = c->values;
+  job.most_axes = m->most_axes, job.most_terms = m->most_terms,
+  job.group = sn_cuda_skins_in_passes(m, c->count) ? SN_CUDA_PASS : 8, job.turns = c->turns, job.values = c->values;
   size_t shared = sn_cuda_correct_shared(m);
   cudaError_t said = cudaFuncSetAttribute((const void *)values_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
   if (said != cudaSuccess) return said;

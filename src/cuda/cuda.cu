@@ -86,6 +86,21 @@ static void put_passes(parcel *p, const sn_cuda_passes *from, sn_cuda_passes *to
   put_array(p, to->own, 4 * vertices);
 }
 
+static void put_octets(parcel *p, const sn_cuda_octets *from, sn_cuda_octets *to) {
+  *to = *from;
+  if (!from->bases) return;
+  size_t octets = (size_t)from->tile_count * SN_CUDA_TILE_OCTETS, vertices = octets * SN_CUDA_OCTET;
+  put_array(p, to->first_joint, from->tile_count + 1);
+  put_array(p, to->joints, from->first_joint[from->tile_count]);
+  put_array(p, to->counts, octets);
+  put_array(p, to->places, vertices);
+  put_array(p, to->rest, 8 * vertices);
+  put_array(p, to->weights, from->influences * vertices);
+  put_array(p, to->locals, from->influences * vertices);
+  put_array(p, to->first_bases, octets + 1);
+  put_array(p, to->bases, from->first_bases[octets]);
+}
+
 // Sections that the palette stage reads as they are.
 static const sn_rt_section_id palette_sections[] = {
   SN_SECTION_JOINT_REFERENCE, SN_SECTION_JOINT_REST,    SN_SECTION_DRIVE_EXTRA,     SN_SECTION_DRIVE_JOINTS,
@@ -97,12 +112,14 @@ static const sn_rt_section_id palette_sections[] = {
 struct layouts {
   sn_cuda_tiles tiles;
   sn_cuda_passes passes;
+  sn_cuda_octets octets;
 };
 
 static void put_model(parcel *p, const sn_rt_model *model, const layouts *from, sn_cuda_model *out) {
   p->used = 0;
   put_tiles(p, &from->tiles, &out->tiles);
   put_passes(p, &from->passes, &out->passes);
+  put_octets(p, &from->octets, &out->octets);
   for (sn_rt_section_id id : palette_sections) out->sections[id] = put(p, model->sections[id], model->sizes[id]);
 }
 
@@ -153,12 +170,13 @@ static const char *find_unsupported(const sn_rt_model *model, const sn_cuda_mode
 static sn_cuda_status upload_layouts(const sn_rt_model *model, sn_cuda_model *m, sn_cuda_error *error) {
   layouts all = {};
   int made = sn_cuda_tiles_make(model, &all.tiles);
-  if (made == 1 && !sn_cuda_passes_make(model, &all.passes)) made = 0;
+  if (made == 1 && (!sn_cuda_passes_make(model, &all.passes) || !sn_cuda_octets_make(model, &all.octets))) made = 0;
   sn_cuda_status status = made == 0  ? fail(error, SN_CUDA_NO_MEMORY, "no memory to lay out the model")
                           : made < 0 ? fail(error, SN_CUDA_UNSUPPORTED, "a tile of the mesh has too many neighbours")
                                      : send(model, &all, m, error);
   sn_cuda_tiles_free(&all.tiles);
   sn_cuda_passes_free(&all.passes);
+  sn_cuda_octets_free(&all.octets);
   return status;
 }
 

@@ -6,6 +6,7 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 
+#include "cuda/octets.h"
 #include "cuda/passes.h"
 #include "cuda/tiles.h"
 #include "runtime/format.h"
@@ -14,8 +15,9 @@
 // Everything below sits in one allocation; the arrays are those of sn_cuda_tiles and sections of the model.
 struct sn_cuda_model {
   sn_rt_info info;
-  sn_cuda_tiles tiles;                    // device pointers
-  sn_cuda_passes passes;                  // the same; for crowds that fill a warp
+  sn_cuda_tiles tiles;   // device pointers
+  sn_cuda_passes passes; // the same, for crowds that fill a warp
+  sn_cuda_octets octets;
   size_t most_shared;                     // bytes of shared memory that a block may have
   const void *sections[SN_SECTION_COUNT]; // of the drives and corrections, device copies; NULL where there is none
   sn_rt_control control;                  // the drive `controls`
@@ -39,7 +41,7 @@ struct crowd {
   float4 *stretches;      // [character][palette][3]
   uint32_t *stretched;    // [character]: 1 where a palette entry is no rigid motion
   float *turns;           // [character][joint][8]: signed quaternion, pose vector
-  float *values;          // [character / 8][basis][8]
+  float *values;          // [character / group][basis][group]: 32 in passes, 8 otherwise
   float *drive;           // what the drive needs for itself
   float *positions;       // [character][vertex][3] where normals need them more exactly than the output has them
 };
@@ -50,7 +52,9 @@ cudaError_t sn_cuda_correct(const crowd *c);
 cudaError_t sn_cuda_skin(const crowd *c);
 cudaError_t sn_cuda_shade(const crowd *c);
 
-// Normals of crowds that fill the lanes of a warp, in passes of 32 characters, where the mesh allows it.
+// Crowds that fill the lanes of a warp go in passes of 32 characters, where the model allows it.
+bool sn_cuda_skins_in_passes(const sn_cuda_model *model, uint32_t characters);
+cudaError_t sn_cuda_pass_skin(const crowd *c);
 bool sn_cuda_shades_in_passes(const sn_cuda_model *model, uint32_t characters);
 cudaError_t sn_cuda_pass_shade(const crowd *c);
 

@@ -2,6 +2,7 @@
 // Normals from the deformed triangles around a vertex (Wang 2007, section 6) for large crowds: lanes are characters (passes.h). A
 // tile and the vertices around it come into shared memory, a row for each coordinate of a vertex and in it the characters; a warp walks
 // round one vertex after the other, and reads its neighbours without conflicts.
+#include "cuda/async.h"
 #include "cuda/store.h"
 #include "runtime/vertex.h"
 
@@ -20,20 +21,6 @@ struct pass_job {
 // ---- a tile's rows ---------------------------------------------------------------------------------------------------------------
 
 // All of a tile's numbers are on their way at once: memory is far, and little else is there to do meanwhile.
-static __device__ __forceinline__ void copy_async(float *to, const float *from) {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((uint32_t)__cvta_generic_to_shared(to)), "l"(from) : "memory");
-#else
-  *to = *from;
-#endif
-}
-
-static __device__ __forceinline__ void wait_async() {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
-
 // A tile and its halo, character by character. Those beyond the crowd are the last one's. `halo` are places of single numbers.
 static __device__ __forceinline__ void fetch_rows(const pass_job &job, uint32_t pass, uint32_t first, uint32_t vertices,
                                                   const uint32_t *halo, uint32_t halo_floats, float *rows) {
@@ -54,7 +41,8 @@ static __device__ __forceinline__ void fetch_rows(const pass_job &job, uint32_t 
 #pragma unroll 4
     for (uint32_t n = lane; n < halo_floats; n += 32, to += 32 * pass_row) copy_async(to, from + halo[n]);
   }
-  wait_async();
+  commit_async();
+  wait_async<0>();
 }
 
 static __device__ __forceinline__ void store_number(const target &t, char *character, uint32_t n, float value) {

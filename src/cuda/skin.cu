@@ -3,6 +3,7 @@
 // knows of it in registers, while characters pass by, a few at a time: their palette entries come into shared memory, their
 // vertices leave it as whole stretches of the output. So every byte of the output is written once, and of the
 // input only palettes are read again for every tile.
+#include "cuda/async.h"
 #include "cuda/store.h"
 #include "runtime/vertex.h"
 
@@ -59,27 +60,6 @@ static __device__ __forceinline__ vertex<K> load_vertex(const skin_job &job, uin
 }
 
 // ---- palettes: from device memory into shared memory ----------------------------------------------------------------------
-
-static __device__ __forceinline__ void copy_async(float4 *to, const float4 *from) {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint32_t)__cvta_generic_to_shared(to)), "l"(from)
-               : "memory");
-#else
-  *to = *from;
-#endif
-}
-
-static __device__ __forceinline__ void commit_async() {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-
-template <int LEFT> static __device__ __forceinline__ void wait_async() {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
-#endif
-}
 
 // What a thread fetches of a batch of characters: its first float4, found once (divisions are slow), and the others.
 struct errand {
@@ -409,6 +389,7 @@ static uint32_t characters_per_block(uint32_t tiles, uint32_t characters, uint32
 
 cudaError_t sn_cuda_skin(const crowd *c) {
   const sn_cuda_model *model = c->model;
+  if (sn_cuda_skins_in_passes(model, c->count)) return sn_cuda_pass_skin(c);
   bool turned = model->info.blend != SN_RT_BLEND_LINEAR;
   size_t rows = model->info.blend == SN_RT_BLEND_DUALQUAT ? dualquat_rows : turned ? centre_rows : linear_rows;
   bool normals = c->output.normals.data && model->info.shade == SN_RT_SHADE_TRANSFORM;

@@ -12,13 +12,13 @@ while read -r name words; do
   tried=$((tried + 1))
   rm -rf out && mkdir out
   # shellcheck disable=SC2086
-  "$build/sinew" $words --threads 1 --quiet > stdout 2> stderr
+  "$build/sinew" $words --threads 1 --quiet > stdout 2> stderr || { grep -q 'npm ci' stderr || fail "$name: $(tail -c 300 stderr)"; continue; }
   reference=$(digest out)
   rm -rf out && mkdir out
   # shellcheck disable=SC2086
   TSAN_OPTIONS=exitcode=77 "$build/sinew" $words --threads 4 --quiet > stdout 2> stderr
   status=$?
-  [ $status -ne 77 ] || fail "$name: $(head -c 2000 stderr)"
+  [ $status -eq 0 ] || fail "$name: $(head -c 2000 stderr)"
   [ "$(digest out)" = "$reference" ] || fail "$name: other bytes on four threads"
 done < <(commands)
 finish threads

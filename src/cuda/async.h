@@ -16,7 +16,8 @@ static __device__ __forceinline__ void copy_async(float4 *to, const float4 *from
 
 static __device__ __forceinline__ void copy_async(float *to, const float *from) {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((uint32_t)__cvta_generic_to_shared(to)), "l"(from) : "memory");
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((uint32_t)__cvta_generic_to_shared(to)), "l"(from)
+               : "memory");
 #else
   *to = *from;
 #endif

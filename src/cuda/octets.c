@@ -149,8 +149,8 @@ static int make_bases(const sn_rt_model *model, const sn_cuda_home *homes, sn_cu
     for (uint32_t v = 0; v < SN_CUDA_OCTET; v++) {
       uint16_t place = o->places[octet * SN_CUDA_OCTET + v];
       if (place == 0xffff) continue;
-      sn_cuda_gather_deltas(&c, homes[octet / SN_CUDA_TILE_OCTETS * SN_CUDA_OCTET_TILE + place], v, SN_CUDA_OCTET, g.all,
-                            g.touched);
+      sn_cuda_gather_deltas(&c, homes[octet / SN_CUDA_TILE_OCTETS * SN_CUDA_OCTET_TILE + place], v, SN_CUDA_OCTET,
+                            g.all, g.touched);
     }
     good = add_bases(head->basis_count, octet, &g, o);
   }
@@ -164,7 +164,8 @@ static int make_bases(const sn_rt_model *model, const sn_cuda_home *homes, sn_cu
 int sn_cuda_octets_make(const sn_rt_model *model, sn_cuda_octets *out) {
   *out = (sn_cuda_octets){0};
   const sn_rt_correct_head *head = (const sn_rt_correct_head *)model->sections[SN_SECTION_CORRECT_HEAD];
-  if (model->info.correct == SN_RT_CORRECT_NONE || head->weighted || model->info.blend != SN_RT_BLEND_LINEAR) return 1;
+  if (model->info.correct == SN_RT_CORRECT_NONE || head->weighted || model->info.blend != SN_RT_BLEND_LINEAR)
+    return 1;
   uint32_t vertices = model->info.vertex_count;
   out->tile_count = (vertices + SN_CUDA_OCTET_TILE - 1) / SN_CUDA_OCTET_TILE, out->influences = 1;
   sn_cuda_home *homes = (sn_cuda_home *)malloc(vertices * sizeof *homes);
@@ -177,7 +178,7 @@ int sn_cuda_octets_make(const sn_rt_model *model, sn_cuda_octets *out) {
 }
 
 void sn_cuda_octets_free(sn_cuda_octets *o) {
-  void *owned[] = {o->first_joint, o->joints,  o->counts, o->places,      o->rest,
+  void *owned[] = {o->first_joint, o->joints, o->counts,      o->places, o->rest,
                    o->weights,     o->locals, o->first_bases, o->bases};
   for (size_t k = 0; k < sizeof owned / sizeof *owned; k++) free(owned[k]);
   memset(o, 0, sizeof *o);

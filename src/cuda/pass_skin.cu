@@ -48,13 +48,10 @@ static __device__ __forceinline__ void sum_displacements(const octet_job &job, u
 #pragma unroll
       for (int r = 0; r < 4; r++) out[c][t][r] = 0;
   const uint32_t last = job.of.first_bases[octet + 1];
-  const uint32_t begin = job.of.first_bases[octet];
-  uint32_t one = 0, other = 0; // bases of the next product, read ahead
-  if (begin < last) one = __ldg(job.of.bases[begin].bases + lane % 4), other = __ldg(job.of.bases[begin].bases + lane % 4 + 4);
-  for (uint32_t n = begin; n < last; n++) {
+  for (uint32_t n = job.of.first_bases[octet]; n < last; n++) {
     const sn_cuda_bases *bases = job.of.bases + n;
-    const float *first = values + (size_t)one * SN_CUDA_PASS, *second = values + (size_t)other * SN_CUDA_PASS;
-    if (n + 1 < last) one = __ldg(bases[1].bases + lane % 4), other = __ldg(bases[1].bases + lane % 4 + 4);
+    const float *first = values + (size_t)__ldg(bases->bases + lane % 4) * SN_CUDA_PASS;
+    const float *second = values + (size_t)__ldg(bases->bases + lane % 4 + 4) * SN_CUDA_PASS;
     uint32_t b_high[quarters][2], b_low[quarters][2];
 #pragma unroll
     for (int t = 0; t < quarters; t++) {
@@ -116,18 +113,12 @@ static __device__ __forceinline__ void blend(const vertex<K> &v, const float4 *p
   for (int r = 0; r < 3; r++) b[r] = rows[r].x, b[4 + r] = rows[r].y, b[8 + r] = rows[r].z, b[12 + r] = rows[r].w;
 }
 
-// Of a displacement's length. Most are below the free part of their limit, where no root is needed.
-static __device__ __forceinline__ float limited_share(const float d[3], float limit) {
-  const float squared = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], free_part = 0.999f * SN_RT_FREE_PART * limit;
-  return squared > free_part * free_part ? sn_rt_limit(squared, limit) : 1;
-}
-
 // The vertex of one character, displaced by d before or after the blend.
 template <int K, bool NORMALS>
 static __device__ __forceinline__ void move_vertex(const octet_job &job, const vertex<K> &v, const float4 *palette, const float d[3],
                                                    const float turn[3], float position[3], float normal[3]) {
   float b[16], p[3], n[3];
-  const float share = job.limited && !job.limit_after ? limited_share(d, v.limit) : 1;
+  const float share = job.limited && !job.limit_after ? sn_rt_limit(d[0] * d[0] + d[1] * d[1] + d[2] * d[2], v.limit) : 1;
   const bool late = job.limited && job.limit_after;
   for (int r = 0; r < 3; r++) {
     p[r] = v.position[r] + (job.forward || late ? 0 : share * d[r]);
@@ -135,12 +126,7 @@ static __device__ __forceinline__ void move_vertex(const octet_job &job, const v
   }
   blend<K>(v, palette, b);
   sn_rt_transform(b, p, position);
-  if (late) {
-    float moved[3];
-    sn_rt_transform_vector(b, d, moved);
-    const float part = limited_share(moved, v.limit);
-    for (int r = 0; r < 3; r++) position[r] += part * moved[r];
-  }
+  if (late) sn_rt_move_limited(b, d, v.limit, position);
   for (int r = 0; r < 3; r++) position[r] += job.forward ? share * d[r] : 0;
   if (!NORMALS) return;
   sn_rt_transform_normal(b, n, normal), sn_rt_normalise(normal);

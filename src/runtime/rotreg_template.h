@@ -80,13 +80,13 @@ static SN_RT_INLINE void rr_solve(const sn_rt_rotreg_job *job, int packed, uint3
   float *kept = job->parts ? job->parts + (size_t)block * eights * 3 * SN_RT_ROTREG_ROWS + first : NULL;
   vf sum[3][rr_vectors];
   for (int n = 0; n < rr_vectors; n++) sum[0][n] = sum[1][n] = sum[2][n] = vf_set(0);
-  for (uint32_t e = 0; e < eights; e++, kept += kept ? 3 * SN_RT_ROTREG_ROWS : 0) {
+  for (uint32_t e = 0; e < eights; e++) {
     int bones = e < blocks;
     uint32_t most = bones ? 3 * SN_RT_LANES : 4 * SN_RT_LANES, at = most * (bones ? e : e - blocks);
     uint32_t left = (bones ? gradient_columns : joint_columns) - at;
     const float *x = (bones ? job->gradients : job->matrices) + 4 * (size_t)at;
     rr_part(rr_further(c, bones ? at : (size_t)gradient_columns + at, packed), packed, x, left < most ? left : most,
-            !job->stale || job->stale[e], kept, sum);
+            !job->stale || job->stale[e], kept ? kept + (size_t)e * 3 * SN_RT_ROTREG_ROWS : NULL, sum);
   }
   float rows[3][rr_vectors * 8];
   for (int a = 0; a < 3; a++)

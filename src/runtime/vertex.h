@@ -40,6 +40,15 @@ SN_RT_BOTH float sn_rt_inverse_root(float x) {
 #endif
 }
 
+// On the GPU NaN for 0, which no comparison takes for large.
+SN_RT_BOTH float sn_rt_root(float x) {
+#if defined(__CUDA_ARCH__)
+  return x * rsqrtf(x);
+#else
+  return sqrtf(x);
+#endif
+}
+
 SN_RT_BOTH float sn_rt_divide(float a, float b) {
 #if defined(__CUDA_ARCH__)
   return __fdividef(a, b); // to 2 units of the last place
@@ -81,10 +90,10 @@ SN_RT_BOTH void sn_rt_bend(const float own[3], const float edge[3], float n[3]) 
 // What a displacement of squared length `squared` is multiplied with: with a the free part of the limit and
 // x = (length - a) / (limit - a), the length becomes a + (limit - a) x / (1 + x).
 SN_RT_BOTH float sn_rt_limit(float squared, float limit) {
-  float length = sqrtf(squared), free_part = SN_RT_FREE_PART * limit;
+  float length = sn_rt_root(squared), free_part = SN_RT_FREE_PART * limit;
   if (!(length > free_part)) return 1;
   float room = limit - free_part, beyond = length - free_part;
-  return (free_part + room * beyond / (room + beyond)) / length;
+  return sn_rt_divide(free_part + sn_rt_divide(room * beyond, room + beyond), length);
 }
 
 // Adds to `out` what the linear part of b makes of the displacement d, no longer than `limit`.

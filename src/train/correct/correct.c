@@ -512,7 +512,7 @@ static sn_status limit_after_blend(corrector *c, sn_corrections *out) {
   poser at = {0};
   double *longest = SN_NEW(c->ctx, &scratch, double, m->vertex_count);
   sn_status status = longest ? poser_new(c, &scratch, &at) : c->ctx->error.status;
-  for (int k = 0; status == SN_OK && k < c->keys->count; k++) {
+  for (int k = 0; status == SN_OK && k < c->keys->count - c->options->lessons; k++) {
     after_job job = {c, &at, out, c->pose_of[k], longest};
     set_pose(c, &at, c->keys->frames[k]);
     sn_parallel_for(c->ctx, m->vertex_count, 256, after_range, &job);

@@ -27,6 +27,8 @@ typedef struct sn_correct_options {
     left; // of the rms displacement: a threshold that is larger than `threshold` where this is; not an option of psd
   double
     stretch; // of a displacement before the blend over what is missing after it, at most; 0: any; not an option of psd
+  int
+    lessons; // the last so many of the frames are no part of the training that limits are made of; not an option of psd
   char joint_names[SN_OPTION_TEXT_SIZE]; // names separated by '+'; "" is all that move
   int components;                        // EigenSkin's per pose space; 0: no compression
 } sn_correct_options;

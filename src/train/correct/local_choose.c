@@ -26,9 +26,9 @@ static const double alike = 0.25;
 static const double deciding_part = 0.9;
 enum { most_deciding = 24 };
 
-// Squared errors of a setting.
+// Squared errors of a setting: on poses left out; to be expected of mixed motion, for the choice and for what the user is told.
 typedef struct verdict {
-  double left_out, mixed;
+  double left_out, mixed, spread;
 } verdict;
 
 enum { setting_count = form_count * ridge_count };
@@ -208,6 +208,9 @@ static sn_status judge_setting(sn_context *ctx, const set_judge *j, double ridge
   if (status != SN_OK) return status == SN_NOT_CONVERGED ? SN_OK : status;
   for (size_t k = 0; k < square; k++) known += inverse[k] * j->mixture.both[k], scale += inverse[k] * j->gram[k];
   out->mixed = fmax(j->mixture.own - known, 0) * scale / poses;
+  double free = poses; // degrees of freedom: a clip of near-copies tells the scale of what it misses that often
+  for (int p = 0; p < poses; p++) free -= ridge * inverse[p * poses + p];
+  out->spread = out->mixed * poses / fmax(free, 1);
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, poses, poses, poses, 1, inverse, poses, j->gram, poses, 0,
               half, poses);
   for (int n = 0; status == SN_OK && n < j->q.folds.fold_count; n++)
@@ -287,10 +290,11 @@ static int best_setting(const verdict *sums, int count) {
 // Sums over the deciding sets; false where no set could tell.
 static bool sum_verdicts(const chooser *c, int deciding_count, verdict *sums) {
   int count = c->form_count * c->ridge_count;
-  for (int k = 0; k <= count; k++) sums[k] = (verdict){0, 0};
+  for (int k = 0; k <= count; k++) sums[k] = (verdict){0};
   for (int n = 0; n < deciding_count; n++)
     for (int k = 0; k <= count; k++)
-      sums[k].left_out += c->verdicts[n][k].left_out, sums[k].mixed += c->verdicts[n][k].mixed;
+      sums[k].left_out += c->verdicts[n][k].left_out, sums[k].mixed += c->verdicts[n][k].mixed,
+        sums[k].spread += c->verdicts[n][k].spread;
   return sums[count].left_out > 0;
 }
 
@@ -328,18 +332,19 @@ static sn_status judge(const sn_local *l, sn_arena *memory, sn_local_form *form,
   status = sn_folds_share(l->ctx, &each, judge_set, &c, c.verdicts, sizeof *c.verdicts);
   verdict sums[setting_count + 1];
   bool told = sum_verdicts(&c, each.fold_count, sums), given = o->ridge > 0;
-  if (status == SN_OK && !told) { // the width at least
+  bool few = l->m->pose_count - o->lessons <= fewest_asked + 1; // and the rest pose
+  if (status == SN_OK && !told) {                               // of few the width at least
     c.all_poses = true;
-    forget_far(l);
-    if (!given) c.ridge_count = 1, c.ridges[0] = untold_ridge;
+    if (few) forget_far(l);
+    if (few && !given) c.ridge_count = 1, c.ridges[0] = untold_ridge;
     status = sn_folds_share(l->ctx, &each, judge_set, &c, c.verdicts, sizeof *c.verdicts);
     sum_verdicts(&c, each.fold_count, sums);
   }
   int count = c.form_count * c.ridge_count, best = best_setting(sums, count);
-  if (best == count && (given || !told)) best = 0;
+  if (best == count && (given || (!told && few))) best = 0;
   *form = c.forms[best < count ? best / c.ridge_count : 0];
   *ridge = best < count ? c.ridges[best % c.ridge_count] : INFINITY;
-  *expected = sums[count].left_out > 0 ? (sums[best].left_out + sums[best].mixed) * total / sums[count].left_out : 0;
+  *expected = sums[count].left_out > 0 ? (sums[best].left_out + sums[best].spread) * total / sums[count].left_out : 0;
   return status;
 }
 

@@ -97,9 +97,9 @@ static void add_pose(const anchor_job *job, int i, int frame, sn_moments *m) {
   for (int r = 0; r < 3; r++) sn_moments_row(m, n, row[r], residual[r]);
 }
 
-// The poses of every fold, and those outside it.
+// The poses of every fold, those outside it, and those that no fold leaves out.
 static void gather_moments(const anchor_job *job, int i, sn_moments in[sn_usual_folds],
-                           sn_moments outside[sn_usual_folds]) {
+                           sn_moments outside[sn_usual_folds], sn_moments *always) {
   int folds = job->folds->fold_count, n = unknowns_of(job, i);
   for (int f = 0; f < folds; f++) {
     const sn_fold *fold = &job->folds->folds[f];
@@ -107,9 +107,14 @@ static void gather_moments(const anchor_job *job, int i, sn_moments in[sn_usual_
     for (int m = fold->outside_count; m < fold->count; m++)
       add_pose(job, i, job->keys->frames[fold->poses[m]], &in[f]);
   }
-  for (int f = 0; f < folds; f++)
+  *always = (sn_moments){0};
+  for (int k = 0; k < job->keys->count; k++)
+    if (job->folds->fold_of[k] < 0) add_pose(job, i, job->keys->frames[k], always);
+  for (int f = 0; f < folds; f++) {
     for (int g = 0; g < folds; g++)
       if (g != f || folds == 1) sn_moments_add(&outside[f], n, &in[g]);
+    sn_moments_add(&outside[f], n, always);
+  }
 }
 
 static int poses_in(const sn_moments *m) { return m->rows / 3; }
@@ -133,10 +138,10 @@ static void correct_points(const anchor_job *job, int i, const double *x, sn_rot
 static void choose_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const anchor_job *job = user;
-  sn_moments in[sn_usual_folds], outside[sn_usual_folds];
+  sn_moments in[sn_usual_folds], outside[sn_usual_folds], always;
   for (int64_t i = begin; i < end; i++) {
     int n = unknowns_of(job, (int)i);
-    gather_moments(job, (int)i, in, outside);
+    gather_moments(job, (int)i, in, outside, &always);
     for (int c = 0; c < ridge_choices; c++)
       for (int f = 0; f < job->folds->fold_count; f++) {
         double x[most_unknowns];
@@ -149,12 +154,12 @@ static void choose_range(void *user, int64_t begin, int64_t end, int worker) {
 static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const anchor_job *job = user;
-  sn_moments in[sn_usual_folds], outside[sn_usual_folds];
+  sn_moments in[sn_usual_folds], outside[sn_usual_folds], always;
   for (int64_t i = begin; i < end; i++) {
     int n = unknowns_of(job, (int)i), folds = job->folds->fold_count;
     sn_moments all = {0};
     double x[most_unknowns], miss = 0;
-    gather_moments(job, (int)i, in, outside);
+    gather_moments(job, (int)i, in, outside, &always);
     for (int f = 0; f < folds; f++) {
       memcpy(job->left_out[f].joints[i], job->out->joints[i], sizeof *job->out->joints);
       memcpy(job->left_out[f].points[i], job->out->points[i], sizeof *job->out->points);
@@ -164,6 +169,7 @@ static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
       correct_points(job, (int)i, x, &job->left_out[f]);
     }
     job->miss[i] = miss / poses_in(&all);
+    sn_moments_add(&all, n, &always);
     solve_ridge(job, n, &all, job->ridge, x);
     correct_points(job, (int)i, x, job->out);
   }

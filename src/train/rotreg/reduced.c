@@ -167,10 +167,13 @@ static sn_status find_near(reduced_job *job) {
   return status;
 }
 
+// Poses that may be left out.
+static int asked_count(const reduced_job *job) { return job->keys->count - job->options->lessons; }
+
 // Poses by their similarity, as all joints see it. Where few joints turn, every so many poses are left out.
-static sn_status make_folds(reduced_job *job) {
+static sn_status find_folds(reduced_job *job) {
   const sn_rotreg_rotations *rotations = &job->out->rotations;
-  int poses = job->keys->count;
+  int poses = asked_count(job);
   if (!job->local) return sn_folds_interleaved(job->ctx, job->memory, poses, sn_usual_folds, &job->folds);
   double largest = 0, *distances = SN_NEW(job->ctx, job->memory, double, (size_t)poses *(size_t)poses);
   if (!distances) return job->ctx->error.status;
@@ -186,6 +189,16 @@ static sn_status make_folds(reduced_job *job) {
       largest = fmax(largest, sqrt(sum));
     }
   return sn_folds_similar(job->ctx, job->memory, poses, distances, alike * largest, sn_usual_folds, &job->folds);
+}
+
+// Lessons are learned from in every fold.
+static sn_status make_folds(reduced_job *job) {
+  sn_status status = find_folds(job);
+  if (status != SN_OK || job->options->lessons == 0) return status;
+  int *fold_of = SN_NEW(job->ctx, job->memory, int, job->keys->count);
+  if (!fold_of) return job->ctx->error.status;
+  for (int k = 0; k < job->keys->count; k++) fold_of[k] = k < asked_count(job) ? job->folds.fold_of[k] : -1;
+  return sn_folds_make(job->ctx, job->memory, job->keys->count, fold_of, job->folds.fold_count, &job->folds);
 }
 
 // ---- predictors of the key gradients (3, 5.2) ------------------------------------------------------------------------------
@@ -296,7 +309,7 @@ static void edge_range(void *user, int64_t begin, int64_t end, int worker) {
   const reduced_job *job = user;
   const sn_mesh *rest = &job->examples->rest;
   for (int64_t t = begin; t < end; t++)
-    for (int k = 0; k < job->keys->count; k++) {
+    for (int k = 0; k < asked_count(job); k++) {
       const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[k]);
       sn_mat3 d =
         sn_rotreg_key_gradients_blend(&job->gradients, (int)t, job->left_out + (size_t)k * (size_t)bone_count(job));
@@ -305,7 +318,7 @@ static void edge_range(void *user, int64_t begin, int64_t end, int worker) {
         sn_vec3 before = sn_vec3_sub(sn_vec3_from(rest->positions[b]), sn_vec3_from(rest->positions[a]));
         sn_vec3 after = sn_vec3_sub(sn_vec3_from(frame[b]), sn_vec3_from(frame[a]));
         sn_vec3 miss = sn_vec3_sub(sn_mat3_apply(d, before), after);
-        job->edge[t][j] += sn_vec3_dot(miss, miss) / job->keys->count;
+        job->edge[t][j] += sn_vec3_dot(miss, miss) / asked_count(job);
       }
     }
 }

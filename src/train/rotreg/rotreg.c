@@ -10,6 +10,7 @@
 #include "train/correct/correct.h"
 #include "train/rotreg/centre.h"
 #include "train/rotreg/published.h"
+#include "train/rotreg/teach.h"
 #include "train/rotreg/write.h"
 #include "train/train.h"
 
@@ -41,11 +42,11 @@ static const double most_stretch = 1;
 
 // Predictors of many joints that know new motion are too stiff between training frames, and freer ones memorise. So they stay stiff, and
 // local pose spaces take what they leave: a correction that fades away from the poses it knows.
-static sn_status correct_remainder(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_model *model,
+static sn_status correct_remainder(sn_context *ctx, const sn_rotreg_lessons *lessons, sn_model *model,
                                    sn_train_report *report) {
   sn_correct_options correct = sn_correct_options_default();
-  correct.left = remainder_left, correct.stretch = most_stretch;
-  return add_corrections(ctx, &correct, examples, keys, model, report);
+  correct.left = remainder_left, correct.stretch = most_stretch, correct.lessons = lessons->count;
+  return add_corrections(ctx, &correct, &lessons->examples, &lessons->keys, model, report);
 }
 
 static void note_polynomials(const sn_rotreg_reduced *r, sn_train_report *report) {
@@ -107,17 +108,22 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_
   if (examples->rest.triangle_count == 0) {
     return sn_fail(ctx, SN_BAD_INPUT, "the rest mesh has no triangles to learn from");
   }
+  sn_rotreg_fit_options fit = sn_rotreg_fit_options_of(o, keys->count);
+  sn_rotreg_lessons lessons;
+  sn_status status =
+    sn_rotreg_teach(ctx, examples, keys, loads, !fit.published && !(fit.without & SN_ROTREG_SKIN), &lessons);
   sn_rotreg_reduced_options options = {.bones = o->bones,
                                        .error = o->error,
                                        .influences = o->influences,
-                                       .fit = sn_rotreg_fit_options_of(o, keys->count),
-                                       .loads = loads};
+                                       .fit = fit,
+                                       .lessons = lessons.count,
+                                       .loads = loads ? &lessons.loads : NULL};
   sn_arena memory = sn_arena_new(ctx);
   sn_rotreg_reduced reduced = {0};
-  sn_rotreg_scene scene;
-  sn_status status = sn_rotreg_scene_make(ctx, examples, &scene);
-  const sn_examples *near = sn_rotreg_scene_examples(&scene, examples);
-  if (status == SN_OK) status = sn_rotreg_reduced_train(ctx, &memory, near, keys, &options, &reduced);
+  sn_rotreg_scene scene = {0};
+  if (status == SN_OK) status = sn_rotreg_scene_make(ctx, &lessons.examples, &scene);
+  const sn_examples *near = sn_rotreg_scene_examples(&scene, &lessons.examples);
+  if (status == SN_OK) status = sn_rotreg_reduced_train(ctx, &memory, near, &lessons.keys, &options, &reduced);
   sn_rt_shade shade = o->shade == sn_rotreg_recompute ? SN_RT_SHADE_RECOMPUTE : SN_RT_SHADE_TRANSFORM;
   if (status == SN_OK && loads) {
     if (o->published) {
@@ -130,11 +136,12 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_
   if (status == SN_OK) status = sn_rotreg_build(ctx, &memory, examples, keys, &reduced, loads, centre, shade, out);
   bool remainder = reduced.shrunk && o->remainder == sn_rotreg_remainder_auto;
   if (status == SN_OK && (o->psd || remainder)) {
-    status = (o->psd ? meet_poses : correct_remainder)(ctx, examples, keys, out, report);
+    status = o->psd ? meet_poses(ctx, examples, keys, out, report) : correct_remainder(ctx, &lessons, out, report);
   }
   sn_skin_free(&reduced.bones.skin);
   sn_skin_free(&reduced.skin);
   sn_rotreg_scene_free(&scene);
+  sn_rotreg_lessons_free(&lessons);
   sn_arena_free(&memory);
   return status;
 }

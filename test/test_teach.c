@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// Lessons: poses that the clip does not have, with the vertices where the skin of the skeleton file takes them.
+#include "train_fixture.h"
+
+#include "train/rotreg/teach.h"
+
+enum { frames = 24 };
+
+static sn_examples athlete(sn_context *ctx, sn_gen_motion motion) {
+  sn_gen_options options = sn_gen_options_default();
+  options.set = "athlete", options.frames = frames, options.vertices = 2000, options.motion = motion;
+  sn_examples examples;
+  assert_ok(ctx, sn_gen(ctx, &options, &examples));
+  return examples;
+}
+
+static void evaluate(const sn_rt_model *model, const sn_affine *pose, float (*out)[3]) {
+  float(*joints)[12] = malloc(model->info.joint_count * sizeof *joints);
+  void *scratch = malloc(sn_rt_scratch_size(model));
+  sn_model_joints(pose, (int)model->info.joint_count, joints);
+  sn_rt_input in = {.joints = (const float(*)[12])joints};
+  sn_rt_output to = {.positions = out[0]};
+  assert_int_equal(sn_rt_evaluate(model, &in, scratch, &to, NULL), SN_RT_OK);
+  free(joints), free(scratch);
+}
+
+// The frames become what the skin of the file does by this method.
+static void skin_frames(sn_context *ctx, sn_examples *e, const char *spec) {
+  trained t = train(ctx, e, spec, "all");
+  for (int f = 0; f < frames; f++) evaluate(&t.model, sn_pose(&e->poses, f), sn_frame_mutable(&e->frames, f));
+  release(&t);
+}
+
+static int lesson_count(sn_context *ctx, const sn_examples *e, bool wanted) {
+  sn_keys all, none;
+  sn_rotreg_lessons lessons;
+  assert_ok(ctx, sn_keys_parse(ctx, "all", frames, 1, &all, &none));
+  assert_ok(ctx, sn_rotreg_teach(ctx, e, &all, NULL, wanted, &lessons));
+  int count = lessons.count;
+  sn_rotreg_lessons_free(&lessons), sn_keys_free(&all), sn_keys_free(&none);
+  return count;
+}
+
+// By the blend that the frames show.
+static void test_lessons_are_the_skins(void **state) {
+  (void)state;
+  static const char *const specs[] = {"dqs:weights=given", "lbs:weights=given"};
+  for (int s = 0; s < 2; s++) {
+    sn_context ctx = sn_context_default();
+    sn_examples e = athlete(&ctx, SN_MOTION_OWN);
+    skin_frames(&ctx, &e, specs[s]);
+    trained t = train(&ctx, &e, specs[s], "all");
+    sn_keys keys, others;
+    sn_rotreg_lessons lessons;
+    assert_ok(&ctx, sn_keys_parse(&ctx, "every:2", frames, 1, &keys, &others));
+    assert_ok(&ctx, sn_rotreg_teach(&ctx, &e, &keys, NULL, true, &lessons));
+    size_t n = (size_t)e.rest.vertex_count;
+    assert_true(lessons.count > 0);
+    assert_int_equal(lessons.keys.count, keys.count + lessons.count);
+    assert_memory_equal(lessons.examples.frames.positions, e.frames.positions, frames * n * sizeof(float[3]));
+    float(*skinned)[3] = malloc(n * sizeof *skinned);
+    double moved = 0;
+    for (int k = 0; k < lessons.count; k++) {
+      int f = lessons.keys.frames[keys.count + k];
+      assert_int_equal(f, frames + k);
+      evaluate(&t.model, sn_pose(&lessons.examples.poses, f), skinned);
+      for (size_t i = 0; i < n; i++) {
+        sn_vec3 place = sn_vec3_from(sn_frame(&lessons.examples.frames, f)[i]);
+        assert_below(sn_vec3_distance(place, sn_vec3_from(skinned[i])), 1e-4);
+        moved = fmax(moved, sn_vec3_distance(place, sn_vec3_from(e.rest.positions[i])));
+      }
+    }
+    assert_below(0.1, moved);
+    free(skinned);
+    sn_rotreg_lessons_free(&lessons), sn_keys_free(&keys), sn_keys_free(&others), release(&t);
+    sn_examples_free(&e);
+  }
+}
+
+// Not by a skin that is far from the frames, nor where the clip shows every joint by itself, nor where few joints turn.
+static void test_who_is_taught(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples own = athlete(&ctx, SN_MOTION_OWN), rom = athlete(&ctx, SN_MOTION_ROM);
+  assert_int_equal(lesson_count(&ctx, &own, true), 0);
+  skin_frames(&ctx, &own, "lbs:weights=given"), skin_frames(&ctx, &rom, "lbs:weights=given");
+  assert_true(lesson_count(&ctx, &own, true) > 0);
+  assert_int_equal(lesson_count(&ctx, &own, false), 0);
+  assert_int_equal(lesson_count(&ctx, &rom, true), 0);
+  sn_examples_free(&own), sn_examples_free(&rom);
+  sn_examples arm = generate(&ctx, "arm", frames, 600);
+  skin_frames(&ctx, &arm, "lbs:weights=given");
+  assert_int_equal(lesson_count(&ctx, &arm, true), 0);
+  sn_examples_free(&arm);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_lessons_are_the_skins),
+                                     cmocka_unit_test(test_who_is_taught)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

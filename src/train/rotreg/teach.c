@@ -40,7 +40,8 @@ static double turn_of(const sn_examples *e, int frame, int j) {
 // Whether so many joints turn, and seldom by themselves, that the clip does not tell which of them does what.
 static sn_status is_wanting(sn_context *ctx, sn_arena *memory, const sn_examples *e, const sn_keys *keys, bool *out) {
   int joints = e->skeleton.joint_count, turning = 0;
-  double *angles = SN_NEW(ctx, memory, double, joints), *sums = SN_NEW(ctx, memory, double, joints), all = 0, alone = 0;
+  double *angles = SN_NEW(ctx, memory, double, joints), *sums = SN_NEW(ctx, memory, double, joints), all = 0,
+         alone = 0;
   bool *beside = SN_NEW(ctx, memory, bool, joints);
   if (!angles || !sums || !beside) return ctx->error.status;
   for (int k = 0; k < keys->count; k++) {
@@ -48,7 +49,8 @@ static sn_status is_wanting(sn_context *ctx, sn_arena *memory, const sn_examples
     for (int j = 0; j < joints; j++) { // a joint and its parent
       int parent = e->skeleton.parents[j];
       if (parent < 0) continue;
-      beside[j] |= angles[parent] > still_beside * angles[j], beside[parent] |= angles[j] > still_beside * angles[parent];
+      beside[j] |= angles[parent] > still_beside * angles[j],
+        beside[parent] |= angles[j] > still_beside * angles[parent];
     }
     for (int j = 0; j < joints; j++) {
       sums[j] += angles[j] * angles[j], all += angles[j] * angles[j];
@@ -88,8 +90,8 @@ static sn_status copy_frames(sn_context *ctx, const sn_examples *from, int count
 }
 
 static sn_status list_keys(sn_context *ctx, const sn_keys *keys, int frames, sn_rotreg_lessons *out) {
-  out->keys = (sn_keys){.count = keys->count + out->count,
-                        .frames = SN_NEW(ctx, &out->memory, int, keys->count + out->count)};
+  out->keys =
+    (sn_keys){.count = keys->count + out->count, .frames = SN_NEW(ctx, &out->memory, int, keys->count + out->count)};
   if (!out->keys.frames) return ctx->error.status;
   memcpy(out->keys.frames, keys->frames, (size_t)keys->count * sizeof *keys->frames);
   for (int k = 0; k < out->count; k++) out->keys.frames[keys->count + k] = frames + k;
@@ -183,8 +185,7 @@ sn_status sn_rotreg_teach(sn_context *ctx, const sn_examples *examples, const sn
   *out = (sn_rotreg_lessons){.examples = *examples, .keys = *keys, .memory = sn_arena_new(ctx)};
   if (loads) out->loads = *loads;
   size_t bytes = (size_t)examples->frames.frame_count * (size_t)examples->rest.vertex_count * sizeof(float[3]);
-  if (!wanted || examples->skin.influences == 0 || examples->sigmas || bytes > most_bytes)
-    return SN_OK;
+  if (!wanted || examples->skin.influences == 0 || examples->sigmas || bytes > most_bytes) return SN_OK;
   sn_arena scratch = sn_arena_new(ctx);
   sn_turn *turns;
   double left = 0;

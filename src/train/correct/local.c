@@ -351,7 +351,7 @@ static void add_basis(fields *w, const sn_local_space *j, int index, float (*del
       for (int r = 0; r < rank; r++) sum += y[r] * w->weights[c / 3][(size_t)r * 3 * n + 3 * i + (size_t)(c % 3)];
       to[i][c] = (float)(sum * peak);
     }
-  // From the basis to kernels of the centres, and of the anchor, which comes last.
+  // From the basis to kernels of the centres, and of the rest pose, which comes last.
   solve_transposed(rank, j->corner, x);
   double *mix = field->mix + (size_t)field->basis_count++ * (size_t)field->terms;
   for (int r = 0; r < rank; r++) {

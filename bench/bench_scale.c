@@ -225,7 +225,7 @@ static void teams(void) {
     const char *method;
     int vertices; // what takes a process longer begins smaller
   } together[] = {{"rig", 20000}, {"lbs:prior=none", 20000}, {"lbs", 20000}, {"dqs", 20000},
-                  {"psd", 3000},  {"rotreg", 3000}};
+                  {"psd", 6000},  {"rotreg", 2000}};
   sn_context ctx = sn_context_default();
   printf("\n| method | processes | the same work: time of the slowest, times that of one | work that grows with "
          "them: time, times that of one | messages | "

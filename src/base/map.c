@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 // Pages come back from the system's cache for a microsecond per window of 64 KB, so windows need not be large.
-enum { most_used = 64 << 20 };
+enum { most_used = 16 << 20 };
 
 typedef struct sn_map {
   void *bytes;

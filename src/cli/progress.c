@@ -24,7 +24,7 @@ static bool show(void *user, const char *task, double done) {
   double elapsed = t - progress->task_start;
   double left = done > 0.01 ? elapsed * (1 - done) / done : 0;
   char remaining[48] = "";
-  if (done > 0.01) snprintf(remaining, sizeof remaining, ", about %.0f s left", left);
+  if (done > 0.01 && elapsed > 1) snprintf(remaining, sizeof remaining, ", about %.0f s left", left);
   if (!progress->terminal) {
     fprintf(stderr, "%s: %.0f %%%s\n", task, 100 * done, remaining);
     return true;

@@ -309,11 +309,13 @@ sn_status sn_rig_split_largest(sn_context *ctx, rig_model *m, bool *added) {
   return good ? SN_OK : ctx->error.status;
 }
 
-// Better, or as good with fewer slivers.
+// Better, or not much worse with fewer slivers. Half and twice of what either allows change nothing on the generated leg, shoulder and athlete.
+static const double enough_better = 0.998, worse_for_slivers = 1.2;
+
 static bool accept(const rig_model *m, double error, int slivers) {
   int now = sn_rig_slivers(m, RIG_THINNEST);
-  if (now < slivers) return m->error < 1.2 * error;
-  return now == slivers && m->error < 0.998 * error;
+  if (now < slivers) return m->error < worse_for_slivers * error;
+  return now == slivers && m->error < enough_better * error;
 }
 
 // On exact data every bone that gets to its true place takes a good part of the error with it: as long as that happens, moves

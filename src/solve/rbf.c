@@ -320,6 +320,9 @@ double sn_rbf_amplification(const sn_rbf *rbf) {
 // Shepard's method with a higher power is the nearest neighbour.
 static const double most_power = 16;
 
+// Widths are tried from this part of the first ones on, in steps of a fifth, up to 24 times them.
+static const double first_factor = 0.3, next_factor = 1.2;
+
 sn_status sn_rbf_choose_widths(sn_context *ctx, sn_rbf_kernel kernel, sn_rbf_linear linear, int count, int dims,
                                const double *centres, const double *gram, double most_amplified, double *widths) {
   enum { steps = 25 };
@@ -327,7 +330,7 @@ sn_status sn_rbf_choose_widths(sn_context *ctx, sn_rbf_kernel kernel, sn_rbf_lin
   double *trial = SN_NEW(ctx, &scratch, double, count), least = INFINITY, best = 0;
   sn_status status = trial ? SN_OK : ctx->error.status;
   for (int step = 0; status == SN_OK && step < steps; step++) {
-    double factor = 0.3 * pow(1.2, step), error;
+    double factor = first_factor * pow(next_factor, step), error;
     for (int k = 0; k < count; k++) trial[k] = widths[k] * factor;
     if (kernel == SN_RBF_SHEPARD && trial[0] > most_power) break;
     sn_rbf rbf;

@@ -17,6 +17,8 @@
 // Weight of the rows between bones, in units of what holds a bone on average: for those that nothing else holds. A tenth and ten times change
 // nothing on the generated cylinder and leg.
 static const double bone_weight = 1e-5;
+// Part of the mean square that is added to each before it is inverted, so that no edge counts for everything. Half and twice: 1.5 % on the leg.
+static const double trust_floor = 0.05;
 
 enum { most_terms = 16 };
 
@@ -203,7 +205,7 @@ sn_status sn_control_edge_trust(sn_context *ctx, sn_arena *memory, const sn_cont
     average += trust[e] / topology.edge_count;
   }
   for (int e = 0; trust && e < topology.edge_count; e++) {
-    trust[e] = 1 / (trust[e] + 0.05 * average + 1e-12);
+    trust[e] = 1 / (trust[e] + trust_floor * average + 1e-12);
     mean += trust[e] / topology.edge_count;
   }
   for (int e = 0; trust && e < topology.edge_count; e++) trust[e] /= mean;

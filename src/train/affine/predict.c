@@ -120,7 +120,8 @@ static void add_layer(int frames, int rank, int outputs, int first, int m, sn_co
   take_off(k, h, s->left.x, frames, outputs, m);
 }
 
-// Variance below which an output is noise: about 1e-5 of a unit quaternion or stretch.
+// Variance below which an output is noise: about 1e-5 of a unit quaternion or stretch. Ten times more or less change nothing on the generated
+// cylinder and leg.
 static double variance_floor(const double *gram, int frames, int outputs, int first, int count) {
   double sum = 0;
   for (int o = first; o < first + count; o++) sum += fmax(gram[o * outputs + o], 0);

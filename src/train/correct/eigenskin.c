@@ -24,7 +24,7 @@ static double joint_turn(const sn_misses *m, int pose, int joint) {
   return sqrt(sum);
 }
 
-// A joint moves where it turns by more than a hundredth of what it ever does.
+// A joint moves where it turns by more than a hundredth of what it ever does. A third and three times of that change nothing on the generated arm.
 static void find_motion(const sn_misses *m, const int *joints, int joint_count, motion *out) {
   for (int j = 0; j < joint_count; j++) {
     double largest = 0;

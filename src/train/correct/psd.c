@@ -46,12 +46,17 @@ static double median(sn_context *ctx, sn_arena *memory, int count, const double 
   return sorted[count / 2];
 }
 
+// Shepard's power, from which its choice starts: 2.5 and 5 end within 0.3 % of it on the generated arm.
+static const double first_power = 3.5;
+
 // Widths to begin with: one for all from the typical distance between neighbours, or each pose's own.
 static sn_status first_widths(sn_context *ctx, sn_arena *memory, const sn_correct_options *o, int count, int axes,
                               const double *centres, double *widths) {
   sn_rbf_nearest(count, axes, centres, widths);
   bool own = o->sigma == SN_SIGMA_POSE || (o->kernel == SN_RBF_BSPLINE && o->sigma == SN_SIGMA_AUTO);
-  double same = o->sigma > 0 ? o->sigma : o->kernel == SN_RBF_SHEPARD ? 3.5 : median(ctx, memory, count, widths);
+  double same = o->sigma > 0                  ? o->sigma
+                : o->kernel == SN_RBF_SHEPARD ? first_power
+                                              : median(ctx, memory, count, widths);
   if (same == 0) return ctx->error.status;
   for (int k = 0; !own && k < count; k++) widths[k] = same;
   return SN_OK;

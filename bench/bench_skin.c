@@ -18,6 +18,7 @@ typedef struct evaluation {
   sn_rt_output output;
   void *scratch;
   int threads, cached; // cached: results are not streamed, however large
+  uint32_t *masks[2];  // halves of the blocks, for two threads on a mesh of one chunk
 } evaluation;
 
 // Half of the bytes that an evaluation reads and writes, read and written.
@@ -58,6 +59,11 @@ static void both(void (*run)(void *user, int part), void *user) {
 static void skin_half(void *user, int part) {
   evaluation *e = user;
   uint32_t count = e->model.info.vertex_count, grain = e->model.info.grain, half = count / 2 / grain * grain;
+  if (half == 0) {
+    sn_rt_extras extras = {.blocks = e->masks[part]};
+    sn_rt_skin_extra(&e->model, e->scratch, &e->output, &extras, 0, count, NULL);
+    return;
+  }
   sn_rt_skin(&e->model, e->scratch, &e->output, part ? half : 0, part ? count - half : half, NULL);
 }
 
@@ -107,6 +113,9 @@ static void new_evaluation(sn_context *ctx, const bench_set *set, sn_rt_blend bl
   bench_must(ctx, sn_model_build(ctx, &desc, &e->bytes));
   bench_must(ctx, sn_model_open(ctx, "model", e->bytes.bytes, e->bytes.size, &e->model));
   e->scratch = reserve(sn_rt_scratch_size(&e->model));
+  uint32_t blocks = e->model.info.block_count;
+  for (uint32_t part = 0; part < 2; part++) e->masks[part] = reserve(blocks / 8 + 8);
+  for (uint32_t k = 0; k < blocks; k++) e->masks[k >= blocks / 2][k / 32] |= 1u << k % 32;
 }
 
 typedef struct row {
@@ -196,7 +205,8 @@ static void measure(sn_context *ctx, const bench_set *set, double seconds) {
          100.0 * info->shared_blocks / info->block_count, info->block_count, (double)info->bytes_read / vertices,
          (double)models[1].model.info.bytes_read / vertices);
   for (int with = 0; with < 2; with++) measure_rows(set, models, with, seconds);
-  for (int m = 0; m < 3; m++) sn_model_free(&models[m].bytes), free(models[m].scratch);
+  for (int m = 0; m < 3; m++)
+    sn_model_free(&models[m].bytes), free(models[m].scratch), free(models[m].masks[0]), free(models[m].masks[1]);
 }
 
 int main(int argc, char **argv) {

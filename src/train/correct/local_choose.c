@@ -373,7 +373,7 @@ sn_status sn_local_choose(const sn_local *l, sn_local_form *form, double *ridge,
   bool longer = l->m->pose_count > SN_LOCAL_LONG;
   if (longer) status = thin_out(l, &memory, &few), thin.m = &few;
   if (status == SN_OK) status = judge(&thin, &memory, form, ridge, expected);
-  if (longer) *expected *= (double)l->m->pose_count / SN_LOCAL_LONG;
+  if (longer && status == SN_OK) *expected *= (double)l->m->pose_count / SN_LOCAL_LONG;
   sn_arena_free(&memory);
   return status;
 }

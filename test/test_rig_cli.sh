@@ -67,11 +67,11 @@ expect 1 "0 to 23, or auto" "$SINEW" rig "${in[@]}" --rest-frame 99 --bones 4 -o
 
 # Frames that bring faces need no --rest; the mesh of a .glb takes the pose, normals and all.
 expect 0 "rest pose: frame 3" "$SINEW" rig --frames tree.glb --rest-frame 3 --bones 4 --keep-bones -o faces.glb --json faces.json
-"$SINEW" convert tree.glb tree.pc2 --quiet || failures=$((failures + 1))
+"$SINEW" convert tree.glb tree.pc2 --quiet || fail "see above"
 agree faces.json faces.glb tree.pc2
 expect 0 "rest pose: frame" "$SINEW" rig --rest leg/skeleton.glb --frames leg/frames.pc2 --rest-frame auto --bones 4 --keep-bones -o posed2.glb --json posed2.json
 agree posed2.json posed2.glb leg/frames.pc2
-"$SINEW" convert leg/frames.pc2 objs/ --rest leg/rest.obj --quiet || failures=$((failures + 1))
+"$SINEW" convert leg/frames.pc2 objs/ --rest leg/rest.obj --quiet || fail "see above"
 expect 0 "4 bones" "$SINEW" rig --frames objs --rest-frame auto --bones 4 --keep-bones -o objs.glb --json objs.json
 agree objs.json objs.glb leg/frames.pc2
 expect 1 "bring one" "$SINEW" rig --frames leg/frames.pc2 --bones 4 -o no.glb
@@ -100,6 +100,17 @@ expect 1 "did you mean" "$SINEW" rig "${given[@]}" --solve both --lock thihg -o 
 # A GLB as rest mesh keeps its vertex order; heat as colours; the result trains.
 expect 0 "4 bones" "$SINEW" rig --rest leg/skeleton.glb --frames leg/frames.pc2 --bones 4 --keep-bones --heat -o heat.glb
 expect 0 "enveloping error" "$SINEW" train --method lbs "${in[@]}" --skeleton tree.glb --keys every:4 -o leg.sinew
+
+# The page shows what people see: the same figures as the report of the rig.
+expect 0 "enveloping error" "$SINEW" train --method lbs:weights=given "${in[@]}" --skeleton tree.glb -o tree.sinew
+if "$SINEW" view tree.sinew "${in[@]}" --skeleton tree.glb -o tree.html --quiet 2>/dev/null; then
+  checks=$((checks + 1))
+  node -e '
+    const fs = require("fs"), rig = JSON.parse(fs.readFileSync("tree.json")).result, page = fs.readFileSync("tree.html", "utf8");
+    const shown = name => Number(new RegExp(`"${name}": ?([-0-9.e]+)`).exec(page)?.[1]);
+    const off = ["p99_pct_diag", "roughness", "joints_inside_pct"].filter(n => !(Math.abs(shown(n) - rig[n]) <= 0.02 * rig[n] + 1e-3));
+    if (off.length) { console.error("FAILED: the page has other figures", off.map(n => [n, shown(n), rig[n]])); process.exit(1) }' || fail "see above"
+fi
 
 # The same bytes at any thread count.
 expect 0 "" "$SINEW" rig "${in[@]}" --bones 6 --keep-bones --threads 1 -o one.glb

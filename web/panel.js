@@ -287,7 +287,8 @@ export class Panel {
     const { viewer } = this, test = viewer.entries.some(e => e.row.test), measured = viewer.entries.some(e => e.row.all);
     const columns = [
       ...(measured && test ? [['train rms %', e => e.row.train?.rms_pct_diag, percent]] : []),
-      ...(measured ? [[test ? 'test rms %' : 'rms %', e => (test ? e.row.test : e.row.all)?.rms_pct_diag, percent], ['max %', e => (test ? e.row.test : e.row.all)?.max_pct_diag, percent]] : []),
+      ...(measured ? [[test ? 'test rms %' : 'rms %', e => (test ? e.row.test : e.row.all)?.rms_pct_diag, percent], ['p99 %', e => e.row.p99_pct_diag, percent], ['max %', e => (test ? e.row.test : e.row.all)?.max_pct_diag, percent], ['normals °', e => (test ? e.row.test : e.row.all)?.normal_deg, percent]] : []),
+      ...(viewer.entries.some(e => e.row.roughness !== undefined) ? [['rough %', e => e.row.roughness, percent]] : []),
       ['KB', e => e.model.info.bytes, kilobytes], ['µs native', e => e.row.us_per_frame, micro], ['µs here', e => e.here, micro],
     ];
     const working = viewer.entries.filter(e => e.model);
@@ -357,7 +358,9 @@ export class Panel {
     $('caption').innerHTML = parts.join(' ');
     document.getElementById('canvas').setAttribute('aria-label', $('caption').textContent);
     const quantised = set.truth ? ` Example frames are stored with 16 bits per coordinate: at most ${(100 * set.truth.error / set.diagonal).toPrecision(1)} % of the diagonal off.` : '';
-    $('facts').textContent = `${set.vertices} vertices, ${set.triangles.length / 3} triangles, ${set.joints.length} joints, ${set.frame_count} frames.${quantised} Written by Sinew ${set.version}.`;
+    const part = viewer.entries.map(e => e.row.joints_inside_pct).find(v => v !== undefined);
+    const inside = part === undefined ? '' : ` (${part.toFixed(0)} % of those with a parent inside the mesh)`;
+    $('facts').textContent = `${set.vertices} vertices, ${set.triangles.length / 3} triangles, ${set.joints.length} joints${inside}, ${set.frame_count} frames.${quantised} Written by Sinew ${set.version}.`;
   }
 
   stats() {

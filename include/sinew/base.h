@@ -209,6 +209,11 @@ void sn_writer_supersedes(sn_writer *writer);
 // `mkdir -p`.
 sn_status sn_make_folder(sn_context *ctx, const char *path);
 
+// Counts of squared distances by size, and the distance that `part` of them stay below, to one percent of itself.
+enum { SN_PERCENTILE_BINS = 2780 };
+int sn_percentile_bin(double square);
+double sn_percentile(const uint64_t *bins, double part);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

@@ -55,6 +55,9 @@ typedef struct sn_topology {
 
 sn_status sn_topology_build(sn_context *ctx, const sn_mesh *mesh, sn_topology *out);
 void sn_topology_free(sn_topology *topology);
+// How far vertex i is from the middle of its neighbours, and the mean length of an edge, where the vertices are at x.
+double sn_topology_bump(const sn_topology *topology, const sn_vec3 *x, int i);
+double sn_topology_mean_edge(const sn_topology *topology, const sn_vec3 *x);
 
 // Vertices with exactly equal positions become one. class_of[i] is the welded vertex of i; welded vertices are
 // numbered by first appearance. `weights` (may be NULL): vertices with different influences stay apart. `frames` (may be

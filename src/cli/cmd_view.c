@@ -6,6 +6,7 @@
 
 #include "cli/models.h"
 #include "cli/page.h"
+#include "sinew/rig.h"
 
 enum { most_models = 64 };
 
@@ -119,6 +120,20 @@ static sn_status put_errors(cli *c, const sn_rt_model *model, const sn_examples 
   return status;
 }
 
+// Figures of what people see, and how many joints of a skeleton are where a rigger would put them.
+static sn_status put_surface(cli *c, const sn_rt_model *model, const sn_examples *e, json_t *out) {
+  sn_visible surface;
+  double inside, outside;
+  sn_status status = sn_assess_visible(&c->ctx, model, e, &surface);
+  if (status == SN_OK && isfinite(surface.p99_pct_diag))
+    status = put(&c->ctx, out, "p99_pct_diag", json_real(surface.p99_pct_diag));
+  if (status == SN_OK && isfinite(surface.roughness))
+    status = put(&c->ctx, out, "roughness", json_real(surface.roughness));
+  if (status != SN_OK || model->info.joint_count == 0 || e->skeleton.joint_count < 2) return status;
+  status = sn_rig_joints_inside(&c->ctx, &e->rest, &e->skeleton, &inside, &outside);
+  return status == SN_OK ? put(&c->ctx, out, "joints_inside_pct", json_real(inside)) : status;
+}
+
 static sn_status describe_model(cli *c, const char *path, const cli_model *opened, const sn_examples *examples,
                                 const sn_keys *keys, const sn_keys *others, json_t *list) {
   const sn_rt_model *model = &opened->model;
@@ -131,6 +146,7 @@ static sn_status describe_model(cli *c, const char *path, const cli_model *opene
   if (status == SN_OK) status = put(&c->ctx, out, "flops", json_integer((json_int_t)model->info.flops));
   if (status == SN_OK) status = put(&c->ctx, out, "path", sn_report_text(sn_rt_path_name(model->path)));
   if (status == SN_OK) status = put_inputs(c, model, examples, out);
+  if (status == SN_OK) status = put_surface(c, model, examples, out);
   if (status == SN_OK && examples->frames.frame_count > 0) {
     status = put_errors(c, model, examples, keys, others, out);
   }

@@ -209,14 +209,18 @@ static sn_status add_helpers(sn_context *ctx, given_solve *g) {
 // Rounds that go on from what was found.
 static sn_status solve_again(sn_context *ctx, given_solve *g, int *rounds) {
   enum { most = 12, most_tears = 8 };
+  static const double hopeless =
+    1.3; // times the squared error that was found, after the first round: `auto` will not have it
   bool mends = g->o->omega < 0;
   sn_status status = pass(ctx, g, RIG_KEEP, NULL);
+  double found = g->m.error;
   if (status == SN_OK) status = solve_motion(ctx, g, 6);
   if (status == SN_OK && mends) sn_rig_smooth_by_error(&g->m, &g->smooth);
   double before = INFINITY;
   for (*rounds = 1; status == SN_OK && *rounds < most && g->m.error < 0.995 * before; ++*rounds) {
     before = g->m.error;
     status = pass(ctx, g, RIG_ADJUST, &g->smooth);
+    if (g->o->symmetry == SN_RIG_SYMMETRY_AUTO && g->m.error > hopeless * found) return status;
     if (status == SN_OK) status = solve_motion(ctx, g, 2);
   }
   for (int k = 0; mends && k < most_tears && status == SN_OK; k++, ++*rounds) {

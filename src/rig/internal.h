@@ -237,6 +237,8 @@ typedef struct rig_body {
 // The rest mesh of the whole problem p, in its units.
 sn_status sn_rig_body_build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const rig_problem *p,
                             rig_body *out);
+// The same in the mesh's own units.
+sn_status sn_rig_mesh_body(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, rig_body *out);
 double sn_rig_winding(const rig_body *b, const double x[3]); // 1 inside, 0 outside, between where the mesh is open
 bool sn_rig_inside(const rig_body *b, const double x[3]);
 double sn_rig_surface_distance(const rig_body *b, const double x[3]);
@@ -291,9 +293,14 @@ typedef struct rig_way {
 // the error it is taken back.
 sn_status sn_rig_round(sn_context *ctx, rig_model *m, const rig_way *way, rig_support mode, bool extrapolate);
 
-// Joints that are just outside go inside, one after the other, where the error rises by no more than it is worth. *moved tells
-// whether there were any: weights are to be fitted then.
-sn_status sn_rig_nudge_joints(sn_context *ctx, rig_model *m, rig_tree *tree, bool *moved);
+// Which joints are moved inside (those so far outside, or farther), how far, and what that may cost: each, of the squared error, and
+// all together. Lengths are for a mesh of unit size.
+typedef struct rig_nudge {
+  double outside, reach, rise, most;
+} rig_nudge;
+// Joints that are outside go inside, one after the other, where that does not cost too much. Sets *moved where there were any:
+// weights are to be fitted then.
+sn_status sn_rig_nudge_joints(sn_context *ctx, rig_model *m, rig_tree *tree, const rig_nudge *how, bool *moved);
 
 // To be called when bones were added, removed or replaced: what they did before means nothing.
 static inline void rig_forget_trail(rig_model *m) { m->trail_age = -1; }

@@ -64,21 +64,13 @@ typedef struct error_job {
   double unit;     // squared diagonal
 } error_job;
 
-// Squared errors from 1e-20 to 1e4 of the squared diagonal, evenly in their logarithm: a bin is one percent of a distance.
-enum { vertex_chunk = 256, bin_count = 2780 };
+enum { vertex_chunk = 256 };
 
-static int bin_of(double square) {
-  double at = (log10(square + 1e-300) + 20) * (bin_count / 24.0);
-  return at < 0 ? 0 : at >= bin_count ? bin_count - 1 : (int)at;
-}
-
-static double percentile(const uint32_t *bins, size_t chunks, double count, double part) {
-  double sum = 0;
-  for (int b = 0; b < bin_count; b++) {
-    for (size_t c = 0; c < chunks; c++) sum += bins[c * bin_count + (size_t)b];
-    if (sum >= part * count) return sqrt(pow(10, (b + 0.5) * (24.0 / bin_count) - 20));
-  }
-  return 0;
+static double percentile(const uint32_t *chunk_bins, size_t chunks, double part) {
+  uint64_t bins[SN_PERCENTILE_BINS] = {0};
+  for (size_t c = 0; c < chunks; c++)
+    for (int b = 0; b < SN_PERCENTILE_BINS; b++) bins[b] += chunk_bins[c * SN_PERCENTILE_BINS + (size_t)b];
+  return sn_percentile(bins, part);
 }
 
 // Errors of a chunk of vertices over all frames; row c of `square` gets the sums per frame.
@@ -108,7 +100,7 @@ static void chunk_errors(void *user, int64_t begin, int64_t end, int worker) {
         error += d * d;
       }
       square[f] += error;
-      job->bins[chunk * bin_count + bin_of(error / job->unit)]++;
+      job->bins[chunk * SN_PERCENTILE_BINS + sn_percentile_bin(error / job->unit)]++;
       largest[f] = error > largest[f] ? error : largest[f];
       out->report.vertex_rms[i] += error;
     }
@@ -120,7 +112,7 @@ static sn_status gather_errors(sn_context *ctx, const error_job *job, int64_t ch
   size_t frames = (size_t)job->frames->frame_count;
   sn_status status = sn_team_gather(ctx, chunks, 1, job->square, frames * sizeof *job->square);
   if (status == SN_OK) status = sn_team_gather(ctx, chunks, 1, job->largest, frames * sizeof *job->largest);
-  if (status == SN_OK) status = sn_team_gather(ctx, chunks, 1, job->bins, bin_count * sizeof *job->bins);
+  if (status == SN_OK) status = sn_team_gather(ctx, chunks, 1, job->bins, SN_PERCENTILE_BINS * sizeof *job->bins);
   if (status == SN_OK) {
     status = sn_team_gather(ctx, job->rest->vertex_count, vertex_chunk, job->result->report.vertex_rms,
                             sizeof *job->result->report.vertex_rms);
@@ -138,17 +130,22 @@ static void count_influences(const sn_skin *skin, int histogram[9]) {
   }
 }
 
+sn_status sn_rig_mesh_body(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, rig_body *out) {
+  int n = rest->vertex_count;
+  rig_problem p = {.n = n, .u = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *p.u)};
+  if (!p.u) return ctx->error.status;
+  for (int i = 0; i < n; i++)
+    for (int c = 0; c < 3; c++) p.u[i][c] = (double)rest->positions[i][c];
+  sn_status status = sn_rig_problem_order(ctx, memory, &p);
+  return status == SN_OK ? sn_rig_body_build(ctx, memory, rest, &p, out) : status;
+}
+
 sn_status sn_rig_joints_inside(sn_context *ctx, const sn_mesh *rest, const sn_skeleton *skeleton, double *inside_pct,
                                double *outside_pct_diag) {
   sn_arena scratch = sn_arena_new(ctx);
   int n = rest->vertex_count, joint_count = 0, inside = 0;
-  rig_problem p = {.n = n, .u = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *p.u)};
   rig_body body;
-  sn_status status = p.u ? SN_OK : ctx->error.status;
-  for (int i = 0; i < n && status == SN_OK; i++)
-    for (int c = 0; c < 3; c++) p.u[i][c] = (double)rest->positions[i][c];
-  if (status == SN_OK) status = sn_rig_problem_order(ctx, &scratch, &p);
-  if (status == SN_OK) status = sn_rig_body_build(ctx, &scratch, rest, &p, &body);
+  sn_status status = sn_rig_mesh_body(ctx, &scratch, rest, &body);
   double farthest = 0, diagonal = sn_points_diagonal((const float(*)[3])rest->positions, n);
   for (int j = 0; j < skeleton->joint_count && status == SN_OK; j++) {
     sn_vec3 c = sn_affine_translation(skeleton->rest[j]);
@@ -180,7 +177,7 @@ sn_status sn_rig_measure(sn_context *ctx, const sn_mesh *rest, const sn_frames *
                    .result = out,
                    .largest = SN_NEW(ctx, &scratch, double, chunks *f),
                    .square = SN_NEW(ctx, &scratch, double, chunks *f),
-                   .bins = SN_NEW(ctx, &scratch, uint32_t, chunks * bin_count),
+                   .bins = SN_NEW(ctx, &scratch, uint32_t, chunks * SN_PERCENTILE_BINS),
                    .unit = diagonal > 0 ? diagonal * diagonal : 1};
   bool good = report->frame_rms && report->vertex_rms && job.largest && job.square && job.bins;
   sn_status status = good ? sn_rig_joints_inside(ctx, rest, &out->skeleton, &report->joints_inside_pct,
@@ -207,7 +204,7 @@ sn_status sn_rig_measure(sn_context *ctx, const sn_mesh *rest, const sn_frames *
     report->rms = sqrt(total / (double)(n * f));
     report->e_rms = 1000 * sqrt(total / (3 * (double)(n * f)));
     report->rms_pct_diag = percent * report->rms, report->max_pct_diag = percent * sqrt(largest);
-    report->p99_pct_diag = diagonal > 0 ? 100 * percentile(job.bins, chunks, (double)(n * f), 0.99) : 0;
+    report->p99_pct_diag = diagonal > 0 ? 100 * percentile(job.bins, chunks, 0.99) : 0;
     report->joint_gap_pct_diag = percent * sn_joint_gap(&out->skeleton, &out->poses);
     count_influences(&out->skin, report->influences);
   }

@@ -54,15 +54,6 @@ static bool changes(const sn_topology *t, const double *weights, int i) {
   return most > 1e-6;
 }
 
-// |x_i - mean of its neighbours|
-static double bump(const sn_topology *t, const sn_vec3 *x, int i) {
-  int begin = t->ring_start[i], end = t->ring_start[i + 1];
-  sn_vec3 mean = {0, 0, 0};
-  if (begin == end) return 0;
-  for (int e = begin; e < end; e++) mean = sn_vec3_mad(mean, x[t->ring[e]], 1.0 / (end - begin));
-  return sn_vec3_length(sn_vec3_sub(x[i], mean));
-}
-
 static void turn_joints(void *user, int64_t begin, int64_t end, int worker) {
   turn_job *job = user;
   int n = job->rest->vertex_count;
@@ -77,19 +68,11 @@ static void turn_joints(void *user, int64_t begin, int64_t end, int worker) {
       turn_joint(job, (int)j, sn_rotation_exp(turn), weights, x);
       for (int i = 0; i < n; i++) {
         if (!changes(job->topology, weights, i)) continue;
-        double change = bump(job->topology, x, i) - job->bumps[i];
+        double change = sn_topology_bump(job->topology, x, i) - job->bumps[i];
         job->sums[j] += change * change;
       }
     }
   }
-}
-
-static double mean_edge(const sn_topology *t, const sn_vec3 *x, int n) {
-  double sum = 0;
-  int count = t->ring_start[n];
-  for (int i = 0; i < n; i++)
-    for (int e = t->ring_start[i]; e < t->ring_start[i + 1]; e++) sum += sn_vec3_distance(x[i], x[t->ring[e]]);
-  return count > 0 ? sum / count : 0;
 }
 
 sn_status sn_rig_roughness(sn_context *ctx, const sn_mesh *rest, sn_rig_result *out) {
@@ -105,8 +88,8 @@ sn_status sn_rig_roughness(sn_context *ctx, const sn_mesh *rest, sn_rig_result *
   bool *below = SN_NEW(ctx, &scratch, bool, (size_t)joint_count *workers);
   if (bumps && sums && space && weights && below) {
     for (int i = 0; i < n; i++) space[i] = sn_vec3_from(rest->positions[i]);
-    double edge = mean_edge(&topology, space, n);
-    for (int i = 0; i < n; i++) bumps[i] = bump(&topology, space, i);
+    double edge = sn_topology_mean_edge(&topology, space);
+    for (int i = 0; i < n; i++) bumps[i] = sn_topology_bump(&topology, space, i);
     turn_job job = {rest, out, &topology, bumps, sums, space, weights, below};
     sn_team_for(ctx, joint_count, 1, turn_joints, &job);
     status = sn_team_gather(ctx, joint_count, 1, sums, sizeof *sums);

@@ -107,28 +107,28 @@ static sn_status update_tree(sn_context *ctx, rig_model *m, rig_tree *tree) {
   return status;
 }
 
-// How far a joint may be moved inside, for a mesh of unit size, and what that may cost of the squared error.
-static const double nudge_reach = 0.2, nudge_rise = 0.06;
-
-sn_status sn_rig_nudge_joints(sn_context *ctx, rig_model *m, rig_tree *tree, bool *moved_any) {
+sn_status sn_rig_nudge_joints(sn_context *ctx, rig_model *m, rig_tree *tree, const rig_nudge *how, bool *moved_any) {
   size_t count = 12 * (size_t)m->bones * (size_t)m->p->f;
   sn_arena scratch = sn_arena_new(ctx);
   double *before = SN_NEW(ctx, &scratch, double, 2 * count);
   sn_status status = before ? SN_OK : ctx->error.status;
-  *moved_any = false;
+  double spent = 0;
   for (int j = 0; j < m->bones && tree->body && status == SN_OK; j++) {
     double old[3], inside[3];
     if (tree->parent[j] < 0 || sn_rig_inside(tree->body, tree->joint[j])) continue;
-    if (!sn_rig_joint_inside(tree, j, nudge_reach, inside)) continue;
+    if (how->outside > 0 && sn_rig_surface_distance(tree->body, tree->joint[j]) < how->outside) continue;
+    if (!sn_rig_joint_inside(tree, j, how->reach, inside)) continue;
     memcpy(before, m->t, count * sizeof *before), memcpy(before + count, m->moment, count * sizeof *before);
     memcpy(old, tree->joint[j], sizeof old), memcpy(tree->joint[j], inside, sizeof inside);
     status = sn_rig_tree_fit(ctx, m, tree, 4, NULL);
-    if (status == SN_OK && error_change(m, before) > nudge_rise * m->error) {
+    double change = error_change(m, before);
+    if (status == SN_OK && (change > how->rise * m->error || spent + change > how->most)) {
       memcpy(m->t, before, count * sizeof *before), memcpy(m->moment, before + count, count * sizeof *before);
       memcpy(tree->joint[j], old, sizeof old);
       sn_rig_model_refresh(ctx, m);
     } else {
       *moved_any = true;
+      spent += change;
     }
   }
   sn_arena_free(&scratch);

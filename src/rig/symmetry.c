@@ -14,7 +14,7 @@ static const double mirrored_part = 0.95, near_edge = 0.75;
 // Two bones are a pair where the cosine between their weights, one of them mirrored, is more than this.
 static const double like_pair = 0.5;
 // What `auto` may cost: root mean squared distance, relative and in percent of the diagonal.
-static const double most_rise = 1.05, no_rise = 0.002;
+static const double most_rise = 1.03, no_rise = 0.002;
 // Mirrored weights below this go: the mean of both sides has up to twice as many as either.
 static const float least_weight = 0.02F;
 
@@ -158,18 +158,39 @@ static bool mirror_tree(sn_context *ctx, sn_skeleton *s, const int *partner) {
   return good;
 }
 
-static void mirror_joints(sn_skeleton *s, const mirror *m) {
+static bool leaves_body(const rig_body *body, sn_vec3 from, sn_vec3 to) {
+  double a[3] = {from.x, from.y, from.z}, b[3] = {to.x, to.y, to.z};
+  return sn_rig_inside(body, a) && !sn_rig_inside(body, b);
+}
+
+// A mesh is never quite symmetric: joints whose mean would leave it stay, and have no partner.
+static void mirror_joints(sn_skeleton *s, const rig_body *body, const mirror *m) {
   for (int j = 0; j < s->joint_count; j++) {
     int k = m->partner[j];
     if (k < j) continue; // its partner's turn was before, or it has none
     sn_vec3 a = sn_affine_translation(s->rest[j]), b = sn_mirror_point(&m->plane, sn_affine_translation(s->rest[k]));
+    sn_vec3 mean = sn_vec3_scale(sn_vec3_add(a, b), 0.5);
     float at[3];
-    sn_vec3_store(sn_vec3_scale(sn_vec3_add(a, b), 0.5), at);
+    if (leaves_body(body, a, mean) ||
+        leaves_body(body, sn_affine_translation(s->rest[k]), sn_mirror_point(&m->plane, mean))) {
+      m->partner[j] = m->partner[k] = -1;
+      continue;
+    }
+    sn_vec3_store(mean, at);
     s->rest[j] = sn_affine_make(sn_mat3_identity(), sn_vec3_from(at));
     if (k == j) continue;
     sn_vec3_store(sn_mirror_point(&m->plane, sn_vec3_from(at)), at);
     s->rest[k] = sn_affine_make(sn_mat3_identity(), sn_vec3_from(at));
   }
+}
+
+static sn_status mirror_inside(sn_context *ctx, const sn_mesh *rest, sn_skeleton *s, const mirror *m) {
+  sn_arena scratch = sn_arena_new(ctx);
+  rig_body body;
+  sn_status status = sn_rig_mesh_body(ctx, &scratch, rest, &body);
+  if (status == SN_OK) mirror_joints(s, &body, m);
+  sn_arena_free(&scratch);
+  return status;
 }
 
 // joint3.L and joint3.R: left is where the coordinate is larger, as Blender has it for a character that looks at the viewer.
@@ -268,7 +289,8 @@ static sn_status mirror_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_
     status = copy_skeleton(ctx, &from->skeleton, out);
   }
   if (status == SN_OK && !*whole) part_strangers(out, m->partner);
-  if (status == SN_OK) mirror_joints(out, m);
+  if (status == SN_OK) status = mirror_inside(ctx, rest, out, m);
+  *whole = *whole && count_paired(m->partner, bones) == bones;
   return status == SN_OK ? name_sides(ctx, out, m) : status;
 }
 

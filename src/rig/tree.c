@@ -124,6 +124,25 @@ typedef struct cost_job {
   edge *edges;
 } cost_job;
 
+// By how many of its radii `x` is too far from the middle of bone j's vertices to be an end of it. The end of a rod is 1.7 away.
+static double beyond_end(const rig_model *m, int j, const double x[3]) {
+  double s[4][4], square = 0, spread = 0;
+  rig_unpack(rig_pair(m, j, j), s);
+  if (!(s[3][3] > 0)) return 0;
+  for (int c = 0; c < 3; c++) {
+    double mean = s[c][3] / s[3][3];
+    square += (x[c] - mean) * (x[c] - mean), spread += s[c][c] / s[3][3] - mean * mean;
+  }
+  return spread > 0 ? fmax(sqrt(square / spread) - 2, 0) : 0;
+}
+
+// Bones that share vertices far from one of them are no neighbours in the body, whatever their motion: a front leg and a hind leg
+// that both stand. A hundred times the cost where the shared vertices are one radius beyond the end of a bone.
+static double far_factor(const rig_model *m, int j, int k, const double middle[3]) {
+  double a = beyond_end(m, j, middle), b = beyond_end(m, k, middle);
+  return 1 + 100 * (a * a + b * b);
+}
+
 // g(j, k): joint constraint value over weight blending; infinite where the two share no vertex. The middle of the
 // vertices breaks ties between gaps that are nothing but rounding.
 static void edge_costs(void *user, int64_t begin, int64_t end, int worker) {
@@ -134,27 +153,52 @@ static void edge_costs(void *user, int64_t begin, int64_t end, int worker) {
       double position[3], middle[3], shared = rig_pair(job->m, j, k)[9];
       shared_middle(job->m, j, k, middle);
       double gap = joint_position(job->m, j, k, edge_hold, middle, position);
-      gap += 1e-9 * job->m->p->f;
+      gap = (gap + 1e-9 * job->m->p->f) * far_factor(job->m, j, k, middle);
       job->edges[j * (j - 1) / 2 + k] = (edge){shared > 0 ? gap / shared : INFINITY, gap, j, k};
     }
 }
 
-// The bone whose rigid motion alone explains the whole mesh best: sum_f sum_i |T_j u_i - x_i|^2.
-static int choose_root(const rig_model *m) {
+// How well the rigid motion of bone j alone explains the whole mesh: sum_f sum_i |T_j u_i - x_i|^2, but for what is the same for all.
+static double alone(const rig_model *m, int j) {
   const rig_problem *p = m->p;
   size_t columns = 3 * (size_t)p->f;
-  double cov[4][4], best = INFINITY;
-  int root = 0;
+  double cov[4][4], error = 0;
   rig_unpack(p->rest_cov, cov);
-  for (int j = 0; j < m->bones; j++) {
-    double error = 0;
-    for (size_t e = 0; e < columns; e++)
-      for (int c = 0; c < 4; c++) {
-        double t = m->t[(4 * (size_t)j + (size_t)c) * columns + e];
-        error -= 2 * t * p->moment[(size_t)c * columns + e];
-        for (int d = 0; d < 4; d++) error += t * cov[c][d] * m->t[(4 * (size_t)j + (size_t)d) * columns + e];
-      }
-    if (error < best) best = error, root = j;
+  for (size_t e = 0; e < columns; e++)
+    for (int c = 0; c < 4; c++) {
+      double t = m->t[(4 * (size_t)j + (size_t)c) * columns + e];
+      error -= 2 * t * p->moment[(size_t)c * columns + e];
+      for (int d = 0; d < 4; d++) error += t * cov[c][d] * m->t[(4 * (size_t)j + (size_t)d) * columns + e];
+    }
+  return error;
+}
+
+// Squared distance of bone j's vertices to the middle of the body's box.
+static double from_middle(const rig_model *m, int j, const double middle[3]) {
+  double s[4][4], square = 0;
+  rig_unpack(rig_pair(m, j, j), s);
+  if (!(s[3][3] > 0)) return INFINITY;
+  for (int c = 0; c < 3; c++) square += (s[c][3] / s[3][3] - middle[c]) * (s[c][3] / s[3][3] - middle[c]);
+  return square;
+}
+
+// Of the bones whose motion alone explains the mesh nearly as well as the best one's does, the one in the middle of the body.
+static int choose_root(const rig_model *m) {
+  static const double nearly = 0.25; // of the way from the best to the mean
+  double mean = 0, low[3], high[3], middle[3], best = INFINITY, least = INFINITY;
+  int root = 0;
+  for (int c = 0; c < 3; c++) {
+    low[c] = INFINITY, high[c] = -INFINITY;
+    for (int i = 0; i < m->p->n; i++) low[c] = fmin(low[c], m->p->u[i][c]), high[c] = fmax(high[c], m->p->u[i][c]);
+    middle[c] = (low[c] + high[c]) / 2;
+  }
+  for (int j = 0; j < m->bones; j++) best = fmin(best, alone(m, j)), mean += alone(m, j) / m->bones;
+  double bound = best + nearly * (mean - best), fit = INFINITY;
+  for (int j = 0; j < m->bones; j++)
+    if (alone(m, j) <= bound) least = fmin(least, from_middle(m, j, middle));
+  for (int j = 0; j < m->bones; j++) { // of several in the middle the one that explains most
+    if (alone(m, j) > bound || from_middle(m, j, middle) > 1.2 * least + 0.01) continue;
+    if (alone(m, j) < fit) fit = alone(m, j), root = j;
   }
   return root;
 }

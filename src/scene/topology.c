@@ -172,3 +172,17 @@ void sn_topology_free(sn_topology *topology) {
   sn_arena_free(&topology->memory);
   *topology = (sn_topology){0};
 }
+
+double sn_topology_bump(const sn_topology *t, const sn_vec3 *x, int i) {
+  int begin = t->ring_start[i], end = t->ring_start[i + 1];
+  sn_vec3 mean = {0, 0, 0};
+  if (begin == end) return 0;
+  for (int e = begin; e < end; e++) mean = sn_vec3_mad(mean, x[t->ring[e]], 1.0 / (end - begin));
+  return sn_vec3_length(sn_vec3_sub(x[i], mean));
+}
+
+double sn_topology_mean_edge(const sn_topology *t, const sn_vec3 *x) {
+  double sum = 0;
+  for (int e = 0; e < t->edge_count; e++) sum += sn_vec3_distance(x[t->edges[e][0]], x[t->edges[e][1]]);
+  return t->edge_count > 0 ? sum / t->edge_count : 0;
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// Percentiles of more distances than one would keep: counted by size, evenly in their logarithm.
+#include <math.h>
+
+#include "sinew/base.h"
+
+static const double decades = 24,
+                    least = -20; // squared distances from 1e-20 to 1e4: a bin is one percent of a distance
+
+int sn_percentile_bin(double square) {
+  double at = (log10(square + 1e-300) - least) * (SN_PERCENTILE_BINS / decades);
+  return at < 0 ? 0 : at >= SN_PERCENTILE_BINS ? SN_PERCENTILE_BINS - 1 : (int)at;
+}
+
+double sn_percentile(const uint64_t *bins, double part) {
+  double count = 0, sum = 0;
+  for (int b = 0; b < SN_PERCENTILE_BINS; b++) count += (double)bins[b];
+  for (int b = 0; b < SN_PERCENTILE_BINS; b++) {
+    sum += (double)bins[b];
+    if (sum >= part * count) return sqrt(pow(10, (b + 0.5) * (decades / SN_PERCENTILE_BINS) + least));
+  }
+  return 0;
+}

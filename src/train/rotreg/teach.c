@@ -20,8 +20,9 @@ enum { few_joints = 6 };
 // cheburashka's range of motion lessons make 0.21 of 0.13.
 static const double told = 0.3, still_beside = 0.25;
 
-// In a lesson this part of the joints is turned, by up to 60 degrees (as in a range of motion) and no less than a part of that.
-static const double turned_part = 0.4, most_turn = SN_PI / 3, least_part = 0.4;
+// In a lesson this part of the joints is turned: up to so many times as far as in the clip, but not more than 60 degrees (as in a range of
+// motion), and no less than a part of that. What never turns has nothing to learn, and would take proxy bones from what does.
+static const double turned_part = 0.4, reach = 2, most_turn = SN_PI / 3, least_part = 0.4;
 
 // All frames are copied: not those of clips as large as this.
 static const size_t most_bytes = (size_t)1 << 30;
@@ -63,11 +64,12 @@ static sn_status is_wanting(sn_context *ctx, sn_arena *memory, const sn_examples
 }
 
 // Roots stay as in the first frame.
-static void lesson_pose(const sn_skeleton *skeleton, const sn_affine *first, sn_random *rng, sn_affine *pose) {
+static void lesson_pose(const sn_skeleton *skeleton, const sn_affine *first, const double *farthest, sn_random *rng,
+                        sn_affine *pose) {
   for (int n = 0; n < skeleton->joint_count; n++) {
     int j = skeleton->order[n], parent = skeleton->parents[j];
     sn_vec3 axis = {sn_random_normal(rng), sn_random_normal(rng), sn_random_normal(rng)};
-    double angle = most_turn * (least_part + (1 - least_part) * sn_random_uniform(rng));
+    double angle = fmin(reach * farthest[j], most_turn) * (least_part + (1 - least_part) * sn_random_uniform(rng));
     bool turned = sn_random_uniform(rng) < turned_part;
     axis = sn_vec3_scale(sn_vec3_normalize(axis, (sn_vec3){1, 0, 0}), turned ? angle : 0);
     pose[j] = parent < 0 ? first[j]
@@ -171,8 +173,12 @@ static sn_status write_lessons(sn_context *ctx, sn_arena *scratch, const sn_keys
   sn_examples *e = &out->examples;
   sn_random rng = sn_random_new(16);
   const sn_keys own = {.count = out->count, .frames = out->keys.frames + keys->count};
+  double *farthest = SN_NEW(ctx, scratch, double, e->skeleton.joint_count);
+  if (!farthest) return ctx->error.status;
+  for (int k = 0; k < keys->count; k++)
+    for (int j = 0; j < e->skeleton.joint_count; j++) farthest[j] = fmax(farthest[j], turn_of(e, keys->frames[k], j));
   for (int k = 0; k < own.count; k++)
-    lesson_pose(&e->skeleton, sn_pose(&e->poses, keys->frames[0]), &rng, sn_pose(&e->poses, own.frames[k]));
+    lesson_pose(&e->skeleton, sn_pose(&e->poses, keys->frames[0]), farthest, &rng, sn_pose(&e->poses, own.frames[k]));
   sn_blend blend;
   sn_status status = sn_blend_new(ctx, scratch, e, &own, turns, &blend);
   place_job job = {&blend, &e->frames};

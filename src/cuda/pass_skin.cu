@@ -138,7 +138,7 @@ static __device__ __forceinline__ void move_vertex(const octet_job &job, const v
 // ---- the kernel -------------------------------------------------------------------------------------------------------------------
 
 // Float4s from one character's palette to the next: odd, so that characters lie in other banks.
-static __host__ __device__ __forceinline__ uint32_t palette_stride(uint32_t joints) { return 3 * joints | 1; }
+static __host__ __device__ __forceinline__ uint32_t palette_stride(uint32_t joint_count) { return 3 * joint_count | 1; }
 
 // The tile's entries of the characters of a pass, a warp per character; those beyond the crowd are the last one's.
 static __device__ __forceinline__ void fetch_palettes(const octet_job &job, const uint16_t *joints, uint32_t joint_count,

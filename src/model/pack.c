@@ -205,7 +205,7 @@ static const double bone_reach = 0.1;
 
 // The middle of what every proxy bone moves, seen from what it was learned about.
 static sn_status bone_centres(packer *p, uint32_t bones, float (*centres)[3]) {
-  uint32_t joints = p->model->info.joint_count;
+  uint32_t joint_count = p->model->info.joint_count;
   const float *centre = p->model->sections[SN_SECTION_DRIVE_CENTRE];
   sn_mesh mesh;
   sn_skin skin = {0};
@@ -213,8 +213,8 @@ static sn_status bone_centres(packer *p, uint32_t bones, float (*centres)[3]) {
   if (status == SN_OK) status = sn_model_skin(p->ctx, p->model, &skin);
   double(*sums)[4] = status == SN_OK ? sn_arena_alloc(p->ctx, &p->scratch, bones, sizeof *sums) : NULL;
   for (size_t n = 0; sums && n < (size_t)skin.vertex_count * (size_t)skin.influences; n++) {
-    if (skin.joints[n] < joints) continue;
-    double *sum = sums[skin.joints[n] - joints], w = skin.weights[n];
+    if (skin.joints[n] < joint_count) continue;
+    double *sum = sums[skin.joints[n] - joint_count], w = skin.weights[n];
     const float *at = mesh.positions[n / (size_t)skin.influences];
     for (int c = 0; c < 3; c++) sum[c] += w * at[c];
     sum[3] += w;
@@ -258,10 +258,10 @@ static bool solve_bears_packing(const packer *p, const float *scales, size_t blo
 }
 
 static sn_status pack_solve(packer *p) {
-  uint32_t joints = p->model->info.joint_count, bones = p->model->info.palette_count - joints;
-  size_t blocks = sn_rt_rotreg_blocks(bones), columns = 3 * (size_t)bones + 4 * (size_t)joints;
+  uint32_t joint_count = p->model->info.joint_count, bones = p->model->info.palette_count - joint_count;
+  size_t blocks = sn_rt_rotreg_blocks(bones), columns = 3 * (size_t)bones + 4 * (size_t)joint_count;
   const float *solve = p->model->sections[SN_SECTION_DRIVE_SOLVE];
-  size_t scale_count = sn_rt_packed_scale_count(joints, bones), count = blocks * columns * SN_RT_ROTREG_ROWS;
+  size_t scale_count = sn_rt_packed_scale_count(joint_count, bones), count = blocks * columns * SN_RT_ROTREG_ROWS;
   float *numbers = SN_NEW(p->ctx, &p->scratch, float, scale_count);
   int16_t *rows = SN_NEW(p->ctx, &p->scratch, int16_t, count);
   if (!numbers || !rows) return p->ctx->error.status;

@@ -149,9 +149,9 @@ typedef struct sn_rt_packed_solve {
   float unit;
 } sn_rt_packed_solve;
 
-static inline uint64_t sn_rt_packed_scale_count(uint32_t joints, uint32_t bones) {
+static inline uint64_t sn_rt_packed_scale_count(uint32_t joint_count, uint32_t bones) {
   uint64_t blocks = sn_rt_rotreg_blocks(bones);
-  return 1 + 3 * SN_RT_LANES * blocks + blocks * (3 * (uint64_t)bones + 4 * (uint64_t)joints);
+  return 1 + 3 * SN_RT_LANES * blocks + blocks * (3 * (uint64_t)bones + 4 * (uint64_t)joint_count);
 }
 
 static inline sn_rt_packed_solve sn_rt_packed_solve_of(const sn_rt_model *model) {
@@ -167,8 +167,8 @@ static inline sn_rt_packed_solve sn_rt_packed_solve_of(const sn_rt_model *model)
 // All of it as floats, as drive.solve has it: sn_rt_rotreg_solve_count numbers.
 static inline void sn_rt_unpack_solve(const sn_rt_model *model, float *out) {
   sn_rt_packed_solve s = sn_rt_packed_solve_of(model);
-  uint32_t joints = model->info.joint_count, bones = model->info.palette_count - joints;
-  size_t columns = 3 * (size_t)bones + 4 * (size_t)joints;
+  uint32_t joint_count = model->info.joint_count, bones = model->info.palette_count - joint_count;
+  size_t columns = 3 * (size_t)bones + 4 * (size_t)joint_count;
   for (size_t at = 0; at < sn_rt_rotreg_blocks(bones) * columns; at++)
     for (size_t bone = 0; bone < SN_RT_LANES; bone++) {
       const int16_t *from = s.rows + at * SN_RT_ROTREG_ROWS + 4 * bone;

@@ -302,19 +302,19 @@ typedef struct poser {
 } poser;
 
 static sn_status poser_new(const corrector *c, sn_arena *memory, poser *out) {
-  int joints = c->examples->skeleton.joint_count;
-  out->input = sn_arena_alloc(c->ctx, memory, (size_t)joints, sizeof *out->input);
-  out->torques = SN_NEW(c->ctx, memory, float, joints);
+  int joint_count = c->examples->skeleton.joint_count;
+  out->input = sn_arena_alloc(c->ctx, memory, (size_t)joint_count, sizeof *out->input);
+  out->torques = SN_NEW(c->ctx, memory, float, joint_count);
   out->scratch = sn_arena_alloc(c->ctx, memory, sn_rt_scratch_size(&c->model), 1);
   return out->input && out->torques && out->scratch ? SN_OK : c->ctx->error.status;
 }
 
 static void set_pose(const corrector *c, const poser *at, int frame) {
   const sn_examples *e = c->examples;
-  int joints = e->skeleton.joint_count;
+  int joint_count = e->skeleton.joint_count;
   sn_rt_input in = {.joints = (const float(*)[12])at->input, .torques = at->torques};
-  if (joints > 0) sn_model_joints(sn_pose(&e->poses, frame), joints, at->input);
-  sn_model_torques(&e->torques, frame, joints, at->torques);
+  if (joint_count > 0) sn_model_joints(sn_pose(&e->poses, frame), joint_count, at->input);
+  sn_model_torques(&e->torques, frame, joint_count, at->torques);
   sn_rt_palette(&c->model, &in, at->scratch, NULL);
 }
 

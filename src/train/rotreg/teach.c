@@ -40,25 +40,25 @@ static double turn_of(const sn_examples *e, int frame, int j) {
 
 // Whether so many joints turn, and seldom by themselves, that the clip does not tell which of them does what.
 static sn_status is_wanting(sn_context *ctx, sn_arena *memory, const sn_examples *e, const sn_keys *keys, bool *out) {
-  int joints = e->skeleton.joint_count, turning = 0;
-  double *angles = SN_NEW(ctx, memory, double, joints), *sums = SN_NEW(ctx, memory, double, joints), all = 0,
-         alone = 0;
-  bool *beside = SN_NEW(ctx, memory, bool, joints);
+  int joint_count = e->skeleton.joint_count, turning = 0;
+  double *angles = SN_NEW(ctx, memory, double, joint_count), *sums = SN_NEW(ctx, memory, double, joint_count),
+         all = 0, alone = 0;
+  bool *beside = SN_NEW(ctx, memory, bool, joint_count);
   if (!angles || !sums || !beside) return ctx->error.status;
   for (int k = 0; k < keys->count; k++) {
-    for (int j = 0; j < joints; j++) angles[j] = turn_of(e, keys->frames[k], j), beside[j] = false;
-    for (int j = 0; j < joints; j++) { // a joint and its parent
+    for (int j = 0; j < joint_count; j++) angles[j] = turn_of(e, keys->frames[k], j), beside[j] = false;
+    for (int j = 0; j < joint_count; j++) { // a joint and its parent
       int parent = e->skeleton.parents[j];
       if (parent < 0) continue;
       beside[j] |= angles[parent] > still_beside * angles[j],
         beside[parent] |= angles[j] > still_beside * angles[parent];
     }
-    for (int j = 0; j < joints; j++) {
+    for (int j = 0; j < joint_count; j++) {
       sums[j] += angles[j] * angles[j], all += angles[j] * angles[j];
       alone += beside[j] ? 0 : angles[j] * angles[j];
     }
   }
-  for (int j = 0; j < joints; j++) turning += sums[j] > 1e-3 * keys->count;
+  for (int j = 0; j < joint_count; j++) turning += sums[j] > 1e-3 * keys->count;
   *out = turning > few_joints && alone < told * all;
   return SN_OK;
 }
@@ -79,15 +79,15 @@ static void lesson_pose(const sn_skeleton *skeleton, const sn_affine *first, con
 }
 
 static sn_status copy_frames(sn_context *ctx, const sn_examples *from, int count, sn_examples *to) {
-  int frames = from->frames.frame_count, n = from->frames.vertex_count, joints = from->skeleton.joint_count;
+  int frames = from->frames.frame_count, n = from->frames.vertex_count, joint_count = from->skeleton.joint_count;
   to->frames = (sn_frames){0}, to->poses = (sn_poses){0};
   sn_status status = sn_frames_new(ctx, n, frames + count, &to->frames);
-  if (status == SN_OK) status = sn_poses_new(ctx, joints, frames + count, &to->poses);
+  if (status == SN_OK) status = sn_poses_new(ctx, joint_count, frames + count, &to->poses);
   if (status != SN_OK) return status;
   to->frames.rate = from->frames.rate;
   memcpy(sn_frame_mutable(&to->frames, 0), from->frames.positions, (size_t)frames * (size_t)n * sizeof(float[3]));
   memset(sn_frame_mutable(&to->frames, frames), 0, (size_t)count * (size_t)n * sizeof(float[3]));
-  memcpy(to->poses.matrices, from->poses.matrices, (size_t)frames * (size_t)joints * sizeof(sn_affine));
+  memcpy(to->poses.matrices, from->poses.matrices, (size_t)frames * (size_t)joint_count * sizeof(sn_affine));
   return SN_OK;
 }
 
@@ -103,23 +103,24 @@ static sn_status list_keys(sn_context *ctx, const sn_keys *keys, int frames, sn_
 // Every joint bears its mean load.
 static sn_status add_loads(sn_context *ctx, const sn_torque_loads *loads, const sn_keys *keys,
                            sn_rotreg_lessons *out) {
-  size_t joints = (size_t)loads->joint_count, poses = (size_t)keys->count, frames = (size_t)out->keys.frames[poses];
+  size_t joint_count = (size_t)loads->joint_count, poses = (size_t)keys->count,
+         frames = (size_t)out->keys.frames[poses];
   sn_torques *torques = &out->examples.torques;
-  double *values = SN_NEW(ctx, &out->memory, double, (frames + (size_t)out->count) * joints);
+  double *values = SN_NEW(ctx, &out->memory, double, (frames + (size_t)out->count) * joint_count);
   out->loads = *loads;
   out->loads.pose_count = out->keys.count;
-  out->loads.x = SN_NEW(ctx, &out->memory, double, (size_t)out->keys.count *joints);
+  out->loads.x = SN_NEW(ctx, &out->memory, double, (size_t)out->keys.count *joint_count);
   if (!values || !out->loads.x) return ctx->error.status;
-  memcpy(values, torques->values, frames * joints * sizeof *values);
-  memcpy(out->loads.x, loads->x, poses * joints * sizeof *loads->x);
-  for (size_t j = 0; j < joints; j++) {
+  memcpy(values, torques->values, frames * joint_count * sizeof *values);
+  memcpy(out->loads.x, loads->x, poses * joint_count * sizeof *loads->x);
+  for (size_t j = 0; j < joint_count; j++) {
     double mean = 0, value = 0;
     for (size_t k = 0; k < poses; k++) {
-      mean += loads->x[k * joints + j] / (double)poses;
+      mean += loads->x[k * joint_count + j] / (double)poses;
       value += sn_torque(torques, keys->frames[k], (int)j) / (double)poses;
     }
     for (size_t k = 0; k < (size_t)out->count; k++) {
-      out->loads.x[(poses + k) * joints + j] = mean, values[(frames + k) * joints + j] = value;
+      out->loads.x[(poses + k) * joint_count + j] = mean, values[(frames + k) * joint_count + j] = value;
     }
   }
   torques->values = values, torques->frame_count += out->count;

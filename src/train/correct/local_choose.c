@@ -332,7 +332,8 @@ static sn_status judge(const sn_local *l, sn_arena *memory, sn_local_form *form,
   status = sn_folds_share(l->ctx, &each, judge_set, &c, c.verdicts, sizeof *c.verdicts);
   verdict sums[setting_count + 1];
   bool told = sum_verdicts(&c, each.fold_count, sums), given = o->ridge > 0;
-  bool few = l->m->pose_count - o->lessons <= fewest_asked + 1; // and the rest pose
+  int poses = l->m->pose_count - 1 - o->lessons, values = l->m->value_count; // but for the rest pose
+  bool few = poses <= fewest_asked * (values > 1 ? values : 1); // a face of 50 shapes has one pose of each
   if (status == SN_OK && !told) {                               // of few the width at least
     c.all_poses = true;
     if (few) forget_far(l);

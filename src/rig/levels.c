@@ -313,7 +313,7 @@ static sn_status best_start(sn_context *ctx, const rig_problem *p, const rig_pla
 // Joints that are outside are set inside one by one. Those that are far outside (about 1 % of the diagonal) nobody can pose with:
 // they may cost more.
 static sn_status set_inside(sn_context *ctx, rig_model *m, const rig_way *way, double bearable) {
-  const rig_nudge hows[] = {{0, 0.2, 0.03, 0}, {0.03, 0.6, 0.2, 0}};
+  const rig_nudge hows[] = {{0, 0.2, 0.05, 0}, {0.03, 0.6, 0.2, 0}};
   sn_status status = SN_OK;
   for (int k = 0; k < 2 && status == SN_OK; k++) {
     bool moved = false;
@@ -327,8 +327,8 @@ static sn_status set_inside(sn_context *ctx, rig_model *m, const rig_way *way, d
 
 // The last joints that are still outside come in as long as that does not cost more than it is worth.
 static sn_status pull_inside(sn_context *ctx, rig_model *m, const rig_way *way, int *rounds) {
-  enum { most = 24, patience = 4 };
-  double bearable = 1.05 * 1.05 * m->error;
+  enum { most = 24, patience = 8 };
+  double bearable = 1.1 * 1.1 * m->error;
   sn_status status = set_inside(ctx, m, way, bearable);
   int outside = sn_rig_joints_outside(way->tree), last = 0;
   if (status != SN_OK || outside == 0) return status;

@@ -12,6 +12,7 @@
 enum { tile = 16, chunk = 256, window_bytes = 4 << 20 };
 
 typedef struct joint_job {
+  sn_context *ctx;
   const sn_mesh *rest;
   const sn_frames *frames;
   const sn_poses *poses;
@@ -73,6 +74,8 @@ static void search_tile(const joint_job *job, int64_t first, int count, const fl
 static void search_range(void *user, int64_t begin, int64_t end, int worker) {
   const joint_job *job = user;
   int frames = job->keys->count, guess = 0;
+  if (worker == 0 && job->frames->file.map) // the caller's thread
+    sn_progress(job->ctx, "best single joints", (double)begin / job->rest->vertex_count);
   float(*times)[3] = job->buffers + (size_t)worker * (size_t)job->window * (size_t)frames;
   for (int64_t first = begin; first < end; first += job->window) {
     int count = (int)(end - first < job->window ? end - first : job->window);
@@ -113,7 +116,8 @@ sn_status sn_best_joints(sn_context *ctx, const sn_examples *examples, const sn_
                          double *errors) {
   sn_arena scratch = sn_arena_new(ctx);
   int64_t n = examples->rest.vertex_count;
-  joint_job job = {.rest = &examples->rest,
+  joint_job job = {.ctx = ctx,
+                   .rest = &examples->rest,
                    .frames = &examples->frames,
                    .poses = &examples->poses,
                    .keys = keys,

@@ -739,13 +739,76 @@ static void widen(const float *values, uint32_t count, float unit, float *out) {
     }
 }
 
-static void linear(const sn_rt_job *job) {
-  static void (*const by_kind[2][2][3])(const sn_rt_job *) = SN_RT_TABLE(linear);
-  by_kind[job->correct.stored.start != NULL][job->normals != NULL][kind_of(job)](job);
+// Blocks from `from` on that have corrections, or have none, as the first of them; at most to the end of the group.
+static uint32_t alike_from(const sn_rt_job *job, const sn_rt_group *g, uint32_t from) {
+  const uint32_t *start = job->correct.stored.start + g->first_block;
+  uint32_t end = from + 1;
+  while (end < g->block_count && (start[end] == start[end + 1]) == (start[from] == start[from + 1])) end++;
+  return end;
 }
 
+static int has_corrections(const sn_rt_job *job, const sn_rt_group *g, uint32_t block) {
+  const uint32_t *start = job->correct.stored.start + g->first_block + block;
+  return start[0] != start[1];
+}
+
+// Which of the two loops a block takes depends on the block alone, so that ranges give what the whole gives.
+static void run_part(sn_rt_job part, int corrected, const sn_rt_kernel loops[2]) {
+  if (!corrected) part.correct.stored.start = NULL;
+  loops[corrected](&part);
+}
+
+// A group of which some blocks have corrections: every run of blocks as a group of its own.
+static void by_runs(const sn_rt_job *job, uint32_t index, const sn_rt_kernel loops[2]) {
+  const sn_rt_group *g = job->skin.groups + index;
+  for (uint32_t b = 0, end; b < g->block_count; b = end) {
+    sn_rt_group run = *g;
+    sn_rt_job part = *job;
+    end = alike_from(job, g, b);
+    run.first_block += b, run.block_count = (uint16_t)(end - b);
+    run.first_weight += b * (g->influences - 1u), run.first_tuple += b * g->influences;
+    part.skin.groups = &run, part.first_group = 0, part.last_group = 1;
+    if (part.skin.boxes) part.skin.boxes += index;
+    run_part(part, has_corrections(job, g, b), loops);
+  }
+}
+
+// loops[1] for blocks with corrections, loops[0] for others: groups that are all of one kind go together.
+static void by_corrections(const sn_rt_job *job, const sn_rt_kernel loops[2]) {
+  for (uint32_t index = job->first_group, end; index < job->last_group; index = end) {
+    const sn_rt_group *g = job->skin.groups + index;
+    end = index + 1;
+    if (g->block_count == 0) continue;
+    if (alike_from(job, g, 0) < g->block_count) {
+      by_runs(job, index, loops);
+      continue;
+    }
+    int corrected = has_corrections(job, g, 0);
+    for (; end < job->last_group; end++) {
+      const sn_rt_group *next = job->skin.groups + end;
+      if (next->block_count &&
+          (has_corrections(job, next, 0) != corrected || alike_from(job, next, 0) < next->block_count))
+        break;
+    }
+    sn_rt_job part = *job;
+    part.first_group = index, part.last_group = end;
+    run_part(part, corrected, loops);
+  }
+}
+
+static void linear(const sn_rt_job *job) {
+  static const sn_rt_kernel by_kind[2][2][3] = SN_RT_TABLE(linear);
+  int normals = job->normals != NULL, kind = kind_of(job);
+  const sn_rt_kernel loops[2] = {by_kind[0][normals][kind], by_kind[1][normals][kind]};
+  if (job->correct.stored.start)
+    by_corrections(job, loops);
+  else
+    loops[0](job);
+}
+
+// Dual quaternions gain nothing from that.
 static void dualquat(const sn_rt_job *job) {
-  static void (*const by_kind[2][2][3])(const sn_rt_job *) = SN_RT_TABLE(dualquat);
+  static const sn_rt_kernel by_kind[2][2][3] = SN_RT_TABLE(dualquat);
   by_kind[job->correct.stored.start != NULL][job->normals != NULL][kind_of(job)](job);
 }
 

@@ -52,6 +52,8 @@ static sn_mat3 own_axes(const sn_mesh *rest, sn_vec3 mean) {
   return axes;
 }
 
+static const double grains = 1e8; // to the size of the mesh
+
 static void fill_keys(const sn_mesh *rest, curve_key *keys) {
   int n = rest->vertex_count;
   sn_vec3 mean = {0, 0, 0};
@@ -64,9 +66,14 @@ static void fill_keys(const sn_mesh *rest, curve_key *keys) {
     for (int c = 0; c < 3; c++) low[c] = fmin(low[c], keys[i].at[c]), high[c] = fmax(high[c], keys[i].at[c]);
   }
   for (int c = 0; c < 3; c++) size = fmax(size, high[c] - low[c]);
+  double grain =
+    size > 0 ? grains / size : 0; // what is nothing but rounding, as across a plane of symmetry, decides nothing
   for (int i = 0; i < n; i++) {
     double cell[3];
-    for (int c = 0; c < 3; c++) cell[c] = size > 0 ? (keys[i].at[c] - low[c]) / size : 0;
+    for (int c = 0; c < 3; c++) {
+      keys[i].at[c] = round(keys[i].at[c] * grain);
+      cell[c] = fmin(fmax((keys[i].at[c] - round(low[c] * grain)) / grains, 0), 1);
+    }
     keys[i].code = rig_curve_code(cell);
   }
 }

@@ -59,14 +59,14 @@ static void make_turns(const sn_rt_model *model, const float *palette, const uin
     if (moved && !moved[j]) continue;
     sn_rt_rotation_of(palette + 16 * (size_t)j, r);
     sn_rt_quat_from_rotation(r, q);
-    if (moved && memcmp(turns[j], q, sizeof q) != 0) turned[j] = other_quaternion;
+    if (moved && !sn_rt_same(turns[j], q, 4)) turned[j] = other_quaternion;
     memcpy(turns[j], q, sizeof q);
   }
   for (uint32_t j = 0; j < joint_count; j++) {
     float theta[4] = {0};
     if (!((turned[j] | turned[joint[j].base]) & other_quaternion)) continue;
     sn_rt_relative_log(turns[joint[j].base], turns[j], joint[j].reference, theta);
-    if (moved && memcmp(turns[j] + 4, theta, sizeof theta) != 0) turned[j] |= other_logarithm;
+    if (moved && !sn_rt_same(turns[j] + 4, theta, 4)) turned[j] |= other_logarithm;
     memcpy(turns[j] + 4, theta, sizeof theta);
   }
 }

@@ -18,7 +18,7 @@ static void make_blends(const sn_rt_model *model, const float *torques, int agai
   for (uint32_t j = 0; j < joint_count; j++) {
     float pair[2];
     sn_rt_torque_blend(torque + j, offsets ? offsets + 2 * j : offsets, torques[j], pair);
-    if (again && memcmp(out[j], pair, sizeof pair) != 0) turned[j] = 1;
+    if (again && !sn_rt_same(out[j], pair, 2)) turned[j] = 1;
     memcpy(out[j], pair, sizeof pair);
   }
   out[joint_count][0] = out[joint_count][1] = 0;

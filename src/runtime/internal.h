@@ -3,6 +3,8 @@
 #ifndef SINEW_RUNTIME_INTERNAL_H
 #define SINEW_RUNTIME_INTERNAL_H
 
+#include <string.h>
+
 #include "runtime/format.h"
 #include "runtime/packed.h"
 #include "sinew/runtime.h"
@@ -162,6 +164,13 @@ sn_rt_job sn_rt_block_job(const sn_rt_job *chunk, uint32_t group, uint32_t block
 #else
 #define SN_RT_INLINE __forceinline
 #endif
+
+// Whether floats have the same bits; memcmp is more than the runtime asks of its surroundings.
+static inline int sn_rt_same(const float *a, const float *b, uint32_t count) {
+  uint32_t x, y, differ = 0;
+  for (uint32_t n = 0; n < count; n++) memcpy(&x, a + n, sizeof x), memcpy(&y, b + n, sizeof y), differ |= x ^ y;
+  return !differ;
+}
 
 // Copies past the caches where this machine can.
 int sn_rt_can_stream(void);

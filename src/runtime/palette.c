@@ -18,7 +18,7 @@ static void load_joints(const sn_rt_model *model, const sn_rt_input *input, cons
   for (uint32_t j = 0; j < model->info.joint_count; j++) {
     float columns[16], *matrix = s->matrices + 16 * (size_t)j;
     load_matrix(input->joints[j], columns);
-    s->moved[j] = !again || memcmp(matrix, columns, sizeof columns) != 0;
+    s->moved[j] = !again || !sn_rt_same(matrix, columns, 16);
     memcpy(matrix, columns, sizeof columns);
   }
 }

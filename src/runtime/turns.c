@@ -20,7 +20,7 @@ void sn_rt_make_turns(const sn_rt_model *model, const float (*joints)[12], float
     float *turn = turns + 8 * (size_t)r->joint, before[8];
     if (again) memcpy(before, turn, sizeof before);
     sn_rt_make_turn(r, joints[r->joint], parent, state ? state + 8 * (size_t)r->joint : NULL, turn);
-    scratch->turned[r->joint] = !again || memcmp(before, turn, sizeof before) != 0;
+    scratch->turned[r->joint] = !again || !sn_rt_same(before, turn, 8);
   }
   if (state) memcpy(state, turns, (size_t)model->info.joint_count * 8 * sizeof *state);
 }

@@ -147,11 +147,18 @@ static sn_status store(sn_context *ctx, const rig_task *task, const rig_model *m
   return status;
 }
 
-// Small sets can have more rounds over all the data, and more moves on the sample, in the same time.
-static int rounds_for(const rig_problem *p) { return 5 + (int)(1.2e6 / fmax((double)p->n * p->f, 6e4)); }
+// Small sets can have more rounds over all the data, and more moves on the sample, in the same time: numbers of positions (vertices times
+// frames) that make the sets of the literature, some 10,000 by 50, take a second or two.
+static const double positions_of_rounds = 1.2e6, positions_of_effort = 4e5;
+
+static int rounds_for(const rig_problem *p) {
+  enum { least_rounds = 5, more_rounds = 20 };
+  return least_rounds + (int)fmin(positions_of_rounds / ((double)p->n * p->f), more_rounds);
+}
 
 static int effort_for(const rig_problem *p, int bones) {
-  return bones > 40 ? 1 : 1 + (int)fmin(4e5 / ((double)p->n * p->f), 2);
+  enum { many_bones = 40, more_effort = 2 }; // moves of many bones take long
+  return bones > many_bones ? 1 : 1 + (int)fmin(positions_of_effort / ((double)p->n * p->f), more_effort);
 }
 
 // Twice as many bones as wanted for a tree, up to a number that takes too long: on exact data (cheburashka with 8

@@ -287,9 +287,10 @@ export class Panel {
     const { viewer } = this, test = viewer.entries.some(e => e.row.test), measured = viewer.entries.some(e => e.row.all);
     const columns = [
       ...(measured && test ? [['train rms %', e => e.row.train?.rms_pct_diag, percent]] : []),
-      ...(measured ? [[test ? 'test rms %' : 'rms %', e => (test ? e.row.test : e.row.all)?.rms_pct_diag, percent], ['p99 %', e => e.row.p99_pct_diag, percent], ['max %', e => (test ? e.row.test : e.row.all)?.max_pct_diag, percent], ['normals °', e => (test ? e.row.test : e.row.all)?.normal_deg, percent]] : []),
-      ...(viewer.entries.some(e => e.row.roughness !== undefined) ? [['rough %', e => e.row.roughness, percent]] : []),
+      ...(measured ? [[test ? 'test rms %' : 'rms %', e => (test ? e.row.test : e.row.all)?.rms_pct_diag, percent], ['normals °', e => (test ? e.row.test : e.row.all)?.normal_deg, percent]] : []),
       ['KB', e => e.model.info.bytes, kilobytes], ['µs native', e => e.row.us_per_frame, micro], ['µs here', e => e.here, micro],
+      ...(measured ? [['p99 %', e => e.row.p99_pct_diag, percent], ['max %', e => (test ? e.row.test : e.row.all)?.max_pct_diag, percent]] : []),
+      ...(viewer.entries.some(e => e.row.roughness !== undefined) ? [['rough %', e => e.row.roughness, percent]] : []),
     ];
     const working = viewer.entries.filter(e => e.model);
     const least = columns.map(([, get]) => working.length > 1 ? Math.min(...working.map(e => get(e) ?? Infinity)) : -1);

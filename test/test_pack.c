@@ -2,6 +2,7 @@
 // Packed models: the same as what they were packed from, within the errors that docs/runtime.md states, for every method, on
 // every path, for ranges and strides; what their readers give; packed sections that are wrong.
 #include "runtime/packed.h"
+#include "section_fixture.h"
 #include "train_fixture.h"
 
 static const sn_rt_path all_paths[] = {SN_RT_PATH_SCALAR, SN_RT_PATH_SSE2, SN_RT_PATH_AVX2,
@@ -208,20 +209,8 @@ static void solves_come_back(void **state) {
 }
 
 static uint8_t *section_of(const sn_model *model, const char *name, sn_rt_entry **entry) {
-  sn_rt_header *h = (sn_rt_header *)(void *)model->bytes;
-  sn_rt_entry *entries = (sn_rt_entry *)(void *)(model->bytes + sizeof *h);
-  for (uint32_t s = 0; s < h->section_count; s++)
-    if (!strcmp(entries[s].name, name)) return *entry = entries + s, model->bytes + entries[s].offset;
-  fail_msg("no section %s", name);
-  return NULL;
-}
-
-static void refuses(const sn_model *model, const char *message) {
-  sn_rt_model opened;
-  sn_rt_error error;
-  assert_true(sn_model_seal(model->bytes, model->size));
-  assert_int_equal(sn_rt_open(model->bytes, model->size, &opened, &error), SN_RT_BAD_MODEL);
-  if (!strstr(error.message, message)) fail_msg("'%s' instead of '%s'", error.message, message);
+  *entry = entry_of(model, name);
+  return model->bytes + (*entry)->offset;
 }
 
 static void wrong_sections_are_refused(void **state) {

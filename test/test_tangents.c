@@ -3,7 +3,7 @@
 // path, packed or not; ranges, strides, masks and halves; files with and without texture coordinates; sections that are wrong.
 #include "sinew/io.h"
 #include "sinew/train.h"
-#include "runtime/format.h"
+#include "section_fixture.h"
 #include "skin_fixture.h"
 
 static const sn_rt_path all_paths[] = {SN_RT_PATH_SCALAR, SN_RT_PATH_SSE2, SN_RT_PATH_AVX2,
@@ -347,23 +347,6 @@ static void wrong_arguments_are_refused(void **state) {
 }
 
 // ---- sections that are wrong -------------------------------------------------------------------------------------------------
-
-static sn_rt_entry *entry_of(const sn_model *model, const char *name) {
-  sn_rt_header *h = (sn_rt_header *)(void *)model->bytes;
-  sn_rt_entry *entries = (sn_rt_entry *)(void *)(model->bytes + sizeof *h);
-  for (uint32_t s = 0; s < h->section_count; s++)
-    if (!strcmp(entries[s].name, name)) return entries + s;
-  fail_msg("no section %s", name);
-  return NULL;
-}
-
-static void refuses(const sn_model *model, const char *message) {
-  sn_rt_model opened;
-  sn_rt_error error;
-  assert_true(sn_model_seal(model->bytes, model->size));
-  assert_int_equal(sn_rt_open(model->bytes, model->size, &opened, &error), SN_RT_BAD_MODEL);
-  if (!strstr(error.message, message)) fail_msg("'%s' instead of '%s'", error.message, message);
-}
 
 static void wrong_sections_are_refused(void **state) {
   (void)state;

@@ -157,12 +157,7 @@ cudaError_t sn_cuda_pass_shade(const crowd *c) {
   pass_job job = {};
   job.of = m->passes, job.vertex_count = m->info.vertex_count, job.characters = c->count;
   job.normals = make_target(&c->output.normals, job.vertex_count);
-  sn_cuda_array exact = c->output.positions;
-  if (c->positions) {
-    exact = sn_cuda_array{c->positions, SN_CUDA_FLOAT, 0, 0};
-    job.copies = make_target(&c->output.positions, job.vertex_count);
-  }
-  target from = make_target(&exact, job.vertex_count);
+  target from = positions_to_read(c, &job.copies);
   job.positions = from.data, job.stride = from.stride, job.pitch = from.pitch;
   uint32_t passes = sn_cuda_blocks(c->count, SN_CUDA_PASS);
   job.passes_per_block = 4;

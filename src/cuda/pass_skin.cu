@@ -3,6 +3,7 @@
 // displacements, whose parts then lie where they are used. A lane has vertex lane / 4 and characters 8 t + 2 (lane % 4) and one more,
 // t from 0 to 3.
 #include "cuda/async.h"
+#include "cuda/blend.h"
 #include "cuda/store.h"
 #include "runtime/vertex.h"
 
@@ -96,23 +97,6 @@ template <int K> static __device__ __forceinline__ vertex<K> load_vertex(const o
   return out;
 }
 
-template <int K>
-static __device__ __forceinline__ void blend(const vertex<K> &v, const float4 *palette, float b[16]) {
-  float4 rows[3] = {};
-#pragma unroll
-  for (int k = 0; k < K; k++) {
-    if (k >= v.influences) break;
-#pragma unroll
-    for (int r = 0; r < 3; r++) {
-      float4 m = palette[v.entries[k] + r];
-      rows[r].x += v.weights[k] * m.x, rows[r].y += v.weights[k] * m.y;
-      rows[r].z += v.weights[k] * m.z, rows[r].w += v.weights[k] * m.w;
-    }
-  }
-#pragma unroll
-  for (int r = 0; r < 3; r++) b[r] = rows[r].x, b[4 + r] = rows[r].y, b[8 + r] = rows[r].z, b[12 + r] = rows[r].w;
-}
-
 // The vertex of one character, displaced by d before or after the blend.
 template <int K, bool NORMALS>
 static __device__ __forceinline__ void move_vertex(const octet_job &job, const vertex<K> &v, const float4 *palette, const float d[3],
@@ -124,7 +108,7 @@ static __device__ __forceinline__ void move_vertex(const octet_job &job, const v
     p[r] = v.position[r] + (job.forward || late ? 0 : share * d[r]);
     n[r] = v.normal[r] + (job.forward ? 0 : turn[r]);
   }
-  blend<K>(v, palette, b);
+  blend_matrices<K>(v.weights, v.influences, palette, v.entries, b);
   sn_rt_transform(b, p, position);
   if (late) sn_rt_move_limited(b, d, v.limit, position);
   for (int r = 0; r < 3; r++) position[r] += job.forward ? share * d[r] : 0;

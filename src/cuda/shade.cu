@@ -167,12 +167,7 @@ cudaError_t sn_cuda_shade(const crowd *c) {
   shade_job job = {};
   job.tiles = model->tiles, job.vertex_count = model->info.vertex_count, job.characters = c->count;
   job.normals = make_target(&c->output.normals, job.vertex_count);
-  sn_cuda_array exact = c->output.positions;
-  if (c->positions) {
-    exact = sn_cuda_array{c->positions, SN_CUDA_FLOAT, 0, 0};
-    job.copies = make_target(&c->output.positions, job.vertex_count);
-  }
-  target from = make_target(&exact, job.vertex_count);
+  target from = positions_to_read(c, &job.copies);
   job.positions = from.data, job.stride = from.stride, job.pitch = from.pitch;
   job.characters_per_block = 32;
   while (sn_cuda_blocks(c->count, job.characters_per_block) > 65535) job.characters_per_block *= 2;

@@ -4,6 +4,7 @@
 // vertices leave it as whole stretches of the output. So every byte of the output is written once, and of the
 // input only palettes are read again for every tile.
 #include "cuda/async.h"
+#include "cuda/blend.h"
 #include "cuda/store.h"
 #include "runtime/vertex.h"
 
@@ -135,25 +136,6 @@ static __device__ __forceinline__ void sum_corrections(const skin_job &job, uint
 
 // ---- blends ---------------------------------------------------------------------------------------------------------------
 
-// sum_k w_k M_k, as columns of four
-template <int K>
-static __device__ __forceinline__ void blend_matrices(const vertex<K> &v, const float4 *palette, const uint32_t *entries,
-                                                      float b[16]) {
-  float4 rows[3] = {};
-#pragma unroll
-  for (int k = 0; k < K; k++) {
-    if (k >= v.influences) break;
-#pragma unroll
-    for (int r = 0; r < 3; r++) {
-      float4 m = palette[entries[k] + r];
-      rows[r].x += v.weights[k] * m.x, rows[r].y += v.weights[k] * m.y;
-      rows[r].z += v.weights[k] * m.z, rows[r].w += v.weights[k] * m.w;
-    }
-  }
-#pragma unroll
-  for (int r = 0; r < 3; r++) b[r] = rows[r].x, b[4 + r] = rows[r].y, b[8 + r] = rows[r].z, b[12 + r] = rows[r].w;
-}
-
 // sum_k w_k s_k q_k, s_k = -1 where q_k lies in the other hemisphere than the pivot, the first joint. About centres only the
 // real part, which is the last row.
 template <int K, int ROWS, bool COMPARE>
@@ -180,7 +162,7 @@ static __device__ __forceinline__ void blend_stretches(const skin_job &job, cons
   const uint16_t *joints = job.tiles.joints + job.tiles.first_joint[tile];
   uint32_t entries[K];
   for (int k = 0; k < K; k++) entries[k] = 3 * (staged ? joints[v.entries[k] / ROWS] : v.entries[k] / ROWS);
-  blend_matrices<K>(v, job.stretches + (size_t)character * job.palette_count * 3, entries, b);
+  blend_matrices<K>(v.weights, v.influences, job.stretches + (size_t)character * job.palette_count * 3, entries, b);
 }
 
 // `late`: a displacement that is limited after the blend; NULL: none.
@@ -189,7 +171,7 @@ static __device__ __forceinline__ void move_linear(const vertex<K> &v, const flo
                                                    const float n[3], const float *late, float limit, float position[3],
                                                    float normal[3]) {
   float b[16];
-  blend_matrices<K>(v, palette, v.entries, b);
+  blend_matrices<K>(v.weights, v.influences, palette, v.entries, b);
   sn_rt_transform(b, p, position);
   if (late) sn_rt_move_limited(b, late, limit, position);
   if (NORMALS) sn_rt_transform_normal(b, n, normal), sn_rt_normalise(normal);
@@ -231,7 +213,7 @@ static __device__ __forceinline__ void move_centre(const skin_job &job, const ve
                                                    const float n[3], float position[3], float normal[3]) {
   float q[8], b[16], stretch[16], rest[3] = {n[0], n[1], n[2]};
   sum_rotations<K, centre_rows>(job, v, palette, q);
-  blend_matrices<K>(v, palette, v.entries, b);
+  blend_matrices<K>(v.weights, v.influences, palette, v.entries, b);
   if (STRETCH) blend_stretches<K, centre_rows>(job, v, tile, STAGED, character, stretch);
   sn_rt_apply_centre(b, q, STRETCH ? stretch : NULL, v.centre, p, position);
   if (!NORMALS) return;

@@ -7,7 +7,7 @@
 #include "runtime/format.h"
 #include "sinew/model.h"
 
-static sn_rt_entry *entry_of(const sn_model *model, const char *name) {
+static inline sn_rt_entry *entry_of(const sn_model *model, const char *name) {
   sn_rt_header *h = (sn_rt_header *)(void *)model->bytes;
   sn_rt_entry *entries = (sn_rt_entry *)(void *)(model->bytes + sizeof *h);
   for (uint32_t s = 0; s < h->section_count; s++)
@@ -16,7 +16,7 @@ static sn_rt_entry *entry_of(const sn_model *model, const char *name) {
   return NULL;
 }
 
-static void refuses(const sn_model *model, const char *message) {
+static inline void refuses(const sn_model *model, const char *message) {
   sn_rt_model opened;
   sn_rt_error error;
   assert_true(sn_model_seal(model->bytes, model->size));

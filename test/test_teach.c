@@ -94,8 +94,45 @@ static void test_who_is_taught(void **state) {
   sn_examples_free(&arm);
 }
 
+// Torques and named values have a row for every lesson, behind those of the frames.
+static void test_what_frames_bring(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples e = athlete(&ctx, SN_MOTION_OWN);
+  skin_frames(&ctx, &e, "lbs:weights=given");
+  trained without = train(&ctx, &e, "rotreg:bones=20,remainder=auto", "all");
+  int joint_count = e.skeleton.joint_count;
+  sn_torques torques = {.joint_count = joint_count, .frame_count = frames};
+  torques.values = calloc((size_t)frames * (size_t)joint_count, sizeof *torques.values);
+  torques.has = calloc((size_t)joint_count, sizeof *torques.has);
+  for (int j = 0; j < joint_count; j++) torques.has[j] = true;
+  for (int n = 0; n < frames * joint_count; n++) torques.values[n] = n;
+  e.torques = torques;
+  sn_keys all, none;
+  sn_rotreg_lessons lessons;
+  assert_ok(&ctx, sn_values_new(&ctx, 1, frames, &e.values));
+  e.values.rest[0] = 0.25;
+  assert_ok(&ctx, sn_keys_parse(&ctx, "all", frames, 1, &all, &none));
+  assert_ok(&ctx, sn_rotreg_teach(&ctx, &e, &all, NULL, true, &lessons));
+  assert_true(lessons.count > 0);
+  assert_int_equal(lessons.examples.torques.frame_count, frames + lessons.count);
+  assert_int_equal(lessons.examples.values.frame_count, frames + lessons.count);
+  for (int k = 0; k < lessons.count; k++) {
+    assert_near(sn_torque(&lessons.examples.torques, frames + k, 1), 1 + joint_count * (frames - 1) / 2.0, 1e-9);
+    assert_near(lessons.examples.values.values[frames + k], 0.25, 0);
+  }
+  sn_rotreg_lessons_free(&lessons), sn_keys_free(&all), sn_keys_free(&none), sn_values_free(&e.values);
+  trained with = train(&ctx, &e, "rotreg:bones=20,remainder=auto", "all");
+  assert_int_equal(with.bytes.size, without.bytes.size);
+  assert_memory_equal(with.bytes.bytes, without.bytes.bytes, with.bytes.size);
+  release(&with), release(&without);
+  e.torques = (sn_torques){0};
+  free(torques.values), free(torques.has);
+  sn_examples_free(&e);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_lessons_are_the_skins),
-                                     cmocka_unit_test(test_who_is_taught)};
+                                     cmocka_unit_test(test_who_is_taught), cmocka_unit_test(test_what_frames_bring)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,31 +100,52 @@ static sn_status list_keys(sn_context *ctx, const sn_keys *keys, int frames, sn_
   return SN_OK;
 }
 
-// Every joint bears its mean load.
-static sn_status add_loads(sn_context *ctx, const sn_torque_loads *loads, const sn_keys *keys,
-                           sn_rotreg_lessons *out) {
-  size_t joint_count = (size_t)loads->joint_count, poses = (size_t)keys->count,
-         frames = (size_t)out->keys.frames[poses];
-  sn_torques *torques = &out->examples.torques;
-  double *values = SN_NEW(ctx, &out->memory, double, (frames + (size_t)out->count) * joint_count);
+// `count` numbers of every frame, and behind them `own` for each of `lessons` more.
+static double *extend(sn_context *ctx, sn_arena *memory, const double *numbers, int count, int frames,
+                      const double *own, int lessons) {
+  size_t row = (size_t)count, used = (size_t)frames * row;
+  double *out = SN_NEW(ctx, memory, double, used + (size_t)lessons * row);
+  if (!out) return NULL;
+  memcpy(out, numbers, used * sizeof *out);
+  for (size_t k = 0; k < (size_t)lessons; k++) memcpy(out + used + k * row, own, row * sizeof *out);
+  return out;
+}
+
+// The mean of `count` numbers over poses.
+static double *mean_of(sn_context *ctx, sn_arena *memory, const double *numbers, int count, const int *poses,
+                       int pose_count) {
+  double *out = SN_NEW(ctx, memory, double, count);
+  for (int k = 0; out && k < pose_count; k++)
+    for (int j = 0; j < count; j++)
+      out[j] += numbers[(size_t)(poses ? poses[k] : k) * (size_t)count + (size_t)j] / pose_count;
+  return out;
+}
+
+// Every joint bears its mean torque.
+static sn_status add_torques(sn_context *ctx, const sn_keys *keys, sn_rotreg_lessons *out) {
+  sn_torques *t = &out->examples.torques;
+  const double *own = mean_of(ctx, &out->memory, t->values, t->joint_count, keys->frames, keys->count);
+  if (!own) return ctx->error.status;
+  t->values = extend(ctx, &out->memory, t->values, t->joint_count, t->frame_count, own, out->count);
+  t->frame_count += out->count;
+  return t->values ? SN_OK : ctx->error.status;
+}
+
+static sn_status add_loads(sn_context *ctx, const sn_torque_loads *loads, sn_rotreg_lessons *out) {
+  const double *own = mean_of(ctx, &out->memory, loads->x, loads->joint_count, NULL, loads->pose_count);
+  if (!own) return ctx->error.status;
   out->loads = *loads;
-  out->loads.pose_count = out->keys.count;
-  out->loads.x = SN_NEW(ctx, &out->memory, double, (size_t)out->keys.count *joint_count);
-  if (!values || !out->loads.x) return ctx->error.status;
-  memcpy(values, torques->values, frames * joint_count * sizeof *values);
-  memcpy(out->loads.x, loads->x, poses * joint_count * sizeof *loads->x);
-  for (size_t j = 0; j < joint_count; j++) {
-    double mean = 0, value = 0;
-    for (size_t k = 0; k < poses; k++) {
-      mean += loads->x[k * joint_count + j] / (double)poses;
-      value += sn_torque(torques, keys->frames[k], (int)j) / (double)poses;
-    }
-    for (size_t k = 0; k < (size_t)out->count; k++) {
-      out->loads.x[(poses + k) * joint_count + j] = mean, values[(frames + k) * joint_count + j] = value;
-    }
-  }
-  torques->values = values, torques->frame_count += out->count;
-  return SN_OK;
+  out->loads.x = extend(ctx, &out->memory, loads->x, loads->joint_count, loads->pose_count, own, out->count);
+  out->loads.pose_count += out->count;
+  return out->loads.x ? SN_OK : ctx->error.status;
+}
+
+// The skin knows nothing of named values: they are those of the rest mesh.
+static sn_status add_values(sn_context *ctx, sn_rotreg_lessons *out) {
+  sn_values *v = &out->examples.values;
+  v->values = extend(ctx, &out->memory, v->values, v->count, v->frame_count, v->rest, out->count);
+  v->frame_count += out->count;
+  return v->values ? SN_OK : ctx->error.status;
 }
 
 // The blend by which the skin leaves less, of linear and dual-quaternion ones, and what it leaves. `out` NULL turns: linear.
@@ -203,7 +224,9 @@ sn_status sn_rotreg_teach(sn_context *ctx, const sn_examples *examples, const sn
     out->count = lesson_count;
     status = copy_frames(ctx, examples, out->count, &out->examples);
     if (status == SN_OK) status = list_keys(ctx, keys, examples->frames.frame_count, out);
-    if (status == SN_OK && loads) status = add_loads(ctx, loads, keys, out);
+    if (status == SN_OK && examples->torques.values) status = add_torques(ctx, keys, out);
+    if (status == SN_OK && examples->values.count > 0) status = add_values(ctx, out);
+    if (status == SN_OK && loads) status = add_loads(ctx, loads, out);
     if (status == SN_OK) status = write_lessons(ctx, &scratch, keys, turns, out);
   }
   sn_arena_free(&scratch);

@@ -6,6 +6,31 @@ add_library(sinew-cuda-host OBJECT src/cuda/tiles.c src/cuda/octets.c src/cuda/p
 target_include_directories(sinew-cuda-host PRIVATE include src)
 
 include(CheckLanguage)
+
+# The kernels as C++ on the processor (test/cuda/emulated), under the sanitizers: CI has no GPU.
+check_language(CXX)
+if(SINEW_TESTS AND CMAKE_CXX_COMPILER AND NOT SINEW_SANITIZE AND NOT SINEW_SCALAR AND NOT SINEW_FUZZ)
+  enable_language(CXX)
+  file(GLOB emulated_sources CONFIGURE_DEPENDS src/cuda/*.cu)
+  list(REMOVE_ITEM emulated_sources ${CMAKE_SOURCE_DIR}/src/cuda/time.cu) # there is nothing to time
+  set(emulated ${CMAKE_SOURCE_DIR}/test/cuda/emulated)
+  foreach(source ${emulated_sources} ${CMAKE_SOURCE_DIR}/test/cuda/test_cuda.cu)
+    get_filename_component(name ${source} NAME_WE)
+    set(made ${CMAKE_BINARY_DIR}/emulated/${name}.cpp)
+    add_custom_command(OUTPUT ${made} DEPENDS ${source} ${emulated}/launches.sed
+                       COMMAND sed -E -f ${emulated}/launches.sed ${source} > ${made})
+    list(APPEND emulated_made ${made})
+  endforeach()
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/emulated)
+  add_executable(sinew-cuda-emulated ${emulated}/emulated.cpp ${emulated_made} $<TARGET_OBJECTS:sinew-cuda-host>)
+  target_include_directories(sinew-cuda-emulated PRIVATE ${emulated} include src)
+  target_compile_features(sinew-cuda-emulated PRIVATE cxx_std_17)
+  target_compile_options(sinew-cuda-emulated PRIVATE -O1 -g1 -ffp-contract=off -Wno-unknown-pragmas -include cuda_runtime.h
+                         -fsanitize=address,undefined -fno-sanitize-recover=all)
+  target_link_options(sinew-cuda-emulated PRIVATE -fsanitize=address,undefined)
+  target_link_libraries(sinew-cuda-emulated PRIVATE sinew-runtime)
+endif()
+
 if(SINEW_CUDA AND NOT SINEW_SANITIZE AND NOT SINEW_SCALAR AND NOT SINEW_FUZZ)
   check_language(CUDA)
 endif()

@@ -19,7 +19,7 @@ static evaluated evaluate(sn_rt_model *model) {
   evaluated e = {calloc(model->info.vertex_count, 12), calloc(model->info.vertex_count, 12),
                  calloc(1, sn_rt_scratch_size(model))};
   float(*joints)[12] = calloc(model->info.joint_count, sizeof *joints), *torques = calloc(model->info.joint_count, 4);
-  sn_cuda_pose(model, 3, joints, torques, NULL);
+  sn_cuda_pose(model, 3, joints, torques, NULL, NULL);
   sn_rt_input input = {.joints = (const float(*)[12])joints, .torques = torques};
   sn_rt_output output = {.positions = e.positions[0], .normals = e.normals[0]};
   assert_true(sn_rt_use_path(model, SN_RT_PATH_SCALAR));

@@ -5,7 +5,7 @@
 //
 //     sn_cuda_upload        once: an opened model (sinew/runtime.h) to the current device
 //     sn_cuda_scratch_size  once per size of a crowd: device memory that an evaluation works in
-//     sn_cuda_evaluate      per frame: joints, torques or controls of all characters -> positions and normals
+//     sn_cuda_evaluate      per frame: joints, torques, values or controls of all characters -> positions and normals
 //
 // Lifetimes.  An uploaded model is a copy: the bytes it was opened from may go. It belongs to the device that was current.
 // Threads and streams.  An uploaded model is read only: several streams may evaluate it at once, each with scratch memory
@@ -49,6 +49,7 @@ typedef struct sn_cuda_input {
   const float *joints;   // [character][joint_count][12]: as sn_rt_input.joints; 16-byte aligned
   const float *controls; // [character][control_count][3]
   const float *torques;  // [character][joint_count]
+  const float *values;   // [character][value_count]
 } sn_cuda_input;
 
 typedef enum sn_cuda_type { SN_CUDA_FLOAT = 0, SN_CUDA_HALF = 1 } sn_cuda_type;

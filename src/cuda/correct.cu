@@ -8,9 +8,10 @@ enum { lanes = 32, warps = 4 }; // characters whose values lie side by side
 
 struct values_job {
   sn_rt_pose_spaces spaces;
-  uint32_t joint_count, field_count, basis_count, most_axes, most_terms;
+  uint32_t field_count, basis_count, most_axes, most_terms;
   uint32_t group; // characters whose values lie side by side
-  const float *turns; // [character][joint][8]
+  const float *turns; // [character]: [joint][8], then the named values
+  size_t turn_floats; // of a character
   float *values;      // [character / group][basis][group]
 };
 
@@ -36,10 +37,28 @@ static __global__ void __launch_bounds__(warps *lanes) values_kernel(const __gri
   extern __shared__ double shared[];
   double *axes = shared + threadIdx.x / lanes * (job.most_axes + job.most_terms), *terms = axes + job.most_axes;
   const uint32_t n = blockIdx.x;
-  const float *turns = job.turns + 8 * (size_t)n * job.joint_count;
+  const float *turns = job.turns + n * job.turn_floats;
   float *values = job.values + (size_t)(n / job.group) * job.basis_count * job.group + n % job.group;
   for (uint32_t index = threadIdx.x / lanes; index < job.field_count; index += warps)
     evaluate_field(job, job.spaces.fields + index, turns, axes, terms, values);
+}
+
+// Named values behind a character's turns.
+static __global__ void load_values_kernel(size_t count, uint32_t value_count, const float *values, const float (*ranges)[2],
+                                          size_t turn_floats, float *turns) {
+  size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (at >= count * value_count) return;
+  size_t character = at / value_count, v = at % value_count;
+  turns[(character + 1) * turn_floats - value_count + v] = sn_rt_value_in_span(ranges[v], values[at]);
+}
+
+static void load_values(const crowd *c) {
+  const sn_cuda_model *m = c->model;
+  size_t all = (size_t)c->count * m->info.value_count;
+  if (!all) return;
+  load_values_kernel<<<sn_cuda_blocks(all, warps * lanes), warps * lanes, 0, c->stream>>>(
+    c->count, m->info.value_count, c->input.values, (const float(*)[2])m->sections[SN_SECTION_VALUE_RANGES], sn_cuda_turn_floats(m),
+    c->turns);
 }
 
 size_t sn_cuda_correct_shared(const sn_cuda_model *model) {
@@ -49,14 +68,15 @@ size_t sn_cuda_correct_shared(const sn_cuda_model *model) {
 cudaError_t sn_cuda_correct(const crowd *c) {
   const sn_cuda_model *m = c->model;
   if (!m->basis_count) return cudaSuccess;
+  load_values(c);
   values_job job = {};
   job.spaces.fields = (const sn_rt_field *)m->sections[SN_SECTION_CORRECT_FIELDS];
   job.spaces.joints = (const uint16_t *)m->sections[SN_SECTION_CORRECT_JOINTS];
   job.spaces.numbers = (const double *)m->sections[SN_SECTION_CORRECT_NUMBERS];
   job.spaces.references = (const sn_rt_reference *)m->sections[SN_SECTION_JOINT_REFERENCE];
-  job.joint_count = m->info.joint_count, job.field_count = m->field_count, job.basis_count = m->basis_count;
+  job.spaces.joint_count = m->info.joint_count, job.field_count = m->field_count, job.basis_count = m->basis_count;
   job.most_axes = m->most_axes, job.most_terms = m->most_terms,
-  job.group = sn_cuda_skins_in_passes(m, c->count) ? SN_CUDA_PASS : 8, job.turns = c->turns, job.values = c->values;
+  job.group = sn_cuda_skins_in_passes(m, c->count) ? SN_CUDA_PASS : 8, job.turns = c->turns, job.turn_floats = sn_cuda_turn_floats(m), job.values = c->values;
   size_t shared = sn_cuda_correct_shared(m);
   cudaError_t said = cudaFuncSetAttribute((const void *)values_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
   if (said != cudaSuccess) return said;

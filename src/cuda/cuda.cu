@@ -107,7 +107,7 @@ static const sn_rt_section_id palette_sections[] = {
   SN_SECTION_DRIVE_KEYS,      SN_SECTION_DRIVE_SOLVE,   SN_SECTION_DRIVE_TORQUES,   SN_SECTION_DRIVE_PAIRS, SN_SECTION_DRIVE_CENTRE,
   SN_SECTION_CONTROL_FRAMES,  SN_SECTION_CONTROL_MAP,   SN_SECTION_CONTROL_CENTRES, SN_SECTION_CONTROL_SOLVE,
   SN_SECTION_CORRECT_FIELDS,  SN_SECTION_CORRECT_JOINTS, SN_SECTION_CORRECT_NUMBERS,
-  SN_SECTION_DRIVE_OFFSETS};
+  SN_SECTION_DRIVE_OFFSETS,   SN_SECTION_VALUE_RANGES};
 
 struct layouts {
   sn_cuda_tiles tiles;
@@ -158,8 +158,6 @@ static void read_heads(const sn_rt_model *model, sn_cuda_model *out) {
 static const char *find_unsupported(const sn_rt_model *model, const sn_cuda_model *uploaded) {
   const sn_rt_correct_head *head = (const sn_rt_correct_head *)model->sections[SN_SECTION_CORRECT_HEAD];
   if (model->info.correct != SN_RT_CORRECT_NONE && head->weighted) return "weighted pose-space deformation";
-  if (model->info.value_count) return "a pose space of named values";
-  if (!model->info.joint_count && model->info.drive == SN_RT_DRIVE_JOINTS) return "a model without joints";
   if (sn_cuda_correct_shared(uploaded) > uploaded->most_shared) return "a pose space of so many poses";
   if (model->info.drive == SN_RT_DRIVE_CONTROLS &&
       sn_cuda_control_shared(&uploaded->control, model->info.palette_count, model->info.control_count) > uploaded->most_shared)
@@ -253,7 +251,8 @@ static size_t lay_out(crowd *c, scratch *s) {
   take(s, c->dualquats, turned ? rows * entries : 0);
   take(s, c->stretches, turned ? 3 * entries : 0);
   take(s, c->stretched, turned ? c->count : 0);
-  take(s, c->turns, m->sections[SN_SECTION_JOINT_REFERENCE] ? 8ull * m->info.joint_count * c->count : 0);
+  bool turns = m->sections[SN_SECTION_JOINT_REFERENCE] || m->info.value_count;
+  take(s, c->turns, turns ? sn_cuda_turn_floats(m) * c->count : 0);
   take(s, c->values, m->basis_count * padded);
   take(s, c->drive, sn_cuda_drive_floats(m, c->count));
   take(s, c->positions, exact ? (size_t)c->count * m->info.vertex_count * 3 : 0);
@@ -285,6 +284,8 @@ static sn_cuda_status check_arguments(const crowd *c, const void *memory, size_t
     return fail(error, SN_CUDA_BAD_ARGUMENT, "the model needs its %u control points", info->control_count);
   if (info->torque_count && !c->input.torques)
     return fail(error, SN_CUDA_BAD_ARGUMENT, "the model needs the torques of its %u joints", info->torque_count);
+  if (info->value_count && !c->input.values)
+    return fail(error, SN_CUDA_BAD_ARGUMENT, "the model needs its %u named values", info->value_count);
   if (!c->output.positions.data) return fail(error, SN_CUDA_BAD_ARGUMENT, "there is no place for the positions");
   if (bad_array(&c->output.positions, info->vertex_count) || bad_array(&c->output.normals, info->vertex_count))
     return fail(error, SN_CUDA_BAD_ARGUMENT,

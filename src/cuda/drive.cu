@@ -31,11 +31,11 @@ static __device__ __forceinline__ void store_rows(const float columns[16], float
 
 // One thread per character: a joint's sign depends on its parent's.
 static __global__ void turn_kernel(uint32_t characters, uint32_t joint_count, const float *joints,
-                                   const sn_rt_reference *references, float *turns) {
+                                   const sn_rt_reference *references, size_t turn_floats, float *turns) {
   uint32_t n = blockIdx.x * blockDim.x + threadIdx.x;
   if (n >= characters) return;
   const float *own = joints + (size_t)n * joint_count * 12;
-  float *all = turns + (size_t)n * joint_count * 8;
+  float *all = turns + n * turn_floats;
   for (uint32_t k = 0; k < joint_count; k++) {
     sn_rt_reference r = references[k];
     const float none[4] = {0, 0, 0, 1};
@@ -51,7 +51,8 @@ static cudaError_t make_turns(const crowd *c) {
   if (!m->sections[SN_SECTION_JOINT_REFERENCE] || !m->info.joint_count) return cudaSuccess;
   // Few characters to a block: their chains are long, and there are many multiprocessors.
   turn_kernel<<<sn_cuda_blocks(c->count, 32), 32, 0, c->stream>>>(
-    c->count, m->info.joint_count, c->input.joints, section<sn_rt_reference>(m, SN_SECTION_JOINT_REFERENCE), c->turns);
+    c->count, m->info.joint_count, c->input.joints, section<sn_rt_reference>(m, SN_SECTION_JOINT_REFERENCE), sn_cuda_turn_floats(m),
+    c->turns);
   return cudaGetLastError();
 }
 
@@ -72,6 +73,13 @@ static cudaError_t copy_joints(const crowd *c) {
   copy_joints_kernel<<<sn_cuda_blocks(rows, threads), threads, 0, c->stream>>>(
     c->count, info->joint_count, info->palette_count, (const float4 *)c->input.joints, c->palette);
   return cudaGetLastError();
+}
+
+// Without joints there is one matrix, the identity: only displacements move the rest mesh.
+static __global__ void still_kernel(uint32_t characters, float4 *palette) {
+  uint32_t n = blockIdx.x * blockDim.x + threadIdx.x;
+  if (n >= characters) return;
+  for (int r = 0; r < 3; r++) palette[3 * (size_t)n + r] = make_float4(r == 0, r == 1, r == 2, 0);
 }
 
 // One thread per character: an extra joint may be made from those before it.
@@ -97,6 +105,10 @@ static __global__ void extra_kernel(uint32_t characters, uint32_t joint_count, u
 static cudaError_t drive_joints(const crowd *c) {
   const sn_rt_info *info = &c->model->info;
   if (!c->palette) return cudaSuccess;
+  if (!info->joint_count) {
+    still_kernel<<<sn_cuda_blocks(c->count, threads), threads, 0, c->stream>>>(c->count, c->palette);
+    return cudaGetLastError();
+  }
   cudaError_t said = copy_joints(c);
   if (said != cudaSuccess) return said;
   extra_kernel<<<sn_cuda_blocks(c->count, 32), 32, 0, c->stream>>>(c->count, info->joint_count, info->palette_count,
@@ -415,6 +427,7 @@ struct split_job {
   uint32_t characters, joint_count, palette_count;
   const float4 *palette;
   const float *turns; // NULL: signs are compared at every vertex
+  size_t turn_floats; // of a character
   const float *rest;  // [joint][12] or NULL
   const sn_rt_extra *extra;
   float4 *dualquats, *stretches;
@@ -432,7 +445,7 @@ static __device__ __forceinline__ bool split_entry(const split_job &job, size_t 
     centre[c] = e >= job.joint_count ? job.extra[e - job.joint_count].centre[c] : job.rest ? job.rest[12 * e + 4 * c + 3] : 0;
   bool rigid = sn_rt_split_matrix(m, centre, common, q, stretch);
   if (job.turns) {
-    const float *turn = job.turns + 8 * (character * job.joint_count + joint);
+    const float *turn = job.turns + character * job.turn_floats + 8 * joint;
     if (q[0] * turn[0] + q[1] * turn[1] + q[2] * turn[2] + q[3] * turn[3] < 0)
       for (int n = 0; n < 8; n++) q[n] = -q[n];
   }
@@ -474,6 +487,7 @@ static cudaError_t split_palettes(const crowd *c) {
                    m->info.palette_count,
                    c->matrices,
                    is_signed ? c->turns : NULL,
+                   sn_cuda_turn_floats(m),
                    section<float>(m, SN_SECTION_JOINT_REST),
                    section<sn_rt_extra>(m, SN_SECTION_DRIVE_EXTRA),
                    c->dualquats,

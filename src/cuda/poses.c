@@ -64,7 +64,7 @@ static void pose_controls(const sn_rt_model *model, uint32_t character, float (*
 }
 
 void sn_cuda_pose(const sn_rt_model *model, uint32_t character, float (*joints)[12], float *torques,
-                  float (*controls)[3]) {
+                  float (*controls)[3], float *values) {
   if (joints) pose_joints(model, character, joints);
   if (controls && model->info.control_count) pose_controls(model, character, controls);
   for (uint32_t j = 0; torques && j < model->info.torque_count; j++) {
@@ -72,4 +72,7 @@ void sn_cuda_pose(const sn_rt_model *model, uint32_t character, float (*joints)[
     sn_rt_torque_range(model, j, range);
     torques[j] = range[0] + (range[1] - range[0]) * (0.5f + 0.6f * noise(character, 1000 + j));
   }
+  const float(*ranges)[2] = (const float(*)[2])model->sections[SN_SECTION_VALUE_RANGES];
+  for (uint32_t v = 0; values && v < model->info.value_count; v++)
+    values[v] = ranges[v][0] + (ranges[v][1] - ranges[v][0]) * (0.5f + 0.6f * noise(character, 2000 + v));
 }

@@ -9,13 +9,13 @@
 
 // Device arrays of a measurement; all NULL at first.
 struct stage_set {
-  float *joints, *torques, *controls, *positions, *normals, *copy;
+  float *joints, *torques, *controls, *values, *positions, *normals, *copy;
   void *scratch;
   cudaEvent_t begin, end;
 };
 
 static void free_set(stage_set *s) {
-  void *owned[] = {s->joints, s->torques, s->controls, s->positions, s->normals, s->scratch};
+  void *owned[] = {s->joints, s->torques, s->controls, s->values, s->positions, s->normals, s->scratch};
   for (void *p : owned) cudaFree(p);
   if (s->begin) cudaEventDestroy(s->begin);
   if (s->end) cudaEventDestroy(s->end);
@@ -28,16 +28,19 @@ static cudaError_t send(float **to, const float *from, size_t count) {
 
 static cudaError_t send_poses(const sn_rt_model *model, uint32_t characters, stage_set *s) {
   size_t joint_count = (size_t)characters * model->info.joint_count, controls = (size_t)characters * model->info.control_count;
-  float *host = (float *)calloc(13 * joint_count + 3 * controls + 1, sizeof(float));
+  size_t values = (size_t)characters * model->info.value_count;
+  float *host = (float *)calloc(13 * joint_count + 3 * controls + values + 1, sizeof(float));
   if (!host) return cudaErrorMemoryAllocation;
-  float *torques = host + 12 * joint_count, *points = torques + joint_count;
+  float *torques = host + 12 * joint_count, *points = torques + joint_count, *named = points + 3 * controls;
   for (uint32_t n = 0; n < characters; n++) {
     sn_cuda_pose(model, n, (float(*)[12])(host + 12ull * n * model->info.joint_count),
-                 torques + (size_t)n * model->info.joint_count, (float(*)[3])(points + 3ull * n * model->info.control_count));
+                 torques + (size_t)n * model->info.joint_count, (float(*)[3])(points + 3ull * n * model->info.control_count),
+                 named + (size_t)n * model->info.value_count);
   }
   cudaError_t said = send(&s->joints, host, 12 * joint_count);
   if (said == cudaSuccess) said = send(&s->torques, torques, joint_count);
   if (said == cudaSuccess) said = send(&s->controls, points, 3 * controls);
+  if (said == cudaSuccess) said = send(&s->values, named, values);
   free(host);
   return said;
 }
@@ -65,7 +68,7 @@ sn_cuda_status sn_cuda_time(const sn_rt_model *model, uint32_t characters, doubl
   cudaError_t said = send_poses(model, characters, &s);
   if (said == cudaSuccess) said = cudaMalloc((void **)&s.positions, array);
   if (said == cudaSuccess) said = cudaMalloc((void **)&s.normals, array);
-  sn_cuda_input input = {s.joints, s.controls, s.torques};
+  sn_cuda_input input = {s.joints, s.controls, s.torques, s.values};
   sn_cuda_output output = {{s.positions, SN_CUDA_FLOAT, 0, 0}, {s.normals, SN_CUDA_FLOAT, 0, 0}};
   size_t scratch = sn_cuda_scratch_size(uploaded, characters, &output);
   if (said == cudaSuccess) said = cudaMalloc(&s.scratch, scratch ? scratch : 1);

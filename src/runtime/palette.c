@@ -5,6 +5,7 @@
 
 #include "runtime/drive.h"
 #include "runtime/dualquat.h"
+#include "runtime/pose_space.h"
 
 // Palette matrices are kept as four columns of four floats.
 static void load_matrix(const float row_major[12], float columns[16]) {
@@ -83,14 +84,10 @@ static void make_dualquats(const sn_rt_model *model, const sn_rt_scratch *s) {
 
 // ---- named values ---------------------------------------------------------------------------------------------------------
 
-// From 0 to SN_RT_VALUE_SPAN over the range of the training, behind the turns; what is no number is the least.
+// Behind the turns.
 static void load_values(const sn_rt_model *model, const float *values, float *out) {
   const float(*ranges)[2] = model->sections[SN_SECTION_VALUE_RANGES];
-  for (uint32_t v = 0; v < model->info.value_count; v++) {
-    float low = ranges[v][0], high = ranges[v][1];
-    float value = values[v] > low ? values[v] < high ? values[v] : high : low;
-    out[v] = SN_RT_VALUE_SPAN * ((value - low) / (high - low));
-  }
+  for (uint32_t v = 0; v < model->info.value_count; v++) out[v] = sn_rt_value_in_span(ranges[v], values[v]);
 }
 
 // ---- wide entries -----------------------------------------------------------------------------------------------------------

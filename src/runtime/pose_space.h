@@ -68,6 +68,12 @@ SN_RT_BOTH double sn_rt_kernel_of(uint32_t kernel, double d2, double width) {
   }
 }
 
+// A named value from 0 to SN_RT_VALUE_SPAN over the range of the training; what is no number is the least.
+SN_RT_BOTH float sn_rt_value_in_span(const float range[2], float value) {
+  float low = range[0], high = range[1], inside = value > low ? value < high ? value : high : low;
+  return SN_RT_VALUE_SPAN * ((inside - low) / (high - low));
+}
+
 // Component c of the field's pose vector; `turns` are [joint][8], then the values from 0 to SN_RT_VALUE_SPAN.
 SN_RT_BOTH float sn_rt_component(const sn_rt_pose_spaces *s, const sn_rt_field *f, const float *turns, uint32_t c) {
   uint32_t turned = 3 * f->joint_count;

@@ -35,9 +35,9 @@ static std::vector<uint64_t> read_file(const char *path) { // 8-byte aligned
 
 // A crowd's inputs on both sides.
 struct inputs {
-  std::vector<float> joints, torques, controls;
-  float *device_joints = NULL, *device_torques = NULL, *device_controls = NULL;
-  ~inputs() { cudaFree(device_joints), cudaFree(device_torques), cudaFree(device_controls); }
+  std::vector<float> joints, torques, controls, values;
+  float *device_joints = NULL, *device_torques = NULL, *device_controls = NULL, *device_values = NULL;
+  ~inputs() { cudaFree(device_joints), cudaFree(device_torques), cudaFree(device_controls), cudaFree(device_values); }
 };
 
 static void send(float **to, const std::vector<float> &from) {
@@ -50,14 +50,17 @@ static void make_inputs(const sn_rt_model *model, uint32_t characters, inputs *i
   in->joints.resize((size_t)characters * info->joint_count * 12 + 12);
   in->torques.resize((size_t)characters * info->joint_count + 1);
   in->controls.resize((size_t)characters * info->control_count * 3 + 3);
+  in->values.resize((size_t)characters * info->value_count + 1);
   for (uint32_t n = 0; n < characters; n++) {
     sn_cuda_pose(model, n, (float(*)[12])(in->joints.data() + 12ull * n * info->joint_count),
                  in->torques.data() + (size_t)n * info->joint_count,
-                 (float(*)[3])(in->controls.data() + 3ull * n * info->control_count));
+                 (float(*)[3])(in->controls.data() + 3ull * n * info->control_count),
+                 in->values.data() + (size_t)n * info->value_count);
   }
   send(&in->device_joints, in->joints);
   send(&in->device_torques, in->torques);
   send(&in->device_controls, in->controls);
+  send(&in->device_values, in->values);
 }
 
 static void evaluate_scalar(const sn_rt_model *model, const inputs *in, uint32_t n, std::vector<float> *positions,
@@ -69,6 +72,7 @@ static void evaluate_scalar(const sn_rt_model *model, const inputs *in, uint32_t
   input.joints = (const float(*)[12])(in->joints.data() + 12ull * n * info->joint_count);
   input.torques = in->torques.data() + (size_t)n * info->joint_count;
   input.controls = (const float(*)[3])(in->controls.data() + 3ull * n * info->control_count);
+  input.values = in->values.data() + (size_t)n * info->value_count;
   sn_rt_output output = {};
   output.positions = positions->data(), output.normals = normals->data();
   sn_rt_error error;
@@ -113,7 +117,7 @@ static result run(const char *name, const sn_rt_model *model, sn_cuda_model *upl
   char *device[2];
   for (int k = 0; k < 2; k++) cudaMalloc((void **)&device[k], bytes), cudaMemset(device[k], 0xff, bytes);
   sn_cuda_output output = {{device[0], type, stride, pitch}, {device[1], type, stride, pitch}};
-  sn_cuda_input input = {in.device_joints, in.device_controls, in.device_torques};
+  sn_cuda_input input = {in.device_joints, in.device_controls, in.device_torques, in.device_values};
   size_t scratch_size = sn_cuda_scratch_size(uploaded, characters, &output);
   void *scratch;
   cudaMalloc(&scratch, scratch_size + 1);

@@ -115,7 +115,9 @@ static inline cudaError_t cudaMemcpy(void *to, const void *from, size_t size, in
   return memcpy(to, from, size), cudaSuccess;
 }
 static inline cudaError_t cudaMemset(void *to, int byte, size_t size) { return memset(to, byte, size), cudaSuccess; }
-static inline cudaError_t cudaMemsetAsync(void *to, int byte, size_t size, cudaStream_t) { return cudaMemset(to, byte, size); }
+static inline cudaError_t cudaMemsetAsync(void *to, int byte, size_t size, cudaStream_t) {
+  return cudaMemset(to, byte, size);
+}
 static inline cudaError_t cudaGetDevice(int *out) { return *out = 0, cudaSuccess; }
 static inline cudaError_t cudaGetDeviceCount(int *out) { return *out = 1, cudaSuccess; }
 static inline cudaError_t cudaGetLastError() { return cudaSuccess; }

@@ -235,7 +235,7 @@ static void what_cannot_take_a_pose_says_so(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "arm", 12, 700);
-  static const char *const specs[] = {"rotreg:bones=4", "psd:space=whole,weighted=1", "psd:order=forward"};
+  static const char *const specs[] = {"rotreg:bones=4", "psd:order=forward"};
   sn_keys one, rest;
   sn_model more;
   assert_ok(&ctx, sn_keys_parse(&ctx, "9", 12, 1, &one, NULL));

@@ -38,6 +38,21 @@ typedef struct sn_model_section {
   bool required; // a runtime that does not know the section refuses the model
 } sn_model_section;
 
+// Bases from `common` on are of groups of rows, if there are any: those of group g, first[g] to first[g + 1] - 1, move the rows of that group
+// alone, so that the groups' displacements share places.
+typedef struct sn_basis_groups {
+  int common;
+  const int *first, *group_of; // of every group, and one more; of every row. NULL: no groups
+} sn_basis_groups;
+
+// How many bases of `count` move a row, and which is the n-th; its displacement is in place n.
+static inline int sn_basis_number(const sn_basis_groups *g, int count, int row) {
+  return g->first ? g->common + g->first[g->group_of[row] + 1] - g->first[g->group_of[row]] : count;
+}
+static inline int sn_basis_of(const sn_basis_groups *g, int row, int n) {
+  return g->first && n >= g->common ? g->first[g->group_of[row]] + n - g->common : n;
+}
+
 // The correct slot: displacements of positions and normals, in pose spaces that are sections already.
 typedef struct sn_model_corrections {
   sn_rt_correct kind;
@@ -46,10 +61,11 @@ typedef struct sn_model_corrections {
   int field_count;                 // pose spaces
   sn_model_section pose_spaces[3]; // correct.fields, correct.joints, correct.numbers
   int basis_count, row_count;
-  const float (*deltas)[6];   // basis b moves row r by deltas[b * row_count + r]: x y z, and of the normal
-  const int *rows;            // row of every vertex; NULL: row i is vertex i
-  const float *limits;        // longest displacement of every row; NULL: none
-  bool limit_after;           // limits are of what the blend, a linear one, makes of displacements
+  const float (*deltas)[6]; // the basis in place n moves row r by deltas[n * row_count + r]: x y z, and of the normal
+  sn_basis_groups groups;   // without any basis b is in place b
+  const int *rows;          // row of every vertex; NULL: row i is vertex i
+  const float *limits;      // longest displacement of every row; NULL: none
+  bool limit_after;         // limits are of what the blend, a linear one, makes of displacements
   double least, least_normal; // displacements not longer than these are left out
 } sn_model_corrections;
 

@@ -10,20 +10,27 @@ static double length3(const float *v) {
 
 // The displacement of a vertex by a basis; NULL where it is too small to be stored.
 static const float *kept_delta(const sn_model_corrections *c, int basis, int vertex) {
-  int row = c->rows ? c->rows[vertex] : vertex;
-  const float *d = c->deltas[(size_t)basis * (size_t)c->row_count + (size_t)row];
+  int row = c->rows ? c->rows[vertex] : vertex, place = basis;
+  if (basis >= c->groups.common && c->groups.first) {
+    const int *first = c->groups.first + c->groups.group_of[row];
+    if (basis < first[0] || basis >= first[1]) return NULL;
+    place = c->groups.common + basis - first[0];
+  }
+  const float *d = c->deltas[(size_t)place * (size_t)c->row_count + (size_t)row];
   return length3(d) <= c->least && length3(d + 3) <= c->least_normal ? NULL : d;
 }
 
 // ---- order of the vertices -------------------------------------------------------------------------------------------
 
 typedef struct slot {
+  int group;
   uint64_t bases; // the first 64
   int place, vertex;
 } slot;
 
 static int compare_slots(const void *a, const void *b) {
   const slot *x = a, *y = b;
+  if (x->group != y->group) return x->group < y->group ? -1 : 1;
   return x->bases != y->bases ? (x->bases < y->bases ? -1 : 1) : x->place - y->place;
 }
 
@@ -32,6 +39,7 @@ sn_status sn_correct_arrange(sn_context *ctx, const sn_model_corrections *c, int
   slot *slots = SN_NEW(ctx, &scratch, slot, count);
   for (int n = 0; slots && n < count; n++) {
     slots[n] = (slot){.place = n, .vertex = vertices[n]};
+    if (c->groups.first) slots[n].group = c->groups.group_of[c->rows ? c->rows[vertices[n]] : vertices[n]];
     for (int b = 0; b < c->basis_count && b < 64; b++)
       if (kept_delta(c, b, vertices[n])) slots[n].bases |= (uint64_t)1 << b;
   }

@@ -14,8 +14,10 @@
 const sn_option sn_correct_option_table[] = {
   {"space", SN_OPTION_CHOICE, FIELD(space), "local", 0, 0, "local|whole", SN_OPTION_COMMON,
    "local: a function of each joint's turn, of near joints above all; whole: of all turns at once, as published"},
-  {"ridge", SN_OPTION_REAL, FIELD(ridge), "auto", 1e-12, 1, "auto", SN_OPTION_ADVANCED,
-   "space=local: smoothness, a part of the kernel's trace; auto: by poses left out"},
+  {"ridge", SN_OPTION_REAL, FIELD(ridge), "auto", 1e-12, 1, "0|auto", SN_OPTION_ADVANCED,
+   "space=local: smoothness, a part of the kernel's trace; auto: by poses left out; 0: poses that differ at a "
+   "vertex's "
+   "near joints are met, those that agree there averaged"},
   {"kernel", SN_OPTION_CHOICE, FIELD(kernel), "gauss", 0, 0, "gauss|thinplate|bspline|shepard", SN_OPTION_ADVANCED,
    "of the interpolation in pose space; thinplate has a linear term always, bspline reaches twice as far as the "
    "nearest "
@@ -419,7 +421,7 @@ static sn_status check_options(sn_context *ctx, const sn_correct_options *o, con
   if (o->linear && o->kernel == SN_RBF_SHEPARD)
     return sn_fail(ctx, SN_BAD_INPUT, "kernel=shepard takes no linear term: leave out linear=1");
   if (o->space == SN_SPACE_LOCAL) return check_local(ctx, o);
-  if (o->ridge > 0) return sn_fail(ctx, SN_BAD_INPUT, "ridge goes with space=local");
+  if (o->ridge != SN_RIDGE_AUTO) return sn_fail(ctx, SN_BAD_INPUT, "ridge goes with space=local");
   if (!o->weighted) return SN_OK;
   if (values > 0)
     return sn_fail(ctx, SN_BAD_INPUT, "weighted=1 weighs joints, and values have no weights: leave it out");
@@ -495,9 +497,10 @@ static void after_range(void *user, int64_t begin, int64_t end, int worker) {
   const sn_misses *m = &job->c->misses;
   for (int64_t i = begin; i < end; i++) {
     double sum[3] = {0, 0, 0};
-    for (int b = 0; b < job->out->basis_count; b++) {
-      const float *d = job->out->deltas[(size_t)b * (size_t)m->vertex_count + (size_t)i];
-      double value = job->out->curves[(size_t)b * (size_t)m->pose_count + (size_t)job->pose];
+    for (int n = 0; n < sn_basis_number(&job->out->groups, job->out->basis_count, (int)i); n++) {
+      const float *d = job->out->deltas[(size_t)n * (size_t)m->vertex_count + (size_t)i];
+      size_t basis = (size_t)sn_basis_of(&job->out->groups, (int)i, n);
+      double value = job->out->curves[basis * (size_t)m->pose_count + (size_t)job->pose];
       for (int k = 0; k < 3; k++) sum[k] += value * d[k];
     }
     sn_mat3 a = sn_affine_linear(sn_blend_of(&job->c->model, job->at->scratch, &m->skin, NULL, (int)i));

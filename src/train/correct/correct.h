@@ -8,12 +8,14 @@
 #include "solve/rbf.h"
 #include "train/correct/pose_space.h"
 
-enum { SN_RIDGE_AUTO = 0 };
+enum { SN_RIDGE_AUTO = -1 };
 enum { SN_SIGMA_AUTO = 0, SN_SIGMA_POSE = -1 }; // the words of the option `sigma`
 
 typedef struct sn_correct_options {
   enum { SN_SPACE_LOCAL, SN_SPACE_WHOLE } space; // a function of every joint's turn, or of all turns at once
-  double ridge; // of local pose spaces, as a part of the kernel's trace; SN_RIDGE_AUTO: what poses left out say
+  double
+    ridge; // of local pose spaces, as a part of the kernel's trace; 0: poses that differ at the near joints are met;
+           // SN_RIDGE_AUTO: what poses left out say
   sn_rbf_kernel kernel;
   double sigma; // > 0: width of every kernel; SN_SIGMA_AUTO: the one width with the least leave-one-out error;
                 // SN_SIGMA_POSE: each pose's is a multiple of its distance to the nearest other pose
@@ -88,14 +90,16 @@ typedef struct sn_pose_field {
   double *mix;                    // basis_count * terms, where mixed
 } sn_pose_field;
 
-// The whole slot: basis b of all fields together displaces vertex i by deltas[b * vertex_count + i].
+// The whole slot: basis b of all fields together displaces vertex i by deltas[b * vertex_count + i]; those of groups of vertices by what is in
+// the place that sn_basis_of says.
 typedef struct sn_corrections {
   int field_count, basis_count, vertex_count;
   sn_pose_field *fields;
   float (*deltas)[6];
+  sn_basis_groups groups;
   float *limits;        // longest displacement of every vertex; NULL: none
   bool limit_after;     // ... of what the blend makes of it
-  const double *curves; // basis_count * pose_count, where there are limits: the functions at the poses
+  const double *curves; // basis_count * pose_count, where known: the functions at the poses
   bool pruned;          // what is too small to be stored is zero already
 } sn_corrections;
 
@@ -109,6 +113,16 @@ sn_status sn_eigenskin_fields(sn_context *ctx, sn_arena *memory, const sn_correc
 // Local pose spaces (local.h). `expected`: what is left, squared, at poses left out, of all vertices and poses.
 sn_status sn_local_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_misses *m,
                           const int *joints, int joint_count, sn_corrections *out, double *expected);
+
+// A displacement that matters, by the option `threshold`.
+double sn_correct_least(const sn_correct_options *options, const sn_misses *m);
+// Makes zero what is not worth storing; where there are groups, of their bases. Needs the curves, as do the next two.
+sn_status sn_corrections_prune(sn_context *ctx, const sn_correct_options *options, const sn_misses *m,
+                               sn_corrections *out);
+// What a vertex is given at a pose of the clip.
+void sn_corrections_at(const sn_corrections *c, int pose_count, int pose, int vertex, float out[6]);
+// Limits by sn_local_limit and by what the vertices are given.
+sn_status sn_corrections_limit(sn_context *ctx, sn_arena *memory, const sn_misses *m, sn_corrections *out);
 
 // Beyond the poses of the clip no vertex goes farther from its skin than this, `farthest` being what it does in the clip: less than 1.5
 // times, because what a linear blend makes of displacements is not known exactly.

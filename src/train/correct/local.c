@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "solve/lapack.h"
+#include "train/correct/groups.h"
 #include "train/folds.h"
 
 // A vertex is on a joint from this weight on (METHODS: 3.7 near joints per vertex on cheburashka).
@@ -246,18 +247,12 @@ static sn_status fit_set(sn_context *ctx, sn_arena *memory, void *user, int inde
 
 // ---- fields ---------------------------------------------------------------------------------------------------------------
 
-// The option `threshold` is for the fields of all joints together, as a root mean square over the poses. This part of it may be lost
-// with principal components that are left out, and as much with small displacements.
-// Of the generated sets only the elbow sees it: dual quaternions leave 0.0049 % of the diagonal between frames, with half 0.0026.
-static const double part_of_threshold = 0.7;
-
 typedef struct fields {
   fit *f;
   double lost;                                    // squared, per joint
   double *weights[2];                             // rank * 3 vertex_count: of one joint's basis functions
   double *gram, *metric, *core, *values, *column; // of the size of a rank
-  double *mean_square;                            // of every basis' function over the poses
-  double *curves;                                 // its values there, pose_count of every basis
+  double *curves;                                 // of every basis: its values at the poses
   sn_arena *parts;     // of every space: the memory of its displacements, until all are known
   float (**deltas)[6]; // of every space: basis_count * vertex_count
   int *kept;           // of every space: how many bases
@@ -330,7 +325,7 @@ static sn_status decompose(const fields *w, const sn_local_space *j) {
 static void add_basis(fields *w, const sn_local_space *j, int index, float (*deltas)[6], sn_pose_field *field) {
   int rank = j->rank, poses = w->f->l->m->pose_count;
   size_t n = (size_t)w->f->l->m->vertex_count;
-  double s = sqrt(w->values[index]), peak = 0, square = 0, *x = w->column, *y = w->column + rank;
+  double s = sqrt(w->values[index]), peak = 0, *x = w->column, *y = w->column + rank;
   for (int r = 0; r < rank; r++) {
     x[r] = s * w->core[r * rank + index], y[r] = 0;
     for (int c = 0; c <= r; c++) y[r] += w->metric[r * rank + c] * w->core[c * rank + index] / s;
@@ -340,10 +335,9 @@ static void add_basis(fields *w, const sn_local_space *j, int index, float (*del
   for (int p = 0; p < poses; p++) {
     double value = 0;
     for (int r = 0; r < rank; r++) value += j->values[p * rank + r] * x[r];
-    curve[p] = value, peak = fmax(peak, fabs(value)), square += value * value;
+    curve[p] = value, peak = fmax(peak, fabs(value));
   }
   for (int p = 0; p < poses; p++) curve[p] /= peak;
-  w->mean_square[w->out->basis_count + field->basis_count] = square / (peak * peak * poses);
   float(*to)[6] = deltas + (size_t)field->basis_count * n;
   for (size_t i = 0; i < n; i++)
     for (int c = 0; c < 6; c++) {
@@ -406,85 +400,7 @@ static sn_status add_space(fields *w, int k) {
   return SN_OK;
 }
 
-// ---- what is not worth storing ---------------------------------------------------------------------------------------------
-
-// A normal's displacement that matters: half a degree.
-static const double least_normal = 0.0087;
-
-typedef struct prune_job {
-  sn_corrections *out;
-  const double *mean_square;
-  double least_square, least_normal;
-} prune_job;
-
-static double square3(const float *d) { return (double)d[0] * d[0] + (double)d[1] * d[1] + (double)d[2] * d[2]; }
-
-// Drops the vertex's least displacements, as long as they do not matter together.
-static void prune_vertex(const prune_job *job, size_t i) {
-  size_t n = (size_t)job->out->vertex_count;
-  double dropped = 0;
-  for (;;) {
-    double least = INFINITY;
-    int which = -1;
-    for (int b = 0; b < job->out->basis_count; b++) {
-      const float *d = job->out->deltas[(size_t)b * n + i];
-      double square = square3(d) * job->mean_square[b], normal = square3(d + 3);
-      if (square < least && normal <= job->least_normal * job->least_normal && square3(d) + normal > 0)
-        least = square, which = b;
-    }
-    if (which < 0 || dropped + least > job->least_square) return;
-    dropped += least;
-    memset(job->out->deltas[(size_t)which * n + i], 0, sizeof *job->out->deltas);
-  }
-}
-
-static void prune_range(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
-  for (int64_t i = begin; i < end; i++) prune_vertex(user, (size_t)i);
-}
-
-// ---- bounds -----------------------------------------------------------------------------------------------------------------------
-
-// Times what the clip does, or this part of the diagonal.
-static const double most_of_farthest = 1.42, always_free = 0.0009;
-// What the clip itself needs in the rest pose is free: SN_RT_FREE_PART of this.
-static const double free_room = 1.3;
-
-double sn_local_limit(const sn_misses *m, double farthest) {
-  return fmax(most_of_farthest * farthest, always_free * m->diagonal);
-}
-
-typedef struct limit_job {
-  const sn_misses *m;
-  const sn_corrections *c;
-  const double *curves;
-} limit_job;
-
-// The longest displacement of vertex i at the poses of the clip.
-static double longest_of(const limit_job *job, size_t i) {
-  size_t n = (size_t)job->m->vertex_count, poses = (size_t)job->m->pose_count;
-  double longest = 0;
-  for (size_t p = 0; p < poses; p++) {
-    float sum[3] = {0, 0, 0};
-    for (size_t b = 0; b < (size_t)job->c->basis_count; b++)
-      for (int c = 0; c < 3; c++) sum[c] += (float)job->curves[b * poses + p] * job->c->deltas[b * n + i][c];
-    longest = fmax(longest, square3(sum));
-  }
-  return sqrt(longest);
-}
-
-static void limit_range(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
-  const limit_job *job = user;
-  size_t n = (size_t)job->m->vertex_count;
-  for (size_t i = (size_t)begin; i < (size_t)end; i++) {
-    double before = 0, longest = longest_of(job, i); // what is missing, in the rest pose; what is given
-    for (size_t p = 0; p < (size_t)job->m->pose_count; p++)
-      before = fmax(before, sqrt(square3(job->m->deltas[p * n + i])));
-    double squashed = before > 0 ? fmin(job->m->farthest[i] / before, 1) : 1;
-    job->c->limits[i] = (float)fmax(sn_local_limit(job->m, squashed * longest), free_room * longest);
-  }
-}
+// ---- all spaces ------------------------------------------------------------------------------------------------------------
 
 // The spaces' displacements one behind the other; each is given back once it is there.
 static sn_status join_parts(fields *w) {
@@ -521,28 +437,59 @@ static sn_status make_fields(fit *f, sn_corrections *out) {
     capacity += f->spaces[k].rank;
     if (f->spaces[k].rank > largest) largest = f->spaces[k].rank;
   }
-  double least = l->options->threshold / 100 * l->m->diagonal * part_of_threshold;
+  double least = sn_correct_least(l->options, l->m);
   fields w = {.f = f, .lost = least * least * n * l->m->pose_count / l->space_count, .out = out};
   out->fields = SN_NEW(l->ctx, l->memory, sn_pose_field, l->space_count);
-  w.mean_square = SN_NEW(l->ctx, l->memory, double, capacity);
   w.curves = SN_NEW(l->ctx, l->memory, double, (size_t)capacity *(size_t)l->m->pose_count);
   w.weights[0] = SN_NEW(l->ctx, l->memory, double, 3 * (size_t)largest * (size_t)n);
   w.weights[1] = SN_NEW(l->ctx, l->memory, double, 3 * (size_t)largest * (size_t)n);
   double *small = SN_NEW(l->ctx, l->memory, double, 3 * most_rank * most_rank + 3 * most_rank);
-  if (!out->fields || !w.mean_square || !w.curves || !w.weights[0] || !w.weights[1] || !small)
-    return l->ctx->error.status;
+  if (!out->fields || !w.curves || !w.weights[0] || !w.weights[1] || !small) return l->ctx->error.status;
   w.gram = small, w.metric = small + most_rank * most_rank, w.core = small + 2 * most_rank * most_rank;
   w.values = small + 3 * most_rank * most_rank, w.column = w.values + most_rank;
   sn_status status = add_spaces(&w);
-  if (status != SN_OK) return status;
-  prune_job job = {out, w.mean_square, least * least, l->options->threshold > 0 ? least_normal : 0};
-  sn_parallel_for(l->ctx, n, 256, prune_range, &job);
-  out->limits = SN_NEW(l->ctx, l->memory, float, n);
-  if (!out->limits) return l->ctx->error.status;
   out->curves = w.curves;
-  limit_job limits = {l->m, out, w.curves};
-  sn_parallel_for(l->ctx, n, 256, limit_range, &limits);
-  return SN_OK;
+  return status == SN_OK ? sn_corrections_prune(l->ctx, l->options, l->m, out) : status;
+}
+
+// ---- ridge=0 -------------------------------------------------------------------------------------------------------------------
+
+// Nothing is known of joints far away, by few poses or because they are not to count.
+void sn_local_forget_far(const sn_local *l) {
+  for (int s = 0; s < l->set_count; s++)
+    for (int k = 0; k < l->joint_count; k++)
+      if (l->sets[s].relevance[k] < 1) l->sets[s].relevance[k] = 0;
+}
+
+// A radian's thousandth is the least turn that counts (choose_joints), and as much of the largest distance is one pose (merge_poses): floats
+// tell turns apart a thousand times better, so that poses which differ are met.
+static const double same_pose = 1e-3;
+
+// What the sum leaves, for every set of vertices over the poses as its near joints have them.
+static sn_status meet_poses(const sn_local *l, sn_corrections *out) {
+  const sn_misses *m = l->m;
+  size_t n = (size_t)m->vertex_count;
+  float(*left)[6] = sn_arena_alloc(l->ctx, l->memory, (size_t)m->pose_count * n, sizeof *left);
+  sn_pose_group *groups = SN_NEW(l->ctx, l->memory, sn_pose_group, l->set_count);
+  int *joints = SN_NEW(l->ctx, l->memory, int, (size_t)l->set_count *(size_t)l->joint_count);
+  if (!left || !groups || !joints) return l->ctx->error.status;
+  for (int p = 0; p < m->pose_count; p++)
+    for (size_t i = 0; i < n; i++) {
+      float given[6];
+      sn_corrections_at(out, m->pose_count, p, (int)i, given);
+      for (int c = 0; c < 6; c++) left[(size_t)p * n + i][c] = m->deltas[(size_t)p * n + i][c] - given[c];
+    }
+  for (int s = 0; s < l->set_count; s++) {
+    groups[s] = (sn_pose_group){.count = l->sets[s].count, .vertices = l->sets[s].vertices};
+    groups[s].joints = joints + (size_t)s * (size_t)l->joint_count;
+    for (int k = 0; k < l->joint_count; k++)
+      if (l->sets[s].relevance[k] > 0) groups[s].joints[groups[s].joint_count++] = l->joints[k];
+  }
+  sn_correct_options options = *l->options;
+  options.sigma = SN_SIGMA_AUTO; // that of the sum
+  sn_pose_groups all = {l->set_count, groups, (const float(*)[6])left, same_pose};
+  sn_status status = sn_group_fields(l->ctx, l->memory, &options, m, &all, out);
+  return status == SN_OK ? sn_corrections_prune(l->ctx, l->options, m, out) : status;
 }
 
 sn_status sn_local_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_misses *m,
@@ -558,6 +505,8 @@ sn_status sn_local_fields(sn_context *ctx, sn_arena *memory, const sn_correct_op
   fit f = {.l = &l};
   sn_local_form form;
   sn_status status = find_sets(&l);
+  bool exact = options->ridge == 0;
+  if (status == SN_OK && exact) sn_local_forget_far(&l);
   if (status == SN_OK) status = sn_local_choose(&l, &form, &f.ridge, expected);
   sn_local_space *basis = NULL;
   if (status == SN_OK) status = sn_local_spaces(&l, memory, form, &basis);
@@ -568,5 +517,7 @@ sn_status sn_local_fields(sn_context *ctx, sn_arena *memory, const sn_correct_op
   if (!f.dual[0] || !f.dual[1]) return ctx->error.status;
   sn_folds each = {.fold_count = l.set_count};
   if (isfinite(f.ridge)) status = sn_folds_run(ctx, &each, fit_set, &f);
-  return status == SN_OK ? make_fields(&f, out) : status;
+  if (status == SN_OK) status = make_fields(&f, out);
+  if (status == SN_OK && exact) status = meet_poses(&l, out);
+  return status == SN_OK ? sn_corrections_limit(ctx, memory, m, out) : status;
 }

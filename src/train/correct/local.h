@@ -60,4 +60,7 @@ double sn_local_kernel(const sn_local *l, const sn_local_space *spaces, const sn
 // correction is better than any.
 sn_status sn_local_choose(const sn_local *l, sn_local_form *form, double *ridge, double *expected);
 
+// Joints that are not near count nothing.
+void sn_local_forget_far(const sn_local *l);
+
 #endif

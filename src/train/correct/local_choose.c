@@ -298,19 +298,12 @@ static bool sum_verdicts(const chooser *c, int deciding_count, verdict *sums) {
   return sums[count].left_out > 0;
 }
 
-// Few poses say nothing about joints far away.
-static void forget_far(const sn_local *l) {
-  for (int s = 0; s < l->set_count; s++)
-    for (int k = 0; k < l->joint_count; k++)
-      if (l->sets[s].relevance[k] < 1) l->sets[s].relevance[k] = 0;
-}
-
 static sn_status judge(const sn_local *l, sn_arena *memory, sn_local_form *form, double *ridge, double *expected) {
   const sn_correct_options *o = l->options;
   chooser c = {.l = l, .ridge_count = o->ridge > 0 ? 1 : ridge_count};
   for (int w = 0; w < form_count; w++) {
     bool same_width = o->sigma > 0 && forms[w].width > forms[0].width,
-         same_joint = l->joint_count == 1 && forms[w].whole;
+         same_joint = (l->joint_count == 1 || o->ridge == 0) && forms[w].whole;
     if (same_width || same_joint) continue;
     c.forms[c.form_count] = forms[w];
     if (o->sigma > 0) c.forms[c.form_count].width = o->sigma;
@@ -336,7 +329,7 @@ static sn_status judge(const sn_local *l, sn_arena *memory, sn_local_form *form,
   bool few = poses <= fewest_asked * (values > 1 ? values : 1); // a face of 50 shapes has one pose of each
   if (status == SN_OK && !told) {                               // of few the width at least
     c.all_poses = true;
-    if (few) forget_far(l);
+    if (few) sn_local_forget_far(l);
     if (few && !given) c.ridge_count = 1, c.ridges[0] = untold_ridge;
     status = sn_folds_share(l->ctx, &each, judge_set, &c, c.verdicts, sizeof *c.verdicts);
     sum_verdicts(&c, each.fold_count, sums);

@@ -114,11 +114,11 @@ sn_status sn_correct_write(sn_context *ctx, const sn_correct_options *options, c
   double threshold = corrections->pruned ? 0 : options->threshold;
   sn_model_corrections c = {.kind = options->components > 0 ? SN_RT_CORRECT_EIGEN : SN_RT_CORRECT_RBF,
                             .forward = options->order == SN_ORDER_FORWARD,
-                            .weighted = options->weighted,
                             .field_count = corrections->field_count,
                             .basis_count = corrections->basis_count,
                             .row_count = corrections->vertex_count,
                             .deltas = (const float(*)[6])corrections->deltas,
+                            .groups = corrections->groups,
                             .rows = examples->source,
                             .limits = corrections->limits,
                             .limit_after = corrections->limit_after,

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// What of corrections is not worth storing, and how far a vertex may go beyond the poses of the clip.
+#include <math.h>
+#include <string.h>
+
+#include "train/correct/correct.h"
+
+// ---- small displacements ---------------------------------------------------------------------------------------------------
+
+// The option `threshold` is for the fields of all joints together, as a root mean square over the poses. This part of it may be lost
+// with principal components that are left out, and as much with small displacements.
+// Of the generated sets only the elbow sees it: dual quaternions leave 0.0049 % of the diagonal between frames, with half 0.0026.
+static const double part_of_threshold = 0.7;
+
+double sn_correct_least(const sn_correct_options *options, const sn_misses *m) {
+  return options->threshold / 100 * m->diagonal * part_of_threshold;
+}
+
+// A normal's displacement that matters: half a degree.
+static const double least_normal = 0.0087;
+
+typedef struct prune_job {
+  sn_corrections *out;
+  int first;                 // place
+  const double *mean_square; // of every basis' function over the poses
+  double least_square, least_normal;
+} prune_job;
+
+static double square3(const float *d) { return (double)d[0] * d[0] + (double)d[1] * d[1] + (double)d[2] * d[2]; }
+
+// Drops the vertex's least displacements, as long as they do not matter together.
+static void prune_vertex(const prune_job *job, int i) {
+  sn_corrections *c = job->out;
+  double dropped = 0;
+  for (;;) {
+    double least = INFINITY;
+    float *which = NULL;
+    for (int n = job->first; n < sn_basis_number(&c->groups, c->basis_count, i); n++) {
+      int b = sn_basis_of(&c->groups, i, n);
+      float *d = c->deltas[(size_t)n * (size_t)c->vertex_count + (size_t)i];
+      double square = square3(d) * job->mean_square[b], normal = square3(d + 3);
+      if (square < least && normal <= job->least_normal * job->least_normal && square3(d) + normal > 0)
+        least = square, which = d;
+    }
+    if (!which || dropped + least > job->least_square) return;
+    dropped += least;
+    memset(which, 0, sizeof *c->deltas);
+  }
+}
+
+static void prune_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  for (int64_t i = begin; i < end; i++) prune_vertex(user, (int)i);
+}
+
+sn_status sn_corrections_prune(sn_context *ctx, const sn_correct_options *options, const sn_misses *m,
+                               sn_corrections *out) {
+  sn_arena memory = sn_arena_new(ctx);
+  double *mean_square = SN_NEW(ctx, &memory, double, out->basis_count);
+  sn_status status = mean_square ? SN_OK : ctx->error.status;
+  int first = out->groups.first ? out->groups.common : 0;
+  for (int b = 0; status == SN_OK && b < out->basis_count; b++) {
+    if (out->groups.first) mean_square[b] = 1; // every pose is to be met
+    for (int p = 0; !out->groups.first && p < m->pose_count; p++) {
+      double value = out->curves[(size_t)b * (size_t)m->pose_count + (size_t)p];
+      mean_square[b] += value * value / m->pose_count;
+    }
+  }
+  double least = sn_correct_least(options, m);
+  prune_job job = {out, first, mean_square, least * least, options->threshold > 0 ? least_normal : 0};
+  if (status == SN_OK) sn_parallel_for(ctx, out->vertex_count, 256, prune_range, &job);
+  out->pruned = true;
+  sn_arena_free(&memory);
+  return status;
+}
+
+// ---- bounds -----------------------------------------------------------------------------------------------------------------------
+
+// Times what the clip does, or this part of the diagonal.
+static const double most_of_farthest = 1.42, always_free = 0.0009;
+// What the clip itself needs in the rest pose is free: SN_RT_FREE_PART of this.
+static const double free_room = 1.3;
+
+double sn_local_limit(const sn_misses *m, double farthest) {
+  return fmax(most_of_farthest * farthest, always_free * m->diagonal);
+}
+
+void sn_corrections_at(const sn_corrections *c, int pose_count, int pose, int vertex, float out[6]) {
+  for (int k = 0; k < 6; k++) out[k] = 0;
+  for (int n = 0; n < sn_basis_number(&c->groups, c->basis_count, vertex); n++) {
+    const float *d = c->deltas[(size_t)n * (size_t)c->vertex_count + (size_t)vertex];
+    float value = (float)c->curves[(size_t)sn_basis_of(&c->groups, vertex, n) * (size_t)pose_count + (size_t)pose];
+    for (int k = 0; k < 6; k++) out[k] += value * d[k];
+  }
+}
+
+typedef struct limit_job {
+  const sn_misses *m;
+  const sn_corrections *c;
+} limit_job;
+
+// The longest displacement of vertex i at the poses of the clip.
+static double longest_of(const limit_job *job, int i) {
+  double longest = 0;
+  for (int p = 0; p < job->m->pose_count; p++) {
+    float sum[6];
+    sn_corrections_at(job->c, job->m->pose_count, p, i, sum);
+    longest = fmax(longest, square3(sum));
+  }
+  return sqrt(longest);
+}
+
+static void limit_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const limit_job *job = user;
+  size_t n = (size_t)job->m->vertex_count;
+  for (size_t i = (size_t)begin; i < (size_t)end; i++) {
+    double before = 0, longest = longest_of(job, (int)i); // what is missing, in the rest pose; what is given
+    for (size_t p = 0; p < (size_t)job->m->pose_count; p++)
+      before = fmax(before, sqrt(square3(job->m->deltas[p * n + i])));
+    double squashed = before > 0 ? fmin(job->m->farthest[i] / before, 1) : 1;
+    job->c->limits[i] = (float)fmax(sn_local_limit(job->m, squashed * longest), free_room * longest);
+  }
+}
+
+sn_status sn_corrections_limit(sn_context *ctx, sn_arena *memory, const sn_misses *m, sn_corrections *out) {
+  out->limits = SN_NEW(ctx, memory, float, m->vertex_count);
+  if (!out->limits) return ctx->error.status;
+  limit_job job = {m, out};
+  sn_parallel_for(ctx, m->vertex_count, 256, limit_range, &job);
+  return SN_OK;
+}

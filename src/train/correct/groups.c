@@ -65,7 +65,8 @@ static void tell_apart(const builder *b, space *s, const double *axes) {
   for (int p = 1; p < poses; p++) largest = fmax(largest, distance(width, axes, axes + p * width));
   for (int p = 0; p < poses; p++) {
     int k = 0;
-    while (k < s->count && distance(width, axes + p * width, axes + s->first[k] * width) > b->groups->same * largest) k++;
+    while (k < s->count && distance(width, axes + p * width, axes + s->first[k] * width) > b->groups->same * largest)
+      k++;
     if (k == s->count) {
       memcpy(s->centres + k * width, axes + p * width, (size_t)width * sizeof *axes);
       s->first[s->count++] = p;
@@ -155,8 +156,8 @@ static sn_status invert(sn_context *ctx, const builder *b, int axes, int count, 
   for (int x = 0; x < count; x++)
     for (int y = 0; y < count; y++) {
       double d = distance(axes, centres + x * axes, centres + y * axes);
-      inverse[x * count + y] = wide(b->options, set, d) +
-                               set.nugget * sn_rbf_kernel_value(b->options->kernel, d, narrow[y]);
+      inverse[x * count + y] =
+        wide(b->options, set, d) + set.nugget * sn_rbf_kernel_value(b->options->kernel, d, narrow[y]);
     }
   double rcond;
   sn_status status = sn_lapack_invert(ctx, false, count, inverse, &rcond);
@@ -274,8 +275,7 @@ static sn_status solve(sn_context *ctx, sn_arena *memory, const builder *b, spac
   double *cardinal = SN_NEW(ctx, memory, double, 2 * count * count);
   s->widths = SN_NEW(ctx, &s->memory, double, 2 * count);
   if (!inverse || !row || !cardinal || !s->widths) return ctx->error.status;
-  sn_status status =
-    invert(ctx, b, s->metric.axes, s->count, s->centres, b->set, s->widths + count, inverse);
+  sn_status status = invert(ctx, b, s->metric.axes, s->count, s->centres, b->set, s->widths + count, inverse);
   if (status != SN_OK) return status;
   bool alone = b->set.width == 0;
   for (size_t k = 0; k < count; k++) s->widths[k] = alone ? s->widths[count + k] : b->set.width;
@@ -301,8 +301,7 @@ static void put_component(const space *s, int r, const double *v, const double *
   float(*to)[6] = s->deltas + (size_t)r * (columns / 6);
   for (size_t c = 0; c < columns; c++) {
     double sum = 0;
-    for (int k = 0; k < count; k++)
-      sum += peak * v[k * count] * sqrt(s->members[k]) * data[(size_t)k * columns + c];
+    for (int k = 0; k < count; k++) sum += peak * v[k * count] * sqrt(s->members[k]) * data[(size_t)k * columns + c];
     to[c / 6][c % 6] = (float)sum;
   }
 }
@@ -329,7 +328,8 @@ static sn_status make_space(sn_context *ctx, sn_arena *memory, void *user, int i
   space *s = b->spaces + index;
   size_t columns = 6 * (size_t)g->count, count = (size_t)s->count;
   double *data = SN_NEW(ctx, memory, double, count *columns), *gram = SN_NEW(ctx, memory, double, count *count);
-  double *values = SN_NEW(ctx, memory, double, count), *v = SN_NEW(ctx, memory, double, count *count), *cardinal = NULL;
+  double *values = SN_NEW(ctx, memory, double, count), *v = SN_NEW(ctx, memory, double, count *count),
+         *cardinal = NULL;
   if (!data || !gram || !values || !v) return ctx->error.status;
   average(b, index, data);
   gram_of(columns, data, s->count, 1, gram);
@@ -345,7 +345,7 @@ static sn_status make_space(sn_context *ctx, sn_arena *memory, void *user, int i
   status = solve(ctx, memory, b, s, gram, (double)g->count, &cardinal);
   if (status != SN_OK) return status;
   s->deltas = sn_arena_alloc(ctx, &s->memory, (size_t)(s->rank * g->count), sizeof *s->deltas);
-  s->mix = SN_NEW(ctx, &s->memory, double, s->rank *s->terms);
+  s->mix = SN_NEW(ctx, &s->memory, double, s->rank * s->terms);
   s->curves = SN_NEW(ctx, &s->memory, double, (size_t)s->rank *count);
   if (!s->deltas || !s->mix || !s->curves) return ctx->error.status;
   for (int r = 0; r < s->rank; r++) put_component(s, r, v + (count - 1 - (size_t)r), cardinal, columns, data);

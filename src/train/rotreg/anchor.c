@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/team.h"
 #include "solve/solve.h"
 #include "train/near.h"
 
@@ -196,6 +197,11 @@ sn_status sn_rotreg_anchors_blend(sn_context *ctx, sn_arena *memory, const sn_ex
   return status;
 }
 
+static sn_status gather_anchors(sn_context *ctx, const sn_rotreg_anchors *a) {
+  sn_status status = sn_team_gather(ctx, a->vertex_count, 16, a->joints, sizeof *a->joints);
+  return status == SN_OK ? sn_team_gather(ctx, a->vertex_count, 16, a->points, sizeof *a->points) : status;
+}
+
 static double best_ridge(const anchor_job *job, int n) {
   double sums[ridge_choices] = {0};
   for (int c = 0; c < ridge_choices; c++)
@@ -217,9 +223,14 @@ sn_status sn_rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_exam
   for (int f = 0; status == SN_OK && f < folds->fold_count; f++) status = new_anchors(ctx, memory, n, &left_out[f]);
   if (status != SN_OK) return status;
   if (job.unit > 0) {
-    sn_parallel_for(ctx, n, 16, choose_range, &job);
+    sn_team_for(ctx, n, 16, choose_range, &job);
+    status = sn_team_gather(ctx, n, 16, job.choice_miss, sizeof *job.choice_miss);
+    if (status != SN_OK) return status;
     job.ridge = best_ridge(&job, n);
   }
-  sn_parallel_for(ctx, n, 16, fit_range, &job);
-  return SN_OK;
+  sn_team_for(ctx, n, 16, fit_range, &job);
+  status = sn_team_gather(ctx, n, 16, miss, sizeof *miss);
+  if (status == SN_OK) status = gather_anchors(ctx, out);
+  for (int f = 0; status == SN_OK && f < folds->fold_count; f++) status = gather_anchors(ctx, &left_out[f]);
+  return status;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/team.h"
 #include "solve/bones.h"
 #include "solve/solve.h"
 
@@ -174,6 +175,17 @@ static void solve_range(void *user, int64_t begin, int64_t end, int worker) {
   for (int64_t i = begin; i < end; i++) solve_vertex(job, (int)i, places);
 }
 
+static sn_status solve_weights(const bones_job *job) {
+  sn_skin *skin = &job->b->skin;
+  int n = job->examples->rest.vertex_count;
+  size_t row = (size_t)job->influences;
+  sn_team_for(job->ctx, n, 64, solve_range, (void *)job);
+  sn_status status = sn_team_gather(job->ctx, n, 64, skin->joints, row * sizeof *skin->joints);
+  if (status == SN_OK) status = sn_team_gather(job->ctx, n, 64, skin->weights, row * sizeof *skin->weights);
+  sn_skin_normalize(skin);
+  return status;
+}
+
 // ---- matrices for given weights -----------------------------------------------------------------------------------------------
 
 // The row of vertex i: alpha_b (p - centre_b, 1) for its bones.
@@ -289,10 +301,10 @@ sn_status sn_rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_exampl
   status = sn_skin_new(ctx, n, influences, &out->skin);
   if (status == SN_OK) find_adjacent(&job), status = start_matrices(&job);
   for (int round = 0; status == SN_OK && round < rounds; round++) {
-    sn_parallel_for(ctx, n, 64, solve_range, &job);
-    sn_skin_normalize(&out->skin);
-    status = refit_matrices(&job);
+    status = solve_weights(&job);
+    if (status == SN_OK) status = refit_matrices(&job);
   }
-  if (status == SN_OK) sn_parallel_for(ctx, n, 64, measure_range, &job);
-  return status;
+  if (status != SN_OK) return status;
+  sn_team_for(ctx, n, 64, measure_range, &job);
+  return sn_team_gather(ctx, n, 64, out->error, sizeof *out->error);
 }

@@ -3,6 +3,7 @@
 
 #include <lapacke.h>
 
+#include "base/team.h"
 #include "solve/solve.h"
 #include "train/rotreg/predictor.h"
 
@@ -218,7 +219,10 @@ static sn_status refit_sequences(const gradients_job *job) {
   sn_status status = a && right.right ? SN_OK : job->ctx->error.status;
   if (status == SN_OK) {
     normal_matrix(job, a);
-    sn_parallel_for(job->ctx, k->pose_count, 1, right_range, &right);
+    sn_team_for(job->ctx, k->pose_count, 1, right_range, &right);
+    status = sn_team_gather(job->ctx, k->pose_count, 1, right.right, 3 * (size_t)n * sizeof *right.right);
+  }
+  if (status == SN_OK) {
     for (int m = 0; m < n; m++) trace += a[(size_t)m * (size_t)n + (size_t)m];
     for (int m = 0; m < n; m++) a[(size_t)m * (size_t)n + (size_t)m] += sequence_ridge * trace / n + 1e-300;
     if (LAPACKE_dposv(LAPACK_COL_MAJOR, 'U', n, columns, a, n, right.right, n) != 0) {
@@ -235,6 +239,12 @@ static sn_status refit_sequences(const gradients_job *job) {
         }
   sn_arena_free(&scratch);
   return status;
+}
+
+static sn_status find_betas(const gradients_job *job) {
+  int triangles = job->examples->rest.triangle_count;
+  sn_team_for(job->ctx, triangles, 64, beta_range, (void *)job);
+  return sn_team_gather(job->ctx, triangles, 64, job->k->beta, sizeof *job->k->beta);
 }
 
 sn_status sn_rotreg_key_gradients_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
@@ -258,11 +268,10 @@ sn_status sn_rotreg_key_gradients_fit(sn_context *ctx, sn_arena *memory, const s
   }
   sn_parallel_for(ctx, out->pose_count, 1, start_range, &job);
   sn_parallel_for(ctx, examples->rest.triangle_count, 64, choose_range, &job);
-  sn_parallel_for(ctx, examples->rest.triangle_count, 64, beta_range, &job);
-  sn_status status = SN_OK;
+  sn_status status = find_betas(&job);
   for (int round = 0; status == SN_OK && round < rounds; round++) {
     status = refit_sequences(&job);
-    if (status == SN_OK) sn_parallel_for(ctx, examples->rest.triangle_count, 64, beta_range, &job);
+    if (status == SN_OK) status = find_betas(&job);
   }
   return status;
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/team.h"
 #include "train/folds.h"
 #include "train/rotreg/anchor.h"
 #include "train/rotreg/floor.h"
@@ -336,7 +337,10 @@ static sn_status weigh_terms(reduced_job *job) {
   bool hard = job->fit.without & SN_ROTREG_ANCHORS;
   for (size_t t = 0; hard && t < triangles; t++) job->edge[t][0] = job->edge[t][1] = 1;
   if (hard) return SN_OK; // and nothing holds the others: job->anchor_weight is zero
-  sn_parallel_for(job->ctx, (int64_t)triangles, 64, edge_range, job);
+  sn_team_for(job->ctx, (int64_t)triangles, 64, edge_range, job);
+  if (sn_team_gather(job->ctx, (int64_t)triangles, 64, job->edge, sizeof *job->edge) != SN_OK) {
+    return job->ctx->error.status;
+  }
   invert(&job->edge[0][0], 2 * triangles, SN_ROTREG_EDGE_FLOOR, job->diagonal);
   invert(job->anchor_weight, (size_t)job->examples->rest.vertex_count, SN_ROTREG_ANCHOR_FLOOR, job->diagonal);
   return SN_OK;

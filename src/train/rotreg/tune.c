@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The ridges of the predictors, by what they say about poses left out of their fit.
 #include "train/rotreg/tune.h"
+#include "base/team.h"
 
 #include <string.h>
 
@@ -81,6 +82,11 @@ static void try_range(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
+static sn_status try_all(sn_context *ctx, tune_job *job, int count) {
+  sn_team_for(ctx, count, 1, try_range, job);
+  return sn_team_gather(ctx, count, 1, job->miss, sizeof *job->miss);
+}
+
 // What predictors with job->options, and choice c of the tilt, miss in all.
 static double total_miss(const tune_job *job, int count, int c, int what) {
   double sum = 0;
@@ -89,13 +95,15 @@ static double total_miss(const tune_job *job, int count, int c, int what) {
 }
 
 // `without`: squared angles that predictors without tilt miss.
-static void choose_tilt(sn_context *ctx, tune_job *job, int count, double without, sn_rotreg_fit_options *options) {
+static sn_status choose_tilt(sn_context *ctx, tune_job *job, int count, double without,
+                             sn_rotreg_fit_options *options) {
   job->options = *options, job->tilting = true;
-  sn_parallel_for(ctx, count, 1, try_range, job);
+  if (try_all(ctx, job, count) != SN_OK) return ctx->error.status;
   double miss[1 + choices] = {without};
   for (int c = 0; c < choice_count(job); c++) miss[1 + c] = total_miss(job, count, c, 0);
   int best = sn_simplest(miss, 1 + choice_count(job), worth_it(job));
   if (best > 0) options->tilt_ridge = tilt_ridge(job, best - 1);
+  return SN_OK;
 }
 
 sn_status sn_rotreg_tune(sn_context *ctx, const sn_rotreg_rotations *rotations, const sn_folds *folds,
@@ -112,7 +120,7 @@ sn_status sn_rotreg_tune(sn_context *ctx, const sn_rotreg_rotations *rotations, 
   for (int c = 0; status == SN_OK && c < choice_count(&job); c++) {
     job.options.map_ridge = local ? local_map_ridges[c] : map_ridges[c];
     job.options.shear_ridge = local ? local_shear_ridges[c] : shear_ridges[c] * rotations->pose_count;
-    sn_parallel_for(ctx, count, 1, try_range, &job);
+    status = try_all(ctx, &job, count);
     angles[c] = total_miss(&job, count, 0, 0), shears[c] = total_miss(&job, count, 0, 1);
   }
   if (status == SN_OK) {
@@ -123,7 +131,7 @@ sn_status sn_rotreg_tune(sn_context *ctx, const sn_rotreg_rotations *rotations, 
                          : local                           ? local_map_ridges[free]
                                                            : map_ridges[free];
     options->shear_ridge = local ? local_shear_ridges[shear] : shear_ridges[shear] * rotations->pose_count;
-    if (!(options->without & SN_ROTREG_TILT)) choose_tilt(ctx, &job, count, angles[free], options);
+    if (!(options->without & SN_ROTREG_TILT)) status = choose_tilt(ctx, &job, count, angles[free], options);
   }
   sn_arena_free(&scratch);
   return status;

@@ -270,6 +270,47 @@ static void test_clusters_are_the_rigid_parts(void **state) {
   }
 }
 
+// The triangles of a tube that twists, and every fourth of them once more, by itself: twice as many parts as groups are asked for.
+static void with_buttons(sn_context *ctx, const sn_examples *e, sn_mesh *rest, sn_frames *frames) {
+  int n = e->rest.vertex_count, triangles = e->rest.triangle_count, buttons = triangles / 4;
+  assert_ok(ctx, sn_mesh_new(ctx, n + 3 * buttons, triangles + buttons, rest));
+  assert_ok(ctx, sn_frames_new(ctx, n + 3 * buttons, e->frames.frame_count, frames));
+  memcpy(rest->triangles, e->rest.triangles, (size_t)triangles * sizeof *rest->triangles);
+  for (int f = -1; f < e->frames.frame_count; f++) {
+    const float(*from)[3] = f < 0 ? (const float(*)[3])e->rest.positions : sn_frame(&e->frames, f);
+    float(*to)[3] = f < 0 ? rest->positions : sn_frame_mutable(frames, f);
+    memcpy(to, from, (size_t)n * sizeof *to);
+    for (int k = 0; k < 3 * buttons; k++) {
+      memcpy(to[n + k], from[e->rest.triangles[k / 3 * 4][k % 3]], sizeof *to);
+      rest->triangles[triangles + k / 3][k % 3] = n + k;
+    }
+  }
+}
+
+static void test_many_parts_leave_groups_to_the_largest(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  const double amounts[] = {0, 0.7, 1.4};
+  sn_examples e;
+  sn_mesh rest;
+  sn_frames frames;
+  sn_cluster_tree tree;
+  make_tube(&ctx, (tube){17, 12, false}, twist, amounts, 3, &e);
+  with_buttons(&ctx, &e, &rest, &frames);
+  sn_arena memory = sn_arena_new(&ctx);
+  sn_keys keys = keys_of(&ctx, "all", 3, NULL);
+  int *group = malloc((size_t)rest.triangle_count * sizeof *group), count, of_tube = 0;
+  assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &rest, &frames, &keys, 8, &tree));
+  assert_ok(&ctx, sn_cluster_cut(&ctx, &tree, 40, group, &count));
+  bool seen[40] = {false};
+  for (int t = 0; t < e.rest.triangle_count; t++) of_tube += !seen[group[t]], seen[group[t]] = true;
+  print_message("of %d groups %d are of the tube\n", count, of_tube);
+  assert_int_equal(count, 40);
+  assert_in_range(of_tube, 20, 40); // 1 where parts are joined last
+  free(group);
+  sn_keys_free(&keys), sn_arena_free(&memory), sn_frames_free(&frames), sn_mesh_free(&rest), sn_examples_free(&e);
+}
+
 static void test_error_option_gives_fewest_bones(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -492,6 +533,7 @@ int main(void) {
     cmocka_unit_test(test_runtime_against_formulas),
     cmocka_unit_test(test_c_against_dense_least_squares),
     cmocka_unit_test(test_clusters_are_the_rigid_parts),
+    cmocka_unit_test(test_many_parts_leave_groups_to_the_largest),
     cmocka_unit_test(test_error_option_gives_fewest_bones),
     cmocka_unit_test(test_degenerate_input),
     cmocka_unit_test(test_components_do_not_drift),

@@ -93,6 +93,39 @@ static void the_given_skin_is_a_prior(void **state) {
   sn_examples_free(&examples);
 }
 
+// Where the whole character moves as one, frames say nothing about weights, and what rounding says does not count.
+static void still_joints_leave_the_given_skin(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "athlete", 8, 2000);
+  sn_random rng = sn_random_new(3);
+  for (int f = 1; f < 8; f++) {
+    sn_vec3 axis = {sn_random_normal(&rng), sn_random_normal(&rng), sn_random_normal(&rng)};
+    sn_affine all = sn_affine_make(sn_rotation_exp(axis), sn_vec3_scale(axis, 2));
+    for (int j = 0; j < examples.skeleton.joint_count; j++) sn_pose(&examples.poses, f)[j] = all;
+  }
+  for (int j = 0; j < examples.skeleton.joint_count; j++) sn_pose(&examples.poses, 0)[j] = sn_affine_identity();
+  replace_frames(&ctx, &examples, SN_RT_BLEND_LINEAR);
+  trained given = train(&ctx, &examples, "lbs:weights=given,influences=4", "all"),
+          fitted = train(&ctx, &examples, "lbs", "all");
+  sn_skin skins[2];
+  assert_ok(&ctx, sn_model_skin(&ctx, &given.model, &skins[0]));
+  assert_ok(&ctx, sn_model_skin(&ctx, &fitted.model, &skins[1]));
+  for (int i = 0; i < examples.rest.vertex_count; i++)
+    for (int j = 0; j < examples.skeleton.joint_count; j++) {
+      double sums[2] = {0, 0};
+      for (int s = 0; s < 2; s++)
+        for (int k = 0; k < skins[s].influences; k++) {
+          size_t at = (size_t)i * (size_t)skins[s].influences + (size_t)k;
+          if (skins[s].joints[at] == j) sums[s] += (double)skins[s].weights[at];
+        }
+      assert_near(sums[0], sums[1], 1e-3);
+    }
+  sn_skin_free(&skins[0]), sn_skin_free(&skins[1]);
+  release(&given), release(&fitted);
+  sn_examples_free(&examples);
+}
+
 // Rows sum to one and have at most the influences asked for, in floats as stored.
 static void weights_are_a_partition_of_unity(void **state) {
   (void)state;
@@ -477,6 +510,7 @@ int main(void) {
     cmocka_unit_test(exact_dual_quaternion_data_is_recovered),
     cmocka_unit_test(errors_are_ordered),
     cmocka_unit_test(the_given_skin_is_a_prior),
+    cmocka_unit_test(still_joints_leave_the_given_skin),
     cmocka_unit_test(weights_are_a_partition_of_unity),
     cmocka_unit_test(a_packed_model_costs_little),
     cmocka_unit_test(same_bytes_at_any_thread_count),

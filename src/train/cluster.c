@@ -4,7 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { nearest_groups = 8 };
+// Groups of other components that a group may be joined with: so many, nearest first; as soon as this many groups are left, which is more than
+// the bones that are asked for. Later, a character of many parts would have its body joined before its buttons are: glTF's soldier, from walk to run
+// with 80 bones (rotreg without its remainder), leaves 0.77 when components are joined last and 0.27 this way.
+enum { nearest_groups = 8, linked_at = 512 };
 
 // What is known of a group: X = sum of p p^T over its points p = (y^, 1), and per pose Z = sum of p y^T. The best affine
 // maps leave  sum |y|^2 - <X^-1, sum over poses of Z Z^T>.
@@ -29,6 +32,7 @@ typedef struct clustering {
   sn_arena memory;
   const sn_mesh *rest;
   int poses, group_count, alive;
+  bool linked; // groups of different components
   group *groups;
   double *positions; // [pose][vertex][3], centred
   join *heap;
@@ -304,39 +308,81 @@ static void group_centre(const group *g, double out[3]) {
   for (int r = 0; r < 3; r++) out[r] = g->x[9] > 0 ? g->x[r == 0 ? 3 : r == 1 ? 6 : 8] / g->x[9] : 0;
 }
 
-// Only whole components are left: each is now next to those whose centres are nearest.
-static sn_status link_components(clustering *c) {
-  for (int a = 0; a < c->group_count; a++) {
-    if (c->groups[a].gone) continue;
-    int nearest[nearest_groups], count = 0;
-    double distance[nearest_groups], here[3], there[3];
-    group_centre(&c->groups[a], here);
-    for (int b = 0; b < c->group_count; b++) {
-      if (b == a || c->groups[b].gone) continue;
-      group_centre(&c->groups[b], there);
-      double d = hypot(hypot(here[0] - there[0], here[1] - there[1]), here[2] - there[2]);
-      int at = count < nearest_groups ? count++ : nearest_groups;
-      for (; at > 0 && d < distance[at - 1]; at--)
-        if (at < nearest_groups) distance[at] = distance[at - 1], nearest[at] = nearest[at - 1];
-      if (at < nearest_groups) distance[at] = d, nearest[at] = b;
-    }
-    int *list = SN_NEW(c->ctx, &c->memory, int, count);
-    if (!list) return c->ctx->error.status;
-    memcpy(list, nearest, (size_t)count * sizeof *list);
-    c->groups[a].neighbours = list, c->groups[a].neighbour_count = count;
-    for (int n = 0; n < count; n++) {
-      sn_status status = offer(c, a, list[n]);
-      if (status != SN_OK) return status;
-    }
+// Groups that edges connect have the same component.
+static sn_status find_components(clustering *c, int *component) {
+  int *queue = SN_NEW(c->ctx, &c->memory, int, c->group_count);
+  if (!queue) return c->ctx->error.status;
+  for (int g = 0; g < c->group_count; g++) component[g] = -1;
+  for (int first = 0; first < c->group_count; first++) {
+    if (c->groups[first].gone || component[first] >= 0) continue;
+    int count = 0;
+    queue[count++] = first, component[first] = first;
+    for (int k = 0; k < count; k++)
+      for (int n = 0; n < c->groups[queue[k]].neighbour_count; n++) {
+        int other = c->groups[queue[k]].neighbours[n];
+        if (component[other] < 0) component[other] = first, queue[count++] = other;
+      }
   }
   return SN_OK;
+}
+
+static bool is_listed(const int *list, int count, int wanted) {
+  for (int n = 0; n < count; n++)
+    if (list[n] == wanted) return true;
+  return false;
+}
+
+static sn_status add_neighbour(clustering *c, int a, int b) {
+  group *g = &c->groups[a];
+  int *list = SN_NEW(c->ctx, &c->memory, int, g->neighbour_count + 1);
+  if (!list) return c->ctx->error.status;
+  if (g->neighbour_count > 0) memcpy(list, g->neighbours, (size_t)g->neighbour_count * sizeof *list);
+  list[g->neighbour_count++] = b;
+  g->neighbours = list;
+  return SN_OK;
+}
+
+static sn_status link_groups(clustering *c, int a, int b) {
+  if (is_listed(c->groups[a].neighbours, c->groups[a].neighbour_count, b)) return SN_OK;
+  sn_status status = add_neighbour(c, a, b);
+  if (status == SN_OK) status = add_neighbour(c, b, a);
+  return status == SN_OK ? offer(c, a, b) : status;
+}
+
+// Of groups of other components, those whose centres are nearest. Returns how many.
+static int find_nearest(const clustering *c, const int *component, int a, int nearest[nearest_groups]) {
+  int count = 0;
+  double distance[nearest_groups], here[3], there[3];
+  group_centre(&c->groups[a], here);
+  for (int b = 0; b < c->group_count; b++) {
+    if (c->groups[b].gone || component[b] == component[a]) continue;
+    group_centre(&c->groups[b], there);
+    double d = hypot(hypot(here[0] - there[0], here[1] - there[1]), here[2] - there[2]);
+    int at = count < nearest_groups ? count++ : nearest_groups;
+    for (; at > 0 && d < distance[at - 1]; at--)
+      if (at < nearest_groups) distance[at] = distance[at - 1], nearest[at] = nearest[at - 1];
+    if (at < nearest_groups) distance[at] = d, nearest[at] = b;
+  }
+  return count;
+}
+
+static sn_status link_components(clustering *c) {
+  int *component = SN_NEW(c->ctx, &c->memory, int, c->group_count), nearest[nearest_groups];
+  sn_status status = component ? find_components(c, component) : c->ctx->error.status;
+  for (int a = 0; status == SN_OK && a < c->group_count; a++) {
+    if (c->groups[a].gone) continue;
+    int count = find_nearest(c, component, a, nearest);
+    for (int n = 0; status == SN_OK && n < count; n++) status = link_groups(c, a, nearest[n]);
+  }
+  c->linked = true;
+  return status;
 }
 
 static sn_status join_all(clustering *c, sn_cluster_tree *out) {
   sn_status status = SN_OK;
   int joined = 0;
   while (status == SN_OK && c->alive > 1) {
-    if (c->heap_count == 0) status = link_components(c);
+    if (c->heap_count == 0 || (!c->linked && c->alive <= linked_at)) status = link_components(c);
     if (status != SN_OK) break;
     join next = pop(c);
     if (is_stale(c, &next)) continue;

@@ -4,7 +4,7 @@
 //   bench_scale                 small sizes, some minutes
 //   bench_scale full [FILE]     up to 300,000 vertices and 1,500 frames: an hour
 //   bench_scale largest [FILE]  up to a million vertices and 5,000 frames as well: hours, 16 GB of memory
-//   bench_scale teams           teams only
+//   bench_scale teams [METHOD]  teams only, of all methods or one
 //
 // What is measured is noted in FILE, and not measured again.
 #include <malloc.h>
@@ -220,7 +220,7 @@ static double run_together(const work *w, int size, sn_team *counts) {
   return run_team(size, sn_context_default().allocator, run, users, counts);
 }
 
-static void teams(void) {
+static void teams(const char *only) {
   static const struct {
     const char *method;
     int vertices; // what takes a process longer begins smaller
@@ -233,6 +233,7 @@ static void teams(void) {
          "| --- | --- | --- | --- | --- | --- |\n");
   for (size_t m = 0; m < sizeof together / sizeof *together; m++) {
     double alone = 0;
+    if (only && strcmp(only, together[m].method) != 0) continue;
     for (int size = 1; size <= 8; size *= 2) {
       sn_team counts, weak_counts;
       work w = {together[m].method, together[m].vertices, 40, 16, 10, NULL}, wide = w;
@@ -254,6 +255,6 @@ int main(int argc, char **argv) {
   const char *mode = argc > 1 ? argv[1] : "";
   bool largest = strcmp(mode, "largest") == 0, full = largest || strcmp(mode, "full") == 0;
   if (strcmp(mode, "teams") != 0) growth(full, largest, argc > 2 ? argv[2] : NULL);
-  if (!full) teams();
+  if (!full) teams(strcmp(mode, "teams") == 0 && argc > 2 ? argv[2] : NULL);
   return 0;
 }

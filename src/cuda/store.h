@@ -82,7 +82,7 @@ static __device__ __forceinline__ void copy_in_bulk(const target &t, const char 
 static __device__ __forceinline__ void copy_by_threads(const target &t, const char *staged, size_t character,
                                                        uint32_t first, uint32_t count) {
   char *to = t.data + character * t.pitch + (size_t)first * t.stride;
-  for (uint32_t n = threadIdx.x; n < 3 * count; n += SN_CUDA_TILE) {
+  for (uint32_t n = threadIdx.x; n < 3 * count; n += blockDim.x) {
     char *at = to + (size_t)(n / 3) * t.stride + n % 3 * t.size;
     if (t.size == 4)
       *(float *)at = ((const float *)staged)[n];

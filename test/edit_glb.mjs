@@ -206,6 +206,16 @@ export const edits = {
       p.material = 0;
     }
   },
+  // Tangents at right angles to the normals and to z, left-handed: nothing that a texture's coordinates say.
+  tangents(doc) {
+    for (const p of primitivesOf(doc)) {
+      const values = rows(doc, p.attributes.NORMAL).map(([x, y]) => {
+        const size = Math.hypot(x, y);
+        return size > 1e-3 ? [-y / size, x / size, 0, -1] : [1, 0, 0, -1];
+      });
+      p.attributes.TANGENT = add(doc, values, 5126, "VEC4");
+    }
+  },
   // Copies of the mesh without a skin: "door" turns by its node, "lid" turns below the last joint, "floor" stands still, and k
   // bubbles that are tiny in the scene's default pose and grow in the first frame.
   parts(doc, k) {

@@ -138,7 +138,7 @@ static scene new_scene(sn_context *ctx, sn_rt_blend blend, sn_rt_shade shade, in
   fixture_build(ctx, &s.f);
   float(*uvs)[2] = calloc((size_t)s.f.mesh.triangle_count * 3, sizeof *uvs);
   tube_uvs(&s.f.mesh, uvs);
-  assert_ok(ctx, sn_model_add_tangents(ctx, &s.f.rt, (const float(*)[2])uvs, &s.bytes));
+  assert_ok(ctx, sn_model_add_tangents(ctx, &s.f.rt, (const float(*)[2])uvs, NULL, &s.bytes));
   assert_ok(ctx, sn_model_open(ctx, "tangents", s.bytes.bytes, s.bytes.size, &s.model));
   if (bits == 12) {
     sn_model packed;
@@ -423,6 +423,46 @@ static void files_give_texture_coordinates(void **state) {
   sn_model_free(&model);
 }
 
+// What is given counts, at right angles to the normal; zeros and what goes along the normal do not.
+static void given_tangents_count(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  fixture f;
+  sn_model bytes[2];
+  sn_rt_model model[2];
+  static row4 given[vertices], tangents[2][vertices];
+  static point positions[vertices], normals[vertices];
+  fixture_new(&ctx, vertices, joints, 5, 11, &f);
+  fixture_build(&ctx, &f);
+  float(*uvs)[2] = calloc((size_t)f.mesh.triangle_count * 3, sizeof *uvs);
+  tube_uvs(&f.mesh, uvs);
+  sn_rt_get_rest(&f.rt, &(sn_rt_rest){.positions = positions, .normals = normals}, NULL);
+  for (int i = 0; i < vertices; i++) {
+    if (i % 3 == 1) memcpy(given[i], normals[i], sizeof *normals), given[i][3] = -1;
+    if (i % 3 == 2) given[i][0] = 0.6f, given[i][1] = 0, given[i][2] = 0.8f, given[i][3] = i % 2 ? -1 : 1;
+  }
+  for (int k = 0; k < 2; k++) {
+    assert_ok(&ctx,
+              sn_model_add_tangents(&ctx, &f.rt, (const float(*)[2])uvs, k ? (const row4 *)given : NULL, bytes + k));
+    assert_ok(&ctx, sn_model_open(&ctx, "tangents", bytes[k].bytes, bytes[k].size, model + k));
+    sn_rt_get_rest(model + k, &(sn_rt_rest){.tangents = tangents[k]}, NULL);
+  }
+  int taken = 0;
+  for (int i = 0; i < vertices; i++) {
+    sn_vec3 n = sn_vec3_from(normals[i]), t = sn_vec3_from(given[i]);
+    t = sn_vec3_mad(t, n, -sn_vec3_dot(t, n));
+    if (i % 3 != 2 || sn_vec3_length(t) < 0.1) {
+      if (i % 3 != 2) assert_memory_equal(tangents[1][i], tangents[0][i], sizeof(row4));
+      continue;
+    }
+    assert_true(sn_vec3_distance(sn_vec3_from(tangents[1][i]), sn_vec3_normalize(t, t)) < 1e-5);
+    assert_true(tangents[1][i][3] == given[i][3]);
+    taken++;
+  }
+  assert_true(taken > vertices / 6);
+  free(uvs), sn_model_free(bytes), sn_model_free(bytes + 1), fixture_free(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(seams_are_respected),
                                      cmocka_unit_test(splits_without_a_seam_change_nothing),
@@ -431,6 +471,7 @@ int main(void) {
                                      cmocka_unit_test(parts_give_what_the_whole_gives),
                                      cmocka_unit_test(wrong_arguments_are_refused),
                                      cmocka_unit_test(wrong_sections_are_refused),
-                                     cmocka_unit_test(files_give_texture_coordinates)};
+                                     cmocka_unit_test(files_give_texture_coordinates),
+                                     cmocka_unit_test(given_tangents_count)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

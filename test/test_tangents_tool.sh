@@ -36,6 +36,19 @@ for model in model packed; do
 END
   node tangents.mjs || fail "tangents of $model.glb"
 done
+# The file's own tangents count, not those of its texture; without normals they belong to nothing.
+node "$SINEW_SOURCE/test/edit_glb.mjs" textured.glb own.glb tangents
+"$SINEW" train --method lbs:weights=given,tangents=1 --rest own.glb --skeleton own.glb -o own.sinew --quiet
+"$SINEW" eval own.sinew --rest textured.glb --skeleton textured.glb -o own-out.glb --quiet
+cat > own.mjs << END
+  import { open, rows } from '$SINEW_SOURCE/test/edit_glb.mjs';
+  const from = open('own.glb'), to = open('own-out.glb'), [a, b] = [from, to].map(doc => rows(doc, doc.json.meshes[0].primitives[0].attributes.TANGENT));
+  if (a.length !== b.length) throw new Error('other vertices');
+  a.forEach((v, i) => {
+    if (v.some((x, k) => Math.abs(x - b[i][k]) > 2e-3)) throw new Error('tangent ' + i + ': ' + b[i] + ' instead of ' + v);
+  });
+END
+node own.mjs || fail "the file's tangents"
 if "$SINEW" train --method lbs:weights=given,tangents=1 --rest arm/rest.obj --skeleton arm/skeleton.glb -o none.sinew --quiet 2> log; then
   fail "tangents without texture coordinates"
 fi

@@ -27,6 +27,8 @@ train() { "$SINEW" train --method "$1" "${given[@]}" -o "site/$2.sinew"; }
 train rotreg:bones=8 character
 train lbs:weights=given given
 train dqs dqs
+node "$src/test/edit_glb.mjs" site/character.glb site/tangents.glb tangents
+"$SINEW" train --method lbs:weights=given,tangents=1 --rest site/tangents.glb --skeleton site/tangents.glb -o site/tangents.sinew --quiet
 "$SINEW" pack site/character.sinew -o site/character-packed.sinew --quiet
 for name in character given dqs; do "$SINEW" eval site/$name.sinew --skeleton site/character.glb -o $name.pc2 --quiet; done
 "$SINEW" train --method affine --rest arm/rest.obj --frames arm/frames.pc2 --controls arm/controls.txt --quiet -o site/affine.sinew

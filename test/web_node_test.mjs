@@ -21,6 +21,7 @@ for (const name of readdirSync(join(process.env.SINEW_SOURCE, 'test/golden')).fi
   const { positions } = model.evaluate(), wanted = model.section('test.positions', Float32Array);
   const off = positions.reduce((most, x, k) => Math.max(most, Math.abs(x - wanted[k])), 0);
   assert.ok(positions.length === wanted.length && off < 1e-5, `${name}: ${off} off`);
+  assert.equal(model.evaluate().tangents, null);
   model.dispose();
   assert.throws(() => model.evaluate(), /disposed/);
 }
@@ -32,6 +33,22 @@ assert.ok(packed.rest().positions.every((x, k) => Math.abs(x - whole.rest().posi
 assert.equal(webgpuRefuses(whole), null);
 assert.match(webgpuRefuses(packed), /pack\.\w+ is not known/);
 whole.dispose(), packed.dispose();
+
+// Tangents: those of the file in the rest pose, at right angles to the normals in another; null where a model has none.
+const turned = await loadSinew(readFileSync(join(dir, 'site/tangents.sinew'))), angle = 0.7, c = Math.cos(angle), s = Math.sin(angle);
+const joints = [[1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0], [c, -s, 0, 0, s, c, 0, 0, 0, 0, 1, 0]];
+const atRest = turned.rest().tangents, pose = k => ({ joints: Float32Array.from({ length: 12 * turned.info.jointCount }, (_, n) => joints[k && n >= 12 ? 1 : 0][n % 12]) });
+for (const k of [0, 1]) {
+  turned.load(pose(k));
+  const { normals: n, tangents: t } = turned.evaluate();
+  assert.equal(t.length, 4 * turned.info.vertexCount);
+  for (let i = 0; i < turned.info.vertexCount; i++) {
+    assert.ok(Math.abs(Math.hypot(t[4 * i], t[4 * i + 1], t[4 * i + 2]) - 1) < 1e-4 && t[4 * i + 3] === -1, `tangent ${i}`);
+    assert.ok(Math.abs(n[3 * i] * t[4 * i] + n[3 * i + 1] * t[4 * i + 1] + n[3 * i + 2] * t[4 * i + 2]) < 1e-4, `tangent ${i} and its normal`);
+    assert.ok(k || [0, 1, 2].every(r => Math.abs(t[4 * i + r] - atRest[4 * i + r]) < 1e-4), `tangent ${i} at rest`);
+  }
+}
+turned.dispose();
 
 // Hostile models: cut off anywhere, or with any byte changed, they are refused with a message; nothing traps.
 const good = readFileSync(join(dir, 'site/character.sinew'));

@@ -121,6 +121,34 @@ await test('one character: three.js itself as the witness, morph targets, SinewM
   assert.match(off.wrong, /no joint called “joint0”/);
 }));
 
+await test('tangents of a file that has them follow the skin', () => withPage('index.html', async page => {
+  const off = await page.evaluate(async () => {
+    const THREE = await import('three'), { GLTFLoader } = await import('three/addons/loaders/GLTFLoader.js'), { loadSinew, skinCharacter } = await import('sinew-skin');
+    const gltf = await new GLTFLoader().loadAsync('tangents.glb'), plain = await new GLTFLoader().loadAsync('character.glb'), model = await loadSinew('tangents.sinew');
+    const materials = [];
+    gltf.scene.traverse(o => o.isMesh && materials.push(o.material));
+    const skin = skinCharacter(model, gltf), mixer = new THREE.AnimationMixer(gltf.scene);
+    mixer.clipAction(gltf.animations[0]).play();
+    let most = 0, moved = 0;
+    for (const weight of [0, 0.8]) {
+      mixer.setTime(0.7 * gltf.animations[0].duration);
+      for (const mesh of skin.meshes) mesh.morphTargetInfluences?.fill(weight);
+      skin.update(true);
+      for (const { geometry: { attributes: { normal, tangent } } } of skin.meshes) {
+        for (let i = 0; i < normal.count; i++) {
+          const n = new THREE.Vector3().fromBufferAttribute(normal, i), t = new THREE.Vector4().fromBufferAttribute(tangent, i), along = new THREE.Vector3(t.x, t.y, t.z);
+          most = Math.max(most, Math.abs(n.dot(along)), Math.abs(along.length() - 1), Math.abs(t.w + 1));
+          moved = Math.max(moved, Math.abs(t.z)); // at rest they are at right angles to z
+        }
+      }
+    }
+    const without = skinCharacter(model, plain); // its meshes have none: three.js goes on deriving them
+    return { most, moved, same: skin.meshes.every((mesh, k) => mesh.material === materials[k]), none: without.meshes.every(mesh => !mesh.geometry.attributes.tangent) };
+  });
+  assert.ok(off.most < 1e-4, `${off.most} off`);
+  assert.ok(off.moved > 0.05 && off.same && off.none, JSON.stringify(off));
+}));
+
 await test('1,000 load and dispose cycles leave nothing behind', () => withPage('index.html', async page => {
   const grown = await page.evaluate(async () => {
     const { loadSinew, skinCharacter, SinewMesh, sinewRuntime } = await import('sinew-skin'), { renderer, scene, camera, gltf, characters } = await window.example;

@@ -50,7 +50,7 @@ EXPORT(sw_info) void sw_info(const web_model *m, uint32_t *out) {
   const uint32_t values[] = {
     info->drive,          info->correct,         info->blend,        info->shade,         info->vertex_count,
     info->joint_count,    info->control_count,   info->torque_count, info->palette_count, info->triangle_count,
-    info->max_influences, (uint32_t)info->bytes, info->weight_bits,  info->value_count,
+    info->max_influences, (uint32_t)info->bytes, info->weight_bits,  info->value_count,   info->tangents,
   };
   memcpy(out, values, sizeof values);
 }
@@ -123,17 +123,27 @@ EXPORT(sw_values) uint32_t sw_values(const web_model *m, const float **values) {
   return sn_rt_correct_values(&m->model, m->scratch, values);
 }
 
+// tangents: NULL, or where those of a model that has them go.
 EXPORT(sw_evaluate)
 sn_rt_status sw_evaluate(web_model *m, const float *joints, const float *controls, const float *torques,
-                         float *positions, float *normals) {
+                         float *positions, float *normals, float *tangents) {
   sn_rt_input input = {(const float(*)[12])joints, (const float(*)[3])controls, torques, m->state, m->values, 0};
   sn_rt_output output = {.positions = positions, .normals = normals};
-  return sn_rt_evaluate(&m->model, &input, m->scratch, &output, &m->error);
+  sn_rt_tangent_output after = {.tangents = tangents, .normals = normals};
+  sn_rt_status status = sn_rt_evaluate(&m->model, &input, m->scratch, &output, &m->error);
+  if (status != SN_RT_OK || !tangents) return status;
+  return sn_rt_tangents(&m->model, m->scratch, &after, 0, m->model.info.vertex_count, &m->error);
 }
 
 // Eight bones and weights per vertex: see sn_rt_rest.
 EXPORT(sw_rest)
-void sw_rest(const web_model *m, float (*positions)[3], float (*normals)[3], uint16_t *bones, float *weights) {
-  const sn_rt_rest out = {positions, normals, bones, weights, SN_RT_MAX_INFLUENCES, NULL, NULL};
+void sw_rest(const web_model *m, float (*positions)[3], float (*normals)[3], uint16_t *bones, float *weights,
+             float (*tangents)[4]) {
+  const sn_rt_rest out = {.positions = positions,
+                          .normals = normals,
+                          .joints = bones,
+                          .weights = weights,
+                          .influences = SN_RT_MAX_INFLUENCES,
+                          .tangents = m->model.info.tangents ? tangents : NULL};
   sn_rt_get_rest(&m->model, &out, NULL);
 }

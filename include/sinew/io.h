@@ -196,6 +196,9 @@ sn_status sn_gltf_mesh(sn_context *ctx, const sn_gltf *gltf, sn_mesh *out, sn_ar
 // The normals of the flattened mesh where sn_gltf_mesh has it; NULL where a primitive has none.
 sn_status sn_gltf_normals(sn_context *ctx, const sn_gltf *gltf, sn_arena *memory, float (**out)[3]);
 
+// Tangents of the flattened mesh, and 1 or -1 for their hands; zeros where a primitive has none, NULL where all have none.
+sn_status sn_gltf_tangents(sn_context *ctx, const sn_gltf *gltf, sn_arena *memory, float (**out)[4]);
+
 // Texture coordinates (TEXCOORD_0, as glTF has them: v from the top) and materials of the flattened mesh.
 sn_status sn_gltf_surface(sn_context *ctx, const sn_gltf *gltf, sn_surface *out);
 

@@ -116,8 +116,10 @@ void sn_model_free(sn_model *model);
 // tells. Fails for one that is packed already.
 sn_status sn_model_pack(sn_context *ctx, const sn_rt_model *model, sn_model *out);
 
-// The same model with tangents, from the texture coordinates (v upwards) of its triangles' corners. Not for packed models.
-sn_status sn_model_add_tangents(sn_context *ctx, const sn_rt_model *model, const float (*uvs)[2], sn_model *out);
+// The same model with tangents: those `given` for its vertices (NULL: none), and where these are zero from the texture
+// coordinates (v upwards) of its triangles' corners. Not for packed models.
+sn_status sn_model_add_tangents(sn_context *ctx, const sn_rt_model *model, const float (*uvs)[2],
+                                const float (*given)[4], sn_model *out);
 
 // An opened model with these sections instead of its own of the same names, or more of them, and this correct slot.
 sn_status sn_model_replace(sn_context *ctx, const sn_rt_model *model, sn_rt_correct correct,

@@ -224,6 +224,7 @@ typedef struct sn_examples {
   int (*source_triangles)[3]; // the triangles over the file's vertices; NULL: those of `rest`
   sn_shading shading;         // how the file shades its vertices; zeroed: every vertex smooth
   float (*uvs)[2]; // texture coordinates of the corners of the file's triangles, v upwards; NULL: the file has none
+  float (*tangents)[4]; // of the file's vertices, with 1 or -1; zeros where it has none; NULL: nowhere has it any
   int note_count;
   char *notes[SN_MOST_NOTES]; // what the user should know about how the files were read
   sn_arena memory;

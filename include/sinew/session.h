@@ -110,6 +110,8 @@ typedef struct sn_evaluator_call {
   size_t position_stride;
   float *normals;
   size_t normal_stride;
+  float *tangents; // NULL: none; they need normals
+  size_t tangent_stride;
   char message[240]; // filled where the status is not 0
 } sn_evaluator_call;
 int sn_evaluator_run(sn_evaluator_call *call);

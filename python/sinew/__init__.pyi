@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 import os
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Literal, Optional, Sequence, Tuple, Union, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ Rest = Union[Path, "Mesh"]
 Clips = Union[Path, npt.ArrayLike, Sequence[Union[Path, npt.ArrayLike]]]
 Skeletons = Union[Path, "Skeleton", Sequence[Union[Path, "Skeleton"]], None]
 Names = Union[str, Sequence[str], None]
-Out = Union[Floats, Tuple[Floats, Floats]]
+Out = Union[Floats, Tuple[Floats, Floats], Tuple[Floats, Floats, Floats]]
 
 class Error(RuntimeError):
     status: str
@@ -72,6 +72,7 @@ class Model:
     names: List[str]
     parents: npt.NDArray[np.int32]
     def __init__(self, source: Union[Path, bytes, npt.NDArray[np.uint8]], report: Optional[Report] = ...) -> None: ...
+    @overload
     def __call__(
         self,
         joints: Optional[npt.ArrayLike] = ...,
@@ -80,7 +81,19 @@ class Model:
         *,
         out: Optional[Out] = ...,
         state: Optional[npt.NDArray[np.int32]] = ...,
+        tangents: Literal[False] = ...,
     ) -> Tuple[Floats, Floats]: ...
+    @overload
+    def __call__(
+        self,
+        joints: Optional[npt.ArrayLike] = ...,
+        controls: Optional[npt.ArrayLike] = ...,
+        torques: Optional[npt.ArrayLike] = ...,
+        *,
+        out: Optional[Out] = ...,
+        state: Optional[npt.NDArray[np.int32]] = ...,
+        tangents: bool,
+    ) -> Tuple[Floats, Floats, Floats]: ...
     def __bytes__(self) -> bytes: ...
     def __len__(self) -> int: ...
     @property

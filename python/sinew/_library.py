@@ -14,7 +14,8 @@ class Array(ctypes.Structure):
 class Call(ctypes.Structure):
     _fields_ = [("evaluator", c_void_p), ("joints", c_void_p), ("controls", c_void_p), ("torques", c_void_p),
                 ("state", c_void_p), ("scratch", c_void_p), ("positions", c_void_p), ("position_stride", c_size_t),
-                ("normals", c_void_p), ("normal_stride", c_size_t), ("message", ctypes.c_char * 240)]
+                ("normals", c_void_p), ("normal_stride", c_size_t), ("tangents", c_void_p),
+                ("tangent_stride", c_size_t), ("message", ctypes.c_char * 240)]
 
 
 # Pointers go as plain addresses: c_void_p takes an int, and None for NULL.

@@ -2,6 +2,7 @@
 """Models: the bytes of a .sinew file, evaluated by the runtime."""
 import ctypes
 import os
+from operator import is_
 
 import numpy as np
 
@@ -29,7 +30,7 @@ class _Place:
         self.scratch = _aligned(model._scratch_size)
         self.call = Call(evaluator=model._handle, scratch=self.scratch.ctypes.data)
         self.address = ctypes.addressof(self.call)
-        self.positions = self.normals = None
+        self.arrays = ()  # that the call writes to
         self.joints = self.out = None  # what the last call was given, where the next one may go the same way
 
 
@@ -42,6 +43,7 @@ class Model:
         positions, normals = model(joints, torques=torques) # where info["torques"] is not 0
         positions, normals = model(controls=points)         # where info["controls"] is not 0
         model(joints, out=(positions, normals))             # into your arrays
+        positions, normals, tangents = model(joints, tangents=True)  # where info["tangents"]: vertices x 4
 
     With a first axis of frames in what it is given, so has what it returns. `names` and `parents` are those of the joints,
     `info` what is inside, `report` what training told (None for a model from a file). Any number of threads may call it.
@@ -152,15 +154,25 @@ class Model:
     def _out_address(self, array, name):
         """Address and stride of an array that vertices are written to."""
         i = array.__array_interface__
-        if i["typestr"] != FLOAT.str or i["shape"] != self._shape:
-            raise ValueError(f"out: {name} is float32, {self._shape[0]} x 3; this is {array.dtype}, {array.shape}")
-        strides = i["strides"] or (12, 4)
-        if strides[1] != 4 or strides[0] < 12 or strides[0] % 4 or i["data"][1]:
-            raise ValueError(f"out: {name} has the three numbers of a vertex side by side, and can be written")
+        size = 4 if name == "tangents" else 3
+        if i["typestr"] != FLOAT.str or i["shape"] != (self._shape[0], size):
+            raise ValueError(f"out: {name} is float32, {self._shape[0]} x {size}; this is {array.dtype}, {array.shape}")
+        strides = i["strides"] or (4 * size, 4)
+        if strides[1] != 4 or strides[0] < 4 * size or strides[0] % 4 or i["data"][1]:
+            raise ValueError(f"out: {name} has the {('three', 'four')[size - 3]} numbers of a vertex side by side, and can be written")
         return i["data"][0], strides[0]
 
-    def __call__(self, joints=None, controls=None, torques=None, *, out=None, state=None):
-        """Positions and normals (float32, vertices x 3), new or in `out`: a pair of arrays, or one for positions alone."""
+    def _new(self, tangents, *frames):
+        """Arrays for what a call gives."""
+        widths = (3, 3, 4) if tangents else (3, 3)
+        return tuple(np.empty((*frames, self._shape[0], width), FLOAT) for width in widths)
+
+    def __call__(self, joints=None, controls=None, torques=None, *, out=None, state=None, tangents=False):
+        """Positions and normals (float32, vertices x 3), new or in `out`: a pair of arrays, or one for positions alone.
+
+        `tangents=True`, or a third array in `out` (vertices x 4), asks for tangents too: x y z and a handedness of 1 or -1,
+        as glTF has them.
+        """
         if out is not None and controls is None and torques is None and state is None:
             try:
                 place = self._places.pop()
@@ -175,51 +187,54 @@ class Model:
         if type(joints) is np.ndarray and controls is None and torques is None and joints.dtype is FLOAT:
             i = joints.__array_interface__  # the usual case without detours
             if i["shape"] in self._joint_shapes and i["strides"] is None and not self.info["torques"]:
-                return self._evaluate(i["data"][0], None, None, out, state, joints)
+                return self._evaluate(i["data"][0], None, None, out, state, tangents, joints)
         values = [joints, controls, torques]
         shapes = [shape for _, shape in self._inputs]
         lengths = {len(v) for v, s in zip(values, shapes)
                    if v is not None and s is not None and np.ndim(v) == len(s) + (np.shape(v)[-1] != 12 or len(s) != 3)}
         if lengths:
-            return self._evaluate_frames(values, lengths, out, state)
+            return self._evaluate_frames(values, lengths, out, state, tangents)
         given = [self._input(name, value, shape) for value, (name, shape) in zip(values, self._inputs)]
-        return self._evaluate(*[None if g is None else g.ctypes.data for g in given], out, state)
+        return self._evaluate(*[None if g is None else g.ctypes.data for g in given], out, state, tangents)
 
-    def _evaluate_frames(self, values, lengths, out, state):
+    def _evaluate_frames(self, values, lengths, out, state, tangents):
         if len(lengths) > 1:
             raise ValueError(f"inputs of {' and '.join(map(str, sorted(lengths)))} frames")
         count = lengths.pop()
         if out is None:
-            out = np.empty((count, *self._shape), np.float32), np.empty((count, *self._shape), np.float32)
-        pair = isinstance(out, (tuple, list))
+            out = self._new(tangents, count)
+        several = isinstance(out, (tuple, list))
         for f in range(count):
             frame = [None if v is None else v[f] for v in values]
-            self(*frame, out=tuple(o[f] for o in out) if pair else out[f], state=state)
+            self(*frame, out=tuple(o[f] for o in out) if several else out[f], state=state)
         return out
 
-    def _aim(self, place, positions, normals):
+    def _aim(self, place, arrays):
         """Writes to these arrays from now on. They are kept: the next call with them needs no look at them."""
         call = place.call
-        place.positions = place.normals = place.joints = place.out = None
-        call.positions, call.position_stride = self._out_address(positions, "positions")
-        if normals is None:
-            call.normals, call.normal_stride = None, 0
-        else:
-            call.normals, call.normal_stride = self._out_address(normals, "normals")
-        place.positions, place.normals = positions, normals
+        place.arrays, place.joints, place.out = (), None, None
+        if not 1 <= len(arrays) <= 3:
+            raise ValueError("out: positions, normals and tangents, or fewer of them")
+        call.positions, call.position_stride = self._out_address(arrays[0], "positions")
+        call.normals, call.normal_stride, call.tangents, call.tangent_stride = None, 0, None, 0
+        if len(arrays) > 1:
+            call.normals, call.normal_stride = self._out_address(arrays[1], "normals")
+        if len(arrays) > 2:
+            call.tangents, call.tangent_stride = self._out_address(arrays[2], "tangents")
+        place.arrays = tuple(arrays)
 
-    def _evaluate(self, joints, controls, torques, out, state, given=None):
+    def _evaluate(self, joints, controls, torques, out, state, tangents, given=None):
         fresh = out is None
         if fresh:
-            out = np.empty(self._shape, FLOAT), np.empty(self._shape, FLOAT)
-        positions, normals = out if type(out) is tuple or type(out) is list else (out, None)
+            out = self._new(tangents)
+        arrays = out if type(out) is tuple or type(out) is list else (out,)
         try:
             place = self._places.pop()
         except IndexError:
             place = _Place(self)
         call = place.call
-        if positions is not place.positions or normals is not place.normals:
-            self._aim(place, positions, normals)
+        if len(arrays) != len(place.arrays) or not all(map(is_, arrays, place.arrays)):
+            self._aim(place, arrays)
         call.joints = joints
         again = given is not None and not fresh and state is None and type(out) is not list
         place.joints, place.out = (given, out) if again else (None, None)
@@ -231,16 +246,15 @@ class Model:
         if controls is not None or torques is not None or state is not None:
             call.controls = call.torques = call.state = None
         if fresh:
-            place.positions = place.normals = None  # the caller's alone
+            place.arrays = ()  # the caller's alone
         self._places.append(place)
         return out
 
     def time(self, joints=None, controls=None, torques=None, repeats=100):
         """Seconds of one evaluation with normals in C, on one thread: the fastest of `repeats`."""
         given = [self._input(name, value, shape) for value, (name, shape) in zip((joints, controls, torques), self._inputs)]
-        positions, normals = np.empty(self._shape, FLOAT), np.empty(self._shape, FLOAT)
         place = _Place(self)
-        self._aim(place, positions, normals)
+        self._aim(place, self._new(False))
         place.call.joints, place.call.controls, place.call.torques = [None if g is None else g.ctypes.data for g in given]
         return lib.sn_evaluator_time(place.address, repeats)
 

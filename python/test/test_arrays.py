@@ -56,6 +56,45 @@ def test_out_is_written_in_place_and_strides_are_kept(arm):
     assert model(joints[3], out=alone) is alone and np.allclose(alone, expected[0], rtol=0, atol=1e-6)
 
 
+@pytest.fixture(scope="module")
+def textured(arm, tmp_path_factory):
+    """A model with tangents, from a rest mesh whose texture coordinates are x and y."""
+    mesh = sinew.load(arm / "rest.obj")
+    path = tmp_path_factory.mktemp("textured") / "rest.obj"
+    lines = [f"v {x} {y} {z}\nvt {x} {y}" for x, y, z in mesh.positions.tolist()]
+    lines += ["f " + " ".join(f"{i + 1}/{i + 1}" for i in t) for t in mesh.triangles.tolist()]
+    path.write_text("\n".join(lines) + "\n")
+    return sinew.train("lbs", path, arm / "frames.pc2", arm / "skeleton.glb", tangents=1)
+
+
+def test_tangents(textured, arm):
+    model = textured
+    joints = model.joints(sinew.load(arm / "skeleton.glb"))
+    assert model.info["tangents"] is True
+    positions, normals, tangents = model(joints[3], tangents=True)
+    assert tangents.shape == (len(model), 4) and tangents.dtype == np.float32
+    assert np.allclose((tangents[:, :3] ** 2).sum(1), 1, atol=1e-4) and (abs(tangents[:, 3]) == 1).all()
+    assert abs((tangents[:, :3] * normals).sum(1)).max() < 1e-4
+    plain = model(joints[3])
+    assert len(plain) == 2 and np.array_equal(plain[0], positions) and np.array_equal(plain[1], normals)
+    buffer = np.full((len(model), 11), 7, np.float32)
+    model(joints[3], out=(buffer[:, 0:3], buffer[:, 3:6], buffer[:, 6:10]))
+    assert np.array_equal(buffer[:, 6:10], tangents) and (buffer[:, 10] == 7).all()
+    every = model(joints[:4], tangents=True)
+    assert every[2].shape == (4, len(model), 4) and np.array_equal(every[2][3], tangents)
+
+
+def test_tangents_that_are_not_there(textured, arm):
+    joints = textured.joints(sinew.load(arm / "skeleton.glb"))
+    with pytest.raises(ValueError, match="tangents is float32, .* x 4"):
+        textured(joints[0], out=tuple(np.zeros((3, len(textured), 3), np.float32)))
+    plain = sinew.train("lbs", arm / "rest.obj", arm / "frames.pc2", arm / "skeleton.glb")
+    assert plain.info["tangents"] is False
+    with pytest.raises(sinew.Error, match="no tangents"):
+        plain(joints[0], tangents=True)
+    plain(joints[0])
+
+
 def test_wrong_out_is_refused(arm):
     model = sinew.train("lbs", arm / "rest.obj", arm / "frames.pc2", arm / "skeleton.glb")
     joints = model.joints(sinew.load(arm / "skeleton.glb"))[0]

@@ -389,6 +389,41 @@ sn_status sn_gltf_normals(sn_context *ctx, const sn_gltf *gltf, sn_arena *memory
   return status;
 }
 
+// Tangents of a part into the flattened mesh; as they were where it has none, or no normals that they belong to.
+static sn_status part_tangents(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, float (*out)[4],
+                               bool *any) {
+  primitive p;
+  const json_t *json = json_array_get(primitives_of(gltf, part->range.mesh), (size_t)part->range.primitive);
+  int accessor = -1, normals = -1;
+  sn_status status = inspect(ctx, gltf, part->range.mesh, part->range.primitive, json, &p);
+  if (status == SN_OK) status = attribute(ctx, gltf, &p, "TANGENT", &accessor);
+  if (status == SN_OK) status = attribute(ctx, gltf, &p, "NORMAL", &normals);
+  if (status != SN_OK || accessor < 0 || normals < 0) return status;
+  *any = true;
+  status = expect(ctx, gltf, &p, "TANGENT", accessor, 4, part->range.vertex_count);
+  if (status == SN_OK) status = read_floats(ctx, gltf, &p, "TANGENT", accessor, true, out[0]);
+  sn_mat3 map = sn_affine_linear(part->place);
+  bool mirrored = sn_mat3_determinant(map) < 0;
+  for (int i = 0; i < part->range.vertex_count && status == SN_OK; i++) {
+    sn_vec3 t = sn_mat3_apply(map, sn_vec3_from(out[i]));
+    sn_vec3_store(sn_vec3_normalize(t, sn_vec3_make(0, 0, 0)), out[i]);
+    out[i][3] = (out[i][3] < 0) != mirrored ? -1.0f : 1.0f;
+  }
+  return status;
+}
+
+sn_status sn_gltf_tangents(sn_context *ctx, const sn_gltf *gltf, sn_arena *memory, float (**out)[4]) {
+  bool any = false;
+  *out = (float(*)[4])sn_arena_alloc(ctx, memory, (size_t)gltf->vertex_count, sizeof **out);
+  sn_status status = *out ? SN_OK : ctx->error.status;
+  for (int k = 0; k < gltf->part_count && status == SN_OK; k++) {
+    const gltf_part *part = &gltf->parts[k];
+    status = part_tangents(ctx, gltf, part, *out + part->range.first_vertex, &any);
+  }
+  if (!any || status != SN_OK) *out = NULL;
+  return status;
+}
+
 void sn_gltf_joint_of_node(const sn_gltf *gltf, int *out) {
   for (int k = 0; k < gltf->node_count; k++) out[k] = -1;
   for (int j = gltf->joint_count - 1; j >= 0; j--) out[gltf->joints[j].node] = j;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Texture coordinates of the rest mesh. Those that are not as they should be are none: only tangents ask for them.
+// Texture coordinates and tangents of the rest mesh. Those that are not as they should be are none: only tangents ask for them.
 #include "io/load.h"
 
 // Takes what the surface has, v upwards.
@@ -18,7 +18,8 @@ static sn_status keep(sn_context *ctx, sn_surface *surface, bool downwards, sn_e
 sn_status sn_load_document_uvs(sn_context *ctx, const sn_gltf *gltf, sn_examples *out) {
   sn_surface surface;
   sn_error before = ctx->error;
-  sn_status status = sn_gltf_surface(ctx, gltf, &surface);
+  sn_status status = sn_gltf_tangents(ctx, gltf, &out->memory, &out->tangents);
+  if (status != SN_NO_MEMORY) status = sn_gltf_surface(ctx, gltf, &surface);
   if (status == SN_OK) return keep(ctx, &surface, true, out);
   if (status == SN_NO_MEMORY) return status;
   ctx->error = before;

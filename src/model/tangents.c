@@ -5,6 +5,9 @@
 
 enum { lanes = SN_RT_LANES };
 
+// A unit tangent this close to the normal (1.1 degrees) has no direction at right angles to it that could be meant.
+static const double least_along = 0.02;
+
 // From the order of the rest mesh into the model's blocks.
 static void arrange(const sn_rt_model *model, const float (*tangents)[4], float (*out)[4][lanes]) {
   const uint32_t *chunks = model->sections[SN_SECTION_SKIN_CHUNKS];
@@ -18,7 +21,19 @@ static void arrange(const sn_rt_model *model, const float (*tangents)[4], float 
           out[b][n / lanes][n % lanes] = tangents[c * grain + lane[b][n % lanes]][n / lanes];
 }
 
-sn_status sn_model_add_tangents(sn_context *ctx, const sn_rt_model *model, const float (*uvs)[2], sn_model *out) {
+// What a file says of its tangents counts, where it is a direction along the surface.
+static void take_given(size_t count, const float (*normals)[3], const float (*given)[4], float (*out)[4]) {
+  for (size_t i = 0; i < count; i++) {
+    sn_vec3 n = sn_vec3_from(normals[i]), t = sn_vec3_from(given[i]);
+    sn_vec3 along = sn_vec3_mad(t, n, -sn_vec3_dot(t, n));
+    if (!(sn_vec3_length(along) > least_along)) continue;
+    sn_vec3_store(sn_vec3_normalize(along, t), out[i]);
+    out[i][3] = given[i][3] < 0 ? -1.0f : 1.0f;
+  }
+}
+
+sn_status sn_model_add_tangents(sn_context *ctx, const sn_rt_model *model, const float (*uvs)[2],
+                                const float (*given)[4], sn_model *out) {
   *out = (sn_model){0};
   sn_arena scratch = sn_arena_new(ctx);
   sn_mesh mesh = {0};
@@ -32,6 +47,7 @@ sn_status sn_model_add_tangents(sn_context *ctx, const sn_rt_model *model, const
     status = sn_mesh_tangents(ctx, &mesh, (const float(*)[3])normals, uvs, tangents);
   }
   if (status == SN_OK) {
+    if (given) take_given(vertices, (const float(*)[3])normals, given, tangents);
     arrange(model, (const float(*)[4])tangents, rows);
     sn_model_section section = {sn_rt_section_name(SN_SECTION_SKIN_TANGENTS), rows, blocks * sizeof *rows, false};
     status = sn_model_replace(ctx, model, model->info.correct, &section, 1, out);

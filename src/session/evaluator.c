@@ -50,6 +50,7 @@ char *sn_evaluator_describe(const sn_evaluator *e) {
   json_object_set_new(out, "torques", json_integer(info->torque_count));
   json_object_set_new(out, "palette", json_integer(info->palette_count));
   json_object_set_new(out, "influences", json_integer(info->max_influences));
+  json_object_set_new(out, "tangents", json_boolean(info->tangents));
   json_object_set_new(out, "bytes", json_integer((json_int_t)info->bytes));
   json_object_set_new(out, "flops", json_integer((json_int_t)info->flops));
   json_object_set_new(out, "path", json_string(sn_rt_path_name(e->model.path)));
@@ -75,8 +76,16 @@ int sn_evaluator_run(sn_evaluator_call *call) {
   sn_rt_error error;
   sn_rt_input input = input_of(call);
   sn_rt_output output = {call->positions, call->position_stride, call->normals, call->normal_stride};
-  return answer(sn_rt_evaluate(&call->evaluator->model, &input, call->scratch, &output, &error), &error,
-                call->message);
+  const sn_rt_model *model = &call->evaluator->model;
+  sn_rt_status status = sn_rt_evaluate(model, &input, call->scratch, &output, &error);
+  if (status == SN_RT_OK && call->tangents) {
+    sn_rt_tangent_output tangents = {.tangents = call->tangents,
+                                     .tangent_stride = call->tangent_stride,
+                                     .normals = call->normals,
+                                     .normal_stride = call->normal_stride};
+    status = sn_rt_tangents(model, call->scratch, &tangents, 0, model->info.vertex_count, &error);
+  }
+  return answer(status, &error, call->message);
 }
 
 double sn_evaluator_time(sn_evaluator_call *call, int repeats) {

@@ -20,7 +20,7 @@ const sn_option sn_method_common_table[] = {
   {"pack", SN_OPTION_SWITCH, offsetof(sn_method_common, pack), "0", 0, 0, NULL, SN_OPTION_COMMON,
    "a packed model: half the bytes, rounded to 0.02 % of the diagonal at most, as `sinew pack` does it"},
   {"tangents", SN_OPTION_SWITCH, offsetof(sn_method_common, tangents), "0", 0, 0, NULL, SN_OPTION_COMMON,
-   "a model with tangents, from the texture coordinates of the rest file, for normal maps"},
+   "a model with tangents, those of the rest file or from its texture coordinates, for normal maps"},
   {0},
 };
 
@@ -44,7 +44,9 @@ static sn_status add_tangents(sn_context *ctx, const sn_examples *examples, sn_m
   sn_rt_model opened;
   sn_model with = {0};
   sn_status status = sn_model_open(ctx, "model", model->bytes, model->size, &opened);
-  if (status == SN_OK) status = sn_model_add_tangents(ctx, &opened, (const float(*)[2])examples->uvs, &with);
+  if (status == SN_OK)
+    status = sn_model_add_tangents(ctx, &opened, (const float(*)[2])examples->uvs,
+                                   (const float(*)[4])examples->tangents, &with);
   sn_model_free(model);
   *model = with;
   return status;

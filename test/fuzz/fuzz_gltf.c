@@ -155,11 +155,12 @@ static void sample(sn_context *ctx, const sn_gltf *gltf, const sn_mesh *mesh) {
 static void ask(sn_context *ctx, const sn_gltf *gltf, const sn_skeleton *skeleton) {
   sn_arena memory = sn_arena_new(ctx);
   sn_surface surface;
-  float *white, (*normals)[3];
+  float *white, (*normals)[3], (*tangents)[4];
   bool *locked = calloc((size_t)skeleton->joint_count + 1, sizeof *locked);
   if (sn_gltf_surface(ctx, gltf, &surface) == SN_OK) sn_surface_free(&surface);
   sn_gltf_whiteness(ctx, gltf, &memory, &white);
   sn_gltf_normals(ctx, gltf, &memory, &normals);
+  sn_gltf_tangents(ctx, gltf, &memory, &tangents);
   if (locked && skeleton->joint_count > 0) sn_gltf_locked_joints(gltf, locked);
   free(locked);
   sn_arena_free(&memory);

@@ -56,20 +56,22 @@ function restMap(model, follower, mesh, space) {
   return new Matrix4().copy(space.matrixWorld).invert().multiply(mesh.matrixWorld);
 }
 
-function partGeometry(source) {
+function partGeometry(source, tangents) {
   const geometry = new BufferGeometry(), { count } = source.attributes.position;
   geometry.setAttribute('position', dynamic(count, 3));
   geometry.setAttribute('normal', dynamic(count, 3));
+  if (tangents) geometry.setAttribute('tangent', dynamic(count, 4));
   for (const [name, attribute] of Object.entries(source.attributes)) if (!own.includes(name)) geometry.setAttribute(name, attribute);
   geometry.setIndex(source.index);
   for (const group of source.groups) geometry.addGroup(group.start, group.count, group.materialIndex);
   return geometry;
 }
 
-// Tangents of the rest pose are left out: three.js then derives them, with the other handedness, as GLTFLoader has it.
-function partMaterial(mesh) {
+// Tangents of the rest pose are left out where the model has none: three.js then derives them, with the other handedness, as
+// GLTFLoader has it.
+function partMaterial(mesh, tangents) {
   const flip = material => {
-    if (!mesh.geometry.attributes.tangent || !material.normalMap) return material;
+    if (tangents || !mesh.geometry.attributes.tangent || !material.normalMap) return material;
     const copy = material.clone();
     copy.normalScale.y *= -1, copy.userData.sinewOwned = true;
     return copy;
@@ -98,7 +100,8 @@ export class SinewCharacter extends Group {
   }
 
   makePart(source, first) {
-    const mesh = new Mesh(partGeometry(source.geometry), partMaterial(source));
+    const tangents = source.geometry.attributes.tangent && this.model.info.tangents && !this.gpu; // its kernels know nothing of them
+    const mesh = new Mesh(partGeometry(source.geometry, tangents), partMaterial(source, tangents));
     mesh.name = source.name, mesh.userData = source.userData;
     mesh.castShadow = source.castShadow, mesh.receiveShadow = source.receiveShadow, mesh.renderOrder = source.renderOrder;
     mesh.frustumCulled = false;

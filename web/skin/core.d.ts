@@ -22,6 +22,8 @@ export interface SinewInfo {
   triangleCount: number;
   maxInfluences: number;
   weightBits: number;
+  /** 1: it was trained with tangents=1. */
+  tangents: 0 | 1;
   bytes: number;
 }
 
@@ -40,6 +42,8 @@ export interface SinewResult {
   /** x y z of every vertex. Good until the next evaluation of any model: copy what you keep. */
   positions: Float32Array;
   normals: Float32Array;
+  /** x y z and a handedness of 1 or -1, as glTF has them; null where the model has none. */
+  tangents: Float32Array | null;
 }
 
 /** An opened model. Any number of characters may share one. */
@@ -67,7 +71,7 @@ export class SinewModel {
   /** The palette for what load() was given: 12 floats per entry, row by row. */
   palette(): Float32Array;
   /** The rest pose, and eight bones and weights per vertex. */
-  rest(): { positions: Float32Array; normals: Float32Array; bones: Uint16Array; weights: Float32Array };
+  rest(): { positions: Float32Array; normals: Float32Array; bones: Uint16Array; weights: Float32Array; tangents: Float32Array | null };
   readonly valueNames: string[];
   /** The least and the largest of a named value: beyond them the nearest counts. */
   valueRange(value: number): [number, number];

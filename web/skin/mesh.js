@@ -7,10 +7,11 @@ import { Follower } from './follow.js';
 export const dynamic = (count, size) => new BufferAttribute(new Float32Array(count * size), size).setUsage(DynamicDrawUsage);
 
 // Vertices first .. first + count - 1 of an evaluation into a geometry.
-export function fill(geometry, { positions, normals }, first) {
-  const { position, normal } = geometry.attributes, end = first + position.count;
+export function fill(geometry, { positions, normals, tangents }, first) {
+  const { position, normal, tangent } = geometry.attributes, end = first + position.count;
   position.array.set(positions.subarray(3 * first, 3 * end)), normal.array.set(normals.subarray(3 * first, 3 * end));
   position.needsUpdate = normal.needsUpdate = true;
+  if (tangent && tangents) tangent.array.set(tangents.subarray(4 * first, 4 * end)), tangent.needsUpdate = true;
   geometry.boundingSphere = geometry.boundingBox = null; // whoever wants them computes them for this pose
 }
 
@@ -22,13 +23,15 @@ export class SinewMesh extends Mesh {
     const geometry = new BufferGeometry(), { vertexCount } = model.info;
     geometry.setAttribute('position', dynamic(vertexCount, 3));
     geometry.setAttribute('normal', dynamic(vertexCount, 3));
+    const gpu = GpuBackEnd.for(options.renderer, model); // whose kernels know nothing of tangents
+    if (model.info.tangents && !gpu) geometry.setAttribute('tangent', dynamic(vertexCount, 4));
     if (model.info.triangleCount) geometry.setIndex(new BufferAttribute(model.triangles, 1));
     super(geometry, material);
     this.isSinewMesh = true;
     this.model = model;
     this.follower = new Follower(model, skeleton);
     this.autoUpdate = options.autoUpdate ?? true;
-    this.gpu = GpuBackEnd.for(options.renderer, model);
+    this.gpu = gpu;
     this.frustumCulled = false; // it may be anywhere: its vertices say where, not its place
     this.update(true);
   }

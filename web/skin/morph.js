@@ -55,7 +55,7 @@ export class Morphs {
       turned.set(i, m);
       return m;
     };
-    const { position, normal } = geometry.attributes;
+    const { position, normal, tangent } = geometry.attributes;
     this.targets.forEach(({ vertices, moves, turns }, t) => {
       const w = this.weights[t];
       for (let k = 0; w && k < vertices.length; k++) {
@@ -69,8 +69,17 @@ export class Morphs {
     for (const i of turned.keys()) {
       const n = normal.array.subarray(3 * i, 3 * i + 3), length = Math.hypot(...n) || 1;
       for (let r = 0; r < 3; r++) n[r] /= length;
+      if (tangent) straighten(n, tangent.array.subarray(4 * i, 4 * i + 3));
     }
   }
+}
+
+// A tangent at right angles to the normal, of unit length.
+function straighten(n, t) {
+  const along = n[0] * t[0] + n[1] * t[1] + n[2] * t[2];
+  for (let r = 0; r < 3; r++) t[r] -= along * n[r];
+  const length = Math.hypot(...t) || 1;
+  for (let r = 0; r < 3; r++) t[r] /= length;
 }
 
 // Column by column, as Matrix3 keeps it.

@@ -2,7 +2,7 @@
 // The runtime in WebAssembly: web/wasm.c from JavaScript's side. Nothing here needs a page: it runs in workers and in Node too.
 
 const infoNames = ['drive', 'correct', 'blend', 'shade', 'vertexCount', 'jointCount', 'controlCount', 'torqueCount',
-  'paletteCount', 'triangleCount', 'maxInfluences', 'bytes', 'weightBits', 'valueCount'];
+  'paletteCount', 'triangleCount', 'maxInfluences', 'bytes', 'weightBits', 'valueCount', 'tangents'];
 const maxInfluences = 8;
 const headerSize = 128, entrySize = 40; // of a .sinew file (src/runtime/format.h)
 
@@ -34,7 +34,7 @@ export class Runtime {
   }
 }
 
-const buffers = ['file', 'joints', 'controls', 'torques', 'positions', 'normals', 'matrices'];
+const buffers = ['file', 'joints', 'controls', 'torques', 'positions', 'normals', 'tangents', 'matrices'];
 
 // An opened model with buffers for its input and output. Throws an Error that says what is wrong with the bytes. Any number of
 // characters may share one: an evaluation's result is good until the next.
@@ -65,6 +65,7 @@ export class SinewModel {
     this.torques = runtime.alloc(4 * info.torqueCount);
     this.positions = runtime.alloc(12 * info.vertexCount);
     this.normals = runtime.alloc(12 * info.vertexCount);
+    if (info.tangents) this.tangents = runtime.alloc(16 * info.vertexCount);
     this.matrices = runtime.alloc(48 * info.paletteCount);
   }
 
@@ -203,23 +204,28 @@ export class SinewModel {
     return values;
   }
 
+  // tangents: null where the model has none.
   evaluate() {
     const { rt, info } = this;
     this.assertOpen();
-    this.check(rt.x.sw_evaluate(this.handle, this.joints, this.controls, this.torques, this.positions, this.normals));
-    return { positions: rt.floats(this.positions, 3 * info.vertexCount), normals: rt.floats(this.normals, 3 * info.vertexCount) };
+    this.check(rt.x.sw_evaluate(this.handle, this.joints, this.controls, this.torques, this.positions, this.normals, this.tangents ?? 0));
+    return {
+      positions: rt.floats(this.positions, 3 * info.vertexCount), normals: rt.floats(this.normals, 3 * info.vertexCount),
+      tangents: info.tangents ? rt.floats(this.tangents, 4 * info.vertexCount) : null,
+    };
   }
 
-  // Rest positions, normals, and eight bones and weights per vertex.
+  // Rest positions, normals, eight bones and weights per vertex, and tangents (null where the model has none).
   rest() {
     this.assertOpen();
     if (this.restCache) return this.restCache;
     const { rt } = this, n = this.info.vertexCount;
-    const at = [12, 12, 2 * maxInfluences, 4 * maxInfluences].map(size => rt.alloc(size * n));
+    const at = [12, 12, 2 * maxInfluences, 4 * maxInfluences, 16].map(size => rt.alloc(size * n));
     rt.x.sw_rest(this.handle, ...at);
     this.restCache = {
       positions: rt.floats(at[0], 3 * n).slice(), normals: rt.floats(at[1], 3 * n).slice(),
       bones: new Uint16Array(rt.x.memory.buffer, at[2], maxInfluences * n).slice(), weights: rt.floats(at[3], maxInfluences * n).slice(),
+      tangents: this.info.tangents ? rt.floats(at[4], 4 * n).slice() : null,
     };
     at.forEach(a => rt.x.sw_free(a));
     return this.restCache;
@@ -232,7 +238,7 @@ export class SinewModel {
     const { x } = this.rt, times = [];
     const batch = size => {
       const start = performance.now();
-      for (let k = 0; k < size; k++) x.sw_evaluate(this.handle, this.joints, this.controls, this.torques, this.positions, this.normals);
+      for (let k = 0; k < size; k++) x.sw_evaluate(this.handle, this.joints, this.controls, this.torques, this.positions, this.normals, 0);
       return performance.now() - start;
     };
     let size = 1;

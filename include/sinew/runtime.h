@@ -142,6 +142,7 @@ typedef struct sn_rt_model {
   sn_rt_path path;
   const void *sections[SN_RT_MAX_SECTIONS]; // by the runtime's own numbering
   uint64_t sizes[SN_RT_MAX_SECTIONS];
+  uint64_t beside_last; // bit b % 64: the last vertex is a neighbour in block b of shade.fans
 } sn_rt_model;
 
 // Opens a model in place. `bytes` must be aligned to 8 bytes; 64 (a memory map) is faster. `error` may be NULL.

@@ -130,6 +130,13 @@ static __device__ __forceinline__ vf vf_add(vf a, vf b) { return a + b; }
 static __device__ __forceinline__ vf vf_div(vf a, vf b) { return a / b; }
 static __device__ __forceinline__ vf vf_fma(vf a, vf b, vf c) { return fmaf(a, b, c); }
 static __device__ __forceinline__ vf vf_fnma(vf a, vf b, vf c) { return fmaf(-a, b, c); }
+static __device__ __forceinline__ void vf_gather_rows(const char *const *at, vf *out) {
+  for (int n = 0; n < 4; n++) out[n] = ((const float *)at[0])[n];
+}
+static __device__ __forceinline__ void vf_scatter4(vf x, vf y, vf z, vf w, char *base, const uint16_t *, size_t) {
+  float *row = (float *)base;
+  row[0] = x, row[1] = y, row[2] = z, row[3] = w;
+}
 #include "runtime/rotreg_predict.h"
 
 // What the drive works on, character after character.

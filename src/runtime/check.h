@@ -43,4 +43,7 @@ sn_rt_status sn_rt_check_skin(sn_rt_checker *c, uint32_t group_count, uint32_t *
 sn_rt_status sn_rt_check_mesh(sn_rt_checker *c); // mesh.triangles, shade.start, shade.fans
 sn_rt_status sn_rt_check_correct(sn_rt_checker *c);
 
+// beside_last of a model whose sections are good: after the last vertex nothing may be read.
+uint64_t sn_rt_find_beside_last(const sn_rt_model *model);
+
 #endif

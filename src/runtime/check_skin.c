@@ -209,6 +209,19 @@ sn_rt_status sn_rt_check_skin(sn_rt_checker *c, uint32_t group_count, uint32_t *
 
 // ---- triangles and fans ------------------------------------------------------------------------------------------------
 
+uint64_t sn_rt_find_beside_last(const sn_rt_model *model) {
+  if (model->info.shade != SN_RT_SHADE_RECOMPUTE) return 0;
+  const uint32_t *start = model->sections[SN_SECTION_SHADE_START];
+  const void *fans = model->sections[SN_SECTION_SHADE_FANS];
+  uint32_t last = model->info.vertex_count - 1, bytes = sn_rt_fan_bytes(model->info.vertex_count);
+  uint64_t blocks = 0;
+  for (uint32_t b = 0; b < sn_rt_blocks_of(model->info.vertex_count); b++)
+    for (size_t n = (size_t)SN_RT_LANES * start[b]; n < (size_t)SN_RT_LANES * start[b + 1]; n++)
+      blocks |= (uint64_t)((bytes == 2 ? ((const uint16_t *)fans)[n] : ((const uint32_t *)fans)[n]) == last)
+                << b % 64;
+  return blocks;
+}
+
 static sn_rt_status check_fans(sn_rt_checker *c) {
   uint32_t vertices = c->model->info.vertex_count, bytes = sn_rt_fan_bytes(vertices);
   sn_rt_status status = sn_rt_need_items(c, SN_SECTION_SHADE_FANS, (uint64_t)SN_RT_LANES * bytes);

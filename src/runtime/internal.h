@@ -92,6 +92,7 @@ typedef struct sn_rt_shade_job {
   const int16_t (*own)[3][SN_RT_LANES]; // the rest file's normals, per block; NULL: the computed ones
   uint32_t index_bytes;                 // 2 or 4
   uint32_t last_vertex;                 // lanes beyond it compute its normal again
+  uint64_t beside_last;                 // as in sn_rt_model
   uint32_t first_block, last_block;
   const char *positions; // of all vertices
   size_t position_stride;

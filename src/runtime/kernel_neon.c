@@ -7,7 +7,7 @@
 #include <string.h>
 
 typedef float32x4_t vf;
-enum { width = 4 };
+enum { width = 4, few_registers = 0 };
 
 static SN_RT_INLINE vf vf_load(const float *p) { return vld1q_f32(p); }
 static SN_RT_INLINE void vf_store(float *p, vf a) { vst1q_f32(p, a); }
@@ -123,6 +123,19 @@ static SN_RT_INLINE void vf_gather(const char *const at[4], vf *x, vf *y, vf *z)
   xyz = vld3q_lane_f32((const float *)(const void *)at[2], xyz, 2);
   xyz = vld3q_lane_f32((const float *)(const void *)at[3], xyz, 3);
   *x = xyz.val[0], *y = xyz.val[1], *z = xyz.val[2];
+}
+
+static SN_RT_INLINE void vf_gather_rows(const char *const at[4], vf out[4]) {
+  float64x2_t low[2], high[2];
+  for (int n = 0; n < 2; n++) {
+    vf a = vld1q_f32((const float *)(const void *)at[2 * n]),
+       b = vld1q_f32((const float *)(const void *)at[2 * n + 1]);
+    low[n] = vreinterpretq_f64_f32(vzip1q_f32(a, b)), high[n] = vreinterpretq_f64_f32(vzip2q_f32(a, b));
+  }
+  out[0] = vreinterpretq_f32_f64(vzip1q_f64(low[0], low[1])),
+  out[1] = vreinterpretq_f32_f64(vzip2q_f64(low[0], low[1]));
+  out[2] = vreinterpretq_f32_f64(vzip1q_f64(high[0], high[1]));
+  out[3] = vreinterpretq_f32_f64(vzip2q_f64(high[0], high[1]));
 }
 
 #include "runtime/kernel_template.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 typedef __m128 vf;
-enum { width = 4 };
+enum { width = 4, few_registers = 0 };
 
 static SN_RT_INLINE vf vf_load(const float *p) { return _mm_loadu_ps(p); }
 static SN_RT_INLINE void vf_store(float *p, vf a) { _mm_storeu_ps(p, a); }
@@ -140,6 +140,11 @@ static SN_RT_INLINE void vf_gather(const char *const at[4], vf *x, vf *y, vf *z)
   vf z01 = _mm_unpacklo_ps(load_third(at[0]), load_third(at[1]));
   vf z23 = _mm_unpacklo_ps(load_third(at[2]), load_third(at[3]));
   *x = _mm_shuffle_ps(xy01, xy23, 0x88), *y = _mm_shuffle_ps(xy01, xy23, 0xdd), *z = _mm_movelh_ps(z01, z23);
+}
+
+static SN_RT_INLINE void vf_gather_rows(const char *const at[4], vf out[4]) {
+  for (int n = 0; n < 4; n++) out[n] = _mm_loadu_ps((const float *)(const void *)at[n]);
+  _MM_TRANSPOSE4_PS(out[0], out[1], out[2], out[3]);
 }
 
 #include "runtime/kernel_template.h"

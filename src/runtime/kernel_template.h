@@ -17,7 +17,9 @@
 //     vf_transpose(rows, stride, out)       `width` rows of `width` floats, `stride` floats apart, into columns
 //     vf_scatter(x, y, z, base, lanes, stride)  x y z of lane l to base + lanes[l] * stride
 //     vf_scatter4(x, y, z, w, base, lanes, stride)  the same with a fourth number
+//     vf_gather_rows(at, out)               four floats from each of `width` places
 //     vf_store_pairs(x, y, z, base, lanes)  x y z for pairs of lanes that lie side by side, stride 12
+//     few_registers                         1: what a block needs does not fit into them (a constant)
 //
 // A block of eight vertices is one vector of eight lanes or two of four. With one set of joints for all lanes, a matrix
 // entry is loaded once and used for all of them: blending four matrices takes 48 instructions for a block, without
@@ -131,6 +133,10 @@ static SN_RT_INLINE vf3 load3(const float *soa) {
   return (vf3){vf_load(soa), vf_load(soa + SN_RT_LANES), vf_load(soa + 2 * SN_RT_LANES)};
 }
 
+static SN_RT_INLINE void store3(float *soa, vf3 a) {
+  vf_store(soa, a.x), vf_store(soa + SN_RT_LANES, a.y), vf_store(soa + 2 * SN_RT_LANES, a.z);
+}
+
 static SN_RT_INLINE vf3 cross(vf3 a, vf3 b) {
   return (vf3){vf_fnma(a.z, b.y, vf_mul(a.y, b.z)), vf_fnma(a.x, b.z, vf_mul(a.z, b.x)),
                vf_fnma(a.y, b.x, vf_mul(a.x, b.y))};
@@ -180,11 +186,13 @@ static SN_RT_INLINE vf3 transform_shared(const shared_blend *s, int influences, 
 
 // Cofactor matrix times n, as in kernel_scalar.c, with two cross products instead of three:
 // nx (y x z) + ny (z x x) + nz (x x y) = (nx y - ny x) x z + nz (x x y).
-static SN_RT_INLINE vf3 transform_normal(const vf b[12], vf3 n) {
+static SN_RT_INLINE vf3 cofactors_times(const vf b[12], vf3 n) {
   vf3 x = column(b, 0), y = column(b, 1), z = column(b, 2), s = scale(n.x, y);
   s = (vf3){vf_fnma(n.y, x.x, s.x), vf_fnma(n.y, x.y, s.y), vf_fnma(n.y, x.z, s.z)};
-  return normalise(mad(cross(s, z), n.z, cross(x, y)));
+  return mad(cross(s, z), n.z, cross(x, y));
 }
+
+static SN_RT_INLINE vf3 transform_normal(const vf b[12], vf3 n) { return normalise(cofactors_times(b, n)); }
 
 // r x (r x p + w p): the rotation of p less p, times |q|^2 / 2.
 static SN_RT_INLINE vf3 half_rotate(const vf q[4], vf3 p, vf3 d) {
@@ -460,6 +468,22 @@ static SN_RT_INLINE void put(target to, int pairs, const uint16_t *lanes, vf3 v)
   }
 }
 
+// Packed normals wait here for their length where there are few registers: its long chain of instructions would hold up the next
+// block. 8 % less time on AVX2, 2 % more with the registers of AVX-512, 3 % more for floats.
+enum { batch = 8 };
+typedef struct waiting {
+  float normals[batch][3][SN_RT_LANES];
+  int count;
+} waiting;
+
+static SN_RT_INLINE void put_waiting(target to, const uint16_t *lanes, waiting *w) {
+  lanes -= SN_RT_LANES * w->count;
+  for (int n = 0; n < w->count; n++)
+    for (int lane = 0; lane < SN_RT_LANES; lane += width, lanes += width)
+      put(to, in_pairs(lanes), lanes, normalise(load3(w->normals[n][0] + lane)));
+  w->count = 0;
+}
+
 static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int normals,
                                        int loose, int influences, int corrected) {
   shared_blend shared;
@@ -468,6 +492,9 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
   vf total = vf_set(job->weight_total), unit = vf_set(job->weight_unit);
   target positions = {job->positions, job->position_stride}, normals_out = {job->normals, job->normal_stride};
   cursor block = cursor_at(job, g, bits);
+  int wait = few_registers && normals && bits == SN_RT_PACKED_BITS;
+  waiting raw;
+  raw.count = 0;
   for (int left = g->block_count; left > 0; left--, advance(&block, influences, bits, loose)) {
     for (int lane = 0; lane < SN_RT_LANES; lane += width) {
       cursor at = from_lane(block, lane, bits, loose);
@@ -490,10 +517,16 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
       if (c.late) p = add(p, limited(transform_vector(b, c.position), c.limit));
       put(positions, pairs, at.lanes, c.after ? add(p, c.position) : p);
       if (!normals) continue;
-      n = transform_normal(b, c.before ? add(n, c.normal) : n);
-      put(normals_out, pairs, at.lanes, c.after ? normalise(add(n, c.normal)) : n);
+      n = cofactors_times(b, c.before ? add(n, c.normal) : n);
+      if (c.after) n = add(normalise(n), c.normal);
+      if (wait)
+        store3(raw.normals[raw.count][0] + lane, n);
+      else
+        put(normals_out, pairs, at.lanes, normalise(n));
     }
+    if (wait && ++raw.count == batch) put_waiting(normals_out, block.lanes + SN_RT_LANES, &raw);
   }
+  if (wait) put_waiting(normals_out, block.lanes, &raw);
 }
 
 // Sign bits of the group's joints that lie in the other hemisphere than the pivot.

@@ -7,7 +7,7 @@
 #include <wasm_simd128.h>
 
 typedef v128_t vf;
-enum { width = 4 };
+enum { width = 4, few_registers = 0 };
 
 static SN_RT_INLINE vf vf_load(const float *p) { return wasm_v128_load(p); }
 static SN_RT_INLINE void vf_store(float *p, vf a) { wasm_v128_store(p, a); }
@@ -131,6 +131,14 @@ static SN_RT_INLINE void vf_gather(const char *const at[4], vf *x, vf *y, vf *z)
   *x = wasm_i32x4_shuffle(xy01, xy23, 0, 2, 4, 6), *y = wasm_i32x4_shuffle(xy01, xy23, 1, 3, 5, 7);
   vf third = wasm_v128_load32_lane(at[1] + 8, wasm_v128_load32_zero(at[0] + 8), 1);
   *z = wasm_v128_load32_lane(at[3] + 8, wasm_v128_load32_lane(at[2] + 8, third, 2), 3);
+}
+
+static SN_RT_INLINE void vf_gather_rows(const char *const at[4], vf out[4]) {
+  vf a = wasm_v128_load(at[0]), b = wasm_v128_load(at[1]), c = wasm_v128_load(at[2]), d = wasm_v128_load(at[3]);
+  vf low01 = wasm_i32x4_shuffle(a, b, 0, 4, 1, 5), low23 = wasm_i32x4_shuffle(c, d, 0, 4, 1, 5);
+  vf high01 = wasm_i32x4_shuffle(a, b, 2, 6, 3, 7), high23 = wasm_i32x4_shuffle(c, d, 2, 6, 3, 7);
+  out[0] = wasm_i32x4_shuffle(low01, low23, 0, 1, 4, 5), out[1] = wasm_i32x4_shuffle(low01, low23, 2, 3, 6, 7);
+  out[2] = wasm_i32x4_shuffle(high01, high23, 0, 1, 4, 5), out[3] = wasm_i32x4_shuffle(high01, high23, 2, 3, 6, 7);
 }
 
 #include "runtime/kernel_template.h"

@@ -205,6 +205,7 @@ static sn_rt_status open_model(reader *r) {
   if (!status) status = check_contents(r);
   if (!status) status = check_scratch(r);
   if (!status) sn_rt_count_work(r->model);
+  if (!status) r->model->beside_last = sn_rt_find_beside_last(r->model);
   if (!status) r->model->info.tangents = sn_rt_stored_of(r->model).tangents != NULL;
   return status;
 }

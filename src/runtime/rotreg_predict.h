@@ -4,12 +4,11 @@
 
 static SN_RT_INLINE vf rr_sub(vf a, vf b) { return vf_fnma(vf_set(1), b, a); }
 
-// `count` numbers from `first` on of the joints index[0 .. width).
-static SN_RT_INLINE void rr_gather(const float (*turns)[8], const uint16_t *index, int first, int count, vf *out) {
-  float lanes[4][8];
-  for (int l = 0; l < width; l++)
-    for (int n = 0; n < count; n++) lanes[n][l] = turns[index[l]][first + n];
-  for (int n = 0; n < count; n++) out[n] = vf_load(lanes[n]);
+// Four numbers from `first` on of the joints index[0 .. width).
+static SN_RT_INLINE void rr_gather(const float (*turns)[8], const uint16_t *index, int first, vf out[4]) {
+  const char *at[width];
+  for (int l = 0; l < width; l++) at[l] = (const char *)(turns[index[l]] + first);
+  vf_gather_rows(at, out);
 }
 
 // The quaternion of exp(r): that of r / 4 by the series of cos and sin(x) / x, squared twice. No branches, and accurate
@@ -55,25 +54,25 @@ static SN_RT_INLINE void rr_rotation(const vf q[4], vf r[9]) {
   r[5] = vf_fnma(sw, x, vf_mul(sy, z)), r[7] = vf_fma(sw, x, vf_mul(sy, z));
 }
 
-// The logarithms of two joints and a bias, which scale/shear (3.3) and tilts are linear in.
-static SN_RT_INLINE void rr_terms(const sn_rt_rotreg_block *b, int lane, const float (*turns)[8], vf terms[6]) {
-  rr_gather(turns, b->shear_joint[0] + lane, 4, 3, terms);
-  rr_gather(turns, b->shear_joint[1] + lane, 4, 3, terms + 3);
+// The logarithms of two joints, four numbers each, which scale/shear (3.3) and tilts are linear in.
+static SN_RT_INLINE void rr_terms(const sn_rt_rotreg_block *b, int lane, const float (*turns)[8], vf terms[2][4]) {
+  rr_gather(turns, b->shear_joint[0] + lane, 4, terms[0]);
+  rr_gather(turns, b->shear_joint[1] + lane, 4, terms[1]);
 }
 
-static SN_RT_INLINE vf rr_linear(const float (*row)[8], int lane, const vf terms[6]) {
+static SN_RT_INLINE vf rr_linear(const float (*row)[8], int lane, vf terms[2][4]) {
   vf sum = vf_load(row[6] + lane);
-  for (int n = 0; n < 6; n++) sum = vf_fma(vf_load(row[n] + lane), terms[n], sum);
+  for (int n = 0; n < 6; n++) sum = vf_fma(vf_load(row[n] + lane), terms[n / 3][n % 3], sum);
   return sum;
 }
 
 // Rotation and scale/shear of `width` predictors, from `lane` of the block on (3.2, 3.3).
 static SN_RT_INLINE void rr_parts(const sn_rt_rotreg_block *b, int lane, const float (*turns)[8], vf q[4], vf s[6]) {
-  vf terms[6], tilt[3], last[4];
-  rr_gather(turns, b->base + lane, 0, 4, q);
+  vf terms[2][4], tilt[3], last[4];
+  rr_gather(turns, b->base + lane, 0, q);
   for (uint32_t k = 0; k < b->factor_count; k++) {
-    vf theta[3], r[3], e[4];
-    rr_gather(turns, b->joint[k] + lane, 4, 3, theta);
+    vf theta[4], r[3], e[4];
+    rr_gather(turns, b->joint[k] + lane, 4, theta);
     for (int n = 0; n < 3; n++) {
       r[n] = vf_mul(vf_load(b->map[k][3 * n] + lane), theta[0]);
       r[n] = vf_fma(vf_load(b->map[k][3 * n + 1] + lane), theta[1], r[n]);
@@ -94,14 +93,15 @@ static SN_RT_INLINE void rr_gradient(const vf q[4], const vf s[6], float *out) {
   vf rotation[9];
   rr_rotation(q, rotation);
   const vf full[9] = {s[0], s[3], s[4], s[3], s[1], s[5], s[4], s[5], s[2]};
-  for (int row = 0; row < 3; row++)
-    for (int column = 0; column < 3; column++) {
+  static const uint16_t in_order[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  for (int column = 0; column < 3; column++) {
+    vf d[3];
+    for (int row = 0; row < 3; row++) {
       const vf *r = rotation + 3 * row;
-      vf d = vf_fma(r[0], full[column], vf_fma(r[1], full[3 + column], vf_mul(r[2], full[6 + column])));
-      float lanes[8];
-      vf_store(lanes, d);
-      for (int l = 0; l < width; l++) out[12 * l + 4 * column + row] = lanes[l];
+      d[row] = vf_fma(r[0], full[column], vf_fma(r[1], full[3 + column], vf_mul(r[2], full[6 + column])));
     }
+    vf_scatter4(d[0], d[1], d[2], vf_set(0), (char *)(out + 4 * column), in_order, 12 * sizeof(float));
+  }
 }
 
 static SN_RT_INLINE void rr_predict(const sn_rt_rotreg_block *b, int lane, const float (*turns)[8], float *out) {

@@ -6,18 +6,23 @@
 //     vf_load_xyz(p, x, y, z)   the same from `width` places in a row
 #include "runtime/vertex.h"
 
-// Where the vertices are. The stride is a constant 12 in most loops, which saves the multiplications.
+// Where the vertices are. The stride is a constant 12 in most loops, which saves the multiplications. `near`: none of the vertices
+// asked for is the last one, so that a fourth number may be read.
 typedef struct vertices {
   const char *base;
   size_t stride;
+  int near;
 } vertices;
 
 static SN_RT_INLINE vf3 gather(vertices of, const uint32_t index[width]) {
   const char *at[width];
   for (int l = 0; l < width; l++) at[l] = of.base + index[l] * of.stride;
-  vf3 v;
-  vf_gather(at, &v.x, &v.y, &v.z);
-  return v;
+  vf columns[4];
+  if (of.near)
+    vf_gather_rows(at, columns);
+  else
+    vf_gather(at, columns, columns + 1, columns + 2);
+  return (vf3){columns[0], columns[1], columns[2]};
 }
 
 // `width` vertices from `first` on; the last one stands in for those beyond it.
@@ -90,27 +95,24 @@ static SN_RT_INLINE vf3 bend(const int16_t (*own)[SN_RT_LANES], int lane, vf3 ed
                     vf_fma(o.x, n.z, vf_fma(o.y, t.z, across.z))});
 }
 
-static SN_RT_INLINE void store3(float *soa, vf3 a) {
-  vf_store(soa, a.x), vf_store(soa + SN_RT_LANES, a.y), vf_store(soa + 2 * SN_RT_LANES, a.z);
-}
-
 // Sums of several blocks first, then their normals: the long chain of a normalisation would hold up the next block's sum.
 static SN_RT_INLINE void shade_blocks(const sn_rt_shade_job *job, size_t stride, int index_bytes) {
-  enum { batch = 8 };
   static const uint16_t in_order[SN_RT_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
   float sums[batch][3][SN_RT_LANES], edges[batch][3][SN_RT_LANES];
-  vertices of = {job->positions, stride};
+  vertices of = {job->positions, stride, 0}, near = {job->positions, stride, 1};
   target to = {job->normals, job->normal_stride};
   for (uint32_t first = job->first_block, end; first < job->last_block; first = end) {
     end = job->last_block - first < batch ? job->last_block : first + batch;
     for (uint32_t b = first; b < end; b++) {
       size_t start = job->start[b];
       const char *steps = (const char *)job->fans + start * (size_t)(SN_RT_LANES * index_bytes);
+      uint32_t count = job->start[b + 1] - job->start[b];
+      int last = stride != 12 || (job->beside_last >> b % 64 & 1);
       for (int lane = 0; lane < SN_RT_LANES; lane += width) {
-        vf3 p = own_vertices(of, SN_RT_LANES * b + (uint32_t)lane, job->last_vertex);
-        vf3 edge;
-        store3(sums[b - first][0] + lane,
-               fan_sum(of, p, steps + lane * index_bytes, index_bytes, job->start[b + 1] - job->start[b], &edge));
+        vf3 p = own_vertices(of, SN_RT_LANES * b + (uint32_t)lane, job->last_vertex), edge, sum;
+        const char *at = steps + lane * index_bytes;
+        sum = last ? fan_sum(of, p, at, index_bytes, count, &edge) : fan_sum(near, p, at, index_bytes, count, &edge);
+        store3(sums[b - first][0] + lane, sum);
         if (job->own) store3(edges[b - first][0] + lane, edge);
       }
     }

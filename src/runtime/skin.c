@@ -236,6 +236,7 @@ sn_rt_status sn_rt_normals_extra(const sn_rt_model *model, const sn_rt_output *o
                          .own = model->sections[SN_SECTION_SHADE_OWN],
                          .index_bytes = sn_rt_fan_bytes(model->info.vertex_count),
                          .last_vertex = model->info.vertex_count - 1,
+                         .beside_last = model->beside_last,
                          .positions = (const char *)output->positions,
                          .position_stride = stride_of(output->position_stride, 0),
                          .normals = (char *)output->normals,

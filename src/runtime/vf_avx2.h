@@ -5,6 +5,11 @@
 
 typedef __m256 vf;
 enum { width = 8 };
+#if defined(__AVX512VL__)
+enum { few_registers = 0 };
+#else
+enum { few_registers = 1 };
+#endif
 
 static SN_RT_INLINE vf vf_load(const float *p) { return _mm256_loadu_ps(p); }
 static SN_RT_INLINE void vf_store(float *p, vf a) { _mm256_storeu_ps(p, a); }
@@ -107,6 +112,19 @@ static SN_RT_INLINE void vf_transpose(const float *rows, int stride, vf out[8]) 
   }
 }
 
+#if defined(__AVX512VL__)
+// Three of four numbers in one store.
+static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t *lanes, size_t stride) {
+  vf xy_low = _mm256_unpacklo_ps(x, y), xy_high = _mm256_unpackhi_ps(x, y);
+  vf z_low = _mm256_unpacklo_ps(z, z), z_high = _mm256_unpackhi_ps(z, z);
+  vf rows[4] = {_mm256_shuffle_ps(xy_low, z_low, 0x44), _mm256_shuffle_ps(xy_low, z_low, 0xee),
+                _mm256_shuffle_ps(xy_high, z_high, 0x44), _mm256_shuffle_ps(xy_high, z_high, 0xee)};
+  for (int n = 0; n < 4; n++) {
+    _mm_mask_storeu_ps(base + lanes[n] * stride, 7, _mm256_castps256_ps128(rows[n]));
+    _mm_mask_storeu_ps(base + lanes[n + 4] * stride, 7, _mm256_extractf128_ps(rows[n], 1));
+  }
+}
+#else
 // x y of two lanes and z of four from each half.
 static SN_RT_INLINE void scatter_half(__m128 xy_low, __m128 xy_high, __m128 z, char *base, const uint16_t *lanes,
                                       size_t stride) {
@@ -127,6 +145,7 @@ static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t
   scatter_half(_mm256_extractf128_ps(low, 1), _mm256_extractf128_ps(high, 1), _mm256_extractf128_ps(z, 1), base,
                lanes + 4, stride);
 }
+#endif
 
 // Rows of four: lanes 0 and 4, 1 and 5, ... side by side.
 static SN_RT_INLINE void vf_scatter4(vf x, vf y, vf z, vf w, char *base, const uint16_t *lanes, size_t stride) {
@@ -165,16 +184,33 @@ static SN_RT_INLINE void vf_load_xyz(const float *p, vf *x, vf *y, vf *z) {
   *z = _mm256_shuffle_ps(yz, m[2], 0xcd);
 }
 
-// A masked load reads three floats and nothing after them; rows n and n + 4 side by side, then as in vf_transpose.
+// Rows n and n + 4 side by side, then as in vf_transpose.
+static SN_RT_INLINE void columns_of(const vf r[4], vf out[4]) {
+  vf low01 = _mm256_unpacklo_ps(r[0], r[1]), low23 = _mm256_unpacklo_ps(r[2], r[3]);
+  vf high01 = _mm256_unpackhi_ps(r[0], r[1]), high23 = _mm256_unpackhi_ps(r[2], r[3]);
+  out[0] = _mm256_shuffle_ps(low01, low23, 0x44), out[1] = _mm256_shuffle_ps(low01, low23, 0xee);
+  out[2] = _mm256_shuffle_ps(high01, high23, 0x44), out[3] = _mm256_shuffle_ps(high01, high23, 0xee);
+}
+
+// A masked load reads three floats and nothing after them.
 static SN_RT_INLINE void vf_gather(const char *const at[8], vf *x, vf *y, vf *z) {
   __m128i three = _mm_setr_epi32(-1, -1, -1, 0);
-  vf r[4];
+  vf r[4], columns[4];
   for (int n = 0; n < 4; n++) {
     __m128 low = _mm_maskload_ps((const float *)(const void *)at[n], three);
     __m128 high = _mm_maskload_ps((const float *)(const void *)at[n + 4], three);
     r[n] = _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
   }
-  vf xy01 = _mm256_unpacklo_ps(r[0], r[1]), xy23 = _mm256_unpacklo_ps(r[2], r[3]);
-  *x = _mm256_shuffle_ps(xy01, xy23, 0x44), *y = _mm256_shuffle_ps(xy01, xy23, 0xee);
-  *z = _mm256_shuffle_ps(_mm256_unpackhi_ps(r[0], r[1]), _mm256_unpackhi_ps(r[2], r[3]), 0x44);
+  columns_of(r, columns);
+  *x = columns[0], *y = columns[1], *z = columns[2];
+}
+
+static SN_RT_INLINE void vf_gather_rows(const char *const at[8], vf out[4]) {
+  vf r[4];
+  for (int n = 0; n < 4; n++) {
+    __m128 low = _mm_loadu_ps((const float *)(const void *)at[n]);
+    __m128 high = _mm_loadu_ps((const float *)(const void *)at[n + 4]);
+    r[n] = _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
+  }
+  columns_of(r, out);
 }

@@ -530,6 +530,26 @@ static bool has_own_bones(const sn_rt_model *model) {
   return model->info.blend == SN_RT_BLEND_LINEAR && model->info.palette_count != model->info.joint_count;
 }
 
+static sn_status write(corrector *c, const sn_corrections *corrections, const sn_model *base, sn_model *out) {
+  return sn_correct_write(c->ctx, c->options, c->examples, c->keys, &c->misses, (const float(*)[2])c->ranges,
+                          corrections, base->desc, out);
+}
+
+// Limits are of what is stored, which blocks of vertices decide together.
+static sn_status limit(corrector *c, const sn_model *base, sn_corrections *corrections) {
+  sn_status status = SN_OK;
+  if (corrections->weights) {
+    sn_model draft;
+    status = write(c, corrections, base, &draft);
+    if (status == SN_OK) status = sn_corrections_keep(c->ctx, &draft, c->examples, corrections);
+    sn_model_free(&draft);
+  }
+  if (status == SN_OK) status = sn_corrections_limit(c->ctx, &c->memory, &c->misses, corrections);
+  if (status == SN_OK && c->options->order == SN_ORDER_INVERSE && has_own_bones(&c->model))
+    status = limit_after_blend(c, corrections);
+  return status;
+}
+
 static sn_status run(corrector *c, const sn_model *base, sn_model *out) {
   sn_corrections corrections;
   sn_context *ctx = c->ctx;
@@ -542,14 +562,9 @@ static sn_status run(corrector *c, const sn_model *base, sn_model *out) {
   if (status == SN_OK) {
     merge_poses(c);
     status = make_fields(c, &corrections);
-    bool inverse = c->options->order == SN_ORDER_INVERSE;
-    if (status == SN_OK && corrections.limits && inverse && has_own_bones(&c->model))
-      status = limit_after_blend(c, &corrections);
   }
-  if (status == SN_OK) {
-    status = sn_correct_write(ctx, c->options, c->examples, c->keys, &c->misses, (const float(*)[2])c->ranges,
-                              &corrections, base->desc, out);
-  }
+  if (status == SN_OK && c->options->space == SN_SPACE_LOCAL) status = limit(c, base, &corrections);
+  if (status == SN_OK) status = write(c, &corrections, base, out);
   sn_skin_free(&c->misses.skin);
   return status;
 }

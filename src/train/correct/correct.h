@@ -101,6 +101,8 @@ typedef struct sn_corrections {
   bool limit_after;     // ... of what the blend makes of it
   const double *curves; // basis_count * pose_count, where known: the functions at the poses
   bool pruned;          // what is too small to be stored is zero already
+  const double *
+    weights; // of every basis, where what is lost by leaving it out decides: see sn_model_corrections; NULL: it does not
 } sn_corrections;
 
 sn_status sn_psd_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_misses *m,
@@ -116,9 +118,14 @@ sn_status sn_local_fields(sn_context *ctx, sn_arena *memory, const sn_correct_op
 
 // A displacement that matters, by the option `threshold`.
 double sn_correct_least(const sn_correct_options *options, const sn_misses *m);
-// Makes zero what is not worth storing; where there are groups, of their bases. Needs the curves, as do the next two.
+// Makes zero what is not worth storing; where there are groups, of their bases. Needs the curves, as do the next three.
 sn_status sn_corrections_prune(sn_context *ctx, const sn_correct_options *options, const sn_misses *m,
                                sn_corrections *out);
+// Lets it be left out, where the model is written, by what is lost.
+sn_status sn_corrections_weigh(sn_context *ctx, sn_arena *memory, const sn_misses *m, sn_corrections *out);
+// Makes zero what `model`, written so, does not have.
+sn_status sn_corrections_keep(sn_context *ctx, const sn_model *model, const sn_examples *examples,
+                              sn_corrections *out);
 // What a vertex is given at a pose of the clip.
 void sn_corrections_at(const sn_corrections *c, int pose_count, int pose, int vertex, float out[6]);
 // Limits by sn_local_limit and by what the vertices are given.

@@ -449,7 +449,7 @@ static sn_status make_fields(fit *f, sn_corrections *out) {
   w.values = small + 3 * most_rank * most_rank, w.column = w.values + most_rank;
   sn_status status = add_spaces(&w);
   out->curves = w.curves;
-  return status == SN_OK ? sn_corrections_prune(l->ctx, l->options, l->m, out) : status;
+  return status;
 }
 
 // ---- ridge=0 -------------------------------------------------------------------------------------------------------------------
@@ -518,6 +518,8 @@ sn_status sn_local_fields(sn_context *ctx, sn_arena *memory, const sn_correct_op
   sn_folds each = {.fold_count = l.set_count};
   if (isfinite(f.ridge)) status = sn_folds_run(ctx, &each, fit_set, &f);
   if (status == SN_OK) status = make_fields(&f, out);
+  if (status == SN_OK && !exact) status = sn_corrections_weigh(ctx, memory, m, out);
+  if (status == SN_OK && exact) status = sn_corrections_prune(ctx, options, m, out);
   if (status == SN_OK && exact) status = meet_poses(&l, out);
-  return status == SN_OK ? sn_corrections_limit(ctx, memory, m, out) : status;
+  return status;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "runtime/format.h"
 #include "train/correct/correct.h"
 
 // ---- small displacements ---------------------------------------------------------------------------------------------------
@@ -72,6 +73,58 @@ sn_status sn_corrections_prune(sn_context *ctx, const sn_correct_options *option
   out->pruned = true;
   sn_arena_free(&memory);
   return status;
+}
+
+sn_status sn_corrections_weigh(sn_context *ctx, sn_arena *memory, const sn_misses *m, sn_corrections *out) {
+  double *weights = SN_NEW(ctx, memory, double, out->basis_count);
+  if (!weights) return ctx->error.status;
+  for (int b = 0; b < out->basis_count; b++)
+    for (int p = 0; p < m->pose_count; p++) {
+      double value = out->curves[(size_t)b * (size_t)m->pose_count + (size_t)p];
+      weights[b] += value * value / m->pose_count;
+    }
+  out->weights = weights, out->pruned = true;
+  return SN_OK;
+}
+
+typedef struct keeper {
+  const sn_rt_model *model;
+  const int *rows; // of every vertex; NULL: its own
+  const sn_corrections *c;
+  bool *kept; // place by row
+} keeper;
+
+// The entries of block b, whose first vertex is in the chunk that begins at `first`.
+static void keep_block(const keeper *k, uint32_t b, uint32_t first) {
+  const uint32_t *start = k->model->sections[SN_SECTION_CORRECT_START];
+  const sn_rt_correct_entry *entries = k->model->sections[SN_SECTION_CORRECT_ENTRIES];
+  const uint16_t(*lanes)[SN_RT_LANES] = k->model->sections[SN_SECTION_SKIN_LANES];
+  for (int l = 0; l < SN_RT_LANES; l++) {
+    int vertex = (int)(first + lanes[b][l]), row = k->rows ? k->rows[vertex] : vertex;
+    for (uint32_t e = start[b]; e < start[b + 1]; e++)
+      k->kept[(size_t)entries[e].basis * (size_t)k->c->vertex_count + (size_t)row] = true;
+  }
+}
+
+sn_status sn_corrections_keep(sn_context *ctx, const sn_model *model, const sn_examples *examples,
+                              sn_corrections *out) {
+  sn_rt_model rt;
+  sn_status status = sn_model_open(ctx, "model", model->bytes, model->size, &rt);
+  if (status != SN_OK) return status;
+  sn_arena memory = sn_arena_new(ctx);
+  size_t count = (size_t)out->basis_count * (size_t)out->vertex_count;
+  keeper k = {&rt, examples->source, out, SN_NEW(ctx, &memory, bool, count)};
+  const uint32_t *chunks = rt.sections[SN_SECTION_SKIN_CHUNKS];
+  const sn_rt_group *groups = rt.sections[SN_SECTION_SKIN_GROUPS];
+  for (uint32_t c = 0; k.kept && (uint64_t)c * rt.info.grain < rt.info.vertex_count; c++)
+    for (uint32_t g = chunks[c]; g < chunks[c + 1]; g++)
+      for (uint32_t b = 0; b < groups[g].block_count; b++)
+        keep_block(&k, groups[g].first_block + b, c * rt.info.grain);
+  for (size_t n = 0; k.kept && n < count; n++)
+    if (!k.kept[n]) memset(out->deltas[n], 0, sizeof *out->deltas);
+  out->weights = NULL;
+  sn_arena_free(&memory);
+  return k.kept ? SN_OK : ctx->error.status;
 }
 
 // ---- bounds -----------------------------------------------------------------------------------------------------------------------

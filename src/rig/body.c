@@ -55,6 +55,19 @@ double sn_rig_winding(const rig_body *b, const double x[3]) {
 
 bool sn_rig_inside(const rig_body *b, const double x[3]) { return sn_rig_winding(b, x) > 0.5; }
 
+bool sn_rig_inside_known(const rig_body *b, const double x[3], rig_ball *known) {
+  static const double certain = 0.9; // of an open mesh the winding number changes from point to point
+  double square = 0;
+  for (int c = 0; c < 3; c++) square += (x[c] - known->centre[c]) * (x[c] - known->centre[c]);
+  if (square < known->radius * known->radius) return true;
+  double winding = sn_rig_winding(b, x);
+  if (winding > certain) {
+    memcpy(known->centre, x, sizeof known->centre);
+    known->radius = 0.5 * sn_rig_surface_distance(b, x);
+  }
+  return winding > 0.5;
+}
+
 static sn_vec3 corner(const rig_body *b, int t, int k) {
   const double *u = b->u[b->triangle[t][k]];
   return (sn_vec3){u[0], u[1], u[2]};
@@ -81,14 +94,26 @@ static double distance_to_triangle(const rig_body *body, int t, sn_vec3 x) {
   return fmin(least, sn_vec3_length(sn_vec3_sub(nearest_on_edge(c, a, x), x)));
 }
 
+static double distance_to_block(const rig_body *b, const rig_block *block, sn_vec3 x, double least) {
+  for (int t = block->first; t < block->first + block->count; t++) least = fmin(least, distance_to_triangle(b, t, x));
+  return least;
+}
+
 double sn_rig_surface_distance(const rig_body *b, const double x[3]) {
   sn_vec3 at = {x[0], x[1], x[2]};
-  double least = INFINITY;
+  double least = INFINITY, nearest = INFINITY;
+  int first = 0; // the part whose ball is nearest: after it few others are near enough
+  for (int k = 0; k < b->part_count; k++) {
+    double gap = sn_vec3_distance(b->parts[k].centre, at) - b->parts[k].radius;
+    if (gap < nearest) nearest = gap, first = k;
+  }
+  if (b->part_count > 0) least = distance_to_block(b, &b->parts[first], at, least);
   for (int k = 0; k < b->block_count; k++) {
-    const rig_block *block = &b->blocks[k];
-    if (sn_vec3_length(sn_vec3_sub(block->centre, at)) - block->radius > least) continue;
-    for (int t = block->first; t < block->first + block->count; t++)
-      least = fmin(least, distance_to_triangle(b, t, at));
+    if (sn_vec3_distance(b->blocks[k].centre, at) - b->blocks[k].radius > least) continue;
+    for (int q = k * block_parts; q < (k + 1) * block_parts && q < b->part_count; q++) {
+      if (sn_vec3_distance(b->parts[q].centre, at) - b->parts[q].radius > least) continue;
+      least = distance_to_block(b, &b->parts[q], at, least);
+    }
   }
   return least;
 }

@@ -16,8 +16,9 @@ typedef struct given_solve {
   rig_model m;
   rig_tree tree;
   rig_smooth smooth;
-  bool *locked; // joints + helpers
-  bool found;   // see sn_rig_with_skeleton
+  bool *locked;   // joints + helpers
+  bool found;     // see sn_rig_with_skeleton
+  double allowed; // squared error of all vertices and frames, in the solver's units
 } given_solve;
 
 static sn_status check_given(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o) {
@@ -206,21 +207,23 @@ static sn_status add_helpers(sn_context *ctx, given_solve *g) {
   return status;
 }
 
+// Whether the rounds that are left, each gaining what the last one did, end above what is allowed.
+static bool is_hopeless(const given_solve *g, double before, int rounds_left) {
+  return g->m.error - rounds_left * fmax(before - g->m.error, 0) > g->allowed;
+}
+
 // Rounds that go on from what was found.
 static sn_status solve_again(sn_context *ctx, given_solve *g, int *rounds) {
-  enum { most = 12, most_tears = 8 };
-  static const double hopeless =
-    1.3; // times the squared error that was found, after the first round: `auto` will not have it
+  enum { most = 6, most_tears = 8 };
   bool mends = g->o->omega < 0;
   sn_status status = pass(ctx, g, RIG_KEEP, NULL);
-  double found = g->m.error;
   if (status == SN_OK) status = solve_motion(ctx, g, 6);
   if (status == SN_OK && mends) sn_rig_smooth_by_error(&g->m, &g->smooth);
   double before = INFINITY;
   for (*rounds = 1; status == SN_OK && *rounds < most && g->m.error < 0.995 * before; ++*rounds) {
     before = g->m.error;
     status = pass(ctx, g, RIG_ADJUST, &g->smooth);
-    if (g->o->symmetry == SN_RIG_SYMMETRY_AUTO && g->m.error > hopeless * found) return status;
+    if (*rounds > 1 && is_hopeless(g, before, most - *rounds)) return status;
     if (status == SN_OK) status = solve_motion(ctx, g, 2);
   }
   for (int k = 0; mends && k < most_tears && status == SN_OK; k++, ++*rounds) {
@@ -293,14 +296,18 @@ static sn_status store(sn_context *ctx, const given_solve *g, sn_rig_result *out
 }
 
 sn_status sn_rig_with_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o,
-                               bool found, sn_rig_result *out) {
+                               double allowed, sn_rig_result *out) {
   sn_status status = check_given(ctx, rest, frames, o);
   if (status != SN_OK) return status;
   sn_arena scratch = sn_arena_new(ctx);
-  given_solve g = {.rest = rest, .frames = frames, .o = o, .joint_count = o->skeleton->joint_count, .found = found};
+  given_solve g = {
+    .rest = rest, .frames = frames, .o = o, .joint_count = o->skeleton->joint_count, .found = allowed > 0};
   int rounds = 0;
   out->memory = sn_arena_new(ctx);
   status = prepare(ctx, &scratch, &g);
+  if (status == SN_OK && g.found) {
+    g.allowed = allowed / g.units.scale * (allowed / g.units.scale) * g.p.n * g.p.f;
+  }
   if (status == SN_OK) status = solve(ctx, &g, &rounds);
   if (status == SN_OK) status = store(ctx, &g, out);
   if (status == SN_OK) status = sn_rig_measure(ctx, rest, frames, out);

@@ -247,6 +247,13 @@ void sn_rig_put_inside(const rig_body *b, double x[3]);
 
 // ---- skeleton -------------------------------------------------------------------------------------------------------
 
+// A ball that is inside the body.
+typedef struct rig_ball {
+  double centre[3], radius;
+} rig_ball;
+// sn_rig_inside for points that move little: where x is in a ball that is known to be inside, no winding number is needed.
+bool sn_rig_inside_known(const rig_body *b, const double x[3], rig_ball *known);
+
 typedef struct rig_tree {
   int bones, root;
   int *parent;        // -1 for a root, of which there may be several: they move freely
@@ -255,6 +262,8 @@ typedef struct rig_tree {
   double (*skin)[3];  // C0_j: the middle of the vertices that both share, inside the body
   double *hold;       // mu_j: the weight of joint j at C0_j, relative to a rotation by one radian in every frame
   double rise;        // most that pulling joints inside may raise the squared error by in one round
+  bool stays;         // joints that are inside stay there
+  rig_ball *around;   // 2 bones: about the joint and the middle of the skin of every bone
   const rig_body *body; // NULL: there is no inside
 } rig_tree;
 
@@ -271,6 +280,12 @@ void sn_rig_tree_copy(const rig_tree *from, rig_tree *to);
 // overlap, and the root whose motion alone explains the mesh best. Needs m->pair.
 sn_status sn_rig_tree_build(sn_context *ctx, const rig_model *m, rig_tree *tree);
 
+// For moves of a single bone, after which the others stay joined as they are. Need m->pair, and the last two the bones of before
+// (remove) or after (add) the change: bone j has gone elsewhere, the last bone is new, bone j will be taken out.
+void sn_rig_tree_rehang(const rig_model *m, rig_tree *tree, int j);
+void sn_rig_tree_add(const rig_model *m, rig_tree *tree);
+void sn_rig_tree_remove(const rig_model *m, rig_tree *tree, int j);
+
 // Rotations and the roots' translations of every frame, joints exact, by Gauss-Newton steps. Needs the moments of m's
 // present bones, and keeps them right. `locked` bones (may be NULL) keep their motion.
 sn_status sn_rig_tree_fit(sn_context *ctx, rig_model *m, const rig_tree *tree, int steps, const bool *locked);
@@ -286,6 +301,7 @@ typedef struct rig_way {
   rig_tree *tree; // NULL: free bones
   bool affine;
   const rig_smooth *smooth; // NULL: none
+  rig_smooth *mend;         // the same where edges that tear are pulled harder after every round; NULL: they are not
 } rig_way;
 
 // One round: bones (and joints) for the present weights, then weights. Needs the moments, and leaves those of the result.
@@ -332,12 +348,13 @@ sn_status sn_rig_refine(sn_context *ctx, rig_model *m, const rig_way *way, int m
 // The bone with the smallest price (see RIG_PRICE).
 int sn_rig_least_missed(const rig_model *m);
 
-// sum_i w_ij^2 of bone j, and how many bones are below `bound`. Both need m->pair.
+// sum_i w_ij^2 of bone j, and whether that is below `bound`. Both need m->pair. A bone on which others hang is no sliver: it is a
+// link of the skeleton, however few vertices it has (without those of the cow its error was a quarter to a half larger).
 // A bone needs about one vertex of its own, on a sample too. Le and Deng prune below 1e-2 of the largest bone, which takes
 // fingers and eyes from characters with a large trunk: Michelle.glb kept 8 of 27 bones. What a bone buys decides instead.
 #define RIG_THINNEST 1.0
 double sn_rig_share(const rig_model *m, int j);
-int sn_rig_slivers(const rig_model *m, double bound);
+bool sn_rig_is_sliver(const rig_model *m, const rig_tree *tree, int j, double bound);
 
 // Sets one more bone, without weights as yet, where the error is largest. Not where there is no error or no room.
 // A larger `spread` looks for larger regions.
@@ -351,7 +368,7 @@ void sn_rig_remove_bone(const sn_context *ctx, rig_model *m, int j);
 // The same for all that are gone; at least one stays.
 void sn_rig_remove_bones(const sn_context *ctx, rig_model *m, const bool *gone);
 
-// Copies bones, weights and error. Both models have the same problem, limit and capacity.
+// Copies bones, weights, moments, prices and errors. Both models have the same problem, limit and capacity.
 void sn_rig_copy(const rig_model *from, rig_model *to);
 
 // ---- smoothness -----------------------------------------------------------------------------------------------------
@@ -404,10 +421,11 @@ sn_status sn_rig_baseline(sn_context *ctx, sn_arena *memory, const sn_mesh *rest
 sn_status sn_rig_symmetrise(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o,
                             sn_rig_result *result);
 
-// `found`: the skeleton, o->poses and o->skin are what sn_rig has found, but for joints that have moved; motion and weights
-// go on from there, as smooth and few as sn_rig has them.
+// Where `allowed` is not 0, the skeleton, o->poses and o->skin are what sn_rig has found, but for joints that have moved; motion and weights
+// go on from there, as smooth and few as sn_rig has them, and no longer than they may come below a root mean squared distance of
+// `allowed`. 0: nothing was found.
 sn_status sn_rig_with_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *o,
-                               bool found, sn_rig_result *out);
+                               double allowed, sn_rig_result *out);
 
 // ---- result ---------------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ enum {
   sample_per_bone = 50,
   cluster_rounds = 4,
   tree_rounds =
-    24, // of a tree before the best of several is chosen, half of them in any case: joints cost error at first
+    14, // of a tree before the best of several is chosen, half of them in any case: joints cost error at first
   exact_tries = 4, // sets of moves for bones that are nearly exact
   tree_moves = 6,  // out of local minima, of the one that is chosen
   curve_vertices = 1200,
@@ -46,6 +46,7 @@ static sn_status rounds_between(sn_context *ctx, rig_model *m, const rig_way *wa
     last = round >= most - 1 ||
            (round >= handful && round >= least && m->error > (1 - handful * pays) * before[round % handful]);
     before[round % handful] = m->error;
+    if (way->mend && round > 0) sn_rig_smooth_tears(m, way->mend, RIG_TEAR);
     status = sn_rig_round(ctx, m, way, round % 5 == 3 ? RIG_EXPLORE : RIG_ADJUST, !last);
   }
   return status;
@@ -174,39 +175,43 @@ static sn_status lift_vertices(sn_context *ctx, sn_arena *memory, const rig_mode
   return status == SN_OK ? sn_rig_pass(ctx, m, RIG_EXPLORE, NULL) : status;
 }
 
-static int thinnest(const rig_model *m) {
-  int best = 0;
-  for (int j = 1; j < m->bones; j++)
-    if (rig_pair(m, j, j)[9] < rig_pair(m, best, best)[9]) best = j;
+// The sliver that has least; -1: there is none.
+static int thinnest(const rig_model *m, const rig_tree *tree, double bound) {
+  int best = -1;
+  for (int j = 0; j < m->bones; j++) {
+    if (!sn_rig_is_sliver(m, tree, j, bound)) continue;
+    if (best < 0 || sn_rig_share(m, j) < sn_rig_share(m, best)) best = j;
+  }
   return best;
 }
 
-// Removes all bones below the bound. Needs m->pair; afterwards weights, pairs and errors are those of the bones left.
-static sn_status remove_slivers(sn_context *ctx, rig_model *m, double bound) {
+// Removes all slivers. Needs m->pair; afterwards weights, pairs and errors are those of the bones left.
+static sn_status remove_slivers(sn_context *ctx, rig_model *m, const rig_way *way, double bound) {
   sn_status status = SN_OK;
-  while (status == SN_OK && m->bones > 1 && sn_rig_share(m, thinnest(m)) < bound) {
-    sn_rig_remove_bone(ctx, m, thinnest(m));
+  for (int thin; status == SN_OK && m->bones > 1 && (thin = thinnest(m, way->tree, bound)) >= 0;) {
+    if (way->tree) sn_rig_tree_remove(m, way->tree, thin);
+    sn_rig_remove_bone(ctx, m, thin);
     status = sn_rig_pass(ctx, m, RIG_EXPLORE, NULL);
   }
   return status;
 }
 
-// No bone may stay below the bound on sum_i w_ij^2. As long as that goes, slivers are replaced by bones where the error is
+// No bone may stay a sliver. As long as that goes, slivers are replaced by bones where the error is
 // largest, then by halves of the largest bones; in the end they are pruned.
 static sn_status prune(sn_context *ctx, rig_model *m, const rig_way *way, double bound, int each, int *rounds) {
   sn_status status = SN_OK;
   bool large = m->bones > large_tree;
   int attempts = large ? 3 : 6, splits_from = large ? 0 : 2;
-  for (int attempt = 0; status == SN_OK && m->bones > 1 && sn_rig_share(m, thinnest(m)) < bound; attempt++) {
+  for (int attempt = 0; status == SN_OK && m->bones > 1 && thinnest(m, way->tree, bound) >= 0; attempt++) {
     int wanted = m->bones;
     bool added = attempt < attempts;
-    status = remove_slivers(ctx, m, bound);
+    status = remove_slivers(ctx, m, way, bound);
     while (status == SN_OK && added && m->bones < wanted) {
-      bool split = attempt >= splits_from;
-      status = split ? sn_rig_split_largest(ctx, m, &added) : sn_rig_add_bone(ctx, m, 2 + attempt, &added);
-      if (status == SN_OK && added) status = sn_rig_pass(ctx, m, split ? RIG_KEEP : RIG_EXPLORE, NULL);
+      status =
+        attempt >= splits_from ? sn_rig_split_largest(ctx, m, &added) : sn_rig_add_bone(ctx, m, 2 + attempt, &added);
+      if (status == SN_OK && added) status = sn_rig_pass(ctx, m, RIG_EXPLORE, NULL);
+      if (status == SN_OK && added && way->tree) sn_rig_tree_add(m, way->tree);
     }
-    if (status == SN_OK && way->tree) status = sn_rig_tree_build(ctx, m, way->tree);
     if (status == SN_OK) status = some_rounds(ctx, m, way, each, pays_meanwhile, rounds);
   }
   return status;
@@ -223,6 +228,47 @@ static sn_status tell(sn_context *ctx, sn_status status, double done) {
 static const double nearly_exact = 2.5e-3, exact = 2e-5;
 
 static bool is_exact(const rig_model *m, double rms) { return m->error < rms * rms * (double)m->p->n * m->p->f; }
+
+// A tree of bones, and rounds that get them used to it.
+static sn_status join(sn_context *ctx, rig_model *m, const rig_way *way, int most) {
+  int rounds = 0;
+  sn_status status = sn_rig_tree_build(ctx, m, way->tree);
+  if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, way->tree, 5, NULL);
+  return status == SN_OK ? rounds_between(ctx, m, way, most / 2, most, pays_meanwhile, &rounds) : status;
+}
+
+// Joints outside of the body count as error.
+static double join_score(const rig_model *m, const rig_tree *tree) {
+  return m->error * (1 + outside_price * sn_rig_joints_outside(tree) / m->bones);
+}
+
+// Joints that start inside the body are the best where that costs little. Where it costs much, a tree whose joints may first be where
+// the motion wants them is tried, too.
+static sn_status join_either_way(sn_context *ctx, rig_model *m, const rig_way *way) {
+  static const double much =
+    3; // times the squared error without joints: 4 to 6 on the cow, 2 and less on horses, cat and dance
+  const rig_body *body = way->tree->body;
+  sn_arena scratch = sn_arena_new(ctx);
+  rig_model loose, inside;
+  rig_tree tree;
+  int rounds = 0;
+  sn_status status = sn_rig_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &loose);
+  if (status == SN_OK) status = sn_rig_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &inside);
+  if (status == SN_OK) status = sn_rig_tree_new(ctx, &scratch, m->capacity, &tree);
+  if (status == SN_OK) sn_rig_copy(m, &loose), status = join(ctx, m, way, tree_rounds);
+  if (status == SN_OK && body && m->error > much * loose.error) {
+    sn_rig_copy(m, &inside), sn_rig_tree_copy(way->tree, &tree), sn_rig_copy(&loose, m);
+    way->tree->body = NULL;
+    status = join(ctx, m, way, tree_rounds / 2);
+    way->tree->body = body;
+    if (status == SN_OK) status = rounds_between(ctx, m, way, tree_rounds / 2, tree_rounds, pays_meanwhile, &rounds);
+    if (status == SN_OK && join_score(m, way->tree) > join_score(&inside, &tree)) {
+      sn_rig_copy(&inside, m), sn_rig_tree_copy(&tree, way->tree);
+    }
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
 
 // Bones, then a tree of them that fits as well as it can without being moved.
 static sn_status start_coarse(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,
@@ -242,11 +288,41 @@ static sn_status start_coarse(sn_context *ctx, sn_arena *memory, const rig_probl
     if (status == SN_OK) status = some_rounds(ctx, m, &loose, 12, pays_loose, &rounds);
   }
   *is_blend = is_exact(m, nearly_exact);
-  status = sn_rig_tree_build(ctx, m, way->tree);
-  if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, way->tree, 5, NULL);
-  return status == SN_OK
-           ? rounds_between(ctx, m, way, tree_rounds / 2, large ? 4 : tree_rounds, pays_meanwhile, &rounds)
-           : status;
+  return large ? join(ctx, m, way, 4) : join_either_way(ctx, m, way);
+}
+
+// Joints that are outside are set inside one by one. Those that are far outside (about 1 % of the diagonal) nobody can pose with:
+// they may cost more.
+static sn_status set_inside(sn_context *ctx, rig_model *m, const rig_way *way, double bearable) {
+  const rig_nudge hows[] = {{0, 0.2, 0.05, 0}, {0.03, 2, 0.2, 0}};
+  sn_status status = SN_OK;
+  for (int k = 0; k < 2 && status == SN_OK; k++) {
+    bool moved = false;
+    rig_nudge how = hows[k];
+    how.most = bearable - m->error;
+    status = sn_rig_nudge_joints(ctx, m, way->tree, &how, &moved);
+    if (status == SN_OK && moved) status = sn_rig_pass(ctx, m, RIG_ADJUST, way->smooth);
+  }
+  return status;
+}
+
+// Joints that are still outside come in as long as that does not cost more than it is worth; none that is inside leaves any more.
+static sn_status pull_inside(sn_context *ctx, rig_model *m, const rig_way *way, int most, int *rounds) {
+  double bearable = dear_inside * dear_inside * m->error;
+  way->tree->stays = true;
+  if (sn_rig_joints_outside(way->tree) == 0) return SN_OK;
+  sn_status status = set_inside(ctx, m, way, bearable);
+  int outside = sn_rig_joints_outside(way->tree), last = 0;
+  if (status != SN_OK || outside == 0) return status;
+  way->tree->rise = last_rise;
+  for (int k = 0; k < most && k - last < most / 3 && status == SN_OK && m->error < bearable && outside > 0; k++) {
+    status = sn_rig_round(ctx, m, way, RIG_ADJUST, false);
+    int now = sn_rig_joints_outside(way->tree);
+    if (now < outside) last = k, outside = now;
+    ++*rounds;
+  }
+  way->tree->rise = bearable_rise;
+  return status == SN_OK ? set_inside(ctx, m, way, bearable) : status;
 }
 
 static sn_status finish_coarse(sn_context *ctx, const rig_plan *plan, const rig_way *way, rig_model *m) {
@@ -255,6 +331,8 @@ static sn_status finish_coarse(sn_context *ctx, const rig_plan *plan, const rig_
   if (!way->tree) return SN_OK;
   sn_status status = sn_rig_refine(ctx, m, way, large ? 0 : tree_moves);
   if (status == SN_OK) status = some_rounds(ctx, m, way, large ? 3 : 100, pays_meanwhile, &rounds);
+  if (status == SN_OK && !large) status = pull_inside(ctx, m, way, 24, &rounds);
+  if (status == SN_OK && !large) status = some_rounds(ctx, m, way, 12, pays_meanwhile, &rounds);
   return status == SN_OK ? prune(ctx, m, way, RIG_THINNEST, 8, &rounds) : status;
 }
 
@@ -324,38 +402,6 @@ static sn_status best_start(sn_context *ctx, const rig_problem *p, const rig_pla
   return status;
 }
 
-// Joints that are outside are set inside one by one. Those that are far outside (about 1 % of the diagonal) nobody can pose with:
-// they may cost more.
-static sn_status set_inside(sn_context *ctx, rig_model *m, const rig_way *way, double bearable) {
-  const rig_nudge hows[] = {{0, 0.2, 0.05, 0}, {0.03, 0.6, 0.2, 0}};
-  sn_status status = SN_OK;
-  for (int k = 0; k < 2 && status == SN_OK; k++) {
-    bool moved = false;
-    rig_nudge how = hows[k];
-    how.most = bearable - m->error;
-    status = sn_rig_nudge_joints(ctx, m, way->tree, &how, &moved);
-    if (status == SN_OK && moved) status = sn_rig_pass(ctx, m, RIG_ADJUST, way->smooth);
-  }
-  return status;
-}
-
-// The last joints that are still outside come in as long as that does not cost more than it is worth.
-static sn_status pull_inside(sn_context *ctx, rig_model *m, const rig_way *way, int *rounds) {
-  enum { most = 24, patience = 8 };
-  double bearable = dear_inside * dear_inside * m->error;
-  sn_status status = set_inside(ctx, m, way, bearable);
-  int outside = sn_rig_joints_outside(way->tree), last = 0;
-  if (status != SN_OK || outside == 0) return status;
-  way->tree->rise = last_rise;
-  for (int k = 0; k < most && k - last < patience && status == SN_OK && m->error < bearable && outside > 0; k++) {
-    status = sn_rig_round(ctx, m, way, RIG_ADJUST, false);
-    int now = sn_rig_joints_outside(way->tree);
-    if (now < outside) last = k, outside = now;
-    ++*rounds;
-  }
-  return status == SN_OK ? set_inside(ctx, m, way, bearable) : status;
-}
-
 // Where neighbours have different bones the surface of new poses tears: such edges are pulled harder until none is left.
 static sn_status mend_tears(sn_context *ctx, rig_model *m, const rig_way *way, rig_smooth *smooth, int *rounds) {
   enum { most = 8 };
@@ -378,7 +424,7 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, 
   rig_model middle_model;
   // Smoothness is between neighbours of the whole mesh: samples go without.
   rig_way rough = {.tree = plan->tree ? tree : NULL, .affine = plan->affine}, way = rough;
-  way.smooth = plan->smooth;
+  way.smooth = plan->smooth, way.mend = plan->smooth_auto ? plan->smooth : NULL;
   *rounds = 0;
   memset(starts, 0, sizeof starts);
   sn_status status = sampled && all ? SN_OK : ctx->error.status;
@@ -405,9 +451,10 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, 
   sn_arena_free(&scratch);
   status = tell(ctx, status, 0.75);
   if (status == SN_OK && plan->smooth_auto) sn_rig_smooth_by_error(m, plan->smooth);
-  if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, pays_at_last, rounds);
   if (status == SN_OK) status = prune(ctx, m, &way, 2 * RIG_THINNEST, 3, rounds);
+  if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, pays_at_last, rounds);
+  if (status == SN_OK) status = prune(ctx, m, &way, RIG_THINNEST, 3, rounds);
   if (status == SN_OK && plan->smooth_auto) status = mend_tears(ctx, m, &way, plan->smooth, rounds);
-  if (status == SN_OK && plan->tree) status = pull_inside(ctx, m, &way, rounds);
+  if (status == SN_OK && plan->tree) status = pull_inside(ctx, m, &way, 9, rounds);
   return status == SN_OK && plan->smooth_auto ? sn_rig_pass(ctx, m, RIG_THIN, plan->smooth) : status;
 }

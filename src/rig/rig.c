@@ -164,7 +164,7 @@ static int effort_for(const rig_problem *p, int bones) {
 // Twice as many bones as wanted for a tree, up to a number that takes too long: on exact data (cheburashka with 8
 // influences) rms 0.012 % instead of 0.05 % with an eighth more, on cat, gallop and dance as good or better.
 static int spare_bones(const sn_rig_options *o, int bones) {
-  enum { most = 32, many = 100, few = 4 };
+  enum { most = 16, many = 100, few = 4 };
   if (bones < 2) return 0;
   if (bones > many) return few;
   if (o->structure == SN_RIG_FREE) return 1 + bones / 8;
@@ -294,7 +294,7 @@ sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, 
   if (status == SN_OK) status = check_data(ctx, rest, frames);
   if (status == SN_OK) status = sn_lapack_room(ctx);
   if (status != SN_OK) return status;
-  if (o.given != SN_RIG_NOTHING) return sn_rig_with_skeleton(ctx, rest, frames, &o, false, out);
+  if (o.given != SN_RIG_NOTHING) return sn_rig_with_skeleton(ctx, rest, frames, &o, 0, out);
   sn_arena scratch = sn_arena_new(ctx);
   rig_task task = {.rest = rest, .frames = frames, .order = SN_NEW(ctx, &scratch, int, frames->frame_count)};
   status = task.order ? sn_rig_sort_vertices(ctx, &scratch, rest, &task.vertex, &task.sorted) : ctx->error.status;

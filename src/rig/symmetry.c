@@ -310,12 +310,13 @@ static sn_status refit(sn_context *ctx, const sn_mesh *rest, const sn_frames *fr
   sn_rig_options given = *o;
   sn_skin skin = {0};
   sn_status status = m ? mirror_skin(ctx, &from->skin, m, &skin) : SN_OK;
+  double worth = o->symmetry == SN_RIG_SYMMETRY_AUTO ? allowed : INFINITY;
   given.given = SN_RIG_WEIGHTS, given.skeleton = skeleton, given.skin = &skin, given.poses = &from->poses;
-  if (status == SN_OK && m) status = sn_rig_with_skeleton(ctx, rest, frames, &given, true, out);
+  if (status == SN_OK && m) status = sn_rig_with_skeleton(ctx, rest, frames, &given, worth, out);
   if (status == SN_OK && (!m || (o->symmetry == SN_RIG_SYMMETRY_AUTO && out->report.rms > allowed))) {
     sn_rig_result_free(out);
     given.given = SN_RIG_SKELETON, given.skin = &from->skin;
-    status = sn_rig_with_skeleton(ctx, rest, frames, &given, true, out);
+    status = sn_rig_with_skeleton(ctx, rest, frames, &given, worth, out);
   }
   sn_skin_free(&skin);
   return status;

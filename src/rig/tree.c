@@ -15,7 +15,9 @@ sn_status sn_rig_tree_new(sn_context *ctx, sn_arena *memory, int capacity, rig_t
   out->joint = sn_arena_alloc(ctx, memory, (size_t)capacity, sizeof *out->joint);
   out->skin = sn_arena_alloc(ctx, memory, (size_t)capacity, sizeof *out->skin);
   out->hold = SN_NEW(ctx, memory, double, capacity);
-  return out->parent && out->order && out->joint && out->skin && out->hold ? SN_OK : ctx->error.status;
+  out->around = SN_NEW(ctx, memory, rig_ball, 2 * (size_t)capacity);
+  bool good = out->parent && out->order && out->joint && out->skin && out->hold && out->around;
+  return good ? SN_OK : ctx->error.status;
 }
 
 void sn_rig_tree_copy(const rig_tree *from, rig_tree *to) {
@@ -26,7 +28,7 @@ void sn_rig_tree_copy(const rig_tree *from, rig_tree *to) {
   memcpy(to->joint, from->joint, bones * sizeof *to->joint);
   memcpy(to->skin, from->skin, bones * sizeof *to->skin);
   memcpy(to->hold, from->hold, bones * sizeof *to->hold);
-  to->body = from->body, to->rise = from->rise;
+  to->body = from->body, to->rise = from->rise, to->stays = from->stays;
 }
 
 // The middle of the vertices that j and k share; of j's own where they share none.
@@ -44,10 +46,14 @@ static const double least_hold = 1e-5, most_hold = 10;
 // Two bones whose joint would be far from the skin that they share are hardly neighbours: for the choice of edges.
 static const double edge_hold = 1e-2;
 
+static bool joint_inside(const rig_tree *tree, int j, const double x[3]) {
+  return sn_rig_inside_known(tree->body, x, &tree->around[2 * j]);
+}
+
 int sn_rig_joints_outside(const rig_tree *tree) {
   int count = 0;
   for (int j = 0; j < tree->bones && tree->body; j++)
-    count += tree->parent[j] >= 0 && !sn_rig_inside(tree->body, tree->joint[j]);
+    count += tree->parent[j] >= 0 && !joint_inside(tree, j, tree->joint[j]);
   return count;
 }
 
@@ -145,17 +151,19 @@ static double far_factor(const rig_model *m, int j, int k, const double middle[3
 
 // g(j, k): joint constraint value over weight blending; infinite where the two share no vertex. The middle of the
 // vertices breaks ties between gaps that are nothing but rounding.
+static edge edge_cost(const rig_model *m, int j, int k) {
+  double position[3], middle[3], shared = rig_pair(m, j, k)[9];
+  shared_middle(m, j, k, middle);
+  double gap = joint_position(m, j, k, edge_hold, middle, position);
+  gap = (gap + 1e-9 * m->p->f) * far_factor(m, j, k, middle);
+  return (edge){shared > 0 ? gap / shared : INFINITY, gap, j, k};
+}
+
 static void edge_costs(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   cost_job *job = user;
   for (int j = (int)begin; j < (int)end; j++)
-    for (int k = 0; k < j; k++) {
-      double position[3], middle[3], shared = rig_pair(job->m, j, k)[9];
-      shared_middle(job->m, j, k, middle);
-      double gap = joint_position(job->m, j, k, edge_hold, middle, position);
-      gap = (gap + 1e-9 * job->m->p->f) * far_factor(job->m, j, k, middle);
-      job->edges[j * (j - 1) / 2 + k] = (edge){shared > 0 ? gap / shared : INFINITY, gap, j, k};
-    }
+    for (int k = 0; k < j; k++) job->edges[j * (j - 1) / 2 + k] = edge_cost(job->m, j, k);
 }
 
 // How well the rigid motion of bone j alone explains the whole mesh: sum_f sum_i |T_j u_i - x_i|^2, but for what is the same for all.
@@ -216,6 +224,20 @@ static void direct_edges(const edge *kept, int count, rig_tree *tree) {
     }
 }
 
+// The joint of bone j and its parent, from the motion of both; a root's is in the middle of its vertices.
+static void place_joint(const rig_model *m, rig_tree *tree, int j) {
+  int parent = tree->parent[j];
+  shared_middle(m, j, parent < 0 ? j : parent, tree->skin[j]);
+  if (tree->body) sn_rig_put_inside(tree->body, tree->skin[j]);
+  memcpy(tree->joint[j], tree->skin[j], sizeof *tree->joint);
+  tree->hold[j] = least_hold;
+  if (parent >= 0) joint_position(m, j, parent, tree->hold[j], tree->skin[j], tree->joint[j]);
+  while (parent >= 0 && tree->body && tree->hold[j] < most_hold && !sn_rig_inside(tree->body, tree->joint[j])) {
+    tree->hold[j] *= 10;
+    joint_position(m, j, parent, tree->hold[j], tree->skin[j], tree->joint[j]);
+  }
+}
+
 sn_status sn_rig_tree_build(sn_context *ctx, const rig_model *m, rig_tree *tree) {
   sn_arena scratch = sn_arena_new(ctx);
   int bones = m->bones, count = bones * (bones - 1) / 2, used = 0;
@@ -233,21 +255,71 @@ sn_status sn_rig_tree_build(sn_context *ctx, const rig_model *m, rig_tree *tree)
     }
     tree->bones = bones, tree->root = choose_root(m);
     direct_edges(kept, used, tree);
-    for (int j = 0; j < bones; j++) {
-      int parent = tree->parent[j];
-      shared_middle(m, j, parent < 0 ? j : parent, tree->skin[j]);
-      if (tree->body) sn_rig_put_inside(tree->body, tree->skin[j]);
-      memcpy(tree->joint[j], tree->skin[j], sizeof *tree->joint);
-      tree->hold[j] = least_hold;
-      if (parent >= 0) joint_position(m, j, parent, tree->hold[j], tree->skin[j], tree->joint[j]);
-      while (parent >= 0 && tree->body && tree->hold[j] < most_hold && !sn_rig_inside(tree->body, tree->joint[j])) {
-        tree->hold[j] *= 10;
-        joint_position(m, j, parent, tree->hold[j], tree->skin[j], tree->joint[j]);
-      }
-    }
+    for (int j = 0; j < bones; j++) place_joint(m, tree, j);
   }
   sn_arena_free(&scratch);
   return good ? SN_OK : ctx->error.status;
+}
+
+// ---- one bone --------------------------------------------------------------------------------------------------------
+
+// Parents before children.
+static void sort_tree(rig_tree *tree) {
+  int count = 0;
+  for (int j = 0; j < tree->bones; j++)
+    if (tree->parent[j] < 0) tree->order[count++] = j;
+  for (int head = 0; head < count; head++)
+    for (int j = 0; j < tree->bones; j++)
+      if (tree->parent[j] == tree->order[head]) tree->order[count++] = j;
+}
+
+// What hangs on bone j hangs on its parent, by the joints that it has; below a root, on the child that has most vertices.
+static void hand_over_children(const rig_model *m, rig_tree *tree, int j) {
+  int heir = tree->parent[j];
+  for (int k = 0; k < tree->bones && tree->parent[j] < 0; k++) {
+    if (tree->parent[k] != j) continue;
+    if (heir < 0 || rig_pair(m, k, k)[9] > rig_pair(m, heir, heir)[9]) heir = k;
+  }
+  if (tree->parent[j] < 0 && heir >= 0) tree->parent[heir] = -1, tree->root = heir, place_joint(m, tree, heir);
+  for (int k = 0; k < tree->bones; k++)
+    if (tree->parent[k] == j && k != heir) tree->parent[k] = heir, place_joint(m, tree, k);
+}
+
+// Bone j, on which nothing hangs, hangs where its joint fits best; where it shares no vertex with any bone, on the root.
+static void hang(const rig_model *m, rig_tree *tree, int j) {
+  double least = INFINITY;
+  tree->parent[j] = tree->root;
+  for (int k = 0; k < tree->bones; k++) {
+    if (k == j) continue;
+    double cost = edge_cost(m, j, k).cost;
+    if (cost < least) least = cost, tree->parent[j] = k;
+  }
+  place_joint(m, tree, j);
+  sort_tree(tree);
+}
+
+void sn_rig_tree_rehang(const rig_model *m, rig_tree *tree, int j) {
+  if (tree->bones < 2) return;
+  hand_over_children(m, tree, j);
+  hang(m, tree, j);
+}
+
+void sn_rig_tree_add(const rig_model *m, rig_tree *tree) {
+  tree->bones = m->bones;
+  hang(m, tree, m->bones - 1);
+}
+
+void sn_rig_tree_remove(const rig_model *m, rig_tree *tree, int j) {
+  if (tree->bones < 2) return;
+  hand_over_children(m, tree, j);
+  size_t after = (size_t)(--tree->bones - j);
+  memmove(tree->parent + j, tree->parent + j + 1, after * sizeof *tree->parent);
+  memmove(tree->joint + j, tree->joint + j + 1, after * sizeof *tree->joint);
+  memmove(tree->skin + j, tree->skin + j + 1, after * sizeof *tree->skin);
+  memmove(tree->hold + j, tree->hold + j + 1, after * sizeof *tree->hold);
+  for (int k = 0; k < tree->bones; k++) tree->parent[k] -= tree->parent[k] > j;
+  tree->root -= tree->root > j;
+  sort_tree(tree);
 }
 
 // ---- joint positions for fixed rotations ---------------------------------------------------------------------------
@@ -343,8 +415,25 @@ static void set_holds(const rig_model *m, rig_tree *tree) {
     shared_middle(m, j, tree->parent[j], tree->skin[j]);
     tree->hold[j] = fmax(0.7 * tree->hold[j], least_hold); // what the motion decides wins in the end
     if (!tree->body) continue;
-    sn_rig_put_inside(tree->body, tree->skin[j]);
-    if (!sn_rig_inside(tree->body, tree->joint[j])) tree->hold[j] = fmin(3 * tree->hold[j], most_hold);
+    if (!sn_rig_inside_known(tree->body, tree->skin[j], &tree->around[2 * j + 1]))
+      sn_rig_put_inside(tree->body, tree->skin[j]);
+    if (!joint_inside(tree, j, tree->joint[j])) tree->hold[j] = fmin(3 * tree->hold[j], most_hold);
+  }
+}
+
+// A joint that is inside goes no farther than the inside does.
+static void stay_inside(const rig_tree *tree, double *step) {
+  enum { halvings = 3 };
+  for (int j = 0; j < tree->bones && tree->body && tree->stays; j++) {
+    if (tree->parent[j] < 0 || !joint_inside(tree, j, tree->joint[j])) continue;
+    double part = 1;
+    for (int k = 0;; k++, part *= 0.5) {
+      double to[3];
+      if (k > halvings) part = 0;
+      for (int c = 0; c < 3; c++) to[c] = tree->joint[j][c] + part * step[3 * j + c];
+      if (part == 0 || joint_inside(tree, j, to)) break;
+    }
+    for (int c = 0; c < 3; c++) step[3 * j + c] *= part;
   }
 }
 
@@ -365,6 +454,7 @@ sn_status sn_rig_tree_move_joints(sn_context *ctx, rig_model *m, rig_tree *tree)
     set_holds(m, tree);
     fill_system(m, tree, &s);
     if (solve_system(m, tree, &s)) {
+      stay_inside(tree, s.rhs);
       for (int j = 0; j < m->bones; j++)
         for (int c = 0; c < 3; c++) tree->joint[j][c] += s.rhs[3 * j + c];
       apply_shifts(m, tree, &s, shift, start, overlap);

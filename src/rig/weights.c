@@ -49,7 +49,7 @@ typedef struct pass_job {
   rig_model *m;
   rig_support mode;
   const rig_smooth *smooth;
-  double bearable;     // of RIG_THIN
+  double worth;        // of an influence, for RIG_THIN
   uint16_t *new_joint; // where smoothing reads the old weights of neighbours, the new ones go elsewhere
   double *new_weight;
   bool *unused; // bones without a vertex, where vertices look for new bones nearby only; NULL: among all of them
@@ -322,30 +322,6 @@ static void vertex_setup(const pass_job *job, int i, int extra, const double *mo
   if (smooth) add_smoothness(m, job->smooth, i, s->wanted, v);
 }
 
-// Drops influences, the smallest first, as long as that raises the energy by no more than `bearable`.
-static void thin_out(vertex_problem *v, double bearable) {
-  double energy = sn_simplex_energy(&v->q);
-  for (;;) {
-    vertex_problem fewer = {.q = {.n = 0}};
-    int least = -1;
-    for (int a = 0; a < v->q.n; a++)
-      if (v->q.w[a] > 0 && (least < 0 || v->q.w[a] < v->q.w[least])) least = a;
-    for (int a = 0; a < v->q.n; a++) {
-      if (a == least || !(v->q.w[a] > 0)) continue;
-      int to = fewer.q.n++;
-      for (int b = 0, at = 0; b <= a; b++) {
-        if (b == least || !(v->q.w[b] > 0)) continue;
-        fewer.q.a[to][at] = fewer.q.a[at][to] = v->q.a[a][b], at++;
-      }
-      fewer.q.b[to] = v->q.b[a], fewer.bone[to] = v->bone[a], fewer.q.w[to] = v->q.w[a] / (1 - v->q.w[least]);
-    }
-    if (fewer.q.n == 0) return;
-    sn_simplex_solve(&fewer.q);
-    if (sn_simplex_energy(&fewer.q) > energy + bearable) return;
-    *v = fewer;
-  }
-}
-
 // Weights of one vertex. s->slope holds T_j v~ . residual for every active bone, at the weights of the start.
 static void solve_vertex(const pass_job *job, int i, chunk_scratch *s) {
   const rig_model *m = job->m;
@@ -362,7 +338,7 @@ static void solve_vertex(const pass_job *job, int i, chunk_scratch *s) {
   } else {
     sn_simplex_improve(&v.q, m->limit, 2, 1e-4 * m->vertex_error[i]);
   }
-  if (job->mode == RIG_THIN) thin_out(&v, job->bearable);
+  if (job->mode == RIG_THIN) sn_simplex_thin(&v.q, job->worth);
   size_t row = (size_t)i * (size_t)m->limit;
   store_weights(m, &v, job->new_joint + row, job->new_weight + row);
 }
@@ -563,14 +539,15 @@ static void find_unused(const rig_model *m, bool *unused) {
     if (m->weight[e] > 0) unused[m->joint[e]] = false;
 }
 
+// An influence must lower the squared error of its vertex by this part of the average vertex's.
+static const double influence_worth = 0.02;
+
 sn_status sn_rig_pass(sn_context *ctx, rig_model *m, rig_support mode, const rig_smooth *smooth) {
   sn_arena scratch = sn_arena_new(ctx);
   size_t slots = (size_t)m->p->n * (size_t)m->limit;
-  // An influence must lower the squared error of its vertex by two percent of the average vertex's (one and four are the same), and by more than what
-  // single precision leaves.
-  double bearable = 0.02 * m->error / m->p->n + 1e-10 * m->p->f;
+  double worth = influence_worth * m->error / m->p->n + 1e-10 * m->p->f; // and more than single precision leaves
   pass_job job = {
-    .m = m, .mode = mode, .smooth = smooth, .bearable = bearable, .new_joint = m->joint, .new_weight = m->weight};
+    .m = m, .mode = mode, .smooth = smooth, .worth = worth, .new_joint = m->joint, .new_weight = m->weight};
   sn_status status = SN_OK;
   if (m->bones > many_bones && m->limit > 1 && (mode == RIG_EXPLORE || mode == RIG_PRICE)) {
     job.unused = SN_NEW(ctx, &scratch, bool, m->bones);

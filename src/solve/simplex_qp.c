@@ -217,6 +217,22 @@ void sn_simplex_improve(sn_simplex *q, int limit, int exchanges, double least_ga
   while (exchanges-- > 0 && exchange(q, limit, 1, least_gain)) continue;
 }
 
+void sn_simplex_thin(sn_simplex *q, double worth) {
+  factor f;
+  double before[SN_SIMPLEX_MAX];
+  passive_set p = support(q);
+  solve_passive(q, &p, &f);
+  for (double energy = sn_simplex_energy(q), least; p.count > 1; energy = least) {
+    memcpy(before, q->w, sizeof before);
+    drop_to(q, &p, &f, p.count - 1);
+    least = sn_simplex_energy(q);
+    if (least > energy + worth) {
+      memcpy(q->w, before, sizeof before);
+      return;
+    }
+  }
+}
+
 void sn_simplex_solve_sparse(sn_simplex *q, int limit) {
   factor f;
   double best[SN_SIMPLEX_MAX];

@@ -509,7 +509,7 @@ static void test_body_and_corrections(void **state) {
   double corrected = scores_of(&ctx, &e, "torque:bones=40,psd=1", "all").train.rms_pct_diag;
   print_message("body, training: rotreg %.4f, torque %.4f, torque:psd=1 %.4f %% of the diagonal\n", rotreg, torque,
                 corrected);
-  assert_below(torque, 0.99 * rotreg);
+  assert_below(torque, 0.98 * rotreg);
   assert_below(corrected, 0.2 * torque);
   sn_examples_free(&e);
 }
@@ -548,7 +548,7 @@ static void test_cheburashka(void **state) {
   double rotreg = scores_of(&ctx, &e, "rotreg", "every:4").test.ee,
          torque = scores_of(&ctx, &e, "torque", "every:4").test.ee;
   print_message("cheburashka-torque: rotreg %.4f, torque %.4f (enveloping error)\n", rotreg, torque);
-  assert_below(torque, 0.95 * rotreg);
+  assert_below(torque, 0.9 * rotreg);
   sn_examples_free(&e);
 }
 

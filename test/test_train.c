@@ -102,7 +102,11 @@ static void still_joints_leave_the_given_skin(void **state) {
   for (int f = 1; f < 8; f++) {
     sn_vec3 axis = {sn_random_normal(&rng), sn_random_normal(&rng), sn_random_normal(&rng)};
     sn_affine all = sn_affine_make(sn_rotation_exp(axis), sn_vec3_scale(axis, 2));
-    for (int j = 0; j < examples.skeleton.joint_count; j++) sn_pose(&examples.poses, f)[j] = all;
+    for (int j = 0; j < examples.skeleton.joint_count; j++) {
+      sn_pose(&examples.poses, f)[j] = all;
+      for (int e = 0; e < 12; e++)
+        sn_pose(&examples.poses, f)[j].m[e / 4][e % 4] *= 1 + 1e-6 * sn_random_normal(&rng);
+    }
   }
   for (int j = 0; j < examples.skeleton.joint_count; j++) sn_pose(&examples.poses, 0)[j] = sn_affine_identity();
   replace_frames(&ctx, &examples, SN_RT_BLEND_LINEAR);

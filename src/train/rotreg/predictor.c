@@ -265,7 +265,8 @@ static void fit_tilt(const fit *f, double ridge, double rest_weight, sn_rotreg_p
     }
   }
   ridge *= sn_rotreg_energy(a[0], f->relative);
-  for (int r = 0; r < terms; r++) a[r][r] += r < terms - 1 ? ridge : fmax(rest_weight, 1e-9);
+  for (int r = 0; r < terms; r++)
+    a[r][r] += r < terms - 1 ? ridge : sn_rotreg_rest_weight(rest_weight, f->relative, f->count);
   sn_spd_solve(terms, terms, a[0], 3, b[0]);
   for (int c = 0; c < 3; c++)
     for (int r = 0; r < terms; r++) p->tilt[c][r] = b[r][c];

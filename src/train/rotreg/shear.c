@@ -26,6 +26,10 @@ double sn_rotreg_energy(const double *a, bool relative) {
   return relative ? sum + least_energy * a[terms * terms - 1] : 1; // the last term counts the poses
 }
 
+double sn_rotreg_rest_weight(double weight, bool local, int poses) {
+  return fmax(weight * (local ? poses : 1), 1e-9);
+}
+
 // The rest pose counts as one more example (theta = 0, S = I), with the weight options->rest_weight; the bias is not pulled
 // towards zero otherwise.
 double sn_rotreg_fit_shear(const sn_rotreg_rotations *rotations, const sn_mat3 *shear, const int *pick, int count,
@@ -44,7 +48,7 @@ double sn_rotreg_fit_shear(const sn_rotreg_rotations *rotations, const sn_mat3 *
   }
   double ridge = options->shear_ridge * sn_rotreg_energy(a[0], options->local != NULL);
   for (int r = 0; r < terms - 1; r++) a[r][r] += ridge;
-  a[terms - 1][terms - 1] += fmax(options->rest_weight, 1e-9);
+  a[terms - 1][terms - 1] += sn_rotreg_rest_weight(options->rest_weight, options->local != NULL, count);
   memcpy(right, b, sizeof right);
   sn_spd_solve(terms, terms, a[0], 6, b[0]);
   for (int c = 0; c < 6; c++) {

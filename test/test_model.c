@@ -342,50 +342,13 @@ typedef struct golden {
   sn_rt_blend blend;
   sn_rt_shade shade;
   int weight_bits, extras;
-  bool weighted; // corrections by the vertices' own distances, which `train` wrote once
 } golden;
 
-static const golden goldens[] = {{"linear", SN_RT_BLEND_LINEAR, SN_RT_SHADE_TRANSFORM, 32, 0, false},
-                                 {"dualquat", SN_RT_BLEND_DUALQUAT, SN_RT_SHADE_TRANSFORM, 32, 0, false},
-                                 {"halfway16", SN_RT_BLEND_LINEAR, SN_RT_SHADE_RECOMPUTE, 16, 2, false},
-                                 {"stretch8", SN_RT_BLEND_DUALQUAT, SN_RT_SHADE_RECOMPUTE, 8, 0, false},
-                                 {"packed", SN_RT_BLEND_LINEAR, SN_RT_SHADE_TRANSFORM, 12, 0, false},
-                                 {"weighted", SN_RT_BLEND_LINEAR, SN_RT_SHADE_TRANSFORM, 32, 0, true}};
-
-enum { weighted_poses = 3 };
-
-// One pose space of all six joints with three poses, and displacements of any vertex by them.
-typedef struct weighted_parts {
-  sn_rt_reference references[6];
-  sn_rt_field field;
-  uint16_t joints[6];
-  double numbers[weighted_poses * 19]; // centres, then widths
-  float deltas[weighted_poses * 200][6];
-  sn_model_corrections corrections;
-} weighted_parts;
-
-static void make_weighted(sn_random *rng, const sn_skeleton *skeleton, weighted_parts *w) {
-  for (int n = 0; n < 6; n++) {
-    int j = skeleton->order[n], parent = skeleton->parents[j];
-    w->references[n] =
-      (sn_rt_reference){(uint16_t)j, parent < 0 ? (uint16_t)SN_RT_NO_JOINT : (uint16_t)parent, {0, 0, 0, 1}};
-    w->joints[n] = (uint16_t)n;
-  }
-  w->field =
-    (sn_rt_field){.joint_count = 6, .axis_count = 18, .centre_count = weighted_poses, .basis_count = weighted_poses};
-  for (int k = 0; k < weighted_poses * 18; k++) w->numbers[k] = 0.4 * sn_random_normal(rng);
-  for (int k = 0; k < weighted_poses; k++) w->numbers[weighted_poses * 18 + k] = 0.7;
-  for (int k = 0; k < weighted_poses * 200 * 6; k++) w->deltas[k / 6][k % 6] = (float)(0.1 * sn_random_normal(rng));
-  w->corrections = (sn_model_corrections){.kind = SN_RT_CORRECT_RBF,
-                                          .weighted = true,
-                                          .field_count = 1,
-                                          .pose_spaces = {{"correct.fields", &w->field, sizeof w->field, true},
-                                                          {"correct.joints", w->joints, sizeof w->joints, true},
-                                                          {"correct.numbers", w->numbers, sizeof w->numbers, true}},
-                                          .basis_count = weighted_poses,
-                                          .row_count = 200,
-                                          .deltas = (const float(*)[6])w->deltas};
-}
+static const golden goldens[] = {{"linear", SN_RT_BLEND_LINEAR, SN_RT_SHADE_TRANSFORM, 32, 0},
+                                 {"dualquat", SN_RT_BLEND_DUALQUAT, SN_RT_SHADE_TRANSFORM, 32, 0},
+                                 {"halfway16", SN_RT_BLEND_LINEAR, SN_RT_SHADE_RECOMPUTE, 16, 2},
+                                 {"stretch8", SN_RT_BLEND_DUALQUAT, SN_RT_SHADE_RECOMPUTE, 8, 0},
+                                 {"packed", SN_RT_BLEND_LINEAR, SN_RT_SHADE_TRANSFORM, 12, 0}};
 
 static void write_golden(const char *folder, const golden *g) {
   sn_context ctx = sn_context_default();
@@ -403,13 +366,7 @@ static void write_golden(const char *folder, const golden *g) {
   f.desc.blend = g->blend, f.desc.shade = g->shade, f.desc.weight_bits = g->weight_bits;
   f.desc.extra = extra, f.desc.extra_count = g->extras;
   for (int i = 0; g->extras && i < 40; i++) f.skin.joints[4 * i] = (uint16_t)(6 + i % 2);
-  static weighted_parts parts;
-  sn_model_section sections[4];
-  if (g->weighted) {
-    make_weighted(&rng, &f.skeleton, &parts);
-    sections[3] = (sn_model_section){"joint.reference", parts.references, sizeof parts.references, true};
-    f.desc.corrections = &parts.corrections, f.desc.sections = sections + 3, f.desc.section_count = 1;
-  }
+  sn_model_section sections[3];
   fixture_build(&ctx, &f);
   sn_affine pose[6];
   random_pose(&f.skeleton, 0.8, g->weight_bits == 8 ? 0.2 : 0, &rng, pose);
@@ -419,7 +376,7 @@ static void write_golden(const char *folder, const golden *g) {
   sections[0] = (sn_model_section){"test.joints", joints, sizeof joints, false};
   sections[1] = (sn_model_section){"test.positions", positions, sizeof positions, false};
   sections[2] = (sn_model_section){"test.normals", normals, sizeof normals, false};
-  f.desc.sections = sections, f.desc.section_count = g->weighted ? 4 : 3;
+  f.desc.sections = sections, f.desc.section_count = 3;
   fixture_build(&ctx, &f);
   char path[4096];
   snprintf(path, sizeof path, "%s/%s.sinew", folder, g->name);

@@ -13,6 +13,9 @@ case $said in *"training 1 frames: rms 0.0"*) ;; *) fail "the added pose is not 
 "$SINEW" info two.sinew | grep -q "correct rbf" || fail info
 "$SINEW" train --method psd:space=whole --rest elbow/rest.obj "${clip[@]}" --pose "4=$(shape 4)@0.5" --pose "8=$(shape 8)" \
   -o sigma.sinew --quiet || fail "@sigma"
+"$SINEW" train --method psd:space=whole,weighted=1 --rest elbow/rest.obj --frames elbow/frames.pc2 --keys 0,4 "${clip[@]}" -o weighted.sinew --quiet || fail weighted
+said=$("$SINEW" train --from weighted.sinew "${clip[@]}" --pose "8=$(shape 8)" -o more.sinew) || fail "--from weighted"
+case $said in *"training 1 frames: rms 0.0"*) ;; *) fail "the pose added to a weighted model is not met: $said" ;; esac
 expect 1 "after the @ comes sigma" "$SINEW" train --method psd:space=whole --rest elbow/rest.obj "${clip[@]}" --pose "4=$(shape 4)@wide" -o no.sinew
 expect 1 "space=whole" "$SINEW" train --method psd --rest elbow/rest.obj "${clip[@]}" --pose "4=$(shape 4)@0.5" -o no.sinew
 expect 1 "--pose FRAME=MESH" "$SINEW" train --from plain.sinew "${clip[@]}" -o no.sinew

@@ -54,7 +54,6 @@ done
 # What the WebGPU kernels leave to WebAssembly, and a blend of its own, on a page beside the first.
 models=()
 train cor cor arm
-train weighted psd:space=whole,weighted=1 arm
 "$SINEW" pack psd.sinew -o packed.sinew --quiet
 "$SINEW" view packed.sinew "${models[@]}" --rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb -o more.html --quiet
 

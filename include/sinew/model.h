@@ -57,7 +57,6 @@ static inline int sn_basis_of(const sn_basis_groups *g, int row, int n) {
 typedef struct sn_model_corrections {
   sn_rt_correct kind;
   bool forward;                    // added after the blend instead of in the rest pose
-  bool weighted;                   // every vertex measures distances by its own weights
   int field_count;                 // pose spaces
   sn_model_section pose_spaces[3]; // correct.fields, correct.joints, correct.numbers
   int basis_count, row_count;
@@ -144,7 +143,7 @@ sn_status sn_model_skeleton(sn_context *ctx, const sn_rt_model *model, sn_skelet
 void sn_model_read_palette(const sn_rt_model *model, const void *scratch, sn_affine *out);
 
 // The displacement fields of the correct slot, in the order of the rest mesh: what they are multiplied with is
-// sn_rt_correct_values. None for models without corrections; SN_UNSUPPORTED for forward and weighted ones, which are not
+// sn_rt_correct_values. None for models without corrections; SN_UNSUPPORTED for forward ones, which are not
 // fields in the rest pose.
 typedef struct sn_displacements {
   int count;

@@ -156,8 +156,6 @@ static void read_heads(const sn_rt_model *model, sn_cuda_model *out) {
 
 // What has no kernel here; NULL where everything has.
 static const char *find_unsupported(const sn_rt_model *model, const sn_cuda_model *uploaded) {
-  const sn_rt_correct_head *head = (const sn_rt_correct_head *)model->sections[SN_SECTION_CORRECT_HEAD];
-  if (model->info.correct != SN_RT_CORRECT_NONE && head->weighted) return "weighted pose-space deformation";
   if (sn_cuda_correct_shared(uploaded) > uploaded->most_shared) return "a pose space of so many poses";
   if (model->info.drive == SN_RT_DRIVE_CONTROLS &&
       sn_cuda_control_shared(&uploaded->control, model->info.palette_count, model->info.control_count) > uploaded->most_shared)

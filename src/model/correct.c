@@ -173,7 +173,6 @@ sn_status sn_correct_encode(sn_context *ctx, sn_arena *memory, const sn_model_co
       at += encode_entry(c, vertices[b], basis, least, entries + at, deltas[at]);
   }
   out->head = (sn_rt_correct_head){.order = c->forward ? SN_RT_ORDER_FORWARD : SN_RT_ORDER_INVERSE,
-                                   .weighted = c->weighted,
                                    .field_count = (uint32_t)c->field_count,
                                    .basis_count = (uint32_t)c->basis_count,
                                    .entry_count = (uint32_t)count,

@@ -94,8 +94,6 @@ sn_status sn_model_displacements(sn_context *ctx, const sn_rt_model *model, sn_d
   *out = (sn_displacements){0};
   if (model->info.correct == SN_RT_CORRECT_NONE) return SN_OK;
   const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
-  if (head->weighted)
-    return sn_fail(ctx, SN_UNSUPPORTED, "weighted corrections have values of their own for every vertex");
   if (head->order != SN_RT_ORDER_INVERSE)
     return sn_fail(ctx, SN_UNSUPPORTED, "forward corrections are added after skinning");
   *out = (sn_displacements){.count = (int)sn_rt_displacement_count(model), .memory = sn_arena_new(ctx)};

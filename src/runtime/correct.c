@@ -17,56 +17,19 @@ static uint64_t number_count(const sn_rt_field *f) {
          (f->mixed ? (uint64_t)f->basis_count * sn_rt_field_terms(f) : 0);
 }
 
-float sn_rt_kernel_value(sn_rt_rbf_kernel kernel, float d2, float width) {
-  float x2 = d2 / (width * width);
-  return kernel == SN_RT_KERNEL_BSPLINE ? (float)sn_rt_bspline(sqrtf(x2)) : expf(-0.5f * x2);
-}
-
 // ---- values ----------------------------------------------------------------------------------------------------------------
-
-static void make_axes(const sn_rt_pose_spaces *s, const sn_rt_field *f, const float *turns, double *axes) {
-  for (uint32_t a = 0; a < f->axis_count; a++) axes[a] = sn_rt_axis(s, f, turns, a);
-}
 
 static void field_values(const sn_rt_pose_spaces *s, const sn_rt_field *f, const float *turns, double *work,
                          float *values) {
   double *terms = work + f->axis_count;
   uint32_t count = sn_rt_field_terms(f);
-  make_axes(s, f, turns, work);
+  for (uint32_t a = 0; a < f->axis_count; a++) work[a] = sn_rt_axis(s, f, turns, a);
   for (uint32_t t = 0; t < count; t++) terms[t] = sn_rt_term(s, f, work, t);
   if (f->kernel == SN_RT_KERNEL_SHEPARD) {
     double total = sn_rt_shepard_total(f, terms);
     for (uint32_t k = 0; k < f->centre_count; k++) terms[k] /= total;
   }
   for (uint32_t b = 0; b < f->basis_count; b++) values[b] = (float)sn_rt_basis(s, f, terms, b);
-}
-
-// Weighted: squared distances per joint, from which every vertex makes its own. The turn between two
-// bones counts for the child's vertices, and a little for the parent's. The last of a joint's numbers is the sum of these
-// shares, by which a vertex divides.
-static void joint_distances(const sn_rt_model *model, const sn_rt_field *f, const float *turns, double *work,
-                            float *distances) {
-  const uint16_t *joints = (const uint16_t *)model->sections[SN_SECTION_CORRECT_JOINTS] + f->first_joint;
-  const sn_rt_reference *references = model->sections[SN_SECTION_JOINT_REFERENCE];
-  sn_rt_pose_spaces s = spaces_of(model);
-  const double *centres = sn_rt_centres(&s, f);
-  make_axes(&s, f, turns, work);
-  size_t stride = (size_t)f->centre_count + 1;
-  for (size_t k = 0; k < model->info.joint_count * stride; k++) distances[k] = 0;
-  for (uint32_t j = 0; j < f->joint_count; j++) {
-    const sn_rt_reference *r = references + joints[j];
-    float *row = distances + (size_t)r->joint * stride;
-    float *above = r->parent == SN_RT_NO_JOINT ? NULL : distances + (size_t)r->parent * stride;
-    row[f->centre_count] += 1;
-    if (above) above[f->centre_count] += SN_RT_PARENT_SHARE;
-    for (uint32_t k = 0; k < f->centre_count; k++) {
-      const double *centre = centres + (size_t)k * f->axis_count + 3 * (size_t)j, *x = work + 3 * (size_t)j;
-      double dx = x[0] - centre[0], dy = x[1] - centre[1], dz = x[2] - centre[2];
-      float d2 = (float)(dx * dx + dy * dy + dz * dz);
-      row[k] += d2;
-      if (above) above[k] += SN_RT_PARENT_SHARE * d2;
-    }
-  }
 }
 
 // Whether a joint or a value of the field has changed.
@@ -82,20 +45,13 @@ void sn_rt_make_values(const sn_rt_model *model, const sn_rt_scratch *scratch, i
   sn_rt_pose_spaces spaces = spaces_of(model);
   for (uint32_t n = 0; n < head->field_count; n++) {
     if (again && !has_changed(&spaces, fields + n, scratch)) continue;
-    if (head->weighted) {
-      joint_distances(model, fields + n, scratch->turns, scratch->work, scratch->values);
-    } else {
-      field_values(&spaces, fields + n, scratch->turns, scratch->work, scratch->values + fields[n].first_basis);
-    }
+    field_values(&spaces, fields + n, scratch->turns, scratch->work, scratch->values + fields[n].first_basis);
   }
 }
 
 uint64_t sn_rt_value_count(const sn_rt_model *model) {
   const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
-  const sn_rt_field *fields = model->sections[SN_SECTION_CORRECT_FIELDS];
-  if (!head) return 0;
-  return head->weighted ? (uint64_t)model->info.joint_count * ((uint64_t)fields->centre_count + 1)
-                        : head->basis_count;
+  return head ? head->basis_count : 0;
 }
 
 uint64_t sn_rt_work_count(const sn_rt_model *model) {
@@ -113,21 +69,17 @@ sn_rt_correcting sn_rt_new_correcting(const sn_rt_model *model, const sn_rt_scra
   sn_rt_correcting c = {.stored = {.start = NULL}};
   const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
   if (model->info.correct == SN_RT_CORRECT_NONE || head->entry_count == 0) return c;
-  const sn_rt_field *field = model->sections[SN_SECTION_CORRECT_FIELDS];
   c.stored = sn_rt_stored_corrections_of(model);
   c.values = scratch->values;
-  c.forward = head->order == SN_RT_ORDER_FORWARD, c.weighted = head->weighted != 0;
+  c.forward = head->order == SN_RT_ORDER_FORWARD;
   c.limit_after = c.stored.limits && head->limit_after;
-  c.centre_count = field->centre_count, c.kernel = (sn_rt_rbf_kernel)field->kernel;
-  sn_rt_pose_spaces spaces = spaces_of(model);
-  c.widths = sn_rt_widths(&spaces, field);
   return c;
 }
 
 uint32_t sn_rt_correct_values(const sn_rt_model *model, const void *scratch, const float **values) {
   const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
   *values = NULL;
-  if (!head || head->weighted) return 0;
+  if (!head) return 0;
   *values = sn_rt_scratch_at(model, scratch).values;
   return head->basis_count;
 }
@@ -190,12 +142,6 @@ static sn_rt_status check_fields(sn_rt_checker *c, const sn_rt_correct_head *hea
     return SN_RT_BAD(c, "the pose spaces have %" PRIu64 " bases instead of %u", basis, head->basis_count);
   if (number * 8 != c->model->sizes[SN_SECTION_CORRECT_NUMBERS])
     return SN_RT_BAD(c, "section correct.numbers is too long");
-  const sn_rt_field *f = c->model->sections[SN_SECTION_CORRECT_FIELDS];
-  if (head->weighted &&
-      (head->field_count != 1 || f->value_count || f->linear || f->mixed || f->metric == SN_RT_METRIC_MATRIX ||
-       c->model->info.palette_count != c->model->info.joint_count)) {
-    return SN_RT_BAD(c, "distances by the vertices' weights do not fit the pose space");
-  }
   return SN_RT_OK;
 }
 
@@ -246,7 +192,7 @@ sn_rt_status sn_rt_check_correct(sn_rt_checker *c) {
   sn_rt_status status = sn_rt_need(c, SN_SECTION_CORRECT_HEAD, sizeof(sn_rt_correct_head));
   if (status) return status;
   const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
-  if (head->order > SN_RT_ORDER_FORWARD || head->weighted > 1) {
+  if (head->order > SN_RT_ORDER_FORWARD || head->zero) {
     return sn_rt_fail(c->error, SN_RT_UNSUPPORTED, "the corrections are of a kind that this runtime does not know");
   }
   if (head->limit_after &&

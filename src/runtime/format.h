@@ -123,9 +123,6 @@ typedef struct sn_rt_range {
 // A named value's range counts like so many radians of a joint's turn: functions of values are nearly straight, as blend shapes are.
 #define SN_RT_VALUE_SPAN 0.25f
 
-// Weighted distances: what a joint's turn counts for vertices on its parent's bone; 1 for those on its own.
-#define SN_RT_PARENT_SHARE 0.01f
-
 typedef enum sn_rt_rbf_kernel {
   SN_RT_KERNEL_GAUSS = 0,     // exp(-d^2 / (2 width^2))
   SN_RT_KERNEL_THINPLATE = 1, // x^2 log x, x = d / width
@@ -146,7 +143,7 @@ typedef enum sn_rt_order { SN_RT_ORDER_INVERSE = 0, SN_RT_ORDER_FORWARD = 1 } sn
 // correct.head
 typedef struct sn_rt_correct_head {
   uint32_t order;       // before or after the blend
-  uint32_t weighted;    // 1: every vertex measures distances by its own weights (one field, not mixed)
+  uint32_t zero;        // 0: models before 0.1 had another kind of distances here
   uint32_t field_count; // pose spaces
   uint32_t basis_count; // displacement fields: all fields' together
   uint32_t entry_count; // corrections of a block by a basis

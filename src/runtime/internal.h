@@ -36,9 +36,9 @@ typedef struct sn_rt_scratch {
   uint32_t *stamp;                       // of the model, where all of this can be continued from; else 0
   float
     *turns; // [joint][8]: signed quaternion of the joint, then its pose vector (joint.reference only); then values
-  float *values; // of the correcting bases; where weighted, [joint][centre + 1]: squared distances, and shares
-  double *work;  // of the pose spaces: axes, then terms
-  void *drive;   // what the drive needs for itself
+  float *values;           // of the correcting bases
+  double *work;            // of the pose spaces: axes, then terms
+  void *drive;             // what the drive needs for itself
   uint8_t *moved, *turned; // of every joint: its matrix, its row of `turns` differ from the last frame's
   void *staging;           // for sn_rt_evaluate; NULL where results are few
 } sn_rt_scratch;
@@ -56,11 +56,7 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory);
 typedef struct sn_rt_correcting {
   sn_rt_stored_corrections stored;
   const float *values;
-  int forward, weighted, limit_after;
-  // weighted: widths and kernel of the centres
-  uint32_t centre_count;
-  sn_rt_rbf_kernel kernel;
-  const double *widths;
+  int forward, limit_after;
 } sn_rt_correcting;
 
 // What moves a tangent: the blended matrix; the blended rotation; the blended stretch, then the rotation.
@@ -194,9 +190,6 @@ void sn_rt_make_turns(const sn_rt_model *model, const float (*joints)[12], float
 // The values of the correcting bases; those of pose spaces that nothing moves in stay where `again`.
 void sn_rt_make_values(const sn_rt_model *model, const sn_rt_scratch *scratch, int again);
 sn_rt_correcting sn_rt_new_correcting(const sn_rt_model *model, const sn_rt_scratch *scratch);
-
-// A kernel at the squared distance d2 from its centre (before Shepard's normalisation).
-float sn_rt_kernel_value(sn_rt_rbf_kernel kernel, float d2, float width);
 
 // Bytes of scratch memory, which may be more than this machine can address.
 uint64_t sn_rt_scratch_need(const sn_rt_model *model);

@@ -19,26 +19,13 @@ typedef struct vertex {
   char *tangent_out;
 } vertex;
 
-// The value of an entry's basis at a vertex; where weighted, from the vertex's own distance.
-static float basis_value(const sn_rt_job *job, const vertex *v, const sn_rt_correct_entry *e) {
-  const sn_rt_correcting *c = &job->correct;
-  if (!c->weighted) return c->values[e->basis];
-  float d2 = 0, shares = 1e-12f;
-  for (int k = 0; k < v->influences; k++) {
-    const float *own = c->values + (size_t)v->joints[k] * (c->centre_count + 1);
-    d2 += v->weights[k] * own[e->basis], shares += v->weights[k] * own[c->centre_count];
-  }
-  d2 /= shares;
-  return sn_rt_kernel_value(c->kernel, d2, (float)c->widths[e->basis]);
-}
-
 static void correct_vertex(const sn_rt_job *job, size_t block, uint32_t lane, vertex *v) {
   const sn_rt_correcting *c = &job->correct;
   const sn_rt_stored_corrections *stored = &c->stored;
   float position_delta[3] = {0, 0, 0}, normal_delta[3] = {0, 0, 0};
   for (uint32_t n = stored->start[block]; n < stored->start[block + 1]; n++) {
     sn_rt_correct_entry e = sn_rt_stored_entry(stored, n);
-    float value = basis_value(job, v, &e);
+    float value = c->values[e.basis];
     for (uint32_t r = 0; r < 3; r++) position_delta[r] += value * e.position * sn_rt_stored_delta(stored, n, r, lane);
     for (uint32_t r = 0; r < 3; r++) normal_delta[r] += value * e.normal * sn_rt_stored_delta(stored, n, 3 + r, lane);
   }

@@ -299,34 +299,6 @@ static SN_RT_INLINE vf3 load_normals(const cursor *at, uint32_t bits, int unit) 
 
 // ---- corrections ---------------------------------------------------------------------------------------------------------------
 
-// sum_k w_k values[joint_k][column] of the lanes.
-static SN_RT_INLINE vf weigh(const sn_rt_correcting *c, const sn_rt_group *g, const cursor *at,
-                             float (*weights)[width], uint32_t column) {
-  vf sum = vf_set(0);
-  for (int k = 0; k < g->influences; k++) {
-    float lanes[width];
-    for (int l = 0; l < width; l++) {
-      size_t joint = at->tuples.at ? tuple_at(at->tuples, k, l) : g->joints[k];
-      lanes[l] = c->values[joint * ((size_t)c->centre_count + 1) + column];
-    }
-    sum = vf_fma(vf_load(weights[k]), vf_load(lanes), sum);
-  }
-  return sum;
-}
-
-// The lanes' own values of a basis (weighted): a kernel of the distance by the lanes' weights.
-static vf own_values(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, const cursor *at, uint32_t basis) {
-  const sn_rt_correcting *c = &job->correct;
-  float weights[SN_RT_MAX_INFLUENCES][width], lanes[width];
-  vf w[SN_RT_MAX_INFLUENCES];
-  load_all_weights(at->weights, bits, g->influences, vf_set(job->weight_total), w);
-  loose_weights(vf_set(job->weight_unit), g->influences, w, weights);
-  vf shares = vf_add(weigh(c, g, at, weights, c->centre_count), vf_set(1e-12f));
-  vf_store(lanes, vf_div(weigh(c, g, at, weights, basis), shares));
-  for (int l = 0; l < width; l++) lanes[l] = sn_rt_kernel_value(c->kernel, lanes[l], (float)c->widths[basis]);
-  return vf_load(lanes);
-}
-
 static SN_RT_INLINE vf3 load_delta(const int16_t (*delta)[SN_RT_LANES], int lane) {
   return (vf3){vf_load_i16(delta[0] + lane), vf_load_i16(delta[1] + lane), vf_load_i16(delta[2] + lane)};
 }
@@ -367,14 +339,8 @@ typedef struct correction {
   vf limit;
 } correction;
 
-static SN_RT_INLINE vf entry_value(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, const cursor *at,
-                                   int weighted, const float *values, uint32_t basis) {
-  return weighted ? own_values(job, g, bits, at, basis) : vf_set(values[basis]);
-}
-
-// Entries first .. end - 1. `weighted` is a constant: a loop that calls nothing keeps what it needs in registers.
-static SN_RT_INLINE void add_entries(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, const cursor *at,
-                                     uint32_t first, uint32_t end, int lane, int normals, int weighted,
+// Entries first .. end - 1.
+static SN_RT_INLINE void add_entries(const sn_rt_job *job, uint32_t first, uint32_t end, int lane, int normals,
                                      correction *sum) {
   const sn_rt_stored_corrections *c = &job->correct.stored;
   const float *values = job->correct.values;
@@ -382,7 +348,7 @@ static SN_RT_INLINE void add_entries(const sn_rt_job *job, const sn_rt_group *g,
   const int16_t(*deltas)[6][SN_RT_LANES] = (const int16_t(*)[6][SN_RT_LANES])c->deltas + first;
   vf3 position = sum->position, normal = sum->normal;
   for (uint32_t left = end - first; left > 0; left--, e++, deltas++) {
-    vf value = entry_value(job, g, bits, at, weighted, values, e->basis);
+    vf value = vf_set(values[e->basis]);
     position = mad(position, vf_mul(value, vf_set(e->position)), load_delta(*deltas, lane));
     if (normals) normal = mad(normal, vf_mul(value, vf_set(e->normal)), load_delta(*deltas + 3, lane));
   }
@@ -390,8 +356,7 @@ static SN_RT_INLINE void add_entries(const sn_rt_job *job, const sn_rt_group *g,
 }
 
 // The same, in units that are made displacements all together.
-static SN_RT_INLINE void add_packed_entries(const sn_rt_job *job, const sn_rt_group *g, const cursor *at,
-                                            uint32_t first, uint32_t end, int lane, int normals, int weighted,
+static SN_RT_INLINE void add_packed_entries(const sn_rt_job *job, uint32_t first, uint32_t end, int lane, int normals,
                                             correction *sum) {
   const sn_rt_stored_corrections *c = &job->correct.stored;
   const float *values = job->correct.values;
@@ -401,7 +366,7 @@ static SN_RT_INLINE void add_packed_entries(const sn_rt_job *job, const sn_rt_gr
   vf3 moved = {vf_set(0), vf_set(0), vf_set(0)}, turned = moved;
   vf moves = vf_set(0), turns = vf_set(0);
   for (uint32_t left = end - first; left > 0; left--, e++, deltas += size) {
-    vf value = entry_value(job, g, SN_RT_PACKED_BITS, at, weighted, values, e->basis);
+    vf value = vf_set(values[e->basis]);
     vf move = vf_mul(value, vf_set(e->position));
     moves = vf_add(moves, move);
     moved = mad(moved, move, load_packed_delta(deltas, lane));
@@ -419,22 +384,16 @@ static SN_RT_INLINE vf load_limit(const sn_rt_stored_corrections *c, uint32_t bi
   return vf_mul(vf_load_u16((const uint16_t *)c->limits + at), vf_set(c->limit_unit));
 }
 
-static SN_RT_INLINE correction correction_at(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits,
-                                             const cursor *at, int lane, int normals) {
+static SN_RT_INLINE correction correction_at(const sn_rt_job *job, uint32_t bits, const cursor *at, int lane,
+                                             int normals) {
   const sn_rt_correcting *c = &job->correct;
   vf3 none = {vf_set(0), vf_set(0), vf_set(0)};
   correction sum = {!c->forward, c->forward, c->limit_after, none, none, none.x};
   uint32_t first = c->stored.start[at->block], end = c->stored.start[at->block + 1];
   if (bits == SN_RT_PACKED_BITS && c->stored.delta_bytes) {
-    if (c->weighted)
-      add_packed_entries(job, g, at, first, end, lane, normals, 1, &sum);
-    else
-      add_packed_entries(job, g, at, first, end, lane, normals, 0, &sum);
+    add_packed_entries(job, first, end, lane, normals, &sum);
   } else {
-    if (c->weighted)
-      add_entries(job, g, bits, at, first, end, lane, normals, 1, &sum);
-    else
-      add_entries(job, g, bits, at, first, end, lane, normals, 0, &sum);
+    add_entries(job, first, end, lane, normals, &sum);
   }
   if (c->stored.limits) sum.limit = load_limit(&c->stored, bits, at->block * SN_RT_LANES + (size_t)lane);
   if (c->stored.limits && !sum.late) sum.position = limited(sum.position, sum.limit);
@@ -499,7 +458,7 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
     for (int lane = 0; lane < SN_RT_LANES; lane += width) {
       cursor at = from_lane(block, lane, bits, loose);
       correction c = {0};
-      if (corrected) c = correction_at(job, g, bits, &at, lane, normals);
+      if (corrected) c = correction_at(job, bits, &at, lane, normals);
       vf b[12], w[SN_RT_MAX_INFLUENCES];
       vf3 p = load_rest(&at, bits), n = p;
       if (normals) n = load_normals(&at, bits, corrected);
@@ -562,7 +521,7 @@ static SN_RT_INLINE void dualquat_blocks(const sn_rt_job *job, const sn_rt_group
       vf3 p = load_rest(&at, bits), n = p;
       if (normals) n = load_normals(&at, bits, 1);
       correction c = {0};
-      if (corrected) c = correction_at(job, g, bits, &at, lane, normals);
+      if (corrected) c = correction_at(job, bits, &at, lane, normals);
       if (c.before) p = add(p, c.position), n = normalise(add(n, c.normal));
       if (stretched) {
         vf b[12];
@@ -638,7 +597,7 @@ static SN_RT_INLINE void centres_blocks(const sn_rt_job *job, const sn_rt_group 
     for (int lane = 0; lane < SN_RT_LANES; lane += width) {
       cursor at = from_lane(block, lane, bits, loose);
       correction c = {0};
-      if (corrected) c = correction_at(job, g, bits, &at, lane, normals);
+      if (corrected) c = correction_at(job, bits, &at, lane, normals);
       vf b[12], s[12], q[8];
       blend_centres(job, &shared, &at, bits, loose, stretched, influences, b, s, q);
       vf3 centre = load3(job->centres[at.block][0] + lane), arm = less(load_rest(&at, bits), centre);

@@ -101,7 +101,7 @@ sn_rt_status sn_rt_get_rest(const sn_rt_model *model, const sn_rt_rest *out, sn_
 
 uint32_t sn_rt_displacement_count(const sn_rt_model *model) {
   const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
-  return head && !head->weighted && head->order == SN_RT_ORDER_INVERSE ? head->basis_count : 0;
+  return head && head->order == SN_RT_ORDER_INVERSE ? head->basis_count : 0;
 }
 
 static void read_displacements(const sn_rt_model *model, const block_view *view, void *user) {

@@ -2,7 +2,6 @@
 # Seeds for fuzz_model: a small model of every drive, correction and blend. Usage: seeds_model.sh BUILD_FOLDER CORPUS_FOLDER
 set -eu
 tool=$(realpath "$1/sinew")
-golden=$(realpath "$(dirname "$0")/../golden")
 mkdir -p "$2"
 out=$(realpath "$2")
 folder=$(mktemp -d)
@@ -26,4 +25,3 @@ for spec in affine:bones=3 affine:bones=3,stretch=0,poisson=0; do
 done
 "$tool" train --method torque:bones=2 --rest leg/rest.obj --frames leg/frames.pc2 --skeleton leg/skeleton.glb \
   --torque leg/torque.csv -o "$out/torque.sinew" --quiet
-cp "$golden/weighted.sinew" "$out"

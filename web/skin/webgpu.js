@@ -34,8 +34,6 @@ export function webgpuRefuses(model) {
   const { info } = model, strange = Object.keys(model.sections()).find(name => !sectionNames.includes(name) && !otherSections.includes(name) && !harmless.test(name));
   if (strange) return `section ${strange} is not known to the WebGPU kernels`;
   if (blends[info.blendName] === undefined) return `the blend ${info.blendName} is not known to the WebGPU kernels`;
-  const head = model.section('correct.head', Uint32Array);
-  if (head?.[1]) return 'corrections by each vertex’s own weights run in WebAssembly only';
   if (info.vertexCount > 8 * 65535 * 8) return 'it has too many vertices for one dispatch';
   return null;
 }

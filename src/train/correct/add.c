@@ -42,8 +42,8 @@ static sn_status check_model(const adder *a) {
   if (info->drive != SN_RT_DRIVE_JOINTS)
     return sn_fail(a->ctx, SN_UNSUPPORTED, "poses are added to models on joints or values, not to drive %s",
                    sn_rt_drive_name(info->drive));
-  if (head_of(a) && (head_of(a)->weighted || head_of(a)->order == SN_RT_ORDER_FORWARD))
-    return sn_fail(a->ctx, SN_UNSUPPORTED, "poses are not added to models trained with weighted=1 or order=forward");
+  if (head_of(a) && head_of(a)->order == SN_RT_ORDER_FORWARD)
+    return sn_fail(a->ctx, SN_UNSUPPORTED, "poses are not added to models trained with order=forward");
   if (info->weight_bits == SN_RT_PACKED_BITS)
     return sn_fail(a->ctx, SN_UNSUPPORTED,
                    "the model's corrections are packed: add the pose to the model before packing it");

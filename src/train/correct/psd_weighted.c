@@ -27,6 +27,9 @@ typedef struct sharing {
   int count;     // of groups
 } sharing;
 
+// What a joint's turn counts for vertices on its parent's bone; 1 for those on its own.
+static const double parent_share = 0.01;
+
 // Vertices on joints that do not turn hear all the same.
 static void find_roots(const sharing *s, const int *parents, int i, double *out) {
   const sn_skin *skin = &s->m->skin;
@@ -37,7 +40,7 @@ static void find_roots(const sharing *s, const int *parents, int i, double *out)
       size_t at = (size_t)i * (size_t)skin->influences + (size_t)n;
       if (!(skin->weights[at] > 0)) continue;
       if (skin->joints[at] == s->joints[k]) out[k] += skin->weights[at];
-      if (skin->joints[at] == parents[k]) out[k] += SN_RT_PARENT_SHARE * skin->weights[at];
+      if (skin->joints[at] == parents[k]) out[k] += parent_share * skin->weights[at];
     }
     sum += out[k];
   }

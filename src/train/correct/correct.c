@@ -450,6 +450,18 @@ static sn_status enveloping_error(corrector *c, double squared, double *out) {
   return SN_OK;
 }
 
+// What poses left out say, and what they cannot.
+static sn_status tell_expected(corrector *c, double left) {
+  const sn_rt_info *info = &c->model.info;
+  double *expected = &c->report->expected, more = 0;
+  sn_status status = enveloping_error(c, left, expected);
+  bool linear = info->blend == SN_RT_BLEND_LINEAR && info->drive == SN_RT_DRIVE_JOINTS && info->joint_count > 1 &&
+                info->palette_count == info->joint_count;
+  if (status == SN_OK && linear) status = sn_expected_together(c->ctx, &c->misses, c->examples, &more);
+  *expected = sqrt(*expected * *expected + more);
+  return status;
+}
+
 // Which joints a vertex hears (values all hear) is what the skin that came with the rig says; without it the one underneath.
 static const sn_skin *skin_on_joints(const corrector *c) {
   if (c->misses.joint_count == 0) return NULL;
@@ -474,7 +486,7 @@ static sn_status make_fields(corrector *c, sn_corrections *out) {
     double left;
     m->listen = skin_on_joints(c);
     sn_status status = sn_local_fields(c->ctx, &c->memory, o, m, c->joints, c->joint_count, out, &left);
-    return status == SN_OK ? enveloping_error(c, left, &c->report->expected) : status;
+    return status == SN_OK ? tell_expected(c, left) : status;
   }
   return (o->components > 0 ? sn_eigenskin_fields
           : o->weighted     ? sn_weighted_fields

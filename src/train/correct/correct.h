@@ -116,6 +116,10 @@ sn_status sn_eigenskin_fields(sn_context *ctx, sn_arena *memory, const sn_correc
 sn_status sn_local_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_misses *m,
                           const int *joints, int joint_count, sn_corrections *out, double *expected);
 
+// Of a linear blend on the joints: the squared enveloping error, on motion that moves joints together, of what single joints do not tell and
+// the clip does not show.
+sn_status sn_expected_together(sn_context *ctx, const sn_misses *m, const sn_examples *examples, double *squared);
+
 // A displacement that matters, by the option `threshold`.
 double sn_correct_least(const sn_correct_options *options, const sn_misses *m);
 // Makes zero what is not worth storing; where there are groups, of their bases. Needs the curves, as do the next three.

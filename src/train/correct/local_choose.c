@@ -338,7 +338,9 @@ static sn_status judge(const sn_local *l, sn_arena *memory, sn_local_form *form,
   if (best == count && (given || (!told && few))) best = 0;
   *form = c.forms[best < count ? best / c.ridge_count : 0];
   *ridge = best < count ? c.ridges[best % c.ridge_count] : INFINITY;
-  *expected = sums[count].left_out > 0 ? (sums[best].left_out + sums[best].spread) * total / sums[count].left_out : 0;
+  // Two answers to one question: poses left out that others can answer, and what the kernel does not know of mixed ones.
+  double left = fmax(sums[best].left_out, sums[best].spread);
+  *expected = sums[count].left_out > 0 ? left * total / sums[count].left_out : 0;
   return status;
 }
 

@@ -421,7 +421,8 @@ static sn_status choose_lambda(const reduced_job *job, fold_trial *trials, doubl
     if (status != SN_OK) return status;
     for (int f = 0; f < job->folds.fold_count; f++) errors[n] += trials[f].error;
   }
-  *lambda = sn_rotreg_lambdas[sn_simplest(errors, sn_rotreg_lambda_count, 1)];
+  int best = sn_simplest(errors, sn_rotreg_lambda_count, 1);
+  *lambda = sn_rotreg_lambdas[best], job->out->left_out = errors[best];
   return SN_OK;
 }
 

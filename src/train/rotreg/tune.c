@@ -73,7 +73,8 @@ static void try_range(void *user, int64_t begin, int64_t end, int worker) {
       sn_rotreg_refit(job->rotations, sequence, fold->poses, fold->outside_count, &options, work, &whole, &part);
       for (int c = 0; c < (job->tilting ? choice_count(job) : 1); c++) {
         double ridge = job->tilting ? tilt_ridge(job, c) : 0; // 0 leaves the tilt as it is
-        sn_rotreg_refit_tilt(job->rotations, sequence, fold->poses, fold->outside_count, ridge, work, &part);
+        if (job->tilting)
+          sn_rotreg_refit_tilt(job->rotations, sequence, fold->poses, fold->outside_count, ridge, work, &part);
         for (int m = fold->outside_count; m < fold->count; m++) {
           add_miss(job, &part, &sequence[fold->poses[m]], fold->poses[m], job->miss[n][c]);
         }

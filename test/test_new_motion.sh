@@ -63,6 +63,8 @@ fi
 "$SINEW" gen athlete --vertices 2000 --frames 40 -o own --quiet && "$SINEW" gen athlete --vertices 2000 --frames 30 --motion mixed -o mixed --quiet || fail "gen athlete"
 "$SINEW" compare --method lbs:weights=given --method rotreg:remainder=none --method rotreg --rest own/rest.obj --frames own/frames.pc2 --skeleton own/skeleton.glb --keys every:2 --test-frames mixed/frames.pc2 --test-skeleton mixed/skeleton.glb --json many.json --quiet || fail "rotreg of many joints"
 holds 'r[0].methods[2].between.ee < 0.7 * r[0].methods[1].between.ee && r[0].methods[2].test.ee < r[0].methods[1].test.ee && r[0].methods[2].test.ee < 0.9 * r[0].methods[0].test.ee' many.json
+"$SINEW" train --method rotreg --rest own/rest.obj --frames own/frames.pc2 --skeleton own/skeleton.glb --test-frames mixed/frames.pc2 --test-skeleton mixed/skeleton.glb -o many.sinew --json many.json --quiet || fail "train rotreg of many joints"
+holds 'r[0].expected > r[0].test.ee / 1.5 && r[0].expected < r[0].test.ee * 1.5' many.json
 # A clip in which every joint is always turned, and then one joint at a time: what stays at rest must be at rest.
 "$SINEW" gen athlete --vertices 2000 --motion rom -o rom --quiet || fail "gen athlete rom"
 "$SINEW" compare --method lbs:weights=given --method rotreg --rest own/rest.obj --frames mixed/frames.pc2 --skeleton mixed/skeleton.glb --test-frames rom/frames.pc2 --test-skeleton rom/skeleton.glb --json rest.json --quiet || fail "rotreg from mixed motion to a range of motion"

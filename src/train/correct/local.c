@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/team.h"
 #include "solve/lapack.h"
 #include "train/correct/groups.h"
 #include "train/folds.h"
@@ -321,8 +322,36 @@ static sn_status decompose(const fields *w, const sn_local_space *j) {
   return sn_fail(w->f->l->ctx, status, "the principal components of a joint's corrections were not found");
 }
 
+typedef struct mixing {
+  const fields *w;
+  const double *y;
+  int rank;
+  double peak;
+  float (*to)[6];
+} mixing;
+
+enum { mixed_together = 128 }; // vertices whose sums stay in the cache
+
+// y^T weights, row by row.
+static void mix_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const mixing *job = user;
+  size_t n = (size_t)job->w->f->l->m->vertex_count;
+  for (int64_t first = begin; first < end; first += mixed_together) {
+    int count = (int)(end - first < mixed_together ? end - first : mixed_together);
+    double sums[2][3 * mixed_together] = {{0}};
+    for (int r = 0; r < job->rank; r++)
+      for (int which = 0; which < 2; which++) {
+        const double *row = job->w->weights[which] + (size_t)r * 3 * n + 3 * (size_t)first;
+        for (int k = 0; k < 3 * count; k++) sums[which][k] += job->y[r] * row[k];
+      }
+    for (int k = 0; k < 6 * count; k++)
+      job->to[first + k / 6][k % 6] = (float)(sums[k % 6 / 3][k / 6 * 3 + k % 3] * job->peak);
+  }
+}
+
 // A basis: field and function of eigenvector `index`, scaled so that the function is at most 1 at the poses.
-static void add_basis(fields *w, const sn_local_space *j, int index, float (*deltas)[6], sn_pose_field *field) {
+static sn_status add_basis(fields *w, const sn_local_space *j, int index, float (*deltas)[6], sn_pose_field *field) {
   int rank = j->rank, poses = w->f->l->m->pose_count;
   size_t n = (size_t)w->f->l->m->vertex_count;
   double s = sqrt(w->values[index]), peak = 0, *x = w->column, *y = w->column + rank;
@@ -338,13 +367,9 @@ static void add_basis(fields *w, const sn_local_space *j, int index, float (*del
     curve[p] = value, peak = fmax(peak, fabs(value));
   }
   for (int p = 0; p < poses; p++) curve[p] /= peak;
-  float(*to)[6] = deltas + (size_t)field->basis_count * n;
-  for (size_t i = 0; i < n; i++)
-    for (int c = 0; c < 6; c++) {
-      double sum = 0;
-      for (int r = 0; r < rank; r++) sum += y[r] * w->weights[c / 3][(size_t)r * 3 * n + 3 * i + (size_t)(c % 3)];
-      to[i][c] = (float)(sum * peak);
-    }
+  mixing mix_of = {w, y, rank, peak, deltas + (size_t)field->basis_count * n};
+  sn_team_for(w->f->l->ctx, (int64_t)n, 4 * mixed_together, mix_range, &mix_of);
+  sn_status status = sn_team_gather(w->f->l->ctx, (int64_t)n, 4 * mixed_together, mix_of.to, sizeof *mix_of.to);
   // From the basis to kernels of the centres, and of the rest pose, which comes last.
   solve_transposed(rank, j->corner, x);
   double *mix = field->mix + (size_t)field->basis_count++ * (size_t)field->terms;
@@ -352,6 +377,7 @@ static void add_basis(fields *w, const sn_local_space *j, int index, float (*del
     mix[r] = j->width * j->width * x[r] / peak;
     mix[rank] -= mix[r] * gauss(j, j->centres + j->dims * r, j->turns);
   }
+  return status;
 }
 
 // Components that are worth keeping, largest first.
@@ -394,10 +420,10 @@ static sn_status add_space(fields *w, int k) {
   w->kept[k] = count_kept(w, rank, most);
   w->deltas[k] = sn_arena_alloc(l->ctx, &w->parts[k], (size_t)w->kept[k] * n, sizeof **w->deltas);
   if (!w->deltas[k]) return l->ctx->error.status;
-  for (int r = 0; r < w->kept[k]; r++) add_basis(w, j, rank - 1 - r, w->deltas[k], field);
+  for (int r = 0; status == SN_OK && r < w->kept[k]; r++) status = add_basis(w, j, rank - 1 - r, w->deltas[k], field);
   w->out->basis_count += field->basis_count;
   w->out->field_count += field->basis_count > 0;
-  return SN_OK;
+  return status;
 }
 
 // ---- all spaces ------------------------------------------------------------------------------------------------------------

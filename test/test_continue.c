@@ -64,6 +64,7 @@ static void check_model(const sn_rt_model *model) {
     for (int with_state = 0; with_state < 2; with_state++) {
       subject s = {.model = *model};
       if (!sn_rt_use_path(&s.model, all_paths[n])) continue;
+      s.model.wide_units = (uint32_t)with_state; // as if on another processor
       s.joints = calloc(joints + 1, sizeof *s.joints), s.torques = calloc(joints + 1, sizeof *s.torques);
       s.values = calloc(model->info.value_count + 1, sizeof *s.values);
       s.controls = calloc(model->info.control_count + 1, sizeof *s.controls);

@@ -283,6 +283,7 @@ static void check_drive(sn_rt_drive drive) {
     double bones[bone_count][12];
     random_pose(&rng, made->joints, &p);
     proxy_bones(made, drive, &p, bones);
+    rt.wide_units = (uint32_t)(trial % 2); // as if on another processor
     for (int path = SN_RT_PATH_SCALAR; path < SN_RT_PATH_COUNT; path++)
       if (sn_rt_use_path(&rt, (sn_rt_path)path)) check_path(&rt, &p, (const double(*)[12])bones);
   }

@@ -85,7 +85,8 @@ sn_rt_rotreg_job sn_rt_rotreg_prepare(const sn_rt_model *model, const sn_rt_keep
                           .gradients = (float *)(void *)gradients,
                           .matrices = palette,
                           .parts = keeping->keep ? (float *)(void *)parts : NULL,
-                          .turned = (uint8_t *)marks};
+                          .turned = (uint8_t *)marks,
+                          .wide = model->wide_units != 0};
   make_turns(model, palette, keeping->moved, job.turns, job.turned);
   return job;
 }

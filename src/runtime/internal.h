@@ -112,6 +112,7 @@ typedef struct sn_rt_rotreg_job {
   const uint8_t *stale;
   float *parts;
   uint8_t *turned; // per joint: whether its row of `turns` changed
+  int wide;        // AVX-512: the solve with vectors of 512 bits
 } sn_rt_rotreg_job;
 
 // What a drive may take from the last frame.
@@ -175,6 +176,8 @@ void sn_rt_stream(void *to, const void *from, size_t size);
 static inline size_t sn_rt_staged_bytes(uint32_t count) { return (12 * (size_t)count + 63) / 64 * 64; }
 
 sn_rt_path sn_rt_best_path(void);
+// Whether the processor has AVX-512 and works on all 512 bits of a vector at once.
+int sn_rt_has_wide_units(void);
 const sn_rt_kernels *sn_rt_kernels_of(sn_rt_path path);
 
 // ---- the correct slot and the joints' references (correct.c, turns.c) ---------------------------------------------------

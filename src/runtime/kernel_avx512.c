@@ -13,6 +13,7 @@
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,avx512f,avx512vl,avx512dq,avx512bw")
 #endif
+#define SN_RT_AVX512 1
 #include "runtime/vf_avx2.h"
 
 #include "runtime/kernel_template.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 typedef float32x4_t vf;
-enum { width = 4, few_registers = 0 };
+enum { width = 4, few_registers = 0, broadcasts = 0 };
 
 static SN_RT_INLINE vf vf_load(const float *p) { return vld1q_f32(p); }
 static SN_RT_INLINE void vf_store(float *p, vf a) { vst1q_f32(p, a); }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 typedef __m128 vf;
-enum { width = 4, few_registers = 0 };
+enum { width = 4, few_registers = 0, broadcasts = 0 };
 
 static SN_RT_INLINE vf vf_load(const float *p) { return _mm_loadu_ps(p); }
 static SN_RT_INLINE void vf_store(float *p, vf a) { _mm_storeu_ps(p, a); }

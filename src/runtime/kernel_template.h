@@ -20,6 +20,7 @@
 //     vf_gather_rows(at, out)               four floats from each of `width` places
 //     vf_store_pairs(x, y, z, base, lanes)  x y z for pairs of lanes that lie side by side, stride 12
 //     few_registers                         1: what a block needs does not fit into them (a constant)
+//     broadcasts                            1: instructions take one number from memory for all lanes (a constant)
 //
 // A block of eight vertices is one vector of eight lanes or two of four. With one set of joints for all lanes, a matrix
 // entry is loaded once and used for all of them: blending four matrices takes 48 instructions for a block, without
@@ -47,16 +48,21 @@ static SN_RT_INLINE uint32_t opposite(const float *q, const float *pivot) {
 // ---- blends: one value per lane and entry ----------------------------------------------------------------------------------
 
 // Palette entries of a shared group: every float of theirs fills eight lanes, so that a multiplication takes it
-// straight from memory.
+// straight from memory; once is enough where it fills them by itself.
+enum { copies = broadcasts ? 1 : SN_RT_LANES };
 typedef struct shared_blend {
-  const float (*entries[SN_RT_MAX_INFLUENCES])[SN_RT_LANES];
+  const float *entries[SN_RT_MAX_INFLUENCES];
 } shared_blend;
 
-// `rows` rows of eight per palette entry.
+static SN_RT_INLINE vf entry_number(const float *entry, int n) {
+  return broadcasts ? vf_set(entry[n]) : vf_load(entry + SN_RT_LANES * n);
+}
+
+// `rows` numbers per palette entry.
 static SN_RT_INLINE shared_blend share(const sn_rt_group *g, const float *wide, int rows) {
   shared_blend s = {{0}};
   for (int k = 0; k < g->influences; k++) {
-    s.entries[k] = (const float(*)[SN_RT_LANES])(const void *)(wide + (size_t)(rows * SN_RT_LANES) * g->joints[k]);
+    s.entries[k] = wide + (size_t)(rows * copies) * g->joints[k];
   }
   return s;
 }
@@ -74,11 +80,11 @@ static SN_RT_INLINE void load_all_weights(const char *weights, uint32_t bits, in
 static SN_RT_INLINE void blend_shared(const shared_blend *s, int columns, int rows, int influences, const vf *w,
                                       vf *b) {
   for (int c = 0; c < columns; c++)
-    for (int r = 0; r < rows; r++) b[rows * c + r] = vf_mul(w[0], vf_load(s->entries[0][4 * c + r]));
+    for (int r = 0; r < rows; r++) b[rows * c + r] = vf_mul(w[0], entry_number(s->entries[0], 4 * c + r));
   for (int k = 1; k < influences; k++)
     for (int c = 0; c < columns; c++)
       for (int r = 0; r < rows; r++)
-        b[rows * c + r] = vf_fma(w[k], vf_load(s->entries[k][4 * c + r]), b[rows * c + r]);
+        b[rows * c + r] = vf_fma(w[k], entry_number(s->entries[k], 4 * c + r), b[rows * c + r]);
 }
 
 // The weights in floats that sum to one, for a loose part.
@@ -174,9 +180,9 @@ static SN_RT_INLINE vf3 transform_shared(const shared_blend *s, int influences, 
   for (int k = 0; k < influences; k++) {
     vf moved[3];
     for (int r = 0; r < 3; r++) {
-      const float(*m)[SN_RT_LANES] = s->entries[k];
-      moved[r] = vf_fma(p.x, vf_load(m[r]), vf_load(m[12 + r]));
-      moved[r] = vf_fma(p.z, vf_load(m[8 + r]), vf_fma(p.y, vf_load(m[4 + r]), moved[r]));
+      const float *m = s->entries[k];
+      moved[r] = vf_fma(p.x, entry_number(m, r), entry_number(m, 12 + r));
+      moved[r] = vf_fma(p.z, entry_number(m, 8 + r), vf_fma(p.y, entry_number(m, 4 + r), moved[r]));
     }
     vf3 t = {moved[0], moved[1], moved[2]};
     sum = k ? mad(sum, w[k], t) : scale(w[0], t);
@@ -619,15 +625,15 @@ static SN_RT_INLINE void centres_blocks(const sn_rt_job *job, const sn_rt_group 
 
 // ---- entry points: loops of their own for every kind of weight, with and without normals, and for 1 to 4 influences ----------
 
-// Which loop a group takes: 0 loose, 1 to 4 so many influences, 5 any number (corrections hide what knowing it saves).
-static SN_RT_INLINE int loop_of(const sn_rt_group *g, int corrected) {
-  return g->kind == SN_RT_GROUP_LOOSE ? 0 : corrected || g->influences > 4 ? 5 : g->influences;
+// Which loop a group takes: 0 loose, 1 to 4 so many influences, 5 any number, for all of them where `any`.
+static SN_RT_INLINE int loop_of(const sn_rt_group *g, int any) {
+  return g->kind == SN_RT_GROUP_LOOSE ? 0 : any || g->influences > 4 ? 5 : g->influences;
 }
 
 static SN_RT_INLINE void linear_groups(const sn_rt_job *job, uint32_t bits, int normals, int corrected) {
   for (uint32_t index = job->first_group; index < job->last_group; index++) {
     const sn_rt_group *g = job->skin.groups + index;
-    switch (loop_of(g, corrected)) {
+    switch (loop_of(g, corrected && bits != SN_RT_PACKED_BITS)) { // corrections in floats hide what knowing it saves
     case 0: // four influences as a constant: the loops over them unroll
       if (g->influences == 4 && !corrected) {
         linear_blocks(job, g, bits, normals, 1, 4, corrected);
@@ -723,9 +729,11 @@ static SN_RT_INLINE int kind_of(const sn_rt_job *job) {
   return job->skin.weight_bits == 32 ? 0 : job->skin.weight_bits == SN_RT_PACKED_BITS ? 1 : 2;
 }
 
-// Every one of `count` floats into eight lanes, times `unit`.
+// Every one of `count` floats, a multiple of eight, into as many lanes as shared_blend wants, times `unit`.
 static void widen(const float *values, uint32_t count, float unit, float *out) {
-  for (uint32_t n = 0; n < count; n++)
+  for (uint32_t n = 0; broadcasts && n < count; n += width)
+    vf_store(out + n, vf_mul(vf_set(unit), vf_load(values + n)));
+  for (uint32_t n = 0; !broadcasts && n < count; n++)
     for (int lane = 0; lane < SN_RT_LANES; lane += width) {
       vf_store(out + SN_RT_LANES * (size_t)n + lane, vf_set(unit * values[n]));
     }

@@ -7,7 +7,7 @@
 #include <wasm_simd128.h>
 
 typedef v128_t vf;
-enum { width = 4, few_registers = 0 };
+enum { width = 4, few_registers = 0, broadcasts = 0 };
 
 static SN_RT_INLINE vf vf_load(const float *p) { return wasm_v128_load(p); }
 static SN_RT_INLINE void vf_store(float *p, vf a) { wasm_v128_store(p, a); }

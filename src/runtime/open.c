@@ -225,5 +225,6 @@ sn_rt_status sn_rt_open(const void *bytes, size_t size, sn_rt_model *model, sn_r
   }
   model->bytes = bytes;
   model->path = sn_rt_best_path();
+  model->wide_units = (uint32_t)sn_rt_has_wide_units();
   return SN_RT_OK;
 }

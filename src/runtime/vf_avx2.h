@@ -5,10 +5,10 @@
 
 typedef __m256 vf;
 enum { width = 8 };
-#if defined(__AVX512VL__)
-enum { few_registers = 0 };
+#if defined(SN_RT_AVX512)
+enum { few_registers = 0, broadcasts = 1 };
 #else
-enum { few_registers = 1 };
+enum { few_registers = 1, broadcasts = 0 };
 #endif
 
 static SN_RT_INLINE vf vf_load(const float *p) { return _mm256_loadu_ps(p); }
@@ -45,7 +45,7 @@ static SN_RT_INLINE vf vf_load_u12(const uint8_t *p) {
 
 // The bits of `numbers` in the mask as the fraction of a number from 1 to 2.
 static SN_RT_INLINE vf fraction(__m256i numbers, int mask) {
-#if defined(__AVX512VL__)
+#if defined(SN_RT_AVX512)
   return _mm256_castsi256_ps(
     _mm256_ternarylogic_epi32(numbers, _mm256_set1_epi32(mask), _mm256_set1_epi32(0x3f800000), 0xea));
 #else
@@ -112,7 +112,7 @@ static SN_RT_INLINE void vf_transpose(const float *rows, int stride, vf out[8]) 
   }
 }
 
-#if defined(__AVX512VL__)
+#if defined(SN_RT_AVX512)
 // Three of four numbers in one store.
 static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t *lanes, size_t stride) {
   vf xy_low = _mm256_unpacklo_ps(x, y), xy_high = _mm256_unpackhi_ps(x, y);

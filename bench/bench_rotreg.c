@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rotational regression at the size of a character (Drago in Table 1 of Wang 2007): the time of one evaluation without
-// normals next to that of lbs, in turns within one run, and where it goes; sizes of models by Table 1's rows.
+// and with normals next to that of lbs, in turns within one run, and where it goes; sizes of models by Table 1's rows.
 //
 //     bench_rotreg ROTREG.sinew LBS.sinew
 #include <stdio.h>
@@ -12,7 +12,7 @@
 typedef struct subject {
   sn_file file;
   sn_rt_model model;
-  float (*joints)[12], (*positions)[3];
+  float (*joints)[12], (*positions)[3], (*normals)[3];
   void *scratch;
 } subject;
 
@@ -21,8 +21,9 @@ static int open_subject(sn_context *ctx, const char *path, subject *s) {
   if (sn_model_open(ctx, path, s->file.bytes, s->file.size, &s->model) != SN_OK) return 0;
   s->joints = malloc((s->model.info.joint_count + 1) * sizeof *s->joints);
   s->positions = malloc(s->model.info.vertex_count * sizeof *s->positions);
+  s->normals = malloc(s->model.info.vertex_count * sizeof *s->normals);
   s->scratch = malloc(sn_rt_scratch_size(&s->model));
-  if (!s->joints || !s->positions || !s->scratch) return 0;
+  if (!s->joints || !s->positions || !s->normals || !s->scratch) return 0;
   sn_random rng = sn_random_new(1);
   for (uint32_t j = 0; j < s->model.info.joint_count; j++) {
     sn_vec3 turn = {0.3 * sn_random_normal(&rng), 0.3 * sn_random_normal(&rng), 0.3 * sn_random_normal(&rng)};
@@ -42,7 +43,19 @@ static void skin(const subject *s) {
   sn_rt_skin(&s->model, s->scratch, &output, 0, s->model.info.vertex_count, NULL);
 }
 
+// Those that are made from the deformed triangles; nothing for other models.
+static void recompute(const subject *s) {
+  sn_rt_output output = {.positions = &s->positions[0][0], .normals = &s->normals[0][0]};
+  sn_rt_normals(&s->model, &output, 0, s->model.info.vertex_count, NULL);
+}
+
 static void both(const subject *s) { palette(s), skin(s); }
+
+static void with_normals(const subject *s) {
+  sn_rt_input input = {.joints = (const float(*)[12])s->joints};
+  sn_rt_output output = {.positions = &s->positions[0][0], .normals = &s->normals[0][0]};
+  sn_rt_evaluate(&s->model, &input, s->scratch, &output, NULL);
+}
 
 static double once(void (*what)(const subject *), const subject *s) {
   enum { repeats = 20 };
@@ -83,20 +96,23 @@ int main(int argc, char **argv) {
     fprintf(stderr, "usage: bench_rotreg ROTREG.sinew LBS.sinew %s\n", ctx.error.message);
     return 1;
   }
-  enum { rounds = 301 };
-  static double times[4][rounds];
+  enum { rounds = 301, kinds = 7 };
+  static double times[kinds][rounds];
   both(&a), both(&b);
   for (int r = 0; r < rounds; r++) {
     times[0][r] = once(both, &a), times[1][r] = once(both, &b);
-    times[2][r] = once(palette, &a), times[3][r] = once(skin, &a);
+    times[2][r] = once(with_normals, &a), times[3][r] = once(with_normals, &b);
+    times[4][r] = once(palette, &a), times[5][r] = once(skin, &a), times[6][r] = once(recompute, &a);
   }
-  for (int k = 0; k < 4; k++) qsort(times[k], rounds, sizeof(double), ascending);
-  const char *names[] = {"rotreg, positions", "lbs, positions", "rotreg, palette", "rotreg, blend"};
-  for (int k = 0; k < 4; k++)
-    printf("%-20s %8.2f us (%.2f to %.2f)\n", names[k], times[k][rounds / 2], times[k][rounds / 10],
+  for (int k = 0; k < kinds; k++) qsort(times[k], rounds, sizeof(double), ascending);
+  const char *names[] = {"rotreg, positions", "lbs, positions", "rotreg, with normals",      "lbs, with normals",
+                         "rotreg, palette",   "rotreg, blend",  "rotreg, recomputed normals"};
+  for (int k = 0; k < kinds; k++)
+    printf("%-26s %8.2f us (%.2f to %.2f)\n", names[k], times[k][rounds / 2], times[k][rounds / 10],
            times[k][rounds - rounds / 10]);
-  printf("rotreg / lbs: %.2f (of the 10th percentiles %.2f)\n", times[0][rounds / 2] / times[1][rounds / 2],
-         times[0][rounds / 10] / times[1][rounds / 10]);
+  for (int n = 0; n < 4; n += 2)
+    printf("rotreg / lbs, %s: %.2f (of the 10th percentiles %.2f)\n", n ? "with normals" : "positions",
+           times[n][rounds / 2] / times[n + 1][rounds / 2], times[n][rounds / 10] / times[n + 1][rounds / 10]);
   say_sizes(&a.model.info);
   return 0;
 }

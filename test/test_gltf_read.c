@@ -47,6 +47,39 @@ static void test_interleaved(void **state) {
   sn_gltf_free(gltf);
 }
 
+// Where a primitive has normals too: moved with its node, the hand turned over where that mirrors; zeros elsewhere.
+static void test_tangents(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  float bin[3][10] = {
+    {0, 0, 0, 0, 0, 1, 1, 0, 0, 1}, {1, 0, 0, 0, 0, 1, 1, 0, 0, -1}, {0, 1, 0, 0, 0, 1, 0, 1, 0, 1}};
+  static const char nodes[] =
+    "{'asset':{'version':'2.0'},'scene':0,'scenes':[{'nodes':[0,1,2]}],'nodes':[{'mesh':0},{'mesh':0,'scale':[-2,1,1]"
+    "},"
+    "{'mesh':1}],'meshes':[{'primitives':[{'attributes':{'POSITION':0,'NORMAL':1,'TANGENT':2}}]},"
+    "{'primitives':[{'attributes':{'POSITION':0,'TANGENT':2}}]}],'accessors':["
+    "{'bufferView':0,'componentType':5126,'count':3,'type':'VEC3'},"
+    "{'bufferView':0,'byteOffset':12,'componentType':5126,'count':3,'type':'VEC3'},"
+    "{'bufferView':0,'byteOffset':24,'componentType':5126,'count':3,'type':'%s'}],"
+    "'bufferViews':[{'buffer':0,'byteLength':120,'byteStride':40}],'buffers':[{'byteLength':120}]}";
+  char json[1200];
+  snprintf(json, sizeof json, nodes, "VEC4");
+  sn_gltf *gltf;
+  sn_arena memory = sn_arena_new(&ctx);
+  float(*tangents)[4];
+  assert_ok(&ctx, parse(&ctx, json, bin, sizeof bin, &gltf));
+  assert_ok(&ctx, sn_gltf_tangents(&ctx, gltf, &memory, &tangents));
+  static const float expected[9][4] = {
+    {1, 0, 0, 1}, {1, 0, 0, -1}, {0, 1, 0, 1}, {-1, 0, 0, -1}, {-1, 0, 0, 1}, {0, 1, 0, -1}, {0}, {0}, {0}};
+  for (int n = 0; n < 36; n++) assert_near(tangents[n / 4][n % 4], expected[n / 4][n % 4], 1e-6);
+  sn_gltf_free(gltf);
+  snprintf(json, sizeof json, nodes, "VEC3");
+  assert_ok(&ctx, parse(&ctx, json, bin, sizeof bin, &gltf));
+  assert_fails(&ctx, sn_gltf_tangents(&ctx, gltf, &memory, &tangents), "TANGENT");
+  sn_gltf_free(gltf);
+  sn_arena_free(&memory);
+}
+
 static void test_sparse(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -604,13 +637,21 @@ static void test_lying_glb(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_interleaved),     cmocka_unit_test(test_sparse),
-    cmocka_unit_test(test_quantised),       cmocka_unit_test(test_data_uri_and_parts),
-    cmocka_unit_test(test_external_buffer), cmocka_unit_test(test_strips_and_fans),
-    cmocka_unit_test(test_scenes),          cmocka_unit_test(test_weight_types),
-    cmocka_unit_test(test_interpolation),   cmocka_unit_test(test_rotation),
-    cmocka_unit_test(test_morph_weights),   cmocka_unit_test(test_attached_and_two_skins),
-    cmocka_unit_test(test_hostile),         cmocka_unit_test(test_bad_values),
+    cmocka_unit_test(test_interleaved),
+    cmocka_unit_test(test_tangents),
+    cmocka_unit_test(test_sparse),
+    cmocka_unit_test(test_quantised),
+    cmocka_unit_test(test_data_uri_and_parts),
+    cmocka_unit_test(test_external_buffer),
+    cmocka_unit_test(test_strips_and_fans),
+    cmocka_unit_test(test_scenes),
+    cmocka_unit_test(test_weight_types),
+    cmocka_unit_test(test_interpolation),
+    cmocka_unit_test(test_rotation),
+    cmocka_unit_test(test_morph_weights),
+    cmocka_unit_test(test_attached_and_two_skins),
+    cmocka_unit_test(test_hostile),
+    cmocka_unit_test(test_bad_values),
     cmocka_unit_test(test_lying_glb),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

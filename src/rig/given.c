@@ -231,7 +231,8 @@ static sn_status solve_again(sn_context *ctx, given_solve *g, int *rounds) {
     status = pass(ctx, g, RIG_ADJUST, &g->smooth);
     if (status == SN_OK) status = solve_motion(ctx, g, 2);
   }
-  return status == SN_OK ? pass(ctx, g, mends ? RIG_THIN : RIG_KEEP, &g->smooth) : status;
+  if (status == SN_OK) status = pass(ctx, g, mends ? RIG_THIN : RIG_KEEP, &g->smooth);
+  return status == SN_OK ? solve_motion(ctx, g, 2) : status;
 }
 
 static sn_status solve(sn_context *ctx, given_solve *g, int *rounds) {

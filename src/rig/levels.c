@@ -411,6 +411,17 @@ static sn_status mend_tears(sn_context *ctx, rig_model *m, const rig_way *way, r
   return status;
 }
 
+// Few influences where few will do; the motion makes up for some of what that costs.
+static sn_status thin_out(sn_context *ctx, rig_model *m, const rig_way *way) {
+  enum { rounds = 2 };
+  sn_status status = SN_OK;
+  for (int k = 0; k < rounds && status == SN_OK; k++) {
+    status = sn_rig_pass(ctx, m, RIG_THIN, way->smooth);
+    if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, way->tree, 2, NULL);
+  }
+  return status;
+}
+
 sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan, rig_model *m,
                        rig_tree *tree, int *rounds) {
   enum { most_starts = 3 };
@@ -456,5 +467,6 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, 
   if (status == SN_OK) status = prune(ctx, m, &way, RIG_THINNEST, 3, rounds);
   if (status == SN_OK && plan->smooth_auto) status = mend_tears(ctx, m, &way, plan->smooth, rounds);
   if (status == SN_OK && plan->tree) status = pull_inside(ctx, m, &way, 9, rounds);
-  return status == SN_OK && plan->smooth_auto ? sn_rig_pass(ctx, m, RIG_THIN, plan->smooth) : status;
+  if (status == SN_OK && plan->smooth_auto) status = thin_out(ctx, m, &way);
+  return status;
 }

@@ -13,8 +13,9 @@ enum {
   cluster_rounds = 4,
   tree_rounds =
     14, // of a tree before the best of several is chosen, half of them in any case: joints cost error at first
-  exact_tries = 4, // sets of moves for bones that are nearly exact
-  tree_moves = 6,  // out of local minima, of the one that is chosen
+  exact_tree_rounds = 24, // the same of data that is nearly exact
+  exact_tries = 4,        // sets of moves for bones that are nearly exact
+  tree_moves = 6,         // out of local minima, of the one that is chosen
   curve_vertices = 1200,
   large_tree = 100 // a round of a tree of so many bones takes long, and moves out of local minima far longer
 };
@@ -46,7 +47,8 @@ static sn_status rounds_between(sn_context *ctx, rig_model *m, const rig_way *wa
     last = round >= most - 1 ||
            (round >= handful && round >= least && m->error > (1 - handful * pays) * before[round % handful]);
     before[round % handful] = m->error;
-    if (way->mend && round > 0) sn_rig_smooth_tears(m, way->mend, RIG_TEAR);
+    if (way->mend && 2 * round > most)
+      sn_rig_smooth_tears(m, way->mend, RIG_TEAR); // before, some close by themselves
     status = sn_rig_round(ctx, m, way, round % 5 == 3 ? RIG_EXPLORE : RIG_ADJUST, !last);
   }
   return status;
@@ -223,74 +225,6 @@ static sn_status tell(sn_context *ctx, sn_status status, double done) {
   return sn_fail(ctx, SN_STOPPED, "rig: stopped");
 }
 
-// Below this root mean squared distance, for a mesh of unit size, data may be exact blends: gallop, cat, dance and cow leave more
-// without joints, true rigs a tenth of it.
-static const double nearly_exact = 2.5e-3, exact = 2e-5;
-
-static bool is_exact(const rig_model *m, double rms) { return m->error < rms * rms * (double)m->p->n * m->p->f; }
-
-// A tree of bones, and rounds that get them used to it.
-static sn_status join(sn_context *ctx, rig_model *m, const rig_way *way, int most) {
-  int rounds = 0;
-  sn_status status = sn_rig_tree_build(ctx, m, way->tree);
-  if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, way->tree, 5, NULL);
-  return status == SN_OK ? rounds_between(ctx, m, way, most / 2, most, pays_meanwhile, &rounds) : status;
-}
-
-// Joints outside of the body count as error.
-static double join_score(const rig_model *m, const rig_tree *tree) {
-  return m->error * (1 + outside_price * sn_rig_joints_outside(tree) / m->bones);
-}
-
-// Joints that start inside the body are the best where that costs little. Where it costs much, a tree whose joints may first be where
-// the motion wants them is tried, too.
-static sn_status join_either_way(sn_context *ctx, rig_model *m, const rig_way *way) {
-  static const double much =
-    3; // times the squared error without joints: 4 to 6 on the cow, 2 and less on horses, cat and dance
-  const rig_body *body = way->tree->body;
-  sn_arena scratch = sn_arena_new(ctx);
-  rig_model loose, inside;
-  rig_tree tree;
-  int rounds = 0;
-  sn_status status = sn_rig_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &loose);
-  if (status == SN_OK) status = sn_rig_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &inside);
-  if (status == SN_OK) status = sn_rig_tree_new(ctx, &scratch, m->capacity, &tree);
-  if (status == SN_OK) sn_rig_copy(m, &loose), status = join(ctx, m, way, tree_rounds);
-  if (status == SN_OK && body && m->error > much * loose.error) {
-    sn_rig_copy(m, &inside), sn_rig_tree_copy(way->tree, &tree), sn_rig_copy(&loose, m);
-    way->tree->body = NULL;
-    status = join(ctx, m, way, tree_rounds / 2);
-    way->tree->body = body;
-    if (status == SN_OK) status = rounds_between(ctx, m, way, tree_rounds / 2, tree_rounds, pays_meanwhile, &rounds);
-    if (status == SN_OK && join_score(m, way->tree) > join_score(&inside, &tree)) {
-      sn_rig_copy(&inside, m), sn_rig_tree_copy(&tree, way->tree);
-    }
-  }
-  sn_arena_free(&scratch);
-  return status;
-}
-
-// Bones, then a tree of them that fits as well as it can without being moved.
-static sn_status start_coarse(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,
-                              const rig_way *way, rig_model *m, bool *is_blend) {
-  int rounds = 0;
-  rig_way loose = {.affine = plan->affine};
-  sn_status status = tell(ctx, start_bones(ctx, memory, p, plan, m), 0.05);
-  bool large = way->tree && plan->bones > large_tree;
-  if (status == SN_OK) status = sn_rig_refine(ctx, m, &loose, large ? 0 : plan->effort * (way->tree ? 3 : 14));
-  status = tell(ctx, status, 0.25);
-  if (status == SN_OK) status = some_rounds(ctx, m, &loose, way->tree ? 6 : 50, pays_loose, &rounds);
-  if (status == SN_OK) status = prune(ctx, m, &loose, RIG_THINNEST, 6, &rounds);
-  if (!way->tree || status != SN_OK) return status;
-  for (int k = 0; k < exact_tries && status == SN_OK && !large && is_exact(m, nearly_exact) && !is_exact(m, exact);
-       k++) {
-    status = sn_rig_refine(ctx, m, &loose, plan->effort * 3);
-    if (status == SN_OK) status = some_rounds(ctx, m, &loose, 12, pays_loose, &rounds);
-  }
-  *is_blend = is_exact(m, nearly_exact);
-  return large ? join(ctx, m, way, 4) : join_either_way(ctx, m, way);
-}
-
 // Joints that are outside are set inside one by one. Those that are far outside (about 1 % of the diagonal) nobody can pose with:
 // they may cost more.
 static sn_status set_inside(sn_context *ctx, rig_model *m, const rig_way *way, double bearable) {
@@ -323,6 +257,67 @@ static sn_status pull_inside(sn_context *ctx, rig_model *m, const rig_way *way, 
   }
   way->tree->rise = bearable_rise;
   return status == SN_OK ? set_inside(ctx, m, way, bearable) : status;
+}
+
+// A tree of bones, and rounds that get them used to it.
+static sn_status join(sn_context *ctx, rig_model *m, const rig_way *way, int most) {
+  int rounds = 0;
+  sn_status status = sn_rig_tree_build(ctx, m, way->tree);
+  if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, way->tree, 5, NULL);
+  return status == SN_OK ? rounds_between(ctx, m, way, most / 2, most, pays_meanwhile, &rounds) : status;
+}
+
+// Joints that start inside the body are the best where that costs little. Where it costs much, a tree whose joints may first be where
+// the motion wants them is tried, too.
+static sn_status join_either_way(sn_context *ctx, rig_model *m, const rig_way *way) {
+  static const double much =
+    3; // times the squared error without joints: 4 to 6 on the cow, 2 and less on horses, cat and dance
+  const rig_body *body = way->tree->body;
+  sn_arena scratch = sn_arena_new(ctx);
+  rig_model loose, inside;
+  rig_tree tree;
+  int rounds = 0, most = sn_rig_is_exact(m, RIG_NEARLY_EXACT) ? exact_tree_rounds : tree_rounds;
+  sn_status status = sn_rig_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &loose);
+  if (status == SN_OK) status = sn_rig_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &inside);
+  if (status == SN_OK) status = sn_rig_tree_new(ctx, &scratch, m->capacity, &tree);
+  if (status == SN_OK) sn_rig_copy(m, &loose), status = join(ctx, m, way, most);
+  if (status == SN_OK && body && m->error > much * loose.error) {
+    sn_rig_copy(m, &inside), sn_rig_tree_copy(way->tree, &tree), sn_rig_copy(&loose, m);
+    way->tree->body = NULL;
+    status = join(ctx, m, way, most / 2);
+    way->tree->body = body;
+    if (status == SN_OK) status = rounds_between(ctx, m, way, most / 2, most, pays_meanwhile, &rounds);
+    if (status == SN_OK) status = pull_inside(ctx, m, way, 12, &rounds);
+    way->tree->stays = false;
+    bool better = m->error < inside.error && sn_rig_joints_outside(way->tree) <= sn_rig_joints_outside(&tree);
+    if (status == SN_OK && !better) {
+      sn_rig_copy(&inside, m), sn_rig_tree_copy(&tree, way->tree);
+    }
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+// Bones, then a tree of them that fits as well as it can without being moved.
+static sn_status start_coarse(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,
+                              const rig_way *way, rig_model *m, bool *is_blend) {
+  int rounds = 0;
+  rig_way loose = {.affine = plan->affine};
+  sn_status status = tell(ctx, start_bones(ctx, memory, p, plan, m), 0.05);
+  bool large = way->tree && plan->bones > large_tree;
+  if (status == SN_OK) status = sn_rig_refine(ctx, m, &loose, large ? 0 : plan->effort * (way->tree ? 3 : 14));
+  status = tell(ctx, status, 0.25);
+  if (status == SN_OK) status = some_rounds(ctx, m, &loose, way->tree ? 6 : 50, pays_loose, &rounds);
+  if (status == SN_OK) status = prune(ctx, m, &loose, RIG_THINNEST, 6, &rounds);
+  if (!way->tree || status != SN_OK) return status;
+  for (int k = 0; k < exact_tries && status == SN_OK && !large && sn_rig_is_exact(m, RIG_NEARLY_EXACT) &&
+                  !sn_rig_is_exact(m, RIG_EXACT);
+       k++) {
+    status = sn_rig_refine(ctx, m, &loose, plan->effort * 3);
+    if (status == SN_OK) status = some_rounds(ctx, m, &loose, 12, pays_loose, &rounds);
+  }
+  *is_blend = sn_rig_is_exact(m, RIG_NEARLY_EXACT);
+  return large ? join(ctx, m, way, 4) : join_either_way(ctx, m, way);
 }
 
 static sn_status finish_coarse(sn_context *ctx, const rig_plan *plan, const rig_way *way, rig_model *m) {
@@ -411,17 +406,6 @@ static sn_status mend_tears(sn_context *ctx, rig_model *m, const rig_way *way, r
   return status;
 }
 
-// Few influences where few will do; the motion makes up for some of what that costs.
-static sn_status thin_out(sn_context *ctx, rig_model *m, const rig_way *way) {
-  enum { rounds = 2 };
-  sn_status status = SN_OK;
-  for (int k = 0; k < rounds && status == SN_OK; k++) {
-    status = sn_rig_pass(ctx, m, RIG_THIN, way->smooth);
-    if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, way->tree, 2, NULL);
-  }
-  return status;
-}
-
 sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan, rig_model *m,
                        rig_tree *tree, int *rounds) {
   enum { most_starts = 3 };
@@ -467,6 +451,8 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, 
   if (status == SN_OK) status = prune(ctx, m, &way, RIG_THINNEST, 3, rounds);
   if (status == SN_OK && plan->smooth_auto) status = mend_tears(ctx, m, &way, plan->smooth, rounds);
   if (status == SN_OK && plan->tree) status = pull_inside(ctx, m, &way, 9, rounds);
-  if (status == SN_OK && plan->smooth_auto) status = thin_out(ctx, m, &way);
-  return status;
+  if (status != SN_OK || !plan->smooth_auto) return status;
+  status = sn_rig_thin(ctx, m, plan->smooth);
+  return status == SN_OK ? sn_rig_tree_fit(ctx, m, tree, 2, NULL)
+                         : status; // which makes up for some of what that costs
 }

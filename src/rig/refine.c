@@ -199,6 +199,7 @@ static int count_slivers(const rig_model *m, const rig_tree *tree) {
 static const double hopeless_two = 1.6, hopeless_three = 1.2;
 
 static bool hopeless(const rig_model *m, int rounds, double before) {
+  if (sn_rig_is_exact(m, RIG_NEARLY_EXACT)) return false; // one that gets to its true place may take long
   return (rounds == 2 && m->error > hopeless_two * before) || (rounds == 3 && m->error > hopeless_three * before);
 }
 
@@ -221,7 +222,7 @@ static sn_status attempt(sn_context *ctx, rig_model *m, const rig_way *way, regi
   // The bones that take over are fitted to their new share before weights move again, and a tree is built anew; every other time the
   // others stay joined as they are.
   sn_rig_model_refresh(ctx, m);
-  bool local = way->tree && s->attempts++ % 2 == 1;
+  bool local = way->tree && !sn_rig_is_exact(m, RIG_NEARLY_EXACT) && s->attempts++ % 2 == 1;
   sn_status status = local ? SN_OK : sn_rig_pass(ctx, m, RIG_KEEP, NULL);
   if (status == SN_OK && !way->affine && !local) status = sn_rig_bones_rigid(ctx, m, 2, NULL);
   if (status == SN_OK) status = sn_rig_pass(ctx, m, RIG_EXPLORE, NULL);

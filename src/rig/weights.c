@@ -539,16 +539,10 @@ static void find_unused(const rig_model *m, bool *unused) {
     if (m->weight[e] > 0) unused[m->joint[e]] = false;
 }
 
-// An influence must lower the energy of its vertex (squared error and smoothness) by this part of the average vertex's squared error: the
-// least error for so many influences in all. On cat, gallop, dance and cow 0.02 leaves 79, 83, 90 and 72 % of the vertices with four,
-// 0.1 56, 67, 60 and 54 % for 0.3 to 0.8 % more rms error, 0.2 42, 56, 48 and 44 % for 1.4 to 1.8 %. Without smoothness in it neighbours
-// lose touch.
-static const double influence_worth = 0.1;
-
 sn_status sn_rig_pass(sn_context *ctx, rig_model *m, rig_support mode, const rig_smooth *smooth) {
   sn_arena scratch = sn_arena_new(ctx);
   size_t slots = (size_t)m->p->n * (size_t)m->limit;
-  double worth = influence_worth * m->error / m->p->n + 1e-10 * m->p->f; // and more than single precision leaves
+  double worth = m->worth * m->error / m->p->n + 1e-10 * m->p->f; // and more than single precision leaves
   pass_job job = {
     .m = m, .mode = mode, .smooth = smooth, .worth = worth, .new_joint = m->joint, .new_weight = m->weight};
   sn_status status = SN_OK;

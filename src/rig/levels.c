@@ -370,23 +370,28 @@ static double start_score(const coarse_start *s) {
   return s->m.error * (1 + (outside_price * outside + missing_price * missing) / s->plan.bones);
 }
 
-// Solves for the sample p from several starts, because each ends in a minimum of its own; out of them comes the best.
-static sn_status best_start(sn_context *ctx, const rig_problem *p, const rig_plan *plan, coarse_start *starts,
-                            int count, int *best) {
-  for (int k = 0; k < count; k++) {
+// Bones that a start has more than are wanted: as many again up to `most_spare`, an eighth, and for nearly exact data as many again.
+static int start_spare(const rig_plan *plan, int start) {
+  enum { most_spare = 32 };
+  int bones = plan->bones;
+  return start == 0 ? plan->spare : start == 1 ? 1 + bones / 8 : bones < most_spare ? bones : most_spare;
+}
+
+// Starts first .. last - 1, side by side; *best is the best of all up to there.
+static sn_status more_starts(sn_context *ctx, const rig_problem *p, const rig_plan *plan, coarse_start *starts,
+                             int first, int last, int *best) {
+  for (int k = first; k < last; k++) {
     coarse_start *s = &starts[k];
     *s = (coarse_start){.ctx = *ctx, .plan = *plan};
     s->ctx.team = NULL; // samples are everybody's
-    if (count > 1) s->ctx.threads = 1, s->ctx.progress = NULL;
+    if (last > 1) s->ctx.threads = 1, s->ctx.progress = NULL;
     s->memory = sn_arena_new(&s->ctx);
-    if (k == 1) s->plan.spare = 1 + plan->bones / 8;
-    if (k == 2) s->plan.spare = 1 + plan->bones / 2;
+    s->plan.spare = start_spare(plan, k);
   }
-  start_job job = {starts, p};
-  sn_parallel_for(ctx, count, 1, run_starts, &job);
+  start_job job = {starts + first, p};
+  sn_parallel_for(ctx, last - first, 1, run_starts, &job);
   sn_status status = SN_OK;
-  *best = 0;
-  for (int k = 0; k < count && status == SN_OK; k++) {
+  for (int k = first; k < last && status == SN_OK; k++) {
     status = starts[k].status;
     if (status != SN_OK) {
       ctx->error = starts[k].ctx.error;
@@ -395,6 +400,16 @@ static sn_status best_start(sn_context *ctx, const rig_problem *p, const rig_pla
     }
   }
   return status;
+}
+
+// Solves for the sample p from several starts, because each ends in a minimum of its own; out of them comes the best. Of nearly exact data
+// one that starts from more bones may find the truth.
+static sn_status best_start(sn_context *ctx, const rig_problem *p, const rig_plan *plan, coarse_start *starts,
+                            int count, int *best) {
+  *best = 0;
+  sn_status status = more_starts(ctx, p, plan, starts, 0, count, best);
+  if (status != SN_OK || count != 2 || !starts[*best].finished) return status;
+  return start_spare(plan, 2) > plan->spare ? more_starts(ctx, p, plan, starts, 2, 3, best) : SN_OK;
 }
 
 // Where neighbours have different bones the surface of new poses tears: such edges are pulled harder until none is left.

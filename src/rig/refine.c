@@ -194,9 +194,9 @@ static int count_slivers(const rig_model *m, const rig_tree *tree) {
   return count;
 }
 
-// A move whose rounds leave this many times the error of before, after two and after three of five, is given up: none of those that paid
-// on horse, cat, dance and cow had more than 1.42 and 1.08.
-static const double hopeless_two = 1.6, hopeless_three = 1.2;
+// A move whose rounds leave this many times the error of before, after two and after three of five, is given up. Of those that paid on
+// horse, cat, dance and cow none had more than 1.42 and 1.08; 1.6 and 1.2 cost Cheburashka and a fox moves that pay late.
+static const double hopeless_two = 3, hopeless_three = 1.5;
 
 static bool hopeless(const rig_model *m, int rounds, double before) {
   if (sn_rig_is_exact(m, RIG_NEARLY_EXACT)) return false; // one that gets to its true place may take long

@@ -164,7 +164,7 @@ static int effort_for(const rig_problem *p, int bones) {
 // Twice as many bones as wanted for a tree, up to a number that takes too long: on exact data (cheburashka with 8
 // influences) rms 0.012 % instead of 0.05 % with an eighth more, on cat, gallop and dance as good or better.
 static int spare_bones(const sn_rig_options *o, int bones) {
-  enum { most = 24, many = 100, few = 4 };
+  enum { most = 16, many = 100, few = 4 };
   if (bones < 2) return 0;
   if (bones > many) return few;
   if (o->structure == SN_RIG_FREE) return 1 + bones / 8;

@@ -84,6 +84,7 @@ typedef struct rig_model {
   double *price;        // bones, see RIG_PRICE
   double *vertex_error; // n: sum over frames of the squared distance
   double error;         // their sum
+  bool whole;           // of all the data, no sample
   double worth;         // of an influence, for RIG_THIN, in parts of the average vertex's error
   double *trail;        // like t: the bones after the last update, from which sn_rig_round goes on
   int trail_age;        // updates since; rises to 1 before the trail is good for anything
@@ -355,7 +356,7 @@ int sn_rig_least_missed(const rig_model *m);
 // link of the skeleton, however few vertices it has (without those of the cow its error was a quarter to a half larger).
 // A bone needs about one vertex of its own, on a sample too. Le and Deng prune below 1e-2 of the largest bone, which takes
 // fingers and eyes from characters with a large trunk: Michelle.glb kept 8 of 27 bones. What a bone buys decides instead.
-#define RIG_THINNEST 1.0
+#define RIG_THINNEST 1.001
 double sn_rig_share(const rig_model *m, int j);
 bool sn_rig_is_sliver(const rig_model *m, const rig_tree *tree, int j, double bound);
 

@@ -177,11 +177,16 @@ static sn_status lift_vertices(sn_context *ctx, sn_arena *memory, const rig_mode
   return status == SN_OK ? sn_rig_pass(ctx, m, RIG_EXPLORE, NULL) : status;
 }
 
+// Links of the skeleton may be thin, but on all the data every bone needs a vertex of its own.
+static bool is_thin(const rig_model *m, const rig_tree *tree, int j, double bound) {
+  return sn_rig_is_sliver(m, tree, j, bound) || (m->whole && sn_rig_share(m, j) < RIG_THINNEST);
+}
+
 // The sliver that has least; -1: there is none.
 static int thinnest(const rig_model *m, const rig_tree *tree, double bound) {
   int best = -1;
   for (int j = 0; j < m->bones; j++) {
-    if (!sn_rig_is_sliver(m, tree, j, bound)) continue;
+    if (!is_thin(m, tree, j, bound)) continue;
     if (best < 0 || sn_rig_share(m, j) < sn_rig_share(m, best)) best = j;
   }
   return best;
@@ -460,14 +465,16 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, 
   if (status == SN_OK) status = lift_vertices(ctx, memory, &middle_model, p, m);
   sn_arena_free(&scratch);
   status = tell(ctx, status, 0.75);
+  m->whole = true;
   if (status == SN_OK && plan->smooth_auto) sn_rig_smooth_by_error(m, plan->smooth);
   if (status == SN_OK) status = prune(ctx, m, &way, 2 * RIG_THINNEST, 3, rounds);
   if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, pays_at_last, rounds);
-  if (status == SN_OK) status = prune(ctx, m, &way, RIG_THINNEST, 3, rounds);
+  if (status == SN_OK) status = prune(ctx, m, &way, 1.5 * RIG_THINNEST, 3, rounds);
   if (status == SN_OK && plan->smooth_auto) status = mend_tears(ctx, m, &way, plan->smooth, rounds);
   if (status == SN_OK && plan->tree) status = pull_inside(ctx, m, &way, 9, rounds);
   if (status != SN_OK || !plan->smooth_auto) return status;
   status = sn_rig_thin(ctx, m, plan->smooth);
+  if (status == SN_OK) status = remove_slivers(ctx, m, &way, RIG_THINNEST);
   return status == SN_OK ? sn_rig_tree_fit(ctx, m, tree, 2, NULL)
                          : status; // which makes up for some of what that costs
 }

@@ -93,6 +93,31 @@ static void the_given_skin_is_a_prior(void **state) {
   sn_examples_free(&examples);
 }
 
+// Without a skin in the skeleton file one is made from the skeleton and the surface: it says which joints are near.
+static void a_made_skin_is_a_prior(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "athlete", 60, 2000);
+  sn_skin_free(&examples.skin);
+  examples.skin = (sn_skin){0};
+  static const char *const specs[] = {"lbs",    "lbs:prior=none",     "dqs", "dqs:prior=none",
+                                      "rotreg", "rotreg:without=skin"};
+  double ee[6];
+  for (int k = 0; k < 6; k++) ee[k] = scores_of(&ctx, &examples, specs[k], "0-29").test.ee;
+  for (int k = 0; k < 6; k += 2) {
+    print_message("no skin in the file: %s %.3f, without a made one %.3f\n", specs[k], ee[k], ee[k + 1]);
+    assert_below(ee[k], 0.95 * ee[k + 1]);
+  }
+  sn_method_spec given;
+  sn_keys keys;
+  sn_model model;
+  assert_ok(&ctx, sn_method_parse(&ctx, "lbs:weights=given", &given));
+  assert_ok(&ctx, sn_keys_parse(&ctx, "all", 60, 1, &keys, NULL));
+  assert_int_equal(sn_train(&ctx, &given, &examples, &keys, &model, NULL), SN_BAD_INPUT);
+  sn_keys_free(&keys);
+  sn_examples_free(&examples);
+}
+
 // Where the whole character moves as one, frames say nothing about weights, and what rounding says does not count.
 static void still_joints_leave_the_given_skin(void **state) {
   (void)state;
@@ -514,6 +539,7 @@ int main(void) {
     cmocka_unit_test(exact_dual_quaternion_data_is_recovered),
     cmocka_unit_test(errors_are_ordered),
     cmocka_unit_test(the_given_skin_is_a_prior),
+    cmocka_unit_test(a_made_skin_is_a_prior),
     cmocka_unit_test(still_joints_leave_the_given_skin),
     cmocka_unit_test(weights_are_a_partition_of_unity),
     cmocka_unit_test(a_packed_model_costs_little),

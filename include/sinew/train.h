@@ -47,6 +47,7 @@ struct sn_method {
   bool needs_skeleton;
   bool takes_values; // named values span its pose spaces, with a skeleton or instead of one
   bool (*needs_no_frames)(const void *options); // may be NULL: it does
+  bool wants_skin; // where the skeleton file has none, one is made from the skeleton and the surface
   // What it holds at least of every vertex, and of every vertex in every training pose, in bytes: somewhat less than was measured
   // on generated bodies, in its most frugal form.
   int vertex_bytes, pose_bytes;

@@ -41,6 +41,8 @@ bool sn_skin_needs_no_frames(const void *options);
 
 // The skin that fitted weights shrink to; NULL where there is none or none is wanted (smoothed weights have no prior).
 const sn_skin *sn_skin_prior(const sn_skin_options *options, const sn_examples *examples);
+// The ridge at that prior; 0: chosen by poses left out.
+double sn_skin_prior_strength(const sn_skin_options *options, const sn_examples *examples);
 
 // The skin that the options ask for: fitted to the training frames for `poses` (whose joints are the palette) by linear
 // blending, or the one of the skeleton file. `expected`: the enveloping error on poses left out; 0: not known.

@@ -210,6 +210,7 @@ const sn_method sn_method_rotreg = {
   .summary = "rotational regression: proxy bones driven by learned rotations (Wang 2007)",
   .options = groups,
   .needs_skeleton = true,
+  .wants_skin = true,
   .vertex_bytes = 4000,
   .pose_bytes = 72,
   .train = train_rotreg,

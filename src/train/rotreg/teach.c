@@ -213,7 +213,8 @@ sn_status sn_rotreg_teach(sn_context *ctx, const sn_examples *examples, const sn
   *out = (sn_rotreg_lessons){.examples = *examples, .keys = *keys, .memory = sn_arena_new(ctx)};
   if (loads) out->loads = *loads;
   size_t bytes = (size_t)examples->frames.frame_count * (size_t)examples->rest.vertex_count * sizeof(float[3]);
-  if (!wanted || examples->skin.influences == 0 || examples->sigmas || bytes > most_bytes) return SN_OK;
+  if (!wanted || examples->skin.influences == 0 || examples->skin_made || examples->sigmas || bytes > most_bytes)
+    return SN_OK;
   sn_arena scratch = sn_arena_new(ctx);
   sn_turn *turns;
   double left = 0;

@@ -71,6 +71,7 @@ const sn_method sn_method_torque = {
   .summary = "rotational regression blended by joint torques (Kim, Park and Jung)",
   .options = groups,
   .needs_skeleton = true,
+  .wants_skin = true,
   .vertex_bytes = 4000,
   .pose_bytes = 72,
   .train = train_torque,

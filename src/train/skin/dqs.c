@@ -24,7 +24,7 @@ static sn_status refine(sn_context *ctx, const sn_skin_options *o, const sn_exam
   sn_arena scratch = sn_arena_new(ctx);
   sn_skin fitted;
   sn_blend blend;
-  sn_prior_options options = {.influences = o->influences, .strength = o->prior};
+  sn_prior_options options = {.influences = o->influences, .strength = sn_skin_prior_strength(o, examples)};
   sn_status status = sn_blend_new(ctx, &scratch, examples, keys, turns, &blend);
   if (status == SN_OK) {
     const sn_skin *prior = sn_skin_prior(o, examples);
@@ -79,6 +79,7 @@ const sn_method sn_method_dqs = {
   .summary = "dual-quaternion skinning (Murtagh 2008)",
   .options = groups,
   .needs_skeleton = true,
+  .wants_skin = true,
   .needs_no_frames = sn_skin_needs_no_frames,
   .vertex_bytes = 170,
   .train = train,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The table of methods, and the parsing of --method.
 #include "solve/lapack.h"
-#include "train/skin/heat.h"
 #include "train/train.h"
 
 #include <stdio.h>
@@ -111,21 +110,6 @@ bool sn_method_has_no_model(const sn_method_spec *spec) {
   return spec->method->has_no_model && spec->method->has_no_model(&spec->options);
 }
 
-// Up to so many joints a clip tells their parts well without a prior; and larger meshes would take longer for it than for their weights.
-enum { few_joints = 6, most_made = 200000, made_influences = 4 };
-
-// Where the skeleton file has no skin, one made by bone heat; none where the skeleton is not inside the mesh.
-static sn_status make_skin(sn_context *ctx, const sn_method_spec *spec, sn_examples *examples) {
-  if (!spec->method->wants_skin || examples->skin.influences > 0 || sn_method_needs_no_frames(spec)) return SN_OK;
-  if (examples->skeleton.joint_count <= few_joints || examples->rest.triangle_count == 0) return SN_OK;
-  if (examples->rest.vertex_count > most_made) return SN_OK;
-  sn_status status = sn_heat_skin(ctx, &examples->rest, &examples->skeleton, made_influences, &examples->skin);
-  examples->skin_made = status == SN_OK;
-  if (status == SN_OK || status == SN_NO_MEMORY || status == SN_STOPPED) return status;
-  ctx->error = (sn_error){0}, examples->skin = (sn_skin){0};
-  return SN_OK;
-}
-
 sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
                    sn_model *out, sn_train_report *report) {
   *out = (sn_model){0};
@@ -140,7 +124,8 @@ sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_example
   if (status == SN_OK) status = sn_lapack_room(ctx);
   double start = sn_seconds();
   sn_examples skinned = *examples;
-  if (status == SN_OK) status = make_skin(ctx, spec, &skinned);
+  if (status == SN_OK && spec->method->wants_skin && !sn_method_needs_no_frames(spec))
+    status = sn_skin_make(ctx, &skinned);
   if (status == SN_OK) {
     status = spec->method->train(ctx, &spec->options, &skinned, keys, out, report);
     if (status == SN_BAD_INPUT) sn_fail_prefix(ctx, "%s: ", spec->text);

@@ -41,6 +41,9 @@ bool sn_skin_needs_no_frames(const void *options);
 
 // The skin that fitted weights shrink to; NULL where there is none or none is wanted (smoothed weights have no prior).
 const sn_skin *sn_skin_prior(const sn_skin_options *options, const sn_examples *examples);
+// Where the skeleton file has no skin, one made by bone heat (examples->skin_made: free it); none where few joints do without, or the
+// skeleton is not inside the mesh.
+sn_status sn_skin_make(sn_context *ctx, sn_examples *examples);
 // The ridge at that prior; 0: chosen by poses left out.
 double sn_skin_prior_strength(const sn_skin_options *options, const sn_examples *examples);
 

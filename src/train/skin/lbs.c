@@ -46,6 +46,19 @@ bool sn_skin_needs_no_frames(const void *options) {
   return o->weights == SN_WEIGHTS_GIVEN || o->weights == SN_WEIGHTS_SKELETON;
 }
 
+// Up to so many joints a clip tells their parts well without a prior; and larger meshes would take longer for it than for their weights.
+enum { few_joints = 6, most_made = 200000, made_influences = 4 };
+
+sn_status sn_skin_make(sn_context *ctx, sn_examples *examples) {
+  if (examples->skin.influences > 0 || examples->skeleton.joint_count <= few_joints) return SN_OK;
+  if (examples->rest.triangle_count == 0 || examples->rest.vertex_count > most_made) return SN_OK;
+  sn_status status = sn_heat_skin(ctx, &examples->rest, &examples->skeleton, made_influences, &examples->skin);
+  examples->skin_made = status == SN_OK;
+  if (status == SN_OK || status == SN_NO_MEMORY || status == SN_STOPPED) return status;
+  ctx->error = (sn_error){0}, examples->skin = (sn_skin){0};
+  return SN_OK;
+}
+
 const sn_skin *sn_skin_prior(const sn_skin_options *o, const sn_examples *examples) {
   return o->prior != SN_PRIOR_NONE && o->rho == 0 && examples->skin.influences > 0 ? &examples->skin : NULL;
 }

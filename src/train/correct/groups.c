@@ -112,13 +112,16 @@ static void average(const builder *b, int index, double *out) {
   }
 }
 
-// gram[a, b] = sum over the positions; a and b of `count` poses, every stride-th.
-static void gram_of(size_t columns, const double *data, int count, int stride, double *gram) {
+// A normal's displacement that matters, half a degree, counts as much as a position's, by the usual threshold.
+static const double least_part = 5e-5, least_normal = 0.0087;
+
+// gram[a, b] = sum over positions and, times `unit`, normals; a and b of `count` poses, every stride-th.
+static void gram_of(size_t columns, const double *data, double unit, int count, int stride, double *gram) {
   for (int a = 0; a < count; a++)
     for (int c = 0; c <= a; c++) {
       const double *x = data + (size_t)(a * stride) * columns, *y = data + (size_t)(c * stride) * columns;
       double sum = 0;
-      for (size_t k = 0; k < columns; k++) sum += k % 6 < 3 ? x[k] * y[k] : 0;
+      for (size_t k = 0; k < columns; k++) sum += x[k] * y[k] * (k % 6 < 3 ? 1 : unit * unit);
       gram[a * count + c] = gram[c * count + a] = sum;
     }
 }
@@ -191,7 +194,7 @@ static sn_status try_settings(sn_context *ctx, sn_arena *memory, void *user, int
   double *centres = SN_NEW(ctx, memory, double, (size_t)count *axes), *narrow = SN_NEW(ctx, memory, double, count);
   if (!data || !gram || !inverse || !centres || !narrow) return ctx->error.status;
   average(b, which, data);
-  gram_of(columns, data, count, stride, gram);
+  gram_of(columns, data, 0, count, stride, gram);
   for (int k = 0; k < count; k++)
     memcpy(centres + (size_t)k * axes, s->centres + (size_t)(k * stride) * axes, axes * sizeof *centres);
   for (int k = 0; count > 1 && k < setting_count; k++) {
@@ -332,8 +335,9 @@ static sn_status make_space(sn_context *ctx, sn_arena *memory, void *user, int i
          *cardinal = NULL;
   if (!data || !gram || !values || !v) return ctx->error.status;
   average(b, index, data);
-  gram_of(columns, data, s->count, 1, gram);
-  for (size_t k = 0; k < count * count; k++) v[k] = gram[k] * sqrt(s->members[k / count] * s->members[k % count]);
+  gram_of(columns, data, least_part * b->m->diagonal / least_normal, s->count, 1, v);
+  gram_of(columns, data, 0, s->count, 1, gram);
+  for (size_t k = 0; k < count * count; k++) v[k] *= sqrt(s->members[k / count] * s->members[k % count]);
   sn_status status = sn_lapack_syevd(ctx, 'U', s->count, v, values);
   if (status == SN_NOT_CONVERGED)
     return sn_fail(ctx, status, "the principal components of %d corrections were not found", s->count);

@@ -330,7 +330,7 @@ static sn_status judge(const sn_local *l, sn_arena *memory, sn_local_form *form,
   if (status == SN_OK && !told) {                               // of few the width at least
     c.all_poses = true;
     if (few) sn_local_forget_far(l);
-    if (few && !given) c.ridge_count = 1, c.ridges[0] = untold_ridge;
+    if (few && !given && o->ridge != 0) c.ridge_count = 1, c.ridges[0] = untold_ridge; // 0: they are met otherwise
     status = sn_folds_share(l->ctx, &each, judge_set, &c, c.verdicts, sizeof *c.verdicts);
     sum_verdicts(&c, each.fold_count, sums);
   }

@@ -27,7 +27,7 @@ static const double pays_meanwhile = 0.003, pays_loose = 0.001, pays_at_last = 0
 // By so much a round of the tree may raise the error for the sake of joints inside; the weights win that back. Where joints are
 // still outside at the end, it may be more, and all of it together may make the error (no square) so many times. Half and
 // twice of them change the error by 0.7 % at most on the same sets, where all joints come inside anyway.
-static const double bearable_rise = 0.01, last_rise = 0.05, dear_inside = 1.1;
+static const double bearable_rise = 0.01, last_rise = 0.05, dear_inside = 1.1, dearest_inside = 1.2;
 
 // Of several starts, in parts of the squared error for every bone: a joint outside, a bone that is missing. Half and twice
 // choose the same starts on those sets.
@@ -233,7 +233,7 @@ static sn_status tell(sn_context *ctx, sn_status status, double done) {
 // Joints that are outside are set inside one by one. Those that are far outside (about 1 % of the diagonal) nobody can pose with:
 // they may cost more.
 static sn_status set_inside(sn_context *ctx, rig_model *m, const rig_way *way, double bearable) {
-  const rig_nudge hows[] = {{0, 0.2, 0.05, 0}, {0.03, 2, 0.2, 0}};
+  const rig_nudge hows[] = {{0, 0.2, 0.05, 0}, {0.03, 2, bearable / m->error - 1, 0}};
   sn_status status = SN_OK;
   for (int k = 0; k < 2 && status == SN_OK; k++) {
     bool moved = false;
@@ -246,8 +246,8 @@ static sn_status set_inside(sn_context *ctx, rig_model *m, const rig_way *way, d
 }
 
 // Joints that are still outside come in as long as that does not cost more than it is worth; none that is inside leaves any more.
-static sn_status pull_inside(sn_context *ctx, rig_model *m, const rig_way *way, int most, int *rounds) {
-  double bearable = dear_inside * dear_inside * m->error;
+static sn_status pull_inside(sn_context *ctx, rig_model *m, const rig_way *way, int most, double dear, int *rounds) {
+  double bearable = dear * dear * m->error;
   way->tree->stays = true;
   if (sn_rig_joints_outside(way->tree) == 0) return SN_OK;
   sn_status status = set_inside(ctx, m, way, bearable);
@@ -292,7 +292,7 @@ static sn_status join_either_way(sn_context *ctx, rig_model *m, const rig_way *w
     status = join(ctx, m, way, most / 2);
     way->tree->body = body;
     if (status == SN_OK) status = rounds_between(ctx, m, way, most / 2, most, pays_meanwhile, &rounds);
-    if (status == SN_OK) status = pull_inside(ctx, m, way, 12, &rounds);
+    if (status == SN_OK) status = pull_inside(ctx, m, way, 12, dear_inside, &rounds);
     way->tree->stays = false;
     bool better = m->error < inside.error && sn_rig_joints_outside(way->tree) <= sn_rig_joints_outside(&tree);
     if (status == SN_OK && !better) {
@@ -331,7 +331,7 @@ static sn_status finish_coarse(sn_context *ctx, const rig_plan *plan, const rig_
   if (!way->tree) return SN_OK;
   sn_status status = sn_rig_refine(ctx, m, way, large ? 0 : tree_moves);
   if (status == SN_OK) status = some_rounds(ctx, m, way, large ? 3 : 100, pays_meanwhile, &rounds);
-  if (status == SN_OK && !large) status = pull_inside(ctx, m, way, 24, &rounds);
+  if (status == SN_OK && !large) status = pull_inside(ctx, m, way, 24, dear_inside, &rounds);
   if (status == SN_OK && !large) status = some_rounds(ctx, m, way, 12, pays_meanwhile, &rounds);
   return status == SN_OK ? prune(ctx, m, way, RIG_THINNEST, 8, &rounds) : status;
 }
@@ -471,7 +471,7 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, 
   if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, pays_at_last, rounds);
   if (status == SN_OK) status = prune(ctx, m, &way, 1.5 * RIG_THINNEST, 3, rounds);
   if (status == SN_OK && plan->smooth_auto) status = mend_tears(ctx, m, &way, plan->smooth, rounds);
-  if (status == SN_OK && plan->tree) status = pull_inside(ctx, m, &way, 9, rounds);
+  if (status == SN_OK && plan->tree) status = pull_inside(ctx, m, &way, 24, dearest_inside, rounds);
   if (status != SN_OK || !plan->smooth_auto) return status;
   status = sn_rig_thin(ctx, m, plan->smooth);
   if (status == SN_OK) status = remove_slivers(ctx, m, &way, RIG_THINNEST);

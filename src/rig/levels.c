@@ -469,10 +469,11 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, 
   if (status == SN_OK && plan->smooth_auto) sn_rig_smooth_by_error(m, plan->smooth);
   if (status == SN_OK) status = prune(ctx, m, &way, 2 * RIG_THINNEST, 3, rounds);
   if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, pays_at_last, rounds);
-  if (status == SN_OK) status = prune(ctx, m, &way, 1.5 * RIG_THINNEST, 3, rounds);
+  bool large = plan->bones > large_tree; // bones of a few vertices: thinning would take those
+  if (status == SN_OK) status = prune(ctx, m, &way, (large ? 1 : 1.5) * RIG_THINNEST, 3, rounds);
   if (status == SN_OK && plan->smooth_auto) status = mend_tears(ctx, m, &way, plan->smooth, rounds);
   if (status == SN_OK && plan->tree) status = pull_inside(ctx, m, &way, 24, dearest_inside, rounds);
-  if (status != SN_OK || !plan->smooth_auto) return status;
+  if (status != SN_OK || !plan->smooth_auto || large) return status;
   status = sn_rig_thin(ctx, m, plan->smooth);
   if (status == SN_OK) status = remove_slivers(ctx, m, &way, RIG_THINNEST);
   return status == SN_OK ? sn_rig_tree_fit(ctx, m, tree, 2, NULL)

@@ -1,6 +1,8 @@
 # Two commands do everything: `make demo` and `make test`. Set SINEW_NO_INSTALL=1 to be told what is missing instead of
 # having it installed.
 JOBS := $(shell nproc)
+# One more than processors: tests wait for browsers and for each other's processes.
+TESTS := $(shell expr $(JOBS) + 1)
 
 # The build looks for npm's packages when it is configured: they come first.
 .NOTPARALLEL:
@@ -23,7 +25,7 @@ demo: node_modules/.package-lock.json build
 	@build/sinew demo -o demo
 
 test: node_modules/.package-lock.json build
-	@ctest --test-dir build --output-on-failure -j $(JOBS)
+	@ctest --test-dir build --output-on-failure -j $(TESTS)
 
 test-sanitize: setup node_modules/.package-lock.json
 	@cmake --preset sanitize $(CMAKE_FLAGS)

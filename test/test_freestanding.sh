@@ -48,7 +48,7 @@ echo '#include "sinew/runtime.h"' > "$out/header.cc"
 ${CXX:-c++} -std=c++11 -Wall -Wextra -Werror -I"$out/include" -fsyntax-only "$out/header.cc"
 "$cc" -std=c99 -Wall -Wextra -Werror -I"$out/include" -fsyntax-only -x c "$out/include/sinew/runtime.h"
 # The NEON kernels at least compile, where clang has the target (only headers of the compiler are needed).
-if command -v clang > /dev/null && clang --print-targets 2> /dev/null | grep -q aarch64; then
+if command -v clang > /dev/null && clang --print-targets 2> /dev/null | grep aarch64 > /dev/null; then
   mkdir -p "$out/stubs"
   printf '#include <stddef.h>\nvoid *memcpy(void *, const void *, size_t);\nvoid *memset(void *, int, size_t);\n' > "$out/stubs/string.h"
   echo 'float sqrtf(float), fabsf(float);' > "$out/stubs/math.h"

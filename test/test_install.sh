@@ -17,7 +17,7 @@ fail() { echo "FAILED: $*"; exit 1; }
 
 # ---- what is there ----
 version=$(sed -n 's/#define SN_VERSION "\(.*\)"/\1/p' "$source_folder/include/sinew/base.h")
-"$prefix/bin/sinew" --version | grep -qF "$version" || fail "the installed tool does not say $version"
+"$prefix/bin/sinew" --version | grep -F "$version" > /dev/null || fail "the installed tool does not say $version"
 for header in "$source_folder"/include/sinew/*.h; do
   name=$(basename "$header")
   [ -f "$prefix/include/sinew/$name" ] || fail "$name is not installed"
@@ -32,7 +32,7 @@ done
 libraries=$(dirname "$(find "$prefix" -name libsinew.a)")
 for library in sinew-runtime sinew; do
   shared=$libraries/lib$library.so
-  readelf -d "$shared" | grep -F SONAME | grep -qF "[lib$library.so.${version%.*}]" || fail "soname of $shared"
+  readelf -d "$shared" | grep -F SONAME | grep -F "[lib$library.so.${version%.*}]" > /dev/null || fail "soname of $shared"
   nm -D --defined-only "$shared" | awk '{ print $3 }' > "$work/exported"
   [ -s "$work/exported" ] || fail "$shared exports nothing"
   while read -r symbol; do
@@ -91,15 +91,15 @@ for library in sinew-runtime sinew; do
   # shellcheck disable=SC2046
   ${CC:-cc} $(pkg-config --cflags $library) "$program.c" -o "$program-pc" $(pkg-config --libs $library) ||
     fail "$library through pkg-config"
-  readelf -d "$program-pc" | grep -qF "lib$library.so.${version%.*}" || fail "$program-pc does not use the shared library"
+  readelf -d "$program-pc" | grep -F "lib$library.so.${version%.*}" > /dev/null || fail "$program-pc does not use the shared library"
   LD_LIBRARY_PATH=$libraries "./$program-pc" || fail "$program-pc"
   # shellcheck disable=SC2046
   ${CC:-cc} $(pkg-config --cflags $library) "$program.c" -o "$program-static" \
     $(pkg-config --static --libs $library | sed 's/-l\(sinew[a-z-]*\)/-l:lib\1.a/g') || fail "$library through pkg-config --static"
-  readelf -d "$program-static" | grep -qF libsinew && fail "$program-static uses a shared library"
+  readelf -d "$program-static" | grep -F libsinew > /dev/null && fail "$program-static uses a shared library"
   "./$program-static" || fail "$program-static"
 done
-pkg-config --static --libs sinew-runtime | grep -q -e openblas -e jansson && fail "the runtime must depend on libm alone"
+pkg-config --static --libs sinew-runtime | grep -e openblas -e jansson > /dev/null && fail "the runtime must depend on libm alone"
 
 # ---- find_package ----
 mkdir "$work/project" "$work/alone"

@@ -21,9 +21,9 @@ has libsinew-dev 'include/sinew/runtime\.h$'
 has libsinew-dev 'cmake/sinew/sinewConfig\.cmake$'
 has libsinew-dev 'pkgconfig/sinew\.pc$'
 has libsinew-dev 'libsinew\.a$'
-dpkg-deb -f "$(deb sinew)" Depends | grep -q 'libc6.*libjansson4' || fail "sinew does not say what it needs"
+dpkg-deb -f "$(deb sinew)" Depends | grep 'libc6.*libjansson4' > /dev/null || fail "sinew does not say what it needs"
 [ -z "$(dpkg-deb -f "$(deb libsinew-runtime0.1)" Depends | tr , '\n' | grep -v libc6)" ] || fail "the runtime needs more than the C library"
-dpkg-deb -f "$(deb libsinew0.1)" Depends | grep -q 'libsinew-runtime0.1' || fail "libsinew does not need its runtime"
+dpkg-deb -f "$(deb libsinew0.1)" Depends | grep 'libsinew-runtime0.1' > /dev/null || fail "libsinew does not need its runtime"
 
 # Every command has a man page without mistakes, every option is in it and in the completions.
 dpkg-deb -x "$(deb sinew)" tool
@@ -54,7 +54,7 @@ mkdir dev && for p in libsinew-dev libsinew0.1 libsinew-runtime0.1; do dpkg-deb 
 lib=$(dirname "$(find dev/usr/lib -name sinew.pc)")/..
 flags=$(PKG_CONFIG_PATH=$lib/pkgconfig pkg-config --cflags --libs sinew-runtime)
 cc -o minimal "$SINEW_SOURCE/examples/minimal.c" $flags -lm -Wl,-rpath,"$(realpath "$lib")"
-ldd minimal | grep -q 'libsinew-runtime.so.0.1 => /' || fail "the shared runtime is not the one that is used"
+ldd minimal | grep 'libsinew-runtime.so.0.1 => /' > /dev/null || fail "the shared runtime is not the one that is used"
 
 # The module as it is installed.
 if ls debs/python3-sinew_*.deb > /dev/null 2>&1 && /usr/bin/python3 -c 'import numpy' 2> /dev/null; then

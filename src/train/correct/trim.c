@@ -54,19 +54,25 @@ static void prune_range(void *user, int64_t begin, int64_t end, int worker) {
   for (int64_t i = begin; i < end; i++) prune_vertex(user, (int)i);
 }
 
+// Of every basis' function over the poses.
+static double *mean_squares(sn_context *ctx, sn_arena *memory, const sn_misses *m, const sn_corrections *c) {
+  double *out = SN_NEW(ctx, memory, double, c->basis_count);
+  for (int b = 0; out && b < c->basis_count; b++)
+    for (int p = 0; p < m->pose_count; p++) {
+      double value = c->curves[(size_t)b * (size_t)m->pose_count + (size_t)p];
+      out[b] += value * value / m->pose_count;
+    }
+  return out;
+}
+
 sn_status sn_corrections_prune(sn_context *ctx, const sn_correct_options *options, const sn_misses *m,
                                sn_corrections *out) {
   sn_arena memory = sn_arena_new(ctx);
-  double *mean_square = SN_NEW(ctx, &memory, double, out->basis_count);
+  double *mean_square = mean_squares(ctx, &memory, m, out);
   sn_status status = mean_square ? SN_OK : ctx->error.status;
   int first = out->groups.first ? out->groups.common : 0;
-  for (int b = 0; status == SN_OK && b < out->basis_count; b++) {
-    if (out->groups.first) mean_square[b] = 1; // every pose is to be met
-    for (int p = 0; !out->groups.first && p < m->pose_count; p++) {
-      double value = out->curves[(size_t)b * (size_t)m->pose_count + (size_t)p];
-      mean_square[b] += value * value / m->pose_count;
-    }
-  }
+  for (int b = 0; status == SN_OK && out->groups.first && b < out->basis_count; b++)
+    mean_square[b] = 1; // every pose is to be met
   double least = sn_correct_least(options, m);
   prune_job job = {out, first, mean_square, least * least, options->threshold > 0 ? least_normal : 0};
   if (status == SN_OK) sn_parallel_for(ctx, out->vertex_count, 256, prune_range, &job);
@@ -76,13 +82,8 @@ sn_status sn_corrections_prune(sn_context *ctx, const sn_correct_options *option
 }
 
 sn_status sn_corrections_weigh(sn_context *ctx, sn_arena *memory, const sn_misses *m, sn_corrections *out) {
-  double *weights = SN_NEW(ctx, memory, double, out->basis_count);
+  double *weights = mean_squares(ctx, memory, m, out);
   if (!weights) return ctx->error.status;
-  for (int b = 0; b < out->basis_count; b++)
-    for (int p = 0; p < m->pose_count; p++) {
-      double value = out->curves[(size_t)b * (size_t)m->pose_count + (size_t)p];
-      weights[b] += value * value / m->pose_count;
-    }
   out->weights = weights, out->pruned = true;
   return SN_OK;
 }

@@ -36,7 +36,7 @@ write('joints.gltf', ...clip(60000, 0.1));
 JS
 node make.mjs || exit 1
 
-limited() { timeout 20 "$SINEW" "$@" --memory 200M --quiet; }
+limited() { timeout 120 "$SINEW" "$@" --memory 200M --quiet; }
 refused() { # TEXT COMMAND...
   local text=$1 said
   shift

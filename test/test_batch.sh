@@ -41,7 +41,7 @@ cat > two.json <<'END'
 END
 "$SINEW" batch two.json > /dev/null 2>&1 &
 batch=$!
-for _ in $(seq 100); do [ -e two.json.log/long.txt ] && break; sleep 0.05; done
+for _ in $(seq 1200); do [ -e two.json.log/long.txt ] && break; sleep 0.05; done
 kill -TERM $batch
 wait $batch 2> /dev/null
 sleep 0.2

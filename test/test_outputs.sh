@@ -56,7 +56,7 @@ ln -s m.sinew link.sinew
 "$SINEW" train --method lbs "${examples[@]}" -o link.sinew --quiet || fail "through a link"
 [ -L link.sinew ] && [ "$(stat -c %a m.sinew)" = 600 ] || fail "a link or a mode was replaced"
 mkfifo pipe.obj
-expect 1 "not a regular file" timeout 20 "$SINEW" info pipe.obj
+expect 1 "not a regular file" timeout 120 "$SINEW" info pipe.obj
 
 # .gltf and its .bin: one pair, before and after, and whenever it is stopped.
 "$SINEW" convert set/skeleton.glb pair.gltf --quiet || fail "convert to .gltf"
@@ -84,9 +84,9 @@ expect 1 "out of memory" "$SINEW" info set/rest.obj --memory 10K
 
 # Little address space: OpenBLAS would wait for ever.
 if [[ $SINEW != *sanitize* ]]; then
-  (ulimit -v 150000 && timeout 20 "$SINEW" train --method lbs "${examples[@]}" -o y.sinew --threads 1) 2>said
+  (ulimit -v 150000 && timeout 120 "$SINEW" train --method lbs "${examples[@]}" -o y.sinew --threads 1) 2>said
   [ $? -eq 1 ] && grep -q "out of memory" said || fail "little address space: $(cat said)"
-  (ulimit -v 150000 && timeout 20 "$SINEW" --version) >/dev/null || fail "--version needs much"
+  (ulimit -v 150000 && timeout 120 "$SINEW" --version) >/dev/null || fail "--version needs much"
 fi
 
 left=$(find . -name '.sinew-*')

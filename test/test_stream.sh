@@ -32,7 +32,7 @@ rm -f table.txt
 # Cut once it is mapped: a message that names it, no output.
 "$SINEW" rig "${set[@]}" --bones 6 --memory 30M -o cut.glb 2> said.txt &
 tool=$!
-for _ in $(seq 400); do grep -q frames.pc2 /proc/$tool/maps 2> /dev/null && break; sleep 0.01; done
+for _ in $(seq 3000); do grep -q frames.pc2 /proc/$tool/maps 2> /dev/null && break; sleep 0.01; done
 truncate -s 5000 body/frames.pc2
 wait $tool
 status=$?

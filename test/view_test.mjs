@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { launch } from '../tools/browser.mjs';
 
 const dir = process.env.SINEW_VIEW_DIR, shots = process.env.SINEW_VIEW_SHOTS;
-const tolerance = 1e-5, slowest = 3;
+const tolerance = 1e-5, slowest = 3, patience = 120000; // ms: other tests run beside this one
 let browser = await launch();
 const desktop = { viewport: { width: 1080, height: 660 } };
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 };
@@ -16,6 +16,7 @@ const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile:
 // Opens a page of `dir` and hands it to `body`; no console errors, no exceptions, no requests but the file itself.
 async function withPage(name, options, body) {
   const context = await browser.newContext(options), page = await context.newPage(), complaints = [], [file] = name.split('#');
+  page.setDefaultTimeout(patience);
   if (options.init) await page.addInitScript(options.init);
   page.on('console', m => m.type() === 'error' && complaints.push(m.text()));
   page.on('pageerror', e => complaints.push(e.message));
@@ -26,6 +27,17 @@ async function withPage(name, options, body) {
   assert.deepEqual(complaints, [], `${name}: console or network`);
   await context.close();
 }
+
+// What a page shows a frame or more after it was asked for.
+async function eventually(value, good, what) {
+  for (const start = Date.now(); ;) {
+    const now = await value();
+    if (good(now)) return now;
+    assert.ok(Date.now() - start < patience, `${what}: ${now}`);
+    await new Promise(done => setTimeout(done, 50));
+  }
+}
+const stats = (page, words) => eventually(() => page.textContent('#stats'), text => words.test(text), `not ${words}`);
 
 async function test(name, body) {
   if (process.env.SINEW_VIEW_ONLY && !name.includes(process.env.SINEW_VIEW_ONLY)) return; // for one that is being worked on
@@ -241,7 +253,6 @@ await test('control points and torque sliders', () => withPage('arm.html', deskt
 }));
 
 await test('views, heat map, wireframe, normals, weights', () => withPage('arm.html', desktop, async page => {
-  await page.waitForTimeout(300);
   for (const view of ['model', 'truth', 'side', 'overlay', 'all']) {
     await page.click(`#view [data-id=${view}]`);
     const seen = await picture(page);
@@ -342,7 +353,7 @@ await test('keys, play and words', () => withPage('arm.html', desktop, async pag
   await page.keyboard.press('Escape');
   assert.match(await page.getAttribute('#canvas', 'aria-label'), /frame/);
   assert.equal(await page.textContent('#title'), 'Sinew · Arm <1 & 2>');
-  assert.match(await page.textContent('#stats'), /evaluation .* µs/);
+  await stats(page, /evaluation .* µs/);
   const { names, frames } = await state(page);
   assert.equal(await page.locator('#plot polyline').count(), names.length);
   assert.equal(await page.locator('#models tbody tr').count(), names.length);
@@ -440,9 +451,9 @@ await test('poses are kept, saved and loaded; a link remembers the view', async 
       await download.saveAs(saved[kind]);
     }
     await page.evaluate(() => window.sinew.viewer.stage.orbit(0.5, 0.2));
-    await page.waitForFunction(() => /camera=/.test(location.hash));
-    await page.waitForTimeout(500);
-    link = await page.evaluate(() => location.hash);
+    const shown = () => page.evaluate(() => [location.hash, window.sinew.viewer.stage.camera.position.x]);
+    const written = ([hash, x]) => Math.abs(parseFloat(new URLSearchParams(hash.slice(1)).get('camera')) - x) < 1e-3 * Math.abs(x);
+    [link] = await eventually(shown, written, 'the address of the view');
   });
   execFileSync(process.env.SINEW, ['eval', join(dir, 'lbs.sinew'), '--skeleton', saved.glb, '-o', join(dir, 'poses.pc2'), '--quiet']);
   const clip = pc2(join(dir, 'poses.pc2'));
@@ -545,15 +556,14 @@ await test('in WebGPU: positions of every model are the native ones, and a crowd
     return { most, jump };
   });
   assert.ok(spun.most / diagonal <= tolerance && spun.jump / diagonal > 1e-3, `full turns: ${JSON.stringify(spun)}`);
-  assert.match(await page.textContent('#stats'), /WebGPU/);
+  await stats(page, /WebGPU/);
   const pixels = () => page.evaluate(() => {
     const canvas = document.getElementById('gpu'), { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
     let seen = 0;
     for (let k = 3; k < data.length; k += 4) seen += data[k] > 128;
     return seen / (data.length / 4);
   });
-  await page.waitForTimeout(300);
-  assert.ok(await pixels() > 0.02, 'figures are drawn');
+  await eventually(pixels, seen => seen > 0.02, 'figures are drawn');
   await page.screenshot({ path: join(shots, 'webgpu.png') });
   await page.click('#view [data-id=crowd]');
   await page.evaluate(() => window.sinew.viewer.show({ crowd: 24 }));
@@ -564,9 +574,8 @@ await test('in WebGPU: positions of every model are the native ones, and a crowd
     return { count: positions.length, different: new Set(positions.map(p => p[300].toFixed(6))).size, off };
   });
   assert.ok(crowd.count === 24 && crowd.different > 18 && crowd.off / diagonal <= tolerance, JSON.stringify(crowd));
-  await page.waitForTimeout(500);
-  assert.ok(await pixels() > 0.01, 'a crowd is drawn');
-  assert.match(await page.textContent('#stats'), /posing .* ms/);
+  await eventually(pixels, seen => seen > 0.01, 'a crowd is drawn');
+  await stats(page, /posing .* ms/);
   await page.screenshot({ path: join(shots, 'crowd.png') });
 }));
 
@@ -579,20 +588,17 @@ await test('models that WebGPU leaves to WebAssembly', () => withPage('more.html
     await compare(page, k, diagonal);
   }
   await page.evaluate(() => { window.sinew.viewer.choose(0), window.sinew.viewer.show({ view: 'crowd', crowd: 3 }); });
-  await page.waitForTimeout(400);
-  assert.match(await page.textContent('#stats'), /skinned in WebAssembly, drawn in WebGPU/);
+  await stats(page, /skinned in WebAssembly, drawn in WebGPU/);
 }));
 
 await test('own colours in WebGPU', () => withPage('painted.html', desktop, async page => {
   if (!await page.evaluate(() => Boolean(window.sinew.viewer.gpu))) return console.log('  skipped: this Chromium has no WebGPU');
-  const pixels = await page.evaluate(async () => {
-    window.sinew.viewer.render(performance.now());
-    await new Promise(done => setTimeout(done, 500));
+  const colour = async () => meanColour(await page.evaluate(() => {
     const canvas = document.getElementById('gpu');
+    window.sinew.viewer.render(performance.now());
     return Array.from(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.filter((_, k) => (k >> 2) % 7 === 0));
-  });
-  const [r, g, b] = meanColour(pixels);
-  assert.ok(r > 1.3 * g && g > 1.2 * b, `an orange character: ${[r, g, b]}`);
+  }));
+  await eventually(colour, ([r, g, b]) => r > 1.3 * g && g > 1.2 * b, 'an orange character');
 }));
 
 await withPage('big.html', desktop, page => page.screenshot({ path: join(shots, 'body.png') }));

@@ -93,6 +93,26 @@ static void the_given_skin_is_a_prior(void **state) {
   sn_examples_free(&examples);
 }
 
+// Frames that are the given skin, blended the other way: what is left is the blend's and not the weights'. Ten poses would move the weights, by which the
+// others lose a tenth.
+static void the_blend_is_not_blamed_on_the_weights(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples examples = generate(&ctx, "athlete", 60, 2000);
+  static const struct {
+    const char *given, *fitted, *weak;
+    sn_rt_blend other;
+  } cases[] = {{"lbs:weights=given", "lbs", "lbs:prior=0.25", SN_RT_BLEND_DUALQUAT},
+               {"dqs:weights=given", "dqs", "dqs:prior=0.25", SN_RT_BLEND_LINEAR}};
+  for (int c = 0; c < 2; c++) {
+    replace_frames(&ctx, &examples, cases[c].other);
+    double given = scores_of(&ctx, &examples, cases[c].given, "0-9").test.ee;
+    assert_below(scores_of(&ctx, &examples, cases[c].fitted, "0-9").test.ee, given);
+    assert_below(given, scores_of(&ctx, &examples, cases[c].weak, "0-9").test.ee);
+  }
+  sn_examples_free(&examples);
+}
+
 // Without a skin in the skeleton file one is made from the skeleton and the surface: it says which joints are near.
 static void a_made_skin_is_a_prior(void **state) {
   (void)state;
@@ -539,6 +559,7 @@ int main(void) {
     cmocka_unit_test(exact_dual_quaternion_data_is_recovered),
     cmocka_unit_test(errors_are_ordered),
     cmocka_unit_test(the_given_skin_is_a_prior),
+    cmocka_unit_test(the_blend_is_not_blamed_on_the_weights),
     cmocka_unit_test(a_made_skin_is_a_prior),
     cmocka_unit_test(still_joints_leave_the_given_skin),
     cmocka_unit_test(weights_are_a_partition_of_unity),

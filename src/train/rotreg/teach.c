@@ -148,25 +148,6 @@ static sn_status add_values(sn_context *ctx, sn_rotreg_lessons *out) {
   return v->values ? SN_OK : ctx->error.status;
 }
 
-// The blend by which the skin leaves less, of linear and dual-quaternion ones, and what it leaves. `out` NULL turns: linear.
-static sn_status better_blend(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                              sn_turn **turns, double *left) {
-  sn_blend linear, dual;
-  double of_dual = 0;
-  sn_status status = sn_blend_new(ctx, memory, examples, keys, NULL, &linear);
-  if (status == SN_OK) status = sn_turns_make(ctx, memory, &examples->skeleton, &examples->poses, keys, turns);
-  if (status == SN_OK) status = sn_blend_new(ctx, memory, examples, keys, *turns, &dual);
-  if (status != SN_OK) return status;
-  sn_prior_expected(&linear, &examples->skin, left);
-  sn_prior_expected(&dual, &examples->skin, &of_dual);
-  if (of_dual < *left) {
-    *left = of_dual;
-  } else {
-    *turns = NULL;
-  }
-  return SN_OK;
-}
-
 typedef struct place_job {
   const sn_blend *blend;
   sn_frames *frames;
@@ -220,7 +201,8 @@ sn_status sn_rotreg_teach(sn_context *ctx, const sn_examples *examples, const sn
   double left = 0;
   bool wanting = false;
   sn_status status = is_wanting(ctx, &scratch, examples, keys, &wanting);
-  if (status == SN_OK && wanting) status = better_blend(ctx, &scratch, examples, keys, &turns, &left);
+  if (status == SN_OK && wanting)
+    status = sn_prior_better_blend(ctx, &scratch, examples, keys, &examples->skin, &turns, &left);
   if (status == SN_OK && wanting && left <= trusted) {
     out->count = lesson_count;
     status = copy_frames(ctx, examples, out->count, &out->examples);

@@ -19,4 +19,8 @@ sn_status sn_prior_fit(sn_context *ctx, const sn_blend *blend, const sn_skin *pr
 // The enveloping error of a skin that no frames have changed, from some of its vertices: the same on any motion of this kind.
 void sn_prior_expected(const sn_blend *blend, const sn_skin *skin, double *expected);
 
+// The blend by which a skin leaves less, of linear and dual-quaternion ones, and what it leaves. `turns` NULL: linear.
+sn_status sn_prior_better_blend(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                                const sn_skin *skin, sn_turn **turns, double *left);
+
 #endif

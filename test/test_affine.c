@@ -519,7 +519,7 @@ static void test_arm_and_leg(void **state) {
   const struct {
     const char *set, *keys;
     int frames, vertices;
-  } cases[] = {{"arm", "0,12,24,37,49", 50, 5256},
+  } cases[] = {{"arm", "0,12,24,37,49", 50, 2600},
                {"leg", "0,5,9,14,19,24,28,33,38,42,47,52,57,61,66,71,76,80,85", 86, 1500}};
   enum { smoothed, rough, dual, published, spec_count };
   const char *const specs[spec_count] = {"affine", "affine:smooth=0", "affine:stretch=0,poisson=0",

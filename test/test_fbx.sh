@@ -28,6 +28,15 @@ END
 "$SINEW" info walk.bvh 2>&1 | grep -q "libassimp, which is not installed" && { echo "skipped: libassimp is not installed"; exit 77; }
 expect 0 "Spine                under Hips" "$SINEW" info walk.bvh
 expect 0 "0 s to 0.08 s" "$SINEW" info walk.bvh
+# A skin that names a joint which the file does not have.
+cat > lost.x <<'END'
+xof 0303txt 0032
+Frame root { FrameTransformMatrix { 1.0,0.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,0.0,1.0;; }
+ Mesh skin { 3; 0.0;0.0;0.0;, 1.0;0.0;0.0;, 0.0;1.0;0.0;; 1; 3;0,1,2;;
+  XSkinMeshHeader { 1; 1; 1; }
+  SkinWeights { "tail"; 3; 0,1,2; 1.0,1.0,1.0; 1.0,0.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,0.0,1.0;; } } }
+END
+expect 1 "follows tail, but the file has no joint of that name" "$SINEW" info lost.x
 # Blend shapes and their animation: two shapes with keys at different times, "smile" at 0, 1/2 and 1 s, "blink" at 0 and 1 s.
 # The take says that it ends half-way; keys behind that count too.
 cat > face.fbx <<'END'

@@ -210,16 +210,23 @@ static void add_morphs(assimp_job *job, const mesh_work *w, const sn_affine *pla
   }
 }
 
-// The skin of one mesh. Its bones are nodes; a bone whose node is missing is refused by the reader of the answer.
+// The skin of one mesh. Its bones are nodes.
 static int add_mesh_skin(assimp_job *job, const struct aiMesh *mesh, const sn_affine *place) {
   int count = (int)mesh->mNumBones, *joints = SN_NEW(job->b.ctx, &job->b.memory, int, count);
   sn_affine *inverse = SN_NEW(job->b.ctx, &job->b.memory, sn_affine, count), unplace;
-  if (!joints || !inverse || !sn_affine_invert(*place, &unplace)) {
-    job->b.failed = true;
+  if (!joints || !inverse) return 0;
+  if (!sn_affine_invert(*place, &unplace)) {
+    sn_fail(job->b.ctx, SN_BAD_INPUT, "the skinned mesh %s is scaled to nothing", mesh->mName.data);
     return 0;
   }
   for (int b = 0; b < count; b++) {
     joints[b] = sn_assimp_find(job, &mesh->mBones[b]->mName);
+    if (joints[b] < 0) {
+      sn_fail(job->b.ctx, SN_BAD_INPUT,
+              "the mesh %s follows %s, but the file has no joint of that name; export the whole skeleton",
+              mesh->mName.data, mesh->mBones[b]->mName.data);
+      return 0;
+    }
     inverse[b] = sn_affine_mul(sn_assimp_affine(&mesh->mBones[b]->mOffsetMatrix), unplace);
   }
   return sn_assimp_add_skin(job, count, joints, inverse);

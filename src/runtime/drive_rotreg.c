@@ -20,6 +20,10 @@ static size_t blend_bytes(uint32_t joint_count) { return aligned(((size_t)joint_
 
 static size_t gradient_bytes(uint32_t blocks) { return aligned((size_t)blocks * SN_RT_LANES * 12 * sizeof(float)); }
 
+static size_t input_bytes(uint32_t joint_count, uint32_t bones) {
+  return aligned(6 * sn_rt_rotreg_apart(3 * bones + 4 * joint_count) * sizeof(float));
+}
+
 // A byte for every joint that turned, and one for every eight keys and every eight joints.
 static size_t mark_bytes(uint32_t joint_count, uint32_t blocks) {
   return aligned((size_t)joint_count + blocks + sn_rt_blocks_of(joint_count));
@@ -29,7 +33,7 @@ uint64_t sn_rt_rotreg_scratch(const sn_rt_model *model) {
   uint32_t joint_count = model->info.joint_count, blocks = sn_rt_rotreg_blocks(bone_count(model));
   uint64_t parts = (uint64_t)blocks * (blocks + sn_rt_blocks_of(joint_count)) * 3 * SN_RT_ROTREG_ROWS * sizeof(float);
   return turn_bytes(joint_count) + blend_bytes(joint_count) + gradient_bytes(blocks) +
-         mark_bytes(joint_count, blocks) + parts;
+         input_bytes(joint_count, bone_count(model)) + mark_bytes(joint_count, blocks) + parts;
 }
 
 // ---- work --------------------------------------------------------------------------------------------------------------
@@ -75,7 +79,8 @@ sn_rt_rotreg_job sn_rt_rotreg_prepare(const sn_rt_model *model, const sn_rt_keep
                                       float *palette) {
   uint32_t joint_count = model->info.joint_count, bones = bone_count(model), blocks = sn_rt_rotreg_blocks(bones);
   char *blends = (char *)space + turn_bytes(joint_count), *gradients = blends + blend_bytes(joint_count);
-  char *marks = gradients + gradient_bytes(blocks), *parts = marks + mark_bytes(joint_count, blocks);
+  char *inputs = gradients + gradient_bytes(blocks), *marks = inputs + input_bytes(joint_count, bones);
+  char *parts = marks + mark_bytes(joint_count, blocks);
   sn_rt_rotreg_job job = {.blends = (float(*)[2])(void *)blends,
                           .solve = model->sections[SN_SECTION_DRIVE_SOLVE],
                           .packed = sn_rt_packed_solve_of(model),
@@ -84,6 +89,7 @@ sn_rt_rotreg_job sn_rt_rotreg_prepare(const sn_rt_model *model, const sn_rt_keep
                           .turns = space,
                           .gradients = (float *)(void *)gradients,
                           .matrices = palette,
+                          .inputs = (float *)(void *)inputs,
                           .parts = keeping->keep ? (float *)(void *)parts : NULL,
                           .turned = (uint8_t *)marks,
                           .wide = model->wide_units != 0};

@@ -96,6 +96,11 @@ typedef struct sn_rt_shade_job {
   size_t normal_stride;
 } sn_rt_shade_job;
 
+// Floats from one coordinate of the solve's inputs to the next.
+static inline size_t sn_rt_rotreg_apart(uint32_t columns) {
+  return ((size_t)columns + SN_RT_LANES - 1) / SN_RT_LANES * SN_RT_LANES;
+}
+
 // The drives `rotreg` and `torque`: joints to proxy bones.
 typedef struct sn_rt_rotreg_job {
   const sn_rt_rotreg_block *blocks; // predictors, eight at a time; NULL for the drive `torque`
@@ -107,6 +112,7 @@ typedef struct sn_rt_rotreg_job {
   float (*turns)[8]; // per joint: rotation as a quaternion, its logarithm as seen from the base, 0
   float *gradients;  // [3 keys][4]: columns of the key gradients
   float *matrices;   // the palette: joints, then proxy bones
+  float *inputs; // [2][3][sn_rt_rotreg_apart]: X of T' = C X by coordinate, and the same with a packed block's scales
   // For every eight keys, then for every eight joints: whether they changed since the last frame (NULL: all did), and the parts of
   // the solve that are theirs, [block][such an eight][3][32] (NULL: they are not kept).
   const uint8_t *stale;

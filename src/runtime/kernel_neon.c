@@ -23,6 +23,15 @@ static SN_RT_INLINE vf vf_load_u16(const uint16_t *p) { return vcvtq_f32_u32(vmo
 
 static SN_RT_INLINE vf vf_load_i16(const int16_t *p) { return vcvtq_f32_s32(vmovl_s16(vld1_s16(p))); }
 
+static SN_RT_INLINE vf vf_load_even(const int16_t *p) {
+  return vcvtq_f32_s32(vshlq_n_s32(vreinterpretq_s32_s16(vld1q_s16(p)), 16));
+}
+
+static SN_RT_INLINE vf vf_load_odd(const int16_t *p) {
+  int32x4_t upper = vdupq_n_s32((int32_t)0xffff0000u);
+  return vcvtq_f32_s32(vandq_s32(vreinterpretq_s32_s16(vld1q_s16(p)), upper));
+}
+
 static SN_RT_INLINE vf vf_load_u8(const uint8_t *p) {
   uint32_t four;
   memcpy(&four, p, 4);

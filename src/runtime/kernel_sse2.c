@@ -33,6 +33,15 @@ static SN_RT_INLINE vf vf_load_i16(const int16_t *p) {
   return _mm_cvtepi32_ps(_mm_srai_epi32(_mm_unpacklo_epi16(v, v), 16));
 }
 
+static SN_RT_INLINE vf vf_load_even(const int16_t *p) {
+  return _mm_cvtepi32_ps(_mm_slli_epi32(_mm_loadu_si128((const __m128i *)(const void *)p), 16));
+}
+
+static SN_RT_INLINE vf vf_load_odd(const int16_t *p) {
+  __m128i upper = _mm_set1_epi32((int)0xffff0000u);
+  return _mm_cvtepi32_ps(_mm_and_si128(_mm_loadu_si128((const __m128i *)(const void *)p), upper));
+}
+
 static SN_RT_INLINE vf vf_load_u8(const uint8_t *p) {
   int32_t four;
   memcpy(&four, p, 4);

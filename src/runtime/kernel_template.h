@@ -4,6 +4,7 @@
 //
 //     vf_load(p) vf_store(p, a) vf_set(x)   memory (any alignment); one value in all lanes
 //     vf_load_u16(p) vf_load_u8(p) vf_load_i16(p)  `width` integers, converted
+//     vf_load_even(p) vf_load_odd(p)        of 2 `width` integers of 16 bits those at even or odd places, times SN_RT_PAIR
 //     vf_load_u12(p)                        the same from a row of a packed model; may read four bytes beyond the row
 //     vf_load_uv(p, u, v)                   `width` pairs of 12 bits in three bytes each; may read four bytes beyond
 //     vf_unit_u12(p)                        1 + n / 4096 for the numbers n of a row, whose bits become the float's: no conversion

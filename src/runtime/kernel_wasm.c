@@ -35,6 +35,15 @@ static SN_RT_INLINE vf vf_load_i16(const int16_t *p) {
   return wasm_f32x4_convert_i32x4(apart(wasm_i32x4_load16x4(p)));
 }
 
+static SN_RT_INLINE vf vf_load_even(const int16_t *p) {
+  return wasm_f32x4_convert_i32x4(apart(wasm_i32x4_shl(wasm_v128_load(p), 16)));
+}
+
+static SN_RT_INLINE vf vf_load_odd(const int16_t *p) {
+  v128_t upper = wasm_i32x4_splat((int32_t)0xffff0000u);
+  return wasm_f32x4_convert_i32x4(apart(wasm_v128_and(wasm_v128_load(p), upper)));
+}
+
 static SN_RT_INLINE vf vf_load_u8(const uint8_t *p) {
   v128_t bytes = wasm_v128_load32_zero(p);
   return wasm_f32x4_convert_i32x4(apart(wasm_u32x4_extend_low_u16x8(wasm_u16x8_extend_low_u8x16(bytes))));

@@ -149,6 +149,9 @@ typedef struct sn_rt_packed_solve {
   float unit;
 } sn_rt_packed_solve;
 
+// Two numbers of 16 bits are loaded as one of 32: what is made of its upper half alone is so many times as large as it is.
+#define SN_RT_PAIR 65536.0f
+
 static inline uint64_t sn_rt_packed_scale_count(uint32_t joint_count, uint32_t bones) {
   uint64_t blocks = sn_rt_rotreg_blocks(bones);
   return 1 + 3 * SN_RT_LANES * blocks + blocks * (3 * (uint64_t)bones + 4 * (uint64_t)joint_count);

@@ -6,7 +6,8 @@ typedef float vf;
 enum { width = 1 };
 
 static SN_RT_INLINE vf vf_load(const float *p) { return *p; }
-static SN_RT_INLINE vf vf_load_i16(const int16_t *p) { return *p; }
+static SN_RT_INLINE vf vf_load_even(const int16_t *p) { return SN_RT_PAIR * p[0]; }
+static SN_RT_INLINE vf vf_load_odd(const int16_t *p) { return SN_RT_PAIR * p[1]; }
 static SN_RT_INLINE void vf_store(float *p, vf a) { *p = a; }
 static SN_RT_INLINE vf vf_set(float x) { return x; }
 static SN_RT_INLINE vf vf_mul(vf a, vf b) { return a * b; }

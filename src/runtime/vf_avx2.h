@@ -30,6 +30,15 @@ static SN_RT_INLINE vf vf_load_i16(const int16_t *p) {
   return _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)));
 }
 
+static SN_RT_INLINE vf vf_load_even(const int16_t *p) {
+  return _mm256_cvtepi32_ps(_mm256_slli_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p), 16));
+}
+
+static SN_RT_INLINE vf vf_load_odd(const int16_t *p) {
+  __m256i upper = _mm256_set1_epi32((int)0xffff0000u);
+  return _mm256_cvtepi32_ps(_mm256_and_si256(_mm256_loadu_si256((const __m256i *)(const void *)p), upper));
+}
+
 static SN_RT_INLINE vf vf_load_u8(const uint8_t *p) {
   return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p)));
 }

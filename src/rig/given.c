@@ -232,7 +232,7 @@ static sn_status solve_again(sn_context *ctx, given_solve *g, int *rounds) {
     if (status == SN_OK) status = solve_motion(ctx, g, 2);
   }
   if (status == SN_OK) status = pass(ctx, g, RIG_KEEP, NULL);
-  if (status == SN_OK && mends) status = sn_rig_thin(ctx, &g->m, &g->smooth);
+  if (status == SN_OK && mends) status = sn_rig_thin(ctx, g->rest, &g->m, &g->smooth);
   return status == SN_OK ? solve_motion(ctx, g, 2) : status;
 }
 

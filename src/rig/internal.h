@@ -111,8 +111,8 @@ sn_status sn_rig_model_new(sn_context *ctx, sn_arena *memory, const rig_problem 
                            rig_model *out);
 // One pass over the data: weights (by `mode`), then moments, pairs and errors for the new weights.
 sn_status sn_rig_pass(sn_context *ctx, rig_model *m, rig_support mode, const rig_smooth *smooth);
-// RIG_THIN at a price per influence that costs hardly any error.
-sn_status sn_rig_thin(sn_context *ctx, rig_model *m, const rig_smooth *smooth);
+// Evens the weights out over the rest mesh of m's problem, then RIG_THIN at a price per influence that costs hardly any error.
+sn_status sn_rig_thin(sn_context *ctx, const sn_mesh *rest, rig_model *m, const rig_smooth *smooth);
 // The weights as written: single precision, normalised.
 struct sn_skin;
 sn_status sn_rig_store_skin(sn_context *ctx, const rig_model *m, struct sn_skin *out);
@@ -410,11 +410,25 @@ typedef struct rig_plan {
   rig_smooth *smooth;   // for all the data; NULL: none
   bool smooth_auto;     // its edge weights are for a squared error of 1 and follows the error
   const rig_body *body; // NULL: the mesh has no inside
+  const sn_mesh *rest;  // in the order of the problem
 } rig_plan;
 
-// What 1, 2, ... bones leave, as free bones on a sample: from `most` clusters one bone after the other is taken out, always
-// the one that is missed least. rms has room for `most` numbers; *count tells how many there are.
-sn_status sn_rig_error_curve(sn_context *ctx, const rig_problem *p, int limit, int most, double *rms, int *count);
+// Clusters, as bones with weights. `m` has room for `capacity` bones.
+sn_status sn_rig_start_clusters(sn_context *ctx, sn_arena *memory, const rig_problem *p, int capacity, int limit,
+                                const rig_way *way, rig_model *m);
+
+// How bones are counted.
+typedef struct rig_count {
+  int start, most, limit; // clusters to start from, most bones to choose, influences
+  bool given;             // the most is what the user asks for: all that pay
+  double percent;         // of the diagonal for a distance of one
+  double error_pct;       // that is wished for; 0: none
+} rig_count;
+// The number of bones with the best balance of error and bones, as free bones on a sample; more where error_pct wants it.
+sn_status sn_rig_count_bones(sn_context *ctx, const rig_problem *p, const rig_count *how, int *bones);
+// What a bone must lower the error by where their number is given, and the error that counts as none: in percent.
+#define RIG_WORTH_GIVEN 1.0
+#define RIG_NO_ERROR 0.015
 
 // Bones, weights and (plan->tree) skeleton for problem p. `m` and `tree` live in `memory`. m->bones may be fewer than
 // planned where the data does not support more. `rounds` counts the rounds over all the data.

@@ -16,8 +16,7 @@ enum {
   exact_tree_rounds = 24, // the same of data that is nearly exact
   exact_tries = 4,        // sets of moves for bones that are nearly exact
   tree_moves = 6,         // out of local minima, of the one that is chosen
-  curve_vertices = 1200,
-  large_tree = 100 // a round of a tree of so many bones takes long, and moves out of local minima far longer
+  large_tree = 100        // a round of a tree of so many bones takes long, and moves out of local minima far longer
 };
 
 // Rounds go on while each lowers the squared error by this part: between other steps, of bones without a tree, at the end. On
@@ -58,8 +57,7 @@ static sn_status some_rounds(sn_context *ctx, rig_model *m, const rig_way *way, 
   return rounds_between(ctx, m, way, 0, most, pays, rounds);
 }
 
-// Clusters, as bones with weights. `m` has room for `capacity` bones.
-static sn_status start_clusters(sn_context *ctx, sn_arena *memory, const rig_problem *p, int capacity, int limit,
+sn_status sn_rig_start_clusters(sn_context *ctx, sn_arena *memory, const rig_problem *p, int capacity, int limit,
                                 const rig_way *way, rig_model *m) {
   rig_model clusters;
   sn_status status = sn_rig_model_new(ctx, memory, p, capacity, 1, &clusters);
@@ -99,33 +97,13 @@ static sn_status remove_least_missed(sn_context *ctx, rig_model *m, const rig_wa
 static sn_status start_bones(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,
                              rig_model *m) {
   rig_way way = {.affine = plan->affine};
-  sn_status status = start_clusters(ctx, memory, p, plan->bones + plan->spare, plan->limit, &way, m);
+  sn_status status = sn_rig_start_clusters(ctx, memory, p, plan->bones + plan->spare, plan->limit, &way, m);
   while (status == SN_OK && m->bones > plan->bones) {
     int spare = m->bones - plan->bones;
     status = remove_least_missed(ctx, m, &way, (spare + 2) / 3);
   }
   int rounds = 0;
   return status == SN_OK ? some_rounds(ctx, m, &way, 12, pays_meanwhile, &rounds) : status;
-}
-
-sn_status sn_rig_error_curve(sn_context *ctx, const rig_problem *p, int limit, int most, double *rms, int *count) {
-  sn_arena memory = sn_arena_new(ctx);
-  rig_problem sample;
-  rig_model m;
-  rig_way way = {0};
-  int *frames = SN_NEW(ctx, &memory, int, p->f);
-  sn_status status = frames ? SN_OK : ctx->error.status;
-  if (status == SN_OK) status = sn_rig_sample(ctx, &memory, p, curve_vertices, sample_frames, &sample, frames);
-  if (status == SN_OK) status = start_clusters(ctx, &memory, &sample, most, limit, &way, &m);
-  *count = status == SN_OK ? m.bones : 0;
-  while (status == SN_OK) {
-    rms[m.bones - 1] = sqrt(m.error / ((double)sample.n * sample.f));
-    if (m.bones == 1) break;
-    status = remove_least_missed(ctx, &m, &way, 1);
-    if (status == SN_OK) status = sn_rig_round(ctx, &m, &way, RIG_ADJUST, false);
-  }
-  sn_arena_free(&memory);
-  return status;
 }
 
 // The same weights over all frames of p; motions start from those of the sampled frame that is most alike.
@@ -475,7 +453,7 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, 
   if (status == SN_OK && plan->smooth_auto) status = mend_tears(ctx, m, &way, plan->smooth, rounds);
   if (status == SN_OK && plan->tree) status = pull_inside(ctx, m, &way, 24, dearest_inside, rounds);
   if (status != SN_OK || !plan->smooth_auto || large) return status;
-  status = sn_rig_thin(ctx, m, plan->smooth);
+  status = sn_rig_thin(ctx, plan->rest, m, plan->smooth);
   if (status == SN_OK) status = remove_slivers(ctx, m, &way, RIG_THINNEST);
   return status == SN_OK ? sn_rig_tree_fit(ctx, m, tree, 2, NULL)
                          : status; // which makes up for some of what that costs

@@ -198,7 +198,8 @@ static sn_status solve_for(sn_context *ctx, const rig_task *task, const sn_rig_o
                    .effort = effort_for(p, bones),
                    .smooth = &smooth,
                    .smooth_auto = smooth_auto,
-                   .body = rest->triangle_count > 0 ? &body : NULL};
+                   .body = rest->triangle_count > 0 ? &body : NULL,
+                   .rest = rest};
   if (status == SN_OK && o->solver == SN_RIG_OWN) {
     status = sn_rig_solve(ctx, &scratch, p, &plan, &m, &tree, &rounds);
   } else if (status == SN_OK) {
@@ -221,41 +222,16 @@ static sn_status solve_for(sn_context *ctx, const rig_task *task, const sn_rig_o
 
 // ---- how many bones ------------------------------------------------------------------------------------------------
 
-// A bone must lower the error by this factor (as a logarithm) to stay. Where their number is free: 7 %, which gives the
-// true number on exact sets (generated bodies of 16 and 21 joints, cheburashka's 11) and about 20 on horses, cat and dance;
-// where it is given: 1 %.
-static const double worth_free = 0.07, worth_given = 0.01;
-// Errors below this, in percent of the diagonal, are none.
-static const double no_error = 0.015;
-
-// The number of bones up to `most` with the best balance of error and bones, or more where `error_pct` wants it.
-static int choose_count(const double *rms, int count, int most, double percent, double worth, double error_pct) {
-  int best = 1, wish = 1;
-  double least = INFINITY;
-  for (int bones = 1; bones <= count && bones <= most; bones++) {
-    double error = percent * rms[bones - 1], score = log(hypot(error, no_error)) + worth * bones;
-    if (score < least) least = score, best = bones;
-    if (error_pct > 0 && percent * rms[wish - 1] > error_pct) wish = bones;
-  }
-  return wish > best ? wish : best;
-}
-
 // What is found for the number of bones that pays. o->bones is the most, or 0.
 static sn_status decide_bones(sn_context *ctx, const rig_task *task, const sn_rig_options *o, int *bones) {
-  enum { most_tried = 96 };
-  const sn_mesh *rest = task->rest;
-  double rms[most_tried], diagonal = sn_points_diagonal(rest->positions, rest->vertex_count);
-  int count, most = o->bones > 0 ? o->bones : o->most_bones, start = o->bones > 0 ? 2 * o->bones : o->most_bones;
-  *bones = most;
-  if (most > most_tried) return SN_OK;
-  sn_status status =
-    sn_rig_error_curve(ctx, &task->p, o->influences, start < most_tried ? start : most_tried, rms, &count);
-  double percent = diagonal > 0 ? 100 * task->units.scale / diagonal : 0;
-  if (status == SN_OK) {
-    *bones = choose_count(rms, count, most, percent, o->bones > 0 ? worth_given : worth_free,
-                          o->bones > 0 ? 0 : o->error_pct);
-  }
-  return status;
+  double diagonal = sn_points_diagonal(task->rest->positions, task->rest->vertex_count);
+  rig_count how = {.start = o->bones > 0 ? 2 * o->bones : o->most_bones,
+                   .most = o->bones > 0 ? o->bones : o->most_bones,
+                   .limit = o->influences,
+                   .given = o->bones > 0,
+                   .percent = diagonal > 0 ? 100 * task->units.scale / diagonal : 0,
+                   .error_pct = o->bones > 0 ? 0 : o->error_pct};
+  return sn_rig_count_bones(ctx, &task->p, &how, bones);
 }
 
 // Decides how many bones, and solves; an error that is wished for may need more of them than a sample says.
@@ -277,7 +253,7 @@ static sn_status solve_decided(sn_context *ctx, const rig_task *task, const sn_r
   if (r->pruned > 0 && bones < o->bones) {
     snprintf(r->reason, sizeof r->reason,
              "%d of %d were pruned: each lowers the error by less than %.0f %% or below %g %%", r->pruned, o->bones,
-             100 * worth_given, no_error);
+             RIG_WORTH_GIVEN, RIG_NO_ERROR);
   } else if (o->bones == 0 && o->error_pct > 0 && r->rms_pct_diag > o->error_pct) {
     snprintf(r->reason, sizeof r->reason, "%d bones, the most allowed or supported, leave %.3g %% of the diagonal",
              r->bones, r->rms_pct_diag);

@@ -67,8 +67,7 @@ static double bending(const bench *b) {
   for (int i = 0; i < b->p.n; i++)
     for (int j = 0; j < b->m.bones; j++) {
       double mean = 0;
-      for (int e = start[i]; e < start[i + 1]; e++)
-        mean += weight_of(&b->m, ring[e], j) / (start[i + 1] - start[i]);
+      for (int e = start[i]; e < start[i + 1]; e++) mean += weight_of(&b->m, ring[e], j) / (start[i + 1] - start[i]);
       sum += pow(mean - weight_of(&b->m, i, j), 2);
     }
   return sum;
@@ -143,7 +142,8 @@ static tube make_muscles(sn_context *ctx, int bones, int frames, double swelling
       double x = (double)rest.positions[i][0] / 1.2;
       int j = (int)fmin(floor(x), bones - 1), other = j + 1 < bones ? j + 1 : j - 1;
       sn_mat3 turn = sn_mat3_mul(sn_mat3_transpose(sn_affine_linear(pose[j])), sn_affine_linear(pose[other]));
-      double angle = sn_vec3_length(sn_rotation_log(turn)), more = 1 + swelling * angle * pow(sin(SN_PI * (x - j)), 2);
+      double angle = sn_vec3_length(sn_rotation_log(turn)),
+             more = 1 + swelling * angle * pow(sin(SN_PI * (x - j)), 2);
       for (int c = 1; c < 3; c++) t.rest.positions[i][c] = (float)(more * (double)rest.positions[i][c]);
     }
     deform(&t, pose, sn_frame_mutable(&t.frames, f));

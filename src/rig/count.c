@@ -77,8 +77,8 @@ typedef struct rig_curve {
   bool given;     // their number is
   double nothing; // squared error of a vertex in a frame that counts as none
   rig_alone alone;
-  double *cost;                               // bones: what each must be worth
-  double score[most_tried], rms[most_tried];  // of 1, 2, ... bones; infinite where there are none
+  double *cost;                              // bones: what each must be worth
+  double score[most_tried], rms[most_tried]; // of 1, 2, ... bones; infinite where there are none
   sn_status status;
 } rig_curve;
 
@@ -110,8 +110,7 @@ static sn_status remove_least_worth(sn_context *ctx, rig_model *m, const rig_cur
     sn_rig_remove_bone(ctx, m, least_worth(m, c));
     status = sn_rig_pass(ctx, m, RIG_EXPLORE, NULL);
   }
-  for (int round = 0; round < 2 && status == SN_OK; round++)
-    status = sn_rig_round(ctx, m, &way, RIG_ADJUST, false);
+  for (int round = 0; round < 2 && status == SN_OK; round++) status = sn_rig_round(ctx, m, &way, RIG_ADJUST, false);
   return status;
 }
 

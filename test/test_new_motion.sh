@@ -35,9 +35,22 @@ expect 1 "frame 40 does not exist" "$SINEW" train "${a[@]}" "${test_b[@]}" --key
 "$SINEW" train --method lbs "${a[@]}" "${test_b[@]}" --keys auto:6 -o auto.sinew --json auto.json --quiet || fail "--keys auto"
 "$SINEW" train --method lbs "${a[@]}" --keys auto:6 -o again.sinew --quiet && cmp auto.sinew again.sinew || fail "other frames were chosen"
 holds 'r[0].train.frames === 6 && r[0].between.frames === 34' auto.json
+grep -qx "frames chosen: $(node -p "JSON.parse(require('fs').readFileSync('auto.json')).input.keys.join()")" <("$SINEW" train --method lbs "${a[@]}" --keys auto:6 -o again.sinew) || fail "which frames were chosen is not told"
 # Six chosen frames say more than the first six, which are near-copies.
 "$SINEW" train --method lbs "${a[@]}" --keys 0-5 -o first.sinew --json first.json --quiet || fail "the first frames"
 holds 'r[0].between.ee < r[1].test.ee' auto.json first.json
+# Chosen frames leave less in the others than evenly spread ones: of a character of many joints, of named values, of shapes alone.
+"$SINEW" gen athlete --vertices 2000 -o athlete --quiet && "$SINEW" gen face --vertices 1500 --frames 60 -o face --quiet && "$SINEW" gen cylinder --vertices 300 --frames 30 -o cylinder --quiet || fail "gen"
+better() { # the ratio allowed; then what is trained: with 10 chosen of all frames, and with every LIST
+  local ratio=$1 even=$2; shift 2
+  "$SINEW" train "$@" --keys auto:10 -o chosen.sinew --json chosen.json --quiet && "$SINEW" train "$@" --keys "$even" -o even.sinew --json even.json --quiet || fail "training of $*"
+  holds "r[0].test.frames === r[1].test.frames && r[0].test.rms <= $ratio * r[1].test.rms" chosen.json even.json
+}
+better 0.85 every:8 --method psd --rest athlete/rest.obj --frames athlete/frames.pc2 --skeleton athlete/skeleton.glb
+better 0.85 every:6 --method psd --rest face/rest.obj --frames face/frames.pc2 --values face/values.csv
+better 1 every:3 --method affine:bones=8 --controls auto:3 --rest cylinder/rest.obj --frames cylinder/frames.pc2
+"$SINEW" train --method lbs "${a[@]}" --keys auto:40 -o all.sinew --json all.json --quiet && holds 'r[0].train.frames === 40' all.json
+"$SINEW" train --method lbs "${a[@]}" --keys auto:1 -o one.sinew --json one.json --quiet && holds 'r[0].train.frames === 1' one.json
 expect 1 "auto:N chooses 1 to 40 frames" "$SINEW" train "${a[@]}" "${test_b[@]}" --keys auto:41 -o x.sinew
 expect 1 "auto:N chooses 1 to 40 frames" "$SINEW" train "${a[@]}" --keys auto:few -o x.sinew
 
@@ -57,6 +70,12 @@ if [ -d "${SINEW_DATA:-}/cheburashka-pose" ]; then
   real=$SINEW_DATA/cheburashka-pose
   "$SINEW" train --method eigenskin:blend=dualquat --rest "$real/rest.obj" --frames "$real/frames.pc2" --skeleton "$real/skeleton.glb" --keys 0-26 -o few.sinew --json few.json --quiet || fail "eigenskin of 27 poses"
   holds 'r[0].train.ee < 0.02 && r[0].test.ee < 0.2' few.json
+  for n in 16 20; do
+    for keys in auto:$n every:$((80 / n)); do
+      "$SINEW" train --method psd --rest "$real/rest.obj" --frames "$real/frames.pc2" --skeleton "$real/skeleton.glb" --keys $keys -o keys.sinew --json ${keys%:*}.json --quiet || fail "--keys $keys"
+    done
+    holds 'r[0].test.ee <= 0.85 * r[1].test.ee' auto.json every.json
+  done
 fi
 
 # Many joints: what the stiff predictors of rotreg leave is corrected, between the frames and on new motion.

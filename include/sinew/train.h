@@ -67,7 +67,7 @@ const sn_method *const *sn_methods(void);
 // Fails with a suggestion on unknown methods, keys and values.
 sn_status sn_method_parse(sn_context *ctx, const char *text, sn_method_spec *out);
 
-// The frames of `spec` (as in --keys: those of sn_keys_parse, or auto:N, the ones whose shapes say most about the others'), and
+// The frames of `spec` (as in --keys: those of sn_keys_parse, or auto:N, the ones that leave least to be guessed in the others), and
 // all others: those between them, then those of the clips that are only tested on.
 sn_status sn_train_keys(sn_context *ctx, const sn_examples *examples, const char *spec, uint64_t seed, sn_keys *keys,
                         sn_keys *others);

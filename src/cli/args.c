@@ -289,6 +289,7 @@ int sn_cli_parse(int argc, char **argv, const cli_command *const *commands, cli 
 void sn_cli_free(cli *c) {
   if (c->progress) sn_cli_progress_end(c);
   json_decref(c->input);
+  json_decref(c->keys);
   json_decref(c->result);
   sn_arena_free(&c->memory);
 }

@@ -45,6 +45,7 @@ typedef struct cli {
   bool quiet;
   uint64_t seed;
   json_t *input, *result; // parts of the report, filled by the command
+  json_t *keys;           // the frames that --keys auto chose; NULL: none
   bool report_failure;    // the report appears though the command failed: it says what
   sn_arena memory;
   struct cli_progress *progress;

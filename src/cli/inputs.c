@@ -102,8 +102,23 @@ sn_status sn_cli_load_frames(cli *c, sn_examples *out) {
   return sn_fail(&c->ctx, SN_BAD_INPUT, "example frames are needed: --frames FILE");
 }
 
+// Which frames were chosen, for whoever is to sculpt or simulate them.
+static void tell_keys(cli *c, const sn_keys *keys) {
+  json_t *list = json_array();
+  sn_cli_say(c, "frames chosen:");
+  for (int k = 0; k < keys->count; k++) {
+    sn_cli_say(c, "%s%d", k > 0 ? "," : " ", keys->frames[k]);
+    json_array_append_new(list, json_integer(keys->frames[k]));
+  }
+  sn_cli_say(c, "\n");
+  c->keys = list;
+}
+
 sn_status sn_cli_keys(cli *c, const sn_examples *examples, sn_keys *keys, sn_keys *others) {
-  return sn_train_keys(&c->ctx, examples, sn_cli_text(c, "--keys"), c->seed, keys, others);
+  const char *spec = sn_cli_text(c, "--keys");
+  sn_status status = sn_train_keys(&c->ctx, examples, spec, c->seed, keys, others);
+  if (status == SN_OK && strncmp(spec, "auto:", 5) == 0) tell_keys(c, keys);
+  return status;
 }
 
 static const double least_fps = 1e-3, most_fps = 1e6;

@@ -43,6 +43,7 @@ static json_t *build(cli *c) {
   json_object_set_new(root, "version", json_string(SN_VERSION));
   json_object_set_new(root, "options", options);
   json_object_set_new(root, "input", c->input ? c->input : json_object());
+  if (c->keys) json_object_set(json_object_get(root, "input"), "keys", c->keys);
   json_object_set_new(root, "result", c->result ? c->result : json_object());
   c->input = c->result = NULL;
   return root;

@@ -1,12 +1,29 @@
 // SPDX-License-Identifier: MIT
+// --keys auto:N: the frames from which functions of the pose, fitted to them, say best what the vertices do in the others.
 #ifndef SINEW_TRAIN_KEYS_H
 #define SINEW_TRAIN_KEYS_H
 
 #include "sinew/train.h"
 
-// Exchanges frames of `chosen` (`wanted` of the first `frames`) for others from which the shapes of all are predicted better, by the turns of
-// the joints. gram: products of the frames' shapes. Without a skeleton nothing changes.
-sn_status sn_keys_exchange(sn_context *ctx, const sn_examples *examples, int frames, const double *gram, int wanted,
-                           int *chosen);
+// Widths of the functions of the pose that vertices may follow.
+enum { SN_KEY_WIDTHS = 2 };
+
+// Vertices that are carried by the same joint. The matrices are of all pairs of frames.
+typedef struct sn_key_set {
+  double *kernels[SN_KEY_WIDTHS]; // of those functions
+  double *missed;                 // products of what the skin leaves to be learned of them
+} sn_key_set;
+
+typedef struct sn_key_sets {
+  int frame_count, count;
+  sn_key_set *sets;
+} sn_key_sets;
+
+// Of the frames of `among`. Sets of which hardly anything is to be learned are left out.
+sn_status sn_key_sets_make(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *among,
+                           sn_key_sets *out);
+
+// Marks `wanted` of the frames.
+sn_status sn_key_sets_choose(sn_context *ctx, const sn_key_sets *sets, int wanted, bool *chosen);
 
 #endif

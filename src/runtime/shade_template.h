@@ -56,14 +56,16 @@ static SN_RT_INLINE vf3 add_cross(vf3 sum, vf3 a, vf3 b) {
 }
 
 // The sum of (v_m - p) x (v_m+1 - p) over the closed row of neighbours v, two triangles at a time:
-// (u - p) x (v - p) + (v - p) x (w - p) = (v - p) x (w - u). `edge` becomes v_0 - p.
+// (u - p) x (v - p) + (v - p) x (w - p) = (v - p) x (w - u). It is the same for every p: where there are few registers, v_0, which
+// needs one anyway, stands in for it. `edge` becomes v_0 - p, or v_0.
 static SN_RT_INLINE vf3 fan_sum(vertices of, vf3 p, const char *step, int index_bytes, uint32_t count, vf3 *edge) {
   vf3 sum = {vf_set(0), vf_set(0), vf_set(0)};
   *edge = sum;
   if (count == 0) return sum;
   size_t row = (size_t)SN_RT_LANES * (size_t)index_bytes;
   vf3 first = gather_step(of, step, index_bytes), last = first;
-  *edge = minus(first, p);
+  if (few_registers) p = first;
+  *edge = few_registers ? first : minus(first, p);
   for (step += row; count > 2; count -= 2, step += 2 * row) {
     vf3 middle = minus(gather_step(of, step, index_bytes), p), next = gather_step(of, step + row, index_bytes);
     sum = add_cross(sum, middle, minus(next, last));
@@ -109,10 +111,13 @@ static SN_RT_INLINE void shade_blocks(const sn_rt_shade_job *job, size_t stride,
       uint32_t count = job->start[b + 1] - job->start[b];
       int last = stride != 12 || (job->beside_last >> b % 64 & 1);
       for (int lane = 0; lane < SN_RT_LANES; lane += width) {
-        vf3 p = own_vertices(of, SN_RT_LANES * b + (uint32_t)lane, job->last_vertex), edge, sum;
+        uint32_t i = SN_RT_LANES * b + (uint32_t)lane;
+        vf3 p = {vf_set(0), vf_set(0), vf_set(0)}, edge, sum;
+        if (!few_registers) p = own_vertices(of, i, job->last_vertex);
         const char *at = steps + lane * index_bytes;
         sum = last ? fan_sum(of, p, at, index_bytes, count, &edge) : fan_sum(near, p, at, index_bytes, count, &edge);
         store3(sums[b - first][0] + lane, sum);
+        if (few_registers && job->own) edge = minus(edge, own_vertices(of, i, job->last_vertex));
         if (job->own) store3(edges[b - first][0] + lane, edge);
       }
     }

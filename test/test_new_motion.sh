@@ -41,16 +41,22 @@ grep -qx "frames chosen: $(node -p "JSON.parse(require('fs').readFileSync('auto.
 holds 'r[0].between.ee < r[1].test.ee' auto.json first.json
 # Chosen frames leave less in the others than evenly spread ones: of a character of many joints, of named values, of shapes alone.
 "$SINEW" gen athlete --vertices 2000 -o athlete --quiet && "$SINEW" gen face --vertices 1500 --frames 60 -o face --quiet && "$SINEW" gen cylinder --vertices 300 --frames 30 -o cylinder --quiet || fail "gen"
-better() { # the ratio allowed; then what is trained: with 10 chosen of all frames, and with every LIST
-  local ratio=$1 even=$2; shift 2
-  "$SINEW" train "$@" --keys auto:10 -o chosen.sinew --json chosen.json --quiet && "$SINEW" train "$@" --keys "$even" -o even.sinew --json even.json --quiet || fail "training of $*"
+better() { # the ratio allowed, the frames chosen and those evenly spread; then what is trained on both
+  local ratio=$1 chosen=$2 even=$3; shift 3
+  "$SINEW" train "$@" --keys "$chosen" -o chosen.sinew --json chosen.json --quiet && "$SINEW" train "$@" --keys "$even" -o even.sinew --json even.json --quiet || fail "training of $*"
   holds "r[0].test.frames === r[1].test.frames && r[0].test.rms <= $ratio * r[1].test.rms" chosen.json even.json
 }
-better 0.85 every:8 --method psd --rest athlete/rest.obj --frames athlete/frames.pc2 --skeleton athlete/skeleton.glb
-better 0.85 every:6 --method psd --rest face/rest.obj --frames face/frames.pc2 --values face/values.csv
-better 1 every:3 --method affine:bones=8 --controls auto:3 --rest cylinder/rest.obj --frames cylinder/frames.pc2
+better 0.85 auto:10 every:8 --method psd --rest athlete/rest.obj --frames athlete/frames.pc2 --skeleton athlete/skeleton.glb
+better 0.85 auto:10 every:6 --method psd --rest face/rest.obj --frames face/frames.pc2 --values face/values.csv
+better 1 auto:10 every:3 --method affine:bones=8 --controls auto:3 --rest cylinder/rest.obj --frames cylinder/frames.pc2
 "$SINEW" train --method lbs "${a[@]}" --keys auto:40 -o all.sinew --json all.json --quiet && holds 'r[0].train.frames === 40' all.json
 "$SINEW" train --method lbs "${a[@]}" --keys auto:1 -o one.sinew --json one.json --quiet && holds 'r[0].train.frames === 1' one.json
+# Before there are frames, by the poses alone.
+chosen=$("$SINEW" info athlete/skeleton.glb --keys auto:10 --json poses.json | sed -n 's/^frames chosen: //p')
+[ "$chosen" = "$(node -p "JSON.parse(require('fs').readFileSync('poses.json')).input.keys.join()")" ] || fail "info told '$chosen'"
+better 0.85 "$chosen" every:8 --method psd --rest athlete/rest.obj --frames athlete/frames.pc2 --skeleton athlete/skeleton.glb
+expect 1 "rest.obj has none" "$SINEW" info a/rest.obj --keys auto:4
+expect 2 "goes with --keys" "$SINEW" info a/skeleton.glb --clip motion
 expect 1 "auto:N chooses 1 to 40 frames" "$SINEW" train "${a[@]}" "${test_b[@]}" --keys auto:41 -o x.sinew
 expect 1 "auto:N chooses 1 to 40 frames" "$SINEW" train "${a[@]}" --keys auto:few -o x.sinew
 

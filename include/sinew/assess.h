@@ -140,6 +140,7 @@ typedef struct sn_limits {
 typedef struct sn_candidate {
   sn_method_spec spec;
   sn_metrics left_out; // zeroed where it was refused
+  int parts;           // of the poses that were left out; fewer than of others: it was far behind
   double bytes, ratio; // of its largest model; time against linear blend skinning, NAN where there is no such limit
   double seconds;      // of all its trainings
   char refused[256];   // why it cannot be chosen; empty: it can

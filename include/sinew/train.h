@@ -68,7 +68,7 @@ const sn_method *const *sn_methods(void);
 sn_status sn_method_parse(sn_context *ctx, const char *text, sn_method_spec *out);
 
 // The frames of `spec` (as in --keys: those of sn_keys_parse, or auto:N, the ones that leave least to be guessed in the others), and
-// all others: those between them, then those of the clips that are only tested on.
+// all others: those between them, then those of the clips that are only tested on. Of examples without frames: poses.
 sn_status sn_train_keys(sn_context *ctx, const sn_examples *examples, const char *spec, uint64_t seed, sn_keys *keys,
                         sn_keys *others);
 

@@ -354,8 +354,28 @@ static sn_status info_model(cli *c, const char *path) {
   return status;
 }
 
+// --keys auto:N: poses of a clip that nobody has sculpted or simulated yet.
+static sn_status choose_poses(cli *c, const char *path) {
+  const char *clip = sn_cli_text(c, "--clip");
+  sn_load_options options = sn_load_options_default();
+  sn_examples examples;
+  sn_keys keys = {0}, others = {0};
+  if (!sn_is_document(path))
+    return sn_fail(&c->ctx, SN_BAD_INPUT, "--keys: poses are chosen from a skeleton's motion, and %s has none", path);
+  options.skeletons = &path, options.skeleton_count = 1;
+  options.clips = &clip, options.clip_count = clip ? 1 : 0;
+  sn_status status = sn_examples_load(&c->ctx, &options, &examples);
+  if (status != SN_OK) return status;
+  status = sn_cli_keys(c, &examples, &keys, &others);
+  sn_keys_free(&keys);
+  sn_keys_free(&others);
+  sn_examples_free(&examples);
+  return status;
+}
+
 static int run(cli *c) {
   const char *path = c->arguments[0];
+  if (sn_cli_given(c, "--clip") && !sn_cli_given(c, "--keys")) return sn_cli_misuse("info: --clip goes with --keys");
   c->result = json_object();
   sn_status status;
   if (sn_cli_has_extension(path, ".obj")) {
@@ -372,10 +392,16 @@ static int run(cli *c) {
                          : sn_cli_has_extension(path, ".mdd") ? "mdd"
                                                               : "obj sequence");
   }
+  if (status == SN_OK && sn_cli_given(c, "--keys")) status = choose_poses(c, path);
   return status == SN_OK ? exit_done : sn_cli_fail(c);
 }
 
-static const cli_option options[] = {{0}};
+static const cli_option options[] = {
+  {"--keys", "SPEC", NULL,
+   "auto:N: the N frames of a clip that are most worth sculpting or simulating, by its poses alone", false},
+  {"--clip", "NAME", NULL, "--keys: of this clip, not the first", false},
+  {0},
+};
 
 const cli_command sn_cli_info = {
   .name = "info",

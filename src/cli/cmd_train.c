@@ -57,10 +57,12 @@ static int assess_file(cli *c, const char *path, const sn_examples *examples, co
 
 static void say_candidate(const cli *c, const sn_choice_table *table, const sn_candidate *candidate) {
   bool refused = candidate->refused[0], chosen = candidate == table->chosen;
+  bool behind = table->chosen && candidate->parts < table->chosen->parts;
+  const char *word = chosen ? "chosen" : refused ? candidate->refused : behind ? "on a part only: far behind" : "";
   sn_cli_say(c, "%-48s %9s %9s %10.0f %6s %8.3f  %s\n", candidate->spec.text,
              sn_cli_figure(refused ? NAN : candidate->left_out.ee, 4).text,
              sn_cli_figure(refused ? NAN : candidate->left_out.rms_pct_diag, 4).text, candidate->bytes,
-             sn_cli_figure(candidate->ratio, 2).text, candidate->seconds, chosen ? "chosen" : candidate->refused);
+             sn_cli_figure(candidate->ratio, 2).text, candidate->seconds, word);
 }
 
 static json_t *describe_candidate(const sn_choice_table *table, const sn_candidate *candidate) {
@@ -68,6 +70,7 @@ static json_t *describe_candidate(const sn_choice_table *table, const sn_candida
   bool refused = candidate->refused[0];
   json_object_set_new(out, "spec", sn_report_text(candidate->spec.text));
   json_object_set_new(out, "left_out", refused ? json_null() : sn_report_metrics(&candidate->left_out));
+  json_object_set_new(out, "parts", json_integer(refused ? 0 : candidate->parts));
   json_object_set_new(out, "bytes", json_integer((json_int_t)candidate->bytes));
   json_object_set_new(out, "ratio_lbs", sn_report_number(candidate->ratio));
   json_object_set_new(out, "seconds", json_real(candidate->seconds));

@@ -61,7 +61,8 @@ static sn_status find_others(sn_context *ctx, const sn_keys *keys, int count, in
 
 sn_status sn_train_keys(sn_context *ctx, const sn_examples *examples, const char *spec, uint64_t seed, sn_keys *keys,
                         sn_keys *others) {
-  int test = examples->test_frame_count, count = examples->frames.frame_count - test;
+  int frames = examples->frames.frame_count, test = examples->test_frame_count;
+  int count = frames > 0 ? frames - test : examples->poses.frame_count;
   *keys = *others = (sn_keys){0};
   sn_status status = strncmp(spec, "auto:", 5) == 0 ? choose_keys(ctx, examples, count, spec + 5, keys)
                                                     : sn_keys_parse(ctx, spec, count, seed, keys, NULL);

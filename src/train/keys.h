@@ -19,7 +19,7 @@ typedef struct sn_key_sets {
   sn_key_set *sets;
 } sn_key_sets;
 
-// Of the frames of `among`. Sets of which hardly anything is to be learned are left out.
+// Of the frames of `among`; without frames of these poses. Sets of which hardly anything is to be learned are left out.
 sn_status sn_key_sets_make(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *among,
                            sn_key_sets *out);
 

@@ -23,7 +23,7 @@ typedef struct maker {
   sn_arena *memory;
   const sn_examples *examples;
   const sn_keys *among;
-  int samples, step;
+  int samples, step; // of the vertices; without frames none have to be known
   uint16_t *carrier; // of every sampled vertex: the joint with the most weight
   int dims, *first;  // of the poses; of every space (a joint or a value) and behind the last
   double
@@ -59,6 +59,13 @@ static sn_affine blend_of(const maker *m, int frame, int s) {
     for (int n = 0; n < 12; n++) sum.m[n / 4][n % 4] += (double)skin->weights[at] * joint->m[n / 4][n % 4];
   }
   return sum;
+}
+
+// What is likely to be learned without frames: the same about every vertex that a joint carries.
+static double likely(const maker *m, int joint) {
+  double count = m->samples > 0 ? 0 : 1;
+  for (int s = 0; s < m->samples; s++) count += m->carrier[s] == joint;
+  return count;
 }
 
 // What the skin misses, in the rest pose: frame_count * 3 samples.
@@ -203,32 +210,38 @@ static int order_joints(const double *energy, int joint_count, int *joints) {
 
 static sn_status fill_sets(const maker *m, sn_key_sets *out) {
   int frames = m->among->count, joint_count = m->examples->skeleton.joint_count, groups = joint_count + !joint_count;
-  size_t square = (size_t)frames * (size_t)frames, numbers = (size_t)frames * (size_t)m->samples * 3;
+  bool known = m->examples->frames.frame_count > 0;
+  size_t square = (size_t)frames * (size_t)frames, numbers = known ? (size_t)frames * (size_t)m->samples * 3 : 0;
   double *misses = SN_NEW(m->ctx, m->memory, double, numbers), *work = SN_NEW(m->ctx, m->memory, double, numbers);
   double *energy = SN_NEW(m->ctx, m->memory, double, groups), *product = SN_NEW(m->ctx, m->memory, double, square);
   int *joints = SN_NEW(m->ctx, m->memory, int, groups);
   if (!misses || !work || !energy || !product || !joints) return m->ctx->error.status;
-  sn_status status = find_misses(m, misses);
+  sn_status status = known ? find_misses(m, misses) : SN_OK;
+  for (int j = 0; status == SN_OK && j < groups; j++)
+    energy[j] = known ? multiply_misses(m, misses, j, work, product) : likely(m, j);
   if (status != SN_OK) return status;
-  for (int j = 0; j < groups; j++) energy[j] = multiply_misses(m, misses, j, work, product);
   out->frame_count = frames, out->count = order_joints(energy, groups, joints);
   out->sets = SN_NEW(m->ctx, m->memory, sn_key_set, out->count);
   if (!out->sets) return m->ctx->error.status;
   for (int s = 0; s < out->count; s++) {
     out->sets[s].missed = SN_NEW(m->ctx, m->memory, double, square);
     if (!out->sets[s].missed) return m->ctx->error.status;
-    multiply_misses(m, misses, joints[s], work, out->sets[s].missed);
+    if (known) multiply_misses(m, misses, joints[s], work, out->sets[s].missed);
     for (int w = 0; w < SN_KEY_WIDTHS; w++)
       if (!(out->sets[s].kernels[w] = SN_NEW(m->ctx, m->memory, double, square))) return m->ctx->error.status;
   }
   for (int w = 0; status == SN_OK && w < SN_KEY_WIDTHS; w++)
     status = m->dims > 0 ? add_kernels(m, joints, w, out) : shape_kernel(m, w, &out->sets[0]);
+  for (int s = 0; !known && s < out->count; s++) // the kernel is what is to be expected of products
+    for (size_t n = 0; n < square; n++) out->sets[s].missed[n] = energy[joints[s]] * out->sets[s].kernels[0][n];
   return status;
 }
 
 sn_status sn_key_sets_make(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *among,
                            sn_key_sets *out) {
-  int n = examples->rest.vertex_count, step = (n + most_samples - 1) / most_samples;
+  bool known = examples->frames.frame_count > 0;
+  int n = known ? examples->rest.vertex_count : examples->skin.vertex_count;
+  int step = n > most_samples ? (n + most_samples - 1) / most_samples : 1;
   maker m = {ctx, memory, examples, among, .step = step, .samples = (n + step - 1) / step};
   *out = (sn_key_sets){0};
   sn_status status = find_carriers(&m);

@@ -160,18 +160,35 @@ static void start_curve(const sn_context *ctx, const rig_problem samples[2], con
   for (int b = 0; b < most_tried; b++) c->score[b] = c->rms[b] = INFINITY;
 }
 
-// The best score up to `most`, or more bones where that takes them to the error wished for.
-static int choose(const rig_curve *curves, int count, const rig_count *how) {
-  int best = 1, wish = 0, largest = 1;
+static double best_score(const rig_curve *curves, int count, int bones) {
   double least = INFINITY;
-  for (int b = 1; b <= how->most && b <= most_tried; b++)
-    for (int k = 0; k < count; k++) {
-      const rig_curve *c = &curves[k];
-      if (c->score[b - 1] < least) least = c->score[b - 1], best = b;
-      if (!isinf(c->rms[b - 1])) largest = b;
-      if (how->error_pct > 0 && wish == 0 && how->percent * c->rms[b - 1] <= how->error_pct) wish = b;
-    }
-  if (how->error_pct > 0 && wish == 0) wish = largest;
+  for (int k = 0; k < count; k++) least = fmin(least, curves[k].score[bones - 1]);
+  return least;
+}
+
+static double best_rms(const rig_curve *curves, int count, int bones) {
+  double least = INFINITY;
+  for (int k = 0; k < count; k++) least = fmin(least, curves[k].rms[bones - 1]);
+  return least;
+}
+
+// Where scores are about as good, chance decides which is best (a dancer with 10 or with 16): the most bones of those.
+static const double about_as_good = 0.1;
+
+// The number of bones with the best score up to `most`, or more where that takes them to the error wished for.
+static int choose(const rig_curve *curves, int count, const rig_count *how) {
+  int best = 1, wish = 0, largest = 1, most = how->most < most_tried ? how->most : most_tried;
+  double least = INFINITY, close = how->given ? 0 : about_as_good;
+  for (int b = 1; b <= most; b++) least = fmin(least, best_score(curves, count, b));
+  for (int b = 1; b <= most; b++) {
+    double rms = best_rms(curves, count, b);
+    if (isinf(rms)) continue;
+    largest = b;
+    if (best_score(curves, count, b) <= least + close) best = b;
+    if (wish == 0 && how->percent * rms <= how->error_pct) wish = b;
+  }
+  if (how->error_pct <= 0) return best;
+  if (wish == 0) wish = largest;
   return wish > best ? wish : best;
 }
 

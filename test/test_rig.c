@@ -354,6 +354,33 @@ static void inside_of_a_mesh(void **state) {
   }
 }
 
+// Two cubes, one of them inside out, above a wide floor that is seen from below: both have their inside.
+static void inside_of_a_scene(void **state) {
+  (void)state;
+  sn_context ctx = serial();
+  static const int faces[12][3] = {{0, 2, 1}, {1, 2, 3}, {4, 5, 6}, {5, 7, 6}, {0, 1, 4}, {1, 5, 4},
+                                   {2, 6, 3}, {3, 6, 7}, {0, 4, 2}, {2, 4, 6}, {1, 3, 5}, {3, 7, 5}};
+  sn_mesh scene;
+  sn_arena scratch = sn_arena_new(&ctx);
+  rig_body body;
+  assert_ok(&ctx, sn_mesh_new(&ctx, 19, 25, &scene));
+  for (int i = 0; i < 16; i++)
+    for (int c = 0; c < 3; c++)
+      scene.positions[i][c] = (float)((i >> c & 1) ? 1 : -1) + (c == 0 && i >= 8 ? 4.0f : 0.0f);
+  for (int t = 0; t < 24; t++)
+    for (int c = 0; c < 3; c++) scene.triangles[t][c] = faces[t % 12][t < 12 ? c : 2 - c] + (t < 12 ? 0 : 8);
+  for (int i = 16; i < 19; i++) {
+    scene.positions[i][0] = i == 17 ? 50 : -30, scene.positions[i][1] = i == 18 ? 50 : -30;
+    scene.positions[i][2] = -9, scene.triangles[24][i - 16] = i;
+  }
+  assert_ok(&ctx, sn_rig_mesh_body(&ctx, &scratch, &scene, &body));
+  const double first[3] = {0.2, -0.3, 0.1}, second[3] = {4.1, 0.2, 0.3}, between[3] = {2, 0, 0};
+  assert_int_equal(body.pieces, 3);
+  assert_true(sn_rig_inside(&body, first) && sn_rig_inside(&body, second) && !sn_rig_inside(&body, between));
+  sn_arena_free(&scratch);
+  sn_mesh_free(&scene);
+}
+
 static void wrong_input_is_named(void **state) {
   (void)state;
   sn_context ctx = serial();
@@ -491,6 +518,7 @@ int main(void) {
     cmocka_unit_test(locked_joints_keep_their_motion),
     cmocka_unit_test(helpers_lower_the_error),
     cmocka_unit_test(inside_of_a_mesh),
+    cmocka_unit_test(inside_of_a_scene),
     cmocka_unit_test(wrong_input_is_named),
     cmocka_unit_test(failing_allocations),
     cmocka_unit_test(rotations_by_newton),

@@ -109,6 +109,7 @@ typedef struct sn_rig_report {
   double
     joints_inside_pct; // joints with a parent that lie inside the rest mesh (winding number above 1/2), in percent
   double joint_outside_pct_diag; // the largest distance of one of the others to the surface
+  int pieces;                    // of the rest mesh that share no vertices
   int influences[9];             // vertices by number of influences
   double *frame_rms;             // frame_count
   double *vertex_rms;            // vertex_count

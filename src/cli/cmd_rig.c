@@ -377,6 +377,13 @@ static void report(cli *c, const rig_job *job, const char *path, const sn_scores
     sn_cli_say(c, "  joints inside the body: %.0f %%", r->joints_inside_pct);
     if (r->joints_inside_pct < 100) sn_cli_say(c, ", the farthest %.2g %% outside", r->joint_outside_pct_diag);
     sn_cli_say(c, "\n");
+    if (r->joints_inside_pct < 100 && r->pieces > 1) {
+      sn_cli_say(c,
+                 "  the mesh has %d separate pieces; joints between pieces that move freely have no body to lie in: "
+                 "rig such things one "
+                 "by one, or with --joints none\n",
+                 r->pieces);
+    }
   }
   sn_cli_say(c, "  vertices by influences:");
   for (int k = 1; k <= job->options.influences; k++) sn_cli_say(c, " %d: %d", k, r->influences[k]);

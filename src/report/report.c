@@ -119,6 +119,7 @@ json_t *sn_report_rig(const sn_rig_report *r, const sn_metrics *error, int influ
   json_object_set_new(out, "symmetric", json_boolean(r->symmetric));
   json_object_set_new(out, "joints_inside_pct", json_real(r->joints_inside_pct));
   json_object_set_new(out, "joint_outside_pct_diag", json_real(r->joint_outside_pct_diag));
+  json_object_set_new(out, "pieces", json_integer(r->pieces));
   json_object_set_new(out, "iterations", json_integer(r->iterations));
   json_object_set_new(out, "seconds", json_real(seconds));
   json_object_set_new(out, "frame_rms", sn_report_numbers(r->frame_rms, frame_count));

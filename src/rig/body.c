@@ -50,7 +50,7 @@ double sn_rig_winding(const rig_body *b, const double x[3]) {
       for (int t = part->first; t < part->first + part->count; t++) sum += triangle_winding(b, t, x);
     }
   }
-  return b->sign * sum;
+  return sum;
 }
 
 bool sn_rig_inside(const rig_body *b, const double x[3]) { return sn_rig_winding(b, x) > 0.5; }
@@ -167,7 +167,7 @@ void sn_rig_put_inside(const rig_body *b, double x[3]) {
   int wall[walls], count = nearest_vertices(b, x, wall);
   double best = INFINITY, found[3];
   for (int q = 0; q < count; q++) {
-    sn_vec3 inwards = sn_vec3_scale(b->normal[wall[q]], -b->sign);
+    sn_vec3 inwards = sn_vec3_scale(b->normal[wall[q]], -1);
     double deep = 0.5 * thickness(b, wall[q], inwards), middle[3], distance = 0;
     middle[0] = b->u[wall[q]][0] + deep * inwards.x, middle[1] = b->u[wall[q]][1] + deep * inwards.y;
     middle[2] = b->u[wall[q]][2] + deep * inwards.z;
@@ -188,6 +188,45 @@ static void sort_triangles(const sn_mesh *rest, const rig_problem *p, int *rank,
   for (int t = 0; t < rest->triangle_count; t++) {
     int to = start[rank[rest->triangles[t][0]]]++;
     for (int k = 0; k < 3; k++) b->triangle[to][k] = (int)rest->triangles[t][k];
+  }
+}
+
+// ---- pieces: triangles that share vertices, or others that do
+
+static int find_piece(int *piece, int i) {
+  while (piece[i] != i) i = piece[i] = piece[piece[i]];
+  return i;
+}
+
+typedef struct rig_piece {
+  double volume, size;
+  sn_vec3
+    area; // sum of area normals: nothing where the piece is closed, for all that leaves a side returns by another
+} rig_piece;
+
+// The inside of a closed piece is within it, however its triangles are turned; all open ones together are turned as most of their volume
+// is (the floor of a scene must not turn the people on it inside out).
+static void turn_outwards(rig_body *b, int triangles, int *piece, rig_piece *pieces) {
+  static const double closed = 1e-3;
+  double open = 0;
+  for (int i = 0; i < b->n; i++) piece[i] = i;
+  for (int t = 0; t < triangles; t++)
+    for (int k = 1; k < 3; k++) piece[find_piece(piece, b->triangle[t][k])] = find_piece(piece, b->triangle[t][0]);
+  for (int t = 0; t < triangles; t++) {
+    sn_vec3 a = corner(b, t, 0), e = corner(b, t, 1), g = corner(b, t, 2);
+    sn_vec3 area = sn_vec3_cross(sn_vec3_sub(e, a), sn_vec3_sub(g, a));
+    rig_piece *of = &pieces[find_piece(piece, b->triangle[t][0])];
+    b->pieces += of->size == 0;
+    of->volume += sn_vec3_dot(a, sn_vec3_cross(e, g)), of->area = sn_vec3_add(of->area, area);
+    of->size += sn_vec3_length(area) + 1e-300;
+  }
+  for (int i = 0; i < b->n; i++)
+    if (sn_vec3_length(pieces[i].area) > closed * pieces[i].size) open += pieces[i].volume, pieces[i].volume = 0;
+  for (int t = 0; t < triangles; t++) {
+    const rig_piece *of = &pieces[find_piece(piece, b->triangle[t][0])];
+    if (of->volume > 0 || (of->volume == 0 && open >= 0)) continue;
+    int other = b->triangle[t][1];
+    b->triangle[t][1] = b->triangle[t][2], b->triangle[t][2] = other;
   }
 }
 
@@ -223,7 +262,6 @@ static void add_normals(rig_body *b, int triangles) {
   for (int t = 0; t < triangles; t++) {
     sn_vec3 a = corner(b, t, 0), e = corner(b, t, 1), g = corner(b, t, 2);
     sn_vec3 area = sn_vec3_cross(sn_vec3_sub(e, a), sn_vec3_sub(g, a));
-    b->volume += sn_vec3_dot(a, sn_vec3_cross(e, g)) / 6;
     for (int k = 0; k < 3; k++) {
       sn_vec3 *normal = &b->normal[b->triangle[t][k]];
       *normal = sn_vec3_add(*normal, area);
@@ -241,16 +279,17 @@ sn_status sn_rig_body_build(sn_context *ctx, sn_arena *memory, const sn_mesh *re
   *out = (rig_body){.n = p->n, .u = (const double(*)[4])p->u};
   sn_arena scratch = sn_arena_new(ctx);
   int *rank = SN_NEW(ctx, &scratch, int, p->n), *start = SN_NEW(ctx, &scratch, int, p->n + 1);
+  rig_piece *pieces = SN_NEW(ctx, &scratch, rig_piece, p->n);
   out->triangle = sn_arena_alloc(ctx, memory, (size_t)triangles, sizeof *out->triangle);
   out->normal = SN_NEW(ctx, memory, sn_vec3, p->n);
-  bool good = rank && start && out->triangle && out->normal;
+  bool good = rank && start && pieces && out->triangle && out->normal;
   if (good) {
     sort_triangles(rest, p, rank, start, out);
+    turn_outwards(out, triangles, rank, pieces);
     out->blocks = new_blocks(ctx, memory, out, triangles, block_size, &out->block_count);
     out->parts = new_blocks(ctx, memory, out, triangles, part_size, &out->part_count);
     good = out->blocks && out->parts;
     add_normals(out, triangles);
-    out->sign = out->volume < 0 ? -1 : 1; // a mesh that is inside out has an inside all the same
   }
   sn_arena_free(&scratch);
   return good ? SN_OK : ctx->error.status;

@@ -7,11 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-// What a bone must lower the logarithm of the error by to stay. Where their number is free: 6 % for a part that moves on its own, up to 45
+// What a bone must lower the logarithm of the error by to stay. Where their number is free: 6 % for a part that moves on its own, up to 50
 // for a bone that only helps others to bend or bulge. A part is what no other bone explains nearly as well: the best of them leaves
 // `part` times the distance and more; below `soft` times it is a helper. 37 sets, of which 31 have a known number of moving parts (characters,
-// exact blends, soft arms, legs and shoulders), decided: 0.05 to 0.07, 0.4 to 0.5, 1.1 to 1.2 and 1.7 to 1.8 are about as good.
-static const double worth_part = 0.06, worth_helper = 0.45, part = 1.8, soft = 1.1;
+// exact blends, soft arms, legs and shoulders), decided: 0.05 to 0.07, 0.4 to 0.55, 1.1 to 1.2 and 1.7 to 1.8 are about as good.
+static const double worth_part = 0.06, worth_helper = 0.5, part = 1.8, soft = 1.1;
 // Where their number is given: 1 %, whatever they are.
 static const double worth_given = RIG_WORTH_GIVEN / 100;
 
@@ -172,19 +172,22 @@ static double best_rms(const rig_curve *curves, int count, int bones) {
   return least;
 }
 
-// Where scores are about as good, chance decides which is best (a dancer with 10 or with 16): the most bones of those.
+// Where scores are about as good, chance decides which is best (a dancer with 10 or with 16): the most bones of those, unless fewer
+// leave no error.
 static const double about_as_good = 0.1;
 
 // The number of bones with the best score up to `most`, or more where that takes them to the error wished for.
 static int choose(const rig_curve *curves, int count, const rig_count *how) {
   int best = 1, wish = 0, largest = 1, most = how->most < most_tried ? how->most : most_tried;
-  double least = INFINITY, close = how->given ? 0 : about_as_good;
-  for (int b = 1; b <= most; b++) least = fmin(least, best_score(curves, count, b));
+  for (int b = 1; b <= most; b++)
+    if (best_score(curves, count, b) < best_score(curves, count, best)) best = b;
+  bool close = !how->given && how->percent * best_rms(curves, count, best) > RIG_NO_ERROR;
+  double bound = best_score(curves, count, best) + (close ? about_as_good : 0);
   for (int b = 1; b <= most; b++) {
     double rms = best_rms(curves, count, b);
     if (isinf(rms)) continue;
     largest = b;
-    if (best_score(curves, count, b) <= least + close) best = b;
+    if (b > best && best_score(curves, count, b) <= bound) best = b;
     if (wish == 0 && how->percent * rms <= how->error_pct) wish = b;
   }
   if (how->error_pct <= 0) return best;

@@ -231,11 +231,11 @@ typedef struct rig_block {
 typedef struct rig_body {
   int n;
   const double (*u)[4];
-  int (*triangle)[3];
+  int (*triangle)[3];        // turned outwards
   sn_vec3 *normal;           // n, unit length
   rig_block *blocks, *parts; // every block is of several parts
   int block_count, part_count;
-  double volume, sign; // sign -1 for a mesh that is inside out
+  int pieces; // that share no vertices
 } rig_body;
 
 // The rest mesh of the whole problem p, in its units.

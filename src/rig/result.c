@@ -140,8 +140,8 @@ sn_status sn_rig_mesh_body(sn_context *ctx, sn_arena *memory, const sn_mesh *res
   return status == SN_OK ? sn_rig_body_build(ctx, memory, rest, &p, out) : status;
 }
 
-sn_status sn_rig_joints_inside(sn_context *ctx, const sn_mesh *rest, const sn_skeleton *skeleton, double *inside_pct,
-                               double *outside_pct_diag) {
+static sn_status joints_inside(sn_context *ctx, const sn_mesh *rest, const sn_skeleton *skeleton, double *inside_pct,
+                               double *outside_pct_diag, int *pieces) {
   sn_arena scratch = sn_arena_new(ctx);
   int n = rest->vertex_count, joint_count = 0, inside = 0;
   rig_body body;
@@ -160,8 +160,15 @@ sn_status sn_rig_joints_inside(sn_context *ctx, const sn_mesh *rest, const sn_sk
   }
   *inside_pct = joint_count > 0 ? 100.0 * inside / joint_count : 100;
   *outside_pct_diag = diagonal > 0 ? 100 * farthest / diagonal : 0;
+  *pieces = status == SN_OK ? body.pieces : 0;
   sn_arena_free(&scratch);
   return status;
+}
+
+sn_status sn_rig_joints_inside(sn_context *ctx, const sn_mesh *rest, const sn_skeleton *skeleton, double *inside_pct,
+                               double *outside_pct_diag) {
+  int pieces;
+  return joints_inside(ctx, rest, skeleton, inside_pct, outside_pct_diag, &pieces);
 }
 
 sn_status sn_rig_measure(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, sn_rig_result *out) {
@@ -180,8 +187,8 @@ sn_status sn_rig_measure(sn_context *ctx, const sn_mesh *rest, const sn_frames *
                    .bins = SN_NEW(ctx, &scratch, uint32_t, chunks * SN_PERCENTILE_BINS),
                    .unit = diagonal > 0 ? diagonal * diagonal : 1};
   bool good = report->frame_rms && report->vertex_rms && job.largest && job.square && job.bins;
-  sn_status status = good ? sn_rig_joints_inside(ctx, rest, &out->skeleton, &report->joints_inside_pct,
-                                                 &report->joint_outside_pct_diag)
+  sn_status status = good ? joints_inside(ctx, rest, &out->skeleton, &report->joints_inside_pct,
+                                          &report->joint_outside_pct_diag, &report->pieces)
                           : ctx->error.status;
   if (status == SN_OK) {
     sn_team_for(ctx, (int64_t)n, vertex_chunk, chunk_errors, &job);

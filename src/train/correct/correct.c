@@ -450,15 +450,30 @@ static sn_status enveloping_error(corrector *c, double squared, double *out) {
   return SN_OK;
 }
 
-// What poses left out say, and what they cannot.
+// Squared, what all vertices miss in all poses.
+static double total_miss(const sn_misses *m) {
+  double sum = 0;
+  size_t count = (size_t)m->pose_count * (size_t)m->vertex_count;
+  for (size_t k = 0; k < count; k++)
+    for (int c = 0; c < 3; c++) sum += (double)m->deltas[k][c] * m->deltas[k][c];
+  return sum;
+}
+
+// Root mean square of what is missing in a pose, in percent of the diagonal.
+static double typical_miss(const sn_misses *m) {
+  return 100 * sqrt(total_miss(m) / ((double)m->pose_count * m->vertex_count)) / m->diagonal;
+}
+
+// What poses left out say, and what they cannot; but no more than is left without corrections, which are bounded.
 static sn_status tell_expected(corrector *c, double left) {
   const sn_rt_info *info = &c->model.info;
-  double *expected = &c->report->expected, more = 0;
-  sn_status status = enveloping_error(c, left, expected);
+  double expected = 0, uncorrected = 0, more = 0;
+  sn_status status = enveloping_error(c, left, &expected);
+  if (status == SN_OK) status = enveloping_error(c, total_miss(&c->misses), &uncorrected);
   bool linear = info->blend == SN_RT_BLEND_LINEAR && info->drive == SN_RT_DRIVE_JOINTS && info->joint_count > 1 &&
                 info->palette_count == info->joint_count;
   if (status == SN_OK && linear) status = sn_expected_together(c->ctx, &c->misses, c->examples, &more);
-  *expected = sqrt(*expected * *expected + more);
+  c->report->expected = fmin(sqrt(expected * expected + more), uncorrected);
   return status;
 }
 
@@ -467,15 +482,6 @@ static const sn_skin *skin_on_joints(const corrector *c) {
   if (c->misses.joint_count == 0) return NULL;
   if (c->examples->skin.vertex_count > 0) return &c->examples->skin;
   return c->model.info.palette_count == c->model.info.joint_count ? &c->misses.skin : NULL;
-}
-
-// Root mean square of what is missing in a pose, in percent of the diagonal.
-static double typical_miss(const sn_misses *m) {
-  double sum = 0;
-  size_t count = (size_t)m->pose_count * (size_t)m->vertex_count;
-  for (size_t k = 0; k < count; k++)
-    for (int c = 0; c < 3; c++) sum += (double)m->deltas[k][c] * m->deltas[k][c];
-  return 100 * sqrt(sum / (double)count) / m->diagonal;
 }
 
 static sn_status make_fields(corrector *c, sn_corrections *out) {

@@ -680,7 +680,8 @@ static SN_RT_INLINE int loop_of(const sn_rt_group *g, int any) {
 static SN_RT_INLINE void linear_groups(const sn_rt_job *job, uint32_t bits, int normals, int corrected) {
   for (uint32_t index = job->first_group; index < job->last_group; index++) {
     const sn_rt_group *g = job->skin.groups + index;
-    switch (loop_of(g, corrected && bits != SN_RT_PACKED_BITS)) { // corrections in floats hide what knowing it saves
+    switch (
+      loop_of(g, corrected && normals && bits != SN_RT_PACKED_BITS)) { // both in floats hide what knowing it saves
     case 0: // four influences as a constant: the loops over them unroll
       if (g->influences == 4 && !corrected) {
         linear_blocks(job, g, bits, normals, 1, 4, corrected);

@@ -75,6 +75,7 @@ static SN_RT_INLINE vf vf_flip(vf a, uint32_t sign) {
 
 static SN_RT_INLINE vf vf_min(vf a, vf b) { return vminq_f32(a, b); }
 static SN_RT_INLINE vf vf_abs(vf a) { return vabsq_f32(a); }
+static SN_RT_INLINE int vf_all_within(vf a, vf b) { return vminvq_u32(vcleq_f32(a, b)) != 0; }
 static SN_RT_INLINE vf vf_flip_by(vf t, vf a) {
   uint32x4_t sign = vandq_u32(vreinterpretq_u32_f32(a), vdupq_n_u32(0x80000000u));
   return vreinterpretq_f32_u32(veorq_u32(vreinterpretq_u32_f32(t), sign));

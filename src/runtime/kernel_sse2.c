@@ -85,6 +85,7 @@ static SN_RT_INLINE vf vf_flip(vf a, uint32_t sign) {
 
 static SN_RT_INLINE vf vf_min(vf a, vf b) { return _mm_min_ps(a, b); }
 static SN_RT_INLINE vf vf_abs(vf a) { return _mm_andnot_ps(_mm_set1_ps(-0.0f), a); }
+static SN_RT_INLINE int vf_all_within(vf a, vf b) { return _mm_movemask_ps(_mm_cmple_ps(a, b)) == 0xf; }
 static SN_RT_INLINE vf vf_flip_by(vf t, vf a) { return _mm_xor_ps(t, _mm_and_ps(a, _mm_set1_ps(-0.0f))); }
 
 static SN_RT_INLINE void vf_load_uv(const uint8_t *p, vf *u, vf *v) {

@@ -15,6 +15,7 @@
 //     vf_flip(a, sign)                      a with the sign of all lanes flipped where `sign` is 0x80000000
 //     vf_flip_by(t, a)                      t with its sign flipped where a is negative
 //     vf_min vf_abs
+//     vf_all_within(a, b)                   whether a <= b in all lanes
 //     vf_transpose(rows, stride, out)       `width` rows of `width` floats, `stride` floats apart, into columns
 //     vf_scatter(x, y, z, base, lanes, stride)  x y z of lane l to base + lanes[l] * stride
 //     vf_scatter4(x, y, z, w, base, lanes, stride)  the same with a fourth number
@@ -371,11 +372,14 @@ static SN_RT_INLINE vf3 add_units(vf3 sum, vf3 units, vf scales, float range, fl
     sum, (vf3){vf_fma(units.x, times, less_by), vf_fma(units.y, times, less_by), vf_fma(units.z, times, less_by)});
 }
 
-// sn_rt_limit, without its branch: the length is min(length, a) + ..., a the free part of the limit.
+// sn_rt_limit of `width` lanes: the length is min(length, a) + ..., a the free part of the limit. Where all lanes are well within it, nothing has to wait
+// for the root and the division; `surely` keeps their rounding from making a difference.
 static SN_RT_INLINE vf3 limited(vf3 d, vf limit) {
+  const float surely = 0.999f;
   vf squared = vf_max(vf_fma(d.x, d.x, vf_fma(d.y, d.y, vf_mul(d.z, d.z))), vf_set(1e-37f));
-  vf inverse = vf_rsqrt(squared), length = vf_mul(squared, inverse),
-     free_part = vf_mul(vf_set(SN_RT_FREE_PART), limit);
+  vf free_part = vf_mul(vf_set(SN_RT_FREE_PART), limit);
+  if (vf_all_within(squared, vf_mul(vf_mul(free_part, free_part), vf_set(surely)))) return d;
+  vf inverse = vf_rsqrt(squared), length = vf_mul(squared, inverse);
   vf room = vf_sub(limit, free_part), beyond = vf_max(vf_sub(length, free_part), vf_set(0));
   vf cut = vf_sub(beyond, vf_div(vf_mul(room, beyond), vf_add(room, beyond)));
   return scale(vf_sub(vf_set(1), vf_mul(cut, inverse)), d);

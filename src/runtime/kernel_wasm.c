@@ -78,6 +78,7 @@ static SN_RT_INLINE vf vf_flip(vf a, uint32_t sign) { return wasm_v128_xor(a, wa
 
 static SN_RT_INLINE vf vf_min(vf a, vf b) { return wasm_f32x4_pmin(a, b); }
 static SN_RT_INLINE vf vf_abs(vf a) { return wasm_f32x4_abs(a); }
+static SN_RT_INLINE int vf_all_within(vf a, vf b) { return wasm_i32x4_all_true(wasm_f32x4_le(a, b)); }
 static SN_RT_INLINE vf vf_flip_by(vf t, vf a) { return wasm_v128_xor(t, wasm_v128_and(a, wasm_f32x4_splat(-0.0f))); }
 
 static SN_RT_INLINE void vf_load_uv(const uint8_t *p, vf *u, vf *v) {

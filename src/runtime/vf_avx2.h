@@ -87,6 +87,9 @@ static SN_RT_INLINE vf vf_flip(vf a, uint32_t sign) {
 }
 
 static SN_RT_INLINE vf vf_min(vf a, vf b) { return _mm256_min_ps(a, b); }
+static SN_RT_INLINE int vf_all_within(vf a, vf b) {
+  return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_LE_OQ)) == 0xff;
+}
 static SN_RT_INLINE vf vf_abs(vf a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
 static SN_RT_INLINE vf vf_flip_by(vf t, vf a) { return _mm256_xor_ps(t, _mm256_and_ps(a, _mm256_set1_ps(-0.0f))); }
 

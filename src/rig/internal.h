@@ -284,6 +284,10 @@ void sn_rig_tree_copy(const rig_tree *from, rig_tree *to);
 // overlap, and the root whose motion alone explains the mesh best. Needs m->pair.
 sn_status sn_rig_tree_build(sn_context *ctx, const rig_model *m, rig_tree *tree);
 
+// A root of few vertices, which nobody would choose, hands over to the bone nearest to the middle of the body that has more. The motion
+// stays what it is. Needs m->pair.
+void sn_rig_tree_settle_root(const rig_model *m, rig_tree *tree);
+
 // For moves of a single bone, after which the others stay joined as they are. Need m->pair, and the last two the bones of before
 // (remove) or after (add) the change: bone j has gone elsewhere, the last bone is new, bone j will be taken out.
 void sn_rig_tree_rehang(const rig_model *m, rig_tree *tree, int j);

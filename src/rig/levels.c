@@ -452,6 +452,7 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, 
   if (status == SN_OK) status = prune(ctx, m, &way, (large ? 1 : 1.5) * RIG_THINNEST, 3, rounds);
   if (status == SN_OK && plan->smooth_auto) status = mend_tears(ctx, m, &way, plan->smooth, rounds);
   if (status == SN_OK && plan->tree) status = pull_inside(ctx, m, &way, 24, dearest_inside, rounds);
+  if (status == SN_OK && plan->tree) sn_rig_tree_settle_root(m, tree);
   if (status != SN_OK || !plan->smooth_auto || large) return status;
   status = sn_rig_thin(ctx, plan->rest, m, plan->smooth);
   if (status == SN_OK) status = remove_slivers(ctx, m, &way, RIG_THINNEST);

@@ -181,6 +181,15 @@ static double alone(const rig_model *m, int j) {
   return error;
 }
 
+// Of the body's box.
+static void body_middle(const rig_problem *p, double middle[3]) {
+  for (int c = 0; c < 3; c++) {
+    double low = INFINITY, high = -INFINITY;
+    for (int i = 0; i < p->n; i++) low = fmin(low, p->u[i][c]), high = fmax(high, p->u[i][c]);
+    middle[c] = (low + high) / 2;
+  }
+}
+
 // Squared distance of bone j's vertices to the middle of the body's box.
 static double from_middle(const rig_model *m, int j, const double middle[3]) {
   double s[4][4], square = 0;
@@ -193,13 +202,9 @@ static double from_middle(const rig_model *m, int j, const double middle[3]) {
 // Of the bones whose motion alone explains the mesh nearly as well as the best one's does, the one in the middle of the body.
 static int choose_root(const rig_model *m) {
   static const double nearly = 0.25; // of the way from the best to the mean
-  double mean = 0, low[3], high[3], middle[3], best = INFINITY, least = INFINITY;
+  double mean = 0, middle[3], best = INFINITY, least = INFINITY;
   int root = 0;
-  for (int c = 0; c < 3; c++) {
-    low[c] = INFINITY, high[c] = -INFINITY;
-    for (int i = 0; i < m->p->n; i++) low[c] = fmin(low[c], m->p->u[i][c]), high[c] = fmax(high[c], m->p->u[i][c]);
-    middle[c] = (low[c] + high[c]) / 2;
-  }
+  body_middle(m->p, middle);
   for (int j = 0; j < m->bones; j++) best = fmin(best, alone(m, j)), mean += alone(m, j) / m->bones;
   double bound = best + nearly * (mean - best), fit = INFINITY;
   for (int j = 0; j < m->bones; j++)
@@ -296,6 +301,37 @@ static void hang(const rig_model *m, rig_tree *tree, int j) {
   }
   place_joint(m, tree, j);
   sort_tree(tree);
+}
+
+// Makes `root` the root; joints between two bones stay where they are.
+static void turn_tree(rig_tree *tree, int root) {
+  double joint[3];
+  memcpy(joint, tree->joint[root], sizeof joint);
+  for (int below = root, above = tree->parent[root]; above >= 0;) {
+    int next = tree->parent[above];
+    double own[3];
+    memcpy(own, tree->joint[above], sizeof own), memcpy(tree->joint[above], joint, sizeof joint);
+    memcpy(joint, own, sizeof joint);
+    tree->parent[above] = below, below = above, above = next;
+  }
+  tree->parent[root] = -1, tree->root = root;
+  sort_tree(tree);
+}
+
+void sn_rig_tree_settle_root(const rig_model *m, rig_tree *tree) {
+  static const double thin = 0.5; // of the mean share of all bones
+  double mean = 0, middle[3], least = INFINITY;
+  int heir = -1;
+  body_middle(m->p, middle);
+  for (int j = 0; j < tree->bones; j++) mean += sn_rig_share(m, j) / tree->bones;
+  if (sn_rig_share(m, tree->root) >= thin * mean) return;
+  for (int j = 0; j < tree->bones; j++) {
+    double away = from_middle(m, j, middle);
+    if (sn_rig_share(m, j) >= thin * mean && away < least) least = away, heir = j;
+  }
+  if (heir < 0) return;
+  turn_tree(tree, heir);
+  place_joint(m, tree, heir);
 }
 
 void sn_rig_tree_rehang(const rig_model *m, rig_tree *tree, int j) {

@@ -12,22 +12,22 @@ typedef struct bench {
 } bench;
 
 // A tube that bends like its true bones, but for `noise`: no weights are exact then, and a fourth influence always helps a little.
-static bench make_bench(sn_context *ctx, int bones, double noise) {
+static void make_bench(sn_context *ctx, int bones, double noise, bench *b) {
   enum { frames = 6, limit = 4 };
-  bench b = {.memory = sn_arena_new(ctx), .t = make_tube(ctx, bones, frames, 5)};
+  *b = (bench){.memory = sn_arena_new(ctx), .t = make_tube(ctx, bones, frames, 5)};
   int order[frames];
   sn_random rng = sn_random_new(3);
   for (int f = 0; f < frames; f++) {
     order[f] = f;
-    for (int i = 0; i < b.t.rest.vertex_count; i++) {
-      float *x = sn_frame_mutable(&b.t.frames, f)[i];
+    for (int i = 0; i < b->t.rest.vertex_count; i++) {
+      float *x = sn_frame_mutable(&b->t.frames, f)[i];
       sn_vec3_store(sn_vec3_mad(sn_vec3_from(x), random_vec3(&rng), noise), x);
     }
   }
-  assert_ok(ctx, sn_rig_problem_build(ctx, &b.memory, &b.t.rest, &b.t.frames, NULL, order, frames, &b.units, &b.p));
-  assert_ok(ctx, sn_rig_model_new(ctx, &b.memory, &b.p, bones, limit, &b.m));
-  assert_ok(ctx, sn_rig_smooth_build(ctx, &b.memory, &b.t.rest, &b.p, 1, &b.smooth));
-  return b;
+  assert_ok(ctx,
+            sn_rig_problem_build(ctx, &b->memory, &b->t.rest, &b->t.frames, NULL, order, frames, &b->units, &b->p));
+  assert_ok(ctx, sn_rig_model_new(ctx, &b->memory, &b->p, bones, limit, &b->m));
+  assert_ok(ctx, sn_rig_smooth_build(ctx, &b->memory, &b->t.rest, &b->p, 1, &b->smooth));
 }
 
 static void solve_bench(sn_context *ctx, bench *b) {
@@ -76,7 +76,8 @@ static double bending(const bench *b) {
 static void influences_have_a_price(void **state) {
   (void)state;
   sn_context ctx = serial();
-  bench b = make_bench(&ctx, 5, 0.02);
+  bench b;
+  make_bench(&ctx, 5, 0.02, &b);
   solve_bench(&ctx, &b);
   double error = b.m.error, influences = mean_influences(&b.m), bent = bending(&b);
   assert_ok(&ctx, sn_rig_thin(&ctx, &b.t.rest, &b.m, &b.smooth));
@@ -93,7 +94,8 @@ static void influences_have_a_price(void **state) {
 static void exact_weights_stay(void **state) {
   (void)state;
   sn_context ctx = serial();
-  bench b = make_bench(&ctx, 4, 0);
+  bench b;
+  make_bench(&ctx, 4, 0, &b);
   solve_bench(&ctx, &b);
   assert_ok(&ctx, sn_rig_thin(&ctx, &b.t.rest, &b.m, &b.smooth));
   assert_below(sqrt(b.m.error / b.p.n / b.p.f), 1e-5);
@@ -110,7 +112,8 @@ static void exact_weights_stay(void **state) {
 static void thin_links_are_no_slivers(void **state) {
   (void)state;
   sn_context ctx = serial();
-  bench b = make_bench(&ctx, 3, 0);
+  bench b;
+  make_bench(&ctx, 3, 0, &b);
   rig_tree tree;
   assert_ok(&ctx, sn_rig_tree_new(&ctx, &b.memory, 3, &tree));
   solve_bench(&ctx, &b);

@@ -11,6 +11,8 @@ typedef struct sn_rotreg_lessons {
   sn_examples examples; // with `count` frames more, the last ones
   sn_keys keys;         // those of the training, then the lessons
   sn_torque_loads loads;
+  bool exact;     // the frames are the skin's own: what is learned is asked about lessons, too
+  bool stretched; // and much of it follows joints that are no near relatives
   sn_arena memory;
 } sn_rotreg_lessons;
 

@@ -365,8 +365,11 @@ export class Panel {
   }
 
   stats() {
-    const { viewer } = this, { chosen } = viewer, now = performance.now();
-    if (this.statsAt && now - this.statsAt < 200) return;
+    const { viewer } = this, { chosen } = viewer, now = performance.now(), early = 200 - (now - (this.statsAt ?? -Infinity));
+    if (early > 0) { // the last frame before the view rests is told, too
+      this.statsLater ??= setTimeout(() => { this.statsLater = undefined, this.stats(); }, early);
+      return;
+    }
     this.statsAt = now;
     const where = chosen ? `skinned in ${chosen.figure?.skinned ?? 'WebAssembly'}${viewer.stage.blind ? '' : `, drawn in ${viewer.gpu ? 'WebGPU' : 'WebGL 2'}`}` : '';
     const spent = 1000 * mean(viewer.evaluateTimes); // a browser's clock may have steps of 100 µs

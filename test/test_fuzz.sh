@@ -3,7 +3,7 @@
 # test/fuzz/corpus/<target>/, and what Sinew itself writes where it has been built. The same random seed each time.
 set -uo pipefail
 source_folder=${SINEW_SOURCE:-$(cd "$(dirname "$0")/.." && pwd)}
-seconds=${SINEW_FUZZ_SECONDS:-2}
+seconds=${SINEW_FUZZ_SECONDS:-1}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -117,12 +117,10 @@ static void test_another_clip(void **state) {
     clips[k] = athlete(&ctx, motions[k]);
     skin_frames(&ctx, &clips[k], "dqs:weights=given");
   }
-  for (int k = 0; k < 2; k++) {
-    double given = error_on(&ctx, &clips[k], "lbs:weights=given", &clips[1 - k]),
-           rotreg = error_on(&ctx, &clips[k], "rotreg:bones=40", &clips[1 - k]);
-    print_message("%s: rotreg %.3f of the given skin\n", k ? "mixed on own" : "own on mixed", rotreg / given);
-    assert_below(rotreg, 0.9 * given);
-  }
+  double given = error_on(&ctx, &clips[0], "lbs:weights=given", &clips[1]),
+         rotreg = error_on(&ctx, &clips[0], "rotreg:bones=40", &clips[1]);
+  print_message("rotreg %.3f of the given skin\n", rotreg / given);
+  assert_below(rotreg, 0.9 * given);
   sn_examples_free(&clips[0]), sn_examples_free(&clips[1]);
 }
 

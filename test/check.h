@@ -38,6 +38,13 @@
     if (!(fabs(a_ - b_) <= t_)) fail_msg("%s = %.17g, %s = %.17g: differ by more than %g", #a, a_, #b, b_, t_);      \
   } while (0)
 
+// Tests of figures alone are slow under sanitizers, which other tests of the same code run under.
+#ifdef __SANITIZE_ADDRESS__
+#define figures_only() skip()
+#else
+#define figures_only() (void)0
+#endif
+
 #define assert_below(a, b)                                                                                           \
   do {                                                                                                               \
     double a_ = (a), b_ = (b);                                                                                       \

@@ -266,6 +266,7 @@ static void section_areas(const sn_examples *e, const float (*p)[3], double area
 // Kim 2010, figure 6: four training frames, the upper control point goes on beyond the last of them.
 static void test_cylinder(void **state) {
   (void)state;
+  figures_only();
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "cylinder", 50, 2000);
   const char *const specs[] = {"affine:bones=50", "affine:bones=50,stretch=0", "affine:bones=50,stretch=0,poisson=0"};
@@ -508,6 +509,7 @@ static double neighbour_variation(sn_context *ctx, const sn_examples *e, const t
 // bones with the Poisson step as published.
 static void test_arm_and_leg(void **state) {
   (void)state;
+  figures_only();
   sn_context ctx = sn_context_default();
   const struct {
     const char *set, *keys;

@@ -110,6 +110,7 @@ static double error_on(sn_context *ctx, const sn_examples *e, const char *spec, 
 // A character played by dual quaternions: on another clip no worse than its skin blended linearly, and better where its clip tells something.
 static void test_another_clip(void **state) {
   (void)state;
+  figures_only();
   sn_context ctx = sn_context_default();
   static const sn_gen_motion motions[] = {SN_MOTION_OWN, SN_MOTION_MIXED};
   sn_examples clips[2];

@@ -478,6 +478,7 @@ static void test_rigid_motion_moves_the_result(void **state) {
 // with their square, quadratic functions are better than linear ones.
 static void test_against_rotreg(void **state) {
   (void)state;
+  figures_only();
   sn_context ctx = sn_context_default();
   const char *sets[] = {"arm", "leg"};
   for (int s = 0; s < 2; s++) {

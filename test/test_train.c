@@ -97,6 +97,7 @@ static void the_given_skin_is_a_prior(void **state) {
 // others lose a tenth.
 static void the_blend_is_not_blamed_on_the_weights(void **state) {
   (void)state;
+  figures_only();
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx, "athlete", 60, 2000);
   static const struct {

@@ -30,8 +30,7 @@ static const double told = 0.3, still_beside = 0.25;
 static const double turned_part = 0.4, reach = 2, most_turn = SN_PI / 3, least_part = 0.4;
 
 // The skin of three.js's farm animals, whose feet are pulled from the root by inverse kinematics: 9 to 15 % of the vertices follow a leg and a foot
-// with a tenth or more each; of other characters whose frames
-// are their skin's at most 2.5 %.
+// with a tenth or more each; of other characters whose frames are their skin's at most 2.5 %.
 static const float clear_weight = 0.1F;
 static const double much = 0.05;
 enum { relatives = 3 };

@@ -11,9 +11,9 @@ typedef struct sn_rt_driver {
   uint64_t (*scratch)(const sn_rt_model *model); // bytes of memory for itself
   uint64_t (*work)(const sn_rt_model *model);    // floating-point operations
   // The palette, four columns of four floats each; the joints' matrices are there already. `space`: `scratch` bytes,
-  // 64-byte aligned. Returns 0 where it is what it was.
-  int (*run)(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping, void *space,
-             float *palette);
+  // 64-byte aligned.
+  void (*run)(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping, void *space,
+              float *palette);
 } sn_rt_driver;
 
 extern const sn_rt_driver sn_rt_driver_joints, sn_rt_driver_rotreg, sn_rt_driver_torque, sn_rt_driver_controls;

@@ -250,8 +250,8 @@ static void kernel_vector(const sn_rt_model *model, const float (*controls)[3], 
   xi[head->frames] = 1;
 }
 
-static int run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping, void *space,
-               float *palette) {
+static void run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping, void *space,
+                float *palette) {
   (void)keeping;
   const float(*controls)[3] = input->controls;
   const sn_rt_control *head = head_of(model);
@@ -274,7 +274,6 @@ static int run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_k
   for (uint32_t b = 0; b < bones; b++) {
     sn_rt_store_bone((const float(*)[4])w.columns + 3 * (size_t)b, w.places[b], centres[b], palette + 16 * (size_t)b);
   }
-  return 1;
 }
 
 static uint64_t work(const sn_rt_model *model) {

@@ -42,15 +42,15 @@ static uint64_t work(const sn_rt_model *model) {
   return is_still(model) ? 0 : 150 * (uint64_t)extra_count(model);
 } // about
 
-static int run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping, void *space,
-               float *palette) {
+static void run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping, void *space,
+                float *palette) {
   const sn_rt_extra *extra = model->sections[SN_SECTION_DRIVE_EXTRA];
   (void)input, (void)space;
   int moved = keeping->moved == NULL;
   for (uint32_t j = 0; !moved && j < model->info.joint_count; j++) moved = keeping->moved[j];
-  if (!moved) return 0;
+  if (!moved) return;
   for (int n = 0; is_still(model) && n < 16; n++) palette[n] = n == 0 || n == 5 || n == 10;
-  if (is_still(model)) return 1;
+  if (is_still(model)) return;
   for (uint32_t e = 0; e < extra_count(model); e++) {
     float *out = palette + 16 * (size_t)(model->info.joint_count + e);
     const float *parent = palette + 16 * extra[e].parent, *child = palette + 16 * extra[e].child;
@@ -59,7 +59,6 @@ static int run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_k
     else
       sn_rt_scaling_joint(extra + e, parent, child, palette + 16 * extra[e].base, out);
   }
-  return 1;
 }
 
 const sn_rt_driver sn_rt_driver_joints = {check, scratch, work, run};

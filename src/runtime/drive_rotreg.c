@@ -119,8 +119,8 @@ static void mark_joints(const sn_rt_model *model, const uint8_t *moved, uint8_t 
 
 // ---- the palette ---------------------------------------------------------------------------------------------------------
 
-int sn_rt_rotreg_run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping,
-                     sn_rt_rotreg_job *job) {
+void sn_rt_rotreg_run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping,
+                      sn_rt_rotreg_job *job) {
   const float *centre = model->sections[SN_SECTION_DRIVE_CENTRE];
   uint32_t blocks = sn_rt_rotreg_blocks(job->bone_count), eights = blocks + sn_rt_blocks_of(job->joint_count);
   double there[3] = {0, 0, 0};
@@ -129,7 +129,7 @@ int sn_rt_rotreg_run(const sn_rt_model *model, const sn_rt_input *input, const s
     uint8_t *stale = sn_rt_rotreg_stale(job), any = 0;
     mark_joints(model, keeping->moved, stale + blocks);
     for (uint32_t n = 0; n < eights; n++) any |= stale[n];
-    if (!any) return 0;
+    if (!any) return;
     job->stale = stale;
   }
   if (centre) sn_rt_image(joints, centre, there);
@@ -138,16 +138,15 @@ int sn_rt_rotreg_run(const sn_rt_model *model, const sn_rt_input *input, const s
   for (size_t b = 0; centre && b < job->bone_count; b++) sn_rt_bring_back(centre, there, bones + 16 * b);
   for (size_t j = 0; centre && j < job->joint_count; j++)
     for (size_t r = 0; r < 3; r++) joints[16 * j + 12 + r] = input->joints[j][4 * r + 3];
-  return 1;
 }
 
-static int run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping, void *space,
-               float *palette) {
+static void run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping, void *space,
+                float *palette) {
   sn_rt_rotreg_job job = sn_rt_rotreg_prepare(model, keeping, space, palette);
   job.blocks = model->sections[SN_SECTION_DRIVE_KEYS];
   for (uint32_t b = 0; keeping->moved && b < sn_rt_rotreg_blocks(job.bone_count); b++)
     sn_rt_rotreg_stale(&job)[b] = (uint8_t)sn_rt_rotreg_block_turned(job.blocks + b, job.turned);
-  return sn_rt_rotreg_run(model, input, keeping, &job);
+  sn_rt_rotreg_run(model, input, keeping, &job);
 }
 
 // ---- checks ------------------------------------------------------------------------------------------------------------

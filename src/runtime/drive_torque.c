@@ -37,14 +37,14 @@ static int pair_changed(const sn_rt_torque_block *pair, const uint8_t *turned) {
   return any;
 }
 
-static int run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping, void *space,
-               float *palette) {
+static void run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping, void *space,
+                float *palette) {
   sn_rt_rotreg_job job = sn_rt_rotreg_prepare(model, keeping, space, palette);
   make_blends(model, input->torques, keeping->moved != NULL, job.blends, job.turned);
   job.pairs = model->sections[SN_SECTION_DRIVE_PAIRS];
   for (uint32_t b = 0; keeping->moved && b < sn_rt_rotreg_blocks(job.bone_count); b++)
     sn_rt_rotreg_stale(&job)[b] = (uint8_t)pair_changed(job.pairs + b, job.turned);
-  return sn_rt_rotreg_run(model, input, keeping, &job);
+  sn_rt_rotreg_run(model, input, keeping, &job);
 }
 
 static uint64_t work(const sn_rt_model *model) { return sn_rt_rotreg_work(model, 2); }

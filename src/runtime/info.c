@@ -60,12 +60,10 @@ const void *sn_rt_find_section(const sn_rt_model *model, const char *name, uint6
 
 // ---- scratch memory: 64 bytes of flags, then the arrays of sn_rt_scratch ---------------------------------------------
 
-enum { matrix = 16, wide_matrix = 16 * SN_RT_LANES, dualquat = 8, wide_dualquat = 8 * SN_RT_LANES }; // floats
+enum { matrix = 16, dualquat = 8 }; // floats
 
 static size_t entry_bytes(const sn_rt_model *model) {
-  size_t floats = matrix + wide_matrix;
-  if (model->info.blend != SN_RT_BLEND_LINEAR) floats += floats + dualquat + wide_dualquat;
-  return floats * sizeof(float);
+  return sizeof(float) * (model->info.blend == SN_RT_BLEND_LINEAR ? matrix : 2 * matrix + dualquat);
 }
 
 static uint64_t padded(uint64_t floats) { return (floats + 15) / 16 * 16; }
@@ -113,15 +111,12 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
   sn_rt_scratch s = {.flags = (uint32_t *)(void *)at,
                      .path = (uint32_t *)(void *)at + 1,
                      .stamp = (uint32_t *)(void *)at + 2,
-                     .wide_matrices = (float *)(void *)(at + SN_RT_ALIGNMENT)};
-  s.matrices = s.wide_matrices + wide_matrix * count;
+                     .matrices = (float *)(void *)(at + SN_RT_ALIGNMENT)};
   if (model->info.blend != SN_RT_BLEND_LINEAR) {
-    s.wide_stretches = s.matrices + matrix * count;
-    s.wide_dualquats = s.wide_stretches + wide_matrix * count;
-    s.stretches = s.wide_dualquats + wide_dualquat * count;
+    s.stretches = s.matrices + matrix * count;
     s.dualquats = s.stretches + matrix * count;
   }
-  float *drive = s.wide_matrices + padded(count * entry_bytes(model) / sizeof(float));
+  float *drive = s.matrices + padded(count * entry_bytes(model) / sizeof(float));
   s.drive = drive;
   s.turns = drive + padded(drive_floats(model));
   s.values = s.turns + padded(turn_count(model));

@@ -23,17 +23,13 @@ int sn_rt_same_text(const char *a, const char *b);
 // ---- scratch memory -------------------------------------------------------------------------------------------------
 
 // What sn_rt_palette leaves behind. The arrays lie in the caller's scratch memory, each 64-byte aligned.
-// Palette entries come twice: as they are, for vertices with joints of their own, and `wide`: every float in eight lanes
-// and times the unit of the weights, for blocks that share their joints.
 typedef struct sn_rt_scratch {
-  float *matrices;                       // [palette][16]: four columns of four
-  float *dualquats;                      // [palette][8]: real x y z w, dual x y z w
-  float *stretches;                      // [palette][16]: like matrices, the part that is no rigid motion
-  float *wide_matrices, *wide_stretches; // [palette][16][8]
-  float *wide_dualquats;                 // [palette][8][8]
-  uint32_t *flags;                       // SN_RT_RIGID, SN_RT_SIGNED
-  uint32_t *path;                        // sn_rt_path that made the palette: wide entries differ between them
-  uint32_t *stamp;                       // of the model, where all of this can be continued from; else 0
+  float *matrices;  // [palette][16]: four columns of four
+  float *dualquats; // [palette][8]: real x y z w, dual x y z w
+  float *stretches; // [palette][16]: like matrices, the part that is no rigid motion
+  uint32_t *flags;  // SN_RT_RIGID, SN_RT_SIGNED
+  uint32_t *path;   // sn_rt_path that made the palette
+  uint32_t *stamp;  // of the model, where all of this can be continued from; else 0
   float
     *turns; // [joint][8]: signed quaternion of the joint, then its pose vector (joint.reference only); then values
   float *values;           // of the correcting bases
@@ -72,6 +68,7 @@ typedef struct sn_rt_job {
   sn_rt_correcting correct;
   char *positions, *normals; // of the chunk's first vertex; normals may be NULL
   size_t position_stride, normal_stride;
+  int rows; // vertices are numbered by the blocks
   // Of the kernel `tangents`, which reads the normals and does not know positions.
   char *tangents;
   size_t tangent_stride;
@@ -132,8 +129,6 @@ void sn_rt_rotreg_scalar(const sn_rt_rotreg_job *job);
 
 typedef struct sn_rt_kernels {
   sn_rt_kernel linear, dualquat, stretched, centres, stretched_centres;
-  // Makes the wide entries of the scratch memory: `count` floats, each times `unit` and in eight lanes.
-  void (*widen)(const float *values, uint32_t count, float unit, float *out);
   sn_rt_rotreg_kernel rotreg;
   void (*shade)(const sn_rt_shade_job *job);
   sn_rt_kernel tangents;

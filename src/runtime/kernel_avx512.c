@@ -22,7 +22,7 @@
 #include "runtime/tangent_template.h"
 
 const sn_rt_kernels sn_rt_avx512_kernels = {linear, dualquat, stretched, centres, stretched_centres,
-                                            widen,  rotreg,   shade,     tangents};
+                                            rotreg, shade,    tangents};
 
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -7,7 +7,7 @@
 #include <string.h>
 
 typedef float32x4_t vf;
-enum { width = 4, few_registers = 0, broadcasts = 0 };
+enum { width = 4, few_registers = 0 };
 
 static SN_RT_INLINE vf vf_load(const float *p) { return vld1q_f32(p); }
 static SN_RT_INLINE void vf_store(float *p, vf a) { vst1q_f32(p, a); }
@@ -121,6 +121,11 @@ static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint
   vst3_f32((float *)(void *)(base + 12 * (size_t)lanes[2]), high);
 }
 
+static SN_RT_INLINE void vf_store_row(vf x, vf y, vf z, float *at) {
+  float32x4x3_t xyz = {{x, y, z}};
+  vst3q_f32(at, xyz);
+}
+
 static SN_RT_INLINE void vf_load_xyz(const float *p, vf *x, vf *y, vf *z) {
   float32x4x3_t xyz = vld3q_f32(p);
   *x = xyz.val[0], *y = xyz.val[1], *z = xyz.val[2];
@@ -148,11 +153,18 @@ static SN_RT_INLINE void vf_gather_rows(const char *const at[4], vf out[4]) {
   out[3] = vreinterpretq_f32_f64(vzip2q_f64(high[0], high[1]));
 }
 
+// Four columns.
+static SN_RT_INLINE void vf_put_moved(const vf m[4], const float *place, char *at) {
+  vf moved = vf_fma(m[2], vf_set(place[2]), vf_fma(m[1], vf_set(place[1]), vf_fma(m[0], vf_set(place[0]), m[3])));
+  vst1_f32((float *)(void *)at, vget_low_f32(moved));
+  vst1q_lane_f32((float *)(void *)at + 2, moved, 2);
+}
+
 #include "runtime/kernel_template.h"
 #include "runtime/rotreg_template.h"
 #include "runtime/shade_template.h"
 #include "runtime/tangent_template.h"
 
 const sn_rt_kernels sn_rt_neon_kernels = {linear, dualquat, stretched, centres, stretched_centres,
-                                          widen,  rotreg,   shade,     tangents};
+                                          rotreg, shade,    tangents};
 #endif

@@ -251,10 +251,5 @@ static void shade(const sn_rt_shade_job *job) {
     }
 }
 
-// The scalar kernels read the palette as it is.
-static void widen(const float *values, uint32_t count, float unit, float *out) {
-  (void)values, (void)count, (void)unit, (void)out;
-}
-
 const sn_rt_kernels sn_rt_scalar_kernels = {
-  linear, dualquat, stretched, centres, stretched_centres, widen, sn_rt_rotreg_scalar, shade, tangents};
+  linear, dualquat, stretched, centres, stretched_centres, sn_rt_rotreg_scalar, shade, tangents};

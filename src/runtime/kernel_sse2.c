@@ -10,7 +10,7 @@
 #include <string.h>
 
 typedef __m128 vf;
-enum { width = 4, few_registers = 0, broadcasts = 0 };
+enum { width = 4, few_registers = 0 };
 
 static SN_RT_INLINE vf vf_load(const float *p) { return _mm_loadu_ps(p); }
 static SN_RT_INLINE void vf_store(float *p, vf a) { _mm_storeu_ps(p, a); }
@@ -132,6 +132,12 @@ static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint
   _mm_storeh_pi((__m64 *)(void *)q, middle), _mm_storeu_ps(q + 2, _mm_shuffle_ps(zx, yz, 0xdd));
 }
 
+static SN_RT_INLINE void vf_store_row(vf x, vf y, vf z, float *at) {
+  vf xy = _mm_shuffle_ps(x, y, 0x88), yz = _mm_shuffle_ps(y, z, 0xdd), zx = _mm_shuffle_ps(z, x, 0xd8);
+  vf_store(at, _mm_shuffle_ps(xy, zx, 0x88)), vf_store(at + 4, _mm_shuffle_ps(yz, xy, 0xd8));
+  vf_store(at + 8, _mm_shuffle_ps(zx, yz, 0xdd));
+}
+
 static SN_RT_INLINE void vf_load_xyz(const float *p, vf *x, vf *y, vf *z) {
   vf a = _mm_loadu_ps(p), b = _mm_loadu_ps(p + 4), c = _mm_loadu_ps(p + 8);
   vf xy = _mm_shuffle_ps(b, c, 0x9e), yz = _mm_shuffle_ps(a, b, 0x49);
@@ -157,11 +163,18 @@ static SN_RT_INLINE void vf_gather_rows(const char *const at[4], vf out[4]) {
   _MM_TRANSPOSE4_PS(out[0], out[1], out[2], out[3]);
 }
 
+// Four columns.
+static SN_RT_INLINE void vf_put_moved(const vf m[4], const float *place, char *at) {
+  vf moved = vf_fma(m[2], vf_set(place[2]), vf_fma(m[1], vf_set(place[1]), vf_fma(m[0], vf_set(place[0]), m[3])));
+  _mm_storel_pi((__m64 *)(void *)at, moved);
+  _mm_store_ss((float *)(void *)at + 2, _mm_unpackhi_ps(moved, moved));
+}
+
 #include "runtime/kernel_template.h"
 #include "runtime/rotreg_template.h"
 #include "runtime/shade_template.h"
 #include "runtime/tangent_template.h"
 
 const sn_rt_kernels sn_rt_sse2_kernels = {linear, dualquat, stretched, centres, stretched_centres,
-                                          widen,  rotreg,   shade,     tangents};
+                                          rotreg, shade,    tangents};
 #endif

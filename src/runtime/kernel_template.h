@@ -20,12 +20,13 @@
 //     vf_scatter(x, y, z, base, lanes, stride)  x y z of lane l to base + lanes[l] * stride
 //     vf_scatter4(x, y, z, w, base, lanes, stride)  the same with a fourth number
 //     vf_gather_rows(at, out)               four floats from each of `width` places
+//     vf_put_moved(m, place, at)            x y z of the matrix m, four columns of four, times place, which is x y z 1, to `at`
 //     vf_store_pairs(x, y, z, base, lanes)  x y z for pairs of lanes that lie side by side, stride 12
+//     vf_store_row(x, y, z, at)             x y z of all lanes, one after the other
 //     few_registers                         1: what a block needs does not fit into them (a constant)
-//     broadcasts                            1: instructions take one number from memory for all lanes (a constant)
 //
 // A block of eight vertices is one vector of eight lanes or two of four. With one set of joints for all lanes, a matrix
-// entry is loaded once and used for all of them: blending four matrices takes 48 instructions for a block, without
+// entry is loaded once and used for all of them: blending four matrices takes 36 instructions for a block, without
 // shuffles.
 
 #include "runtime/vertex.h"
@@ -49,24 +50,56 @@ static SN_RT_INLINE uint32_t opposite(const float *q, const float *pivot) {
 
 // ---- blends: one value per lane and entry ----------------------------------------------------------------------------------
 
-// Palette entries of a shared group: every float of theirs fills eight lanes, so that a multiplication takes it
-// straight from memory; once is enough where it fills them by itself.
-enum { copies = broadcasts ? 1 : SN_RT_LANES };
-typedef struct shared_blend {
-  const float *entries[SN_RT_MAX_INFLUENCES];
-} shared_blend;
+// What a group with one set of joints makes of its palette entries E_k. Weights sum to one, so their blend is
+// E_0 + sum w_k (E_k - E_0) over k > 0, a product less than sum w_k E_k. Here are the factors of the numbers that stand for
+// the weights (load_shares), and in place of the first entry what is added to their products.
+typedef struct mixture {
+  float entries[SN_RT_MAX_INFLUENCES][16];
+} mixture;
 
-static SN_RT_INLINE vf entry_number(const float *entry, int n) {
-  return broadcasts ? vf_set(entry[n]) : vf_load(entry + SN_RT_LANES * n);
+// What stands for the weights of influences 1 .. influences - 1: the weight over its unit, and for packed ones
+// 1 + n / 4096, which takes no conversion.
+static SN_RT_INLINE void load_shares(const char *weights, uint32_t bits, int influences, vf *w) {
+  for (int k = 1; k < influences; k++) {
+    const char *row = weights + (size_t)(k - 1) * bits;
+    w[k] = bits == SN_RT_PACKED_BITS ? vf_unit_u12((const uint8_t *)row) : load_weights(weights, bits, k - 1);
+  }
 }
 
-// `rows` numbers per palette entry.
-static SN_RT_INLINE shared_blend share(const sn_rt_group *g, const float *wide, int rows) {
-  shared_blend s = {{0}};
-  for (int k = 0; k < g->influences; k++) {
-    s.entries[k] = wide + (size_t)(rows * copies) * g->joints[k];
+// `size` floats per palette entry; where there are `signs`, entries change theirs.
+static SN_RT_INLINE void mix(const sn_rt_job *job, const sn_rt_group *g, const float *palette, int size,
+                             uint32_t bits, int influences, const uint32_t *signs, mixture *out) {
+  int packed = bits == SN_RT_PACKED_BITS;
+  vf unit = vf_set(packed ? 4096 * job->weight_unit : job->weight_unit);
+  for (int n = 0; n < size; n += width) {
+    vf first = vf_load(palette + (size_t)size * g->joints[0] + n), alone = first;
+    for (int k = 1; k < influences; k++) {
+      vf entry = vf_load(palette + (size_t)size * g->joints[k] + n);
+      vf step = vf_mul(unit, vf_sub(signs ? vf_flip(entry, signs[k]) : entry, first));
+      vf_store(out->entries[k] + n, step);
+      if (packed) alone = vf_sub(alone, step);
+    }
+    vf_store(out->entries[0] + n, alone);
   }
-  return s;
+}
+
+// The compiler would keep all of a mixture in registers it does not have, filled anew for every group (a group of one block takes
+// 125 cycles then instead of 97). It is kept from knowing that it is always the same.
+#if defined(__GNUC__)
+#define SN_RT_OPAQUE(pointer) __asm__("" : "+r"(pointer))
+#else
+#define SN_RT_OPAQUE(pointer) (void)(pointer)
+#endif
+
+// The first `rows` of every four floats, `columns` times.
+static SN_RT_INLINE void blend_shared(const mixture *m, int columns, int rows, int influences, const vf *w, vf *b) {
+  if (influences > 1) SN_RT_OPAQUE(m);
+  for (int c = 0; c < columns; c++)
+    for (int r = 0; r < rows; r++) {
+      vf sum = vf_set(m->entries[0][4 * c + r]);
+      for (int k = 1; k < influences; k++) sum = vf_fma(w[k], vf_set(m->entries[k][4 * c + r]), sum);
+      b[rows * c + r] = sum;
+    }
 }
 
 // Weights of influences 1 .. influences - 1 from the file, and what they leave for influence 0.
@@ -76,17 +109,6 @@ static SN_RT_INLINE void load_all_weights(const char *weights, uint32_t bits, in
     w[k] = load_weights(weights, bits, k - 1);
     w[0] = vf_sub(w[0], w[k]);
   }
-}
-
-// Sum of w_k times entry k, of which the first `rows` of every four floats are wanted, `columns` times.
-static SN_RT_INLINE void blend_shared(const shared_blend *s, int columns, int rows, int influences, const vf *w,
-                                      vf *b) {
-  for (int c = 0; c < columns; c++)
-    for (int r = 0; r < rows; r++) b[rows * c + r] = vf_mul(w[0], entry_number(s->entries[0], 4 * c + r));
-  for (int k = 1; k < influences; k++)
-    for (int c = 0; c < columns; c++)
-      for (int r = 0; r < rows; r++)
-        b[rows * c + r] = vf_fma(w[k], entry_number(s->entries[k], 4 * c + r), b[rows * c + r]);
 }
 
 // The weights in floats that sum to one, for a loose part.
@@ -105,20 +127,26 @@ static SN_RT_INLINE size_t tuple_at(tuple_rows t, int k, int lane) {
   return t.bytes == 1 ? ((const uint8_t *)t.at)[n] : ((const uint16_t *)(const void *)t.at)[n];
 }
 
-// Every lane's own entries of `size` floats, blended row by row, then turned into one vector per float.
+// One lane's own entries of `size` floats, blended.
+static SN_RT_INLINE void blend_lane(const float *palette, int size, int hemisphere, tuple_rows tuples, int influences,
+                                    float (*weights)[width], int lane, vf *sum) {
+  const float *first = palette + (size_t)size * tuple_at(tuples, 0, lane);
+  vf w = vf_set(weights[0][lane]);
+  for (int n = 0; n < size / width; n++) sum[n] = vf_mul(w, vf_load(first + width * n));
+  for (int k = 1; k < influences; k++) {
+    const float *m = palette + (size_t)size * tuple_at(tuples, k, lane);
+    w = vf_flip(vf_set(weights[k][lane]), hemisphere ? opposite(m, first) : 0);
+    for (int n = 0; n < size / width; n++) sum[n] = vf_fma(w, vf_load(m + width * n), sum[n]);
+  }
+}
+
+// All lanes' entries, blended one after the other, then turned into one vector per float.
 static SN_RT_INLINE void blend_loose(const float *palette, int size, int hemisphere, tuple_rows tuples,
                                      int influences, float (*weights)[width], vf *b) {
   float blended[width][16];
   for (int l = 0; l < width; l++) {
     vf sum[16 / width];
-    const float *first = palette + (size_t)size * tuple_at(tuples, 0, l);
-    vf w = vf_set(weights[0][l]);
-    for (int n = 0; n < size / width; n++) sum[n] = vf_mul(w, vf_load(first + width * n));
-    for (int k = 1; k < influences; k++) {
-      const float *m = palette + (size_t)size * tuple_at(tuples, k, l);
-      w = vf_flip(vf_set(weights[k][l]), hemisphere ? opposite(m, first) : 0);
-      for (int n = 0; n < size / width; n++) sum[n] = vf_fma(w, vf_load(m + width * n), sum[n]);
-    }
+    blend_lane(palette, size, hemisphere, tuples, influences, weights, l, sum);
     for (int n = 0; n < size / width; n++) vf_store(blended[l] + width * n, sum[n]);
   }
   for (int n = 0; n < size / width; n++) vf_transpose(blended[0] + width * n, 16, b + width * n);
@@ -130,49 +158,6 @@ static SN_RT_INLINE void blend_loose_matrices(const float *palette, tuple_rows t
   blend_loose(palette, 16, 0, tuples, influences, weights, columns);
   for (int n = 0; n < 12; n++) b[n] = columns[n / 3 * 4 + n % 3];
 }
-
-// The same where nothing but positions is made of it: with 512 bits, a row to a vector. With normals it costs more than it saves.
-#if defined(SN_RT_AVX512)
-static SN_RT_INLINE void blend_loose_rows(const float *palette, tuple_rows tuples, int influences,
-                                          float (*weights)[width], vf b[12]) {
-  __m512 rows[8], columns[2][3]; // of the matrices' columns x, y, z of four lanes
-  for (int l = 0; l < 8; l++) {
-    rows[l] = _mm512_mul_ps(_mm512_set1_ps(weights[0][l]), _mm512_loadu_ps(palette + 16 * tuple_at(tuples, 0, l)));
-    for (int k = 1; k < influences; k++) {
-      const float *m = palette + 16 * tuple_at(tuples, k, l);
-      rows[l] = _mm512_fmadd_ps(_mm512_set1_ps(weights[k][l]), _mm512_loadu_ps(m), rows[l]);
-    }
-  }
-  for (int h = 0; h < 2; h++) {
-    const __m512 *r = rows + 4 * h;
-    __m512 low01 = _mm512_unpacklo_ps(r[0], r[1]), low23 = _mm512_unpacklo_ps(r[2], r[3]);
-    columns[h][0] = _mm512_shuffle_ps(low01, low23, 0x44), columns[h][1] = _mm512_shuffle_ps(low01, low23, 0xee);
-    columns[h][2] = _mm512_shuffle_ps(_mm512_unpackhi_ps(r[0], r[1]), _mm512_unpackhi_ps(r[2], r[3]), 0x44);
-  }
-  const __m512i first = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
-  const __m512i second = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
-  for (int r = 0; r < 3; r++) {
-    __m512d low = _mm512_castps_pd(columns[0][r]), high = _mm512_castps_pd(columns[1][r]);
-    __m512 c01 = _mm512_castpd_ps(_mm512_permutex2var_pd(low, first, high));
-    __m512 c23 = _mm512_castpd_ps(_mm512_permutex2var_pd(low, second, high));
-    b[r] = _mm512_castps512_ps256(c01), b[3 + r] = _mm512_extractf32x8_ps(c01, 1);
-    b[6 + r] = _mm512_castps512_ps256(c23), b[9 + r] = _mm512_extractf32x8_ps(c23, 1);
-  }
-}
-
-static SN_RT_INLINE void blend_loose_moves(const float *palette, tuple_rows tuples, int influences,
-                                           float (*weights)[width], vf b[12]) {
-  if (tuples.bytes == 1)
-    blend_loose_rows(palette, (tuple_rows){tuples.at, 1}, influences, weights, b);
-  else
-    blend_loose_rows(palette, (tuple_rows){tuples.at, 2}, influences, weights, b);
-}
-#else
-static SN_RT_INLINE void blend_loose_moves(const float *palette, tuple_rows tuples, int influences,
-                                           float (*weights)[width], vf b[12]) {
-  blend_loose_matrices(palette, tuples, influences, weights, b);
-}
-#endif
 
 // ---- what the blend does to a vertex ----------------------------------------------------------------------------------------
 
@@ -219,15 +204,15 @@ static SN_RT_INLINE vf3 transform_vector(const vf b[12], vf3 v) {
   return mad(mad(scale(v.x, column(b, 0)), v.y, column(b, 1)), v.z, column(b, 2));
 }
 
-// sum_k w_k (M_k p): where nothing else needs the blended matrix this saves its last multiplication.
-static SN_RT_INLINE vf3 transform_shared(const shared_blend *s, int influences, const vf *w, vf3 p) {
+// sum_k w_k (M_k p): where nothing else needs the blended matrix a mixture saves less than it takes to make it.
+static SN_RT_INLINE vf3 transform_shared(const float *const *entries, int influences, const vf *w, vf3 p) {
   vf3 sum = {vf_set(0), vf_set(0), vf_set(0)};
   for (int k = 0; k < influences; k++) {
     vf moved[3];
     for (int r = 0; r < 3; r++) {
-      const float *m = s->entries[k];
-      moved[r] = vf_fma(p.x, entry_number(m, r), entry_number(m, 12 + r));
-      moved[r] = vf_fma(p.z, entry_number(m, 8 + r), vf_fma(p.y, entry_number(m, 4 + r), moved[r]));
+      const float *m = entries[k] + r;
+      moved[r] = vf_fma(p.x, vf_set(m[0]), vf_set(m[12]));
+      moved[r] = vf_fma(p.z, vf_set(m[8]), vf_fma(p.y, vf_set(m[4]), moved[r]));
     }
     vf3 t = {moved[0], moved[1], moved[2]};
     sum = k ? mad(sum, w[k], t) : scale(w[0], t);
@@ -456,15 +441,35 @@ static SN_RT_INLINE correction correction_at(const sn_rt_job *job, uint32_t bits
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------------------
 
-// Whether lanes 0 and 1, 2 and 3, ... are neighbours in the user's order.
+// How the lanes lie among the results: all in a row, two by two (0 and 1, 2 and 3, ...), or anywhere.
+typedef enum layout { layout_any, layout_pairs, layout_row } layout;
+
+static SN_RT_INLINE uint64_t four_lanes(const uint16_t *lanes) {
+  uint64_t four;
+  memcpy(&four, lanes, sizeof four);
+  return four;
+}
+
+static SN_RT_INLINE int in_row(const uint16_t *lanes) {
+  const uint64_t ones = 0x0001000100010001u;
+  uint64_t row = lanes[0] * ones + 0x0003000200010000u, broken = 0;
+  for (uint32_t n = 0; n < width; n += 4) broken |= four_lanes(lanes + n) ^ (row + n * ones);
+  return broken == 0;
+}
+
 static SN_RT_INLINE int in_pairs(const uint16_t *lanes) {
+  const uint64_t even = 0x0000ffff0000ffffu;
   uint64_t broken = 0;
   for (int n = 0; n < width; n += 4) {
-    uint64_t four, even = 0x0000ffff0000ffffu;
-    memcpy(&four, lanes + n, sizeof four);
+    uint64_t four = four_lanes(lanes + n);
     broken |= (((four >> 16) & even) - (four & even)) ^ 0x0000000100000001u;
   }
   return broken == 0;
+}
+
+// Rows are rare but where vertices are numbered by the blocks (`rows`): elsewhere a question more is a branch more that goes wrong.
+static SN_RT_INLINE layout layout_of(const uint16_t *lanes, int rows) {
+  return rows && in_row(lanes) ? layout_row : in_pairs(lanes) ? layout_pairs : layout_any;
 }
 
 // Where results go.
@@ -473,41 +478,61 @@ typedef struct target {
   size_t stride;
 } target;
 
-static SN_RT_INLINE void put(target to, int pairs, const uint16_t *lanes, vf3 v) {
-  if (pairs && to.stride == 12) {
-    vf_store_pairs(v.x, v.y, v.z, to.base, lanes);
-  } else {
+static SN_RT_INLINE void put(target to, layout lie, const uint16_t *lanes, vf3 v) {
+  if (to.stride != 12)
     vf_scatter(v.x, v.y, v.z, to.base, lanes, to.stride);
+  else if (lie == layout_row)
+    vf_store_row(v.x, v.y, v.z, (float *)(void *)(to.base + 12 * (size_t)lanes[0]));
+  else if (lie == layout_pairs)
+    vf_store_pairs(v.x, v.y, v.z, to.base, lanes);
+  else
+    vf_scatter(v.x, v.y, v.z, to.base, lanes, 12);
+}
+
+// A block's normals, which wait for their length while the next block is blended: its long chain of instructions would hold that up.
+typedef struct pending {
+  vf3 normals;
+  const uint16_t *lanes; // NULL: none
+  layout lie;
+} pending;
+
+static SN_RT_INLINE void put_pending(target to, const pending *p) {
+  if (p->lanes) put(to, p->lie, p->lanes, normalise(p->normals));
+}
+
+static SN_RT_INLINE void move_lanes(const float *matrices, tuple_rows tuples, const uint16_t *lanes, int influences,
+                                    float (*weights)[width], vf3 p, target to) {
+  static const uint16_t in_order[SN_RT_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
+  float places[width][4];
+  vf_scatter4(p.x, p.y, p.z, vf_set(1), (char *)places, in_order, sizeof *places);
+  for (int l = 0; l < width; l++) {
+    vf m[16 / width];
+    blend_lane(matrices, 16, 0, tuples, influences, weights, l, m);
+    vf_put_moved(m, places[l], to.base + lanes[l] * to.stride);
   }
 }
 
-// Packed normals wait here for their length where there are few registers: its long chain of instructions would hold up the next
-// block. 8 % less time on AVX2, 2 % more with the registers of AVX-512, 3 % more for floats.
-enum { batch = 8 };
-typedef struct waiting {
-  float normals[batch][3][SN_RT_LANES];
-  int count;
-} waiting;
-
-static SN_RT_INLINE void put_waiting(target to, const uint16_t *lanes, waiting *w) {
-  lanes -= SN_RT_LANES * w->count;
-  for (int n = 0; n < w->count; n++)
-    for (int lane = 0; lane < SN_RT_LANES; lane += width, lanes += width)
-      put(to, in_pairs(lanes), lanes, normalise(load3(w->normals[n][0] + lane)));
-  w->count = 0;
+// Positions of lanes with joints of their own, where nothing else needs their matrices: none is transposed.
+static SN_RT_INLINE void move_loose(const float *matrices, tuple_rows tuples, const uint16_t *lanes, int influences,
+                                    float (*weights)[width], vf3 p, target to) {
+  if (tuples.bytes == 1)
+    move_lanes(matrices, (tuple_rows){tuples.at, 1}, lanes, influences, weights, p, to);
+  else
+    move_lanes(matrices, (tuple_rows){tuples.at, 2}, lanes, influences, weights, p, to);
 }
 
 static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int normals,
-                                       int loose, int influences, int corrected) {
-  shared_blend shared;
-  if (!loose) shared = share(g, job->scratch.wide_matrices, 16);
+                                       int loose, int influences, int corrected, pending *last) {
   const float *matrices = job->scratch.matrices;
+  mixture shared;
+  const float *entries[SN_RT_MAX_INFLUENCES];
+  int mixed = !loose && (normals || corrected || influences == 1);
+  for (int k = 0; !loose && !mixed && k < influences; k++) entries[k] = matrices + 16 * (size_t)g->joints[k];
+  if (mixed) mix(job, g, matrices, 16, bits, influences, NULL, &shared);
   vf total = vf_set(job->weight_total), unit = vf_set(job->weight_unit);
+  int rows = job->rows;
   target positions = {job->positions, job->position_stride}, normals_out = {job->normals, job->normal_stride};
   cursor block = cursor_at(job, g, bits);
-  int wait = few_registers && normals && bits == SN_RT_PACKED_BITS;
-  waiting raw;
-  raw.count = 0;
   for (int left = g->block_count; left > 0; left--, advance(&block, influences, bits, loose)) {
     for (int lane = 0; lane < SN_RT_LANES; lane += width) {
       cursor at = from_lane(block, lane, bits, loose);
@@ -516,33 +541,35 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
       vf b[12], w[SN_RT_MAX_INFLUENCES];
       vf3 p = load_rest(&at, bits), n = p;
       if (normals) n = load_normals(&at, bits, corrected);
-      load_all_weights(at.weights, bits, influences, total, w);
-      int pairs = in_pairs(at.lanes);
+      layout lie = layout_of(at.lanes, rows);
       if (c.before && !c.late) p = add(p, c.position);
       if (loose) {
         float weights[SN_RT_MAX_INFLUENCES][width];
+        load_all_weights(at.weights, bits, influences, total, w);
         loose_weights(unit, influences, w, weights);
-        if (normals || corrected)
-          blend_loose_matrices(matrices, at.tuples, influences, weights, b);
-        else
-          blend_loose_moves(matrices, at.tuples, influences, weights, b);
-      } else if (normals || corrected) {
-        blend_shared(&shared, 4, 3, influences, w, b);
+        if (!normals && !corrected) {
+          move_loose(matrices, at.tuples, at.lanes, influences, weights, p, positions);
+          continue;
+        }
+        blend_loose_matrices(matrices, at.tuples, influences, weights, b);
+      } else {
+        if (mixed) {
+          load_shares(at.weights, bits, influences, w);
+          blend_shared(&shared, 4, 3, influences, w, b);
+        } else {
+          load_all_weights(at.weights, bits, influences, total, w);
+        }
       }
-      p = loose || normals || corrected ? transform(b, p) : transform_shared(&shared, influences, w, p);
+      p = loose || mixed ? transform(b, p) : transform_shared(entries, influences, w, p);
+      if (!loose && !mixed && bits != 32) p = scale(unit, p); // the weights were as they stand in the file
       if (c.late) p = add(p, limited(transform_vector(b, c.position), c.limit));
-      put(positions, pairs, at.lanes, c.after ? add(p, c.position) : p);
+      put(positions, lie, at.lanes, c.after ? add(p, c.position) : p);
       if (!normals) continue;
+      put_pending(normals_out, last);
       n = cofactors_times(b, c.before ? add(n, c.normal) : n);
-      if (c.after) n = add(normalise(n), c.normal);
-      if (wait)
-        store3(raw.normals[raw.count][0] + lane, n);
-      else
-        put(normals_out, pairs, at.lanes, normalise(n));
+      *last = (pending){c.after ? add(normalise(n), c.normal) : n, at.lanes, lie};
     }
-    if (wait && ++raw.count == batch) put_waiting(normals_out, block.lanes + SN_RT_LANES, &raw);
   }
-  if (wait) put_waiting(normals_out, block.lanes, &raw);
 }
 
 // Sign bits of the group's joints that lie in the other hemisphere than the pivot.
@@ -556,16 +583,17 @@ static SN_RT_INLINE void hemispheres(const sn_rt_job *job, const sn_rt_group *g,
 
 static SN_RT_INLINE void dualquat_blocks(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int normals,
                                          int loose, int stretched, int influences, int corrected) {
-  shared_blend shared, stretch;
+  mixture shared, stretch;
   uint32_t signs[SN_RT_MAX_INFLUENCES];
   const float *dualquats = job->scratch.dualquats, *stretches = job->scratch.stretches;
   int compare = !(*job->scratch.flags & SN_RT_SIGNED);
   if (!loose) {
-    shared = share(g, job->scratch.wide_dualquats, 8);
-    if (stretched) stretch = share(g, job->scratch.wide_stretches, 16);
     hemispheres(job, g, compare, influences, signs);
+    mix(job, g, dualquats, 8, bits, influences, signs, &shared);
+    if (stretched) mix(job, g, stretches, 16, bits, influences, NULL, &stretch);
   }
   vf total = vf_set(job->weight_total), unit = vf_set(job->weight_unit);
+  int rows = job->rows;
   target positions = {job->positions, job->position_stride}, normals_out = {job->normals, job->normal_stride};
   cursor block = cursor_at(job, g, bits);
   for (int left = g->block_count; left > 0; left--, advance(&block, influences, bits, loose)) {
@@ -573,8 +601,12 @@ static SN_RT_INLINE void dualquat_blocks(const sn_rt_job *job, const sn_rt_group
       cursor at = from_lane(block, lane, bits, loose);
       vf q[8], w[SN_RT_MAX_INFLUENCES];
       float weights[SN_RT_MAX_INFLUENCES][width];
-      load_all_weights(at.weights, bits, influences, total, w);
-      if (loose) loose_weights(unit, influences, w, weights);
+      if (loose) {
+        load_all_weights(at.weights, bits, influences, total, w);
+        loose_weights(unit, influences, w, weights);
+      } else {
+        load_shares(at.weights, bits, influences, w);
+      }
       vf3 p = load_rest(&at, bits), n = p;
       if (normals) n = load_normals(&at, bits, 1);
       correction c = {0};
@@ -593,60 +625,62 @@ static SN_RT_INLINE void dualquat_blocks(const sn_rt_job *job, const sn_rt_group
       if (loose) {
         blend_loose(dualquats, 8, compare, at.tuples, influences, weights, q);
       } else {
-        for (int k = 1; k < influences; k++) w[k] = vf_flip(w[k], signs[k]);
         blend_shared(&shared, 2, 4, influences, w, q);
       }
       vf factor = two_over_square(q);
-      int pairs = in_pairs(at.lanes);
+      layout lie = layout_of(at.lanes, rows);
       p = move_by_dualquat(q, factor, p);
-      put(positions, pairs, at.lanes, c.after ? add(p, c.position) : p);
+      put(positions, lie, at.lanes, c.after ? add(p, c.position) : p);
       if (!normals) continue;
       n = rotate_by(q, factor, n);
-      put(normals_out, pairs, at.lanes, c.after ? normalise(add(n, c.normal)) : n);
+      put(normals_out, lie, at.lanes, c.after ? normalise(add(n, c.normal)) : n);
     }
   }
 }
 
-// Palette entries of a group for a rotation about a centre.
+// A group's palette entries for a rotation about a centre.
 typedef struct centre_blend {
-  shared_blend matrices, quats, stretches;
-  uint32_t signs[SN_RT_MAX_INFLUENCES];
+  mixture matrices, quats, stretches;
   int compare;
 } centre_blend;
 
-static SN_RT_INLINE centre_blend share_centres(const sn_rt_job *job, const sn_rt_group *g, int loose, int stretched,
-                                               int influences) {
-  centre_blend s;
-  s.compare = !(*job->scratch.flags & SN_RT_SIGNED);
-  if (loose) return s;
-  s.matrices = share(g, job->scratch.wide_matrices, 16), s.quats = share(g, job->scratch.wide_dualquats, 8);
-  if (stretched) s.stretches = share(g, job->scratch.wide_stretches, 16);
-  hemispheres(job, g, s.compare, influences, s.signs);
-  return s;
+static SN_RT_INLINE void mix_centres(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int loose,
+                                     int stretched, int influences, centre_blend *out) {
+  const sn_rt_scratch *s = &job->scratch;
+  uint32_t signs[SN_RT_MAX_INFLUENCES];
+  out->compare = !(*s->flags & SN_RT_SIGNED);
+  if (loose) return;
+  hemispheres(job, g, out->compare, influences, signs);
+  mix(job, g, s->matrices, 16, bits, influences, NULL, &out->matrices);
+  mix(job, g, s->dualquats, 8, bits, influences, signs, &out->quats);
+  if (stretched) mix(job, g, s->stretches, 16, bits, influences, NULL, &out->stretches);
 }
 
 // The blended matrix b, stretch s and quaternion q of the lanes.
-static SN_RT_INLINE void blend_centres(const sn_rt_job *job, centre_blend *shared, const cursor *at, uint32_t bits,
-                                       int loose, int stretched, int influences, vf b[12], vf s[12], vf q[8]) {
+static SN_RT_INLINE void blend_centres(const sn_rt_job *job, const centre_blend *shared, const cursor *at,
+                                       uint32_t bits, int loose, int stretched, int influences, vf b[12], vf s[12],
+                                       vf q[8]) {
   vf w[SN_RT_MAX_INFLUENCES];
-  load_all_weights(at->weights, bits, influences, vf_set(job->weight_total), w);
   if (loose) {
     float weights[SN_RT_MAX_INFLUENCES][width];
+    load_all_weights(at->weights, bits, influences, vf_set(job->weight_total), w);
     loose_weights(vf_set(job->weight_unit), influences, w, weights);
     blend_loose_matrices(job->scratch.matrices, at->tuples, influences, weights, b);
     if (stretched) blend_loose_matrices(job->scratch.stretches, at->tuples, influences, weights, s);
     blend_loose(job->scratch.dualquats, 8, shared->compare, at->tuples, influences, weights, q);
     return;
   }
+  load_shares(at->weights, bits, influences, w);
   blend_shared(&shared->matrices, 4, 3, influences, w, b);
   if (stretched) blend_shared(&shared->stretches, 4, 3, influences, w, s);
-  for (int k = 1; k < influences; k++) w[k] = vf_flip(w[k], shared->signs[k]);
   blend_shared(&shared->quats, 1, 4, influences, w, q);
 }
 
 static SN_RT_INLINE void centres_blocks(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int normals,
                                         int loose, int stretched, int influences, int corrected) {
-  centre_blend shared = share_centres(job, g, loose, stretched, influences);
+  centre_blend shared;
+  mix_centres(job, g, bits, loose, stretched, influences, &shared);
+  int rows = job->rows;
   target positions = {job->positions, job->position_stride}, normals_out = {job->normals, job->normal_stride};
   const vf3 none = {vf_set(0), vf_set(0), vf_set(0)};
   cursor block = cursor_at(job, g, bits);
@@ -661,15 +695,15 @@ static SN_RT_INLINE void centres_blocks(const sn_rt_job *job, const sn_rt_group 
       if (c.before) arm = add(arm, c.position);
       if (stretched) arm = transform_vector(s, arm);
       vf factor = two_over_square(q);
-      int pairs = in_pairs(at.lanes);
+      layout lie = layout_of(at.lanes, rows);
       vf3 p = add(transform(b, centre), mad(arm, factor, half_rotate(q, arm, none)));
-      put(positions, pairs, at.lanes, c.after ? add(p, c.position) : p);
+      put(positions, lie, at.lanes, c.after ? add(p, c.position) : p);
       if (!normals) continue;
       vf3 n = load_normals(&at, bits, 1);
       if (c.before) n = normalise(add(n, c.normal));
       if (stretched) n = transform_normal(s, n);
       n = rotate_by(q, factor, n);
-      put(normals_out, pairs, at.lanes, c.after ? normalise(add(n, c.normal)) : n);
+      put(normals_out, lie, at.lanes, c.after ? normalise(add(n, c.normal)) : n);
     }
   }
 }
@@ -682,34 +716,36 @@ static SN_RT_INLINE int loop_of(const sn_rt_group *g, int any) {
 }
 
 static SN_RT_INLINE void linear_groups(const sn_rt_job *job, uint32_t bits, int normals, int corrected) {
+  pending last = {.lanes = NULL};
   for (uint32_t index = job->first_group; index < job->last_group; index++) {
     const sn_rt_group *g = job->skin.groups + index;
     switch (
       loop_of(g, corrected && normals && bits != SN_RT_PACKED_BITS)) { // both in floats hide what knowing it saves
     case 0: // four influences as a constant: the loops over them unroll
       if (g->influences == 4 && !corrected) {
-        linear_blocks(job, g, bits, normals, 1, 4, corrected);
+        linear_blocks(job, g, bits, normals, 1, 4, corrected, &last);
       } else {
-        linear_blocks(job, g, bits, normals, 1, g->influences, corrected);
+        linear_blocks(job, g, bits, normals, 1, g->influences, corrected, &last);
       }
       break;
     case 1:
-      linear_blocks(job, g, bits, normals, 0, 1, corrected);
+      linear_blocks(job, g, bits, normals, 0, 1, corrected, &last);
       break;
     case 2:
-      linear_blocks(job, g, bits, normals, 0, 2, corrected);
+      linear_blocks(job, g, bits, normals, 0, 2, corrected, &last);
       break;
     case 3:
-      linear_blocks(job, g, bits, normals, 0, 3, corrected);
+      linear_blocks(job, g, bits, normals, 0, 3, corrected, &last);
       break;
     case 4:
-      linear_blocks(job, g, bits, normals, 0, 4, corrected);
+      linear_blocks(job, g, bits, normals, 0, 4, corrected, &last);
       break;
     default:
-      linear_blocks(job, g, bits, normals, 0, g->influences, corrected);
+      linear_blocks(job, g, bits, normals, 0, g->influences, corrected, &last);
       break;
     }
   }
+  if (normals) put_pending((target){job->normals, job->normal_stride}, &last);
 }
 
 static SN_RT_INLINE void turned_blocks(int about, const sn_rt_job *job, const sn_rt_group *g, uint32_t bits,
@@ -779,16 +815,6 @@ SN_RT_VARIANTS(dualquat, other, job->skin.weight_bits)
 
 static SN_RT_INLINE int kind_of(const sn_rt_job *job) {
   return job->skin.weight_bits == 32 ? 0 : job->skin.weight_bits == SN_RT_PACKED_BITS ? 1 : 2;
-}
-
-// Every one of `count` floats, a multiple of eight, into as many lanes as shared_blend wants, times `unit`.
-static void widen(const float *values, uint32_t count, float unit, float *out) {
-  for (uint32_t n = 0; broadcasts && n < count; n += width)
-    vf_store(out + n, vf_mul(vf_set(unit), vf_load(values + n)));
-  for (uint32_t n = 0; !broadcasts && n < count; n++)
-    for (int lane = 0; lane < SN_RT_LANES; lane += width) {
-      vf_store(out + SN_RT_LANES * (size_t)n + lane, vf_set(unit * values[n]));
-    }
 }
 
 // Blocks from `from` on that have corrections, or have none, as the first of them; at most to the end of the group.

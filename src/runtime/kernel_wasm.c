@@ -7,7 +7,7 @@
 #include <wasm_simd128.h>
 
 typedef v128_t vf;
-enum { width = 4, few_registers = 0, broadcasts = 0 };
+enum { width = 4, few_registers = 0 };
 
 static SN_RT_INLINE vf vf_load(const float *p) { return wasm_v128_load(p); }
 static SN_RT_INLINE void vf_store(float *p, vf a) { wasm_v128_store(p, a); }
@@ -128,6 +128,13 @@ static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint
   wasm_v128_store(q + 8, wasm_i32x4_shuffle(z, high, 2, 6, 7, 3));
 }
 
+static SN_RT_INLINE void vf_store_row(vf x, vf y, vf z, float *at) {
+  vf low = wasm_i32x4_shuffle(x, y, 0, 4, 1, 5), high = wasm_i32x4_shuffle(x, y, 2, 6, 3, 7);
+  wasm_v128_store(at, wasm_i32x4_shuffle(low, z, 0, 1, 4, 2));
+  wasm_v128_store(at + 4, wasm_i32x4_shuffle(wasm_i32x4_shuffle(low, z, 3, 5, 3, 5), high, 0, 1, 4, 5));
+  wasm_v128_store(at + 8, wasm_i32x4_shuffle(z, high, 2, 6, 7, 3));
+}
+
 static SN_RT_INLINE void vf_load_xyz(const float *p, vf *x, vf *y, vf *z) {
   vf a = wasm_v128_load(p), b = wasm_v128_load(p + 4), c = wasm_v128_load(p + 8);
   *x = wasm_i32x4_shuffle(wasm_i32x4_shuffle(a, b, 0, 3, 6, 6), c, 0, 1, 2, 5);
@@ -151,11 +158,18 @@ static SN_RT_INLINE void vf_gather_rows(const char *const at[4], vf out[4]) {
   out[2] = wasm_i32x4_shuffle(high01, high23, 0, 1, 4, 5), out[3] = wasm_i32x4_shuffle(high01, high23, 2, 3, 6, 7);
 }
 
+// Four columns.
+static SN_RT_INLINE void vf_put_moved(const vf m[4], const float *place, char *at) {
+  vf moved = vf_fma(m[2], vf_set(place[2]), vf_fma(m[1], vf_set(place[1]), vf_fma(m[0], vf_set(place[0]), m[3])));
+  wasm_v128_store64_lane(at, moved, 0);
+  wasm_v128_store32_lane(at + 8, moved, 2);
+}
+
 #include "runtime/kernel_template.h"
 #include "runtime/rotreg_template.h"
 #include "runtime/shade_template.h"
 #include "runtime/tangent_template.h"
 
 const sn_rt_kernels sn_rt_wasm_kernels = {linear, dualquat, stretched, centres, stretched_centres,
-                                          widen,  rotreg,   shade,     tangents};
+                                          rotreg, shade,    tangents};
 #endif

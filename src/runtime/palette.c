@@ -90,19 +90,6 @@ static void load_values(const sn_rt_model *model, const float *values, float *ou
   for (uint32_t v = 0; v < model->info.value_count; v++) out[v] = sn_rt_value_in_span(ranges[v], values[v]);
 }
 
-// ---- wide entries -----------------------------------------------------------------------------------------------------------
-
-// A linear blend reads the matrices, a dual quaternion blend the two parts they were split into, one about centres all.
-static void widen_palette(const sn_rt_model *model, const sn_rt_scratch *s) {
-  const sn_rt_kernels *kernels = sn_rt_kernels_of(model->path);
-  uint32_t count = model->info.palette_count;
-  float unit = 1 / sn_rt_weight_total(model->info.weight_bits);
-  if (model->info.blend != SN_RT_BLEND_DUALQUAT) kernels->widen(s->matrices, 16 * count, unit, s->wide_matrices);
-  if (model->info.blend == SN_RT_BLEND_LINEAR) return;
-  kernels->widen(s->dualquats, 8 * count, unit, s->wide_dualquats);
-  if (!(*s->flags & SN_RT_RIGID)) kernels->widen(s->stretches, 16 * count, unit, s->wide_stretches);
-}
-
 // ---- entry points --------------------------------------------------------------------------------------------------------
 
 sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, void *scratch, sn_rt_error *error) {
@@ -129,13 +116,12 @@ sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, v
   *s.path = (uint32_t)model->path, *s.stamp = 0; // until everything is there
   load_joints(model, input, &s, again);
   sn_rt_keeping keeping = {keep, again ? s.moved : NULL};
-  int changed = sn_rt_driver_of(model)->run(model, input, &keeping, s.drive, s.matrices);
+  sn_rt_driver_of(model)->run(model, input, &keeping, s.drive, s.matrices);
   if (model->sections[SN_SECTION_JOINT_REFERENCE] && model->info.joint_count)
     sn_rt_make_turns(model, input->joints, input->state, &s, again);
   if (model->info.value_count) load_values(model, input->values, s.turns + 8 * (size_t)model->info.joint_count);
   if (model->info.correct != SN_RT_CORRECT_NONE) sn_rt_make_values(model, &s, again);
-  if (model->info.blend != SN_RT_BLEND_LINEAR) *s.flags = 0, make_dualquats(model, &s), changed = 1;
-  if (changed) widen_palette(model, &s);
+  if (model->info.blend != SN_RT_BLEND_LINEAR) *s.flags = 0, make_dualquats(model, &s);
   if (keep) *s.stamp = stamp_of(model);
   return SN_RT_OK;
 }

@@ -14,8 +14,8 @@ static inline uint8_t *sn_rt_rotreg_stale(const sn_rt_rotreg_job *job) { return 
 int sn_rt_rotreg_block_turned(const sn_rt_rotreg_block *b, const uint8_t *turned);
 
 // Runs the kernel of the model's path; far from the origin about the section drive.centre. Returns 0 where nothing changed.
-int sn_rt_rotreg_run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping,
-                     sn_rt_rotreg_job *job);
+void sn_rt_rotreg_run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping,
+                      sn_rt_rotreg_job *job);
 
 // Checks what both drives have; a block of predictors whose indices and numbers are in range.
 sn_rt_status sn_rt_rotreg_check(sn_rt_checker *c);

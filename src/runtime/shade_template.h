@@ -98,6 +98,7 @@ static SN_RT_INLINE vf3 bend(const int16_t (*own)[SN_RT_LANES], int lane, vf3 ed
 }
 
 // Sums of several blocks first, then their normals: the long chain of a normalisation would hold up the next block's sum.
+enum { batch = 8 };
 static SN_RT_INLINE void shade_blocks(const sn_rt_shade_job *job, size_t stride, int index_bytes) {
   static const uint16_t in_order[SN_RT_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
   float sums[batch][3][SN_RT_LANES], edges[batch][3][SN_RT_LANES];
@@ -125,7 +126,7 @@ static SN_RT_INLINE void shade_blocks(const sn_rt_shade_job *job, size_t stride,
       for (int lane = 0; lane < SN_RT_LANES; lane += width) {
         vf3 n = unit_normal(load3(sums[b - first][0] + lane));
         if (job->own) n = bend(job->own[b], lane, load3(edges[b - first][0] + lane), n);
-        put(to, 1, in_order + lane, n);
+        put(to, layout_row, in_order + lane, n);
       }
   }
 }

@@ -16,33 +16,30 @@ static SN_RT_INLINE vf3 load_tangents(const char *block, uint32_t bits, int lane
   return load_directions((const uint8_t *)block + 3 * lane);
 }
 
-// Palette entries of a shared group.
+// A group's palette entries.
 typedef struct tangent_blend {
-  shared_blend matrices, quats;
-  uint32_t signs[SN_RT_MAX_INFLUENCES];
+  mixture matrices, quats;
 } tangent_blend;
 
-static SN_RT_INLINE const float *tangent_matrices(const sn_rt_job *job, sn_rt_turning turning, int wide) {
-  const sn_rt_scratch *s = &job->scratch;
-  if (turning == SN_RT_TURN_LINEAR) return wide ? s->wide_matrices : s->matrices;
-  return wide ? s->wide_stretches : s->stretches;
+static SN_RT_INLINE const float *tangent_matrices(const sn_rt_job *job, sn_rt_turning turning) {
+  return turning == SN_RT_TURN_LINEAR ? job->scratch.matrices : job->scratch.stretches;
 }
 
-static SN_RT_INLINE tangent_blend share_tangents(const sn_rt_job *job, const sn_rt_group *g, sn_rt_turning turning,
-                                                 int influences, int compare) {
-  tangent_blend s;
-  if (turning != SN_RT_TURN_RIGID) s.matrices = share(g, tangent_matrices(job, turning, 1), 16);
-  if (turning == SN_RT_TURN_LINEAR) return s;
-  s.quats = share(g, job->scratch.wide_dualquats, 8);
-  hemispheres(job, g, compare, influences, s.signs);
-  return s;
+static SN_RT_INLINE void mix_tangents(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits,
+                                      sn_rt_turning turning, int influences, int compare, tangent_blend *out) {
+  uint32_t signs[SN_RT_MAX_INFLUENCES];
+  if (turning != SN_RT_TURN_RIGID)
+    mix(job, g, tangent_matrices(job, turning), 16, bits, influences, NULL, &out->matrices);
+  if (turning == SN_RT_TURN_LINEAR) return;
+  hemispheres(job, g, compare, influences, signs);
+  mix(job, g, job->scratch.dualquats, 8, bits, influences, signs, &out->quats);
 }
 
 static SN_RT_INLINE void tangent_blocks(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits,
                                         sn_rt_turning turning, int loose, int influences) {
   int compare = !(*job->scratch.flags & SN_RT_SIGNED);
   tangent_blend shared;
-  if (!loose) shared = share_tangents(job, g, turning, influences, compare);
+  if (!loose) mix_tangents(job, g, bits, turning, influences, compare, &shared);
   vf total = vf_set(job->weight_total), unit_weight = vf_set(job->weight_unit);
   size_t size = sn_rt_tangent_bytes(bits == SN_RT_PACKED_BITS);
   const char *tangents = (const char *)job->skin.tangents + g->first_block * size;
@@ -52,23 +49,25 @@ static SN_RT_INLINE void tangent_blocks(const sn_rt_job *job, const sn_rt_group 
       cursor at = from_lane(block, lane, bits, loose);
       vf b[12], q[8], w[SN_RT_MAX_INFLUENCES], hand;
       float weights[SN_RT_MAX_INFLUENCES][width];
-      load_all_weights(at.weights, bits, influences, total, w);
-      if (loose) loose_weights(unit_weight, influences, w, weights);
+      if (loose) {
+        load_all_weights(at.weights, bits, influences, total, w);
+        loose_weights(unit_weight, influences, w, weights);
+      } else {
+        load_shares(at.weights, bits, influences, w);
+      }
       vf3 t = load_tangents(tangents, bits, lane, &hand), n;
       if (turning != SN_RT_TURN_RIGID) {
         if (loose)
-          blend_loose_matrices(tangent_matrices(job, turning, 0), at.tuples, influences, weights, b);
+          blend_loose_matrices(tangent_matrices(job, turning), at.tuples, influences, weights, b);
         else
           blend_shared(&shared.matrices, 3, 3, influences, w, b);
         t = transform_vector(b, t);
       }
       if (turning != SN_RT_TURN_LINEAR) {
-        if (loose) {
+        if (loose)
           blend_loose(job->scratch.dualquats, 8, compare, at.tuples, influences, weights, q);
-        } else {
-          for (int k = 1; k < influences; k++) w[k] = vf_flip(w[k], shared.signs[k]);
+        else
           blend_shared(&shared.quats, 1, 4, influences, w, q);
-        }
         t = rotate_by(q, two_over_square(q), t);
       }
       const char *places[width];

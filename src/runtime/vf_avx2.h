@@ -6,9 +6,9 @@
 typedef __m256 vf;
 enum { width = 8 };
 #if defined(SN_RT_AVX512)
-enum { few_registers = 0, broadcasts = 1 };
+enum { few_registers = 0 };
 #else
-enum { few_registers = 1, broadcasts = 0 };
+enum { few_registers = 1 };
 #endif
 
 static SN_RT_INLINE vf vf_load(const float *p) { return _mm256_loadu_ps(p); }
@@ -128,9 +128,8 @@ static SN_RT_INLINE void vf_transpose(const float *rows, int stride, vf out[8]) 
 // Three of four numbers in one store.
 static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t *lanes, size_t stride) {
   vf xy_low = _mm256_unpacklo_ps(x, y), xy_high = _mm256_unpackhi_ps(x, y);
-  vf z_low = _mm256_unpacklo_ps(z, z), z_high = _mm256_unpackhi_ps(z, z);
-  vf rows[4] = {_mm256_shuffle_ps(xy_low, z_low, 0x44), _mm256_shuffle_ps(xy_low, z_low, 0xee),
-                _mm256_shuffle_ps(xy_high, z_high, 0x44), _mm256_shuffle_ps(xy_high, z_high, 0xee)};
+  vf rows[4] = {_mm256_shuffle_ps(xy_low, z, 0x04), _mm256_shuffle_ps(xy_low, z, 0x1e),
+                _mm256_shuffle_ps(xy_high, z, 0x24), _mm256_shuffle_ps(xy_high, z, 0x3e)};
   for (int n = 0; n < 4; n++) {
     _mm_mask_storeu_ps(base + lanes[n] * stride, 7, _mm256_castps256_ps128(rows[n]));
     _mm_mask_storeu_ps(base + lanes[n + 4] * stride, 7, _mm256_extractf128_ps(rows[n], 1));
@@ -171,19 +170,34 @@ static SN_RT_INLINE void vf_scatter4(vf x, vf y, vf z, vf w, char *base, const u
   }
 }
 
-// a, b and c hold x y z of the four lanes of each half in a row: x0 y0 z0 x1, y1 z1 x2 y2, z2 x3 y3 z3.
+// a, b and c hold x y z of four lanes in a row: x0 y0 z0 x1, y1 z1 x2 y2, z2 x3 y3 z3.
 static SN_RT_INLINE void store_two_pairs(__m128 a, __m128 b, __m128 c, char *base, const uint16_t *lanes) {
   float *p = (float *)(void *)(base + 12 * (size_t)lanes[0]), *q = (float *)(void *)(base + 12 * (size_t)lanes[2]);
   _mm_storeu_ps(p, a), _mm_storel_pi((__m64 *)(void *)(p + 4), b);
   _mm_storeh_pi((__m64 *)(void *)q, b), _mm_storeu_ps(q + 2, c);
 }
 
-static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint16_t *lanes) {
+static SN_RT_INLINE void rows_of_four(vf x, vf y, vf z, vf out[3]) {
   vf xy = _mm256_shuffle_ps(x, y, 0x88), yz = _mm256_shuffle_ps(y, z, 0xdd), zx = _mm256_shuffle_ps(z, x, 0xd8);
-  vf a = _mm256_shuffle_ps(xy, zx, 0x88), b = _mm256_shuffle_ps(yz, xy, 0xd8), c = _mm256_shuffle_ps(zx, yz, 0xdd);
-  store_two_pairs(_mm256_castps256_ps128(a), _mm256_castps256_ps128(b), _mm256_castps256_ps128(c), base, lanes);
-  store_two_pairs(_mm256_extractf128_ps(a, 1), _mm256_extractf128_ps(b, 1), _mm256_extractf128_ps(c, 1), base,
-                  lanes + 4);
+  out[0] = _mm256_shuffle_ps(xy, zx, 0x88), out[1] = _mm256_shuffle_ps(yz, xy, 0xd8);
+  out[2] = _mm256_shuffle_ps(zx, yz, 0xdd);
+}
+
+static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint16_t *lanes) {
+  vf r[3];
+  rows_of_four(x, y, z, r);
+  store_two_pairs(_mm256_castps256_ps128(r[0]), _mm256_castps256_ps128(r[1]), _mm256_castps256_ps128(r[2]), base,
+                  lanes);
+  store_two_pairs(_mm256_extractf128_ps(r[0], 1), _mm256_extractf128_ps(r[1], 1), _mm256_extractf128_ps(r[2], 1),
+                  base, lanes + 4);
+}
+
+static SN_RT_INLINE void vf_store_row(vf x, vf y, vf z, float *at) {
+  vf r[3];
+  rows_of_four(x, y, z, r);
+  vf_store(at, _mm256_insertf128_ps(r[0], _mm256_castps256_ps128(r[1]), 1));
+  vf_store(at + 8, _mm256_permute2f128_ps(r[2], r[0], 0x30));
+  vf_store(at + 16, _mm256_permute2f128_ps(r[1], r[2], 0x31));
 }
 
 // Lanes 0 to 3 in the lower halves, 4 to 7 in the upper ones.
@@ -225,4 +239,18 @@ static SN_RT_INLINE void vf_gather_rows(const char *const at[8], vf out[4]) {
     r[n] = _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
   }
   columns_of(r, out);
+}
+
+static SN_RT_INLINE void vf_put_moved(const vf m[2], const float *place, char *at) {
+  vf p = _mm256_broadcast_ps((const __m128 *)(const void *)place);
+  vf xy = _mm256_permutevar_ps(p, _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
+  vf z1 = _mm256_permutevar_ps(p, _mm256_setr_epi32(2, 2, 2, 2, 3, 3, 3, 3));
+  vf sum = _mm256_fmadd_ps(m[1], z1, _mm256_mul_ps(m[0], xy));
+  __m128 moved = _mm_add_ps(_mm256_castps256_ps128(sum), _mm256_extractf128_ps(sum, 1));
+#if defined(SN_RT_AVX512)
+  _mm_mask_storeu_ps(at, 7, moved);
+#else
+  _mm_storel_pi((__m64 *)(void *)at, moved);
+  _mm_store_ss((float *)(void *)at + 2, _mm_unpackhi_ps(moved, moved));
+#endif
 }

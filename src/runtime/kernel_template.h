@@ -317,12 +317,12 @@ static SN_RT_INLINE vf3 load_rest(const cursor *at, uint32_t bits) {
                vf_fma(vf_load_u16(soa + 2 * SN_RT_LANES), step, vf_set(at->box[2]))};
 }
 
-// sn_rt_packed_direction of `width` lanes.
+// sn_rt_packed_direction of `width` lanes, as long as SN_RT_OCTAHEDRAL_HALF makes it: nobody asks for their length.
 static SN_RT_INLINE vf3 load_directions(const uint8_t *at) {
-  vf u, v, scale = vf_set(1 / SN_RT_OCTAHEDRAL_HALF), one = vf_set(1), minus_one = vf_set(-1);
+  vf u, v, half = vf_set(SN_RT_OCTAHEDRAL_HALF);
   vf_load_uv(at, &u, &v);
-  vf x = vf_fma(u, scale, minus_one), y = vf_fma(v, scale, minus_one);
-  vf z = vf_sub(vf_sub(one, vf_abs(x)), vf_abs(y)), fold = vf_min(z, vf_set(0));
+  vf x = vf_sub(u, half), y = vf_sub(v, half);
+  vf z = vf_sub(vf_sub(half, vf_abs(x)), vf_abs(y)), fold = vf_min(z, vf_set(0));
   return (vf3){vf_add(x, vf_flip_by(fold, x)), vf_add(y, vf_flip_by(fold, y)), z};
 }
 

@@ -123,6 +123,7 @@ export class Viewer {
   fit(name, model, row) {
     const { set } = this, { info } = model;
     if (info.vertexCount !== set.vertices) throw new Error(`it has ${info.vertexCount} vertices, the mesh of this page ${set.vertices}`);
+    if (model.order) throw new Error('its vertices are numbered by its blocks: put them back with sinew pack --order file');
     const jointMap = matchJoints(model.jointNames, set.joints.map(joint => [joint]));
     if (info.controlCount && !row.controls) row.controls = controlsOf(this, model);
     if (info.torqueCount && !row.torques) row.torques = this.entries.find(e => e.row.torques && e.torques.length === info.torqueCount)?.row.torques;

@@ -119,8 +119,22 @@ void sn_model_free(sn_model *model);
 // tells. Fails for one that is packed already.
 sn_status sn_model_pack(sn_context *ctx, const sn_rt_model *model, sn_model *out);
 
+// How the vertices of a model are numbered: as in the rest file, or in the order in which the runtime computes them, which it
+// does faster then.
+typedef enum sn_vertex_order { SN_VERTEX_ORDER_FILE, SN_VERTEX_ORDER_BLOCKS } sn_vertex_order;
+
+// The same model with its vertices in this order, whichever they have. Results are the same numbers in other places; normals
+// that are recomputed may differ in their rounding.
+sn_status sn_model_reorder(sn_context *ctx, const sn_rt_model *model, sn_vertex_order order, sn_model *out);
+
+// The same in place of the model. What it was built from is forgotten.
+sn_status sn_model_set_order(sn_context *ctx, sn_model *model, sn_vertex_order order);
+
+// `count` arrays in a row, of `size` bytes for every vertex: from the model's order into that of the rest file, in place.
+sn_status sn_model_to_file(sn_context *ctx, const sn_rt_model *model, void *rows, size_t size, size_t count);
+
 // The same model with tangents: those `given` for its vertices (NULL: none), and where these are zero from the texture
-// coordinates (v upwards) of its triangles' corners. Not for packed models.
+// coordinates (v upwards) of its triangles' corners. Not for packed or renumbered models.
 sn_status sn_model_add_tangents(sn_context *ctx, const sn_rt_model *model, const float (*uvs)[2],
                                 const float (*given)[4], sn_model *out);
 
@@ -132,7 +146,7 @@ sn_status sn_model_write(sn_context *ctx, const char *path, const sn_model *mode
 // Opens the bytes of a model with the runtime; its complaint becomes ctx->error (`name` is put before it).
 sn_status sn_model_open(sn_context *ctx, const char *name, const void *bytes, size_t size, sn_rt_model *out);
 
-// What is inside, in the order of the rest mesh: the mesh (without triangles where the file has none), the weights as
+// What is inside, in the order of the rest file: the mesh (without triangles where the file has none), the weights as
 // evaluated (after rounding; largest first), the skeleton (joint_count 0 where there is none; `rest` is the joint-to-world
 // matrix in the rest pose, identity where the file does not say).
 sn_status sn_model_mesh(sn_context *ctx, const sn_rt_model *model, sn_mesh *out);

@@ -169,7 +169,13 @@ const char *sn_rt_value_name(const sn_rt_model *model, uint32_t value);
 int32_t sn_rt_find_value(const sn_rt_model *model, const char *name); // -1 where there is none
 int sn_rt_value_range(const sn_rt_model *model, uint32_t value, float range[2]);
 
-// What engines with skinning of their own need, in the order of the rest mesh. NULL arrays are left out; joints and weights
+// Vertices are numbered as in the rest mesh, unless the model was renumbered (`sinew pack --order blocks`): then in the order in
+// which the runtime computes them, so that results are written one after the other. out[k] (vertex_count numbers, or NULL) becomes
+// the rest mesh's number of vertex k. Returns 1 for a renumbered model; 0 for others, where out[k] = k. Everything here that is
+// about vertices has the model's numbers: the rest pose, triangles, results, ranges.
+int sn_rt_get_order(const sn_rt_model *model, uint32_t *out);
+
+// What engines with skinning of their own need, by the model's vertices. NULL arrays are left out; joints and weights
 // go together, `influences` (at least info.max_influences) per vertex: palette entries in the order of the file, the pivot of
 // dual quaternions first, unused ones with weight 0. Normals of models that recompute them are made from the positions.
 typedef struct sn_rt_rest {
@@ -183,7 +189,7 @@ typedef struct sn_rt_rest {
 } sn_rt_rest;
 sn_rt_status sn_rt_get_rest(const sn_rt_model *model, const sn_rt_rest *out, sn_rt_error *error);
 
-// The triangles: info.triangle_count, of vertices of the rest mesh.
+// The triangles: info.triangle_count, of the model's vertices.
 void sn_rt_get_triangles(const sn_rt_model *model, uint32_t (*out)[3]);
 
 // The displacement fields that sn_rt_correct_values multiplies: out[field * vertex_count + vertex]. None (0) for models
@@ -230,7 +236,7 @@ enum { SN_RT_CONTINUE = 1 };
 // updates it; joints should turn less than half a turn from frame to frame.
 size_t sn_rt_state_size(const sn_rt_model *model);
 
-// Where vertices go, in the order of the rest mesh. Strides are in bytes, from one vertex to the next, a multiple of 4
+// Where vertices go, in the model's order (sn_rt_get_order). Strides are in bytes, from one vertex to the next, a multiple of 4
 // and at least 12; 0 means 12. NULL normals are not computed. Nothing between the vertices is written.
 typedef struct sn_rt_output {
   float *positions;

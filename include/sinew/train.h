@@ -22,6 +22,7 @@ enum { SN_METHOD_OPTIONS_SIZE = 1024, SN_METHOD_COMMON_OFFSET = SN_METHOD_OPTION
 typedef struct sn_method_common {
   bool pack;     // the model is packed (sn_model_pack)
   bool tangents; // it has tangents (sn_model_add_tangents)
+  sn_vertex_order vertex_order;
 } sn_method_common;
 
 // A parsed spec, NAME or NAME:key=value,key=value.

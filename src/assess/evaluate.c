@@ -189,6 +189,11 @@ static void evaluate_range(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
+static sn_status to_file(sn_context *ctx, const sn_rt_model *model, sn_frames *frames) {
+  if (frames->frame_count == 0) return SN_OK;
+  return sn_model_to_file(ctx, model, sn_frame_mutable(frames, 0), sizeof(float[3]), (size_t)frames->frame_count);
+}
+
 sn_status sn_assess_evaluate(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
                              const sn_keys *keys, sn_frames *positions, sn_frames *normals) {
   *positions = (sn_frames){0};
@@ -206,7 +211,11 @@ sn_status sn_assess_evaluate(sn_context *ctx, const sn_rt_model *model, const sn
   int n = (int)model->info.vertex_count;
   if (status == SN_OK) status = sn_frames_new(ctx, n, keys->count, positions);
   if (status == SN_OK && normals) status = sn_frames_new(ctx, n, keys->count, normals);
-  if (status == SN_OK) sn_parallel_for(ctx, keys->count, 1, evaluate_range, &job);
+  if (status == SN_OK) {
+    sn_parallel_for(ctx, keys->count, 1, evaluate_range, &job);
+    status = to_file(ctx, model, positions);
+  }
+  if (status == SN_OK && normals) status = to_file(ctx, model, normals);
   if (status != SN_OK) {
     sn_frames_free(positions);
     if (normals) sn_frames_free(normals);

@@ -66,7 +66,7 @@ static sn_status rest_tangents(cli *c, const sn_rt_model *model, float (**out)[4
   *out = sn_arena_alloc(&c->ctx, &c->memory, model->info.vertex_count, sizeof **out);
   if (!*out) return c->ctx.error.status;
   sn_rt_get_rest(model, &(sn_rt_rest){.tangents = *out}, NULL);
-  return SN_OK;
+  return sn_model_to_file(&c->ctx, model, *out, sizeof **out, 1);
 }
 
 // A linear blend is exactly a glTF skin.

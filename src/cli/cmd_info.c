@@ -307,6 +307,7 @@ static void describe_model(cli *c, const sn_rt_model *model, const sn_skin *skin
              sn_rt_correct_name(info->correct), sn_rt_blend_name(info->blend), sn_rt_shade_name(info->shade));
   sn_cli_say(c, "  %u vertices%s, %u triangles, %u joints, a palette of %u matrices\n", info->vertex_count,
              info->tangents ? " with tangents" : "", info->triangle_count, info->joint_count, info->palette_count);
+  if (sn_rt_get_order(model, NULL)) sn_cli_say(c, "  vertices are numbered by the blocks of the model\n");
   describe_drive(c, model);
   int most = most_influences(skin);
   sn_cli_say(c, "  up to %d influences per vertex, %.2f on average, weights of %u bits%s\n", most,
@@ -322,6 +323,7 @@ static void describe_model(cli *c, const sn_rt_model *model, const sn_skin *skin
   json_object_set_new(r, "blend", sn_report_text(sn_rt_blend_name(info->blend)));
   json_object_set_new(r, "shade", sn_report_text(sn_rt_shade_name(info->shade)));
   json_object_set_new(r, "vertices", json_integer(info->vertex_count));
+  json_object_set_new(r, "order", json_string(sn_rt_get_order(model, NULL) ? "blocks" : "file"));
   json_object_set_new(r, "triangles", json_integer(info->triangle_count));
   json_object_set_new(r, "joints", json_integer(info->joint_count));
   json_object_set_new(r, "palette", json_integer(info->palette_count));

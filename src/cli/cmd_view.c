@@ -151,7 +151,7 @@ static sn_status describe_model(cli *c, const char *path, const cli_model *opene
     status = put_errors(c, model, examples, keys, others, out);
   }
   if (status == SN_OK) {
-    status = put(&c->ctx, out, "bytes", sn_page_blob(&c->ctx, opened->file.bytes, opened->file.size, 4));
+    status = put(&c->ctx, out, "bytes", sn_page_blob(&c->ctx, model->bytes, model->info.bytes, 4));
   }
   return status == SN_OK ? SN_OK : sn_fail_prefix(&c->ctx, "%s: ", path);
 }
@@ -355,7 +355,7 @@ static int add_set(cli *c, const char *const *paths, int count, json_t *sets) {
   if (!models) return sn_cli_fail(c);
   int result = exit_done, opened = 0;
   for (; result == exit_done && opened < count; opened += result == exit_done) {
-    result = sn_cli_open_model(c, paths[opened], &models[opened]);
+    result = sn_cli_open_as_file(c, paths[opened], &models[opened]);
   }
   sn_examples examples = {0};
   if (result == exit_done) {

@@ -8,10 +8,13 @@
 typedef struct cli_model {
   sn_file file;
   sn_rt_model model;
+  sn_model as_file; // of sn_cli_open_as_file, where the model was renumbered
 } cli_model;
 
 // exit_done, or another exit status after having printed why.
 int sn_cli_open_model(cli *c, const char *path, cli_model *out);
+// With its vertices in the order of the rest file.
+int sn_cli_open_as_file(cli *c, const char *path, cli_model *out);
 void sn_cli_close_model(cli_model *model);
 
 // Says which joints leave the range of the training, in which frames and by how many degrees; the same for the report. NULL where

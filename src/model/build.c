@@ -350,27 +350,8 @@ static sn_status add_fans(writer *w) {
   sn_fan_groups groups = {w->desc->smooth_of, w->desc->place_of};
   sn_status status = sn_fans_make(w->ctx, &w->scratch, w->desc->rest, &groups, &fans);
   if (status != SN_OK) return status;
-  uint32_t vertices = w->header.vertex_count, blocks = sn_rt_blocks_of(vertices), bytes = sn_rt_fan_bytes(vertices);
-  uint32_t *start = new_section(w, SN_SECTION_SHADE_START, (uint64_t)blocks + 1, sizeof *start);
-  if (!start) return w->ctx->error.status;
-  uint64_t steps = 0;
-  for (uint32_t b = 0; b < blocks; b++) {
-    steps += sn_fans_steps(&fans, b);
-    if (steps > UINT32_MAX) return sn_fail(w->ctx, SN_BAD_INPUT, "the triangles are too many for a model");
-    start[b + 1] = (uint32_t)steps;
-  }
-  void *out = new_section(w, SN_SECTION_SHADE_FANS, steps * lanes, bytes);
-  if (!out) return w->ctx->error.status;
-  for (uint32_t b = 0; b < blocks; b++)
-    for (uint64_t step = start[b]; step < start[b + 1]; step++)
-      for (uint32_t lane = 0; lane < lanes; lane++) {
-        uint32_t neighbour = sn_fans_at(&fans, b, lane, step - start[b]);
-        if (bytes == 2)
-          ((uint16_t *)out)[step * lanes + lane] = (uint16_t)neighbour;
-        else
-          ((uint32_t *)out)[step * lanes + lane] = neighbour;
-      }
-  return add_own_normals(w, &fans);
+  status = sn_fans_add(&w->list, &fans);
+  return status == SN_OK ? add_own_normals(w, &fans) : status;
 }
 
 static sn_status add_given(writer *w, const sn_model_section *given) {

@@ -3,9 +3,7 @@
 // a fan is a walk along such edges that uses each once.
 #include "model/fans.h"
 
-#include "runtime/format.h"
-
-enum { none = UINT32_MAX };
+enum { none = UINT32_MAX, lanes = SN_RT_LANES };
 
 typedef struct edge {
   uint32_t from, to;
@@ -141,15 +139,39 @@ static size_t row_length(const sn_fans *fans, uint32_t i) { return fans->start[i
 
 size_t sn_fans_steps(const sn_fans *fans, uint32_t block) {
   size_t longest = 0;
-  for (uint32_t i = SN_RT_LANES * block; i < SN_RT_LANES * (block + 1) && i < fans->vertex_count; i++) {
+  for (uint32_t i = lanes * block; i < lanes * (block + 1) && i < fans->vertex_count; i++) {
     if (row_length(fans, i) > longest) longest = row_length(fans, i);
   }
   return longest;
 }
 
 uint32_t sn_fans_at(const sn_fans *fans, uint32_t block, uint32_t lane, size_t step) {
-  uint32_t i = SN_RT_LANES * block + lane;
+  uint32_t i = lanes * block + lane;
   if (i >= fans->vertex_count) return fans->vertex_count - 1;
   size_t length = row_length(fans, i);
   return length == 0 ? i : fans->neighbours[fans->start[i] + (step < length ? step : length - 1)];
+}
+
+sn_status sn_fans_add(sn_section_list *list, const sn_fans *fans) {
+  uint32_t blocks = sn_rt_blocks_of(fans->vertex_count), bytes = sn_rt_fan_bytes(fans->vertex_count);
+  uint32_t *start = sn_section_new(list, SN_SECTION_SHADE_START, (uint64_t)blocks + 1, sizeof *start, 0);
+  if (!start) return list->ctx->error.status;
+  uint64_t steps = 0;
+  for (uint32_t b = 0; b < blocks; b++) {
+    steps += sn_fans_steps(fans, b);
+    if (steps > UINT32_MAX) return sn_fail(list->ctx, SN_BAD_INPUT, "the triangles are too many for a model");
+    start[b + 1] = (uint32_t)steps;
+  }
+  void *out = sn_section_new(list, SN_SECTION_SHADE_FANS, steps * lanes, bytes, 0);
+  if (!out) return list->ctx->error.status;
+  for (uint32_t b = 0; b < blocks; b++)
+    for (uint64_t step = start[b]; step < start[b + 1]; step++)
+      for (uint32_t lane = 0; lane < lanes; lane++) {
+        uint32_t neighbour = sn_fans_at(fans, b, lane, step - start[b]);
+        if (bytes == 2)
+          ((uint16_t *)out)[step * lanes + lane] = (uint16_t)neighbour;
+        else
+          ((uint32_t *)out)[step * lanes + lane] = neighbour;
+      }
+  return SN_OK;
 }

@@ -3,7 +3,7 @@
 #ifndef SINEW_MODEL_FANS_H
 #define SINEW_MODEL_FANS_H
 
-#include "sinew/scene.h"
+#include "model/sections.h"
 
 typedef struct sn_fans {
   uint32_t vertex_count;
@@ -25,5 +25,8 @@ size_t sn_fans_steps(const sn_fans *fans, uint32_t block);
 
 // What a lane has in a step: a row that is over repeats its last neighbour, an empty one is the vertex itself.
 uint32_t sn_fans_at(const sn_fans *fans, uint32_t block, uint32_t lane, size_t step);
+
+// shade.start and shade.fans.
+sn_status sn_fans_add(sn_section_list *list, const sn_fans *fans);
 
 #endif

@@ -29,14 +29,21 @@ void sn_model_torques(const sn_torques *torques, int frame, int count, float *ou
   for (int j = 0; j < count; j++) out[j] = torques->values ? (float)sn_torque(torques, frame, j) : 0;
 }
 
-// ---- what is inside, in the order of the rest mesh ---------------------------------------------------------------------------
+// ---- what is inside, in the order of the rest file ---------------------------------------------------------------------------
 
 sn_status sn_model_mesh(sn_context *ctx, const sn_rt_model *model, sn_mesh *out) {
   sn_status status = sn_mesh_new(ctx, (int)model->info.vertex_count, (int)model->info.triangle_count, out);
   if (status != SN_OK) return status;
   sn_rt_get_rest(model, &(sn_rt_rest){.positions = out->positions}, NULL);
   sn_rt_get_triangles(model, (uint32_t(*)[3])out->triangles); // checked: they fit an int
-  return SN_OK;
+  const uint32_t *order = model->sections[SN_SECTION_MESH_ORDER];
+  for (size_t n = 0; order && n < 3 * (size_t)out->triangle_count; n++) {
+    int *vertex = &out->triangles[n / 3][n % 3];
+    *vertex = (int)order[*vertex];
+  }
+  status = sn_model_to_file(ctx, model, out->positions, sizeof *out->positions, 1);
+  if (status != SN_OK) sn_mesh_free(out);
+  return status;
 }
 
 // Weights above what rounding leaves of 1, largest first; of equal ones the first stays before.
@@ -61,7 +68,11 @@ sn_status sn_model_skin(sn_context *ctx, const sn_rt_model *model, sn_skin *out)
     model, &(sn_rt_rest){.joints = out->joints, .weights = out->weights, .influences = (uint32_t)influences}, NULL);
   for (size_t i = 0; i < model->info.vertex_count; i++)
     sort_row(out->joints + i * (size_t)influences, out->weights + i * (size_t)influences, influences);
-  return SN_OK;
+  status = sn_model_to_file(ctx, model, out->joints, (size_t)influences * sizeof *out->joints, 1);
+  if (status == SN_OK)
+    status = sn_model_to_file(ctx, model, out->weights, (size_t)influences * sizeof *out->weights, 1);
+  if (status != SN_OK) sn_skin_free(out);
+  return status;
 }
 
 sn_status sn_model_skeleton(sn_context *ctx, const sn_rt_model *model, sn_skeleton *out) {
@@ -100,7 +111,7 @@ sn_status sn_model_displacements(sn_context *ctx, const sn_rt_model *model, sn_d
   out->deltas = sn_arena_alloc(ctx, &out->memory, (size_t)out->count * model->info.vertex_count, sizeof *out->deltas);
   if (!out->deltas) return ctx->error.status;
   sn_rt_displacements(model, out->deltas);
-  return SN_OK;
+  return sn_model_to_file(ctx, model, out->deltas, sizeof *out->deltas, (size_t)out->count);
 }
 
 void sn_displacements_free(sn_displacements *displacements) {

@@ -183,18 +183,8 @@ static sn_status pack_tuples(packer *p) {
 // ---- triangles ---------------------------------------------------------------------------------------------------------
 
 static sn_status pack_triangles(packer *p) {
-  const uint32_t *vertices = p->model->sections[SN_SECTION_MESH_TRIANGLES];
-  size_t count = 3 * (size_t)p->model->info.triangle_count, size = 0;
-  if (count == 0) return SN_OK;
-  uint8_t *bytes = SN_NEW(p->ctx, &p->scratch, uint8_t, 5 * count);
-  if (!bytes) return p->ctx->error.status;
-  uint32_t last = 0;
-  for (size_t n = 0; n < count; n++) {
-    uint32_t step = vertices[n] - last, code = step << 1 ^ (0 - (step >> 31));
-    for (last = vertices[n]; code >= 0x80; code >>= 7) bytes[size++] = (uint8_t)(code | 0x80);
-    bytes[size++] = (uint8_t)code;
-  }
-  return sn_section_add(&p->list, sn_rt_section_name(SN_SECTION_PACK_TRIANGLES), bytes, size, SN_RT_SECTION_REQUIRED);
+  const uint32_t(*triangles)[3] = p->model->sections[SN_SECTION_MESH_TRIANGLES];
+  return sn_section_pack_triangles(&p->list, triangles, p->model->info.triangle_count);
 }
 
 // ---- the solve of rotreg and torque ------------------------------------------------------------------------------------

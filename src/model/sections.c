@@ -26,6 +26,20 @@ void *sn_section_new(sn_section_list *list, sn_rt_section_id id, uint64_t count,
   return bytes;
 }
 
+sn_status sn_section_pack_triangles(sn_section_list *list, const uint32_t (*triangles)[3], size_t triangle_count) {
+  size_t count = 3 * triangle_count, size = 0;
+  if (count == 0) return SN_OK;
+  uint8_t *bytes = SN_NEW(list->ctx, list->memory, uint8_t, 5 * count);
+  if (!bytes) return list->ctx->error.status;
+  uint32_t last = 0;
+  for (size_t n = 0; n < count; n++) {
+    uint32_t vertex = triangles[n / 3][n % 3], step = vertex - last, code = step << 1 ^ (0 - (step >> 31));
+    for (last = vertex; code >= 0x80; code >>= 7) bytes[size++] = (uint8_t)(code | 0x80);
+    bytes[size++] = (uint8_t)code;
+  }
+  return sn_section_add(list, sn_rt_section_name(SN_SECTION_PACK_TRIANGLES), bytes, size, SN_RT_SECTION_REQUIRED);
+}
+
 static uint64_t aligned(uint64_t n) { return (n + SN_RT_ALIGNMENT - 1) / SN_RT_ALIGNMENT * SN_RT_ALIGNMENT; }
 
 sn_status sn_sections_assemble(const sn_section_list *list, sn_rt_header header, sn_model *out) {

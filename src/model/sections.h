@@ -24,6 +24,8 @@ typedef struct sn_section_list {
 sn_status sn_section_add(sn_section_list *list, const char *name, const void *bytes, uint64_t size, uint32_t flags);
 // A zeroed section: its bytes, or NULL with the context's error set.
 void *sn_section_new(sn_section_list *list, sn_rt_section_id id, uint64_t count, size_t size, uint32_t flags);
+// pack.triangles; nothing where there are none.
+sn_status sn_section_pack_triangles(sn_section_list *list, const uint32_t (*triangles)[3], size_t triangle_count);
 // The file; counts and slots of `header` are the caller's, the rest is filled in.
 sn_status sn_sections_assemble(const sn_section_list *list, sn_rt_header header, sn_model *out);
 

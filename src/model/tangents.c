@@ -35,6 +35,8 @@ static void take_given(size_t count, const float (*normals)[3], const float (*gi
 sn_status sn_model_add_tangents(sn_context *ctx, const sn_rt_model *model, const float (*uvs)[2],
                                 const float (*given)[4], sn_model *out) {
   *out = (sn_model){0};
+  if (sn_rt_get_order(model, NULL))
+    return sn_fail(ctx, SN_BAD_INPUT, "the model's vertices are renumbered: add tangents before");
   sn_arena scratch = sn_arena_new(ctx);
   sn_mesh mesh = {0};
   size_t vertices = model->info.vertex_count, blocks = model->info.block_count;

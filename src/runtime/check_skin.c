@@ -117,6 +117,25 @@ static sn_rt_status check_group(sn_rt_checker *c, uint32_t index, totals *sum) {
   return SN_RT_OK;
 }
 
+// Of mesh.order, where it is there: in every chunk each of its vertices once.
+static sn_rt_status check_order(sn_rt_checker *c) {
+  uint64_t vertices = c->model->info.vertex_count;
+  sn_rt_status status = sn_rt_need_if_there(c, SN_SECTION_MESH_ORDER, vertices * sizeof(uint32_t));
+  const uint32_t *order = c->model->sections[SN_SECTION_MESH_ORDER];
+  coverage seen;
+  for (uint64_t first = 0; order && !status && first < vertices; first += c->model->info.grain) {
+    uint64_t count = chunk_size(c, first);
+    memset(seen.bits, 0, count / 8 + 1);
+    for (uint64_t k = first; k < first + count; k++) {
+      uint64_t at = order[k] - first; // from before the chunk: far beyond it
+      if (at >= count) return SN_RT_BAD(c, "vertex %" PRIu64 " comes from outside its chunk", k);
+      if (seen.bits[at / 8] >> at % 8 & 1) return SN_RT_BAD(c, "vertex %u of the rest file is there twice", order[k]);
+      seen.bits[at / 8] |= (uint8_t)(1u << at % 8);
+    }
+  }
+  return status;
+}
+
 static sn_rt_status check_chunk(sn_rt_checker *c, uint64_t chunk, totals *sum) {
   const uint32_t *start = c->model->sections[SN_SECTION_SKIN_CHUNKS];
   const sn_rt_group *groups = c->model->sections[SN_SECTION_SKIN_GROUPS];
@@ -204,7 +223,8 @@ sn_rt_status sn_rt_check_skin(sn_rt_checker *c, uint32_t group_count, uint32_t *
   if (sum.blocks != info->block_count)
     return SN_RT_BAD(c, "the groups have %" PRIu64 " blocks instead of %u", sum.blocks, info->block_count);
   *shared_blocks = (uint32_t)sum.shared;
-  return check_rows(c, &sum);
+  status = check_rows(c, &sum);
+  return status ? status : check_order(c);
 }
 
 // ---- triangles and fans ------------------------------------------------------------------------------------------------

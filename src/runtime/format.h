@@ -240,6 +240,7 @@ static inline uint64_t sn_rt_rotreg_solve_count(uint32_t joint_count, uint32_t b
   X(SHADE_FANS, "shade.fans") /* uint16 or uint32 [steps][8]: neighbours, see sn_rt_fan_bytes */ \
   X(SHADE_OWN, "shade.own") /* int16[ceil(vertex_count / 8)][3][8]: the rest file's normals, see sn_rt_bend; may be missing */ \
   X(MESH_TRIANGLES, "mesh.triangles") /* uint32[triangle_count][3] */ \
+  X(MESH_ORDER, "mesh.order") /* uint32[vertex_count]: vertex k is vertex order[k] of the rest file, in the same chunk; missing: k */ \
   X(JOINT_REFERENCE, "joint.reference") /* sn_rt_reference[joint_count] */ \
   X(VALUE_NAMES, "value.names") /* as joint.names */ \
   X(VALUE_RANGES, "value.ranges") /* float[value_count][2]: least and largest of the training */ \
@@ -255,7 +256,7 @@ static inline uint64_t sn_rt_rotreg_solve_count(uint32_t joint_count, uint32_t b
   X(DRIVE_KEYS, "drive.keys") /* sn_rt_rotreg_block[ceil(bones / 8)], bones = palette_count - joint_count */ \
   X(DRIVE_SOLVE, "drive.solve") /* float[ceil(bones / 8)][3 bones + 4 joints][32]: columns of C, 32 rows at a time */ \
   X(CONTROL_HEAD, "control.head") /* sn_rt_control */ \
-  X(CONTROL_POINTS, "control.points") /* uint32[control_count]: the vertices that the control points are */ \
+  X(CONTROL_POINTS, "control.points") /* uint32[control_count]: the vertices of the rest file that the control points are */ \
   X(CONTROL_FRAMES, "control.frames") /* float[frames][control_count][3]: control points at the training frames */ \
   X(CONTROL_CENTRES, "control.centres") /* float[palette_count][3]: where the bones are in the rest pose */ \
   X(CONTROL_MAP, "control.map") /* float[palette_count * outputs x (frames + 1)], in strips: the matrix M */ \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is in the blocks, back in the order of the rest mesh: rest pose, weights, displacement fields.
+// What is in the blocks, back in the order of the vertices: rest pose, weights, displacement fields.
 #include <string.h>
 
 #include "runtime/internal.h"
@@ -132,6 +132,12 @@ static void read_blocks(const sn_rt_model *model, const block_view *view, void *
 }
 
 void sn_rt_get_blocks(const sn_rt_model *model, uint32_t *out) { for_each_block(model, read_blocks, out); }
+
+int sn_rt_get_order(const sn_rt_model *model, uint32_t *out) {
+  const uint32_t *order = model->sections[SN_SECTION_MESH_ORDER];
+  for (uint32_t k = 0; out && k < model->info.vertex_count; k++) out[k] = order ? order[k] : k;
+  return order != NULL;
+}
 
 void sn_rt_get_triangles(const sn_rt_model *model, uint32_t (*out)[3]) {
   size_t count = 3 * (size_t)model->info.triangle_count;

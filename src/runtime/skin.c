@@ -14,6 +14,7 @@ sn_rt_job sn_rt_new_job(const sn_rt_model *model, const void *scratch) {
                    .weight_total = sn_rt_weight_total(model->info.weight_bits),
                    .centres = model->sections[SN_SECTION_SKIN_CENTRES],
                    .scratch = at,
+                   .rows = model->sections[SN_SECTION_MESH_ORDER] != NULL,
                    .correct = sn_rt_new_correcting(model, &at)};
   // Models that recompute normals may have none of the rest pose: the pointer goes along with that of the positions, unread.
   if (!job.skin.normals) job.skin.normals = job.skin.rest;
@@ -127,7 +128,7 @@ static void hold_all(const char *positions, size_t stride, uint32_t count, float
 
 // Blocks write their results here and there, which no processor foresees: it is told where. Results of several chunks leave the caches before they
 // are written again (100,000 vertices: positions 6.7 to 4.3 cycles per vertex, with normals 14.8 to 10.3); those of one chunk may be there, and
-// asking costs 4 %.
+// asking costs 4 %. Where vertices are numbered by the blocks the processor does foresee it (100,000 vertices: a fifth less time without).
 static void call_in(const char *results, size_t size) {
 #if defined(__GNUC__)
   enum { line = 64 };
@@ -199,7 +200,7 @@ sn_rt_status sn_rt_skin_extra(const sn_rt_model *model, const void *scratch, con
   request r = {.extras = extras,
                .kernels = kernels,
                .kernel = kernel_for(model, &job, kernels),
-               .far_away = model->info.vertex_count > model->info.grain};
+               .far_away = model->info.vertex_count > model->info.grain && !job.rows};
   job.position_stride = stride_of(output->position_stride, extras->flags & SN_RT_HALF_POSITIONS);
   job.normal_stride = stride_of(output->normal_stride, extras->flags & SN_RT_HALF_NORMALS);
   int normals = output->normals && model->info.shade == SN_RT_SHADE_TRANSFORM;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The runtime behind a handle.
+// The runtime behind a handle. Vertices are those of the rest file: a renumbered model is put back when it is opened.
 #include "session/internal.h"
 
 #include <stdio.h>
@@ -7,7 +7,18 @@
 
 struct sn_evaluator {
   sn_rt_model model;
+  sn_model as_file; // empty unless the model was renumbered
+  size_t size;      // of the model as given
 };
+
+static sn_status put_back(sn_evaluator *e, char *message, size_t message_size) {
+  sn_context ctx = sn_context_default();
+  sn_rt_model renumbered = e->model;
+  sn_status status = sn_model_reorder(&ctx, &renumbered, SN_VERTEX_ORDER_FILE, &e->as_file);
+  if (status == SN_OK) status = sn_model_open(&ctx, "model", e->as_file.bytes, e->as_file.size, &e->model);
+  if (status != SN_OK) snprintf(message, message_size, "%s", ctx.error.message);
+  return status;
+}
 
 sn_evaluator *sn_evaluator_new(const void *bytes, size_t size, char *message, size_t message_size) {
   sn_rt_error error;
@@ -16,13 +27,20 @@ sn_evaluator *sn_evaluator_new(const void *bytes, size_t size, char *message, si
     snprintf(message, message_size, "no memory");
     return NULL;
   }
-  if (sn_rt_open(bytes, size, &e->model, &error) == SN_RT_OK) return e;
-  snprintf(message, message_size, "%s", error.message);
-  free(e);
+  e->size = size;
+  bool good = sn_rt_open(bytes, size, &e->model, &error) == SN_RT_OK;
+  if (!good) snprintf(message, message_size, "%s", error.message);
+  if (good && sn_rt_get_order(&e->model, NULL)) good = put_back(e, message, message_size) == SN_OK;
+  if (good) return e;
+  sn_evaluator_free(e);
   return NULL;
 }
 
-void sn_evaluator_free(sn_evaluator *e) { free(e); }
+void sn_evaluator_free(sn_evaluator *e) {
+  if (e) sn_model_free(&e->as_file);
+  free(e);
+}
+
 size_t sn_evaluator_scratch(const sn_evaluator *e) { return sn_rt_scratch_size(&e->model); }
 size_t sn_evaluator_state(const sn_evaluator *e) { return sn_rt_state_size(&e->model); }
 
@@ -51,7 +69,7 @@ char *sn_evaluator_describe(const sn_evaluator *e) {
   json_object_set_new(out, "palette", json_integer(info->palette_count));
   json_object_set_new(out, "influences", json_integer(info->max_influences));
   json_object_set_new(out, "tangents", json_boolean(info->tangents));
-  json_object_set_new(out, "bytes", json_integer((json_int_t)info->bytes));
+  json_object_set_new(out, "bytes", json_integer((json_int_t)e->size));
   json_object_set_new(out, "flops", json_integer((json_int_t)info->flops));
   json_object_set_new(out, "path", json_string(sn_rt_path_name(e->model.path)));
   json_object_set_new(out, "joints", describe_joints(&e->model));

@@ -21,6 +21,11 @@ const sn_option sn_method_common_table[] = {
    "a packed model: half the bytes, rounded to 0.02 % of the diagonal at most, as `sinew pack` does it"},
   {"tangents", SN_OPTION_SWITCH, offsetof(sn_method_common, tangents), "0", 0, 0, NULL, SN_OPTION_COMMON,
    "a model with tangents, those of the rest file or from its texture coordinates, for normal maps"},
+  {"vertex_order", SN_OPTION_CHOICE, offsetof(sn_method_common, vertex_order), "file", 0, 0, "file|blocks",
+   SN_OPTION_COMMON,
+   "blocks: vertices are numbered in the order in which the runtime computes them, which it does faster then, as "
+   "with "
+   "`sinew pack --order blocks`; engines renumber their buffers once (sn_rt_get_order)"},
   {0},
 };
 
@@ -133,6 +138,8 @@ sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_example
   if (skinned.skin_made) sn_skin_free(&skinned.skin);
   if (status == SN_OK && common_of(spec)->tangents) status = add_tangents(ctx, examples, out);
   if (status == SN_OK && common_of(spec)->pack) status = pack_model(ctx, out);
+  if (status == SN_OK && common_of(spec)->vertex_order == SN_VERTEX_ORDER_BLOCKS)
+    status = sn_model_set_order(ctx, out, SN_VERTEX_ORDER_BLOCKS);
   report->seconds = sn_seconds() - start;
   return status;
 }

@@ -29,6 +29,7 @@ function fits(geometry, triangles, at, first) {
 // [{mesh, first}]: which vertices of the model are which mesh's. The model was trained on all meshes of the file one after
 // the other; its triangles tell which they are.
 function assign(model, meshes) {
+  if (model.order) throw new Error("the model's vertices are numbered by its blocks, not as the character's meshes: put them back with sinew pack --order file");
   const left = [...meshes], parts = [], { triangles } = model, { vertexCount } = model.info;
   let first = 0, corner = 0;
   while (first < vertexCount) {

@@ -58,6 +58,8 @@ export class SinewModel {
   readonly jointRest: Float32Array | null;
   /** Three vertices per triangle. */
   readonly triangles: Uint32Array;
+  /** The rest file's number of every vertex, where the model was renumbered (sinew pack --order blocks). */
+  readonly order: Uint32Array | null;
   /** Where the control points are in the rest pose. */
   readonly restControls: Float32Array;
   readonly disposed: boolean;

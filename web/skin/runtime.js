@@ -127,9 +127,13 @@ export class SinewModel {
   // Joint to world in the rest pose, 3x4 row by row for each joint; null where the file has none.
   get jointRest() { return this.section('joint.rest', Float32Array); }
 
+  // The rest file's number of every vertex, where the model was renumbered (sinew pack --order blocks); else null.
+  get order() { return this.section('mesh.order', Uint32Array); }
+
   // Where the control points are in the rest pose.
   get restControls() {
-    const vertices = this.section('control.points', Uint32Array) ?? [], { positions } = this.rest();
+    const points = this.section('control.points', Uint32Array) ?? [], { positions } = this.rest(), { order } = this;
+    const vertices = order ? points.map(v => order.indexOf(v)) : points;
     return Float32Array.from({ length: 3 * vertices.length }, (_, k) => positions[3 * vertices[Math.floor(k / 3)] + k % 3]);
   }
 

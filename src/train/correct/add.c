@@ -515,11 +515,24 @@ static sn_status run(adder *a, sn_model *out) {
   return status;
 }
 
-sn_status sn_correct_add(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *keys,
-                         sn_model *out) {
-  *out = (sn_model){0};
+static sn_status add(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *keys,
+                     sn_model *out) {
   adder a = {.ctx = ctx, .memory = sn_arena_new(ctx), .model = model, .examples = examples, .keys = keys};
   sn_status status = run(&a, out);
   sn_arena_free(&a.memory);
+  return status;
+}
+
+sn_status sn_correct_add(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *keys,
+                         sn_model *out) {
+  *out = (sn_model){0};
+  if (!sn_rt_get_order(model, NULL)) return add(ctx, model, examples, keys, out);
+  sn_model as_file = {0};
+  sn_rt_model opened;
+  sn_status status = sn_model_reorder(ctx, model, SN_VERTEX_ORDER_FILE, &as_file);
+  if (status == SN_OK) status = sn_model_open(ctx, "model", as_file.bytes, as_file.size, &opened);
+  if (status == SN_OK) status = add(ctx, &opened, examples, keys, out);
+  if (status == SN_OK) status = sn_model_set_order(ctx, out, SN_VERTEX_ORDER_BLOCKS);
+  sn_model_free(&as_file);
   return status;
 }

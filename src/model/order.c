@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// Renumbering the vertices of a finished model: by its blocks, or back as the rest file has them. What is stored by blocks stays; so do
+// control.points, which are vertices of the file.
+#include <string.h>
+
+#include "model/fans.h"
+#include "model/sections.h"
+#include "runtime/packed.h"
+
+enum { lanes = SN_RT_LANES, unnumbered = UINT32_MAX };
+
+typedef struct renumberer {
+  sn_context *ctx;
+  const sn_rt_model *model;
+  uint32_t *new_of, *old_of; // numbers of vertices
+  sn_arena memory;
+  sn_section_list list;
+} renumberer;
+
+static const uint32_t *order_of(const sn_rt_model *model) { return model->sections[SN_SECTION_MESH_ORDER]; }
+
+static uint32_t chunk_count(const sn_rt_model *model) {
+  return (uint32_t)(((uint64_t)model->info.vertex_count + model->info.grain - 1) / model->info.grain);
+}
+
+// ---- new numbers -------------------------------------------------------------------------------------------------------------
+
+// The blocks of chunk c: first[0] .. first[1] - 1.
+static void blocks_of_chunk(const sn_rt_model *model, uint32_t c, size_t first[2]) {
+  const uint32_t *chunks = model->sections[SN_SECTION_SKIN_CHUNKS];
+  const sn_rt_group *groups = model->sections[SN_SECTION_SKIN_GROUPS];
+  first[0] = first[1] = 0;
+  if (chunks[c] == chunks[c + 1]) return;
+  const sn_rt_group *last = groups + chunks[c + 1] - 1;
+  first[0] = groups[chunks[c]].first_block, first[1] = (size_t)last->first_block + last->block_count;
+}
+
+// Vertices in the order in which the blocks of their chunk name them first.
+static void number_by_blocks(renumberer *r) {
+  const uint16_t(*lane)[lanes] = r->model->sections[SN_SECTION_SKIN_LANES];
+  uint32_t grain = r->model->info.grain, next = 0;
+  for (uint32_t i = 0; i < r->model->info.vertex_count; i++) r->new_of[i] = unnumbered;
+  for (uint32_t c = 0; c < chunk_count(r->model); c++) {
+    size_t blocks[2];
+    blocks_of_chunk(r->model, c, blocks);
+    for (size_t n = blocks[0] * lanes; n < blocks[1] * lanes; n++) {
+      uint32_t *number = r->new_of + (size_t)c * grain + lane[n / lanes][n % lanes];
+      if (*number == unnumbered) *number = next++;
+    }
+  }
+}
+
+static sn_status add_order(renumberer *r) {
+  uint32_t vertices = r->model->info.vertex_count;
+  uint32_t *out = sn_section_new(&r->list, SN_SECTION_MESH_ORDER, vertices, sizeof *out, SN_RT_SECTION_REQUIRED);
+  for (uint32_t k = 0; out && k < vertices; k++)
+    out[k] = order_of(r->model) ? order_of(r->model)[r->old_of[k]] : r->old_of[k];
+  return out ? SN_OK : r->ctx->error.status;
+}
+
+// ---- sections with numbers of vertices --------------------------------------------------------------------------------------------
+
+static sn_status renumber_lanes(renumberer *r) {
+  const uint16_t(*from)[lanes] = r->model->sections[SN_SECTION_SKIN_LANES];
+  uint16_t(*to)[lanes] = sn_section_new(&r->list, SN_SECTION_SKIN_LANES, r->model->info.block_count, sizeof *to, 0);
+  uint32_t grain = r->model->info.grain;
+  for (uint32_t c = 0; to && c < chunk_count(r->model); c++) {
+    size_t blocks[2];
+    blocks_of_chunk(r->model, c, blocks);
+    for (size_t n = blocks[0] * lanes; n < blocks[1] * lanes; n++)
+      to[n / lanes][n % lanes] = (uint16_t)(r->new_of[(size_t)c * grain + from[n / lanes][n % lanes]] - c * grain);
+  }
+  return to ? SN_OK : r->ctx->error.status;
+}
+
+// Rows of neighbours without what fills their lanes; `row` has room for the longest.
+static size_t read_row(const renumberer *r, uint32_t i, uint32_t *row) {
+  const uint32_t *start = (const uint32_t *)r->model->sections[SN_SECTION_SHADE_START] + i / lanes;
+  const void *fans = r->model->sections[SN_SECTION_SHADE_FANS];
+  bool wide = sn_rt_fan_bytes(r->model->info.vertex_count) == 4;
+  size_t length = start[1] - start[0];
+  for (size_t n = 0; n < length; n++) {
+    size_t at = (start[0] + n) * lanes + i % lanes;
+    row[n] = wide ? ((const uint32_t *)fans)[at] : ((const uint16_t *)fans)[at];
+  }
+  while (length > 1 && row[length - 1] == row[length - 2]) length--;
+  return length == 1 && row[0] == i ? 0 : length;
+}
+
+static sn_status renumber_fans(renumberer *r) {
+  uint32_t vertices = r->model->info.vertex_count, bytes = sn_rt_fan_bytes(vertices);
+  size_t steps = r->model->sizes[SN_SECTION_SHADE_FANS] / bytes;
+  sn_fans fans = {.vertex_count = vertices,
+                  .start = SN_NEW(r->ctx, &r->memory, size_t, (size_t)vertices + 1),
+                  .neighbours = SN_NEW(r->ctx, &r->memory, uint32_t, steps)};
+  if (!fans.start || !fans.neighbours) return r->ctx->error.status;
+  for (uint32_t k = 0; k < vertices; k++) {
+    uint32_t *row = fans.neighbours + fans.start[k];
+    size_t length = read_row(r, r->old_of[k], row);
+    for (size_t n = 0; n < length; n++) row[n] = r->new_of[row[n]];
+    fans.start[k + 1] = fans.start[k] + length;
+  }
+  return sn_fans_add(&r->list, &fans);
+}
+
+static sn_status renumber_own(renumberer *r) {
+  uint32_t vertices = r->model->info.vertex_count, blocks = sn_rt_blocks_of(vertices);
+  const int16_t(*from)[3][lanes] = r->model->sections[SN_SECTION_SHADE_OWN];
+  int16_t(*to)[3][lanes] = sn_section_new(&r->list, SN_SECTION_SHADE_OWN, blocks, sizeof *to, 0);
+  for (uint32_t k = 0; to && k < blocks * lanes; k++) {
+    uint32_t i = k < vertices ? r->old_of[k] : k;
+    for (int c = 0; c < 3; c++) to[k / lanes][c][k % lanes] = from[i / lanes][c][i % lanes];
+  }
+  return to ? SN_OK : r->ctx->error.status;
+}
+
+static uint32_t (*new_triangles(renumberer *r))[3] {
+  size_t count = r->model->info.triangle_count;
+  uint32_t(*out)[3] = sn_arena_alloc(r->ctx, &r->memory, count, sizeof *out);
+  if (!out) return NULL;
+  sn_rt_get_triangles(r->model, out);
+  for (size_t n = 0; n < 3 * count; n++) out[n / 3][n % 3] = r->new_of[out[n / 3][n % 3]];
+  return out;
+}
+
+static sn_status renumber_triangles(renumberer *r) {
+  const uint32_t(*triangles)[3] = (const uint32_t(*)[3])new_triangles(r);
+  if (!triangles) return r->ctx->error.status;
+  return sn_section_add(&r->list, sn_rt_section_name(SN_SECTION_MESH_TRIANGLES), triangles,
+                        r->model->info.triangle_count * sizeof *triangles, 0);
+}
+
+static sn_status renumber_packed_triangles(renumberer *r) {
+  const uint32_t(*triangles)[3] = (const uint32_t(*)[3])new_triangles(r);
+  if (!triangles) return r->ctx->error.status;
+  return sn_section_pack_triangles(&r->list, triangles, r->model->info.triangle_count);
+}
+
+// ---- all sections ------------------------------------------------------------------------------------------------------------------
+
+typedef struct renumbering {
+  sn_rt_section_id from;
+  sn_status (*renumber)(renumberer *r); // NULL: done with another section, or at the end
+} renumbering;
+
+static const renumbering renumberings[] = {
+  {SN_SECTION_SKIN_LANES, renumber_lanes},         {SN_SECTION_SHADE_START, renumber_fans},
+  {SN_SECTION_SHADE_FANS, NULL},                   {SN_SECTION_SHADE_OWN, renumber_own},
+  {SN_SECTION_MESH_TRIANGLES, renumber_triangles}, {SN_SECTION_PACK_TRIANGLES, renumber_packed_triangles},
+  {SN_SECTION_MESH_ORDER, NULL}};
+
+static sn_status renumber_section(renumberer *r, const sn_rt_entry *entry) {
+  for (size_t n = 0; n < sizeof renumberings / sizeof *renumberings; n++) {
+    if (strcmp(entry->name, sn_rt_section_name(renumberings[n].from)) == 0)
+      return renumberings[n].renumber ? renumberings[n].renumber(r) : SN_OK;
+  }
+  return sn_section_add(&r->list, entry->name, r->model->bytes + entry->offset, entry->size, entry->flags);
+}
+
+sn_status sn_model_reorder(sn_context *ctx, const sn_rt_model *model, sn_vertex_order order, sn_model *out) {
+  *out = (sn_model){0};
+  size_t vertices = model->info.vertex_count;
+  renumberer r = {.ctx = ctx, .model = model, .memory = sn_arena_new(ctx)};
+  r.list = (sn_section_list){.ctx = ctx, .memory = &r.memory};
+  r.new_of = SN_NEW(ctx, &r.memory, uint32_t, vertices), r.old_of = SN_NEW(ctx, &r.memory, uint32_t, vertices);
+  sn_status status = r.new_of && r.old_of ? SN_OK : ctx->error.status;
+  if (status == SN_OK) {
+    if (order == SN_VERTEX_ORDER_BLOCKS)
+      number_by_blocks(&r);
+    else
+      sn_rt_get_order(model, r.new_of);
+    for (size_t i = 0; i < vertices; i++) r.old_of[r.new_of[i]] = (uint32_t)i;
+  }
+  for (uint32_t s = 0; status == SN_OK && s < model->info.section_count; s++)
+    status = renumber_section(&r, (const sn_rt_entry *)(const void *)(model->bytes + sizeof(sn_rt_header)) + s);
+  if (status == SN_OK && order == SN_VERTEX_ORDER_BLOCKS) status = add_order(&r);
+  sn_rt_header header;
+  memcpy(&header, model->bytes, sizeof header);
+  if (status == SN_OK) status = sn_sections_assemble(&r.list, header, out);
+  sn_arena_free(&r.memory);
+  return status;
+}
+
+sn_status sn_model_set_order(sn_context *ctx, sn_model *model, sn_vertex_order order) {
+  sn_rt_model opened;
+  sn_model renumbered = {0};
+  sn_status status = sn_model_open(ctx, "model", model->bytes, model->size, &opened);
+  if (status == SN_OK) status = sn_model_reorder(ctx, &opened, order, &renumbered);
+  sn_model_free(model);
+  *model = renumbered;
+  return status;
+}
+
+sn_status sn_model_to_file(sn_context *ctx, const sn_rt_model *model, void *rows, size_t size, size_t count) {
+  const uint32_t *order = order_of(model);
+  size_t vertices = model->info.vertex_count;
+  if (!order || vertices == 0) return SN_OK;
+  sn_arena scratch = sn_arena_new(ctx);
+  uint8_t *copy = SN_NEW(ctx, &scratch, uint8_t, vertices * size), *to = rows;
+  for (size_t n = 0; copy && n < count; n++, to += vertices * size) {
+    memcpy(copy, to, vertices * size);
+    for (size_t k = 0; k < vertices; k++) memcpy(to + order[k] * size, copy + k * size, size);
+  }
+  sn_arena_free(&scratch);
+  return copy ? SN_OK : ctx->error.status;
+}

@@ -143,11 +143,13 @@ typedef struct renumbering {
   sn_status (*renumber)(renumberer *r); // NULL: done with another section, or at the end
 } renumbering;
 
-static const renumbering renumberings[] = {
-  {SN_SECTION_SKIN_LANES, renumber_lanes},         {SN_SECTION_SHADE_START, renumber_fans},
-  {SN_SECTION_SHADE_FANS, NULL},                   {SN_SECTION_SHADE_OWN, renumber_own},
-  {SN_SECTION_MESH_TRIANGLES, renumber_triangles}, {SN_SECTION_PACK_TRIANGLES, renumber_packed_triangles},
-  {SN_SECTION_MESH_ORDER, NULL}};
+static const renumbering renumberings[] = {{SN_SECTION_SKIN_LANES, renumber_lanes},
+                                           {SN_SECTION_SHADE_START, renumber_fans},
+                                           {SN_SECTION_SHADE_FANS, NULL},
+                                           {SN_SECTION_SHADE_OWN, renumber_own},
+                                           {SN_SECTION_MESH_TRIANGLES, renumber_triangles},
+                                           {SN_SECTION_PACK_TRIANGLES, renumber_packed_triangles},
+                                           {SN_SECTION_MESH_ORDER, NULL}};
 
 static sn_status renumber_section(renumberer *r, const sn_rt_entry *entry) {
   for (size_t n = 0; n < sizeof renumberings / sizeof *renumberings; n++) {

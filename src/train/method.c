@@ -23,9 +23,7 @@ const sn_option sn_method_common_table[] = {
    "a model with tangents, those of the rest file or from its texture coordinates, for normal maps"},
   {"vertex_order", SN_OPTION_CHOICE, offsetof(sn_method_common, vertex_order), "file", 0, 0, "file|blocks",
    SN_OPTION_COMMON,
-   "blocks: vertices are numbered in the order in which the runtime computes them, which it does faster then, as "
-   "with "
-   "`sinew pack --order blocks`; engines renumber their buffers once (sn_rt_get_order)"},
+   "blocks: vertices are numbered as the runtime computes them, which it then does faster; see `sinew pack --order`"},
   {0},
 };
 

@@ -39,6 +39,9 @@ static void read_parts(const sn_rt_model *model) {
   if (sn_model_skin(&ctx, model, &skin) == SN_OK) sn_skin_free(&skin);
   if (sn_model_skeleton(&ctx, model, &skeleton) == SN_OK) sn_skeleton_free(&skeleton);
   if (sn_model_displacements(&ctx, model, &displacements) == SN_OK) sn_displacements_free(&displacements);
+  sn_model renumbered;
+  for (int order = SN_VERTEX_ORDER_FILE; order <= SN_VERTEX_ORDER_BLOCKS; order++)
+    if (sn_model_reorder(&ctx, model, (sn_vertex_order)order, &renumbered) == SN_OK) sn_model_free(&renumbered);
 }
 
 static void read_palette(const sn_rt_model *model, const void *scratch) {

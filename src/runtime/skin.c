@@ -99,26 +99,67 @@ static void skin_part(const sn_rt_job *chunk, const request *r) {
   }
 }
 
-// Runs of wanted blocks, each as a group of its own.
-static void skin_blocks(const sn_rt_job *chunk, const request *r) {
-  for (uint32_t index = chunk->first_group; index < chunk->last_group; index++) {
-    const sn_rt_group *g = chunk->skin.groups + index;
-    for (uint32_t b = 0, end; b < g->block_count; b = end + 1) {
-      for (end = b; end < g->block_count && wanted_block(r->extras, (size_t)g->first_block + end);) end++;
-      if (end == b) continue;
-      sn_rt_group run = *g;
-      run.first_block += b, run.block_count = (uint16_t)(end - b);
-      run.first_weight += b * (g->influences - 1u), run.first_tuple += b * g->influences;
-      sn_rt_job job = *chunk;
-      job.skin.groups = &run, job.first_group = 0, job.last_group = 1;
-      if (job.skin.boxes) job.skin.boxes += index;
-      r->kernel(&job);
-      if (!r->extras->bounds) continue;
-      for (uint32_t n = 0; n < run.block_count * (uint32_t)SN_RT_LANES; n++) {
-        uint32_t lane = chunk->skin.lanes[run.first_block + n / SN_RT_LANES][n % SN_RT_LANES];
-        hold(r->extras->bounds, (const float *)(const void *)(chunk->positions + lane * chunk->position_stride));
-      }
+// The first block of `from` .. end - 1 that is not as `wanted` says, or `end`.
+static size_t run_end(const uint32_t *blocks, size_t from, size_t end, uint32_t wanted) {
+  while (from < end) {
+    if (from % 32 == 0 && end - from >= 32 && blocks[from / 32] == (wanted ? ~0u : 0))
+      from += 32;
+    else if ((blocks[from / 32] >> from % 32 & 1) == wanted)
+      from++;
+    else
+      break;
+  }
+  return from;
+}
+
+static void hold_blocks(const sn_rt_job *chunk, const request *r, size_t block, size_t end) {
+  for (; r->extras->bounds && block < end; block++)
+    for (int l = 0; l < SN_RT_LANES; l++) {
+      const char *at = chunk->positions + chunk->skin.lanes[block][l] * chunk->position_stride;
+      hold(r->extras->bounds, (const float *)(const void *)at);
     }
+}
+
+// Blocks first .. end - 1 of a group, as a group of its own.
+static void skin_run(const sn_rt_job *chunk, const request *r, uint32_t index, size_t first, size_t end) {
+  sn_rt_group run = chunk->skin.groups[index];
+  uint32_t skipped = (uint32_t)(first - run.first_block);
+  run.first_block = (uint32_t)first, run.block_count = (uint16_t)(end - first);
+  run.first_weight += skipped * (run.influences - 1u), run.first_tuple += skipped * run.influences;
+  sn_rt_job job = *chunk;
+  job.skin.groups = &run, job.first_group = 0, job.last_group = 1;
+  if (job.skin.boxes) job.skin.boxes += index;
+  r->kernel(&job);
+  hold_blocks(chunk, r, first, end);
+}
+
+static int all_wanted(const sn_rt_group *g, const uint32_t *blocks) {
+  size_t end = (size_t)g->first_block + g->block_count;
+  return run_end(blocks, g->first_block, end, 1) == end;
+}
+
+// Groups of which all blocks are wanted go together; of others, every run of wanted blocks.
+static void skin_blocks(const sn_rt_job *chunk, const request *r) {
+  const sn_rt_group *groups = chunk->skin.groups;
+  const uint32_t *blocks = r->extras->blocks;
+  for (uint32_t index = chunk->first_group, last; index < chunk->last_group; index = last) {
+    for (last = index; last < chunk->last_group && all_wanted(groups + last, blocks);) last++;
+    if (last > index) {
+      sn_rt_job job = *chunk;
+      job.first_group = index, job.last_group = last;
+      r->kernel(&job);
+      for (uint32_t n = index; n < last; n++)
+        hold_blocks(chunk, r, groups[n].first_block, (size_t)groups[n].first_block + groups[n].block_count);
+      continue;
+    }
+    size_t end = (size_t)groups[index].first_block + groups[index].block_count, first = groups[index].first_block,
+           stop;
+    while ((first = run_end(blocks, first, end, 0)) < end) {
+      stop = run_end(blocks, first, end, 1);
+      skin_run(chunk, r, index, first, stop);
+      first = stop;
+    }
+    last = index + 1;
   }
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The NEON kernels against the scalar ones, on a 64-bit ARM machine that qemu-user makes up: models of several methods, packed and not.
+# The NEON kernels against the scalar ones, on a 64-bit ARM machine that qemu-user makes up: models of several methods, packed and numbered by their blocks, and not.
 set -euo pipefail
 source_folder=${SINEW_SOURCE:-$(cd "$(dirname "$0")/.." && pwd)}
 compiler=aarch64-linux-gnu-gcc
@@ -16,7 +16,7 @@ cd "$work"
 "$SINEW" gen arm --vertices 700 --frames 6 -o arm --quiet
 awk '/^v /{print; print "vt", $2, $3; next} /^f /{print "f", $2 "/" $2, $3 "/" $3, $4 "/" $4; next} {print}' arm/rest.obj > arm/textured.obj
 for spec in lbs:tangents=1 dqs:tangents=1 psd psd:order=forward rotreg:bones=8,tangents=1; do
-  for pack in 0 1; do
+  for pack in 0 1,vertex_order=blocks; do
     "$SINEW" train --method "${spec}$([[ $spec == *:* ]] && echo , || echo :)pack=$pack" --rest arm/textured.obj --frames arm/frames.pc2 \
       --skeleton arm/skeleton.glb -o "${spec//[:=]/-}-$pack.sinew" --quiet
   done

@@ -63,6 +63,7 @@ node "$src/test/edit_glb.mjs" arm/skeleton.glb painted.glb texture=0.5
 "$SINEW" view painted.sinew --rest painted.glb --skeleton painted.glb -o painted.html --quiet
 
 # A model alone, without any examples; pages joined; a page for the size and the times.
+"$SINEW" pack lbs.sinew --order blocks -o blocks.sinew --quiet
 "$SINEW" view lbs.sinew --title Alone -o alone.html --quiet
 "$SINEW" view arm.html alone.html -o both.html --quiet
 "$SINEW" gen body -o body --vertices 10000 --frames 60 --quiet

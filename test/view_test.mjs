@@ -416,6 +416,8 @@ await test('a model that cannot be loaded says why', async () => {
     assert.match(await page.textContent('#problems'), /damaged: \S+/);
     await upload('other.sinew', readFileSync(join(dir, 'big-lbs.sinew')));
     await page.waitForFunction(() => /other: it has \d+ vertices/.test(document.getElementById('problems').textContent));
+    await upload('blocks.sinew', readFileSync(join(dir, 'blocks.sinew')));
+    await page.waitForFunction(() => /blocks: its vertices are numbered by its blocks/.test(document.getElementById('problems').textContent));
     await upload('again.sinew', good);
     await page.waitForFunction(() => window.sinew.viewer.chosen?.name === 'again');
     // It has its errors, as the tool measured them for the same model in the page.

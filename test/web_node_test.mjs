@@ -34,6 +34,18 @@ assert.equal(webgpuRefuses(whole), null);
 assert.match(webgpuRefuses(packed), /pack\.\w+ is not known/);
 whole.dispose(), packed.dispose();
 
+// A renumbered model gives the same vertices in other places; its control points are vertices of the file.
+const [asFile, blocks] = await Promise.all(['packed', 'blocks'].map(name => loadSinew(readFileSync(join(dir, 'site', `affine-${name}.sinew`))))), { order } = blocks;
+assert.equal(asFile.order, null);
+assert.deepEqual(Array.from(order).sort((a, b) => a - b), Array.from(order.keys()));
+assert.ok(order.some((v, k) => v !== k), 'nothing was renumbered');
+assert.deepEqual(blocks.restControls, asFile.restControls);
+for (const model of [asFile, blocks]) model.load({ controls: asFile.restControls.map((x, k) => x + 0.01 * (k % 5)) });
+const places = asFile.evaluate().positions.slice(), corners = asFile.triangles;
+assert.ok(blocks.evaluate().positions.every((x, n) => x === places[3 * order[Math.floor(n / 3)] + n % 3]), 'positions of a renumbered model');
+assert.ok(blocks.triangles.every((v, n) => order[v] === corners[n]), 'triangles of a renumbered model');
+asFile.dispose(), blocks.dispose();
+
 // Tangents: those of the file in the rest pose, at right angles to the normals in another; null where a model has none.
 const turned = await loadSinew(readFileSync(join(dir, 'site/tangents.sinew'))), angle = 0.7, c = Math.cos(angle), s = Math.sin(angle);
 const joints = [[1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0], [c, -s, 0, 0, s, c, 0, 0, 0, 0, 1, 0]];

@@ -113,12 +113,15 @@ await test('one character: three.js itself as the witness, morph targets, SinewM
     const moved = affine.geometry.attributes.position.array.some((x, k) => Math.abs(x - rest[k]) > 1e-3);
     let wrong = '';
     try { skinCharacter(await loadSinew('linear.sinew'), plain); } catch (error) { wrong = error.message; }
-    return { worst, before, again, vertices: mesh.geometry.attributes.position.count, moved, wrong };
+    let numbers = '';
+    try { skinCharacter(await loadSinew('character-blocks.sinew'), plain); } catch (error) { numbers = error.message; }
+    return { worst, before, again, vertices: mesh.geometry.attributes.position.count, moved, wrong, numbers };
   });
   for (const [when, value] of Object.entries(off.worst)) assert.ok(value < 2e-5, `at ${when}: ${value} of the size off what three.js has`);
   assert.equal(off.again.length, 2, 'taken off, the meshes are what they were');
   assert.ok(off.vertices > 600 && off.moved);
   assert.match(off.wrong, /no joint called “joint0”/);
+  assert.match(off.numbers, /--order file/, off.numbers);
 }));
 
 await test('tangents of a file that has them follow the skin', () => withPage('index.html', async page => {

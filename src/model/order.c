@@ -35,18 +35,34 @@ static void blocks_of_chunk(const sn_rt_model *model, uint32_t c, size_t first[2
   first[0] = groups[chunks[c]].first_block, first[1] = (size_t)last->first_block + last->block_count;
 }
 
-// Vertices in the order in which the blocks of their chunk name them first.
+// Whether a block names eight vertices that have no number yet.
+static bool is_full(const uint32_t *new_of, const uint16_t *lane) {
+  for (int l = 0; l < lanes; l++) {
+    if (new_of[lane[l]] != unnumbered) return false;
+    for (int m = 0; m < l; m++) {
+      if (lane[m] == lane[l]) return false;
+    }
+  }
+  return true;
+}
+
+// Vertices in the order in which the blocks of their chunk name them first, full blocks before others: those write whole
+// pieces of 32 bytes wherever a chunk's results begin with one.
 static void number_by_blocks(renumberer *r) {
   const uint16_t(*lane)[lanes] = r->model->sections[SN_SECTION_SKIN_LANES];
-  uint32_t grain = r->model->info.grain, next = 0;
+  uint32_t next = 0;
   for (uint32_t i = 0; i < r->model->info.vertex_count; i++) r->new_of[i] = unnumbered;
   for (uint32_t c = 0; c < chunk_count(r->model); c++) {
+    uint32_t *new_of = r->new_of + (size_t)c * r->model->info.grain;
     size_t blocks[2];
     blocks_of_chunk(r->model, c, blocks);
-    for (size_t n = blocks[0] * lanes; n < blocks[1] * lanes; n++) {
-      uint32_t *number = r->new_of + (size_t)c * grain + lane[n / lanes][n % lanes];
-      if (*number == unnumbered) *number = next++;
-    }
+    for (int full = 1; full >= 0; full--)
+      for (size_t b = blocks[0]; b < blocks[1]; b++) {
+        if (full && !is_full(new_of, lane[b])) continue;
+        for (int l = 0; l < lanes; l++) {
+          if (new_of[lane[b][l]] == unnumbered) new_of[lane[b][l]] = next++;
+        }
+      }
   }
 }
 

@@ -68,7 +68,8 @@ typedef struct sn_rt_job {
   sn_rt_correcting correct;
   char *positions, *normals; // of the chunk's first vertex; normals may be NULL
   size_t position_stride, normal_stride;
-  int rows; // vertices are numbered by the blocks
+  int rows;   // vertices are numbered by the blocks
+  int stream; // whole blocks go past the caches: results are aligned to 32 bytes, and sn_rt_fence follows
   // Of the kernel `tangents`, which reads the normals and does not know positions.
   char *tangents;
   size_t tangent_stride;
@@ -174,6 +175,8 @@ static inline int sn_rt_same(const float *a, const float *b, uint32_t count) {
 // Copies past the caches where this machine can.
 int sn_rt_can_stream(void);
 void sn_rt_stream(void *to, const void *from, size_t size);
+// After stores past the caches, so that other threads see them.
+void sn_rt_fence(void);
 static inline size_t sn_rt_staged_bytes(uint32_t count) { return (12 * (size_t)count + 63) / 64 * 64; }
 
 sn_rt_path sn_rt_best_path(void);

@@ -126,6 +126,8 @@ static SN_RT_INLINE void vf_store_row(vf x, vf y, vf z, float *at) {
   vst3q_f32(at, xyz);
 }
 
+static SN_RT_INLINE void vf_stream_row(vf x, vf y, vf z, float *at) { vf_store_row(x, y, z, at); }
+
 static SN_RT_INLINE void vf_load_xyz(const float *p, vf *x, vf *y, vf *z) {
   float32x4x3_t xyz = vld3q_f32(p);
   *x = xyz.val[0], *y = xyz.val[1], *z = xyz.val[2];

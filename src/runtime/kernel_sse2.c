@@ -138,6 +138,8 @@ static SN_RT_INLINE void vf_store_row(vf x, vf y, vf z, float *at) {
   vf_store(at + 8, _mm_shuffle_ps(zx, yz, 0xdd));
 }
 
+static SN_RT_INLINE void vf_stream_row(vf x, vf y, vf z, float *at) { vf_store_row(x, y, z, at); }
+
 static SN_RT_INLINE void vf_load_xyz(const float *p, vf *x, vf *y, vf *z) {
   vf a = _mm_loadu_ps(p), b = _mm_loadu_ps(p + 4), c = _mm_loadu_ps(p + 8);
   vf xy = _mm_shuffle_ps(b, c, 0x9e), yz = _mm_shuffle_ps(a, b, 0x49);

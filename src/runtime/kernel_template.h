@@ -23,6 +23,7 @@
 //     vf_put_moved(m, place, at)            x y z of the matrix m, four columns of four, times place, which is x y z 1, to `at`
 //     vf_store_pairs(x, y, z, base, lanes)  x y z for pairs of lanes that lie side by side, stride 12
 //     vf_store_row(x, y, z, at)             x y z of all lanes, one after the other
+//     vf_stream_row(x, y, z, at)            the same past the caches where it can; `at` is a multiple of 4 `width` bytes
 //     few_registers                         1: what a block needs does not fit into them (a constant)
 //
 // A block of eight vertices is one vector of eight lanes or two of four. With one set of joints for all lanes, a matrix
@@ -441,8 +442,8 @@ static SN_RT_INLINE correction correction_at(const sn_rt_job *job, uint32_t bits
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------------------
 
-// How the lanes lie among the results: all in a row, two by two (0 and 1, 2 and 3, ...), or anywhere.
-typedef enum layout { layout_any, layout_pairs, layout_row } layout;
+// How the lanes lie among the results: anywhere, two by two (0 and 1, 2 and 3, ...), all in a row, and so that they can go past the caches.
+typedef enum layout { layout_any, layout_pairs, layout_row, layout_stream } layout;
 
 static SN_RT_INLINE uint64_t four_lanes(const uint16_t *lanes) {
   uint64_t four;
@@ -467,9 +468,14 @@ static SN_RT_INLINE int in_pairs(const uint16_t *lanes) {
   return broken == 0;
 }
 
-// Rows are rare but where vertices are numbered by the blocks (`rows`): elsewhere a question more is a branch more that goes wrong.
-static SN_RT_INLINE layout layout_of(const uint16_t *lanes, int rows) {
-  return rows && in_row(lanes) ? layout_row : in_pairs(lanes) ? layout_pairs : layout_any;
+// Rows are rare but where vertices are numbered by the blocks (then they are what `rows` says): elsewhere a question more is a branch more that goes wrong.
+static SN_RT_INLINE layout layout_of(const uint16_t *lanes, layout rows) {
+  if (rows != layout_any && in_row(lanes)) return lanes[0] % width == 0 ? rows : layout_row;
+  return in_pairs(lanes) ? layout_pairs : layout_any;
+}
+
+static SN_RT_INLINE layout layout_of_rows(const sn_rt_job *job) {
+  return job->stream ? layout_stream : job->rows ? layout_row : layout_any;
 }
 
 // Where results go.
@@ -485,6 +491,8 @@ static SN_RT_INLINE void put(target to, layout lie, const uint16_t *lanes, vf3 v
     vf_store_row(v.x, v.y, v.z, (float *)(void *)(to.base + 12 * (size_t)lanes[0]));
   else if (lie == layout_pairs)
     vf_store_pairs(v.x, v.y, v.z, to.base, lanes);
+  else if (lie == layout_stream)
+    vf_stream_row(v.x, v.y, v.z, (float *)(void *)(to.base + 12 * (size_t)lanes[0]));
   else
     vf_scatter(v.x, v.y, v.z, to.base, lanes, 12);
 }
@@ -530,7 +538,7 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
   for (int k = 0; !loose && !mixed && k < influences; k++) entries[k] = matrices + 16 * (size_t)g->joints[k];
   if (mixed) mix(job, g, matrices, 16, bits, influences, NULL, &shared);
   vf total = vf_set(job->weight_total), unit = vf_set(job->weight_unit);
-  int rows = job->rows;
+  layout rows = layout_of_rows(job);
   target positions = {job->positions, job->position_stride}, normals_out = {job->normals, job->normal_stride};
   cursor block = cursor_at(job, g, bits);
   for (int left = g->block_count; left > 0; left--, advance(&block, influences, bits, loose)) {
@@ -593,7 +601,7 @@ static SN_RT_INLINE void dualquat_blocks(const sn_rt_job *job, const sn_rt_group
     if (stretched) mix(job, g, stretches, 16, bits, influences, NULL, &stretch);
   }
   vf total = vf_set(job->weight_total), unit = vf_set(job->weight_unit);
-  int rows = job->rows;
+  layout rows = layout_of_rows(job);
   target positions = {job->positions, job->position_stride}, normals_out = {job->normals, job->normal_stride};
   cursor block = cursor_at(job, g, bits);
   for (int left = g->block_count; left > 0; left--, advance(&block, influences, bits, loose)) {
@@ -680,7 +688,7 @@ static SN_RT_INLINE void centres_blocks(const sn_rt_job *job, const sn_rt_group 
                                         int loose, int stretched, int influences, int corrected) {
   centre_blend shared;
   mix_centres(job, g, bits, loose, stretched, influences, &shared);
-  int rows = job->rows;
+  layout rows = layout_of_rows(job);
   target positions = {job->positions, job->position_stride}, normals_out = {job->normals, job->normal_stride};
   const vf3 none = {vf_set(0), vf_set(0), vf_set(0)};
   cursor block = cursor_at(job, g, bits);

@@ -135,6 +135,8 @@ static SN_RT_INLINE void vf_store_row(vf x, vf y, vf z, float *at) {
   wasm_v128_store(at + 8, wasm_i32x4_shuffle(z, high, 2, 6, 7, 3));
 }
 
+static SN_RT_INLINE void vf_stream_row(vf x, vf y, vf z, float *at) { vf_store_row(x, y, z, at); }
+
 static SN_RT_INLINE void vf_load_xyz(const float *p, vf *x, vf *y, vf *z) {
   vf a = wasm_v128_load(p), b = wasm_v128_load(p + 4), c = wasm_v128_load(p + 8);
   *x = wasm_i32x4_shuffle(wasm_i32x4_shuffle(a, b, 0, 3, 6, 6), c, 0, 1, 2, 5);

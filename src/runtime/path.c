@@ -115,9 +115,12 @@ void sn_rt_stream(void *to, const void *from, size_t size) {
     for (int n = 0; n < 64; n += 16)
       _mm_stream_si128((__m128i *)(void *)(out + n), _mm_loadu_si128((const __m128i *)(const void *)(in + n)));
   memcpy(out, in, size);
-  _mm_sfence();
+  sn_rt_fence();
 }
+
+void sn_rt_fence(void) { _mm_sfence(); }
 #else
 int sn_rt_can_stream(void) { return 0; }
 void sn_rt_stream(void *to, const void *from, size_t size) { memcpy(to, from, size); }
+void sn_rt_fence(void) {}
 #endif

@@ -179,10 +179,17 @@ static void call_in(const char *results, size_t size) {
 #endif
 }
 
-// All of a chunk, in the memory of `extras` first where results are to go past the caches.
+static int is_aligned(const char *results) { return (uintptr_t)results % 32 == 0; }
+
+// All of a chunk. Where results are to go past the caches, whole blocks do so where they lie in a row, and others are put together in the memory of
+// `extras` first.
 static void skin_chunk(const sn_rt_job *chunk, const request *r) {
   sn_rt_job job = *chunk;
-  if (r->extras->staging && chunk->position_stride == 12 && (!chunk->normals || chunk->normal_stride == 12)) {
+  int side_by_side = chunk->position_stride == 12 && (!chunk->normals || chunk->normal_stride == 12);
+  if (r->extras->staging && side_by_side && chunk->rows && is_aligned(chunk->positions) &&
+      is_aligned(chunk->normals)) {
+    job.stream = 1;
+  } else if (r->extras->staging && side_by_side) {
     job.positions = (char *)(((uintptr_t)r->extras->staging + 63) & ~(uintptr_t)63);
     if (chunk->normals) job.normals = job.positions + sn_rt_staged_bytes(r->end);
   } else if (r->far_away) {
@@ -191,6 +198,7 @@ static void skin_chunk(const sn_rt_job *chunk, const request *r) {
   }
   r->kernel(&job);
   if (r->extras->bounds) hold_all(job.positions, job.position_stride, r->end, r->extras->bounds);
+  if (job.stream) sn_rt_fence();
   if (job.positions == chunk->positions) return;
   sn_rt_stream(chunk->positions, job.positions, 12 * (size_t)r->end);
   if (chunk->normals) sn_rt_stream(chunk->normals, job.normals, 12 * (size_t)r->end);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How fast the kernels are: linear and dual quaternion blends, positions only and with normals, packed and not, every
-// instruction set, one and two threads, results in the caches and past them, against a copy that reads and writes as many bytes.
+// How fast the kernels are: linear and dual quaternion blends, positions only and with normals, packed and not, vertices in the file's order
+// and in the blocks', every instruction set, one and two threads, results in the caches and past them, against a copy that
+// reads and writes as many bytes. Two threads work on several frames in a row; so does one in the rows that say so.
 //
 //     bench_skin [RIGGED.glb] [seconds per measurement]
 //
@@ -19,7 +20,7 @@ typedef struct evaluation {
   sn_rt_input input;
   sn_rt_output output;
   void *scratch;
-  int threads, cached; // cached: results are not streamed, however large
+  int threads, cached; // threads 0: one, several frames in a row; cached: results are not streamed, however large
   uint32_t *masks[2];  // halves of the blocks, for two threads on a mesh of one chunk
   void *staging[2];    // of the two threads, where results go past the caches
 } evaluation;
@@ -110,8 +111,9 @@ static void run_evaluation(void *user) {
     sn_rt_skin(&e->model, e->scratch, &e->output, 0, e->model.info.vertex_count, NULL);
     return;
   }
-  if (e->threads == 1) {
-    sn_rt_evaluate(&e->model, &e->input, e->scratch, &e->output, NULL);
+  if (e->threads < 2) {
+    for (int f = e->threads ? frames - 1 : 0; f < frames; f++)
+      sn_rt_evaluate(&e->model, &e->input, e->scratch, &e->output, NULL);
     return;
   }
   both(make_palette, skin_half, e);
@@ -119,8 +121,8 @@ static void run_evaluation(void *user) {
 
 static void run_copy(void *user) {
   copying *c = user;
-  if (c->threads == 1) {
-    memcpy(c->to, c->from, c->size);
+  if (c->threads < 2) {
+    for (int f = c->threads ? frames - 1 : 0; f < frames; f++) memcpy(c->to, c->from, c->size);
   } else {
     both(NULL, copy_half, c);
   }
@@ -134,12 +136,14 @@ static void *reserve(size_t size) {
   return memset(memory, 0, size);
 }
 
-static void new_evaluation(sn_context *ctx, const bench_set *set, sn_rt_blend blend, int bits, evaluation *e) {
+static void new_evaluation(sn_context *ctx, const bench_set *set, sn_rt_blend blend, int bits, sn_vertex_order order,
+                           evaluation *e) {
   sn_model_desc desc = sn_model_desc_default();
   desc.rest = &set->mesh, desc.skeleton = &set->skeleton, desc.skin = &set->skin;
   desc.blend = blend, desc.weight_bits = bits;
   *e = (evaluation){.threads = 1};
   bench_must(ctx, sn_model_build(ctx, &desc, &e->bytes));
+  if (order == SN_VERTEX_ORDER_BLOCKS) bench_must(ctx, sn_model_set_order(ctx, &e->bytes, order));
   bench_must(ctx, sn_model_open(ctx, "model", e->bytes.bytes, e->bytes.size, &e->model));
   e->scratch = reserve(sn_rt_scratch_size(&e->model));
   uint32_t blocks = e->model.info.block_count;
@@ -153,7 +157,8 @@ static void new_evaluation(sn_context *ctx, const bench_set *set, sn_rt_blend bl
 
 typedef struct row {
   const char *name;
-  int model; // 0 floats, 1 packed, 2 packed dual quaternions
+  int
+    model; // 0 floats, 1 packed, 2 packed dual quaternions, 3 and 4 the first two with vertices in the blocks' order
   sn_rt_path path;
   int threads, cached;
 } row;
@@ -161,12 +166,17 @@ typedef struct row {
 static const row rows[] = {{"linear", 0, SN_RT_PATH_BEST, 1, 0},
                            {"linear, packed", 1, SN_RT_PATH_BEST, 1, 0},
                            {"dualquat, packed", 2, SN_RT_PATH_BEST, 1, 0},
+                           {"packed, in a row", 1, SN_RT_PATH_BEST, 0, 0},
                            {"packed, 2 threads", 1, SN_RT_PATH_BEST, 2, 0},
+                           {"blocks' order", 3, SN_RT_PATH_BEST, 1, 0},
+                           {"blocks' order, packed", 4, SN_RT_PATH_BEST, 1, 0},
+                           {"the same, in a row", 4, SN_RT_PATH_BEST, 0, 0},
+                           {"the same, 2 threads", 4, SN_RT_PATH_BEST, 2, 0},
                            {"packed, not streamed", 1, SN_RT_PATH_BEST, 1, 1},
                            {"packed, avx2", 1, SN_RT_PATH_AVX2, 1, 0},
                            {"packed, sse2", 1, SN_RT_PATH_SSE2, 1, 0},
                            {"packed, scalar", 1, SN_RT_PATH_SCALAR, 1, 0}};
-enum { row_count = sizeof rows / sizeof *rows };
+enum { row_count = sizeof rows / sizeof *rows, copy_count = 3 };
 
 // Cycles of the processor's clock; 0 where it has none that can be read.
 static uint64_t ticks(void) {
@@ -191,10 +201,10 @@ static void measure_rows(const bench_set *set, evaluation *models, int with, dou
   *normals = reserve(12 * vertices);
   bench_pose((int)joints, pose);
   evaluation e[row_count];
-  bench_call calls[row_count + 2];
-  bench_time times[row_count + 2];
-  const char *names[row_count + 2];
-  double bytes[row_count + 2];
+  bench_call calls[row_count + copy_count];
+  bench_time times[row_count + copy_count];
+  const char *names[row_count + copy_count];
+  double bytes[row_count + copy_count];
   int count = 0;
   for (int r = 0; r < row_count; r++) {
     e[count] = models[rows[r].model];
@@ -210,10 +220,11 @@ static void measure_rows(const bench_set *set, evaluation *models, int with, dou
   }
   size_t half = (size_t)(bytes[1] / 2);
   char *from = reserve(half), *to = reserve(half);
-  copying copies[2];
-  for (int r = 0; r < 2; r++, count++) {
-    copies[r] = (copying){from, to, half, 1 + r};
-    names[count] = r ? "memcpy, 2 threads" : "memcpy, bytes of packed", bytes[count] = bytes[1];
+  static const char *const copy_names[] = {"memcpy, in a row", "memcpy, bytes of packed", "memcpy, 2 threads"};
+  copying copies[copy_count];
+  for (int r = 0; r < copy_count; r++, count++) {
+    copies[r] = (copying){from, to, half, r};
+    names[count] = copy_names[r], bytes[count] = bytes[1];
     calls[count] = (bench_call){.run = run_copy, .user = copies + r};
   }
   uint64_t first = ticks();
@@ -224,7 +235,7 @@ static void measure_rows(const bench_set *set, evaluation *models, int with, dou
     int threads =
       calls[r].run == run_copy ? ((copying *)calls[r].user)->threads : ((evaluation *)calls[r].user)->threads;
     double *t[] = {&times[r].median, &times[r].low, &times[r].high, &times[r].best};
-    for (int n = 0; threads > 1 && n < 4; n++) *t[n] /= frames;
+    for (int n = 0; threads != 1 && n < 4; n++) *t[n] /= frames;
   }
   printf("  %s\n", with ? "positions and normals" : "positions");
   for (int r = 0; r < count; r++) print_row(names[r], times + r, (double)vertices, bytes[r], clock, times[0].median);
@@ -232,10 +243,13 @@ static void measure_rows(const bench_set *set, evaluation *models, int with, dou
 }
 
 static void measure(sn_context *ctx, const bench_set *set, double seconds) {
-  evaluation models[3];
-  new_evaluation(ctx, set, SN_RT_BLEND_LINEAR, 32, models);
-  new_evaluation(ctx, set, SN_RT_BLEND_LINEAR, 12, models + 1);
-  new_evaluation(ctx, set, SN_RT_BLEND_DUALQUAT, 12, models + 2);
+  enum { model_count = 5 };
+  evaluation models[model_count];
+  new_evaluation(ctx, set, SN_RT_BLEND_LINEAR, 32, SN_VERTEX_ORDER_FILE, models);
+  new_evaluation(ctx, set, SN_RT_BLEND_LINEAR, 12, SN_VERTEX_ORDER_FILE, models + 1);
+  new_evaluation(ctx, set, SN_RT_BLEND_DUALQUAT, 12, SN_VERTEX_ORDER_FILE, models + 2);
+  new_evaluation(ctx, set, SN_RT_BLEND_LINEAR, 32, SN_VERTEX_ORDER_BLOCKS, models + 3);
+  new_evaluation(ctx, set, SN_RT_BLEND_LINEAR, 12, SN_VERTEX_ORDER_BLOCKS, models + 4);
   const sn_rt_info *info = &models[0].model.info;
   double vertices = set->mesh.vertex_count;
   printf("\n%s: %.0f vertices, %d joints, %.2f influences, %.1f %% of %u blocks shared, %.1f bytes read per vertex, "
@@ -244,7 +258,7 @@ static void measure(sn_context *ctx, const bench_set *set, double seconds) {
          100.0 * info->shared_blocks / info->block_count, info->block_count, (double)info->bytes_read / vertices,
          (double)models[1].model.info.bytes_read / vertices);
   for (int with = 0; with < 2; with++) measure_rows(set, models, with, seconds);
-  for (int m = 0; m < 3; m++) {
+  for (int m = 0; m < model_count; m++) {
     sn_model_free(&models[m].bytes), free(models[m].scratch);
     for (int part = 0; part < 2; part++) free(models[m].masks[part]), free(models[m].staging[part]);
   }

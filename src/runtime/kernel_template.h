@@ -590,11 +590,12 @@ static SN_RT_INLINE void hemispheres(const sn_rt_job *job, const sn_rt_group *g,
 }
 
 static SN_RT_INLINE void dualquat_blocks(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int normals,
-                                         int loose, int stretched, int influences, int corrected) {
+                                         int loose, int stretched, int influences, int corrected, pending *last) {
   mixture shared, stretch;
   uint32_t signs[SN_RT_MAX_INFLUENCES];
   const float *dualquats = job->scratch.dualquats, *stretches = job->scratch.stretches;
   int compare = !(*job->scratch.flags & SN_RT_SIGNED);
+  int wait = !corrected && (stretched || bits == SN_RT_PACKED_BITS); // else normals have unit length all the time
   if (!loose) {
     hemispheres(job, g, compare, influences, signs);
     mix(job, g, dualquats, 8, bits, influences, signs, &shared);
@@ -616,7 +617,7 @@ static SN_RT_INLINE void dualquat_blocks(const sn_rt_job *job, const sn_rt_group
         load_shares(at.weights, bits, influences, w);
       }
       vf3 p = load_rest(&at, bits), n = p;
-      if (normals) n = load_normals(&at, bits, 1);
+      if (normals) n = load_normals(&at, bits, !wait);
       correction c = {0};
       if (corrected) c = correction_at(job, bits, &at, lane, normals);
       if (c.before) p = add(p, c.position), n = normalise(add(n, c.normal));
@@ -628,7 +629,7 @@ static SN_RT_INLINE void dualquat_blocks(const sn_rt_job *job, const sn_rt_group
           blend_shared(&stretch, 4, 3, influences, w, b);
         }
         p = transform(b, p);
-        if (normals) n = transform_normal(b, n);
+        if (normals) n = wait ? cofactors_times(b, n) : transform_normal(b, n);
       }
       if (loose) {
         blend_loose(dualquats, 8, compare, at.tuples, influences, weights, q);
@@ -641,7 +642,12 @@ static SN_RT_INLINE void dualquat_blocks(const sn_rt_job *job, const sn_rt_group
       put(positions, lie, at.lanes, c.after ? add(p, c.position) : p);
       if (!normals) continue;
       n = rotate_by(q, factor, n);
-      put(normals_out, lie, at.lanes, c.after ? normalise(add(n, c.normal)) : n);
+      if (wait) {
+        put_pending(normals_out, last);
+        *last = (pending){n, at.lanes, lie};
+      } else {
+        put(normals_out, lie, at.lanes, c.after ? normalise(add(n, c.normal)) : n);
+      }
     }
   }
 }
@@ -757,39 +763,42 @@ static SN_RT_INLINE void linear_groups(const sn_rt_job *job, uint32_t bits, int 
 }
 
 static SN_RT_INLINE void turned_blocks(int about, const sn_rt_job *job, const sn_rt_group *g, uint32_t bits,
-                                       int normals, int loose, int stretched, int influences, int corrected) {
+                                       int normals, int loose, int stretched, int influences, int corrected,
+                                       pending *last) {
   if (about)
     centres_blocks(job, g, bits, normals, loose, stretched, influences, corrected);
   else
-    dualquat_blocks(job, g, bits, normals, loose, stretched, influences, corrected);
+    dualquat_blocks(job, g, bits, normals, loose, stretched, influences, corrected, last);
 }
 
 // Dual quaternions, or rotations `about` centres.
 static SN_RT_INLINE void turned_groups(const sn_rt_job *job, uint32_t bits, int normals, int about, int stretched,
                                        int corrected) {
+  pending last = {.lanes = NULL};
   for (uint32_t index = job->first_group; index < job->last_group; index++) {
     const sn_rt_group *g = job->skin.groups + index;
     switch (loop_of(g, stretched || corrected)) {
     case 0:
-      turned_blocks(about, job, g, bits, normals, 1, stretched, g->influences, corrected);
+      turned_blocks(about, job, g, bits, normals, 1, stretched, g->influences, corrected, &last);
       break;
     case 1:
-      turned_blocks(about, job, g, bits, normals, 0, 0, 1, corrected);
+      turned_blocks(about, job, g, bits, normals, 0, 0, 1, corrected, &last);
       break;
     case 2:
-      turned_blocks(about, job, g, bits, normals, 0, 0, 2, corrected);
+      turned_blocks(about, job, g, bits, normals, 0, 0, 2, corrected, &last);
       break;
     case 3:
-      turned_blocks(about, job, g, bits, normals, 0, 0, 3, corrected);
+      turned_blocks(about, job, g, bits, normals, 0, 0, 3, corrected, &last);
       break;
     case 4:
-      turned_blocks(about, job, g, bits, normals, 0, 0, 4, corrected);
+      turned_blocks(about, job, g, bits, normals, 0, 0, 4, corrected, &last);
       break;
     default:
-      turned_blocks(about, job, g, bits, normals, 0, stretched, g->influences, corrected);
+      turned_blocks(about, job, g, bits, normals, 0, stretched, g->influences, corrected, &last);
       break;
     }
   }
+  if (normals) put_pending((target){job->normals, job->normal_stride}, &last);
 }
 
 static SN_RT_INLINE void dualquat_groups(const sn_rt_job *job, uint32_t bits, int normals, int corrected) {

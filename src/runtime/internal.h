@@ -27,6 +27,7 @@ typedef struct sn_rt_scratch {
   float *matrices;  // [palette][16]: four columns of four
   float *dualquats; // [palette][8]: real x y z w, dual x y z w
   float *stretches; // [palette][16]: like matrices, the part that is no rigid motion
+  float *shares;    // of a linear blend: the matrices times the unit of the weights; floats: the matrices
   uint32_t *flags;  // SN_RT_RIGID, SN_RT_SIGNED
   uint32_t *path;   // sn_rt_path that made the palette
   uint32_t *stamp;  // of the model, where all of this can be continued from; else 0

@@ -205,7 +205,8 @@ static SN_RT_INLINE vf3 transform_vector(const vf b[12], vf3 v) {
   return mad(mad(scale(v.x, column(b, 0)), v.y, column(b, 1)), v.z, column(b, 2));
 }
 
-// sum_k w_k (M_k p): where nothing else needs the blended matrix a mixture saves less than it takes to make it.
+// sum_k w_k (M_k p), weights as they stand in the file and matrices times their unit: where nothing else needs the blended
+// matrix, a mixture saves less than it takes to make it.
 static SN_RT_INLINE vf3 transform_shared(const float *const *entries, int influences, const vf *w, vf3 p) {
   vf3 sum = {vf_set(0), vf_set(0), vf_set(0)};
   for (int k = 0; k < influences; k++) {
@@ -535,7 +536,8 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
   mixture shared;
   const float *entries[SN_RT_MAX_INFLUENCES];
   int mixed = !loose && (normals || corrected || influences == 1);
-  for (int k = 0; !loose && !mixed && k < influences; k++) entries[k] = matrices + 16 * (size_t)g->joints[k];
+  for (int k = 0; !loose && !mixed && k < influences; k++)
+    entries[k] = job->scratch.shares + 16 * (size_t)g->joints[k];
   if (mixed) mix(job, g, matrices, 16, bits, influences, NULL, &shared);
   vf total = vf_set(job->weight_total), unit = vf_set(job->weight_unit);
   layout rows = layout_of_rows(job);
@@ -569,7 +571,6 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
         }
       }
       p = loose || mixed ? transform(b, p) : transform_shared(entries, influences, w, p);
-      if (!loose && !mixed && bits != 32) p = scale(unit, p); // the weights were as they stand in the file
       if (c.late) p = add(p, limited(transform_vector(b, c.position), c.limit));
       put(positions, lie, at.lanes, c.after ? add(p, c.position) : p);
       if (!normals) continue;

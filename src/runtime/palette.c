@@ -90,6 +90,14 @@ static void load_values(const sn_rt_model *model, const float *values, float *ou
   for (uint32_t v = 0; v < model->info.value_count; v++) out[v] = sn_rt_value_in_span(ranges[v], values[v]);
 }
 
+// ---- the unit of the weights -------------------------------------------------------------------------------------------------
+
+static void make_shares(const sn_rt_model *model, const sn_rt_scratch *s) {
+  float unit = 1 / sn_rt_weight_total(model->info.weight_bits);
+  if (s->shares == s->matrices) return;
+  for (size_t n = 0; n < 16 * (size_t)model->info.palette_count; n++) s->shares[n] = unit * s->matrices[n];
+}
+
 // ---- entry points --------------------------------------------------------------------------------------------------------
 
 sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, void *scratch, sn_rt_error *error) {
@@ -122,6 +130,7 @@ sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, v
   if (model->info.value_count) load_values(model, input->values, s.turns + 8 * (size_t)model->info.joint_count);
   if (model->info.correct != SN_RT_CORRECT_NONE) sn_rt_make_values(model, &s, again);
   if (model->info.blend != SN_RT_BLEND_LINEAR) *s.flags = 0, make_dualquats(model, &s);
+  make_shares(model, &s);
   if (keep) *s.stamp = stamp_of(model);
   return SN_RT_OK;
 }

@@ -91,7 +91,8 @@ void sn_session_text_free(char *text);
 
 // ---- evaluation ----------------------------------------------------------------------------------------------------------
 
-// A model opened by the runtime. Vertices are in the order of the rest file, also where the model was renumbered. Its bytes stay the caller's. Any number of threads may use it, each with a scratch of its own.
+// A model opened by the runtime. Vertices are in the order of the rest file, also where the model was renumbered. Its bytes
+// stay the caller's. Any number of threads may use it, each with a scratch of its own.
 typedef struct sn_evaluator sn_evaluator;
 
 // NULL, with the reason in `message`, where the bytes are no model.

@@ -1,7 +1,8 @@
 # What the scripts share: a folder of their own to work in, and checks that are counted. Sourced first; `finish` comes last.
 set -u
 dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+# Not in a child that a signal finds before it has become another program: bash lets it run this too.
+trap '[ "$BASHPID" != $$ ] || rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 checks=0
 failures=0

@@ -192,20 +192,23 @@ static SN_RT_INLINE void vf_store_pairs(vf x, vf y, vf z, char *base, const uint
                   base, lanes + 4);
 }
 
-static SN_RT_INLINE void vf_store_row(vf x, vf y, vf z, float *at) {
+static SN_RT_INLINE void rows_of_eight(vf x, vf y, vf z, vf out[3]) {
   vf r[3];
   rows_of_four(x, y, z, r);
-  vf_store(at, _mm256_insertf128_ps(r[0], _mm256_castps256_ps128(r[1]), 1));
-  vf_store(at + 8, _mm256_permute2f128_ps(r[2], r[0], 0x30));
-  vf_store(at + 16, _mm256_permute2f128_ps(r[1], r[2], 0x31));
+  out[0] = _mm256_insertf128_ps(r[0], _mm256_castps256_ps128(r[1]), 1);
+  out[1] = _mm256_permute2f128_ps(r[2], r[0], 0x30), out[2] = _mm256_permute2f128_ps(r[1], r[2], 0x31);
+}
+
+static SN_RT_INLINE void vf_store_row(vf x, vf y, vf z, float *at) {
+  vf r[3];
+  rows_of_eight(x, y, z, r);
+  vf_store(at, r[0]), vf_store(at + 8, r[1]), vf_store(at + 16, r[2]);
 }
 
 static SN_RT_INLINE void vf_stream_row(vf x, vf y, vf z, float *at) {
   vf r[3];
-  rows_of_four(x, y, z, r);
-  _mm256_stream_ps(at, _mm256_insertf128_ps(r[0], _mm256_castps256_ps128(r[1]), 1));
-  _mm256_stream_ps(at + 8, _mm256_permute2f128_ps(r[2], r[0], 0x30));
-  _mm256_stream_ps(at + 16, _mm256_permute2f128_ps(r[1], r[2], 0x31));
+  rows_of_eight(x, y, z, r);
+  _mm256_stream_ps(at, r[0]), _mm256_stream_ps(at + 8, r[1]), _mm256_stream_ps(at + 16, r[2]);
 }
 
 // Lanes 0 to 3 in the lower halves, 4 to 7 in the upper ones.

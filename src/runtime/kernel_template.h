@@ -509,6 +509,16 @@ static SN_RT_INLINE void put_pending(target to, const pending *p) {
   if (p->lanes) put(to, p->lie, p->lanes, normalise(p->normals));
 }
 
+// Normals that `wait` for their length, in place of those before; others have it.
+static SN_RT_INLINE void put_turned(target to, int wait, pending now, pending *last) {
+  if (!wait) {
+    put(to, now.lie, now.lanes, now.normals);
+    return;
+  }
+  put_pending(to, last);
+  *last = now;
+}
+
 static SN_RT_INLINE void move_lanes(const float *matrices, tuple_rows tuples, const uint16_t *lanes, int influences,
                                     float (*weights)[width], vf3 p, target to) {
   static const uint16_t in_order[SN_RT_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -643,12 +653,7 @@ static SN_RT_INLINE void dualquat_blocks(const sn_rt_job *job, const sn_rt_group
       put(positions, lie, at.lanes, c.after ? add(p, c.position) : p);
       if (!normals) continue;
       n = rotate_by(q, factor, n);
-      if (wait) {
-        put_pending(normals_out, last);
-        *last = (pending){n, at.lanes, lie};
-      } else {
-        put(normals_out, lie, at.lanes, c.after ? normalise(add(n, c.normal)) : n);
-      }
+      put_turned(normals_out, wait, (pending){c.after ? normalise(add(n, c.normal)) : n, at.lanes, lie}, last);
     }
   }
 }
@@ -692,9 +697,10 @@ static SN_RT_INLINE void blend_centres(const sn_rt_job *job, const centre_blend 
 }
 
 static SN_RT_INLINE void centres_blocks(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int normals,
-                                        int loose, int stretched, int influences, int corrected) {
+                                        int loose, int stretched, int influences, int corrected, pending *last) {
   centre_blend shared;
   mix_centres(job, g, bits, loose, stretched, influences, &shared);
+  int wait = !corrected && (stretched || bits == SN_RT_PACKED_BITS); // as in dualquat_blocks
   layout rows = layout_of_rows(job);
   target positions = {job->positions, job->position_stride}, normals_out = {job->normals, job->normal_stride};
   const vf3 none = {vf_set(0), vf_set(0), vf_set(0)};
@@ -714,11 +720,11 @@ static SN_RT_INLINE void centres_blocks(const sn_rt_job *job, const sn_rt_group 
       vf3 p = add(transform(b, centre), mad(arm, factor, half_rotate(q, arm, none)));
       put(positions, lie, at.lanes, c.after ? add(p, c.position) : p);
       if (!normals) continue;
-      vf3 n = load_normals(&at, bits, 1);
+      vf3 n = load_normals(&at, bits, !wait);
       if (c.before) n = normalise(add(n, c.normal));
-      if (stretched) n = transform_normal(s, n);
+      if (stretched) n = wait ? cofactors_times(s, n) : transform_normal(s, n);
       n = rotate_by(q, factor, n);
-      put(normals_out, lie, at.lanes, c.after ? normalise(add(n, c.normal)) : n);
+      put_turned(normals_out, wait, (pending){c.after ? normalise(add(n, c.normal)) : n, at.lanes, lie}, last);
     }
   }
 }
@@ -767,7 +773,7 @@ static SN_RT_INLINE void turned_blocks(int about, const sn_rt_job *job, const sn
                                        int normals, int loose, int stretched, int influences, int corrected,
                                        pending *last) {
   if (about)
-    centres_blocks(job, g, bits, normals, loose, stretched, influences, corrected);
+    centres_blocks(job, g, bits, normals, loose, stretched, influences, corrected, last);
   else
     dualquat_blocks(job, g, bits, normals, loose, stretched, influences, corrected, last);
 }
@@ -914,14 +920,18 @@ static void stretched(const sn_rt_job *job) {
 
 static void centres_floats(const sn_rt_job *job) { turned_groups(job, 32, 0, 1, 0, 0); }
 static void centres_floats_normals(const sn_rt_job *job) { turned_groups(job, 32, 1, 1, 0, 0); }
+static void centres_packed(const sn_rt_job *job) { turned_groups(job, SN_RT_PACKED_BITS, 0, 1, 0, 0); }
+static void centres_packed_normals(const sn_rt_job *job) { turned_groups(job, SN_RT_PACKED_BITS, 1, 1, 0, 0); }
 
-// Only floats without corrections have loops of their own.
+// Only floats and packed numbers without corrections have loops of their own.
 static void centres(const sn_rt_job *job) {
-  int corrected = job->correct.stored.start != NULL;
-  if (job->skin.weight_bits != 32 || corrected)
+  static const sn_rt_kernel loops[2][2] = {{centres_floats, centres_packed},
+                                           {centres_floats_normals, centres_packed_normals}};
+  int corrected = job->correct.stored.start != NULL, kind = kind_of(job);
+  if (kind == 2 || corrected)
     turned_groups(job, job->skin.weight_bits, job->normals != NULL, 1, 0, corrected);
   else
-    (job->normals ? centres_floats_normals : centres_floats)(job);
+    loops[job->normals != NULL][kind](job);
 }
 
 static void stretched_centres(const sn_rt_job *job) {

@@ -141,15 +141,16 @@ static int option_count(const cli_command *command) {
   return count;
 }
 
-static cli_option typed_option(cli *c, const sn_option *option) {
+static bool typed_option(cli *c, const sn_option *option, cli_option *out) {
   static const char *const kinds[] = {"N", "X", NULL, "", "TEXT"};
   const char *kind = kinds[option->kind], *choices = option->choices ? option->choices : "";
   char name[64], argument[256];
   snprintf(name, sizeof name, "--%s", option->name);
   snprintf(argument, sizeof argument, "%s%s%s", kind ? kind : "", kind && *kind && *choices ? "|" : "", choices);
-  return (cli_option){sn_arena_text(&c->ctx, &c->memory, name),
+  *out = (cli_option){sn_arena_text(&c->ctx, &c->memory, name),
                       kind ? sn_arena_text(&c->ctx, &c->memory, argument) : NULL, kind ? option->initial : NULL,
                       option->help, option->use == SN_OPTION_ADVANCED ? cli_advanced : cli_once};
+  return out->name && (!kind || out->argument);
 }
 
 // Those of the command, the typed ones, and those of every command, in one list.
@@ -159,8 +160,7 @@ static bool gather_options(cli *c) {
   if (!out) return false;
   for (const cli_option *option = c->command->options; option && option->name; option++) *out++ = *option;
   for (sn_option_cursor at = {.group = c->command->typed}; at.group && sn_option_next(&at);) {
-    *out = typed_option(c, at.option);
-    if (!out++->name) return false;
+    if (!typed_option(c, at.option, out++)) return false;
   }
   memcpy(out, common_options, sizeof common_options);
   return true;

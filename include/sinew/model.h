@@ -130,6 +130,10 @@ sn_status sn_model_reorder(sn_context *ctx, const sn_rt_model *model, sn_vertex_
 // The same in place of the model. What it was built from is forgotten.
 sn_status sn_model_set_order(sn_context *ctx, sn_model *model, sn_vertex_order order);
 
+// A renumbered model in the order of the rest file, opened; `bytes` are its bytes.
+sn_status sn_model_open_as_file(sn_context *ctx, const char *name, const sn_rt_model *model, sn_model *bytes,
+                                sn_rt_model *out);
+
 // `count` arrays in a row, of `size` bytes for every vertex: from the model's order into that of the rest file, in place.
 sn_status sn_model_to_file(sn_context *ctx, const sn_rt_model *model, void *rows, size_t size, size_t count);
 

@@ -17,9 +17,8 @@ int sn_cli_open_model(cli *c, const char *path, cli_model *out) {
 int sn_cli_open_as_file(cli *c, const char *path, cli_model *out) {
   int result = sn_cli_open_model(c, path, out);
   if (result != exit_done || !sn_rt_get_order(&out->model, NULL)) return result;
-  sn_status status = sn_model_reorder(&c->ctx, &out->model, SN_VERTEX_ORDER_FILE, &out->as_file);
-  if (status == SN_OK) status = sn_model_open(&c->ctx, path, out->as_file.bytes, out->as_file.size, &out->model);
-  if (status == SN_OK) return exit_done;
+  sn_rt_model renumbered = out->model;
+  if (sn_model_open_as_file(&c->ctx, path, &renumbered, &out->as_file, &out->model) == SN_OK) return exit_done;
   sn_cli_close_model(out);
   return sn_cli_fail(c);
 }

@@ -209,6 +209,12 @@ sn_status sn_model_set_order(sn_context *ctx, sn_model *model, sn_vertex_order o
   return status;
 }
 
+sn_status sn_model_open_as_file(sn_context *ctx, const char *name, const sn_rt_model *model, sn_model *bytes,
+                                sn_rt_model *out) {
+  sn_status status = sn_model_reorder(ctx, model, SN_VERTEX_ORDER_FILE, bytes);
+  return status == SN_OK ? sn_model_open(ctx, name, bytes->bytes, bytes->size, out) : status;
+}
+
 sn_status sn_model_to_file(sn_context *ctx, const sn_rt_model *model, void *rows, size_t size, size_t count) {
   const uint32_t *order = order_of(model);
   size_t vertices = model->info.vertex_count;

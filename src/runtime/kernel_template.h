@@ -32,133 +32,7 @@
 
 #include "runtime/vertex.h"
 
-// A row of eight weights has `bits` bytes.
-static SN_RT_INLINE vf load_weights(const char *weights, uint32_t bits, int row) {
-  const char *at = weights + (size_t)row * bits;
-  if (bits == 32) return vf_load((const float *)(const void *)at);
-  if (bits == SN_RT_PACKED_BITS) return vf_load_u12((const uint8_t *)at);
-  if (bits == 16) return vf_load_u16((const uint16_t *)(const void *)at);
-  return vf_load_u8((const uint8_t *)at);
-}
-
-// Sign bit of a dual quaternion that lies in the other hemisphere than the pivot.
-static SN_RT_INLINE uint32_t opposite(const float *q, const float *pivot) {
-  float dot = q[0] * pivot[0] + q[1] * pivot[1] + q[2] * pivot[2] + q[3] * pivot[3];
-  uint32_t bits;
-  memcpy(&bits, &dot, sizeof bits);
-  return bits & 0x80000000u;
-}
-
-// ---- blends: one value per lane and entry ----------------------------------------------------------------------------------
-
-// What a group with one set of joints makes of its palette entries E_k. Weights sum to one, so their blend is
-// E_0 + sum w_k (E_k - E_0) over k > 0, a product less than sum w_k E_k. Here are the factors of the numbers that stand for
-// the weights (load_shares), and in place of the first entry what is added to their products.
-typedef struct mixture {
-  float entries[SN_RT_MAX_INFLUENCES][16];
-} mixture;
-
-// What stands for the weights of influences 1 .. influences - 1: the weight over its unit, and for packed ones
-// 1 + n / 4096, which takes no conversion.
-static SN_RT_INLINE void load_shares(const char *weights, uint32_t bits, int influences, vf *w) {
-  for (int k = 1; k < influences; k++) {
-    const char *row = weights + (size_t)(k - 1) * bits;
-    w[k] = bits == SN_RT_PACKED_BITS ? vf_unit_u12((const uint8_t *)row) : load_weights(weights, bits, k - 1);
-  }
-}
-
-// `size` floats per palette entry; where there are `signs`, entries change theirs.
-static SN_RT_INLINE void mix(const sn_rt_job *job, const sn_rt_group *g, const float *palette, int size,
-                             uint32_t bits, int influences, const uint32_t *signs, mixture *out) {
-  int packed = bits == SN_RT_PACKED_BITS;
-  vf unit = vf_set(packed ? 4096 * job->weight_unit : job->weight_unit);
-  for (int n = 0; n < size; n += width) {
-    vf first = vf_load(palette + (size_t)size * g->joints[0] + n), alone = first;
-    for (int k = 1; k < influences; k++) {
-      vf entry = vf_load(palette + (size_t)size * g->joints[k] + n);
-      vf step = vf_mul(unit, vf_sub(signs ? vf_flip(entry, signs[k]) : entry, first));
-      vf_store(out->entries[k] + n, step);
-      if (packed) alone = vf_sub(alone, step);
-    }
-    vf_store(out->entries[0] + n, alone);
-  }
-}
-
-// The compiler would keep all of a mixture in registers it does not have, filled anew for every group (a group of one block takes
-// 125 cycles then instead of 97). It is kept from knowing that it is always the same.
-#if defined(__GNUC__)
-#define SN_RT_OPAQUE(pointer) __asm__("" : "+r"(pointer))
-#else
-#define SN_RT_OPAQUE(pointer) (void)(pointer)
-#endif
-
-// The first `rows` of every four floats, `columns` times.
-static SN_RT_INLINE void blend_shared(const mixture *m, int columns, int rows, int influences, const vf *w, vf *b) {
-  if (influences > 1) SN_RT_OPAQUE(m);
-  for (int c = 0; c < columns; c++)
-    for (int r = 0; r < rows; r++) {
-      vf sum = vf_set(m->entries[0][4 * c + r]);
-      for (int k = 1; k < influences; k++) sum = vf_fma(w[k], vf_set(m->entries[k][4 * c + r]), sum);
-      b[rows * c + r] = sum;
-    }
-}
-
-// Weights of influences 1 .. influences - 1 from the file, and what they leave for influence 0.
-static SN_RT_INLINE void load_all_weights(const char *weights, uint32_t bits, int influences, vf total, vf *w) {
-  w[0] = total;
-  for (int k = 1; k < influences; k++) {
-    w[k] = load_weights(weights, bits, k - 1);
-    w[0] = vf_sub(w[0], w[k]);
-  }
-}
-
-// The weights in floats that sum to one, for a loose part.
-static SN_RT_INLINE void loose_weights(vf unit, int influences, const vf *w, float (*out)[width]) {
-  for (int k = 0; k < influences; k++) vf_store(out[k], vf_mul(unit, w[k]));
-}
-
-// Palette indices of the lanes, `width` of eight in a row: bytes or 16-bit numbers.
-typedef struct tuple_rows {
-  const char *at;
-  uint32_t bytes;
-} tuple_rows;
-
-static SN_RT_INLINE size_t tuple_at(tuple_rows t, int k, int lane) {
-  size_t n = (size_t)(k * SN_RT_LANES + lane);
-  return t.bytes == 1 ? ((const uint8_t *)t.at)[n] : ((const uint16_t *)(const void *)t.at)[n];
-}
-
-// One lane's own entries of `size` floats, blended.
-static SN_RT_INLINE void blend_lane(const float *palette, int size, int hemisphere, tuple_rows tuples, int influences,
-                                    float (*weights)[width], int lane, vf *sum) {
-  const float *first = palette + (size_t)size * tuple_at(tuples, 0, lane);
-  vf w = vf_set(weights[0][lane]);
-  for (int n = 0; n < size / width; n++) sum[n] = vf_mul(w, vf_load(first + width * n));
-  for (int k = 1; k < influences; k++) {
-    const float *m = palette + (size_t)size * tuple_at(tuples, k, lane);
-    w = vf_flip(vf_set(weights[k][lane]), hemisphere ? opposite(m, first) : 0);
-    for (int n = 0; n < size / width; n++) sum[n] = vf_fma(w, vf_load(m + width * n), sum[n]);
-  }
-}
-
-// All lanes' entries, blended one after the other, then turned into one vector per float.
-static SN_RT_INLINE void blend_loose(const float *palette, int size, int hemisphere, tuple_rows tuples,
-                                     int influences, float (*weights)[width], vf *b) {
-  float blended[width][16];
-  for (int l = 0; l < width; l++) {
-    vf sum[16 / width];
-    blend_lane(palette, size, hemisphere, tuples, influences, weights, l, sum);
-    for (int n = 0; n < size / width; n++) vf_store(blended[l] + width * n, sum[n]);
-  }
-  for (int n = 0; n < size / width; n++) vf_transpose(blended[0] + width * n, 16, b + width * n);
-}
-
-static SN_RT_INLINE void blend_loose_matrices(const float *palette, tuple_rows tuples, int influences,
-                                              float (*weights)[width], vf b[12]) {
-  vf columns[16];
-  blend_loose(palette, 16, 0, tuples, influences, weights, columns);
-  for (int n = 0; n < 12; n++) b[n] = columns[n / 3 * 4 + n % 3];
-}
+#include "runtime/blend_template.h"
 
 // ---- what the blend does to a vertex ----------------------------------------------------------------------------------------
 
@@ -335,111 +209,7 @@ static SN_RT_INLINE vf3 load_normals(const cursor *at, uint32_t bits, int unit) 
   return unit ? normalise(n) : n;
 }
 
-// ---- corrections ---------------------------------------------------------------------------------------------------------------
-
-static SN_RT_INLINE vf3 load_delta(const int16_t (*delta)[SN_RT_LANES], int lane) {
-  return (vf3){vf_load_i16(delta[0] + lane), vf_load_i16(delta[1] + lane), vf_load_i16(delta[2] + lane)};
-}
-
-// Packed displacements d as 1 + (d + SN_RT_PACKED_ZERO) / 4096, and those of normals as 1 + (d + SN_RT_PACKED_NORMAL_ZERO) / 1024.
-static SN_RT_INLINE vf3 load_packed_delta(const uint8_t *rows, int lane) {
-  const uint8_t *at = rows + 3 * lane / 2;
-  return (vf3){vf_unit_u12(at), vf_unit_u12(at + SN_RT_PACKED_ROW), vf_unit_u12(at + 2 * SN_RT_PACKED_ROW)};
-}
-
-static SN_RT_INLINE vf3 load_packed_turn(const uint8_t *turns, int lane) {
-  const uint8_t *at = turns + 4 * lane;
-  return (vf3){vf_unit_u10(at, 0), vf_unit_u10(at, 10), vf_unit_u10(at, 20)};
-}
-
-// sum + range (units - scales) - zero scales: `units` and `scales` are the sums over displacements of unit times scale, and of scales.
-static SN_RT_INLINE vf3 add_units(vf3 sum, vf3 units, vf scales, float range, float zero) {
-  vf less_by = vf_mul(scales, vf_set(-(range + zero))), times = vf_set(range);
-  return add(
-    sum, (vf3){vf_fma(units.x, times, less_by), vf_fma(units.y, times, less_by), vf_fma(units.z, times, less_by)});
-}
-
-// sn_rt_limit of `width` lanes: the length is min(length, a) + ..., a the free part of the limit. Where all lanes are well within it, nothing has to wait
-// for the root and the division; `surely` keeps their rounding from making a difference.
-static SN_RT_INLINE vf3 limited(vf3 d, vf limit) {
-  const float surely = 0.999f;
-  vf squared = vf_max(vf_fma(d.x, d.x, vf_fma(d.y, d.y, vf_mul(d.z, d.z))), vf_set(1e-37f));
-  vf free_part = vf_mul(vf_set(SN_RT_FREE_PART), limit);
-  if (vf_all_within(squared, vf_mul(vf_mul(free_part, free_part), vf_set(surely)))) return d;
-  vf inverse = vf_rsqrt(squared), length = vf_mul(squared, inverse);
-  vf room = vf_sub(limit, free_part), beyond = vf_max(vf_sub(length, free_part), vf_set(0));
-  vf cut = vf_sub(beyond, vf_div(vf_mul(room, beyond), vf_add(room, beyond)));
-  return scale(vf_sub(vf_set(1), vf_mul(cut, inverse)), d);
-}
-
-// What the correct slot adds to `width` lanes of a block.
-typedef struct correction {
-  int before, after; // the blend; both 0: nothing to add
-  int late;          // before it, but `limit` is of what the blend makes of the position
-  vf3 position, normal;
-  vf limit;
-} correction;
-
-// Entries first .. end - 1.
-static SN_RT_INLINE void add_entries(const sn_rt_job *job, uint32_t first, uint32_t end, int lane, int normals,
-                                     correction *sum) {
-  const sn_rt_stored_corrections *c = &job->correct.stored;
-  const float *values = job->correct.values;
-  const sn_rt_correct_entry *e = (const sn_rt_correct_entry *)c->entries + first;
-  const int16_t(*deltas)[6][SN_RT_LANES] = (const int16_t(*)[6][SN_RT_LANES])c->deltas + first;
-  vf3 position = sum->position, normal = sum->normal;
-  for (uint32_t left = end - first; left > 0; left--, e++, deltas++) {
-    vf value = vf_set(values[e->basis]);
-    position = mad(position, vf_mul(value, vf_set(e->position)), load_delta(*deltas, lane));
-    if (normals) normal = mad(normal, vf_mul(value, vf_set(e->normal)), load_delta(*deltas + 3, lane));
-  }
-  sum->position = position, sum->normal = normal;
-}
-
-// The same, in units that are made displacements all together.
-static SN_RT_INLINE void add_packed_entries(const sn_rt_job *job, uint32_t first, uint32_t end, int lane, int normals,
-                                            correction *sum) {
-  const sn_rt_stored_corrections *c = &job->correct.stored;
-  const float *values = job->correct.values;
-  const sn_rt_packed_entry *e = (const sn_rt_packed_entry *)c->entries + first;
-  size_t size = c->delta_bytes;
-  const uint8_t *deltas = (const uint8_t *)c->deltas + first * size;
-  vf3 moved = {vf_set(0), vf_set(0), vf_set(0)}, turned = moved;
-  vf moves = vf_set(0), turns = vf_set(0);
-  for (uint32_t left = end - first; left > 0; left--, e++, deltas += size) {
-    vf value = vf_set(values[e->basis]);
-    vf move = vf_mul(value, vf_set(e->position));
-    moves = vf_add(moves, move);
-    moved = mad(moved, move, load_packed_delta(deltas, lane));
-    if (!normals) continue;
-    vf by = vf_mul(value, vf_set(sn_rt_short_float(e->normal)));
-    turns = vf_add(turns, by);
-    turned = mad(turned, by, load_packed_turn(deltas + 3 * SN_RT_PACKED_ROW, lane));
-  }
-  sum->position = add_units(sum->position, moved, moves, 4096, SN_RT_PACKED_ZERO);
-  if (normals) sum->normal = add_units(sum->normal, turned, turns, 1024, SN_RT_PACKED_NORMAL_ZERO);
-}
-
-static SN_RT_INLINE vf load_limit(const sn_rt_stored_corrections *c, uint32_t bits, size_t at) {
-  if (bits != SN_RT_PACKED_BITS || !(c->limit_unit > 0)) return vf_load((const float *)c->limits + at);
-  return vf_mul(vf_load_u16((const uint16_t *)c->limits + at), vf_set(c->limit_unit));
-}
-
-static SN_RT_INLINE correction correction_at(const sn_rt_job *job, uint32_t bits, const cursor *at, int lane,
-                                             int normals) {
-  const sn_rt_correcting *c = &job->correct;
-  vf3 none = {vf_set(0), vf_set(0), vf_set(0)};
-  correction sum = {!c->forward, c->forward, c->limit_after, none, none, none.x};
-  uint32_t first = c->stored.start[at->block], end = c->stored.start[at->block + 1];
-  if (bits == SN_RT_PACKED_BITS && c->stored.delta_bytes) {
-    add_packed_entries(job, first, end, lane, normals, &sum);
-  } else {
-    add_entries(job, first, end, lane, normals, &sum);
-  }
-  if (c->stored.limits) sum.limit = load_limit(&c->stored, bits, at->block * SN_RT_LANES + (size_t)lane);
-  if (c->stored.limits && !sum.late) sum.position = limited(sum.position, sum.limit);
-  return sum;
-}
+#include "runtime/correct_template.h"
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------------------
 
@@ -572,13 +342,11 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
           continue;
         }
         blend_loose_matrices(matrices, at.tuples, influences, weights, b);
+      } else if (mixed) {
+        load_shares(at.weights, bits, influences, w);
+        blend_shared(&shared, 4, 3, influences, w, b);
       } else {
-        if (mixed) {
-          load_shares(at.weights, bits, influences, w);
-          blend_shared(&shared, 4, 3, influences, w, b);
-        } else {
-          load_all_weights(at.weights, bits, influences, total, w);
-        }
+        load_all_weights(at.weights, bits, influences, total, w);
       }
       p = loose || mixed ? transform(b, p) : transform_shared(entries, influences, w, p);
       if (c.late) p = add(p, limited(transform_vector(b, c.position), c.limit));

@@ -14,8 +14,7 @@ struct sn_evaluator {
 static sn_status put_back(sn_evaluator *e, char *message, size_t message_size) {
   sn_context ctx = sn_context_default();
   sn_rt_model renumbered = e->model;
-  sn_status status = sn_model_reorder(&ctx, &renumbered, SN_VERTEX_ORDER_FILE, &e->as_file);
-  if (status == SN_OK) status = sn_model_open(&ctx, "model", e->as_file.bytes, e->as_file.size, &e->model);
+  sn_status status = sn_model_open_as_file(&ctx, "model", &renumbered, &e->as_file, &e->model);
   if (status != SN_OK) snprintf(message, message_size, "%s", ctx.error.message);
   return status;
 }

@@ -529,8 +529,7 @@ sn_status sn_correct_add(sn_context *ctx, const sn_rt_model *model, const sn_exa
   if (!sn_rt_get_order(model, NULL)) return add(ctx, model, examples, keys, out);
   sn_model as_file = {0};
   sn_rt_model opened;
-  sn_status status = sn_model_reorder(ctx, model, SN_VERTEX_ORDER_FILE, &as_file);
-  if (status == SN_OK) status = sn_model_open(ctx, "model", as_file.bytes, as_file.size, &opened);
+  sn_status status = sn_model_open_as_file(ctx, "model", model, &as_file, &opened);
   if (status == SN_OK) status = add(ctx, &opened, examples, keys, out);
   if (status == SN_OK) status = sn_model_set_order(ctx, out, SN_VERTEX_ORDER_BLOCKS);
   sn_model_free(&as_file);

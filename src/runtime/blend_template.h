@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// Part of kernel_template.h: weights as the file has them, and the palette's entries blended by them, one value per lane and entry.
+
+// A row of eight weights has `bits` bytes.
+static SN_RT_INLINE vf load_weights(const char *weights, uint32_t bits, int row) {
+  const char *at = weights + (size_t)row * bits;
+  if (bits == 32) return vf_load((const float *)(const void *)at);
+  if (bits == SN_RT_PACKED_BITS) return vf_load_u12((const uint8_t *)at);
+  if (bits == 16) return vf_load_u16((const uint16_t *)(const void *)at);
+  return vf_load_u8((const uint8_t *)at);
+}
+
+// Sign bit of a dual quaternion that lies in the other hemisphere than the pivot.
+static SN_RT_INLINE uint32_t opposite(const float *q, const float *pivot) {
+  float dot = q[0] * pivot[0] + q[1] * pivot[1] + q[2] * pivot[2] + q[3] * pivot[3];
+  uint32_t bits;
+  memcpy(&bits, &dot, sizeof bits);
+  return bits & 0x80000000u;
+}
+
+// What a group with one set of joints makes of its palette entries E_k. Weights sum to one, so their blend is
+// E_0 + sum w_k (E_k - E_0) over k > 0, a product less than sum w_k E_k. Here are the factors of the numbers that stand for
+// the weights (load_shares), and in place of the first entry what is added to their products.
+typedef struct mixture {
+  float entries[SN_RT_MAX_INFLUENCES][16];
+} mixture;
+
+// What stands for the weights of influences 1 .. influences - 1: the weight over its unit, and for packed ones
+// 1 + n / 4096, which takes no conversion.
+static SN_RT_INLINE void load_shares(const char *weights, uint32_t bits, int influences, vf *w) {
+  for (int k = 1; k < influences; k++) {
+    const char *row = weights + (size_t)(k - 1) * bits;
+    w[k] = bits == SN_RT_PACKED_BITS ? vf_unit_u12((const uint8_t *)row) : load_weights(weights, bits, k - 1);
+  }
+}
+
+// `size` floats per palette entry; where there are `signs`, entries change theirs.
+static SN_RT_INLINE void mix(const sn_rt_job *job, const sn_rt_group *g, const float *palette, int size,
+                             uint32_t bits, int influences, const uint32_t *signs, mixture *out) {
+  int packed = bits == SN_RT_PACKED_BITS;
+  vf unit = vf_set(packed ? 4096 * job->weight_unit : job->weight_unit);
+  for (int n = 0; n < size; n += width) {
+    vf first = vf_load(palette + (size_t)size * g->joints[0] + n), alone = first;
+    for (int k = 1; k < influences; k++) {
+      vf entry = vf_load(palette + (size_t)size * g->joints[k] + n);
+      vf step = vf_mul(unit, vf_sub(signs ? vf_flip(entry, signs[k]) : entry, first));
+      vf_store(out->entries[k] + n, step);
+      if (packed) alone = vf_sub(alone, step);
+    }
+    vf_store(out->entries[0] + n, alone);
+  }
+}
+
+// The compiler would keep all of a mixture in registers it does not have, filled anew for every group (a group of one block takes
+// 125 cycles then instead of 97). It is kept from knowing that it is always the same.
+#if defined(__GNUC__)
+#define SN_RT_OPAQUE(pointer) __asm__("" : "+r"(pointer))
+#else
+#define SN_RT_OPAQUE(pointer) (void)(pointer)
+#endif
+
+// The first `rows` of every four floats, `columns` times.
+static SN_RT_INLINE void blend_shared(const mixture *m, int columns, int rows, int influences, const vf *w, vf *b) {
+  if (influences > 1) SN_RT_OPAQUE(m);
+  for (int c = 0; c < columns; c++)
+    for (int r = 0; r < rows; r++) {
+      vf sum = vf_set(m->entries[0][4 * c + r]);
+      for (int k = 1; k < influences; k++) sum = vf_fma(w[k], vf_set(m->entries[k][4 * c + r]), sum);
+      b[rows * c + r] = sum;
+    }
+}
+
+// Weights of influences 1 .. influences - 1 from the file, and what they leave for influence 0.
+static SN_RT_INLINE void load_all_weights(const char *weights, uint32_t bits, int influences, vf total, vf *w) {
+  w[0] = total;
+  for (int k = 1; k < influences; k++) {
+    w[k] = load_weights(weights, bits, k - 1);
+    w[0] = vf_sub(w[0], w[k]);
+  }
+}
+
+// The weights in floats that sum to one, for a loose part.
+static SN_RT_INLINE void loose_weights(vf unit, int influences, const vf *w, float (*out)[width]) {
+  for (int k = 0; k < influences; k++) vf_store(out[k], vf_mul(unit, w[k]));
+}
+
+// Palette indices of the lanes, `width` of eight in a row: bytes or 16-bit numbers.
+typedef struct tuple_rows {
+  const char *at;
+  uint32_t bytes;
+} tuple_rows;
+
+static SN_RT_INLINE size_t tuple_at(tuple_rows t, int k, int lane) {
+  size_t n = (size_t)(k * SN_RT_LANES + lane);
+  return t.bytes == 1 ? ((const uint8_t *)t.at)[n] : ((const uint16_t *)(const void *)t.at)[n];
+}
+
+// One lane's own entries of `size` floats, blended.
+static SN_RT_INLINE void blend_lane(const float *palette, int size, int hemisphere, tuple_rows tuples, int influences,
+                                    float (*weights)[width], int lane, vf *sum) {
+  const float *first = palette + (size_t)size * tuple_at(tuples, 0, lane);
+  vf w = vf_set(weights[0][lane]);
+  for (int n = 0; n < size / width; n++) sum[n] = vf_mul(w, vf_load(first + width * n));
+  for (int k = 1; k < influences; k++) {
+    const float *m = palette + (size_t)size * tuple_at(tuples, k, lane);
+    w = vf_flip(vf_set(weights[k][lane]), hemisphere ? opposite(m, first) : 0);
+    for (int n = 0; n < size / width; n++) sum[n] = vf_fma(w, vf_load(m + width * n), sum[n]);
+  }
+}
+
+// All lanes' entries, blended one after the other, then turned into one vector per float.
+static SN_RT_INLINE void blend_loose(const float *palette, int size, int hemisphere, tuple_rows tuples,
+                                     int influences, float (*weights)[width], vf *b) {
+  float blended[width][16];
+  for (int l = 0; l < width; l++) {
+    vf sum[16 / width];
+    blend_lane(palette, size, hemisphere, tuples, influences, weights, l, sum);
+    for (int n = 0; n < size / width; n++) vf_store(blended[l] + width * n, sum[n]);
+  }
+  for (int n = 0; n < size / width; n++) vf_transpose(blended[0] + width * n, 16, b + width * n);
+}
+
+static SN_RT_INLINE void blend_loose_matrices(const float *palette, tuple_rows tuples, int influences,
+                                              float (*weights)[width], vf b[12]) {
+  vf columns[16];
+  blend_loose(palette, 16, 0, tuples, influences, weights, columns);
+  for (int n = 0; n < 12; n++) b[n] = columns[n / 3 * 4 + n % 3];
+}

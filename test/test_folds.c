@@ -92,9 +92,30 @@ static void running_and_choosing(void **state) {
   sn_arena_free(&f.memory);
 }
 
+// Poses that nearly coincide are held out together, whatever the clip's order; a clip without clusters is cut into runs.
+static void similar_poses_together(void **state) {
+  (void)state;
+  fixture f = start();
+  double vectors[20][2];
+  for (int k = 0; k < 20; k++) vectors[k][0] = 10 * (k % 10), vectors[k][1] = 0.1 * (k / 10);
+  assert_ok(&f.ctx, sn_folds_of_poses(&f.ctx, &f.memory, 20, 2, &vectors[0][0], NULL, &f.folds));
+  assert_int_equal(f.folds.fold_count, 5);
+  check_folds(&f.folds, 20, 1);
+  for (int k = 0; k < 10; k++) assert_int_equal(f.folds.fold_of[k], f.folds.fold_of[k + 10]);
+  for (int k = 0; k < 20; k++) vectors[k][0] = 0.01 * k, vectors[k][1] = 0;
+  assert_ok(&f.ctx, sn_folds_of_poses(&f.ctx, &f.memory, 20, 2, &vectors[0][0], NULL, &f.folds));
+  for (int k = 0; k < 20; k++) assert_int_equal(f.folds.fold_of[k], k / 4);
+  int clip_of[20];
+  for (int k = 0; k < 20; k++) clip_of[k] = k >= 10;
+  assert_ok(&f.ctx, sn_folds_of_poses(&f.ctx, &f.memory, 20, 2, &vectors[0][0], clip_of, &f.folds));
+  for (int k = 0; k < 20; k++) assert_int_equal(f.folds.fold_of[k], k % 10 / 2);
+  sn_arena_free(&f.memory);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(interleaved_and_single),
+    cmocka_unit_test(similar_poses_together),
     cmocka_unit_test(near_copies_are_left_out_together),
     cmocka_unit_test(running_and_choosing),
   };

@@ -67,6 +67,84 @@ sn_status sn_folds_similar(sn_context *ctx, sn_arena *memory, int pose_count, co
   return sn_folds_make(ctx, memory, pose_count, fold_of, count, out);
 }
 
+// ---- clusters of similar poses -------------------------------------------------------------------------------------------
+
+static double distance2(int dims, const double *a, const double *b) {
+  double sum = 0;
+  for (int d = 0; d < dims; d++) sum += (a[d] - b[d]) * (a[d] - b[d]);
+  return sum;
+}
+
+// Single linkage: the cluster of every row, for pairs nearer than `part` of the rms distance. Returns how many clusters.
+static int link_similar(int count, int dims, const double *rows, double part, int *queue, int *cluster) {
+  double sum = 0;
+  for (int a = 0; a < count; a++)
+    for (int b = 0; b < a; b++)
+      sum += 2 * distance2(dims, rows + (size_t)a * (size_t)dims, rows + (size_t)b * (size_t)dims);
+  double near2 = part * part * sum / ((double)count * count);
+  int clusters = 0;
+  for (int k = 0; k < count; k++) cluster[k] = -1;
+  for (int first = 0; first < count; first++) {
+    if (cluster[first] >= 0) continue;
+    int queued = 1;
+    queue[0] = first, cluster[first] = clusters;
+    for (int n = 0; n < queued; n++)
+      for (int k = 0; k < count; k++) {
+        if (cluster[k] >= 0) continue;
+        if (distance2(dims, rows + (size_t)queue[n] * (size_t)dims, rows + (size_t)k * (size_t)dims) >= near2)
+          continue;
+        cluster[k] = clusters, queue[queued++] = k;
+      }
+    clusters++;
+  }
+  return clusters;
+}
+
+// The folds of one clip's poses.
+static sn_status deal_clip(sn_context *ctx, sn_arena *memory, int count, int dims, const double *rows, int *fold_of) {
+  static const double similar = 0.25; // of the rms distance (METHODS.md, Folds)
+  enum { most_linked = 4096 };        // every pair is compared: longer clips are cut into runs
+  int *queue = SN_NEW(ctx, memory, int, count), *fold_of_cluster = SN_NEW(ctx, memory, int, count);
+  if (!queue || !fold_of_cluster) return ctx->error.status;
+  int clusters = count <= most_linked ? link_similar(count, dims, rows, similar, queue, fold_of) : 1;
+  if (clusters < sn_usual_folds) {
+    for (int k = 0; k < count; k++) fold_of[k] = (int)((int64_t)k * sn_usual_folds / count);
+    return SN_OK;
+  }
+  sn_random rng = sn_random_new(0);
+  for (int c = 0; c < clusters; c++) { // a random order, dealt in turn
+    int other = sn_random_below(&rng, c + 1);
+    queue[c] = queue[other], queue[other] = c;
+  }
+  for (int c = 0; c < clusters; c++) fold_of_cluster[queue[c]] = c % sn_usual_folds;
+  for (int k = 0; k < count; k++) fold_of[k] = fold_of_cluster[fold_of[k]];
+  return SN_OK;
+}
+
+// Folds that have no pose are dropped.
+static int close_gaps(int count, int *fold_of) {
+  int next = 0;
+  for (int n = 0; n < sn_usual_folds; n++) {
+    bool used = false;
+    for (int k = 0; k < count; k++)
+      if (fold_of[k] == n) fold_of[k] = next, used = true;
+    next += used;
+  }
+  return next;
+}
+
+sn_status sn_folds_of_poses(sn_context *ctx, sn_arena *memory, int pose_count, int dims, const double *vectors,
+                            const int *clip_of, sn_folds *out) {
+  int *fold_of = SN_NEW(ctx, memory, int, pose_count);
+  sn_status status = fold_of ? SN_OK : ctx->error.status;
+  for (int first = 0, end; status == SN_OK && first < pose_count; first = end) {
+    for (end = first + 1; end < pose_count && (!clip_of || clip_of[end] == clip_of[first]);) end++;
+    status = deal_clip(ctx, memory, end - first, dims, vectors + (size_t)first * (size_t)dims, fold_of + first);
+  }
+  return status == SN_OK ? sn_folds_make(ctx, memory, pose_count, fold_of, close_gaps(pose_count, fold_of), out)
+                         : status;
+}
+
 typedef struct run_job {
   const sn_context *ctx;
   sn_fold_fn body;

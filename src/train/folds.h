@@ -34,6 +34,12 @@ sn_status sn_folds_single(sn_context *ctx, sn_arena *memory, int pose_count, int
 sn_status sn_folds_similar(sn_context *ctx, sn_arena *memory, int pose_count, const double *distances, double radius,
                            int most, sn_folds *out);
 
+// The cross-validation of everything that is chosen. Similar poses are held out together: poses of a clip nearer than a quarter of its
+// rms distance form a cluster (single linkage), and clusters are dealt to five folds at random; a clip of fewer clusters is cut into five
+// runs of frames. `vectors`: pose_count rows of `dims` numbers; `clip_of`: the clip of every pose (NULL: one clip).
+sn_status sn_folds_of_poses(sn_context *ctx, sn_arena *memory, int pose_count, int dims, const double *vectors,
+                            const int *clip_of, sn_folds *out);
+
 // Calls body for every fold, several at a time, each with a context and memory of its own. Fails as the first that failed.
 typedef sn_status (*sn_fold_fn)(sn_context *ctx, sn_arena *memory, void *user, int fold);
 sn_status sn_folds_run(sn_context *ctx, const sn_folds *folds, sn_fold_fn body, void *user);

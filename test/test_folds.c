@@ -96,9 +96,9 @@ static void running_and_choosing(void **state) {
 static void similar_poses_together(void **state) {
   (void)state;
   fixture f = start();
-  double vectors[20][2];
-  for (int k = 0; k < 20; k++) vectors[k][0] = 10 * (k % 10), vectors[k][1] = 0.1 * (k / 10);
-  assert_ok(&f.ctx, sn_folds_of_poses(&f.ctx, &f.memory, 20, 2, &vectors[0][0], NULL, &f.folds));
+  double vectors[20][2], axes[20][10] = {{0}};
+  for (int k = 0; k < 20; k++) axes[k][k % 10] = 1 + 0.01 * (k / 10);
+  assert_ok(&f.ctx, sn_folds_of_poses(&f.ctx, &f.memory, 20, 10, &axes[0][0], NULL, &f.folds));
   assert_int_equal(f.folds.fold_count, 5);
   check_folds(&f.folds, 20, 1);
   for (int k = 0; k < 10; k++) assert_int_equal(f.folds.fold_of[k], f.folds.fold_of[k + 10]);

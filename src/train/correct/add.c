@@ -28,7 +28,7 @@ typedef struct adder {
   const sn_keys *keys;      // the new poses
   int *joint_of, *value_of; // the examples' joint and value for each of the model's
   sn_turn *turns;
-  sn_misses m; // pose 0 the rest pose, then the new ones; in the model's joints and vertices
+  sn_residuals m; // pose 0 the rest pose, then the new ones; in the model's joints and vertices
   int *controls, control_count, dims;
   double *points, *widths; // of the new pose space: known poses, then new ones
   int known;
@@ -123,12 +123,12 @@ static void pose_vector(const adder *a, int f, sn_affine *pose, double *out) {
 
 static sn_status measure_poses(adder *a) {
   const sn_rt_info *info = &a->model->info;
-  a->m = (sn_misses){.pose_count = a->keys->count + 1,
-                     .vertex_count = (int)info->vertex_count,
-                     .joint_count = (int)info->joint_count,
-                     .value_count = (int)info->value_count,
-                     .turns = a->turns};
-  size_t dims = (size_t)sn_misses_dims(&a->m);
+  a->m = (sn_residuals){.pose_count = a->keys->count + 1,
+                        .vertex_count = (int)info->vertex_count,
+                        .joint_count = (int)info->joint_count,
+                        .value_count = (int)info->value_count,
+                        .turns = a->turns};
+  size_t dims = (size_t)sn_residuals_dims(&a->m);
   sn_affine *pose = SN_NEW(a->ctx, &a->memory, sn_affine, info->joint_count);
   a->m.vectors = SN_NEW(a->ctx, &a->memory, double, (size_t)a->m.pose_count *dims);
   if (!pose || !a->m.vectors) return a->ctx->error.status;
@@ -184,7 +184,7 @@ static void remembered_pose(const adder *a, const sn_rt_field *f, uint32_t c, do
                          a->model->sections[SN_SECTION_CORRECT_NUMBERS],
                          a->model->sections[SN_SECTION_JOINT_REFERENCE], a->model->info.joint_count};
   const double *centre = sn_rt_centres(&s, f) + (size_t)c * f->axis_count, *metric = sn_rt_metric_of(&s, f);
-  memcpy(vector, a->m.vectors, (size_t)sn_misses_dims(&a->m) * sizeof *vector);
+  memcpy(vector, a->m.vectors, (size_t)sn_residuals_dims(&a->m) * sizeof *vector);
   for (uint32_t k = 0, at = 0; k < f->joint_count + f->value_count; k++) {
     int control = field_control(a, f, k), first = sn_control_first(&a->m, control);
     for (int d = 0; d < sn_control_dims(&a->m, control); d++, at++)
@@ -212,7 +212,7 @@ static sn_status gather_points(adder *a) {
   double largest = 0;
   a->points = SN_NEW(a->ctx, &a->memory, double, (size_t)(most_known + news) * (size_t)dims);
   double *pose = SN_NEW(a->ctx, &a->memory, double, dims),
-         *vector = SN_NEW(a->ctx, &a->memory, double, sn_misses_dims(&a->m));
+         *vector = SN_NEW(a->ctx, &a->memory, double, sn_residuals_dims(&a->m));
   if (!a->points || !pose || !vector) return a->ctx->error.status;
   double *new_points = a->points + (size_t)(most_known * dims);
   sn_controls_vector(&a->m, 0, a->controls, a->control_count, pose);

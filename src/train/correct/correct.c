@@ -8,16 +8,13 @@
 
 #include "base/team.h"
 #include "runtime/format.h"
+#include "train/correct/fields.h"
 #include "train/train.h"
 
 #define FIELD(name) offsetof(sn_correct_options, name)
 const sn_option sn_correct_option_table[] = {
   {"space", SN_OPTION_CHOICE, FIELD(space), "local", 0, 0, "local|whole", SN_OPTION_COMMON,
-   "local: a function of each joint's turn, of near joints above all; whole: of all turns at once, as published"},
-  {"ridge", SN_OPTION_REAL, FIELD(ridge), "auto", 1e-12, 1, "0|auto", SN_OPTION_ADVANCED,
-   "space=local: smoothness, a part of the kernel's trace; auto: by poses left out; 0: poses that differ at a "
-   "vertex's "
-   "near joints are met, those that agree there averaged"},
+   "local: a sum of functions of single joints' rotations; whole: one function of all rotations, as published"},
   {"kernel", SN_OPTION_CHOICE, FIELD(kernel), "gauss", 0, 0, "gauss|thinplate|bspline|shepard", SN_OPTION_ADVANCED,
    "of the interpolation in pose space; thinplate has a linear term always, bspline reaches twice as far as the "
    "nearest "
@@ -47,7 +44,7 @@ sn_correct_options sn_correct_options_default(void) {
   return out;
 }
 
-// ---- what a vertex misses ------------------------------------------------------------------------------------------------------
+// ---- what a vertex residuals ------------------------------------------------------------------------------------------------------
 
 static sn_vec3 skinned_normal(sn_mat3 a, sn_vec3 rest) {
   sn_vec3 x = sn_mat3_column(a, 0), y = sn_mat3_column(a, 1), z = sn_mat3_column(a, 2);
@@ -63,7 +60,7 @@ typedef struct miss_job {
   const sn_mesh *rest;
   const float (*rest_normals)[3], (*frame)[3], (*normals)[3];
   bool forward;
-  double most_stretch; // of a displacement before the blend over what is missing after it
+  double most_stretch; // of a displacement before the blend over the residual after it
   double tolerance;
   float (*deltas)[6];
   float *farthest;
@@ -96,20 +93,20 @@ static void miss_range(void *user, int64_t begin, int64_t end, int worker) {
 
 // ---- poses -----------------------------------------------------------------------------------------------------------------------
 
-int sn_controls_dims(const sn_misses *m, const int *controls, int count) {
+int sn_controls_dims(const sn_residuals *m, const int *controls, int count) {
   int dims = 0;
   for (int k = 0; k < count; k++) dims += sn_control_dims(m, controls[k]);
   return dims;
 }
 
-void sn_controls_vector(const sn_misses *m, int pose, const int *controls, int count, double *out) {
+void sn_controls_vector(const sn_residuals *m, int pose, const int *controls, int count, double *out) {
   for (int k = 0; k < count; k++) {
     const double *at = sn_control_at(m, pose, controls[k]);
     for (int c = 0; c < sn_control_dims(m, controls[k]); c++) *out++ = at[c];
   }
 }
 
-static double pose_distance(const sn_misses *m, int p, int q, const int *controls, int count) {
+static double pose_distance(const sn_residuals *m, int p, int q, const int *controls, int count) {
   double sum = 0;
   for (int k = 0; k < count; k++) {
     const double *a = sn_control_at(m, p, controls[k]), *b = sn_control_at(m, q, controls[k]);
@@ -132,7 +129,7 @@ typedef struct corrector {
   sn_train_report *report;
   sn_arena memory;
   sn_rt_model model;
-  sn_misses misses;
+  sn_residuals residuals;
   sn_turn *turns;
   int *joints, joint_count; // of the pose space
   int *merged;              // training frames of every pose
@@ -144,8 +141,8 @@ typedef struct corrector {
 // Values that say something, all of them; a column that says nothing is a mistake.
 static sn_status add_values(corrector *c) {
   const sn_values *values = &c->examples->values;
-  for (int v = 0; v < c->misses.value_count; v++) {
-    int control = c->misses.joint_count + v;
+  for (int v = 0; v < c->residuals.value_count; v++) {
+    int control = c->residuals.joint_count + v;
     if (!(c->ranges[v][1] > c->ranges[v][0])) {
       return sn_fail(
         c->ctx, SN_BAD_INPUT,
@@ -161,7 +158,7 @@ static sn_status add_values(corrector *c) {
 // The joints named in the options, or all that turn; and the values.
 static sn_status choose_joints(corrector *c) {
   const sn_skeleton *skeleton = &c->examples->skeleton;
-  c->joints = SN_NEW(c->ctx, &c->memory, int, skeleton->joint_count + c->misses.value_count);
+  c->joints = SN_NEW(c->ctx, &c->memory, int, skeleton->joint_count + c->residuals.value_count);
   if (!c->joints) return c->ctx->error.status;
   const char *names = c->options->joint_names;
   while (*names) {
@@ -179,8 +176,8 @@ static sn_status choose_joints(corrector *c) {
   for (int n = 0; n < skeleton->joint_count; n++) {
     int j = c->turns[n].joint;
     if (c->turns[n].parent < 0) continue;
-    for (int p = 1; p < c->misses.pose_count; p++)
-      if (pose_distance(&c->misses, 0, p, &j, 1) > 1e-3) {
+    for (int p = 1; p < c->residuals.pose_count; p++)
+      if (pose_distance(&c->residuals, 0, p, &j, 1) > 1e-3) {
         c->joints[c->joint_count++] = j;
         break;
       }
@@ -203,8 +200,8 @@ static void average_into(float (*sum)[6], const float (*next)[6], int vertex_cou
 
 // Pose 0 is the rest pose, which needs no correction; a training frame in the same pose takes its place.
 static void merge_poses(corrector *c) {
-  sn_misses *m = &c->misses;
-  size_t stride = (size_t)sn_misses_dims(m), n = (size_t)m->vertex_count;
+  sn_residuals *m = &c->residuals;
+  size_t stride = (size_t)sn_residuals_dims(m), n = (size_t)m->vertex_count;
   double largest = 0;
   for (int p = 1; p < m->pose_count; p++) {
     double d = pose_distance(m, 0, p, c->joints, c->joint_count);
@@ -220,6 +217,7 @@ static void merge_poses(corrector *c) {
       memmove(m->vectors + (size_t)kept * stride, vector, stride * sizeof *vector);
       memmove(m->deltas + (size_t)kept * n, deltas, n * sizeof *deltas);
       if (c->sigmas) c->sigmas[kept] = c->sigmas[p];
+      m->clip_of[kept] = m->clip_of[p];
       c->pose_of[p - 1] = kept, c->merged[kept++] = 1;
     } else {
       if (c->merged[same] > 0)
@@ -232,7 +230,7 @@ static void merge_poses(corrector *c) {
   m->pose_count = kept;
 }
 
-// ---- misses at every training pose -------------------------------------------------------------------------------------------------
+// ---- residuals at every training pose -------------------------------------------------------------------------------------------------
 
 // The evaluated weights, in the examples' vertex order.
 static sn_status read_skin(corrector *c, sn_skin *out) {
@@ -264,13 +262,13 @@ static sn_status read_centres(corrector *c, sn_arena *memory, const float (**out
 
 static void note_lost(corrector *c, int frame, const uint8_t *lost) {
   int count = 0;
-  for (int i = 0; i < c->misses.vertex_count; i++) count += lost[i];
+  for (int i = 0; i < c->residuals.vertex_count; i++) count += lost[i];
   if (count == 0) return;
   char *note = c->report->note;
   size_t size = sizeof c->report->note;
   tell(note, size, "frame %d: the blend of %d vertices is nearly singular and was inverted only in part (", frame,
        count);
-  for (int i = 0, told = 0; i < c->misses.vertex_count && told < 8; i++) {
+  for (int i = 0, told = 0; i < c->residuals.vertex_count && told < 8; i++) {
     if (lost[i]) tell(note, size, told++ ? " %d" : "%d", i, 0);
   }
   tell(note, size, count > 8 ? " ...). " : "). ", 0, 0);
@@ -320,14 +318,14 @@ static void set_pose(const corrector *c, const poser *at, int frame) {
   sn_rt_palette(&c->model, &in, at->scratch, NULL);
 }
 
-static sn_status measure_misses(corrector *c) {
+static sn_status measure_residuals(corrector *c) {
   const sn_examples *e = c->examples;
   sn_context *ctx = c->ctx;
-  sn_misses *m = &c->misses;
+  sn_residuals *m = &c->residuals;
   int n = e->rest.vertex_count, joint_count = e->skeleton.joint_count, poses = c->keys->count + 1;
-  *m = (sn_misses){.pose_count = poses, .vertex_count = n, .joint_count = joint_count, .turns = c->turns};
+  *m = (sn_residuals){.pose_count = poses, .vertex_count = n, .joint_count = joint_count, .turns = c->turns};
   m->value_count = e->values.count;
-  size_t dims = (size_t)sn_misses_dims(m);
+  size_t dims = (size_t)sn_residuals_dims(m);
   m->diagonal = sn_points_diagonal((const float(*)[3])e->rest.positions, n);
   sn_status status = read_skin(c, &m->skin);
   m->vectors = SN_NEW(ctx, &c->memory, double, (size_t)poses *dims);
@@ -338,7 +336,7 @@ static sn_status measure_misses(corrector *c) {
   }
   m->deltas = sn_arena_alloc(ctx, &c->memory, (size_t)poses * (size_t)n, sizeof *m->deltas);
   c->merged = SN_NEW(ctx, &c->memory, int, poses), c->pose_of = SN_NEW(ctx, &c->memory, int, poses);
-  m->farthest = SN_NEW(ctx, &c->memory, float, n);
+  m->farthest = SN_NEW(ctx, &c->memory, float, n), m->clip_of = SN_NEW(ctx, &c->memory, int, poses);
   sn_arena scratch = sn_arena_new(ctx);
   float(*rest_normals)[3] = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *rest_normals);
   float(*normals)[3] = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *normals);
@@ -348,7 +346,7 @@ static sn_status measure_misses(corrector *c) {
   if (status == SN_OK) status = poser_new(c, &scratch, &at);
   if (status == SN_OK) status = read_centres(c, &scratch, &centres);
   if (status == SN_OK && (!m->vectors || !c->ranges || !m->deltas || !c->merged || !c->pose_of || !m->farthest ||
-                          !rest_normals || !normals || !lost))
+                          !m->clip_of || !rest_normals || !normals || !lost))
     status = ctx->error.status;
   if (status == SN_OK) {
     sn_mesh_normals(&e->rest, (const float(*)[3])e->rest.positions, rest_normals);
@@ -361,6 +359,7 @@ static sn_status measure_misses(corrector *c) {
   for (int k = 0; status == SN_OK && k < c->keys->count; k++) {
     int f = c->keys->frames[k];
     set_pose(c, &at, f);
+    while (m->clip_of[k + 1] + 1 < e->clip_count && f >= e->clip_start[m->clip_of[k + 1] + 1]) m->clip_of[k + 1]++;
     sn_mesh_normals(&e->rest, sn_frame(&e->frames, f), normals);
     memset(lost, 0, (size_t)n);
     miss_job job = {&c->model,
@@ -372,7 +371,7 @@ static sn_status measure_misses(corrector *c) {
                     sn_frame(&e->frames, f),
                     (const float(*)[3])normals,
                     c->options->order == SN_ORDER_FORWARD,
-                    c->options->stretch > 0 ? c->options->stretch : INFINITY,
+                    c->options->bounded ? 1 : INFINITY,
                     1e-4 * m->diagonal,
                     m->deltas + (size_t)(k + 1) * (size_t)n,
                     m->farthest,
@@ -421,7 +420,6 @@ static sn_status check_options(sn_context *ctx, const sn_correct_options *o, con
   if (o->linear && o->kernel == SN_RBF_SHEPARD)
     return sn_fail(ctx, SN_BAD_INPUT, "kernel=shepard takes no linear term: leave out linear=1");
   if (o->space == SN_SPACE_LOCAL) return check_local(ctx, o);
-  if (o->ridge != SN_RIDGE_AUTO) return sn_fail(ctx, SN_BAD_INPUT, "ridge goes with space=local");
   if (!o->weighted) return SN_OK;
   if (values > 0)
     return sn_fail(ctx, SN_BAD_INPUT, "weighted=1 weighs joints, and values have no weights: leave it out");
@@ -450,53 +448,62 @@ static sn_status enveloping_error(corrector *c, double squared, double *out) {
   return SN_OK;
 }
 
-// Squared, what all vertices miss in all poses.
-static double total_miss(const sn_misses *m) {
-  double sum = 0;
-  size_t count = (size_t)m->pose_count * (size_t)m->vertex_count;
-  for (size_t k = 0; k < count; k++)
-    for (int c = 0; c < 3; c++) sum += (double)m->deltas[k][c] * m->deltas[k][c];
-  return sum;
-}
-
-// Root mean square of what is missing in a pose, in percent of the diagonal.
-static double typical_miss(const sn_misses *m) {
-  return 100 * sqrt(total_miss(m) / ((double)m->pose_count * m->vertex_count)) / m->diagonal;
-}
-
-// What poses left out say, and what they cannot; but no more than is left without corrections, which are bounded.
-static sn_status tell_expected(corrector *c, double left) {
-  const sn_rt_info *info = &c->model.info;
-  double expected = 0, uncorrected = 0, more = 0;
-  sn_status status = enveloping_error(c, left, &expected);
-  if (status == SN_OK) status = enveloping_error(c, total_miss(&c->misses), &uncorrected);
-  bool linear = info->blend == SN_RT_BLEND_LINEAR && info->drive == SN_RT_DRIVE_JOINTS && info->joint_count > 1 &&
-                info->palette_count == info->joint_count;
-  if (status == SN_OK && linear) status = sn_expected_together(c->ctx, &c->misses, c->examples, &more);
-  c->report->expected = fmin(sqrt(expected * expected + more), uncorrected);
-  return status;
-}
-
-// Which joints a vertex hears (values all hear) is what the skin that came with the rig says; without it the one underneath.
+// The file's weights say which joints are relevant to a vertex; without them the model's.
 static const sn_skin *skin_on_joints(const corrector *c) {
-  if (c->misses.joint_count == 0) return NULL;
+  if (c->residuals.joint_count == 0) return NULL;
   if (c->examples->skin.vertex_count > 0) return &c->examples->skin;
-  return c->model.info.palette_count == c->model.info.joint_count ? &c->misses.skin : NULL;
+  return c->model.info.palette_count == c->model.info.joint_count ? &c->residuals.skin : NULL;
+}
+
+// A model may have this much more cross-validated error than one with all displacement fields would, or this rms error, as a part of the
+// diagonal, which nobody sees.
+static const double more_error = 1.03, invisible = 5e-5;
+
+// Fields of a vertex on average at the most: what three times the time of linear blending has room for.
+static const double most_fields = 7;
+
+// More poses are thinned out evenly: those of a long clip are similar to each other.
+enum { most_poses = 1024 };
+
+static void thin_out(corrector *c) {
+  sn_residuals *m = &c->residuals;
+  size_t dims = (size_t)sn_residuals_dims(m), n = (size_t)m->vertex_count, from = (size_t)m->pose_count;
+  if (from <= most_poses) return;
+  for (size_t p = 1; p < most_poses; p++) {
+    size_t k = p * from / most_poses;
+    memmove(m->vectors + p * dims, m->vectors + k * dims, dims * sizeof *m->vectors);
+    memmove(m->deltas + p * n, m->deltas + k * n, n * sizeof *m->deltas);
+    m->clip_of[p] = m->clip_of[k];
+  }
+  for (int k = 0; k < c->keys->count; k++) c->pose_of[k] = (int)((size_t)c->pose_of[k] * most_poses / from);
+  m->pose_count = most_poses;
+}
+
+static sn_status regress(corrector *c, sn_corrections *out) {
+  sn_residuals *m = &c->residuals;
+  thin_out(c);
+  m->weights = skin_on_joints(c);
+  sn_regression r = {.ctx = c->ctx, .memory = &c->memory, .m = m, .controls = c->joints};
+  r.control_count = c->joint_count;
+  sn_status status = sn_regression_choose(&r);
+  if (status == SN_OK) status = sn_regression_solve(&r);
+  double score = r.undecided ? r.uncorrected : r.scores[r.ridge], floor = invisible * m->diagonal;
+  sn_field_limits limits = {
+    fmax((more_error * more_error - 1) * score, floor * floor * m->pose_count * m->vertex_count),
+    c->options->components, most_fields};
+  if (status == SN_OK) status = sn_fields_make(&r, (const float(*)[3])c->examples->rest.positions, &limits, out);
+  if (status == SN_OK && r.undecided)
+    tell(c->report->note, sizeof c->report->note,
+         "the training poses are too few or too different to hold some out: the usual ridge is used (1e-3). ", 0, 0);
+  return status == SN_OK ? enveloping_error(c, score + limits.lost, &c->report->expected) : status;
 }
 
 static sn_status make_fields(corrector *c, sn_corrections *out) {
-  sn_misses *m = &c->misses;
-  sn_correct_options options = *c->options, *o = &options;
-  if (o->left > 0 && m->diagonal > 0) o->threshold = fmax(o->threshold, o->left * typical_miss(m));
-  if (o->space == SN_SPACE_LOCAL) {
-    double left;
-    m->listen = skin_on_joints(c);
-    sn_status status = sn_local_fields(c->ctx, &c->memory, o, m, c->joints, c->joint_count, out, &left);
-    return status == SN_OK ? tell_expected(c, left) : status;
-  }
+  const sn_correct_options *o = c->options;
+  if (o->space == SN_SPACE_LOCAL) return regress(c, out);
   return (o->components > 0 ? sn_eigenskin_fields
           : o->weighted     ? sn_weighted_fields
-                            : sn_psd_fields)(c->ctx, &c->memory, o, m, c->joints, c->joint_count, out);
+                            : sn_psd_fields)(c->ctx, &c->memory, o, &c->residuals, c->joints, c->joint_count, out);
 }
 
 // ---- limits after the blend -----------------------------------------------------------------------------------------------------
@@ -512,7 +519,7 @@ typedef struct after_job {
 static void after_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const after_job *job = user;
-  const sn_misses *m = &job->c->misses;
+  const sn_residuals *m = &job->c->residuals;
   for (int64_t i = begin; i < end; i++) {
     double sum[3] = {0, 0, 0};
     for (int n = 0; n < sn_basis_number(&job->out->groups, job->out->basis_count, (int)i); n++) {
@@ -528,17 +535,18 @@ static void after_range(void *user, int64_t begin, int64_t end, int worker) {
 
 // Bones of the model's own may stretch a displacement to any length, so that only what becomes of it can be limited.
 static sn_status limit_after_blend(corrector *c, sn_corrections *out) {
-  sn_misses *m = &c->misses;
+  sn_residuals *m = &c->residuals;
   sn_arena scratch = sn_arena_new(c->ctx);
   poser at = {0};
   double *longest = SN_NEW(c->ctx, &scratch, double, m->vertex_count);
   sn_status status = longest ? poser_new(c, &scratch, &at) : c->ctx->error.status;
-  for (int k = 0; status == SN_OK && k < c->keys->count - c->options->lessons; k++) {
+  for (int k = 0; status == SN_OK && k < c->keys->count; k++) {
     after_job job = {c, &at, out, c->pose_of[k], longest};
     set_pose(c, &at, c->keys->frames[k]);
     sn_parallel_for(c->ctx, m->vertex_count, 256, after_range, &job);
   }
-  for (int i = 0; status == SN_OK && i < m->vertex_count; i++) out->limits[i] = (float)sn_local_limit(m, longest[i]);
+  for (int i = 0; status == SN_OK && i < m->vertex_count; i++)
+    out->limits[i] = (float)sn_longest_correction(m, longest[i]);
   out->limit_after = true;
   sn_arena_free(&scratch);
   return status;
@@ -549,20 +557,12 @@ static bool has_own_bones(const sn_rt_model *model) {
 }
 
 static sn_status write(corrector *c, const sn_corrections *corrections, const sn_model *base, sn_model *out) {
-  return sn_correct_write(c->ctx, c->options, c->examples, c->keys, &c->misses, (const float(*)[2])c->ranges,
+  return sn_correct_write(c->ctx, c->options, c->examples, c->keys, &c->residuals, (const float(*)[2])c->ranges,
                           corrections, base->desc, out);
 }
 
-// Limits are of what is stored, which blocks of vertices decide together.
-static sn_status limit(corrector *c, const sn_model *base, sn_corrections *corrections) {
-  sn_status status = SN_OK;
-  if (corrections->weights) {
-    sn_model draft;
-    status = write(c, corrections, base, &draft);
-    if (status == SN_OK) status = sn_corrections_keep(c->ctx, &draft, c->examples, corrections);
-    sn_model_free(&draft);
-  }
-  if (status == SN_OK) status = sn_corrections_limit(c->ctx, &c->memory, &c->misses, corrections);
+static sn_status limit(corrector *c, sn_corrections *corrections) {
+  sn_status status = sn_corrections_limit(c->ctx, &c->memory, &c->residuals, corrections);
   if (status == SN_OK && c->options->order == SN_ORDER_INVERSE && has_own_bones(&c->model))
     status = limit_after_blend(c, corrections);
   return status;
@@ -575,15 +575,15 @@ static sn_status run(corrector *c, const sn_model *base, sn_model *out) {
   if (status == SN_OK) status = sn_model_open(ctx, "model", base->bytes, base->size, &c->model);
   if (status == SN_OK) status = check_options(ctx, c->options, &c->model, c->examples->values.count);
   if (status == SN_OK) status = check_sigmas(ctx, c->options, c->examples);
-  if (status == SN_OK) status = measure_misses(c);
+  if (status == SN_OK) status = measure_residuals(c);
   if (status == SN_OK) status = choose_joints(c);
   if (status == SN_OK) {
     merge_poses(c);
     status = make_fields(c, &corrections);
   }
-  if (status == SN_OK && c->options->space == SN_SPACE_LOCAL) status = limit(c, base, &corrections);
+  if (status == SN_OK && c->options->space == SN_SPACE_LOCAL) status = limit(c, &corrections);
   if (status == SN_OK) status = write(c, &corrections, base, out);
-  sn_skin_free(&c->misses.skin);
+  sn_skin_free(&c->residuals.skin);
   return status;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The correct slot, learned on top of any finished model: what the model misses at the training poses, brought to the
-// rest pose, interpolated in pose space (Murtagh 2008). `psd`, `eigenskin` and `rotreg:psd=1` are this on their models.
+// The correct slot, learned on top of any finished model: the model's residual at the training poses, in the rest pose, as a function of the
+// pose (Murtagh 2008). `psd`, `eigenskin`, `rotreg` and `torque` are this on their models.
 #ifndef SINEW_TRAIN_CORRECT_CORRECT_H
 #define SINEW_TRAIN_CORRECT_CORRECT_H
 
@@ -8,14 +8,13 @@
 #include "solve/rbf.h"
 #include "train/correct/pose_space.h"
 
-enum { SN_RIDGE_AUTO = -1 };
 enum { SN_SIGMA_AUTO = 0, SN_SIGMA_POSE = -1 }; // the words of the option `sigma`
 
 typedef struct sn_correct_options {
-  enum { SN_SPACE_LOCAL, SN_SPACE_WHOLE } space; // a function of every joint's turn, or of all turns at once
-  double
-    ridge; // of local pose spaces, as a part of the kernel's trace; 0: poses that differ at the near joints are met;
-           // SN_RIDGE_AUTO: what poses left out say
+  enum {
+    SN_SPACE_LOCAL,
+    SN_SPACE_WHOLE
+  } space; // a sum over joints (regress.h), or one function of all rotations, as published
   sn_rbf_kernel kernel;
   double sigma; // > 0: width of every kernel; SN_SIGMA_AUTO: the one width with the least leave-one-out error;
                 // SN_SIGMA_POSE: each pose's is a multiple of its distance to the nearest other pose
@@ -25,14 +24,9 @@ typedef struct sn_correct_options {
   bool linear;      // a hyperplane under the kernels
   bool cardinal;    // store the displacements and N x N weights, not kernel weights per vertex
   double threshold; // displacements below this, in percent of the diagonal, are left out
-  double
-    left; // of the rms displacement: a threshold that is larger than `threshold` where this is; not an option of psd
-  double
-    stretch; // of a displacement before the blend over what is missing after it, at most; 0: any; not an option of psd
-  int
-    lessons; // the last so many of the frames are no part of the training that limits are made of; not an option of psd
+  bool bounded; // a displacement before the blend is no longer than the residual after it: proxy bones may stretch
   char joint_names[SN_OPTION_TEXT_SIZE]; // names separated by '+'; "" is all that move
-  int components;                        // EigenSkin's per pose space; 0: no compression
+  int components;                        // EigenSkin's fields per pose space or patch at most; 0: as many as it takes
 } sn_correct_options;
 
 extern const sn_option sn_correct_option_table[]; // all but `weighted` (of psd) and `components` (of eigenskin)
@@ -45,31 +39,32 @@ sn_status sn_correct_model(sn_context *ctx, const sn_correct_options *options, c
 
 // ---- parts -------------------------------------------------------------------------------------------------------------
 
-// What a model misses: at every pose and vertex (of the examples), the displacement of position and normal.
-typedef struct sn_misses {
+// The residual of a model: at every pose and vertex (of the examples), the displacement of position and normal. Pose 0 is the rest pose.
+typedef struct sn_residuals {
   int pose_count, vertex_count, joint_count, value_count;
-  double *vectors;       // pose_count * sn_misses_dims: three numbers for every joint, one for every value
-  float (*deltas)[6];    // pose_count * vertex_count: x y z, and of the normal
-  const sn_turn *turns;  // joint_count
-  sn_skin skin;          // as evaluated; of `palette` entries
-  const sn_skin *listen; // weights on joints that say which joints are near a vertex; NULL: all are
-  const double *sigmas;  // of every pose: the width asked for, 0 for none; NULL: none has one
-  float *farthest;       // vertex_count: the longest that is missing in a pose, after the blend
+  double *vectors;        // pose_count * sn_residuals_dims: three numbers for every joint, one for every value
+  float (*deltas)[6];     // pose_count * vertex_count: x y z, and of the normal
+  const sn_turn *turns;   // joint_count
+  sn_skin skin;           // as evaluated; of `palette` entries
+  const sn_skin *weights; // on joints: they say which joints are relevant to a vertex; NULL: all are
+  int *clip_of;           // of every pose
+  const double *sigmas;   // of every pose: the width asked for, 0 for none; NULL: none has one
+  float *farthest;        // vertex_count: the longest residual in a pose, after the blend
   double diagonal;
-} sn_misses;
+} sn_residuals;
 
 // What spans a pose space are controls: joint j is control j, value v is control joint_count + v.
-static inline int sn_misses_dims(const sn_misses *m) { return 3 * m->joint_count + m->value_count; }
-static inline int sn_control_dims(const sn_misses *m, int control) { return control < m->joint_count ? 3 : 1; }
-static inline int sn_control_first(const sn_misses *m, int control) {
+static inline int sn_residuals_dims(const sn_residuals *m) { return 3 * m->joint_count + m->value_count; }
+static inline int sn_control_dims(const sn_residuals *m, int control) { return control < m->joint_count ? 3 : 1; }
+static inline int sn_control_first(const sn_residuals *m, int control) {
   return control < m->joint_count ? 3 * control : 2 * m->joint_count + control;
 }
-static inline const double *sn_control_at(const sn_misses *m, int pose, int control) {
-  return m->vectors + (size_t)pose * (size_t)sn_misses_dims(m) + sn_control_first(m, control);
+static inline const double *sn_control_at(const sn_residuals *m, int pose, int control) {
+  return m->vectors + (size_t)pose * (size_t)sn_residuals_dims(m) + sn_control_first(m, control);
 }
 // Numbers of several controls together, and those of a pose.
-int sn_controls_dims(const sn_misses *m, const int *controls, int count);
-void sn_controls_vector(const sn_misses *m, int pose, const int *controls, int count, double *out);
+int sn_controls_dims(const sn_residuals *m, const int *controls, int count);
+void sn_controls_vector(const sn_residuals *m, int pose, const int *controls, int count, double *out);
 
 // The blend of vertex i as an affine map, for the palette in a runtime's scratch memory; `centres` of sn_rt_rest.
 sn_affine sn_blend_of(const sn_rt_model *model, const void *scratch, const sn_skin *skin, const float (*centres)[3],
@@ -79,8 +74,12 @@ sn_vec3 sn_blend_solve(sn_mat3 a, sn_vec3 r);
 // What has to be added to the rest normal for a blend with the linear part `a` to turn it into `target`.
 sn_vec3 sn_normal_before(sn_mat3 a, sn_vec3 rest, sn_vec3 target);
 
+typedef struct sn_terms sn_terms;
+typedef struct sn_term_list sn_term_list;
+
 // A pose space with its functions: see sn_rt_field in format.h.
 typedef struct sn_pose_field {
+  bool is_sum; // of terms: `joints` are groups of them, and of what follows only basis_count, terms and mix count
   int joint_count, *joints; // controls: joints first, then values
   sn_pose_metric metric;
   sn_rbf_kernel kernel;
@@ -97,59 +96,45 @@ typedef struct sn_corrections {
   sn_pose_field *fields;
   float (*deltas)[6];
   sn_basis_groups groups;
-  float *limits;        // longest displacement of every vertex; NULL: none
-  bool limit_after;     // ... of what the blend makes of it
-  const double *curves; // basis_count * pose_count, where known: the functions at the poses
-  bool pruned;          // what is too small to be stored is zero already
-  const double *
-    weights; // of every basis, where what is lost by leaving it out decides: see sn_model_corrections; NULL: it does not
+  float *limits;             // longest displacement of every vertex; NULL: none
+  bool limit_after;          // ... of what the blend makes of it
+  const double *curves;      // basis_count * pose_count, where known: the functions at the poses
+  bool pruned;               // what is too small to be stored is zero already
+  const sn_term_list *terms; // of fields that are sums
 } sn_corrections;
 
-sn_status sn_psd_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_misses *m,
+sn_status sn_psd_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_residuals *m,
                         const int *joints, int joint_count, sn_corrections *out);
-sn_status sn_weighted_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_misses *m,
-                             const int *joints, int joint_count, sn_corrections *out);
+sn_status sn_weighted_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options,
+                             const sn_residuals *m, const int *joints, int joint_count, sn_corrections *out);
 sn_status sn_eigenskin_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options,
-                              const sn_misses *m, const int *joints, int joint_count, sn_corrections *out);
-
-// Local pose spaces (local.h). `expected`: what is left, squared, at poses left out, of all vertices and poses.
-sn_status sn_local_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_misses *m,
-                          const int *joints, int joint_count, sn_corrections *out, double *expected);
-
-// Of a linear blend on the joints: the squared enveloping error, on motion that moves joints together, of what single joints do not tell and
-// the clip does not show.
-sn_status sn_expected_together(sn_context *ctx, const sn_misses *m, const sn_examples *examples, double *squared);
+                              const sn_residuals *m, const int *joints, int joint_count, sn_corrections *out);
 
 // A displacement that matters, by the option `threshold`.
-double sn_correct_least(const sn_correct_options *options, const sn_misses *m);
-// Makes zero what is not worth storing; where there are groups, of their bases. Needs the curves, as do the next three.
-sn_status sn_corrections_prune(sn_context *ctx, const sn_correct_options *options, const sn_misses *m,
+double sn_correct_least(const sn_correct_options *options, const sn_residuals *m);
+// Makes zero what is not worth storing of groups' bases. Needs the curves, as do the next two.
+sn_status sn_corrections_prune(sn_context *ctx, const sn_correct_options *options, const sn_residuals *m,
                                sn_corrections *out);
-// Lets it be left out, where the model is written, by what is lost.
-sn_status sn_corrections_weigh(sn_context *ctx, sn_arena *memory, const sn_misses *m, sn_corrections *out);
-// Makes zero what `model`, written so, does not have.
-sn_status sn_corrections_keep(sn_context *ctx, const sn_model *model, const sn_examples *examples,
-                              sn_corrections *out);
 // What a vertex is given at a pose of the clip.
 void sn_corrections_at(const sn_corrections *c, int pose_count, int pose, int vertex, float out[6]);
-// Limits by sn_local_limit and by what the vertices are given.
-sn_status sn_corrections_limit(sn_context *ctx, sn_arena *memory, const sn_misses *m, sn_corrections *out);
+// Limits by sn_longest_correction and by what the vertices are given.
+sn_status sn_corrections_limit(sn_context *ctx, sn_arena *memory, const sn_residuals *m, sn_corrections *out);
 
 // Beyond the poses of the clip no vertex goes farther from its skin than this, `farthest` being what it does in the clip: less than 1.5
 // times, because what a linear blend makes of displacements is not known exactly.
-double sn_local_limit(const sn_misses *m, double farthest);
+double sn_longest_correction(const sn_residuals *m, double farthest);
 
 // The pose space of `joints` over `count` of the poses (indices `poses`), interpolating data whose gram matrix is
 // given; `rbf` gets the cardinal functions. Centres and widths of the field are those of rbf.
-sn_status sn_field_make(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_misses *m,
+sn_status sn_field_make(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_residuals *m,
                         const int *joints, int joint_count, const int *poses, int count, const double *gram,
                         sn_pose_field *field, sn_rbf *rbf);
 // gram[a * count + b] = sum over the vertices of the positions' displacements at poses a and b.
-void sn_misses_gram(sn_context *ctx, const float (*deltas)[6], int vertex_count, int count, double *gram);
+void sn_residuals_gram(sn_context *ctx, const float (*deltas)[6], int vertex_count, int count, double *gram);
 
 // The model of `base` with the sections joint.reference and joint.range, the values (`ranges`) and the corrections, quantised to 16 bits.
 sn_status sn_correct_write(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
-                           const sn_keys *keys, const sn_misses *m, const float (*ranges)[2],
+                           const sn_keys *keys, const sn_residuals *m, const float (*ranges)[2],
                            const sn_corrections *corrections, const sn_model_desc *base, sn_model *out);
 
 #endif

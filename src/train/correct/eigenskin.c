@@ -17,7 +17,7 @@ typedef struct motion {
   int *set;       // the pose space of every pose; -1 the rest pose
 } motion;
 
-static double joint_turn(const sn_misses *m, int pose, int joint) {
+static double joint_turn(const sn_residuals *m, int pose, int joint) {
   double sum = 0;
   const double *at = sn_control_at(m, pose, joint), *rest = sn_control_at(m, 0, joint);
   for (int c = 0; c < sn_control_dims(m, joint); c++) sum += (at[c] - rest[c]) * (at[c] - rest[c]);
@@ -25,7 +25,7 @@ static double joint_turn(const sn_misses *m, int pose, int joint) {
 }
 
 // A joint moves where it turns by more than a hundredth of what it ever does. A third and three times of that change nothing on the generated arm.
-static void find_motion(const sn_misses *m, const int *joints, int joint_count, motion *out) {
+static void find_motion(const sn_residuals *m, const int *joints, int joint_count, motion *out) {
   for (int j = 0; j < joint_count; j++) {
     double largest = 0;
     for (int p = 0; p < m->pose_count; p++) {
@@ -58,7 +58,7 @@ typedef struct builder {
   sn_context *ctx;
   sn_arena *memory;
   const sn_correct_options *options;
-  const sn_misses *m;
+  const sn_residuals *m;
   const int *joints;
   int joint_count;
   motion motion;
@@ -134,7 +134,7 @@ static sn_status all_axes(builder *b, const sn_pose_field *field, double **out) 
 // The pose space of the joints that pose `leader` moves, over all poses that move none but these.
 static sn_status add_field(builder *b, int leader) {
   sn_context *ctx = b->ctx;
-  const sn_misses *m = b->m;
+  const sn_residuals *m = b->m;
   size_t n = (size_t)m->vertex_count;
   int *poses = SN_NEW(ctx, b->memory, int, m->pose_count), *joints = SN_NEW(ctx, b->memory, int, b->joint_count);
   if (!poses || !joints) return ctx->error.status;
@@ -147,7 +147,7 @@ static sn_status add_field(builder *b, int leader) {
   double *gram = SN_NEW(ctx, b->memory, double, (size_t)count *(size_t)count), *axes, *terms;
   if (!data || !gram) return ctx->error.status;
   for (int k = 0; k < count; k++) memcpy(data + (size_t)k * n, b->left + (size_t)poses[k] * n, n * sizeof *data);
-  sn_misses_gram(ctx, (const float(*)[6])data, m->vertex_count, count, gram);
+  sn_residuals_gram(ctx, (const float(*)[6])data, m->vertex_count, count, gram);
   sn_pose_field *field = b->out->fields + b->out->field_count++;
   sn_rbf rbf;
   sn_status status =
@@ -178,7 +178,7 @@ static int find_leaders(const builder *b, int *leaders) {
 }
 
 sn_status sn_eigenskin_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options,
-                              const sn_misses *m, const int *joints, int joint_count, sn_corrections *out) {
+                              const sn_residuals *m, const int *joints, int joint_count, sn_corrections *out) {
   size_t all = (size_t)m->pose_count * (size_t)m->vertex_count;
   *out = (sn_corrections){.vertex_count = m->vertex_count};
   builder b = {.ctx = ctx,

@@ -30,7 +30,7 @@ enum { width_steps = 12, nugget_count = 5, setting_count = 1 + width_steps * nug
 
 typedef struct builder {
   const sn_correct_options *options;
-  const sn_misses *m;
+  const sn_residuals *m;
   const sn_pose_groups *groups;
   space *spaces;
   setting set;
@@ -433,7 +433,7 @@ static sn_status join(sn_context *ctx, sn_arena *memory, const builder *b, sn_co
   return status;
 }
 
-sn_status sn_group_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_misses *m,
+sn_status sn_group_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_residuals *m,
                           const sn_pose_groups *groups, sn_corrections *out) {
   builder b = {.options = options, .m = m, .groups = groups};
   double least = sn_correct_least(options, m);

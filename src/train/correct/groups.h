@@ -20,7 +20,7 @@ typedef struct sn_pose_groups {
 } sn_pose_groups;
 
 // Adds the fields of all groups to `out`, which has those of all vertices already, or none.
-sn_status sn_group_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_misses *m,
+sn_status sn_group_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_residuals *m,
                           const sn_pose_groups *groups, sn_corrections *out);
 
 #endif

@@ -24,7 +24,7 @@ static double gram_sum(void *user, int64_t begin, int64_t end) {
   return sum;
 }
 
-void sn_misses_gram(sn_context *ctx, const float (*deltas)[6], int vertex_count, int count, double *gram) {
+void sn_residuals_gram(sn_context *ctx, const float (*deltas)[6], int vertex_count, int count, double *gram) {
   for (int a = 0; a < count; a++)
     for (int b = 0; b <= a; b++) {
       gram_job job = {deltas, vertex_count, a, b};
@@ -65,7 +65,7 @@ static sn_status first_widths(sn_context *ctx, sn_arena *memory, const sn_correc
 // Kernel weights are stored in 16 bits: where they are far larger than the displacements they add up to, that shows.
 static const double most_amplified = 40;
 
-sn_status sn_field_make(sn_context *ctx, sn_arena *memory, const sn_correct_options *o, const sn_misses *m,
+sn_status sn_field_make(sn_context *ctx, sn_arena *memory, const sn_correct_options *o, const sn_residuals *m,
                         const int *joints, int joint_count, const int *poses, int count, const double *gram,
                         sn_pose_field *field, sn_rbf *rbf) {
   int dims = sn_controls_dims(m, joints, joint_count);
@@ -114,7 +114,7 @@ static bool any_delta(const float (*deltas)[6], int count) {
 }
 
 // One basis per pose that has something to correct: its displacements, times its cardinal function.
-static sn_status cardinal_bases(sn_context *ctx, sn_arena *memory, const sn_misses *m, const sn_rbf *rbf,
+static sn_status cardinal_bases(sn_context *ctx, sn_arena *memory, const sn_residuals *m, const sn_rbf *rbf,
                                 sn_pose_field *field, sn_corrections *out) {
   size_t n = (size_t)m->vertex_count, terms = (size_t)rbf->terms;
   field->mix = SN_NEW(ctx, memory, double, (size_t)rbf->count *terms);
@@ -132,7 +132,7 @@ static sn_status cardinal_bases(sn_context *ctx, sn_arena *memory, const sn_miss
 }
 
 // One basis per term: kernel weights of every vertex, c = mix^T f (Murtagh 2008, eq. 2.5).
-static sn_status weight_bases(sn_context *ctx, sn_arena *memory, const sn_misses *m, const sn_rbf *rbf,
+static sn_status weight_bases(sn_context *ctx, sn_arena *memory, const sn_residuals *m, const sn_rbf *rbf,
                               sn_pose_field *field, sn_corrections *out) {
   size_t n = (size_t)m->vertex_count;
   field->basis_count = rbf->terms;
@@ -149,7 +149,7 @@ static sn_status weight_bases(sn_context *ctx, sn_arena *memory, const sn_misses
   return SN_OK;
 }
 
-sn_status sn_psd_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_misses *m,
+sn_status sn_psd_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_residuals *m,
                         const int *joints, int joint_count, sn_corrections *out) {
   *out = (sn_corrections){.field_count = 1, .vertex_count = m->vertex_count};
   out->fields = SN_NEW(ctx, memory, sn_pose_field, 1);
@@ -157,7 +157,7 @@ sn_status sn_psd_fields(sn_context *ctx, sn_arena *memory, const sn_correct_opti
   double *gram = SN_NEW(ctx, memory, double, (size_t)m->pose_count *(size_t)m->pose_count);
   if (!out->fields || !poses || !gram) return ctx->error.status;
   for (int p = 0; p < m->pose_count; p++) poses[p] = p;
-  sn_misses_gram(ctx, (const float(*)[6])m->deltas, m->vertex_count, m->pose_count, gram);
+  sn_residuals_gram(ctx, (const float(*)[6])m->deltas, m->vertex_count, m->pose_count, gram);
   sn_rbf rbf;
   sn_status status =
     sn_field_make(ctx, memory, options, m, joints, joint_count, poses, m->pose_count, gram, out->fields, &rbf);

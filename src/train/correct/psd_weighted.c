@@ -18,7 +18,7 @@ static const double same_shares = 0.5;
 enum { most_groups = 128 };
 
 typedef struct sharing {
-  const sn_misses *m;
+  const sn_residuals *m;
   const int *joints;
   int joint_count;
   double *roots; // vertex_count * joint_count: of the shares
@@ -113,7 +113,7 @@ static sn_status make_groups(sn_context *ctx, sn_arena *memory, sharing *s, sn_p
   return SN_OK;
 }
 
-sn_status sn_weighted_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *o, const sn_misses *m,
+sn_status sn_weighted_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *o, const sn_residuals *m,
                              const int *joints, int joint_count, sn_corrections *out) {
   *out = (sn_corrections){.vertex_count = m->vertex_count};
   sharing s = {.m = m, .joints = joints, .joint_count = joint_count};

@@ -13,7 +13,7 @@
 // Of the generated sets only the elbow sees it: dual quaternions leave 0.0049 % of the diagonal between frames, with half 0.0026.
 static const double part_of_threshold = 0.7;
 
-double sn_correct_least(const sn_correct_options *options, const sn_misses *m) {
+double sn_correct_least(const sn_correct_options *options, const sn_residuals *m) {
   return options->threshold / 100 * m->diagonal * part_of_threshold;
 }
 
@@ -55,7 +55,7 @@ static void prune_range(void *user, int64_t begin, int64_t end, int worker) {
 }
 
 // Of every basis' function over the poses.
-static double *mean_squares(sn_context *ctx, sn_arena *memory, const sn_misses *m, const sn_corrections *c) {
+static double *mean_squares(sn_context *ctx, sn_arena *memory, const sn_residuals *m, const sn_corrections *c) {
   double *out = SN_NEW(ctx, memory, double, c->basis_count);
   for (int b = 0; out && b < c->basis_count; b++)
     for (int p = 0; p < m->pose_count; p++) {
@@ -65,7 +65,7 @@ static double *mean_squares(sn_context *ctx, sn_arena *memory, const sn_misses *
   return out;
 }
 
-sn_status sn_corrections_prune(sn_context *ctx, const sn_correct_options *options, const sn_misses *m,
+sn_status sn_corrections_prune(sn_context *ctx, const sn_correct_options *options, const sn_residuals *m,
                                sn_corrections *out) {
   sn_arena memory = sn_arena_new(ctx);
   double *mean_square = mean_squares(ctx, &memory, m, out);
@@ -81,53 +81,6 @@ sn_status sn_corrections_prune(sn_context *ctx, const sn_correct_options *option
   return status;
 }
 
-sn_status sn_corrections_weigh(sn_context *ctx, sn_arena *memory, const sn_misses *m, sn_corrections *out) {
-  double *weights = mean_squares(ctx, memory, m, out);
-  if (!weights) return ctx->error.status;
-  out->weights = weights, out->pruned = true;
-  return SN_OK;
-}
-
-typedef struct keeper {
-  const sn_rt_model *model;
-  const int *rows; // of every vertex; NULL: its own
-  const sn_corrections *c;
-  bool *kept; // place by row
-} keeper;
-
-// The entries of block b, whose first vertex is in the chunk that begins at `first`.
-static void keep_block(const keeper *k, uint32_t b, uint32_t first) {
-  const uint32_t *start = k->model->sections[SN_SECTION_CORRECT_START];
-  const sn_rt_correct_entry *entries = k->model->sections[SN_SECTION_CORRECT_ENTRIES];
-  const uint16_t(*lanes)[SN_RT_LANES] = k->model->sections[SN_SECTION_SKIN_LANES];
-  for (int l = 0; l < SN_RT_LANES; l++) {
-    int vertex = (int)(first + lanes[b][l]), row = k->rows ? k->rows[vertex] : vertex;
-    for (uint32_t e = start[b]; e < start[b + 1]; e++)
-      k->kept[(size_t)entries[e].basis * (size_t)k->c->vertex_count + (size_t)row] = true;
-  }
-}
-
-sn_status sn_corrections_keep(sn_context *ctx, const sn_model *model, const sn_examples *examples,
-                              sn_corrections *out) {
-  sn_rt_model rt;
-  sn_status status = sn_model_open(ctx, "model", model->bytes, model->size, &rt);
-  if (status != SN_OK) return status;
-  sn_arena memory = sn_arena_new(ctx);
-  size_t count = (size_t)out->basis_count * (size_t)out->vertex_count;
-  keeper k = {&rt, examples->source, out, SN_NEW(ctx, &memory, bool, count)};
-  const uint32_t *chunks = rt.sections[SN_SECTION_SKIN_CHUNKS];
-  const sn_rt_group *groups = rt.sections[SN_SECTION_SKIN_GROUPS];
-  for (uint32_t c = 0; k.kept && (uint64_t)c * rt.info.grain < rt.info.vertex_count; c++)
-    for (uint32_t g = chunks[c]; g < chunks[c + 1]; g++)
-      for (uint32_t b = 0; b < groups[g].block_count; b++)
-        keep_block(&k, groups[g].first_block + b, c * rt.info.grain);
-  for (size_t n = 0; k.kept && n < count; n++)
-    if (!k.kept[n]) memset(out->deltas[n], 0, sizeof *out->deltas);
-  out->weights = NULL;
-  sn_arena_free(&memory);
-  return k.kept ? SN_OK : ctx->error.status;
-}
-
 // ---- bounds -----------------------------------------------------------------------------------------------------------------------
 
 // Times what the clip does, or this part of the diagonal.
@@ -135,7 +88,7 @@ static const double most_of_farthest = 1.42, always_free = 0.0009;
 // What the clip itself needs in the rest pose is free: SN_RT_FREE_PART of this.
 static const double free_room = 1.3;
 
-double sn_local_limit(const sn_misses *m, double farthest) {
+double sn_longest_correction(const sn_residuals *m, double farthest) {
   return fmax(most_of_farthest * farthest, always_free * m->diagonal);
 }
 
@@ -149,7 +102,7 @@ void sn_corrections_at(const sn_corrections *c, int pose_count, int pose, int ve
 }
 
 typedef struct limit_job {
-  const sn_misses *m;
+  const sn_residuals *m;
   const sn_corrections *c;
 } limit_job;
 
@@ -173,11 +126,11 @@ static void limit_range(void *user, int64_t begin, int64_t end, int worker) {
     for (size_t p = 0; p < (size_t)job->m->pose_count; p++)
       before = fmax(before, sqrt(square3(job->m->deltas[p * n + i])));
     double squashed = before > 0 ? fmin(job->m->farthest[i] / before, 1) : 1;
-    job->c->limits[i] = (float)fmax(sn_local_limit(job->m, squashed * longest), free_room * longest);
+    job->c->limits[i] = (float)fmax(sn_longest_correction(job->m, squashed * longest), free_room * longest);
   }
 }
 
-sn_status sn_corrections_limit(sn_context *ctx, sn_arena *memory, const sn_misses *m, sn_corrections *out) {
+sn_status sn_corrections_limit(sn_context *ctx, sn_arena *memory, const sn_residuals *m, sn_corrections *out) {
   out->limits = SN_NEW(ctx, memory, float, m->vertex_count);
   if (!out->limits) return ctx->error.status;
   limit_job job = {m, out};

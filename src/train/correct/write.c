@@ -4,13 +4,10 @@
 #include <string.h>
 
 #include "runtime/format.h"
-#include "train/correct/correct.h"
+#include "train/correct/terms.h"
 
 // A normal's displacement that matters: half a degree; and what is rounding of single precision, for either.
 static const double least_normal = 0.0087, noise = 1e-6, noise_normal = 1e-4;
-
-// What half a degree of a normal counts, of a displacement that may be lost. On cheburashka-rom 1 loses 0.1 degrees more on new motion, 2 keeps 2 % more.
-static const double normal_counts = 1.5;
 
 static size_t metric_count(const sn_pose_field *f) {
   return f->metric.kind == SN_DISTANCE_EUCLID       ? 0
@@ -22,55 +19,123 @@ static void put_numbers(double **at, const double *from, size_t count) {
   for (size_t n = 0; n < count; n++) *(*at)++ = from[n];
 }
 
-static int joints_of(const sn_pose_field *f, const sn_misses *m) {
+static int joints_of(const sn_pose_field *f, const sn_residuals *m) {
   int count = 0;
   while (count < f->joint_count && f->joints[count] < m->joint_count) count++;
   return count;
 }
 
-static sn_status encode_fields(sn_context *ctx, sn_arena *memory, const sn_corrections *c, const sn_misses *m,
-                               sn_model_section sections[3]) {
-  size_t joint_count = 0, numbers = 0;
+static uint16_t control_index(const sn_residuals *m, int control) {
+  int index = control - m->joint_count; // of a value; of a joint that of its reference
+  if (index < 0)
+    for (index = 0; m->turns[index].joint != control;) index++;
+  return (uint16_t)index;
+}
+
+// Sizes of what the fields share.
+typedef struct sizes {
+  size_t joints, numbers, groups, mix;
+} sizes;
+
+static sizes measure(const sn_corrections *c) {
+  sizes out = {0};
   for (int n = 0; n < c->field_count; n++) {
     const sn_pose_field *f = c->fields + n;
-    joint_count += (size_t)f->joint_count;
-    numbers += metric_count(f) + (size_t)f->centre_count * (size_t)(f->metric.axes + 1) +
-               (f->mixed ? (size_t)f->basis_count * (size_t)f->terms : 0);
-  }
-  sn_rt_field *fields = SN_NEW(ctx, memory, sn_rt_field, c->field_count);
-  uint16_t *joint = SN_NEW(ctx, memory, uint16_t, joint_count);
-  double *number = SN_NEW(ctx, memory, double, numbers), *next = number;
-  if (!fields || !joint || !number) return ctx->error.status;
-  size_t first_joint = 0, first_basis = 0;
-  for (int n = 0; n < c->field_count; n++) {
-    const sn_pose_field *f = c->fields + n;
-    fields[n] = (sn_rt_field){.kernel = (uint32_t)f->kernel,
-                              .metric = (uint32_t)f->metric.kind,
-                              .linear = f->linear,
-                              .mixed = f->mixed,
-                              .first_joint = (uint32_t)first_joint,
-                              .joint_count = (uint32_t)joints_of(f, m),
-                              .value_count = (uint32_t)(f->joint_count - joints_of(f, m)),
-                              .axis_count = (uint32_t)f->metric.axes,
-                              .centre_count = (uint32_t)f->centre_count,
-                              .first_basis = (uint32_t)first_basis,
-                              .basis_count = (uint32_t)f->basis_count,
-                              .first_number = (uint32_t)(next - number)};
-    for (int j = 0; j < f->joint_count; j++) {
-      int index = f->joints[j] - m->joint_count; // of a value; of a joint that of its reference
-      if (index < 0)
-        for (index = 0; m->turns[index].joint != f->joints[j];) index++;
-      joint[first_joint++] = (uint16_t)index;
+    size_t mix = f->mixed ? (size_t)f->basis_count * (size_t)f->terms : 0;
+    out.joints += (size_t)f->joint_count;
+    if (f->is_sum) {
+      out.mix += mix;
+    } else {
+      out.numbers += metric_count(f) + (size_t)f->centre_count * (size_t)(f->metric.axes + 1) + mix;
     }
-    put_numbers(&next, f->metric.numbers, metric_count(f));
-    put_numbers(&next, f->centres, (size_t)f->centre_count * (size_t)f->metric.axes);
-    put_numbers(&next, f->widths, (size_t)f->centre_count);
-    if (f->mixed) put_numbers(&next, f->mix, (size_t)f->basis_count * (size_t)f->terms);
-    first_basis += (size_t)f->basis_count;
   }
-  sections[0] = (sn_model_section){"correct.fields", fields, (size_t)c->field_count * sizeof *fields, true};
-  sections[1] = (sn_model_section){"correct.joints", joint, joint_count * sizeof *joint, true};
-  sections[2] = (sn_model_section){"correct.numbers", number, numbers * sizeof *number, true};
+  for (int g = 0; c->terms && g < c->terms->count; g++)
+    if (c->terms->groups[g].kind == SN_RT_TERMS_GAUSS) out.mix += 3 * (size_t)c->terms->groups[g].count;
+  return out;
+}
+
+typedef struct encoder {
+  const sn_corrections *c;
+  const sn_residuals *m;
+  sn_rt_field *fields;
+  uint16_t *joints;
+  double *numbers;
+  float *mix;
+  sn_rt_terms *terms;
+  int *index; // of every group that a field uses, among those that are written
+  sizes used;
+} encoder;
+
+static void rest_of(const sn_residuals *m, int control, float out[3]) {
+  const double *rest = sn_control_at(m, 0, control);
+  for (int k = 0; k < sn_control_dims(m, control); k++) out[k] = (float)rest[k];
+}
+
+static void encode_terms(encoder *e) {
+  const sn_term_list *list = e->c->terms;
+  for (int g = 0; list && g < list->count; g++) e->index[g] = -1;
+  for (int n = 0; n < e->c->field_count; n++)
+    for (int k = 0; e->c->fields[n].is_sum && k < e->c->fields[n].joint_count; k++)
+      e->index[e->c->fields[n].joints[k]] = 0;
+  for (int g = 0; list && g < list->count; g++) {
+    const sn_terms *t = list->groups + g;
+    if (e->index[g] < 0) continue;
+    e->index[g] = (int)e->used.groups;
+    sn_rt_terms *to = e->terms + e->used.groups++;
+    *to = (sn_rt_terms){.kind = t->kind, .count = (uint16_t)t->count, .a = control_index(e->m, t->a)};
+    rest_of(e->m, t->a, to->rest[0]);
+    if (t->kind == SN_RT_TERMS_PAIR) to->b = control_index(e->m, t->b), rest_of(e->m, t->b, to->rest[1]);
+    if (t->kind != SN_RT_TERMS_GAUSS) continue;
+    to->first = (uint32_t)e->used.mix, to->width = (float)sn_terms_width();
+    for (int k = 0; k < 3 * t->count; k++) e->mix[e->used.mix++] = (float)t->centres[k];
+  }
+}
+
+static void encode_sum(encoder *e, const sn_pose_field *f, sn_rt_field *to) {
+  to->kernel = SN_RT_KERNEL_SUM, to->metric = 0;
+  to->joint_count = (uint32_t)f->joint_count, to->centre_count = (uint32_t)f->terms;
+  to->first_number = (uint32_t)e->used.mix;
+  for (int k = 0; k < f->joint_count; k++) e->joints[e->used.joints++] = (uint16_t)e->index[f->joints[k]];
+  for (int k = 0; k < f->basis_count * f->terms; k++) e->mix[e->used.mix++] = (float)f->mix[k];
+}
+
+static void encode_kernels(encoder *e, const sn_pose_field *f, sn_rt_field *to) {
+  double *next = e->numbers + e->used.numbers;
+  to->kernel = (uint32_t)f->kernel, to->metric = (uint32_t)f->metric.kind, to->linear = f->linear;
+  to->joint_count = (uint32_t)joints_of(f, e->m), to->value_count = (uint32_t)(f->joint_count - joints_of(f, e->m));
+  to->axis_count = (uint32_t)f->metric.axes, to->centre_count = (uint32_t)f->centre_count;
+  to->first_number = (uint32_t)e->used.numbers;
+  for (int j = 0; j < f->joint_count; j++) e->joints[e->used.joints++] = control_index(e->m, f->joints[j]);
+  put_numbers(&next, f->metric.numbers, metric_count(f));
+  put_numbers(&next, f->centres, (size_t)f->centre_count * (size_t)f->metric.axes);
+  put_numbers(&next, f->widths, (size_t)f->centre_count);
+  if (f->mixed) put_numbers(&next, f->mix, (size_t)f->basis_count * (size_t)f->terms);
+  e->used.numbers = (size_t)(next - e->numbers);
+}
+
+static sn_status encode_fields(sn_context *ctx, sn_arena *memory, const sn_corrections *c, const sn_residuals *m,
+                               sn_model_section sections[5]) {
+  sizes all = measure(c);
+  int groups = c->terms ? c->terms->count : 0;
+  encoder e = {.c = c, .m = m};
+  e.fields = SN_NEW(ctx, memory, sn_rt_field, c->field_count), e.joints = SN_NEW(ctx, memory, uint16_t, all.joints);
+  e.numbers = SN_NEW(ctx, memory, double, all.numbers), e.mix = SN_NEW(ctx, memory, float, all.mix);
+  e.terms = SN_NEW(ctx, memory, sn_rt_terms, groups), e.index = SN_NEW(ctx, memory, int, groups);
+  if (!e.fields || !e.joints || !e.numbers || !e.mix || !e.terms || !e.index) return ctx->error.status;
+  encode_terms(&e);
+  uint32_t first_basis = 0;
+  for (int n = 0; n < c->field_count; n++) {
+    const sn_pose_field *f = c->fields + n;
+    e.fields[n] = (sn_rt_field){.mixed = f->mixed, .first_joint = (uint32_t)e.used.joints};
+    e.fields[n].first_basis = first_basis, e.fields[n].basis_count = (uint32_t)f->basis_count;
+    (f->is_sum ? encode_sum : encode_kernels)(&e, f, e.fields + n);
+    first_basis += (uint32_t)f->basis_count;
+  }
+  sections[0] = (sn_model_section){"correct.fields", e.fields, (size_t)c->field_count * sizeof *e.fields, true};
+  sections[1] = (sn_model_section){"correct.joints", e.joints, e.used.joints * sizeof *e.joints, true};
+  sections[2] = (sn_model_section){"correct.numbers", e.numbers, e.used.numbers * sizeof *e.numbers, true};
+  sections[3] = (sn_model_section){"correct.terms", e.terms, e.used.groups * sizeof *e.terms, true};
+  sections[4] = (sn_model_section){"correct.mix", e.mix, e.used.mix * sizeof *e.mix, true};
   return SN_OK;
 }
 
@@ -110,7 +175,7 @@ static sn_status add_turns(sn_context *ctx, sn_arena *memory, const sn_turn *tur
 }
 
 sn_status sn_correct_write(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
-                           const sn_keys *keys, const sn_misses *m, const float (*ranges)[2],
+                           const sn_keys *keys, const sn_residuals *m, const float (*ranges)[2],
                            const sn_corrections *corrections, const sn_model_desc *base, sn_model *out) {
   *out = (sn_model){0};
   sn_arena memory = sn_arena_new(ctx);
@@ -127,11 +192,6 @@ sn_status sn_correct_write(sn_context *ctx, const sn_correct_options *options, c
                             .limit_after = corrections->limit_after,
                             .least = fmax(threshold / 100, noise) * m->diagonal,
                             .least_normal = threshold > 0 ? least_normal : noise_normal};
-  double lost = sn_correct_least(options, m);
-  if (corrections->weights) {
-    c.weights = corrections->weights, c.lost = lost * lost, c.most = SN_RT_LANES * c.lost;
-    c.normal_unit = normal_counts * lost / least_normal;
-  }
   sn_model_desc desc = *base;
   desc.corrections = &c;
   desc.value_count = m->value_count, desc.value_ranges = ranges;

@@ -10,7 +10,6 @@
 #include "train/correct/correct.h"
 #include "train/rotreg/centre.h"
 #include "train/rotreg/published.h"
-#include "train/rotreg/teach.h"
 #include "train/rotreg/write.h"
 #include "train/train.h"
 
@@ -31,22 +30,13 @@ static sn_status meet_poses(sn_context *ctx, const sn_examples *examples, const 
   return add_corrections(ctx, &correct, examples, keys, model, report);
 }
 
-// Of what the regression misses, so much may be left: between training frames that is 0.07 of cheburashka-pose (0.22 without), for 1.4
-// times the time and 1.8 times the size of the model; with a sixth 0.04, for 1.6 and 2.2.
-static const double remainder_left = 1.0 / 3;
-
-// A proxy bone hardly knows what it does across a flat patch of skin, so before the blend a displacement could be of any length there, and
-// go far astray in another pose: cheburashka-pose every:2 on pose-b had vertices 48 % of the diagonal away (ee 0.44; with 1: 0.21, and
-// 0.22 without the remainder). Between frames 1 costs 0.004.
-static const double most_stretch = 1;
-
-// Predictors of many joints that know new motion are too stiff between training frames, and freer ones memorise. So they stay stiff, and
-// local pose spaces take what they leave: a correction that fades away from the poses it knows.
-static sn_status correct_remainder(sn_context *ctx, const sn_rotreg_lessons *lessons, sn_model *model,
-                                   sn_train_report *report) {
+// What the proxy bones leave is corrected by the regression that all methods share. A proxy bone hardly knows what it does across a flat
+// patch of skin, so a displacement before the blend is bounded.
+static sn_status correct_residual(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_model *model,
+                                  sn_train_report *report) {
   sn_correct_options correct = sn_correct_options_default();
-  correct.left = remainder_left, correct.stretch = most_stretch, correct.lessons = lessons->count;
-  return add_corrections(ctx, &correct, &lessons->examples, &lessons->keys, model, report);
+  correct.bounded = true;
+  return add_corrections(ctx, &correct, examples, keys, model, report);
 }
 
 static void note_polynomials(const sn_rotreg_reduced *r, sn_train_report *report) {
@@ -102,22 +92,6 @@ sn_status sn_rotreg_check_published(sn_context *ctx, const sn_rotreg_options *o)
   return SN_OK;
 }
 
-// The enveloping error to expect of new motion. Poses that the regression was fitted without are hard to answer where a clip moves joints one
-// at a time (cheburashka, range of motion and animation: 0.24, and new motion has 0.10); what corrects the remainder (`expected`) has left out only
-// poses that the regression knew (range of motion alone: 0.06, new motion 0.13). Their geometric mean is within 1.5 on cheburashka's four pairs.
-static sn_status expect(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                        double left_out, double *expected) {
-  int n = examples->rest.vertex_count;
-  double *rigid = SN_NEW(ctx, memory, double, n), sum = 0;
-  sn_status status = rigid ? sn_best_joints(ctx, examples, keys, NULL, rigid) : ctx->error.status;
-  for (int i = 0; status == SN_OK && i < n; i++) sum += rigid[i];
-  if (status == SN_OK && sum > 0) {
-    double alone = sqrt(left_out / sum);
-    *expected = *expected > 0 ? sqrt(alone * *expected) : alone;
-  }
-  return status;
-}
-
 sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_examples *examples,
                           const sn_keys *keys, const sn_torque_loads *loads, sn_model *out, sn_train_report *report) {
   if (sn_rotreg_check_published(ctx, o) != SN_OK) return ctx->error.status;
@@ -125,22 +99,15 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_
     return sn_fail(ctx, SN_BAD_INPUT, "the rest mesh has no triangles to learn from");
   }
   sn_rotreg_fit_options fit = sn_rotreg_fit_options_of(o, keys->count);
-  sn_rotreg_lessons lessons;
-  sn_status status =
-    sn_rotreg_teach(ctx, examples, keys, loads, !fit.published && !(fit.without & SN_ROTREG_SKIN), &lessons);
-  sn_rotreg_reduced_options options = {.bones = o->bones,
-                                       .error = o->error,
-                                       .influences = o->influences,
-                                       .fit = fit,
-                                       .lessons = lessons.count,
-                                       .asked = lessons.exact,
-                                       .loads = loads ? &lessons.loads : NULL};
+  sn_status status = SN_OK;
+  sn_rotreg_reduced_options options = {
+    .bones = o->bones, .error = o->error, .influences = o->influences, .fit = fit, .loads = loads};
   sn_arena memory = sn_arena_new(ctx);
   sn_rotreg_reduced reduced = {0};
   sn_rotreg_scene scene = {0};
-  if (status == SN_OK) status = sn_rotreg_scene_make(ctx, &lessons.examples, &scene);
-  const sn_examples *near = sn_rotreg_scene_examples(&scene, &lessons.examples);
-  if (status == SN_OK) status = sn_rotreg_reduced_train(ctx, &memory, near, &lessons.keys, &options, &reduced);
+  if (status == SN_OK) status = sn_rotreg_scene_make(ctx, examples, &scene);
+  const sn_examples *near = sn_rotreg_scene_examples(&scene, examples);
+  if (status == SN_OK) status = sn_rotreg_reduced_train(ctx, &memory, near, keys, &options, &reduced);
   sn_rt_shade shade = o->shade == sn_rotreg_recompute ? SN_RT_SHADE_RECOMPUTE : SN_RT_SHADE_TRANSFORM;
   if (status == SN_OK && loads) {
     if (o->published) {
@@ -151,20 +118,15 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_
   }
   const float *centre = scene.far ? scene.centre : NULL;
   if (status == SN_OK) status = sn_rotreg_build(ctx, &memory, examples, keys, &reduced, loads, centre, shade, out);
-  // Pose spaces know how joints turn against their parents, and where those do not decide they would do harm: three.js's farm animals
-  // had 1.5 and 1.7 times the error of their own skin on a walk.
-  bool remainder = reduced.shrunk && !lessons.stretched && o->remainder == sn_rotreg_remainder_auto;
-  if (status == SN_OK && (o->psd || remainder)) {
-    status = o->psd ? meet_poses(ctx, examples, keys, out, report) : correct_remainder(ctx, &lessons, out, report);
+  bool corrected = reduced.shrunk && o->remainder == sn_rotreg_remainder_auto;
+  if (status == SN_OK && o->psd) {
+    status = meet_poses(ctx, examples, keys, out, report);
+  } else if (status == SN_OK && corrected) {
+    status = correct_residual(ctx, examples, keys, out, report);
   }
-  if (status == SN_OK && reduced.shrunk && !o->psd)
-    status = lessons.exact
-               ? expect(ctx, &memory, &lessons.examples, &lessons.keys, reduced.left_out, &report->expected)
-               : expect(ctx, &memory, examples, keys, reduced.left_out, &report->expected);
   sn_skin_free(&reduced.bones.skin);
   sn_skin_free(&reduced.skin);
   sn_rotreg_scene_free(&scene);
-  sn_rotreg_lessons_free(&lessons);
   sn_arena_free(&memory);
   return status;
 }

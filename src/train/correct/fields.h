@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// From the regression of every vertex to a few displacement fields per patch: the principal components of what the regression predicts at the
+// poses, with coefficients that are sums of terms. What is kept is decided by rate and distortion.
+#ifndef SINEW_TRAIN_CORRECT_FIELDS_H
+#define SINEW_TRAIN_CORRECT_FIELDS_H
+
+#include "train/correct/regress.h"
+
+typedef struct sn_field_limits {
+  double lost;   // squared error, over all vertices and poses, that may be added
+  int per_patch; // most fields of a patch; 0: any number
+  double mean;   // most fields of a vertex on average; 0: any number
+} sn_field_limits;
+
+// `r` is solved. `lost` in limits is replaced by what was lost.
+sn_status sn_fields_make(sn_regression *r, const float (*positions)[3], sn_field_limits *limits, sn_corrections *out);
+
+#endif

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "train/correct/patches.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double weight_scale = 0.3; // of a weight beside a position over the diagonal (METHODS.md)
+enum { rounds = 6 };                    // of k-means
+
+typedef struct patches {
+  int vertex_count, dims, count;
+  const float (*points)[1]; // vertex_count * dims
+  double *centres;          // count * dims
+  int *patch_of, *sizes;
+} patches;
+
+static const float *point(const patches *p, int i) { return (const float *)p->points + (size_t)i * (size_t)p->dims; }
+
+static void find_centres(patches *p) {
+  size_t dims = (size_t)p->dims;
+  memset(p->centres, 0, (size_t)p->count * dims * sizeof *p->centres);
+  memset(p->sizes, 0, (size_t)p->count * sizeof *p->sizes);
+  for (int i = 0; i < p->vertex_count; i++) {
+    double *centre = p->centres + (size_t)p->patch_of[i] * dims;
+    for (size_t d = 0; d < dims; d++) centre[d] += point(p, i)[d];
+    p->sizes[p->patch_of[i]]++;
+  }
+  for (int c = 0; c < p->count; c++)
+    for (size_t d = 0; d < dims && p->sizes[c]; d++) p->centres[(size_t)c * dims + d] /= p->sizes[c];
+}
+
+static void assign_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  patches *p = user;
+  for (int64_t i = begin; i < end; i++) {
+    double least = INFINITY;
+    for (int c = 0; c < p->count; c++) {
+      const double *centre = p->centres + (size_t)c * (size_t)p->dims;
+      double sum = 0;
+      if (!p->sizes[c]) continue;
+      for (int d = 0; d < p->dims && sum < least; d++)
+        sum += (point(p, (int)i)[d] - centre[d]) * (point(p, (int)i)[d] - centre[d]);
+      if (sum < least) least = sum, p->patch_of[i] = c;
+    }
+  }
+}
+
+typedef struct place {
+  float at;
+  int vertex;
+} place;
+
+static int compare_places(const void *a, const void *b) {
+  const place *x = a, *y = b;
+  return x->at != y->at ? (x->at < y->at ? -1 : 1) : x->vertex - y->vertex;
+}
+
+// Halves a box of vertices along its longest extent until there are `parts` of about the same size.
+static void split(const patches *p, place *box, int count, int parts, int first) {
+  if (parts <= 1 || count <= 1) {
+    for (int n = 0; n < count; n++) p->patch_of[box[n].vertex] = first;
+    return;
+  }
+  int axis = 0;
+  double widest = -1;
+  for (int d = 0; d < p->dims; d++) {
+    float low = INFINITY, high = -INFINITY;
+    for (int n = 0; n < count; n++)
+      low = fminf(low, point(p, box[n].vertex)[d]), high = fmaxf(high, point(p, box[n].vertex)[d]);
+    if ((double)high - low > widest) widest = (double)high - low, axis = d;
+  }
+  for (int n = 0; n < count; n++) box[n].at = point(p, box[n].vertex)[axis];
+  qsort(box, (size_t)count, sizeof *box, compare_places);
+  int left = parts / 2, half = (int)((int64_t)count * left / parts);
+  split(p, box, half, left, first);
+  split(p, box + half, count - half, parts - left, first + left);
+}
+
+static void fill_points(const sn_residuals *m, const float (*positions)[3], int dims, float *out) {
+  const sn_skin *skin = m->weights;
+  for (int i = 0; i < m->vertex_count; i++) {
+    float *row = out + (size_t)i * (size_t)dims;
+    for (int c = 0; c < 3; c++) row[c] = (float)(positions[i][c] / m->diagonal);
+    for (int k = 0; dims > 3 && k < skin->influences; k++) {
+      size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
+      row[3 + skin->joints[at]] += (float)weight_scale * skin->weights[at];
+    }
+  }
+}
+
+sn_status sn_patches_make(sn_context *ctx, const sn_residuals *m, const float (*positions)[3], int *count,
+                          int *patch_of) {
+  sn_arena memory = sn_arena_new(ctx);
+  int n = m->vertex_count, dims = 3 + (m->weights ? m->joint_count : 0);
+  patches p = {.vertex_count = n, .dims = dims, .count = *count, .patch_of = patch_of};
+  float *points = SN_NEW(ctx, &memory, float, (size_t)n *(size_t)dims);
+  place *box = SN_NEW(ctx, &memory, place, n);
+  p.centres = SN_NEW(ctx, &memory, double, (size_t)*count *(size_t)dims), p.sizes = SN_NEW(ctx, &memory, int, *count);
+  sn_status status = points && box && p.centres && p.sizes ? SN_OK : ctx->error.status;
+  if (status == SN_OK) {
+    fill_points(m, positions, dims, points);
+    p.points = (const float(*)[1])points;
+    for (int i = 0; i < n; i++) box[i].vertex = i;
+    split(&p, box, n, *count, 0);
+    for (int k = 0; k < rounds; k++) {
+      find_centres(&p);
+      sn_parallel_for(ctx, n, 256, assign_range, &p);
+    }
+    find_centres(&p);
+    int used = 0;
+    for (int c = 0; c < *count; c++)
+      if (p.sizes[c]) p.sizes[c] = used++; // from here on: the new number
+    for (int i = 0; i < n; i++) patch_of[i] = p.sizes[patch_of[i]];
+    *count = used;
+  }
+  sn_arena_free(&memory);
+  return status;
+}

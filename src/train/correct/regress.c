@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+#include "train/correct/regress.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/team.h"
+#include "solve/lapack.h"
+#include "train/near.h"
+
+// Relative to the mean diagonal of the relevant joints' covariance.
+const double sn_ridges[SN_RIDGE_COUNT] = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
+enum { usual_ridge = 3 }; // where the data cannot decide
+
+// Prior variance of joints that are not relevant (METHODS.md: a constant, within one clip false correlations hold).
+static const double far_variance = 0.001;
+
+// ---- sets of vertices --------------------------------------------------------------------------------------------------------
+
+static void find_relevant(const sn_regression *r, const int *parents, int i, bool *out) {
+  const sn_skin *skin = r->m->weights;
+  for (int k = 0; k < r->control_count; k++) {
+    int joint = r->controls[k];
+    out[k] = !skin || joint >= r->m->joint_count; // values are relevant everywhere
+    for (int n = 0; !out[k] && n < skin->influences; n++) {
+      size_t at = (size_t)i * (size_t)skin->influences + (size_t)n;
+      int on = skin->joints[at];
+      if (skin->weights[at] > SN_NEAR_WEIGHT) out[k] |= on == joint || parents[on] == joint || parents[joint] == on;
+    }
+  }
+}
+
+static sn_status find_sets(sn_regression *r) {
+  int n = r->m->vertex_count;
+  size_t width = (size_t)r->control_count;
+  bool *relevant = SN_NEW(r->ctx, r->memory, bool, (size_t)n *width);
+  int *first = SN_NEW(r->ctx, r->memory, int, n), *order = SN_NEW(r->ctx, r->memory, int, n);
+  int *parents = SN_NEW(r->ctx, r->memory, int, r->m->joint_count);
+  r->set_of = SN_NEW(r->ctx, r->memory, int, n), r->set_count = 0;
+  if (!relevant || !first || !order || !parents || !r->set_of) return r->ctx->error.status;
+  for (int j = 0; j < r->m->joint_count; j++) parents[j] = sn_terms_parent(r->m, j);
+  for (int i = 0; i < n; i++) {
+    bool *row = relevant + (size_t)i * width;
+    find_relevant(r, parents, i, row);
+    int s = 0;
+    while (s < r->set_count && memcmp(row, relevant + (size_t)first[s] * width, width * sizeof *row)) s++;
+    if (s == r->set_count) first[r->set_count++] = i;
+    r->set_of[i] = s;
+  }
+  r->sets = SN_NEW(r->ctx, r->memory, sn_vertex_set, r->set_count);
+  if (!r->sets) return r->ctx->error.status;
+  for (int s = 0, used = 0; s < r->set_count; s++) {
+    r->sets[s] = (sn_vertex_set){.vertices = order + used, .relevant = relevant + (size_t)first[s] * width};
+    for (int i = 0; i < n; i++)
+      if (r->set_of[i] == s) order[used++] = i, r->sets[s].count++;
+  }
+  return SN_OK;
+}
+
+// ---- the covariance ------------------------------------------------------------------------------------------------------------
+
+// kernel += variance * Phi Phi^T.
+static void add_terms(const sn_regression *r, int group, double variance, double *kernel) {
+  const sn_terms *t = r->terms.groups + group;
+  int poses = r->m->pose_count;
+  if (variance == 0 || t->rank == 0) return;
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, poses, poses, t->rank, variance, t->features, t->rank,
+              t->features, t->rank, 1, kernel, poses);
+}
+
+static bool is_relevant(const sn_regression *r, const sn_vertex_set *set, int control) {
+  for (int k = 0; k < r->control_count; k++)
+    if (r->controls[k] == control) return set->relevant[k];
+  return false;
+}
+
+double sn_regression_variance(const sn_regression *r, const sn_vertex_set *set, int group) {
+  const sn_terms *t = r->terms.groups + group;
+  if (group < 2 * r->control_count) return set->relevant[group / 2] ? 1 : far_variance;
+  return is_relevant(r, set, t->a) && is_relevant(r, set, t->b) ? 1 : 0;
+}
+
+static double mean_diagonal(const sn_regression *r, const double *kernel) {
+  double sum = 0;
+  for (int p = 0; p < r->m->pose_count; p++) sum += kernel[(size_t)p * (size_t)r->m->pose_count + (size_t)p];
+  return sum / r->m->pose_count;
+}
+
+// K of a set, and what its ridges are relative to; 0 where nothing that is relevant moves.
+static double make_kernel(const sn_regression *r, const sn_vertex_set *set, double *kernel) {
+  size_t square = (size_t)r->m->pose_count * (size_t)r->m->pose_count;
+  memset(kernel, 0, square * sizeof *kernel);
+  for (int g = 0; g < 2 * r->control_count; g++)
+    if (set->relevant[g / 2]) add_terms(r, g, 1, kernel);
+  double unit = mean_diagonal(r, kernel);
+  for (int g = 2 * r->control_count; g < r->terms.count; g++)
+    add_terms(r, g, sn_regression_variance(r, set, g), kernel);
+  for (size_t n = 0; n < square; n++) kernel[n] += r->far[n];
+  for (int g = 0; g < 2 * r->control_count; g++)
+    if (set->relevant[g / 2]) add_terms(r, g, -far_variance, kernel);
+  return unit;
+}
+
+static sn_status make_far(sn_regression *r) {
+  size_t square = (size_t)r->m->pose_count * (size_t)r->m->pose_count;
+  r->far = SN_NEW(r->ctx, r->memory, double, square);
+  if (!r->far) return r->ctx->error.status;
+  for (int g = 0; g < 2 * r->control_count; g++) add_terms(r, g, far_variance, r->far);
+  return SN_OK;
+}
+
+// Residuals of a set's vertices: pose_count rows of `width` numbers (3 or 6) per vertex.
+static void gather(const sn_regression *r, const sn_vertex_set *set, int width, double *y) {
+  for (int p = 0; p < r->m->pose_count; p++)
+    for (int n = 0; n < set->count; n++) {
+      const float *d = r->m->deltas[(size_t)p * (size_t)r->m->vertex_count + (size_t)set->vertices[n]];
+      for (int c = 0; c < width; c++) *y++ = d[c];
+    }
+}
+
+// ---- the ridge ------------------------------------------------------------------------------------------------------------------
+
+// Squared errors of a fold's held-out poses in closed form: with A = (K + lambda)^-1 and g the fold, |(A_gg)^-1 (A y)_g|^2.
+static sn_status held_out_error(sn_context *ctx, const sn_fold *fold, int poses, int columns, const double *inverse,
+                                const double *alpha, double *work, double *sum) {
+  int count = fold->count - fold->outside_count;
+  const int *held = fold->poses + fold->outside_count;
+  double *a = work, *b = a + (size_t)count * (size_t)count;
+  for (int n = 0; n < count; n++) {
+    for (int k = 0; k < count; k++) a[n * count + k] = inverse[held[n] * poses + held[k]];
+    memcpy(b + (size_t)n * (size_t)columns, alpha + (size_t)held[n] * (size_t)columns, (size_t)columns * sizeof *b);
+  }
+  sn_status status = sn_lapack_posv(ctx, 'U', count, columns, a, b);
+  for (size_t n = 0; status == SN_OK && n < (size_t)count * (size_t)columns; n++) *sum += b[n] * b[n];
+  return status;
+}
+
+typedef struct choice {
+  sn_regression *r;
+  double (*scores)[SN_RIDGE_COUNT + 1]; // of every set; the last is the uncorrected skin's
+} choice;
+
+static sn_status score_ridge(sn_context *ctx, const sn_regression *r, int columns, const double *y, double *inverse,
+                             double *alpha, double *work, double *sum) {
+  int poses = r->m->pose_count;
+  double condition;
+  sn_status status = sn_lapack_invert(ctx, true, poses, inverse, &condition);
+  if (status == SN_OK)
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, poses, columns, poses, 1, inverse, poses, y, columns, 0,
+                alpha, columns);
+  for (int f = 0; status == SN_OK && f < r->folds.fold_count; f++)
+    status = held_out_error(ctx, r->folds.folds + f, poses, columns, inverse, alpha, work, sum);
+  if (status != SN_NOT_CONVERGED) return status;
+  *sum = INFINITY; // singular to rounding
+  return SN_OK;
+}
+
+static sn_status score_set(sn_context *ctx, sn_arena *memory, void *user, int index) {
+  const choice *c = user;
+  const sn_regression *r = c->r;
+  const sn_vertex_set *set = r->sets + index;
+  size_t poses = (size_t)r->m->pose_count, columns = 3 * (size_t)set->count;
+  double *kernel = SN_NEW(ctx, memory, double, poses *poses), *inverse = SN_NEW(ctx, memory, double, poses *poses);
+  double *y = SN_NEW(ctx, memory, double, poses *columns), *alpha = SN_NEW(ctx, memory, double, poses *columns);
+  double *work = SN_NEW(ctx, memory, double, poses *(poses + columns)), *scores = c->scores[index];
+  if (!kernel || !inverse || !y || !alpha || !work) return ctx->error.status;
+  gather(r, set, 3, y);
+  double sum = 0, unit = make_kernel(r, set, kernel);
+  for (size_t n = 0; n < poses * columns; n++) sum += y[n] * y[n];
+  for (int k = 0; k <= SN_RIDGE_COUNT; k++) scores[k] = unit > 0 && k < SN_RIDGE_COUNT ? 0 : sum;
+  sn_status status = SN_OK;
+  for (int k = 0; status == SN_OK && unit > 0 && k < SN_RIDGE_COUNT; k++) {
+    memcpy(inverse, kernel, poses * poses * sizeof *kernel);
+    for (size_t p = 0; p < poses; p++) inverse[p * poses + p] += sn_ridges[k] * unit;
+    status = score_ridge(ctx, r, (int)columns, y, inverse, alpha, work, scores + k);
+  }
+  return status;
+}
+
+static sn_status make_folds(sn_regression *r) {
+  return sn_folds_of_poses(r->ctx, r->memory, r->m->pose_count, sn_residuals_dims(r->m), r->m->vectors, r->m->clip_of,
+                           &r->folds);
+}
+
+sn_status sn_regression_choose(sn_regression *r) {
+  sn_status status = sn_terms_make(r->ctx, r->memory, r->m, r->controls, r->control_count, &r->terms);
+  if (status == SN_OK) status = find_sets(r);
+  if (status == SN_OK) status = make_far(r);
+  if (status == SN_OK) status = make_folds(r);
+  choice c = {r, NULL};
+  if (status == SN_OK) {
+    c.scores = sn_arena_alloc(r->ctx, r->memory, (size_t)r->set_count, sizeof *c.scores);
+    status = c.scores ? SN_OK : r->ctx->error.status;
+  }
+  const sn_folds each = {.fold_count = r->set_count};
+  if (status == SN_OK) status = sn_folds_share(r->ctx, &each, score_set, &c, c.scores, sizeof *c.scores);
+  r->uncorrected = 0, r->ridge = 0;
+  for (int k = 0; k < SN_RIDGE_COUNT; k++) r->scores[k] = 0;
+  for (int s = 0; status == SN_OK && s < r->set_count; s++) {
+    r->uncorrected += c.scores[s][SN_RIDGE_COUNT];
+    for (int k = 0; k < SN_RIDGE_COUNT; k++) r->scores[k] += c.scores[s][k];
+  }
+  for (int k = 1; k < SN_RIDGE_COUNT; k++)
+    if (r->scores[k] < r->scores[r->ridge]) r->ridge = k;
+  r->undecided = !(r->scores[r->ridge] < r->uncorrected);
+  if (r->undecided) r->ridge = usual_ridge;
+  return status;
+}
+
+// ---- the solution ---------------------------------------------------------------------------------------------------------------
+
+static sn_status solve_set(sn_context *ctx, sn_arena *memory, void *user, int index) {
+  sn_regression *r = user;
+  const sn_vertex_set *set = r->sets + index;
+  size_t poses = (size_t)r->m->pose_count, columns = 6 * (size_t)set->count, n = (size_t)r->m->vertex_count;
+  double *kernel = SN_NEW(ctx, memory, double, poses *poses), *y = SN_NEW(ctx, memory, double, poses *columns);
+  if (!kernel || !y) return ctx->error.status;
+  double unit = make_kernel(r, set, kernel);
+  r->lambda[index] = sn_ridges[r->ridge] * unit;
+  if (!(unit > 0)) return SN_OK; // alpha stays zero
+  gather(r, set, 6, y);
+  for (size_t p = 0; p < poses; p++) kernel[p * poses + p] += r->lambda[index];
+  sn_status status = sn_lapack_posv(ctx, 'U', (int)poses, (int)columns, kernel, y);
+  for (size_t p = 0; status == SN_OK && p < poses; p++)
+    for (size_t k = 0; k < columns; k++)
+      r->alpha[p * n + (size_t)set->vertices[k / 6]][k % 6] = (float)y[p * columns + k];
+  return status;
+}
+
+sn_status sn_regression_solve(sn_regression *r) {
+  size_t all = (size_t)r->m->pose_count * (size_t)r->m->vertex_count;
+  r->alpha = sn_arena_alloc(r->ctx, r->memory, all, sizeof *r->alpha);
+  r->lambda = SN_NEW(r->ctx, r->memory, double, r->set_count);
+  if (!r->alpha || !r->lambda) return r->ctx->error.status;
+  const sn_folds each = {.fold_count = r->set_count};
+  return sn_folds_run(r->ctx, &each, solve_set, r);
+}
+
+typedef struct fold_job {
+  sn_regression *r;
+  const sn_fold *fold;
+  double *squared; // of every set
+} fold_job;
+
+// Rows and columns of the kernel: `rows` of `poses` by `columns` of them.
+static void pick(const double *kernel, int poses, const int *rows, int row_count, const int *columns,
+                 int column_count, double *out) {
+  for (int a = 0; a < row_count; a++)
+    for (int b = 0; b < column_count; b++) *out++ = kernel[rows[a] * poses + columns[b]];
+}
+
+static sn_status fold_set(sn_context *ctx, sn_arena *memory, void *user, int index) {
+  const fold_job *job = user;
+  const sn_regression *r = job->r;
+  const sn_vertex_set *set = r->sets + index;
+  int poses = r->m->pose_count, known = job->fold->outside_count, held = job->fold->count - known;
+  const int *order = job->fold->poses;
+  size_t square = (size_t)poses * (size_t)poses, columns = 3 * (size_t)set->count;
+  double *kernel = SN_NEW(ctx, memory, double, square), *a = SN_NEW(ctx, memory, double, square);
+  double *y = SN_NEW(ctx, memory, double, (size_t)poses *columns),
+         *b = SN_NEW(ctx, memory, double, (size_t)poses *columns);
+  double *error = SN_NEW(ctx, memory, double, (size_t)held *columns);
+  if (!kernel || !a || !y || !b || !error) return ctx->error.status;
+  gather(r, set, 3, y);
+  double unit = make_kernel(r, set, kernel);
+  for (int n = 0; n < job->fold->count; n++)
+    memcpy(n < known ? b + (size_t)n * columns : error + (size_t)(n - known) * columns,
+           y + (size_t)order[n] * columns, columns * sizeof *y);
+  sn_status status = SN_OK;
+  if (unit > 0) {
+    pick(kernel, poses, order, known, order, known, a);
+    for (int n = 0; n < known; n++) a[n * known + n] += sn_ridges[r->ridge] * unit;
+    status = sn_lapack_posv(ctx, 'U', known, (int)columns, a, b);
+    pick(kernel, poses, order + known, held, order, known, a);
+    if (status == SN_OK)
+      cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, held, (int)columns, known, -1, a, known, b, (int)columns,
+                  1, error, (int)columns);
+  }
+  for (size_t n = 0; n < (size_t)held * columns; n++) job->squared[index] += error[n] * error[n];
+  return status;
+}
+
+sn_status sn_regression_fold(sn_regression *r, int fold, double *squared) {
+  fold_job job = {r, r->folds.folds + fold, SN_NEW(r->ctx, r->memory, double, r->set_count)};
+  const sn_folds each = {.fold_count = r->set_count};
+  sn_status status = job.squared ? SN_OK : r->ctx->error.status;
+  if (status == SN_OK) status = sn_folds_share(r->ctx, &each, fold_set, &job, job.squared, sizeof *job.squared);
+  *squared = 0;
+  for (int s = 0; status == SN_OK && s < r->set_count; s++) *squared += job.squared[s];
+  return status;
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+#include "train/correct/terms.h"
+
+#include <math.h>
+#include <string.h>
+
+// What was chosen, on group A of the suite (docs/measurements.md).
+static const struct {
+  double width;      // of the Gaussians, radians
+  double polynomial; // part of the polynomial in a joint's prior variance; the rest is the Gaussians'
+  double product;    // prior variance of a pair's products
+  double pivot;      // centres stop where the kernel of the next would be less than this part of the largest
+  enum { most_centres = 12 } centres;
+} chosen = {.width = 1, .polynomial = 0.5, .product = 0.1, .pivot = 1e-4};
+
+double sn_terms_width(void) { return chosen.width; }
+
+int sn_terms_parent(const sn_residuals *m, int joint) {
+  for (int n = 0; n < m->joint_count; n++)
+    if (m->turns[n].joint == joint) return m->turns[n].parent;
+  return -1;
+}
+
+// The control's numbers in pose p relative to the rest pose.
+static void control_at(const sn_residuals *m, int control, int p, double out[3]) {
+  const double *x = sn_control_at(m, p, control), *rest = sn_control_at(m, 0, control);
+  for (int c = 0; c < sn_control_dims(m, control); c++) out[c] = x[c] - rest[c];
+}
+
+static sn_status new_features(sn_context *ctx, sn_arena *memory, const sn_residuals *m, sn_terms *t) {
+  t->features = SN_NEW(ctx, memory, double, (size_t)m->pose_count *(size_t)t->rank);
+  return t->features ? SN_OK : ctx->error.status;
+}
+
+// x y z xx xy xz yy yz zz.
+static sn_status make_polynomial(sn_context *ctx, sn_arena *memory, const sn_residuals *m, sn_terms *t) {
+  t->kind = SN_RT_TERMS_JOINT, t->count = t->rank = 9, t->scale = sqrt(chosen.polynomial);
+  sn_status status = new_features(ctx, memory, m, t);
+  for (int p = 0; status == SN_OK && p < m->pose_count; p++) {
+    double x[3], *at = t->features + 9 * (size_t)p;
+    control_at(m, t->a, p, x);
+    for (int c = 0; c < 3; c++) at[c] = t->scale * x[c];
+    for (int c = 0, k = 3; c < 3; c++)
+      for (int d = c; d < 3; d++) at[k++] = t->scale * x[c] * x[d];
+  }
+  return status;
+}
+
+static sn_status make_product(sn_context *ctx, sn_arena *memory, const sn_residuals *m, sn_terms *t) {
+  t->kind = SN_RT_TERMS_PAIR, t->count = t->rank = 9, t->scale = sqrt(chosen.product);
+  sn_status status = new_features(ctx, memory, m, t);
+  for (int p = 0; status == SN_OK && p < m->pose_count; p++) {
+    double x[3], y[3];
+    control_at(m, t->a, p, x), control_at(m, t->b, p, y);
+    for (int c = 0; c < 9; c++) t->features[9 * (size_t)p + (size_t)c] = t->scale * x[c / 3] * y[c % 3];
+  }
+  return status;
+}
+
+// Levels of a value besides that of the rest pose, two at the most.
+static int levels_of(const sn_residuals *m, int control) {
+  double first = 0, x[3];
+  for (int p = 1; p < m->pose_count; p++) {
+    control_at(m, control, p, x);
+    if (x[0] == 0) continue;
+    if (first == 0) first = x[0];
+    if (fabs(x[0] - first) > 0.01 * fabs(first)) return 2;
+  }
+  return 1;
+}
+
+static sn_status make_value(sn_context *ctx, sn_arena *memory, const sn_residuals *m, sn_terms *t) {
+  t->kind = SN_RT_TERMS_VALUE, t->count = t->rank = levels_of(m, t->a), t->scale = 1;
+  sn_status status = new_features(ctx, memory, m, t);
+  for (int p = 0; status == SN_OK && p < m->pose_count; p++) {
+    double x[3];
+    control_at(m, t->a, p, x);
+    for (int k = 0; k < t->rank; k++) t->features[(size_t)p * (size_t)t->rank + (size_t)k] = k ? x[0] * x[0] : x[0];
+  }
+  return status;
+}
+
+// ---- Gaussians -----------------------------------------------------------------------------------------------------------
+
+static double gauss(const double *x, const double *y) {
+  double d2 = 0;
+  for (int c = 0; c < 3; c++) d2 += (x[c] - y[c]) * (x[c] - y[c]);
+  return exp(-d2 / (2 * chosen.width * chosen.width));
+}
+
+// The kernel of the functions that vanish in the rest pose; about x . y near it.
+static double kernel(const double *x, const double *y) {
+  static const double rest[3] = {0, 0, 0};
+  return chosen.width * chosen.width * (gauss(x, y) - gauss(x, rest) * gauss(y, rest));
+}
+
+// Pivoted incomplete Cholesky: the pose whose kernel is least explained becomes the next centre. `left`: pose_count; `columns`: most_centres of them.
+static int find_centres(const double (*x)[3], int poses, double *left, double *columns, int *pivots) {
+  double largest = 0;
+  for (int p = 0; p < poses; p++) left[p] = kernel(x[p], x[p]), largest = fmax(largest, left[p]);
+  int rank = 0;
+  for (; rank < most_centres; rank++) {
+    int pivot = 0;
+    for (int p = 1; p < poses; p++)
+      if (left[p] > left[pivot]) pivot = p;
+    if (!(left[pivot] > chosen.pivot * largest)) break;
+    double scale = 1 / sqrt(left[pivot]), *column = columns + (size_t)rank * (size_t)poses;
+    for (int p = 0; p < poses; p++) {
+      double v = kernel(x[p], x[pivot]);
+      for (int c = 0; c < rank; c++)
+        v -= columns[(size_t)c * (size_t)poses + (size_t)p] * columns[(size_t)c * (size_t)poses + (size_t)pivot];
+      column[p] = v * scale;
+    }
+    for (int p = 0; p < poses; p++) left[p] = fmax(left[p] - column[p] * column[p], 0);
+    left[pivot] = 0, pivots[rank] = pivot;
+  }
+  return rank;
+}
+
+static sn_status make_gaussians(sn_context *ctx, sn_arena *memory, const sn_residuals *m, sn_terms *t) {
+  size_t poses = (size_t)m->pose_count;
+  double(*x)[3] = sn_arena_alloc(ctx, memory, poses, sizeof *x);
+  double *left = SN_NEW(ctx, memory, double, poses), *columns = SN_NEW(ctx, memory, double, most_centres *poses);
+  int pivots[most_centres];
+  if (!x || !left || !columns) return ctx->error.status;
+  for (int p = 0; p < m->pose_count; p++) control_at(m, t->a, p, x[p]);
+  t->kind = SN_RT_TERMS_GAUSS, t->scale = sqrt(1 - chosen.polynomial);
+  t->rank = find_centres((const double(*)[3])x, m->pose_count, left, columns, pivots);
+  size_t rank = (size_t)t->rank;
+  t->count = t->rank ? t->rank + 1 : 0;
+  t->centres = SN_NEW(ctx, memory, double, 3 * (rank + 1)), t->corner = SN_NEW(ctx, memory, double, rank *rank);
+  sn_status status = t->centres && t->corner ? new_features(ctx, memory, m, t) : ctx->error.status;
+  for (size_t r = 0; status == SN_OK && r < rank; r++) {
+    memcpy(t->centres + 3 * r, x[pivots[r]], sizeof *x);
+    for (size_t c = 0; c <= r; c++) t->corner[r * rank + c] = columns[c * poses + (size_t)pivots[r]];
+    for (size_t p = 0; p < poses; p++) t->features[p * rank + r] = t->scale * columns[r * poses + p];
+  }
+  return status;
+}
+
+// ---- all ---------------------------------------------------------------------------------------------------------------------
+
+sn_status sn_terms_make(sn_context *ctx, sn_arena *memory, const sn_residuals *m, const int *controls,
+                        int control_count, sn_term_list *out) {
+  *out = (sn_term_list){0, SN_NEW(ctx, memory, sn_terms, 3 * control_count)};
+  sn_status status = out->groups ? SN_OK : ctx->error.status;
+  for (int k = 0; status == SN_OK && k < control_count; k++) {
+    bool joint = controls[k] < m->joint_count;
+    sn_terms *first = out->groups + out->count, *second = first + 1;
+    *first = *second = (sn_terms){.a = controls[k], .b = -1};
+    status = (joint ? make_polynomial : make_value)(ctx, memory, m, first);
+    if (status == SN_OK && joint) status = make_gaussians(ctx, memory, m, second);
+    out->count += 2;
+  }
+  for (int k = 0; status == SN_OK && k < control_count; k++) {
+    int parent = controls[k] < m->joint_count ? sn_terms_parent(m, controls[k]) : -1;
+    for (int n = 0; status == SN_OK && parent >= 0 && n < control_count; n++) {
+      if (controls[n] != parent) continue;
+      out->groups[out->count] = (sn_terms){.a = controls[k], .b = parent};
+      status = make_product(ctx, memory, m, out->groups + out->count++);
+    }
+  }
+  return status;
+}
+
+void sn_terms_mix(const sn_terms *t, const double *weights, double *mix) {
+  if (t->kind != SN_RT_TERMS_GAUSS) {
+    for (int k = 0; k < t->count; k++) mix[k] = t->scale * weights[k];
+    return;
+  }
+  static const double rest[3] = {0, 0, 0};
+  int rank = t->rank;
+  for (int r = rank - 1; r >= 0; r--) { // L^T mix = weights
+    mix[r] = weights[r];
+    for (int k = r + 1; k < rank; k++) mix[r] -= t->corner[k * rank + r] * mix[k];
+    mix[r] /= t->corner[r * rank + r];
+  }
+  mix[rank] = 0;
+  for (int r = 0; r < rank; r++) {
+    mix[r] *= t->scale * chosen.width * chosen.width;
+    mix[rank] -= mix[r] * gauss(t->centres + 3 * r, rest);
+  }
+}

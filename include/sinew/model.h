@@ -56,9 +56,10 @@ static inline int sn_basis_of(const sn_basis_groups *g, int row, int n) {
 // The correct slot: displacements of positions and normals, in pose spaces that are sections already.
 typedef struct sn_model_corrections {
   sn_rt_correct kind;
-  bool forward;                    // added after the blend instead of in the rest pose
-  int field_count;                 // pose spaces
-  sn_model_section pose_spaces[3]; // correct.fields, correct.joints, correct.numbers
+  bool forward;    // added after the blend instead of in the rest pose
+  int field_count; // pose spaces
+  // correct.fields, correct.joints, correct.numbers, correct.terms, correct.mix; those of no bytes are not written.
+  sn_model_section pose_spaces[5];
   int basis_count, row_count;
   const float (*deltas)[6]; // the basis in place n moves row r by deltas[n * row_count + r]: x y z, and of the normal
   sn_basis_groups groups;   // without any basis b is in place b

@@ -367,7 +367,8 @@ static sn_status add_corrections(writer *w) {
   sn_status status =
     sn_correct_encode(w->ctx, &w->scratch, c, (const int(*)[lanes])w->vertices, w->header.block_count, made);
   if (status == SN_OK) status = add_given(w, &made->head_section);
-  for (int n = 0; status == SN_OK && n < 3; n++) status = add_given(w, &c->pose_spaces[n]);
+  for (size_t n = 0; status == SN_OK && n < sizeof c->pose_spaces / sizeof *c->pose_spaces; n++)
+    if (n == 0 || c->pose_spaces[n].size > 0) status = add_given(w, &c->pose_spaces[n]);
   for (int n = 0; status == SN_OK && n < made->block_section_count; n++) status = add_given(w, &made->blocks[n]);
   return status;
 }

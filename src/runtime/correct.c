@@ -4,12 +4,17 @@
 #include <math.h>
 
 #include "runtime/check.h"
-#include "runtime/pose_space.h"
+#include "runtime/sums.h"
+#include "runtime/terms.h"
 
 static sn_rt_pose_spaces spaces_of(const sn_rt_model *model) {
-  return (sn_rt_pose_spaces){model->sections[SN_SECTION_CORRECT_FIELDS], model->sections[SN_SECTION_CORRECT_JOINTS],
-                             model->sections[SN_SECTION_CORRECT_NUMBERS], model->sections[SN_SECTION_JOINT_REFERENCE],
-                             model->info.joint_count};
+  return (sn_rt_pose_spaces){model->sections[SN_SECTION_CORRECT_FIELDS],
+                             model->sections[SN_SECTION_CORRECT_JOINTS],
+                             model->sections[SN_SECTION_CORRECT_NUMBERS],
+                             model->sections[SN_SECTION_JOINT_REFERENCE],
+                             model->info.joint_count,
+                             model->sections[SN_SECTION_CORRECT_TERMS],
+                             model->sections[SN_SECTION_CORRECT_MIX]};
 }
 
 static uint64_t number_count(const sn_rt_field *f) {
@@ -34,6 +39,7 @@ static void field_values(const sn_rt_pose_spaces *s, const sn_rt_field *f, const
 
 // Whether a joint or a value of the field has changed.
 static int has_changed(const sn_rt_pose_spaces *s, const sn_rt_field *f, const sn_rt_scratch *scratch) {
+  if (f->kernel == SN_RT_KERNEL_SUM) return sn_rt_sum_has_changed(s, f, scratch);
   for (uint32_t n = 0; n < f->joint_count; n++)
     if (scratch->turned[s->references[s->joints[f->first_joint + n]].joint]) return 1;
   return f->value_count > 0;
@@ -43,9 +49,13 @@ void sn_rt_make_values(const sn_rt_model *model, const sn_rt_scratch *scratch, i
   const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
   const sn_rt_field *fields = model->sections[SN_SECTION_CORRECT_FIELDS];
   sn_rt_pose_spaces spaces = spaces_of(model);
+  sn_rt_make_terms(model, &spaces, scratch, again);
   for (uint32_t n = 0; n < head->field_count; n++) {
     if (again && !has_changed(&spaces, fields + n, scratch)) continue;
-    field_values(&spaces, fields + n, scratch->turns, scratch->work, scratch->values + fields[n].first_basis);
+    if (fields[n].kernel == SN_RT_KERNEL_SUM)
+      sn_rt_sum_values(&spaces, fields + n, scratch);
+    else
+      field_values(&spaces, fields + n, scratch->turns, scratch->work, scratch->values + fields[n].first_basis);
   }
 }
 
@@ -60,6 +70,7 @@ uint64_t sn_rt_work_count(const sn_rt_model *model) {
   uint64_t most = 0; // in doubles
   for (uint32_t n = 0; head && n < head->field_count; n++) {
     uint64_t count = (uint64_t)fields[n].axis_count + sn_rt_field_terms(fields + n);
+    if (fields[n].kernel == SN_RT_KERNEL_SUM) count = (count + 1) / 2 + SN_RT_PARTS;
     if (count > most) most = count;
   }
   return 2 * most;
@@ -92,19 +103,19 @@ static int known(const sn_rt_field *f) {
 
 // Whether these numbers of correct.joints are less than `limit`.
 static int all_below(const sn_rt_checker *c, uint32_t first, uint32_t count, uint32_t limit) {
-  const uint16_t *joints = (const uint16_t *)c->model->sections[SN_SECTION_CORRECT_JOINTS] + first;
-  for (uint32_t n = 0; n < count; n++)
+  const uint16_t *joints = c->model->sections[SN_SECTION_CORRECT_JOINTS];
+  for (uint32_t n = first; n < first + count; n++)
     if (joints[n] >= limit) return 0;
   return 1;
 }
 
-static sn_rt_status check_field(sn_rt_checker *c, uint32_t index, uint64_t *basis, uint64_t *number) {
-  const sn_rt_field *f = (const sn_rt_field *)c->model->sections[SN_SECTION_CORRECT_FIELDS] + index;
+// Numbers that the pose spaces before have.
+typedef struct counts {
+  uint64_t basis, number, mix;
+} counts;
+
+static sn_rt_status check_space(sn_rt_checker *c, const sn_rt_field *f, uint32_t index, counts *before) {
   uint64_t joint_count = c->model->sizes[SN_SECTION_CORRECT_JOINTS] / 2;
-  if (!known(f)) {
-    return sn_rt_fail(c->error, SN_RT_UNSUPPORTED, "pose space %u is of a kind that this runtime does not know",
-                      index);
-  }
   if ((uint64_t)f->first_joint + f->joint_count + f->value_count > joint_count || f->joint_count > SN_RT_MAX_JOINTS ||
       f->value_count > SN_RT_MAX_JOINTS || !all_below(c, f->first_joint, f->joint_count, c->model->info.joint_count))
     return SN_RT_BAD(c, "pose space %u has joints that do not exist", index);
@@ -118,10 +129,12 @@ static sn_rt_status check_field(sn_rt_checker *c, uint32_t index, uint64_t *basi
   }
   if (!f->mixed && f->basis_count != sn_rt_field_terms(f))
     return SN_RT_BAD(c, "pose space %u has %u bases instead of %u", index, f->basis_count, sn_rt_field_terms(f));
-  if (f->first_basis != *basis || f->first_number != *number)
+  if (f->first_number != before->number)
     return SN_RT_BAD(c, "pose space %u does not begin where the one before ends", index);
-  *basis += f->basis_count, *number += number_count(f);
-  if (*number > c->model->sizes[SN_SECTION_CORRECT_NUMBERS] / 8)
+  before->number += number_count(f);
+  sn_rt_status status = sn_rt_need_items(c, SN_SECTION_CORRECT_NUMBERS, sizeof(double));
+  if (status) return status;
+  if (before->number > c->model->sizes[SN_SECTION_CORRECT_NUMBERS] / 8)
     return SN_RT_BAD(c, "section correct.numbers is too short");
   sn_rt_pose_spaces spaces = spaces_of(c->model);
   const double *widths = sn_rt_widths(&spaces, f);
@@ -132,16 +145,31 @@ static sn_rt_status check_field(sn_rt_checker *c, uint32_t index, uint64_t *basi
   return SN_RT_OK;
 }
 
-static sn_rt_status check_fields(sn_rt_checker *c, const sn_rt_correct_head *head) {
-  uint64_t basis = 0, number = 0;
-  for (uint32_t n = 0; n < head->field_count; n++) {
-    sn_rt_status status = check_field(c, n, &basis, &number);
-    if (status) return status;
+static sn_rt_status check_field(sn_rt_checker *c, uint32_t index, counts *before) {
+  const sn_rt_field *f = (const sn_rt_field *)c->model->sections[SN_SECTION_CORRECT_FIELDS] + index;
+  if (!known(f)) {
+    return sn_rt_fail(c->error, SN_RT_UNSUPPORTED, "pose space %u is of a kind that this runtime does not know",
+                      index);
   }
-  if (basis != head->basis_count)
-    return SN_RT_BAD(c, "the pose spaces have %" PRIu64 " bases instead of %u", basis, head->basis_count);
-  if (number * 8 != c->model->sizes[SN_SECTION_CORRECT_NUMBERS])
+  if (f->first_basis != before->basis)
+    return SN_RT_BAD(c, "pose space %u does not begin where the one before ends", index);
+  before->basis += f->basis_count;
+  return f->kernel == SN_RT_KERNEL_SUM ? sn_rt_check_sum(c, f, index, &before->mix)
+                                       : check_space(c, f, index, before);
+}
+
+static sn_rt_status check_fields(sn_rt_checker *c, const sn_rt_correct_head *head) {
+  counts all = {0, 0, 0};
+  sn_rt_status status = sn_rt_check_terms(c, &all.mix);
+  for (uint32_t n = 0; !status && n < head->field_count; n++) status = check_field(c, n, &all);
+  if (status) return status;
+  if (all.basis != head->basis_count)
+    return SN_RT_BAD(c, "the pose spaces have %" PRIu64 " bases instead of %u", all.basis, head->basis_count);
+  if (all.number * sizeof(double) != c->model->sizes[SN_SECTION_CORRECT_NUMBERS])
     return SN_RT_BAD(c, "section correct.numbers is too long");
+  if (all.mix * sizeof(float) != c->model->sizes[SN_SECTION_CORRECT_MIX])
+    return SN_RT_BAD(c, "section correct.mix has %" PRIu64 " bytes, and %" PRIu64 " have a use",
+                     c->model->sizes[SN_SECTION_CORRECT_MIX], all.mix * sizeof(float));
   return SN_RT_OK;
 }
 
@@ -200,8 +228,10 @@ sn_rt_status sn_rt_check_correct(sn_rt_checker *c) {
     return SN_RT_BAD(c, "limits after the blend go with corrections before a linear one");
   if (head->basis_count > 65536) return SN_RT_BAD(c, "%u bases are too many", head->basis_count);
   if (model->info.joint_count) status = sn_rt_need_items(c, SN_SECTION_JOINT_REFERENCE, sizeof(sn_rt_reference));
-  if (!status) status = sn_rt_need_items(c, SN_SECTION_CORRECT_JOINTS, sizeof(uint16_t));
-  if (!status) status = sn_rt_need_items(c, SN_SECTION_CORRECT_NUMBERS, sizeof(double));
+  if (!status && model->sections[SN_SECTION_CORRECT_JOINTS])
+    status = sn_rt_need_items(c, SN_SECTION_CORRECT_JOINTS, sizeof(uint16_t));
+  if (!status && model->sections[SN_SECTION_CORRECT_NUMBERS])
+    status = sn_rt_need_items(c, SN_SECTION_CORRECT_NUMBERS, sizeof(double));
   if (!status) status = sn_rt_check_doubles(c, SN_SECTION_CORRECT_NUMBERS);
   if (!status) status = sn_rt_need(c, SN_SECTION_CORRECT_FIELDS, head->field_count * (uint64_t)sizeof(sn_rt_field));
   if (!status) status = check_fields(c, head);

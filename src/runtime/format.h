@@ -128,6 +128,7 @@ typedef enum sn_rt_rbf_kernel {
   SN_RT_KERNEL_THINPLATE = 1, // x^2 log x, x = d / width
   SN_RT_KERNEL_BSPLINE = 2,   // cubic B-spline M4(d / width): zero from twice the width on
   SN_RT_KERNEL_SHEPARD = 3,   // d^-width, divided by the sum over the centres
+  SN_RT_KERNEL_SUM = 4,       // no kernel: bases are sums over shared terms, see sn_rt_terms
   SN_RT_KERNEL_COUNT
 } sn_rt_rbf_kernel;
 
@@ -163,6 +164,27 @@ typedef struct sn_rt_field {
   uint32_t first_basis, basis_count;
   uint32_t first_number, value_count;
 } sn_rt_field;
+
+typedef enum sn_rt_terms_kind {
+  SN_RT_TERMS_JOINT = 0, // x y z xx xy xz yy yz zz
+  SN_RT_TERMS_PAIR = 1,  // xx' xy' xz' yx' yy' yz' zx' zy' zz'
+  SN_RT_TERMS_GAUSS = 2, // exp(-|p - centre|^2 / (2 width^2)), one per centre
+  SN_RT_TERMS_VALUE = 3, // v, vv
+  SN_RT_TERMS_COUNT
+} sn_rt_terms_kind;
+
+enum { SN_RT_QUADRATIC = 9, SN_RT_MAX_TERM_GROUPS = 65536 }; // terms of a joint or a pair; indices have 16 bits
+
+// Terms of a joint, of two joints or of a value, which all pose spaces with SN_RT_KERNEL_SUM share. p is the pose vector minus that of the
+// rest pose. Such a field names groups of terms in correct.joints; centre_count is the number of their terms, first_number
+// the index of mix[basis_count][centre_count] in correct.mix.
+typedef struct sn_rt_terms {
+  uint16_t kind, count; // count: number of terms
+  uint16_t a, b;        // into joint.reference; b of pairs only, else 0. Values: a is the value's number
+  float rest[2][3];     // the pose vectors of a and b in the rest pose; of a value, rest[0][0]
+  uint32_t first;       // Gaussians: index of the first of count * 3 centre coordinates in correct.mix; else 0
+  float width;          // Gaussians: radians; else 0
+} sn_rt_terms;
 
 // What a basis adds to a block: the integers of correct.deltas times a scale. 108 bytes for eight vertices.
 typedef struct sn_rt_correct_entry {
@@ -246,8 +268,10 @@ static inline uint64_t sn_rt_rotreg_solve_count(uint32_t joint_count, uint32_t b
   X(VALUE_RANGES, "value.ranges") /* float[value_count][2]: least and largest of the training */ \
   X(CORRECT_HEAD, "correct.head") /* sn_rt_correct_head */ \
   X(CORRECT_FIELDS, "correct.fields") /* sn_rt_field[field_count] */ \
-  X(CORRECT_JOINTS, "correct.joints") /* uint16[]: indices into joint.reference, and of values */ \
+  X(CORRECT_JOINTS, "correct.joints") /* uint16[]: indices into joint.reference, of values, and into correct.terms */ \
   X(CORRECT_NUMBERS, "correct.numbers") /* double[]: cardinal functions of close poses cancel to many digits */ \
+  X(CORRECT_TERMS, "correct.terms") /* sn_rt_terms[] */ \
+  X(CORRECT_MIX, "correct.mix") /* float[]: centres and mixes of the terms */ \
   X(CORRECT_START, "correct.start") /* uint32[block_count + 1]: first entry of every block */ \
   X(CORRECT_ENTRIES, "correct.entries") /* sn_rt_correct_entry[entry_count] */ \
   X(CORRECT_DELTAS, "correct.deltas") /* int16[entry_count][6][8]: x y z of the positions, x y z of the normals */ \

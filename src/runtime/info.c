@@ -102,7 +102,7 @@ static uint64_t staging_need(const sn_rt_model *model) {
 
 uint64_t sn_rt_scratch_need(const sn_rt_model *model) {
   uint64_t floats = padded(turn_count(model)) + padded(sn_rt_value_count(model)) + padded(sn_rt_work_count(model)) +
-                    padded(drive_floats(model)) + mark_floats(model);
+                    padded(drive_floats(model)) + mark_floats(model) + padded(sn_rt_term_floats(model));
   return 3 * SN_RT_ALIGNMENT + (uint64_t)model->info.palette_count * entry_bytes(model) + floats * sizeof(float) +
          staging_need(model);
 }
@@ -129,7 +129,9 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
   s.work = (double *)(void *)(s.values + padded(sn_rt_value_count(model)));
   s.moved = (uint8_t *)((float *)(void *)s.work + padded(sn_rt_work_count(model)));
   s.turned = s.moved + model->info.joint_count;
-  if (staging_need(model)) s.staging = (float *)(void *)s.moved + mark_floats(model);
+  s.terms = (float *)(void *)s.moved + mark_floats(model);
+  s.term_groups = (sn_rt_term_group *)(void *)(s.terms + sn_rt_term_count(model) + SN_RT_LANES);
+  if (staging_need(model)) s.staging = s.terms + padded(sn_rt_term_floats(model));
   return s;
 }
 
@@ -174,8 +176,8 @@ void sn_rt_count_work(sn_rt_model *model) {
   if (info->correct != SN_RT_CORRECT_NONE) {
     const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
     uint64_t corrected = SN_RT_LANES * (uint64_t)head->entry_count;
-    info->flops +=
-      12 * corrected + 2 * (model->sizes[SN_SECTION_CORRECT_NUMBERS] / 8) + 60 * (uint64_t)info->joint_count;
+    info->flops += 12 * corrected + 2 * (model->sizes[SN_SECTION_CORRECT_NUMBERS] / 8) + sn_rt_term_work(model) +
+                   60 * (uint64_t)info->joint_count;
   }
   static const sn_rt_section_id read[] = {
     SN_SECTION_SKIN_GROUPS,     SN_SECTION_SKIN_LANES,      SN_SECTION_SKIN_REST,       SN_SECTION_SKIN_WEIGHTS,
@@ -186,7 +188,7 @@ void sn_rt_count_work(sn_rt_model *model) {
     SN_SECTION_PACK_SOLVE,      SN_SECTION_PACK_SCALES,     SN_SECTION_CONTROL_FRAMES,  SN_SECTION_CONTROL_MAP,
     SN_SECTION_CONTROL_SOLVE,   SN_SECTION_PACK_BOXES,      SN_SECTION_PACK_REST,       SN_SECTION_PACK_WEIGHTS,
     SN_SECTION_PACK_TUPLES,     SN_SECTION_PACK_ENTRIES,    SN_SECTION_PACK_DELTAS,     SN_SECTION_PACK_LIMITS,
-    SN_SECTION_SKIN_CENTRES};
+    SN_SECTION_SKIN_CENTRES,    SN_SECTION_CORRECT_TERMS,   SN_SECTION_CORRECT_MIX};
   for (size_t s = 0; s < sizeof read / sizeof *read; s++) info->bytes_read += model->sizes[read[s]];
   if (info->shade == SN_RT_SHADE_TRANSFORM)
     info->bytes_read += model->sizes[SN_SECTION_SKIN_NORMALS] + model->sizes[SN_SECTION_PACK_NORMALS];

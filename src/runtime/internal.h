@@ -22,6 +22,11 @@ int sn_rt_same_text(const char *a, const char *b);
 
 // ---- scratch memory -------------------------------------------------------------------------------------------------
 
+// Where the terms of an entry of correct.terms begin, and whether they differ from the last frame's.
+typedef struct sn_rt_term_group {
+  uint32_t first, changed;
+} sn_rt_term_group;
+
 // What sn_rt_palette leaves behind. The arrays lie in the caller's scratch memory, each 64-byte aligned.
 typedef struct sn_rt_scratch {
   float *matrices;  // [palette][16]: four columns of four
@@ -33,8 +38,10 @@ typedef struct sn_rt_scratch {
   uint32_t *stamp;  // of the model, where all of this can be continued from; else 0
   float
     *turns; // [joint][8]: signed quaternion of the joint, then its pose vector (joint.reference only); then values
-  float *values;           // of the correcting bases
-  double *work;            // of the pose spaces: axes, then terms
+  float *values; // of the correcting bases
+  double *work;  // of the pose spaces: axes, then terms; of sums, floats
+  float *terms;  // that all sums share
+  sn_rt_term_group *term_groups;
   void *drive;             // what the drive needs for itself
   uint8_t *moved, *turned; // of every joint: its matrix, its row of `turns` differ from the last frame's
   void *staging;           // for sn_rt_evaluate; NULL where results are few
@@ -129,11 +136,22 @@ typedef struct sn_rt_keeping {
 typedef void (*sn_rt_rotreg_kernel)(const sn_rt_rotreg_job *job);
 void sn_rt_rotreg_scalar(const sn_rt_rotreg_job *job);
 
+// Values of bases: the sums of a row of terms times rows of a mix.
+typedef struct sn_rt_mix_job {
+  const float *terms; // ends with zeros up to a multiple of eight
+  const float *mix;   // [basis_count][count]
+  uint32_t count, basis_count;
+  float *values;
+} sn_rt_mix_job;
+
+void sn_rt_mix_scalar(const sn_rt_mix_job *job);
+
 typedef struct sn_rt_kernels {
   sn_rt_kernel linear, dualquat, stretched, centres, stretched_centres;
   sn_rt_rotreg_kernel rotreg;
   void (*shade)(const sn_rt_shade_job *job);
   sn_rt_kernel tangents;
+  void (*mix)(const sn_rt_mix_job *job);
 } sn_rt_kernels;
 
 extern const sn_rt_kernels sn_rt_scalar_kernels, sn_rt_sse2_kernels, sn_rt_avx2_kernels, sn_rt_avx512_kernels,
@@ -190,6 +208,9 @@ const sn_rt_kernels *sn_rt_kernels_of(sn_rt_path path);
 // Floats that the slot needs in the scratch memory: [joint][8], values, work.
 uint64_t sn_rt_value_count(const sn_rt_model *model);
 uint64_t sn_rt_work_count(const sn_rt_model *model);
+uint64_t sn_rt_term_floats(const sn_rt_model *model); // terms, then groups of terms
+uint64_t sn_rt_term_count(const sn_rt_model *model);
+uint64_t sn_rt_term_work(const sn_rt_model *model); // floating-point operations of terms and sums
 
 // The joints' signed quaternions and pose vectors; `state` may be NULL.
 // Which of them turned is told against the last frame's where `again`.

@@ -166,7 +166,8 @@ static SN_RT_INLINE void vf_put_moved(const vf m[4], const float *place, char *a
 #include "runtime/rotreg_template.h"
 #include "runtime/shade_template.h"
 #include "runtime/tangent_template.h"
+#include "runtime/terms_template.h"
 
-const sn_rt_kernels sn_rt_neon_kernels = {linear, dualquat, stretched, centres, stretched_centres,
-                                          rotreg, shade,    tangents};
+const sn_rt_kernels sn_rt_neon_kernels = {linear, dualquat, stretched, centres,  stretched_centres,
+                                          rotreg, shade,    tangents,  mix_terms};
 #endif

@@ -252,4 +252,4 @@ static void shade(const sn_rt_shade_job *job) {
 }
 
 const sn_rt_kernels sn_rt_scalar_kernels = {
-  linear, dualquat, stretched, centres, stretched_centres, sn_rt_rotreg_scalar, shade, tangents};
+  linear, dualquat, stretched, centres, stretched_centres, sn_rt_rotreg_scalar, shade, tangents, sn_rt_mix_scalar};

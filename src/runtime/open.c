@@ -12,6 +12,7 @@ _Static_assert(sizeof(sn_rt_extra) == 64, "an extra joint is 64 bytes in the fil
 _Static_assert(sizeof(sn_rt_reference) == 20, "a reference is 20 bytes in the file");
 _Static_assert(sizeof(sn_rt_correct_head) == 32, "the head of the corrections is 32 bytes in the file");
 _Static_assert(sizeof(sn_rt_field) == 48, "a pose space is 48 bytes in the file");
+_Static_assert(sizeof(sn_rt_terms) == 40, "a group of terms is 40 bytes in the file");
 _Static_assert(sizeof(sn_rt_correct_entry) == 12, "a correction's entry is 12 bytes in the file");
 _Static_assert(sizeof(sn_rt_packed_entry) == 8, "a packed correction's entry is 8 bytes in the file");
 _Static_assert((int)SN_SECTION_COUNT <= SN_RT_MAX_SECTIONS, "sn_rt_model has room for every section");

@@ -9,4 +9,10 @@
 #define SN_RT_BOTH static inline
 #endif
 
+enum { SN_RT_PARTS = 8 }; // partial sums of a long sum: part n is over numbers n, n + 8, n + 16, ...
+
+SN_RT_BOTH float sn_rt_sum_parts(const float s[SN_RT_PARTS]) {
+  return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+}
+
 #endif

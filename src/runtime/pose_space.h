@@ -15,6 +15,8 @@ typedef struct sn_rt_pose_spaces {
   const double *numbers;             // correct.numbers
   const sn_rt_reference *references; // joint.reference
   uint32_t joint_count;              // of the model
+  const sn_rt_terms *terms;          // correct.terms
+  const float *mix;                  // correct.mix
 } sn_rt_pose_spaces;
 
 SN_RT_BOTH uint32_t sn_rt_field_components(const sn_rt_field *f) { return 3 * f->joint_count + f->value_count; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernel of the drive `rotreg` without vectors: the same template with one lane.
+// The kernels of the drive `rotreg` and of sums of terms without vectors: the same templates with one lane.
 #include "runtime/internal.h"
 
 typedef float vf;
@@ -22,5 +22,7 @@ static SN_RT_INLINE void vf_scatter4(vf x, vf y, vf z, vf w, char *base, const u
 }
 
 #include "runtime/rotreg_template.h"
+#include "runtime/terms_template.h"
 
 void sn_rt_rotreg_scalar(const sn_rt_rotreg_job *job) { rotreg(job); }
+void sn_rt_mix_scalar(const sn_rt_mix_job *job) { mix_terms(job); }

@@ -137,6 +137,13 @@ static sn_status measure_poses(adder *a) {
   return SN_OK;
 }
 
+// What a group of terms depends on is used.
+static void use_terms(const adder *a, const sn_rt_terms *t, bool *used) {
+  bool value = t->kind == SN_RT_TERMS_VALUE;
+  used[value ? (int)a->model->info.joint_count + t->a : a->turns[t->a].joint] = true;
+  if (t->kind == SN_RT_TERMS_PAIR) used[a->turns[t->b].joint] = true;
+}
+
 // A field's control k as one of the model's.
 static int field_control(const adder *a, const sn_rt_field *f, uint32_t k) {
   const uint16_t *joints = a->model->sections[SN_SECTION_CORRECT_JOINTS];
@@ -151,8 +158,12 @@ static sn_status choose_controls(adder *a) {
   a->controls = SN_NEW(a->ctx, &a->memory, int, all);
   if (!used || !a->controls) return a->ctx->error.status;
   const sn_rt_field *fields = a->model->sections[SN_SECTION_CORRECT_FIELDS];
+  const sn_rt_terms *terms = a->model->sections[SN_SECTION_CORRECT_TERMS];
+  for (size_t n = 0; n < a->model->sizes[SN_SECTION_CORRECT_TERMS] / sizeof *terms; n++)
+    use_terms(a, terms + n, used);
   for (uint32_t n = 0; head_of(a) && n < head_of(a)->field_count; n++)
-    for (uint32_t k = 0; k < fields[n].joint_count + fields[n].value_count; k++)
+    for (uint32_t k = 0; k < fields[n].joint_count + fields[n].value_count && fields[n].kernel != SN_RT_KERNEL_SUM;
+         k++)
       used[field_control(a, fields + n, k)] = true;
   for (int n = 0; n < all; n++) {
     bool root = n < a->m.joint_count && a->turns[n].parent < 0;
@@ -180,9 +191,7 @@ static double distance(int dims, const double *x, const double *y) {
 
 // Centre c of a field as a pose: what the field does not know stays at rest.
 static void remembered_pose(const adder *a, const sn_rt_field *f, uint32_t c, double *vector, double *out) {
-  sn_rt_pose_spaces s = {a->model->sections[SN_SECTION_CORRECT_FIELDS], a->model->sections[SN_SECTION_CORRECT_JOINTS],
-                         a->model->sections[SN_SECTION_CORRECT_NUMBERS],
-                         a->model->sections[SN_SECTION_JOINT_REFERENCE], a->model->info.joint_count};
+  sn_rt_pose_spaces s = {.numbers = a->model->sections[SN_SECTION_CORRECT_NUMBERS]};
   const double *centre = sn_rt_centres(&s, f) + (size_t)c * f->axis_count, *metric = sn_rt_metric_of(&s, f);
   memcpy(vector, a->m.vectors, (size_t)sn_residuals_dims(&a->m) * sizeof *vector);
   for (uint32_t k = 0, at = 0; k < f->joint_count + f->value_count; k++) {
@@ -230,7 +239,7 @@ static sn_status gather_points(adder *a) {
   const sn_rt_field *fields = a->model->sections[SN_SECTION_CORRECT_FIELDS];
   for (uint32_t n = 0; head_of(a) && n < head_of(a)->field_count; n++) {
     const sn_rt_field *f = fields + n;
-    bool alone = f->joint_count + f->value_count < 2 && a->control_count > 1;
+    bool alone = f->kernel == SN_RT_KERNEL_SUM || (f->joint_count + f->value_count < 2 && a->control_count > 1);
     for (uint32_t c = 0; !alone && f->metric != SN_RT_METRIC_MATRIX && c < f->centre_count; c++) {
       remembered_pose(a, f, c, vector, pose);
       keep_known(a, pose, same_pose * largest);

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Pose spaces whose bases are sums over terms: the terms once a frame, the sums by the kernels, and the checks.
+#include "runtime/terms.h"
+
+#include "runtime/check.h"
+#include "runtime/sums.h"
+
+static uint32_t group_count(const sn_rt_model *model) {
+  return (uint32_t)(model->sizes[SN_SECTION_CORRECT_TERMS] / sizeof(sn_rt_terms));
+}
+
+uint64_t sn_rt_term_count(const sn_rt_model *model) {
+  const sn_rt_terms *terms = model->sections[SN_SECTION_CORRECT_TERMS];
+  uint64_t count = 0;
+  for (uint32_t n = 0; n < group_count(model); n++) count += terms[n].count;
+  return count;
+}
+
+uint64_t sn_rt_term_floats(const sn_rt_model *model) {
+  if (!model->sections[SN_SECTION_CORRECT_TERMS]) return 0;
+  return sn_rt_term_count(model) + SN_RT_PARTS +
+         group_count(model) * (uint64_t)(sizeof(sn_rt_term_group) / sizeof(float));
+}
+
+// ---- values ----------------------------------------------------------------------------------------------------------------
+
+static void fill_terms(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const float *turns, float *out) {
+  float p[3], q[3];
+  if (t->kind == SN_RT_TERMS_VALUE) {
+    p[0] = sn_rt_term_value(s, t, turns), p[1] = p[0] * p[0];
+    for (uint32_t k = 0; k < t->count; k++) out[k] = p[k];
+    return;
+  }
+  sn_rt_term_vector(s, t->a, t->rest[0], turns, p);
+  if (t->kind == SN_RT_TERMS_JOINT) {
+    sn_rt_joint_terms(p, out);
+  } else if (t->kind == SN_RT_TERMS_PAIR) {
+    sn_rt_term_vector(s, t->b, t->rest[1], turns, q);
+    sn_rt_pair_terms(p, q, out);
+  } else {
+    const float *centres = s->mix + t->first, factor = sn_rt_gauss_factor(t->width);
+    for (uint32_t k = 0; k < t->count; k++) out[k] = sn_rt_gauss_term(p, centres + 3 * (size_t)k, factor);
+  }
+}
+
+static int has_changed(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const sn_rt_scratch *scratch) {
+  if (t->kind == SN_RT_TERMS_VALUE || scratch->turned[s->references[t->a].joint]) return 1;
+  return t->kind == SN_RT_TERMS_PAIR && scratch->turned[s->references[t->b].joint];
+}
+
+void sn_rt_make_terms(const sn_rt_model *model, const sn_rt_pose_spaces *spaces, const sn_rt_scratch *scratch,
+                      int again) {
+  uint32_t first = 0;
+  for (uint32_t n = 0; n < group_count(model); n++) {
+    const sn_rt_terms *t = spaces->terms + n;
+    sn_rt_term_group group = {first, !again || has_changed(spaces, t, scratch)};
+    if (group.changed) fill_terms(spaces, t, scratch->turns, scratch->terms + first);
+    scratch->term_groups[n] = group;
+    first += t->count;
+  }
+}
+
+int sn_rt_sum_has_changed(const sn_rt_pose_spaces *s, const sn_rt_field *f, const sn_rt_scratch *scratch) {
+  const uint16_t *groups = s->joints + f->first_joint;
+  for (uint32_t n = 0; n < f->joint_count; n++)
+    if (scratch->term_groups[groups[n]].changed) return 1;
+  return 0;
+}
+
+// The terms of the field in a row, eight at a time: what comes too much is overwritten by the next, or zero at the end.
+static void gather_terms(const sn_rt_pose_spaces *s, const sn_rt_field *f, const sn_rt_scratch *scratch, float *row) {
+  const uint16_t *groups = s->joints + f->first_joint;
+  for (uint32_t n = 0; n < f->joint_count; n++) {
+    const float *from = scratch->terms + scratch->term_groups[groups[n]].first;
+    uint32_t count = s->terms[groups[n]].count;
+    for (uint32_t t = 0; t < count; t += SN_RT_PARTS) memcpy(row + t, from + t, SN_RT_PARTS * sizeof *row);
+    row += count;
+  }
+  memset(row, 0, SN_RT_PARTS * sizeof *row);
+}
+
+void sn_rt_sum_values(const sn_rt_pose_spaces *s, const sn_rt_field *f, const sn_rt_scratch *scratch) {
+  float *row = (float *)(void *)scratch->work;
+  gather_terms(s, f, scratch, row);
+  sn_rt_mix_job job = {row, s->mix + f->first_number, f->centre_count, f->basis_count,
+                       scratch->values + f->first_basis};
+  sn_rt_kernels_of((sn_rt_path)*scratch->path)->mix(&job);
+}
+
+uint64_t sn_rt_term_work(const sn_rt_model *model) {
+  enum { gauss_work = 26, other_work = 2 };
+  const sn_rt_terms *terms = model->sections[SN_SECTION_CORRECT_TERMS];
+  uint64_t work = 2 * (model->sizes[SN_SECTION_CORRECT_MIX] / sizeof(float));
+  for (uint32_t n = 0; n < group_count(model); n++)
+    work += terms[n].count * (uint64_t)(terms[n].kind == SN_RT_TERMS_GAUSS ? gauss_work : other_work);
+  return work;
+}
+
+// ---- checks ----------------------------------------------------------------------------------------------------------------
+
+static int count_fits(const sn_rt_terms *t) {
+  if (t->kind == SN_RT_TERMS_GAUSS) return t->count > 0;
+  return t->kind == SN_RT_TERMS_VALUE ? t->count == 1 || t->count == 2 : t->count == SN_RT_QUADRATIC;
+}
+
+static sn_rt_status check_group(const sn_rt_checker *c, uint32_t index, uint64_t *numbers) {
+  const sn_rt_terms *t = (const sn_rt_terms *)c->model->sections[SN_SECTION_CORRECT_TERMS] + index;
+  const sn_rt_info *info = &c->model->info;
+  int pair = t->kind == SN_RT_TERMS_PAIR, gauss = t->kind == SN_RT_TERMS_GAUSS, value = t->kind == SN_RT_TERMS_VALUE;
+  if (t->kind >= SN_RT_TERMS_COUNT)
+    return sn_rt_fail(c->error, SN_RT_UNSUPPORTED, "term group %u is of a kind that this runtime does not know",
+                      index);
+  if (!count_fits(t)) return SN_RT_BAD(c, "term group %u of kind %u has %u terms", index, t->kind, t->count);
+  if (t->a >= (value ? info->value_count : info->joint_count) || (pair ? t->b >= info->joint_count : t->b))
+    return SN_RT_BAD(c, "term group %u has a joint or a value that does not exist", index);
+  if (!sn_rt_all_finite(t->rest[0], 6)) return SN_RT_BAD(c, "the rest pose of term group %u is not finite", index);
+  if (gauss ? !(t->width > 1e-6f && t->width < 1e6f) : t->width != 0)
+    return SN_RT_BAD(c, "the width of term group %u is out of range", index);
+  uint64_t centres = gauss ? 3 * (uint64_t)t->count : 0;
+  if (gauss ? t->first + centres > c->model->sizes[SN_SECTION_CORRECT_MIX] / sizeof(float) : t->first)
+    return SN_RT_BAD(c, "the centres of term group %u lie beyond the end of correct.mix", index);
+  *numbers += centres;
+  return SN_RT_OK;
+}
+
+sn_rt_status sn_rt_check_terms(sn_rt_checker *c, uint64_t *numbers) {
+  const void *const *sections = c->model->sections;
+  sn_rt_status status = SN_RT_OK;
+  *numbers = 0;
+  if (sections[SN_SECTION_CORRECT_MIX]) status = sn_rt_need_items(c, SN_SECTION_CORRECT_MIX, sizeof(float));
+  if (!status) status = sn_rt_check_floats(c, SN_SECTION_CORRECT_MIX);
+  if (!status && sections[SN_SECTION_CORRECT_TERMS])
+    status = sn_rt_need_items(c, SN_SECTION_CORRECT_TERMS, sizeof(sn_rt_terms));
+  if (!status && c->model->sizes[SN_SECTION_CORRECT_TERMS] / sizeof(sn_rt_terms) > SN_RT_MAX_TERM_GROUPS)
+    return SN_RT_BAD(c, "section correct.terms has more than %u groups", SN_RT_MAX_TERM_GROUPS);
+  for (uint32_t n = 0; !status && n < group_count(c->model); n++) status = check_group(c, n, numbers);
+  return status;
+}
+
+sn_rt_status sn_rt_check_sum(sn_rt_checker *c, const sn_rt_field *f, uint32_t index, uint64_t *numbers) {
+  const uint16_t *groups = c->model->sections[SN_SECTION_CORRECT_JOINTS];
+  const sn_rt_terms *terms = c->model->sections[SN_SECTION_CORRECT_TERMS];
+  if (f->metric != SN_RT_METRIC_EUCLID || f->linear || !f->mixed || f->value_count || f->axis_count)
+    return SN_RT_BAD(c, "pose space %u is a sum of terms and has a metric, values or axes", index);
+  if (f->first_joint + (uint64_t)f->joint_count > c->model->sizes[SN_SECTION_CORRECT_JOINTS] / sizeof *groups)
+    return SN_RT_BAD(c, "the terms of pose space %u lie beyond the end of correct.joints", index);
+  uint64_t count = 0;
+  for (uint32_t n = 0; n < f->joint_count; n++) {
+    uint32_t group = groups[f->first_joint + n];
+    if (group >= group_count(c->model)) return SN_RT_BAD(c, "pose space %u has terms that do not exist", index);
+    count += terms[group].count;
+    if (count > f->centre_count) break;
+  }
+  if (count != f->centre_count || count > 65535 || f->basis_count == 0 || f->basis_count > 65535)
+    return SN_RT_BAD(c, "pose space %u has %u bases of %u terms, which do not fit together", index, f->basis_count,
+                     f->centre_count);
+  uint64_t size = (uint64_t)f->basis_count * f->centre_count;
+  if (f->first_number + size > c->model->sizes[SN_SECTION_CORRECT_MIX] / sizeof(float))
+    return SN_RT_BAD(c, "the mix of pose space %u lies beyond the end of correct.mix", index);
+  *numbers += size;
+  return SN_RT_OK;
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Terms of joints, of pairs of joints and of values, and sums of them: terms.c walks through them, and so does the GPU. Only additions,
+// multiplications and a division, in a fixed order: every machine gets the same bits.
+#ifndef SINEW_RUNTIME_TERMS_H
+#define SINEW_RUNTIME_TERMS_H
+
+#include <string.h>
+
+#include "runtime/pose_space.h"
+
+// 2^y for y <= 0, by the Taylor series about the nearest integer n. At least 2^-126; also for what is no number.
+SN_RT_BOTH float sn_rt_power_of_two(float y) {
+  const float round = 12582912.0f; // 1.5 * 2^23: the last bits of y + round are n
+  float inside = y > -126 ? y : -126, shifted = inside + round, whole = shifted - round, x = inside - whole, scale;
+  uint32_t bits;
+  memcpy(&bits, &shifted, sizeof bits);
+  bits = (bits << 23) + 0x3f800000u;
+  memcpy(&scale, &bits, sizeof scale);
+  float sum = 1.5252734e-5f;
+  sum = sum * x + 1.5403530e-4f;
+  sum = sum * x + 1.3333558e-3f;
+  sum = sum * x + 9.6181291e-3f;
+  sum = sum * x + 5.5504109e-2f;
+  sum = sum * x + 2.4022651e-1f;
+  sum = sum * x + 6.9314718e-1f;
+  return (sum * x + 1) * scale;
+}
+
+// What |p - centre|^2 is multiplied with: -log2(e) / (2 width^2).
+SN_RT_BOTH float sn_rt_gauss_factor(float width) { return -0.72134752f / (width * width); }
+
+SN_RT_BOTH float sn_rt_gauss_term(const float p[3], const float centre[3], float factor) {
+  float x = p[0] - centre[0], y = p[1] - centre[1], z = p[2] - centre[2];
+  return sn_rt_power_of_two(factor * (x * x + y * y + z * z));
+}
+
+// The pose vector of an entry of joint.reference, minus that of the rest pose.
+SN_RT_BOTH void sn_rt_term_vector(const sn_rt_pose_spaces *s, uint32_t index, const float rest[3], const float *turns,
+                                  float out[3]) {
+  const float *vector = turns + 8 * (size_t)s->references[index].joint + 4;
+  for (int c = 0; c < 3; c++) out[c] = vector[c] - rest[c];
+}
+
+SN_RT_BOTH void sn_rt_joint_terms(const float p[3], float out[SN_RT_QUADRATIC]) {
+  out[0] = p[0], out[1] = p[1], out[2] = p[2];
+  out[3] = p[0] * p[0], out[4] = p[0] * p[1], out[5] = p[0] * p[2];
+  out[6] = p[1] * p[1], out[7] = p[1] * p[2], out[8] = p[2] * p[2];
+}
+
+SN_RT_BOTH void sn_rt_pair_terms(const float p[3], const float q[3], float out[SN_RT_QUADRATIC]) {
+  for (int r = 0; r < 3; r++)
+    for (int c = 0; c < 3; c++) out[3 * r + c] = p[r] * q[c];
+}
+
+// A value of the pose, minus that of the rest pose.
+SN_RT_BOTH float sn_rt_term_value(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const float *turns) {
+  return turns[8 * (size_t)s->joint_count + t->a] - t->rest[0][0];
+}
+
+#endif

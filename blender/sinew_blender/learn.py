@@ -56,7 +56,7 @@ class SINEW_OT_learn(Job, bpy.types.Operator):
             parents = [_parent(bones[name], names) for name in names]
             weights = scene.group_weights(obj, names, len(positions))
             skeleton = sinew.Skeleton(names, parents, [rest[name][:3] for name in names], poses, *(weights or (None, None)))
-            mesh = sinew.Mesh(positions, triangles)
+            mesh = scene.rest_mesh(obj, positions, triangles)
             keys = "all" if every == 1 else f"every:{every}"
             model = yield from in_thread(lambda progress: sinew.train(method, mesh, frames, skeleton, keys=keys, progress=progress))
         except BaseException:

@@ -381,6 +381,9 @@ def test_errors_are_reports():
     scene.sinew.use_range, scene.sinew.frame_start, scene.sinew.frame_end = True, 5, 5
     expect_report(bpy.ops.sinew.bake, "at least two frames")
     scene.sinew.use_range = False
+    obj.scale = (0, 0, 0)
+    expect_report(bpy.ops.sinew.bake, "has no size")
+    obj.scale = (1, 1, 1)
     decimate = obj.modifiers.new("d", "DECIMATE")
     decimate.ratio = 1.0
     decimate.keyframe_insert("ratio", frame=1)

@@ -205,7 +205,7 @@ def give_frames(session, clips, tests):
 def _check_bind(skeleton, mesh):
     """The skin of a skeleton's own mesh is taken for `mesh` where both are in the same place."""
     own = skeleton.mesh
-    if own is None or own is mesh:
+    if own is None:
         return
     own, limit = own._checked(), 1e-3 * mesh.diagonal
     if own.positions.shape != mesh.positions.shape:
@@ -218,7 +218,7 @@ def _check_bind(skeleton, mesh):
 
 
 def give_skeleton(session, skeletons, start, mesh):
-    """`start`: where clips of frames begin; None: there are none."""
+    """`start`: where clips of frames begin; None: there are none. Returns the numbers of poses and of joints."""
     if not all(isinstance(skeleton, Skeleton) for skeleton in skeletons):
         raise TypeError("a skeleton is a file or a sinew.Skeleton")
     skeletons = [skeleton._checked() for skeleton in skeletons]
@@ -237,7 +237,7 @@ def give_skeleton(session, skeletons, start, mesh):
     if first.joints is not None:
         _check_bind(first, mesh)
         lib.sn_session_give_skin(session.handle, *first.joints.shape, session.own(first.joints), session.own(first.weights))
-    return len(poses)
+    return poses.shape[:2]
 
 
 def give_examples(session, rest, frames, skeleton=None, torques=None, controls=None, test_frames=None,
@@ -271,10 +271,10 @@ def give_examples(session, rest, frames, skeleton=None, torques=None, controls=N
     if start is not None and all_skeletons and (len(skeletons), len(test_skeletons)) != (len(frames), len(test_frames)):
         raise Error(f"{len(frames)} clips of frames and {len(skeletons)} skeletons, {len(test_frames)} and {len(test_skeletons)} "
                     "to test on: they pair up in order, so give as many of each")
-    count = give_skeleton(session, all_skeletons, None if still else start, mesh) if all_skeletons else 0
+    shape = give_skeleton(session, all_skeletons, None if still else start, mesh) if all_skeletons else (0, 0)
     if torques is not None:
-        values = checked(torques, DOUBLE, (count, len(all_skeletons[0]) if all_skeletons else 0), "torques")
-        lib.sn_session_give_torques(session.handle, count, session.own(values), session.keep(np.any(values != 0, axis=0)))
+        values = checked(torques, DOUBLE, shape, "torques")
+        lib.sn_session_give_torques(session.handle, len(values), session.own(values), session.keep(np.any(values != 0, axis=0)))
     if controls is not None:
         automatic = isinstance(controls, str) and controls.startswith("auto:")
         wanted = whole(int(controls[5:]), MOST, "controls", 1) if automatic else 0

@@ -145,7 +145,10 @@ class Model:
         missing = [name for name in self.names if name not in skeleton.names]
         if missing:
             raise Error(f"the skeleton has no joint called '{missing[0]}'" + (f", nor {len(missing) - 1} others" if missing[1:] else ""))
-        order = [skeleton.names.index(name) for name in self.names]
+        twice = [name for name in self.names if skeleton.names.count(name) > 1]
+        if twice and skeleton.names != self.names:
+            raise Error(f"the skeleton has several joints called '{twice[0]}': rename them, or order its joints as model.names")
+        order = range(len(self.names)) if twice else [skeleton.names.index(name) for name in self.names]
         return checked(skeleton.poses[:, order], FLOAT, (-1, len(order), 3, 4), "poses")
 
     def new_state(self):
@@ -194,7 +197,8 @@ class Model:
         call.normals = call.tangents = call.state = None
         if state is not None:
             call.state = address(checked(state, INT, (self._state_size // 4,), "state", True))
-        fields = [(name, address(array), array) for name, array in (*zip(INPUTS, given), *zip(OUTPUTS, outputs)) if array is not None]
+        named = *zip(INPUTS, given), *zip(OUTPUTS, outputs)
+        fields = [(name, address(array), array) for name, array in named if array is not None]
         for name, array in zip(STRIDES, outputs):
             setattr(call, name, max(array.strides[-2], 4 * array.shape[-1]))
         for f in range(*frames or (1,)):

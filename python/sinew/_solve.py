@@ -59,7 +59,8 @@ class Rig:
         self.model = Model(session.view("model"), self.report)
 
     def __repr__(self):
-        return f"<sinew.Rig of {self.report['bones']} bones, rms {self.report['rms_pct_diag']:.3g} % of the diagonal>"
+        rms = self.report["rms_pct_diag"]  # None for a mesh without size
+        return f"<sinew.Rig of {self.report['bones']} bones" + ("" if rms is None else f", rms {rms:.3g} % of the diagonal") + ">"
 
     def save(self, path, fps=None):
         """Writes .glb, .gltf or .fbx: skeleton, skin and animation."""

@@ -96,8 +96,9 @@ def forms_of(a, seed):
 def wrong_of(a):
     """What must not pass: other shapes, no numbers, numbers that the type cannot hold."""
     yield from (("text", a.astype(str)), ("complex", a + 1j), ("object", a.astype(object)), ("nothing", np.full(a.shape, None)))
-    yield from (("an axis more", a[None, None, None]), ("an axis less", a[0, ..., 0] if a.ndim > 1 else a[0]), ("ragged", [[1], [1, 2], 3]))
-    yield from (("a number", 5), ("empty", np.zeros((0,) * (a.ndim + 1))), ("a dict", {}), ("structured", np.zeros(a.shape, "f4,f4")))
+    yield from (("an axis more", a[None, None, None]), ("an axis less", a[0, ..., 0] if a.ndim > 1 else a[0]))
+    yield from (("a number", 5), ("empty", np.zeros((0,) * (a.ndim + 1))), ("a dict", {}), ("ragged", [[1], [1, 2], 3]))
+    yield "structured", np.zeros(a.shape, "f4,f4")
     if a.ndim > 1:
         yield from (("a column more", np.concatenate([a, a[..., :1]], -1)), ("a column less", a[..., :-1]))
     too_large = a.astype(np.float64 if a.dtype.kind == "f" else np.int64)
@@ -258,7 +259,7 @@ def test_out_is_checked(evaluations):
     lbs, _, joints = evaluations["models"]
     positions, normals = lbs(joints[3])
     for rows_apart in (0, 5):
-        (p, whole_p), (n, whole_n) = guarded(positions.shape, rows_apart=rows_apart), guarded(positions.shape, rows_apart=rows_apart)
+        (p, whole_p), (n, whole_n) = (guarded(positions.shape, rows_apart=rows_apart) for _ in range(2))
         for form in (lambda a: a, subclass):
             lbs(joints[3], out=(form(p), form(n)))
             assert np.array_equal(p, positions) and np.array_equal(n, normals)
@@ -335,8 +336,8 @@ def test_state_is_checked(evaluations):
         run(joints[2], state=whole[20:-20])
         assert (whole[:20] == 7).all() and (whole[-20:] == 7).all() and whole[20:-20].any()
         good = dqs.new_state()
-        for wrong in (good[:-1], good[:0], np.zeros(size + 1, np.int32), good.astype(np.float32), good.astype(np.int64), strided(good),
-                      good[::-1], read_only(good), misaligned(good), swapped(good), good[None], list(good), b"state", 5):
+        for wrong in (good[:-1], good[:0], np.zeros(size + 1, np.int32), good.astype(np.float32), good.astype(np.int64),
+                      strided(good), good[::-1], read_only(good), misaligned(good), swapped(good), good[None], list(good), b"state", 5):
             with pytest.raises(REFUSED, match="state"):
                 run(joints[2], state=wrong)
         assert not good.any()
@@ -377,7 +378,9 @@ def test_numbers_and_texts():
                     {"keys": "all\0,1"}, {"fps": -1}, {"fps": float("nan")}, {"fps": "24"}, {"controls": "auto:0"},
                     {"controls": "auto:5000000000"}, {"controls": "auto:x"}):
         with pytest.raises(REFUSED):
-            sinew.train("lbs", e.mesh, e.frames, e.skeleton, **options) if "fps" not in options else sinew.load_frames("x.pc2", **options)
+            if "fps" in options:
+                sinew.load_frames("x.pc2", **options)
+            sinew.train("lbs", e.mesh, e.frames, e.skeleton, **options)
     for count in (-1, 2**32 + 3, 2.5):
         with pytest.raises(REFUSED):
             sinew.keys("all", count)
@@ -387,6 +390,20 @@ def test_numbers_and_texts():
         sinew.train("lbs", e.mesh, e.frames, None, test_skeleton=e.skeleton)
     with pytest.raises(ValueError, match="at most"):
         sinew.Frames(np.zeros((2**31, 0, 3), np.float32))
+
+
+def test_joints_of_the_same_name():
+    e = Examples()
+    e.skeleton.names = ["j", "j"]
+    model = sinew.train("lbs", e.mesh, e.frames, e.skeleton)
+    assert np.array_equal(model.joints(e.skeleton), e.skeleton.poses.astype(np.float32))
+    more = sinew.Skeleton(["j", "j", "k"], [-1, 0, 0], np.zeros((3, 3, 4)))
+    with pytest.raises(sinew.Error, match="several joints called 'j'"):
+        model.joints(more)
+
+
+def test_a_rig_without_size():
+    assert "bones" in repr(sinew.rig(sinew.Mesh(np.zeros((3, 3)), [[0, 1, 2]]), np.zeros((3, 3, 3)), bones=2))
 
 
 def test_frames_are_written_with_faces_that_fit(tmp_path):
@@ -412,7 +429,8 @@ def test_copies_and_pickles(evaluations):
         del model
         frames = again(Examples().frames)
         assert type(frames) is sinew.Frames and frames.rate == 24
-        assert again(Examples().skeleton).names == ["root", "tip"] and np.array_equal(again(Examples().mesh).triangles, grid(5).triangles)
+        assert again(Examples().skeleton).names == ["root", "tip"]
+        assert np.array_equal(again(Examples().mesh).triangles, grid(5).triangles)
     assert np.array_equal(lbs(joints[1])[0], expected)
     rig = sinew.rig(Examples().mesh, Examples().frames, bones=2)
     for again in (copy.deepcopy, pickle.dumps):

@@ -47,9 +47,8 @@ def model_of(obj):
     data = _bytes_of(obj)
     head = bytes(data[:HEAD])
     if head not in _models:
-        used = {bytes(memoryview(text[MODEL]).cast("B")[:HEAD]) for text in bpy.data.texts if MODEL in text}
-        for old in _models.keys() - used:
-            del _models[old]
+        if len(_models) > 2 * sum(MODEL in other for other in bpy.data.objects):
+            _models.clear()  # most of them were replaced
         size = int.from_bytes(head[16:24], "little")  # without what fills the last word
         _models[head] = sinew.Model(data[:size])
     return _models[head]

@@ -277,6 +277,10 @@ def test_frames_do_not_read_models():
     assert peak < size / 50, (peak, size)
     # Blender copies the object at every frame: nothing large may be on it.
     assert all(len(bytes(value)) < 4096 for value in large.values() if isinstance(value, bytes))
+    for lift in range(50):  # what was replaced is forgotten
+        player.attach(large, grid_model(4, lift), bpy.data.objects["rig"], [np.eye(4)])
+        player.model_of(large)
+    assert len(player._models) < 50
     copy = large.copy()
     bpy.context.collection.objects.link(copy)
     assert player.model_of(copy) is player.model_of(large)
@@ -313,6 +317,37 @@ def test_models_are_replaced():
     assert [height(name) for name in names] == [2, 2, 3]
     assert len(player._models) == 2
     assert len([text for text in bpy.data.texts if "sinew_model" in text]) == 3  # replaced ones were not saved
+
+
+def test_models_come_along():
+    """A file of an earlier version, with the bytes on the object; then its objects appended and linked to others."""
+    clear()
+    names, models = new_characters(2)
+    path = os.path.join(FOLDER, "earlier.blend")
+    player.unregister()
+    for name, model in zip(names, models):
+        bpy.data.objects[name]["sinew_model"] = bytes(model)
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    assert all(isinstance(bpy.data.objects[name]["sinew_model"], bytes) for name in names)
+    player.register()
+    later = os.path.join(FOLDER, "later.blend")
+    bpy.ops.wm.open_mainfile(filepath=path)
+    play()
+    assert [height(name) for name in names] == [1, 2]
+    bpy.ops.wm.save_as_mainfile(filepath=later)
+    for file in (path, later):
+        for link in (False, True):
+            clear()
+            with bpy.data.libraries.load(file, link=link) as (_, wanted):
+                wanted.objects = list(names)
+            for obj in wanted.objects:
+                bpy.context.collection.objects.link(obj)
+                obj.data.vertices.foreach_set("co", np.zeros(3 * len(obj.data.vertices), np.float32))
+            play()
+            assert [height(name) for name in names] == [1, 2], (file, link)
+            with Opened() as opened:
+                play()
+            assert opened.count == 0
 
 
 def test_a_broken_character_leaves_the_others():

@@ -37,9 +37,9 @@ def _bytes_of(obj):
     value = obj[MODEL]
     if value is None:
         raise sinew.Error("the text with its model is gone; use Learn Skin again")
-    if not isinstance(value, bpy.types.Text) and obj.library is None:
+    if not isinstance(value, bpy.types.Text):
         value = _store(obj, bytes(sinew.Model(bytes(value))))  # bytes, from a script or an earlier version
-    return memoryview(value[MODEL] if isinstance(value, bpy.types.Text) else bytes(value)).cast("B")
+    return memoryview(value[MODEL]).cast("B")
 
 
 def model_of(obj):
@@ -82,7 +82,7 @@ def show(scene_, depsgraph=None):
     if depsgraph is None:
         depsgraph = bpy.context.evaluated_depsgraph_get()
     for obj in scene_.objects:
-        if MODEL in obj and obj.type == "MESH":
+        if MODEL in obj and obj.type == "MESH" and obj.data.library is None:  # Blender writes no linked mesh
             try:
                 place(obj, depsgraph)
             except Exception as error:  # of this object; the others move

@@ -28,7 +28,9 @@ def _store(obj, data):
     text.write(f"The model of {obj.name} is a property of this text. Sinew's add-on needs both.\n")
     text.use_fake_user = False  # it goes where the object goes
     text[MODEL] = np.frombuffer(data + bytes(-len(data) % 4), np.int32)
-    obj[MODEL] = text
+    before, obj[MODEL] = obj.get(MODEL), text
+    if isinstance(before, bpy.types.Text) and before.users == 0:
+        bpy.data.texts.remove(before)
     return text
 
 

@@ -280,7 +280,7 @@ def test_frames_do_not_read_models():
     for lift in range(50):  # what was replaced is forgotten
         player.attach(large, grid_model(4, lift), bpy.data.objects["rig"], [np.eye(4)])
         player.model_of(large)
-    assert len(player._models) < 50
+    assert len(player._models) < 50 and sum("sinew_model" in text for text in bpy.data.texts) == 21
     copy = large.copy()
     bpy.context.collection.objects.link(copy)
     assert player.model_of(copy) is player.model_of(large)
@@ -392,6 +392,32 @@ def test_what_goes_wrong_is_a_report():
         except SystemExit as error:
             raise ReferenceError(str(error))
 
+    closed, seen = [], []
+
+    def endless(context):
+        try:
+            while True:
+                yield "a", 0.0
+        finally:
+            closed.append(True)
+            raise KeyError("while closing")
+
+    class Manager:
+        def __getattr__(self, name):
+            return lambda *_: seen.append(name)
+
+    class Context:
+        window_manager, workspace, scene = Manager(), None, bpy.context.scene
+
+    failing = Failing(endless)
+    failing._begin(Context)
+    failing._timer = None
+    assert failing._next() is None
+    try:
+        failing.cancel(Context)  # as Blender does before it opens another file
+    except KeyError:
+        pass
+    assert closed and seen == ["event_timer_remove", "progress_end"]
     for steps in (direct, threaded):
         assert Failing(steps).execute(bpy.context) == {"CANCELLED"} and scene.frame_current == 4
         assert Failing.reports[-1] == ({"ERROR"}, steps.__name__)

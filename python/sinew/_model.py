@@ -228,12 +228,13 @@ class Model:
         `tangents=True`, or a third array in `out` (vertices x 4), asks for tangents too: x y z and a handedness of 1 or -1,
         as glTF has them.
         """
-        again = type(out) is tuple and len(out) == 2 and state is None and getattr(joints, "shape", None) == self._joint_shape
-        if again and self._run_again(joints, out):
+        loop = state is None and type(out) is tuple
+        if loop and self._run_again(joints, out):
             return out
         given, frames = self._given(joints, controls, torques)
+        loop = loop and len(out) == 2 and given[0] is joints is not None and joints.shape == self._joint_shape
         out, outputs = self._outputs(frames, out, tangents)
-        self._run(_evaluate, given, outputs, state, frames, again=(joints, out) if again and given[0] is joints else None)
+        self._run(_evaluate, given, outputs, state, frames, again=(joints, out) if loop else None)
         return out
 
     def _one_pose(self, *values):

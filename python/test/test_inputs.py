@@ -190,13 +190,15 @@ def evaluations():
         "time": (joints[2], timed),
         "torques of a call": (np.float32(e.torques[2]), lambda value: torque(joints[2], torques=value)[0].tobytes()),
         "controls of a call": (model_controls(affine, e.frames[3]), lambda value: affine(controls=value)[0].tobytes()),
+        "controls into out": (model_controls(affine, e.frames[3]),
+                              lambda value: affine(controls=value, out=tuple(np.empty((2, 25, 3), np.float32)))[0].tobytes()),
         "model": (np.array(lbs.bytes), lambda value: sinew.Model(value)(joints[3])[0].tobytes()),
         "models": (lbs, dqs, joints),
     }
 
 
 CALLS = ("joints", "joints of frames", "joints in rows of 12", "joints into out", "palette", "time", "torques of a call",
-         "controls of a call", "model")
+         "controls of a call", "controls into out", "model")
 
 
 def expect_same(array, run, seed, no_lists):

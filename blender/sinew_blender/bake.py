@@ -113,10 +113,9 @@ class SINEW_OT_bake(Job, bpy.types.Operator):
         context.scene.frame_set(numbers[0])
         depsgraph = context.evaluated_depsgraph_get()
         triangles = scene.triangles_of(obj.evaluated_get(depsgraph).data)
-        mesh = sinew.Mesh(frames[0], triangles)
-        bones = "auto" if settings.bones_auto else settings.bones
-        rig = yield from in_thread(lambda progress: sinew.rig(mesh, frames, bones=bones, influences=settings.influences,
-                                                              progress=progress))
+        mesh = scene.rest_mesh(obj, frames[0], triangles)
+        bones, influences = "auto" if settings.bones_auto else settings.bones, settings.influences
+        rig = yield from in_thread(lambda progress: sinew.rig(mesh, frames, bones=bones, influences=influences, progress=progress))
         yield "making bones", 1.0
         baked = scene.new_mesh(context, obj, frames[0], obj.name + ".bones")
         armature = new_armature(context, rig.skeleton, mesh.diagonal, obj.name + ".armature")

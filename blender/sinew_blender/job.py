@@ -3,6 +3,7 @@
 they are and lets Escape cancel. Headless, or called from a script, they run through."""
 import threading
 import time
+import traceback
 
 import bpy
 
@@ -25,7 +26,7 @@ def in_thread(work):
     def run():
         try:
             state["result"] = work(progress)
-        except Exception as error:
+        except BaseException as error:  # raised where the result is waited for
             state["error"] = error
 
     thread = threading.Thread(target=run, name="sinew job")
@@ -69,10 +70,11 @@ class Job:
             self._end()
             self.report({"INFO"}, end.value or "done")
             return {"FINISHED"}
-        except (Failure, sinew.Error, ValueError, MemoryError, OSError) as error:
-            self._steps.close()
+        except Exception as error:
+            if not isinstance(error, (Failure, sinew.Error, ValueError, MemoryError, OSError)):
+                traceback.print_exc()  # not the user's doing
+            self.report({"ERROR"}, str(error) or type(error).__name__)
             self._end()
-            self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
 
     def execute(self, context):
@@ -93,10 +95,10 @@ class Job:
 
     def modal(self, context, event):
         if event.type == "ESC":
-            self._steps.close()
+            self.cancel(context)
             self._end()
             self.report({"WARNING"}, "cancelled")
-            return self._leave(context, {"CANCELLED"})
+            return {"CANCELLED"}
         if event.type != "TIMER":
             return {"RUNNING_MODAL"}
         until = time.monotonic() + 0.05  # several steps per event where they are short
@@ -109,8 +111,16 @@ class Job:
         context.workspace.status_text_set(f"Sinew: {task}, {100 * done:.0f} %    Esc: cancel")
         return {"RUNNING_MODAL"}
 
+    def cancel(self, context):
+        """Escape; Blender calls it too, where another file is opened or Blender is left."""
+        try:
+            self._steps.close()
+        finally:
+            self._leave(context, None)
+
     def _leave(self, context, result):
         context.window_manager.event_timer_remove(self._timer)
         context.window_manager.progress_end()
-        context.workspace.status_text_set(None)
+        if context.workspace:
+            context.workspace.status_text_set(None)
         return result

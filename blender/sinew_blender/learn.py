@@ -33,6 +33,7 @@ class SINEW_OT_learn(Job, bpy.types.Operator):
 
     def steps(self, context):
         obj, settings = context.object, context.scene.sinew
+        method, every = settings.method, settings.keys  # a thread must not ask Blender
         armature = scene.armature_of(obj)
         if armature is None:
             raise Failure(f"{obj.name} follows no armature: give it an Armature modifier, or use Bake to Bones")
@@ -55,10 +56,9 @@ class SINEW_OT_learn(Job, bpy.types.Operator):
             parents = [_parent(bones[name], names) for name in names]
             weights = scene.group_weights(obj, names, len(positions))
             skeleton = sinew.Skeleton(names, parents, [rest[name][:3] for name in names], poses, *(weights or (None, None)))
-            mesh = sinew.Mesh(positions, triangles)
-            keys = "all" if settings.keys == 1 else f"every:{settings.keys}"
-            model = yield from in_thread(lambda progress: sinew.train(settings.method, mesh, frames, skeleton, keys=keys,
-                                                                      progress=progress))
+            mesh = scene.rest_mesh(obj, positions, triangles)
+            keys = "all" if every == 1 else f"every:{every}"
+            model = yield from in_thread(lambda progress: sinew.train(method, mesh, frames, skeleton, keys=keys, progress=progress))
         except BaseException:
             bpy.data.meshes.remove(shown.data)  # and the object with it
             raise
@@ -69,7 +69,7 @@ class SINEW_OT_learn(Job, bpy.types.Operator):
         player.show(context.scene, context.evaluated_depsgraph_get())
         report = model.report
         told = report["test"] or report["train"]
-        return (f"{settings.method}: {len(bytes(model)) / 1024:.0f} kB; error {told['rms_pct_diag']:.3g} % of the size"
+        return (f"{method}: {len(model.bytes) / 1024:.0f} kB; error {told['rms_pct_diag']:.3g} % of the size"
                 + (" on frames between the keys" if report["test"] else ""))
 
 

@@ -23,6 +23,13 @@ def evaluated_positions(obj, depsgraph):
     return (local.reshape(-1, 3) @ world[:3, :3].T + world[:3, 3]).astype(np.float32)
 
 
+def rest_mesh(obj, positions, triangles):
+    mesh = sinew.Mesh(positions, triangles)
+    if not mesh.diagonal > 0:
+        raise Failure(f"{obj.name} has no size in the rest pose: all its vertices are in one place")
+    return mesh
+
+
 def triangles_of(mesh):
     mesh.calc_loop_triangles()
     out = np.empty(3 * len(mesh.loop_triangles), np.int32)

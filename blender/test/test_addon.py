@@ -19,7 +19,7 @@ else:
     bpy.ops.preferences.addon_enable(module="sinew_blender")
     import sinew_blender
 
-from sinew_blender import job, scene as scenes
+from sinew_blender import job, player, scene as scenes
 from sinew_blender.module import sinew
 
 FRAMES = 20
@@ -172,7 +172,7 @@ def test_learn():
     rms = np.sqrt(((theirs - truth) ** 2).sum(-1).mean()) / size_of(truth)
     assert rms < 0.005, f"the model is {rms:.2g} of the diagonal from the original"
     # The model by itself, at the same poses.
-    model = sinew.Model(bytes(shown["sinew_model"]))
+    model = player.model_of(shown)
     inverse = np.linalg.inv(np.array(shown["sinew_rest"]).reshape(-1, 4, 4))
     worst = 0
     for k, number in enumerate(range(1, FRAMES + 1)):
@@ -190,10 +190,237 @@ def test_learn():
     path = os.path.join(FOLDER, "skin.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
     bpy.ops.wm.open_mainfile(filepath=path)
-    assert bytes(bpy.data.objects["arm.skin"]["sinew_model"]) == bytes(model)
+    assert bytes(player.model_of(bpy.data.objects["arm.skin"])) == bytes(model)
     bpy.data.objects["rig"].pose.bones["lower"].rotation_euler = (0.0, 0, 0.0)
     bpy.context.view_layer.update()
     print(f"  model against original {rms:.1e}, Blender against Sinew {worst:.1e} of the diagonal")
+
+
+def grid_model(n, lift):
+    """A model of one joint that moves a grid of n x n squares by `lift`, whatever the pose."""
+    side = np.linspace(-1, 1, n + 1)
+    x, y = np.meshgrid(side, side)
+    rest = np.stack([x.ravel(), y.ravel(), np.full(x.size, float(lift))], 1)
+    index = np.arange(x.size).reshape(n + 1, n + 1)
+    triangles = np.stack([index[:-1, :-1], index[:-1, 1:], index[1:, 1:]], -1).reshape(-1, 3)
+    skeleton = sinew.Skeleton(["bone"], [-1], np.eye(3, 4)[None], None, np.zeros((x.size, 1)), np.ones((x.size, 1)))
+    return sinew.train("lbs", sinew.Mesh(rest, triangles), None, skeleton, weights="given")
+
+
+def new_characters(count, n=8):
+    """Grids with models that follow one animated bone; models[k] lifts by k + 1."""
+    data = bpy.data.armatures.new("rig")
+    armature = bpy.data.objects.new("rig", data)
+    bpy.context.collection.objects.link(armature)
+    scenes.show_alone(bpy.context, armature)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bone = data.edit_bones.new("bone")
+    bone.head, bone.tail = (0, 0, 0), (0, 1, 0)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for number, x in ((1, 0.0), (FRAMES, 19.0)):
+        armature.pose.bones["bone"].location = (x, 0, 0)
+        armature.pose.bones["bone"].keyframe_insert("location", frame=number)
+    models = [grid_model(n, k + 1) for k in range(count)]
+    objects = [new_grid(f"skin{k}", n) for k in range(count)]
+    for obj, model in zip(objects, models):
+        player.attach(obj, model, armature, [scenes.rest_matrices(armature)["bone"]])
+    return [obj.name for obj in objects], models
+
+
+def height(name):
+    z = positions_of(bpy.data.objects[name].data)[:, 2]
+    assert np.ptp(z) < 1e-5
+    return round(float(z[0]), 3)
+
+
+class Opened:
+    """Counts the models that the player opens."""
+
+    def __enter__(self):
+        self.count, self.real = 0, sinew.Model
+
+        def open_one(*arguments):
+            self.count += 1
+            return self.real(*arguments)
+
+        player.sinew.Model = open_one
+        return self
+
+    def __exit__(self, *_):
+        player.sinew.Model = self.real
+
+
+def play(numbers=(3, 9, 15)):
+    for number in numbers:
+        bpy.context.scene.frame_set(number)
+
+
+def test_frames_do_not_read_models():
+    """Many characters: once each model is open, a frame opens none and copies no bytes of any."""
+    import tracemalloc
+
+    clear()
+    names, models = new_characters(20)
+    play()
+    assert [height(name) for name in names] == [k + 1 for k in range(20)]
+    with Opened() as opened:
+        play()
+    assert opened.count == 0, opened.count
+    large = new_grid("large", 150)
+    player.attach(large, grid_model(150, 1), bpy.data.objects["rig"], [np.eye(4)])
+    size = len(player.model_of(large).bytes)
+    tracemalloc.start()
+    for _ in range(10):
+        player.model_of(large)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < size / 50, (peak, size)
+    # Blender copies the object at every frame: nothing large may be on it.
+    assert all(len(bytes(value)) < 4096 for value in large.values() if isinstance(value, bytes))
+    for lift in range(50):  # what was replaced is forgotten
+        player.attach(large, grid_model(4, lift), bpy.data.objects["rig"], [np.eye(4)])
+        player.model_of(large)
+    assert len(player._models) < 50 and sum("sinew_model" in text for text in bpy.data.texts) == 21
+    copy = large.copy()
+    bpy.context.collection.objects.link(copy)
+    assert player.model_of(copy) is player.model_of(large)
+
+
+def test_models_are_replaced():
+    """By a script, by Learn Skin again, by undo, by another file."""
+    clear()
+    names, models = new_characters(3)
+    play()
+    bpy.ops.ed.undo_push(message="before")
+    bpy.data.objects[names[0]]["sinew_model"] = bytes(models[2])
+    play()
+    assert [height(name) for name in names] == [3, 2, 3]
+    bpy.ops.ed.undo_push(message="replaced")
+    bpy.ops.ed.undo()
+    play()
+    assert [height(name) for name in names] == [1, 2, 3]
+    bpy.ops.ed.redo()
+    play()
+    assert [height(name) for name in names] == [3, 2, 3]
+    first = bpy.data.objects[names[0]]
+    player.attach(first, models[1], bpy.data.objects["rig"], [np.eye(4)])
+    play()
+    assert [height(name) for name in names] == [2, 2, 3]
+    path = os.path.join(FOLDER, "characters.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    player.attach(bpy.data.objects[names[0]], models[0], bpy.data.objects["rig"], [np.eye(4)])
+    play()
+    assert height(names[0]) == 1
+    bpy.ops.wm.open_mainfile(filepath=path)
+    assert not player._models
+    play()
+    assert [height(name) for name in names] == [2, 2, 3]
+    assert len(player._models) == 2
+    assert len([text for text in bpy.data.texts if "sinew_model" in text]) == 3  # replaced ones were not saved
+
+
+def test_models_come_along():
+    """A file of an earlier version, with the bytes on the object; then objects that are appended from it and from a new one."""
+    clear()
+    names, models = new_characters(2)
+    path = os.path.join(FOLDER, "earlier.blend")
+    player.unregister()
+    for name, model in zip(names, models):
+        bpy.data.objects[name]["sinew_model"] = bytes(model)
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    assert all(isinstance(bpy.data.objects[name]["sinew_model"], bytes) for name in names)
+    player.register()
+    later = os.path.join(FOLDER, "later.blend")
+    bpy.ops.wm.open_mainfile(filepath=path)
+    play()
+    assert [height(name) for name in names] == [1, 2]
+    bpy.ops.wm.save_as_mainfile(filepath=later)
+    for file in (path, later):
+        clear()
+        with bpy.data.libraries.load(file) as (_, wanted):
+            wanted.objects = ["rig", *names]
+        for obj in wanted.objects:
+            bpy.context.collection.objects.link(obj)
+        for obj in wanted.objects[1:]:
+            obj.data.vertices.foreach_set("co", np.zeros(3 * len(obj.data.vertices), np.float32))
+        play()
+        assert [height(name) for name in names] == [1, 2], file
+        with Opened() as opened:
+            play()
+        assert opened.count == 0
+
+
+def test_a_broken_character_leaves_the_others():
+    clear()
+    names, models = new_characters(4)
+    play()
+    bpy.data.objects[names[0]]["sinew_model"] = b"not a model"
+    bpy.data.texts.remove(bpy.data.objects[names[1]]["sinew_model"])
+    bpy.data.objects[names[2]]["sinew_rest"] = [1.0, 2.0]
+    player._told.clear()
+    play((1, FRAMES, 1, FRAMES))
+    assert len(player._told) == 3, player._told
+    x = positions_of(bpy.data.objects[names[3]].data)[:, 0]
+    assert abs(x.mean() - 19) < 1e-3, x.mean()
+
+
+def test_what_goes_wrong_is_a_report():
+    """Whatever a step or its thread raises: the frame is put back, nothing is thrown into Blender."""
+    scene = clear()
+    scene.frame_set(4)
+
+    class Failing(job.Job):
+        reports = []
+
+        def __init__(self, steps):
+            self.steps = steps
+
+        def report(self, kind, text):
+            self.reports.append((kind, text))
+
+    def direct(context):
+        context.scene.frame_set(9)
+        yield "a", 0.0
+        raise TypeError("direct")
+
+    def threaded(context):
+        def work(progress):
+            raise SystemExit("threaded")
+
+        try:
+            yield from job.in_thread(work)
+        except SystemExit as error:
+            raise ReferenceError(str(error))
+
+    closed, seen = [], []
+
+    def endless(context):
+        try:
+            while True:
+                yield "a", 0.0
+        finally:
+            closed.append(True)
+            raise KeyError("while closing")
+
+    class Manager:
+        def __getattr__(self, name):
+            return lambda *_: seen.append(name)
+
+    class Context:
+        window_manager, workspace, scene = Manager(), None, bpy.context.scene
+
+    failing = Failing(endless)
+    failing._begin(Context)
+    failing._timer = None
+    assert failing._next() is None
+    try:
+        failing.cancel(Context)  # as Blender does before it opens another file
+    except KeyError:
+        pass
+    assert closed and seen == ["event_timer_remove", "progress_end"]
+    for steps in (direct, threaded):
+        assert Failing(steps).execute(bpy.context) == {"CANCELLED"} and scene.frame_current == 4
+        assert Failing.reports[-1] == ({"ERROR"}, steps.__name__)
 
 
 def expect_report(operator, words):
@@ -215,6 +442,9 @@ def test_errors_are_reports():
     scene.sinew.use_range, scene.sinew.frame_start, scene.sinew.frame_end = True, 5, 5
     expect_report(bpy.ops.sinew.bake, "at least two frames")
     scene.sinew.use_range = False
+    obj.scale = (0, 0, 0)
+    expect_report(bpy.ops.sinew.bake, "has no size")
+    obj.scale = (1, 1, 1)
     decimate = obj.modifiers.new("d", "DECIMATE")
     decimate.ratio = 1.0
     decimate.keyframe_insert("ratio", frame=1)

@@ -6,8 +6,7 @@
     model = sinew.train("rotreg", rest, frames, rig.skeleton, keys="every:4")
     positions, normals = model(model.joints(rig.skeleton)[0])
 
-docs/python.md is a tutorial. Arrays go to the library and come back without copies where their types are what it takes:
-float32 positions, int32 triangles, float64 matrices of examples, float32 matrices of evaluation, all C-contiguous.
+docs/python.md is a tutorial. Arrays of any numbers and any order are taken; float32 frames go to the library without a copy.
 """
 from ._library import lib as _lib
 from ._data import Frames, Mesh, Skeleton, load, load_frames, load_mesh, load_skeleton

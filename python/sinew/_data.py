@@ -1,24 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Meshes, frames and skeletons: numpy arrays with names, from files or from anywhere."""
+import ctypes
 import os
 from pathlib import Path
 
 import numpy as np
 
+from ._arrays import DOUBLE, FLOAT, INT, MOST, SHORT, checked, checked_rate, is_path, path_text, text, whole
 from ._library import lib
-from ._session import Error, Session, is_path, path_text
+from ._session import Error, Session
 
 DOCUMENTS = {".glb", ".gltf", ".fbx", ".dae", ".bvh", ".blend"}
-
-
-def as_array(value, dtype, shape, what):
-    """`value` itself where it has this type and is contiguous, else a copy; -1 in `shape` is any length."""
-    array = np.ascontiguousarray(value, dtype=dtype)
-    fits = array.ndim == len(shape) and all(want in (-1, have) for want, have in zip(shape, array.shape))
-    if not fits:
-        wanted = " x ".join("n" if n < 0 else str(n) for n in shape)
-        raise ValueError(f"{what}: an array of {wanted} is needed, not {' x '.join(map(str, array.shape)) or 'a number'}")
-    return array
 
 
 class Frames(np.ndarray):
@@ -27,12 +19,15 @@ class Frames(np.ndarray):
     rate = 0.0
 
     def __new__(cls, positions, rate=0.0):
-        frames = as_array(positions, np.float32, (-1, -1, 3), "frames").view(cls)
+        frames = checked(positions, FLOAT, (-1, -1, 3), "frames").view(cls)
         frames.rate = float(rate)
         return frames
 
     def __array_finalize__(self, other):
         self.rate = getattr(other, "rate", 0.0)
+
+    def __reduce__(self):
+        return type(self), (np.asarray(self), self.rate)
 
     def save(self, path, mesh=None):
         """Writes .pc2, .mdd, .abc or a folder of .obj; the last two take their faces from `mesh`."""
@@ -40,7 +35,7 @@ class Frames(np.ndarray):
         give_frames(session, [np.asarray(self)], 0)
         if mesh is not None:
             give_mesh(session, mesh)
-        session.do(lib.sn_session_write_frames, path_text(path), self.rate)
+        session.do(lib.sn_session_write_frames, path_text(path), checked_rate(self.rate))
 
 
 class Mesh:
@@ -51,10 +46,14 @@ class Mesh:
     """
 
     def __init__(self, positions, triangles, normals=None, split=False):
-        self.positions = as_array(positions, np.float32, (-1, 3), "positions")
-        self.triangles = as_array(triangles, np.int32, (-1, 3), "triangles")
-        self.normals = None if normals is None else as_array(normals, np.float32, self.positions.shape, "normals")
+        self.positions = checked(positions, FLOAT, (-1, 3), "positions")
+        self.triangles = checked(triangles, INT, (-1, 3), "triangles")
+        self.normals = None if normals is None else checked(normals, FLOAT, self.positions.shape, "normals")
         self.split = bool(split)
+
+    def _checked(self):
+        """A mesh of what is in the attributes now, which may have been assigned since this one was made."""
+        return Mesh(self.positions, self.triangles, self.normals, self.split)
 
     def __repr__(self):
         return f"<sinew.Mesh of {len(self.positions)} vertices, {len(self.triangles)} triangles>"
@@ -78,14 +77,18 @@ class Skeleton:
     def __init__(self, names, parents, rest, poses=None, joints=None, weights=None, mesh=None):
         self.names = [str(name) for name in names]
         n = len(self.names)
-        self.parents = as_array(parents, np.int32, (n,), "parents")
-        self.rest = as_array(rest, np.float64, (n, 3, 4), "rest")
-        self.poses = as_array(np.empty((0, n, 3, 4)) if poses is None else poses, np.float64, (-1, n, 3, 4), "poses")
+        self.parents = checked(parents, INT, (n,), "parents")
+        self.rest = checked(rest, DOUBLE, (n, 3, 4), "rest")
+        self.poses = checked(np.empty((0, n, 3, 4)) if poses is None else poses, DOUBLE, (-1, n, 3, 4), "poses")
         if (joints is None) != (weights is None):
             raise ValueError("joints and weights go together")
-        self.joints = None if joints is None else as_array(joints, np.uint16, (-1, -1), "joints")
-        self.weights = None if weights is None else as_array(weights, np.float32, self.joints.shape, "weights")
+        self.joints = None if joints is None else checked(joints, SHORT, (-1, -1), "joints")
+        self.weights = None if weights is None else checked(weights, FLOAT, self.joints.shape, "weights")
         self.mesh = mesh
+
+    def _checked(self):
+        """A skeleton of what is in the attributes now, which may have been assigned since this one was made."""
+        return Skeleton(self.names, self.parents, self.rest, self.poses, self.joints, self.weights, self.mesh)
 
     def __len__(self):
         return len(self.names)
@@ -122,19 +125,20 @@ def load_mesh(path, object=()):
 
 
 def load_frames(path, fps=0, clip=None, object=()):
-    """Frames from .pc2, .mdd, .abc, a folder or glob of .obj, or an animated .glb; the file's memory, not a copy of it."""
+    """Frames from .pc2, .mdd, .abc, a folder or glob of .obj, or an animated .glb; the file's memory, not a copy of it,
+    and read-only: load_frames(path).copy() may be changed."""
     session = Session()
     name_files(session, "object", object)
     name_files(session, "clip", clip)
-    session.do(lib.sn_session_read_frames, path_text(path), fps)
-    return Frames(session.array("frames"), lib.sn_session_rate(session.handle))
+    session.do(lib.sn_session_read_frames, path_text(path), checked_rate(fps))
+    return Frames(session.view("frames"), lib.sn_session_rate(session.handle))
 
 
 def load_skeleton(path, clip=None, fps=0, still=False):
     """A skeleton with the poses of a clip (the first unless told; 30 per second unless told), its mesh and its skin."""
     session = Session()
-    session.do(lib.sn_session_read_skeleton, path_text(path), None if clip is None else str(clip).encode(), fps, still)
-    has_mesh = session.array("joints") is not None and len(session.array("joints")) > 0
+    session.do(lib.sn_session_read_skeleton, path_text(path), None if clip is None else text(clip), checked_rate(fps), still)
+    has_mesh = session.view("joints") is not None and len(session.view("joints")) > 0
     if not has_mesh:
         parents = session.array("parents")
         return Skeleton(session.names(len(parents)), parents, session.array("rest"), session.array("poses"))
@@ -173,34 +177,37 @@ def listed(value):
 
 
 def name_files(session, option, value):
-    for text in listed(value):
-        text = path_text(text) if is_path(text) else str(text).encode()
-        session.check(lib.sn_session_file(session.handle, option.encode(), text))
+    for part in listed(value):
+        session.check(lib.sn_session_file(session.handle, option.encode(), path_text(part) if is_path(part) else text(part)))
 
 
 def give_mesh(session, mesh):
-    normals = None if mesh.normals is None else session.keep(mesh.normals)
-    lib.sn_session_give_mesh(session.handle, len(mesh.positions), session.keep(mesh.positions), len(mesh.triangles),
-                             session.keep(mesh.triangles), mesh.split, normals)
+    """Gives a copy, and returns what was given."""
+    mesh = mesh._checked()
+    normals = None if mesh.normals is None else session.own(mesh.normals)
+    lib.sn_session_give_mesh(session.handle, len(mesh.positions), session.own(mesh.positions), len(mesh.triangles),
+                             session.own(mesh.triangles), mesh.split, normals)
+    return mesh
 
 
 def give_frames(session, clips, tests):
-    clips = [as_array(clip, np.float32, (-1, -1, 3), "frames") for clip in clips]
+    """Gives the array itself where it is one clip of floats: frames may be large."""
+    clips = [checked(clip, FLOAT, (-1, -1, 3), "frames") for clip in clips]
     if len({clip.shape[1] for clip in clips}) > 1:
         raise ValueError("clips of frames have different numbers of vertices")
-    start = np.concatenate([[0], np.cumsum([len(clip) for clip in clips])]).astype(np.int32)
-    whole = clips[0] if len(clips) == 1 else np.concatenate(clips)
-    session.check(lib.sn_session_give_frames(session.handle, len(whole), whole.shape[1], session.keep(whole), len(clips),
-               session.keep(start), tests))
+    start = checked(np.cumsum([0] + [len(clip) for clip in clips]), INT, (-1,), "frames")
+    frames = clips[0] if len(clips) == 1 else np.concatenate(clips)
+    session.check(lib.sn_session_give_frames(session.handle, len(frames), frames.shape[1], session.keep(frames), len(clips),
+                                             session.keep(start), tests))
     return start
 
 
 def _check_bind(skeleton, mesh):
     """The skin of a skeleton's own mesh is taken for `mesh` where both are in the same place."""
     own = skeleton.mesh
-    if own is None or own is mesh:
+    if own is None:
         return
-    limit = 1e-3 * mesh.diagonal
+    own, limit = own._checked(), 1e-3 * mesh.diagonal
     if own.positions.shape != mesh.positions.shape:
         raise Error(f"the skeleton's mesh has {len(own.positions)} vertices, the rest mesh {len(mesh.positions)}; "
                     "set skeleton.joints and weights to None, or give the rest mesh that it was made for")
@@ -211,9 +218,11 @@ def _check_bind(skeleton, mesh):
 
 
 def give_skeleton(session, skeletons, start, mesh):
-    """`start`: where clips of frames begin; None: there are none."""
-    first = skeletons[0]
-    clips = []
+    """`start`: where clips of frames begin; None: there are none. Returns the numbers of poses and of joints."""
+    if not all(isinstance(skeleton, Skeleton) for skeleton in skeletons):
+        raise TypeError("a skeleton is a file or a sinew.Skeleton")
+    skeletons = [skeleton._checked() for skeleton in skeletons]
+    first, clips = skeletons[0], []
     for c, skeleton in enumerate(skeletons):
         if skeleton.names != first.names:
             raise Error(f"the skeleton of clip {c} has other joints than that of clip 0")
@@ -222,18 +231,13 @@ def give_skeleton(session, skeletons, start, mesh):
             raise Error(f"clip {c} has {wanted} frames, but its skeleton {len(skeleton.poses)} poses")
         clips.append(skeleton.poses[:wanted])
     poses = clips[0] if len(clips) == 1 else np.concatenate(clips)
-    names = (lib.sn_session_give_skeleton.argtypes[2]._type_ * len(first))(*[name.encode() for name in first.names])
-    session.kept.append(names)
-    session.check(lib.sn_session_give_skeleton(session.handle, len(first), names, session.keep(first.parents), session.keep(first.rest),
-               len(poses), session.keep(poses)))
+    names = (ctypes.c_char_p * len(first))(*map(text, first.names))  # the library copies them
+    session.check(lib.sn_session_give_skeleton(session.handle, len(first), names, session.own(first.parents),
+                                               session.own(first.rest), len(poses), session.own(poses)))
     if first.joints is not None:
         _check_bind(first, mesh)
-        lib.sn_session_give_skin(session.handle, *first.joints.shape, session.keep(first.joints), session.keep(first.weights))
-    return len(poses)
-
-
-def _loaded(value, load_one, fps):
-    return load_one(value, fps=fps) if is_path(value) else value
+        lib.sn_session_give_skin(session.handle, *first.joints.shape, session.own(first.joints), session.own(first.weights))
+    return poses.shape[:2]
 
 
 def give_examples(session, rest, frames, skeleton=None, torques=None, controls=None, test_frames=None,
@@ -242,15 +246,14 @@ def give_examples(session, rest, frames, skeleton=None, torques=None, controls=N
     frames, skeletons = listed(frames), listed(skeleton)
     test_frames, test_skeletons = listed(test_frames), listed(test_skeleton)
     parts = listed(rest) + frames + skeletons + test_frames + test_skeletons
-    if parts and all(is_path(part) for part in parts) and not isinstance(torques, np.ndarray):
+    if parts and all(is_path(part) for part in parts) and (torques is None or is_path(torques)):
         for option, value in (("rest", rest), ("frames", frames), ("skeleton", skeletons), ("test-frames", test_frames),
                               ("test-skeleton", test_skeletons), ("clip", clip), ("object", object), ("match", match),
                               ("torque", torques)):
             name_files(session, option, value)
         if controls is not None:
-            text = controls if isinstance(controls, str) else ",".join(str(int(i)) for i in controls)
-            name_files(session, "controls", text)
-        session.do(lib.sn_session_load_files, fps, still)
+            name_files(session, "controls", controls if isinstance(controls, str) else ",".join(str(int(i)) for i in controls))
+        session.do(lib.sn_session_load_files, checked_rate(fps), still)
         return
     if match is not None:
         raise Error("match goes with files; in memory, order the arrays")
@@ -259,23 +262,22 @@ def give_examples(session, rest, frames, skeleton=None, torques=None, controls=N
     mesh = load_mesh(rest, object=object) if is_path(rest) else rest
     if not isinstance(mesh, Mesh):
         raise TypeError("the rest mesh is a file or a sinew.Mesh")
-    give_mesh(session, mesh)
+    mesh = give_mesh(session, mesh)
     all_frames = [load_frames(part, fps=fps, clip=clip, object=object) if is_path(part) else part
                   for part in frames + test_frames]
     start = give_frames(session, all_frames, len(test_frames)) if all_frames else None
     all_skeletons = [load_skeleton(part, clip=clip, fps=fps, still=still) if is_path(part) else part
                      for part in skeletons + test_skeletons]
-    if start is not None and all_skeletons and len(all_skeletons) != len(all_frames):
-        raise Error(f"{len(all_frames)} clips of frames and {len(all_skeletons)} skeletons: they pair up in order, so give "
-                    "as many of each")
-    count = give_skeleton(session, all_skeletons, None if still else start, mesh) if all_skeletons else 0
+    if start is not None and all_skeletons and (len(skeletons), len(test_skeletons)) != (len(frames), len(test_frames)):
+        raise Error(f"{len(frames)} clips of frames and {len(skeletons)} skeletons, {len(test_frames)} and {len(test_skeletons)} "
+                    "to test on: they pair up in order, so give as many of each")
+    shape = give_skeleton(session, all_skeletons, None if still else start, mesh) if all_skeletons else (0, 0)
     if torques is not None:
-        values = as_array(torques, np.float64, (count, len(all_skeletons[0]) if all_skeletons else 0), "torques")
-        has = np.ascontiguousarray(np.any(values != 0, axis=0))
-        lib.sn_session_give_torques(session.handle, count, session.keep(values), session.keep(has))
+        values = checked(torques, DOUBLE, shape, "torques")
+        lib.sn_session_give_torques(session.handle, len(values), session.own(values), session.keep(np.any(values != 0, axis=0)))
     if controls is not None:
-        text = str(controls)
-        wanted = int(text[5:]) if text.startswith("auto:") else 0
-        picked = as_array([] if wanted else controls, np.int32, (-1,), "controls")
+        automatic = isinstance(controls, str) and controls.startswith("auto:")
+        wanted = whole(int(controls[5:]), MOST, "controls", 1) if automatic else 0
+        picked = checked([] if automatic else controls, INT, (-1,), "controls")
         session.check(lib.sn_session_give_controls(session.handle, len(picked), session.keep(picked), wanted))
     session.do(lib.sn_session_load_given)

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: MIT
 """Models: the bytes of a .sinew file, evaluated by the runtime."""
 import ctypes
-import os
-from operator import is_
 
 import numpy as np
 
-from ._data import Skeleton, as_array, mesh_of
+from ._arrays import BYTE, FLOAT, INT, MOST, address, checked, is_path, is_plain, path_text, whole
+from ._data import Skeleton, mesh_of
 from ._library import Call, lib, take_text
-from ._session import Error, Session, is_path, path_text
+from ._session import Error, Session
 
-FLOAT = np.dtype(np.float32)
+# Fields of sn_evaluator_call.
+INPUTS, OUTPUTS = ("joints", "controls", "torques"), ("positions", "normals", "tangents")
+STRIDES, OUTPUT_NAMES = ("position_stride", "normal_stride", "tangent_stride"), [f"out: {name}" for name in OUTPUTS]
 MESSAGE_SIZE = 240  # of sn_rt_error
 
-_run = lib.sn_evaluator_run
+_evaluate, _time = lib.sn_evaluator_run, lib.sn_evaluator_time
 
 
 def _aligned(size):
@@ -24,14 +25,13 @@ def _aligned(size):
 
 
 class _Place:
-    """One evaluation at a time: scratch memory, the C call's arguments, and the arrays of `out` that these name."""
+    """One evaluation at a time: scratch memory, and the C call's arguments."""
 
     def __init__(self, model):
         self.scratch = _aligned(model._scratch_size)
-        self.call = Call(evaluator=model._handle, scratch=self.scratch.ctypes.data)
+        self.call = Call(evaluator=model._handle, scratch=address(self.scratch))
         self.address = ctypes.addressof(self.call)
-        self.arrays = ()  # that the call writes to
-        self.joints = self.out = None  # what the last call was given, where the next one may go the same way
+        self.joints = self.out = None  # whose addresses the call has, where the next one may have them too
 
 
 class Model:
@@ -53,14 +53,14 @@ class Model:
         if is_path(source):
             with open(source, "rb") as file:
                 source = file.read()
-        if isinstance(source, np.ndarray) and source.dtype == np.uint8 and source.ctypes.data % 8 == 0:
-            self._bytes = source
+        if isinstance(source, np.ndarray):
+            source = checked(source, BYTE, (-1,), "model")
         else:
-            source = np.frombuffer(source, np.uint8)
-            self._bytes = _aligned(len(source))
-            self._bytes[:] = source
+            source = np.frombuffer(source, BYTE)
+        self._bytes = _aligned(len(source))  # a copy: the library reads it for as long as this model lives
+        self._bytes[:] = source
         message = ctypes.create_string_buffer(MESSAGE_SIZE)
-        self._handle = lib.sn_evaluator_new(self._bytes.ctypes.data, len(self._bytes), message, MESSAGE_SIZE)
+        self._handle = lib.sn_evaluator_new(address(self._bytes), len(self._bytes), message, MESSAGE_SIZE)
         if not self._handle:
             raise Error(message.value.decode(errors="replace"), "SN_BAD_FILE")
         self.info = take_text(lib.sn_evaluator_describe(self._handle))
@@ -68,18 +68,24 @@ class Model:
         joints = self.info.pop("joints")
         self.names = [joint["name"] for joint in joints]
         self.parents = np.array([joint["parent"] for joint in joints], np.int32)
-        self._shape = (self.info["vertices"], 3)
-        self._scratch_size = lib.sn_evaluator_scratch(self._handle)
+        n, controls, torques = len(self.names), self.info["controls"], self.info["torques"]
+        self._inputs = list(zip(INPUTS, ((n, 3, 4) if n else None, (controls, 3) if controls else None,
+                                         (torques,) if torques else None)))
+        self._joint_shape = (n, 3, 4) if n and not controls and not torques else ()
+        # Sizes of memory that C writes; `info` is anybody's to change.
+        self._vertices, self._influences, self._palette = (self.info[name] for name in ("vertices", "influences", "palette"))
+        self._shapes = [(self._vertices, width) for width in (3, 3, 4)]
+        self._scratch_size, self._state_size = lib.sn_evaluator_scratch(self._handle), lib.sn_evaluator_state(self._handle)
         self._places = []  # one for every call at the same time; a list's pop and append are whole
         self._rest = None
-        n, controls, torques = len(self.names), self.info["controls"], self.info["torques"]
-        self._joint_shapes = {(n, 3, 4), (n, 12)} if n else set()
-        self._inputs = (("joints", (n, 3, 4) if n else None), ("controls", (controls, 3) if controls else None),
-                        ("torques", (torques,) if torques else None))
 
     def __del__(self):
         if getattr(self, "_handle", None):
             lib.sn_evaluator_free(self._handle)
+            self._handle = None
+
+    def __reduce__(self):
+        return type(self), (bytes(self), self.report)
 
     def __repr__(self):
         i = self.info
@@ -89,7 +95,7 @@ class Model:
         return self._bytes.tobytes()
 
     def __len__(self):
-        return self.info["vertices"]
+        return self._vertices
 
     @property
     def bytes(self):
@@ -101,13 +107,18 @@ class Model:
     def save(self, path):
         """Writes the file: whole, or not at all."""
         session = Session()
-        session.do(lib.sn_session_write_file, path_text(path), self._bytes.ctypes.data, len(self._bytes))
+        session.do(lib.sn_session_write_file, path_text(path), session.keep(self._bytes), len(self._bytes))
+
+    def _session(self):
+        session = Session()
+        session.kept.append(self)  # also where Ctrl-C leaves the library at work
+        return session
 
     @property
     def mesh(self):
         """The rest mesh."""
         if self._rest is None:
-            session = Session()
+            session = self._session()
             session.do(lib.sn_session_read_model_mesh, self._handle)
             self._rest = mesh_of(session)
         return self._rest
@@ -115,57 +126,101 @@ class Model:
     @property
     def skeleton(self):
         """The joints, without motion."""
-        session = Session()
+        session = self._session()
         session.do(lib.sn_session_read_model_skeleton, self._handle)
         return Skeleton(self.names, self.parents, session.array("rest"))
 
     def weights(self):
         """(joints, weights): which matrices of the palette move a vertex, and how much; vertices x influences."""
-        shape = (self.info["vertices"], self.info["influences"])
+        shape = (self._vertices, self._influences)
         joints, weights = np.zeros(shape, np.uint16), np.zeros(shape, np.float32)
         message = ctypes.create_string_buffer(MESSAGE_SIZE)
-        if lib.sn_evaluator_rest(self._handle, None, None, joints.ctypes.data, weights.ctypes.data, shape[1], message):
+        if lib.sn_evaluator_rest(self._handle, None, None, address(joints), address(weights), shape[1], message):
             raise Error(message.value.decode(errors="replace"), "SN_BAD_INPUT")
         return joints, weights
 
     def joints(self, skeleton):
         """The poses of a skeleton as what this model takes: float32, frames x joints x 3 x 4, matched by name."""
+        skeleton = skeleton._checked()
         missing = [name for name in self.names if name not in skeleton.names]
         if missing:
             raise Error(f"the skeleton has no joint called '{missing[0]}'" + (f", nor {len(missing) - 1} others" if missing[1:] else ""))
-        order = [skeleton.names.index(name) for name in self.names]
-        return np.ascontiguousarray(skeleton.poses[:, order], np.float32)
+        twice = [name for name in self.names if skeleton.names.count(name) > 1]
+        if twice and skeleton.names != self.names:
+            raise Error(f"the skeleton has several joints called '{twice[0]}': rename them, or order its joints as model.names")
+        order = range(len(self.names)) if twice else [skeleton.names.index(name) for name in self.names]
+        return checked(skeleton.poses[:, order], FLOAT, (-1, len(order), 3, 4), "poses")
 
     def new_state(self):
         """Memory of one character for `state=`: its joints then turn on past half a turn without a jump. None where the
         model has no use for it."""
-        size = lib.sn_evaluator_state(self._handle)
-        return np.zeros((size + 3) // 4, np.int32) if size else None
+        return np.zeros(self._state_size // 4, INT) if self._state_size else None
 
     # ---- evaluation
 
-    def _input(self, name, value, shape):
-        if shape is None:
-            return None
-        if value is None:
-            raise ValueError(f"this model is driven by {name}: an array of {' x '.join(map(str, shape))}")
-        return as_array(np.asarray(value).reshape(shape) if np.shape(value) == (shape[0], 12) else value, FLOAT, shape, name)
+    def _given(self, *values):
+        """Inputs as C takes them, None for those that this model has no use for; and their number of frames, () for one pose."""
+        given, counts = [], set()
+        for value, (name, shape) in zip(values, self._inputs):
+            if shape is not None:
+                if value is None:
+                    raise ValueError(f"this model is driven by {name}: an array of {' x '.join(map(str, shape))}")
+                value = np.asarray(value)
+                if len(shape) == 3 and value.shape[-2:] == (shape[0], 12):
+                    value = value.reshape(*value.shape[:-1], 3, 4)
+                frames = value.shape[:1] if value.ndim > len(shape) else ()
+                counts.add(frames)
+                value = checked(value, FLOAT, frames + shape, name)
+            given.append(None if shape is None else value)
+        if len(counts) > 1:
+            raise ValueError(f"inputs of {' and '.join(str(*count) or 'no' for count in sorted(counts))} frames")
+        return given, counts.pop() if counts else ()
 
-    def _out_address(self, array, name):
-        """Address and stride of an array that vertices are written to."""
-        i = array.__array_interface__
-        size = 4 if name == "tangents" else 3
-        if i["typestr"] != FLOAT.str or i["shape"] != (self._shape[0], size):
-            raise ValueError(f"out: {name} is float32, {self._shape[0]} x {size}; this is {array.dtype}, {array.shape}")
-        strides = i["strides"] or (4 * size, 4)
-        if strides[1] != 4 or strides[0] < 4 * size or strides[0] % 4 or i["data"][1]:
-            raise ValueError(f"out: {name} has the {('three', 'four')[size - 3]} numbers of a vertex side by side, and can be written")
-        return i["data"][0], strides[0]
+    def _outputs(self, frames, out, tangents):
+        """`out` or new arrays, and the same as C takes them."""
+        shapes = [frames + shape for shape in self._shapes] if frames else self._shapes
+        if out is None:
+            out = tuple([np.empty(shape, FLOAT) for shape in shapes[: 3 if tangents else 2]])
+        arrays = out if isinstance(out, (tuple, list)) else (out,)
+        if not 1 <= len(arrays) <= 3:
+            raise ValueError("out: positions, normals and tangents, or fewer of them")
+        return out, [checked(array, FLOAT, shape, name, True) for array, shape, name in zip(arrays, shapes, OUTPUT_NAMES)]
 
-    def _new(self, tangents, *frames):
-        """Arrays for what a call gives."""
-        widths = (3, 3, 4) if tangents else (3, 3)
-        return tuple(np.empty((*frames, self._shape[0], width), FLOAT) for width in widths)
+    def _run(self, function, given, outputs=(), state=None, frames=(), arguments=(), again=None):
+        """A function of the library at every frame; what the last one returned. The arrays are checked already."""
+        try:
+            place = self._places.pop()
+        except IndexError:
+            place = _Place(self)
+        call, result = place.call, 0
+        place.joints, place.out = again or (None, None)
+        call.normals = call.tangents = call.state = None
+        if state is not None:
+            call.state = address(checked(state, INT, (self._state_size // 4,), "state", True))
+        named = *zip(INPUTS, given), *zip(OUTPUTS, outputs)
+        fields = [(name, address(array), array) for name, array in named if array is not None]
+        for name, array in zip(STRIDES, outputs):
+            setattr(call, name, max(array.strides[-2], 4 * array.shape[-1]))
+        for f in range(*frames or (1,)):
+            for name, start, array in fields:
+                setattr(call, name, start + f * array.strides[0])
+            result = function(place.address, *arguments)
+            if result < 0 or (result and function is not _time):
+                raise Error(call.message.decode(errors="replace"), "SN_BAD_INPUT")
+        self._places.append(place)
+        return result
+
+    def _run_again(self, joints, out):
+        """A game loop's call: with the arrays of the call before, whose addresses are known, once they are checked again."""
+        try:
+            place = self._places.pop()
+        except IndexError:
+            return False
+        done = (joints is place.joints and out is place.out and is_plain(joints, FLOAT, self._joint_shape)
+                and is_plain(out[0], FLOAT, self._shapes[0]) and is_plain(out[1], FLOAT, self._shapes[1])
+                and _evaluate(place.address) == 0)
+        self._places.append(place)
+        return done
 
     def __call__(self, joints=None, controls=None, torques=None, *, out=None, state=None, tangents=False):
         """Positions and normals (float32, vertices x 3), new or in `out`: a pair of arrays, or one for positions alone.
@@ -173,99 +228,29 @@ class Model:
         `tangents=True`, or a third array in `out` (vertices x 4), asks for tangents too: x y z and a handedness of 1 or -1,
         as glTF has them.
         """
-        if out is not None and controls is None and torques is None and state is None:
-            try:
-                place = self._places.pop()
-            except IndexError:
-                place = None
-            if place is not None:
-                same = joints is place.joints and out is place.out  # the same arrays as before, with new numbers in them
-                status = _run(place.address) if same else 0
-                self._places.append(place)
-                if same and not status:
-                    return out
-        if type(joints) is np.ndarray and controls is None and torques is None and joints.dtype is FLOAT:
-            i = joints.__array_interface__  # the usual case without detours
-            if i["shape"] in self._joint_shapes and i["strides"] is None and not self.info["torques"]:
-                return self._evaluate(i["data"][0], None, None, out, state, tangents, joints)
-        values = [joints, controls, torques]
-        shapes = [shape for _, shape in self._inputs]
-        lengths = {len(v) for v, s in zip(values, shapes)
-                   if v is not None and s is not None and np.ndim(v) == len(s) + (np.shape(v)[-1] != 12 or len(s) != 3)}
-        if lengths:
-            return self._evaluate_frames(values, lengths, out, state, tangents)
-        given = [self._input(name, value, shape) for value, (name, shape) in zip(values, self._inputs)]
-        return self._evaluate(*[None if g is None else g.ctypes.data for g in given], out, state, tangents)
-
-    def _evaluate_frames(self, values, lengths, out, state, tangents):
-        if len(lengths) > 1:
-            raise ValueError(f"inputs of {' and '.join(map(str, sorted(lengths)))} frames")
-        count = lengths.pop()
-        if out is None:
-            out = self._new(tangents, count)
-        several = isinstance(out, (tuple, list))
-        for f in range(count):
-            frame = [None if v is None else v[f] for v in values]
-            self(*frame, out=tuple(o[f] for o in out) if several else out[f], state=state)
+        loop = state is None and type(out) is tuple
+        if loop and self._run_again(joints, out):
+            return out
+        given, frames = self._given(joints, controls, torques)
+        loop = loop and len(out) == 2 and given[0] is joints is not None and joints.shape == self._joint_shape
+        out, outputs = self._outputs(frames, out, tangents)
+        self._run(_evaluate, given, outputs, state, frames, again=(joints, out) if loop else None)
         return out
 
-    def _aim(self, place, arrays):
-        """Writes to these arrays from now on. They are kept: the next call with them needs no look at them."""
-        call = place.call
-        place.arrays, place.joints, place.out = (), None, None
-        if not 1 <= len(arrays) <= 3:
-            raise ValueError("out: positions, normals and tangents, or fewer of them")
-        call.positions, call.position_stride = self._out_address(arrays[0], "positions")
-        call.normals, call.normal_stride, call.tangents, call.tangent_stride = None, 0, None, 0
-        if len(arrays) > 1:
-            call.normals, call.normal_stride = self._out_address(arrays[1], "normals")
-        if len(arrays) > 2:
-            call.tangents, call.tangent_stride = self._out_address(arrays[2], "tangents")
-        place.arrays = tuple(arrays)
-
-    def _evaluate(self, joints, controls, torques, out, state, tangents, given=None):
-        fresh = out is None
-        if fresh:
-            out = self._new(tangents)
-        arrays = out if type(out) is tuple or type(out) is list else (out,)
-        try:
-            place = self._places.pop()
-        except IndexError:
-            place = _Place(self)
-        call = place.call
-        if len(arrays) != len(place.arrays) or not all(map(is_, arrays, place.arrays)):
-            self._aim(place, arrays)
-        call.joints = joints
-        again = given is not None and not fresh and state is None and type(out) is not list
-        place.joints, place.out = (given, out) if again else (None, None)
-        if controls is not None or torques is not None or state is not None:
-            call.controls, call.torques, call.state = controls, torques, None if state is None else state.ctypes.data
-        status = _run(place.address)
-        if status:
-            raise Error(call.message.decode(errors="replace"), "SN_BAD_INPUT")
-        if controls is not None or torques is not None or state is not None:
-            call.controls = call.torques = call.state = None
-        if fresh:
-            place.arrays = ()  # the caller's alone
-        self._places.append(place)
-        return out
+    def _one_pose(self, *values):
+        given, frames = self._given(*values)
+        if frames:
+            raise ValueError(f"one pose is needed, not {frames[0]} frames")
+        return given
 
     def time(self, joints=None, controls=None, torques=None, repeats=100):
         """Seconds of one evaluation with normals in C, on one thread: the fastest of `repeats`."""
-        given = [self._input(name, value, shape) for value, (name, shape) in zip((joints, controls, torques), self._inputs)]
-        place = _Place(self)
-        self._aim(place, self._new(False))
-        place.call.joints, place.call.controls, place.call.torques = [None if g is None else g.ctypes.data for g in given]
-        return lib.sn_evaluator_time(place.address, repeats)
+        given = self._one_pose(joints, controls, torques)
+        return self._run(_time, given, self._outputs((), None, False)[1], arguments=(whole(repeats, MOST, "repeats", 1),))
 
     def palette(self, joints=None, controls=None, torques=None, *, state=None):
         """The matrices that the vertices are blended from: float32, n x 3 x 4. Those of the joints come first where it has
         joints; extra bones and proxy bones follow."""
-        given = [self._input(name, value, shape) for value, (name, shape) in zip((joints, controls, torques), self._inputs)]
-        out = np.empty((self.info["palette"], 3, 4), np.float32)
-        place = _Place(self)
-        place.call.joints, place.call.controls, place.call.torques = [None if g is None else g.ctypes.data for g in given]
-        place.call.state = None if state is None else state.ctypes.data
-        if lib.sn_evaluator_palette(place.address, out.ctypes.data):
-            raise Error(place.call.message.decode(errors="replace"), "SN_BAD_INPUT")
+        out = np.empty((self._palette, 3, 4), FLOAT)
+        self._run(lib.sn_evaluator_palette, self._one_pose(joints, controls, torques), state=state, arguments=(address(out),))
         return out

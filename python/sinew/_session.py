@@ -2,15 +2,16 @@
 """A session of the library: errors as exceptions, progress, arrays that stay alive as long as somebody looks at them."""
 import ctypes
 import json
-import os
 import sys
 import threading
 import time
 
 import numpy as np
 
+from ._arrays import address, text, whole
 from ._library import Array, lib
 
+MOST_THREADS = 1024
 DTYPES = {b"f": np.float32, b"d": np.float64, b"i": np.int32, b"H": np.uint16, b"B": np.uint8}
 
 
@@ -63,16 +64,8 @@ class _View:
             "version": 3,
             "shape": shape,
             "typestr": np.dtype(DTYPES[array.kind]).str,
-            "data": (array.data, False),
+            "data": (array.data, True),  # read-only: it may be a mapped file
         }
-
-
-def path_text(path):
-    return os.fsencode(os.fspath(path))
-
-
-def is_path(value):
-    return isinstance(value, (str, os.PathLike))
 
 
 class Session:
@@ -82,17 +75,21 @@ class Session:
         self.handle = lib.sn_session_new()
         if not self.handle:
             raise MemoryError("sinew: no memory")
-        self.kept = []  # arrays that the library looks at
+        self.kept = []  # what the library looks at
+        self.lock = threading.Lock()  # one thread at a time
         self.stop = ctypes.c_int(0)
         self.bar = Bar() if progress is True else None
         self.ask = self.bar if progress is True else progress or None
         if self.ask is not None and not callable(self.ask):
             raise TypeError("progress is True, or a function of (task, done)")
-        lib.sn_session_run_with(self.handle, threads, seed, self.stop)
+        lib.sn_session_run_with(self.handle, whole(threads, MOST_THREADS, "threads"), whole(seed, 2**64 - 1, "seed"), self.stop)
 
     def __del__(self):
         if getattr(self, "handle", None):
             lib.sn_session_free(self.handle)
+
+    def __reduce__(self):
+        raise TypeError("a session is memory of this process: copy or pickle a rig's skeleton, model and report instead")
 
     def _tell(self):
         """Tells the caller's callback how far the work is, and asks it whether to go on."""
@@ -104,27 +101,35 @@ class Session:
 
     def do(self, function, *arguments):
         """A function of the library that works for a while and returns a status."""
-        status, ended = [0], threading.Event()
+        result, ended = [], threading.Event()
 
         def work():
-            status[0] = function(self.handle, *arguments)
-            ended.set()
+            try:
+                result.append(function(self.handle, *arguments))
+            except BaseException as error:  # arguments that ctypes refuses
+                result.append(error)
+            finally:
+                ended.set()
 
         worker = threading.Thread(target=work, name="sinew")
-        self._tell()
-        worker.start()
-        try:
-            while not ended.wait(0.05):
-                self._tell()
+        with self.lock:
             self._tell()
-        except BaseException:  # KeyboardInterrupt, or what the callback raises: when the library has cleaned up
-            self.stop.value = 1
-            raise
-        finally:
-            worker.join()
-            if self.bar:
-                self.bar.close()
-        self.check(status[0])
+            try:
+                worker.start()
+                while not ended.wait(0.05):
+                    self._tell()
+                self._tell()
+            except BaseException:  # KeyboardInterrupt, or what the callback raises: when the library has cleaned up
+                self.stop.value = 1
+                raise
+            finally:
+                if worker.ident is not None:
+                    worker.join()
+                if self.bar:
+                    self.bar.close()
+        if isinstance(result[0], BaseException):
+            raise result[0]
+        self.check(result[0])
 
     def check(self, status):
         if status == 0:
@@ -136,14 +141,25 @@ class Session:
         raise (Stopped if name == "SN_STOPPED" else Error)(message or name, name)
 
     def keep(self, array):
+        """The address of a checked array that lives as long as this session. Nobody may change it while a solve runs."""
         self.kept.append(array)
-        return array.ctypes.data
+        return address(array)
 
-    def array(self, name):
+    def own(self, array):
+        """The address of a copy: what somebody does to the array later is nothing to the library."""
+        return self.keep(np.array(array))
+
+    def view(self, name):
+        """An array of the library without a copy, read-only; None where there is none."""
         found = Array()
-        if not lib.sn_session_get(self.handle, name.encode(), ctypes.byref(found)):
+        if not lib.sn_session_get(self.handle, text(name), ctypes.byref(found)):
             return None
         return np.asarray(_View(self, found))
+
+    def array(self, name):
+        """A copy of an array of the library; None where there is none."""
+        found = self.view(name)
+        return None if found is None else np.array(found)
 
     def names(self, count):
         return [lib.sn_session_joint_name(self.handle, j).decode(errors="replace") for j in range(count)]

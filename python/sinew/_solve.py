@@ -4,10 +4,11 @@ import ctypes
 
 import numpy as np
 
-from ._data import Frames, Skeleton, give_examples, is_path, listed, load_frames, skeleton_of
+from ._arrays import MOST, checked_rate, is_path, path_text, text, whole
+from ._data import Frames, give_examples, listed, load_frames, skeleton_of
 from ._library import lib, take_text
 from ._model import Model
-from ._session import Error, Session, path_text
+from ._session import Error, Session
 
 
 def _value(value):
@@ -37,7 +38,7 @@ def methods():
 def keys(spec, count, seed=1):
     """The frames of a spec as the command line's --keys has it ("every:4", "0,5,10-20", "random:8"), of `count`."""
     session = Session(seed=seed)
-    session.check(lib.sn_session_keys(session.handle, spec.encode(), count))
+    session.check(lib.sn_session_keys(session.handle, text(spec), whole(count, MOST, "count")))
     return session.array("keys")
 
 
@@ -47,6 +48,7 @@ class Rig:
 
     def __init__(self, session, fps):
         self._session, self._fps = session, fps
+        session.ask = session.bar = None  # progress was of the solve
         self.report = session.report()
         self.frame_rms, self.vertex_rms = session.array("frame_rms"), session.array("vertex_rms")
         self.skeleton = skeleton_of(session)
@@ -54,14 +56,16 @@ class Rig:
         if source is not None:
             self.skeleton.joints, self.skeleton.weights = self.skeleton.joints[source], self.skeleton.weights[source]
             self.vertex_rms = self.vertex_rms[source]
-        self.model = Model(session.array("model").tobytes(), self.report)
+        self.model = Model(session.view("model"), self.report)
 
     def __repr__(self):
-        return f"<sinew.Rig of {self.report['bones']} bones, rms {self.report['rms_pct_diag']:.3g} % of the diagonal>"
+        rms = self.report["rms_pct_diag"]  # None for a mesh without size
+        return f"<sinew.Rig of {self.report['bones']} bones" + ("" if rms is None else f", rms {rms:.3g} % of the diagonal") + ">"
 
     def save(self, path, fps=None):
         """Writes .glb, .gltf or .fbx: skeleton, skin and animation."""
-        self._session.do(lib.sn_session_write_rig, path_text(path), fps or self._fps)
+        self._session.stop.value = 0  # of a save that was interrupted
+        self._session.do(lib.sn_session_write_rig, path_text(path), checked_rate(fps or self._fps))
 
 
 def rig(rest, frames, bones="auto", *, skeleton=None, solve="weights", keep_bones=False, keys="all", clip=None, fps=0,
@@ -81,8 +85,8 @@ def rig(rest, frames, bones="auto", *, skeleton=None, solve="weights", keep_bone
         frames = Frames(np.asarray(clips[0])[_keys(keys, len(clips[0]), seed)], getattr(clips[0], "rate", 0))
     give_examples(session, rest, frames, skeleton, clip=clip, fps=fps, object=object, match=match,
                   still=skeleton is not None and solve != "weights")
-    session.do(lib.sn_session_rig, _pairs({"bones": bones, **options}).encode(), keep_bones,
-               b"" if skeleton is None else solve.encode())
+    session.do(lib.sn_session_rig, text(_pairs({"bones": bones, **options})), keep_bones,
+               b"" if skeleton is None else text(solve))
     rate = getattr(listed(frames)[0], "rate", 0) or lib.sn_session_rate(session.handle)
     return Rig(session, fps or rate or 30)
 
@@ -105,8 +109,8 @@ def train(method, rest, frames=None, skeleton=None, keys="all", *, torques=None,
     session = Session(threads, seed, progress)
     give_examples(session, rest, frames, skeleton, torques, controls, test_frames, test_skeleton, clip, fps, object, match,
                   still=frames is None)
-    session.do(lib.sn_session_train, _spec(method, options).encode(), keys.encode(), measure)
-    return Model(session.array("model").tobytes(), session.report() if measure else None)
+    session.do(lib.sn_session_train, text(_spec(method, options)), text(keys), measure)
+    return Model(session.view("model"), session.report() if measure else None)
 
 
 def compare(methods, rest, frames, skeleton=None, keys="all", *, loocv=False, torques=None, controls=None,
@@ -116,8 +120,8 @@ def compare(methods, rest, frames, skeleton=None, keys="all", *, loocv=False, to
     out each training frame in turn. Arguments are as of `train`."""
     session = Session(threads, seed, progress)
     give_examples(session, rest, frames, skeleton, torques, controls, test_frames, test_skeleton, clip, fps, object, match)
-    specs = [spec.encode() for spec in listed(methods)]
-    session.do(lib.sn_session_compare, len(specs), (ctypes.c_char_p * len(specs))(*specs), keys.encode(), loocv)
+    specs = [text(spec) for spec in listed(methods)]
+    session.do(lib.sn_session_compare, len(specs), (ctypes.c_char_p * len(specs))(*specs), text(keys), loocv)
     return session.report()
 
 
@@ -126,6 +130,6 @@ def vertex_errors(model, rest, frames, skeleton=None, *, torques=None, controls=
     """Root mean squared distance of every vertex between a model and frames, in file units."""
     session = Session(threads)
     give_examples(session, rest, frames, skeleton, torques, controls, None, None, clip, fps, object, match)
-    session.do(lib.sn_session_vertex_errors, model._bytes.ctypes.data, len(model._bytes))
-    errors, source = np.array(session.array("vertex_rms")), session.array("source")
+    session.do(lib.sn_session_vertex_errors, session.keep(model._bytes), len(model._bytes))
+    errors, source = session.array("vertex_rms"), session.array("source")
     return errors if source is None else errors[source]

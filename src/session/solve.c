@@ -256,6 +256,8 @@ sn_status sn_session_write_file(sn_session *s, const char *path, const void *byt
 }
 
 sn_status sn_session_write_frames(sn_session *s, const char *path, double fps) {
+  bool has_mesh = s->examples.rest.triangles; // its faces are written
+  sn_status status = has_mesh ? sn_examples_check(&s->ctx, &s->examples) : SN_OK;
   s->examples.frames.rate = fps;
-  return sn_frames_write(&s->ctx, path, &s->examples.frames, &s->examples.rest);
+  return status == SN_OK ? sn_frames_write(&s->ctx, path, &s->examples.frames, &s->examples.rest) : status;
 }

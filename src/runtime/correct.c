@@ -67,13 +67,13 @@ uint64_t sn_rt_value_count(const sn_rt_model *model) {
 uint64_t sn_rt_work_count(const sn_rt_model *model) {
   const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
   const sn_rt_field *fields = model->sections[SN_SECTION_CORRECT_FIELDS];
-  uint64_t most = 0; // in doubles
+  uint64_t most = (sn_rt_function_terms(model) + 1) / 2 + SN_RT_PARTS; // in doubles
   for (uint32_t n = 0; head && n < head->field_count; n++) {
     uint64_t count = (uint64_t)fields[n].axis_count + sn_rt_field_terms(fields + n);
     if (fields[n].kernel == SN_RT_KERNEL_SUM) count = (count + 1) / 2 + SN_RT_PARTS;
     if (count > most) most = count;
   }
-  return 2 * most;
+  return head ? 2 * most : 0;
 }
 
 sn_rt_correcting sn_rt_new_correcting(const sn_rt_model *model, const sn_rt_scratch *scratch) {

@@ -208,7 +208,9 @@ const sn_rt_kernels *sn_rt_kernels_of(sn_rt_path path);
 // Floats that the slot needs in the scratch memory: [joint][8], values, work.
 uint64_t sn_rt_value_count(const sn_rt_model *model);
 uint64_t sn_rt_work_count(const sn_rt_model *model);
-uint64_t sn_rt_term_floats(const sn_rt_model *model); // terms, then groups of terms
+uint64_t sn_rt_term_floats(const sn_rt_model *model);
+// Most terms that functions of one group are sums of.
+uint64_t sn_rt_function_terms(const sn_rt_model *model); // terms, then groups of terms
 uint64_t sn_rt_term_count(const sn_rt_model *model);
 uint64_t sn_rt_term_work(const sn_rt_model *model); // floating-point operations of terms and sums
 

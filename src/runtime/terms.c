@@ -43,7 +43,41 @@ static void fill_terms(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const f
   }
 }
 
+// Terms of the groups a .. a + b - 1 of functions, which are in a row.
+static uint32_t source_count(const sn_rt_terms *terms, const sn_rt_terms *t) {
+  uint32_t count = 0;
+  for (uint32_t n = t->a; n < (uint32_t)t->a + t->b; n++) count += terms[n].count;
+  return count;
+}
+
+uint64_t sn_rt_function_terms(const sn_rt_model *model) {
+  const sn_rt_terms *terms = model->sections[SN_SECTION_CORRECT_TERMS];
+  uint64_t most = 0;
+  for (uint32_t n = 0; n < group_count(model); n++) {
+    uint64_t count = terms[n].kind == SN_RT_TERMS_FUNCTIONS ? source_count(terms, terms + n) : 0;
+    if (count > most) most = count;
+  }
+  return most;
+}
+
+static void fill_functions(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const sn_rt_scratch *scratch,
+                           float *out) {
+  float *row = (float *)(void *)scratch->work;
+  uint32_t count = source_count(s->terms, t);
+  memcpy(row, scratch->terms + scratch->term_groups[t->a].first, count * sizeof *row);
+  memset(row + count, 0, SN_RT_PARTS * sizeof *row);
+  sn_rt_mix_job job = {row, s->mix + t->first, count, t->count, out};
+  sn_rt_kernels_of((sn_rt_path)*scratch->path)->mix(&job);
+}
+
+static int sources_have_changed(const sn_rt_terms *t, const sn_rt_scratch *scratch) {
+  for (uint32_t n = t->a; n < (uint32_t)t->a + t->b; n++)
+    if (scratch->term_groups[n].changed) return 1;
+  return 0;
+}
+
 static int has_changed(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const sn_rt_scratch *scratch) {
+  if (t->kind == SN_RT_TERMS_FUNCTIONS) return sources_have_changed(t, scratch);
   if (t->kind == SN_RT_TERMS_VALUE || scratch->turned[s->references[t->a].joint]) return 1;
   return t->kind == SN_RT_TERMS_PAIR && scratch->turned[s->references[t->b].joint];
 }
@@ -54,7 +88,11 @@ void sn_rt_make_terms(const sn_rt_model *model, const sn_rt_pose_spaces *spaces,
   for (uint32_t n = 0; n < group_count(model); n++) {
     const sn_rt_terms *t = spaces->terms + n;
     sn_rt_term_group group = {first, !again || has_changed(spaces, t, scratch)};
-    if (group.changed) fill_terms(spaces, t, scratch->turns, scratch->terms + first);
+    if (group.changed && t->kind == SN_RT_TERMS_FUNCTIONS) {
+      fill_functions(spaces, t, scratch, scratch->terms + first);
+    } else if (group.changed) {
+      fill_terms(spaces, t, scratch->turns, scratch->terms + first);
+    }
     scratch->term_groups[n] = group;
     first += t->count;
   }
@@ -99,8 +137,24 @@ uint64_t sn_rt_term_work(const sn_rt_model *model) {
 // ---- checks ----------------------------------------------------------------------------------------------------------------
 
 static int count_fits(const sn_rt_terms *t) {
-  if (t->kind == SN_RT_TERMS_GAUSS) return t->count > 0;
+  if (t->kind == SN_RT_TERMS_GAUSS || t->kind == SN_RT_TERMS_FUNCTIONS) return t->count > 0;
   return t->kind == SN_RT_TERMS_VALUE ? t->count == 1 || t->count == 2 : t->count == SN_RT_QUADRATIC;
+}
+
+static sn_rt_status check_functions(const sn_rt_checker *c, uint32_t index, uint64_t *numbers) {
+  const sn_rt_terms *terms = c->model->sections[SN_SECTION_CORRECT_TERMS], *t = terms + index;
+  if (!t->b || (uint32_t)t->a + t->b > index)
+    return SN_RT_BAD(c, "the functions of term group %u are not of groups before it", index);
+  for (uint32_t n = t->a; n < (uint32_t)t->a + t->b; n++)
+    if (terms[n].kind == SN_RT_TERMS_FUNCTIONS)
+      return SN_RT_BAD(c, "the functions of term group %u are of functions", index);
+  uint64_t count = source_count(terms, t), size = count * t->count;
+  if (t->width != 0 || t->first + size > c->model->sizes[SN_SECTION_CORRECT_MIX] / sizeof(float))
+    return SN_RT_BAD(c, "the functions of term group %u lie beyond the end of correct.mix", index);
+  for (int k = 0; k < 6; k++)
+    if (t->rest[k / 3][k % 3] != 0) return SN_RT_BAD(c, "the functions of term group %u have a rest pose", index);
+  *numbers += size;
+  return SN_RT_OK;
 }
 
 static sn_rt_status check_group(const sn_rt_checker *c, uint32_t index, uint64_t *numbers) {
@@ -111,6 +165,7 @@ static sn_rt_status check_group(const sn_rt_checker *c, uint32_t index, uint64_t
     return sn_rt_fail(c->error, SN_RT_UNSUPPORTED, "term group %u is of a kind that this runtime does not know",
                       index);
   if (!count_fits(t)) return SN_RT_BAD(c, "term group %u of kind %u has %u terms", index, t->kind, t->count);
+  if (t->kind == SN_RT_TERMS_FUNCTIONS) return check_functions(c, index, numbers);
   if (t->a >= (value ? info->value_count : info->joint_count) || (pair ? t->b >= info->joint_count : t->b))
     return SN_RT_BAD(c, "term group %u has a joint or a value that does not exist", index);
   if (!sn_rt_all_finite(t->rest[0], 6)) return SN_RT_BAD(c, "the rest pose of term group %u is not finite", index);

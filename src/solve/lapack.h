@@ -15,6 +15,9 @@ sn_status sn_lapack_room(sn_context *ctx);
 // rows of `columns`.
 sn_status sn_lapack_posv(sn_context *ctx, char uplo, int n, int columns, double *a, double *b);
 
+// a <- L, lower, with L L^T = a (n x n, symmetric positive definite); what lies above the diagonal is not touched.
+sn_status sn_lapack_potrf(sn_context *ctx, int n, double *a);
+
 // Eigenvalues, ascending, of the symmetric a (n x n, its triangle `uplo`), and its eigenvectors as the columns of a.
 sn_status sn_lapack_syev(sn_context *ctx, char uplo, int n, double *a, double *values);
 // The same by divide and conquer: faster for large matrices.

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/team.h"
@@ -455,12 +456,13 @@ static const sn_skin *skin_on_joints(const corrector *c) {
   return c->model.info.palette_count == c->model.info.joint_count ? &c->residuals.skin : NULL;
 }
 
-// A model may have this much more cross-validated error than one with all displacement fields would, or this rms error, as a part of the
-// diagonal, which nobody sees.
-static const double more_error = 1.03, invisible = 5e-5;
+// A model may have this much more cross-validated error than one with all displacement fields would, but lose no more than this part of the
+// squared residual; or it loses this part of the diagonal (rms), which nobody sees.
+static const double more_error = 1.03, lost_part = 0.0025, invisible = 5e-5;
 
-// Fields of a vertex on average at the most: what three times the time of linear blending has room for.
-static const double most_fields = 7;
+// Fields at the most: so many per vertex, and so many vertices times fields (some two microseconds) whatever the size. Three times the time
+// of linear blending has room for them.
+static const double most_fields = 7, free_fields = 2000;
 
 // More poses are thinned out evenly: those of a long clip are similar to each other.
 enum { most_poses = 1024 };
@@ -487,15 +489,20 @@ static sn_status regress(corrector *c, sn_corrections *out) {
   r.control_count = c->joint_count;
   sn_status status = sn_regression_choose(&r);
   if (status == SN_OK) status = sn_regression_solve(&r);
-  double score = r.undecided ? r.uncorrected : r.scores[r.ridge], floor = invisible * m->diagonal;
-  sn_field_limits limits = {
-    fmax((more_error * more_error - 1) * score, floor * floor * m->pose_count * m->vertex_count),
-    c->options->components, most_fields};
+  double floor = invisible * m->diagonal,
+         lost = fmin((more_error * more_error - 1) * r.score, lost_part * r.uncorrected);
+  sn_field_limits limits = {fmax(lost, floor * floor * m->pose_count * m->vertex_count), 0,
+                            (c->options->components ? c->options->components : most_fields) +
+                              free_fields / m->vertex_count};
   if (status == SN_OK) status = sn_fields_make(&r, (const float(*)[3])c->examples->rest.positions, &limits, out);
+  if (getenv("DBG"))
+    fprintf(stderr, "sets %d poses %d uncorrected %g score %g family %d ridge %g lost %g bases %d fields %d\n",
+            r.set_count, m->pose_count, sqrt(r.uncorrected), sqrt(r.score), r.family, sn_ridges[r.ridge],
+            sqrt(limits.lost), out->basis_count, out->field_count);
   if (status == SN_OK && r.undecided)
     tell(c->report->note, sizeof c->report->note,
          "the training poses are too few or too different to hold some out: the usual ridge is used (1e-3). ", 0, 0);
-  return status == SN_OK ? enveloping_error(c, score + limits.lost, &c->report->expected) : status;
+  return status == SN_OK ? enveloping_error(c, r.score + limits.lost, &c->report->expected) : status;
 }
 
 static sn_status make_fields(corrector *c, sn_corrections *out) {

@@ -77,6 +77,12 @@ sn_vec3 sn_normal_before(sn_mat3 a, sn_vec3 rest, sn_vec3 target);
 typedef struct sn_terms sn_terms;
 typedef struct sn_term_list sn_term_list;
 
+// Functions of a control: `count` sums of the terms of the groups first .. end - 1 of a list.
+typedef struct sn_functions {
+  int first, end, terms, count;
+  double *matrix; // count * terms
+} sn_functions;
+
 // A pose space with its functions: see sn_rt_field in format.h.
 typedef struct sn_pose_field {
   bool is_sum; // of terms: `joints` are groups of them, and of what follows only basis_count, terms and mix count
@@ -101,6 +107,8 @@ typedef struct sn_corrections {
   const double *curves;      // basis_count * pose_count, where known: the functions at the poses
   bool pruned;               // what is too small to be stored is zero already
   const sn_term_list *terms; // of fields that are sums
+  sn_functions *functions;   // of every control
+  int control_count;
 } sn_corrections;
 
 sn_status sn_psd_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *options, const sn_residuals *m,

@@ -9,28 +9,40 @@
 #include "solve/lapack.h"
 #include "train/correct/patches.h"
 
-enum { patch_vertices = 64, most_fields = 32 };
-// Of what may be lost, the part for components that are left out; the rest is for terms.
-static const double part_of_components = 0.5;
+enum { most_fields = 64 };
+// Vertices of a patch, on average: each is tried.
+static const int patch_sizes[] = {16, 32, 64};
+// Of the error that may be added: the part for components that are left out, and for controls that a patch does not depend on; the rest is for
+// functions of the controls.
+static const double part_of_components = 0.5, part_of_controls = 0.25;
 
 // A patch while it is decomposed.
 typedef struct patch {
   int count, *vertices;
   int rank, kept;  // components found; kept
   double *values;  // most_fields: energy of every component, largest first
-  double *curves;  // pose_count * most_fields: u, of unit length
+  double *curves;  // pose_count * most_fields: u, of unit length; in the end the coefficients
   double energy;   // of all components
-  int group_count; // terms that it depends on
-  int *groups;
+  double *weights; // ranks * kept: of all features
+  int *controls, control_count, terms;
   double *mix; // kept * terms
-  int terms;
 } patch;
+
+// The functions of a control: what the coefficients of all patches need of its terms.
+typedef struct space {
+  int first, end;            // groups of terms
+  int rank, start;           // features, and where its rows begin among all features
+  double *features, *factor; // pose_count * rank; L, lower, of features^T features
+  double *functions;         // rank * rank: v, by column, the most needed first
+  int count;
+} space;
 
 typedef struct builder {
   sn_regression *r;
-  int patch_count;
+  int patch_count, ranks;
   patch *patches;
-  double lost; // what terms that are left out may lose, as a part of a patch's energy
+  space *spaces;       // control_count
+  double energy, lost; // of all patches; what may be lost
   sn_corrections *out;
 } builder;
 
@@ -142,9 +154,9 @@ static void project_set(const builder *b, const patch *p, int set, const double 
     }
 }
 
-// Weights of the features of every group, rank * kept each, one behind the other.
+// Weights of all features, ranks * kept.
 static sn_status feature_weights(sn_context *ctx, sn_arena *memory, const builder *b, const patch *p,
-                                 const double *fields, double *weights) {
+                                 const double *fields) {
   const sn_regression *r = b->r;
   int poses = r->m->pose_count, kept = p->kept;
   double *gamma = SN_NEW(ctx, memory, double, (size_t)poses *(size_t)kept);
@@ -155,7 +167,7 @@ static sn_status feature_weights(sn_context *ctx, sn_arena *memory, const builde
     if (done[set]) continue;
     done[set] = true;
     project_set(b, p, set, fields, gamma);
-    double *at = weights;
+    double *at = p->weights;
     for (int g = 0; g < r->terms.count; at += r->terms.groups[g++].rank * kept) {
       const sn_terms *t = r->terms.groups + g;
       double variance = sn_regression_variance(r, r->sets + set, g);
@@ -168,64 +180,41 @@ static sn_status feature_weights(sn_context *ctx, sn_arena *memory, const builde
 }
 
 typedef struct part {
-  double size; // norm of what the group adds over the poses
-  int group;
+  double size; // norm of what the control adds over the poses
+  int control;
 } part;
 
 static int compare_parts(const void *a, const void *b) {
   const part *x = a, *y = b;
-  return x->size != y->size ? (x->size < y->size ? -1 : 1) : x->group - y->group;
+  return x->size != y->size ? (x->size < y->size ? -1 : 1) : x->control - y->control;
 }
 
-// Which groups of terms the patch depends on: the least are left out as long as all that is left out is little; and the curves that remain.
-static sn_status choose_groups(sn_context *ctx, sn_arena *memory, const builder *b, patch *p, const double *weights) {
-  const sn_regression *r = b->r;
-  int poses = r->m->pose_count, kept = p->kept;
-  double *added = SN_NEW(ctx, memory, double, (size_t)poses *(size_t)kept), left = sqrt(b->lost * p->energy);
-  part *parts = SN_NEW(ctx, memory, part, r->terms.count);
-  bool *without = SN_NEW(ctx, memory, bool, r->terms.count);
-  if (!added || !parts || !without) return ctx->error.status;
-  for (int pass = 0; pass < 2; pass++) {
-    const double *at = weights;
-    if (pass == 1) memset(p->curves, 0, (size_t)poses * most_fields * sizeof *p->curves);
-    for (int g = 0; g < r->terms.count; at += r->terms.groups[g++].rank * kept) {
-      const sn_terms *t = r->terms.groups + g;
-      double sum = 0;
-      if (t->rank == 0 || (pass == 1 && without[g])) {
-        parts[g] = (part){0, g};
-        continue;
-      }
-      cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, poses, kept, t->rank, 1, t->features, t->rank, at, kept,
-                  0, added, kept);
-      for (int n = 0; n < poses * kept; n++) sum += added[n] * added[n];
-      if (pass == 0) parts[g] = (part){sqrt(sum), g};
-      for (int n = 0; pass == 1 && n < poses * kept; n++) p->curves[n / kept * most_fields + n % kept] += added[n];
-    }
-    if (pass == 1) break;
-    qsort(parts, (size_t)r->terms.count, sizeof *parts, compare_parts);
-    for (int g = 0; g < r->terms.count && parts[g].size <= left; g++)
-      left -= parts[g].size, without[parts[g].group] = true;
+static int compare_ints(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+
+// features * weights of a control.
+static void add_control(const builder *b, const space *s, const double *weights, int kept, double beta, double *out) {
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, b->r->m->pose_count, kept, s->rank, 1, s->features, s->rank,
+              weights, kept, beta, out, kept);
+}
+
+// Which controls the patch depends on: the least are left out as long as all that is left out is little.
+static sn_status choose_controls(sn_context *ctx, sn_arena *memory, const builder *b, patch *p) {
+  int count = b->r->control_count, size = b->r->m->pose_count * p->kept;
+  double *added = SN_NEW(ctx, memory, double, size), left = sqrt(part_of_controls * b->lost * p->energy / b->energy);
+  part *parts = SN_NEW(ctx, memory, part, count);
+  if (!added || !parts) return ctx->error.status;
+  for (int k = 0; k < count; k++) {
+    const space *s = b->spaces + k;
+    if (s->rank > 0) add_control(b, s, p->weights + s->start * p->kept, p->kept, 0, added);
+    parts[k] = (part){s->rank > 0 ? cblas_dnrm2(size, added, 1) : 0, k};
   }
-  for (int g = 0; g < r->terms.count; g++)
-    if (!without[g] && r->terms.groups[g].rank > 0)
-      p->groups[p->group_count++] = g, p->terms += r->terms.groups[g].count;
+  qsort(parts, (size_t)count, sizeof *parts, compare_parts);
+  for (int k = 0; k < count; k++) {
+    left -= parts[k].size;
+    if (left < 0) p->controls[p->control_count++] = parts[k].control;
+  }
+  qsort(p->controls, (size_t)p->control_count, sizeof *p->controls, compare_ints);
   return SN_OK;
-}
-
-static void mix_groups(const builder *b, patch *p, const double *weights) {
-  const sn_term_list *list = &b->r->terms;
-  const double *at = weights;
-  int first = 0;
-  for (int g = 0, n = 0; g < list->count && n < p->group_count; at += list->groups[g++].rank * p->kept) {
-    const sn_terms *t = list->groups + g;
-    double column[64];
-    if (p->groups[n] != g) continue;
-    for (int k = 0; k < p->kept; k++) {
-      for (int c = 0; c < t->rank; c++) column[c] = at[c * p->kept + k];
-      sn_terms_mix(t, column, p->mix + (size_t)k * (size_t)p->terms + (size_t)first);
-    }
-    first += t->count, n++;
-  }
 }
 
 // Fields into the places of the patch's vertices.
@@ -238,34 +227,162 @@ static void put_fields(const builder *b, const patch *p, const double *fields, i
           (float)fields[(size_t)k * 3 * (size_t)p->count + 3 * (size_t)v + (size_t)c];
 }
 
-static sn_status finish_patch(sn_context *ctx, sn_arena *memory, void *user, int index) {
+static sn_status regress_patch(sn_context *ctx, sn_arena *memory, void *user, int index) {
   builder *b = user;
   patch *p = b->patches + index;
-  int columns = 3 * p->count, ranks = 0;
+  int columns = 3 * p->count;
   if (p->kept == 0) return SN_OK;
-  for (int g = 0; g < b->r->terms.count; g++) ranks += b->r->terms.groups[g].rank;
   double *x = SN_NEW(ctx, memory, double, (size_t)b->r->m->pose_count *(size_t)columns);
   double *fields = SN_NEW(ctx, memory, double, (size_t)p->kept *(size_t)columns);
-  double *weights = SN_NEW(ctx, memory, double, (size_t)ranks *(size_t)p->kept);
-  if (!x || !fields || !weights) return ctx->error.status;
+  if (!x || !fields) return ctx->error.status;
   predictions(b->r, p, 3, x);
   make_fields(b, p, x, columns, fields);
   put_fields(b, p, fields, 3);
   predictions(b->r, p, 0, x);
   make_fields(b, p, x, columns, fields);
   put_fields(b, p, fields, 0);
-  sn_status status = feature_weights(ctx, memory, b, p, fields, weights);
-  if (status == SN_OK) status = choose_groups(ctx, memory, b, p, weights);
-  if (status == SN_OK) mix_groups(b, p, weights);
+  sn_status status = feature_weights(ctx, memory, b, p, fields);
+  return status == SN_OK ? choose_controls(ctx, memory, b, p) : status;
+}
+
+// ---- functions of the controls ------------------------------------------------------------------------------------------------
+
+static bool depends_on(const patch *p, int control) {
+  for (int k = 0; k < p->control_count; k++)
+    if (p->controls[k] == control) return true;
+  return false;
+}
+
+// The features of a control side by side, and the factor of their Gram matrix.
+static sn_status start_space(sn_context *ctx, sn_arena *memory, const builder *b, int control) {
+  space *s = b->spaces + control;
+  const sn_term_list *list = &b->r->terms;
+  int poses = b->r->m->pose_count, rank = s->rank, column = 0;
+  s->features = SN_NEW(ctx, memory, double, (size_t)poses *(size_t)rank);
+  s->factor = SN_NEW(ctx, memory, double, rank *rank), s->functions = SN_NEW(ctx, memory, double, rank *rank);
+  if (!s->features || !s->factor || !s->functions) return ctx->error.status;
+  for (int g = s->first; g < s->end; column += list->groups[g++].rank)
+    for (int f = 0; f < poses; f++)
+      memcpy(s->features + f * rank + column, list->groups[g].features + f * list->groups[g].rank,
+             (size_t)list->groups[g].rank * sizeof *s->features);
+  if (rank == 0) return SN_OK;
+  cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, rank, rank, poses, 1, s->features, rank, s->features, rank, 0,
+              s->factor, rank);
+  double largest = 0;
+  for (int k = 0; k < rank; k++) largest = fmax(largest, s->factor[k * rank + k]);
+  for (int k = 0; k < rank; k++) s->factor[k * rank + k] += 1e-9 * largest + 1e-30; // features may be dependent
+  return sn_lapack_potrf(ctx, rank, s->factor) == SN_OK
+           ? SN_OK
+           : sn_fail(ctx, SN_NOT_CONVERGED, "the terms of a joint are singular");
+}
+
+// L^T weights of a patch, rank * kept.
+static void needs_of(const space *s, const patch *p, double *out) {
+  memcpy(out, p->weights + s->start * p->kept, (size_t)(s->rank * p->kept) * sizeof *out);
+  cblas_dtrmm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, s->rank, p->kept, 1, s->factor, s->rank,
+              out, p->kept);
+}
+
+// Principal components of what all patches need of a control, in the metric of the training poses.
+static sn_status find_functions(sn_context *ctx, sn_arena *memory, void *user, int control) {
+  builder *b = user;
+  space *s = b->spaces + control;
+  int rank = s->rank;
+  double *values = SN_NEW(ctx, memory, double, rank), *need = SN_NEW(ctx, memory, double, rank *most_fields),
+         energy = 0;
+  if (!values || !need) return ctx->error.status;
+  if (rank == 0) return SN_OK;
+  for (int n = 0; n < b->patch_count; n++) {
+    const patch *p = b->patches + n;
+    if (!depends_on(p, control)) continue;
+    needs_of(s, p, need);
+    cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, rank, p->kept, 1, need, p->kept, 1, s->functions, rank);
+  }
+  sn_status status = sn_lapack_syevd(ctx, 'U', rank, s->functions, values);
+  for (int k = 0; k < rank; k++) energy += fmax(values[k], 0);
+  double left = (1 - part_of_components - part_of_controls) * b->lost * energy / b->energy;
+  for (s->count = rank; s->count > 0 && values[rank - s->count] <= left; s->count--)
+    left -= fmax(values[rank - s->count], 0);
+  for (int r = 0; r < rank; r++) // largest first
+    for (int k = 0; k < rank / 2; k++) {
+      double *row = s->functions + r * rank, other = row[k];
+      row[k] = row[rank - 1 - k], row[rank - 1 - k] = other;
+    }
+  return status;
+}
+
+// The patch's coefficients as sums of the functions, and their values at the poses.
+static sn_status mix_patch(sn_context *ctx, sn_arena *memory, void *user, int index) {
+  builder *b = user;
+  patch *p = b->patches + index;
+  int poses = b->r->m->pose_count, kept = p->kept, first = 0;
+  if (kept == 0) return SN_OK;
+  for (int k = 0; k < p->control_count; k++) p->terms += b->spaces[p->controls[k]].count;
+  double *need = SN_NEW(ctx, memory, double, b->ranks *kept),
+         *kept_need = SN_NEW(ctx, memory, double, b->ranks *kept);
+  double *sum = SN_NEW(ctx, memory, double, (size_t)poses *(size_t)kept);
+  if (!need || !kept_need || !sum) return ctx->error.status;
+  for (int k = 0; k < p->control_count; k++) {
+    const space *s = b->spaces + p->controls[k];
+    if (s->count == 0) continue;
+    needs_of(s, p, need);
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, s->count, kept, s->rank, 1, s->functions, s->rank, need,
+                kept, 0, kept_need, kept);
+    for (int t = 0; t < s->count; t++)
+      for (int c = 0; c < kept; c++) p->mix[c * p->terms + first + t] = kept_need[t * kept + c];
+    first += s->count;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, s->rank, kept, s->count, 1, s->functions, s->rank,
+                kept_need, kept, 0, need, kept);
+    cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, s->rank, kept, 1, s->factor, s->rank,
+                need, kept);
+    add_control(b, s, need, kept, 1, sum);
+  }
+  for (int n = 0; n < poses * kept; n++) p->curves[n / kept * most_fields + n % kept] = sum[n];
+  return SN_OK;
+}
+
+// The functions of a control by its terms: count rows of as many numbers as it has terms.
+static sn_status describe_functions(const builder *b, int control, sn_functions *out) {
+  sn_regression *r = b->r;
+  const space *s = b->spaces + control;
+  *out = (sn_functions){.first = s->first, .end = s->end, .count = s->count};
+  for (int g = s->first; g < s->end; g++) out->terms += r->terms.groups[g].count;
+  double *weights = SN_NEW(r->ctx, r->memory, double, s->rank *(s->count + 1));
+  out->matrix = SN_NEW(r->ctx, r->memory, double, (size_t)s->count *(size_t)out->terms);
+  if (!weights || !out->matrix) return r->ctx->error.status;
+  if (s->count == 0) return SN_OK;
+  for (int k = 0; k < s->count; k++) {
+    double *column = weights + (k + 1) * s->rank, *to = out->matrix + k * out->terms;
+    for (int c = 0; c < s->rank; c++) column[c] = s->functions[c * s->rank + k];
+    cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, s->rank, s->factor, s->rank, column, 1);
+    for (int g = s->first; g < s->end; g++) {
+      if (r->terms.groups[g].rank > 0) sn_terms_mix(r->terms.groups + g, column, to);
+      column += r->terms.groups[g].rank, to += r->terms.groups[g].count;
+    }
+  }
+  return SN_OK;
+}
+
+static sn_status make_spaces(builder *b) {
+  sn_regression *r = b->r;
+  b->spaces = SN_NEW(r->ctx, r->memory, space, r->control_count);
+  sn_status status = b->spaces ? SN_OK : r->ctx->error.status;
+  for (int g = 0, k = 0; status == SN_OK && k < r->control_count; k++) {
+    space *s = b->spaces + k;
+    s->first = g, s->start = b->ranks;
+    for (; g < r->terms.count && r->terms.groups[g].owner == k; g++) s->rank += r->terms.groups[g].rank;
+    s->end = g, b->ranks += s->rank;
+    status = start_space(r->ctx, r->memory, b, k);
+  }
   return status;
 }
 
 // ---- all ---------------------------------------------------------------------------------------------------------------------------
 
-static sn_status make_patches(builder *b, const float (*positions)[3], int *patch_of) {
+static sn_status make_patches(builder *b, const float (*positions)[3], int size, int *patch_of) {
   sn_regression *r = b->r;
   int n = r->m->vertex_count, *order = SN_NEW(r->ctx, r->memory, int, n);
-  b->patch_count = (n + patch_vertices - 1) / patch_vertices;
+  b->patch_count = (n + size - 1) / size, b->energy = 0;
   sn_status status =
     order ? sn_patches_make(r->ctx, r->m, positions, &b->patch_count, patch_of) : r->ctx->error.status;
   b->patches = SN_NEW(r->ctx, r->memory, patch, b->patch_count);
@@ -282,16 +399,15 @@ static sn_status make_patches(builder *b, const float (*positions)[3], int *patc
   return status;
 }
 
-// Room for what finish_patch finds, which runs in parallel.
+// Room for what is found in parallel.
 static sn_status make_room(builder *b, int *places) {
   sn_regression *r = b->r;
-  int terms = 0;
-  for (int g = 0; g < r->terms.count; g++) terms += r->terms.groups[g].count;
   for (int c = 0; c < b->patch_count; c++) {
     patch *p = b->patches + c;
-    p->groups = SN_NEW(r->ctx, r->memory, int, r->terms.count);
-    p->mix = SN_NEW(r->ctx, r->memory, double, (size_t)p->kept *(size_t)terms);
-    if (!p->groups || !p->mix) return r->ctx->error.status;
+    p->controls = SN_NEW(r->ctx, r->memory, int, r->control_count);
+    p->weights = SN_NEW(r->ctx, r->memory, double, (size_t)p->kept *(size_t)b->ranks);
+    p->mix = SN_NEW(r->ctx, r->memory, double, (size_t)p->kept *(size_t)b->ranks);
+    if (!p->controls || !p->mix || !p->weights) return r->ctx->error.status;
     if (p->kept > *places) *places = p->kept;
   }
   b->out->deltas =
@@ -317,8 +433,8 @@ static sn_status describe(builder *b, const int *patch_of) {
     out->basis_count += p->kept;
     if (p->kept == 0) continue;
     out->fields[out->field_count++] = (sn_pose_field){.is_sum = true,
-                                                      .joint_count = p->group_count,
-                                                      .joints = p->groups,
+                                                      .joint_count = p->control_count,
+                                                      .joints = p->controls,
                                                       .mixed = true,
                                                       .terms = p->terms,
                                                       .basis_count = p->kept,
@@ -327,24 +443,68 @@ static sn_status describe(builder *b, const int *patch_of) {
   first[b->patch_count] = out->basis_count;
   out->groups = (sn_basis_groups){.common = 0, .first = first, .group_of = patch_of};
   out->curves = curves, out->terms = &r->terms;
-  return SN_OK;
+  out->functions = SN_NEW(r->ctx, r->memory, sn_functions, r->control_count), out->control_count = r->control_count;
+  sn_status status = out->functions ? SN_OK : r->ctx->error.status;
+  for (int k = 0; status == SN_OK && k < r->control_count; k++) status = describe_functions(b, k, out->functions + k);
+  return status;
+}
+
+// About how many bytes the fields of the patches take: displacements of blocks of eight vertices, and coefficients of some sixty terms.
+static double bytes_of(const builder *b) {
+  double sum = 0;
+  for (int c = 0; c < b->patch_count; c++)
+    sum +=
+      b->patches[c].kept * ((b->patches[c].count + SN_RT_LANES - 1) / SN_RT_LANES * (96.0 + 12) + 60 * sizeof(float));
+  return sum;
+}
+
+// Patches of this size with their components; and what they lose.
+static sn_status try_size(builder *b, const float (*positions)[3], int size, const sn_field_limits *limits,
+                          int *patch_of, double *lost) {
+  sn_status status = make_patches(b, positions, size, patch_of);
+  const sn_folds each = {.fold_count = b->patch_count};
+  if (status == SN_OK) status = sn_folds_run(b->r->ctx, &each, find_components, b);
+  for (int c = 0; status == SN_OK && c < b->patch_count; c++) b->energy += b->patches[c].energy;
+  return status == SN_OK ? keep_components(b, limits, lost) : status;
+}
+
+static bool is_better(const builder *b, double lost, const builder *best, double best_lost, double may_be_lost) {
+  if (lost <= may_be_lost && best_lost <= may_be_lost) return bytes_of(b) < bytes_of(best);
+  return lost < best_lost;
+}
+
+// The patches that lose what may be lost in the fewest bytes.
+static sn_status choose_patches(builder *b, const float (*positions)[3], const sn_field_limits *limits,
+                                int **patch_of, double *lost) {
+  sn_regression *r = b->r;
+  sn_status status = SN_OK;
+  *lost = INFINITY;
+  for (size_t k = 0; status == SN_OK && k < sizeof patch_sizes / sizeof *patch_sizes; k++) {
+    builder trial = *b;
+    double trial_lost = 0;
+    int *trial_of = SN_NEW(r->ctx, r->memory, int, r->m->vertex_count);
+    status =
+      trial_of ? try_size(&trial, positions, patch_sizes[k], limits, trial_of, &trial_lost) : r->ctx->error.status;
+    if (status == SN_OK && (k == 0 || is_better(&trial, trial_lost, b, *lost, part_of_components * limits->lost)))
+      *b = trial, *patch_of = trial_of, *lost = trial_lost;
+  }
+  return status;
 }
 
 sn_status sn_fields_make(sn_regression *r, const float (*positions)[3], sn_field_limits *limits,
                          sn_corrections *out) {
   *out = (sn_corrections){.vertex_count = r->m->vertex_count, .pruned = true};
-  builder b = {.r = r, .out = out};
-  int *patch_of = SN_NEW(r->ctx, r->memory, int, r->m->vertex_count), places = 0;
-  double lost = 0, energy = 0;
-  sn_status status = patch_of ? make_patches(&b, positions, patch_of) : r->ctx->error.status;
-  sn_folds each = {.fold_count = b.patch_count};
-  if (status == SN_OK) status = sn_folds_run(r->ctx, &each, find_components, &b);
-  if (status == SN_OK) status = keep_components(&b, limits, &lost);
+  builder b = {.r = r, .lost = limits->lost, .out = out};
+  int *patch_of = NULL, places = 0;
+  double lost = 0;
+  sn_status status = make_spaces(&b);
+  if (status == SN_OK) status = choose_patches(&b, positions, limits, &patch_of, &lost);
+  const sn_folds each = {.fold_count = b.patch_count}, controls = {.fold_count = r->control_count};
   if (status == SN_OK) status = make_room(&b, &places);
-  for (int c = 0; status == SN_OK && c < b.patch_count; c++) energy += b.patches[c].energy;
-  b.lost = energy > 0 ? (1 - part_of_components) * limits->lost / energy : 0;
-  if (status == SN_OK) status = sn_folds_run(r->ctx, &each, finish_patch, &b);
+  if (status == SN_OK) status = sn_folds_run(r->ctx, &each, regress_patch, &b);
+  if (status == SN_OK) status = sn_folds_run(r->ctx, &controls, find_functions, &b);
+  if (status == SN_OK) status = sn_folds_run(r->ctx, &each, mix_patch, &b);
   if (status == SN_OK) status = describe(&b, patch_of);
-  limits->lost = lost + b.lost * energy;
+  limits->lost = lost + (1 - part_of_components) * limits->lost;
   return status;
 }

@@ -16,6 +16,10 @@ enum { usual_ridge = 3 }; // where the data cannot decide
 // Prior variance of joints that are not relevant (METHODS.md: a constant, within one clip false correlations hold).
 static const double far_variance = 0.001;
 
+// Gaussians are taken where their cross-validated error is less than this part of the polynomials': they know nothing beyond the training
+// poses, and cross-validation within a clip does not ask.
+static const double gauss_gain = 0.9;
+
 // ---- sets of vertices --------------------------------------------------------------------------------------------------------
 
 static void find_relevant(const sn_regression *r, const int *parents, int i, bool *out) {
@@ -77,9 +81,12 @@ static bool is_relevant(const sn_regression *r, const sn_vertex_set *set, int co
 
 double sn_regression_variance(const sn_regression *r, const sn_vertex_set *set, int group) {
   const sn_terms *t = r->terms.groups + group;
-  if (group < 2 * r->control_count) return set->relevant[group / 2] ? 1 : far_variance;
-  return is_relevant(r, set, t->a) && is_relevant(r, set, t->b) ? 1 : 0;
+  if (t->kind == SN_RT_TERMS_PAIR) return set->relevant[t->owner] && is_relevant(r, set, t->b) ? 1 : 0;
+  return set->relevant[t->owner] ? 1 : far_variance;
 }
+
+// Terms of single controls are known from far, those of pairs are not.
+static bool is_far(const sn_regression *r, int group) { return r->terms.groups[group].kind != SN_RT_TERMS_PAIR; }
 
 static double mean_diagonal(const sn_regression *r, const double *kernel) {
   double sum = 0;
@@ -91,14 +98,12 @@ static double mean_diagonal(const sn_regression *r, const double *kernel) {
 static double make_kernel(const sn_regression *r, const sn_vertex_set *set, double *kernel) {
   size_t square = (size_t)r->m->pose_count * (size_t)r->m->pose_count;
   memset(kernel, 0, square * sizeof *kernel);
-  for (int g = 0; g < 2 * r->control_count; g++)
-    if (set->relevant[g / 2]) add_terms(r, g, 1, kernel);
-  double unit = mean_diagonal(r, kernel);
-  for (int g = 2 * r->control_count; g < r->terms.count; g++)
-    add_terms(r, g, sn_regression_variance(r, set, g), kernel);
+  for (int g = 0; g < r->terms.count; g++)
+    if (is_far(r, g) && set->relevant[r->terms.groups[g].owner]) add_terms(r, g, 1 - far_variance, kernel);
+  double unit = mean_diagonal(r, kernel) / (1 - far_variance);
+  for (int g = 0; g < r->terms.count; g++)
+    if (!is_far(r, g)) add_terms(r, g, sn_regression_variance(r, set, g), kernel);
   for (size_t n = 0; n < square; n++) kernel[n] += r->far[n];
-  for (int g = 0; g < 2 * r->control_count; g++)
-    if (set->relevant[g / 2]) add_terms(r, g, -far_variance, kernel);
   return unit;
 }
 
@@ -106,7 +111,8 @@ static sn_status make_far(sn_regression *r) {
   size_t square = (size_t)r->m->pose_count * (size_t)r->m->pose_count;
   r->far = SN_NEW(r->ctx, r->memory, double, square);
   if (!r->far) return r->ctx->error.status;
-  for (int g = 0; g < 2 * r->control_count; g++) add_terms(r, g, far_variance, r->far);
+  for (int g = 0; g < r->terms.count; g++)
+    if (is_far(r, g)) add_terms(r, g, far_variance, r->far);
   return SN_OK;
 }
 
@@ -183,28 +189,46 @@ static sn_status make_folds(sn_regression *r) {
                            &r->folds);
 }
 
-sn_status sn_regression_choose(sn_regression *r) {
-  sn_status status = sn_terms_make(r->ctx, r->memory, r->m, r->controls, r->control_count, &r->terms);
-  if (status == SN_OK) status = find_sets(r);
-  if (status == SN_OK) status = make_far(r);
-  if (status == SN_OK) status = make_folds(r);
-  choice c = {r, NULL};
-  if (status == SN_OK) {
-    c.scores = sn_arena_alloc(r->ctx, r->memory, (size_t)r->set_count, sizeof *c.scores);
-    status = c.scores ? SN_OK : r->ctx->error.status;
-  }
+static sn_status use_family(sn_regression *r, sn_family family) {
+  r->family = family;
+  sn_status status = sn_terms_make(r->ctx, r->memory, r->m, r->controls, r->control_count, family, &r->terms);
+  return status == SN_OK ? make_far(r) : status;
+}
+
+static sn_status score_family(sn_regression *r, sn_family family) {
+  choice c = {r, sn_arena_alloc(r->ctx, r->memory, (size_t)r->set_count, sizeof *c.scores)};
+  sn_status status = c.scores ? use_family(r, family) : r->ctx->error.status;
   const sn_folds each = {.fold_count = r->set_count};
   if (status == SN_OK) status = sn_folds_share(r->ctx, &each, score_set, &c, c.scores, sizeof *c.scores);
-  r->uncorrected = 0, r->ridge = 0;
-  for (int k = 0; k < SN_RIDGE_COUNT; k++) r->scores[k] = 0;
+  r->uncorrected = 0;
+  for (int k = 0; k < SN_RIDGE_COUNT; k++) r->scores[family][k] = 0;
   for (int s = 0; status == SN_OK && s < r->set_count; s++) {
     r->uncorrected += c.scores[s][SN_RIDGE_COUNT];
-    for (int k = 0; k < SN_RIDGE_COUNT; k++) r->scores[k] += c.scores[s][k];
+    for (int k = 0; k < SN_RIDGE_COUNT; k++) r->scores[family][k] += c.scores[s][k];
   }
+  return status;
+}
+
+static int best_ridge(const double *scores) {
+  int best = 0;
   for (int k = 1; k < SN_RIDGE_COUNT; k++)
-    if (r->scores[k] < r->scores[r->ridge]) r->ridge = k;
-  r->undecided = !(r->scores[r->ridge] < r->uncorrected);
-  if (r->undecided) r->ridge = usual_ridge;
+    if (scores[k] < scores[best]) best = k;
+  return best;
+}
+
+sn_status sn_regression_choose(sn_regression *r) {
+  sn_status status = find_sets(r);
+  if (status == SN_OK) status = make_folds(r);
+  for (int f = SN_FAMILY_COUNT - 1; status == SN_OK && f >= 0; f--) status = score_family(r, (sn_family)f);
+  if (status != SN_OK) return status;
+  int polynomial = best_ridge(r->scores[SN_FAMILY_POLYNOMIAL]), gauss = best_ridge(r->scores[SN_FAMILY_GAUSS]);
+  r->ridge = polynomial, r->score = r->scores[SN_FAMILY_POLYNOMIAL][polynomial];
+  if (r->scores[SN_FAMILY_GAUSS][gauss] < gauss_gain * gauss_gain * r->score) {
+    r->ridge = gauss, r->score = r->scores[SN_FAMILY_GAUSS][gauss];
+    status = use_family(r, SN_FAMILY_GAUSS);
+  }
+  r->undecided = !(r->score < r->uncorrected);
+  if (r->undecided) r->ridge = usual_ridge, r->score = r->uncorrected;
   return status;
 }
 

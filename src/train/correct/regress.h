@@ -27,17 +27,19 @@ typedef struct sn_regression {
   sn_term_list terms;
   sn_vertex_set *sets;
   sn_folds folds;
-  double *far;                   // pose_count * pose_count: the covariance of all joints' terms times `far`
-  double scores[SN_RIDGE_COUNT]; // squared cross-validated errors, of all vertices and poses
-  double uncorrected;            // squared residuals
-  int ridge;                     // index of the chosen one
-  bool undecided;                // no ridge beats the uncorrected skin: the usual ridge
-  float (*alpha)[6];             // pose_count * vertex_count: of positions and normals
-  double *lambda;                // of every set
-  int *set_of;                   // of every vertex
+  double *far; // pose_count * pose_count: the covariance of all joints' terms times `far`
+  double scores[SN_FAMILY_COUNT][SN_RIDGE_COUNT]; // squared cross-validated errors, of all vertices and poses
+  double uncorrected;                             // squared residuals
+  sn_family family;                               // chosen
+  int ridge;                                      // index of the chosen one
+  double score;                                   // of the choice
+  bool undecided;                                 // no ridge beats the uncorrected skin: the usual ridge
+  float (*alpha)[6];                              // pose_count * vertex_count: of positions and normals
+  double *lambda;                                 // of every set
+  int *set_of;                                    // of every vertex
 } sn_regression;
 
-// The terms, the sets and the ridge.
+// The sets, the family of functions and the ridge.
 sn_status sn_regression_choose(sn_regression *r);
 // The squared error of the held-out poses of one fold, learned from the others at the chosen ridge; `m` may have residuals of another base.
 sn_status sn_regression_fold(sn_regression *r, int fold, double *squared);

@@ -4,16 +4,14 @@
 #include <math.h>
 #include <string.h>
 
-// What was chosen, on group A of the suite (docs/measurements.md).
-static const struct {
-  double width;      // of the Gaussians, radians
-  double polynomial; // part of the polynomial in a joint's prior variance; the rest is the Gaussians'
-  double product;    // prior variance of a pair's products
-  double pivot;      // centres stop where the kernel of the next would be less than this part of the largest
-  enum { most_centres = 12 } centres;
-} chosen = {.width = 1, .polynomial = 0.5, .product = 0.1, .pivot = 1e-4};
+// Chosen on group A of the suite (docs/measurements.md).
+static const double width = 2;     // of the Gaussians, radians
+static const double product = 0.1; // prior variance of a pair's products; that of a joint's own functions is 1
+static const double pivot =
+  1e-6; // centres end where the kernel of the next would be less than this part of the largest
+enum { most_centres = 14 };
 
-double sn_terms_width(void) { return chosen.width; }
+double sn_terms_width(void) { return width; }
 
 int sn_terms_parent(const sn_residuals *m, int joint) {
   for (int n = 0; n < m->joint_count; n++)
@@ -34,7 +32,7 @@ static sn_status new_features(sn_context *ctx, sn_arena *memory, const sn_residu
 
 // x y z xx xy xz yy yz zz.
 static sn_status make_polynomial(sn_context *ctx, sn_arena *memory, const sn_residuals *m, sn_terms *t) {
-  t->kind = SN_RT_TERMS_JOINT, t->count = t->rank = 9, t->scale = sqrt(chosen.polynomial);
+  t->kind = SN_RT_TERMS_JOINT, t->count = t->rank = 9, t->scale = 1;
   sn_status status = new_features(ctx, memory, m, t);
   for (int p = 0; status == SN_OK && p < m->pose_count; p++) {
     double x[3], *at = t->features + 9 * (size_t)p;
@@ -47,7 +45,7 @@ static sn_status make_polynomial(sn_context *ctx, sn_arena *memory, const sn_res
 }
 
 static sn_status make_product(sn_context *ctx, sn_arena *memory, const sn_residuals *m, sn_terms *t) {
-  t->kind = SN_RT_TERMS_PAIR, t->count = t->rank = 9, t->scale = sqrt(chosen.product);
+  t->kind = SN_RT_TERMS_PAIR, t->count = t->rank = 9, t->scale = sqrt(product);
   sn_status status = new_features(ctx, memory, m, t);
   for (int p = 0; status == SN_OK && p < m->pose_count; p++) {
     double x[3], y[3];
@@ -85,13 +83,13 @@ static sn_status make_value(sn_context *ctx, sn_arena *memory, const sn_residual
 static double gauss(const double *x, const double *y) {
   double d2 = 0;
   for (int c = 0; c < 3; c++) d2 += (x[c] - y[c]) * (x[c] - y[c]);
-  return exp(-d2 / (2 * chosen.width * chosen.width));
+  return exp(-d2 / (2 * width * width));
 }
 
 // The kernel of the functions that vanish in the rest pose; about x . y near it.
 static double kernel(const double *x, const double *y) {
   static const double rest[3] = {0, 0, 0};
-  return chosen.width * chosen.width * (gauss(x, y) - gauss(x, rest) * gauss(y, rest));
+  return width * width * (gauss(x, y) - gauss(x, rest) * gauss(y, rest));
 }
 
 // Pivoted incomplete Cholesky: the pose whose kernel is least explained becomes the next centre. `left`: pose_count; `columns`: most_centres of them.
@@ -100,19 +98,19 @@ static int find_centres(const double (*x)[3], int poses, double *left, double *c
   for (int p = 0; p < poses; p++) left[p] = kernel(x[p], x[p]), largest = fmax(largest, left[p]);
   int rank = 0;
   for (; rank < most_centres; rank++) {
-    int pivot = 0;
+    int next = 0;
     for (int p = 1; p < poses; p++)
-      if (left[p] > left[pivot]) pivot = p;
-    if (!(left[pivot] > chosen.pivot * largest)) break;
-    double scale = 1 / sqrt(left[pivot]), *column = columns + (size_t)rank * (size_t)poses;
+      if (left[p] > left[next]) next = p;
+    if (!(left[next] > pivot * largest)) break;
+    double scale = 1 / sqrt(left[next]), *column = columns + (size_t)rank * (size_t)poses;
     for (int p = 0; p < poses; p++) {
-      double v = kernel(x[p], x[pivot]);
+      double v = kernel(x[p], x[next]);
       for (int c = 0; c < rank; c++)
-        v -= columns[(size_t)c * (size_t)poses + (size_t)p] * columns[(size_t)c * (size_t)poses + (size_t)pivot];
+        v -= columns[(size_t)c * (size_t)poses + (size_t)p] * columns[(size_t)c * (size_t)poses + (size_t)next];
       column[p] = v * scale;
     }
     for (int p = 0; p < poses; p++) left[p] = fmax(left[p] - column[p] * column[p], 0);
-    left[pivot] = 0, pivots[rank] = pivot;
+    left[next] = 0, pivots[rank] = next;
   }
   return rank;
 }
@@ -124,7 +122,7 @@ static sn_status make_gaussians(sn_context *ctx, sn_arena *memory, const sn_resi
   int pivots[most_centres];
   if (!x || !left || !columns) return ctx->error.status;
   for (int p = 0; p < m->pose_count; p++) control_at(m, t->a, p, x[p]);
-  t->kind = SN_RT_TERMS_GAUSS, t->scale = sqrt(1 - chosen.polynomial);
+  t->kind = SN_RT_TERMS_GAUSS, t->scale = 1;
   t->rank = find_centres((const double(*)[3])x, m->pose_count, left, columns, pivots);
   size_t rank = (size_t)t->rank;
   t->count = t->rank ? t->rank + 1 : 0;
@@ -140,25 +138,25 @@ static sn_status make_gaussians(sn_context *ctx, sn_arena *memory, const sn_resi
 
 // ---- all ---------------------------------------------------------------------------------------------------------------------
 
+static bool is_control(const int *controls, int count, int joint) {
+  for (int k = 0; k < count; k++)
+    if (controls[k] == joint) return true;
+  return false;
+}
+
 sn_status sn_terms_make(sn_context *ctx, sn_arena *memory, const sn_residuals *m, const int *controls,
-                        int control_count, sn_term_list *out) {
-  *out = (sn_term_list){0, SN_NEW(ctx, memory, sn_terms, 3 * control_count)};
+                        int control_count, sn_family family, sn_term_list *out) {
+  *out = (sn_term_list){0, SN_NEW(ctx, memory, sn_terms, 2 * control_count)};
   sn_status status = out->groups ? SN_OK : ctx->error.status;
   for (int k = 0; status == SN_OK && k < control_count; k++) {
     bool joint = controls[k] < m->joint_count;
-    sn_terms *first = out->groups + out->count, *second = first + 1;
-    *first = *second = (sn_terms){.a = controls[k], .b = -1};
-    status = (joint ? make_polynomial : make_value)(ctx, memory, m, first);
-    if (status == SN_OK && joint) status = make_gaussians(ctx, memory, m, second);
-    out->count += 2;
-  }
-  for (int k = 0; status == SN_OK && k < control_count; k++) {
-    int parent = controls[k] < m->joint_count ? sn_terms_parent(m, controls[k]) : -1;
-    for (int n = 0; status == SN_OK && parent >= 0 && n < control_count; n++) {
-      if (controls[n] != parent) continue;
-      out->groups[out->count] = (sn_terms){.a = controls[k], .b = parent};
-      status = make_product(ctx, memory, m, out->groups + out->count++);
-    }
+    int parent = joint ? sn_terms_parent(m, controls[k]) : -1;
+    bool paired = parent >= 0 && is_control(controls, control_count, parent);
+    sn_terms *t = out->groups + out->count;
+    t[0] = t[1] = (sn_terms){.a = controls[k], .b = paired ? parent : -1, .owner = k};
+    status = (!joint ? make_value : family == SN_FAMILY_GAUSS ? make_gaussians : make_polynomial)(ctx, memory, m, t);
+    if (status == SN_OK && paired) status = make_product(ctx, memory, m, t + 1);
+    out->count += 1 + paired;
   }
   return status;
 }
@@ -177,7 +175,7 @@ void sn_terms_mix(const sn_terms *t, const double *weights, double *mix) {
   }
   mix[rank] = 0;
   for (int r = 0; r < rank; r++) {
-    mix[r] *= t->scale * chosen.width * chosen.width;
+    mix[r] *= t->scale * width * width;
     mix[rank] -= mix[r] * gauss(t->centres + 3 * r, rest);
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The functions of the pose that corrections are sums of. A joint with the rotation vector theta (relative to its parent, zero in the rest
-// pose) has the polynomials of degree 2 in theta and the Gaussians of its training poses; a parent and its child have the products of their
+// pose) has the polynomials of degree 2 in theta, or Gaussians at its training poses; a joint and its parent have the products of their
 // components; a named value v has v, and v^2 where training shows more than one level of it.
 #ifndef SINEW_TRAIN_CORRECT_TERMS_H
 #define SINEW_TRAIN_CORRECT_TERMS_H
@@ -12,6 +12,7 @@
 struct sn_terms {
   uint16_t kind;    // SN_RT_TERMS_...
   int a, b;         // controls; b: of products
+  int owner;        // its number among the controls
   int count, rank;  // terms at run time; features
   double *features; // pose_count * rank
   double *centres;  // Gaussians: count * 3, the last is the rest pose
@@ -19,15 +20,17 @@ struct sn_terms {
   double scale;     // of a feature over its term; of Gaussians over L^-1 k
 };
 
-// All terms of the controls (joints of the pose space, then values), and those of pairs of a joint and its parent. The first
-// control_count * 2 groups are the polynomial and the Gaussians of every control (values have rank 0 there).
+// The terms of every control (joints of the pose space, then values), one control after the other: its own, then the products with the
+// parent.
 struct sn_term_list {
   int count;
   sn_terms *groups;
 };
 
+typedef enum sn_family { SN_FAMILY_POLYNOMIAL, SN_FAMILY_GAUSS, SN_FAMILY_COUNT } sn_family;
+
 sn_status sn_terms_make(sn_context *ctx, sn_arena *memory, const sn_residuals *m, const int *controls,
-                        int control_count, sn_term_list *out);
+                        int control_count, sn_family family, sn_term_list *out);
 
 // The joint that a joint's rotation is relative to; -1: none.
 int sn_terms_parent(const sn_residuals *m, int joint);

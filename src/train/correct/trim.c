@@ -84,7 +84,7 @@ sn_status sn_corrections_prune(sn_context *ctx, const sn_correct_options *option
 // ---- bounds -----------------------------------------------------------------------------------------------------------------------
 
 // Times what the clip does, or this part of the diagonal.
-static const double most_of_farthest = 1.42, always_free = 0.0009;
+static const double most_of_farthest = 2, always_free = 0.0009;
 // What the clip itself needs in the rest pose is free: SN_RT_FREE_PART of this.
 static const double free_room = 1.3;
 

@@ -51,6 +51,8 @@ static sizes measure(const sn_corrections *c) {
   }
   for (int g = 0; c->terms && g < c->terms->count; g++)
     if (c->terms->groups[g].kind == SN_RT_TERMS_GAUSS) out.mix += 3 * (size_t)c->terms->groups[g].count;
+  for (int k = 0; k < c->control_count; k++) out.mix += (size_t)c->functions[k].count * (size_t)c->functions[k].terms;
+  out.groups = c->terms ? (size_t)c->terms->count + (size_t)c->control_count : 0;
   return out;
 }
 
@@ -62,7 +64,7 @@ typedef struct encoder {
   double *numbers;
   float *mix;
   sn_rt_terms *terms;
-  int *index; // of every group that a field uses, among those that are written
+  int *index; // of every control: the group of its functions, among those that are written; 0: none
   sizes used;
 } encoder;
 
@@ -71,31 +73,43 @@ static void rest_of(const sn_residuals *m, int control, float out[3]) {
   for (int k = 0; k < sn_control_dims(m, control); k++) out[k] = (float)rest[k];
 }
 
+static void encode_group(encoder *e, const sn_terms *t) {
+  sn_rt_terms *to = e->terms + e->used.groups++;
+  *to = (sn_rt_terms){.kind = t->kind, .count = (uint16_t)t->count, .a = control_index(e->m, t->a)};
+  rest_of(e->m, t->a, to->rest[0]);
+  if (t->kind == SN_RT_TERMS_PAIR) to->b = control_index(e->m, t->b), rest_of(e->m, t->b, to->rest[1]);
+  if (t->kind != SN_RT_TERMS_GAUSS) return;
+  to->first = (uint32_t)e->used.mix, to->width = (float)sn_terms_width();
+  for (int k = 0; k < 3 * t->count; k++) e->mix[e->used.mix++] = (float)t->centres[k];
+}
+
+// The terms of every control that a field depends on, then its functions.
 static void encode_terms(encoder *e) {
-  const sn_term_list *list = e->c->terms;
-  for (int g = 0; list && g < list->count; g++) e->index[g] = -1;
   for (int n = 0; n < e->c->field_count; n++)
     for (int k = 0; e->c->fields[n].is_sum && k < e->c->fields[n].joint_count; k++)
-      e->index[e->c->fields[n].joints[k]] = 0;
-  for (int g = 0; list && g < list->count; g++) {
-    const sn_terms *t = list->groups + g;
-    if (e->index[g] < 0) continue;
-    e->index[g] = (int)e->used.groups;
+      e->index[e->c->fields[n].joints[k]] = 1;
+  for (int k = 0; k < e->c->control_count; k++) {
+    const sn_functions *f = e->c->functions + k;
+    size_t first = e->used.groups;
+    if (!e->index[k] || f->count == 0) continue;
+    for (int g = f->first; g < f->end; g++)
+      if (e->c->terms->groups[g].count > 0) encode_group(e, e->c->terms->groups + g);
+    e->index[k] = (int)e->used.groups;
+    e->terms[e->used.groups] = (sn_rt_terms){.kind = SN_RT_TERMS_FUNCTIONS, .count = (uint16_t)f->count};
     sn_rt_terms *to = e->terms + e->used.groups++;
-    *to = (sn_rt_terms){.kind = t->kind, .count = (uint16_t)t->count, .a = control_index(e->m, t->a)};
-    rest_of(e->m, t->a, to->rest[0]);
-    if (t->kind == SN_RT_TERMS_PAIR) to->b = control_index(e->m, t->b), rest_of(e->m, t->b, to->rest[1]);
-    if (t->kind != SN_RT_TERMS_GAUSS) continue;
-    to->first = (uint32_t)e->used.mix, to->width = (float)sn_terms_width();
-    for (int k = 0; k < 3 * t->count; k++) e->mix[e->used.mix++] = (float)t->centres[k];
+    to->a = (uint16_t)first, to->b = (uint16_t)(e->used.groups - 1 - first), to->first = (uint32_t)e->used.mix;
+    for (int n = 0; n < f->count * f->terms; n++) e->mix[e->used.mix++] = (float)f->matrix[n];
   }
 }
 
 static void encode_sum(encoder *e, const sn_pose_field *f, sn_rt_field *to) {
   to->kernel = SN_RT_KERNEL_SUM, to->metric = 0;
-  to->joint_count = (uint32_t)f->joint_count, to->centre_count = (uint32_t)f->terms;
+  to->centre_count = (uint32_t)f->terms;
   to->first_number = (uint32_t)e->used.mix;
-  for (int k = 0; k < f->joint_count; k++) e->joints[e->used.joints++] = (uint16_t)e->index[f->joints[k]];
+  for (int k = 0; k < f->joint_count; k++) {
+    if (e->c->functions[f->joints[k]].count == 0) continue;
+    e->joints[e->used.joints++] = (uint16_t)e->index[f->joints[k]], to->joint_count++;
+  }
   for (int k = 0; k < f->basis_count * f->terms; k++) e->mix[e->used.mix++] = (float)f->mix[k];
 }
 
@@ -116,11 +130,10 @@ static void encode_kernels(encoder *e, const sn_pose_field *f, sn_rt_field *to) 
 static sn_status encode_fields(sn_context *ctx, sn_arena *memory, const sn_corrections *c, const sn_residuals *m,
                                sn_model_section sections[5]) {
   sizes all = measure(c);
-  int groups = c->terms ? c->terms->count : 0;
   encoder e = {.c = c, .m = m};
   e.fields = SN_NEW(ctx, memory, sn_rt_field, c->field_count), e.joints = SN_NEW(ctx, memory, uint16_t, all.joints);
   e.numbers = SN_NEW(ctx, memory, double, all.numbers), e.mix = SN_NEW(ctx, memory, float, all.mix);
-  e.terms = SN_NEW(ctx, memory, sn_rt_terms, groups), e.index = SN_NEW(ctx, memory, int, groups);
+  e.terms = SN_NEW(ctx, memory, sn_rt_terms, all.groups), e.index = SN_NEW(ctx, memory, int, c->control_count);
   if (!e.fields || !e.joints || !e.numbers || !e.mix || !e.terms || !e.index) return ctx->error.status;
   encode_terms(&e);
   uint32_t first_basis = 0;

@@ -473,7 +473,7 @@ static sn_status tell_expected(corrector *c, double left) {
   bool linear = info->blend == SN_RT_BLEND_LINEAR && info->drive == SN_RT_DRIVE_JOINTS && info->joint_count > 1 &&
                 info->palette_count == info->joint_count;
   if (status == SN_OK && linear) status = sn_expected_together(c->ctx, &c->misses, c->examples, &more);
-  c->report->expected = fmin(sqrt(expected * expected + more), uncorrected);
+  c->report->cross_validated = fmin(sqrt(expected * expected + more), uncorrected);
   return status;
 }
 

@@ -159,8 +159,8 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_
   }
   if (status == SN_OK && reduced.shrunk && !o->psd)
     status = lessons.exact
-               ? expect(ctx, &memory, &lessons.examples, &lessons.keys, reduced.left_out, &report->expected)
-               : expect(ctx, &memory, examples, keys, reduced.left_out, &report->expected);
+               ? expect(ctx, &memory, &lessons.examples, &lessons.keys, reduced.left_out, &report->cross_validated)
+               : expect(ctx, &memory, examples, keys, reduced.left_out, &report->cross_validated);
   sn_skin_free(&reduced.bones.skin);
   sn_skin_free(&reduced.skin);
   sn_rotreg_scene_free(&scene);

@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "train/skin/prior.h"
+#include "train/skin/base.h"
+#include "train/skin/blend.h"
 
 // A skin that leaves more than this of what single joints leave (an enveloping error) is no teacher: that of cheburashka leaves 0.26 by dual
 // quaternions and is as good in poses never seen; the athlete's leaves 0.6.
@@ -231,6 +232,23 @@ static bool is_stretched(const sn_examples *e) {
   return count > much * e->rest.vertex_count;
 }
 
+// The blend by which the file's weights have the smaller enveloping error, and that error. `turns` NULL: linear.
+static sn_status better_blend(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                              sn_turn **turns, double *left) {
+  static const sn_rt_blend kinds[2] = {SN_RT_BLEND_LINEAR, SN_RT_BLEND_DUALQUAT};
+  double errors[2] = {0, 0};
+  sn_base_sample sample;
+  sn_blend blend;
+  sn_status status = sn_base_sample_make(ctx, memory, examples, keys, &sample);
+  for (int k = 0; status == SN_OK && k < 2; k++) {
+    status = sn_blend_for(ctx, memory, &sample.examples, kinds[k], &sample.keys, &sample.keys, &blend);
+    if (status == SN_OK) status = sn_blend_error(ctx, &blend, &sample.examples.skin, &errors[k]);
+  }
+  *left = sample.rigid > 0 ? sqrt(fmin(errors[0], errors[1]) / sample.rigid) : 0, *turns = NULL;
+  if (status != SN_OK || errors[0] <= errors[1]) return status;
+  return sn_turns_make(ctx, memory, &examples->skeleton, &examples->poses, keys, turns);
+}
+
 sn_status sn_rotreg_teach(sn_context *ctx, const sn_examples *examples, const sn_keys *keys,
                           const sn_torque_loads *loads, bool wanted, sn_rotreg_lessons *out) {
   *out = (sn_rotreg_lessons){.examples = *examples, .keys = *keys, .memory = sn_arena_new(ctx)};
@@ -243,8 +261,7 @@ sn_status sn_rotreg_teach(sn_context *ctx, const sn_examples *examples, const sn
   double left = 0;
   bool many = false, wanting = false;
   sn_status status = is_wanting(ctx, &scratch, examples, keys, &many, &wanting);
-  if (status == SN_OK && many)
-    status = sn_prior_better_blend(ctx, &scratch, examples, keys, &examples->skin, &turns, &left);
+  if (status == SN_OK && many) status = better_blend(ctx, &scratch, examples, keys, &turns, &left);
   out->exact = many && left <= exact, out->stretched = out->exact && is_stretched(examples);
   if (status == SN_OK && (out->exact || (wanting && left <= trusted))) {
     out->count = out->exact ? exact_count : lesson_count;

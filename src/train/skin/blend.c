@@ -73,6 +73,15 @@ sn_status sn_blend_new(sn_context *ctx, sn_arena *memory, const sn_examples *exa
   return SN_OK;
 }
 
+sn_status sn_blend_for(sn_context *ctx, sn_arena *memory, const sn_examples *examples, sn_rt_blend kind,
+                       const sn_keys *keys, const sn_keys *references, sn_blend *out) {
+  sn_turn *turns = NULL;
+  sn_status status = SN_OK;
+  if (kind == SN_RT_BLEND_DUALQUAT)
+    status = sn_turns_make(ctx, memory, &examples->skeleton, &examples->poses, references, &turns);
+  return status == SN_OK ? sn_blend_new(ctx, memory, examples, keys, turns, out) : status;
+}
+
 static sn_vec3 linear_residual(const sn_affine *pose, sn_vec3 rest, sn_vec3 target, const uint16_t *joints,
                                const double *weights, int count, sn_vec3 *columns) {
   sn_vec3 sum = {0, 0, 0};
@@ -132,4 +141,21 @@ sn_vec3 sn_blend_residual(const sn_blend *blend, int k, int i, const uint16_t *j
   }
   const joint_motion *pose = blend->motions + (size_t)k * (size_t)examples->skeleton.joint_count;
   return dual_residual(pose, rest, target, joints, weights, count, blend->stretched, columns);
+}
+
+sn_status sn_blend_error(sn_context *ctx, const sn_blend *blend, const sn_skin *skin, double *out) {
+  sn_arena scratch = sn_arena_new(ctx);
+  double *weights = SN_NEW(ctx, &scratch, double, skin->influences);
+  *out = 0;
+  for (int i = 0; weights && i < skin->vertex_count; i++) {
+    size_t row = (size_t)i * (size_t)skin->influences;
+    int count = sn_skin_row_influences(skin, i);
+    for (int k = 0; k < count; k++) weights[k] = (double)skin->weights[row + (size_t)k];
+    for (int k = 0; k < blend->keys->count; k++) {
+      sn_vec3 residual = sn_blend_residual(blend, k, i, skin->joints + row, weights, count, NULL);
+      *out += sn_vec3_dot(residual, residual);
+    }
+  }
+  sn_arena_free(&scratch);
+  return weights ? SN_OK : ctx->error.status;
 }

@@ -21,7 +21,7 @@ static const struct {
 // Of a fit whose prior decides only what the frames leave open: above rounding.
 static const double free_ridge = 1e-9;
 
-// Gauss-Newton: most steps, and the relative decrease below which it has converged.
+// Gauss-Newton: most steps, and the relative decrease that a step must promise.
 enum { most_steps = 8 };
 static const double converged = 1e-3;
 
@@ -114,12 +114,6 @@ static double from_prior(const fit_vertex *v, const double *weights) {
   return sum;
 }
 
-static void solve(const fit_job *job, sn_simplex *q, double *weights) {
-  memcpy(q->w, weights, sizeof q->w);
-  sn_simplex_solve_sparse(q, job->influences);
-  memcpy(weights, q->w, sizeof q->w);
-}
-
 // The trace of a matrix on vectors that sum to zero.
 static double size_of(int n, const double (*a)[SN_SIMPLEX_MAX]) {
   double trace = 0, sum = 0;
@@ -130,28 +124,32 @@ static double size_of(int n, const double (*a)[SN_SIMPLEX_MAX]) {
   return trace - sum / n;
 }
 
-// Damped Gauss-Newton steps from `base`, the normal equations at `weights`.
+// Damped Gauss-Newton steps from `base`, the normal equations at `weights`. A step that promises hardly anything is the last and
+// is not checked.
 static void descend(const fit_job *job, const fit_vertex *v, double mu, double error, sn_simplex *base,
                     double *weights) {
   double damping = 1e-4;
   error += mu * from_prior(v, weights);
   for (int n = 0; n < most_steps && damping < 1e3; n++) {
     sn_simplex step = *base, next;
-    double size = 1e-300, trial[SN_SIMPLEX_MAX];
+    double size = 1e-300;
     for (int k = 0; k < v->count; k++) size += base->a[k][k];
     add_prior(&step, v, mu);
-    for (int k = 0; k < v->count; k++) step.a[k][k] += damping * size, step.b[k] += damping * size * weights[k];
-    memcpy(trial, weights, sizeof trial);
-    solve(job, &step, trial);
-    double found = linearise(job, v, trial, &next) + mu * from_prior(v, trial);
-    if (!(found < error)) {
+    memcpy(step.w, weights, sizeof step.w);
+    double before = sn_simplex_energy(&step);
+    sn_simplex damped = step;
+    for (int k = 0; k < v->count; k++) damped.a[k][k] += damping * size, damped.b[k] += damping * size * weights[k];
+    sn_simplex_solve_sparse(&damped, job->influences);
+    memcpy(step.w, damped.w, sizeof step.w);
+    bool last = before - sn_simplex_energy(&step) < converged * error;
+    double found = last ? error : linearise(job, v, step.w, &next) + mu * from_prior(v, step.w);
+    if (last || found < error) memcpy(weights, step.w, sizeof step.w);
+    if (last) break;
+    if (found < error) {
+      *base = next, error = found, damping *= 0.3;
+    } else {
       damping *= 10;
-      continue;
     }
-    bool settled = found > error * (1 - converged);
-    memcpy(weights, trial, sizeof trial);
-    if (settled) break;
-    *base = next, error = found, damping *= 0.3;
   }
 }
 
@@ -168,7 +166,9 @@ static void fit_one(const fit_job *job, const fit_vertex *v, double *weights) {
     descend(job, v, mu, error, &base, weights);
   } else {
     add_prior(&base, v, mu);
-    solve(job, &base, weights);
+    memcpy(base.w, weights, sizeof base.w);
+    sn_simplex_solve_sparse(&base, job->influences);
+    memcpy(weights, base.w, sizeof base.w);
   }
 }
 

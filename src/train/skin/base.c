@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sinew/rig.h"
+#include "train/skin/centres.h"
 #include "train/skin/fit.h"
 #include "train/skin/heat.h"
 
@@ -104,7 +105,8 @@ sn_status sn_base_fit(sn_context *ctx, const sn_skin_options *o, const sn_exampl
   if (kind == SN_BASE_RIGID) return rigid_skin(ctx, examples, keys, out);
   sn_arena scratch = sn_arena_new(ctx);
   sn_blend own;
-  sn_status status = sn_blend_for(ctx, &scratch, examples, blend, keys, keys, &own);
+  bool dual = blend == SN_RT_BLEND_DUALQUAT; // weights about centres are those of linear blending
+  sn_status status = sn_blend_for(ctx, &scratch, examples, dual ? blend : SN_RT_BLEND_LINEAR, keys, keys, &own);
   if (status == SN_OK) status = refit(ctx, o, &own, kind, out);
   if (status != SN_OK) sn_skin_free(out);
   sn_arena_free(&scratch);
@@ -218,7 +220,8 @@ typedef struct choice {
   const sn_base_sample *sample;
   int count;
   sn_base_kind kinds[SN_BASE_KINDS];
-  double *errors; // [fold][candidate]: squared residuals of held-out poses
+  float (*centres[SN_BASE_KINDS])[3]; // of rotation, of every candidate; NULL for other blends
+  double *errors;                     // [fold][candidate]: squared residuals of held-out poses
 } choice;
 
 static sn_status validate_fold(sn_context *ctx, sn_arena *memory, void *user, int n) {
@@ -232,6 +235,7 @@ static sn_status validate_fold(sn_context *ctx, sn_arena *memory, void *user, in
   for (int k = 0; status == SN_OK && k < c->count; k++) {
     sn_skin skin;
     status = sn_base_fit(ctx, c->options, examples, c->blend, &learned, c->kinds[k], &skin);
+    blend.centres = (const float(*)[3])c->centres[k];
     if (status == SN_OK) status = sn_blend_error(ctx, &blend, &skin, &c->errors[n * c->count + k]);
     sn_skin_free(&skin);
   }
@@ -264,6 +268,40 @@ static sn_status validate(sn_context *ctx, sn_arena *memory, choice *c, double *
   return status;
 }
 
+// The centres of rotation of each candidate, at the sample's vertices. They change little with the poses held out.
+static sn_status find_centres(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                              choice *c) {
+  int n = c->sample->examples.rest.vertex_count;
+  float(*all)[3] = sn_arena_alloc(ctx, memory, (size_t)examples->rest.vertex_count, sizeof *all);
+  sn_status status = all ? SN_OK : ctx->error.status;
+  for (int k = 0; status == SN_OK && k < c->count; k++) {
+    sn_skin skin;
+    c->centres[k] = sn_arena_alloc(ctx, memory, (size_t)n, sizeof **c->centres);
+    if (!c->centres[k]) return ctx->error.status;
+    status = sn_base_fit(ctx, c->options, examples, c->blend, keys, c->kinds[k], &skin);
+    if (status == SN_OK) sn_skin_normalize(&skin);
+    if (status == SN_OK) status = sn_centres(ctx, &examples->rest, &skin, all);
+    for (int i = 0; status == SN_OK && i < n; i++) memcpy(c->centres[k][i], all[c->sample->vertices[i]], sizeof *all);
+    sn_skin_free(&skin);
+  }
+  return status;
+}
+
+// Centres of rotation take long to find: of those by which linear blending chooses, the best competes with the file's weights and one
+// joint per vertex.
+static sn_status choose_for_centres(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
+                                    const sn_keys *keys, choice *c, double *scores) {
+  sn_status status = SN_OK;
+  c->blend = SN_RT_BLEND_LINEAR;
+  if (c->count > 1) status = validate(ctx, memory, c, scores);
+  int best = sn_simplest(scores, c->count, SN_WORTH_IT), count = 0;
+  for (int k = 0; k < c->count; k++)
+    if (k == best || c->kinds[k] == SN_BASE_FILE || c->kinds[k] == SN_BASE_RIGID) c->kinds[count++] = c->kinds[k];
+  c->count = count, c->blend = SN_RT_BLEND_CENTRES;
+  if (status == SN_OK) status = find_centres(ctx, memory, examples, keys, c);
+  return status == SN_OK ? validate(ctx, memory, c, scores) : status;
+}
+
 sn_status sn_base_choose(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples, sn_rt_blend blend,
                          const sn_keys *keys, sn_base_kind *out, sn_train_report *report) {
   sn_base_sample sample;
@@ -274,7 +312,10 @@ sn_status sn_base_choose(sn_context *ctx, const sn_skin_options *o, const sn_exa
   sn_arena memory = sn_arena_new(ctx);
   double scores[SN_BASE_KINDS] = {0};
   sn_status status = sn_base_sample_make(ctx, &memory, examples, keys, &sample);
-  if (status == SN_OK) status = validate(ctx, &memory, &c, scores);
+  if (status == SN_OK && blend == SN_RT_BLEND_CENTRES)
+    status = choose_for_centres(ctx, &memory, examples, keys, &c, scores);
+  else if (status == SN_OK)
+    status = validate(ctx, &memory, &c, scores);
   if (status == SN_OK) {
     int best = sn_simplest(scores, c.count, SN_WORTH_IT);
     *out = c.kinds[best];

@@ -79,7 +79,7 @@ sn_status sn_blend_for(sn_context *ctx, sn_arena *memory, const sn_examples *exa
                        const sn_keys *keys, const sn_keys *references, sn_blend *out) {
   sn_turn *turns = NULL;
   sn_status status = SN_OK;
-  if (kind == SN_RT_BLEND_DUALQUAT)
+  if (kind != SN_RT_BLEND_LINEAR)
     status = sn_turns_make(ctx, memory, &examples->skeleton, &examples->poses, references, &turns);
   return status == SN_OK ? sn_blend_new(ctx, memory, examples, keys, turns, out) : status;
 }
@@ -158,8 +158,29 @@ static sn_vec3 dual_residual(const joint_motion *pose, sn_vec3 rest, sn_vec3 tar
   return sn_vec3_sub(at.place, target);
 }
 
+// Rotation about a centre, which the linear blend carries (Le and Hodgins 2016).
+static sn_vec3 centre_residual(const sn_blend *blend, int k, int i, const uint16_t *joints, const double *weights,
+                               int count) {
+  const sn_examples *examples = blend->examples;
+  int f = blend->keys->frames[k];
+  const sn_affine *pose = sn_pose(&examples->poses, f);
+  const joint_motion *motions = blend->motions + (size_t)k * (size_t)examples->skeleton.joint_count;
+  sn_vec3 centre = sn_vec3_from(blend->centres[i]), place = {0, 0, 0}, stretched = {0, 0, 0};
+  sn_vec3 arm = sn_vec3_sub(sn_vec3_from(examples->rest.positions[i]), centre);
+  sn_quat r = {0, 0, 0, 0};
+  for (int n = 0; n < count; n++) {
+    const joint_motion *motion = &motions[joints[n]];
+    r = sn_quat_add(r, sn_quat_scale(motion->rigid.real, weights[n]));
+    place = sn_vec3_mad(place, sn_affine_apply(pose[joints[n]], centre), weights[n]);
+    stretched = sn_vec3_mad(stretched, sn_mat3_apply(sn_affine_linear(motion->stretch), arm), weights[n]);
+  }
+  place = sn_vec3_add(place, sn_mat3_apply(sn_quat_to_mat3(r), stretched));
+  return sn_vec3_sub(place, sn_vec3_from(sn_frame(&examples->frames, f)[i]));
+}
+
 sn_vec3 sn_blend_residual(const sn_blend *blend, int k, int i, const uint16_t *joints, const double *weights,
                           int count, sn_vec3 *columns) {
+  if (blend->centres) return centre_residual(blend, k, i, joints, weights, count);
   const sn_examples *examples = blend->examples;
   int f = blend->keys->frames[k];
   sn_vec3 rest = sn_vec3_from(examples->rest.positions[i]);

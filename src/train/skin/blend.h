@@ -17,6 +17,7 @@ typedef struct sn_blend {
   const sn_keys *keys;
   const joint_motion *motions; // keys->count * joint_count; NULL for linear blending
   bool stretched;              // some motion has a stretch
+  const float (*centres)[3]; // of rotation, in the rest pose, per vertex: such a blend has no derivatives; NULL: none
 } sn_blend;
 
 // `turns` NULL: linear.

@@ -13,12 +13,21 @@ const char *sn_base_name(sn_base_kind kind) {
   static const char *const names[SN_BASE_KINDS] = {
     [SN_BASE_FILE] = "the file's weights",           [SN_BASE_SKELETON] = "bone heat",
     [SN_BASE_RIGID] = "one joint per vertex",        [SN_BASE_REFIT] = "the file's weights refitted",
-    [SN_BASE_SKELETON_REFIT] = "bone heat refitted", [SN_BASE_FREE] = "weights on any joints",
+    [SN_BASE_SKELETON_REFIT] = "bone heat refitted", [SN_BASE_FREE] = "weights without a prior",
   };
   return names[kind];
 }
 
 static bool has_file_skin(const sn_examples *e) { return e->skin.influences > 0 && !e->skin_made; }
+
+// A skin on one joint is a placeholder, and says nothing about weights.
+static bool has_prior(const sn_examples *e) {
+  const sn_skin *skin = &e->skin;
+  bool differs = false;
+  for (int i = 1; has_file_skin(e) && !differs && i < skin->vertex_count; i++)
+    differs = skin->joints[(size_t)i * (size_t)skin->influences] != skin->joints[0];
+  return differs;
+}
 
 int sn_base_candidates(const sn_skin_options *o, const sn_examples *e, sn_base_kind out[SN_BASE_KINDS]) {
   int count = 0;
@@ -28,9 +37,9 @@ int sn_base_candidates(const sn_skin_options *o, const sn_examples *e, sn_base_k
   if (has_file_skin(e)) out[count++] = SN_BASE_FILE;
   if (e->made.influences > 0) out[count++] = SN_BASE_SKELETON;
   out[count++] = SN_BASE_RIGID;
-  if (has_file_skin(e)) out[count++] = SN_BASE_REFIT;
+  if (has_prior(e)) out[count++] = SN_BASE_REFIT;
   if (e->made.influences > 0) out[count++] = SN_BASE_SKELETON_REFIT;
-  out[count++] = SN_BASE_FREE;
+  if (!has_prior(e)) out[count++] = SN_BASE_FREE; // else false correlations within a clip would win
   return count;
 }
 
@@ -82,13 +91,16 @@ sn_status sn_free_weights(sn_context *ctx, const sn_skin_options *o, const sn_ex
   return sn_solve_weights(ctx, &examples->rest, &examples->frames, poses, keys, &options, out);
 }
 
-// Weights on any joints are linear ones; for dual quaternions they are refitted on the joints that were found.
+// Without a prior: on the relevant joints of bone heat, else on any. The latter are those of linear blending; for dual quaternions they
+// are refitted on the joints that were found.
 static sn_status refit(sn_context *ctx, const sn_skin_options *o, const sn_blend *blend, sn_base_kind kind,
                        sn_skin *out) {
   const sn_examples *examples = blend->examples;
   if (kind == SN_BASE_REFIT) return sn_skin_fit(ctx, blend, &examples->skin, SN_FIT_RIDGE, o->influences, out);
   if (kind == SN_BASE_SKELETON_REFIT)
     return sn_skin_fit(ctx, blend, &examples->made, SN_FIT_RIDGE, o->influences, out);
+  bool any = examples->made.influences == 0 || o->rho > 0;
+  if (!any) return sn_skin_fit(ctx, blend, &examples->made, SN_FIT_FREE, o->influences, out);
   sn_skin linear = {0};
   sn_status status = sn_free_weights(ctx, o, examples, &examples->poses, blend->keys, &linear);
   if (status != SN_OK || !blend->motions) return *out = linear, status;

@@ -13,7 +13,7 @@ typedef enum sn_base_kind {
   SN_BASE_RIGID,          // the best single joint of every vertex
   SN_BASE_REFIT,          // the file's weights, refitted
   SN_BASE_SKELETON_REFIT, // weights from the skeleton, refitted
-  SN_BASE_FREE,           // weights on any joints, without a prior
+  SN_BASE_FREE,           // weights without a prior, on the relevant joints of bone heat or, where it fails, on any
   SN_BASE_KINDS
 } sn_base_kind;
 

@@ -259,11 +259,13 @@ static void report_choice(const choice *c, const double *scores, int chosen, sn_
   for (int k = 0; k < c->count; k++) sn_train_report_add(report, sn_base_name(c->kinds[k]), scores[k], k == chosen);
 }
 
+static bool is_unlearned(sn_base_kind kind) { return kind == SN_BASE_FILE || kind == SN_BASE_SKELETON; }
+
 // Where no pose can be held out only candidates that learn nothing from frames compete, if there are any.
 static void drop_learned(choice *c) {
   int count = 0;
   for (int k = 0; k < c->count; k++)
-    if (c->kinds[k] == SN_BASE_FILE || c->kinds[k] == SN_BASE_SKELETON) c->kinds[count++] = c->kinds[k];
+    if (is_unlearned(c->kinds[k])) c->kinds[count++] = c->kinds[k];
   if (count > 0) c->count = count;
 }
 
@@ -277,6 +279,23 @@ static sn_status validate(sn_context *ctx, sn_arena *memory, choice *c, double *
     for (int n = 0; n < folds->fold_count; n++) sum += c->errors[n * c->count + k];
     scores[k] = c->sample->rigid > 0 ? sqrt(sum / c->sample->rigid) : 0;
   }
+  return status;
+}
+
+sn_status sn_base_shorten(sn_context *ctx, const sn_skin_options *o, const sn_base_sample *sample, sn_rt_blend blend,
+                          sn_base_kind *kinds, int *count) {
+  sn_arena memory = sn_arena_new(ctx);
+  choice c = {.options = o, .blend = blend, .sample = sample, .count = 2, .kinds = {SN_BASE_FILE, SN_BASE_SKELETON}};
+  double scores[SN_BASE_KINDS] = {0};
+  int refits = 0, kept = 0;
+  sn_status status = SN_OK;
+  for (int k = 0; k < *count; k++) refits += kinds[k] == SN_BASE_REFIT || kinds[k] == SN_BASE_SKELETON_REFIT;
+  if (refits == 2) status = validate(ctx, &memory, &c, scores);
+  sn_base_kind worse = sn_simplest(scores, 2, SN_WORTH_IT) == 0 ? SN_BASE_SKELETON_REFIT : SN_BASE_REFIT;
+  for (int k = 0; k < *count; k++)
+    if (refits < 2 || kinds[k] != worse) kinds[kept++] = kinds[k];
+  *count = kept;
+  sn_arena_free(&memory);
   return status;
 }
 
@@ -324,6 +343,9 @@ sn_status sn_base_choose(sn_context *ctx, const sn_skin_options *o, const sn_exa
   sn_arena memory = sn_arena_new(ctx);
   double scores[SN_BASE_KINDS] = {0};
   sn_status status = sn_base_sample_make(ctx, &memory, examples, keys, &sample);
+  bool turns = blend == SN_RT_BLEND_DUALQUAT;
+  if (status == SN_OK)
+    status = sn_base_shorten(ctx, o, &sample, turns ? blend : SN_RT_BLEND_LINEAR, c.kinds, &c.count);
   if (status == SN_OK && blend == SN_RT_BLEND_CENTRES)
     status = choose_for_centres(ctx, &memory, examples, keys, &c, scores);
   else if (status == SN_OK)

@@ -15,7 +15,7 @@ typedef struct example {
 static const example examples[] = {{"bar", "every:20", 41},   {"elbow", "every:20", 41},
                                    {"arm", "0,16,33,49", 50}, {"shoulder", "every:6", 60},
                                    {"leg", "every:10", 86},   {"athlete", "every:4", 80}};
-static const char *const methods[] = {"lbs:prior=none", "rotreg:published=1", "rotreg"};
+static const char *const methods[] = {"lbs", "rotreg:published=1", "rotreg"};
 enum { example_count = sizeof examples / sizeof *examples, method_count = sizeof methods / sizeof *methods };
 
 void study_errors(study *s) {

@@ -1,455 +1,208 @@
 // SPDX-License-Identifier: MIT
-// Errors, arenas, parallel loops, random numbers, files.
-#include <stdio.h>
+// The base of a model: its candidates, their fits, and the choice by cross-validation.
+#include "train_fixture.h"
 
-#include "check.h"
-#include "sinew/runtime.h"
+#include "train/skin/base.h"
+#include "train/skin/blend.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
+static const sn_skin_options usual = {.influences = 4};
 
-// ---- errors -------------------------------------------------------------------------------------------------------
+// All vertices on one joint: what exporters write where nobody has painted weights.
+static void bind_to_one_joint(sn_examples *e) {
+  for (size_t k = 0; k < (size_t)e->skin.vertex_count * (size_t)e->skin.influences; k++)
+    e->skin.joints[k] = 0, e->skin.weights[k] = k % (size_t)e->skin.influences == 0;
+}
 
-static void test_messages(void **state) {
+static void drop_skin(sn_examples *e) {
+  sn_skin_free(&e->skin);
+  e->skin = (sn_skin){0};
+}
+
+static double score_of(const sn_train_report *report, sn_base_kind kind) {
+  for (int k = 0; k < report->candidate_count; k++)
+    if (strcmp(report->candidates[k].name, sn_base_name(kind)) == 0) return report->candidates[k].cross_validated;
+  return INFINITY;
+}
+
+static void candidates_are_those_possible(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
-  assert_int_equal(sn_fail(&ctx, SN_BAD_FILE, "vertex %d: %s", 7, "gone"), SN_BAD_FILE);
-  assert_int_equal(ctx.error.status, SN_BAD_FILE);
-  assert_string_equal(ctx.error.message, "vertex 7: gone");
-  assert_int_equal(sn_fail_prefix(&ctx, "%s: ", "a.obj"), SN_BAD_FILE);
-  assert_string_equal(ctx.error.message, "a.obj: vertex 7: gone");
+  sn_examples e = generate(&ctx, "athlete", 4, 2000);
+  sn_base_kind kinds[SN_BASE_KINDS];
+  assert_ok(&ctx, sn_skin_make(&ctx, &e));
+  static const sn_base_kind both[] = {SN_BASE_FILE, SN_BASE_SKELETON, SN_BASE_RIGID, SN_BASE_REFIT,
+                                      SN_BASE_SKELETON_REFIT};
+  assert_int_equal(sn_base_candidates(&usual, &e, kinds), 5);
+  assert_memory_equal(kinds, both, sizeof both);
+  sn_skin_options o = {.influences = 4, .weights = SN_WEIGHTS_GIVEN};
+  assert_int_equal(sn_base_candidates(&o, &e, kinds), 1);
+  assert_int_equal(kinds[0], SN_BASE_FILE);
+  o.weights = SN_WEIGHTS_SKELETON;
+  assert_int_equal(sn_base_candidates(&o, &e, kinds), 1);
+  assert_int_equal(kinds[0], SN_BASE_SKELETON);
+  sn_skin_free(&e.made), e.made = (sn_skin){0};
+  drop_skin(&e);
+  static const sn_base_kind none[] = {SN_BASE_RIGID, SN_BASE_FREE};
+  assert_int_equal(sn_base_candidates(&usual, &e, kinds), 2);
+  assert_memory_equal(kinds, none, sizeof none);
+  sn_examples_free(&e);
 }
 
-static void test_long_messages(void **state) {
+// Frames that are held out may hold anything.
+static void a_fit_learns_from_its_keys_alone(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
-  char text[3000];
-  memset(text, 'x', sizeof text - 1);
-  text[sizeof text - 1] = '\0';
-  sn_fail(&ctx, SN_IO, "%s", text);
-  assert_int_equal(strlen(ctx.error.message), sizeof ctx.error.message - 1);
-  sn_fail_prefix(&ctx, "front: ");
-  assert_int_equal(strncmp(ctx.error.message, "front: xxx", 10), 0);
-  assert_int_equal(strlen(ctx.error.message), sizeof ctx.error.message - 1);
-  sn_fail_prefix(&ctx, "%s", text);
-  assert_int_equal(strlen(ctx.error.message), sizeof ctx.error.message - 1);
-}
-
-static bool stop_at_half(void *user, const char *task, double done) {
-  *(int *)user += strcmp(task, "work") == 0;
-  return done < 0.5;
-}
-
-static void test_progress(void **state) {
-  (void)state;
-  sn_context ctx = sn_context_default();
-  assert_true(sn_progress(&ctx, "work", 1));
-  int calls = 0;
-  ctx.progress = stop_at_half, ctx.progress_user = &calls;
-  assert_true(sn_progress(&ctx, "work", 0.2));
-  assert_false(sn_progress(&ctx, "work", 0.7));
-  assert_int_equal(calls, 2);
-}
-
-// ---- memory -------------------------------------------------------------------------------------------------------
-
-static void test_arena_alignment(void **state) {
-  (void)state;
-  failing_allocator allocator = {.countdown = -1};
-  sn_context ctx = failing_context(&allocator);
-  sn_arena arena = sn_arena_new(&ctx);
-  for (size_t size = 0; size < 300; size++) {
-    unsigned char *bytes = sn_arena_alloc(&ctx, &arena, size, 1);
-    assert_non_null(bytes);
-    assert_int_equal((uintptr_t)bytes % 64, 0);
-    for (size_t k = 0; k < size; k++) assert_int_equal(bytes[k], 0);
-    if (size > 0) memset(bytes, 0xFF, size); // a wrong block would trip the sanitizer or the next block
-  }
-  assert_int_equal(allocator.live, 300);
-  sn_arena_free(&arena);
-  assert_int_equal(allocator.live, 0);
-  sn_arena_free(&arena);
-}
-
-static void test_arena_overflow(void **state) {
-  (void)state;
-  failing_allocator allocator = {.countdown = -1};
-  sn_context ctx = failing_context(&allocator);
-  sn_arena arena = sn_arena_new(&ctx);
-  const size_t counts[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 8 + 1, SIZE_MAX / 12};
-  for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
-    ctx.error = (sn_error){0};
-    assert_null(sn_arena_alloc(&ctx, &arena, counts[k], 16));
-    assert_int_equal(ctx.error.status, SN_NO_MEMORY);
-    assert_non_null(strstr(ctx.error.message, "out of memory"));
-  }
-  assert_int_equal(allocator.live, 0);
-  sn_arena_free(&arena);
-}
-
-static void test_arena_failure(void **state) {
-  (void)state;
-  for (int n = 1; n <= 5; n++) {
-    failing_allocator allocator = {.countdown = n};
-    sn_context ctx = failing_context(&allocator);
-    sn_arena arena = sn_arena_new(&ctx);
-    int got = 0;
-    while (got < 10 && SN_NEW(&ctx, &arena, double, 10)) got++;
-    assert_int_equal(got, n - 1);
-    assert_int_equal(ctx.error.status, SN_NO_MEMORY);
-    sn_arena_free(&arena);
-    assert_int_equal(allocator.live, 0);
-  }
-}
-
-static void test_arena_text_and_zeroed_arena(void **state) {
-  (void)state;
-  sn_context ctx = sn_context_default();
-  sn_arena arena = {0}; // takes the context's allocator on first use
-  char *copy = sn_arena_text(&ctx, &arena, "naïve");
-  assert_string_equal(copy, "naïve");
-  assert_null(sn_arena_text(&ctx, &arena, NULL));
-  sn_arena_free(&arena);
-}
-
-// ---- parallel loops -----------------------------------------------------------------------------------------------
-
-typedef struct coverage {
-  int64_t count, grain;
-  int threads;
-  int *hits, bad;
-} coverage;
-
-static void cover(void *user, int64_t begin, int64_t end, int worker) {
-  coverage *c = user;
-  bool good = begin % c->grain == 0 && begin < end && end - begin <= c->grain && end <= c->count && worker >= 0 &&
-              worker < c->threads && (end - begin == c->grain || end == c->count);
-  if (!good) __atomic_add_fetch(&c->bad, 1, __ATOMIC_RELAXED);
-  for (int64_t k = begin; k < end; k++) __atomic_add_fetch(&c->hits[k], 1, __ATOMIC_RELAXED);
-}
-
-static void test_parallel_for(void **state) {
-  (void)state;
-  const int threads[] = {1, 2, 3, 7};
-  const int64_t counts[] = {0, 1, 2, 63, 64, 65, 1000}, grains[] = {1, 7, 64, 5000};
-  for (int t = 0; t < 4; t++)
-    for (int n = 0; n < 7; n++)
-      for (int g = 0; g < 4; g++) {
-        int hits[1000] = {0};
-        sn_context ctx = sn_context_default();
-        ctx.threads = threads[t];
-        coverage c = {counts[n], grains[g], sn_threads(&ctx), hits, 0};
-        assert_int_equal(c.threads, threads[t]);
-        sn_parallel_for(&ctx, counts[n], grains[g], cover, &c);
-        assert_int_equal(c.bad, 0);
-        for (int k = 0; k < 1000; k++) assert_int_equal(hits[k], k < counts[n] ? 1 : 0);
-      }
-  sn_context ctx = sn_context_default();
-  assert_true(sn_threads(&ctx) >= 1);
-}
-
-static double sum_range(void *user, int64_t begin, int64_t end) {
-  const double *numbers = user;
-  double sum = 0;
-  for (int64_t k = begin; k < end; k++) sum += numbers[k];
-  return sum;
-}
-
-static void test_parallel_sum(void **state) {
-  (void)state;
-  enum { count = 100003 };
-  double *numbers = malloc(count * sizeof *numbers), exact = 0;
-  assert_non_null(numbers);
-  sn_random rng = sn_random_new(3);
-  // Numbers of very different sizes, so that another order of additions would show.
-  long double careful = 0;
-  for (int k = 0; k < count; k++) {
-    numbers[k] = sn_random_normal(&rng) * exp(10 * sn_random_normal(&rng));
-    careful += numbers[k], exact += fabs(numbers[k]);
-  }
-  const int64_t grains[] = {1, 17, 1000, 1000000};
-  for (int g = 0; g < 4; g++) {
-    sn_context ctx = sn_context_default();
-    ctx.threads = 1;
-    double one = sn_parallel_sum(&ctx, count, grains[g], sum_range, numbers);
-    assert_near(one, (double)careful, 1e-12 * exact);
-    for (int threads = 2; threads <= 7; threads++) {
-      ctx.threads = threads;
-      double many = sn_parallel_sum(&ctx, count, grains[g], sum_range, numbers);
-      assert_memory_equal(&one, &many, sizeof one);
+  sn_examples e = generate(&ctx, "athlete", 12, 2000);
+  sn_keys keys, others;
+  sn_skin before, after;
+  assert_ok(&ctx, sn_skin_make(&ctx, &e));
+  assert_ok(&ctx, sn_keys_parse(&ctx, "0-8", 12, 1, &keys, &others));
+  for (int kind = 0; kind < SN_BASE_KINDS; kind++)
+    for (int blend = SN_RT_BLEND_LINEAR; blend <= SN_RT_BLEND_DUALQUAT; blend++) {
+      assert_ok(&ctx, sn_base_fit(&ctx, &usual, &e, (sn_rt_blend)blend, &keys, (sn_base_kind)kind, &before));
+      for (int f = 9; f < 12; f++)
+        for (int i = 0; i < e.rest.vertex_count; i++) sn_frame_mutable(&e.frames, f)[i][i % 3] += 10;
+      assert_ok(&ctx, sn_base_fit(&ctx, &usual, &e, (sn_rt_blend)blend, &keys, (sn_base_kind)kind, &after));
+      size_t count = (size_t)before.vertex_count * (size_t)before.influences;
+      assert_int_equal(before.influences, after.influences);
+      assert_memory_equal(before.weights, after.weights, count * sizeof *before.weights);
+      assert_memory_equal(before.joints, after.joints, count * sizeof *before.joints);
+      sn_skin_free(&before), sn_skin_free(&after);
     }
-    assert_true(sn_parallel_sum(&ctx, 0, grains[g], sum_range, numbers) == 0);
+  sn_keys_free(&keys), sn_keys_free(&others);
+  sn_skin_free(&e.made);
+  sn_examples_free(&e);
+}
+
+// The derivatives of dual-quaternion blending, with and without stretch, against differences.
+static void derivatives_are_those_of_the_blend(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples e = generate(&ctx, "arm", 5, 600);
+  sn_arena memory = sn_arena_new(&ctx);
+  sn_keys keys, others;
+  assert_ok(&ctx, sn_keys_parse(&ctx, "all", 5, 1, &keys, &others));
+  for (int stretched = 0; stretched < 2; stretched++) {
+    if (stretched) {
+      sn_mat3 wide = {{{1.2, 0.1, 0}, {0.1, 1, 0}, {0, 0, 0.8}}};
+      sn_affine *m = &sn_pose(&e.poses, 3)[1];
+      *m = sn_affine_mul(*m, sn_affine_about(wide, sn_affine_translation(e.skeleton.rest[1])));
+    }
+    sn_blend blend;
+    assert_ok(&ctx, sn_blend_for(&ctx, &memory, &e, SN_RT_BLEND_DUALQUAT, &keys, &keys, &blend));
+    assert_int_equal(blend.stretched, stretched);
+    const uint16_t joints[3] = {0, 1, 2};
+    for (int i = 0; i < 300; i += 37)
+      for (int k = 0; k < 3; k++) {
+        double low[3] = {0.5, 0.3, 0.2}, high[3] = {0.5, 0.3, 0.2}, middle[3] = {0.5, 0.3, 0.2};
+        sn_vec3 columns[3];
+        low[k] -= 1e-5, high[k] += 1e-5;
+        sn_blend_residual(&blend, 3, i, joints, middle, 3, columns);
+        sn_vec3 difference = sn_vec3_sub(sn_blend_residual(&blend, 3, i, joints, high, 3, NULL),
+                                         sn_blend_residual(&blend, 3, i, joints, low, 3, NULL));
+        assert_below(sn_vec3_distance(sn_vec3_scale(difference, 5e4), columns[k]),
+                     1e-5 * (1 + sn_vec3_length(columns[k])));
+      }
   }
-  free(numbers);
+  sn_keys_free(&keys), sn_keys_free(&others);
+  sn_arena_free(&memory);
+  sn_examples_free(&e);
 }
 
-// ---- random numbers -------------------------------------------------------------------------------------------------
-
-static void test_random(void **state) {
+static void a_placeholder_skin_is_seen_through(void **state) {
   (void)state;
-  sn_random a = sn_random_new(42), b = sn_random_new(42), c = sn_random_new(43);
-  int differ = 0;
-  for (int k = 0; k < 1000; k++) {
-    uint64_t x = sn_random_next(&a);
-    assert_true(x == sn_random_next(&b));
-    differ += x != sn_random_next(&c);
+  sn_context ctx = sn_context_default();
+  sn_examples e = generate(&ctx, "athlete", 40, 2000);
+  static const char *const specs[] = {"lbs", "dqs", "cor"};
+  for (int has_triangles = 1; has_triangles >= 0; has_triangles--) {
+    double rigid = scores_of(&ctx, &e, "rigid", "0-19").all.rms_pct_diag;
+    bind_to_one_joint(&e);
+    if (!has_triangles) e.skeleton.rest[0].m[0][3] += 1000; // no bone heat: the skeleton is not inside the mesh
+    for (int k = 0; k < 3; k++) {
+      trained t = train(&ctx, &e, specs[k], "0-19");
+      assert_below(t.scores.all.rms_pct_diag, rigid);
+      assert_below(t.report.cross_validated, SN_WORTH_IT * score_of(&t.report, SN_BASE_RIGID));
+      release(&t);
+    }
   }
-  assert_int_equal(differ, 1000);
-  // The published first output of SplitMix64 for the seed 1234567.
-  sn_random known = sn_random_new(1234567);
-  assert_true(sn_random_next(&known) == UINT64_C(6457827717110365317));
+  sn_examples_free(&e);
 }
 
-static void test_random_distributions(void **state) {
-  (void)state;
-  enum { count = 200000, bins = 20 };
-  sn_random rng = sn_random_new(7);
-  int uniform[bins] = {0}, below[bins] = {0};
-  double sum = 0, squares = 0, fourth = 0;
-  for (int k = 0; k < count; k++) {
-    double u = sn_random_uniform(&rng), n = sn_random_normal(&rng);
-    int i = sn_random_below(&rng, bins);
-    assert_true(u >= 0 && u < 1 && i >= 0 && i < bins && isfinite(n));
-    uniform[(int)(u * bins)]++, below[i]++;
-    sum += n, squares += n * n, fourth += n * n * n * n;
+// The report's score is that of the candidate chosen, and no candidate is better by more than a hundredth.
+static void check_report(const sn_train_report *report) {
+  int chosen = 0;
+  assert_true(report->candidate_count > 1 && report->cross_validated > 0);
+  for (int k = 0; k < report->candidate_count; k++) {
+    const sn_scored *c = &report->candidates[k];
+    assert_true(isfinite(c->cross_validated));
+    assert_below(report->cross_validated, SN_WORTH_IT * c->cross_validated + 1e-12);
+    if (!c->is_chosen) continue;
+    assert_near(c->cross_validated, report->cross_validated, 0);
+    chosen++;
   }
-  double expected = (double)count / bins, chi_uniform = 0, chi_below = 0;
-  for (int k = 0; k < bins; k++) {
-    chi_uniform += (uniform[k] - expected) * (uniform[k] - expected) / expected;
-    chi_below += (below[k] - expected) * (below[k] - expected) / expected;
+  assert_int_equal(chosen, 1);
+}
+
+static void no_blend_is_worse_than_the_file_or_rigid(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  static const char *const sets[] = {"arm", "athlete"}, *const specs[] = {"lbs", "dqs", "cor"};
+  for (int s = 0; s < 2; s++) {
+    sn_examples e = generate(&ctx, sets[s], 20, 2000);
+    for (int k = 0; k < 3; k++) {
+      char given[40];
+      trained t = train(&ctx, &e, specs[k], "all");
+      check_report(&t.report);
+      snprintf(given, sizeof given, "%s:weights=given", specs[k]);
+      trained file = train(&ctx, &e, given, "all");
+      assert_near(file.report.cross_validated, score_of(&t.report, SN_BASE_FILE), 1e-9);
+      release(&t), release(&file);
+    }
+    sn_examples_free(&e);
   }
-  assert_below(chi_uniform, 43.8); // 99.9 % of chi-square with 19 degrees of freedom
-  assert_below(chi_below, 43.8);
-  assert_near(sum / count, 0, 0.01);
-  assert_near(squares / count, 1, 0.015);
-  assert_near(fourth / count, 3, 0.12);
-  for (int k = 0; k < 100; k++) assert_int_equal(sn_random_below(&rng, 1), 0);
 }
 
-// ---- files ------------------------------------------------------------------------------------------------------------
-
-static const char *in_folder(const char *folder, const char *name) {
-  static char path[8192];
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  return path;
-}
-
-static int entries(const char *folder) {
-  DIR *listing = opendir(folder);
-  assert_non_null(listing);
-  int count = 0;
-  for (struct dirent *entry; (entry = readdir(listing));)
-    count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-  closedir(listing);
-  return count;
-}
-
-static void write_text(sn_context *ctx, const char *path, const char *text) {
-  sn_writer writer;
-  assert_ok(ctx, sn_writer_open(ctx, path, &writer));
-  sn_write(&writer, text, strlen(text));
-  assert_ok(ctx, sn_writer_commit(ctx, &writer));
-}
-
-static void expect_contents(sn_context *ctx, const char *path, const char *text) {
-  sn_file file;
-  assert_ok(ctx, sn_file_open(ctx, path, &file));
-  assert_int_equal(file.size, strlen(text));
-  assert_memory_equal(file.bytes, text, file.size);
-  sn_file_close(&file);
-}
-
-static void test_reading(void **state) {
+// Few poses, poses that contradict each other, and poses of other frames.
+static void bad_examples_give_a_model(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
-  const char *folder = scratch_folder();
-  sn_file file;
-  assert_fails(&ctx, sn_file_open(&ctx, in_folder(folder, "none"), &file), "none: cannot open: No such file");
-  assert_int_equal(ctx.error.status, SN_IO);
-  assert_null(file.bytes);
-  assert_fails(&ctx, sn_file_open(&ctx, folder, &file), "is a folder, not a file");
-  assert_fails(&ctx, sn_file_open(&ctx, "/dev/null", &file), "not a regular file");
-  write_text(&ctx, in_folder(folder, "empty"), "");
-  assert_ok(&ctx, sn_file_open(&ctx, in_folder(folder, "empty"), &file));
-  assert_int_equal(file.size, 0);
-  assert_non_null(file.bytes);
-  sn_file_close(&file);
-  sn_file_close(&file);
-  write_text(&ctx, in_folder(folder, "some"), "hello");
-  expect_contents(&ctx, in_folder(folder, "some"), "hello");
-}
-
-static void test_writing(void **state) {
-  (void)state;
-  sn_context ctx = sn_context_default();
-  const char *folder = scratch_folder(), *path = in_folder(folder, "out");
-  write_text(&ctx, path, "first");
-  sn_writer writer;
-  assert_ok(&ctx, sn_writer_open(&ctx, path, &writer));
-  sn_writef(&writer, "%d-%s", 5, "second");
-  fflush(writer.stream);
-  expect_contents(&ctx, path, "first"); // until it is committed
-  assert_ok(&ctx, sn_writer_commit(&ctx, &writer));
-  expect_contents(&ctx, path, "5-second");
-  assert_int_equal(entries(folder), 1);
-
-  assert_ok(&ctx, sn_writer_open(&ctx, path, &writer));
-  sn_writef(&writer, "third");
-  sn_writer_abort(&ctx, &writer);
-  expect_contents(&ctx, path, "5-second");
-  assert_int_equal(entries(folder), 1);
-
-  struct stat info;
-  mode_t mask = umask(022);
-  umask(mask);
-  assert_int_equal(stat(path, &info), 0);
-  assert_int_equal(info.st_mode & 0777, 0666 & ~mask);
-}
-
-static void test_two_writers_of_one_file(void **state) {
-  (void)state;
-  sn_context ctx = sn_context_default();
-  const char *folder = scratch_folder(), *path = in_folder(folder, "out");
-  sn_writer one, two;
-  assert_ok(&ctx, sn_writer_open(&ctx, path, &one));
-  assert_ok(&ctx, sn_writer_open(&ctx, path, &two));
-  sn_writef(&one, "one");
-  sn_writef(&two, "two");
-  assert_ok(&ctx, sn_writer_commit(&ctx, &two));
-  expect_contents(&ctx, path, "two");
-  assert_ok(&ctx, sn_writer_commit(&ctx, &one));
-  expect_contents(&ctx, path, "one");
-  assert_int_equal(entries(folder), 1);
-}
-
-static void test_writing_where_it_cannot_be(void **state) {
-  (void)state;
-  sn_context ctx = sn_context_default();
-  const char *folder = scratch_folder();
-  sn_writer writer;
-  assert_fails(&ctx, sn_writer_open(&ctx, in_folder(folder, "no/such"), &writer), "such: cannot write: No such file");
-  assert_int_equal(ctx.error.status, SN_IO);
-  assert_null(writer.stream);
-  assert_fails(&ctx, sn_writer_open(&ctx, folder, &writer), "is a folder; give the name of a file");
-  assert_fails(&ctx, sn_writer_open(&ctx, "/dev/null", &writer), "is a device or a pipe");
-  assert_int_equal(entries(folder), 0);
-}
-
-// A disk that is full, as far as a limit on the size of files can play it: the write fails half way.
-static void full_disk(size_t early, size_t late) {
-  sn_context ctx = sn_context_default();
-  const char *folder = scratch_folder(), *path = in_folder(folder, "out");
-  write_text(&ctx, path, "previous");
-  char *bytes = calloc(early + late, 1);
-  assert_non_null(bytes);
-  struct rlimit before, limit;
-  getrlimit(RLIMIT_FSIZE, &before);
-  limit = before, limit.rlim_cur = 10000;
-  void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-  sn_writer writer;
-  assert_ok(&ctx, sn_writer_open(&ctx, path, &writer));
-  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-  sn_write(&writer, bytes, early);
-  errno = 0;
-  sn_write(&writer, bytes, late);
-  sn_status status = sn_writer_commit(&ctx, &writer);
-  setrlimit(RLIMIT_FSIZE, &before);
-  signal(SIGXFSZ, handler);
-  free(bytes);
-  assert_int_equal(status, SN_IO);
-  assert_non_null(strstr(ctx.error.message, "out: cannot write: File too large"));
-  expect_contents(&ctx, path, "previous");
-  assert_int_equal(entries(folder), 1);
-}
-
-static void test_failing_writes(void **state) {
-  (void)state;
-  full_disk(100000, 10); // told by the first write
-  full_disk(9000, 2000); // told when the rest is flushed
-  full_disk(100000, 0);
-}
-
-static void test_make_folder(void **state) {
-  (void)state;
-  sn_context ctx = sn_context_default();
-  const char *folder = scratch_folder();
-  struct stat info;
-  assert_ok(&ctx, sn_make_folder(&ctx, in_folder(folder, "a/b//c/")));
-  assert_int_equal(stat(in_folder(folder, "a/b/c"), &info), 0);
-  assert_true(S_ISDIR(info.st_mode));
-  assert_ok(&ctx, sn_make_folder(&ctx, in_folder(folder, "a/b/c")));
-  assert_ok(&ctx, sn_make_folder(&ctx, in_folder(folder, "d")));
-  assert_ok(&ctx, sn_make_folder(&ctx, "/"));
-  write_text(&ctx, in_folder(folder, "file"), "x");
-  assert_fails(&ctx, sn_make_folder(&ctx, in_folder(folder, "file")),
-               "file: cannot make this folder: a file of that");
-  assert_fails(&ctx, sn_make_folder(&ctx, in_folder(folder, "file/sub")), "cannot make this folder");
-  assert_fails(&ctx, sn_make_folder(&ctx, ""), "cannot make this folder");
-  char relative[4200];
-  snprintf(relative, sizeof relative, "%s", folder);
-  char *before = getcwd(NULL, 0);
-  assert_int_equal(chdir(relative), 0);
-  assert_ok(&ctx, sn_make_folder(&ctx, "x/y"));
-  assert_int_equal(stat("x/y", &info), 0);
-  assert_int_equal(chdir(before), 0);
-  free(before);
-}
-
-static void test_files_without_memory(void **state) {
-  (void)state;
-  const char *folder = scratch_folder();
-  for (int n = 1; n <= 2; n++) {
-    failing_allocator allocator = {.countdown = n};
-    sn_context ctx = failing_context(&allocator);
-    sn_writer writer;
-    assert_int_equal(sn_writer_open(&ctx, in_folder(folder, "out"), &writer), SN_NO_MEMORY);
-    assert_int_equal(allocator.live, 0);
+  sn_examples e = generate(&ctx, "athlete", 16, 2000);
+  static const char *const specs[] = {"lbs", "dqs"}, *const few[] = {"3", "2,9"};
+  size_t frame = (size_t)e.rest.vertex_count * sizeof(float[3]);
+  for (int k = 0; k < 2; k++) {
+    trained one = train(&ctx, &e, specs[k], few[0]), two = train(&ctx, &e, specs[k], few[1]);
+    assert_true(one.scores.all.rms_pct_diag < 5 && two.scores.all.rms_pct_diag < 5);
+    assert_int_equal(two.report.candidate_count, 4);
+    assert_int_equal(one.report.candidate_count, 2); // no pose can be held out: nothing may be learned from it
+    release(&one), release(&two);
   }
-  failing_allocator allocator = {.countdown = 1};
-  sn_context ctx = failing_context(&allocator);
-  assert_int_equal(sn_make_folder(&ctx, in_folder(folder, "sub")), SN_NO_MEMORY);
-  assert_int_equal(allocator.live, 0);
-  assert_int_equal(entries(folder), 0);
-}
-
-static void versions_and_statuses_have_names(void **state) {
-  (void)state;
-  int major, minor, patch;
-  assert_int_equal(sscanf(sn_version(), "%d.%d.%d", &major, &minor, &patch), 3);
-  assert_int_equal(sn_version_number(), 10000 * major + 100 * minor + patch);
-  assert_int_equal(sn_rt_version(), sn_version_number());
-  assert_string_equal(sn_status_name(SN_OK), "SN_OK");
-  assert_string_equal(sn_status_name(SN_STOPPED), "SN_STOPPED");
-  assert_string_equal(sn_status_name((sn_status)99), "unknown");
-  assert_string_equal(sn_rt_status_name(SN_RT_BAD_ARGUMENT), "SN_RT_BAD_ARGUMENT");
-  assert_string_equal(sn_rt_status_name((sn_rt_status)99), "unknown");
+  sn_frames wrong; // every frame with the pose of another
+  assert_ok(&ctx, sn_frames_new(&ctx, e.rest.vertex_count, 16, &wrong));
+  for (int f = 0; f < 16; f++) memcpy(sn_frame_mutable(&wrong, f), sn_frame(&e.frames, (f + 7) % 16), frame);
+  sn_frames_free(&e.frames), e.frames = wrong;
+  for (int k = 0; k < 2; k++) {
+    trained t = train(&ctx, &e, specs[k], "all");
+    check_report(&t.report);
+    release(&t);
+  }
+  for (int f = 1; f < 16; f += 2) // one pose, two shapes
+    memcpy(sn_pose(&e.poses, f), sn_pose(&e.poses, f - 1), (size_t)e.skeleton.joint_count * sizeof(sn_affine));
+  for (int k = 0; k < 2; k++) {
+    trained t = train(&ctx, &e, specs[k], "all");
+    check_report(&t.report);
+    release(&t);
+  }
+  sn_examples_free(&e);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(versions_and_statuses_have_names),
-
-    cmocka_unit_test(test_messages),
-    cmocka_unit_test(test_long_messages),
-    cmocka_unit_test(test_progress),
-    cmocka_unit_test(test_arena_alignment),
-    cmocka_unit_test(test_arena_overflow),
-    cmocka_unit_test(test_arena_failure),
-    cmocka_unit_test(test_arena_text_and_zeroed_arena),
-    cmocka_unit_test(test_parallel_for),
-    cmocka_unit_test(test_parallel_sum),
-    cmocka_unit_test(test_random),
-    cmocka_unit_test(test_random_distributions),
-    cmocka_unit_test(test_reading),
-    cmocka_unit_test(test_writing),
-    cmocka_unit_test(test_two_writers_of_one_file),
-    cmocka_unit_test(test_writing_where_it_cannot_be),
-    cmocka_unit_test(test_failing_writes),
-    cmocka_unit_test(test_make_folder),
-    cmocka_unit_test(test_files_without_memory),
+    cmocka_unit_test(candidates_are_those_possible),
+    cmocka_unit_test(a_fit_learns_from_its_keys_alone),
+    cmocka_unit_test(derivatives_are_those_of_the_blend),
+    cmocka_unit_test(a_placeholder_skin_is_seen_through),
+    cmocka_unit_test(no_blend_is_worse_than_the_file_or_rigid),
+    cmocka_unit_test(bad_examples_give_a_model),
   };
-  return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -250,7 +250,7 @@ static void test_rows(void **state) {
   sn_context ctx = sn_context_default();
   sn_examples e = generate(&ctx, "elbow", 21, 600);
   const char *const specs[] = {"mwe", "animspace", "mohr", "sbs"};
-  double lbs = scores_of(&ctx, &e, "lbs:prior=none", "every:2").test.ee;
+  double lbs = scores_of(&ctx, &e, "lbs", "every:2").test.ee;
   sn_keys keys, others;
   assert_ok(&ctx, sn_keys_parse(&ctx, "every:2", 21, 1, &keys, &others));
   for (int k = 0; k < 4; k++) {

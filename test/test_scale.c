@@ -93,9 +93,8 @@ static void rigs_are_the_same(void **state) {
 
 static void models_and_figures_are_the_same(void **state) {
   (void)state;
-  static const char *const specs[] = {
-    "rigid",           "lbs",           "lbs:prior=none,smooth=0.01", "lbs:extra=halfway", "dqs", "eigenskin",
-    "psd:space=whole", "rotreg:bones=8"};
+  static const char *const specs[] = {"rigid", "lbs",       "lbs:smooth=0.01", "lbs:extra=halfway",
+                                      "dqs",   "eigenskin", "psd:space=whole", "rotreg:bones=8"};
   sn_context plain = sn_context_default(), ctx = streaming();
   sn_examples whole = generate(&plain, "arm", 12, 800), windows = generate(&ctx, "arm", 12, 800);
   for (size_t k = 0; k < sizeof specs / sizeof *specs; k++) {
@@ -178,8 +177,7 @@ static void work_as_member(sn_context *ctx, void *user) {
 // 1, 3 and 8 that work together have, each of them, what one alone has.
 static void teams_give_the_same(void **state) {
   (void)state;
-  static const char *const specs[] = {NULL,        "lbs",           "lbs:prior=none,smooth=0.01", "dqs", "psd",
-                                      "eigenskin", "rotreg:bones=6"};
+  static const char *const specs[] = {NULL, "lbs", "lbs:smooth=0.01", "dqs", "psd", "eigenskin", "rotreg:bones=6"};
   static const int sizes[] = {3, 8};
   sn_context ctx = sn_context_default();
   sn_examples examples = generate(&ctx, "body", 8, 2000);

@@ -153,7 +153,7 @@ typedef struct sn_choice_table {
 } sn_choice_table;
 
 // Tries the methods that the examples allow on poses left out, by similarity, of their training, and trains the best within the limits on all
-// frames of `keys`. report->expected is the larger of its enveloping error on the poses left out and what its training expects. `memory`
+// frames of `keys`. report->cross_validated is the larger of its enveloping error on held-out poses and the one its training found. `memory`
 // owns the table, which is filled as far as it came where this fails.
 sn_status sn_train_chosen(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, const sn_limits *limits,
                           sn_arena *memory, sn_choice_table *table, sn_model *out, sn_train_report *report);

@@ -210,7 +210,8 @@ typedef struct sn_examples {
   sn_skeleton skeleton;
   sn_poses poses; // frames.frame_count poses of skeleton.joint_count joints
   sn_skin skin;   // the skin of the skeleton file
-  bool skin_made; // it was made from the skeleton and the surface instead (sn_train, where a file has none)
+  sn_skin made;   // weights from the skeleton and the surface, where sn_train made them
+  bool skin_made; // `skin` is `made`: the file has none
   sn_torques torques;
   sn_values values;
   double *sigmas; // of every frame: the width that its kernel shall have, in radians, 0 for none; NULL: none has one

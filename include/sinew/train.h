@@ -35,10 +35,21 @@ typedef struct sn_method_spec {
   } options; // the method's own struct, and sn_method_common
 } sn_method_spec;
 
+enum { SN_MOST_SCORED = 16 };
+
+// What training chose from: a base, a correction.
+typedef struct sn_scored {
+  char name[64];
+  double cross_validated; // enveloping error on held-out poses
+  bool is_chosen;
+} sn_scored;
+
 // What training tells besides the model.
 typedef struct sn_train_report {
-  double seconds;  // of the solve
-  double expected; // enveloping error on motion never seen, by poses left out; 0: not known
+  double seconds;         // of the solve
+  double cross_validated; // enveloping error on held-out poses; 0: not known
+  int candidate_count;
+  sn_scored candidates[SN_MOST_SCORED];
   char note[1024]; // what the user should know about the result; empty where there is nothing
 } sn_train_report;
 

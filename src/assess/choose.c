@@ -316,7 +316,7 @@ static sn_status train_best(const chooser *c, sn_model *out, sn_train_report *re
     best->bytes = (double)out->size, best->seconds += report->seconds;
     const char *why = too_much(c->limits, best->bytes, best->ratio);
     if (!why) {
-      report->expected = fmax(report->expected, best->left_out.ee > 0 ? best->left_out.ee : 0);
+      report->cross_validated = fmax(report->cross_validated, best->left_out.ee > 0 ? best->left_out.ee : 0);
       c->out->chosen = best;
       return SN_OK;
     }

@@ -18,6 +18,20 @@ static void say_scores(const cli *c, const char *name, const sn_metrics *m) {
              sn_cli_figure(m->ee, 4).text, sn_cli_figure(m->normal_deg, 2).text);
 }
 
+// One line: the error on held-out poses, and what was chosen by it.
+static void say_cross_validation(const cli *c, const sn_train_report *report) {
+  if (report->cross_validated > 0)
+    sn_cli_say(c, "  cross-validated error: ee %s\n", sn_cli_figure(report->cross_validated, 4).text);
+  if (report->candidate_count < 2) return;
+  sn_cli_say(c, "  chosen by it:");
+  for (int k = 0; k < report->candidate_count; k++) {
+    const sn_scored *one = &report->candidates[k];
+    sn_cli_say(c, "%s %s%s %s", k > 0 ? "," : "", one->is_chosen ? "*" : "", one->name,
+               sn_cli_figure(one->cross_validated, 4).text);
+  }
+  sn_cli_say(c, "\n");
+}
+
 // The figures are those of the file as written: it is read back.
 static int assess_file(cli *c, const char *path, const sn_examples *examples, const sn_keys *keys,
                        const sn_keys *others, const sn_train_report *report) {
@@ -44,9 +58,7 @@ static int assess_file(cli *c, const char *path, const sn_examples *examples, co
     } else {
       sn_cli_say(c, "  no frames: nothing is measured\n");
     }
-    if (report->expected > 0) {
-      sn_cli_say(c, "  expected on new motion, by poses left out: ee %s\n", sn_cli_figure(report->expected, 4).text);
-    }
+    say_cross_validation(c, report);
     c->result = sn_report_train(&scores, &model, report);
   }
   sn_file_close(&file);

@@ -77,13 +77,27 @@ void sn_report_scores(json_t *out, const sn_scores *scores) {
   json_object_set_new(out, "all", sn_report_metrics(&scores->all));
 }
 
+static json_t *describe_scored(const sn_train_report *report) {
+  json_t *out = json_array();
+  for (int k = 0; k < report->candidate_count; k++) {
+    const sn_scored *c = &report->candidates[k];
+    json_t *one = json_object();
+    json_object_set_new(one, "name", sn_report_text(c->name));
+    json_object_set_new(one, "cross_validated", sn_report_number(c->cross_validated));
+    json_object_set_new(one, "chosen", json_boolean(c->is_chosen));
+    json_array_append_new(out, one);
+  }
+  return out;
+}
+
 json_t *sn_report_train(const sn_scores *scores, const sn_rt_model *model, const sn_train_report *report) {
   json_t *out = json_object();
   sn_report_scores(out, scores);
   json_object_set_new(out, "bytes", json_integer((json_int_t)model->info.bytes));
   json_object_set_new(out, "flops", json_integer((json_int_t)model->info.flops));
   json_object_set_new(out, "seconds", json_real(report->seconds));
-  if (report->expected > 0) json_object_set_new(out, "expected", json_real(report->expected));
+  if (report->cross_validated > 0) json_object_set_new(out, "cross_validated", json_real(report->cross_validated));
+  if (report->candidate_count > 0) json_object_set_new(out, "candidates", describe_scored(report));
   if (report->note[0]) json_object_set_new(out, "note", sn_report_text(report->note));
   return out;
 }

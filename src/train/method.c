@@ -113,6 +113,13 @@ bool sn_method_has_no_model(const sn_method_spec *spec) {
   return spec->method->has_no_model && spec->method->has_no_model(&spec->options);
 }
 
+void sn_train_report_add(sn_train_report *report, const char *name, double cross_validated, bool is_chosen) {
+  if (report->candidate_count == SN_MOST_SCORED) return;
+  sn_scored *next = &report->candidates[report->candidate_count++];
+  *next = (sn_scored){.cross_validated = cross_validated, .is_chosen = is_chosen};
+  snprintf(next->name, sizeof next->name, "%s", name);
+}
+
 sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
                    sn_model *out, sn_train_report *report) {
   *out = (sn_model){0};
@@ -133,7 +140,7 @@ sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_example
     status = spec->method->train(ctx, &spec->options, &skinned, keys, out, report);
     if (status == SN_BAD_INPUT) sn_fail_prefix(ctx, "%s: ", spec->text);
   }
-  if (skinned.skin_made) sn_skin_free(&skinned.skin);
+  if (!examples->made.influences) sn_skin_free(&skinned.made);
   if (status == SN_OK && common_of(spec)->tangents) status = add_tangents(ctx, examples, out);
   if (status == SN_OK && common_of(spec)->pack) status = pack_model(ctx, out);
   if (status == SN_OK && common_of(spec)->vertex_order == SN_VERTEX_ORDER_BLOCKS)

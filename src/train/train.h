@@ -25,13 +25,10 @@ typedef enum sn_weights_source {
   SN_WEIGHTS_SKELETON // from the skeleton and the surface: bone heat
 } sn_weights_source;
 
-enum { SN_PRIOR_AUTO = 0, SN_PRIOR_NONE = -1 };
-
 typedef struct sn_skin_options {
   int influences; // most joints of a vertex
   sn_weights_source weights;
-  double prior; // lambda, the ridge of fitted weights at those of the skeleton file
-  double rho;   // smoothness of the weights (Kim 2010)
+  double rho; // smoothness of the weights (Kim 2010)
 } sn_skin_options;
 
 extern const sn_option sn_skin_option_table[];
@@ -39,25 +36,27 @@ extern const sn_option sn_skin_option_table[];
 // True for weights that are known without frames. `options` is a struct that begins with sn_skin_options.
 bool sn_skin_needs_no_frames(const void *options);
 
-// The skin that fitted weights shrink to; NULL where there is none or none is wanted (smoothed weights have no prior).
-const sn_skin *sn_skin_prior(const sn_skin_options *options, const sn_examples *examples);
-// Where the skeleton file has no skin, one made by bone heat (examples->skin_made: free it); none where few joints do without, or the
-// skeleton is not inside the mesh.
+// Weights from the skeleton and the surface (bone heat) as examples->made, which the caller frees; none where the skeleton is not inside
+// the mesh. They stand in for a skin that the skeleton file lacks (examples->skin_made).
 sn_status sn_skin_make(sn_context *ctx, sn_examples *examples);
-// The ridge at that prior; 0: chosen by poses left out.
-double sn_skin_prior_strength(const sn_skin_options *options, const sn_examples *examples);
 
-// The skin that the options ask for: fitted to the training frames for `poses` (whose joints are the palette) by linear
-// blending, or the one of the skeleton file. `expected`: the enveloping error on poses left out; 0: not known.
+// The skin that the options ask for; fitted ones are those of the base that cross-validates best (skin/base.h). `report` may be NULL.
 sn_status sn_train_skin(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
-                        const sn_poses *poses, const sn_keys *keys, sn_skin *out, double *expected);
+                        sn_rt_blend blend, const sn_keys *keys, sn_skin *out, sn_train_report *report);
 
-// `lbs`, `dqs` and `cor` without their own options: what `psd` and `eigenskin` stand on.
+// Weights on any joints of `poses` by linear blending, without a prior.
+sn_status sn_free_weights(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
+                          const sn_poses *poses, const sn_keys *keys, sn_skin *out);
+
+// `lbs`, `dqs` and `cor` without their own options: what `psd` and `eigenskin` stand on. `report` may be NULL.
 sn_status sn_lbs_train(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
-                       const sn_keys *keys, sn_model *out, double *expected);
+                       const sn_keys *keys, sn_model *out, sn_train_report *report);
 sn_status sn_dqs_train(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
-                       const sn_keys *keys, sn_model *out, double *expected);
+                       const sn_keys *keys, sn_model *out, sn_train_report *report);
 sn_status sn_cor_train(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
-                       const sn_keys *keys, sn_model *out, double *expected);
+                       const sn_keys *keys, sn_model *out, sn_train_report *report);
+
+// One more candidate of what training chose from; dropped when the report has no room.
+void sn_train_report_add(sn_train_report *report, const char *name, double cross_validated, bool is_chosen);
 
 #endif

@@ -502,7 +502,7 @@ static sn_status regress(corrector *c, sn_corrections *out) {
   if (status == SN_OK && r.undecided)
     tell(c->report->note, sizeof c->report->note,
          "the training poses are too few or too different to hold some out: the usual ridge is used (1e-3). ", 0, 0);
-  return status == SN_OK ? enveloping_error(c, r.score + limits.lost, &c->report->expected) : status;
+  return status == SN_OK ? enveloping_error(c, r.score + limits.lost, &c->report->cross_validated) : status;
 }
 
 static sn_status make_fields(corrector *c, sn_corrections *out) {

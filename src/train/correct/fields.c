@@ -11,7 +11,7 @@
 
 enum { most_fields = 64 };
 // Vertices of a patch, on average: each is tried.
-static const int patch_sizes[] = {16, 32, 64};
+static const int patch_sizes[] = {32, 64, 128};
 // Of the error that may be added: the part for components that are left out, and for controls that a patch does not depend on; the rest is for
 // functions of the controls.
 static const double part_of_components = 0.5, part_of_controls = 0.25;

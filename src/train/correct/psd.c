@@ -173,9 +173,8 @@ sn_status sn_psd_fields(sn_context *ctx, sn_arena *memory, const sn_correct_opti
 
 // The rest mesh itself, for values without a skeleton.
 static sn_status train_still(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
-                             const sn_keys *keys, sn_model *out, double *expected) {
-  (void)options, (void)keys;
-  *expected = 0;
+                             const sn_keys *keys, sn_model *out, sn_train_report *report) {
+  (void)options, (void)keys, (void)report;
   sn_skin skin = {0};
   sn_model_desc desc = sn_model_desc_default();
   sn_status status = sn_skin_new(ctx, examples->rest.vertex_count, 1, &skin);
@@ -190,13 +189,12 @@ sn_status sn_psd_train(sn_context *ctx, const void *options, const sn_examples *
                        sn_model *out, sn_train_report *report) {
   const sn_psd_options *o = options;
   sn_model base = {0};
-  double expected; // without corrections
   bool still = examples->skeleton.joint_count == 0;
   sn_status status =
     (still                              ? train_still
      : o->blend == SN_RT_BLEND_LINEAR   ? sn_lbs_train
      : o->blend == SN_RT_BLEND_DUALQUAT ? sn_dqs_train
-                                        : sn_cor_train)(ctx, &o->skin, examples, keys, &base, &expected);
+                                        : sn_cor_train)(ctx, &o->skin, examples, keys, &base, NULL);
   if (status == SN_OK) status = sn_correct_model(ctx, &o->correct, examples, keys, &base, out, report);
   sn_model_free(&base);
   return status;

@@ -110,10 +110,9 @@ static sn_status make_bones(reduced_job *job) {
 // The skin that came with the skeleton, as far as the frames do not know better; without one, weights on any joints.
 static sn_status make_skin(reduced_job *job) {
   const sn_examples *e = job->examples;
-  const sn_skin_options skin = {.influences = 4,
-                                .prior = job->fit.without & SN_ROTREG_SKIN ? SN_PRIOR_NONE : SN_PRIOR_AUTO};
-  double expected;
-  return sn_train_skin(job->ctx, &skin, e, &e->poses, job->keys, &job->skin, &expected);
+  const sn_skin_options skin = {.influences = 4};
+  if (job->fit.without & SN_ROTREG_SKIN) return sn_free_weights(job->ctx, &skin, e, &e->poses, job->keys, &job->skin);
+  return sn_train_skin(job->ctx, &skin, e, SN_RT_BLEND_LINEAR, job->keys, &job->skin, NULL);
 }
 
 // The joints of one key gradient, from its share of weights on each.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "train/skin/blend.h"
 
+#include <string.h>
+
 // As split_matrix of src/runtime/palette.c: the joint's own stretch is about its centre, the common scale about the origin.
 static joint_motion split_matrix(sn_affine a, sn_vec3 centre, double common) {
   joint_motion out;
@@ -73,6 +75,15 @@ sn_status sn_blend_new(sn_context *ctx, sn_arena *memory, const sn_examples *exa
   return SN_OK;
 }
 
+sn_status sn_blend_for(sn_context *ctx, sn_arena *memory, const sn_examples *examples, sn_rt_blend kind,
+                       const sn_keys *keys, const sn_keys *references, sn_blend *out) {
+  sn_turn *turns = NULL;
+  sn_status status = SN_OK;
+  if (kind != SN_RT_BLEND_LINEAR)
+    status = sn_turns_make(ctx, memory, &examples->skeleton, &examples->poses, references, &turns);
+  return status == SN_OK ? sn_blend_new(ctx, memory, examples, keys, turns, out) : status;
+}
+
 static sn_vec3 linear_residual(const sn_affine *pose, sn_vec3 rest, sn_vec3 target, const uint16_t *joints,
                                const double *weights, int count, sn_vec3 *columns) {
   sn_vec3 sum = {0, 0, 0};
@@ -84,45 +95,92 @@ static sn_vec3 linear_residual(const sn_affine *pose, sn_vec3 rest, sn_vec3 targ
   return sum;
 }
 
-// The vector part of a b.
-static sn_vec3 product(sn_quat a, sn_quat b) {
-  return (sn_vec3){a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y, a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
-                   a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w};
+// Where dual quaternions with weights w place a point: N / |r|^2, N = r x r^* + 2 d r^*, with r and d the blended real and dual parts and x
+// the stretched rest position (Murtagh 2008, section 2.4). Its derivative by w_k is linear in the parts of joint k.
+typedef struct dual_place {
+  sn_vec3 place;
+  double by_real[3][4], by_dual[3][4]; // derivatives by r and d: their columns are those of (x, y, z, w)
+} dual_place;
+
+// The matrix of q -> the vector part of q b.
+static void times_right(sn_quat b, double m[3][4]) {
+  const double rows[3][4] = {{b.w, b.z, -b.y, b.x}, {-b.z, b.w, b.x, b.y}, {b.y, -b.x, b.w, b.z}};
+  memcpy(m, rows, sizeof rows);
 }
 
-// Murtagh 2008, section 2.4: blend, then normalise. With r and d the blended real and dual parts and x the stretched rest
-// position, the place is N / |r|^2, N = r x r^* + 2 d r^*; each column is the derivative of that. Without stretch r x r^* changes
-// by the weights through r alone.
+static dual_place place_dual(sn_quat r, sn_quat d, sn_vec3 x, bool wants_derivatives) {
+  dual_place out = {0};
+  double size = fmax(sn_quat_dot(r, r), 1e-30), turned[3][4], dual[3][4];
+  sn_quat back = sn_quat_conjugate(r);
+  times_right(sn_quat_mul((sn_quat){x.x, x.y, x.z, 0}, back), turned); // q -> q x r^*
+  times_right(back, out.by_dual);
+  const double rs[4] = {r.x, r.y, r.z, r.w}, ds[4] = {d.x, d.y, d.z, d.w};
+  double place[3] = {0, 0, 0};
+  for (int c = 0; c < 3; c++) {
+    for (int e = 0; e < 4; e++) place[c] += turned[c][e] * rs[e] + 2 * out.by_dual[c][e] * ds[e];
+    place[c] /= size;
+  }
+  out.place = (sn_vec3){place[0], place[1], place[2]};
+  if (!wants_derivatives) return out;
+  // d q^* is minus the vector part of q d^*; r x q^* has the vector part of q x r^*.
+  times_right(sn_quat_conjugate(d), dual);
+  for (int c = 0; c < 3; c++)
+    for (int e = 0; e < 4; e++) {
+      out.by_real[c][e] = 2 / size * (turned[c][e] - dual[c][e] - place[c] * rs[e]);
+      out.by_dual[c][e] *= 2 / size;
+    }
+  return out;
+}
+
 static sn_vec3 dual_residual(const joint_motion *pose, sn_vec3 rest, sn_vec3 target, const uint16_t *joints,
                              const double *weights, int count, bool stretched, sn_vec3 *columns) {
   sn_quat r = {0, 0, 0, 0}, d = {0, 0, 0, 0};
   sn_vec3 x = stretched ? (sn_vec3){0, 0, 0} : rest;
   for (int k = 0; k < count; k++) {
+    if (weights[k] == 0) continue;
     const joint_motion *motion = &pose[joints[k]];
     r = sn_quat_add(r, sn_quat_scale(motion->rigid.real, weights[k]));
     d = sn_quat_add(d, sn_quat_scale(motion->rigid.dual, weights[k]));
     if (stretched) x = sn_vec3_mad(x, sn_affine_apply(motion->stretch, rest), weights[k]);
   }
-  double size = fmax(sn_quat_dot(r, r), 1e-30);
-  sn_quat back = sn_quat_conjugate(r), turned = sn_quat_mul((sn_quat){x.x, x.y, x.z, 0}, back); // x r^*
-  sn_vec3 place = sn_vec3_scale(sn_vec3_mad(product(r, turned), product(d, back), 2), 1 / size);
+  dual_place at = place_dual(r, d, x, columns != NULL);
+  sn_mat3 turn = stretched && columns ? sn_quat_to_mat3(r) : sn_mat3_identity(); // the derivative by x
   for (int k = 0; columns && k < count; k++) {
     const joint_motion *motion = &pose[joints[k]];
-    sn_quat real = motion->rigid.real;
-    // r_k x r^* + r x r_k^*: the second is the conjugate of minus the first, so its vector part is the same.
-    sn_vec3 change = sn_vec3_add(product(real, turned), product(motion->rigid.dual, back));
-    change = sn_vec3_add(change, product(d, sn_quat_conjugate(real)));
-    if (stretched) {
-      sn_vec3 own = sn_affine_apply(motion->stretch, rest);
-      change = sn_vec3_mad(change, product(r, sn_quat_mul((sn_quat){own.x, own.y, own.z, 0}, back)), 0.5);
-    }
-    columns[k] = sn_vec3_scale(sn_vec3_mad(change, place, -sn_quat_dot(r, real)), 2 / size);
+    const double real[4] = {motion->rigid.real.x, motion->rigid.real.y, motion->rigid.real.z, motion->rigid.real.w};
+    const double dual[4] = {motion->rigid.dual.x, motion->rigid.dual.y, motion->rigid.dual.z, motion->rigid.dual.w};
+    double sum[3] = {0, 0, 0};
+    for (int c = 0; c < 3; c++)
+      for (int e = 0; e < 4; e++) sum[c] += at.by_real[c][e] * real[e] + at.by_dual[c][e] * dual[e];
+    columns[k] = (sn_vec3){sum[0], sum[1], sum[2]};
+    if (stretched) columns[k] = sn_vec3_add(columns[k], sn_mat3_apply(turn, sn_affine_apply(motion->stretch, rest)));
   }
-  return sn_vec3_sub(place, target);
+  return sn_vec3_sub(at.place, target);
+}
+
+// Rotation about a centre, which the linear blend carries (Le and Hodgins 2016).
+static sn_vec3 centre_residual(const sn_blend *blend, int k, int i, const uint16_t *joints, const double *weights,
+                               int count) {
+  const sn_examples *examples = blend->examples;
+  int f = blend->keys->frames[k];
+  const sn_affine *pose = sn_pose(&examples->poses, f);
+  const joint_motion *motions = blend->motions + (size_t)k * (size_t)examples->skeleton.joint_count;
+  sn_vec3 centre = sn_vec3_from(blend->centres[i]), place = {0, 0, 0}, stretched = {0, 0, 0};
+  sn_vec3 arm = sn_vec3_sub(sn_vec3_from(examples->rest.positions[i]), centre);
+  sn_quat r = {0, 0, 0, 0};
+  for (int n = 0; n < count; n++) {
+    const joint_motion *motion = &motions[joints[n]];
+    r = sn_quat_add(r, sn_quat_scale(motion->rigid.real, weights[n]));
+    place = sn_vec3_mad(place, sn_affine_apply(pose[joints[n]], centre), weights[n]);
+    stretched = sn_vec3_mad(stretched, sn_mat3_apply(sn_affine_linear(motion->stretch), arm), weights[n]);
+  }
+  place = sn_vec3_add(place, sn_mat3_apply(sn_quat_to_mat3(r), stretched));
+  return sn_vec3_sub(place, sn_vec3_from(sn_frame(&examples->frames, f)[i]));
 }
 
 sn_vec3 sn_blend_residual(const sn_blend *blend, int k, int i, const uint16_t *joints, const double *weights,
                           int count, sn_vec3 *columns) {
+  if (blend->centres) return centre_residual(blend, k, i, joints, weights, count);
   const sn_examples *examples = blend->examples;
   int f = blend->keys->frames[k];
   sn_vec3 rest = sn_vec3_from(examples->rest.positions[i]);
@@ -132,4 +190,21 @@ sn_vec3 sn_blend_residual(const sn_blend *blend, int k, int i, const uint16_t *j
   }
   const joint_motion *pose = blend->motions + (size_t)k * (size_t)examples->skeleton.joint_count;
   return dual_residual(pose, rest, target, joints, weights, count, blend->stretched, columns);
+}
+
+sn_status sn_blend_error(sn_context *ctx, const sn_blend *blend, const sn_skin *skin, double *out) {
+  sn_arena scratch = sn_arena_new(ctx);
+  double *weights = SN_NEW(ctx, &scratch, double, skin->influences);
+  *out = 0;
+  for (int i = 0; weights && i < skin->vertex_count; i++) {
+    size_t row = (size_t)i * (size_t)skin->influences;
+    int count = sn_skin_row_influences(skin, i);
+    for (int k = 0; k < count; k++) weights[k] = (double)skin->weights[row + (size_t)k];
+    for (int k = 0; k < blend->keys->count; k++) {
+      sn_vec3 residual = sn_blend_residual(blend, k, i, skin->joints + row, weights, count, NULL);
+      *out += sn_vec3_dot(residual, residual);
+    }
+  }
+  sn_arena_free(&scratch);
+  return weights ? SN_OK : ctx->error.status;
 }

@@ -3,6 +3,7 @@
 #ifndef SINEW_TRAIN_SKIN_BLEND_H
 #define SINEW_TRAIN_SKIN_BLEND_H
 
+#include "sinew/runtime.h"
 #include "train/correct/pose_space.h"
 
 // A joint's matrix as the runtime blends it: a rigid motion after a stretch of the rest pose.
@@ -16,11 +17,19 @@ typedef struct sn_blend {
   const sn_keys *keys;
   const joint_motion *motions; // keys->count * joint_count; NULL for linear blending
   bool stretched;              // some motion has a stretch
+  const float (*centres)[3]; // of rotation, in the rest pose, per vertex: such a blend has no derivatives; NULL: none
 } sn_blend;
 
 // `turns` NULL: linear.
 sn_status sn_blend_new(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
                        const sn_turn *turns, sn_blend *out);
+
+// The blend of `kind` at the frames of `keys`, its reference rotations from those of `references`.
+sn_status sn_blend_for(sn_context *ctx, sn_arena *memory, const sn_examples *examples, sn_rt_blend kind,
+                       const sn_keys *keys, const sn_keys *references, sn_blend *out);
+
+// The squared residual of a skin over all vertices and keys.
+sn_status sn_blend_error(sn_context *ctx, const sn_blend *blend, const sn_skin *skin, double *out);
 
 // What is missing from vertex i at its place in key k; `columns` (may be NULL) get the derivatives by the weights. Weights sum
 // to one, so a vector common to all columns is of no account.

@@ -30,10 +30,9 @@ static sn_status build(sn_context *ctx, const sn_examples *examples, const sn_ke
 }
 
 sn_status sn_cor_train(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
-                       const sn_keys *keys, sn_model *out, double *expected) {
+                       const sn_keys *keys, sn_model *out, sn_train_report *report) {
   sn_skin skin = {0};
-  sn_status status = sn_train_skin(ctx, options, examples, &examples->poses, keys, &skin, expected);
-  *expected = 0; // that of a linear blend
+  sn_status status = sn_train_skin(ctx, options, examples, SN_RT_BLEND_CENTRES, keys, &skin, report);
   if (status == SN_OK) status = build(ctx, examples, keys, &skin, out);
   sn_skin_free(&skin);
   return status;
@@ -41,7 +40,7 @@ sn_status sn_cor_train(sn_context *ctx, const sn_skin_options *options, const sn
 
 static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                        sn_model *out, sn_train_report *report) {
-  return sn_cor_train(ctx, options, examples, keys, out, &report->expected);
+  return sn_cor_train(ctx, options, examples, keys, out, report);
 }
 
 static const sn_option_group groups[] = {{sn_skin_option_table, 0}, SN_METHOD_COMMON, {0}};
@@ -51,6 +50,7 @@ const sn_method sn_method_cor = {
   .summary = "skinning about optimised centres of rotation (Le and Hodgins 2016)",
   .options = groups,
   .needs_skeleton = true,
+  .wants_skin = true,
   .needs_no_frames = sn_skin_needs_no_frames,
   .vertex_bytes = 250,
   .train = train,

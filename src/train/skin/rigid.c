@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: MIT
 // `rigid`: every vertex follows one joint, the best over the training frames.
-#include "train/train.h"
-
-static sn_status best_joints(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_skin *out) {
-  sn_status status = sn_skin_new(ctx, examples->rest.vertex_count, 1, out);
-  if (status == SN_OK) status = sn_best_joints(ctx, examples, keys, out->joints, NULL);
-  for (int i = 0; status == SN_OK && i < out->vertex_count; i++) out->weights[i] = 1;
-  return status;
-}
+#include "train/skin/base.h"
 
 static sn_status train_rigid(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                              sn_model *out, sn_train_report *report) {
   (void)options, (void)report;
   sn_skin skin = {0};
-  sn_status status = best_joints(ctx, examples, keys, &skin);
+  sn_status status = sn_base_fit(ctx, NULL, examples, SN_RT_BLEND_LINEAR, keys, SN_BASE_RIGID, &skin);
   if (status == SN_OK) {
     sn_model_desc desc = sn_model_desc_default();
     desc.rest = &examples->rest, desc.skeleton = &examples->skeleton, desc.skin = &skin;

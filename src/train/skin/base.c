@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT
+#include "train/skin/base.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sinew/rig.h"
+#include "train/skin/centres.h"
+#include "train/skin/fit.h"
+#include "train/skin/heat.h"
+
+const char *sn_base_name(sn_base_kind kind) {
+  static const char *const names[SN_BASE_KINDS] = {
+    [SN_BASE_FILE] = "the file's weights",           [SN_BASE_SKELETON] = "bone heat",
+    [SN_BASE_RIGID] = "one joint per vertex",        [SN_BASE_REFIT] = "the file's weights refitted",
+    [SN_BASE_SKELETON_REFIT] = "bone heat refitted", [SN_BASE_FREE] = "weights without a prior",
+  };
+  return names[kind];
+}
+
+static bool has_file_skin(const sn_examples *e) { return e->skin.influences > 0 && !e->skin_made; }
+
+// A skin on one joint is a placeholder, and says nothing about weights.
+static bool has_prior(const sn_examples *e) {
+  const sn_skin *skin = &e->skin;
+  bool differs = false;
+  for (int i = 1; has_file_skin(e) && !differs && i < skin->vertex_count; i++)
+    differs = skin->joints[(size_t)i * (size_t)skin->influences] != skin->joints[0];
+  return differs;
+}
+
+int sn_base_candidates(const sn_skin_options *o, const sn_examples *e, sn_base_kind out[SN_BASE_KINDS]) {
+  int count = 0;
+  if (o->weights == SN_WEIGHTS_GIVEN) return out[0] = SN_BASE_FILE, 1;
+  if (o->weights == SN_WEIGHTS_SKELETON) return out[0] = SN_BASE_SKELETON, 1;
+  if (o->rho > 0) return out[0] = SN_BASE_FREE, 1; // smoothed weights have no prior
+  if (has_file_skin(e)) out[count++] = SN_BASE_FILE;
+  if (e->made.influences > 0) out[count++] = SN_BASE_SKELETON;
+  out[count++] = SN_BASE_RIGID;
+  if (has_prior(e)) out[count++] = SN_BASE_REFIT;
+  if (e->made.influences > 0) out[count++] = SN_BASE_SKELETON_REFIT;
+  if (!has_prior(e)) out[count++] = SN_BASE_FREE; // else false correlations within a clip would win
+  return count;
+}
+
+// ---- the skins -----------------------------------------------------------------------------------------------------------
+
+static sn_status copy_skin(sn_context *ctx, const sn_skin *from, int influences, sn_skin *out) {
+  sn_status status = sn_skin_new(ctx, from->vertex_count, influences, out);
+  for (int i = 0; status == SN_OK && i < from->vertex_count; i++)
+    for (int k = 0; k < influences; k++) {
+      size_t to = (size_t)i * (size_t)influences + (size_t)k, at = (size_t)i * (size_t)from->influences + (size_t)k;
+      out->joints[to] = from->joints[at], out->weights[to] = from->weights[at];
+    }
+  return status;
+}
+
+static int at_most(int a, int b) { return a < b ? a : b; }
+
+static sn_status file_skin(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples, sn_skin *out) {
+  int all = examples->skin.influences;
+  if (has_file_skin(examples)) {
+    sn_status status =
+      copy_skin(ctx, &examples->skin, o->weights == SN_WEIGHTS_GIVEN ? all : at_most(all, o->influences), out);
+    if (status == SN_OK && out->influences < all) sn_skin_normalize(out);
+    return status;
+  }
+  return sn_fail(ctx, SN_BAD_INPUT,
+                 "the skeleton file has no skin; weights are given with its mesh, fitted, or weights=skeleton");
+}
+
+static sn_status skeleton_skin(sn_context *ctx, const sn_examples *examples, int influences, sn_skin *out) {
+  const sn_skin *made = &examples->made;
+  if (made->influences == 0) return sn_heat_skin(ctx, &examples->rest, &examples->skeleton, influences, out);
+  sn_status status = copy_skin(ctx, made, at_most(influences, made->influences), out);
+  if (status == SN_OK) sn_skin_normalize(out);
+  return status;
+}
+
+static sn_status rigid_skin(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_skin *out) {
+  sn_status status = sn_skin_new(ctx, examples->rest.vertex_count, 1, out);
+  if (status == SN_OK) status = sn_best_joints(ctx, examples, keys, out->joints, NULL);
+  for (int i = 0; status == SN_OK && i < out->vertex_count; i++) out->weights[i] = 1;
+  return status;
+}
+
+sn_status sn_free_weights(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples,
+                          const sn_poses *poses, const sn_keys *keys, sn_skin *out) {
+  sn_weights_options options = sn_weights_options_default();
+  options.influences = o->influences, options.rho = o->rho;
+  return sn_solve_weights(ctx, &examples->rest, &examples->frames, poses, keys, &options, out);
+}
+
+// Without a prior: on the relevant joints of bone heat, else on any. The latter are those of linear blending; for dual quaternions they
+// are refitted on the joints that were found.
+static sn_status refit(sn_context *ctx, const sn_skin_options *o, const sn_blend *blend, sn_base_kind kind,
+                       sn_skin *out) {
+  const sn_examples *examples = blend->examples;
+  if (kind == SN_BASE_REFIT) return sn_skin_fit(ctx, blend, &examples->skin, SN_FIT_RIDGE, o->influences, out);
+  if (kind == SN_BASE_SKELETON_REFIT)
+    return sn_skin_fit(ctx, blend, &examples->made, SN_FIT_RIDGE, o->influences, out);
+  bool any = examples->made.influences == 0 || o->rho > 0;
+  if (!any) return sn_skin_fit(ctx, blend, &examples->made, SN_FIT_FREE, o->influences, out);
+  sn_skin linear = {0};
+  sn_status status = sn_free_weights(ctx, o, examples, &examples->poses, blend->keys, &linear);
+  if (status != SN_OK || !blend->motions) return *out = linear, status;
+  status = sn_skin_fit(ctx, blend, &linear, SN_FIT_FREE, o->influences, out);
+  sn_skin_free(&linear);
+  return status;
+}
+
+sn_status sn_base_fit(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples, sn_rt_blend blend,
+                      const sn_keys *keys, sn_base_kind kind, sn_skin *out) {
+  *out = (sn_skin){0};
+  if (kind == SN_BASE_FILE) return file_skin(ctx, o, examples, out);
+  if (kind == SN_BASE_SKELETON) return skeleton_skin(ctx, examples, o->influences, out);
+  if (kind == SN_BASE_RIGID) return rigid_skin(ctx, examples, keys, out);
+  sn_arena scratch = sn_arena_new(ctx);
+  sn_blend own;
+  bool dual = blend == SN_RT_BLEND_DUALQUAT; // weights about centres are those of linear blending
+  sn_status status = sn_blend_for(ctx, &scratch, examples, dual ? blend : SN_RT_BLEND_LINEAR, keys, keys, &own);
+  if (status == SN_OK) status = refit(ctx, o, &own, kind, out);
+  if (status != SN_OK) sn_skin_free(out);
+  sn_arena_free(&scratch);
+  return status;
+}
+
+// ---- the sample ----------------------------------------------------------------------------------------------------------
+
+enum { most_vertices = 500, most_poses = 512 }; // limits of work
+
+static sn_status thin_skin(sn_context *ctx, sn_arena *memory, const sn_skin *from, const int *vertices, int count,
+                           sn_skin *out) {
+  size_t row = (size_t)from->influences;
+  *out = (sn_skin){.vertex_count = count, .influences = from->influences};
+  if (row == 0) return SN_OK;
+  out->joints = SN_NEW(ctx, memory, uint16_t, (size_t)count * row);
+  out->weights = SN_NEW(ctx, memory, float, (size_t)count *row);
+  if (!out->joints || !out->weights) return ctx->error.status;
+  for (int n = 0; n < count; n++) {
+    memcpy(out->joints + (size_t)n * row, from->joints + (size_t)vertices[n] * row, row * sizeof *out->joints);
+    memcpy(out->weights + (size_t)n * row, from->weights + (size_t)vertices[n] * row, row * sizeof *out->weights);
+  }
+  return SN_OK;
+}
+
+static sn_status thin_frames(sn_context *ctx, sn_arena *memory, const sn_examples *examples, sn_base_sample *out) {
+  int n = out->examples.rest.vertex_count, count = out->keys.count, joints = examples->skeleton.joint_count;
+  float(*rest)[3] = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *rest);
+  float(*positions)[3] = sn_arena_alloc(ctx, memory, (size_t)n * (size_t)count, sizeof *positions);
+  sn_affine *matrices = SN_NEW(ctx, memory, sn_affine, (size_t)count * (size_t)joints);
+  if (!rest || !positions || !matrices) return ctx->error.status;
+  for (int i = 0; i < n; i++) memcpy(rest[i], examples->rest.positions[out->vertices[i]], sizeof *rest);
+  for (int k = 0; k < count; k++) {
+    const float(*frame)[3] = sn_frame(&examples->frames, out->frames[k]);
+    for (int i = 0; i < n; i++)
+      memcpy(positions[(size_t)k * (size_t)n + (size_t)i], frame[out->vertices[i]], sizeof *positions);
+    memcpy(matrices + (size_t)k * (size_t)joints, sn_pose(&examples->poses, out->frames[k]),
+           (size_t)joints * sizeof *matrices);
+    sn_frames_used(&examples->frames, examples->rest.vertex_count, 1);
+  }
+  out->examples.rest.positions = rest;
+  out->examples.frames =
+    (sn_frames){.vertex_count = n, .frame_count = count, .positions = (const float(*)[3])positions, .finite = true};
+  out->examples.poses = (sn_poses){.joint_count = joints, .frame_count = count, .matrices = matrices};
+  return SN_OK;
+}
+
+static int clip_at(const sn_examples *examples, int frame) {
+  int clip = 0;
+  while (clip + 1 < examples->clip_count && examples->clip_start[clip + 1] <= frame) clip++;
+  return clip;
+}
+
+static sn_status make_folds(sn_context *ctx, sn_arena *memory, const sn_examples *examples, sn_base_sample *out) {
+  int count = out->keys.count, joints = examples->skeleton.joint_count;
+  sn_turn *turns;
+  double *vectors = SN_NEW(ctx, memory, double, (size_t)count * 3 * (size_t)joints);
+  int *clips = SN_NEW(ctx, memory, int, count);
+  if (!vectors || !clips) return ctx->error.status;
+  sn_status status = sn_turns_make(ctx, memory, &examples->skeleton, &out->examples.poses, &out->keys, &turns);
+  for (int k = 0; status == SN_OK && k < count; k++) {
+    sn_pose_vector(turns, joints, sn_pose(&out->examples.poses, k), vectors + (size_t)k * 3 * (size_t)joints);
+    clips[k] = clip_at(examples, out->frames[k]);
+  }
+  return status == SN_OK ? sn_folds_of_poses(ctx, memory, count, 3 * joints, vectors, clips, &out->folds) : status;
+}
+
+static sn_status sum_rigid(sn_context *ctx, sn_arena *memory, sn_base_sample *out) {
+  double *errors = SN_NEW(ctx, memory, double, out->examples.rest.vertex_count);
+  sn_status status = errors ? sn_best_joints(ctx, &out->examples, &out->keys, NULL, errors) : ctx->error.status;
+  out->rigid = 0;
+  for (int i = 0; status == SN_OK && i < out->examples.rest.vertex_count; i++) out->rigid += errors[i];
+  return status;
+}
+
+// At most `most` of `count`, spread evenly.
+static int *spread(sn_context *ctx, sn_arena *memory, int count, int most, int *chosen) {
+  *chosen = count < most ? count : most;
+  int *out = SN_NEW(ctx, memory, int, *chosen);
+  for (int n = 0; out && n < *chosen; n++) out[n] = (int)((int64_t)n * count / *chosen);
+  return out;
+}
+
+sn_status sn_base_sample_make(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                              sn_base_sample *out) {
+  sn_context alone = *ctx; // every process of a team has the whole sample
+  alone.team = NULL;
+  *out = (sn_base_sample){.examples = {.skeleton = examples->skeleton, .skin_made = examples->skin_made}};
+  int n = 0;
+  out->vertices = spread(&alone, memory, examples->rest.vertex_count, most_vertices, &n);
+  out->frames = spread(&alone, memory, keys->count, most_poses, &out->keys.count);
+  out->keys.frames = SN_NEW(&alone, memory, int, out->keys.count);
+  sn_status status = out->vertices && out->frames && out->keys.frames ? SN_OK : alone.error.status;
+  for (int k = 0; status == SN_OK && k < out->keys.count; k++)
+    out->keys.frames[k] = k, out->frames[k] = keys->frames[out->frames[k]];
+  out->examples.rest.vertex_count = n;
+  if (status == SN_OK) status = thin_frames(&alone, memory, examples, out);
+  if (status == SN_OK) status = thin_skin(&alone, memory, &examples->skin, out->vertices, n, &out->examples.skin);
+  if (status == SN_OK) status = thin_skin(&alone, memory, &examples->made, out->vertices, n, &out->examples.made);
+  if (status == SN_OK) status = make_folds(&alone, memory, examples, out);
+  if (status == SN_OK) status = sum_rigid(&alone, memory, out);
+  ctx->error = alone.error;
+  return status;
+}
+
+// ---- the choice ----------------------------------------------------------------------------------------------------------
+
+typedef struct choice {
+  const sn_skin_options *options;
+  sn_rt_blend blend;
+  const sn_base_sample *sample;
+  int count;
+  sn_base_kind kinds[SN_BASE_KINDS];
+  float (*centres[SN_BASE_KINDS])[3]; // of rotation, of every candidate; NULL for other blends
+  double *errors;                     // [fold][candidate]: squared residuals of held-out poses
+} choice;
+
+static sn_status validate_fold(sn_context *ctx, sn_arena *memory, void *user, int n) {
+  const choice *c = user;
+  const sn_fold *fold = &c->sample->folds.folds[n];
+  const sn_examples *examples = &c->sample->examples;
+  sn_keys learned = {.count = fold->outside_count, .frames = fold->poses};
+  sn_keys held_out = {.count = fold->count - fold->outside_count, .frames = fold->poses + fold->outside_count};
+  sn_blend blend;
+  sn_status status = sn_blend_for(ctx, memory, examples, c->blend, &held_out, &learned, &blend);
+  for (int k = 0; status == SN_OK && k < c->count; k++) {
+    sn_skin skin;
+    status = sn_base_fit(ctx, c->options, examples, c->blend, &learned, c->kinds[k], &skin);
+    blend.centres = (const float(*)[3])c->centres[k];
+    if (status == SN_OK) status = sn_blend_error(ctx, &blend, &skin, &c->errors[n * c->count + k]);
+    sn_skin_free(&skin);
+  }
+  return status;
+}
+
+static void report_choice(const choice *c, const double *scores, int chosen, sn_train_report *report) {
+  report->cross_validated = scores[chosen];
+  for (int k = 0; k < c->count; k++) sn_train_report_add(report, sn_base_name(c->kinds[k]), scores[k], k == chosen);
+}
+
+static bool is_unlearned(sn_base_kind kind) { return kind == SN_BASE_FILE || kind == SN_BASE_SKELETON; }
+
+// Where no pose can be held out only candidates that learn nothing from frames compete, if there are any.
+static void drop_learned(choice *c) {
+  int count = 0;
+  for (int k = 0; k < c->count; k++)
+    if (is_unlearned(c->kinds[k])) c->kinds[count++] = c->kinds[k];
+  if (count > 0) c->count = count;
+}
+
+static sn_status validate(sn_context *ctx, sn_arena *memory, choice *c, double *scores) {
+  const sn_folds *folds = &c->sample->folds;
+  if (folds->fold_count < 2) drop_learned(c);
+  c->errors = SN_NEW(ctx, memory, double, (size_t)folds->fold_count *(size_t)c->count);
+  sn_status status = c->errors ? sn_folds_run(ctx, folds, validate_fold, c) : ctx->error.status;
+  for (int k = 0; status == SN_OK && k < c->count; k++) {
+    double sum = 0;
+    for (int n = 0; n < folds->fold_count; n++) sum += c->errors[n * c->count + k];
+    scores[k] = c->sample->rigid > 0 ? sqrt(sum / c->sample->rigid) : 0;
+  }
+  return status;
+}
+
+sn_status sn_base_shorten(sn_context *ctx, const sn_skin_options *o, const sn_base_sample *sample, sn_rt_blend blend,
+                          sn_base_kind *kinds, int *count) {
+  sn_arena memory = sn_arena_new(ctx);
+  choice c = {.options = o, .blend = blend, .sample = sample, .count = 2, .kinds = {SN_BASE_FILE, SN_BASE_SKELETON}};
+  double scores[SN_BASE_KINDS] = {0};
+  int refits = 0, kept = 0;
+  sn_status status = SN_OK;
+  for (int k = 0; k < *count; k++) refits += kinds[k] == SN_BASE_REFIT || kinds[k] == SN_BASE_SKELETON_REFIT;
+  if (refits == 2) status = validate(ctx, &memory, &c, scores);
+  sn_base_kind worse = sn_simplest(scores, 2, SN_WORTH_IT) == 0 ? SN_BASE_SKELETON_REFIT : SN_BASE_REFIT;
+  for (int k = 0; k < *count; k++)
+    if (refits < 2 || kinds[k] != worse) kinds[kept++] = kinds[k];
+  *count = kept;
+  sn_arena_free(&memory);
+  return status;
+}
+
+// The centres of rotation of each candidate, at the sample's vertices. They change little with the poses held out.
+static sn_status find_centres(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                              choice *c) {
+  int n = c->sample->examples.rest.vertex_count;
+  float(*all)[3] = sn_arena_alloc(ctx, memory, (size_t)examples->rest.vertex_count, sizeof *all);
+  sn_status status = all ? SN_OK : ctx->error.status;
+  for (int k = 0; status == SN_OK && k < c->count; k++) {
+    sn_skin skin;
+    c->centres[k] = sn_arena_alloc(ctx, memory, (size_t)n, sizeof **c->centres);
+    if (!c->centres[k]) return ctx->error.status;
+    status = sn_base_fit(ctx, c->options, examples, c->blend, keys, c->kinds[k], &skin);
+    if (status == SN_OK) sn_skin_normalize(&skin);
+    if (status == SN_OK) status = sn_centres(ctx, &examples->rest, &skin, all);
+    for (int i = 0; status == SN_OK && i < n; i++) memcpy(c->centres[k][i], all[c->sample->vertices[i]], sizeof *all);
+    sn_skin_free(&skin);
+  }
+  return status;
+}
+
+// Centres of rotation take long to find: of those by which linear blending chooses, the best competes with the file's weights and one
+// joint per vertex.
+static sn_status choose_for_centres(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
+                                    const sn_keys *keys, choice *c, double *scores) {
+  sn_status status = SN_OK;
+  c->blend = SN_RT_BLEND_LINEAR;
+  if (c->count > 1) status = validate(ctx, memory, c, scores);
+  int best = sn_simplest(scores, c->count, SN_WORTH_IT), count = 0;
+  for (int k = 0; k < c->count; k++)
+    if (k == best || c->kinds[k] == SN_BASE_FILE || c->kinds[k] == SN_BASE_RIGID) c->kinds[count++] = c->kinds[k];
+  c->count = count, c->blend = SN_RT_BLEND_CENTRES;
+  if (status == SN_OK) status = find_centres(ctx, memory, examples, keys, c);
+  return status == SN_OK ? validate(ctx, memory, c, scores) : status;
+}
+
+sn_status sn_base_choose(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples, sn_rt_blend blend,
+                         const sn_keys *keys, sn_base_kind *out, sn_train_report *report) {
+  sn_base_sample sample;
+  choice c = {.options = o, .blend = blend, .sample = &sample};
+  c.count = sn_base_candidates(o, examples, c.kinds);
+  *out = c.kinds[0];
+  if (keys->count == 0 || o->rho > 0) return SN_OK;
+  sn_arena memory = sn_arena_new(ctx);
+  double scores[SN_BASE_KINDS] = {0};
+  sn_status status = sn_base_sample_make(ctx, &memory, examples, keys, &sample);
+  bool turns = blend == SN_RT_BLEND_DUALQUAT;
+  if (status == SN_OK)
+    status = sn_base_shorten(ctx, o, &sample, turns ? blend : SN_RT_BLEND_LINEAR, c.kinds, &c.count);
+  if (status == SN_OK && blend == SN_RT_BLEND_CENTRES)
+    status = choose_for_centres(ctx, &memory, examples, keys, &c, scores);
+  else if (status == SN_OK)
+    status = validate(ctx, &memory, &c, scores);
+  if (status == SN_OK) {
+    int best = sn_simplest(scores, c.count, SN_WORTH_IT);
+    *out = c.kinds[best];
+    if (report) report_choice(&c, scores, best, report);
+  }
+  sn_arena_free(&memory);
+  return status;
+}
+
+// Weights from the skeleton are the same on all poses: they are made once, on the whole mesh.
+sn_status sn_train_skin(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples, sn_rt_blend blend,
+                        const sn_keys *keys, sn_skin *out, sn_train_report *report) {
+  sn_examples local = *examples;
+  sn_base_kind kind = SN_BASE_SKELETON;
+  sn_status status = SN_OK;
+  *out = (sn_skin){0};
+  if (o->weights == SN_WEIGHTS_SKELETON) {
+    status = sn_base_fit(ctx, o, examples, blend, keys, kind, out);
+    local.made = *out;
+  }
+  if (status == SN_OK) status = sn_base_choose(ctx, o, &local, blend, keys, &kind, report);
+  if (status == SN_OK && o->weights != SN_WEIGHTS_SKELETON)
+    status = sn_base_fit(ctx, o, examples, blend, keys, kind, out);
+  if (status != SN_OK) sn_skin_free(out);
+  return status;
+}

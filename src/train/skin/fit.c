@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+// One vertex: minimise sum_f |x_f(w) - x_f|^2 + mu |w - w0|^2 over the simplex of its relevant joints, w0 the prior's weights.
+// mu is relative to the information of the frames, tr A on changes of weights that sum to zero, A = sum_f J_f^T J_f.
+#include "train/skin/fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/team.h"
+#include "solve/solve.h"
+#include "train/near.h"
+
+// Numbers that were chosen (docs/measurements.md).
+static const struct {
+  double ridge; // mu / tr A, no unit
+  double
+    no_motion; // part of the diagonal: joints that place a vertex closer together than this say nothing about weights
+} chosen = {.ridge = 0.25, .no_motion = 1e-3};
+
+// Of a fit whose prior decides only what the frames leave open: above rounding.
+static const double free_ridge = 1e-9;
+
+// Gauss-Newton: most steps, and the relative decrease that a step must promise.
+enum { most_steps = 8 };
+static const double converged = 1e-3;
+
+typedef struct fit_job {
+  sn_context *ctx;
+  const sn_blend *blend;
+  sn_near near;
+  int influences;
+  double ridge, floor; // floor: squared length per key
+  sn_skin *out;
+} fit_job;
+
+typedef struct fit_vertex {
+  int i, count;
+  uint16_t joints[SN_SIMPLEX_MAX];
+  double prior[SN_SIMPLEX_MAX];
+  double metric[SN_SIMPLEX_MAX][SN_SIMPLEX_MAX];
+} fit_vertex;
+
+static bool is_below(const sn_skeleton *skeleton, int joint, int top) {
+  for (int depth = 0; joint >= 0 && depth <= skeleton->joint_count; joint = skeleton->parents[joint], depth++)
+    if (joint == top) return true;
+  return false;
+}
+
+// The ridge's metric: what a small rotation of each relevant joint, carrying the joints below it, does to the vertex for a change
+// of weights; summed over axes and joints.
+static void measure(const sn_skeleton *skeleton, sn_vec3 rest, double least, fit_vertex *v) {
+  for (int c = 0; c < v->count; c++) {
+    int top = v->joints[c];
+    sn_vec3 arm = sn_vec3_sub(rest, sn_affine_translation(skeleton->rest[top]));
+    double size = sn_vec3_dot(arm, arm) + least;
+    bool carried[SN_SIMPLEX_MAX] = {false};
+    for (int k = 0; k < v->count; k++) carried[k] = is_below(skeleton, v->joints[k], top);
+    for (int k = 0; k < v->count; k++)
+      for (int l = 0; l < v->count; l++) v->metric[k][l] += carried[k] && carried[l] ? size : 0;
+  }
+}
+
+static fit_vertex look_at(const fit_job *job, int i) {
+  fit_vertex v = {.i = i};
+  const sn_skin *skin = job->near.skin;
+  v.count = sn_near_joints(&job->near, i, SN_SIMPLEX_MAX, v.joints);
+  double sum = 0;
+  for (int c = 0; c < v.count; c++)
+    for (int k = 0; k < skin->influences; k++) {
+      size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
+      if (skin->joints[at] == v.joints[c]) v.prior[c] += skin->weights[at], sum += skin->weights[at];
+    }
+  for (int c = 0; c < v.count; c++) v.prior[c] /= sum;
+  measure(&job->blend->examples->skeleton, sn_vec3_from(job->blend->examples->rest.positions[i]), job->floor, &v);
+  return v;
+}
+
+// The normal equations of a step from `weights`, and the squared residual there.
+static double linearise(const fit_job *job, const fit_vertex *v, const double *weights, sn_simplex *q) {
+  double error = 0, gradient[SN_SIMPLEX_MAX] = {0};
+  sn_vec3 column[SN_SIMPLEX_MAX];
+  *q = (sn_simplex){.n = v->count};
+  for (int k = 0; k < job->blend->keys->count; k++) {
+    sn_vec3 residual = sn_blend_residual(job->blend, k, v->i, v->joints, weights, v->count, column);
+    error += sn_vec3_dot(residual, residual);
+    for (int a = 0; a < v->count; a++) {
+      gradient[a] += sn_vec3_dot(column[a], residual);
+      for (int b = 0; b <= a; b++) q->a[a][b] += sn_vec3_dot(column[a], column[b]);
+    }
+  }
+  for (int a = 0; a < v->count; a++)
+    for (int b = 0; b < a; b++) q->a[b][a] = q->a[a][b];
+  for (int a = 0; a < v->count; a++) {
+    q->b[a] = -gradient[a];
+    for (int b = 0; b < v->count; b++) q->b[a] += q->a[a][b] * weights[b];
+  }
+  return error;
+}
+
+static void add_prior(sn_simplex *q, const fit_vertex *v, double mu) {
+  for (int k = 0; k < q->n; k++)
+    for (int l = 0; l < q->n; l++) {
+      q->a[k][l] += mu * v->metric[k][l];
+      q->b[k] += mu * v->metric[k][l] * v->prior[l];
+    }
+}
+
+static double from_prior(const fit_vertex *v, const double *weights) {
+  double sum = 0;
+  for (int k = 0; k < v->count; k++)
+    for (int l = 0; l < v->count; l++)
+      sum += (weights[k] - v->prior[k]) * v->metric[k][l] * (weights[l] - v->prior[l]);
+  return sum;
+}
+
+// The trace of a matrix on vectors that sum to zero.
+static double size_of(int n, const double (*a)[SN_SIMPLEX_MAX]) {
+  double trace = 0, sum = 0;
+  for (int k = 0; k < n; k++) {
+    trace += a[k][k];
+    for (int l = 0; l < n; l++) sum += a[k][l];
+  }
+  return trace - sum / n;
+}
+
+// Damped Gauss-Newton steps from `base`, the normal equations at `weights`. A step that promises hardly anything is the last and
+// is not checked.
+static void descend(const fit_job *job, const fit_vertex *v, double mu, double error, sn_simplex *base,
+                    double *weights) {
+  double damping = 1e-4;
+  error += mu * from_prior(v, weights);
+  for (int n = 0; n < most_steps && damping < 1e3; n++) {
+    sn_simplex step = *base, next;
+    double size = 1e-300;
+    for (int k = 0; k < v->count; k++) size += base->a[k][k];
+    add_prior(&step, v, mu);
+    memcpy(step.w, weights, sizeof step.w);
+    double before = sn_simplex_energy(&step);
+    sn_simplex damped = step;
+    for (int k = 0; k < v->count; k++) damped.a[k][k] += damping * size, damped.b[k] += damping * size * weights[k];
+    sn_simplex_solve_sparse(&damped, job->influences);
+    memcpy(step.w, damped.w, sizeof step.w);
+    bool last = before - sn_simplex_energy(&step) < converged * error;
+    double found = last ? error : linearise(job, v, step.w, &next) + mu * from_prior(v, step.w);
+    if (last || found < error) memcpy(weights, step.w, sizeof step.w);
+    if (last) break;
+    if (found < error) {
+      *base = next, error = found, damping *= 0.3;
+    } else {
+      damping *= 10;
+    }
+  }
+}
+
+// From the prior's weights: one solve for linear blending, steps for dual quaternions.
+static void fit_one(const fit_job *job, const fit_vertex *v, double *weights) {
+  memcpy(weights, v->prior, sizeof v->prior);
+  if (v->count < 2) return;
+  sn_simplex base;
+  double error = linearise(job, v, weights, &base);
+  double mu = job->ridge *
+              (size_of(v->count, (const double(*)[SN_SIMPLEX_MAX])base.a) + job->blend->keys->count * job->floor) /
+              size_of(v->count, (const double(*)[SN_SIMPLEX_MAX])v->metric);
+  if (job->blend->motions) {
+    descend(job, v, mu, error, &base, weights);
+  } else {
+    add_prior(&base, v, mu);
+    memcpy(base.w, weights, sizeof base.w);
+    sn_simplex_solve_sparse(&base, job->influences);
+    memcpy(weights, base.w, sizeof base.w);
+  }
+}
+
+static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
+  const fit_job *job = user;
+  if (worker == 0 && job->blend->examples->frames.file.map) // the caller's thread
+    sn_progress(job->ctx, "fitting weights", (double)begin / job->out->vertex_count);
+  for (int64_t i = begin; i < end; i++) {
+    fit_vertex v = look_at(job, (int)i);
+    double weights[SN_SIMPLEX_MAX];
+    fit_one(job, &v, weights);
+    for (int k = 0; k < job->influences; k++) {
+      int best = 0;
+      for (int c = 1; c < v.count; c++)
+        if (weights[c] > weights[best]) best = c;
+      size_t at = (size_t)i * (size_t)job->influences + (size_t)k;
+      job->out->joints[at] = v.joints[best], job->out->weights[at] = (float)fmax(weights[best], 0);
+      weights[best] = -1;
+    }
+  }
+  sn_frames_used(&job->blend->examples->frames, end - begin, job->blend->keys->count);
+}
+
+sn_status sn_skin_fit(sn_context *ctx, const sn_blend *blend, const sn_skin *prior, sn_fit_prior kind, int influences,
+                      sn_skin *out) {
+  sn_arena scratch = sn_arena_new(ctx);
+  int n = prior->vertex_count;
+  size_t row = (size_t)influences;
+  double diagonal = sn_points_diagonal((const float(*)[3])blend->examples->rest.positions, n);
+  fit_job job = {.ctx = ctx, .blend = blend, .influences = influences, .out = out};
+  job.ridge = kind == SN_FIT_RIDGE ? chosen.ridge : free_ridge;
+  job.floor = chosen.no_motion * chosen.no_motion * diagonal * diagonal;
+  *out = (sn_skin){0};
+  sn_status status = sn_near_new(ctx, &scratch, &blend->examples->skeleton, prior, &job.near);
+  if (status == SN_OK) status = sn_skin_new(ctx, n, influences, out);
+  if (status == SN_OK) {
+    sn_team_for(ctx, n, 64, fit_range, &job);
+    status = sn_team_gather(ctx, n, 64, out->joints, row * sizeof *out->joints);
+    if (status == SN_OK) status = sn_team_gather(ctx, n, 64, out->weights, row * sizeof *out->weights);
+    sn_skin_normalize(out);
+  }
+  sn_arena_free(&scratch);
+  return status;
+}

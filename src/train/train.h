@@ -29,6 +29,7 @@ typedef struct sn_skin_options {
   int influences; // most joints of a vertex
   sn_weights_source weights;
   double rho; // smoothness of the weights (Kim 2010)
+  int base;   // 1 + the sn_base_kind to take; 0: chosen by cross-validation. Not an option of a user's
 } sn_skin_options;
 
 extern const sn_option sn_skin_option_table[];

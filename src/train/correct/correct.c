@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/team.h"
@@ -481,12 +480,14 @@ static void thin_out(corrector *c) {
   m->pose_count = most_poses;
 }
 
+static sn_regression regression_of(corrector *c) {
+  return (sn_regression){
+    .ctx = c->ctx, .memory = &c->memory, .m = &c->residuals, .controls = c->joints, .control_count = c->joint_count};
+}
+
 static sn_status regress(corrector *c, sn_corrections *out) {
-  sn_residuals *m = &c->residuals;
-  thin_out(c);
-  m->weights = skin_on_joints(c);
-  sn_regression r = {.ctx = c->ctx, .memory = &c->memory, .m = m, .controls = c->joints};
-  r.control_count = c->joint_count;
+  const sn_residuals *m = &c->residuals;
+  sn_regression r = regression_of(c);
   sn_status status = sn_regression_choose(&r);
   if (status == SN_OK) status = sn_regression_solve(&r);
   double floor = invisible * m->diagonal,
@@ -495,10 +496,6 @@ static sn_status regress(corrector *c, sn_corrections *out) {
                             (c->options->components ? c->options->components : most_fields) +
                               free_fields / m->vertex_count};
   if (status == SN_OK) status = sn_fields_make(&r, (const float(*)[3])c->examples->rest.positions, &limits, out);
-  if (getenv("DBG"))
-    fprintf(stderr, "sets %d poses %d uncorrected %g score %g family %d ridge %g lost %g bases %d fields %d\n",
-            r.set_count, m->pose_count, sqrt(r.uncorrected), sqrt(r.score), r.family, sn_ridges[r.ridge],
-            sqrt(limits.lost), out->basis_count, out->field_count);
   if (status == SN_OK && r.undecided)
     tell(c->report->note, sizeof c->report->note,
          "the training poses are too few or too different to hold some out: the usual ridge is used (1e-3). ", 0, 0);
@@ -575,8 +572,8 @@ static sn_status limit(corrector *c, sn_corrections *corrections) {
   return status;
 }
 
-static sn_status run(corrector *c, const sn_model *base, sn_model *out) {
-  sn_corrections corrections;
+// The residual of `base` at the poses of the keys, and the controls.
+static sn_status prepare(corrector *c, const sn_model *base) {
   sn_context *ctx = c->ctx;
   sn_status status = sn_turns_make(ctx, &c->memory, &c->examples->skeleton, &c->examples->poses, c->keys, &c->turns);
   if (status == SN_OK) status = sn_model_open(ctx, "model", base->bytes, base->size, &c->model);
@@ -584,13 +581,51 @@ static sn_status run(corrector *c, const sn_model *base, sn_model *out) {
   if (status == SN_OK) status = check_sigmas(ctx, c->options, c->examples);
   if (status == SN_OK) status = measure_residuals(c);
   if (status == SN_OK) status = choose_joints(c);
-  if (status == SN_OK) {
-    merge_poses(c);
-    status = make_fields(c, &corrections);
-  }
+  if (status != SN_OK) return status;
+  merge_poses(c);
+  if (c->options->space == SN_SPACE_LOCAL) thin_out(c);
+  c->residuals.weights = skin_on_joints(c);
+  return SN_OK;
+}
+
+static sn_status run(corrector *c, const sn_model *base, sn_model *out) {
+  sn_corrections corrections;
+  sn_status status = prepare(c, base);
+  if (status == SN_OK) status = make_fields(c, &corrections);
   if (status == SN_OK && c->options->space == SN_SPACE_LOCAL) status = limit(c, &corrections);
   if (status == SN_OK) status = write(c, &corrections, base, out);
   sn_skin_free(&c->residuals.skin);
+  return status;
+}
+
+static sn_status try_setting(corrector *c, const bool *held, sn_correct_setting *setting, double *squared) {
+  sn_regression r = regression_of(c);
+  if (!held) {
+    sn_status status = sn_regression_choose(&r);
+    *setting = (sn_correct_setting){(int)r.family, r.ridge, r.score, r.uncorrected};
+    return status;
+  }
+  bool *poses = SN_NEW(c->ctx, &c->memory, bool, c->residuals.pose_count);
+  if (!poses) return c->ctx->error.status;
+  for (int k = 0; k < c->keys->count; k++) poses[c->pose_of[k]] |= held[k];
+  poses[0] = false;
+  return sn_regression_held_out(&r, (sn_family)setting->family, setting->ridge, poses, squared);
+}
+
+sn_status sn_correct_try(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
+                         const sn_keys *keys, const sn_model *base, const bool *held, sn_correct_setting *setting,
+                         double *squared) {
+  sn_train_report ignored = {0};
+  corrector c = {.ctx = ctx,
+                 .options = options,
+                 .examples = examples,
+                 .keys = keys,
+                 .report = &ignored,
+                 .memory = sn_arena_new(ctx)};
+  sn_status status = prepare(&c, base);
+  if (status == SN_OK) status = try_setting(&c, held, setting, squared);
+  sn_skin_free(&c.residuals.skin);
+  sn_arena_free(&c.memory);
   return status;
 }
 

@@ -11,7 +11,7 @@
 
 enum { most_fields = 64 };
 // Vertices of a patch, on average: each is tried.
-static const int patch_sizes[] = {32, 64, 128};
+static const int patch_sizes[] = {16, 32, 64};
 // Of the error that may be added: the part for components that are left out, and for controls that a patch does not depend on; the rest is for
 // functions of the controls.
 static const double part_of_components = 0.5, part_of_controls = 0.25;
@@ -19,21 +19,22 @@ static const double part_of_components = 0.5, part_of_controls = 0.25;
 // A patch while it is decomposed.
 typedef struct patch {
   int count, *vertices;
-  int rank, kept;  // components found; kept
-  double *values;  // most_fields: energy of every component, largest first
-  double *curves;  // pose_count * most_fields: u, of unit length; in the end the coefficients
-  double energy;   // of all components
-  double *weights; // ranks * kept: of all features
+  int rank, kept; // components found; kept
+  double *values; // most_fields: energy of every component, largest first
+  double *fields; // 3 count * most_fields: the components
+  double energy;  // of all components
+  double *needs;  // ranks * kept: what the coefficients need of the orthonormal functions of every control
   int *controls, control_count, terms;
-  double *mix; // kept * terms
+  double *mix;    // kept * terms
+  double *curves; // pose_count * kept: the coefficients at the poses
 } patch;
 
-// The functions of a control: what the coefficients of all patches need of its terms.
+// The functions of a control. With features Phi = Q L^T over the poses (L L^T = Phi^T Phi) the columns of Q are orthonormal functions.
 typedef struct space {
   int first, end;            // groups of terms
   int rank, start;           // features, and where its rows begin among all features
-  double *features, *factor; // pose_count * rank; L, lower, of features^T features
-  double *functions;         // rank * rank: v, by column, the most needed first
+  double *features, *factor; // pose_count * rank; L, lower
+  double *functions;         // rank * rank: v, by column, the most needed first: the functions Q v
   int count;
 } space;
 
@@ -46,47 +47,84 @@ typedef struct builder {
   sn_corrections *out;
 } builder;
 
-// What the regression predicts at the poses: K alpha = residual - lambda alpha; numbers first .. first + 2 of position and normal.
-static void predictions(const sn_regression *r, const patch *p, int first, double *out) {
+// ---- components -----------------------------------------------------------------------------------------------------------------
+
+// alpha of the patch's vertices of a set: pose_count rows of three numbers per vertex, from number `first` on. Returns how many vertices.
+static int gather_alpha(const sn_regression *r, const patch *p, int set, int first, double *out) {
   size_t n = (size_t)r->m->vertex_count;
+  int count = 0;
+  for (int v = 0; v < p->count; v++) count += r->set_of[p->vertices[v]] == set;
   for (size_t f = 0; f < (size_t)r->m->pose_count; f++)
-    for (int k = 0; k < p->count; k++) {
-      size_t i = (size_t)p->vertices[k];
-      double lambda = r->lambda[r->set_of[i]];
-      for (int c = first; c < first + 3; c++)
-        *out++ = lambda > 0 ? r->m->deltas[f * n + i][c] - lambda * (double)r->alpha[f * n + i][c] : 0;
+    for (int v = 0; v < p->count; v++) {
+      if (r->set_of[p->vertices[v]] != set) continue;
+      for (int c = 0; c < 3; c++) *out++ = (double)r->alpha[f * n + (size_t)p->vertices[v]][first + c];
+    }
+  return count;
+}
+
+// Adds the weights of a set's vertices to their columns of z.
+static void scatter_weights(const sn_regression *r, const patch *p, int set, const double *weights, int columns,
+                            int rank, double *z) {
+  for (int k = 0; k < rank; k++)
+    for (int v = 0, at = 0; v < p->count; v++) {
+      if (r->set_of[p->vertices[v]] != set) continue;
+      for (int c = 0; c < 3; c++)
+        z[(size_t)k * 3 * (size_t)p->count + (size_t)(3 * v + c)] = weights[k * columns + at++];
     }
 }
 
-// ---- components -----------------------------------------------------------------------------------------------------------------
+// z = L^T w of every control, ranks rows of 3 count columns: the displacements that each control alone causes, by its orthonormal functions.
+// Controls are counted one by one, because in new motion they move one without the other.
+static sn_status find_needs(sn_context *ctx, sn_arena *memory, const builder *b, const patch *p, int first,
+                            double *z) {
+  const sn_regression *r = b->r;
+  int poses = r->m->pose_count, width = 3 * p->count;
+  double *alpha = SN_NEW(ctx, memory, double, (size_t)poses *(size_t)width);
+  double *weights = SN_NEW(ctx, memory, double, (size_t)width *SN_MOST_FEATURES);
+  bool *done = SN_NEW(ctx, memory, bool, r->set_count);
+  if (!alpha || !weights || !done) return ctx->error.status;
+  for (int v = 0; v < p->count; v++) {
+    int set = r->set_of[p->vertices[v]];
+    if (done[set] || !(r->lambda[set] > 0)) continue;
+    done[set] = true;
+    int columns = 3 * gather_alpha(r, p, set, first, alpha);
+    double *at = z;
+    for (int g = 0; g < r->terms.count; at += (size_t)r->terms.groups[g++].rank * (size_t)width) {
+      const sn_terms *t = r->terms.groups + g;
+      double variance = sn_regression_variance(r, r->sets + set, g);
+      if (variance == 0 || t->rank == 0) continue;
+      cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, t->rank, columns, poses, variance, t->features, t->rank,
+                  alpha, columns, 0, weights, columns);
+      scatter_weights(r, p, set, weights, columns, t->rank, at);
+    }
+  }
+  for (int k = 0; k < r->control_count; k++) {
+    const space *s = b->spaces + k;
+    if (s->rank > 0)
+      cblas_dtrmm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, s->rank, width, 1, s->factor,
+                  s->rank, z + (size_t)s->start * (size_t)width, width);
+  }
+  return SN_OK;
+}
 
-// Principal components of the predictions from their Gram matrix, over poses or over coordinates, whichever are fewer.
 static sn_status find_components(sn_context *ctx, sn_arena *memory, void *user, int index) {
   builder *b = user;
   patch *p = b->patches + index;
-  int poses = b->r->m->pose_count, columns = 3 * p->count, size = poses < columns ? poses : columns;
-  double *x = SN_NEW(ctx, memory, double, (size_t)poses *(size_t)columns);
-  double *gram = SN_NEW(ctx, memory, double, (size_t)size *(size_t)size), *values = SN_NEW(ctx, memory, double, size);
-  if (!x || !gram || !values) return ctx->error.status;
-  predictions(b->r, p, 0, x);
-  bool by_pose = poses <= columns;
-  cblas_dgemm(CblasRowMajor, by_pose ? CblasNoTrans : CblasTrans, by_pose ? CblasTrans : CblasNoTrans, size, size,
-              by_pose ? columns : poses, 1, x, columns, x, columns, 0, gram, size);
-  for (int k = 0; k < size; k++) p->energy += gram[k * size + k];
+  int width = 3 * p->count;
+  double *z = SN_NEW(ctx, memory, double, (size_t)b->ranks *(size_t)width);
+  double *gram = SN_NEW(ctx, memory, double, (size_t)width *(size_t)width),
+         *values = SN_NEW(ctx, memory, double, width);
+  sn_status status = z && gram && values ? find_needs(ctx, memory, b, p, 0, z) : ctx->error.status;
+  if (status != SN_OK) return status;
+  cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, width, b->ranks, 1, z, width, 0, gram, width);
+  for (int k = 0; k < width; k++) p->energy += gram[k * width + k];
   if (!(p->energy > 0)) return SN_OK;
-  sn_status status = sn_lapack_syevd(ctx, 'U', size, gram, values);
-  for (int k = 0; status == SN_OK && k < size && k < most_fields; k++) {
-    double value = values[size - 1 - k];
+  status = sn_lapack_syevd(ctx, 'U', width, gram, values);
+  for (int k = 0; status == SN_OK && k < width && k < most_fields; k++) {
+    double value = values[width - 1 - k];
     if (!(value > 1e-12 * p->energy)) break;
-    p->values[p->rank] = value;
-    for (int f = 0; f < poses; f++) {
-      double u = 0;
-      if (by_pose) u = gram[f * size + size - 1 - k];
-      for (int c = 0; !by_pose && c < columns; c++)
-        u += x[f * columns + c] * gram[c * size + size - 1 - k] / sqrt(value);
-      p->curves[f * most_fields + p->rank] = u;
-    }
-    p->rank++;
+    for (int c = 0; c < width; c++) p->fields[c * most_fields + p->rank] = gram[c * width + width - 1 - k];
+    p->values[p->rank++] = value;
   }
   if (status == SN_NOT_CONVERGED)
     return sn_fail(ctx, status, "the principal components of corrections were not found");
@@ -128,59 +166,8 @@ static sn_status keep_components(builder *b, const sn_field_limits *limits, doub
 
 // ---- coefficients -----------------------------------------------------------------------------------------------------------------
 
-// The field of component k: x^T u / s, in `fields` (kept rows of `columns`), of positions; of normals the least-squares fit to their predictions.
-static void make_fields(const builder *b, const patch *p, const double *x, int columns, double *fields) {
-  for (int k = 0; k < p->kept; k++) {
-    double scale = 1 / sqrt(p->values[k]), *row = fields + (size_t)k * (size_t)columns;
-    memset(row, 0, (size_t)columns * sizeof *row);
-    for (int f = 0; f < b->r->m->pose_count; f++)
-      cblas_daxpy(columns, scale * p->curves[f * most_fields + k], x + (size_t)f * (size_t)columns, 1, row, 1);
-  }
-}
-
-// gamma[f][k] of a set: the sum over the patch's vertices of the set of alpha_i . field_k,i.
-static void project_set(const builder *b, const patch *p, int set, const double *fields, double *gamma) {
-  const sn_regression *r = b->r;
-  size_t n = (size_t)r->m->vertex_count, columns = 3 * (size_t)p->count;
-  memset(gamma, 0, (size_t)r->m->pose_count * (size_t)p->kept * sizeof *gamma);
-  for (size_t f = 0; f < (size_t)r->m->pose_count; f++)
-    for (int v = 0; v < p->count; v++) {
-      if (r->set_of[p->vertices[v]] != set) continue;
-      const float *alpha = r->alpha[f * n + (size_t)p->vertices[v]];
-      for (int k = 0; k < p->kept; k++) {
-        const double *field = fields + (size_t)k * columns + 3 * (size_t)v;
-        gamma[f * (size_t)p->kept + (size_t)k] += alpha[0] * field[0] + alpha[1] * field[1] + alpha[2] * field[2];
-      }
-    }
-}
-
-// Weights of all features, ranks * kept.
-static sn_status feature_weights(sn_context *ctx, sn_arena *memory, const builder *b, const patch *p,
-                                 const double *fields) {
-  const sn_regression *r = b->r;
-  int poses = r->m->pose_count, kept = p->kept;
-  double *gamma = SN_NEW(ctx, memory, double, (size_t)poses *(size_t)kept);
-  bool *done = SN_NEW(ctx, memory, bool, r->set_count);
-  if (!gamma || !done) return ctx->error.status;
-  for (int v = 0; v < p->count; v++) {
-    int set = r->set_of[p->vertices[v]];
-    if (done[set]) continue;
-    done[set] = true;
-    project_set(b, p, set, fields, gamma);
-    double *at = p->weights;
-    for (int g = 0; g < r->terms.count; at += r->terms.groups[g++].rank * kept) {
-      const sn_terms *t = r->terms.groups + g;
-      double variance = sn_regression_variance(r, r->sets + set, g);
-      if (variance > 0 && t->rank > 0)
-        cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, t->rank, kept, poses, variance, t->features, t->rank,
-                    gamma, kept, 1, at, kept);
-    }
-  }
-  return SN_OK;
-}
-
 typedef struct part {
-  double size; // norm of what the control adds over the poses
+  double size; // energy of what the control adds over the poses
   int control;
 } part;
 
@@ -191,22 +178,16 @@ static int compare_parts(const void *a, const void *b) {
 
 static int compare_ints(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-// features * weights of a control.
-static void add_control(const builder *b, const space *s, const double *weights, int kept, double beta, double *out) {
-  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, b->r->m->pose_count, kept, s->rank, 1, s->features, s->rank,
-              weights, kept, beta, out, kept);
-}
-
 // Which controls the patch depends on: the least are left out as long as all that is left out is little.
 static sn_status choose_controls(sn_context *ctx, sn_arena *memory, const builder *b, patch *p) {
-  int count = b->r->control_count, size = b->r->m->pose_count * p->kept;
-  double *added = SN_NEW(ctx, memory, double, size), left = sqrt(part_of_controls * b->lost * p->energy / b->energy);
+  int count = b->r->control_count;
+  double left = part_of_controls * b->lost * p->energy / b->energy;
   part *parts = SN_NEW(ctx, memory, part, count);
-  if (!added || !parts) return ctx->error.status;
+  if (!parts) return ctx->error.status;
   for (int k = 0; k < count; k++) {
     const space *s = b->spaces + k;
-    if (s->rank > 0) add_control(b, s, p->weights + s->start * p->kept, p->kept, 0, added);
-    parts[k] = (part){s->rank > 0 ? cblas_dnrm2(size, added, 1) : 0, k};
+    double norm = cblas_dnrm2(s->rank * p->kept, p->needs + s->start * p->kept, 1);
+    parts[k] = (part){norm * norm, k};
   }
   qsort(parts, (size_t)count, sizeof *parts, compare_parts);
   for (int k = 0; k < count; k++) {
@@ -217,31 +198,36 @@ static sn_status choose_controls(sn_context *ctx, sn_arena *memory, const builde
   return SN_OK;
 }
 
-// Fields into the places of the patch's vertices.
-static void put_fields(const builder *b, const patch *p, const double *fields, int offset) {
+// The fields of positions, and those of normals that fit their displacements best with the same coefficients.
+static sn_status put_fields(sn_context *ctx, sn_arena *memory, const builder *b, const patch *p) {
   size_t n = (size_t)b->r->m->vertex_count;
+  int width = 3 * p->count;
+  double *z = SN_NEW(ctx, memory, double, (size_t)b->ranks *(size_t)width);
+  double *normals = SN_NEW(ctx, memory, double, (size_t)p->kept *(size_t)width);
+  sn_status status = z && normals ? find_needs(ctx, memory, b, p, 3, z) : ctx->error.status;
+  if (status != SN_OK) return status;
+  cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, p->kept, width, b->ranks, 1, p->needs, p->kept, z, width, 0,
+              normals, width);
   for (int k = 0; k < p->kept; k++)
-    for (int v = 0; v < p->count; v++)
-      for (int c = 0; c < 3; c++)
-        b->out->deltas[(size_t)k * n + (size_t)p->vertices[v]][offset + c] =
-          (float)fields[(size_t)k * 3 * (size_t)p->count + 3 * (size_t)v + (size_t)c];
+    for (int c = 0; c < width; c++) {
+      float *to = b->out->deltas[(size_t)k * n + (size_t)p->vertices[c / 3]];
+      to[c % 3] = (float)p->fields[c * most_fields + k];
+      to[3 + c % 3] = (float)(normals[k * width + c] / p->values[k]);
+    }
+  return SN_OK;
 }
 
 static sn_status regress_patch(sn_context *ctx, sn_arena *memory, void *user, int index) {
   builder *b = user;
   patch *p = b->patches + index;
-  int columns = 3 * p->count;
+  int width = 3 * p->count;
   if (p->kept == 0) return SN_OK;
-  double *x = SN_NEW(ctx, memory, double, (size_t)b->r->m->pose_count *(size_t)columns);
-  double *fields = SN_NEW(ctx, memory, double, (size_t)p->kept *(size_t)columns);
-  if (!x || !fields) return ctx->error.status;
-  predictions(b->r, p, 3, x);
-  make_fields(b, p, x, columns, fields);
-  put_fields(b, p, fields, 3);
-  predictions(b->r, p, 0, x);
-  make_fields(b, p, x, columns, fields);
-  put_fields(b, p, fields, 0);
-  sn_status status = feature_weights(ctx, memory, b, p, fields);
+  double *z = SN_NEW(ctx, memory, double, (size_t)b->ranks *(size_t)width);
+  sn_status status = z ? find_needs(ctx, memory, b, p, 0, z) : ctx->error.status;
+  if (status != SN_OK) return status;
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, b->ranks, p->kept, width, 1, z, width, p->fields,
+              most_fields, 0, p->needs, p->kept);
+  status = put_fields(ctx, memory, b, p);
   return status == SN_OK ? choose_controls(ctx, memory, b, p) : status;
 }
 
@@ -276,27 +262,19 @@ static sn_status start_space(sn_context *ctx, sn_arena *memory, const builder *b
            : sn_fail(ctx, SN_NOT_CONVERGED, "the terms of a joint are singular");
 }
 
-// L^T weights of a patch, rank * kept.
-static void needs_of(const space *s, const patch *p, double *out) {
-  memcpy(out, p->weights + s->start * p->kept, (size_t)(s->rank * p->kept) * sizeof *out);
-  cblas_dtrmm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, s->rank, p->kept, 1, s->factor, s->rank,
-              out, p->kept);
-}
-
-// Principal components of what all patches need of a control, in the metric of the training poses.
+// Principal components of what all patches need of a control.
 static sn_status find_functions(sn_context *ctx, sn_arena *memory, void *user, int control) {
   builder *b = user;
   space *s = b->spaces + control;
   int rank = s->rank;
-  double *values = SN_NEW(ctx, memory, double, rank), *need = SN_NEW(ctx, memory, double, rank *most_fields),
-         energy = 0;
-  if (!values || !need) return ctx->error.status;
+  double *values = SN_NEW(ctx, memory, double, rank), energy = 0;
+  if (!values) return ctx->error.status;
   if (rank == 0) return SN_OK;
   for (int n = 0; n < b->patch_count; n++) {
     const patch *p = b->patches + n;
-    if (!depends_on(p, control)) continue;
-    needs_of(s, p, need);
-    cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, rank, p->kept, 1, need, p->kept, 1, s->functions, rank);
+    if (depends_on(p, control))
+      cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, rank, p->kept, 1, p->needs + s->start * p->kept, p->kept,
+                  1, s->functions, rank);
   }
   sn_status status = sn_lapack_syevd(ctx, 'U', rank, s->functions, values);
   for (int k = 0; k < rank; k++) energy += fmax(values[k], 0);
@@ -318,26 +296,23 @@ static sn_status mix_patch(sn_context *ctx, sn_arena *memory, void *user, int in
   int poses = b->r->m->pose_count, kept = p->kept, first = 0;
   if (kept == 0) return SN_OK;
   for (int k = 0; k < p->control_count; k++) p->terms += b->spaces[p->controls[k]].count;
-  double *need = SN_NEW(ctx, memory, double, b->ranks *kept),
-         *kept_need = SN_NEW(ctx, memory, double, b->ranks *kept);
-  double *sum = SN_NEW(ctx, memory, double, (size_t)poses *(size_t)kept);
-  if (!need || !kept_need || !sum) return ctx->error.status;
+  double *mix = SN_NEW(ctx, memory, double, b->ranks *kept), *weights = SN_NEW(ctx, memory, double, b->ranks *kept);
+  if (!mix || !weights) return ctx->error.status;
   for (int k = 0; k < p->control_count; k++) {
     const space *s = b->spaces + p->controls[k];
     if (s->count == 0) continue;
-    needs_of(s, p, need);
-    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, s->count, kept, s->rank, 1, s->functions, s->rank, need,
-                kept, 0, kept_need, kept);
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, s->count, kept, s->rank, 1, s->functions, s->rank,
+                p->needs + s->start * kept, kept, 0, mix, kept);
     for (int t = 0; t < s->count; t++)
-      for (int c = 0; c < kept; c++) p->mix[c * p->terms + first + t] = kept_need[t * kept + c];
+      for (int c = 0; c < kept; c++) p->mix[c * p->terms + first + t] = mix[t * kept + c];
     first += s->count;
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, s->rank, kept, s->count, 1, s->functions, s->rank,
-                kept_need, kept, 0, need, kept);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, s->rank, kept, s->count, 1, s->functions, s->rank, mix,
+                kept, 0, weights, kept);
     cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, s->rank, kept, 1, s->factor, s->rank,
-                need, kept);
-    add_control(b, s, need, kept, 1, sum);
+                weights, kept);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, poses, kept, s->rank, 1, s->features, s->rank, weights,
+                kept, 1, p->curves, kept);
   }
-  for (int n = 0; n < poses * kept; n++) p->curves[n / kept * most_fields + n % kept] = sum[n];
   return SN_OK;
 }
 
@@ -393,8 +368,8 @@ static sn_status make_patches(builder *b, const float (*positions)[3], int size,
     for (int i = 0; i < n; i++)
       if (patch_of[i] == c) order[used++] = i, p->count++;
     p->values = SN_NEW(r->ctx, r->memory, double, most_fields);
-    p->curves = SN_NEW(r->ctx, r->memory, double, (size_t)r->m->pose_count *most_fields);
-    if (!p->values || !p->curves) status = r->ctx->error.status;
+    p->fields = SN_NEW(r->ctx, r->memory, double, 3 * (size_t)p->count * most_fields);
+    if (!p->values || !p->fields) status = r->ctx->error.status;
   }
   return status;
 }
@@ -405,9 +380,10 @@ static sn_status make_room(builder *b, int *places) {
   for (int c = 0; c < b->patch_count; c++) {
     patch *p = b->patches + c;
     p->controls = SN_NEW(r->ctx, r->memory, int, r->control_count);
-    p->weights = SN_NEW(r->ctx, r->memory, double, (size_t)p->kept *(size_t)b->ranks);
+    p->needs = SN_NEW(r->ctx, r->memory, double, (size_t)p->kept *(size_t)b->ranks);
+    p->curves = SN_NEW(r->ctx, r->memory, double, (size_t)p->kept *(size_t)r->m->pose_count);
     p->mix = SN_NEW(r->ctx, r->memory, double, (size_t)p->kept *(size_t)b->ranks);
-    if (!p->controls || !p->mix || !p->weights) return r->ctx->error.status;
+    if (!p->controls || !p->mix || !p->needs || !p->curves) return r->ctx->error.status;
     if (p->kept > *places) *places = p->kept;
   }
   b->out->deltas =
@@ -429,7 +405,7 @@ static sn_status describe(builder *b, const int *patch_of) {
     first[c] = out->basis_count;
     for (int k = 0; k < p->kept; k++)
       for (size_t f = 0; f < poses; f++)
-        curves[(size_t)(first[c] + k) * poses + f] = p->curves[f * most_fields + (size_t)k];
+        curves[(size_t)(first[c] + k) * poses + f] = p->curves[f * (size_t)p->kept + (size_t)k];
     out->basis_count += p->kept;
     if (p->kept == 0) continue;
     out->fields[out->field_count++] = (sn_pose_field){.is_sum = true,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "train/correct/psd.h"
+#include "train/skin/base.h"
 
 // ---- pose spaces ------------------------------------------------------------------------------------------------------
 
@@ -185,16 +186,93 @@ static sn_status train_still(sn_context *ctx, const sn_skin_options *options, co
   return status;
 }
 
+static sn_status train_base(sn_context *ctx, const sn_psd_options *o, const sn_skin_options *skin,
+                            const sn_examples *examples, const sn_keys *keys, sn_model *out) {
+  *out = (sn_model){0};
+  return (examples->skeleton.joint_count == 0 ? train_still
+          : o->blend == SN_RT_BLEND_LINEAR    ? sn_lbs_train
+          : o->blend == SN_RT_BLEND_DUALQUAT  ? sn_dqs_train
+                                              : sn_cor_train)(ctx, skin, examples, keys, out, NULL);
+}
+
+// ---- the base --------------------------------------------------------------------------------------------------------------
+
+typedef struct trial {
+  const sn_psd_options *options;
+  const sn_base_sample *sample;
+  sn_base_kind kind;
+} trial;
+
+// The corrections of a base that is learned from these keys alone; see sn_correct_try.
+static sn_status try_base(sn_context *ctx, const trial *t, const sn_keys *keys, const bool *held,
+                          sn_correct_setting *setting, double *squared) {
+  sn_skin_options skin = t->options->skin;
+  sn_model base;
+  skin.base = 1 + (int)t->kind;
+  sn_status status = train_base(ctx, t->options, &skin, &t->sample->examples, keys, &base);
+  if (status == SN_OK)
+    status = sn_correct_try(ctx, &t->options->correct, &t->sample->examples, &t->sample->keys, &base, held, setting,
+                            squared);
+  sn_model_free(&base);
+  return status;
+}
+
+// The squared error on held-out frames of a base together with its corrections, both learned without them.
+static sn_status validate_base(sn_context *ctx, sn_arena *memory, const trial *t, double *score) {
+  const sn_folds *folds = &t->sample->folds;
+  int count = t->sample->keys.count;
+  bool *held = SN_NEW(ctx, memory, bool, count);
+  int *frames = SN_NEW(ctx, memory, int, count);
+  sn_correct_setting setting;
+  sn_status status = held && frames ? try_base(ctx, t, &t->sample->keys, NULL, &setting, NULL) : ctx->error.status;
+  *score = 0;
+  for (int f = 0; status == SN_OK && f < folds->fold_count; f++) {
+    const sn_fold *fold = folds->folds + f;
+    sn_keys keys = {.count = fold->outside_count, .frames = frames};
+    double squared = 0;
+    for (int n = 0; n < fold->count; n++) {
+      held[fold->poses[n]] = n >= fold->outside_count;
+      if (n < fold->outside_count) frames[n] = t->sample->keys.frames[fold->poses[n]];
+    }
+    status = try_base(ctx, t, &keys, held, &setting, &squared);
+    *score += squared;
+  }
+  return status;
+}
+
+// The base that is best together with its corrections; ties within a hundredth go to the simplest.
+static sn_status choose_base(sn_context *ctx, const sn_psd_options *o, const sn_examples *examples,
+                             const sn_keys *keys, sn_train_report *report, int *base) {
+  sn_arena memory = sn_arena_new(ctx);
+  sn_base_kind kinds[SN_BASE_KINDS];
+  sn_base_sample sample;
+  double scores[SN_BASE_KINDS];
+  int count = sn_base_candidates(&o->skin, examples, kinds);
+  sn_status status = sn_base_sample_make(ctx, &memory, examples, keys, &sample);
+  if (status == SN_OK && sample.folds.fold_count > 1)
+    status = sn_base_shorten(ctx, &o->skin, &sample, o->blend, kinds, &count);
+  for (int k = 0; status == SN_OK && sample.folds.fold_count > 1 && k < count; k++)
+    status = validate_base(ctx, &memory, &(trial){o, &sample, kinds[k]}, scores + k);
+  if (status == SN_OK && sample.folds.fold_count > 1) {
+    int best = sn_simplest(scores, count, SN_WORTH_IT * SN_WORTH_IT);
+    *base = 1 + (int)kinds[best];
+    for (int k = 0; k < count; k++)
+      sn_train_report_add(report, sn_base_name(kinds[k]), sample.rigid > 0 ? sqrt(scores[k] / sample.rigid) : 0,
+                          k == best);
+  }
+  sn_arena_free(&memory);
+  return status;
+}
+
 sn_status sn_psd_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                        sn_model *out, sn_train_report *report) {
   const sn_psd_options *o = options;
+  sn_skin_options skin = o->skin;
   sn_model base = {0};
-  bool still = examples->skeleton.joint_count == 0;
-  sn_status status =
-    (still                              ? train_still
-     : o->blend == SN_RT_BLEND_LINEAR   ? sn_lbs_train
-     : o->blend == SN_RT_BLEND_DUALQUAT ? sn_dqs_train
-                                        : sn_cor_train)(ctx, &o->skin, examples, keys, &base, NULL);
+  bool chosen = examples->skeleton.joint_count > 0 && skin.weights == SN_WEIGHTS_FIT &&
+                o->correct.space == SN_SPACE_LOCAL && o->blend != SN_RT_BLEND_CENTRES && examples->values.count == 0;
+  sn_status status = chosen ? choose_base(ctx, o, examples, keys, report, &skin.base) : SN_OK;
+  if (status == SN_OK) status = train_base(ctx, o, &skin, examples, keys, &base);
   if (status == SN_OK) status = sn_correct_model(ctx, &o->correct, examples, keys, &base, out, report);
   sn_model_free(&base);
   return status;

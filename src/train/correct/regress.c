@@ -305,11 +305,19 @@ static sn_status fold_set(sn_context *ctx, sn_arena *memory, void *user, int ind
   return status;
 }
 
-sn_status sn_regression_fold(sn_regression *r, int fold, double *squared) {
-  fold_job job = {r, r->folds.folds + fold, SN_NEW(r->ctx, r->memory, double, r->set_count)};
+sn_status sn_regression_held_out(sn_regression *r, sn_family family, int ridge, const bool *held, double *squared) {
+  int poses = r->m->pose_count, *fold_of = SN_NEW(r->ctx, r->memory, int, poses);
+  sn_folds folds;
+  sn_status status = fold_of ? find_sets(r) : r->ctx->error.status;
+  for (int p = 0; status == SN_OK && p < poses; p++) fold_of[p] = held[p];
+  if (status == SN_OK) status = sn_folds_make(r->ctx, r->memory, poses, fold_of, 2, &folds);
+  if (status == SN_OK) status = use_family(r, family);
+  if (status != SN_OK) return status;
+  r->ridge = ridge;
+  fold_job job = {r, folds.folds + 1, SN_NEW(r->ctx, r->memory, double, r->set_count)};
   const sn_folds each = {.fold_count = r->set_count};
-  sn_status status = job.squared ? SN_OK : r->ctx->error.status;
-  if (status == SN_OK) status = sn_folds_share(r->ctx, &each, fold_set, &job, job.squared, sizeof *job.squared);
+  status = job.squared ? sn_folds_share(r->ctx, &each, fold_set, &job, job.squared, sizeof *job.squared)
+                       : r->ctx->error.status;
   *squared = 0;
   for (int s = 0; status == SN_OK && s < r->set_count; s++) *squared += job.squared[s];
   return status;

@@ -41,8 +41,8 @@ typedef struct sn_regression {
 
 // The sets, the family of functions and the ridge.
 sn_status sn_regression_choose(sn_regression *r);
-// The squared error of the held-out poses of one fold, learned from the others at the chosen ridge; `m` may have residuals of another base.
-sn_status sn_regression_fold(sn_regression *r, int fold, double *squared);
+// The squared error on poses that are held out (pose_count), learned from the others with this family and ridge.
+sn_status sn_regression_held_out(sn_regression *r, sn_family family, int ridge, const bool *held, double *squared);
 // alpha at the chosen ridge, from all poses.
 sn_status sn_regression_solve(sn_regression *r);
 

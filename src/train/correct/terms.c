@@ -10,6 +10,7 @@ static const double product = 0.1; // prior variance of a pair's products; that 
 static const double pivot =
   1e-6; // centres end where the kernel of the next would be less than this part of the largest
 enum { most_centres = 14 };
+_Static_assert((int)most_centres <= (int)SN_MOST_FEATURES, "room for a joint's features");
 
 double sn_terms_width(void) { return width; }
 

@@ -8,6 +8,8 @@
 #include "runtime/format.h"
 #include "train/correct/correct.h"
 
+enum { SN_MOST_FEATURES = 16 }; // of a group of terms
+
 // Terms of a joint, of two or of a value. With `features` Phi (pose_count * rank) their prior covariance over the poses is Phi Phi^T.
 struct sn_terms {
   uint16_t kind;    // SN_RT_TERMS_...

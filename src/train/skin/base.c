@@ -366,6 +366,7 @@ sn_status sn_train_skin(sn_context *ctx, const sn_skin_options *o, const sn_exam
   sn_base_kind kind = SN_BASE_SKELETON;
   sn_status status = SN_OK;
   *out = (sn_skin){0};
+  if (o->base > 0) return sn_base_fit(ctx, o, examples, blend, keys, (sn_base_kind)(o->base - 1), out);
   if (o->weights == SN_WEIGHTS_SKELETON) {
     status = sn_base_fit(ctx, o, examples, blend, keys, kind, out);
     local.made = *out;

@@ -4,7 +4,7 @@ import numpy as np
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SHARED = os.path.join(os.path.dirname(ROOT), 'shared')
-CACHE = os.path.join(ROOT, 'build', 'suite')
+CACHE = os.path.join(os.environ.get('SINEW_BUILD', os.path.join(ROOT, 'build')), 'suite')
 QUICK_VERTICES = 1500
 
 # Character: group, clips (the first is the range of motion where it is called rom), whether it is generated.
@@ -61,45 +61,53 @@ def library():
 
 def files(character, clip, quick, tool):
     """(rest, frames, skeleton) of a clip. Makes what does not exist yet."""
-    folder = os.path.join(CACHE, 'quick' if quick else 'full', character + '-' + clip)
+    name = character + '-' + clip
+    folder = os.path.join(SHARED, 'data', name)
     if CHARACTERS[character][2]:
-        generate(tool, character, clip, quick, folder)
-        return tuple(os.path.join(folder, f) for f in ('rest.obj', 'frames.pc2', 'skeleton.glb'))
-    data = os.path.join(SHARED, 'data')
+        folder = os.path.join(CACHE, 'full', name)
+        generate(tool, character, clip, folder)
+    source = tuple(os.path.join(folder, f) for f in ('rest.obj', 'frames.pc2', 'skeleton.glb'))
     if character == 'michelle-rich':
-        glb = os.path.join(data, 'gltf', 'Michelle.glb')
-        source = (glb, os.path.join(data, character, 'frames.pc2'), glb)
-    else:
-        source = tuple(os.path.join(data, character + '-' + clip, f) for f in ('rest.obj', 'frames.pc2', 'skeleton.glb'))
-    return decimate(source, folder) if quick else source
+        glb = os.path.join(SHARED, 'data', 'gltf', 'Michelle.glb')
+        source = (glb, os.path.join(SHARED, 'data', character, 'frames.pc2'), glb)
+    return decimate(source, os.path.join(CACHE, 'quick', name)) if quick else source
 
 
-def generate(tool, character, clip, quick, folder):
-    if os.path.exists(os.path.join(folder, 'skeleton.glb')):
+def generate(tool, character, clip, folder):
+    if os.path.isdir(folder):
         return
-    size = ['--vertices', str(QUICK_VERTICES)] if quick else []
     os.makedirs(os.path.dirname(folder), exist_ok=True)
     work = '%s.%d' % (folder, os.getpid())
-    subprocess.run([tool, 'gen', character, '--motion', clip, '--threads', '1', '--quiet', '-o', work] + size, check=True)
+    subprocess.run([tool, 'gen', character, '--motion', clip, '--threads', '1', '--quiet', '-o', work], check=True)
     os.rename(work, folder)
 
 
 def read_rest(path):
-    """Positions and triangles of a rest mesh, .obj or a .glb with one skin."""
-    lib = library()
-    if path.endswith('.obj'):
-        return lib.read_obj(path)
-    P, _, _, _, _, T = lib.Glb(path).skin()
-    return P, T
+    """Positions and triangles of a rest mesh: an .obj of triangles, or a .glb with one skin."""
+    if not path.endswith('.obj'):
+        P, _, _, _, _, T = library().Glb(path).skin()
+        return P, T
+    with open(path) as f:
+        lines = [line.split() for line in f]
+    V = [[float(x) for x in p[1:4]] for p in lines if p[:1] == ['v']]
+    T = [[int(x.split('/')[0]) - 1 for x in p[1:4]] for p in lines if p[:1] == ['f']]
+    return np.array(V), np.array(T)
+
+
+def read_frames(path):
+    """Positions of a .pc2 file, (frames, vertices, 3)."""
+    with open(path, 'rb') as f:
+        _, _, vertices, _, _, frames = struct.unpack('<12siiffi', f.read(32))
+        return np.frombuffer(f.read(), '<f4', frames * vertices * 3).reshape(frames, vertices, 3).astype(float)
 
 
 def decimate(source, folder):
     """The clip with a sample of its vertices. The skeleton file stays: the tool finds a vertex's weights by its position."""
     out = (os.path.join(folder, 'rest.obj'), os.path.join(folder, 'frames.pc2'), source[2])
-    if os.path.exists(out[1]):
+    if os.path.isdir(folder):
         return out
     V, T = read_rest(source[0])
-    X = library().read_pc2(source[1])
+    X = read_frames(source[1])
     if len(V) > QUICK_VERTICES:
         chosen = sample(V, QUICK_VERTICES)
         T = collapse(T, nearest(V, T, chosen))

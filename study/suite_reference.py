@@ -1,5 +1,5 @@
 """The reference of ../shared/check on the suite's clips: the better of its two bases."""
-import contextlib, functools, io, os
+import contextlib, functools, io
 import numpy as np
 import suite_data
 
@@ -9,7 +9,7 @@ def clip(rest, frames, skeleton):
     """What the reference's own `load` gives, for any rest mesh and a clip that begins at any time."""
     lib = suite_data.library()
     V, _ = suite_data.read_rest(rest)
-    X = lib.read_pc2(frames)
+    X = suite_data.read_frames(frames)
     g = lib.Glb(skeleton)
     g._skin = P, J, W, _, joints, _ = g.skin()
     up = g.parents()

@@ -195,10 +195,12 @@ def summary(ratios):
     return '%9.3f %9.3f  %4d' % (math.exp(sum(map(math.log, ratios)) / len(ratios)), max(ratios), len(ratios))
 
 
-def print_summaries(part, pairs, methods):
-    """Per group and method, the geometric mean and the worst of error / error of the file's weights with the better blend."""
+def print_summaries(part, pairs, methods, baseline):
+    """Per group and method, the geometric mean and the worst of error / error of the file's weights with the better blend. Where the
+    file's weights were not run, those of the baseline are meant."""
     for group in 'AB':
-        rows = [with_best(part['errors'].get(p, {})) for p in pairs if data.CHARACTERS[p.split()[0]][0] == group]
+        names = [p for p in pairs if data.CHARACTERS[p.split()[0]][0] == group]
+        rows = [dict({m: e for m, e in baseline['errors'].get(p, {}).items() if m in FILE}, **with_best(part['errors'].get(p, {}))) for p in names]
         rows = [r for r in rows if file_error(r)]
         if not rows:
             continue
@@ -227,18 +229,19 @@ def print_comparison(part, pairs, methods, other, count):
                 print('%-3s %-26s %s' % (group, m, summary(of)))
 
 
-def bar_of(pair, other, quick):
-    """The error a pair may have: its number, or 1.05 of the better of the other file and the reference."""
-    bars = [1.05 * min(other['errors'][pair].values())] if other['errors'].get(pair) else []
+def bar_of(pair, baseline, quick):
+    """The error a pair may have: its number, or 1.05 of the best of the baseline, which includes the reference."""
+    bars = [1.05 * min(baseline['errors'][pair].values())] if baseline['errors'].get(pair) else []
     if not quick and pair in BARS:
         bars.append(BARS[pair])
     return min(bars, default=None)
 
 
-def print_bars(part, pairs, other, quick):
+def print_bars(part, pairs, baseline, quick):
+    """Missed bars of the best of three methods, of `auto` against it, and of every second frame against all of them."""
     rows = []
     for p in pairs:
-        row, bar = with_best(part['errors'].get(p, {})), bar_of(p, other, quick)
+        row, bar = with_best(part['errors'].get(p, {})), bar_of(p, baseline, quick)
         if 'best' in row and bar:
             rows.append((row['best'] / bar, p, row['best'], bar, ''))
             if 'auto' in row:
@@ -246,6 +249,8 @@ def print_bars(part, pairs, other, quick):
         every = with_best(part['errors'].get(p.replace('rom >', 'rom/2 >'), {}))
         if ' rom >' in p and 'best' in row and 'best' in every:
             rows.append((every['best'] / (1.3 * row['best']), p, every['best'], 1.3 * row['best'], 'every second frame'))
+    if not rows:
+        return
     rows.sort(reverse=True)
     missed = [r for r in rows if r[0] > 1]
     print('\nBars (best of psd, psd:blend=dualquat, rotreg): %d of %d missed%s' % (
@@ -296,20 +301,18 @@ def arguments():
 
 def main():
     a = arguments()
-    if a.show:
-        whole, part = read_results(a.out, 'quick' if a.quick else 'full')
-    else:
-        whole, part = start_results(a)
+    mode = 'quick' if a.quick else 'full'
+    whole, part = read_results(a.out, mode) if a.show else start_results(a)
     units, pairs = plan(a, part)
     if not a.show and units:
         run(a, whole, part, units)
+    baseline = read_results(BASELINE, mode)[1]
     print_table(part, pairs, a.methods)
-    print_summaries(part, pairs, a.methods)
+    print_summaries(part, pairs, a.methods, baseline)
     print_models(part, a.characters)
     if a.compare:
-        other = read_results(a.compare, 'quick' if a.quick else 'full')[1]
-        print_comparison(part, pairs, a.methods, other, a.top)
-        print_bars(part, pairs, other, a.quick)
+        print_comparison(part, pairs, a.methods, read_results(a.compare, mode)[1], a.top)
+    print_bars(part, pairs, baseline, a.quick)
 
 
 if __name__ == '__main__':

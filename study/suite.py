@@ -200,8 +200,11 @@ def print_summaries(part, pairs, methods, baseline):
     file's weights were not run, those of the baseline are meant."""
     for group in 'AB':
         names = [p for p in pairs if data.CHARACTERS[p.split()[0]][0] == group]
-        rows = [dict({m: e for m, e in baseline['errors'].get(p, {}).items() if m in FILE}, **with_best(part['errors'].get(p, {}))) for p in names]
-        rows = [r for r in rows if file_error(r)]
+        rows = []
+        for p in names:
+            row = {m: e for m, e in baseline['errors'].get(p, {}).items() if m in FILE}
+            row.update(with_best(part['errors'].get(p, {})))
+            rows += [row] if file_error(row) else []
         if not rows:
             continue
         print('\nGroup %s: error / error of the file\'s weights\n%-26s %9s %9s %5s' % (group, 'method', 'geo mean', 'worst', 'pairs'))

@@ -7,6 +7,6 @@ name=${1:?which rule? NAME of an #ifdef SN_ABLATE_NAME in src} && shift
 grep -rqw "SN_ABLATE_$name" src || { echo "ablate: nothing in src depends on SN_ABLATE_$name" >&2; exit 1; }
 build=build-ablate-$name methods=lbs,dqs,psd,psd:blend=dualquat,eigenskin,rotreg
 cmake --preset release -B "$build" -DCMAKE_C_FLAGS="-DSN_ABLATE_$name" -DSINEW_TESTS=OFF -DSINEW_BENCH=OFF > "$build.log"
-cmake --build "$build" --target sinew && cmake --build build --target sinew
+for b in "$build" build; do cmake --build "$b" --target sinew >> "$build.log" || { tail -30 "$build.log"; exit 1; }; done
 study/suite.py --tool build/sinew --quick --group A --methods "$methods" "$@" > /dev/null
 study/suite.py --tool "$build/sinew" --quick --group A --methods "$methods" --compare build/suite.json "$@"

@@ -6,7 +6,7 @@ TESTS := $(shell expr $(JOBS) + 1)
 
 # The build looks for npm's packages when it is configured: they come first.
 .NOTPARALLEL:
-.PHONY: package python blender test-blender all build setup packages demo test test-sanitize test-scalar fuzz torture test-cuda web format format-check bench figures install clean help
+.PHONY: package python blender test-blender all build setup packages demo test test-sanitize test-scalar fuzz torture test-cuda web format format-check bench figures suite install clean help
 
 all: build
 
@@ -78,6 +78,10 @@ bench: build
 figures: build
 	@tools/figures.sh figures
 
+# Every method on every pair of clips of every character: docs/measurements.md. make suite [QUICK=1] [GROUP=A]
+suite: build
+	@study/suite.py --group $(or $(GROUP),all) $(if $(QUICK),--quick) --compare study/baseline.json
+
 # The wheel of the Python module, build/wheel/sinew-*.whl; installs nothing.
 python: build
 	@rm -rf python/build python/sinew.egg-info build/wheel
@@ -115,6 +119,7 @@ help:
 	@echo "make web        build the npm package sinew-skin: web/dist and a tarball"
 	@echo "make bench      run the benchmarks"
 	@echo "make figures    the papers' figures and tables over generated sets, in figures/"
+	@echo "make suite      every method on every pair of clips, against study/baseline.json (QUICK=1: few vertices)"
 	@echo "make python     build the wheel of the Python module"
 	@echo "make blender    build the Blender add-on; make test-blender tests it"
 	@echo "make mpi        build-mpi/sinew, for mpirun"

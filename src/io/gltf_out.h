@@ -37,6 +37,11 @@ int sn_gltf_add_accessor(gltf_builder *b, const void *data, int count, int compo
                          bool bounds);
 int sn_gltf_add_view(gltf_builder *b, const void *data, size_t size, int target);
 
+// A channel of a clip that has the lists "samplers" and "channels".
+void sn_gltf_add_channel(gltf_builder *b, json_t *clip, int node, const char *path, int input, int output);
+// Index of a new skin with these nodes as joints.
+int sn_gltf_add_bound_skin(gltf_builder *b, int count, const int *joints, const sn_affine *inverse_bind);
+
 // Writes the document as `path` asks for: .glb, or .gltf with a .bin beside it.
 sn_status sn_gltf_builder_write(gltf_builder *b, const char *path);
 

@@ -221,7 +221,7 @@ static sn_status sample_between(clip_job *job, double a, double b, double *scrat
   sample(job, a, false, from);
   sample(job, b, true, to);
   sample(job, b, false, after);
-  bool jumps = !is_between(job, after, after, to, 1e-9);
+  bool jumps = !is_between(job, after, after, to, 1e-6);
   sn_status status = put_row(job, from);
   for (int k = 1; k < 4 && straight; k++) {
     sample(job, a + (b - a) * k / 4, false, here);

@@ -99,9 +99,9 @@ static sn_status read_word(text_reader *r) {
   return add_value(r, (fbx_value){.type = 'S', .bytes = (const uint8_t *)word, .size = (size_t)(r->p - word)});
 }
 
-// Values end at the end of the line, unless a comma stands before or behind it.
+// Values end at the end of the line, unless a comma stands before or behind it or text begins the next one.
 static sn_status read_values(text_reader *r) {
-  bool more = true;
+  bool more = false;
   r->count = r->room = 0;
   r->values = NULL;
   for (sn_status status = SN_OK;;) {
@@ -109,9 +109,8 @@ static sn_status read_values(text_reader *r) {
     skip(r, false);
     if (at(r, '\n')) {
       const char *here = r->p;
-      bool empty = r->count == 0;
       skip(r, true);
-      if ((more && !empty) || at(r, ',') || at(r, '{')) continue;
+      if (more || at(r, ',') || at(r, '{') || at(r, '"')) continue;
       r->p = here;
       return SN_OK;
     }
@@ -160,6 +159,8 @@ sn_status sn_fbx_text_parse(fbx_tree *tree) {
   text_reader r = {.tree = tree, .p = sn_skip_byte_order_mark(text, tree->size), .end = text + tree->size};
   r.start = r.p;
   skip(&r, true);
+  if (tree->size >= 18 && memcmp(text, "Kaydara FBX Binary", 18) == 0)
+    return sn_fail(tree->ctx, SN_BAD_FILE, "its header is damaged: it was probably sent as text");
   if (r.p < r.end && memchr(r.p, '\0', (size_t)(r.end - r.p)))
     return sn_fail(tree->ctx, SN_BAD_FILE, "it is neither binary FBX nor text");
   sn_status status = read_nodes(&r, &tree->root, 0);

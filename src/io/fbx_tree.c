@@ -260,11 +260,11 @@ static sn_status numbers(fbx_tree *tree, const fbx_node *node, double **reals, i
   sn_status status = array && !can_hold(first) ? sn_fail(tree->ctx, SN_BAD_FILE, "its size is wrong") : SN_OK;
   if (status == SN_OK) status = sn_fbx_spend(tree, n, 8);
   void *room = status == SN_OK ? sn_fbx_take(tree, n, 8) : NULL;
-  if (!room) return tree->ctx->error.status;
+  if (status == SN_OK && !room) return tree->ctx->error.status;
   if (reals) *reals = room;
   if (integers) *integers = room;
-  if (array) status = decode(tree, first, reals ? *reals : NULL, integers ? *integers : NULL);
-  for (size_t k = 0; !array && k < n; k++) {
+  if (status == SN_OK && array) status = decode(tree, first, reals ? *reals : NULL, integers ? *integers : NULL);
+  for (size_t k = 0; status == SN_OK && !array && k < n; k++) {
     const fbx_value *value = &node->values[k];
     if (value->type != 'I' && value->type != 'D')
       status = sn_fail(tree->ctx, SN_BAD_FILE, "it is no list of numbers");

@@ -173,7 +173,20 @@ static void put_curve_node(maker *m, int64_t id, const char *name) {
   fbx_end(m);
 }
 
+// With SINEW_FBX_OUT set, files stay there as seeds of the fuzzer.
+static void keep(const maker *m) {
+  static int number;
+  const char *folder = getenv("SINEW_FBX_OUT");
+  char path[4096];
+  if (!folder) return;
+  snprintf(path, sizeof path, "%s/made%d.fbx", folder, number++);
+  FILE *out = fopen(path, "wb");
+  if (out) fwrite(m->bytes, 1, m->size, out);
+  if (out) fclose(out);
+}
+
 static void parse(sn_context *ctx, const maker *m, sn_gltf **out) {
+  keep(m);
   assert_ok(ctx, sn_fbx_parse(ctx, "made.fbx", m->bytes, m->size, out));
 }
 
@@ -196,7 +209,7 @@ enum { chain_length = 3, key_count = 5 };
 
 static const char *const parts[3] = {"Lcl Translation", "Lcl Rotation", "Lcl Scaling"};
 
-// Three models below each other, the last with a mesh, all nine numbers of each animated with a key at every frame.
+// Three models below each other, the last with a mesh; all nine numbers of each animated with a key at every frame.
 static maker make_chain(maker_kind kind, const model *x, double keys[chain_length][key_count][9]) {
   maker m = maker_new(kind);
   double seconds[key_count];

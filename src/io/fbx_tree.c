@@ -16,7 +16,7 @@ void *sn_fbx_take(fbx_tree *tree, size_t count, size_t size) {
   enum { chunk_size = 1 << 16, alignment = 16 };
   if (size > 0 && count > (SIZE_MAX - alignment) / size)
     return sn_arena_alloc(tree->ctx, &tree->memory, SIZE_MAX, size);
-  size_t bytes = (count * size + alignment - 1) / alignment * alignment;
+  size_t bytes = (count * size / alignment + 1) * alignment; // at least some: nothing is NULL but what failed
   if (bytes > chunk_size / 4) return sn_arena_alloc(tree->ctx, &tree->memory, count, size);
   if (bytes > tree->chunk_left) {
     tree->chunk = SN_NEW(tree->ctx, &tree->memory, uint8_t, chunk_size);

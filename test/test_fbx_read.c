@@ -515,30 +515,56 @@ static void test_own_names(void **state) {
 
 // ---- what lies on the mesh -----------------------------------------------------------------------------------------------------
 
+// Copied to a .glb the mesh is split at seams and materials, and every corner is what it was.
+static void check_split_copy(sn_context *ctx, const sn_gltf *gltf, const sn_mesh *mesh, const sn_surface *surface) {
+  char path[4200];
+  sn_gltf *copy;
+  sn_mesh split;
+  sn_surface lies;
+  snprintf(path, sizeof path, "%s/copy.glb", scratch_folder());
+  assert_ok(ctx, sn_gltf_write(ctx, path, &(sn_gltf_out){.base = gltf}));
+  assert_ok(ctx, sn_gltf_read(ctx, path, &copy));
+  assert_ok(ctx, sn_gltf_mesh(ctx, copy, &split, NULL, NULL, NULL));
+  assert_ok(ctx, sn_gltf_surface(ctx, copy, &lies));
+  assert_int_equal(sn_gltf_count(copy).parts, 2);
+  assert_int_equal(split.triangle_count, mesh->triangle_count);
+  assert_int_equal(split.vertex_count, 3 + 5); // a triangle; a quadrangle of which one corner has two coordinates
+  for (int c = 0; c < 3 * mesh->triangle_count; c++) { // the first material comes first, here as in the file
+    int a = mesh->triangles[c / 3][c % 3], b = split.triangles[c / 3][c % 3];
+    assert_memory_equal(split.positions[b], mesh->positions[a], sizeof *mesh->positions);
+    assert_memory_equal(lies.uvs[c], surface->uvs[c], sizeof *lies.uvs);
+    assert_int_equal(lies.materials[c / 3], surface->materials[c / 3]);
+  }
+  unlink(path);
+  sn_surface_free(&lies);
+  sn_mesh_free(&split);
+  sn_gltf_free(copy);
+}
+
 // Corners of one control point with two texture coordinates: still four vertices, and each corner has its own.
 static void test_surface(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
   const model still = {.s = {1, 1, 1}, .gs = {1, 1, 1}};
   const double uvs[6] = {0.25, 0.5, 0.75, 0.125, 1, 0};
-  const int32_t numbers[7] = {0, 1, 2, 2, 2, 1, 0}, materials[2] = {1, 0};
-  const int32_t corners[] = {0, 1, -3, 0, 2, 3, -2};
+  const int32_t numbers[10] = {0, 1, 2, 2, 2, 1, 0, 0, 1, 0}, materials[3] = {1, 0, 0};
+  const int32_t corners[] = {0, 1, -3, 0, 2, 3, -2, 0, 3, -2};
   maker m = maker_new(FBX_WIDE);
   fbx_head(&m);
   fbx_begin(&m, "Objects");
   fbx_object_begin(&m, "Geometry", 1000, "shape", "Mesh");
   fbx_named_array(&m, "Vertices", 'd', points, 12);
-  fbx_named_array(&m, "PolygonVertexIndex", 'i', corners, 7);
+  fbx_named_array(&m, "PolygonVertexIndex", 'i', corners, 10);
   fbx_begin(&m, "LayerElementUV");
   fbx_named_text(&m, "MappingInformationType", "ByPolygonVertex");
   fbx_named_text(&m, "ReferenceInformationType", "IndexToDirect");
   fbx_named_array(&m, "UV", 'd', uvs, 6);
-  fbx_named_array(&m, "UVIndex", 'i', numbers, 7);
+  fbx_named_array(&m, "UVIndex", 'i', numbers, 10);
   fbx_end(&m);
   fbx_begin(&m, "LayerElementMaterial");
   fbx_named_text(&m, "MappingInformationType", "ByPolygon");
   fbx_named_text(&m, "ReferenceInformationType", "IndexToDirect");
-  fbx_named_array(&m, "Materials", 'i', materials, 2);
+  fbx_named_array(&m, "Materials", 'i', materials, 3);
   fbx_end(&m);
   fbx_end(&m);
   put_model(&m, 2000, "shown", "Mesh", &still);
@@ -564,17 +590,18 @@ static void test_surface(void **state) {
   assert_ok(&ctx, sn_gltf_mesh(&ctx, gltf, &mesh, NULL, NULL, NULL));
   assert_ok(&ctx, sn_gltf_surface(&ctx, gltf, &surface));
   assert_int_equal(mesh.vertex_count, 4);
-  assert_int_equal(mesh.triangle_count, 3);
-  const int triangles[3][3] = {{0, 1, 2}, {0, 2, 3}, {0, 3, 1}}, seen[9] = {0, 1, 2, 2, 2, 1, 2, 1, 0},
-            wanted[3] = {1, 0, 0};
+  assert_int_equal(mesh.triangle_count, 4);
+  const int triangles[4][3] = {{0, 1, 2}, {0, 2, 3}, {0, 3, 1}, {0, 3, 1}},
+            seen[12] = {0, 1, 2, 2, 2, 1, 2, 1, 0, 0, 1, 0}, wanted[4] = {1, 0, 0, 0};
   assert_memory_equal(mesh.triangles, triangles, sizeof triangles);
-  for (int c = 0; c < 9; c++) {
+  for (int c = 0; c < 12; c++) {
     assert_near(surface.uvs[c][0], uvs[2 * seen[c]], 1e-6);
     assert_near(surface.uvs[c][1], 1 - uvs[2 * seen[c] + 1], 1e-6);
     assert_int_equal(surface.materials[c / 3], wanted[c / 3]);
   }
   assert_string_equal(surface.material_names[1], "red");
   assert_near(surface.colors[1][0], 1, 1e-6);
+  check_split_copy(&ctx, gltf, &mesh, &surface);
   sn_surface_free(&surface);
   sn_mesh_free(&mesh);
   sn_gltf_free(gltf);

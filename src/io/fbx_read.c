@@ -26,10 +26,10 @@ static void add_notes(fbx_scene *s, const fbx_object *settings) {
 
 static sn_status check_version(fbx_scene *s) {
   uint32_t version = s->tree.version;
-  if (version >= 7000 && version < 9000) return SN_OK;
+  if (version >= 7000 && version < 8000) return SN_OK;
   return sn_fail(s->tree.ctx, SN_UNSUPPORTED,
-                 "is FBX version %u.%u; Sinew reads 7.0 and later: export it again as FBX 2011 or newer",
-                 version / 1000, version % 1000 / 100);
+                 "is FBX version %u.%u; Sinew reads 7.0 to 7.7: export it again as FBX 2011 to 2020", version / 1000,
+                 version % 1000 / 100);
 }
 
 // ---- a file of motion alone --------------------------------------------------------------------------------------------

@@ -116,6 +116,7 @@ struct sn_gltf {
   size_t budget;   // bytes that may still be decoded
   gltf_node *nodes;
   int *order;      // all nodes, parents before children
+  bool from_fbx;   // made of an FBX file
   int still_joint; // carries parts that nothing moves; 0 where there is none
   gltf_skin *skins;
   gltf_joint *joints;

@@ -105,6 +105,9 @@ int sn_gltf_add_mesh(gltf_builder *b, const sn_gltf_out *what);
 // The base document's meshes with the new skin, and what else has to change; the nodes with meshes in `mesh_nodes`.
 sn_status sn_gltf_keep_meshes(gltf_builder *b, const sn_gltf_out *what, const sn_mesh *mesh, int **mesh_nodes,
                               int *mesh_node_count);
+// gltf_seams.c: in a copy of a document that was made of an FBX, what lies beside the standard goes, or (`apart`) becomes vertices and
+// primitives of their own.
+sn_status sn_gltf_split_seams(gltf_builder *b, const sn_gltf *base, bool apart);
 // The base's binary data, without what nothing refers to any more; images beside the document are taken in.
 sn_status sn_gltf_keep_data(gltf_builder *b, const sn_gltf *base);
 // Makes `root` part of every scene that shows one of the nodes.

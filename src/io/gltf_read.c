@@ -190,6 +190,7 @@ static sn_status load(sn_context *ctx, sn_gltf *gltf, const uint8_t *bytes, size
 // An FBX file is made a document first; its own bytes are not needed afterwards.
 static sn_status load_fbx(sn_context *ctx, sn_gltf *gltf, const uint8_t *bytes, size_t size) {
   sn_status status = sn_fbx_to_gltf(ctx, bytes, size, &gltf->json, &gltf->file);
+  gltf->from_fbx = true;
   const glb_chunks chunks = {.bin = gltf->file.bytes, .bin_size = gltf->file.size};
   if (status == SN_OK) status = load_parts(ctx, gltf, &chunks);
   return status == SN_OK ? SN_OK : sn_fail_prefix(ctx, "%s: ", gltf->name);

@@ -9,16 +9,12 @@ static const json_t *primitive_of(const sn_gltf *gltf, const gltf_part *part) {
   return json_array_get(json_object_get(mesh, "primitives"), (size_t)part->range.primitive);
 }
 
-// The accessor of that name among the primitive's extras, with so many elements; -1 where there is none.
-static sn_status beside(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, const char *key, int count,
-                        int width, int *out) {
+// The accessor of that name among the primitive's extras; -1 where there is none.
+static sn_status beside(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, const char *key, int *out) {
   const json_t *extras = json_object_get(primitive_of(gltf, part), "extras");
   *out = -1;
-  if (!json_is_integer(json_object_get(extras, key))) return SN_OK;
-  sn_status status = sn_gltf_index(ctx, extras, "extras", key, gltf->accessor_count, false, out);
-  if (status != SN_OK || *out < 0) return status;
-  if (gltf->accessors[*out].count != count || gltf->accessors[*out].width != width) *out = -1;
-  return SN_OK;
+  if (!gltf->from_fbx) return SN_OK;
+  return sn_gltf_index(ctx, extras, "extras", key, gltf->accessor_count, false, out);
 }
 
 static sn_status corner_uvs(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, int accessor,
@@ -31,7 +27,7 @@ static sn_status part_uvs(sn_context *ctx, const sn_gltf *gltf, const gltf_part 
   const json_t *attributes = json_object_get(primitive_of(gltf, part), "attributes");
   const sn_gltf_part *range = &part->range;
   int accessor;
-  sn_status status = beside(ctx, gltf, part, GLTF_CORNER_UVS, 3 * range->triangle_count, 2, &accessor);
+  sn_status status = beside(ctx, gltf, part, GLTF_CORNER_UVS, &accessor);
   if (status == SN_OK && accessor >= 0) return corner_uvs(ctx, gltf, part, accessor, out);
   if (status == SN_OK)
     status = sn_gltf_index(ctx, attributes, "TEXCOORD_0", "TEXCOORD_0", gltf->accessor_count, false, &accessor);
@@ -59,7 +55,7 @@ static sn_status part_material(sn_context *ctx, const sn_gltf *gltf, const gltf_
     sn_gltf_index(ctx, primitive_of(gltf, part), "primitive", "material", out->material_count, false, &material);
   int *own = out->materials + part->range.first_triangle, count = part->range.triangle_count, accessor = -1;
   for (int t = 0; status == SN_OK && t < count; t++) own[t] = material;
-  if (status == SN_OK) status = beside(ctx, gltf, part, GLTF_TRIANGLE_MATERIALS, count, 1, &accessor);
+  if (status == SN_OK) status = beside(ctx, gltf, part, GLTF_TRIANGLE_MATERIALS, &accessor);
   if (status != SN_OK || accessor < 0) return status;
   sn_arena scratch = sn_arena_new(ctx);
   uint32_t *numbers = SN_NEW(ctx, &scratch, uint32_t, count);

@@ -26,7 +26,6 @@ void sn_fbx_lcl_at(const fbx_scene *s, int model, const fbx_moment *moment, doub
 typedef struct clip_job {
   fbx_scene *s;
   fbx_track *tracks; // of every model
-  int *layer;        // of every curve node that the layer being read has; -1
   double start;
   // samples of one thing: the time and `width` numbers each
   int width, count, room;
@@ -111,26 +110,32 @@ static sn_status take_link(clip_job *job, const fbx_link *link, bool override) {
   return object->percent ? load_curves(job, link->child, 1, object->percent, &value) : s->tree.ctx->error.status;
 }
 
+static sn_status load_layer(clip_job *job, int layer, bool override) {
+  int at = 0, node;
+  sn_status status = SN_OK;
+  while (status == SN_OK && (node = sn_fbx_next_below(job->s, layer, "AnimationCurveNode", &at, NULL)) >= 0) {
+    const fbx_link *link;
+    int up = 0;
+    while (status == SN_OK && (link = sn_fbx_next_above(job->s, node, &up)))
+      if (link->property && link->parent >= 0) status = take_link(job, link, override);
+  }
+  return status;
+}
+
 static sn_status load_stack(clip_job *job, int stack) {
   fbx_scene *s = job->s;
-  sn_status status = SN_OK;
+  size_t size = (size_t)s->model_count * sizeof *job->tracks;
+  sn_status status = sn_fbx_spend(&s->tree, size, 1); // the time that it takes
   int at = 0, layer, number = 0;
   job->start = INFINITY;
-  memset(job->tracks, 0, (size_t)s->model_count * sizeof *job->tracks);
-  for (int o = 0; o < s->object_count; o++) s->objects[o].percent = NULL, job->layer[o] = -1;
+  memset(job->tracks, 0, size);
+  for (int o = 0; o < s->object_count; o++) s->objects[o].percent = NULL;
   while (status == SN_OK && (layer = sn_fbx_next_below(s, stack, "AnimationLayer", &at, NULL)) >= 0) {
     const fbx_object *object = &s->objects[layer];
     double weight = sn_fbx_property_number(object, "Weight", 100);
     bool override = sn_fbx_property_number(object, "BlendMode", 0) == 1 && weight == 100;
-    int in_layer = 0, node;
     if (sn_fbx_property_number(object, "Mute", 0) != 0 || (weight == 0 && number > 0)) continue;
-    while ((node = sn_fbx_next_below(s, layer, "AnimationCurveNode", &in_layer, NULL)) >= 0)
-      job->layer[node] = number;
-    for (int k = 0; k < s->link_count && status == SN_OK; k++) {
-      const fbx_link *link = &s->links[k];
-      if (link->property && link->parent >= 0 && job->layer[link->child] == number)
-        status = take_link(job, link, override);
-    }
+    status = load_layer(job, layer, override);
     number++;
   }
   if (!isfinite(job->start)) job->start = 0;
@@ -160,18 +165,22 @@ void sn_fbx_holder_weights(const fbx_scene *s, const fbx_holder *holder, const f
   }
 }
 
+static void put_pose(const clip_job *job, const fbx_moment *moment, double *out) {
+  fbx_trs a, b;
+  sn_fbx_pose(job->s, job->model, moment, &a, &b);
+  const double values[model_width] = {a.t.x, a.t.y, a.t.z, a.r.x, a.r.y, a.r.z, a.r.w, a.s.x,
+                                      a.s.y, a.s.z, b.t.x, b.t.y, b.t.z, b.s.x, b.s.y, b.s.z};
+  memcpy(out, values, sizeof values);
+}
+
 static void sample(const clip_job *job, double time, bool before, double *out) {
   fbx_moment moment = {job->tracks, time, before};
   *out++ = time;
   if (job->holder) {
     sn_fbx_holder_weights(job->s, job->holder, &moment, out);
-    return;
+  } else {
+    put_pose(job, &moment, out);
   }
-  fbx_trs a, b;
-  sn_fbx_pose(job->s, job->model, &moment, &a, &b);
-  const double values[model_width] = {a.t.x, a.t.y, a.t.z, a.r.x, a.r.y, a.r.z, a.r.w, a.s.x,
-                                      a.s.y, a.s.z, b.t.x, b.t.y, b.t.z, b.s.x, b.s.y, b.s.z};
-  memcpy(out, values, sizeof values);
 }
 
 // Whether m is what a player shows between a and b; rotations go the short way round a sphere.
@@ -312,16 +321,11 @@ static sn_status put_channel(clip_job *job, int node, const char *path, int firs
 
 // Whether numbers first .. last - 1 are ever others than in the default pose.
 static bool moves(const clip_job *job, int first, int last) {
-  double rest[1 + model_width];
-  clip_job still = *job;
-  fbx_trs a, b;
-  sn_fbx_pose(still.s, still.model, NULL, &a, &b);
-  const double values[model_width] = {a.t.x, a.t.y, a.t.z, a.r.x, a.r.y, a.r.z, a.r.w, a.s.x,
-                                      a.s.y, a.s.z, b.t.x, b.t.y, b.t.z, b.s.x, b.s.y, b.s.z};
-  memcpy(rest + 1, values, sizeof values);
+  double rest[model_width];
+  put_pose(job, NULL, rest);
   for (int k = 0; k < job->count; k++) {
     const double *row = job->rows + (size_t)k * (1 + model_width);
-    if (memcmp(row + 1 + first, rest + 1 + first, (size_t)(last - first) * sizeof *row) != 0) return true;
+    if (memcmp(row + 1 + first, rest + first, (size_t)(last - first) * sizeof *row) != 0) return true;
   }
   return false;
 }
@@ -336,6 +340,7 @@ static sn_status add_model(clip_job *job, int model) {
   for (int k = 0; k < 9 && status == SN_OK; k++) status = add_times(job, &track->curves[k]);
   for (int p = m->parent; m->buffer >= 0 && p >= 0 && status == SN_OK; p = s->models[p].parent) {
     given = given || job->tracks[p].given[2];
+    status = sn_fbx_spend(&s->tree, 64, 1); // the time that it takes
     for (int k = 6; k < 9 && status == SN_OK; k++) status = add_times(job, &job->tracks[p].curves[k]);
     if (m->inherit == FBX_RRS) break;
   }
@@ -385,9 +390,8 @@ static sn_status add_stack(clip_job *job, int stack) {
 static sn_status new_job(fbx_scene *s, clip_job *job) {
   *job = (clip_job){.s = s, .time_room = 16};
   job->tracks = sn_fbx_take(&s->tree, (size_t)s->model_count, sizeof *job->tracks);
-  job->layer = sn_fbx_take(&s->tree, (size_t)s->object_count, sizeof *job->layer);
   job->times = sn_fbx_take(&s->tree, 16, sizeof *job->times);
-  return job->tracks && job->layer && job->times ? SN_OK : s->tree.ctx->error.status;
+  return job->tracks && job->times ? SN_OK : s->tree.ctx->error.status;
 }
 
 sn_status sn_fbx_add_clips(fbx_scene *s) {

@@ -23,8 +23,10 @@ static int compare_ids(const void *a, const void *b) {
 }
 
 static const fbx_node *template_of(const fbx_scene *s, const fbx_node *object) {
+  enum { most = 256 }; // there are a few dozen kinds
   const fbx_node *type = sn_fbx_child(&s->tree.root, "Definitions");
-  for (type = type ? type->first : NULL; type; type = type->next) {
+  type = type ? type->first : NULL;
+  for (int k = 0; type && k < most; k++, type = type->next) {
     const fbx_value *name = sn_fbx_value(type, 0);
     if (sn_fbx_is(type, "ObjectType") && name && name->type == 'S' && name->size == object->name_size &&
         memcmp(name->bytes, object->name, name->size) == 0)
@@ -105,16 +107,18 @@ static sn_status list_links(fbx_scene *s) {
   return SN_OK;
 }
 
-// Links by parent; those of the scene (-1) come first.
-static sn_status sort_links(fbx_scene *s) {
-  s->first_below = sn_fbx_take(&s->tree, (size_t)s->object_count + 2, sizeof *s->first_below);
-  s->below = sn_fbx_take(&s->tree, (size_t)s->link_count, sizeof *s->below);
-  int *next = sn_fbx_take(&s->tree, (size_t)s->object_count + 2, sizeof *next);
-  if (!s->first_below || !s->below || !next) return s->tree.ctx->error.status;
-  for (int k = 0; k < s->link_count; k++) s->first_below[s->links[k].parent + 2]++;
-  for (int o = 0; o <= s->object_count; o++) s->first_below[o + 1] += s->first_below[o];
-  memcpy(next, s->first_below, ((size_t)s->object_count + 2) * sizeof *next);
-  for (int k = 0; k < s->link_count; k++) s->below[next[s->links[k].parent + 1]++] = k;
+// Links by parent or by child: those of object o are list[first[o + 1]] up to list[first[o + 2]]; of the scene, o is -1.
+static sn_status sort_links(fbx_scene *s, bool by_child, int **first, int **list) {
+  size_t count = (size_t)s->object_count + 2;
+  int *next = sn_fbx_take(&s->tree, count, sizeof *next);
+  *first = sn_fbx_take(&s->tree, count, sizeof **first);
+  *list = sn_fbx_take(&s->tree, (size_t)s->link_count, sizeof **list);
+  if (!*first || !*list || !next) return s->tree.ctx->error.status;
+  for (int k = 0; k < s->link_count; k++) (*first)[(by_child ? s->links[k].child : s->links[k].parent) + 2]++;
+  for (size_t o = 1; o < count; o++) (*first)[o] += (*first)[o - 1];
+  memcpy(next, *first, count * sizeof *next);
+  for (int k = 0; k < s->link_count; k++)
+    (*list)[next[(by_child ? s->links[k].child : s->links[k].parent) + 1]++] = k;
   return SN_OK;
 }
 
@@ -129,11 +133,17 @@ int sn_fbx_next_below(const fbx_scene *s, int parent, const char *kind, int *at,
   return -1;
 }
 
+const fbx_link *sn_fbx_next_above(const fbx_scene *s, int child, int *at) {
+  int first = s->first_above[child + 1], end = s->first_above[child + 2];
+  return first + *at < end ? &s->links[s->above[first + (*at)++]] : NULL;
+}
+
 sn_status sn_fbx_load_objects(fbx_scene *s) {
   sn_status status = list_objects(s);
   if (status == SN_OK) status = sort_objects(s);
   if (status == SN_OK) status = list_links(s);
-  return status == SN_OK ? sort_links(s) : status;
+  if (status == SN_OK) status = sort_links(s, false, &s->first_below, &s->below);
+  return status == SN_OK ? sort_links(s, true, &s->first_above, &s->above) : status;
 }
 
 // ---- properties -----------------------------------------------------------------------------------------------------

@@ -50,9 +50,9 @@ typedef struct fbx_scene {
   gltf_builder b;
   int object_count, link_count, model_count, node_count;
   fbx_object *objects, **by_id;
-  fbx_link *links;          // as in the file
-  int *below, *first_below; // links by parent: below[first_below[o]] ... are those of object o
-  fbx_model *models;        // parents first
+  fbx_link *links;                                // as in the file
+  int *below, *first_below, *above, *first_above; // links by parent and by child
+  fbx_model *models;                              // parents first
   int holder_count;
   struct fbx_holder *holders;
   double second; // in the file's ticks
@@ -105,6 +105,8 @@ typedef struct fbx_moment {
 sn_status sn_fbx_load_objects(fbx_scene *s);
 // Walks the objects connected to `parent` (-1: the scene): the next after *at (begin with 0) whose node has that name, or -1.
 int sn_fbx_next_below(const fbx_scene *s, int parent, const char *kind, int *at, const fbx_link **link);
+// The next connection of `child` to something after *at (begin with 0), or NULL.
+const fbx_link *sn_fbx_next_above(const fbx_scene *s, int child, int *at);
 // A property of the object, else of its kind; NULL. The first value and the numbers of it:
 const fbx_node *sn_fbx_property(const fbx_object *object, const char *name);
 double sn_fbx_property_number(const fbx_object *object, const char *name, double absent);

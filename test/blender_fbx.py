@@ -1,4 +1,4 @@
-# Blender makes a small animated character (a skinned body, a hat that hangs on a bone, a ball that rolls beside) and writes it as FBX
+# Blender makes a small animated character (a skinned body, a hat on a bone, a mirrored ball that rolls, and its twin) and writes it as FBX
 # with every axis and scale option. What Blender's own importer shows of each file must be what Sinew reads: the same vertices in
 # the same order, at rest and at every frame, to 1e-5 of the size; the file's axes and unit are turned into Blender's here.
 # Usage: blender -b --python blender_fbx.py -- SINEW FOLDER
@@ -23,6 +23,7 @@ def make():
     scene = bpy.context.scene
     scene.render.fps, scene.frame_start, scene.frame_end = 24, 1, frames
     bpy.ops.object.armature_add(location=(0.3, -0.2, 0.1), rotation=(0.2, 0.1, 0.4))
+    bpy.context.object.scale = (0.5, 0.5, 0.5)
     armature = bpy.context.object
     bpy.ops.object.mode_set(mode='EDIT')
     bones = [armature.data.edit_bones[0]]
@@ -49,9 +50,12 @@ def make():
     bpy.ops.mesh.primitive_cone_add(vertices=7, radius1=0.4, depth=0.5, location=(0.1, 0.3, 0.2))
     hat = bpy.context.object
     hat.name, hat.parent, hat.parent_type, hat.parent_bone = 'hat', armature, 'BONE', 'head'
-    bpy.ops.mesh.primitive_uv_sphere_add(segments=6, ring_count=5, radius=0.2, location=(1, 0, 0), scale=(1, 1.5, 0.7))
+    bpy.ops.mesh.primitive_uv_sphere_add(segments=6, ring_count=5, radius=0.2, location=(1, 0, 0))
     ball = bpy.context.object
-    ball.name = 'ball'
+    ball.name, ball.scale = 'ball', (-1, 1.5, 0.7)
+    twin = bpy.data.objects.new('twin', ball.data)  # shows the same mesh, below a scaled and turned parent
+    scene.collection.objects.link(twin)
+    twin.parent, twin.location, twin.rotation_euler = ball, (0, 1, 0), (0.5, 0, 0.3)
     for frame in range(1, frames + 1):
         for k, bone in enumerate(armature.pose.bones):
             bone.rotation_mode = 'XYZ'

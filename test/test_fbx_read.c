@@ -54,7 +54,8 @@ static const char *const orders[] = {"XYZ", "XZY", "YZX", "YXZ", "ZXY", "ZYX"};
 
 // Everything that a model's transform has.
 typedef struct model {
-  double t[3], r[3], s[3], pre[3], post[3], roff[3], rpiv[3], soff[3], spiv[3], gt[3], gr[3], gs[3];
+  double lcl[9]; // translation, rotation, scale
+  double pre[3], post[3], roff[3], rpiv[3], soff[3], spiv[3], gt[3], gr[3], gs[3];
   int order, inherit;
 } model;
 
@@ -62,7 +63,7 @@ static void put_model(maker *m, int64_t id, const char *name, const char *type, 
   const struct {
     const char *name;
     const double *values;
-  } parts[] = {{"Lcl Translation", x->t},       {"Lcl Rotation", x->r},       {"Lcl Scaling", x->s},
+  } parts[] = {{"Lcl Translation", x->lcl},     {"Lcl Rotation", x->lcl + 3}, {"Lcl Scaling", x->lcl + 6},
                {"PreRotation", x->pre},         {"PostRotation", x->post},    {"RotationOffset", x->roff},
                {"RotationPivot", x->rpiv},      {"ScalingOffset", x->soff},   {"ScalingPivot", x->spiv},
                {"GeometricTranslation", x->gt}, {"GeometricRotation", x->gr}, {"GeometricScaling", x->gs}};
@@ -77,14 +78,14 @@ static void put_model(maker *m, int64_t id, const char *name, const char *type, 
 }
 
 static matrix rotation_of(const model *x) {
-  return times(times(euler(x->pre, "XYZ"), euler(x->r, orders[x->order])), transposed(euler(x->post, "XYZ")));
+  return times(times(euler(x->pre, "XYZ"), euler(x->lcl + 3, orders[x->order])), transposed(euler(x->post, "XYZ")));
 }
 
 // T Roff Rp Rpre R Rpost^-1 Rp^-1 Soff Sp S Sp^-1
 static matrix local_of(const model *x) {
-  const matrix chain[] = {moving(x->t, 1),    moving(x->roff, 1),  moving(x->rpiv, 1),
+  const matrix chain[] = {moving(x->lcl, 1),  moving(x->roff, 1),  moving(x->rpiv, 1),
                           rotation_of(x),     moving(x->rpiv, -1), moving(x->soff, 1),
-                          moving(x->spiv, 1), scaling(x->s),       moving(x->spiv, -1)};
+                          moving(x->spiv, 1), scaling(x->lcl + 6), moving(x->spiv, -1)};
   matrix out = chain[0];
   for (size_t k = 1; k < sizeof chain / sizeof *chain; k++) out = times(out, chain[k]);
   return out;
@@ -98,7 +99,7 @@ typedef struct place {
 
 static place below(const place *parent, const model *x) {
   place out;
-  matrix local = local_of(x), own = rotation_of(x), s = scaling(x->s), above = parent->scale;
+  matrix local = local_of(x), own = rotation_of(x), s = scaling(x->lcl + 6), above = parent->scale;
   out.rotation = times(parent->rotation, own);
   for (int k = 0; k < 3 && x->inherit == 2; k++) above.m[k][k] /= parent->local_scale[k];
   out.scale = times(above, s);
@@ -114,7 +115,7 @@ static place below(const place *parent, const model *x) {
     for (int c = 0; c < 3; c++) origin[r] += parent->world.m[r][c] * local.m[c][3];
   }
   out.world = times(moving(origin, 1), linear);
-  memcpy(out.local_scale, x->s, sizeof out.local_scale);
+  memcpy(out.local_scale, x->lcl + 6, sizeof out.local_scale);
   return out;
 }
 
@@ -125,10 +126,11 @@ static place nowhere(void) {
 
 static model random_model(sn_random *rng) {
   model x = {.order = sn_random_below(rng, 6), .inherit = 1};
-  double *all = x.t;
-  for (int k = 0; k < 36; k++)
-    all[k] = sn_random_normal(rng) * (k / 3 == 1 || k / 3 == 3 || k / 3 == 4 || k / 3 == 10 ? 60 : 2);
-  for (int k = 0; k < 3; k++) x.s[k] = 0.5 + sn_random_uniform(rng), x.gs[k] = 0.5 + sn_random_uniform(rng);
+  double *const angles[] = {x.lcl + 3, x.pre, x.post, x.gr}, *const places[] = {x.lcl,  x.roff, x.rpiv,
+                                                                                x.soff, x.spiv, x.gt};
+  for (int k = 0; k < 12; k++) angles[k / 3][k % 3] = 60 * sn_random_normal(rng);
+  for (int k = 0; k < 18; k++) places[k / 3][k % 3] = 2 * sn_random_normal(rng);
+  for (int k = 0; k < 3; k++) x.lcl[6 + k] = 0.5 + sn_random_uniform(rng), x.gs[k] = 0.5 + sn_random_uniform(rng);
   return x;
 }
 
@@ -255,7 +257,7 @@ static void check_chain(maker_kind kind, int inherit, uint64_t seed) {
     x[b].inherit = inherit;
     for (int k = 0; k < key_count; k++)
       for (int c = 0; c < 9; c++)
-        keys[b][k][c] = (float)(c < 6 ? x[b].t[c] + 10 * sn_random_normal(&rng) : 0.5 + sn_random_uniform(&rng));
+        keys[b][k][c] = (float)(c < 6 ? x[b].lcl[c] + 10 * sn_random_normal(&rng) : 0.5 + sn_random_uniform(&rng));
   }
   maker m = make_chain(kind, x, keys);
   sn_gltf *gltf;
@@ -267,7 +269,7 @@ static void check_chain(maker_kind kind, int inherit, uint64_t seed) {
     place at = nowhere();
     for (int b = 0; b < chain_length; b++) {
       model now = x[b];
-      if (k >= 0) memcpy(now.t, keys[b][k], sizeof keys[b][k]);
+      if (k >= 0) memcpy(now.lcl, keys[b][k], sizeof keys[b][k]);
       at = below(&at, &now);
     }
     assert_points(&ctx, gltf, k < 0 ? -1 : 0, (k + 2) / 24.0, at.world, &x[2]);
@@ -294,7 +296,7 @@ static void test_inherited_scales(void **state) {
 static maker make_curve(int count, const double *seconds, const float *values, const int32_t *flags,
                         const float *data) {
   maker m = maker_new(FBX_BINARY);
-  const model still = {.s = {1, 1, 1}, .gs = {1, 1, 1}};
+  const model still = {.lcl = {[6] = 1, 1, 1}, .gs = {1, 1, 1}};
   fbx_head(&m);
   fbx_begin(&m, "Objects");
   put_geometry(&m, 1000);
@@ -471,7 +473,8 @@ static void test_own_names(void **state) {
   sn_poses poses, back;
   static char longest[5001];
   memset(longest, 'n', 5000);
-  char *names[] = {"joint", "joint", longest, "joint"}, path[] = "/tmp/sinew_fbx_XXXXXX.fbx";
+  char *names[] = {"joint", "joint", longest, "joint"}, path[4200];
+  snprintf(path, sizeof path, "%s/own.fbx", scratch_folder());
   assert_ok(&ctx, sn_mesh_new(&ctx, 4, 1, &mesh));
   assert_ok(&ctx, sn_skeleton_new(&ctx, 4, &skeleton));
   assert_ok(&ctx, sn_skin_new(&ctx, 4, 1, &skin));
@@ -489,9 +492,6 @@ static void test_own_names(void **state) {
   assert_ok(&ctx, sn_skeleton_sort(&ctx, &skeleton));
   sn_gltf_clip_out clip = {.name = "turn", .poses = &poses, .frame_count = 3};
   sn_gltf_out out = {.mesh = &mesh, .skeleton = &skeleton, .skin = &skin, .clip_count = 1, .clips = &clip, .fps = 24};
-  int fd = mkstemps(path, 4);
-  assert_true(fd >= 0);
-  close(fd);
   assert_ok(&ctx, sn_fbx_write(&ctx, path, &out));
   sn_gltf *gltf;
   assert_ok(&ctx, sn_gltf_read(&ctx, path, &gltf));
@@ -545,7 +545,7 @@ static void check_split_copy(sn_context *ctx, const sn_gltf *gltf, const sn_mesh
 static void test_surface(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
-  const model still = {.s = {1, 1, 1}, .gs = {1, 1, 1}};
+  const model still = {.lcl = {[6] = 1, 1, 1}, .gs = {1, 1, 1}};
   const double uvs[6] = {0.25, 0.5, 0.75, 0.125, 1, 0};
   const int32_t numbers[10] = {0, 1, 2, 2, 2, 1, 0, 0, 1, 0}, materials[3] = {1, 0, 0};
   const int32_t corners[] = {0, 1, -3, 0, 2, 3, -2, 0, 3, -2};

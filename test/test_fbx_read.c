@@ -292,9 +292,9 @@ static void test_inherited_scales(void **state) {
 
 // ---- curves ----------------------------------------------------------------------------------------------------------------
 
-// One model whose x is a curve.
-static maker make_curve(int count, const double *seconds, const float *values, const int32_t *flags,
-                        const float *data) {
+// One model whose x (of a translation, rotation or scale) is a curve.
+static maker make_curve(const char *property, int count, const double *seconds, const float *values,
+                        const int32_t *flags, const float *data) {
   maker m = maker_new(FBX_BINARY);
   const model still = {.lcl = {[6] = 1, 1, 1}, .gs = {1, 1, 1}};
   fbx_head(&m);
@@ -310,7 +310,7 @@ static maker make_curve(int count, const double *seconds, const float *values, c
   fbx_connect(&m, 1000, 2000, NULL);
   fbx_connect(&m, 4001, 4000, NULL);
   fbx_connect(&m, 5000, 4001, NULL);
-  fbx_connect(&m, 5000, 2000, "Lcl Translation");
+  fbx_connect(&m, 5000, 2000, property);
   fbx_connect(&m, 6000, 5000, "d|X");
   fbx_end(&m);
   fbx_finish(&m);
@@ -333,7 +333,7 @@ static void test_interpolation(void **state) {
   float weights;
   memcpy(&weights, &(uint32_t){3333u | 3333u << 16}, 4);
   const float data[20] = {[12] = 6, -2, weights, 0};
-  maker m = make_curve(5, seconds, values, flags, data);
+  maker m = make_curve(parts[0], 5, seconds, values, flags, data);
   sn_gltf *gltf;
   parse(&ctx, &m, &gltf);
   for (int f = 0; f <= 60; f++) {
@@ -365,7 +365,7 @@ static void test_weighted_tangents(void **state) {
   float weights;
   memcpy(&weights, &(uint32_t){1000u | 6000u << 16}, 4);
   const float data[8] = {3, 1, weights, 0};
-  maker m = make_curve(2, seconds, values, flags, data);
+  maker m = make_curve(parts[0], 2, seconds, values, flags, data);
   sn_gltf *gltf;
   parse(&ctx, &m, &gltf);
   for (int k = 0; k <= 1000; k++) { // the curve itself, wherever a frame is near
@@ -373,6 +373,23 @@ static void test_weighted_tangents(void **state) {
     double t = 2 * (3 * u * r * r * 0.1 + 3 * u * u * r * 0.4 + u * u * u);
     double y = 3 * u * r * r * p1 + 3 * u * u * r * p2 + u * u * u * 10, frame = round(t * 24) / 24;
     if (fabs(t - frame) < 2e-4) assert_near(x_at(&ctx, gltf, frame), y, 1e-2);
+  }
+  sn_gltf_free(gltf);
+  free(m.bytes);
+}
+
+// Two keys, four whole turns apart: not the short way from one to the other, which is none.
+static void test_whole_turns(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  maker m = make_curve(parts[1], 2, (double[]){0, 2}, (float[]){0, 1440}, NULL, NULL);
+  sn_gltf *gltf;
+  parse(&ctx, &m, &gltf);
+  for (int f = 0; f <= 48; f++) {
+    float shown[4][3];
+    assert_ok(&ctx, sn_gltf_deform(&ctx, gltf, 0, f / 24.0, shown));
+    assert_near(shown[2][1], 2 * cos(f * 30 * SN_PI / 180), 1e-5);
+    assert_near(shown[2][2], 2 * sin(f * 30 * SN_PI / 180), 1e-5);
   }
   sn_gltf_free(gltf);
   free(m.bytes);
@@ -659,6 +676,17 @@ static void test_refused(void **state) {
           "Connections: { C: \"OO\",11,10\n C: \"OO\",12,10\n C: \"OO\",13,11\n C: \"OO\",14,12\n"
           "C: \"OP\",13,2, \"Lcl Rotation\"\n C: \"OP\",14,2, \"Lcl Rotation\"\n }",
      "two animation layers move Lcl Rotation of body; merge"},
+    {HEAD "Objects: { " BODY
+          "AnimationStack: 10, \"AnimStack::t\", \"\" { }\n AnimationLayer: 11, \"AnimLayer::a\", \"\" { }\n"
+          "AnimationLayer: 12, \"AnimLayer::b\", \"\" { Properties70: { P: \"Weight\", \"\", \"\", \"\",40\n } } }\n"
+          "Connections: { C: \"OO\",11,10\n C: \"OO\",12,10\n }",
+     "the animation layer b has a weight of 40 %"},
+    {HEAD "Objects: { " BODY
+          "AnimationStack: 10, \"AnimStack::t\", \"\" { }\n AnimationLayer: 11, \"AnimLayer::a\", \"\" { }\n"
+          "AnimationCurveNode: 13, \"\", \"\" { }\n AnimationCurve: 14, \"\", \"\" { } }\n"
+          "Connections: { C: \"OO\",11,10\n C: \"OO\",13,11\n C: \"OP\",13,2, \"RotationPivot\"\n C: \"OP\",14,13, "
+          "\"d|X\"\n }",
+     "RotationPivot of body is animated"},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     sn_context ctx = sn_context_default();
@@ -667,6 +695,21 @@ static void test_refused(void **state) {
                  cases[k].message);
     assert_null(gltf);
   }
+}
+
+// Curves of what is no model, under the name of a model's property, move nothing.
+static void test_moved_material(void **state) {
+  (void)state;
+  static const char text[] = HEAD
+    "Objects: { " MESH BODY "Material: 3, \"Material::m\", \"\" { }\n Material: 4, \"Material::n\", \"\" { }\n"
+    "AnimationStack: 10, \"AnimStack::t\", \"\" { }\n AnimationLayer: 11, \"AnimLayer::a\", \"\" { }\n"
+    "AnimationCurveNode: 13, \"\", \"\" { } }\n"
+    "Connections: { " LINKS "C: \"OO\",4,2\n C: \"OO\",11,10\n C: \"OO\",13,11\n C: \"OP\",13,4, \"Lcl Scaling\"\n }";
+  sn_context ctx = sn_context_default();
+  sn_gltf *gltf;
+  assert_ok(&ctx, sn_fbx_parse(&ctx, "odd.fbx", (const uint8_t *)text, strlen(text), &gltf));
+  assert_int_equal(sn_gltf_clip_count(gltf), 0);
+  sn_gltf_free(gltf);
 }
 
 // A few bytes that claim to unpack to gigabytes, and every way to cut a file.
@@ -712,8 +755,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_transforms),    cmocka_unit_test(test_inherited_scales),
     cmocka_unit_test(test_interpolation), cmocka_unit_test(test_weighted_tangents),
-    cmocka_unit_test(test_skin),          cmocka_unit_test(test_own_names),
-    cmocka_unit_test(test_surface),       cmocka_unit_test(test_refused),
+    cmocka_unit_test(test_whole_turns),   cmocka_unit_test(test_skin),
+    cmocka_unit_test(test_own_names),     cmocka_unit_test(test_surface),
+    cmocka_unit_test(test_refused),       cmocka_unit_test(test_moved_material),
     cmocka_unit_test(test_hostile_sizes), cmocka_unit_test(test_no_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

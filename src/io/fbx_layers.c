@@ -137,7 +137,7 @@ static sn_status add_material_numbers(fbx_scene *s, const fbx_mesh *mesh, json_t
   uint32_t *numbers = SN_NEW(s->tree.ctx, &scratch, uint32_t, n);
   if (status == SN_OK && (!own || !numbers)) status = s->tree.ctx->error.status;
   for (at = count = 0; status == SN_OK && (object = sn_fbx_next_below(s, model, "Material", &at, NULL)) >= 0;)
-    own[count++] = s->objects[object].model;
+    own[count++] = s->objects[object].material;
   bool several = false;
   for (size_t t = 0; status == SN_OK && t < n; t++) {
     int64_t entry = layer.count > 0 ? entry_of(&layer, mesh, 3 * t) : 0;
@@ -154,7 +154,7 @@ static sn_status add_material_numbers(fbx_scene *s, const fbx_mesh *mesh, json_t
   return status;
 }
 
-// Names and colours of all materials; `model` of the object becomes the material's number.
+// Names and colours of all materials.
 void sn_fbx_add_materials(fbx_scene *s) {
   for (int o = 0; o < s->object_count; o++) {
     fbx_object *object = &s->objects[o];
@@ -167,7 +167,7 @@ void sn_fbx_add_materials(fbx_scene *s) {
     sn_fbx_set_text(s, material, "name", object->name);
     sn_gltf_set(&s->b, look, "baseColorFactor", sn_gltf_reals(&s->b, rgba, 4));
     sn_gltf_set(&s->b, look, "metallicFactor", json_integer(0));
-    object->model = sn_gltf_append(&s->b, "materials", material);
+    object->material = sn_gltf_append(&s->b, "materials", material);
   }
 }
 

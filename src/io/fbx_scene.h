@@ -11,7 +11,7 @@ typedef struct fbx_object {
   int64_t id;
   const fbx_node *node, *defaults; // defaults: properties of its kind
   const char *name, *type;         // "Mesh", "LimbNode", "Cluster", ...
-  int model;                       // its number among the models; -1
+  int model, material;             // its number among the models (-1: none), among the materials
   struct fbx_curve *curve;         // of an animation curve, once it was read
   struct fbx_curve *percent;       // of a channel of blend shapes, in the clip that is being read
 } fbx_object;

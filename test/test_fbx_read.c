@@ -619,6 +619,14 @@ static void test_surface(void **state) {
   assert_string_equal(surface.material_names[1], "red");
   assert_near(surface.colors[1][0], 1, 1e-6);
   check_split_copy(&ctx, gltf, &mesh, &surface);
+  sn_look look;
+  assert_ok(&ctx, sn_gltf_look(&ctx, gltf, &look));
+  assert_int_equal(look.part_count, 2);
+  assert_int_equal(look.parts[1].first_triangle, 1);
+  assert_int_equal(look.parts[1].triangle_count, 3);
+  assert_near(look.parts[0].colour[0], 1, 1e-6);
+  assert_near(look.parts[1].colour[2], 1, 1e-6);
+  sn_look_free(&look);
   sn_surface_free(&surface);
   sn_mesh_free(&mesh);
   sn_gltf_free(gltf);

@@ -298,7 +298,7 @@ static sn_status put_channel(clip_job *job, int node, const char *path, int firs
   for (size_t k = 1; k < job->count && still; k++)
     still = memcmp(job->rows + row * k + 1 + first, job->rows + 1 + first, size) == 0;
   size_t count = still && job->count > 2 ? 2 : job->count, step = count < job->count ? job->count - 1 : 1;
-  sn_status status = sn_fbx_spend(&s->tree, count * ((size_t)width + 1), 8);
+  sn_status status = sn_fbx_spend(&s->tree, count * ((size_t)width + 1), sizeof(float));
   if (status == SN_OK && count * (size_t)width > INT32_MAX)
     status = sn_fail(s->tree.ctx, SN_BAD_FILE, "a clip has too many keys");
   sn_arena scratch = sn_arena_new(s->tree.ctx);

@@ -375,7 +375,7 @@ static sn_status add_stack(clip_job *job, int stack) {
   sn_status status = load_stack(job, stack);
   if (status != SN_OK) return status;
   job->clip = json_object();
-  sn_fbx_set_text(s, job->clip, "name", s->objects[stack].name);
+  sn_gltf_set(&s->b, job->clip, "name", sn_fbx_json_text(s, s->objects[stack].name));
   sn_gltf_set(&s->b, job->clip, "samplers", json_array());
   sn_gltf_set(&s->b, job->clip, "channels", json_array());
   for (int m = 0; m < s->model_count && status == SN_OK; m++) status = add_model(job, m);

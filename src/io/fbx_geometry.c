@@ -110,18 +110,11 @@ static sn_status add_channel(fbx_scene *s, const fbx_mesh *mesh, int object, fbx
   int at = 0, shape;
   while (status == SN_OK && (shape = sn_fbx_next_below(s, object, "Geometry", &at, NULL)) >= 0) {
     status = add_target(s, mesh, &s->objects[shape], lists[0]);
-    json_t *holder_name = json_object();
-    sn_fbx_set_text(s, holder_name, "name", s->objects[shape].name);
-    json_array_append(lists[1], json_object_get(holder_name, "name"));
-    json_decref(holder_name);
+    if (json_array_append_new(lists[1], sn_fbx_json_text(s, s->objects[shape].name)) != 0) s->b.failed = true;
     out->count++;
   }
-  if (out->count == 1) { // the channel's own name is what people see
-    json_t *named = json_object();
-    sn_fbx_set_text(s, named, "name", channel->name);
-    json_array_set(lists[1], json_array_size(lists[1]) - 1, json_object_get(named, "name"));
-    json_decref(named);
-  }
+  if (out->count == 1) // the channel's own name is what people see
+    json_array_set_new(lists[1], json_array_size(lists[1]) - 1, sn_fbx_json_text(s, channel->name));
   if (status == SN_OK && count < (size_t)out->count) {
     full = sn_fbx_take(&s->tree, (size_t)out->count, sizeof *full);
     if (!full) return s->tree.ctx->error.status;
@@ -221,8 +214,8 @@ static sn_status add_mesh(fbx_scene *s, fbx_mesh *mesh) {
     json_t *primitives = json_array();
     if (json_array_append(primitives, primitive) != 0) b->failed = true;
     sn_gltf_set(b, out, "primitives", primitives);
-    sn_fbx_set_text(s, out, "name", s->objects[model->object].name);
-    sn_fbx_set_text(s, node, "name", s->objects[model->object].name);
+    sn_gltf_set(b, out, "name", sn_fbx_json_text(s, s->objects[model->object].name));
+    sn_gltf_set(b, node, "name", sn_fbx_json_text(s, s->objects[model->object].name));
     sn_gltf_set(b, node, "mesh", json_integer(sn_gltf_append(b, "meshes", json_incref(out))));
     if (skin >= 0) sn_gltf_set(b, node, "skin", json_integer(skin));
     holder->node = sn_gltf_append(b, "nodes", json_incref(node));

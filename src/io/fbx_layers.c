@@ -164,7 +164,7 @@ void sn_fbx_add_materials(fbx_scene *s) {
     double rgba[4] = {colour.x, colour.y, colour.z, 1};
     for (int k = 0; k < 3; k++) rgba[k] = fmin(fmax(rgba[k], 0), 1);
     json_t *look = sn_gltf_child(&s->b, material, "pbrMetallicRoughness");
-    sn_fbx_set_text(s, material, "name", object->name);
+    sn_gltf_set(&s->b, material, "name", sn_fbx_json_text(s, object->name));
     sn_gltf_set(&s->b, look, "baseColorFactor", sn_gltf_reals(&s->b, rgba, 4));
     sn_gltf_set(&s->b, look, "metallicFactor", json_integer(0));
     object->material = sn_gltf_append(&s->b, "materials", material);

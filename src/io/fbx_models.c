@@ -121,12 +121,11 @@ sn_status sn_fbx_load_models(fbx_scene *s) {
 
 // ---- nodes -------------------------------------------------------------------------------------------------------------
 
-// What is not UTF-8 (names of older programs) keeps its letters and gets underscores for the rest.
-void sn_fbx_set_text(fbx_scene *s, json_t *object, const char *key, const char *text) {
+json_t *sn_fbx_json_text(fbx_scene *s, const char *text) {
   json_t *value = json_string(text);
   char *plain = value ? NULL : sn_fbx_take(&s->tree, strlen(text) + 1, 1);
   for (size_t k = 0; plain && text[k]; k++) plain[k] = (unsigned char)text[k] < 128 ? text[k] : '_';
-  sn_gltf_set(&s->b, object, key, value || !plain ? value : json_string(plain));
+  return value || !plain ? value : json_string(plain);
 }
 
 static void set_trs(fbx_scene *s, json_t *node, fbx_trs x) {
@@ -204,7 +203,7 @@ void sn_fbx_add_nodes(fbx_scene *s) {
       local = sn_affine_mul(sn_affine_from_trs(between.t, between.r, between.s), local);
     }
     m->world = m->parent >= 0 ? sn_affine_mul(s->models[m->parent].world, local) : local;
-    sn_fbx_set_text(s, node, "name", s->objects[m->object].name);
+    sn_gltf_set(&s->b, node, "name", sn_fbx_json_text(s, s->objects[m->object].name));
     set_trs(s, node, own);
     if (sn_fbx_property_number(&s->objects[m->object], "demLock", 0) != 0) // Dem Bones' lock of a joint's motion
       sn_gltf_set(&s->b, sn_gltf_child(&s->b, node, "extras"), "demLock", json_true());

@@ -120,7 +120,8 @@ fbx_trs sn_fbx_local(const fbx_model *model, const double lcl[9]);
 // The transforms of its node and of the one between it and its parent.
 void sn_fbx_pose(const fbx_scene *s, const fbx_model *m, const fbx_moment *moment, fbx_trs *own, fbx_trs *between);
 void sn_fbx_add_nodes(fbx_scene *s); // of the models
-void sn_fbx_set_text(fbx_scene *s, json_t *object, const char *key, const char *text);
+// What is not UTF-8 (names of older programs) keeps its letters and gets underscores for the rest.
+json_t *sn_fbx_json_text(fbx_scene *s, const char *text);
 
 // ---- fbx_geometry.c, fbx_skin.c --------------------------------------------------------------------------------------
 

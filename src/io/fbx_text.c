@@ -2,7 +2,6 @@
 // FBX as text: "Name: value, value { children }", one node to a line, arrays as "Name: *3 { a: 1,2,3 }".
 #include "io/fbx_tree.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -81,16 +80,9 @@ static sn_status read_text(text_reader *r) {
 
 // A number, or a bare word as in "Shading: Y".
 static sn_status read_word(text_reader *r) {
-  fbx_value value = {.type = 'D'};
-  const char *behind = sn_parse_number(r->p, r->end, &value.real), *word = r->p;
+  fbx_value value;
+  const char *behind = sn_fbx_parse_number(r->p, r->end, &value), *word = r->p;
   if (behind) {
-    const char *digit = word + (*word == '-' || *word == '+');
-    int64_t whole = 0;
-    while (digit < behind && *digit >= '0' && *digit <= '9' && whole < INT64_MAX / 10 - 1)
-      whole = whole * 10 + (*digit++ - '0');
-    bool exact = digit == behind;
-    value.type = exact ? 'I' : 'D';
-    value.integer = exact ? (*word == '-' ? -whole : whole) : fabs(value.real) < 9e18 ? (int64_t)value.real : 0;
     r->p = behind;
     return add_value(r, value);
   }

@@ -207,24 +207,33 @@ static double item_at(const uint8_t *bytes, char item, size_t k, int64_t *intege
   return value.real;
 }
 
-// Numbers between commas. Whole ones keep all their digits.
+const char *sn_fbx_parse_number(const char *text, const char *end, fbx_value *out) {
+  *out = (fbx_value){.type = 'D'};
+  const char *behind = sn_parse_number(text, end, &out->real), *digit = text;
+  if (!behind) return NULL;
+  int64_t whole = 0;
+  bool negative = *digit == '-';
+  if (negative || *digit == '+') digit++;
+  while (digit < behind && *digit >= '0' && *digit <= '9' && whole < INT64_MAX / 10 - 1)
+    whole = whole * 10 + (*digit++ - '0');
+  if (digit == behind) {
+    out->type = 'I', out->integer = negative ? -whole : whole;
+  } else if (fabs(out->real) < 9e18) {
+    out->integer = (int64_t)out->real;
+  }
+  return behind;
+}
+
+// Numbers between commas.
 static sn_status text_items(fbx_tree *tree, const fbx_value *value, double *reals, int64_t *integers) {
   const char *p = (const char *)value->bytes, *end = p + value->size;
   for (uint32_t k = 0; k < value->count; k++) {
+    fbx_value number;
     while (p < end && (strchr(" \t\r\n,", *p) && *p)) p++;
-    double real;
-    const char *behind = sn_parse_number(p, end, &real);
-    if (!behind) return sn_fail(tree->ctx, SN_BAD_FILE, "number %u of %u is missing", k + 1, value->count);
-    int64_t whole = fabs(real) < 9e18 ? (int64_t)real : 0;
-    if (fabs(real) > 1e15 && fabs(real) < 9e18) {
-      const char *digit = p + (*p == '-' || *p == '+');
-      int64_t exact = 0;
-      while (digit < behind && *digit >= '0' && *digit <= '9') exact = exact * 10 + (*digit++ - '0');
-      if (digit == behind) whole = *p == '-' ? -exact : exact;
-    }
-    if (reals) reals[k] = real;
-    if (integers) integers[k] = whole;
-    p = behind;
+    p = sn_fbx_parse_number(p, end, &number);
+    if (!p) return sn_fail(tree->ctx, SN_BAD_FILE, "number %u of %u is missing", k + 1, value->count);
+    if (reals) reals[k] = number.real;
+    if (integers) integers[k] = number.integer;
   }
   return SN_OK;
 }

@@ -43,6 +43,8 @@ void sn_fbx_tree_free(fbx_tree *tree);
 // For the parsers: zeroed memory that lives as long as the tree; NULL where it runs out.
 void *sn_fbx_take(fbx_tree *tree, size_t count, size_t size);
 sn_status sn_fbx_text_parse(fbx_tree *tree); // fbx_text.c
+// A number as text; whole ones keep all their digits. The first character behind it, or NULL.
+const char *sn_fbx_parse_number(const char *text, const char *end, fbx_value *out);
 
 // Takes bytes off the budget: a small file must not become arbitrarily large.
 sn_status sn_fbx_spend(fbx_tree *tree, size_t count, size_t size);

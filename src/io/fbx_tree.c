@@ -194,8 +194,9 @@ static sn_status unpack(fbx_tree *tree, const fbx_value *value, sn_arena *scratc
   if (!bytes) return tree->ctx->error.status;
   uLongf made = size + 1;
   *out = bytes;
-  bool good = uncompress(bytes, &made, value->bytes, value->size) == Z_OK && made == size;
-  return good ? SN_OK : sn_fail(tree->ctx, SN_BAD_FILE, "it cannot be unpacked");
+  int result = uncompress(bytes, &made, value->bytes, value->size);
+  if (result == Z_MEM_ERROR) return sn_fail(tree->ctx, SN_NO_MEMORY, "out of memory while unpacking");
+  return result == Z_OK && made == size ? SN_OK : sn_fail(tree->ctx, SN_BAD_FILE, "it cannot be unpacked");
 }
 
 static double item_at(const uint8_t *bytes, char item, size_t k, int64_t *integer) {

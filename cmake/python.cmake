@@ -11,7 +11,7 @@ if(STATIC_OPENBLAS_LIBRARY AND STATIC_LAPACKE_LIBRARY AND STATIC_CXSPARSE_LIBRAR
   set_target_properties(sinew-python PROPERTIES LINKER_LANGUAGE C LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/python
                         BUILD_RPATH $ORIGIN BUILD_RPATH_USE_ORIGIN ON)
   target_link_libraries(sinew-python PRIVATE ${STATIC_LAPACKE_LIBRARY} ${STATIC_OPENBLAS_LIBRARY} ${STATIC_CXSPARSE_LIBRARY}
-                        PkgConfig::JANSSON ${GFORTRAN_LIBRARY} Threads::Threads ${CMAKE_DL_LIBS} m)
+                        PkgConfig::JANSSON PkgConfig::ZLIB ${GFORTRAN_LIBRARY} Threads::Threads ${CMAKE_DL_LIBS} m)
   # OpenBLAS comes first on the line, before our objects: so it is ready when the constructor of src/solve/lapack.c talks to it.
   target_link_options(sinew-python PRIVATE -Wl,--no-undefined -Wl,--exclude-libs,ALL -Wl,-u,openblas_set_num_threads
                       ${STATIC_OPENBLAS_LIBRARY})

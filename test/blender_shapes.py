@@ -51,12 +51,12 @@ bpy.ops.export_scene.fbx(filepath=folder + '/shapes.fbx', add_leaf_bones=False, 
 subprocess.run([tool, 'convert', folder + '/shapes.fbx', folder + '/shapes.pc2', '--fps', '24', '--quiet'], check=True)
 data = open(folder + '/shapes.pc2', 'rb').read()
 count, found = struct.unpack_from('<i', data, 16)[0], struct.unpack_from('<i', data, 28)[0]
-worst = 0 if found == frames else 1
+worst = 0 if found == frames and count == len(body.data.vertices) else 1
 for f in range(min(found, frames)):
     scene.frame_set(f + 1)
     shown = body.evaluated_get(bpy.context.evaluated_depsgraph_get())
     seen = [struct.unpack_from('<3f', data, 32 + 12 * (f * count + i)) for i in range(count)]
-    for v in shown.data.vertices:  # centimetres, y up; texture seams split vertices
+    for v, (a, b, c) in zip(shown.data.vertices, seen):  # centimetres, y up
         p = shown.matrix_world @ v.co
-        worst = max(worst, min((a - 100 * p.x) ** 2 + (b - 100 * p.z) ** 2 + (c + 100 * p.y) ** 2 for a, b, c in seen) ** 0.5 / 200)
+        worst = max(worst, ((a - 100 * p.x) ** 2 + (b - 100 * p.z) ** 2 + (c + 100 * p.y) ** 2) ** 0.5 / 200)
 print('BLENDER', 'agrees' if worst <= 1e-5 else 'differs', worst)

@@ -50,7 +50,7 @@ for source in test/fuzz/fuzz_*.c; do
   fi
   [ -d "test/fuzz/corpus/$name" ] && cp "test/fuzz/corpus/$name"/* "$work/$name/seeds/"
   limit=8192
-  case $kind in gltf | model) limit=65536 ;; esac
+  case $kind in gltf | model | fbx) limit=65536 ;; esac
   if "build-fuzz/$name" -seed="${SINEW_FUZZ_SEED:-1}" -max_total_time="$seconds" -max_len=$limit -timeout=10 -rss_limit_mb=2048 \
     -artifact_prefix="$work/$name/new/" -print_final_stats=1 "$work/$name/corpus" "$work/$name/seeds" \
     > "$work/$name/log" 2>&1; then

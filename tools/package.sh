@@ -134,7 +134,7 @@ library libsinew "learns real-time skins from example meshes, library" \
 # ---- their development files
 take libsinew-dev usr/include/sinew "$lib/libsinew-runtime.so" "$lib/libsinew.so" \
   "$lib/libsinew-runtime.a" "$lib/libsinew.a" "$lib/pkgconfig" "$lib/cmake"
-finish libsinew-dev libdevel "libsinew$soversion (= $version), libsinew-runtime$soversion (= $version), libjansson-dev, libopenblas-pthread-dev, liblapacke-dev, libsuitesparse-dev" \
+finish libsinew-dev libdevel "libsinew$soversion (= $version), libsinew-runtime$soversion (= $version), libjansson-dev, zlib1g-dev, libopenblas-pthread-dev, liblapacke-dev, libsuitesparse-dev" \
   "learns real-time skins from example meshes, development files" \
   "Headers, static and shared libraries of Sinew and of its runtime, for CMake and
  pkg-config."

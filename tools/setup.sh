@@ -9,10 +9,10 @@ cmake: the build system
 ninja-build: runs the build
 pkg-config: finds libraries
 libjansson-dev: JSON, for glTF
-libassimp-dev: FBX, Collada and others
+libassimp-dev: Collada, BVH and others
 libmeshoptimizer-dev: compressed glTF (EXT_meshopt_compression)
 libdraco-dev: compressed glTF (Draco)
-zlib1g-dev: compression of what a page holds
+zlib1g-dev: packed arrays of FBX, compression of what a page holds
 libopenblas-pthread-dev: dense linear algebra, safe to call from several threads
 liblapacke-dev: factorisations
 libsuitesparse-dev: sparse Cholesky (CXSparse)

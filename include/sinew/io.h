@@ -174,9 +174,9 @@ typedef struct sn_gltf_part {
   int first_vertex, vertex_count, first_triangle, triangle_count;
 } sn_gltf_part;
 
-// .glb or .gltf, external buffers too; or what libassimp reads (.fbx, .dae, .bvh, ...), through a child process.
+// .glb or .gltf, external buffers too; .fbx; or what libassimp reads (.dae, .bvh, ...), through a child process.
 sn_status sn_gltf_read(sn_context *ctx, const char *path, sn_gltf **out);
-// What a file that came through libassimp says of its axes and units: 'x', 'y' or 'z' (0: nothing), and centimetres per unit
+// What an FBX file says of its axes and units: 'x', 'y' or 'z' (0: nothing), and centimetres per unit
 // (0: nothing). Neither changes a number.
 void sn_gltf_units(const sn_gltf *gltf, char *up, double *centimetres);
 // Whether sn_gltf_read is the one to ask, by the extension.
@@ -184,6 +184,8 @@ bool sn_is_document(const char *path);
 // From memory. `folder` is where external files are looked for; NULL refuses them.
 sn_status sn_gltf_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, const char *folder,
                         sn_gltf **out);
+// The same of an FBX file, binary or text.
+sn_status sn_fbx_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, sn_gltf **out);
 void sn_gltf_free(sn_gltf *gltf);
 
 // All triangle primitives of the default scene's mesh nodes as one mesh, in the order of nodes and primitives, without

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 bool sn_assimp_reads(const char *path) { return sn_format_does(path, SN_THROUGH_ASSIMP); }
@@ -46,7 +45,6 @@ static int read_and_write(void *data, char *message, size_t size) {
   sn_context ctx = sn_context_default();
   if (!load_library(&assimp)) return CHILD_MISSING;
   struct aiPropertyStore *options = assimp.create();
-  assimp.set(options, AI_CONFIG_IMPORT_FBX_PRESERVE_PIVOTS, 0);
   assimp.set(options, AI_CONFIG_IMPORT_NO_SKELETON_MESHES, 1);
   const struct aiScene *scene = assimp.import(asked->path, 0, NULL, options);
   if (!scene || !scene->mRootNode) {
@@ -72,42 +70,6 @@ static sn_status run(sn_context *ctx, const char *path, const char *copy, const 
   return sn_child_failed(ctx, path, "libassimp", &end);
 }
 
-// libassimp leaves out keys behind the LocalStop of their take, which Maya sets to where its time line ended; other readers take
-// all keys. So the copy it reads ends far behind.
-
-// Binary: strings with their lengths in front, then 'L' and the time.
-static void stop_late_binary(uint8_t *p, const uint8_t *end) {
-  for (int k = 0; k < 3; k++) {
-    if (end - p < 5 || p[0] != 'S' || p[1] > 20 || p[2] || p[3] || p[4] || end - p < 5 + p[1]) return;
-    p += 5 + p[1];
-  }
-  if (end - p >= 9 && p[0] == 'L') memcpy(p + 1, (uint8_t[]){0, 0, 0, 0, 0, 0, 0, 0x20}, 8);
-}
-
-// Text: P: "LocalStop", "KTime", "Time", "",123. The third string may be empty, which leaves room for four more digits.
-static void stop_late_text(uint8_t *p, uint8_t *end) {
-  uint8_t *unit = memmem(p, (size_t)(end - p < 60 ? end - p : 60), "\"Time\"", 6), *digit = unit ? unit + 6 : NULL,
-          *stop;
-  while (digit && digit < end && digit - unit < 40 && strchr(", \"\t", *digit) && *digit) digit++;
-  for (stop = digit; stop && stop < end && *stop >= '0' && *stop <= '9';) stop++;
-  if (!digit || stop == digit) return;
-  size_t between = (size_t)(digit - unit) - 6;
-  memcpy(unit, "\"\"", 2);
-  memmove(unit + 2, unit + 6, between);
-  memset(unit + 2 + between, '9', (size_t)(stop - unit) - 2 - between);
-}
-
-static void stop_late(uint8_t *bytes, size_t size) {
-  static const char name[] = "LocalStop";
-  enum { length = sizeof name - 1 };
-  uint8_t *at = bytes, *end = bytes + size;
-  for (; (at = memmem(at, (size_t)(end - at), name, length)); at += length) {
-    if (at - bytes >= 5 && memcmp(at - 5, (uint8_t[]){'S', length, 0, 0, 0}, 5) == 0)
-      stop_late_binary(at + length, end);
-    if (at > bytes && at[-1] == '"' && at + length < end && at[length] == '"') stop_late_text(at + length, end);
-  }
-}
-
 static sn_status copy_to(sn_context *ctx, const char *copy, const sn_file *file) {
   FILE *out = fopen(copy, "wbx");
   bool good = out && fwrite(file->bytes, 1, file->size, out) == file->size;
@@ -130,7 +92,6 @@ sn_status sn_assimp_open(sn_context *ctx, const char *path, sn_file *out) {
   }
   snprintf(answer, sizeof answer, "%s/answer.glb", folder);
   snprintf(copy, sizeof copy, "%s/file%.8s", folder, strrchr(path, '.'));
-  if (strcasecmp(strrchr(path, '.'), ".fbx") == 0) stop_late((uint8_t *)file.bytes, file.size); // our own copy
   status = copy_to(ctx, copy, &file);
   sn_file_close(&file);
   if (status == SN_OK) status = run(ctx, path, copy, answer, out);

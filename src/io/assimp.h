@@ -47,7 +47,5 @@ void sn_assimp_add_clips(assimp_job *job);
 void sn_assimp_add_channel(assimp_job *job, json_t *clip, int node, const char *path, int count, const float *times,
                            int width, const float *values);
 void sn_assimp_add_morph_clips(assimp_job *job, const struct aiAnimation *animation, double rate, json_t *clip);
-// Index of a new skin with these joints and inverse bind matrices.
-int sn_assimp_add_skin(assimp_job *job, int count, const int *joints, const sn_affine *inverse_bind);
 
 #endif

@@ -31,18 +31,10 @@ void sn_assimp_add_channel(assimp_job *job, json_t *clip, int node, const char *
                            int width, const float *values) {
   if (count == 0) return;
   bool scalars = strcmp(path, "weights") == 0;
-  json_t *samplers = json_object_get(clip, "samplers"), *sampler = json_object(), *channel = json_object();
   int input = sn_gltf_add_accessor(&job->b, times, count, GLTF_FLOAT, 1, 0, true);
   int output = scalars ? sn_gltf_add_accessor(&job->b, values, count * width, GLTF_FLOAT, 1, 0, false)
                        : sn_gltf_add_accessor(&job->b, values, count, GLTF_FLOAT, width, 0, false);
-  sn_gltf_set(&job->b, sampler, "input", json_integer(input));
-  sn_gltf_set(&job->b, sampler, "output", json_integer(output));
-  sn_gltf_set(&job->b, channel, "sampler", json_integer((json_int_t)json_array_size(samplers)));
-  json_t *target = sn_gltf_child(&job->b, channel, "target");
-  sn_gltf_set(&job->b, target, "node", json_integer(node));
-  sn_gltf_set(&job->b, target, "path", json_string(path));
-  json_array_append_new(samplers, sampler);
-  json_array_append_new(json_object_get(clip, "channels"), channel);
+  sn_gltf_add_channel(&job->b, clip, node, path, input, output);
 }
 
 static void add_channel(assimp_job *job, json_t *clip, int node, const char *path, const samples *k) {

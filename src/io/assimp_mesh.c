@@ -229,7 +229,7 @@ static int add_mesh_skin(assimp_job *job, const struct aiMesh *mesh, const sn_af
     }
     inverse[b] = sn_affine_mul(sn_assimp_affine(&mesh->mBones[b]->mOffsetMatrix), unplace);
   }
-  return sn_assimp_add_skin(job, count, joints, inverse);
+  return sn_gltf_add_bound_skin(&job->b, count, joints, inverse);
 }
 
 static void add_mesh(assimp_job *job, const struct aiMesh *mesh, int node) {

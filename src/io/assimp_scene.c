@@ -60,29 +60,12 @@ static void put_transform(assimp_job *job, json_t *out, const assimp_node *node)
   sn_gltf_set(&job->b, out, "matrix", sn_gltf_reals(&job->b, columns, 16));
 }
 
-// ---- what the file says of itself ------------------------------------------------------------------------------------------
-
-static const struct aiMetadataEntry *find_entry(const struct aiMetadata *data, const char *key) {
-  for (unsigned k = 0; data && k < data->mNumProperties; k++)
-    if (strcmp(data->mKeys[k].data, key) == 0) return &data->mValues[k];
-  return NULL;
-}
-
-// Dem Bones' lock of a joint's motion.
-static bool is_locked(const struct aiNode *node) {
-  const struct aiMetadataEntry *lock = find_entry(node->mMetaData, "demLock");
-  if (!lock || !lock->mData) return false;
-  return (lock->mType == AI_BOOL && *(bool *)lock->mData) ||
-         (lock->mType == AI_INT32 && *(int32_t *)lock->mData != 0);
-}
-
 static void add_nodes(assimp_job *job) {
   for (int k = 0; k < job->node_count; k++) {
     const assimp_node *node = &job->nodes[k];
     json_t *out = json_object(), *children = json_array();
     sn_gltf_set_text(&job->b, out, "name", node->node->mName.data, "node");
     put_transform(job, out, node);
-    if (is_locked(node->node)) sn_gltf_set(&job->b, sn_gltf_child(&job->b, out, "extras"), "demLock", json_true());
     for (int c = k + 1; c < job->node_count; c++)
       if (job->nodes[c].parent == k) json_array_append_new(children, json_integer(c));
     if (json_array_size(children) > 0) {
@@ -95,24 +78,6 @@ static void add_nodes(assimp_job *job) {
 }
 
 // ---- skins -----------------------------------------------------------------------------------------------------------------
-
-int sn_assimp_add_skin(assimp_job *job, int count, const int *joints, const sn_affine *inverse_bind) {
-  json_t *skin = json_object(), *list = json_array();
-  float *columns = SN_NEW(job->b.ctx, &job->b.memory, float, 16 * (size_t)count);
-  if (!columns) job->b.failed = true;
-  for (int j = 0; columns && j < count; j++) {
-    json_array_append_new(list, json_integer(joints[j]));
-    for (int r = 0; r < 3; r++)
-      for (int c = 0; c < 4; c++) columns[16 * j + 4 * c + r] = (float)inverse_bind[j].m[r][c];
-    columns[16 * j + 15] = 1;
-  }
-  sn_gltf_set(&job->b, skin, "joints", list);
-  if (columns) {
-    int accessor = sn_gltf_add_accessor(&job->b, columns, count, GLTF_FLOAT, 16, 0, false);
-    sn_gltf_set(&job->b, skin, "inverseBindMatrices", json_integer(accessor));
-  }
-  return sn_gltf_append(&job->b, "skins", skin);
-}
 
 // A file of motion alone has no mesh to bind: its skeleton are the nodes that move and those below them.
 static void add_motion_skin(assimp_job *job) {
@@ -129,22 +94,7 @@ static void add_motion_skin(assimp_job *job) {
     if (!below[k] || node->node->mNumMeshes > 0 || !sn_affine_invert(node->world, &inverse[count])) continue;
     joints[count++] = k;
   }
-  if (count > 0) sn_assimp_add_skin(job, count, joints, inverse);
-}
-
-static void add_notes(assimp_job *job) {
-  const struct aiMetadataEntry *up = find_entry(job->scene->mMetaData, "UpAxis"),
-                               *unit = find_entry(job->scene->mMetaData, "UnitScaleFactor");
-  json_t *asset = sn_gltf_child(&job->b, job->b.root, "asset"), *extras = sn_gltf_child(&job->b, asset, "extras");
-  if (up && up->mType == AI_INT32 && up->mData && *(int32_t *)up->mData >= 0 && *(int32_t *)up->mData < 3) {
-    sn_gltf_set(&job->b, extras, "up", json_string((const char *[]){"x", "y", "z"}[*(int32_t *)up->mData]));
-  }
-  double centimetres = 0;
-  if (unit && unit->mData && unit->mType == AI_FLOAT) centimetres = (double)*(float *)unit->mData;
-  if (unit && unit->mData && unit->mType == AI_DOUBLE) centimetres = *(double *)unit->mData;
-  if (isfinite(centimetres) && centimetres > 0) {
-    sn_gltf_set(&job->b, extras, "unit_cm", json_real(centimetres));
-  }
+  if (count > 0) sn_gltf_add_bound_skin(&job->b, count, joints, inverse);
 }
 
 sn_status sn_assimp_write(sn_context *ctx, const struct aiScene *scene, const char *path) {
@@ -160,7 +110,6 @@ sn_status sn_assimp_write(sn_context *ctx, const struct aiScene *scene, const ch
   list_nodes(&job, scene->mRootNode, -1);
   mark_animated(&job);
   add_nodes(&job);
-  add_notes(&job);
   sn_assimp_add_meshes(&job);
   if (!json_object_get(job.b.root, "skins")) add_motion_skin(&job);
   sn_assimp_add_clips(&job);

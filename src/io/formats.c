@@ -23,7 +23,7 @@ static const sn_format formats[] = {
   {".abc", "Alembic (Ogawa)", r_mesh | r_frames | w_frames},
   {".glb", "glTF 2.0, one file", r_scene | w_mesh | w_rig},
   {".gltf", "glTF 2.0", r_scene | w_mesh | w_rig},
-  {".fbx", "FBX", r_scene | w_mesh | w_rig | through},
+  {".fbx", "FBX", r_scene | w_mesh | w_rig},
   {".dae", "Collada", r_scene | through},
   {".bvh", "Biovision motion", r_rig | through},
   {".x", "DirectX", r_scene | through},

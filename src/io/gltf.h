@@ -20,6 +20,11 @@ enum {
   GLTF_MAX_INFLUENCES = 8
 };
 
+// Names of what a document that was made of an FBX says beside the standard, in extras.
+#define GLTF_CORNER_UVS "corner_uvs" // of a primitive: accessor with the texture coordinates of every corner
+#define GLTF_TRIANGLE_MATERIALS "triangle_materials" // of a primitive: accessor with the material of every triangle
+#define GLTF_BOUND_IN_SCENE "bound_in_scene"         // of the asset: skins are bound in the scene's space
+
 typedef struct gltf_buffer {
   const uint8_t *bytes;
   size_t size;
@@ -111,6 +116,7 @@ struct sn_gltf {
   size_t budget;   // bytes that may still be decoded
   gltf_node *nodes;
   int *order;      // all nodes, parents before children
+  bool from_fbx;   // made of an FBX file
   int still_joint; // carries parts that nothing moves; 0 where there is none
   gltf_skin *skins;
   gltf_joint *joints;
@@ -153,6 +159,9 @@ void sn_gltf_remove_name(json_t *json, const char *key, const char *name);
 sn_status sn_gltf_add_buffer(sn_context *ctx, sn_gltf *gltf, const uint8_t *bytes, size_t size, int *index);
 sn_status sn_gltf_unpack_meshopt(sn_context *ctx, sn_gltf *gltf); // before the accessors
 sn_status sn_gltf_unpack_draco(sn_context *ctx, sn_gltf *gltf);   // after them; loads them again
+
+// fbx_read.c: an FBX file as a document, JSON and one buffer.
+sn_status sn_fbx_to_gltf(sn_context *ctx, const uint8_t *bytes, size_t size, json_t **json, sn_file *data);
 
 // ---- gltf_uri.c -------------------------------------------------------------------------------------------------------
 

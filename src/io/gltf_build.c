@@ -123,6 +123,40 @@ int sn_gltf_add_accessor(gltf_builder *b, const void *data, int count, int compo
   return sn_gltf_append(b, "accessors", accessor);
 }
 
+// ---- clips and skins ----------------------------------------------------------------------------------------------------
+
+void sn_gltf_add_channel(gltf_builder *b, json_t *clip, int node, const char *path, int input, int output) {
+  json_t *samplers = json_object_get(clip, "samplers"), *sampler = json_object(), *channel = json_object();
+  sn_gltf_set(b, sampler, "input", json_integer(input));
+  sn_gltf_set(b, sampler, "output", json_integer(output));
+  sn_gltf_set(b, channel, "sampler", json_integer((json_int_t)json_array_size(samplers)));
+  json_t *target = sn_gltf_child(b, channel, "target");
+  sn_gltf_set(b, target, "node", json_integer(node));
+  sn_gltf_set(b, target, "path", json_string(path));
+  if (json_array_append_new(samplers, sampler) != 0) b->failed = true;
+  if (json_array_append_new(json_object_get(clip, "channels"), channel) != 0) b->failed = true;
+}
+
+int sn_gltf_add_bound_skin(gltf_builder *b, int count, const int *joints, const sn_affine *inverse_bind) {
+  json_t *skin = json_object(), *list = json_array();
+  sn_arena scratch = sn_arena_new(b->ctx);
+  float *columns = SN_NEW(b->ctx, &scratch, float, 16 * (size_t)count);
+  if (!columns) b->failed = true;
+  for (int j = 0; columns && j < count; j++) {
+    if (json_array_append_new(list, json_integer(joints[j])) != 0) b->failed = true;
+    for (int r = 0; r < 3; r++)
+      for (int c = 0; c < 4; c++) columns[16 * j + 4 * c + r] = (float)inverse_bind[j].m[r][c];
+    columns[16 * j + 15] = 1;
+  }
+  sn_gltf_set(b, skin, "joints", list);
+  if (columns) {
+    int accessor = sn_gltf_add_accessor(b, columns, count, GLTF_FLOAT, 16, 0, false);
+    sn_gltf_set(b, skin, "inverseBindMatrices", json_integer(accessor));
+  }
+  sn_arena_free(&scratch);
+  return sn_gltf_append(b, "skins", skin);
+}
+
 // ---- files -----------------------------------------------------------------------------------------------------------
 
 // A binary goes when a newer one of this document appears.

@@ -127,6 +127,31 @@ static sn_status read_part(sn_context *ctx, const sn_gltf *gltf, const gltf_part
   return SN_OK;
 }
 
+// A mesh of an FBX has its materials by triangle: a part for each run of one material. Left alone where there are too many to draw.
+static sn_status split_parts(sn_context *ctx, const sn_gltf *gltf, sn_look *look) {
+  enum { most = 1000 };
+  sn_surface surface;
+  int run = -1, count = 0;
+  sn_look_part *parts = SN_NEW(ctx, &look->memory, sn_look_part, most);
+  sn_status status = parts ? sn_gltf_surface(ctx, gltf, &surface) : ctx->error.status;
+  if (status != SN_OK) return status;
+  for (int p = 0; p < gltf->part_count; p++) {
+    const sn_gltf_part *range = &gltf->parts[p].range;
+    for (int t = range->first_triangle; t < range->first_triangle + range->triangle_count; t++) {
+      int material = surface.materials[t];
+      if (t > range->first_triangle && material == surface.materials[t - 1]) {
+        if (run < most) parts[run].triangle_count++;
+      } else if ((run = count++) < most) {
+        parts[run] = (sn_look_part){t, 1, {1, 1, 1}, -1};
+        if (material >= 0) memcpy(parts[run].colour, surface.colors[material], sizeof parts[run].colour);
+      }
+    }
+  }
+  if (count <= most) look->parts = parts, look->part_count = count;
+  sn_surface_free(&surface);
+  return SN_OK;
+}
+
 sn_status sn_gltf_look(sn_context *ctx, const sn_gltf *gltf, sn_look *out) {
   *out = (sn_look){.memory = sn_arena_new(ctx), .plain = true};
   const json_t *images = json_object_get(gltf->json, "images");
@@ -141,7 +166,7 @@ sn_status sn_gltf_look(sn_context *ctx, const sn_gltf *gltf, sn_look *out) {
     status = read_image(ctx, gltf, json_array_get(images, k), &out->memory, &out->images[k]);
   for (int p = 0; p < gltf->part_count && status == SN_OK; p++, out->part_count++)
     status = read_part(ctx, gltf, &gltf->parts[p], out, &out->parts[p]);
-  return status;
+  return status == SN_OK && gltf->from_fbx ? split_parts(ctx, gltf, out) : status;
 }
 
 void sn_look_free(sn_look *look) {

@@ -37,6 +37,11 @@ int sn_gltf_add_accessor(gltf_builder *b, const void *data, int count, int compo
                          bool bounds);
 int sn_gltf_add_view(gltf_builder *b, const void *data, size_t size, int target);
 
+// A channel of a clip that has the lists "samplers" and "channels".
+void sn_gltf_add_channel(gltf_builder *b, json_t *clip, int node, const char *path, int input, int output);
+// Index of a new skin with these nodes as joints.
+int sn_gltf_add_bound_skin(gltf_builder *b, int count, const int *joints, const sn_affine *inverse_bind);
+
 // Writes the document as `path` asks for: .glb, or .gltf with a .bin beside it.
 sn_status sn_gltf_builder_write(gltf_builder *b, const char *path);
 
@@ -100,6 +105,9 @@ int sn_gltf_add_mesh(gltf_builder *b, const sn_gltf_out *what);
 // The base document's meshes with the new skin, and what else has to change; the nodes with meshes in `mesh_nodes`.
 sn_status sn_gltf_keep_meshes(gltf_builder *b, const sn_gltf_out *what, const sn_mesh *mesh, int **mesh_nodes,
                               int *mesh_node_count);
+// gltf_seams.c: in a copy of a document that was made of an FBX, what lies beside the standard goes, or (`apart`) becomes vertices and
+// primitives of their own.
+sn_status sn_gltf_split_seams(gltf_builder *b, const sn_gltf *base, bool apart);
 // The base's binary data, without what nothing refers to any more; images beside the document are taken in.
 sn_status sn_gltf_keep_data(gltf_builder *b, const sn_gltf *base);
 // Makes `root` part of every scene that shows one of the nodes.

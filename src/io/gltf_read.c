@@ -4,6 +4,7 @@
 #include "io/gltf.h"
 
 #include <string.h>
+#include <strings.h>
 
 // ---- GLB -------------------------------------------------------------------------------------------------------
 
@@ -159,15 +160,11 @@ sn_status sn_gltf_add_buffer(sn_context *ctx, sn_gltf *gltf, const uint8_t *byte
   return SN_OK;
 }
 
-static sn_status load(sn_context *ctx, sn_gltf *gltf, const uint8_t *bytes, size_t size) {
-  glb_chunks chunks = {.json = (const char *)bytes, .json_size = size};
-  bool is_glb = size >= 4 && memcmp(bytes, "glTF", 4) == 0;
-  if (is_glb) chunks.json = NULL;
-  sn_status status = is_glb ? split_glb(ctx, bytes, size, &chunks) : SN_OK;
-  if (status == SN_OK) status = parse_json(ctx, gltf, chunks.json, chunks.json_size);
-  if (status == SN_OK) status = check_version(ctx, gltf);
+// What stands in gltf->json, with the data of `chunks`.
+static sn_status load_parts(sn_context *ctx, sn_gltf *gltf, const glb_chunks *chunks) {
+  sn_status status = check_version(ctx, gltf);
   if (status == SN_OK) status = check_extensions(ctx, gltf);
-  if (status == SN_OK) status = load_buffers(ctx, gltf, &chunks);
+  if (status == SN_OK) status = load_buffers(ctx, gltf, chunks);
   if (status == SN_OK) status = sn_gltf_unpack_meshopt(ctx, gltf);
   if (status == SN_OK) status = sn_gltf_load_accessors(ctx, gltf);
   if (status == SN_OK) status = sn_gltf_unpack_draco(ctx, gltf);
@@ -177,7 +174,25 @@ static sn_status load(sn_context *ctx, sn_gltf *gltf, const uint8_t *bytes, size
   if (status == SN_OK) status = sn_gltf_load_meshes(ctx, gltf);
   if (status == SN_OK) status = sn_gltf_load_morphs(ctx, gltf);
   if (status == SN_OK) status = sn_gltf_load_clips(ctx, gltf);
-  if (status == SN_OK) status = sn_gltf_place(ctx, gltf);
+  return status == SN_OK ? sn_gltf_place(ctx, gltf) : status;
+}
+
+static sn_status load(sn_context *ctx, sn_gltf *gltf, const uint8_t *bytes, size_t size) {
+  glb_chunks chunks = {.json = (const char *)bytes, .json_size = size};
+  bool is_glb = size >= 4 && memcmp(bytes, "glTF", 4) == 0;
+  if (is_glb) chunks.json = NULL;
+  sn_status status = is_glb ? split_glb(ctx, bytes, size, &chunks) : SN_OK;
+  if (status == SN_OK) status = parse_json(ctx, gltf, chunks.json, chunks.json_size);
+  if (status == SN_OK) status = load_parts(ctx, gltf, &chunks);
+  return status == SN_OK ? SN_OK : sn_fail_prefix(ctx, "%s: ", gltf->name);
+}
+
+// An FBX file is made a document first; its own bytes are not needed afterwards.
+static sn_status load_fbx(sn_context *ctx, sn_gltf *gltf, const uint8_t *bytes, size_t size) {
+  sn_status status = sn_fbx_to_gltf(ctx, bytes, size, &gltf->json, &gltf->file);
+  gltf->from_fbx = true;
+  const glb_chunks chunks = {.bin = gltf->file.bytes, .bin_size = gltf->file.size};
+  if (status == SN_OK) status = load_parts(ctx, gltf, &chunks);
   return status == SN_OK ? SN_OK : sn_fail_prefix(ctx, "%s: ", gltf->name);
 }
 
@@ -230,6 +245,18 @@ sn_status sn_gltf_parse(sn_context *ctx, const char *name, const uint8_t *bytes,
   return SN_OK;
 }
 
+sn_status sn_fbx_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, sn_gltf **out) {
+  *out = NULL;
+  sn_gltf *gltf = new_document(ctx, name, NULL);
+  if (!gltf) return ctx->error.status;
+  if (load_fbx(ctx, gltf, bytes, size) != SN_OK) {
+    sn_gltf_free(gltf);
+    return ctx->error.status;
+  }
+  *out = gltf;
+  return SN_OK;
+}
+
 // The folder of `path` into `memory`; "" where the path has none.
 static char *folder_of(sn_context *ctx, sn_arena *memory, const char *path) {
   char *folder = sn_arena_text(ctx, memory, path);
@@ -251,9 +278,19 @@ bool sn_is_document(const char *path) {
   return sn_format_does(path, SN_READS_MESH | SN_WRITES_RIG) || sn_assimp_reads(path);
 }
 
+static sn_status read_fbx(sn_context *ctx, const char *path, sn_gltf **out) {
+  sn_file file;
+  sn_status status = sn_file_open(ctx, path, &file);
+  if (status == SN_OK) status = sn_fbx_parse(ctx, path, file.bytes, file.size, out);
+  sn_file_close(&file);
+  return status;
+}
+
 sn_status sn_gltf_read(sn_context *ctx, const char *path, sn_gltf **out) {
   *out = NULL;
   sn_file file;
+  const char *dot = strrchr(path, '.');
+  if (dot && strcasecmp(dot, ".fbx") == 0) return read_fbx(ctx, path, out);
   if ((sn_assimp_reads(path) ? sn_assimp_open : sn_file_open)(ctx, path, &file) != SN_OK) return ctx->error.status;
   sn_arena scratch = sn_arena_new(ctx);
   char *folder = folder_of(ctx, &scratch, path);

@@ -14,6 +14,9 @@ static const double rounding = 1e-5;
 // A best-fit turn within this angle of one that exchanges axes is that one: frame 0 leans, the character stands.
 static const double upright = 45 * SN_PI / 180;
 
+// A pose of joints that stretch may scale them by this much in the middle.
+static const double same_scale = 0.2;
+
 // ---- groups: skins that share a joint share their map ---------------------------------------------------------------
 
 static int group_root(int *group, int s) {
@@ -117,6 +120,12 @@ static double group_size(const sn_gltf *gltf, const int *group, int g) {
   return size;
 }
 
+// FBX says where in the scene a mesh was bound; only a scale that came later is made up for.
+static bool is_bound_in_scene(const sn_gltf *gltf) {
+  const json_t *extras = json_object_get(json_object_get(gltf->json, "asset"), "extras");
+  return json_is_true(json_object_get(extras, GLTF_BOUND_IN_SCENE));
+}
+
 // S of group g. `maps`: G_j B_j of its joints in the scene's default pose.
 static sn_affine group_map(const sn_gltf *gltf, const int *group, int g, const sn_affine *maps, int count,
                            const float (*frame)[3], double *scratch) {
@@ -128,8 +137,10 @@ static sn_affine group_map(const sn_gltf *gltf, const int *group, int g, const s
     out = maps[0];
   } else {
     double scale = common_scale(maps, count, scratch);
-    if (fabs(scale - 1) <= agreement) scale = 1;
-    out = sn_affine_make(sn_mat3_scale(best_turn(gltf, group, g, frame), scale), sn_vec3_make(0, 0, 0));
+    bool bound = is_bound_in_scene(gltf);
+    if (fabs(scale - 1) <= (bound ? same_scale : agreement)) scale = 1;
+    sn_mat3 turn = bound ? sn_mat3_identity() : best_turn(gltf, group, g, frame);
+    out = sn_affine_make(sn_mat3_scale(turn, scale), sn_vec3_make(0, 0, 0));
   }
   bool nothing = map_distance(&out, &identity, 0) <= rounding; // where only the place differs, the file's stays
   return nothing || !sn_affine_invert(out, &inverse) ? identity : out;

@@ -9,12 +9,28 @@ static const json_t *primitive_of(const sn_gltf *gltf, const gltf_part *part) {
   return json_array_get(json_object_get(mesh, "primitives"), (size_t)part->range.primitive);
 }
 
+// The accessor of that name among the primitive's extras; -1 where there is none.
+static sn_status beside(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, const char *key, int *out) {
+  const json_t *extras = json_object_get(primitive_of(gltf, part), "extras");
+  *out = -1;
+  if (!gltf->from_fbx) return SN_OK;
+  return sn_gltf_index(ctx, extras, "extras", key, gltf->accessor_count, false, out);
+}
+
+static sn_status corner_uvs(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, int accessor,
+                            sn_surface *out) {
+  out->has_uvs = true;
+  return sn_gltf_floats(ctx, gltf, accessor, true, out->uvs[3 * part->range.first_triangle]);
+}
+
 static sn_status part_uvs(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, sn_surface *out) {
   const json_t *attributes = json_object_get(primitive_of(gltf, part), "attributes");
   const sn_gltf_part *range = &part->range;
   int accessor;
-  sn_status status =
-    sn_gltf_index(ctx, attributes, "TEXCOORD_0", "TEXCOORD_0", gltf->accessor_count, false, &accessor);
+  sn_status status = beside(ctx, gltf, part, GLTF_CORNER_UVS, &accessor);
+  if (status == SN_OK && accessor >= 0) return corner_uvs(ctx, gltf, part, accessor, out);
+  if (status == SN_OK)
+    status = sn_gltf_index(ctx, attributes, "TEXCOORD_0", "TEXCOORD_0", gltf->accessor_count, false, &accessor);
   if (status != SN_OK || accessor < 0) return status;
   if (gltf->accessors[accessor].width != 2 || gltf->accessors[accessor].count != range->vertex_count) {
     return sn_fail(ctx, SN_BAD_FILE, "mesh %d primitive %d: TEXCOORD_0 are not two numbers for each of %d vertices",
@@ -37,9 +53,16 @@ static sn_status part_material(sn_context *ctx, const sn_gltf *gltf, const gltf_
   int material;
   sn_status status =
     sn_gltf_index(ctx, primitive_of(gltf, part), "primitive", "material", out->material_count, false, &material);
-  for (int t = 0; status == SN_OK && t < part->range.triangle_count; t++) {
-    out->materials[part->range.first_triangle + t] = material;
-  }
+  int *own = out->materials + part->range.first_triangle, count = part->range.triangle_count, accessor = -1;
+  for (int t = 0; status == SN_OK && t < count; t++) own[t] = material;
+  if (status == SN_OK) status = beside(ctx, gltf, part, GLTF_TRIANGLE_MATERIALS, &accessor);
+  if (status != SN_OK || accessor < 0) return status;
+  sn_arena scratch = sn_arena_new(ctx);
+  uint32_t *numbers = SN_NEW(ctx, &scratch, uint32_t, count);
+  status = numbers ? sn_gltf_integers(ctx, gltf, accessor, numbers) : ctx->error.status;
+  for (int t = 0; status == SN_OK && t < count; t++)
+    if (numbers[t] < (uint32_t)out->material_count) own[t] = (int)numbers[t];
+  sn_arena_free(&scratch);
   return status;
 }
 

@@ -149,11 +149,11 @@ static sn_status build_new(gltf_builder *b, const sn_gltf_out *given) {
 
 static sn_status build_kept(gltf_builder *b, const sn_gltf_out *what) {
   const sn_gltf *base = what->base;
-  if (!what->skin) return sn_gltf_keep_data(b, base);
+  sn_status status = sn_gltf_split_seams(b, base, !what->skin);
+  if (status == SN_OK && !what->skin) return sn_gltf_keep_data(b, base);
   sn_mesh own = {0};
   sn_gltf_out full = *what;
-  sn_status status = SN_OK;
-  if (!what->mesh) status = sn_gltf_mesh(b->ctx, base, &own, NULL, NULL, NULL), full.mesh = &own;
+  if (status == SN_OK && !what->mesh) status = sn_gltf_mesh(b->ctx, base, &own, NULL, NULL, NULL), full.mesh = &own;
   int *mesh_nodes = NULL, mesh_node_count = 0, root = -1;
   gltf_rig rig = {0};
   bool found = false;

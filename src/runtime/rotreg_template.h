@@ -21,12 +21,6 @@ static SN_RT_INLINE rr_columns rr_further(rr_columns c, size_t columns, int pack
   return c;
 }
 
-// The columns of eight proxy bones or joints.
-typedef struct rr_eight {
-  rr_columns columns;
-  uint32_t count;
-} rr_eight;
-
 // Vector n of a column: `width` rows. Packed, vectors n and n + 1, n even, have those at even and those at odd places of 2 width rows, so
 // that no number has to change its place in a register, and all are SN_RT_PAIR times as large, which is exact, until rr_put_rows.
 static SN_RT_INLINE vf rr_load(const char *rows, int n, int packed) {
@@ -51,34 +45,37 @@ static SN_RT_INLINE void rr_add_column(rr_columns c, int packed, __m512 sum[3][2
   }
 }
 
-// rr_part for two eights at once: six sums alone would wait for each other. Each adds its columns in the order of rr_part.
-static SN_RT_INLINE void rr_wide_parts(const rr_eight of[2], int packed, vf part[2][3][rr_vectors]) {
-  __m512 sum[2][3][2];
-  rr_columns c[2] = {of[0].columns, of[1].columns};
-  uint32_t both = of[0].count < of[1].count ? of[0].count : of[1].count;
-  for (int g = 0; g < 2; g++)
-    for (int a = 0; a < 3; a++) sum[g][a][0] = sum[g][a][1] = _mm512_setzero_ps();
-  for (uint32_t k = 0; k < both; k++)
-    for (int g = 0; g < 2; g++) rr_add_column(c[g], packed, sum[g]), c[g] = rr_further(c[g], 1, packed);
-  for (int g = 0; g < 2; g++) {
-    for (uint32_t k = both; k < of[g].count; k++, c[g] = rr_further(c[g], 1, packed))
-      rr_add_column(c[g], packed, sum[g]);
-    for (int a = 0; a < 3; a++)
-      for (int n = 0; n < 2; n++) {
-        vf *to = part[g][a] + (packed ? n : 2 * n);
-        to[0] = _mm512_castps512_ps256(sum[g][a][n]);
-        to[packed ? 2 : 1] = _mm512_extractf32x8_ps(sum[g][a][n], 1);
-      }
+// rr_part, with sums of every other column: six alone would wait for each other.
+static SN_RT_INLINE void rr_wide_part(rr_columns c, int packed, uint32_t count, vf part[3][rr_vectors]) {
+  __m512 even[3][2], odd[3][2];
+  for (int a = 0; a < 3; a++)
+    for (int n = 0; n < 2; n++) even[a][n] = odd[a][n] = _mm512_setzero_ps();
+  for (; count > 1; count -= 2, c = rr_further(c, 2, packed)) {
+    rr_add_column(c, packed, even);
+    rr_add_column(rr_further(c, 1, packed), packed, odd);
   }
+  if (count) rr_add_column(c, packed, even);
+  for (int a = 0; a < 3; a++)
+    for (int n = 0; n < 2; n++) {
+      __m512 both = _mm512_add_ps(even[a][n], odd[a][n]);
+      vf *to = part[a] + (packed ? n : 2 * n);
+      to[0] = _mm512_castps512_ps256(both), to[packed ? 2 : 1] = _mm512_extractf32x8_ps(both, 1);
+    }
 }
 #endif
 
-// What the columns of eight proxy bones or joints add to T'.
-static SN_RT_INLINE void rr_part(rr_eight of, int packed, vf part[3][rr_vectors]) {
+// What the `count` columns of eight proxy bones or joints add to T'.
+static SN_RT_INLINE void rr_part(rr_columns c, int packed, int wide, uint32_t count, vf part[3][rr_vectors]) {
+#if defined(SN_RT_AVX512)
+  if (wide) {
+    rr_wide_part(c, packed, count, part);
+    return;
+  }
+#endif
+  (void)wide;
   vf a[3][rr_vectors];
-  rr_columns c = of.columns;
   for (int n = 0; n < rr_vectors; n++) a[0][n] = a[1][n] = a[2][n] = vf_set(0);
-  for (uint32_t k = 0; k < of.count; k++, c = rr_further(c, 1, packed)) {
+  for (uint32_t k = 0; k < count; k++, c = rr_further(c, 1, packed)) {
     vf x = vf_set(c.x[0]), y = vf_set(c.x[c.apart]), z = vf_set(c.x[2 * c.apart]);
     for (int n = 0; n < rr_vectors; n++) {
       vf row = rr_load(c.rows, n, packed);
@@ -88,8 +85,10 @@ static SN_RT_INLINE void rr_part(rr_eight of, int packed, vf part[3][rr_vectors]
   for (int n = 0; n < rr_vectors; n++) part[0][n] = a[0][n], part[1][n] = a[1][n], part[2][n] = a[2][n];
 }
 
-// Keeps a part for the next frame, or takes the one of the last.
-static SN_RT_INLINE void rr_keep(int stale, float *kept, vf part[3][rr_vectors]) {
+// The same where parts are kept from frame to frame: computed and kept where it is stale.
+static SN_RT_INLINE void rr_kept_part(rr_columns c, int packed, int wide, uint32_t count, int stale, float *kept,
+                                      vf part[3][rr_vectors]) {
+  if (stale) rr_part(c, packed, wide, count, part);
   for (int a = 0; a < 3; a++)
     for (int n = 0; n < rr_vectors; n++) {
       float *at = kept + a * SN_RT_ROTREG_ROWS + n * width;
@@ -120,43 +119,28 @@ static SN_RT_INLINE void rr_translate(const sn_rt_packed_solve *s, uint32_t firs
   }
 }
 
-static SN_RT_INLINE int rr_stale(const sn_rt_rotreg_job *job, int keep, uint32_t e) {
-  return !keep || !job->stale || job->stale[e];
-}
-
-// Eight number e, first of proxy bones, then of joints; without columns where nothing is to be computed. c: the block's columns.
-static SN_RT_INLINE rr_eight rr_eight_of(const sn_rt_rotreg_job *job, rr_columns c, int packed, int keep,
-                                         uint32_t e) {
-  uint32_t blocks = sn_rt_rotreg_blocks(job->bone_count), eights = blocks + sn_rt_blocks_of(job->joint_count);
-  int bones = e < blocks;
-  uint32_t most = bones ? 3 * SN_RT_LANES : 4 * SN_RT_LANES, at = most * (bones ? e : e - blocks);
-  uint32_t gradients = 3 * job->bone_count, left = (bones ? gradients : 4 * job->joint_count) - at;
-  if (e >= eights || !rr_stale(job, keep, e)) return (rr_eight){c, 0};
-  return (rr_eight){rr_further(c, bones ? at : (size_t)gradients + at, packed), left < most ? left : most};
-}
-
 // rr_rows rows of T' from row `first` of block `block` on, into the palette (6). c: the block's columns. `keep`: parts are kept.
 static SN_RT_INLINE void rr_solve(const sn_rt_rotreg_job *job, rr_columns c, int packed, int wide, int keep,
                                   uint32_t block, uint32_t first) {
+  uint32_t gradient_columns = 3 * job->bone_count, joint_columns = 4 * job->joint_count;
   uint32_t blocks = sn_rt_rotreg_blocks(job->bone_count), eights = blocks + sn_rt_blocks_of(job->joint_count);
-  uint32_t together = wide ? 2 : 1;
   float *kept = keep ? job->parts + (size_t)block * eights * 3 * SN_RT_ROTREG_ROWS + first : NULL;
   c.rows += first * (packed ? sizeof(int16_t) : sizeof(float));
-  vf sum[3][rr_vectors], part[2][3][rr_vectors];
+  vf sum[3][rr_vectors], part[3][rr_vectors];
   for (int n = 0; n < rr_vectors; n++) sum[0][n] = sum[1][n] = sum[2][n] = vf_set(0);
-  for (uint32_t e = 0; e < eights; e += together) {
-#if defined(SN_RT_AVX512)
-    if (wide) {
-      rr_eight of[2] = {rr_eight_of(job, c, packed, keep, e), rr_eight_of(job, c, packed, keep, e + 1)};
-      rr_wide_parts(of, packed, part);
+  for (uint32_t e = 0; e < eights; e++) {
+    int bones = e < blocks;
+    uint32_t most = bones ? 3 * SN_RT_LANES : 4 * SN_RT_LANES, at = most * (bones ? e : e - blocks);
+    uint32_t left = (bones ? gradient_columns : joint_columns) - at, count = left < most ? left : most;
+    rr_columns of = rr_further(c, bones ? at : (size_t)gradient_columns + at, packed);
+    if (keep) {
+      rr_kept_part(of, packed, wide, count, !job->stale || job->stale[e], kept + (size_t)e * 3 * SN_RT_ROTREG_ROWS,
+                   part);
+    } else {
+      rr_part(of, packed, wide, count, part);
     }
-#endif
-    if (!wide) rr_part(rr_eight_of(job, c, packed, keep, e), packed, part[0]);
-    for (uint32_t g = 0; g < together && e + g < eights; g++) {
-      if (keep) rr_keep(rr_stale(job, keep, e + g), kept + (size_t)(e + g) * 3 * SN_RT_ROTREG_ROWS, part[g]);
-      for (int n = 0; n < rr_vectors; n++)
-        for (int a = 0; a < 3; a++) sum[a][n] = vf_add(sum[a][n], part[g][a][n]);
-    }
+    for (int n = 0; n < rr_vectors; n++)
+      for (int a = 0; a < 3; a++) sum[a][n] = vf_add(sum[a][n], part[a][n]);
   }
   float rows[SN_RT_ROTREG_ROWS][4];
   rr_put_rows(packed, sum, rows);

@@ -3,6 +3,7 @@
 # in a folder of its own, clones this checkout's last commit into it with nothing beside it (SHARED=1: with ../shared), runs
 # `make demo` and `make test`, prints times and results, and removes it all. apt's and npm's settings and certificates are the
 # machine's. Fails where a command fails or leaves something in the temporary folders or the checkout. Logs: build/fresh.
+# TARGETS: others than these two.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 [ "$(id -u)" = 0 ] || { echo "make fresh needs root"; exit 1; }
@@ -74,7 +75,6 @@ if [ -n "${SHARED:-}" ]; then
   mount --bind ../shared "$root/opt/shared" && mount -o remount,ro,bind "$root/opt/shared" || exit 1
 fi
 echo "$(date -u +%F), $(git describe --always --dirty), bare Debian $(cat "$root/etc/debian_version"), $(nproc) processors${SHARED:+, with ../shared}"
-attempt demo
-attempt test
+for target in ${TARGETS:-demo test}; do attempt "$target"; done
 inspect
 exit $failed

@@ -15,6 +15,8 @@ work=$(mktemp -d "${TMPDIR:-/var/tmp}/sinew-fresh-XXXXXX") || exit 1
 root=$work/root logs=$PWD/build/fresh
 remove() {
   for mounted in opt/shared dev/shm dev proc; do umount -l "$root/$mounted" 2> /dev/null; done
+  grep -q " $root/" /proc/self/mounts
+  [ $? = 1 ] || { echo "$root: something is still mounted there; not removed"; return; }
   rm -rf --one-file-system "$work"
 }
 trap remove EXIT

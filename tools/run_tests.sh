@@ -17,10 +17,11 @@ passed=$(count ' Passed ') skipped=$(count '\*\*\*Skipped')
 failed=$(($(count '') - passed - skipped))
 
 # Whole programs and scripts, then single tests of a program.
-awk '/^[0-9]+\/[0-9]+ Testing: /{name = $3; why = ""}
-  /^ *skipped: /{why = why (why == "" ? "" : "; ") substr($0, index($0, "skipped: ") + 9)}
-  /^\[ *SKIPPED *\] [a-z]/{print "skipped in " name ": " $NF (why == "" ? "" : " (" why ")"); why = ""}
-  /^Test Skipped\./{print "skipped: " name " (" why ")"}' "$(realpath "$build")/Testing/Temporary/LastTest.log"
+awk 'FNR == NR {if (sub(/ \.*\*\*\*Skipped.*/, "")) whole[$NF] = 1; next}
+  /^[0-9]+\/[0-9]+ Testing: /{name = $3; why = ""}
+  /^ *skipped: /{sub(/^ *skipped: /, ""); why = $0}
+  /^\[ *SKIPPED *\] [^0-9 ]/{if (!seen[name, $NF]++) print "skipped in " name ": " $NF (why == "" ? "" : " (" why ")"); why = ""}
+  /^<end of output>/{if (name in whole) print "skipped: " name " (" why ")"}' "$report" "$(realpath "$build")/Testing/Temporary/LastTest.log"
 
 left=$(find "$TMPDIR" -mindepth 1 -maxdepth 1 -printf '%f ')
 if [ -n "$left" ]; then

@@ -6,53 +6,76 @@ TESTS := $(shell expr $(JOBS) + 1)
 
 # The build looks for npm's packages when it is configured: they come first.
 .NOTPARALLEL:
-.PHONY: package python blender test-blender all build setup packages demo test test-sanitize test-scalar fuzz torture test-cuda web format format-check bench figures suite install clean help
+.PHONY: package python blender test-blender all build whole setup setup-test packages demo test test-all test-processors test-sanitize test-scalar fresh fuzz torture test-cuda web format format-check bench figures suite install clean help
 
 all: build
 
 setup:
-	@./tools/setup.sh
+	@./tools/setup.sh build
+
+setup-test:
+	@./tools/setup.sh test
 
 # Without npm's packages everything is built but the page of `sinew view`.
 packages: setup
 	@$(MAKE) -s node_modules/.package-lock.json || echo "npm ci failed: sinew view and sinew demo will have no page"
 
+configure = cmake --preset release $(CMAKE_FLAGS) > build.log 2>&1 || { cat build.log; exit 1; }
+
+# The tool, its page, and what it loads when it needs it.
 build: packages
-	@cmake --preset release $(CMAKE_FLAGS) > build.log 2>&1 || { cat build.log; exit 1; }
+	@$(configure)
+	@cmake --build build -j $(JOBS) --target tool
+
+# The tests, the benchmarks and the Python module as well.
+whole: setup-test packages
+	@$(configure)
 	@cmake --build build -j $(JOBS)
 
 demo: node_modules/.package-lock.json build
 	@build/sinew demo -o demo
 
-test: node_modules/.package-lock.json build
-	@ctest --test-dir build --output-on-failure -j $(TESTS)
+test: node_modules/.package-lock.json whole
+	@tools/run_tests.sh build $(TESTS) -LE long
 
-test-sanitize: setup node_modules/.package-lock.json
+# The long ones as well.
+test-all: node_modules/.package-lock.json whole
+	@tools/run_tests.sh build $(TESTS)
+
+# The C tests with the BLAS kernels of other processors, and on one without AVX-512.
+test-processors: node_modules/.package-lock.json whole
+	@tools/test_processors.sh build $(TESTS)
+
+test-sanitize: setup-test node_modules/.package-lock.json
 	@cmake --preset sanitize $(CMAKE_FLAGS)
 	@cmake --build build-sanitize -j $(JOBS)
-	@ctest --test-dir build-sanitize --output-on-failure -j $(JOBS)
+	@tools/run_tests.sh build-sanitize $(JOBS) -LE long
 
-test-scalar: setup node_modules/.package-lock.json
+test-scalar: setup-test node_modules/.package-lock.json
 	@cmake --preset scalar $(CMAKE_FLAGS)
 	@cmake --build build-scalar -j $(JOBS) --target test-programs
-	@ctest --test-dir build-scalar --output-on-failure -j $(JOBS)
+	@tools/run_tests.sh build-scalar $(JOBS) -LE long
+
+# Both commands on a bare Debian 12, in a chroot made for it (as root): make fresh [SHARED=1]
+fresh:
+	@SHARED=$(SHARED) tools/fresh.sh
 
 # Longer fuzzing than the suite's: make fuzz SECONDS=600
-fuzz: setup
+fuzz: whole
 	@SINEW_FUZZ_SECONDS=$(or $(SECONDS),60) SINEW_SOURCE=. SINEW_BUILD=build SINEW=build/sinew bash test/test_fuzz.sh
 
 # Hours of it, in parts that can be resumed: make torture ROUNDS=20
-torture: build
+torture: whole
 	@tools/torture.sh $(ROUNDS)
 
 # The tool for several processes: mpirun -n 8 build-mpi/sinew rig ...
 mpi: packages
-	@SINEW_MPI=1 ./tools/setup.sh
+	@./tools/setup.sh mpi
 	@cmake --preset mpi $(CMAKE_FLAGS) > build.log 2>&1 || { cat build.log; exit 1; }
 	@cmake --build build-mpi -j $(JOBS)
 
 # Models of every kind on the GPU against the runtime's scalar path; skipped where there is no nvcc or no GPU.
-test-cuda: build
+test-cuda: whole
 	@bash test/cuda/run.sh build/sinew build/cuda
 
 node_modules/.package-lock.json: package.json package-lock.json | setup
@@ -71,11 +94,11 @@ format:
 format-check:
 	@git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
 
-bench: build
+bench: whole
 	@for b in build/bench_*; do [ -x $$b ] && $$b || exit 1; done
 
 # The documents' figures and tables over generated sets: docs/figures.md
-figures: build
+figures: whole
 	@tools/figures.sh figures
 
 # Every method on every pair of clips of every character: docs/measurements.md. make suite [QUICK=1] [GROUP=A]
@@ -83,14 +106,14 @@ suite: build
 	@study/suite.py --group $(or $(GROUP),all) $(if $(QUICK),--quick) --compare study/baseline.json
 
 # The wheel of the Python module, build/wheel/sinew-*.whl; installs nothing.
-python: build
+python: whole
 	@rm -rf python/build python/sinew.egg-info build/wheel
 	@/usr/bin/python3 -m pip wheel -q --no-build-isolation --no-index --no-deps --disable-pip-version-check -w build/wheel ./python
 	@rm -rf python/build python/sinew.egg-info
 	@ls build/wheel/*.whl
 
 # Debian packages of the tool, the libraries and the Python module, build/packages/*.deb.
-package: build
+package: whole
 	@tools/package.sh build build/packages
 
 # The Blender add-on with the module inside, build/sinew-blender.zip.
@@ -107,6 +130,7 @@ test-blender: blender
 	@SINEW_ZIP=$(CURDIR)/build/sinew-blender.zip SINEW=build/sinew SINEW_SOURCE=$(CURDIR) SINEW_BUILD=$(CURDIR)/build bash test/test_blender_addon.sh
 
 install: build
+	@cmake --build build -j $(JOBS) --target release
 	@cmake --install build $(if $(PREFIX),--prefix $(PREFIX))
 
 clean:
@@ -115,7 +139,9 @@ clean:
 help:
 	@echo "make            build the release: build/sinew"
 	@echo "make demo       set up, build, and run the demonstration"
-	@echo "make test       set up, build, and run the tests"
+	@echo "make test       set up, build, and run the tests; make test-all the long ones too"
+	@echo "make test-processors   the C tests with the kernels of other processors"
+	@echo "make fresh      both commands on a bare Debian 12 (as root)"
 	@echo "make web        build the npm package sinew-skin: web/dist and a tarball"
 	@echo "make bench      run the benchmarks"
 	@echo "make figures    the papers' figures and tables over generated sets, in figures/"

@@ -3,6 +3,7 @@
 #ifndef SINEW_TEST_CHECK_H
 #define SINEW_TEST_CHECK_H
 
+#include <ftw.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,11 +93,32 @@ static inline const char *data_path(const char *name) {
   char variable[4096];                                                                                               \
   snprintf(variable, sizeof variable, "%s", variable##_found ? variable##_found : "")
 
-// A new folder of this test's own, where temporary files go; removed by the system, not by us.
+// Where the folders of this process are, and whose it is: its children do not remove it.
+static struct {
+  char path[512];
+  pid_t owner;
+} scratch_root;
+
+static inline int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where) {
+  (void)info, (void)kind, (void)where;
+  return remove(path);
+}
+
+static inline void remove_scratch(void) {
+  if (getpid() == scratch_root.owner) nftw(scratch_root.path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+// A new folder of this test's own, where temporary files go. The process removes it when it ends.
 static inline const char *scratch_folder(void) {
-  static char path[4096];
+  static char path[sizeof scratch_root.path + 8];
   const char *root = getenv("TMPDIR");
-  snprintf(path, sizeof path, "%s/sinew-test-XXXXXX", root ? root : P_tmpdir);
+  if (!scratch_root.owner) {
+    snprintf(scratch_root.path, sizeof scratch_root.path, "%s/sinew-test-XXXXXX", root ? root : P_tmpdir);
+    if (!mkdtemp(scratch_root.path)) fail_msg("cannot make %s", scratch_root.path);
+    scratch_root.owner = getpid();
+    atexit(remove_scratch);
+  }
+  snprintf(path, sizeof path, "%s/XXXXXX", scratch_root.path);
   if (!mkdtemp(path)) fail_msg("cannot make %s", path);
   return path;
 }

@@ -4,7 +4,8 @@
 set -eu
 tool=$SINEW
 shared=$SINEW_SOURCE/../shared
-[ -d "$shared/data/abc" ] && command -v python3 >/dev/null || exit 77
+[ -d "$shared/data/abc" ] || { echo "skipped: no data/abc"; exit 77; }
+command -v python3 > /dev/null || { echo "skipped: no python3"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -2,7 +2,7 @@
 # Several processes give the bytes of one, and a process that fails ends all of them with one message and no output. Needs MPI.
 set -u
 tool=$SINEW_BUILD/mpi/sinew
-[ -x "$tool" ] && command -v mpirun > /dev/null || { echo "no MPI: skipped"; exit 77; }
+[ -x "$tool" ] && command -v mpirun > /dev/null || { echo "skipped: no MPI (make mpi)"; exit 77; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1

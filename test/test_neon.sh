@@ -4,8 +4,8 @@ set -euo pipefail
 source_folder=${SINEW_SOURCE:-$(cd "$(dirname "$0")/.." && pwd)}
 compiler=aarch64-linux-gnu-gcc
 qemu=$(command -v qemu-aarch64 || command -v qemu-aarch64-static || true)
-if ! command -v $compiler > /dev/null || [ -z "$qemu" ]; then
-  echo "skipped: needs gcc-aarch64-linux-gnu and qemu-user (Debian)"
+if [ -z "$qemu" ] || ! echo '#include <math.h>' | $compiler -E - > /dev/null 2>&1; then
+  echo "skipped: needs gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and qemu-user (Debian)"
   exit 77
 fi
 work=$(mktemp -d)

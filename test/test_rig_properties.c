@@ -36,6 +36,13 @@ static void same_bytes_at_any_thread_count(void **state) {
   free_tube(&t);
 }
 
+static double weight_of(const sn_rig_result *r, int vertex, int bone) {
+  double sum = 0;
+  for (int q = 4 * vertex; q < 4 * vertex + 4; q++)
+    if (r->skin.joints[q] == bone) sum += (double)r->skin.weights[q];
+  return sum;
+}
+
 static void permuted_frames_permute_the_animation(void **state) {
   (void)state;
   sn_context ctx = serial();
@@ -52,9 +59,16 @@ static void permuted_frames_permute_the_animation(void **state) {
   sn_rig_result a, b;
   assert_ok(&ctx, sn_rig(&ctx, &t.rest, &t.frames, &o, &a));
   assert_ok(&ctx, sn_rig(&ctx, &t.rest, &shuffled, &o, &b));
-  assert_memory_equal(a.skin.weights, b.skin.weights, (size_t)t.rest.vertex_count * 4 * sizeof(float));
-  for (int f = 0; f < count; f++) {
-    assert_memory_equal(sn_pose(&b.poses, f), sn_pose(&a.poses, order[f]), 4 * sizeof(sn_affine));
+  assert_int_equal(a.report.bones, b.report.bones);
+  // Sums over frames have another order: not the same bits.
+  for (int j = 0; j < a.report.bones; j++) {
+    assert_int_equal(a.skeleton.parents[j], b.skeleton.parents[j]);
+    for (int i = 0; i < t.rest.vertex_count; i++) assert_near(weight_of(&a, i, j), weight_of(&b, i, j), 1e-3);
+    for (int f = 0; f < count; f++) {
+      sn_affine there = sn_pose(&a.poses, order[f])[j], here = sn_pose(&b.poses, f)[j];
+      assert_below(sn_rotation_angle(sn_affine_linear(there), sn_affine_linear(here)), 1e-3);
+      assert_below(sn_vec3_distance(sn_affine_translation(there), sn_affine_translation(here)), 1e-3);
+    }
   }
   sn_rig_result_free(&a), sn_rig_result_free(&b);
   sn_frames_free(&shuffled);
@@ -139,15 +153,7 @@ static void permuted_vertices_permute_the_weights(void **state) {
     assert_below(sn_vec3_distance(p, q), 1e-4);
   }
   for (int i = 0; i < n; i++)
-    for (int j = 0; j < a.report.bones; j++) {
-      double w[2] = {0};
-      for (int q = 0; q < 4; q++) {
-        int e = 4 * i + q, g = 4 * place[i] + q;
-        if (a.skin.joints[e] == j) w[0] += (double)a.skin.weights[e];
-        if (b.skin.joints[g] == j) w[1] += (double)b.skin.weights[g];
-      }
-      assert_near(w[0], w[1], 1e-3);
-    }
+    for (int j = 0; j < a.report.bones; j++) assert_near(weight_of(&a, i, j), weight_of(&b, place[i], j), 1e-3);
   sn_rig_result_free(&a), sn_rig_result_free(&b);
   sn_mesh_free(&rest), sn_frames_free(&frames);
   free_tube(&t);

@@ -133,7 +133,8 @@ static void figures_do_not_depend_on_windows(void **state) {
   sn_metrics a, b;
   assert_ok(&ctx, sn_metrics_of(&ctx, &whole, 1, &a));
   assert_ok(&ctx, sn_metrics_of(&ctx, &windows, 1, &b));
-  assert_memory_equal(&a, &b, sizeof a);
+  assert_int_equal(a.frame_count, b.frame_count);
+  assert_memory_equal(&a.rms, &b.rms, sizeof a - offsetof(sn_metrics, rms)); // not what is between the members
   assert_memory_equal(whole.frame_squared, windows.frame_squared, 11 * sizeof(double));
   sn_errors_free(&whole);
   sn_errors_free(&windows);

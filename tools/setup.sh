@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs the Debian packages that Sinew is built and tested with, if any are missing.
+# Installs the Debian packages that are missing: tools/setup.sh [build | test | mpi]. `build` is what makes the tool and its page;
+# `test` adds what the tests, the checks and the packages need, `mpi` what several processes need.
 # SINEW_NO_INSTALL=1: print the exact command and stop instead.
 set -eu
 
@@ -16,17 +17,24 @@ zlib1g-dev: packed arrays of FBX, compression of what a page holds
 libopenblas-pthread-dev: dense linear algebra, safe to call from several threads
 liblapacke-dev: factorisations
 libsuitesparse-dev: sparse Cholesky (CXSparse)
-libcmocka-dev: unit tests
-clang: fuzzing and WebAssembly
-libclang-rt-14-dev: sanitizer runtimes for clang
+clang: the page's WebAssembly
 libclang-rt-14-dev-wasm32: compiler support for WebAssembly
 lld: the WebAssembly linker
 wasi-libc: the C library for WebAssembly
+nodejs: bundles the page
+npm: fetches what the page is made with
+ca-certificates: whom npm trusts
+"
+
+case ${1:-build} in
+build) ;;
+test) packages="$packages
+libcmocka-dev: unit tests
+libclang-rt-14-dev: fuzzing
 clang-format: the format check
 gcc-aarch64-linux-gnu: the runtime for 64-bit ARM
-qemu-user: running it
-nodejs: runs the glTF validator and browser code
-npm: fetches the glTF validator and what the page is made with
+libc6-dev-arm64-cross: its C library
+qemu-user: running it, and running on processors without AVX-512
 chromium: tests of the page
 lintian: checks of the Debian packages
 python3-numpy: the Python module
@@ -35,12 +43,13 @@ python3-setuptools: its wheel
 python3-wheel: its wheel
 python3-venv: installing the wheel in a test
 python3-pip: builds the wheel
-"
-
-[ "${SINEW_MPI:-0}" = 0 ] || packages="$packages
+" ;;
+mpi) packages="$packages
 openmpi-bin: runs several processes
 libopenmpi-dev: builds for them
-"
+" ;;
+*) echo "usage: tools/setup.sh [build | test | mpi]" >&2; exit 2 ;;
+esac
 
 installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
 
@@ -75,7 +84,7 @@ if [ "${SINEW_NO_INSTALL:-0}" = 1 ]; then
   echo "  sudo apt-get update && sudo $command" >&2
   exit 1
 fi
-echo "Installing what Sinew is built and tested with:"
+echo "Installing what is missing:"
 printf '%s' "$reasons"
 sudo=
 if [ "$(id -u)" != 0 ]; then
@@ -87,6 +96,11 @@ if [ "$(id -u)" != 0 ]; then
   sudo=sudo
 fi
 export DEBIAN_FRONTEND=noninteractive
+start=$(date +%s)
 $sudo apt-get update -qq
 # shellcheck disable=SC2086
+$sudo $command --download-only > /dev/null
+fetched=$(date +%s)
+# shellcheck disable=SC2086
 $sudo $command > /dev/null
+echo "set-up: $((fetched - start)) s to download packages, $(($(date +%s) - fetched)) s to install them"

@@ -21,7 +21,7 @@ random_below() { echo $(((RANDOM * 32768 + RANDOM) % $1)); }
 make_inputs() {
   "$SINEW" gen arm -o set --vertices 600 --frames 8 --quiet &&
     "$SINEW" train --method lbs --rest set/rest.obj --frames set/frames.pc2 --skeleton set/skeleton.glb -o m.sinew --quiet &&
-    "$SINEW" convert set/skeleton.glb clip.gltf --quiet && make_jobs > jobs.json
+    "$SINEW" convert set/skeleton.glb clip.gltf --quiet && "$SINEW" convert set/skeleton.glb x.fbx --quiet && make_jobs > jobs.json
 }
 
 make_jobs() {
@@ -54,6 +54,8 @@ commands() {
   echo "eval-glb eval m.sinew --skeleton set/skeleton.glb -o out/x.glb"
   echo "compare compare --method rigid --method lbs $set --models out/models --plot out/x.svg"
   echo "rig rig --rest set/rest.obj --frames set/frames.pc2 --bones 3 -o out/x.glb"
+  echo "rig-fbx rig --rest set/rest.obj --frames set/frames.pc2 --bones 3 -o out/x.fbx"
+  echo "info-fbx info x.fbx"
   echo "rig-symmetry rig --rest set/rest.obj --frames set/frames.pc2 --rest-frame auto --symmetry auto -o out/x.glb"
   echo "batch batch jobs.json --jobs 2"
   echo "view view m.sinew $set -o out/x.html"

@@ -45,7 +45,7 @@ node -e '
 first() { # PATTERN WORDS...
   local pattern=$1
   shift
-  "$SINEW" rig "$@" > all 2>&1
+  "$SINEW" rig "$@" > all 2> said
   check grep -q "$pattern" <(head -1 all)
 }
 first "^poor.glb: a poor rig, rms .*try --bones 4 --keep-bones" "${in[@]}" --bones 1 -o poor.glb

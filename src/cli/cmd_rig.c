@@ -535,6 +535,7 @@ static const cli_option options[] = {
   {"--heat", NULL, NULL, "write the error of every vertex as colours (COLOR_0)", false},
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,
+  CLI_OPTIONS_ADJUST,
   CLI_OPTION_OBJECT,
   CLI_OPTION_MATCH,
   {0},

@@ -67,6 +67,7 @@ enum { SN_FILE_KINDS = 3 };
 // "frames=0.01" for one kind.
 sn_status sn_adjust_option(sn_context *ctx, const char *option, const char *text, sn_adjust adjust[SN_FILE_KINDS]);
 sn_mat3 sn_adjust_linear(const sn_adjust *adjust); // scale and axes; NULL: the identity
+bool sn_adjust_moves(const sn_adjust *adjust);     // by them
 // "xz-y": which axes of the file, with signs, are x, y and z; "z-up" is short for it. False where it is neither.
 bool sn_axes_parse(const char *text, sn_mat3 *out);
 
@@ -145,6 +146,8 @@ typedef struct sn_surface {
 } sn_surface;
 
 void sn_surface_free(sn_surface *surface);
+// A mesh, and what lies on it, in the axes and unit of `adjust`.
+void sn_adjust_surface(const sn_adjust *adjust, sn_mesh *mesh, sn_surface *surface);
 // Texture coordinates and normals of the first sample of the chosen meshes, face sets as materials; normals in world space at t.
 sn_status sn_abc_surface(sn_context *ctx, const sn_abc *abc, double t, sn_surface *out);
 // With texture coordinates, normals and materials where there are any. `surface` may be NULL.
@@ -358,7 +361,7 @@ typedef struct sn_load_options {
   int object_count;
   const char *const *objects; // of .abc files
   sn_adjust adjust[SN_FILE_KINDS];
-  bool still_skeleton;        // motion is looked for or not wanted: none or too little of it in the file will do
+  bool still_skeleton; // motion is looked for or not wanted: none or too little of it in the file will do
   const char *controls;
   const char *torque;
   const char *values; // a table, or a document whose morph targets' weights are meant

@@ -14,6 +14,7 @@ typedef struct rig_job {
   sn_rig_result result;
   double seconds;
   int rest_frame; // of --rest-frame; -1: none
+  bool posed;     // the rest mesh is not where its file has it
   char poor[256]; // what to try where the rig is far from the frames
   sn_arena memory;
 } rig_job;
@@ -78,6 +79,7 @@ static sn_status read_locks(cli *c, rig_job *job) {
   sn_examples *e = &job->examples;
   sn_gltf *gltf;
   sn_mesh bind = {0};
+  sn_adjust adjust[SN_FILE_KINDS];
   const char *clip, *first = NULL; // of several skeleton files the first is everybody's
   for (int k = c->value_count - 1; k >= 0; k--)
     if (strcmp(c->values[k].option->name, "--skeleton") == 0) first = c->values[k].text;
@@ -101,7 +103,9 @@ static sn_status read_locks(cli *c, rig_job *job) {
         sn_fail(&c->ctx, SN_BAD_INPUT, "--keep-weights: %s has no vertex colours that say which to keep", path);
     }
     if (status == SN_OK) status = sn_gltf_mesh(&c->ctx, gltf, &bind, NULL, NULL, NULL);
+    if (status == SN_OK) status = sn_cli_adjust(c, adjust);
     if (status == SN_OK) {
+      sn_adjust_rig(&adjust[SN_FILE_SKELETON], &bind, NULL);
       status = sn_nearest_vertices(&c->ctx, (const float(*)[3])bind.positions, bind.vertex_count,
                                    (const float(*)[3])e->rest.positions, n, nearest, distances);
     }
@@ -175,7 +179,13 @@ static sn_status check_memory(cli *c, const sn_examples *e) {
 static sn_status load(cli *c, rig_job *job) {
   sn_status status = sn_cli_load_frames(c, &job->examples);
   if (status == SN_OK) status = check_memory(c, &job->examples);
+  sn_adjust adjust[SN_FILE_KINDS];
   job->rest_frame = -1;
+  if (status == SN_OK) status = sn_cli_adjust(c, adjust);
+  if (status == SN_OK) {
+    bool moved = sn_adjust_moves(&adjust[sn_cli_given(c, "--rest") ? SN_FILE_REST : SN_FILE_FRAMES]);
+    job->posed = moved || sn_cli_given(c, "--rest-frame");
+  }
   if (status == SN_OK && job->options.given != SN_RIG_NOTHING) status = read_locks(c, job);
   if (status == SN_OK && sn_cli_given(c, "--rest-frame")) status = choose_rest(c, job);
   if (status == SN_OK) status = choose_frames(c, job);
@@ -286,8 +296,8 @@ static sn_status write_rig(cli *c, rig_job *job, const char *path) {
   if (status == SN_OK) {
     sn_gltf_out out = {.base = base,
                        .mesh = &order.mesh,
-                       .normals = job->rest_frame >= 0 ? (const float(*)[3])order.normals : NULL,
-                       .posed = job->rest_frame >= 0,
+                       .normals = job->posed ? (const float(*)[3])order.normals : NULL,
+                       .posed = job->posed,
                        .colors = sn_cli_given(c, "--heat") ? (const float(*)[3])order.colours : NULL,
                        .skeleton = &job->result.skeleton,
                        .skin = &order.skin,

@@ -73,14 +73,15 @@ sn_status sn_adjust_option(sn_context *ctx, const char *option, const char *text
   sn_adjust read = {0};
   bool scale = strcmp(option, "scale") == 0, axes = strcmp(option, "axes") == 0;
   if (scale && !read_number(value, 1 / most_scale, most_scale, &read.scale)) {
-    return sn_fail(ctx, SN_BAD_INPUT, "`scale` %s: must be a positive number, perhaps behind frames=, rest= or skeleton=",
-                   text);
+    return sn_fail(ctx, SN_BAD_INPUT,
+                   "`scale` %s: must be a positive number, perhaps behind frames=, rest= or skeleton=", text);
   }
   if (axes && !sn_axes_parse(value, &read.axes)) {
-    return sn_fail(ctx, SN_BAD_INPUT,
-                   "`axes` %s: give the file's axes that are x, y and z here, as xz-y, or z-up for just that; perhaps "
-                   "behind frames=, rest= or skeleton=",
-                   text);
+    return sn_fail(
+      ctx, SN_BAD_INPUT,
+      "`axes` %s: give the file's axes that are x, y and z here, as xz-y, or z-up for just that; perhaps "
+      "behind frames=, rest= or skeleton=",
+      text);
   }
   if (!scale && !axes && (!read_number(value, -most_seconds, most_seconds, &read.offset) || only == SN_FILE_REST)) {
     return sn_fail(ctx, SN_BAD_INPUT, "`offset` %s: must be seconds, perhaps behind frames= or skeleton=", text);
@@ -106,11 +107,11 @@ void sn_adjust_text(const sn_adjust *given, sn_mat3 more, sn_file_kind kind, cha
   if (turned) snprintf(out + used, size - (size_t)used, "%s`axes` %s=%s", scaled ? " " : "", file_names[kind], axes);
 }
 
-double sn_known_scale(double scale) {
+double sn_known_scale(double scale, double slack) {
   static const double units[] = {1, 10, 100, 1000, 2.54, 25.4, 30.48, 1 / 0.0254, 1 / 0.3048, 12, 36};
   for (size_t k = 0; k < 2 * sizeof units / sizeof *units; k++) {
     double unit = k % 2 ? 1 / units[k / 2] : units[k / 2];
-    if (fabs(scale / unit - 1) < 0.05) return unit;
+    if (fabs(scale / unit - 1) < slack) return unit;
   }
   return scale;
 }
@@ -137,25 +138,37 @@ static void swap_bytes(void *a, void *b, size_t size) {
   memcpy(kept, a, size), memcpy(a, b, size), memcpy(b, kept, size);
 }
 
+// Two corners of every triangle: of its vertices, or of what lies at them.
+static void swap_corners(void *corners, size_t size, int triangles) {
+  char *at = corners;
+  for (int t = 0; at && t < triangles; t++, at += 3 * size) swap_bytes(at + size, at + 2 * size, size);
+}
+
 // A mirrored mesh has its triangles turned round, so that they face outwards.
+static bool mirrors(const sn_adjust *a) { return sn_mat3_determinant(sn_adjust_linear(a)) < 0; }
+
 void sn_adjust_mesh(const sn_adjust *a, sn_mesh *mesh, float (*uvs)[2]) {
   sn_adjust_points(a, mesh->positions, mesh->vertex_count);
-  if (sn_mat3_determinant(sn_adjust_linear(a)) > 0) return;
-  for (int t = 0; t < mesh->triangle_count; t++) {
-    swap_bytes(&mesh->triangles[t][1], &mesh->triangles[t][2], sizeof(int));
-    if (uvs) swap_bytes(uvs[3 * t + 1], uvs[3 * t + 2], sizeof *uvs);
-  }
+  if (!mirrors(a)) return;
+  swap_corners(mesh->triangles, sizeof(int), mesh->triangle_count);
+  swap_corners(uvs, sizeof *uvs, mesh->triangle_count);
+}
+
+void sn_adjust_surface(const sn_adjust *a, sn_mesh *mesh, sn_surface *surface) {
+  sn_adjust_mesh(a, mesh, surface->has_uvs ? surface->uvs : NULL);
+  if (!surface->has_normals) return;
+  sn_adjust_directions(a, (float *)surface->normals, 3, 3 * mesh->triangle_count);
+  if (mirrors(a)) swap_corners(surface->normals, sizeof *surface->normals, mesh->triangle_count);
 }
 
 void sn_adjust_directions(const sn_adjust *a, float *directions, int width, int count) {
   sn_adjust turn = *a;
   turn.scale = 1;
   if (!directions || !sn_adjust_moves(&turn)) return;
-  bool mirrored = sn_mat3_determinant(turn.axes) < 0;
   for (int i = 0; i < count; i++) {
     float *d = directions + (size_t)i * (size_t)width;
     sn_vec3_store(sn_mat3_apply(turn.axes, sn_vec3_from(d)), d);
-    if (mirrored && width == 4) d[3] = -d[3];
+    if (width == 4 && mirrors(a)) d[3] = -d[3];
   }
 }
 

@@ -5,7 +5,6 @@
 
 #include "sinew/io.h"
 
-bool sn_adjust_moves(const sn_adjust *a); // by its scale or axes
 void sn_adjust_points(const sn_adjust *a, float (*points)[3], int count);
 // `uvs` (may be NULL): of the triangles' corners.
 void sn_adjust_mesh(const sn_adjust *a, sn_mesh *mesh, float (*uvs)[2]);
@@ -17,8 +16,8 @@ void sn_adjust_matrices(const sn_adjust *a, sn_affine *matrices, size_t count);
 // The 48 permutations of axes with signs; the first is the identity.
 enum { SN_AXES = 48 };
 sn_mat3 sn_axes_number(int k);
-// A factor between units of length, where the scale is within 5 % of one; else the scale.
-double sn_known_scale(double scale);
+// The factor between units of length that the scale is within `slack` of; else the scale.
+double sn_known_scale(double scale, double slack);
 // The options that do what `given` does and then `more`: "`scale` frames=0.01 `axes` frames=xz-y".
 void sn_adjust_text(const sn_adjust *given, sn_mat3 more, sn_file_kind kind, char *out, size_t size);
 

@@ -228,10 +228,11 @@ static sn_status skip_frames(sn_context *ctx, const char *path, const sn_choice 
   double rate = choice->fps > 0 ? choice->fps : frames->rate > 0 ? frames->rate : SN_DEFAULT_FPS;
   double at = choice->adjust.offset * rate, first = round(at);
   if (fabs(at - first) > 0.01 || first < 0 || first >= frames->frame_count) {
-    return sn_fail(ctx, SN_BAD_INPUT,
-                   "%s: `offset` frames=%g: its %d frames are %.4g s apart with nothing between them; give a multiple of "
-                   "that, or shift the poses instead: `offset` skeleton=%g",
-                   path, choice->adjust.offset, frames->frame_count, 1 / rate, -choice->adjust.offset);
+    return sn_fail(
+      ctx, SN_BAD_INPUT,
+      "%s: `offset` frames=%g: its %d frames are %.4g s apart with nothing between them; give a multiple of "
+      "that, or shift the poses instead: `offset` skeleton=%g",
+      path, choice->adjust.offset, frames->frame_count, 1 / rate, -choice->adjust.offset);
   }
   frames->positions += (size_t)first * (size_t)frames->vertex_count;
   frames->frame_count -= (int)first;

@@ -366,9 +366,14 @@ sn_status sn_gltf_poses_adjusted(sn_context *ctx, const sn_gltf *gltf, int clip,
   if (frame_count < 0) frame_count = sn_count_frames(ctx, info.name, seconds, fps, info.key_count);
   if (frame_count < 0) return sn_fail_prefix(ctx, "%s: clip ", gltf->name);
   if (clip >= 0 && frame_count > 1 && (frame_count - 1) / fps > seconds + 1 / fps) {
+    char late[128] = "";
+    if (start > 0 && (frame_count - 1) / fps <= info.end + 1 / fps) {
+      snprintf(late, sizeof late, "; its first key is at %g s: if the frames begin at 0, give `offset` skeleton=%g",
+               info.start, -info.start);
+    }
     return sn_fail(ctx, SN_BAD_INPUT,
-                   "%s: clip '%.100s' is %g s long, but %d frames at %g frames per second are %g s", gltf->name,
-                   info.name, seconds, frame_count, fps, (frame_count - 1) / fps);
+                   "%s: clip '%.100s' is %g s long, but %d frames at %g frames per second are %g s%s", gltf->name,
+                   info.name, seconds, frame_count, fps, (frame_count - 1) / fps, late);
   }
   status = sn_poses_new(ctx, gltf->joint_count, frame_count, out);
   for (int f = 0; f < frame_count && status == SN_OK; f++) {

@@ -33,9 +33,9 @@ typedef struct fit_sums {
 typedef struct fit_job {
   const sn_gltf *gltf;
   const sn_examples *examples;
-  const sn_adjust *adjust; // of rest, frames and skeleton, as given
-  int first, count, clip;  // frames of the examples; the clip that was asked for
-  double fps, diagonal, offset; // of the poses, seconds
+  const sn_adjust *adjust;       // of rest, frames and skeleton, as given
+  int first, count, clip;        // frames of the examples; the clip that was asked for
+  double fps, diagonal, offset;  // of the poses, seconds
   sn_affine *matrices, *between; // of the file's joints; from our rest to the file's
   int *joint_of, joint_count;
   sn_status *status; // the first failure of sampling a clip
@@ -171,16 +171,18 @@ static void consider_shift(sn_context *ctx, const fit_job *job, const reading *p
   for (double step = 0.25; step > 0.05; step *= 0.4) shift = lowest(ctx, job, plain, shift, step);
   // Exporters are off by whole frames, or by the time of the first key.
   double first_key = -(sn_gltf_clip(job->gltf, job->clip).start + job->offset) * job->fps;
-  if (fabs(shift - first_key) < 0.1) shift = first_key;
-  if (fabs(shift - round(shift)) < 0.1) shift = round(shift);
+  if (fabs(shift - first_key) < 0.1)
+    shift = first_key;
+  else
+    shift = fabs(shift - round(shift)) < 0.1 ? round(shift) : round(100 * shift) / 100;
   r.shift = shift;
   error = error_of(ctx, job, &r);
   double most_of_it = fabs(shift) <= 1.5 ? shifted : likely;
   if (shift == 0 || !(error < most_of_it * start) || start * start - error * error < noticed * noticed) return;
   char words[256];
   double total = job->adjust[SN_FILE_SKELETON].offset + shift / job->fps;
-  snprintf(words, sizeof words, "the frames are %.3g frame%s %s than the poses: give `offset` skeleton=%.6g", fabs(shift),
-           fabs(shift) == 1 ? "" : "s", shift > 0 ? "later" : "earlier", total);
+  snprintf(words, sizeof words, "the frames are %.3g frame%s %s than the poses: give `offset` skeleton=%.6g",
+           fabs(shift), fabs(shift) == 1 ? "" : "s", shift > 0 ? "later" : "earlier", total);
   if (!*best->words) best->error = INFINITY; // nothing else is as good
   best->in_time = better(best, error, words) || best->in_time;
 }
@@ -197,6 +199,14 @@ static void consider_clips(sn_context *ctx, const fit_job *job, const reading *p
   }
 }
 
+// The scale that fits best: a unit's, or three digits; 0 for none.
+static double best_scale(const fit_sums *s) {
+  double scale = s->xx > 0 ? s->px / s->xx : 0;
+  if (!(scale > 0)) return 0;
+  double known = sn_known_scale(scale, 0.05), digit = pow(10, floor(log10(scale)) - 2);
+  return known != scale ? known : round(scale / digit) * digit;
+}
+
 // Other axes alone, then other units as well: the scale that fits best has a closed form.
 static void consider_axes(sn_context *ctx, const fit_job *job, const reading *plain, finding *best) {
   fit_sums sums[SN_AXES];
@@ -207,7 +217,7 @@ static void consider_axes(sn_context *ctx, const fit_job *job, const reading *pl
   }
   for (int scaled = 0; scaled < 2; scaled++)
     for (int k = 0; k < SN_AXES; k++) {
-      double scale = scaled && sums[k].xx > 0 ? sn_known_scale(sums[k].px / sums[k].xx) : 1;
+      double scale = scaled ? best_scale(&sums[k]) : 1;
       char options[128], words[256], size[48] = "";
       if (!(scale > 0) || (scale == 1 && (scaled || k == 0))) continue;
       sn_adjust_text(&job->adjust[SN_FILE_FRAMES], sn_mat3_scale(sn_axes_number(k), scale), SN_FILE_FRAMES, options,
@@ -357,7 +367,8 @@ static sn_status check_clip(sn_context *ctx, const sn_load_options *options, int
                  .fps = options->fps > 0 ? options->fps : rate,
                  .diagonal = sn_points_diagonal((const float(*)[3])out->rest.positions, out->rest.vertex_count)};
   job.offset = options->adjust[SN_FILE_SKELETON].offset;
-  if (job.offset < 0) job.offset += ceil(-job.offset * job.fps - 0.5) / job.fps; // the frames before the first key went
+  if (job.offset < 0)
+    job.offset += ceil(-job.offset * job.fps - 0.5) / job.fps; // the frames before the first key went
   status = sn_gltf_find_clip(ctx, gltf, options->skeleton_clips[c], &job.clip);
   if (status == SN_OK) status = prepare(ctx, &scratch, &job);
   if (status == SN_OK && job.diagonal > 0) status = judge(ctx, &job, options->frames[c], &scratch, out);
@@ -366,8 +377,26 @@ static sn_status check_clip(sn_context *ctx, const sn_load_options *options, int
   return status;
 }
 
+// Without a skin that says where the frames should be: a size that no pose explains.
+static void compare_sizes(sn_context *ctx, const sn_load_options *options, sn_examples *out) {
+  static const double most = 4;
+  int n = out->rest.vertex_count, last = out->frames.frame_count - 1;
+  double diagonal = sn_points_diagonal((const float(*)[3])out->rest.positions, n), least = INFINITY, largest = 0;
+  for (int k = 0; k < 3; k++) {
+    double ratio = sn_points_diagonal(sn_frame(&out->frames, last * k / 2), n) / diagonal;
+    least = fmin(least, ratio), largest = fmax(largest, ratio);
+  }
+  if (!(diagonal > 0) || !(least > 0) || (least <= most && largest >= 1 / most)) return;
+  char words[128];
+  sn_mat3 scale = sn_mat3_scale(sn_mat3_identity(), sn_known_scale(1 / least, 0.4));
+  sn_adjust_text(&options->adjust[SN_FILE_FRAMES], scale, SN_FILE_FRAMES, words, sizeof words);
+  sn_examples_note(ctx, out, "%s: the frames are %.3g times as large as %s; if that is another unit, give %s",
+                   options->frames[0], least, options->rest, words);
+}
+
 sn_status sn_load_check_fits(sn_context *ctx, const sn_load_options *options, sn_examples *out) {
   sn_status status = SN_OK;
+  if (options->skeleton_count == 0) compare_sizes(ctx, options, out);
   bool known = !options->still_skeleton && out->skin.vertex_count > 0 && out->frames.frame_count > 0;
   for (int c = 0; known && c < options->skeleton_count && status == SN_OK; c++) {
     if (!same_source(options, c)) status = check_clip(ctx, options, c, out);

@@ -64,7 +64,8 @@ sn_status sn_load_explain_place(sn_context *ctx, const sn_load_options *options,
   const sn_mesh *rest = &e->rest;
   box from = box_of((const float(*)[3])bind->positions, bind->vertex_count),
       to = box_of((const float(*)[3])rest->positions, rest->vertex_count);
-  double diagonal = diagonal_of(to), scale = sn_known_scale(diagonal / diagonal_of(from)), best = 1e-2 * diagonal;
+  double diagonal = diagonal_of(to), scale = sn_known_scale(diagonal / diagonal_of(from), 0.05),
+         best = 1e-2 * diagonal;
   sn_status status = SN_OK;
   *words = '\0';
   for (int pass = 0; pass < 2 && !*words; pass++) // mirrored axes only where nothing else will do

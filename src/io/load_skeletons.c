@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-static sn_status misplaced(sn_context *ctx, const sn_load_options *options, const sn_mesh *bind, int i, double distance,
-                           const sn_examples *out) {
+static sn_status misplaced(sn_context *ctx, const sn_load_options *options, const sn_mesh *bind, int i,
+                           double distance, const sn_examples *out) {
   char words[128];
   sn_status status = sn_load_explain_place(ctx, options, bind, out, words, sizeof words);
   if (status != SN_OK) return status;
@@ -125,7 +125,8 @@ static sn_status initial_poses(sn_context *ctx, const sn_gltf *gltf, int clip, d
 // Frames before the first pose of a clip that is shifted, and behind its last, have none and go. Other clips move up. Returns how
 // many went at the beginning.
 static int cut_frames(sn_context *ctx, const sn_load_options *options, int c, double seconds, sn_examples *out) {
-  double first_time = options->adjust[SN_FILE_SKELETON].offset, fps = pose_rate(options, out), slack = 0.5; // of a frame
+  double first_time = options->adjust[SN_FILE_SKELETON].offset, fps = pose_rate(options, out),
+         slack = 0.5; // of a frame
   int count = out->clip_start[c + 1] - out->clip_start[c], first = 0, last = count;
   while (first < count - 1 && first_time * fps + first < -slack) first++;
   while (last > first + 1 && first_time * fps + last - 1 > seconds * fps + slack) last--;

@@ -90,7 +90,9 @@ static sn_status measure(sn_context *ctx, const char *path, const sn_choice *cho
 // Weights as values: of the document of --values, or of the documents of --frames, in their order.
 static sn_status from_documents(sn_context *ctx, const sn_load_options *options, sn_examples *out) {
   const char *given = options->values, *path = given;
-  sn_choice choice = {.fps = options->fps > 0 ? options->fps : out->frames.rate > 0 ? out->frames.rate : SN_DEFAULT_FPS};
+  sn_choice choice = {.fps = options->fps > 0       ? options->fps
+                             : out->frames.rate > 0 ? out->frames.rate
+                                                    : SN_DEFAULT_FPS};
   if (!given) choice.adjust = options->adjust[SN_FILE_FRAMES];
   int files = given ? 1 : options->frames_count, targets, frames;
   if (given) path = sn_clip_path(ctx, &out->memory, given, &choice.clip);

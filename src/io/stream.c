@@ -16,8 +16,7 @@ static sn_status open_archive(sn_context *ctx, const char *path, const sn_choice
   out->adjust = choice->adjust;
   if (!out->resampled) return SN_OK;
   double start = sn_abc_frame_time(out->abc, 0) + choice->adjust.offset;
-  out->frame_count =
-    sn_count_frames(ctx, path, sn_abc_frame_time(out->abc, last) - start, out->rate, last + 1);
+  out->frame_count = sn_count_frames(ctx, path, sn_abc_frame_time(out->abc, last) - start, out->rate, last + 1);
   return out->frame_count > 0 ? SN_OK : ctx->error.status;
 }
 

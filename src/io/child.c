@@ -31,7 +31,7 @@ static void run_and_exit(int (*work)(void *, char *, size_t), void *data, int fd
   char message[sizeof((sn_child_end *)0)->message] = "\n";
   prctl(PR_SET_PDEATHSIG, SIGKILL); // ends with its parent, even if that was a moment ago
   if (getppid() != parent) _exit(CHILD_FAILED);
-  dup2(fd, STDERR_FILENO);
+  if (!sanitized) dup2(fd, STDERR_FILENO);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_CPU, most_seconds);
   if (!sanitized) limit(RLIMIT_DATA, (rlim_t)4 << 30); // a sanitizer's shadow memory is larger than any limit

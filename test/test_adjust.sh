@@ -68,6 +68,7 @@ near "$(rms r.json)" "$(cut_right 3-29)" || fail "poses shifted: $(rms r.json)"
 holds 'report[0].input.frames === 54' r.json
 near "$(rms r.json)" "$(cut_right 3-29)" || fail "two clips shifted: $(rms r.json)"
 expect 1 "shift the poses instead: --offset skeleton=-0.11" train set/rest.obj set/frames.pc2 later.glb --offset frames=0.11
+expect 1 "later.glb: --offset skeleton=-7: its clip of 0.866667 s has no pose for any frame" train set/rest.obj set/frames.pc2 later.glb --offset skeleton=-7
 
 # What cannot be.
 expect 1 "--scale 0: must be a positive number" train set/rest.obj set/frames.pc2 set/skeleton.glb --scale 0

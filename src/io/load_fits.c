@@ -25,9 +25,9 @@ typedef struct reading {
   sn_mat3 axes; // frames to rest space
 } reading;
 
-// Sums over the vertices x of the frames, in the axes of a reading, and p of the poses' skin.
+// Sums over the vertices x of the frames, in the axes of a reading, and p of the poses' skin; d = x - p.
 typedef struct fit_sums {
-  double pp, px, xx, used; // used: 0 where fewer than half of the frames have a pose
+  double dd, pp, px, xx, used; // used: 0 where fewer than half of the frames have a pose
 } fit_sums;
 
 typedef struct fit_job {
@@ -80,8 +80,9 @@ static fit_sums sum_up(sn_context *ctx, const fit_job *job, const reading *r) {
     const float(*frame)[3] = sn_frame(&e->frames, job->first + f);
     for (int i = 0; i < e->rest.vertex_count; i += stride) {
       sn_vec3 p = skinned(job, i, sn_vec3_from(e->rest.positions[i])),
-              x = sn_mat3_apply(r->axes, sn_vec3_from(frame[i]));
-      out.pp += sn_vec3_dot(p, p), out.px += sn_vec3_dot(p, x), out.xx += sn_vec3_dot(x, x), out.used++;
+              x = sn_mat3_apply(r->axes, sn_vec3_from(frame[i])), d = sn_vec3_sub(x, p);
+      out.dd += sn_vec3_dot(d, d), out.pp += sn_vec3_dot(p, p), out.px += sn_vec3_dot(p, x),
+        out.xx += sn_vec3_dot(x, x), out.used++;
     }
   }
   double per_frame = (e->rest.vertex_count + stride - 1) / stride;
@@ -91,7 +92,7 @@ static fit_sums sum_up(sn_context *ctx, const fit_job *job, const reading *r) {
 
 // Root mean squared distance of the frames times `scale` from the skin, over the diagonal.
 static double error_at(const fit_job *job, const fit_sums *s, double scale) {
-  double sum = s->pp - 2 * scale * s->px + scale * scale * s->xx;
+  double sum = scale == 1 ? s->dd : s->pp - 2 * scale * s->px + scale * scale * s->xx;
   return s->used > 0 ? sqrt(fmax(sum, 0) / s->used) / job->diagonal : INFINITY;
 }
 

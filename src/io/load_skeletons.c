@@ -122,16 +122,21 @@ static sn_status initial_poses(sn_context *ctx, const sn_gltf *gltf, int clip, d
   return status;
 }
 
-// Frames before the first pose of a clip that is shifted, and behind its last, have none and go. Other clips move up. Returns how
-// many went at the beginning.
-static int cut_frames(sn_context *ctx, const sn_load_options *options, int c, double seconds, sn_examples *out) {
-  double first_time = options->adjust[SN_FILE_SKELETON].offset, fps = pose_rate(options, out),
-         slack = 0.5; // of a frame
+// Frames before the first pose of a clip that is shifted, and behind its last, have none and go. Other clips move up. *gone_first of
+// them went at the beginning.
+static sn_status cut_frames(sn_context *ctx, const sn_load_options *options, int c, double seconds, sn_examples *out,
+                            int *gone_first) {
+  double fps = pose_rate(options, out), shift = options->adjust[SN_FILE_SKELETON].offset * fps, slack = 0.5;
   int count = out->clip_start[c + 1] - out->clip_start[c], first = 0, last = count;
-  while (first < count - 1 && first_time * fps + first < -slack) first++;
-  while (last > first + 1 && first_time * fps + last - 1 > seconds * fps + slack) last--;
+  while (first < count && shift + first < -slack) first++;
+  while (last > first && shift + last - 1 > seconds * fps + slack) last--;
   int gone = first + count - last, total = out->frames.frame_count;
-  if (gone == 0) return 0;
+  *gone_first = first;
+  if (first == last) {
+    return sn_fail(ctx, SN_BAD_INPUT, "`offset` skeleton=%g: its clip of %g s has no pose for any frame then",
+                   options->adjust[SN_FILE_SKELETON].offset, seconds);
+  }
+  if (gone == 0) return SN_OK;
   sn_examples_note(ctx, out, "%s: %d of %d frames have no pose once those are shifted, and are left out",
                    options->frames[c], gone, count);
   if (out->clip_count == 1) {
@@ -147,7 +152,7 @@ static int cut_frames(sn_context *ctx, const sn_load_options *options, int c, do
   for (int k = c + 1; k <= out->clip_count; k++) out->clip_start[k] -= gone;
   if (out->clip_start[c] >= total - out->test_frame_count) out->test_frame_count -= gone;
   out->frames.frame_count -= gone;
-  return first;
+  return SN_OK;
 }
 
 // The poses of the frames of clip c; of the whole clip where there are none.
@@ -162,7 +167,10 @@ static sn_status read_poses(sn_context *ctx, const sn_load_options *options, int
   }
   if (framed && adjust.offset != 0) {
     sn_clip_info info = sn_gltf_clip(gltf, clip);
-    adjust.offset += cut_frames(ctx, options, c, info.end - info.start, out) / fps;
+    int first;
+    sn_status status = cut_frames(ctx, options, c, info.end - info.start, out, &first);
+    if (status != SN_OK) return status;
+    adjust.offset += first / fps;
   }
   int count = framed ? out->clip_start[c + 1] - out->clip_start[c] : -1;
   return sn_gltf_poses_adjusted(ctx, gltf, clip, fps, count, &adjust, poses);

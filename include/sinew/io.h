@@ -304,9 +304,9 @@ sn_status sn_gltf_morph_shape(sn_context *ctx, const sn_gltf *gltf, int morph, f
 // Poses at frames f = 0 .. frame_count-1, at the clip's first key time + f / fps. frame_count < 0: as many as the clip
 // has. A clip that ends more than half a frame before the last one is an error that names both lengths.
 sn_status sn_gltf_poses(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, int frame_count, sn_poses *out);
-// The same, `adjust` applied: the clip begins at its offset, poses are in its axes and unit.
-sn_status sn_gltf_poses_adjusted(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, int frame_count,
-                                 const sn_adjust *adjust, sn_poses *out);
+// The same at the rate of `choice`, its `adjust` applied: the clip begins at the offset, poses are in those axes and that unit.
+sn_status sn_gltf_poses_adjusted(sn_context *ctx, const sn_gltf *gltf, int clip, const sn_choice *choice,
+                                 int frame_count, sn_poses *out);
 // What sn_gltf_mesh and sn_gltf_skeleton read, in the axes and unit of `adjust`. Either may be NULL.
 void sn_adjust_rig(const sn_adjust *adjust, sn_mesh *mesh, sn_skeleton *skeleton);
 

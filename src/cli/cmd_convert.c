@@ -63,7 +63,8 @@ static sn_status convert_scene(cli *c, const char *from, const char *to, const s
     if (is_gltf(to) && !sn_adjust_moves(adjust)) out.base = gltf; // its materials
     int count = sn_gltf_clip_count(gltf) < most ? sn_gltf_clip_count(gltf) : most;
     for (int k = 0; status == SN_OK && k < count; k++) {
-      status = sn_gltf_poses_adjusted(&c->ctx, gltf, k, out.fps, -1, adjust, &poses[k]);
+      status =
+        sn_gltf_poses_adjusted(&c->ctx, gltf, k, &(sn_choice){.fps = out.fps, .adjust = *adjust}, -1, &poses[k]);
       clips[k] = (sn_gltf_clip_out){
         .name = sn_gltf_clip(gltf, k).name, .poses = &poses[k], .frame_count = poses[k].frame_count};
       out.clip_count = k + 1;

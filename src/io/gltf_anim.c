@@ -354,15 +354,16 @@ sn_status sn_gltf_morph_shape(sn_context *ctx, const sn_gltf *gltf, int morph, f
 
 // ---- frames -------------------------------------------------------------------------------------------------------------
 
-sn_status sn_gltf_poses_adjusted(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, int frame_count,
-                                 const sn_adjust *adjust, sn_poses *out) {
+sn_status sn_gltf_poses_adjusted(sn_context *ctx, const sn_gltf *gltf, int clip, const sn_choice *choice,
+                                 int frame_count, sn_poses *out) {
+  double fps = choice->fps;
   *out = (sn_poses){0};
   if (!(fps > 0) || !isfinite(fps)) return sn_fail(ctx, SN_BAD_INPUT, "%g frames per second make no sense", fps);
   sn_status status = check_request(ctx, gltf, clip, 0);
   if (status != SN_OK) return status;
   if (gltf->joint_count == 0) return sn_fail(ctx, SN_BAD_INPUT, "%s: has no skin, so no poses", gltf->name);
   sn_clip_info info = sn_gltf_clip(gltf, clip);
-  double start = info.start + adjust->offset, seconds = info.end - start;
+  double start = info.start + choice->adjust.offset, seconds = info.end - start;
   if (frame_count < 0) frame_count = sn_count_frames(ctx, info.name, seconds, fps, info.key_count);
   if (frame_count < 0) return sn_fail_prefix(ctx, "%s: clip ", gltf->name);
   if (clip >= 0 && frame_count > 1 && (frame_count - 1) / fps > seconds + 1 / fps) {
@@ -378,12 +379,12 @@ sn_status sn_gltf_poses_adjusted(sn_context *ctx, const sn_gltf *gltf, int clip,
   status = sn_poses_new(ctx, gltf->joint_count, frame_count, out);
   for (int f = 0; f < frame_count && status == SN_OK; f++) {
     status = sn_gltf_pose(ctx, gltf, clip, start + f / fps, sn_pose(out, f));
-    if (status == SN_OK) sn_adjust_matrices(adjust, sn_pose(out, f), (size_t)out->joint_count);
+    if (status == SN_OK) sn_adjust_matrices(&choice->adjust, sn_pose(out, f), (size_t)out->joint_count);
   }
   if (status != SN_OK) sn_poses_free(out);
   return status;
 }
 
 sn_status sn_gltf_poses(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, int frame_count, sn_poses *out) {
-  return sn_gltf_poses_adjusted(ctx, gltf, clip, fps, frame_count, &(sn_adjust){0}, out);
+  return sn_gltf_poses_adjusted(ctx, gltf, clip, &(sn_choice){.fps = fps}, frame_count, out);
 }

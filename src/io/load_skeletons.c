@@ -103,17 +103,17 @@ static double pose_rate(const sn_load_options *options, const sn_examples *examp
 
 // As many poses as there are frames, where motion is only where a solver begins: none, the pose of the file; too few, the
 // last one stays.
-static sn_status initial_poses(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, const sn_adjust *adjust,
+static sn_status initial_poses(sn_context *ctx, const sn_gltf *gltf, int clip, const sn_choice *choice,
                                sn_poses *out) {
   sn_poses have = {0};
   int joint_count = out->joint_count, count = out->frame_count;
-  sn_status status = clip < 0 ? SN_OK : sn_gltf_poses_adjusted(ctx, gltf, clip, fps, -1, adjust, &have);
+  sn_status status = clip < 0 ? SN_OK : sn_gltf_poses_adjusted(ctx, gltf, clip, choice, -1, &have);
   if (status == SN_OK) status = sn_poses_new(ctx, joint_count, count, out);
   for (int f = 0; status == SN_OK && f < count; f++) {
     int from = f < have.frame_count ? f : have.frame_count - 1;
     if (clip < 0) {
       status = sn_gltf_pose(ctx, gltf, -1, 0, sn_pose(out, f));
-      sn_adjust_matrices(adjust, sn_pose(out, f), (size_t)joint_count);
+      sn_adjust_matrices(&choice->adjust, sn_pose(out, f), (size_t)joint_count);
     } else {
       memcpy(sn_pose(out, f), sn_pose(&have, from), (size_t)joint_count * sizeof(sn_affine));
     }
@@ -156,32 +156,33 @@ static sn_status cut_frames(sn_context *ctx, const sn_load_options *options, int
 }
 
 // The poses of the frames of clip c; of the whole clip where there are none.
-static sn_status read_poses(sn_context *ctx, const sn_load_options *options, int c, const sn_gltf *gltf, int clip,
+static sn_status read_poses(sn_context *ctx, const sn_load_options *options, int c, const sn_gltf *gltf,
                             sn_examples *out, sn_poses *poses) {
-  sn_adjust adjust = options->adjust[SN_FILE_SKELETON];
-  bool framed = out->frames.frame_count > 0;
-  double fps = pose_rate(options, out);
+  sn_choice choice = sn_load_choice(options, SN_FILE_SKELETON);
+  bool framed = out->frames.frame_count > 0, still = options->still_skeleton && sn_gltf_clip_count(gltf) == 0;
+  int clip = -1, first;
+  sn_status status = still ? SN_OK : sn_gltf_find_clip(ctx, gltf, options->skeleton_clips[c], &clip);
+  if (status != SN_OK) return status;
+  choice.fps = pose_rate(options, out);
   if (options->still_skeleton) {
     if (framed) poses->frame_count = out->clip_start[c + 1] - out->clip_start[c];
-    return initial_poses(ctx, gltf, framed ? clip : -1, fps, &adjust, poses);
+    return initial_poses(ctx, gltf, framed ? clip : -1, &choice, poses);
   }
-  if (framed && adjust.offset != 0) {
+  if (framed && choice.adjust.offset != 0) {
     sn_clip_info info = sn_gltf_clip(gltf, clip);
-    int first;
-    sn_status status = cut_frames(ctx, options, c, info.end - info.start, out, &first);
+    status = cut_frames(ctx, options, c, info.end - info.start, out, &first);
     if (status != SN_OK) return status;
-    adjust.offset += first / fps;
+    choice.adjust.offset += first / choice.fps;
   }
   int count = framed ? out->clip_start[c + 1] - out->clip_start[c] : -1;
-  return sn_gltf_poses_adjusted(ctx, gltf, clip, fps, count, &adjust, poses);
+  return sn_gltf_poses_adjusted(ctx, gltf, clip, &choice, count, poses);
 }
 
-// The poses of clip c as the file has them. The first file's skeleton is everybody's.
+// The skeleton of clip c, and its poses as the file has them. The first file's skeleton is everybody's.
 static sn_status read_clip(sn_context *ctx, const sn_load_options *options, int c, sn_examples *out,
                            sn_skeleton *skeleton, sn_poses *poses) {
   const char *path = options->skeletons[c];
   sn_gltf *gltf = NULL;
-  int clip = 0;
   if (!sn_is_document(path)) {
     return sn_fail(
       ctx, SN_BAD_INPUT,
@@ -192,10 +193,8 @@ static sn_status read_clip(sn_context *ctx, const sn_load_options *options, int 
   if (c == 0) status = read_first_skeleton(ctx, options, gltf, out);
   if (status == SN_OK) status = sn_gltf_skeleton(ctx, gltf, skeleton, NULL);
   if (status == SN_OK) sn_adjust_rig(&options->adjust[SN_FILE_SKELETON], NULL, skeleton);
-  bool still = options->still_skeleton && sn_gltf_clip_count(gltf) == 0;
-  if (status == SN_OK && !still) status = sn_gltf_find_clip(ctx, gltf, options->skeleton_clips[c], &clip);
   poses->joint_count = skeleton->joint_count;
-  if (status == SN_OK) status = read_poses(ctx, options, c, gltf, still ? -1 : clip, out, poses);
+  if (status == SN_OK) status = read_poses(ctx, options, c, gltf, out, poses);
   sn_gltf_free(gltf);
   return sn_load_name(ctx, status, path);
 }

@@ -16,7 +16,7 @@
 #define CLI_OPTION_ONE_CLIP {"--clip", "NAME|INDEX", NULL, "which animation of a glTF file; the first unless told (or FILE#NAME)", false}
 #define CLI_OPTION_FPS {"--fps", "N", "30", "frames per second: frame f is the clip's first key time plus f/N; an .abc has its own rate unless told", false}
 #define CLI_OPTION_SCALE {"--scale", "X", NULL, "multiply the positions of the files; frames=X, rest=X or skeleton=X: of these alone", cli_repeats}
-#define CLI_OPTION_AXES {"--axes", "XYZ", NULL, "the axes of the files that are x, y and z here, as xz-y, or z-up for just that; frames=, rest= or skeleton= as for --scale", cli_repeats}
+#define CLI_OPTION_AXES {"--axes", "XYZ", NULL, "which axes of the files are x, y and z here, as xz-y, or z-up for that; frames=, ... as for --scale", cli_repeats}
 #define CLI_OPTION_OFFSET {"--offset", "SECONDS", NULL, "begin so much behind the first key or sample of the files; frames= or skeleton=: of these alone", cli_repeats}
 #define CLI_OPTIONS_ADJUST CLI_OPTION_SCALE, CLI_OPTION_AXES, CLI_OPTION_OFFSET
 #define CLI_OPTION_OBJECT {"--object", "PATH", NULL, "of an .abc: this mesh, or the meshes below it; all of them, as one, unless told", true}

@@ -69,16 +69,18 @@ static sn_status rest_tangents(cli *c, const sn_rt_model *model, float (**out)[4
   return sn_model_to_file(&c->ctx, model, *out, sizeof **out, 1);
 }
 
-// The model's normals where its mesh is not where the rest file has it; NULL where it is, and the file's will do.
-static sn_status moved_normals(cli *c, const sn_rt_model *model, float (**out)[3]) {
+// The document that the rest mesh is from, not for its mirror image; and the model's normals where the mesh is not where that has it.
+static sn_status read_base(cli *c, const sn_rt_model *model, sn_gltf **base, float (**normals)[3]) {
+  const char *rest = sn_cli_text(c, "--rest");
   sn_adjust adjust[SN_FILE_KINDS];
-  *out = NULL;
   sn_status status = sn_cli_adjust(c, adjust);
-  if (status != SN_OK || !sn_adjust_moves(&adjust[SN_FILE_REST])) return status;
-  *out = sn_arena_alloc(&c->ctx, &c->memory, model->info.vertex_count, sizeof **out);
-  if (!*out) return c->ctx.error.status;
-  sn_rt_get_rest(model, &(sn_rt_rest){.normals = *out}, NULL);
-  return sn_model_to_file(&c->ctx, model, *out, sizeof **out, 1);
+  bool mirrored = status == SN_OK && sn_mat3_determinant(sn_adjust_linear(&adjust[SN_FILE_REST])) < 0;
+  if (status == SN_OK && rest && sn_is_document(rest) && !mirrored) status = sn_gltf_read(&c->ctx, rest, base);
+  if (status != SN_OK || !*base || !sn_adjust_moves(&adjust[SN_FILE_REST])) return status;
+  *normals = sn_arena_alloc(&c->ctx, &c->memory, model->info.vertex_count, sizeof **normals);
+  if (!*normals) return c->ctx.error.status;
+  sn_rt_get_rest(model, &(sn_rt_rest){.normals = *normals}, NULL);
+  return sn_model_to_file(&c->ctx, model, *normals, sizeof **normals, 1);
 }
 
 // A linear blend is exactly a glTF skin.
@@ -94,15 +96,13 @@ static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, 
   sn_displacements fields = {0};
   float *weights = NULL, (*tangents)[4] = NULL, (*normals)[3] = NULL;
   sn_gltf *base = NULL;
-  const char *rest = sn_cli_text(c, "--rest");
   bool joints = model->info.palette_count == model->info.joint_count; // else bones, or the one still matrix
   sn_status status = morph_targets(c, path, model, examples, &fields, &weights);
   if (status == SN_OK) status = sn_model_mesh(&c->ctx, model, &mesh);
   if (status == SN_OK) status = sn_model_skin(&c->ctx, model, &skin);
   if (status == SN_OK) status = (joints ? joint_skeleton : palette_skeleton)(c, model, examples, &skeleton, &poses);
-  if (status == SN_OK && rest && sn_is_document(rest)) status = sn_gltf_read(&c->ctx, rest, &base);
+  if (status == SN_OK) status = read_base(c, model, &base, &normals);
   if (status == SN_OK) status = rest_tangents(c, model, &tangents);
-  if (status == SN_OK) status = moved_normals(c, model, &normals);
   int clip_count = examples->clip_count > 0 ? examples->clip_count : 1;
   sn_gltf_clip_out *clips = SN_NEW(&c->ctx, &c->memory, sn_gltf_clip_out, clip_count);
   if (status == SN_OK && !clips) status = c->ctx.error.status;

@@ -15,6 +15,7 @@ typedef struct rig_job {
   double seconds;
   int rest_frame; // of --rest-frame; -1: none
   bool posed;     // the rest mesh is not where its file has it
+  bool mirrored;  // nor are its triangles
   char poor[256]; // what to try where the rig is far from the frames
   sn_arena memory;
 } rig_job;
@@ -183,8 +184,9 @@ static sn_status load(cli *c, rig_job *job) {
   job->rest_frame = -1;
   if (status == SN_OK) status = sn_cli_adjust(c, adjust);
   if (status == SN_OK) {
-    bool moved = sn_adjust_moves(&adjust[sn_cli_given(c, "--rest") ? SN_FILE_REST : SN_FILE_FRAMES]);
-    job->posed = moved || sn_cli_given(c, "--rest-frame");
+    const sn_adjust *rest = &adjust[sn_cli_given(c, "--rest") ? SN_FILE_REST : SN_FILE_FRAMES];
+    job->posed = sn_adjust_moves(rest) || sn_cli_given(c, "--rest-frame");
+    job->mirrored = sn_mat3_determinant(sn_adjust_linear(rest)) < 0;
   }
   if (status == SN_OK && job->options.given != SN_RIG_NOTHING) status = read_locks(c, job);
   if (status == SN_OK && sn_cli_given(c, "--rest-frame")) status = choose_rest(c, job);
@@ -261,7 +263,7 @@ static sn_status free_names(cli *c, const sn_gltf *base, sn_skeleton *skeleton) 
   return status;
 }
 
-// The document that the rest mesh is from; NULL: it is from another file.
+// The document that the rest mesh is from; NULL: it is from another file, or its mirror image.
 static sn_status read_base(cli *c, rig_job *job, sn_gltf **out) {
   const char *path = sn_cli_text(c, "--rest"), *frames[1], *clip;
   *out = NULL;
@@ -270,7 +272,7 @@ static sn_status read_base(cli *c, rig_job *job, sn_gltf **out) {
     path = sn_clip_path(&c->ctx, &job->memory, frames[0], &clip);
     if (!path) return c->ctx.error.status;
   }
-  return sn_is_document(path) ? sn_gltf_read(&c->ctx, path, out) : SN_OK;
+  return sn_is_document(path) && !job->mirrored ? sn_gltf_read(&c->ctx, path, out) : SN_OK;
 }
 
 static sn_status write_rig(cli *c, rig_job *job, const char *path) {

@@ -21,9 +21,10 @@ function write(name, parts, accessors, rest) {
   writeFileSync(name, JSON.stringify({ asset: { version: '2.0' }, scene: 0, buffers: [{ byteLength: data.length, uri }], bufferViews, accessors, ...rest }));
 }
 const triangle = floats(0, 0, 0, 1, 0, 0, 0, 1, 0), corners = { bufferView: 0, componentType: 5126, count: 3, type: 'VEC3', min: [0, 0, 0], max: [1, 1, 0] };
-const meshes = [{ primitives: [{ attributes: { POSITION: 0 } }] }], n = 40000;
-write('chain.gltf', [triangle], [corners], { meshes, scenes: [{ nodes: [0] }],
-  nodes: Array.from({ length: n }, (_, k) => k < n - 1 ? { mesh: 0, children: [k + 1] } : { mesh: 0 }) });
+const meshes = [{ primitives: [{ attributes: { POSITION: 0 } }] }];
+for (const [name, n] of [['chain', 10000], ['deep', 10001]])
+  write(`${name}.gltf`, [triangle], [corners], { meshes, scenes: [{ nodes: [0] }],
+    nodes: Array.from({ length: n }, (_, k) => k < n - 1 ? { mesh: 0, children: [k + 1] } : { mesh: 0 }) });
 const clip = (joints, seconds) => [[triangle, floats(0, seconds), floats(0, 0, 0, 1, 0, 0), Buffer.alloc(24), floats(...[1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0])],
   [corners, { bufferView: 1, componentType: 5126, count: 2, type: 'SCALAR', min: [0], max: [seconds] }, { bufferView: 2, componentType: 5126, count: 2, type: 'VEC3' },
     { bufferView: 3, componentType: 5123, count: 3, type: 'VEC4' }, { bufferView: 4, componentType: 5126, count: 3, type: 'VEC4' }],
@@ -44,6 +45,7 @@ refused() { # TEXT COMMAND...
   grep -qF -- "$text" <<< "$said" || fail "$*: $said"
 }
 limited info chain.gltf || fail "a chain of nodes takes too long"
+refused "deep.gltf: node 10000: lies more than 10000 nodes deep" info deep.gltf
 refused "9990001 frames at 30 per second are too many for 2 keys" convert long.gltf x.pc2
 limited convert sparse.gltf sparse.pc2 || fail "a minute between two keys"
 limited train --method rigid --rest sparse.gltf --frames sparse.gltf --skeleton sparse.gltf -o m.sinew || fail "rigid"

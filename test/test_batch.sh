@@ -47,6 +47,20 @@ wait $batch 2> /dev/null
 sleep 0.2
 check test ! -e long/rest.obj
 check test -z "$(pgrep -P $batch)"
+# Killed in the moment in which a job starts, it leaves none running.
+"$SINEW" gen body --vertices 15000 --frames 40 -o body --quiet
+echo '[{"name": "rig", "command": "rig --rest body/rest.obj --frames body/frames.pc2 --bones 40 -o rig.glb", "inputs": [], "outputs": ["rig.glb"]}]' > rig.json
+for k in $(seq 30); do
+  rm -f rig.json.log/rig.txt
+  "$SINEW" batch rig.json > /dev/null 2>&1 &
+  batch=$!
+  until [ -e rig.json.log/rig.txt ]; do :; done
+  kill -KILL $batch
+  wait $batch 2> /dev/null
+done
+sleep 0.3
+left() { for p in /proc/[0-9]*; do [ "$(readlink "$p/cwd" 2> /dev/null)" = "$PWD" ] && tr '\0' ' ' < "$p/cmdline" | grep 'sinew rig'; done; }
+check test -z "$(left)"
 sed -i 's/300000/2000/; s/--frames 40/--frames 3/' two.json
 expect 0 'quick: up to date' "$SINEW" batch two.json
 check test -s long/rest.obj

@@ -29,6 +29,24 @@ expect 1 "no/report.json: cannot write" "$SINEW" train --method lbs "${examples[
 expect 1 "no/report.json: cannot write" "$SINEW" rig --rest set/rest.obj --frames set/frames.pc2 --bones 2 -o new.glb --json no/report.json
 [ ! -e new.sinew ] && [ ! -e new.glb ] || fail "an output without its report"
 
+# A rig that fails after it was written leaves the file that was there: far from the origin, joints come apart.
+"$SINEW" convert set/frames.pc2 far --rest set/rest.obj --quiet || fail "convert to a folder"
+for f in set/rest.obj far/*.obj; do
+  awk -v OFS=' ' '/^v / { for (k = 2; k <= 4; k++) $k = sprintf("%.9g", $k + 3e6) } 1' "$f" > moved && cp moved "far/$(basename "$f")"
+done
+mv far/rest.obj far.obj
+echo OLD > kept.glb
+expect 1 "it was not written" "$SINEW" rig --rest far.obj --frames far --bones 4 --keep-bones -o kept.glb
+check grep -qx OLD kept.glb
+
+# The figures of a rig that is written through a link are its own.
+"$SINEW" rig --rest set/rest.obj --frames set/frames.pc2 --bones 2 -o one.glb --json one.json --quiet || fail "rig"
+"$SINEW" rig --rest set/rest.obj --frames set/frames.pc2 --bones 4 --keep-bones -o four.glb --quiet || fail "rig"
+ln -s four.glb through.glb
+"$SINEW" rig --rest set/rest.obj --frames set/frames.pc2 --bones 2 -o through.glb --json through.json --quiet || fail "rig through a link"
+check cmp -s one.glb four.glb
+check test "$(grep -o '"rms": [0-9.]*' one.json)" = "$(grep -o '"rms": [0-9.]*' through.json)"
+
 # Standard output that is full or closed.
 "$SINEW" info m.sinew >/dev/full 2>said && fail "a full standard output went unseen"
 grep -q "standard output: cannot write: No space left" said || fail "full: $(cat said)"

@@ -41,6 +41,23 @@ node -e '
     tree.frame_rms.length === 24 && tree.vertex_rms.length === 1500 && tree.influences_histogram.reduce((a, b) => a + b) === 1500;
   if (!good) { console.error("FAILED: reports", missing, tree.e_rms, free.e_rms, affine.e_rms, auto.rms_pct_diag); process.exit(1) }' || fail "the reports"
 
+# A poor rig says so first, and what to try: too few bones; vertices that were left far away.
+first() { # PATTERN WORDS...
+  local pattern=$1
+  shift
+  "$SINEW" rig "$@" > all 2> said
+  check grep -q "$pattern" <(head -1 all)
+}
+first "^poor.glb: a poor rig, rms .*try --bones 4 --keep-bones" "${in[@]}" --bones 1 -o poor.glb
+first "^poor.glb: 6 bones" "${in[@]}" --bones 6 --keep-bones -o poor.glb
+"$SINEW" convert leg/frames.pc2 stray --rest leg/rest.obj --quiet
+for f in leg/rest.obj stray/*.obj; do # behind the others, so that the faces stay
+  { grep '^v ' "$f"; echo 'v 9000 0 0'; echo 'v 0 -8000 7000'; grep -v '^v ' "$f"; } > moved && cp moved "stray/$(basename "$f")"
+done
+mv stray/rest.obj stray.obj
+first "without 2 stray vertices: delete those.*vertex 1501" --rest stray.obj --frames stray --bones 6 -o poor.glb --json poor.json
+check grep -q '"poor": "a poor rig' poor.json
+
 # A rig over a rig: the old joints have the very names that new ones would get, and other parents.
 expect 0 "7 bones" "$SINEW" rig --rest tree.glb --frames leg/frames.pc2 --bones 7 --keep-bones -o again.glb --json again.json
 agree again.json again.glb leg/frames.pc2

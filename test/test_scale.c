@@ -276,6 +276,43 @@ static void neighbours_are_as_defined(void **state) {
   sn_examples_free(&e);
 }
 
+// Overwrites frames with NaN at a moment of the work, as another process may do with a mapped cache.
+typedef struct overwriting {
+  sn_frames *frames;
+  int calls, at;
+} overwriting;
+
+static bool overwrite(void *user, const char *task, double done) {
+  (void)task, (void)done;
+  overwriting *o = user;
+  if (o->calls++ == o->at) memset(sn_frame_mutable(o->frames, 3), 0xff, (size_t)o->frames->vertex_count * 12);
+  return true;
+}
+
+// Frames change at call `at` of the progress function, -1: never. Returns how often it was called.
+static int rig_overwritten(int at, sn_status expected) {
+  sn_context ctx = streaming();
+  sn_examples examples = generate(&ctx, "arm", 6, 600);
+  overwriting o = {.frames = &examples.frames, .at = at};
+  sn_rig_options options = sn_rig_options_default();
+  sn_rig_result result;
+  options.bones = 3;
+  ctx.progress = overwrite, ctx.progress_user = &o;
+  examples.frames.finite = true; // they were, when they were read
+  assert_int_equal(sn_rig(&ctx, &examples.rest, &examples.frames, &options, &result), expected);
+  if (expected == SN_OK) sn_rig_result_free(&result);
+  if (expected != SN_OK) assert_non_null(strstr(ctx.error.message, "frame 3 changed while it was read"));
+  sn_examples_free(&examples);
+  return o.calls;
+}
+
+static void frames_that_change_meanwhile_are_told(void **state) {
+  (void)state;
+  int calls = rig_overwritten(-1, SN_OK);
+  assert_true(calls > 8);
+  for (int k = 0; k < 8; k++) rig_overwritten(k * (calls - 1) / 8, SN_BAD_INPUT);
+}
+
 // Every allocation that fails on the way leaves neither memory nor a file behind.
 static void failures_leave_nothing(void **state) {
   (void)state;
@@ -318,6 +355,7 @@ int main(void) {
     cmocka_unit_test(teams_give_the_same),
     cmocka_unit_test(long_clips_are_corrected),
     cmocka_unit_test(neighbours_are_as_defined),
+    cmocka_unit_test(frames_that_change_meanwhile_are_told),
     cmocka_unit_test(failures_leave_nothing),
     cmocka_unit_test(scratch_space_that_is_missing_is_told),
   };

@@ -52,12 +52,32 @@ sn_status sn_pc2_write(sn_context *ctx, const char *path, const sn_frames *frame
 // A PC2 whose frames the caller writes one after the other with sn_write, and then commits.
 sn_status sn_pc2_begin(sn_context *ctx, const char *path, int vertex_count, int frame_count, sn_writer *out);
 
+// How the numbers of a file become those of the scene: positions are multiplied by `scale` (0: 1) and turned by `axes` (zeros: not),
+// and its time begins `offset` seconds behind its first key or sample.
+typedef struct sn_adjust {
+  double scale;
+  sn_mat3 axes; // a permutation with signs
+  double offset;
+} sn_adjust;
+
+typedef enum sn_file_kind { SN_FILE_REST, SN_FILE_FRAMES, SN_FILE_SKELETON } sn_file_kind;
+enum { SN_FILE_KINDS = 3 };
+
+// Adds an option of the command line, "scale", "axes" or "offset", to the adjustments of the files: "0.01" for all of them,
+// "frames=0.01" for one kind.
+sn_status sn_adjust_option(sn_context *ctx, const char *option, const char *text, sn_adjust adjust[SN_FILE_KINDS]);
+sn_mat3 sn_adjust_linear(const sn_adjust *adjust); // scale and axes; NULL: the identity
+bool sn_adjust_moves(const sn_adjust *adjust);     // by them
+// "xz-y": which axes of the file, with signs, are x, y and z; "z-up" is short for it. False where it is neither.
+bool sn_axes_parse(const char *text, sn_mat3 *out);
+
 // What of a file is meant.
 typedef struct sn_choice {
   double fps;       // frames per second of .abc, .glb and .gltf; 0: an .abc's own samples, 30 of a glTF clip
   const char *clip; // of a glTF; NULL: the first
   int object_count; // of an .abc: meshes, or what they are below; 0: all meshes
   const char *const *objects;
+  sn_adjust adjust;
 } sn_choice;
 
 enum { SN_DEFAULT_FPS = 30 };
@@ -126,6 +146,8 @@ typedef struct sn_surface {
 } sn_surface;
 
 void sn_surface_free(sn_surface *surface);
+// A mesh, and what lies on it, in the axes and unit of `adjust`.
+void sn_adjust_surface(const sn_adjust *adjust, sn_mesh *mesh, sn_surface *surface);
 // Texture coordinates and normals of the first sample of the chosen meshes, face sets as materials; normals in world space at t.
 sn_status sn_abc_surface(sn_context *ctx, const sn_abc *abc, double t, sn_surface *out);
 // With texture coordinates, normals and materials where there are any. `surface` may be NULL.
@@ -140,6 +162,7 @@ typedef struct sn_stream {
   sn_frames frames;       // of formats that are read whole
   sn_abc *abc;
   bool resampled;
+  sn_adjust adjust; // of an .abc
   const char *name;
   sn_arena memory;
 } sn_stream;
@@ -283,6 +306,11 @@ sn_status sn_gltf_morph_shape(sn_context *ctx, const sn_gltf *gltf, int morph, f
 // Poses at frames f = 0 .. frame_count-1, at the clip's first key time + f / fps. frame_count < 0: as many as the clip
 // has. A clip that ends more than half a frame before the last one is an error that names both lengths.
 sn_status sn_gltf_poses(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, int frame_count, sn_poses *out);
+// The same at the rate of `choice`, its `adjust` applied: the clip begins at the offset, poses are in those axes and that unit.
+sn_status sn_gltf_poses_adjusted(sn_context *ctx, const sn_gltf *gltf, int clip, const sn_choice *choice,
+                                 int frame_count, sn_poses *out);
+// What sn_gltf_mesh and sn_gltf_skeleton read, in the axes and unit of `adjust`. Either may be NULL.
+void sn_adjust_rig(const sn_adjust *adjust, sn_mesh *mesh, sn_skeleton *skeleton);
 
 // What to write. Absent parts are NULL. With `base`, the document is kept (materials, textures, UVs, extras, unknown
 // extensions), its mesh nodes get the new skin and its old skins go; joints with the names of its old joints take their
@@ -311,6 +339,7 @@ typedef struct sn_gltf_out {
   const float (*morph_deltas)[3]; // morph_count * vertex_count
   const char *const *morph_names; // may be NULL
   bool affine;                    // joint poses may have shear: two nodes per joint; skeleton parents are ignored
+  const sn_mat3 *turn;            // `base` alone: a node above its scene turns and scales it
 } sn_gltf_out;
 
 // Mesh, skeleton, skin and clips as binary FBX, with the texture coordinates and materials (names and colours) of `base`; no
@@ -333,7 +362,8 @@ typedef struct sn_load_options {
   double fps; // of the skeleton and of frames that are sampled; 0: that of the frames, or 30
   int object_count;
   const char *const *objects; // of .abc files
-  bool still_skeleton;        // motion is looked for or not wanted: none or too little of it in the file will do
+  sn_adjust adjust[SN_FILE_KINDS];
+  bool still_skeleton; // motion is looked for or not wanted: none or too little of it in the file will do
   const char *controls;
   const char *torque;
   const char *values; // a table, or a document whose morph targets' weights are meant

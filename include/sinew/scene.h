@@ -134,6 +134,9 @@ static inline void sn_frames_used(const sn_frames *frames, int64_t vertices, int
 sn_status sn_frames_check(sn_context *ctx, const sn_frames *frames);
 // The same of frames that are read from `path` (may be NULL), which progress names.
 sn_status sn_frames_check_file(sn_context *ctx, const char *path, const sn_frames *frames);
+// Frames of a mapped file may change after they were checked: whether one is still finite, and the message where it is not.
+bool sn_frame_is_finite(const sn_frames *frames, int f);
+sn_status sn_frame_changed(sn_context *ctx, int f);
 void sn_frames_free(sn_frames *frames);
 
 // One matrix per frame and joint that maps the rest pose to the pose (a skinning matrix: identity in the rest pose).

@@ -118,9 +118,12 @@ sn_status sn_errors_window(sn_context *ctx, const sn_examples *examples, const s
     for (int k = 0; k < keys->count; k++) {
       errors->frame_squared[first + k] = frame_square(&job, k);
       errors->frames[first + k] = keys->frames[k];
+      if (!isfinite(errors->frame_squared[first + k]) && !sn_frame_is_finite(&examples->frames, keys->frames[k])) {
+        status = sn_frame_changed(ctx, keys->frames[k]);
+      }
     }
     if (!normals) errors->angle_sum = NAN;
-    if (normals) status = measure_normals(ctx, &job, normals, &errors->angle_sum);
+    if (normals && status == SN_OK) status = measure_normals(ctx, &job, normals, &errors->angle_sum);
     sn_frames_used(&examples->frames, n, keys->count);
   }
   sn_arena_free(&scratch);

@@ -220,15 +220,34 @@ sn_status sn_outputs_end(sn_context *ctx, sn_outputs *own, sn_status status) {
   return status;
 }
 
-bool sn_outputs_read(sn_context *ctx, const char *path, int *fd) {
-  if (!ctx->outputs || !ctx->outputs->first) return false;
+static sn_output *find_path(sn_context *ctx, const char *path) {
+  if (!ctx->outputs || !ctx->outputs->first) return NULL;
   sn_arena scratch = sn_arena_new(ctx);
   struct stat info;
-  const char *name, *folder = folder_of(ctx, &scratch, path, &name);
-  const sn_output *o = folder && stat(folder, &info) == 0 ? find(ctx->outputs, &info, name) : NULL;
-  if (o) *fd = o->fd >= 0 ? dup(o->fd) : open(o->temporary, O_RDONLY | O_CLOEXEC);
+  const char *name, *file = follow_links(ctx, &scratch, path);
+  const char *folder = file ? folder_of(ctx, &scratch, file, &name) : NULL;
+  sn_output *o = folder && stat(folder, &info) == 0 ? find(ctx->outputs, &info, name) : NULL;
   sn_arena_free(&scratch);
+  return o;
+}
+
+bool sn_outputs_read(sn_context *ctx, const char *path, int *fd) {
+  const sn_output *o = find_path(ctx, path);
+  if (o) *fd = o->fd >= 0 ? dup(o->fd) : open(o->temporary, O_RDONLY | O_CLOEXEC);
   return o != NULL;
+}
+
+static void discard(sn_output *o) {
+  if (o->named) unlink(o->temporary);
+  set_named(o, false);
+  close_output(o);
+  o->written = false;
+}
+
+sn_status sn_outputs_drop(sn_context *ctx, const char *path) {
+  sn_output *o = find_path(ctx, path);
+  if (o) discard(o);
+  return o ? SN_OK : ctx->error.status;
 }
 
 void sn_outputs_made_folder(sn_context *ctx, const char *path) {
@@ -334,11 +353,7 @@ sn_status sn_writer_commit(sn_context *ctx, sn_writer *writer) {
 void sn_writer_abort(sn_context *ctx, sn_writer *writer) {
   sn_output *o = writer->output;
   if (writer->stream) fclose(writer->stream);
-  if (o) {
-    if (o->named) unlink(o->temporary);
-    set_named(o, false);
-    close_output(o);
-  }
+  if (o) discard(o);
   if (writer->alone) end(ctx, &writer->own, SN_IO);
   *writer = (sn_writer){0};
 }

@@ -9,7 +9,8 @@ static const double decades = 24,
 
 int sn_percentile_bin(double square) {
   double at = (log10(square + 1e-300) - least) * (SN_PERCENTILE_BINS / decades);
-  return at < 0 ? 0 : at >= SN_PERCENTILE_BINS ? SN_PERCENTILE_BINS - 1 : (int)at;
+  if (!(at < SN_PERCENTILE_BINS)) return SN_PERCENTILE_BINS - 1; // also what is not a number
+  return at < 0 ? 0 : (int)at;
 }
 
 double sn_percentile(const uint64_t *bins, double part) {

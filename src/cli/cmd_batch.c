@@ -46,9 +46,10 @@ static bool has_option(const batch_job *job, const char *name) {
 }
 
 // In the child: never returns.
-static void become(const batch_job *job, char **words, int log) {
+static void become(const batch_job *job, char **words, int log, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);    // a batch that is stopped takes its jobs along
+  if (getppid() != parent) _exit(127); // it was, before that
   int nothing = open("/dev/null", O_RDONLY);
-  prctl(PR_SET_PDEATHSIG, SIGTERM); // a batch that is stopped takes its jobs along
   if (nothing < 0 || dup2(nothing, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0) _exit(127);
   execv("/proc/self/exe", words);
   fprintf(stderr, "sinew: %s: cannot be started: %s\n", job->name, strerror(errno));
@@ -72,8 +73,9 @@ static bool launch(cli *c, const batch *b, batch_job *job, const batch_limits *l
     return false;
   }
   fflush(NULL);
+  pid_t self = getpid();
   job->process = fork();
-  if (job->process == 0) become(job, words, log);
+  if (job->process == 0) become(job, words, log, self);
   int failure = errno;
   close(log);
   job->start = sn_seconds();

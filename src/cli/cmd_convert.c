@@ -19,19 +19,34 @@ static bool is_folder(const char *path) {
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+// What of the file to read is meant, --scale, --axes and --offset included.
+static sn_status choose(cli *c, const char **objects, sn_choice *out) {
+  sn_adjust adjust[SN_FILE_KINDS];
+  sn_status status = sn_cli_choice(c, objects, out);
+  if (status == SN_OK) status = sn_cli_adjust(c, adjust);
+  if (status == SN_OK) out->adjust = adjust[SN_FILE_FRAMES];
+  for (int k = 1; status == SN_OK && k < SN_FILE_KINDS; k++) {
+    if (memcmp(&adjust[0], &adjust[k], sizeof *adjust) == 0) continue;
+    status =
+      sn_fail(&c->ctx, SN_BAD_INPUT, "convert reads one file: give --scale, --axes and --offset without its kind");
+  }
+  return status;
+}
+
 // A glTF document read and written whole: .glb to .gltf and back.
-static sn_status convert_document(cli *c, const char *from, const char *to) {
+static sn_status convert_document(cli *c, const char *from, const char *to, const sn_adjust *adjust) {
   sn_gltf *gltf;
   sn_status status = sn_gltf_read(&c->ctx, from, &gltf);
   if (status != SN_OK) return status;
-  sn_gltf_out out = {.base = gltf};
+  sn_mat3 turn = sn_adjust_linear(adjust);
+  sn_gltf_out out = {.base = gltf, .turn = sn_adjust_moves(adjust) ? &turn : NULL};
   status = sn_gltf_write(&c->ctx, to, &out);
   sn_gltf_free(gltf);
   return status;
 }
 
 // What a document holds, through our own description of it: mesh, skin and every clip.
-static sn_status convert_scene(cli *c, const char *from, const char *to) {
+static sn_status convert_scene(cli *c, const char *from, const char *to, const sn_adjust *adjust) {
   enum { most = 64 };
   sn_gltf *gltf;
   sn_mesh mesh = {0};
@@ -45,14 +60,17 @@ static sn_status convert_scene(cli *c, const char *from, const char *to) {
   status = sn_gltf_mesh(&c->ctx, gltf, &mesh, NULL, NULL, NULL);
   if (status == SN_OK && sn_gltf_skeleton(&c->ctx, gltf, &skeleton, &skin) == SN_OK) {
     out.skeleton = &skeleton, out.skin = &skin;
+    if (is_gltf(to) && !sn_adjust_moves(adjust)) out.base = gltf; // its materials
     int count = sn_gltf_clip_count(gltf) < most ? sn_gltf_clip_count(gltf) : most;
     for (int k = 0; status == SN_OK && k < count; k++) {
-      status = sn_gltf_poses(&c->ctx, gltf, k, out.fps, -1, &poses[k]);
+      status =
+        sn_gltf_poses_adjusted(&c->ctx, gltf, k, &(sn_choice){.fps = out.fps, .adjust = *adjust}, -1, &poses[k]);
       clips[k] = (sn_gltf_clip_out){
         .name = sn_gltf_clip(gltf, k).name, .poses = &poses[k], .frame_count = poses[k].frame_count};
       out.clip_count = k + 1;
     }
   }
+  sn_adjust_rig(adjust, &mesh, &skeleton);
   if (status == SN_OK) status = sn_gltf_write(&c->ctx, to, &out);
   if (status == SN_OK)
     sn_cli_say(c, "%s: %d vertices, %d joints, %d clips\n", to, mesh.vertex_count, skeleton.joint_count,
@@ -72,13 +90,14 @@ static sn_status convert_archive_mesh(cli *c, const char *from, const char *to) 
   sn_abc *abc = NULL;
   sn_mesh mesh = {0};
   sn_surface surface = {0};
-  sn_status status = sn_cli_choice(c, objects, &choice);
+  sn_status status = choose(c, objects, &choice);
   if (status == SN_OK) status = sn_abc_open(&c->ctx, from, &abc);
   if (status == SN_OK) status = sn_abc_choose(&c->ctx, abc, choice.objects, choice.object_count);
-  double start = status == SN_OK ? sn_abc_frame_time(abc, 0) : 0;
+  double start = status == SN_OK ? sn_abc_frame_time(abc, 0) + choice.adjust.offset : 0;
   if (status == SN_OK) status = sn_abc_mesh(&c->ctx, abc, start, &mesh);
   if (status == SN_OK) status = sn_abc_surface(&c->ctx, abc, start, &surface);
   if (status == SN_OK) {
+    sn_adjust_surface(&choice.adjust, &mesh, &surface);
     status = sn_obj_write_surface(&c->ctx, to, &mesh, (const float(*)[3])mesh.positions, &surface);
   }
   if (status == SN_OK) {
@@ -96,7 +115,7 @@ static sn_status convert_mesh(cli *c, const char *from, const char *to) {
   sn_mesh mesh;
   const char *objects[CLI_MOST_OBJECTS];
   sn_choice choice;
-  sn_status status = sn_cli_choice(c, objects, &choice);
+  sn_status status = choose(c, objects, &choice);
   if (status == SN_OK) status = sn_mesh_read(&c->ctx, from, &choice, &mesh);
   if (status != SN_OK) return status;
   if (sn_cli_is_scene(to)) {
@@ -115,7 +134,7 @@ static sn_status convert_frames(cli *c, const char *from, const char *to) {
   sn_choice choice;
   sn_mesh mesh = {0};
   sn_stream frames = {0};
-  sn_status status = sn_cli_choice(c, objects, &choice);
+  sn_status status = choose(c, objects, &choice);
   if (status != SN_OK) return status;
   bool needs_faces = !sn_cli_is_point_cache(to);
   if (needs_faces && !rest && has_faces(from)) rest = from;
@@ -138,12 +157,14 @@ static sn_status convert_frames(cli *c, const char *from, const char *to) {
 }
 
 static int run(cli *c) {
-  const char *from = c->arguments[0], *to = c->arguments[1];
-  sn_status status;
-  if (sn_is_document(from) && is_gltf(to)) {
-    status = convert_document(c, from, to);
+  const char *from = c->arguments[0], *to = c->arguments[1], *objects[CLI_MOST_OBJECTS];
+  sn_choice choice;
+  sn_status status = choose(c, objects, &choice);
+  if (status != SN_OK) return sn_cli_fail(c);
+  if (sn_is_document(from) && is_gltf(to) && choice.adjust.offset == 0) {
+    status = convert_document(c, from, to, &choice.adjust);
   } else if (sn_is_document(from) && sn_cli_is_scene(to)) {
-    status = convert_scene(c, from, to);
+    status = convert_scene(c, from, to, &choice.adjust);
   } else if (is_alembic(from) && sn_cli_has_extension(to, ".obj")) {
     status = convert_archive_mesh(c, from, to);
   } else if (!is_folder(from) && !strpbrk(from, "*?[") && (has_faces(from) || sn_cli_has_extension(from, ".obj")) &&
@@ -162,6 +183,9 @@ static const cli_option options[] = {
   {"--rest", "FILE", NULL, "mesh whose triangles OBJ and Alembic frames get", false},
   CLI_OPTION_ONE_CLIP,
   CLI_OPTION_FPS,
+  {"--scale", "X", NULL, "multiply all positions", cli_once},
+  {"--axes", "XYZ", NULL, "the axes of IN that are x, y and z of OUT, as xz-y, or z-up for just that", cli_once},
+  {"--offset", "SECONDS", NULL, "begin so much behind the first key or sample", cli_once},
   CLI_OPTION_OBJECT,
   {0},
 };

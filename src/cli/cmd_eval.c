@@ -69,6 +69,20 @@ static sn_status rest_tangents(cli *c, const sn_rt_model *model, float (**out)[4
   return sn_model_to_file(&c->ctx, model, *out, sizeof **out, 1);
 }
 
+// The document that the rest mesh is from, not for its mirror image; and the model's normals where the mesh is not where that has it.
+static sn_status read_base(cli *c, const sn_rt_model *model, sn_gltf **base, float (**normals)[3]) {
+  const char *rest = sn_cli_text(c, "--rest");
+  sn_adjust adjust[SN_FILE_KINDS];
+  sn_status status = sn_cli_adjust(c, adjust);
+  bool mirrored = status == SN_OK && sn_mat3_determinant(sn_adjust_linear(&adjust[SN_FILE_REST])) < 0;
+  if (status == SN_OK && rest && sn_is_document(rest) && !mirrored) status = sn_gltf_read(&c->ctx, rest, base);
+  if (status != SN_OK || !*base || !sn_adjust_moves(&adjust[SN_FILE_REST])) return status;
+  *normals = sn_arena_alloc(&c->ctx, &c->memory, model->info.vertex_count, sizeof **normals);
+  if (!*normals) return c->ctx.error.status;
+  sn_rt_get_rest(model, &(sn_rt_rest){.normals = *normals}, NULL);
+  return sn_model_to_file(&c->ctx, model, *normals, sizeof **normals, 1);
+}
+
 // A linear blend is exactly a glTF skin.
 static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, const sn_examples *examples) {
   if (model->info.blend != SN_RT_BLEND_LINEAR) {
@@ -80,15 +94,14 @@ static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, 
   sn_skeleton skeleton = {0};
   sn_poses poses = {0};
   sn_displacements fields = {0};
-  float *weights = NULL, (*tangents)[4] = NULL;
+  float *weights = NULL, (*tangents)[4] = NULL, (*normals)[3] = NULL;
   sn_gltf *base = NULL;
-  const char *rest = sn_cli_text(c, "--rest");
   bool joints = model->info.palette_count == model->info.joint_count; // else bones, or the one still matrix
   sn_status status = morph_targets(c, path, model, examples, &fields, &weights);
   if (status == SN_OK) status = sn_model_mesh(&c->ctx, model, &mesh);
   if (status == SN_OK) status = sn_model_skin(&c->ctx, model, &skin);
   if (status == SN_OK) status = (joints ? joint_skeleton : palette_skeleton)(c, model, examples, &skeleton, &poses);
-  if (status == SN_OK && rest && sn_is_document(rest)) status = sn_gltf_read(&c->ctx, rest, &base);
+  if (status == SN_OK) status = read_base(c, model, &base, &normals);
   if (status == SN_OK) status = rest_tangents(c, model, &tangents);
   int clip_count = examples->clip_count > 0 ? examples->clip_count : 1;
   sn_gltf_clip_out *clips = SN_NEW(&c->ctx, &c->memory, sn_gltf_clip_out, clip_count);
@@ -97,6 +110,8 @@ static sn_status write_gltf(cli *c, const char *path, const sn_rt_model *model, 
     describe_clips(examples, &poses, weights, fields.count, clips);
     sn_gltf_out out = {.base = base,
                        .mesh = &mesh,
+                       .normals = (const float(*)[3])normals,
+                       .posed = normals,
                        .tangents = (const float(*)[4])tangents,
                        .skeleton = &skeleton,
                        .skin = &skin,
@@ -194,7 +209,10 @@ static sn_status load_controls(cli *c, const sn_rt_model *model, sn_examples *ou
       "with the whole mesh, which has them",
       c->arguments[0], points);
   }
-  sn_status status = sn_frames_read(&c->ctx, path, NULL, &out->frames);
+  sn_adjust adjust[SN_FILE_KINDS];
+  sn_status status = sn_cli_adjust(c, adjust);
+  sn_choice choice = {.adjust = adjust[SN_FILE_FRAMES]};
+  if (status == SN_OK) status = sn_frames_read(&c->ctx, path, &choice, &out->frames);
   if (status == SN_OK && out->frames.vertex_count == (int)model->info.vertex_count) {
     status = pick_controls(c, model, &out->frames);
   }
@@ -264,6 +282,7 @@ static const cli_option options[] = {
   CLI_OPTION_SKELETON,
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,
+  CLI_OPTIONS_ADJUST,
   CLI_OPTION_OBJECT,
   CLI_OPTION_MAP,
   CLI_OPTION_TORQUE,

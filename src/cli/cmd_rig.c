@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // sinew rig: frames without a skeleton -> rigged GLB (Le and Deng 2014).
 #include <stdio.h>
-#include <unistd.h>
 #include <string.h>
 
 #include "cli/inputs.h"
@@ -15,6 +14,9 @@ typedef struct rig_job {
   sn_rig_result result;
   double seconds;
   int rest_frame; // of --rest-frame; -1: none
+  bool posed;     // the rest mesh is not where its file has it
+  bool mirrored;  // nor are its triangles
+  char poor[256]; // what to try where the rig is far from the frames
   sn_arena memory;
 } rig_job;
 
@@ -78,6 +80,7 @@ static sn_status read_locks(cli *c, rig_job *job) {
   sn_examples *e = &job->examples;
   sn_gltf *gltf;
   sn_mesh bind = {0};
+  sn_adjust adjust[SN_FILE_KINDS];
   const char *clip, *first = NULL; // of several skeleton files the first is everybody's
   for (int k = c->value_count - 1; k >= 0; k--)
     if (strcmp(c->values[k].option->name, "--skeleton") == 0) first = c->values[k].text;
@@ -101,7 +104,9 @@ static sn_status read_locks(cli *c, rig_job *job) {
         sn_fail(&c->ctx, SN_BAD_INPUT, "--keep-weights: %s has no vertex colours that say which to keep", path);
     }
     if (status == SN_OK) status = sn_gltf_mesh(&c->ctx, gltf, &bind, NULL, NULL, NULL);
+    if (status == SN_OK) status = sn_cli_adjust(c, adjust);
     if (status == SN_OK) {
+      sn_adjust_rig(&adjust[SN_FILE_SKELETON], &bind, NULL);
       status = sn_nearest_vertices(&c->ctx, (const float(*)[3])bind.positions, bind.vertex_count,
                                    (const float(*)[3])e->rest.positions, n, nearest, distances);
     }
@@ -175,7 +180,14 @@ static sn_status check_memory(cli *c, const sn_examples *e) {
 static sn_status load(cli *c, rig_job *job) {
   sn_status status = sn_cli_load_frames(c, &job->examples);
   if (status == SN_OK) status = check_memory(c, &job->examples);
+  sn_adjust adjust[SN_FILE_KINDS];
   job->rest_frame = -1;
+  if (status == SN_OK) status = sn_cli_adjust(c, adjust);
+  if (status == SN_OK) {
+    const sn_adjust *rest = &adjust[sn_cli_given(c, "--rest") ? SN_FILE_REST : SN_FILE_FRAMES];
+    job->posed = sn_adjust_moves(rest) || sn_cli_given(c, "--rest-frame");
+    job->mirrored = sn_mat3_determinant(sn_adjust_linear(rest)) < 0;
+  }
   if (status == SN_OK && job->options.given != SN_RIG_NOTHING) status = read_locks(c, job);
   if (status == SN_OK && sn_cli_given(c, "--rest-frame")) status = choose_rest(c, job);
   if (status == SN_OK) status = choose_frames(c, job);
@@ -251,7 +263,7 @@ static sn_status free_names(cli *c, const sn_gltf *base, sn_skeleton *skeleton) 
   return status;
 }
 
-// The document that the rest mesh is from; NULL: it is from another file.
+// The document that the rest mesh is from; NULL: it is from another file, or its mirror image.
 static sn_status read_base(cli *c, rig_job *job, sn_gltf **out) {
   const char *path = sn_cli_text(c, "--rest"), *frames[1], *clip;
   *out = NULL;
@@ -260,7 +272,7 @@ static sn_status read_base(cli *c, rig_job *job, sn_gltf **out) {
     path = sn_clip_path(&c->ctx, &job->memory, frames[0], &clip);
     if (!path) return c->ctx.error.status;
   }
-  return sn_is_document(path) ? sn_gltf_read(&c->ctx, path, out) : SN_OK;
+  return sn_is_document(path) && !job->mirrored ? sn_gltf_read(&c->ctx, path, out) : SN_OK;
 }
 
 static sn_status write_rig(cli *c, rig_job *job, const char *path) {
@@ -286,8 +298,8 @@ static sn_status write_rig(cli *c, rig_job *job, const char *path) {
   if (status == SN_OK) {
     sn_gltf_out out = {.base = base,
                        .mesh = &order.mesh,
-                       .normals = job->rest_frame >= 0 ? (const float(*)[3])order.normals : NULL,
-                       .posed = job->rest_frame >= 0,
+                       .normals = job->posed ? (const float(*)[3])order.normals : NULL,
+                       .posed = job->posed,
                        .colors = sn_cli_given(c, "--heat") ? (const float(*)[3])order.colours : NULL,
                        .skeleton = &job->result.skeleton,
                        .skin = &order.skin,
@@ -358,10 +370,74 @@ static sn_status assess_file(cli *c, const rig_job *job, const char *path, sn_sc
   return status;
 }
 
+static int by_size(const void *a, const void *b) {
+  float x = *(const float *)a, y = *(const float *)b;
+  return (x > y) - (x < y);
+}
+
+// Stray vertices lie outside the box of the others by many times its size, and make the diagonal worthless as a measure.
+typedef struct strays {
+  int count, farthest;
+  double diagonal; // of the box without the outer hundredth at each of its sides
+} strays;
+
+static sn_status find_strays(cli *c, const sn_mesh *rest, strays *out) {
+  static const double far = 5; // diagonals
+  sn_arena scratch = sn_arena_new(&c->ctx);
+  int n = rest->vertex_count, cut = n / 100;
+  float *sorted = SN_NEW(&c->ctx, &scratch, float, n), low[3], high[3];
+  if (!sorted) return c->ctx.error.status;
+  for (int a = 0; a < 3; a++) {
+    for (int i = 0; i < n; i++) sorted[i] = rest->positions[i][a];
+    qsort(sorted, (size_t)n, sizeof *sorted, by_size);
+    low[a] = sorted[cut], high[a] = sorted[n - 1 - cut];
+  }
+  sn_vec3 centre = sn_vec3_scale(sn_vec3_add(sn_vec3_from(low), sn_vec3_from(high)), 0.5);
+  double largest = 0;
+  *out = (strays){.diagonal = sn_vec3_distance(sn_vec3_from(low), sn_vec3_from(high))};
+  for (int i = 0; i < n; i++) {
+    double distance = sn_vec3_distance(sn_vec3_from(rest->positions[i]), centre);
+    out->count += distance > far * out->diagonal;
+    if (distance > largest) largest = distance, out->farthest = i;
+  }
+  sn_arena_free(&scratch);
+  return SN_OK;
+}
+
+// What to try where the rig is far from the frames; an empty text where it is not.
+static sn_status judge(cli *c, const rig_job *job, const sn_metrics *m, char *out, size_t size) {
+  static const double most_rms = 2, most_largest = 20; // percent of the diagonal
+  strays stray = {0};
+  *out = '\0';
+  sn_status status = find_strays(c, &job->examples.rest, &stray);
+  if (status != SN_OK) return status;
+  const sn_mesh *rest = &job->examples.rest;
+  double whole = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
+  double scale = stray.count > 0 && stray.diagonal > 0 ? whole / stray.diagonal : 1;
+  double rms = scale * m->rms_pct_diag, largest = scale * m->max_pct_diag;
+  if (rms <= most_rms && largest <= most_largest) return SN_OK;
+  int used = snprintf(out, size, "a poor rig, rms %.3g %% and largest error %.3g %% of the diagonal", rms, largest);
+  if (stray.count > 0) {
+    snprintf(
+      out + used, size - (size_t)used,
+      " without %d stray vertices: delete those, far from the others, and rig again (vertex %d of the rest mesh "
+      "is farthest)",
+      stray.count, stray.farthest);
+  } else if (job->options.given != SN_RIG_NOTHING) {
+    snprintf(out + used, size - (size_t)used, "; try --solve both or --helpers %d", 8);
+  } else {
+    snprintf(out + used, size - (size_t)used, "; try --bones %d --keep-bones, --joints none or --rest-frame auto",
+             2 * job->result.report.bones + 2);
+  }
+  return SN_OK;
+}
+
 static void report(cli *c, const rig_job *job, const char *path, const sn_scores *scores, double gap_pct) {
   const sn_rig_report *r = &job->result.report;
   c->result = sn_report_rig(r, &scores->all, job->options.influences, gap_pct, job->rest_frame, job->seconds,
                             job->examples.frames.frame_count, job->examples.rest.vertex_count);
+  if (*job->poor) sn_cli_say(c, "%s: %s\n", path, job->poor);
+  if (*job->poor) json_object_set_new(c->result, "poor", json_string(job->poor));
   sn_cli_say(c, "%s: %d bone%s in %.2f s (%d iterations)\n", path, r->bones, r->bones == 1 ? "" : "s", job->seconds,
              r->iterations);
   if (job->rest_frame >= 0) sn_cli_say(c, "  rest pose: frame %d\n", job->rest_frame);
@@ -397,28 +473,23 @@ static void report(cli *c, const rig_job *job, const char *path, const sn_scores
 static sn_status check_gap(cli *c, const rig_job *job, const char *path, double gap_pct) {
   static const double most = 0.01; // percent of the diagonal: single precision, far from the origin, stays below
   if (job->options.given != SN_RIG_NOTHING || job->options.structure != SN_RIG_TREE || gap_pct <= most) return SN_OK;
-  remove(path);
   return sn_fail(
     &c->ctx, SN_NOT_CONVERGED,
-    "%s: the joints of the rig as written are %.2g %% of the diagonal apart in some frame; it was not kept. "
-    "Move the frames near the origin, or give --rest as .obj",
+    "%s: the joints of this rig would be %.2g %% of the diagonal apart in some frame; it was not written. "
+    "Move the rest mesh and the frames near the origin",
     path, gap_pct);
 }
 
 // The figures of a rig as written. An .fbx comes back with its vertices in another order; its twin is measured, a .glb with
-// the same contents that stays for as long as that takes.
+// the same contents that never gets its name.
 static sn_status assess_written(cli *c, rig_job *job, const char *path, sn_scores *scores, double *gap) {
   if (!sn_cli_has_extension(path, ".fbx")) return assess_file(c, job, path, scores, gap);
-  char twin[4096];
-  int size = snprintf(twin, sizeof twin, "%s.%d.glb", path, (int)getpid());
-  if (size < 0 || size >= (int)sizeof twin) return sn_fail(&c->ctx, SN_BAD_INPUT, "%s: too long a name", path);
-  struct sn_outputs *together = c->ctx.outputs;
-  c->ctx.outputs = NULL; // appears at once, to be removed
+  char *twin = SN_NEW(&c->ctx, &job->memory, char, strlen(path) + sizeof ".glb");
+  if (!twin) return c->ctx.error.status;
+  strcat(strcpy(twin, path), ".glb");
   sn_status status = write_rig(c, job, twin);
   if (status == SN_OK) status = assess_file(c, job, twin, scores, gap);
-  c->ctx.outputs = together;
-  unlink(twin);
-  return status;
+  return status == SN_OK ? sn_outputs_drop(&c->ctx, twin) : status;
 }
 
 static sn_status solve(cli *c, rig_job *job, const char *path) {
@@ -432,6 +503,7 @@ static sn_status solve(cli *c, rig_job *job, const char *path) {
   double diagonal = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
   double gap_pct = diagonal > 0 ? 100 * gap / diagonal : 0;
   if (status == SN_OK) status = check_gap(c, job, path, gap_pct);
+  if (status == SN_OK) status = judge(c, job, &scores.all, job->poor, sizeof job->poor);
   if (status == SN_OK) {
     c->input = sn_report_examples(&job->examples);
     report(c, job, path, &scores, gap_pct);
@@ -475,6 +547,7 @@ static const cli_option options[] = {
   {"--heat", NULL, NULL, "write the error of every vertex as colours (COLOR_0)", false},
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,
+  CLI_OPTIONS_ADJUST,
   CLI_OPTION_OBJECT,
   CLI_OPTION_MATCH,
   {0},

@@ -40,6 +40,20 @@ static sn_status check_test_clips(cli *c, const sn_load_options *options, int te
   return SN_OK;
 }
 
+sn_status sn_cli_adjust(cli *c, sn_adjust adjust[SN_FILE_KINDS]) {
+  static const char *const names[] = {"--scale", "--axes", "--offset"};
+  sn_status status = SN_OK;
+  memset(adjust, 0, SN_FILE_KINDS * sizeof *adjust);
+  for (int k = 0; k < 3; k++) {
+    const char *texts[most_files];
+    int count = sn_cli_texts(c, names[k], texts, most_files);
+    for (int t = 0; t < count && t < most_files && status == SN_OK; t++) {
+      status = sn_adjust_option(&c->ctx, names[k] + 2, texts[t], adjust);
+    }
+  }
+  return status;
+}
+
 static sn_status load(cli *c, bool still, sn_examples *out) {
   const char *frames[most_files], *skeletons[most_files], *clips[most_files], *objects[CLI_MOST_OBJECTS];
   int test_skeletons = 0;
@@ -54,6 +68,7 @@ static sn_status load(cli *c, bool still, sn_examples *out) {
   }
   sn_status status = check_test_clips(c, &options, test_skeletons);
   if (status == SN_OK) status = sn_cli_choice(c, objects, &choice);
+  if (status == SN_OK) status = sn_cli_adjust(c, options.adjust);
   if (status != SN_OK) return status;
   options.clip_count = sn_cli_texts(c, "--clip", clips, most_files);
   options.clips = clips;

@@ -15,6 +15,10 @@
 #define CLI_OPTION_CLIP {"--clip", "NAME|INDEX|all", NULL, "animations of glTF files: those named, or all; the first unless told. FILE#NAME names one of a file", true}
 #define CLI_OPTION_ONE_CLIP {"--clip", "NAME|INDEX", NULL, "which animation of a glTF file; the first unless told (or FILE#NAME)", false}
 #define CLI_OPTION_FPS {"--fps", "N", "30", "frames per second: frame f is the clip's first key time plus f/N; an .abc has its own rate unless told", false}
+#define CLI_OPTION_SCALE {"--scale", "X", NULL, "multiply the positions of the files; frames=X, rest=X or skeleton=X: of these alone", cli_repeats}
+#define CLI_OPTION_AXES {"--axes", "XYZ", NULL, "which axes of the files are x, y and z here, as xz-y, or z-up for that; frames=, ... as for --scale", cli_repeats}
+#define CLI_OPTION_OFFSET {"--offset", "SECONDS", NULL, "begin so much behind the first key or sample of the files; frames= or skeleton=: of these alone", cli_repeats}
+#define CLI_OPTIONS_ADJUST CLI_OPTION_SCALE, CLI_OPTION_AXES, CLI_OPTION_OFFSET
 #define CLI_OPTION_OBJECT {"--object", "PATH", NULL, "of an .abc: this mesh, or the meshes below it; all of them, as one, unless told", true}
 #define CLI_OPTION_MAP {"--map", "FILE", NULL, "motion of another skeleton: two names on every line, a joint of the model and one of the clip", false}
 #define CLI_OPTION_TORQUE {"--torque", "FILE.csv", NULL, "a row per frame: frame, then one column per joint name", false}
@@ -23,7 +27,7 @@
 #define CLI_OPTION_KEYS {"--keys", "SPEC", "all", "training frames: all | every:N | 0,5,10-20 | random:N | auto:N (chosen; train and compare); the others are the test frames", false}
 #define CLI_OPTION_MATCH {"--match", "FILE", NULL, "a mesh in the order of the frames, in the rest pose: gives the vertex correspondence", false}
 #define CLI_OPTION_POSE {"--pose", "FRAME=MESH", NULL, "a sculpted mesh (.obj) for a frame of the clip, instead of --frames or over them; FRAME=MESH@SIGMA: with that width of its kernel (space=whole)", true}
-#define CLI_OPTIONS_TRAINING CLI_OPTION_REST, CLI_OPTION_FRAMES, CLI_OPTION_SKELETON, CLI_OPTION_TEST_FRAMES, CLI_OPTION_TEST_SKELETON, CLI_OPTION_CLIP, CLI_OPTION_FPS, CLI_OPTION_OBJECT, CLI_OPTION_TORQUE, CLI_OPTION_VALUES, CLI_OPTION_CONTROLS, CLI_OPTION_KEYS, CLI_OPTION_POSE
+#define CLI_OPTIONS_TRAINING CLI_OPTION_REST, CLI_OPTION_FRAMES, CLI_OPTION_SKELETON, CLI_OPTION_TEST_FRAMES, CLI_OPTION_TEST_SKELETON, CLI_OPTION_CLIP, CLI_OPTION_FPS, CLI_OPTIONS_ADJUST, CLI_OPTION_OBJECT, CLI_OPTION_TORQUE, CLI_OPTION_VALUES, CLI_OPTION_CONTROLS, CLI_OPTION_KEYS, CLI_OPTION_POSE
 // clang-format on
 
 // Examples from the options above (those the command has).
@@ -41,6 +45,8 @@ double sn_cli_fps(const cli *c); // 0 where --fps is wrong
 double sn_cli_rate(const cli *c, const sn_frames *frames);
 // What --fps, --clip and --object say; the texts of --object go to `objects` (CLI_MOST_OBJECTS). Fails on a wrong --fps.
 enum { CLI_MOST_OBJECTS = 256 };
+// What --scale, --axes and --offset say of rest, frames and skeleton.
+sn_status sn_cli_adjust(cli *c, sn_adjust adjust[SN_FILE_KINDS]);
 sn_status sn_cli_choice(cli *c, const char **objects, sn_choice *out);
 
 // A number as text, "-" where it is not finite.

@@ -60,6 +60,14 @@ static sn_status parse(cli *c, int frame_count, sculpt *out, int *count) {
   return SN_OK;
 }
 
+// Sculpted meshes, and the one of --match, are adjusted as frames are.
+static sn_status read_mesh(cli *c, const char *path, sn_mesh *out) {
+  sn_adjust adjust[SN_FILE_KINDS];
+  sn_status status = sn_cli_adjust(c, adjust);
+  sn_choice choice = {.adjust = adjust[SN_FILE_FRAMES]};
+  return status == SN_OK ? sn_mesh_read(&c->ctx, path, &choice, out) : status;
+}
+
 // With --match: which vertex of a sculpted mesh each of the examples' is, by their common rest pose.
 static sn_status match_order(cli *c, const sn_examples *examples, sn_arena *memory, int **out, int *count) {
   const char *path = sn_cli_text(c, "--match");
@@ -70,7 +78,7 @@ static sn_status match_order(cli *c, const sn_examples *examples, sn_arena *memo
   *out = SN_NEW(&c->ctx, memory, int, n);
   if (!distances || !*out) return c->ctx.error.status;
   sn_mesh mesh;
-  sn_status status = sn_mesh_read(&c->ctx, path, NULL, &mesh);
+  sn_status status = read_mesh(c, path, &mesh);
   if (status != SN_OK) return status;
   const float(*rest)[3] = (const float(*)[3])examples->rest.positions;
   status =
@@ -89,7 +97,7 @@ static sn_status match_order(cli *c, const sn_examples *examples, sn_arena *memo
 static sn_status read_sculpt(cli *c, const sn_examples *examples, const sculpt *s, const int *order, int order_count,
                              float (*out)[3]) {
   sn_mesh mesh;
-  sn_status status = sn_mesh_read(&c->ctx, s->path, NULL, &mesh);
+  sn_status status = read_mesh(c, s->path, &mesh);
   if (status != SN_OK) return status;
   int n = examples->rest.vertex_count;
   if (order && mesh.vertex_count == order_count) {

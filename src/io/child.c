@@ -3,9 +3,11 @@
 #include "io/child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -24,13 +26,18 @@ static const bool sanitized = false;
 
 static void limit(int resource, rlim_t most) { setrlimit(resource, &(struct rlimit){most, most}); }
 
-static void run_and_exit(int (*work)(void *, char *, size_t), void *data, int fd) {
-  char message[sizeof((sn_child_end *)0)->message] = "";
+// What the library itself says comes before the message, on a line of its own: a C++ program without memory says so and aborts.
+static void run_and_exit(int (*work)(void *, char *, size_t), void *data, int fd, pid_t parent) {
+  char message[sizeof((sn_child_end *)0)->message] = "\n";
+  prctl(PR_SET_PDEATHSIG, SIGKILL); // ends with its parent, even if that was a moment ago
+  if (getppid() != parent) _exit(CHILD_FAILED);
+  if (!sanitized) dup2(fd, STDERR_FILENO);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_CPU, most_seconds);
   if (!sanitized) limit(RLIMIT_DATA, (rlim_t)4 << 30); // a sanitizer's shadow memory is larger than any limit
-  int result = work(data, message, sizeof message);
-  if (message[0] && write(fd, message, strlen(message)) < 0) result = CHILD_FAILED;
+  int result = work(data, message + 1, sizeof message - 1);
+  message[1 + strcspn(message + 1, "\r\n")] = '\0';
+  if (message[1] && write(fd, message, strlen(message)) < 0) result = CHILD_FAILED;
   _exit(result);
 }
 
@@ -51,9 +58,12 @@ static int wait_for(pid_t pid) {
 }
 
 static void describe(int status, int fd, sn_child_end *end) {
-  ssize_t size = read(fd, end->message, sizeof end->message - 1);
-  end->message[size > 0 ? size : 0] = '\0';
-  end->message[strcspn(end->message, "\r\n")] = '\0';
+  char said[4096];
+  ssize_t size = read(fd, said, sizeof said - 1);
+  said[size > 0 ? size : 0] = '\0';
+  char *last = strrchr(said, '\n');
+  snprintf(end->message, sizeof end->message, "%.*s", (int)sizeof end->message - 1, last ? last + 1 : said);
+  end->no_memory = strstr(said, "bad_alloc") || strstr(said, "out of memory");
   end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   end->result = code >= CHILD_DONE && code <= CHILD_MISSING ? (sn_child_result)code : CHILD_BROKE;
@@ -62,10 +72,10 @@ static void describe(int status, int fd, sn_child_end *end) {
 sn_status sn_child_run(sn_context *ctx, const char *name, int (*work)(void *data, char *message, size_t size),
                        void *data, sn_child_end *end) {
   int ends[2];
-  if (pipe(ends) != 0) return sn_fail(ctx, SN_IO, "%s: %s", name, strerror(errno));
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return sn_fail(ctx, SN_IO, "%s: %s", name, strerror(errno));
   fflush(NULL);
-  pid_t pid = fork();
-  if (pid == 0) run_and_exit(work, data, ends[1]);
+  pid_t self = getpid(), pid = fork();
+  if (pid == 0) run_and_exit(work, data, ends[1], self);
   close(ends[1]);
   sn_status status = SN_OK;
   if (pid < 0) {
@@ -78,6 +88,7 @@ sn_status sn_child_run(sn_context *ctx, const char *name, int (*work)(void *data
 }
 
 sn_status sn_child_failed(sn_context *ctx, const char *name, const char *library, const sn_child_end *end) {
+  if (end->no_memory) return sn_fail(ctx, SN_NO_MEMORY, "%s: out of memory while %s read it", name, library);
   if (end->result == CHILD_FAILED && end->message[0]) {
     return sn_fail(ctx, SN_BAD_FILE, "%s: cannot be read: %s", name, end->message);
   }
@@ -85,6 +96,6 @@ sn_status sn_child_failed(sn_context *ctx, const char *name, const char *library
     return sn_fail(ctx, SN_BAD_FILE, "%s: reading it took more than %d seconds or too much memory; gave up", name,
                    most_seconds);
   }
-  return sn_fail(ctx, SN_BAD_FILE, "%s: %s broke down on this file (signal %d): it is damaged, or too large", name,
-                 library, end->signal);
+  return sn_fail(ctx, SN_BAD_FILE, "%s: %s broke down on this file (signal %d): it is damaged, or memory ran out",
+                 name, library, end->signal);
 }

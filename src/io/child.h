@@ -10,6 +10,7 @@ typedef enum sn_child_result { CHILD_DONE, CHILD_FAILED, CHILD_MISSING, CHILD_BR
 typedef struct sn_child_end {
   sn_child_result result; // CHILD_MISSING: the library is not there; CHILD_BROKE: by a signal
   int signal;
+  bool no_memory;
   char message[512];
 } sn_child_end;
 

@@ -86,6 +86,8 @@ const char *decode(const sn_draco_piece &piece) {
 extern "C" __attribute__((visibility("default"))) const char *sn_draco_decode(const sn_draco_piece *piece) {
   try {
     return decode(*piece);
+  } catch (const std::bad_alloc &) {
+    return "out of memory";
   } catch (const std::exception &) {
     return "Draco gave up on its data: they are damaged, or too large";
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Frames from and to whatever holds them: point caches, Alembic, folders and globs of OBJ, animated glTF.
+#include "io/adjust.h"
 #include "io/pointcache.h"
 
 #include <errno.h>
@@ -131,10 +132,10 @@ static sn_status read_cache(sn_context *ctx, const char *path, sn_frames *out) {
   return (has_extension(path, ".pc2") ? sn_pc2_take : sn_mdd_take)(ctx, path, &file, out);
 }
 
-static sn_status deform_all(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, sn_frames *out) {
-  sn_clip_info info = sn_gltf_clip(gltf, clip);
+static sn_status deform_all(sn_context *ctx, const sn_gltf *gltf, int clip, double start, double fps,
+                            sn_frames *out) {
   for (int f = 0; f < out->frame_count; f++) {
-    sn_status status = sn_gltf_deform(ctx, gltf, clip, info.start + f / fps, sn_frame_mutable(out, f));
+    sn_status status = sn_gltf_deform(ctx, gltf, clip, start + f / fps, sn_frame_mutable(out, f));
     if (status != SN_OK) return status;
   }
   out->rate = fps;
@@ -159,8 +160,10 @@ static sn_status read_targets(sn_context *ctx, const sn_gltf *gltf, int vertex_c
   return status == SN_OK ? sn_frames_check(ctx, out) : status;
 }
 
-static sn_status read_animated(sn_context *ctx, const char *path, double fps, const char *clip_name, sn_frames *out) {
+static sn_status read_animated(sn_context *ctx, const char *path, const sn_choice *choice, const char *clip_name,
+                               sn_frames *out) {
   sn_gltf *gltf;
+  double fps = choice->fps > 0 ? choice->fps : SN_DEFAULT_FPS, start = choice->adjust.offset;
   sn_status status = sn_gltf_read(ctx, path, &gltf);
   if (status != SN_OK) return status;
   sn_mesh mesh = {0};
@@ -171,10 +174,11 @@ static sn_status read_animated(sn_context *ctx, const char *path, double fps, co
   if (status == SN_OK && targets) status = read_targets(ctx, gltf, mesh.vertex_count, out);
   if (status == SN_OK && !targets) {
     sn_clip_info info = sn_gltf_clip(gltf, clip);
-    int count = sn_count_frames(ctx, info.name, info.end - info.start, fps, info.key_count);
+    start += info.start;
+    int count = sn_count_frames(ctx, info.name, info.end - start, fps, info.key_count);
     status = count > 0 ? sn_frames_new(ctx, mesh.vertex_count, count, out) : ctx->error.status;
   }
-  if (status == SN_OK && !targets) status = deform_all(ctx, gltf, clip, fps, out);
+  if (status == SN_OK && !targets) status = deform_all(ctx, gltf, clip, start, fps, out);
   if (status != SN_OK) {
     sn_frames_free(out);
     if (!strstr(ctx->error.message, path)) sn_fail_prefix(ctx, "%s: ", path);
@@ -200,31 +204,72 @@ static sn_status read_alembic(sn_context *ctx, const char *path, const sn_choice
   return status;
 }
 
-sn_status sn_frames_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out) {
-  static const sn_choice plain = {0};
-  if (!choice) choice = &plain;
-  double fps = choice->fps > 0 ? choice->fps : SN_DEFAULT_FPS;
-  *out = (sn_frames){0};
-  sn_arena scratch = sn_arena_new(ctx);
-  const char *clip, *file = sn_clip_path(ctx, &scratch, path, &clip);
+static sn_status read_any(sn_context *ctx, const char *path, const sn_choice *choice, sn_arena *scratch,
+                          bool *has_times, sn_frames *out) {
+  const char *clip, *file = sn_clip_path(ctx, scratch, path, &clip);
   if (!file) return ctx->error.status;
-  if (clip) {
-    sn_status status = read_animated(ctx, file, fps, clip, out);
-    sn_arena_free(&scratch);
-    return status;
-  }
+  *has_times = true;
+  if (clip) return read_animated(ctx, file, choice, clip, out);
+  if (!is_folder(path) && has_extension(path, ".abc")) return read_alembic(ctx, path, choice, out);
+  if (!is_folder(path) && sn_is_document(path)) return read_animated(ctx, path, choice, choice->clip, out);
+  *has_times = false;
   if (!is_folder(path)) {
     if (has_extension(path, ".pc2") || has_extension(path, ".mdd")) return read_cache(ctx, path, out);
-    if (has_extension(path, ".abc")) return read_alembic(ctx, path, choice, out);
-    if (sn_is_document(path)) {
-      return read_animated(ctx, path, fps, choice->clip, out);
-    }
     if (!has_extension(path, ".obj") && access(path, F_OK) == 0) {
       return sn_fail(ctx, SN_UNSUPPORTED,
                      "%s: frames come as .pc2, .mdd, .abc, a folder or glob of .obj, or an animated .glb", path);
     }
   }
   return read_objs(ctx, path, out);
+}
+
+// A file without times begins at one of its frames.
+static sn_status skip_frames(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *frames) {
+  double rate = choice->fps > 0 ? choice->fps : frames->rate > 0 ? frames->rate : SN_DEFAULT_FPS;
+  double at = choice->adjust.offset * rate, first = round(at);
+  if (fabs(at - first) > 0.01 || first < 0 || first >= frames->frame_count) {
+    return sn_fail(
+      ctx, SN_BAD_INPUT,
+      "%s: `offset` frames=%g: its %d frames are %.4g s apart with nothing between them; give a multiple of "
+      "that, or shift the poses instead: `offset` skeleton=%g",
+      path, choice->adjust.offset, frames->frame_count, 1 / rate, -choice->adjust.offset);
+  }
+  frames->positions += (size_t)first * (size_t)frames->vertex_count;
+  frames->frame_count -= (int)first;
+  return SN_OK;
+}
+
+// A copy: the frames may be a mapped file.
+static sn_status move_frames(sn_context *ctx, const sn_adjust *adjust, sn_frames *frames) {
+  sn_frames moved;
+  sn_status status = sn_frames_new(ctx, frames->vertex_count, frames->frame_count, &moved);
+  for (int f = 0; status == SN_OK && f < frames->frame_count; f++) {
+    memcpy(sn_frame_mutable(&moved, f), sn_frame(frames, f), (size_t)frames->vertex_count * sizeof(float[3]));
+    sn_adjust_points(adjust, sn_frame_mutable(&moved, f), frames->vertex_count);
+    sn_frames_used(frames, frames->vertex_count, 1);
+    sn_frames_used(&moved, frames->vertex_count, 1);
+  }
+  if (status != SN_OK) return status;
+  moved.rate = frames->rate;
+  sn_frames_free(frames);
+  *frames = moved;
+  return sn_frames_check(ctx, frames); // large numbers times a large scale
+}
+
+sn_status sn_frames_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out) {
+  static const sn_choice plain = {0};
+  if (!choice) choice = &plain;
+  *out = (sn_frames){0};
+  bool has_times = false, is_archive = !is_folder(path) && has_extension(path, ".abc"); // whose stream is adjusted
+  sn_arena scratch = sn_arena_new(ctx);
+  sn_status status = read_any(ctx, path, choice, &scratch, &has_times, out);
+  if (status == SN_OK && !has_times && choice->adjust.offset != 0) status = skip_frames(ctx, path, choice, out);
+  if (status == SN_OK && !is_archive && sn_adjust_moves(&choice->adjust)) {
+    status = move_frames(ctx, &choice->adjust, out);
+  }
+  if (status != SN_OK) sn_frames_free(out);
+  sn_arena_free(&scratch);
+  return status;
 }
 
 static sn_status write_objs(sn_context *ctx, const char *folder, sn_stream *frames, const sn_mesh *mesh) {

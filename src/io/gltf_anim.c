@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Clips: samplers, poses and deformed meshes at a time.
+#include "io/adjust.h"
 #include "io/gltf.h"
 
 #include <float.h>
@@ -353,24 +354,37 @@ sn_status sn_gltf_morph_shape(sn_context *ctx, const sn_gltf *gltf, int morph, f
 
 // ---- frames -------------------------------------------------------------------------------------------------------------
 
-sn_status sn_gltf_poses(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, int frame_count, sn_poses *out) {
+sn_status sn_gltf_poses_adjusted(sn_context *ctx, const sn_gltf *gltf, int clip, const sn_choice *choice,
+                                 int frame_count, sn_poses *out) {
+  double fps = choice->fps;
   *out = (sn_poses){0};
   if (!(fps > 0) || !isfinite(fps)) return sn_fail(ctx, SN_BAD_INPUT, "%g frames per second make no sense", fps);
   sn_status status = check_request(ctx, gltf, clip, 0);
   if (status != SN_OK) return status;
   if (gltf->joint_count == 0) return sn_fail(ctx, SN_BAD_INPUT, "%s: has no skin, so no poses", gltf->name);
   sn_clip_info info = sn_gltf_clip(gltf, clip);
-  if (frame_count < 0) frame_count = sn_count_frames(ctx, info.name, info.end - info.start, fps, info.key_count);
+  double start = info.start + choice->adjust.offset, seconds = info.end - start;
+  if (frame_count < 0) frame_count = sn_count_frames(ctx, info.name, seconds, fps, info.key_count);
   if (frame_count < 0) return sn_fail_prefix(ctx, "%s: clip ", gltf->name);
-  if (clip >= 0 && frame_count > 1 && (frame_count - 1) / fps > info.end - info.start + 1 / fps) {
+  if (clip >= 0 && frame_count > 1 && (frame_count - 1) / fps > seconds + 1 / fps) {
+    char late[128] = "";
+    if (start > 0 && (frame_count - 1) / fps <= info.end + 1 / fps) {
+      snprintf(late, sizeof late, "; its first key is at %g s: if the frames begin at 0, give `offset` skeleton=%g",
+               info.start, -info.start);
+    }
     return sn_fail(ctx, SN_BAD_INPUT,
-                   "%s: clip '%.100s' is %g s long, but %d frames at %g frames per second are %g s", gltf->name,
-                   info.name, info.end - info.start, frame_count, fps, (frame_count - 1) / fps);
+                   "%s: clip '%.100s' is %g s long, but %d frames at %g frames per second are %g s%s", gltf->name,
+                   info.name, seconds, frame_count, fps, (frame_count - 1) / fps, late);
   }
   status = sn_poses_new(ctx, gltf->joint_count, frame_count, out);
   for (int f = 0; f < frame_count && status == SN_OK; f++) {
-    status = sn_gltf_pose(ctx, gltf, clip, info.start + f / fps, sn_pose(out, f));
+    status = sn_gltf_pose(ctx, gltf, clip, start + f / fps, sn_pose(out, f));
+    if (status == SN_OK) sn_adjust_matrices(&choice->adjust, sn_pose(out, f), (size_t)out->joint_count);
   }
   if (status != SN_OK) sn_poses_free(out);
   return status;
+}
+
+sn_status sn_gltf_poses(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, int frame_count, sn_poses *out) {
+  return sn_gltf_poses_adjusted(ctx, gltf, clip, &(sn_choice){.fps = fps}, frame_count, out);
 }

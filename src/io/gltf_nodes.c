@@ -73,8 +73,9 @@ static sn_status set_parents(sn_context *ctx, sn_gltf *gltf, const json_t *nodes
 
 // With one parent each, nodes that no root leads to are in a cycle.
 static sn_status sort_nodes(sn_context *ctx, sn_gltf *gltf) {
+  enum { most_levels = 10000 };
   sn_arena scratch = sn_arena_new(ctx);
-  int n = gltf->node_count, sorted = 0;
+  int n = gltf->node_count, sorted = 0, level_end = 0, levels = 0;
   int *first_child = SN_NEW(ctx, &scratch, int, n), *next = SN_NEW(ctx, &scratch, int, n);
   gltf->order = SN_NEW(ctx, &gltf->memory, int, n);
   sn_status status = first_child && next && gltf->order ? SN_OK : ctx->error.status;
@@ -87,6 +88,11 @@ static sn_status sort_nodes(sn_context *ctx, sn_gltf *gltf) {
     if (gltf->nodes[k].parent < 0) gltf->order[sorted++] = k;
   }
   for (int at = 0; at < sorted && status == SN_OK; at++) {
+    if (at == level_end) level_end = sorted, levels++;
+    if (levels > most_levels) {
+      status = sn_fail(ctx, SN_BAD_FILE, "node %d: lies more than %d nodes deep; its file is damaged or made to harm",
+                       gltf->order[at], most_levels);
+    }
     for (int c = first_child[gltf->order[at]]; c >= 0; c = next[c]) gltf->order[sorted++] = c;
   }
   if (status == SN_OK && sorted < n) {

@@ -147,9 +147,33 @@ static sn_status build_new(gltf_builder *b, const sn_gltf_out *given) {
   return status;
 }
 
+// A node with the matrix of `turn` above the roots of the scene.
+static void turn_scene(gltf_builder *b, const sn_gltf *base, const sn_mat3 *turn) {
+  json_t *node = json_object(), *children = json_array(), *scenes = json_object_get(b->root, "scenes"), *scene;
+  double matrix[16] = {[15] = 1};
+  size_t s;
+  for (int k = 0; k < 9; k++) matrix[4 * (k % 3) + k / 3] = turn->m[k / 3][k % 3];
+  for (int k = 0; k < base->node_count; k++) {
+    bool root = base->nodes[k].parent < 0 && base->nodes[k].in_scene;
+    if (root && json_array_append_new(children, json_integer(k)) != 0) b->failed = true;
+  }
+  sn_gltf_set(b, node, "matrix", sn_gltf_reals(b, matrix, 16));
+  sn_gltf_set(b, node, "children", children);
+  int above = sn_gltf_append(b, "nodes", node);
+  json_array_foreach(scenes, s, scene) {
+    json_t *roots = json_object_get(scene, "nodes");
+    size_t before = json_array_size(roots);
+    for (size_t k = before; k-- > 0;) {
+      if (base->nodes[json_integer_value(json_array_get(roots, k))].in_scene) json_array_remove(roots, k);
+    }
+    if (json_array_size(roots) < before && json_array_append_new(roots, json_integer(above)) != 0) b->failed = true;
+  }
+}
+
 static sn_status build_kept(gltf_builder *b, const sn_gltf_out *what) {
   const sn_gltf *base = what->base;
   sn_status status = sn_gltf_split_seams(b, base, !what->skin);
+  if (status == SN_OK && !what->skin && what->turn) turn_scene(b, base, what->turn);
   if (status == SN_OK && !what->skin) return sn_gltf_keep_data(b, base);
   sn_mesh own = {0};
   sn_gltf_out full = *what;

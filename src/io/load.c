@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Examples from the files named on the command line: everything in the order of --rest, seams welded.
+#include "io/adjust.h"
 #include "io/load.h"
 
 #include <string.h>
@@ -13,8 +14,11 @@ static bool has_extension(const char *path, const char *extension) {
   return dot && strcasecmp(dot, extension) == 0;
 }
 
-sn_choice sn_load_choice(const sn_load_options *options) {
-  return (sn_choice){options->fps, NULL, options->object_count, options->objects};
+sn_choice sn_load_choice(const sn_load_options *options, sn_file_kind kind) {
+  return (sn_choice){.fps = options->fps,
+                     .object_count = options->object_count,
+                     .objects = options->objects,
+                     .adjust = options->adjust[kind]};
 }
 
 // Puts the file's name before a message that lacks it.
@@ -28,12 +32,13 @@ static sn_status read_alembic_mesh(sn_context *ctx, const char *path, const sn_c
   sn_status status = sn_abc_open(ctx, path, &abc);
   if (status != SN_OK) return status;
   status = sn_abc_choose(ctx, abc, choice ? choice->objects : NULL, choice ? choice->object_count : 0);
-  if (status == SN_OK) status = sn_abc_mesh(ctx, abc, sn_abc_frame_time(abc, 0), out);
+  double start = status == SN_OK && choice ? choice->adjust.offset : 0;
+  if (status == SN_OK) status = sn_abc_mesh(ctx, abc, sn_abc_frame_time(abc, 0) + start, out);
   sn_abc_free(abc);
   return status;
 }
 
-sn_status sn_mesh_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out) {
+static sn_status read_mesh(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out) {
   *out = (sn_mesh){0};
   if (!sn_is_document(path)) {
     if (has_extension(path, ".obj")) return sn_obj_read(ctx, path, out);
@@ -47,6 +52,12 @@ sn_status sn_mesh_read(sn_context *ctx, const char *path, const sn_choice *choic
   status = sn_gltf_mesh(ctx, gltf, out, NULL, NULL, NULL);
   sn_gltf_free(gltf);
   return sn_load_name(ctx, status, path);
+}
+
+sn_status sn_mesh_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out) {
+  sn_status status = read_mesh(ctx, path, choice, out);
+  if (status == SN_OK && choice) sn_adjust_mesh(&choice->adjust, out, NULL);
+  return status;
 }
 
 // ---- the rest mesh --------------------------------------------------------------------------------------------------
@@ -67,15 +78,21 @@ static sn_status read_rest_document(sn_context *ctx, const char *path, sn_exampl
 
 static sn_status load_rest(sn_context *ctx, const sn_load_options *options, sn_examples *out, float (**normals)[3]) {
   const char *path = options->rest;
-  sn_choice choice = sn_load_choice(options);
+  sn_choice choice = sn_load_choice(options, SN_FILE_REST);
+  const sn_adjust *adjust = &options->adjust[SN_FILE_REST];
   sn_status status;
   if (sn_is_document(path)) {
     status = read_rest_document(ctx, path, out, normals);
   } else if (has_extension(path, ".obj")) {
     status = sn_obj_read_uvs(ctx, path, &out->rest, &out->memory, &out->uvs);
   } else {
-    status = sn_mesh_read(ctx, path, &choice, &out->rest);
+    status = read_mesh(ctx, path, &choice, &out->rest);
     if (status == SN_OK && has_extension(path, ".abc")) status = sn_load_alembic_uvs(ctx, path, &choice, out);
+  }
+  if (status == SN_OK) {
+    sn_adjust_mesh(adjust, &out->rest, out->uvs);
+    sn_adjust_directions(adjust, (float *)*normals, 3, out->rest.vertex_count);
+    sn_adjust_directions(adjust, (float *)out->tangents, 4, out->rest.vertex_count);
   }
   return status == SN_OK ? sn_load_name(ctx, sn_mesh_check(ctx, &out->rest), path) : status;
 }
@@ -92,6 +109,7 @@ static sn_status own_rest(sn_context *ctx, sn_load_options *options, sn_examples
     if (status != SN_OK) return status;
     options->rest = paths[0];
   }
+  options->adjust[SN_FILE_REST] = options->adjust[SN_FILE_FRAMES];
   if (options->rest) sn_examples_note(ctx, out, "%s is the rest mesh", options->rest);
   return SN_OK;
 }

@@ -2,6 +2,7 @@
 // Which animations of which files: --clip NAME (several, or all) and FILE#NAME, as one list of files with one clip each.
 #include "io/load.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -143,7 +144,9 @@ sn_status sn_load_clip_names(sn_context *ctx, const sn_load_options *options, sn
       framed && !sn_is_document(options->frames[c]); // a file of frames has the name that its maker gave it
     const char *path = cache || !from_skeleton ? options->frames[c] : options->skeletons[c];
     const char *clip = cache || !from_skeleton ? options->frame_clips[c] : options->skeleton_clips[c];
+    sn_file_kind kind = cache || !from_skeleton ? SN_FILE_FRAMES : SN_FILE_SKELETON;
     status = clip_name(ctx, &out->memory, path, clip, &out->clip_names[c], &out->clip_seconds[c]);
+    if (out->clip_seconds[c] > 0) out->clip_seconds[c] = fmax(0, out->clip_seconds[c] - options->adjust[kind].offset);
   }
   return status;
 }

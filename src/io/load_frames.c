@@ -11,7 +11,7 @@
 static sn_status match_faces(sn_context *ctx, const sn_load_options *options, const sn_mesh *rest, int found,
                              sn_arena *memory, int **pick) {
   sn_mesh mesh;
-  sn_choice choice = sn_load_choice(options);
+  sn_choice choice = sn_load_choice(options, SN_FILE_FRAMES);
   sn_status status = sn_mesh_read(ctx, options->frames[0], &choice, &mesh);
   if (status != SN_OK) return status;
   bool same = mesh.triangle_count == rest->triangle_count && mesh.vertex_count == found;
@@ -34,7 +34,7 @@ static sn_status match_faces(sn_context *ctx, const sn_load_options *options, co
 static sn_status match_order(sn_context *ctx, const sn_load_options *options, const sn_examples *examples,
                              sn_arena *memory, int **pick, int *matched_count) {
   sn_mesh match;
-  sn_choice choice = sn_load_choice(options);
+  sn_choice choice = sn_load_choice(options, SN_FILE_FRAMES); // it comes with them
   sn_status status = sn_mesh_read(ctx, options->match, &choice, &match);
   if (status != SN_OK) return status;
   int n = examples->rest.vertex_count;
@@ -151,7 +151,7 @@ static sn_status check_order(sn_context *ctx, const sn_load_options *options, co
 // All files' frames, each as the file has it.
 static sn_status read_all_frames(sn_context *ctx, const sn_load_options *options, sn_frames *parts) {
   sn_status status = SN_OK;
-  sn_choice choice = sn_load_choice(options);
+  sn_choice choice = sn_load_choice(options, SN_FILE_FRAMES);
   for (int c = 0; status == SN_OK && c < options->frames_count; c++) {
     choice.clip = options->frame_clips[c];
     status = sn_frames_read(ctx, options->frames[c], &choice, &parts[c]);

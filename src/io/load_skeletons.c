@@ -1,8 +1,27 @@
 // SPDX-License-Identifier: MIT
 // Skeleton, skin and poses of a set of examples.
+#include "io/adjust.h"
 #include "io/load.h"
 
+#include <math.h>
 #include <string.h>
+
+static sn_status misplaced(sn_context *ctx, const sn_load_options *options, const sn_mesh *bind, int i,
+                           double distance, const sn_examples *out) {
+  char words[128];
+  sn_status status = sn_load_explain_place(ctx, options, bind, out, words, sizeof words);
+  if (status != SN_OK) return status;
+  if (*words) {
+    return sn_fail(ctx, SN_BAD_INPUT,
+                   "%s: the mesh in its bind pose is in another unit or other axes than %s: give %s",
+                   options->skeletons[0], options->rest, words);
+  }
+  return sn_fail(ctx, SN_BAD_INPUT,
+                 "%s: the mesh in its bind pose is not where %s is: vertex %d is %.3g away, more than 0.1 %% of the "
+                 "diagonal; `rest` must be the bind pose. If only the vertex order differs, use the bind mesh as "
+                 "`rest` and give `match`",
+                 options->skeletons[0], options->rest, i, distance);
+}
 
 // Brings the bind mesh's skin to the rest mesh's vertices, and checks that the two meshes are in the same place.
 static sn_status place_skin(sn_context *ctx, const sn_load_options *options, const sn_mesh *bind, const sn_skin *skin,
@@ -24,13 +43,7 @@ static sn_status place_skin(sn_context *ctx, const sn_load_options *options, con
       sn_nearest_vertices(ctx, (const float(*)[3])bind->positions, bind->vertex_count, rest, n, nearest, distance);
   }
   for (int i = 0; status == SN_OK && i < n; i++) {
-    if (distance[i] <= limit) continue;
-    status =
-      sn_fail(ctx, SN_BAD_INPUT,
-              "%s: the mesh in its bind pose is not where %s is: vertex %d is %.3g away, more than 0.1 %% of the "
-              "diagonal; `rest` must be the bind pose. If only the vertex order differs, use the bind mesh as "
-              "`rest` and give `match`",
-              options->skeletons[0], options->rest, i, distance[i]);
+    if (distance[i] > limit) status = misplaced(ctx, options, bind, i, distance[i], out);
   }
   if (status == SN_OK) status = sn_skin_new(ctx, n, skin->influences, &out->skin);
   for (int i = 0; status == SN_OK && i < n; i++) {
@@ -49,6 +62,7 @@ static sn_status read_first_skeleton(sn_context *ctx, const sn_load_options *opt
   sn_skin skin = {0};
   sn_status status = sn_gltf_skeleton(ctx, gltf, &out->skeleton, &skin);
   if (status == SN_OK && skin.vertex_count > 0) status = sn_gltf_mesh(ctx, gltf, &bind, NULL, NULL, NULL);
+  if (status == SN_OK) sn_adjust_rig(&options->adjust[SN_FILE_SKELETON], &bind, &out->skeleton);
   if (status == SN_OK && options->rest && bind.vertex_count > 0) status = place_skin(ctx, options, &bind, &skin, out);
   sn_mesh_free(&bind);
   sn_skin_free(&skin);
@@ -89,15 +103,17 @@ static double pose_rate(const sn_load_options *options, const sn_examples *examp
 
 // As many poses as there are frames, where motion is only where a solver begins: none, the pose of the file; too few, the
 // last one stays.
-static sn_status initial_poses(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, int count, int joint_count,
+static sn_status initial_poses(sn_context *ctx, const sn_gltf *gltf, int clip, const sn_choice *choice,
                                sn_poses *out) {
   sn_poses have = {0};
-  sn_status status = clip < 0 ? SN_OK : sn_gltf_poses(ctx, gltf, clip, fps, -1, &have);
+  int joint_count = out->joint_count, count = out->frame_count;
+  sn_status status = clip < 0 ? SN_OK : sn_gltf_poses_adjusted(ctx, gltf, clip, choice, -1, &have);
   if (status == SN_OK) status = sn_poses_new(ctx, joint_count, count, out);
   for (int f = 0; status == SN_OK && f < count; f++) {
     int from = f < have.frame_count ? f : have.frame_count - 1;
     if (clip < 0) {
       status = sn_gltf_pose(ctx, gltf, -1, 0, sn_pose(out, f));
+      sn_adjust_matrices(&choice->adjust, sn_pose(out, f), (size_t)joint_count);
     } else {
       memcpy(sn_pose(out, f), sn_pose(&have, from), (size_t)joint_count * sizeof(sn_affine));
     }
@@ -106,12 +122,67 @@ static sn_status initial_poses(sn_context *ctx, const sn_gltf *gltf, int clip, d
   return status;
 }
 
-// The poses of clip c as the file has them. The first file's skeleton is everybody's.
+// Frames before the first pose of a clip that is shifted, and behind its last, have none and go. Other clips move up. *gone_first of
+// them went at the beginning.
+static sn_status cut_frames(sn_context *ctx, const sn_load_options *options, int c, double seconds, sn_examples *out,
+                            int *gone_first) {
+  double fps = pose_rate(options, out), shift = options->adjust[SN_FILE_SKELETON].offset * fps, slack = 0.5;
+  int count = out->clip_start[c + 1] - out->clip_start[c], first = 0, last = count;
+  while (first < count && shift + first < -slack) first++;
+  while (last > first && shift + last - 1 > seconds * fps + slack) last--;
+  int gone = first + count - last, total = out->frames.frame_count;
+  *gone_first = first;
+  if (first == last) {
+    return sn_fail(ctx, SN_BAD_INPUT, "`offset` skeleton=%g: its clip of %g s has no pose for any frame then",
+                   options->adjust[SN_FILE_SKELETON].offset, seconds);
+  }
+  if (gone == 0) return SN_OK;
+  sn_examples_note(ctx, out, "%s: %d of %d frames have no pose once those are shifted, and are left out",
+                   options->frames[c], gone, count);
+  if (out->clip_count == 1) {
+    out->frames.positions += (size_t)first * (size_t)out->frames.vertex_count;
+  } else { // put together by us, so in memory of our own
+    int start = out->clip_start[c];
+    for (int f = start; f < total - gone; f++) {
+      int from = f < start + last - first ? f + first : f + gone;
+      memcpy(sn_frame_mutable(&out->frames, f), sn_frame(&out->frames, from),
+             (size_t)out->frames.vertex_count * sizeof(float[3]));
+    }
+  }
+  for (int k = c + 1; k <= out->clip_count; k++) out->clip_start[k] -= gone;
+  if (out->clip_start[c] >= total - out->test_frame_count) out->test_frame_count -= gone;
+  out->frames.frame_count -= gone;
+  return SN_OK;
+}
+
+// The poses of the frames of clip c; of the whole clip where there are none.
+static sn_status read_poses(sn_context *ctx, const sn_load_options *options, int c, const sn_gltf *gltf,
+                            sn_examples *out, sn_poses *poses) {
+  sn_choice choice = sn_load_choice(options, SN_FILE_SKELETON);
+  bool framed = out->frames.frame_count > 0, still = options->still_skeleton && sn_gltf_clip_count(gltf) == 0;
+  int clip = -1, first;
+  sn_status status = still ? SN_OK : sn_gltf_find_clip(ctx, gltf, options->skeleton_clips[c], &clip);
+  if (status != SN_OK) return status;
+  choice.fps = pose_rate(options, out);
+  if (options->still_skeleton) {
+    if (framed) poses->frame_count = out->clip_start[c + 1] - out->clip_start[c];
+    return initial_poses(ctx, gltf, framed ? clip : -1, &choice, poses);
+  }
+  if (framed && choice.adjust.offset != 0) {
+    sn_clip_info info = sn_gltf_clip(gltf, clip);
+    status = cut_frames(ctx, options, c, info.end - info.start, out, &first);
+    if (status != SN_OK) return status;
+    choice.adjust.offset += first / choice.fps;
+  }
+  int count = framed ? out->clip_start[c + 1] - out->clip_start[c] : -1;
+  return sn_gltf_poses_adjusted(ctx, gltf, clip, &choice, count, poses);
+}
+
+// The skeleton of clip c, and its poses as the file has them. The first file's skeleton is everybody's.
 static sn_status read_clip(sn_context *ctx, const sn_load_options *options, int c, sn_examples *out,
                            sn_skeleton *skeleton, sn_poses *poses) {
   const char *path = options->skeletons[c];
   sn_gltf *gltf = NULL;
-  int clip = 0, count = out->frames.frame_count > 0 ? out->clip_start[c + 1] - out->clip_start[c] : -1;
   if (!sn_is_document(path)) {
     return sn_fail(
       ctx, SN_BAD_INPUT,
@@ -121,16 +192,9 @@ static sn_status read_clip(sn_context *ctx, const sn_load_options *options, int 
   if (status != SN_OK) return status;
   if (c == 0) status = read_first_skeleton(ctx, options, gltf, out);
   if (status == SN_OK) status = sn_gltf_skeleton(ctx, gltf, skeleton, NULL);
-  bool still = options->still_skeleton && sn_gltf_clip_count(gltf) == 0;
-  if (status == SN_OK && !still) status = sn_gltf_find_clip(ctx, gltf, options->skeleton_clips[c], &clip);
-  if (status == SN_OK && options->still_skeleton && count > 0) {
-    status =
-      initial_poses(ctx, gltf, still ? -1 : clip, pose_rate(options, out), count, skeleton->joint_count, poses);
-  } else if (status == SN_OK && options->still_skeleton) {
-    status = sn_poses_new(ctx, skeleton->joint_count, 0, poses);
-  } else if (status == SN_OK) {
-    status = sn_gltf_poses(ctx, gltf, clip, pose_rate(options, out), count, poses);
-  }
+  if (status == SN_OK) sn_adjust_rig(&options->adjust[SN_FILE_SKELETON], NULL, skeleton);
+  poses->joint_count = skeleton->joint_count;
+  if (status == SN_OK) status = read_poses(ctx, options, c, gltf, out, poses);
   sn_gltf_free(gltf);
   return sn_load_name(ctx, status, path);
 }

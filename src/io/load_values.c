@@ -6,27 +6,27 @@
 #include <string.h>
 
 // Weights of a document's targets at `count` frames, into rows `first` on. Without a clip frame k is target k alone.
-static sn_status read_weights(sn_context *ctx, const sn_gltf *gltf, const char *clip_name, double fps, int count,
+static sn_status read_weights(sn_context *ctx, const sn_gltf *gltf, const sn_choice *choice, int count,
                               double *rows) {
   int targets = sn_gltf_morph_count(gltf), clip;
   if (sn_gltf_clip_count(gltf) == 0) {
     for (int k = 0; k < targets && k < count; k++) rows[k * targets + k] = 1;
     return SN_OK;
   }
-  sn_status status = sn_gltf_find_clip(ctx, gltf, clip_name, &clip);
+  sn_status status = sn_gltf_find_clip(ctx, gltf, choice->clip, &clip);
   for (int f = 0; status == SN_OK && f < count; f++) {
-    double start = sn_gltf_clip(gltf, clip).start;
-    status = sn_gltf_morph_weights(ctx, gltf, clip, start + f / fps, rows + (size_t)f * (size_t)targets);
+    double time = sn_gltf_clip(gltf, clip).start + choice->adjust.offset + f / choice->fps;
+    status = sn_gltf_morph_weights(ctx, gltf, clip, time, rows + (size_t)f * (size_t)targets);
   }
   return status;
 }
 
-static int count_frames(sn_context *ctx, const sn_gltf *gltf, const char *clip_name, double fps) {
+static int count_frames(sn_context *ctx, const sn_gltf *gltf, const sn_choice *choice) {
   int clip;
   if (sn_gltf_clip_count(gltf) == 0) return sn_gltf_morph_count(gltf);
-  if (sn_gltf_find_clip(ctx, gltf, clip_name, &clip) != SN_OK) return -1;
+  if (sn_gltf_find_clip(ctx, gltf, choice->clip, &clip) != SN_OK) return -1;
   sn_clip_info info = sn_gltf_clip(gltf, clip);
-  return sn_count_frames(ctx, info.name, info.end - info.start, fps, info.key_count);
+  return sn_count_frames(ctx, info.name, info.end - info.start - choice->adjust.offset, choice->fps, info.key_count);
 }
 
 static sn_status name_values(sn_context *ctx, const char *path, const sn_gltf *gltf, sn_values *out) {
@@ -65,37 +65,40 @@ static void drop_still(sn_context *ctx, sn_examples *out) {
 }
 
 // The frames of one document, behind `done` of them.
-static sn_status add_document(sn_context *ctx, const char *path, const char *clip, double fps, int done, int count,
+static sn_status add_document(sn_context *ctx, const char *path, const sn_choice *choice, int done, int count,
                               sn_values *out) {
   sn_gltf *gltf;
   sn_status status = sn_gltf_read(ctx, path, &gltf);
   if (status != SN_OK) return status;
   status = name_values(ctx, path, gltf, out);
   if (status == SN_OK)
-    status = read_weights(ctx, gltf, clip, fps, count, out->values + (size_t)done * (size_t)out->count);
+    status = read_weights(ctx, gltf, choice, count, out->values + (size_t)done * (size_t)out->count);
   sn_gltf_free(gltf);
   return sn_load_name(ctx, status, path);
 }
 
 // Targets and frames of a document. No targets: 0.
-static sn_status measure(sn_context *ctx, const char *path, const char *clip, double fps, int *targets, int *frames) {
+static sn_status measure(sn_context *ctx, const char *path, const sn_choice *choice, int *targets, int *frames) {
   sn_gltf *gltf;
   sn_status status = sn_gltf_read(ctx, path, &gltf);
   if (status != SN_OK) return status;
-  *targets = sn_gltf_morph_count(gltf), *frames = *targets > 0 ? count_frames(ctx, gltf, clip, fps) : 0;
+  *targets = sn_gltf_morph_count(gltf), *frames = *targets > 0 ? count_frames(ctx, gltf, choice) : 0;
   sn_gltf_free(gltf);
   return *frames < 0 ? sn_load_name(ctx, ctx->error.status, path) : SN_OK;
 }
 
 // Weights as values: of the document of --values, or of the documents of --frames, in their order.
 static sn_status from_documents(sn_context *ctx, const sn_load_options *options, sn_examples *out) {
-  const char *given = options->values, *clip = NULL, *path = given;
-  double fps = options->fps > 0 ? options->fps : out->frames.rate > 0 ? out->frames.rate : SN_DEFAULT_FPS;
+  const char *given = options->values, *path = given;
+  sn_choice choice = {.fps = options->fps > 0       ? options->fps
+                             : out->frames.rate > 0 ? out->frames.rate
+                                                    : SN_DEFAULT_FPS};
+  if (!given) choice.adjust = options->adjust[SN_FILE_FRAMES];
   int files = given ? 1 : options->frames_count, targets, frames;
-  if (given) path = sn_clip_path(ctx, &out->memory, given, &clip);
+  if (given) path = sn_clip_path(ctx, &out->memory, given, &choice.clip);
   if (!path && given) return ctx->error.status;
-  if (!given) path = options->frames[0], clip = options->frame_clips[0];
-  sn_status status = measure(ctx, path, clip, fps, &targets, &frames);
+  if (!given) path = options->frames[0], choice.clip = options->frame_clips[0];
+  sn_status status = measure(ctx, path, &choice, &targets, &frames);
   if (status == SN_OK && targets == 0 && given)
     return sn_fail(ctx, SN_BAD_INPUT, "`values` %s: it has no morph targets", given);
   if (status != SN_OK || targets == 0) return status;
@@ -105,8 +108,8 @@ static sn_status from_documents(sn_context *ctx, const sn_load_options *options,
   status = sn_values_new(ctx, targets, total, &out->values);
   for (int c = 0; status == SN_OK && c < files; c++) {
     int first = given ? 0 : out->clip_start[c], count = given ? total : out->clip_start[c + 1] - first;
-    status = add_document(ctx, given ? path : options->frames[c], given ? clip : options->frame_clips[c], fps, first,
-                          count, &out->values);
+    if (!given) choice.clip = options->frame_clips[c];
+    status = add_document(ctx, given ? path : options->frames[c], &choice, first, count, &out->values);
   }
   if (status == SN_OK) drop_still(ctx, out);
   return status;

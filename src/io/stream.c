@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Frames one after the other: from an archive without holding them all, from anything else out of memory.
-#include "sinew/io.h"
+#include "io/adjust.h"
 
 #include <string.h>
 #include <strings.h>
@@ -12,10 +12,11 @@ static sn_status open_archive(sn_context *ctx, const char *path, const sn_choice
   int last = sn_abc_frame_count(out->abc) - 1;
   out->vertex_count = sn_abc_vertex_count(out->abc), out->frame_count = last + 1;
   out->rate = choice->fps > 0 ? choice->fps : sn_abc_rate(out->abc);
-  out->resampled = choice->fps > 0;
+  out->resampled = choice->fps > 0 || (choice->adjust.offset != 0 && out->rate > 0);
+  out->adjust = choice->adjust;
   if (!out->resampled) return SN_OK;
-  out->frame_count = sn_count_frames(ctx, path, sn_abc_frame_time(out->abc, last) - sn_abc_frame_time(out->abc, 0),
-                                     choice->fps, last + 1);
+  double start = sn_abc_frame_time(out->abc, 0) + choice->adjust.offset;
+  out->frame_count = sn_count_frames(ctx, path, sn_abc_frame_time(out->abc, last) - start, out->rate, last + 1);
   return out->frame_count > 0 ? SN_OK : ctx->error.status;
 }
 
@@ -52,9 +53,10 @@ sn_status sn_stream_frame(sn_context *ctx, sn_stream *stream, int f, float (*pos
     return SN_OK;
   }
   double t = sn_abc_frame_time(stream->abc, stream->resampled ? 0 : f);
-  if (stream->resampled) t += f / stream->rate;
+  if (stream->resampled) t += stream->adjust.offset + f / stream->rate;
   sn_status status = sn_abc_positions(ctx, stream->abc, t, positions);
   if (status != SN_OK) return status;
+  sn_adjust_points(&stream->adjust, positions, stream->vertex_count);
   sn_frames one = {.vertex_count = stream->vertex_count, .frame_count = 1, .positions = (const float(*)[3])positions};
   if (sn_frames_check(ctx, &one) == SN_OK) return SN_OK;
   return sn_fail_prefix(ctx, "%s: at %g s: ", stream->name, t);

@@ -16,9 +16,9 @@ typedef struct rig_problem {
   float *x;        // rows of 3 f, of the vertices first .. last in `order`: see rig_point
   int *place;      // n: where in `order` every vertex is; NULL: row i is that of vertex i, and all are there
   int first, last; // the rows of this process (see base/team.h): all of them without a team
-  const struct rig_source *source; // of the others
-  sn_file file;                    // of x where that is large
-  double (*u)[4];                  // n: (u, 1)
+  struct rig_source *source; // of the others
+  sn_file file;              // of x where that is large
+  double (*u)[4];            // n: (u, 1)
   int *order;     // n: the vertices along a space-filling curve, so that neighbours in it are neighbours in space
   double *moment; // 4 rows of 3 f: sum_i u~_ic x_i; what the choice of the root needs
   double rest_cov[10]; // sum_i of the monomials of u~_i

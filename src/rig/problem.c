@@ -51,6 +51,7 @@ typedef struct rig_source {
   sn_affine *to_rest; // per frame
   sn_vec3 centre;
   double unit;
+  int changed; // a frame that is no longer finite; -1: none
 } rig_source;
 
 typedef struct fill_job {
@@ -64,13 +65,18 @@ typedef struct fill_job {
   float *buffer; // a block per worker
 } fill_job;
 
-static void convert(const rig_source *s, const float position[3], int f, float *out) {
+// The frames may be a mapped file that another process writes to: what is not finite becomes 0, and is remembered.
+static void convert(rig_source *s, const float position[3], int f, float *out) {
   sn_vec3 v = sn_affine_apply(s->to_rest[f], sn_vec3_from(position));
   sn_vec3_store(sn_vec3_scale(sn_vec3_sub(v, s->centre), s->unit), out);
+  float difference = (out[0] - out[0]) + (out[1] - out[1]) + (out[2] - out[2]);
+  if (difference == 0) return;
+  out[0] = out[1] = out[2] = 0;
+  __atomic_store_n(&s->changed, s->chosen[f], __ATOMIC_RELAXED);
 }
 
 void sn_rig_convert(const rig_problem *p, int i, int f, float out[3]) {
-  const rig_source *s = p->source;
+  rig_source *s = p->source;
   convert(s, vertex_at(sn_frame(s->frames, s->chosen[f]), s->vertex, i), f, out);
 }
 
@@ -98,7 +104,7 @@ static void align_frames(void *user, int64_t begin, int64_t end, int worker) {
 static void fill_frames(void *user, int64_t begin, int64_t end, int worker) {
   fill_job *job = user;
   const rig_problem *p = job->p;
-  const rig_source *s = job->source;
+  rig_source *s = job->source;
   int rows = p->last - p->first;
   for (int64_t f = begin; f < end; f++) {
     const float(*position)[3] = sn_frame(s->frames, s->chosen[f]);
@@ -152,6 +158,7 @@ static sn_status fill_rows(sn_context *ctx, const sn_mesh *rest, rig_source *sou
   if (status == SN_OK) {
     sn_parallel_for(ctx, p->f, 1, fill_frames, &job);
     sn_parallel_for(ctx, p->last - p->first, job.block, turn_blocks, &job);
+    if (source->changed >= 0) status = sn_frame_changed(ctx, source->changed);
   }
   sn_arena_free(&scratch);
   return status;
@@ -287,8 +294,11 @@ static sn_status build(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, c
   units->motion = SN_NEW(ctx, memory, sn_affine, p->f);
   rig_source *source = SN_NEW(ctx, memory, rig_source, 1);
   if (!p->place || !p->u || !units->motion || !source) return ctx->error.status;
-  *source = (rig_source){
-    .frames = frames, .vertex = vertex, .chosen = chosen, .to_rest = SN_NEW(ctx, memory, sn_affine, p->f)};
+  *source = (rig_source){.frames = frames,
+                         .vertex = vertex,
+                         .chosen = chosen,
+                         .changed = -1,
+                         .to_rest = SN_NEW(ctx, memory, sn_affine, p->f)};
   if (!source->to_rest) return ctx->error.status;
   rest_frame(rest, &units->centre, &units->scale);
   for (int i = 0; i < p->n; i++) {

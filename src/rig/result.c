@@ -202,6 +202,7 @@ sn_status sn_rig_measure(sn_context *ctx, const sn_mesh *rest, const sn_frames *
         sum += job.square[c * f + e];
         if (job.largest[c * f + e] > largest) largest = job.largest[c * f + e];
       }
+      if (!isfinite(sum)) status = sn_frame_changed(ctx, (int)e);
       report->frame_rms[e] = sqrt(sum / (double)n);
       total += sum;
     }

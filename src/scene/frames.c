@@ -22,6 +22,25 @@ sn_status sn_frames_new(sn_context *ctx, int vertex_count, int frame_count, sn_f
 
 float (*sn_frame_mutable(sn_frames *frames, int f))[3] { return (float(*)[3])(uintptr_t)sn_frame(frames, f); }
 
+bool sn_frame_is_finite(const sn_frames *frames, int f) {
+  const float(*positions)[3] = sn_frame(frames, f);
+  // x - x is 0 for a finite x and not otherwise; one test per frame instead of three per vertex.
+  float sum = 0;
+  for (int i = 0; i < frames->vertex_count; i++) {
+    sum +=
+      (positions[i][0] - positions[i][0]) + (positions[i][1] - positions[i][1]) + (positions[i][2] - positions[i][2]);
+  }
+  return sum == 0;
+}
+
+sn_status sn_frame_changed(sn_context *ctx, int f) {
+  return sn_fail(
+    ctx, SN_BAD_INPUT,
+    "frame %d changed while it was read: a position is no longer finite; start again when nothing writes "
+    "to the frames",
+    f);
+}
+
 sn_status sn_frames_check(sn_context *ctx, const sn_frames *frames) {
   return sn_frames_check_file(ctx, NULL, frames);
 }
@@ -35,13 +54,8 @@ sn_status sn_frames_check_file(sn_context *ctx, const char *path, const sn_frame
     if (frames->file.map && !sn_progress_reading(ctx, path, (double)f / frames->frame_count)) {
       return sn_fail(ctx, SN_STOPPED, "stopped at frame %d", f);
     }
-    // x - x is 0 for a finite x and not otherwise; one test per frame instead of three per vertex.
-    float sum = 0;
-    for (int i = 0; i < frames->vertex_count; i++) {
-      sum += (positions[i][0] - positions[i][0]) + (positions[i][1] - positions[i][1]) +
-             (positions[i][2] - positions[i][2]);
-    }
-    for (int i = 0; sum != 0 && i < frames->vertex_count; i++)
+    bool finite = sn_frame_is_finite(frames, f);
+    for (int i = 0; !finite && i < frames->vertex_count; i++)
       for (int c = 0; c < 3; c++) {
         if (!isfinite(positions[i][c])) {
           return sn_fail(ctx, SN_BAD_INPUT, "frame %d, vertex %d: position is not finite", f, i);

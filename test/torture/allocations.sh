@@ -25,7 +25,7 @@ check() { # NAME N STATUS
   case $3 in
     0) [ "$(digest out)" = "$reference" ] || fail "$1, allocation $2: status 0, but other bytes" ;;
     1)
-      [ -s stderr ] || fail "$1, allocation $2: no message"
+      grep -qi memory stderr || fail "$1, allocation $2: says nothing of memory: $(cat stderr)"
       [ -z "$(ls -A out)" ] || fail "$1, allocation $2: left $(find out | tr '\n' ' ')"
       ;;
     *) fail "$1, allocation $2: status $3: $(tail -c 300 stderr)" ;;
@@ -42,6 +42,7 @@ while read -r name words; do
     continue
   fi
   total=$(cat count)
+  [ "$name" != info-fbx ] || total=$((20 * total)) # those of the child that reads it, which nobody counts
   reference=$(digest out)
   # shellcheck disable=SC2086
   attempt 0 $words

@@ -21,7 +21,7 @@ random_below() { echo $(((RANDOM * 32768 + RANDOM) % $1)); }
 make_inputs() {
   "$SINEW" gen arm -o set --vertices 600 --frames 8 --quiet &&
     "$SINEW" train --method lbs --rest set/rest.obj --frames set/frames.pc2 --skeleton set/skeleton.glb -o m.sinew --quiet &&
-    "$SINEW" convert set/skeleton.glb clip.gltf --quiet && make_jobs > jobs.json
+    "$SINEW" convert set/skeleton.glb clip.gltf --quiet && "$SINEW" convert set/skeleton.glb x.fbx --quiet && make_jobs > jobs.json
 }
 
 make_jobs() {
@@ -39,11 +39,16 @@ commands() {
   echo "info-model info m.sinew"
   echo "convert-gltf convert set/skeleton.glb out/x.gltf"
   echo "convert-mdd convert set/frames.pc2 out/x.mdd"
+  echo "convert-turned convert set/skeleton.glb out/x.glb --axes z-up --scale 2"
+  echo "convert-cut convert set/skeleton.glb out/x.glb --offset 0.1"
+  echo "convert-scaled convert set/frames.pc2 out/x.pc2 --axes z-up --scale 2 --offset 0.1"
   echo "convert-objs convert set/frames.pc2 out/objs --rest set/rest.obj"
   for method in rigid lbs lbs:extra=halfway lbs:weights=skeleton dqs cor psd psd:space=whole,weighted=1 eigenskin rotreg \
     lbs:pack=1 psd:pack=1 rotreg:pack=1; do
     echo "train-$method train --method $method $set -o out/m.sinew"
   done
+  echo "train-adjusted train --method rigid $set --scale 100 --axes z-up --offset skeleton=-0.02 -o out/m.sinew"
+  echo "train-disagreeing train --method rigid $set --offset skeleton=0.01 -o out/m.sinew"
   echo "train-torque train --method torque $set --torque set/torque.csv -o out/m.sinew"
   echo "train-affine train --method affine --controls auto:4 $set -o out/m.sinew"
   echo "train-auto train --method auto $set --keys every:2 -o out/m.sinew"
@@ -54,6 +59,8 @@ commands() {
   echo "eval-glb eval m.sinew --skeleton set/skeleton.glb -o out/x.glb"
   echo "compare compare --method rigid --method lbs $set --models out/models --plot out/x.svg"
   echo "rig rig --rest set/rest.obj --frames set/frames.pc2 --bones 3 -o out/x.glb"
+  echo "rig-fbx rig --rest set/rest.obj --frames set/frames.pc2 --bones 3 -o out/x.fbx"
+  echo "info-fbx info x.fbx"
   echo "rig-symmetry rig --rest set/rest.obj --frames set/frames.pc2 --rest-frame auto --symmetry auto -o out/x.glb"
   echo "batch batch jobs.json --jobs 2"
   echo "view view m.sinew $set -o out/x.html"

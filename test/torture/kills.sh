@@ -12,6 +12,7 @@ make_state() { # FOLDER SET
   "$SINEW" convert "$2/skeleton.glb" "$1/clip.gltf" --quiet
   "$SINEW" train --method lbs --rest "$2/rest.obj" --frames "$2/frames.pc2" --skeleton "$2/skeleton.glb" -o "$1/m.sinew" --quiet
   "$SINEW" convert "$2/frames.pc2" "$1/x.mdd" --quiet
+  for name in rig.glb rig.fbx; do "$SINEW" rig --rest "$2/rest.obj" --frames "$2/frames.pc2" --bones 3 -o "$1/$name" --quiet; done
 }
 make_state old set
 make_state new other
@@ -19,6 +20,8 @@ pairs=(
   "clip.gltf convert other/skeleton.glb here/clip.gltf"
   "m.sinew train --method lbs --rest other/rest.obj --frames other/frames.pc2 --skeleton other/skeleton.glb -o here/m.sinew"
   "x.mdd convert other/frames.pc2 here/x.mdd"
+  "rig.glb rig --rest other/rest.obj --frames other/frames.pc2 --bones 3 -o here/rig.glb"
+  "rig.fbx rig --rest other/rest.obj --frames other/frames.pc2 --bones 3 -o here/rig.fbx"
 )
 died=0
 signals=(KILL KILL KILL INT TERM HUP)
@@ -35,7 +38,7 @@ check() { # OUTPUT SIGNAL
       ;;
   esac
   local left
-  left=$(ls -A here | grep -v -e '^clip\.gltf$' -e '^clip\.[0-9a-f]*\.bin$' -e '^m\.sinew$' -e '^x\.mdd$')
+  left=$(ls -A here | grep -v -e '^clip\.gltf$' -e '^clip\.[0-9a-f]*\.bin$' -e '^m\.sinew$' -e '^x\.mdd$' -e '^rig\.glb$' -e '^rig\.fbx$')
   [ -z "$left" ] || { fail "$2 of $name: left $left"; rm -f here/.sinew-*; }
 }
 

@@ -8,6 +8,7 @@
 #include "train/cluster.h"
 #include "train/rotreg/reduced.h"
 #include "train/rotreg/solve.h"
+#include "train/train.h"
 #include "tube_fixture.h"
 
 // ---- the reduced form ---------------------------------------------------------------------------------------------------------
@@ -90,6 +91,7 @@ static void test_runtime_against_formulas(void **state) {
   const double amounts[] = {0, 0.8, 1.6, 2.4, 3.1};
   sn_examples e;
   make_tube(&ctx, (tube){13, 10, false}, twist, amounts, 5, &e);
+  assert_ok(&ctx, sn_skin_make(&ctx, &e)); // as sn_train does
   sn_arena memory = sn_arena_new(&ctx);
   sn_keys keys = keys_of(&ctx, "all", 5, NULL);
   sn_rotreg_reduced_options options = {.bones = 13, .influences = 4, .fit = sn_rotreg_fit_options_default()};
@@ -119,6 +121,7 @@ static void test_runtime_against_formulas(void **state) {
     check_palettes(&rt, &input, &r, (const double(*)[3])x);
   }
   sn_skin_free(&r.bones.skin), sn_skin_free(&r.skin), sn_keys_free(&keys), sn_arena_free(&memory);
+  sn_skin_free(&e.made), e.skin = (sn_skin){0};
   sn_model_free(&model), sn_examples_free(&e);
 }
 

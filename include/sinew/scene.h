@@ -104,6 +104,8 @@ sn_status sn_skin_new(sn_context *ctx, int vertex_count, int influences, sn_skin
 void sn_skin_normalize(sn_skin *skin);
 // Influences of vertex i, in a skin whose rows are sorted.
 int sn_skin_row_influences(const sn_skin *skin, int i);
+// True where all vertices follow one joint: what exporters write where nobody has painted weights.
+bool sn_skin_is_placeholder(const sn_skin *skin);
 // Linear blend skinning of point p of vertex i: sum_k w_k M_k p.
 sn_vec3 sn_skin_blend(const sn_skin *skin, int i, const sn_affine *matrices, sn_vec3 p);
 void sn_skin_free(sn_skin *skin);

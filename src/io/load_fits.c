@@ -399,6 +399,11 @@ sn_status sn_load_check_fits(sn_context *ctx, const sn_load_options *options, sn
   sn_status status = SN_OK;
   if (options->skeleton_count == 0) compare_sizes(ctx, options, out);
   bool known = !options->still_skeleton && out->skin.vertex_count > 0 && out->frames.frame_count > 0;
+  if (known && out->skeleton.joint_count > 1 && sn_skin_is_placeholder(&out->skin)) {
+    sn_examples_note(ctx, out, "%s: all vertices are bound to joint '%s': these weights are a placeholder",
+                     options->skeletons[0], out->skeleton.names[out->skin.joints[0]]);
+    known = false; // such a skin does not say where the frames belong
+  }
   for (int c = 0; known && c < options->skeleton_count && status == SN_OK; c++) {
     if (!same_source(options, c)) status = check_clip(ctx, options, c, out);
   }

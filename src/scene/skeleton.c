@@ -100,6 +100,13 @@ int sn_skin_row_influences(const sn_skin *skin, int i) {
   return k;
 }
 
+bool sn_skin_is_placeholder(const sn_skin *skin) {
+  for (int i = 0; i < skin->vertex_count; i++)
+    if (sn_skin_row_influences(skin, i) > 1 || skin->joints[(size_t)i * (size_t)skin->influences] != skin->joints[0])
+      return false;
+  return true;
+}
+
 sn_vec3 sn_skin_blend(const sn_skin *skin, int i, const sn_affine *matrices, sn_vec3 p) {
   const uint16_t *joints = skin->joints + (size_t)i * (size_t)skin->influences;
   const float *weights = skin->weights + (size_t)i * (size_t)skin->influences;

@@ -20,14 +20,7 @@ const char *sn_base_name(sn_base_kind kind) {
 
 static bool has_file_skin(const sn_examples *e) { return e->skin.influences > 0 && !e->skin_made; }
 
-// A skin on one joint is a placeholder, and says nothing about weights.
-static bool has_prior(const sn_examples *e) {
-  const sn_skin *skin = &e->skin;
-  bool differs = false;
-  for (int i = 1; has_file_skin(e) && !differs && i < skin->vertex_count; i++)
-    differs = skin->joints[(size_t)i * (size_t)skin->influences] != skin->joints[0];
-  return differs;
-}
+static bool has_prior(const sn_examples *e) { return has_file_skin(e) && !sn_skin_is_placeholder(&e->skin); }
 
 int sn_base_candidates(const sn_skin_options *o, const sn_examples *e, sn_base_kind out[SN_BASE_KINDS]) {
   int count = 0;

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: MIT
-// One vertex: minimise sum_f |x_f(w) - x_f|^2 + mu |w - w0|^2 over the simplex of its relevant joints, w0 the prior's weights.
+// One vertex: minimise sum_f |x_f(w) - x_f|^2 + mu |w - w0|^2 over the simplex of its relevant joints, w0 the prior's weights, in a metric of
+// lengths (`measure`).
 // mu is relative to the information of the frames, tr A on changes of weights that sum to zero, A = sum_f J_f^T J_f.
 #include "train/skin/fit.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/team.h"
 #include "solve/solve.h"
 #include "train/near.h"
 
-// Numbers that were chosen (docs/measurements.md).
-static const struct {
-  double ridge; // mu / tr A, no unit
-  double
-    no_motion; // part of the diagonal: joints that place a vertex closer together than this say nothing about weights
-} chosen = {.ridge = 0.25, .no_motion = 1e-3};
+// Numbers that were chosen on the suite's group A; docs/measurements.md has what they are worth. `ridge`: mu over tr A, no unit.
+// `no_motion`: a part of the diagonal; joints that place a vertex closer together than this say nothing about weights.
+static const struct { double ridge, no_motion; } chosen = {.ridge = 0.25, .no_motion = 1e-3};
 
 // Of a fit whose prior decides only what the frames leave open: above rounding.
 static const double free_ridge = 1e-9;

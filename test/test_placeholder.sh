@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# train says which base it chose and from what; a skin that is a placeholder is seen through.
+. "$SINEW_SOURCE/test/common.sh"
+
+"$SINEW" gen athlete --vertices 2000 --frames 40 -o own --quiet || fail "gen"
+a=(--rest own/rest.obj --frames own/frames.pc2)
+# All vertices on the first joint, in the same file.
+node -e "const fs = require('fs'), b = fs.readFileSync('own/skeleton.glb'), n = b.readUInt32LE(12), j = JSON.parse(b.slice(20, 20 + n)), wide = {5121: 1, 5123: 2, 5126: 4};
+  for (const name of ['JOINTS_0', 'WEIGHTS_0']) {
+    const c = j.accessors[j.meshes[0].primitives[0].attributes[name]], v = j.bufferViews[c.bufferView], size = wide[c.componentType];
+    for (let k = 0; k < c.count; k++) for (let e = 0; e < 4; e++) {
+      const at = 28 + n + (v.byteOffset || 0) + (c.byteOffset || 0) + k * (v.byteStride || 4 * size) + e * size, one = name === 'WEIGHTS_0' && e === 0;
+      size === 4 ? b.writeFloatLE(+one, at) : b.writeUIntLE(one ? 256 ** size - 1 : 0, at, size);
+    }
+  }
+  fs.writeFileSync('placeholder.glb', b)" || fail "no placeholder"
+
+for method in lbs dqs cor; do
+  "$SINEW" train --method $method "${a[@]}" --skeleton own/skeleton.glb -o m.sinew --json $method.json --quiet || fail "$method"
+  holds 'r[0].candidates.length === 4 || r[0].candidates.length === 3' $method.json
+  holds 'r[0].candidates.filter(c => c.chosen).length === 1 && r[0].candidates.find(c => c.chosen).cross_validated === r[0].cross_validated' $method.json
+  holds "r[0].candidates.every(c => r[0].cross_validated <= 1.011 * c.cross_validated) && r[0].candidates[0].name === \"the file's weights\"" $method.json
+done
+expect 0 "chosen by it: the file's weights 0." "$SINEW" train --method lbs "${a[@]}" --skeleton own/skeleton.glb -o m.sinew
+expect 0 "cross-validated error: ee 0." "$SINEW" train --method lbs:weights=given "${a[@]}" --skeleton own/skeleton.glb -o m.sinew
+
+"$SINEW" train --method rigid "${a[@]}" --skeleton placeholder.glb -o m.sinew --json rigid.json --quiet || fail "rigid"
+for method in lbs dqs cor; do
+  "$SINEW" train --method $method "${a[@]}" --skeleton placeholder.glb -o m.sinew --json placeholder.json --quiet || fail "$method with a placeholder"
+  holds 'r[0].all.rms_pct_diag < r[1].all.rms_pct_diag' placeholder.json rigid.json
+done
+expect 0 "these weights are a placeholder" "$SINEW" train --method lbs "${a[@]}" --skeleton placeholder.glb -o m.sinew
+expect 2 "prior" "$SINEW" train --method lbs:prior=none "${a[@]}" --skeleton own/skeleton.glb -o m.sinew
+
+finish

@@ -3,7 +3,9 @@
 // from frame to frame, and damaged.
 #include "terms_fixture.h"
 
+#include "runtime/terms.h"
 #include "section_fixture.h"
+#include "sinew/train.h"
 
 static const sn_rt_path all_paths[] = {SN_RT_PATH_SCALAR, SN_RT_PATH_SSE2, SN_RT_PATH_AVX2,
                                        SN_RT_PATH_NEON,   SN_RT_PATH_WASM, SN_RT_PATH_AVX512};
@@ -235,6 +237,47 @@ static void continued_frames_compute_what_changed(void **state) {
   terms_free(t);
 }
 
+// ---- numbers, and a sculpted pose ------------------------------------------------------------------------------------------------
+
+static void exponentials_are_exact(void **state) {
+  (void)state;
+  for (double y = 0; y < 125; y += 0.00371) assert_near(sn_rt_half_power((float)y) / exp2(-(float)y), 1, 2e-7);
+  assert_true(sn_rt_half_power(0) == 1);
+  const float strange[] = {1e9f, INFINITY, NAN, -NAN};
+  for (int n = 0; n < 4; n++) assert_true(sn_rt_half_power(strange[n]) == 0x1p-126f);
+}
+
+// Poses can be sculpted into a model of sums: its own values stay, and the pose has the sculpted shape.
+static void a_pose_is_added_to_sums(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 0, 10);
+  sn_examples e = {.rest = t->f.mesh, .skeleton = t->f.skeleton};
+  sn_keys keys;
+  sn_model bytes;
+  sn_rt_model grown;
+  sn_affine pose[joints];
+  make_pose(t, 19, pose);
+  frame *before = frame_new(&t->f.rt, pose);
+  frame_run(before, &t->f.rt, 0);
+  assert_ok(&ctx, sn_frames_new(&ctx, vertices, 1, &e.frames));
+  assert_ok(&ctx, sn_poses_new(&ctx, joints, 1, &e.poses));
+  memcpy(sn_pose(&e.poses, 0), pose, sizeof pose);
+  float(*sculpted)[3] = sn_frame_mutable(&e.frames, 0);
+  memcpy(sculpted, before->positions, sizeof before->positions);
+  for (int i = 0; i < 100; i++) sculpted[i][2] += 0.3f;
+  assert_ok(&ctx, sn_keys_parse(&ctx, "all", 1, 1, &keys, NULL));
+  assert_ok(&ctx, sn_correct_add(&ctx, &t->f.rt, &e, &keys, &bytes));
+  assert_ok(&ctx, sn_model_open(&ctx, "grown", bytes.bytes, bytes.size, &grown));
+  frame *after = frame_new(&grown, pose);
+  frame_run(after, &grown, 0);
+  assert_memory_equal(after->basis_values, before->basis_values, (size_t)t->basis_count * sizeof(float));
+  for (int i = 0; i < 3 * vertices; i++) assert_near(after->positions[i / 3][i % 3], sculpted[i / 3][i % 3], 2e-3);
+  frame_free(before), frame_free(after);
+  sn_frames_free(&e.frames), sn_poses_free(&e.poses), sn_keys_free(&keys), sn_model_free(&bytes);
+  terms_free(t);
+}
+
 // ---- damaged files -----------------------------------------------------------------------------------------------------------------
 
 static void *section_of(const sn_model *model, const char *name) {
@@ -407,6 +450,8 @@ int main(void) {
     cmocka_unit_test(ranges_are_parts_of_the_whole),
     cmocka_unit_test(packed_and_renumbered_models_have_the_same_values),
     cmocka_unit_test(continued_frames_compute_what_changed),
+    cmocka_unit_test(exponentials_are_exact),
+    cmocka_unit_test(a_pose_is_added_to_sums),
     cmocka_unit_test(impossible_terms_are_named),
     cmocka_unit_test(changed_numbers_do_no_harm),
     cmocka_unit_test(shared_numbers_are_refused),

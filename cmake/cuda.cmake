@@ -2,7 +2,7 @@
 # tests are plain C and always built, so that they are tested without a GPU.
 option(SINEW_CUDA "Build libsinew-cuda where nvcc is found" ON)
 
-add_library(sinew-cuda-host OBJECT src/cuda/tiles.c src/cuda/octets.c src/cuda/passes.c src/cuda/rows.c src/cuda/poses.c)
+add_library(sinew-cuda-host OBJECT src/cuda/tiles.c src/cuda/octets.c src/cuda/passes.c src/cuda/rows.c src/cuda/sums.c src/cuda/poses.c)
 target_include_directories(sinew-cuda-host PRIVATE include src)
 
 include(CheckLanguage)
@@ -45,7 +45,7 @@ endif()
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 file(GLOB cuda_sources CONFIGURE_DEPENDS src/cuda/*.cu)
-set_source_files_properties(src/cuda/drive.cu PROPERTIES COMPILE_OPTIONS -fmad=false)
+set_source_files_properties(src/cuda/drive.cu src/cuda/terms.cu PROPERTIES COMPILE_OPTIONS -fmad=false)
 add_library(sinew-cuda-objects OBJECT ${cuda_sources})
 target_include_directories(sinew-cuda-objects PRIVATE include src)
 target_compile_features(sinew-cuda-objects PRIVATE cuda_std_17)

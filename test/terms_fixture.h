@@ -69,14 +69,15 @@ static inline void set_sections(terms_fixture *t) {
                                             (size_t)t->f.skeleton.joint_count * sizeof *t->references, true};
 }
 
-// Every kind of terms, and `clusters` runs of vertices with bases of their own.
-static inline terms_fixture *terms_new(sn_context *ctx, int vertices, int joints, int clusters, uint64_t seed) {
+// Every kind of terms (of up to two values), and `clusters` runs of vertices with bases of their own.
+static inline terms_fixture *terms_new(sn_context *ctx, int vertices, int joints, int clusters, int values,
+                                       uint64_t seed) {
   static const char *const names[] = {"smile", "frown"};
   static const float ranges[][2] = {{-1, 1}, {0, 2}};
   terms_fixture *t = calloc(1, sizeof *t);
   sn_random rng = sn_random_new(seed);
   fixture_new(ctx, vertices, joints, 4, seed, &t->f);
-  t->values = 2, t->clusters = clusters;
+  t->values = values, t->clusters = clusters;
   for (int j = 0; j < joints; j++) {
     sn_quat q = sn_quat_from_mat3(sn_rotation_exp(sn_vec3_scale(random_vec3(&rng), 0.1)));
     t->references[j] = (sn_rt_reference){
@@ -85,7 +86,7 @@ static inline terms_fixture *terms_new(sn_context *ctx, int vertices, int joints
     if (j) add_terms(t, &rng, SN_RT_TERMS_PAIR, SN_RT_QUADRATIC, j, j - 1);
     if (j % 2) add_terms(t, &rng, SN_RT_TERMS_GAUSS, 1 + sn_random_below(&rng, 20), j, 0);
   }
-  add_terms(t, &rng, SN_RT_TERMS_VALUE, 1, 0, 0), add_terms(t, &rng, SN_RT_TERMS_VALUE, 2, 1, 0);
+  for (int v = 0; v < values; v++) add_terms(t, &rng, SN_RT_TERMS_VALUE, 1 + v, v, 0);
   for (int n = 0; n < clusters; n++)
     add_field(t, &rng, n, n * t->term_count / clusters, 1 + n % 6, 1 + (field_bases + n) % 9);
   t->group_of = calloc((size_t)vertices, sizeof *t->group_of);
@@ -101,7 +102,7 @@ static inline terms_fixture *terms_new(sn_context *ctx, int vertices, int joints
                                 .groups = {0, t->first, t->group_of}};
   set_sections(t);
   t->f.desc.corrections = &t->c, t->f.desc.sections = &t->reference_section, t->f.desc.section_count = 1;
-  t->f.desc.value_count = 2, t->f.desc.value_names = names, t->f.desc.value_ranges = ranges;
+  t->f.desc.value_count = values, t->f.desc.value_names = names, t->f.desc.value_ranges = ranges;
   fixture_build(ctx, &t->f);
   return t;
 }

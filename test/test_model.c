@@ -387,10 +387,11 @@ static void write_golden(const char *folder, const golden *g) {
 static void golden_models_still_open_and_give_what_they_gave(void **state) {
   (void)state;
   const char *root = getenv("SINEW_SOURCE");
-  for (size_t n = 0; n < sizeof goldens / sizeof *goldens; n++) {
+  size_t count = sizeof goldens / sizeof *goldens;
+  for (size_t n = 0; n <= count; n++) { // the last one is of test_terms.c
     sn_context ctx = sn_context_default();
     char path[4096];
-    snprintf(path, sizeof path, "%s/test/golden/%s.sinew", root ? root : ".", goldens[n].name);
+    snprintf(path, sizeof path, "%s/test/golden/%s.sinew", root ? root : ".", n < count ? goldens[n].name : "terms");
     sn_file file;
     sn_rt_model rt;
     assert_ok(&ctx, sn_file_open(&ctx, path, &file));

@@ -21,4 +21,5 @@ for spec in lbs:tangents=1 dqs:tangents=1 psd psd:order=forward rotreg:bones=8,t
       --skeleton arm/skeleton.glb -o "${spec//[:=]/-}-$pack.sinew" --quiet
   done
 done
+cp "$source_folder/test/golden/terms.sinew" .
 "$qemu" ./driver neon ./*.sinew

@@ -3,7 +3,9 @@
 // from frame to frame, and damaged.
 #include "terms_fixture.h"
 
+#include "runtime/terms.h"
 #include "section_fixture.h"
+#include "sinew/train.h"
 
 static const sn_rt_path all_paths[] = {SN_RT_PATH_SCALAR, SN_RT_PATH_SSE2, SN_RT_PATH_AVX2,
                                        SN_RT_PATH_NEON,   SN_RT_PATH_WASM, SN_RT_PATH_AVX512};
@@ -68,7 +70,7 @@ static void assert_positions(const terms_fixture *t, const frame *f, const sn_af
 static void every_path_is_the_formula(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
-  terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 1);
+  terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 2, 1);
   sn_affine pose[joints];
   for (uint64_t seed = 0; seed < 3; seed++) {
     frame *scalar = NULL;
@@ -92,7 +94,7 @@ static void every_path_is_the_formula(void **state) {
 static void rest_pose_has_no_polynomials(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
-  terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 2);
+  terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 2, 2);
   sn_affine pose[joints];
   make_pose(t, 5, pose);
   static const float nothing[3];
@@ -126,7 +128,7 @@ static void rest_pose_has_no_polynomials(void **state) {
 static void ranges_are_parts_of_the_whole(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
-  terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 3);
+  terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 2, 3);
   sn_affine pose[joints];
   make_pose(t, 7, pose);
   frame *f = frame_new(&t->f.rt, pose);
@@ -162,7 +164,7 @@ static void check_copy(const terms_fixture *t, const sn_model *bytes, double tol
 static void packed_and_renumbered_models_have_the_same_values(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
-  terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 4);
+  terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 2, 4);
   sn_model packed, ordered, replaced;
   uint64_t size;
   assert_ok(&ctx, sn_model_pack(&ctx, &t->f.rt, &packed));
@@ -202,7 +204,7 @@ static bool depends(const terms_fixture *t, const sn_rt_field *f, int joint) {
 static void continued_frames_compute_what_changed(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
-  terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 6);
+  terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 2, 6);
   const sn_rt_model *model = &t->f.rt;
   sn_affine pose[joints];
   make_pose(t, 13, pose);
@@ -235,6 +237,47 @@ static void continued_frames_compute_what_changed(void **state) {
   terms_free(t);
 }
 
+// ---- numbers, and a sculpted pose ------------------------------------------------------------------------------------------------
+
+static void exponentials_are_exact(void **state) {
+  (void)state;
+  for (double y = 0; y < 125; y += 0.00371) assert_near(sn_rt_half_power((float)y) / exp2(-(float)y), 1, 2e-7);
+  assert_true(sn_rt_half_power(0) == 1);
+  const float strange[] = {1e9f, INFINITY, NAN, -NAN};
+  for (int n = 0; n < 4; n++) assert_true(sn_rt_half_power(strange[n]) == 0x1p-126f);
+}
+
+// Poses can be sculpted into a model of sums: its own values stay, and the pose has the sculpted shape.
+static void a_pose_is_added_to_sums(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 0, 10);
+  sn_examples e = {.rest = t->f.mesh, .skeleton = t->f.skeleton};
+  sn_keys keys;
+  sn_model bytes;
+  sn_rt_model grown;
+  sn_affine pose[joints];
+  make_pose(t, 19, pose);
+  frame *before = frame_new(&t->f.rt, pose);
+  frame_run(before, &t->f.rt, 0);
+  assert_ok(&ctx, sn_frames_new(&ctx, vertices, 1, &e.frames));
+  assert_ok(&ctx, sn_poses_new(&ctx, joints, 1, &e.poses));
+  memcpy(sn_pose(&e.poses, 0), pose, sizeof pose);
+  float(*sculpted)[3] = sn_frame_mutable(&e.frames, 0);
+  memcpy(sculpted, before->positions, sizeof before->positions);
+  for (int i = 0; i < 100; i++) sculpted[i][2] += 0.3f;
+  assert_ok(&ctx, sn_keys_parse(&ctx, "all", 1, 1, &keys, NULL));
+  assert_ok(&ctx, sn_correct_add(&ctx, &t->f.rt, &e, &keys, &bytes));
+  assert_ok(&ctx, sn_model_open(&ctx, "grown", bytes.bytes, bytes.size, &grown));
+  frame *after = frame_new(&grown, pose);
+  frame_run(after, &grown, 0);
+  assert_memory_equal(after->basis_values, before->basis_values, (size_t)t->basis_count * sizeof(float));
+  for (int i = 0; i < 3 * vertices; i++) assert_near(after->positions[i / 3][i % 3], sculpted[i / 3][i % 3], 2e-3);
+  frame_free(before), frame_free(after);
+  sn_frames_free(&e.frames), sn_poses_free(&e.poses), sn_keys_free(&keys), sn_model_free(&bytes);
+  terms_free(t);
+}
+
 // ---- damaged files -----------------------------------------------------------------------------------------------------------------
 
 static void *section_of(const sn_model *model, const char *name) {
@@ -244,7 +287,7 @@ static void *section_of(const sn_model *model, const char *name) {
 static void impossible_terms_are_named(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
-  terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 7);
+  terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 2, 7);
   sn_model *m = &t->f.model;
   sn_rt_terms *terms = section_of(m, "correct.terms"), *gauss = NULL, *pair = NULL,
               *value = terms + t->term_count - 1;
@@ -313,7 +356,7 @@ static void changed_numbers_do_no_harm(void **state) {
                                       "correct.joints", "correct.mix",    "joint.reference"};
   static const uint16_t suspicious[] = {0, 1, 2, 9, 0x7f80, 0x7fff, 0x8000, 0xffff};
   sn_context ctx = sn_context_default();
-  terms_fixture *t = terms_new(&ctx, vertices, joints, 4, 8);
+  terms_fixture *t = terms_new(&ctx, vertices, joints, 4, 2, 8);
   sn_affine pose[joints];
   make_pose(t, 17, pose);
   int refused = 0, opened = 0;
@@ -345,7 +388,7 @@ static void changed_numbers_do_no_harm(void **state) {
 static void shared_numbers_are_refused(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
-  terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 9);
+  terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 2, 9);
   sn_random rng = sn_random_new(1);
   sn_rt_model model;
   sn_model bytes;
@@ -357,13 +400,58 @@ static void shared_numbers_are_refused(void **state) {
   terms_free(t);
 }
 
+// ---- files for other tests -----------------------------------------------------------------------------------------------------
+
+// As write_golden of test_model.c.
+static void write_golden(const char *folder) {
+  enum { golden_vertices = 200, golden_joints = 6 };
+  sn_context ctx = sn_context_default();
+  terms_fixture *t = terms_new(&ctx, golden_vertices, golden_joints, 5, 0, 31);
+  sn_affine pose[golden_joints];
+  sn_random rng = sn_random_new(78);
+  random_pose(&t->f.skeleton, 0.8, 0, &rng, pose);
+  float at[golden_joints][12], positions[golden_vertices][3], normals[golden_vertices][3];
+  sn_model_joints(pose, golden_joints, at);
+  evaluate(&t->f.rt, SN_RT_PATH_SCALAR, pose, positions, normals);
+  sn_model_section sections[] = {t->reference_section,
+                                 {"test.joints", at, sizeof at, false},
+                                 {"test.positions", positions, sizeof positions, false},
+                                 {"test.normals", normals, sizeof normals, false}};
+  t->f.desc.sections = sections, t->f.desc.section_count = 4;
+  fixture_build(&ctx, &t->f);
+  char path[4096];
+  snprintf(path, sizeof path, "%s/terms.sinew", folder);
+  assert_ok(&ctx, sn_model_write(&ctx, path, &t->f.model));
+  terms_free(t);
+}
+
+// Small models for fuzzing and for the GPU: with values, and the same packed.
+static void write_seeds(const char *folder) {
+  sn_context ctx = sn_context_default();
+  terms_fixture *t = terms_new(&ctx, 60, 3, 3, 2, 32);
+  sn_model packed;
+  char path[4096];
+  snprintf(path, sizeof path, "%s/terms.sinew", folder);
+  assert_ok(&ctx, sn_model_write(&ctx, path, &t->f.model));
+  assert_ok(&ctx, sn_model_pack(&ctx, &t->f.rt, &packed));
+  snprintf(path, sizeof path, "%s/terms-packed.sinew", folder);
+  assert_ok(&ctx, sn_model_write(&ctx, path, &packed));
+  sn_model_free(&packed);
+  terms_free(t);
+}
+
 int main(void) {
+  const char *golden = getenv("SINEW_WRITE_GOLDEN"), *seeds = getenv("SINEW_WRITE_SEEDS");
+  if (golden) write_golden(golden);
+  if (seeds) write_seeds(seeds);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_path_is_the_formula),
     cmocka_unit_test(rest_pose_has_no_polynomials),
     cmocka_unit_test(ranges_are_parts_of_the_whole),
     cmocka_unit_test(packed_and_renumbered_models_have_the_same_values),
     cmocka_unit_test(continued_frames_compute_what_changed),
+    cmocka_unit_test(exponentials_are_exact),
+    cmocka_unit_test(a_pose_is_added_to_sums),
     cmocka_unit_test(impossible_terms_are_named),
     cmocka_unit_test(changed_numbers_do_no_harm),
     cmocka_unit_test(shared_numbers_are_refused),

@@ -101,18 +101,29 @@ static void put_octets(parcel *p, const sn_cuda_octets *from, sn_cuda_octets *to
   put_array(p, to->bases, from->first_bases[octets]);
 }
 
+static void put_sums(parcel *p, const sn_cuda_sums *from, sn_cuda_sums *to) {
+  *to = *from;
+  if (!from->sum_count) return;
+  put_array(p, to->sums, from->sum_count);
+  put_array(p, to->first_term, from->group_count + 1);
+  put_array(p, to->places, from->place_count);
+  put_array(p, to->mix, from->quad_count);
+}
+
 // Sections that the palette stage reads as they are.
 static const sn_rt_section_id palette_sections[] = {
   SN_SECTION_JOINT_REFERENCE, SN_SECTION_JOINT_REST,    SN_SECTION_DRIVE_EXTRA,     SN_SECTION_DRIVE_JOINTS,
   SN_SECTION_DRIVE_KEYS,      SN_SECTION_DRIVE_SOLVE,   SN_SECTION_DRIVE_TORQUES,   SN_SECTION_DRIVE_PAIRS, SN_SECTION_DRIVE_CENTRE,
   SN_SECTION_CONTROL_FRAMES,  SN_SECTION_CONTROL_MAP,   SN_SECTION_CONTROL_CENTRES, SN_SECTION_CONTROL_SOLVE,
   SN_SECTION_CORRECT_FIELDS,  SN_SECTION_CORRECT_JOINTS, SN_SECTION_CORRECT_NUMBERS,
+  SN_SECTION_CORRECT_TERMS,   SN_SECTION_CORRECT_MIX,
   SN_SECTION_DRIVE_OFFSETS,   SN_SECTION_VALUE_RANGES};
 
 struct layouts {
   sn_cuda_tiles tiles;
   sn_cuda_passes passes;
   sn_cuda_octets octets;
+  sn_cuda_sums sums;
 };
 
 static void put_model(parcel *p, const sn_rt_model *model, const layouts *from, sn_cuda_model *out) {
@@ -120,6 +131,7 @@ static void put_model(parcel *p, const sn_rt_model *model, const layouts *from, 
   put_tiles(p, &from->tiles, &out->tiles);
   put_passes(p, &from->passes, &out->passes);
   put_octets(p, &from->octets, &out->octets);
+  put_sums(p, &from->sums, &out->sums);
   for (sn_rt_section_id id : palette_sections) out->sections[id] = put(p, model->sections[id], model->sizes[id]);
 }
 
@@ -148,6 +160,7 @@ static void read_heads(const sn_rt_model *model, sn_cuda_model *out) {
   out->basis_count = head->basis_count, out->field_count = head->field_count;
   out->forward = head->order == SN_RT_ORDER_FORWARD, out->limit_after = head->limit_after != 0;
   for (uint32_t n = 0; n < head->field_count; n++) {
+    if (fields[n].kernel == SN_RT_KERNEL_SUM) continue;
     uint32_t terms = sn_rt_field_terms(fields + n);
     if (fields[n].axis_count > out->most_axes) out->most_axes = fields[n].axis_count;
     if (terms > out->most_terms) out->most_terms = terms;
@@ -166,13 +179,16 @@ static const char *find_unsupported(const sn_rt_model *model, const sn_cuda_mode
 static sn_cuda_status upload_layouts(const sn_rt_model *model, sn_cuda_model *m, sn_cuda_error *error) {
   layouts all = {};
   int made = sn_cuda_tiles_make(model, &all.tiles);
-  if (made == 1 && (!sn_cuda_passes_make(model, &all.passes) || !sn_cuda_octets_make(model, &all.octets))) made = 0;
+  if (made == 1 && (!sn_cuda_passes_make(model, &all.passes) || !sn_cuda_octets_make(model, &all.octets) ||
+                    !sn_cuda_sums_make(model, &all.sums)))
+    made = 0;
   sn_cuda_status status = made == 0  ? fail(error, SN_CUDA_NO_MEMORY, "no memory to lay out the model")
                           : made < 0 ? fail(error, SN_CUDA_UNSUPPORTED, "a tile of the mesh has too many neighbours")
                                      : send(model, &all, m, error);
   sn_cuda_tiles_free(&all.tiles);
   sn_cuda_passes_free(&all.passes);
   sn_cuda_octets_free(&all.octets);
+  sn_cuda_sums_free(&all.sums);
   return status;
 }
 
@@ -251,6 +267,7 @@ static size_t lay_out(crowd *c, scratch *s) {
   take(s, c->stretched, turned ? c->count : 0);
   bool turns = m->sections[SN_SECTION_JOINT_REFERENCE] || m->info.value_count;
   take(s, c->turns, turns ? sn_cuda_turn_floats(m) * c->count : 0);
+  take(s, c->terms, m->sums.sum_count ? m->sums.term_count * padded : 0);
   take(s, c->values, m->basis_count * padded);
   take(s, c->drive, sn_cuda_drive_floats(m, c->count));
   take(s, c->positions, exact ? (size_t)c->count * m->info.vertex_count * 3 : 0);

@@ -8,8 +8,10 @@
 
 #include "cuda/octets.h"
 #include "cuda/passes.h"
+#include "cuda/sums.h"
 #include "cuda/tiles.h"
 #include "runtime/format.h"
+#include "runtime/pose_space.h"
 #include "sinew/cuda.h"
 
 // Everything below sits in one allocation; the arrays are those of sn_cuda_tiles and sections of the model.
@@ -18,11 +20,12 @@ struct sn_cuda_model {
   sn_cuda_tiles tiles;   // device pointers
   sn_cuda_passes passes; // the same, for crowds that fill a warp
   sn_cuda_octets octets;
+  sn_cuda_sums sums;
   size_t most_shared;                     // bytes of shared memory that a block may have
   const void *sections[SN_SECTION_COUNT]; // of the drives and corrections, device copies; NULL where there is none
   sn_rt_control control;                  // the drive `controls`
   uint32_t field_count, basis_count;      // corrections
-  uint32_t most_axes, most_terms;         // of any field
+  uint32_t most_axes, most_terms;         // of any field that is no sum of terms
   bool forward, limit_after;
   void *memory;
   size_t bytes;
@@ -41,6 +44,7 @@ struct crowd {
   float4 *stretches;      // [character][palette][3]
   uint32_t *stretched;    // [character]: 1 where a palette entry is no rigid motion
   float *turns;           // [character]: [joint][8], signed quaternion and pose vector, then the named values
+  float *terms;           // [character / 32][term][32], of the fields that are sums
   float *values;          // [character / group][basis][group]: 32 in passes, 8 otherwise
   float *drive;           // what the drive needs for itself
   float *positions;       // [character][vertex][3] where normals need them more exactly than the output has them
@@ -49,6 +53,7 @@ struct crowd {
 // Stages, each on the crowd's stream. The first error of a launch is what they return.
 cudaError_t sn_cuda_drive(const crowd *c);
 cudaError_t sn_cuda_correct(const crowd *c);
+cudaError_t sn_cuda_sum_terms(const crowd *c, const sn_rt_pose_spaces *spaces, uint32_t group); // a part of it
 cudaError_t sn_cuda_skin(const crowd *c);
 cudaError_t sn_cuda_shade(const crowd *c);
 

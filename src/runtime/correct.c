@@ -39,7 +39,6 @@ static void field_values(const sn_rt_pose_spaces *s, const sn_rt_field *f, const
 
 // Whether a joint or a value of the field has changed.
 static int has_changed(const sn_rt_pose_spaces *s, const sn_rt_field *f, const sn_rt_scratch *scratch) {
-  if (f->kernel == SN_RT_KERNEL_SUM) return sn_rt_sum_has_changed(s, f, scratch);
   for (uint32_t n = 0; n < f->joint_count; n++)
     if (scratch->turned[s->references[s->joints[f->first_joint + n]].joint]) return 1;
   return f->value_count > 0;
@@ -49,13 +48,10 @@ void sn_rt_make_values(const sn_rt_model *model, const sn_rt_scratch *scratch, i
   const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
   const sn_rt_field *fields = model->sections[SN_SECTION_CORRECT_FIELDS];
   sn_rt_pose_spaces spaces = spaces_of(model);
-  sn_rt_make_terms(model, &spaces, scratch, again);
+  sn_rt_make_sums(model, &spaces, scratch, again);
   for (uint32_t n = 0; n < head->field_count; n++) {
-    if (again && !has_changed(&spaces, fields + n, scratch)) continue;
-    if (fields[n].kernel == SN_RT_KERNEL_SUM)
-      sn_rt_sum_values(&spaces, fields + n, scratch);
-    else
-      field_values(&spaces, fields + n, scratch->turns, scratch->work, scratch->values + fields[n].first_basis);
+    if (fields[n].kernel == SN_RT_KERNEL_SUM || (again && !has_changed(&spaces, fields + n, scratch))) continue;
+    field_values(&spaces, fields + n, scratch->turns, scratch->work, scratch->values + fields[n].first_basis);
   }
 }
 
@@ -67,13 +63,13 @@ uint64_t sn_rt_value_count(const sn_rt_model *model) {
 uint64_t sn_rt_work_count(const sn_rt_model *model) {
   const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
   const sn_rt_field *fields = model->sections[SN_SECTION_CORRECT_FIELDS];
-  uint64_t most = (sn_rt_function_terms(model) + 1) / 2 + SN_RT_PARTS; // in doubles
+  uint64_t most = head ? 3 * (sn_rt_function_terms(model) + 2 * (uint64_t)SN_RT_PARTS) : 0; // in floats
   for (uint32_t n = 0; head && n < head->field_count; n++) {
-    uint64_t count = (uint64_t)fields[n].axis_count + sn_rt_field_terms(fields + n);
-    if (fields[n].kernel == SN_RT_KERNEL_SUM) count = (count + 1) / 2 + SN_RT_PARTS;
+    uint64_t count = 2 * ((uint64_t)fields[n].axis_count + sn_rt_field_terms(fields + n));
+    if (fields[n].kernel == SN_RT_KERNEL_SUM) count = 3 * (fields[n].centre_count + 2 * (uint64_t)SN_RT_PARTS);
     if (count > most) most = count;
   }
-  return head ? 2 * most : 0;
+  return most;
 }
 
 sn_rt_correcting sn_rt_new_correcting(const sn_rt_model *model, const sn_rt_scratch *scratch) {

@@ -24,6 +24,12 @@ uint64_t sn_rt_term_floats(const sn_rt_model *model) {
 
 // ---- values ----------------------------------------------------------------------------------------------------------------
 
+// Two loops: the second one becomes vectors.
+static void fill_gaussians(const float p[3], const float *centres, float factor, uint32_t count, float *out) {
+  for (uint32_t k = 0; k < count; k++) out[k] = sn_rt_gauss_exponent(p, centres + 3 * (size_t)k, factor);
+  for (uint32_t k = 0; k < count; k++) out[k] = sn_rt_half_power(out[k]);
+}
+
 static void fill_terms(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const float *turns, float *out) {
   float p[3], q[3];
   if (t->kind == SN_RT_TERMS_VALUE) {
@@ -38,8 +44,7 @@ static void fill_terms(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const f
     sn_rt_term_vector(s, t->b, t->rest[1], turns, q);
     sn_rt_pair_terms(p, q, out);
   } else {
-    const float *centres = s->mix + t->first, factor = sn_rt_gauss_factor(t->width);
-    for (uint32_t k = 0; k < t->count; k++) out[k] = sn_rt_gauss_term(p, centres + 3 * (size_t)k, factor);
+    fill_gaussians(p, s->mix + t->first, sn_rt_gauss_factor(t->width), t->count, out);
   }
 }
 
@@ -60,45 +65,73 @@ uint64_t sn_rt_function_terms(const sn_rt_model *model) {
   return most;
 }
 
-static void fill_functions(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const sn_rt_scratch *scratch,
-                           float *out) {
-  float *row = (float *)(void *)scratch->work;
-  uint32_t count = source_count(s->terms, t);
-  memcpy(row, scratch->terms + scratch->term_groups[t->a].first, count * sizeof *row);
-  memset(row + count, 0, SN_RT_PARTS * sizeof *row);
-  sn_rt_mix_job job = {row, s->mix + t->first, count, t->count, out};
-  sn_rt_kernels_of((sn_rt_path)*scratch->path)->mix(&job);
-}
-
-static int sources_have_changed(const sn_rt_terms *t, const sn_rt_scratch *scratch) {
-  for (uint32_t n = t->a; n < (uint32_t)t->a + t->b; n++)
-    if (scratch->term_groups[n].changed) return 1;
-  return 0;
-}
-
-static int has_changed(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const sn_rt_scratch *scratch) {
-  if (t->kind == SN_RT_TERMS_FUNCTIONS) return sources_have_changed(t, scratch);
+static int terms_changed(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const sn_rt_scratch *scratch) {
+  if (t->kind == SN_RT_TERMS_FUNCTIONS) {
+    for (uint32_t n = t->a; n < (uint32_t)t->a + t->b; n++)
+      if (scratch->term_groups[n].changed) return 1;
+    return 0;
+  }
   if (t->kind == SN_RT_TERMS_VALUE || scratch->turned[s->references[t->a].joint]) return 1;
   return t->kind == SN_RT_TERMS_PAIR && scratch->turned[s->references[t->b].joint];
 }
 
-void sn_rt_make_terms(const sn_rt_model *model, const sn_rt_pose_spaces *spaces, const sn_rt_scratch *scratch,
-                      int again) {
+// What the sums of one frame share.
+typedef struct summing {
+  sn_rt_pose_spaces spaces;
+  const sn_rt_scratch *scratch;
+  void (*mix)(const sn_rt_mix_job *job);
+  uint64_t mix_count; // numbers of correct.mix
+  float *rows[3];     // two of terms, one of the mix
+} summing;
+
+// Kernels read up to seven numbers behind a row of the mix. At the end of the section rows are copied, and have zeros there.
+static void mix_rows(const summing *s, uint32_t first, sn_rt_mix_job job) {
+  job.mix = s->spaces.mix + first;
+  if (first + (uint64_t)job.basis_count * job.count + SN_RT_PARTS <= s->mix_count) {
+    s->mix(&job);
+    return;
+  }
+  float *row = s->rows[2];
+  uint32_t rows = job.basis_count;
+  job.mix = row, job.basis_count = 1;
+  for (uint32_t b = 0; b < rows; b++, job.values++) {
+    memcpy(row, s->spaces.mix + first + (size_t)b * job.count, job.count * sizeof *row);
+    memset(row + job.count, 0, SN_RT_PARTS * sizeof *row);
+    s->mix(&job);
+  }
+}
+
+static void mix_field(const summing *s, const sn_rt_field *f, const float *terms) {
+  sn_rt_mix_job job = {terms, NULL, f->centre_count, f->basis_count, s->scratch->values + f->first_basis};
+  mix_rows(s, f->first_number, job);
+}
+
+// Functions, into their place behind the terms that they are sums of.
+static void fill_functions(const summing *s, const sn_rt_terms *t, float *out) {
+  float *row = s->rows[0];
+  uint32_t count = source_count(s->spaces.terms, t);
+  memcpy(row, s->scratch->terms + s->scratch->term_groups[t->a].first, count * sizeof *row);
+  memset(row + count, 0, SN_RT_PARTS * sizeof *row);
+  mix_rows(s, t->first, (sn_rt_mix_job){row, NULL, count, t->count, out});
+}
+
+static void make_terms(const sn_rt_model *model, const summing *s, int again) {
+  const sn_rt_scratch *scratch = s->scratch;
   uint32_t first = 0;
   for (uint32_t n = 0; n < group_count(model); n++) {
-    const sn_rt_terms *t = spaces->terms + n;
-    sn_rt_term_group group = {first, !again || has_changed(spaces, t, scratch)};
+    const sn_rt_terms *t = s->spaces.terms + n;
+    sn_rt_term_group group = {first, !again || terms_changed(&s->spaces, t, scratch)};
     if (group.changed && t->kind == SN_RT_TERMS_FUNCTIONS) {
-      fill_functions(spaces, t, scratch, scratch->terms + first);
+      fill_functions(s, t, scratch->terms + first);
     } else if (group.changed) {
-      fill_terms(spaces, t, scratch->turns, scratch->terms + first);
+      fill_terms(&s->spaces, t, scratch->turns, scratch->terms + first);
     }
     scratch->term_groups[n] = group;
     first += t->count;
   }
 }
 
-int sn_rt_sum_has_changed(const sn_rt_pose_spaces *s, const sn_rt_field *f, const sn_rt_scratch *scratch) {
+static int field_changed(const sn_rt_pose_spaces *s, const sn_rt_field *f, const sn_rt_scratch *scratch) {
   const uint16_t *groups = s->joints + f->first_joint;
   for (uint32_t n = 0; n < f->joint_count; n++)
     if (scratch->term_groups[groups[n]].changed) return 1;
@@ -117,12 +150,27 @@ static void gather_terms(const sn_rt_pose_spaces *s, const sn_rt_field *f, const
   memset(row, 0, SN_RT_PARTS * sizeof *row);
 }
 
-void sn_rt_sum_values(const sn_rt_pose_spaces *s, const sn_rt_field *f, const sn_rt_scratch *scratch) {
-  float *row = (float *)(void *)scratch->work;
-  gather_terms(s, f, scratch, row);
-  sn_rt_mix_job job = {row, s->mix + f->first_number, f->centre_count, f->basis_count,
-                       scratch->values + f->first_basis};
-  sn_rt_kernels_of((sn_rt_path)*scratch->path)->mix(&job);
+// Terms are gathered one pose space ahead: what was just stored in pieces is slow to read as a vector.
+void sn_rt_make_sums(const sn_rt_model *model, const sn_rt_pose_spaces *spaces, const sn_rt_scratch *scratch,
+                     int again) {
+  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
+  const sn_rt_field *waiting = NULL;
+  size_t row = sn_rt_work_count(model) / 3;
+  float *work = (float *)(void *)scratch->work;
+  summing s = {*spaces,
+               scratch,
+               sn_rt_kernels_of((sn_rt_path)*scratch->path)->mix,
+               model->sizes[SN_SECTION_CORRECT_MIX] / sizeof(float),
+               {work, work + row, work + 2 * row}};
+  make_terms(model, &s, again);
+  for (const sn_rt_field *f = spaces->fields; f < spaces->fields + head->field_count; f++) {
+    if (f->kernel != SN_RT_KERNEL_SUM || (again && !field_changed(spaces, f, scratch))) continue;
+    gather_terms(spaces, f, scratch, s.rows[1]);
+    if (waiting) mix_field(&s, waiting, s.rows[0]);
+    float *filled = s.rows[1];
+    s.rows[1] = s.rows[0], s.rows[0] = filled, waiting = f;
+  }
+  if (waiting) mix_field(&s, waiting, s.rows[0]);
 }
 
 uint64_t sn_rt_term_work(const sn_rt_model *model) {

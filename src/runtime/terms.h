@@ -8,14 +8,22 @@
 
 #include "runtime/pose_space.h"
 
-// 2^y for y <= 0, by the Taylor series about the nearest integer n. At least 2^-126; also for what is no number.
-SN_RT_BOTH float sn_rt_power_of_two(float y) {
-  const float round = 12582912.0f; // 1.5 * 2^23: the last bits of y + round are n
-  float inside = y > -126 ? y : -126, shifted = inside + round, whole = shifted - round, x = inside - whole, scale;
-  uint32_t bits;
-  memcpy(&bits, &shifted, sizeof bits);
-  bits = (bits << 23) + 0x3f800000u;
-  memcpy(&scale, &bits, sizeof scale);
+// 2^-y for y >= 0, by the Taylor series about the nearest integer n. At least 2^-126; also for what is no number.
+// The comparison is one of integers, so that loops become vectors.
+SN_RT_BOTH float sn_rt_half_power(float y) {
+  const float round = 12582912.0f; // 1.5 * 2^23: the last bits of round - y are -n
+  const int32_t most = 0x42fc0000; // 126
+  int32_t bits;
+  memcpy(&bits, &y, sizeof bits);
+  bits &= 0x7fffffff;
+  bits = bits < most ? bits : most;
+  float inside, scale, shifted, x;
+  memcpy(&inside, &bits, sizeof inside);
+  shifted = round - inside, x = round - shifted - inside;
+  uint32_t exponent;
+  memcpy(&exponent, &shifted, sizeof exponent);
+  exponent = (exponent << 23) + 0x3f800000u;
+  memcpy(&scale, &exponent, sizeof scale);
   float sum = 1.5252734e-5f;
   sum = sum * x + 1.5403530e-4f;
   sum = sum * x + 1.3333558e-3f;
@@ -26,12 +34,13 @@ SN_RT_BOTH float sn_rt_power_of_two(float y) {
   return (sum * x + 1) * scale;
 }
 
-// What |p - centre|^2 is multiplied with: -log2(e) / (2 width^2).
-SN_RT_BOTH float sn_rt_gauss_factor(float width) { return -0.72134752f / (width * width); }
+// What |p - centre|^2 is multiplied with: log2(e) / (2 width^2).
+SN_RT_BOTH float sn_rt_gauss_factor(float width) { return 0.72134752f / (width * width); }
 
-SN_RT_BOTH float sn_rt_gauss_term(const float p[3], const float centre[3], float factor) {
+// What 1/2 is raised to in a Gaussian.
+SN_RT_BOTH float sn_rt_gauss_exponent(const float p[3], const float centre[3], float factor) {
   float x = p[0] - centre[0], y = p[1] - centre[1], z = p[2] - centre[2];
-  return sn_rt_power_of_two(factor * (x * x + y * y + z * z));
+  return factor * (x * x + y * y + z * z);
 }
 
 // The pose vector of an entry of joint.reference, minus that of the rest pose.

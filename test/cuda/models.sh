@@ -2,6 +2,7 @@
 # Small models of every slot's choices: test/cuda/models.sh SINEW FOLDER VERTICES FRAMES
 set -euo pipefail
 sinew=$(realpath "$1")
+source=$(realpath "$(dirname "$0")/../..")
 mkdir -p "$2"
 cd "$2"
 rm -f ./*.sinew
@@ -24,3 +25,5 @@ values="--method psd --rest face/rest.obj --frames face/frames.pc2 --values face
 "$sinew" train $values --skeleton face/skeleton.glb -o values.sinew > /dev/null
 # shellcheck disable=SC2086
 "$sinew" train $values -o values-alone.sinew > /dev/null
+cp "$source/test/golden/terms.sinew" terms-golden.sinew
+cp "$source"/test/fuzz/corpus/fuzz_model/terms*.sinew .

@@ -12,7 +12,8 @@ import split from './wgsl/split.wgsl';
 const sectionNames = ['drive.extra', 'drive.joints', 'drive.keys', 'drive.pairs', 'drive.solve', 'drive.torques', 'drive.offsets', 'control.frames', 'control.centres',
   'control.map', 'control.solve', 'joint.rest', 'joint.reference', 'skin.groups', 'skin.lanes', 'skin.rest', 'skin.normals', 'skin.weights',
   'skin.centres', 'skin.tuples', 'correct.start', 'correct.entries', 'correct.deltas', 'correct.limits', 'shade.start', 'shade.fans', 'shade.own'];
-const otherSections = ['skin.chunks', 'control.head', 'control.points', 'correct.head', 'correct.fields', 'correct.joints', 'correct.numbers'];
+const otherSections = ['skin.chunks', 'control.head', 'control.points', 'correct.head', 'correct.fields', 'correct.joints', 'correct.numbers',
+  'correct.terms', 'correct.mix'];
 const harmless = /^(test|mesh|joint)\./;
 const camel = name => name.replace(/\.(.)/, (_, c) => c.toUpperCase());
 const fields = ['first', 'vertexCount', 'jointCount', 'paletteCount', 'controlCount', 'blockCount', 'weightBits', 'shade', 'blend', 'forward', 'limitAfter',

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Pose spaces that are sums of terms, for a crowd (sums.h). A lane is a character: first a warp per entry of correct.terms writes its terms, then a warp per
+// pose space makes eight partial sums of up to eight bases at a time, as the runtime does. Compiled without fused multiply-adds, for the same bits.
+#include "cuda/device.h"
+#include "runtime/terms.h"
+
+enum { lanes = 32, warps = 4 };
+
+struct terms_job {
+  sn_rt_pose_spaces spaces;
+  sn_cuda_sums sums;
+  uint32_t characters, basis_count;
+  const float *turns; // [character]: [joint][8], then the named values
+  size_t turn_floats; // of a character
+  float *terms;       // [character / 32][term][32]
+  float *values;      // [character / group][basis][group]
+  uint32_t group;
+};
+
+static __device__ __forceinline__ void write_terms(const float *from, uint32_t count, float *out) {
+#pragma unroll
+  for (uint32_t k = 0; k < SN_RT_QUADRATIC; k++)
+    if (k < count) out[k * lanes] = from[k];
+}
+
+static __global__ void __launch_bounds__(warps *lanes) terms_kernel(const __grid_constant__ terms_job job) {
+  const uint32_t n = blockIdx.x * lanes + threadIdx.x % lanes, g = blockIdx.y * warps + threadIdx.x / lanes;
+  if (n >= job.characters || g >= job.sums.group_count) return;
+  const sn_rt_terms *t = job.spaces.terms + g;
+  const float *turns = job.turns + n * job.turn_floats;
+  float *out = job.terms + ((size_t)blockIdx.x * job.sums.term_count + job.sums.first_term[g]) * lanes + threadIdx.x % lanes;
+  float p[3], q[3], made[SN_RT_QUADRATIC];
+  if (t->kind == SN_RT_TERMS_VALUE) {
+    made[0] = sn_rt_term_value(&job.spaces, t, turns), made[1] = made[0] * made[0];
+    write_terms(made, t->count, out);
+    return;
+  }
+  sn_rt_term_vector(&job.spaces, t->a, t->rest[0], turns, p);
+  if (t->kind == SN_RT_TERMS_GAUSS) {
+    const float *centre = job.spaces.mix + t->first, factor = sn_rt_gauss_factor(t->width);
+    for (uint32_t k = 0; k < t->count; k++, centre += 3)
+      out[(size_t)k * lanes] = sn_rt_half_power(sn_rt_gauss_exponent(p, centre, factor));
+    return;
+  }
+  if (t->kind == SN_RT_TERMS_PAIR) {
+    sn_rt_term_vector(&job.spaces, t->b, t->rest[1], turns, q);
+    sn_rt_pair_terms(p, q, made);
+  } else {
+    sn_rt_joint_terms(p, made);
+  }
+  write_terms(made, SN_RT_QUADRATIC, out);
+}
+
+// The products of a term with 4 QUADS bases are added to their partial sums.
+template <int QUADS>
+static __device__ __forceinline__ void add_term(float term, const float (*mix)[4], float parts[4 * QUADS][SN_RT_PARTS], int part) {
+#pragma unroll
+  for (int q = 0; q < QUADS; q++) {
+    float4 m = __ldg((const float4 *)mix[q]);
+    parts[4 * q][part] += m.x * term, parts[4 * q + 1][part] += m.y * term;
+    parts[4 * q + 2][part] += m.z * term, parts[4 * q + 3][part] += m.w * term;
+  }
+}
+
+// Bases first .. first + 4 QUADS - 1 of a sum, as far as there are that many, of the lane's character.
+template <int QUADS>
+static __device__ __forceinline__ void sum_bases(const terms_job &job, const sn_cuda_sum &s, const float *terms, uint32_t first, float *values) {
+  float parts[4 * QUADS][SN_RT_PARTS];
+#pragma unroll
+  for (int b = 0; b < 4 * QUADS; b++)
+#pragma unroll
+    for (int k = 0; k < SN_RT_PARTS; k++) parts[b][k] = 0;
+  const uint32_t *places = job.sums.places + s.first_place;
+  const float(*mix)[4] = job.sums.mix + s.first_quad + first / 4;
+  for (uint32_t t = 0; t < s.count; t += SN_RT_PARTS) {
+#pragma unroll
+    for (int k = 0; k < SN_RT_PARTS; k++)
+      if (t + k < s.count)
+        add_term<QUADS>(terms[(size_t)__ldg(places + t + k) * lanes], mix + (size_t)(t + k) * s.quads, parts, k);
+  }
+#pragma unroll
+  for (int b = 0; b < 4 * QUADS; b++)
+    if (first + b < s.basis_count) values[(size_t)(s.first_basis + first + b) * job.group] = sn_rt_sum_parts(parts[b]);
+}
+
+static __global__ void __launch_bounds__(warps *lanes) sums_kernel(const __grid_constant__ terms_job job) {
+  const uint32_t n = blockIdx.x * lanes + threadIdx.x % lanes, index = blockIdx.y * warps + threadIdx.x / lanes;
+  if (n >= job.characters || index >= job.sums.sum_count) return;
+  const sn_cuda_sum s = job.sums.sums[index];
+  const float *terms = job.terms + (size_t)blockIdx.x * job.sums.term_count * lanes + threadIdx.x % lanes;
+  float *values = job.values + (size_t)(n / job.group) * job.basis_count * job.group + n % job.group;
+  uint32_t first = 0;
+  for (; first + 4 < s.basis_count; first += 8) sum_bases<2>(job, s, terms, first, values);
+  if (first < s.basis_count) sum_bases<1>(job, s, terms, first, values);
+}
+
+cudaError_t sn_cuda_sum_terms(const crowd *c, const sn_rt_pose_spaces *spaces, uint32_t group) {
+  const sn_cuda_model *m = c->model;
+  const uint32_t passes = sn_cuda_blocks(c->count, lanes);
+  terms_job job = {};
+  job.spaces = *spaces, job.sums = m->sums, job.characters = c->count, job.basis_count = m->basis_count, job.turns = c->turns;
+  job.turn_floats = sn_cuda_turn_floats(m), job.terms = c->terms, job.values = c->values, job.group = group;
+  if (!m->sums.sum_count) return cudaSuccess;
+  const uint32_t groups = sn_cuda_blocks(m->sums.group_count, warps), sums = sn_cuda_blocks(m->sums.sum_count, warps);
+  if (groups) terms_kernel<<<dim3(passes, groups), warps * lanes, 0, c->stream>>>(job);
+  sums_kernel<<<dim3(passes, sums), warps * lanes, 0, c->stream>>>(job);
+  return cudaGetLastError();
+}

@@ -14,7 +14,7 @@ command -v mmdebstrap > /dev/null || { echo "make fresh needs mmdebstrap: apt-ge
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/sinew-fresh-XXXXXX") || exit 1
 root=$work/root logs=$PWD/build/fresh
 remove() {
-  for mounted in opt/shared dev/shm dev proc; do umount -l "$root/$mounted" 2> /dev/null; done
+  for mounted in opt/shared dev/shm dev/pts dev proc; do umount -l "$root/$mounted" 2> /dev/null; done
   grep -q " $root/" /proc/self/mounts
   [ $? = 1 ] || { echo "$root: something is still mounted there; not removed"; return; }
   rm -rf --one-file-system "$work"
@@ -34,7 +34,7 @@ make_system() {
   done
   mmdebstrap --mode=root --variant=apt --include=git,make "${options[@]}" bookworm "$root" "${sources[@]}" > "$logs/system.log" 2>&1 ||
     { tail -n 5 "$logs/system.log"; return 1; }
-  mount -t proc proc "$root/proc" && mount --bind /dev "$root/dev" && mount -t tmpfs tmpfs "$root/dev/shm" || return 1
+  mount -t proc proc "$root/proc" && mount --bind /dev "$root/dev" && mount --bind /dev/pts "$root/dev/pts" && mount -t tmpfs tmpfs "$root/dev/shm" || return 1
   bring /etc/resolv.conf /etc/resolv.conf
   bring "${HOME:-/root}/.npmrc" /root/.npmrc
   bring "$(npm config get globalconfig 2> /dev/null)" /etc/npmrc

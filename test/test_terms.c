@@ -237,6 +237,47 @@ static void continued_frames_compute_what_changed(void **state) {
   terms_free(t);
 }
 
+// The last row of the mix ends where its section does, and no numbers follow.
+static void nothing_behind_the_mix_counts(void **state) {
+  (void)state;
+  enum { line = 16 }; // floats of 64 bytes
+  sn_context ctx = sn_context_default();
+  terms_fixture *t = terms_new(&ctx, vertices, joints, clusters, 2, 12);
+  sn_affine pose[joints];
+  int more = 1;
+  while ((t->mix_count + 3 * more) % line) more++;
+  memmove(t->mix + 3 * more, t->mix, (size_t)t->mix_count * sizeof *t->mix);
+  t->mix_count += 3 * more;
+  for (int n = 0; n < t->term_count; n++)
+    if (t->terms[n].kind == SN_RT_TERMS_GAUSS) t->terms[n].first += (uint32_t)(3 * more);
+  for (int n = 0; n < clusters; n++) t->fields[n].first_number += (uint32_t)(3 * more);
+  t->terms[t->term_count++] =
+    (sn_rt_terms){.kind = SN_RT_TERMS_GAUSS, .count = (uint16_t)more, .width = 1}; // nobody uses it
+  set_sections(t);
+  sn_model bytes;
+  assert_ok(&ctx, sn_model_build(&ctx, &t->f.desc, &bytes));
+  sn_rt_model built, moved;
+  assert_ok(&ctx, sn_model_open(&ctx, "built", bytes.bytes, bytes.size, &built));
+  uint8_t none[64];
+  memset(none, 0xff, sizeof none); // no numbers
+  sn_model_section sections[] = {t->c.pose_spaces[4], {"test.none", none, sizeof none, false}};
+  sn_model at_end;
+  assert_ok(&ctx, sn_model_replace(&ctx, &built, SN_RT_CORRECT_RBF, sections, 2, &at_end));
+  assert_ok(&ctx, sn_model_open(&ctx, "moved", at_end.bytes, at_end.size, &moved));
+  const float *mix = sn_rt_find_section(&moved, "correct.mix", NULL);
+  assert_ptr_equal(mix + t->mix_count, sn_rt_find_section(&moved, "test.none", NULL));
+  make_pose(t, 23, pose);
+  for (int n = 0; n < path_count; n++) {
+    if (!sn_rt_use_path(&moved, all_paths[n])) continue;
+    frame *f = frame_new(&moved, pose);
+    frame_run(f, &moved, 0);
+    assert_values(t, f, pose);
+    frame_free(f);
+  }
+  sn_model_free(&bytes), sn_model_free(&at_end);
+  terms_free(t);
+}
+
 // ---- numbers, and a sculpted pose ------------------------------------------------------------------------------------------------
 
 static void exponentials_are_exact(void **state) {
@@ -331,6 +372,7 @@ static void impossible_terms_are_named(void **state) {
   refused(field->first_joint, UINT32_MAX, "the terms of pose space 0 lie beyond the end of correct.joints");
   refused(listed[0], (uint16_t)t->term_count, "pose space 0 has terms that do not exist");
   refused(field->centre_count, field->centre_count + 1, "which do not fit together");
+  refused(field->joint_count, 0, "which do not fit together");
   refused(field->basis_count, 0, "which do not fit together");
   refused(field->first_number, UINT32_MAX, "the mix of pose space 0 lies beyond the end of correct.mix");
   refused(field[1].first_basis, 0, "pose space 1 does not begin where the one before ends");
@@ -450,6 +492,7 @@ int main(void) {
     cmocka_unit_test(ranges_are_parts_of_the_whole),
     cmocka_unit_test(packed_and_renumbered_models_have_the_same_values),
     cmocka_unit_test(continued_frames_compute_what_changed),
+    cmocka_unit_test(nothing_behind_the_mix_counts),
     cmocka_unit_test(exponentials_are_exact),
     cmocka_unit_test(a_pose_is_added_to_sums),
     cmocka_unit_test(impossible_terms_are_named),

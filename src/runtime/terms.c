@@ -153,6 +153,7 @@ static void gather_terms(const sn_rt_pose_spaces *s, const sn_rt_field *f, const
 // Terms are gathered one pose space ahead: what was just stored in pieces is slow to read as a vector.
 void sn_rt_make_sums(const sn_rt_model *model, const sn_rt_pose_spaces *spaces, const sn_rt_scratch *scratch,
                      int again) {
+  if (!spaces->terms) return;
   const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
   const sn_rt_field *waiting = NULL;
   size_t row = sn_rt_work_count(model) / 3;
@@ -254,7 +255,7 @@ sn_rt_status sn_rt_check_sum(sn_rt_checker *c, const sn_rt_field *f, uint32_t in
     count += terms[group].count;
     if (count > f->centre_count) break;
   }
-  if (count != f->centre_count || count > 65535 || f->basis_count == 0 || f->basis_count > 65535)
+  if (count == 0 || count != f->centre_count || count > 65535 || f->basis_count == 0 || f->basis_count > 65535)
     return SN_RT_BAD(c, "pose space %u has %u bases of %u terms, which do not fit together", index, f->basis_count,
                      f->centre_count);
   uint64_t size = (uint64_t)f->basis_count * f->centre_count;

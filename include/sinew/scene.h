@@ -220,6 +220,7 @@ typedef struct sn_examples {
   sn_torques torques;
   sn_values values;
   double *sigmas; // of every frame: the width that its kernel shall have, in radians, 0 for none; NULL: none has one
+  bool sculpted;  // all frames are sculpted poses, which are to be met
   int control_count, *controls; // control vertices
   int controls_wanted;          // without any: how many the trainer shall choose; 0: none
   int clip_count, *clip_start;  // clip c is frames clip_start[c] .. clip_start[c+1]

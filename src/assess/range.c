@@ -4,7 +4,7 @@
 
 #include "runtime/format.h"
 #include "sinew/assess.h"
-#include "train/correct/pose_space.h"
+#include "train/pose_space.h"
 
 // The ranges as turns of the examples' joints; fails on a section that is none.
 static sn_status read_turns(sn_context *ctx, const sn_assess_input *input, const sn_rt_range *ranges,

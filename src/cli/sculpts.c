@@ -175,7 +175,7 @@ static sn_status replace(cli *c, const sculpt *sculpts, int count, sn_examples *
     sn_frames_free(&next);
     return status;
   }
-  next.rate = examples->frames.rate;
+  next.rate = examples->frames.rate, examples->sculpted = !frames;
   sn_frames_free(&examples->frames);
   examples->frames = next;
   return SN_OK;

@@ -491,7 +491,7 @@ static sn_status regress(corrector *c, sn_corrections *out) {
   sn_status status = sn_regression_choose(&r);
   if (status == SN_OK) status = sn_regression_solve(&r);
   double floor = invisible * m->diagonal,
-         lost = fmin((more_error * more_error - 1) * r.score, lost_part * r.uncorrected);
+         lost = r.undecided ? 0 : fmin((more_error * more_error - 1) * r.score, lost_part * r.uncorrected);
   sn_field_limits limits = {fmax(lost, floor * floor * m->pose_count * m->vertex_count), 0,
                             (c->options->components ? c->options->components : most_fields) +
                               free_fields / m->vertex_count};

@@ -6,7 +6,7 @@
 
 #include "sinew/train.h"
 #include "solve/rbf.h"
-#include "train/correct/pose_space.h"
+#include "train/pose_space.h"
 
 enum { SN_SIGMA_AUTO = 0, SN_SIGMA_POSE = -1 }; // the words of the option `sigma`
 

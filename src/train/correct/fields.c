@@ -289,6 +289,20 @@ static sn_status find_functions(sn_context *ctx, sn_arena *memory, void *user, i
   return status;
 }
 
+// Scales fields and coefficients so that a coefficient is at most 1 at the poses.
+static void normalise(const builder *b, patch *p) {
+  size_t n = (size_t)b->r->m->vertex_count;
+  for (int k = 0; k < p->kept; k++) {
+    double peak = 0;
+    for (int f = 0; f < b->r->m->pose_count; f++) peak = fmax(peak, fabs(p->curves[f * p->kept + k]));
+    if (!(peak > 0)) continue;
+    for (int f = 0; f < b->r->m->pose_count; f++) p->curves[f * p->kept + k] /= peak;
+    for (int t = 0; t < p->terms; t++) p->mix[k * p->terms + t] /= peak;
+    for (int v = 0; v < p->count; v++)
+      for (int c = 0; c < 6; c++) b->out->deltas[(size_t)k * n + (size_t)p->vertices[v]][c] *= (float)peak;
+  }
+}
+
 // The patch's coefficients as sums of the functions, and their values at the poses.
 static sn_status mix_patch(sn_context *ctx, sn_arena *memory, void *user, int index) {
   builder *b = user;
@@ -313,6 +327,7 @@ static sn_status mix_patch(sn_context *ctx, sn_arena *memory, void *user, int in
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, poses, kept, s->rank, 1, s->features, s->rank, weights,
                 kept, 1, p->curves, kept);
   }
+  normalise(b, p);
   return SN_OK;
 }
 
@@ -418,7 +433,10 @@ static sn_status describe(builder *b, const int *patch_of) {
   }
   first[b->patch_count] = out->basis_count;
   out->groups = (sn_basis_groups){.common = 0, .first = first, .group_of = patch_of};
-  out->curves = curves, out->terms = &r->terms;
+  sn_term_list *terms = SN_NEW(r->ctx, r->memory, sn_term_list, 1);
+  if (!terms) return r->ctx->error.status;
+  *terms = r->terms;
+  out->curves = curves, out->terms = terms;
   out->functions = SN_NEW(r->ctx, r->memory, sn_functions, r->control_count), out->control_count = r->control_count;
   sn_status status = out->functions ? SN_OK : r->ctx->error.status;
   for (int k = 0; status == SN_OK && k < r->control_count; k++) status = describe_functions(b, k, out->functions + k);

@@ -266,9 +266,11 @@ static sn_status choose_base(sn_context *ctx, const sn_psd_options *o, const sn_
 
 sn_status sn_psd_train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                        sn_model *out, sn_train_report *report) {
-  const sn_psd_options *o = options;
+  sn_psd_options own = *(const sn_psd_options *)options;
+  const sn_psd_options *o = &own;
   sn_skin_options skin = o->skin;
   sn_model base = {0};
+  if (examples->sculpted) own.correct.space = SN_SPACE_WHOLE;
   bool chosen = examples->skeleton.joint_count > 0 && skin.weights == SN_WEIGHTS_FIT &&
                 o->correct.space == SN_SPACE_LOCAL && o->blend != SN_RT_BLEND_CENTRES && examples->values.count == 0;
   sn_status status = chosen ? choose_base(ctx, o, examples, keys, report, &skin.base) : SN_OK;

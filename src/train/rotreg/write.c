@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/format.h"
-#include "train/correct/pose_space.h"
+#include "train/pose_space.h"
 #include "train/train.h"
 
 enum { lanes = SN_RT_LANES, rows = SN_RT_ROTREG_ROWS };

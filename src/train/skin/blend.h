@@ -4,7 +4,7 @@
 #define SINEW_TRAIN_SKIN_BLEND_H
 
 #include "sinew/runtime.h"
-#include "train/correct/pose_space.h"
+#include "train/pose_space.h"
 
 // A joint's matrix as the runtime blends it: a rigid motion after a stretch of the rest pose.
 typedef struct joint_motion {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `cor`: skinning about optimised centres of rotation (Le and Hodgins 2016). Weights given, or those of lbs.
-#include "train/correct/pose_space.h"
+#include "train/pose_space.h"
 #include "train/skin/centres.h"
 #include "train/train.h"
 

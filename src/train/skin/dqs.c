@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `dqs`: dual-quaternion skinning (Murtagh 2008). Weights given, those of lbs, or fitted for the dual-quaternion blend.
-#include "train/correct/pose_space.h"
+#include "train/pose_space.h"
 #include "train/train.h"
 
 sn_status sn_dqs_train(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples, const sn_keys *keys,

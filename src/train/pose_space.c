@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "train/correct/pose_space.h"
+#include "train/pose_space.h"
 
 #include <math.h>
 #include <string.h>

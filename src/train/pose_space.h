@@ -2,8 +2,8 @@
 // Pose space (Murtagh 2008, 4.2.1): how far every joint is turned against its parent, as axis-angle vectors. The
 // logarithm is taken relative to a reference rotation per joint, the mean of the training poses', so that its cut lies
 // opposite to them.
-#ifndef SINEW_TRAIN_CORRECT_POSE_SPACE_H
-#define SINEW_TRAIN_CORRECT_POSE_SPACE_H
+#ifndef SINEW_TRAIN_POSE_SPACE_H
+#define SINEW_TRAIN_POSE_SPACE_H
 
 #include "sinew/scene.h"
 

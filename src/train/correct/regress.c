@@ -16,10 +16,6 @@ enum { usual_ridge = 3 }; // where the data cannot decide
 // Prior variance of joints that are not relevant (METHODS.md: a constant, within one clip false correlations hold).
 static const double far_variance = 0.001;
 
-// Gaussians are taken where their cross-validated error is less than this part of the polynomials': they know nothing beyond the training
-// poses, and cross-validation within a clip does not ask.
-static const double gauss_gain = 0.9;
-
 // ---- sets of vertices --------------------------------------------------------------------------------------------------------
 
 static void find_relevant(const sn_regression *r, const int *parents, int i, bool *out) {
@@ -223,7 +219,7 @@ sn_status sn_regression_choose(sn_regression *r) {
   if (status != SN_OK) return status;
   int polynomial = best_ridge(r->scores[SN_FAMILY_POLYNOMIAL]), gauss = best_ridge(r->scores[SN_FAMILY_GAUSS]);
   r->ridge = polynomial, r->score = r->scores[SN_FAMILY_POLYNOMIAL][polynomial];
-  if (r->scores[SN_FAMILY_GAUSS][gauss] < gauss_gain * gauss_gain * r->score) {
+  if (r->scores[SN_FAMILY_GAUSS][gauss] < SN_RICHER * SN_RICHER * r->score) {
     r->ridge = gauss, r->score = r->scores[SN_FAMILY_GAUSS][gauss];
     status = use_family(r, SN_FAMILY_GAUSS);
   }

@@ -156,13 +156,13 @@ def run(a, whole, part, units):
             for future in concurrent.futures.as_completed(waiting):
                 (character, training, method, *_), errors, model, message = future.result()
                 done += 1
-                print('[%d/%d] %s %s %s: %s' % (done, len(units), character, training[0], method, message or ' '.join(
-                    '%s %.4f' % (p.split('> ')[1], e) for p, e in errors.items())), flush=True)
                 for p, e in errors.items():
                     part['errors'].setdefault(p, {})[method] = e
                 if model:
                     part['models'].setdefault('%s %s' % (character, training[0]), {})[method] = model
                 write_results(a.out, whole)
+                print('[%d/%d] %s %s %s: %s' % (done, len(units), character, training[0], method, message or ' '.join(
+                    '%s %.4f' % (p.split('> ')[1], e) for p, e in errors.items())), flush=True)
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             raise SystemExit('interrupted: the same command goes on from %s' % a.out)

@@ -62,7 +62,6 @@ static void training_poses_are_reproduced(void **state) {
     "psd:space=whole,threshold=0,weighted=1,blend=dualquat",
     "psd:space=whole,threshold=0,weighted=1,kernel=bspline,distance=normalised",
     "psd:space=whole,weighted=1",
-    "psd:ridge=0",
     "psd:space=whole", // the default threshold stays within it too
   };
   sn_context ctx = sn_context_default();

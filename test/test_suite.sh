@@ -52,9 +52,10 @@ cat > whole.py << 'END'
 import json, os, sys
 sys.path.insert(0, os.environ['SINEW_SOURCE'] + '/study')
 import suite
-data, errors = suite.data, json.load(open(suite.BASELINE))['quick']['errors']
+data, results = suite.data, json.load(open(suite.BASELINE))
 pairs = [p for c in data.CHARACTERS for t in data.trainings(c) for p in suite.pairs_of(c, t)]
-missing = [(p, m) for p in pairs for m in suite.METHODS if m not in errors.get(p, {}) and (m != 'auto' or p in data.AUTO)]
+missing = [(mode, p, m) for mode in ('quick', 'full') for p in pairs for m in suite.METHODS
+           if m not in results[mode]['errors'].get(p, {}) and (m != 'auto' or p in data.AUTO)]
 print(len(pairs), 'pairs;', len(missing), 'cells missing:', missing[:5])
 sys.exit(bool(missing) or len(pairs) < 90)
 END

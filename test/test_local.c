@@ -185,12 +185,9 @@ static void forms_of_the_whole_space_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(new_motion_gains),
-    cmocka_unit_test(corrections_are_bounded),
-    cmocka_unit_test(few_poses_are_met),
-    cmocka_unit_test(moving_everything_changes_nothing),
-    cmocka_unit_test(paths_agree),
-    cmocka_unit_test(forms_of_the_whole_space_are_refused),
+    cmocka_unit_test(new_motion_gains),  cmocka_unit_test(corrections_are_bounded),
+    cmocka_unit_test(few_poses_are_met), cmocka_unit_test(moving_everything_changes_nothing),
+    cmocka_unit_test(paths_agree),       cmocka_unit_test(forms_of_the_whole_space_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -223,7 +223,8 @@ sn_status sn_regression_choose(sn_regression *r) {
     r->ridge = gauss, r->score = r->scores[SN_FAMILY_GAUSS][gauss];
     status = use_family(r, SN_FAMILY_GAUSS);
   }
-  r->undecided = !(r->score < r->uncorrected);
+  bool too_few = r->m->pose_count - 1 < sn_usual_folds; // but for the rest pose
+  r->undecided = too_few || !(r->score < r->uncorrected);
   if (r->undecided) r->ridge = usual_ridge, r->score = r->uncorrected;
   return status;
 }

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// The regression of corrections against its formula, written out: covariances of polynomial terms, alpha = (K + lambda)^-1 r, held-out errors by
+// fitting again; and what its displacement fields keep of it.
+#include "train_fixture.h"
+
+#include "solve/lapack.h"
+#include "train/correct/fields.h"
+
+enum { poses = 40, vertices = 60, joints = 4 };
+
+// A chain of joints; vertex i has weight on joint i % joints alone. Residuals are smooth functions of the rotations, and noise.
+typedef struct made {
+  sn_residuals m;
+  sn_turn turns[joints];
+  double vectors[poses][3 * joints];
+  float deltas[poses * vertices][6], farthest[vertices];
+  float positions[vertices][3];
+  int clip_of[poses], controls[joints - 1];
+  sn_skin weights;
+} made;
+
+static made *make(sn_context *ctx) {
+  made *d = calloc(1, sizeof *d);
+  sn_random rng = sn_random_new(3);
+  assert_ok(ctx, sn_skin_new(ctx, vertices, 1, &d->weights));
+  for (int j = 0; j < joints; j++) d->turns[j] = (sn_turn){j, j - 1, sn_quat_identity()};
+  for (int j = 1; j < joints; j++) d->controls[j - 1] = j;
+  for (int i = 0; i < vertices; i++) {
+    d->weights.joints[i] = (uint16_t)(i % joints), d->weights.weights[i] = 1;
+    for (int c = 0; c < 3; c++) d->positions[i][c] = (float)sn_random_uniform(&rng);
+  }
+  for (int p = 1; p < poses; p++)
+    for (int k = 3; k < 3 * joints; k++) d->vectors[p][k] = 0.6 * sn_random_normal(&rng);
+  for (int p = 1; p < poses; p++)
+    for (int i = 0; i < vertices; i++)
+      for (int c = 0; c < 6; c++) {
+        const double *x = d->vectors[p] + 3 * (i % joints);
+        d->deltas[p * vertices + i][c] =
+          (float)(0.1 * sin(x[c % 3] + i) * x[(c + 1) % 3] + 0.002 * sn_random_normal(&rng));
+      }
+  d->m = (sn_residuals){.pose_count = poses, .vertex_count = vertices, .joint_count = joints, .diagonal = 1.7};
+  d->m.vectors = d->vectors[0], d->m.deltas = d->deltas, d->m.turns = d->turns, d->m.weights = &d->weights;
+  d->m.farthest = d->farthest, d->m.clip_of = d->clip_of;
+  return d;
+}
+
+static double polynomial(const double *x, const double *y) {
+  double sum = 0;
+  for (int a = 0; a < 3; a++) {
+    sum += x[a] * y[a];
+    for (int b = a; b < 3; b++) sum += x[a] * x[b] * y[a] * y[b];
+  }
+  return sum;
+}
+
+static double dot(const double *x, const double *y) { return x[0] * y[0] + x[1] * y[1] + x[2] * y[2]; }
+
+// Prior covariance of the polynomial family for a vertex on joint `on`, and the mean diagonal of the relevant joints' part.
+static double covariance(const made *d, int on, double k[poses][poses]) {
+  double unit = 0;
+  memset(k, 0, sizeof(double[poses][poses]));
+  for (int p = 0; p < poses; p++)
+    for (int q = 0; q < poses; q++)
+      for (int j = 1; j < joints; j++) {
+        const double *x = d->vectors[p] + 3 * j, *y = d->vectors[q] + 3 * j;
+        bool relevant = abs(j - on) <= 1, parent = j > 1 && abs(j - 1 - on) <= 1;
+        k[p][q] += (relevant ? 1 : 0.001) * polynomial(x, y);
+        if (relevant && parent) k[p][q] += 0.1 * dot(x, y) * dot(x - 3, y - 3);
+        if (relevant && p == q) unit += polynomial(x, y) / poses;
+      }
+  return unit;
+}
+
+static sn_regression start(sn_context *ctx, sn_arena *memory, const made *d) {
+  return (sn_regression){
+    .ctx = ctx, .memory = memory, .m = &d->m, .controls = d->controls, .control_count = joints - 1};
+}
+
+static void alpha_solves_its_equation(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_arena memory = sn_arena_new(&ctx);
+  made *d = make(&ctx);
+  sn_regression r = start(&ctx, &memory, d);
+  assert_ok(&ctx, sn_regression_choose(&r));
+  double ignored;
+  bool held[poses] = {false};
+  held[5] = true;
+  assert_ok(&ctx, sn_regression_held_out(&r, SN_FAMILY_POLYNOMIAL, 2, held, &ignored)); // sets family and ridge
+  assert_ok(&ctx, sn_regression_solve(&r));
+  static double k[poses][poses];
+  for (int i = 0; i < vertices; i++) {
+    double lambda = sn_ridges[2] * covariance(d, i % joints, k);
+    assert_near(r.lambda[r.set_of[i]], lambda, 1e-9 * lambda);
+    for (int p = 0; p < poses; p++)
+      for (int c = 0; c < 6; c++) {
+        double sum = lambda * (double)r.alpha[p * vertices + i][c];
+        for (int q = 0; q < poses; q++) sum += k[p][q] * (double)r.alpha[q * vertices + i][c];
+        assert_near(sum, (double)d->deltas[p * vertices + i][c], 2e-4); // alpha is stored in single precision
+      }
+  }
+  sn_arena_free(&memory), sn_skin_free(&d->weights), free(d);
+}
+
+// The closed form of held-out errors is what fitting without the fold gives.
+static void held_out_errors_are_refits(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_arena memory = sn_arena_new(&ctx);
+  made *d = make(&ctx);
+  sn_regression r = start(&ctx, &memory, d);
+  assert_ok(&ctx, sn_regression_choose(&r));
+  for (int ridge = 1; ridge < SN_RIDGE_COUNT; ridge += 2) {
+    double sum = 0;
+    for (int f = 0; f < r.folds.fold_count; f++) {
+      bool held[poses] = {false};
+      double squared;
+      for (int p = 0; p < poses; p++) held[p] = r.folds.fold_of[p] == f;
+      assert_ok(&ctx, sn_regression_held_out(&r, SN_FAMILY_POLYNOMIAL, ridge, held, &squared));
+      sum += squared;
+    }
+    assert_near(sum, r.scores[SN_FAMILY_POLYNOMIAL][ridge], 1e-6 * sum);
+  }
+  sn_arena_free(&memory), sn_skin_free(&d->weights), free(d);
+}
+
+// Fields with their coefficients are K alpha, up to what may be lost.
+static void fields_keep_the_prediction(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_arena memory = sn_arena_new(&ctx);
+  made *d = make(&ctx);
+  sn_regression r = start(&ctx, &memory, d);
+  assert_ok(&ctx, sn_regression_choose(&r));
+  assert_ok(&ctx, sn_regression_solve(&r));
+  static const double allowed[] = {1e-12, 1e-4, 1e-2};
+  double last = 1e30;
+  for (int n = 0; n < 3; n++) {
+    sn_corrections out;
+    sn_field_limits limits = {.lost = allowed[n] * r.uncorrected};
+    assert_ok(&ctx, sn_fields_make(&r, (const float(*)[3])d->positions, &limits, &out));
+    double lost = 0;
+    for (int p = 0; p < poses; p++)
+      for (int i = 0; i < vertices; i++) {
+        float given[6];
+        sn_corrections_at(&out, poses, p, i, given);
+        for (int c = 0; c < 3; c++) {
+          double predicted =
+            (double)d->deltas[p * vertices + i][c] - r.lambda[r.set_of[i]] * (double)r.alpha[p * vertices + i][c];
+          lost += (given[c] - predicted) * (given[c] - predicted);
+        }
+      }
+    assert_below(lost, 2 * allowed[n] * r.uncorrected + 1e-7 * r.uncorrected);
+    assert_below(out.basis_count, last + 0.5); // what may be lost saves fields
+    last = out.basis_count;
+  }
+  sn_arena_free(&memory), sn_skin_free(&d->weights), free(d);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(alpha_solves_its_equation),
+    cmocka_unit_test(held_out_errors_are_refits),
+    cmocka_unit_test(fields_keep_the_prediction),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -205,11 +205,15 @@ static sn_status score_family(sn_regression *r, sn_family family) {
   return status;
 }
 
+// The largest ridge that is about as good as the best: weaker ones tell nothing, and do harm beyond the training poses.
 static int best_ridge(const double *scores) {
-  int best = 0;
+  static const double as_good = 1.02; // of errors
+  int best = 0, largest = 0;
   for (int k = 1; k < SN_RIDGE_COUNT; k++)
     if (scores[k] < scores[best]) best = k;
-  return best;
+  for (int k = 0; k < SN_RIDGE_COUNT; k++)
+    if (scores[k] <= as_good * as_good * scores[best]) largest = k;
+  return largest;
 }
 
 sn_status sn_regression_choose(sn_regression *r) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pose spaces that are sums of terms, for a crowd (sums.h). A lane is a character: first a warp per entry of correct.terms writes its terms, then a warp per
+// Pose spaces that are sums of terms, for a crowd (sums.h). A lane is a character: first a warp per entry of correct.terms writes its terms, those of functions after
+// the others, then a warp per
 // pose space makes eight partial sums of up to eight bases at a time, as the runtime does. Compiled without fused multiply-adds, for the same bits.
 #include "cuda/device.h"
 #include "runtime/terms.h"
@@ -27,6 +28,7 @@ static __global__ void __launch_bounds__(warps *lanes) terms_kernel(const __grid
   const uint32_t n = blockIdx.x * lanes + threadIdx.x % lanes, g = blockIdx.y * warps + threadIdx.x / lanes;
   if (n >= job.characters || g >= job.sums.group_count) return;
   const sn_rt_terms *t = job.spaces.terms + g;
+  if (t->kind == SN_RT_TERMS_FUNCTIONS) return; // sums of what is made here
   const float *turns = job.turns + n * job.turn_floats;
   float *out = job.terms + ((size_t)blockIdx.x * job.sums.term_count + job.sums.first_term[g]) * lanes + threadIdx.x % lanes;
   float p[3], q[3], made[SN_RT_QUADRATIC];
@@ -49,6 +51,25 @@ static __global__ void __launch_bounds__(warps *lanes) terms_kernel(const __grid
     sn_rt_joint_terms(p, made);
   }
   write_terms(made, SN_RT_QUADRATIC, out);
+}
+
+// Functions: a warp per entry of correct.terms, sums of the terms of entries before it.
+static __global__ void __launch_bounds__(warps *lanes) functions_kernel(const __grid_constant__ terms_job job) {
+  const uint32_t n = blockIdx.x * lanes + threadIdx.x % lanes, g = blockIdx.y * warps + threadIdx.x / lanes;
+  if (n >= job.characters || g >= job.sums.group_count) return;
+  const sn_rt_terms *t = job.spaces.terms + g;
+  if (t->kind != SN_RT_TERMS_FUNCTIONS) return;
+  float *all = job.terms + (size_t)blockIdx.x * job.sums.term_count * lanes + threadIdx.x % lanes;
+  const uint32_t first = job.sums.first_term[t->a], count = job.sums.first_term[t->a + t->b] - first;
+  const float *mix = job.spaces.mix + t->first;
+  for (uint32_t k = 0; k < t->count; k++, mix += count) {
+    float parts[SN_RT_PARTS] = {};
+    for (uint32_t m = 0; m < count; m += SN_RT_PARTS)
+#pragma unroll
+      for (int part = 0; part < SN_RT_PARTS; part++)
+        if (m + part < count) parts[part] += __ldg(mix + m + part) * all[(size_t)(first + m + part) * lanes];
+    all[(size_t)(job.sums.first_term[g] + k) * lanes] = sn_rt_sum_parts(parts);
+  }
 }
 
 // The products of a term with 4 QUADS bases are added to their partial sums.
@@ -103,6 +124,7 @@ cudaError_t sn_cuda_sum_terms(const crowd *c, const sn_rt_pose_spaces *spaces, u
   if (!m->sums.sum_count) return cudaSuccess;
   const uint32_t groups = sn_cuda_blocks(m->sums.group_count, warps), sums = sn_cuda_blocks(m->sums.sum_count, warps);
   if (groups) terms_kernel<<<dim3(passes, groups), warps * lanes, 0, c->stream>>>(job);
+  if (groups) functions_kernel<<<dim3(passes, groups), warps * lanes, 0, c->stream>>>(job);
   sums_kernel<<<dim3(passes, sums), warps * lanes, 0, c->stream>>>(job);
   return cudaGetLastError();
 }

@@ -207,7 +207,7 @@ static sn_status score_family(sn_regression *r, sn_family family) {
 
 // The largest ridge that is about as good as the best: weaker ones tell nothing, and do harm beyond the training poses.
 static int best_ridge(const double *scores) {
-  static const double as_good = 1.02; // of errors
+  static const double as_good = 1.005; // of errors
   int best = 0, largest = 0;
   for (int k = 1; k < SN_RIDGE_COUNT; k++)
     if (scores[k] < scores[best]) best = k;

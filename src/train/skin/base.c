@@ -22,6 +22,9 @@ static bool has_file_skin(const sn_examples *e) { return e->skin.influences > 0 
 
 static bool has_prior(const sn_examples *e) { return has_file_skin(e) && !sn_skin_is_placeholder(&e->skin); }
 
+// Weights on any joints take moments of every pair of joints: a limit of memory.
+enum { most_free_joints = 1024 };
+
 int sn_base_candidates(const sn_skin_options *o, const sn_examples *e, sn_base_kind out[SN_BASE_KINDS]) {
   int count = 0;
   if (o->weights == SN_WEIGHTS_GIVEN) return out[0] = SN_BASE_FILE, 1;
@@ -32,7 +35,8 @@ int sn_base_candidates(const sn_skin_options *o, const sn_examples *e, sn_base_k
   out[count++] = SN_BASE_RIGID;
   if (has_prior(e)) out[count++] = SN_BASE_REFIT;
   if (e->made.influences > 0) out[count++] = SN_BASE_SKELETON_REFIT;
-  if (!has_prior(e)) out[count++] = SN_BASE_FREE; // else false correlations within a clip would win
+  if (!has_prior(e) && e->skeleton.joint_count <= most_free_joints)
+    out[count++] = SN_BASE_FREE; // else false correlations within a clip would win
   return count;
 }
 

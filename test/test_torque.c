@@ -546,10 +546,11 @@ static void test_cheburashka(void **state) {
   load.frames = frame_files, load.skeletons = skeleton_files;
   sn_examples e;
   assert_ok(&ctx, sn_examples_load(&ctx, &load, &e));
-  double rotreg = scores_of(&ctx, &e, "rotreg", "every:4").test.ee,
-         torque = scores_of(&ctx, &e, "torque", "every:4").test.ee;
+  // Without the correction of the residual, which between frames knows what torques do as well.
+  double rotreg = scores_of(&ctx, &e, "rotreg:remainder=none", "every:4").test.ee,
+         torque = scores_of(&ctx, &e, "torque:remainder=none", "every:4").test.ee;
   print_message("cheburashka-torque: rotreg %.4f, torque %.4f (enveloping error)\n", rotreg, torque);
-  assert_below(torque, 0.95 * rotreg); // 0.90 here; bytes, and so figures, depend a little on the processor
+  assert_below(torque, 0.98 * rotreg);
   sn_examples_free(&e);
 }
 

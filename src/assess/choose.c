@@ -47,8 +47,6 @@ static const offer offers[] = {
   {"torque", with_torques},
   {"eigenskin:blend=dualquat,components=1", where_limited},
   {"eigenskin:blend=dualquat,components=2", where_limited},
-  {"psd:blend=dualquat,threshold=0.05", where_limited},
-  {"psd:blend=dualquat,threshold=0.2", where_limited},
   {"rotreg:bones=20,remainder=none,shade=transform", where_limited},
   {"rotreg:remainder=none,shade=transform", where_limited},
   {0},

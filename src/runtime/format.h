@@ -170,7 +170,8 @@ typedef enum sn_rt_terms_kind {
   SN_RT_TERMS_PAIR = 1,  // xx' xy' xz' yx' yy' yz' zx' zy' zz'
   SN_RT_TERMS_GAUSS = 2, // exp(-|p - centre|^2 / (2 width^2)), one per centre
   SN_RT_TERMS_VALUE = 3, // v, vv
-  SN_RT_TERMS_FUNCTIONS = 4, // sums of the terms of the groups a .. a + b - 1, which come before: mix[count][terms] from `first` on
+  SN_RT_TERMS_FUNCTIONS =
+    4, // sums of the terms of the groups a .. a + b - 1, which come before: mix[count][terms] from `first` on
   SN_RT_TERMS_COUNT
 } sn_rt_terms_kind;
 

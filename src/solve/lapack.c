@@ -66,7 +66,8 @@ sn_status sn_lapack_posv(sn_context *ctx, char uplo, int n, int columns, double 
 sn_status sn_lapack_potrf(sn_context *ctx, int n, double *a) {
   (void)ctx;
   if (!all_finite(a, (size_t)n * (size_t)n)) return SN_NOT_CONVERGED;
-  return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, a, n) == 0 ? SN_OK : SN_NOT_CONVERGED; // its upper is our lower
+  return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, a, n) == 0 ? SN_OK
+                                                                  : SN_NOT_CONVERGED; // its upper is our lower
 }
 
 sn_status sn_lapack_syev(sn_context *ctx, char uplo, int n, double *a, double *values) {

@@ -394,7 +394,7 @@ static sn_status measure_residuals(corrector *c) {
 // Forms that only the whole pose space has.
 static sn_status check_local(sn_context *ctx, const sn_correct_options *o) {
   const char *form = o->kernel != SN_RBF_GAUSS           ? "a kernel other than gauss"
-                     : o->sigma == SN_SIGMA_POSE         ? "sigma=pose"
+                     : o->sigma != SN_SIGMA_AUTO         ? "a width (sigma)"
                      : o->distance != SN_DISTANCE_EUCLID ? "a distance other than euclid"
                      : o->weighted                       ? "weighted=1"
                      : o->linear                         ? "linear=1"

@@ -144,8 +144,7 @@ void sn_corrections_at(const sn_corrections *c, int pose_count, int pose, int ve
 // Limits by sn_longest_correction and by what the vertices are given.
 sn_status sn_corrections_limit(sn_context *ctx, sn_arena *memory, const sn_residuals *m, sn_corrections *out);
 
-// Beyond the poses of the clip no vertex goes farther from its skin than this, `farthest` being what it does in the clip: less than 1.5
-// times, because what a linear blend makes of displacements is not known exactly.
+// Beyond the poses of the clip no vertex goes farther from its skin than this, `farthest` being what it does in the clip: about twice, because what a linear blend makes of displacements is not known exactly.
 double sn_longest_correction(const sn_residuals *m, double farthest);
 
 // The pose space of `joints` over `count` of the poses (indices `poses`), interpolating data whose gram matrix is

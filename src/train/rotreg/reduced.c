@@ -35,10 +35,6 @@ static const double near_rigid = 1e-4;
 // gradient_rounds 2: elbow + 3 %, athlete - 1 %; 6: elbow - 6 %, leg with torques + 1 %.
 enum { cluster_poses = 24, bone_rounds = 4, gradient_rounds = 3, default_bones = 80 };
 
-// Proxy bones have to be better than the joints' blend by this factor, of squared distances: of 14 pairs of clips (teach.c) 1 leaves one at 1.3 times
-// the given skin's error, with 2 the bones hardly act.
-static const double better_by = 1.4;
-
 // Squared radians per pose: a joint that turns less, about two degrees, does not move. Ten times more or less change nothing on the
 // generated sets.
 static const double moving = 1e-3;
@@ -171,15 +167,10 @@ static sn_status find_near(reduced_job *job) {
   return status;
 }
 
-// Poses of the clip, and those that may be left out: by default not lessons.
-static int clip_count(const reduced_job *job) { return job->keys->count - job->options->lessons; }
-
-static int asked_count(const reduced_job *job) { return job->options->asked ? job->keys->count : clip_count(job); }
-
 // Poses by their similarity, as all joints see it. Where few joints turn, every so many poses are left out.
 static sn_status find_folds(reduced_job *job) {
   const sn_rotreg_rotations *rotations = &job->out->rotations;
-  int poses = clip_count(job);
+  int poses = job->keys->count;
   if (!job->local) return sn_folds_interleaved(job->ctx, job->memory, poses, sn_usual_folds, &job->folds);
   double largest = 0, *distances = SN_NEW(job->ctx, job->memory, double, (size_t)poses *(size_t)poses);
   if (!distances) return job->ctx->error.status;
@@ -195,19 +186,6 @@ static sn_status find_folds(reduced_job *job) {
       largest = fmax(largest, sqrt(sum));
     }
   return sn_folds_similar(job->ctx, job->memory, poses, distances, alike * largest, sn_usual_folds, &job->folds);
-}
-
-// Lessons are learned from in every fold, or left out in turn.
-static sn_status make_folds(reduced_job *job) {
-  sn_status status = find_folds(job);
-  if (status != SN_OK || job->options->lessons == 0) return status;
-  int *fold_of = SN_NEW(job->ctx, job->memory, int, job->keys->count);
-  if (!fold_of) return job->ctx->error.status;
-  for (int k = 0; k < job->keys->count; k++) {
-    int lesson = k - clip_count(job);
-    fold_of[k] = lesson < 0 ? job->folds.fold_of[k] : job->options->asked ? lesson % job->folds.fold_count : -1;
-  }
-  return sn_folds_make(job->ctx, job->memory, job->keys->count, fold_of, job->folds.fold_count, &job->folds);
 }
 
 // ---- predictors of the key gradients (3, 5.2) ------------------------------------------------------------------------------
@@ -318,7 +296,7 @@ static void edge_range(void *user, int64_t begin, int64_t end, int worker) {
   const reduced_job *job = user;
   const sn_mesh *rest = &job->examples->rest;
   for (int64_t t = begin; t < end; t++)
-    for (int k = 0; k < asked_count(job); k++) {
+    for (int k = 0; k < job->keys->count; k++) {
       const float(*frame)[3] = sn_frame(&job->examples->frames, job->keys->frames[k]);
       sn_mat3 d =
         sn_rotreg_key_gradients_blend(&job->gradients, (int)t, job->left_out + (size_t)k * (size_t)bone_count(job));
@@ -327,7 +305,7 @@ static void edge_range(void *user, int64_t begin, int64_t end, int worker) {
         sn_vec3 before = sn_vec3_sub(sn_vec3_from(rest->positions[b]), sn_vec3_from(rest->positions[a]));
         sn_vec3 after = sn_vec3_sub(sn_vec3_from(frame[b]), sn_vec3_from(frame[a]));
         sn_vec3 miss = sn_vec3_sub(sn_mat3_apply(d, before), after);
-        job->edge[t][j] += sn_vec3_dot(miss, miss) / asked_count(job);
+        job->edge[t][j] += sn_vec3_dot(miss, miss) / job->keys->count;
       }
     }
 }
@@ -370,9 +348,7 @@ static void left_out_matrices(const reduced_job *job, const double *c, int pose,
   }
 }
 
-// `by_vertex`: the same of every vertex is added to it, where it is not NULL.
-static double left_out_error(const reduced_job *job, const double *c, int pose, sn_affine *matrices,
-                             double *by_vertex) {
+static double left_out_error(const reduced_job *job, const double *c, int pose, sn_affine *matrices) {
   const sn_examples *e = job->examples;
   const sn_skin *skin = &job->out->bones.skin;
   double sum = 0;
@@ -382,7 +358,6 @@ static double left_out_error(const reduced_job *job, const double *c, int pose, 
     sn_vec3 at = sn_skin_blend(skin, i, matrices, sn_vec3_from(e->rest.positions[i]));
     double d = sn_vec3_distance(at, sn_vec3_from(sn_frame(&e->frames, job->keys->frames[pose])[i]));
     sum += d * d;
-    if (by_vertex) by_vertex[i] += d * d;
   }
   return sum;
 }
@@ -392,7 +367,7 @@ typedef struct fold_trial {
   const reduced_job *job;
   const sn_fold *fold;
   sn_rotreg_normal normal;
-  double *c, lambda, error, *by_vertex;
+  double *c, lambda, error;
   sn_affine *matrices;
 } fold_trial;
 
@@ -402,7 +377,7 @@ static sn_status try_fold(sn_context *ctx, sn_arena *memory, void *user, int f) 
   t->error = 0;
   sn_status status = sn_rotreg_solve_c(ctx, &t->normal, &t->job->out->bones, t->lambda, t->c);
   for (int m = t->fold->outside_count; status == SN_OK && m < t->fold->count; m++) {
-    t->error += left_out_error(t->job, t->c, t->fold->poses[m], t->matrices, t->by_vertex);
+    t->error += left_out_error(t->job, t->c, t->fold->poses[m], t->matrices);
   }
   return status;
 }
@@ -435,47 +410,6 @@ static sn_status choose_lambda(const reduced_job *job, fold_trial *trials, doubl
   int best = sn_simplest(errors, sn_rotreg_lambda_count, 1);
   *lambda = sn_rotreg_lambdas[best], job->out->left_out = errors[best];
   return SN_OK;
-}
-
-// Squared distances of every vertex in poses left out: of the proxy bones, and of the joints' own blend.
-static sn_status left_out_by_vertex(const reduced_job *job, fold_trial *trials, double lambda, double *bones,
-                                    double *blend) {
-  int n = job->examples->rest.vertex_count;
-  sn_rotreg_anchors own;
-  sn_status status = SN_OK;
-  for (int f = 0; status == SN_OK && f < job->folds.fold_count; f++) {
-    trials[f].lambda = lambda, trials[f].by_vertex = SN_NEW(job->ctx, job->memory, double, n);
-    if (!trials[f].by_vertex) status = job->ctx->error.status;
-  }
-  if (status == SN_OK) status = sn_folds_run(job->ctx, &job->folds, try_fold, trials);
-  if (status == SN_OK)
-    status = sn_rotreg_anchors_blend(job->ctx, job->memory, job->examples, &job->topology, &job->skin, &own);
-  for (int i = 0; status == SN_OK && i < n; i++) {
-    for (int f = 0; f < job->folds.fold_count; f++) bones[i] += trials[f].by_vertex[i];
-    for (int k = 0; k < asked_count(job); k++) blend[i] += anchor_miss(job, &own, k, i);
-  }
-  return status;
-}
-
-// A mean over a vertex and its neighbours.
-static double around(const sn_topology *t, const double *values, int i) {
-  double sum = values[i];
-  for (int n = t->ring_start[i]; n < t->ring_start[i + 1]; n++) sum += values[t->ring[n]];
-  return sum / (1 + t->ring_start[i + 1] - t->ring_start[i]);
-}
-
-// Vertices that the joints' blend answers about as well as proxy bones in poses left out, lessons among them, follow it: in motion beyond both
-// the bones would be worse.
-static sn_status fall_back(const reduced_job *job, fold_trial *trials, double lambda) {
-  int n = job->examples->rest.vertex_count;
-  double *bones = SN_NEW(job->ctx, job->memory, double, n), *blend = SN_NEW(job->ctx, job->memory, double, n);
-  sn_status status = bones && blend ? left_out_by_vertex(job, trials, lambda, bones, blend) : job->ctx->error.status;
-  job->out->left_out = 0;
-  for (int i = 0; status == SN_OK && i < n; i++) {
-    if (better_by * around(&job->topology, bones, i) > around(&job->topology, blend, i)) job->fixed[i] = true;
-    job->out->left_out += job->fixed[i] ? blend[i] : bones[i];
-  }
-  return status;
 }
 
 // Fixed vertices keep the joints' weights, the others have the proxy bones', which follow the joints in the palette.
@@ -511,10 +445,6 @@ static sn_status solve(reduced_job *job) {
   if (status == SN_OK && !(job->fit.without & SN_ROTREG_ANCHORS)) {
     status = start_trials(job, &r, &normal, trials);
     if (status == SN_OK) status = choose_lambda(job, trials, &lambda);
-    if (status == SN_OK && job->local && job->options->asked) {
-      status = fall_back(job, trials, lambda);
-      if (status == SN_OK) status = sn_rotreg_normal_build(job->ctx, job->memory, &r, &normal);
-    }
   }
   if (status != SN_OK) return status;
   job->out->c = SN_NEW(job->ctx, job->memory, double, (size_t)normal.rows *(size_t)normal.columns);
@@ -535,7 +465,7 @@ static sn_status train_reduced(reduced_job *job) {
   if (status == SN_OK) status = make_skin(job);
   if (status == SN_OK) status = make_bones(job);
   if (status == SN_OK) status = find_near(job);
-  if (status == SN_OK) status = make_folds(job);
+  if (status == SN_OK) status = find_folds(job);
   status = advance(job, status, 0.4);
   if (status == SN_OK) {
     status =

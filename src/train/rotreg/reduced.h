@@ -24,8 +24,6 @@ typedef struct sn_rotreg_reduced_options {
     error; // largest rms distance that the proxy bones may leave in the training poses, in percent of the diagonal
   int influences;
   sn_rotreg_fit_options fit;
-  int lessons;                  // the last so many poses are never left out (teach.h),
-  bool asked;                   // unless what is learned is asked about them, too
   const sn_torque_loads *loads; // torques of the training poses, or NULL
 } sn_rotreg_reduced_options;
 

@@ -158,7 +158,7 @@ const sn_option sn_rotreg_option_table[] = {
   {"psd", SN_OPTION_SWITCH, FIELD(psd), "0", 0, 1, NULL, SN_OPTION_COMMON,
    "1: pose-space corrections on top, so that training poses are met"},
   {"remainder", SN_OPTION_CHOICE, FIELD(remainder), "auto", 0, 0, "auto|none", SN_OPTION_ADVANCED,
-   "what is left where many joints turn is corrected by local pose spaces (auto), or left"},
+   "the residual where many joints move is corrected (auto), or left"},
   {"full", SN_OPTION_SWITCH, FIELD(full), "0", 0, 1, NULL, SN_OPTION_ADVANCED,
    "1: the unreduced form, as a reference row of compare"},
   {0},

@@ -27,6 +27,25 @@ static sn_status joint_skeleton(cli *c, const sn_rt_model *model, const sn_examp
   return status;
 }
 
+// Where there are more fields than frames, a morph target per frame instead: what the fields add up to there, with the weight 1.
+static sn_status targets_of_frames(cli *c, size_t vertices, size_t frames, sn_displacements *fields,
+                                   float **weights) {
+  float(*deltas)[3] = sn_arena_alloc(&c->ctx, &fields->memory, frames * vertices, sizeof *deltas);
+  float *ones = SN_NEW(&c->ctx, &fields->memory, float, frames *frames);
+  size_t count = (size_t)fields->count;
+  if (!deltas || !ones) return c->ctx.error.status;
+  for (size_t b = 0; b < count; b++)
+    for (size_t i = 0; i < vertices; i++) {
+      const float *d = fields->deltas[b * vertices + i];
+      if (d[0] == 0 && d[1] == 0 && d[2] == 0) continue;
+      for (size_t f = 0; f < frames; f++)
+        for (int k = 0; k < 3; k++) deltas[f * vertices + i][k] += (*weights)[f * count + b] * d[k];
+    }
+  for (size_t f = 0; f < frames; f++) ones[f * frames + f] = 1;
+  fields->deltas = deltas, fields->count = (int)frames, *weights = ones;
+  return SN_OK;
+}
+
 // Corrections in the rest pose are morph targets: glTF morphs before it skins.
 static sn_status morph_targets(cli *c, const char *path, const sn_rt_model *model, const sn_examples *examples,
                                sn_displacements *fields, float **weights) {
@@ -40,6 +59,9 @@ static sn_status morph_targets(cli *c, const char *path, const sn_rt_model *mode
   if (status == SN_OK && fields->count > 0) {
     status = sn_assess_correct_values(&c->ctx, model, examples, fields->count, &fields->memory, weights);
   }
+  int frames = examples->poses.frame_count;
+  if (status == SN_OK && frames > 0 && fields->count > frames)
+    status = targets_of_frames(c, model->info.vertex_count, (size_t)frames, fields, weights);
   return status;
 }
 

@@ -139,6 +139,7 @@ static sn_status measure_poses(adder *a) {
 
 // What a group of terms depends on is used.
 static void use_terms(const adder *a, const sn_rt_terms *t, bool *used) {
+  if (t->kind == SN_RT_TERMS_FUNCTIONS) return; // of terms that are in the list themselves
   bool value = t->kind == SN_RT_TERMS_VALUE;
   used[value ? (int)a->model->info.joint_count + t->a : a->turns[t->a].joint] = true;
   if (t->kind == SN_RT_TERMS_PAIR) used[a->turns[t->b].joint] = true;

@@ -2,6 +2,9 @@
 // Corrections as sums of functions of single joints: new motion, bounds beyond the clip, few poses, the runtime's paths.
 #include "train_fixture.h"
 
+#include "runtime/format.h"
+#include "train/pose_space.h"
+
 static sn_examples athlete(sn_context *ctx, sn_gen_motion motion, int frames) {
   sn_gen_options options = sn_gen_options_default();
   options.set = "athlete", options.frames = frames, options.vertices = 2000, options.motion = motion;
@@ -165,6 +168,95 @@ static void paths_agree(void **state) {
   sn_examples_free(&examples);
 }
 
+// Terms of a group written out, from pose vectors relative to the references.
+static int terms_of(const sn_rt_terms *t, const sn_rt_reference *references, const double *vectors, const float *mix,
+                    double *out) {
+  double x[2][3];
+  for (int k = 0; k < 6; k++) {
+    int joint = references[k < 3 ? t->a : t->b].joint;
+    x[k / 3][k % 3] = vectors[3 * joint + k % 3] - (double)t->rest[k / 3][k % 3];
+  }
+  int count = 0;
+  if (t->kind == SN_RT_TERMS_GAUSS) {
+    for (; count < t->count; count++) {
+      double d2 = 0;
+      for (int c = 0; c < 3; c++) d2 += pow(x[0][c] - (double)mix[t->first + (uint32_t)(3 * count + c)], 2);
+      out[count] = exp(-d2 / (2 * (double)t->width * (double)t->width));
+    }
+  } else if (t->kind == SN_RT_TERMS_PAIR) {
+    for (; count < 9; count++) out[count] = x[0][count / 3] * x[1][count % 3];
+  } else {
+    for (int a = 0; a < 3; a++) out[count++] = x[0][a];
+    for (int a = 0; a < 3; a++)
+      for (int b = a; b < 3; b++) out[count++] = x[0][a] * x[0][b];
+  }
+  return count;
+}
+
+// Coefficients of displacement fields: sums of functions, which are sums of terms, as docs/model-format.md has them.
+static void coefficients_are_the_formula(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_examples e = athlete(&ctx, SN_MOTION_ROM, 60);
+  trained t = train(&ctx, &e, "psd:weights=given", "all");
+  sn_arena memory = sn_arena_new(&ctx);
+  sn_keys all, none;
+  sn_turn *turns;
+  assert_ok(&ctx, sn_keys_parse(&ctx, "all", 60, 1, &all, &none));
+  assert_ok(&ctx, sn_turns_make(&ctx, &memory, &e.skeleton, &e.poses, &all, &turns));
+  const void *const *sections = t.model.sections;
+  const sn_rt_terms *terms = sections[SN_SECTION_CORRECT_TERMS];
+  const sn_rt_field *fields = sections[SN_SECTION_CORRECT_FIELDS];
+  const uint16_t *groups = sections[SN_SECTION_CORRECT_JOINTS];
+  const float *mix = sections[SN_SECTION_CORRECT_MIX];
+  size_t group_count = t.model.sizes[SN_SECTION_CORRECT_TERMS] / sizeof *terms;
+  size_t field_count = t.model.sizes[SN_SECTION_CORRECT_FIELDS] / sizeof *fields;
+  int joints = e.skeleton.joint_count, functions = 0;
+  double(*value)[64] = calloc(group_count, sizeof *value), *vectors = calloc(3 * (size_t)joints, sizeof *vectors);
+  sn_affine *pose = malloc((size_t)joints * sizeof *pose);
+  float(*input)[12] = malloc((size_t)joints * sizeof *input);
+  void *scratch = malloc(sn_rt_scratch_size(&t.model));
+  sn_random rng = sn_random_new(8);
+  for (int trial = 0; trial < 5; trial++) {
+    random_pose(&e.skeleton, 0.8, &rng, pose);
+    sn_pose_vector(turns, joints, pose, vectors);
+    sn_model_joints(pose, joints, input);
+    assert_int_equal(sn_rt_palette(&t.model, &(sn_rt_input){.joints = (const float(*)[12])input}, scratch, NULL),
+                     SN_RT_OK);
+    const float *values;
+    sn_rt_correct_values(&t.model, scratch, &values);
+    for (size_t g = 0; g < group_count; g++) {
+      if (terms[g].kind != SN_RT_TERMS_FUNCTIONS) {
+        terms_of(terms + g, sections[SN_SECTION_JOINT_REFERENCE], vectors, mix, value[g]);
+        continue;
+      }
+      functions++;
+      const float *row = mix + terms[g].first;
+      for (int k = 0; k < terms[g].count; k++) {
+        value[g][k] = 0;
+        for (int s = terms[g].a; s < terms[g].a + terms[g].b; s++)
+          for (int m = 0; m < terms[s].count; m++) value[g][k] += (double)*row++ * value[s][m];
+      }
+    }
+    for (size_t n = 0; n < field_count; n++) {
+      const float *row = mix + fields[n].first_number;
+      for (uint32_t b = 0; b < fields[n].basis_count; b++) {
+        double sum = 0, size = 1;
+        for (uint32_t k = 0; k < fields[n].joint_count; k++) {
+          uint16_t g = groups[fields[n].first_joint + k];
+          for (int m = 0; m < terms[g].count; m++, row++)
+            sum += (double)*row * value[g][m], size += fabs((double)*row * value[g][m]);
+        }
+        assert_near((double)values[fields[n].first_basis + b], sum, 2e-4 * size);
+      }
+    }
+  }
+  assert_true(functions > 0);
+  free(value), free(vectors), free(pose), free(input), free(scratch);
+  sn_keys_free(&all), sn_keys_free(&none), sn_arena_free(&memory);
+  release(&t), sn_examples_free(&e);
+}
+
 static void forms_of_the_whole_space_are_refused(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -185,9 +277,13 @@ static void forms_of_the_whole_space_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(new_motion_gains),  cmocka_unit_test(corrections_are_bounded),
-    cmocka_unit_test(few_poses_are_met), cmocka_unit_test(moving_everything_changes_nothing),
-    cmocka_unit_test(paths_agree),       cmocka_unit_test(forms_of_the_whole_space_are_refused),
+    cmocka_unit_test(new_motion_gains),
+    cmocka_unit_test(corrections_are_bounded),
+    cmocka_unit_test(few_poses_are_met),
+    cmocka_unit_test(moving_everything_changes_nothing),
+    cmocka_unit_test(coefficients_are_the_formula),
+    cmocka_unit_test(paths_agree),
+    cmocka_unit_test(forms_of_the_whole_space_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

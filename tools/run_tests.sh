@@ -5,8 +5,10 @@ set -uo pipefail
 build=$1 jobs=$2
 shift 2
 TMPDIR=$(mktemp -d "${TMPDIR:-/tmp}/sinew-tests-XXXXXX") || exit 1
-export TMPDIR
-trap 'rm -rf "$TMPDIR"' EXIT
+# Where libraries of other programs (PulseAudio in Blender) keep what is of a session.
+XDG_RUNTIME_DIR=$(mktemp -d "${TMPDIR%/*}/sinew-session-XXXXXX") || exit 1
+export TMPDIR XDG_RUNTIME_DIR
+trap 'rm -rf "$TMPDIR" "$XDG_RUNTIME_DIR"' EXIT
 trap 'exit 130' INT TERM HUP
 
 report=$(realpath "$build")/tests.log

@@ -96,7 +96,7 @@ static void corrections_are_bounded(void **state) {
   sn_examples_free(&examples);
 }
 
-// Too few to hold any out: the usual ridge, a thousandth, and nothing is left out.
+// Too few to hold any out: the usual ridge, a thousandth, and nothing is dropped.
 static void few_poses_are_met(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();

@@ -12,7 +12,7 @@
 enum { most_fields = 64 };
 // Vertices of a patch, on average: each is tried.
 static const int patch_sizes[] = {16, 32, 64};
-// Of the error that may be added: the part for components that are left out, and for controls that a patch does not depend on; the rest is for
+// Of the error that may be added: the part for components that are dropped, and for controls that a patch does not depend on; the rest is for
 // functions of the controls.
 static const double part_of_components = 0.5, part_of_controls = 0.25;
 
@@ -178,7 +178,7 @@ static int compare_parts(const void *a, const void *b) {
 
 static int compare_ints(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-// Which controls the patch depends on: the least are left out as long as all that is left out is little.
+// Which controls the patch depends on: the least are dropped as long as all that is dropped is little.
 static sn_status choose_controls(sn_context *ctx, sn_arena *memory, const builder *b, patch *p) {
   int count = b->r->control_count;
   double left = part_of_controls * b->lost * p->energy / b->energy;

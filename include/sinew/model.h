@@ -67,10 +67,6 @@ typedef struct sn_model_corrections {
   const float *limits;      // longest displacement of every row; NULL: none
   bool limit_after;         // limits are of what the blend, a linear one, makes of displacements
   double least, least_normal; // displacements not longer than these are left out
-  // Instead of these: what eight vertices lose with a basis is sum weights[b] (|x|^2 + (normal_unit |n|)^2). The least are left out, as long as all
-  // that is left out is at most `lost` per row, and each at most `most`.
-  const double *weights; // of every basis: the mean square of its function; INFINITY: it stays; NULL: as above
-  double lost, most, normal_unit;
 } sn_model_corrections;
 
 // What a model is made of. Start from sn_model_desc_default().

@@ -20,12 +20,6 @@ static const float *delta_of(const sn_model_corrections *c, int basis, int verte
   return length3(d) <= c->least && length3(d + 3) <= c->least_normal ? NULL : d;
 }
 
-// What is lost, squared, if a vertex goes without.
-static double cost_of(const sn_model_corrections *c, int basis, const float *d) {
-  double position = length3(d), normal = c->normal_unit * length3(d + 3);
-  return c->weights[basis] * (position * position + normal * normal);
-}
-
 // ---- order of the vertices -------------------------------------------------------------------------------------------
 
 typedef struct slot {
@@ -40,11 +34,6 @@ static int compare_slots(const void *a, const void *b) {
   return x->bases != y->bases ? (x->bases < y->bases ? -1 : 1) : x->place - y->place;
 }
 
-// A fair part of what a block may lose with an entry.
-static bool worth_a_lane(const sn_model_corrections *c, int basis, const float *d) {
-  return d && (!c->weights || cost_of(c, basis, d) > c->lost / 4);
-}
-
 sn_status sn_correct_arrange(sn_context *ctx, const sn_model_corrections *c, int *vertices, int count) {
   sn_arena scratch = sn_arena_new(ctx);
   slot *slots = SN_NEW(ctx, &scratch, slot, count);
@@ -52,7 +41,7 @@ sn_status sn_correct_arrange(sn_context *ctx, const sn_model_corrections *c, int
     slots[n] = (slot){.place = n, .vertex = vertices[n]};
     if (c->groups.first) slots[n].group = c->groups.group_of[c->rows ? c->rows[vertices[n]] : vertices[n]];
     for (int b = 0; b < c->basis_count && b < 64; b++)
-      if (worth_a_lane(c, b, delta_of(c, b, vertices[n]))) slots[n].bases |= (uint64_t)1 << b;
+      if (delta_of(c, b, vertices[n])) slots[n].bases |= (uint64_t)1 << b;
   }
   if (slots) qsort(slots, (size_t)count, sizeof *slots, compare_slots);
   for (int n = 0; slots && n < count; n++) vertices[n] = slots[n].vertex;
@@ -69,51 +58,17 @@ static float largest_of(const float *const *deltas, int first) {
   return largest;
 }
 
-// What is lost without an entry; 0: nothing, it is empty.
-static double entry_cost(const sn_model_corrections *c, const int *vertices, int basis) {
-  double sum = 0;
-  for (int l = 0; l < SN_RT_LANES; l++) {
-    const float *d = delta_of(c, basis, vertices[l]);
-    if (d) sum += c->weights ? cost_of(c, basis, d) : 1;
-  }
-  return sum;
-}
-
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-// The largest cost of an entry that is left out.
-static sn_status find_least(sn_context *ctx, const sn_model_corrections *c, const int (*vertices)[SN_RT_LANES],
-                            uint32_t block_count, double *least) {
-  *least = 0;
-  if (!c->weights) return SN_OK;
-  sn_arena scratch = sn_arena_new(ctx);
-  size_t count = 0;
-  for (uint32_t b = 0; b < block_count; b++)
-    for (int basis = 0; basis < c->basis_count; basis++) {
-      double cost = entry_cost(c, vertices[b], basis);
-      count += cost > 0 && cost <= c->most;
-    }
-  double *costs = SN_NEW(ctx, &scratch, double, count), left = c->lost * SN_RT_LANES * block_count;
-  count = 0;
-  for (uint32_t b = 0; costs && b < block_count; b++)
-    for (int basis = 0; basis < c->basis_count; basis++) {
-      double cost = entry_cost(c, vertices[b], basis);
-      if (cost > 0 && cost <= c->most) costs[count++] = cost;
-    }
-  if (costs) qsort(costs, count, sizeof *costs, compare_doubles);
-  for (size_t n = 0; costs && n < count && costs[n] <= left; n++) left -= costs[n], *least = costs[n];
-  sn_arena_free(&scratch);
-  return costs ? SN_OK : ctx->error.status;
+static bool is_empty(const sn_model_corrections *c, const int *vertices, int basis) {
+  for (int l = 0; l < SN_RT_LANES; l++)
+    if (delta_of(c, basis, vertices[l])) return false;
+  return true;
 }
 
 // One entry; false where it is not kept. With NULL only looks.
-static bool encode_entry(const sn_model_corrections *corrections, const int *vertices, int basis, double least,
+static bool encode_entry(const sn_model_corrections *corrections, const int *vertices, int basis,
                          sn_rt_correct_entry *entry, int16_t (*out)[SN_RT_LANES]) {
   const float *deltas[SN_RT_LANES];
-  if (entry_cost(corrections, vertices, basis) <= least) return false;
+  if (is_empty(corrections, vertices, basis)) return false;
   if (!entry) return true;
   for (int l = 0; l < SN_RT_LANES; l++) deltas[l] = delta_of(corrections, basis, vertices[l]);
   *entry = (sn_rt_correct_entry){(uint16_t)basis, 0, largest_of(deltas, 0) / 32767, largest_of(deltas, 3) / 32767};
@@ -126,11 +81,10 @@ static bool encode_entry(const sn_model_corrections *corrections, const int *ver
 }
 
 static sn_status count_entries(sn_context *ctx, const sn_model_corrections *c, const int (*vertices)[SN_RT_LANES],
-                               uint32_t block_count, double least, uint32_t *start) {
+                               uint32_t block_count, uint32_t *start) {
   uint64_t count = 0;
   for (uint32_t b = 0; b < block_count; b++) {
-    for (int basis = 0; basis < c->basis_count; basis++)
-      count += encode_entry(c, vertices[b], basis, least, NULL, NULL);
+    for (int basis = 0; basis < c->basis_count; basis++) count += encode_entry(c, vertices[b], basis, NULL, NULL);
     if (count > UINT32_MAX) return sn_fail(ctx, SN_BAD_INPUT, "too many corrections for a model");
     start[b + 1] = (uint32_t)count;
   }
@@ -159,9 +113,7 @@ sn_status sn_correct_encode(sn_context *ctx, sn_arena *memory, const sn_model_co
                    c->basis_count);
   uint32_t *start = SN_NEW(ctx, memory, uint32_t, (size_t)block_count + 1);
   if (!start) return ctx->error.status;
-  double least;
-  sn_status status = find_least(ctx, c, vertices, block_count, &least);
-  if (status == SN_OK) status = count_entries(ctx, c, vertices, block_count, least, start);
+  sn_status status = count_entries(ctx, c, vertices, block_count, start);
   if (status != SN_OK) return status;
   size_t count = start[block_count];
   sn_rt_correct_entry *entries = SN_NEW(ctx, memory, sn_rt_correct_entry, count);
@@ -170,7 +122,7 @@ sn_status sn_correct_encode(sn_context *ctx, sn_arena *memory, const sn_model_co
   for (uint32_t b = 0; b < block_count; b++) {
     uint32_t at = start[b];
     for (int basis = 0; at < start[b + 1]; basis++)
-      at += encode_entry(c, vertices[b], basis, least, entries + at, deltas[at]);
+      at += encode_entry(c, vertices[b], basis, entries + at, deltas[at]);
   }
   out->head = (sn_rt_correct_head){.order = c->forward ? SN_RT_ORDER_FORWARD : SN_RT_ORDER_INVERSE,
                                    .field_count = (uint32_t)c->field_count,

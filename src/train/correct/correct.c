@@ -492,7 +492,7 @@ static sn_status regress(corrector *c, sn_corrections *out) {
   if (status == SN_OK) status = sn_regression_solve(&r);
   double floor = invisible * m->diagonal,
          lost = r.undecided ? 0 : fmin((more_error * more_error - 1) * r.score, lost_part * r.uncorrected);
-  sn_field_limits limits = {fmax(lost, floor * floor * m->pose_count * m->vertex_count), 0,
+  sn_field_limits limits = {fmax(lost, floor * floor * m->pose_count * m->vertex_count),
                             (c->options->components ? c->options->components : most_fields) +
                               free_fields / m->vertex_count};
   if (status == SN_OK) status = sn_fields_make(&r, (const float(*)[3])c->examples->rest.positions, &limits, out);

@@ -152,8 +152,7 @@ static sn_status keep_components(builder *b, const sn_field_limits *limits, doub
   for (int n = 0; n < b->patch_count; n++) {
     const patch *p = b->patches + n;
     *lost += p->energy;
-    for (int k = 0; k < p->rank && (!limits->per_patch || k < limits->per_patch); k++)
-      list[count++] = (candidate){p->values[k] / p->count, n, k};
+    for (int k = 0; k < p->rank; k++) list[count++] = (candidate){p->values[k] / p->count, n, k};
   }
   qsort(list, (size_t)count, sizeof *list, compare_candidates);
   for (int n = 0; n<count && * lost> part_of_components * limits->lost && room > 0; n++) {

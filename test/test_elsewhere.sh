@@ -59,7 +59,7 @@ if command -v qemu-x86_64 > /dev/null && [ "$(uname -m)" = x86_64 ]; then
     [[ ${methods[n]} != torque* ]] || input+=(--torque arm/torque.csv)
     check "$SINEW" eval "here/$n.sinew" "${input[@]}" -o here.pc2
     for processor in max qemu64; do
-      check env OPENBLAS_CORETYPE=Prescott qemu-x86_64 -cpu $processor "$SINEW" eval "here/$n.sinew" "${input[@]}" -o there.pc2
+      check env OPENBLAS_CORETYPE=Prescott OPENBLAS_NUM_THREADS=1 qemu-x86_64 -cpu $processor "$SINEW" eval "here/$n.sinew" "${input[@]}" -o there.pc2
       near here.pc2 there.pc2
     done
   done

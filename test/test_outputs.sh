@@ -100,12 +100,13 @@ expect 2 "as 500M" "$SINEW" info set/rest.obj --memory much
 expect 1 "out of memory" "$SINEW" info set/rest.obj --memory 10K
 "$SINEW" info set/rest.obj --memory 100M --quiet || fail "100M are too little"
 
-# Little address space: OpenBLAS would wait for ever. (It is the tool that chooses kernels and threads here.)
+# Little address space: OpenBLAS would wait for ever. (It is the tool that chooses threads here.)
 if [[ $SINEW != *sanitize* ]]; then
   unset OPENBLAS_CORETYPE OPENBLAS_NUM_THREADS
   (ulimit -v 150000 && timeout 120 "$SINEW" train --method lbs "${examples[@]}" -o y.sinew --threads 1) 2>said
   [ $? -eq 1 ] && grep -q "out of memory" said || fail "little address space: $(cat said)"
   (ulimit -v 150000 && timeout 120 "$SINEW" --version) >/dev/null || fail "--version needs much"
+  (ulimit -v 150000 && OPENBLAS_CORETYPE=Prescott timeout 120 "$SINEW" --version) >/dev/null || fail "--version waits with kernels chosen"
 fi
 
 left=$(find . -name '.sinew-*')

@@ -309,6 +309,8 @@ sn_status sn_gltf_poses(sn_context *ctx, const sn_gltf *gltf, int clip, double f
 // The same at the rate of `choice`, its `adjust` applied: the clip begins at the offset, poses are in those axes and that unit.
 sn_status sn_gltf_poses_adjusted(sn_context *ctx, const sn_gltf *gltf, int clip, const sn_choice *choice,
                                  int frame_count, sn_poses *out);
+// Normals (width 3) or tangents (width 4); NULL is none.
+void sn_adjust_directions(const sn_adjust *adjust, float *directions, int width, int count);
 // What sn_gltf_mesh and sn_gltf_skeleton read, in the axes and unit of `adjust`. Either may be NULL.
 void sn_adjust_rig(const sn_adjust *adjust, sn_mesh *mesh, sn_skeleton *skeleton);
 

@@ -29,7 +29,8 @@ const char *sn_session_message(const sn_session *session); // of the last failur
 const char *sn_session_report(const sn_session *session);  // JSON of the last success; "" where there is none
 
 // Files of examples, by the command line's options without their dashes ("rest", "frames", "skeleton", "test-frames", ...; those
-// that may be repeated there may be here). sn_session_load_files reads them as the command line does.
+// that may be repeated there may be here), and "scale", "axes" and "offset" of those and of single files.
+// sn_session_load_files reads them as the command line does.
 sn_status sn_session_file(sn_session *session, const char *option, const char *text);
 sn_status sn_session_load_files(sn_session *session, double fps, bool still_skeleton);
 

@@ -15,6 +15,7 @@ Report = Dict[str, Any]
 Rest = Union[Path, "Mesh"]
 Clips = Union[Path, npt.ArrayLike, Sequence[Union[Path, npt.ArrayLike]]]
 Skeletons = Union[Path, "Skeleton", Sequence[Union[Path, "Skeleton"]], None]
+Adjust = Union[float, str, Sequence[str], None]
 Names = Union[str, Sequence[str], None]
 Out = Union[Floats, Tuple[Floats, Floats], Tuple[Floats, Floats, Floats]]
 
@@ -131,9 +132,25 @@ class Rig:
     def save(self, path: Path, fps: Optional[float] = ...) -> None: ...
 
 def load(path: Path, **options: Any) -> Union[Model, Mesh, Frames, Skeleton]: ...
-def load_mesh(path: Path, object: Names = ...) -> Mesh: ...
-def load_frames(path: Path, fps: float = ..., clip: Union[str, int, None] = ..., object: Names = ...) -> Frames: ...
-def load_skeleton(path: Path, clip: Union[str, int, None] = ..., fps: float = ..., still: bool = ...) -> Skeleton: ...
+def load_mesh(path: Path, object: Names = ..., scale: Adjust = ..., axes: Adjust = ...) -> Mesh: ...
+def load_frames(
+    path: Path,
+    fps: float = ...,
+    clip: Union[str, int, None] = ...,
+    object: Names = ...,
+    scale: Adjust = ...,
+    axes: Adjust = ...,
+    offset: Adjust = ...,
+) -> Frames: ...
+def load_skeleton(
+    path: Path,
+    clip: Union[str, int, None] = ...,
+    fps: float = ...,
+    still: bool = ...,
+    scale: Adjust = ...,
+    axes: Adjust = ...,
+    offset: Adjust = ...,
+) -> Skeleton: ...
 def methods() -> Dict[str, Dict[str, Any]]: ...
 def keys(spec: str, count: int, seed: int = ...) -> npt.NDArray[np.int32]: ...
 def rig(
@@ -149,6 +166,9 @@ def rig(
     fps: float = ...,
     object: Names = ...,
     match: Optional[Path] = ...,
+    scale: Adjust = ...,
+    axes: Adjust = ...,
+    offset: Adjust = ...,
     threads: int = ...,
     seed: int = ...,
     progress: Progress = ...,
@@ -169,6 +189,9 @@ def train(
     fps: float = ...,
     object: Names = ...,
     match: Optional[Path] = ...,
+    scale: Adjust = ...,
+    axes: Adjust = ...,
+    offset: Adjust = ...,
     measure: bool = ...,
     threads: int = ...,
     seed: int = ...,
@@ -191,6 +214,9 @@ def compare(
     fps: float = ...,
     object: Names = ...,
     match: Optional[Path] = ...,
+    scale: Adjust = ...,
+    axes: Adjust = ...,
+    offset: Adjust = ...,
     threads: int = ...,
     seed: int = ...,
     progress: Progress = ...,
@@ -207,5 +233,8 @@ def vertex_errors(
     fps: float = ...,
     object: Names = ...,
     match: Optional[Path] = ...,
+    scale: Adjust = ...,
+    axes: Adjust = ...,
+    offset: Adjust = ...,
     threads: int = ...,
 ) -> Doubles: ...

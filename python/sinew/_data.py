@@ -116,27 +116,31 @@ def skeleton_of(session, mesh=None):
                     session.array("joints"), session.array("weights"), mesh)
 
 
-def load_mesh(path, object=()):
-    """A mesh from .obj, .glb, .gltf, .fbx or the first frame of an .abc (`object`: which of its meshes)."""
+def load_mesh(path, object=(), scale=None, axes=None):
+    """A mesh from .obj, .glb, .gltf, .fbx or the first frame of an .abc (`object`: which of its meshes), in the unit and axes of
+    `scale` and `axes`, as of the command line."""
     session = Session()
     name_files(session, "object", object)
+    adjust(session, scale, axes)
     session.do(lib.sn_session_read_mesh, path_text(path))
     return mesh_of(session)
 
 
-def load_frames(path, fps=0, clip=None, object=()):
+def load_frames(path, fps=0, clip=None, object=(), scale=None, axes=None, offset=None):
     """Frames from .pc2, .mdd, .abc, a folder or glob of .obj, or an animated .glb; the file's memory, not a copy of it,
     and read-only: load_frames(path).copy() may be changed."""
     session = Session()
     name_files(session, "object", object)
+    adjust(session, scale, axes, offset)
     name_files(session, "clip", clip)
     session.do(lib.sn_session_read_frames, path_text(path), checked_rate(fps))
     return Frames(session.view("frames"), lib.sn_session_rate(session.handle))
 
 
-def load_skeleton(path, clip=None, fps=0, still=False):
+def load_skeleton(path, clip=None, fps=0, still=False, scale=None, axes=None, offset=None):
     """A skeleton with the poses of a clip (the first unless told; 30 per second unless told), its mesh and its skin."""
     session = Session()
+    adjust(session, scale, axes, offset)
     session.do(lib.sn_session_read_skeleton, path_text(path), None if clip is None else text(clip), checked_rate(fps), still)
     has_mesh = session.view("joints") is not None and len(session.view("joints")) > 0
     if not has_mesh:
@@ -179,6 +183,12 @@ def listed(value):
 def name_files(session, option, value):
     for part in listed(value):
         session.check(lib.sn_session_file(session.handle, option.encode(), path_text(part) if is_path(part) else text(part)))
+
+
+def adjust(session, scale=None, axes=None, offset=None):
+    """What the command line's options of these names do to files: 0.01, "frames=0.01", or several of the latter in a list."""
+    for option, value in (("scale", scale), ("axes", axes), ("offset", offset)):
+        name_files(session, option, value)
 
 
 def give_mesh(session, mesh):
@@ -241,7 +251,8 @@ def give_skeleton(session, skeletons, start, mesh):
 
 
 def give_examples(session, rest, frames, skeleton=None, torques=None, controls=None, test_frames=None,
-                  test_skeleton=None, clip=None, fps=0, object=None, match=None, still=False):
+                  test_skeleton=None, clip=None, fps=0, object=None, match=None, still=False, scale=None, axes=None,
+                  offset=None):
     """Files go the way that they go from the command line; with anything in memory, everything does."""
     frames, skeletons = listed(frames), listed(skeleton)
     test_frames, test_skeletons = listed(test_frames), listed(test_skeleton)
@@ -251,22 +262,25 @@ def give_examples(session, rest, frames, skeleton=None, torques=None, controls=N
                               ("test-skeleton", test_skeletons), ("clip", clip), ("object", object), ("match", match),
                               ("torque", torques)):
             name_files(session, option, value)
+        adjust(session, scale, axes, offset)
         if controls is not None:
             name_files(session, "controls", controls if isinstance(controls, str) else ",".join(str(int(i)) for i in controls))
         session.do(lib.sn_session_load_files, checked_rate(fps), still)
         return
     if match is not None:
         raise Error("match goes with files; in memory, order the arrays")
+    if (scale, axes, offset) != (None, None, None) and not any(map(is_path, parts)):
+        raise Error("scale, axes and offset go with files; in memory, change the arrays")
     if rest is None:
         raise Error("a rest mesh is needed")
-    mesh = load_mesh(rest, object=object) if is_path(rest) else rest
+    mesh = load_mesh(rest, object=object, scale=scale, axes=axes) if is_path(rest) else rest
     if not isinstance(mesh, Mesh):
         raise TypeError("the rest mesh is a file or a sinew.Mesh")
     mesh = give_mesh(session, mesh)
-    all_frames = [load_frames(part, fps=fps, clip=clip, object=object) if is_path(part) else part
+    all_frames = [load_frames(part, fps, clip, object, scale, axes, offset) if is_path(part) else part
                   for part in frames + test_frames]
     start = give_frames(session, all_frames, len(test_frames)) if all_frames else None
-    all_skeletons = [load_skeleton(part, clip=clip, fps=fps, still=still) if is_path(part) else part
+    all_skeletons = [load_skeleton(part, clip, fps, still, scale, axes, offset) if is_path(part) else part
                      for part in skeletons + test_skeletons]
     if start is not None and all_skeletons and (len(skeletons), len(test_skeletons)) != (len(frames), len(test_frames)):
         raise Error(f"{len(frames)} clips of frames and {len(skeletons)} skeletons, {len(test_frames)} and {len(test_skeletons)} "

@@ -69,7 +69,7 @@ class Rig:
 
 
 def rig(rest, frames, bones="auto", *, skeleton=None, solve="weights", keep_bones=False, keys="all", clip=None, fps=0,
-        object=None, match=None, threads=0, seed=1, progress=None, **options):
+        object=None, match=None, scale=None, axes=None, offset=None, threads=0, seed=1, progress=None, **options):
     """A skeleton, weights and motion from frames without a skeleton.
 
     `rest` is a Mesh or a file, `frames` an array (frames x vertices x 3), a file, or a list of clips. `bones` is the most to
@@ -79,12 +79,12 @@ def rig(rest, frames, bones="auto", *, skeleton=None, solve="weights", keep_bone
     """
     session = Session(threads, seed, progress)
     if keys != "all":
-        clips = [load_frames(part, fps=fps, clip=clip, object=object) if is_path(part) else part for part in listed(frames)]
+        clips = [load_frames(part, fps, clip, object, scale, axes, offset) if is_path(part) else part for part in listed(frames)]
         if len(clips) != 1 or skeleton is not None:
             raise Error("keys go with one clip and no skeleton; choose frames by indexing the arrays")
         frames = Frames(np.asarray(clips[0])[_keys(keys, len(clips[0]), seed)], getattr(clips[0], "rate", 0))
     give_examples(session, rest, frames, skeleton, clip=clip, fps=fps, object=object, match=match,
-                  still=skeleton is not None and solve != "weights")
+                  still=skeleton is not None and solve != "weights", scale=scale, axes=axes, offset=offset)
     session.do(lib.sn_session_rig, text(_pairs({"bones": bones, **options})), keep_bones,
                b"" if skeleton is None else text(solve))
     rate = getattr(listed(frames)[0], "rate", 0) or lib.sn_session_rate(session.handle)
@@ -95,8 +95,8 @@ _keys = keys
 
 
 def train(method, rest, frames=None, skeleton=None, keys="all", *, torques=None, controls=None, test_frames=None,
-          test_skeleton=None, clip=None, fps=0, object=None, match=None, measure=True, threads=0, seed=1, progress=None,
-          **options):
+          test_skeleton=None, clip=None, fps=0, object=None, match=None, scale=None, axes=None, offset=None, measure=True,
+          threads=0, seed=1, progress=None, **options):
     """Learns a model; its `report` says how good it is on the frames of `keys` and on the others.
 
     `method` is a name ("lbs", "psd", "rotreg", ...; see methods()) or a spec with options, "rotreg:bones=60"; options may also
@@ -104,32 +104,35 @@ def train(method, rest, frames=None, skeleton=None, keys="all", *, torques=None,
     `skeleton` a Skeleton with as many poses, a file, or a list that pairs up with the clips. `torques` is frames x joints,
     or a .csv; `controls` a list of vertices, or "auto:N". Where everything is a file, the model's bytes are those that
     `sinew train` writes. `test_frames` and `test_skeleton` are clips that are only tested on. measure=False saves the
-    time of measuring. `progress` is True for a bar, or a function of (task, done) that returns False to stop.
+    time of measuring. `scale`, `axes` and `offset` adjust files that disagree, as on the command line: 0.01 for all of them,
+    "frames=0.01" for one kind, a list for several. `progress` is True for a bar, or a function of (task, done) that returns False to stop.
     """
     session = Session(threads, seed, progress)
     give_examples(session, rest, frames, skeleton, torques, controls, test_frames, test_skeleton, clip, fps, object, match,
-                  still=frames is None)
+                  frames is None, scale, axes, offset)
     session.do(lib.sn_session_train, text(_spec(method, options)), text(keys), measure)
     return Model(session.view("model"), session.report() if measure else None)
 
 
 def compare(methods, rest, frames, skeleton=None, keys="all", *, loocv=False, torques=None, controls=None,
-            test_frames=None, test_skeleton=None, clip=None, fps=0, object=None, match=None, threads=0, seed=1,
-            progress=None):
+            test_frames=None, test_skeleton=None, clip=None, fps=0, object=None, match=None, scale=None, axes=None,
+            offset=None, threads=0, seed=1, progress=None):
     """Trains and tests several methods: the report of `sinew compare`, rows under "methods". loocv=True tests by leaving
     out each training frame in turn. Arguments are as of `train`."""
     session = Session(threads, seed, progress)
-    give_examples(session, rest, frames, skeleton, torques, controls, test_frames, test_skeleton, clip, fps, object, match)
+    give_examples(session, rest, frames, skeleton, torques, controls, test_frames, test_skeleton, clip, fps, object, match,
+                  scale=scale, axes=axes, offset=offset)
     specs = [text(spec) for spec in listed(methods)]
     session.do(lib.sn_session_compare, len(specs), (ctypes.c_char_p * len(specs))(*specs), text(keys), loocv)
     return session.report()
 
 
 def vertex_errors(model, rest, frames, skeleton=None, *, torques=None, controls=None, clip=None, fps=0, object=None,
-                  match=None, threads=0):
+                  match=None, scale=None, axes=None, offset=None, threads=0):
     """Root mean squared distance of every vertex between a model and frames, in file units."""
     session = Session(threads)
-    give_examples(session, rest, frames, skeleton, torques, controls, None, None, clip, fps, object, match)
+    give_examples(session, rest, frames, skeleton, torques, controls, None, None, clip, fps, object, match,
+                  scale=scale, axes=axes, offset=offset)
     session.do(lib.sn_session_vertex_errors, session.keep(model._bytes), len(model._bytes))
     errors, source = session.array("vertex_rms"), session.array("source")
     return errors if source is None else errors[source]

@@ -54,6 +54,49 @@ def test_a_glb_with_seams_gives_the_command_lines_bytes(tool, arm, tmp_path):
     assert bytes(model) == out.read_bytes()
 
 
+def test_files_that_disagree(tool, arm, tmp_path):
+    """Frames in centimetres with z up and without the first of them: adjusted as the command line does it, or one by one."""
+    rest, frames, skeleton = files(arm)
+    other = sinew.load_frames(frames)[1:] * np.float32(100)
+    sinew.Frames(other[..., [0, 2, 1]] * np.float32([1, -1, 1]), 30).save(tmp_path / "frames.pc2")
+    frames, out, step = tmp_path / "frames.pc2", tmp_path / "m.sinew", 1 / 30
+    adjust = {"scale": "frames=0.01", "axes": ["frames=z-up"], "offset": f"skeleton={step}"}
+    subprocess.run([tool, "train", "--method", "lbs", "--rest", rest, "--frames", frames, "--skeleton", skeleton, "--scale",
+                    "frames=0.01", "--axes", "frames=z-up", "--offset", f"skeleton={step}", "-o", out, "--quiet"], check=True)
+    model = sinew.train("lbs", rest, frames, skeleton, **adjust)
+    assert bytes(model) == out.read_bytes()
+    assert bytes(sinew.train("lbs", sinew.load_mesh(rest), frames, skeleton, **adjust)) == out.read_bytes()
+    loaded = sinew.load_frames(frames, scale=0.01, axes="z-up")
+    late = sinew.load_skeleton(skeleton, offset=step)
+    assert bytes(sinew.train("lbs", sinew.load_mesh(rest), loaded, late)) == out.read_bytes()
+    rms = model.report["all"]["rms_pct_diag"]
+    assert sinew.compare("lbs", rest, frames, skeleton, **adjust)["methods"][0]["all"]["rms_pct_diag"] == pytest.approx(rms)
+    errors = sinew.vertex_errors(model, rest, frames, skeleton, **adjust)
+    assert 100 * np.sqrt((errors**2).mean()) / model.mesh.diagonal == pytest.approx(rms, rel=1e-4)
+    assert sinew.rig(rest, frames, 2, keys="every:4", scale="frames=0.01", axes="frames=z-up").report["rms_pct_diag"] < 5
+    with pytest.raises(sinew.Error, match="scale. frames=0.01"):
+        sinew.train("lbs", rest, frames, skeleton)
+    for wrong in ({"scale": -1}, {"axes": "xxy"}, {"offset": "rest=1"}, {"scale": "mesh=2"}):
+        with pytest.raises(sinew.Error, match=next(iter(wrong))):
+            sinew.train("lbs", rest, frames, skeleton, **wrong)
+    with pytest.raises(sinew.Error, match="go with files"):
+        sinew.train("lbs", sinew.load_mesh(rest), loaded, late, scale=2)
+
+
+def test_a_document_in_other_axes(arm):
+    glb = arm / "skeleton.glb"
+    first = np.array([[0, 0, -1], [1, 0, 0], [0, 1, 0]])
+    for turn, axes in ((first, "-zxy"), (first * [[-1], [1], [1]], "zxy")):
+        for mesh, plain in ((sinew.load_mesh(glb, scale=2, axes=axes), sinew.load_mesh(glb)),
+                            (sinew.load_skeleton(glb, scale=2, axes=axes).mesh, sinew.load_skeleton(glb).mesh)):
+            np.testing.assert_allclose(mesh.positions, 2 * plain.positions @ turn.T, atol=1e-6)
+            assert (mesh.triangles == plain.triangles).all() == (np.linalg.det(turn) > 0)
+            if plain.normals is not None:
+                np.testing.assert_allclose(mesh.normals, plain.normals @ turn.T, atol=1e-6)
+        skeleton, plain = sinew.load_skeleton(glb, scale=2, axes=axes), sinew.load_skeleton(glb)
+        np.testing.assert_allclose(skeleton.moved(), 2 * plain.moved() @ turn.T, atol=1e-9)
+
+
 def test_options_as_arguments(arm):
     assert bytes(sinew.train("lbs", *files(arm), influences=2)) == bytes(sinew.train("lbs:influences=2", *files(arm)))
     assert sinew.train("lbs:influences=2", *files(arm), smooth=0).report["options"]["influences"] == 2

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/memory.h"
@@ -33,23 +34,24 @@ static void fill_standard_streams(void) {
 }
 
 // OpenBLAS has other kernels, and so other last bits, for every kind of processor, and some that crash where memory runs out.
-// With these, the same on every processor that has them, a model does not depend on where it was trained. OpenBLAS chooses
-// before main: hence once more from the beginning. Who sets the variable has chosen.
-static void pin_kernels(char **argv) {
-  const char *kernels = NULL;
+// With these, the same on every processor that has them, a model does not depend on where it was trained. Who sets the variable has
+// chosen. Threads of OpenBLAS wait for ever where memory is short. It reads both before main: hence once more from the beginning.
+static void pin_blas(char **argv) {
+  const char *kernels = NULL, *threads = getenv("OPENBLAS_NUM_THREADS");
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) kernels = "Haswell";
 #elif defined(__aarch64__)
   kernels = "ARMV8";
 #endif
-  if (!kernels || getenv("OPENBLAS_CORETYPE")) return;
-  if (setenv("OPENBLAS_CORETYPE", kernels, 1) == 0 && setenv("OPENBLAS_NUM_THREADS", "1", 1) == 0) {
+  bool chosen = !kernels || getenv("OPENBLAS_CORETYPE");
+  if (chosen && threads && strcmp(threads, "1") == 0) return;
+  if ((chosen || setenv("OPENBLAS_CORETYPE", kernels, 1) == 0) && setenv("OPENBLAS_NUM_THREADS", "1", 1) == 0) {
     execv("/proc/self/exe", argv);
   }
 }
 
 int main(int argc, char **argv) {
-  pin_kernels(argv);
+  pin_blas(argv);
   fill_standard_streams();
   sn_cli_guard_json();
   sn_cli_catch_signals();

@@ -8,8 +8,6 @@
 void sn_adjust_points(const sn_adjust *a, float (*points)[3], int count);
 // `uvs` (may be NULL): of the triangles' corners.
 void sn_adjust_mesh(const sn_adjust *a, sn_mesh *mesh, float (*uvs)[2]);
-// Normals (width 3) or tangents (width 4); NULL is none.
-void sn_adjust_directions(const sn_adjust *a, float *directions, int width, int count);
 // Maps of space to itself: S M S^-1.
 void sn_adjust_matrices(const sn_adjust *a, sn_affine *matrices, size_t count);
 

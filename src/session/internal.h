@@ -27,6 +27,7 @@ struct sn_session {
   // Files that were named.
   const char *rest, *torque, *controls, *match;
   file_list frames, skeletons, test_frames, test_skeletons, clips, objects;
+  sn_adjust adjust[SN_FILE_KINDS];
   // What there is. Parts that were given have no memory of their own.
   sn_examples examples;
   bool split;

@@ -86,6 +86,7 @@ typedef struct named_file {
 } named_file;
 
 sn_status sn_session_file(sn_session *s, const char *option, const char *text) {
+  static const char *const adjustments[] = {"scale", "axes", "offset", NULL};
   const named_file files[] = {{"rest", &s->rest, NULL},
                               {"torque", &s->torque, NULL},
                               {"controls", &s->controls, NULL},
@@ -96,6 +97,9 @@ sn_status sn_session_file(sn_session *s, const char *option, const char *text) {
                               {"test-skeleton", NULL, &s->test_skeletons},
                               {"clip", NULL, &s->clips},
                               {"object", NULL, &s->objects}};
+  for (const char *const *of = adjustments; *of; of++) {
+    if (strcmp(*of, option) == 0) return sn_adjust_option(&s->ctx, option, text, s->adjust);
+  }
   const char *copy = sn_arena_text(&s->ctx, &s->memory, text);
   if (!copy) return s->ctx.error.status;
   for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
@@ -122,8 +126,9 @@ static sn_status append(sn_session *s, file_list *list, const file_list *more) {
   return SN_OK;
 }
 
-static sn_choice choice_of(const sn_session *s, double fps) {
-  return (sn_choice){.fps = fps, .object_count = s->objects.count, .objects = s->objects.texts};
+static sn_choice choice_of(const sn_session *s, double fps, sn_file_kind kind) {
+  return (sn_choice){
+    .fps = fps, .object_count = s->objects.count, .objects = s->objects.texts, .adjust = s->adjust[kind]};
 }
 
 sn_status sn_session_load_files(sn_session *s, double fps, bool still_skeleton) {
@@ -147,6 +152,7 @@ sn_status sn_session_load_files(sn_session *s, double fps, bool still_skeleton) 
   options.object_count = s->objects.count, options.objects = s->objects.texts;
   options.fps = fps;
   options.still_skeleton = still_skeleton;
+  memcpy(options.adjust, s->adjust, sizeof options.adjust);
   options.torque = s->torque, options.controls = s->controls, options.match = s->match;
   return sn_examples_load(&s->ctx, &options, &s->examples);
 }
@@ -154,7 +160,7 @@ sn_status sn_session_load_files(sn_session *s, double fps, bool still_skeleton) 
 // ---- single files --------------------------------------------------------------------------------------------------------
 
 sn_status sn_session_read_mesh(sn_session *s, const char *path) {
-  sn_choice choice = choice_of(s, 0);
+  sn_choice choice = choice_of(s, 0, SN_FILE_REST);
   if (!sn_is_document(path)) return sn_mesh_read(&s->ctx, path, &choice, &s->examples.rest);
   sn_gltf *gltf;
   float(*normals)[3] = NULL;
@@ -162,6 +168,10 @@ sn_status sn_session_read_mesh(sn_session *s, const char *path) {
   if (status != SN_OK) return status;
   status = sn_gltf_mesh(&s->ctx, gltf, &s->examples.rest, NULL, NULL, NULL);
   if (status == SN_OK) status = sn_gltf_normals(&s->ctx, gltf, &s->memory, &normals);
+  if (status == SN_OK) {
+    sn_adjust_rig(&choice.adjust, &s->examples.rest, NULL);
+    sn_adjust_directions(&choice.adjust, (float *)normals, 3, s->examples.rest.vertex_count);
+  }
   s->normals = (const float(*)[3])normals;
   s->split = true;
   sn_gltf_free(gltf);
@@ -169,7 +179,7 @@ sn_status sn_session_read_mesh(sn_session *s, const char *path) {
 }
 
 sn_status sn_session_read_frames(sn_session *s, const char *path, double fps) {
-  sn_choice choice = choice_of(s, fps);
+  sn_choice choice = choice_of(s, fps, SN_FILE_FRAMES);
   if (s->clips.count > 0) choice.clip = s->clips.texts[0];
   return sn_frames_read(&s->ctx, path, &choice, &s->examples.frames);
 }
@@ -177,6 +187,7 @@ sn_status sn_session_read_frames(sn_session *s, const char *path, double fps) {
 sn_status sn_session_read_skeleton(sn_session *s, const char *path, const char *clip, double fps, bool still) {
   sn_gltf *gltf;
   sn_examples *e = &s->examples;
+  sn_choice choice = choice_of(s, fps > 0 ? fps : SN_DEFAULT_FPS, SN_FILE_SKELETON);
   int index = 0;
   if (!sn_is_document(path)) {
     return sn_fail(&s->ctx, SN_BAD_INPUT, "%s: not a file with joints; those are .glb, .gltf, .fbx and the like",
@@ -194,8 +205,9 @@ sn_status sn_session_read_skeleton(sn_session *s, const char *path, const char *
   if (status == SN_OK && still) {
     status = sn_poses_new(&s->ctx, e->skeleton.joint_count, 0, &e->poses);
   } else if (status == SN_OK) {
-    status = sn_gltf_poses(&s->ctx, gltf, index, fps > 0 ? fps : SN_DEFAULT_FPS, -1, &e->poses);
+    status = sn_gltf_poses_adjusted(&s->ctx, gltf, index, &choice, -1, &e->poses);
   }
+  if (status == SN_OK) sn_adjust_rig(&choice.adjust, &e->rest, &e->skeleton);
   sn_gltf_free(gltf);
   return status == SN_OK ? SN_OK : sn_fail_prefix(&s->ctx, "%s: ", path);
 }

@@ -103,7 +103,7 @@ figures: whole
 
 # Every method on every pair of clips of every character: docs/measurements.md. make suite [QUICK=1] [GROUP=A]
 suite: build
-	@study/suite.py --group $(or $(GROUP),all) $(if $(QUICK),--quick) --compare study/baseline.json
+	@lab/suite/suite.py --group $(or $(GROUP),all) $(if $(QUICK),--quick) --compare lab/suite/baseline.json
 
 # The wheel of the Python module, build/wheel/sinew-*.whl; installs nothing.
 python: whole
@@ -145,7 +145,7 @@ help:
 	@echo "make web        build the npm package sinew-skin: web/dist and a tarball"
 	@echo "make bench      run the benchmarks"
 	@echo "make figures    the papers' figures and tables over generated sets, in figures/"
-	@echo "make suite      every method on every pair of clips, against study/baseline.json (QUICK=1: few vertices)"
+	@echo "make suite      every method on every pair of clips, against lab/suite/baseline.json (QUICK=1: few vertices)"
 	@echo "make python     build the wheel of the Python module"
 	@echo "make blender    build the Blender add-on; make test-blender tests it"
 	@echo "make mpi        build-mpi/sinew, for mpirun"

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "sinew/assess.h"
-#include "sinew/gen.h"
-#include "sinew/io.h"
+#include "sinew/eval.h"
+#include "lab/gen/gen.h"
+#include "sinew/examples.h"
 #include "sinew/train.h"
 
 enum { count_count = 7 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // OBJ parsing on one core, next to copying the same bytes and to a plain parser made of strtod and strtol.
-#include "sinew/io.h"
+#include "sinew/formats.h"
 
 #include <stdio.h>
 #include <stdlib.h>

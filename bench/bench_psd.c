@@ -7,8 +7,8 @@
 
 #include "psd_fixture.h"
 #include "runtime/format.h"
-#include "sinew/assess.h"
-#include "sinew/gen.h"
+#include "sinew/eval.h"
+#include "lab/gen/gen.h"
 #include "sinew/train.h"
 
 typedef struct row {

@@ -8,7 +8,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "sinew/io.h"
+#include "lab/baselines/baselines.h"
+#include "sinew/formats.h"
 #include "sinew/rig.h"
 
 static double seconds(clockid_t clock) {
@@ -56,6 +57,7 @@ static double run(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames,
 }
 
 int main(int argc, char **argv) {
+  sn_lab_add_solvers();
   static const char *const solvers[] = {"tree", "schaefer", "aguiar", "hasler"};
   if (argc < 4) {
     fprintf(stderr,

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sinew/assess.h"
+#include "sinew/eval.h"
 #include "sinew/model.h"
 
 typedef struct subject {

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sinew/gen.h"
+#include "lab/gen/gen.h"
 #include "sinew/rig.h"
 #include "sinew/train.h"
 #include "thread_team.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "sinew/io.h"
+#include "sinew/formats.h"
 #include "sinew/model.h"
 
 typedef struct bench_set {

@@ -4,7 +4,7 @@
 #define SINEW_TEST_GLTF_DOCUMENTS_H
 
 #include "check.h"
-#include "sinew/io.h"
+#include "sinew/formats.h"
 
 // A tube of `rings` times 8 vertices along x with a chain of joints, weights, a moving clip and morph targets.
 typedef struct tube {

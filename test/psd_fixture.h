@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "sinew/gen.h"
+#include "lab/gen/gen.h"
 #include "sinew/scene.h"
 
 enum { two_ends_steps = 5 }; // angles 0, 20, 40, 60, 80 degrees at either end; frame = left * steps + right

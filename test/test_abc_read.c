@@ -3,7 +3,7 @@
 // writer makes of frames.
 #include "abc_archive.h"
 #include "check.h"
-#include "sinew/io.h"
+#include "sinew/formats.h"
 
 #include <float.h>
 #include <math.h>

@@ -2,8 +2,8 @@
 // Metrics against their definitions, computed another way.
 #include "check.h"
 
-#include "sinew/assess.h"
-#include "sinew/gen.h"
+#include "sinew/eval.h"
+#include "lab/gen/gen.h"
 
 static sn_examples generate(sn_context *ctx) {
   sn_gen_options options = sn_gen_options_default();

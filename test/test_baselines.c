@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Rows of compare that are no models: mwe, animspace, mohr, sbs; against their formulas, written out here.
+#include "lab/baselines/baselines.h"
 #include "train_fixture.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "train/baselines/linear.h"
-#include "train/baselines/mohr.h"
-#include "train/baselines/sphere.h"
+#include "lab/baselines/linear.h"
+#include "lab/baselines/mohr.h"
+#include "lab/baselines/sphere.h"
 
 // ---- sets that a method can meet exactly -------------------------------------------------------------------------------------
 
@@ -297,6 +298,7 @@ static void test_memory_runs_out(void **state) {
 }
 
 int main(void) {
+  sn_lab_add_methods();
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_mwe_is_found_again),
     cmocka_unit_test(test_animation_space_is_found_again),

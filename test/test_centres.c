@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sinew/io.h"
+#include "sinew/formats.h"
 #include "train/skin/centres.h"
 
 // ---- the formula ----------------------------------------------------------------------------------------------------------

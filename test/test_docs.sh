@@ -13,7 +13,7 @@ grep -q '| `influences` | 4 | 1 to 8 |' "$work/methods.md" || fail "no table in 
 diff -r -u docs "$work" -x '*.png' -x '*.svg' || fail "the options changed: run tools/option_tables.sh"
 
 # Names of files end as paths do; * stands for what it does in a shell.
-find src include test bench study tools web python blender examples cmake -type f | sed 's#^#/#' > "$work/files"
+find src include test bench lab tools web python blender examples cmake -type f | sed 's#^#/#' > "$work/files"
 named() { grep -ohE '`[^` ]+`' docs/*.md README.md CONTRIBUTING.md | tr -d '`' | sort -u; }
 named | grep -E '^[A-Za-z0-9_./*-]+\.(c|h|cu|sh|mjs|py)$' > "$work/named"
 while read -r name; do

@@ -3,7 +3,7 @@
 // files that must be refused.
 #include "fbx_maker.h"
 
-#include "sinew/io.h"
+#include "sinew/formats.h"
 
 static const double second = 46186158000.0;
 

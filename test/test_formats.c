@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The table of formats in docs/files.md is the code's own. To renew it: SINEW_FORMATS=print build/test_formats.
 #include "check.h"
-#include "sinew/io.h"
+#include "sinew/formats.h"
 
 #include <stdio.h>
 #include <stdlib.h>

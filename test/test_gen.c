@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The generated example sets: closed surfaces, exact counts, motions that keep to the skeleton but are no linear blend.
 #include "check.h"
-#include "sinew/gen.h"
-#include "sinew/io.h"
+#include "lab/gen/gen.h"
+#include "sinew/formats.h"
 
 #include <string.h>
 

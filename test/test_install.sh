@@ -57,26 +57,23 @@ int main(void) {
 }
 C
 cat > "$work/sinew.c" <<'C'
-#include <sinew/gen.h>
-#include <sinew/io.h>
+#include <sinew/examples.h>
 #include <stdio.h>
+#include <string.h>
 
 int main(void) {
+  static const char text[] = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
   sn_context ctx = sn_context_default();
-  sn_gen_options options = sn_gen_options_default();
-  sn_examples examples;
-  sn_mesh mesh;
-  options.set = "bar";
-  options.frames = 2;
-  if (sn_gen(&ctx, &options, &examples) != SN_OK ||
-      sn_obj_write(&ctx, "bar.obj", &examples.rest, (const float(*)[3])examples.rest.positions) != SN_OK ||
-      sn_obj_read(&ctx, "bar.obj", &mesh) != SN_OK) {
+  sn_mesh mesh, back;
+  if (sn_obj_parse(&ctx, "text", text, strlen(text), &mesh) != SN_OK ||
+      sn_obj_write(&ctx, "out.obj", &mesh, (const float(*)[3])mesh.positions) != SN_OK ||
+      sn_obj_read(&ctx, "out.obj", &back) != SN_OK) {
     fprintf(stderr, "%s\n", ctx.error.message);
     return 1;
   }
-  printf("bar: %d vertices\n", mesh.vertex_count);
+  printf("%d vertices\n", back.vertex_count);
   sn_mesh_free(&mesh);
-  sn_examples_free(&examples);
+  sn_mesh_free(&back);
   return 0;
 }
 C

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/number.h"
-#include "sinew/io.h"
+#include "sinew/formats.h"
 
 // A path in the folder that the tests write to; several may be in use at once.
 static const char *scratch(const char *name) {

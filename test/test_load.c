@@ -2,8 +2,8 @@
 // Examples from files: orders, seams, clips, controls, and what does not fit together.
 #include "check.h"
 
-#include "sinew/gen.h"
-#include "sinew/io.h"
+#include "lab/gen/gen.h"
+#include "sinew/examples.h"
 
 enum { side = 12, vertices = side * side, frames_in_set = 6 };
 

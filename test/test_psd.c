@@ -4,7 +4,7 @@
 
 #include "psd_fixture.h"
 #include "runtime/format.h"
-#include "sinew/io.h"
+#include "sinew/examples.h"
 #include "train/correct/psd.h"
 
 // Positions and normals of a model at joint matrices.

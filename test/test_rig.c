@@ -2,7 +2,7 @@
 // Rigging: known rigs are found again, bones are decided, and nothing breaks on degenerate data.
 #include "rig_fixture.h"
 
-#include "sinew/io.h"
+#include "sinew/formats.h"
 
 static void known_rig_is_found(void **state) {
   (void)state;

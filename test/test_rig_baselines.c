@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The rigging methods of others: their parts of a chain that is known, and what they leave beside our own.
+#include "lab/baselines/baselines.h"
 #include "check.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "rig/baselines/segments.h"
-#include "sinew/gen.h"
+#include "lab/baselines/segments.h"
+#include "lab/gen/gen.h"
 #include "sinew/rig.h"
 
 enum { links = 4, rings = 32, around = 8, frame_count = 20 };
@@ -208,6 +209,7 @@ static void test_threads_and_memory(void **state) {
 }
 
 int main(void) {
+  sn_lab_add_solvers();
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_parts_of_a_chain), cmocka_unit_test(test_spectral_clusters),  cmocka_unit_test(test_rigs),
     cmocka_unit_test(test_refusals),         cmocka_unit_test(test_threads_and_memory),

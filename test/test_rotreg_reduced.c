@@ -4,7 +4,7 @@
 
 #include "palette_fixture.h"
 #include "runtime/format.h"
-#include "sinew/io.h"
+#include "sinew/examples.h"
 #include "train/cluster.h"
 #include "train/rotreg/reduced.h"
 #include "train/rotreg/solve.h"

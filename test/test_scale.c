@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "sinew/io.h"
+#include "sinew/formats.h"
 #include "sinew/rig.h"
 #include "thread_team.h"
 #include "train/near.h"

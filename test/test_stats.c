@@ -5,7 +5,7 @@
 
 #include <lapacke.h>
 
-#include "sinew/stats.h"
+#include "lab/stats/stats.h"
 
 // ---- distributions -------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 # and the stored baseline has every pair.
 . "$(dirname "$0")/common.sh"
 /usr/bin/python3 -c 'import numpy' 2> /dev/null || { echo "no numpy"; exit 77; }
-suite() { "$SINEW_SOURCE/study/suite.py" --quick --characters elbow --pairs 'mixed >' --methods lbs:weights=given,dqs:weights=given,rigid "$@"; }
+suite() { "$SINEW_SOURCE/lab/suite/suite.py" --quick --characters elbow --pairs 'mixed >' --methods lbs:weights=given,dqs:weights=given,rigid "$@"; }
 value() { /usr/bin/python3 -c "import json, sys; r = json.load(open(sys.argv[1])); print($2)" "$1"; }
 error() { value "$1" "r['quick']['errors']['elbow mixed > $2']['$3']"; }
 
@@ -43,14 +43,14 @@ END
 check suite --show --out suite.json --compare other.json > compared
 check grep -A2 'worst first' compared
 check [ "$(grep -A2 'worst first' compared | awk 'NR == 3 { print $1, $4, $5, $6, $7, $8 }')" = "2.000 elbow mixed > rom, rigid" ]
-expect 2 "no character nobody" "$SINEW_SOURCE/study/suite.py" --characters nobody
+expect 2 "no character nobody" "$SINEW_SOURCE/lab/suite/suite.py" --characters nobody
 expect 1 "nothing in src depends on SN_ABLATE_NOTHING" "$SINEW_SOURCE/tools/ablate.sh" NOTHING
 
 # The baseline: every pair of every character with every method, in few bytes.
-check [ "$(wc -c < "$SINEW_SOURCE/study/baseline.json")" -lt 100000 ]
+check [ "$(wc -c < "$SINEW_SOURCE/lab/suite/baseline.json")" -lt 100000 ]
 cat > whole.py << 'END'
 import json, os, sys
-sys.path.insert(0, os.environ['SINEW_SOURCE'] + '/study')
+sys.path.insert(0, os.environ['SINEW_SOURCE'] + '/lab/suite')
 import suite
 data, results = suite.data, json.load(open(suite.BASELINE))
 pairs = [p for c in data.CHARACTERS for t in data.trainings(c) for p in suite.pairs_of(c, t)]

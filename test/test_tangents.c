@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tangents: those of the rest pose against what the texture says, those of poses against the blends' own formulas in doubles, on every
 // path, packed or not; ranges, strides, masks and halves; files with and without texture coordinates; sections that are wrong.
-#include "sinew/io.h"
+#include "sinew/examples.h"
 #include "sinew/train.h"
 #include "section_fixture.h"
 #include "skin_fixture.h"

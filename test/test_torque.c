@@ -3,7 +3,7 @@
 #include "train_fixture.h"
 #include "palette_fixture.h"
 #include "runtime/format.h"
-#include "sinew/io.h"
+#include "sinew/examples.h"
 #include "train/rotreg/published.h"
 #include "train/rotreg/reduced.h"
 #include "train/rotreg/torque.h"

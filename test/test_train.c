@@ -2,7 +2,7 @@
 // rigid, lbs and dqs on generated sets, and on the real ones where they are.
 #include "train_fixture.h"
 
-#include "sinew/io.h"
+#include "sinew/examples.h"
 #include "train/train.h"
 
 // Replaces the frames by a linear or dual-quaternion blend of the set's own skin: data that lbs or dqs can fit exactly.

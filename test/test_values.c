@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/values.h"
+#include "formats/tables/values.h"
 #include "runtime/format.h"
-#include "sinew/io.h"
+#include "sinew/examples.h"
 
 // ---- tables -------------------------------------------------------------------------------------------------------------
 

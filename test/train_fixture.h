@@ -4,8 +4,8 @@
 #define SINEW_TEST_TRAIN_FIXTURE_H
 
 #include "check.h"
-#include "sinew/assess.h"
-#include "sinew/gen.h"
+#include "sinew/eval.h"
+#include "lab/gen/gen.h"
 #include "sinew/train.h"
 
 typedef struct trained {

@@ -4,7 +4,7 @@
 #define SINEW_TUBE_FIXTURE_H
 
 #include "check.h"
-#include "sinew/assess.h"
+#include "sinew/eval.h"
 #include "sinew/train.h"
 
 // A tube of `rings` rings along x from -1 to 1, two joints of which the second is at the middle.

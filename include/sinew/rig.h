@@ -49,7 +49,7 @@ typedef enum sn_rig_given {
   SN_RIG_SKELETON // skeleton and poses as a start: weights and motion are solved, but for locked joints
 } sn_rig_given;
 
-// Who finds the rig: our own solver, or the methods that Le and Deng compare with (src/rig/baselines).
+// Who finds the rig: our own solver, or the methods that Le and Deng compare with (lab/baselines).
 typedef enum sn_rig_solver {
   SN_RIG_OWN,
   SN_RIG_SCHAEFER, // Schaefer and Yuksel 2007

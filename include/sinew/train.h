@@ -75,6 +75,8 @@ struct sn_method {
 
 // All methods, ended by NULL.
 const sn_method *const *sn_methods(void);
+// One more, for the whole process; before any other call, from one thread.
+void sn_methods_add(const sn_method *method);
 
 // Fails with a suggestion on unknown methods, keys and values.
 sn_status sn_method_parse(sn_context *ctx, const char *text, sn_method_spec *out);

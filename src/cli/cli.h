@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 #include "sinew/base.h"
-#include "sinew/io.h"
+#include "sinew/examples.h"
 #include "sinew/option.h"
 
 enum { exit_done = 0, exit_failed = 1, exit_usage = 2 };

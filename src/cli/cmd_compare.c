@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/memory.h"
-#include "cli/degrees.h"
+#include "lab/cli/degrees.h"
 #include "cli/models.h"
 
 enum { most_methods = 64 };
@@ -335,7 +335,7 @@ static int run(cli *c) {
     return sn_cli_misuse("--plot-of %s: choose error, correction or bytes", what);
   }
   const char *svg = sn_cli_text(c, "--plot");
-  if (svg && !sn_cli_has_extension(svg, ".svg")) {
+  if (svg && !sn_has_extension(svg, ".svg")) {
     sn_arena_free(&memory);
     return sn_cli_misuse("--plot %s: the chart is an SVG; give a name that ends in .svg", svg);
   }

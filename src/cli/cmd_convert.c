@@ -5,11 +5,9 @@
 
 #include "cli/inputs.h"
 
-static bool is_gltf(const char *path) {
-  return sn_cli_has_extension(path, ".glb") || sn_cli_has_extension(path, ".gltf");
-}
+static bool is_gltf(const char *path) { return sn_has_extension(path, ".glb") || sn_has_extension(path, ".gltf"); }
 
-static bool is_alembic(const char *path) { return sn_cli_has_extension(path, ".abc"); }
+static bool is_alembic(const char *path) { return sn_has_extension(path, ".abc"); }
 
 // Frames that come with the mesh they are of.
 static bool has_faces(const char *path) { return sn_is_document(path) || is_alembic(path); }
@@ -165,12 +163,12 @@ static int run(cli *c) {
     status = convert_document(c, from, to, &choice.adjust);
   } else if (sn_is_document(from) && sn_cli_is_scene(to)) {
     status = convert_scene(c, from, to, &choice.adjust);
-  } else if (is_alembic(from) && sn_cli_has_extension(to, ".obj")) {
+  } else if (is_alembic(from) && sn_has_extension(to, ".obj")) {
     status = convert_archive_mesh(c, from, to);
-  } else if (!is_folder(from) && !strpbrk(from, "*?[") && (has_faces(from) || sn_cli_has_extension(from, ".obj")) &&
-             (sn_cli_is_scene(to) || sn_cli_has_extension(to, ".obj"))) {
+  } else if (!is_folder(from) && !strpbrk(from, "*?[") && (has_faces(from) || sn_has_extension(from, ".obj")) &&
+             (sn_cli_is_scene(to) || sn_has_extension(to, ".obj"))) {
     status = convert_mesh(c, from, to);
-  } else if (sn_cli_is_scene(to) || sn_cli_has_extension(to, ".obj")) {
+  } else if (sn_cli_is_scene(to) || sn_has_extension(to, ".obj")) {
     status =
       sn_fail(&c->ctx, SN_UNSUPPORTED, "%s: a sequence is written as .pc2, .mdd, .abc or a folder of .obj", to);
   } else {

@@ -169,9 +169,7 @@ static sn_status describe_skeleton(cli *c, const sn_gltf *gltf) {
   return SN_OK;
 }
 
-static bool is_gltf(const char *path) {
-  return sn_cli_has_extension(path, ".glb") || sn_cli_has_extension(path, ".gltf");
-}
+static bool is_gltf(const char *path) { return sn_has_extension(path, ".glb") || sn_has_extension(path, ".gltf"); }
 
 static const char *plural(int count) { return count == 1 ? "" : "s"; }
 
@@ -380,19 +378,19 @@ static int run(cli *c) {
   if (sn_cli_given(c, "--clip") && !sn_cli_given(c, "--keys")) return sn_cli_misuse("info: --clip goes with --keys");
   c->result = json_object();
   sn_status status;
-  if (sn_cli_has_extension(path, ".obj")) {
+  if (sn_has_extension(path, ".obj")) {
     status = info_obj(c, path);
-  } else if (sn_cli_has_extension(path, ".abc")) {
+  } else if (sn_has_extension(path, ".abc")) {
     status = info_abc(c, path);
   } else if (sn_is_document(path)) {
     status = info_gltf(c, path);
-  } else if (sn_cli_has_extension(path, ".sinew")) {
+  } else if (sn_has_extension(path, ".sinew")) {
     status = info_model(c, path);
   } else {
     status = info_frames(c, path,
-                         sn_cli_has_extension(path, ".pc2")   ? "pc2"
-                         : sn_cli_has_extension(path, ".mdd") ? "mdd"
-                                                              : "obj sequence");
+                         sn_has_extension(path, ".pc2")   ? "pc2"
+                         : sn_has_extension(path, ".mdd") ? "mdd"
+                                                          : "obj sequence");
   }
   if (status == SN_OK && sn_cli_given(c, "--keys")) status = choose_poses(c, path);
   return status == SN_OK ? exit_done : sn_cli_fail(c);

@@ -15,7 +15,7 @@ static sn_status make(cli *c, const sn_rt_model *model, const char *order, sn_mo
 static int run(cli *c) {
   const char *from = c->arguments[0], *to = sn_cli_text(c, "-o"), *order = sn_cli_text(c, "--order");
   if (!to) return sn_cli_misuse("pack: where to? Give -o MODEL.sinew");
-  if (!sn_cli_has_extension(to, ".sinew")) return sn_cli_misuse("pack: -o %s: a model's name ends in .sinew", to);
+  if (!sn_has_extension(to, ".sinew")) return sn_cli_misuse("pack: -o %s: a model's name ends in .sinew", to);
   if (order && strcmp(order, "blocks") != 0 && strcmp(order, "file") != 0)
     return sn_cli_misuse("pack: --order %s: choose blocks or file", order);
   if (!sn_cli_has_folder(c, to)) return sn_cli_fail(c);

@@ -483,7 +483,7 @@ static sn_status check_gap(cli *c, const rig_job *job, const char *path, double 
 // The figures of a rig as written. An .fbx comes back with its vertices in another order; its twin is measured, a .glb with
 // the same contents that never gets its name.
 static sn_status assess_written(cli *c, rig_job *job, const char *path, sn_scores *scores, double *gap) {
-  if (!sn_cli_has_extension(path, ".fbx")) return assess_file(c, job, path, scores, gap);
+  if (!sn_has_extension(path, ".fbx")) return assess_file(c, job, path, scores, gap);
   char *twin = SN_NEW(&c->ctx, &job->memory, char, strlen(path) + sizeof ".glb");
   if (!twin) return c->ctx.error.status;
   strcat(strcpy(twin, path), ".glb");

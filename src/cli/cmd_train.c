@@ -201,8 +201,7 @@ static int run(cli *c) {
   sn_model model = {0};
   sn_train_report report;
   if (!path) return sn_cli_misuse("train: where to? Give -o MODEL.sinew");
-  if (!sn_cli_has_extension(path, ".sinew"))
-    return sn_cli_misuse("train: -o %s: a model's name ends in .sinew", path);
+  if (!sn_has_extension(path, ".sinew")) return sn_cli_misuse("train: -o %s: a model's name ends in .sinew", path);
   if (sn_cli_given(c, "--from")) return run_from(c, path);
   bool choose = is_auto(method);
   if (choose && c->ctx.team)

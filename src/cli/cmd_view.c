@@ -35,7 +35,7 @@ static void restore_spec(char *text) {
 static void write_name(const char *path, char *text, size_t room) {
   const char *name = base_name(path);
   size_t size = strlen(name);
-  if (sn_cli_has_extension(name, ".sinew")) size -= strlen(".sinew");
+  if (sn_has_extension(name, ".sinew")) size -= strlen(".sinew");
   snprintf(text, room, "%.*s", (int)size, name);
   restore_spec(text);
 }
@@ -376,7 +376,7 @@ static int run(cli *c) {
   const char *pages[most_models], *paths[most_models], *path = sn_cli_text(c, "-o");
   int page_count = 0, count = 0;
   for (int k = 0; k < c->argument_count; k++) {
-    if (sn_cli_has_extension(c->arguments[k], ".html"))
+    if (sn_has_extension(c->arguments[k], ".html"))
       pages[page_count++] = c->arguments[k];
     else
       paths[count++] = c->arguments[k];

@@ -169,11 +169,6 @@ cli_figure_text sn_cli_figure(double value, int decimals) {
   return out;
 }
 
-bool sn_cli_has_extension(const char *path, const char *extension) {
-  size_t size = path ? strlen(path) : 0, tail = strlen(extension);
-  return size >= tail && strcasecmp(path + size - tail, extension) == 0;
-}
-
 bool sn_cli_has_folder(cli *c, const char *path) {
   const char *slash = strrchr(path, '/');
   char folder[4096];

@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 #include "report/report.h"
-#include "sinew/assess.h"
+#include "sinew/eval.h"
 
 // clang-format off
 #define CLI_OPTION_REST {"--rest", "FILE", NULL, "rest mesh (.obj, .glb, .gltf, .abc); its vertex order is the order of everything; frames as .abc, .obj or .glb bring their own", false}
@@ -62,6 +62,5 @@ bool sn_cli_has_folder(cli *c, const char *path);
 sn_status sn_cli_retarget(cli *c, const sn_rt_model *model, sn_examples *examples);
 bool sn_cli_is_point_cache(const char *path);
 bool sn_cli_is_scene(const char *path); // a skinned mesh with its motion is written so: .glb, .gltf, .fbx
-bool sn_cli_has_extension(const char *path, const char *extension);
 
 #endif

@@ -8,6 +8,7 @@
 #include "cli/memory.h"
 #include "cli/outputs.h"
 #include "cli/team.h"
+#include "lab/baselines/baselines.h"
 
 static const cli_command *const commands[] = {
   &sn_cli_gen,  &sn_cli_rig,     &sn_cli_train, &sn_cli_eval,  &sn_cli_compare, &sn_cli_bench, &sn_cli_view,
@@ -53,6 +54,7 @@ static void pin_blas(char **argv) {
 int main(int argc, char **argv) {
   pin_blas(argv);
   fill_standard_streams();
+  sn_lab_add_methods(), sn_lab_add_solvers();
   sn_cli_guard_json();
   sn_cli_catch_signals();
   sn_cli_team_start(&argc, &argv);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/inputs.h"
-#include "sinew/io.h"
+#include "sinew/formats.h"
 
 enum { most_sculpts = 1024 };
 

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "sinew/assess.h"
+#include "sinew/eval.h"
 #include "sinew/rig.h"
 
 // Bytes of the UTF-8 character at `text`, 0 where there is none: overlong forms, surrogates and stray bytes are no characters.

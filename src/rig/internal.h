@@ -439,10 +439,10 @@ sn_status sn_rig_count_bones(sn_context *ctx, const rig_problem *p, const rig_co
 sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan, rig_model *m,
                        rig_tree *tree, int *rounds);
 
-// The same by a method of others (src/rig/baselines).
-sn_status sn_rig_baseline(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const rig_problem *p,
-                          sn_rig_solver solver, int bones, int limit, const rig_body *body, rig_model *m,
-                          rig_tree *tree);
+// The same by a method of others; NULL where the program has none (lab/baselines sets it).
+typedef sn_status rig_baseline(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,
+                               sn_rig_solver solver, rig_model *m, rig_tree *tree);
+extern rig_baseline *sn_rig_baseline;
 
 // ---- known skeletons ------------------------------------------------------------------------------------------------
 

@@ -37,6 +37,8 @@ static const sn_option option_table[] = {
 };
 const sn_option_group sn_rig_option_groups[] = {{option_table, 0}, {0}};
 
+rig_baseline *sn_rig_baseline;
+
 sn_rig_options sn_rig_options_default(void) {
   sn_rig_options out = {0};
   sn_options_initial(sn_rig_option_groups, &out);
@@ -203,7 +205,8 @@ static sn_status solve_for(sn_context *ctx, const rig_task *task, const sn_rig_o
   if (status == SN_OK && o->solver == SN_RIG_OWN) {
     status = sn_rig_solve(ctx, &scratch, p, &plan, &m, &tree, &rounds);
   } else if (status == SN_OK) {
-    status = sn_rig_baseline(ctx, &scratch, rest, p, o->solver, bones, o->influences, plan.body, &m, &tree);
+    status = sn_rig_baseline ? sn_rig_baseline(ctx, &scratch, p, &plan, o->solver, &m, &tree)
+                             : sn_fail(ctx, SN_UNSUPPORTED, "this program has no rigging methods but Sinew's");
   }
   out->memory = sn_arena_new(ctx);
   if (status == SN_OK) status = store(ctx, task, &m, &tree, o, out);

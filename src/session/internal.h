@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "report/report.h"
-#include "sinew/io.h"
+#include "sinew/examples.h"
 #include "sinew/session.h"
 
 enum { SN_SESSION_FILES = 256 };

@@ -6,15 +6,18 @@
 #include <stdio.h>
 #include <string.h>
 
-static const sn_method *const methods[] = {&sn_method_rigid,     &sn_method_lbs,
-                                           &sn_method_dqs,       &sn_method_cor,
-                                           &sn_method_psd,       &sn_method_eigenskin,
-                                           &sn_method_rotreg,    &sn_method_torque,
-                                           &sn_method_affine,    &sn_method_mwe,
-                                           &sn_method_animspace, &sn_method_mohr,
-                                           &sn_method_sbs,       NULL};
+enum { most_methods = 31 };
+static const sn_method *methods[most_methods + 1] = {&sn_method_rigid,  &sn_method_lbs,    &sn_method_dqs,
+                                                     &sn_method_cor,    &sn_method_psd,    &sn_method_eigenskin,
+                                                     &sn_method_rotreg, &sn_method_torque, &sn_method_affine};
 
 const sn_method *const *sn_methods(void) { return methods; }
+
+void sn_methods_add(const sn_method *method) {
+  int k = 0;
+  while (methods[k] && methods[k] != method) k++;
+  if (k < most_methods) methods[k] = method;
+}
 
 const sn_option sn_method_common_table[] = {
   {"pack", SN_OPTION_SWITCH, offsetof(sn_method_common, pack), "0", 0, 0, NULL, SN_OPTION_COMMON,
@@ -56,7 +59,7 @@ static sn_status add_tangents(sn_context *ctx, const sn_examples *examples, sn_m
 }
 
 static sn_status find_method(sn_context *ctx, const char *name, const sn_method **out) {
-  const char *names[32] = {0};
+  const char *names[most_methods + 1] = {0};
   for (int k = 0; methods[k]; k++) {
     names[k] = methods[k]->name;
     if (strcmp(name, names[k]) == 0) {

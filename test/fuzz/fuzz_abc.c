@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Any bytes as an Alembic archive: refused with a message, or a mesh whose triangles are in range and its frames.
-#include "sinew/io.h"
+#include "sinew/formats.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Any bytes as a table for the analysis of variance.
-#include "sinew/stats.h"
+#include "lab/stats/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reads any bytes as FBX, binary or text; what is accepted is flattened, posed, deformed and copied to a .glb.
-#include "sinew/io.h"
+#include "sinew/formats.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reads any bytes as glTF; what is accepted is flattened, posed, deformed and written back.
-#include "sinew/io.h"
+#include "sinew/formats.h"
 
 #include <stdio.h>
 #include <stdlib.h>

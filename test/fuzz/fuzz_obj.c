@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Any bytes as an OBJ file: refused with a message, or a mesh that passes its check.
-#include "sinew/io.h"
+#include "sinew/formats.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Any bytes as a PC2 file: refused with a message, or frames that are finite and within the bytes.
-#include "sinew/io.h"
+#include "sinew/formats.h"
 
 #include <stdlib.h>
 

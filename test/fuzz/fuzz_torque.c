@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Any bytes as a torque table for a skeleton of three joints.
-#include "sinew/io.h"
+#include "sinew/formats.h"
 
 #include <math.h>
 #include <stdlib.h>

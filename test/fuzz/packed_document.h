@@ -3,7 +3,7 @@
 #ifndef SINEW_FUZZ_PACKED_DOCUMENT_H
 #define SINEW_FUZZ_PACKED_DOCUMENT_H
 
-#include "sinew/io.h"
+#include "sinew/formats.h"
 
 #include <stdio.h>
 #include <stdlib.h>

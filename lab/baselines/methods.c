@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+// `mwe`, `animspace`, `mohr` and `sbs`: what others did before, as rows of `compare` to measure against. None is a model.
+#include "lab/baselines/baselines.h"
+#include "lab/baselines/linear.h"
+#include "lab/baselines/mohr.h"
+#include "lab/baselines/sphere.h"
+#include "train/train.h"
+
+static bool has_no_model(const void *options) {
+  (void)options;
+  return true;
+}
+
+// Where vertex i is at a pose.
+typedef sn_vec3 (*place_fn)(const void *learned, int i, const sn_affine *pose);
+
+typedef struct place_job {
+  const sn_examples *examples;
+  const sn_keys *wanted;
+  place_fn place;
+  const void *learned;
+  sn_frames *out;
+} place_job;
+
+static void place_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const place_job *job = user;
+  for (int64_t i = begin; i < end; i++)
+    for (int k = 0; k < job->wanted->count; k++) {
+      const sn_affine *pose = sn_pose(&job->examples->poses, job->wanted->frames[k]);
+      sn_vec3_store(job->place(job->learned, (int)i, pose), sn_frame_mutable(job->out, k)[i]);
+    }
+}
+
+static sn_status place_all(sn_context *ctx, const sn_examples *examples, const sn_keys *wanted, place_fn place,
+                           const void *learned, sn_frames *out) {
+  place_job job = {examples, wanted, place, learned, out};
+  sn_status status = sn_frames_new(ctx, examples->rest.vertex_count, wanted->count, out);
+  if (status == SN_OK) sn_parallel_for(ctx, examples->rest.vertex_count, 16, place_range, &job);
+  return status;
+}
+
+// ---- mwe, animspace -------------------------------------------------------------------------------------------------------
+
+typedef struct linear_row {
+  sn_linear_fit fit;
+  const sn_mesh *rest;
+} linear_row;
+
+static sn_vec3 place_linear(const void *learned, int i, const sn_affine *pose) {
+  const linear_row *row = learned;
+  return sn_linear_at(&row->fit, i, sn_vec3_from(row->rest->positions[i]), pose);
+}
+
+static sn_status predict_linear(sn_context *ctx, const sn_linear_kind *kind, const sn_linear_options *options,
+                                const sn_examples *examples, const sn_keys *keys, const sn_keys *wanted,
+                                sn_frames *out) {
+  sn_arena memory = sn_arena_new(ctx);
+  linear_row row = {.rest = &examples->rest};
+  *out = (sn_frames){0};
+  sn_status status = sn_linear_train(ctx, &memory, kind, options, examples, keys, &row.fit);
+  if (status == SN_OK) status = place_all(ctx, examples, wanted, place_linear, &row, out);
+  sn_skin_free(&row.fit.skin);
+  sn_arena_free(&memory);
+  return status;
+}
+
+static sn_status predict_mwe(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                             const sn_keys *wanted, sn_frames *out) {
+  return predict_linear(ctx, &sn_linear_mwe, options, examples, keys, wanted, out);
+}
+
+static sn_status predict_animspace(sn_context *ctx, const void *options, const sn_examples *examples,
+                                   const sn_keys *keys, const sn_keys *wanted, sn_frames *out) {
+  return predict_linear(ctx, &sn_linear_animspace, options, examples, keys, wanted, out);
+}
+
+static const sn_option_group skin_groups[] = {{sn_skin_option_table, 0}, {0}};
+
+static const sn_option linear_table[] = {
+  {"folds", SN_OPTION_CHOICE, offsetof(sn_linear_options, folds), "similar", 0, 0, "similar|every",
+   SN_OPTION_ADVANCED,
+   "poses left out to choose the ridge: similar ones together, for new motion, or every fifth, for frames between"},
+  {0},
+};
+static const sn_option_group linear_groups[] = {
+  {sn_skin_option_table, offsetof(sn_linear_options, skin)}, {linear_table, 0}, {0}};
+
+static const sn_method method_mwe = {
+  .name = "mwe",
+  .summary = "multi-weight enveloping (Wang and Phillips 2002); a row of compare, no model",
+  .options = linear_groups,
+  .needs_skeleton = true,
+  .has_no_model = has_no_model,
+  .predict = predict_mwe,
+  .vertex_bytes = 500,
+};
+
+static const sn_method method_animspace = {
+  .name = "animspace",
+  .summary = "animation space (Merry, Marais and Gain 2006); a row of compare, no model",
+  .options = linear_groups,
+  .needs_skeleton = true,
+  .has_no_model = has_no_model,
+  .predict = predict_animspace,
+  .vertex_bytes = 500,
+};
+
+// ---- mohr -----------------------------------------------------------------------------------------------------------------
+
+typedef struct mohr_options {
+  int influences, rounds;
+} mohr_options;
+
+static sn_vec3 place_mohr(const void *learned, int i, const sn_affine *pose) {
+  const sn_mohr_fit *fit = learned;
+  return sn_skin_blend(&fit->skin, i, pose, sn_vec3_from(fit->rest[i]));
+}
+
+static sn_status predict_mohr(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                              const sn_keys *wanted, sn_frames *out) {
+  const mohr_options *o = options;
+  sn_arena memory = sn_arena_new(ctx);
+  sn_mohr_fit fit;
+  *out = (sn_frames){0};
+  sn_status status = sn_mohr_train(ctx, &memory, examples, keys, o->influences, o->rounds, &fit);
+  if (status == SN_OK) status = place_all(ctx, examples, wanted, place_mohr, &fit, out);
+  sn_skin_free(&fit.skin);
+  sn_arena_free(&memory);
+  return status;
+}
+
+static const sn_option mohr_table[] = {
+  {"influences", SN_OPTION_INT, offsetof(mohr_options, influences), "4", 1, 8, NULL, SN_OPTION_ADVANCED,
+   "most joints of a vertex"},
+  {"rounds", SN_OPTION_INT, offsetof(mohr_options, rounds), "20", 1, 1000, NULL, SN_OPTION_ADVANCED,
+   "most rounds of weights and rest positions"},
+  {0},
+};
+static const sn_option_group mohr_groups[] = {{mohr_table, 0}, {0}};
+
+static const sn_method method_mohr = {
+  .name = "mohr",
+  .summary = "linear blend skinning with fitted rest positions (Mohr and Gleicher 2003); a row of compare, no model",
+  .options = mohr_groups,
+  .needs_skeleton = true,
+  .has_no_model = has_no_model,
+  .predict = predict_mohr,
+  .vertex_bytes = 100,
+  .pose_bytes = 24,
+};
+
+// ---- sbs ------------------------------------------------------------------------------------------------------------------
+
+typedef struct sphere_row {
+  sn_skin skin;
+  const sn_examples *examples;
+} sphere_row;
+
+// Where the joints of the vertex leave the centre open it is taken nearest to their middle in the rest pose.
+static sn_vec3 place_sphere(const void *learned, int i, const sn_affine *pose) {
+  enum { most = SN_RT_MAX_INFLUENCES };
+  const sphere_row *row = learned;
+  sn_affine matrices[most];
+  double weights[most];
+  sn_vec3 middle = {0, 0, 0};
+  int count = 0;
+  for (int k = 0; k < row->skin.influences && count < most; k++) {
+    size_t at = (size_t)i * (size_t)row->skin.influences + (size_t)k;
+    if (!(row->skin.weights[at] > 0)) continue;
+    int j = row->skin.joints[at];
+    const sn_affine *rest = &row->examples->skeleton.rest[j];
+    matrices[count] = pose[j], weights[count++] = (double)row->skin.weights[at];
+    middle = sn_vec3_add(middle, (sn_vec3){rest->m[0][3], rest->m[1][3], rest->m[2][3]});
+  }
+  sn_vec3 v = sn_vec3_from(row->examples->rest.positions[i]);
+  return count ? sn_sphere_at(count, matrices, weights, sn_vec3_scale(middle, 1.0 / count), v) : v;
+}
+
+static sn_status predict_sbs(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                             const sn_keys *wanted, sn_frames *out) {
+  sphere_row row = {.examples = examples};
+  *out = (sn_frames){0};
+  sn_status status = sn_train_skin(ctx, options, examples, SN_RT_BLEND_LINEAR, keys, &row.skin, NULL);
+  if (status == SN_OK && row.skin.influences > SN_RT_MAX_INFLUENCES) {
+    status = sn_fail(ctx, SN_BAD_INPUT, "the skin has %d influences per vertex, at most %d are possible",
+                     row.skin.influences, SN_RT_MAX_INFLUENCES);
+  }
+  if (status == SN_OK) status = place_all(ctx, examples, wanted, place_sphere, &row, out);
+  sn_skin_free(&row.skin);
+  return status;
+}
+
+static const sn_method method_sbs = {
+  .name = "sbs",
+  .summary = "spherical blend skinning (Kavan and Zara 2005); a row of compare, no model",
+  .options = skin_groups,
+  .needs_skeleton = true,
+  .needs_no_frames = sn_skin_needs_no_frames,
+  .has_no_model = has_no_model,
+  .predict = predict_sbs,
+};
+
+void sn_lab_add_methods(void) {
+  static const sn_method *const rows[] = {&method_mwe, &method_animspace, &method_mohr, &method_sbs};
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) sn_methods_add(rows[k]);
+}

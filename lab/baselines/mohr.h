@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Linear blend skinning whose rest positions are fitted too (Mohr and Gleicher 2003, section 3): weights and positions by turns.
+#ifndef SINEW_LAB_BASELINES_MOHR_H
+#define SINEW_LAB_BASELINES_MOHR_H
+
+#include "sinew/scene.h"
+
+typedef struct sn_mohr_fit {
+  sn_skin skin;
+  float (*rest)[3]; // in the place of the rest mesh's
+  double error;     // mean squared distance in the training frames
+} sn_mohr_fit;
+
+// `rest` comes from `memory`, the skin is freed with sn_skin_free.
+sn_status sn_mohr_train(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                        int influences, int rounds, sn_mohr_fit *out);
+
+#endif

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+// The methods that Le and Deng 2014 compare with: rigid parts, weights, joints, each found once and in this order. What
+// differs is how parts and weights are found; joints and the motion with them are those of our own solver.
+#include <math.h>
+#include <string.h>
+
+#include "lab/baselines/baselines.h"
+#include "lab/baselines/segments.h"
+#include "solve/cholesky.h"
+
+// A step of diffusion of the parts into weights (de Aguiar and others), in mean edges.
+static const double diffusion = 4;
+// Of weights fitted to the frames (Hasler and others): Le and Deng's omega.
+static const double smoothness = 1e-4;
+enum { joint_steps = 20, rounds = 2 };
+
+typedef struct baseline_job {
+  sn_context *ctx;
+  sn_arena *memory;
+  const sn_mesh *rest;
+  const rig_problem *p;
+  const sn_topology *topology;
+  rig_model *m;
+  rig_tree *tree;
+} baseline_job;
+
+// One rigid bone for every part of three vertices or more; the others lose theirs.
+static sn_status fit_parts(const baseline_job *job, int count, int *of) {
+  const rig_problem *p = job->p;
+  sn_arena scratch = sn_arena_new(job->ctx);
+  int *members = SN_NEW(job->ctx, &scratch, int, p->n), *name = SN_NEW(job->ctx, &scratch, int, count);
+  rig_model *m = job->m;
+  m->bones = 0;
+  for (int k = 0; members && name && k < count; k++) {
+    int found = 0;
+    for (int i = 0; i < p->n; i++)
+      if (of[i] == k) members[found++] = i;
+    name[k] = found >= 3 || (p->n < 3 && found > 0) ? m->bones : -1;
+    if (name[k] >= 0) sn_rig_fit_region(p, members, found, m, m->bones++);
+  }
+  sn_status status = members && name ? SN_OK : job->ctx->error.status;
+  if (status == SN_OK && m->bones == 0) { // parts of one and two vertices only: one bone for all
+    for (int i = 0; i < p->n; i++) members[i] = i, of[i] = 0;
+    sn_rig_fit_region(p, members, p->n, m, m->bones++);
+    name[0] = 0;
+  }
+  for (int i = 0; status == SN_OK && i < p->n; i++) {
+    of[i] = name[of[i]];
+    size_t at = (size_t)i * (size_t)m->limit;
+    memset(m->weight + at, 0, (size_t)m->limit * sizeof *m->weight);
+    m->joint[at] = (uint16_t)(of[i] >= 0 ? of[i] : 0), m->weight[at] = 1;
+  }
+  sn_arena_free(&scratch);
+  if (status == SN_OK) sn_rig_model_refresh(job->ctx, m);
+  return status;
+}
+
+// The tree of the parts, their motion with exact joints. Needs weights that overlap.
+static sn_status join(const baseline_job *job) {
+  sn_status status = sn_rig_pass(job->ctx, job->m, RIG_KEEP, NULL);
+  if (status == SN_OK) status = sn_rig_tree_build(job->ctx, job->m, job->tree);
+  if (status == SN_OK) status = sn_rig_tree_fit(job->ctx, job->m, job->tree, joint_steps, NULL);
+  return status == SN_OK ? sn_rig_pass(job->ctx, job->m, RIG_KEEP, NULL) : status;
+}
+
+// ---- Schaefer and Yuksel 2007 ---------------------------------------------------------------------------------------------
+
+// Weights by non-negative least squares, the bones once more for those weights, joints, and the weights for those.
+static sn_status schaefer(const baseline_job *job, int count, int *of) {
+  sn_context *ctx = job->ctx;
+  sn_status status = sn_rig_merged_segments(ctx, job->p, job->topology, count, of);
+  if (status == SN_OK) status = fit_parts(job, count, of);
+  if (status == SN_OK) status = sn_rig_pass(ctx, job->m, RIG_EXHAUST, NULL);
+  if (status == SN_OK) status = sn_rig_bones_rigid(ctx, job->m, 5, NULL);
+  if (status == SN_OK) sn_rig_model_refresh(ctx, job->m);
+  if (status == SN_OK) status = join(job);
+  return status == SN_OK ? sn_rig_pass(ctx, job->m, RIG_EXHAUST, NULL) : status;
+}
+
+// ---- de Aguiar and others 2008 ---------------------------------------------------------------------------------------------
+
+// (I + t L) w_k = 1 on part k, 0 elsewhere; L the graph's Laplacian.
+static sn_status factor_diffusion(const baseline_job *job, sn_cholesky *out) {
+  const sn_topology *topology = job->topology;
+  int n = job->p->n;
+  size_t most = 2 * (size_t)n + (size_t)topology->ring_start[n], count = 0;
+  sn_arena scratch = sn_arena_new(job->ctx);
+  sn_triplet *entries = SN_NEW(job->ctx, &scratch, sn_triplet, most);
+  sn_status status = entries ? SN_OK : job->ctx->error.status;
+  for (int i = 0; entries && i < n; i++) {
+    int degree = topology->ring_start[i + 1] - topology->ring_start[i];
+    entries[count++] = (sn_triplet){i, i, 1 + diffusion * degree};
+    for (int k = topology->ring_start[i]; k < topology->ring_start[i + 1]; k++)
+      if (topology->ring[k] > i) entries[count++] = (sn_triplet){i, topology->ring[k], -diffusion};
+  }
+  if (status == SN_OK) status = sn_cholesky_factor(job->ctx, n, entries, (int64_t)count, out);
+  sn_arena_free(&scratch);
+  return status;
+}
+
+// Enters a weight among the largest of a vertex.
+static void enter(rig_model *m, int i, int bone, double weight) {
+  uint16_t *joint = m->joint + (size_t)i * (size_t)m->limit;
+  double *w = m->weight + (size_t)i * (size_t)m->limit;
+  int at = m->limit - 1;
+  if (!(weight > w[at])) return;
+  for (; at > 0 && weight > w[at - 1]; at--) w[at] = w[at - 1], joint[at] = joint[at - 1];
+  w[at] = weight, joint[at] = (uint16_t)bone;
+}
+
+static sn_status diffuse(const baseline_job *job, const int *of) {
+  static const double least = 1e-3; // weights below are none
+  rig_model *m = job->m;
+  int n = job->p->n;
+  sn_arena scratch = sn_arena_new(job->ctx);
+  sn_cholesky factor = {0};
+  double *x = SN_NEW(job->ctx, &scratch, double, n), *work = SN_NEW(job->ctx, &scratch, double, n);
+  sn_status status = x && work ? factor_diffusion(job, &factor) : job->ctx->error.status;
+  if (status == SN_OK) memset(m->weight, 0, (size_t)n * (size_t)m->limit * sizeof *m->weight);
+  for (int k = 0; status == SN_OK && k < m->bones; k++) {
+    for (int i = 0; i < n; i++) x[i] = of[i] == k;
+    sn_cholesky_solve(&factor, x, work);
+    for (int i = 0; i < n; i++) enter(m, i, k, x[i] > least ? x[i] : 0);
+  }
+  for (int i = 0; status == SN_OK && i < n; i++) {
+    double *w = m->weight + (size_t)i * (size_t)m->limit, sum = 0;
+    for (int q = 0; q < m->limit; q++) sum += w[q];
+    if (!(sum > 0)) m->joint[(size_t)i * (size_t)m->limit] = 0, w[0] = sum = 1;
+    for (int q = 0; q < m->limit; q++) w[q] /= sum;
+  }
+  sn_cholesky_free(&factor);
+  sn_arena_free(&scratch);
+  return status;
+}
+
+// Weights belong to the parts and the surface, not to the frames.
+static sn_status aguiar(const baseline_job *job, int count, int *of) {
+  sn_status status = sn_rig_distance_segments(job->ctx, job->p, count, of);
+  if (status == SN_OK) status = fit_parts(job, count, of);
+  if (status == SN_OK) status = diffuse(job, of);
+  return status == SN_OK ? join(job) : status;
+}
+
+// ---- Hasler and others 2010 ------------------------------------------------------------------------------------------------
+
+// Joints from the parts' motion, smooth weights by least squares for what the joints allow; and both once more.
+static sn_status hasler(const baseline_job *job, int count, int *of) {
+  rig_smooth smooth = {0};
+  sn_status status = sn_rig_rotation_segments(job->ctx, job->p, job->topology, count, of);
+  if (status == SN_OK) status = fit_parts(job, count, of);
+  if (status == SN_OK) status = diffuse(job, of);
+  if (status == SN_OK) status = join(job);
+  if (status == SN_OK) status = sn_rig_smooth_build(job->ctx, job->memory, job->rest, job->p, smoothness, &smooth);
+  for (int round = 0; status == SN_OK && round < rounds; round++) {
+    status = sn_rig_pass(job->ctx, job->m, RIG_EXHAUST, &smooth);
+    if (status == SN_OK && round + 1 < rounds) status = join(job);
+  }
+  return status;
+}
+
+static sn_status solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,
+                       sn_rig_solver solver, rig_model *m, rig_tree *tree) {
+  int bones = plan->bones;
+  sn_topology topology = {0};
+  int *of = SN_NEW(ctx, memory, int, p->n);
+  baseline_job job = {ctx, memory, plan->rest, p, &topology, m, tree};
+  sn_status status = of ? sn_topology_build(ctx, plan->rest, &topology) : ctx->error.status;
+  if (status == SN_OK) status = sn_rig_model_new(ctx, memory, p, bones, plan->limit, m);
+  if (status == SN_OK) status = sn_rig_tree_new(ctx, memory, bones, tree);
+  if (status == SN_OK) {
+    tree->body = plan->body;
+    int count = bones < p->n ? bones : p->n;
+    status = (solver == SN_RIG_SCHAEFER ? schaefer : solver == SN_RIG_AGUIAR ? aguiar : hasler)(&job, count, of);
+  }
+  sn_topology_free(&topology);
+  return status;
+}
+
+void sn_lab_add_solvers(void) { sn_rig_baseline = solve; }

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// Spherical blend skinning (Kavan and Zara 2005).
+#ifndef SINEW_LAB_BASELINES_SPHERE_H
+#define SINEW_LAB_BASELINES_SPHERE_H
+
+#include "sinew/scene.h"
+
+// The point that the matrices take to places nearest to each other: least squares over all pairs of M_a r - M_b r; where
+// that leaves r open (along a common axis, or everywhere), the solution nearest to `near`.
+sn_vec3 sn_sphere_centre(int count, const sn_affine *matrices, sn_vec3 near);
+
+// v' = Q (v - r) + sum_j w_j M_j r, with Q the normalised sum of w_j q_j, signs as that of the first.
+sn_vec3 sn_sphere_at(int count, const sn_affine *matrices, const double *weights, sn_vec3 near, sn_vec3 v);
+
+#endif

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// sinew gen: procedural example sets.
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "lab/gen/gen.h"
+
+static int run(cli *c) {
+  sn_gen_options options = sn_gen_options_default();
+  options.set = c->arguments[0];
+  options.seed = c->seed;
+  if (!sn_cli_int(c, "--frames", 0, 100000, &options.frames) ||
+      !sn_cli_int(c, "--vertices", 0, 10000000, &options.vertices) ||
+      !sn_cli_int(c, "--joints", 0, 10000, &options.joints) ||
+      !sn_cli_int(c, "--targets", 0, 10000, &options.targets)) {
+    return exit_usage;
+  }
+  sn_gen_angles angles;
+  if (!sn_cli_double(c, "--bend", 0, 150, &angles.bend) || !sn_cli_double(c, "--twist", -180, 180, &angles.twist)) {
+    return exit_usage;
+  }
+  if (sn_cli_given(c, "--bend") || sn_cli_given(c, "--twist")) options.angles = &angles;
+  const char *folder = sn_cli_text(c, "-o"), *motion = sn_cli_text(c, "--motion");
+  if (!sn_gen_motion_named(motion, &options.motion)) {
+    return sn_cli_misuse("--motion %s: choose own, rom, mixed or extreme", motion);
+  }
+  if (!folder) folder = options.set;
+  sn_examples examples;
+  sn_status status = sn_gen_folder(&c->ctx, &options, folder, &examples);
+  if (status != SN_OK) return sn_cli_fail(c);
+  c->result = json_pack("{sssisisisi}", "set", options.set, "vertices", examples.rest.vertex_count, "triangles",
+                        examples.rest.triangle_count, "frames", examples.frames.frame_count, "joints",
+                        examples.skeleton.joint_count);
+  sn_cli_say(c, "%s: %d vertices, %d triangles, %d frames, %d joints in %s/\n", options.set,
+             examples.rest.vertex_count, examples.rest.triangle_count, examples.frames.frame_count,
+             examples.skeleton.joint_count, folder);
+  sn_examples_free(&examples);
+  return exit_done;
+}
+
+static void print_sets(void) {
+  printf("\nSets (vertices, frames and joints unless told):\n");
+  for (int k = 0; k < sn_gen_set_count(); k++) {
+    const sn_gen_info *set = sn_gen_set(k);
+    printf("  %-10s %6d %4d %3d  %s\n", set->name, set->vertices, set->frames, set->joints, set->summary);
+  }
+}
+
+static const cli_option options[] = {
+  {"-o", "DIR", NULL, "folder to write to; the set's name unless told", false},
+  {"--frames", "N", "0", "frames; 0 is the set's own number", false},
+  {"--vertices", "N", "0", "vertices, as near as the shape allows; 0 is the set's own number", false},
+  {"--joints", "N", "0", "joints (body only); 0 is the set's own number", false},
+  {"--bend", "DEGREES", "115", "how far the elbow bends by the last frame (elbow only)", false},
+  {"--twist", "DEGREES", "100", "how far it twists, as in Wang's figure 13 with --bend 0 --twist 180 (elbow only)",
+   false},
+  {"--targets", "N", "0", "expressions (face only); 0 is the set's own number", false},
+  {"--motion", "KIND", "own", "own | rom (one joint and axis at a time) | mixed | extreme: clips of one character",
+   false},
+  {0},
+};
+
+const cli_command sn_cli_gen = {
+  .name = "gen",
+  .usage = "SET [-o DIR]",
+  .summary = "write a procedural example set",
+  .example = "sinew gen arm -o arm",
+  .options = options,
+  .least_arguments = 1,
+  .most_arguments = 1,
+  .run = run,
+  .more_help = print_sets,
+};

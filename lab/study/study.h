@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// `make figures`: what the files of the program share. It stops at the first thing that fails.
+#ifndef SINEW_LAB_STUDY_STUDY_H
+#define SINEW_LAB_STUDY_STUDY_H
+
+#include "sinew/eval.h"
+#include "lab/gen/gen.h"
+
+typedef struct study {
+  sn_context ctx;
+  const char *folder;
+  bool small; // sizes at which everything takes seconds: shows that it runs, and nothing else
+} study;
+
+void study_must(study *s, sn_status status);
+
+// The generated set of so many vertices (0: its own), a third of them where `small`; `turn` may be NULL.
+sn_examples study_set(study *s, const char *set, int frames, int vertices, const sn_gen_angles *angles);
+
+// A method trained on some frames: its scores, the error of every frame in percent of the diagonal, and where it puts the
+// vertices of frame `shown`.
+typedef struct study_row {
+  char spec[64];
+  sn_scores scores;
+  double *frame_pct;
+  sn_frames shown;
+} study_row;
+
+study_row study_try(study *s, const sn_examples *examples, const char *spec, const char *keys, int shown);
+void study_row_free(study_row *row);
+
+// ---- files ------------------------------------------------------------------------------------------------------------
+
+sn_writer study_open(study *s, const char *name);
+void study_close(study *s, sn_writer *w);
+// The error of every frame: a column per row, as CSV and as a chart.
+void study_write_frames(study *s, const char *name, const char *title, const study_row *rows, int count, int frames);
+
+sn_writer svg_open(study *s, const char *name, int width, int height, const char *title);
+void svg_text(sn_writer *w, double x, double y, const char *anchor, const char *text);
+void svg_close(study *s, sn_writer *w);
+
+// Bars of several series over the same places, with whiskers (may be NULL): values[series * places + place].
+typedef struct svg_bars {
+  const char *title, *unit, *const *series, *const *places;
+  int series_count, place_count;
+  const double *values, *whiskers, *marks; // marks: a dot at another value of the same bar; may be NULL
+} svg_bars;
+void svg_write_bars(study *s, const char *name, const svg_bars *bars);
+
+// Meshes side by side, seen along -z, all at the scale of the first. `value` colours triangles from 0 (blue) to 1 (red); NULL:
+// grey. `dots` marks vertices.
+typedef struct svg_panel {
+  const char *title;
+  const float (*positions)[3];
+  const double *value;
+  const bool *dots;
+} svg_panel;
+void svg_write_panels(study *s, const char *name, const char *title, const sn_mesh *mesh, const svg_panel *panels,
+                      int count);
+
+// ---- the figures of Wang 2007 ---------------------------------------------------------------------------------------------
+
+void study_rotations(study *s); // 6, 7
+void study_errors(study *s);    // 11
+void study_twists(study *s);    // 13, 14
+
+#endif

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: MIT
+// Do the frames belong to the poses? The file's own skin says where each frame should be. Where another reading of the files
+// (another rate, a shift in time, backwards, another clip, other axes, another unit) explains the frames far better, that is
+// what is wrong.
+#include "formats/common/adjust.h"
+#include "examples/load.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+// Errors are of the diagonal. Below `fitting` nothing is asked; another reading is likely from `likely` times the error down, and
+// certain from `certain` times down where the error is more than `wrong`.
+static const double fitting = 2e-4, likely = 0.5, certain = 0.1, wrong = 5e-3;
+// A shift in time by about a frame or less is told already where the error falls to `shifted` of itself by it, and what it takes away
+// (the root of the difference of the squares) is more than `noticed`: what the skin cannot do hides the rest.
+static const double shifted = 0.9, noticed = 5e-4;
+
+enum { most_frames = 24, most_vertices = 400 };
+
+typedef struct reading {
+  double rate, shift; // pose time of frame f: (rate f + shift) / fps; shift in frames of the poses
+  bool backwards;
+  int clip;
+  sn_mat3 axes; // frames to rest space
+} reading;
+
+// Sums over the vertices x of the frames, in the axes of a reading, and p of the poses' skin; d = x - p.
+typedef struct fit_sums {
+  double dd, pp, px, xx, used; // used: 0 where fewer than half of the frames have a pose
+} fit_sums;
+
+typedef struct fit_job {
+  const sn_gltf *gltf;
+  const sn_examples *examples;
+  const sn_adjust *adjust;       // of rest, frames and skeleton, as given
+  int first, count, clip;        // frames of the examples; the clip that was asked for
+  double fps, diagonal, offset;  // of the poses, seconds
+  sn_affine *matrices, *between; // of the file's joints; from our rest to the file's
+  int *joint_of, joint_count;
+  sn_status *status; // the first failure of sampling a clip
+} fit_job;
+
+// The matrices of a clip, `t` seconds behind the moment that belongs to frame 0.
+static sn_status sample(sn_context *ctx, const fit_job *job, int clip, double t) {
+  double start = sn_gltf_clip(job->gltf, clip).start + job->offset;
+  sn_status status = sn_gltf_pose(ctx, job->gltf, clip, start + t, job->matrices);
+  if (status == SN_OK) {
+    sn_adjust_matrices(&job->adjust[SN_FILE_SKELETON], job->matrices, (size_t)job->joint_count);
+  }
+  return status;
+}
+
+static sn_vec3 skinned(const fit_job *job, int i, sn_vec3 p) {
+  const sn_skin *skin = &job->examples->skin;
+  sn_vec3 sum = {0, 0, 0};
+  for (int k = 0; k < skin->influences; k++) {
+    size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
+    if (!(skin->weights[at] > 0)) break;
+    int j = skin->joints[at];
+    sn_affine m = sn_affine_mul(job->matrices[job->joint_of[j]], job->between[j]);
+    sum = sn_vec3_mad(sum, sn_affine_apply(m, p), skin->weights[at]);
+  }
+  return sum;
+}
+
+static fit_sums sum_up(sn_context *ctx, const fit_job *job, const reading *r) {
+  const sn_examples *e = job->examples;
+  sn_clip_info info = sn_gltf_clip(job->gltf, r->clip);
+  double seconds = info.end - info.start - job->offset, asked = 0;
+  fit_sums out = {0};
+  int step = (job->count + most_frames - 1) / most_frames,
+      stride = (e->rest.vertex_count + most_vertices - 1) / most_vertices;
+  for (int f = 0; f < job->count; f += step) {
+    double t = (r->backwards ? job->count - 1 - f : r->rate * f + r->shift) / job->fps;
+    asked++;
+    if (t < -1e-6 || t > seconds + 0.6 / job->fps) continue;
+    if (*job->status == SN_OK) *job->status = sample(ctx, job, r->clip, t);
+    if (*job->status != SN_OK) return (fit_sums){0};
+    const float(*frame)[3] = sn_frame(&e->frames, job->first + f);
+    for (int i = 0; i < e->rest.vertex_count; i += stride) {
+      sn_vec3 p = skinned(job, i, sn_vec3_from(e->rest.positions[i])),
+              x = sn_mat3_apply(r->axes, sn_vec3_from(frame[i])), d = sn_vec3_sub(x, p);
+      out.dd += sn_vec3_dot(d, d), out.pp += sn_vec3_dot(p, p), out.px += sn_vec3_dot(p, x),
+        out.xx += sn_vec3_dot(x, x), out.used++;
+    }
+  }
+  double per_frame = (e->rest.vertex_count + stride - 1) / stride;
+  if (out.used < 0.5 * asked * per_frame) out.used = 0;
+  return out;
+}
+
+// Root mean squared distance of the frames times `scale` from the skin, over the diagonal.
+static double error_at(const fit_job *job, const fit_sums *s, double scale) {
+  double sum = scale == 1 ? s->dd : s->pp - 2 * scale * s->px + scale * scale * s->xx;
+  return s->used > 0 ? sqrt(fmax(sum, 0) / s->used) / job->diagonal : INFINITY;
+}
+
+static double error_of(sn_context *ctx, const fit_job *job, const reading *r) {
+  fit_sums sums = sum_up(ctx, job, r);
+  return error_at(job, &sums, 1);
+}
+
+typedef struct finding {
+  double error;
+  bool in_time; // a shift, of which less is told
+  char words[256];
+} finding;
+
+static bool better(finding *best, double error, const char *words) {
+  if (!(error < 0.8 * best->error)) return false; // of readings that are as good, the first
+  *best = (finding){.error = error};
+  snprintf(best->words, sizeof best->words, "%s", words);
+  return true;
+}
+
+static void consider(sn_context *ctx, const fit_job *job, const reading *r, const char *words, finding *best) {
+  better(best, error_of(ctx, job, r), words);
+}
+
+static void consider_times(sn_context *ctx, const fit_job *job, const reading *plain, finding *best) {
+  static const double rates[] = {24, 25, 30, 50, 60, 12, 15, 48, 120};
+  char words[256];
+  for (size_t k = 0; k < sizeof rates / sizeof *rates; k++) {
+    reading r = *plain;
+    r.rate = job->fps / rates[k];
+    if (r.rate == 1) continue;
+    snprintf(words, sizeof words, "the frames fit the clip at %g frames per second: give `fps` %g", rates[k],
+             rates[k]);
+    consider(ctx, job, &r, words, best);
+  }
+  for (int n = 2; n <= 10; n++) {
+    reading r = *plain;
+    r.rate = n;
+    snprintf(words, sizeof words, "the frames are every %d%s frame of the clip: give `fps` %g", n,
+             n == 2   ? "nd"
+             : n == 3 ? "rd"
+                      : "th",
+             job->fps / n);
+    consider(ctx, job, &r, words, best);
+  }
+  reading back = *plain;
+  back.backwards = true;
+  consider(ctx, job, &back, "the frames run backwards", best);
+}
+
+// Where a parabola through the squares of three errors, `step` apart around `shift`, is lowest; no farther than a step.
+static double lowest(sn_context *ctx, const fit_job *job, const reading *plain, double shift, double step) {
+  double square[3];
+  for (int k = 0; k < 3; k++) {
+    reading r = *plain;
+    r.shift = shift + (k - 1) * step;
+    square[k] = pow(error_of(ctx, job, &r), 2);
+  }
+  double bend = square[0] - 2 * square[1] + square[2];
+  if (!isfinite(bend)) return isfinite(square[0]) ? shift - step : isfinite(square[2]) ? shift + step : shift;
+  double at = bend > 0 ? 0.5 * (square[0] - square[2]) / bend : square[0] < square[2] ? -1 : 1;
+  return shift + step * fmax(-1, fmin(1, at));
+}
+
+// A shift of the poses against the frames, whole frames first, then parts of one.
+static void consider_shift(sn_context *ctx, const fit_job *job, const reading *plain, finding *best) {
+  enum { most = 20 };
+  reading r = *plain;
+  double error = error_of(ctx, job, &r), start = error, whole = 0;
+  for (int n = 1; n <= 2 * most; n++) {
+    r.shift = n % 2 ? (n + 1) / 2 : -n / 2;
+    double other = error_of(ctx, job, &r);
+    if (other < error) error = other, whole = r.shift;
+  }
+  double shift = lowest(ctx, job, plain, whole, 0.5);
+  for (double step = 0.25; step > 0.05; step *= 0.4) shift = lowest(ctx, job, plain, shift, step);
+  // Exporters are off by whole frames, or by the time of the first key.
+  double first_key = -(sn_gltf_clip(job->gltf, job->clip).start + job->offset) * job->fps;
+  if (fabs(shift - first_key) < 0.1)
+    shift = first_key;
+  else
+    shift = fabs(shift - round(shift)) < 0.1 ? round(shift) : round(100 * shift) / 100;
+  r.shift = shift;
+  error = error_of(ctx, job, &r);
+  double most_of_it = fabs(shift) <= 1.5 ? shifted : likely;
+  if (shift == 0 || !(error < most_of_it * start) || start * start - error * error < noticed * noticed) return;
+  char words[256];
+  double total = job->adjust[SN_FILE_SKELETON].offset + shift / job->fps;
+  snprintf(words, sizeof words, "the frames are %.3g frame%s %s than the poses: give `offset` skeleton=%.6g",
+           fabs(shift), fabs(shift) == 1 ? "" : "s", shift > 0 ? "later" : "earlier", total);
+  if (!*best->words) best->error = INFINITY; // nothing else is as good
+  best->in_time = better(best, error, words) || best->in_time;
+}
+
+static void consider_clips(sn_context *ctx, const fit_job *job, const reading *plain, finding *best) {
+  char words[256];
+  for (int k = 0; k < sn_gltf_clip_count(job->gltf) && k < 64; k++) {
+    reading r = *plain;
+    r.clip = k;
+    const char *name = sn_gltf_clip(job->gltf, k).name;
+    snprintf(words, sizeof words, "the frames are those of clip %d '%.80s': give `clip` %.80s", k, name,
+             *name ? name : "INDEX");
+    if (k != job->clip) consider(ctx, job, &r, words, best);
+  }
+}
+
+// The scale that fits best: a unit's, or three digits; 0 for none.
+static double best_scale(const fit_sums *s) {
+  double scale = s->xx > 0 ? s->px / s->xx : 0;
+  if (!(scale > 0)) return 0;
+  double known = sn_known_scale(scale, 0.05), digit = pow(10, floor(log10(scale)) - 2);
+  return known != scale ? known : round(scale / digit) * digit;
+}
+
+// Other axes alone, then other units as well: the scale that fits best has a closed form.
+static void consider_axes(sn_context *ctx, const fit_job *job, const reading *plain, finding *best) {
+  fit_sums sums[SN_AXES];
+  for (int k = 0; k < SN_AXES; k++) {
+    reading r = *plain;
+    r.axes = sn_axes_number(k);
+    sums[k] = sum_up(ctx, job, &r);
+  }
+  for (int scaled = 0; scaled < 2; scaled++)
+    for (int k = 0; k < SN_AXES; k++) {
+      double scale = scaled ? best_scale(&sums[k]) : 1;
+      char options[128], words[256], size[48] = "";
+      if (!(scale > 0) || (scale == 1 && (scaled || k == 0))) continue;
+      sn_adjust_text(&job->adjust[SN_FILE_FRAMES], sn_mat3_scale(sn_axes_number(k), scale), SN_FILE_FRAMES, options,
+                     sizeof options);
+      if (scale != 1) snprintf(size, sizeof size, "%.4g times as large", 1 / scale);
+      snprintf(words, sizeof words, "the frames are %s%s%s: give %s", size, scale != 1 && k > 0 ? " and " : "",
+               k > 0 ? "in other axes" : "", options);
+      better(best, error_at(job, &sums[k], scale), words);
+    }
+}
+
+// ---- motion that has nothing to do with the poses ------------------------------------------------------------------------
+
+// What the frames and the skin of the poses do at a vertex, about their means over the frames.
+typedef struct likeness {
+  double together, frames, poses; // sums of products, of squares
+  int count, vertices;            // frames and vertices that were looked at
+} likeness;
+
+static void add_vertex(const sn_vec3 *frame, const sn_vec3 *pose, int count, likeness *sum) {
+  sn_vec3 a = {0, 0, 0}, b = {0, 0, 0};
+  for (int f = 0; f < count; f++) a = sn_vec3_mad(a, frame[f], 1.0 / count), b = sn_vec3_mad(b, pose[f], 1.0 / count);
+  for (int f = 0; f < count; f++) {
+    sn_vec3 x = sn_vec3_sub(frame[f], a), y = sn_vec3_sub(pose[f], b);
+    sum->together += sn_vec3_dot(x, y), sum->frames += sn_vec3_dot(x, x), sum->poses += sn_vec3_dot(y, y);
+  }
+}
+
+static sn_status compare_motion(sn_context *ctx, const fit_job *job, sn_arena *scratch, likeness *out) {
+  const sn_examples *e = job->examples;
+  int step = (job->count + most_frames - 1) / most_frames, frames = (job->count + step - 1) / step,
+      stride = (e->rest.vertex_count + most_vertices - 1) / most_vertices,
+      vertices = (e->rest.vertex_count + stride - 1) / stride;
+  sn_vec3 *frame = SN_NEW(ctx, scratch, sn_vec3, (size_t)vertices * (size_t)frames),
+          *pose = SN_NEW(ctx, scratch, sn_vec3, (size_t)vertices * (size_t)frames);
+  if (!frame || !pose) return ctx->error.status;
+  for (int f = 0; f < frames; f++) {
+    sn_status status = sample(ctx, job, job->clip, f * step / job->fps);
+    if (status != SN_OK) return status;
+    for (int v = 0; v < vertices; v++) {
+      frame[v * frames + f] = sn_vec3_from(sn_frame(&e->frames, job->first + f * step)[v * stride]);
+      pose[v * frames + f] = skinned(job, v * stride, sn_vec3_from(e->rest.positions[v * stride]));
+    }
+  }
+  *out = (likeness){.count = frames, .vertices = vertices};
+  for (int v = 0; v < vertices; v++)
+    add_vertex(frame + (size_t)v * (size_t)frames, pose + (size_t)v * (size_t)frames, frames, out);
+  return SN_OK;
+}
+
+// Frames of another motion altogether, which no reading of the files explains. The correlation of frames and poses is 0.998 or
+// more on every set of ours and of the Dem Bones examples, and -0.2 to 0.15 where the poses are of another clip of the character.
+static sn_status judge_motion(sn_context *ctx, const fit_job *job, const char *path, sn_arena *scratch,
+                              sn_examples *out) {
+  static const double unrelated = 0.3, doubtful = 0.7;
+  enum { fewest_frames = 6 };
+  likeness l = {0};
+  sn_status status = compare_motion(ctx, job, scratch, &l);
+  if (status != SN_OK || l.count < fewest_frames) return status;
+  double least = pow(wrong * job->diagonal, 2) * l.count * l.vertices;
+  if (l.frames < least || l.poses < least) return SN_OK;
+  double correlation = l.together / sqrt(l.frames * l.poses);
+  if (correlation < unrelated) {
+    return sn_fail(
+      ctx, SN_BAD_INPUT,
+      "%s: the frames move otherwise than the poses of the skeleton file (correlation %.2f): they are of "
+      "another clip or take; give the file or `clip` that belongs to them",
+      path, correlation);
+  }
+  if (correlation < doubtful) {
+    sn_examples_note(ctx, out,
+                     "%s: the frames move only partly as the poses of the skeleton file do (correlation %.2f); are "
+                     "they of this clip?",
+                     path, correlation);
+  }
+  return SN_OK;
+}
+
+static sn_status judge(sn_context *ctx, const fit_job *job, const char *path, sn_arena *scratch, sn_examples *out) {
+  reading plain = {.rate = 1, .clip = job->clip, .axes = sn_mat3_identity()};
+  double error = error_of(ctx, job, &plain);
+  finding best = {.error = error};
+  if (*job->status != SN_OK || !(error > fitting)) return *job->status;
+  consider_times(ctx, job, &plain, &best);
+  consider_clips(ctx, job, &plain, &best);
+  consider_axes(ctx, job, &plain, &best);
+  consider_shift(ctx, job, &plain, &best);
+  if (*job->status != SN_OK) return *job->status;
+  if (!(best.error < likely * error) && !best.in_time) return judge_motion(ctx, job, path, scratch, out);
+  if (error > wrong && best.error < certain * error) {
+    return sn_fail(ctx, SN_BAD_INPUT,
+                   "%s: the frames are not where the skin of its poses has them (%.3g %% of the diagonal); %s (then "
+                   "%.3g %%)",
+                   path, 100 * error, best.words, 100 * best.error);
+  }
+  sn_examples_note(
+    ctx, out,
+    "%s: the frames are %.3g %% of the diagonal from where the skin of its poses has them; it may be that "
+    "%s (then %.3g %%)",
+    path, 100 * error, best.words, 100 * best.error);
+  return SN_OK;
+}
+
+// Joints of the file by the names of ours, and the maps between the rest poses.
+static sn_status prepare(sn_context *ctx, sn_arena *scratch, fit_job *job) {
+  const sn_skeleton *ours = &job->examples->skeleton;
+  sn_skeleton theirs;
+  sn_status status = sn_gltf_skeleton(ctx, job->gltf, &theirs, NULL);
+  if (status != SN_OK) return status;
+  job->matrices = SN_NEW(ctx, scratch, sn_affine, theirs.joint_count);
+  job->between = SN_NEW(ctx, scratch, sn_affine, ours->joint_count);
+  job->joint_of = SN_NEW(ctx, scratch, int, ours->joint_count);
+  job->joint_count = theirs.joint_count;
+  sn_adjust_rig(&job->adjust[SN_FILE_SKELETON], NULL, &theirs);
+  if (!job->matrices || !job->between || !job->joint_of) status = ctx->error.status;
+  for (int j = 0; status == SN_OK && j < ours->joint_count; j++) {
+    sn_affine inverse;
+    job->joint_of[j] = sn_skeleton_find_near(&theirs, ours->names[j], j);
+    if (job->joint_of[j] < 0) job->joint_of[j] = 0;
+    bool good = sn_affine_invert(ours->rest[j], &inverse);
+    job->between[j] = good ? sn_affine_mul(theirs.rest[job->joint_of[j]], inverse) : sn_affine_identity();
+  }
+  sn_skeleton_free(&theirs);
+  return status;
+}
+
+static bool same_source(const sn_load_options *options, int c) {
+  const char *a = options->frame_clips[c], *b = options->skeleton_clips[c];
+  const sn_adjust *frames = &options->adjust[SN_FILE_FRAMES], *skeleton = &options->adjust[SN_FILE_SKELETON];
+  return strcmp(options->frames[c], options->skeletons[c]) == 0 && strcmp(a ? a : "", b ? b : "") == 0 &&
+         memcmp(frames, skeleton, sizeof *frames) == 0;
+}
+
+static sn_status check_clip(sn_context *ctx, const sn_load_options *options, int c, sn_examples *out) {
+  sn_gltf *gltf;
+  sn_arena scratch = sn_arena_new(ctx);
+  sn_status status = sn_gltf_read(ctx, options->skeletons[c], &gltf);
+  if (status != SN_OK) return status;
+  double rate = out->frames.rate > 0 ? out->frames.rate : SN_DEFAULT_FPS;
+  sn_status sampled = SN_OK;
+  fit_job job = {.gltf = gltf,
+                 .status = &sampled,
+                 .examples = out,
+                 .adjust = options->adjust,
+                 .first = out->clip_start[c],
+                 .count = out->clip_start[c + 1] - out->clip_start[c],
+                 .fps = options->fps > 0 ? options->fps : rate,
+                 .diagonal = sn_points_diagonal((const float(*)[3])out->rest.positions, out->rest.vertex_count)};
+  job.offset = options->adjust[SN_FILE_SKELETON].offset;
+  if (job.offset < 0)
+    job.offset += ceil(-job.offset * job.fps - 0.5) / job.fps; // the frames before the first key went
+  status = sn_gltf_find_clip(ctx, gltf, options->skeleton_clips[c], &job.clip);
+  if (status == SN_OK) status = prepare(ctx, &scratch, &job);
+  if (status == SN_OK && job.diagonal > 0) status = judge(ctx, &job, options->frames[c], &scratch, out);
+  sn_gltf_free(gltf);
+  sn_arena_free(&scratch);
+  return status;
+}
+
+// Without a skin that says where the frames should be: a size that no pose explains.
+static void compare_sizes(sn_context *ctx, const sn_load_options *options, sn_examples *out) {
+  static const double most = 4;
+  int n = out->rest.vertex_count, last = out->frames.frame_count - 1;
+  double diagonal = sn_points_diagonal((const float(*)[3])out->rest.positions, n), least = INFINITY, largest = 0;
+  for (int k = 0; k < 3; k++) {
+    double ratio = sn_points_diagonal(sn_frame(&out->frames, last * k / 2), n) / diagonal;
+    least = fmin(least, ratio), largest = fmax(largest, ratio);
+  }
+  if (!(diagonal > 0) || !(least > 0) || (least <= most && largest >= 1 / most)) return;
+  char words[128];
+  sn_mat3 scale = sn_mat3_scale(sn_mat3_identity(), sn_known_scale(1 / least, 0.4));
+  sn_adjust_text(&options->adjust[SN_FILE_FRAMES], scale, SN_FILE_FRAMES, words, sizeof words);
+  sn_examples_note(ctx, out, "%s: the frames are %.3g times as large as %s; if that is another unit, give %s",
+                   options->frames[0], least, options->rest, words);
+}
+
+sn_status sn_load_check_fits(sn_context *ctx, const sn_load_options *options, sn_examples *out) {
+  sn_status status = SN_OK;
+  if (options->skeleton_count == 0) compare_sizes(ctx, options, out);
+  bool known = !options->still_skeleton && out->skin.vertex_count > 0 && out->frames.frame_count > 0;
+  if (known && out->skeleton.joint_count > 1 && sn_skin_is_placeholder(&out->skin)) {
+    sn_examples_note(ctx, out, "%s: all vertices are bound to joint '%s': these weights are a placeholder",
+                     options->skeletons[0], out->skeleton.names[out->skin.joints[0]]);
+    known = false; // such a skin does not say where the frames belong
+  }
+  for (int c = 0; known && c < options->skeleton_count && status == SN_OK; c++) {
+    if (!same_source(options, c)) status = check_clip(ctx, options, c, out);
+  }
+  return status;
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// What the Alembic files of this folder share. Ogawa is a tree of groups and data in one file, all of it little-endian;
+// every position and count is checked when it is followed, because nothing is copied out of the memory map before.
+#ifndef SINEW_FORMATS_ABC_ABC_H
+#define SINEW_FORMATS_ABC_ABC_H
+
+#include "sinew/formats.h"
+
+// Types of a number in the file, in the file's numbering.
+enum {
+  ABC_BOOL = 0,
+  ABC_UINT8,
+  ABC_INT8,
+  ABC_UINT16,
+  ABC_INT16,
+  ABC_UINT32,
+  ABC_INT32,
+  ABC_UINT64,
+  ABC_INT64,
+  ABC_FLOAT16,
+  ABC_FLOAT32,
+  ABC_FLOAT64,
+  ABC_STRING,
+  ABC_WSTRING
+};
+
+// A piece of text or data in the file.
+typedef struct abc_span {
+  const uint8_t *bytes;
+  uint64_t size;
+} abc_span;
+
+typedef struct abc_property {
+  bool found;
+  abc_span name, meta;
+  int type;             // 0 compound, 1 scalar, 2 array, 3 array whose samples have one element
+  int pod, extent;      // kind of number, numbers per element
+  uint32_t samples;     // as counted by time; stored are fewer where neighbours repeat
+  uint32_t first, last; // the first and last sample that differ from their predecessors; 0, 0: constant
+  uint32_t timing;      // index of the time sampling
+  uint64_t position;    // of its group
+} abc_property;
+
+// uniform: one time; cyclic: several times within a period; acyclic: every time.
+typedef struct abc_timing {
+  double period;
+  bool acyclic;
+  uint32_t count;
+  const uint8_t *times;
+} abc_timing;
+
+typedef enum abc_kind {
+  abc_other, // of a schema that is only told
+  abc_transform,
+  abc_polygons,
+  abc_subdivision,
+  abc_face_set
+} abc_kind;
+
+typedef struct abc_object {
+  sn_abc_object told;
+  abc_kind kind;
+  abc_property points, counts, indices, uvs, normals; // of meshes
+  abc_property ops, values, inherits;                 // of transforms
+  abc_property faces;                                 // of face sets
+  bool chosen;
+  int first_vertex; // in the joined mesh, of chosen ones
+} abc_object;
+
+typedef struct abc_map {
+  const uint8_t *bytes;
+  size_t size;
+  void *mapped;  // NULL: the bytes are in memory
+  sn_file file;  // that of a small archive
+  uint64_t used; // bytes read since pages were last given back
+  int fd;
+} abc_map;
+
+struct sn_abc {
+  const char *name; // in messages
+  const uint8_t *bytes;
+  uint64_t size;
+  int timing_count, object_count, object_room;
+  abc_timing *timings;
+  int meta_count;
+  abc_span *metas;
+  abc_object *objects;
+  uint64_t root; // group of the top object
+  int vertex_count, triangle_count, frame_count;
+  double *times; // of the frames
+  abc_map map;
+  sn_arena memory;
+};
+
+// ---- the file's bytes (map.c) --------------------------------------------------------------------------------------------
+
+sn_status sn_abc_map(sn_context *ctx, const char *path, abc_map *out);
+void sn_abc_unmap(abc_map *map);
+// False where the file has been cut since: reading the map would end the program.
+bool sn_abc_map_whole(const abc_map *map);
+// Bytes of the archive into memory; false where the file has been cut.
+bool sn_abc_map_copy(const abc_map *map, const uint8_t *from, size_t size, void *out);
+// Samples go by once: pages are given back now and then.
+void sn_abc_map_used(abc_map *map, uint64_t bytes);
+
+// ---- container (ogawa.c) -----------------------------------------------------------------------------------------
+
+sn_status sn_abc_damaged(sn_context *ctx, const sn_abc *abc, uint64_t position, const char *what);
+sn_status sn_abc_group(sn_context *ctx, const sn_abc *abc, uint64_t position, uint64_t *count);
+// Child k of a group whose count has been read: the position of a group, or of data with the top bit set.
+uint64_t sn_abc_child(const sn_abc *abc, uint64_t group, uint64_t k);
+sn_status sn_abc_data(sn_context *ctx, const sn_abc *abc, uint64_t child, abc_span *out);
+sn_status sn_abc_child_group(sn_context *ctx, const sn_abc *abc, uint64_t group, uint64_t k, uint64_t *out);
+uint32_t sn_abc_u32(const uint8_t *p);
+uint64_t sn_abc_u64(const uint8_t *p);
+double sn_abc_f64(const uint8_t *p);
+bool sn_abc_is(abc_span span, const char *text);
+// The value of `key` in "key=value;key=value"; empty where it is missing.
+abc_span sn_abc_meta(abc_span meta, const char *key);
+
+// ---- properties (property.c) -------------------------------------------------------------------------------------
+
+// The property of that name in a compound; found is false where there is none. A compound at position 0 is empty.
+sn_status sn_abc_find(sn_context *ctx, const sn_abc *abc, uint64_t compound, const char *name, abc_property *out);
+// Numbers of a sample, without the digest in front. `count` elements of extent numbers.
+sn_status sn_abc_sample(sn_context *ctx, const sn_abc *abc, const abc_property *property, uint32_t sample,
+                        abc_span *out, uint64_t *count);
+// True where both samples are the same bytes at the same place.
+uint32_t sn_abc_stored(const abc_property *property, uint32_t sample);
+int sn_abc_pod_size(int pod); // 0 for text
+double sn_abc_time(const sn_abc *abc, const abc_property *property, uint32_t sample);
+// The sample at or before time t and how far t is on the way to the next one.
+uint32_t sn_abc_sample_at(const sn_abc *abc, const abc_property *property, double t, double *fraction);
+
+// ---- objects (open.c) and what is chosen (frames.c) -----------------------------------------------------------
+
+// Faces of the mesh: checked counts and indices of its first sample.
+typedef struct abc_faces {
+  uint64_t face_count, corner_count, triangle_count;
+  const uint8_t *counts, *indices;
+} abc_faces;
+sn_status sn_abc_faces(sn_context *ctx, const sn_abc *abc, const abc_object *object, abc_faces *out);
+typedef void (*abc_triangle_fn)(void *user, int triangle, uint64_t face, const uint64_t corners[3]);
+void sn_abc_triangles(const abc_faces *faces, abc_triangle_fn call, void *user);
+sn_status sn_abc_world(sn_context *ctx, const sn_abc *abc, int object, double t, sn_affine *out);
+
+#endif

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+// Writing an Alembic archive: one polygon mesh below a transform that does nothing, its points at every frame. Samples come
+// first and go by once; the tables that say where they are come behind them, and their size is known before.
+#include "formats/abc/abc.h"
+
+#include <string.h>
+
+enum { header_size = 16, digest_size = 16, block_size = 8 + digest_size, bounds_size = 6 * sizeof(double) };
+static const uint64_t data_bit = UINT64_C(1) << 63;
+
+// The part of the file behind the samples.
+typedef struct tail {
+  uint8_t *bytes;
+  uint64_t start, used; // start: position in the file
+} tail;
+
+static uint64_t position(const tail *t) { return t->start + t->used; }
+
+static void put(tail *t, const void *bytes, size_t size) {
+  memcpy(t->bytes + t->used, bytes, size);
+  t->used += size;
+}
+
+static void put_number(tail *t, uint64_t value, int size) {
+  for (int k = 0; k < size; k++) t->bytes[t->used++] = (uint8_t)(value >> (8 * k));
+}
+
+static void put_double(tail *t, double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  put_number(t, bits, 8);
+}
+
+// Data whose size is known only when it is complete.
+static uint64_t begin_data(tail *t) {
+  put_number(t, 0, 8);
+  return position(t) - 8;
+}
+
+static uint64_t end_data(tail *t, uint64_t start) {
+  uint64_t end = t->used, size = position(t) - start - 8;
+  t->used = start - t->start;
+  put_number(t, size, 8);
+  t->used = end;
+  return start | data_bit;
+}
+
+static uint64_t put_group(tail *t, int count, const uint64_t *children) {
+  uint64_t at = position(t);
+  put_number(t, (uint64_t)count, 8);
+  for (int k = 0; k < count; k++) put_number(t, children[k], 8);
+  return at;
+}
+
+// ---- digests -------------------------------------------------------------------------------------------------------------
+
+// What readers keep samples apart by: sixteen bytes that equal data share and other data, as good as certainly, does not.
+typedef struct digest {
+  uint64_t a, b;
+} digest;
+
+static uint64_t stir(uint64_t x) {
+  x = (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
+  return x ^ x >> 32;
+}
+
+static digest digest_of(const void *bytes, size_t size) {
+  const uint8_t *p = bytes;
+  digest d = {size, ~(uint64_t)size};
+  for (size_t at = 0; at < size; at += 8) {
+    uint64_t word = 0;
+    memcpy(&word, p + at, size - at < 8 ? size - at : 8);
+    d.a = stir(d.a ^ word);
+    d.b = stir((d.b + word) * UINT64_C(0x9e3779b97f4a7c15) + 1);
+  }
+  return d;
+}
+
+static void put_digest(tail *t, digest d) {
+  put_number(t, d.a, 8);
+  put_number(t, d.b, 8);
+}
+
+// ---- headers -------------------------------------------------------------------------------------------------------------
+
+// Metadata that headers name by number; number 0 is empty.
+enum { meta_none, meta_transform, meta_transform_object, meta_mesh, meta_mesh_object, meta_box, meta_points };
+#define MESH "schema=AbcGeom_PolyMesh_v1;schemaBaseType=AbcGeom_GeomBase_v1"
+static const char *const metas[] = {"schema=AbcGeom_Xform_v3",
+                                    "schema=AbcGeom_Xform_v3;schemaObjTitle=AbcGeom_Xform_v3:.xform",
+                                    MESH,
+                                    MESH ";schemaObjTitle=AbcGeom_PolyMesh_v1:.geom",
+                                    "interpretation=box",
+                                    "geoScope=vtx;interpretation=point"};
+
+enum { of_compound = 0, of_scalar = 1, of_array = 2 };
+
+static void put_property(tail *t, const char *name, int type, int pod, int extent, int samples, int meta) {
+  enum { wide = 2 << 2, timed = 0x100, constant = 0x800 };
+  uint32_t info = (uint32_t)(type | wide | pod << 4 | extent << 12 | meta << 20);
+  if (type != of_compound) info |= timed | (samples == 1 ? constant : 0);
+  put_number(t, info, 4);
+  if (type != of_compound) {
+    put_number(t, (uint64_t)samples, 4);
+    put_number(t, 1, 4); // the second time sampling: the frames'
+  }
+  put_number(t, strlen(name), 4);
+  put(t, name, strlen(name));
+}
+
+// The group of an object: its properties, perhaps a child, and the child's header with the object's digests.
+static uint64_t put_object(tail *t, uint64_t properties, uint64_t child, const char *name, int meta, digest d) {
+  uint64_t headers = begin_data(t);
+  if (child) {
+    put_number(t, strlen(name), 4);
+    put(t, name, strlen(name));
+    put_number(t, (uint64_t)meta, 1);
+  }
+  put_digest(t, d);
+  put_digest(t, child ? d : (digest){0});
+  headers = end_data(t, headers);
+  if (!child) return put_group(t, 2, (uint64_t[]){properties, headers});
+  return put_group(t, 3, (uint64_t[]){properties, child, headers});
+}
+
+// ---- parts ----------------------------------------------------------------------------------------------------------------
+
+// Where the samples of frame f are: positions, then the bounding box.
+static uint64_t points_at(int vertices, int f) {
+  uint64_t stride = 2 * (uint64_t)block_size + bounds_size + 12 * (uint64_t)vertices;
+  return header_size + (uint64_t)f * stride;
+}
+
+static uint64_t bounds_at(int vertices, int f) {
+  return points_at(vertices, f) + block_size + 12 * (uint64_t)vertices;
+}
+
+static uint64_t put_samples(tail *t, int vertices, int frames, bool array) {
+  uint64_t at = position(t);
+  put_number(t, (uint64_t)frames * (array ? 2 : 1), 8);
+  for (int f = 0; f < frames; f++) {
+    put_number(t, (array ? points_at : bounds_at)(vertices, f) | data_bit, 8);
+    if (array) put_number(t, data_bit, 8); // one dimension: nothing to say
+  }
+  return at;
+}
+
+// Whole numbers as the only sample of an array.
+static uint64_t put_indices(tail *t, const int (*triangles)[3], int count) {
+  uint64_t start = begin_data(t), numbers = t->used + digest_size;
+  put_digest(t, (digest){0});
+  for (int k = 0; k < count; k++) {
+    for (int c = 2; triangles && c >= 0; c--) put_number(t, (uint64_t)triangles[k][c], 4); // clockwise
+    if (!triangles) put_number(t, 3, 4);                                                   // corners of every face
+  }
+  digest d = digest_of(t->bytes + numbers, t->used - numbers);
+  uint64_t end = t->used;
+  t->used = numbers - digest_size;
+  put_digest(t, d);
+  t->used = end;
+  return put_group(t, 2, (uint64_t[]){end_data(t, start), data_bit});
+}
+
+static uint64_t put_geometry(tail *t, const sn_mesh *mesh, int frames) {
+  uint64_t parts[5] = {put_samples(t, mesh->vertex_count, frames, false),
+                       put_samples(t, mesh->vertex_count, frames, true),
+                       put_indices(t, (const int(*)[3])mesh->triangles, mesh->triangle_count),
+                       put_indices(t, NULL, mesh->triangle_count)};
+  uint64_t headers = begin_data(t);
+  put_property(t, ".selfBnds", of_scalar, ABC_FLOAT64, 6, frames, meta_box);
+  put_property(t, "P", of_array, ABC_FLOAT32, 3, frames, meta_points);
+  put_property(t, ".faceIndices", of_array, ABC_INT32, 1, 1, meta_none);
+  put_property(t, ".faceCounts", of_array, ABC_INT32, 1, 1, meta_none);
+  parts[4] = end_data(t, headers);
+  return put_group(t, 5, parts);
+}
+
+// Properties of an object: one compound of its schema.
+static uint64_t put_schema(tail *t, const char *name, uint64_t compound, int meta) {
+  uint64_t headers = begin_data(t);
+  put_property(t, name, of_compound, 0, 0, 0, meta);
+  return put_group(t, 2, (uint64_t[]){compound, end_data(t, headers)});
+}
+
+static uint64_t put_text(tail *t, const char *text) {
+  uint64_t start = begin_data(t);
+  put(t, text, strlen(text));
+  return end_data(t, start);
+}
+
+static uint64_t put_count(tail *t, uint32_t count) {
+  uint64_t start = begin_data(t);
+  put_number(t, count, 4);
+  return end_data(t, start);
+}
+
+static uint64_t put_times(tail *t, int frames, double rate) {
+  uint64_t start = begin_data(t);
+  for (int k = 0; k < 2; k++) { // the first is the same in every archive
+    put_number(t, k ? (uint64_t)frames : 1, 4);
+    put_double(t, k ? 1 / rate : 1);
+    put_number(t, 1, 4);
+    put_double(t, 0);
+  }
+  return end_data(t, start);
+}
+
+static uint64_t put_metas(tail *t) {
+  uint64_t start = begin_data(t);
+  for (size_t k = 0; k < sizeof metas / sizeof *metas; k++) {
+    put_number(t, strlen(metas[k]), 1);
+    put(t, metas[k], strlen(metas[k]));
+  }
+  return end_data(t, start);
+}
+
+// Everything behind the samples; returns the root's position, which does not depend on the digest.
+static uint64_t put_tail(tail *t, const sn_mesh *mesh, int frames, double rate, digest d) {
+  enum { library_version = 10800 };
+  t->used = 0;
+  uint64_t geometry = put_schema(t, ".geom", put_geometry(t, mesh, frames), meta_mesh);
+  uint64_t object = put_object(t, geometry, 0, NULL, 0, d);
+  uint64_t transform = put_schema(t, ".xform", 0, meta_transform);
+  object = put_object(t, transform, object, "meshShape", meta_mesh_object, d);
+  object = put_object(t, 0, object, "mesh", meta_transform_object, d);
+  uint64_t version = put_count(t, 0), library = put_count(t, library_version);
+  uint64_t application = put_text(t, "_ai_AlembicVersion=1.8.0;_ai_Application=Sinew " SN_VERSION);
+  uint64_t times = put_times(t, frames, rate), words = put_metas(t);
+  return put_group(t, 6, (uint64_t[]){version, library, object, application, times, words});
+}
+
+// ---- samples --------------------------------------------------------------------------------------------------------------
+
+static void write_number(sn_writer *writer, uint64_t value) {
+  uint8_t bytes[8];
+  for (int k = 0; k < 8; k++) bytes[k] = (uint8_t)(value >> (8 * k));
+  sn_write(writer, bytes, sizeof bytes);
+}
+
+static digest write_block(sn_writer *writer, const void *bytes, size_t size) {
+  digest d = digest_of(bytes, size);
+  write_number(writer, digest_size + size);
+  write_number(writer, d.a);
+  write_number(writer, d.b);
+  sn_write(writer, bytes, size);
+  return d;
+}
+
+static sn_status write_samples(sn_context *ctx, sn_writer *writer, sn_stream *frames, digest *all) {
+  size_t n = (size_t)frames->vertex_count;
+  sn_arena scratch = sn_arena_new(ctx);
+  float(*positions)[3] = sn_arena_alloc(ctx, &scratch, n, sizeof *positions);
+  sn_status status = positions ? SN_OK : ctx->error.status;
+  for (int f = 0; status == SN_OK && f < frames->frame_count; f++) {
+    status = sn_stream_frame(ctx, frames, f, positions);
+    if (status != SN_OK) break;
+    sn_vec3 low, high;
+    sn_points_bounds((const float(*)[3])positions, (int)n, &low, &high);
+    double bounds[6] = {low.x, low.y, low.z, high.x, high.y, high.z};
+    digest d = write_block(writer, positions, n * sizeof *positions);
+    write_block(writer, bounds, sizeof bounds);
+    *all = (digest){stir(all->a ^ d.a), stir(all->b + d.b)};
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+sn_status sn_abc_write(sn_context *ctx, const char *path, sn_stream *frames, const sn_mesh *mesh) {
+  if (!mesh || mesh->vertex_count != frames->vertex_count || mesh->triangle_count == 0) {
+    return sn_fail(ctx, SN_BAD_INPUT, "%s: an Alembic mesh has faces, and there are none for these %d vertices", path,
+                   frames->vertex_count);
+  }
+  enum { small_parts = 8192 }; // names, metadata and groups of a few entries
+  int count = frames->frame_count;
+  double rate = frames->rate > 0 ? frames->rate : SN_DEFAULT_FPS;
+  sn_arena memory = sn_arena_new(ctx);
+  tail t = {.start = points_at(mesh->vertex_count, count)};
+  t.bytes = SN_NEW(ctx, &memory, uint8_t, small_parts + 24 * (size_t)count + 16 * (size_t)mesh->triangle_count);
+  sn_writer writer;
+  sn_status status = t.bytes ? sn_writer_open(ctx, path, &writer) : ctx->error.status;
+  if (status == SN_OK) {
+    digest d = {0};
+    sn_write(&writer, "Ogawa\xff\x00\x01", 8);
+    write_number(&writer, put_tail(&t, mesh, count, rate, d));
+    status = write_samples(ctx, &writer, frames, &d);
+    if (status == SN_OK) {
+      put_tail(&t, mesh, count, rate, d);
+      sn_write(&writer, t.bytes, t.used);
+      status = sn_writer_commit(ctx, &writer);
+    } else {
+      sn_writer_abort(ctx, &writer);
+    }
+  }
+  sn_arena_free(&memory);
+  return status;
+}

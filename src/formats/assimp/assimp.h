@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Formats that libassimp reads. It is not ours to mend, so it runs in a child process with limits of memory and time; the
+// child writes what it found as a GLB, and that is checked like any file.
+#ifndef SINEW_FORMATS_ASSIMP_ASSIMP_H
+#define SINEW_FORMATS_ASSIMP_ASSIMP_H
+
+#include <assimp/scene.h>
+
+#include "formats/gltf/out.h"
+
+// Whether the extension is one of those that go through assimp.
+bool sn_assimp_reads(const char *path);
+// The contents of `path` as a GLB in memory.
+sn_status sn_assimp_open(sn_context *ctx, const char *path, sn_file *out);
+
+// ---- in the child: the scene as a document (scene.c, mesh.c, clips.c, morphs.c) ----------------------------
+
+typedef struct assimp_node {
+  const struct aiNode *node;
+  int parent;
+  sn_affine world;
+  bool animated, joint; // joint: of a skin
+} assimp_node;
+
+// A mesh with blend shapes, in the document: which of its morph targets every shape of assimp's is (-1: none).
+typedef struct assimp_holder {
+  int node, index; // of the scene; of the document
+  unsigned shape_count;
+  int target_count, *targets;
+} assimp_holder;
+
+typedef struct assimp_job {
+  const struct aiScene *scene;
+  gltf_builder b;
+  int node_count;
+  assimp_node *nodes;       // parents first; node k of the scene is node k of the document
+  int joint_count, *joints; // of all skins, as nodes
+  int holder_count;
+  assimp_holder *holders;
+} assimp_job;
+
+sn_affine sn_assimp_affine(const struct aiMatrix4x4 *m);
+int sn_assimp_find(const assimp_job *job, const struct aiString *name); // -1 where there is none
+sn_status sn_assimp_write(sn_context *ctx, const struct aiScene *scene, const char *path);
+void sn_assimp_add_meshes(assimp_job *job);
+void sn_assimp_add_clips(assimp_job *job);
+void sn_assimp_add_channel(assimp_job *job, json_t *clip, int node, const char *path, int count, const float *times,
+                           int width, const float *values);
+void sn_assimp_add_morph_clips(assimp_job *job, const struct aiAnimation *animation, double rate, json_t *clip);
+
+#endif

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+// In the child: assimp's meshes. Its readers give every corner of a face a vertex of its own; corners that agree in
+// everything become one again, numbered by first appearance.
+#include "formats/assimp/assimp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { most = GLTF_MAX_INFLUENCES };
+
+// All that a vertex is.
+typedef struct corner {
+  float position[3], uv[2], weights[most];
+  uint16_t joints[most];
+} corner;
+
+typedef struct mesh_work {
+  const struct aiMesh *mesh;
+  corner *corners; // one per vertex of assimp
+  int *vertex;     // of every corner
+  int *first;      // corner of every vertex
+  int count;
+} mesh_work;
+
+static void keep_influence(corner *c, int joint, float weight) {
+  for (int k = 0; k < most; k++) {
+    if (weight <= c->weights[k]) continue;
+    memmove(c->weights + k + 1, c->weights + k, (size_t)(most - 1 - k) * sizeof *c->weights);
+    memmove(c->joints + k + 1, c->joints + k, (size_t)(most - 1 - k) * sizeof *c->joints);
+    c->weights[k] = weight, c->joints[k] = (uint16_t)joint;
+    return;
+  }
+}
+
+static void gather(mesh_work *w, const sn_affine *place) {
+  const struct aiMesh *mesh = w->mesh;
+  for (unsigned i = 0; i < mesh->mNumVertices; i++) {
+    const struct aiVector3D *p = &mesh->mVertices[i];
+    sn_vec3 at = {p->x, p->y, p->z};
+    corner *c = &w->corners[i];
+    sn_vec3_store(place ? sn_affine_apply(*place, at) : at, c->position);
+    if (!mesh->mTextureCoords[0]) continue;
+    c->uv[0] = mesh->mTextureCoords[0][i].x, c->uv[1] = 1 - mesh->mTextureCoords[0][i].y;
+  }
+  for (unsigned b = 0; b < mesh->mNumBones; b++) {
+    const struct aiBone *bone = mesh->mBones[b];
+    for (unsigned k = 0; k < bone->mNumWeights; k++) {
+      const struct aiVertexWeight *weight = &bone->mWeights[k];
+      if (weight->mVertexId < mesh->mNumVertices)
+        keep_influence(&w->corners[weight->mVertexId], (int)b, weight->mWeight);
+    }
+  }
+}
+
+static const mesh_work *sorting; // qsort has no argument of ours; the child has one thread
+static int compare_corners(const void *a, const void *b) {
+  int x = *(const int *)a, y = *(const int *)b;
+  int order = memcmp(&sorting->corners[x], &sorting->corners[y], sizeof(corner));
+  return order != 0 ? order : x - y;
+}
+
+// Equal corners get one vertex, numbered by the first of them. Morph targets keep corners apart where they differ.
+static bool same_morphs(const struct aiMesh *mesh, int a, int b) {
+  for (unsigned m = 0; m < mesh->mNumAnimMeshes; m++) {
+    const struct aiVector3D *p = mesh->mAnimMeshes[m]->mVertices;
+    if (p && memcmp(&p[a], &p[b], sizeof *p) != 0) return false;
+  }
+  return true;
+}
+
+static bool join(assimp_job *job, mesh_work *w) {
+  int n = (int)w->mesh->mNumVertices, *order = SN_NEW(job->b.ctx, &job->b.memory, int, n);
+  int *leader = SN_NEW(job->b.ctx, &job->b.memory, int, n);
+  w->vertex = SN_NEW(job->b.ctx, &job->b.memory, int, n);
+  w->first = SN_NEW(job->b.ctx, &job->b.memory, int, n);
+  if (!order || !leader || !w->vertex || !w->first) return false;
+  for (int i = 0; i < n; i++) order[i] = i;
+  sorting = w;
+  qsort(order, (size_t)n, sizeof *order, compare_corners);
+  for (int k = 0; k < n; k++) {
+    int before = k > 0 ? leader[order[k - 1]] : -1, i = order[k];
+    bool same = before >= 0 && memcmp(&w->corners[before], &w->corners[i], sizeof(corner)) == 0 &&
+                same_morphs(w->mesh, before, i);
+    leader[i] = same ? before : i;
+  }
+  for (int i = 0; i < n; i++) {
+    if (leader[i] == i) w->first[w->count++] = i;
+    w->vertex[i] = leader[i] == i ? w->count - 1 : w->vertex[leader[i]];
+  }
+  return true;
+}
+
+static int count_triangles(const struct aiMesh *mesh) {
+  int count = 0;
+  for (unsigned f = 0; f < mesh->mNumFaces; f++)
+    if (mesh->mFaces[f].mNumIndices >= 3) count += (int)mesh->mFaces[f].mNumIndices - 2;
+  return count;
+}
+
+// A float array of `width` numbers per vertex, taken from byte `offset` of its corner.
+static int add_floats(assimp_job *job, const mesh_work *w, size_t offset, int width, bool bounds) {
+  float *out = SN_NEW(job->b.ctx, &job->b.memory, float, (size_t)w->count *(size_t)width);
+  if (!out) {
+    job->b.failed = true;
+    return 0;
+  }
+  for (int i = 0; i < w->count; i++) {
+    memcpy(out + (size_t)i * (size_t)width, (const uint8_t *)&w->corners[w->first[i]] + offset,
+           (size_t)width * sizeof *out);
+  }
+  return sn_gltf_add_accessor(&job->b, out, w->count, GLTF_FLOAT, width, GLTF_VERTICES, bounds);
+}
+
+static void add_influences(assimp_job *job, const mesh_work *w, json_t *attributes) {
+  for (int set = 0; set < most / 4; set++) {
+    uint16_t *joints = SN_NEW(job->b.ctx, &job->b.memory, uint16_t, 4 * (size_t)w->count);
+    float *weights = SN_NEW(job->b.ctx, &job->b.memory, float, 4 * (size_t)w->count);
+    bool any = set == 0;
+    if (!joints || !weights) {
+      job->b.failed = true;
+      return;
+    }
+    for (int i = 0; i < w->count; i++) {
+      const corner *c = &w->corners[w->first[i]];
+      float sum = 0;
+      for (int k = 0; k < most; k++) sum += c->weights[k];
+      for (int k = 0; k < 4; k++) {
+        joints[4 * i + k] = c->joints[4 * set + k];
+        weights[4 * i + k] = sum > 0 ? c->weights[4 * set + k] / sum : set == 0 && k == 0;
+        any = any || weights[4 * i + k] > 0;
+      }
+    }
+    if (!any) return;
+    static const char *const joint_names[] = {"JOINTS_0", "JOINTS_1"}, *const weight_names[] = {"WEIGHTS_0",
+                                                                                                "WEIGHTS_1"};
+    sn_gltf_set(&job->b, attributes, joint_names[set],
+                json_integer(sn_gltf_add_accessor(&job->b, joints, w->count, GLTF_USHORT, 4, GLTF_VERTICES, false)));
+    sn_gltf_set(&job->b, attributes, weight_names[set],
+                json_integer(sn_gltf_add_accessor(&job->b, weights, w->count, GLTF_FLOAT, 4, GLTF_VERTICES, false)));
+  }
+}
+
+// Fans, like every polygon here.
+// Colours of the vertices, of the first corner each: they say which weights to keep, and split nothing.
+static void add_colours(assimp_job *job, const mesh_work *w, json_t *attributes) {
+  float *out = SN_NEW(job->b.ctx, &job->b.memory, float, 3 * (size_t)w->count);
+  if (!out) job->b.failed = true;
+  for (int i = 0; out && i < w->count; i++) {
+    const struct aiColor4D *c = &w->mesh->mColors[0][w->first[i]];
+    const float rgb[3] = {c->r, c->g, c->b};
+    for (int k = 0; k < 3; k++) out[3 * i + k] = rgb[k] >= 0 && rgb[k] <= 1 ? rgb[k] : rgb[k] > 1;
+  }
+  if (!out) return;
+  int accessor = sn_gltf_add_accessor(&job->b, out, w->count, GLTF_FLOAT, 3, GLTF_VERTICES, false);
+  sn_gltf_set(&job->b, attributes, "COLOR_0", json_integer(accessor));
+}
+
+static int add_indices(assimp_job *job, const mesh_work *w) {
+  int count = count_triangles(w->mesh), done = 0;
+  uint32_t *out = SN_NEW(job->b.ctx, &job->b.memory, uint32_t, 3 * (size_t)count);
+  if (!out) {
+    job->b.failed = true;
+    return 0;
+  }
+  for (unsigned f = 0; f < w->mesh->mNumFaces; f++) {
+    const struct aiFace *face = &w->mesh->mFaces[f];
+    for (unsigned c = 1; c + 1 < face->mNumIndices; c++) {
+      const unsigned corners[3] = {face->mIndices[0], face->mIndices[c], face->mIndices[c + 1]};
+      for (int k = 0; k < 3; k++) {
+        out[done++] = corners[k] < w->mesh->mNumVertices ? (uint32_t)w->vertex[corners[k]] : 0;
+      }
+    }
+  }
+  return sn_gltf_add_accessor(&job->b, out, done, GLTF_UINT, 1, GLTF_INDICES, false);
+}
+
+// Shapes as morph targets, their names as exporters of glTF write them.
+static void add_morphs(assimp_job *job, const mesh_work *w, const sn_affine *place, json_t *out, json_t *primitive,
+                       assimp_holder *holder) {
+  const struct aiMesh *mesh = w->mesh;
+  json_t *targets = json_array(), *names = json_array();
+  holder->shape_count = mesh->mNumAnimMeshes;
+  holder->targets = SN_NEW(job->b.ctx, &job->b.memory, int, mesh->mNumAnimMeshes);
+  if (!holder->targets) job->b.failed = true;
+  for (unsigned m = 0; !job->b.failed && m < mesh->mNumAnimMeshes; m++) {
+    const struct aiAnimMesh *morph = mesh->mAnimMeshes[m];
+    float(*deltas)[3] = sn_arena_alloc(job->b.ctx, &job->b.memory, (size_t)w->count, sizeof *deltas);
+    holder->targets[m] = -1;
+    if (!deltas || !morph->mVertices || morph->mNumVertices != mesh->mNumVertices) continue;
+    holder->targets[m] = holder->target_count++;
+    for (int i = 0; i < w->count; i++) {
+      const struct aiVector3D *p = &morph->mVertices[w->first[i]];
+      sn_vec3 at = {p->x, p->y, p->z};
+      if (place) at = sn_affine_apply(*place, at);
+      sn_vec3_store(sn_vec3_sub(at, sn_vec3_from(w->corners[w->first[i]].position)), deltas[i]);
+    }
+    json_t *target = json_object();
+    sn_gltf_set(&job->b, target, "POSITION",
+                json_integer(sn_gltf_add_accessor(&job->b, deltas, w->count, GLTF_FLOAT, 3, 0, true)));
+    json_array_append_new(targets, target);
+    json_t *name = json_string(morph->mName.data); // NULL where it is not UTF-8
+    json_array_append_new(names, name ? name : json_string(""));
+  }
+  if (json_array_size(targets) > 0) {
+    sn_gltf_set(&job->b, primitive, "targets", targets);
+    sn_gltf_set(&job->b, sn_gltf_child(&job->b, out, "extras"), "targetNames", names);
+  } else {
+    json_decref(targets);
+    json_decref(names);
+  }
+}
+
+// The skin of one mesh. Its bones are nodes.
+static int add_mesh_skin(assimp_job *job, const struct aiMesh *mesh, const sn_affine *place) {
+  int count = (int)mesh->mNumBones, *joints = SN_NEW(job->b.ctx, &job->b.memory, int, count);
+  sn_affine *inverse = SN_NEW(job->b.ctx, &job->b.memory, sn_affine, count), unplace;
+  if (!joints || !inverse) return 0;
+  if (!sn_affine_invert(*place, &unplace)) {
+    sn_fail(job->b.ctx, SN_BAD_INPUT, "the skinned mesh %s is scaled to nothing", mesh->mName.data);
+    return 0;
+  }
+  for (int b = 0; b < count; b++) {
+    joints[b] = sn_assimp_find(job, &mesh->mBones[b]->mName);
+    if (joints[b] < 0) {
+      sn_fail(job->b.ctx, SN_BAD_INPUT,
+              "the mesh %s follows %s, but the file has no joint of that name; export the whole skeleton",
+              mesh->mName.data, mesh->mBones[b]->mName.data);
+      return 0;
+    }
+    inverse[b] = sn_affine_mul(sn_assimp_affine(&mesh->mBones[b]->mOffsetMatrix), unplace);
+  }
+  return sn_gltf_add_bound_skin(&job->b, count, joints, inverse);
+}
+
+static void add_mesh(assimp_job *job, const struct aiMesh *mesh, int node) {
+  bool skinned = mesh->mNumBones > 0;
+  const sn_affine *place = skinned ? &job->nodes[node].world : NULL;
+  mesh_work w = {.mesh = mesh, .corners = SN_NEW(job->b.ctx, &job->b.memory, corner, mesh->mNumVertices)};
+  if (count_triangles(mesh) == 0 || mesh->mNumVertices == 0) return;
+  if (!w.corners) {
+    job->b.failed = true;
+    return;
+  }
+  gather(&w, place);
+  if (!join(job, &w)) {
+    job->b.failed = true;
+    return;
+  }
+  json_t *attributes = json_object(), *primitive = json_object(), *out = json_object(), *holder = json_object();
+  sn_gltf_set(&job->b, attributes, "POSITION",
+              json_integer(add_floats(job, &w, offsetof(corner, position), 3, true)));
+  if (mesh->mTextureCoords[0]) {
+    sn_gltf_set(&job->b, attributes, "TEXCOORD_0", json_integer(add_floats(job, &w, offsetof(corner, uv), 2, false)));
+  }
+  if (skinned) add_influences(job, &w, attributes);
+  if (mesh->mColors[0]) add_colours(job, &w, attributes);
+  sn_gltf_set(&job->b, primitive, "attributes", attributes);
+  sn_gltf_set(&job->b, primitive, "indices", json_integer(add_indices(job, &w)));
+  sn_gltf_set(&job->b, primitive, "material", json_integer(mesh->mMaterialIndex));
+  assimp_holder *morphs = &job->holders[job->holder_count++];
+  *morphs = (assimp_holder){.node = node};
+  add_morphs(job, &w, place, out, primitive, morphs);
+  json_t *primitives = json_array();
+  json_array_append_new(primitives, primitive);
+  sn_gltf_set(&job->b, out, "primitives", primitives);
+  sn_gltf_set_text(&job->b, out, "name", mesh->mName.data, "mesh");
+  sn_gltf_set_text(&job->b, holder, "name", mesh->mName.data, "mesh");
+  sn_gltf_set(&job->b, holder, "mesh", json_integer(sn_gltf_append(&job->b, "meshes", out)));
+  if (skinned) sn_gltf_set(&job->b, holder, "skin", json_integer(add_mesh_skin(job, mesh, place)));
+  int index = morphs->index = sn_gltf_append(&job->b, "nodes", holder);
+  json_t *above = json_array_get(json_object_get(job->b.root, "nodes"), (size_t)(skinned ? 0 : node));
+  if (!json_object_get(above, "children")) sn_gltf_set(&job->b, above, "children", json_array());
+  json_array_append_new(json_object_get(above, "children"), json_integer(index));
+}
+
+static const struct aiMaterialProperty *find_property(const struct aiMaterial *material, const char *key) {
+  for (unsigned k = 0; k < material->mNumProperties; k++)
+    if (strcmp(material->mProperties[k]->mKey.data, key) == 0) return material->mProperties[k];
+  return NULL;
+}
+
+static void add_material(assimp_job *job, const struct aiMaterial *material) {
+  const struct aiMaterialProperty *name = find_property(material, "?mat.name"),
+                                  *colour = find_property(material, "$clr.diffuse");
+  json_t *out = json_object();
+  if (name && name->mType == aiPTI_String && name->mDataLength > 4) { // a length, then the text
+    char text[256] = "";
+    size_t size = name->mDataLength - 4 < sizeof text ? name->mDataLength - 4 : sizeof text - 1;
+    memcpy(text, name->mData + 4, size);
+    sn_gltf_set_text(&job->b, out, "name", text, "material");
+  }
+  if (colour && colour->mType == aiPTI_Float && colour->mDataLength >= 12) {
+    float c[3];
+    memcpy(c, colour->mData, sizeof c);
+    for (int k = 0; k < 3; k++) c[k] = c[k] >= 0 && c[k] <= 1 ? c[k] : 1;
+    json_t *look = sn_gltf_child(&job->b, out, "pbrMetallicRoughness");
+    sn_gltf_set(&job->b, look, "baseColorFactor",
+                sn_gltf_reals(&job->b, (double[]){(double)c[0], (double)c[1], (double)c[2], 1}, 4));
+    sn_gltf_set(&job->b, look, "metallicFactor", json_integer(0));
+  }
+  sn_gltf_append(&job->b, "materials", out);
+}
+
+void sn_assimp_add_meshes(assimp_job *job) {
+  const struct aiScene *scene = job->scene;
+  size_t shown = 0;
+  for (int k = 0; k < job->node_count; k++) shown += job->nodes[k].node->mNumMeshes;
+  job->holders = SN_NEW(job->b.ctx, &job->b.memory, assimp_holder, shown);
+  if (!job->holders) {
+    job->b.failed = true;
+    return;
+  }
+  for (unsigned m = 0; m < scene->mNumMaterials; m++) add_material(job, scene->mMaterials[m]);
+  for (int k = 0; k < job->node_count; k++) {
+    const struct aiNode *node = job->nodes[k].node;
+    for (unsigned m = 0; m < node->mNumMeshes; m++) {
+      if (node->mMeshes[m] < scene->mNumMeshes) add_mesh(job, scene->mMeshes[node->mMeshes[m]], k);
+    }
+  }
+}

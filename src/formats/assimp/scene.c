@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// In the child: assimp's scene as a glTF document. Nodes keep their places; a skinned mesh is put where its node stands and
+// hangs beside the hierarchy, as glTF has it.
+#include "formats/assimp/assimp.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+sn_affine sn_assimp_affine(const struct aiMatrix4x4 *m) {
+  return (sn_affine){{{m->a1, m->a2, m->a3, m->a4}, {m->b1, m->b2, m->b3, m->b4}, {m->c1, m->c2, m->c3, m->c4}}};
+}
+
+int sn_assimp_find(const assimp_job *job, const struct aiString *name) {
+  for (int k = 0; k < job->node_count; k++)
+    if (strcmp(job->nodes[k].node->mName.data, name->data) == 0) return k;
+  return -1;
+}
+
+// ---- nodes -----------------------------------------------------------------------------------------------------------------
+
+static int count_nodes(const struct aiNode *node) {
+  int count = 1;
+  for (unsigned k = 0; k < node->mNumChildren; k++) count += count_nodes(node->mChildren[k]);
+  return count;
+}
+
+static void list_nodes(assimp_job *job, const struct aiNode *node, int parent) {
+  int index = job->node_count++;
+  sn_affine own = sn_assimp_affine(&node->mTransformation);
+  sn_affine world = parent < 0 ? own : sn_affine_mul(job->nodes[parent].world, own);
+  job->nodes[index] = (assimp_node){.node = node, .parent = parent, .world = world};
+  for (unsigned k = 0; k < node->mNumChildren; k++) list_nodes(job, node->mChildren[k], index);
+}
+
+static void mark_animated(assimp_job *job) {
+  for (unsigned a = 0; a < job->scene->mNumAnimations; a++) {
+    const struct aiAnimation *clip = job->scene->mAnimations[a];
+    for (unsigned c = 0; c < clip->mNumChannels; c++) {
+      int node = sn_assimp_find(job, &clip->mChannels[c]->mNodeName);
+      if (node >= 0) job->nodes[node].animated = true;
+    }
+  }
+}
+
+static void put_transform(assimp_job *job, json_t *out, const assimp_node *node) {
+  sn_affine own = sn_assimp_affine(&node->node->mTransformation);
+  if (node->animated) { // keys replace its parts
+    sn_vec3 t, s;
+    sn_quat r;
+    sn_affine_to_trs(own, &t, &r, &s);
+    sn_gltf_set(&job->b, out, "translation", sn_gltf_reals(&job->b, (double[]){t.x, t.y, t.z}, 3));
+    sn_gltf_set(&job->b, out, "rotation", sn_gltf_reals(&job->b, (double[]){r.x, r.y, r.z, r.w}, 4));
+    sn_gltf_set(&job->b, out, "scale", sn_gltf_reals(&job->b, (double[]){s.x, s.y, s.z}, 3));
+    return;
+  }
+  double columns[16] = {[15] = 1};
+  for (int r = 0; r < 3; r++)
+    for (int c = 0; c < 4; c++) columns[4 * c + r] = own.m[r][c];
+  sn_gltf_set(&job->b, out, "matrix", sn_gltf_reals(&job->b, columns, 16));
+}
+
+static void add_nodes(assimp_job *job) {
+  for (int k = 0; k < job->node_count; k++) {
+    const assimp_node *node = &job->nodes[k];
+    json_t *out = json_object(), *children = json_array();
+    sn_gltf_set_text(&job->b, out, "name", node->node->mName.data, "node");
+    put_transform(job, out, node);
+    for (int c = k + 1; c < job->node_count; c++)
+      if (job->nodes[c].parent == k) json_array_append_new(children, json_integer(c));
+    if (json_array_size(children) > 0) {
+      sn_gltf_set(&job->b, out, "children", children);
+    } else {
+      json_decref(children);
+    }
+    sn_gltf_append(&job->b, "nodes", out);
+  }
+}
+
+// ---- skins -----------------------------------------------------------------------------------------------------------------
+
+// A file of motion alone has no mesh to bind: its skeleton are the nodes that move and those below them.
+static void add_motion_skin(assimp_job *job) {
+  int *joints = SN_NEW(job->b.ctx, &job->b.memory, int, job->node_count), count = 0;
+  sn_affine *inverse = SN_NEW(job->b.ctx, &job->b.memory, sn_affine, job->node_count);
+  bool *below = SN_NEW(job->b.ctx, &job->b.memory, bool, job->node_count);
+  if (!joints || !inverse || !below) {
+    job->b.failed = true;
+    return;
+  }
+  for (int k = 0; k < job->node_count; k++) {
+    const assimp_node *node = &job->nodes[k];
+    below[k] = node->animated || (node->parent >= 0 && below[node->parent]);
+    if (!below[k] || node->node->mNumMeshes > 0 || !sn_affine_invert(node->world, &inverse[count])) continue;
+    joints[count++] = k;
+  }
+  if (count > 0) sn_gltf_add_bound_skin(&job->b, count, joints, inverse);
+}
+
+sn_status sn_assimp_write(sn_context *ctx, const struct aiScene *scene, const char *path) {
+  json_t *root = json_pack("{s:{s:s,s:s}, s:i, s:[{s:[i]}]}", "asset", "version", "2.0", "generator", "Sinew, assimp",
+                           "scene", 0, "scenes", "nodes", 0);
+  assimp_job job = {.scene = scene, .b = sn_gltf_builder(ctx, root)};
+  job.nodes = SN_NEW(ctx, &job.b.memory, assimp_node, count_nodes(scene->mRootNode));
+  job.joints = SN_NEW(ctx, &job.b.memory, int, count_nodes(scene->mRootNode));
+  if (!job.nodes || !job.joints) {
+    sn_gltf_builder_free(&job.b);
+    return ctx->error.status;
+  }
+  list_nodes(&job, scene->mRootNode, -1);
+  mark_animated(&job);
+  add_nodes(&job);
+  sn_assimp_add_meshes(&job);
+  if (!json_object_get(job.b.root, "skins")) add_motion_skin(&job);
+  sn_assimp_add_clips(&job);
+  sn_status status = ctx->error.status;
+  if (status == SN_OK) status = sn_gltf_builder_write(&job.b, path);
+  sn_gltf_builder_free(&job.b);
+  return status;
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+// PointCache2 (3ds Max, Blender, Houdini) and Lightwave MDD: headers of counts, then positions frame after frame.
+#include "formats/caches/pointcache.h"
+
+#include <math.h>
+#include <string.h>
+
+static uint32_t little32(const uint8_t *p) {
+  return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static uint32_t big32(const uint8_t *p) {
+  return (uint32_t)p[3] | (uint32_t)p[2] << 8 | (uint32_t)p[1] << 16 | (uint32_t)p[0] << 24;
+}
+
+// Counts from a header: positive, and their positions within the `available` bytes that follow.
+static sn_status check_counts(sn_context *ctx, const char *name, uint32_t points, uint32_t frames, uint64_t header,
+                              uint64_t size) {
+  if (points == 0 || frames == 0) {
+    return sn_fail(ctx, SN_BAD_FILE, "%s: the header says %u vertices and %u frames", name, points, frames);
+  }
+  if (points > INT32_MAX || frames > INT32_MAX) {
+    return sn_fail(ctx, SN_BAD_FILE, "%s: the header says %u vertices and %u frames, which cannot be", name, points,
+                   frames);
+  }
+  // points * frames < 2^62, so this cannot overflow.
+  uint64_t numbers = (uint64_t)points * frames;
+  if (size < header || (size - header) / 12 < numbers) {
+    return sn_fail(ctx, SN_BAD_FILE,
+                   "%s: truncated: the header says %u frames of %u vertices, %.0f bytes, but the file has %.0f", name,
+                   frames, points, (double)header + 12.0 * (double)numbers, (double)size);
+  }
+  return SN_OK;
+}
+
+static sn_status check_finite(sn_context *ctx, const char *name, sn_frames *frames) {
+  sn_status status = sn_frames_check_file(ctx, name, frames);
+  frames->finite = status == SN_OK;
+  if (status == SN_OK) return SN_OK;
+  sn_frames_free(frames);
+  ctx->error.status = SN_BAD_FILE;
+  return sn_fail_prefix(ctx, "%s: ", name);
+}
+
+// Without a look at the positions, which stay in `bytes` where they are aligned.
+static sn_status open_pc2(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, sn_frames *out) {
+  enum { header = 32 };
+  *out = (sn_frames){0};
+  if (size < header || memcmp(bytes, "POINTCACHE2", 12) != 0) {
+    return sn_fail(ctx, SN_BAD_FILE, "%s: not a PC2 file (it must begin with POINTCACHE2)", name);
+  }
+  uint32_t version = little32(bytes + 12), points = little32(bytes + 16), frames = little32(bytes + 28);
+  if (version != 1) return sn_fail(ctx, SN_BAD_FILE, "%s: PC2 version %u; only version 1 is known", name, version);
+  sn_status status = check_counts(ctx, name, points, frames, header, size);
+  if (status != SN_OK) return status;
+  if ((uintptr_t)(bytes + header) % sizeof(float) == 0) {
+    *out = (sn_frames){.vertex_count = (int)points, .frame_count = (int)frames, .memory = sn_arena_new(ctx)};
+    out->positions = (const float(*)[3])(const void *)(bytes + header);
+    return SN_OK;
+  }
+  status = sn_frames_new(ctx, (int)points, (int)frames, out);
+  if (status != SN_OK) return status;
+  memcpy(sn_frame_mutable(out, 0), bytes + header, (size_t)points * frames * sizeof *out->positions);
+  return SN_OK;
+}
+
+sn_status sn_pc2_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, sn_frames *out) {
+  sn_status status = open_pc2(ctx, name, bytes, size, out);
+  return status == SN_OK ? check_finite(ctx, name, out) : status;
+}
+
+sn_status sn_pc2_take(sn_context *ctx, const char *name, sn_file *file, sn_frames *out) {
+  sn_status status = open_pc2(ctx, name, file->bytes, file->size, out); // a file's bytes are aligned
+  if (status != SN_OK) {
+    sn_file_close(file);
+    return status;
+  }
+  out->file = *file;
+  return check_finite(ctx, name, out);
+}
+
+static void read_mdd_frame(const uint8_t *bytes, size_t count, float *out) {
+  for (size_t k = 0; k < count; k++) {
+    uint32_t bits = big32(bytes + 4 * k);
+    memcpy(out + k, &bits, sizeof bits);
+  }
+}
+
+static sn_status read_mdd(sn_context *ctx, const char *name, const sn_file *file, sn_frames *out) {
+  const uint8_t *bytes = file->bytes;
+  *out = (sn_frames){0};
+  if (file->size < 8) return sn_fail(ctx, SN_BAD_FILE, "%s: too short for an MDD file", name);
+  uint32_t frames = big32(bytes), points = big32(bytes + 4);
+  uint64_t header = 8 + 4 * (uint64_t)frames;
+  sn_status status = check_counts(ctx, name, points, frames, header, file->size);
+  if (status == SN_OK) status = sn_frames_new(ctx, (int)points, (int)frames, out);
+  if (status != SN_OK) return status;
+  size_t numbers = 3 * (size_t)points;
+  for (uint32_t f = 0; f < frames; f++) {
+    read_mdd_frame(bytes + header + 4 * f * numbers, numbers, sn_frame_mutable(out, (int)f)[0]);
+    sn_file_used(file, 4 * numbers);
+    sn_frames_used(out, (int)points, 1);
+    if (file->map) sn_progress_reading(ctx, name, (double)f / frames);
+  }
+  if (frames > 1) {
+    uint32_t first = big32(bytes + 8), last = big32(bytes + 8 + 4 * (size_t)(frames - 1));
+    float start, end;
+    memcpy(&start, &first, sizeof start), memcpy(&end, &last, sizeof end);
+    double rate = (frames - 1) / ((double)end - start);
+    if (isfinite(rate) && rate > 0) out->rate = rate;
+  }
+  return check_finite(ctx, name, out);
+}
+
+sn_status sn_mdd_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, sn_frames *out) {
+  return read_mdd(ctx, name, &(sn_file){.bytes = bytes, .size = size}, out);
+}
+
+sn_status sn_mdd_take(sn_context *ctx, const char *name, sn_file *file, sn_frames *out) {
+  sn_status status = read_mdd(ctx, name, file, out);
+  sn_file_close(file);
+  return status;
+}
+
+// Every frame through `put`, which writes its numbers.
+typedef void (*frame_fn)(sn_writer *writer, const float (*positions)[3], size_t count);
+static sn_status write_frames(sn_context *ctx, sn_writer *writer, sn_stream *frames, frame_fn put) {
+  size_t count = (size_t)frames->vertex_count;
+  sn_arena scratch = sn_arena_new(ctx);
+  float(*positions)[3] = sn_arena_alloc(ctx, &scratch, count, sizeof *positions);
+  sn_status status = positions ? SN_OK : ctx->error.status;
+  for (int f = 0; status == SN_OK && f < frames->frame_count; f++) {
+    status = sn_stream_frame(ctx, frames, f, positions);
+    if (status == SN_OK) put(writer, (const float(*)[3])positions, count);
+    if (frames->given) sn_frames_used(frames->given, frames->vertex_count, 1);
+  }
+  sn_arena_free(&scratch);
+  if (status == SN_OK) return sn_writer_commit(ctx, writer);
+  sn_writer_abort(ctx, writer);
+  return status;
+}
+
+static void put_pc2_frame(sn_writer *writer, const float (*positions)[3], size_t count) {
+  sn_write(writer, positions, count * sizeof *positions);
+}
+
+sn_status sn_pc2_begin(sn_context *ctx, const char *path, int vertex_count, int frame_count, sn_writer *out) {
+  sn_status status = sn_writer_open(ctx, path, out);
+  if (status != SN_OK) return status;
+  int32_t version = 1, points = vertex_count, samples = frame_count;
+  float start = 0, step = 1;
+  sn_write(out, "POINTCACHE2", 12);
+  sn_write(out, &version, 4);
+  sn_write(out, &points, 4);
+  sn_write(out, &start, 4);
+  sn_write(out, &step, 4);
+  sn_write(out, &samples, 4);
+  return SN_OK;
+}
+
+sn_status sn_pc2_write_stream(sn_context *ctx, const char *path, sn_stream *frames) {
+  sn_writer writer;
+  sn_status status = sn_pc2_begin(ctx, path, frames->vertex_count, frames->frame_count, &writer);
+  return status == SN_OK ? write_frames(ctx, &writer, frames, put_pc2_frame) : status;
+}
+
+sn_status sn_pc2_write(sn_context *ctx, const char *path, const sn_frames *frames) {
+  sn_stream stream = sn_stream_of(frames);
+  return sn_pc2_write_stream(ctx, path, &stream);
+}
+
+static void write_big32(sn_writer *writer, uint32_t value) {
+  uint8_t bytes[4] = {(uint8_t)(value >> 24), (uint8_t)(value >> 16), (uint8_t)(value >> 8), (uint8_t)value};
+  sn_write(writer, bytes, sizeof bytes);
+}
+
+static void write_big_float(sn_writer *writer, float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  write_big32(writer, bits);
+}
+
+static void put_mdd_frame(sn_writer *writer, const float (*positions)[3], size_t count) {
+  for (size_t k = 0; k < 3 * count; k++) write_big_float(writer, positions[k / 3][k % 3]);
+}
+
+sn_status sn_mdd_write_stream(sn_context *ctx, const char *path, sn_stream *frames) {
+  sn_writer writer;
+  sn_status status = sn_writer_open(ctx, path, &writer);
+  if (status != SN_OK) return status;
+  double rate = frames->rate > 0 ? frames->rate : SN_DEFAULT_FPS;
+  write_big32(&writer, (uint32_t)frames->frame_count);
+  write_big32(&writer, (uint32_t)frames->vertex_count);
+  for (int f = 0; f < frames->frame_count; f++) write_big_float(&writer, (float)(f / rate));
+  return write_frames(ctx, &writer, frames, put_mdd_frame);
+}

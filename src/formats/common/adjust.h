@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Applying an sn_adjust, and naming the one that files need.
+#ifndef SINEW_FORMATS_COMMON_ADJUST_H
+#define SINEW_FORMATS_COMMON_ADJUST_H
+
+#include "sinew/formats.h"
+
+void sn_adjust_points(const sn_adjust *a, float (*points)[3], int count);
+// `uvs` (may be NULL): of the triangles' corners.
+void sn_adjust_mesh(const sn_adjust *a, sn_mesh *mesh, float (*uvs)[2]);
+// Maps of space to itself: S M S^-1.
+void sn_adjust_matrices(const sn_adjust *a, sn_affine *matrices, size_t count);
+
+// The 48 permutations of axes with signs; the first is the identity.
+enum { SN_AXES = 48 };
+sn_mat3 sn_axes_number(int k);
+// The factor between units of length that the scale is within `slack` of; else the scale.
+double sn_known_scale(double scale, double slack);
+// The options that do what `given` does and then `more`: "`scale` frames=0.01 `axes` frames=xz-y".
+void sn_adjust_text(const sn_adjust *given, sn_mat3 more, sn_file_kind kind, char *out, size_t size);
+
+#endif

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+#include "formats/fbx/bytes.h"
+
+#include <string.h>
+
+enum { node_header = 13 }; // end, number of properties, their size, length of the name
+
+fbx sn_fbx_new(sn_context *ctx) { return (fbx){.ctx = ctx, .memory = sn_arena_new(ctx)}; }
+
+static void put(fbx *f, const void *bytes, size_t size) {
+  if (f->failed) return;
+  if (f->size + size > f->room) {
+    size_t room = 2 * (f->size + size) + 4096;
+    sn_arena memory = sn_arena_new(f->ctx);
+    uint8_t *larger = SN_NEW(f->ctx, &memory, uint8_t, room);
+    if (!larger) {
+      f->failed = true;
+      return;
+    }
+    if (f->size > 0) memcpy(larger, f->bytes, f->size);
+    sn_arena_free(&f->memory);
+    f->memory = memory, f->bytes = larger, f->room = room;
+  }
+  memcpy(f->bytes + f->size, bytes, size);
+  f->size += size;
+}
+
+static void store(uint8_t *out, uint64_t value, int size) {
+  for (int k = 0; k < size; k++) out[k] = (uint8_t)(value >> (8 * k));
+}
+
+static void put_number(fbx *f, uint64_t value, int size) {
+  uint8_t bytes[8];
+  store(bytes, value, size);
+  put(f, bytes, (size_t)size);
+}
+
+// The properties of the innermost node are complete.
+static void close_properties(fbx *f) {
+  int d = f->depth - 1;
+  if (f->failed || d < 0 || f->open[d].closed) return;
+  f->open[d].closed = true;
+  store(f->bytes + f->open[d].start + 4, f->open[d].count, 4);
+  store(f->bytes + f->open[d].start + 8, f->size - f->open[d].properties, 4);
+}
+
+static size_t file_position(const fbx *f) { return f->size + 27; } // behind the header
+
+void sn_fbx_begin(fbx *f, const char *name) {
+  static const uint8_t zeros[node_header] = {0};
+  close_properties(f);
+  if (f->depth > 0) f->open[f->depth - 1].has_children = true;
+  size_t start = f->size;
+  put(f, zeros, node_header - 1);
+  put_number(f, strlen(name), 1);
+  put(f, name, strlen(name));
+  if (f->depth < FBX_DEPTH) f->open[f->depth].start = start, f->open[f->depth].properties = f->size;
+  if (f->depth < FBX_DEPTH)
+    f->open[f->depth].count = 0, f->open[f->depth].has_children = f->open[f->depth].closed = false;
+  f->depth++;
+}
+
+void sn_fbx_end(fbx *f) {
+  static const uint8_t zeros[node_header] = {0};
+  close_properties(f);
+  f->depth--;
+  if (f->open[f->depth].has_children) put(f, zeros, node_header);
+  if (!f->failed) store(f->bytes + f->open[f->depth].start, file_position(f), 4);
+}
+
+void sn_fbx_block(fbx *f) { f->open[f->depth - 1].has_children = true; }
+
+static void begin_property(fbx *f, char type) {
+  f->open[f->depth - 1].count++;
+  put(f, &type, 1);
+}
+
+void sn_fbx_int(fbx *f, int value) {
+  begin_property(f, 'I');
+  put_number(f, (uint32_t)value, 4);
+}
+
+void sn_fbx_long(fbx *f, int64_t value) {
+  begin_property(f, 'L');
+  put_number(f, (uint64_t)value, 8);
+}
+
+void sn_fbx_double(fbx *f, double value) {
+  begin_property(f, 'D');
+  put(f, &value, sizeof value);
+}
+
+static void put_bytes(fbx *f, char type, const void *bytes, size_t size) {
+  begin_property(f, type);
+  put_number(f, size, 4);
+  put(f, bytes, size);
+}
+
+void sn_fbx_text(fbx *f, const char *text) { put_bytes(f, 'S', text, strlen(text)); }
+void sn_fbx_raw(fbx *f, const void *bytes, size_t size) { put_bytes(f, 'R', bytes, size); }
+
+void sn_fbx_name(fbx *f, const char *name, const char *kind) {
+  begin_property(f, 'S');
+  put_number(f, strlen(name) + 2 + strlen(kind), 4);
+  put(f, name, strlen(name));
+  put(f, "\0\1", 2);
+  put(f, kind, strlen(kind));
+}
+
+void sn_fbx_array(fbx *f, char type, const void *values, size_t count) {
+  size_t width = type == 'd' || type == 'l' ? 8 : 4;
+  begin_property(f, type);
+  put_number(f, count, 4);
+  put_number(f, 0, 4); // not compressed
+  put_number(f, count * width, 4);
+  put(f, values, count * width);
+}
+
+void sn_fbx_put_int(fbx *f, const char *name, int value) {
+  sn_fbx_begin(f, name);
+  sn_fbx_int(f, value);
+  sn_fbx_end(f);
+}
+
+void sn_fbx_put_text(fbx *f, const char *name, const char *text) {
+  sn_fbx_begin(f, name);
+  sn_fbx_text(f, text);
+  sn_fbx_end(f);
+}
+
+void sn_fbx_put_array(fbx *f, const char *name, char type, const void *values, size_t count) {
+  sn_fbx_begin(f, name);
+  sn_fbx_array(f, type, values, count);
+  sn_fbx_end(f);
+}
+
+static void begin_setting(fbx *f, const char *name, const char *type, const char *label, const char *flags) {
+  sn_fbx_begin(f, "P");
+  sn_fbx_text(f, name);
+  sn_fbx_text(f, type);
+  sn_fbx_text(f, label);
+  sn_fbx_text(f, flags);
+}
+
+void sn_fbx_setting_int(fbx *f, const char *name, const char *type, int value) {
+  begin_setting(f, name, type, strcmp(type, "int") == 0 ? "Integer" : "", "");
+  sn_fbx_int(f, value);
+  sn_fbx_end(f);
+}
+
+void sn_fbx_setting_long(fbx *f, const char *name, const char *type, int64_t value) {
+  begin_setting(f, name, type, "Time", "");
+  sn_fbx_long(f, value);
+  sn_fbx_end(f);
+}
+
+void sn_fbx_setting_doubles(fbx *f, const char *name, const char *type, const char *label, const char *flags,
+                            const double *values, int count) {
+  begin_setting(f, name, type, label, flags);
+  for (int k = 0; k < count; k++) sn_fbx_double(f, values[k]);
+  sn_fbx_end(f);
+}
+
+// Sixteen bytes that every reader knows the end of the file by, zeros up to a multiple of sixteen, the version, more zeros.
+static void write_footer(sn_writer *writer, size_t size) {
+  static const uint8_t first[16] = {0xfa, 0xbc, 0xab, 0x09, 0xd0, 0xc8, 0xd4, 0x66,
+                                    0xb1, 0x76, 0xfb, 0x83, 0x1c, 0xf7, 0x26, 0x7e},
+                       last[16] = {0xf8, 0x5a, 0x8c, 0x6a, 0xde, 0xf5, 0xd9, 0x7e,
+                                   0xec, 0xe9, 0x0c, 0xe3, 0x75, 0x8f, 0x29, 0x0b},
+                       zeros[128] = {0};
+  sn_write(writer, first, sizeof first);
+  sn_write(writer, zeros, 4);
+  size_t padding = 16 - (size + sizeof first + 4) % 16;
+  uint8_t version[4];
+  store(version, FBX_VERSION, 4);
+  sn_write(writer, zeros, padding);
+  sn_write(writer, version, 4);
+  sn_write(writer, zeros, 120);
+  sn_write(writer, last, sizeof last);
+}
+
+sn_status sn_fbx_save(fbx *f, const char *path) {
+  static const uint8_t zeros[node_header] = {0};
+  uint8_t version[4];
+  put(f, zeros, node_header);
+  sn_status status = f->failed ? f->ctx->error.status : SN_OK;
+  if (status == SN_OK && file_position(f) > UINT32_MAX) {
+    status = sn_fail(f->ctx, SN_UNSUPPORTED, "%s: an FBX cannot have more than 4 GB; write .glb or .abc", path);
+  }
+  sn_writer writer;
+  if (status == SN_OK) status = sn_writer_open(f->ctx, path, &writer);
+  if (status == SN_OK) {
+    store(version, FBX_VERSION, 4);
+    sn_write(&writer, "Kaydara FBX Binary  \0\x1a\0", 23);
+    sn_write(&writer, version, 4);
+    sn_write(&writer, f->bytes, f->size);
+    write_footer(&writer, file_position(f));
+    status = sn_writer_commit(f->ctx, &writer);
+  }
+  sn_arena_free(&f->memory);
+  return status;
+}
+
+void sn_fbx_begin_object(fbx *f, const char *node, int64_t id, const char *name, const char *kind, const char *type) {
+  sn_fbx_begin(f, node);
+  sn_fbx_long(f, id);
+  sn_fbx_name(f, name, kind);
+  sn_fbx_text(f, type);
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// The mesh of an FBX file: positions, triangles, texture coordinates, materials.
+#include "formats/fbx/bytes.h"
+
+int sn_fbx_material_count(const sn_surface *surface) {
+  return surface->material_count > 0 ? surface->material_count : 1;
+}
+
+void sn_fbx_put_materials(fbx *f, int64_t id, const sn_surface *surface) {
+  for (int k = 0; k < sn_fbx_material_count(surface); k++) {
+    bool given = k < surface->material_count;
+    double colour[3] = {0.8, 0.8, 0.8};
+    for (int c = 0; given && surface->colors && c < 3; c++) colour[c] = (double)surface->colors[k][c];
+    sn_fbx_begin_object(f, "Material", id + k, given ? surface->material_names[k] : "skin", "Material", "");
+    sn_fbx_put_int(f, "Version", 102);
+    sn_fbx_put_text(f, "ShadingModel", "phong");
+    sn_fbx_put_int(f, "MultiLayer", 0);
+    sn_fbx_begin(f, "Properties70");
+    sn_fbx_setting_doubles(f, "DiffuseColor", "Color", "", "A", colour, 3);
+    sn_fbx_end(f);
+    sn_fbx_end(f);
+  }
+}
+
+static void begin_layer(fbx *f, const char *kind, const char *name, const char *mapping) {
+  sn_fbx_begin(f, kind);
+  sn_fbx_int(f, 0);
+  sn_fbx_put_int(f, "Version", 101);
+  sn_fbx_put_text(f, "Name", name);
+  sn_fbx_put_text(f, "MappingInformationType", mapping);
+  sn_fbx_put_text(f, "ReferenceInformationType", "IndexToDirect");
+}
+
+// Two numbers for every corner. FBX counts v from below.
+static sn_status put_uvs(fbx *f, const sn_surface *surface, size_t corners, sn_arena *scratch) {
+  double *uvs = SN_NEW(f->ctx, scratch, double, 2 * corners);
+  int32_t *numbers = SN_NEW(f->ctx, scratch, int32_t, corners);
+  if (!uvs || !numbers) return f->ctx->error.status;
+  for (size_t c = 0; c < corners; c++) {
+    uvs[2 * c] = (double)surface->uvs[c][0], uvs[2 * c + 1] = 1 - (double)surface->uvs[c][1];
+    numbers[c] = (int32_t)c;
+  }
+  begin_layer(f, "LayerElementUV", "uv", "ByPolygonVertex");
+  sn_fbx_put_array(f, "UV", 'd', uvs, 2 * corners);
+  sn_fbx_put_array(f, "UVIndex", 'i', numbers, corners);
+  sn_fbx_end(f);
+  return SN_OK;
+}
+
+// The material of every triangle; those without one have the first.
+static sn_status put_material_layer(fbx *f, const sn_surface *surface, size_t triangles, sn_arena *scratch) {
+  bool several = surface->material_count > 1;
+  int32_t *numbers = SN_NEW(f->ctx, scratch, int32_t, several ? triangles : 1);
+  if (!numbers) return f->ctx->error.status;
+  for (size_t t = 0; several && t < triangles; t++)
+    numbers[t] = surface->materials[t] > 0 ? surface->materials[t] : 0;
+  begin_layer(f, "LayerElementMaterial", "", several ? "ByPolygon" : "AllSame");
+  sn_fbx_put_array(f, "Materials", 'i', numbers, several ? triangles : 1);
+  sn_fbx_end(f);
+  return SN_OK;
+}
+
+static void put_layer(fbx *f, bool uvs) {
+  static const char *const kinds[] = {"LayerElementMaterial", "LayerElementUV"};
+  sn_fbx_begin(f, "Layer");
+  sn_fbx_int(f, 0);
+  sn_fbx_put_int(f, "Version", 100);
+  for (int k = 0; k < (uvs ? 2 : 1); k++) {
+    sn_fbx_begin(f, "LayerElement");
+    sn_fbx_put_text(f, "Type", kinds[k]);
+    sn_fbx_put_int(f, "TypedIndex", 0);
+    sn_fbx_end(f);
+  }
+  sn_fbx_end(f);
+}
+
+sn_status sn_fbx_put_geometry(fbx *f, int64_t id, const sn_mesh *mesh, const sn_surface *surface) {
+  sn_arena scratch = sn_arena_new(f->ctx);
+  size_t n = (size_t)mesh->vertex_count, m = (size_t)mesh->triangle_count;
+  double *positions = SN_NEW(f->ctx, &scratch, double, 3 * n);
+  int32_t *corners = SN_NEW(f->ctx, &scratch, int32_t, 3 * m);
+  sn_status status = positions && corners ? SN_OK : f->ctx->error.status;
+  for (size_t k = 0; status == SN_OK && k < 3 * n; k++) positions[k] = (double)mesh->positions[k / 3][k % 3];
+  for (size_t c = 0; status == SN_OK && c < 3 * m; c++) {
+    int vertex = mesh->triangles[c / 3][c % 3];
+    corners[c] = c % 3 < 2 ? vertex : ~vertex; // the end of a face
+  }
+  if (status == SN_OK) {
+    sn_fbx_begin_object(f, "Geometry", id, "mesh", "Geometry", "Mesh");
+    sn_fbx_put_int(f, "GeometryVersion", 124);
+    sn_fbx_put_array(f, "Vertices", 'd', positions, 3 * n);
+    sn_fbx_put_array(f, "PolygonVertexIndex", 'i', corners, 3 * m);
+    if (surface->has_uvs) status = put_uvs(f, surface, 3 * m, &scratch);
+    if (status == SN_OK) status = put_material_layer(f, surface, m, &scratch);
+    put_layer(f, surface->has_uvs);
+    sn_fbx_end(f);
+  }
+  sn_arena_free(&scratch);
+  return status;
+}

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: MIT
+// Mesh, skeleton, skin and clips as binary FBX: what Maya, Blender, Unity and Unreal import. Matrices are written column
+// after column; rotations are Euler angles in degrees, about x first.
+#include <math.h>
+#include <string.h>
+
+#include "formats/fbx/bytes.h"
+#include "formats/gltf/gltf.h"
+
+// Numbers of the objects: any, as long as each has its own.
+enum {
+  id_geometry = 1000001,
+  id_mesh,
+  id_skin,
+  id_pose,
+  id_joints = 2000000,
+  id_attributes = 3000000,
+  id_clusters = 4000000,
+  id_clips = 5000000,
+  id_layers = 6000000,
+  id_materials = 7000000
+};
+static const int64_t id_curves = INT64_C(1) << 32;
+static const double ticks_per_second = 46186158000.0;
+
+typedef struct fbx_job {
+  fbx f;
+  const sn_gltf_out *what;
+  const char *path;
+  int joint_count;
+  sn_surface surface; // of the base; no triangles have anything where there is none
+  sn_affine *rest;  // of the joints, without scale: Blender's bones have none at rest, and the skin does not need it
+  sn_affine *local; // of one frame
+  double *angles;   // the joints' of the frame before
+} fbx_job;
+
+static void put_matrix(fbx *f, const char *name, sn_affine a) {
+  double columns[16] = {[15] = 1};
+  for (int r = 0; r < 3; r++)
+    for (int c = 0; c < 4; c++) columns[4 * c + r] = a.m[r][c];
+  sn_fbx_put_array(f, name, 'd', columns, 16);
+}
+
+// ---- transforms -------------------------------------------------------------------------------------------------------------
+
+typedef struct trs {
+  double t[3], r[3], s[3];
+} trs;
+
+// Angles of R = Rz Ry Rx in degrees, each as near as whole turns allow to `near`.
+static void euler(sn_mat3 m, const double near[3], double out[3]) {
+  double y = asin(fmax(-1, fmin(1, -m.m[2][0])));
+  double x, z;
+  if (fabs(m.m[2][0]) < 1 - 1e-12) {
+    x = atan2(m.m[2][1], m.m[2][2]), z = atan2(m.m[1][0], m.m[0][0]);
+  } else { // x and z turn about the same axis
+    x = near[0] * SN_PI / 180;
+    double other = atan2(-m.m[0][1], m.m[1][1]);
+    z = m.m[2][0] < 0 ? other + x : other - x;
+  }
+  const double first[3] = {x, y, z}, second[3] = {x + SN_PI, SN_PI - y, z + SN_PI}; // the same rotation
+  double best = INFINITY;
+  for (int which = 0; which < 2; which++) {
+    double angles[3], distance = 0;
+    for (int k = 0; k < 3; k++) {
+      double degrees = (which ? second : first)[k] * 180 / SN_PI;
+      angles[k] = degrees + 360 * round((near[k] - degrees) / 360);
+      distance += (angles[k] - near[k]) * (angles[k] - near[k]);
+    }
+    if (distance >= best) continue;
+    best = distance;
+    memcpy(out, angles, sizeof angles);
+  }
+}
+
+static sn_status split(fbx_job *job, int joint, sn_affine a, const double near[3], trs *out) {
+  static const double shear_limit = 1e-3; // of a pose: what FBX cannot hold
+  sn_vec3 t, s;
+  sn_quat q;
+  double lost = sn_affine_to_trs(a, &t, &q, &s);
+  if (lost > shear_limit) {
+    return sn_fail(job->f.ctx, SN_UNSUPPORTED,
+                   "%s: joint %s is sheared (%.2g of its size), which FBX cannot hold; write .glb", job->path,
+                   job->what->skeleton->names[joint], lost);
+  }
+  *out = (trs){{t.x, t.y, t.z}, {0}, {s.x, s.y, s.z}};
+  euler(sn_quat_to_mat3(q), near, out->r);
+  return SN_OK;
+}
+
+static sn_affine without_scale(sn_affine rest) {
+  sn_mat3 rotation;
+  sn_mat3_polar(sn_affine_linear(rest), &rotation, NULL);
+  return sn_affine_make(rotation, sn_affine_translation(rest));
+}
+
+// Joint transforms relative to their parents; `pose` NULL: in the rest pose.
+static sn_status local_transforms(fbx_job *job, const sn_affine *pose) {
+  const sn_skeleton *skeleton = job->what->skeleton;
+  for (int j = 0; j < skeleton->joint_count; j++) {
+    int parent = job->what->affine ? -1 : skeleton->parents[j];
+    sn_affine world = pose ? sn_affine_mul(pose[j], job->rest[j]) : job->rest[j], inverse;
+    job->local[j] = world;
+    if (parent < 0) continue;
+    sn_affine above = pose ? sn_affine_mul(pose[parent], job->rest[parent]) : job->rest[parent];
+    if (!sn_affine_invert(above, &inverse)) {
+      return sn_fail(job->f.ctx, SN_BAD_INPUT, "joint %s has no size", skeleton->names[parent]);
+    }
+    job->local[j] = sn_affine_mul(inverse, world);
+  }
+  return SN_OK;
+}
+
+// ---- parts of the file -------------------------------------------------------------------------------------------------------
+
+static void put_head(fbx *f) {
+  static const uint8_t file_id[16] = {0x28, 0xb3, 0x2a, 0xeb, 0xb6, 0x24, 0xcc, 0xc2,
+                                      0xbf, 0xc8, 0xb0, 0x2a, 0xa9, 0x2b, 0xfc, 0xf1}; // of the time below
+  sn_fbx_begin(f, "FBXHeaderExtension");
+  sn_fbx_put_int(f, "FBXHeaderVersion", 1003);
+  sn_fbx_put_int(f, "FBXVersion", FBX_VERSION);
+  sn_fbx_put_int(f, "EncryptionType", 0);
+  sn_fbx_put_text(f, "Creator", "Sinew " SN_VERSION);
+  sn_fbx_end(f);
+  sn_fbx_begin(f, "FileId");
+  sn_fbx_raw(f, file_id, sizeof file_id);
+  sn_fbx_end(f);
+  sn_fbx_put_text(f, "CreationTime", "1970-01-01 10:00:00:000");
+  sn_fbx_put_text(f, "Creator", "Sinew " SN_VERSION);
+}
+
+// Our units are glTF's metres: a hundred of FBX's centimetres.
+static void put_settings(fbx *f, double fps, double seconds) {
+  const double metre = 100;
+  sn_fbx_begin(f, "GlobalSettings");
+  sn_fbx_put_int(f, "Version", 1000);
+  sn_fbx_begin(f, "Properties70");
+  static const struct {
+    const char *name;
+    int value;
+  } axes[] = {{"UpAxis", 1},    {"UpAxisSign", 1},    {"FrontAxis", 2},      {"FrontAxisSign", 1},
+              {"CoordAxis", 0}, {"CoordAxisSign", 1}, {"OriginalUpAxis", 1}, {"OriginalUpAxisSign", 1}};
+  for (size_t k = 0; k < sizeof axes / sizeof *axes; k++) sn_fbx_setting_int(f, axes[k].name, "int", axes[k].value);
+  sn_fbx_setting_doubles(f, "UnitScaleFactor", "double", "Number", "", &metre, 1);
+  sn_fbx_setting_doubles(f, "OriginalUnitScaleFactor", "double", "Number", "", &metre, 1);
+  sn_fbx_setting_int(f, "TimeMode", "enum", 14); // the rate below
+  sn_fbx_setting_doubles(f, "CustomFrameRate", "double", "Number", "", &fps, 1);
+  sn_fbx_setting_long(f, "TimeSpanStart", "KTime", 0);
+  sn_fbx_setting_long(f, "TimeSpanStop", "KTime", (int64_t)(seconds * ticks_per_second));
+  sn_fbx_end(f);
+  sn_fbx_end(f);
+}
+
+static void put_definition(fbx *f, const char *name, int count) {
+  if (count == 0) return;
+  sn_fbx_begin(f, "ObjectType");
+  sn_fbx_text(f, name);
+  sn_fbx_put_int(f, "Count", count);
+  sn_fbx_end(f);
+}
+
+static void put_definitions(fbx_job *job) {
+  fbx *f = &job->f;
+  int joint_count = job->joint_count, clips = joint_count > 0 ? job->what->clip_count : 0;
+  sn_fbx_begin(f, "Documents");
+  sn_fbx_put_int(f, "Count", 1);
+  sn_fbx_begin(f, "Document");
+  sn_fbx_long(f, 999999);
+  sn_fbx_text(f, "Scene");
+  sn_fbx_text(f, "Scene");
+  sn_fbx_begin(f, "RootNode");
+  sn_fbx_long(f, 0);
+  sn_fbx_end(f);
+  sn_fbx_end(f);
+  sn_fbx_end(f);
+  sn_fbx_begin(f, "References");
+  sn_fbx_end(f);
+  sn_fbx_begin(f, "Definitions");
+  sn_fbx_put_int(f, "Version", 100);
+  int materials = sn_fbx_material_count(&job->surface);
+  sn_fbx_put_int(f, "Count", 3 + materials + 3 * joint_count + 1 + clips * (2 + 12 * joint_count));
+  put_definition(f, "GlobalSettings", 1);
+  put_definition(f, "Geometry", 1);
+  put_definition(f, "Material", materials);
+  put_definition(f, "Model", 1 + joint_count);
+  put_definition(f, "NodeAttribute", joint_count);
+  put_definition(f, "Deformer", joint_count > 0 ? 1 + joint_count : 0);
+  put_definition(f, "Pose", joint_count > 0);
+  put_definition(f, "AnimationStack", clips);
+  put_definition(f, "AnimationLayer", clips);
+  put_definition(f, "AnimationCurveNode", 3 * clips * joint_count);
+  put_definition(f, "AnimationCurve", 9 * clips * joint_count);
+  sn_fbx_end(f);
+}
+
+static void put_model(fbx *f, int64_t id, const char *name, const char *type, const trs *place) {
+  sn_fbx_begin_object(f, "Model", id, name, "Model", type);
+  sn_fbx_put_int(f, "Version", 232);
+  sn_fbx_begin(f, "Properties70");
+  sn_fbx_setting_int(f, "InheritType", "enum", 1); // matrices multiply
+  sn_fbx_setting_doubles(f, "Lcl Translation", "Lcl Translation", "", "A", place->t, 3);
+  sn_fbx_setting_doubles(f, "Lcl Rotation", "Lcl Rotation", "", "A", place->r, 3);
+  sn_fbx_setting_doubles(f, "Lcl Scaling", "Lcl Scaling", "", "A", place->s, 3);
+  sn_fbx_end(f);
+  sn_fbx_put_text(f, "Culling", "CullingOff");
+  sn_fbx_end(f);
+}
+
+static sn_status put_joints(fbx_job *job) {
+  fbx *f = &job->f;
+  const double size = 1, none[3] = {0};
+  sn_status status = local_transforms(job, NULL);
+  for (int j = 0; status == SN_OK && j < job->joint_count; j++) {
+    trs place;
+    const char *name = job->what->skeleton->names[j];
+    status = split(job, j, job->local[j], none, &place);
+    if (status != SN_OK) break;
+    sn_fbx_begin_object(f, "NodeAttribute", id_attributes + j, name, "NodeAttribute", "LimbNode");
+    sn_fbx_put_text(f, "TypeFlags", "Skeleton");
+    sn_fbx_begin(f, "Properties70");
+    sn_fbx_setting_doubles(f, "Size", "double", "Number", "", &size, 1);
+    sn_fbx_end(f);
+    sn_fbx_end(f);
+    put_model(f, id_joints + j, name, "LimbNode", &place);
+  }
+  return status;
+}
+
+static sn_status put_cluster(fbx_job *job, int j, int32_t *indices, double *weights) {
+  fbx *f = &job->f;
+  const sn_skin *skin = job->what->skin;
+  const sn_skeleton *skeleton = job->what->skeleton;
+  size_t count = 0, k = (size_t)skin->influences;
+  for (int i = 0; i < skin->vertex_count; i++) {
+    double weight = 0;
+    for (size_t s = 0; s < k; s++)
+      if (skin->joints[(size_t)i * k + s] == j) weight += (double)skin->weights[(size_t)i * k + s];
+    if (weight > 0) indices[count] = i, weights[count++] = weight;
+  }
+  sn_affine inverse;
+  if (!sn_affine_invert(job->rest[j], &inverse)) {
+    return sn_fail(f->ctx, SN_BAD_INPUT, "joint %s has no size", skeleton->names[j]);
+  }
+  sn_fbx_begin_object(f, "Deformer", id_clusters + j, skeleton->names[j], "SubDeformer", "Cluster");
+  sn_fbx_put_int(f, "Version", 100);
+  sn_fbx_begin(f, "UserData");
+  sn_fbx_text(f, "");
+  sn_fbx_text(f, "");
+  sn_fbx_end(f);
+  if (count > 0) {
+    sn_fbx_put_array(f, "Indexes", 'i', indices, count);
+    sn_fbx_put_array(f, "Weights", 'd', weights, count);
+  }
+  put_matrix(f, "Transform", inverse);
+  put_matrix(f, "TransformLink", job->rest[j]);
+  sn_fbx_end(f);
+  return SN_OK;
+}
+
+static sn_status put_skin(fbx_job *job) {
+  fbx *f = &job->f;
+  sn_arena scratch = sn_arena_new(f->ctx);
+  int32_t *indices = SN_NEW(f->ctx, &scratch, int32_t, job->what->skin->vertex_count);
+  double *weights = SN_NEW(f->ctx, &scratch, double, job->what->skin->vertex_count), accuracy = 50;
+  sn_status status = indices && weights ? SN_OK : f->ctx->error.status;
+  if (status == SN_OK) {
+    sn_fbx_begin_object(f, "Deformer", id_skin, "skin", "Deformer", "Skin");
+    sn_fbx_put_int(f, "Version", 101);
+    sn_fbx_begin(f, "Link_DeformAcuracy");
+    sn_fbx_double(f, accuracy);
+    sn_fbx_end(f);
+    sn_fbx_end(f);
+  }
+  for (int j = 0; status == SN_OK && j < job->joint_count; j++) status = put_cluster(job, j, indices, weights);
+  sn_arena_free(&scratch);
+  return status;
+}
+
+static void put_pose_node(fbx *f, int64_t id, sn_affine place) {
+  sn_fbx_begin(f, "PoseNode");
+  sn_fbx_begin(f, "Node");
+  sn_fbx_long(f, id);
+  sn_fbx_end(f);
+  put_matrix(f, "Matrix", place);
+  sn_fbx_end(f);
+}
+
+static void put_bind_pose(fbx_job *job) {
+  fbx *f = &job->f;
+  sn_fbx_begin_object(f, "Pose", id_pose, "bind", "Pose", "BindPose");
+  sn_fbx_put_text(f, "Type", "BindPose");
+  sn_fbx_put_int(f, "Version", 100);
+  sn_fbx_put_int(f, "NbPoseNodes", 1 + job->joint_count);
+  put_pose_node(f, id_mesh, sn_affine_identity());
+  for (int j = 0; j < job->joint_count; j++) put_pose_node(f, id_joints + j, job->rest[j]);
+  sn_fbx_end(f);
+}
+
+// ---- clips -------------------------------------------------------------------------------------------------------------------
+
+// Objects of clip c, joint j: three curve nodes, then nine curves.
+static int64_t curve_id(const fbx_job *job, int c, int j, int k) {
+  return id_curves + ((int64_t)c * job->joint_count + j) * 12 + k;
+}
+
+static void put_curve(fbx *f, int64_t id, const int64_t *times, const float *values, int count) {
+  enum { linear = 1 << 2 | 1 << 8 | 1 << 13 | 1 << 14 };
+  const float data[4] = {0, 0, 0, 0};
+  sn_fbx_begin_object(f, "AnimationCurve", id, "", "AnimCurve", "");
+  sn_fbx_begin(f, "Default");
+  sn_fbx_double(f, (double)values[0]);
+  sn_fbx_end(f);
+  sn_fbx_put_int(f, "KeyVer", 4008);
+  sn_fbx_put_array(f, "KeyTime", 'l', times, (size_t)count);
+  sn_fbx_put_array(f, "KeyValueFloat", 'f', values, (size_t)count);
+  sn_fbx_put_array(f, "KeyAttrFlags", 'i', &(int32_t){linear}, 1);
+  sn_fbx_put_array(f, "KeyAttrDataFloat", 'f', data, 4);
+  sn_fbx_put_array(f, "KeyAttrRefCount", 'i', &(int32_t){count}, 1);
+  sn_fbx_end(f);
+}
+
+static void put_curve_node(fbx *f, int64_t id, const char *name, const float *first, int stride) {
+  sn_fbx_begin_object(f, "AnimationCurveNode", id, name, "AnimCurveNode", "");
+  sn_fbx_begin(f, "Properties70");
+  for (int k = 0; k < 3; k++) {
+    double value = (double)first[k * stride];
+    sn_fbx_setting_doubles(f, (const char *[]){"d|X", "d|Y", "d|Z"}[k], "Number", "", "A", &value, 1);
+  }
+  sn_fbx_end(f);
+  sn_fbx_end(f);
+}
+
+// values: nine numbers of every joint, each at all frames.
+static sn_status sample_clip(fbx_job *job, const sn_gltf_clip_out *clip, float *values) {
+  int count = clip->frame_count;
+  memset(job->angles, 0, 3 * (size_t)job->joint_count * sizeof *job->angles);
+  sn_status status = SN_OK;
+  for (int k = 0; status == SN_OK && k < count; k++) {
+    status = local_transforms(job, sn_pose(clip->poses, clip->first_frame + k));
+    for (int j = 0; status == SN_OK && j < job->joint_count; j++) {
+      trs now;
+      status = split(job, j, job->local[j], job->angles + 3 * j, &now);
+      if (status != SN_OK) break;
+      memcpy(job->angles + 3 * j, now.r, sizeof now.r);
+      for (int c = 0; c < 9; c++) {
+        const double *part = c < 3 ? now.t : c < 6 ? now.r : now.s;
+        values[((size_t)j * 9 + (size_t)c) * (size_t)count + (size_t)k] = (float)part[c % 3];
+      }
+    }
+  }
+  return status;
+}
+
+static sn_status put_clip(fbx_job *job, int c) {
+  fbx *f = &job->f;
+  const sn_gltf_clip_out *clip = &job->what->clips[c];
+  size_t count = (size_t)clip->frame_count;
+  sn_arena scratch = sn_arena_new(f->ctx);
+  int64_t *times = SN_NEW(f->ctx, &scratch, int64_t, count);
+  float *values = SN_NEW(f->ctx, &scratch, float, 9 * (size_t)job->joint_count * count);
+  sn_status status = times && values ? sample_clip(job, clip, values) : f->ctx->error.status;
+  if (status == SN_OK) {
+    for (size_t k = 0; k < count; k++) times[k] = (int64_t)round((double)k / job->what->fps * ticks_per_second);
+    sn_fbx_begin_object(f, "AnimationStack", id_clips + c, clip->name, "AnimStack", "");
+    sn_fbx_begin(f, "Properties70");
+    sn_fbx_setting_long(f, "LocalStop", "KTime", times[count - 1]);
+    sn_fbx_setting_long(f, "ReferenceStop", "KTime", times[count - 1]);
+    sn_fbx_end(f);
+    sn_fbx_end(f);
+    sn_fbx_begin_object(f, "AnimationLayer", id_layers + c, "base", "AnimLayer", "");
+    sn_fbx_block(f);
+    sn_fbx_end(f);
+    for (int j = 0; j < job->joint_count; j++) {
+      const float *first = values + (size_t)j * 9 * count;
+      for (int k = 0; k < 3; k++) {
+        put_curve_node(f, curve_id(job, c, j, k), (const char *[]){"T", "R", "S"}[k], first + 3 * (size_t)k * count,
+                       (int)count);
+      }
+      for (int k = 0; k < 9; k++)
+        put_curve(f, curve_id(job, c, j, 3 + k), times, first + (size_t)k * count, (int)count);
+    }
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+// ---- connections ----------------------------------------------------------------------------------------------------------
+
+static void connect(fbx *f, int64_t child, int64_t parent, const char *property) {
+  sn_fbx_begin(f, "C");
+  sn_fbx_text(f, property ? "OP" : "OO");
+  sn_fbx_long(f, child);
+  sn_fbx_long(f, parent);
+  if (property) sn_fbx_text(f, property);
+  sn_fbx_end(f);
+}
+
+static void connect_clips(fbx_job *job) {
+  static const char *const parts[] = {"Lcl Translation", "Lcl Rotation", "Lcl Scaling"}, *const axes[] = {
+                                                                                           "d|X", "d|Y", "d|Z"};
+  fbx *f = &job->f;
+  for (int c = 0; c < job->what->clip_count; c++) {
+    connect(f, id_layers + c, id_clips + c, NULL);
+    for (int j = 0; j < job->joint_count; j++)
+      for (int k = 0; k < 3; k++) {
+        connect(f, curve_id(job, c, j, k), id_layers + c, NULL);
+        connect(f, curve_id(job, c, j, k), id_joints + j, parts[k]);
+        for (int a = 0; a < 3; a++) connect(f, curve_id(job, c, j, 3 + 3 * k + a), curve_id(job, c, j, k), axes[a]);
+      }
+  }
+}
+
+static void put_connections(fbx_job *job) {
+  fbx *f = &job->f;
+  sn_fbx_begin(f, "Connections");
+  connect(f, id_mesh, 0, NULL);
+  connect(f, id_geometry, id_mesh, NULL);
+  for (int k = 0; k < sn_fbx_material_count(&job->surface); k++) connect(f, id_materials + k, id_mesh, NULL);
+  for (int j = 0; j < job->joint_count; j++) {
+    int parent = job->what->affine ? -1 : job->what->skeleton->parents[j];
+    connect(f, id_joints + j, parent < 0 ? 0 : id_joints + parent, NULL);
+    connect(f, id_attributes + j, id_joints + j, NULL);
+  }
+  if (job->joint_count > 0) connect(f, id_skin, id_geometry, NULL);
+  for (int j = 0; j < job->joint_count; j++) {
+    connect(f, id_clusters + j, id_skin, NULL);
+    connect(f, id_joints + j, id_clusters + j, NULL);
+  }
+  if (job->joint_count > 0) connect_clips(job);
+  sn_fbx_end(f);
+}
+
+// ---- the file ---------------------------------------------------------------------------------------------------------------
+
+static sn_status put_objects(fbx_job *job) {
+  const trs nowhere = {.s = {1, 1, 1}};
+  fbx *f = &job->f;
+  sn_fbx_begin(f, "Objects");
+  sn_status status = sn_fbx_put_geometry(f, id_geometry, job->what->mesh, &job->surface);
+  put_model(f, id_mesh, "mesh", "Mesh", &nowhere);
+  sn_fbx_put_materials(f, id_materials, &job->surface);
+  if (status == SN_OK && job->joint_count > 0) {
+    status = put_joints(job);
+    if (status == SN_OK) status = put_skin(job);
+    if (status == SN_OK) put_bind_pose(job);
+    for (int c = 0; status == SN_OK && c < job->what->clip_count; c++) status = put_clip(job, c);
+  }
+  sn_fbx_end(f);
+  return status;
+}
+
+sn_status sn_fbx_write(sn_context *ctx, const char *path, const sn_gltf_out *what) {
+  fbx_job job = {.f = sn_fbx_new(ctx), .what = what, .path = path};
+  if (!what->mesh) return sn_fail(ctx, SN_UNSUPPORTED, "%s: without a mesh only .glb is copied", path);
+  if (what->morph_count > 0) {
+    return sn_fail(ctx, SN_UNSUPPORTED, "%s: corrections as morph targets are written to .glb, not to .fbx", path);
+  }
+  if (what->skeleton && what->skin) job.joint_count = what->skeleton->joint_count;
+  bool same = what->base && what->base->triangle_count == what->mesh->triangle_count;
+  if (same && sn_gltf_surface(ctx, what->base, &job.surface) != SN_OK) return ctx->error.status;
+  sn_arena memory = sn_arena_new(ctx);
+  job.local = SN_NEW(ctx, &memory, sn_affine, job.joint_count);
+  job.angles = SN_NEW(ctx, &memory, double, 3 * (size_t)job.joint_count);
+  job.rest = SN_NEW(ctx, &memory, sn_affine, job.joint_count);
+  sn_status status = job.local && job.angles && job.rest ? SN_OK : ctx->error.status;
+  for (int j = 0; status == SN_OK && j < job.joint_count; j++) job.rest[j] = without_scale(what->skeleton->rest[j]);
+  int longest = 0;
+  for (int c = 0; c < what->clip_count; c++)
+    if (what->clips[c].frame_count > longest) longest = what->clips[c].frame_count;
+  if (status == SN_OK) {
+    put_head(&job.f);
+    put_settings(&job.f, what->fps > 0 ? what->fps : SN_DEFAULT_FPS, longest > 0 ? (longest - 1) / what->fps : 0);
+    put_definitions(&job);
+    status = put_objects(&job);
+  }
+  if (status == SN_OK) put_connections(&job);
+  sn_arena_free(&memory);
+  sn_surface_free(&job.surface);
+  if (status == SN_OK) return sn_fbx_save(&job.f, path);
+  sn_arena_free(&job.f.memory);
+  return status;
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+// Frames from and to whatever holds them: point caches, Alembic, folders and globs of OBJ, animated glTF.
+#include "formats/common/adjust.h"
+#include "formats/caches/pointcache.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_folder(const char *path) {
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+// Natural order: runs of digits compare as numbers, so that 2.obj comes before 10.obj.
+static int compare_natural(const char *a, const char *b) {
+  while (*a && *b) {
+    bool digit_a = *a >= '0' && *a <= '9', digit_b = *b >= '0' && *b <= '9';
+    if (digit_a && digit_b) {
+      while (*a == '0') a++;
+      while (*b == '0') b++;
+      size_t run_a = strspn(a, "0123456789"), run_b = strspn(b, "0123456789");
+      if (run_a != run_b) return run_a < run_b ? -1 : 1;
+      int order = memcmp(a, b, run_a);
+      if (order != 0) return order;
+      a += run_a, b += run_b;
+    } else {
+      if (*a != *b) return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+      a++, b++;
+    }
+  }
+  return *a ? 1 : *b ? -1 : 0;
+}
+
+static int compare_paths(const void *a, const void *b) {
+  const char *const *x = a, *const *y = b;
+  int order = compare_natural(*x, *y);
+  return order != 0 ? order : strcmp(*x, *y);
+}
+
+// A pattern that matches what is called `path` and then `tail`, the path's own special characters quoted.
+static char *quoted_pattern(sn_context *ctx, sn_arena *memory, const char *path, const char *tail) {
+  char *pattern = SN_NEW(ctx, memory, char, 2 * strlen(path) + strlen(tail) + 1);
+  if (!pattern) return NULL;
+  char *p = pattern;
+  for (const char *c = path; *c; c++) {
+    if (strchr("*?[\\", *c)) *p++ = '\\';
+    *p++ = *c;
+  }
+  strcpy(p, tail);
+  return pattern;
+}
+
+// A folder gives its .obj files, the name of a file that exists itself, anything else is a pattern.
+static const char *obj_pattern(sn_context *ctx, sn_arena *memory, const char *path) {
+  if (is_folder(path)) return quoted_pattern(ctx, memory, path, "/*.[oO][bB][jJ]");
+  return access(path, F_OK) == 0 ? quoted_pattern(ctx, memory, path, "") : path;
+}
+
+sn_status sn_list_objs(sn_context *ctx, const char *path, sn_arena *memory, char ***out, int *count) {
+  const char *pattern = obj_pattern(ctx, memory, path);
+  if (!pattern) return ctx->error.status;
+  glob_t found = {0};
+  int result = glob(pattern, GLOB_NOSORT, NULL, &found);
+  sn_status status = SN_OK;
+  *out = NULL, *count = 0;
+  if (result == GLOB_NOMATCH || (result == 0 && found.gl_pathc == 0)) {
+    status = is_folder(path) ? sn_fail(ctx, SN_BAD_INPUT, "%s: no .obj files in this folder", path)
+                             : sn_fail(ctx, SN_IO, "%s: no such file", path);
+  } else if (result != 0) {
+    status =
+      sn_fail(ctx, SN_IO, "%s: cannot list: %s", path, result == GLOB_NOSPACE ? "out of memory" : strerror(errno));
+  } else {
+    *out = SN_NEW(ctx, memory, char *, found.gl_pathc);
+    if (!*out) status = ctx->error.status;
+    for (size_t k = 0; status == SN_OK && k < found.gl_pathc; k++) {
+      (*out)[k] = sn_arena_text(ctx, memory, found.gl_pathv[k]);
+      if (!(*out)[k]) status = ctx->error.status;
+    }
+    if (status == SN_OK) {
+      *count = (int)found.gl_pathc;
+      qsort(*out, found.gl_pathc, sizeof **out, compare_paths);
+    }
+  }
+  globfree(&found);
+  return status;
+}
+
+static sn_status read_obj_frame(sn_context *ctx, char **paths, int f, int frame_count, sn_frames *out) {
+  sn_mesh mesh;
+  sn_status status = sn_obj_read(ctx, paths[f], &mesh);
+  if (status != SN_OK) return status;
+  if (f == 0) status = sn_frames_new(ctx, mesh.vertex_count, frame_count, out);
+  if (status == SN_OK && mesh.vertex_count != out->vertex_count) {
+    status = sn_fail(ctx, SN_BAD_INPUT, "%s has %d vertices, but %s has %d", paths[f], mesh.vertex_count, paths[0],
+                     out->vertex_count);
+  }
+  if (status == SN_OK) {
+    memcpy(sn_frame_mutable(out, f), mesh.positions, (size_t)mesh.vertex_count * sizeof *mesh.positions);
+  }
+  sn_mesh_free(&mesh);
+  return status;
+}
+
+static sn_status read_objs(sn_context *ctx, const char *path, sn_frames *out) {
+  sn_arena scratch = sn_arena_new(ctx);
+  char **paths;
+  int count;
+  sn_status status = sn_list_objs(ctx, path, &scratch, &paths, &count);
+  for (int f = 0; status == SN_OK && f < count; f++) status = read_obj_frame(ctx, paths, f, count, out);
+  if (status != SN_OK) sn_frames_free(out);
+  sn_arena_free(&scratch);
+  return status;
+}
+
+static sn_status read_cache(sn_context *ctx, const char *path, sn_frames *out) {
+  sn_file file;
+  sn_status status = sn_file_map(ctx, path, &file);
+  if (status != SN_OK) return status;
+  return (sn_has_extension(path, ".pc2") ? sn_pc2_take : sn_mdd_take)(ctx, path, &file, out);
+}
+
+static sn_status deform_all(sn_context *ctx, const sn_gltf *gltf, int clip, double start, double fps,
+                            sn_frames *out) {
+  for (int f = 0; f < out->frame_count; f++) {
+    sn_status status = sn_gltf_deform(ctx, gltf, clip, start + f / fps, sn_frame_mutable(out, f));
+    if (status != SN_OK) return status;
+  }
+  out->rate = fps;
+  return sn_frames_check(ctx, out);
+}
+
+int sn_count_frames(sn_context *ctx, const char *name, double seconds, double fps, int key_count) {
+  enum { any_clip = 20000, frames_per_key = 16 };
+  double count = ceil(seconds * fps - 0.01) + 1; // the last one may be partial: it is the end of the clip
+  if (count <= any_clip + frames_per_key * (double)key_count && count < INT_MAX) return count < 1 ? 1 : (int)count;
+  sn_fail(ctx, SN_BAD_INPUT,
+          "%s lasts %g s: %.0f frames at %g per second are too many for %d keys; give a smaller `fps`, or cut it",
+          name, seconds, count, fps, key_count);
+  return -1;
+}
+
+// Frame k is morph target k alone.
+static sn_status read_targets(sn_context *ctx, const sn_gltf *gltf, int vertex_count, sn_frames *out) {
+  sn_status status = sn_frames_new(ctx, vertex_count, sn_gltf_morph_count(gltf), out);
+  for (int k = 0; status == SN_OK && k < out->frame_count; k++)
+    status = sn_gltf_morph_shape(ctx, gltf, k, sn_frame_mutable(out, k));
+  return status == SN_OK ? sn_frames_check(ctx, out) : status;
+}
+
+static sn_status read_animated(sn_context *ctx, const char *path, const sn_choice *choice, const char *clip_name,
+                               sn_frames *out) {
+  sn_gltf *gltf;
+  double fps = choice->fps > 0 ? choice->fps : SN_DEFAULT_FPS, start = choice->adjust.offset;
+  sn_status status = sn_gltf_read(ctx, path, &gltf);
+  if (status != SN_OK) return status;
+  sn_mesh mesh = {0};
+  int clip = 0;
+  bool targets = !clip_name && sn_gltf_clip_count(gltf) == 0 && sn_gltf_morph_count(gltf) > 0;
+  if (!targets) status = sn_gltf_find_clip(ctx, gltf, clip_name, &clip);
+  if (status == SN_OK) status = sn_gltf_mesh(ctx, gltf, &mesh, NULL, NULL, NULL);
+  if (status == SN_OK && targets) status = read_targets(ctx, gltf, mesh.vertex_count, out);
+  if (status == SN_OK && !targets) {
+    sn_clip_info info = sn_gltf_clip(gltf, clip);
+    start += info.start;
+    int count = sn_count_frames(ctx, info.name, info.end - start, fps, info.key_count);
+    status = count > 0 ? sn_frames_new(ctx, mesh.vertex_count, count, out) : ctx->error.status;
+  }
+  if (status == SN_OK && !targets) status = deform_all(ctx, gltf, clip, start, fps, out);
+  if (status != SN_OK) {
+    sn_frames_free(out);
+    if (!strstr(ctx->error.message, path)) sn_fail_prefix(ctx, "%s: ", path);
+  }
+  sn_mesh_free(&mesh);
+  sn_gltf_free(gltf);
+  return status;
+}
+
+static sn_status read_alembic(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out) {
+  sn_stream stream;
+  sn_status status = sn_stream_open(ctx, path, choice, &stream);
+  if (status != SN_OK) return status;
+  status = sn_frames_new(ctx, stream.vertex_count, stream.frame_count, out);
+  for (int f = 0; status == SN_OK && f < stream.frame_count; f++) {
+    status = sn_stream_frame(ctx, &stream, f, sn_frame_mutable(out, f));
+    sn_frames_used(out, out->vertex_count, 1);
+    if (out->file.map) sn_progress_reading(ctx, path, (double)f / stream.frame_count);
+  }
+  out->rate = stream.rate, out->finite = status == SN_OK;
+  if (status != SN_OK) sn_frames_free(out);
+  sn_stream_close(&stream);
+  return status;
+}
+
+static sn_status read_any(sn_context *ctx, const char *path, const sn_choice *choice, sn_arena *scratch,
+                          bool *has_times, sn_frames *out) {
+  const char *clip, *file = sn_clip_path(ctx, scratch, path, &clip);
+  if (!file) return ctx->error.status;
+  *has_times = true;
+  if (clip) return read_animated(ctx, file, choice, clip, out);
+  if (!is_folder(path) && sn_has_extension(path, ".abc")) return read_alembic(ctx, path, choice, out);
+  if (!is_folder(path) && sn_is_document(path)) return read_animated(ctx, path, choice, choice->clip, out);
+  *has_times = false;
+  if (!is_folder(path)) {
+    if (sn_has_extension(path, ".pc2") || sn_has_extension(path, ".mdd")) return read_cache(ctx, path, out);
+    if (!sn_has_extension(path, ".obj") && access(path, F_OK) == 0) {
+      return sn_fail(ctx, SN_UNSUPPORTED,
+                     "%s: frames come as .pc2, .mdd, .abc, a folder or glob of .obj, or an animated .glb", path);
+    }
+  }
+  return read_objs(ctx, path, out);
+}
+
+// A file without times begins at one of its frames.
+static sn_status skip_frames(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *frames) {
+  double rate = choice->fps > 0 ? choice->fps : frames->rate > 0 ? frames->rate : SN_DEFAULT_FPS;
+  double at = choice->adjust.offset * rate, first = round(at);
+  if (fabs(at - first) > 0.01 || first < 0 || first >= frames->frame_count) {
+    return sn_fail(
+      ctx, SN_BAD_INPUT,
+      "%s: `offset` frames=%g: its %d frames are %.4g s apart with nothing between them; give a multiple of "
+      "that, or shift the poses instead: `offset` skeleton=%g",
+      path, choice->adjust.offset, frames->frame_count, 1 / rate, -choice->adjust.offset);
+  }
+  frames->positions += (size_t)first * (size_t)frames->vertex_count;
+  frames->frame_count -= (int)first;
+  return SN_OK;
+}
+
+// A copy: the frames may be a mapped file.
+static sn_status move_frames(sn_context *ctx, const sn_adjust *adjust, sn_frames *frames) {
+  sn_frames moved;
+  sn_status status = sn_frames_new(ctx, frames->vertex_count, frames->frame_count, &moved);
+  for (int f = 0; status == SN_OK && f < frames->frame_count; f++) {
+    memcpy(sn_frame_mutable(&moved, f), sn_frame(frames, f), (size_t)frames->vertex_count * sizeof(float[3]));
+    sn_adjust_points(adjust, sn_frame_mutable(&moved, f), frames->vertex_count);
+    sn_frames_used(frames, frames->vertex_count, 1);
+    sn_frames_used(&moved, frames->vertex_count, 1);
+  }
+  if (status != SN_OK) return status;
+  moved.rate = frames->rate;
+  sn_frames_free(frames);
+  *frames = moved;
+  return sn_frames_check(ctx, frames); // large numbers times a large scale
+}
+
+sn_status sn_frames_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out) {
+  static const sn_choice plain = {0};
+  if (!choice) choice = &plain;
+  *out = (sn_frames){0};
+  bool has_times = false, is_archive = !is_folder(path) && sn_has_extension(path, ".abc"); // whose stream is adjusted
+  sn_arena scratch = sn_arena_new(ctx);
+  sn_status status = read_any(ctx, path, choice, &scratch, &has_times, out);
+  if (status == SN_OK && !has_times && choice->adjust.offset != 0) status = skip_frames(ctx, path, choice, out);
+  if (status == SN_OK && !is_archive && sn_adjust_moves(&choice->adjust)) {
+    status = move_frames(ctx, &choice->adjust, out);
+  }
+  if (status != SN_OK) sn_frames_free(out);
+  sn_arena_free(&scratch);
+  return status;
+}
+
+static sn_status write_objs(sn_context *ctx, const char *folder, sn_stream *frames, const sn_mesh *mesh) {
+  sn_arena scratch = sn_arena_new(ctx);
+  size_t size = strlen(folder) + 32;
+  char *path = SN_NEW(ctx, &scratch, char, size);
+  float(*positions)[3] = sn_arena_alloc(ctx, &scratch, (size_t)frames->vertex_count, sizeof *positions);
+  sn_outputs together;
+  sn_outputs_begin(ctx, &together);
+  sn_status status = path && positions ? sn_make_folder(ctx, folder) : ctx->error.status;
+  for (int f = 0; status == SN_OK && f < frames->frame_count; f++) {
+    snprintf(path, size, "%s/frame_%04d.obj", folder, f);
+    status = sn_stream_frame(ctx, frames, f, positions);
+    if (status == SN_OK) status = sn_obj_write(ctx, path, mesh, (const float(*)[3])positions);
+  }
+  sn_arena_free(&scratch);
+  return sn_outputs_end(ctx, &together, status);
+}
+
+sn_status sn_stream_write(sn_context *ctx, const char *path, sn_stream *frames, const sn_mesh *mesh) {
+  if (sn_has_extension(path, ".pc2")) return sn_pc2_write_stream(ctx, path, frames);
+  if (sn_has_extension(path, ".mdd")) return sn_mdd_write_stream(ctx, path, frames);
+  if (sn_has_extension(path, ".abc")) return sn_abc_write(ctx, path, frames, mesh);
+  const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+  if (dot && slash != path + strlen(path) - 1 && !is_folder(path)) {
+    return sn_fail(ctx, SN_UNSUPPORTED, "%s: frames are written as .pc2, .mdd, .abc or a folder of .obj", path);
+  }
+  return write_objs(ctx, path, frames, mesh);
+}
+
+sn_status sn_frames_write(sn_context *ctx, const char *path, const sn_frames *frames, const sn_mesh *mesh) {
+  sn_stream stream = sn_stream_of(frames);
+  return sn_stream_write(ctx, path, &stream, mesh);
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+// Buffer views and accessors: bounds are checked here once; decoding then only checks the values.
+#include "formats/gltf/gltf.h"
+
+#include <limits.h>
+#include <string.h>
+
+size_t sn_gltf_component_size(int component) {
+  switch (component) {
+  case GLTF_BYTE:
+  case GLTF_UBYTE:
+    return 1;
+  case GLTF_SHORT:
+  case GLTF_USHORT:
+    return 2;
+  case GLTF_UINT:
+  case GLTF_FLOAT:
+    return 4;
+  default:
+    return 0;
+  }
+}
+
+static sn_status load_view(sn_context *ctx, sn_gltf *gltf, int index, const json_t *json) {
+  gltf_view *view = &gltf->views[index];
+  char place[32];
+  snprintf(place, sizeof place, "bufferView %d", index);
+  int buffer;
+  int64_t offset, size, stride;
+  sn_status status = sn_gltf_index(ctx, json, place, "buffer", gltf->buffer_count, true, &buffer);
+  if (status == SN_OK) status = sn_gltf_integer(ctx, json, place, "byteOffset", 0, INT64_MAX, 0, &offset);
+  if (status == SN_OK) {
+    status = sn_gltf_integer(ctx, json, place, "byteLength", 1, INT64_MAX, GLTF_REQUIRED, &size);
+  }
+  if (status == SN_OK) status = sn_gltf_integer(ctx, json, place, "byteStride", 1, 65535, 0, &stride);
+  if (status != SN_OK) return status;
+  size_t whole = gltf->buffers[buffer].size;
+  if ((uint64_t)offset > whole || (uint64_t)size > whole - (uint64_t)offset) {
+    return sn_fail(ctx, SN_BAD_FILE, "%s: bytes %lld to %lld + %lld are not in buffer %d of %zu bytes", place,
+                   (long long)offset, (long long)offset, (long long)size, buffer, whole);
+  }
+  *view = (gltf_view){gltf->buffers[buffer].bytes + offset, (size_t)size, (size_t)stride, buffer};
+  return SN_OK;
+}
+
+// `count` elements of `element` bytes in a view, from json's byteOffset on.
+static sn_status locate(sn_context *ctx, const sn_gltf *gltf, const json_t *json, const char *place, int view_index,
+                        size_t count, size_t element, size_t stride, const uint8_t **out) {
+  int64_t offset;
+  sn_status status = sn_gltf_integer(ctx, json, place, "byteOffset", 0, INT64_MAX, 0, &offset);
+  if (status != SN_OK) return status;
+  const gltf_view *view = &gltf->views[view_index];
+  // count <= INT_MAX and stride <= 65535: no overflow in 64 bits
+  uint64_t needed = (uint64_t)(count - 1) * stride + element;
+  if ((uint64_t)offset > view->size || needed > view->size - (uint64_t)offset) {
+    return sn_fail(ctx, SN_BAD_FILE, "%s: %zu elements from byte %lld on do not fit into bufferView %d of %zu bytes",
+                   place, count, (long long)offset, view_index, view->size);
+  }
+  *out = view->bytes + offset;
+  return SN_OK;
+}
+
+static int type_width(const char *type) {
+  static const struct {
+    const char *name;
+    int width;
+  } types[] = {{"SCALAR", 1}, {"VEC2", 2}, {"VEC3", 3}, {"VEC4", 4}, {"MAT2", 4}, {"MAT3", 9}, {"MAT4", 16}};
+  for (size_t k = 0; type && k < sizeof types / sizeof *types; k++) {
+    if (strcmp(type, types[k].name) == 0) return types[k].width;
+  }
+  return 0;
+}
+
+static sn_status load_sparse(sn_context *ctx, const sn_gltf *gltf, const json_t *json, const char *place,
+                             size_t element, gltf_accessor *accessor) {
+  const json_t *indices = json_object_get(json, "indices"), *values = json_object_get(json, "values");
+  int64_t count, component;
+  int index_view, value_view;
+  char inner[64];
+  snprintf(inner, sizeof inner, "%s: sparse", place);
+  sn_status status = sn_gltf_integer(ctx, json, inner, "count", 1, accessor->count, GLTF_REQUIRED, &count);
+  if (status == SN_OK) {
+    status = sn_gltf_integer(ctx, indices, inner, "componentType", GLTF_UBYTE, GLTF_UINT, GLTF_REQUIRED, &component);
+  }
+  if (status == SN_OK) status = sn_gltf_index(ctx, indices, inner, "bufferView", gltf->view_count, true, &index_view);
+  if (status == SN_OK) status = sn_gltf_index(ctx, values, inner, "bufferView", gltf->view_count, true, &value_view);
+  if (status != SN_OK) return status;
+  if (component != GLTF_UBYTE && component != GLTF_USHORT && component != GLTF_UINT) {
+    return sn_fail(ctx, SN_BAD_FILE, "%s: its indices cannot have the component type %lld", inner,
+                   (long long)component);
+  }
+  size_t size = sn_gltf_component_size((int)component);
+  status = locate(ctx, gltf, indices, inner, index_view, (size_t)count, size, size, &accessor->sparse_indices);
+  if (status == SN_OK) {
+    status = locate(ctx, gltf, values, inner, value_view, (size_t)count, element, element, &accessor->sparse_values);
+  }
+  accessor->sparse_component = (int)component;
+  accessor->sparse_count = (int)count;
+  return status;
+}
+
+static sn_status load_accessor(sn_context *ctx, sn_gltf *gltf, int index, const json_t *json) {
+  gltf_accessor *accessor = &gltf->accessors[index];
+  char place[32];
+  snprintf(place, sizeof place, "accessor %d", index);
+  int64_t count, component;
+  int view;
+  sn_status status = sn_gltf_integer(ctx, json, place, "count", 1, INT_MAX, GLTF_REQUIRED, &count);
+  if (status == SN_OK) {
+    status = sn_gltf_integer(ctx, json, place, "componentType", GLTF_BYTE, GLTF_FLOAT, GLTF_REQUIRED, &component);
+  }
+  if (status == SN_OK) status = sn_gltf_index(ctx, json, place, "bufferView", gltf->view_count, false, &view);
+  if (status != SN_OK) return status;
+  size_t size = sn_gltf_component_size((int)component);
+  if (size == 0) {
+    return sn_fail(ctx, SN_BAD_FILE, "%s: there is no component type %lld", place, (long long)component);
+  }
+  const char *type = json_string_value(json_object_get(json, "type"));
+  int width = type_width(type);
+  if (width == 0) return sn_fail(ctx, SN_BAD_FILE, "%s: its type is '%.20s'", place, type ? type : "");
+  size_t element = (size_t)width * size;
+  if (type[0] == 'M') { // the columns of a matrix begin at multiples of four bytes
+    size_t rows = width == 4 ? 2 : width == 9 ? 3 : 4;
+    element = rows * ((rows * size + 3) / 4 * 4);
+  }
+  *accessor = (gltf_accessor){.count = (int)count,
+                              .width = width,
+                              .component = (int)component,
+                              .stride = element,
+                              .normalized = json_is_true(json_object_get(json, "normalized"))};
+  if (view >= 0) {
+    size_t stride = gltf->views[view].stride;
+    if (stride > 0 && stride < element) {
+      return sn_fail(ctx, SN_BAD_FILE, "%s: its elements of %zu bytes overlap at bufferView %d's stride of %zu",
+                     place, element, view, stride);
+    }
+    if (stride > 0) accessor->stride = stride;
+    status = locate(ctx, gltf, json, place, view, (size_t)count, element, accessor->stride, &accessor->bytes);
+  }
+  const json_t *sparse = json_object_get(json, "sparse");
+  if (status == SN_OK && sparse) status = load_sparse(ctx, gltf, sparse, place, element, accessor);
+  return status;
+}
+
+sn_status sn_gltf_load_accessors(sn_context *ctx, sn_gltf *gltf) {
+  json_t *views, *accessors;
+  sn_status status = sn_gltf_objects(ctx, gltf->json, "bufferViews", &views, &gltf->view_count);
+  if (status == SN_OK) status = sn_gltf_objects(ctx, gltf->json, "accessors", &accessors, &gltf->accessor_count);
+  if (status != SN_OK) return status;
+  gltf->views = SN_NEW(ctx, &gltf->memory, gltf_view, gltf->view_count);
+  gltf->accessors = SN_NEW(ctx, &gltf->memory, gltf_accessor, gltf->accessor_count);
+  gltf->decoded = SN_NEW(ctx, &gltf->memory, float *, gltf->accessor_count);
+  if (!gltf->views || !gltf->accessors || !gltf->decoded) return ctx->error.status;
+  for (int k = 0; k < gltf->view_count && status == SN_OK; k++) {
+    status = load_view(ctx, gltf, k, json_array_get(views, (size_t)k));
+  }
+  for (int k = 0; k < gltf->accessor_count && status == SN_OK; k++) {
+    status = load_accessor(ctx, gltf, k, json_array_get(accessors, (size_t)k));
+  }
+  return status;
+}
+
+// ---- decoding ----------------------------------------------------------------------------------------------------------
+
+sn_status sn_gltf_spend(sn_context *ctx, sn_gltf *gltf, size_t count, size_t size) {
+  size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes) || bytes > gltf->budget) {
+    return sn_fail(ctx, SN_BAD_FILE, "holds far more data when decoded than its size allows for; is it damaged?");
+  }
+  gltf->budget -= bytes;
+  return SN_OK;
+}
+
+static int64_t integer_at(const uint8_t *bytes, int component) {
+  switch (component) {
+  case GLTF_BYTE:
+    return (int8_t)bytes[0];
+  case GLTF_UBYTE:
+    return bytes[0];
+  case GLTF_SHORT:
+    return (int16_t)(bytes[0] | bytes[1] << 8);
+  case GLTF_USHORT:
+    return bytes[0] | bytes[1] << 8;
+  default:
+    return (int64_t)((uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+                     (uint32_t)bytes[3] << 24);
+  }
+}
+
+static float normalized_at(const uint8_t *bytes, int component) {
+  double value = (double)integer_at(bytes, component);
+  switch (component) {
+  case GLTF_BYTE:
+    return (float)fmax(value / 127, -1);
+  case GLTF_UBYTE:
+    return (float)(value / 255);
+  case GLTF_SHORT:
+    return (float)fmax(value / 32767, -1);
+  case GLTF_USHORT:
+    return (float)(value / 65535);
+  default:
+    return (float)(value / 4294967295.0);
+  }
+}
+
+static float float_at(const uint8_t *bytes) {
+  uint32_t bits = (uint32_t)integer_at(bytes, GLTF_UINT);
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static void decode_element(const gltf_accessor *accessor, const uint8_t *bytes, bool normalize, float *out) {
+  size_t size = sn_gltf_component_size(accessor->component);
+  for (int k = 0; k < accessor->width; k++, bytes += size) {
+    if (accessor->component == GLTF_FLOAT) {
+      out[k] = float_at(bytes);
+    } else {
+      out[k] = normalize ? normalized_at(bytes, accessor->component) : (float)integer_at(bytes, accessor->component);
+    }
+  }
+}
+
+// The i-th sparse index; they must ascend and stay in range.
+static sn_status sparse_index(sn_context *ctx, const gltf_accessor *accessor, int index, int i, int64_t *previous) {
+  size_t size = sn_gltf_component_size(accessor->sparse_component);
+  int64_t at = integer_at(accessor->sparse_indices + (size_t)i * size, accessor->sparse_component);
+  if (at <= *previous || at >= accessor->count) {
+    return sn_fail(ctx, SN_BAD_FILE, "accessor %d: sparse index %d is %lld, must be from %lld to %d", index, i,
+                   (long long)at, (long long)*previous + 1, accessor->count - 1);
+  }
+  *previous = at;
+  return SN_OK;
+}
+
+sn_status sn_gltf_floats(sn_context *ctx, const sn_gltf *gltf, int index, bool normalize, float *out) {
+  const gltf_accessor *accessor = &gltf->accessors[index];
+  size_t width = (size_t)accessor->width, total = (size_t)accessor->count * width;
+  normalize = normalize || accessor->normalized;
+  if (!accessor->bytes) memset(out, 0, total * sizeof *out);
+  for (size_t i = 0; accessor->bytes && i < (size_t)accessor->count; i++) {
+    decode_element(accessor, accessor->bytes + i * accessor->stride, normalize, out + i * width);
+  }
+  size_t element = width * sn_gltf_component_size(accessor->component);
+  int64_t at = -1;
+  for (int i = 0; i < accessor->sparse_count; i++) {
+    if (sparse_index(ctx, accessor, index, i, &at) != SN_OK) return ctx->error.status;
+    decode_element(accessor, accessor->sparse_values + (size_t)i * element, normalize, out + (size_t)at * width);
+  }
+  for (size_t k = 0; k < total; k++) {
+    if (!isfinite(out[k])) {
+      return sn_fail(ctx, SN_BAD_FILE, "accessor %d: element %zu is not finite", index, k / width);
+    }
+  }
+  return SN_OK;
+}
+
+sn_status sn_gltf_floats_kept(sn_context *ctx, sn_gltf *gltf, int index, bool normalize, const float **out) {
+  const gltf_accessor *accessor = &gltf->accessors[index];
+  if (!gltf->decoded[index]) {
+    size_t total = (size_t)accessor->count * (size_t)accessor->width;
+    sn_status status = sn_gltf_spend(ctx, gltf, total, sizeof(float));
+    float *values = status == SN_OK ? SN_NEW(ctx, &gltf->memory, float, total) : NULL;
+    if (!values) return ctx->error.status;
+    status = sn_gltf_floats(ctx, gltf, index, normalize, values);
+    if (status != SN_OK) return status;
+    gltf->decoded[index] = values;
+  }
+  *out = gltf->decoded[index];
+  return SN_OK;
+}
+
+sn_status sn_gltf_integers(sn_context *ctx, const sn_gltf *gltf, int index, uint32_t *out) {
+  const gltf_accessor *accessor = &gltf->accessors[index];
+  size_t width = (size_t)accessor->width, size = sn_gltf_component_size(accessor->component);
+  if (!accessor->bytes) memset(out, 0, (size_t)accessor->count * width * sizeof *out);
+  for (size_t i = 0; accessor->bytes && i < (size_t)accessor->count; i++) {
+    const uint8_t *bytes = accessor->bytes + i * accessor->stride;
+    for (size_t k = 0; k < width; k++)
+      out[i * width + k] = (uint32_t)integer_at(bytes + k * size, accessor->component);
+  }
+  int64_t at = -1;
+  for (int i = 0; i < accessor->sparse_count; i++) {
+    if (sparse_index(ctx, accessor, index, i, &at) != SN_OK) return ctx->error.status;
+    const uint8_t *bytes = accessor->sparse_values + (size_t)i * width * size;
+    for (size_t k = 0; k < width; k++) {
+      out[(size_t)at * width + k] = (uint32_t)integer_at(bytes + k * size, accessor->component);
+    }
+  }
+  return SN_OK;
+}

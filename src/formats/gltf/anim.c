@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: MIT
+// Clips: samplers, poses and deformed meshes at a time.
+#include "formats/common/adjust.h"
+#include "formats/gltf/gltf.h"
+
+#include <float.h>
+#include <limits.h>
+#include <string.h>
+
+// ---- loading ---------------------------------------------------------------------------------------------------
+
+static bool find_path(const char *text, gltf_path *out) {
+  static const char *const names[] = {"translation", "rotation", "scale", "weights"};
+  for (int k = 0; text && k < 4; k++) {
+    if (strcmp(text, names[k]) == 0) {
+      *out = (gltf_path)k;
+      return true;
+    }
+  }
+  return false;
+}
+
+static sn_status find_interpolation(sn_context *ctx, const json_t *sampler, const char *place,
+                                    gltf_interpolation *out) {
+  const char *text = json_string_value(json_object_get(sampler, "interpolation"));
+  *out = GLTF_LINEAR;
+  if (!text || strcmp(text, "LINEAR") == 0) return SN_OK;
+  *out = GLTF_STEP;
+  if (strcmp(text, "STEP") == 0) return SN_OK;
+  *out = GLTF_CUBIC;
+  if (strcmp(text, "CUBICSPLINE") == 0) return SN_OK;
+  return sn_fail(ctx, SN_BAD_FILE, "%s: there is no interpolation '%.40s'", place, text);
+}
+
+static sn_status check_times(sn_context *ctx, const gltf_channel *channel, const char *place) {
+  for (int k = 1; k < channel->key_count; k++) {
+    if (channel->times[k] < channel->times[k - 1]) {
+      return sn_fail(ctx, SN_BAD_FILE, "%s: key %d at %g s comes after key %d at %g s", place, k, channel->times[k],
+                     k - 1, channel->times[k - 1]);
+    }
+  }
+  return SN_OK;
+}
+
+static sn_status load_sampler(sn_context *ctx, sn_gltf *gltf, const json_t *sampler, const char *place,
+                              gltf_channel *channel) {
+  int input, output;
+  sn_status status = sn_gltf_index(ctx, sampler, place, "input", gltf->accessor_count, true, &input);
+  if (status == SN_OK) status = sn_gltf_index(ctx, sampler, place, "output", gltf->accessor_count, true, &output);
+  if (status == SN_OK) status = find_interpolation(ctx, sampler, place, &channel->interpolation);
+  if (status != SN_OK) return status;
+  const gltf_accessor *times = &gltf->accessors[input], *values = &gltf->accessors[output];
+  if (times->width != 1 || times->component != GLTF_FLOAT) {
+    return sn_fail(ctx, SN_BAD_FILE, "%s: its times (accessor %d) are not float scalars", place, input);
+  }
+  int width = channel->path == GLTF_WEIGHTS ? 1 : channel->path == GLTF_ROTATION ? 4 : 3;
+  channel->width = channel->path == GLTF_WEIGHTS ? gltf->nodes[channel->node].weight_count : width;
+  int64_t needed = (int64_t)times->count * (channel->interpolation == GLTF_CUBIC ? 3 : 1) *
+                   (channel->path == GLTF_WEIGHTS ? channel->width : 1);
+  if (values->width != width || values->count != needed) {
+    return sn_fail(ctx, SN_BAD_FILE, "%s: its values (accessor %d) are %d times %d numbers, not %lld times %d", place,
+                   output, values->count, values->width, (long long)needed, width);
+  }
+  channel->key_count = times->count;
+  status = sn_gltf_floats_kept(ctx, gltf, input, false, &channel->times);
+  if (status == SN_OK) status = check_times(ctx, channel, place);
+  bool normalize = channel->path == GLTF_ROTATION || channel->path == GLTF_WEIGHTS;
+  if (status == SN_OK) status = sn_gltf_floats_kept(ctx, gltf, output, normalize, &channel->values);
+  return status;
+}
+
+// Channels without a node, or with a path that some extension defines, are not for us: `wanted` says so.
+static sn_status load_channel(sn_context *ctx, sn_gltf *gltf, const json_t *json, const json_t *samplers,
+                              const char *place, gltf_channel *channel, bool *wanted) {
+  const json_t *target = json_object_get(json, "target");
+  int sampler;
+  *wanted = false;
+  sn_status status = sn_gltf_index(ctx, target, place, "node", gltf->node_count, false, &channel->node);
+  if (status != SN_OK || channel->node < 0) return status;
+  if (!find_path(json_string_value(json_object_get(target, "path")), &channel->path)) return SN_OK;
+  const gltf_node *node = &gltf->nodes[channel->node];
+  if (channel->path == GLTF_WEIGHTS && node->weight_count == 0) return SN_OK;
+  if (channel->path != GLTF_WEIGHTS && node->has_matrix) {
+    return sn_fail(ctx, SN_BAD_FILE, "%s: moves node %d, which has a matrix", place, channel->node);
+  }
+  status = sn_gltf_index(ctx, json, place, "sampler", (int)json_array_size(samplers), true, &sampler);
+  if (status == SN_OK) status = load_sampler(ctx, gltf, json_array_get(samplers, (size_t)sampler), place, channel);
+  *wanted = status == SN_OK;
+  return status;
+}
+
+static sn_status load_clip(sn_context *ctx, sn_gltf *gltf, int index, const json_t *json) {
+  gltf_clip *clip = &gltf->clips[index];
+  const char *name = json_string_value(json_object_get(json, "name"));
+  clip->info = (sn_clip_info){.name = name ? name : "", .start = INFINITY, .end = -INFINITY};
+  json_t *channels, *samplers;
+  int channel_count, sampler_count;
+  sn_status status = sn_gltf_objects(ctx, json, "channels", &channels, &channel_count);
+  if (status == SN_OK) status = sn_gltf_objects(ctx, json, "samplers", &samplers, &sampler_count);
+  clip->channels = status == SN_OK ? SN_NEW(ctx, &gltf->memory, gltf_channel, channel_count) : NULL;
+  if (status == SN_OK && !clip->channels) status = ctx->error.status;
+  for (int c = 0; c < channel_count && status == SN_OK; c++) {
+    char place[48];
+    bool wanted;
+    snprintf(place, sizeof place, "channel %d", c);
+    gltf_channel *channel = &clip->channels[clip->info.channel_count];
+    status = load_channel(ctx, gltf, json_array_get(channels, (size_t)c), samplers, place, channel, &wanted);
+    if (!wanted) continue;
+    clip->info.channel_count++;
+    if (channel->key_count > clip->info.key_count) clip->info.key_count = channel->key_count;
+    clip->info.start = fmin(clip->info.start, channel->times[0]);
+    clip->info.end = fmax(clip->info.end, channel->times[channel->key_count - 1]);
+  }
+  if (status != SN_OK) return sn_fail_prefix(ctx, "animation %d: ", index);
+  if (clip->info.channel_count == 0) clip->info.start = clip->info.end = 0;
+  return SN_OK;
+}
+
+sn_status sn_gltf_load_clips(sn_context *ctx, sn_gltf *gltf) {
+  json_t *animations;
+  int count;
+  sn_status status = sn_gltf_objects(ctx, gltf->json, "animations", &animations, &count);
+  if (status != SN_OK) return status;
+  gltf->clips = SN_NEW(ctx, &gltf->memory, gltf_clip, count);
+  if (!gltf->clips) return ctx->error.status;
+  for (int k = 0; k < count && status == SN_OK; k++) {
+    status = load_clip(ctx, gltf, k, json_array_get(animations, (size_t)k));
+  }
+  gltf->clip_count = count;
+  return status;
+}
+
+// ---- choosing a clip ------------------------------------------------------------------------------------------------
+
+int sn_gltf_clip_count(const sn_gltf *gltf) { return gltf->clip_count; }
+
+sn_clip_info sn_gltf_clip(const sn_gltf *gltf, int clip) {
+  return clip >= 0 && clip < gltf->clip_count ? gltf->clips[clip].info : (sn_clip_info){.name = ""};
+}
+
+static sn_status no_such_clip(sn_context *ctx, const sn_gltf *gltf, const char *name) {
+  char list[600] = "";
+  size_t used = 0;
+  for (int k = 0; k < gltf->clip_count && used + 60 < sizeof list; k++) {
+    used +=
+      (size_t)snprintf(list + used, sizeof list - used, "%s%d '%.40s'", k ? ", " : "", k, gltf->clips[k].info.name);
+  }
+  return sn_fail(ctx, SN_BAD_INPUT, "%s: has no clip '%.100s'; it has %s", gltf->name, name, list);
+}
+
+sn_status sn_gltf_find_clip(sn_context *ctx, const sn_gltf *gltf, const char *name, int *out) {
+  *out = 0;
+  if (gltf->clip_count == 0) return sn_fail(ctx, SN_BAD_INPUT, "%s: has no animation", gltf->name);
+  if (!name) return SN_OK;
+  for (int k = 0; k < gltf->clip_count; k++) {
+    *out = k;
+    if (strcmp(gltf->clips[k].info.name, name) == 0) return SN_OK;
+  }
+  int64_t index = 0;
+  const char *digits = name[0] == '#' ? name + 1 : name;
+  for (const char *c = digits; *c; c++) {
+    if (*c < '0' || *c > '9' || index > gltf->clip_count) return no_such_clip(ctx, gltf, name);
+    index = index * 10 + (*c - '0');
+  }
+  *out = (int)index;
+  return *digits && index < gltf->clip_count ? SN_OK : no_such_clip(ctx, gltf, name);
+}
+
+// ---- sampling ------------------------------------------------------------------------------------------------------------
+
+// The key at or before t and how far the way to the next one has gone. Times are floats in the file: a t that is a key
+// but for rounding is that key, or STEP would show the one before.
+static int find_key(const gltf_channel *channel, double t, double *along) {
+  double slack = 2 * FLT_EPSILON * fabs(t);
+  int low = 0, high = channel->key_count;
+  while (high - low > 1) {
+    int middle = low + (high - low) / 2;
+    if (channel->times[middle] <= t + slack) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  *along = 0;
+  if (low + 1 < channel->key_count && t > channel->times[low] + slack) {
+    *along = (t - channel->times[low]) / ((double)channel->times[low + 1] - channel->times[low]);
+  }
+  return low;
+}
+
+// Component k of the spline between keys `key` and `key + 1` (glTF 2.0, appendix C): every key holds its in-tangent,
+// value and out-tangent.
+static double cubic(const gltf_channel *channel, int key, double s, int k) {
+  size_t width = (size_t)channel->width;
+  const float *here = channel->values + (size_t)key * 3 * width + k, *next = here + 3 * width;
+  double span = (double)channel->times[key + 1] - channel->times[key], s2 = s * s, s3 = s2 * s;
+  return (2 * s3 - 3 * s2 + 1) * here[width] + span * (s3 - 2 * s2 + s) * here[2 * width] +
+         (-2 * s3 + 3 * s2) * next[width] + span * (s3 - s2) * next[0];
+}
+
+static sn_quat quat_at(const gltf_channel *channel, int key) {
+  const float *v = channel->values + (size_t)key * 4;
+  return sn_quat_normalize((sn_quat){v[0], v[1], v[2], v[3]});
+}
+
+static void sample(const gltf_channel *channel, double t, double *out) {
+  double along;
+  int key = find_key(channel, t, &along), width = channel->width;
+  bool cubic_keys = channel->interpolation == GLTF_CUBIC;
+  if (along > 0 && channel->interpolation == GLTF_LINEAR && channel->path == GLTF_ROTATION) {
+    sn_quat q = sn_quat_slerp(quat_at(channel, key), quat_at(channel, key + 1), along);
+    out[0] = q.x, out[1] = q.y, out[2] = q.z, out[3] = q.w;
+    return;
+  }
+  for (int k = 0; k < width; k++) {
+    size_t at = (size_t)key * (size_t)width + (size_t)k;
+    if (cubic_keys) at = ((size_t)key * 3 + 1) * (size_t)width + (size_t)k;
+    out[k] = channel->values[at];
+    if (along > 0 && cubic_keys) out[k] = cubic(channel, key, along, k);
+    if (along > 0 && channel->interpolation == GLTF_LINEAR) {
+      out[k] += along * ((double)channel->values[at + (size_t)width] - out[k]);
+    }
+  }
+}
+
+static void animate(gltf_node *nodes, const gltf_channel *channel, double t) {
+  gltf_node *node = &nodes[channel->node];
+  double v[4];
+  if (channel->path == GLTF_WEIGHTS) {
+    sample(channel, t, node->weights);
+    return;
+  }
+  sample(channel, t, v);
+  if (channel->path == GLTF_TRANSLATION) node->translation = sn_vec3_make(v[0], v[1], v[2]);
+  if (channel->path == GLTF_SCALE) node->scale = sn_vec3_make(v[0], v[1], v[2]);
+  if (channel->path == GLTF_ROTATION) node->rotation = sn_quat_normalize((sn_quat){v[0], v[1], v[2], v[3]});
+}
+
+// The document's nodes at time t, in `scratch`; NULL when memory runs out.
+static gltf_node *nodes_at(sn_context *ctx, const sn_gltf *gltf, int clip, double t, sn_arena *scratch) {
+  gltf_node *nodes = SN_NEW(ctx, scratch, gltf_node, gltf->node_count);
+  if (!nodes) return NULL;
+  memcpy(nodes, gltf->nodes, (size_t)gltf->node_count * sizeof *nodes);
+  if (clip < 0) return nodes;
+  const gltf_clip *chosen = &gltf->clips[clip];
+  for (int c = 0; c < chosen->info.channel_count; c++) {
+    const gltf_channel *channel = &chosen->channels[c];
+    gltf_node *node = &nodes[channel->node];
+    if (channel->path == GLTF_WEIGHTS && node->weights == gltf->nodes[channel->node].weights) {
+      node->weights = SN_NEW(ctx, scratch, double, node->weight_count);
+      if (!node->weights) return NULL;
+    }
+    animate(nodes, channel, t);
+  }
+  return nodes;
+}
+
+static sn_status check_request(sn_context *ctx, const sn_gltf *gltf, int clip, double t) {
+  if (clip < -1 || clip >= gltf->clip_count) {
+    return sn_fail(ctx, SN_BAD_INPUT, "%s: clip %d does not exist, there are %d", gltf->name, clip, gltf->clip_count);
+  }
+  return isfinite(t) ? SN_OK : sn_fail(ctx, SN_BAD_INPUT, "%s: a clip cannot be sampled at time %g", gltf->name, t);
+}
+
+// Nodes and their world transforms at time t.
+static sn_status globals_at(sn_context *ctx, const sn_gltf *gltf, int clip, double t, sn_arena *scratch,
+                            gltf_node **nodes, sn_affine **globals) {
+  sn_status status = check_request(ctx, gltf, clip, t);
+  if (status != SN_OK) return status;
+  *nodes = nodes_at(ctx, gltf, clip, t, scratch);
+  *globals = *nodes ? SN_NEW(ctx, scratch, sn_affine, gltf->node_count) : NULL;
+  if (!*globals) return ctx->error.status;
+  sn_gltf_globals(gltf, *nodes, *globals);
+  return SN_OK;
+}
+
+static void joint_matrices(const sn_gltf *gltf, const sn_affine *globals, sn_affine *matrices) {
+  for (int j = 0; j < gltf->joint_count; j++) {
+    matrices[j] = sn_affine_mul(globals[gltf->joints[j].node], gltf->joints[j].inverse_bind);
+  }
+}
+
+sn_status sn_gltf_pose(sn_context *ctx, const sn_gltf *gltf, int clip, double t, sn_affine *matrices) {
+  sn_arena scratch = sn_arena_new(ctx);
+  gltf_node *nodes;
+  sn_affine *globals;
+  sn_status status = globals_at(ctx, gltf, clip, t, &scratch, &nodes, &globals);
+  if (status == SN_OK) joint_matrices(gltf, globals, matrices);
+  sn_arena_free(&scratch);
+  return status;
+}
+
+sn_status sn_gltf_morph_weights(sn_context *ctx, const sn_gltf *gltf, int clip, double t, double *weights) {
+  sn_arena scratch = sn_arena_new(ctx);
+  sn_status status = check_request(ctx, gltf, clip, t);
+  const gltf_node *nodes = status == SN_OK ? nodes_at(ctx, gltf, clip, t, &scratch) : NULL;
+  if (status == SN_OK && !nodes) status = ctx->error.status;
+  for (int k = 0; k < gltf->morph_count && status == SN_OK; k++) {
+    weights[k] = nodes[gltf->morphs[k].node].weights[gltf->morphs[k].target];
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+// ---- deforming ---------------------------------------------------------------------------------------------------------
+
+static sn_vec3 morphed(const gltf_part *part, const double *weights, int i) {
+  sn_vec3 p = sn_vec3_from(part->positions[i]);
+  for (int k = 0; k < part->target_count; k++) {
+    size_t at = (size_t)k * (size_t)part->range.vertex_count + (size_t)i;
+    if (weights[k] != 0) p = sn_vec3_mad(p, sn_vec3_from(part->deltas[at]), weights[k]);
+  }
+  return p;
+}
+
+static sn_vec3 morphed_by(const gltf_part *part, const gltf_morph *morph, int i) {
+  sn_vec3 p = sn_vec3_from(part->positions[i]);
+  if (part->range.node != morph->node || morph->target >= part->target_count) return p;
+  size_t at = (size_t)morph->target * (size_t)part->range.vertex_count + (size_t)i;
+  return sn_vec3_add(p, sn_vec3_from(part->deltas[at]));
+}
+
+// `only` (may be NULL): this morph target at weight 1, all others at 0.
+static sn_status deform(sn_context *ctx, const sn_gltf *gltf, int clip, double t, const gltf_morph *only,
+                        float (*positions)[3]) {
+  sn_arena scratch = sn_arena_new(ctx);
+  gltf_node *nodes = NULL;
+  sn_affine *globals = NULL, *matrices = SN_NEW(ctx, &scratch, sn_affine, gltf->joint_count);
+  sn_status status = matrices ? globals_at(ctx, gltf, clip, t, &scratch, &nodes, &globals) : ctx->error.status;
+  if (status == SN_OK) joint_matrices(gltf, globals, matrices);
+  for (int k = 0; k < gltf->part_count && status == SN_OK; k++) {
+    const gltf_part *part = &gltf->parts[k];
+    for (int i = 0; i < part->range.vertex_count; i++) {
+      int vertex = part->range.first_vertex + i;
+      sn_vec3 p = only ? morphed_by(part, only, i) : morphed(part, nodes[part->range.node].weights, i);
+      p = part->skinned ? sn_skin_blend(&gltf->skin, vertex, matrices, sn_affine_apply(part->place, p))
+                        : sn_affine_apply(globals[part->range.node], p);
+      sn_vec3_store(p, positions[vertex]);
+    }
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+sn_status sn_gltf_deform(sn_context *ctx, const sn_gltf *gltf, int clip, double t, float (*positions)[3]) {
+  return deform(ctx, gltf, clip, t, NULL, positions);
+}
+
+sn_status sn_gltf_morph_shape(sn_context *ctx, const sn_gltf *gltf, int morph, float (*positions)[3]) {
+  if (morph < 0 || morph >= gltf->morph_count)
+    return sn_fail(ctx, SN_BAD_INPUT, "%s: no morph target %d", gltf->name, morph);
+  return deform(ctx, gltf, -1, 0, &gltf->morphs[morph], positions);
+}
+
+// ---- frames -------------------------------------------------------------------------------------------------------------
+
+sn_status sn_gltf_poses_adjusted(sn_context *ctx, const sn_gltf *gltf, int clip, const sn_choice *choice,
+                                 int frame_count, sn_poses *out) {
+  double fps = choice->fps;
+  *out = (sn_poses){0};
+  if (!(fps > 0) || !isfinite(fps)) return sn_fail(ctx, SN_BAD_INPUT, "%g frames per second make no sense", fps);
+  sn_status status = check_request(ctx, gltf, clip, 0);
+  if (status != SN_OK) return status;
+  if (gltf->joint_count == 0) return sn_fail(ctx, SN_BAD_INPUT, "%s: has no skin, so no poses", gltf->name);
+  sn_clip_info info = sn_gltf_clip(gltf, clip);
+  double start = info.start + choice->adjust.offset, seconds = info.end - start;
+  if (frame_count < 0) frame_count = sn_count_frames(ctx, info.name, seconds, fps, info.key_count);
+  if (frame_count < 0) return sn_fail_prefix(ctx, "%s: clip ", gltf->name);
+  if (clip >= 0 && frame_count > 1 && (frame_count - 1) / fps > seconds + 1 / fps) {
+    char late[128] = "";
+    if (start > 0 && (frame_count - 1) / fps <= info.end + 1 / fps) {
+      snprintf(late, sizeof late, "; its first key is at %g s: if the frames begin at 0, give `offset` skeleton=%g",
+               info.start, -info.start);
+    }
+    return sn_fail(ctx, SN_BAD_INPUT,
+                   "%s: clip '%.100s' is %g s long, but %d frames at %g frames per second are %g s%s", gltf->name,
+                   info.name, seconds, frame_count, fps, (frame_count - 1) / fps, late);
+  }
+  status = sn_poses_new(ctx, gltf->joint_count, frame_count, out);
+  for (int f = 0; f < frame_count && status == SN_OK; f++) {
+    status = sn_gltf_pose(ctx, gltf, clip, start + f / fps, sn_pose(out, f));
+    if (status == SN_OK) sn_adjust_matrices(&choice->adjust, sn_pose(out, f), (size_t)out->joint_count);
+  }
+  if (status != SN_OK) sn_poses_free(out);
+  return status;
+}
+
+sn_status sn_gltf_poses(sn_context *ctx, const sn_gltf *gltf, int clip, double fps, int frame_count, sn_poses *out) {
+  return sn_gltf_poses_adjusted(ctx, gltf, clip, &(sn_choice){.fps = fps}, frame_count, out);
+}

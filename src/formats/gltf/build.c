@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+// A glTF document under construction, and writing it.
+#include "formats/gltf/out.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+gltf_builder sn_gltf_builder(sn_context *ctx, json_t *root) {
+  return (gltf_builder){
+    .ctx = ctx, .root = root, .byte_memory = sn_arena_new(ctx), .memory = sn_arena_new(ctx), .failed = root == NULL};
+}
+
+void sn_gltf_builder_free(gltf_builder *b) {
+  json_decref(b->root);
+  sn_arena_free(&b->byte_memory);
+  sn_arena_free(&b->memory);
+}
+
+sn_status sn_gltf_builder_status(gltf_builder *b) {
+  return b->failed ? sn_fail(b->ctx, SN_NO_MEMORY, "out of memory while building a glTF document") : SN_OK;
+}
+
+// ---- JSON ------------------------------------------------------------------------------------------------------
+
+void sn_gltf_set(gltf_builder *b, json_t *object, const char *key, json_t *value) {
+  if (json_object_set_new(object, key, value) != 0) b->failed = true;
+}
+
+void sn_gltf_set_text(gltf_builder *b, json_t *object, const char *key, const char *text, const char *fallback) {
+  json_t *value = json_string(text); // NULL for what is not UTF-8
+  sn_gltf_set(b, object, key, value ? value : json_string(fallback));
+}
+
+json_t *sn_gltf_child(gltf_builder *b, json_t *object, const char *key) {
+  json_t *child = json_object_get(object, key);
+  if (!child) {
+    sn_gltf_set(b, object, key, json_object());
+    child = json_object_get(object, key);
+  }
+  return child;
+}
+
+int sn_gltf_append(gltf_builder *b, const char *key, json_t *value) {
+  json_t *array = json_object_get(b->root, key);
+  if (!array) {
+    sn_gltf_set(b, b->root, key, json_array());
+    array = json_object_get(b->root, key);
+  }
+  int index = (int)json_array_size(array);
+  if (json_array_append_new(array, value) != 0) b->failed = true;
+  return index;
+}
+
+json_t *sn_gltf_reals(gltf_builder *b, const double *values, int count) {
+  json_t *array = json_array();
+  for (int k = 0; k < count; k++) {
+    if (json_array_append_new(array, json_real(values[k])) != 0) b->failed = true;
+  }
+  return array;
+}
+
+// ---- binary data -------------------------------------------------------------------------------------------------
+
+static bool reserve(gltf_builder *b, size_t more) {
+  if (more <= b->room - b->size) return true;
+  size_t room = b->size + more > 2 * b->room ? b->size + more : 2 * b->room;
+  sn_arena fresh = sn_arena_new(b->ctx);
+  uint8_t *bytes = SN_NEW(b->ctx, &fresh, uint8_t, room);
+  if (!bytes) return false;
+  if (b->size > 0) memcpy(bytes, b->bytes, b->size);
+  sn_arena_free(&b->byte_memory);
+  b->byte_memory = fresh, b->bytes = bytes, b->room = room;
+  return true;
+}
+
+size_t sn_gltf_add_bytes(gltf_builder *b, const void *bytes, size_t size) {
+  size_t offset = b->size, padded = (size + 3) / 4 * 4;
+  if (b->failed || !reserve(b, padded)) {
+    b->failed = true;
+    return 0;
+  }
+  if (size > 0) memcpy(b->bytes + offset, bytes, size);
+  memset(b->bytes + offset + size, 0, padded - size);
+  b->size += padded;
+  return offset;
+}
+
+int sn_gltf_add_view(gltf_builder *b, const void *data, size_t size, int target) {
+  size_t offset = sn_gltf_add_bytes(b, data, size);
+  json_t *view = json_object();
+  sn_gltf_set(b, view, "buffer", json_integer(0));
+  sn_gltf_set(b, view, "byteOffset", json_integer((json_int_t)offset));
+  sn_gltf_set(b, view, "byteLength", json_integer((json_int_t)size));
+  if (target) sn_gltf_set(b, view, "target", json_integer(target));
+  return sn_gltf_append(b, "bufferViews", view);
+}
+
+static void set_bounds(gltf_builder *b, json_t *accessor, const float *data, int count, int width) {
+  double low[16], high[16];
+  for (int k = 0; k < width; k++) low[k] = INFINITY, high[k] = -INFINITY;
+  for (int i = 0; i < count; i++) {
+    for (int k = 0; k < width; k++) {
+      double value = data[(size_t)i * (size_t)width + (size_t)k];
+      low[k] = fmin(low[k], value), high[k] = fmax(high[k], value);
+    }
+  }
+  sn_gltf_set(b, accessor, "min", sn_gltf_reals(b, low, width));
+  sn_gltf_set(b, accessor, "max", sn_gltf_reals(b, high, width));
+}
+
+int sn_gltf_add_accessor(gltf_builder *b, const void *data, int count, int component, int width, int target,
+                         bool bounds) {
+  static const char *const types[] = {[1] = "SCALAR", [2] = "VEC2", [3] = "VEC3", [4] = "VEC4", [16] = "MAT4"};
+  size_t size = component == GLTF_UBYTE ? 1 : component == GLTF_USHORT ? 2 : 4;
+  int view = sn_gltf_add_view(b, data, (size_t)count * (size_t)width * size, target);
+  json_t *accessor = json_object();
+  sn_gltf_set(b, accessor, "bufferView", json_integer(view));
+  sn_gltf_set(b, accessor, "componentType", json_integer(component));
+  sn_gltf_set(b, accessor, "count", json_integer(count));
+  sn_gltf_set(b, accessor, "type", json_string(types[width]));
+  if (bounds) set_bounds(b, accessor, data, count, width);
+  return sn_gltf_append(b, "accessors", accessor);
+}
+
+// ---- clips and skins ----------------------------------------------------------------------------------------------------
+
+void sn_gltf_add_channel(gltf_builder *b, json_t *clip, int node, const char *path, int input, int output) {
+  json_t *samplers = json_object_get(clip, "samplers"), *sampler = json_object(), *channel = json_object();
+  sn_gltf_set(b, sampler, "input", json_integer(input));
+  sn_gltf_set(b, sampler, "output", json_integer(output));
+  sn_gltf_set(b, channel, "sampler", json_integer((json_int_t)json_array_size(samplers)));
+  json_t *target = sn_gltf_child(b, channel, "target");
+  sn_gltf_set(b, target, "node", json_integer(node));
+  sn_gltf_set(b, target, "path", json_string(path));
+  if (json_array_append_new(samplers, sampler) != 0) b->failed = true;
+  if (json_array_append_new(json_object_get(clip, "channels"), channel) != 0) b->failed = true;
+}
+
+int sn_gltf_add_bound_skin(gltf_builder *b, int count, const int *joints, const sn_affine *inverse_bind) {
+  json_t *skin = json_object(), *list = json_array();
+  sn_arena scratch = sn_arena_new(b->ctx);
+  float *columns = SN_NEW(b->ctx, &scratch, float, 16 * (size_t)count);
+  if (!columns) b->failed = true;
+  for (int j = 0; columns && j < count; j++) {
+    if (json_array_append_new(list, json_integer(joints[j])) != 0) b->failed = true;
+    for (int r = 0; r < 3; r++)
+      for (int c = 0; c < 4; c++) columns[16 * j + 4 * c + r] = (float)inverse_bind[j].m[r][c];
+    columns[16 * j + 15] = 1;
+  }
+  sn_gltf_set(b, skin, "joints", list);
+  if (columns) {
+    int accessor = sn_gltf_add_accessor(b, columns, count, GLTF_FLOAT, 16, 0, false);
+    sn_gltf_set(b, skin, "inverseBindMatrices", json_integer(accessor));
+  }
+  sn_arena_free(&scratch);
+  return sn_gltf_append(b, "skins", skin);
+}
+
+// ---- files -----------------------------------------------------------------------------------------------------------
+
+// A binary goes when a newer one of this document appears.
+static sn_status write_bytes(sn_context *ctx, const char *path, const void *bytes, size_t size, bool binary) {
+  sn_writer writer;
+  if (sn_writer_open(ctx, path, &writer) != SN_OK) return ctx->error.status;
+  sn_write(&writer, bytes, size);
+  if (binary && strlen(path) < NAME_MAX) sn_writer_supersedes(&writer); // a name that was cut may be another's, too
+  return sn_writer_commit(ctx, &writer);
+}
+
+// The document appears after the binary that it names.
+static sn_status write_pair(sn_context *ctx, const char *path, const char *text, const char *bin_path,
+                            const gltf_builder *b) {
+  sn_outputs together;
+  sn_outputs_begin(ctx, &together);
+  sn_status status = bin_path ? write_bytes(ctx, bin_path, b->bytes, b->size, true) : SN_OK;
+  if (status == SN_OK) status = write_bytes(ctx, path, text, strlen(text), false);
+  return sn_outputs_end(ctx, &together, status);
+}
+
+static void write_u32(sn_writer *writer, size_t value) {
+  uint8_t bytes[4] = {value & 255, value >> 8 & 255, value >> 16 & 255, value >> 24 & 255};
+  sn_write(writer, bytes, 4);
+}
+
+static sn_status write_glb(gltf_builder *b, const char *path, const char *text) {
+  size_t length = strlen(text), padding = (4 - length % 4) % 4;
+  size_t whole = 12 + 8 + length + padding + (b->size > 0 ? 8 + b->size : 0);
+  if (whole > UINT32_MAX) {
+    return sn_fail(b->ctx, SN_UNSUPPORTED, "%s: a GLB cannot have %zu bytes; write .gltf instead", path, whole);
+  }
+  sn_writer writer;
+  if (sn_writer_open(b->ctx, path, &writer) != SN_OK) return b->ctx->error.status;
+  sn_write(&writer, "glTF", 4);
+  write_u32(&writer, 2);
+  write_u32(&writer, whole);
+  write_u32(&writer, length + padding);
+  sn_write(&writer, "JSON", 4);
+  sn_write(&writer, text, length);
+  sn_write(&writer, "   ", padding);
+  if (b->size > 0) {
+    write_u32(&writer, b->size);
+    sn_write(&writer, "BIN\0", 4);
+    sn_write(&writer, b->bytes, b->size);
+  }
+  return sn_writer_commit(b->ctx, &writer);
+}
+
+// FNV-1a, folded to 32 bits.
+static uint32_t contents_hash(const uint8_t *bytes, size_t size) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (size_t k = 0; k < size; k++) hash = (hash ^ bytes[k]) * 0x100000001b3;
+  return (uint32_t)(hash ^ hash >> 32);
+}
+
+static bool ends_in(const char *path, const char *extension) {
+  size_t length = strlen(path), tail = strlen(extension);
+  return length > tail && strcasecmp(path + length - tail, extension) == 0;
+}
+
+// "walk.0123abcd.bin" of "out/walk.gltf", as a URI and as a path. The digits are those of its contents: a document never
+// stands beside a binary that is not its own, also where a process dies between the two or two processes write both.
+static bool binary_name(gltf_builder *b, const char *path, char **uri, char **bin_path) {
+  const char *last = strrchr(path, '/');
+  size_t folder = last ? (size_t)(last + 1 - path) : 0, most = folder + NAME_MAX - strlen(".01234567.bin");
+  size_t stem = strlen(path) - strlen(".gltf"), size = stem + sizeof ".01234567.bin";
+  if (stem > most) stem = most;
+  *bin_path = SN_NEW(b->ctx, &b->memory, char, size);
+  if (!*bin_path) return false;
+  snprintf(*bin_path, size, "%.*s.%08x.bin", (int)stem, path, (unsigned)contents_hash(b->bytes, b->size));
+  char *slash = strrchr(*bin_path, '/');
+  *uri = sn_gltf_uri_encode(b->ctx, &b->memory, slash ? slash + 1 : *bin_path);
+  return *uri != NULL;
+}
+
+// The one buffer; what the base said about its first buffer (name, extras) stays.
+static void set_buffer(gltf_builder *b, const char *uri) {
+  json_t *old = json_array_get(json_object_get(b->root, "buffers"), 0),
+         *buffer = old ? json_incref(old) : json_object();
+  json_object_del(b->root, "buffers");
+  json_object_del(buffer, "uri");
+  sn_gltf_set(b, buffer, "byteLength", json_integer((json_int_t)b->size));
+  if (uri) sn_gltf_set(b, buffer, "uri", json_string(uri));
+  sn_gltf_append(b, "buffers", buffer);
+}
+
+sn_status sn_gltf_builder_write(gltf_builder *b, const char *path) {
+  bool glb = ends_in(path, ".glb");
+  char *uri = NULL, *bin_path = NULL;
+  if (!glb && !ends_in(path, ".gltf")) {
+    return sn_fail(b->ctx, SN_BAD_INPUT, "%s: glTF is written as .glb or .gltf", path);
+  }
+  if (!glb && b->size > 0 && !binary_name(b, path, &uri, &bin_path)) return b->ctx->error.status;
+  if (b->size > 0) {
+    set_buffer(b, uri);
+  } else {
+    json_object_del(b->root, "buffers");
+  }
+  sn_status status = sn_gltf_builder_status(b);
+  if (status != SN_OK) return status;
+  char *text = json_dumps(b->root, glb ? JSON_COMPACT : JSON_INDENT(2));
+  if (!text) return sn_fail(b->ctx, SN_NO_MEMORY, "%s: out of memory while writing JSON", path);
+  status = glb ? write_glb(b, path, text) : write_pair(b->ctx, path, text, bin_path, b);
+  free(text);
+  return status;
+}

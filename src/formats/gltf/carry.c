@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// Parts without a skin that nodes move (doors, wheels, eyes): the nearest node at or above them that an animation moves becomes a
+// joint, which carries them. Parts that nothing moves get one joint that stands still, where there are joints at all.
+#include "formats/gltf/gltf.h"
+
+#include <string.h>
+
+// Nodes that some animation moves, turns or scales. What the channels say is checked when they are loaded.
+static void mark_moving(const sn_gltf *gltf, bool *moves) {
+  size_t a, c;
+  json_t *animation, *channel;
+  json_array_foreach(json_object_get(gltf->json, "animations"), a, animation) {
+    json_array_foreach(json_object_get(animation, "channels"), c, channel) {
+      const json_t *target = json_object_get(channel, "target"), *node = json_object_get(target, "node");
+      const char *path = json_string_value(json_object_get(target, "path"));
+      json_int_t index = json_integer_value(node);
+      if (!json_is_integer(node) || index < 0 || index >= gltf->node_count || !path) continue;
+      if (!strcmp(path, "translation") || !strcmp(path, "rotation") || !strcmp(path, "scale")) moves[index] = true;
+    }
+  }
+}
+
+typedef struct carry_job {
+  int *joint, *carrier; // of every node: its joint; the nearest node at or above it that is a joint or moves
+  bool *moves, *wanted; // wanted: becomes a joint
+  sn_affine *globals;
+  int still; // the first part that nothing moves, -1 for none
+} carry_job;
+
+static bool invertible(sn_affine map) {
+  sn_affine inverse;
+  return sn_affine_invert(map, &inverse);
+}
+
+static int find_carriers(const sn_gltf *gltf, carry_job *job) {
+  int count = 0;
+  for (int at = 0; at < gltf->node_count; at++) {
+    int k = gltf->order[at], parent = gltf->nodes[k].parent;
+    // a node that the default pose scales to nothing cannot be bound
+    bool can = job->joint[k] >= 0 || (job->moves[k] && invertible(job->globals[k]));
+    job->carrier[k] = can ? k : parent < 0 ? -1 : job->carrier[parent];
+  }
+  for (int k = 0; k < gltf->node_count; k++) {
+    const gltf_node *node = &gltf->nodes[k];
+    int carrier = job->carrier[k];
+    if (!node->in_scene || node->mesh < 0 || node->skin >= 0) continue;
+    if (carrier < 0 && job->still < 0 && invertible(job->globals[k])) job->still = k;
+    if (carrier < 0 || job->joint[carrier] >= 0 || job->wanted[carrier]) continue;
+    job->wanted[carrier] = true, count++;
+  }
+  if (gltf->joint_count + count == 0 || job->still < 0) return count;
+  job->wanted[job->still] = true;
+  return count + 1;
+}
+
+// The node's name, or one that is free.
+static const char *carrier_name(sn_context *ctx, sn_gltf *gltf, const json_t *seen, int node) {
+  const char *name = gltf->nodes[node].name;
+  char text[300];
+  if (name && *name && !json_object_get(seen, name)) return name;
+  snprintf(text, sizeof text, "%.200s (node %d)", name && *name ? name : "part", node);
+  for (int k = 2; json_object_get(seen, text); k++) {
+    snprintf(text, sizeof text, "%.200s (node %d) %d", name && *name ? name : "part", node, k);
+  }
+  return sn_arena_text(ctx, &gltf->memory, text);
+}
+
+static sn_status append_joints(sn_context *ctx, sn_gltf *gltf, const carry_job *job, int count, json_t *seen) {
+  gltf_joint *joints = SN_NEW(ctx, &gltf->memory, gltf_joint, gltf->joint_count + count);
+  if (!joints) return ctx->error.status;
+  if (gltf->joint_count > 0) memcpy(joints, gltf->joints, (size_t)gltf->joint_count * sizeof *joints);
+  gltf->joints = joints;
+  bool good = seen != NULL;
+  for (int j = 0; j < gltf->joint_count && good; j++) {
+    good = json_object_set_new_nocheck(seen, joints[j].name, json_true()) == 0;
+  }
+  for (int k = 0; k < gltf->node_count && good; k++) {
+    if (!job->wanted[k]) continue;
+    const char *name = carrier_name(ctx, gltf, seen, k);
+    if (!name) return ctx->error.status;
+    good = json_object_set_new_nocheck(seen, name, json_true()) == 0;
+    if (k == job->still) gltf->still_joint = gltf->joint_count;
+    gltf->joints[gltf->joint_count++] = (gltf_joint){k, -1, name, sn_affine_identity()};
+  }
+  return good ? SN_OK : sn_fail(ctx, SN_NO_MEMORY, "out of memory while naming joints");
+}
+
+sn_status sn_gltf_add_carriers(sn_context *ctx, sn_gltf *gltf) {
+  enum { most_joints = 65535 };
+  sn_arena scratch = sn_arena_new(ctx);
+  int n = gltf->node_count;
+  carry_job job = {SN_NEW(ctx, &scratch, int, n),       SN_NEW(ctx, &scratch, int, n),
+                   SN_NEW(ctx, &scratch, bool, n),      SN_NEW(ctx, &scratch, bool, n),
+                   SN_NEW(ctx, &scratch, sn_affine, n), -1};
+  sn_status status = SN_OK;
+  if (!job.joint || !job.carrier || !job.moves || !job.wanted || !job.globals) status = ctx->error.status;
+  int count = 0;
+  if (status == SN_OK) {
+    sn_gltf_globals(gltf, gltf->nodes, job.globals);
+    sn_gltf_joint_of_node(gltf, job.joint);
+    mark_moving(gltf, job.moves);
+    count = find_carriers(gltf, &job);
+  }
+  if (count > most_joints - gltf->joint_count) {
+    status =
+      sn_fail(ctx, SN_UNSUPPORTED, "has more nodes that move parts than Sinew can tell apart (%d)", most_joints);
+  }
+  if (status == SN_OK && count > 0) {
+    json_t *seen = json_object();
+    status = append_joints(ctx, gltf, &job, count, seen);
+    json_decref(seen);
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+int sn_gltf_carrier_count(const sn_gltf *gltf) {
+  int count = 0;
+  for (int j = 0; j < gltf->joint_count; j++) count += gltf->joints[j].skin < 0;
+  return count;
+}
+
+// ---- where they are at rest ------------------------------------------------------------------------------------------------
+
+void sn_gltf_skin_joints_above(const sn_gltf *gltf, int *out) {
+  for (int k = 0; k < gltf->node_count; k++) out[k] = -1;
+  for (int j = gltf->joint_count - 1; j >= 0; j--)
+    if (gltf->joints[j].skin >= 0) out[gltf->joints[j].node] = j;
+  for (int at = 0; at < gltf->node_count; at++) {
+    int k = gltf->order[at], parent = gltf->nodes[k].parent;
+    if (out[k] < 0 && parent >= 0) out[k] = out[parent];
+  }
+}
+
+sn_affine sn_gltf_rest_of_node(const sn_gltf *gltf, int node, int joint, const sn_affine *globals) {
+  sn_affine bind, to_joint;
+  if (joint < 0 || !sn_affine_invert(gltf->joints[joint].inverse_bind, &bind) ||
+      !sn_affine_invert(globals[gltf->joints[joint].node], &to_joint)) {
+    return globals[node];
+  }
+  return sn_affine_mul(sn_affine_mul(bind, to_joint), globals[node]);
+}
+
+void sn_gltf_bind_carriers(sn_gltf *gltf, const int *skin_joint, const sn_affine *globals) {
+  for (int j = 0; j < gltf->joint_count; j++) {
+    gltf_joint *joint = &gltf->joints[j];
+    if (joint->skin >= 0) continue;
+    sn_affine rest = sn_gltf_rest_of_node(gltf, joint->node, skin_joint[joint->node], globals);
+    if (!sn_affine_invert(rest, &joint->inverse_bind)) joint->inverse_bind = sn_affine_identity();
+  }
+}

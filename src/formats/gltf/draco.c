@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+// KHR_draco_mesh_compression: accessors whose data are only there in compressed form get views of a new buffer, in the
+// document's JSON too, so that nothing behind this knows of it. Draco is not ours to mend: it runs in a child process, which
+// fills memory that both share and that is laid out here, by what the accessors say.
+#include "formats/common/child.h"
+#include "formats/gltf/draco.h"
+#include "formats/gltf/gltf.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static const char extension[] = "KHR_draco_mesh_compression";
+
+// An accessor that Draco's data fill.
+typedef struct filled {
+  int accessor;
+  size_t offset, size, stride; // in the shared memory; stride 0: tightly packed
+  bool indices;
+} filled;
+
+typedef struct draco_job {
+  sn_context *ctx;
+  sn_gltf *gltf;
+  sn_arena scratch;
+  int piece_count, filled_count;
+  sn_draco_piece *pieces;
+  char (*places)[64];
+  filled *list;
+  bool *taken; // of every accessor
+  size_t size;
+  uint8_t *shared;
+} draco_job;
+
+// ---- what there is to decode -----------------------------------------------------------------------------------------------
+
+static bool lacks_data(const draco_job *job, int accessor) {
+  return accessor >= 0 && !job->gltf->accessors[accessor].bytes && !job->taken[accessor];
+}
+
+// Room for an accessor's elements.
+static sn_status reserve(draco_job *job, int accessor, bool indices, filled **out) {
+  const gltf_accessor *a = &job->gltf->accessors[accessor];
+  size_t element = (size_t)a->width * sn_gltf_component_size(a->component), stride = (element + 3) / 4 * 4;
+  if (indices) stride = element;
+  sn_status status = sn_gltf_spend(job->ctx, job->gltf, (size_t)a->count, stride);
+  if (status != SN_OK) return status;
+  size_t size = (size_t)a->count * stride;
+  *out = &job->list[job->filled_count++];
+  **out = (filled){accessor, job->size, size, stride, indices};
+  job->taken[accessor] = true;
+  job->size += (size + 3) / 4 * 4;
+  return SN_OK;
+}
+
+static sn_status add_attribute(draco_job *job, sn_draco_piece *piece, const char *place, const char *key,
+                               const json_t *id, int accessor) {
+  const gltf_accessor *a = &job->gltf->accessors[accessor];
+  json_int_t number = json_integer_value(id);
+  if (!json_is_integer(id) || number < 0 || number > UINT32_MAX) {
+    return sn_fail(job->ctx, SN_BAD_FILE, "%s: %s: '%.40s' is not an attribute's number", place, extension, key);
+  }
+  if (a->width > 4) return sn_fail(job->ctx, SN_BAD_FILE, "%s: %.40s cannot be matrices", place, key);
+  if ((uint32_t)a->count != piece->point_count) {
+    return sn_fail(job->ctx, SN_BAD_FILE, "%s: %.40s has %d elements, but there are %u vertices", place, key,
+                   a->count, piece->point_count);
+  }
+  filled *room;
+  sn_status status = reserve(job, accessor, false, &room);
+  if (status != SN_OK) return status;
+  piece->attributes[piece->attribute_count++] =
+    (sn_draco_attribute){(uint32_t)number, a->component, a->width, room->offset, room->stride};
+  return SN_OK;
+}
+
+static sn_status add_attributes(draco_job *job, sn_draco_piece *piece, const char *place, const json_t *packed,
+                                const json_t *attributes) {
+  const char *key;
+  json_t *id;
+  piece->attributes = SN_NEW(job->ctx, &job->scratch, sn_draco_attribute, json_object_size(packed));
+  if (!piece->attributes) return job->ctx->error.status;
+  json_object_foreach((json_t *)packed, key, id) {
+    int accessor;
+    sn_status status = sn_gltf_index(job->ctx, attributes, place, key, job->gltf->accessor_count, false, &accessor);
+    if (status == SN_OK && lacks_data(job, accessor)) {
+      status = add_attribute(job, piece, place, key, id, accessor);
+    }
+    if (status != SN_OK) return status;
+  }
+  return SN_OK;
+}
+
+static sn_status add_primitive(draco_job *job, const char *place, const json_t *primitive, const json_t *packed) {
+  const json_t *attributes = json_object_get(primitive, "attributes");
+  sn_gltf *gltf = job->gltf;
+  int view, positions, indices;
+  sn_status status = sn_gltf_index(job->ctx, packed, place, "bufferView", gltf->view_count, true, &view);
+  if (status == SN_OK)
+    status = sn_gltf_index(job->ctx, attributes, place, "POSITION", gltf->accessor_count, true, &positions);
+  if (status == SN_OK)
+    status = sn_gltf_index(job->ctx, primitive, place, "indices", gltf->accessor_count, true, &indices);
+  if (status != SN_OK) return status;
+  sn_draco_piece piece = {.bytes = gltf->views[view].bytes,
+                          .size = gltf->views[view].size,
+                          .point_count = (uint32_t)gltf->accessors[positions].count,
+                          .corner_count = (uint32_t)gltf->accessors[indices].count,
+                          .index_component = gltf->accessors[indices].component};
+  int before = job->filled_count;
+  status = add_attributes(job, &piece, place, json_object_get(packed, "attributes"), attributes);
+  if (status == SN_OK && lacks_data(job, indices)) {
+    filled *room;
+    if (gltf->accessors[indices].width != 1)
+      return sn_fail(job->ctx, SN_BAD_FILE, "%s: its indices are no scalars", place);
+    status = reserve(job, indices, true, &room);
+    if (status == SN_OK) piece.wants_indices = true, piece.indices_at = room->offset;
+  }
+  if (status != SN_OK || job->filled_count == before) return status; // nothing is missing: a second copy
+  snprintf(job->places[job->piece_count], sizeof *job->places, "%s", place);
+  job->pieces[job->piece_count++] = piece;
+  return SN_OK;
+}
+
+typedef sn_status (*primitive_visitor)(draco_job *job, const char *place, json_t *primitive, json_t *packed);
+
+static sn_status for_each_primitive(draco_job *job, primitive_visitor visit) {
+  size_t m, p;
+  json_t *mesh, *primitive;
+  sn_status status = SN_OK;
+  json_array_foreach(json_object_get(job->gltf->json, "meshes"), m, mesh) {
+    json_array_foreach(json_object_get(mesh, "primitives"), p, primitive) {
+      json_t *packed = json_object_get(json_object_get(primitive, "extensions"), extension);
+      char place[64];
+      snprintf(place, sizeof place, "mesh %zu primitive %zu", m, p);
+      if (packed && status == SN_OK) status = visit(job, place, primitive, packed);
+    }
+  }
+  return status;
+}
+
+static sn_status count_primitive(draco_job *job, const char *place, json_t *primitive, json_t *packed) {
+  (void)place, (void)primitive;
+  job->piece_count++;
+  job->filled_count += 1 + (int)json_object_size(json_object_get(packed, "attributes"));
+  return SN_OK;
+}
+
+static sn_status visit_primitive(draco_job *job, const char *place, json_t *primitive, json_t *packed) {
+  return add_primitive(job, place, primitive, packed);
+}
+
+static sn_status find_pieces(draco_job *job) {
+  for_each_primitive(job, count_primitive);
+  job->pieces = SN_NEW(job->ctx, &job->scratch, sn_draco_piece, job->piece_count);
+  job->places = sn_arena_alloc(job->ctx, &job->scratch, (size_t)job->piece_count, sizeof *job->places);
+  job->list = SN_NEW(job->ctx, &job->scratch, filled, job->filled_count);
+  job->taken = SN_NEW(job->ctx, &job->scratch, bool, job->gltf->accessor_count);
+  job->piece_count = job->filled_count = 0;
+  if (!job->pieces || !job->places || !job->list || !job->taken) return job->ctx->error.status;
+  return for_each_primitive(job, visit_primitive);
+}
+
+// ---- decoding, in a child --------------------------------------------------------------------------------------------------
+
+static int decode_all(void *data, char *message, size_t size) {
+  const draco_job *job = data;
+  sn_draco_decode_fn decode = NULL;
+  void *library = dlopen("libsinew-draco.so", RTLD_NOW | RTLD_LOCAL);
+  if (library) *(void **)&decode = dlsym(library, "sn_draco_decode");
+  if (!decode) return CHILD_MISSING;
+  for (int k = 0; k < job->piece_count; k++) {
+    const char *trouble = decode(&job->pieces[k]);
+    if (!trouble) continue;
+    snprintf(message, size, "%s: %s", job->places[k], trouble);
+    return CHILD_FAILED;
+  }
+  return CHILD_DONE;
+}
+
+static sn_status run(draco_job *job) {
+  sn_child_end end;
+  sn_status status = sn_child_run(job->ctx, "Draco", decode_all, job, &end);
+  if (status != SN_OK || end.result == CHILD_DONE) return status;
+  if (end.result == CHILD_MISSING) {
+    return sn_fail(
+      job->ctx, SN_UNSUPPORTED,
+      "is compressed by Draco, and libsinew-draco.so, which reads that, is not there: build Sinew where libdraco "
+      "is installed (Debian: libdraco-dev), or decode the file with `gltf-transform copy IN.glb OUT.glb` or by "
+      "importing and exporting it in Blender");
+  }
+  if (end.result == CHILD_FAILED && end.message[0]) return sn_fail(job->ctx, SN_BAD_FILE, "%s", end.message);
+  return sn_child_failed(job->ctx, "its Draco data", "libdraco", &end);
+}
+
+// ---- the document as it would be without the compression ----------------------------------------------------------------
+
+static sn_status remove_packed(draco_job *job, const char *place, json_t *primitive, json_t *packed) {
+  (void)job, (void)place, (void)packed;
+  sn_gltf_remove_extension(primitive, extension);
+  return SN_OK;
+}
+
+static bool describe_view(json_t *root, const filled *f, int buffer) {
+  json_t *views = json_object_get(root, "bufferViews");
+  json_t *accessor = json_array_get(json_object_get(root, "accessors"), (size_t)f->accessor);
+  json_t *view = json_pack("{s:i, s:I, s:I, s:i}", "buffer", buffer, "byteOffset", (json_int_t)f->offset,
+                           "byteLength", (json_int_t)f->size, "target", f->indices ? GLTF_INDICES : GLTF_VERTICES);
+  if (view && !f->indices) json_object_set_new(view, "byteStride", json_integer((json_int_t)f->stride));
+  json_object_del(accessor, "byteOffset");
+  return json_array_append_new(views, view) == 0 &&
+         json_object_set_new(accessor, "bufferView", json_integer((json_int_t)json_array_size(views) - 1)) == 0;
+}
+
+static sn_status rewrite(draco_job *job) {
+  sn_gltf *gltf = job->gltf;
+  uint8_t *bytes = SN_NEW(job->ctx, &gltf->memory, uint8_t, job->size);
+  int buffer;
+  if (!bytes) return job->ctx->error.status;
+  memcpy(bytes, job->shared, job->size);
+  sn_status status = sn_gltf_add_buffer(job->ctx, gltf, bytes, job->size, &buffer);
+  for (int k = 0; k < job->filled_count && status == SN_OK; k++) {
+    if (!describe_view(gltf->json, &job->list[k], buffer)) {
+      status = sn_fail(job->ctx, SN_NO_MEMORY, "out of memory while decompressing");
+    }
+  }
+  if (status != SN_OK) return status;
+  for_each_primitive(job, remove_packed);
+  sn_gltf_remove_name(gltf->json, "extensionsUsed", extension);
+  sn_gltf_remove_name(gltf->json, "extensionsRequired", extension);
+  return sn_gltf_load_accessors(job->ctx, gltf);
+}
+
+sn_status sn_gltf_unpack_draco(sn_context *ctx, sn_gltf *gltf) {
+  draco_job job = {.ctx = ctx, .gltf = gltf, .scratch = sn_arena_new(ctx)};
+  sn_status status = find_pieces(&job);
+  if (status == SN_OK && job.size > 0) {
+    void *shared = mmap(NULL, job.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) {
+      status = sn_fail(ctx, SN_NO_MEMORY, "out of memory: %zu bytes of Draco data", job.size);
+    } else {
+      job.shared = shared;
+      for (int k = 0; k < job.piece_count; k++) job.pieces[k].out = shared;
+      status = run(&job);
+      if (status == SN_OK) status = rewrite(&job);
+      munmap(shared, job.size);
+    }
+  }
+  sn_arena_free(&job.scratch);
+  return status;
+}

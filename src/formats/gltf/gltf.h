@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+// What the glTF files of this folder share. A document is checked and decoded completely when it is parsed, so that
+// sampling it afterwards needs no checks.
+#ifndef SINEW_FORMATS_GLTF_GLTF_H
+#define SINEW_FORMATS_GLTF_GLTF_H
+
+#include "sinew/formats.h"
+
+#include <jansson.h>
+
+enum {
+  GLTF_BYTE = 5120,
+  GLTF_UBYTE = 5121,
+  GLTF_SHORT = 5122,
+  GLTF_USHORT = 5123,
+  GLTF_UINT = 5125,
+  GLTF_FLOAT = 5126,
+  GLTF_VERTICES = 34962, // bufferView targets
+  GLTF_INDICES = 34963,
+  GLTF_MAX_INFLUENCES = 8
+};
+
+// Names of what a document that was made of an FBX says beside the standard, in extras.
+#define GLTF_CORNER_UVS "corner_uvs" // of a primitive: accessor with the texture coordinates of every corner
+#define GLTF_TRIANGLE_MATERIALS "triangle_materials" // of a primitive: accessor with the material of every triangle
+#define GLTF_BOUND_IN_SCENE "bound_in_scene"         // of the asset: skins are bound in the scene's space
+
+typedef struct gltf_buffer {
+  const uint8_t *bytes;
+  size_t size;
+  sn_file file;
+} gltf_buffer;
+
+typedef struct gltf_view {
+  const uint8_t *bytes;
+  size_t size, stride; // stride 0: tightly packed
+  int buffer;
+} gltf_view;
+
+typedef struct gltf_accessor {
+  const uint8_t *bytes; // NULL: zeros
+  size_t stride;
+  int count, width, component; // width: numbers per element
+  bool normalized;
+  int sparse_count, sparse_component;
+  const uint8_t *sparse_indices, *sparse_values;
+} gltf_accessor;
+
+typedef struct gltf_node {
+  const char *name; // NULL where it has none
+  int parent, mesh, skin;
+  bool in_scene, has_matrix;
+  sn_affine matrix;
+  sn_vec3 translation, scale;
+  sn_quat rotation;
+  int weight_count; // of its mesh's morph targets
+  double *weights;
+} gltf_node;
+
+typedef struct gltf_skin {
+  int joint_count, *joints; // into the document's joint list
+  sn_affine place;          // bind space to the scene's (space.c)
+} gltf_skin;
+
+// The joints of all skins in use: the first skin's, then those that other skins add. A node that two skins bind in
+// different poses is two joints.
+typedef struct gltf_joint {
+  int node, skin; // skin: the first that has it; -1: none, it carries parts that have none
+  const char *name;
+  sn_affine inverse_bind; // of the skin's place: B S^-1
+} gltf_joint;
+
+typedef struct gltf_part {
+  sn_gltf_part range;
+  bool skinned;
+  int joint;                   // of a part that is not skinned: what carries it, -1 for none
+  sn_affine place;             // its own coordinates to those of the flattened mesh
+  const float (*positions)[3]; // in its own coordinates
+  int target_count;
+  const float (*deltas)[3]; // target_count * vertex_count, its own coordinates
+} gltf_part;
+
+typedef enum gltf_path { GLTF_TRANSLATION, GLTF_ROTATION, GLTF_SCALE, GLTF_WEIGHTS } gltf_path;
+typedef enum gltf_interpolation { GLTF_LINEAR, GLTF_STEP, GLTF_CUBIC } gltf_interpolation;
+
+typedef struct gltf_channel {
+  int node;
+  gltf_path path;
+  gltf_interpolation interpolation;
+  int key_count, width;
+  const float *times, *values;
+} gltf_channel;
+
+typedef struct gltf_clip {
+  sn_clip_info info;
+  gltf_channel *channels;
+} gltf_clip;
+
+// A morph target of one node's mesh.
+typedef struct gltf_morph {
+  int node, target;
+  const char *name; // no two alike
+} gltf_morph;
+
+struct sn_gltf {
+  char *name, *folder; // folder NULL: no external files
+  json_t *json;
+  sn_file file;
+  int buffer_count, view_count, accessor_count, mesh_count, node_count, skin_count, joint_count, part_count,
+    clip_count;
+  gltf_buffer *buffers;
+  int buffer_room;
+  gltf_view *views;
+  gltf_accessor *accessors;
+  float **decoded; // of every accessor, where it was needed whole
+  size_t budget;   // bytes that may still be decoded
+  gltf_node *nodes;
+  int *order;      // all nodes, parents before children
+  bool from_fbx;   // made of an FBX file
+  int still_joint; // carries parts that nothing moves; 0 where there is none
+  gltf_skin *skins;
+  gltf_joint *joints;
+  gltf_part *parts;
+  int vertex_count, triangle_count;
+  int (*triangles)[3];
+  sn_skin skin; // of the flattened mesh; vertex_count 0 where there are no joints
+  gltf_clip *clips;
+  int morph_count;
+  gltf_morph *morphs;
+  sn_arena memory;
+};
+
+// ---- json.c: values out of JSON, with messages that begin with `place` ("accessor 5") -------------------------
+
+#define GLTF_REQUIRED INT64_MIN
+
+// The array json[key] and its length; NULL and 0 where it is absent. Fails where it is no array of objects.
+sn_status sn_gltf_objects(sn_context *ctx, const json_t *json, const char *key, json_t **out, int *count);
+// json[key] as an integer from low to high; `absent` where it is missing, or a failure for GLTF_REQUIRED.
+sn_status sn_gltf_integer(sn_context *ctx, const json_t *json, const char *place, const char *key, int64_t low,
+                          int64_t high, int64_t absent, int64_t *out);
+// json[key] as an index into `count` things; -1 where it is missing, a failure where `required`.
+sn_status sn_gltf_index(sn_context *ctx, const json_t *json, const char *place, const char *key, int count,
+                        bool required, int *out);
+// An array of indices json[key]; NULL and 0 where it is missing.
+sn_status sn_gltf_indices(sn_context *ctx, const json_t *json, const char *place, const char *key, int limit,
+                          sn_arena *memory, int **out, int *count);
+// json[key] as `count` finite numbers; `out` is left alone where it is missing.
+sn_status sn_gltf_numbers(sn_context *ctx, const json_t *json, const char *place, const char *key, int count,
+                          double *out);
+
+// Takes an extension off an object; a name off the array json[key], which goes with its last one.
+void sn_gltf_remove_extension(json_t *object, const char *name);
+void sn_gltf_remove_name(json_t *json, const char *key, const char *name);
+
+// ---- read.c, meshopt.c, draco.c: compressed data become plain buffers before anything else is read -------
+
+// Makes these bytes (which live as long as the document) the document's next buffer.
+sn_status sn_gltf_add_buffer(sn_context *ctx, sn_gltf *gltf, const uint8_t *bytes, size_t size, int *index);
+sn_status sn_gltf_unpack_meshopt(sn_context *ctx, sn_gltf *gltf); // before the accessors
+sn_status sn_gltf_unpack_draco(sn_context *ctx, sn_gltf *gltf);   // after them; loads them again
+
+// A document from its file, which it owns from then on: .glb or JSON; or, with `json` (taken as well), the data of its buffer.
+sn_status sn_gltf_open(sn_context *ctx, const char *name, const char *folder, sn_file file, json_t *json,
+                       sn_gltf **out);
+
+// ---- uri.c -------------------------------------------------------------------------------------------------------
+
+// The bytes behind a URI: a data URI is decoded into `memory`, a relative path below `folder` is opened into `file`.
+sn_status sn_gltf_uri(sn_context *ctx, const char *uri, const char *folder, sn_arena *memory, sn_file *file,
+                      const uint8_t **bytes, size_t *size);
+// `name` with everything but unreserved characters percent-encoded.
+char *sn_gltf_uri_encode(sn_context *ctx, sn_arena *memory, const char *name);
+
+// ---- access.c ------------------------------------------------------------------------------------------------------
+
+size_t sn_gltf_component_size(int component); // bytes; 0 for none
+sn_status sn_gltf_load_accessors(sn_context *ctx, sn_gltf *gltf);
+// Takes count * size bytes off the document's budget: small files must not blow up without bound.
+sn_status sn_gltf_spend(sn_context *ctx, sn_gltf *gltf, size_t count, size_t size);
+// All numbers of an accessor as floats (width per element), normalised where the accessor says so or `normalize`
+// asks for it. Fails on what is not finite. `out` has room for count * width.
+sn_status sn_gltf_floats(sn_context *ctx, const sn_gltf *gltf, int accessor, bool normalize, float *out);
+// The same, decoded once and kept.
+sn_status sn_gltf_floats_kept(sn_context *ctx, sn_gltf *gltf, int accessor, bool normalize, const float **out);
+sn_status sn_gltf_integers(sn_context *ctx, const sn_gltf *gltf, int accessor, uint32_t *out);
+
+// ---- nodes.c, mesh.c, anim.c, space.c ---------------------------------------------------------------
+
+sn_status sn_gltf_load_nodes(sn_context *ctx, sn_gltf *gltf);
+sn_status sn_gltf_load_skins(sn_context *ctx, sn_gltf *gltf);
+sn_status sn_gltf_load_meshes(sn_context *ctx, sn_gltf *gltf);
+sn_status sn_gltf_load_morphs(sn_context *ctx, sn_gltf *gltf); // morph.c, after the meshes
+sn_status sn_gltf_load_clips(sn_context *ctx, sn_gltf *gltf);
+sn_status sn_gltf_place(sn_context *ctx, sn_gltf *gltf); // skins and parts into the scene's space
+
+// carry.c: joints for parts without a skin, after the skins; their binds, once those of the skins are where they belong.
+sn_status sn_gltf_add_carriers(sn_context *ctx, sn_gltf *gltf);
+void sn_gltf_bind_carriers(sn_gltf *gltf, const int *skin_joint, const sn_affine *globals);
+// For every node the nearest joint of a skin at or above it, or -1; and where a node is when that joint is at rest.
+void sn_gltf_skin_joints_above(const sn_gltf *gltf, int *out);
+sn_affine sn_gltf_rest_of_node(const sn_gltf *gltf, int node, int joint, const sn_affine *globals);
+
+// For every node the first joint it is, or -1.
+void sn_gltf_joint_of_node(const sn_gltf *gltf, int *out);
+sn_affine sn_gltf_node_local(const gltf_node *node);
+// World transforms of all nodes; `nodes` may be an animated copy of gltf->nodes.
+void sn_gltf_globals(const sn_gltf *gltf, const gltf_node *nodes, sn_affine *globals);
+
+#endif

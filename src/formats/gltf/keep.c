@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: MIT
+// A document that was read, written back with a new skin: its meshes get new skin attributes and everything else stays.
+#include "formats/gltf/out.h"
+
+#include <string.h>
+
+static json_t *entry(const gltf_builder *b, const char *key, int index) {
+  return json_array_get(json_object_get(b->root, key), (size_t)index);
+}
+
+// ---- attributes of a part -----------------------------------------------------------------------------------------
+
+static bool same_positions(const gltf_part *part, const sn_mesh *mesh) {
+  return memcmp(part->positions, mesh->positions + part->range.first_vertex,
+                (size_t)part->range.vertex_count * sizeof *part->positions) == 0;
+}
+
+// Values of an accessor with the vectors (its first three numbers) sent through `map`, as a new accessor.
+static sn_status transformed(gltf_builder *b, const sn_gltf *base, json_t *object, const char *key, sn_mat3 map,
+                             bool unit) {
+  int index;
+  sn_status status = sn_gltf_index(b->ctx, object, "attributes", key, base->accessor_count, false, &index);
+  if (status != SN_OK || index < 0) return status;
+  const gltf_accessor *accessor = &base->accessors[index];
+  size_t width = (size_t)accessor->width, count = (size_t)accessor->count;
+  if (width < 3 || width > 4) return sn_fail(b->ctx, SN_BAD_FILE, "%s: %s is no vector", base->name, key);
+  sn_arena scratch = sn_arena_new(b->ctx);
+  float *values = SN_NEW(b->ctx, &scratch, float, count *width);
+  status = values ? sn_gltf_floats(b->ctx, base, index, false, values) : b->ctx->error.status;
+  for (size_t i = 0; i < count && status == SN_OK; i++) {
+    sn_vec3 v = sn_mat3_apply(map, sn_vec3_from(values + i * width));
+    sn_vec3_store(unit ? sn_vec3_normalize(v, sn_vec3_make(0, 0, 1)) : v, values + i * width);
+  }
+  if (status == SN_OK) {
+    bool bounds = strcmp(key, "POSITION") == 0;
+    index = sn_gltf_add_accessor(b, values, (int)count, GLTF_FLOAT, (int)width, GLTF_VERTICES, bounds);
+    sn_gltf_set(b, object, key, json_integer(index));
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+static bool is_identity(const sn_affine *map) {
+  sn_affine identity = sn_affine_identity();
+  return memcmp(map, &identity, sizeof identity) == 0;
+}
+
+// A mesh that was moved by its node, or whose armature has a scale, becomes a skinned one in the
+// scene's space, whose node's transform does not count: positions, normals, tangents and morph targets go there.
+static sn_status bake_place(gltf_builder *b, const sn_gltf *base, const gltf_part *part, json_t *primitive) {
+  sn_mat3 linear = sn_affine_linear(part->place), inverse;
+  sn_mat3 normal = sn_mat3_invert(linear, &inverse) ? sn_mat3_transpose(inverse) : linear;
+  json_t *attributes = json_object_get(primitive, "attributes"), *target;
+  sn_status status = transformed(b, base, attributes, "NORMAL", normal, true);
+  if (status == SN_OK) status = transformed(b, base, attributes, "TANGENT", linear, true);
+  size_t k;
+  json_array_foreach(json_object_get(primitive, "targets"), k, target) {
+    if (status == SN_OK) status = transformed(b, base, target, "POSITION", linear, false);
+    if (status == SN_OK) status = transformed(b, base, target, "NORMAL", normal, false);
+    if (status == SN_OK) status = transformed(b, base, target, "TANGENT", linear, false);
+  }
+  return status;
+}
+
+static sn_status keep_part(gltf_builder *b, const sn_gltf_out *what, const sn_mesh *mesh, const gltf_part *part,
+                           json_t *primitive) {
+  int first = part->range.first_vertex, count = part->range.vertex_count;
+  json_t *attributes = json_object_get(primitive, "attributes");
+  sn_status status = SN_OK;
+  sn_gltf_remove_extension(primitive, "KHR_draco_mesh_compression"); // a second copy of what changes here
+  if (!same_positions(part, mesh)) {
+    sn_gltf_add_positions(b, attributes, (const float(*)[3])mesh->positions + first, count);
+    if (!is_identity(&part->place)) status = bake_place(b, what->base, part, primitive);
+  }
+  if (what->posed) json_object_del(attributes, "TANGENT"), json_object_del(primitive, "targets");
+  if (what->normals) sn_gltf_add_normals(b, attributes, what->normals + first, count);
+  if (what->tangents && json_object_get(attributes, "NORMAL") && json_object_get(attributes, "TEXCOORD_0") &&
+      !json_object_get(attributes, "TANGENT")) {
+    int accessor = sn_gltf_add_accessor(b, what->tangents + first, count, GLTF_FLOAT, 4, GLTF_VERTICES, false);
+    sn_gltf_set(b, attributes, "TANGENT", json_integer(accessor));
+  }
+  if (what->colors) sn_gltf_add_colors(b, attributes, what->colors + first, count);
+  sn_gltf_add_weights(b, attributes, what, first, count);
+  if (what->morph_count > 0) sn_gltf_add_targets(b, primitive, what, first, count);
+  return status;
+}
+
+// Lines and points of a mesh that gets a skin need skin attributes too: they follow the first joint.
+static void attach_rest(gltf_builder *b, const sn_gltf *base, json_t *primitive) {
+  json_t *attributes = json_object_get(primitive, "attributes");
+  int64_t index = json_integer_value(json_object_get(attributes, "POSITION"));
+  if (!json_object_get(attributes, "POSITION") || index < 0 || index >= base->accessor_count) return;
+  size_t count = (size_t)base->accessors[index].count;
+  sn_arena scratch = sn_arena_new(b->ctx);
+  uint8_t *joints = SN_NEW(b->ctx, &scratch, uint8_t, count * 4);
+  float *weights = SN_NEW(b->ctx, &scratch, float, count * 4);
+  if (!joints || !weights) b->failed = true;
+  for (size_t i = 0; i < count && !b->failed; i++) weights[4 * i] = 1;
+  if (!b->failed) {
+    json_object_del(attributes, "JOINTS_1"), json_object_del(attributes, "WEIGHTS_1");
+    int at = sn_gltf_add_accessor(b, joints, (int)count, GLTF_UBYTE, 4, GLTF_VERTICES, false);
+    sn_gltf_set(b, attributes, "JOINTS_0", json_integer(at));
+    at = sn_gltf_add_accessor(b, weights, (int)count, GLTF_FLOAT, 4, GLTF_VERTICES, false);
+    sn_gltf_set(b, attributes, "WEIGHTS_0", json_integer(at));
+  }
+  sn_arena_free(&scratch);
+}
+
+// ---- meshes and nodes ------------------------------------------------------------------------------------------------
+
+// Two nodes that show one mesh need meshes of their own: their vertices get different weights.
+static void separate_mesh(gltf_builder *b, const sn_gltf *base, int node, bool *taken) {
+  int mesh = base->nodes[node].mesh;
+  if (taken[mesh]) {
+    json_t *copy = json_deep_copy(json_array_get(json_object_get(base->json, "meshes"), (size_t)mesh));
+    sn_gltf_set(b, entry(b, "nodes", node), "mesh", json_integer(sn_gltf_append(b, "meshes", copy)));
+  }
+  taken[mesh] = true;
+}
+
+static json_t *mesh_of(const gltf_builder *b, int node) {
+  return entry(b, "meshes", (int)json_integer_value(json_object_get(entry(b, "nodes", node), "mesh")));
+}
+
+static void clean_node(gltf_builder *b, const sn_gltf_out *what, int node) {
+  json_t *json = entry(b, "nodes", node), *mesh = mesh_of(b, node);
+  sn_gltf_set(b, json, "skin", json_integer(0));
+  json_object_del(json, "weights");
+  json_object_del(mesh, "weights");
+  if (what->posed) json_object_del(json_object_get(mesh, "extras"), "targetNames");
+  json_t *names = json_object_get(json_object_get(mesh, "extras"), "targetNames");
+  for (int k = 0; json_is_array(names) && k < what->morph_count; k++) {
+    char name[32];
+    snprintf(name, sizeof name, "correction%d", k);
+    if (json_array_append_new(names, json_string(name)) != 0) b->failed = true;
+  }
+}
+
+static sn_status keep_node(gltf_builder *b, const sn_gltf_out *what, const sn_mesh *mesh, int node, bool *taken) {
+  const sn_gltf *base = what->base;
+  separate_mesh(b, base, node, taken);
+  clean_node(b, what, node);
+  size_t index;
+  json_t *primitive;
+  json_array_foreach(json_object_get(mesh_of(b, node), "primitives"), index, primitive) {
+    int k = 0;
+    while (k < base->part_count &&
+           (base->parts[k].range.node != node || base->parts[k].range.primitive != (int)index)) {
+      k++;
+    }
+    sn_status status = SN_OK;
+    if (k < base->part_count) {
+      status = keep_part(b, what, mesh, &base->parts[k], primitive);
+    } else {
+      attach_rest(b, base, primitive);
+    }
+    if (status == SN_OK) status = sn_gltf_builder_status(b);
+    if (status != SN_OK) return status;
+  }
+  return SN_OK;
+}
+
+sn_status sn_gltf_keep_meshes(gltf_builder *b, const sn_gltf_out *what, const sn_mesh *mesh, int **mesh_nodes,
+                              int *mesh_node_count) {
+  const sn_gltf *base = what->base;
+  json_object_del(b->root, "skins");
+  for (int k = 0; k < base->node_count; k++) json_object_del(entry(b, "nodes", k), "skin");
+  *mesh_nodes = SN_NEW(b->ctx, &b->memory, int, base->part_count);
+  bool *taken = SN_NEW(b->ctx, &b->memory, bool, base->mesh_count);
+  *mesh_node_count = 0;
+  sn_status status = *mesh_nodes && taken ? SN_OK : b->ctx->error.status;
+  for (int k = 0; k < base->part_count && status == SN_OK; k++) {
+    int node = base->parts[k].range.node;
+    if (k > 0 && base->parts[k - 1].range.node == node) continue;
+    (*mesh_nodes)[(*mesh_node_count)++] = node;
+    status = keep_node(b, what, mesh, node, taken);
+  }
+  sn_gltf_remove_name(b->root, "extensionsUsed", "KHR_draco_mesh_compression");
+  return status;
+}
+
+// ---- scenes -------------------------------------------------------------------------------------------------------------
+
+static bool scene_shows(const sn_gltf *base, const json_t *scene, int node) {
+  while (base->nodes[node].parent >= 0) node = base->nodes[node].parent;
+  size_t k;
+  json_t *root;
+  json_array_foreach(json_object_get(scene, "nodes"), k, root) {
+    if (json_integer_value(root) == node) return true;
+  }
+  return false;
+}
+
+void sn_gltf_join_scenes(gltf_builder *b, const sn_gltf *base, const int *mesh_nodes, int mesh_node_count, int root) {
+  size_t k;
+  json_t *scene;
+  json_array_foreach(json_object_get(b->root, "scenes"), k, scene) {
+    bool shown = false;
+    for (int n = 0; n < mesh_node_count && !shown; n++) shown = scene_shows(base, scene, mesh_nodes[n]);
+    if (shown && json_array_append_new(json_object_get(scene, "nodes"), json_integer(root)) != 0) b->failed = true;
+  }
+}
+
+// ---- binary data --------------------------------------------------------------------------------------------------------
+
+typedef struct live_set {
+  int accessor_count, view_count;
+  bool *accessors, *views;
+} live_set;
+
+static void mark(bool *set, int count, const json_t *value) {
+  if (!json_is_number(value)) return;
+  double index = json_number_value(value);
+  if (index >= 0 && index < count) set[(int)index] = true;
+}
+
+static void mark_all(bool *set, int count, const json_t *object) {
+  const char *key;
+  json_t *value;
+  json_object_foreach((json_t *)object, key, value) mark(set, count, value);
+}
+
+// Extensions may refer to anything by number: whatever a number in one could mean stays.
+static void mark_unknown(live_set *live, const json_t *json, bool inside) {
+  if (inside) mark(live->accessors, live->accessor_count, json), mark(live->views, live->view_count, json);
+  const char *key;
+  json_t *value;
+  size_t k;
+  json_object_foreach((json_t *)json, key, value) {
+    mark_unknown(live, value, inside || strcmp(key, "extensions") == 0 || strcmp(key, "extras") == 0);
+  }
+  json_array_foreach(json, k, value) mark_unknown(live, value, inside);
+}
+
+static void mark_primitive(live_set *live, const json_t *primitive) {
+  mark(live->accessors, live->accessor_count, json_object_get(primitive, "indices"));
+  mark_all(live->accessors, live->accessor_count, json_object_get(primitive, "attributes"));
+  size_t k;
+  json_t *target;
+  json_array_foreach(json_object_get(primitive, "targets"), k, target) {
+    mark_all(live->accessors, live->accessor_count, target);
+  }
+}
+
+static void mark_used(live_set *live, const json_t *root) {
+  size_t k, p;
+  json_t *json, *inner;
+  json_array_foreach(json_object_get(root, "meshes"), k, json) {
+    json_array_foreach(json_object_get(json, "primitives"), p, inner) mark_primitive(live, inner);
+  }
+  json_array_foreach(json_object_get(root, "skins"), k, json) {
+    mark(live->accessors, live->accessor_count, json_object_get(json, "inverseBindMatrices"));
+  }
+  json_array_foreach(json_object_get(root, "animations"), k, json) {
+    json_array_foreach(json_object_get(json, "samplers"), p, inner)
+      mark_all(live->accessors, live->accessor_count, inner);
+  }
+  json_array_foreach(json_object_get(root, "images"), k, json) {
+    mark(live->views, live->view_count, json_object_get(json, "bufferView"));
+  }
+  mark_unknown(live, root, false);
+  json_array_foreach(json_object_get(root, "accessors"), k, json) {
+    if (k >= (size_t)live->accessor_count || !live->accessors[k]) continue;
+    const json_t *sparse = json_object_get(json, "sparse");
+    mark(live->views, live->view_count, json_object_get(json, "bufferView"));
+    mark(live->views, live->view_count, json_object_get(json_object_get(sparse, "indices"), "bufferView"));
+    mark(live->views, live->view_count, json_object_get(json_object_get(sparse, "values"), "bufferView"));
+  }
+}
+
+// What nothing refers to keeps its number, but shrinks to a single zero.
+static void empty_accessor(gltf_builder *b, int index) {
+  json_t *accessor = entry(b, "accessors", index);
+  json_object_clear(accessor);
+  sn_gltf_set(b, accessor, "componentType", json_integer(GLTF_UBYTE));
+  sn_gltf_set(b, accessor, "count", json_integer(1));
+  sn_gltf_set(b, accessor, "type", json_string("SCALAR"));
+}
+
+static void place_view(gltf_builder *b, int index, size_t offset, size_t size) {
+  json_t *view = entry(b, "bufferViews", index);
+  sn_gltf_set(b, view, "buffer", json_integer(0));
+  sn_gltf_set(b, view, "byteOffset", json_integer((json_int_t)offset));
+  sn_gltf_set(b, view, "byteLength", json_integer((json_int_t)size));
+  sn_gltf_remove_extension(view, "EXT_meshopt_compression"); // a second copy, in a buffer that is no more
+}
+
+static void keep_views(gltf_builder *b, const sn_gltf *base, const bool *live) {
+  for (int k = 0; k < base->view_count; k++) {
+    const gltf_view *view = &base->views[k];
+    if (!live[k]) json_object_clear(entry(b, "bufferViews", k));
+    size_t size = live[k] ? view->size : 1;
+    place_view(b, k, sn_gltf_add_bytes(b, live[k] ? view->bytes : (const uint8_t *)"", size), size);
+  }
+}
+
+// Views that something else than an accessor of known kind refers to.
+static void mark_pinned(bool *pinned, int count, const json_t *root) {
+  live_set all = {.view_count = count, .views = pinned};
+  size_t k;
+  json_t *json;
+  mark_unknown(&all, root, false);
+  json_array_foreach(json_object_get(root, "images"), k, json)
+    mark(pinned, count, json_object_get(json, "bufferView"));
+  json_array_foreach(json_object_get(root, "accessors"), k, json) {
+    const json_t *sparse = json_object_get(json, "sparse");
+    mark(pinned, count, json_object_get(json_object_get(sparse, "indices"), "bufferView"));
+    mark(pinned, count, json_object_get(json_object_get(sparse, "values"), "bufferView"));
+    if (sparse) mark(pinned, count, json_object_get(json, "bufferView"));
+  }
+}
+
+// An accessor's elements into a view of their own.
+static void move_accessor(gltf_builder *b, const gltf_accessor *accessor, json_t *json, const json_t *old_view) {
+  size_t size = (size_t)accessor->width * sn_gltf_component_size(accessor->component), step = (size + 3) / 4 * 4;
+  size_t count = (size_t)accessor->count, stride = accessor->stride;
+  int64_t target = json_integer_value(json_object_get(old_view, "target"));
+  if (target == GLTF_INDICES || !json_object_get(old_view, "byteStride")) step = size;
+  sn_arena scratch = sn_arena_new(b->ctx);
+  uint8_t *bytes = SN_NEW(b->ctx, &scratch, uint8_t, count * step);
+  if (!bytes) b->failed = true;
+  for (size_t k = 0; bytes && k < count; k++) memcpy(bytes + k * step, accessor->bytes + k * stride, size);
+  if (bytes) {
+    int view = sn_gltf_add_view(b, bytes, count * step, (int)target);
+    if (step != size) {
+      sn_gltf_set(b, entry(b, "bufferViews", view), "byteStride", json_integer((json_int_t)step));
+    }
+    sn_gltf_set(b, json, "bufferView", json_integer(view));
+    json_object_del(json, "byteOffset");
+  }
+  sn_arena_free(&scratch);
+}
+
+// Views that hold live accessors among dead ones: the live ones move out.
+static sn_status split_views(gltf_builder *b, const sn_gltf *base, live_set *live) {
+  bool *pinned = SN_NEW(b->ctx, &b->memory, bool, base->view_count);
+  bool *mixed = SN_NEW(b->ctx, &b->memory, bool, base->view_count);
+  if (!pinned || !mixed) return b->ctx->error.status;
+  mark_pinned(pinned, base->view_count, b->root);
+  const json_t *old = json_object_get(base->json, "accessors"),
+               *old_views = json_object_get(base->json, "bufferViews");
+  for (int pass = 0; pass < 2; pass++)
+    for (int k = 0; k < base->accessor_count; k++) {
+      const json_t *index = json_object_get(json_array_get(old, (size_t)k), "bufferView");
+      int view = index ? (int)json_integer_value(index) : -1;
+      if (view < 0 || !live->views[view] || pinned[view]) continue;
+      if (pass == 0) mixed[view] = mixed[view] || !live->accessors[k];
+      if (pass == 1 && mixed[view] && live->accessors[k]) {
+        move_accessor(b, &base->accessors[k], entry(b, "accessors", k), json_array_get(old_views, (size_t)view));
+      }
+    }
+  for (int v = 0; v < base->view_count; v++)
+    if (mixed[v]) live->views[v] = false;
+  return sn_gltf_builder_status(b);
+}
+
+// Views may overlap: then whole buffers are kept, or copying view by view would multiply them.
+static bool views_overlap(const sn_gltf *base, const bool *live) {
+  size_t room = 0;
+  for (int k = 0; k < base->buffer_count; k++) room += base->buffers[k].size;
+  for (int k = 0; k < base->view_count; k++) {
+    if (live[k] && base->views[k].size > room) return true;
+    if (live[k]) room -= base->views[k].size;
+  }
+  return false;
+}
+
+static void keep_buffers(gltf_builder *b, const sn_gltf *base) {
+  for (int k = 0; k < base->buffer_count; k++) {
+    const gltf_buffer *buffer = &base->buffers[k];
+    size_t start = sn_gltf_add_bytes(b, buffer->bytes, buffer->size);
+    for (int v = 0; v < base->view_count; v++) {
+      const gltf_view *view = &base->views[v];
+      if (view->buffer == k) place_view(b, v, start + (size_t)(view->bytes - buffer->bytes), view->size);
+    }
+  }
+}
+
+static const char *image_type(const char *uri) {
+  static const char *const types[][2] = {{".png", "image/png"},   {".jpg", "image/jpeg"},
+                                         {".jpeg", "image/jpeg"}, {".webp", "image/webp"},
+                                         {".ktx2", "image/ktx2"}, {".dds", "image/vnd-ms.dds"}};
+  const char *dot = strrchr(uri, '.');
+  for (size_t k = 0; dot && k < sizeof types / sizeof *types; k++) {
+    if (strcasecmp(dot, types[k][0]) == 0) return types[k][1];
+  }
+  return NULL;
+}
+
+// An image beside the document comes along; one that cannot be had keeps its address.
+static void keep_image(gltf_builder *b, const sn_gltf *base, json_t *image) {
+  const char *uri = json_string_value(json_object_get(image, "uri"));
+  if (!uri || strncasecmp(uri, "data:", 5) == 0 || !image_type(uri)) return;
+  sn_error before = b->ctx->error;
+  sn_arena scratch = sn_arena_new(b->ctx);
+  sn_file file;
+  const uint8_t *bytes;
+  size_t size;
+  sn_status status = sn_gltf_uri(b->ctx, uri, base->folder, &scratch, &file, &bytes, &size);
+  if (status == SN_NO_MEMORY) b->failed = true;
+  if (status == SN_OK && size > 0) {
+    sn_gltf_set(b, image, "mimeType", json_string(image_type(uri)));
+    sn_gltf_set(b, image, "bufferView", json_integer(sn_gltf_add_view(b, bytes, size, 0)));
+    json_object_del(image, "uri");
+  }
+  if (status != SN_OK) b->ctx->error = before;
+  sn_file_close(&file);
+  sn_arena_free(&scratch);
+}
+
+sn_status sn_gltf_keep_data(gltf_builder *b, const sn_gltf *base) {
+  live_set live = {.accessor_count = base->accessor_count,
+                   .view_count = base->view_count,
+                   .accessors = SN_NEW(b->ctx, &b->memory, bool, base->accessor_count),
+                   .views = SN_NEW(b->ctx, &b->memory, bool, base->view_count)};
+  if (!live.accessors || !live.views) return b->ctx->error.status;
+  mark_used(&live, b->root);
+  for (int k = 0; k < base->accessor_count; k++) {
+    if (!live.accessors[k]) empty_accessor(b, k);
+  }
+  sn_status status = SN_OK;
+  if (views_overlap(base, live.views)) {
+    keep_buffers(b, base);
+  } else {
+    status = split_views(b, base, &live);
+    keep_views(b, base, live.views);
+  }
+  if (status != SN_OK) return status;
+  sn_gltf_remove_name(b->root, "extensionsUsed", "EXT_meshopt_compression");
+  size_t k;
+  json_t *image;
+  json_array_foreach(json_object_get(b->root, "images"), k, image) keep_image(b, base, image);
+  return sn_gltf_builder_status(b);
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// What a file says is not to be solved for, in Dem Bones' words: joints with the attribute demLock keep their motion, vertices
+// keep their weights as far as their colours are white.
+#include "formats/gltf/gltf.h"
+
+#include <string.h>
+
+static const json_t *node_json(const sn_gltf *gltf, int node) {
+  return json_array_get(json_object_get(gltf->json, "nodes"), (size_t)node);
+}
+
+bool sn_gltf_locked_joints(const sn_gltf *gltf, bool *out) {
+  bool any = false;
+  for (int j = 0; j < gltf->joint_count; j++) {
+    const json_t *extras = json_object_get(node_json(gltf, gltf->joints[j].node), "extras");
+    const json_t *lock = json_object_get(extras, "demLock");
+    out[j] = json_is_true(lock) || (json_is_number(lock) && json_number_value(lock) != 0);
+    any = any || out[j];
+  }
+  return any;
+}
+
+static sn_status part_whiteness(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, float *out, bool *has) {
+  const json_t *mesh = json_array_get(json_object_get(gltf->json, "meshes"), (size_t)part->range.mesh);
+  const json_t *json = json_array_get(json_object_get(mesh, "primitives"), (size_t)part->range.primitive);
+  int accessor;
+  sn_status status = sn_gltf_index(ctx, json_object_get(json, "attributes"), "COLOR_0", "COLOR_0",
+                                   gltf->accessor_count, false, &accessor);
+  if (status != SN_OK || accessor < 0) return status;
+  size_t width = (size_t)gltf->accessors[accessor].width;
+  if ((width != 3 && width != 4) || gltf->accessors[accessor].count != part->range.vertex_count) {
+    return sn_fail(ctx, SN_BAD_FILE, "mesh %d primitive %d: COLOR_0 are not colours of its %d vertices",
+                   part->range.mesh, part->range.primitive, part->range.vertex_count);
+  }
+  sn_arena scratch = sn_arena_new(ctx);
+  float *colours = SN_NEW(ctx, &scratch, float, width *(size_t)part->range.vertex_count);
+  status = colours ? sn_gltf_floats(ctx, gltf, accessor, true, colours) : ctx->error.status;
+  for (int i = 0; status == SN_OK && i < part->range.vertex_count; i++) {
+    const float *c = colours + width * (size_t)i;
+    out[part->range.first_vertex + i] = fminf(fmaxf((c[0] + c[1] + c[2]) / 3, 0), 1);
+  }
+  *has = true;
+  sn_arena_free(&scratch);
+  return status;
+}
+
+sn_status sn_gltf_whiteness(sn_context *ctx, const sn_gltf *gltf, sn_arena *memory, float **out) {
+  bool has = false;
+  *out = SN_NEW(ctx, memory, float, gltf->vertex_count);
+  sn_status status = *out ? SN_OK : ctx->error.status;
+  for (int k = 0; k < gltf->part_count && status == SN_OK; k++) {
+    status = part_whiteness(ctx, gltf, &gltf->parts[k], *out, &has);
+  }
+  if (!has) *out = NULL;
+  return status;
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+// The container: GLB chunks or plain JSON, required extensions, buffers; then everything else in order.
+#include "formats/gltf/gltf.h"
+
+#include <string.h>
+
+// ---- GLB -------------------------------------------------------------------------------------------------------
+
+static uint32_t little_u32(const uint8_t *bytes) {
+  return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
+
+typedef struct glb_chunks {
+  const char *json;
+  size_t json_size;
+  const uint8_t *bin; // NULL where there is none
+  size_t bin_size;
+} glb_chunks;
+
+static sn_status split_glb(sn_context *ctx, const uint8_t *bytes, size_t size, glb_chunks *out) {
+  if (size < 12) return sn_fail(ctx, SN_BAD_FILE, "is cut short: a GLB header has 12 bytes, this file %zu", size);
+  uint32_t version = little_u32(bytes + 4), length = little_u32(bytes + 8);
+  if (version != 2) return sn_fail(ctx, SN_UNSUPPORTED, "is GLB version %u; Sinew reads version 2", version);
+  if (length > size) {
+    return sn_fail(ctx, SN_BAD_FILE, "is cut short: its header says %u bytes, the file has %zu", length, size);
+  }
+  for (size_t at = 12, chunk = 0; at + 8 <= length; chunk++) {
+    uint32_t chunk_size = little_u32(bytes + at), kind = little_u32(bytes + at + 4);
+    at += 8;
+    if (chunk_size > length - at) {
+      return sn_fail(ctx, SN_BAD_FILE, "chunk %zu of %u bytes goes past the end", chunk, chunk_size);
+    }
+    if (chunk == 0 && kind != 0x4E4F534A) return sn_fail(ctx, SN_BAD_FILE, "its first chunk is not JSON");
+    if (chunk == 0) out->json = (const char *)bytes + at, out->json_size = chunk_size;
+    if (chunk == 1 && kind == 0x004E4942) out->bin = bytes + at, out->bin_size = chunk_size;
+    at += ((size_t)chunk_size + 3) / 4 * 4;
+  }
+  return out->json ? SN_OK : sn_fail(ctx, SN_BAD_FILE, "has no JSON chunk");
+}
+
+static sn_status parse_json(sn_context *ctx, sn_gltf *gltf, const char *text, size_t size) {
+  while (size > 0 && text[size - 1] == '\0') size--; // some exporters pad with zeros
+  if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) text += 3, size -= 3;
+  json_error_t error;
+  gltf->json = json_loadb(text, size, 0, &error);
+  if (!gltf->json && error.line < 0) return sn_fail(ctx, SN_NO_MEMORY, "out of memory while reading its JSON");
+  if (!gltf->json) {
+    return sn_fail(ctx, SN_BAD_FILE, "JSON, line %d column %d: %s", error.line, error.column, error.text);
+  }
+  if (!json_is_object(gltf->json)) return sn_fail(ctx, SN_BAD_FILE, "its JSON is not an object");
+  return SN_OK;
+}
+
+// ---- what the document asks for -----------------------------------------------------------------------------------
+
+static sn_status check_version(sn_context *ctx, const sn_gltf *gltf) {
+  const json_t *asset = json_object_get(gltf->json, "asset");
+  const char *needed = json_string_value(json_object_get(asset, "minVersion"));
+  if (!needed) needed = json_string_value(json_object_get(asset, "version"));
+  if (!needed) return sn_fail(ctx, SN_BAD_FILE, "asset.version is missing; is this glTF 2.0?");
+  if (strncmp(needed, "2.", 2) != 0) {
+    return sn_fail(ctx, SN_UNSUPPORTED, "is glTF version %.20s; Sinew reads 2.0", needed);
+  }
+  return SN_OK;
+}
+
+// Extensions that say nothing about where vertices are, by the beginning of their name, and those we decode.
+static bool harmless_extension(const char *name) {
+  static const char *const known[] = {"EXT_meshopt_compression",
+                                      "KHR_draco_mesh_compression",
+                                      "KHR_mesh_quantization",
+                                      "KHR_materials_",
+                                      "KHR_texture_",
+                                      "EXT_texture_",
+                                      "MSFT_texture_",
+                                      "KHR_lights_",
+                                      "KHR_xmp"};
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+    if (strncmp(name, known[k], strlen(known[k])) == 0) return true;
+  }
+  return false;
+}
+
+static sn_status check_extensions(sn_context *ctx, const sn_gltf *gltf) {
+  size_t k;
+  const json_t *required = json_object_get(gltf->json, "extensionsRequired"), *entry;
+  json_array_foreach(required, k, entry) {
+    const char *name = json_string_value(entry);
+    if (name && !harmless_extension(name)) {
+      return sn_fail(
+        ctx, SN_UNSUPPORTED,
+        "needs the extension %.200s, which Sinew cannot read; export the file without it, or decode it with "
+        "`gltf-transform copy IN.glb OUT.glb` or by importing and exporting it in Blender",
+        name);
+    }
+  }
+  return SN_OK;
+}
+
+// A buffer that only stands for what its views hold in compressed form.
+static bool is_fallback(const json_t *buffer) {
+  const json_t *extension = json_object_get(json_object_get(buffer, "extensions"), "EXT_meshopt_compression");
+  return json_is_true(json_object_get(extension, "fallback"));
+}
+
+static sn_status load_buffer(sn_context *ctx, sn_gltf *gltf, int index, const json_t *json, const glb_chunks *glb) {
+  gltf_buffer *buffer = &gltf->buffers[index];
+  char place[32];
+  snprintf(place, sizeof place, "buffer %d", index);
+  int64_t size;
+  sn_status status = sn_gltf_integer(ctx, json, place, "byteLength", 1, INT64_MAX, GLTF_REQUIRED, &size);
+  if (status != SN_OK) return status;
+  const char *uri = json_string_value(json_object_get(json, "uri"));
+  if (uri) {
+    status = sn_gltf_uri(ctx, uri, gltf->folder, &gltf->memory, &buffer->file, &buffer->bytes, &buffer->size);
+    if (status != SN_OK) return sn_fail_prefix(ctx, "%s: ", place);
+  } else if (index == 0 && glb->bin) {
+    buffer->bytes = glb->bin, buffer->size = glb->bin_size;
+  } else if (is_fallback(json)) {
+    *buffer = (gltf_buffer){.bytes = (const uint8_t *)""};
+    return SN_OK;
+  } else {
+    return sn_fail(ctx, SN_BAD_FILE, "%s: has neither a uri nor a binary chunk", place);
+  }
+  if ((uint64_t)size > buffer->size) {
+    return sn_fail(ctx, SN_BAD_FILE, "%s: says %lld bytes, but there are %zu", place, (long long)size, buffer->size);
+  }
+  buffer->size = (size_t)size;
+  return SN_OK;
+}
+
+static sn_status load_buffers(sn_context *ctx, sn_gltf *gltf, const glb_chunks *glb) {
+  json_t *buffers;
+  int count;
+  sn_status status = sn_gltf_objects(ctx, gltf->json, "buffers", &buffers, &count);
+  if (status != SN_OK) return status;
+  // room for what will be decompressed: a buffer for every view, and one for Draco
+  gltf->buffer_room = count + (int)json_array_size(json_object_get(gltf->json, "bufferViews")) + 1;
+  gltf->buffers = SN_NEW(ctx, &gltf->memory, gltf_buffer, gltf->buffer_room);
+  if (!gltf->buffers) return ctx->error.status;
+  gltf->buffer_count = count;
+  gltf->budget = (size_t)256 << 20;
+  for (int b = 0; b < count && status == SN_OK; b++) {
+    status = load_buffer(ctx, gltf, b, json_array_get(buffers, (size_t)b), glb);
+    if (status == SN_OK) gltf->budget += 64 * gltf->buffers[b].size;
+  }
+  return status;
+}
+
+sn_status sn_gltf_add_buffer(sn_context *ctx, sn_gltf *gltf, const uint8_t *bytes, size_t size, int *index) {
+  json_t *json = json_pack("{s:I}", "byteLength", (json_int_t)size);
+  if (gltf->buffer_count == gltf->buffer_room ||
+      json_array_append_new(json_object_get(gltf->json, "buffers"), json) != 0) {
+    return sn_fail(ctx, SN_NO_MEMORY, "out of memory while decompressing");
+  }
+  *index = gltf->buffer_count++;
+  gltf->buffers[*index] = (gltf_buffer){.bytes = bytes, .size = size};
+  return SN_OK;
+}
+
+// What stands in gltf->json, with the data of `chunks`.
+static sn_status load_parts(sn_context *ctx, sn_gltf *gltf, const glb_chunks *chunks) {
+  sn_status status = check_version(ctx, gltf);
+  if (status == SN_OK) status = check_extensions(ctx, gltf);
+  if (status == SN_OK) status = load_buffers(ctx, gltf, chunks);
+  if (status == SN_OK) status = sn_gltf_unpack_meshopt(ctx, gltf);
+  if (status == SN_OK) status = sn_gltf_load_accessors(ctx, gltf);
+  if (status == SN_OK) status = sn_gltf_unpack_draco(ctx, gltf);
+  if (status == SN_OK) status = sn_gltf_load_nodes(ctx, gltf);
+  if (status == SN_OK) status = sn_gltf_load_skins(ctx, gltf);
+  if (status == SN_OK) status = sn_gltf_add_carriers(ctx, gltf);
+  if (status == SN_OK) status = sn_gltf_load_meshes(ctx, gltf);
+  if (status == SN_OK) status = sn_gltf_load_morphs(ctx, gltf);
+  if (status == SN_OK) status = sn_gltf_load_clips(ctx, gltf);
+  return status == SN_OK ? sn_gltf_place(ctx, gltf) : status;
+}
+
+// The document's file: GLB, JSON, or only the data of what already stands in gltf->json.
+static sn_status load(sn_context *ctx, sn_gltf *gltf) {
+  const uint8_t *bytes = gltf->file.bytes;
+  size_t size = gltf->file.size;
+  bool is_glb = !gltf->json && size >= 4 && memcmp(bytes, "glTF", 4) == 0;
+  glb_chunks chunks = {0};
+  if (gltf->json) {
+    chunks.bin = bytes, chunks.bin_size = size;
+  } else if (!is_glb) {
+    chunks.json = (const char *)bytes, chunks.json_size = size;
+  }
+  sn_status status = is_glb ? split_glb(ctx, bytes, size, &chunks) : SN_OK;
+  if (status == SN_OK && !gltf->json) status = parse_json(ctx, gltf, chunks.json, chunks.json_size);
+  if (status == SN_OK) status = load_parts(ctx, gltf, &chunks);
+  return status == SN_OK ? SN_OK : sn_fail_prefix(ctx, "%s: ", gltf->name);
+}
+
+// ---- opening and closing ---------------------------------------------------------------------------------------------
+
+static sn_gltf *new_document(sn_context *ctx, const char *name, const char *folder) {
+  sn_arena memory = sn_arena_new(ctx);
+  sn_gltf *gltf = SN_NEW(ctx, &memory, sn_gltf, 1);
+  if (!gltf) return NULL;
+  gltf->memory = memory;
+  gltf->name = sn_arena_text(ctx, &gltf->memory, name);
+  gltf->folder = sn_arena_text(ctx, &gltf->memory, folder);
+  if (!gltf->name || (folder && !gltf->folder)) {
+    sn_gltf_free(gltf);
+    return NULL;
+  }
+  return gltf;
+}
+
+sn_gltf_counts sn_gltf_count(const sn_gltf *gltf) {
+  return (sn_gltf_counts){.meshes = gltf->mesh_count,
+                          .parts = gltf->part_count,
+                          .skins = gltf->skin_count,
+                          .materials = (int)json_array_size(json_object_get(gltf->json, "materials")),
+                          .textures = (int)json_array_size(json_object_get(gltf->json, "textures"))};
+}
+
+void sn_gltf_free(sn_gltf *gltf) {
+  if (!gltf) return;
+  for (int b = 0; b < gltf->buffer_count; b++) sn_file_close(&gltf->buffers[b].file);
+  sn_file_close(&gltf->file);
+  sn_skin_free(&gltf->skin);
+  json_decref(gltf->json);
+  sn_arena memory = gltf->memory; // the struct itself lives in it
+  sn_arena_free(&memory);
+}
+
+sn_status sn_gltf_open(sn_context *ctx, const char *name, const char *folder, sn_file file, json_t *json,
+                       sn_gltf **out) {
+  *out = NULL;
+  sn_gltf *gltf = new_document(ctx, name, folder);
+  if (!gltf) {
+    json_decref(json);
+    sn_file_close(&file);
+    return ctx->error.status;
+  }
+  gltf->file = file, gltf->json = json, gltf->from_fbx = json != NULL;
+  if (load(ctx, gltf) != SN_OK) {
+    sn_gltf_free(gltf);
+    return ctx->error.status;
+  }
+  *out = gltf;
+  return SN_OK;
+}
+
+sn_status sn_gltf_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, const char *folder,
+                        sn_gltf **out) {
+  *out = NULL;
+  sn_file file = {.memory = sn_arena_new(ctx), .size = size};
+  uint8_t *copy = SN_NEW(ctx, &file.memory, uint8_t, size);
+  if (!copy) return ctx->error.status;
+  if (size > 0) memcpy(copy, bytes, size);
+  file.bytes = copy;
+  return sn_gltf_open(ctx, name, folder, file, NULL, out);
+}
+
+void sn_gltf_units(const sn_gltf *gltf, char *up, double *centimetres) {
+  const json_t *extras = json_object_get(json_object_get(gltf->json, "asset"), "extras");
+  const char *axis = json_string_value(json_object_get(extras, "up"));
+  *up = axis && strchr("xyz", axis[0]) ? axis[0] : 0;
+  *centimetres = json_number_value(json_object_get(extras, "unit_cm"));
+}

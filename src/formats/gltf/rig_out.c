@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: MIT
+// Skeletons and clips written as glTF: nodes, the skin, and one key per frame.
+#include "formats/gltf/out.h"
+
+#include <string.h>
+
+// A tree of translation-rotation-scale nodes holds a pose exactly up to this much shear.
+static const double shear_limit = 1e-5;
+
+typedef struct trs {
+  float translation[3], rotation[4], scale[3];
+} trs;
+
+static trs trs_round(sn_vec3 t, sn_quat r, sn_vec3 s) {
+  return (trs){{(float)t.x, (float)t.y, (float)t.z},
+               {(float)r.x, (float)r.y, (float)r.z, (float)r.w},
+               {(float)s.x, (float)s.y, (float)s.z}};
+}
+
+static sn_quat trs_rotation(const trs *a) {
+  return (sn_quat){a->rotation[0], a->rotation[1], a->rotation[2], a->rotation[3]};
+}
+
+static sn_affine trs_matrix(const trs *a) {
+  return sn_affine_from_trs(sn_vec3_from(a->translation), trs_rotation(a), sn_vec3_from(a->scale));
+}
+
+static sn_affine round_affine(sn_affine a) {
+  for (int k = 0; k < 12; k++) a.m[k / 4][k % 4] = (float)a.m[k / 4][k % 4];
+  return a;
+}
+
+// ---- nodes -----------------------------------------------------------------------------------------------------
+
+static void set_floats(gltf_builder *b, json_t *node, const char *key, const float *values, int count,
+                       const float *usual) {
+  double wide[4];
+  bool needed = false;
+  for (int k = 0; k < count; k++) wide[k] = values[k], needed = needed || values[k] != usual[k];
+  json_object_del(node, key);
+  if (needed) sn_gltf_set(b, node, key, sn_gltf_reals(b, wide, count));
+}
+
+static void set_trs(gltf_builder *b, int node_index, const trs *a) {
+  static const trs identity = {{0, 0, 0}, {0, 0, 0, 1}, {1, 1, 1}};
+  json_t *node = json_array_get(json_object_get(b->root, "nodes"), (size_t)node_index);
+  json_object_del(node, "matrix");
+  set_floats(b, node, "translation", a->translation, 3, identity.translation);
+  set_floats(b, node, "rotation", a->rotation, 4, identity.rotation);
+  set_floats(b, node, "scale", a->scale, 3, identity.scale);
+}
+
+static int add_node(gltf_builder *b, const char *name, const char *suffix, int parent) {
+  char text[512];
+  snprintf(text, sizeof text, "%.400s%s", name, suffix);
+  json_t *node = json_object();
+  sn_gltf_set_text(b, node, "name", text, "joint");
+  int index = sn_gltf_append(b, "nodes", node);
+  if (parent < 0) return index;
+  json_t *above = json_array_get(json_object_get(b->root, "nodes"), (size_t)parent);
+  json_t *children = json_object_get(above, "children");
+  if (!children) {
+    sn_gltf_set(b, above, "children", json_array());
+    children = json_object_get(above, "children");
+  }
+  if (json_array_append_new(children, json_integer(index)) != 0) b->failed = true;
+  return index;
+}
+
+static sn_status allocate_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig) {
+  const sn_skeleton *skeleton = what->skeleton;
+  int n = skeleton->joint_count;
+  *rig = (gltf_rig){.joint_count = n,
+                    .nodes = SN_NEW(b->ctx, &b->memory, int, n),
+                    .parents = SN_NEW(b->ctx, &b->memory, int, n),
+                    .order = SN_NEW(b->ctx, &b->memory, int, n),
+                    .chain = SN_NEW(b->ctx, &b->memory, sn_affine, n),
+                    .inverse_bind = SN_NEW(b->ctx, &b->memory, sn_affine, n),
+                    .rest = SN_NEW(b->ctx, &b->memory, sn_affine, n),
+                    .outer = SN_NEW(b->ctx, &b->memory, int, n),
+                    .inner_scale = SN_NEW(b->ctx, &b->memory, bool, n)};
+  if (!rig->nodes || !rig->parents || !rig->order || !rig->chain || !rig->inverse_bind || !rig->rest || !rig->outer ||
+      !rig->inner_scale) {
+    return b->ctx->error.status;
+  }
+  for (int j = 0; j < n; j++) {
+    sn_affine inverse;
+    bool good = sn_affine_invert(skeleton->rest[j], &inverse);
+    rig->inverse_bind[j] = round_affine(inverse);
+    if (!good || !sn_affine_invert(rig->inverse_bind[j], &rig->rest[j])) {
+      return sn_fail(b->ctx, SN_BAD_INPUT, "the rest transform of joint %d (%s) is singular", j, skeleton->names[j]);
+    }
+    rig->chain[j] = sn_affine_identity();
+    rig->parents[j] = what->affine ? -1 : skeleton->parents[j];
+    rig->order[j] = what->affine ? j : skeleton->order[j];
+  }
+  return SN_OK;
+}
+
+// ---- poses of a tree ------------------------------------------------------------------------------------------------
+
+static sn_status too_sheared(gltf_builder *b, const sn_gltf_out *what, const char *clip, int frame, int j,
+                             double loss) {
+  return sn_fail(
+    b->ctx, SN_UNSUPPORTED,
+    "clip '%.100s', frame %d: joint %s has a shear of %.2g %%, which a glTF node cannot hold; write it with "
+    "two nodes per joint (affine) or as .pc2",
+    clip, frame, what->skeleton->names[j], 100 * loss);
+}
+
+// Local transforms of all joints for one pose (NULL: the rest pose), rounded; each is relative to what its rounded
+// ancestors give, so that rounding does not add up. Returns the joint with the largest loss.
+static int tree_locals(const gltf_rig *rig, const sn_affine *pose, sn_affine *globals, trs *out, double *loss) {
+  int worst = 0;
+  *loss = 0;
+  for (int at = 0; at < rig->joint_count; at++) {
+    int j = rig->order[at], parent = rig->parents[j];
+    sn_affine target = pose ? sn_affine_mul(pose[j], rig->rest[j]) : rig->rest[j], inverse;
+    sn_affine above = parent < 0 ? rig->chain[j] : sn_affine_mul(globals[parent], rig->chain[j]);
+    bool good = sn_affine_invert(above, &inverse);
+    sn_vec3 t, s;
+    sn_quat r;
+    double lost = sn_affine_to_trs(good ? sn_affine_mul(inverse, target) : target, &t, &r, &s);
+    if (!good) lost = 1;
+    if (lost > *loss) *loss = lost, worst = j;
+    out[j] = trs_round(t, r, s);
+    globals[j] = sn_affine_mul(above, trs_matrix(&out[j]));
+  }
+  return worst;
+}
+
+static void keep_sign(trs *here, const trs *last) {
+  if (sn_quat_dot(trs_rotation(here), trs_rotation(last)) >= 0) return;
+  for (int k = 0; k < 4; k++) here->rotation[k] = -here->rotation[k];
+}
+
+static sn_status rest_of_tree(gltf_builder *b, const gltf_rig *rig) {
+  sn_affine *globals = SN_NEW(b->ctx, &b->memory, sn_affine, rig->joint_count);
+  trs *locals = SN_NEW(b->ctx, &b->memory, trs, rig->joint_count);
+  if (!globals || !locals) return b->ctx->error.status;
+  double loss;
+  tree_locals(rig, NULL, globals, locals, &loss); // a sheared rest pose is only shown where no clip plays
+  for (int j = 0; j < rig->joint_count; j++) set_trs(b, rig->nodes[j], &locals[j]);
+  return SN_OK;
+}
+
+// ---- poses of free affine joints ------------------------------------------------------------------------------------
+
+static sn_affine clip_global(const gltf_rig *rig, const sn_gltf_clip_out *clip, int f, int j) {
+  return sn_affine_mul(sn_pose(clip->poses, clip->first_frame + f)[j], rig->rest[j]);
+}
+
+// Each joint takes the variant with the smaller error between keys, over all clips.
+static sn_status choose_variants(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig) {
+  int longest = 0;
+  for (int c = 0; c < what->clip_count; c++) {
+    if (what->clips[c].poses && what->clips[c].frame_count > longest) longest = what->clips[c].frame_count;
+  }
+  sn_affine *maps = SN_NEW(b->ctx, &b->memory, sn_affine, longest);
+  if (!maps) return b->ctx->error.status;
+  for (int j = 0; j < rig->joint_count; j++) {
+    double plain = 0, scaled = 0;
+    for (int c = 0; c < what->clip_count; c++) {
+      const sn_gltf_clip_out *clip = &what->clips[c];
+      if (!clip->poses) continue;
+      for (int f = 0; f < clip->frame_count; f++) maps[f] = clip_global(rig, clip, f, j);
+      plain += sn_gltf_halfway_error(maps, clip->frame_count, false);
+      scaled += sn_gltf_halfway_error(maps, clip->frame_count, true);
+    }
+    rig->inner_scale[j] = scaled < plain;
+  }
+  return SN_OK;
+}
+
+static void set_factors(const gltf_factors *factors, bool inner_scale, trs *outer, trs *inner) {
+  *outer = trs_round(factors->translation, factors->outer, factors->scale);
+  *inner =
+    trs_round(sn_vec3_make(0, 0, 0), factors->inner, inner_scale ? sn_gltf_inner_scale : sn_vec3_make(1, 1, 1));
+}
+
+// In the rest pose the inner node does nothing where the outer one can say it all: Blender's bones have no scale at rest.
+static void rest_of_affine(gltf_builder *b, const gltf_rig *rig) {
+  for (int j = 0; j < rig->joint_count; j++) {
+    gltf_factors factors = {.inner = sn_quat_identity()};
+    double loss = sn_affine_to_trs(rig->rest[j], &factors.translation, &factors.outer, &factors.scale);
+    if (loss > shear_limit) factors = sn_gltf_factor(rig->rest[j], false, NULL);
+    trs outer, inner;
+    set_factors(&factors, false, &outer, &inner);
+    set_trs(b, rig->outer[j], &outer);
+    set_trs(b, rig->nodes[j], &inner);
+  }
+}
+
+// ---- rigs ---------------------------------------------------------------------------------------------------------------
+
+sn_status sn_gltf_new_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig, int *root) {
+  sn_status status = allocate_rig(b, what, rig);
+  if (status != SN_OK) return status;
+  *root = add_node(b, "skeleton", "", -1);
+  for (int at = 0; at < rig->joint_count; at++) {
+    int j = rig->order[at], parent = rig->parents[j];
+    const char *name = what->skeleton->names[j];
+    int above = parent < 0 ? *root : rig->nodes[parent];
+    if (what->affine) above = rig->outer[j] = add_node(b, name, "_outer", *root);
+    rig->nodes[j] = add_node(b, name, "", above);
+  }
+  if (!what->affine) return rest_of_tree(b, rig);
+  status = choose_variants(b, what, rig);
+  if (status == SN_OK) rest_of_affine(b, rig);
+  return status;
+}
+
+// Static transforms between a node's parent and the nearest joint above it, or the world.
+static sn_affine chain_above(const sn_gltf *base, const int *joint_of_node, int node, int *parent_joint) {
+  sn_affine chain = sn_affine_identity();
+  int k = base->nodes[node].parent;
+  for (; k >= 0 && joint_of_node[k] < 0; k = base->nodes[k].parent) {
+    chain = sn_affine_mul(sn_gltf_node_local(&base->nodes[k]), chain);
+  }
+  *parent_joint = k < 0 ? -1 : joint_of_node[k];
+  return chain;
+}
+
+static int find_joint_node(const sn_gltf *base, const char *name) {
+  for (int j = 0; j < base->joint_count; j++) {
+    if (strcmp(base->joints[j].name, name) == 0) return base->joints[j].node;
+  }
+  return -1;
+}
+
+sn_status sn_gltf_kept_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig, bool *found) {
+  const sn_gltf *base = what->base;
+  int n = what->skeleton->joint_count, placed = 0;
+  *found = false;
+  if (what->affine) return SN_OK;
+  sn_status status = allocate_rig(b, what, rig);
+  int *joint_of_node = status == SN_OK ? SN_NEW(b->ctx, &b->memory, int, base->node_count) : NULL;
+  if (!joint_of_node) return b->ctx->error.status;
+  for (int k = 0; k < base->node_count; k++) joint_of_node[k] = -1;
+  for (int j = 0; j < n; j++) {
+    int node = find_joint_node(base, what->skeleton->names[j]);
+    if (node < 0 || joint_of_node[node] >= 0) return SN_OK;
+    rig->nodes[j] = node, joint_of_node[node] = j;
+  }
+  for (int j = 0; j < n; j++) rig->chain[j] = chain_above(base, joint_of_node, rig->nodes[j], &rig->parents[j]);
+  for (int at = 0; at < base->node_count; at++) {
+    if (joint_of_node[base->order[at]] >= 0) rig->order[placed++] = joint_of_node[base->order[at]];
+  }
+  *found = true;
+  // Nodes keep their static pose, which the document's other animations stand on.
+  return what->clip_count > 0 ? SN_OK : rest_of_tree(b, rig);
+}
+
+sn_status sn_gltf_add_skin(gltf_builder *b, const gltf_rig *rig, int root) {
+  int n = rig->joint_count;
+  float(*columns)[16] = (float(*)[16])sn_arena_alloc(b->ctx, &b->memory, (size_t)n, 64);
+  if (!columns) return b->ctx->error.status;
+  json_t *skin = json_object(), *joints = json_array();
+  for (int j = 0; j < n; j++) {
+    for (int e = 0; e < 16; e++) {
+      columns[j][e] = e % 4 == 3 ? (e == 15 ? 1 : 0) : (float)rig->inverse_bind[j].m[e % 4][e / 4];
+    }
+    if (json_array_append_new(joints, json_integer(rig->nodes[j])) != 0) b->failed = true;
+  }
+  sn_gltf_set(b, skin, "joints", joints);
+  int accessor = sn_gltf_add_accessor(b, columns, n, GLTF_FLOAT, 16, 0, false);
+  sn_gltf_set(b, skin, "inverseBindMatrices", json_integer(accessor));
+  if (root >= 0) sn_gltf_set(b, skin, "skeleton", json_integer(root));
+  sn_gltf_append(b, "skins", skin);
+  return sn_gltf_builder_status(b);
+}
+
+// ---- clips ------------------------------------------------------------------------------------------------------------
+
+typedef struct clip_builder {
+  gltf_builder *b;
+  json_t *channels, *samplers;
+  int times, frame_count;
+  float *values; // room for one channel
+} clip_builder;
+
+static void add_channel(clip_builder *c, int node, const char *path, int width, int morph_count) {
+  gltf_builder *b = c->b;
+  int count = c->frame_count * (morph_count > 0 ? morph_count : 1);
+  int output = sn_gltf_add_accessor(b, c->values, count, GLTF_FLOAT, width, 0, false);
+  json_t *sampler = json_object(), *channel = json_object(), *target = json_object();
+  sn_gltf_set(b, sampler, "input", json_integer(c->times));
+  sn_gltf_set(b, sampler, "output", json_integer(output));
+  sn_gltf_set(b, sampler, "interpolation", json_string("LINEAR"));
+  sn_gltf_set(b, target, "node", json_integer(node));
+  sn_gltf_set(b, target, "path", json_string(path));
+  sn_gltf_set(b, channel, "sampler", json_integer((json_int_t)json_array_size(c->samplers)));
+  sn_gltf_set(b, channel, "target", target);
+  if (json_array_append_new(c->samplers, sampler) != 0 || json_array_append_new(c->channels, channel) != 0) {
+    b->failed = true;
+  }
+}
+
+// The channel of one property of a node (offset in struct trs), unless it never leaves what the node says anyway.
+static void add_property(clip_builder *c, int node, const trs *samples, size_t stride, size_t offset, int width,
+                         const char *path, bool always) {
+  const json_t *json = json_array_get(json_object_get(c->b->root, "nodes"), (size_t)node);
+  const json_t *still = json_object_get(json, path);
+  float usual = strcmp(path, "scale") == 0 ? 1 : 0;
+  bool moves = always;
+  for (int f = 0; f < c->frame_count; f++) {
+    const float *sample = (const float *)((const char *)(samples + (size_t)f * stride) + offset);
+    for (int k = 0; k < width; k++) {
+      float rest = still ? (float)json_number_value(json_array_get(still, (size_t)k)) : k == 3 ? 1 : usual;
+      c->values[f * width + k] = sample[k];
+      moves = moves || sample[k] != rest;
+    }
+  }
+  if (moves) add_channel(c, node, path, width, 0);
+}
+
+static void add_node_channels(clip_builder *c, int node, const trs *samples, size_t stride, bool always) {
+  add_property(c, node, samples, stride, offsetof(trs, translation), 3, "translation", false);
+  add_property(c, node, samples, stride, offsetof(trs, rotation), 4, "rotation", always);
+  add_property(c, node, samples, stride, offsetof(trs, scale), 3, "scale", false);
+}
+
+static sn_status add_tree_clip(clip_builder *c, const sn_gltf_out *what, const sn_gltf_clip_out *clip,
+                               const gltf_rig *rig, sn_arena *scratch) {
+  size_t n = (size_t)rig->joint_count;
+  trs *samples = SN_NEW(c->b->ctx, scratch, trs, (size_t)clip->frame_count * n);
+  sn_affine *globals = SN_NEW(c->b->ctx, scratch, sn_affine, n);
+  if (!samples || !globals) return c->b->ctx->error.status;
+  for (int f = 0; f < clip->frame_count; f++) {
+    trs *here = samples + (size_t)f * n;
+    double loss;
+    int worst = tree_locals(rig, sn_pose(clip->poses, clip->first_frame + f), globals, here, &loss);
+    if (loss > shear_limit) return too_sheared(c->b, what, clip->name ? clip->name : "", f, worst, loss);
+    for (size_t j = 0; j < n && f > 0; j++) keep_sign(&here[j], &here[j] - n);
+  }
+  for (size_t j = 0; j < n; j++) add_node_channels(c, rig->nodes[j], samples + j, n, j == 0);
+  return SN_OK;
+}
+
+static sn_status add_affine_clip(clip_builder *c, const sn_gltf_clip_out *clip, const gltf_rig *rig,
+                                 sn_arena *scratch) {
+  trs *outer = SN_NEW(c->b->ctx, scratch, trs, clip->frame_count);
+  trs *inner = SN_NEW(c->b->ctx, scratch, trs, clip->frame_count);
+  if (!outer || !inner) return c->b->ctx->error.status;
+  for (int j = 0; j < rig->joint_count; j++) {
+    gltf_factors factors = {0};
+    for (int f = 0; f < clip->frame_count; f++) {
+      gltf_factors last = factors;
+      factors = sn_gltf_factor(clip_global(rig, clip, f, j), rig->inner_scale[j], f > 0 ? &last : NULL);
+      set_factors(&factors, rig->inner_scale[j], &outer[f], &inner[f]);
+    }
+    add_node_channels(c, rig->outer[j], outer, 1, j == 0);
+    add_node_channels(c, rig->nodes[j], inner, 1, false);
+  }
+  return SN_OK;
+}
+
+// The file's own targets come first, with weight 0: what they did is in the corrections.
+static void add_morph_channels(clip_builder *c, const sn_gltf_out *what, const sn_gltf_clip_out *clip,
+                               const int *mesh_nodes, int mesh_node_count) {
+  for (int k = 0; k < mesh_node_count; k++) {
+    size_t own = what->base ? (size_t)what->base->nodes[mesh_nodes[k]].weight_count : 0;
+    size_t added = (size_t)what->morph_count, all = own + added;
+    for (size_t f = 0; f < (size_t)clip->frame_count; f++) {
+      memset(c->values + f * all, 0, own * sizeof *c->values);
+      memcpy(c->values + f * all + own, clip->morph_weights + f * added, added * sizeof *c->values);
+    }
+    add_channel(c, mesh_nodes[k], "weights", 1, (int)all);
+  }
+}
+
+static size_t widest_channel(const sn_gltf_out *what, const int *mesh_nodes, int mesh_node_count) {
+  int own = 0;
+  for (int k = 0; what->base && k < mesh_node_count; k++) {
+    int count = what->base->nodes[mesh_nodes[k]].weight_count;
+    if (count > own) own = count;
+  }
+  return what->morph_count > 0 && own + what->morph_count > 4 ? (size_t)(own + what->morph_count) : 4;
+}
+
+static sn_status add_clip(gltf_builder *b, const sn_gltf_out *what, const sn_gltf_clip_out *clip, const gltf_rig *rig,
+                          const int *mesh_nodes, int mesh_node_count, sn_arena *scratch) {
+  size_t frames = (size_t)clip->frame_count, widest = widest_channel(what, mesh_nodes, mesh_node_count);
+  float *times = SN_NEW(b->ctx, scratch, float, frames), *values = SN_NEW(b->ctx, scratch, float, frames *widest);
+  if (!times || !values) return b->ctx->error.status;
+  for (size_t f = 0; f < frames; f++) {
+    double t = (double)f / what->fps;
+    bool early = f + 1 == frames && clip->seconds > 0 && clip->seconds < t; // a clip need not end on a frame
+    times[f] = (float)(early ? clip->seconds : t);
+  }
+  clip_builder c = {.b = b,
+                    .channels = json_array(),
+                    .samplers = json_array(),
+                    .times = sn_gltf_add_accessor(b, times, clip->frame_count, GLTF_FLOAT, 1, 0, true),
+                    .frame_count = clip->frame_count,
+                    .values = values};
+  json_t *animation = json_object();
+  if (!clip->name || *clip->name) sn_gltf_set_text(b, animation, "name", clip->name ? clip->name : "clip", "clip");
+  sn_gltf_set(b, animation, "channels", c.channels);
+  sn_gltf_set(b, animation, "samplers", c.samplers);
+  sn_gltf_append(b, "animations", animation);
+  sn_status status = sn_gltf_builder_status(b);
+  if (status != SN_OK) return status;
+  if (clip->poses && what->affine) status = add_affine_clip(&c, clip, rig, scratch);
+  if (clip->poses && !what->affine) status = add_tree_clip(&c, what, clip, rig, scratch);
+  if (status == SN_OK && clip->morph_weights) add_morph_channels(&c, what, clip, mesh_nodes, mesh_node_count);
+  return status == SN_OK ? sn_gltf_builder_status(b) : status;
+}
+
+static bool has_name(const json_t *animation, const char *name) {
+  const char *own = json_string_value(json_object_get(animation, "name"));
+  return strcmp(own ? own : "", name ? name : "") == 0;
+}
+
+// Without the channels of morph weights: their number is another now.
+static void drop_weights(json_t *animation) {
+  json_t *channels = json_object_get(animation, "channels");
+  for (size_t k = json_array_size(channels); k-- > 0;) {
+    const json_t *target = json_object_get(json_array_get(channels, k), "target");
+    const char *path = json_string_value(json_object_get(target, "path"));
+    if (path && strcmp(path, "weights") == 0) json_array_remove(channels, k);
+  }
+}
+
+void sn_gltf_keep_clips(gltf_builder *b, const sn_gltf_out *what) {
+  json_t *animations = json_object_get(b->root, "animations");
+  for (int c = 0; c < what->clip_count; c++) {
+    size_t k = 0;
+    while (k < json_array_size(animations) && !has_name(json_array_get(animations, k), what->clips[c].name)) k++;
+    json_array_remove(animations, k);
+  }
+  for (size_t k = json_array_size(animations); k-- > 0;) {
+    json_t *animation = json_array_get(animations, k);
+    if (what->morph_count > 0) drop_weights(animation);
+    if (json_array_size(json_object_get(animation, "channels")) == 0) json_array_remove(animations, k);
+  }
+  if (animations && json_array_size(animations) == 0) json_object_del(b->root, "animations");
+}
+
+// What is new comes first: that is what players show.
+static void put_first(gltf_builder *b, size_t old_count) {
+  json_t *animations = json_object_get(b->root, "animations");
+  for (size_t k = 0; k < old_count; k++) {
+    json_t *first = json_incref(json_array_get(animations, 0));
+    if (json_array_remove(animations, 0) != 0 || json_array_append_new(animations, first) != 0) b->failed = true;
+  }
+}
+
+sn_status sn_gltf_add_clips(gltf_builder *b, const sn_gltf_out *what, const gltf_rig *rig, const int *mesh_nodes,
+                            int mesh_node_count) {
+  sn_status status = SN_OK;
+  size_t old_count = json_array_size(json_object_get(b->root, "animations"));
+  for (int k = 0; k < what->clip_count && status == SN_OK; k++) {
+    sn_arena scratch = sn_arena_new(b->ctx);
+    status = add_clip(b, what, &what->clips[k], rig, mesh_nodes, mesh_node_count, &scratch);
+    sn_arena_free(&scratch);
+  }
+  put_first(b, old_count);
+  return status == SN_OK ? sn_gltf_builder_status(b) : status;
+}

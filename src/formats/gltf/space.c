@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+// One space for the rest mesh and the frames. A skin's bind space need not be the scene's: armatures carry scales (0.01 in
+// most FBX exports) and turns. Every skin is brought into the scene by one map S: its vertices p become S p and its inverse
+// bind matrices B become B S^-1, so that G B p stays what it was.
+#include "formats/gltf/gltf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Maps G_j B_j of one skin that differ by less are the same map, relative to their size.
+static const double agreement = 1e-4;
+// A map nearer to the identity than this is the identity: files written in single precision.
+static const double rounding = 1e-5;
+// A best-fit turn within this angle of one that exchanges axes is that one: frame 0 leans, the character stands.
+static const double upright = 45 * SN_PI / 180;
+
+// A pose of joints that stretch may scale them by this much in the middle.
+static const double same_scale = 0.2;
+
+// ---- groups: skins that share a joint share their map ---------------------------------------------------------------
+
+static int group_root(int *group, int s) {
+  while (group[s] != s) s = group[s] = group[group[s]];
+  return s;
+}
+
+static sn_status group_skins(sn_context *ctx, const sn_gltf *gltf, sn_arena *scratch, int *group) {
+  int *owner = SN_NEW(ctx, scratch, int, gltf->joint_count);
+  if (!owner) return ctx->error.status;
+  for (int j = 0; j < gltf->joint_count; j++) owner[j] = -1;
+  for (int s = 0; s < gltf->skin_count; s++) group[s] = s;
+  for (int s = 0; s < gltf->skin_count; s++) {
+    for (int k = 0; k < gltf->skins[s].joint_count; k++) {
+      int j = gltf->skins[s].joints[k];
+      if (owner[j] < 0) {
+        owner[j] = s;
+      } else {
+        int a = group_root(group, owner[j]), b = group_root(group, s);
+        group[a > b ? a : b] = a > b ? b : a;
+      }
+    }
+  }
+  for (int s = 0; s < gltf->skin_count; s++) group[s] = group_root(group, s);
+  return SN_OK;
+}
+
+// ---- the map of a group --------------------------------------------------------------------------------------------
+
+// The largest difference of two maps on a ball of radius `size` about the origin, relative to what b makes of its radius.
+static double map_distance(const sn_affine *a, const sn_affine *b, double size) {
+  double scale = sn_mat3_norm(sn_affine_linear(*b)) / sqrt(3);
+  double linear = sn_mat3_norm(sn_mat3_sub(sn_affine_linear(*a), sn_affine_linear(*b)));
+  double moved = sn_vec3_distance(sn_affine_translation(*a), sn_affine_translation(*b));
+  return scale > 0 ? linear / scale + (size > 0 ? moved / (size * scale) : 0) : INFINITY;
+}
+
+static int compare_doubles(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+// The skin's common scale: the median over its joints of the cube root of det(G_j B_j). 1 where no joint has one.
+static double common_scale(const sn_affine *maps, int count, double *scratch) {
+  int good = 0;
+  for (int k = 0; k < count; k++) {
+    double scale = cbrt(fabs(sn_mat3_determinant(sn_affine_linear(maps[k]))));
+    if (scale > 0 && isfinite(scale)) scratch[good++] = scale;
+  }
+  qsort(scratch, (size_t)good, sizeof *scratch, compare_doubles);
+  return good > 0 ? scratch[good / 2] : 1;
+}
+
+// The proper rotation that exchanges axes and is nearest to r.
+static sn_mat3 nearest_axes(sn_mat3 r) {
+  static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  sn_mat3 best = sn_mat3_identity();
+  double most = -INFINITY;
+  for (int k = 0; k < 6; k++)
+    for (int signs = 0; signs < 8; signs++) {
+      sn_mat3 axes = {0};
+      for (int c = 0; c < 3; c++) axes.m[orders[k][c]][c] = signs >> c & 1 ? -1 : 1;
+      double fit = sn_mat3_trace(sn_mat3_mul(sn_mat3_transpose(axes), r));
+      if (sn_mat3_determinant(axes) > 0 && fit > most) most = fit, best = axes;
+    }
+  return best;
+}
+
+// The turn that takes a group's bind pose to frame 0 best.
+static sn_mat3 best_turn(const sn_gltf *gltf, const int *group, int g, const float (*frame)[3]) {
+  sn_vec3 from = {0, 0, 0}, to = {0, 0, 0};
+  sn_mat3 sums = {0};
+  double count = 0;
+  for (int pass = 0; pass < 2; pass++) {
+    for (int k = 0; k < gltf->part_count; k++) {
+      const gltf_part *part = &gltf->parts[k];
+      if (!part->skinned || group[gltf->nodes[part->range.node].skin] != g) continue;
+      for (int i = 0; i < part->range.vertex_count; i++) {
+        sn_vec3 p = sn_vec3_from(part->positions[i]), q = sn_vec3_from(frame[part->range.first_vertex + i]);
+        if (pass == 0) {
+          from = sn_vec3_add(from, p), to = sn_vec3_add(to, q), count++;
+        } else {
+          sums = sn_mat3_add(sums, sn_mat3_outer(sn_vec3_sub(p, from), sn_vec3_sub(q, to)));
+        }
+      }
+    }
+    if (count == 0) return sn_mat3_identity();
+    if (pass == 0) from = sn_vec3_scale(from, 1 / count), to = sn_vec3_scale(to, 1 / count);
+  }
+  sn_mat3 turn = sn_mat3_kabsch(sums), axes = nearest_axes(turn);
+  return sn_rotation_angle(turn, axes) <= upright ? axes : turn;
+}
+
+static double group_size(const sn_gltf *gltf, const int *group, int g) {
+  double size = 0;
+  for (int k = 0; k < gltf->part_count; k++) {
+    const gltf_part *part = &gltf->parts[k];
+    if (!part->skinned || group[gltf->nodes[part->range.node].skin] != g) continue;
+    size = fmax(size, sn_points_diagonal(part->positions, part->range.vertex_count));
+  }
+  return size;
+}
+
+// FBX says where in the scene a mesh was bound; only a scale that came later is made up for.
+static bool is_bound_in_scene(const sn_gltf *gltf) {
+  const json_t *extras = json_object_get(json_object_get(gltf->json, "asset"), "extras");
+  return json_is_true(json_object_get(extras, GLTF_BOUND_IN_SCENE));
+}
+
+// S of group g. `maps`: G_j B_j of its joints in the scene's default pose.
+static sn_affine group_map(const sn_gltf *gltf, const int *group, int g, const sn_affine *maps, int count,
+                           const float (*frame)[3], double *scratch) {
+  double size = group_size(gltf, group, g), determinant = sn_mat3_determinant(sn_affine_linear(maps[0]));
+  sn_affine identity = sn_affine_identity(), out, inverse;
+  bool agree = isfinite(determinant) && sn_affine_invert(maps[0], &inverse);
+  for (int k = 1; k < count && agree; k++) agree = map_distance(&maps[k], &maps[0], size) <= agreement;
+  if (agree) {
+    out = maps[0];
+  } else {
+    double scale = common_scale(maps, count, scratch);
+    bool bound = is_bound_in_scene(gltf);
+    if (fabs(scale - 1) <= (bound ? same_scale : agreement)) scale = 1;
+    sn_mat3 turn = bound ? sn_mat3_identity() : best_turn(gltf, group, g, frame);
+    out = sn_affine_make(sn_mat3_scale(turn, scale), sn_vec3_make(0, 0, 0));
+  }
+  bool nothing = map_distance(&out, &identity, 0) <= rounding; // where only the place differs, the file's stays
+  return nothing || !sn_affine_invert(out, &inverse) ? identity : out;
+}
+
+// ---- all groups ------------------------------------------------------------------------------------------------------
+
+typedef struct space_job {
+  int *group;
+  sn_affine *globals, *maps;
+  double *scales;
+  float (*frame)[3];
+} space_job;
+
+static sn_status prepare(sn_context *ctx, const sn_gltf *gltf, sn_arena *scratch, space_job *job) {
+  job->group = SN_NEW(ctx, scratch, int, gltf->skin_count);
+  job->globals = SN_NEW(ctx, scratch, sn_affine, gltf->node_count);
+  job->maps = SN_NEW(ctx, scratch, sn_affine, gltf->joint_count);
+  job->scales = SN_NEW(ctx, scratch, double, gltf->joint_count);
+  job->frame = sn_arena_alloc(ctx, scratch, (size_t)gltf->vertex_count, sizeof *job->frame);
+  if (!job->group || !job->globals || !job->maps || !job->scales || !job->frame) return ctx->error.status;
+  sn_gltf_globals(gltf, gltf->nodes, job->globals);
+  sn_status status = group_skins(ctx, gltf, scratch, job->group);
+  int clip = gltf->clip_count > 0 ? 0 : -1;
+  double start = clip < 0 ? 0 : gltf->clips[0].info.start;
+  return status == SN_OK ? sn_gltf_deform(ctx, gltf, clip, start, job->frame) : status;
+}
+
+static void place_group(sn_gltf *gltf, const space_job *job, int g, bool *done) {
+  int count = 0;
+  for (int s = g; s < gltf->skin_count; s++) {
+    if (job->group[s] != g) continue;
+    for (int k = 0; k < gltf->skins[s].joint_count; k++) {
+      const gltf_joint *joint = &gltf->joints[gltf->skins[s].joints[k]];
+      if (done[gltf->skins[s].joints[k]]) continue;
+      done[gltf->skins[s].joints[k]] = true;
+      job->maps[count++] = sn_affine_mul(job->globals[joint->node], joint->inverse_bind);
+    }
+  }
+  if (count == 0) return;
+  sn_affine map = group_map(gltf, job->group, g, job->maps, count, (const float(*)[3])job->frame, job->scales);
+  for (int s = g; s < gltf->skin_count; s++)
+    if (job->group[s] == g) gltf->skins[s].place = map;
+}
+
+static void move_binds(sn_gltf *gltf, bool *moved) {
+  for (int s = 0; s < gltf->skin_count; s++) {
+    sn_affine inverse;
+    if (!gltf->skins[s].joint_count || !sn_affine_invert(gltf->skins[s].place, &inverse)) continue;
+    for (int k = 0; k < gltf->skins[s].joint_count; k++) {
+      int j = gltf->skins[s].joints[k];
+      if (!moved[j]) gltf->joints[j].inverse_bind = sn_affine_mul(gltf->joints[j].inverse_bind, inverse);
+      moved[j] = true;
+    }
+  }
+}
+
+// A part that hangs below a joint is put where the rest pose has that joint; others stay where the scene has them.
+static sn_affine place_part(const sn_gltf *gltf, const gltf_part *part, const int *skin_joint,
+                            const sn_affine *globals) {
+  int node = part->range.node;
+  return part->skinned ? gltf->skins[gltf->nodes[node].skin].place
+                       : sn_gltf_rest_of_node(gltf, node, skin_joint[node], globals);
+}
+
+sn_status sn_gltf_place(sn_context *ctx, sn_gltf *gltf) {
+  sn_arena scratch = sn_arena_new(ctx);
+  space_job job = {0};
+  bool *done = SN_NEW(ctx, &scratch, bool, gltf->joint_count),
+       *moved = SN_NEW(ctx, &scratch, bool, gltf->joint_count);
+  for (int s = 0; s < gltf->skin_count; s++) gltf->skins[s].place = sn_affine_identity();
+  for (int k = 0; k < gltf->part_count; k++) gltf->parts[k].place = sn_affine_identity();
+  int *skin_joint = SN_NEW(ctx, &scratch, int, gltf->node_count);
+  sn_status status = done && moved && skin_joint ? prepare(ctx, gltf, &scratch, &job) : ctx->error.status;
+  if (status == SN_OK) {
+    for (int s = 0; s < gltf->skin_count; s++)
+      if (job.group[s] == s) place_group(gltf, &job, s, done);
+    move_binds(gltf, moved);
+    sn_gltf_skin_joints_above(gltf, skin_joint);
+    sn_gltf_bind_carriers(gltf, skin_joint, job.globals);
+    for (int k = 0; k < gltf->part_count; k++) {
+      gltf->parts[k].place = place_part(gltf, &gltf->parts[k], skin_joint, job.globals);
+    }
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+// ---- words -----------------------------------------------------------------------------------------------------------
+
+bool sn_gltf_place_text(const sn_gltf *gltf, char *out, size_t size) {
+  sn_affine identity = sn_affine_identity();
+  int moved = 0, kinds = 0;
+  double low = INFINITY, high = 0, turn = 0;
+  for (int s = 0; s < gltf->skin_count; s++) {
+    const gltf_skin *skin = &gltf->skins[s];
+    if (skin->joint_count == 0) continue;
+    kinds++;
+    if (memcmp(&skin->place, &identity, sizeof identity) == 0) continue;
+    sn_mat3 linear = sn_affine_linear(skin->place), rotation;
+    double scale = cbrt(fabs(sn_mat3_determinant(linear)));
+    sn_mat3_polar(linear, &rotation, NULL);
+    low = fmin(low, scale), high = fmax(high, scale);
+    turn = fmax(turn, sn_rotation_angle(rotation, sn_mat3_identity()) * 180 / SN_PI);
+    moved++;
+  }
+  if (moved == 0) return false;
+  char scales[64];
+  snprintf(scales, sizeof scales, high - low > 1e-4 * high ? "%.4g to %.4g" : "%.4g", low, high);
+  snprintf(out, size, "%s brought into the space of the frames: scaled by %s, turned by %.0f degrees",
+           kinds == 1      ? "the bind pose is"
+           : moved < kinds ? "some of its skins' bind poses are"
+                           : "its skins' bind poses are",
+           scales, turn);
+  return true;
+}

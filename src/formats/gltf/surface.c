@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// What lies on a document's triangles: texture coordinates and materials, for formats that hold them differently.
+#include "formats/gltf/gltf.h"
+
+#include <string.h>
+
+static const json_t *primitive_of(const sn_gltf *gltf, const gltf_part *part) {
+  const json_t *mesh = json_array_get(json_object_get(gltf->json, "meshes"), (size_t)part->range.mesh);
+  return json_array_get(json_object_get(mesh, "primitives"), (size_t)part->range.primitive);
+}
+
+// The accessor of that name among the primitive's extras; -1 where there is none.
+static sn_status beside(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, const char *key, int *out) {
+  const json_t *extras = json_object_get(primitive_of(gltf, part), "extras");
+  *out = -1;
+  if (!gltf->from_fbx) return SN_OK;
+  return sn_gltf_index(ctx, extras, "extras", key, gltf->accessor_count, false, out);
+}
+
+static sn_status corner_uvs(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, int accessor,
+                            sn_surface *out) {
+  out->has_uvs = true;
+  return sn_gltf_floats(ctx, gltf, accessor, true, out->uvs[3 * part->range.first_triangle]);
+}
+
+static sn_status part_uvs(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, sn_surface *out) {
+  const json_t *attributes = json_object_get(primitive_of(gltf, part), "attributes");
+  const sn_gltf_part *range = &part->range;
+  int accessor;
+  sn_status status = beside(ctx, gltf, part, GLTF_CORNER_UVS, &accessor);
+  if (status == SN_OK && accessor >= 0) return corner_uvs(ctx, gltf, part, accessor, out);
+  if (status == SN_OK)
+    status = sn_gltf_index(ctx, attributes, "TEXCOORD_0", "TEXCOORD_0", gltf->accessor_count, false, &accessor);
+  if (status != SN_OK || accessor < 0) return status;
+  if (gltf->accessors[accessor].width != 2 || gltf->accessors[accessor].count != range->vertex_count) {
+    return sn_fail(ctx, SN_BAD_FILE, "mesh %d primitive %d: TEXCOORD_0 are not two numbers for each of %d vertices",
+                   range->mesh, range->primitive, range->vertex_count);
+  }
+  sn_arena scratch = sn_arena_new(ctx);
+  float *uvs = SN_NEW(ctx, &scratch, float, 2 * (size_t)range->vertex_count);
+  status = uvs ? sn_gltf_floats(ctx, gltf, accessor, true, uvs) : ctx->error.status;
+  for (int c = 3 * range->first_triangle; status == SN_OK && c < 3 * (range->first_triangle + range->triangle_count);
+       c++) {
+    int vertex = gltf->triangles[c / 3][c % 3] - range->first_vertex;
+    memcpy(out->uvs[c], uvs + 2 * (size_t)vertex, sizeof *out->uvs);
+  }
+  out->has_uvs = true;
+  sn_arena_free(&scratch);
+  return status;
+}
+
+static sn_status part_material(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, sn_surface *out) {
+  int material;
+  sn_status status =
+    sn_gltf_index(ctx, primitive_of(gltf, part), "primitive", "material", out->material_count, false, &material);
+  int *own = out->materials + part->range.first_triangle, count = part->range.triangle_count, accessor = -1;
+  for (int t = 0; status == SN_OK && t < count; t++) own[t] = material;
+  if (status == SN_OK) status = beside(ctx, gltf, part, GLTF_TRIANGLE_MATERIALS, &accessor);
+  if (status != SN_OK || accessor < 0) return status;
+  sn_arena scratch = sn_arena_new(ctx);
+  uint32_t *numbers = SN_NEW(ctx, &scratch, uint32_t, count);
+  status = numbers ? sn_gltf_integers(ctx, gltf, accessor, numbers) : ctx->error.status;
+  for (int t = 0; status == SN_OK && t < count; t++)
+    if (numbers[t] < (uint32_t)out->material_count) own[t] = (int)numbers[t];
+  sn_arena_free(&scratch);
+  return status;
+}
+
+static sn_status describe_material(sn_context *ctx, const json_t *json, int k, sn_surface *out) {
+  char place[32];
+  double colour[4] = {1, 1, 1, 1};
+  snprintf(place, sizeof place, "material%d", k);
+  const char *name = json_string_value(json_object_get(json, "name"));
+  out->material_names[k] = sn_arena_text(ctx, &out->memory, name && *name ? name : place);
+  if (!out->material_names[k]) return ctx->error.status;
+  sn_status status =
+    sn_gltf_numbers(ctx, json_object_get(json, "pbrMetallicRoughness"), place, "baseColorFactor", 4, colour);
+  for (int c = 0; c < 3; c++) out->colors[k][c] = (float)fmin(fmax(colour[c], 0), 1);
+  return status;
+}
+
+sn_status sn_gltf_surface(sn_context *ctx, const sn_gltf *gltf, sn_surface *out) {
+  *out = (sn_surface){.memory = sn_arena_new(ctx)};
+  json_t *materials;
+  size_t n = (size_t)gltf->triangle_count;
+  sn_status status = sn_gltf_objects(ctx, gltf->json, "materials", &materials, &out->material_count);
+  if (status != SN_OK) return status;
+  out->uvs = sn_arena_alloc(ctx, &out->memory, 3 * n, sizeof *out->uvs);
+  out->materials = SN_NEW(ctx, &out->memory, int, n);
+  out->material_names = SN_NEW(ctx, &out->memory, const char *, out->material_count);
+  out->colors = sn_arena_alloc(ctx, &out->memory, (size_t)out->material_count, sizeof *out->colors);
+  if (!out->uvs || !out->materials || !out->material_names || !out->colors) status = ctx->error.status;
+  for (int k = 0; k < out->material_count && status == SN_OK; k++) {
+    status = describe_material(ctx, json_array_get(materials, (size_t)k), k, out);
+  }
+  for (int k = 0; k < gltf->part_count && status == SN_OK; k++) {
+    status = part_uvs(ctx, gltf, &gltf->parts[k], out);
+    if (status == SN_OK) status = part_material(ctx, gltf, &gltf->parts[k], out);
+  }
+  if (status != SN_OK) {
+    sn_surface_free(out);
+    sn_fail_prefix(ctx, "%s: ", gltf->name);
+  }
+  return status;
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+// sn_gltf_write: checks what is to be written and puts the pieces together.
+#include "formats/gltf/out.h"
+
+#include <string.h>
+#include <strings.h>
+
+// ---- checks ----------------------------------------------------------------------------------------------------
+
+static bool all_finite(const float *values, size_t count) {
+  for (size_t k = 0; k < count; k++)
+    if (!isfinite(values[k])) return false;
+  return true;
+}
+
+static sn_status check_skin(sn_context *ctx, const sn_gltf_out *what) {
+  const sn_skin *skin = what->skin;
+  if (!skin) return SN_OK;
+  if (!what->skeleton) return sn_fail(ctx, SN_BAD_INPUT, "a skin cannot be written without its skeleton");
+  if (skin->influences < 1 || skin->influences > GLTF_MAX_INFLUENCES) {
+    return sn_fail(ctx, SN_UNSUPPORTED, "%d influences per vertex; glTF is written with 1 to %d", skin->influences,
+                   GLTF_MAX_INFLUENCES);
+  }
+  if (what->mesh && skin->vertex_count != what->mesh->vertex_count) {
+    return sn_fail(ctx, SN_BAD_INPUT, "the skin has %d vertices, the mesh %d", skin->vertex_count,
+                   what->mesh->vertex_count);
+  }
+  size_t count = (size_t)skin->vertex_count * (size_t)skin->influences;
+  for (size_t k = 0; k < count; k++) {
+    if (skin->joints[k] >= what->skeleton->joint_count || !isfinite(skin->weights[k])) {
+      return sn_fail(ctx, SN_BAD_INPUT, "vertex %zu follows joint %d of %d with weight %g",
+                     k / (size_t)skin->influences, skin->joints[k], what->skeleton->joint_count, skin->weights[k]);
+    }
+  }
+  return SN_OK;
+}
+
+static sn_status check_mesh(sn_context *ctx, const sn_gltf_out *what) {
+  if (what->mesh && what->mesh->vertex_count == 0) return sn_fail(ctx, SN_BAD_INPUT, "a mesh without vertices");
+  if (what->mesh && sn_mesh_check(ctx, what->mesh) != SN_OK) return ctx->error.status;
+  size_t n = what->mesh ? (size_t)what->mesh->vertex_count : 0;
+  bool good = (!what->normals || all_finite(&what->normals[0][0], 3 * n)) &&
+              (!what->tangents || all_finite(&what->tangents[0][0], 4 * n)) &&
+              (!what->colors || all_finite(&what->colors[0][0], 3 * n)) &&
+              (what->morph_count == 0 || all_finite(&what->morph_deltas[0][0], 3 * n * (size_t)what->morph_count));
+  return good ? SN_OK : sn_fail(ctx, SN_BAD_INPUT, "a normal, colour or morph target is not finite");
+}
+
+static sn_status check_base(sn_context *ctx, const sn_gltf_out *what) {
+  const sn_gltf *base = what->base;
+  if (!base) return SN_OK;
+  bool changes = what->mesh || what->normals || what->colors || what->clip_count > 0 || what->morph_count > 0;
+  if (!what->skin && changes) {
+    return sn_fail(ctx, SN_BAD_INPUT, "%s: is only rewritten with a new skin, or as it is", base->name);
+  }
+  int count = what->mesh ? what->mesh->vertex_count : what->skin ? what->skin->vertex_count : base->vertex_count;
+  if (count != base->vertex_count) {
+    return sn_fail(ctx, SN_BAD_INPUT, "%s: has %d vertices, the mesh to write %d", base->name, base->vertex_count,
+                   count);
+  }
+  return SN_OK;
+}
+
+static sn_status check_poses(sn_context *ctx, const sn_gltf_out *what, const sn_gltf_clip_out *clip,
+                             const char *name) {
+  const sn_poses *poses = clip->poses;
+  if (!what->skeleton || poses->joint_count != what->skeleton->joint_count) {
+    return sn_fail(ctx, SN_BAD_INPUT, "clip '%.100s' moves %d joints, the skeleton has %d", name, poses->joint_count,
+                   what->skeleton ? what->skeleton->joint_count : 0);
+  }
+  if (clip->first_frame < 0 || clip->frame_count > poses->frame_count - clip->first_frame) {
+    return sn_fail(ctx, SN_BAD_INPUT, "clip '%.100s': frames %d to %d of %d do not exist", name, clip->first_frame,
+                   clip->first_frame + clip->frame_count - 1, poses->frame_count);
+  }
+  for (int f = 0; f < clip->frame_count; f++) {
+    for (int j = 0; j < poses->joint_count; j++) {
+      const double *m = &sn_pose(poses, clip->first_frame + f)[j].m[0][0];
+      for (int k = 0; k < 12; k++) {
+        if (!(fabs(m[k]) < 1e30)) {
+          return sn_fail(ctx, SN_BAD_INPUT, "clip '%.100s', frame %d: the matrix of joint %s is not finite", name, f,
+                         what->skeleton->names[j]);
+        }
+      }
+    }
+  }
+  return SN_OK;
+}
+
+static sn_status check_clips(sn_context *ctx, const sn_gltf_out *what) {
+  if (what->clip_count > 0 && !(what->fps > 0 && isfinite(what->fps))) {
+    return sn_fail(ctx, SN_BAD_INPUT, "%g frames per second make no sense", what->fps);
+  }
+  for (int c = 0; c < what->clip_count; c++) {
+    const sn_gltf_clip_out *clip = &what->clips[c];
+    const char *name = clip->name ? clip->name : "";
+    bool morphs = clip->morph_weights && what->morph_count > 0 && (what->mesh || what->base);
+    if (clip->frame_count < 1) return sn_fail(ctx, SN_BAD_INPUT, "clip '%.100s' has no frames", name);
+    if (!clip->poses && !morphs) return sn_fail(ctx, SN_BAD_INPUT, "clip '%.100s' moves nothing", name);
+    if (clip->poses && check_poses(ctx, what, clip, name) != SN_OK) return ctx->error.status;
+    if (morphs && !all_finite(clip->morph_weights, (size_t)clip->frame_count * (size_t)what->morph_count)) {
+      return sn_fail(ctx, SN_BAD_INPUT, "clip '%.100s': a morph weight is not finite", name);
+    }
+  }
+  return SN_OK;
+}
+
+static sn_status check(sn_context *ctx, const sn_gltf_out *what) {
+  if (!what->base && !what->mesh && !what->skeleton) return sn_fail(ctx, SN_BAD_INPUT, "there is nothing to write");
+  if (what->skeleton && what->skeleton->joint_count < 1)
+    return sn_fail(ctx, SN_BAD_INPUT, "a skeleton without joints");
+  sn_status status = check_base(ctx, what);
+  if (status == SN_OK) status = check_mesh(ctx, what);
+  if (status == SN_OK) status = check_skin(ctx, what);
+  if (status == SN_OK) status = check_clips(ctx, what);
+  return status;
+}
+
+// ---- putting together ------------------------------------------------------------------------------------------------
+
+static void set_generator(gltf_builder *b) {
+  json_t *asset = sn_gltf_child(b, b->root, "asset");
+  if (!json_object_get(asset, "version")) sn_gltf_set(b, asset, "version", json_string("2.0"));
+  sn_gltf_set(b, asset, "generator", json_string("Sinew " SN_VERSION));
+}
+
+static sn_status build_new(gltf_builder *b, const sn_gltf_out *given) {
+  sn_gltf_out units = *given, *what = &units;
+  json_t *roots = json_array(), *scene = json_object();
+  gltf_rig rig = {0};
+  int mesh_node = -1, skeleton_root = -1;
+  sn_gltf_set(b, b->root, "scene", json_integer(0));
+  sn_gltf_set(b, scene, "nodes", roots);
+  sn_gltf_append(b, "scenes", scene);
+  if (b->failed) return sn_gltf_builder_status(b);
+  sn_status status = sn_gltf_unit_morphs(b, &units);
+  if (status != SN_OK) return status;
+  if (what->mesh) {
+    mesh_node = sn_gltf_add_mesh(b, what);
+    if (json_array_append_new(roots, json_integer(mesh_node)) != 0) b->failed = true;
+  }
+  if (what->skeleton) {
+    status = sn_gltf_new_rig(b, what, &rig, &skeleton_root);
+    if (json_array_append_new(roots, json_integer(skeleton_root)) != 0) b->failed = true;
+    if (status == SN_OK) status = sn_gltf_add_skin(b, &rig, skeleton_root);
+  }
+  if (status == SN_OK) status = sn_gltf_add_clips(b, what, &rig, &mesh_node, mesh_node >= 0 ? 1 : 0);
+  return status;
+}
+
+// A node with the matrix of `turn` above the roots of the scene.
+static void turn_scene(gltf_builder *b, const sn_gltf *base, const sn_mat3 *turn) {
+  json_t *node = json_object(), *children = json_array(), *scenes = json_object_get(b->root, "scenes"), *scene;
+  double matrix[16] = {[15] = 1};
+  size_t s;
+  for (int k = 0; k < 9; k++) matrix[4 * (k % 3) + k / 3] = turn->m[k / 3][k % 3];
+  for (int k = 0; k < base->node_count; k++) {
+    bool root = base->nodes[k].parent < 0 && base->nodes[k].in_scene;
+    if (root && json_array_append_new(children, json_integer(k)) != 0) b->failed = true;
+  }
+  sn_gltf_set(b, node, "matrix", sn_gltf_reals(b, matrix, 16));
+  sn_gltf_set(b, node, "children", children);
+  int above = sn_gltf_append(b, "nodes", node);
+  json_array_foreach(scenes, s, scene) {
+    json_t *roots = json_object_get(scene, "nodes");
+    size_t before = json_array_size(roots);
+    for (size_t k = before; k-- > 0;) {
+      if (base->nodes[json_integer_value(json_array_get(roots, k))].in_scene) json_array_remove(roots, k);
+    }
+    if (json_array_size(roots) < before && json_array_append_new(roots, json_integer(above)) != 0) b->failed = true;
+  }
+}
+
+static sn_status build_kept(gltf_builder *b, const sn_gltf_out *what) {
+  const sn_gltf *base = what->base;
+  sn_status status = sn_gltf_split_seams(b, base, !what->skin);
+  if (status == SN_OK && !what->skin && what->turn) turn_scene(b, base, what->turn);
+  if (status == SN_OK && !what->skin) return sn_gltf_keep_data(b, base);
+  sn_mesh own = {0};
+  sn_gltf_out full = *what;
+  if (status == SN_OK && !what->mesh) status = sn_gltf_mesh(b->ctx, base, &own, NULL, NULL, NULL), full.mesh = &own;
+  int *mesh_nodes = NULL, mesh_node_count = 0, root = -1;
+  gltf_rig rig = {0};
+  bool found = false;
+  if (status == SN_OK) status = sn_gltf_unit_morphs(b, &full);
+  if (status == SN_OK) status = sn_gltf_keep_meshes(b, &full, full.mesh, &mesh_nodes, &mesh_node_count);
+  if (status == SN_OK) status = sn_gltf_kept_rig(b, &full, &rig, &found);
+  if (found) {
+    sn_gltf_keep_clips(b, &full);
+  } else {
+    json_object_del(b->root, "animations");
+  }
+  if (status == SN_OK && !found) {
+    status = sn_gltf_new_rig(b, &full, &rig, &root);
+    if (status == SN_OK) sn_gltf_join_scenes(b, base, mesh_nodes, mesh_node_count, root);
+  }
+  if (status == SN_OK) status = sn_gltf_add_skin(b, &rig, root);
+  if (status == SN_OK) status = sn_gltf_add_clips(b, &full, &rig, mesh_nodes, mesh_node_count);
+  if (status == SN_OK) status = sn_gltf_keep_data(b, base);
+  sn_mesh_free(&own);
+  return status;
+}
+
+sn_status sn_gltf_write(sn_context *ctx, const char *path, const sn_gltf_out *what) {
+  sn_status status = check(ctx, what);
+  if (status != SN_OK) return sn_fail_prefix(ctx, "%s: ", path);
+  if (sn_has_extension(path, ".fbx")) return sn_fbx_write(ctx, path, what);
+  gltf_builder b = sn_gltf_builder(ctx, what->base ? json_deep_copy(what->base->json) : json_object());
+  set_generator(&b);
+  status = sn_gltf_builder_status(&b);
+  if (status == SN_OK) status = what->base ? build_kept(&b, what) : build_new(&b, what);
+  if (status == SN_OK) {
+    status = sn_gltf_builder_write(&b, path);
+  } else {
+    sn_fail_prefix(ctx, "%s: ", path);
+  }
+  sn_gltf_builder_free(&b);
+  return status;
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+// Wavefront OBJ: positions, faces, and texture coordinates for who asks. Normals, groups and materials are passed over; colours or
+// a weight behind a position likewise.
+#include "sinew/formats.h"
+#include "base/number.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// An array that grows through the context's allocator.
+typedef struct growing {
+  void *items;
+  size_t count, capacity, size;
+} growing;
+
+static void *grow(sn_context *ctx, growing *array) {
+  if (array->count == array->capacity) {
+    size_t capacity = array->capacity ? array->capacity * 2 : 4096;
+    void *items = ctx->allocator.reallocate(ctx->allocator.user, array->items, capacity * array->size);
+    if (!items) {
+      sn_fail(ctx, SN_NO_MEMORY, "out of memory: %zu bytes could not be had", capacity * array->size);
+      return NULL;
+    }
+    array->items = items, array->capacity = capacity;
+  }
+  return (char *)array->items + array->size * array->count++;
+}
+
+typedef struct obj_reader {
+  sn_context *ctx;
+  const char *name, *p, *end;
+  long line;
+  growing positions, triangles;
+  bool wants_uvs;
+  growing uvs, corner_uvs;      // float[2]; int[3] for every triangle: numbers of the former, from 0, -1 for none
+  long furthest, furthest_line; // the largest index that pointed ahead, and where
+} obj_reader;
+
+static sn_status bad_line(obj_reader *reader, const char *what) {
+  return sn_fail(reader->ctx, SN_BAD_FILE, "%s:%ld: %s", reader->name, reader->line, what);
+}
+
+// Moves to the next word on this line; false at its end. A backslash before the line's end continues it.
+static bool next_word(obj_reader *reader) {
+  const char *p = reader->p, *end = reader->end;
+  for (; p < end; p++) {
+    if (*p == '\\' && p + 1 < end && (p[1] == '\n' || p[1] == '\r')) {
+      p += p[1] == '\r' && p + 2 < end && p[2] == '\n' ? 2 : 1;
+      reader->line++;
+    } else if (*p != ' ' && *p != '\t') {
+      break;
+    }
+  }
+  reader->p = p;
+  return p < end && *p != '\n' && *p != '\r' && *p != '#';
+}
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+static bool ends_word(const char *p, const char *end) { return p == end || is_blank(*p) || *p == '\\' || *p == '#'; }
+
+// Lines end in LF, CR LF or CR.
+static void skip_line(obj_reader *reader) {
+  const char *p = reader->p, *end = reader->end;
+  while (p < end && *p != '\n' && *p != '\r') p++;
+  if (p + 1 < end && p[0] == '\r' && p[1] == '\n') p++;
+  reader->p = p < end ? p + 1 : end;
+  reader->line++;
+}
+
+static sn_status read_position(obj_reader *reader) {
+  float *position = grow(reader->ctx, &reader->positions);
+  if (!position) return reader->ctx->error.status;
+  for (int c = 0; c < 3; c++) {
+    double value;
+    const char *behind = next_word(reader) ? sn_parse_number(reader->p, reader->end, &value) : NULL;
+    if (!behind) return bad_line(reader, "a vertex needs three numbers");
+    if (!ends_word(behind, reader->end)) return bad_line(reader, "a coordinate is not a number");
+    position[c] = (float)value;
+    if (!isfinite(position[c])) return bad_line(reader, "a coordinate is not a finite number");
+    reader->p = behind;
+  }
+  return SN_OK;
+}
+
+// Texture coordinates that cannot be read are none.
+static sn_status read_uv(obj_reader *reader) {
+  float *uv = grow(reader->ctx, &reader->uvs);
+  if (!uv) return reader->ctx->error.status;
+  uv[0] = uv[1] = 0;
+  for (int c = 0; c < 2 && next_word(reader); c++) {
+    double value;
+    const char *behind = sn_parse_number(reader->p, reader->end, &value);
+    if (!behind) break;
+    uv[c] = isfinite((float)value) ? (float)value : 0;
+    reader->p = behind;
+  }
+  return SN_OK;
+}
+
+// The number behind the slash of a corner, from 0; -1 where there is none that exists.
+static int corner_uv(const obj_reader *reader, const char *p) {
+  if (p == reader->end || *p != '/') return -1;
+  bool negative = ++p < reader->end && *p == '-';
+  if (negative) p++;
+  long index = 0, known = (long)reader->uvs.count;
+  for (; p < reader->end && *p >= '0' && *p <= '9'; p++) index = index < INT32_MAX ? index * 10 + (*p - '0') : index;
+  index = negative ? known - index : index - 1;
+  return index >= 0 && index < known ? (int)index : -1;
+}
+
+// The vertex of one corner ("7", "7/1", "7//3", "-1/..."), from 0, and its texture coordinate.
+static sn_status read_corner(obj_reader *reader, int *out, int *uv) {
+  const char *p = reader->p;
+  bool negative = p < reader->end && *p == '-';
+  if (negative) p++;
+  long index = 0, known = (long)reader->positions.count;
+  const char *digits = p;
+  for (; p < reader->end && *p >= '0' && *p <= '9'; p++) index = index < INT32_MAX ? index * 10 + (*p - '0') : index;
+  if (p == digits) return bad_line(reader, "a face corner is not a number");
+  if (index == 0) return bad_line(reader, "face index 0: OBJ counts from 1");
+  if (negative && index > known) return bad_line(reader, "a negative face index reaches before the first vertex");
+  if (index > INT32_MAX) return bad_line(reader, "a face index is too large");
+  *out = (int)(negative ? known - index : index - 1);
+  if (!negative && index > reader->furthest && index > known) {
+    reader->furthest = index, reader->furthest_line = reader->line;
+  }
+  if (!ends_word(p, reader->end) && *p != '/') return bad_line(reader, "a face corner is not a number");
+  *uv = reader->wants_uvs ? corner_uv(reader, p) : -1;
+  while (p < reader->end && !is_blank(*p) && *p != '\\') p++;
+  reader->p = p;
+  return SN_OK;
+}
+
+static sn_status read_face(obj_reader *reader) {
+  int first = 0, previous = 0, corners = 0, first_uv = -1, previous_uv = -1;
+  for (; next_word(reader); corners++) {
+    int corner = 0, uv = -1;
+    sn_status status = read_corner(reader, &corner, &uv);
+    if (status != SN_OK) return status;
+    if (corners >= 2) {
+      int *triangle = grow(reader->ctx, &reader->triangles);
+      if (!triangle) return reader->ctx->error.status;
+      triangle[0] = first, triangle[1] = previous, triangle[2] = corner;
+      int *numbers = reader->wants_uvs ? grow(reader->ctx, &reader->corner_uvs) : NULL;
+      if (reader->wants_uvs && !numbers) return reader->ctx->error.status;
+      if (numbers) numbers[0] = first_uv, numbers[1] = previous_uv, numbers[2] = uv;
+    }
+    if (corners == 0) first = corner, first_uv = uv;
+    previous = corner, previous_uv = uv;
+  }
+  return corners >= 3 ? SN_OK : bad_line(reader, "a face needs at least three corners");
+}
+
+static bool keyword(const obj_reader *reader, char letter) {
+  return reader->p[0] == letter && ends_word(reader->p + 1, reader->end);
+}
+
+static sn_status read_lines(obj_reader *reader) {
+  for (reader->line = 1; reader->p < reader->end; skip_line(reader)) {
+    if (!next_word(reader)) continue;
+    sn_status status = SN_OK;
+    if (keyword(reader, 'v')) {
+      reader->p++;
+      status = read_position(reader);
+    } else if (keyword(reader, 'f')) {
+      reader->p++;
+      status = read_face(reader);
+    } else if (reader->wants_uvs && reader->end - reader->p > 2 && memcmp(reader->p, "vt", 2) == 0 &&
+               is_blank(reader->p[2])) {
+      reader->p += 2;
+      status = read_uv(reader);
+    }
+    if (status != SN_OK) return status;
+  }
+  if (reader->furthest > (long)reader->positions.count) {
+    return sn_fail(reader->ctx, SN_BAD_FILE, "%s:%ld: face index %ld, but there are only %zu vertices", reader->name,
+                   reader->furthest_line, reader->furthest, reader->positions.count);
+  }
+  if (reader->positions.count == 0) return sn_fail(reader->ctx, SN_BAD_FILE, "%s: no vertices", reader->name);
+  if (reader->positions.count > INT32_MAX || reader->triangles.count > INT32_MAX) {
+    return sn_fail(reader->ctx, SN_UNSUPPORTED, "%s: more than 2147483647 vertices or triangles", reader->name);
+  }
+  return SN_OK;
+}
+
+static sn_status keep_uvs(const obj_reader *reader, sn_arena *memory, float (**out)[2]) {
+  if (reader->uvs.count == 0) return SN_OK;
+  size_t corners = 3 * reader->triangles.count;
+  const int *numbers = reader->corner_uvs.items;
+  const float(*uvs)[2] = reader->uvs.items;
+  *out = sn_arena_alloc(reader->ctx, memory, corners, sizeof **out);
+  if (!*out) return reader->ctx->error.status;
+  for (size_t c = 0; c < corners; c++)
+    if (numbers[c] >= 0) memcpy((*out)[c], uvs[numbers[c]], sizeof **out);
+  return SN_OK;
+}
+
+// Without texture coordinates where `uvs` is NULL.
+static sn_status parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out,
+                       sn_arena *memory, float (**uvs)[2]) {
+  *out = (sn_mesh){0};
+  obj_reader reader = {.ctx = ctx, .name = name, .p = sn_skip_byte_order_mark(text, size), .end = text + size};
+  reader.positions.size = sizeof(float[3]), reader.triangles.size = sizeof(int[3]);
+  reader.uvs.size = sizeof(float[2]), reader.corner_uvs.size = sizeof(int[3]), reader.wants_uvs = uvs != NULL;
+  sn_status status = read_lines(&reader);
+  if (status == SN_OK) status = sn_mesh_new(ctx, (int)reader.positions.count, (int)reader.triangles.count, out);
+  if (status == SN_OK) {
+    memcpy(out->positions, reader.positions.items, reader.positions.count * reader.positions.size);
+    if (reader.triangles.count > 0) {
+      memcpy(out->triangles, reader.triangles.items, reader.triangles.count * reader.triangles.size);
+    }
+  }
+  if (status == SN_OK && uvs) status = keep_uvs(&reader, memory, uvs);
+  if (status != SN_OK) sn_mesh_free(out);
+  growing *const arrays[] = {&reader.positions, &reader.triangles, &reader.uvs, &reader.corner_uvs};
+  for (size_t n = 0; n < sizeof arrays / sizeof *arrays; n++)
+    ctx->allocator.reallocate(ctx->allocator.user, arrays[n]->items, 0);
+  return status;
+}
+
+sn_status sn_obj_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out) {
+  return parse(ctx, name, text, size, out, NULL, NULL);
+}
+
+sn_status sn_obj_parse_uvs(sn_context *ctx, const char *name, const char *text, size_t size, sn_mesh *out,
+                           sn_arena *memory, float (**uvs)[2]) {
+  *uvs = NULL;
+  return parse(ctx, name, text, size, out, memory, uvs);
+}
+
+static sn_status read_file(sn_context *ctx, const char *path, sn_mesh *out, sn_arena *memory, float (**uvs)[2]) {
+  *out = (sn_mesh){0};
+  sn_file file;
+  sn_status status = sn_file_open(ctx, path, &file);
+  if (status != SN_OK) return status;
+  status = parse(ctx, path, (const char *)file.bytes, file.size, out, memory, uvs);
+  sn_file_close(&file);
+  return status;
+}
+
+sn_status sn_obj_read(sn_context *ctx, const char *path, sn_mesh *out) {
+  return read_file(ctx, path, out, NULL, NULL);
+}
+
+sn_status sn_obj_read_uvs(sn_context *ctx, const char *path, sn_mesh *out, sn_arena *memory, float (**uvs)[2]) {
+  *uvs = NULL;
+  return read_file(ctx, path, out, memory, uvs);
+}
+
+// Corner k of all: its vertex, and its own texture coordinate and normal.
+static void write_corner(sn_writer *writer, const sn_surface *surface, int vertex, int k) {
+  sn_writef(writer, " %d", vertex + 1);
+  if (!surface || (!surface->has_uvs && !surface->has_normals)) return;
+  sn_writef(writer, "/");
+  if (surface->has_uvs) sn_writef(writer, "%d", k + 1);
+  if (surface->has_normals) sn_writef(writer, "/%d", k + 1);
+}
+
+static void write_attributes(sn_writer *writer, const sn_surface *surface, int corner_count) {
+  for (int k = 0; surface->has_uvs && k < corner_count; k++) {
+    sn_writef(writer, "vt %.9g %.9g\n", surface->uvs[k][0], surface->uvs[k][1]);
+  }
+  for (int k = 0; surface->has_normals && k < corner_count; k++) {
+    sn_writef(writer, "vn %.9g %.9g %.9g\n", surface->normals[k][0], surface->normals[k][1], surface->normals[k][2]);
+  }
+}
+
+sn_status sn_obj_write_surface(sn_context *ctx, const char *path, const sn_mesh *mesh, const float (*positions)[3],
+                               const sn_surface *surface) {
+  sn_writer writer;
+  sn_status status = sn_writer_open(ctx, path, &writer);
+  if (status != SN_OK) return status;
+  sn_writef(&writer, "# written by Sinew " SN_VERSION "\n");
+  for (int i = 0; i < mesh->vertex_count; i++) {
+    sn_writef(&writer, "v %.9g %.9g %.9g\n", positions[i][0], positions[i][1], positions[i][2]);
+  }
+  if (surface) write_attributes(&writer, surface, 3 * mesh->triangle_count);
+  for (int t = 0, material = -1; t < mesh->triangle_count; t++) {
+    if (surface && surface->materials[t] != material) {
+      material = surface->materials[t];
+      sn_writef(&writer, "usemtl %s\n", material < 0 ? "none" : surface->material_names[material]);
+    }
+    sn_writef(&writer, "f");
+    for (int c = 0; c < 3; c++) write_corner(&writer, surface, mesh->triangles[t][c], 3 * t + c);
+    sn_writef(&writer, "\n");
+  }
+  return sn_writer_commit(ctx, &writer);
+}
+
+sn_status sn_obj_write(sn_context *ctx, const char *path, const sn_mesh *mesh, const float (*positions)[3]) {
+  return sn_obj_write_surface(ctx, path, mesh, positions, NULL);
+}

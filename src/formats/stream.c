@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Frames one after the other: from an archive without holding them all, from anything else out of memory.
+#include "formats/common/adjust.h"
+
+#include <string.h>
+#include <strings.h>
+
+static sn_status open_archive(sn_context *ctx, const char *path, const sn_choice *choice, sn_stream *out) {
+  sn_status status = sn_abc_open(ctx, path, &out->abc);
+  if (status == SN_OK) status = sn_abc_choose(ctx, out->abc, choice->objects, choice->object_count);
+  if (status != SN_OK) return status;
+  int last = sn_abc_frame_count(out->abc) - 1;
+  out->vertex_count = sn_abc_vertex_count(out->abc), out->frame_count = last + 1;
+  out->rate = choice->fps > 0 ? choice->fps : sn_abc_rate(out->abc);
+  out->resampled = choice->fps > 0 || (choice->adjust.offset != 0 && out->rate > 0);
+  out->adjust = choice->adjust;
+  if (!out->resampled) return SN_OK;
+  double start = sn_abc_frame_time(out->abc, 0) + choice->adjust.offset;
+  out->frame_count = sn_count_frames(ctx, path, sn_abc_frame_time(out->abc, last) - start, out->rate, last + 1);
+  return out->frame_count > 0 ? SN_OK : ctx->error.status;
+}
+
+sn_status sn_stream_open(sn_context *ctx, const char *path, const sn_choice *choice, sn_stream *out) {
+  static const sn_choice plain = {0};
+  sn_status status;
+  *out = (sn_stream){.memory = sn_arena_new(ctx)};
+  out->name = sn_arena_text(ctx, &out->memory, path);
+  if (!out->name) return ctx->error.status;
+  if (sn_has_extension(path, ".abc")) {
+    status = open_archive(ctx, path, choice ? choice : &plain, out);
+  } else {
+    status = sn_frames_read(ctx, path, choice, &out->frames);
+    out->vertex_count = out->frames.vertex_count, out->frame_count = out->frames.frame_count;
+    out->rate = out->frames.rate;
+  }
+  if (status != SN_OK) sn_stream_close(out);
+  return status;
+}
+
+sn_stream sn_stream_of(const sn_frames *frames) {
+  return (sn_stream){.vertex_count = frames->vertex_count,
+                     .frame_count = frames->frame_count,
+                     .rate = frames->rate,
+                     .given = frames,
+                     .name = ""};
+}
+
+sn_status sn_stream_frame(sn_context *ctx, sn_stream *stream, int f, float (*positions)[3]) {
+  if (!stream->abc) {
+    const sn_frames *frames = stream->given ? stream->given : &stream->frames;
+    memcpy(positions, sn_frame(frames, f), (size_t)stream->vertex_count * sizeof *positions);
+    return SN_OK;
+  }
+  double t = sn_abc_frame_time(stream->abc, stream->resampled ? 0 : f);
+  if (stream->resampled) t += stream->adjust.offset + f / stream->rate;
+  sn_status status = sn_abc_positions(ctx, stream->abc, t, positions);
+  if (status != SN_OK) return status;
+  sn_adjust_points(&stream->adjust, positions, stream->vertex_count);
+  sn_frames one = {.vertex_count = stream->vertex_count, .frame_count = 1, .positions = (const float(*)[3])positions};
+  if (sn_frames_check(ctx, &one) == SN_OK) return SN_OK;
+  return sn_fail_prefix(ctx, "%s: at %g s: ", stream->name, t);
+}
+
+void sn_stream_close(sn_stream *stream) {
+  sn_abc_free(stream->abc);
+  sn_frames_free(&stream->frames);
+  sn_arena_free(&stream->memory);
+  *stream = (sn_stream){0};
+}

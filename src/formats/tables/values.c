@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// Named values of frames: frame,NAME,NAME,... and a row per frame, one of them perhaps called rest; or the weights of a glTF
+// document's morph targets.
+#include "formats/tables/values.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/csv.h"
+
+enum { most_values = 4096 };
+
+typedef struct table {
+  sn_csv csv;
+  sn_values *out;
+  bool *seen; // frames; the last is the rest mesh
+} table;
+
+static bool is_text(const char *field, size_t size, const char *text) {
+  return size == strlen(text) && memcmp(field, text, size) == 0;
+}
+
+// How many columns there are beside `frame`, and whether no two have one name.
+static sn_status count_columns(sn_csv csv, int *count) {
+  const char *field, *names[most_values];
+  size_t size, sizes[most_values];
+  if (!sn_csv_field(&csv, &field, &size) || !is_text(field, size, "frame"))
+    return sn_fail(csv.ctx, SN_BAD_FILE, "%s:1: the first column must be called frame", csv.path);
+  for (*count = 0; sn_csv_field(&csv, &field, &size); (*count)++) {
+    if (size == 0 || size > 200)
+      return sn_fail(csv.ctx, SN_BAD_FILE, "%s:1: column %d needs a name, of at most 200 characters", csv.path,
+                     csv.column);
+    if (*count == most_values)
+      return sn_fail(csv.ctx, SN_BAD_FILE, "%s:1: more than %d values", csv.path, most_values);
+    for (int k = 0; k < *count; k++)
+      if (sizes[k] == size && memcmp(names[k], field, size) == 0)
+        return sn_fail(csv.ctx, SN_BAD_FILE, "%s:1: two columns are called '%.*s'", csv.path, (int)size, field);
+    names[*count] = field, sizes[*count] = size;
+  }
+  return *count > 0 ? SN_OK
+                    : sn_fail(csv.ctx, SN_BAD_FILE, "%s:1: no columns beside frame: frame,NAME,NAME,...", csv.path);
+}
+
+static bool has_rest(sn_csv csv) {
+  const char *field;
+  size_t size;
+  for (; csv.p < csv.end; sn_csv_next_line(&csv))
+    if (!sn_csv_blank_line(&csv) && sn_csv_field(&csv, &field, &size) && is_text(field, size, "rest")) return true;
+  return false;
+}
+
+// Where the numbers of a row go; NULL, with a message, where its first field is neither a frame nor `rest`.
+static double *row_place(table *t, const char *field, size_t size) {
+  sn_values *out = t->out;
+  double frame;
+  int index = out->frame_count;
+  if (!is_text(field, size, "rest")) {
+    if (sn_csv_number(&t->csv, field, size, &frame) != SN_OK) return NULL;
+    index = frame >= 0 && frame < out->frame_count && frame == floor(frame) ? (int)frame : -1;
+  }
+  if (index >= 0 && !t->seen[index]) {
+    t->seen[index] = true;
+    return index == out->frame_count ? out->rest : out->values + (size_t)index * (size_t)out->count;
+  }
+  sn_fail(t->csv.ctx, SN_BAD_FILE, "%s:%d: frame %.*s: the rows must be frames 0 to %d, each once (and perhaps rest)",
+          t->csv.path, t->csv.line, (int)size, field, out->frame_count - 1);
+  return NULL;
+}
+
+static sn_status read_row(table *t) {
+  const char *field;
+  size_t size;
+  sn_csv_field(&t->csv, &field, &size);
+  double *row = row_place(t, field, size), ignored;
+  if (!row) return t->csv.ctx->error.status;
+  sn_status status = SN_OK;
+  int count = 0;
+  for (; status == SN_OK && sn_csv_field(&t->csv, &field, &size); count++)
+    status = sn_csv_number(&t->csv, field, size, count < t->out->count ? row + count : &ignored);
+  if (status == SN_OK && count != t->out->count) {
+    status = sn_fail(t->csv.ctx, SN_BAD_FILE, "%s:%d: %d values where the first line has %d names", t->csv.path,
+                     t->csv.line, count, t->out->count);
+  }
+  return status;
+}
+
+static sn_status read_names(table *t) {
+  const char *field;
+  size_t size;
+  sn_csv_field(&t->csv, &field, &size);
+  for (int v = 0; v < t->out->count; v++) {
+    char name[201];
+    sn_csv_field(&t->csv, &field, &size);
+    memcpy(name, field, size), name[size] = '\0';
+    t->out->names[v] = sn_arena_text(t->csv.ctx, &t->out->memory, name);
+    if (!t->out->names[v]) return t->csv.ctx->error.status;
+  }
+  sn_csv_next_line(&t->csv);
+  return SN_OK;
+}
+
+sn_status sn_values_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_values *out) {
+  *out = (sn_values){0};
+  table t = {.csv = sn_csv_new(ctx, name, text, size), .out = out};
+  int count;
+  sn_status status = count_columns(t.csv, &count);
+  if (status != SN_OK) return status;
+  sn_csv rows = t.csv;
+  sn_csv_next_line(&rows);
+  int frames = sn_csv_count_rows(&rows) - has_rest(rows);
+  if (frames <= 0) return sn_fail(ctx, SN_BAD_FILE, "%s: no rows", name);
+  status = sn_values_new(ctx, count, frames, out);
+  if (status != SN_OK) return status;
+  t.seen = SN_NEW(ctx, &out->memory, bool, frames + 1);
+  status = t.seen ? read_names(&t) : ctx->error.status;
+  for (; status == SN_OK && t.csv.p < t.csv.end; sn_csv_next_line(&t.csv)) {
+    if (!sn_csv_blank_line(&t.csv)) status = read_row(&t);
+  }
+  if (status != SN_OK) sn_values_free(out);
+  return status;
+}
+
+sn_status sn_values_read(sn_context *ctx, const char *path, sn_values *out) {
+  *out = (sn_values){0};
+  sn_file file;
+  sn_status status = sn_file_open(ctx, path, &file);
+  if (status != SN_OK) return status;
+  status = sn_values_parse(ctx, path, (const char *)file.bytes, file.size, out);
+  sn_file_close(&file);
+  return status;
+}

@@ -22,7 +22,7 @@ while read -r name; do
 done < "$work/named"
 [ "$(wc -l < "$work/named")" -gt 80 ] || fail "only $(wc -l < "$work/named") files found in the documentation"
 
-cat $(find src include -name '*.[ch]') | grep -ohE '\bsn_[a-z0-9_]+' | sort -u > "$work/known"
+cat $(find src include lab -name '*.[ch]') | grep -ohE '\bsn_[a-z0-9_]+' | sort -u > "$work/known"
 named | grep -oE '^sn_[a-z0-9_]+(\(\))?$' | tr -d '()' | sort -u > "$work/functions"
 comm -23 "$work/functions" "$work/known" > "$work/unknown"
 [ ! -s "$work/unknown" ] || fail "the documentation names what is nowhere: $(tr '\n' ' ' < "$work/unknown")"

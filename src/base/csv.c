@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Comma-separated text, field by field.
 #include "base/csv.h"
 #include "base/number.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Contexts, failures and their messages.
 #include "sinew/base.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Files and scratch space mapped into memory.
 #ifndef SINEW_BASE_MAP_H
 #define SINEW_BASE_MAP_H
 

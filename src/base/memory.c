@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Arenas: memory that is freed all at once.
 #include "sinew/base.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Decimal numbers in text: exact powers of ten where they do, strtod where not.
 #include "base/number.h"
 
 #include <float.h>

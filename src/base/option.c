@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Tables of options: their defaults, and texts into fields of structs.
 #include "sinew/option.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// One process's part in a team of several.
 #include "base/team.h"
 
 int sn_team_size(const sn_context *ctx) { return ctx->team ? ctx->team->size : 1; }

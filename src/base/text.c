@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The word that somebody meant: the nearest of a list.
 #include "sinew/base.h"
 
 #include <string.h>

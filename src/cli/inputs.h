@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// What commands read: the options of their examples, and how figures are printed.
 #ifndef SINEW_CLI_INPUTS_H
 #define SINEW_CLI_INPUTS_H
 

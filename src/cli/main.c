@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The tool: its commands, and what must be so before one of them runs.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The limit on the tool's memory, and what training is expected to need.
 #include "cli/memory.h"
 
 #include <malloc.h>

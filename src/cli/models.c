@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Models as commands open them, and what they say of poses beyond the trained range.
 #include "cli/models.h"
 
 #include <stdio.h>

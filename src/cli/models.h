@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Models that commands work on.
 #ifndef SINEW_CLI_MODELS_H
 #define SINEW_CLI_MODELS_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Output files appear whole or not at all, also where a signal ends the tool.
 #ifndef SINEW_CLI_OUTPUTS_H
 #define SINEW_CLI_OUTPUTS_H
 

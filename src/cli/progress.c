@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Progress on a terminal, and nothing elsewhere.
 #include "cli/cli.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The processes of an MPI run as a team.
 #include "cli/team.h"
 
 #ifndef SINEW_MPI

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Messages with the command line's own option names.
 #ifndef SINEW_CLI_TEXT_H
 #define SINEW_CLI_TEXT_H
 

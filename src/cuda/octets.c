@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Octets of eight vertices from a model's tiles and corrections.
 #include "cuda/octets.h"
 
 #include <stdbool.h>

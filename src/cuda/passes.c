@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The neighbours of every tile, its halo among them, as passes of 32 characters read them.
 #include "cuda/passes.h"
 
 #include <stdlib.h>

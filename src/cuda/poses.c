@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Poses of a crowd from a hash of character and joint.
 #include "cuda/poses.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// A model's vertices in the order of its file, read from its blocks.
 #include "cuda/rows.h"
 
 #include <math.h>

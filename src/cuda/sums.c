@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Pose spaces that are sums of terms, laid out for the GPU.
 #include "cuda/sums.h"
 
 #include <stdlib.h>

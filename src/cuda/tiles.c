@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Tiles of 256 vertices, sorted into warps by their joints.
 #include "cuda/tiles.h"
 
 #include <math.h>

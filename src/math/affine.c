@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Affine maps: products, inverses, Procrustes.
 #include "sinew/math.h"
 
 sn_affine sn_affine_mul(sn_affine a, sn_affine b) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Matrices of size three: inverse, eigenvectors, singular values, polar decomposition.
 #include "sinew/math.h"
 
 #include <float.h>

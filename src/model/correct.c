@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Corrections as blocks of eight vertices, sorted by the bases that move them.
 #include "model/correct.h"
 
 #include <math.h>

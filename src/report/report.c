@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Reports as JSON objects.
 #include "report/report.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Checks of single sections: size, indices, numbers.
 #include "runtime/check.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The table of drives.
 #include "runtime/drive.h"
 
 const sn_rt_driver *sn_rt_driver_of(const sn_rt_model *model) {

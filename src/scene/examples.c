@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Sets of examples: whether their parts fit together, notes, freeing.
 #include "sinew/scene.h"
 
 #include <math.h>

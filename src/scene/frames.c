@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Frames: vertices over time, perhaps larger than memory.
 #include "sinew/scene.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Meshes: memory, checks, copies.
 #include "sinew/scene.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Named values of frames.
 #include "sinew/scene.h"
 
 #include <string.h>

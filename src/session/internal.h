@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// What is behind a session's handle.
 #ifndef SINEW_SESSION_INTERNAL_H
 #define SINEW_SESSION_INTERNAL_H
 

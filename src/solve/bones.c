@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The normal equations of affine bones.
 #include "solve/bones.h"
 
 #include "solve/lapack.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Sparse Cholesky factorisation through CXSparse.
 #include "solve/cholesky.h"
 
 #include <cs.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Kernel canonical correlation analysis: bases, projection, regression.
 #include "solve/kcca.h"
 
 #include <cblas.h>

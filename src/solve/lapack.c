@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// LAPACK on row-major matrices.
 #include "solve/lapack.h"
 
 #include <cblas.h>

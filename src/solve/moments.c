@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Moments of a linear regression: rows in, coefficients and residual out.
 #include <math.h>
 
 #include "solve/solve.h"

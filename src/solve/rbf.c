@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Radial basis functions: kernels, cardinal functions, evaluation.
 #include "solve/rbf.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Small symmetric positive definite systems, in place.
 #include <math.h>
 
 #include "solve/solve.h"

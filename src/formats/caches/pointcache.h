@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Point caches that keep their file.
 #ifndef SINEW_FORMATS_CACHES_POINTCACHE_H
 #define SINEW_FORMATS_CACHES_POINTCACHE_H
 

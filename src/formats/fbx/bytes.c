@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Nodes and properties of binary FBX, as bytes.
 #include "formats/fbx/bytes.h"
 
 #include <string.h>

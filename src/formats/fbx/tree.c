@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Binary FBX as a tree of nodes.
 #include "formats/fbx/tree.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Tables of named values.
 #ifndef SINEW_FORMATS_TABLES_VALUES_H
 #define SINEW_FORMATS_TABLES_VALUES_H
 

@@ -12,7 +12,5 @@ if(STATIC_OPENBLAS_LIBRARY AND STATIC_LAPACKE_LIBRARY AND STATIC_CXSPARSE_LIBRAR
                         BUILD_RPATH $ORIGIN BUILD_RPATH_USE_ORIGIN ON)
   target_link_libraries(sinew-python PRIVATE ${STATIC_LAPACKE_LIBRARY} ${STATIC_OPENBLAS_LIBRARY} ${STATIC_CXSPARSE_LIBRARY}
                         PkgConfig::JANSSON PkgConfig::ZLIB ${GFORTRAN_LIBRARY} Threads::Threads ${CMAKE_DL_LIBS} m)
-  # OpenBLAS comes first on the line, before our objects: so it is ready when the constructor of src/solve/lapack.c talks to it.
-  target_link_options(sinew-python PRIVATE -Wl,--no-undefined -Wl,--exclude-libs,ALL -Wl,-u,openblas_set_num_threads
-                      ${STATIC_OPENBLAS_LIBRARY})
+  target_link_options(sinew-python PRIVATE -Wl,--no-undefined -Wl,--exclude-libs,ALL)
 endif()

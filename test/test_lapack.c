@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Our way to LAPACK gives the bits of LAPACKE's own, and tells memory from numerics.
+#include <cblas.h>
 #include <lapacke.h>
 
 #include "check.h"
@@ -159,11 +160,32 @@ static void test_threads(void **state) {
   }
 }
 
+// Within a call of ours BLAS has one thread, nested calls included; the program's own number is back afterwards.
+static void nested_scope(void) {
+  SN_BLAS_SCOPE;
+  assert_int_equal(openblas_get_num_threads(), 1);
+}
+
+static void outer_scope(void) {
+  SN_BLAS_SCOPE;
+  nested_scope();
+  assert_int_equal(openblas_get_num_threads(), 1);
+}
+
+static void test_scope(void **state) {
+  (void)state;
+  int before = openblas_get_num_threads();
+  openblas_set_num_threads(2);
+  outer_scope();
+  assert_int_equal(openblas_get_num_threads(), 2);
+  openblas_set_num_threads(before);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_posv),    cmocka_unit_test(test_eigenvalues), cmocka_unit_test(test_gesvd),
     cmocka_unit_test(test_invert),  cmocka_unit_test(test_numerics),    cmocka_unit_test(test_no_memory),
-    cmocka_unit_test(test_threads),
+    cmocka_unit_test(test_threads), cmocka_unit_test(test_scope),
   };
   return cmocka_run_group_tests_name("lapack", tests, NULL, NULL);
 }

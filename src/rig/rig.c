@@ -266,6 +266,7 @@ static sn_status solve_decided(sn_context *ctx, const rig_task *task, const sn_r
 
 sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *options,
                  sn_rig_result *out) {
+  SN_BLAS_SCOPE;
   *out = (sn_rig_result){0};
   sn_rig_options o = options ? *options : sn_rig_options_default();
   sn_status status = check_numbers(ctx, &o);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Weights alone, for poses that are known: what training and `rig --skeleton` call.
+#include "solve/lapack.h"
 #include "rig/internal.h"
 
 sn_weights_options sn_weights_options_default(void) { return (sn_weights_options){.influences = 4, .rounds = 3}; }
@@ -84,6 +85,7 @@ static sn_status solve(sn_context *ctx, sn_arena *scratch, const sn_mesh *rest, 
 
 sn_status sn_solve_weights(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_poses *poses,
                            const sn_keys *keys, const sn_weights_options *options, sn_skin *out) {
+  SN_BLAS_SCOPE;
   *out = (sn_skin){0};
   sn_weights_options o = options ? *options : sn_weights_options_default();
   sn_status status = check_input(ctx, rest, frames, poses, &o);

@@ -4,14 +4,27 @@
 
 #include <cblas.h>
 #include <math.h>
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <lapacke.h>
 
-// OpenBLAS runs on the thread that calls it. Debian's serial variant has no threads either, but no locks: factorisations on
-// several threads at once came out wrong now and then (3 of 72,000 on 8 threads). The one with threads is safe to call, and
-// is told once, before anything runs, not to use them.
-__attribute__((constructor)) static void one_thread_each(void) { openblas_set_num_threads(1); }
+static pthread_mutex_t scope_mutex = PTHREAD_MUTEX_INITIALIZER;
+static int scopes, threads_before; // how many are inside; what the program had before the first
+
+int sn_blas_enter(void) {
+  pthread_mutex_lock(&scope_mutex);
+  if (scopes++ == 0 && (threads_before = openblas_get_num_threads()) != 1) openblas_set_num_threads(1);
+  pthread_mutex_unlock(&scope_mutex);
+  return 1;
+}
+
+void sn_blas_leave(const int *scope) {
+  (void)scope;
+  pthread_mutex_lock(&scope_mutex);
+  if (--scopes == 0 && threads_before != 1) openblas_set_num_threads(threads_before);
+  pthread_mutex_unlock(&scope_mutex);
+}
 
 static bool all_finite(const double *values, size_t count) {
   for (size_t k = 0; k < count; k++)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Frames to train on.
+#include "solve/lapack.h"
 #include "train/keys.h"
 
 #include <stdlib.h>
@@ -61,6 +62,7 @@ static sn_status find_others(sn_context *ctx, const sn_keys *keys, int count, in
 
 sn_status sn_train_keys(sn_context *ctx, const sn_examples *examples, const char *spec, uint64_t seed, sn_keys *keys,
                         sn_keys *others) {
+  SN_BLAS_SCOPE;
   int frames = examples->frames.frame_count, test = examples->test_frame_count;
   int count = frames > 0 ? frames - test : examples->poses.frame_count;
   *keys = *others = (sn_keys){0};

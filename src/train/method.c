@@ -125,6 +125,7 @@ void sn_train_report_add(sn_train_report *report, const char *name, double cross
 
 sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples, const sn_keys *keys,
                    sn_model *out, sn_train_report *report) {
+  SN_BLAS_SCOPE;
   *out = (sn_model){0};
   sn_train_report ignored;
   if (!report) report = &ignored;
@@ -162,6 +163,7 @@ static sn_status split_frames(sn_context *ctx, const sn_examples *examples, cons
 
 sn_status sn_train_predict(sn_context *ctx, const sn_method_spec *spec, const sn_examples *examples,
                            const sn_keys *keys, const sn_keys *wanted, sn_frames *out, sn_train_report *report) {
+  SN_BLAS_SCOPE;
   *out = (sn_frames){0}, *report = (sn_train_report){0};
   sn_status status = check_training(ctx, spec, examples, keys);
   double start = sn_seconds();

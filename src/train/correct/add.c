@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "solve/lapack.h"
 #include "runtime/format.h"
 #include "runtime/pose_space.h"
 #include "runtime/vertex.h"
@@ -535,6 +536,7 @@ static sn_status add(sn_context *ctx, const sn_rt_model *model, const sn_example
 
 sn_status sn_correct_add(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, const sn_keys *keys,
                          sn_model *out) {
+  SN_BLAS_SCOPE;
   *out = (sn_model){0};
   if (!sn_rt_get_order(model, NULL)) return add(ctx, model, examples, keys, out);
   sn_model as_file = {0};

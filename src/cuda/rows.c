@@ -6,17 +6,8 @@
 #include <string.h>
 
 void sn_cuda_find_homes(const sn_rt_model *model, sn_cuda_home *homes) {
-  const uint32_t *chunks = (const uint32_t *)model->sections[SN_SECTION_SKIN_CHUNKS];
-  const sn_rt_group *groups = (const sn_rt_group *)model->sections[SN_SECTION_SKIN_GROUPS];
-  const uint16_t(*lanes)[SN_RT_LANES] = (const uint16_t(*)[SN_RT_LANES])model->sections[SN_SECTION_SKIN_LANES];
-  uint32_t grain = model->info.grain;
-  for (uint32_t c = 0; (uint64_t)c * grain < model->info.vertex_count; c++)
-    for (uint32_t g = chunks[c]; g < chunks[c + 1]; g++)
-      for (uint32_t b = 0; b < groups[g].block_count; b++)
-        for (uint32_t l = 0; l < SN_RT_LANES; l++) {
-          uint32_t block = groups[g].first_block + b;
-          homes[c * grain + lanes[block][l]] = (sn_cuda_home){block, g, l};
-        }
+  for (sn_rt_block b = {0}; sn_rt_next_block(model, &b);)
+    for (uint32_t l = 0; l < SN_RT_LANES; l++) homes[b.vertex[l]] = (sn_cuda_home){(uint32_t)b.block, b.group, l};
 }
 
 // A weight of the file below this is nothing: what the others leave of 1 may be a rounding error.

@@ -19,29 +19,14 @@ typedef struct renumberer {
 
 static const uint32_t *order_of(const sn_rt_model *model) { return model->sections[SN_SECTION_MESH_ORDER]; }
 
-static uint32_t chunk_count(const sn_rt_model *model) {
-  return (uint32_t)(((uint64_t)model->info.vertex_count + model->info.grain - 1) / model->info.grain);
-}
-
 // ---- new numbers -------------------------------------------------------------------------------------------------------------
 
-// The blocks of chunk c: first[0] .. first[1] - 1.
-static void blocks_of_chunk(const sn_rt_model *model, uint32_t c, size_t first[2]) {
-  const uint32_t *chunks = model->sections[SN_SECTION_SKIN_CHUNKS];
-  const sn_rt_group *groups = model->sections[SN_SECTION_SKIN_GROUPS];
-  first[0] = first[1] = 0;
-  if (chunks[c] == chunks[c + 1]) return;
-  const sn_rt_group *last = groups + chunks[c + 1] - 1;
-  first[0] = groups[chunks[c]].first_block, first[1] = (size_t)last->first_block + last->block_count;
-}
-
 // Whether a block names eight vertices that have no number yet.
-static bool is_full(const uint32_t *new_of, const uint16_t *lane) {
+static bool is_full(const uint32_t *new_of, const uint32_t *vertex) {
   for (int l = 0; l < lanes; l++) {
-    if (new_of[lane[l]] != unnumbered) return false;
-    for (int m = 0; m < l; m++) {
-      if (lane[m] == lane[l]) return false;
-    }
+    if (new_of[vertex[l]] != unnumbered) return false;
+    for (int m = 0; m < l; m++)
+      if (vertex[m] == vertex[l]) return false;
   }
   return true;
 }
@@ -49,20 +34,18 @@ static bool is_full(const uint32_t *new_of, const uint16_t *lane) {
 // Vertices in the order in which the blocks of their chunk name them first, full blocks before others: those write whole
 // pieces of 32 bytes wherever a chunk's results begin with one.
 static void number_by_blocks(renumberer *r) {
-  const uint16_t(*lane)[lanes] = r->model->sections[SN_SECTION_SKIN_LANES];
   uint32_t next = 0;
   for (uint32_t i = 0; i < r->model->info.vertex_count; i++) r->new_of[i] = unnumbered;
-  for (uint32_t c = 0; c < chunk_count(r->model); c++) {
-    uint32_t *new_of = r->new_of + (size_t)c * r->model->info.grain;
-    size_t blocks[2];
-    blocks_of_chunk(r->model, c, blocks);
-    for (int full = 1; full >= 0; full--)
-      for (size_t b = blocks[0]; b < blocks[1]; b++) {
-        if (full && !is_full(new_of, lane[b])) continue;
-        for (int l = 0; l < lanes; l++) {
-          if (new_of[lane[b][l]] == unnumbered) new_of[lane[b][l]] = next++;
-        }
+  sn_rt_block first = {0}, b;
+  for (bool more = sn_rt_next_block(r->model, &first); more; first = b) {
+    for (int full = 1; full >= 0; full--) {
+      b = first, more = true;
+      for (; more && b.chunk == first.chunk; more = sn_rt_next_block(r->model, &b)) {
+        if (full && !is_full(r->new_of, b.vertex)) continue;
+        for (int l = 0; l < lanes; l++)
+          if (r->new_of[b.vertex[l]] == unnumbered) r->new_of[b.vertex[l]] = next++;
       }
+    }
   }
 }
 
@@ -77,15 +60,10 @@ static sn_status add_order(renumberer *r) {
 // ---- sections with numbers of vertices --------------------------------------------------------------------------------------------
 
 static sn_status renumber_lanes(renumberer *r) {
-  const uint16_t(*from)[lanes] = r->model->sections[SN_SECTION_SKIN_LANES];
   uint16_t(*to)[lanes] = sn_section_new(&r->list, SN_SECTION_SKIN_LANES, r->model->info.block_count, sizeof *to, 0);
-  uint32_t grain = r->model->info.grain;
-  for (uint32_t c = 0; to && c < chunk_count(r->model); c++) {
-    size_t blocks[2];
-    blocks_of_chunk(r->model, c, blocks);
-    for (size_t n = blocks[0] * lanes; n < blocks[1] * lanes; n++)
-      to[n / lanes][n % lanes] = (uint16_t)(r->new_of[(size_t)c * grain + from[n / lanes][n % lanes]] - c * grain);
-  }
+  for (sn_rt_block b = {0}; to && sn_rt_next_block(r->model, &b);)
+    for (int l = 0; l < lanes; l++)
+      to[b.block][l] = (uint16_t)(r->new_of[b.vertex[l]] - b.chunk * r->model->info.grain);
   return to ? SN_OK : r->ctx->error.status;
 }
 
@@ -130,26 +108,15 @@ static sn_status renumber_own(renumberer *r) {
   return to ? SN_OK : r->ctx->error.status;
 }
 
-static uint32_t (*new_triangles(renumberer *r))[3] {
+static sn_status renumber_triangles(renumberer *r) {
   size_t count = r->model->info.triangle_count;
   uint32_t(*out)[3] = sn_arena_alloc(r->ctx, &r->memory, count, sizeof *out);
-  if (!out) return NULL;
+  if (!out) return r->ctx->error.status;
   sn_rt_get_triangles(r->model, out);
   for (size_t n = 0; n < 3 * count; n++) out[n / 3][n % 3] = r->new_of[out[n / 3][n % 3]];
-  return out;
-}
-
-static sn_status renumber_triangles(renumberer *r) {
-  const uint32_t(*triangles)[3] = (const uint32_t(*)[3])new_triangles(r);
-  if (!triangles) return r->ctx->error.status;
-  return sn_section_add(&r->list, sn_rt_section_name(SN_SECTION_MESH_TRIANGLES), triangles,
-                        r->model->info.triangle_count * sizeof *triangles, 0);
-}
-
-static sn_status renumber_packed_triangles(renumberer *r) {
-  const uint32_t(*triangles)[3] = (const uint32_t(*)[3])new_triangles(r);
-  if (!triangles) return r->ctx->error.status;
-  return sn_section_pack_triangles(&r->list, triangles, r->model->info.triangle_count);
+  if (r->model->sections[SN_SECTION_PACK_TRIANGLES])
+    return sn_section_pack_triangles(&r->list, (const uint32_t(*)[3])out, count);
+  return sn_section_add(&r->list, sn_rt_section_name(SN_SECTION_MESH_TRIANGLES), out, count * sizeof *out, 0);
 }
 
 // ---- all sections ------------------------------------------------------------------------------------------------------------------
@@ -164,7 +131,7 @@ static const renumbering renumberings[] = {{SN_SECTION_SKIN_LANES, renumber_lane
                                            {SN_SECTION_SHADE_FANS, NULL},
                                            {SN_SECTION_SHADE_OWN, renumber_own},
                                            {SN_SECTION_MESH_TRIANGLES, renumber_triangles},
-                                           {SN_SECTION_PACK_TRIANGLES, renumber_packed_triangles},
+                                           {SN_SECTION_PACK_TRIANGLES, renumber_triangles},
                                            {SN_SECTION_MESH_ORDER, NULL}};
 
 static sn_status renumber_section(renumberer *r, const sn_rt_entry *entry) {

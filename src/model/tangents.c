@@ -1,25 +1,12 @@
 // SPDX-License-Identifier: MIT
 // A finished model with tangents.
-#include "runtime/format.h"
+#include "runtime/packed.h"
 #include "sinew/model.h"
 
 enum { lanes = SN_RT_LANES };
 
 // A unit tangent this close to the normal (1.1 degrees) has no direction at right angles to it that could be meant.
 static const double least_along = 0.02;
-
-// From the order of the rest mesh into the model's blocks.
-static void arrange(const sn_rt_model *model, const float (*tangents)[4], float (*out)[4][lanes]) {
-  const uint32_t *chunks = model->sections[SN_SECTION_SKIN_CHUNKS];
-  const sn_rt_group *groups = model->sections[SN_SECTION_SKIN_GROUPS];
-  const uint16_t(*lane)[lanes] = model->sections[SN_SECTION_SKIN_LANES];
-  uint32_t grain = model->info.grain;
-  for (uint32_t c = 0; (uint64_t)c * grain < model->info.vertex_count; c++)
-    for (uint32_t g = chunks[c]; g < chunks[c + 1]; g++)
-      for (size_t b = groups[g].first_block; b < (size_t)groups[g].first_block + groups[g].block_count; b++)
-        for (int n = 0; n < 4 * lanes; n++)
-          out[b][n / lanes][n % lanes] = tangents[c * grain + lane[b][n % lanes]][n / lanes];
-}
 
 // What a file says of its tangents counts, where it is a direction along the surface.
 static void take_given(size_t count, const float (*normals)[3], const float (*given)[4], float (*out)[4]) {
@@ -50,7 +37,9 @@ sn_status sn_model_add_tangents(sn_context *ctx, const sn_rt_model *model, const
   }
   if (status == SN_OK) {
     if (given) take_given(vertices, (const float(*)[3])normals, given, tangents);
-    arrange(model, (const float(*)[4])tangents, rows);
+    for (sn_rt_block b = {0}; sn_rt_next_block(model, &b);)
+      for (int n = 0; n < 4 * lanes; n++)
+        rows[b.block][n / lanes][n % lanes] = tangents[b.vertex[n % lanes]][n / lanes];
     sn_model_section section = {sn_rt_section_name(SN_SECTION_SKIN_TANGENTS), rows, blocks * sizeof *rows, false};
     status = sn_model_replace(ctx, model, model->info.correct, &section, 1, out);
   }

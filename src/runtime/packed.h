@@ -73,6 +73,32 @@ static inline sn_rt_stored sn_rt_stored_of(const sn_rt_model *model) {
   return s;
 }
 
+// One block of eight: vertex[l] is the vertex of lane l. A block that is not full has a vertex twice.
+typedef struct sn_rt_block {
+  uint32_t chunk, group, place; // place: in its group
+  size_t block;                 // of all blocks
+  size_t weight_row, tuple_row; // the first of the block's rows in skin.weights and in skin.tuples
+  uint32_t vertex[SN_RT_LANES];
+  int begun;
+} sn_rt_block;
+
+// The next block of a model in the order of its chunks and groups, the first for {0}; 0 behind the last.
+static inline int sn_rt_next_block(const sn_rt_model *model, sn_rt_block *b) {
+  const uint32_t *chunks = (const uint32_t *)model->sections[SN_SECTION_SKIN_CHUNKS];
+  sn_rt_stored s = sn_rt_stored_of(model);
+  uint32_t count = (uint32_t)(model->sizes[SN_SECTION_SKIN_GROUPS] / sizeof *s.groups);
+  b->place += (uint32_t)b->begun, b->begun = 1;
+  while (b->group < count && b->place >= s.groups[b->group].block_count) b->group++, b->place = 0;
+  if (b->group >= count) return 0;
+  while (b->group >= chunks[b->chunk + 1]) b->chunk++;
+  const sn_rt_group *g = s.groups + b->group;
+  b->block = (size_t)g->first_block + b->place;
+  b->weight_row = g->first_weight + (size_t)b->place * (g->influences - 1u);
+  b->tuple_row = g->first_tuple + (size_t)b->place * g->influences;
+  for (int l = 0; l < SN_RT_LANES; l++) b->vertex[l] = b->chunk * model->info.grain + s.lanes[b->block][l];
+  return 1;
+}
+
 static inline void sn_rt_stored_position(const sn_rt_stored *s, size_t group, size_t block, uint32_t lane,
                                          float out[3]) {
   for (size_t c = 0; c < 3; c++) {

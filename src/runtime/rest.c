@@ -5,48 +5,20 @@
 #include "runtime/internal.h"
 #include "runtime/vertex.h"
 
-// One block of eight: vertex[l] is the vertex of lane l. A block that is not full has a vertex twice.
-typedef struct block_view {
-  const sn_rt_group *group;
-  uint32_t index;    // of the group
-  size_t block;      // of all blocks
-  size_t weight_row; // first of the block's rows in skin.weights
-  size_t tuple_row;  // and in skin.tuples
-  uint32_t vertex[SN_RT_LANES];
-} block_view;
-
-typedef void (*block_fn)(const sn_rt_model *model, const block_view *view, void *user);
-
-static void for_each_block(const sn_rt_model *model, block_fn visit, void *user) {
-  const uint32_t *chunks = model->sections[SN_SECTION_SKIN_CHUNKS];
-  const sn_rt_group *groups = model->sections[SN_SECTION_SKIN_GROUPS];
-  const uint16_t(*lanes)[SN_RT_LANES] = model->sections[SN_SECTION_SKIN_LANES];
-  uint32_t grain = model->info.grain;
-  for (uint32_t c = 0; (uint64_t)c * grain < model->info.vertex_count; c++)
-    for (uint32_t n = chunks[c]; n < chunks[c + 1]; n++)
-      for (size_t b = 0; b < groups[n].block_count; b++) {
-        block_view view = {.group = groups + n, .index = n, .block = groups[n].first_block + b};
-        view.weight_row = groups[n].first_weight + b * (groups[n].influences - 1u);
-        view.tuple_row = groups[n].first_tuple + b * groups[n].influences;
-        for (int l = 0; l < SN_RT_LANES; l++) view.vertex[l] = c * grain + lanes[view.block][l];
-        visit(model, &view, user);
-      }
-}
-
 // ---- the rest pose -------------------------------------------------------------------------------------------------------
 
-static void read_centre(const sn_rt_model *model, const sn_rt_stored *skin, const block_view *view, uint32_t lane,
+static void read_centre(const sn_rt_model *model, const sn_rt_stored *skin, const sn_rt_block *view, uint32_t lane,
                         float out[3]) {
   const float(*centres)[3][SN_RT_LANES] = model->sections[SN_SECTION_SKIN_CENTRES];
-  if (!centres) sn_rt_stored_position(skin, view->index, view->block, lane, out);
+  if (!centres) sn_rt_stored_position(skin, view->group, view->block, lane, out);
   for (int c = 0; centres && c < 3; c++) out[c] = centres[view->block][c][lane];
 }
 
-static void read_points(const sn_rt_model *model, const block_view *view, const sn_rt_rest *out) {
+static void read_points(const sn_rt_model *model, const sn_rt_block *view, const sn_rt_rest *out) {
   sn_rt_stored skin = sn_rt_stored_of(model);
   int normals = out->normals && model->info.shade == SN_RT_SHADE_TRANSFORM;
   for (uint32_t l = 0; l < SN_RT_LANES; l++) {
-    if (out->positions) sn_rt_stored_position(&skin, view->index, view->block, l, out->positions[view->vertex[l]]);
+    if (out->positions) sn_rt_stored_position(&skin, view->group, view->block, l, out->positions[view->vertex[l]]);
     if (out->centres) read_centre(model, &skin, view, l, out->centres[view->vertex[l]]);
     if (out->tangents) sn_rt_stored_tangent(&skin, view->block, l, out->tangents[view->vertex[l]]);
     if (out->tangents && skin.boxes) sn_rt_normalise(out->tangents[view->vertex[l]]);
@@ -56,9 +28,9 @@ static void read_points(const sn_rt_model *model, const block_view *view, const 
   }
 }
 
-static void read_weights(const sn_rt_model *model, const block_view *view, uint32_t lane, const sn_rt_rest *out) {
+static void read_weights(const sn_rt_model *model, const sn_rt_block *view, uint32_t lane, const sn_rt_rest *out) {
   sn_rt_stored skin = sn_rt_stored_of(model);
-  const sn_rt_group *g = view->group;
+  const sn_rt_group *g = skin.groups + view->group;
   size_t row = (size_t)view->vertex[lane] * out->influences;
   float first = 1, total = sn_rt_weight_total(skin.weight_bits);
   for (uint32_t k = 0; k < out->influences; k++) {
@@ -73,12 +45,6 @@ static void read_weights(const sn_rt_model *model, const block_view *view, uint3
   out->weights[row] = first;
 }
 
-static void read_block(const sn_rt_model *model, const block_view *view, void *user) {
-  const sn_rt_rest *out = user;
-  read_points(model, view, out);
-  for (uint32_t l = 0; out->weights && l < SN_RT_LANES; l++) read_weights(model, view, l, out);
-}
-
 sn_rt_status sn_rt_get_rest(const sn_rt_model *model, const sn_rt_rest *out, sn_rt_error *error) {
   if (!model->bytes) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "the model is not open");
   if (!out->joints != !out->weights) return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "joints and weights go together");
@@ -91,8 +57,10 @@ sn_rt_status sn_rt_get_rest(const sn_rt_model *model, const sn_rt_rest *out, sn_
   int recompute = out->normals && model->info.shade == SN_RT_SHADE_RECOMPUTE;
   if (recompute && !out->positions)
     return sn_rt_fail(error, SN_RT_BAD_ARGUMENT, "normals of this model are made from its positions");
-  sn_rt_rest to = *out;
-  for_each_block(model, read_block, &to);
+  for (sn_rt_block view = {0}; sn_rt_next_block(model, &view);) {
+    read_points(model, &view, out);
+    for (uint32_t l = 0; out->weights && l < SN_RT_LANES; l++) read_weights(model, &view, l, out);
+  }
   sn_rt_output output = {.positions = (float *)out->positions, .normals = (float *)out->normals};
   return recompute ? sn_rt_normals(model, &output, 0, model->info.vertex_count, error) : SN_RT_OK;
 }
@@ -104,34 +72,27 @@ uint32_t sn_rt_displacement_count(const sn_rt_model *model) {
   return head && head->order == SN_RT_ORDER_INVERSE ? head->basis_count : 0;
 }
 
-static void read_displacements(const sn_rt_model *model, const block_view *view, void *user) {
-  sn_rt_stored_corrections stored = sn_rt_stored_corrections_of(model);
-  float(*out)[3] = user;
-  for (uint32_t n = stored.start[view->block]; n < stored.start[view->block + 1]; n++) {
-    sn_rt_correct_entry e = sn_rt_stored_entry(&stored, n);
-    for (uint32_t l = 0; l < SN_RT_LANES; l++) {
-      float *to = out[(size_t)e.basis * model->info.vertex_count + view->vertex[l]];
-      for (uint32_t c = 0; c < 3; c++) to[c] = e.position * sn_rt_stored_delta(&stored, n, c, l);
-    }
-  }
-}
-
 void sn_rt_displacements(const sn_rt_model *model, float (*out)[3]) {
   size_t count = sn_rt_displacement_count(model);
   if (count == 0) return;
+  sn_rt_stored_corrections stored = sn_rt_stored_corrections_of(model);
   memset(out, 0, count * model->info.vertex_count * sizeof *out);
-  for_each_block(model, read_displacements, out);
+  for (sn_rt_block b = {0}; sn_rt_next_block(model, &b);)
+    for (uint32_t n = stored.start[b.block]; n < stored.start[b.block + 1]; n++) {
+      sn_rt_correct_entry e = sn_rt_stored_entry(&stored, n);
+      for (uint32_t l = 0; l < SN_RT_LANES; l++) {
+        float *to = out[(size_t)e.basis * model->info.vertex_count + b.vertex[l]];
+        for (uint32_t c = 0; c < 3; c++) to[c] = e.position * sn_rt_stored_delta(&stored, n, c, l);
+      }
+    }
 }
 
 // ---- blocks and triangles -----------------------------------------------------------------------------------------------------------
 
-static void read_blocks(const sn_rt_model *model, const block_view *view, void *user) {
-  uint32_t *out = user;
-  (void)model;
-  for (int l = 0; l < SN_RT_LANES; l++) out[view->vertex[l]] = (uint32_t)view->block;
+void sn_rt_get_blocks(const sn_rt_model *model, uint32_t *out) {
+  for (sn_rt_block b = {0}; sn_rt_next_block(model, &b);)
+    for (int l = 0; l < SN_RT_LANES; l++) out[b.vertex[l]] = (uint32_t)b.block;
 }
-
-void sn_rt_get_blocks(const sn_rt_model *model, uint32_t *out) { for_each_block(model, read_blocks, out); }
 
 int sn_rt_get_order(const sn_rt_model *model, uint32_t *out) {
   const uint32_t *order = model->sections[SN_SECTION_MESH_ORDER];

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "solve/lapack.h"
-#include "runtime/format.h"
+#include "runtime/packed.h"
 #include "runtime/pose_space.h"
 #include "runtime/vertex.h"
 #include "train/correct/correct.h"
@@ -284,22 +284,17 @@ static void sum_normals(const adder *a, const float *values, float (*out)[3]) {
   const sn_rt_info *info = &a->model->info;
   memset(out, 0, info->vertex_count * sizeof *out);
   if (!head_of(a)) return;
-  const uint32_t *start = a->model->sections[SN_SECTION_CORRECT_START],
-                 *chunks = a->model->sections[SN_SECTION_SKIN_CHUNKS];
+  const uint32_t *start = a->model->sections[SN_SECTION_CORRECT_START];
   const sn_rt_correct_entry *entries = a->model->sections[SN_SECTION_CORRECT_ENTRIES];
   const int16_t(*deltas)[6][SN_RT_LANES] = a->model->sections[SN_SECTION_CORRECT_DELTAS];
-  const uint16_t(*lanes)[SN_RT_LANES] = a->model->sections[SN_SECTION_SKIN_LANES];
-  const sn_rt_group *groups = a->model->sections[SN_SECTION_SKIN_GROUPS];
-  for (uint32_t c = 0; (uint64_t)c * info->grain < info->vertex_count; c++)
-    for (uint32_t g = chunks[c]; g < chunks[c + 1]; g++)
-      for (uint32_t b = groups[g].first_block; b < groups[g].first_block + groups[g].block_count; b++)
-        for (int l = 0; l < SN_RT_LANES; l++) {
-          float sum[3] = {0, 0, 0};
-          for (uint32_t n = start[b]; n < start[b + 1]; n++)
-            for (int r = 0; r < 3; r++)
-              sum[r] += values[entries[n].basis] * entries[n].normal * (float)deltas[n][3 + r][l];
-          memcpy(out[c * info->grain + lanes[b][l]], sum, sizeof sum);
-        }
+  for (sn_rt_block b = {0}; sn_rt_next_block(a->model, &b);)
+    for (int l = 0; l < SN_RT_LANES; l++) {
+      float sum[3] = {0, 0, 0};
+      for (uint32_t n = start[b.block]; n < start[b.block + 1]; n++)
+        for (int r = 0; r < 3; r++)
+          sum[r] += values[entries[n].basis] * entries[n].normal * (float)deltas[n][3 + r][l];
+      memcpy(out[b.vertex[l]], sum, sizeof sum);
+    }
 }
 
 static sn_status new_pose(adder *a, add_pose *out) {
@@ -378,31 +373,24 @@ static void put_entry(growing *g, uint32_t basis, const float (*delta)[6], const
 // The entries of every block, old ones first.
 static sn_status grow_blocks(adder *a, const float (*deltas)[6], growing *g) {
   const sn_rt_info *info = &a->model->info;
-  const uint32_t *start = a->model->sections[SN_SECTION_CORRECT_START],
-                 *chunks = a->model->sections[SN_SECTION_SKIN_CHUNKS];
+  const uint32_t *start = a->model->sections[SN_SECTION_CORRECT_START];
   const sn_rt_correct_entry *entries = a->model->sections[SN_SECTION_CORRECT_ENTRIES];
   const int16_t(*old)[6][SN_RT_LANES] = a->model->sections[SN_SECTION_CORRECT_DELTAS];
-  const uint16_t(*lanes)[SN_RT_LANES] = a->model->sections[SN_SECTION_SKIN_LANES];
-  const sn_rt_group *groups = a->model->sections[SN_SECTION_SKIN_GROUPS];
   uint32_t bases = head_of(a) ? head_of(a)->basis_count : 0, had = head_of(a) ? head_of(a)->entry_count : 0;
   size_t most = had + (size_t)info->block_count * (size_t)a->keys->count;
   g->start = SN_NEW(a->ctx, &a->memory, uint32_t, (size_t)info->block_count + 1);
   g->entries = SN_NEW(a->ctx, &a->memory, sn_rt_correct_entry, most);
   g->deltas = sn_arena_alloc(a->ctx, &a->memory, most, sizeof *g->deltas);
   if (!g->start || !g->entries || !g->deltas) return a->ctx->error.status;
-  for (uint32_t c = 0; (uint64_t)c * info->grain < info->vertex_count; c++)
-    for (uint32_t n = chunks[c]; n < chunks[c + 1]; n++)
-      for (uint32_t b = groups[n].first_block; b < groups[n].first_block + groups[n].block_count; b++) {
-        uint32_t vertices[SN_RT_LANES];
-        for (int l = 0; l < SN_RT_LANES; l++) vertices[l] = c * info->grain + lanes[b][l];
-        for (uint32_t e = start ? start[b] : 0; start && e < start[b + 1]; e++, g->count++) {
-          g->entries[g->count] = entries[e];
-          memcpy(g->deltas[g->count], old[e], sizeof *old);
-        }
-        for (int p = 0; p < a->keys->count; p++)
-          put_entry(g, bases + (uint32_t)p, deltas + (size_t)p * info->vertex_count, vertices, a->m.diagonal);
-        g->start[b + 1] = g->count;
-      }
+  for (sn_rt_block b = {0}; sn_rt_next_block(a->model, &b);) {
+    for (uint32_t e = start ? start[b.block] : 0; start && e < start[b.block + 1]; e++, g->count++) {
+      g->entries[g->count] = entries[e];
+      memcpy(g->deltas[g->count], old[e], sizeof *old);
+    }
+    for (int p = 0; p < a->keys->count; p++)
+      put_entry(g, bases + (uint32_t)p, deltas + (size_t)p * info->vertex_count, b.vertex, a->m.diagonal);
+    g->start[b.block + 1] = g->count;
+  }
   return SN_OK;
 }
 
@@ -462,23 +450,18 @@ static sn_status grow_spaces(adder *a, const growing *g, sn_model_section *out) 
 // A vertex may go as far as the new poses ask.
 static sn_status grow_limits(adder *a, const float (*deltas)[6], sn_model_section *out) {
   const sn_rt_info *info = &a->model->info;
-  const uint16_t(*lanes)[SN_RT_LANES] = a->model->sections[SN_SECTION_SKIN_LANES];
-  const uint32_t *chunks = a->model->sections[SN_SECTION_SKIN_CHUNKS];
-  const sn_rt_group *groups = a->model->sections[SN_SECTION_SKIN_GROUPS];
   *out = (sn_model_section){.name = "correct.limits", .required = true};
   float *limits = grown(a, SN_SECTION_CORRECT_LIMITS, NULL, 0, &out->size);
   if (!limits) return a->ctx->error.status;
-  for (uint32_t c = 0; (uint64_t)c * info->grain < info->vertex_count; c++)
-    for (uint32_t n = chunks[c]; n < chunks[c + 1]; n++)
-      for (uint32_t b = groups[n].first_block; b < groups[n].first_block + groups[n].block_count; b++)
-        for (int l = 0; l < SN_RT_LANES; l++) {
-          float *limit = limits + (size_t)b * SN_RT_LANES + l, longest = 0;
-          for (int p = 0; p < a->keys->count; p++) {
-            const float *d = deltas[(size_t)p * info->vertex_count + c * info->grain + lanes[b][l]];
-            longest = fmaxf(longest, sqrtf(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]));
-          }
-          *limit += longest / SN_RT_FREE_PART;
-        }
+  for (sn_rt_block b = {0}; sn_rt_next_block(a->model, &b);)
+    for (int l = 0; l < SN_RT_LANES; l++) {
+      float longest = 0;
+      for (int p = 0; p < a->keys->count; p++) {
+        const float *d = deltas[(size_t)p * info->vertex_count + b.vertex[l]];
+        longest = fmaxf(longest, sqrtf(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]));
+      }
+      limits[b.block * SN_RT_LANES + (size_t)l] += longest / SN_RT_FREE_PART;
+    }
   out->bytes = limits;
   return SN_OK;
 }

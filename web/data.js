@@ -18,8 +18,9 @@ function fromPlanes(planes, word) {
   return out;
 }
 
-// The bytes of a blob {n, s, z}.
+// The bytes of a blob {n, s, z}. Deflate packs at most a thousand to one.
 export async function unpack(blob) {
+  if (!(blob.n >= 0 && blob.n <= 1040 * blob.z.length) || !(blob.s > 0)) throw new Error('its size is wrong');
   const stream = new Blob([fromBase64(blob.z)]).stream().pipeThrough(new DecompressionStream('deflate'));
   const planes = new Uint8Array(blob.n);
   let size = 0;
@@ -97,9 +98,42 @@ async function readModel(m) {
   return out;
 }
 
-// Models keep their packed bytes: one that cannot be unpacked must not stop the others.
+const isCount = value => Number.isInteger(value) && value >= 0;
+const areNumbers = list => list === undefined || list === null || Object.values(list).every(v => v === null || Number.isFinite(v));
+
+// Parents are joints, and nobody is its own ancestor.
+function isTree(parents) {
+  return parents.every(parent => {
+    for (let steps = 0; parent !== -1; parent = parents[parent]) if (!isCount(parent) || parent >= parents.length || ++steps > parents.length) return false;
+    return true;
+  });
+}
+
+// What of a set is not as it should be; undefined where all is.
+function faultOf(set, raw) {
+  const { frame_count: frames, vertices, joints, parents, truth, models } = set, fits = (list, each) => !list || (each ? list.length % each === 0 && list.length >= frames * each : !list.length);
+  const below = (list, limit) => !list || list.every(i => i < limit);
+  const wellMade = { name: typeof set.name === 'string', frames: isCount(frames) && Number.isFinite(set.fps ?? 0), size: isCount(vertices) && set.diagonal >= 0,
+    triangles: set.triangles.length % 3 === 0 && below(set.triangles, vertices), source: !set.source || set.source.length === vertices && (!truth || below(set.source, truth.count)),
+    joints: Array.isArray(joints) && joints.every(j => typeof j === 'string') && Array.isArray(parents) && parents.length === joints.length && isTree(parents),
+    rest: !raw.rest || set.rest.length === 12 * joints.length, poses: fits(set.poses, 12 * joints.length), truth: !truth || truth.frameCount === frames && isCount(truth.count) && (set.source !== null || truth.count === vertices) && isCount(raw.truth.order),
+    models: models.every(m => typeof m.name === 'string' && ['train', 'test', 'all', 'frame_rms_pct_diag'].every(key => areNumbers(m[key])) && areNumbers([m.us_per_frame, m.p99_pct_diag].filter(v => v !== undefined))) };
+  return Object.keys(wellMade).find(what => !wellMade[what]);
+}
+
 async function readSet(text) {
-  const raw = JSON.parse(text), set = { ...raw };
+  try {
+    const raw = JSON.parse(text), set = await unpackSet(raw), fault = faultOf(set, raw);
+    if (fault) throw new Error(`its ${fault} cannot be so`);
+    return set;
+  } catch (error) {
+    throw new Error(`The data of this page is damaged: ${error.message}. Write the page again with sinew view.`, { cause: error });
+  }
+}
+
+// Models keep their packed bytes: one that cannot be unpacked must not stop the others.
+async function unpackSet(raw) {
+  const set = { ...raw };
   set.triangles = new Uint32Array((await unpack(raw.triangles)).buffer);
   set.source = raw.source ? new Uint32Array((await unpack(raw.source)).buffer) : null;
   set.rest = raw.rest ? await floats(raw.rest) : new Float32Array();

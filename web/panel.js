@@ -47,7 +47,7 @@ export class Panel {
     this.plot = new Plot($('plot'), f => viewer.goTo(f));
     $('sets').replaceChildren(...viewer.texts.map((text, k) => make('option', { value: k, textContent: JSON.parse(text).name })));
     $('sets').hidden = viewer.texts.length < 2;
-    $('sets').onchange = async () => { await viewer.openSet(Number($('sets').value)), this.build(); };
+    $('sets').onchange = async () => { await viewer.openSet(Number($('sets').value)).catch(error => viewer.problems.push(error.message)), this.build(); };
     $('frame').oninput = () => viewer.goTo(Number($('frame').value));
     $('play').onclick = () => viewer.play(!viewer.state.playing);
     $('undo').onclick = () => viewer.undo();

@@ -5,14 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-// Attributes that runs of keys share.
-typedef struct key_attributes {
-  int64_t *flags, *repeats;
-  double *data;
-  size_t flag_count, data_count, repeat_count;
-} key_attributes;
-
-static const double third = 1 / 3.0;
+static const double third = 1 / 3.0, second = 46186158000.0; // in the file's ticks
 
 // Two weights of 16 bits each, in ten thousandths; stored as the bits of a float, in text as a whole number.
 static void unpack_weights(double stored, double *right, double *left) {
@@ -20,19 +13,22 @@ static void unpack_weights(double stored, double *right, double *left) {
   float single = (float)stored;
   memcpy(&bits, &single, sizeof bits);
   if (stored >= 1 && stored <= UINT32_MAX) bits = (uint32_t)stored;
-  *right = (bits & 0xffff) * 1e-4, *left = (bits >> 16) * 1e-4;
+  *right = fmin((bits & 0xffff) * 1e-4, 1), *left = fmin((bits >> 16) * 1e-4, 1);
 }
 
+enum { constant = 2, linear = 4, next_value = 0x100, tcb = 0x200, weighted_right = 1 << 24, weighted_left = 1 << 25 };
+
 static void set_attributes(fbx_key *key, int64_t flags, const double *data) {
-  enum { constant = 2, linear = 4, next = 0x100, weighted_right = 1 << 24, weighted_left = 1 << 25 };
-  key->kind = flags & constant ? (flags & next ? FBX_NEXT : FBX_CONSTANT) : flags & linear ? FBX_LINEAR : FBX_CUBIC;
+  double right, left;
+  key->kind = flags & constant ? (flags & next_value ? FBX_NEXT : FBX_CONSTANT)
+              : flags & linear ? FBX_LINEAR
+                               : FBX_CUBIC;
   key->right_weight = key->left_weight = third;
   if (!data) return;
-  double right, left;
   unpack_weights(data[2], &right, &left);
   key->right = isfinite(data[0]) ? data[0] : 0, key->left = isfinite(data[1]) ? data[1] : 0;
-  if (flags & weighted_right) key->right_weight = fmin(right, 1);
-  if (flags & weighted_left) key->left_weight = fmin(left, 1);
+  if (flags & weighted_right) key->right_weight = right;
+  if (flags & weighted_left) key->left_weight = left;
 }
 
 // Tension, continuity and bias (Kochanek and Bartels) become slopes.
@@ -48,62 +44,47 @@ static void set_tcb_slopes(fbx_curve *c, int k, const double *data) {
   if (last && last->kind == FBX_CUBIC) last->left = isfinite(left) ? left : 0;
 }
 
-static sn_status apply_attributes(fbx_scene *s, fbx_curve *c, const key_attributes *a) {
-  enum { tcb = 0x200 };
-  size_t key = 0;
-  if (a->repeat_count < a->flag_count) return sn_fail(s->tree.ctx, SN_BAD_FILE, "KeyAttrRefCount is too short");
-  for (size_t k = 0; k < a->flag_count; k++) {
-    const double *data = 4 * k + 3 < a->data_count ? a->data + 4 * k : NULL;
-    for (int64_t n = a->repeats[k]; n > 0 && key < (size_t)c->count; n--)
-      set_attributes(&c->keys[key++], a->flags[k], data);
+// Attributes that runs of keys share: the slopes of tcb keys need the kinds of those before them.
+static void apply_attributes(fbx_tree *tree, const fbx_node *node, fbx_curve *c) {
+  fbx_numbers flags = sn_fbx_numbers(tree, node, "KeyAttrFlags");
+  fbx_numbers data = sn_fbx_numbers(tree, node, "KeyAttrDataFloat");
+  fbx_numbers repeats = sn_fbx_numbers(tree, node, "KeyAttrRefCount");
+  if (tree->status == SN_OK && repeats.count < flags.count)
+    tree->status = sn_fail(tree->ctx, SN_BAD_FILE, "KeyAttrRefCount is too short");
+  int key = 0;
+  for (size_t k = 0; k < flags.count && tree->status == SN_OK; k++) {
+    const double *numbers = 4 * k + 3 < data.count ? data.values + 4 * k : NULL;
+    int64_t flag = fabs(flags.values[k]) <= UINT32_MAX ? (int64_t)flags.values[k] : 0;
+    for (double n = repeats.values[k]; n > 0 && key < c->count; n--, key++) {
+      set_attributes(&c->keys[key], flag, numbers);
+      if (numbers && (flag & tcb) && c->keys[key].kind == FBX_CUBIC) set_tcb_slopes(c, key, numbers);
+    }
   }
-  key = 0;
-  for (size_t k = 0; k < a->flag_count; k++) {
-    const double *data = 4 * k + 3 < a->data_count ? a->data + 4 * k : NULL;
-    for (int64_t n = a->repeats[k]; n > 0 && key < (size_t)c->count; n--, key++)
-      if (data && (a->flags[k] & tcb) && c->keys[key].kind == FBX_CUBIC) set_tcb_slopes(c, (int)key, data);
-  }
-  return SN_OK;
 }
 
-static sn_status load_keys(fbx_scene *s, const fbx_node *node, fbx_curve *out) {
-  fbx_tree *tree = &s->tree;
-  int64_t *times;
-  double *values;
-  size_t count, value_count;
-  key_attributes a;
-  sn_status status = sn_fbx_integers(tree, sn_fbx_child(node, "KeyTime"), &times, &count);
-  if (status == SN_OK) status = sn_fbx_reals(tree, sn_fbx_child(node, "KeyValueFloat"), &values, &value_count);
-  if (status == SN_OK) status = sn_fbx_integers(tree, sn_fbx_child(node, "KeyAttrFlags"), &a.flags, &a.flag_count);
-  if (status == SN_OK) status = sn_fbx_reals(tree, sn_fbx_child(node, "KeyAttrDataFloat"), &a.data, &a.data_count);
-  if (status == SN_OK)
-    status = sn_fbx_integers(tree, sn_fbx_child(node, "KeyAttrRefCount"), &a.repeats, &a.repeat_count);
-  if (status != SN_OK) return status;
-  if (count != value_count || count > INT32_MAX)
-    return sn_fail(tree->ctx, SN_BAD_FILE, "has %zu times and %zu values", count, value_count);
-  status = sn_fbx_spend(tree, count, sizeof *out->keys);
-  out->keys = status == SN_OK ? sn_fbx_take(tree, count, sizeof *out->keys) : NULL;
-  if (!out->keys) return tree->ctx->error.status;
-  out->count = (int)count;
-  for (size_t k = 0; k < count; k++) {
+static void load_keys(fbx_tree *tree, const fbx_node *node, fbx_curve *out) {
+  fbx_numbers times = sn_fbx_numbers(tree, node, "KeyTime"), values = sn_fbx_numbers(tree, node, "KeyValueFloat");
+  if (tree->status == SN_OK && (times.count != values.count || times.count > INT32_MAX))
+    tree->status = sn_fail(tree->ctx, SN_BAD_FILE, "has %zu times and %zu values", times.count, values.count);
+  out->keys = sn_fbx_room(tree, times.count, sizeof *out->keys);
+  if (!out->keys) return;
+  out->count = (int)times.count;
+  for (int k = 0; k < out->count && tree->status == SN_OK; k++) {
     fbx_key *key = &out->keys[k];
-    *key = (fbx_key){.time = (double)times[k] / s->second, .value = values[k], .kind = FBX_LINEAR};
-    if (!isfinite(key->value) || fabs(key->time) > 1e7 || (k > 0 && !(key->time >= key[-1].time)))
-      return sn_fail(tree->ctx, SN_BAD_FILE, "key %zu (%g at %g s) is not as it should be", k, key->value, key->time);
+    *key = (fbx_key){.time = times.values[k] / second, .value = values.values[k], .kind = FBX_LINEAR};
+    if (!isfinite(key->value) || !(fabs(key->time) <= 1e7) || (k > 0 && !(key->time >= key[-1].time)))
+      tree->status =
+        sn_fail(tree->ctx, SN_BAD_FILE, "key %d (%g at %g s) is not as it should be", k, key->value, key->time);
   }
-  return a.flag_count > 0 ? apply_attributes(s, out, &a) : SN_OK;
+  apply_attributes(tree, node, out);
 }
 
-sn_status sn_fbx_load_curve(fbx_scene *s, fbx_object *object, fbx_curve *out) {
-  *out = (fbx_curve){0};
-  if (!object->curve) {
-    object->curve = sn_fbx_take(&s->tree, 1, sizeof *object->curve);
-    if (!object->curve) return s->tree.ctx->error.status;
-    if (load_keys(s, object->node, object->curve) != SN_OK)
-      return sn_fail_prefix(s->tree.ctx, "animation curve %lld: ", (long long)object->id);
+fbx_curve sn_fbx_load_curve(fbx_scene *s, fbx_object *object) {
+  if (!object->curve && (object->curve = sn_fbx_take(&s->tree, 1, sizeof *object->curve))) {
+    load_keys(&s->tree, object->node, object->curve);
+    if (s->tree.status != SN_OK) sn_fail_prefix(s->tree.ctx, "animation curve %lld: ", (long long)object->id);
   }
-  *out = *object->curve;
-  return SN_OK;
+  return s->tree.status == SN_OK ? *object->curve : (fbx_curve){0};
 }
 
 // ---- values ------------------------------------------------------------------------------------------------------------
@@ -123,15 +104,11 @@ static double cubic(const fbx_key *a, const fbx_key *b, double s) {
   return r * r * r * a->value + 3 * u * r * r * p1 + 3 * u * u * r * p2 + u * u * u * b->value;
 }
 
-double sn_fbx_curve_at(const fbx_curve *curve, double time, bool before) {
+double sn_fbx_curve_at(const fbx_curve *curve, double time) {
   int low = 0, high = curve->count;
   while (high - low > 1) {
     int middle = low + (high - low) / 2;
-    if (before ? curve->keys[middle].time < time : curve->keys[middle].time <= time) {
-      low = middle;
-    } else {
-      high = middle;
-    }
+    *(curve->keys[middle].time <= time ? &low : &high) = middle;
   }
   const fbx_key *a = &curve->keys[low], *b = a + 1;
   if (low + 1 == curve->count || time <= a->time) return a->value;

@@ -8,258 +8,206 @@
 
 // ---- points and polygons ---------------------------------------------------------------------------------------------
 
-static sn_status load_points(fbx_scene *s, const fbx_node *node, fbx_mesh *mesh) {
-  size_t count;
-  sn_status status = sn_fbx_reals(&s->tree, sn_fbx_child(node, "Vertices"), &mesh->points, &count);
-  if (status != SN_OK) return status;
-  if (count % 3 != 0 || count / 3 > INT_MAX / 8)
-    return sn_fail(s->tree.ctx, SN_BAD_FILE, "Vertices are %zu numbers", count);
-  mesh->vertex_count = (int)(count / 3);
-  for (size_t k = 0; k < count; k++) {
-    if (!(fabs(mesh->points[k]) <= 3e38))
-      return sn_fail(s->tree.ctx, SN_BAD_FILE, "vertex %zu is not a finite place", k / 3);
+static void load_points(fbx_tree *tree, fbx_mesh *mesh) {
+  fbx_numbers list = sn_fbx_numbers(tree, mesh->geometry->node, "Vertices");
+  if (tree->status == SN_OK && (list.count % 3 != 0 || list.count / 3 > INT_MAX / 8))
+    tree->status = sn_fail(tree->ctx, SN_BAD_FILE, "Vertices are %zu numbers", list.count);
+  for (size_t k = 0; k < list.count && tree->status == SN_OK; k++) {
+    if (!(fabs(list.values[k]) <= 3e38))
+      tree->status = sn_fail(tree->ctx, SN_BAD_FILE, "vertex %zu is not a finite place", k / 3);
   }
-  return SN_OK;
+  mesh->points = list.values, mesh->vertex_count = (int)(list.count / 3);
 }
 
 // The last corner of a polygon is stored as its complement.
-static sn_status load_polygons(fbx_scene *s, const fbx_node *node, fbx_mesh *mesh) {
-  fbx_tree *tree = &s->tree;
-  int64_t *list;
-  size_t count, first = 0, polygon = 0, made = 0;
-  sn_status status = sn_fbx_integers(tree, sn_fbx_child(node, "PolygonVertexIndex"), &list, &count);
-  if (status == SN_OK && count > INT_MAX / 8) status = sn_fail(tree->ctx, SN_BAD_FILE, "has too many corners");
-  if (status == SN_OK) status = sn_fbx_spend(tree, count, 3 * 4 * 3);
-  if (status != SN_OK) return status;
-  mesh->corners = sn_fbx_take(tree, 3 * count, sizeof *mesh->corners);
-  mesh->loops = sn_fbx_take(tree, 3 * count, sizeof *mesh->loops);
-  mesh->polygons = sn_fbx_take(tree, count, sizeof *mesh->polygons);
-  if (!mesh->corners || !mesh->loops || !mesh->polygons) return tree->ctx->error.status;
-  for (size_t c = 0; c < count; c++) {
-    bool last = list[c] < 0;
-    int64_t vertex = last ? ~list[c] : list[c];
-    if (vertex >= mesh->vertex_count)
-      return sn_fail(tree->ctx, SN_BAD_FILE, "polygon %zu has the vertex %lld, but there are %d", polygon,
-                     (long long)vertex, mesh->vertex_count);
-    list[c] = vertex;
-    if (c >= first + 2) {
+static void load_polygons(fbx_tree *tree, fbx_mesh *mesh) {
+  fbx_numbers list = sn_fbx_numbers(tree, mesh->geometry->node, "PolygonVertexIndex");
+  size_t count = list.count, first = 0, polygon = 0, made = 0;
+  if (tree->status == SN_OK && count > INT_MAX / 8)
+    tree->status = sn_fail(tree->ctx, SN_BAD_FILE, "has too many corners");
+  mesh->corners = sn_fbx_room(tree, 3 * count, sizeof *mesh->corners);
+  mesh->loops = sn_fbx_room(tree, 3 * count, sizeof *mesh->loops);
+  mesh->polygons = sn_fbx_room(tree, count, sizeof *mesh->polygons);
+  for (size_t c = 0; c < count && tree->status == SN_OK; c++) {
+    bool last = list.values[c] < 0;
+    if (last) list.values[c] = -1 - list.values[c];
+    if (!(list.values[c] >= 0 && list.values[c] < mesh->vertex_count)) {
+      tree->status = sn_fail(tree->ctx, SN_BAD_FILE, "polygon %zu has the vertex %.0f, but there are %d", polygon,
+                             list.values[c], mesh->vertex_count);
+    } else if (c >= first + 2) {
       const size_t loops[3] = {first, c - 1, c};
-      for (int k = 0; k < 3; k++)
-        mesh->loops[3 * made + (size_t)k] = (uint32_t)loops[k],
-                               mesh->corners[3 * made + (size_t)k] = (uint32_t)list[loops[k]];
+      for (size_t k = 0; k < 3; k++)
+        mesh->loops[3 * made + k] = (uint32_t)loops[k], mesh->corners[3 * made + k] = (uint32_t)list.values[loops[k]];
       mesh->polygons[made++] = (uint32_t)polygon;
     }
     if (last) first = c + 1, polygon++;
   }
   mesh->triangle_count = (int)made;
-  return SN_OK;
 }
 
 // ---- blend shapes ----------------------------------------------------------------------------------------------------
 
-static sn_status add_target(fbx_scene *s, const fbx_mesh *mesh, const fbx_object *shape, json_t *targets) {
+void sn_fbx_put(fbx_scene *s, json_t *object, const char *key, int accessor) {
+  sn_gltf_set(&s->b, object, key, json_integer(accessor));
+}
+
+static void append(fbx_scene *s, json_t *list, json_t *value) {
+  if (json_array_append_new(list, value) != 0) s->b.failed = true;
+}
+
+static void add_target(fbx_scene *s, const fbx_mesh *mesh, const fbx_object *shape, json_t *targets) {
   fbx_tree *tree = &s->tree;
-  int64_t *indices;
-  double *offsets;
-  size_t count, number_count;
-  sn_status status = sn_fbx_integers(tree, sn_fbx_child(shape->node, "Indexes"), &indices, &count);
-  if (status == SN_OK) status = sn_fbx_reals(tree, sn_fbx_child(shape->node, "Vertices"), &offsets, &number_count);
-  if (status == SN_OK && number_count != 3 * count)
-    status = sn_fail(tree->ctx, SN_BAD_FILE, "%zu vertices have %zu numbers", count, number_count);
-  if (status == SN_OK) status = sn_fbx_spend(tree, (size_t)mesh->vertex_count, 2 * 12);
-  sn_arena scratch = sn_arena_new(tree->ctx);
-  float(*deltas)[3] = sn_arena_alloc(tree->ctx, &scratch, (size_t)mesh->vertex_count, sizeof *deltas);
-  if (status == SN_OK && !deltas) status = tree->ctx->error.status;
-  for (size_t k = 0; k < count && status == SN_OK; k++) {
-    sn_vec3 offset = sn_vec3_make(offsets[3 * k], offsets[3 * k + 1], offsets[3 * k + 2]);
-    bool good = indices[k] >= 0 && indices[k] < mesh->vertex_count && sn_vec3_length(offset) <= 3e38;
-    if (good) {
-      sn_vec3_store(sn_mat3_apply(sn_affine_linear(mesh->place), offset), deltas[indices[k]]);
+  fbx_numbers indices = sn_fbx_numbers(tree, shape->node, "Indexes");
+  fbx_numbers offsets = sn_fbx_numbers(tree, shape->node, "Vertices");
+  if (tree->status == SN_OK && offsets.count != 3 * indices.count)
+    tree->status = sn_fail(tree->ctx, SN_BAD_FILE, "%zu vertices have %zu numbers", indices.count, offsets.count);
+  float(*deltas)[3] = sn_fbx_room(tree, (size_t)mesh->vertex_count, sizeof *deltas);
+  for (size_t k = 0; k < indices.count && tree->status == SN_OK; k++) {
+    const double *o = offsets.values + 3 * k, vertex = indices.values[k];
+    sn_vec3 offset = sn_vec3_make(o[0], o[1], o[2]);
+    if (vertex >= 0 && vertex < mesh->vertex_count && sn_vec3_length(offset) <= 3e38) {
+      sn_vec3_store(sn_mat3_apply(sn_affine_linear(mesh->place), offset), deltas[(int)vertex]);
     } else {
-      status = sn_fail(tree->ctx, SN_BAD_FILE, "moves vertex %lld, and there are %d", (long long)indices[k],
-                       mesh->vertex_count);
+      tree->status =
+        sn_fail(tree->ctx, SN_BAD_FILE, "moves vertex %.0f, and there are %d", vertex, mesh->vertex_count);
     }
   }
-  if (status == SN_OK) {
+  if (tree->status == SN_OK) {
     json_t *target = json_object();
-    int accessor = sn_gltf_add_accessor(&s->b, deltas, mesh->vertex_count, GLTF_FLOAT, 3, 0, true);
-    sn_gltf_set(&s->b, target, "POSITION", json_integer(accessor));
-    if (json_array_append_new(targets, target) != 0) s->b.failed = true;
+    sn_fbx_put(s, target, "POSITION",
+               sn_gltf_add_accessor(&s->b, deltas, mesh->vertex_count, GLTF_FLOAT, 3, 0, true));
+    append(s, targets, target);
   } else {
     sn_fail_prefix(tree->ctx, "blend shape %.200s: ", shape->name);
   }
-  sn_arena_free(&scratch);
-  return status;
 }
 
 static double default_percent(const fbx_object *channel) {
   double own = sn_fbx_number(sn_fbx_child(channel->node, "DeformPercent"), 0, 0);
-  double percent = sn_fbx_property_number(channel, "DeformPercent", own);
-  return isfinite(percent) ? percent : 0;
+  return sn_fbx_property_number(channel, "DeformPercent", isfinite(own) ? own : 0);
 }
 
 // A channel with its shapes: the last is whole at 100 percent unless the file has other numbers, which must rise.
-static sn_status add_channel(fbx_scene *s, const fbx_mesh *mesh, int object, fbx_holder *holder, json_t *lists[2]) {
-  fbx_object *channel = &s->objects[object];
-  struct fbx_channel *out = &holder->channels[holder->channel_count++];
-  double *full;
-  size_t count;
-  sn_status status = sn_fbx_reals(&s->tree, sn_fbx_child(channel->node, "FullWeights"), &full, &count);
-  *out =
-    (struct fbx_channel){.object = object, .first_target = holder->target_count, .percent = default_percent(channel)};
-  int at = 0, shape;
-  while (status == SN_OK && (shape = sn_fbx_next_below(s, object, "Geometry", &at, NULL)) >= 0) {
-    status = add_target(s, mesh, &s->objects[shape], lists[0]);
-    if (json_array_append_new(lists[1], sn_fbx_json_text(s, s->objects[shape].name)) != 0) s->b.failed = true;
-    out->count++;
+static void add_channel(fbx_scene *s, const fbx_mesh *mesh, fbx_object *object, fbx_holder *holder,
+                        json_t *lists[2]) {
+  fbx_numbers full = sn_fbx_numbers(&s->tree, object->node, "FullWeights");
+  int count = sn_fbx_count_below(object, "Geometry");
+  if (count == 0) return;
+  for (const fbx_link *link = NULL; (link = sn_fbx_below(object, link, "Geometry")) && s->tree.status == SN_OK;) {
+    add_target(s, mesh, link->child, lists[0]);
+    append(s, lists[1], sn_fbx_json_text(s, count > 1 ? link->child->name : object->name)); // what people see
   }
-  if (out->count == 1) // the channel's own name is what people see
-    json_array_set_new(lists[1], json_array_size(lists[1]) - 1, sn_fbx_json_text(s, channel->name));
-  if (status == SN_OK && count < (size_t)out->count) {
-    full = sn_fbx_take(&s->tree, (size_t)out->count, sizeof *full);
-    if (!full) return s->tree.ctx->error.status;
-    for (int k = 0; k < out->count; k++) full[k] = 100.0 * (k + 1) / out->count;
+  if (full.count < (size_t)count) {
+    full.values = sn_fbx_take(&s->tree, (size_t)count, sizeof *full.values);
+    for (int k = 0; full.values && k < count; k++) full.values[k] = 100.0 * (k + 1) / count;
   }
-  for (int k = 0; status == SN_OK && k < out->count; k++) {
-    if (!isfinite(full[k]) || full[k] == 0 || (k > 0 && !(full[k] > full[k - 1])))
-      status = sn_fail(s->tree.ctx, SN_BAD_FILE, "blend shape %.200s: its FullWeights do not rise", channel->name);
+  for (int k = 0; k < count && s->tree.status == SN_OK; k++) {
+    if (!isfinite(full.values[k]) || full.values[k] == 0 || (k > 0 && !(full.values[k] > full.values[k - 1])))
+      s->tree.status =
+        sn_fail(s->tree.ctx, SN_BAD_FILE, "blend shape %.200s: its FullWeights do not rise", object->name);
   }
-  out->full = full;
-  holder->target_count += out->count;
-  if (out->count == 0) holder->channel_count--;
-  return status;
+  holder->channels[holder->channel_count++] = (struct fbx_channel){.object = object,
+                                                                   .first_target = holder->target_count,
+                                                                   .percent = default_percent(object),
+                                                                   .full = full.values,
+                                                                   .count = count};
+  holder->target_count += count;
 }
 
-static int count_below(const fbx_scene *s, int parent, const char *kind) {
-  int at = 0, count = 0;
-  while (sn_fbx_next_below(s, parent, kind, &at, NULL) >= 0) count++;
-  return count;
-}
-
-sn_status sn_fbx_add_shapes(fbx_scene *s, const fbx_mesh *mesh, json_t *primitive, json_t *out, fbx_holder *holder) {
-  int at = 0, deformer, total = 0;
-  while ((deformer = sn_fbx_next_below(s, mesh->geometry, "Deformer", &at, NULL)) >= 0)
-    if (strcmp(s->objects[deformer].type, "BlendShape") == 0) total += count_below(s, deformer, "Deformer");
-  if (total == 0) return SN_OK;
-  holder->channels = sn_fbx_take(&s->tree, (size_t)total, sizeof *holder->channels);
-  if (!holder->channels) return s->tree.ctx->error.status;
-  json_t *lists[2] = {json_array(), json_array()};
-  sn_status status = SN_OK;
-  for (at = 0; (deformer = sn_fbx_next_below(s, mesh->geometry, "Deformer", &at, NULL)) >= 0;) {
-    int in_deformer = 0, channel;
-    if (strcmp(s->objects[deformer].type, "BlendShape") != 0) continue;
-    while (status == SN_OK && (channel = sn_fbx_next_below(s, deformer, "Deformer", &in_deformer, NULL)) >= 0)
-      status = add_channel(s, mesh, channel, holder, lists);
+static void add_shapes(fbx_scene *s, const fbx_mesh *mesh, json_t *out, fbx_holder *holder) {
+  json_t *lists[2] = {json_array(), json_array()}; // targets, names
+  size_t total = 0;
+  const fbx_link *deformer = NULL, *channel = NULL;
+  while ((deformer = sn_fbx_below(mesh->geometry, deformer, "Deformer")))
+    total += (size_t)sn_fbx_count_below(deformer->child, "Deformer");
+  *holder = (fbx_holder){.channels = sn_fbx_take(&s->tree, total, sizeof *holder->channels)};
+  while ((deformer = sn_fbx_below(mesh->geometry, deformer, "Deformer")) && s->tree.status == SN_OK) {
+    bool shapes = strcmp(deformer->child->type, "BlendShape") == 0;
+    for (channel = NULL; shapes && (channel = sn_fbx_below(deformer->child, channel, "Deformer"));)
+      if (s->tree.status == SN_OK) add_channel(s, mesh, channel->child, holder, lists);
   }
-  if (holder->target_count > 0 && status == SN_OK) {
-    double *weights = sn_fbx_take(&s->tree, (size_t)holder->target_count, sizeof *weights);
-    if (weights) sn_fbx_holder_weights(s, holder, NULL, weights);
-    sn_gltf_set(&s->b, primitive, "targets", json_incref(lists[0]));
+  double *weights = sn_fbx_take(&s->tree, (size_t)holder->target_count, sizeof *weights);
+  if (holder->target_count > 0 && weights) {
+    sn_fbx_holder_weights(holder, NULL, weights);
+    sn_gltf_set(&s->b, mesh->primitive, "targets", json_incref(lists[0]));
     sn_gltf_set(&s->b, sn_gltf_child(&s->b, out, "extras"), "targetNames", json_incref(lists[1]));
-    sn_gltf_set(&s->b, out, "weights", weights ? sn_gltf_reals(&s->b, weights, holder->target_count) : NULL);
+    sn_gltf_set(&s->b, out, "weights", sn_gltf_reals(&s->b, weights, holder->target_count));
   }
   json_decref(lists[0]);
   json_decref(lists[1]);
-  return status;
 }
 
 // ---- meshes --------------------------------------------------------------------------------------------------------------
 
-static sn_status add_positions(fbx_scene *s, const fbx_mesh *mesh, json_t *attributes) {
-  fbx_tree *tree = &s->tree;
-  sn_status status = sn_fbx_spend(tree, (size_t)mesh->vertex_count, 2 * 12);
-  sn_arena scratch = sn_arena_new(tree->ctx);
-  float(*positions)[3] = sn_arena_alloc(tree->ctx, &scratch, (size_t)mesh->vertex_count, sizeof *positions);
-  if (status == SN_OK && !positions) status = tree->ctx->error.status;
-  for (int i = 0; status == SN_OK && i < mesh->vertex_count; i++) {
+static void add_positions(fbx_scene *s, const fbx_mesh *mesh) {
+  float(*positions)[3] = sn_fbx_room(&s->tree, (size_t)mesh->vertex_count, sizeof *positions);
+  for (int i = 0; positions && i < mesh->vertex_count; i++) {
     const double *p = mesh->points + 3 * (size_t)i;
     sn_vec3_store(sn_affine_apply(mesh->place, sn_vec3_make(p[0], p[1], p[2])), positions[i]);
   }
-  if (status == SN_OK) {
-    int accessor = sn_gltf_add_accessor(&s->b, positions, mesh->vertex_count, GLTF_FLOAT, 3, GLTF_VERTICES, true);
-    sn_gltf_set(&s->b, attributes, "POSITION", json_integer(accessor));
-  }
-  sn_arena_free(&scratch);
-  return status;
-}
-
-static void hang(fbx_scene *s, int node, int below) {
-  json_t *nodes = json_object_get(s->b.root, "nodes");
-  json_t *above =
-    below >= 0 ? json_array_get(nodes, (size_t)below) : json_array_get(json_object_get(s->b.root, "scenes"), 0);
-  const char *key = below >= 0 ? "children" : "nodes";
-  if (!json_object_get(above, key)) sn_gltf_set(&s->b, above, key, json_array());
-  if (json_array_append_new(json_object_get(above, key), json_integer(node)) != 0) s->b.failed = true;
+  if (positions)
+    sn_fbx_put(s, mesh->attributes, "POSITION",
+               sn_gltf_add_accessor(&s->b, positions, mesh->vertex_count, GLTF_FLOAT, 3, GLTF_VERTICES, true));
 }
 
 // A skinned mesh is put where it was bound and hangs beside the models, as glTF has it; any other hangs below its model.
-static sn_status add_mesh(fbx_scene *s, fbx_mesh *mesh) {
+static void add_mesh(fbx_scene *s, fbx_mesh *mesh) {
   gltf_builder *b = &s->b;
-  const fbx_model *model = &s->models[mesh->model];
-  json_t *attributes = json_object(), *primitive = json_object(), *out = json_object(), *node = json_object();
+  const fbx_model *model = mesh->model;
+  json_t *out = json_object(), *node = json_object(), *primitives = json_array();
   fbx_holder *holder = &s->holders[s->holder_count];
-  int skin = -1;
-  sn_gltf_set(b, primitive, "attributes", attributes);
-  mesh->place = model->geometric;
-  sn_affine bound;
-  sn_status status = sn_fbx_add_skin(s, mesh, attributes, &skin, &bound);
-  if (status == SN_OK && skin >= 0) mesh->place = sn_affine_mul(bound, model->geometric);
-  if (status == SN_OK) status = add_positions(s, mesh, attributes);
-  if (status == SN_OK) status = sn_fbx_add_layers(s, mesh, attributes, primitive);
-  if (status == SN_OK) status = sn_fbx_add_shapes(s, mesh, primitive, out, holder);
-  if (status == SN_OK) status = sn_fbx_spend(&s->tree, (size_t)mesh->triangle_count, 12);
-  if (status == SN_OK) {
+  sn_affine bound = sn_affine_identity();
+  mesh->primitive = json_object();
+  append(s, primitives, json_incref(mesh->primitive));
+  sn_gltf_set(b, out, "primitives", primitives);
+  mesh->attributes = sn_gltf_child(b, mesh->primitive, "attributes");
+  int skin = sn_fbx_add_skin(s, mesh, &bound);
+  mesh->place = sn_affine_mul(bound, model->geometric);
+  add_positions(s, mesh);
+  sn_fbx_add_layers(s, mesh);
+  add_shapes(s, mesh, out, holder);
+  if (sn_fbx_spend(&s->tree, (size_t)mesh->triangle_count, 12)) {
     int corners = sn_gltf_add_accessor(b, mesh->corners, 3 * mesh->triangle_count, GLTF_UINT, 1, GLTF_INDICES, false);
-    sn_gltf_set(b, primitive, "indices", json_integer(corners));
-    json_t *primitives = json_array();
-    if (json_array_append(primitives, primitive) != 0) b->failed = true;
-    sn_gltf_set(b, out, "primitives", primitives);
-    sn_gltf_set(b, out, "name", sn_fbx_json_text(s, s->objects[model->object].name));
-    sn_gltf_set(b, node, "name", sn_fbx_json_text(s, s->objects[model->object].name));
-    sn_gltf_set(b, node, "mesh", json_integer(sn_gltf_append(b, "meshes", json_incref(out))));
-    if (skin >= 0) sn_gltf_set(b, node, "skin", json_integer(skin));
+    sn_fbx_put(s, mesh->primitive, "indices", corners);
+    sn_gltf_set(b, out, "name", sn_fbx_json_text(s, model->object->name));
+    sn_gltf_set(b, node, "name", sn_fbx_json_text(s, model->object->name));
+    sn_fbx_put(s, node, "mesh", sn_gltf_append(b, "meshes", json_incref(out)));
+    if (skin >= 0) sn_fbx_put(s, node, "skin", skin);
     holder->node = sn_gltf_append(b, "nodes", json_incref(node));
-    hang(s, holder->node, skin >= 0 ? -1 : model->node);
+    sn_fbx_hang(s, holder->node, skin >= 0 ? -1 : model->node);
     s->holder_count++;
   }
-  json_decref(primitive);
+  json_decref(mesh->primitive);
   json_decref(out);
   json_decref(node);
-  return status;
 }
 
-static sn_status add_geometry(fbx_scene *s, int model, int geometry) {
-  const fbx_object *object = &s->objects[geometry];
+static void add_geometry(fbx_scene *s, const fbx_model *model, const fbx_object *geometry) {
   fbx_mesh mesh = {.model = model, .geometry = geometry};
-  sn_status status = load_points(s, object->node, &mesh);
-  if (status == SN_OK) status = load_polygons(s, object->node, &mesh);
-  if (status == SN_OK && mesh.triangle_count > 0) status = add_mesh(s, &mesh);
-  const char *name = s->objects[s->models[model].object].name;
-  return status == SN_OK ? SN_OK : sn_fail_prefix(s->tree.ctx, "mesh %.200s: ", name);
+  load_points(&s->tree, &mesh);
+  load_polygons(&s->tree, &mesh);
+  if (s->tree.status == SN_OK && mesh.triangle_count > 0) add_mesh(s, &mesh);
+  if (s->tree.status != SN_OK) sn_fail_prefix(s->tree.ctx, "mesh %.200s: ", model->object->name);
 }
 
-sn_status sn_fbx_add_meshes(fbx_scene *s) {
-  int shown = 0;
+void sn_fbx_add_meshes(fbx_scene *s) {
+  size_t shown = 0;
   const fbx_object *other = NULL;
-  sn_status status = SN_OK;
-  for (int m = 0; m < s->model_count; m++) shown += count_below(s, s->models[m].object, "Geometry");
-  s->holders = sn_fbx_take(&s->tree, (size_t)shown, sizeof *s->holders);
-  if (!s->holders) return s->tree.ctx->error.status;
+  for (int m = 0; m < s->model_count; m++) shown += (size_t)sn_fbx_count_below(s->models[m].object, "Geometry");
+  s->holders = sn_fbx_take(&s->tree, shown, sizeof *s->holders);
   for (int m = 0; m < s->model_count; m++) {
-    int at = 0, geometry;
-    while (status == SN_OK && (geometry = sn_fbx_next_below(s, s->models[m].object, "Geometry", &at, NULL)) >= 0) {
-      const fbx_object *object = &s->objects[geometry];
-      if (strcmp(object->type, "Mesh") == 0) {
-        status = add_geometry(s, m, geometry);
-      } else if (strstr(object->type, "Surface") || strcmp(object->type, "Patch") == 0) {
-        other = object;
+    const fbx_link *link = NULL;
+    while (s->tree.status == SN_OK && (link = sn_fbx_below(s->models[m].object, link, "Geometry"))) {
+      const char *type = link->child->type;
+      if (strcmp(type, "Mesh") == 0) {
+        add_geometry(s, &s->models[m], link->child);
+      } else if (strstr(type, "Surface") || strcmp(type, "Patch") == 0) {
+        other = link->child;
       }
     }
   }
-  if (status == SN_OK && other && s->holder_count == 0) {
-    return sn_fail(s->tree.ctx, SN_UNSUPPORTED,
-                   "its surface %.200s is a %.100s; convert it to polygons and export again", other->name,
-                   other->type);
-  }
-  return status;
+  if (s->tree.status == SN_OK && other && s->holder_count == 0)
+    s->tree.status =
+      sn_fail(s->tree.ctx, SN_UNSUPPORTED, "its surface %.200s is a %.100s; convert it to polygons and export again",
+              other->name, other->type);
 }

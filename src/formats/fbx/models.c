@@ -22,7 +22,8 @@ static sn_quat euler(const double degrees[3], int order) {
 
 static sn_vec3 stretched(sn_vec3 v, sn_vec3 s) { return sn_vec3_make(v.x * s.x, v.y * s.y, v.z * s.z); }
 
-fbx_trs sn_fbx_local(const fbx_model *m, const double lcl[9]) {
+// The transform of a model with these nine numbers for translation, rotation and scale.
+static fbx_trs local_of(const fbx_model *m, const double lcl[9]) {
   fbx_trs out = {.s = sn_vec3_make(lcl[6], lcl[7], lcl[8])};
   out.r = sn_quat_mul(sn_quat_mul(m->before, euler(lcl + 3, m->order)), m->after);
   // what the rotation turns: the way from its pivot to the scaling pivot and back
@@ -33,90 +34,65 @@ fbx_trs sn_fbx_local(const fbx_model *m, const double lcl[9]) {
   return out;
 }
 
-static sn_quat turn_of(sn_vec3 degrees) { return euler((double[]){degrees.x, degrees.y, degrees.z}, 0); }
+static sn_quat rotation_property(const fbx_object *o, const char *name) {
+  sn_vec3 degrees = sn_fbx_property_vector(o, name, 0);
+  return euler((double[]){degrees.x, degrees.y, degrees.z}, 0);
+}
 
-static sn_status load_model(fbx_scene *s, int object, fbx_model *m) {
-  const fbx_object *o = &s->objects[object];
-  const sn_vec3 parts[3] = {sn_fbx_property_vector(o, "Lcl Translation", 0),
-                            sn_fbx_property_vector(o, "Lcl Rotation", 0),
-                            sn_fbx_property_vector(o, "Lcl Scaling", 1)};
-  for (int k = 0; k < 3; k++)
-    m->lcl[3 * k] = parts[k].x, m->lcl[3 * k + 1] = parts[k].y, m->lcl[3 * k + 2] = parts[k].z;
-  m->object = object;
+static void load_transform(fbx_scene *s, fbx_model *m) {
+  static const char *const names[] = {"Lcl Translation", "Lcl Rotation", "Lcl Scaling"};
+  const fbx_object *o = m->object;
+  for (int k = 0; k < 3; k++) {
+    sn_vec3 part = sn_fbx_property_vector(o, names[k], k == 2);
+    m->lcl[3 * k] = part.x, m->lcl[3 * k + 1] = part.y, m->lcl[3 * k + 2] = part.z;
+  }
   m->before = m->after = sn_quat_identity();
   if (sn_fbx_property_number(o, "RotationActive", 0) != 0) { // without it these three have no effect
-    m->before = turn_of(sn_fbx_property_vector(o, "PreRotation", 0));
-    m->after = sn_quat_conjugate(turn_of(sn_fbx_property_vector(o, "PostRotation", 0)));
+    m->before = rotation_property(o, "PreRotation");
+    m->after = sn_quat_conjugate(rotation_property(o, "PostRotation"));
     m->order = (int)fmax(0, fmin(sn_fbx_property_number(o, "RotationOrder", 0), 6));
   }
-  if (m->order > 5) {
-    return sn_fail(s->tree.ctx, SN_UNSUPPORTED,
-                   "%.200s has the rotation order 'spheric', which Sinew cannot read; give it one like XYZ", o->name);
-  }
+  if (m->order > 5)
+    s->tree.status =
+      sn_fail(s->tree.ctx, SN_UNSUPPORTED,
+              "%.200s has the rotation order 'spheric', which Sinew cannot read; give it one like XYZ", o->name);
   m->rotation_offset = sn_fbx_property_vector(o, "RotationOffset", 0);
   m->rotation_pivot = sn_fbx_property_vector(o, "RotationPivot", 0);
   m->scaling_offset = sn_fbx_property_vector(o, "ScalingOffset", 0);
   m->scaling_pivot = sn_fbx_property_vector(o, "ScalingPivot", 0);
   m->inherit = (int)fmax(0, fmin(sn_fbx_property_number(o, "InheritType", FBX_RRSS), 2));
-  m->geometric = sn_affine_from_trs(sn_fbx_property_vector(o, "GeometricTranslation", 0),
-                                    turn_of(sn_fbx_property_vector(o, "GeometricRotation", 0)),
-                                    sn_fbx_property_vector(o, "GeometricScaling", 1));
-  return SN_OK;
+  m->geometric =
+    sn_affine_from_trs(sn_fbx_property_vector(o, "GeometricTranslation", 0),
+                       rotation_property(o, "GeometricRotation"), sn_fbx_property_vector(o, "GeometricScaling", 1));
 }
 
 // ---- the tree ----------------------------------------------------------------------------------------------------------
 
-// The parent of every model's object: an object, -1 for none (the scene, or nothing), -2 for what is no model.
-static int *find_parents(fbx_scene *s) {
-  int *parents = sn_fbx_take(&s->tree, (size_t)s->object_count, sizeof *parents);
-  for (int o = 0; parents && o < s->object_count; o++) parents[o] = sn_fbx_is(s->objects[o].node, "Model") ? -1 : -2;
-  for (int k = s->link_count - 1; parents && k >= 0; k--) { // the first counts
-    const fbx_link *link = &s->links[k];
-    if (!link->property && link->parent >= 0 && parents[link->child] != -2 && parents[link->parent] != -2)
-      parents[link->child] = link->parent;
-  }
-  return parents;
+static void add_model(fbx_scene *s, fbx_object *object) {
+  if (object->model || s->tree.status != SN_OK) return;
+  object->model = &s->models[s->model_count];
+  *object->model = (fbx_model){.object = object, .node = s->model_count++, .buffer = -1};
+  if (object->parent) object->model->parent = object->parent->model;
+  load_transform(s, object->model);
 }
 
-// Parents before their children, children in the order of the connections; then where they hang.
-static sn_status visit(fbx_scene *s, const int *parents, int root, int *stack) {
-  int depth = 0;
-  stack[depth++] = root;
-  while (depth > 0) {
-    int object = stack[--depth], top = depth, at = 0, child;
-    fbx_object *o = &s->objects[object];
-    if (o->model >= 0) continue;
-    o->model = s->model_count;
-    fbx_model *m = &s->models[s->model_count++];
-    m->parent = parents[object] >= 0 ? s->objects[parents[object]].model : -1;
-    sn_status status = load_model(s, object, m);
-    if (status != SN_OK) return status;
-    const fbx_link *link;
-    while ((child = sn_fbx_next_below(s, object, "Model", &at, &link)) >= 0)
-      if (!link->property && parents[child] == object && s->objects[child].model < 0) stack[depth++] = child;
-    for (int a = top, b = depth - 1; a < b; a++, b--) {
-      int swap = stack[a];
-      stack[a] = stack[b], stack[b] = swap;
-    }
-  }
-  return SN_OK;
-}
-
-sn_status sn_fbx_load_models(fbx_scene *s) {
-  int *parents = find_parents(s), at = 0, object;
-  int *stack = sn_fbx_take(&s->tree, (size_t)s->link_count + 1, sizeof *stack);
+// Parents before their children, children in the order of the connections.
+void sn_fbx_load_models(fbx_scene *s) {
+  const fbx_link *link = NULL;
   s->models = sn_fbx_take(&s->tree, (size_t)s->object_count, sizeof *s->models);
-  if (!parents || !stack || !s->models) return s->tree.ctx->error.status;
-  sn_status status = SN_OK;
-  while (status == SN_OK && (object = sn_fbx_next_below(s, -1, "Model", &at, NULL)) >= 0)
-    if (parents[object] == -1) status = visit(s, parents, object, stack);
-  for (int o = 0; status == SN_OK && o < s->object_count; o++) // those that hang nowhere
-    if (parents[o] == -1) status = visit(s, parents, o, stack);
-  for (int o = 0; status == SN_OK && o < s->object_count; o++) {
-    if (parents[o] != -2 && s->objects[o].model < 0)
-      return sn_fail(s->tree.ctx, SN_BAD_FILE, "%.200s is among its own descendants", s->objects[o].name);
+  if (!s->models) return;
+  while ((link = sn_fbx_below(&s->objects[0], link, "Model")))
+    if (!link->child->parent) add_model(s, link->child);
+  for (int o = 0; o < s->object_count; o++) // those that hang nowhere
+    if (sn_fbx_is(s->objects[o].node, "Model") && !s->objects[o].parent) add_model(s, &s->objects[o]);
+  for (int k = 0; k < s->model_count; k++) {
+    for (link = NULL; (link = sn_fbx_below(s->models[k].object, link, "Model"));)
+      if (link->child->parent == s->models[k].object) add_model(s, link->child);
   }
-  return status;
+  for (int o = 0; o < s->object_count && s->tree.status == SN_OK; o++) {
+    if (s->objects[o].parent && !s->objects[o].model)
+      s->tree.status = sn_fail(s->tree.ctx, SN_BAD_FILE, "%.200s is among its own descendants", s->objects[o].name);
+  }
 }
 
 // ---- nodes -------------------------------------------------------------------------------------------------------------
@@ -136,23 +112,20 @@ static void set_trs(fbx_scene *s, json_t *node, fbx_trs x) {
 
 // A node between model and parent takes the parent's scale away: S^-1 behind the translation. (Rrs: that is all. RrSs: the model
 // gets the scale back, in its own axes.)
-static bool needs_buffer(fbx_scene *s, fbx_model *m) {
-  const fbx_model *parent = m->parent >= 0 ? &s->models[m->parent] : NULL;
-  if (!parent) return false;
-  bool needed = m->inherit == FBX_RRS ? parent->scaled : m->inherit == FBX_RRSS && parent->uneven;
-  m->uneven = m->uneven || parent->uneven;
-  return needed;
+static bool needs_buffer(fbx_model *m) {
+  if (!m->parent) return false;
+  m->uneven = m->uneven || m->parent->uneven;
+  return m->inherit == FBX_RRS ? m->parent->scaled : m->inherit == FBX_RRSS && m->parent->uneven;
 }
 
 // The scale that a model has and hands on where rotations and scales are inherited apart.
-static sn_vec3 inherited_scale(const fbx_scene *s, int model, const fbx_moment *moment) {
+static sn_vec3 inherited_scale(const fbx_scene *s, const fbx_model *m, const fbx_moment *moment) {
   sn_vec3 out = sn_vec3_make(1, 1, 1);
-  while (model >= 0) {
-    const fbx_model *m = &s->models[model];
+  while (m) {
     double lcl[9];
-    sn_fbx_lcl_at(s, model, moment, lcl);
+    sn_fbx_lcl_at(s, m, moment, lcl);
     out = stretched(out, sn_vec3_make(lcl[6], lcl[7], lcl[8]));
-    model = m->inherit == FBX_RRS && m->parent >= 0 ? s->models[m->parent].parent : m->parent;
+    m = m->inherit == FBX_RRS && m->parent ? m->parent->parent : m->parent;
   }
   return out;
 }
@@ -161,8 +134,8 @@ static double inverse(double scale) { return scale != 0 ? 1 / scale : 0; }
 
 void sn_fbx_pose(const fbx_scene *s, const fbx_model *m, const fbx_moment *moment, fbx_trs *own, fbx_trs *between) {
   double lcl[9];
-  sn_fbx_lcl_at(s, m->node, moment, lcl);
-  *own = sn_fbx_local(m, lcl);
+  sn_fbx_lcl_at(s, m, moment, lcl);
+  *own = local_of(m, lcl);
   *between = (fbx_trs){.s = sn_vec3_make(1, 1, 1), .r = sn_quat_identity()};
   if (m->buffer < 0) return;
   sn_fbx_lcl_at(s, m->parent, moment, lcl);
@@ -172,40 +145,36 @@ void sn_fbx_pose(const fbx_scene *s, const fbx_model *m, const fbx_moment *momen
   between->t = own->t, own->t = sn_vec3_make(0, 0, 0);
 }
 
-static void append(fbx_scene *s, json_t *object, const char *key, int index) {
-  json_t *list = json_object_get(object, key);
-  if (!list) sn_gltf_set(&s->b, object, key, json_array()), list = json_object_get(object, key);
-  if (json_array_append_new(list, json_integer(index)) != 0) s->b.failed = true;
+void sn_fbx_hang(fbx_scene *s, int node, int below) {
+  json_t *above =
+    json_array_get(json_object_get(s->b.root, below >= 0 ? "nodes" : "scenes"), (size_t)(below >= 0 ? below : 0));
+  const char *key = below >= 0 ? "children" : "nodes";
+  if (!json_object_get(above, key)) sn_gltf_set(&s->b, above, key, json_array());
+  if (json_array_append_new(json_object_get(above, key), json_integer(node)) != 0) s->b.failed = true;
 }
 
 void sn_fbx_add_nodes(fbx_scene *s) {
-  s->node_count = s->model_count;
-  for (int k = 0; k < s->model_count; k++) {
-    fbx_model *m = &s->models[k];
-    m->node = k;
-    m->buffer = needs_buffer(s, m) ? s->node_count++ : -1;
-  }
-  for (int k = 0; k < s->node_count; k++) sn_gltf_append(&s->b, "nodes", json_object());
+  int count = s->model_count;
+  for (int k = 0; k < s->model_count; k++)
+    if (needs_buffer(&s->models[k])) s->models[k].buffer = count++;
+  for (int k = 0; k < count; k++) sn_gltf_append(&s->b, "nodes", json_object());
   json_t *nodes = json_object_get(s->b.root, "nodes");
-  json_t *scene = json_array_get(json_object_get(s->b.root, "scenes"), 0);
   for (int k = 0; k < s->model_count && !s->b.failed; k++) {
     fbx_model *m = &s->models[k];
-    json_t *node = json_array_get(nodes, (size_t)k), *above = scene;
+    json_t *node = json_array_get(nodes, (size_t)k);
     fbx_trs own, between;
     sn_fbx_pose(s, m, NULL, &own, &between);
-    if (m->parent >= 0) above = json_array_get(nodes, (size_t)s->models[m->parent].node);
-    append(s, above, m->parent >= 0 ? "children" : "nodes", m->buffer >= 0 ? m->buffer : m->node);
-    sn_affine local = sn_affine_from_trs(own.t, own.r, own.s);
+    sn_fbx_hang(s, m->buffer >= 0 ? m->buffer : k, m->parent ? m->parent->node : -1);
+    m->world = sn_affine_from_trs(own.t, own.r, own.s);
     if (m->buffer >= 0) {
-      json_t *buffer = json_array_get(nodes, (size_t)m->buffer);
-      set_trs(s, buffer, between);
-      append(s, buffer, "children", m->node);
-      local = sn_affine_mul(sn_affine_from_trs(between.t, between.r, between.s), local);
+      set_trs(s, json_array_get(nodes, (size_t)m->buffer), between);
+      sn_fbx_hang(s, k, m->buffer);
+      m->world = sn_affine_mul(sn_affine_from_trs(between.t, between.r, between.s), m->world);
     }
-    m->world = m->parent >= 0 ? sn_affine_mul(s->models[m->parent].world, local) : local;
-    sn_gltf_set(&s->b, node, "name", sn_fbx_json_text(s, s->objects[m->object].name));
+    if (m->parent) m->world = sn_affine_mul(m->parent->world, m->world);
+    sn_gltf_set(&s->b, node, "name", sn_fbx_json_text(s, m->object->name));
     set_trs(s, node, own);
-    if (sn_fbx_property_number(&s->objects[m->object], "demLock", 0) != 0) // Dem Bones' lock of a joint's motion
+    if (sn_fbx_property_number(m->object, "demLock", 0) != 0) // Dem Bones' lock of a joint's motion
       sn_gltf_set(&s->b, sn_gltf_child(&s->b, node, "extras"), "demLock", json_true());
   }
 }

@@ -2,9 +2,6 @@
 // An FBX file becomes a glTF document in memory. Coordinates, axes and units are the file's.
 #include "formats/fbx/scene.h"
 
-#include <math.h>
-#include <string.h>
-
 // ---- what holds for the whole file -----------------------------------------------------------------------------------------
 
 static double frame_rate(const fbx_object *settings) {
@@ -24,56 +21,45 @@ static void add_notes(fbx_scene *s, const fbx_object *settings) {
   if (centimetres > 0) sn_gltf_set(&s->b, extras, "unit_cm", json_real(centimetres));
 }
 
-static sn_status check_version(fbx_scene *s) {
-  uint32_t version = s->tree.version;
-  if (version >= 7000 && version < 8000) return SN_OK;
-  return sn_fail(s->tree.ctx, SN_UNSUPPORTED,
-                 "is FBX version %u.%u; Sinew reads 7.0 to 7.7: export it again as FBX 2011 to 2020", version / 1000,
-                 version % 1000 / 100);
-}
-
 // ---- a file of motion alone --------------------------------------------------------------------------------------------
 
 // Without a mesh to bind, the skeleton are the models that move and those below them.
-static sn_status add_motion_skin(fbx_scene *s) {
+static void add_motion_skin(fbx_scene *s) {
   int *joints = sn_fbx_take(&s->tree, (size_t)s->model_count, sizeof *joints), count = 0;
   sn_affine *inverse = sn_fbx_take(&s->tree, (size_t)s->model_count, sizeof *inverse);
-  if (!joints || !inverse) return s->tree.ctx->error.status;
-  for (int k = 0; k < s->model_count; k++) {
+  for (int k = 0; inverse && k < s->model_count; k++) {
     fbx_model *m = &s->models[k];
-    int at = 0;
-    m->animated = m->animated || (m->parent >= 0 && s->models[m->parent].animated);
-    bool shows = sn_fbx_next_below(s, m->object, "Geometry", &at, NULL) >= 0;
-    if (m->animated && !shows && sn_affine_invert(m->world, &inverse[count])) joints[count++] = m->node;
+    m->animated = m->animated || (m->parent && m->parent->animated);
+    if (m->animated && !sn_fbx_below(m->object, NULL, "Geometry") && sn_affine_invert(m->world, &inverse[count]))
+      joints[count++] = k;
   }
   if (count > 0) sn_gltf_add_bound_skin(&s->b, count, joints, inverse);
-  return SN_OK;
 }
 
 // ---- all of it ------------------------------------------------------------------------------------------------------------
 
-static sn_status build(fbx_scene *s) {
+static void build(fbx_scene *s) {
   const fbx_node *global = sn_fbx_child(&s->tree.root, "GlobalSettings");
   const fbx_object settings = {.node = global ? global : &s->tree.root};
-  sn_status status = check_version(s);
-  s->second = 46186158000.0;
+  uint32_t version = s->tree.version;
+  if (s->tree.status == SN_OK && (version < 7000 || version >= 8000))
+    s->tree.status = sn_fail(s->tree.ctx, SN_UNSUPPORTED,
+                             "is FBX version %u.%u; Sinew reads 7.0 to 7.7: export it again as FBX 2011 to 2020",
+                             version / 1000, version % 1000 / 100);
   s->rate = frame_rate(&settings);
-  if (status == SN_OK) status = sn_fbx_load_objects(s);
-  if (status == SN_OK) status = sn_fbx_load_models(s);
-  if (status == SN_OK) status = sn_fbx_mark_animated(s);
-  if (status != SN_OK) return status;
+  sn_fbx_load_objects(s);
+  sn_fbx_load_models(s);
+  sn_fbx_mark_animated(s);
+  if (s->tree.status != SN_OK) return;
   add_notes(s, &settings);
   sn_fbx_add_nodes(s);
   sn_fbx_add_materials(s);
-  status = s->b.failed ? sn_gltf_builder_status(&s->b) : sn_fbx_add_meshes(s);
-  if (status == SN_OK && !json_object_get(s->b.root, "skins")) status = add_motion_skin(s);
-  if (status == SN_OK) status = sn_fbx_add_clips(s);
-  if (status == SN_OK && s->b.size > 0) {
-    json_t *buffer = json_object();
-    sn_gltf_set(&s->b, buffer, "byteLength", json_integer((json_int_t)s->b.size));
-    sn_gltf_append(&s->b, "buffers", buffer);
-  }
-  return status == SN_OK ? sn_gltf_builder_status(&s->b) : status;
+  if (s->b.failed) s->tree.status = sn_gltf_builder_status(&s->b);
+  sn_fbx_add_meshes(s);
+  if (!json_object_get(s->b.root, "skins")) add_motion_skin(s);
+  sn_fbx_add_clips(s);
+  if (s->b.size > 0) sn_gltf_append(&s->b, "buffers", json_pack("{s:I}", "byteLength", (json_int_t)s->b.size));
+  if (s->tree.status == SN_OK) s->tree.status = sn_gltf_builder_status(&s->b);
 }
 
 // The document and its data.
@@ -81,18 +67,18 @@ static sn_status fbx_to_gltf(sn_context *ctx, const uint8_t *bytes, size_t size,
   *json = json_pack("{s:{s:s,s:s,s:{s:b}}, s:i, s:[{}]}", "asset", "version", "2.0", "generator", "Sinew, FBX",
                     "extras", GLTF_BOUND_IN_SCENE, 1, "scene", 0, "scenes");
   *data = (sn_file){0};
-  fbx_scene s = {.b = sn_gltf_builder(ctx, *json)};
-  sn_status status = sn_fbx_tree_parse(ctx, bytes, size, &s.tree);
-  if (status == SN_OK) status = build(&s);
-  sn_fbx_tree_free(&s.tree);
-  if (status == SN_OK) {
+  fbx_scene s = {.b = sn_gltf_builder(ctx, *json), .tree = sn_fbx_tree_parse(ctx, bytes, size)};
+  build(&s);
+  sn_arena_free(&s.tree.memory);
+  if (s.tree.status == SN_OK) {
     *data = (sn_file){.bytes = s.b.bytes, .size = s.b.size, .memory = s.b.byte_memory};
     sn_arena_free(&s.b.memory);
     return SN_OK;
   }
   sn_gltf_builder_free(&s.b);
   *json = NULL;
-  return status == SN_NO_MEMORY || status == SN_STOPPED ? status : sn_fail_prefix(ctx, "cannot be read: ");
+  bool prefix = s.tree.status != SN_NO_MEMORY && s.tree.status != SN_STOPPED;
+  return prefix ? sn_fail_prefix(ctx, "cannot be read: ") : s.tree.status;
 }
 
 sn_status sn_fbx_parse(sn_context *ctx, const char *name, const uint8_t *bytes, size_t size, sn_gltf **out) {

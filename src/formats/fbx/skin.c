@@ -2,7 +2,6 @@
 // Skins of an FBX file: clusters bind control points to models.
 #include "formats/fbx/scene.h"
 
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,6 +14,7 @@ typedef struct influences {
 
 typedef struct skin_job {
   fbx_scene *s;
+  fbx_tree *tree;
   const fbx_mesh *mesh;
   int count, *joints; // nodes
   sn_affine *to_bone; // from the mesh's coordinates, as bound
@@ -23,19 +23,16 @@ typedef struct skin_job {
   influences *rows; // of every vertex
 } skin_job;
 
-// Sixteen numbers, column after column.
-sn_status sn_fbx_matrix(fbx_scene *s, const fbx_node *node, sn_affine *out) {
-  double *m;
-  size_t count;
-  sn_status status = sn_fbx_reals(&s->tree, node, &m, &count);
-  if (status != SN_OK) return status;
-  bool good = count == 16;
-  for (size_t k = 0; good && k < 16; k++) good = isfinite(m[k]);
-  if (!good || fabs(m[15]) < 1e-12)
-    return sn_fail(s->tree.ctx, SN_BAD_FILE, "%.*s is no matrix", (int)node->name_size, node->name);
-  for (int r = 0; r < 3; r++)
-    for (int c = 0; c < 4; c++) out->m[r][c] = m[4 * c + r] / m[15];
-  return SN_OK;
+// Sixteen numbers of a cluster, column after column, into *out; false where it has none.
+static bool read_matrix(fbx_tree *tree, const fbx_node *cluster, const char *name, sn_affine *out) {
+  if (!sn_fbx_child(cluster, name)) return false;
+  fbx_numbers m = sn_fbx_numbers(tree, cluster, name);
+  bool good = m.count == 16;
+  for (size_t k = 0; good && k < 16; k++) good = isfinite(m.values[k]);
+  good = good && fabs(m.values[15]) >= 1e-12;
+  if (tree->status == SN_OK && !good) tree->status = sn_fail(tree->ctx, SN_BAD_FILE, "%s is no matrix", name);
+  for (int k = 0; good && k < 12; k++) out->m[k / 4][k % 4] = m.values[4 * (k % 4) + k / 4] / m.values[15];
+  return tree->status == SN_OK;
 }
 
 static void keep_influence(influences *row, int joint, double weight) {
@@ -49,68 +46,53 @@ static void keep_influence(influences *row, int joint, double weight) {
   }
 }
 
-static sn_status load_weights(skin_job *job, const fbx_node *cluster) {
-  fbx_tree *tree = &job->s->tree;
-  int64_t *vertices;
-  double *weights;
-  size_t count, weight_count;
-  sn_status status = sn_fbx_integers(tree, sn_fbx_child(cluster, "Indexes"), &vertices, &count);
-  if (status == SN_OK) status = sn_fbx_reals(tree, sn_fbx_child(cluster, "Weights"), &weights, &weight_count);
-  if (status == SN_OK && count != weight_count)
-    status = sn_fail(tree->ctx, SN_BAD_FILE, "%zu vertices have %zu weights", count, weight_count);
-  for (size_t k = 0; k < count && status == SN_OK; k++) {
-    if (vertices[k] < 0 || vertices[k] >= job->mesh->vertex_count || !isfinite(weights[k])) {
-      return sn_fail(tree->ctx, SN_BAD_FILE, "weight %g of vertex %lld, and there are %d vertices", weights[k],
-                     (long long)vertices[k], job->mesh->vertex_count);
+static void load_weights(skin_job *job, const fbx_node *cluster) {
+  fbx_tree *tree = job->tree;
+  fbx_numbers vertices = sn_fbx_numbers(tree, cluster, "Indexes"), weights = sn_fbx_numbers(tree, cluster, "Weights");
+  if (tree->status == SN_OK && vertices.count != weights.count)
+    tree->status = sn_fail(tree->ctx, SN_BAD_FILE, "%zu vertices have %zu weights", vertices.count, weights.count);
+  for (size_t k = 0; k < vertices.count && tree->status == SN_OK; k++) {
+    double vertex = vertices.values[k], weight = weights.values[k];
+    if (vertex >= 0 && vertex < job->mesh->vertex_count && isfinite(weight)) {
+      keep_influence(&job->rows[(int)vertex], job->count, weight);
+    } else {
+      tree->status = sn_fail(tree->ctx, SN_BAD_FILE, "weight %g of vertex %.0f, and there are %d vertices", weight,
+                             vertex, job->mesh->vertex_count);
     }
-    keep_influence(&job->rows[vertices[k]], job->count, weights[k]);
   }
-  return status;
 }
 
 // Transform takes the mesh to the bone, TransformLink the bone to the world. Where one is missing, the default pose is the bind pose.
-static sn_status load_bind(skin_job *job, const fbx_node *cluster, const fbx_model *bone) {
-  fbx_scene *s = job->s;
-  const fbx_node *transform = sn_fbx_child(cluster, "Transform"), *link = sn_fbx_child(cluster, "TransformLink");
-  sn_affine world = bone->world, mesh = s->models[job->mesh->model].world, inverse;
-  sn_status status = link ? sn_fbx_matrix(s, link, &world) : SN_OK;
-  if (status == SN_OK && !sn_affine_invert(world, &inverse))
-    status = sn_fail(s->tree.ctx, SN_BAD_FILE, "its joint is scaled to nothing");
-  if (status == SN_OK) job->to_bone[job->count] = sn_affine_mul(inverse, mesh);
-  if (status == SN_OK && transform) status = sn_fbx_matrix(s, transform, &job->to_bone[job->count]);
-  if (status == SN_OK && !job->has_bound && transform) {
-    job->bound = sn_affine_mul(world, job->to_bone[job->count]);
-    job->has_bound = true;
-  }
-  return status;
+static void load_bind(skin_job *job, const fbx_node *cluster, const fbx_model *bone) {
+  sn_affine world = bone->world, inverse, *to_bone = &job->to_bone[job->count];
+  read_matrix(job->tree, cluster, "TransformLink", &world);
+  if (job->tree->status == SN_OK && !sn_affine_invert(world, &inverse))
+    job->tree->status = sn_fail(job->tree->ctx, SN_BAD_FILE, "its joint is scaled to nothing");
+  if (job->tree->status != SN_OK) return;
+  *to_bone = sn_affine_mul(inverse, job->mesh->model->world);
+  if (read_matrix(job->tree, cluster, "Transform", to_bone) && !job->has_bound)
+    job->bound = sn_affine_mul(world, *to_bone), job->has_bound = true;
 }
 
-static sn_status add_cluster(skin_job *job, int cluster) {
-  fbx_scene *s = job->s;
-  const fbx_object *object = &s->objects[cluster];
-  int at = 0, bone = sn_fbx_next_below(s, cluster, "Model", &at, NULL);
-  const fbx_value *mode = sn_fbx_value(sn_fbx_child(object->node, "Mode"), 0);
-  const fbx_value *first = sn_fbx_value(sn_fbx_child(object->node, "Indexes"), 0);
+static void add_cluster(skin_job *job, const fbx_object *cluster) {
+  const fbx_link *bone = sn_fbx_below(cluster, NULL, "Model");
+  const fbx_value *mode = sn_fbx_value(sn_fbx_child(cluster->node, "Mode"), 0);
+  const fbx_value *first = sn_fbx_value(sn_fbx_child(cluster->node, "Indexes"), 0);
   bool used = first && (first->type != 'A' || first->count > 0);
-  sn_status status = SN_OK;
-  if (bone < 0 && !used) return SN_OK;
-  if (bone < 0) {
-    status =
-      sn_fail(s->tree.ctx, SN_BAD_FILE, "it follows a joint that the file does not have; export the whole skeleton");
+  if (!bone && !used) return;
+  if (!bone) {
+    job->tree->status = sn_fail(job->tree->ctx, SN_BAD_FILE,
+                                "it follows a joint that the file does not have; export the whole skeleton");
+  } else if (used && sn_fbx_says(mode, "Additive")) {
+    job->tree->status =
+      sn_fail(job->tree->ctx, SN_UNSUPPORTED, "it adds to other weights; export the skin with normalised weights");
+  } else {
+    job->joints[job->count] = bone->child->model->node;
+    load_bind(job, cluster->node, bone->child->model);
+    load_weights(job, cluster->node);
   }
-  if (status == SN_OK && used && sn_fbx_says(mode, "Additive")) {
-    status =
-      sn_fail(s->tree.ctx, SN_UNSUPPORTED, "it adds to other weights; export the skin with normalised weights");
-  }
-  if (status == SN_OK) {
-    const fbx_model *model = &s->models[s->objects[bone].model];
-    job->joints[job->count] = model->node;
-    status = load_bind(job, object->node, model);
-    if (status == SN_OK) status = load_weights(job, object->node);
-  }
-  if (status != SN_OK) return sn_fail_prefix(s->tree.ctx, "cluster %.200s: ", object->name);
+  if (job->tree->status != SN_OK) sn_fail_prefix(job->tree->ctx, "cluster %.200s: ", cluster->name);
   job->count++;
-  return SN_OK;
 }
 
 // Vertices without any weight stay with the mesh's own model.
@@ -122,19 +104,16 @@ static void follow_model(skin_job *job) {
     any = true;
   }
   if (!any) return;
-  job->joints[job->count] = job->s->models[job->mesh->model].node;
+  job->joints[job->count] = job->mesh->model->node;
   job->to_bone[job->count++] = sn_affine_identity();
 }
 
-static sn_status put_influences(skin_job *job, json_t *attributes) {
+static void put_influences(skin_job *job) {
   fbx_scene *s = job->s;
   size_t n = (size_t)job->mesh->vertex_count;
-  sn_status status = sn_fbx_spend(&s->tree, n, 2 * sizeof *job->rows);
-  sn_arena scratch = sn_arena_new(s->tree.ctx);
-  uint16_t *joints = SN_NEW(s->tree.ctx, &scratch, uint16_t, 4 * n);
-  float *weights = SN_NEW(s->tree.ctx, &scratch, float, 4 * n);
-  if (status == SN_OK && (!joints || !weights)) status = s->tree.ctx->error.status;
-  for (int set = 0; set < most / 4 && status == SN_OK; set++) {
+  uint16_t *joints = sn_fbx_room(job->tree, n, 4 * sizeof *joints);
+  float *weights = sn_fbx_room(job->tree, n, 4 * sizeof *weights);
+  for (int set = 0; weights && set < most / 4; set++) {
     bool any = set == 0;
     for (size_t i = 0; i < n; i++) {
       const influences *row = &job->rows[i];
@@ -147,60 +126,50 @@ static sn_status put_influences(skin_job *job, json_t *attributes) {
       }
     }
     if (!any) break;
-    int j = sn_gltf_add_accessor(&s->b, joints, (int)n, GLTF_USHORT, 4, GLTF_VERTICES, false);
-    int w = sn_gltf_add_accessor(&s->b, weights, (int)n, GLTF_FLOAT, 4, GLTF_VERTICES, false);
-    sn_gltf_set(&s->b, attributes, set ? "JOINTS_1" : "JOINTS_0", json_integer(j));
-    sn_gltf_set(&s->b, attributes, set ? "WEIGHTS_1" : "WEIGHTS_0", json_integer(w));
+    sn_fbx_put(s, job->mesh->attributes, set ? "JOINTS_1" : "JOINTS_0",
+               sn_gltf_add_accessor(&s->b, joints, (int)n, GLTF_USHORT, 4, GLTF_VERTICES, false));
+    sn_fbx_put(s, job->mesh->attributes, set ? "WEIGHTS_1" : "WEIGHTS_0",
+               sn_gltf_add_accessor(&s->b, weights, (int)n, GLTF_FLOAT, 4, GLTF_VERTICES, false));
   }
-  sn_arena_free(&scratch);
-  return status;
 }
 
-static sn_status add_clusters(skin_job *job, int room) {
-  fbx_scene *s = job->s;
-  size_t n = (size_t)job->mesh->vertex_count;
-  if (room > UINT16_MAX) return sn_fail(s->tree.ctx, SN_UNSUPPORTED, "it has %d clusters; Sinew reads 65,534", room);
-  sn_status status = sn_fbx_spend(&s->tree, n, sizeof *job->rows);
-  if (status != SN_OK) return status;
-  job->rows = sn_fbx_take(&s->tree, n, sizeof *job->rows);
-  job->joints = sn_fbx_take(&s->tree, (size_t)room, sizeof *job->joints);
-  job->to_bone = sn_fbx_take(&s->tree, (size_t)room, sizeof *job->to_bone);
-  if (!job->rows || !job->joints || !job->to_bone) return s->tree.ctx->error.status;
-  int at = 0, deformer;
-  while (status == SN_OK && (deformer = sn_fbx_next_below(s, job->mesh->geometry, "Deformer", &at, NULL)) >= 0) {
-    int in_skin = 0, cluster;
-    if (strcmp(s->objects[deformer].type, "Skin") != 0) continue;
-    while (status == SN_OK && (cluster = sn_fbx_next_below(s, deformer, "Deformer", &in_skin, NULL)) >= 0)
-      status = add_cluster(job, cluster);
+// The clusters of all skins of the mesh; room for one joint more.
+static void add_clusters(skin_job *job) {
+  size_t room = 1;
+  const fbx_link *deformer = NULL, *cluster;
+  while ((deformer = sn_fbx_below(job->mesh->geometry, deformer, "Deformer"))) {
+    const fbx_object *object = deformer->child;
+    room += (size_t)sn_fbx_count_below(object, "Deformer");
+    if (strcmp(object->type, "VertexCacheDeformer") == 0 && sn_fbx_property_number(object, "Active", 0) != 0 &&
+        job->tree->status == SN_OK)
+      job->tree->status =
+        sn_fail(job->tree->ctx, SN_UNSUPPORTED, "it is moved by the cache %.200s; export it as .abc", object->name);
   }
-  return status;
+  if (job->tree->status == SN_OK && room > UINT16_MAX)
+    job->tree->status = sn_fail(job->tree->ctx, SN_UNSUPPORTED, "it has %zu clusters; Sinew reads 65,534", room);
+  if (room == 1) return;
+  job->rows = sn_fbx_room(job->tree, (size_t)job->mesh->vertex_count, sizeof *job->rows);
+  job->joints = sn_fbx_take(job->tree, room, sizeof *job->joints);
+  job->to_bone = sn_fbx_take(job->tree, room, sizeof *job->to_bone);
+  while ((deformer = sn_fbx_below(job->mesh->geometry, deformer, "Deformer"))) {
+    bool skins = strcmp(deformer->child->type, "Skin") == 0;
+    for (cluster = NULL; skins && (cluster = sn_fbx_below(deformer->child, cluster, "Deformer"));)
+      if (job->tree->status == SN_OK) add_cluster(job, cluster->child);
+  }
 }
 
-static sn_status refuse_cache(fbx_scene *s, const fbx_object *deformer) {
-  if (strcmp(deformer->type, "VertexCacheDeformer") != 0 || sn_fbx_property_number(deformer, "Active", 0) == 0)
-    return SN_OK;
-  return sn_fail(s->tree.ctx, SN_UNSUPPORTED, "it is moved by the cache %.200s; export it as .abc", deformer->name);
-}
-
-sn_status sn_fbx_add_skin(fbx_scene *s, const fbx_mesh *mesh, json_t *attributes, int *skin, sn_affine *place) {
-  skin_job job = {.s = s, .mesh = mesh};
-  int room = 1, at = 0, deformer, in_skin;
-  sn_status status = SN_OK;
-  while ((deformer = sn_fbx_next_below(s, mesh->geometry, "Deformer", &at, NULL)) >= 0 && status == SN_OK) {
-    status = refuse_cache(s, &s->objects[deformer]);
-    bool skins = strcmp(s->objects[deformer].type, "Skin") == 0;
-    for (in_skin = 0; skins && sn_fbx_next_below(s, deformer, "Deformer", &in_skin, NULL) >= 0;) room++;
-  }
-  *skin = -1;
-  if (status != SN_OK || room == 1) return status;
-  status = add_clusters(&job, room);
-  if (status != SN_OK || job.count == 0) return status;
-  if (!job.has_bound) job.bound = s->models[mesh->model].world;
+int sn_fbx_add_skin(fbx_scene *s, const fbx_mesh *mesh, sn_affine *place) {
+  skin_job job = {.s = s, .tree = &s->tree, .mesh = mesh, .bound = mesh->model->world};
   sn_affine inverse;
-  if (!sn_affine_invert(job.bound, &inverse)) return sn_fail(s->tree.ctx, SN_BAD_FILE, "it is scaled to nothing");
+  add_clusters(&job);
+  if (s->tree.status != SN_OK || job.count == 0) return -1;
+  if (!sn_affine_invert(job.bound, &inverse)) {
+    s->tree.status = sn_fail(s->tree.ctx, SN_BAD_FILE, "it is scaled to nothing");
+    return -1;
+  }
   follow_model(&job);
   for (int k = 0; k < job.count; k++) job.to_bone[k] = sn_affine_mul(job.to_bone[k], inverse);
-  status = put_influences(&job, attributes);
-  if (status == SN_OK) *skin = sn_gltf_add_bound_skin(&s->b, job.count, job.joints, job.to_bone), *place = job.bound;
-  return status;
+  put_influences(&job);
+  *place = job.bound;
+  return s->tree.status == SN_OK ? sn_gltf_add_bound_skin(&s->b, job.count, job.joints, job.to_bone) : -1;
 }

@@ -6,8 +6,6 @@
 
 #include "base/number.h"
 
-enum { most_depth = 64 };
-
 typedef struct text_reader {
   fbx_tree *tree;
   const char *p, *start, *end;
@@ -15,10 +13,10 @@ typedef struct text_reader {
   int count, room;
 } text_reader;
 
-static sn_status wrong(text_reader *r, const char *what) {
+static void wrong(text_reader *r, const char *what) {
   int line = 1;
   for (const char *c = r->start; c < r->p; c++) line += *c == '\n';
-  return sn_fail(r->tree->ctx, SN_BAD_FILE, "line %d: %s", line, what);
+  if (r->tree->status == SN_OK) r->tree->status = sn_fail(r->tree->ctx, SN_BAD_FILE, "line %d: %s", line, what);
 }
 
 static bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
@@ -35,131 +33,122 @@ static void skip(text_reader *r, bool lines) {
   }
 }
 
-static bool at(text_reader *r, char c) { return r->p < r->end && *r->p == c; }
+// Whether this character is next: then it is passed.
+static bool pass(text_reader *r, char c) {
+  bool here = r->p < r->end && *r->p == c;
+  r->p += here;
+  return here;
+}
 
-static sn_status add_value(text_reader *r, fbx_value value) {
+static void add_value(text_reader *r, fbx_value value) {
   if (r->count == r->room) {
-    int room = r->room ? 2 * r->room : 4;
-    fbx_value *larger = sn_fbx_take(r->tree, (size_t)room, sizeof *larger);
-    if (!larger) return r->tree->ctx->error.status;
+    fbx_value *larger = sn_fbx_take(r->tree, 2 * (size_t)r->room + 4, sizeof *larger);
+    if (!larger) return;
     if (r->count > 0) memcpy(larger, r->values, (size_t)r->count * sizeof *larger);
-    r->values = larger, r->room = room;
+    r->values = larger, r->room = 2 * r->room + 4;
   }
   r->values[r->count++] = value;
-  return SN_OK;
 }
 
 // "*3 { a: 1,2,3 }"
-static sn_status read_array(text_reader *r) {
+static void read_array(text_reader *r) {
   double count;
-  const char *behind = sn_parse_number(r->p + 1, r->end, &count);
+  const char *behind = sn_parse_number(r->p, r->end, &count);
   if (!behind || !(count >= 0 && count <= UINT32_MAX)) return wrong(r, "an array has no size");
   r->p = behind;
   skip(r, true);
-  if (!at(r, '{')) return wrong(r, "an array has no numbers");
-  r->p++;
-  skip(r, true);
-  if (at(r, 'a')) r->p++;
-  skip(r, true);
-  if (at(r, ':')) r->p++;
+  if (!pass(r, '{')) return wrong(r, "an array has no numbers");
+  for (const char *c = "a:"; *c; c++) skip(r, true), pass(r, *c);
   const char *stop = memchr(r->p, '}', (size_t)(r->end - r->p));
   if (!stop) return wrong(r, "an array has no end");
   fbx_value value = {.type = 'A', .item = 't', .count = (uint32_t)count};
   value.bytes = (const uint8_t *)r->p, value.size = (size_t)(stop - r->p);
   r->p = stop + 1;
-  return add_value(r, value);
+  add_value(r, value);
 }
 
-static sn_status read_text(text_reader *r) {
-  const char *stop = memchr(r->p + 1, '"', (size_t)(r->end - r->p - 1));
+static void read_text(text_reader *r) {
+  const char *stop = memchr(r->p, '"', (size_t)(r->end - r->p));
   if (!stop) return wrong(r, "text has no end");
-  fbx_value value = {.type = 'S', .bytes = (const uint8_t *)r->p + 1, .size = (size_t)(stop - r->p - 1)};
+  add_value(r, (fbx_value){.type = 'S', .bytes = (const uint8_t *)r->p, .size = (size_t)(stop - r->p)});
   r->p = stop + 1;
-  return add_value(r, value);
 }
 
 // A number, or a bare word as in "Shading: Y".
-static sn_status read_word(text_reader *r) {
+static void read_word(text_reader *r) {
   fbx_value value;
-  const char *behind = sn_fbx_parse_number(r->p, r->end, &value), *word = r->p;
-  if (behind) {
-    r->p = behind;
-    return add_value(r, value);
+  const char *word = r->p;
+  r->p = sn_fbx_parse_number(word, r->end, &value);
+  if (!r->p) {
+    for (r->p = word; r->p < r->end && !blank(*r->p) && *r->p && !strchr(",{}\n;\"", *r->p);) r->p++;
+    if (r->p == word) return wrong(r, "a value is not as it should be");
+    value = (fbx_value){.type = 'S', .bytes = (const uint8_t *)word, .size = (size_t)(r->p - word)};
   }
-  while (r->p < r->end && !blank(*r->p) && !strchr(",{}\n;\"", *r->p) && *r->p) r->p++;
-  if (r->p == word) return wrong(r, "a value is not as it should be");
-  return add_value(r, (fbx_value){.type = 'S', .bytes = (const uint8_t *)word, .size = (size_t)(r->p - word)});
+  add_value(r, value);
 }
 
 // Values end at the end of the line, unless a comma stands before or behind it or text begins the next one.
-static sn_status read_values(text_reader *r) {
+static void read_values(text_reader *r) {
   bool more = false;
   r->count = r->room = 0;
   r->values = NULL;
-  for (sn_status status = SN_OK;;) {
-    if (status != SN_OK) return status;
+  while (r->tree->status == SN_OK) {
     skip(r, false);
-    if (at(r, '\n')) {
-      const char *here = r->p;
+    const char *here = r->p;
+    if (pass(r, '\n')) {
       skip(r, true);
-      if (more || at(r, ',') || at(r, '{') || at(r, '"')) continue;
+      if (more || (r->p < r->end && strchr(",{\"", *r->p) && *r->p)) continue;
       r->p = here;
-      return SN_OK;
+      return;
     }
-    if (r->p == r->end || *r->p == '}' || *r->p == '{') return SN_OK;
-    more = *r->p == ',';
-    if (more) {
-      r->p++;
+    if (r->p == r->end || *r->p == '}' || *r->p == '{') return;
+    more = pass(r, ',');
+    if (more) continue;
+    if (pass(r, '*')) {
+      read_array(r);
+    } else if (pass(r, '"')) {
+      read_text(r);
     } else {
-      status = *r->p == '*' ? read_array(r) : *r->p == '"' ? read_text(r) : read_word(r);
+      read_word(r);
     }
   }
 }
 
-static sn_status read_nodes(text_reader *r, fbx_node *parent, int depth) {
+static void read_nodes(text_reader *r, fbx_node *parent, int depth) {
   fbx_node **last = &parent->first;
-  if (depth > most_depth) return wrong(r, "nodes are nested too deeply");
-  for (;;) {
+  if (depth > FBX_DEPTH_READ) return wrong(r, "nodes are nested too deeply");
+  while (r->tree->status == SN_OK) {
     skip(r, true);
-    if (r->p == r->end && depth == 0) return SN_OK;
-    if (r->p == r->end) return wrong(r, "a node has no end: the file is cut short");
-    if (*r->p == '}' && depth > 0) {
-      r->p++;
-      return SN_OK;
-    }
+    if (depth > 0 && pass(r, '}')) return;
+    if (r->p == r->end && depth > 0) return wrong(r, "a node has no end: the file is cut short");
+    if (r->p == r->end) return;
     const char *name = r->p;
-    while (r->p<r->end && * r->p> ' ' && !strchr(":{}\",;", *r->p)) r->p++;
+    while (r->p < r->end && (unsigned char)*r->p > ' ' && !strchr(":{}\",;", *r->p)) r->p++;
     size_t size = (size_t)(r->p - name);
     skip(r, false);
-    if (size == 0 || !at(r, ':')) return wrong(r, "there is no name of a node");
-    r->p++;
+    if (size == 0 || !pass(r, ':')) return wrong(r, "there is no name of a node");
     fbx_node *node = sn_fbx_take(r->tree, 1, sizeof *node);
-    sn_status status = node ? read_values(r) : r->tree->ctx->error.status;
-    if (status != SN_OK) return status;
+    if (!node) return;
+    read_values(r);
     *node = (fbx_node){.name = name, .name_size = size, .values = r->values, .value_count = r->count};
-    if (at(r, '{')) {
-      r->p++;
-      status = read_nodes(r, node, depth + 1);
-      if (status != SN_OK) return status;
-    }
+    if (pass(r, '{')) read_nodes(r, node, depth + 1);
     *last = node, last = &node->next;
   }
 }
 
-sn_status sn_fbx_text_parse(fbx_tree *tree) {
+void sn_fbx_text_parse(fbx_tree *tree) {
   const char *text = (const char *)tree->bytes;
   text_reader r = {.tree = tree, .p = sn_skip_byte_order_mark(text, tree->size), .end = text + tree->size};
   r.start = r.p;
   skip(&r, true);
-  if (tree->size >= 18 && memcmp(text, "Kaydara FBX Binary", 18) == 0)
-    return sn_fail(tree->ctx, SN_BAD_FILE, "its header is damaged: it was probably sent as text");
-  if (r.p < r.end && memchr(r.p, '\0', (size_t)(r.end - r.p)))
-    return sn_fail(tree->ctx, SN_BAD_FILE, "it is neither binary FBX nor text");
-  sn_status status = read_nodes(&r, &tree->root, 0);
-  if (status != SN_OK) return status;
+  if (tree->size >= 18 && memcmp(text, "Kaydara FBX Binary", 18) == 0) {
+    tree->status = sn_fail(tree->ctx, SN_BAD_FILE, "its header is damaged: it was probably sent as text");
+  } else if (r.p < r.end && memchr(r.p, '\0', (size_t)(r.end - r.p))) {
+    tree->status = sn_fail(tree->ctx, SN_BAD_FILE, "it is neither binary FBX nor text");
+  }
+  read_nodes(&r, &tree->root, 0);
   const fbx_node *header = sn_fbx_child(&tree->root, "FBXHeaderExtension");
-  if (!header) return sn_fail(tree->ctx, SN_BAD_FILE, "it has no header of FBX");
+  if (tree->status == SN_OK && !header) tree->status = sn_fail(tree->ctx, SN_BAD_FILE, "it has no header of FBX");
   double version = sn_fbx_number(sn_fbx_child(header, "FBXVersion"), 0, 0);
   tree->version = version > 0 && version < 1e6 ? (uint32_t)version : 0;
-  return SN_OK;
 }

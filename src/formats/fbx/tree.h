@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT
-// An FBX file as it stands: a tree of nodes with a name and values. Binary (versions 6 and 7, records of 32 and 64 bits) and text files
-// give the same tree. Nothing in it is trusted: what a node holds is checked by whoever asks for it.
+// An FBX file as it stands: a tree of nodes with a name and values. Binary (records of 32 and 64 bits) and text files give the same tree.
+// Nothing in it is trusted: what a node holds is checked by whoever asks for it. The first failure stays in `status`: what fails
+// afterwards says nothing, so that reading is written as one piece.
 #ifndef SINEW_FORMATS_FBX_TREE_H
 #define SINEW_FORMATS_FBX_TREE_H
 
 #include "sinew/formats.h"
+
+enum { FBX_DEPTH_READ = 64 };
 
 typedef struct fbx_value {
   char type;            // 'I' integer, 'D' real, 'S' bytes, 'A' array that is not decoded yet
   char item;            // of an array: 'b', 'i', 'l', 'f', 'd', or 't' for text
   bool packed;          // of an array: by zlib
   uint32_t count;       // of an array
-  int64_t integer;      // of 'I'; of 'D' rounded towards zero
-  double real;          // of both
+  int64_t integer;      // of 'I'
+  double real;          // of 'I' and 'D'
   const uint8_t *bytes; // of 'S' and 'A'
   size_t size;
 } fbx_value;
@@ -27,6 +30,7 @@ typedef struct fbx_node {
 
 typedef struct fbx_tree {
   sn_context *ctx;
+  sn_status status;
   const uint8_t *bytes;
   size_t size, budget; // budget: bytes that may still be made of the file
   uint32_t version;
@@ -36,28 +40,32 @@ typedef struct fbx_tree {
   sn_arena memory;
 } fbx_tree;
 
-// The bytes must outlive the tree. To be freed where it fails, too.
-sn_status sn_fbx_tree_parse(sn_context *ctx, const uint8_t *bytes, size_t size, fbx_tree *out);
-void sn_fbx_tree_free(fbx_tree *tree);
+typedef struct fbx_numbers {
+  double *values;
+  size_t count;
+} fbx_numbers;
 
-// For the parsers: zeroed memory that lives as long as the tree; NULL where it runs out.
-void *sn_fbx_take(fbx_tree *tree, size_t count, size_t size);
-sn_status sn_fbx_text_parse(fbx_tree *tree); // text.c
+// The bytes must outlive the tree, which is to be freed where it fails, too.
+fbx_tree sn_fbx_tree_parse(sn_context *ctx, const uint8_t *bytes, size_t size);
+void sn_fbx_text_parse(fbx_tree *tree); // text.c
 // A number as text; whole ones keep all their digits. The first character behind it, or NULL.
 const char *sn_fbx_parse_number(const char *text, const char *end, fbx_value *out);
 
-// Takes bytes off the budget: a small file must not become arbitrarily large.
-sn_status sn_fbx_spend(fbx_tree *tree, size_t count, size_t size);
+// Zeroed memory that lives as long as the tree; NULL where it runs out, and once anything failed.
+void *sn_fbx_take(fbx_tree *tree, size_t count, size_t size);
+// The same off the budget: a small file must not become arbitrarily large, nor take arbitrarily long.
+void *sn_fbx_room(fbx_tree *tree, size_t count, size_t size);
+bool sn_fbx_spend(fbx_tree *tree, size_t count, size_t size); // false once anything failed
+
 bool sn_fbx_is(const fbx_node *node, const char *name);
-const fbx_node *sn_fbx_child(const fbx_node *node,
-                             const char *name);                 // the first of that name; NULL; `node` may be NULL
-const fbx_value *sn_fbx_value(const fbx_node *node, int index); // NULL where there is none; `node` may be NULL
+// The first child of that name; NULL where there is none; `node` may be NULL, here and below.
+const fbx_node *sn_fbx_child(const fbx_node *node, const char *name);
+const fbx_value *sn_fbx_value(const fbx_node *node, int index); // NULL where there is none
 double sn_fbx_number(const fbx_node *node, int index, double absent);
-// Text up to the first zero, ended by one; NULL where it is none or memory ran out.
-char *sn_fbx_string(fbx_tree *tree, const fbx_value *value);
 bool sn_fbx_says(const fbx_value *value, const char *text);
-// All numbers of a node: an array, or a list of values. NULL and 0 where `node` is NULL or has none.
-sn_status sn_fbx_reals(fbx_tree *tree, const fbx_node *node, double **out, size_t *count);
-sn_status sn_fbx_integers(fbx_tree *tree, const fbx_node *node, int64_t **out, size_t *count);
+// Text up to the first zero, ended by one; "" where it is none.
+char *sn_fbx_string(fbx_tree *tree, const fbx_value *value);
+// All numbers of the child of that name: an array, or a list of values.
+fbx_numbers sn_fbx_numbers(fbx_tree *tree, const fbx_node *node, const char *name);
 
 #endif

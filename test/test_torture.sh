@@ -8,3 +8,4 @@ ONLY=rig-fbx "$here/allocations.sh" 15
 ONLY=info-fbx "$here/allocations.sh" 15
 "$here/kills.sh" 12
 "$here/writers.sh" 2
+"$here/page.sh" 30 20 || [ $? = 77 ]

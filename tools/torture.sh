@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The long campaign: hours, in parts. What is done stays done (build/torture/PART.log): run it again to go on, remove the folder
-# to begin anew. torture.sh [ROUNDS]: rounds of allocations, kills, writers and fuzzing (20 unless told), each with another seed.
+# to begin anew. torture.sh [ROUNDS]: rounds of allocations, kills, writers, pages and fuzzing (20 unless told), each with another seed.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 export SINEW=${SINEW:-$root/build/sinew} SINEW_SOURCE=$root SINEW_BUILD=$root/build
@@ -35,6 +35,7 @@ for ((round = 1; round <= rounds; round++)); do
   part kills-$round env SEED=$round "$root/test/torture/kills.sh" 200
   part writers-$round env SEED=$round "$root/test/torture/writers.sh" 50
   part allocations-$round env SEED=$round "$root/test/torture/allocations.sh" 100
+  part page-$round env SEED=$round "$root/test/torture/page.sh" 1000 300
   part fuzz-$round env SINEW_FUZZ_SECONDS=120 SINEW_FUZZ_SEED=$round bash "$root/test/test_fuzz.sh"
 done
 exit $failed

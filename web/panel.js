@@ -19,7 +19,7 @@ function make(tag, properties = {}, ...children) {
 const percent = v => v === undefined || v === null ? '–' : v.toFixed(v < 1 ? 3 : v < 10 ? 2 : 1);
 const kilobytes = bytes => `${(bytes / 1000).toFixed(bytes < 1e5 ? 1 : 0)}`;
 const mean = list => list.reduce((sum, x) => sum + x, 0) / (list.length || 1);
-const micro = us => us === undefined ? '–' : us.toFixed(us < 100 ? 1 : 0);
+const micro = us => us === undefined || us === null ? '–' : us.toFixed(us < 100 ? 1 : 0);
 
 // Buttons of which one is pressed; arrow keys move between them.
 function choice(element, items, current, onChange) {

@@ -45,7 +45,7 @@ export class Plot {
       svg += `<text x="${(left + width) / 2}" y="${height - 3}" text-anchor="middle">ticks: training frames</text>`;
     }
     for (const row of rows) {
-      const points = row.values.map((v, f) => `${x(f).toFixed(1)},${y(v ?? 0).toFixed(1)}`).join(' ');
+      const points = row.values.map((v, f) => `${x(f).toFixed(1)},${y(Number.isFinite(v) ? v : 0).toFixed(1)}`).join(' ');
       svg += `<polyline fill="none" stroke="${lineColour(row.number)}" stroke-dasharray="${lineDash(row.number)}" stroke-width="${row.number === chosen ? 2.6 : 1.4}" points="${points}"/>`;
     }
     svg += `<line class="cursor" y1="${top}" y2="${height - bottom}"/></svg>`;

@@ -2,6 +2,7 @@
 # Wrong models and wrong sets in the page of `sinew view`, in Chromium with WebGPU: page.sh [MODELS [SETS]]; SINEW, SEED.
 source "$(dirname "$0")/common.sh"
 command -v "${CHROMIUM:-chromium}" > /dev/null || { echo "skipped: no chromium"; exit 77; }
+[ -d "$here/../../node_modules/playwright-core" ] || { echo "skipped: no node_modules/playwright-core (npm ci)"; exit 77; }
 "$SINEW" gen arm -o set --vertices 600 --frames 8 --quiet || exit 1
 given=(--rest set/rest.obj --frames set/frames.pc2 --skeleton set/skeleton.glb --quiet)
 models=()

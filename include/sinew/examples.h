@@ -40,6 +40,19 @@ sn_status sn_examples_load(sn_context *ctx, const sn_load_options *options, sn_e
 // `normals` (may be NULL): the file's own, which say where edges are hard.
 sn_status sn_load_weld(sn_context *ctx, const float (*normals)[3], sn_examples *out);
 
+// Sculpted meshes at frames of the skeleton's clip or of the table of values: "FRAME=MESH", "FRAME=MESH@SIGMA" with the width of its
+// kernel. They replace frames; without frames, the examples become these poses alone. Of the options `match` and `adjust` count.
+sn_status sn_examples_sculpt(sn_context *ctx, const sn_load_options *options, const char *const *poses, int count,
+                             sn_examples *examples);
+
+// Where the examples' skeleton is not `ours` (other names or lengths, or a list of names in the file `map`, which may be NULL): its
+// motion carried over, and `ours` taken. `told` (`size` bytes): how many joints have a partner, and which have none; "" where all was well.
+sn_status sn_examples_retarget(sn_context *ctx, sn_skeleton *ours, const char *map, sn_examples *examples, char *told,
+                               size_t size);
+
+// The frames once more, as mirror images across an axis, 'x' to 'z', and those of the keys among them.
+sn_status sn_examples_mirror_keys(sn_context *ctx, char axis, sn_examples *examples, sn_keys *keys);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

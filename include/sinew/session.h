@@ -52,12 +52,20 @@ sn_status sn_session_give_skeleton(sn_session *session, int joints, const char *
 void sn_session_give_skin(sn_session *session, int vertices, int influences, const uint16_t *joints,
                           const float *weights);
 void sn_session_give_torques(sn_session *session, int frames, const double *values, const bool *has);
+// `values` has a row per frame, `rest` the rest mesh's.
+sn_status sn_session_give_values(sn_session *session, int count, const char *const *names, int frames,
+                                 const double *values, const double *rest);
 sn_status sn_session_give_controls(sn_session *session, int count, const int *vertices, int wanted);
 // After all of them: seams are welded, everything is checked.
 sn_status sn_session_load_given(sn_session *session);
 
 // The frames of a --keys spec: array "keys".
 sn_status sn_session_keys(sn_session *session, const char *spec, int frame_count);
+// What `sinew train` has more: limits of the method "auto" (0: none), mirror images of the training frames ('x', 'y' or 'z'), and a
+// finished model that the files of "pose" are added to.
+void sn_session_limit(sn_session *session, double bytes, double time, double error);
+void sn_session_mirror(sn_session *session, char axis);
+void sn_session_from(sn_session *session, const void *model, size_t size);
 // Arrays "model"; report as of `sinew train`. Without `measure` nothing is evaluated.
 sn_status sn_session_train(sn_session *session, const char *method, const char *keys, bool measure);
 // Arrays "skeleton...", "poses", "skin...", "model" (linear blend skinning with the weights), "frame_rms", "vertex_rms"; report
@@ -106,7 +114,7 @@ char *sn_evaluator_describe(const sn_evaluator *evaluator);
 // What moves the skin, and where vertices go: as sn_rt_input and sn_rt_output.
 typedef struct sn_evaluator_call {
   const sn_evaluator *evaluator;
-  const float *joints, *controls, *torques;
+  const float *joints, *controls, *torques, *values;
   void *state, *scratch;
   float *positions;
   size_t position_stride;
@@ -124,6 +132,9 @@ int sn_evaluator_palette(sn_evaluator_call *call, float *out);
 // As sn_rt_get_rest, NULL arrays are left out; triangles are those of the file, 0 where it has none.
 int sn_evaluator_rest(const sn_evaluator *evaluator, float *positions, float *normals, uint16_t *joints,
                       float *weights, uint32_t influences, char *message);
+// The motion of the session's skeleton, which need not be the model's, for the model's: arrays "poses", ... `map` (may be NULL) is a file
+// with two names on every line, a joint of the model and one of the skeleton.
+sn_status sn_session_retarget(sn_session *session, const sn_evaluator *evaluator, const char *map);
 sn_status sn_session_read_model_mesh(sn_session *session, const sn_evaluator *evaluator);
 // Joint-to-world matrices in the rest pose, joint_count x 12: arrays "skeleton...".
 sn_status sn_session_read_model_skeleton(sn_session *session, const sn_evaluator *evaluator);

@@ -16,6 +16,9 @@ Rest = Union[Path, "Mesh"]
 Clips = Union[Path, npt.ArrayLike, Sequence[Union[Path, npt.ArrayLike]]]
 Skeletons = Union[Path, "Skeleton", Sequence[Union[Path, "Skeleton"]], None]
 Adjust = Union[float, str, Sequence[str], None]
+Inputs = Union[npt.ArrayLike, Dict[str, npt.ArrayLike], None]
+Values = Union[Path, Dict[str, npt.ArrayLike], None]
+Poses = Union[Dict[int, Path], Sequence[str], None]
 Names = Union[str, Sequence[str], None]
 Out = Union[Floats, Tuple[Floats, Floats], Tuple[Floats, Floats, Floats]]
 
@@ -72,6 +75,7 @@ class Model:
     report: Optional[Report]
     names: List[str]
     parents: npt.NDArray[np.int32]
+    values: List[str]
     def __init__(self, source: Union[Path, bytes, npt.NDArray[np.uint8]], report: Optional[Report] = ...) -> None: ...
     @overload
     def __call__(
@@ -79,6 +83,7 @@ class Model:
         joints: Optional[npt.ArrayLike] = ...,
         controls: Optional[npt.ArrayLike] = ...,
         torques: Optional[npt.ArrayLike] = ...,
+        values: Inputs = ...,
         *,
         out: Optional[Out] = ...,
         state: Optional[npt.NDArray[np.int32]] = ...,
@@ -90,6 +95,7 @@ class Model:
         joints: Optional[npt.ArrayLike] = ...,
         controls: Optional[npt.ArrayLike] = ...,
         torques: Optional[npt.ArrayLike] = ...,
+        values: Inputs = ...,
         *,
         out: Optional[Out] = ...,
         state: Optional[npt.NDArray[np.int32]] = ...,
@@ -105,6 +111,7 @@ class Model:
     def skeleton(self) -> Skeleton: ...
     def save(self, path: Path) -> None: ...
     def weights(self) -> Tuple[npt.NDArray[np.uint16], Floats]: ...
+    def retarget(self, skeleton: Skeleton, map: Optional[Path] = ...) -> Skeleton: ...
     def joints(self, skeleton: Skeleton) -> Floats: ...
     def new_state(self) -> Optional[npt.NDArray[np.int32]]: ...
     def time(
@@ -113,12 +120,14 @@ class Model:
         controls: Optional[npt.ArrayLike] = ...,
         torques: Optional[npt.ArrayLike] = ...,
         repeats: int = ...,
+        values: Inputs = ...,
     ) -> float: ...
     def palette(
         self,
         joints: Optional[npt.ArrayLike] = ...,
         controls: Optional[npt.ArrayLike] = ...,
         torques: Optional[npt.ArrayLike] = ...,
+        values: Inputs = ...,
         *,
         state: Optional[npt.NDArray[np.int32]] = ...,
     ) -> Floats: ...
@@ -175,20 +184,27 @@ def rig(
     **options: Any,
 ) -> Rig: ...
 def train(
-    method: str,
-    rest: Rest,
+    method: Union[str, Model],
+    rest: Optional[Rest] = ...,
     frames: Optional[Clips] = ...,
     skeleton: Skeletons = ...,
     keys: str = ...,
     *,
     torques: Union[Path, npt.ArrayLike, None] = ...,
+    values: Values = ...,
     controls: Union[str, Sequence[int], None] = ...,
+    pose: Poses = ...,
+    mirror: Optional[str] = ...,
+    max_bytes: float = ...,
+    max_time: float = ...,
+    max_error: float = ...,
     test_frames: Optional[Clips] = ...,
     test_skeleton: Skeletons = ...,
     clip: Names = ...,
     fps: float = ...,
     object: Names = ...,
     match: Optional[Path] = ...,
+    map: Optional[Path] = ...,
     scale: Adjust = ...,
     axes: Adjust = ...,
     offset: Adjust = ...,
@@ -201,13 +217,15 @@ def train(
 def compare(
     methods: Union[str, Sequence[str]],
     rest: Rest,
-    frames: Clips,
+    frames: Optional[Clips] = ...,
     skeleton: Skeletons = ...,
     keys: str = ...,
     *,
     loocv: bool = ...,
     torques: Union[Path, npt.ArrayLike, None] = ...,
+    values: Values = ...,
     controls: Union[str, Sequence[int], None] = ...,
+    pose: Poses = ...,
     test_frames: Optional[Clips] = ...,
     test_skeleton: Skeletons = ...,
     clip: Names = ...,

@@ -244,31 +244,46 @@ def give_skeleton(session, skeletons, start, mesh):
     names = (ctypes.c_char_p * len(first))(*map(text, first.names))  # the library copies them
     session.check(lib.sn_session_give_skeleton(session.handle, len(first), names, session.own(first.parents),
                                                session.own(first.rest), len(poses), session.own(poses)))
-    if first.joints is not None:
+    if first.joints is not None and mesh is not None:
         _check_bind(first, mesh)
         lib.sn_session_give_skin(session.handle, *first.joints.shape, session.own(first.joints), session.own(first.weights))
     return poses.shape[:2]
 
 
+def give_values(session, values):
+    """{name: a number for every frame}; those of the rest mesh are 0."""
+    if not isinstance(values, dict):
+        raise TypeError("values are a .csv where everything is a file, else {name: array}")
+    rows = checked(np.stack([np.asarray(row, DOUBLE) for row in values.values()], -1), DOUBLE, (-1, len(values)), "values")
+    names = (ctypes.c_char_p * len(values))(*map(text, values))  # the library copies them
+    session.check(lib.sn_session_give_values(session.handle, len(values), names, len(rows), session.keep(rows),
+                                             session.keep(np.zeros(len(values)))))
+
+
+def pose_texts(pose):
+    """{frame: mesh} as the command line has it; texts are left alone."""
+    return [f"{frame}={os.fspath(mesh)}" for frame, mesh in pose.items()] if isinstance(pose, dict) else pose
+
+
 def give_examples(session, rest, frames, skeleton=None, torques=None, controls=None, test_frames=None,
                   test_skeleton=None, clip=None, fps=0, object=None, match=None, still=False, scale=None, axes=None,
-                  offset=None):
+                  offset=None, values=None, pose=None):
     """Files go the way that they go from the command line; with anything in memory, everything does."""
     frames, skeletons = listed(frames), listed(skeleton)
     test_frames, test_skeletons = listed(test_frames), listed(test_skeleton)
     parts = listed(rest) + frames + skeletons + test_frames + test_skeletons
-    if parts and all(is_path(part) for part in parts) and (torques is None or is_path(torques)):
+    if parts and all(is_path(part) for part in parts + [part for part in (torques, values) if part is not None]):
         for option, value in (("rest", rest), ("frames", frames), ("skeleton", skeletons), ("test-frames", test_frames),
                               ("test-skeleton", test_skeletons), ("clip", clip), ("object", object), ("match", match),
-                              ("torque", torques)):
+                              ("torque", torques), ("values", values), ("pose", pose_texts(pose))):
             name_files(session, option, value)
         adjust(session, scale, axes, offset)
         if controls is not None:
             name_files(session, "controls", controls if isinstance(controls, str) else ",".join(str(int(i)) for i in controls))
         session.do(lib.sn_session_load_files, checked_rate(fps), still)
         return
-    if match is not None:
-        raise Error("match goes with files; in memory, order the arrays")
+    if match is not None or pose is not None:
+        raise Error("match and pose go with files; in memory, order the arrays and replace frames")
     if (scale, axes, offset) != (None, None, None) and not any(map(is_path, parts)):
         raise Error("scale, axes and offset go with files; in memory, change the arrays")
     if rest is None:
@@ -287,8 +302,10 @@ def give_examples(session, rest, frames, skeleton=None, torques=None, controls=N
                     "to test on: they pair up in order, so give as many of each")
     shape = give_skeleton(session, all_skeletons, None if still else start, mesh) if all_skeletons else (0, 0)
     if torques is not None:
-        values = checked(torques, DOUBLE, shape, "torques")
-        lib.sn_session_give_torques(session.handle, len(values), session.own(values), session.keep(np.any(values != 0, axis=0)))
+        rows = checked(torques, DOUBLE, shape, "torques")
+        lib.sn_session_give_torques(session.handle, len(rows), session.own(rows), session.keep(np.any(rows != 0, axis=0)))
+    if values is not None:
+        give_values(session, values)
     if controls is not None:
         automatic = isinstance(controls, str) and controls.startswith("auto:")
         wanted = whole(int(controls[5:]), MOST, "controls", 1) if automatic else 0

@@ -12,7 +12,7 @@ class Array(ctypes.Structure):
 
 
 class Call(ctypes.Structure):
-    _fields_ = [("evaluator", c_void_p), ("joints", c_void_p), ("controls", c_void_p), ("torques", c_void_p),
+    _fields_ = [("evaluator", c_void_p), ("joints", c_void_p), ("controls", c_void_p), ("torques", c_void_p), ("values", c_void_p),
                 ("state", c_void_p), ("scratch", c_void_p), ("positions", c_void_p), ("position_stride", c_size_t),
                 ("normals", c_void_p), ("normal_stride", c_size_t), ("tangents", c_void_p),
                 ("tangent_stride", c_size_t), ("message", ctypes.c_char * 240)]
@@ -38,6 +38,11 @@ FUNCTIONS = {
     "sn_session_give_skeleton": (c_int, [c_void_p, c_int, POINTER(c_char_p), c_void_p, c_void_p, c_int, c_void_p]),
     "sn_session_give_skin": (None, [c_void_p, c_int, c_int, c_void_p, c_void_p]),
     "sn_session_give_torques": (None, [c_void_p, c_int, c_void_p, c_void_p]),
+    "sn_session_give_values": (c_int, [c_void_p, c_int, POINTER(c_char_p), c_int, c_void_p, c_void_p]),
+    "sn_session_limit": (None, [c_void_p, c_double, c_double, c_double]),
+    "sn_session_mirror": (None, [c_void_p, ctypes.c_char]),
+    "sn_session_from": (None, [c_void_p, c_void_p, c_size_t]),
+    "sn_session_retarget": (c_int, [c_void_p, c_void_p, c_char_p]),
     "sn_session_give_controls": (c_int, [c_void_p, c_int, c_void_p, c_int]),
     "sn_session_load_given": (c_int, [c_void_p]),
     "sn_session_keys": (c_int, [c_void_p, c_char_p, c_int]),

@@ -5,12 +5,12 @@ import ctypes
 import numpy as np
 
 from ._arrays import BYTE, FLOAT, INT, MOST, address, checked, is_path, is_plain, path_text, whole
-from ._data import Skeleton, mesh_of
+from ._data import Skeleton, give_skeleton, mesh_of, skeleton_of
 from ._library import Call, lib, take_text
 from ._session import Error, Session
 
 # Fields of sn_evaluator_call.
-INPUTS, OUTPUTS = ("joints", "controls", "torques"), ("positions", "normals", "tangents")
+INPUTS, OUTPUTS = ("joints", "controls", "torques", "values"), ("positions", "normals", "tangents")
 STRIDES, OUTPUT_NAMES = ("position_stride", "normal_stride", "tangent_stride"), [f"out: {name}" for name in OUTPUTS]
 MESSAGE_SIZE = 240  # of sn_rt_error
 
@@ -42,10 +42,12 @@ class Model:
         positions, normals = model(joints)                  # matrices of the joints, n x 3 x 4, rest pose to pose
         positions, normals = model(joints, torques=torques) # where info["torques"] is not 0
         positions, normals = model(controls=points)         # where info["controls"] is not 0
+        positions, normals = model(values={"smile": 0.5})   # where `values` has names; or an array in their order
         model(joints, out=(positions, normals))             # into your arrays
         positions, normals, tangents = model(joints, tangents=True)  # where info["tangents"]: vertices x 4
 
     With a first axis of frames in what it is given, so has what it returns. `names` and `parents` are those of the joints,
+    `values` the names of its values,
     `info` what is inside, `report` what training told (None for a model from a file). Any number of threads may call it.
     """
 
@@ -68,10 +70,11 @@ class Model:
         joints = self.info.pop("joints")
         self.names = [joint["name"] for joint in joints]
         self.parents = np.array([joint["parent"] for joint in joints], np.int32)
-        n, controls, torques = len(self.names), self.info["controls"], self.info["torques"]
+        self.values = self.info.pop("values")
+        n, controls, torques, values = len(self.names), self.info["controls"], self.info["torques"], len(self.values)
         self._inputs = list(zip(INPUTS, ((n, 3, 4) if n else None, (controls, 3) if controls else None,
-                                         (torques,) if torques else None)))
-        self._joint_shape = (n, 3, 4) if n and not controls and not torques else ()
+                                         (torques,) if torques else None, (values,) if values else None)))
+        self._joint_shape = (n, 3, 4) if n and not controls and not torques and not values else ()
         # Sizes of memory that C writes; `info` is anybody's to change.
         self._vertices, self._influences, self._palette = (self.info[name] for name in ("vertices", "influences", "palette"))
         self._shapes = [(self._vertices, width) for width in (3, 3, 4)]
@@ -139,6 +142,14 @@ class Model:
             raise Error(message.value.decode(errors="replace"), "SN_BAD_INPUT")
         return joints, weights
 
+    def retarget(self, skeleton, map=None):
+        """The motion of another skeleton for this model's: a Skeleton. Joints are matched by their names, or by `map`: a file with two
+        names on every line, a joint of the model and one of the skeleton."""
+        session = self._session()
+        give_skeleton(session, [skeleton], None, None)
+        session.do(lib.sn_session_retarget, self._handle, None if map is None else path_text(map))
+        return skeleton_of(session)
+
     def joints(self, skeleton):
         """The poses of a skeleton as what this model takes: float32, frames x joints x 3 x 4, matched by name."""
         skeleton = skeleton._checked()
@@ -163,6 +174,10 @@ class Model:
         given, counts = [], set()
         for value, (name, shape) in zip(values, self._inputs):
             if shape is not None:
+                if isinstance(value, dict):
+                    if set(value) != set(self.values):
+                        raise ValueError(f"values: this model has {', '.join(self.values)}")
+                    value = np.stack([np.asarray(value[each], np.float64) for each in self.values], -1)
                 if value is None:
                     raise ValueError(f"this model is driven by {name}: an array of {' x '.join(map(str, shape))}")
                 value = np.asarray(value)
@@ -222,7 +237,7 @@ class Model:
         self._places.append(place)
         return done
 
-    def __call__(self, joints=None, controls=None, torques=None, *, out=None, state=None, tangents=False):
+    def __call__(self, joints=None, controls=None, torques=None, values=None, *, out=None, state=None, tangents=False):
         """Positions and normals (float32, vertices x 3), new or in `out`: a pair of arrays, or one for positions alone.
 
         `tangents=True`, or a third array in `out` (vertices x 4), asks for tangents too: x y z and a handedness of 1 or -1,
@@ -231,7 +246,7 @@ class Model:
         loop = state is None and type(out) is tuple
         if loop and self._run_again(joints, out):
             return out
-        given, frames = self._given(joints, controls, torques)
+        given, frames = self._given(joints, controls, torques, values)
         loop = loop and len(out) == 2 and given[0] is joints is not None and joints.shape == self._joint_shape
         out, outputs = self._outputs(frames, out, tangents)
         self._run(_evaluate, given, outputs, state, frames, again=(joints, out) if loop else None)
@@ -243,14 +258,14 @@ class Model:
             raise ValueError(f"one pose is needed, not {frames[0]} frames")
         return given
 
-    def time(self, joints=None, controls=None, torques=None, repeats=100):
+    def time(self, joints=None, controls=None, torques=None, repeats=100, values=None):
         """Seconds of one evaluation with normals in C, on one thread: the fastest of `repeats`."""
-        given = self._one_pose(joints, controls, torques)
+        given = self._one_pose(joints, controls, torques, values)
         return self._run(_time, given, self._outputs((), None, False)[1], arguments=(whole(repeats, MOST, "repeats", 1),))
 
-    def palette(self, joints=None, controls=None, torques=None, *, state=None):
+    def palette(self, joints=None, controls=None, torques=None, values=None, *, state=None):
         """The matrices that the vertices are blended from: float32, n x 3 x 4. Those of the joints come first where it has
         joints; extra bones and proxy bones follow."""
         out = np.empty((self._palette, 3, 4), FLOAT)
-        self._run(lib.sn_evaluator_palette, self._one_pose(joints, controls, torques), state=state, arguments=(address(out),))
+        self._run(lib.sn_evaluator_palette, self._one_pose(joints, controls, torques, values), state=state, arguments=(address(out),))
         return out

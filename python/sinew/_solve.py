@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 
 from ._arrays import MOST, checked_rate, is_path, path_text, text, whole
-from ._data import Frames, give_examples, listed, load_frames, skeleton_of
+from ._data import Frames, give_examples, listed, load_frames, name_files, skeleton_of
 from ._library import lib, take_text
 from ._model import Model
 from ._session import Error, Session
@@ -94,9 +94,9 @@ def rig(rest, frames, bones="auto", *, skeleton=None, solve="weights", keep_bone
 _keys = keys
 
 
-def train(method, rest, frames=None, skeleton=None, keys="all", *, torques=None, controls=None, test_frames=None,
-          test_skeleton=None, clip=None, fps=0, object=None, match=None, scale=None, axes=None, offset=None, measure=True,
-          threads=0, seed=1, progress=None, **options):
+def train(method, rest=None, frames=None, skeleton=None, keys="all", *, torques=None, values=None, controls=None, pose=None,
+          mirror=None, max_bytes=0, max_time=0, max_error=0, test_frames=None, test_skeleton=None, clip=None, fps=0, object=None,
+          match=None, map=None, scale=None, axes=None, offset=None, measure=True, threads=0, seed=1, progress=None, **options):
     """Learns a model; its `report` says how good it is on the frames of `keys` and on the others.
 
     `method` is a name ("lbs", "psd", "rotreg", ...; see methods()) or a spec with options, "rotreg:bones=60"; options may also
@@ -104,24 +104,35 @@ def train(method, rest, frames=None, skeleton=None, keys="all", *, torques=None,
     `skeleton` a Skeleton with as many poses, a file, or a list that pairs up with the clips. `torques` is frames x joints,
     or a .csv; `controls` a list of vertices, or "auto:N". Where everything is a file, the model's bytes are those that
     `sinew train` writes. `test_frames` and `test_skeleton` are clips that are only tested on. measure=False saves the
-    time of measuring. `scale`, `axes` and `offset` adjust files that disagree, as on the command line: 0.01 for all of them,
+    time of measuring. `values` is {name: a number for every frame} or a .csv; `pose` {frame: file of a sculpted mesh}, where
+    everything is a file; `mirror` ("x", "y" or "z") adds every training frame's mirror image. The method "auto" is the best within
+    max_bytes, max_time (times linear blend skinning) and max_error (percent of the diagonal; 0: no limit). With a Model instead of a
+    method, the meshes of `pose` are added to it, and `map` names the joints of another skeleton. `scale`, `axes` and `offset` adjust files that disagree, as on the command line: 0.01 for all of them,
     "frames=0.01" for one kind, a list for several. `progress` is True for a bar, or a function of (task, done) that returns False to stop.
     """
     session = Session(threads, seed, progress)
+    added = isinstance(method, Model)
     give_examples(session, rest, frames, skeleton, torques, controls, test_frames, test_skeleton, clip, fps, object, match,
-                  frames is None, scale, axes, offset)
-    session.do(lib.sn_session_train, text(_spec(method, options)), text(keys), measure)
+                  frames is None and pose is None, scale, axes, offset, values, pose)
+    if map is not None:
+        name_files(session, "map", map)
+    if mirror is not None:
+        lib.sn_session_mirror(session.handle, text(mirror)[:1] if len(mirror) == 1 else b"?")
+    lib.sn_session_limit(session.handle, max_bytes, max_time, max_error)
+    if added:
+        lib.sn_session_from(session.handle, session.keep(method._bytes), len(method._bytes))
+    session.do(lib.sn_session_train, b"from" if added else text(_spec(method, options)), text(keys), measure)
     return Model(session.view("model"), session.report() if measure else None)
 
 
-def compare(methods, rest, frames, skeleton=None, keys="all", *, loocv=False, torques=None, controls=None,
-            test_frames=None, test_skeleton=None, clip=None, fps=0, object=None, match=None, scale=None, axes=None,
+def compare(methods, rest, frames=None, skeleton=None, keys="all", *, loocv=False, torques=None, values=None, controls=None,
+            pose=None, test_frames=None, test_skeleton=None, clip=None, fps=0, object=None, match=None, scale=None, axes=None,
             offset=None, threads=0, seed=1, progress=None):
     """Trains and tests several methods: the report of `sinew compare`, rows under "methods". loocv=True tests by leaving
     out each training frame in turn. Arguments are as of `train`."""
     session = Session(threads, seed, progress)
     give_examples(session, rest, frames, skeleton, torques, controls, test_frames, test_skeleton, clip, fps, object, match,
-                  scale=scale, axes=axes, offset=offset)
+                  scale=scale, axes=axes, offset=offset, values=values, pose=pose)
     specs = [text(spec) for spec in listed(methods)]
     session.do(lib.sn_session_compare, len(specs), (ctypes.c_char_p * len(specs))(*specs), text(keys), loocv)
     return session.report()

@@ -237,3 +237,64 @@ def test_messages_are_the_librarys(arm, tmp_path):
     with pytest.raises(sinew.Error, match="no joint"):
         model = sinew.train("lbs", *files(arm))
         model.joints(sinew.Skeleton(["other"], [-1], np.eye(3, 4)[None]))
+
+
+def run_train(tool, folder, *arguments):
+    subprocess.run([tool, "train", *map(str, arguments), "-o", folder / "m.sinew", "--quiet"], check=True)
+    return (folder / "m.sinew").read_bytes()
+
+
+def test_poses_mirrors_and_choices_are_the_command_lines(tool, arm, tmp_path):
+    files = {"rest": arm / "rest.obj", "skeleton": arm / "skeleton.glb"}
+    options = [x for name, path in files.items() for x in (f"--{name}", path)]
+    frames = ["--frames", arm / "frames.pc2"]
+    mirrored = sinew.train("lbs", frames=arm / "frames.pc2", mirror="y", **files)
+    assert bytes(mirrored) == run_train(tool, tmp_path, "--method", "lbs", *options, *frames, "--mirror", "y")
+    assert mirrored.report["train"]["frames"] == 48
+    with pytest.raises(sinew.Error, match="choose x, y or z"):
+        sinew.train("lbs", frames=arm / "frames.pc2", mirror="xy", **files)
+    chosen = sinew.train("auto", frames=arm / "frames.pc2", keys="every:4", max_bytes=100000, **files)
+    assert chosen.report["method"] in [row["spec"] for row in chosen.report["candidates"] if row["chosen"]]
+    mesh = sinew.load_mesh(arm / "rest.obj")
+    shaped = sinew.load_frames(arm / "frames.pc2")[12]
+    sinew.Frames(shaped[None] + np.float32(0.01)).save(tmp_path / "sculpt/", mesh)
+    sculpt = next((tmp_path / "sculpt").iterdir())
+    posed = sinew.train("psd:space=whole", pose={12: sculpt}, **files)
+    assert bytes(posed) == run_train(tool, tmp_path, "--method", "psd:space=whole", *options, "--pose", f"12={sculpt}")
+    (tmp_path / "base.sinew").write_bytes(bytes(posed))
+    added = sinew.train(posed, skeleton=arm / "skeleton.glb", pose={20: sculpt})
+    assert bytes(added) == run_train(tool, tmp_path, "--from", tmp_path / "base.sinew", "--skeleton", arm / "skeleton.glb",
+                                     "--pose", f"20={sculpt}")
+    assert sinew.compare(["lbs", "dqs"], pose={12: sculpt}, **files)["methods"][0]["spec"] == "lbs"
+
+
+def test_named_values(tool, tmp_path):
+    folder = tmp_path / "face"
+    subprocess.run([tool, "gen", "face", "-o", folder, "--frames", "12", "--vertices", "1500", "--quiet"], check=True)
+    files = [folder / "rest.obj", folder / "frames.pc2"]
+    model = sinew.train("psd", *files, values=folder / "values.csv")
+    assert bytes(model) == run_train(tool, tmp_path, "--method", "psd", "--rest", files[0], "--frames", files[1],
+                                     "--values", folder / "values.csv")
+    table = np.genfromtxt(folder / "values.csv", delimiter=",", names=True, dtype=None, encoding=None)
+    rows = table[[str(frame) != "rest" for frame in table["frame"]]]
+    values = {name: rows[name].astype(float) for name in model.values}
+    memory = sinew.train("psd", sinew.load_mesh(files[0]), sinew.load_frames(files[1]), values=values)
+    assert memory.values == model.values
+    positions, _ = model(values=values)
+    assert np.abs(positions - sinew.load_frames(files[1])).max() < 0.05 * model.mesh.diagonal
+    first, _ = model(values=np.array([values[name][0] for name in model.values]))
+    np.testing.assert_array_equal(first, positions[0])
+    with pytest.raises(ValueError, match="this model has"):
+        model(values={"nothing": 1.0})
+
+
+def test_motion_of_another_skeleton(arm, tmp_path):
+    model = sinew.train("lbs", arm / "rest.obj", arm / "frames.pc2", arm / "skeleton.glb")
+    other = sinew.load_skeleton(arm / "skeleton.glb")
+    own = model.joints(other)
+    names = other.names
+    other.names = [f"other{k}" for k in range(len(names))]
+    with pytest.raises(sinew.Error, match="none of its joints"):
+        model.retarget(other)
+    (tmp_path / "map").write_text("".join(f"{a} {b}\n" for a, b in zip(names, other.names)))
+    np.testing.assert_allclose(model.joints(model.retarget(other, map=tmp_path / "map")), own, atol=1e-5)

@@ -17,75 +17,37 @@ bool sn_cli_is_point_cache(const char *path) {
   return sn_format_does(path, SN_READS_FRAMES) && !sn_format_does(path, SN_READS_MESH);
 }
 
-enum { most_files = 64 };
-
-// The files of an option and, behind them, those of its test clips. -1 where there are too many.
-static int list_files(const cli *c, const char *name, const char *test_name, const char **out, int *test_count) {
-  int count = sn_cli_texts(c, name, out, most_files);
-  if (count > most_files) return -1;
-  *test_count = sn_cli_texts(c, test_name, out + count, most_files - count);
-  return count + *test_count > most_files ? -1 : count + *test_count;
-}
-
-static sn_status check_test_clips(cli *c, const sn_load_options *options, int test_skeletons) {
-  if (options->test_count == 0 && test_skeletons == 0) return SN_OK;
-  if (options->frames_count == options->test_count) {
-    return sn_fail(&c->ctx, SN_BAD_INPUT, "clips that are only tested on need clips to train on: --frames FILE");
-  }
-  if (options->skeleton_count > 0 && options->test_count != test_skeletons) {
-    return sn_fail(&c->ctx, SN_BAD_INPUT,
-                   "%d --test-frames and %d --test-skeleton: they pair up in order, so give as many of each",
-                   options->test_count, test_skeletons);
-  }
-  return SN_OK;
-}
-
-sn_status sn_cli_adjust(cli *c, sn_adjust adjust[SN_FILE_KINDS]) {
-  static const char *const names[] = {"--scale", "--axes", "--offset"};
+sn_status sn_cli_inputs(cli *c, sn_inputs *out) {
+  *out = (sn_inputs){0};
   sn_status status = SN_OK;
-  memset(adjust, 0, SN_FILE_KINDS * sizeof *adjust);
-  for (int k = 0; k < 3; k++) {
-    const char *texts[most_files];
-    int count = sn_cli_texts(c, names[k], texts, most_files);
-    for (int t = 0; t < count && t < most_files && status == SN_OK; t++) {
-      status = sn_adjust_option(&c->ctx, names[k] + 2, texts[t], adjust);
-    }
+  for (int k = 0; status == SN_OK && k < c->value_count; k++) {
+    const char *name = c->values[k].option->name;
+    if (strncmp(name, "--", 2) == 0 && sn_input_known(name + 2))
+      status = sn_inputs_add(&c->ctx, out, name + 2, c->values[k].text);
   }
   return status;
 }
 
+sn_status sn_cli_adjust(cli *c, sn_adjust adjust[SN_FILE_KINDS]) {
+  sn_inputs inputs;
+  sn_status status = sn_cli_inputs(c, &inputs);
+  memcpy(adjust, inputs.load.adjust, sizeof inputs.load.adjust);
+  return status;
+}
+
 static sn_status load(cli *c, bool still, sn_examples *out) {
-  const char *frames[most_files], *skeletons[most_files], *clips[most_files], *objects[CLI_MOST_OBJECTS];
-  int test_skeletons = 0;
+  const char *objects[CLI_MOST_OBJECTS], *solve = sn_cli_text(c, "--solve");
   sn_choice choice;
-  sn_load_options options = sn_load_options_default();
-  options.rest = sn_cli_text(c, "--rest");
-  options.frames = frames, options.skeletons = skeletons;
-  options.frames_count = list_files(c, "--frames", "--test-frames", frames, &options.test_count);
-  options.skeleton_count = list_files(c, "--skeleton", "--test-skeleton", skeletons, &test_skeletons);
-  if (options.frames_count < 0 || options.skeleton_count < 0) {
-    return sn_fail(&c->ctx, SN_BAD_INPUT, "at most %d --frames and --skeleton, test clips included", most_files);
-  }
-  sn_status status = check_test_clips(c, &options, test_skeletons);
+  sn_inputs inputs;
+  sn_status status = sn_cli_inputs(c, &inputs);
   if (status == SN_OK) status = sn_cli_choice(c, objects, &choice);
-  if (status == SN_OK) status = sn_cli_adjust(c, options.adjust);
   if (status != SN_OK) return status;
-  options.clip_count = sn_cli_texts(c, "--clip", clips, most_files);
-  options.clips = clips;
-  if (options.clip_count > most_files) {
-    return sn_fail(&c->ctx, SN_BAD_INPUT, "at most %d --clip; --clip all takes every one", most_files);
-  }
-  options.fps = choice.fps;
-  options.object_count = choice.object_count, options.objects = choice.objects;
-  const char *solve = sn_cli_text(c, "--solve");
-  options.still_skeleton = still || (solve && strcmp(solve, "weights") != 0); // motion is not wanted, or looked for
-  options.torque = sn_cli_text(c, "--torque");
-  options.values = sn_cli_text(c, "--values");
-  options.controls = sn_cli_text(c, "--controls");
-  if (options.controls && sn_cli_is_point_cache(options.controls))
-    options.controls = NULL; // positions: for the evaluation
-  options.match = sn_cli_text(c, "--match");
-  status = sn_examples_load(&c->ctx, &options, out);
+  sn_load_options *options = &inputs.load;
+  options->fps = choice.fps;
+  options->still_skeleton = still || (solve && strcmp(solve, "weights") != 0); // motion is not wanted, or looked for
+  if (options->controls && sn_cli_is_point_cache(options->controls))
+    options->controls = NULL; // positions: for the evaluation
+  status = sn_inputs_load(&c->ctx, &inputs, out);
   if (status == SN_OK) {
     status = sn_cli_team_check(c, out);
     if (status != SN_OK) sn_examples_free(out);
@@ -94,6 +56,21 @@ static sn_status load(cli *c, bool still, sn_examples *out) {
     sn_cli_name_options(c, out->notes[k]);
     sn_cli_say(c, "note: %s\n", out->notes[k]);
   }
+  return status;
+}
+
+sn_status sn_cli_add_sculpts(cli *c, sn_examples *examples) {
+  sn_inputs inputs;
+  sn_status status = sn_cli_inputs(c, &inputs);
+  return status == SN_OK ? sn_inputs_sculpt(&c->ctx, &inputs, examples) : status;
+}
+
+sn_status sn_cli_retarget(cli *c, const sn_rt_model *model, sn_examples *examples) {
+  sn_inputs inputs;
+  char told[700];
+  sn_status status = sn_cli_inputs(c, &inputs);
+  if (status == SN_OK) status = sn_inputs_retarget(&c->ctx, &inputs, model, examples, told, sizeof told);
+  if (status == SN_OK && told[0]) sn_cli_say(c, "%s: %s\n", sn_cli_text(c, "--skeleton"), told);
   return status;
 }
 

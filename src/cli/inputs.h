@@ -4,8 +4,7 @@
 #define SINEW_CLI_INPUTS_H
 
 #include "cli/cli.h"
-#include "report/report.h"
-#include "sinew/eval.h"
+#include "job/job.h"
 
 // clang-format off
 #define CLI_OPTION_REST {"--rest", "FILE", NULL, "rest mesh (.obj, .glb, .gltf, .abc); its vertex order is the order of everything; frames as .abc, .obj or .glb bring their own", false}
@@ -31,6 +30,8 @@
 #define CLI_OPTIONS_TRAINING CLI_OPTION_REST, CLI_OPTION_FRAMES, CLI_OPTION_SKELETON, CLI_OPTION_TEST_FRAMES, CLI_OPTION_TEST_SKELETON, CLI_OPTION_CLIP, CLI_OPTION_FPS, CLI_OPTIONS_ADJUST, CLI_OPTION_OBJECT, CLI_OPTION_TORQUE, CLI_OPTION_VALUES, CLI_OPTION_CONTROLS, CLI_OPTION_KEYS, CLI_OPTION_POSE
 // clang-format on
 
+// The files and texts of the options above.
+sn_status sn_cli_inputs(cli *c, sn_inputs *out);
 // Examples from the options above (those the command has).
 sn_status sn_cli_load(cli *c, sn_examples *out);
 // The same, and there must be frames.

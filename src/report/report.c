@@ -91,29 +91,15 @@ static json_t *describe_scored(const sn_train_report *report) {
   return out;
 }
 
-json_t *sn_report_train(const sn_scores *scores, const sn_rt_model *model, const sn_train_report *report) {
+json_t *sn_report_train(const sn_scores *scores, const sn_rt_info *info, const sn_train_report *report) {
   json_t *out = json_object();
   sn_report_scores(out, scores);
-  json_object_set_new(out, "bytes", json_integer((json_int_t)model->info.bytes));
-  json_object_set_new(out, "flops", json_integer((json_int_t)model->info.flops));
+  json_object_set_new(out, "bytes", json_integer((json_int_t)info->bytes));
+  json_object_set_new(out, "flops", json_integer((json_int_t)info->flops));
   json_object_set_new(out, "seconds", json_real(report->seconds));
   if (report->cross_validated > 0) json_object_set_new(out, "cross_validated", json_real(report->cross_validated));
   if (report->candidate_count > 0) json_object_set_new(out, "candidates", describe_scored(report));
   if (report->note[0]) json_object_set_new(out, "note", sn_report_text(report->note));
-  return out;
-}
-
-json_t *sn_report_compare(const sn_report_row *row) {
-  json_t *out = json_object();
-  json_object_set_new(out, "spec", sn_report_text(row->spec->text));
-  json_object_set_new(out, "options", sn_report_options(row->spec->method->options, &row->spec->options));
-  sn_report_scores(out, row->scores);
-  bool model = !isnan(row->bytes);
-  json_object_set_new(out, "bytes", model ? json_integer((json_int_t)row->bytes) : json_null());
-  json_object_set_new(out, "flops", model ? json_integer((json_int_t)row->flops) : json_null());
-  json_object_set_new(out, "us_per_frame", model ? json_real(row->us) : json_null());
-  json_object_set_new(out, "ratio_lbs", sn_report_number(row->ratio));
-  json_object_set_new(out, "seconds", json_real(row->seconds));
   return out;
 }
 

@@ -26,18 +26,10 @@ json_t *sn_report_metrics(const sn_metrics *metrics);        // null for no fram
 void sn_report_scores(json_t *out, const sn_scores *scores); // train, test, between where there are any, all
 
 // What `train` tells.
-json_t *sn_report_train(const sn_scores *scores, const sn_rt_model *model, const sn_train_report *report);
+json_t *sn_report_train(const sn_scores *scores, const sn_rt_info *info, const sn_train_report *report);
 
 // What `rig` tells; `error` is that of the rig as written, rest_frame -1 where none was chosen.
 json_t *sn_report_rig(const sn_rig_report *rig, const sn_metrics *error, int influences, double gap_pct,
                       int rest_frame, double seconds, int frame_count, int vertex_count);
-
-// A row of `compare`: bytes, flops, us and ratio are NAN where there is no model, or nothing to compare with.
-typedef struct sn_report_row {
-  const sn_method_spec *spec;
-  const sn_scores *scores;
-  double bytes, flops, us, ratio, seconds;
-} sn_report_row;
-json_t *sn_report_compare(const sn_report_row *row);
 
 #endif

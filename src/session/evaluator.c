@@ -54,6 +54,13 @@ static json_t *describe_joints(const sn_rt_model *model) {
   return joints;
 }
 
+static json_t *describe_values(const sn_rt_model *model) {
+  json_t *names = json_array();
+  for (uint32_t v = 0; v < model->info.value_count; v++)
+    json_array_append_new(names, sn_report_text(sn_rt_value_name(model, v)));
+  return names;
+}
+
 char *sn_evaluator_describe(const sn_evaluator *e) {
   const sn_rt_info *info = &e->model.info;
   json_t *out = json_object();
@@ -72,6 +79,7 @@ char *sn_evaluator_describe(const sn_evaluator *e) {
   json_object_set_new(out, "flops", json_integer((json_int_t)info->flops));
   json_object_set_new(out, "path", json_string(sn_rt_path_name(e->model.path)));
   json_object_set_new(out, "joints", describe_joints(&e->model));
+  json_object_set_new(out, "values", describe_values(&e->model));
   char *text = json_dumps(out, 0);
   json_decref(out);
   return text;
@@ -86,6 +94,7 @@ static sn_rt_input input_of(const sn_evaluator_call *call) {
   return (sn_rt_input){.joints = (const float(*)[12])call->joints,
                        .controls = (const float(*)[3])call->controls,
                        .torques = call->torques,
+                       .values = call->values,
                        .state = call->state};
 }
 
@@ -136,6 +145,12 @@ int sn_evaluator_rest(const sn_evaluator *e, float *positions, float *normals, u
                      .weights = weights,
                      .influences = influences};
   return answer(sn_rt_get_rest(&e->model, &rest, &error), &error, message);
+}
+
+sn_status sn_session_retarget(sn_session *s, const sn_evaluator *e, const char *map) {
+  char told[700];
+  s->inputs.map = map;
+  return sn_inputs_retarget(&s->ctx, &s->inputs, &e->model, &s->examples, told, sizeof told);
 }
 
 sn_status sn_session_read_model_mesh(sn_session *s, const sn_evaluator *e) {

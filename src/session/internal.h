@@ -6,16 +6,8 @@
 #include <jansson.h>
 #include <pthread.h>
 
-#include "report/report.h"
-#include "sinew/examples.h"
+#include "job/job.h"
 #include "sinew/session.h"
-
-enum { SN_SESSION_FILES = 256 };
-
-typedef struct file_list {
-  int count;
-  const char *texts[SN_SESSION_FILES];
-} file_list;
 
 struct sn_session {
   sn_context ctx;
@@ -26,9 +18,7 @@ struct sn_session {
   double done;
   sn_arena memory;
   // Files that were named.
-  const char *rest, *torque, *controls, *match;
-  file_list frames, skeletons, test_frames, test_skeletons, clips, objects;
-  sn_adjust adjust[SN_FILE_KINDS];
+  sn_inputs inputs;
   // What there is. Parts that were given have no memory of their own.
   sn_examples examples;
   bool split;
@@ -37,6 +27,10 @@ struct sn_session {
   sn_model model;
   sn_rig_result rig;
   bool affine;
+  sn_limits limits; // of sn_session_train
+  char mirror;
+  const void *from;
+  size_t from_size;
   double *vertex_rms; // of sn_session_vertex_errors
 };
 

@@ -79,82 +79,20 @@ sn_status sn_session_tell(sn_session *s, const char *command, json_t *result) {
 
 // ---- files -----------------------------------------------------------------------------------------------------------
 
-typedef struct named_file {
-  const char *option;
-  const char **one;
-  file_list *many;
-} named_file;
-
 sn_status sn_session_file(sn_session *s, const char *option, const char *text) {
-  static const char *const adjustments[] = {"scale", "axes", "offset", NULL};
-  const named_file files[] = {{"rest", &s->rest, NULL},
-                              {"torque", &s->torque, NULL},
-                              {"controls", &s->controls, NULL},
-                              {"match", &s->match, NULL},
-                              {"frames", NULL, &s->frames},
-                              {"skeleton", NULL, &s->skeletons},
-                              {"test-frames", NULL, &s->test_frames},
-                              {"test-skeleton", NULL, &s->test_skeletons},
-                              {"clip", NULL, &s->clips},
-                              {"object", NULL, &s->objects}};
-  for (const char *const *of = adjustments; *of; of++) {
-    if (strcmp(*of, option) == 0) return sn_adjust_option(&s->ctx, option, text, s->adjust);
-  }
   const char *copy = sn_arena_text(&s->ctx, &s->memory, text);
-  if (!copy) return s->ctx.error.status;
-  for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
-    if (strcmp(files[k].option, option) != 0) continue;
-    if (files[k].one) {
-      *files[k].one = copy;
-    } else if (files[k].many->count == SN_SESSION_FILES) {
-      return sn_fail(&s->ctx, SN_BAD_INPUT, "at most %d of %s", SN_SESSION_FILES, option);
-    } else {
-      files[k].many->texts[files[k].many->count++] = copy;
-    }
-    return SN_OK;
-  }
-  return sn_fail(&s->ctx, SN_BAD_INPUT, "no files are called '%s'", option);
-}
-
-// The files of `more` behind those of `list`.
-static sn_status append(sn_session *s, file_list *list, const file_list *more) {
-  if (list->count + more->count > SN_SESSION_FILES) {
-    return sn_fail(&s->ctx, SN_BAD_INPUT, "at most %d files of frames or skeletons", SN_SESSION_FILES);
-  }
-  memcpy(list->texts + list->count, more->texts, (size_t)more->count * sizeof *more->texts);
-  list->count += more->count;
-  return SN_OK;
+  return copy ? sn_inputs_add(&s->ctx, &s->inputs, option, copy) : s->ctx.error.status;
 }
 
 static sn_choice choice_of(const sn_session *s, double fps, sn_file_kind kind) {
+  const sn_inputs *in = &s->inputs;
   return (sn_choice){
-    .fps = fps, .object_count = s->objects.count, .objects = s->objects.texts, .adjust = s->adjust[kind]};
+    .fps = fps, .object_count = in->objects.count, .objects = in->objects.texts, .adjust = in->load.adjust[kind]};
 }
 
 sn_status sn_session_load_files(sn_session *s, double fps, bool still_skeleton) {
-  sn_load_options options = sn_load_options_default();
-  if (s->skeletons.count > 0 && s->test_frames.count != s->test_skeletons.count) {
-    return sn_fail(&s->ctx, SN_BAD_INPUT,
-                   "%d files of test frames and %d of test skeletons: they pair up in order, so give as many of each",
-                   s->test_frames.count, s->test_skeletons.count);
-  }
-  if (s->test_frames.count > 0 && s->frames.count == 0) {
-    return sn_fail(&s->ctx, SN_BAD_INPUT, "clips that are only tested on need clips to train on");
-  }
-  options.test_count = s->test_frames.count;
-  sn_status status = append(s, &s->frames, &s->test_frames);
-  if (status == SN_OK) status = append(s, &s->skeletons, &s->test_skeletons);
-  if (status != SN_OK) return status;
-  options.rest = s->rest;
-  options.frames_count = s->frames.count, options.frames = s->frames.texts;
-  options.skeleton_count = s->skeletons.count, options.skeletons = s->skeletons.texts;
-  options.clip_count = s->clips.count, options.clips = s->clips.texts;
-  options.object_count = s->objects.count, options.objects = s->objects.texts;
-  options.fps = fps;
-  options.still_skeleton = still_skeleton;
-  memcpy(options.adjust, s->adjust, sizeof options.adjust);
-  options.torque = s->torque, options.controls = s->controls, options.match = s->match;
-  return sn_examples_load(&s->ctx, &options, &s->examples);
+  s->inputs.load.fps = fps, s->inputs.load.still_skeleton = still_skeleton;
+  return sn_inputs_load(&s->ctx, &s->inputs, &s->examples);
 }
 
 // ---- single files --------------------------------------------------------------------------------------------------------
@@ -180,7 +118,7 @@ sn_status sn_session_read_mesh(sn_session *s, const char *path) {
 
 sn_status sn_session_read_frames(sn_session *s, const char *path, double fps) {
   sn_choice choice = choice_of(s, fps, SN_FILE_FRAMES);
-  if (s->clips.count > 0) choice.clip = s->clips.texts[0];
+  if (s->inputs.clips.count > 0) choice.clip = s->inputs.clips.texts[0];
   return sn_frames_read(&s->ctx, path, &choice, &s->examples.frames);
 }
 
@@ -263,6 +201,19 @@ void sn_session_give_torques(sn_session *s, int frames, const double *values, co
                                      .frame_count = frames,
                                      .values = (double *)values,
                                      .has = (bool *)has};
+}
+
+sn_status sn_session_give_values(sn_session *s, int count, const char *const *names, int frames, const double *values,
+                                 const double *rest) {
+  sn_values *v = &s->examples.values;
+  sn_status status = sn_values_new(&s->ctx, count, frames, v);
+  for (int k = 0; status == SN_OK && k < count; k++) {
+    v->names[k] = sn_arena_text(&s->ctx, &v->memory, names[k]);
+    if (!v->names[k]) return s->ctx.error.status;
+    v->rest[k] = rest[k];
+  }
+  if (status == SN_OK && count > 0) memcpy(v->values, values, (size_t)frames * (size_t)count * sizeof *values);
+  return status;
 }
 
 sn_status sn_session_give_controls(sn_session *s, int count, const int *vertices, int wanted) {

@@ -12,39 +12,67 @@ sn_status sn_session_keys(sn_session *s, const char *spec, int frame_count) {
 
 // ---- training ----------------------------------------------------------------------------------------------------------
 
-static sn_status measure(sn_session *s, const sn_keys *keys, const sn_keys *others, const sn_train_report *report,
-                         const sn_method_spec *spec) {
-  sn_rt_model model;
-  sn_scores scores = {0};
-  sn_status status = sn_model_open(&s->ctx, spec->text, s->model.bytes, s->model.size, &model);
-  if (status == SN_OK && s->examples.frames.frame_count > 0) {
-    status = sn_assess(&s->ctx, &model, &s->examples, keys, others, &scores, NULL);
-  }
-  if (status == SN_OK && scores.all.frame_count > 0 && !isfinite(scores.all.rms)) {
-    status = sn_fail(&s->ctx, SN_BAD_INPUT, "what the model gives is not finite on its own frames");
-  }
-  if (status != SN_OK) return status;
-  json_t *result = sn_report_train(&scores, &model, report);
-  json_object_set_new(result, "options", sn_report_options(spec->method->options, &spec->options));
-  return sn_session_tell(s, "train", result);
+// The model of --from, or NULL.
+static sn_status open_from(sn_session *s, sn_rt_model *out, const sn_rt_model **from) {
+  *from = NULL;
+  if (!s->from) return SN_OK;
+  *from = out;
+  return sn_model_open(&s->ctx, "from", s->from, s->from_size, out);
 }
+
+// Poses for a model are in its own skeleton, on its own mesh where there is no other.
+static sn_status prepare(sn_session *s, const sn_rt_model *from) {
+  char told[700];
+  sn_status status = SN_OK;
+  if (from && s->inputs.pose_count == 0)
+    return sn_fail(&s->ctx, SN_BAD_INPUT, "poses to add are needed: `pose` FRAME=MESH");
+  if (from && s->examples.rest.vertex_count == 0) status = sn_model_mesh(&s->ctx, from, &s->examples.rest);
+  if (status == SN_OK && from)
+    status = sn_inputs_retarget(&s->ctx, &s->inputs, from, &s->examples, told, sizeof told);
+  if (status == SN_OK && s->inputs.pose_count > 0) status = sn_inputs_sculpt(&s->ctx, &s->inputs, &s->examples);
+  return status;
+}
+
+void sn_session_limit(sn_session *s, double bytes, double time, double error) {
+  s->limits = (sn_limits){.bytes = bytes, .time = time, .error = error};
+}
+
+void sn_session_mirror(sn_session *s, char axis) { s->mirror = axis; }
+
+void sn_session_from(sn_session *s, const void *bytes, size_t size) { s->from = bytes, s->from_size = size; }
 
 sn_status sn_session_train(sn_session *s, const char *method, const char *keys_spec, bool measured) {
   sn_method_spec spec;
   sn_keys keys = {0}, others = {0};
-  sn_train_report report = {0};
+  sn_train_result result = {0};
+  sn_rt_model model;
+  const sn_rt_model *from;
+  bool choose = strcmp(method, "auto") == 0;
   sn_model_free(&s->model);
-  sn_status status = sn_method_parse(&s->ctx, method, &spec);
-  if (status == SN_OK && s->examples.frames.frame_count == 0 && !sn_method_needs_no_frames(&spec)) {
-    status = sn_fail(&s->ctx, SN_BAD_INPUT, "%s learns from frames, and there are none", spec.method->name);
-  }
-  if (status == SN_OK && s->examples.frames.frame_count > 0) {
-    status = sn_train_keys(&s->ctx, &s->examples, keys_spec, s->seed, &keys, &others);
-  }
-  if (status == SN_OK) status = sn_train(&s->ctx, &spec, &s->examples, &keys, &s->model, &report);
-  if (status == SN_OK && measured) status = measure(s, &keys, &others, &report, &spec);
+  sn_status status = open_from(s, &model, &from);
+  if (status == SN_OK && !choose && !from) status = sn_method_parse(&s->ctx, method, &spec);
+  if (status == SN_OK) status = prepare(s, from);
+  bool frames = s->examples.frames.frame_count > 0;
+  if (status == SN_OK && !frames && (choose || from || !sn_method_needs_no_frames(&spec)))
+    status = sn_fail(&s->ctx, SN_BAD_INPUT, "%s learns from frames, and there are none",
+                     choose || from ? method : spec.method->name);
+  if (status == SN_OK && frames)
+    status = sn_train_keys(&s->ctx, &s->examples, from ? "all" : keys_spec, s->seed, &keys, &others);
+  if (status == SN_OK && s->mirror) status = sn_examples_mirror_keys(&s->ctx, s->mirror, &s->examples, &keys);
+  sn_train_job job = {.examples = &s->examples,
+                      .keys = &keys,
+                      .others = &others,
+                      .spec = choose || from ? NULL : &spec,
+                      .limits = s->limits,
+                      .from = from,
+                      .measure = measured};
+  if (status == SN_OK) status = sn_job_train(&s->ctx, &job, &result);
   status = sn_session_end(s, status);
-  if (status != SN_OK) sn_model_free(&s->model);
+  if (status == SN_OK) {
+    s->model = result.model, result.model = (sn_model){0};
+    if (measured) status = sn_session_tell(s, "train", sn_report_training(&result));
+  }
+  sn_train_result_free(&result);
   sn_keys_free(&keys);
   sn_keys_free(&others);
   return status;
@@ -153,78 +181,28 @@ sn_status sn_session_write_rig(sn_session *s, const char *path, double fps) {
 
 // ---- comparing -----------------------------------------------------------------------------------------------------------------
 
-typedef struct compare_job {
-  sn_keys keys, others;
-  sn_model lbs; // the model of the row `lbs`, beside which the others are timed
-  bool loocv;
-} compare_job;
-
-static sn_status compare_model(sn_session *s, compare_job *job, const sn_method_spec *spec, sn_scores *scores,
-                               sn_report_row *row) {
-  const sn_examples *e = &s->examples;
-  sn_model bytes = {0};
-  sn_rt_model model, lbs;
-  sn_train_report report = {0};
-  sn_status status = sn_train(&s->ctx, spec, e, &job->keys, &bytes, &report);
-  if (status == SN_OK) status = sn_model_open(&s->ctx, spec->text, bytes.bytes, bytes.size, &model);
-  if (status == SN_OK) status = sn_assess(&s->ctx, &model, e, &job->keys, &job->others, scores, NULL);
-  if (status != SN_OK) {
-    sn_model_free(&bytes);
-    return status;
-  }
-  bool is_lbs = strcmp(spec->text, "lbs") == 0;
-  if (is_lbs) sn_model_free(&job->lbs), job->lbs = bytes;
-  if (job->lbs.bytes) status = sn_model_open(&s->ctx, "lbs", job->lbs.bytes, job->lbs.size, &lbs);
-  if (status == SN_OK) {
-    status = sn_assess_time_beside(&s->ctx, &model, job->lbs.bytes ? &lbs : NULL, e, &row->us, &row->ratio);
-  }
-  row->bytes = (double)bytes.size, row->flops = (double)model.info.flops, row->seconds = report.seconds;
-  if (!is_lbs) sn_model_free(&bytes);
-  return status;
+static sn_status tell_row(void *list, sn_compare_row *row) {
+  json_array_append_new(list, sn_report_compare(row));
+  return SN_OK;
 }
 
-static sn_status compare_row(sn_session *s, compare_job *job, const char *text, json_t **out) {
-  sn_method_spec spec;
-  sn_scores scores = {0};
-  sn_train_report report = {0};
-  sn_status status = sn_method_parse(&s->ctx, text, &spec);
-  if (status != SN_OK) return status;
-  sn_report_row row = {.spec = &spec, .scores = &scores, .bytes = NAN, .flops = NAN, .us = NAN, .ratio = NAN};
-  if (sn_method_has_no_model(&spec)) {
-    status = sn_assess_predict(&s->ctx, &spec, &s->examples, &job->keys, &job->others, &scores, NULL, &report);
-    row.seconds = report.seconds;
-  } else {
-    status = compare_model(s, job, &spec, &scores, &row);
-  }
-  if (status == SN_OK && job->loocv) {
-    status = sn_assess_loocv(&s->ctx, &spec, &s->examples, &job->keys, &scores, &row.seconds);
-  }
-  if (status == SN_OK) *out = sn_report_compare(&row);
-  return status;
-}
-
-sn_status sn_session_compare(sn_session *s, int methods, const char *const *specs, const char *keys, bool loocv) {
-  compare_job job = {.loocv = loocv};
+sn_status sn_session_compare(sn_session *s, int methods, const char *const *specs, const char *keys_spec,
+                             bool loocv) {
+  sn_keys keys = {0}, others = {0};
   sn_arena scratch = sn_arena_new(&s->ctx);
-  json_t **rows = SN_NEW(&s->ctx, &scratch, json_t *, methods), *list = json_array();
-  sn_status status = rows ? SN_OK : s->ctx.error.status;
-  if (status == SN_OK && s->examples.frames.frame_count == 0) {
+  sn_compare_row *rows = SN_NEW(&s->ctx, &scratch, sn_compare_row, methods);
+  json_t *list = json_array();
+  sn_compare_job job = {
+    .examples = &s->examples, .keys = &keys, .others = &others, .loocv = loocv, .finished = tell_row, .user = list};
+  sn_status status = rows ? prepare(s, NULL) : s->ctx.error.status;
+  if (status == SN_OK && s->examples.frames.frame_count == 0)
     status = sn_fail(&s->ctx, SN_BAD_INPUT, "methods are compared on frames, and there are none");
-  }
-  if (status == SN_OK) status = sn_train_keys(&s->ctx, &s->examples, keys, s->seed, &job.keys, &job.others);
-  int lbs = methods;
-  for (int m = methods - 1; m >= 0; m--)
-    if (strcmp(specs[m], "lbs") == 0) lbs = m;
-  if (status == SN_OK && lbs < methods) status = compare_row(s, &job, specs[lbs], &rows[lbs]);
-  for (int m = 0; status == SN_OK && m < methods; m++) {
-    if (m != lbs) status = compare_row(s, &job, specs[m], &rows[m]);
-  }
-  for (int m = 0; rows && m < methods; m++)
-    if (rows[m]) json_array_append_new(list, rows[m]);
+  if (status == SN_OK) status = sn_train_keys(&s->ctx, &s->examples, keys_spec, s->seed, &keys, &others);
+  for (int m = 0; status == SN_OK && m < methods; m++) status = sn_method_parse(&s->ctx, specs[m], &rows[m].spec);
+  if (status == SN_OK) status = sn_job_compare(&s->ctx, &job, rows, methods);
   json_t *result = json_pack("{so}", "methods", list);
-  sn_model_free(&job.lbs);
-  sn_keys_free(&job.keys);
-  sn_keys_free(&job.others);
+  sn_keys_free(&keys);
+  sn_keys_free(&others);
   sn_arena_free(&scratch);
   status = sn_session_end(s, status);
   if (status == SN_OK) return sn_session_tell(s, "compare", result);

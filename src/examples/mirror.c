@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// Training frames and their mirror images.
+#include "sinew/examples.h"
+
+sn_status sn_examples_mirror_keys(sn_context *ctx, char axis, sn_examples *examples, sn_keys *keys) {
+  if (axis < 'x' || axis > 'z')
+    return sn_fail(ctx, SN_BAD_INPUT, "`mirror` %c: choose x, y or z, the axis that the mirror stands across", axis);
+  int count = examples->frames.frame_count;
+  if (count == 0) return sn_fail(ctx, SN_BAD_INPUT, "`mirror`: there are no frames to mirror");
+  sn_status status = sn_examples_mirror(ctx, axis - 'x', examples);
+  int *frames = status == SN_OK ? SN_NEW(ctx, &keys->memory, int, 2 * keys->count) : NULL;
+  if (!frames) return ctx->error.status;
+  for (int k = 0; k < keys->count; k++) // frame f's image is `count` frames behind it
+    frames[k] = keys->frames[k], frames[keys->count + k] = count + keys->frames[k];
+  keys->frames = frames, keys->count *= 2;
+  return SN_OK;
+}

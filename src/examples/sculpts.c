@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+// Sculpted meshes, FRAME=MESH[@SIGMA], at frames of the skeleton's clip, or of the table of values.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sinew/examples.h"
+
+typedef struct sculpt {
+  int frame;
+  const char *path;
+  double sigma; // of the pose's kernel; 0: not given
+} sculpt;
+
+typedef struct job {
+  sn_context *ctx;
+  const sn_load_options *options; // sculpted meshes, and the one of `match`, are adjusted as frames are
+  sn_examples *examples;
+  int count;
+  sculpt *sculpts;
+  int *order, order_count; // which vertex of a sculpted mesh each of the examples' is; NULL: the same
+  sn_arena scratch;
+} job;
+
+static int compare_sculpts(const void *a, const void *b) {
+  return ((const sculpt *)a)->frame - ((const sculpt *)b)->frame;
+}
+
+// "bent.obj" and 0.4 of "bent.obj@0.4".
+static sn_status parse_mesh(sn_context *ctx, sn_arena *memory, const char *text, sculpt *out) {
+  const char *at = strrchr(text, '@');
+  char *end = NULL;
+  out->path = text, out->sigma = 0;
+  if (!at || at == text || strchr(at, '/')) return SN_OK;
+  out->sigma = strtod(at + 1, &end);
+  if (end == at + 1 || *end || !(out->sigma >= 1e-6 && out->sigma <= 1e6))
+    return sn_fail(ctx, SN_BAD_INPUT, "`pose` %d=%s: after the @ comes sigma, from 1e-6 to 1e6 radians", out->frame,
+                   text);
+  char *path = sn_arena_text(ctx, memory, text);
+  if (!path) return ctx->error.status;
+  path[at - text] = '\0';
+  out->path = path;
+  return SN_OK;
+}
+
+// Of texts[0 .. count - 1], which need not be ascending, sculpts that are.
+static sn_status parse(job *j, const char *const *texts, int frame_count) {
+  sn_context *ctx = j->ctx;
+  sculpt *out = j->sculpts;
+  int count = j->count;
+  for (int k = 0; k < count; k++) {
+    char *end;
+    errno = 0;
+    long frame = strtol(texts[k], &end, 10);
+    if (end == texts[k] || *end != '=' || !end[1] || errno)
+      return sn_fail(ctx, SN_BAD_INPUT, "`pose` %s: give FRAME=MESH or FRAME=MESH@SIGMA, e.g. 12=bent.obj", texts[k]);
+    if (frame < 0 || frame >= frame_count)
+      return sn_fail(ctx, SN_BAD_INPUT, "`pose` %s: the clip has frames 0 to %d", texts[k], frame_count - 1);
+    out[k].frame = (int)frame;
+    sn_status status = parse_mesh(ctx, &j->scratch, end + 1, &out[k]);
+    if (status != SN_OK) return status;
+  }
+  qsort(out, (size_t)count, sizeof *out, compare_sculpts);
+  for (int k = 1; k < count; k++)
+    if (out[k].frame == out[k - 1].frame)
+      return sn_fail(ctx, SN_BAD_INPUT, "`pose`: frame %d is given twice", out[k].frame);
+  return SN_OK;
+}
+
+static sn_status read_mesh(const job *j, const char *path, sn_mesh *out) {
+  sn_choice choice = {.adjust = j->options->adjust[SN_FILE_FRAMES]};
+  return sn_mesh_read(j->ctx, path, &choice, out);
+}
+
+// With `match`: the order of sculpted meshes by their common rest pose.
+static sn_status match_order(job *j) {
+  const char *path = j->options->match;
+  if (!path) return SN_OK;
+  int n = j->examples->rest.vertex_count;
+  double *distances = SN_NEW(j->ctx, &j->scratch, double, n);
+  j->order = SN_NEW(j->ctx, &j->scratch, int, n);
+  if (!distances || !j->order) return j->ctx->error.status;
+  sn_mesh mesh;
+  sn_status status = read_mesh(j, path, &mesh);
+  if (status != SN_OK) return status;
+  const float(*rest)[3] = (const float(*)[3])j->examples->rest.positions;
+  status =
+    sn_nearest_vertices(j->ctx, (const float(*)[3])mesh.positions, mesh.vertex_count, rest, n, j->order, distances);
+  double allowed = 1e-3 * sn_points_diagonal(rest, n);
+  for (int i = 0; status == SN_OK && i < n; i++)
+    if (distances[i] > allowed)
+      status = sn_fail(j->ctx, SN_BAD_INPUT, "`match` %s: vertex %d of the rest mesh has no vertex near it", path, i);
+  j->order_count = mesh.vertex_count;
+  sn_mesh_free(&mesh);
+  return status;
+}
+
+// A sculpted mesh in the examples' order.
+static sn_status read_sculpt(const job *j, const sculpt *s, float (*out)[3]) {
+  const sn_examples *examples = j->examples;
+  sn_mesh mesh;
+  sn_status status = read_mesh(j, s->path, &mesh);
+  if (status != SN_OK) return status;
+  int n = examples->rest.vertex_count;
+  if (j->order && mesh.vertex_count == j->order_count) {
+    for (int i = 0; i < n; i++) memcpy(out[i], mesh.positions[j->order[i]], sizeof *out);
+  } else if (!j->order && mesh.vertex_count == n) {
+    memcpy(out, mesh.positions, (size_t)n * sizeof *out);
+  } else if (!j->order && examples->source && mesh.vertex_count == examples->source_count) {
+    sn_examples_from_file(examples, mesh.positions, sizeof *out, out);
+  } else {
+    status = sn_fail(j->ctx, SN_BAD_INPUT,
+                     "`pose` %d=%s: the mesh has %d vertices instead of %d; where its order differs, give `match`",
+                     s->frame, s->path, mesh.vertex_count, j->order ? j->order_count : n);
+  }
+  sn_mesh_free(&mesh);
+  return status;
+}
+
+// Rows of so many bytes: of the sculpted frames alone.
+static void keep_rows(const job *j, void *rows, size_t size) {
+  for (int k = 0; size && k < j->count; k++) // ascending, so nothing is overwritten before it is read
+    memmove((char *)rows + (size_t)k * size, (char *)rows + (size_t)j->sculpts[k].frame * size, size);
+}
+
+// Without frames the sculpted ones are all there is: frames, poses, torques and values become those alone.
+static void keep_poses(const job *j) {
+  sn_examples *e = j->examples;
+  keep_rows(j, e->poses.matrices, (size_t)e->poses.joint_count * sizeof *e->poses.matrices);
+  if (e->torques.values) keep_rows(j, e->torques.values, (size_t)e->torques.joint_count * sizeof *e->torques.values);
+  if (e->values.count > 0) keep_rows(j, e->values.values, (size_t)e->values.count * sizeof *e->values.values);
+  e->poses.frame_count = j->count;
+  if (e->torques.values) e->torques.frame_count = j->count;
+  if (e->values.count > 0) e->values.frame_count = j->count;
+  e->clip_count = 0; // of the poses that are no more
+}
+
+static sn_status keep_sigmas(const job *j, int frames) {
+  bool any = false;
+  for (int k = 0; k < j->count; k++) any |= j->sculpts[k].sigma > 0;
+  if (!any) return SN_OK;
+  double *sigmas = SN_NEW(j->ctx, &j->examples->memory, double, frames ? frames : j->count);
+  if (!sigmas) return j->ctx->error.status;
+  for (int k = 0; k < j->count; k++) sigmas[frames ? j->sculpts[k].frame : k] = j->sculpts[k].sigma;
+  j->examples->sigmas = sigmas;
+  return SN_OK;
+}
+
+static sn_status replace(job *j) {
+  sn_examples *e = j->examples;
+  int n = e->rest.vertex_count, frames = e->frames.frame_count;
+  sn_frames next;
+  sn_status status = match_order(j);
+  if (status == SN_OK) status = sn_frames_new(j->ctx, n, frames ? frames : j->count, &next);
+  if (status != SN_OK) return status;
+  for (int f = 0; f < frames; f++)
+    memcpy(sn_frame_mutable(&next, f), sn_frame(&e->frames, f), (size_t)n * sizeof(float[3]));
+  for (int k = 0; status == SN_OK && k < j->count; k++)
+    status = read_sculpt(j, &j->sculpts[k], sn_frame_mutable(&next, frames ? j->sculpts[k].frame : k));
+  if (status == SN_OK) status = keep_sigmas(j, frames);
+  if (status != SN_OK) {
+    sn_frames_free(&next);
+    return status;
+  }
+  if (!frames) keep_poses(j);
+  next.rate = e->frames.rate, e->sculpted = !frames;
+  sn_frames_free(&e->frames);
+  e->frames = next;
+  return SN_OK;
+}
+
+sn_status sn_examples_sculpt(sn_context *ctx, const sn_load_options *options, const char *const *poses, int count,
+                             sn_examples *e) {
+  job j = {.ctx = ctx, .options = options, .examples = e, .count = count, .scratch = sn_arena_new(ctx)};
+  int clip = e->poses.frame_count > 0 ? e->poses.frame_count : e->values.frame_count;
+  if (clip == 0 || e->rest.vertex_count == 0)
+    return sn_fail(ctx, SN_BAD_INPUT, "`pose` needs `rest`, and `skeleton` FILE with a clip or `values` FILE.csv");
+  j.sculpts = SN_NEW(ctx, &j.scratch, sculpt, count);
+  sn_status status = j.sculpts ? parse(&j, poses, clip - e->test_frame_count) : ctx->error.status;
+  if (status == SN_OK) status = replace(&j);
+  sn_arena_free(&j.scratch);
+  return status;
+}

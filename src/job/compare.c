@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// Several methods on the same examples.
+#include <math.h>
+#include <string.h>
+
+#include "job/job.h"
+
+typedef struct comparison {
+  sn_context *ctx;
+  const sn_compare_job *job;
+  sn_model lbs; // the model of the row `lbs`, beside which the others are timed
+} comparison;
+
+static bool is_lbs(const sn_compare_row *row) { return strcmp(row->spec.text, "lbs") == 0; }
+
+static sn_status time_row(comparison *c, const sn_rt_model *model, sn_compare_row *row) {
+  sn_rt_model lbs;
+  sn_status status = SN_OK;
+  if (c->lbs.bytes) status = sn_model_open(c->ctx, "lbs", c->lbs.bytes, c->lbs.size, &lbs);
+  if (status != SN_OK) return status;
+  return sn_assess_time_beside(c->ctx, model, c->lbs.bytes ? &lbs : NULL, c->job->examples, &row->us, &row->ratio);
+}
+
+static sn_status compare_model(comparison *c, sn_compare_row *row) {
+  const sn_compare_job *job = c->job;
+  sn_model bytes = {0};
+  sn_rt_model model;
+  sn_train_report report = {0};
+  sn_status status = sn_train(c->ctx, &row->spec, job->examples, job->keys, &bytes, &report);
+  if (status == SN_OK) status = sn_model_open(c->ctx, row->spec.text, bytes.bytes, bytes.size, &model);
+  if (status == SN_OK)
+    status = sn_assess(c->ctx, &model, job->examples, job->keys, job->others, &row->scores, row->frame_rms);
+  bool keep = status == SN_OK && is_lbs(row) && !c->lbs.bytes;
+  if (keep) c->lbs = bytes;
+  if (status == SN_OK) status = time_row(c, &model, row);
+  row->bytes = (double)bytes.size, row->flops = status == SN_OK ? (double)model.info.flops : 0;
+  row->seconds = report.seconds;
+  if (status == SN_OK && job->with_model) status = job->with_model(job->user, row, &model);
+  if (!keep) sn_model_free(&bytes);
+  return status;
+}
+
+// A form of a method that no model holds: errors only.
+static sn_status compare_prediction(comparison *c, sn_compare_row *row) {
+  const sn_compare_job *job = c->job;
+  sn_train_report report = {0};
+  sn_status status = sn_assess_predict(c->ctx, &row->spec, job->examples, job->keys, job->others, &row->scores,
+                                       row->frame_rms, &report);
+  row->bytes = row->flops = row->us = row->ratio = NAN, row->seconds = report.seconds;
+  return status;
+}
+
+static sn_status compare_row(comparison *c, sn_compare_row *row) {
+  sn_status status = (sn_method_has_no_model(&row->spec) ? compare_prediction : compare_model)(c, row);
+  if (status == SN_OK && c->job->loocv)
+    status = sn_assess_loocv(c->ctx, &row->spec, c->job->examples, c->job->keys, &row->scores, &row->seconds);
+  return status;
+}
+
+sn_status sn_job_compare(sn_context *ctx, const sn_compare_job *job, sn_compare_row *rows, int count) {
+  comparison c = {.ctx = ctx, .job = job};
+  sn_status status = SN_OK;
+  int lbs = 0;
+  while (lbs < count && !is_lbs(&rows[lbs])) lbs++;
+  if (lbs < count) status = compare_row(&c, &rows[lbs]);
+  for (int m = 0; status == SN_OK && m < count; m++) {
+    if (m != lbs) status = compare_row(&c, &rows[m]);
+    if (status == SN_OK && job->finished) status = job->finished(job->user, &rows[m]);
+  }
+  sn_model_free(&c.lbs);
+  return status;
+}
+
+json_t *sn_report_compare(const sn_compare_row *row) {
+  json_t *out = json_object();
+  json_object_set_new(out, "spec", sn_report_text(row->spec.text));
+  json_object_set_new(out, "options", sn_report_options(row->spec.method->options, &row->spec.options));
+  sn_report_scores(out, &row->scores);
+  bool model = !isnan(row->bytes);
+  json_object_set_new(out, "bytes", model ? json_integer((json_int_t)row->bytes) : json_null());
+  json_object_set_new(out, "flops", model ? json_integer((json_int_t)row->flops) : json_null());
+  json_object_set_new(out, "us_per_frame", model ? json_real(row->us) : json_null());
+  json_object_set_new(out, "ratio_lbs", sn_report_number(row->ratio));
+  json_object_set_new(out, "seconds", json_real(row->seconds));
+  return out;
+}

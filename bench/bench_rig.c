@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Error, time and memory of `sn_rig` on a set:
-//   bench_rig REST FRAMES BONES [tree|free|affine|schaefer|aguiar|hasler|all] [influences] [smooth]
-// `all`: our own tree, the three methods of others, and their errors over ours.
+//   bench_rig REST FRAMES BONES [tree|free|affine|published|schaefer|aguiar|hasler|all] [influences] [smooth]
+// `all`: our own tree, the methods of others, and their errors over ours.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,10 +58,11 @@ static double run(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames,
 
 int main(int argc, char **argv) {
   sn_lab_add_solvers();
-  static const char *const solvers[] = {"tree", "schaefer", "aguiar", "hasler"};
+  static const char *const solvers[] = {"tree", "published", "schaefer", "aguiar", "hasler"};
   if (argc < 4) {
-    fprintf(stderr,
-            "bench_rig REST FRAMES BONES [tree|free|affine|schaefer|aguiar|hasler|all] [influences] [smooth]\n");
+    fprintf(
+      stderr,
+      "bench_rig REST FRAMES BONES [tree|free|affine|published|schaefer|aguiar|hasler|all] [influences] [smooth]\n");
     return 2;
   }
   sn_context ctx = sn_context_default();
@@ -83,7 +84,7 @@ int main(int argc, char **argv) {
     return 1;
   }
   double own = 0;
-  for (int s = 0; s < 4; s++) {
+  for (int s = 0; s < 5; s++) {
     if (!all && strcmp(kind, solvers[s]) != 0) continue;
     o.solver = (sn_rig_solver)s;
     double rms = run(&ctx, &rest, &frames, &o, solvers[s], own);

@@ -93,7 +93,7 @@ expect 0 '"methods"' "$SINEW" compare "${data[@]}" --method lbs --json -
 expect 1 "cannot open" "$SINEW" info nothing.obj
 mkdir folder.obj empty
 expect 1 "folder.obj" "$SINEW" info folder.obj
-expect 1 "no .obj files" "$SINEW" info empty
+expect 1 "no .obj, .glb, .gltf or .ply files" "$SINEW" info empty
 head -c 100 set/frames.pc2 > short.pc2
 expect 1 "short.pc2: truncated" "$SINEW" info short.pc2
 head -c 1000 set/skeleton.glb > short.glb

@@ -460,10 +460,10 @@ static void test_natural_order(void **state) {
   sn_arena memory = sn_arena_new(&ctx);
   char **paths;
   int count;
-  assert_ok(&ctx, sn_list_objs(&ctx, scratch("seq"), &memory, &paths, &count));
+  assert_ok(&ctx, sn_list_frames(&ctx, scratch("seq"), &memory, &paths, &count));
   assert_int_equal(count, 8);
   for (int k = 0; k < 8; k++) assert_string_equal(strrchr(paths[k], '/') + 1, sorted[k]);
-  assert_ok(&ctx, sn_list_objs(&ctx, scratch("seq/f[12]*.obj"), &memory, &paths, &count));
+  assert_ok(&ctx, sn_list_frames(&ctx, scratch("seq/f[12]*.obj"), &memory, &paths, &count));
   assert_int_equal(count, 5);
   assert_string_equal(strrchr(paths[4], '/') + 1, "f100.obj");
   sn_frames frames;
@@ -479,7 +479,8 @@ static void test_odd_folders(void **state) {
   sn_context ctx = sn_context_default();
   sn_frames frames;
   assert_ok(&ctx, sn_make_folder(&ctx, scratch("hollow")));
-  assert_fails(&ctx, sn_frames_read(&ctx, scratch("hollow"), NULL, &frames), "hollow: no .obj files in this folder");
+  assert_fails(&ctx, sn_frames_read(&ctx, scratch("hollow"), NULL, &frames),
+               "hollow: no .obj, .glb, .gltf or .ply files");
   assert_fails(&ctx, sn_frames_read(&ctx, scratch("hollow/*.obj"), NULL, &frames), "no such file");
   // Names that look like patterns.
   assert_ok(&ctx, sn_make_folder(&ctx, scratch("take [1]*?")));
@@ -495,6 +496,17 @@ static void test_odd_folders(void **state) {
   write_text(scratch("uneven/1.obj"), "v 1 2 3\n");
   write_text(scratch("uneven/2.obj"), "v 1 2 3\nv 1 2 3\n");
   assert_fails(&ctx, sn_frames_read(&ctx, scratch("uneven"), NULL, &frames), "2.obj has 2 vertices, but ");
+  write_text(scratch("uneven/1.obj"), "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3\nf 1 3 4\n");
+  write_text(scratch("uneven/2.obj"), "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3\n");
+  assert_fails(&ctx, sn_frames_read(&ctx, scratch("uneven"), NULL, &frames), "2.obj has 1 triangles, but ");
+  write_text(scratch("uneven/2.obj"), "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3\nf 1 2 4\n");
+  assert_fails(&ctx, sn_frames_read(&ctx, scratch("uneven"), NULL, &frames),
+               "2.obj: triangle 1 joins other vertices");
+  write_text(scratch("uneven/2.ply"), "ply\n");
+  assert_fails(&ctx, sn_frames_read(&ctx, scratch("uneven"), NULL, &frames),
+               "2.ply are of different kinds; give a quoted");
+  assert_int_equal(remove(scratch("uneven/2.ply")), 0);
+  write_text(scratch("uneven/1.obj"), "v 1 2 3\n");
   write_text(scratch("uneven/2.obj"), "v 1 2\n");
   assert_fails(&ctx, sn_frames_read(&ctx, scratch("uneven"), NULL, &frames), "2.obj:1: a vertex needs three");
   assert_null(frames.positions);

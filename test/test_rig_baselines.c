@@ -92,9 +92,10 @@ static void test_spectral_clusters(void **state) {
   for (int e = 0; e < n * n; e++) assert_int_equal(of[e / n] == of[e % n], e / n % 3 == e % n % 3);
 }
 
-static const char *const solvers[] = {"own", "schaefer", "aguiar", "hasler"};
+static const char *const solvers[] = {"own", "published", "schaefer", "aguiar", "hasler"};
 
-// On a chain that all can meet, and on a generated elbow, where nobody can: joints hold, weights are weights, ours is best.
+// On a chain that all can meet, and on a generated elbow, where nobody can: joints hold, weights are weights, ours is better
+// than those that Le and Deng compare with.
 static void test_rigs(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();
@@ -106,7 +107,7 @@ static void test_rigs(void **state) {
   assert_ok(&ctx, sn_gen(&ctx, &gen, &elbow));
   make_chain(&ctx, &chain, &frames);
   double own = 0;
-  for (int s = 0; s < 4; s++) {
+  for (int s = 0; s < 5; s++) {
     for (int set = 0; set < 2; set++) {
       sn_rig_options o = sn_rig_options_default();
       sn_rig_result rig;
@@ -127,9 +128,10 @@ static void test_rigs(void **state) {
         }
         assert_near(sum, 1, 1e-5);
       }
-      if (set == 0) assert_below(rig.report.rms_pct_diag, s == 0 || s == 1 ? 0.01 : 3);
+      if (set == 0) assert_below(rig.report.rms_pct_diag, s <= 2 ? 0.01 : 3);
       if (set == 1 && s == 0) own = rig.report.rms_pct_diag;
-      if (set == 1 && s > 0) assert_true(rig.report.rms_pct_diag > own && rig.report.rms_pct_diag < 5);
+      if (set == 1 && s > 0)
+        assert_true(rig.report.rms_pct_diag > (s > 1 ? own : own / 2) && rig.report.rms_pct_diag < 5);
       sn_rig_result_free(&rig);
     }
   }
@@ -148,11 +150,12 @@ static void test_refusals(void **state) {
   assert_fails(&ctx, sn_rig(&ctx, &chain, &frames, &o, &rig), "leave out joints none");
   o.structure = SN_RIG_TREE, o.given = SN_RIG_WEIGHTS;
   assert_fails(&ctx, sn_rig(&ctx, &chain, &frames, &o, &rig), "leave out the given skeleton");
-  assert_fails(&ctx, sn_option_set(&ctx, sn_rig_option_groups, "solver", "haslr", &o), "own|schaefer|aguiar|hasler");
+  assert_fails(&ctx, sn_option_set(&ctx, sn_rig_option_groups, "solver", "haslr", &o),
+               "own|published|schaefer|aguiar|hasler");
   // More bones than the surface has parts, frames that do not move, no triangles: still a rig.
   o = sn_rig_options_default();
   o.bones = 60, o.keep_bones = true;
-  for (int s = SN_RIG_SCHAEFER; s <= SN_RIG_HASLER; s++) {
+  for (int s = SN_RIG_PUBLISHED; s <= SN_RIG_HASLER; s++) {
     o.solver = (sn_rig_solver)s;
     assert_ok(&ctx, sn_rig(&ctx, &chain, &frames, &o, &rig));
     assert_true(rig.report.bones >= 1 && rig.report.bones <= 60);
@@ -181,7 +184,7 @@ static void test_threads_and_memory(void **state) {
   make_chain(&plain, &chain, &frames);
   sn_rig_options o = sn_rig_options_default();
   o.bones = 4, o.keep_bones = true;
-  for (int s = SN_RIG_SCHAEFER; s <= SN_RIG_HASLER; s++) {
+  for (int s = SN_RIG_PUBLISHED; s <= SN_RIG_HASLER; s++) {
     sn_rig_result one, three;
     o.solver = (sn_rig_solver)s;
     sn_context ctx = sn_context_default();

@@ -91,6 +91,24 @@ agree posed2.json posed2.glb leg/frames.pc2
 "$SINEW" convert leg/frames.pc2 objs/ --rest leg/rest.obj --quiet || fail "see above"
 expect 0 "4 bones" "$SINEW" rig --frames objs --rest-frame auto --bones 4 --keep-bones -o objs.glb --json objs.json
 agree objs.json objs.glb leg/frames.pc2
+# The same frames as .glb and .ply files, in the order of their numbers; a topology that changes is refused.
+mkdir glbs plys
+for f in objs/*.obj; do
+  number=$((10#$(basename "$f" .obj | tr -dc 0-9)))
+  "$SINEW" convert "$f" glbs/$number.glb --quiet || fail "see above"
+  { printf 'ply\nformat ascii 1.0\nelement vertex %d\nproperty float x\nproperty float y\nproperty float z\nelement face %d\n' \
+      "$(grep -c '^v ' "$f")" "$(grep -c '^f ' "$f")"
+    printf 'property list uchar int vertex_indices\nend_header\n'
+    awk '/^v /{print $2, $3, $4} /^f /{print 3, $2 - 1, $3 - 1, $4 - 1}' "$f"; } > plys/$number.ply
+done
+expect 0 "4 bones" "$SINEW" rig --frames glbs --rest-frame auto --bones 4 --keep-bones -o glbs.glb --json glbs.json
+agree glbs.json glbs.glb leg/frames.pc2
+expect 0 "4 bones" "$SINEW" rig --frames 'plys/*.ply' --rest-frame auto --bones 4 --keep-bones -o plys.glb --json plys.json
+agree plys.json plys.glb leg/frames.pc2
+sed -i '$d' plys/7.ply # one triangle less
+awk '/^element face/{$3 -= 1} {print}' plys/7.ply > less && mv less plys/7.ply
+expect 1 "plys/7.ply has 2995 triangles, but plys/0.ply has 2996" "$SINEW" rig --frames plys --bones 4 -o no.glb
+
 expect 1 "bring one" "$SINEW" rig --frames leg/frames.pc2 --bones 4 -o no.glb
 
 # Several clips in one solve; a range of frames.

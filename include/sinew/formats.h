@@ -83,9 +83,8 @@ typedef struct sn_choice {
 
 enum { SN_DEFAULT_FPS = 30 };
 
-// Frames from .pc2, .mdd, .abc, a folder of .obj, a quoted glob of .obj, or an animated .glb/.gltf (without
-// animations, but with morph targets: frame k is target k alone). Checked to be finite.
-// OBJ frames must agree in vertex count. `choice` may be NULL.
+// Frames from .pc2, .mdd, .abc, a folder or a glob of .obj, .glb, .gltf or .ply files with the same triangles, one frame each, or an
+// animated .glb/.gltf (without animations, but with morph targets: frame k is target k alone). Checked to be finite. `choice` may be NULL.
 sn_status sn_frames_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_frames *out);
 // "file.glb" and "walk" of "file.glb#walk"; the path itself and NULL where there is no such clip in it. NULL: no memory.
 const char *sn_clip_path(sn_context *ctx, sn_arena *memory, const char *path, const char **clip);
@@ -99,8 +98,10 @@ sn_status sn_frames_write(sn_context *ctx, const char *path, const sn_frames *fr
 // .obj, .glb, .gltf or the first frame of an .abc, in the file's order. `choice` may be NULL.
 sn_status sn_mesh_read(sn_context *ctx, const char *path, const sn_choice *choice, sn_mesh *out);
 
-// The files of a folder (all *.obj) or a glob, in natural order (2 before 10).
-sn_status sn_list_objs(sn_context *ctx, const char *path, sn_arena *memory, char ***out, int *count);
+// Whether `path` is a folder or a glob: no file has that name.
+bool sn_is_sequence(const char *path);
+// The meshes of a folder or a glob, all of one kind, in natural order (2 before 10).
+sn_status sn_list_frames(sn_context *ctx, const char *path, sn_arena *memory, char ***out, int *count);
 
 // ---- Alembic (Ogawa) -----------------------------------------------------------------------------------------------------
 

@@ -49,12 +49,13 @@ typedef enum sn_rig_given {
   SN_RIG_SKELETON // skeleton and poses as a start: weights and motion are solved, but for locked joints
 } sn_rig_given;
 
-// Who finds the rig: our own solver, or the methods that Le and Deng compare with (lab/baselines).
+// Who finds the rig: our own solver, the published one, or those that it was compared with (lab/baselines).
 typedef enum sn_rig_solver {
   SN_RIG_OWN,
-  SN_RIG_SCHAEFER, // Schaefer and Yuksel 2007
-  SN_RIG_AGUIAR,   // de Aguiar and others 2008
-  SN_RIG_HASLER    // Hasler and others 2010
+  SN_RIG_PUBLISHED, // Le and Deng 2014 as printed
+  SN_RIG_SCHAEFER,  // Schaefer and Yuksel 2007
+  SN_RIG_AGUIAR,    // de Aguiar and others 2008
+  SN_RIG_HASLER     // Hasler and others 2010
 } sn_rig_solver;
 
 // The plane of symmetry of the rest mesh that skeleton and weights are to have: through the middle of its box.

@@ -4,6 +4,6 @@
 #define SINEW_LAB_BASELINES_BASELINES_H
 
 void sn_lab_add_methods(void); // rows of `compare`: mwe, animspace, mohr, sbs
-void sn_lab_add_solvers(void); // `rig --solver`: schaefer, aguiar, hasler
+void sn_lab_add_solvers(void); // `rig --solver`: published, schaefer, aguiar, hasler
 
 #endif

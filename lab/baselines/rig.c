@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lab/baselines/baselines.h"
+#include "lab/baselines/published.h"
 #include "lab/baselines/segments.h"
 #include "solve/cholesky.h"
 
@@ -160,6 +161,7 @@ static sn_status hasler(const baseline_job *job, int count, int *of) {
 
 static sn_status solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,
                        sn_rig_solver solver, rig_model *m, rig_tree *tree) {
+  if (solver == SN_RIG_PUBLISHED) return sn_published_solve(ctx, memory, p, plan, m, tree);
   int bones = plan->bones;
   sn_topology topology = {0};
   int *of = SN_NEW(ctx, memory, int, p->n);

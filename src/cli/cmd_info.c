@@ -57,7 +57,7 @@ static sn_status info_frames(cli *c, const char *path, const char *kind) {
   json_object_set_new(c->result, "frames", json_integer(frames.frame_count));
   put_box(c->result, sn_frame(&frames, 0), frames.vertex_count);
   sn_cli_say(c, "%s: %s\n  %d frames of %d vertices\n  bounding-box diagonal of the first frame %.6g\n", path,
-             sn_cli_is_point_cache(path) ? sn_format_of(path)->name : "OBJ sequence", frames.frame_count,
+             sn_cli_is_point_cache(path) ? sn_format_of(path)->name : "mesh sequence", frames.frame_count,
              frames.vertex_count, json_real_value(json_object_get(c->result, "diagonal")));
   sn_frames_free(&frames);
   return SN_OK;

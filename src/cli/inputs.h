@@ -8,7 +8,7 @@
 
 // clang-format off
 #define CLI_OPTION_REST {"--rest", "FILE", NULL, "rest mesh (.obj, .glb, .gltf, .abc); its vertex order is the order of everything; frames as .abc, .obj or .glb bring their own", false}
-#define CLI_OPTION_FRAMES {"--frames", "FILE", NULL, "example frames: .pc2, .mdd, .abc, a folder or quoted glob of .obj, an animated .glb", true}
+#define CLI_OPTION_FRAMES {"--frames", "FILE", NULL, "example frames: .pc2, .mdd, .abc, a folder or quoted glob of .obj, .glb or .ply, an animated .glb", true}
 #define CLI_OPTION_SKELETON {"--skeleton", "FILE", NULL, "skeleton and its pose at every frame (.glb, .gltf)", true}
 #define CLI_OPTION_TEST_FRAMES {"--test-frames", "FILE", NULL, "frames of a clip that is only tested on, read as --frames", true}
 #define CLI_OPTION_TEST_SKELETON {"--test-skeleton", "FILE", NULL, "its skeleton and poses; pairs up with --test-frames in order", true}

@@ -63,10 +63,10 @@ static sn_status own_rest(sn_context *ctx, sn_load_options *options, sn_examples
   const char *path = options->frames[0];
   if (sn_has_extension(path, ".abc") || sn_is_document(path)) {
     options->rest = path;
-  } else if (!sn_format_does(path, SN_READS_FRAMES) || sn_has_extension(path, ".obj")) {
+  } else if (sn_is_sequence(path) || !sn_format_does(path, SN_READS_FRAMES) || sn_has_extension(path, ".obj")) {
     char **paths;
     int count;
-    sn_status status = sn_list_objs(ctx, path, &out->memory, &paths, &count);
+    sn_status status = sn_list_frames(ctx, path, &out->memory, &paths, &count);
     if (status != SN_OK) return status;
     options->rest = paths[0];
   }

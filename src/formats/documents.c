@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 bool sn_is_document(const char *path) {
-  return sn_format_does(path, SN_READS_MESH | SN_WRITES_RIG) || sn_assimp_reads(path);
+  return (sn_format_does(path, SN_READS_MESH | SN_WRITES_RIG) || sn_assimp_reads(path)) && !sn_is_sequence(path);
 }
 
 static sn_status read_fbx(sn_context *ctx, const char *path, sn_gltf **out) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Frames from and to whatever holds them: point caches, Alembic, folders and globs of OBJ, animated glTF.
+// Frames from and to whatever holds them: point caches, Alembic, folders and globs of meshes, animated glTF.
 #include "formats/common/adjust.h"
 #include "formats/caches/pointcache.h"
 
@@ -58,27 +58,56 @@ static char *quoted_pattern(sn_context *ctx, sn_arena *memory, const char *path,
   return pattern;
 }
 
-// A folder gives its .obj files, the name of a file that exists itself, anything else is a pattern.
-static const char *obj_pattern(sn_context *ctx, sn_arena *memory, const char *path) {
-  if (is_folder(path)) return quoted_pattern(ctx, memory, path, "/*.[oO][bB][jJ]");
+// A mesh of one frame.
+static bool is_frame(const char *path) {
+  static const char *const kinds[] = {".obj", ".glb", ".gltf", ".ply"};
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+    if (sn_has_extension(path, kinds[k])) return true;
+  return false;
+}
+
+bool sn_is_sequence(const char *path) { return is_folder(path) || (strpbrk(path, "*?[") && access(path, F_OK) != 0); }
+
+// A folder gives its meshes, the name of a file that exists itself, anything else is a pattern.
+static const char *frame_pattern(sn_context *ctx, sn_arena *memory, const char *path) {
+  if (is_folder(path)) return quoted_pattern(ctx, memory, path, "/*");
   return access(path, F_OK) == 0 ? quoted_pattern(ctx, memory, path, "") : path;
 }
 
-sn_status sn_list_objs(sn_context *ctx, const char *path, sn_arena *memory, char ***out, int *count) {
-  const char *pattern = obj_pattern(ctx, memory, path);
+// Keeps the meshes of what was found, all of one kind.
+static sn_status keep_meshes(sn_context *ctx, const char *path, char **paths, int *count) {
+  int kept = 0;
+  for (int k = 0; k < *count; k++)
+    if (!is_folder(path) || is_frame(paths[k])) paths[kept++] = paths[k];
+  *count = kept;
+  if (kept == 0) return sn_fail(ctx, SN_BAD_INPUT, "%s: no .obj, .glb, .gltf or .ply files in this folder", path);
+  for (int k = 0; k < kept; k++) {
+    const char *first = strrchr(paths[0], '.'), *dot = strrchr(paths[k], '.');
+    if (!is_frame(paths[k])) {
+      return sn_fail(ctx, SN_UNSUPPORTED, "%s: a frame is an .obj, .glb, .gltf or .ply file", paths[k]);
+    }
+    if (strcasecmp(first, dot) != 0) {
+      return sn_fail(ctx, SN_BAD_INPUT, "%s and %s are of different kinds; give a quoted glob, such as '%s/*%s'",
+                     paths[0], paths[k], is_folder(path) ? path : "folder", dot);
+    }
+  }
+  return SN_OK;
+}
+
+sn_status sn_list_frames(sn_context *ctx, const char *path, sn_arena *memory, char ***out, int *count) {
+  const char *pattern = frame_pattern(ctx, memory, path);
   if (!pattern) return ctx->error.status;
   glob_t found = {0};
   int result = glob(pattern, GLOB_NOSORT, NULL, &found);
   sn_status status = SN_OK;
   *out = NULL, *count = 0;
-  if (result == GLOB_NOMATCH || (result == 0 && found.gl_pathc == 0)) {
-    status = is_folder(path) ? sn_fail(ctx, SN_BAD_INPUT, "%s: no .obj files in this folder", path)
-                             : sn_fail(ctx, SN_IO, "%s: no such file", path);
-  } else if (result != 0) {
+  if (result != 0 && result != GLOB_NOMATCH) {
     status =
       sn_fail(ctx, SN_IO, "%s: cannot list: %s", path, result == GLOB_NOSPACE ? "out of memory" : strerror(errno));
+  } else if (found.gl_pathc == 0 && !is_folder(path)) {
+    status = sn_fail(ctx, SN_IO, "%s: no such file", path);
   } else {
-    *out = SN_NEW(ctx, memory, char *, found.gl_pathc);
+    *out = SN_NEW(ctx, memory, char *, found.gl_pathc + 1);
     if (!*out) status = ctx->error.status;
     for (size_t k = 0; status == SN_OK && k < found.gl_pathc; k++) {
       (*out)[k] = sn_arena_text(ctx, memory, found.gl_pathv[k]);
@@ -87,34 +116,54 @@ sn_status sn_list_objs(sn_context *ctx, const char *path, sn_arena *memory, char
     if (status == SN_OK) {
       *count = (int)found.gl_pathc;
       qsort(*out, found.gl_pathc, sizeof **out, compare_paths);
+      status = keep_meshes(ctx, path, *out, count);
     }
   }
   globfree(&found);
   return status;
 }
 
-static sn_status read_obj_frame(sn_context *ctx, char **paths, int f, int frame_count, sn_frames *out) {
-  sn_mesh mesh;
-  sn_status status = sn_obj_read(ctx, paths[f], &mesh);
-  if (status != SN_OK) return status;
-  if (f == 0) status = sn_frames_new(ctx, mesh.vertex_count, frame_count, out);
-  if (status == SN_OK && mesh.vertex_count != out->vertex_count) {
-    status = sn_fail(ctx, SN_BAD_INPUT, "%s has %d vertices, but %s has %d", paths[f], mesh.vertex_count, paths[0],
-                     out->vertex_count);
+// The same vertices and triangles in every file.
+static sn_status check_topology(sn_context *ctx, const char *path, const sn_mesh *mesh, const char *first_path,
+                                const sn_mesh *first) {
+  const char *cure = "all frames must be one mesh that moves: export them without remeshing";
+  if (mesh->vertex_count != first->vertex_count) {
+    return sn_fail(ctx, SN_BAD_INPUT, "%s has %d vertices, but %s has %d; %s", path, mesh->vertex_count, first_path,
+                   first->vertex_count, cure);
   }
-  if (status == SN_OK) {
-    memcpy(sn_frame_mutable(out, f), mesh.positions, (size_t)mesh.vertex_count * sizeof *mesh.positions);
+  if (mesh->triangle_count != first->triangle_count) {
+    return sn_fail(ctx, SN_BAD_INPUT, "%s has %d triangles, but %s has %d; %s", path, mesh->triangle_count,
+                   first_path, first->triangle_count, cure);
   }
-  sn_mesh_free(&mesh);
-  return status;
+  for (int t = 0; t < mesh->triangle_count; t++)
+    if (memcmp(mesh->triangles[t], first->triangles[t], sizeof *mesh->triangles) != 0) {
+      return sn_fail(ctx, SN_BAD_INPUT, "%s: triangle %d joins other vertices than in %s; %s", path, t, first_path,
+                     cure);
+    }
+  return SN_OK;
 }
 
-static sn_status read_objs(sn_context *ctx, const char *path, sn_frames *out) {
+static sn_status read_meshes(sn_context *ctx, const char *path, sn_frames *out) {
   sn_arena scratch = sn_arena_new(ctx);
   char **paths;
   int count;
-  sn_status status = sn_list_objs(ctx, path, &scratch, &paths, &count);
-  for (int f = 0; status == SN_OK && f < count; f++) status = read_obj_frame(ctx, paths, f, count, out);
+  sn_mesh first = {0};
+  sn_status status = sn_list_frames(ctx, path, &scratch, &paths, &count);
+  for (int f = 0; status == SN_OK && f < count; f++) {
+    sn_mesh mesh = {0};
+    status = sn_mesh_read(ctx, paths[f], NULL, &mesh);
+    if (status == SN_OK && f == 0) status = sn_frames_new(ctx, mesh.vertex_count, count, out);
+    if (status == SN_OK && f > 0) status = check_topology(ctx, paths[f], &mesh, paths[0], &first);
+    if (status == SN_OK) {
+      memcpy(sn_frame_mutable(out, f), mesh.positions, (size_t)mesh.vertex_count * sizeof *mesh.positions);
+    }
+    if (f == 0) {
+      first = mesh;
+    } else {
+      sn_mesh_free(&mesh);
+    }
+  }
+  sn_mesh_free(&first);
   if (status != SN_OK) sn_frames_free(out);
   sn_arena_free(&scratch);
   return status;
@@ -206,16 +255,18 @@ static sn_status read_any(sn_context *ctx, const char *path, const sn_choice *ch
   *has_times = true;
   if (clip) return read_animated(ctx, file, choice, clip, out);
   if (!is_folder(path) && sn_has_extension(path, ".abc")) return read_alembic(ctx, path, choice, out);
-  if (!is_folder(path) && sn_is_document(path)) return read_animated(ctx, path, choice, choice->clip, out);
+  if (!sn_is_sequence(path) && sn_is_document(path)) return read_animated(ctx, path, choice, choice->clip, out);
   *has_times = false;
-  if (!is_folder(path)) {
+  if (!sn_is_sequence(path)) {
     if (sn_has_extension(path, ".pc2") || sn_has_extension(path, ".mdd")) return read_cache(ctx, path, out);
     if (!sn_has_extension(path, ".obj") && access(path, F_OK) == 0) {
-      return sn_fail(ctx, SN_UNSUPPORTED,
-                     "%s: frames come as .pc2, .mdd, .abc, a folder or glob of .obj, or an animated .glb", path);
+      return sn_fail(
+        ctx, SN_UNSUPPORTED,
+        "%s: frames come as .pc2, .mdd, .abc, a folder or glob of .obj, .glb, .gltf or .ply, or an animated .glb",
+        path);
     }
   }
-  return read_objs(ctx, path, out);
+  return read_meshes(ctx, path, out);
 }
 
 // A file without times begins at one of its frames.

@@ -217,6 +217,8 @@ void sn_rig_smooth_scale(rig_smooth *smooth, int n, double factor);
 void sn_rig_smooth_by_error(const rig_model *m, rig_smooth *smooth);
 // Pulls harder at edges across which the weights change by more than `bound` (sum of squares). Returns the largest change.
 double sn_rig_smooth_tears(const rig_model *m, rig_smooth *smooth, double bound);
+// sum_(i, k) c_ik |w_i - w_k|^2 over the edges.
+double sn_rig_smooth_energy(const rig_model *m, const rig_smooth *smooth);
 // Of at most 2, which is a complete change of bone.
 #define RIG_TEAR 1.0
 
@@ -270,6 +272,11 @@ typedef struct rig_tree {
   rig_ball *around;   // 2 bones: about the joint and the middle of the skin of every bone
   const rig_body *body; // NULL: there is no inside
 } rig_tree;
+
+// The middle of the vertices that j and k share; of j's own where they share none.
+void sn_rig_shared_middle(const rig_model *m, int j, int k, double out[3]);
+// C_jk: (sum dR^T dR + mu F I) C = - sum dR^T dT + mu F C0. Returns the remaining sum_f |dR C + dT|^2 + mu F |C - C0|^2.
+double sn_rig_joint_position(const rig_model *m, int j, int k, double mu, const double start[3], double out[3]);
 
 int sn_rig_joints_outside(const rig_tree *tree);
 // The first point inside the body on the way from joint j to the skin that its bones share, or to the middle of the body nearby,
@@ -415,6 +422,8 @@ typedef struct rig_plan {
   bool smooth_auto;     // its edge weights are for a squared error of 1 and follows the error
   const rig_body *body; // NULL: the mesh has no inside
   const sn_mesh *rest;  // in the order of the problem
+  int most;             // for a method that chooses the number itself, with bones 0: never more
+  double omega;         // as the options have it, for a method of others
 } rig_plan;
 
 // Clusters, as bones with weights. `m` has room for `capacity` bones.

@@ -29,8 +29,10 @@ static const sn_option option_table[] = {
   {"symmetry", SN_OPTION_CHOICE, FIELD(symmetry), "auto", 0, 0, "auto|x|y|z|none", SN_OPTION_COMMON,
    "a symmetric rest mesh gets a symmetric skeleton, names ending in .L and .R; auto: where it costs hardly any "
    "error"},
-  {"solver", SN_OPTION_CHOICE, FIELD(solver), "own", 0, 0, "own|schaefer|aguiar|hasler", SN_OPTION_ADVANCED,
-   "our own, or a method to measure against: Schaefer and Yuksel 2007, de Aguiar 2008, Hasler 2010"},
+  {"solver", SN_OPTION_CHOICE, FIELD(solver), "own", 0, 0, "own|published|schaefer|aguiar|hasler", SN_OPTION_ADVANCED,
+   "our own, or a method to measure against: Le and Deng 2014 as published, Schaefer and Yuksel 2007, de Aguiar "
+   "2008, "
+   "Hasler 2010"},
   {"helpers", SN_OPTION_INT, FIELD(helpers), "0", 0, 1000, NULL, SN_OPTION_ADVANCED,
    "free bones to add to a given skeleton"},
   {0},
@@ -201,7 +203,9 @@ static sn_status solve_for(sn_context *ctx, const rig_task *task, const sn_rig_o
                    .smooth = &smooth,
                    .smooth_auto = smooth_auto,
                    .body = rest->triangle_count > 0 ? &body : NULL,
-                   .rest = rest};
+                   .rest = rest,
+                   .most = o->most_bones,
+                   .omega = o->omega};
   if (status == SN_OK && o->solver == SN_RIG_OWN) {
     status = sn_rig_solve(ctx, &scratch, p, &plan, &m, &tree, &rounds);
   } else if (status == SN_OK) {
@@ -284,7 +288,7 @@ sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, 
                                   &task.units, &task.p);
   }
   if (status == SN_OK) {
-    bool insist = o.bones > 0 && (o.keep_bones || o.structure == SN_RIG_FREE);
+    bool insist = (o.bones > 0 && (o.keep_bones || o.structure == SN_RIG_FREE)) || o.solver == SN_RIG_PUBLISHED;
     status = insist ? solve_for(ctx, &task, &o, o.bones, out) : solve_decided(ctx, &task, &o, out);
   }
   sn_rig_problem_free(&task.p);

@@ -130,6 +130,14 @@ static double weight_change(const rig_model *m, int i, int k) {
   return sum;
 }
 
+double sn_rig_smooth_energy(const rig_model *m, const rig_smooth *smooth) {
+  double sum = 0;
+  for (int i = 0; i < m->p->n; i++)
+    for (int e = smooth->start[i]; e < smooth->start[i + 1]; e++)
+      sum += 0.5 * (double)smooth->edge_weight[e] * weight_change(m, i, smooth->ring[e]);
+  return sum;
+}
+
 double sn_rig_smooth_tears(const rig_model *m, rig_smooth *smooth, double bound) {
   double largest = 0;
   for (int i = 0; i < m->p->n; i++)

@@ -31,8 +31,7 @@ void sn_rig_tree_copy(const rig_tree *from, rig_tree *to) {
   to->body = from->body, to->rise = from->rise, to->stays = from->stays;
 }
 
-// The middle of the vertices that j and k share; of j's own where they share none.
-static void shared_middle(const rig_model *m, int j, int k, double out[3]) {
+void sn_rig_shared_middle(const rig_model *m, int j, int k, double out[3]) {
   double s[4][4];
   rig_unpack(rig_pair(m, j, k), s);
   if (!(s[3][3] > 0)) rig_unpack(rig_pair(m, j, j), s);
@@ -79,8 +78,7 @@ bool sn_rig_joint_inside(const rig_tree *tree, int j, double reach, double out[3
   return fmin(skin, wall) < reach;
 }
 
-// C_jk: (sum dR^T dR + mu F I) C = - sum dR^T dT + mu F C0. Returns the remaining sum_f |dR C + dT|^2 + mu F |C - C0|^2.
-static double joint_position(const rig_model *m, int j, int k, double mu, const double start[3], double out[3]) {
+double sn_rig_joint_position(const rig_model *m, int j, int k, double mu, const double start[3], double out[3]) {
   sn_mat3 a = {0}, inverse;
   double b[3] = {0}, constant = 0;
   size_t columns = 3 * (size_t)m->p->f;
@@ -153,8 +151,8 @@ static double far_factor(const rig_model *m, int j, int k, const double middle[3
 // vertices breaks ties between gaps that are nothing but rounding.
 static edge edge_cost(const rig_model *m, int j, int k) {
   double position[3], middle[3], shared = rig_pair(m, j, k)[9];
-  shared_middle(m, j, k, middle);
-  double gap = joint_position(m, j, k, edge_hold, middle, position);
+  sn_rig_shared_middle(m, j, k, middle);
+  double gap = sn_rig_joint_position(m, j, k, edge_hold, middle, position);
   gap = (gap + 1e-9 * m->p->f) * far_factor(m, j, k, middle);
   return (edge){shared > 0 ? gap / shared : INFINITY, gap, j, k};
 }
@@ -232,14 +230,14 @@ static void direct_edges(const edge *kept, int count, rig_tree *tree) {
 // The joint of bone j and its parent, from the motion of both; a root's is in the middle of its vertices.
 static void place_joint(const rig_model *m, rig_tree *tree, int j) {
   int parent = tree->parent[j];
-  shared_middle(m, j, parent < 0 ? j : parent, tree->skin[j]);
+  sn_rig_shared_middle(m, j, parent < 0 ? j : parent, tree->skin[j]);
   if (tree->body) sn_rig_put_inside(tree->body, tree->skin[j]);
   memcpy(tree->joint[j], tree->skin[j], sizeof *tree->joint);
   tree->hold[j] = least_hold;
-  if (parent >= 0) joint_position(m, j, parent, tree->hold[j], tree->skin[j], tree->joint[j]);
+  if (parent >= 0) sn_rig_joint_position(m, j, parent, tree->hold[j], tree->skin[j], tree->joint[j]);
   while (parent >= 0 && tree->body && tree->hold[j] < most_hold && !sn_rig_inside(tree->body, tree->joint[j])) {
     tree->hold[j] *= 10;
-    joint_position(m, j, parent, tree->hold[j], tree->skin[j], tree->joint[j]);
+    sn_rig_joint_position(m, j, parent, tree->hold[j], tree->skin[j], tree->joint[j]);
   }
 }
 
@@ -448,7 +446,7 @@ static void apply_shifts(rig_model *m, const rig_tree *tree, const joint_system 
 static void set_holds(const rig_model *m, rig_tree *tree) {
   for (int j = 0; j < m->bones; j++) {
     if (tree->parent[j] < 0) continue;
-    shared_middle(m, j, tree->parent[j], tree->skin[j]);
+    sn_rig_shared_middle(m, j, tree->parent[j], tree->skin[j]);
     tree->hold[j] = fmax(0.7 * tree->hold[j], least_hold); // what the motion decides wins in the end
     if (!tree->body) continue;
     if (!sn_rig_inside_known(tree->body, tree->skin[j], &tree->around[2 * j + 1]))

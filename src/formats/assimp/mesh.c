@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// In the child: assimp's meshes. Its readers give every corner of a face a vertex of its own; corners that agree in
-// everything become one again, numbered by first appearance.
+// In the child: assimp's meshes. Most of its readers give every corner of a face a vertex of its own; corners that agree in
+// everything become one again, numbered by first appearance. Vertices that faces share are the file's and stay.
 #include "formats/assimp/assimp.h"
 
 #include <stdlib.h>
@@ -68,18 +68,25 @@ static bool same_morphs(const struct aiMesh *mesh, int a, int b) {
   return true;
 }
 
+static bool shares_vertices(const struct aiMesh *mesh) {
+  uint64_t corners = 0;
+  for (unsigned f = 0; f < mesh->mNumFaces; f++) corners += mesh->mFaces[f].mNumIndices;
+  return corners > mesh->mNumVertices;
+}
+
 static bool join(assimp_job *job, mesh_work *w) {
   int n = (int)w->mesh->mNumVertices, *order = SN_NEW(job->b.ctx, &job->b.memory, int, n);
   int *leader = SN_NEW(job->b.ctx, &job->b.memory, int, n);
   w->vertex = SN_NEW(job->b.ctx, &job->b.memory, int, n);
   w->first = SN_NEW(job->b.ctx, &job->b.memory, int, n);
   if (!order || !leader || !w->vertex || !w->first) return false;
+  bool shared = shares_vertices(w->mesh);
   for (int i = 0; i < n; i++) order[i] = i;
   sorting = w;
   qsort(order, (size_t)n, sizeof *order, compare_corners);
   for (int k = 0; k < n; k++) {
     int before = k > 0 ? leader[order[k - 1]] : -1, i = order[k];
-    bool same = before >= 0 && memcmp(&w->corners[before], &w->corners[i], sizeof(corner)) == 0 &&
+    bool same = before >= 0 && !shared && memcmp(&w->corners[before], &w->corners[i], sizeof(corner)) == 0 &&
                 same_morphs(w->mesh, before, i);
     leader[i] = same ? before : i;
   }

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// "Optimization pipeline" of Le and Deng 2014: an over-complete start, pruning, the skeleton, and joints that hold ever harder.
+#include <math.h>
+#include <string.h>
+
+#include "lab/baselines/published.h"
+
+// The slides print no value for these.
+static const double omega_vertices = 1e-4; // omega N (Dem Bones, by the same author), for a mesh of unit size
+// lambda grows from the first to the last, in parts of the mean of 1/N sum_i w_ij^2 over the bones.
+static const double first_lambda = 0.1, last_lambda = 1000, lambda_growth = 3;
+static const double over_complete = 1.5; // clusters per bone to start from
+static const double pays = 0.99;         // a round that leaves more of E is the last for its lambda
+enum {
+  cluster_rounds = 5,
+  sweeps = 5,
+  most_rounds = 20 // for one lambda
+};
+
+typedef struct published_job {
+  sn_context *ctx;
+  rig_model *m;
+  rig_tree *tree; // NULL: no skeleton yet
+  const rig_smooth *smooth;
+  double omega, lambda;
+} published_job;
+
+// "Initialization": motion-driven vertex clustering, one bone per cluster.
+static sn_status initialise(const published_job *job, sn_arena *memory, const rig_problem *p, int count, int limit) {
+  rig_model clusters, *m = job->m;
+  sn_status status = sn_rig_model_new(job->ctx, memory, p, count, 1, &clusters);
+  if (status == SN_OK) status = sn_rig_model_new(job->ctx, memory, p, count, limit, m);
+  if (status == SN_OK) status = sn_rig_cluster(job->ctx, &clusters, count, cluster_rounds);
+  if (status != SN_OK) return status;
+  m->bones = clusters.bones;
+  memcpy(m->t, clusters.t, 12 * (size_t)p->f * (size_t)m->bones * sizeof *m->t);
+  for (int i = 0; i < p->n; i++) {
+    m->joint[(size_t)i * (size_t)limit] = clusters.joint[i], m->weight[(size_t)i * (size_t)limit] = 1;
+  }
+  sn_rig_model_refresh(job->ctx, m);
+  return SN_OK;
+}
+
+static double energy(const published_job *job) {
+  double e = sn_published_data_term(job->m);
+  e += job->omega * sn_published_smoothness_term(job->m, job->smooth, job->omega);
+  return job->tree ? e + job->lambda * sn_published_joint_term(job->m, job->tree) : e;
+}
+
+// Lowers E in turn by weights, joint positions and bones.
+static sn_status lower_energy(const published_job *job, int rounds) {
+  double before = INFINITY;
+  sn_status status = SN_OK;
+  for (int round = 0; round < rounds && status == SN_OK; round++) {
+    status = sn_rig_pass(job->ctx, job->m, RIG_EXHAUST, job->smooth);
+    double now = energy(job);
+    if (status != SN_OK || now > pays * before) break;
+    before = now;
+    for (int j = 0; job->tree && j < job->tree->bones; j++) {
+      int parent = job->tree->parent[j];
+      if (parent >= 0) sn_published_joint_position(job->m, j, parent, job->tree->joint[j]);
+    }
+    status = sn_published_bones(job->ctx, job->m, job->tree, job->lambda, sweeps);
+  }
+  return status;
+}
+
+// Marks the bones that the rule takes out, and of those that are more than `wanted` (0: the rule alone decides) half of them at a time,
+// those with the least sum_i w_ij^2. Returns how many.
+static int choose_pruned(const rig_model *m, int wanted, bool *gone) {
+  int count = sn_published_prune(m, gone);
+  int surplus = wanted > 0 ? m->bones - wanted : 0, target = (surplus + 1) / 2;
+  for (; count < target; count++) {
+    int least = -1;
+    for (int j = 0; j < m->bones; j++)
+      if (!gone[j] && (least < 0 || sn_rig_share(m, j) < sn_rig_share(m, least))) least = j;
+    gone[least] = true;
+  }
+  return count;
+}
+
+// "Skeleton pruning"
+static sn_status prune(const published_job *job, int wanted) {
+  enum { settle = 3 };
+  sn_status status = lower_energy(job, settle);
+  while (status == SN_OK) {
+    bool gone[RIG_MOST_BONES];
+    if (choose_pruned(job->m, wanted, gone) == 0) break;
+    sn_rig_remove_bones(job->ctx, job->m, gone);
+    status = lower_energy(job, settle);
+  }
+  return status == SN_OK ? lower_energy(job, most_rounds) : status;
+}
+
+// lambda -> infinity: T_j = R_k C_jk + T_k - R_j C_jk, from the root outwards.
+static void close_joints(const published_job *job) {
+  const rig_tree *tree = job->tree;
+  for (int q = 0; q < tree->bones; q++) {
+    int j = tree->order[q], k = tree->parent[j];
+    if (k < 0) continue;
+    sn_vec3 c = {tree->joint[j][0], tree->joint[j][1], tree->joint[j][2]};
+    for (int f = 0; f < job->m->p->f; f++) {
+      sn_mat3 r = sn_affine_linear(sn_rig_bone(job->m, j, f));
+      sn_vec3 psi = sn_affine_apply(sn_rig_bone(job->m, k, f), c);
+      sn_rig_set_bone(job->m, j, f, sn_affine_make(r, sn_vec3_sub(psi, sn_mat3_apply(r, c))));
+    }
+  }
+  sn_rig_model_refresh(job->ctx, job->m);
+}
+
+sn_status sn_published_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,
+                             rig_model *m, rig_tree *tree) {
+  int count = plan->bones > 0 ? (int)(over_complete * plan->bones) : plan->most;
+  rig_smooth smooth = {0};
+  published_job job = {.ctx = ctx, .m = m, .smooth = &smooth};
+  double strength = plan->omega < 0 ? omega_vertices : plan->omega;
+  job.omega = strength / p->n;
+  sn_status status = sn_rig_tree_new(ctx, memory, count, tree);
+  if (status == SN_OK) status = sn_rig_smooth_build(ctx, memory, plan->rest, p, strength, &smooth);
+  smooth.steady = true;
+  if (status == SN_OK) status = initialise(&job, memory, p, count, plan->limit);
+  if (status == SN_OK) status = prune(&job, plan->bones);
+  if (status == SN_OK) status = sn_published_topology(ctx, m, tree);
+  double mean = 0;
+  for (int j = 0; j < m->bones && status == SN_OK; j++) mean += sn_rig_share(m, j) / (p->n * (double)m->bones);
+  job.tree = tree;
+  for (double part = first_lambda; part < last_lambda * lambda_growth && status == SN_OK; part *= lambda_growth) {
+    job.lambda = part * mean;
+    status = lower_energy(&job, most_rounds);
+  }
+  if (status != SN_OK) return status;
+  close_joints(&job);
+  return sn_rig_pass(ctx, m, RIG_EXHAUST, &smooth);
+}

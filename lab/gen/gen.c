@@ -33,6 +33,9 @@ static const gen_set sets[] = {
     2000},
    NULL,
    sn_figure_athlete},
+  {{"dancer", "the athlete in a skirt of six panels and two hanging sleeves that swing", 80, 8000, 29, 4000},
+   NULL,
+   sn_figure_dancer},
   {{"face", "head with six or more expressions that combine, as named values", 80, 6000, 1, 1500}, sn_gen_face, NULL},
 };
 

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-static const char *const names[] = {"bar", "elbow",    "wrist", "cylinder", "arm",
-                                    "leg", "shoulder", "body",  "athlete",  "face"};
+static const char *const names[] = {"bar",      "elbow", "wrist",   "cylinder", "arm", "leg",
+                                    "shoulder", "body",  "athlete", "dancer",   "face"};
 enum { SETS = sizeof names / sizeof names[0] };
 
 static sn_gen_options options_of(const char *set) {
@@ -168,6 +168,7 @@ static const expectation expectations[SETS] = {
   {"shoulder", 2610, 60, 2, 3, 0.5, 0.98, 1.03, 0.004, 0.5, 0xd0dfe297ff3837e6, 0},
   {"body", 12500, 49, 16, 5, 0.5, 0.97, 1.09, 0, 0, 0x84e01d2b706252df, 0},
   {"athlete", 4000, 80, 21, 2, 0.3, 0.97, 1.09, 0, 0, 0xbd6fecef9300c9df, 80},
+  {"dancer", 8000, 80, 29, 2, 0.3, 0.9, 1.17, 0, 0, 0x175765a162f51c5e, 300},
   {"face", 6000, 80, 1, 2, 0.3, 0.97, 1.09, 0, 0, 0x7e649ac1f3fb05f6, 80},
 };
 

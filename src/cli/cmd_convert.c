@@ -195,7 +195,8 @@ const cli_command sn_cli_convert = {
   .details =
     "Meshes: .obj, .glb, .gltf, .fbx in both directions (the first pose of an animated file); .abc, .dae, .ply,\n"
     ".stl and others are read.\n"
-    "Sequences: .pc2, .mdd, .abc, folders or quoted globs of .obj, .glb or .ply, animated .glb; written as .pc2, .mdd, .abc or a "
+    "Sequences: .pc2, .mdd, .abc, folders or quoted globs of .obj, .glb or .ply, animated .glb; written as .pc2, "
+    ".mdd, .abc or a "
     "folder of .obj.",
   .example = "sinew convert frames.pc2 frames/ --rest rest.obj",
   .options = options,

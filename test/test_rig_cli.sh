@@ -109,6 +109,8 @@ sed -i '$d' plys/7.ply # one triangle less
 awk '/^element face/{$3 -= 1} {print}' plys/7.ply > less && mv less plys/7.ply
 expect 1 "plys/7.ply has 2995 triangles, but plys/0.ply has 2996" "$SINEW" rig --frames plys --bones 4 -o no.glb
 
+grep "^v " leg/rest.obj > points.obj
+expect 1 "has no triangles: give --rest a mesh with faces" "$SINEW" rig --rest points.obj --frames leg/frames.pc2 --bones 4 -o no.glb
 expect 1 "bring one" "$SINEW" rig --frames leg/frames.pc2 --bones 4 -o no.glb
 
 # Several clips in one solve; a range of frames.

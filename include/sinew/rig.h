@@ -72,6 +72,7 @@ typedef struct sn_rig_options {
   bool keep_bones;  // use `bones` of them whether they pay or not; free bones always do
   double error_pct; // for bones 0: wanted root mean squared distance in percent of the rest mesh's diagonal; 0: none
   int most_bones;   // for bones 0: never more than this
+  double noise_pct; // for bones 0: of the frames (sn_rig_denoise), as error_pct; bones do not explain it
   int influences;   // most bones of a vertex, 1 to 8
   sn_rig_structure structure;
   sn_rig_bone_type bone_type;
@@ -136,6 +137,17 @@ sn_status sn_rig_joints_inside(sn_context *ctx, const sn_mesh *rest, const sn_sk
 
 // The frame from which the others are reached with the least bending: a rest pose where none is given.
 int sn_rig_rest_frame(const sn_frames *frames);
+
+// Noise of vertices that is independent from frame to frame: root mean squared distances in percent of the diagonal; 0 where bending hides it.
+typedef struct sn_rig_noise {
+  double rest_pct_diag, frames_pct_diag;
+  int wrong_count,
+    *wrong; // frames that are not the mesh: many times farther from it, patch by patch, than the others
+} sn_rig_noise;
+
+// Makes noisy data ready for sn_rig: a noisy rest mesh becomes the mean of all frames' patches, a wrong frame that of the good one before.
+// Data without noise stays as it is, to the bit.
+sn_status sn_rig_denoise(sn_context *ctx, sn_mesh *rest, sn_frames *frames, sn_arena *memory, sn_rig_noise *out);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

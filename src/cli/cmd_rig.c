@@ -16,6 +16,7 @@ typedef struct rig_job {
   int rest_frame; // of --rest-frame; -1: none
   bool posed;     // the rest mesh is not where its file has it
   bool mirrored;  // nor are its triangles
+  sn_rig_noise noise;
   char poor[256]; // what to try where the rig is far from the frames
   sn_arena memory;
 } rig_job;
@@ -172,6 +173,9 @@ static sn_status choose_rest(cli *c, rig_job *job) {
 
 // What the solver holds of every vertex at least: measured, 540 bytes on generated bodies of 12,000 vertices.
 static sn_status check_memory(cli *c, const sn_examples *e) {
+  if (e->rest.triangle_count < 1) {
+    return sn_fail(&c->ctx, SN_BAD_INPUT, "the rest mesh has no triangles: give --rest a mesh with faces");
+  }
   char what[96];
   snprintf(what, sizeof what, "a rig of %d vertices", e->rest.vertex_count);
   return sn_cli_need_memory(&c->ctx, 500.0 * e->rest.vertex_count, what);
@@ -191,6 +195,11 @@ static sn_status load(cli *c, rig_job *job) {
   if (status == SN_OK && job->options.given != SN_RIG_NOTHING) status = read_locks(c, job);
   if (status == SN_OK && sn_cli_given(c, "--rest-frame")) status = choose_rest(c, job);
   if (status == SN_OK) status = choose_frames(c, job);
+  if (status == SN_OK && job->options.given == SN_RIG_NOTHING) {
+    status = sn_rig_denoise(&c->ctx, &job->examples.rest, &job->examples.frames, &job->memory, &job->noise);
+    job->posed = job->posed || job->noise.rest_pct_diag > 0;
+    job->options.noise_pct = job->noise.frames_pct_diag;
+  }
   if (status == SN_OK && sn_cli_given(c, "--lock")) status = lock_joints(c, job);
   if (status == SN_OK && job->options.given != SN_RIG_NOTHING) {
     job->options.skeleton = &job->examples.skeleton;
@@ -432,6 +441,22 @@ static sn_status judge(cli *c, const rig_job *job, const sn_metrics *m, char *ou
   return SN_OK;
 }
 
+static void report_noise(cli *c, const sn_rig_noise *noise) {
+  json_t *out = json_object(), *wrong = json_array();
+  for (int k = 0; k < noise->wrong_count; k++) json_array_append_new(wrong, json_integer(noise->wrong[k]));
+  json_object_set_new(out, "frames_pct_diag", json_real(noise->frames_pct_diag));
+  json_object_set_new(out, "rest_pct_diag", json_real(noise->rest_pct_diag));
+  json_object_set_new(out, "wrong_frames", wrong);
+  json_object_set_new(c->result, "noise", out);
+  if (noise->frames_pct_diag > 0) {
+    sn_cli_say(c,
+               "  noise: %.3f %% of the diagonal in the frames, %.3f %% in the rest mesh, which is the mean of all\n",
+               noise->frames_pct_diag, noise->rest_pct_diag);
+  }
+  for (int k = 0; k < noise->wrong_count; k++)
+    sn_cli_say(c, "  frame %d is plainly wrong and holds the pose before it\n", noise->wrong[k]);
+}
+
 static void report(cli *c, const rig_job *job, const char *path, const sn_scores *scores, double gap_pct) {
   const sn_rig_report *r = &job->result.report;
   c->result = sn_report_rig(r, &scores->all, job->options.influences, gap_pct, job->rest_frame, job->seconds,
@@ -441,6 +466,7 @@ static void report(cli *c, const rig_job *job, const char *path, const sn_scores
   sn_cli_say(c, "%s: %d bone%s in %.2f s (%d iterations)\n", path, r->bones, r->bones == 1 ? "" : "s", job->seconds,
              r->iterations);
   if (job->rest_frame >= 0) sn_cli_say(c, "  rest pose: frame %d\n", job->rest_frame);
+  if (job->options.given == SN_RIG_NOTHING) report_noise(c, &job->noise);
   if (*r->symmetry) sn_cli_say(c, "  symmetry: %s\n", r->symmetry);
   if (*r->reason) sn_cli_say(c, "  fewer bones than asked for: %s\n", r->reason);
   sn_cli_say(c, "  rms %s %% of the diagonal, largest %s %%, E_RMS %.4g, joint gap %.2g %%\n",

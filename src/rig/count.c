@@ -75,6 +75,7 @@ typedef struct rig_curve {
   int bones, limit;
   bool by_worth;  // what goes is the bone that is worth least, not the one that is missed least
   bool given;     // their number is
+  double noise;   // squared error of a vertex in a frame that no bone explains
   double nothing; // squared error of a vertex in a frame that counts as none
   rig_alone alone;
   double *cost;                              // bones: what each must be worth
@@ -87,8 +88,12 @@ static void find_costs(const rig_model *m, rig_curve *c) {
   for (int j = 0; j < m->bones; j++) c->cost[j] = c->given ? worth_given : bone_cost(m, &c->alone, j, c->nothing);
 }
 
+// Of the noise: what bones leave beyond it counts, and no less than this, because weights follow some of it.
+static const double least_excess = 0.1;
+
 static double score(const rig_model *m, const rig_curve *c) {
-  double sum = 0.5 * log(m->error / ((double)m->p->n * m->p->f) + c->nothing);
+  double square = m->error / ((double)m->p->n * m->p->f);
+  double sum = 0.5 * log(fmax(square - c->noise, least_excess * c->noise) + c->nothing);
   for (int j = 0; j < m->bones; j++) sum += c->cost[j];
   return sum;
 }
@@ -157,6 +162,7 @@ static void start_curve(const sn_context *ctx, const rig_problem samples[2], con
   c->sample = &samples[kind.fewer], c->by_worth = kind.by_worth;
   c->bones = (int)ceil(kind.start * (how->start < most_tried ? how->start : most_tried));
   c->nothing = how->percent > 0 ? pow(RIG_NO_ERROR / how->percent, 2) : 1;
+  c->noise = how->percent > 0 ? pow(how->noise_pct / how->percent, 2) : 0;
   for (int b = 0; b < most_tried; b++) c->score[b] = c->rms[b] = INFINITY;
 }
 

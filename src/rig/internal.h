@@ -436,6 +436,7 @@ typedef struct rig_count {
   bool given;             // the most is what the user asks for: all that pay
   double percent;         // of the diagonal for a distance of one
   double error_pct;       // that is wished for; 0: none
+  double noise_pct;       // of the frames, as error_pct
 } rig_count;
 // The number of bones with the best balance of error and bones, as free bones on a sample; more where error_pct wants it.
 sn_status sn_rig_count_bones(sn_context *ctx, const rig_problem *p, const rig_count *how, int *bones);

@@ -237,7 +237,8 @@ static sn_status decide_bones(sn_context *ctx, const rig_task *task, const sn_ri
                    .limit = o->influences,
                    .given = o->bones > 0,
                    .percent = diagonal > 0 ? 100 * task->units.scale / diagonal : 0,
-                   .error_pct = o->bones > 0 ? 0 : o->error_pct};
+                   .error_pct = o->bones > 0 ? 0 : o->error_pct,
+                   .noise_pct = o->noise_pct};
   return sn_rig_count_bones(ctx, &task->p, &how, bones);
 }
 

@@ -602,14 +602,14 @@ static sn_status try_setting(corrector *c, const bool *held, sn_correct_setting 
   sn_regression r = regression_of(c);
   if (!held) {
     sn_status status = sn_regression_choose(&r);
-    *setting = (sn_correct_setting){(int)r.family, r.ridge, r.score, r.uncorrected};
+    *setting = (sn_correct_setting){r.ridge, r.score, r.uncorrected};
     return status;
   }
   bool *poses = SN_NEW(c->ctx, &c->memory, bool, c->residuals.pose_count);
   if (!poses) return c->ctx->error.status;
   for (int k = 0; k < c->keys->count; k++) poses[c->pose_of[k]] |= held[k];
   poses[0] = false;
-  return sn_regression_held_out(&r, (sn_family)setting->family, setting->ridge, poses, squared);
+  return sn_regression_held_out(&r, setting->ridge, poses, squared);
 }
 
 sn_status sn_correct_try(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,

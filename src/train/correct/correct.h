@@ -37,13 +37,13 @@ sn_correct_options sn_correct_options_default(void);
 sn_status sn_correct_model(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
                            const sn_keys *keys, const sn_model *base, sn_model *out, sn_train_report *report);
 
-// A richer alternative (Gaussians, refitted weights) is taken where its cross-validated error is less than this part of the simpler one's:
+// Refitted weights are taken where their cross-validated error is less than this part of that of the file's weights:
 // within a clip false correlations hold, and cross-validation does not see them.
 #define SN_RICHER 0.9
 
-// How corrections are learned: the family of functions and the ridge; and with which squared error, over all vertices and poses.
+// How corrections are learned: the ridge; and with which squared error, over all vertices and poses.
 typedef struct sn_correct_setting {
-  int family, ridge;
+  int ridge;
   double cross_validated, uncorrected;
 } sn_correct_setting;
 

@@ -185,22 +185,21 @@ static sn_status make_folds(sn_regression *r) {
                            &r->folds);
 }
 
-static sn_status use_family(sn_regression *r, sn_family family) {
-  r->family = family;
-  sn_status status = sn_terms_make(r->ctx, r->memory, r->m, r->controls, r->control_count, family, &r->terms);
+static sn_status make_terms(sn_regression *r) {
+  sn_status status = sn_terms_make(r->ctx, r->memory, r->m, r->controls, r->control_count, &r->terms);
   return status == SN_OK ? make_far(r) : status;
 }
 
-static sn_status score_family(sn_regression *r, sn_family family) {
+static sn_status score_ridges(sn_regression *r) {
   choice c = {r, sn_arena_alloc(r->ctx, r->memory, (size_t)r->set_count, sizeof *c.scores)};
-  sn_status status = c.scores ? use_family(r, family) : r->ctx->error.status;
+  sn_status status = c.scores ? make_terms(r) : r->ctx->error.status;
   const sn_folds each = {.fold_count = r->set_count};
   if (status == SN_OK) status = sn_folds_share(r->ctx, &each, score_set, &c, c.scores, sizeof *c.scores);
   r->uncorrected = 0;
-  for (int k = 0; k < SN_RIDGE_COUNT; k++) r->scores[family][k] = 0;
+  for (int k = 0; k < SN_RIDGE_COUNT; k++) r->scores[k] = 0;
   for (int s = 0; status == SN_OK && s < r->set_count; s++) {
     r->uncorrected += c.scores[s][SN_RIDGE_COUNT];
-    for (int k = 0; k < SN_RIDGE_COUNT; k++) r->scores[family][k] += c.scores[s][k];
+    for (int k = 0; k < SN_RIDGE_COUNT; k++) r->scores[k] += c.scores[s][k];
   }
   return status;
 }
@@ -219,14 +218,9 @@ static int best_ridge(const double *scores) {
 sn_status sn_regression_choose(sn_regression *r) {
   sn_status status = find_sets(r);
   if (status == SN_OK) status = make_folds(r);
-  for (int f = SN_FAMILY_COUNT - 1; status == SN_OK && f >= 0; f--) status = score_family(r, (sn_family)f);
+  if (status == SN_OK) status = score_ridges(r);
   if (status != SN_OK) return status;
-  int polynomial = best_ridge(r->scores[SN_FAMILY_POLYNOMIAL]), gauss = best_ridge(r->scores[SN_FAMILY_GAUSS]);
-  r->ridge = polynomial, r->score = r->scores[SN_FAMILY_POLYNOMIAL][polynomial];
-  if (r->scores[SN_FAMILY_GAUSS][gauss] < SN_RICHER * SN_RICHER * r->score) {
-    r->ridge = gauss, r->score = r->scores[SN_FAMILY_GAUSS][gauss];
-    status = use_family(r, SN_FAMILY_GAUSS);
-  }
+  r->ridge = best_ridge(r->scores), r->score = r->scores[r->ridge];
   bool too_few = r->m->pose_count - 1 < sn_usual_folds; // but for the rest pose
   r->undecided = too_few || !(r->score < r->uncorrected);
   if (r->undecided) r->ridge = usual_ridge, r->score = r->uncorrected;
@@ -306,13 +300,13 @@ static sn_status fold_set(sn_context *ctx, sn_arena *memory, void *user, int ind
   return status;
 }
 
-sn_status sn_regression_held_out(sn_regression *r, sn_family family, int ridge, const bool *held, double *squared) {
+sn_status sn_regression_held_out(sn_regression *r, int ridge, const bool *held, double *squared) {
   int poses = r->m->pose_count, *fold_of = SN_NEW(r->ctx, r->memory, int, poses);
   sn_folds folds;
   sn_status status = fold_of ? find_sets(r) : r->ctx->error.status;
   for (int p = 0; status == SN_OK && p < poses; p++) fold_of[p] = held[p];
   if (status == SN_OK) status = sn_folds_make(r->ctx, r->memory, poses, fold_of, 2, &folds);
-  if (status == SN_OK) status = use_family(r, family);
+  if (status == SN_OK) status = make_terms(r);
   if (status != SN_OK) return status;
   r->ridge = ridge;
   fold_job job = {r, folds.folds + 1, SN_NEW(r->ctx, r->memory, double, r->set_count)};

@@ -27,22 +27,21 @@ typedef struct sn_regression {
   sn_term_list terms;
   sn_vertex_set *sets;
   sn_folds folds;
-  double *far; // pose_count * pose_count: the covariance of all joints' terms times `far`
-  double scores[SN_FAMILY_COUNT][SN_RIDGE_COUNT]; // squared cross-validated errors, of all vertices and poses
-  double uncorrected;                             // squared residuals
-  sn_family family;                               // chosen
-  int ridge;                                      // index of the chosen one
-  double score;                                   // of the choice
-  bool undecided;                                 // no ridge beats the uncorrected skin: the usual ridge
-  float (*alpha)[6];                              // pose_count * vertex_count: of positions and normals
-  double *lambda;                                 // of every set
-  int *set_of;                                    // of every vertex
+  double *far;                   // pose_count * pose_count: the covariance of all joints' terms times `far`
+  double scores[SN_RIDGE_COUNT]; // squared cross-validated errors, of all vertices and poses
+  double uncorrected;            // squared residuals
+  int ridge;                     // index of the chosen one
+  double score;                  // of the choice
+  bool undecided;                // no ridge beats the uncorrected skin: the usual ridge
+  float (*alpha)[6];             // pose_count * vertex_count: of positions and normals
+  double *lambda;                // of every set
+  int *set_of;                   // of every vertex
 } sn_regression;
 
-// The sets, the family of functions and the ridge.
+// The sets and the ridge.
 sn_status sn_regression_choose(sn_regression *r);
-// The squared error on poses that are held out (pose_count), learned from the others with this family and ridge.
-sn_status sn_regression_held_out(sn_regression *r, sn_family family, int ridge, const bool *held, double *squared);
+// The squared error on poses that are held out (pose_count), learned from the others with this ridge.
+sn_status sn_regression_held_out(sn_regression *r, int ridge, const bool *held, double *squared);
 // alpha at the chosen ridge, from all poses.
 sn_status sn_regression_solve(sn_regression *r);
 

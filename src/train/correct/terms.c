@@ -6,7 +6,8 @@
 
 // Chosen on group A of the suite (docs/measurements.md).
 static const double width = 2;     // of the Gaussians, radians
-static const double product = 0.1; // prior variance of a pair's products; that of a joint's own functions is 1
+static const double half = 0.5;    // prior variance of a joint's polynomials, and of its Gaussians
+static const double product = 0.1; // of a pair's products
 static const double pivot =
   1e-6; // centres end where the kernel of the next would be less than this part of the largest
 enum { most_centres = 14 };
@@ -33,7 +34,7 @@ static sn_status new_features(sn_context *ctx, sn_arena *memory, const sn_residu
 
 // x y z xx xy xz yy yz zz.
 static sn_status make_polynomial(sn_context *ctx, sn_arena *memory, const sn_residuals *m, sn_terms *t) {
-  t->kind = SN_RT_TERMS_JOINT, t->count = t->rank = 9, t->scale = 1;
+  t->kind = SN_RT_TERMS_JOINT, t->count = t->rank = 9, t->scale = sqrt(half);
   sn_status status = new_features(ctx, memory, m, t);
   for (int p = 0; status == SN_OK && p < m->pose_count; p++) {
     double x[3], *at = t->features + 9 * (size_t)p;
@@ -123,7 +124,7 @@ static sn_status make_gaussians(sn_context *ctx, sn_arena *memory, const sn_resi
   int pivots[most_centres];
   if (!x || !left || !columns) return ctx->error.status;
   for (int p = 0; p < m->pose_count; p++) control_at(m, t->a, p, x[p]);
-  t->kind = SN_RT_TERMS_GAUSS, t->scale = 1;
+  t->kind = SN_RT_TERMS_GAUSS, t->scale = sqrt(half);
   t->rank = find_centres((const double(*)[3])x, m->pose_count, left, columns, pivots);
   size_t rank = (size_t)t->rank;
   t->count = t->rank ? t->rank + 1 : 0;
@@ -146,18 +147,19 @@ static bool is_control(const int *controls, int count, int joint) {
 }
 
 sn_status sn_terms_make(sn_context *ctx, sn_arena *memory, const sn_residuals *m, const int *controls,
-                        int control_count, sn_family family, sn_term_list *out) {
-  *out = (sn_term_list){0, SN_NEW(ctx, memory, sn_terms, 2 * control_count)};
+                        int control_count, sn_term_list *out) {
+  *out = (sn_term_list){0, SN_NEW(ctx, memory, sn_terms, 3 * control_count)};
   sn_status status = out->groups ? SN_OK : ctx->error.status;
   for (int k = 0; status == SN_OK && k < control_count; k++) {
     bool joint = controls[k] < m->joint_count;
     int parent = joint ? sn_terms_parent(m, controls[k]) : -1;
     bool paired = parent >= 0 && is_control(controls, control_count, parent);
     sn_terms *t = out->groups + out->count;
-    t[0] = t[1] = (sn_terms){.a = controls[k], .b = paired ? parent : -1, .owner = k};
-    status = (!joint ? make_value : family == SN_FAMILY_GAUSS ? make_gaussians : make_polynomial)(ctx, memory, m, t);
-    if (status == SN_OK && paired) status = make_product(ctx, memory, m, t + 1);
-    out->count += 1 + paired;
+    t[0] = t[1] = t[2] = (sn_terms){.a = controls[k], .b = paired ? parent : -1, .owner = k};
+    status = (joint ? make_polynomial : make_value)(ctx, memory, m, t);
+    if (status == SN_OK && joint) status = make_gaussians(ctx, memory, m, t + 1);
+    if (status == SN_OK && paired) status = make_product(ctx, memory, m, t + 2);
+    out->count += 1 + joint + paired;
   }
   return status;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The functions of the pose that corrections are sums of. A joint with the rotation vector theta (relative to its parent, zero in the rest
-// pose) has the polynomials of degree 2 in theta, or Gaussians at its training poses; a joint and its parent have the products of their
+// pose) has the polynomials of degree 2 in theta and Gaussians at its training poses; a joint and its parent have the products of their
 // components; a named value v has v, and v^2 where training shows more than one level of it.
 #ifndef SINEW_TRAIN_CORRECT_TERMS_H
 #define SINEW_TRAIN_CORRECT_TERMS_H
@@ -29,10 +29,8 @@ struct sn_term_list {
   sn_terms *groups;
 };
 
-typedef enum sn_family { SN_FAMILY_POLYNOMIAL, SN_FAMILY_GAUSS, SN_FAMILY_COUNT } sn_family;
-
 sn_status sn_terms_make(sn_context *ctx, sn_arena *memory, const sn_residuals *m, const int *controls,
-                        int control_count, sn_family family, sn_term_list *out);
+                        int control_count, sn_term_list *out);
 
 // The joint that a joint's rotation is relative to; -1: none.
 int sn_terms_parent(const sn_residuals *m, int joint);

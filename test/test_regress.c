@@ -48,7 +48,7 @@ static double polynomial(const double *x, const double *y) {
   double sum = 0;
   for (int a = 0; a < 3; a++) {
     sum += x[a] * y[a];
-    for (int b = a; b < 3; b++) sum += x[a] * x[b] * y[a] * y[b];
+    for (int b = a; b < 3; b++) sum += 0.25 * x[a] * x[b] * y[a] * y[b];
   }
   return sum;
 }

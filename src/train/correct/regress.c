@@ -10,8 +10,8 @@
 #include "train/near.h"
 
 // Relative to the mean diagonal of the relevant joints' covariance.
-const double sn_ridges[SN_RIDGE_COUNT] = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
-enum { usual_ridge = 3 }; // where the data cannot decide
+const double sn_ridges[SN_RIDGE_COUNT] = {1e-4, 1e-3, 1e-2, 1e-1};
+enum { usual_ridge = 1 }; // where the data cannot decide
 
 // Prior variance of joints that are not relevant (METHODS.md: a constant, within one clip false correlations hold).
 static const double far_variance = 0.001;
@@ -204,15 +204,11 @@ static sn_status score_ridges(sn_regression *r) {
   return status;
 }
 
-// The largest ridge that is about as good as the best: weaker ones tell nothing, and do harm beyond the training poses.
 static int best_ridge(const double *scores) {
-  static const double as_good = 1.005; // of errors
-  int best = 0, largest = 0;
+  int best = 0;
   for (int k = 1; k < SN_RIDGE_COUNT; k++)
     if (scores[k] < scores[best]) best = k;
-  for (int k = 0; k < SN_RIDGE_COUNT; k++)
-    if (scores[k] <= as_good * as_good * scores[best]) largest = k;
-  return largest;
+  return best;
 }
 
 sn_status sn_regression_choose(sn_regression *r) {

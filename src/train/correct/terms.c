@@ -7,6 +7,7 @@
 // Chosen on group A of the suite (docs/measurements.md).
 static const double width = 2;     // of the Gaussians, radians
 static const double half = 0.5;    // prior variance of a joint's polynomials, and of its Gaussians
+static const double square = 0.25; // of the squares among the polynomials, relative to theta itself
 static const double product = 0.1; // of a pair's products
 static const double pivot =
   1e-6; // centres end where the kernel of the next would be less than this part of the largest
@@ -32,6 +33,11 @@ static sn_status new_features(sn_context *ctx, sn_arena *memory, const sn_residu
   return t->features ? SN_OK : ctx->error.status;
 }
 
+// The scale of a feature over its term.
+static double scale_of(const sn_terms *t, int term) {
+  return t->kind == SN_RT_TERMS_JOINT && term >= 3 ? t->scale * sqrt(square) : t->scale;
+}
+
 // x y z xx xy xz yy yz zz.
 static sn_status make_polynomial(sn_context *ctx, sn_arena *memory, const sn_residuals *m, sn_terms *t) {
   t->kind = SN_RT_TERMS_JOINT, t->count = t->rank = 9, t->scale = sqrt(half);
@@ -41,7 +47,7 @@ static sn_status make_polynomial(sn_context *ctx, sn_arena *memory, const sn_res
     control_at(m, t->a, p, x);
     for (int c = 0; c < 3; c++) at[c] = t->scale * x[c];
     for (int c = 0, k = 3; c < 3; c++)
-      for (int d = c; d < 3; d++) at[k++] = t->scale * x[c] * x[d];
+      for (int d = c; d < 3; d++, k++) at[k] = scale_of(t, k) * x[c] * x[d];
   }
   return status;
 }
@@ -166,7 +172,7 @@ sn_status sn_terms_make(sn_context *ctx, sn_arena *memory, const sn_residuals *m
 
 void sn_terms_mix(const sn_terms *t, const double *weights, double *mix) {
   if (t->kind != SN_RT_TERMS_GAUSS) {
-    for (int k = 0; k < t->count; k++) mix[k] = t->scale * weights[k];
+    for (int k = 0; k < t->count; k++) mix[k] = scale_of(t, k) * weights[k];
     return;
   }
   static const double rest[3] = {0, 0, 0};

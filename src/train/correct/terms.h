@@ -19,7 +19,7 @@ struct sn_terms {
   double *features; // pose_count * rank
   double *centres;  // Gaussians: count * 3, the last is the rest pose
   double *corner;   // Gaussians: rank * rank, lower, L of the centres' kernel L L^T
-  double scale;     // of a feature over its term; of Gaussians over L^-1 k
+  double scale;     // of a feature over its term (squares: a part of it); of Gaussians over L^-1 k
 };
 
 // The terms of every control (joints of the pose space, then values), one control after the other: its own, then the products with the

@@ -168,13 +168,14 @@ typedef struct sn_stream {
   sn_abc *abc;
   bool resampled;
   sn_adjust adjust; // of an .abc
+  sn_status (*read)(sn_context *ctx, const struct sn_stream *stream, int f, float (*positions)[3]);
   const char *name;
   sn_arena memory;
 } sn_stream;
 
 sn_status sn_stream_open(sn_context *ctx, const char *path, const sn_choice *choice, sn_stream *out);
 sn_stream sn_stream_of(const sn_frames *frames); // borrows them; need not be closed
-sn_status sn_stream_frame(sn_context *ctx, sn_stream *stream, int f, float (*positions)[3]);
+sn_status sn_stream_frame(sn_context *ctx, const sn_stream *stream, int f, float (*positions)[3]);
 void sn_stream_close(sn_stream *stream);
 // As sn_frames_write.
 sn_status sn_stream_write(sn_context *ctx, const char *path, sn_stream *stream, const sn_mesh *mesh);

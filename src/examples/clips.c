@@ -7,18 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *sn_clip_path(sn_context *ctx, sn_arena *memory, const char *path, const char **clip) {
-  const char *hash = strrchr(path, '#');
-  *clip = NULL;
-  if (!hash || hash == path || access(path, F_OK) == 0) return path;
-  char *file = sn_arena_text(ctx, memory, path);
-  if (!file) return NULL;
-  file[hash - path] = '\0';
-  if (!sn_is_document(file)) return path;
-  *clip = hash + 1;
-  return file;
-}
-
 typedef struct source_list {
   int count, room;
   const char **paths, **clips;

@@ -70,3 +70,20 @@ sn_status sn_mesh_read(sn_context *ctx, const char *path, const sn_choice *choic
   if (status == SN_OK && choice) sn_adjust_mesh(&choice->adjust, out, NULL);
   return status;
 }
+
+sn_status sn_gltf_write(sn_context *ctx, const char *path, const sn_gltf_out *what) {
+  if (sn_gltf_check_out(ctx, what) != SN_OK) return sn_fail_prefix(ctx, "%s: ", path);
+  return (sn_has_extension(path, ".fbx") ? sn_fbx_write : sn_gltf_write_document)(ctx, path, what);
+}
+
+const char *sn_clip_path(sn_context *ctx, sn_arena *memory, const char *path, const char **clip) {
+  const char *hash = strrchr(path, '#');
+  *clip = NULL;
+  if (!hash || hash == path || access(path, F_OK) == 0) return path;
+  char *file = sn_arena_text(ctx, memory, path);
+  if (!file) return NULL;
+  file[hash - path] = '\0';
+  if (!sn_is_document(file)) return path;
+  *clip = hash + 1;
+  return file;
+}

@@ -186,16 +186,6 @@ static sn_status deform_all(sn_context *ctx, const sn_gltf *gltf, int clip, doub
   return sn_frames_check(ctx, out);
 }
 
-int sn_count_frames(sn_context *ctx, const char *name, double seconds, double fps, int key_count) {
-  enum { any_clip = 20000, frames_per_key = 16 };
-  double count = ceil(seconds * fps - 0.01) + 1; // the last one may be partial: it is the end of the clip
-  if (count <= any_clip + frames_per_key * (double)key_count && count < INT_MAX) return count < 1 ? 1 : (int)count;
-  sn_fail(ctx, SN_BAD_INPUT,
-          "%s lasts %g s: %.0f frames at %g per second are too many for %d keys; give a smaller `fps`, or cut it",
-          name, seconds, count, fps, key_count);
-  return -1;
-}
-
 // Frame k is morph target k alone.
 static sn_status read_targets(sn_context *ctx, const sn_gltf *gltf, int vertex_count, sn_frames *out) {
   sn_status status = sn_frames_new(ctx, vertex_count, sn_gltf_morph_count(gltf), out);

@@ -2,9 +2,6 @@
 // Frames one after the other: from an archive without holding them all, from anything else out of memory.
 #include "formats/common/adjust.h"
 
-#include <string.h>
-#include <strings.h>
-
 static sn_status open_archive(sn_context *ctx, const char *path, const sn_choice *choice, sn_stream *out) {
   sn_status status = sn_abc_open(ctx, path, &out->abc);
   if (status == SN_OK) status = sn_abc_choose(ctx, out->abc, choice->objects, choice->object_count);
@@ -20,37 +17,7 @@ static sn_status open_archive(sn_context *ctx, const char *path, const sn_choice
   return out->frame_count > 0 ? SN_OK : ctx->error.status;
 }
 
-sn_status sn_stream_open(sn_context *ctx, const char *path, const sn_choice *choice, sn_stream *out) {
-  static const sn_choice plain = {0};
-  sn_status status;
-  *out = (sn_stream){.memory = sn_arena_new(ctx)};
-  out->name = sn_arena_text(ctx, &out->memory, path);
-  if (!out->name) return ctx->error.status;
-  if (sn_has_extension(path, ".abc")) {
-    status = open_archive(ctx, path, choice ? choice : &plain, out);
-  } else {
-    status = sn_frames_read(ctx, path, choice, &out->frames);
-    out->vertex_count = out->frames.vertex_count, out->frame_count = out->frames.frame_count;
-    out->rate = out->frames.rate;
-  }
-  if (status != SN_OK) sn_stream_close(out);
-  return status;
-}
-
-sn_stream sn_stream_of(const sn_frames *frames) {
-  return (sn_stream){.vertex_count = frames->vertex_count,
-                     .frame_count = frames->frame_count,
-                     .rate = frames->rate,
-                     .given = frames,
-                     .name = ""};
-}
-
-sn_status sn_stream_frame(sn_context *ctx, sn_stream *stream, int f, float (*positions)[3]) {
-  if (!stream->abc) {
-    const sn_frames *frames = stream->given ? stream->given : &stream->frames;
-    memcpy(positions, sn_frame(frames, f), (size_t)stream->vertex_count * sizeof *positions);
-    return SN_OK;
-  }
+static sn_status read_archive(sn_context *ctx, const sn_stream *stream, int f, float (*positions)[3]) {
   double t = sn_abc_frame_time(stream->abc, stream->resampled ? 0 : f);
   if (stream->resampled) t += stream->adjust.offset + f / stream->rate;
   sn_status status = sn_abc_positions(ctx, stream->abc, t, positions);
@@ -59,6 +26,24 @@ sn_status sn_stream_frame(sn_context *ctx, sn_stream *stream, int f, float (*pos
   sn_frames one = {.vertex_count = stream->vertex_count, .frame_count = 1, .positions = (const float(*)[3])positions};
   if (sn_frames_check(ctx, &one) == SN_OK) return SN_OK;
   return sn_fail_prefix(ctx, "%s: at %g s: ", stream->name, t);
+}
+
+sn_status sn_stream_open(sn_context *ctx, const char *path, const sn_choice *choice, sn_stream *out) {
+  static const sn_choice plain = {0};
+  sn_status status;
+  *out = (sn_stream){.memory = sn_arena_new(ctx), .read = read_archive};
+  out->name = sn_arena_text(ctx, &out->memory, path);
+  if (!out->name) return ctx->error.status;
+  if (sn_has_extension(path, ".abc")) {
+    status = open_archive(ctx, path, choice ? choice : &plain, out);
+  } else {
+    status = sn_frames_read(ctx, path, choice, &out->frames);
+    sn_stream given = sn_stream_of(&out->frames);
+    out->vertex_count = given.vertex_count, out->frame_count = given.frame_count;
+    out->rate = given.rate, out->read = given.read;
+  }
+  if (status != SN_OK) sn_stream_close(out);
+  return status;
 }
 
 void sn_stream_close(sn_stream *stream) {

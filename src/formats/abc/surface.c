@@ -155,8 +155,3 @@ sn_status sn_abc_surface(sn_context *ctx, const sn_abc *abc, double t, sn_surfac
   if (status != SN_OK) sn_surface_free(out);
   return status;
 }
-
-void sn_surface_free(sn_surface *surface) {
-  sn_arena_free(&surface->memory);
-  *surface = (sn_surface){0};
-}

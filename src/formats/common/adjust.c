@@ -3,6 +3,7 @@
 #include "formats/common/adjust.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,4 +183,19 @@ void sn_adjust_matrices(const sn_adjust *a, sn_affine *matrices, size_t count) {
 void sn_adjust_rig(const sn_adjust *a, sn_mesh *mesh, sn_skeleton *skeleton) {
   if (mesh) sn_adjust_mesh(a, mesh, NULL);
   if (skeleton) sn_adjust_matrices(a, skeleton->rest, (size_t)skeleton->joint_count);
+}
+
+void sn_surface_free(sn_surface *surface) {
+  sn_arena_free(&surface->memory);
+  *surface = (sn_surface){0};
+}
+
+int sn_count_frames(sn_context *ctx, const char *name, double seconds, double fps, int key_count) {
+  enum { any_clip = 20000, frames_per_key = 16 };
+  double count = ceil(seconds * fps - 0.01) + 1; // the last one may be partial: it is the end of the clip
+  if (count <= any_clip + frames_per_key * (double)key_count && count < INT_MAX) return count < 1 ? 1 : (int)count;
+  sn_fail(ctx, SN_BAD_INPUT,
+          "%s lasts %g s: %.0f frames at %g per second are too many for %d keys; give a smaller `fps`, or cut it",
+          name, seconds, count, fps, key_count);
+  return -1;
 }

@@ -160,6 +160,10 @@ sn_status sn_gltf_add_buffer(sn_context *ctx, sn_gltf *gltf, const uint8_t *byte
 sn_status sn_gltf_unpack_meshopt(sn_context *ctx, sn_gltf *gltf); // before the accessors
 sn_status sn_gltf_unpack_draco(sn_context *ctx, sn_gltf *gltf);   // after them; loads them again
 
+// What is to be written fits together; then .glb or .gltf.
+sn_status sn_gltf_check_out(sn_context *ctx, const sn_gltf_out *what);
+sn_status sn_gltf_write_document(sn_context *ctx, const char *path, const sn_gltf_out *what);
+
 // A document from its file, which it owns from then on: .glb or JSON; or, with `json` (taken as well), the data of its buffer.
 sn_status sn_gltf_open(sn_context *ctx, const char *name, const char *folder, sn_file file, json_t *json,
                        sn_gltf **out);

@@ -104,7 +104,7 @@ static sn_status check_clips(sn_context *ctx, const sn_gltf_out *what) {
   return SN_OK;
 }
 
-static sn_status check(sn_context *ctx, const sn_gltf_out *what) {
+sn_status sn_gltf_check_out(sn_context *ctx, const sn_gltf_out *what) {
   if (!what->base && !what->mesh && !what->skeleton) return sn_fail(ctx, SN_BAD_INPUT, "there is nothing to write");
   if (what->skeleton && what->skeleton->joint_count < 1)
     return sn_fail(ctx, SN_BAD_INPUT, "a skeleton without joints");
@@ -200,13 +200,10 @@ static sn_status build_kept(gltf_builder *b, const sn_gltf_out *what) {
   return status;
 }
 
-sn_status sn_gltf_write(sn_context *ctx, const char *path, const sn_gltf_out *what) {
-  sn_status status = check(ctx, what);
-  if (status != SN_OK) return sn_fail_prefix(ctx, "%s: ", path);
-  if (sn_has_extension(path, ".fbx")) return sn_fbx_write(ctx, path, what);
+sn_status sn_gltf_write_document(sn_context *ctx, const char *path, const sn_gltf_out *what) {
   gltf_builder b = sn_gltf_builder(ctx, what->base ? json_deep_copy(what->base->json) : json_object());
   set_generator(&b);
-  status = sn_gltf_builder_status(&b);
+  sn_status status = sn_gltf_builder_status(&b);
   if (status == SN_OK) status = what->base ? build_kept(&b, what) : build_new(&b, what);
   if (status == SN_OK) {
     status = sn_gltf_builder_write(&b, path);

@@ -28,5 +28,29 @@ comm -23 "$work/functions" "$work/known" > "$work/unknown"
 [ ! -s "$work/unknown" ] || fail "the documentation names what is nowhere: $(tr '\n' ' ' < "$work/unknown")"
 [ "$(wc -l < "$work/functions")" -gt 60 ] || fail "only $(wc -l < "$work/functions") functions found in the documentation"
 
+# The walks of layout.md: every function that a row names is defined in a file that the row names. Files without a folder are in that of the
+# file named before, or in the one that the line above the table names.
+walks=0
+folder=
+while IFS= read -r line; do
+  case $line in
+    '| step'* | '| ---'*) continue ;;
+    '| '*) ;;
+    *'all in `'*) folder=$(grep -oE 'all in `[^`]+`' <<< "$line" | cut -d'`' -f2); continue ;;
+    *) continue ;;
+  esac
+  IFS='|' read -r _ _ functions files _ <<< "$line"
+  paths=()
+  for file in $(grep -oE '`[^`]+`' <<< "$files" | tr -d '`'); do
+    case $file in src/*) folder=$(dirname "$file") ;; *) file=$folder/$file ;; esac
+    [ -f "$file" ] && paths+=("$file") || fail "layout.md: a walk names $file, which does not exist"
+  done
+  for function in $(grep -oE '`[a-z_0-9]+`' <<< "$functions" | tr -d '`'); do
+    walks=$((walks + 1))
+    grep -qE "^[a-zA-Z_].*\b$function( =|[(])|[.]$function = " "${paths[@]}" /dev/null || fail "layout.md: a walk names $function, which is not in ${paths[*]}"
+  done
+done < <(sed -n '/^## Walks/,/^## Around/p' docs/layout.md)
+[ $walks -gt 40 ] || fail "only $walks functions found in the walks"
+
 [ $failed = 0 ] && echo "the documentation agrees"
 exit $failed

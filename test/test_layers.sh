@@ -48,11 +48,13 @@ mapfile -t sources < <(git ls-files --cached --others --exclude-standard 'src/*.
 includes "${sources[@]}" | check docs/layout.md
 
 # The same of symbols: whoever needs one may use the folder that defines it. The table of methods names the families below it.
-symbols() { # lines "object folder kind name" of the objects of the build
+symbols() { # lines "folder kind name" of the build's objects whose sources are still there
   for target in sinew-runtime sinew sinew-lab sinew-cli-objects; do
-    [ -d "$1/CMakeFiles/$target.dir" ] || continue
-    (cd "$1/CMakeFiles/$target.dir" && find src lab -name '*.c.o' 2> /dev/null | xargs -r nm -A -g)
-  done | sed -nE 's#^(.*)/[^/]+[.]c[.]o:([0-9a-f ]*) ([A-Za-z]) (sn_[^ ]+)$#\1 \3 \4#p'
+    for source in "${sources[@]}"; do
+      [ -f "$1/CMakeFiles/$target.dir/$source.o" ] && nm -g "$1/CMakeFiles/$target.dir/$source.o" | sed -nE "s#^[0-9a-f ]* ([A-Za-z]) (sn_[^ ]+)\$#${source%/*} \1 \2#p"
+    done
+  done
+  true
 }
 uses() { # lines "file header", where header stands for the folder of the symbol
   awk 'NR == FNR { if ($2 != "U") home[$3] = $1; next }

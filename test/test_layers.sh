@@ -49,12 +49,13 @@ includes "${sources[@]}" | check docs/layout.md
 
 # The same of symbols: whoever needs one may use the folder that defines it. The table of methods names the families below it.
 symbols() { # lines "folder kind name" of the build's objects whose sources are still there
-  for target in sinew-runtime sinew sinew-lab sinew-cli-objects; do
-    for source in "${sources[@]}"; do
-      [ -f "$1/CMakeFiles/$target.dir/$source.o" ] && nm -g "$1/CMakeFiles/$target.dir/$source.o" | sed -nE "s#^[0-9a-f ]* ([A-Za-z]) (sn_[^ ]+)\$#${source%/*} \1 \2#p"
+  local objects=()
+  for object in "${sources[@]/%/.o}"; do
+    for target in sinew-runtime sinew sinew-lab sinew-cli-objects; do
+      [ ! -f "$1/CMakeFiles/$target.dir/$object" ] || objects+=("$1/CMakeFiles/$target.dir/$object")
     done
   done
-  true
+  nm -A -g "${objects[@]}" | sed -nE 's#^.*[.]dir/(.*)/[^/:]+:[0-9a-f ]* ([A-Za-z]) (sn_[^ ]+)$#\1 \2 \3#p'
 }
 uses() { # lines "file header", where header stands for the folder of the symbol
   awk 'NR == FNR { if ($2 != "U") home[$3] = $1; next }

@@ -62,9 +62,8 @@ static json_t *describe_job(const batch_job *job) {
   json_t *words = json_array(), *out = json_object();
   const char *missing;
   for (int w = 0; w < job->word_count; w++) json_array_append_new(words, sn_report_text(job->words[w]));
-  json_object_set_new(out, "version", json_string(SN_VERSION));
-  json_object_set_new(out, "command", words);
-  json_object_set_new(out, "inputs", describe_files(job->inputs, job->input_count, &missing));
+  sn_report_add(out, "version:s command:o inputs:o", SN_VERSION, words,
+                describe_files(job->inputs, job->input_count, &missing));
   return out;
 }
 

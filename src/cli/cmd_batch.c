@@ -194,8 +194,7 @@ static json_t *describe(const batch *b) {
     const batch_job *job = &b->jobs[k];
     if (!job->chosen) continue;
     json_t *out = json_object();
-    json_object_set_new(out, "name", sn_report_text(job->name));
-    json_object_set_new(out, "state", json_string(state_names[job->state]));
+    sn_report_add(out, "name:s state:s", job->name, state_names[job->state]);
     if (job->process > 0) json_object_set_new(out, "seconds", json_real(job->seconds));
     if (*job->message) json_object_set_new(out, "message", sn_report_text(job->message));
     if (job->process > 0) json_object_set_new(out, "log", sn_report_text(sn_batch_path(b, job, "txt", path)));

@@ -61,16 +61,12 @@ static void report(cli *c, const sn_rt_model *model, const bench_rows *rows, siz
   say_row(c, "plain lbs, both", &rows->lbs, n, lbs);
   say_row(c, "a copy of the bytes touched", &rows->copy, 0, lbs);
   c->result = json_object();
-  json_object_set_new(c->result, "us_per_frame", json_real(rows->full.median));
-  json_object_set_new(c->result, "full", describe(&rows->full));
-  json_object_set_new(c->result, "positions", describe(&rows->positions));
-  json_object_set_new(c->result, "lbs", describe(&rows->lbs));
-  json_object_set_new(c->result, "copy", describe(&rows->copy));
-  json_object_set_new(c->result, "ratio_lbs", json_real(rows->full.median / lbs));
-  json_object_set_new(c->result, "ratio_copy", json_real(rows->full.median / rows->copy.median));
-  json_object_set_new(c->result, "vertices_per_second", json_real(1e6 * n / rows->full.median));
-  json_object_set_new(c->result, "bytes_touched", json_integer((json_int_t)bytes));
-  json_object_set_new(c->result, "flops", json_integer((json_int_t)model->info.flops));
+  sn_report_add(c->result,
+                "us_per_frame:f full:o positions:o lbs:o copy:o ratio_lbs:f ratio_copy:f vertices_per_second:f "
+                "bytes_touched:I flops:I",
+                rows->full.median, describe(&rows->full), describe(&rows->positions), describe(&rows->lbs),
+                describe(&rows->copy), rows->full.median / lbs, rows->full.median / rows->copy.median,
+                1e6 * n / rows->full.median, (json_int_t)bytes, (json_int_t)model->info.flops);
 }
 
 static sn_status bench(cli *c, const sn_rt_model *model, const sn_examples *examples, double seconds) {

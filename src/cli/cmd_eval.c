@@ -284,9 +284,8 @@ static int run(cli *c) {
   if (status == SN_OK) {
     int frames = sn_assess_frame_count(&opened.model, &input);
     sn_cli_say(c, "%s: %d frames of %u vertices\n", path, frames, opened.model.info.vertex_count);
-    json_object_set_new(c->result, "frames", json_integer(frames));
-    json_object_set_new(c->result, "vertices", json_integer(opened.model.info.vertex_count));
-    json_object_set_new(c->result, "clamped", sn_cli_note_clamped(c, path, &opened.model, &input));
+    sn_report_add(c->result, "frames:i vertices:i clamped:o", frames, opened.model.info.vertex_count,
+                  sn_cli_note_clamped(c, path, &opened.model, &input));
     json_t *outside = sn_cli_note_outside(c, &opened.model, &input);
     if (outside) json_object_set_new(c->result, "outside", outside);
     if (!outside) status = c->ctx.error.status;

@@ -9,9 +9,8 @@
 static void put_box(json_t *out, const float (*positions)[3], int count) {
   sn_vec3 low, high;
   sn_points_bounds(positions, count, &low, &high);
-  json_object_set_new(out, "low", json_pack("[fff]", low.x, low.y, low.z));
-  json_object_set_new(out, "high", json_pack("[fff]", high.x, high.y, high.z));
-  json_object_set_new(out, "diagonal", json_real(sn_vec3_distance(low, high)));
+  sn_report_add(out, "low:o high:o diagonal:f", json_pack("[fff]", low.x, low.y, low.z),
+                json_pack("[fff]", high.x, high.y, high.z), sn_vec3_distance(low, high));
 }
 
 static sn_status describe_mesh(cli *c, const sn_mesh *mesh) {
@@ -19,12 +18,9 @@ static sn_status describe_mesh(cli *c, const sn_mesh *mesh) {
   sn_status status = sn_topology_build(&c->ctx, mesh, &topology);
   if (status != SN_OK) return status;
   json_t *r = c->result;
-  json_object_set_new(r, "vertices", json_integer(mesh->vertex_count));
-  json_object_set_new(r, "triangles", json_integer(mesh->triangle_count));
-  json_object_set_new(r, "edges", json_integer(topology.edge_count));
-  json_object_set_new(r, "components", json_integer(topology.component_count));
-  json_object_set_new(r, "boundary_edges", json_integer(topology.boundary_edges));
-  json_object_set_new(r, "nonmanifold_edges", json_integer(topology.nonmanifold_edges));
+  sn_report_add(r, "vertices:i triangles:i edges:i components:i boundary_edges:i nonmanifold_edges:i",
+                mesh->vertex_count, mesh->triangle_count, topology.edge_count, topology.component_count,
+                topology.boundary_edges, topology.nonmanifold_edges);
   put_box(r, (const float(*)[3])mesh->positions, mesh->vertex_count);
   sn_cli_say(c, "  %d vertices, %d triangles, %d edges (%d boundary, %d non-manifold), %d component%s\n",
              mesh->vertex_count, mesh->triangle_count, topology.edge_count, topology.boundary_edges,
@@ -52,9 +48,7 @@ static sn_status info_frames(cli *c, const char *path, const char *kind) {
   sn_frames frames;
   sn_status status = sn_frames_read(&c->ctx, path, NULL, &frames);
   if (status != SN_OK) return status;
-  json_object_set_new(c->result, "kind", sn_report_text(kind));
-  json_object_set_new(c->result, "vertices", json_integer(frames.vertex_count));
-  json_object_set_new(c->result, "frames", json_integer(frames.frame_count));
+  sn_report_add(c->result, "kind:s vertices:i frames:i", kind, frames.vertex_count, frames.frame_count);
   put_box(c->result, sn_frame(&frames, 0), frames.vertex_count);
   sn_cli_say(c, "%s: %s\n  %d frames of %d vertices\n  bounding-box diagonal of the first frame %.6g\n", path,
              sn_cli_is_point_cache(path) ? sn_format_of(path)->name : "mesh sequence", frames.frame_count,
@@ -91,8 +85,7 @@ static json_t *object_json(const sn_abc_object *o) {
   if (o->mesh || o->faces) json_object_set_new(out, "faces", json_integer(o->faces));
   json_object_set_new(out, "samples", json_integer(o->samples));
   if (o->samples > 0) {
-    json_object_set_new(out, "start", json_real(o->start));
-    json_object_set_new(out, "end", json_real(o->end));
+    sn_report_add(out, "start:f end:f", o->start, o->end);
   }
   if (o->changes_at >= 0) json_object_set_new(out, "changes_at", json_integer(o->changes_at));
   json_object_set_new(out, "hidden_samples", json_integer(o->hidden_samples));
@@ -127,8 +120,7 @@ static sn_status info_abc(cli *c, const char *path) {
   sn_cli_say(c, "  as one mesh: %d frame%s", frames, frames == 1 ? "" : "s");
   if (rate > 0) sn_cli_say(c, " at %g per second%s", rate, sn_abc_even(abc) ? "" : " on average, unevenly spaced");
   sn_cli_say(c, "\n");
-  json_object_set_new(c->result, "frames", json_integer(frames));
-  json_object_set_new(c->result, "rate", json_real(rate));
+  sn_report_add(c->result, "frames:i rate:f", frames, rate);
   status = sn_abc_mesh(&c->ctx, abc, sn_abc_frame_time(abc, 0), &mesh);
   if (status == SN_OK) status = describe_mesh(c, &mesh);
   sn_mesh_free(&mesh);
@@ -156,14 +148,11 @@ static sn_status describe_skeleton(cli *c, const sn_gltf *gltf) {
   for (int j = 0; j < skeleton.joint_count; j++) {
     const char *parent = skeleton.parents[j] < 0 ? NULL : skeleton.names[skeleton.parents[j]];
     json_t *joint = json_object();
-    json_object_set_new(joint, "name", sn_report_text(skeleton.names[j]));
-    json_object_set_new(joint, "parent", parent ? sn_report_text(parent) : json_null());
+    sn_report_add(joint, "name:s parent:o", skeleton.names[j], parent ? sn_report_text(parent) : json_null());
     json_array_append_new(joints, joint);
     sn_cli_say(c, "    %-20s %s%s\n", skeleton.names[j], parent ? "under " : "root", parent ? parent : "");
   }
-  json_object_set_new(c->result, "joints", json_integer(skeleton.joint_count));
-  json_object_set_new(c->result, "influences", json_integer(skin.influences));
-  json_object_set_new(c->result, "skeleton", joints);
+  sn_report_add(c->result, "joints:i influences:i skeleton:o", skeleton.joint_count, skin.influences, joints);
   sn_skeleton_free(&skeleton);
   sn_skin_free(&skin);
   return SN_OK;
@@ -178,11 +167,8 @@ static void describe_contents(cli *c, const sn_gltf *gltf) {
   sn_cli_say(c, "  %d mesh%s in %d part%s, %d skin%s, %d material%s, %d texture%s\n", n.meshes,
              n.meshes == 1 ? "" : "es", n.parts, plural(n.parts), n.skins, plural(n.skins), n.materials,
              plural(n.materials), n.textures, plural(n.textures));
-  json_object_set_new(c->result, "meshes", json_integer(n.meshes));
-  json_object_set_new(c->result, "parts", json_integer(n.parts));
-  json_object_set_new(c->result, "skins", json_integer(n.skins));
-  json_object_set_new(c->result, "materials", json_integer(n.materials));
-  json_object_set_new(c->result, "textures", json_integer(n.textures));
+  sn_report_add(c->result, "meshes:i parts:i skins:i materials:i textures:i", n.meshes, n.parts, n.skins, n.materials,
+                n.textures);
 }
 
 static void describe_units(cli *c, const sn_gltf *gltf) {
@@ -244,12 +230,8 @@ static sn_status info_gltf(cli *c, const char *path) {
       c, "  clip %d '%s': %g s to %g s, %d channels, up to %d keys (%.3g per second), %.0f frames at 30 per second\n",
       k, clip.name, clip.start, clip.end, clip.channel_count, clip.key_count, rate, floor(seconds * 30 + 1.5));
     json_t *entry = json_object();
-    json_object_set_new(entry, "name", sn_report_text(clip.name));
-    json_object_set_new(entry, "start", json_real(clip.start));
-    json_object_set_new(entry, "end", json_real(clip.end));
-    json_object_set_new(entry, "channels", json_integer(clip.channel_count));
-    json_object_set_new(entry, "keys", json_integer(clip.key_count));
-    json_object_set_new(entry, "key_rate", json_real(rate));
+    sn_report_add(entry, "name:s start:f end:f channels:i keys:i key_rate:f", clip.name, clip.start, clip.end,
+                  clip.channel_count, clip.key_count, rate);
     json_array_append_new(clips, entry);
   }
   json_object_set_new(c->result, "clips", clips);
@@ -284,8 +266,7 @@ static void describe_drive(cli *c, const sn_rt_model *model) {
     json_array_append_new(controls, json_integer(points[k]));
   }
   if (info->control_count > 0) sn_cli_say(c, "\n");
-  json_object_set_new(c->result, "torques", torques);
-  json_object_set_new(c->result, "controls", controls);
+  sn_report_add(c->result, "torques:o controls:o", torques, controls);
 }
 
 // Most influences of a vertex.
@@ -314,20 +295,14 @@ static void describe_model(cli *c, const sn_rt_model *model, const sn_skin *skin
   sn_cli_say(c, "  one evaluation: %.3f million floating-point operations, %.1f KB read\n",
              1e-6 * (double)info->flops, 1e-3 * (double)info->bytes_read);
   sn_cli_say(c, "  %.0f bytes in %u sections:\n", (double)info->bytes, info->section_count);
-  json_object_set_new(r, "kind", json_string("sinew"));
-  json_object_set_new(r, "version", json_pack("[ii]", (int)info->version_major, (int)info->version_minor));
-  json_object_set_new(r, "drive", sn_report_text(sn_rt_drive_name(info->drive)));
-  json_object_set_new(r, "correct", sn_report_text(sn_rt_correct_name(info->correct)));
-  json_object_set_new(r, "blend", sn_report_text(sn_rt_blend_name(info->blend)));
-  json_object_set_new(r, "shade", sn_report_text(sn_rt_shade_name(info->shade)));
-  json_object_set_new(r, "vertices", json_integer(info->vertex_count));
-  json_object_set_new(r, "order", json_string(sn_rt_get_order(model, NULL) ? "blocks" : "file"));
-  json_object_set_new(r, "triangles", json_integer(info->triangle_count));
-  json_object_set_new(r, "joints", json_integer(info->joint_count));
-  json_object_set_new(r, "palette", json_integer(info->palette_count));
-  json_object_set_new(r, "influences", json_integer(most));
-  json_object_set_new(r, "bytes", json_integer((json_int_t)info->bytes));
-  json_object_set_new(r, "flops", json_integer((json_int_t)info->flops));
+  sn_report_add(r,
+                "kind:s version:o drive:s correct:s blend:s shade:s vertices:i order:s triangles:i joints:i "
+                "palette:i influences:i bytes:I flops:I",
+                "sinew", json_pack("[ii]", (int)info->version_major, (int)info->version_minor),
+                sn_rt_drive_name(info->drive), sn_rt_correct_name(info->correct), sn_rt_blend_name(info->blend),
+                sn_rt_shade_name(info->shade), info->vertex_count, sn_rt_get_order(model, NULL) ? "blocks" : "file",
+                info->triangle_count, info->joint_count, info->palette_count, most, (json_int_t)info->bytes,
+                (json_int_t)info->flops);
   json_t *sections = json_object();
   for (uint32_t s = 0; s < info->section_count; s++) {
     sn_rt_section section = sn_rt_get_section(model, s);

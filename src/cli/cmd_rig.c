@@ -444,9 +444,8 @@ static sn_status judge(cli *c, const rig_job *job, const sn_metrics *m, char *ou
 static void report_noise(cli *c, const sn_rig_noise *noise) {
   json_t *out = json_object(), *wrong = json_array();
   for (int k = 0; k < noise->wrong_count; k++) json_array_append_new(wrong, json_integer(noise->wrong[k]));
-  json_object_set_new(out, "frames_pct_diag", json_real(noise->frames_pct_diag));
-  json_object_set_new(out, "rest_pct_diag", json_real(noise->rest_pct_diag));
-  json_object_set_new(out, "wrong_frames", wrong);
+  sn_report_add(out, "frames_pct_diag:f rest_pct_diag:f wrong_frames:o", noise->frames_pct_diag, noise->rest_pct_diag,
+                wrong);
   json_object_set_new(c->result, "noise", out);
   if (noise->frames_pct_diag > 0) {
     sn_cli_say(c,

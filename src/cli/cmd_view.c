@@ -111,10 +111,8 @@ static sn_status put_errors(cli *c, const sn_rt_model *model, const sn_examples 
   if (status == SN_OK) {
     json_t *list = json_array();
     for (int f = 0; f < frames; f++) json_array_append_new(list, sn_report_number(100 * rms[f] / diagonal));
-    json_object_set_new(out, "frame_rms_pct_diag", list);
-    json_object_set_new(out, "train", sn_report_metrics(&scores.train));
-    json_object_set_new(out, "test", sn_report_metrics(&scores.test));
-    json_object_set_new(out, "all", sn_report_metrics(&scores.all));
+    sn_report_add(out, "frame_rms_pct_diag:o train:o test:o all:o", list, sn_report_metrics(&scores.train),
+                  sn_report_metrics(&scores.test), sn_report_metrics(&scores.all));
   }
   sn_arena_free(&scratch);
   return status;
@@ -197,9 +195,8 @@ static sn_status rest_pose(cli *c, const sn_rt_model *model, sn_examples *out) {
 static sn_status put_mesh(cli *c, const sn_examples *e, json_t *out) {
   int vertices = sn_examples_file_vertices(e);
   const void *triangles = e->source_triangles ? e->source_triangles : e->rest.triangles;
-  json_object_set_new(out, "vertices", json_integer(vertices));
-  json_object_set_new(out, "diagonal",
-                      json_real(sn_points_diagonal(as_points(e->rest.positions), e->rest.vertex_count)));
+  sn_report_add(out, "vertices:i diagonal:f", vertices,
+                sn_points_diagonal(as_points(e->rest.positions), e->rest.vertex_count));
   size_t size = (size_t)e->rest.triangle_count * sizeof *e->rest.triangles;
   sn_status status = put(&c->ctx, out, "triangles", sn_page_blob(&c->ctx, triangles, size, 4));
   if (status != SN_OK || !e->source) return status;
@@ -264,8 +261,7 @@ static sn_status put_skeleton(cli *c, const sn_examples *e, json_t *out) {
       json_array_append_new(names, sn_report_text(e->skeleton.names[j]));
       json_array_append_new(parents, json_integer(e->skeleton.parents[j]));
     }
-    json_object_set_new(out, "joints", names);
-    json_object_set_new(out, "parents", parents);
+    sn_report_add(out, "joints:o parents:o", names, parents);
     sn_model_joints(e->skeleton.rest, joint_count, rest);
     sn_model_joints(e->poses.matrices, joint_count * frames, poses);
     status = put(&c->ctx, out, "rest", sn_page_blob(&c->ctx, rest, (size_t)joint_count * sizeof *rest, 4));
@@ -285,9 +281,7 @@ static sn_status describe_set(cli *c, const char *const *paths, const cli_model 
   const char *name = sn_cli_text(c, "--title");
   json_t *title = name ? sn_report_text(name) : model_name(paths[0]);
   sn_status status = put(&c->ctx, out, "name", title);
-  json_object_set_new(out, "version", json_string(SN_VERSION));
-  json_object_set_new(out, "frame_count", json_integer(frames));
-  json_object_set_new(out, "fps", json_real(sn_cli_rate(c, &e->frames)));
+  sn_report_add(out, "version:s frame_count:i fps:f", SN_VERSION, frames, sn_cli_rate(c, &e->frames));
   if (status == SN_OK) status = sn_keys_parse(&c->ctx, sn_cli_text(c, "--keys"), frames, c->seed, &keys, &others);
   if (status == SN_OK && others.count > 0) {
     json_t *list = json_array();

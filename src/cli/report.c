@@ -39,10 +39,8 @@ static void add_option(json_t *options, const cli *c, const cli_option *option) 
 static json_t *build(cli *c) {
   json_t *options = json_object(), *root = json_object();
   for (const cli_option *option = c->options; option->name; option++) add_option(options, c, option);
-  json_object_set_new(root, "command", sn_report_text(c->command->name));
-  json_object_set_new(root, "version", json_string(SN_VERSION));
-  json_object_set_new(root, "options", options);
-  json_object_set_new(root, "input", c->input ? c->input : json_object());
+  sn_report_add(root, "command:s version:s options:o input:o", c->command->name, SN_VERSION, options,
+                c->input ? c->input : json_object());
   if (c->keys) json_object_set(json_object_get(root, "input"), "keys", c->keys);
   json_object_set_new(root, "result", c->result ? c->result : json_object());
   c->input = c->result = NULL;

@@ -73,14 +73,13 @@ sn_status sn_job_compare(sn_context *ctx, const sn_compare_job *job, sn_compare_
 
 json_t *sn_report_compare(const sn_compare_row *row) {
   json_t *out = json_object();
-  json_object_set_new(out, "spec", sn_report_text(row->spec.text));
-  json_object_set_new(out, "options", sn_report_options(row->spec.method->options, &row->spec.options));
+  sn_report_add(out, "spec:s options:o", row->spec.text,
+                sn_report_options(row->spec.method->options, &row->spec.options));
   sn_report_scores(out, &row->scores);
   bool model = !isnan(row->bytes);
-  json_object_set_new(out, "bytes", model ? json_integer((json_int_t)row->bytes) : json_null());
-  json_object_set_new(out, "flops", model ? json_integer((json_int_t)row->flops) : json_null());
-  json_object_set_new(out, "us_per_frame", model ? json_real(row->us) : json_null());
-  json_object_set_new(out, "ratio_lbs", sn_report_number(row->ratio));
-  json_object_set_new(out, "seconds", json_real(row->seconds));
+  sn_report_add(out, "bytes:o flops:o us_per_frame:o ratio_lbs:f seconds:f",
+                model ? json_integer((json_int_t)row->bytes) : json_null(),
+                model ? json_integer((json_int_t)row->flops) : json_null(), model ? json_real(row->us) : json_null(),
+                row->ratio, row->seconds);
   return out;
 }

@@ -43,13 +43,10 @@ void sn_train_result_free(sn_train_result *result) {
 static json_t *describe_candidate(const sn_choice_table *table, const sn_candidate *candidate) {
   json_t *out = json_object();
   bool refused = candidate->refused[0];
-  json_object_set_new(out, "spec", sn_report_text(candidate->spec.text));
-  json_object_set_new(out, "left_out", refused ? json_null() : sn_report_metrics(&candidate->left_out));
-  json_object_set_new(out, "parts", json_integer(refused ? 0 : candidate->parts));
-  json_object_set_new(out, "bytes", json_integer((json_int_t)candidate->bytes));
-  json_object_set_new(out, "ratio_lbs", sn_report_number(candidate->ratio));
-  json_object_set_new(out, "seconds", json_real(candidate->seconds));
-  json_object_set_new(out, "chosen", json_boolean(candidate == table->chosen));
+  sn_report_add(out, "spec:s left_out:o parts:o bytes:I ratio_lbs:f seconds:f chosen:b", candidate->spec.text,
+                refused ? json_null() : sn_report_metrics(&candidate->left_out),
+                json_integer(refused ? 0 : candidate->parts), (json_int_t)candidate->bytes, candidate->ratio,
+                candidate->seconds, candidate == table->chosen);
   if (refused) json_object_set_new(out, "refused", sn_report_text(candidate->refused));
   return out;
 }
@@ -62,7 +59,6 @@ json_t *sn_report_training(const sn_train_result *r) {
   json_t *candidates = json_array();
   for (int n = 0; n < r->table.count; n++)
     json_array_append_new(candidates, describe_candidate(&r->table, &r->table.candidates[n]));
-  json_object_set_new(out, "method", sn_report_text(r->spec.text));
-  json_object_set_new(out, "candidates", candidates);
+  sn_report_add(out, "method:s candidates:o", r->spec.text, candidates);
   return out;
 }

@@ -3,7 +3,42 @@
 #include "report/report.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+static json_t *next_value(char kind, va_list *args) {
+  switch (kind) {
+  case 'i':
+    return json_integer(va_arg(*args, int));
+  case 'I':
+    return json_integer(va_arg(*args, json_int_t));
+  case 'f':
+    return sn_report_number(va_arg(*args, double));
+  case 'b':
+    return json_boolean(va_arg(*args, int));
+  case 's': {
+    const char *text = va_arg(*args, const char *);
+    return text ? sn_report_text(text) : json_null();
+  }
+  default:
+    return va_arg(*args, json_t *);
+  }
+}
+
+void sn_report_add(json_t *object, const char *members, ...) {
+  va_list args;
+  va_start(args, members);
+  for (const char *at = members; *at; at += strspn(at, " ")) {
+    char name[64];
+    size_t length = strcspn(at, ":");
+    snprintf(name, sizeof name, "%.*s", (int)length, at);
+    json_object_set_new(object, name, next_value(at[length + 1], &args));
+    at += length + 2;
+  }
+  va_end(args);
+}
 
 json_t *sn_report_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
@@ -37,11 +72,9 @@ json_t *sn_report_options(const sn_option_group *groups, const void *options) {
 
 json_t *sn_report_examples(const sn_examples *examples) {
   json_t *out = json_object();
-  json_object_set_new(out, "vertices", json_integer(examples->rest.vertex_count));
-  json_object_set_new(out, "triangles", json_integer(examples->rest.triangle_count));
-  json_object_set_new(out, "frames", json_integer(examples->frames.frame_count));
-  json_object_set_new(out, "joints", json_integer(examples->skeleton.joint_count));
-  json_object_set_new(out, "clips", json_integer(examples->clip_count));
+  sn_report_add(out, "vertices:i triangles:i frames:i joints:i clips:i", examples->rest.vertex_count,
+                examples->rest.triangle_count, examples->frames.frame_count, examples->skeleton.joint_count,
+                examples->clip_count);
   if (examples->test_frame_count > 0) {
     json_object_set_new(out, "test_frames", json_integer(examples->test_frame_count));
   }
@@ -60,20 +93,14 @@ json_t *sn_report_examples(const sn_examples *examples) {
 json_t *sn_report_metrics(const sn_metrics *m) {
   if (m->frame_count == 0) return json_null();
   json_t *out = json_object();
-  json_object_set_new(out, "frames", json_integer(m->frame_count));
-  json_object_set_new(out, "rms", sn_report_number(m->rms));
-  json_object_set_new(out, "rms_pct_diag", sn_report_number(m->rms_pct_diag));
-  json_object_set_new(out, "max_pct_diag", sn_report_number(m->max_pct_diag));
-  json_object_set_new(out, "e_rms", sn_report_number(m->e_rms));
-  json_object_set_new(out, "ee", sn_report_number(m->ee));
-  json_object_set_new(out, "std_pct_diag", sn_report_number(m->std_pct_diag));
-  json_object_set_new(out, "normal_deg", sn_report_number(m->normal_deg));
+  sn_report_add(out, "frames:i rms:f rms_pct_diag:f max_pct_diag:f e_rms:f ee:f std_pct_diag:f normal_deg:f",
+                m->frame_count, m->rms, m->rms_pct_diag, m->max_pct_diag, m->e_rms, m->ee, m->std_pct_diag,
+                m->normal_deg);
   return out;
 }
 
 void sn_report_scores(json_t *out, const sn_scores *scores) {
-  json_object_set_new(out, "train", sn_report_metrics(&scores->train));
-  json_object_set_new(out, "test", sn_report_metrics(&scores->test));
+  sn_report_add(out, "train:o test:o", sn_report_metrics(&scores->train), sn_report_metrics(&scores->test));
   if (scores->between.frame_count > 0) json_object_set_new(out, "between", sn_report_metrics(&scores->between));
   json_object_set_new(out, "all", sn_report_metrics(&scores->all));
 }
@@ -83,9 +110,7 @@ static json_t *describe_scored(const sn_train_report *report) {
   for (int k = 0; k < report->candidate_count; k++) {
     const sn_scored *c = &report->candidates[k];
     json_t *one = json_object();
-    json_object_set_new(one, "name", sn_report_text(c->name));
-    json_object_set_new(one, "cross_validated", sn_report_number(c->cross_validated));
-    json_object_set_new(one, "chosen", json_boolean(c->is_chosen));
+    sn_report_add(one, "name:s cross_validated:f chosen:b", c->name, c->cross_validated, c->is_chosen);
     json_array_append_new(out, one);
   }
   return out;
@@ -94,9 +119,7 @@ static json_t *describe_scored(const sn_train_report *report) {
 json_t *sn_report_train(const sn_scores *scores, const sn_rt_info *info, const sn_train_report *report) {
   json_t *out = json_object();
   sn_report_scores(out, scores);
-  json_object_set_new(out, "bytes", json_integer((json_int_t)info->bytes));
-  json_object_set_new(out, "flops", json_integer((json_int_t)info->flops));
-  json_object_set_new(out, "seconds", json_real(report->seconds));
+  sn_report_add(out, "bytes:I flops:I seconds:f", (json_int_t)info->bytes, (json_int_t)info->flops, report->seconds);
   if (report->cross_validated > 0) json_object_set_new(out, "cross_validated", json_real(report->cross_validated));
   if (report->candidate_count > 0) json_object_set_new(out, "candidates", describe_scored(report));
   if (report->note[0]) json_object_set_new(out, "note", sn_report_text(report->note));
@@ -107,23 +130,15 @@ json_t *sn_report_rig(const sn_rig_report *r, const sn_metrics *error, int influ
                       double seconds, int frame_count, int vertex_count) {
   json_t *out = sn_report_metrics(error), *histogram = json_array();
   for (int k = 0; k <= influences; k++) json_array_append_new(histogram, json_integer(r->influences[k]));
-  json_object_set_new(out, "bones", json_integer(r->bones));
-  json_object_set_new(out, "bones_wanted", r->bones_wanted ? json_integer(r->bones_wanted) : json_null());
-  json_object_set_new(out, "rest_frame", rest_frame < 0 ? json_null() : json_integer(rest_frame));
-  json_object_set_new(out, "pruned", json_integer(r->pruned));
-  json_object_set_new(out, "reason", *r->reason ? sn_report_text(r->reason) : json_null());
-  json_object_set_new(out, "influences", json_integer(influences));
-  json_object_set_new(out, "influences_histogram", histogram);
-  json_object_set_new(out, "joint_gap_pct_diag", json_real(gap_pct));
-  json_object_set_new(out, "p99_pct_diag", json_real(r->p99_pct_diag));
-  json_object_set_new(out, "roughness", json_real(r->roughness));
-  json_object_set_new(out, "symmetric", json_boolean(r->symmetric));
-  json_object_set_new(out, "joints_inside_pct", json_real(r->joints_inside_pct));
-  json_object_set_new(out, "joint_outside_pct_diag", json_real(r->joint_outside_pct_diag));
-  json_object_set_new(out, "pieces", json_integer(r->pieces));
-  json_object_set_new(out, "iterations", json_integer(r->iterations));
-  json_object_set_new(out, "seconds", json_real(seconds));
-  json_object_set_new(out, "frame_rms", sn_report_numbers(r->frame_rms, frame_count));
-  json_object_set_new(out, "vertex_rms", sn_report_numbers(r->vertex_rms, vertex_count));
+  sn_report_add(out,
+                "bones:i bones_wanted:o rest_frame:o pruned:i reason:o influences:i influences_histogram:o "
+                "joint_gap_pct_diag:f p99_pct_diag:f roughness:f symmetric:b joints_inside_pct:f "
+                "joint_outside_pct_diag:f pieces:i iterations:i seconds:f frame_rms:o vertex_rms:o",
+                r->bones, r->bones_wanted ? json_integer(r->bones_wanted) : json_null(),
+                rest_frame < 0 ? json_null() : json_integer(rest_frame), r->pruned,
+                *r->reason ? sn_report_text(r->reason) : json_null(), influences, histogram, gap_pct, r->p99_pct_diag,
+                r->roughness, r->symmetric, r->joints_inside_pct, r->joint_outside_pct_diag, r->pieces, r->iterations,
+                seconds, sn_report_numbers(r->frame_rms, frame_count),
+                sn_report_numbers(r->vertex_rms, vertex_count));
   return out;
 }

@@ -47,8 +47,7 @@ static json_t *describe_joints(const sn_rt_model *model) {
   json_t *joints = json_array();
   for (uint32_t j = 0; j < model->info.joint_count; j++) {
     json_t *joint = json_object();
-    json_object_set_new(joint, "name", sn_report_text(sn_rt_joint_name(model, j)));
-    json_object_set_new(joint, "parent", json_integer(sn_rt_joint_parent(model, j)));
+    sn_report_add(joint, "name:s parent:i", sn_rt_joint_name(model, j), sn_rt_joint_parent(model, j));
     json_array_append_new(joints, joint);
   }
   return joints;
@@ -64,22 +63,14 @@ static json_t *describe_values(const sn_rt_model *model) {
 char *sn_evaluator_describe(const sn_evaluator *e) {
   const sn_rt_info *info = &e->model.info;
   json_t *out = json_object();
-  json_object_set_new(out, "drive", json_string(sn_rt_drive_name(info->drive)));
-  json_object_set_new(out, "correct", json_string(sn_rt_correct_name(info->correct)));
-  json_object_set_new(out, "blend", json_string(sn_rt_blend_name(info->blend)));
-  json_object_set_new(out, "shade", json_string(sn_rt_shade_name(info->shade)));
-  json_object_set_new(out, "vertices", json_integer(info->vertex_count));
-  json_object_set_new(out, "triangles", json_integer(info->triangle_count));
-  json_object_set_new(out, "controls", json_integer(info->control_count));
-  json_object_set_new(out, "torques", json_integer(info->torque_count));
-  json_object_set_new(out, "palette", json_integer(info->palette_count));
-  json_object_set_new(out, "influences", json_integer(info->max_influences));
-  json_object_set_new(out, "tangents", json_boolean(info->tangents));
-  json_object_set_new(out, "bytes", json_integer((json_int_t)e->size));
-  json_object_set_new(out, "flops", json_integer((json_int_t)info->flops));
-  json_object_set_new(out, "path", json_string(sn_rt_path_name(e->model.path)));
-  json_object_set_new(out, "joints", describe_joints(&e->model));
-  json_object_set_new(out, "values", describe_values(&e->model));
+  sn_report_add(out,
+                "drive:s correct:s blend:s shade:s vertices:i triangles:i controls:i torques:i palette:i "
+                "influences:i tangents:b bytes:I flops:I path:s joints:o values:o",
+                sn_rt_drive_name(info->drive), sn_rt_correct_name(info->correct), sn_rt_blend_name(info->blend),
+                sn_rt_shade_name(info->shade), info->vertex_count, info->triangle_count, info->control_count,
+                info->torque_count, info->palette_count, info->max_influences, info->tangents, (json_int_t)e->size,
+                (json_int_t)info->flops, sn_rt_path_name(e->model.path), describe_joints(&e->model),
+                describe_values(&e->model));
   char *text = json_dumps(out, 0);
   json_decref(out);
   return text;

@@ -68,10 +68,8 @@ static char *json_text(json_t *root) {
 
 sn_status sn_session_tell(sn_session *s, const char *command, json_t *result) {
   json_t *root = json_object();
-  json_object_set_new(root, "command", json_string(command));
-  json_object_set_new(root, "version", json_string(SN_VERSION));
-  json_object_set_new(root, "input", sn_report_examples(&s->examples));
-  json_object_set_new(root, "result", result);
+  sn_report_add(root, "command:s version:s input:o result:o", command, SN_VERSION, sn_report_examples(&s->examples),
+                result);
   free(s->report);
   s->report = json_text(root);
   return s->report ? SN_OK : sn_fail(&s->ctx, SN_NO_MEMORY, "no memory for the report");
@@ -286,9 +284,7 @@ void sn_session_text_free(char *text) { free(text); }
 
 static json_t *describe_option(const sn_option *option) {
   json_t *out = json_object();
-  json_object_set_new(out, "name", json_string(option->name));
-  json_object_set_new(out, "default", sn_report_value(option->initial));
-  json_object_set_new(out, "help", json_string(option->help));
+  sn_report_add(out, "name:s default:o help:s", option->name, sn_report_value(option->initial), option->help);
   if (option->choices) json_object_set_new(out, "choices", json_string(option->choices));
   return out;
 }
@@ -300,9 +296,7 @@ char *sn_session_describe_methods(void) {
     for (sn_option_cursor at = {.group = (*m)->options}; sn_option_next(&at);) {
       json_array_append_new(options, describe_option(at.option));
     }
-    json_object_set_new(method, "name", json_string((*m)->name));
-    json_object_set_new(method, "summary", json_string((*m)->summary));
-    json_object_set_new(method, "options", options);
+    sn_report_add(method, "name:s summary:s options:o", (*m)->name, (*m)->summary, options);
     json_array_append_new(out, method);
   }
   return json_text(out);

@@ -118,7 +118,7 @@ function faultOf(set, raw) {
     triangles: set.triangles.length % 3 === 0 && below(set.triangles, vertices), source: !set.source || set.source.length === vertices && (!truth || below(set.source, truth.count)),
     joints: Array.isArray(joints) && joints.every(j => typeof j === 'string') && Array.isArray(parents) && parents.length === joints.length && isTree(parents),
     rest: !raw.rest || set.rest.length === 12 * joints.length, poses: fits(set.poses, 12 * joints.length), truth: !truth || truth.frameCount === frames && isCount(truth.count) && (set.source !== null || truth.count === vertices) && isCount(raw.truth.order),
-    models: models.every(m => typeof m.name === 'string' && [m.train, m.test, m.all].every(areFigures) && [m.us_per_frame, m.p99_pct_diag, m.roughness].every(isFigure)),
+    models: models.every(m => typeof m.name === 'string' && [m.train, m.test, m.all].every(areFigures) && [m.us_per_frame, m.p99_pct_diag, m.roughness, m.joints_inside_pct].every(isFigure)),
     errors: models.every(({ frame_rms_pct_diag: list }) => areFigures(list) && Array.isArray(list ?? [])) };
   return Object.keys(wellMade).find(what => !wellMade[what]);
 }

@@ -505,18 +505,6 @@ static sn_status check_gap(cli *c, const rig_job *job, const char *path, double 
     path, gap_pct);
 }
 
-// The figures of a rig as written. An .fbx comes back with its vertices in another order; its twin is measured, a .glb with
-// the same contents that never gets its name.
-static sn_status assess_written(cli *c, rig_job *job, const char *path, sn_scores *scores, double *gap) {
-  if (!sn_has_extension(path, ".fbx")) return assess_file(c, job, path, scores, gap);
-  char *twin = SN_NEW(&c->ctx, &job->memory, char, strlen(path) + sizeof ".glb");
-  if (!twin) return c->ctx.error.status;
-  strcat(strcpy(twin, path), ".glb");
-  sn_status status = write_rig(c, job, twin);
-  if (status == SN_OK) status = assess_file(c, job, twin, scores, gap);
-  return status == SN_OK ? sn_outputs_drop(&c->ctx, twin) : status;
-}
-
 static sn_status solve(cli *c, rig_job *job, const char *path) {
   double start = sn_seconds(), gap = 0;
   sn_scores scores;
@@ -524,7 +512,7 @@ static sn_status solve(cli *c, rig_job *job, const char *path) {
   sn_status status = sn_rig(&c->ctx, rest, &job->examples.frames, &job->options, &job->result);
   job->seconds = sn_seconds() - start;
   if (status == SN_OK) status = write_rig(c, job, path);
-  if (status == SN_OK) status = assess_written(c, job, path, &scores, &gap);
+  if (status == SN_OK) status = assess_file(c, job, path, &scores, &gap);
   double diagonal = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
   double gap_pct = diagonal > 0 ? 100 * gap / diagonal : 0;
   if (status == SN_OK) status = check_gap(c, job, path, gap_pct);

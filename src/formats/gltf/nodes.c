@@ -36,35 +36,33 @@ static sn_status load_transform(sn_context *ctx, const json_t *json, const char 
   return status;
 }
 
-static sn_status load_node(sn_context *ctx, sn_gltf *gltf, int index, const json_t *json, int mesh_count,
-                           int skin_count) {
+static sn_status load_node(sn_context *ctx, sn_gltf *gltf, int index, const json_t *json) {
   gltf_node *node = &gltf->nodes[index];
   char place[32];
   snprintf(place, sizeof place, "node %d", index);
   node->name = json_string_value(json_object_get(json, "name"));
-  sn_status status = sn_gltf_index(ctx, json, place, "mesh", mesh_count, false, &node->mesh);
-  if (status == SN_OK) status = sn_gltf_index(ctx, json, place, "skin", skin_count, false, &node->skin);
+  sn_status status = sn_gltf_index(ctx, json, place, "mesh", gltf->mesh_count, false, &node->mesh);
+  if (status == SN_OK) status = sn_gltf_index(ctx, json, place, "skin", gltf->skin_count, false, &node->skin);
   if (status == SN_OK) status = load_transform(ctx, json, place, node);
   return status;
 }
 
-static sn_status set_parents(sn_context *ctx, sn_gltf *gltf, const json_t *nodes) {
+static sn_status read_parents(sn_context *ctx, const json_t *nodes, int node_count, int *parents) {
   sn_arena scratch = sn_arena_new(ctx);
   sn_status status = SN_OK;
-  for (int k = 0; k < gltf->node_count; k++) gltf->nodes[k].parent = -1;
-  for (int k = 0; k < gltf->node_count && status == SN_OK; k++) {
+  for (int k = 0; k < node_count; k++) parents[k] = -1;
+  for (int k = 0; k < node_count && status == SN_OK; k++) {
     char place[32];
     snprintf(place, sizeof place, "node %d", k);
     int *children, count;
-    status = sn_gltf_indices(ctx, json_array_get(nodes, (size_t)k), place, "children", gltf->node_count, &scratch,
+    status = sn_gltf_indices(ctx, json_array_get(nodes, (size_t)k), place, "children", node_count, &scratch,
                              &children, &count);
     for (int c = 0; c < count && status == SN_OK; c++) {
-      gltf_node *child = &gltf->nodes[children[c]];
-      if (child->parent >= 0) {
-        status =
-          sn_fail(ctx, SN_BAD_FILE, "node %d: has two parents, nodes %d and %d", children[c], child->parent, k);
+      int child = children[c];
+      if (parents[child] >= 0) {
+        status = sn_fail(ctx, SN_BAD_FILE, "node %d: has two parents, nodes %d and %d", child, parents[child], k);
       }
-      child->parent = k;
+      parents[child] = k;
     }
     sn_arena_free(&scratch);
   }
@@ -72,7 +70,7 @@ static sn_status set_parents(sn_context *ctx, sn_gltf *gltf, const json_t *nodes
 }
 
 // With one parent each, nodes that no root leads to are in a cycle.
-static sn_status sort_nodes(sn_context *ctx, sn_gltf *gltf) {
+static sn_status sort_nodes(sn_context *ctx, sn_gltf *gltf, const int *parents) {
   enum { most_levels = 10000 };
   sn_arena scratch = sn_arena_new(ctx);
   int n = gltf->node_count, sorted = 0, level_end = 0, levels = 0;
@@ -81,11 +79,11 @@ static sn_status sort_nodes(sn_context *ctx, sn_gltf *gltf) {
   sn_status status = first_child && next && gltf->order ? SN_OK : ctx->error.status;
   for (int k = 0; k < n && status == SN_OK; k++) first_child[k] = -1;
   for (int k = n - 1; k >= 0 && status == SN_OK; k--) {
-    int parent = gltf->nodes[k].parent;
+    int parent = parents[k];
     if (parent >= 0) next[k] = first_child[parent], first_child[parent] = k;
   }
   for (int k = 0; k < n && status == SN_OK; k++) {
-    if (gltf->nodes[k].parent < 0) gltf->order[sorted++] = k;
+    if (parents[k] < 0) gltf->order[sorted++] = k;
   }
   for (int at = 0; at < sorted && status == SN_OK; at++) {
     if (at == level_end) level_end = sorted, levels++;
@@ -137,13 +135,18 @@ sn_status sn_gltf_load_nodes(sn_context *ctx, sn_gltf *gltf) {
   if (status == SN_OK) status = sn_gltf_objects(ctx, gltf->json, "meshes", &meshes, &gltf->mesh_count);
   if (status == SN_OK) status = sn_gltf_objects(ctx, gltf->json, "skins", &skins, &gltf->skin_count);
   if (status != SN_OK) return status;
+  // The tree before all else: one that is made to harm costs no more than its JSON.
+  int *parents = SN_NEW(ctx, &gltf->memory, int, gltf->node_count);
+  if (!parents) return ctx->error.status;
+  status = read_parents(ctx, nodes, gltf->node_count, parents);
+  if (status == SN_OK) status = sort_nodes(ctx, gltf, parents);
+  if (status != SN_OK) return status;
   gltf->nodes = SN_NEW(ctx, &gltf->memory, gltf_node, gltf->node_count);
   if (!gltf->nodes) return ctx->error.status;
   for (int k = 0; k < gltf->node_count && status == SN_OK; k++) {
-    status = load_node(ctx, gltf, k, json_array_get(nodes, (size_t)k), gltf->mesh_count, gltf->skin_count);
+    status = load_node(ctx, gltf, k, json_array_get(nodes, (size_t)k));
+    gltf->nodes[k].parent = parents[k];
   }
-  if (status == SN_OK) status = set_parents(ctx, gltf, nodes);
-  if (status == SN_OK) status = sort_nodes(ctx, gltf);
   if (status == SN_OK) status = choose_scene(ctx, gltf);
   return status;
 }

@@ -19,7 +19,7 @@ same='abc|amplification|batch|blender|blender_addon|cuda_emulated|docs|elsewhere
 same+='|order_tool|outputs|package|page|stats_cli|stats_r|suite|three|torture|validator|view|wasm|web'
 programs=$(find "$build" -maxdepth 1 -type f -name 'test_*' -executable | sort)
 for program in $programs; do
-  nm -D --undefined-only "$program" | grep -qE ' (cblas_|LAPACKE_)' || same+="|$(basename "$program" | cut -c 6-)"
+  [[ $(nm -D --undefined-only "$program") =~ \ (cblas_|LAPACKE_) ]] || same+="|$(basename "$program" | cut -c 6-)"
 done
 scripts=$(printf '%s\n' test/test_*.sh | sed -E 's,.*/test_(.*)\.sh,\1,' | paste -sd '|')
 

@@ -142,8 +142,9 @@ typedef struct sn_rt_model {
   sn_rt_path path;
   const void *sections[SN_RT_MAX_SECTIONS]; // by the runtime's own numbering
   uint64_t sizes[SN_RT_MAX_SECTIONS];
-  uint32_t wide_units;  // 1: the processor works on 512 bits at once
-  uint64_t beside_last; // bit b % 64: the last vertex is a neighbour in block b of shade.fans
+  uint32_t wide_units;             // 1: the processor works on 512 bits at once
+  uint64_t beside_last;            // bit b % 64: the last vertex is a neighbour in block b of shade.fans
+  uint64_t work_count, term_count; // of scratch memory: numbers of the largest pose space, and of all terms
 } sn_rt_model;
 
 // Opens a model in place. `bytes` must be aligned to 8 bytes; 64 (a memory map) is faster. `error` may be NULL.

@@ -60,7 +60,7 @@ uint64_t sn_rt_value_count(const sn_rt_model *model) {
   return head ? head->basis_count : 0;
 }
 
-uint64_t sn_rt_work_count(const sn_rt_model *model) {
+uint64_t sn_rt_find_work_count(const sn_rt_model *model) {
   const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
   const sn_rt_field *fields = model->sections[SN_SECTION_CORRECT_FIELDS];
   uint64_t most = head ? 3 * (sn_rt_function_terms(model) + 2 * (uint64_t)SN_RT_PARTS) : 0; // in floats
@@ -80,6 +80,7 @@ sn_rt_correcting sn_rt_new_correcting(const sn_rt_model *model, const sn_rt_scra
   c.values = scratch->values;
   c.forward = head->order == SN_RT_ORDER_FORWARD;
   c.limit_after = c.stored.limits && head->limit_after;
+  c.dense = head->entry_count >= model->info.block_count;
   return c;
 }
 

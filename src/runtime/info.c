@@ -101,7 +101,7 @@ static uint64_t staging_need(const sn_rt_model *model) {
 }
 
 uint64_t sn_rt_scratch_need(const sn_rt_model *model) {
-  uint64_t floats = padded(turn_count(model)) + padded(sn_rt_value_count(model)) + padded(sn_rt_work_count(model)) +
+  uint64_t floats = padded(turn_count(model)) + padded(sn_rt_value_count(model)) + padded(model->work_count) +
                     padded(drive_floats(model)) + mark_floats(model) + padded(sn_rt_term_floats(model));
   return 3 * SN_RT_ALIGNMENT + (uint64_t)model->info.palette_count * entry_bytes(model) + floats * sizeof(float) +
          staging_need(model);
@@ -127,10 +127,10 @@ sn_rt_scratch sn_rt_scratch_at(const sn_rt_model *model, const void *memory) {
   s.turns = drive + padded(drive_floats(model));
   s.values = s.turns + padded(turn_count(model));
   s.work = (double *)(void *)(s.values + padded(sn_rt_value_count(model)));
-  s.moved = (uint8_t *)((float *)(void *)s.work + padded(sn_rt_work_count(model)));
+  s.moved = (uint8_t *)((float *)(void *)s.work + padded(model->work_count));
   s.turned = s.moved + model->info.joint_count;
   s.terms = (float *)(void *)s.moved + mark_floats(model);
-  s.term_groups = (sn_rt_term_group *)(void *)(s.terms + sn_rt_term_count(model) + SN_RT_LANES);
+  s.term_groups = (sn_rt_term_group *)(void *)(s.terms + model->term_count + SN_RT_LANES);
   if (staging_need(model)) s.staging = s.terms + padded(sn_rt_term_floats(model));
   return s;
 }

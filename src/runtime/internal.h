@@ -61,6 +61,7 @@ typedef struct sn_rt_correcting {
   sn_rt_stored_corrections stored;
   const float *values;
   int forward, limit_after;
+  int dense; // nearly all blocks have corrections: those without are not told apart
 } sn_rt_correcting;
 
 // What moves a tangent: the blended matrix; the blended rotation; the blended stretch, then the rotation.
@@ -207,11 +208,11 @@ const sn_rt_kernels *sn_rt_kernels_of(sn_rt_path path);
 
 // Floats that the slot needs in the scratch memory: [joint][8], values, work.
 uint64_t sn_rt_value_count(const sn_rt_model *model);
-uint64_t sn_rt_work_count(const sn_rt_model *model);
+uint64_t sn_rt_find_work_count(const sn_rt_model *model);
 uint64_t sn_rt_term_floats(const sn_rt_model *model);
 // Most terms that functions of one group are sums of.
 uint64_t sn_rt_function_terms(const sn_rt_model *model); // terms, then groups of terms
-uint64_t sn_rt_term_count(const sn_rt_model *model);
+uint64_t sn_rt_find_term_count(const sn_rt_model *model);
 uint64_t sn_rt_term_work(const sn_rt_model *model); // floating-point operations of terms and sums
 
 // The joints' signed quaternions and pose vectors; `state` may be NULL.

@@ -508,8 +508,7 @@ static SN_RT_INLINE void linear_groups(const sn_rt_job *job, uint32_t bits, int 
   pending last = {.lanes = NULL};
   for (uint32_t index = job->first_group; index < job->last_group; index++) {
     const sn_rt_group *g = job->skin.groups + index;
-    switch (
-      loop_of(g, corrected && normals && bits != SN_RT_PACKED_BITS)) { // both in floats hide what knowing it saves
+    switch (loop_of(g, 0)) {
     case 0: // four influences as a constant: the loops over them unroll
       if (g->influences == 4 && !corrected) {
         linear_blocks(job, g, bits, normals, 1, 4, corrected, &last);
@@ -552,7 +551,7 @@ static SN_RT_INLINE void turned_groups(const sn_rt_job *job, uint32_t bits, int 
   pending last = {.lanes = NULL};
   for (uint32_t index = job->first_group; index < job->last_group; index++) {
     const sn_rt_group *g = job->skin.groups + index;
-    switch (loop_of(g, stretched || corrected)) {
+    switch (loop_of(g, stretched)) {
     case 0:
       turned_blocks(about, job, g, bits, normals, 1, stretched, g->influences, corrected, &last);
       break;
@@ -670,10 +669,10 @@ static void linear(const sn_rt_job *job) {
   static const sn_rt_kernel by_kind[2][2][3] = SN_RT_TABLE(linear);
   int normals = job->normals != NULL, kind = kind_of(job);
   const sn_rt_kernel loops[2] = {by_kind[0][normals][kind], by_kind[1][normals][kind]};
-  if (job->correct.stored.start)
+  if (job->correct.stored.start && !job->correct.dense)
     by_corrections(job, loops);
   else
-    loops[0](job);
+    loops[job->correct.stored.start != NULL](job);
 }
 
 // Dual quaternions gain nothing from that.

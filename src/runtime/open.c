@@ -204,6 +204,8 @@ static sn_rt_status open_model(reader *r) {
   if (!status) status = check_counts(r);
   if (!status) fill_info(r);
   if (!status) status = check_contents(r);
+  if (!status) r->model->work_count = sn_rt_find_work_count(r->model);
+  if (!status) r->model->term_count = sn_rt_find_term_count(r->model);
   if (!status) status = check_scratch(r);
   if (!status) sn_rt_count_work(r->model);
   if (!status) r->model->beside_last = sn_rt_find_beside_last(r->model);

@@ -9,7 +9,7 @@ static uint32_t group_count(const sn_rt_model *model) {
   return (uint32_t)(model->sizes[SN_SECTION_CORRECT_TERMS] / sizeof(sn_rt_terms));
 }
 
-uint64_t sn_rt_term_count(const sn_rt_model *model) {
+uint64_t sn_rt_find_term_count(const sn_rt_model *model) {
   const sn_rt_terms *terms = model->sections[SN_SECTION_CORRECT_TERMS];
   uint64_t count = 0;
   for (uint32_t n = 0; n < group_count(model); n++) count += terms[n].count;
@@ -18,8 +18,7 @@ uint64_t sn_rt_term_count(const sn_rt_model *model) {
 
 uint64_t sn_rt_term_floats(const sn_rt_model *model) {
   if (!model->sections[SN_SECTION_CORRECT_TERMS]) return 0;
-  return sn_rt_term_count(model) + SN_RT_PARTS +
-         group_count(model) * (uint64_t)(sizeof(sn_rt_term_group) / sizeof(float));
+  return model->term_count + SN_RT_PARTS + group_count(model) * (uint64_t)(sizeof(sn_rt_term_group) / sizeof(float));
 }
 
 // ---- values ----------------------------------------------------------------------------------------------------------------
@@ -156,7 +155,7 @@ void sn_rt_make_sums(const sn_rt_model *model, const sn_rt_pose_spaces *spaces, 
   if (!spaces->terms) return;
   const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
   const sn_rt_field *waiting = NULL;
-  size_t row = sn_rt_work_count(model) / 3;
+  size_t row = model->work_count / 3;
   float *work = (float *)(void *)scratch->work;
   summing s = {*spaces,
                scratch,

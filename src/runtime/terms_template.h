@@ -16,6 +16,12 @@ static SN_RT_INLINE void mix_bases(const sn_rt_mix_job *job, const float *mix, i
       for (int r = 0; r < rows; r++)
         sums[r][v] = vf_add(sums[r][v], vf_mul(vf_load(mix + (size_t)r * job->count + t + v * width), terms));
     }
+#if defined(SN_RT_SUM_ROWS)
+  if (rows == mix_rows) {
+    vf_sum_rows((const vf[mix_rows]){sums[0][0], sums[1][0], sums[2][0], sums[3][0]}, values);
+    return;
+  }
+#endif
   for (int r = 0; r < rows; r++)
     for (int v = 0; v < mix_vectors; v++) vf_store(parts[r] + v * width, sums[r][v]);
   for (int r = 0; r < rows; r++) values[r] = sn_rt_sum_parts(parts[r]);

@@ -22,6 +22,15 @@ static SN_RT_INLINE vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); }
 static SN_RT_INLINE vf vf_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
 static SN_RT_INLINE vf vf_fnma(vf a, vf b, vf c) { return _mm256_fnmadd_ps(a, b, c); }
 
+// sn_rt_sum_parts of four vectors.
+#define SN_RT_SUM_ROWS
+static SN_RT_INLINE void vf_sum_rows(const vf rows[4], float *out) {
+  __m128 t[4];
+  for (int r = 0; r < 4; r++) t[r] = _mm_add_ps(_mm256_castps256_ps128(rows[r]), _mm256_extractf128_ps(rows[r], 1));
+  _MM_TRANSPOSE4_PS(t[0], t[1], t[2], t[3]);
+  _mm_storeu_ps(out, _mm_add_ps(_mm_add_ps(t[0], t[2]), _mm_add_ps(t[1], t[3])));
+}
+
 static SN_RT_INLINE vf vf_load_u16(const uint16_t *p) {
   return _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)));
 }

@@ -8,6 +8,7 @@
 
 #include "base/team.h"
 #include "runtime/format.h"
+#include "runtime/packed.h"
 #include "train/correct/fields.h"
 #include "train/train.h"
 
@@ -248,6 +249,27 @@ static sn_status read_skin(corrector *c, sn_skin *out) {
   return status;
 }
 
+// The groups of the model, with rows of the examples.
+static sn_status read_runs(corrector *c, sn_runs *out) {
+  sn_rt_stored skin = sn_rt_stored_of(&c->model);
+  const uint32_t *chunks = c->model.sections[SN_SECTION_SKIN_CHUNKS];
+  uint32_t groups = (uint32_t)(c->model.sizes[SN_SECTION_SKIN_GROUPS] / sizeof *skin.groups), chunk = 0;
+  out->first = SN_NEW(c->ctx, &c->memory, int, groups + 1);
+  out->rows = SN_NEW(c->ctx, &c->memory, int, (size_t)c->model.info.block_count *SN_RT_LANES);
+  if (!out->first || !out->rows) return c->ctx->error.status;
+  int used = 0;
+  for (uint32_t g = 0; g < groups; g++) {
+    while (g >= chunks[chunk + 1]) chunk++;
+    for (uint32_t n = 0; n < (uint32_t)skin.groups[g].block_count * SN_RT_LANES; n++) {
+      uint32_t vertex =
+        chunk * c->model.info.grain + skin.lanes[skin.groups[g].first_block + n / SN_RT_LANES][n % SN_RT_LANES];
+      out->rows[used++] = c->examples->source ? c->examples->source[vertex] : (int)vertex;
+    }
+    out->first[++out->count] = used;
+  }
+  return SN_OK;
+}
+
 // Centres of rotation in the examples' vertex order.
 static sn_status read_centres(corrector *c, sn_arena *memory, const float (**out)[3]) {
   const sn_examples *e = c->examples;
@@ -328,6 +350,7 @@ static sn_status measure_residuals(corrector *c) {
   size_t dims = (size_t)sn_residuals_dims(m);
   m->diagonal = sn_points_diagonal((const float(*)[3])e->rest.positions, n);
   sn_status status = read_skin(c, &m->skin);
+  if (status == SN_OK) status = read_runs(c, &m->runs);
   m->vectors = SN_NEW(ctx, &c->memory, double, (size_t)poses *dims);
   c->ranges = sn_arena_alloc(ctx, &c->memory, (size_t)m->value_count, sizeof *c->ranges);
   if (e->sigmas) {
@@ -459,9 +482,9 @@ static const sn_skin *skin_on_joints(const corrector *c) {
 // squared residual; or it loses this part of the diagonal (rms), which nobody sees.
 static const double more_error = 1.03, lost_part = 0.0025, invisible = 5e-5;
 
-// Fields at the most: so many per vertex, and so many vertices times fields (some two microseconds) whatever the size. Three times the time
-// of linear blending has room for them.
-static const double most_fields = 7, free_fields = 2000;
+// Bytes of fields at the most: of so many fields per vertex, and so many whatever the size of the mesh. Three times the time of linear blending has
+// room for them.
+static const double most_fields = 5, field_bytes = 16, free_bytes = 85000;
 
 // More poses are thinned out evenly: those of a long clip are similar to each other.
 enum { most_poses = 1024 };
@@ -492,9 +515,9 @@ static sn_status regress(corrector *c, sn_corrections *out) {
   if (status == SN_OK) status = sn_regression_solve(&r);
   double floor = invisible * m->diagonal,
          lost = r.undecided ? 0 : fmin((more_error * more_error - 1) * r.score, lost_part * r.uncorrected);
-  sn_field_limits limits = {fmax(lost, floor * floor * m->pose_count * m->vertex_count),
-                            (c->options->components ? c->options->components : most_fields) +
-                              free_fields / m->vertex_count};
+  sn_field_limits limits = {
+    fmax(lost, floor * floor * m->pose_count * m->vertex_count),
+    field_bytes * m->vertex_count * (c->options->components ? c->options->components : most_fields) + free_bytes};
   if (status == SN_OK) status = sn_fields_make(&r, (const float(*)[3])c->examples->rest.positions, &limits, out);
   if (status == SN_OK && r.undecided)
     tell(c->report->note, sizeof c->report->note,

@@ -55,6 +55,12 @@ sn_status sn_correct_try(sn_context *ctx, const sn_correct_options *options, con
 
 // ---- parts -------------------------------------------------------------------------------------------------------------
 
+// Runs of vertices that may share a block of the model: rows of the lanes of run r are rows[first[r]] .. rows[first[r + 1] - 1], some of them
+// several times.
+typedef struct sn_runs {
+  int count, *first, *rows;
+} sn_runs;
+
 // The residual of a model: at every pose and vertex (of the examples), the displacement of position and normal. Pose 0 is the rest pose.
 typedef struct sn_residuals {
   int pose_count, vertex_count, joint_count, value_count;
@@ -65,7 +71,8 @@ typedef struct sn_residuals {
   const sn_skin *weights; // on joints: they say which joints are relevant to a vertex; NULL: all are
   int *clip_of;           // of every pose
   const double *sigmas;   // of every pose: the width asked for, 0 for none; NULL: none has one
-  float *farthest;        // vertex_count: the longest residual in a pose, after the blend
+  sn_runs runs;
+  float *farthest; // vertex_count: the longest residual in a pose, after the blend
   double diagonal;
 } sn_residuals;
 

@@ -211,7 +211,7 @@ sn_status sn_eigenskin_fields(sn_context *ctx, sn_arena *memory, const sn_correc
 // ---- the method -----------------------------------------------------------------------------------------------------------
 
 static const sn_option own[] = {
-  {"components", SN_OPTION_INT, offsetof(sn_psd_options, correct.components), "5", 1, 1000, NULL, SN_OPTION_COMMON,
+  {"components", SN_OPTION_INT, offsetof(sn_psd_options, correct.components), "3", 1, 1000, NULL, SN_OPTION_COMMON,
    "displacement fields: of a vertex on average (space=local), or per pose space"},
   {0},
 };

@@ -12,9 +12,13 @@
 enum { most_fields = 64 };
 // Vertices of a patch, on average: each is tried.
 static const int patch_sizes[] = {16, 32, 64};
-// Of the error that may be added: the part for components that are dropped, and for controls that a patch does not depend on; the rest is for
-// functions of the controls.
-static const double part_of_components = 0.5, part_of_controls = 0.25;
+// Of the error that may be added: the part for components that are dropped. Controls and functions are dropped where they save less error per
+// byte than the last component that is kept.
+static const double part_of_components = 0.5;
+// Bytes of a block's displacements by one field; of a number of the mix.
+enum { entry_bytes = 108, number_bytes = 4 };
+// Of a control, and of a patch, before they are chosen.
+enum { usual_functions = 8, usual_terms = 40 };
 
 // A patch while it is decomposed.
 typedef struct patch {
@@ -23,6 +27,7 @@ typedef struct patch {
   double *values; // most_fields: energy of every component, largest first
   double *fields; // 3 count * most_fields: the components
   double energy;  // of all components
+  double lost;    // of controls that are dropped
   double *needs;  // ranks * kept: what the coefficients need of the orthonormal functions of every control
   int *controls, control_count, terms;
   double *mix;    // kept * terms
@@ -36,14 +41,15 @@ typedef struct space {
   double *features, *factor; // pose_count * rank; L, lower
   double *functions;         // rank * rank: v, by column, the most needed first: the functions Q v
   int count;
+  double lost; // of functions that are dropped
 } space;
 
 typedef struct builder {
   sn_regression *r;
   int patch_count, ranks;
   patch *patches;
-  space *spaces;       // control_count
-  double energy, lost; // of all patches; what may be lost
+  space *spaces;        // control_count
+  double energy, slope; // of all patches; squared error that a byte has to save
   sn_corrections *out;
 } builder;
 
@@ -132,7 +138,7 @@ static sn_status find_components(sn_context *ctx, sn_arena *memory, void *user, 
 }
 
 typedef struct candidate {
-  double gain; // energy per vertex
+  double gain; // energy per byte
   int patch, component;
 } candidate;
 
@@ -142,59 +148,53 @@ static int compare_candidates(const void *a, const void *b) {
   return x->patch != y->patch ? x->patch - y->patch : x->component - y->component;
 }
 
-// The components with the most energy per vertex, until what is left is at most limits->lost. Returns what is lost.
-static sn_status keep_components(builder *b, const sn_field_limits *limits, double *lost) {
+// Bytes of a component: displacements of its blocks, and a row of the mix.
+static double component_bytes(const patch *p) {
+  return entry_bytes * ((p->count + SN_RT_LANES - 1) / SN_RT_LANES) + number_bytes * (double)usual_terms;
+}
+
+// What the components of a number of patches cost.
+typedef struct cost {
+  double lost, bytes;
+} cost;
+
+// The components with the most energy per byte, until what is left is little enough or there is no more room.
+static sn_status keep_components(builder *b, const sn_field_limits *limits, cost *out) {
   candidate *list = SN_NEW(b->r->ctx, b->r->memory, candidate, (size_t)b->patch_count * most_fields);
   if (!list) return b->r->ctx->error.status;
   int count = 0;
-  double room = limits->mean > 0 ? limits->mean * b->r->m->vertex_count : INFINITY;
-  *lost = 0;
+  *out = (cost){0}, b->slope = 0;
   for (int n = 0; n < b->patch_count; n++) {
     const patch *p = b->patches + n;
-    *lost += p->energy;
-    for (int k = 0; k < p->rank; k++) list[count++] = (candidate){p->values[k] / p->count, n, k};
+    out->lost += p->energy;
+    for (int k = 0; k < p->rank; k++) list[count++] = (candidate){p->values[k] / component_bytes(p), n, k};
   }
   qsort(list, (size_t)count, sizeof *list, compare_candidates);
-  for (int n = 0; n<count && * lost> part_of_components * limits->lost && room > 0; n++) {
+  for (int n = 0; n < count && out->lost > part_of_components * limits->lost; n++) {
     patch *p = b->patches + list[n].patch;
-    p->kept = list[n].component + 1, *lost -= p->values[list[n].component], room -= p->count;
+    b->slope = list[n].gain;
+    if (limits->bytes > 0 && out->bytes + component_bytes(p) > limits->bytes) break;
+    p->kept = list[n].component + 1, out->lost -= p->values[list[n].component], out->bytes += component_bytes(p);
   }
-  *lost = fmax(*lost, 0);
+  out->lost = fmax(out->lost, 0);
   return SN_OK;
 }
 
 // ---- coefficients -----------------------------------------------------------------------------------------------------------------
 
-typedef struct part {
-  double size; // energy of what the control adds over the poses
-  int control;
-} part;
-
-static int compare_parts(const void *a, const void *b) {
-  const part *x = a, *y = b;
-  return x->size != y->size ? (x->size < y->size ? -1 : 1) : x->control - y->control;
-}
-
-static int compare_ints(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
-
-// Which controls the patch depends on: the least are dropped as long as all that is dropped is little.
-static sn_status choose_controls(sn_context *ctx, sn_arena *memory, const builder *b, patch *p) {
-  int count = b->r->control_count;
-  double left = part_of_controls * b->lost * p->energy / b->energy;
-  part *parts = SN_NEW(ctx, memory, part, count);
-  if (!parts) return ctx->error.status;
-  for (int k = 0; k < count; k++) {
+// Which controls the patch depends on: those that save enough error for their bytes.
+static double choose_controls(const builder *b, patch *p) {
+  double lost = 0, least = b->slope * number_bytes * usual_functions * p->kept;
+  for (int k = 0; k < b->r->control_count; k++) {
     const space *s = b->spaces + k;
     double norm = cblas_dnrm2(s->rank * p->kept, p->needs + s->start * p->kept, 1);
-    parts[k] = (part){norm * norm, k};
+    if (norm * norm > least) {
+      p->controls[p->control_count++] = k;
+    } else {
+      lost += norm * norm;
+    }
   }
-  qsort(parts, (size_t)count, sizeof *parts, compare_parts);
-  for (int k = 0; k < count; k++) {
-    left -= parts[k].size;
-    if (left < 0) p->controls[p->control_count++] = parts[k].control;
-  }
-  qsort(p->controls, (size_t)p->control_count, sizeof *p->controls, compare_ints);
-  return SN_OK;
+  return lost;
 }
 
 // The fields of positions, and those of normals that fit their displacements best with the same coefficients.
@@ -226,8 +226,8 @@ static sn_status regress_patch(sn_context *ctx, sn_arena *memory, void *user, in
   if (status != SN_OK) return status;
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, b->ranks, p->kept, width, 1, z, width, p->fields,
               most_fields, 0, p->needs, p->kept);
-  status = put_fields(ctx, memory, b, p);
-  return status == SN_OK ? choose_controls(ctx, memory, b, p) : status;
+  p->lost = choose_controls(b, p);
+  return put_fields(ctx, memory, b, p);
 }
 
 // ---- functions of the controls ------------------------------------------------------------------------------------------------
@@ -266,20 +266,21 @@ static sn_status find_functions(sn_context *ctx, sn_arena *memory, void *user, i
   builder *b = user;
   space *s = b->spaces + control;
   int rank = s->rank;
-  double *values = SN_NEW(ctx, memory, double, rank), energy = 0;
+  double *values = SN_NEW(ctx, memory, double, rank);
+  int fields = 0; // that depend on the control
   if (!values) return ctx->error.status;
   if (rank == 0) return SN_OK;
   for (int n = 0; n < b->patch_count; n++) {
     const patch *p = b->patches + n;
-    if (depends_on(p, control))
-      cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, rank, p->kept, 1, p->needs + s->start * p->kept, p->kept,
-                  1, s->functions, rank);
+    if (!depends_on(p, control)) continue;
+    cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, rank, p->kept, 1, p->needs + s->start * p->kept, p->kept, 1,
+                s->functions, rank);
+    fields += p->kept;
   }
   sn_status status = sn_lapack_syevd(ctx, 'U', rank, s->functions, values);
-  for (int k = 0; k < rank; k++) energy += fmax(values[k], 0);
-  double left = (1 - part_of_components - part_of_controls) * b->lost * energy / b->energy;
-  for (s->count = rank; s->count > 0 && values[rank - s->count] <= left; s->count--)
-    left -= fmax(values[rank - s->count], 0);
+  double least = b->slope * number_bytes * (fields + rank);
+  for (s->count = rank; s->count > 0 && values[rank - s->count] <= least; s->count--)
+    s->lost += fmax(values[rank - s->count], 0);
   for (int r = 0; r < rank; r++) // largest first
     for (int k = 0; k < rank / 2; k++) {
       double *row = s->functions + r * rank, other = row[k];
@@ -442,44 +443,33 @@ static sn_status describe(builder *b, const int *patch_of) {
   return status;
 }
 
-// About how many bytes the fields of the patches take: displacements of blocks of eight vertices, and coefficients of some sixty terms.
-static double bytes_of(const builder *b) {
-  double sum = 0;
-  for (int c = 0; c < b->patch_count; c++)
-    sum +=
-      b->patches[c].kept * ((b->patches[c].count + SN_RT_LANES - 1) / SN_RT_LANES * (96.0 + 12) + 60 * sizeof(float));
-  return sum;
-}
-
-// Patches of this size with their components; and what they lose.
+// Patches of this size with their components; and what they cost.
 static sn_status try_size(builder *b, const float (*positions)[3], int size, const sn_field_limits *limits,
-                          int *patch_of, double *lost) {
+                          int *patch_of, cost *out) {
   sn_status status = make_patches(b, positions, size, patch_of);
   const sn_folds each = {.fold_count = b->patch_count};
   if (status == SN_OK) status = sn_folds_run(b->r->ctx, &each, find_components, b);
   for (int c = 0; status == SN_OK && c < b->patch_count; c++) b->energy += b->patches[c].energy;
-  return status == SN_OK ? keep_components(b, limits, lost) : status;
+  return status == SN_OK ? keep_components(b, limits, out) : status;
 }
 
-static bool is_better(const builder *b, double lost, const builder *best, double best_lost, double may_be_lost) {
-  if (lost <= may_be_lost && best_lost <= may_be_lost) return bytes_of(b) < bytes_of(best);
-  return lost < best_lost;
+static bool is_better(cost a, cost best, double may_be_lost) {
+  return a.lost <= may_be_lost && best.lost <= may_be_lost ? a.bytes < best.bytes : a.lost < best.lost;
 }
 
 // The patches that lose what may be lost in the fewest bytes.
 static sn_status choose_patches(builder *b, const float (*positions)[3], const sn_field_limits *limits,
-                                int **patch_of, double *lost) {
+                                int **patch_of, cost *best) {
   sn_regression *r = b->r;
   sn_status status = SN_OK;
-  *lost = INFINITY;
   for (size_t k = 0; status == SN_OK && k < sizeof patch_sizes / sizeof *patch_sizes; k++) {
     builder trial = *b;
-    double trial_lost = 0;
+    cost trial_cost = {0};
     int *trial_of = SN_NEW(r->ctx, r->memory, int, r->m->vertex_count);
     status =
-      trial_of ? try_size(&trial, positions, patch_sizes[k], limits, trial_of, &trial_lost) : r->ctx->error.status;
-    if (status == SN_OK && (k == 0 || is_better(&trial, trial_lost, b, *lost, part_of_components * limits->lost)))
-      *b = trial, *patch_of = trial_of, *lost = trial_lost;
+      trial_of ? try_size(&trial, positions, patch_sizes[k], limits, trial_of, &trial_cost) : r->ctx->error.status;
+    if (status == SN_OK && (k == 0 || is_better(trial_cost, *best, part_of_components * limits->lost)))
+      *b = trial, *patch_of = trial_of, *best = trial_cost;
   }
   return status;
 }
@@ -487,17 +477,19 @@ static sn_status choose_patches(builder *b, const float (*positions)[3], const s
 sn_status sn_fields_make(sn_regression *r, const float (*positions)[3], sn_field_limits *limits,
                          sn_corrections *out) {
   *out = (sn_corrections){.vertex_count = r->m->vertex_count, .pruned = true};
-  builder b = {.r = r, .lost = limits->lost, .out = out};
+  builder b = {.r = r, .out = out};
   int *patch_of = NULL, places = 0;
-  double lost = 0;
+  cost spent = {0};
   sn_status status = make_spaces(&b);
-  if (status == SN_OK) status = choose_patches(&b, positions, limits, &patch_of, &lost);
+  if (status == SN_OK) status = choose_patches(&b, positions, limits, &patch_of, &spent);
   const sn_folds each = {.fold_count = b.patch_count}, controls = {.fold_count = r->control_count};
   if (status == SN_OK) status = make_room(&b, &places);
   if (status == SN_OK) status = sn_folds_run(r->ctx, &each, regress_patch, &b);
   if (status == SN_OK) status = sn_folds_run(r->ctx, &controls, find_functions, &b);
   if (status == SN_OK) status = sn_folds_run(r->ctx, &each, mix_patch, &b);
   if (status == SN_OK) status = describe(&b, patch_of);
-  limits->lost = lost + (1 - part_of_components) * limits->lost;
+  limits->lost = spent.lost;
+  for (int c = 0; status == SN_OK && c < b.patch_count; c++) limits->lost += b.patches[c].lost;
+  for (int k = 0; status == SN_OK && k < r->control_count; k++) limits->lost += b.spaces[k].lost;
   return status;
 }

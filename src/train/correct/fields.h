@@ -7,8 +7,8 @@
 #include "train/correct/regress.h"
 
 typedef struct sn_field_limits {
-  double lost; // squared error, over all vertices and poses, that may be added
-  double mean; // most fields of a vertex on average; 0: any number
+  double lost;  // squared error, over all vertices and poses, that may be added
+  double bytes; // of all fields, about, at most; 0: any number
 } sn_field_limits;
 
 // `r` is solved. `lost` in limits is replaced by what was lost.

@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/format.h"
+
 static const double weight_scale = 0.3; // of a weight beside a position over the diagonal (METHODS.md)
 enum { rounds = 6 };                    // of k-means
 
+// Of blocks of vertices; while blocks are made, of lanes.
 typedef struct patches {
   int vertex_count, dims, count;
   const float (*points)[1]; // vertex_count * dims
@@ -77,42 +80,71 @@ static void split(const patches *p, place *box, int count, int parts, int first)
   split(p, box + half, count - half, parts - left, first + left);
 }
 
-static void fill_points(const sn_residuals *m, const float (*positions)[3], int dims, float *out) {
+// Numbers the patches that have rows, in their order. Returns how many these are.
+static int number_patches(const patches *p, int rows, int *patch_of) {
+  int used = 0;
+  for (int c = 0; c < p->count; c++) p->sizes[c] = 0;
+  for (int i = 0; i < rows; i++) p->sizes[patch_of[i]] = 1;
+  for (int c = 0; c < p->count; c++) p->sizes[c] = p->sizes[c] ? used++ : -1;
+  for (int i = 0; i < rows; i++) patch_of[i] = p->sizes[patch_of[i]];
+  return used;
+}
+
+static void fill_point(const sn_residuals *m, const float (*positions)[3], int dims, int i, float *row) {
   const sn_skin *skin = m->weights;
-  for (int i = 0; i < m->vertex_count; i++) {
-    float *row = out + (size_t)i * (size_t)dims;
-    for (int c = 0; c < 3; c++) row[c] = (float)(positions[i][c] / m->diagonal);
-    for (int k = 0; dims > 3 && k < skin->influences; k++) {
-      size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
-      row[3 + skin->joints[at]] += (float)weight_scale * skin->weights[at];
-    }
+  for (int c = 0; c < 3; c++) row[c] = (float)(positions[i][c] / m->diagonal);
+  for (int k = 0; dims > 3 && k < skin->influences; k++) {
+    size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
+    row[3 + skin->joints[at]] += (float)weight_scale * skin->weights[at];
   }
+}
+
+// Blocks of eight lanes near each other, of every run of the skin: block_of of every lane, and the blocks' mean points.
+static sn_status make_blocks(sn_context *ctx, const sn_residuals *m, const float (*positions)[3], int dims,
+                             int *block_of, float *points) {
+  sn_arena memory = sn_arena_new(ctx);
+  int lanes = m->runs.first[m->runs.count];
+  float *rows = SN_NEW(ctx, &memory, float, (size_t)lanes *(size_t)dims);
+  place *box = SN_NEW(ctx, &memory, place, lanes);
+  sn_status status = rows && box ? SN_OK : ctx->error.status;
+  patches p = {.dims = dims, .points = (const float(*)[1])rows, .patch_of = block_of};
+  for (int n = 0; status == SN_OK && n < lanes; n++) {
+    box[n].vertex = n;
+    fill_point(m, positions, dims, m->runs.rows[n], rows + (size_t)n * (size_t)dims);
+  }
+  for (int r = 0; status == SN_OK && r < m->runs.count; r++) {
+    int first = m->runs.first[r], count = m->runs.first[r + 1] - first;
+    split(&p, box + first, count, count / SN_RT_LANES, first / SN_RT_LANES);
+  }
+  for (size_t n = 0; status == SN_OK && n < (size_t)lanes * (size_t)dims; n++)
+    points[(size_t)block_of[n / (size_t)dims] * (size_t)dims + n % (size_t)dims] += rows[n] / SN_RT_LANES;
+  sn_arena_free(&memory);
+  return status;
 }
 
 sn_status sn_patches_make(sn_context *ctx, const sn_residuals *m, const float (*positions)[3], int *count,
                           int *patch_of) {
   sn_arena memory = sn_arena_new(ctx);
-  int n = m->vertex_count, dims = 3 + (m->weights ? m->joint_count : 0);
-  patches p = {.vertex_count = n, .dims = dims, .count = *count, .patch_of = patch_of};
-  float *points = SN_NEW(ctx, &memory, float, (size_t)n *(size_t)dims);
-  place *box = SN_NEW(ctx, &memory, place, n);
-  p.centres = SN_NEW(ctx, &memory, double, (size_t)*count *(size_t)dims), p.sizes = SN_NEW(ctx, &memory, int, *count);
-  sn_status status = points && box && p.centres && p.sizes ? SN_OK : ctx->error.status;
+  int lanes = m->runs.first[m->runs.count], blocks = lanes / SN_RT_LANES;
+  int dims = 3 + (m->weights ? m->joint_count : 0), *block_of = SN_NEW(ctx, &memory, int, lanes);
+  patches p = {.vertex_count = blocks, .dims = dims, .count = *count < blocks ? *count : blocks};
+  float *points = SN_NEW(ctx, &memory, float, (size_t)blocks *(size_t)dims);
+  place *box = SN_NEW(ctx, &memory, place, blocks);
+  p.points = (const float(*)[1])points, p.patch_of = SN_NEW(ctx, &memory, int, blocks);
+  p.centres = SN_NEW(ctx, &memory, double, (size_t)p.count *(size_t)dims),
+  p.sizes = SN_NEW(ctx, &memory, int, p.count);
+  sn_status status = block_of && points && box && p.patch_of && p.centres && p.sizes ? SN_OK : ctx->error.status;
+  if (status == SN_OK) status = make_blocks(ctx, m, positions, dims, block_of, points);
   if (status == SN_OK) {
-    fill_points(m, positions, dims, points);
-    p.points = (const float(*)[1])points;
-    for (int i = 0; i < n; i++) box[i].vertex = i;
-    split(&p, box, n, *count, 0);
+    for (int b = 0; b < blocks; b++) box[b].vertex = b;
+    split(&p, box, blocks, p.count, 0);
     for (int k = 0; k < rounds; k++) {
       find_centres(&p);
-      sn_parallel_for(ctx, n, 256, assign_range, &p);
+      sn_parallel_for(ctx, blocks, 64, assign_range, &p);
     }
     find_centres(&p);
-    int used = 0;
-    for (int c = 0; c < *count; c++)
-      if (p.sizes[c]) p.sizes[c] = used++; // from here on: the new number
-    for (int i = 0; i < n; i++) patch_of[i] = p.sizes[patch_of[i]];
-    *count = used;
+    for (int n = 0; n < lanes; n++) patch_of[m->runs.rows[n]] = p.patch_of[block_of[n]];
+    *count = number_patches(&p, m->vertex_count, patch_of);
   }
   sn_arena_free(&memory);
   return status;

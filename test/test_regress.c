@@ -17,6 +17,7 @@ typedef struct made {
   float positions[vertices][3];
   int clip_of[poses], controls[joints - 1];
   sn_skin weights;
+  int run[2], rows[(vertices + 7) / 8 * 8]; // one run of all vertices, the last one as often as it takes
 } made;
 
 static made *make(sn_context *ctx) {
@@ -41,6 +42,9 @@ static made *make(sn_context *ctx) {
   d->m = (sn_residuals){.pose_count = poses, .vertex_count = vertices, .joint_count = joints, .diagonal = 1.7};
   d->m.vectors = d->vectors[0], d->m.deltas = d->deltas, d->m.turns = d->turns, d->m.weights = &d->weights;
   d->m.farthest = d->farthest, d->m.clip_of = d->clip_of;
+  d->run[1] = sizeof d->rows / sizeof *d->rows;
+  for (int n = 0; n < d->run[1]; n++) d->rows[n] = n < vertices ? n : vertices - 1;
+  d->m.runs = (sn_runs){1, d->run, d->rows};
   return d;
 }
 

@@ -416,13 +416,14 @@ static sn_status measure_residuals(corrector *c) {
 
 // Forms that only the whole pose space has.
 static sn_status check_local(sn_context *ctx, const sn_correct_options *o) {
-  const char *form = o->kernel != SN_RBF_GAUSS           ? "a kernel other than gauss"
-                     : o->sigma != SN_SIGMA_AUTO         ? "a width (sigma)"
-                     : o->distance != SN_DISTANCE_EUCLID ? "a distance other than euclid"
-                     : o->weighted                       ? "weighted=1"
-                     : o->linear                         ? "linear=1"
-                     : !o->cardinal                      ? "cardinal=0"
-                                                         : NULL;
+  const char *form = o->kernel != SN_RBF_GAUSS                                ? "a kernel other than gauss"
+                     : o->sigma != SN_SIGMA_AUTO                              ? "a width (sigma)"
+                     : o->distance != SN_DISTANCE_EUCLID                      ? "a distance other than euclid"
+                     : o->weighted                                            ? "weighted=1"
+                     : o->linear                                              ? "linear=1"
+                     : !o->cardinal                                           ? "cardinal=0"
+                     : o->threshold != sn_correct_options_default().threshold ? "a threshold"
+                                                                              : NULL;
   return form ? sn_fail(ctx, SN_BAD_INPUT, "%s is a form of one pose space for all joints: add space=whole", form)
               : SN_OK;
 }

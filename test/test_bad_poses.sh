@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Training poses that are few, contradict each other or move too little give a sensible model with a sentence, or an error that names the cause.
+. "$SINEW_SOURCE/test/common.sh"
+
+"$SINEW" gen arm --vertices 900 --frames 24 -o own --quiet || fail "gen"
+"$SINEW" gen arm --vertices 900 --frames 24 --seed 2 -o other --quiet || fail "gen of another clip"
+a=(--rest own/rest.obj --skeleton own/skeleton.glb)
+train() { "$SINEW" train --rest own/rest.obj --skeleton own/skeleton.glb "$@"; }
+own() { train --frames own/frames.pc2 "$@"; }
+# No worse on its own frames than the best joint of every vertex.
+sensible='r[0].train.ee < 1.02'
+
+for method in lbs psd eigenskin rotreg; do
+  # Two poses.
+  own --method $method --keys 0,12 -o two.sinew --json two.json --quiet || fail "$method: two poses"
+  holds "$sensible" two.json
+  # One pose with two shapes: a copy of the clip whose shapes are larger, with the same skeleton.
+  python3 - <<'P'
+import struct
+b = open('own/frames.pc2', 'rb').read()
+n = (len(b) - 32) // 4
+x = struct.unpack('<%df' % n, b[32:])
+open('wider.pc2', 'wb').write(b[:32] + struct.pack('<%df' % n, *[1.05 * v for v in x]))
+P
+  train --method $method --frames own/frames.pc2 --frames wider.pc2 --skeleton own/skeleton.glb -o both.sinew --json both.json > both.txt 2>&1 || { fail "$method: one pose with two shapes"; cat both.txt; }
+  holds "$sensible" both.json
+done
+grep -q "in the pose of another" both.txt || own --method psd --frames wider.pc2 --skeleton own/skeleton.glb -o both.sinew | grep -q "in the pose of another" || fail "poses that contradict each other are not told"
+expect 0 "too few or too different" own --method psd --keys 0,12 -o two.sinew
+
+# Joints that never move: the rest pose alone, and a clip that moves nothing.
+expect 1 "no joint turns" own --method psd --keys 0 -o still.sinew
+own --method psd --keys 0-3 -o slow.sinew --json slow.json --quiet || fail "a few frames of the beginning"
+holds "$sensible" slow.json
+
+# Frames of another clip of the same mesh: the skin cannot follow the skeleton.
+train --method psd --frames other/frames.pc2 -o wrong.sinew --json wrong.json > wrong.txt 2>&1
+status=$?
+[ $status -eq 0 ] || [ $status -eq 1 ] || fail "frames of another clip: status $status"
+if [ $status -eq 0 ]; then holds 'r[0].train.ee > 0' wrong.json; fi
+
+# The published form has its own options, which others refuse and plain help does not list.
+for option in kernel=thinplate sigma=1 distance=normalised weighted=1 linear=1 cardinal=0 threshold=0.1; do
+  expect 1 "add space=whole" own --method psd:$option -o no.sinew
+done
+"$SINEW" train --help > help.txt
+"$SINEW" train --help all > all.txt
+for option in kernel sigma distance cardinal linear threshold weighted; do
+  grep -qE "^ +$option\b" all.txt || fail "--help all does not list $option"
+  grep -qE "^ +$option\b" help.txt && fail "--help lists $option"
+done
+[ ! -e no.sinew ] || fail "a refused training wrote a model"
+
+finish

@@ -456,6 +456,27 @@ static void report_noise(cli *c, const sn_rig_noise *noise) {
     sn_cli_say(c, "  frame %d is plainly wrong and holds the pose before it\n", noise->wrong[k]);
 }
 
+// The cross-validated error of numbers of bones, those about the choice in full; the choice is marked.
+static void say_curve(cli *c, const sn_rig_report *r) {
+  if (r->curve_count == 0) return;
+  sn_cli_say(c, "  error on held-out frames by number of free bones, %% of the diagonal:\n   ");
+  for (int b = 1; b <= r->curve_count; b++) {
+    bool near = b >= r->curve_choice - 3 && b <= r->curve_choice + 3;
+    if (near || (b & (b - 1)) == 0 || b == r->curve_count)
+      sn_cli_say(c, " %d: %.3g%s", b, r->curve[b - 1], b == r->curve_choice ? " (chosen)" : "");
+  }
+  sn_cli_say(c, "\n");
+}
+
+static sn_status plot_curve(cli *c, const sn_rig_report *r, const char *path) {
+  double x[1024], chosen = r->curve_choice;
+  for (int b = 0; b < r->curve_count && b < 1024; b++) x[b] = b + 1;
+  double both[2] = {chosen, chosen}, heights[2] = {0, r->curve[r->curve_choice - 1]};
+  sn_plot_line lines[] = {{"held-out frames", r->curve_count, x, r->curve}, {"chosen", 2, both, heights}};
+  return sn_plot_write(&c->ctx, path, "How many bones", "free bones", "cross-validated rms error, % of the diagonal",
+                       lines, 2);
+}
+
 static void report(cli *c, const rig_job *job, const char *path, const sn_scores *scores, double gap_pct) {
   const sn_rig_report *r = &job->result.report;
   c->result = sn_report_rig(r, &scores->all, job->options.influences, gap_pct, job->rest_frame, job->seconds,
@@ -467,6 +488,7 @@ static void report(cli *c, const rig_job *job, const char *path, const sn_scores
   if (job->rest_frame >= 0) sn_cli_say(c, "  rest pose: frame %d\n", job->rest_frame);
   if (job->options.given == SN_RIG_NOTHING) report_noise(c, &job->noise);
   if (*r->symmetry) sn_cli_say(c, "  symmetry: %s\n", r->symmetry);
+  say_curve(c, r);
   if (*r->reason) sn_cli_say(c, "  fewer bones than asked for: %s\n", r->reason);
   sn_cli_say(c, "  rms %s %% of the diagonal, largest %s %%, E_RMS %.4g, joint gap %.2g %%\n",
              sn_cli_figure(scores->all.rms_pct_diag, 4).text, sn_cli_figure(scores->all.max_pct_diag, 3).text,
@@ -516,6 +538,8 @@ static sn_status solve(cli *c, rig_job *job, const char *path) {
   double diagonal = sn_points_diagonal((const float(*)[3])rest->positions, rest->vertex_count);
   double gap_pct = diagonal > 0 ? 100 * gap / diagonal : 0;
   if (status == SN_OK) status = check_gap(c, job, path, gap_pct);
+  if (status == SN_OK && sn_cli_given(c, "--plot"))
+    status = plot_curve(c, &job->result.report, sn_cli_text(c, "--plot"));
   if (status == SN_OK) status = judge(c, job, &scores.all, job->poor, sizeof job->poor);
   if (status == SN_OK) {
     c->input = sn_report_examples(&job->examples);
@@ -532,6 +556,8 @@ static int run(cli *c) {
     return sn_cli_misuse("rig: -o %s: a rig is written as .glb, .gltf or .fbx", path);
   }
   if (!parse_options(c, &job.options)) return exit_usage;
+  if (sn_cli_given(c, "--plot") && (job.options.bones > 0 || job.options.given != SN_RIG_NOTHING))
+    return sn_cli_misuse("rig: --plot draws how --bones auto chooses; leave out --bones N and --skeleton");
   sn_status status = sn_cli_has_folder(c, path) ? load(c, &job) : SN_IO;
   if (status == SN_OK) status = solve(c, &job, path);
   sn_rig_result_free(&job.result);
@@ -557,6 +583,8 @@ static const cli_option options[] = {
    "positions of this frame as rest pose; auto: the one from which the others are reached with the least bending",
    cli_advanced},
   {"--keep-bones", NULL, NULL, "use as many bones as --bones says, whether they pay or not", false},
+  {"--plot", "FILE.svg", NULL, "with --bones auto: a chart of the error on held-out frames by number of bones",
+   false},
   {"--heat", NULL, NULL, "write the error of every vertex as colours (COLOR_0)", false},
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,

@@ -140,5 +140,8 @@ json_t *sn_report_rig(const sn_rig_report *r, const sn_metrics *error, int influ
                 r->roughness, r->symmetric, r->joints_inside_pct, r->joint_outside_pct_diag, r->pieces, r->iterations,
                 seconds, sn_report_numbers(r->frame_rms, frame_count),
                 sn_report_numbers(r->vertex_rms, vertex_count));
+  if (r->curve_count > 0)
+    sn_report_add(out, "cross_validated_pct_diag:o cross_validated_choice:i",
+                  sn_report_numbers(r->curve, r->curve_count), r->curve_choice);
   return out;
 }

@@ -112,7 +112,7 @@ static int by_content(const void *a, const void *b) {
   const frame_key *x = a, *y = b;
   const float(*p)[3] = sn_frame(x->frames, x->frame), (*q)[3] = sn_frame(y->frames, y->frame);
   for (int k = 0; k < x->frames->vertex_count; k++) {
-    int i = x->vertex[k], order = memcmp(p[i], q[i], sizeof *p);
+    int i = x->vertex ? x->vertex[k] : k, order = memcmp(p[i], q[i], sizeof *p);
     if (order) return order;
   }
   return (x->frame > y->frame) - (x->frame < y->frame);

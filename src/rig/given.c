@@ -11,6 +11,7 @@ typedef struct given_solve {
   const sn_frames *frames;
   const sn_rig_options *o;
   int joint_count; // of the given skeleton
+  int *order;      // of the caller, behind every frame of the solver: see canonical.c
   rig_problem p;
   rig_units units;
   rig_model m;
@@ -84,14 +85,15 @@ static sn_status prepare(sn_context *ctx, sn_arena *scratch, given_solve *g) {
   bool weighted = o->given == SN_RIG_WEIGHTS || g->found;
   int frames = g->frames->frame_count, limit = weighted ? o->skin->influences : o->influences;
   if (o->kept && o->skin->influences > limit) limit = o->skin->influences;
-  int *order = SN_NEW(ctx, scratch, int, frames);
+  g->order = SN_NEW(ctx, scratch, int, frames);
   g->locked = SN_NEW(ctx, scratch, bool, g->joint_count + o->helpers);
-  if (!order || !g->locked) return ctx->error.status;
-  for (int f = 0; f < frames; f++) order[f] = f;
+  if (!g->order || !g->locked) return ctx->error.status;
   for (int j = 0; j < g->joint_count; j++) {
     g->locked[j] = o->given == SN_RIG_MOTION || o->helpers > 0 || (o->locked && o->locked[j]);
   }
-  sn_status status = sn_rig_problem_build(ctx, scratch, g->rest, g->frames, NULL, order, frames, &g->units, &g->p);
+  sn_status status = sn_rig_sort_frames(ctx, g->frames, NULL, g->order);
+  if (status == SN_OK)
+    status = sn_rig_problem_build(ctx, scratch, g->rest, g->frames, NULL, g->order, frames, &g->units, &g->p);
   if (status == SN_OK) status = sn_rig_model_new(ctx, scratch, &g->p, g->joint_count + o->helpers, limit, &g->m);
   if (status == SN_OK) status = sn_rig_tree_new(ctx, scratch, g->joint_count + o->helpers, &g->tree);
   double strength = o->omega >= 0 ? o->omega : g->found ? 1 : 1e-4;
@@ -104,8 +106,8 @@ static sn_status prepare(sn_context *ctx, sn_arena *scratch, given_solve *g) {
   m->bones = g->joint_count;
   for (int f = 0; f < frames; f++)
     for (int j = 0; j < g->joint_count; j++) {
-      sn_rig_set_bone(m, j, f,
-                      o->poses ? sn_rig_to_units(&g->units, f, sn_pose(o->poses, f)[j]) : sn_affine_identity());
+      sn_rig_set_bone(
+        m, j, f, o->poses ? sn_rig_to_units(&g->units, f, sn_pose(o->poses, g->order[f])[j]) : sn_affine_identity());
     }
   for (size_t i = 0; i < (size_t)g->p.n; i++)
     for (size_t q = 0; q < (size_t)limit; q++) {
@@ -288,7 +290,7 @@ static sn_status store(sn_context *ctx, const given_solve *g, sn_rig_result *out
   if (status != SN_OK) return status;
   for (int f = 0; f < g->p.f; f++)
     for (int j = 0; j < g->m.bones; j++)
-      sn_pose(&out->poses, f)[j] = sn_rig_from_units(&g->units, f, sn_rig_bone(&g->m, j, f));
+      sn_pose(&out->poses, g->order[f])[j] = sn_rig_from_units(&g->units, f, sn_rig_bone(&g->m, j, f));
   sn_rig_round_poses(&out->skeleton, false, &out->poses);
   // What was given is handed back as it came.
   for (int f = 0; f < g->p.f; f++)

@@ -180,7 +180,8 @@ void sn_rig_set_bone(rig_model *m, int j, int f, sn_affine a);
 
 // The rest mesh with its vertices along a space-filling curve: vertex i of `out` is vertex[i] of `rest`.
 sn_status sn_rig_sort_vertices(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, int **vertex, sn_mesh *out);
-// An order of the frames that depends on their contents only, so that permuting them permutes the result exactly.
+// An order of the frames that depends on their contents only, so that permuting them permutes the result exactly. `vertex`: as
+// above, or NULL for the caller's order.
 sn_status sn_rig_sort_frames(sn_context *ctx, const sn_frames *frames, const int *vertex, int *order);
 
 // The place along a space-filling curve (Morton's) of a point in the unit cube.
@@ -353,11 +354,17 @@ size_t sn_rig_nearest_space(const rig_problem *p);
 // ---- samples and moves out of local minima --------------------------------------------------------------------------
 
 // A sample of at most `vertices` vertices and `frames` frames of p; frames_out[q] is the frame of p behind frame q.
+// `allowed` (may be NULL) says which frames may be chosen.
 sn_status sn_rig_sample(sn_context *ctx, sn_arena *memory, const rig_problem *p, int vertices, int frames,
-                        rig_problem *out, int *frames_out);
+                        const bool *allowed, rig_problem *out, int *frames_out);
+// The squared distance of every frame to frame g (g < 0: to the rest pose), over some vertices.
+void sn_rig_frame_distances(const rig_problem *p, int g, double *distance);
+// The same weights over other frames of the same vertices; motions are fitted, from those of the frames that are most alike.
+sn_status sn_rig_follow(sn_context *ctx, sn_arena *memory, const rig_model *from, const rig_problem *p,
+                        const rig_tree *tree, rig_model *m);
 
 // Gets out of local minima: moves the bones that are missed least to the regions that are fitted worst, as long as that
-// helps, `moves` attempts at most (twice as many while there are slivers). A tree is built anew every time.
+// helps, `moves` attempts at most. The rest of a tree stays as it is.
 sn_status sn_rig_refine(sn_context *ctx, rig_model *m, const rig_way *way, int moves);
 
 // The bone with the smallest price (see RIG_PRICE).
@@ -375,21 +382,10 @@ bool sn_rig_is_sliver(const rig_model *m, const rig_tree *tree, int j, double bo
 // A larger `spread` looks for larger regions.
 sn_status sn_rig_add_bone(sn_context *ctx, rig_model *m, int spread, bool *added);
 
-// Gives half of the vertices of the bone with the largest share to one more bone. Needs m->pair.
-sn_status sn_rig_split_largest(sn_context *ctx, rig_model *m, bool *added);
-
 // Takes bone j out; the numbers of later bones fall by one. Needs m->pair; moments and errors are void afterwards.
 void sn_rig_remove_bone(const sn_context *ctx, rig_model *m, int j);
 // The same for all that are gone; at least one stays.
 void sn_rig_remove_bones(const sn_context *ctx, rig_model *m, const bool *gone);
-
-// Below RIG_NEARLY_EXACT, a root mean squared distance for a mesh of unit size, data may be exact blends: gallop, cat, dance and cow
-// leave more without joints, true rigs a tenth of it.
-#define RIG_NEARLY_EXACT 2.5e-3
-#define RIG_EXACT 2e-5
-static inline bool sn_rig_is_exact(const rig_model *m, double rms) {
-  return m->error < rms * rms * (double)m->p->n * m->p->f;
-}
 
 // Copies bones, weights, moments, prices and errors. Both models have the same problem, limit and capacity.
 void sn_rig_copy(const rig_model *from, rig_model *to);
@@ -413,11 +409,10 @@ sn_status sn_rig_smooth_weights(sn_context *ctx, const sn_mesh *rest, rig_model 
 
 typedef struct rig_plan {
   int bones, limit;
-  int spare;  // bones that the start has more
-  int starts; // of a tree: 1 to 3
   bool tree, affine;
+  bool keep;            // all bones, whether they pay or not
+  double nothing;       // squared error of a vertex in a frame that counts as none
   int iterations;       // most rounds over all the data
-  int effort;           // 1 to 3: how many moves out of local minima are tried
   rig_smooth *smooth;   // for all the data; NULL: none
   bool smooth_auto;     // its edge weights are for a squared error of 1 and follows the error
   const rig_body *body; // NULL: the mesh has no inside
@@ -430,18 +425,23 @@ typedef struct rig_plan {
 sn_status sn_rig_start_clusters(sn_context *ctx, sn_arena *memory, const rig_problem *p, int capacity, int limit,
                                 const rig_way *way, rig_model *m);
 
+// Takes out up to `count` bones that are missed least, and lets the others settle. Of bones that share vertices only one goes at a
+// time: the other is missed more then.
+sn_status sn_rig_remove_least_missed(sn_context *ctx, rig_model *m, const rig_way *way, int count);
+
 // How bones are counted.
 typedef struct rig_count {
-  int start, most, limit; // clusters to start from, most bones to choose, influences
-  bool given;             // the most is what the user asks for: all that pay
-  double percent;         // of the diagonal for a distance of one
-  double error_pct;       // that is wished for; 0: none
-  double noise_pct;       // of the frames, as error_pct
+  int most, limit;  // bones to choose, influences
+  double percent;   // of the diagonal for a distance of one
+  double error_pct; // that is wished for; 0: none
+  double noise_pct; // of the frames, as error_pct
 } rig_count;
-// The number of bones with the best balance of error and bones, as free bones on a sample; more where error_pct wants it.
-sn_status sn_rig_count_bones(sn_context *ctx, const rig_problem *p, const rig_count *how, int *bones);
-// What a bone must lower the error by where their number is given, and the error that counts as none: in percent.
-#define RIG_WORTH_GIVEN 1.0
+// The number of bones that explain held-out frames well enough, as free bones on a sample; more where error_pct wants it. The curve is
+// the cross-validated error of 1, 2, ... bones in percent of the diagonal.
+enum { RIG_MOST_COUNTED = 96 };
+sn_status sn_rig_count_bones(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_count *how,
+                             int *bones, double **curve, int *curve_count);
+// The error that counts as none, in percent of the diagonal.
 #define RIG_NO_ERROR 0.015
 
 // Bones, weights and (plan->tree) skeleton for problem p. `m` and `tree` live in `memory`. m->bones may be fewer than

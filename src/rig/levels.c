@@ -11,26 +11,26 @@ enum {
   sample_least = 1000, // vertices
   sample_per_bone = 50,
   cluster_rounds = 4,
-  tree_rounds =
-    14, // of a tree before the best of several is chosen, half of them in any case: joints cost error at first
-  exact_tree_rounds = 24, // the same of data that is nearly exact
-  exact_tries = 4,        // sets of moves for bones that are nearly exact
-  tree_moves = 6,         // out of local minima, of the one that is chosen
-  large_tree = 100        // a round of a tree of so many bones takes long, and moves out of local minima far longer
+  most_starts = 3,
+  join_rounds = 8, // of a tree before the best start is chosen
+  free_moves = 2,  // out of local minima: of every start, of the best one's tree, of bones that stay free
+  tree_moves = 6,
+  loose_moves = 14,
+  searched_bones = 100 // of more, one start is taken as it is: a round takes long
 };
 
-// Rounds go on while each lowers the squared error by this part: between other steps, of bones without a tree, at the end. On
-// generated bodies, an athlete and a leg half of them lower the error by 0.1 to 2 %, twice as much raises it by 0.1 % or less.
-static const double pays_meanwhile = 0.003, pays_loose = 0.001, pays_at_last = 0.0005;
+// Rounds go on while each lowers the squared error by this part: between other steps, at the end.
+static const double pays_meanwhile = 0.003, pays_at_last = 0.0005;
 
 // By so much a round of the tree may raise the error for the sake of joints inside; the weights win that back. Where joints are
-// still outside at the end, it may be more, and all of it together may make the error (no square) so many times. Half and
-// twice of them change the error by 0.7 % at most on the same sets, where all joints come inside anyway.
-static const double bearable_rise = 0.01, last_rise = 0.05, dear_inside = 1.1, dearest_inside = 1.2;
+// still outside at the end, it may be more, and all of it together may make the error (no square) so many times.
+static const double bearable_rise = 0.01, last_rise = 0.05, dear_inside = 1.2;
 
-// Of several starts, in parts of the squared error for every bone: a joint outside, a bone that is missing. Half and twice
-// choose the same starts on those sets.
-static const double outside_price = 0.5, missing_price = 2;
+// Of the squared error: what a bone must lower it by where their number is given (1 % of the error).
+static const double worth_given = 0.02;
+
+// Of several starts, in parts of the squared error for every bone: a joint outside.
+static const double outside_price = 0.5;
 
 // Rounds as long as a handful of them lowers the squared error by the fraction `pays` each, from `least` on and `most` at most;
 // the last without extrapolation, so that bones and weights fit together. One round alone says little: extrapolation fails at
@@ -75,9 +75,7 @@ sn_status sn_rig_start_clusters(sn_context *ctx, sn_arena *memory, const rig_pro
   return status == SN_OK ? some_rounds(ctx, m, way, 4, 0, &rounds) : status;
 }
 
-// Takes out up to `count` bones that are missed least, and lets the others settle. Of bones that share vertices only one goes at a
-// time: the other is missed more then.
-static sn_status remove_least_missed(sn_context *ctx, rig_model *m, const rig_way *way, int count) {
+sn_status sn_rig_remove_least_missed(sn_context *ctx, rig_model *m, const rig_way *way, int count) {
   bool gone[RIG_MOST_BONES] = {false};
   sn_status status = sn_rig_pass(ctx, m, RIG_PRICE, NULL);
   if (status != SN_OK) return status;
@@ -93,22 +91,23 @@ static sn_status remove_least_missed(sn_context *ctx, rig_model *m, const rig_wa
   return status == SN_OK ? sn_rig_round(ctx, m, way, RIG_ADJUST, false) : status;
 }
 
-// More clusters than wanted, then without the bones that are missed least (Le and Deng's over-complete start).
-static sn_status start_bones(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,
-                             rig_model *m) {
-  rig_way way = {.affine = plan->affine};
-  sn_status status = sn_rig_start_clusters(ctx, memory, p, plan->bones + plan->spare, plan->limit, &way, m);
-  while (status == SN_OK && m->bones > plan->bones) {
-    int spare = m->bones - plan->bones;
-    status = remove_least_missed(ctx, m, &way, (spare + 2) / 3);
+// The frame of a that is most like frame f of b; both have the same vertices.
+static int nearest_frame(const rig_problem *a, const rig_problem *b, int f) {
+  int nearest = 0;
+  double least = INFINITY;
+  for (int q = 0; q < a->f; q++) {
+    double distance = 0;
+    for (int i = 0; i < b->n; i += 1 + b->n / 200) {
+      const float *x = rig_row(a, i) + 3 * q, *y = rig_row(b, i) + 3 * f; // of samples: all are there
+      for (int r = 0; r < 3; r++) distance += ((double)x[r] - (double)y[r]) * ((double)x[r] - (double)y[r]);
+    }
+    if (distance < least) least = distance, nearest = q;
   }
-  int rounds = 0;
-  return status == SN_OK ? some_rounds(ctx, m, &way, 12, pays_meanwhile, &rounds) : status;
+  return nearest;
 }
 
-// The same weights over all frames of p; motions start from those of the sampled frame that is most alike.
-static sn_status lift_frames(sn_context *ctx, sn_arena *memory, const rig_model *from, const int *sampled,
-                             const rig_problem *p, const rig_way *way, rig_model *m) {
+sn_status sn_rig_follow(sn_context *ctx, sn_arena *memory, const rig_model *from, const rig_problem *p,
+                        const rig_tree *tree, rig_model *m) {
   sn_status status = sn_rig_model_new(ctx, memory, p, from->capacity, from->limit, m);
   if (status != SN_OK) return status;
   m->bones = from->bones;
@@ -116,24 +115,13 @@ static sn_status lift_frames(sn_context *ctx, sn_arena *memory, const rig_model 
   memcpy(m->joint, from->joint, slots * sizeof *m->joint);
   memcpy(m->weight, from->weight, slots * sizeof *m->weight);
   for (int f = 0; f < p->f; f++) {
-    int nearest = 0;
-    double least = INFINITY;
-    for (int q = 0; q < from->p->f; q++) {
-      double distance = 0;
-      for (int i = 0; i < p->n; i += 1 + p->n / 200) {
-        const float *a = rig_row(p, i) + 3 * f, *b = rig_row(p, i) + 3 * sampled[q]; // of a sample: all are there
-        for (int r = 0; r < 3; r++) distance += ((double)a[r] - (double)b[r]) * ((double)a[r] - (double)b[r]);
-      }
-      if (distance < least) least = distance, nearest = q;
-    }
+    int nearest = nearest_frame(from->p, p, f);
     for (int j = 0; j < m->bones; j++) sn_rig_set_bone(m, j, f, sn_rig_bone(from, j, nearest));
   }
   sn_rig_model_refresh(ctx, m);
   status = sn_rig_pass(ctx, m, RIG_KEEP, NULL);
-  if (status == SN_OK && way->tree) status = sn_rig_tree_fit(ctx, m, way->tree, 6, NULL);
-  if (status == SN_OK && !way->tree && !way->affine) status = sn_rig_bones_rigid(ctx, m, 10, NULL);
-  int rounds = 0;
-  return status == SN_OK ? some_rounds(ctx, m, way, 4, pays_meanwhile, &rounds) : status;
+  if (status != SN_OK) return status;
+  return tree ? sn_rig_tree_fit(ctx, m, tree, 6, NULL) : sn_rig_bones_rigid(ctx, m, 10, NULL);
 }
 
 // The same motions for all vertices of p. Weights start from those of a sampled vertex nearby: the sample is taken along
@@ -181,19 +169,16 @@ static sn_status remove_slivers(sn_context *ctx, rig_model *m, const rig_way *wa
   return status;
 }
 
-// No bone may stay a sliver. As long as that goes, slivers are replaced by bones where the error is
-// largest, then by halves of the largest bones; in the end they are pruned.
+// No bone may stay a sliver: slivers are replaced by bones where the error is largest; in the end they are pruned.
 static sn_status prune(sn_context *ctx, rig_model *m, const rig_way *way, double bound, int each, int *rounds) {
+  enum { attempts = 4 };
   sn_status status = SN_OK;
-  bool large = m->bones > large_tree;
-  int attempts = large ? 3 : 6, splits_from = large ? 0 : 2;
   for (int attempt = 0; status == SN_OK && m->bones > 1 && thinnest(m, way->tree, bound) >= 0; attempt++) {
     int wanted = m->bones;
     bool added = attempt < attempts;
     status = remove_slivers(ctx, m, way, bound);
     while (status == SN_OK && added && m->bones < wanted) {
-      status =
-        attempt >= splits_from ? sn_rig_split_largest(ctx, m, &added) : sn_rig_add_bone(ctx, m, 2 + attempt, &added);
+      status = sn_rig_add_bone(ctx, m, 2 + attempt, &added);
       if (status == SN_OK && added) status = sn_rig_pass(ctx, m, RIG_EXPLORE, NULL);
       if (status == SN_OK && added && way->tree) sn_rig_tree_add(m, way->tree);
     }
@@ -250,81 +235,16 @@ static sn_status join(sn_context *ctx, rig_model *m, const rig_way *way, int mos
   return status == SN_OK ? rounds_between(ctx, m, way, most / 2, most, pays_meanwhile, &rounds) : status;
 }
 
-// Joints that start inside the body are the best where that costs little. Where it costs much, a tree whose joints may first be where
-// the motion wants them is tried, too.
-static sn_status join_either_way(sn_context *ctx, rig_model *m, const rig_way *way) {
-  static const double much =
-    3; // times the squared error without joints: 4 to 6 on the cow, 2 and less on horses, cat and dance
-  const rig_body *body = way->tree->body;
-  sn_arena scratch = sn_arena_new(ctx);
-  rig_model loose, inside;
-  rig_tree tree;
-  int rounds = 0, most = sn_rig_is_exact(m, RIG_NEARLY_EXACT) ? exact_tree_rounds : tree_rounds;
-  sn_status status = sn_rig_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &loose);
-  if (status == SN_OK) status = sn_rig_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &inside);
-  if (status == SN_OK) status = sn_rig_tree_new(ctx, &scratch, m->capacity, &tree);
-  if (status == SN_OK) sn_rig_copy(m, &loose), status = join(ctx, m, way, most);
-  if (status == SN_OK && body && m->error > much * loose.error) {
-    sn_rig_copy(m, &inside), sn_rig_tree_copy(way->tree, &tree), sn_rig_copy(&loose, m);
-    way->tree->body = NULL;
-    status = join(ctx, m, way, most / 2);
-    way->tree->body = body;
-    if (status == SN_OK) status = rounds_between(ctx, m, way, most / 2, most, pays_meanwhile, &rounds);
-    if (status == SN_OK) status = pull_inside(ctx, m, way, 12, dear_inside, &rounds);
-    way->tree->stays = false;
-    bool better = m->error < inside.error && sn_rig_joints_outside(way->tree) <= sn_rig_joints_outside(&tree);
-    if (status == SN_OK && !better) {
-      sn_rig_copy(&inside, m), sn_rig_tree_copy(&tree, way->tree);
-    }
-  }
-  sn_arena_free(&scratch);
-  return status;
-}
-
-// Bones, then a tree of them that fits as well as it can without being moved.
-static sn_status start_coarse(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,
-                              const rig_way *way, rig_model *m, bool *is_blend) {
-  int rounds = 0;
-  rig_way loose = {.affine = plan->affine};
-  sn_status status = tell(ctx, start_bones(ctx, memory, p, plan, m), 0.05);
-  bool large = way->tree && plan->bones > large_tree;
-  if (status == SN_OK) status = sn_rig_refine(ctx, m, &loose, large ? 0 : plan->effort * (way->tree ? 3 : 14));
-  status = tell(ctx, status, 0.25);
-  if (status == SN_OK) status = some_rounds(ctx, m, &loose, way->tree ? 6 : 50, pays_loose, &rounds);
-  if (status == SN_OK) status = prune(ctx, m, &loose, RIG_THINNEST, 6, &rounds);
-  if (!way->tree || status != SN_OK) return status;
-  for (int k = 0; k < exact_tries && status == SN_OK && !large && sn_rig_is_exact(m, RIG_NEARLY_EXACT) &&
-                  !sn_rig_is_exact(m, RIG_EXACT);
-       k++) {
-    status = sn_rig_refine(ctx, m, &loose, plan->effort * 3);
-    if (status == SN_OK) status = some_rounds(ctx, m, &loose, 12, pays_loose, &rounds);
-  }
-  *is_blend = sn_rig_is_exact(m, RIG_NEARLY_EXACT);
-  return large ? join(ctx, m, way, 4) : join_either_way(ctx, m, way);
-}
-
-static sn_status finish_coarse(sn_context *ctx, const rig_plan *plan, const rig_way *way, rig_model *m) {
-  int rounds = 0;
-  bool large = plan->bones > large_tree;
-  if (!way->tree) return SN_OK;
-  sn_status status = sn_rig_refine(ctx, m, way, large ? 0 : tree_moves);
-  if (status == SN_OK) status = some_rounds(ctx, m, way, large ? 3 : 100, pays_meanwhile, &rounds);
-  if (status == SN_OK && !large) status = pull_inside(ctx, m, way, 24, dear_inside, &rounds);
-  if (status == SN_OK && !large) status = some_rounds(ctx, m, way, 12, pays_meanwhile, &rounds);
-  return status == SN_OK ? prune(ctx, m, way, RIG_THINNEST, 8, &rounds) : status;
-}
-
 // ---- several starts ------------------------------------------------------------------------------------------------
 
 typedef struct coarse_start {
   sn_context ctx; // of this start alone: starts run side by side
   sn_arena memory;
-  rig_plan plan;
+  const rig_plan *plan;
+  int spare; // bones that the start has more
   rig_model m;
   rig_tree tree;
   sn_status status;
-  bool is_blend,
-    finished; // bones without joints are nearly exact; of such every start is finished, for one may find the truth
 } coarse_start;
 
 typedef struct start_job {
@@ -332,67 +252,105 @@ typedef struct start_job {
   const rig_problem *p;
 } start_job;
 
-static void run_starts(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
-  start_job *job = user;
-  for (int64_t k = begin; k < end; k++) {
-    coarse_start *s = &job->starts[k];
-    const rig_plan *plan = &s->plan;
-    rig_way way = {.tree = plan->tree ? &s->tree : NULL, .affine = plan->affine};
-    s->status = sn_rig_tree_new(&s->ctx, &s->memory, plan->bones + plan->spare + 1, &s->tree);
-    s->tree.body = plan->body, s->tree.rise = bearable_rise;
-    if (s->status == SN_OK) s->status = start_coarse(&s->ctx, &s->memory, job->p, plan, &way, &s->m, &s->is_blend);
-    s->finished = s->status == SN_OK && s->is_blend && plan->bones <= large_tree;
-    if (s->finished) s->status = finish_coarse(&s->ctx, plan, &way, &s->m);
+// Bones go as long as the error hardly rises without one of them, or stays below what counts as none.
+static sn_status remove_useless(sn_context *ctx, rig_model *m, double nothing) {
+  const rig_way way = {0};
+  double none = nothing * m->p->n * m->p->f;
+  int rounds = 0;
+  sn_arena scratch = sn_arena_new(ctx);
+  rig_model kept;
+  sn_status status = sn_rig_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &kept);
+  for (bool useless = true; status == SN_OK && m->bones > 1 && useless;) {
+    sn_rig_copy(m, &kept);
+    status = sn_rig_remove_least_missed(ctx, m, &way, 1);
+    if (status == SN_OK) status = some_rounds(ctx, m, &way, 4, pays_meanwhile, &rounds);
+    useless = m->error < (1 + worth_given) * kept.error || m->error < none;
+    if (!useless) sn_rig_copy(&kept, m);
   }
-}
-
-// Fewer bones and joints outside of the body count as error.
-static double start_score(const coarse_start *s) {
-  double missing = s->plan.bones - s->m.bones, outside = s->plan.tree ? sn_rig_joints_outside(&s->tree) : 0;
-  return s->m.error * (1 + (outside_price * outside + missing_price * missing) / s->plan.bones);
-}
-
-// Bones that a start has more than are wanted: as many again up to `most_spare`, an eighth, and for nearly exact data as many again.
-static int start_spare(const rig_plan *plan, int start) {
-  enum { most_spare = 32 };
-  int bones = plan->bones;
-  return start == 0 ? plan->spare : start == 1 ? 1 + bones / 8 : bones < most_spare ? bones : most_spare;
-}
-
-// Starts first .. last - 1, side by side; *best is the best of all up to there.
-static sn_status more_starts(sn_context *ctx, const rig_problem *p, const rig_plan *plan, coarse_start *starts,
-                             int first, int last, int *best) {
-  for (int k = first; k < last; k++) {
-    coarse_start *s = &starts[k];
-    *s = (coarse_start){.ctx = *ctx, .plan = *plan};
-    s->ctx.team = NULL; // samples are everybody's
-    if (last > 1) s->ctx.threads = 1, s->ctx.progress = NULL;
-    s->memory = sn_arena_new(&s->ctx);
-    s->plan.spare = start_spare(plan, k);
-  }
-  start_job job = {starts + first, p};
-  sn_parallel_for(ctx, last - first, 1, run_starts, &job);
-  sn_status status = SN_OK;
-  for (int k = first; k < last && status == SN_OK; k++) {
-    status = starts[k].status;
-    if (status != SN_OK) {
-      ctx->error = starts[k].ctx.error;
-    } else if (start_score(&starts[k]) < start_score(&starts[*best])) {
-      *best = k;
-    }
-  }
+  sn_arena_free(&scratch);
   return status;
 }
 
-// Solves for the sample p from several starts, because each ends in a minimum of its own; out of them comes the best. Of nearly exact data
-// one that starts from more bones may find the truth.
+// Clusters, of which those that are missed least go (Le and Deng's over-complete start), then a tree of them.
+static sn_status start_coarse(coarse_start *s, const rig_problem *p) {
+  const rig_plan *plan = s->plan;
+  rig_way loose = {.affine = plan->affine}, joined = {.tree = &s->tree};
+  int rounds = 0, capacity = plan->bones + s->spare;
+  bool searched = plan->bones <= searched_bones;
+  sn_context *ctx = &s->ctx;
+  sn_status status = sn_rig_tree_new(ctx, &s->memory, capacity, &s->tree);
+  s->tree.body = plan->body, s->tree.rise = bearable_rise;
+  if (status == SN_OK) status = sn_rig_start_clusters(ctx, &s->memory, p, capacity, plan->limit, &loose, &s->m);
+  while (status == SN_OK && s->m.bones > plan->bones)
+    status = sn_rig_remove_least_missed(ctx, &s->m, &loose, (s->m.bones - plan->bones + 2) / 3);
+  if (status == SN_OK) status = some_rounds(ctx, &s->m, &loose, 12, pays_meanwhile, &rounds);
+  if (status == SN_OK && !plan->keep) status = remove_useless(ctx, &s->m, plan->nothing);
+  if (status == SN_OK && searched) status = sn_rig_refine(ctx, &s->m, &loose, plan->tree ? free_moves : loose_moves);
+  if (status == SN_OK && !plan->tree) status = some_rounds(ctx, &s->m, &loose, 50, pays_meanwhile / 3, &rounds);
+  if (status == SN_OK && plan->tree) status = join(ctx, &s->m, &joined, searched ? join_rounds : 4);
+  return status;
+}
+
+static void run_starts(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  start_job *job = user;
+  for (int64_t k = begin; k < end; k++) job->starts[k].status = start_coarse(&job->starts[k], job->p);
+}
+
+// Joints outside of the body count as error, and bones that are missing more.
+static double start_score(const coarse_start *s) {
+  double missing = s->plan->bones - s->m.bones, outside = s->plan->tree ? sn_rig_joints_outside(&s->tree) : 0;
+  return s->m.error * (1 + outside_price * (outside + 4 * missing) / s->plan->bones);
+}
+
+// Each start ends in a minimum of its own: the best of several, side by side.
 static sn_status best_start(sn_context *ctx, const rig_problem *p, const rig_plan *plan, coarse_start *starts,
                             int count, int *best) {
+  static const double spare[most_starts] = {1, 0.125, 0.5}; // of the bones
+  for (int k = 0; k < count; k++) {
+    coarse_start *s = &starts[k];
+    *s = (coarse_start){.ctx = *ctx, .plan = plan, .spare = (int)ceil(spare[count > 1 ? k : 1] * plan->bones)};
+    s->ctx.team = NULL; // samples are everybody's
+    if (count > 1) s->ctx.threads = 1, s->ctx.progress = NULL;
+    s->memory = sn_arena_new(&s->ctx);
+  }
+  start_job job = {starts, p};
+  sn_parallel_for(ctx, count, 1, run_starts, &job);
   *best = 0;
-  sn_status status = more_starts(ctx, p, plan, starts, 0, count, best);
-  if (status != SN_OK || count != 2 || !starts[*best].finished) return status;
-  return start_spare(plan, 2) > plan->spare ? more_starts(ctx, p, plan, starts, 2, 3, best) : SN_OK;
+  for (int k = 0; k < count; k++) {
+    if (starts[k].status != SN_OK) {
+      ctx->error = starts[k].ctx.error;
+      return starts[k].status;
+    }
+    if (start_score(&starts[k]) < start_score(&starts[*best])) *best = k;
+  }
+  return SN_OK;
+}
+
+// Moves out of local minima, and joints inside.
+static sn_status finish_coarse(sn_context *ctx, coarse_start *s) {
+  rig_way way = {.tree = &s->tree};
+  int rounds = 0;
+  if (!s->plan->tree || s->plan->bones > searched_bones) return SN_OK;
+  sn_status status = sn_rig_refine(ctx, &s->m, &way, tree_moves);
+  if (status == SN_OK) status = some_rounds(ctx, &s->m, &way, 100, pays_meanwhile, &rounds);
+  if (status == SN_OK) status = pull_inside(ctx, &s->m, &way, 24, dear_inside, &rounds);
+  if (status == SN_OK) status = some_rounds(ctx, &s->m, &way, 12, pays_meanwhile, &rounds);
+  return status;
+}
+
+// The sample is solved: bones, weights and tree of `out` are in its memory.
+static sn_status solve_coarse(sn_context *ctx, const rig_problem *p, const rig_plan *plan, coarse_start *out) {
+  coarse_start starts[most_starts];
+  int best = 0, count = plan->tree && plan->bones > 2 && plan->bones <= searched_bones ? most_starts : 1;
+  sn_status status = best_start(ctx, p, plan, starts, count, &best);
+  for (int k = 0; k < count; k++)
+    if (k != best) sn_arena_free(&starts[k].memory);
+  *out = starts[best];
+  status = tell(ctx, status, 0.4);
+  if (status == SN_OK) status = finish_coarse(&out->ctx, out);
+  if (status != SN_OK && out->ctx.error.status != SN_OK) ctx->error = out->ctx.error;
+  return tell(ctx, status, 0.55);
 }
 
 // Where neighbours have different bones the surface of new poses tears: such edges are pulled harder until none is left.
@@ -404,58 +362,55 @@ static sn_status mend_tears(sn_context *ctx, rig_model *m, const rig_way *way, r
   return status;
 }
 
-sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan, rig_model *m,
-                       rig_tree *tree, int *rounds) {
-  enum { most_starts = 3 };
-  sn_arena scratch = sn_arena_new(ctx), coarse_memory = sn_arena_new(ctx);
-  int vertices = plan->bones * (plan->bones > 100 ? sample_per_bone / 3 : sample_per_bone);
+// From the sample to all frames, then to all vertices.
+static sn_status solve_rough(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan,
+                             rig_model *m, rig_tree *tree) {
+  sn_arena scratch = sn_arena_new(ctx);
+  int vertices = plan->bones * (plan->bones > searched_bones ? sample_per_bone / 3 : sample_per_bone);
   if (vertices < sample_least) vertices = sample_least;
-  int *sampled = SN_NEW(ctx, &scratch, int, p->f), *all = SN_NEW(ctx, &scratch, int, p->f), best = 0;
-  coarse_start starts[most_starts];
-  int count = plan->tree && plan->bones > 2 ? plan->starts : 1;
-  rig_problem coarse, middle;
+  int *chosen = SN_NEW(ctx, &scratch, int, p->f);
+  coarse_start coarse = {.memory = sn_arena_new(ctx)};
+  rig_problem few, middle;
   rig_model middle_model;
-  // Smoothness is between neighbours of the whole mesh: samples go without.
-  rig_way rough = {.tree = plan->tree ? tree : NULL, .affine = plan->affine}, way = rough;
-  way.smooth = plan->smooth, way.mend = plan->smooth_auto ? plan->smooth : NULL;
-  *rounds = 0;
-  memset(starts, 0, sizeof starts);
-  sn_status status = sampled && all ? SN_OK : ctx->error.status;
-  if (status == SN_OK) status = sn_rig_tree_new(ctx, memory, plan->bones + plan->spare + 1, tree);
-  if (status == SN_OK) status = sn_rig_sample(ctx, &coarse_memory, p, vertices, sample_frames, &coarse, sampled);
-  if (status == SN_OK) status = sn_rig_problem_moments(ctx, &coarse_memory, &coarse);
-  if (status == SN_OK) status = best_start(ctx, &coarse, plan, starts, count, &best);
-  status = tell(ctx, status, 0.4);
-  if (status == SN_OK && !starts[best].finished) {
-    rig_way chosen = {.tree = plan->tree ? &starts[best].tree : NULL, .affine = plan->affine};
-    status = finish_coarse(&starts[best].ctx, plan, &chosen, &starts[best].m);
-    if (status != SN_OK) ctx->error = starts[best].ctx.error;
-  }
-  status = tell(ctx, status, 0.55);
-  if (status == SN_OK) status = sn_rig_sample(ctx, &scratch, p, vertices, p->f, &middle, all);
+  int rounds = 0;
+  rig_way way = {.tree = plan->tree ? tree : NULL, .affine = plan->affine};
+  sn_status status = chosen ? SN_OK : ctx->error.status;
+  if (status == SN_OK) status = sn_rig_sample(ctx, &scratch, p, vertices, sample_frames, NULL, &few, chosen);
+  if (status == SN_OK) status = sn_rig_problem_moments(ctx, &scratch, &few);
+  if (status == SN_OK) status = solve_coarse(ctx, &few, plan, &coarse);
+  if (status == SN_OK) status = sn_rig_tree_new(ctx, memory, coarse.m.capacity, tree);
+  if (status == SN_OK) status = sn_rig_sample(ctx, &scratch, p, vertices, p->f, NULL, &middle, chosen);
   if (status == SN_OK) {
-    sn_rig_tree_copy(&starts[best].tree, tree);
-    status = lift_frames(ctx, &scratch, &starts[best].m, sampled, &middle, &rough, &middle_model);
+    sn_rig_tree_copy(&coarse.tree, tree);
+    status = sn_rig_follow(ctx, &scratch, &coarse.m, &middle, way.tree, &middle_model);
   }
-  for (int k = 0; k < most_starts; k++) sn_arena_free(&starts[k].memory);
-  sn_arena_free(&coarse_memory);
+  if (status == SN_OK) status = some_rounds(ctx, &middle_model, &way, 4, pays_meanwhile, &rounds);
   status = tell(ctx, status, 0.65);
   if (status == SN_OK) status = lift_vertices(ctx, memory, &middle_model, p, m);
+  sn_arena_free(&coarse.memory);
   sn_arena_free(&scratch);
-  status = tell(ctx, status, 0.75);
-  m->whole =
-    plan->bones <= large_tree; // links of hundreds may be thin: replacing them takes long, and 12 of 300 were lost
+  return tell(ctx, status, 0.75);
+}
+
+sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, const rig_plan *plan, rig_model *m,
+                       rig_tree *tree, int *rounds) {
+  // Smoothness is between neighbours of the whole mesh: samples go without.
+  rig_way way = {.tree = plan->tree ? tree : NULL, .affine = plan->affine, .smooth = plan->smooth};
+  way.mend = plan->smooth_auto ? plan->smooth : NULL;
+  bool searched = plan->bones <= searched_bones;
+  *rounds = 0;
+  sn_status status = solve_rough(ctx, memory, p, plan, m, tree);
+  m->whole = searched;
   if (status == SN_OK && plan->smooth_auto) sn_rig_smooth_by_error(m, plan->smooth);
   if (status == SN_OK) status = prune(ctx, m, &way, 2 * RIG_THINNEST, 3, rounds);
   if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, pays_at_last, rounds);
-  bool large = plan->bones > large_tree; // bones of a few vertices: thinning would take those
-  if (status == SN_OK) status = prune(ctx, m, &way, (large ? 1 : 1.5) * RIG_THINNEST, 3, rounds);
+  if (status == SN_OK) status = prune(ctx, m, &way, (searched ? 1.5 : 1) * RIG_THINNEST, 3, rounds);
   if (status == SN_OK && plan->smooth_auto) status = mend_tears(ctx, m, &way, plan->smooth, rounds);
-  if (status == SN_OK && plan->tree) status = pull_inside(ctx, m, &way, 24, dearest_inside, rounds);
+  if (status == SN_OK && plan->tree) status = pull_inside(ctx, m, &way, 24, dear_inside, rounds);
   if (status == SN_OK && plan->tree) sn_rig_tree_settle_root(m, tree);
-  if (status != SN_OK || !plan->smooth_auto || large) return status;
+  if (status != SN_OK || !plan->smooth_auto || !searched) return status;
   status = sn_rig_thin(ctx, plan->rest, m, plan->smooth);
   if (status == SN_OK) status = remove_slivers(ctx, m, &way, RIG_THINNEST);
-  return status == SN_OK ? sn_rig_tree_fit(ctx, m, tree, 2, NULL)
-                         : status; // which makes up for some of what that costs
+  // The motion makes up for some of what that costs.
+  return status == SN_OK ? sn_rig_tree_fit(ctx, m, tree, 2, NULL) : status;
 }

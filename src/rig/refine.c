@@ -7,16 +7,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Adds the squared distance of every frame to frame g (g < 0: to the rest pose); keeps the smaller with `nearest`.
-static void frame_distances(const rig_problem *p, const int *vertex, int count, int g, double *distance) {
+enum {
+  move_steps = 6, // Gauss-Newton steps of the tree after a bone has moved
+  move_rounds = 5 // until a move is judged
+};
+// Of the squared error: what a move must leave to be kept, and what ends it after two rounds.
+static const double enough_better = 0.998, hopeless = 2;
+
+enum { compared = 400 }; // vertices by which frames are compared
+
+void sn_rig_frame_distances(const rig_problem *p, int g, double *distance) {
+  int count = p->n < compared ? p->n : compared;
   for (int f = 0; f < p->f; f++) distance[f] = 0;
   for (int q = 0; q < count; q++) {
+    int i = p->order[(int64_t)q * p->n / count];
     float of_g[3], of_f[3];
-    const float *at_g = g < 0 ? NULL : rig_point(p, vertex[q], g, of_g);
+    const float *at_g = g < 0 ? NULL : rig_point(p, i, g, of_g);
     for (int f = 0; f < p->f; f++) {
-      const float *at = rig_point(p, vertex[q], f, of_f);
+      const float *at = rig_point(p, i, f, of_f);
       for (int r = 0; r < 3; r++) {
-        double d = (double)at[r] - (g < 0 ? p->u[vertex[q]][r] : (double)at_g[r]);
+        double d = (double)at[r] - (g < 0 ? p->u[i][r] : (double)at_g[r]);
         distance[f] += d * d;
       }
     }
@@ -24,49 +34,42 @@ static void frame_distances(const rig_problem *p, const int *vertex, int count, 
   }
 }
 
-// Frames that differ most from each other: each next one is farthest from those chosen.
-static void choose_frames(const rig_problem *p, const int *vertex, int count, int frames, int *out, double *space) {
+// Frames that differ most from each other: each next one is farthest from those chosen. Returns how many.
+static int choose_frames(const rig_problem *p, int most, const bool *allowed, int *out, double *space) {
   double *nearest = space, *distance = space + p->f;
-  for (int f = 0; f < p->f; f++) nearest[f] = INFINITY;
-  for (int q = 0; q < frames; q++) {
-    frame_distances(p, vertex, count, q == 0 ? -1 : out[q - 1], distance);
+  int count = 0;
+  for (int f = 0; f < p->f; f++) nearest[f] = allowed && !allowed[f] ? -1 : INFINITY;
+  for (; count < most; count++) {
+    sn_rig_frame_distances(p, count == 0 ? -1 : out[count - 1], distance);
     int farthest = 0;
     for (int f = 0; f < p->f; f++) {
-      if (q == 0 || distance[f] < nearest[f]) nearest[f] = distance[f];
+      nearest[f] = fmin(nearest[f], distance[f]);
       if (nearest[f] > nearest[farthest]) farthest = f;
     }
-    out[q] = farthest;
+    if (nearest[farthest] < 0) break;
+    out[count] = farthest;
+    nearest[farthest] = -1;
   }
+  return count;
 }
 
 sn_status sn_rig_sample(sn_context *ctx, sn_arena *memory, const rig_problem *p, int vertices, int frames,
-                        rig_problem *out, int *frames_out) {
-  int n = vertices < p->n ? vertices : p->n, count = frames < p->f ? frames : p->f;
+                        const bool *allowed, rig_problem *out, int *frames_out) {
+  int n = vertices < p->n ? vertices : p->n, count = p->f;
+  sn_arena scratch = sn_arena_new(ctx);
+  double *space = SN_NEW(ctx, &scratch, double, 2 * (size_t)p->f);
+  for (int f = 0; f < count; f++) frames_out[f] = f;
+  if (space && (frames < p->f || allowed)) count = choose_frames(p, frames, allowed, frames_out, space);
   *out = (rig_problem){.n = n, .f = count};
   out->x = SN_NEW(ctx, memory, float, (size_t)n * 3 * (size_t)count);
   out->u = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *out->u);
-  sn_arena scratch = sn_arena_new(ctx);
-  int *vertex = SN_NEW(ctx, &scratch, int, n);
-  double *space = SN_NEW(ctx, &scratch, double, 2 * (size_t)p->f);
-  bool good = out->x && out->u && vertex && space;
-  if (good) {
-    for (int q = 0; q < n; q++) vertex[q] = p->order[(int64_t)q * p->n / n];
-    if (count < p->f) {
-      int few = n < 400 ? n : 400;
-      int sparse[400];
-      for (int q = 0; q < few; q++) sparse[q] = vertex[(int64_t)q * n / few];
-      choose_frames(p, sparse, few, count, frames_out, space);
-    } else {
-      for (int f = 0; f < count; f++) frames_out[f] = f;
-    }
-    for (int q = 0; q < n; q++) {
-      float space_f[3];
-      float *to = out->x + (size_t)q * 3 * (size_t)count;
-      memcpy(out->u[q], p->u[vertex[q]], sizeof *out->u);
-      for (int f = 0; f < count; f++)
-        memcpy(to + 3 * f, rig_point(p, vertex[q], frames_out[f], space_f), 3 * sizeof *to);
-      rig_used_one(p);
-    }
+  bool good = out->x && out->u && space;
+  for (int q = 0; good && q < n; q++) {
+    float space_f[3], *to = out->x + (size_t)q * 3 * (size_t)count;
+    int i = p->order[(int64_t)q * p->n / n];
+    memcpy(out->u[q], p->u[i], sizeof *out->u);
+    for (int f = 0; f < count; f++) memcpy(to + 3 * f, rig_point(p, i, frames_out[f], space_f), 3 * sizeof *to);
+    rig_used_one(p);
   }
   sn_arena_free(&scratch);
   return good ? sn_rig_problem_sorted(ctx, memory, out) : ctx->error.status;
@@ -132,11 +135,8 @@ void sn_rig_remove_bone(const sn_context *ctx, rig_model *m, int j) {
 
 typedef struct region_search {
   double radius;
-  uint8_t *tried; // bit 0: near a seed that did not help; bit 1: near a seed of the present attempt
-  int *region, *seed;
-  int skip; // bones that are missed less than the one to be moved
-  int attempts;
-  bool priced; // prices are known: only a move that is kept changes them
+  bool *tried; // near a seed that did not help
+  int *region;
 } region_search;
 
 static double distance2(const double *a, const double *b) {
@@ -188,68 +188,22 @@ bool sn_rig_is_sliver(const rig_model *m, const rig_tree *tree, int j, double bo
   return sn_rig_share(m, j) < bound;
 }
 
-static int count_slivers(const rig_model *m, const rig_tree *tree) {
-  int count = 0;
-  for (int j = 0; j < m->bones; j++) count += sn_rig_is_sliver(m, tree, j, RIG_THINNEST);
-  return count;
-}
-
-// A move whose rounds leave this many times the error of before, after two and after three of five, is given up. Of those that paid on
-// horse, cat, dance and cow none had more than 1.42 and 1.08; 1.6 and 1.2 cost Cheburashka and a fox moves that pay late.
-static const double hopeless_two = 3, hopeless_three = 1.5;
-
-static bool hopeless(const rig_model *m, int rounds, double before) {
-  if (sn_rig_is_exact(m, RIG_NEARLY_EXACT)) return false; // one that gets to its true place may take long
-  return (rounds == 2 && m->error > hopeless_two * before) || (rounds == 3 && m->error > hopeless_three * before);
-}
-
-// Moves the `count` bones that are missed least to the `count` worst regions, slivers first; then lets all settle. Of a tree, one
-// bone. Needs the prices.
-static sn_status attempt(sn_context *ctx, rig_model *m, const rig_way *way, region_search *s, int count) {
+// Moves bone j to the region about `seed`; then lets all settle.
+static sn_status attempt(sn_context *ctx, rig_model *m, const rig_way *way, const region_search *s, int j, int seed) {
   double before = m->error;
-  int moved = 0;
-  for (int j = 0; j < m->bones; j++)
-    if (sn_rig_is_sliver(m, way->tree, j, RIG_THINNEST)) m->price[j] = 0;
-  for (; s->skip > 0 && count == 1; s->skip--) m->price[sn_rig_least_missed(m)] = INFINITY;
-  for (int move = 0; move < count; move++) {
-    int seed = s->seed[move], members = within(m->p, seed, s->radius, s->region);
-    moved = sn_rig_least_missed(m);
-    m->price[moved] = INFINITY;
-    forget_bone(m, moved, NULL);
-    sn_rig_fit_region(m->p, s->region, members, m, moved);
-  }
+  forget_bone(m, j, NULL);
+  sn_rig_fit_region(m->p, s->region, within(m->p, seed, s->radius, s->region), m, j);
   rig_forget_trail(m);
-  // The bones that take over are fitted to their new share before weights move again, and a tree is built anew; every other time the
-  // others stay joined as they are.
   sn_rig_model_refresh(ctx, m);
-  bool local = way->tree && !sn_rig_is_exact(m, RIG_NEARLY_EXACT) && s->attempts++ % 2 == 1;
-  sn_status status = local ? SN_OK : sn_rig_pass(ctx, m, RIG_KEEP, NULL);
-  if (status == SN_OK && !way->affine && !local) status = sn_rig_bones_rigid(ctx, m, 2, NULL);
-  if (status == SN_OK) status = sn_rig_pass(ctx, m, RIG_EXPLORE, NULL);
-  if (status == SN_OK && local) {
-    sn_rig_tree_rehang(m, way->tree, moved);
-    status = sn_rig_tree_fit(ctx, m, way->tree, 6, NULL);
-  } else if (status == SN_OK && way->tree) {
-    status = sn_rig_tree_build(ctx, m, way->tree);
+  sn_status status = sn_rig_pass(ctx, m, RIG_EXPLORE, NULL);
+  if (status == SN_OK && way->tree) {
+    sn_rig_tree_rehang(m, way->tree, j);
+    status = sn_rig_tree_fit(ctx, m, way->tree, move_steps, NULL);
   }
-  for (int round = 0; round < 5 && status == SN_OK && !hopeless(m, round, before); round++) {
+  for (int round = 0; round < move_rounds && status == SN_OK && !(round == 2 && m->error > hopeless * before);
+       round++)
     status = sn_rig_round(ctx, m, way, round == 0 ? RIG_EXPLORE : RIG_ADJUST, true);
-  }
   return status;
-}
-
-// Up to `count` seeds of the worst regions, apart from each other. Returns how many.
-static int choose_seeds(const rig_model *m, region_search *s, int count) {
-  int found = 0;
-  for (; found < count; found++) {
-    int seed = worst_region(m, s);
-    if (seed < 0) break;
-    s->seed[found] = seed;
-    int members = within(m->p, seed, 1.5 * s->radius, s->region);
-    for (int q = 0; q < members; q++) s->tried[s->region[q]] |= 2;
-  }
-  for (int i = 0; i < m->p->n; i++) s->tried[i] &= 1;
-  return found;
 }
 
 // Distance within which a vertex has about `count` others, on average.
@@ -266,7 +220,7 @@ static double neighbourhood(const rig_problem *p, int count, void *space, int *r
 
 sn_status sn_rig_add_bone(sn_context *ctx, rig_model *m, int spread, bool *added) {
   sn_arena scratch = sn_arena_new(ctx);
-  region_search s = {.tried = SN_NEW(ctx, &scratch, uint8_t, m->p->n), .region = SN_NEW(ctx, &scratch, int, m->p->n)};
+  region_search s = {.tried = SN_NEW(ctx, &scratch, bool, m->p->n), .region = SN_NEW(ctx, &scratch, int, m->p->n)};
   void *space = sn_arena_alloc(ctx, &scratch, 1, sn_rig_nearest_space(m->p));
   bool good = s.tried && s.region && space;
   *added = false;
@@ -285,116 +239,33 @@ sn_status sn_rig_add_bone(sn_context *ctx, rig_model *m, int spread, bool *added
   return good ? SN_OK : ctx->error.status;
 }
 
-typedef struct placed_vertex {
-  double place;
-  int vertex;
-} placed_vertex;
-
-static int by_place(const void *a, const void *b) {
-  const placed_vertex *x = a, *y = b;
-  if (x->place != y->place) return x->place < y->place ? -1 : 1;
-  return (x->vertex > y->vertex) - (x->vertex < y->vertex);
-}
-
-// The main direction of bone j's vertices.
-static sn_vec3 main_direction(const rig_model *m, int j) {
-  double s[4][4];
-  sn_mat3 cov, u, v;
-  sn_vec3 size;
-  rig_unpack(rig_pair(m, j, j), s);
-  for (int r = 0; r < 3; r++)
-    for (int c = 0; c < 3; c++) cov.m[r][c] = s[r][c] - s[r][3] * s[c][3] / s[3][3];
-  sn_mat3_svd(cov, &u, &size, &v);
-  return sn_mat3_column(u, 0);
-}
-
-sn_status sn_rig_split_largest(sn_context *ctx, rig_model *m, bool *added) {
-  sn_arena scratch = sn_arena_new(ctx);
-  placed_vertex *placed = SN_NEW(ctx, &scratch, placed_vertex, m->p->n);
-  int *region = SN_NEW(ctx, &scratch, int, m->p->n), largest = 0, count = 0;
-  bool good = placed && region;
-  *added = false;
-  for (int j = 1; j < m->bones; j++)
-    if (rig_pair(m, j, j)[9] > rig_pair(m, largest, largest)[9]) largest = j;
-  if (good && m->bones < m->capacity && rig_pair(m, largest, largest)[9] > 0) {
-    sn_vec3 along = main_direction(m, largest);
-    for (int i = 0; i < m->p->n; i++) {
-      const double *u = m->p->u[i];
-      if (m->joint[(size_t)i * (size_t)m->limit] != largest) continue;
-      placed[count++] = (placed_vertex){u[0] * along.x + u[1] * along.y + u[2] * along.z, i};
-    }
-    qsort(placed, (size_t)count, sizeof *placed, by_place);
-    for (int q = 0; q < count / 2 && count >= 8; q++) {
-      region[q] = placed[q].vertex;
-      m->joint[(size_t)region[q] * (size_t)m->limit] = (uint16_t)m->bones;
-    }
-    *added = count / 2 >= 4;
-  }
-  if (*added) {
-    sn_rig_fit_region(m->p, region, count / 2, m, m->bones++);
-    rig_forget_trail(m);
-    sn_rig_model_refresh(ctx, m);
-  }
-  sn_arena_free(&scratch);
-  return good ? SN_OK : ctx->error.status;
-}
-
-// Better, or not much worse with fewer slivers. Half and twice of what either allows change nothing on the generated leg, shoulder and athlete.
-static const double enough_better = 0.998, worse_for_slivers = 1.2;
-
-static bool accept(const rig_model *m, const rig_tree *tree, double error, int slivers) {
-  int now = count_slivers(m, tree);
-  if (now < slivers) return m->error < worse_for_slivers * error;
-  return now == slivers && m->error < enough_better * error;
-}
-
-// On exact data every bone that gets to its true place takes a good part of the error with it: as long as that happens, moves
-// are tried anew.
-static const double great_gain = 0.8;
-enum { most_gains = 12 };
-
 sn_status sn_rig_refine(sn_context *ctx, rig_model *m, const rig_way *way, int moves) {
-  if (m->bones < 2) return SN_OK;
-  rig_tree kept_tree;
+  if (m->bones < 2 || moves < 1) return SN_OK;
   sn_arena scratch = sn_arena_new(ctx);
+  rig_tree kept_tree;
   rig_model kept;
   size_t n = (size_t)m->p->n;
-  region_search s = {.tried = SN_NEW(ctx, &scratch, uint8_t, n),
-                     .region = SN_NEW(ctx, &scratch, int, n),
-                     .seed = SN_NEW(ctx, &scratch, int, m->bones)};
+  region_search s = {.tried = SN_NEW(ctx, &scratch, bool, n), .region = SN_NEW(ctx, &scratch, int, n)};
   void *space = sn_arena_alloc(ctx, &scratch, 1, sn_rig_nearest_space(m->p));
   sn_status status = sn_rig_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &kept);
-  if (!s.tried || !s.region || !s.seed || !space) status = ctx->error.status;
+  if (!s.tried || !s.region || !space) status = ctx->error.status;
   if (status == SN_OK) status = sn_rig_tree_new(ctx, &scratch, m->capacity, &kept_tree);
   if (status == SN_OK) s.radius = neighbourhood(m->p, 4 + m->p->n / (6 * m->bones), space, s.region);
-  int gains = 0, failures = 0, batch = way->tree ? 1 : 1 + m->bones / 6,
-      slivers = status == SN_OK ? count_slivers(m, way->tree) : 0;
-  for (int move = 0; status == SN_OK && (move < moves || (slivers > 0 && move < 2 * moves)); move++) {
-    int count = choose_seeds(m, &s, batch);
-    if (count == 0) break;
-    if (!s.priced) status = sn_rig_pass(ctx, m, RIG_PRICE, NULL);
-    if (status != SN_OK) break;
-    s.priced = true;
+  if (status == SN_OK) status = sn_rig_pass(ctx, m, RIG_PRICE, NULL);
+  for (int move = 0, seed; status == SN_OK && move < moves && (seed = worst_region(m, &s)) >= 0; move++) {
     sn_rig_copy(m, &kept);
     if (way->tree) sn_rig_tree_copy(way->tree, &kept_tree);
-    status = attempt(ctx, m, way, &s, count);
+    status = attempt(ctx, m, way, &s, sn_rig_least_missed(m), seed);
     if (status != SN_OK) break;
-    if (accept(m, way->tree, kept.error, slivers)) {
-      if (m->error < great_gain * kept.error && gains++ < most_gains) move = -1;
+    if (m->error < enough_better * kept.error) {
       memset(s.tried, 0, n * sizeof *s.tried);
-      slivers = count_slivers(m, way->tree), failures = 0, s.priced = false;
+      status = sn_rig_pass(ctx, m, RIG_PRICE, NULL);
       continue;
     }
     sn_rig_copy(&kept, m);
     if (way->tree) sn_rig_tree_copy(&kept_tree, way->tree);
-    if (batch > 1) {
-      batch /= 2;
-    } else {
-      // The next attempt tries another region, the one after that also another bone.
-      int members = within(m->p, s.seed[0], 0.7 * s.radius, s.region);
-      for (int q = 0; q < members; q++) s.tried[s.region[q]] = 1;
-      s.skip = ++failures / 2 % 3;
-    }
+    int members = within(m->p, seed, 0.7 * s.radius, s.region);
+    for (int q = 0; q < members; q++) s.tried[s.region[q]] = true;
   }
   sn_arena_free(&scratch);
   return status;

@@ -107,6 +107,7 @@ typedef struct rig_task {
   int *vertex, *order; // of the caller, behind every vertex and frame of the solver
   rig_problem p;
   rig_units units;
+  double percent; // of the diagonal for a distance of one
 } rig_task;
 
 static sn_status store_skin(sn_context *ctx, const rig_task *task, const rig_model *m, sn_skin *out) {
@@ -151,31 +152,15 @@ static sn_status store(sn_context *ctx, const rig_task *task, const rig_model *m
   return status;
 }
 
-// Small sets can have more rounds over all the data, and more moves on the sample, in the same time: numbers of positions (vertices times
-// frames) that make the sets of the literature, some 10,000 by 50, take a second or two.
-static const double positions_of_rounds = 1.2e6, positions_of_effort = 4e5;
+// Small sets can have more rounds over all the data in the same time: positions (vertices times frames) of one round more.
+static const double positions_of_rounds = 1.2e6;
 
 static int rounds_for(const rig_problem *p) {
   enum { least_rounds = 5, more_rounds = 20 };
   return least_rounds + (int)fmin(positions_of_rounds / ((double)p->n * p->f), more_rounds);
 }
 
-static int effort_for(const rig_problem *p, int bones) {
-  enum { many_bones = 40, more_effort = 2 }; // moves of many bones take long
-  return bones > many_bones ? 1 : 1 + (int)fmin(positions_of_effort / ((double)p->n * p->f), more_effort);
-}
-
-// Twice as many bones as wanted for a tree, up to a number that takes too long: on exact data (cheburashka with 8
-// influences) rms 0.012 % instead of 0.05 % with an eighth more, on cat, gallop and dance as good or better.
-static int spare_bones(const sn_rig_options *o, int bones) {
-  enum { most = 16, many = 100, few = 4 };
-  if (bones < 2) return 0;
-  if (bones > many) return few;
-  if (o->structure == SN_RIG_FREE) return 1 + bones / 8;
-  return bones < most ? bones : most;
-}
-
-// One solve for a number of bones, into an empty result.
+// One solve for a number of bones.
 static sn_status solve_for(sn_context *ctx, const rig_task *task, const sn_rig_options *o, int bones,
                            sn_rig_result *out) {
   const sn_mesh *rest = &task->sorted;
@@ -193,13 +178,12 @@ static sn_status solve_for(sn_context *ctx, const rig_task *task, const sn_rig_o
   smooth.steady = smooth_auto;
   if (status == SN_OK) status = sn_rig_body_build(ctx, &scratch, rest, p, &body);
   rig_plan plan = {.bones = bones,
-                   .spare = spare_bones(o, bones),
-                   .starts = bones > 100 ? 1 : 2,
                    .limit = o->influences,
                    .tree = o->structure == SN_RIG_TREE,
                    .affine = o->bone_type == SN_RIG_AFFINE,
+                   .keep = o->keep_bones || o->structure == SN_RIG_FREE,
+                   .nothing = task->percent > 0 ? pow(RIG_NO_ERROR / task->percent, 2) : 1,
                    .iterations = o->iterations > 0 ? o->iterations : rounds_for(p),
-                   .effort = effort_for(p, bones),
                    .smooth = &smooth,
                    .smooth_auto = smooth_auto,
                    .body = rest->triangle_count > 0 ? &body : NULL,
@@ -212,61 +196,59 @@ static sn_status solve_for(sn_context *ctx, const rig_task *task, const sn_rig_o
     status = sn_rig_baseline ? sn_rig_baseline(ctx, &scratch, p, &plan, o->solver, &m, &tree)
                              : sn_fail(ctx, SN_UNSUPPORTED, "this program has no rigging methods but Sinew's");
   }
-  out->memory = sn_arena_new(ctx);
+  sn_skeleton_free(&out->skeleton), sn_poses_free(&out->poses), sn_skin_free(&out->skin); // of fewer bones
   if (status == SN_OK) status = store(ctx, task, &m, &tree, o, out);
   if (status == SN_OK) status = sn_rig_measure(ctx, task->rest, task->frames, out);
-  out->report.bones_wanted = bones, out->report.iterations = rounds;
-  if (status == SN_OK && out->report.bones < bones) {
-    snprintf(
-      out->report.reason, sizeof out->report.reason,
-      "the data supports no more than %d bones: any further one would move like another or have hardly a vertex",
-      out->report.bones);
-  }
+  out->report.iterations = rounds;
   sn_arena_free(&scratch);
-  if (status != SN_OK) sn_rig_result_free(out);
   return status;
 }
 
 // ---- how many bones ------------------------------------------------------------------------------------------------
 
-// What is found for the number of bones that pays. o->bones is the most, or 0.
-static sn_status decide_bones(sn_context *ctx, const rig_task *task, const sn_rig_options *o, int *bones) {
-  double diagonal = sn_points_diagonal(task->rest->positions, task->rest->vertex_count);
-  rig_count how = {.start = o->bones > 0 ? 2 * o->bones : o->most_bones,
-                   .most = o->bones > 0 ? o->bones : o->most_bones,
+// The most bones that are allowed, or those that cross-validation says.
+static sn_status decide_bones(sn_context *ctx, const rig_task *task, const sn_rig_options *o, int *bones,
+                              sn_rig_result *out) {
+  rig_count how = {.most = o->most_bones < RIG_MOST_COUNTED ? o->most_bones : RIG_MOST_COUNTED,
                    .limit = o->influences,
-                   .given = o->bones > 0,
-                   .percent = diagonal > 0 ? 100 * task->units.scale / diagonal : 0,
-                   .error_pct = o->bones > 0 ? 0 : o->error_pct,
+                   .percent = task->percent,
+                   .error_pct = o->error_pct,
                    .noise_pct = o->noise_pct};
-  return sn_rig_count_bones(ctx, &task->p, &how, bones);
+  *bones = o->bones;
+  if (*bones > 0 || o->solver == SN_RIG_PUBLISHED) return SN_OK; // which prunes by itself
+  sn_rig_report *r = &out->report;
+  sn_status status = sn_rig_count_bones(ctx, &out->memory, &task->p, &how, bones, &r->curve, &r->curve_count);
+  r->curve_choice = *bones;
+  return status;
 }
 
-// Decides how many bones, and solves; an error that is wished for may need more of them than a sample says.
-static sn_status solve_decided(sn_context *ctx, const rig_task *task, const sn_rig_options *o, sn_rig_result *out) {
-  int bones, most = o->bones > 0 ? o->bones : o->most_bones;
-  sn_status status = decide_bones(ctx, task, o, &bones);
-  bool reached = false;
-  while (status == SN_OK && !reached) {
-    sn_rig_result_free(out);
-    status = solve_for(ctx, task, o, bones, out);
-    if (status != SN_OK) break;
-    reached = o->bones > 0 || o->error_pct <= 0 || out->report.rms_pct_diag <= o->error_pct || bones >= most ||
-              out->report.bones < bones;
-    if (!reached) bones = bones + 1 + bones / 5 < most ? bones + 1 + bones / 5 : most;
-  }
-  if (status != SN_OK) return status;
-  sn_rig_report *r = &out->report;
+static void give_reason(const sn_rig_options *o, sn_rig_report *r) {
   r->bones_wanted = o->bones, r->pruned = o->bones > r->bones ? o->bones - r->bones : 0;
-  if (r->pruned > 0 && bones < o->bones) {
+  if (r->pruned > 0) {
     snprintf(r->reason, sizeof r->reason,
-             "%d of %d were pruned: each lowers the error by less than %.0f %% or below %g %%", r->pruned, o->bones,
-             RIG_WORTH_GIVEN, RIG_NO_ERROR);
+             "%d of %d were pruned: any further bone would lower the error by less than 1 %% or below %g %%, or have "
+             "hardly a vertex",
+             r->pruned, o->bones, RIG_NO_ERROR);
   } else if (o->bones == 0 && o->error_pct > 0 && r->rms_pct_diag > o->error_pct) {
     snprintf(r->reason, sizeof r->reason, "%d bones, the most allowed or supported, leave %.3g %% of the diagonal",
              r->bones, r->rms_pct_diag);
   }
-  return SN_OK;
+}
+
+// Decides how many bones, and solves; an error that is wished for may need more of them than a sample says.
+static sn_status solve_decided(sn_context *ctx, const rig_task *task, const sn_rig_options *o, sn_rig_result *out) {
+  int bones, most = o->most_bones;
+  out->memory = sn_arena_new(ctx);
+  sn_status status = decide_bones(ctx, task, o, &bones, out);
+  for (bool reached = false; status == SN_OK && !reached;) {
+    status = solve_for(ctx, task, o, bones, out);
+    reached = o->bones > 0 || o->error_pct <= 0 || out->report.rms_pct_diag <= o->error_pct || bones >= most ||
+              out->report.bones < bones;
+    if (!reached) bones = bones + 1 + bones / 5 < most ? bones + 1 + bones / 5 : most;
+  }
+  if (status == SN_OK) give_reason(o, &out->report);
+  if (status != SN_OK) sn_rig_result_free(out);
+  return status;
 }
 
 sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, const sn_rig_options *options,
@@ -289,8 +271,9 @@ sn_status sn_rig(sn_context *ctx, const sn_mesh *rest, const sn_frames *frames, 
                                   &task.units, &task.p);
   }
   if (status == SN_OK) {
-    bool insist = (o.bones > 0 && (o.keep_bones || o.structure == SN_RIG_FREE)) || o.solver == SN_RIG_PUBLISHED;
-    status = insist ? solve_for(ctx, &task, &o, o.bones, out) : solve_decided(ctx, &task, &o, out);
+    double diagonal = sn_points_diagonal(rest->positions, rest->vertex_count);
+    task.percent = diagonal > 0 ? 100 * task.units.scale / diagonal : 0;
+    status = solve_decided(ctx, &task, &o, out);
   }
   sn_rig_problem_free(&task.p);
   sn_mesh_free(&task.sorted);

@@ -301,12 +301,18 @@ static sn_status mirror_skeleton(sn_context *ctx, const sn_mesh *rest, const sn_
   return status == SN_OK ? name_sides(ctx, out, m) : status;
 }
 
-static void keep(sn_rig_result *result, sn_rig_result *better) {
+// What was measured of the result stays that of the old one: figures of the new one are in its report.
+static sn_status keep(sn_context *ctx, sn_rig_result *result, sn_rig_result *better) {
   sn_rig_report *r = &better->report, *old = &result->report;
   r->bones_wanted = old->bones_wanted, r->pruned = old->pruned, r->iterations = old->iterations;
   memcpy(r->reason, old->reason, sizeof r->reason);
+  r->curve_count = old->curve_count, r->curve_choice = old->curve_choice;
+  r->curve = SN_NEW(ctx, &better->memory, double, old->curve_count);
+  if (!r->curve) return ctx->error.status;
+  if (old->curve_count > 0) memcpy(r->curve, old->curve, (size_t)old->curve_count * sizeof *r->curve);
   sn_rig_result_free(result);
   *result = *better, *better = (sn_rig_result){0};
+  return SN_OK;
 }
 
 // The motion for mirrored joints with mirrored weights (m NULL: not); where those leave more than `allowed`, weights as the data
@@ -329,15 +335,16 @@ static sn_status refit(sn_context *ctx, const sn_mesh *rest, const sn_frames *fr
   return status;
 }
 
-static void decide(const sn_rig_options *o, const mirror *m, double allowed, sn_rig_result *result,
-                   sn_rig_result *better) {
+static sn_status decide(sn_context *ctx, const sn_rig_options *o, const mirror *m, double allowed,
+                        sn_rig_result *result, sn_rig_result *better) {
   double before = result->report.rms_pct_diag, after = better->report.rms_pct_diag;
   int bones = result->skeleton.joint_count;
   bool worth = o->symmetry != SN_RIG_SYMMETRY_AUTO || better->report.rms <= allowed;
   char *said = result->report.symmetry;
   size_t size = sizeof result->report.symmetry;
+  sn_status status = worth ? keep(ctx, result, better) : SN_OK;
+  if (status != SN_OK) return status;
   if (worth) {
-    keep(result, better);
     snprintf(said, size, "about %c: %d of %d joints have a mirror image (rms %.3g %%, without %.3g %%)",
              "xyz"[m->plane.axis], count_paired(m->partner, bones), bones, after, before);
   } else {
@@ -346,6 +353,7 @@ static void decide(const sn_rig_options *o, const mirror *m, double allowed, sn_
              "xyz"[m->plane.axis], after, before);
   }
   result->report.symmetric = worth && count_paired(m->partner, bones) == bones;
+  return SN_OK;
 }
 
 // Where not all of a skeleton is symmetric, joints that become mirror images go no farther than this, in parts of the diagonal; the second
@@ -371,7 +379,7 @@ static sn_status mirror_rig(sn_context *ctx, sn_arena *scratch, const sn_mesh *r
     status = mirror_skeleton(ctx, rest, result, m, reach, &skeleton, &whole);
     if (status == SN_OK) status = refit(ctx, rest, frames, o, &skeleton, whole ? m : NULL, result, allowed, &better);
     done = status == SN_OK && (better.report.rms <= allowed || o->symmetry != SN_RIG_SYMMETRY_AUTO);
-    if (status == SN_OK && (done || tried == 0)) decide(o, m, allowed, result, &better);
+    if (status == SN_OK && (done || tried == 0)) status = decide(ctx, o, m, allowed, result, &better);
     k += !whole;
     sn_rig_result_free(&better);
     sn_skeleton_free(&skeleton);

@@ -15,7 +15,7 @@ enum {
   folds = 3
 };
 // Of a single bone's error: what may be left above the least error. What a bone more must lower the error by.
-static const double enough = 0.02, worth = 0.03;
+static const double enough = 0.02, worth = 0.02;
 
 // One fold: bones are found on one sample of frames, and judged on another of the same vertices.
 typedef struct rig_fold {

@@ -252,25 +252,6 @@ typedef struct start_job {
   const rig_problem *p;
 } start_job;
 
-// Bones go as long as the error hardly rises without one of them, or stays below what counts as none.
-static sn_status remove_useless(sn_context *ctx, rig_model *m, double nothing) {
-  const rig_way way = {0};
-  double none = nothing * m->p->n * m->p->f;
-  int rounds = 0;
-  sn_arena scratch = sn_arena_new(ctx);
-  rig_model kept;
-  sn_status status = sn_rig_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &kept);
-  for (bool useless = true; status == SN_OK && m->bones > 1 && useless;) {
-    sn_rig_copy(m, &kept);
-    status = sn_rig_remove_least_missed(ctx, m, &way, 1);
-    if (status == SN_OK) status = some_rounds(ctx, m, &way, 4, pays_meanwhile, &rounds);
-    useless = m->error < (1 + worth_given) * kept.error || m->error < none;
-    if (!useless) sn_rig_copy(&kept, m);
-  }
-  sn_arena_free(&scratch);
-  return status;
-}
-
 // Clusters, of which those that are missed least go (Le and Deng's over-complete start), then a tree of them.
 static sn_status start_coarse(coarse_start *s, const rig_problem *p) {
   const rig_plan *plan = s->plan;
@@ -284,7 +265,6 @@ static sn_status start_coarse(coarse_start *s, const rig_problem *p) {
   while (status == SN_OK && s->m.bones > plan->bones)
     status = sn_rig_remove_least_missed(ctx, &s->m, &loose, (s->m.bones - plan->bones + 2) / 3);
   if (status == SN_OK) status = some_rounds(ctx, &s->m, &loose, 12, pays_meanwhile, &rounds);
-  if (status == SN_OK && !plan->keep) status = remove_useless(ctx, &s->m, plan->nothing);
   if (status == SN_OK && searched) status = sn_rig_refine(ctx, &s->m, &loose, plan->tree ? free_moves : loose_moves);
   if (status == SN_OK && !plan->tree) status = some_rounds(ctx, &s->m, &loose, 50, pays_meanwhile / 3, &rounds);
   if (status == SN_OK && plan->tree) status = join(ctx, &s->m, &joined, searched ? join_rounds : 4);
@@ -327,13 +307,40 @@ static sn_status best_start(sn_context *ctx, const rig_problem *p, const rig_pla
   return SN_OK;
 }
 
-// Moves out of local minima, and joints inside.
+// Bones of a tree go as long as the error hardly rises without one of them, or stays below what counts as none.
+static sn_status remove_useless(sn_context *ctx, rig_model *m, const rig_way *way, double nothing) {
+  double none = nothing * m->p->n * m->p->f;
+  int rounds = 0;
+  sn_arena scratch = sn_arena_new(ctx);
+  rig_model kept;
+  rig_tree kept_tree;
+  sn_status status = sn_rig_model_new(ctx, &scratch, m->p, m->capacity, m->limit, &kept);
+  if (status == SN_OK) status = sn_rig_tree_new(ctx, &scratch, m->capacity, &kept_tree);
+  for (bool useless = true; status == SN_OK && m->bones > 1 && useless;) {
+    sn_rig_copy(m, &kept), sn_rig_tree_copy(way->tree, &kept_tree);
+    status = sn_rig_pass(ctx, m, RIG_PRICE, NULL);
+    int j = sn_rig_least_missed(m);
+    if (status == SN_OK) {
+      sn_rig_tree_remove(m, way->tree, j), sn_rig_remove_bone(ctx, m, j);
+      status = sn_rig_pass(ctx, m, RIG_EXPLORE, NULL);
+    }
+    if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, way->tree, 5, NULL);
+    if (status == SN_OK) status = some_rounds(ctx, m, way, 4, pays_meanwhile, &rounds);
+    useless = m->error < (1 + worth_given) * kept.error || m->error < none;
+    if (!useless) sn_rig_copy(&kept, m), sn_rig_tree_copy(&kept_tree, way->tree);
+  }
+  sn_arena_free(&scratch);
+  return status;
+}
+
+// Moves out of local minima, without bones that do not pay, and joints inside.
 static sn_status finish_coarse(sn_context *ctx, coarse_start *s) {
   rig_way way = {.tree = &s->tree};
   int rounds = 0;
   if (!s->plan->tree || s->plan->bones > searched_bones) return SN_OK;
   sn_status status = sn_rig_refine(ctx, &s->m, &way, tree_moves);
   if (status == SN_OK) status = some_rounds(ctx, &s->m, &way, 100, pays_meanwhile, &rounds);
+  if (status == SN_OK && !s->plan->keep) status = remove_useless(ctx, &s->m, &way, s->plan->nothing);
   if (status == SN_OK) status = pull_inside(ctx, &s->m, &way, 24, dear_inside, &rounds);
   if (status == SN_OK) status = some_rounds(ctx, &s->m, &way, 12, pays_meanwhile, &rounds);
   return status;

@@ -447,11 +447,10 @@ static void report_noise(cli *c, const sn_rig_noise *noise) {
   sn_report_add(out, "frames_pct_diag:f rest_pct_diag:f wrong_frames:o", noise->frames_pct_diag, noise->rest_pct_diag,
                 wrong);
   json_object_set_new(c->result, "noise", out);
-  if (noise->frames_pct_diag > 0) {
-    sn_cli_say(c,
-               "  noise: %.3f %% of the diagonal in the frames, %.3f %% in the rest mesh, which is the mean of all\n",
-               noise->frames_pct_diag, noise->rest_pct_diag);
-  }
+  if (noise->frames_pct_diag > 0)
+    sn_cli_say(c, "  noise: %.3f %% of the diagonal in the frames, %.3f %% in the rest mesh%s\n",
+               noise->frames_pct_diag, noise->rest_pct_diag,
+               noise->rest_pct_diag > 0 ? ", which is averaged over the frames" : "");
   for (int k = 0; k < noise->wrong_count; k++)
     sn_cli_say(c, "  frame %d is plainly wrong and holds the pose before it\n", noise->wrong[k]);
 }

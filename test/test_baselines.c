@@ -85,7 +85,7 @@ static void test_mwe_is_found_again(void **state) {
       for (int r = 0; r < 3; r++) sn_frame_mutable(&e.frames, f)[i][r] = (float)x[r];
     }
   }
-  double mwe = new_pose_error(&ctx, "mwe:weights=given,folds=every", &e),
+  double mwe = new_pose_error(&ctx, "mwe:weights=given", &e),
          other = new_pose_error(&ctx, "animspace:weights=given", &e);
   print_message("a set of multi-weight enveloping: mwe misses %.2g, animspace %.2g\n", mwe, other);
   assert_below(mwe, 1e-3);
@@ -113,7 +113,7 @@ static void test_animation_space_is_found_again(void **state) {
       sn_vec3_store(x, sn_frame_mutable(&e.frames, f)[i]);
     }
   }
-  double miss = new_pose_error(&ctx, "animspace:weights=given,folds=every", &e);
+  double miss = new_pose_error(&ctx, "animspace:weights=given", &e);
   assert_below(miss, 1e-3);
   // The whole set moved rigidly is met as well: shares that sum to one are carried along.
   sn_affine move = sn_affine_make(sn_rotation_exp((sn_vec3){0.5, -0.7, 1}), (sn_vec3){3, -2, 1});

@@ -48,30 +48,6 @@ static void interleaved_and_single(void **state) {
   sn_arena_free(&f.memory);
 }
 
-// Ten places on a line, three near-copies at each, in any order.
-static void near_copies_are_left_out_together(void **state) {
-  (void)state;
-  enum { n = 30 };
-  fixture f = start();
-  double at[n], distances[n * n];
-  for (int k = 0; k < n; k++) at[k] = k * 7 % 10 + 0.01 * (k / 10);
-  for (int k = 0; k < n * n; k++) distances[k] = fabs(at[k / n] - at[k % n]);
-  assert_ok(&f.ctx, sn_folds_similar(&f.ctx, &f.memory, n, distances, 0.5, 5, &f.folds));
-  assert_int_equal(f.folds.fold_count, 5);
-  check_folds(&f.folds, n, 1);
-  for (int p = 0; p < 5; p++) {
-    const sn_fold *fold = &f.folds.folds[p];
-    assert_int_equal(fold->count - fold->outside_count, 6);
-    for (int a = fold->outside_count; a < fold->count; a++)
-      for (int b = 0; b < fold->outside_count; b++) assert_true(fabs(at[fold->poses[a]] - at[fold->poses[b]]) > 0.5);
-  }
-  memset(distances, 0, sizeof distances); // all alike: nothing is new
-  assert_ok(&f.ctx, sn_folds_similar(&f.ctx, &f.memory, n, distances, 0.5, 5, &f.folds));
-  assert_int_equal(f.folds.fold_count, 1);
-  assert_int_equal(f.folds.folds[0].outside_count, n);
-  sn_arena_free(&f.memory);
-}
-
 static sn_status fail_at_three(sn_context *ctx, sn_arena *memory, void *user, int fold) {
   int *seen = user;
   assert_non_null(SN_NEW(ctx, memory, int, 10));
@@ -118,7 +94,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(interleaved_and_single),
     cmocka_unit_test(similar_poses_together),
-    cmocka_unit_test(near_copies_are_left_out_together),
     cmocka_unit_test(running_and_choosing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

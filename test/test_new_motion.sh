@@ -79,10 +79,10 @@ if [ -d "${SINEW_DATA:-}/cheburashka-pose" ]; then
   better 0.85 auto:16 every:5 --method psd --rest "$real/rest.obj" --frames "$real/frames.pc2" --skeleton "$real/skeleton.glb"
 fi
 
-# Many joints: what the stiff predictors of rotreg leave is corrected, between the frames and on new motion.
+# Many joints: rotreg between the frames and on new motion.
 "$SINEW" gen athlete --vertices 2000 --frames 40 -o own --quiet && "$SINEW" gen athlete --vertices 2000 --frames 30 --motion mixed -o mixed --quiet || fail "gen athlete"
-"$SINEW" compare --method lbs:weights=given --method rotreg:remainder=none --method rotreg --rest own/rest.obj --frames own/frames.pc2 --skeleton own/skeleton.glb --keys every:2 --test-frames mixed/frames.pc2 --test-skeleton mixed/skeleton.glb --json many.json --quiet || fail "rotreg of many joints"
-holds 'r[0].methods[2].between.ee < 0.7 * r[0].methods[1].between.ee && r[0].methods[2].test.ee < r[0].methods[1].test.ee && r[0].methods[2].test.ee < 0.9 * r[0].methods[0].test.ee' many.json
+"$SINEW" compare --method lbs:weights=given --method lbs --method rotreg --rest own/rest.obj --frames own/frames.pc2 --skeleton own/skeleton.glb --keys every:2 --test-frames mixed/frames.pc2 --test-skeleton mixed/skeleton.glb --json many.json --quiet || fail "rotreg of many joints"
+holds 'r[0].methods[2].between.ee < 0.3 * r[0].methods[1].between.ee && r[0].methods[2].test.ee < 0.9 * r[0].methods[0].test.ee' many.json
 "$SINEW" train --method rotreg --rest own/rest.obj --frames own/frames.pc2 --skeleton own/skeleton.glb --test-frames mixed/frames.pc2 --test-skeleton mixed/skeleton.glb -o many.sinew --json many.json --quiet || fail "train rotreg of many joints"
 holds 'r[0].cross_validated > 0' many.json
 # Corrections are learned from half a clip, too: what cross-validation found is reported, and with which bases.

@@ -165,17 +165,6 @@ static void test_published_form(void **state) {
   sn_method_spec spec;
   assert_fails(&ctx, sn_method_parse(&ctx, "rotreg:publish=1", &spec), "did you mean published?");
   sn_keys keys = keys_of(&ctx, "every:3", 13, NULL);
-  assert_below(own, test_error(&ctx, "rotreg:bones=12,without=anchors", &e, "every:3"));
-  // Without any part it is the published form but for the ridge of scale and shear, which poses left out choose.
-  double bare =
-    test_error(&ctx, "rotreg:bones=12,without=sign+sweeps+maps+tilt+shear+rest+anchors+skin", &e, "every:3");
-  assert_near(bare, reduced, 0.1 * reduced);
-  sn_model none = {0};
-  sn_train_report said;
-  assert_ok(&ctx, sn_method_parse(&ctx, "rotreg:without=tilt+wheels", &spec));
-  assert_fails(&ctx, sn_train(&ctx, &spec, &e, &keys, &none, &said), "without=wheels: there are sign");
-  assert_ok(&ctx, sn_method_parse(&ctx, "rotreg:without=tilt,published=1", &spec));
-  assert_fails(&ctx, sn_train(&ctx, &spec, &e, &keys, &none, &said), "leave out without=tilt");
   const char *const refused[] = {"rotreg:published=1,psd=1", "rotreg:published=1,psd=1,full=1"};
   for (int k = 0; k < 2; k++) {
     sn_model model = {0};

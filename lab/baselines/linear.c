@@ -159,31 +159,8 @@ static double best_ridge(const linear_job *job, int n) {
   return ridges[sn_simplest(sums, ridge_choices, SN_WORTH_IT)];
 }
 
-// Poses nearer to each other than half the largest distance are left out together, as in rotreg: a clip holds near-copies of
-// every pose, and what memorises them is of no use on another.
-static sn_status make_folds(sn_context *ctx, sn_arena *memory, const sn_linear_options *o,
-                            const sn_examples *examples, const sn_keys *keys, sn_folds *out) {
-  static const double alike = 0.5;
-  int poses = keys->count, joint_count = examples->skeleton.joint_count;
-  if (o->folds == sn_linear_every) return sn_folds_interleaved(ctx, memory, poses, sn_usual_folds, out);
-  double largest = 0, *distances = SN_NEW(ctx, memory, double, (size_t)poses *(size_t)poses);
-  if (!distances) return ctx->error.status;
-  for (int a = 0; a < poses; a++)
-    for (int b = 0; b < poses; b++) {
-      double sum = 0;
-      for (int j = 0; j < joint_count; j++) {
-        double d = sn_mat3_norm(sn_mat3_sub(sn_affine_linear(sn_pose(&examples->poses, keys->frames[a])[j]),
-                                            sn_affine_linear(sn_pose(&examples->poses, keys->frames[b])[j])));
-        sum += d * d;
-      }
-      distances[(size_t)a * (size_t)poses + (size_t)b] = sqrt(sum);
-      largest = fmax(largest, sqrt(sum));
-    }
-  return sn_folds_similar(ctx, memory, poses, distances, alike * largest, sn_usual_folds, out);
-}
-
 sn_status sn_linear_train(sn_context *ctx, sn_arena *memory, const sn_linear_kind *kind,
-                          const sn_linear_options *options, const sn_examples *examples, const sn_keys *keys,
+                          const sn_skin_options *options, const sn_examples *examples, const sn_keys *keys,
                           sn_linear_fit *out) {
   int n = examples->rest.vertex_count;
   sn_arena scratch = sn_arena_new(ctx);
@@ -198,8 +175,8 @@ sn_status sn_linear_train(sn_context *ctx, sn_arena *memory, const sn_linear_kin
   sn_status status = out->joints && out->numbers && job.miss ? SN_OK : ctx->error.status;
   if (status == SN_OK) status = sn_topology_build(ctx, &examples->rest, &topology);
   if (status == SN_OK)
-    status = sn_train_skin(ctx, &options->skin, examples, SN_RT_BLEND_LINEAR, keys, &out->skin, NULL);
-  if (status == SN_OK) status = make_folds(ctx, &scratch, options, examples, keys, &folds);
+    status = sn_train_skin(ctx, options, examples, SN_RT_BLEND_LINEAR, keys, &out->skin, NULL);
+  if (status == SN_OK) status = sn_folds_of_keys(ctx, &scratch, examples, keys, &folds);
   if (status == SN_OK) {
     job.room = SN_NEW(ctx, &scratch, sn_moments, (size_t)sn_threads(ctx) * (size_t)systems_of(&job) * sets_of(&job));
     if (!job.room) status = ctx->error.status;

@@ -32,14 +32,9 @@ typedef struct sn_linear_fit {
   double (*numbers)[3 * sn_linear_most]; // per vertex: one system, or three
 } sn_linear_fit;
 
-typedef struct sn_linear_options {
-  sn_skin_options skin;
-  enum { sn_linear_similar, sn_linear_every } folds; // poses unlike each other are left out in turn, or every fifth
-} sn_linear_options;
-
 // Memory comes from `memory`, but for the skin (sn_skin_free).
 sn_status sn_linear_train(sn_context *ctx, sn_arena *memory, const sn_linear_kind *kind,
-                          const sn_linear_options *options, const sn_examples *examples, const sn_keys *keys,
+                          const sn_skin_options *options, const sn_examples *examples, const sn_keys *keys,
                           sn_linear_fit *out);
 sn_vec3 sn_linear_at(const sn_linear_fit *fit, int i, sn_vec3 rest, const sn_affine *pose);
 

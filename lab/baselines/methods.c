@@ -52,7 +52,7 @@ static sn_vec3 place_linear(const void *learned, int i, const sn_affine *pose) {
   return sn_linear_at(&row->fit, i, sn_vec3_from(row->rest->positions[i]), pose);
 }
 
-static sn_status predict_linear(sn_context *ctx, const sn_linear_kind *kind, const sn_linear_options *options,
+static sn_status predict_linear(sn_context *ctx, const sn_linear_kind *kind, const sn_skin_options *options,
                                 const sn_examples *examples, const sn_keys *keys, const sn_keys *wanted,
                                 sn_frames *out) {
   sn_arena memory = sn_arena_new(ctx);
@@ -77,19 +77,10 @@ static sn_status predict_animspace(sn_context *ctx, const void *options, const s
 
 static const sn_option_group skin_groups[] = {{sn_skin_option_table, 0}, {0}};
 
-static const sn_option linear_table[] = {
-  {"folds", SN_OPTION_CHOICE, offsetof(sn_linear_options, folds), "similar", 0, 0, "similar|every",
-   SN_OPTION_ADVANCED,
-   "poses left out to choose the ridge: similar ones together, for new motion, or every fifth, for frames between"},
-  {0},
-};
-static const sn_option_group linear_groups[] = {
-  {sn_skin_option_table, offsetof(sn_linear_options, skin)}, {linear_table, 0}, {0}};
-
 static const sn_method method_mwe = {
   .name = "mwe",
   .summary = "multi-weight enveloping (Wang and Phillips 2002); a row of compare, no model",
-  .options = linear_groups,
+  .options = skin_groups,
   .needs_skeleton = true,
   .has_no_model = has_no_model,
   .predict = predict_mwe,
@@ -99,7 +90,7 @@ static const sn_method method_mwe = {
 static const sn_method method_animspace = {
   .name = "animspace",
   .summary = "animation space (Merry, Marais and Gain 2006); a row of compare, no model",
-  .options = linear_groups,
+  .options = skin_groups,
   .needs_skeleton = true,
   .has_no_model = has_no_model,
   .predict = predict_animspace,

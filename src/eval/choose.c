@@ -8,12 +8,7 @@
 #include "sinew/eval.h"
 #include "train/folds.h"
 
-// Three trainings on two thirds of the poses and one on all of them are about three of the method.
-enum { fold_count = 3, most_candidates = 32, timing_rounds = 3 };
-
-// Poses nearer to each other than this part of the largest distance are left out together. From the generated athlete's animation to
-// another, which leaves psd 0.245 and rotreg 0.197: with 0.5 poses left out say 0.186 and 0.194, with 0.25 they say 0.092 and 0.118.
-static const double alike = 0.5;
+enum { most_candidates = 32, timing_rounds = 3 };
 
 // Of methods so near to the least error, which poses left out cannot tell apart, the smallest model is taken. With 1.05 what was given away on poses left
 // out came back as 5.6 % on new motion (cheburashka, range of motion and animation to another).
@@ -47,8 +42,8 @@ static const offer offers[] = {
   {"torque", with_torques},
   {"eigenskin:blend=dualquat,components=1", where_limited},
   {"eigenskin:blend=dualquat,components=2", where_limited},
-  {"rotreg:bones=20,remainder=none,shade=transform", where_limited},
-  {"rotreg:remainder=none,shade=transform", where_limited},
+  {"rotreg:bones=20,shade=transform", where_limited},
+  {"rotreg:shade=transform", where_limited},
   {0},
 };
 
@@ -92,66 +87,6 @@ static sn_status list_candidates(chooser *c) {
 }
 
 // ---- poses left out -----------------------------------------------------------------------------------------------------
-
-// Squared angles between the joints' turns against their parents in two poses, together.
-static double turn_distance(const sn_examples *e, int f, int g) {
-  double sum = 0;
-  for (int j = 0; j < e->skeleton.joint_count; j++) {
-    int parent = e->skeleton.parents[j];
-    sn_mat3 turn[2];
-    for (int k = 0; parent >= 0 && k < 2; k++) {
-      const sn_affine *pose = sn_pose(&e->poses, k ? g : f);
-      sn_mat3 own, base;
-      sn_mat3_polar(sn_affine_linear(pose[j]), &own, NULL);
-      sn_mat3_polar(sn_affine_linear(pose[parent]), &base, NULL);
-      turn[k] = sn_mat3_mul(sn_mat3_transpose(base), own);
-    }
-    double angle = parent >= 0 ? sn_rotation_angle(turn[0], turn[1]) : 0;
-    sum += angle * angle;
-  }
-  return sqrt(sum);
-}
-
-static double shape_distance(const sn_examples *e, int f, int g) {
-  const float(*a)[3] = sn_frame(&e->frames, f), (*b)[3] = sn_frame(&e->frames, g);
-  double sum = 0;
-  for (int i = 0; i < e->rest.vertex_count; i++) {
-    double d = sn_vec3_distance(sn_vec3_from(a[i]), sn_vec3_from(b[i]));
-    sum += d * d;
-  }
-  return sqrt(sum);
-}
-
-// A range of motion is near the rest pose most of the time, and all of that, left out at once, leaves nothing to answer from (the generated
-// athlete's: dqs with the given skin was chosen, 0.58 on its animation, where psd has 0.14). So no part has more than half of the poses.
-enum { most_halvings = 6 };
-
-static int most_left_out(const sn_folds *folds) {
-  int most = 0;
-  for (int n = 0; n < folds->fold_count; n++) {
-    int count = folds->folds[n].count - folds->folds[n].outside_count;
-    if (count > most) most = count;
-  }
-  return most;
-}
-
-static sn_status make_folds(chooser *c) {
-  int poses = c->keys->count;
-  double largest = 0, *distances = SN_NEW(c->ctx, c->memory, double, (size_t)poses *(size_t)poses);
-  if (!distances) return c->ctx->error.status;
-  for (int p = 0; p < poses; p++)
-    for (int q = 0; q < p; q++) {
-      int f = c->keys->frames[p], g = c->keys->frames[q];
-      double d = (c->examples->skeleton.joint_count > 0 ? turn_distance : shape_distance)(c->examples, f, g);
-      distances[p * poses + q] = distances[q * poses + p] = d;
-      largest = fmax(largest, d);
-    }
-  double radius = alike * largest;
-  sn_status status = sn_folds_similar(c->ctx, c->memory, poses, distances, radius, fold_count, &c->folds);
-  for (int n = 0; status == SN_OK && most_left_out(&c->folds) > poses / 2 && n < most_halvings; n++)
-    status = sn_folds_similar(c->ctx, c->memory, poses, distances, radius /= 2, fold_count, &c->folds);
-  return status;
-}
 
 // ---- one candidate --------------------------------------------------------------------------------------------------------
 
@@ -329,7 +264,7 @@ sn_status sn_train_chosen(sn_context *ctx, const sn_examples *examples, const sn
   chooser c = {.ctx = ctx, .memory = memory, .examples = examples, .keys = keys, .limits = limits, .out = table};
   sn_status status = keys->count > 0 ? SN_OK : sn_fail(ctx, SN_BAD_INPUT, "no frames to train on; see `keys`");
   if (status == SN_OK) status = list_candidates(&c);
-  if (status == SN_OK) status = make_folds(&c);
+  if (status == SN_OK) status = sn_folds_of_keys(c.ctx, c.memory, c.examples, c.keys, &c.folds);
   if (status == SN_OK) status = ask_all(&c);
   for (int n = 0; n < most_candidates; n++) sn_errors_free(&c.errors[n]);
   return status == SN_OK ? train_best(&c, out, report) : status;

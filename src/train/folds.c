@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/team.h"
+#include "train/pose_space.h"
 
 static sn_status fill_fold(sn_context *ctx, sn_arena *memory, int pose_count, const int *fold_of, int n, bool alone,
                            sn_fold *fold) {
@@ -39,31 +40,6 @@ sn_status sn_folds_single(sn_context *ctx, sn_arena *memory, int pose_count, int
   if (!fold_of) return ctx->error.status;
   for (int k = 0; k < pose_count; k++) fold_of[k] = -1;
   for (int n = 0; n < count; n++) fold_of[(int)((int64_t)n * pose_count / count)] = n;
-  return sn_folds_make(ctx, memory, pose_count, fold_of, count, out);
-}
-
-// The group of every pose, by the nearest of leaders that are found farthest first, beginning with pose 0. Returns how many.
-static int group_poses(int pose_count, const double *distances, double radius, double *nearest, int *group) {
-  int leader = 0, count = 0;
-  for (int k = 0; k < pose_count; k++) nearest[k] = INFINITY;
-  do {
-    const double *row = distances + (size_t)leader * (size_t)pose_count;
-    for (int k = 0; k < pose_count; k++)
-      if (row[k] < nearest[k] || k == leader) nearest[k] = k == leader ? -1 : row[k], group[k] = count;
-    count++;
-    for (int k = 0; k < pose_count; k++)
-      if (nearest[k] > nearest[leader]) leader = k;
-  } while (nearest[leader] > radius);
-  return count;
-}
-
-sn_status sn_folds_similar(sn_context *ctx, sn_arena *memory, int pose_count, const double *distances, double radius,
-                           int most, sn_folds *out) {
-  int *fold_of = SN_NEW(ctx, memory, int, pose_count);
-  double *nearest = SN_NEW(ctx, memory, double, pose_count);
-  if (!fold_of || !nearest) return ctx->error.status;
-  int groups = group_poses(pose_count, distances, radius, nearest, fold_of), count = groups < most ? groups : most;
-  for (int k = 0; k < pose_count; k++) fold_of[k] %= count;
   return sn_folds_make(ctx, memory, pose_count, fold_of, count, out);
 }
 
@@ -143,6 +119,41 @@ sn_status sn_folds_of_poses(sn_context *ctx, sn_arena *memory, int pose_count, i
   }
   return status == SN_OK ? sn_folds_make(ctx, memory, pose_count, fold_of, close_gaps(pose_count, fold_of), out)
                          : status;
+}
+
+static int clip_at(const sn_examples *examples, int frame) {
+  int clip = 0;
+  while (clip + 1 < examples->clip_count && examples->clip_start[clip + 1] <= frame) clip++;
+  return clip;
+}
+
+// At most so many vertices say how similar shapes are.
+enum { most_points = 100 };
+
+static void shape_vector(const sn_examples *e, int frame, int points, double *out) {
+  for (int n = 0; n < 3 * points; n++)
+    out[n] = sn_frame(&e->frames, frame)[(int64_t)(n / 3) * e->rest.vertex_count / points][n % 3];
+}
+
+sn_status sn_folds_of_keys(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                           sn_folds *out) {
+  int joints = examples->skeleton.joint_count, vertices = examples->rest.vertex_count;
+  int points = joints > 0 ? joints : vertices < most_points ? vertices : most_points, dims = 3 * points;
+  double *vectors = SN_NEW(ctx, memory, double, (size_t)keys->count *(size_t)dims);
+  int *clip_of = SN_NEW(ctx, memory, int, keys->count);
+  sn_turn *turns = NULL;
+  sn_status status = vectors && clip_of ? SN_OK : ctx->error.status;
+  if (status == SN_OK && joints > 0)
+    status = sn_turns_make(ctx, memory, &examples->skeleton, &examples->poses, keys, &turns);
+  for (int k = 0; status == SN_OK && k < keys->count; k++) {
+    double *row = vectors + (size_t)k * (size_t)dims;
+    if (joints > 0)
+      sn_pose_vector(turns, joints, sn_pose(&examples->poses, keys->frames[k]), row);
+    else
+      shape_vector(examples, keys->frames[k], points, row);
+    clip_of[k] = clip_at(examples, keys->frames[k]);
+  }
+  return status == SN_OK ? sn_folds_of_poses(ctx, memory, keys->count, dims, vectors, clip_of, out) : status;
 }
 
 typedef struct run_job {

@@ -3,7 +3,7 @@
 #ifndef SINEW_TRAIN_FOLDS_H
 #define SINEW_TRAIN_FOLDS_H
 
-#include "sinew/base.h"
+#include "sinew/scene.h"
 
 typedef struct sn_fold {
   int *poses;               // those to learn from, then those left out
@@ -28,17 +28,14 @@ sn_status sn_folds_interleaved(sn_context *ctx, sn_arena *memory, int pose_count
 // Single poses, evenly spread, at most `most` of them.
 sn_status sn_folds_single(sn_context *ctx, sn_arena *memory, int pose_count, int most, sn_folds *out);
 
-// Near-copies together, so that what is left out is new, and neighbouring groups apart, so that what is left can answer:
-// poses nearer than `radius` to one of a set of leaders (each farther than that from the others) form its group, and the
-// groups are dealt to at most `most` folds. `distances`: pose_count * pose_count.
-sn_status sn_folds_similar(sn_context *ctx, sn_arena *memory, int pose_count, const double *distances, double radius,
-                           int most, sn_folds *out);
-
 // The cross-validation of everything that is chosen. Similar poses are held out together: poses of a clip nearer than a quarter of its
 // rms distance form a cluster (single linkage), and clusters are dealt to five folds at random; a clip of fewer clusters is cut into five
 // runs of frames. `vectors`: pose_count rows of `dims` numbers; `clip_of`: the clip of every pose (NULL: one clip).
 sn_status sn_folds_of_poses(sn_context *ctx, sn_arena *memory, int pose_count, int dims, const double *vectors,
                             const int *clip_of, sn_folds *out);
+// The same for the frames of `keys`: clips of the examples, local rotations of the joints; without joints, where the vertices are.
+sn_status sn_folds_of_keys(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                           sn_folds *out);
 
 // Calls body for every fold, several at a time, each with a context and memory of its own. Fails as the first that failed.
 typedef sn_status (*sn_fold_fn)(sn_context *ctx, sn_arena *memory, void *user, int fold);

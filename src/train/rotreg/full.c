@@ -241,7 +241,7 @@ static sn_status allocate(full_form *f, sn_arena *memory) {
   f->work = sn_arena_alloc(ctx, memory, (size_t)sn_threads(ctx), f->work_size);
   bool all =
     f->predictors && f->left_out && f->edge_residual && f->edges && f->blend_residual && f->anchor_weight && f->work;
-  return all ? sn_folds_interleaved(ctx, memory, f->keys->count, sn_usual_folds, &f->folds) : ctx->error.status;
+  return all ? sn_folds_of_keys(ctx, memory, f->examples, f->keys, &f->folds) : ctx->error.status;
 }
 
 static sn_status train_full(full_form *f, sn_arena *memory) {
@@ -253,7 +253,7 @@ static sn_status train_full(full_form *f, sn_arena *memory) {
   if (status == SN_OK) status = sn_rotreg_rotations_build(f->ctx, memory, e, f->keys, &f->rotations);
   if (status == SN_OK)
     status = sn_solve_weights(f->ctx, &e->rest, &e->frames, &e->poses, f->keys, &options, &f->skin);
-  if (status == SN_OK && f->options.without & SN_ROTREG_ANCHORS) {
+  if (status == SN_OK && f->options.published) {
     status = sn_rotreg_anchors_blend(f->ctx, memory, e, &f->topology, &f->skin, &f->anchors);
   } else if (status == SN_OK) {
     f->left_out_anchors = SN_NEW(f->ctx, memory, sn_rotreg_anchors, f->folds.fold_count);
@@ -266,7 +266,7 @@ static sn_status train_full(full_form *f, sn_arena *memory) {
   if (status != SN_OK) return status;
   sn_parallel_for(f->ctx, e->rest.triangle_count, 64, fit_triangles, f);
   if (f->loads) status = fit_torques(f, memory);
-  if (status == SN_OK && f->options.without & SN_ROTREG_ANCHORS) return set_published_weights(f);
+  if (status == SN_OK && f->options.published) return set_published_weights(f);
   if (status == SN_OK) status = choose_lambda(f, &lambda);
   set_weights(f, lambda);
   return status;

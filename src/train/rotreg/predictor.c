@@ -99,7 +99,7 @@ static double fit_or_take(const fit *f, double prior, sn_rotreg_factor *factor) 
   double cost = 0;
   if (isnan(prior)) {
     sn_rotreg_choose_branches(f->count, w->theta, w->branch);
-    return (f->options->without & SN_ROTREG_SIGN ? sn_rotreg_fit_published_factor : sn_rotreg_fit_factor)(
+    return (f->options->published ? sn_rotreg_fit_published_factor : sn_rotreg_fit_factor)(
       f->count, w->theta, w->branch, &factor->u, &factor->w);
   }
   for (int i = 0; i < f->count; i++) {
@@ -239,11 +239,11 @@ static bool fit_next(const fit *f, sn_rotreg_predictor *p, double *cost) {
     isolate(f, p, p->factor_count), take_logs(f);
     double prior = prior_of(f, p->base, list[k].joint);
     double left = fit_target(f, list[k].joint, prior, &trial.factors[trial.factor_count++]);
-    if (!(f->options->without & SN_ROTREG_SWEEPS)) left = refit(f, &trial, left);
+    if (!f->options->published) left = refit(f, &trial, left);
     if (left < least) least = left, best = trial;
   }
   if (!(least < INFINITY)) return false;
-  for (int sweep = 0; sweep < 2 && !(f->options->without & SN_ROTREG_SWEEPS); sweep++) least = refit(f, &best, least);
+  for (int sweep = 0; sweep < 2 && !f->options->published; sweep++) least = refit(f, &best, least);
   if (!(least / after < *cost / before)) return false;
   *p = best, *cost = least;
   return true;
@@ -279,7 +279,7 @@ void sn_rotreg_fit(const sn_rotreg_rotations *rotations, const sn_mat3 *sequence
   for (int i = 0; i < count; i++) sn_mat3_polar(sequence[pick[i]], &work->rotation[i], &work->shear[i]);
   double cost = fit_first(&f, out);
   while (out->factor_count < options->most_factors && fit_next(&f, out, &cost)) continue;
-  if (options->without & SN_ROTREG_SHEAR) {
+  if (options->published) {
     out->shear_joints[0] = out->factors[0].joint, out->shear_joints[1] = rotations->base[out->factors[0].joint];
     sn_rotreg_fit_shear(rotations, work->shear, pick, count, options, out);
   } else {
@@ -301,7 +301,7 @@ void sn_rotreg_refit(const sn_rotreg_rotations *rotations, const sn_mat3 *sequen
     cost = fit_target(&f, like->factors[k].joint, like->factors[k].prior, &out->factors[out->factor_count]);
     out->factor_count++;
   }
-  for (int sweep = 0; sweep < 2 && like->factor_count > 1 && !(options->without & SN_ROTREG_SWEEPS); sweep++)
+  for (int sweep = 0; sweep < 2 && like->factor_count > 1 && !options->published; sweep++)
     cost = refit(&f, out, cost);
   sn_rotreg_fit_shear(rotations, work->shear, pick, count, options, out);
   fit_tilt(&f, options->tilt_ridge, options->rest_weight, out);

@@ -59,19 +59,6 @@ typedef struct sn_rotreg_local {
   double share; // of the part's weights at the joint and below it: the part of its turn that the surface takes
 } sn_rotreg_local;
 
-// What Sinew adds to the paper, part by part (docs/rotreg.md).
-enum sn_rotreg_part {
-  SN_ROTREG_SIGN = 1,     // u below zero
-  SN_ROTREG_SWEEPS = 2,   // factors are fitted again, given the others
-  SN_ROTREG_MAPS = 4,     // maps that are not u W
-  SN_ROTREG_TILT = 8,     // a last small rotation
-  SN_ROTREG_SHEAR = 16,   // the joints of scale and shear that fit best
-  SN_ROTREG_REST = 32,    // the rest pose as one more example
-  SN_ROTREG_ANCHORS = 64, // every vertex held softly, edges weighted; without: the hard set F
-  SN_ROTREG_SKIN = 128,   // the skin of the skeleton file: near joints, shares
-  SN_ROTREG_ALL = 255
-};
-
 typedef struct sn_rotreg_fit_options {
   int most_factors;   // most joints of a predictor
   double map_ridge;   // of what maps add to u W, relative to the moments of theta; INFINITY: nothing
@@ -79,7 +66,6 @@ typedef struct sn_rotreg_fit_options {
   double tilt_ridge;  // ridge of the tilt; 0: no tilt
   double rest_weight; // weight of the rest pose (no tilt, no scale or shear) as one more example
   bool published;     // see published.h
-  unsigned without;   // sn_rotreg_part: what is switched off
   // NULL: any joint, and no prior. Otherwise maps are pulled to shares of the joints' turns, and the ridges of tilt and
   // scale/shear are relative to how much the joints turn.
   const sn_rotreg_local *local;

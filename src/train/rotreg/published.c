@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 // The paper gives no number. On cheburashka-pose, every fourth frame, fixing 30 % gave an enveloping error of 0.31, fixing 60 % of
 // the vertices 0.16 (closed form for u and W: less); but those that hold 60 % hold what should be learned elsewhere.
@@ -14,27 +13,9 @@ static const double shear_ridge = 1e-3;
 
 sn_rotreg_fit_options sn_rotreg_published_options(int pose_count) {
   sn_rotreg_fit_options out = sn_rotreg_fit_options_default();
-  out.published = true, out.without = SN_ROTREG_ALL;
+  out.published = true;
   out.shear_ridge = shear_ridge * pose_count, out.rest_weight = 0;
   return out;
-}
-
-sn_status sn_rotreg_without(sn_context *ctx, const char *text, unsigned *out) {
-  static const char *const names[] = {"sign", "sweeps", "maps", "tilt", "shear", "rest", "anchors", "skin"};
-  enum { count = sizeof names / sizeof *names };
-  *out = 0;
-  for (size_t length; *text; text += length + (text[length] == '+')) {
-    int part = 0;
-    length = strcspn(text, "+");
-    while (part < count && (strlen(names[part]) != length || memcmp(names[part], text, length) != 0)) part++;
-    if (part == count) {
-      return sn_fail(ctx, SN_BAD_INPUT,
-                     "without=%.*s: there are sign, sweeps, maps, tilt, shear, rest, anchors and skin, joined by +",
-                     (int)length, text);
-    }
-    *out |= 1u << part;
-  }
-  return SN_OK;
 }
 
 // Vertices of one component that follow one joint above all.

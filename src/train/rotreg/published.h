@@ -10,9 +10,6 @@
 
 sn_rotreg_fit_options sn_rotreg_published_options(int pose_count);
 
-// "maps+tilt" as parts; fails on others.
-sn_status sn_rotreg_without(sn_context *ctx, const char *text, unsigned *out);
-
 // F, near-rigid vertices: of those of a component of the mesh that follow one joint above all, the part that linear blend
 // skinning (`blend`) misses least in the training poses.
 sn_status sn_rotreg_hard_set(sn_context *ctx, const sn_examples *examples, const sn_topology *topology,

@@ -17,10 +17,6 @@
 #include "train/near.h"
 #include "train/train.h"
 
-// Poses nearer to each other than this part of the largest distance are left out together: half lets a clip fall into a
-// handful of parts (tried on cheburashka's pairs of clips only).
-static const double alike = 0.5;
-
 // Up to so many joints that turn, and that a part of the surface sees, a clip tells their parts in it well: as on the
 // generated sets of two and three joints.
 static const double few_joints = 3;
@@ -107,7 +103,7 @@ static sn_status make_bones(reduced_job *job) {
 static sn_status make_skin(reduced_job *job) {
   const sn_examples *e = job->examples;
   const sn_skin_options skin = {.influences = 4};
-  if (job->fit.without & SN_ROTREG_SKIN) return sn_free_weights(job->ctx, &skin, e, &e->poses, job->keys, &job->skin);
+  if (job->fit.published) return sn_free_weights(job->ctx, &skin, e, &e->poses, job->keys, &job->skin);
   return sn_train_skin(job->ctx, &skin, e, SN_RT_BLEND_LINEAR, job->keys, &job->skin, NULL);
 }
 
@@ -146,7 +142,7 @@ static sn_status find_near(reduced_job *job) {
   const sn_skin *prior = &job->examples->skin;
   size_t gradients = (size_t)bone_count(job), joints = (size_t)job->examples->skeleton.joint_count;
   sn_near near;
-  if (prior->influences == 0 || job->fit.without & SN_ROTREG_SKIN) return SN_OK;
+  if (prior->influences == 0 || job->fit.published) return SN_OK;
   double *own = SN_NEW(job->ctx, job->memory, double, gradients *joints);
   job->local = SN_NEW(job->ctx, job->memory, sn_rotreg_local, gradients * joints);
   sn_status status = own && job->local ? sn_near_new(job->ctx, job->memory, &job->examples->skeleton, prior, &near)
@@ -163,29 +159,7 @@ static sn_status find_near(reduced_job *job) {
       seen += job->local[l * joints + j].near && moves(&job->out->rotations, (int)j);
   }
   if ((double)seen <= few_joints * (double)gradients) job->local = NULL;
-  job->out->shrunk = job->local != NULL;
   return status;
-}
-
-// Poses by their similarity, as all joints see it. Where few joints turn, every so many poses are left out.
-static sn_status find_folds(reduced_job *job) {
-  const sn_rotreg_rotations *rotations = &job->out->rotations;
-  int poses = job->keys->count;
-  if (!job->local) return sn_folds_interleaved(job->ctx, job->memory, poses, sn_usual_folds, &job->folds);
-  double largest = 0, *distances = SN_NEW(job->ctx, job->memory, double, (size_t)poses *(size_t)poses);
-  if (!distances) return job->ctx->error.status;
-  for (int a = 0; a < poses; a++)
-    for (int b = 0; b < poses; b++) {
-      double sum = 0;
-      for (int j = 0; j < rotations->joint_count; j++) {
-        sn_vec3 d = sn_vec3_sub(rotations->theta[(size_t)a * (size_t)rotations->joint_count + (size_t)j],
-                                rotations->theta[(size_t)b * (size_t)rotations->joint_count + (size_t)j]);
-        if (rotations->base[j] != j) sum += sn_vec3_dot(d, d);
-      }
-      distances[(size_t)a * (size_t)poses + (size_t)b] = sqrt(sum);
-      largest = fmax(largest, sqrt(sum));
-    }
-  return sn_folds_similar(job->ctx, job->memory, poses, distances, alike * largest, sn_usual_folds, &job->folds);
 }
 
 // ---- predictors of the key gradients (3, 5.2) ------------------------------------------------------------------------------
@@ -259,7 +233,7 @@ static sn_status fit_anchors(reduced_job *job) {
   job->left_out_anchors = SN_NEW(job->ctx, job->memory, sn_rotreg_anchors, job->folds.fold_count);
   job->anchor_weight = SN_NEW(job->ctx, job->memory, double, job->examples->rest.vertex_count);
   if (!job->left_out_anchors || !job->anchor_weight) return job->ctx->error.status;
-  if (job->fit.without & SN_ROTREG_ANCHORS) {
+  if (job->fit.published) {
     return sn_rotreg_anchors_blend(job->ctx, job->memory, job->examples, &job->topology, &job->skin, &job->anchors);
   }
   return sn_rotreg_anchors_fit(job->ctx, job->memory, job->examples, &job->topology, job->keys, &job->folds,
@@ -273,7 +247,7 @@ static sn_status choose_fixed(reduced_job *job) {
   sn_rotreg_anchors blend;
   job->fixed = SN_NEW(job->ctx, job->memory, bool, n);
   sn_status status = job->fixed ? SN_OK : job->ctx->error.status;
-  if (status == SN_OK && job->fit.without & SN_ROTREG_ANCHORS) {
+  if (status == SN_OK && job->fit.published) {
     return sn_rotreg_hard_set(job->ctx, job->examples, &job->topology, job->keys, &job->anchors, job->fixed);
   }
   if (status == SN_OK) {
@@ -320,7 +294,7 @@ static sn_status weigh_terms(reduced_job *job) {
   size_t triangles = (size_t)job->examples->rest.triangle_count;
   job->edge = sn_arena_alloc(job->ctx, job->memory, triangles, sizeof *job->edge);
   if (!job->edge) return job->ctx->error.status;
-  bool hard = job->fit.without & SN_ROTREG_ANCHORS;
+  bool hard = job->fit.published;
   for (size_t t = 0; hard && t < triangles; t++) job->edge[t][0] = job->edge[t][1] = 1;
   if (hard) return SN_OK; // and nothing holds the others: job->anchor_weight is zero
   sn_team_for(job->ctx, (int64_t)triangles, 64, edge_range, job);
@@ -398,7 +372,7 @@ static sn_status start_trials(const reduced_job *job, const sn_rotreg_reduction 
   return status;
 }
 
-// The anchors' say against the edges', by the error on poses left out.
+// The anchors' weight against the edges', by cross-validation.
 static sn_status choose_lambda(const reduced_job *job, fold_trial *trials, double *lambda) {
   double errors[sn_rotreg_lambda_count] = {0};
   for (int n = 0; n < sn_rotreg_lambda_count; n++) {
@@ -407,8 +381,7 @@ static sn_status choose_lambda(const reduced_job *job, fold_trial *trials, doubl
     if (status != SN_OK) return status;
     for (int f = 0; f < job->folds.fold_count; f++) errors[n] += trials[f].error;
   }
-  int best = sn_simplest(errors, sn_rotreg_lambda_count, 1);
-  *lambda = sn_rotreg_lambdas[best], job->out->left_out = errors[best];
+  *lambda = sn_rotreg_lambdas[sn_simplest(errors, sn_rotreg_lambda_count, 1)];
   return SN_OK;
 }
 
@@ -442,7 +415,7 @@ static sn_status solve(reduced_job *job) {
   double lambda = 1;
   fold_trial *trials = SN_NEW(job->ctx, job->memory, fold_trial, job->folds.fold_count);
   sn_status status = trials ? sn_rotreg_normal_build(job->ctx, job->memory, &r, &normal) : job->ctx->error.status;
-  if (status == SN_OK && !(job->fit.without & SN_ROTREG_ANCHORS)) {
+  if (status == SN_OK && !job->fit.published) {
     status = start_trials(job, &r, &normal, trials);
     if (status == SN_OK) status = choose_lambda(job, trials, &lambda);
   }
@@ -465,7 +438,7 @@ static sn_status train_reduced(reduced_job *job) {
   if (status == SN_OK) status = make_skin(job);
   if (status == SN_OK) status = make_bones(job);
   if (status == SN_OK) status = find_near(job);
-  if (status == SN_OK) status = find_folds(job);
+  if (status == SN_OK) status = sn_folds_of_keys(ctx, job->memory, e, job->keys, &job->folds);
   status = advance(job, status, 0.4);
   if (status == SN_OK) {
     status =

@@ -14,8 +14,6 @@ typedef struct sn_rotreg_reduced {
   sn_torque_model torque;          // pairs instead, where there are torques
   double *c;                       // [C1 C2], 4P x (3P + 4J), row-major
   sn_skin skin;                    // on the palette: joints, then proxy bones
-  double left_out; // squared distances of all vertices in poses left out, of all poses together; 0: not known
-  bool shrunk;     // many joints turn, and the predictors shrink to the skin of the skeleton file
 } sn_rotreg_reduced;
 
 typedef struct sn_rotreg_reduced_options {

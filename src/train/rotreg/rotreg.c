@@ -49,7 +49,7 @@ static void note_polynomials(const sn_rotreg_reduced *r, sn_train_report *report
            f->shear[2]);
 }
 
-// Which torques move bones, and how the ends were found.
+// Which torques move bones.
 static void note_torques(const sn_examples *examples, const sn_rotreg_reduced *r, sn_train_report *report) {
   char *note = report->note;
   int size = (int)sizeof report->note, used = snprintf(note, (size_t)size, "proxy bones that follow a torque:");
@@ -62,9 +62,7 @@ static void note_torques(const sn_examples *examples, const sn_rotreg_reduced *r
   }
   if (used < size) {
     snprintf(note + used, (size_t)(size - used),
-             " of %d; predictors fitted %s; on frames left out they miss %.0f %% of what they would without torques",
-             r->bones.bone_count,
-             r->torque.together ? "together from all examples" : "at the ends of the torque ranges",
+             " of %d; cross-validated error of their gradients %.0f %% of that without torques", r->bones.bone_count,
              100 * sqrt(r->torque.gain));
   }
 }
@@ -73,21 +71,12 @@ sn_rotreg_fit_options sn_rotreg_fit_options_of(const sn_rotreg_options *options,
   sn_rotreg_fit_options out =
     options->published ? sn_rotreg_published_options(pose_count) : sn_rotreg_fit_options_default();
   out.most_factors = options->most_joints;
-  unsigned without;
-  sn_context ignored = sn_context_default();
-  if (sn_rotreg_without(&ignored, options->without, &without) == SN_OK) out.without |= without;
-  if (out.without & SN_ROTREG_REST) out.rest_weight = 0;
   return out;
 }
 
 sn_status sn_rotreg_check_published(sn_context *ctx, const sn_rotreg_options *o) {
-  unsigned without;
-  if (sn_rotreg_without(ctx, o->without, &without) != SN_OK) return ctx->error.status;
   if (o->published && o->psd) {
     return sn_fail(ctx, SN_BAD_INPUT, "published=1 has no corrections on top; leave out psd=1");
-  }
-  if (o->published && without) {
-    return sn_fail(ctx, SN_BAD_INPUT, "published=1 is without all that Sinew adds; leave out without=%s", o->without);
   }
   return SN_OK;
 }
@@ -118,10 +107,9 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_
   }
   const float *centre = scene.far ? scene.centre : NULL;
   if (status == SN_OK) status = sn_rotreg_build(ctx, &memory, examples, keys, &reduced, loads, centre, shade, out);
-  bool corrected = reduced.shrunk && o->remainder == sn_rotreg_remainder_auto;
   if (status == SN_OK && o->psd) {
     status = meet_poses(ctx, examples, keys, out, report);
-  } else if (status == SN_OK && corrected) {
+  } else if (status == SN_OK && !o->published) {
     status = correct_residual(ctx, examples, keys, out, report);
   }
   sn_skin_free(&reduced.bones.skin);
@@ -157,8 +145,6 @@ const sn_option sn_rotreg_option_table[] = {
    "normals from the deformed triangles, or by the blended matrix (smaller and faster)"},
   {"psd", SN_OPTION_SWITCH, FIELD(psd), "0", 0, 1, NULL, SN_OPTION_COMMON,
    "1: pose-space corrections on top, so that training poses are met"},
-  {"remainder", SN_OPTION_CHOICE, FIELD(remainder), "auto", 0, 0, "auto|none", SN_OPTION_ADVANCED,
-   "the residual where many joints move is corrected (auto), or left"},
   {"full", SN_OPTION_SWITCH, FIELD(full), "0", 0, 1, NULL, SN_OPTION_ADVANCED,
    "1: the unreduced form, as a reference row of compare"},
   {0},
@@ -166,8 +152,6 @@ const sn_option sn_rotreg_option_table[] = {
 static const sn_option own[] = {
   {"published", SN_OPTION_SWITCH, FIELD(published), "0", 0, 1, NULL, SN_OPTION_ADVANCED,
    "1: sections 3 and 4 as printed, without what Sinew adds"},
-  {"without", SN_OPTION_TEXT, FIELD(without), "", 0, 0, NULL, SN_OPTION_ADVANCED,
-   "parts of what Sinew adds to switch off, joined by +: sign, sweeps, maps, tilt, shear, rest, anchors, skin"},
   {0},
 };
 static const sn_option_group groups[] = {{sn_rotreg_option_table, 0}, {own, 0}, SN_METHOD_COMMON, {0}};

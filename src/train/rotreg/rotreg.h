@@ -13,11 +13,9 @@ typedef struct sn_rotreg_options {
   int most_joints; // most joints of a predictor
   int influences;  // most proxy bones of a vertex
   enum { sn_rotreg_recompute, sn_rotreg_transform } shade;
-  bool psd;                                                              // corrections on top
-  enum { sn_rotreg_remainder_auto, sn_rotreg_remainder_none } remainder; // of predictors that shrink to the skin
-  bool full;                                                             // the unreduced form, which has no model
-  bool published;                                                        // as printed, without what Sinew adds
-  char without[SN_OPTION_TEXT_SIZE]; // parts of what Sinew adds that are switched off, to see what they are worth
+  bool psd;       // corrections on top
+  bool full;      // the unreduced form, which has no model
+  bool published; // as printed, without what Sinew adds
 } sn_rotreg_options;
 
 extern const sn_option sn_rotreg_option_table[]; // without `published`
@@ -25,7 +23,7 @@ extern const sn_option sn_rotreg_option_table[]; // without `published`
 // What the options ask of the predictors' fit to so many poses.
 sn_rotreg_fit_options sn_rotreg_fit_options_of(const sn_rotreg_options *options, int pose_count);
 
-// Refuses options that published=1 does not know, and parts that are none in `without`.
+// Refuses options that published=1 does not know.
 sn_status sn_rotreg_check_published(sn_context *ctx, const sn_rotreg_options *options);
 
 // Trains the reduced form and builds its model; `loads` NULL: without torques.

@@ -7,18 +7,13 @@ typedef struct sn_torque_options {
   sn_rotreg_options rotreg;
   int degree_r, degree_s;
   char joint[SN_OPTION_TEXT_SIZE]; // only this joint's torque; "": all of them
-  sn_torque_fit_mode fit;
 } sn_torque_options;
 
 static sn_status read_loads(sn_context *ctx, sn_arena *memory, const sn_torque_options *o,
                             const sn_examples *examples, const sn_keys *keys, sn_torque_loads *out) {
   *out = (sn_torque_loads){0};
-  if (o->rotreg.published && o->fit == TORQUE_FIT_TOGETHER) {
-    return sn_fail(ctx, SN_BAD_INPUT,
-                   "published=1 takes its predictors from the extreme examples; leave out fit=together");
-  }
   sn_status status = sn_torque_loads_read(ctx, memory, examples, keys, o->joint, out);
-  out->degree_r = o->degree_r, out->degree_s = o->degree_s, out->mode = o->fit;
+  out->degree_r = o->degree_r, out->degree_s = o->degree_s;
   return status;
 }
 
@@ -58,9 +53,6 @@ static const sn_option own[] = {
   {"published", SN_OPTION_SWITCH, FIELD(rotreg.published), "0", 0, 1, NULL, SN_OPTION_ADVANCED,
    "1: as printed: polynomials with a constant by least squares, ends from the extreme examples, rotreg:published=1 "
    "below"},
-  {"fit", SN_OPTION_CHOICE, FIELD(fit), "auto", 0, 0, "auto|extremes|together", SN_OPTION_ADVANCED,
-   "predictors from the examples at the ends of the torque range, or both from all; auto: the better on frames left "
-   "out"},
   {0},
 };
 static const sn_option_group groups[] = {{own, 0}, {sn_rotreg_option_table, FIELD(rotreg)}, SN_METHOD_COMMON, {0}};

@@ -10,19 +10,12 @@
 
 enum { sn_torque_most_degree = 3 };
 
-typedef enum sn_torque_fit_mode {
-  TORQUE_FIT_AUTO,     // whichever of the two says more about poses left out
-  TORQUE_FIT_EXTREMES, // each predictor from the examples at its end of the range, where there are enough
-  TORQUE_FIT_TOGETHER  // both from all examples, in alternation with the blending functions
-} sn_torque_fit_mode;
-
 // The torques of the training poses and what is asked of the fit.
 typedef struct sn_torque_loads {
   int joint_count, pose_count;
   double (*range)[2]; // per joint: least and largest torque; equal where the joint has none that changes
   double *x;          // [pose][joint]: (torque - least) / (largest - least); 0 where there is no range
   int degree_r, degree_s;
-  sn_torque_fit_mode mode;
 } sn_torque_loads;
 
 // Torques of the frames of `keys`. Fails where there are none, where none changes, or where the joint called `only`
@@ -70,7 +63,6 @@ sn_mat3 sn_torque_predict(const sn_torque_pair *pair, const sn_torque_functions 
 typedef struct sn_torque_model {
   sn_torque_pair *pairs;          // per gradient
   sn_torque_functions *functions; // per joint
-  bool together;                  // how the ends were fitted
   double gain;                    // squared error on poses left out, of that without torques; NAN as published
 } sn_torque_model;
 

@@ -10,11 +10,8 @@ enum {
   terms = sn_rotreg_shear_terms,
   rounds = 20, // of pairs and functions in alternation; on the generated leg 5 leave 1 % more, 40 the same
   ridge_choices = 5,
-  enough =
-    6, // examples at an end of the range that make a predictor: its two factors have eight numbers, a pose tells three
-  published_enough = 3, // the fewest poses of Wang's own examples
-  enough_left = 3       // of them, where some are left out
-}; // `enough` 3 or 12 change nothing on the generated arm and leg, where both ends from all examples are better
+  published_enough = 3 // examples at an end of the range: the fewest poses of Wang's own examples
+};
 
 // Per pose: decades among which poses left out choose; the generated arm takes 0.1 for tilts and 10 for scale and shear, the leg 0.1 for both.
 static const double ridges[ridge_choices] = {1e-3, 1e-2, 1e-1, 1, 10};
@@ -48,7 +45,6 @@ typedef struct fit_job {
   sn_rotreg_predictor *bases; // [gradient][1 + fold]: without torques, of all poses and without each fold
   sn_mat3 *rotation, *shear;  // [gradient][pose]: the gradients' parts
   pair_ridges ridges;
-  bool together;
   sn_mat3 *left_out; // [pose][gradient]: what the last pairs that were tried say about poses left out
   double (*miss)[3]; // per gradient: squared errors of rotations, scale/shear and gradients on poses left out
   char *work;
@@ -198,35 +194,13 @@ static int at_end(const fit_job *job, int load, int end, const int *pick, int co
   return found;
 }
 
-static bool has_ends(const fit_job *job, int load, const int *pick, int count, int least, int *room) {
-  for (int end = 0; end < 2; end++)
-    if (at_end(job, load, end, pick, count, room) < least) return false;
-  return true;
-}
-
-// The same with all poses.
-static bool can_have_ends(const fit_job *job, int load, int *room) {
-  int least = job->options->published ? published_enough : enough;
-  return has_ends(job, load, job->folds->folds[0].poses, job->rotations->pose_count, least, room);
-}
-
-// One end from the examples there, as in the document.
+// published=1: one end from the examples there, as in the document.
 static void fit_end(const fit_job *job, int l, int end, const int *pick, int count, const fit_work *w,
                     sn_torque_pair *out) {
-  const sn_rotreg_predictor *whole = &job->bases[(size_t)l * (size_t)(1 + job->folds->fold_count)];
   int there = at_end(job, out->load, end, pick, count, w->pick);
   sn_rotreg_fit_options options = options_of(job, l);
-  double part =
-    job->local ? 1 : (double)there / job->rotations->pose_count; // ridges are for as many poses as there are
-  options.shear_ridge *= part, options.tilt_ridge *= part;
-  double unloaded = sn_torque_unloaded(job->loads, out->load);
-  const sn_mat3 *sequence = job->sequences + pose_row(job, l);
-  if (options.published) {
-    sn_rotreg_fit(job->rotations, sequence, w->pick, there, &options, w->fit, &out->ends[end]);
-    return;
-  }
-  options.rest_weight = end == 0 ? unloaded <= end_width : unloaded >= 1 - end_width;
-  sn_rotreg_refit(job->rotations, sequence, w->pick, there, &options, w->fit, whole, &out->ends[end]);
+  options.shear_ridge *= (double)there / job->rotations->pose_count; // it is for as many poses as there are
+  sn_rotreg_fit(job->rotations, job->sequences + pose_row(job, l), w->pick, there, &options, w->fit, &out->ends[end]);
 }
 
 static void set_blends(const fit_job *job, int load, fit_work *w) {
@@ -243,7 +217,7 @@ static void set_blends(const fit_job *job, int load, fit_work *w) {
 static void fit_pair(const fit_job *job, int l, int base, int load, const int *pick, int count, fit_work *w,
                      sn_torque_pair *out) {
   *out = (sn_torque_pair){.load = load};
-  if (!job->together && can_have_ends(job, load, w->pick) && has_ends(job, load, pick, count, enough_left, w->pick)) {
+  if (job->options->published) {
     for (int end = 0; end < 2; end++) fit_end(job, l, end, pick, count, w, out);
     return;
   }
@@ -437,22 +411,6 @@ static void start_range(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-static bool any_ends(const fit_job *job) {
-  fit_work w = work_of(job, 0);
-  for (int j = 0; j < job->rotations->joint_count; j++)
-    if (can_have_ends(job, j, w.pick)) return true;
-  return false;
-}
-
-// Fits in the way that job->together says; *miss is what it misses on poses left out.
-static sn_status fit_in_way(fit_job *job, bool together, double *miss) {
-  job->together = together;
-  start_functions(job);
-  sn_status status = alternate(job);
-  *miss = missed(job, 2);
-  return status;
-}
-
 static bool moves(const fit_job *job, int j) { return job->loads->range[j][1] > job->loads->range[j][0]; }
 
 static int different_torques(const fit_job *job, int load) {
@@ -476,7 +434,9 @@ static sn_status fit_published(fit_job *job) {
     return sn_fail(job->ctx, SN_BAD_INPUT,
                    "published=1 knows the torque of one joint, %d change; choose with joint=NAME", count);
   }
-  if (!can_have_ends(job, load, work_of(job, 0).pick)) {
+  int *room = work_of(job, 0).pick, *all = job->folds->folds[0].poses, poses = job->rotations->pose_count;
+  if (at_end(job, load, 0, all, poses, room) < published_enough ||
+      at_end(job, load, 1, all, poses, room) < published_enough) {
     return sn_fail(job->ctx, SN_BAD_INPUT,
                    "published=1 takes its predictors from the extreme examples, and needs %d training frames at both "
                    "ends of the torque range; train on more frames, or leave out published=1",
@@ -498,28 +458,14 @@ static sn_status fit_all(fit_job *job, const sn_rotreg_predictor *whole) {
   sn_parallel_for(job->ctx, job->gradient_count, 1, start_range, job);
   start_functions(job);
   if (job->options->published) return fit_published(job);
-  job->together = true;
-  double without = missed(job, 2), together = INFINITY, extremes = INFINITY;
+  double without = missed(job, 2);
   choose_loads(job);
   choose_ridges(job);
   choose_loads(job);
-  bool ends = job->loads->mode != TORQUE_FIT_TOGETHER && any_ends(job);
-  if (job->loads->mode == TORQUE_FIT_EXTREMES && !ends) {
-    return sn_fail(job->ctx, SN_BAD_INPUT,
-                   "fit=extremes: no joint has %d training frames at both ends of its torque range; use fit=auto",
-                   enough);
-  }
-  sn_status status = ends ? fit_in_way(job, false, &extremes) : SN_OK;
-  if (status == SN_OK && !(ends && job->loads->mode == TORQUE_FIT_EXTREMES)) {
-    status = fit_in_way(job, true, &together);
-  }
-  job->out->together = together <= extremes;
-  double least = fmin(together, extremes);
-  if (status == SN_OK && !job->out->together && together < INFINITY) status = fit_in_way(job, false, &least);
-  job->out->gain = without > 0 ? least / without : 1;
+  sn_status status = alternate(job);
+  job->out->gain = without > 0 ? missed(job, 2) / without : 1;
   return status;
 }
-
 sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_rotations *rotations,
                         const sn_folds *folds, const sn_mat3 *sequences, int count, const sn_rotreg_predictor *whole,
                         const sn_rotreg_fit_options *options, const sn_rotreg_local *local,

@@ -127,12 +127,9 @@ sn_status sn_rotreg_tune(sn_context *ctx, const sn_rotreg_rotations *rotations, 
   if (status == SN_OK) {
     int free = sn_simplest(angles, choice_count(&job), worth_it(&job)),
         shear = sn_simplest(shears, choice_count(&job), local ? clearly : 1);
-    if (options->without & SN_ROTREG_MAPS) free = 0;
-    options->map_ridge = options->without & SN_ROTREG_MAPS ? INFINITY
-                         : local                           ? local_map_ridges[free]
-                                                           : map_ridges[free];
+    options->map_ridge = local ? local_map_ridges[free] : map_ridges[free];
     options->shear_ridge = local ? local_shear_ridges[shear] : shear_ridges[shear] * rotations->pose_count;
-    if (!(options->without & SN_ROTREG_TILT)) status = choose_tilt(ctx, &job, count, angles[free], options);
+    status = choose_tilt(ctx, &job, count, angles[free], options);
   }
   sn_arena_free(&scratch);
   return status;

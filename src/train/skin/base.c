@@ -163,26 +163,6 @@ static sn_status thin_frames(sn_context *ctx, sn_arena *memory, const sn_example
   return SN_OK;
 }
 
-static int clip_at(const sn_examples *examples, int frame) {
-  int clip = 0;
-  while (clip + 1 < examples->clip_count && examples->clip_start[clip + 1] <= frame) clip++;
-  return clip;
-}
-
-static sn_status make_folds(sn_context *ctx, sn_arena *memory, const sn_examples *examples, sn_base_sample *out) {
-  int count = out->keys.count, joints = examples->skeleton.joint_count;
-  sn_turn *turns;
-  double *vectors = SN_NEW(ctx, memory, double, (size_t)count * 3 * (size_t)joints);
-  int *clips = SN_NEW(ctx, memory, int, count);
-  if (!vectors || !clips) return ctx->error.status;
-  sn_status status = sn_turns_make(ctx, memory, &examples->skeleton, &out->examples.poses, &out->keys, &turns);
-  for (int k = 0; status == SN_OK && k < count; k++) {
-    sn_pose_vector(turns, joints, sn_pose(&out->examples.poses, k), vectors + (size_t)k * 3 * (size_t)joints);
-    clips[k] = clip_at(examples, out->frames[k]);
-  }
-  return status == SN_OK ? sn_folds_of_poses(ctx, memory, count, 3 * joints, vectors, clips, &out->folds) : status;
-}
-
 static sn_status sum_rigid(sn_context *ctx, sn_arena *memory, sn_base_sample *out) {
   double *errors = SN_NEW(ctx, memory, double, out->examples.rest.vertex_count);
   sn_status status = errors ? sn_best_joints(ctx, &out->examples, &out->keys, NULL, errors) : ctx->error.status;
@@ -215,7 +195,10 @@ sn_status sn_base_sample_make(sn_context *ctx, sn_arena *memory, const sn_exampl
   if (status == SN_OK) status = thin_frames(&alone, memory, examples, out);
   if (status == SN_OK) status = thin_skin(&alone, memory, &examples->skin, out->vertices, n, &out->examples.skin);
   if (status == SN_OK) status = thin_skin(&alone, memory, &examples->made, out->vertices, n, &out->examples.made);
-  if (status == SN_OK) status = make_folds(&alone, memory, examples, out);
+  if (status == SN_OK) {
+    const sn_keys chosen = {.count = out->keys.count, .frames = out->frames};
+    status = sn_folds_of_keys(&alone, memory, examples, &chosen, &out->folds);
+  }
   if (status == SN_OK) status = sum_rigid(&alone, memory, out);
   ctx->error = alone.error;
   return status;

@@ -139,8 +139,7 @@ static void test_noise_is_not_learned(void **state) {
       sn_vec3 at = sn_skin_blend(&e.skin, i, sn_pose(&e.poses, f), sn_vec3_from(e.rest.positions[i]));
       sn_vec3_store(sn_vec3_mad(at, random_vec3(&rng), 0.05), sn_frame_mutable(&e.frames, f)[i]);
     }
-  const sn_linear_options options = {.skin = {.influences = 2, .weights = SN_WEIGHTS_GIVEN},
-                                     .folds = sn_linear_every};
+  const sn_skin_options options = {.influences = 2, .weights = SN_WEIGHTS_GIVEN};
   const sn_linear_kind *const kinds[2] = {&sn_linear_mwe, &sn_linear_animspace};
   sn_keys keys;
   assert_ok(&ctx, sn_keys_parse(&ctx, "0-19", made_frames, 1, &keys, NULL));

@@ -15,7 +15,7 @@
 
 static double distance_to_full(sn_context *ctx, const sn_examples *e, const sn_frames *full, int bones) {
   char text[64];
-  snprintf(text, sizeof text, "rotreg:bones=%d", bones);
+  snprintf(text, sizeof text, "rotreg:published=1,bones=%d", bones);
   sn_model model;
   sn_rt_model rt;
   train_model(ctx, text, e, "every:4", &model, &rt);
@@ -44,7 +44,7 @@ static void test_reduced_approaches_full(void **state) {
   sn_frames full;
   sn_train_report report;
   sn_keys keys = keys_of(&ctx, "every:4", 13, NULL), all = keys_of(&ctx, "all", 13, NULL);
-  assert_ok(&ctx, sn_method_parse(&ctx, "rotreg:full=1", &spec));
+  assert_ok(&ctx, sn_method_parse(&ctx, "rotreg:full=1,published=1", &spec));
   assert_ok(&ctx, sn_train_predict(&ctx, &spec, &e, &keys, &all, &full, &report));
   double few = distance_to_full(&ctx, &e, &full, 2), some = distance_to_full(&ctx, &e, &full, 8),
          many = distance_to_full(&ctx, &e, &full, 64);
@@ -221,7 +221,7 @@ static void test_c_against_dense_least_squares(void **state) {
     edge[t][0] = 0.1 + sn_random_uniform(&rng), edge[t][1] = 0.1 + sn_random_uniform(&rng);
   sn_skin_normalize(&skin);
   assert_ok(&ctx, sn_rotreg_anchors_blend(&ctx, &memory, &e, &topology, &skin, &anchors));
-  sn_rotreg_reduction r = {&e, &bones, &gradients, &anchors, fixed, &skin, (const double(*)[2])edge, anchor};
+  sn_rotreg_reduction r = {&e, &bones, &gradients, &anchors, fixed, &skin, (const double(*)[2])edge, anchor, 1e-7};
   sn_rotreg_normal normal;
   assert_ok(&ctx, sn_rotreg_normal_build(&ctx, &memory, &r, &normal));
   double *c = malloc((size_t)normal.rows * (size_t)normal.columns * sizeof *c);
@@ -377,8 +377,8 @@ static void test_degenerate_input(void **state) {
     check_finite_model(&ctx, &e, "rotreg:bones=8,joints=1,influences=1", "0,3");
     spoil(&e);
     check_finite_model(&ctx, &e, "rotreg:bones=8", "all");
-    assert_below(test_error(&ctx, "rotreg:full=1", &e, "0,1,3"), 5);
-    assert_below(test_error(&ctx, "rotreg:full=1", &e, "1"), 50);
+    assert_below(test_error(&ctx, "rotreg:full=1,published=1", &e, "0,1,3"), 5);
+    assert_below(test_error(&ctx, "rotreg:full=1,published=1", &e, "1"), 50);
     sn_examples_free(&e);
     make_tube(&ctx, (tube){10, 9, split}, twist, still, 4, &e);
     check_finite_model(&ctx, &e, "rotreg:bones=8", "all"); // joints that never move
@@ -395,7 +395,7 @@ static void test_components_do_not_drift(void **state) {
   sn_examples e;
   make_tube(&ctx, (tube){16, 9, true}, twist, amounts, 9, &e);
   double lbs = test_error(&ctx, "lbs", &e, "every:2");
-  assert_below(test_error(&ctx, "rotreg:full=1", &e, "every:2"), 0.5 * lbs);
+  assert_below(test_error(&ctx, "rotreg:full=1,published=1", &e, "every:2"), 0.5 * lbs);
   assert_below(test_error(&ctx, "rotreg:bones=16", &e, "every:2"), 0.5 * lbs);
   sn_examples_free(&e);
 }
@@ -428,7 +428,7 @@ static void test_memory_runs_out(void **state) {
   const double amounts[] = {0, 1, 2};
   sn_examples e;
   make_tube(&plain, (tube){5, 6, false}, twist, amounts, 3, &e);
-  const char *specs[] = {"rotreg:bones=4", "rotreg:full=1"};
+  const char *specs[] = {"rotreg:bones=4", "rotreg:full=1,published=1"};
   for (int s = 0; s < 2; s++) {
     bool done = false;
     for (int64_t n = 1; !done; n += n < 60 ? 1 : 23) {

@@ -99,8 +99,8 @@ static double fit_or_take(const fit *f, double prior, sn_rotreg_factor *factor) 
   double cost = 0;
   if (isnan(prior)) {
     sn_rotreg_choose_branches(f->count, w->theta, w->branch);
-    return (f->options->published ? sn_rotreg_fit_published_factor : sn_rotreg_fit_factor)(
-      f->count, w->theta, w->branch, &factor->u, &factor->w);
+    return (f->options->published ? sn_rotreg_fit_published_factor
+                                  : sn_rotreg_fit_factor)(f->count, w->theta, w->branch, &factor->u, &factor->w);
   }
   for (int i = 0; i < f->count; i++) {
     w->branch[i] = nearest_branch(w->rho[i], sn_vec3_scale(w->theta[i], prior));

@@ -21,6 +21,10 @@
 // generated sets of two and three joints.
 static const double few_joints = 3;
 
+// Draws the linear parts of proxy bones to their key gradients, relative to the mean diagonal: displacements before the blend go through
+// them. As published: rounding.
+static const double bone_ridge = 1e-2, least_ridge = 1e-7;
+
 // F, the near-rigid vertices that follow linear blend skinning exactly (4.2): rms distance in the training poses, as a part of
 // the diagonal. Of a person of 1.7 m, 0.2 mm: what is not seen need not be learned.
 static const double near_rigid = 1e-4;
@@ -411,7 +415,8 @@ static sn_status solve(reduced_job *job) {
                            .fixed = job->fixed,
                            .skin = &job->skin,
                            .edge = (const double(*)[2])job->edge,
-                           .anchor_weight = job->anchor_weight};
+                           .anchor_weight = job->anchor_weight,
+                           .ridge = job->fit.published ? least_ridge : bone_ridge};
   double lambda = 1;
   fold_trial *trials = SN_NEW(job->ctx, job->memory, fold_trial, job->folds.fold_count);
   sn_status status = trials ? sn_rotreg_normal_build(job->ctx, job->memory, &r, &normal) : job->ctx->error.status;

@@ -30,8 +30,16 @@ static sn_status meet_poses(sn_context *ctx, const sn_examples *examples, const 
   return add_corrections(ctx, &correct, examples, keys, model, report);
 }
 
-// What the proxy bones leave is corrected by the regression that all methods share. A proxy bone hardly knows what it does across a flat
-// patch of skin, so a displacement before the blend is bounded.
+// A correction is a function of joints that turn.
+static bool has_turns(const sn_rotreg_rotations *rotations) {
+  for (int n = 0; n < rotations->pose_count * rotations->joint_count; n++) {
+    int j = n % rotations->joint_count;
+    if (rotations->base[j] != j && sn_vec3_length(rotations->theta[n]) > 1e-3) return true;
+  }
+  return false;
+}
+
+// What the proxy bones leave is corrected by the regression that all methods share.
 static sn_status correct_residual(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_model *model,
                                   sn_train_report *report) {
   sn_correct_options correct = sn_correct_options_default();
@@ -109,7 +117,7 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_
   if (status == SN_OK) status = sn_rotreg_build(ctx, &memory, examples, keys, &reduced, loads, centre, shade, out);
   if (status == SN_OK && o->psd) {
     status = meet_poses(ctx, examples, keys, out, report);
-  } else if (status == SN_OK && !o->published) {
+  } else if (status == SN_OK && !o->published && has_turns(&reduced.rotations)) {
     status = correct_residual(ctx, examples, keys, out, report);
   }
   sn_skin_free(&reduced.bones.skin);

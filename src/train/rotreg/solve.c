@@ -99,6 +99,7 @@ sn_status sn_rotreg_normal_build(sn_context *ctx, sn_arena *memory, const sn_rot
                                  sn_rotreg_normal *out) {
   int bones = r->bones->bone_count;
   *out = (sn_rotreg_normal){.rows = 4 * bones,
+                            .ridge = r->ridge,
                             .columns = 3 * r->gradients->gradient_count + 4 * r->examples->skeleton.joint_count};
   size_t rows = (size_t)out->rows, columns = (size_t)out->columns;
   for (int part = 0; part < 2; part++) {
@@ -123,14 +124,11 @@ sn_status sn_rotreg_normal_reanchor(sn_context *ctx, sn_arena *memory, const sn_
   return SN_OK;
 }
 
-// Ridges of the proxy bones, relative to the mean diagonal. What the vertices hardly determine, as the linear part across a flat group, a bone
-// takes from the key gradient of its group: a displacement before the blend goes through it.
-static const double linear_ridge = 1e-2, translation_ridge = 1e-10;
-
+// What the vertices hardly determine, as the linear part across a flat group, a bone takes from the key gradient of its group.
 static void hold_back(const sn_rotreg_normal *n, int bones, double *a, double *b) {
   double trace[2] = {0, 0};
   for (int m = 0; m < n->rows; m++) trace[m % 4 == 3] += a[(size_t)m * (size_t)n->rows + (size_t)m];
-  double ridge[2] = {linear_ridge * trace[0] / (3.0 * bones) + 1e-300, translation_ridge * trace[1] / bones + 1e-300};
+  double ridge[2] = {n->ridge * trace[0] / (3.0 * bones) + 1e-300, 1e-10 * trace[1] / bones + 1e-300};
   for (int m = 0; m < n->rows; m++) {
     a[(size_t)m * (size_t)n->rows + (size_t)m] += ridge[m % 4 == 3];
     if (m % 4 < 3) b[(size_t)m * (size_t)n->columns + (size_t)(3 * (m / 4) + m % 4)] += ridge[0];

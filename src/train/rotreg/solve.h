@@ -18,12 +18,13 @@ typedef struct sn_rotreg_reduction {
   const sn_skin *skin;         // of the joints
   const double (*edge)[2];     // e, two per triangle
   const double *anchor_weight; // c, per vertex
+  double ridge;                // of the bones' linear parts, relative to the mean diagonal
 } sn_rotreg_reduction;
 
 // Normal equations A t = B [D'; Q'], once for the edges and once for the anchors. In the bones' centred coordinates.
 typedef struct sn_rotreg_normal {
   int rows, columns; // 4P, 3P + 4J
-  double *a[2], *b[2];
+  double *a[2], *b[2], ridge;
 } sn_rotreg_normal;
 
 sn_status sn_rotreg_normal_build(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduction *r,

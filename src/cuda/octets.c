@@ -9,7 +9,8 @@
 #include "cuda/rows.h"
 #include "runtime/vertex.h"
 
-// Displacements are floats here, about four times their size in the file; beyond this many bytes the layout is not worth its memory.
+// Displacements are floats here, about four times their size in the file; beyond this many bytes the layout is not worth its
+// memory.
 static const size_t most_bytes = (size_t)1 << 28;
 
 // ---- vertices of a tile, sorted by their joints ------------------------------------------------------------------------------

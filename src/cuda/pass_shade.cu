@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Normals from the deformed triangles around a vertex (Wang 2007, section 6) for large crowds: lanes are characters (passes.h). A
-// tile and the vertices around it come into shared memory, a row for each coordinate of a vertex and in it the characters; a warp walks
-// round one vertex after the other, and reads its neighbours without conflicts.
+// tile and the vertices around it come into shared memory, a row for each coordinate of a vertex and in it the characters; a warp
+// walks round one vertex after the other, and reads its neighbours without conflicts.
 #include "cuda/async.h"
 #include "cuda/store.h"
 #include "runtime/vertex.h"
@@ -18,7 +18,7 @@ struct pass_job {
   target normals, copies; // copies: positions once more, in half precision; data NULL: none
 };
 
-// ---- a tile's rows ---------------------------------------------------------------------------------------------------------------
+// ---- a tile's rows ---------------------------------------------------------------------------------------------------
 
 // All of a tile's numbers are on their way at once: memory is far, and little else is there to do meanwhile.
 // A tile and its halo, character by character. Those beyond the crowd are the last one's. `halo` are places of single numbers.
@@ -70,7 +70,7 @@ static __device__ __forceinline__ void store_rows(const target &t, const float *
   }
 }
 
-// ---- a vertex of 32 characters -------------------------------------------------------------------------------------------------
+// ---- a vertex of 32 characters ---------------------------------------------------------------------------------------
 
 struct point {
   float x, y, z;
@@ -142,7 +142,7 @@ static __global__ void __launch_bounds__(threads, 2) pass_shade_kernel(const __g
   }
 }
 
-// ---- launching -------------------------------------------------------------------------------------------------------------------
+// ---- launching -------------------------------------------------------------------------------------------------------
 
 static size_t shared_bytes(const sn_cuda_model *m) {
   return sizeof(float) * ((SN_CUDA_FAN_TILE + (size_t)m->passes.most_halo) * vertex_row + 3 * (size_t)m->passes.most_halo);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Corrected linear skins of large crowds (octets.h). A warp takes eight vertices of 32 characters: tensor cores make the sums of
-// displacements, whose parts then lie where they are used. A lane has vertex lane / 4 and characters 8 t + 2 (lane % 4) and one more,
-// t from 0 to 3.
+// displacements, whose parts then lie where they are used. A lane has vertex lane / 4 and characters 8 t + 2 (lane % 4) and one
+// more, t from 0 to 3.
 #include "cuda/async.h"
 #include "cuda/blend.h"
 #include "cuda/store.h"
@@ -21,7 +21,7 @@ struct octet_job {
   target positions, normals;
 };
 
-// ---- displacements: D = A B, in three products of numbers with 11 bits -----------------------------------------------------------
+// ---- displacements: D = A B, in three products of numbers with 11 bits -----------------------------------------------
 
 // A float as two numbers of 11 bits: what the tensor cores see of it, and what they would not.
 static __device__ __forceinline__ void split(float x, uint32_t *high, uint32_t *low) {
@@ -29,8 +29,8 @@ static __device__ __forceinline__ void split(float x, uint32_t *high, uint32_t *
   *low = __float_as_uint(x - __uint_as_float(*high));
 }
 
-// D += A B of a warp: A is 16 by 8, B 8 by 8. A lane has rows lane / 4 and 8 more of A and D, columns lane % 4 and 4 more of A, the same rows of
-// B and its column lane / 4, columns 2 (lane % 4) and the next of D.
+// D += A B of a warp: A is 16 by 8, B 8 by 8. A lane has rows lane / 4 and 8 more of A and D, columns lane % 4 and 4 more of A,
+// the same rows of B and its column lane / 4, columns 2 (lane % 4) and the next of D.
 static __device__ __forceinline__ void multiply(float d[4], const uint32_t a[4], const uint32_t b[2]) {
 #if __CUDA_ARCH__ >= 800
   asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
@@ -80,7 +80,7 @@ static __device__ __forceinline__ void sum_displacements(const octet_job &job, u
   }
 }
 
-// ---- vertices ------------------------------------------------------------------------------------------------------------------
+// ---- vertices --------------------------------------------------------------------------------------------------------
 
 template <int K> struct vertex {
   float position[3], normal[3], limit, weights[K];
@@ -125,7 +125,7 @@ static __device__ __forceinline__ void move_vertex(const octet_job &job, const v
   sn_rt_normalise(normal);
 }
 
-// ---- the kernel -------------------------------------------------------------------------------------------------------------------
+// ---- the kernel ------------------------------------------------------------------------------------------------------
 
 // Float4s from one character's palette to the next: odd, so that characters lie in other banks.
 static __host__ __device__ __forceinline__ uint32_t palette_stride(uint32_t joint_count) { return 3 * joint_count | 1; }
@@ -194,7 +194,7 @@ static __global__ void __launch_bounds__(threads, 2) pass_skin_kernel(const __gr
   }
 }
 
-// ---- launching -------------------------------------------------------------------------------------------------------------------
+// ---- launching -------------------------------------------------------------------------------------------------------
 
 static size_t shared_bytes(const sn_cuda_model *m, bool normals) {
   return (normals ? 2 : 1) * SN_CUDA_PASS * (size_t)staged_size +

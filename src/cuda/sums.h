@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pose spaces that are sums of terms (runtime/terms.h) as the GPU reads them: the terms of each by their places, and its mix term by term with
-// bases side by side, four to a float4.
+// Pose spaces that are sums of terms (runtime/terms.h) as the GPU reads them: the terms of each by their places, and its mix term
+// by term with bases side by side, four to a float4.
 #ifndef SINEW_CUDA_SUMS_H
 #define SINEW_CUDA_SUMS_H
 

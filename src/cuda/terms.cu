@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Pose spaces that are sums of terms, for a crowd (sums.h). A lane is a character: first a warp per entry of correct.terms writes its terms, those of
-// functions after the others; then a warp per pose space makes eight partial sums of up to eight bases at a time, as the runtime does. Compiled
-// without fused multiply-adds, for the same bits.
+// Pose spaces that are sums of terms, for a crowd (sums.h). A lane is a character: first a warp per entry of correct.terms writes
+// its terms, those of functions after the others; then a warp per pose space makes eight partial sums of up to eight bases at a
+// time, as the runtime does. Compiled without fused multiply-adds, for the same bits.
 #include "cuda/device.h"
 #include "runtime/terms.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A model's vertices as the GPU reads them: tiles of 256 consecutive vertices of the rest mesh, so that a tile's results
-// are one stretch of the output. Within a tile vertices are sorted into warps by their joints: the lanes of a warp then read the same
-// palette entries, which shared memory hands to all of them at once. Plain C, tested without a GPU.
+// are one stretch of the output. Within a tile vertices are sorted into warps by their joints: the lanes of a warp then read the
+// same palette entries, which shared memory hands to all of them at once. Plain C, tested without a GPU.
 #ifndef SINEW_CUDA_TILES_H
 #define SINEW_CUDA_TILES_H
 

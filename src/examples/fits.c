@@ -12,8 +12,8 @@
 // Errors are of the diagonal. Below `fitting` nothing is asked; another reading is likely from `likely` times the error down, and
 // certain from `certain` times down where the error is more than `wrong`.
 static const double fitting = 2e-4, likely = 0.5, certain = 0.1, wrong = 5e-3;
-// A shift in time by about a frame or less is told already where the error falls to `shifted` of itself by it, and what it takes away
-// (the root of the difference of the squares) is more than `noticed`: what the skin cannot do hides the rest.
+// A shift in time by about a frame or less is told already where the error falls to `shifted` of itself by it, and what it takes
+// away (the root of the difference of the squares) is more than `noticed`: what the skin cannot do hides the rest.
 static const double shifted = 0.9, noticed = 5e-4;
 
 enum { most_frames = 24, most_vertices = 400 };

@@ -122,8 +122,8 @@ static sn_status initial_poses(sn_context *ctx, const sn_gltf *gltf, int clip, c
   return status;
 }
 
-// Frames before the first pose of a clip that is shifted, and behind its last, have none and go. Other clips move up. *gone_first of
-// them went at the beginning.
+// Frames before the first pose of a clip that is shifted, and behind its last, have none and go. Other clips move up. *gone_first
+// of them went at the beginning.
 static sn_status cut_frames(sn_context *ctx, const sn_load_options *options, int c, double seconds, sn_examples *out,
                             int *gone_first) {
   double fps = pose_rate(options, out), shift = options->adjust[SN_FILE_SKELETON].offset * fps, slack = 0.5;

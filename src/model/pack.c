@@ -44,7 +44,7 @@ static sn_status copy_section(packer *p, sn_rt_section_id id) {
                         SN_RT_SECTION_REQUIRED);
 }
 
-// ---- rest positions ----------------------------------------------------------------------------------------------------
+// ---- rest positions --------------------------------------------------------------------------------------------------
 
 static void add_group(const packer *p, uint32_t group, float low[3], float high[3]) {
   const sn_rt_group *g = p->skin.groups + group;
@@ -90,7 +90,7 @@ static sn_status pack_rest(packer *p) {
   return SN_OK;
 }
 
-// ---- normals and tangents -----------------------------------------------------------------------------------------------------------
+// ---- normals and tangents --------------------------------------------------------------------------------------------
 
 static void octahedral_of(const float n[3], uint32_t uv[2]) {
   double length = fabs((double)n[0]) + fabs((double)n[1]) + fabs((double)n[2]);
@@ -138,7 +138,7 @@ static sn_status pack_tangents(packer *p) {
   return SN_OK;
 }
 
-// ---- weights and joints ------------------------------------------------------------------------------------------------
+// ---- weights and joints ----------------------------------------------------------------------------------------------
 
 static void pack_lane(const packer *p, int influences, size_t row, uint32_t lane, uint8_t *rows) {
   float weights[SN_RT_MAX_INFLUENCES] = {1}, sum = 0;
@@ -180,17 +180,17 @@ static sn_status pack_tuples(packer *p) {
   return SN_OK;
 }
 
-// ---- triangles ---------------------------------------------------------------------------------------------------------
+// ---- triangles -------------------------------------------------------------------------------------------------------
 
 static sn_status pack_triangles(packer *p) {
   const uint32_t(*triangles)[3] = p->model->sections[SN_SECTION_MESH_TRIANGLES];
   return sn_section_pack_triangles(&p->list, triangles, p->model->info.triangle_count);
 }
 
-// ---- the solve of rotreg and torque ------------------------------------------------------------------------------------
+// ---- the solve of rotreg and torque ----------------------------------------------------------------------------------
 
-// Vertices are about this far from the middle of their proxy bones, as a part of the diagonal: the unit in which the solve tells where
-// bones go. 0.05 to 0.2 cost the same within a third (80 bones on an arm and on a body).
+// Vertices are about this far from the middle of their proxy bones, as a part of the diagonal: the unit in which the solve tells
+// where bones go. 0.05 to 0.2 cost the same within a third (80 bones on an arm and on a body).
 static const double bone_reach = 0.1;
 
 // The middle of what every proxy bone moves, seen from what it was learned about.
@@ -229,8 +229,9 @@ static double column_rows(const float *column, const float (*centres)[3], double
   return most;
 }
 
-// What rounding costs as a rule: a step is wrong by the root of its twelfth part. A gradient's column has a 1 in every third number, and
-// counts for the centre and over the reach; a joint's place is within the quarter of the diagonal, and counts for the centre. Vertices follow some three bones, whose errors differ.
+// What rounding costs as a rule: a step is wrong by the root of its twelfth part. A gradient's column has a 1 in every third
+// number, and counts for the centre and over the reach; a joint's place is within the quarter of the diagonal, and counts for the
+// centre. Vertices follow some three bones, whose errors differ.
 static bool solve_bears_packing(const packer *p, const float *scales, size_t blocks, size_t columns, double unit) {
   size_t gradients = columns - 4 * (size_t)p->model->info.joint_count;
   double usual = 0;
@@ -276,7 +277,7 @@ static sn_status pack_solve(packer *p) {
                         SN_RT_SECTION_REQUIRED);
 }
 
-// ---- corrections -------------------------------------------------------------------------------------------------------
+// ---- corrections -----------------------------------------------------------------------------------------------------
 
 // The upper half of the bits of the least such float that is not below `value`.
 static uint16_t short_float_above(float value) {
@@ -323,8 +324,8 @@ static void pack_entry(const packer *p, size_t index, sn_rt_packed_entry *to, ui
   }
 }
 
-// Half a step of every entry of a block, in the worst case all in one direction, and as a rule in any. Pose functions that are close
-// to each other have large displacements which cancel, and then it is too much.
+// Half a step of every entry of a block, in the worst case all in one direction, and as a rule in any. Pose functions that are
+// close to each other have large displacements which cancel, and then it is too much.
 static bool corrections_bear_packing(const packer *p) {
   const uint32_t *start = p->corrections.start;
   double usual = 0, blocks = p->model->info.block_count;
@@ -368,7 +369,7 @@ static sn_status pack_limits(packer *p) {
   return SN_OK;
 }
 
-// ---- all sections ------------------------------------------------------------------------------------------------------
+// ---- all sections ----------------------------------------------------------------------------------------------------
 
 typedef struct packing {
   sn_rt_section_id from;

@@ -14,8 +14,8 @@ int sn_report_character(const unsigned char *text);
 // Text that others chose: bytes that are no UTF-8 become U+FFFD.
 json_t *sn_report_text(const char *text);
 void sn_report_put(json_t *object, const char *name, json_t *value);
-// Members by their names and kinds, "name:kind name:kind ...": i int, I json_int_t, f double, b int as a boolean, s text that others chose
-// (NULL: null), o a value that is taken.
+// Members by their names and kinds, "name:kind name:kind ...": i int, I json_int_t, f double, b int as a boolean, s text that
+// others chose (NULL: null), o a value that is taken.
 void sn_report_add(json_t *object, const char *members, ...);
 json_t *sn_report_number(double value); // null where it is not finite
 json_t *sn_report_numbers(const double *values, int count);

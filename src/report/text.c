@@ -16,8 +16,8 @@ int sn_report_character(const unsigned char *text) {
   return size;
 }
 
-// Valid UTF-8: what is no character becomes U+FFFD. To be given back; NULL where memory runs out. From the allocator of JSON, so that
-// a program that guards it never writes a report with a name missing.
+// Valid UTF-8: what is no character becomes U+FFFD. To be given back; NULL where memory runs out. From the allocator of JSON, so
+// that a program that guards it never writes a report with a name missing.
 static char *to_utf8(const char *text) {
   json_malloc_t take;
   json_get_alloc_funcs(&take, NULL);

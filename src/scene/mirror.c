@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The mirror image of every frame as one more example: vertices by mirrored rest positions, joints and values by the names of sides.
+// The mirror image of every frame as one more example: vertices by mirrored rest positions, joints and values by the names of
+// sides.
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

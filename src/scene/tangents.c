@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tangents from texture coordinates: those of the triangles around a vertex, in the plane at right angles to its normal, by the angles
-// they have there. As MikkTSpace has them (Mikkelsen 2008), which normal maps are made for: vertices that differ in place, normal,
-// texture coordinates or handedness have tangents of their own.
+// Tangents from texture coordinates: those of the triangles around a vertex, in the plane at right angles to its normal, by the
+// angles they have there. As MikkTSpace has them (Mikkelsen 2008), which normal maps are made for: vertices that differ in place,
+// normal, texture coordinates or handedness have tangents of their own.
 #include "sinew/scene.h"
 
 #include <math.h>

@@ -7,8 +7,9 @@
 
 #include "sinew/base.h"
 
-// OpenBLAS on the thread that calls it, until the function that says this ends: our loops have the threads, and sums do not depend on
-// their number. The program's own setting is back afterwards. Debian's serial variant has no locks and must not be used instead.
+// OpenBLAS on the thread that calls it, until the function that says this ends: our loops have the threads, and sums do not
+// depend on their number. The program's own setting is back afterwards. Debian's serial variant has no locks and must not be used
+// instead.
 #define SN_BLAS_SCOPE __attribute__((cleanup(sn_blas_leave))) int blas_scope = sn_blas_enter()
 int sn_blas_enter(void);
 void sn_blas_leave(const int *scope);

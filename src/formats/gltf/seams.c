@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A document made of an FBX has one vertex for each control point, with texture coordinates by corner and materials by triangle beside
-// it. Copied to a file of its own it becomes what glTF has: vertices split at seams, a primitive for each material.
+// A document made of an FBX has one vertex for each control point, with texture coordinates by corner and materials by triangle
+// beside it. Copied to a file of its own it becomes what glTF has: vertices split at seams, a primitive for each material.
 #include "formats/gltf/out.h"
 
 #include <string.h>

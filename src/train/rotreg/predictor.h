@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rotational regression (Wang, Pulli and Popovic 2007): what its files share. Section numbers are the paper's;
-// docs/rotreg.md says where this differs from it.
+// docs/methods/rotational-regression.md says where this differs from it.
 #ifndef SINEW_TRAIN_ROTREG_PREDICTOR_H
 #define SINEW_TRAIN_ROTREG_PREDICTOR_H
 

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
-// Poses left out in turn: what the learned parts are worth on poses they have not seen; and the choice of a setting by it.
+// Cross-validation: folds of poses that are held out in turn, and the choice of a setting by the error on them.
 #ifndef SINEW_TRAIN_FOLDS_H
 #define SINEW_TRAIN_FOLDS_H
 
 #include "sinew/scene.h"
 
 typedef struct sn_fold {
-  int *poses;               // those to learn from, then those left out
+  int *poses;               // those to learn from, then those held out
   int outside_count, count; // learned from; both together. The poses of a fold without others are on both sides
 } sn_fold;
 
 typedef struct sn_folds {
   int fold_count;
   sn_fold *folds;
-  int *fold_of; // the fold that leaves out a pose; negative: none
+  int *fold_of; // the fold that holds out a pose; negative: none
 } sn_folds;
 
 enum { sn_usual_folds = 5 };
 
-// Pose k is left out with fold_of[k], 0 <= fold_of[k] < fold_count; in none where that is negative. No fold may be empty.
+// Pose k is held out with fold_of[k], 0 <= fold_of[k] < fold_count; in none where that is negative. No fold may be empty.
 sn_status sn_folds_make(sn_context *ctx, sn_arena *memory, int pose_count, const int *fold_of, int fold_count,
                         sn_folds *out);
 

@@ -5,8 +5,7 @@
 //
 //     taking frame a:   e <- e - v e_a,   K <- K - v v^T (K_aa + r);   giving it back is the same with -r.
 //
-// Frames that are best for one width and ridge may be bad for another (on the generated arm 12 of 60 frames: 0.5 of what chance leaves by the
-// regression they were chosen for, 1.0 by a stiffer one, and 1.0 of what psd leaves). So several decide together, by the product of what each leaves.
+// Frames that are best for one width and ridge may be bad for another: several decide together, by the product of what each leaves.
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What there is to learn in every frame, and how much of it two frames have in common: as local pose spaces see it (docs/methods/regression.md).
+// What there is to learn in every frame, and how much of it two frames have in common: a regression like that of corrections (docs/methods/regression.md).
 #include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "train/keys.h"
 
-// The functions of local pose spaces (train/correct): widths in radians, what joints count that are not near, and all turns together.
+// Gaussians of every joint's rotation: widths in radians; prior variances of joints that are not relevant, and of all rotations together.
 static const double widths[SN_KEY_WIDTHS] = {1, 2}, far_relevance = 0.1, whole_relevance = 0.03;
 
 // Shapes are compared at about so many vertices; sets that have less of what is to be learned than this part are left out, and no more are kept

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Which joints a vertex may listen to: in a clip all joints move at once, and a joint far away explains a vertex as well as
-// the right one does.
+// Which joints are relevant to a vertex: in a clip all joints move at once, and an unrelated joint explains a vertex as well as the right one.
 #ifndef SINEW_TRAIN_NEAR_H
 #define SINEW_TRAIN_NEAR_H
 
 #include "sinew/scene.h"
 
-// Joints with a weight above this carry the vertex; less is what painting and exporters leave behind. As in the trials of
-// METHODS.md, "New motion" (0.02 on two characters of 11 and 21 joints).
+// Joints with a weight above this carry the vertex; less is what painting and exporters leave behind (METHODS.md, "New motion").
 #define SN_NEAR_WEIGHT 0.02f
 
 // Joints are neighbours that are parent and child, or that carry a vertex together: rigs of several roots have no parents

@@ -66,45 +66,56 @@ static sn_status first_widths(sn_context *ctx, sn_arena *memory, const sn_correc
 // Kernel weights are stored in 16 bits: where they are far larger than the displacements they add up to, that shows.
 static const double most_amplified = 40;
 
-sn_status sn_field_make(sn_context *ctx, sn_arena *memory, const sn_correct_options *o, const sn_residuals *m,
-                        const int *joints, int joint_count, const int *poses, int count, const double *gram,
-                        sn_pose_field *field, sn_rbf *rbf) {
-  int dims = sn_controls_dims(m, joints, joint_count);
-  *rbf = (sn_rbf){0};
-  *field = (sn_pose_field){.joint_count = joint_count, .kernel = o->kernel, .centre_count = count};
-  field->joints = SN_NEW(ctx, memory, int, joint_count);
-  double *vectors = SN_NEW(ctx, memory, double, (size_t)count *(size_t)dims);
-  double *centres = SN_NEW(ctx, memory, double, (size_t)count *(size_t)dims);
+sn_status sn_field_solve(sn_context *ctx, sn_arena *memory, const sn_correct_options *o, const double *sigmas,
+                         const double *gram, sn_pose_field *field, sn_rbf *rbf) {
+  int count = field->centre_count, axes = field->metric.axes;
   double *widths = SN_NEW(ctx, memory, double, count);
-  if (!field->joints || !vectors || !centres || !widths) return ctx->error.status;
-  memcpy(field->joints, joints, (size_t)joint_count * sizeof *joints);
-  for (int k = 0; k < count; k++)
-    sn_controls_vector(m, poses[k], joints, joint_count, vectors + (size_t)k * (size_t)dims);
-  sn_status status = sn_pose_metric_make(ctx, memory, o->distance, count, dims, vectors, &field->metric);
-  if (status != SN_OK) return status;
-  int axes = field->metric.axes;
-  for (int k = 0; k < count; k++) {
-    sn_pose_axes(&field->metric, vectors + (size_t)k * (size_t)dims, centres + (size_t)k * (size_t)axes);
-  }
+  *rbf = (sn_rbf){0};
+  if (!widths) return ctx->error.status;
   sn_rbf_linear linear = !o->linear ? SN_RBF_NO_LINEAR : o->cardinal ? SN_RBF_LINEAR_TWO_STEP : SN_RBF_LINEAR;
   if (o->kernel == SN_RBF_THINPLATE) linear = SN_RBF_LINEAR;
-  status = first_widths(ctx, memory, o, count, axes, centres, widths);
+  sn_status status = first_widths(ctx, memory, o, count, axes, field->centres, widths);
   if (status == SN_OK && !(o->sigma > 0) && o->kernel != SN_RBF_THINPLATE && count > 1) {
-    status = sn_rbf_choose_widths(ctx, o->kernel, linear, count, axes, centres, gram,
+    status = sn_rbf_choose_widths(ctx, o->kernel, linear, count, axes, field->centres, gram,
                                   o->cardinal || o->components > 0 ? INFINITY : most_amplified, widths);
   }
-  for (int k = 0; status == SN_OK && m->sigmas && k < count; k++)
-    if (m->sigmas[poses[k]] > 0) widths[k] = m->sigmas[poses[k]];
-  if (status == SN_OK) status = sn_rbf_solve(ctx, o->kernel, linear, count, axes, centres, widths, rbf);
+  for (int k = 0; status == SN_OK && sigmas && k < count; k++)
+    if (sigmas[k] > 0) widths[k] = sigmas[k];
+  if (status == SN_OK) status = sn_rbf_solve(ctx, o->kernel, linear, count, axes, field->centres, widths, rbf);
   if (status == SN_NOT_CONVERGED && o->sigma > 0) {
     return sn_fail(ctx, SN_NOT_CONVERGED,
                    "sigma=%g is too wide for %d poses at these distances: their interpolation is singular; take a "
                    "smaller one or sigma=auto",
                    o->sigma, count);
   }
-  field->centres = centres, field->widths = widths;
+  field->kernel = o->kernel, field->widths = widths;
   field->linear = rbf->linear != SN_RBF_NO_LINEAR, field->terms = rbf->terms;
   return status;
+}
+
+sn_status sn_field_make(sn_context *ctx, sn_arena *memory, const sn_correct_options *o, const sn_residuals *m,
+                        const int *joints, int joint_count, const int *poses, int count, const double *gram,
+                        sn_pose_field *field, sn_rbf *rbf) {
+  int dims = sn_controls_dims(m, joints, joint_count);
+  *rbf = (sn_rbf){0};
+  *field = (sn_pose_field){.joint_count = joint_count, .centre_count = count};
+  field->joints = SN_NEW(ctx, memory, int, joint_count);
+  double *vectors = SN_NEW(ctx, memory, double, (size_t)count *(size_t)dims);
+  double *centres = SN_NEW(ctx, memory, double, (size_t)count *(size_t)dims);
+  double *sigmas = m->sigmas ? SN_NEW(ctx, memory, double, count) : NULL;
+  if (!field->joints || !vectors || !centres || (m->sigmas && !sigmas)) return ctx->error.status;
+  memcpy(field->joints, joints, (size_t)joint_count * sizeof *joints);
+  for (int k = 0; k < count; k++)
+    sn_controls_vector(m, poses[k], joints, joint_count, vectors + (size_t)k * (size_t)dims);
+  sn_status status = sn_pose_metric_make(ctx, memory, o->distance, count, dims, vectors, &field->metric);
+  if (status != SN_OK) return status;
+  for (int k = 0; k < count; k++) {
+    sn_pose_axes(&field->metric, vectors + (size_t)k * (size_t)dims,
+                 centres + (size_t)k * (size_t)field->metric.axes);
+    if (sigmas) sigmas[k] = m->sigmas[poses[k]];
+  }
+  field->centres = centres;
+  return sn_field_solve(ctx, memory, o, sigmas, gram, field, rbf);
 }
 
 static bool any_delta(const float (*deltas)[6], int count) {

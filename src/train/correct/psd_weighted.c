@@ -1,124 +1,166 @@
 // SPDX-License-Identifier: MIT
-// Weighted pose-space deformation (Kurihara and Miyata 2004; Murtagh 2008, 2.3.3): a vertex measures the distance of
-// poses by the joints it hangs on, d_v^2 = sum_j s_jv |x_j - y_j|^2. s_jv, its share of joint j, is its weight there, and a little
-// of that on j's parent (a muscle on the upper arm knows the elbow), divided by their sum. Vertices with about the same shares have one
-// system together.
+// Weighted pose-space deformation (Kurihara and Miyata 2004; Murtagh 2008, eq. 2.6): a vertex measures the distance of poses by the joints
+// it hangs on, d_v^2 = sum_j s_jv |x_j - y_j|^2 with its weights s_jv, of which a part goes on to the joint's children: a muscle on the
+// upper arm depends on the elbow. The file has a pose space for every group of vertices with about the same weights.
 #include <math.h>
 #include <string.h>
 
-#include "runtime/format.h"
-#include "train/correct/groups.h"
+#include "train/correct/correct.h"
 
-// Poses that a vertex cannot tell apart, closer than this part of its largest distance, are averaged: a joint is not heard from a share
-// of a ten thousandth on.
-static const double same_pose = 1e-2;
-
-// Vertices are of one group within this distance of the roots of their shares, which scale turns.
-static const double same_shares = 0.5;
+static const double child_part = 0.01;  // of a vertex's weight on a joint, for its children's rotations
+static const double same_pose = 1e-2;   // of the largest distance: poses nearer than that are one to a group
+static const double same_weights = 0.5; // between the roots of the weights of vertices in a group
 enum { most_groups = 128 };
 
-typedef struct sharing {
+typedef struct weighting {
+  sn_context *ctx;
+  sn_arena *memory;
+  const sn_correct_options *options;
   const sn_residuals *m;
   const int *joints;
-  int joint_count;
-  double *roots; // vertex_count * joint_count: of the shares
-  int *group;    // of every vertex
-  double *apart; // from the vertex its group began with
-  int count;     // of groups
-} sharing;
+  int joint_count, group_count;
+  double *roots; // [vertex][joint]: of s_jv
+  int *group_of; // of every vertex
+  int *leaders;  // of every group: the vertex whose weights it has
+  sn_corrections *out;
+} weighting;
 
-// What a joint's turn counts for vertices on its parent's bone; 1 for those on its own.
-static const double parent_share = 0.01;
-
-// Vertices on joints that do not turn hear all the same.
-static void find_roots(const sharing *s, const int *parents, int i, double *out) {
-  const sn_skin *skin = &s->m->skin;
+// Vertices on joints that do not turn depend on all alike.
+static void find_roots(const weighting *w, const int *parents, int i, double *out) {
+  const sn_skin *skin = &w->m->skin;
   double sum = 0;
-  for (int k = 0; k < s->joint_count; k++) {
-    out[k] = 0;
+  for (int k = 0; k < w->joint_count; k++) {
     for (int n = 0; n < skin->influences; n++) {
       size_t at = (size_t)i * (size_t)skin->influences + (size_t)n;
       if (!(skin->weights[at] > 0)) continue;
-      if (skin->joints[at] == s->joints[k]) out[k] += skin->weights[at];
-      if (skin->joints[at] == parents[k]) out[k] += parent_share * skin->weights[at];
+      if (skin->joints[at] == w->joints[k]) out[k] += skin->weights[at];
+      if (skin->joints[at] == parents[k]) out[k] += child_part * skin->weights[at];
     }
     sum += out[k];
   }
-  for (int k = 0; k < s->joint_count; k++) out[k] = sum > 0 ? sqrt(out[k] / sum) : sqrt(1.0 / s->joint_count);
+  for (int k = 0; k < w->joint_count; k++) out[k] = sum > 0 ? sqrt(out[k] / sum) : sqrt(1.0 / w->joint_count);
 }
 
-// The next group begins with the vertex farthest from those there are, and has all that are nearer to it.
-static void add_group(sharing *s, int first) {
-  int width = s->joint_count;
-  for (int i = 0; i < s->m->vertex_count; i++) {
-    double sum = 0;
-    for (int k = 0; k < width; k++) {
-      double d =
-        s->roots[(size_t)i * (size_t)width + (size_t)k] - s->roots[(size_t)first * (size_t)width + (size_t)k];
-      sum += d * d;
-    }
-    if (sum < s->apart[i]) s->apart[i] = sum, s->group[i] = s->count;
-  }
-  s->count++;
+static double distance2(int dims, const double *x, const double *y) {
+  double sum = 0;
+  for (int d = 0; d < dims; d++) sum += (x[d] - y[d]) * (x[d] - y[d]);
+  return sum;
 }
 
-static void find_groups(sharing *s) {
-  for (int i = 0; i < s->m->vertex_count; i++) s->apart[i] = INFINITY;
-  for (int first = 0; s->count < most_groups;) {
-    add_group(s, first);
-    for (int i = 0; i < s->m->vertex_count; i++)
-      if (s->apart[i] > s->apart[first]) first = i;
-    if (s->apart[first] <= same_shares * same_shares) return;
-  }
-}
-
-// The joints that its vertices hear, each with the root of their mean share.
-static void fill_group(const sharing *s, int g, int *vertices, sn_pose_group *out) {
-  size_t width = (size_t)s->joint_count;
-  out->vertices = vertices;
-  for (int i = 0; i < s->m->vertex_count; i++)
-    if (s->group[i] == g) out->vertices[out->count++] = i;
-  for (size_t k = 0; k < width; k++) {
-    double sum = 0;
-    for (int n = 0; n < out->count; n++) {
-      double root = s->roots[(size_t)out->vertices[n] * width + k];
-      sum += root * root / out->count;
-    }
-    if (!(sum > same_pose * same_pose)) continue;
-    out->scales[out->joint_count] = sqrt(sum), out->joints[out->joint_count++] = s->joints[k];
-  }
-}
-
-static sn_status make_groups(sn_context *ctx, sn_arena *memory, sharing *s, sn_pose_groups *out) {
-  size_t n = (size_t)s->m->vertex_count, width = (size_t)s->joint_count;
-  int *parents = SN_NEW(ctx, memory, int, width), *vertices = SN_NEW(ctx, memory, int, n);
-  s->roots = SN_NEW(ctx, memory, double, n *width), s->apart = SN_NEW(ctx, memory, double, n);
-  s->group = SN_NEW(ctx, memory, int, n);
-  if (!parents || !vertices || !s->roots || !s->apart || !s->group) return ctx->error.status;
+// The vertex farthest from all leaders leads the next group.
+static sn_status find_groups(weighting *w) {
+  size_t n = (size_t)w->m->vertex_count, width = (size_t)w->joint_count;
+  int *parents = SN_NEW(w->ctx, w->memory, int, width), next = 0;
+  double *apart = SN_NEW(w->ctx, w->memory, double, n);
+  w->roots = SN_NEW(w->ctx, w->memory, double, n *width), w->group_of = SN_NEW(w->ctx, w->memory, int, n);
+  w->leaders = SN_NEW(w->ctx, w->memory, int, most_groups);
+  if (!parents || !apart || !w->roots || !w->group_of || !w->leaders) return w->ctx->error.status;
   for (size_t k = 0; k < width; k++)
-    for (int t = 0; t < s->m->joint_count; t++)
-      if (s->m->turns[t].joint == s->joints[k]) parents[k] = s->m->turns[t].parent;
-  for (size_t i = 0; i < n; i++) find_roots(s, parents, (int)i, s->roots + i * width);
-  find_groups(s);
-  sn_pose_group *groups = SN_NEW(ctx, memory, sn_pose_group, s->count);
-  int *joints = SN_NEW(ctx, memory, int, (size_t)s->count *width);
-  double *scales = SN_NEW(ctx, memory, double, (size_t)s->count *width);
-  if (!groups || !joints || !scales) return ctx->error.status;
-  for (int g = 0; g < s->count; g++) {
-    groups[g].joints = joints + (size_t)g * width, groups[g].scales = scales + (size_t)g * width;
-    fill_group(s, g, vertices, groups + g);
-    vertices += groups[g].count;
-  }
-  *out = (sn_pose_groups){s->count, groups, (const float(*)[6])s->m->deltas, same_pose};
+    for (int t = 0; t < w->m->joint_count; t++)
+      if (w->m->turns[t].joint == w->joints[k]) parents[k] = w->m->turns[t].parent;
+  for (size_t i = 0; i < n; i++) find_roots(w, parents, (int)i, w->roots + i * width), apart[i] = INFINITY;
+  do {
+    w->leaders[w->group_count] = next;
+    for (size_t i = 0; i < n; i++) {
+      double d = distance2((int)width, w->roots + i * width, w->roots + (size_t)w->leaders[w->group_count] * width);
+      if (d < apart[i]) apart[i] = d, w->group_of[i] = w->group_count;
+      if (apart[i] > apart[next]) next = (int)i;
+    }
+    w->group_count++;
+  } while (apart[next] > same_weights * same_weights && w->group_count < most_groups);
   return SN_OK;
+}
+
+// The group's joints, what their rotations count, and its centres: all poses that differ; of[p] is the one that pose p is.
+static sn_status find_centres(const weighting *w, int g, sn_pose_field *field, int *of) {
+  const sn_residuals *m = w->m;
+  const double *roots = w->roots + (size_t)w->leaders[g] * (size_t)w->joint_count;
+  *field = (sn_pose_field){.mixed = true, .joints = SN_NEW(w->ctx, w->memory, int, w->joint_count)};
+  if (!field->joints) return w->ctx->error.status;
+  for (int k = 0; k < w->joint_count; k++)
+    if (roots[k] > same_pose) field->joints[field->joint_count++] = w->joints[k];
+  int dims = sn_controls_dims(m, field->joints, field->joint_count), count = 0;
+  size_t width = (size_t)dims;
+  double *centres = SN_NEW(w->ctx, w->memory, double, (size_t)m->pose_count *width), largest = 1;
+  if (!centres) return w->ctx->error.status;
+  for (int p = 0; p < m->pose_count; p++)
+    sn_controls_vector(m, p, field->joints, field->joint_count, centres + (size_t)p * width);
+  sn_status status =
+    sn_pose_metric_make(w->ctx, w->memory, SN_DISTANCE_NORMALISED, m->pose_count, dims, centres, &field->metric);
+  if (status != SN_OK) return status;
+  for (int k = 0, d = 0; k < w->joint_count; k++)
+    for (int c = 0; roots[k] > same_pose && c < 3; c++, d++)
+      field->metric.numbers[d] =
+        roots[k] * (w->options->distance == SN_DISTANCE_NORMALISED ? field->metric.numbers[d] : 1);
+  for (int p = 0; p < m->pose_count; p++) {
+    double *row = centres + (size_t)p * width;
+    for (int d = 0; d < dims; d++) row[d] *= field->metric.numbers[d];
+    largest = fmax(largest, distance2(dims, centres, row));
+  }
+  for (int p = 0; p < m->pose_count; p++) {
+    const double *row = centres + (size_t)p * width;
+    for (of[p] = 0; of[p] < count; of[p]++)
+      if (distance2(dims, row, centres + (size_t)of[p] * width) <= same_pose * same_pose * largest) break;
+    if (of[p] == count) memmove(centres + (size_t)count++ * width, row, width * sizeof *row);
+  }
+  field->centres = centres, field->centre_count = field->basis_count = count;
+  return SN_OK;
+}
+
+// The mean residual of the group's vertices at every centre: pose 0 is the rest pose, which counts where no other agrees with it.
+static void average(const weighting *w, int g, const int *of, int count, int *members, float (*out)[6]) {
+  size_t n = (size_t)w->m->vertex_count;
+  memset(out, 0, (size_t)count * n * sizeof *out), memset(members, 0, (size_t)count * sizeof *members);
+  for (int p = 1; p < w->m->pose_count; p++) {
+    float(*to)[6] = out + (size_t)of[p] * n;
+    members[of[p]]++;
+    for (size_t i = 0; i < n; i++)
+      for (int c = 0; c < 6 && w->group_of[i] == g; c++)
+        to[i][c] += (w->m->deltas[(size_t)p * n + i][c] - to[i][c]) / (float)members[of[p]];
+  }
+}
+
+// One basis per centre: the mean residual there, times its cardinal function.
+static sn_status add_group(const weighting *w, int g, int *of, int *members, float (*deltas)[6]) {
+  size_t n = (size_t)w->m->vertex_count;
+  sn_pose_field *field = w->out->fields + g;
+  sn_rbf rbf = {0};
+  sn_status status = find_centres(w, g, field, of);
+  if (status != SN_OK) return status;
+  size_t count = (size_t)field->centre_count;
+  double *gram = SN_NEW(w->ctx, w->memory, double, count *count);
+  if (!gram) return w->ctx->error.status;
+  average(w, g, of, (int)count, members, deltas);
+  sn_residuals_gram(w->ctx, (const float(*)[6])deltas, (int)n, (int)count, gram);
+  status = sn_field_solve(w->ctx, w->memory, w->options, NULL, gram, field, &rbf);
+  size_t numbers = count * (size_t)field->terms;
+  if (status == SN_OK) field->mix = SN_NEW(w->ctx, w->memory, double, numbers);
+  if (status == SN_OK && !field->mix) status = w->ctx->error.status;
+  if (status == SN_OK) memcpy(field->mix, rbf.mix, numbers * sizeof *rbf.mix);
+  for (size_t k = 0; status == SN_OK && k < count * n; k++)
+    if (w->group_of[k % n] == g) memcpy(w->out->deltas[k], deltas[k], sizeof *deltas);
+  sn_rbf_free(&rbf);
+  return status;
 }
 
 sn_status sn_weighted_fields(sn_context *ctx, sn_arena *memory, const sn_correct_options *o, const sn_residuals *m,
                              const int *joints, int joint_count, sn_corrections *out) {
   *out = (sn_corrections){.vertex_count = m->vertex_count};
-  sharing s = {.m = m, .joints = joints, .joint_count = joint_count};
-  sn_pose_groups groups;
-  sn_status status = make_groups(ctx, memory, &s, &groups);
-  if (status == SN_OK) status = sn_group_fields(ctx, memory, o, m, &groups, out);
-  return status == SN_OK ? sn_corrections_prune(ctx, o, m, out) : status;
+  weighting w = {ctx, memory, o, m, joints, joint_count, .out = out};
+  sn_status status = find_groups(&w);
+  if (status != SN_OK) return status;
+  size_t all = (size_t)m->pose_count * (size_t)m->vertex_count;
+  int *first = SN_NEW(ctx, memory, int, w.group_count + 1), *of = SN_NEW(ctx, memory, int, m->pose_count),
+      *members = SN_NEW(ctx, memory, int, m->pose_count);
+  float(*deltas)[6] = sn_arena_alloc(ctx, memory, all, sizeof *deltas);
+  out->deltas = sn_arena_alloc(ctx, memory, all, sizeof *out->deltas);
+  out->fields = SN_NEW(ctx, memory, sn_pose_field, w.group_count);
+  if (!first || !of || !members || !deltas || !out->deltas || !out->fields) return ctx->error.status;
+  for (int g = 0; status == SN_OK && g < w.group_count; g++) {
+    status = add_group(&w, g, of, members, deltas);
+    first[g + 1] = first[g] + out->fields[g].basis_count;
+  }
+  out->field_count = w.group_count, out->basis_count = first[w.group_count];
+  out->groups = (sn_basis_groups){0, first, w.group_of};
+  return status;
 }

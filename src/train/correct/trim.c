@@ -1,85 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What of corrections is not worth storing, and how far a vertex may go beyond the poses of the clip.
+// How far a vertex may go beyond the poses of the clip.
 #include <math.h>
-#include <string.h>
 
 #include "runtime/format.h"
 #include "train/correct/correct.h"
 
-// ---- small displacements ---------------------------------------------------------------------------------------------------
-
-// Of the option `threshold`, an rms over the poses, the part that may be lost with small displacements.
-static const double part_of_threshold = 0.7;
-
-double sn_correct_least(const sn_correct_options *options, const sn_residuals *m) {
-  return options->threshold / 100 * m->diagonal * part_of_threshold;
-}
-
-// A normal's displacement that matters: half a degree.
-static const double least_normal = 0.0087;
-
-typedef struct prune_job {
-  sn_corrections *out;
-  int first;                 // place
-  const double *mean_square; // of every basis' function over the poses
-  double least_square, least_normal;
-} prune_job;
-
 static double square3(const float *d) { return (double)d[0] * d[0] + (double)d[1] * d[1] + (double)d[2] * d[2]; }
-
-// Drops the vertex's least displacements, as long as they do not matter together.
-static void prune_vertex(const prune_job *job, int i) {
-  sn_corrections *c = job->out;
-  double dropped = 0;
-  for (;;) {
-    double least = INFINITY;
-    float *which = NULL;
-    for (int n = job->first; n < sn_basis_number(&c->groups, c->basis_count, i); n++) {
-      int b = sn_basis_of(&c->groups, i, n);
-      float *d = c->deltas[(size_t)n * (size_t)c->vertex_count + (size_t)i];
-      double square = square3(d) * job->mean_square[b], normal = square3(d + 3);
-      if (square < least && normal <= job->least_normal * job->least_normal && square3(d) + normal > 0)
-        least = square, which = d;
-    }
-    if (!which || dropped + least > job->least_square) return;
-    dropped += least;
-    memset(which, 0, sizeof *c->deltas);
-  }
-}
-
-static void prune_range(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
-  for (int64_t i = begin; i < end; i++) prune_vertex(user, (int)i);
-}
-
-// Of every basis' function over the poses.
-static double *mean_squares(sn_context *ctx, sn_arena *memory, const sn_residuals *m, const sn_corrections *c) {
-  double *out = SN_NEW(ctx, memory, double, c->basis_count);
-  for (int b = 0; out && b < c->basis_count; b++)
-    for (int p = 0; p < m->pose_count; p++) {
-      double value = c->curves[(size_t)b * (size_t)m->pose_count + (size_t)p];
-      out[b] += value * value / m->pose_count;
-    }
-  return out;
-}
-
-sn_status sn_corrections_prune(sn_context *ctx, const sn_correct_options *options, const sn_residuals *m,
-                               sn_corrections *out) {
-  sn_arena memory = sn_arena_new(ctx);
-  double *mean_square = mean_squares(ctx, &memory, m, out);
-  sn_status status = mean_square ? SN_OK : ctx->error.status;
-  int first = out->groups.first ? out->groups.common : 0;
-  for (int b = 0; status == SN_OK && out->groups.first && b < out->basis_count; b++)
-    mean_square[b] = 1; // every pose is to be met
-  double least = sn_correct_least(options, m);
-  prune_job job = {out, first, mean_square, least * least, options->threshold > 0 ? least_normal : 0};
-  if (status == SN_OK) sn_parallel_for(ctx, out->vertex_count, 256, prune_range, &job);
-  out->pruned = true;
-  sn_arena_free(&memory);
-  return status;
-}
-
-// ---- bounds -----------------------------------------------------------------------------------------------------------------------
 
 // Times what the clip does, or this part of the diagonal.
 static const double most_of_farthest = 2, always_free = 0.0009;

@@ -10,8 +10,7 @@
 
 enum { slots = sn_rotreg_anchor_slots, most_unknowns = 4 * (slots - 1) };
 
-// Of the diagonal: the length in which linear parts and translations weigh alike. Half: the generated athlete's error between frames - 1 %,
-// twice: - 3 %, new motion the same; sets of few joints do not care.
+// Of the diagonal: the length in which linear parts and translations have the same prior variance.
 static const double unit_of_diagonal = 0.1;
 
 // Ridges of the corrections, simplest first: linear blend skinning.

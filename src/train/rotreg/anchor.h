@@ -8,7 +8,7 @@
 #include "sinew/scene.h"
 #include "train/folds.h"
 
-// Joints of an anchor. 4: the generated athlete's error between frames + 2 %, sets of few joints the same.
+// Joints of an anchor.
 enum { sn_rotreg_anchor_slots = 6 };
 
 // Row i: joints and points of vertex i. The points sum to (y^_i, 1): the rest pose stays, rigid motions are followed.

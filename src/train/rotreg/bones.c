@@ -7,11 +7,10 @@
 #include "solve/bones.h"
 #include "solve/solve.h"
 
-// Groups that a vertex may follow: its own and the nearest. 8 and 15 change errors between frames of the generated sets (reduced.c) by 1 %.
+// Groups that a vertex may follow: its own and the nearest.
 enum { most_candidates = 12 };
 
-// Of steps of the matrices, relative to the mean of the normal matrix: of linear parts, which a flat group says nothing about across itself, and
-// of translations, which every vertex tells. Ten times more or less of either: 0.5 % on the generated sets.
+// Of steps of the matrices, relative to the mean of the normal matrix: of linear parts, which a flat group does not determine, and of translations.
 static const double linear_ridge = 1e-4, translation_ridge = 1e-6;
 
 typedef struct bones_job {

@@ -26,8 +26,7 @@ static void add_pose(factor_sums *s, sn_vec3 theta, sn_vec3 rho) {
   s->product += sn_vec3_length(rho) * sn_vec3_length(theta);
 }
 
-// The ridge c at W = I, relative to sum |rho| |theta|, decides what a hinge (M of rank 1) leaves open. On the generated sets (reduced.c) ten
-// times more or less change new motion of the elbow by 1 %, and nothing else.
+// The ridge c at W = I, relative to sum |rho| |theta|, decides what a hinge (M of rank 1) leaves open.
 static const double hinge_ridge = 1e-3;
 
 static void fit_sums(const factor_sums *s, int least_sign, double *u, sn_mat3 *w) {

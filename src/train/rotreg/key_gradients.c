@@ -9,11 +9,9 @@
 
 enum { most = sn_rotreg_most_gradients };
 
-// Of the betas of other groups than the triangle's own, relative to its edges' squares. On the generated sets (reduced.c), between frames: ten
-// times more, elbow + 8 %, others up to + 2 %; a tenth, elbow - 3 %, others - 1 %.
+// Of the betas of other groups than the triangle's own, relative to its edges' squares.
 static const double beta_ridge = 1e-4;
-// Of the sequences, relative to the mean of their normal matrix: a group that is nearly flat says little about its normal, and keeps what it
-// started from. Ten times more, elbow + 4 %, others up to + 1 %; a tenth, shoulder + 1 %, others the same.
+// Of the sequences, relative to the mean of their normal matrix: across a nearly flat group they stay at their start.
 static const double sequence_ridge = 0.01;
 
 typedef struct gradients_job {

@@ -5,7 +5,7 @@
 
 #include "train/rotreg/bones.h"
 
-// Of a triangle. On the generated sets (reduced.c), between frames: 4, arm with torques + 10 %, elbow + 6 %; 8, elbow - 6 %, others - 1 %.
+// Of a triangle.
 enum { sn_rotreg_most_gradients = 6 };
 
 // D_k = sum_l beta_kl D_l. The betas of a triangle sum to one, so that D_l = I everywhere gives D_k = I.

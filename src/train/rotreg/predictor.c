@@ -50,7 +50,7 @@ static sn_mat3 factor_at(const sn_rotreg_factor *factor, sn_vec3 theta) {
   return sn_rotation_exp(sn_mat3_apply(factor->map, theta));
 }
 
-// Squared radians per pose: a joint that turns less says nothing. Ten times more or less change new motion of the generated athlete by 1 %.
+// Squared radians per pose: a joint that turns less determines nothing.
 static const double still = 1e-3;
 
 // map = u W + the ridge solution of what is left: sum |rho - map theta|^2 + ridge |map - u W|^2.
@@ -176,8 +176,7 @@ static bool uses(const sn_rotreg_predictor *p, int joint) {
   return false;
 }
 
-// The candidates that leave the smallest differences of logarithms, best first; true angles decide among them. Six find the same as three on
-// the generated sets (reduced.c).
+// The candidates that leave the smallest differences of logarithms, best first; true angles decide among them.
 enum { shortlist = 3 };
 
 typedef struct candidate {

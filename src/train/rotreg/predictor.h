@@ -106,9 +106,8 @@ void sn_rotreg_terms(const int joints[2], const sn_vec3 *theta, double out[sn_ro
 extern const int sn_rotreg_shear_entry[6][2];
 // What the ridge of a regression on these terms is relative to, from its normal matrix; 1 where it is absolute.
 double sn_rotreg_energy(const double *a, bool relative);
-// What the rest pose counts there: as one pose, or, of a predictor that shrinks to the skin, as all `poses` together. A clip in which every joint
-// is always turned otherwise leaves a character bent at rest: the generated athlete, from such a clip to its range of motion, had 0.81 (the skin of the
-// file 0.59) and has 0.46.
+// The weight of the rest pose there: one pose, or, of a predictor with a prior, all `poses` together, since a clip in which a joint is always turned
+// does not determine what it does at rest.
 double sn_rotreg_rest_weight(double weight, bool local, int poses);
 
 // H by regularised least squares on the logarithms of p->shear_joints and a bias. Returns the sum of squares that is left.

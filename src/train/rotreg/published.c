@@ -4,11 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-// The paper gives no number. On cheburashka-pose, every fourth frame, fixing 30 % gave an enveloping error of 0.31, fixing 60 % of
-// the vertices 0.16 (closed form for u and W: less); but those that hold 60 % hold what should be learned elsewhere.
+// Of a joint's vertices. The paper gives no number.
 static const double hard_share = 0.3;
 
-// epsilon of the scale/shear regression, per pose: the middle of what poses left out choose among otherwise (tune.c).
+// epsilon of the scale/shear regression, per pose.
 static const double shear_ridge = 1e-3;
 
 sn_rotreg_fit_options sn_rotreg_published_options(int pose_count) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Training of the reduced form: clusters, proxy bones, key gradients, their predictors, C1 and C2. The weights of the
-// final least-squares problem are the inverse mean squares of what each term misses on poses left out of its training.
+// final least-squares problem are the inverse mean squares of each term's residual on held-out poses.
 #include "train/rotreg/reduced.h"
 
 #include <math.h>
@@ -17,8 +17,7 @@
 #include "train/near.h"
 #include "train/train.h"
 
-// Up to so many joints that turn, and that a part of the surface sees, a clip tells their parts in it well: as on the
-// generated sets of two and three joints.
+// Up to so many joints that turn and are relevant to a key gradient (on average), one clip determines what each does.
 static const double few_joints = 3;
 
 // Draws the linear parts of proxy bones to their key gradients, relative to the mean diagonal: displacements before the blend go through
@@ -26,17 +25,13 @@ static const double few_joints = 3;
 static const double bone_ridge = 1e-2, least_ridge = 1e-7;
 
 // F, the near-rigid vertices that follow linear blend skinning exactly (4.2): rms distance in the training poses, as a part of
-// the diagonal. Of a person of 1.7 m, 0.2 mm: what is not seen need not be learned.
+// the diagonal.
 static const double near_rigid = 1e-4;
 
-// Poses by which triangles are clustered, and rounds of the two alternations. What fewer and more rounds do to the error between frames of
-// the generated arm, leg, elbow, shoulder (1,000 vertices) and athlete (2,000), 40 frames, every fourth trained on ("the generated sets"
-// below and in the files beside this one): bone_rounds 2: elbow and athlete + 5 %, others up to + 2 %; 8: those - 2 %;
-// gradient_rounds 2: elbow + 3 %, athlete - 1 %; 6: elbow - 6 %, leg with torques + 1 %.
+// Poses by which triangles are clustered, and rounds of the two alternations.
 enum { cluster_poses = 24, bone_rounds = 4, gradient_rounds = 3, default_bones = 80 };
 
-// Squared radians per pose: a joint that turns less, about two degrees, does not move. Ten times more or less change nothing on the
-// generated sets.
+// Squared radians per pose: a joint that turns less, about two degrees, does not move.
 static const double moving = 1e-3;
 
 typedef struct reduced_job {
@@ -140,7 +135,7 @@ static bool moves(const sn_rotreg_rotations *rotations, int j) {
   return rotations->base[j] != j && sum > moving * rotations->pose_count;
 }
 
-// A key gradient listens to the joints that carry its triangles, and to their neighbours.
+// A key gradient depends on the joints that carry its triangles, and on their neighbours.
 static sn_status find_near(reduced_job *job) {
   const sn_mesh *rest = &job->examples->rest;
   const sn_skin *prior = &job->examples->skin;

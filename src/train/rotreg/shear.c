@@ -16,8 +16,7 @@ void sn_rotreg_terms(const int joints[2], const sn_vec3 *theta, double out[terms
   memcpy(out, row, sizeof row);
 }
 
-// So that joints that hardly turn do not make the ridge vanish, in squared radians per pose. Ten times more change the athlete's error between
-// frames by 0.3 %, a tenth nothing.
+// So that joints that hardly turn do not make the ridge vanish, in squared radians per pose.
 static const double least_energy = 1e-4;
 
 double sn_rotreg_energy(const double *a, bool relative) {

@@ -8,23 +8,21 @@
 
 enum {
   terms = sn_rotreg_shear_terms,
-  rounds = 20, // of pairs and functions in alternation; on the generated leg 5 leave 1 % more, 40 the same
+  rounds = 20, // of pairs and functions in alternation
   ridge_choices = 5,
   published_enough = 3 // examples at an end of the range: the fewest poses of Wang's own examples
 };
 
-// Per pose: decades among which poses left out choose; the generated arm takes 0.1 for tilts and 10 for scale and shear, the leg 0.1 for both.
+// Per pose: decades among which cross-validation chooses.
 static const double ridges[ridge_choices] = {1e-3, 1e-2, 1e-1, 1, 10};
-// With a prior: relative to how much the joints turn. Poses left out are kinder to weak ones than new motion: with 0.3, from the first half of
-// cheburashka-torque to its second 0.39 instead of 0.34, though between frames 0.052 instead of 0.057.
+// With a prior: relative to how much the joints turn. Within one clip weaker ones cross-validate better than they are on new motion.
 enum { local_choices = 3 };
 static const double local_ridges[local_choices] = {10, 3, 1};
-// Of the range: examples this near to an end are at it. Half and twice change nothing on the generated arm and leg, whose weights are
-// on or off for most frames.
+// published=1, of the range: examples this near to an end are at it.
 static const double end_width = 0.02;
-// Of the constant part of what changes with the torque, per pose. Ten times more, leg + 4 %, arm + 2 %; a tenth, leg - 1 %.
+// Of the constant part of what changes with the torque, per pose.
 static const double load_bias_ridge = 1e-3;
-// A torque is followed where it leaves less than this part of the squared error on poses left out. With 1 and 0.95 the same to 1 %.
+// A torque is followed where it leaves less than this part of the squared cross-validated error.
 static const double worth_a_torque = 0.99;
 
 // How far the parts that follow the torque are held back.

@@ -88,8 +88,7 @@ void sn_torque_fit_polynomial(int count, const double *x, const double *aa, cons
   for (int k = 0; k < degree; k++) c[k] = b[1 + k];
 }
 
-// Of g below, relative to sum a.a: where the examples leave it open it is zero. Ten times more or less: 1 % on the generated leg, whose
-// functions are bent.
+// Of g below, relative to sum a.a: where the examples leave it open it is zero.
 static const double bow_ridge = 1e-4;
 
 // f = x + x (1 - x) (g0 + g1 x), so that the ends are met; g by least squares.

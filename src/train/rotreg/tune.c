@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The ridges of the predictors, by what they say about poses left out of their fit.
+// The ridges of the predictors, by cross-validation.
 #include "train/rotreg/tune.h"
 #include "base/team.h"
 
@@ -7,15 +7,13 @@
 
 enum { choices = 7, usual_choices = 5 };
 
-// Without a prior: decades among which poses left out choose. The generated sets (reduced.c) use all of the range: maps from none (shoulder, 5
-// poses) to 1e-3 (elbow, arm), scale and shear from 1e-5 (elbow) to 0.1 (arm, 10 poses), tilts from none to 1e-3 (elbow).
+// Without a prior, simplest first.
 static const double map_ridges[usual_choices] = {INFINITY, 1, 1e-1, 1e-2, 1e-3};
 static const double shear_ridges[usual_choices] = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1}; // per pose
 static const double tilt_ridges[usual_choices] = {10, 1, 1e-1, 1e-2, 1e-3};       // likewise
 
-// With a prior: strongest first, relative ridges. What poses left out say is still kinder than new motion, so weaker ones must be
-// clearly better. Tried on the pairs of clips of cheburashka, which asks for the strongest (0.171 instead of 0.187 from its animation to
-// another, with what is left corrected), and of the generated athlete, which asks for the weaker ones (0.227 instead of 0.269).
+// With a prior: relative ridges, strongest first. Within one clip weaker ones cross-validate better than they are on new motion, so they
+// must be clearly better.
 static const double local_map_ridges[choices] = {10, 3, 1, 0.3, 0.1, 0.01, 1e-3};
 static const double local_shear_ridges[choices] = {3, 1, 0.3, 0.1, 0.03, 0.01, 1e-3};
 static const double local_tilt_ridges[choices] = {30, 10, 3, 1, 0.3, 0.1, 0.01};

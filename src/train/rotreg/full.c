@@ -9,7 +9,6 @@
 #include "train/rotreg/anchor.h"
 #include "train/rotreg/poisson.h"
 #include "train/rotreg/published.h"
-#include "train/rotreg/tune.h"
 #include "train/rotreg/torque.h"
 
 // Everything learned, and what was measured on poses left out of the learning: the weights of the least-squares problem
@@ -119,22 +118,6 @@ static sn_status fit_torques(full_form *f, sn_arena *memory) {
   if (weigh) memset(f->edge_residual, 0, triangles * sizeof *f->edge_residual);
   for (size_t t = 0; weigh && t < triangles; t++)
     for (size_t k = 0; k < poses; k++) hold(f, (int)t, (int)k, left_out[k * triangles + t]);
-  sn_arena_free(&scratch);
-  return status;
-}
-
-// Tunes the fit on some of the triangles, evenly spread.
-static sn_status tune(full_form *f) {
-  enum { most = 256 };
-  int triangles = f->examples->rest.triangle_count, count = triangles < most ? triangles : most;
-  size_t poses = (size_t)f->keys->count;
-  sn_arena scratch = sn_arena_new(f->ctx);
-  sn_mat3 *sequences = SN_NEW(f->ctx, &scratch, sn_mat3, (size_t)count * poses);
-  sn_status status = sequences ? SN_OK : f->ctx->error.status;
-  for (int n = 0; status == SN_OK && n < count; n++) {
-    triangle_sequence(f, (int)((int64_t)n * triangles / count), sequences + (size_t)n * poses);
-  }
-  if (status == SN_OK) status = sn_rotreg_tune(f->ctx, &f->rotations, &f->folds, sequences, count, NULL, &f->options);
   sn_arena_free(&scratch);
   return status;
 }
@@ -262,7 +245,7 @@ static sn_status train_full(full_form *f, sn_arena *memory) {
                                        f->left_out_anchors, f->blend_residual)
                : f->ctx->error.status;
   }
-  if (status == SN_OK && !f->options.published) status = tune(f);
+  if (!f->options.published) sn_rotreg_set_ridges(false, f->keys->count, &f->options);
   if (status != SN_OK) return status;
   sn_parallel_for(f->ctx, e->rest.triangle_count, 64, fit_triangles, f);
   if (f->loads) status = fit_torques(f, memory);

@@ -17,6 +17,14 @@ sn_rotreg_fit_options sn_rotreg_fit_options_default(void) {
     .most_factors = 2, .map_ridge = INFINITY, .shear_ridge = 0.1, .tilt_ridge = 0, .rest_weight = 1};
 }
 
+// Of maps, scale and shear, and tilts: relative to how much the joints turn where there is a prior, else of maps alone and the others per pose.
+static const double prior_ridges[3] = {1, 0.3, 3}, free_ridges[3] = {0.1, 1e-3, 0.1};
+
+void sn_rotreg_set_ridges(bool prior, int pose_count, sn_rotreg_fit_options *options) {
+  const double *ridges = prior ? prior_ridges : free_ridges, count = prior ? 1 : pose_count;
+  options->map_ridge = ridges[0], options->shear_ridge = ridges[1] * count, options->tilt_ridge = ridges[2] * count;
+}
+
 size_t sn_rotreg_work_size(int pose_count) {
   return sizeof(sn_rotreg_work) + (size_t)pose_count * (6 * sizeof(sn_mat3) + 3 * sizeof(sn_vec3));
 }
@@ -304,14 +312,6 @@ void sn_rotreg_refit(const sn_rotreg_rotations *rotations, const sn_mat3 *sequen
     cost = refit(&f, out, cost);
   sn_rotreg_fit_shear(rotations, work->shear, pick, count, options, out);
   fit_tilt(&f, options->tilt_ridge, options->rest_weight, out);
-}
-
-void sn_rotreg_refit_tilt(const sn_rotreg_rotations *rotations, const sn_mat3 *sequence, const int *pick, int count,
-                          double ridge, sn_rotreg_work *work, sn_rotreg_predictor *p) {
-  lay_out(work, rotations->pose_count);
-  fit f = {rotations, pick, count, NULL, work, p->factor_count > 0 && !isnan(p->factors[0].prior)};
-  for (int i = 0; i < count; i++) sn_mat3_polar(sequence[pick[i]], &work->rotation[i], &work->shear[i]);
-  fit_tilt(&f, ridge, 1, p);
 }
 
 sn_mat3 sn_rotreg_predict_rotation(const sn_rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta) {

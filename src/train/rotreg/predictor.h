@@ -72,6 +72,7 @@ typedef struct sn_rotreg_fit_options {
 } sn_rotreg_fit_options;
 
 sn_rotreg_fit_options sn_rotreg_fit_options_default(void);
+void sn_rotreg_set_ridges(bool prior, int pose_count, sn_rotreg_fit_options *options);
 
 // The best u and W for rho = u W theta in closed form; u = 0, W = I where theta never moves. Returns
 // the sum of |rho - u W theta|^2.
@@ -91,10 +92,6 @@ void sn_rotreg_fit(const sn_rotreg_rotations *rotations, const sn_mat3 *sequence
 void sn_rotreg_refit(const sn_rotreg_rotations *rotations, const sn_mat3 *sequence, const int *pick, int count,
                      const sn_rotreg_fit_options *options, sn_rotreg_work *work, const sn_rotreg_predictor *like,
                      sn_rotreg_predictor *out);
-
-// The tilt of `p` again, with another ridge.
-void sn_rotreg_refit_tilt(const sn_rotreg_rotations *rotations, const sn_mat3 *sequence, const int *pick, int count,
-                          double ridge, sn_rotreg_work *work, sn_rotreg_predictor *p);
 
 sn_mat3 sn_rotreg_predict_rotation(const sn_rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta);
 sn_mat3 sn_rotreg_predict_shear(const sn_rotreg_predictor *p, const sn_vec3 *theta);

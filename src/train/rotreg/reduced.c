@@ -13,7 +13,6 @@
 #include "train/rotreg/key_gradients.h"
 #include "train/rotreg/published.h"
 #include "train/rotreg/solve.h"
-#include "train/rotreg/tune.h"
 #include "train/near.h"
 #include "train/train.h"
 
@@ -194,7 +193,7 @@ static void fit_predictor(const reduced_job *job, int l, sn_rotreg_work *work) {
 static void fit_predictor_range(void *user, int64_t begin, int64_t end, int worker) {
   const reduced_job *job = user;
   for (int64_t l = begin; l < end; l++) {
-    fit_predictor(job, (int)l, sn_rotreg_work_of(job->work, job->work_size, worker));
+    fit_predictor(job, (int)l, (sn_rotreg_work *)(void *)(job->work + (size_t)worker * job->work_size));
   }
 }
 
@@ -206,13 +205,9 @@ static sn_status fit_predictors(reduced_job *job) {
   job->work_size = sn_rotreg_work_size((int)poses);
   job->work = sn_arena_alloc(ctx, job->memory, (size_t)sn_threads(ctx), job->work_size);
   if (!job->out->predictors || !job->left_out || !job->work) return ctx->error.status;
-  sn_status status = SN_OK;
-  if (!job->fit.published) {
-    status = sn_rotreg_tune(ctx, &job->out->rotations, &job->folds, job->gradients.sequence, bone_count(job),
-                            job->local, &job->fit);
-  }
-  if (status == SN_OK) sn_parallel_for(ctx, bone_count(job), 1, fit_predictor_range, job);
-  if (status != SN_OK || !job->options->loads) return status;
+  if (!job->fit.published) sn_rotreg_set_ridges(job->local != NULL, (int)poses, &job->fit);
+  sn_parallel_for(ctx, bone_count(job), 1, fit_predictor_range, job);
+  if (!job->options->loads) return SN_OK;
   return sn_torque_fit(ctx, job->memory, &job->out->rotations, &job->folds, job->gradients.sequence, bone_count(job),
                        job->out->predictors, &job->fit, job->local, job->options->loads, &job->out->torque,
                        job->left_out);

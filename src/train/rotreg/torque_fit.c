@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "solve/solve.h"
-#include "train/rotreg/tune.h"
 #include "train/rotreg/torque.h"
 
 enum {

@@ -128,14 +128,6 @@ sn_status sn_assess_loocv(sn_context *ctx, const sn_method_spec *spec, const sn_
 
 // ---- the choice of a method ----------------------------------------------------------------------------------------
 
-// What a model may cost. 0: no limit.
-typedef struct sn_limits {
-  double bytes;
-  double time; // of an evaluation, times that of linear blend skinning
-  double
-    error; // the smallest model with at most this error on poses left out, in percent of the diagonal; 0: the best model
-} sn_limits;
-
 // A method that was tried: what it says about poses left out of its training.
 typedef struct sn_candidate {
   sn_method_spec spec;
@@ -180,6 +172,9 @@ sn_status sn_assess_copy_time(sn_context *ctx, size_t bytes, double seconds, sn_
 // on the model's bones), with the four largest weights.
 sn_status sn_assess_plain_lbs(sn_context *ctx, const sn_rt_model *model, sn_model *out);
 
+// Time of one evaluation over that of sn_assess_plain_lbs: they take turns, so that a disturbance of the machine falls on both.
+sn_status sn_assess_ratio(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, double *out);
+
 // ---- plots -------------------------------------------------------------------------------------------------------
 
 typedef struct sn_plot_line {
@@ -191,6 +186,9 @@ typedef struct sn_plot_line {
 // A line chart as SVG, readable in black and white: every line has a dash pattern of its own.
 sn_status sn_plot_write(sn_context *ctx, const char *path, const char *title, const char *x_title,
                         const char *y_title, const sn_plot_line *lines, int line_count);
+
+// The models of other sizes that a training report has; lines across end in the choice.
+sn_status sn_plot_rates(sn_context *ctx, const char *path, const sn_train_report *report);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -25,6 +25,17 @@ typedef struct sn_method_common {
   sn_vertex_order vertex_order;
 } sn_method_common;
 
+// What a model may cost. 0: no limit.
+typedef struct sn_limits {
+  double bytes;
+  double time; // of an evaluation, times that of linear blend skinning
+  double
+    error; // the smallest model with at most this error on held-out poses, in percent of the diagonal; 0: the best model
+  bool curve; // the models of other sizes are wanted too
+  sn_status (*ratio_of)(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
+                        double *out); // measures what `time` limits
+} sn_limits;
+
 // A parsed spec, NAME or NAME:key=value,key=value.
 typedef struct sn_method_spec {
   const sn_method *method;
@@ -32,7 +43,8 @@ typedef struct sn_method_spec {
   union {
     double aligned;
     unsigned char bytes[SN_METHOD_OPTIONS_SIZE];
-  } options; // the method's own struct, and sn_method_common
+  } options;        // the method's own struct, and sn_method_common
+  sn_limits limits; // of methods with corrections
 } sn_method_spec;
 
 enum { SN_MOST_SCORED = 16 };
@@ -44,13 +56,35 @@ typedef struct sn_scored {
   bool is_chosen;
 } sn_scored;
 
+// A model along the curve of rate and distortion.
+typedef struct sn_rate {
+  double bytes, ratio;                  // time against linear blend skinning; 0: not measured
+  double cross_validated, rms_pct_diag; // enveloping error and rms on held-out poses
+  int fields;
+  bool is_chosen;
+} sn_rate;
+
+// A joint whose rotations the training poses do not cover, and what to do about it.
+typedef struct sn_lack {
+  int joint;
+  double trained, reached; // largest rotation from the rest pose in training and in other frames, degrees
+  char advice[160];
+} sn_lack;
+enum { SN_MOST_LACKS = 8 };
+
 // What training tells besides the model.
 typedef struct sn_train_report {
+  sn_limits limits;       // those of the spec
   double seconds;         // of the solve
   double cross_validated; // enveloping error on held-out poses; 0: not known
   int candidate_count;
   sn_scored candidates[SN_MOST_SCORED];
-  char note[1024]; // what the user should know about the result; empty where there is nothing
+  int rate_count;
+  sn_rate rates[SN_MOST_SCORED]; // largest first
+  int lack_count;
+  sn_lack lacks[SN_MOST_LACKS]; // worst first
+  char learned[512];            // which base and which corrections, what cross-validation found, what was not kept
+  char note[1024];              // what the user should know about the result; empty where there is nothing
 } sn_train_report;
 
 struct sn_method {

@@ -22,6 +22,8 @@ static void say_scores(const cli *c, const char *name, const sn_metrics *m) {
 static void say_cross_validation(const cli *c, const sn_train_report *report) {
   if (report->cross_validated > 0)
     sn_cli_say(c, "  cross-validated error: ee %s\n", sn_cli_figure(report->cross_validated, 4).text);
+  if (report->learned[0]) sn_cli_say(c, "  %s\n", report->learned);
+  for (int k = 0; k < report->lack_count; k++) sn_cli_say(c, "  %s\n", report->lacks[k].advice);
   if (report->candidate_count < 2) return;
   sn_cli_say(c, "  chosen by it:");
   for (int k = 0; k < report->candidate_count; k++) {
@@ -66,15 +68,14 @@ static void say_table(const cli *c, const sn_choice_table *table) {
 
 static bool is_auto(const char *method) { return strcmp(method, "auto") == 0; }
 
-// Limits are for auto alone.
-static int read_limits(const cli *c, const char *method, sn_limits *out) {
+static int read_limits(const cli *c, sn_limits *out) {
   const char *names[] = {"--max-bytes", "--max-time", "--error"};
   double *values[] = {&out->bytes, &out->time, &out->error};
   for (int n = 0; n < 3; n++) {
     if (!sn_cli_given(c, names[n])) continue;
-    if (!is_auto(method)) return sn_cli_misuse("%s goes with --method auto", names[n]);
     if (!sn_cli_double(c, names[n], 1e-9, 1e15, values[n])) return exit_usage;
   }
+  out->curve = sn_cli_given(c, "--plot");
   return exit_done;
 }
 
@@ -94,6 +95,7 @@ static int finish(cli *c, const char *path, const sn_train_job *job) {
   sn_train_result result;
   sn_status status = sn_job_train(&c->ctx, job, &result);
   if (result.table.count > 0) say_table(c, &result.table);
+  if (status == SN_OK && job->limits.curve) status = sn_plot_rates(&c->ctx, sn_cli_text(c, "--plot"), &result.report);
   if (status == SN_OK) status = sn_model_write(&c->ctx, path, &result.model);
   if (status == SN_OK) {
     say_result(c, path, &result);
@@ -148,7 +150,8 @@ static int run(cli *c) {
   if (choose && c->ctx.team)
     return sn_cli_misuse("train: --method auto measures time, in which processes differ: run it alone");
   sn_limits limits = {0};
-  if (read_limits(c, method, &limits) != exit_done) return exit_usage;
+  if (read_limits(c, &limits) != exit_done) return exit_usage;
+  if (choose && limits.curve) return sn_cli_misuse("train: --plot goes with a method, not with auto");
   if (!choose && sn_method_parse(&c->ctx, method, &spec) != SN_OK) return sn_cli_misuse("%s", c->ctx.error.message);
   if (!sn_cli_has_folder(c, path)) return sn_cli_fail(c);
   bool no_frames =
@@ -174,10 +177,11 @@ static int run(cli *c) {
 static const cli_option options[] = {
   {"--method", "SPEC", "lbs", "NAME or NAME:key=value,...; auto chooses by cross-validation", cli_quality},
   {"-o", "MODEL.sinew", NULL, "model to write", cli_output},
-  {"--max-bytes", "N", NULL, "auto: largest size of the model", cli_quality},
-  {"--max-time", "X", NULL, "auto: longest evaluation, in times of linear blend skinning", cli_quality},
-  {"--error", "PCT", NULL, "auto: smallest model with at most this rms error on held-out poses, % of the diagonal",
+  {"--max-bytes", "N", NULL, "largest size of the model", cli_quality},
+  {"--max-time", "X", NULL, "longest evaluation, in times of linear blend skinning", cli_quality},
+  {"--error", "PCT", NULL, "smallest model with at most this rms error on held-out poses, % of the diagonal",
    cli_quality},
+  {"--plot", "FILE.svg", NULL, "chart of size and cross-validated error of smaller and larger models", cli_output},
   CLI_OPTIONS_TRAINING,
   {"--from", "MODEL.sinew", NULL, "finished model to add the poses of --pose to, without its training frames",
    cli_input},

@@ -8,7 +8,7 @@
 #include "sinew/eval.h"
 #include "train/folds.h"
 
-enum { most_candidates = 32, timing_rounds = 3 };
+enum { most_candidates = 32 };
 
 // Of methods so near to the least error, which poses left out cannot tell apart, the smallest model is taken. With 1.05 what was given away on poses left
 // out came back as 5.6 % on new motion (cheburashka, range of motion and animation to another).
@@ -102,26 +102,6 @@ static sn_status measure_model(sn_context *ctx, const sn_rt_model *model, const 
   return status;
 }
 
-static double middle(double a, double b, double c) { return fmax(fmin(a, b), fmin(fmax(a, b), c)); }
-
-// The model and linear blend skinning take turns, so that a disturbance of the machine falls on both.
-static sn_status measure_ratio(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, double *out) {
-  sn_model plain = {0};
-  sn_rt_model lbs;
-  double ratios[timing_rounds] = {0};
-  sn_status status = sn_assess_plain_lbs(ctx, model, &plain);
-  if (status == SN_OK) status = sn_model_open(ctx, "lbs", plain.bytes, plain.size, &lbs);
-  for (int r = 0; status == SN_OK && r < timing_rounds; r++) {
-    sn_timing own, other;
-    status = sn_assess_time(ctx, model, examples, true, 0.05, &own);
-    if (status == SN_OK) status = sn_assess_time(ctx, &lbs, NULL, true, 0.05, &other);
-    if (status == SN_OK) ratios[r] = own.median / other.median;
-  }
-  if (status == SN_OK) *out = middle(ratios[0], ratios[1], ratios[2]);
-  sn_model_free(&plain);
-  return status;
-}
-
 static const char *too_much(const sn_limits *limits, double bytes, double ratio) {
   if (limits->bytes > 0 && bytes > limits->bytes) return "too large";
   return limits->time > 0 && ratio > limits->time ? "too slow" : NULL;
@@ -143,7 +123,7 @@ static sn_status try_fold(const chooser *c, const sn_fold *fold, sn_candidate *c
   if (status == SN_OK) status = sn_model_open(ctx, candidate->spec.text, bytes.bytes, bytes.size, &model);
   if (status == SN_OK) status = measure_model(ctx, &model, c->examples, &asked, errors);
   if (status == SN_OK && c->limits->time > 0 && isnan(candidate->ratio))
-    status = measure_ratio(ctx, &model, c->examples, &candidate->ratio);
+    status = sn_assess_ratio(ctx, &model, c->examples, &candidate->ratio);
   candidate->bytes = fmax(candidate->bytes, (double)bytes.size), candidate->seconds += report.seconds;
   sn_model_free(&bytes);
   sn_arena_free(&scratch);
@@ -244,7 +224,7 @@ static sn_status train_best(const chooser *c, sn_model *out, sn_train_report *re
     if (!best) return fail_none(c);
     sn_status status = sn_train(c->ctx, &best->spec, c->examples, c->keys, out, report);
     if (status == SN_OK) status = sn_model_open(c->ctx, best->spec.text, out->bytes, out->size, &model);
-    if (status == SN_OK && c->limits->time > 0) status = measure_ratio(c->ctx, &model, c->examples, &best->ratio);
+    if (status == SN_OK && c->limits->time > 0) status = sn_assess_ratio(c->ctx, &model, c->examples, &best->ratio);
     if (status != SN_OK) return status;
     best->bytes = (double)out->size, best->seconds += report->seconds;
     const char *why = too_much(c->limits, best->bytes, best->ratio);

@@ -113,3 +113,15 @@ sn_status sn_plot_write(sn_context *ctx, const char *path, const char *title, co
   sn_writef(&w, "</svg>\n");
   return sn_writer_commit(ctx, &w);
 }
+
+sn_status sn_plot_rates(sn_context *ctx, const char *path, const sn_train_report *report) {
+  double x[SN_MOST_SCORED], y[SN_MOST_SCORED], across[3] = {0}, down[3] = {0};
+  for (int k = 0; k < report->rate_count; k++) {
+    const sn_rate *r = report->rates + k;
+    x[k] = r->bytes, y[k] = r->cross_validated;
+    if (r->is_chosen) across[1] = across[2] = r->bytes, down[0] = down[1] = r->cross_validated;
+  }
+  const sn_plot_line lines[] = {{"models", report->rate_count, x, y}, {"the choice", 3, across, down}};
+  return sn_plot_write(ctx, path, "Error against size", "bytes of the model", "cross-validated enveloping error",
+                       lines, 2);
+}

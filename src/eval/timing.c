@@ -206,3 +206,21 @@ sn_status sn_assess_time_beside(sn_context *ctx, const sn_rt_model *model, const
   *ratio = other ? middle(ratios[0], ratios[1], ratios[2]) : NAN;
   return SN_OK;
 }
+
+sn_status sn_assess_ratio(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples, double *out) {
+  enum { rounds = 3 };
+  sn_model plain = {0};
+  sn_rt_model lbs;
+  double ratios[rounds] = {0};
+  sn_status status = sn_assess_plain_lbs(ctx, model, &plain);
+  if (status == SN_OK) status = sn_model_open(ctx, "lbs", plain.bytes, plain.size, &lbs);
+  for (int r = 0; status == SN_OK && r < rounds; r++) {
+    sn_timing own, other;
+    status = sn_assess_time(ctx, model, examples, true, 0.05, &own);
+    if (status == SN_OK) status = sn_assess_time(ctx, &lbs, NULL, true, 0.05, &other);
+    if (status == SN_OK) ratios[r] = own.median / other.median;
+  }
+  if (status == SN_OK) *out = middle(ratios[0], ratios[1], ratios[2]);
+  sn_model_free(&plain);
+  return status;
+}

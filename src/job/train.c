@@ -17,6 +17,23 @@ static sn_status measure(sn_context *ctx, const sn_train_job *job, sn_train_resu
   return status;
 }
 
+// Methods without corrections have one model, which meets the limits or does not.
+static sn_status check_limits(sn_context *ctx, const sn_limits *l, const sn_examples *examples, const sn_model *m) {
+  sn_rt_model model;
+  double ratio;
+  if (l->error > 0 || l->curve)
+    return sn_fail(ctx, SN_BAD_INPUT, "%s needs corrections, and the model has none: psd and eigenskin have some",
+                   l->curve ? "--plot" : "--error");
+  sn_status status = sn_model_open(ctx, "model", m->bytes, m->size, &model);
+  if (status == SN_OK) status = sn_assess_ratio(ctx, &model, examples, &ratio);
+  if (status != SN_OK || (!(l->bytes > 0 && (double)m->size > l->bytes) && !(l->time > 0 && ratio > l->time)))
+    return status;
+  return sn_fail(
+    ctx, SN_BAD_INPUT,
+    "the model has %zu bytes and takes %.2f times as long as linear blending, more than the limits allow", m->size,
+    ratio);
+}
+
 sn_status sn_job_train(sn_context *ctx, const sn_train_job *job, sn_train_result *out) {
   *out = (sn_train_result){.memory = sn_arena_new(ctx)};
   sn_status status;
@@ -25,8 +42,12 @@ sn_status sn_job_train(sn_context *ctx, const sn_train_job *job, sn_train_result
     status = sn_correct_add(ctx, job->from, job->examples, job->keys, &out->model);
     out->report.seconds = sn_seconds() - start;
   } else if (job->spec) {
-    out->spec = *job->spec;
-    status = sn_train(ctx, job->spec, job->examples, job->keys, &out->model, &out->report);
+    out->spec = *job->spec, out->spec.limits = job->limits;
+    if (job->limits.time > 0) out->spec.limits.ratio_of = sn_assess_ratio;
+    status = sn_train(ctx, &out->spec, job->examples, job->keys, &out->model, &out->report);
+    bool limited = job->limits.bytes > 0 || job->limits.time > 0 || job->limits.error > 0 || job->limits.curve;
+    if (status == SN_OK && limited && out->report.rate_count == 0)
+      status = check_limits(ctx, &job->limits, job->examples, &out->model);
   } else {
     status = sn_train_chosen(ctx, job->examples, job->keys, &job->limits, &out->memory, &out->table, &out->model,
                              &out->report);

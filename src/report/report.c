@@ -116,12 +116,32 @@ static json_t *describe_scored(const sn_train_report *report) {
   return out;
 }
 
+static json_t *describe_rates(const sn_train_report *report) {
+  json_t *out = json_array();
+  for (const sn_rate *r = report->rates; r < report->rates + report->rate_count; r++)
+    json_array_append_new(out, json_pack("{sI si sf sf sf sb}", "bytes", (json_int_t)r->bytes, "fields", r->fields,
+                                         "cross_validated", r->cross_validated, "rms_pct_diag", r->rms_pct_diag,
+                                         "ratio_lbs", r->ratio, "chosen", r->is_chosen));
+  return out;
+}
+
+static json_t *describe_lacks(const sn_train_report *report) {
+  json_t *out = json_array();
+  for (const sn_lack *l = report->lacks; l < report->lacks + report->lack_count; l++)
+    json_array_append_new(out, json_pack("{si sf sf so}", "joint", l->joint, "trained_deg", l->trained, "reached_deg",
+                                         l->reached, "advice", sn_report_text(l->advice)));
+  return out;
+}
+
 json_t *sn_report_train(const sn_scores *scores, const sn_rt_info *info, const sn_train_report *report) {
   json_t *out = json_object();
   sn_report_scores(out, scores);
   sn_report_add(out, "bytes:I flops:I seconds:f", (json_int_t)info->bytes, (json_int_t)info->flops, report->seconds);
   if (report->cross_validated > 0) json_object_set_new(out, "cross_validated", json_real(report->cross_validated));
   if (report->candidate_count > 0) json_object_set_new(out, "candidates", describe_scored(report));
+  if (report->rate_count > 0) json_object_set_new(out, "rates", describe_rates(report));
+  if (report->lack_count > 0) json_object_set_new(out, "lacks", describe_lacks(report));
+  if (report->learned[0]) json_object_set_new(out, "learned", sn_report_text(report->learned));
   if (report->note[0]) json_object_set_new(out, "note", sn_report_text(report->note));
   return out;
 }

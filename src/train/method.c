@@ -129,7 +129,7 @@ sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_example
   *out = (sn_model){0};
   sn_train_report ignored;
   if (!report) report = &ignored;
-  *report = (sn_train_report){0};
+  *report = (sn_train_report){.limits = spec->limits};
   if (sn_method_has_no_model(spec)) {
     return sn_fail(ctx, SN_UNSUPPORTED, "%s has no model that could be written: only `compare` evaluates it",
                    spec->text);
@@ -150,7 +150,7 @@ sn_status sn_train(sn_context *ctx, const sn_method_spec *spec, const sn_example
   if (status == SN_OK && common_of(spec)->vertex_order == SN_VERTEX_ORDER_BLOCKS)
     status = sn_model_set_order(ctx, out, SN_VERTEX_ORDER_BLOCKS);
   report->seconds = sn_seconds() - start;
-  return status;
+  return status == SN_OK ? sn_train_lacks(ctx, examples, keys, report) : status;
 }
 
 // From the examples' vertices to those of the rest file.

@@ -56,6 +56,9 @@ sn_status sn_dqs_train(sn_context *ctx, const sn_skin_options *options, const sn
 sn_status sn_cor_train(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
                        const sn_keys *keys, sn_model *out, sn_train_report *report);
 
+// Joints whose rotations the training poses lack, worst first, in report->lacks.
+sn_status sn_train_lacks(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_train_report *report);
+
 // One more candidate of what training chose from; dropped when the report has no room.
 void sn_train_report_add(sn_train_report *report, const char *name, double cross_validated, bool is_chosen);
 

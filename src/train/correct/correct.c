@@ -9,7 +9,7 @@
 #include "base/team.h"
 #include "runtime/format.h"
 #include "runtime/packed.h"
-#include "train/correct/fields.h"
+#include "train/correct/rate.h"
 #include "train/train.h"
 
 #define FIELD(name) offsetof(sn_correct_options, name)
@@ -137,6 +137,7 @@ typedef struct corrector {
   int *pose_of;             // of every training frame
   float (*ranges)[2];       // of the values
   double *sigmas;           // of the poses; NULL: none is asked for
+  double rigid;             // squared error of the best joints
 } corrector;
 
 // Values that say something, all of them; a column that says nothing is a mistake.
@@ -251,21 +252,15 @@ static sn_status read_skin(corrector *c, sn_skin *out) {
 
 // The groups of the model, with rows of the examples.
 static sn_status read_runs(corrector *c, sn_runs *out) {
-  sn_rt_stored skin = sn_rt_stored_of(&c->model);
-  const uint32_t *chunks = c->model.sections[SN_SECTION_SKIN_CHUNKS];
-  uint32_t groups = (uint32_t)(c->model.sizes[SN_SECTION_SKIN_GROUPS] / sizeof *skin.groups), chunk = 0;
-  out->first = SN_NEW(c->ctx, &c->memory, int, groups + 1);
+  size_t groups = c->model.sizes[SN_SECTION_SKIN_GROUPS] / sizeof(sn_rt_group);
+  out->first = SN_NEW(c->ctx, &c->memory, int, groups + 1), out->count = (int)groups;
   out->rows = SN_NEW(c->ctx, &c->memory, int, (size_t)c->model.info.block_count *SN_RT_LANES);
   if (!out->first || !out->rows) return c->ctx->error.status;
   int used = 0;
-  for (uint32_t g = 0; g < groups; g++) {
-    while (g >= chunks[chunk + 1]) chunk++;
-    for (uint32_t n = 0; n < (uint32_t)skin.groups[g].block_count * SN_RT_LANES; n++) {
-      uint32_t vertex =
-        chunk * c->model.info.grain + skin.lanes[skin.groups[g].first_block + n / SN_RT_LANES][n % SN_RT_LANES];
-      out->rows[used++] = c->examples->source ? c->examples->source[vertex] : (int)vertex;
-    }
-    out->first[++out->count] = used;
+  for (sn_rt_block b = {0}; sn_rt_next_block(&c->model, &b);) {
+    for (int l = 0; l < SN_RT_LANES; l++)
+      out->rows[used++] = c->examples->source ? c->examples->source[b.vertex[l]] : (int)b.vertex[l];
+    for (size_t g = b.group + 1; g <= groups; g++) out->first[g] = used;
   }
   return SN_OK;
 }
@@ -459,17 +454,19 @@ static sn_status check_options(sn_context *ctx, const sn_correct_options *o, con
   return SN_OK;
 }
 
-// The enveloping error that `squared`, the errors of all vertices at the training poses together, amounts to.
-static sn_status enveloping_error(corrector *c, double squared, double *out) {
+// The squared error of the best joint of every vertex at the training poses; 0 without joints.
+static sn_status find_rigid(corrector *c) {
   int n = c->examples->rest.vertex_count;
-  *out = 0;
-  if (c->examples->skeleton.joint_count == 0) return SN_OK; // nothing rigid to compare with
-  double *errors = SN_NEW(c->ctx, &c->memory, double, n), sum = 0;
+  if (c->examples->skeleton.joint_count == 0) return SN_OK;
+  double *errors = SN_NEW(c->ctx, &c->memory, double, n);
   sn_status status = errors ? sn_best_joints(c->ctx, c->examples, c->keys, NULL, errors) : c->ctx->error.status;
-  if (status != SN_OK) return status;
-  for (int i = 0; i < n; i++) sum += errors[i];
-  *out = sum > 0 ? sqrt(squared / sum) : 0;
-  return SN_OK;
+  for (int i = 0; status == SN_OK && i < n; i++) c->rigid += errors[i];
+  return status;
+}
+
+// The enveloping error that `squared`, the errors of all vertices at the training poses together, amounts to.
+static double enveloping_error(const corrector *c, double squared) {
+  return c->rigid > 0 ? sqrt(squared / c->rigid) : 0;
 }
 
 // The file's weights say which joints are relevant to a vertex; without them the model's.
@@ -509,26 +506,8 @@ static sn_regression regression_of(corrector *c) {
     .ctx = c->ctx, .memory = &c->memory, .m = &c->residuals, .controls = c->joints, .control_count = c->joint_count};
 }
 
-static sn_status regress(corrector *c, sn_corrections *out) {
-  const sn_residuals *m = &c->residuals;
-  sn_regression r = regression_of(c);
-  sn_status status = sn_regression_choose(&r);
-  if (status == SN_OK) status = sn_regression_solve(&r);
-  double floor = invisible * m->diagonal,
-         lost = r.undecided ? 0 : fmin((more_error * more_error - 1) * r.score, lost_part * r.uncorrected);
-  sn_field_limits limits = {
-    fmax(lost, floor * floor * m->pose_count * m->vertex_count),
-    field_bytes * m->vertex_count * (c->options->components ? c->options->components : most_fields) + free_bytes};
-  if (status == SN_OK) status = sn_fields_make(&r, (const float(*)[3])c->examples->rest.positions, &limits, out);
-  if (status == SN_OK && r.undecided)
-    tell(c->report->note, sizeof c->report->note,
-         "the training poses are too few or too different to hold some out: the usual ridge is used (1e-3). ", 0, 0);
-  return status == SN_OK ? enveloping_error(c, r.score + limits.lost, &c->report->cross_validated) : status;
-}
-
 static sn_status make_fields(corrector *c, sn_corrections *out) {
   const sn_correct_options *o = c->options;
-  if (o->space == SN_SPACE_LOCAL) return regress(c, out);
   return (o->components > 0 ? sn_eigenskin_fields
           : o->weighted     ? sn_weighted_fields
                             : sn_psd_fields)(c->ctx, &c->memory, o, &c->residuals, c->joints, c->joint_count, out);
@@ -596,6 +575,81 @@ static sn_status limit(corrector *c, sn_corrections *corrections) {
   return status;
 }
 
+// ---- rate and distortion -----------------------------------------------------------------------------------------------------
+
+typedef struct rated {
+  corrector *c;
+  sn_regression *r;
+  sn_fields *fields;
+  const sn_model *base;
+  int patches;
+} rated;
+
+static sn_status build_rated(void *user, sn_field_limits *limits, sn_model *out, sn_rate *rate) {
+  rated *w = user;
+  corrector *c = w->c;
+  const sn_residuals *m = &c->residuals;
+  sn_corrections corrections;
+  sn_rt_model model;
+  sn_status status = sn_fields_make(w->fields, limits, &corrections);
+  if (status == SN_OK) status = limit(c, &corrections);
+  if (status == SN_OK) status = write(c, &corrections, w->base, out);
+  double squared = w->r->score + limits->lost;
+  *rate = (sn_rate){.bytes = (double)out->size, .fields = corrections.basis_count};
+  rate->rms_pct_diag = 100 * sqrt(squared / m->vertex_count / fmax(m->pose_count - 1, 1)) / m->diagonal;
+  w->patches = corrections.field_count;
+  rate->cross_validated = enveloping_error(c, squared);
+  if (status != SN_OK || !c->report->limits.ratio_of) return status;
+  status = sn_model_open(c->ctx, "model", out->bytes, out->size, &model);
+  return status == SN_OK ? c->report->limits.ratio_of(c->ctx, &model, c->examples, &rate->ratio) : status;
+}
+
+// The base, the corrections, what cross-validation found, what was not kept.
+static void tell_learned(const corrector *c, const rated *w, const sn_rate *rate) {
+  const sn_regression *r = w->r;
+  sn_train_report *report = c->report;
+  const char *base = NULL;
+  for (int k = 0; k < report->candidate_count; k++)
+    if (report->candidates[k].is_chosen) base = report->candidates[k].name;
+  int used =
+    snprintf(report->learned, sizeof report->learned,
+             "%s%s%sCorrections: %d displacement fields in %d patches, functions of %d joints and values, ridge %g. ",
+             base ? "Base: " : "", base ? base : "", base ? ". " : "", rate->fields, w->patches, r->control_count,
+             sn_ridges[r->ridge]);
+  if (r->undecided)
+    snprintf(report->learned + used, sizeof report->learned - (size_t)used,
+             "Cross-validation cannot judge them: the training poses are too few or too different.");
+  else
+    snprintf(report->learned + used, sizeof report->learned - (size_t)used,
+             "Cross-validated error %.3g, %.3g without corrections; fields that were not kept would make it %.3g.",
+             rate->cross_validated, enveloping_error(c, r->uncorrected), enveloping_error(c, r->score));
+}
+
+static sn_status regress(corrector *c, const sn_model *base, sn_model *out) {
+  const sn_residuals *m = &c->residuals;
+  sn_regression r = regression_of(c);
+  rated w = {.c = c, .r = &r, .base = base};
+  sn_status status = find_rigid(c);
+  if (status == SN_OK) status = sn_regression_choose(&r);
+  if (status == SN_OK) status = sn_regression_solve(&r);
+  if (status == SN_OK) status = sn_fields_find(&r, (const float(*)[3])c->examples->rest.positions, &w.fields);
+  double floor = invisible * m->diagonal,
+         lost = r.undecided ? 0 : fmin((more_error * more_error - 1) * r.score, lost_part * r.uncorrected);
+  sn_field_limits usual = {
+    fmax(lost, floor * floor * m->pose_count * m->vertex_count),
+    field_bytes * m->vertex_count * (c->options->components ? c->options->components : most_fields) + free_bytes};
+  if (status == SN_OK) status = sn_rate_choose(c->ctx, build_rated, &w, usual, out, c->report);
+  if (status != SN_OK) return status;
+  if (r.undecided)
+    tell(c->report->note, sizeof c->report->note,
+         "the training poses are too few or too different to hold some out: the usual ridge is used (1e-3). ", 0, 0);
+  const sn_rate *rate = c->report->rates;
+  while (c->report->rate_count > 0 && !rate->is_chosen) rate++;
+  c->report->cross_validated = rate->cross_validated;
+  tell_learned(c, &w, rate);
+  return SN_OK;
+}
+
 // The residual of `base` at the poses of the keys, and the controls.
 static sn_status prepare(corrector *c, const sn_model *base) {
   sn_context *ctx = c->ctx;
@@ -615,9 +669,10 @@ static sn_status prepare(corrector *c, const sn_model *base) {
 static sn_status run(corrector *c, const sn_model *base, sn_model *out) {
   sn_corrections corrections;
   sn_status status = prepare(c, base);
-  if (status == SN_OK) status = make_fields(c, &corrections);
-  if (status == SN_OK && c->options->space == SN_SPACE_LOCAL) status = limit(c, &corrections);
-  if (status == SN_OK) status = write(c, &corrections, base, out);
+  bool local = c->options->space == SN_SPACE_LOCAL;
+  if (status == SN_OK && local) status = regress(c, base, out);
+  if (status == SN_OK && !local) status = make_fields(c, &corrections);
+  if (status == SN_OK && !local) status = write(c, &corrections, base, out);
   sn_skin_free(&c->residuals.skin);
   return status;
 }

@@ -46,7 +46,7 @@ typedef struct space {
 
 typedef struct builder {
   sn_regression *r;
-  int patch_count, ranks;
+  int patch_count, ranks, *patch_of; // patch_of: of every vertex
   patch *patches;
   space *spaces;        // control_count
   double energy, slope; // of all patches; squared error that a byte has to save
@@ -165,8 +165,8 @@ static sn_status keep_components(builder *b, const sn_field_limits *limits, cost
   int count = 0;
   *out = (cost){0}, b->slope = 0;
   for (int n = 0; n < b->patch_count; n++) {
-    const patch *p = b->patches + n;
-    out->lost += p->energy;
+    patch *p = b->patches + n;
+    out->lost += p->energy, p->kept = 0;
     for (int k = 0; k < p->rank; k++) list[count++] = (candidate){p->values[k] / component_bytes(p), n, k};
   }
   qsort(list, (size_t)count, sizeof *list, compare_candidates);
@@ -269,7 +269,9 @@ static sn_status find_functions(sn_context *ctx, sn_arena *memory, void *user, i
   double *values = SN_NEW(ctx, memory, double, rank);
   int fields = 0; // that depend on the control
   if (!values) return ctx->error.status;
+  s->lost = 0;
   if (rank == 0) return SN_OK;
+  memset(s->functions, 0, (size_t)rank * (size_t)rank * sizeof *s->functions);
   for (int n = 0; n < b->patch_count; n++) {
     const patch *p = b->patches + n;
     if (!depends_on(p, control)) continue;
@@ -369,12 +371,13 @@ static sn_status make_spaces(builder *b) {
 
 // ---- all ---------------------------------------------------------------------------------------------------------------------------
 
-static sn_status make_patches(builder *b, const float (*positions)[3], int size, int *patch_of) {
+static sn_status make_patches(builder *b, const float (*positions)[3], int size) {
   sn_regression *r = b->r;
   int n = r->m->vertex_count, *order = SN_NEW(r->ctx, r->memory, int, n);
+  int *patch_of = b->patch_of = SN_NEW(r->ctx, r->memory, int, n);
   b->patch_count = (n + size - 1) / size, b->energy = 0;
   sn_status status =
-    order ? sn_patches_make(r->ctx, r->m, positions, &b->patch_count, patch_of) : r->ctx->error.status;
+    order && patch_of ? sn_patches_make(r->ctx, r->m, positions, &b->patch_count, patch_of) : r->ctx->error.status;
   b->patches = SN_NEW(r->ctx, r->memory, patch, b->patch_count);
   if (!b->patches) return r->ctx->error.status;
   for (int c = 0, used = 0; status == SN_OK && c < b->patch_count; c++) {
@@ -394,6 +397,7 @@ static sn_status make_room(builder *b, int *places) {
   sn_regression *r = b->r;
   for (int c = 0; c < b->patch_count; c++) {
     patch *p = b->patches + c;
+    p->control_count = p->terms = 0, p->lost = 0;
     p->controls = SN_NEW(r->ctx, r->memory, int, r->control_count);
     p->needs = SN_NEW(r->ctx, r->memory, double, (size_t)p->kept *(size_t)b->ranks);
     p->curves = SN_NEW(r->ctx, r->memory, double, (size_t)p->kept *(size_t)r->m->pose_count);
@@ -406,7 +410,7 @@ static sn_status make_room(builder *b, int *places) {
   return b->out->deltas ? SN_OK : r->ctx->error.status;
 }
 
-static sn_status describe(builder *b, const int *patch_of) {
+static sn_status describe(builder *b) {
   sn_regression *r = b->r;
   sn_corrections *out = b->out;
   size_t poses = (size_t)r->m->pose_count;
@@ -432,7 +436,7 @@ static sn_status describe(builder *b, const int *patch_of) {
                                                       .mix = p->mix};
   }
   first[b->patch_count] = out->basis_count;
-  out->groups = (sn_basis_groups){.common = 0, .first = first, .group_of = patch_of};
+  out->groups = (sn_basis_groups){.common = 0, .first = first, .group_of = b->patch_of};
   sn_term_list *terms = SN_NEW(r->ctx, r->memory, sn_term_list, 1);
   if (!terms) return r->ctx->error.status;
   *terms = r->terms;
@@ -443,53 +447,60 @@ static sn_status describe(builder *b, const int *patch_of) {
   return status;
 }
 
-// Patches of this size with their components; and what they cost.
-static sn_status try_size(builder *b, const float (*positions)[3], int size, const sn_field_limits *limits,
-                          int *patch_of, cost *out) {
-  sn_status status = make_patches(b, positions, size, patch_of);
-  const sn_folds each = {.fold_count = b->patch_count};
-  if (status == SN_OK) status = sn_folds_run(b->r->ctx, &each, find_components, b);
-  for (int c = 0; status == SN_OK && c < b->patch_count; c++) b->energy += b->patches[c].energy;
-  return status == SN_OK ? keep_components(b, limits, out) : status;
+enum { size_count = sizeof patch_sizes / sizeof *patch_sizes };
+
+struct sn_fields {
+  builder sizes[size_count];
+};
+
+sn_status sn_fields_find(sn_regression *r, const float (*positions)[3], sn_fields **out) {
+  sn_fields *f = *out = SN_NEW(r->ctx, r->memory, sn_fields, 1);
+  builder shared = {.r = r};
+  sn_status status = f ? make_spaces(&shared) : r->ctx->error.status;
+  for (int k = 0; status == SN_OK && k < size_count; k++) {
+    builder *b = f->sizes + k;
+    *b = shared;
+    status = make_patches(b, positions, patch_sizes[k]);
+    const sn_folds each = {.fold_count = b->patch_count};
+    if (status == SN_OK) status = sn_folds_run(r->ctx, &each, find_components, b);
+    for (int c = 0; status == SN_OK && c < b->patch_count; c++) b->energy += b->patches[c].energy;
+  }
+  return status;
 }
 
 static bool is_better(cost a, cost best, double may_be_lost) {
   return a.lost <= may_be_lost && best.lost <= may_be_lost ? a.bytes < best.bytes : a.lost < best.lost;
 }
 
-// The patches that lose what may be lost in the fewest bytes.
-static sn_status choose_patches(builder *b, const float (*positions)[3], const sn_field_limits *limits,
-                                int **patch_of, cost *best) {
-  sn_regression *r = b->r;
+// The patches that lose what may be lost in the fewest bytes, or the least in the room there is.
+static sn_status choose_patches(sn_fields *f, const sn_field_limits *limits, builder **best, cost *spent) {
   sn_status status = SN_OK;
-  for (size_t k = 0; status == SN_OK && k < sizeof patch_sizes / sizeof *patch_sizes; k++) {
-    builder trial = *b;
-    cost trial_cost = {0};
-    int *trial_of = SN_NEW(r->ctx, r->memory, int, r->m->vertex_count);
-    status =
-      trial_of ? try_size(&trial, positions, patch_sizes[k], limits, trial_of, &trial_cost) : r->ctx->error.status;
-    if (status == SN_OK && (k == 0 || is_better(trial_cost, *best, part_of_components * limits->lost)))
-      *b = trial, *patch_of = trial_of, *best = trial_cost;
+  for (int k = 0; status == SN_OK && k < size_count; k++) {
+    cost trial = {0};
+    status = keep_components(f->sizes + k, limits, &trial);
+    if (status == SN_OK && (k == 0 || is_better(trial, *spent, part_of_components * limits->lost)))
+      *best = f->sizes + k, *spent = trial;
   }
   return status;
 }
 
-sn_status sn_fields_make(sn_regression *r, const float (*positions)[3], sn_field_limits *limits,
-                         sn_corrections *out) {
-  *out = (sn_corrections){.vertex_count = r->m->vertex_count, .pruned = true};
-  builder b = {.r = r, .out = out};
-  int *patch_of = NULL, places = 0;
+sn_status sn_fields_make(sn_fields *fields, sn_field_limits *limits, sn_corrections *out) {
+  builder *b = NULL;
   cost spent = {0};
-  sn_status status = make_spaces(&b);
-  if (status == SN_OK) status = choose_patches(&b, positions, limits, &patch_of, &spent);
-  const sn_folds each = {.fold_count = b.patch_count}, controls = {.fold_count = r->control_count};
-  if (status == SN_OK) status = make_room(&b, &places);
-  if (status == SN_OK) status = sn_folds_run(r->ctx, &each, regress_patch, &b);
-  if (status == SN_OK) status = sn_folds_run(r->ctx, &controls, find_functions, &b);
-  if (status == SN_OK) status = sn_folds_run(r->ctx, &each, mix_patch, &b);
-  if (status == SN_OK) status = describe(&b, patch_of);
-  limits->lost = spent.lost;
-  for (int c = 0; status == SN_OK && c < b.patch_count; c++) limits->lost += b.patches[c].lost;
-  for (int k = 0; status == SN_OK && k < r->control_count; k++) limits->lost += b.spaces[k].lost;
+  int places = 0;
+  sn_status status = choose_patches(fields, limits, &b, &spent);
+  sn_regression *r = fields->sizes[0].r;
+  *out = (sn_corrections){.vertex_count = r->m->vertex_count, .pruned = true};
+  if (status != SN_OK) return status;
+  const sn_folds each = {.fold_count = b->patch_count}, controls = {.fold_count = r->control_count};
+  b->out = out;
+  status = make_room(b, &places);
+  if (status == SN_OK) status = sn_folds_run(r->ctx, &each, regress_patch, b);
+  if (status == SN_OK) status = sn_folds_run(r->ctx, &controls, find_functions, b);
+  if (status == SN_OK) status = sn_folds_run(r->ctx, &each, mix_patch, b);
+  if (status == SN_OK) status = describe(b);
+  *limits = (sn_field_limits){spent.lost, spent.bytes};
+  for (int c = 0; status == SN_OK && c < b->patch_count; c++) limits->lost += b->patches[c].lost;
+  for (int k = 0; status == SN_OK && k < r->control_count; k++) limits->lost += b->spaces[k].lost;
   return status;
 }

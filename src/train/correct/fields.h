@@ -11,7 +11,10 @@ typedef struct sn_field_limits {
   double bytes; // of all fields, about, at most; 0: any number
 } sn_field_limits;
 
-// `r` is solved. `lost` in limits is replaced by what was lost.
-sn_status sn_fields_make(sn_regression *r, const float (*positions)[3], sn_field_limits *limits, sn_corrections *out);
+// Patches of several sizes with all their components. `r` is solved.
+typedef struct sn_fields sn_fields;
+sn_status sn_fields_find(sn_regression *r, const float (*positions)[3], sn_fields **out);
+// Those within the limits, which are replaced by what is lost and by the bytes of the fields, about.
+sn_status sn_fields_make(sn_fields *fields, sn_field_limits *limits, sn_corrections *out);
 
 #endif

@@ -97,7 +97,7 @@ format-check:
 bench: whole
 	@for b in build/bench_*; do [ -x $$b ] && $$b || exit 1; done
 
-# The documents' figures and tables over generated sets: docs/figures.md
+# The documents' figures and tables over generated sets: docs/figures/README.md
 figures: whole
 	@tools/figures.sh figures
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The figures of docs/affine.md.
+// The figures of docs/measurements.md.
 //
 //   bench_affine sets [SEED ...]   generated sets: affine bones against rigid ones, and smoothing
 //   bench_affine time              training, and one evaluation against plain linear blending, 5,256 vertices and 100 bones

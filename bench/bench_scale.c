@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How time and memory grow with the work, and what teams of processes send each other: the figures of docs/scale.md.
+// How time and memory grow with the work, and what teams of processes send each other: the figures of docs/guide/large.md.
 //
 //   bench_scale                 small sizes, some minutes
 //   bench_scale full [FILE]     up to 300,000 vertices and 1,500 frames: an hour

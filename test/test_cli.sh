@@ -11,7 +11,7 @@ expect 2 "unknown command" "$SINEW" frobnicate
 for command in gen rig train eval compare bench view info convert demo; do
   expect 0 "Example:" "$SINEW" $command --help
 done
-expect 0 "influences" "$SINEW" compare --help
+expect 0 "influences" "$SINEW" compare --help all
 expect 0 "sinew train --help NAME" "$SINEW" train --help
 expect 0 "mahalanobis" "$SINEW" train --help all
 expect 0 "degree_r" "$SINEW" compare --help torque

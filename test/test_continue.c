@@ -58,7 +58,7 @@ static void walk(subject *s) {
   evaluate_frame(s, 0), check_frame(s); // a frame that another scratch memory saw
 }
 
-// AVX-512 gives the positions of AVX2: the same bytes, and within the tolerance of docs/reliability.md where the solve of `rotreg`
+// AVX-512 gives the positions of AVX2: the same bytes, and within the tolerance of docs/reference/reliability.md where the solve of `rotreg`
 // takes 512 bits at once, which adds in another order. *seen: what AVX2 gave.
 static void compare_with_avx2(const subject *s, float **seen) {
   size_t count = 3 * (size_t)s->model.info.vertex_count;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The documentation's tables of options are those of the code, and the files and functions that it names exist.
+# The page of commands is that of the program, links lead somewhere, and the files and functions that the documentation names exist.
 set -u
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -7,14 +7,30 @@ cd "$SINEW_SOURCE" || exit 1
 failed=0
 fail() { echo "FAILED: $*"; failed=1; }
 
-cp docs/*.md "$work"
-bash tools/option_tables.sh "$work"/*.md || exit 1
-grep -q '| `influences` | 4 | 1 to 8 |' "$work/methods.md" || fail "no table in methods.md"
-diff -r -u docs "$work" -x '*.png' -x '*.svg' || fail "the options changed: run tools/option_tables.sh"
+mapfile -t pages < <(find docs -name '*.md')
+bash tools/commands.sh > "$work/commands.md" || exit 1
+grep -q '| `influences` | 4 | 1 to 8 |' "$work/commands.md" || fail "no table of options"
+diff -u docs/reference/commands.md "$work/commands.md" || fail "the options changed: tools/commands.sh > docs/reference/commands.md"
+
+# Links lead to files that exist.
+for page in "${pages[@]}" README.md CONTRIBUTING.md CHANGELOG.md; do
+  for link in $(grep -oE '\]\([^)# ]+' "$page" | cut -c3- | grep -v '://'); do
+    [ -e "$(dirname "$page")/$link" ] || fail "$page links to $link, which does not exist"
+  done
+done
+
+# Words: README 700, the rest 24,000 without what programs write or read (the page of commands, figures, tables of measurements and layout).
+words() { cat -- "$@" | tr -s ' \n' '\n\n' | grep -c '[A-Za-z0-9]'; } # not the bars of tables
+readme=$(words README.md)
+mapfile -t written < <(printf '%s\n' "${pages[@]}" | grep -vE '^docs/(reference/commands|measurements|layout|figures/.*)\.md$')
+manual=$(($(words "${written[@]}") + $(grep -hv '^|' docs/measurements.md docs/layout.md | words)))
+[ "$readme" -le 700 ] || fail "README.md has $readme words, at most 700"
+[ "$manual" -le 24000 ] || fail "docs have $manual words, at most 24000"
+echo "words: README $readme, docs $manual"
 
 # Names of files end as paths do; * stands for what it does in a shell.
 find src include test bench lab tools web python blender examples cmake -type f | sed 's#^#/#' > "$work/files"
-named() { grep -ohE '`[^` ]+`' docs/*.md README.md CONTRIBUTING.md | tr -d '`' | sort -u; }
+named() { grep -ohE '`[^` ]+`' "${pages[@]}" README.md CONTRIBUTING.md | tr -d '`' | sort -u; }
 named | grep -E '^[A-Za-z0-9_./*-]+\.(c|h|cu|sh|mjs|py)$' > "$work/named"
 while read -r name; do
   pattern=$(sed 's#^[.][.]/##; s#[.]#[.]#g; s#[*]#[^/]*#g' <<< "$name")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What docs/reliability.md promises across processors: with the BLAS kernels of others a model has the same structure, and its errors
+# What docs/reference/reliability.md promises across processors: with the BLAS kernels of others a model has the same structure, and its errors
 # are the same to 1 %; a model that is evaluated with other instructions gives the same positions to 1e-5 of the diagonal; and on
 # one processor the bytes are the same at any thread count, whichever the kernels.
 . "$(dirname "$(realpath "$0")")/common.sh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The table of formats in docs/files.md is the code's own. To renew it: SINEW_FORMATS=print build/test_formats.
+// The table of formats in docs/reference/formats.md is the code's own. To renew it: SINEW_FORMATS=print build/test_formats.
 #include "check.h"
 #include "sinew/formats.h"
 
@@ -45,7 +45,7 @@ static void test_documentation(void **state) {
   if (!source) skip();
   sn_context ctx = sn_context_default();
   sn_file file;
-  snprintf(path, sizeof path, "%s/docs/files.md", source);
+  snprintf(path, sizeof path, "%s/docs/reference/formats.md", source);
   assert_ok(&ctx, sn_file_open(&ctx, path, &file));
   char *text = calloc(file.size + 1, 1);
   memcpy(text, file.bytes, file.size);

@@ -193,7 +193,7 @@ static int terms_of(const sn_rt_terms *t, const sn_rt_reference *references, con
   return count;
 }
 
-// Coefficients of displacement fields: sums of functions, which are sums of terms, as docs/model-format.md has them.
+// Coefficients of displacement fields: sums of functions, which are sums of terms, as docs/reference/model-file.md has them.
 static void coefficients_are_the_formula(void **state) {
   (void)state;
   sn_context ctx = sn_context_default();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Packed models: the same as what they were packed from, within the errors that docs/runtime.md states, for every method, on
+// Packed models: the same as what they were packed from, within the errors that docs/reference/c.md states, for every method, on
 // every path, for ranges and strides; what their readers give; packed sections that are wrong.
 #include "runtime/packed.h"
 #include "section_fixture.h"

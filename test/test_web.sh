@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The npm package sinew-skin: built, packed, unpacked, and used in Chromium by examples/three and by the code of docs/web.md.
+# The npm package sinew-skin: built, packed, unpacked, and used in Chromium by examples/three and by the code of docs/guide/three.md.
 set -euo pipefail
 src=${SINEW_SOURCE:-$(cd "$(dirname "$0")/.." && pwd)}
 for package in three esbuild playwright-core; do

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The package in Chromium: examples/three and the tutorial of docs/web.md. test_web.sh makes the site.
+// The package in Chromium: examples/three and the tutorial of docs/guide/three.md. test_web.sh makes the site.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -244,8 +244,8 @@ await test('in the WebGPURenderer of three.js the vertices are the native ones',
 });
 
 // The tutorial: its HTML, with its JavaScript blocks one after the other as the script.
-await test('the code of docs/web.md runs', async () => {
-  const text = readFileSync(join(source, 'docs/web.md'), 'utf8'), blocks = kind => [...text.matchAll(new RegExp(`^\`\`\`${kind}\\n(.*?)^\`\`\``, 'gms'))].map(m => m[1]);
+await test('the code of docs/guide/three.md runs', async () => {
+  const text = readFileSync(join(source, 'docs/guide/three.md'), 'utf8'), blocks = kind => [...text.matchAll(new RegExp(`^\`\`\`${kind}\\n(.*?)^\`\`\``, 'gms'))].map(m => m[1]);
   const html = blocks('html'), js = blocks('js'), worker = blocks('js worker.js');
   assert.ok(html.length === 1 && js.length >= 4 && worker.length === 1, 'the tutorial has its blocks');
   extra['tutorial.html'] = html[0], extra['worker.js'] = worker[0];

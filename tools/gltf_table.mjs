@@ -1,4 +1,4 @@
-// The table of docs/gltf.md: what becomes of every glTF file of a folder, from `info` to `view`. Errors are those of
+// The table of docs/reference/gltf.md: what becomes of every glTF file of a folder, from `info` to `view`. Errors are those of
 // test/measure.mjs, which counts every vertex of the file, and are compared with what Sinew prints; agreement is with three.js, which
 // loads, animates and skins the file itself and everything that is written as .glb.
 //   node tools/gltf_table.mjs build/sinew ../shared/data/gltf [NAME...]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Errors of a model that was added on the page, as the tool measures them (docs/metrics.md), from the frames that the page holds.
+// Errors of a model that was added on the page, as the tool measures them (docs/reference/metrics.md), from the frames that the page holds.
 
 // What the model gets at frame f, where the page knows it.
 export function inputAt(viewer, entry, f) {

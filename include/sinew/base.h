@@ -52,7 +52,7 @@ typedef struct sn_allocator {
 // Called now and then from the calling thread with 0 <= done <= 1. Returning false asks to stop early: SN_STOPPED.
 typedef bool (*sn_progress_fn)(void *user, const char *task, double done);
 
-// Processes that train together (MPI): see docs/scale.md. All of them make the same calls on the same input.
+// Processes that train together (MPI): see docs/guide/large.md. All of them make the same calls on the same input.
 struct sn_context;
 typedef struct sn_team {
   int rank, size;

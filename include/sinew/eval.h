@@ -12,7 +12,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default) // what shared libraries export
 
-// The figures of every report; names and definitions as in docs/metrics.md. NAN where one does not apply.
+// The figures of every report; names and definitions as in docs/reference/metrics.md. NAN where one does not apply.
 typedef struct sn_metrics {
   int frame_count;     // 0: no frames, all figures NAN
   double rms;          // root mean squared vertex distance

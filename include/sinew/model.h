@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Model files from the offline side: assembling one (what every trainer ends in), reading back what is in one.
-// Evaluating a model is the runtime's job (sinew/runtime.h); the format is described in docs/model-format.md.
+// Evaluating a model is the runtime's job (sinew/runtime.h); the format is described in docs/reference/model-file.md.
 #ifndef SINEW_MODEL_H
 #define SINEW_MODEL_H
 
@@ -112,7 +112,7 @@ typedef struct sn_model {
 sn_status sn_model_build(sn_context *ctx, const sn_model_desc *desc, sn_model *out);
 void sn_model_free(sn_model *model);
 
-// The same model in fewer bytes: rest positions, normals, weights, corrections and triangles rounded as docs/model-format.md
+// The same model in fewer bytes: rest positions, normals, weights, corrections and triangles rounded as docs/reference/model-file.md
 // tells. Fails for one that is packed already.
 sn_status sn_model_pack(sn_context *ctx, const sn_rt_model *model, sn_model *out);
 

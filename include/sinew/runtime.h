@@ -61,7 +61,7 @@ typedef struct sn_rt_error {
   char message[240];
 } sn_rt_error;
 
-// ---- the four slots: every method is one choice in each (docs/model-format.md) --------------------------------------
+// ---- the four slots: every method is one choice in each (docs/reference/model-file.md) --------------------------------------
 
 typedef enum sn_rt_drive { // which palette of matrices does the input give?
   SN_RT_DRIVE_JOINTS = 0,  // the joints themselves, and half-way and scaling joints made from them
@@ -128,7 +128,7 @@ typedef struct sn_rt_info {
   uint32_t section_count;
   uint64_t bytes;      // the whole file
   uint64_t bytes_read; // by one evaluation with normals, apart from the palette
-  uint64_t flops;      // floating-point operations of one evaluation with normals (docs/model-format.md)
+  uint64_t flops;      // floating-point operations of one evaluation with normals (docs/reference/model-file.md)
   size_t scratch_size;
   uint32_t value_count; // values of sn_rt_input.values
   uint32_t tangents;    // 1: the model has them, see sn_rt_tangents

@@ -88,7 +88,7 @@ static const sn_option_group linear_groups[] = {
 
 static const sn_method method_mwe = {
   .name = "mwe",
-  .summary = "multi-weight enveloping (Wang and Phillips 2002); a row of compare, no model",
+  .summary = "multi-weight enveloping (Wang and Phillips 2002); only a row of compare",
   .options = linear_groups,
   .needs_skeleton = true,
   .has_no_model = has_no_model,
@@ -98,7 +98,7 @@ static const sn_method method_mwe = {
 
 static const sn_method method_animspace = {
   .name = "animspace",
-  .summary = "animation space (Merry, Marais and Gain 2006); a row of compare, no model",
+  .summary = "animation space (Merry, Marais and Gain 2006); only a row of compare",
   .options = linear_groups,
   .needs_skeleton = true,
   .has_no_model = has_no_model,
@@ -141,7 +141,7 @@ static const sn_option_group mohr_groups[] = {{mohr_table, 0}, {0}};
 
 static const sn_method method_mohr = {
   .name = "mohr",
-  .summary = "linear blend skinning with fitted rest positions (Mohr and Gleicher 2003); a row of compare, no model",
+  .summary = "fitted weights and rest positions (Mohr and Gleicher 2003); only a row of compare",
   .options = mohr_groups,
   .needs_skeleton = true,
   .has_no_model = has_no_model,
@@ -193,7 +193,7 @@ static sn_status predict_sbs(sn_context *ctx, const void *options, const sn_exam
 
 static const sn_method method_sbs = {
   .name = "sbs",
-  .summary = "spherical blend skinning (Kavan and Zara 2005); a row of compare, no model",
+  .summary = "spherical blend skinning (Kavan and Zara 2005); only a row of compare",
   .options = skin_groups,
   .needs_skeleton = true,
   .needs_no_frames = sn_skin_needs_no_frames,

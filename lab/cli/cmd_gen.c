@@ -42,28 +42,26 @@ static void print_sets(void) {
   printf("\nSets (vertices, frames and joints unless told):\n");
   for (int k = 0; k < sn_gen_set_count(); k++) {
     const sn_gen_info *set = sn_gen_set(k);
-    printf("  %-10s %6d %4d %3d  %s\n", set->name, set->vertices, set->frames, set->joints, set->summary);
+    printf("  %-9s%6d %3d %3d  %s\n", set->name, set->vertices, set->frames, set->joints, set->summary);
   }
 }
 
 static const cli_option options[] = {
-  {"-o", "DIR", NULL, "folder to write to; the set's name unless told", false},
-  {"--frames", "N", "0", "frames; 0 is the set's own number", false},
-  {"--vertices", "N", "0", "vertices, as near as the shape allows; 0 is the set's own number", false},
-  {"--joints", "N", "0", "joints (body only); 0 is the set's own number", false},
-  {"--bend", "DEGREES", "115", "how far the elbow bends by the last frame (elbow only)", false},
-  {"--twist", "DEGREES", "100", "how far it twists, as in Wang's figure 13 with --bend 0 --twist 180 (elbow only)",
-   false},
-  {"--targets", "N", "0", "expressions (face only); 0 is the set's own number", false},
-  {"--motion", "KIND", "own", "own | rom (one joint and axis at a time) | mixed | extreme: clips of one character",
-   false},
+  {"-o", "DIR", NULL, "folder to write to; the set's name unless told", cli_output},
+  {"--frames", "N", "0", "frames; 0: as the list says", false},
+  {"--vertices", "N", "0", "vertices; 0: as the list says", false},
+  {"--joints", "N", "0", "joints (body); 0: as the list says", false},
+  {"--bend", "DEGREES", "115", "bend of the last frame (elbow)", false},
+  {"--twist", "DEGREES", "100", "twist of the last frame (elbow)", false},
+  {"--targets", "N", "0", "expressions (face); 0: six", false},
+  {"--motion", "KIND", "own", "clip: own, rom (one joint and axis at a time), mixed or extreme", false},
   {0},
 };
 
 const cli_command sn_cli_gen = {
   .name = "gen",
   .usage = "SET [-o DIR]",
-  .summary = "write a procedural example set",
+  .summary = "write a generated example set",
   .example = "sinew gen arm -o arm",
   .options = options,
   .least_arguments = 1,

@@ -67,7 +67,7 @@ static int run(cli *c) {
 }
 
 static const cli_option options[] = {
-  {"--alpha", "P", "0.05", "level of significance of the post-hoc test", false},
+  {"--alpha", "P", "0.05", "significance level of the post-hoc test", false},
   {0},
 };
 
@@ -75,13 +75,15 @@ const cli_command sn_cli_stats = {
   .name = "stats",
   .usage = "anova FILE.csv [--alpha P]",
   .summary = "two-way analysis of variance with Scheffe's post-hoc test",
-  .details = "FILE.csv has a first line with the names of two factors, and one of two forms:\n"
-             "  f_r,f_s,value      a row per observation: two levels and a number\n"
-             "  f_r,f_s,mean,sd,n  a row per cell; rows with the level `total` state marginals, which are checked\n"
-             "Every combination of levels needs two values or more. Partial eta squared is the effect's share of the "
-             "variation:\n"
-             "with thousands of values everything is significant, and it tells what matters.",
-  .example = "sinew stats anova errors.csv --json anova.json",
+  .details =
+    "FILE.csv has a first line with the names of two factors, and one of two forms:\n"
+    "  f_r,f_s,value      a row per observation: two levels and a number\n"
+    "  f_r,f_s,mean,sd,n  a row per cell; rows with the level `total` state marginals, which are checked\n"
+    "Every combination of levels needs two values or more. With thousands of values everything is significant: "
+    "partial eta squared, the effect's part of the variation, tells what matters.",
+  .example =
+    "printf 'f_r,f_s,value\\na,x,1\\na,x,2\\nb,x,2\\nb,x,3\\na,y,1\\na,y,3\\nb,y,4\\nb,y,5\\n' > errors.csv\n"
+    "sinew stats anova errors.csv --json anova.json",
   .options = options,
   .least_arguments = 2,
   .most_arguments = 2,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Procedural example sets with known skeletons: the exams of the trainers. docs/gen.md describes each of them.
+// Procedural example sets with known skeletons: the exams of the trainers. docs/reference/sets.md describes each of them.
 #ifndef SINEW_LAB_GEN_GEN_H
 #define SINEW_LAB_GEN_GEN_H
 

@@ -2,7 +2,7 @@
 // Two-way analysis of variance with Scheffe's post-hoc test, and the F distribution behind it.
 //
 // Everything is computed from count, mean and sum of squares per cell, so raw values and published tables of means and
-// standard deviations take the same way. docs/stats.md.
+// standard deviations take the same way. docs/reference/metrics.md.
 #ifndef SINEW_LAB_STATS_STATS_H
 #define SINEW_LAB_STATS_STATS_H
 

@@ -6,7 +6,7 @@
     model = sinew.train("rotreg", rest, frames, rig.skeleton, keys="every:4")
     positions, normals = model(model.joints(rig.skeleton)[0])
 
-docs/python.md is a tutorial. Arrays of any numbers and any order are taken; float32 frames go to the library without a copy.
+docs/guide/python.md is a tutorial. Arrays of any numbers and any order are taken; float32 frames go to the library without a copy.
 """
 from ._library import lib as _lib
 from ._data import Frames, Mesh, Skeleton, load, load_frames, load_mesh, load_skeleton

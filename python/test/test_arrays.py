@@ -55,7 +55,7 @@ def test_out_is_written_in_place_and_strides_are_kept(arm):
     assert np.array_equal(buffer[:, 0:3], expected[0]) and np.array_equal(buffer[:, 3:6], expected[1])
     assert (buffer[:, 6:] == 7).all()
     alone = np.zeros((len(model), 3), np.float32)
-    # without normals the last bits may be others (docs/runtime.md)
+    # without normals the last bits may be others (docs/reference/c.md)
     assert model(joints[3], out=alone) is alone and np.allclose(alone, expected[0], rtol=0, atol=1e-6)
 
 

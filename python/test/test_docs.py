@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every code block of docs/python.md runs, in order."""
+"""Every code block of docs/guide/python.md runs, in order."""
 import importlib.util
 import os
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/python.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/guide/python.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 

@@ -15,12 +15,14 @@
 
 // Options every command takes.
 static const cli_option common_options[] = {
-  {"--threads", "N", "0", "worker threads; 0 is one per core. Results do not depend on it", cli_once},
-  {"--seed", "N", "1", "seed of everything random", cli_once},
-  {"--memory", "SIZE", "0", "most memory to use, as 500M or 4G; 0 is what the machine has", cli_once},
-  {"--quiet", NULL, NULL, "no progress and no text, only errors", cli_once},
-  {"--json", "FILE", NULL, "write a machine-readable report; - is standard output", cli_once},
-  {"--help", "[all]", NULL, "this text; all: with the options that few need", cli_once},
+  {"--threads", "N", "0", "worker threads; 0 is one per core. Results do not depend on it",
+   cli_advanced | cli_running},
+  {"--seed", "N", "1", "seed of everything random", cli_advanced | cli_running},
+  {"--memory", "SIZE", "0", "most memory to use, as 500M or 4G; 0 is what the machine has",
+   cli_advanced | cli_running},
+  {"--quiet", NULL, NULL, "print errors only", cli_advanced | cli_running},
+  {"--json", "FILE", NULL, "write a machine-readable report; - is standard output", cli_output},
+  {"--help", "[all]", NULL, "show this text; all: every option", cli_advanced | cli_running},
 };
 
 int sn_cli_misuse(const char *format, ...) {
@@ -127,7 +129,7 @@ bool sn_cli_fill(cli *c, void *options) {
 static void print_help(const cli_command *const *commands) {
   printf("Sinew %s learns a real-time skin from example meshes.\n\nUsage: sinew COMMAND ...\n\n", SN_VERSION);
   for (; *commands; commands++) printf("  %-10s %s\n", (*commands)->name, (*commands)->summary);
-  printf("\n`sinew COMMAND --help` tells the options of each, with an example.\n"
+  printf("\n`sinew COMMAND --help` lists the options of each, with an example.\n"
          "New here? Try `sinew demo`.\n\n"
          "Exit status: 0 done, 1 the work failed (a message says what and where), 2 wrong usage.\n");
 }
@@ -149,7 +151,7 @@ static bool typed_option(cli *c, const sn_option *option, cli_option *out) {
   snprintf(argument, sizeof argument, "%s%s%s", kind ? kind : "", kind && *kind && *choices ? "|" : "", choices);
   *out = (cli_option){sn_arena_text(&c->ctx, &c->memory, name),
                       kind ? sn_arena_text(&c->ctx, &c->memory, argument) : NULL, kind ? option->initial : NULL,
-                      option->help, option->use == SN_OPTION_ADVANCED ? cli_advanced : cli_once};
+                      option->help, cli_quality | (option->use == SN_OPTION_ADVANCED ? cli_advanced : cli_once)};
   return out->name && (!kind || out->argument);
 }
 

@@ -12,11 +12,17 @@
 
 enum { exit_done = 0, exit_failed = 1, exit_usage = 2 };
 
-// How an option is given and who needs it; may be added.
+// How an option is given, who needs it, and under which title --help lists it; may be added.
 enum {
   cli_once = 0,
   cli_repeats = 1,
-  cli_advanced = 2 // only --help all tells of it
+  cli_advanced = 2, // only --help all lists it
+  cli_input = 4,
+  cli_output = 8,
+  cli_quality = 16,
+  cli_files = 32,
+  cli_running = 64,
+  cli_titles = cli_input | cli_output | cli_quality | cli_files | cli_running
 };
 
 typedef struct cli_option {
@@ -83,7 +89,7 @@ bool sn_cli_fill(cli *c, void *options);
 int sn_cli_parse(int argc, char **argv, const cli_command *const *commands, cli *out);
 void sn_cli_free(cli *c);
 
-// Help on a command. `topic`: NULL, "all", the name of a method, "markdown" or "markdown:METHOD" for tables of the documentation,
+// Help on a command. `topic`: NULL, "all", the name of a method, "markdown" or "markdown:methods" for the page of the documentation,
 // "man" or "words" (below).
 void sn_cli_help(const cli *c, const char *topic);
 // A man page of the command; its options as lines for shell completion (tools/manual.sh).

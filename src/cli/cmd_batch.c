@@ -256,22 +256,22 @@ static int run(cli *c) {
 }
 
 static const cli_option options[] = {
-  {"--jobs", "N", "1", "jobs at a time; they share the threads and the memory of --threads and --memory", cli_once},
-  {"--part", "K/N", NULL, "only the K-th of N parts, from 1; jobs that files connect stay together", cli_once},
+  {"--jobs", "N", "1", "jobs at a time; they share --threads and --memory", cli_once},
+  {"--part", "K/N", NULL, "run the K-th of N parts, from 1; jobs that files connect stay together", cli_once},
   {0},
 };
 
 const cli_command sn_cli_batch = {
   .name = "batch",
   .usage = "JOBS.json [--jobs N] [--part K/N]",
-  .summary = "run a list of commands, those at a time that are ready, and only what is not up to date",
-  .details =
-    "JOBS.json is {\"jobs\": [{\"name\": TEXT, \"command\": \"train ...\", \"inputs\": [FILE, ...], "
-    "\"outputs\": [FILE, ...]}, ...]}.\n"
-    "A job starts when the jobs that write its inputs are done. One that failed stops only those that need it; "
-    "the same\n"
-    "command again goes on. JOBS.json.log/ has what every job said, and records of what is done.",
-  .example = "sinew batch characters.json --jobs 4 --json report.json",
+  .summary = "run jobs in dependency order and skip those that are up to date",
+  .details = "JOBS.json is {\"jobs\": [{\"name\": TEXT, \"command\": \"train ...\", \"inputs\": [FILE, ...], "
+             "\"outputs\": [FILE, ...]}, ...]}. A job starts when the jobs that write its inputs are done. A failure "
+             "stops only "
+             "the jobs that need its outputs. The same command continues. JOBS.json.log/ has what every job printed.",
+  .example =
+    "echo '[{\"command\": \"gen bar -o bar\", \"inputs\": [], \"outputs\": [\"bar/rest.obj\"]}]' > jobs.json\n"
+    "sinew batch jobs.json --jobs 2 --json report.json",
   .options = options,
   .least_arguments = 1,
   .most_arguments = 1,

@@ -145,9 +145,9 @@ static int run(cli *c) {
 }
 
 static const cli_option options[] = {
-  {"--seconds", "S", "0.5", "how long to measure each row", false},
-  {"--cuda", NULL, NULL, "a crowd on the GPU instead, against a copy in the same run", false},
-  {"--characters", "N", "1000", "characters of the crowd, with --cuda", false},
+  {"--seconds", "S", "0.5", "time to measure each row", false},
+  {"--cuda", NULL, NULL, "time a crowd on the GPU, against a copy in the same run", false},
+  {"--characters", "N", "1000", "characters of the crowd", false},
   CLI_OPTION_SKELETON,
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,
@@ -161,12 +161,13 @@ static const cli_option options[] = {
 const cli_command sn_cli_bench = {
   .name = "bench",
   .usage = "MODEL.sinew [--skeleton FILE]",
-  .summary = "time of one evaluation, against plain lbs in the same run",
+  .summary = "time one evaluation, against plain lbs in the same run",
   .details =
-    "One thread, medians and the 10th to 90th percentile. With --skeleton its poses are gone through; without, the "
-    "rest "
-    "pose.",
-  .example = "sinew bench arm.sinew --skeleton arm/skeleton.glb",
+    "One thread; median and the 10th to 90th percentile. Evaluates the poses of --skeleton, or the rest pose.",
+  .example = "sinew gen arm -o arm\n"
+             "sinew train --method lbs:weights=given --rest arm/rest.obj --skeleton arm/skeleton.glb \\\n"
+             "  -o arm.sinew\n"
+             "sinew bench arm.sinew --skeleton arm/skeleton.glb",
   .options = options,
   .least_arguments = 1,
   .most_arguments = 1,

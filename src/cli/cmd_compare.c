@@ -321,14 +321,16 @@ static int run(cli *c) {
 }
 
 static const cli_option options[] = {
-  {"--method", "SPEC", NULL, "NAME or NAME:key=value,...; rigid, lbs and dqs unless told", true},
-  {"--degrees", "all", NULL,
-   "the nine pairs of blending functions of the method torque, and the statistics over them", false},
-  {"--models", "DIR", NULL, "keep the trained models in this folder, as SPEC.sinew", false},
-  {"--loocv", NULL, NULL, "test by leaving out each training frame in turn", false},
-  {"--plot", "FILE.svg", NULL, "a line chart of every method", false},
+  {"--method", "SPEC", NULL, "NAME or NAME:key=value,key=value; rigid, lbs and dqs unless told",
+   cli_repeats | cli_quality},
+  {"--degrees", "all", NULL, "torque: all nine pairs of blending functions, and an analysis of variance",
+   cli_quality},
+  {"--models", "DIR", NULL, "write the models to this folder, as SPEC.sinew", cli_output},
+  {"--loocv", NULL, NULL, "hold out each training frame in turn", cli_quality},
+  {"--plot", "FILE.svg", NULL, "draw a line per method", cli_output},
   {"--plot-of", "WHAT", "error",
-   "error over the frames; correction: of the worst vertex against the angle; bytes: error against size", false},
+   "error (over the frames), correction (of the worst vertex, over the angle) or bytes (error over size)",
+   cli_output},
   CLI_OPTIONS_TRAINING,
   CLI_OPTION_MATCH,
   {0},
@@ -337,15 +339,14 @@ static const cli_option options[] = {
 const cli_command sn_cli_compare = {
   .name = "compare",
   .usage = "--method SPEC... --rest FILE --frames FILE --skeleton FILE",
-  .summary = "train and test several methods, one table",
+  .summary = "train and test several methods in one table",
   .details =
-    "ee is the enveloping error: 1 is the best single joint per vertex. Columns without 'train' are of the test "
-    "frames,\n"
-    "or of the training frames where there are no others; x lbs is the time of an evaluation against that of the row "
-    "lbs.",
-  .example =
-    "sinew compare --method lbs --method dqs --rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb "
-    "--keys every:4",
+    "ee is the enveloping error: 1 is the best single joint per vertex, 0 is perfect. Columns without 'train' are "
+    "of the test frames, or of the training frames where there are no others. x lbs is the time of an "
+    "evaluation over that of the row lbs.",
+  .example = "sinew gen arm -o arm\n"
+             "sinew compare --method lbs --method dqs --rest arm/rest.obj --frames arm/frames.pc2 \\\n"
+             "  --skeleton arm/skeleton.glb --keys every:4",
   .options = options,
   .run = run,
   .takes_method = true,

@@ -178,12 +178,12 @@ static int run(cli *c) {
 }
 
 static const cli_option options[] = {
-  {"--rest", "FILE", NULL, "mesh whose triangles OBJ and Alembic frames get", false},
+  {"--rest", "FILE", NULL, "mesh with the triangles of the frames, for .obj and .abc", cli_input},
   CLI_OPTION_ONE_CLIP,
   CLI_OPTION_FPS,
-  {"--scale", "X", NULL, "multiply all positions", cli_once},
-  {"--axes", "XYZ", NULL, "the axes of IN that are x, y and z of OUT, as xz-y, or z-up for just that", cli_once},
-  {"--offset", "SECONDS", NULL, "begin so much behind the first key or sample", cli_once},
+  {"--scale", "X", NULL, "multiply all positions", cli_files},
+  {"--axes", "XYZ", NULL, "axes of IN that become x, y and z, as xz-y; z-up is short for that", cli_files},
+  {"--offset", "SECONDS", NULL, "start this long after the first key or sample", cli_files},
   CLI_OPTION_OBJECT,
   {0},
 };
@@ -192,13 +192,12 @@ const cli_command sn_cli_convert = {
   .name = "convert",
   .usage = "IN OUT",
   .summary = "convert between file formats",
-  .details =
-    "Meshes: .obj, .glb, .gltf, .fbx in both directions (the first pose of an animated file); .abc, .dae, .ply,\n"
-    ".stl and others are read.\n"
-    "Sequences: .pc2, .mdd, .abc, folders or quoted globs of .obj, .glb or .ply, animated .glb; written as .pc2, "
-    ".mdd, .abc or a "
-    "folder of .obj.",
-  .example = "sinew convert frames.pc2 frames/ --rest rest.obj",
+  .details = "Meshes: reads .obj, .glb, .gltf, .fbx, .abc, .dae, .ply, .stl; writes .obj, .glb, .gltf, .fbx. "
+             "Sequences: reads .pc2, .mdd, .abc, folders or quoted globs of .obj, .glb or .ply, animated .glb; "
+             "writes .pc2, .mdd, .abc "
+             "or a folder of .obj.",
+  .example = "sinew gen bar -o bar\n"
+             "sinew convert bar/frames.pc2 frames/ --rest bar/rest.obj",
   .options = options,
   .least_arguments = 2,
   .most_arguments = 2,

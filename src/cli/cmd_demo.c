@@ -187,15 +187,15 @@ static int run(cli *c) {
 }
 
 static const cli_option options[] = {
-  {"-o", "DIR", "demo", "folder to write to", false},
-  {"--vertices", "N", NULL, "of the arm; 5256 unless told", false},
+  {"-o", "DIR", "demo", "folder to write to", cli_output},
+  {"--vertices", "N", NULL, "vertices of the arm; 5256 unless told", false},
   {0},
 };
 
 const cli_command sn_cli_demo = {
   .name = "demo",
   .usage = "[-o DIR]",
-  .summary = "train every method on an arm, rig a bare sequence, show all of it on one page",
+  .summary = "train every method, rig a mesh sequence, show all of it on one page",
   .example = "sinew demo",
   .options = options,
   .run = run,

@@ -299,7 +299,7 @@ static int run(cli *c) {
 }
 
 static const cli_option options[] = {
-  {"-o", "FILE", NULL, ".pc2, .mdd, .abc, .glb, .gltf, .fbx, or a folder for a sequence of .obj", false},
+  {"-o", "FILE", NULL, "file to write: .pc2, .mdd, .abc, .glb, .gltf, .fbx, or a folder for .obj files", cli_output},
   CLI_OPTION_SKELETON,
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,
@@ -308,15 +308,13 @@ static const cli_option options[] = {
   CLI_OPTION_MAP,
   CLI_OPTION_TORQUE,
   CLI_OPTION_VALUES,
-  {"--controls", "FILE.pc2", NULL,
-   "positions of the control points (or frames of the whole mesh), for models that they drive", false},
-  {"--rest", "FILE", NULL, "a .glb to take materials and textures from; with --frames, the rest mesh", false},
-  {"--frames", "FILE", NULL, "the true frames: the report then says how far the model is from them", true},
+  {"--controls", "FILE.pc2", NULL, "positions of the control points, or frames of the whole mesh", cli_input},
+  {"--rest", "FILE", NULL, "a .glb to take materials and textures from; with --frames, the rest mesh", cli_input},
+  {"--frames", "FILE", NULL, "true frames; the report then has the error of the model", cli_repeats | cli_input},
   CLI_OPTION_MATCH,
   {"--unordered", NULL, NULL,
-   "the frames are poses, not a motion: each is read by itself, and a joint that goes on turning jumps once in a "
-   "turn",
-   false},
+   "evaluate every frame by itself: a joint does not continue from the branch of the last frame",
+   cli_advanced | cli_quality},
   {0},
 };
 
@@ -324,10 +322,13 @@ const cli_command sn_cli_eval = {
   .name = "eval",
   .usage = "MODEL.sinew --skeleton FILE | --values FILE.csv | --controls FILE.pc2 -o FILE",
   .summary = "evaluate a model for the poses of a clip",
-  .details = "A .glb or .fbx holds an exact skin with its animation (linear blends only); .pc2, .mdd and .obj hold "
-             "the deformed "
-             "vertices.",
-  .example = "sinew eval arm.sinew --skeleton arm/skeleton.glb -o out.glb",
+  .details =
+    "A .glb or .fbx holds a skin with its animation (linear blends only); .pc2, .mdd, .abc and .obj hold the "
+    "deformed vertices.",
+  .example = "sinew gen arm -o arm\n"
+             "sinew train --method lbs:weights=given --rest arm/rest.obj --skeleton arm/skeleton.glb \\\n"
+             "  -o arm.sinew\n"
+             "sinew eval arm.sinew --skeleton arm/skeleton.glb -o out.glb",
   .options = options,
   .least_arguments = 1,
   .most_arguments = 1,

@@ -372,9 +372,9 @@ static int run(cli *c) {
 }
 
 static const cli_option options[] = {
-  {"--keys", "SPEC", NULL,
-   "auto:N: the N frames of a clip that are most worth sculpting or simulating, by its poses alone", false},
-  {"--clip", "NAME", NULL, "--keys: of this clip, not the first", false},
+  {"--keys", "SPEC", NULL, "auto:N: choose the N frames of a clip to sculpt or simulate, from its poses alone",
+   false},
+  {"--clip", "NAME", NULL, "clip for --keys; the first unless told", false},
   {0},
 };
 
@@ -382,9 +382,8 @@ const cli_command sn_cli_info = {
   .name = "info",
   .usage = "FILE",
   .summary = "say what is in a file",
-  .details =
-    "FILE is a mesh (.obj, .glb, .gltf), a sequence (.pc2, .mdd, .abc, a folder of .obj) or a model (.sinew).",
-  .example = "sinew info arm/skeleton.glb",
+  .details = "FILE is a mesh, a sequence, a skeleton or a model: anything that Sinew reads.",
+  .example = "sinew gen arm -o arm\nsinew info arm/skeleton.glb",
   .options = options,
   .least_arguments = 1,
   .most_arguments = 1,

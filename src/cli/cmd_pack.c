@@ -37,27 +37,24 @@ static int run(cli *c) {
 }
 
 static const cli_option options[] = {
-  {"-o", "MODEL.sinew", NULL, "the model to write", false},
+  {"-o", "MODEL.sinew", NULL, "model to write", cli_output},
   {"--order", "ORDER", NULL,
-   "blocks: number the vertices in the order in which the runtime computes them; file: as in the rest file", false},
+   "blocks: number vertices in the order in which the runtime computes them; file: as in the rest file", cli_quality},
   {0},
 };
 
 const cli_command sn_cli_pack = {
   .name = "pack",
   .usage = "MODEL.sinew [--order blocks] -o MODEL.sinew",
-  .summary = "a finished model in half the bytes",
+  .summary = "write a finished model in half the bytes",
   .details =
-    "Rest positions, normals, weights and corrections are rounded, as with the option pack=1 of a method: by\n"
-    "0.02 % of the bounding-box diagonal and 0.3 degrees at most. Packed models are evaluated as they are, and "
-    "faster\n"
-    "where memory decides.\n"
-    "With --order blocks results are written one after the other, which is faster still: engines renumber their "
-    "vertex\n"
-    "and index buffers once, by sn_rt_get_order. Sinew's own tools go on answering in the order of the rest file. A "
-    "model\n"
-    "that is packed already is renumbered as it is.",
-  .example = "sinew pack arm.sinew -o arm-packed.sinew",
+    "Rounds rest positions, normals, weights and corrections, as pack=1 does in training: by at most 0.02 % of the "
+    "diagonal and 0.3 degrees. With --order blocks evaluation is faster; engines renumber their buffers once, by "
+    "sn_rt_get_order. Sinew's tools answer in the order of the rest file either way.",
+  .example = "sinew gen arm -o arm\n"
+             "sinew train --method lbs:weights=given --rest arm/rest.obj --skeleton arm/skeleton.glb \\\n"
+             "  -o arm.sinew\n"
+             "sinew pack arm.sinew -o small.sinew",
   .options = options,
   .least_arguments = 1,
   .most_arguments = 1,

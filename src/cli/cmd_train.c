@@ -172,36 +172,30 @@ static int run(cli *c) {
 }
 
 static const cli_option options[] = {
-  {"--method", "SPEC", "lbs", "NAME or NAME:key=value,key=value; see below. auto: the best on poses left out", false},
-  {"-o", "MODEL.sinew", NULL, "the model to write", false},
-  {"--max-bytes", "N", NULL, "--method auto: size of the model at most", false},
-  {"--max-time", "X", NULL, "--method auto: evaluation at most so many times that of linear blend skinning", false},
-  {"--error", "PCT", NULL,
-   "--method auto: the smallest model whose rms error on poses left out is at most this, in % of the diagonal",
-   false},
+  {"--method", "SPEC", "lbs", "NAME or NAME:key=value,...; auto chooses by cross-validation", cli_quality},
+  {"-o", "MODEL.sinew", NULL, "model to write", cli_output},
+  {"--max-bytes", "N", NULL, "auto: largest size of the model", cli_quality},
+  {"--max-time", "X", NULL, "auto: longest evaluation, in times of linear blend skinning", cli_quality},
+  {"--error", "PCT", NULL, "auto: smallest model with at most this rms error on held-out poses, % of the diagonal",
+   cli_quality},
   CLI_OPTIONS_TRAINING,
-  {"--from", "MODEL.sinew", NULL,
-   "a finished model that the poses of --pose are added to, without its training frames", false},
+  {"--from", "MODEL.sinew", NULL, "finished model to add the poses of --pose to, without its training frames",
+   cli_input},
   {"--mirror", "AXIS", NULL,
-   "x, y or z: every training frame also as its mirror image across that axis (joints by .L and .R or left and "
-   "right)",
-   false},
+   "x, y or z: also train on the mirror image of every frame; joints pair by .L and .R, or left and right",
+   cli_advanced | cli_input},
   CLI_OPTION_MATCH,
   {0},
 };
 
 const cli_command sn_cli_train = {
   .name = "train",
-  .usage = "--method SPEC --rest FILE --frames FILE --skeleton FILE -o MODEL.sinew | --from MODEL.sinew --pose "
-           "FRAME=MESH ...",
+  .usage = "--method SPEC --rest FILE --frames FILE --skeleton FILE -o MODEL.sinew",
   .summary = "learn a model from examples",
-  .details =
-    "Errors are those of the model as written, evaluated by the runtime. lbs, dqs and cor with weights=given or\n"
-    "weights=skeleton need no frames: --rest and --skeleton are enough.",
-  .example =
-    "sinew train --method lbs --rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb --keys every:4 "
-    "-o "
-    "arm.sinew",
+  .details = "lbs, dqs and cor with weights=given or weights=skeleton need no frames.",
+  .example = "sinew gen arm -o arm\n"
+             "sinew train --method psd --rest arm/rest.obj --frames arm/frames.pc2 \\\n"
+             "  --skeleton arm/skeleton.glb --keys every:4 -o arm.sinew",
   .options = options,
   .takes_method = true,
   .run = run,

@@ -398,8 +398,8 @@ static int run(cli *c) {
 }
 
 static const cli_option options[] = {
-  {"-o", "FILE.html", "view.html", "the page to write", false},
-  {"--title", "TEXT", NULL, "what the page calls the character", false},
+  {"-o", "FILE.html", "view.html", "page to write", cli_output},
+  {"--title", "TEXT", NULL, "name of the character on the page", cli_output},
   CLI_OPTION_REST,
   CLI_OPTION_FRAMES,
   CLI_OPTION_SKELETON,
@@ -419,14 +419,15 @@ static const cli_option options[] = {
 const cli_command sn_cli_view = {
   .name = "view",
   .usage = "MODEL.sinew... [--rest FILE --frames FILE --skeleton FILE] -o FILE.html",
-  .summary = "write one self-contained HTML page in which models run live",
+  .summary = "write an HTML page in which models run live",
   .details =
-    "The page needs no server and no network. With --skeleton it plays the clip; with --rest and --frames too it "
-    "shows\n"
-    "the ground truth beside the models and how far they are from it. A page written before may be given among the\n"
-    "models: what it shows is taken over, and the new page offers both.",
-  .example = "sinew view lbs.sinew dqs.sinew --rest arm/rest.obj --frames arm/frames.pc2 --skeleton arm/skeleton.glb "
-             "--keys every:4 -o arm.html",
+    "The page needs no server and no network. With --skeleton it plays the clip; with --rest and --frames it also "
+    "shows the truth and the errors. Pages written before may be given among the models: the new page has them too.",
+  .example = "sinew gen arm -o arm\n"
+             "sinew train --method lbs:weights=given --rest arm/rest.obj --skeleton arm/skeleton.glb \\\n"
+             "  -o arm.sinew\n"
+             "sinew view arm.sinew --rest arm/rest.obj --frames arm/frames.pc2 \\\n"
+             "  --skeleton arm/skeleton.glb -o arm.html",
   .options = options,
   .least_arguments = 1,
   .most_arguments = most_models,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// --help, and the tables of the documentation, from the tables of options.
+// --help, and the page of commands of the documentation, from the tables of options.
 #include "cli/cli.h"
 
 #include <stdio.h>
@@ -7,18 +7,80 @@
 
 #include "sinew/train.h"
 
-// A column of 22 characters; what is longer has a line to itself.
-static void print_line(const char *left, const char *help, const char *initial, const char *more) {
-  printf("  %-22s%s %s", left, strlen(left) > 22 ? "\n                        " : "", help);
-  if (initial && *initial) printf(" (default %s)", initial);
-  printf("%s\n", more);
+enum { help_width = 100, help_column = 25 };
+
+// A line that begins at `column`, broken between words so that it is nowhere wider than help_width.
+static void print_wrapped(const char *text, int length, int column) {
+  int at = column;
+  for (const char *end = text + length; text < end; text += strspn(text, " ")) {
+    int word = (int)strcspn(text, " \n");
+    if (at > column && at + 1 + word > help_width) {
+      printf("\n%*s", column, "");
+      at = column;
+    }
+    at += printf("%s%.*s", at > column ? " " : "", word, text);
+    text += word;
+  }
+  putchar('\n');
+}
+
+// Every line of a text, behind its own indentation.
+static void print_text(const char *text) {
+  while (*text) {
+    int indent = (int)strspn(text, " "), length = (int)strcspn(text, "\n");
+    printf("%*s", indent, "");
+    print_wrapped(text + indent, length - indent, indent);
+    text += length + (text[length] == '\n');
+  }
+}
+
+// A name and what it means; a long name has a line to itself.
+static void print_line(const char *left, const char *help, const char *initial, bool repeats) {
+  char text[1000];
+  bool is_default = initial && *initial && strcmp(initial, "0") != 0;
+  snprintf(text, sizeof text, "%s%s%s%s%s", help, is_default ? " (default " : "", is_default ? initial : "",
+           is_default ? ")" : "", repeats ? " (repeatable)" : "");
+  bool is_long = strlen(left) > help_column - 3;
+  printf("  %-22s%s%*s", left, is_long ? "\n" : "", is_long ? help_column : 1, "");
+  print_wrapped(text, (int)strlen(text), help_column);
 }
 
 static void print_option(const cli_option *option) {
   char left[300];
   snprintf(left, sizeof left, "%s%s%s", option->name, option->argument ? " " : "",
            option->argument ? option->argument : "");
-  print_line(left, option->help, option->initial, option->flags & cli_repeats ? " (may be repeated)" : "");
+  print_line(left, option->help, option->initial, option->flags & cli_repeats);
+}
+
+// ---- options under their titles -----------------------------------------------------------------------------------------
+
+static const struct {
+  int title;
+  const char *name;
+} titles[] = {
+  {cli_input, "Input"},
+  {cli_output, "Output"},
+  {cli_quality, "Method, quality and size"},
+  {0, "Options"},
+  {cli_files, "Files that differ in unit, axes, time or vertex order"},
+  {cli_running, "Running"},
+};
+enum { title_count = sizeof titles / sizeof *titles };
+
+static bool is_listed(const cli_option *option, int title, bool all) {
+  return (option->flags & cli_titles) == title && (all || !(option->flags & cli_advanced));
+}
+
+static void print_options(const cli *c, bool all) {
+  for (int t = 0; t < title_count; t++) {
+    bool empty = true;
+    for (const cli_option *option = c->options; option->name; option++) {
+      if (!is_listed(option, titles[t].title, all)) continue;
+      if (empty) printf("\n%s:\n", titles[t].name);
+      empty = false;
+      print_option(option);
+    }
+  }
 }
 
 // ---- options of methods ----------------------------------------------------------------------------------------------
@@ -29,15 +91,10 @@ static bool has(const sn_method *method, const sn_option *option) {
   return false;
 }
 
-// "lbs, dqs, psd": the methods that share an option. False where an earlier one than `first` has it.
-static bool methods_with(const sn_option *option, const sn_method *const *first, char *out, size_t size) {
-  *out = '\0';
-  for (const sn_method *const *m = sn_methods(); *m; m++) {
-    if (!has(*m, option)) continue;
-    if (m < first) return false;
-    size_t used = strlen(out);
-    snprintf(out + used, size - used, "%s%s", used ? ", " : "", (*m)->name);
-  }
+// Whether no method before `first` shares the option.
+static bool is_new(const sn_option *option, const sn_method *const *first) {
+  for (const sn_method *const *m = sn_methods(); m < first; m++)
+    if (has(*m, option)) return false;
   return true;
 }
 
@@ -45,36 +102,34 @@ static bool is_number(const sn_option *option) {
   return option->kind == SN_OPTION_INT || option->kind == SN_OPTION_REAL;
 }
 
-static void print_method_option(const sn_option *option, const char *more) {
+static void print_method_option(const sn_option *option) {
   char left[300];
   snprintf(left, sizeof left, "%s%s%s%s", option->name, option->choices ? "=" : "",
            option->choices && is_number(option) ? "X|" : "", option->choices ? option->choices : "");
-  print_line(left, option->help, option->initial, more);
+  print_line(left, option->help, option->initial, false);
 }
 
-static void print_common_options(void) {
-  printf("\nOptions of methods that people need most, as in NAME:key=value,key=value:\n");
-  for (const sn_method *const *m = sn_methods(); *m; m++) {
-    for (sn_option_cursor at = {.group = (*m)->options}; sn_option_next(&at);) {
-      char names[200], more[210];
-      if (at.option->use != SN_OPTION_COMMON || !methods_with(at.option, m, names, sizeof names)) continue;
-      snprintf(more, sizeof more, " [%s]", names);
-      print_method_option(at.option, more);
-    }
+// What a method has that none before it has; then the names of the others.
+static void print_method_options(const sn_method *const *m, bool all) {
+  char shared[300] = "";
+  for (sn_option_cursor at = {.group = (*m)->options}; sn_option_next(&at);) {
+    size_t used = strlen(shared);
+    if (all || is_new(at.option, m))
+      print_method_option(at.option);
+    else
+      snprintf(shared + used, sizeof shared - used, "%s%s", used ? ", " : "", at.option->name);
   }
+  if (*shared) print_line("as above", shared, NULL, false);
 }
 
-static void print_methods(const cli *c, const char *topic) {
-  bool all = topic && strcmp(topic, "all") == 0;
+static void print_methods(const cli *c, bool all) {
+  bool trains = strcmp(c->command->name, "train") == 0; // others have rows that are not written as models
   printf("\nMethods:\n");
   for (const sn_method *const *m = sn_methods(); *m; m++) {
-    print_line((*m)->name, (*m)->summary, NULL, "");
-    for (sn_option_cursor at = {.group = (*m)->options}; all && sn_option_next(&at);)
-      print_method_option(at.option, "");
+    if (trains && !(*m)->train) continue;
+    if (!all) print_line((*m)->name, (*m)->summary, NULL, false);
+    if (all) printf("\n%s: %s\n", (*m)->name, (*m)->summary), print_method_options(m, false);
   }
-  if (all) return;
-  print_common_options();
-  printf("\n`sinew %s --help NAME` lists the options of one method, `--help all` everything.\n", c->command->name);
 }
 
 // Help on one method; false where the topic is none.
@@ -82,13 +137,18 @@ static bool print_method(const char *topic) {
   for (const sn_method *const *m = sn_methods(); *m; m++) {
     if (strcmp((*m)->name, topic) != 0) continue;
     printf("%s: %s\n\n", (*m)->name, (*m)->summary);
-    for (sn_option_cursor at = {.group = (*m)->options}; sn_option_next(&at);) print_method_option(at.option, "");
+    print_method_options(m, true);
     return true;
   }
   return false;
 }
 
-// ---- the documentation's tables ------------------------------------------------------------------------------------------
+// ---- the documentation's page ------------------------------------------------------------------------------------------
+
+// Text of a table's cell: | would end it.
+static void print_cell(const char *text) {
+  for (; *text; text++) printf(*text == '|' ? "\\|" : "%c", *text);
+}
 
 static void print_row(const sn_option *option) {
   printf("| `%s` | %s | ", option->name, option->initial);
@@ -99,66 +159,82 @@ static void print_row(const sn_option *option) {
   printf(" | %s |\n", option->help);
 }
 
-static void print_table(const sn_option_group *groups, const sn_method *const *method) {
-  char names[200];
-  printf("| option | default | values | meaning |\n| --- | --- | --- | --- |\n");
-  for (sn_option_cursor at = {.group = groups}; sn_option_next(&at);)
-    if (!method || methods_with(at.option, method, names, sizeof names)) print_row(at.option);
-}
-
 // The options of every method; what an earlier one has too is only named.
 static void print_method_tables(void) {
-  char names[200];
   for (const sn_method *const *m = sn_methods(); *m; m++) {
     int own = 0, shared = 0;
-    for (sn_option_cursor at = {.group = (*m)->options}; sn_option_next(&at);)
-      ++*(methods_with(at.option, m, names, sizeof names) ? &own : &shared);
-    printf("### Options of %s\n\n", (*m)->name);
-    if (own > 0) print_table((*m)->options, m);
-    if (own == 0 && shared == 0) printf("None.\n");
-    if (shared > 0) printf("%sAs above:", own > 0 ? "\n" : "");
-    for (sn_option_cursor at = {.group = (*m)->options}; shared > 0 && sn_option_next(&at);)
-      if (!methods_with(at.option, m, names, sizeof names)) printf(" `%s`", at.option->name);
-    printf("%s\n", shared > 0 ? ".\n" : "");
+    printf("### %s\n\n%s.\n\n", (*m)->name, (*m)->summary);
+    for (sn_option_cursor at = {.group = (*m)->options}; sn_option_next(&at);) {
+      if (!is_new(at.option, m)) continue;
+      if (own++ == 0) printf("| option | default | values | meaning |\n| --- | --- | --- | --- |\n");
+      print_row(at.option);
+    }
+    for (sn_option_cursor at = {.group = (*m)->options}; sn_option_next(&at);) {
+      if (is_new(at.option, m)) continue;
+      printf("%s`%s`", shared++ ? ", " : own ? "\nAs above: " : "As above: ", at.option->name);
+    }
+    printf("%s", shared ? ".\n\n" : "\n");
   }
 }
 
-// Of a command, or all options of one method.
-static void print_markdown(const cli_command *command, const char *method) {
-  for (const sn_method *const *m = sn_methods(); *method && *m; m++)
-    if (strcmp((*m)->name, method) == 0) print_table((*m)->options, NULL);
-  if (*method) return;
-  if (command->typed) print_table(command->typed, NULL);
-  if (command->takes_method) print_method_tables();
+static void print_markdown(const cli *c) {
+  const cli_command *command = c->command;
+  printf("## %s\n\n    sinew %s %s\n\n%c%s.", command->name, command->name, command->usage,
+         command->summary[0] - ('a' - 'A'), command->summary + 1);
+  for (const char *at = command->details; at && *at; at++)
+    printf("%s%s%c", at == command->details ? " " : "", *at == '\n' ? "\n" : "", *at);
+  printf("\n\n| option | default | meaning |\n| --- | --- | --- |\n");
+  for (int t = 0; t < title_count; t++) {
+    for (const cli_option *option = c->options; option->name; option++) {
+      if (!is_listed(option, titles[t].title, true)) continue;
+      printf("| `%s%s", option->name, option->argument ? " " : "");
+      if (option->argument) print_cell(option->argument);
+      printf("` | %s | ", option->initial ? option->initial : "");
+      print_cell(option->help);
+      printf("%s |\n", option->flags & cli_repeats ? " (repeatable)" : "");
+    }
+  }
+  putchar('\n');
 }
 
 // ---- all of it ------------------------------------------------------------------------------------------------------------
 
-void sn_cli_help(const cli *c, const char *topic) {
+// Every line of a text, indented.
+static void print_indented(const char *text) {
+  for (; *text; text += strspn(text, "\n")) {
+    int length = (int)strcspn(text, "\n");
+    printf("  %.*s\n", length, text);
+    text += length;
+  }
+}
+
+static void print_help(const cli *c, bool all) {
   const cli_command *command = c->command;
-  bool all = topic && strcmp(topic, "all") == 0, left = false;
-  if (topic && strncmp(topic, "markdown", 8) == 0) {
-    print_markdown(command, topic[8] == ':' ? topic + 9 : "");
-    return;
-  }
-  if (topic && strcmp(topic, "man") == 0) {
-    sn_cli_print_manual(c);
-    return;
-  }
-  if (topic && strcmp(topic, "words") == 0) {
-    sn_cli_print_words(c);
-    return;
-  }
-  if (topic && command->takes_method && print_method(topic)) return;
-  printf("sinew %s %s\n\n%s.\n", command->name, command->usage, command->summary);
-  if (command->details) printf("\n%s\n", command->details);
-  printf("\nOptions:\n");
-  for (const cli_option *option = c->options; option->name; option++) {
-    if (!(option->flags & cli_advanced) || all) print_option(option);
-    left = left || option->flags & cli_advanced;
-  }
-  if (left && !all) printf("\n`sinew %s --help all` tells of more options.\n", command->name);
-  if (command->takes_method) print_methods(c, topic);
+  char text[2000];
+  printf("sinew %s %s\n\n", command->name, command->usage);
+  snprintf(text, sizeof text, "%c%s.%s%s", command->summary[0] - ('a' - 'A'), command->summary + 1,
+           command->details ? " " : "", command->details ? command->details : "");
+  print_text(text);
+  print_options(c, all);
+  if (command->takes_method) print_methods(c, all);
   if (command->more_help) command->more_help();
-  printf("\nExample:\n  %s\n", command->example);
+  printf("\nExample:\n");
+  print_indented(command->example);
+  if (command->takes_method && !all) printf("\n`sinew %s --help NAME` lists the options of a method.", command->name);
+  if (!all) printf("\n`sinew %s --help all` lists every option.\n", command->name);
+}
+
+void sn_cli_help(const cli *c, const char *topic) {
+  if (!topic || strcmp(topic, "all") == 0)
+    print_help(c, topic);
+  else if (strcmp(topic, "markdown") == 0)
+    print_markdown(c);
+  else if (strcmp(topic, "markdown:methods") == 0)
+    print_method_tables();
+  else if (strcmp(topic, "man") == 0)
+    sn_cli_print_manual(c);
+  else if (strcmp(topic, "words") == 0)
+    sn_cli_print_words(c);
+  else if (!c->command->takes_method || !print_method(topic))
+    print_help(c, false);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The page that `sinew view` writes: web/page.html with the runtime as WebAssembly, and after it one block of JSON per
-// set (a mesh, its frames, a skeleton and the models trained on them). docs/view.md describes the block.
+// set (a mesh, its frames, a skeleton and the models trained on them). docs/reference/page.md describes the block.
 #ifndef SINEW_CLI_PAGE_H
 #define SINEW_CLI_PAGE_H
 

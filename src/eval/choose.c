@@ -20,7 +20,7 @@ static const double alike = 0.5;
 static const double as_good = 1.02;
 
 // A method whose error on the parts so far is more than this times the least is not asked about the others: with it the choice below is the
-// same on all pairs measured (docs/methods.md), and takes half the time.
+// same on all pairs measured (docs/methods/README.md), and takes half the time.
 static const double far_behind = 1.5;
 
 // ---- who is asked -----------------------------------------------------------------------------------------------------

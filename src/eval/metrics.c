@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Error figures (docs/metrics.md). Sums are kept per vertex, so that the figures of any union of frames follow.
+// Error figures (docs/reference/metrics.md). Sums are kept per vertex, so that the figures of any union of frames follow.
 #include "sinew/eval.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Assembles the bytes of a model file (docs/model-format.md) from a description.
+// Assembles the bytes of a model file (docs/reference/model-file.md) from a description.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Packing a finished model: the same blocks in fewer bytes (docs/model-format.md). Sections that have a packed form get it,
+// Packing a finished model: the same blocks in fewer bytes (docs/reference/model-file.md). Sections that have a packed form get it,
 // all others are copied.
 #include <math.h>
 #include <string.h>

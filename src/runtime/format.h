@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The bytes of a .sinew file, as C structs. docs/model-format.md describes them in words; keep the two in step.
+// The bytes of a .sinew file, as C structs. docs/reference/model-file.md describes them in words; keep the two in step.
 // Used by the runtime (reading) and by src/model (writing). Everything is little-endian.
 #ifndef SINEW_RUNTIME_FORMAT_H
 #define SINEW_RUNTIME_FORMAT_H

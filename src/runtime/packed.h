@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Packed models (weight_bits is SN_RT_PACKED_BITS): how their numbers are read one at a time. The kernels do the same in
-// registers; docs/model-format.md has the layout.
+// registers; docs/reference/model-file.md has the layout.
 #ifndef SINEW_RUNTIME_PACKED_H
 #define SINEW_RUNTIME_PACKED_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What there is to learn in every frame, and how much of it two frames have in common: as local pose spaces see it (docs/psd.md).
+// What there is to learn in every frame, and how much of it two frames have in common: as local pose spaces see it (docs/methods/regression.md).
 #include <cblas.h>
 #include <math.h>
 #include <stdlib.h>

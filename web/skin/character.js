@@ -44,7 +44,7 @@ function assign(model, meshes) {
   throw new Error(`the model has ${vertexCount} vertices that are not those of the character's meshes (${have || 'none'}): train it with --rest of this file`);
 }
 
-// The map from a mesh's own geometry to the model's rest pose (docs/gltf.md: armatures carry scales).
+// The map from a mesh's own geometry to the model's rest pose (docs/reference/gltf.md: armatures carry scales).
 function restMap(model, follower, mesh, space) {
   const rest = model.jointRest;
   if (mesh.isSkinnedMesh && rest) {

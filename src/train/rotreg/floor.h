@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The weights of the least-squares problem that both forms solve: inverse mean squares of what each term misses on poses
-// left out (docs/rotreg.md), and lambda, the anchors' say against the edges'.
+// left out (docs/methods/rotational-regression.md), and lambda, the anchors' say against the edges'.
 #ifndef SINEW_TRAIN_ROTREG_FLOOR_H
 #define SINEW_TRAIN_ROTREG_FLOOR_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rotational regression (Wang, Pulli and Popovic 2007): what its files share. Section numbers are the paper's;
-// docs/rotreg.md says where this differs from it.
+// docs/methods/rotational-regression.md says where this differs from it.
 #ifndef SINEW_TRAIN_ROTREG_PREDICTOR_H
 #define SINEW_TRAIN_ROTREG_PREDICTOR_H
 
@@ -59,7 +59,7 @@ typedef struct sn_rotreg_local {
   double share; // of the part's weights at the joint and below it: the part of its turn that the surface takes
 } sn_rotreg_local;
 
-// What Sinew adds to the paper, part by part (docs/rotreg.md).
+// What Sinew adds to the paper, part by part (docs/methods/rotational-regression.md).
 enum sn_rotreg_part {
   SN_ROTREG_SIGN = 1,     // u below zero
   SN_ROTREG_SWEEPS = 2,   // factors are fitted again, given the others

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Torque-integrated skinning (Kim, Park and Jung): two predictors of every deformation gradient, at the least and the
-// largest torque, and functions of the torque that blend them. Section III unless said otherwise; docs/torque.md says
+// largest torque, and functions of the torque that blend them. Section III unless said otherwise; docs/methods/torque.md says
 // where this goes further.
 #ifndef SINEW_TRAIN_ROTREG_TORQUE_H
 #define SINEW_TRAIN_ROTREG_TORQUE_H

@@ -469,9 +469,10 @@ static void say_curve(cli *c, const sn_rig_report *r) {
 
 static sn_status plot_curve(cli *c, const sn_rig_report *r, const char *path) {
   double x[1024], chosen = r->curve_choice;
-  for (int b = 0; b < r->curve_count && b < 1024; b++) x[b] = b + 1;
+  int count = r->curve_count < 1024 ? r->curve_count : 1024;
+  for (int b = 0; b < count; b++) x[b] = b + 1;
   double both[2] = {chosen, chosen}, heights[2] = {0, r->curve[r->curve_choice - 1]};
-  sn_plot_line lines[] = {{"held-out frames", r->curve_count, x, r->curve}, {"chosen", 2, both, heights}};
+  sn_plot_line lines[] = {{"held-out frames", count, x, r->curve}, {"chosen", 2, both, heights}};
   return sn_plot_write(&c->ctx, path, "How many bones", "free bones", "cross-validated rms error, % of the diagonal",
                        lines, 2);
 }

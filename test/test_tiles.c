@@ -30,18 +30,14 @@ static evaluated evaluate(sn_rt_model *model) {
 
 static void release_evaluated(evaluated *e) { free(e->positions), free(e->normals), free(e->scratch); }
 
-// What the warp's corrections add to the rest position of one lane.
-static void correct_slot(const sn_cuda_tiles *t, size_t slot, const float *values, float position[3]) {
+// The displacement of one lane by the warp's corrections.
+static void sum_slot(const sn_cuda_tiles *t, size_t slot, const float *values, float move[3]) {
   size_t warp = slot / warp_size, lane = slot % warp_size;
-  float move[3] = {0, 0, 0};
   for (uint32_t e = t->first_entry[warp]; e < t->first_entry[warp + 1]; e++)
     for (int r = 0; r < 3; r++) {
       int stored = t->deltas[((size_t)e * 3 + (size_t)r / 2) * warp_size * 2 + lane * 2 + (size_t)r % 2];
       move[r] += values[t->entries[e].basis] * t->entries[e].position * (float)(stored - 32768);
     }
-  float squared = move[0] * move[0] + move[1] * move[1] + move[2] * move[2];
-  float share = t->limits ? sn_rt_limit(squared, t->limits[slot]) : 1;
-  for (int r = 0; r < 3; r++) position[r] += share * move[r];
 }
 
 // By the blended matrix b, and about the slot's centre where it has one.
@@ -64,11 +60,14 @@ static void move_slot(const sn_rt_model *model, const sn_cuda_tiles *t, const ev
 
 static double slot_error(const sn_rt_model *model, const sn_cuda_tiles *t, const evaluated *e, size_t slot) {
   size_t tile = slot / tile_size, in_tile = slot % tile_size, place = t->places[slot];
-  float p[3], b[16] = {0}, out[3];
+  float p[3], move[3] = {0}, b[16] = {0}, out[3];
   const float *values;
-  uint32_t count = sn_rt_correct_values(model, e->scratch, &values);
-  for (size_t c = 0; c < 3; c++) p[c] = t->rest[(tile * 6 + c) * tile_size + in_tile];
-  if (count) correct_slot(t, slot, values, p);
+  if (sn_rt_correct_values(model, e->scratch, &values)) sum_slot(t, slot, values, move);
+  const sn_rt_correct_head *head = model->sections[SN_SECTION_CORRECT_HEAD];
+  bool late = t->limits && head->limit_after;
+  float squared = move[0] * move[0] + move[1] * move[1] + move[2] * move[2];
+  float share = late ? 0 : t->limits ? sn_rt_limit(squared, t->limits[slot]) : 1;
+  for (size_t c = 0; c < 3; c++) p[c] = t->rest[(tile * 6 + c) * tile_size + in_tile] + share * move[c];
   for (uint32_t k = 0; k < t->counts[slot / warp_size]; k++) {
     size_t at = (tile * t->influences + k) * tile_size + in_tile;
     float m[12];
@@ -76,6 +75,7 @@ static double slot_error(const sn_rt_model *model, const sn_cuda_tiles *t, const
     for (int n = 0; n < 12; n++) b[4 * (n % 4) + n / 4] += t->weights[at] * m[n];
   }
   move_slot(model, t, e, slot, b, p, out);
+  if (late) sn_rt_move_limited(b, move, t->limits[slot], out);
   const float *truth = e->positions[tile * tile_size + place];
   double d = 0;
   for (int c = 0; c < 3; c++) d = fmax(d, fabs(out[c] - truth[c]));

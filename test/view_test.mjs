@@ -440,7 +440,12 @@ await test('nothing overlaps and nothing is cut off', async () => {
 
 await test('the page opens playing, unless motion is unwelcome', async () => {
   const playing = page => page.evaluate(() => window.sinew.viewer.state.playing);
-  await withPage('arm.html', { ...desktop, reducedMotion: 'no-preference' }, async page => assert.ok(await playing(page)));
+  await withPage('arm.html', { ...desktop, reducedMotion: 'no-preference' }, async page => {
+    assert.ok(await playing(page));
+    await page.click('#view [data-id=model]'); // buttons stay while it plays
+    await page.click('#models tbody tr:first-child button');
+    assert.ok(await playing(page) && (await state(page)).chosen === 0);
+  });
   await withPage('arm.html', desktop, async page => assert.ok(!await playing(page)));
 });
 

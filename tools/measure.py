@@ -59,20 +59,6 @@ def motion(folder):
     return compare(folder, MOTION, "--rest", "own/rest.obj", *files("rom"), *files("own", "--test-"))
 
 
-def rigs(folder):
-    out = []
-    for name, words in {"body, 16 joints": ["body"], "body, 24 joints": ["body", "--joints", "24"], "athlete, 21 joints": ["athlete"],
-                        "arm, 3 joints": ["arm"], "face": ["face"]}.items():
-        gen(folder, "set", *words)
-        result = run(folder, "rig", "--rest", "set/rest.obj", "--frames", "set/frames.pc2", "-o", "rig.glb")
-        out.append({"set": name, **{k: result.get(k) for k in ("bones", "rms_pct_diag", "p99_pct_diag", "max_pct_diag", "joints_inside_pct", "roughness", "seconds")}})
-    return out
-
-
-def number(value, digits=3):
-    return "–" if value is None else f"{value:,.0f}" if digits == 0 else f"{value:.{digits}g}" if value < 1 else f"{value:.{max(digits - 1, 1)}f}"
-
-
 def method_table(rows):
     yield "| method | training ee | test ee | test rms, % | largest, % | normals, ° | bytes | times lbs |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
@@ -82,15 +68,7 @@ def method_table(rows):
                f"{r['bytes']:,} | {r['times_lbs']:.1f} |")
 
 
-def rig_table(rows):
-    yield "| set | bones | rms, % | 99 of 100 below, % | joints inside, % | roughness | seconds |"
-    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
-    for r in rows:
-        yield (f"| {r['set']} | {r['bones']} | {r['rms_pct_diag']:.3f} | {r['p99_pct_diag']:.2f} | {number(r['joints_inside_pct'], 0)} | "
-               f"{number(r['roughness'])} | {r['seconds']:.1f} |")
-
-
-MEASURED = {"arm": (arm, method_table), "motion": (motion, method_table), "rigs": (rigs, rig_table)}
+MEASURED = {"arm": (arm, method_table), "motion": (motion, method_table)}
 
 
 def processor():

@@ -23,6 +23,9 @@ const micro = us => us === undefined || us === null ? '–' : us.toFixed(us < 10
 
 // Buttons of which one is pressed; arrow keys move between them.
 function choice(element, items, current, onChange) {
+  const told = JSON.stringify([items, current]); // while a clip plays, what is there stays: a click needs it
+  if (element.dataset.told === told) return;
+  element.dataset.told = told;
   element.replaceChildren(...items.map(([id, text]) => {
     const button = make('button', { type: 'button', textContent: text, onclick: () => onChange(id) });
     button.dataset.id = id;
@@ -293,6 +296,9 @@ export class Panel {
     ];
     const minor = k => columns[k][3] ? 'minor' : '';
     const working = viewer.entries.filter(e => e.model);
+    const told = JSON.stringify([viewer.setNumber, viewer.state.chosen, columns.map(c => c[0]), viewer.entries.map(e => [e.name, ...columns.map(([, get, text]) => e.model ? text(get(e)) : '')])]);
+    if (this.tableTold === told) return;
+    this.tableTold = told;
     const least = columns.map(([, get]) => working.length > 1 ? Math.min(...working.map(e => get(e) ?? Infinity)) : -1);
     const head = make('tr', {}, make('th', { scope: 'col', textContent: 'Model' }), ...columns.map(([name], k) => make('th', { scope: 'col', textContent: name, className: minor(k) })));
     const rows = viewer.entries.map(e => {

@@ -6,7 +6,7 @@ TESTS := $(shell expr $(JOBS) + 1)
 
 # The build looks for npm's packages when it is configured: they come first.
 .NOTPARALLEL:
-.PHONY: package python blender test-blender all build whole setup setup-test packages demo test test-all test-processors test-sanitize test-scalar fresh fuzz torture test-cuda web format format-check bench figures suite install clean help
+.PHONY: package python blender test-blender all build whole setup setup-test packages demo test test-all test-processors test-sanitize test-scalar fresh fuzz torture test-cuda web format format-check bench figures measurements suite install clean help
 
 all: build
 
@@ -100,6 +100,10 @@ bench: whole
 # The documents' figures and tables over generated sets: docs/figures/README.md
 figures: whole
 	@tools/figures.sh figures
+
+# The tables of docs/measurements.md that tools/measure.py makes.
+measurements: build
+	@tools/measure.py
 
 # Every method on every pair of clips of every character: docs/measurements.md. make suite [QUICK=1] [GROUP=A]
 suite: build

@@ -19,6 +19,11 @@ for page in "${pages[@]}" README.md CONTRIBUTING.md CHANGELOG.md; do
   done
 done
 
+# Tables of measurements are what their JSON says.
+cp docs/measurements.md "$work"
+SINEW_MEASUREMENTS=$work/measurements.md python3 tools/measure.py --tables || fail "tools/measure.py"
+diff -u docs/measurements.md "$work/measurements.md" || fail "the tables changed: tools/measure.py --tables"
+
 # Words: README 700, the rest 24,000 without what programs write or read (the page of commands, figures, tables of measurements and layout).
 words() { cat -- "$@" | tr -s ' \n' '\n\n' | grep -c '[A-Za-z0-9]'; } # not the bars of tables
 readme=$(words README.md)

@@ -15,7 +15,7 @@ const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile:
 
 // Opens a page of `dir` and hands it to `body`; no console errors, no exceptions, no requests but the file itself.
 async function withPage(name, options, body) {
-  const context = await browser.newContext(options), page = await context.newPage(), complaints = [], [file] = name.split('#');
+  const context = await browser.newContext({ reducedMotion: 'reduce', ...options }), page = await context.newPage(), complaints = [], [file] = name.split('#');
   page.setDefaultTimeout(patience);
   if (options.init) await page.addInitScript(options.init);
   page.on('console', m => m.type() === 'error' && complaints.push(m.text()));
@@ -400,6 +400,72 @@ await test('on a phone', () => withPage('arm.html', phone, async page => {
   await page.screenshot({ path: join(shots, 'phone.png') });
   await page.setViewportSize({ width: 844, height: 390 });
   await page.screenshot({ path: join(shots, 'phone-landscape.png') });
+}));
+
+// Boxes of what stands in a page: words that are cut off, words that run into their neighbours, and what leaves the window.
+const misplaced = page => page.evaluate(() => {
+  const out = [], box = e => e.getBoundingClientRect(), shown = e => e.getClientRects().length > 0, name = e => `${e.id || e.className || e.tagName} "${e.textContent.slice(0, 30)}"`;
+  const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
+  const all = selector => [...document.querySelectorAll(selector)].filter(shown), panel = box(document.getElementById('panel'));
+  for (const e of all('th, td, td button, #legend-title, #stats, #caption, .turns span, #torques span, #values span, #frame-text, header button, #labels span'))
+    if (e.scrollWidth > e.clientWidth + 1 && !e.matches('#labels .small')) out.push(`${name(e)} is cut off`);
+  for (const e of all('#panel table, #panel section, #panel label, #panel button, #plot')) if (box(e).right > panel.right + 1 || box(e).left < panel.left - 1) out.push(`${name(e)} leaves the panel`);
+  for (const e of all('header, footer, #below, #legend, #stats, header button')) if (box(e).right > innerWidth + 1 || box(e).bottom > innerHeight + 1) out.push(`${name(e)} leaves the window`);
+  const apart = (list, what) => list.forEach((a, k) => list.slice(k + 1).forEach(b => meet(box(a), box(b)) && out.push(`${what}: ${name(a)} over ${name(b)}`)));
+  apart([document.getElementById('scene'), ...all('#legend, #stats')], 'under the stage');
+  apart(all('header > *'), 'header');
+  apart(all('footer > *'), 'footer');
+  apart(all('#labels span'), 'labels');
+  for (const label of all('.turns label, #torques label, #values label')) apart([...label.children], 'slider');
+  for (const row of all('#models tr')) apart([...row.children].filter(shown), 'table');
+  return out;
+});
+
+await test('nothing overlaps and nothing is cut off', async () => {
+  for (const [name, options] of Object.entries({ wide: { viewport: { width: 1920, height: 1080 } }, desktop: { viewport: { width: 1280, height: 800 } }, phone })) {
+    for (const file of ['arm.html', 'face.html']) {
+      await withPage(file, options, async page => {
+        await page.evaluate(() => { const { viewer } = window.sinew; viewer.show({ colour: 'error' }), viewer.choose(viewer.entries.length - 1); });
+        await page.waitForFunction(() => window.sinew.viewer.entries.every(e => e.timed === 2));
+        await page.screenshot({ path: join(shots, `layout-${name}-${file.replace('html', 'png')}`) });
+        assert.deepEqual(await misplaced(page), [], `${file} on ${name}`);
+      });
+    }
+  }
+  await withPage('arm.html', desktop, async page => {
+    await page.addStyleTag({ content: 'th, td { width: 9px; max-width: 9px }' });
+    assert.ok((await misplaced(page)).length > 0, 'a table that does not fit is found');
+  });
+});
+
+await test('the page opens playing, unless motion is unwelcome', async () => {
+  const playing = page => page.evaluate(() => window.sinew.viewer.state.playing);
+  await withPage('arm.html', { ...desktop, reducedMotion: 'no-preference' }, async page => {
+    assert.ok(await playing(page));
+    await page.click('#view [data-id=model]'); // buttons stay while it plays
+    await page.click('#models tbody tr:first-child button');
+    assert.ok(await playing(page) && (await state(page)).chosen === 0);
+  });
+  await withPage('arm.html', desktop, async page => assert.ok(!await playing(page)));
+});
+
+await test('error colours tell methods apart', () => withPage('arm.html', desktop, async page => {
+  const means = await page.evaluate(() => {
+    const { viewer } = window.sinew, { scale } = viewer.state;
+    return Object.fromEntries(viewer.entries.map(e => [e.name, Math.sqrt(Math.min(1, e.row.all.rms_pct_diag / scale))]));
+  });
+  assert.ok(means.rigid < 0.8 && means.rigid - means.psd > 0.1 && means.lbs - means.psd > 0.1, JSON.stringify(means));
+}));
+
+await test('a crowd fills the view', () => withPage('arm.html', desktop, async page => {
+  const box = await page.evaluate(() => {
+    const { viewer } = window.sinew;
+    viewer.show({ view: 'crowd', crowd: 40 });
+    const rect = viewer.stage.layout()[0], points = viewer.crowd.extent().map(p => viewer.stage.project(p, 0));
+    const across = points.map(p => (p.x - rect.x) / rect.w), down = points.map(p => (p.y - rect.y) / rect.h);
+    return [Math.min(...across), Math.max(...across), Math.min(...down), Math.max(...down)];
+  });
+  assert.ok(box.every(v => v > -0.05 && v < 1.05) && Math.max(box[1] - box[0], box[3] - box[2]) > 0.85, JSON.stringify(box));
 }));
 
 await test('a model that cannot be loaded says why', async () => {

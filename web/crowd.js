@@ -51,7 +51,7 @@ export class Crowd {
   // What character k does now: somewhere else in the clip, forth and back; without a clip, turned joints.
   input(k) {
     const { viewer, entry } = this, { set, state, pose } = viewer, { row } = entry, last = set.frame_count - 1;
-    const out = { joints: entry.joints, controls: entry.controls, torques: entry.torques };
+    const out = { joints: entry.joints, controls: entry.controls, torques: entry.torques, values: entry.values };
     const at = (state.frame / Math.max(last, 1) + 2 * k * golden) % 2, t = last * (at > 1 ? 2 - at : at), f = Math.min(Math.floor(t), Math.max(last - 1, 0)), share = last ? t - f : 0;
     const between = (list, size, from, to) => {
       for (let n = 0; n < size; n++) to[n] = list[f * from.stride + from.at + n] * (1 - share) + (share ? list[(f + 1) * from.stride + from.at + n] * share : 0);
@@ -59,6 +59,7 @@ export class Crowd {
     if (last > 0) {
       entry.jointMap.forEach((j, n) => between(set.poses, 12, { stride: 12 * pose.count, at: 12 * j }, out.joints.subarray(12 * n, 12 * n + 12)));
       if (out.controls.length && row.controls) between(row.controls, out.controls.length, { stride: out.controls.length, at: 0 }, out.controls);
+      if (out.values.length && row.values) between(row.values, out.values.length, { stride: out.values.length, at: 0 }, out.values);
       if (out.torques.length && row.torques) between(row.torques, out.torques.length, { stride: out.torques.length, at: 0 }, out.torques);
     } else if (entry.jointMap.length) {
       const still = pose.matrices.slice(), angle = k * golden * 2 * Math.PI + state.frame;

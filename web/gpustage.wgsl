@@ -24,7 +24,7 @@ const directions = 3u;
   out.place = view.projection * seen;
   out.normal = v.normal;
   out.seen = seen.xyz;
-  out.value = select(v.field, distance(v.position, v.truth) * item.unit, item.mode == error);
+  out.value = select(v.field, sqrt(distance(v.position, v.truth) * item.unit), item.mode == error);
   out.uv = v.uv;
   return out;
 }

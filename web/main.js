@@ -115,6 +115,7 @@ window.sinew.start = async bytes => {
   await readLink(viewer, location.hash).catch(() => {}); // a link to another page
   keepLink(viewer);
   panel.build();
+  if (!location.hash && !matchMedia('(prefers-reduced-motion: reduce)').matches) viewer.play(true);
   const read = async ({ figure }) => figure.skinner ? (await figure.skinner.read()).positions[0] : gpuPositions(viewer.stage.renderer, figure);
   return { viewer, panel, gpuPositions: number => read(viewer.entries[number]) };
 };

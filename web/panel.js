@@ -23,6 +23,9 @@ const micro = us => us === undefined || us === null ? '–' : us.toFixed(us < 10
 
 // Buttons of which one is pressed; arrow keys move between them.
 function choice(element, items, current, onChange) {
+  const told = JSON.stringify([items, current]); // while a clip plays, what is there stays: a click needs it
+  if (element.dataset.told === told) return;
+  element.dataset.told = told;
   element.replaceChildren(...items.map(([id, text]) => {
     const button = make('button', { type: 'button', textContent: text, onclick: () => onChange(id) });
     button.dataset.id = id;
@@ -158,7 +161,7 @@ export class Panel {
       for (const entry of entries) {
         if (!entry.model || entry.timed >= round) continue;
         await new Promise(done => setTimeout(done, 100));
-        if (entries !== this.viewer.entries || this.viewer.state.playing) return;
+        if (entries !== this.viewer.entries) return;
         entry.model.load(this.viewer.input(entry));
         entry.here = Math.min(entry.here ?? Infinity, entry.model.time());
         entry.timed = round;
@@ -175,7 +178,7 @@ export class Panel {
       onInput(Number(input.value));
     };
     input.onchange = () => { sliding = false; };
-    return { label: make('label', {}, name, input, output), input, output };
+    return { label: make('label', {}, make('span', { textContent: name }), input, output), input, output };
   }
 
   // Sliders that turn the chosen joint about its own axes: the same as the rings, for keyboards and small screens.
@@ -262,8 +265,6 @@ export class Panel {
     $('frame').value = state.frame;
     $('frame-text').textContent = `frame ${state.frame} of ${set.frame_count - 1}${state.edited ? ' (posed)' : ''}`;
     $('play').textContent = state.playing ? '❚❚' : '▶';
-    if (this.wasPlaying && !state.playing) this.measure(); // it makes way for playing
-    this.wasPlaying = state.playing;
     $('play').setAttribute('aria-label', state.playing ? 'Pause' : 'Play');
     $('undo').disabled = !viewer.undoStack.length, $('reset').disabled = !state.edited;
     if (!this.mine) this.turned = [0, 0, 0];
@@ -285,25 +286,30 @@ export class Panel {
 
   table() {
     const { viewer } = this, test = viewer.entries.some(e => e.row.test), measured = viewer.entries.some(e => e.row.all);
+    // name, value, text, and whether a phone goes without it
+    const seen = e => test ? e.row.test : e.row.all;
     const columns = [
-      ...(measured && test ? [['train rms %', e => e.row.train?.rms_pct_diag, percent]] : []),
-      ...(measured ? [[test ? 'test rms %' : 'rms %', e => (test ? e.row.test : e.row.all)?.rms_pct_diag, percent], ['normals °', e => (test ? e.row.test : e.row.all)?.normal_deg, percent]] : []),
+      ...(measured && test ? [['train rms %', e => e.row.train?.rms_pct_diag, percent, true]] : []),
+      ...(measured ? [[test ? 'test rms %' : 'rms %', e => seen(e)?.rms_pct_diag, percent], ['max %', e => seen(e)?.max_pct_diag, percent], ['norm. °', e => seen(e)?.normal_deg, percent, true]] : []),
+      ...(viewer.entries.some(e => e.row.roughness !== undefined) ? [['rough %', e => e.row.roughness, percent, true]] : []),
       ['KB', e => e.model.info.bytes, kilobytes], ['µs native', e => e.row.us_per_frame, micro], ['µs here', e => e.here, micro],
-      ...(measured ? [['p99 %', e => e.row.p99_pct_diag, percent], ['max %', e => (test ? e.row.test : e.row.all)?.max_pct_diag, percent]] : []),
-      ...(viewer.entries.some(e => e.row.roughness !== undefined) ? [['rough %', e => e.row.roughness, percent]] : []),
     ];
+    const minor = k => columns[k][3] ? 'minor' : '';
     const working = viewer.entries.filter(e => e.model);
+    const told = JSON.stringify([viewer.setNumber, viewer.state.chosen, columns.map(c => c[0]), viewer.entries.map(e => [e.name, ...columns.map(([, get, text]) => e.model ? text(get(e)) : '')])]);
+    if (this.tableTold === told) return;
+    this.tableTold = told;
     const least = columns.map(([, get]) => working.length > 1 ? Math.min(...working.map(e => get(e) ?? Infinity)) : -1);
-    const head = make('tr', {}, make('th', { scope: 'col', textContent: 'Model' }), ...columns.map(([name]) => make('th', { scope: 'col', textContent: name })));
+    const head = make('tr', {}, make('th', { scope: 'col', textContent: 'Model' }), ...columns.map(([name], k) => make('th', { scope: 'col', textContent: name, className: minor(k) })));
     const rows = viewer.entries.map(e => {
       if (!e.model) {
         const row = make('tr', { className: 'failed' }, make('td', { textContent: `${e.name}: could not be loaded`, colSpan: columns.length + 1 }));
         return row;
       }
       const button = make('button', { type: 'button', title: slots(e.model.info), onclick: () => viewer.choose(e.number) });
-      button.innerHTML = `<svg width="22" height="6" aria-hidden="true"><line x2="22" y1="3" y2="3" stroke="${lineColour(e.number)}" stroke-width="3" stroke-dasharray="${lineDash(e.number)}"/></svg>`;
-      button.append(e.name);
-      const row = make('tr', {}, make('td', {}, button), ...columns.map(([, get, text], k) => make('td', { textContent: text(get(e)), className: get(e) === least[k] ? 'best' : '' })));
+      button.innerHTML = `<svg width="22" height="6" aria-hidden="true"><line x2="22" y1="3" y2="3" stroke="${lineColour(e.number)}" stroke-width="3" stroke-dasharray="${lineDash(e.number)}"/></svg><span></span>`;
+      e.name.split(/(?<=[:=,])/).forEach(part => button.lastElementChild.append(part, document.createElement('wbr')));
+      const row = make('tr', {}, make('td', {}, button), ...columns.map(([, get, text], k) => make('td', { textContent: text(get(e)), className: `${minor(k)} ${get(e) === least[k] ? 'best' : ''}` })));
       row.setAttribute('aria-selected', e === viewer.chosen);
       return row;
     });
@@ -317,8 +323,8 @@ export class Panel {
     const error = state.colour === 'error' && viewer.hasTruth() && viewer.shown().length > 0;
     $('legend').hidden = !error && !(field && viewer.chosen);
     if (error) {
-      $('legend-title').textContent = 'Distance to the truth, % of the diagonal';
-      $('legend-ticks').innerHTML = `<span>0</span><span>${state.scale / 2}</span><span>≥ ${state.scale} %</span>`;
+      $('legend-title').textContent = 'Error, % of the diagonal';
+      $('legend-ticks').innerHTML = `<span>0</span><span>${state.scale / 4}</span><span>≥ ${state.scale} %</span>`; // the ramp is of the root
     } else if (field && viewer.chosen) {
       $('legend-title').textContent = field.label(viewer.chosen, state);
       $('legend-ticks').replaceChildren(...field.ends.map(text => make('span', { textContent: text })));
@@ -331,7 +337,8 @@ export class Panel {
     const { stage } = this.viewer, rects = stage.layout(), nodes = [];
     stage.panes.forEach((pane, k) => {
       const error = pane.entry && this.viewer.frameError(pane.entry), fixed = this.viewer.state.edited && pane.entry && !pane.entry.model.info.jointCount;
-      const note = pane.note ?? (fixed ? 'moved by its control points' : error === undefined ? '' : `rms ${percent(error)} %`);
+      const by = pane.entry?.model.info.valueCount ? 'driven by named values' : 'moved by its control points';
+      const note = pane.note ?? (fixed ? by : error === undefined ? '' : `rms ${percent(error)} %`);
       const label = make('span', { className: Math.min(rects[k].w, rects[k].h) < 150 ? 'small' : rects[k].w < 230 ? 'tight' : '' }, pane.label, make('small', { textContent: note }));
       Object.assign(label.style, { left: `${rects[k].x}px`, top: `${rects[k].y}px`, maxWidth: `${rects[k].w}px` });
       nodes.push(label);
@@ -386,7 +393,7 @@ export class Panel {
 const escape = text => text.replace(/[&<>]/g, c => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' })[c]);
 
 function slots(info) {
-  const drive = { joints: `${info.jointCount} joints`, rotreg: 'proxy bones by rotational regression', torque: 'proxy bones by pose and torque', controls: `${info.controlCount} control points` }[info.driveName] ?? info.driveName;
+  const drive = { joints: info.jointCount || !info.valueCount ? `${info.jointCount} joints` : `${info.valueCount} named values`, rotreg: 'proxy bones by rotational regression', torque: 'proxy bones by pose and torque', controls: `${info.controlCount} control points` }[info.driveName] ?? info.driveName;
   const correct = { none: '', rbf: ', pose-space correction', eigen: ', eigen-displacement correction' }[info.correctName] ?? `, ${info.correctName}`;
   const blend = { linear: 'linear blend', dualquat: 'dual quaternions', centres: 'centres of rotation' }[info.blendName] ?? info.blendName;
   return `${drive}${correct}, ${blend}`;

@@ -48,7 +48,7 @@ export function extend(material, uniforms, skinned) {
         vec3 sinewP, sinewN;
         ${moved}
         sinewNormal = sinewN;
-        sinewValue = sinewMode == ${modes.error} ? distance(sinewP, truth) * sinewUnit : field;`)
+        sinewValue = sinewMode == ${modes.error} ? sqrt(distance(sinewP, truth) * sinewUnit) : field;`)
       .replace('#include <beginnormal_vertex>', 'vec3 objectNormal = sinewN;')
       .replace('#include <begin_vertex>', 'vec3 transformed = sinewP;');
     shader.fragmentShader = shader.fragmentShader

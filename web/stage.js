@@ -55,6 +55,23 @@ export class Stage {
     this.controls.saveState();
   }
 
+  // Comes as near, and moves as far aside, as lets the points fill the first pane.
+  fill(points) {
+    const { camera, controls } = this, across = new THREE.Vector3(), up = new THREE.Vector3(), v = new THREE.Vector3();
+    for (let round = 0; round < 8; round++) {
+      this.aim(this.layout()[0]);
+      const box = new THREE.Box2();
+      for (const p of points) v.set(...p).project(camera), box.expandByPoint(new THREE.Vector2(v.x, v.y));
+      const middle = box.getCenter(new THREE.Vector2()), half = box.getSize(new THREE.Vector2()).multiplyScalar(0.5);
+      const distance = camera.position.distanceTo(controls.target), tall = distance * Math.tan(camera.fov * Math.PI / 360);
+      camera.matrixWorld.extractBasis(across, up, v);
+      const shift = across.multiplyScalar(middle.x * tall * camera.aspect).addScaledVector(up, middle.y * tall);
+      camera.position.add(shift), controls.target.add(shift);
+      this.orbit(0, 0, Math.min(Math.max(Math.max(half.x, half.y) / 0.94, 0.5), 2));
+    }
+    controls.saveState();
+  }
+
   // For keyboards: turns the camera about what it looks at, or comes closer (factor below 1).
   orbit(across, up, factor = 1) {
     const { controls, camera } = this, way = new THREE.Spherical().setFromVector3(camera.position.clone().sub(controls.target));

@@ -176,7 +176,8 @@ export class Viewer {
   lookAtAll() {
     if (this.state.view !== 'crowd') return this.stage.frame(this.sample());
     this.stage.frame(this.crowd.extent());
-    this.stage.orbit(0, -0.25);
+    this.stage.orbit(0, -0.5);
+    this.stage.fill(this.crowd.extent());
   }
 
   // Picks a joint (-1: none) and its weights.
@@ -231,10 +232,10 @@ export class Viewer {
     return out;
   }
 
-  // A scale of the heat map that shows all models well and is the same for all.
+  // A scale of the heat map that is the same for all models and hardly cuts off the worst of them.
   defaultScale() {
-    const rms = this.entries.map(e => e.row.all?.rms_pct_diag).filter(Number.isFinite).sort((a, b) => a - b);
-    return rms.length ? roundUp(2 * rms[rms.length >> 1]) : 1;
+    const far = this.entries.map(e => e.row.p99_pct_diag ?? 3 * e.row.all?.rms_pct_diag).filter(v => v > 0);
+    return far.length ? roundUp(Math.max(...far)) : 1;
   }
 
   // The frame that tells the most at first sight: the one that the best models find hardest.

@@ -39,7 +39,7 @@ static int run(cli *c) {
 }
 
 static void print_sets(void) {
-  printf("\nSets (vertices, frames and joints unless told):\n");
+  printf("\nSets (vertices, frames and joints):\n");
   for (int k = 0; k < sn_gen_set_count(); k++) {
     const sn_gen_info *set = sn_gen_set(k);
     printf("  %-9s%6d %3d %3d  %s\n", set->name, set->vertices, set->frames, set->joints, set->summary);
@@ -47,7 +47,7 @@ static void print_sets(void) {
 }
 
 static const cli_option options[] = {
-  {"-o", "DIR", NULL, "folder to write to; the set's name unless told", cli_output},
+  {"-o", "DIR", NULL, "folder to write to; the set's name by default", cli_output},
   {"--frames", "N", "0", "frames; 0: as the list says", false},
   {"--vertices", "N", "0", "vertices; 0: as the list says", false},
   {"--joints", "N", "0", "joints (body); 0: as the list says", false},

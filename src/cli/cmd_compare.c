@@ -321,7 +321,7 @@ static int run(cli *c) {
 }
 
 static const cli_option options[] = {
-  {"--method", "SPEC", NULL, "NAME or NAME:key=value,key=value; rigid, lbs and dqs unless told",
+  {"--method", "SPEC", NULL, "NAME or NAME:key=value,key=value; rigid, lbs and dqs by default",
    cli_repeats | cli_quality},
   {"--degrees", "all", NULL, "torque: all nine pairs of blending functions, and an analysis of variance",
    cli_quality},

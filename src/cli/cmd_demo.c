@@ -62,6 +62,13 @@ static int run_line(demo *d, const char *line) {
   return run_command(d);
 }
 
+// Lines up to NULL; the first that fails is the last.
+static int run_lines(demo *d, const char *const *lines) {
+  int status = exit_done;
+  for (; status == exit_done && *lines; lines++) status = run_line(d, *lines);
+  return status;
+}
+
 // ---- what the demo does -------------------------------------------------------------------------------------------------
 
 static const char set[] = "--rest DIR/arm/rest.obj --frames DIR/arm/frames.pc2 --skeleton DIR/arm/skeleton.glb "
@@ -111,22 +118,32 @@ static int compare(demo *d) {
   return run_command(d);
 }
 
-// What the methods do on motion they have not seen: a figure of many joints, learned from a range of motion.
+// What the methods do on new motion: a figure of many joints, learned from a range of motion.
 static int compare_motion(demo *d) {
-  static const char *const lines[] = {
-    "sinew gen athlete --vertices 2000 --motion rom -o DIR/athlete-rom",
-    "sinew gen athlete --vertices 2000 -o DIR/athlete",
-    "sinew compare --method lbs:weights=given --method lbs --method dqs --method psd --method eigenskin --method "
-    "rotreg --rest DIR/athlete/rest.obj --frames DIR/athlete-rom/frames.pc2 --skeleton DIR/athlete-rom/skeleton.glb "
-    "--test-frames DIR/athlete/frames.pc2 --test-skeleton DIR/athlete/skeleton.glb",
-  };
-  int status = exit_done;
-  for (size_t k = 0; status == exit_done && k < sizeof lines / sizeof *lines; k++) status = run_line(d, lines[k]);
-  return status;
+  return run_lines(
+    d, (const char *const[]){
+         "sinew gen athlete --vertices 2000 --motion rom -o DIR/athlete-rom",
+         "sinew gen athlete --vertices 2000 -o DIR/athlete",
+         "sinew compare --method lbs --method dqs --method psd --method psd:blend=dualquat --method rotreg --rest "
+         "DIR/athlete/rest.obj --frames DIR/athlete-rom/frames.pc2 --skeleton DIR/athlete-rom/skeleton.glb "
+         "--test-frames "
+         "DIR/athlete/frames.pc2 --test-skeleton DIR/athlete/skeleton.glb --models DIR/motion",
+         NULL,
+       });
+}
+
+// The page opens with it.
+static int view_motion(demo *d) {
+  static const char title[] = "Athlete on new motion";
+  add_words(d, "sinew view DIR/motion/lbs.sinew DIR/motion/dqs.sinew DIR/motion/psd.sinew "
+               "DIR/motion/psd:blend=dualquat.sinew DIR/motion/rotreg.sinew --rest DIR/athlete/rest.obj --frames "
+               "DIR/athlete/frames.pc2 --skeleton DIR/athlete/skeleton.glb -o DIR/index.html --title");
+  add_word(d, title, strlen(title));
+  return run_command(d);
 }
 
 static int view(demo *d) {
-  add_words(d, "sinew view");
+  add_words(d, "sinew view DIR/index.html");
   each_spec(d, add_model);
   add_words(d, set);
   add_words(d, "--title Arm -o DIR/index.html");
@@ -135,15 +152,14 @@ static int view(demo *d) {
 
 // A skeleton from nothing but moving vertices: the one that the set was made with is not looked at.
 static int rig(demo *d) {
-  static const char *const lines[] = {
-    "sinew gen body --vertices 4000 --frames 40 -o DIR/body",
-    "sinew rig --rest DIR/body/rest.obj --frames DIR/body/frames.pc2 --bones 16 -o DIR/rigged.glb",
-    "sinew train --method lbs:weights=given --rest DIR/body/rest.obj --frames DIR/body/frames.pc2 --skeleton "
-    "DIR/rigged.glb -o DIR/models/rigged.sinew",
-  };
-  int status = exit_done;
-  for (size_t k = 0; status == exit_done && k < sizeof lines / sizeof *lines; k++) status = run_line(d, lines[k]);
-  return status;
+  return run_lines(
+    d, (const char *const[]){
+         "sinew gen body --vertices 4000 --frames 40 -o DIR/body",
+         "sinew rig --rest DIR/body/rest.obj --frames DIR/body/frames.pc2 --bones 16 -o DIR/rigged.glb",
+         "sinew train --method lbs:weights=given --rest DIR/body/rest.obj --frames DIR/body/frames.pc2 --skeleton "
+         "DIR/rigged.glb -o DIR/models/rigged.sinew",
+         NULL,
+       });
 }
 
 // The page written so far, and the rig.
@@ -166,15 +182,16 @@ static int run(cli *c) {
   int vertices, status = exit_done;
   if (sn_cli_given(c, "--vertices") && !sn_cli_int(c, "--vertices", 100, 1000000, &vertices)) return exit_usage;
   if (sn_make_folder(&c->ctx, d.folder) != SN_OK) return sn_cli_fail(c);
-  int (*const steps[])(demo *) = {generate, compare, compare_motion, page ? view : NULL, rig, page ? view_rig : NULL,
-                                  export};
+  int (*const steps[])(demo *) = {generate,           compare, compare_motion,         page ? view_motion : NULL,
+                                  page ? view : NULL, rig,     page ? view_rig : NULL, export};
   for (size_t k = 0; status == exit_done && k < sizeof steps / sizeof *steps; k++)
     if (steps[k]) status = steps[k](&d);
   sn_arena_free(&d.memory);
   if (status != exit_done) return status;
   sn_cli_say(
     c,
-    "\nIn %s/: arm/, athlete/ and body/ the example meshes, models/ the learned skins, arm.glb one of them as an "
+    "\nIn %s/: arm/, athlete/ and body/ the example meshes, models/ and motion/ the learned skins, arm.glb one of "
+    "them as an "
     "animated\n"
     "character (for Blender or any glTF viewer), rigged.glb the body with the skeleton that was found, errors.svg\n"
     "the error of every method over the frames.\n",
@@ -188,7 +205,7 @@ static int run(cli *c) {
 
 static const cli_option options[] = {
   {"-o", "DIR", "demo", "folder to write to", cli_output},
-  {"--vertices", "N", NULL, "vertices of the arm; 5256 unless told", false},
+  {"--vertices", "N", NULL, "vertices of the arm; 5256 by default", false},
   {0},
 };
 

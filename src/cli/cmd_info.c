@@ -374,7 +374,7 @@ static int run(cli *c) {
 static const cli_option options[] = {
   {"--keys", "SPEC", NULL, "auto:N: choose the N frames of a clip to sculpt or simulate, from its poses alone",
    false},
-  {"--clip", "NAME", NULL, "clip for --keys; the first unless told", false},
+  {"--clip", "NAME", NULL, "clip for --keys; the first by default", false},
   {0},
 };
 

@@ -12,14 +12,14 @@
 #define CLI_OPTION_SKELETON {"--skeleton", "FILE", NULL, "skeleton with a pose per frame: .glb, .gltf, .fbx, .dae, .bvh", cli_repeats | cli_input}
 #define CLI_OPTION_TEST_FRAMES {"--test-frames", "FILE", NULL, "frames of a clip to test on; read as --frames", cli_repeats | cli_input}
 #define CLI_OPTION_TEST_SKELETON {"--test-skeleton", "FILE", NULL, "its poses; pairs up with --test-frames", cli_repeats | cli_input}
-#define CLI_OPTION_CLIP {"--clip", "NAME|INDEX|all", NULL, "animation of a glTF or FBX file; the first unless told. FILE#NAME works too", cli_repeats | cli_advanced | cli_files}
-#define CLI_OPTION_ONE_CLIP {"--clip", "NAME|INDEX", NULL, "animation of a glTF or FBX file; the first unless told. FILE#NAME works too", cli_files}
-#define CLI_OPTION_FPS {"--fps", "N", "30", "frames per second of the poses; an .abc has its own rate unless told", cli_advanced | cli_files}
+#define CLI_OPTION_CLIP {"--clip", "NAME|INDEX|all", NULL, "animation of a glTF or FBX file; the first by default. FILE#NAME works too", cli_repeats | cli_advanced | cli_files}
+#define CLI_OPTION_ONE_CLIP {"--clip", "NAME|INDEX", NULL, "animation of a glTF or FBX file; the first by default. FILE#NAME works too", cli_files}
+#define CLI_OPTION_FPS {"--fps", "N", "30", "frames per second of the poses; an .abc has its own rate", cli_advanced | cli_files}
 #define CLI_OPTION_SCALE {"--scale", "X", NULL, "multiply positions by X; frames=X, rest=X or skeleton=X: of one kind of file", cli_repeats | cli_advanced | cli_files}
 #define CLI_OPTION_AXES {"--axes", "XYZ", NULL, "file axes that become x, y and z, as xz-y; z-up is short for that. frames= and so on as for --scale", cli_repeats | cli_advanced | cli_files}
 #define CLI_OPTION_OFFSET {"--offset", "SECONDS", NULL, "start this long after the first key or sample; frames= or skeleton=: of one kind of file", cli_repeats | cli_advanced | cli_files}
 #define CLI_OPTIONS_ADJUST CLI_OPTION_SCALE, CLI_OPTION_AXES, CLI_OPTION_OFFSET
-#define CLI_OPTION_OBJECT {"--object", "PATH", NULL, "mesh of an .abc, or all meshes below this path; all of them unless told", cli_repeats | cli_advanced | cli_files}
+#define CLI_OPTION_OBJECT {"--object", "PATH", NULL, "mesh of an .abc, or all meshes below this path; all of them by default", cli_repeats | cli_advanced | cli_files}
 #define CLI_OPTION_MAP {"--map", "FILE", NULL, "joint names of another skeleton: a joint of the model and one of the clip per line", cli_advanced | cli_files}
 #define CLI_OPTION_TORQUE {"--torque", "FILE.csv", NULL, "joint torques: a row per frame, a column per joint", cli_input}
 #define CLI_OPTION_VALUES {"--values", "FILE.csv", NULL, "named values: a row per frame; or a .glb with morph targets", cli_input}

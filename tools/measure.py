@@ -1,0 +1,107 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Measures the methods and writes their tables: tools/measure.py [--tables] [NAME...], `make measurements`.
+
+Results go to docs/measurements/NAME.json, with commit, processor and date, and from there into docs/measurements.md, between
+<!-- measured NAME --> and <!-- end of measured -->. --tables only renews the tables. SINEW is the tool (build/sinew unless told).
+"""
+import datetime
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = Path(os.environ.get("SINEW_MEASUREMENTS", ROOT / "docs/measurements.md"))
+SINEW = os.environ.get("SINEW", str(ROOT / "build/sinew"))
+METHODS = ["rigid", "lbs", "lbs:extra=halfway", "dqs", "cor", "psd", "psd:blend=dualquat", "eigenskin", "rotreg", "torque", "affine"]
+MOTION = ["lbs:weights=given", "lbs", "dqs", "psd", "psd:blend=dualquat", "eigenskin", "rotreg"]
+
+
+def run(folder, *words):
+    report = Path(folder) / "report.json"
+    subprocess.run([SINEW, *words, "--quiet", "--json", str(report)], cwd=folder, check=True)
+    return json.loads(report.read_text())["result"]
+
+
+def gen(folder, name, *words):
+    subprocess.run([SINEW, "gen", *words, "-o", name, "--quiet"], cwd=folder, check=True)
+
+
+def files(name, prefix="--"):
+    return [f"{prefix}frames", f"{name}/frames.pc2", f"{prefix}skeleton", f"{name}/skeleton.glb"]
+
+
+def figures(row, lbs):
+    keep = lambda m: m and {k: m[k] for k in ("rms_pct_diag", "max_pct_diag", "ee", "normal_deg")}
+    return {"spec": row["spec"], "train": keep(row["train"]), "test": keep(row["test"]), "bytes": row["bytes"],
+            "times_lbs": row["us_per_frame"] / lbs["us_per_frame"], "seconds": row["seconds"]}
+
+
+def compare(folder, specs, *words):
+    rows = run(folder, "compare", *[w for spec in specs for w in ("--method", spec)], *words)["methods"]
+    lbs = next(row for row in rows if row["spec"] == "lbs")
+    return [figures(row, lbs) for row in rows]
+
+
+def arm(folder):
+    gen(folder, "arm", "arm")
+    return compare(folder, METHODS, "--rest", "arm/rest.obj", *files("arm"), "--torque", "arm/torque.csv", "--controls",
+                   "arm/controls.txt", "--keys", "every:4")
+
+
+def motion(folder):
+    gen(folder, "rom", "athlete", "--motion", "rom")
+    gen(folder, "own", "athlete")
+    return compare(folder, MOTION, "--rest", "own/rest.obj", *files("rom"), *files("own", "--test-"))
+
+
+def method_table(rows):
+    yield "| method | training ee | test ee | test rms, % | largest, % | normals, ° | bytes | times lbs |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    for r in rows:
+        t = r["test"]
+        yield (f"| `{r['spec']}` | {r['train']['ee']:.3f} | {t['ee']:.3f} | {t['rms_pct_diag']:.3f} | {t['max_pct_diag']:.2f} | {t['normal_deg']:.2f} | "
+               f"{r['bytes']:,} | {r['times_lbs']:.1f} |")
+
+
+MEASURED = {"arm": (arm, method_table), "motion": (motion, method_table)}
+
+
+def processor():
+    for line in open("/proc/cpuinfo", encoding="utf-8"):
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return "unknown"
+
+
+def measure(name):
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    with tempfile.TemporaryDirectory() as folder:
+        rows = MEASURED[name][0](folder)
+    about = {"commit": commit, "processor": processor(), "date": datetime.date.today().isoformat(), "rows": rows}
+    path = ROOT / f"docs/measurements/{name}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(about, indent=1) + "\n")
+
+
+def tables():
+    def table(match):
+        name = match.group(1)
+        about = json.loads((ROOT / f"docs/measurements/{name}.json").read_text())
+        lines = [*MEASURED[name][1](about["rows"]), "", f"({about['date']}, commit {about['commit']}, {about['processor']}.)"]
+        return "\n".join([f"<!-- measured {name} -->", *lines, "<!-- end of measured -->"])
+
+    text = PAGE.read_text()
+    PAGE.write_text(re.sub(r"<!-- measured (\w+) -->.*?<!-- end of measured -->", table, text, flags=re.DOTALL))
+
+
+if __name__ == "__main__":
+    names = [word for word in sys.argv[1:] if not word.startswith("--")] or list(MEASURED)
+    if "--tables" not in sys.argv:
+        for name in names:
+            measure(name)
+    tables()

@@ -7,18 +7,18 @@
 a=(--rest own/rest.obj --frames own/frames.pc2 --skeleton own/skeleton.glb)
 clip=(--test-frames mixed/frames.pc2 --test-skeleton mixed/skeleton.glb)
 
-# On motion never seen, within 5 % of the best method.
+# On motion never seen, near the best method: of methods whose held-out errors differ by 3 % at most the smallest model is taken.
 "$SINEW" train --method auto "${a[@]}" "${clip[@]}" -o auto.sinew --json auto.json --quiet || fail "auto"
 "$SINEW" compare --method lbs --method dqs --method eigenskin --method eigenskin:blend=dualquat --method psd --method psd:blend=dualquat --method rotreg "${a[@]}" "${clip[@]}" --json all.json --quiet || fail "compare"
-holds 'r[0].test.ee <= 1.05 * Math.min(...r[1].methods.map(m => m.test.ee))' auto.json all.json
+holds 'r[0].test.ee <= 1.15 * Math.min(...r[1].methods.map(m => m.test.ee))' auto.json all.json
 # It chose the least error of its table, and the model is that of the spec.
 holds 'r[0].candidates.filter(c => c.chosen).length === 1 && r[0].candidates.find(c => c.chosen).spec === r[0].method' auto.json
 holds 'r[0].candidates.filter(c => c.left_out).every(c => 1.051 * c.left_out.rms_pct_diag >= r[0].candidates.find(c => c.chosen).left_out.rms_pct_diag)' auto.json
 holds 'r[0].candidates.length >= 9 && r[0].cross_validated > 0' auto.json
 spec=$(node -p "JSON.parse(require('fs').readFileSync('auto.json')).result.method")
 "$SINEW" train --method "$spec" "${a[@]}" -o same.sinew --quiet && cmp auto.sinew same.sinew || fail "another model than that of $spec"
-# What it costs: its trainings take three times as long as one of each method at most (the seconds are the machine's: with room).
-holds 'r[0].candidates.reduce((s, c) => s + c.seconds, 0) <= 4.5 * r[1].methods.reduce((s, m) => s + m.seconds, 0)' auto.json all.json
+# What it costs: five trainings on four fifths of the poses and one on all of them (the seconds are the machine's: with room).
+holds 'r[0].candidates.reduce((s, c) => s + c.seconds, 0) <= 9 * r[1].methods.reduce((s, m) => s + m.seconds, 0)' auto.json all.json
 
 # Methods far behind are asked about a part only, and still there where the best turns out too large.
 "$SINEW" gen shoulder --vertices 600 --frames 18 -o shoulder --quiet || fail "gen"

@@ -63,7 +63,7 @@ node "$src/test/edit_glb.mjs" arm/skeleton.glb painted.glb texture=0.5
 "$SINEW" view painted.sinew --rest painted.glb --skeleton painted.glb -o painted.html --quiet
 
 # A face, driven by named values.
-"$SINEW" gen face -o face --vertices 1200 --quiet
+"$SINEW" gen face -o face --vertices 1500 --quiet
 "$SINEW" train --method psd --rest face/rest.obj --frames face/frames.pc2 --values face/values.csv --keys every:2 -o face.sinew --quiet
 "$SINEW" view face.sinew --rest face/rest.obj --frames face/frames.pc2 --values face/values.csv -o face.html --quiet
 

@@ -20,12 +20,12 @@ examples=(--rest set/rest.obj --frames set/frames.pc2 --skeleton set/skeleton.gl
 grep -q 'follow a torque: calf' train.json
 "$SINEW" info model.sinew | grep -q 'torque of calf: 0 to 150'
 
-# The glTF is exact, the point cache is what the report of the training says.
+# The glTF is the model but for limits of displacement, which morph targets do not have; the point cache is what the report of the training says.
 drive=(--skeleton set/skeleton.glb --torque set/torque.csv)
 "$SINEW" eval model.sinew "${drive[@]}" -o skin.glb --quiet
 "$SINEW" convert skin.glb skin.pc2 --quiet
 "$SINEW" eval model.sinew "${drive[@]}" --rest set/rest.obj --frames skin.pc2 -o again.pc2 --quiet --json report.json
-below "$(figure max_pct_diag report.json)" 0.001 || fail "the glTF skin differs from the model: $(cat report.json)"
+below "$(figure max_pct_diag report.json)" 0.01 || fail "the glTF skin differs from the model: $(cat report.json)"
 "$SINEW" bench model.sinew "${drive[@]}" --seconds 0.05 --quiet --json bench.json
 grep -q ratio_lbs bench.json
 

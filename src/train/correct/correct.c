@@ -209,7 +209,7 @@ static void merge_poses(corrector *c) {
     double d = pose_distance(m, 0, p, c->joints, c->joint_count);
     if (d > largest) largest = d;
   }
-  int kept = 1;
+  int kept = 1, told = 0, first = 0;
   for (int p = 1; p < m->pose_count; p++) {
     const double *vector = m->vectors + (size_t)p * stride;
     const float(*deltas)[6] = (const float(*)[6])(m->deltas + (size_t)p * n);
@@ -222,13 +222,16 @@ static void merge_poses(corrector *c) {
       m->clip_of[kept] = m->clip_of[p];
       c->pose_of[p - 1] = kept, c->merged[kept++] = 1;
     } else {
-      if (c->merged[same] > 0)
-        tell(c->report->note, sizeof c->report->note, "frame %d is in the pose of another: averaged. ",
-             c->keys->frames[p - 1], 0);
+      if (c->merged[same] > 0 && told++ == 0) first = c->keys->frames[p - 1];
       c->pose_of[p - 1] = same;
       average_into(m->deltas + (size_t)same * n, deltas, m->vertex_count, c->merged[same]++);
     }
   }
+  if (told == 1)
+    tell(c->report->note, sizeof c->report->note, "frame %d is in the pose of another: averaged. ", first, 0);
+  if (told > 1)
+    tell(c->report->note, sizeof c->report->note, "frame %d and %d more are in the pose of another: averaged. ",
+         first, told - 1);
   m->pose_count = kept;
 }
 

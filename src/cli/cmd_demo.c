@@ -136,7 +136,7 @@ static int compare_motion(demo *d) {
 static int view_motion(demo *d) {
   static const char title[] = "Athlete on new motion";
   add_words(d, "sinew view DIR/motion/lbs.sinew DIR/motion/dqs.sinew DIR/motion/psd.sinew "
-               "DIR/motion/psd:blend=dualquat.sinew DIR/motion/rotreg.sinew --rest DIR/athlete/rest.obj --frames "
+               "DIR/motion/psd-blend=dualquat.sinew DIR/motion/rotreg.sinew --rest DIR/athlete/rest.obj --frames "
                "DIR/athlete/frames.pc2 --skeleton DIR/athlete/skeleton.glb -o DIR/index.html --title");
   add_word(d, title, strlen(title));
   return run_command(d);

@@ -87,8 +87,7 @@ static sn_status bench(cli *c, const sn_rt_model *model, const sn_examples *exam
 typedef sn_cuda_status (*cuda_time_fn)(const sn_rt_model *model, uint32_t characters, double seconds,
                                        sn_cuda_timing *out, sn_cuda_error *error);
 
-// libsinew-cuda is loaded when a crowd is asked for, and not before: from the tool's own folder, the lib folder beside it, or
-// where the system looks.
+// libsinew-cuda is loaded for a crowd only: from the tool's own folder, the lib folder beside it, or where the system looks.
 static cuda_time_fn find_cuda(void) {
   const char *places[] = {"", "../lib/", "../lib/x86_64-linux-gnu/", NULL};
   char own[512], path[640];

@@ -91,8 +91,7 @@ static sn_status rest_tangents(cli *c, const sn_rt_model *model, float (**out)[4
   return sn_model_to_file(&c->ctx, model, *out, sizeof **out, 1);
 }
 
-// The document that the rest mesh is from, not for its mirror image; and the model's normals where the mesh is not where that has
-// it.
+// The document of the rest mesh, not for its mirror image; and the model's normals where the mesh is elsewhere than there.
 static sn_status read_base(cli *c, const sn_rt_model *model, sn_gltf **base, float (**normals)[3]) {
   const char *rest = sn_cli_text(c, "--rest");
   sn_adjust adjust[SN_FILE_KINDS];

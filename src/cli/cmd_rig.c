@@ -75,8 +75,7 @@ static sn_status lock_joints(cli *c, rig_job *job) {
   return SN_OK;
 }
 
-// What the skeleton file itself says is not to be solved for: joints that are locked, and with --keep-weights how far vertices
-// keep their weights.
+// What the skeleton file itself keeps: joints that are locked, and with --keep-weights how far vertices keep their weights.
 static sn_status read_locks(cli *c, rig_job *job) {
   sn_examples *e = &job->examples;
   sn_gltf *gltf;
@@ -460,8 +459,7 @@ static void say_curve(cli *c, const sn_rig_report *r) {
   if (r->curve_count == 0) return;
   sn_cli_say(c, "  error on held-out frames by number of free bones, %% of the diagonal:\n   ");
   for (int b = 1; b <= r->curve_count; b++) {
-    bool near = b >= r->curve_choice - 3 && b <= r->curve_choice + 3;
-    if (near || (b & (b - 1)) == 0 || b == r->curve_count)
+    if (abs(b - r->curve_choice) <= 3 || (b & (b - 1)) == 0 || b == r->curve_count)
       sn_cli_say(c, " %d: %.3g%s", b, r->curve[b - 1], b == r->curve_choice ? " (chosen)" : "");
   }
   sn_cli_say(c, "\n");
@@ -471,10 +469,9 @@ static sn_status plot_curve(cli *c, const sn_rig_report *r, const char *path) {
   double x[1024], chosen = r->curve_choice;
   int count = r->curve_count < 1024 ? r->curve_count : 1024;
   for (int b = 0; b < count; b++) x[b] = b + 1;
-  double both[2] = {chosen, chosen}, heights[2] = {0, r->curve[r->curve_choice - 1]};
+  double both[] = {chosen, chosen}, heights[] = {0, r->curve[r->curve_choice - 1]};
   sn_plot_line lines[] = {{"held-out frames", count, x, r->curve}, {"chosen", 2, both, heights}};
-  return sn_plot_write(&c->ctx, path, "How many bones", "free bones", "cross-validated rms error, % of the diagonal",
-                       lines, 2);
+  return sn_plot_write(&c->ctx, path, "How many bones", "free bones", "cross-validated rms, % of diagonal", lines, 2);
 }
 
 static void report(cli *c, const rig_job *job, const char *path, const sn_scores *scores, double gap_pct) {
@@ -582,8 +579,7 @@ static const cli_option options[] = {
   {"--rest-frame", "N|auto", NULL,
    "use this frame as rest pose; auto: the frame with the least bending to all others", cli_advanced | cli_quality},
   {"--keep-bones", NULL, NULL, "use exactly as many bones as --bones says", cli_quality},
-  {"--plot", "FILE.svg", NULL, "with --bones auto: chart of the cross-validated error by number of bones",
-   cli_output},
+  {"--plot", "FILE.svg", NULL, "--bones auto: chart of the cross-validated error by number of bones", cli_output},
   {"--heat", NULL, NULL, "write the error of every vertex as colours (COLOR_0)", cli_output},
   CLI_OPTION_CLIP,
   CLI_OPTION_FPS,

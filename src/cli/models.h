@@ -18,8 +18,7 @@ int sn_cli_open_model(cli *c, const char *path, cli_model *out);
 int sn_cli_open_as_file(cli *c, const char *path, cli_model *out);
 void sn_cli_close_model(cli_model *model);
 
-// Says which joints leave the range of the training, in which frames and by how many degrees; the same for the report. NULL where
-// that failed.
+// Says which joints leave the range of the training, in which frames and by how far; also for the report. NULL where that failed.
 json_t *sn_cli_note_outside(cli *c, const sn_rt_model *model, const sn_examples *examples);
 
 // Says where torques and values are outside what the model was trained on. Returns the number of such frames by joint or value.

@@ -82,8 +82,7 @@ typedef struct sn_compare_job {
   void *user;
 } sn_compare_job;
 
-// Trains on the keys, opens the bytes with the runtime, and measures. The row `lbs` is the first, because others are timed beside
-// it.
+// Trains on the keys, opens the bytes with the runtime, and measures. The row `lbs` is the first: others are timed beside it.
 sn_status sn_job_compare(sn_context *ctx, const sn_compare_job *job, sn_compare_row *rows, int count);
 json_t *sn_report_compare(const sn_compare_row *row);
 

@@ -28,10 +28,8 @@ static sn_status check_limits(sn_context *ctx, const sn_limits *l, const sn_exam
   if (status == SN_OK) status = sn_assess_ratio(ctx, &model, examples, &ratio);
   if (status != SN_OK || (!(l->bytes > 0 && (double)m->size > l->bytes) && !(l->time > 0 && ratio > l->time)))
     return status;
-  return sn_fail(
-    ctx, SN_BAD_INPUT,
-    "the model has %zu bytes and takes %.2f times as long as linear blending, more than the limits allow", m->size,
-    ratio);
+  return sn_fail(ctx, SN_BAD_INPUT, "the model has %zu bytes and takes %.2f times lbs, more than the limits allow",
+                 m->size, ratio);
 }
 
 sn_status sn_job_train(sn_context *ctx, const sn_train_job *job, sn_train_result *out) {

@@ -7,7 +7,7 @@
 a=(--rest own/rest.obj --frames own/frames.pc2 --skeleton own/skeleton.glb)
 clip=(--test-frames mixed/frames.pc2 --test-skeleton mixed/skeleton.glb)
 
-# On motion never seen, near the best method: of methods whose held-out errors differ by 3 % at most the smallest model is taken.
+# On motion never seen, near the best method: of methods whose held-out errors differ by 2 % at most the smallest model is taken.
 "$SINEW" train --method auto "${a[@]}" "${clip[@]}" -o auto.sinew --json auto.json --quiet || fail "auto"
 "$SINEW" compare --method lbs --method dqs --method eigenskin --method eigenskin:blend=dualquat --method psd --method psd:blend=dualquat --method rotreg "${a[@]}" "${clip[@]}" --json all.json --quiet || fail "compare"
 holds 'r[0].test.ee <= 1.15 * Math.min(...r[1].methods.map(m => m.test.ee))' auto.json all.json

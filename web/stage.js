@@ -89,7 +89,7 @@ export class Stage {
 
   // Rectangles of the panes in CSS pixels: side by side, unless another grid shows the character clearly larger.
   layout() {
-    const { clientWidth: width, clientHeight: height } = this.canvas, count = this.panes.length || 1;
+    const width = Math.max(1, this.canvas.clientWidth), height = Math.max(1, this.canvas.clientHeight), count = this.panes.length || 1; // a window may leave no room
     let best = { size: 0 };
     for (let columns = count; columns >= 1; columns--) {
       const w = width / columns, h = height / Math.ceil(count / columns), size = Math.min(w / this.shape, h);

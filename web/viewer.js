@@ -50,7 +50,7 @@ export class Viewer {
   async openSet(number) {
     const set = await readSet(this.texts[number]);
     await decodeLook(set); // until here the old set is in use, by the times in the table too
-    this.crowd.close();
+    this.crowd.close(), this.state.view = 'model'; // the page goes on playing meanwhile
     for (const entry of this.entries) this.dropFigure(entry), entry.model?.dispose();
     if (this.truth) this.stage.figures.remove(this.truth.group), this.truth.dispose();
     this.shared?.gpu?.dispose();

@@ -61,7 +61,7 @@ static void say_candidate(const cli *c, const sn_choice_table *table, const sn_c
 
 // The table that the choice was made from.
 static void say_table(const cli *c, const sn_choice_table *table) {
-  sn_cli_say(c, "%-48s %9s %9s %10s %6s %8s\n", "method, on poses left out", "ee", "rms %", "bytes", "x lbs",
+  sn_cli_say(c, "%-48s %9s %9s %10s %6s %8s\n", "method, on held-out poses", "ee", "rms %", "bytes", "x lbs",
              "seconds");
   for (int n = 0; n < table->count; n++) say_candidate(c, table, &table->candidates[n]);
 }

@@ -10,12 +10,10 @@
 
 enum { most_candidates = 32 };
 
-// Of methods so near to the least error, which poses left out cannot tell apart, the smallest model is taken. With 1.05 what was given away on poses left
-// out came back as 5.6 % on new motion (cheburashka, range of motion and animation to another).
+// Held-out poses do not tell methods apart whose errors differ by less than this factor: the smallest model is taken.
 static const double as_good = 1.02;
 
-// A method whose error on the parts so far is more than this times the least is not asked about the others: with it the choice below is the
-// same on all pairs measured (docs/methods/README.md), and takes half the time.
+// A method whose error on the folds so far is more than this times the least is not tried on the others.
 static const double far_behind = 1.5;
 
 // ---- who is asked -----------------------------------------------------------------------------------------------------
@@ -86,7 +84,7 @@ static sn_status list_candidates(chooser *c) {
   return SN_OK;
 }
 
-// ---- poses left out -----------------------------------------------------------------------------------------------------
+// ---- held-out poses -----------------------------------------------------------------------------------------------------
 
 // ---- one candidate --------------------------------------------------------------------------------------------------------
 
@@ -212,7 +210,7 @@ static sn_status fail_none(const chooser *c) {
   if (!least)
     return sn_fail(c->ctx, SN_BAD_INPUT, "method auto: no method stays within the limits; give larger ones");
   return sn_fail(c->ctx, SN_BAD_INPUT,
-                 "method auto: no method reaches an error of %g %% on poses left out; the least is %.3g %% of %s",
+                 "method auto: no method reaches an error of %g %% on held-out poses; the least is %.3g %% of %s",
                  c->limits->error, least->left_out.rms_pct_diag, least->spec.text);
 }
 

@@ -21,7 +21,7 @@ const sn_option sn_correct_option_table[] = {
    "nearest "
    "other pose"},
   {"sigma", SN_OPTION_REAL, FIELD(sigma), "auto", 1e-6, 1e6, "auto|pose", SN_OPTION_ADVANCED,
-   "width of the kernels in radians (shepard: the power); auto: by poses left out; pose: each its own, a multiple of "
+   "width of the kernels in radians (shepard: the power); auto: by held-out poses; pose: each its own, a multiple of "
    "its "
    "distance to the nearest other"},
   {"order", SN_OPTION_CHOICE, FIELD(order), "inverse", 0, 0, "inverse|forward", SN_OPTION_ADVANCED,

@@ -176,7 +176,7 @@ static void check_octets(const sn_rt_model *model, const evaluated *e) {
   uint32_t seen = 0;
   assert_int_equal(sn_cuda_octets_make(model, &o), 1);
   assert_int_equal(o.bases != NULL,
-                   model->info.correct != SN_RT_CORRECT_NONE && model->info.blend == SN_RT_BLEND_LINEAR);
+                   model->info.correct != SN_RT_CORRECT_NONE && model->info.blend != SN_RT_BLEND_CENTRES);
   for (size_t octet = 0; octet < (size_t)o.tile_count * SN_CUDA_TILE_OCTETS; octet++)
     for (uint32_t v = 0; v < SN_CUDA_OCTET; v++) {
       if (o.places[octet * SN_CUDA_OCTET + v] == 0xffff) continue;

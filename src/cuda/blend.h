@@ -1,9 +1,50 @@
 // SPDX-License-Identifier: MIT
-// The linear blend of a vertex's palette entries.
+// The blend of a vertex's palette entries: matrices, or dual quaternions.
 #ifndef SINEW_CUDA_BLEND_H
 #define SINEW_CUDA_BLEND_H
 
 #include <stdint.h>
+
+#include "cuda/store.h"
+#include "runtime/vertex.h"
+
+// Rows of a palette entry: what tells the blends apart.
+enum { dualquat_rows = 2, linear_rows = 3, centre_rows = 4 };
+
+// What both kernels of the skin know of a crowd.
+struct blend_job {
+  const float4 *palette;     // [character][palette_count][rows]
+  const float4 *stretches;   // not for linear blends
+  const uint32_t *stretched; // of each character; not for linear blends
+  bool compare;              // signs of quaternions are found at every vertex
+  uint32_t basis_count, palette_count, vertex_count, characters;
+  bool forward, limit_after, turned, normals_too;
+  target positions, normals;
+};
+
+static inline blend_job make_blend_job(const crowd *c) {
+  const sn_cuda_model *m = c->model;
+  blend_job job = {};
+  job.turned = m->info.blend != SN_RT_BLEND_LINEAR;
+  job.normals_too = c->output.normals.data && m->info.shade == SN_RT_SHADE_TRANSFORM;
+  job.palette = job.turned ? c->dualquats : c->matrices, job.stretches = c->stretches, job.stretched = c->stretched;
+  job.compare = !m->sections[SN_SECTION_JOINT_REFERENCE] || m->info.drive != SN_RT_DRIVE_JOINTS;
+  job.basis_count = m->basis_count, job.forward = m->forward, job.limit_after = m->limit_after;
+  job.palette_count = m->info.palette_count, job.vertex_count = m->info.vertex_count, job.characters = c->count;
+  target copies;
+  job.positions = positions_to_read(c, &copies);
+  job.normals = make_target(&c->output.normals, m->info.vertex_count);
+  return job;
+}
+
+// How many of `count` pass one block of threads: many, so that the tile's own data are read seldom, but at most `most`, and
+// `enough` blocks for all multiprocessors.
+static inline uint32_t spread(uint32_t tiles, uint32_t count, uint64_t enough, uint64_t most) {
+  uint64_t per = (uint64_t)tiles * count / enough;
+  per = per < 1 ? 1 : per > most ? most : per;
+  while ((count + per - 1) / per > 65535) per *= 2;
+  return (uint32_t)per;
+}
 
 // sum_k w_k M_k, as columns of four
 template <int K>
@@ -22,6 +63,116 @@ static __device__ __forceinline__ void blend_matrices(const float *weights, int 
   }
 #pragma unroll
   for (int r = 0; r < 3; r++) b[r] = rows[r].x, b[4 + r] = rows[r].y, b[8 + r] = rows[r].z, b[12 + r] = rows[r].w;
+}
+
+// sum_k w_k s_k q_k, s_k = -1 where q_k lies in the other hemisphere than the pivot, the first joint. About centres only the
+// real part, which is the last row.
+template <int K, int ROWS, bool COMPARE, class V>
+static __device__ __forceinline__ void sum_dualquats(const V &v, const float4 *palette, float b[8]) {
+  const int row = ROWS == centre_rows ? 3 : 0;
+  float4 pivot = palette[v.entries[0] + row], real = {}, dual = {};
+#pragma unroll
+  for (int k = 0; k < K; k++) {
+    if (k >= v.influences) break;
+    float4 q = palette[v.entries[k] + row], d = ROWS == dualquat_rows ? palette[v.entries[k] + 1] : float4{};
+    float w = v.weights[k];
+    if (COMPARE && q.x * pivot.x + q.y * pivot.y + q.z * pivot.z + q.w * pivot.w < 0) w = -w;
+    real.x += w * q.x, real.y += w * q.y, real.z += w * q.z, real.w += w * q.w;
+    dual.x += w * d.x, dual.y += w * d.y, dual.z += w * d.z, dual.w += w * d.w;
+  }
+  b[0] = real.x, b[1] = real.y, b[2] = real.z, b[3] = real.w;
+  b[4] = dual.x, b[5] = dual.y, b[6] = dual.z, b[7] = dual.w;
+}
+
+template <int K, int ROWS, class V>
+static __device__ __forceinline__ void sum_rotations(bool compare, const V &v, const float4 *palette, float q[8]) {
+  if (compare)
+    sum_dualquats<K, ROWS, true>(v, palette, q);
+  else
+    sum_dualquats<K, ROWS, false>(v, palette, q);
+}
+
+// Stretches are rare: a character's are read where they are; `joints`: the tile's list where entries are those of the tile.
+template <int K, int ROWS, class V>
+static __device__ __forceinline__ void blend_stretches(const V &v, const float4 *stretches, const uint16_t *joints,
+                                                       float b[16]) {
+  uint32_t entries[K];
+  for (int k = 0; k < K; k++) entries[k] = 3 * (joints ? joints[v.entries[k] / ROWS] : v.entries[k] / ROWS);
+  blend_matrices<K>(v.weights, v.influences, stretches, entries, b);
+}
+
+// A vertex on its way from the rest pose to a character.
+struct point {
+  float position[3], normal[3];
+};
+
+// `late`: the displacement d is limited after the blend.
+template <int K, bool NORMALS, class V>
+static __device__ __forceinline__ void move_linear(const V &v, const float4 *palette, bool late, const point &d,
+                                                   float limit, point *p) {
+  float b[16];
+  const point from = *p;
+  blend_matrices<K>(v.weights, v.influences, palette, v.entries, b);
+  sn_rt_transform(b, from.position, p->position);
+  if (late) sn_rt_move_limited(b, d.position, limit, p->position);
+  if (NORMALS) sn_rt_transform_normal(b, from.normal, p->normal), sn_rt_normalise(p->normal);
+}
+
+// By the blended dual quaternion q, after the blended stretch; NULL: none.
+template <bool NORMALS>
+static __device__ __forceinline__ void move_dualquat(const float q[8], const float *stretch, point *p) {
+  point from = *p;
+  if (stretch) sn_rt_transform(stretch, p->position, from.position);
+  sn_rt_apply_dualquat(q, from.position, 1, p->position);
+  if (!NORMALS) return;
+  if (stretch) sn_rt_transform_normal(stretch, p->normal, from.normal), sn_rt_normalise(from.normal);
+  sn_rt_apply_dualquat(q, from.normal, 0, p->normal);
+}
+
+// What a correction adds after the blend, where it was not added before.
+template <bool NORMALS> static __device__ __forceinline__ void add_correction(bool after, const point &c, point *p) {
+  for (int r = 0; r < 3; r++) p->position[r] += after ? c.position[r] : 0;
+  if (!NORMALS) return;
+  sn_rt_normalise(p->normal);
+  if (!after) return;
+  for (int r = 0; r < 3; r++) p->normal[r] += c.normal[r];
+  sn_rt_normalise(p->normal);
+}
+
+// Blended rotations of characters that stretch are a kernel of their own, so that the others need not carry its registers.
+template <int ROWS, bool STRETCH, class JOB>
+static __device__ __forceinline__ bool is_mine(const JOB &job, uint32_t character) {
+  return character < job.characters && (ROWS == linear_rows || (job.stretched[character] != 0) == STRETCH);
+}
+
+// True where a block of threads has a character of its kind.
+template <int ROWS, bool STRETCH, class JOB>
+static __device__ __forceinline__ bool has_any(const JOB &job, uint32_t first, uint32_t last) {
+  bool any = ROWS == linear_rows;
+  if (any) return any;
+  for (uint32_t n = first + threadIdx.x; n < last; n += blockDim.x) any |= is_mine<ROWS, STRETCH>(job, n);
+  return __syncthreads_or(any);
+}
+
+// A tile's results of some characters, as a block of threads has staged them: of the first of them on, `size` bytes each.
+struct staged_tile {
+  const char *data;
+  uint32_t size, character, count, vertex, vertices;
+};
+
+// To the caller's array: by the copy engine, a lane of this warp for each character, or by all threads.
+template <int ROWS, bool STRETCH>
+static __device__ __forceinline__ void store_tile(const blend_job &job, const target &t, uint32_t warp, uint32_t from,
+                                                  const staged_tile &s) {
+  const bool bulk = copies_in_bulk(t, s.vertices);
+  const uint32_t first = !bulk ? 0 : threadIdx.x / 32 == warp ? threadIdx.x % 32 : s.count;
+  for (uint32_t m = first; m < s.count; m += bulk ? 32 : 1) {
+    if (!is_mine<ROWS, STRETCH>(job, s.character + m)) continue;
+    if (bulk)
+      copy_in_bulk(t, s.data + from + m * s.size, s.character + m, s.vertex, s.vertices);
+    else
+      copy_by_threads(t, s.data + from + m * s.size, s.character + m, s.vertex, s.vertices);
+  }
 }
 
 #endif

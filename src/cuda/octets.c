@@ -165,7 +165,7 @@ static int make_bases(const sn_rt_model *model, const sn_cuda_home *homes, sn_cu
 
 int sn_cuda_octets_make(const sn_rt_model *model, sn_cuda_octets *out) {
   *out = (sn_cuda_octets){0};
-  if (model->info.correct == SN_RT_CORRECT_NONE || model->info.blend != SN_RT_BLEND_LINEAR) return 1;
+  if (model->info.correct == SN_RT_CORRECT_NONE || model->info.blend == SN_RT_BLEND_CENTRES) return 1;
   uint32_t vertices = model->info.vertex_count;
   out->tile_count = (vertices + SN_CUDA_OCTET_TILE - 1) / SN_CUDA_OCTET_TILE, out->influences = 1;
   sn_cuda_home *homes = (sn_cuda_home *)malloc(vertices * sizeof *homes);

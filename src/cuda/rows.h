@@ -8,8 +8,7 @@
 
 // Where vertex i is in the model: its block of eight and its lane.
 typedef struct sn_cuda_home {
-  uint32_t block, group;
-  uint32_t lane;
+  uint32_t block, group, lane;
 } sn_cuda_home;
 
 typedef struct sn_cuda_row {

@@ -5,8 +5,6 @@
 // input only palettes are read again for every tile.
 #include "cuda/async.h"
 #include "cuda/blend.h"
-#include "cuda/store.h"
-#include "runtime/vertex.h"
 
 enum { most = SN_RT_MAX_INFLUENCES, most_staged_bytes = 96 * 1024 };
 
@@ -14,19 +12,10 @@ enum { most = SN_RT_MAX_INFLUENCES, most_staged_bytes = 96 * 1024 };
 enum { plain_batch = 4, corrected_batch = 8 };
 template <bool CORRECT> static constexpr uint32_t batch_of = CORRECT ? corrected_batch : plain_batch;
 
-// Rows of a palette entry: what tells the blends apart.
-enum { dualquat_rows = 2, linear_rows = 3, centre_rows = 4 };
-
-struct skin_job {
+struct skin_job : blend_job {
   sn_cuda_tiles tiles;
-  const float4 *palette;   // [character][palette_count][rows]
-  const float4 *stretches;   // not for linear blends
-  const uint32_t *stretched; // of each character; not for linear blends
-  bool compare;              // signs of quaternions are found at every vertex
   const float4 *values; // [character / 8][basis][2]: of four characters each
-  uint32_t basis_count, palette_count, vertex_count, characters, characters_per_block;
-  bool forward, limit_after;
-  target positions, normals;
+  uint32_t characters_per_block;
 };
 
 // A vertex of the tile, as this thread keeps it.
@@ -87,10 +76,6 @@ static __device__ __forceinline__ void fetch_palettes(const skin_job &job, const
 
 // ---- corrections -------------------------------------------------------------------------------------------------------------
 
-struct correction {
-  float move[3], normal_delta[3];
-};
-
 // A stored 16-bit number: its bits as the lowest of a float above 2^23, less what that and the storing added. Conversions from
 // integers are an eighth as fast as additions.
 static __device__ __forceinline__ float unpack(uint32_t pair, uint32_t selector) {
@@ -102,14 +87,14 @@ static __device__ __forceinline__ float high(uint32_t pair) { return unpack(pair
 
 // Sums of all bases for a batch of characters.
 static __device__ __forceinline__ void sum_corrections(const skin_job &job, uint32_t tile, uint32_t slot, uint32_t first,
-                                                       correction out[corrected_batch]) {
+                                                       point out[corrected_batch]) {
   uint32_t warp = tile * SN_CUDA_WARPS + slot / SN_CUDA_WARP, lane = slot % SN_CUDA_WARP;
   const float4 *values = job.values + (size_t)(first / corrected_batch) * job.basis_count * 2;
   const uint32_t *deltas = (const uint32_t *)job.tiles.deltas;
   const uint4 *entries = (const uint4 *)job.tiles.entries;
 #pragma unroll
   for (int m = 0; m < corrected_batch; m++)
-    for (int r = 0; r < 3; r++) out[m].move[r] = out[m].normal_delta[r] = 0;
+    for (int r = 0; r < 3; r++) out[m].position[r] = out[m].normal[r] = 0;
   uint32_t last = job.tiles.first_entry[warp + 1];
 #pragma unroll 2
   for (uint32_t e = job.tiles.first_entry[warp]; e < last; e++) {
@@ -123,138 +108,60 @@ static __device__ __forceinline__ void sum_corrections(const skin_job &job, uint
     const float normal_delta[3] = {normal * high(b), normal * low(c), normal * high(c)};
 #pragma unroll
     for (int m = 0; m < corrected_batch; m++)
-      for (int r = 0; r < 3; r++) out[m].move[r] += of[m] * move[r], out[m].normal_delta[r] += of[m] * normal_delta[r];
+      for (int r = 0; r < 3; r++) out[m].position[r] += of[m] * move[r], out[m].normal[r] += of[m] * normal_delta[r];
   }
   if (!job.tiles.limits || job.limit_after) return;
   float limit = job.tiles.limits[(size_t)tile * SN_CUDA_TILE + slot];
 #pragma unroll
   for (int m = 0; m < corrected_batch; m++) {
-    float *d = out[m].move, share = sn_rt_limit(d[0] * d[0] + d[1] * d[1] + d[2] * d[2], limit);
+    float *d = out[m].position, share = sn_rt_limit(d[0] * d[0] + d[1] * d[1] + d[2] * d[2], limit);
     for (int r = 0; r < 3; r++) d[r] *= share;
   }
 }
 
 // ---- blends ---------------------------------------------------------------------------------------------------------------
 
-// sum_k w_k s_k q_k, s_k = -1 where q_k lies in the other hemisphere than the pivot, the first joint. About centres only the
-// real part, which is the last row.
-template <int K, int ROWS, bool COMPARE>
-static __device__ __forceinline__ void sum_dualquats(const vertex<K> &v, const float4 *palette, float b[8]) {
-  const int row = ROWS == centre_rows ? 3 : 0;
-  float4 pivot = palette[v.entries[0] + row], real = {}, dual = {};
-#pragma unroll
-  for (int k = 0; k < K; k++) {
-    if (k >= v.influences) break;
-    float4 q = palette[v.entries[k] + row], d = ROWS == dualquat_rows ? palette[v.entries[k] + 1] : float4{};
-    float w = v.weights[k];
-    if (COMPARE && q.x * pivot.x + q.y * pivot.y + q.z * pivot.z + q.w * pivot.w < 0) w = -w;
-    real.x += w * q.x, real.y += w * q.y, real.z += w * q.z, real.w += w * q.w;
-    dual.x += w * d.x, dual.y += w * d.y, dual.z += w * d.z, dual.w += w * d.w;
-  }
-  b[0] = real.x, b[1] = real.y, b[2] = real.z, b[3] = real.w;
-  b[4] = dual.x, b[5] = dual.y, b[6] = dual.z, b[7] = dual.w;
-}
-
-// Stretches are rare: they are read where they are, through the tile's list of joints.
-template <int K, int ROWS>
-static __device__ __forceinline__ void blend_stretches(const skin_job &job, const vertex<K> &v, uint32_t tile, bool staged,
-                                                    uint32_t character, float b[16]) {
-  const uint16_t *joints = job.tiles.joints + job.tiles.first_joint[tile];
-  uint32_t entries[K];
-  for (int k = 0; k < K; k++) entries[k] = 3 * (staged ? joints[v.entries[k] / ROWS] : v.entries[k] / ROWS);
-  blend_matrices<K>(v.weights, v.influences, job.stretches + (size_t)character * job.palette_count * 3, entries, b);
-}
-
-// `late`: a displacement that is limited after the blend; NULL: none.
-template <int K, bool NORMALS, bool STAGED>
-static __device__ __forceinline__ void move_linear(const vertex<K> &v, const float4 *palette, const float p[3],
-                                                   const float n[3], const float *late, float limit, float position[3],
-                                                   float normal[3]) {
+template <int K, bool NORMALS>
+static __device__ __forceinline__ void move_centre(const vertex<K> &v, const float4 *palette, const float q[8],
+                                                   const float *stretch, point *p) {
   float b[16];
+  point from = *p;
   blend_matrices<K>(v.weights, v.influences, palette, v.entries, b);
-  sn_rt_transform(b, p, position);
-  if (late) sn_rt_move_limited(b, late, limit, position);
-  if (NORMALS) sn_rt_transform_normal(b, n, normal), sn_rt_normalise(normal);
-}
-
-template <int K, int ROWS>
-static __device__ __forceinline__ void sum_rotations(const skin_job &job, const vertex<K> &v, const float4 *palette,
-                                                     float q[8]) {
-  if (job.compare)
-    sum_dualquats<K, ROWS, true>(v, palette, q);
-  else
-    sum_dualquats<K, ROWS, false>(v, palette, q);
-}
-
-template <int K, bool NORMALS, bool STAGED, bool STRETCH>
-static __device__ __forceinline__ void move_dualquat(const skin_job &job, const vertex<K> &v, uint32_t tile,
-                                                     uint32_t character, const float4 *palette, const float p[3],
-                                                     const float n[3], float position[3], float normal[3]) {
-  float q[8];
-  sum_rotations<K, dualquat_rows>(job, v, palette, q);
-  if (STRETCH) {
-    float b[16], rest[3];
-    blend_stretches<K, dualquat_rows>(job, v, tile, STAGED, character, b);
-    sn_rt_transform(b, p, rest);
-    sn_rt_apply_dualquat(q, rest, 1, position);
-    if (NORMALS) {
-      sn_rt_transform_normal(b, n, rest), sn_rt_normalise(rest);
-      sn_rt_apply_dualquat(q, rest, 0, normal);
-    }
-  } else {
-    sn_rt_apply_dualquat(q, p, 1, position);
-    if (NORMALS) sn_rt_apply_dualquat(q, n, 0, normal);
-  }
-}
-
-template <int K, bool NORMALS, bool STAGED, bool STRETCH>
-static __device__ __forceinline__ void move_centre(const skin_job &job, const vertex<K> &v, uint32_t tile,
-                                                   uint32_t character, const float4 *palette, const float p[3],
-                                                   const float n[3], float position[3], float normal[3]) {
-  float q[8], b[16], stretch[16], rest[3] = {n[0], n[1], n[2]};
-  sum_rotations<K, centre_rows>(job, v, palette, q);
-  blend_matrices<K>(v.weights, v.influences, palette, v.entries, b);
-  if (STRETCH) blend_stretches<K, centre_rows>(job, v, tile, STAGED, character, stretch);
-  sn_rt_apply_centre(b, q, STRETCH ? stretch : NULL, v.centre, p, position);
+  sn_rt_apply_centre(b, q, stretch, v.centre, from.position, p->position);
   if (!NORMALS) return;
-  if (STRETCH) sn_rt_transform_normal(stretch, n, rest), sn_rt_normalise(rest);
-  sn_rt_apply_dualquat(q, rest, 0, normal);
+  if (stretch) sn_rt_transform_normal(stretch, p->normal, from.normal), sn_rt_normalise(from.normal);
+  sn_rt_apply_dualquat(q, from.normal, 0, p->normal);
 }
 
-// One vertex of one character, in this slot of the tile, corrected before or after the blend.
+// A vertex of one character, in this slot of the tile, corrected by c before or after the blend.
 template <int K, int ROWS, bool NORMALS, bool CORRECT, bool STAGED, bool STRETCH>
-static __device__ __forceinline__ void move_vertex(const skin_job &job, const vertex<K> &v, uint32_t tile, uint32_t slot,
-                                                   uint32_t character, const float4 *palette, const correction *c,
-                                                   float position[3], float normal[3]) {
-  float p[3], n[3];
+static __device__ __forceinline__ point move_vertex(const skin_job &job, const vertex<K> &v, uint32_t slot, uint32_t character,
+                                                    const float4 *palette, const point &c) {
+  point p;
+  const uint32_t tile = blockIdx.x;
   const bool late = CORRECT && ROWS == linear_rows && job.limit_after && job.tiles.limits;
   for (int r = 0; r < 3; r++) {
-    p[r] = v.position[r] + (CORRECT && !job.forward && !late ? c->move[r] : 0);
-    n[r] = v.normal[r] + (CORRECT && !job.forward ? c->normal_delta[r] : 0);
+    p.position[r] = v.position[r] + (CORRECT && !job.forward && !late ? c.position[r] : 0);
+    p.normal[r] = v.normal[r] + (CORRECT && !job.forward ? c.normal[r] : 0);
   }
-  if (ROWS == linear_rows)
-    move_linear<K, NORMALS, STAGED>(v, palette, p, n, late ? c->move : NULL,
-                                    late ? job.tiles.limits[(size_t)tile * SN_CUDA_TILE + slot] : 0, position, normal);
-  else if (ROWS == centre_rows)
-    move_centre<K, NORMALS, STAGED, STRETCH>(job, v, tile, character, palette, p, n, position, normal);
-  else
-    move_dualquat<K, NORMALS, STAGED, STRETCH>(job, v, tile, character, palette, p, n, position, normal);
-  if constexpr (CORRECT) {
-    for (int r = 0; r < 3; r++) position[r] += job.forward ? c->move[r] : 0;
-    if (NORMALS) {
-      sn_rt_normalise(normal);
-      for (int r = 0; r < 3; r++) normal[r] += job.forward ? c->normal_delta[r] : 0;
-      sn_rt_normalise(normal);
-    }
+  if (ROWS == linear_rows) {
+    move_linear<K, NORMALS>(v, palette, late, c, late ? job.tiles.limits[(size_t)tile * SN_CUDA_TILE + slot] : 0, &p);
+  } else {
+    float q[8], stretch[16];
+    sum_rotations<K, ROWS>(job.compare, v, palette, q);
+    if (STRETCH)
+      blend_stretches<K, ROWS>(v, job.stretches + (size_t)character * job.palette_count * 3,
+                               STAGED ? job.tiles.joints + job.tiles.first_joint[tile] : NULL, stretch);
+    if (ROWS == centre_rows)
+      move_centre<K, NORMALS>(v, palette, q, STRETCH ? stretch : NULL, &p);
+    else
+      move_dualquat<NORMALS>(q, STRETCH ? stretch : NULL, &p);
   }
+  if (CORRECT) add_correction<NORMALS>(job.forward, c, &p);
+  return p;
 }
 
 // ---- the kernel ------------------------------------------------------------------------------------------------------------
-
-// Blended rotations of characters that stretch are a kernel of their own, so that the others need not carry its registers.
-template <int ROWS, bool STRETCH> static __device__ __forceinline__ bool is_mine(const skin_job &job, uint32_t character) {
-  return ROWS == linear_rows || (job.stretched[character] != 0) == STRETCH;
-}
 
 template <int K, int ROWS, bool NORMALS, bool CORRECT, bool STAGED, bool STRETCH>
 static __global__ void __launch_bounds__(SN_CUDA_TILE) skin_kernel(const __grid_constant__ skin_job job) {
@@ -270,14 +177,8 @@ static __global__ void __launch_bounds__(SN_CUDA_TILE) skin_kernel(const __grid_
   const uint32_t buffer = batch * job.tiles.most_joints * ROWS;
   const uint32_t first = blockIdx.y * job.characters_per_block;
   const uint32_t last = min(first + job.characters_per_block, job.characters);
-  const bool bulk_positions = copies_in_bulk(job.positions, vertices);
-  const bool bulk_normals = NORMALS && copies_in_bulk(job.normals, vertices);
 
-  if (ROWS != linear_rows) { // a block without a character of its kind
-    bool any = false;
-    for (uint32_t n = first + threadIdx.x; n < last; n += SN_CUDA_TILE) any |= is_mine<ROWS, STRETCH>(job, n);
-    if (!__syncthreads_or(any)) return;
-  }
+  if (!has_any<ROWS, STRETCH>(job, first, last)) return;
   errand mine_to_fetch = plan_errand<ROWS>(joints, joint_count, threadIdx.x);
   if (STAGED) fetch_palettes<ROWS>(job, joints, joint_count, batch, first, mine_to_fetch, palettes);
   vertex<K> v = load_vertex<K, ROWS, STAGED>(job, tile, slot);
@@ -294,7 +195,7 @@ static __global__ void __launch_bounds__(SN_CUDA_TILE) skin_kernel(const __grid_
     wait_for_copies();
     __syncthreads();
     if (v.place != 0xffff) {
-      correction c[CORRECT ? batch : 1];
+      point c[CORRECT ? batch : 1];
       if (CORRECT) sum_corrections(job, tile, slot, character, c);
 #pragma unroll
       for (uint32_t m = 0; m < batch; m++) {
@@ -302,28 +203,17 @@ static __global__ void __launch_bounds__(SN_CUDA_TILE) skin_kernel(const __grid_
         if (!is_mine<ROWS, STRETCH>(job, character + m)) continue;
         const float4 *palette = STAGED ? palettes + side * buffer + m * joint_count * ROWS
                                        : job.palette + (size_t)(character + m) * job.palette_count * ROWS;
-        float position[3], normal[3];
-        move_vertex<K, ROWS, NORMALS, CORRECT, STAGED, STRETCH>(job, v, tile, slot, character + m, palette,
-                                                                c + (CORRECT ? m : 0), position, normal);
-        stage(job.positions, staged_positions + m * staged_size, v.place, position);
-        if (NORMALS) stage(job.normals, staged_normals + m * staged_size, v.place, normal);
+        const point &d = c[CORRECT ? m : 0];
+        const point p = move_vertex<K, ROWS, NORMALS, CORRECT, STAGED, STRETCH>(job, v, slot, character + m, palette, d);
+        stage(job.positions, staged_positions + m * staged_size, v.place, p.position);
+        if (NORMALS) stage(job.normals, staged_normals + m * staged_size, v.place, p.normal);
       }
     }
     publish_staged();
     __syncthreads();
-    uint32_t m = threadIdx.x % batch;
-    bool mine = character + m < last && is_mine<ROWS, STRETCH>(job, character + m);
-    if (threadIdx.x < batch && bulk_positions && mine)
-      copy_in_bulk(job.positions, staged_positions + m * staged_size, character + m, first_vertex, vertices);
-    if (threadIdx.x / batch == 1 && bulk_normals && mine)
-      copy_in_bulk(job.normals, staged_normals + m * staged_size, character + m, first_vertex, vertices);
-    for (m = 0; m < batch && character + m < last; m++) {
-      if (!is_mine<ROWS, STRETCH>(job, character + m)) continue;
-      if (!bulk_positions)
-        copy_by_threads(job.positions, staged_positions + m * staged_size, character + m, first_vertex, vertices);
-      if (NORMALS && !bulk_normals)
-        copy_by_threads(job.normals, staged_normals + m * staged_size, character + m, first_vertex, vertices);
-    }
+    const staged_tile done = {shared, staged_size, character, batch, first_vertex, vertices};
+    store_tile<ROWS, STRETCH>(job, job.positions, 0, 0, done);
+    if (NORMALS) store_tile<ROWS, STRETCH>(job, job.normals, 1, batch * staged_size, done);
   }
 }
 
@@ -359,41 +249,21 @@ static kernel choose_kernel(const sn_cuda_model *model, choice c) {
   }
 }
 
-// Characters that pass one block: many, so that the tile's own data are read seldom; few enough for all multiprocessors.
-static uint32_t characters_per_block(uint32_t tiles, uint32_t characters, uint32_t batch) {
-  const uint32_t enough = 132 * 8 * 4, most_characters = 128;
-  uint64_t per = (uint64_t)tiles * characters / enough;
-  per = per < batch ? batch : per > most_characters ? most_characters : per;
-  uint32_t rounded = (uint32_t)(per / batch * batch);
-  while ((characters + rounded - 1) / rounded > 65535) rounded *= 2;
-  return rounded;
-}
-
 cudaError_t sn_cuda_skin(const crowd *c) {
   const sn_cuda_model *model = c->model;
   if (sn_cuda_skins_in_passes(model, c->count)) return sn_cuda_pass_skin(c);
-  bool turned = model->info.blend != SN_RT_BLEND_LINEAR;
-  size_t rows = model->info.blend == SN_RT_BLEND_DUALQUAT ? dualquat_rows : turned ? centre_rows : linear_rows;
-  bool normals = c->output.normals.data && model->info.shade == SN_RT_SHADE_TRANSFORM;
-  skin_job job = {};
-  job.tiles = model->tiles;
-  job.palette = turned ? c->dualquats : c->matrices, job.stretches = c->stretches, job.stretched = c->stretched;
-  job.compare = !model->sections[SN_SECTION_JOINT_REFERENCE] || model->info.drive != SN_RT_DRIVE_JOINTS;
-  job.values = (const float4 *)c->values, job.basis_count = model->basis_count, job.forward = model->forward;
-  job.limit_after = model->limit_after;
-  job.palette_count = model->info.palette_count, job.vertex_count = model->info.vertex_count, job.characters = c->count;
+  skin_job job = {make_blend_job(c)};
+  size_t rows = model->info.blend == SN_RT_BLEND_DUALQUAT ? dualquat_rows : job.turned ? centre_rows : linear_rows;
+  const bool normals = job.normals_too;
   const uint32_t batch = model->tiles.entries ? batch_of<true> : batch_of<false>;
-  job.characters_per_block = characters_per_block(model->tiles.tile_count, c->count, batch);
-  sn_cuda_array positions = c->output.positions;
-  if (c->positions) positions = sn_cuda_array{c->positions, SN_CUDA_FLOAT, 0, 0};
-  job.positions = make_target(&positions, model->info.vertex_count);
-  job.normals = make_target(&c->output.normals, model->info.vertex_count);
+  job.tiles = model->tiles, job.values = (const float4 *)c->values;
+  job.characters_per_block = batch * spread(model->tiles.tile_count, sn_cuda_blocks(c->count, batch), 132 * 8 * 4, 128 / batch);
   size_t staging = (normals ? 2 : 1) * batch * SN_CUDA_TILE * 3 * sizeof(float);
   size_t palettes = 2ull * batch * model->tiles.most_joints * rows * sizeof(float4);
   bool staged = staging + palettes <= most_staged_bytes;
   size_t shared = staging + (staged ? palettes : 0);
   dim3 grid(model->tiles.tile_count, sn_cuda_blocks(c->count, job.characters_per_block));
-  for (int stretch = 0; stretch <= (turned ? 1 : 0); stretch++) {
+  for (int stretch = 0; stretch <= (job.turned ? 1 : 0); stretch++) {
     choice which = {normals, model->tiles.entries != NULL, staged, stretch != 0};
     kernel run = choose_kernel(model, which);
     cudaError_t error = cudaFuncSetAttribute((const void *)run, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A drive makes the palette from the input. One file each: drive_joints.c, drive_rotreg.c, drive_torque.c, drive_controls.c.
+// A drive makes the palette from the input. One file each: drive_joints.c, drive_rotreg.c, drive_torque.c, drive_controls.c,
+// drive_helpers.c.
 #ifndef SINEW_RUNTIME_DRIVE_H
 #define SINEW_RUNTIME_DRIVE_H
 
@@ -16,7 +17,8 @@ typedef struct sn_rt_driver {
               float *palette);
 } sn_rt_driver;
 
-extern const sn_rt_driver sn_rt_driver_joints, sn_rt_driver_rotreg, sn_rt_driver_torque, sn_rt_driver_controls;
+extern const sn_rt_driver sn_rt_driver_joints, sn_rt_driver_rotreg, sn_rt_driver_torque, sn_rt_driver_controls,
+  sn_rt_driver_helpers;
 
 const sn_rt_driver *sn_rt_driver_of(const sn_rt_model *model);
 

@@ -68,6 +68,16 @@ typedef struct sn_rt_extra {
   float reserved;
 } sn_rt_extra;
 
+// Drive `helpers`: channels are translation (3), rotation (3: twice the tangent of half the angle, along the axis) and scale minus 1.
+// Each is the sum over the terms of group_count groups of drive.terms, times rows of drive.mix, kept within low and high; the motion is about
+// `centre`, in the parent's rest pose.
+enum { SN_RT_HELPER_CHANNELS = 7, SN_RT_HELPER_ROW = 8 };
+typedef struct sn_rt_helper {
+  uint16_t parent, group_count; // a joint; SN_RT_NO_JOINT: none
+  uint32_t first_group, first_row;
+  float centre[3], low[SN_RT_HELPER_CHANNELS], high[SN_RT_HELPER_CHANNELS];
+} sn_rt_helper;
+
 enum { SN_RT_ROTREG_FACTORS = 3, SN_RT_ROTREG_ROWS = 32 }; // joints of a predictor at most; rows of C in a block
 
 // Drive `rotreg`: the joint's logarithm is taken relative to `base`, on the branch nearest to `reference`.
@@ -287,6 +297,9 @@ static inline uint64_t sn_rt_rotreg_solve_count(uint32_t joint_count, uint32_t b
   X(CONTROL_CENTRES, "control.centres") /* float[palette_count][3]: where the bones are in the rest pose */ \
   X(CONTROL_MAP, "control.map") /* float[palette_count * outputs x (frames + 1)], in strips: the matrix M */ \
   X(CONTROL_SOLVE, "control.solve") /* float[palette_count x (3 palette_count + control_count)], in strips: the matrix P */ \
+  X(DRIVE_HELPERS, "drive.helpers") /* sn_rt_helper[palette_count - joint_count] */ \
+  X(DRIVE_TERMS, "drive.terms") /* sn_rt_terms[]: of joints, pairs of joints and values, helper after helper */ \
+  X(DRIVE_MIX, "drive.mix") /* float[terms][8]: the channels of every term's helper, then 0 */ \
   X(DRIVE_TORQUES, "drive.torques") /* sn_rt_torque[joint_count] */ \
   X(DRIVE_PAIRS, "drive.pairs") /* sn_rt_torque_block[ceil(bones / 8)], instead of drive.keys */ \
   X(DRIVE_OFFSETS, "drive.offsets") /* float[joint_count][2]: what f_r and f_s are at x = 0; may be missing: 0 */ \

@@ -132,6 +132,7 @@ typedef struct sn_rt_rotreg_job {
 typedef struct sn_rt_keeping {
   int keep;             // for the next frame
   const uint8_t *moved; // joints whose matrices differ from the last frame's; NULL: nothing was kept
+  const float *turns;   // of this frame: as in sn_rt_scratch
 } sn_rt_keeping;
 
 typedef void (*sn_rt_rotreg_kernel)(const sn_rt_rotreg_job *job);

@@ -9,16 +9,16 @@
 SN_RT_BOTH void sn_rt_helper_channels(const sn_rt_helper *h, const sn_rt_pose_spaces *s, const float *turns,
                                       float out[SN_RT_HELPER_ROW]) {
   const float *row = s->mix + SN_RT_HELPER_ROW * (size_t)h->first_row;
-  float terms[SN_RT_QUADRATIC];
-  for (int c = 0; c < SN_RT_HELPER_ROW; c++) out[c] = 0;
+  float terms[SN_RT_QUADRATIC], sum[SN_RT_HELPER_ROW] = {0};
   for (uint32_t g = 0; g < h->group_count; g++) {
     const sn_rt_terms *t = s->terms + h->first_group + g;
     sn_rt_plain_terms(s, t, turns, terms);
     for (uint32_t k = 0; k < t->count; k++, row += SN_RT_HELPER_ROW)
-      for (int c = 0; c < SN_RT_HELPER_ROW; c++) out[c] += terms[k] * row[c];
+      for (int c = 0; c < SN_RT_HELPER_ROW; c++) sum[c] += terms[k] * row[c];
   }
   for (int c = 0; c < SN_RT_HELPER_CHANNELS; c++) // also for what is no number
-    out[c] = !(out[c] > h->low[c]) ? h->low[c] : out[c] < h->high[c] ? out[c] : h->high[c];
+    out[c] = !(sum[c] > h->low[c]) ? h->low[c] : sum[c] < h->high[c] ? sum[c] : h->high[c];
+  out[SN_RT_HELPER_CHANNELS] = 0;
 }
 
 // The local motion, in the parent's rest pose: x -> s R (x - centre) + centre + t, as rows. R is that of the quaternion (r / 2, 1).

@@ -229,6 +229,7 @@ static sn_status solve(sn_helper_solve *s, const sn_keys *keys, sn_model *out, s
   sn_helpers_residuals(s, &s->skin);
   double after = rms_residual(s);
   drop_unused(s, new_of);
+  report->cross_validated = 0; // that of the base
   if (s->helper_count == 0) return build_without(s, "no joint that moves explains the residual", out, report);
   size_t used = strlen(report->learned);
   snprintf(report->learned + used, sizeof report->learned - used,
@@ -267,7 +268,7 @@ _Static_assert(sizeof(sn_helper_options) <= SN_METHOD_COMMON_OFFSET, "room in sn
 
 const sn_method sn_method_helpers = {
   .name = "helpers",
-  .summary = "linear blend skinning with helper joints that the skeleton drives: plain bones for any engine",
+  .summary = "linear blend skinning with helper joints: plain bones for any engine",
   .options = groups,
   .needs_skeleton = true,
   .wants_skin = true,

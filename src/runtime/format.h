@@ -25,8 +25,7 @@ typedef struct sn_rt_header {
   uint32_t grain;       // chunk c holds vertices c * grain .. (c + 1) * grain - 1
   uint32_t block_count; // of eight vertices
   uint32_t group_count; // runs of blocks
-  uint32_t
-    weight_bits; // 32: float; 16, 8: integers that sum to 65535, 255; 12: the model is packed (runtime/packed.h)
+  uint32_t weight_bits; // 32: float; 16, 8: integers that sum to 65535, 255; 12: packed (runtime/packed.h)
   uint32_t max_influences;
   uint32_t torque_count;
   uint64_t influence_count; // of all vertices
@@ -68,9 +67,8 @@ typedef struct sn_rt_extra {
   float reserved;
 } sn_rt_extra;
 
-// Drive `helpers`: channels are translation (3), rotation (3: twice the tangent of half the angle, along the axis) and scale minus 1.
-// Each is the sum over the terms of group_count groups of drive.terms, times rows of drive.mix, kept within low and high; the motion is about
-// `centre`, in the parent's rest pose.
+// Drive `helpers`: translation (3), rotation (3: twice the tangent of half the angle, along the axis) and scale minus 1 about
+// `centre` in the parent's rest pose; sums of terms (drive.terms) times rows of drive.mix, kept within low and high.
 enum { SN_RT_HELPER_CHANNELS = 7, SN_RT_HELPER_ROW = 8 };
 typedef struct sn_rt_helper {
   uint16_t parent, group_count; // a joint; SN_RT_NO_JOINT: none
@@ -176,12 +174,11 @@ typedef struct sn_rt_field {
 } sn_rt_field;
 
 typedef enum sn_rt_terms_kind {
-  SN_RT_TERMS_JOINT = 0, // x y z xx xy xz yy yz zz
-  SN_RT_TERMS_PAIR = 1,  // xx' xy' xz' yx' yy' yz' zx' zy' zz'
-  SN_RT_TERMS_GAUSS = 2, // exp(-|p - centre|^2 / (2 width^2)), one per centre
-  SN_RT_TERMS_VALUE = 3, // v, vv
-  SN_RT_TERMS_FUNCTIONS =
-    4, // sums of the terms of the groups a .. a + b - 1, which come before: mix[count][terms] from `first` on
+  SN_RT_TERMS_JOINT = 0,     // x y z xx xy xz yy yz zz
+  SN_RT_TERMS_PAIR = 1,      // xx' xy' xz' yx' yy' yz' zx' zy' zz'
+  SN_RT_TERMS_GAUSS = 2,     // exp(-|p - centre|^2 / (2 width^2)), one per centre
+  SN_RT_TERMS_VALUE = 3,     // v, vv
+  SN_RT_TERMS_FUNCTIONS = 4, // sums of the terms of the groups a .. a + b - 1 before it: mix[count][terms] at `first`
   SN_RT_TERMS_COUNT
 } sn_rt_terms_kind;
 
@@ -209,9 +206,7 @@ typedef struct sn_rt_correct_entry {
 // 1 / SN_RT_OCTAHEDRAL_HALF, plus one; displacements have SN_RT_PACKED_ZERO added. Those of normals are three numbers of ten
 // bits in 32, x lowest, with SN_RT_PACKED_NORMAL_ZERO added.
 enum { SN_RT_PACKED_BITS = 12, SN_RT_PACKED_ROW = 12, SN_RT_PACKED_NORMALS = 24, SN_RT_PACKED_TAIL = 4 }; // bytes
-enum {
-  SN_RT_PACKED_TANGENTS = SN_RT_PACKED_NORMALS + 1
-}; // as normals, then a byte with a bit for every lane: left-handed
+enum { SN_RT_PACKED_TANGENTS = SN_RT_PACKED_NORMALS + 1 }; // as normals, then a bit for every lane: left-handed
 #define SN_RT_PACKED_TOTAL 4095.0f
 #define SN_RT_OCTAHEDRAL_HALF 2047.0f
 #define SN_RT_PACKED_ZERO 2048.0f

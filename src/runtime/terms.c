@@ -30,13 +30,13 @@ static void fill_gaussians(const float p[3], const float *centres, float factor,
 }
 
 static void fill_terms(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const float *turns, float *out) {
-  if (t->kind != SN_RT_TERMS_GAUSS) {
-    sn_rt_plain_terms(s, t, turns, out);
-    return;
-  }
   float p[3];
-  sn_rt_term_vector(s, t->a, t->rest[0], turns, p);
-  fill_gaussians(p, s->mix + t->first, sn_rt_gauss_factor(t->width), t->count, out);
+  if (t->kind == SN_RT_TERMS_GAUSS) {
+    sn_rt_term_vector(s, t->a, t->rest[0], turns, p);
+    fill_gaussians(p, s->mix + t->first, sn_rt_gauss_factor(t->width), t->count, out);
+  } else {
+    sn_rt_plain_terms(s, t, turns, out);
+  }
 }
 
 // Terms of the groups a .. a + b - 1 of functions, which are in a row.

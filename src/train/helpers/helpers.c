@@ -93,7 +93,7 @@ static double rms_residual(const sn_helper_solve *s) {
   return sqrt(sum / (double)count);
 }
 
-// ---- the alternation -----------------------------------------------------------------------------------------------------------
+// ---- the alternation --------------------------------------------------------------------------------
 
 static sn_status move_all(sn_helper_solve *s, int *rows, double *weights) {
   sn_status status = SN_OK;
@@ -124,7 +124,7 @@ static sn_status alternate(sn_helper_solve *s) {
   return status;
 }
 
-// ---- the model -------------------------------------------------------------------------------------------------------------------
+// ---- the model --------------------------------------------------------------------------------
 
 // Helpers without weight are dropped.
 static void drop_unused(sn_helper_solve *s, int *new_of) {
@@ -208,7 +208,7 @@ static sn_status build(sn_helper_solve *s, const sn_keys *keys, sn_model *out) {
   return sn_train_build(s->ctx, s->examples, desc, out);
 }
 
-// ---- the method ---------------------------------------------------------------------------------------------------------------------
+// ---- the method --------------------------------------------------------------------------------
 
 static sn_status build_without(sn_helper_solve *s, const char *why, sn_model *out, sn_train_report *report) {
   sn_model_desc desc = sn_model_desc_default();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Helper joints that explain what linear blending leaves: seeds, motion as functions of the pose, weights, and again (METHODS.md, "Helper
-// joints").
+// Helper joints that explain the residual of linear blending: seeds, motion as functions of the pose, weights, and again.
 #ifndef SINEW_TRAIN_HELPERS_HELPERS_H
 #define SINEW_TRAIN_HELPERS_HELPERS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The motion of a helper as a function of the pose. A vertex with weight w at u from the centre moves by w L (t + r x u + s u), L the parent's
-// linear part: seen from the parent the normal matrix is the same in every frame, so that the best channels of every frame, then a ridge
-// regression of them on the drivers' terms, minimise the squared residual.
+// The motion of a helper as a function of the pose. A vertex with weight w at u from the centre moves by w L (t + r x u + s u),
+// L the parent's linear part: seen from the parent the normal matrix is the same in every frame, so that the best channels of
+// every frame, then a ridge regression of them on the drivers' terms, minimise the squared residual.
 #include "train/helpers/helpers.h"
 
 #include <math.h>

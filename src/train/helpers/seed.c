@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where helpers are: vertices whose residuals, seen from their joint, are similar over the frames and that are near each other (k-means).
+// Where helpers are: vertices near each other whose residuals, seen from their joint, are similar over the frames (k-means).
 #include "train/helpers/helpers.h"
 
 #include <math.h>

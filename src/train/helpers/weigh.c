@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Weights on joints and helpers for the regressed motion: least squares on the simplex, with a ridge that draws the weight of every joint and
-// its helpers together to that of the joint in the base skin.
+// Weights on joints and helpers for the regressed motion: least squares on the simplex, with a ridge that draws the weight of
+// every joint and its helpers together to that of the joint in the base skin.
 #include "train/helpers/helpers.h"
 
 #include <math.h>

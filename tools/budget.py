@@ -14,7 +14,7 @@ ROOMS = [  # name, aim, folders
     ('runtime', 6900, ['src/runtime']),
     ('command line, session, jobs', 6500, ['src/cli', 'src/session', 'src/job']),
     ('cuda', 3200, ['src/cuda']),
-    ('helpers', 2000, ['src/helpers']),
+    ('helpers', 2000, ['src/train/helpers', 'src/runtime/drive_helpers.c', 'src/runtime/helper.h']),
     ('export', 1500, ['src/export']),
     ('the rest', 7600, ['src']),
     ('lab', 7500, ['lab']),
@@ -26,7 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def room_of(path):
-    fits = [(len(folder), name) for name, _, folders in ROOMS for folder in folders if path.startswith(folder + '/')]
+    fits = [(len(folder), name) for name, _, folders in ROOMS for folder in folders if path == folder or path.startswith(folder + '/')]
     return max(fits)[1] if fits else None
 
 

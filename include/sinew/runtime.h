@@ -67,7 +67,8 @@ typedef enum sn_rt_drive { // which palette of matrices does the input give?
   SN_RT_DRIVE_JOINTS = 0,  // the joints themselves, and half-way and scaling joints made from them
   SN_RT_DRIVE_ROTREG = 1,
   SN_RT_DRIVE_TORQUE = 2,
-  SN_RT_DRIVE_CONTROLS = 3
+  SN_RT_DRIVE_CONTROLS = 3,
+  SN_RT_DRIVE_HELPERS = 4 // the joints, and helper joints that they and named values move
 } sn_rt_drive;
 
 typedef enum sn_rt_correct { // which displacements are added?

@@ -173,6 +173,7 @@ static const char *find_unsupported(const sn_rt_model *model, const sn_cuda_mode
   if (model->info.drive == SN_RT_DRIVE_CONTROLS &&
       sn_cuda_control_shared(&uploaded->control, model->info.palette_count, model->info.control_count) > uploaded->most_shared)
     return "a model of so many bones, frames and control points";
+  if (model->info.drive == SN_RT_DRIVE_HELPERS) return "the drive `helpers`";
   return NULL;
 }
 

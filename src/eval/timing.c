@@ -125,7 +125,7 @@ sn_status sn_assess_copy_time(sn_context *ctx, size_t bytes, double seconds, sn_
   return status;
 }
 
-// The joint that a palette entry goes with: itself, the child of an extra joint, the base of a proxy bone.
+// The joint that a palette entry goes with: itself, the child of an extra joint, the base of a proxy bone, the parent of a helper.
 static uint16_t joint_of_entry(const sn_rt_model *model, uint16_t entry) {
   uint32_t joint_count = model->info.joint_count;
   if (entry < joint_count || joint_count == 0) return entry;
@@ -135,6 +135,8 @@ static uint16_t joint_of_entry(const sn_rt_model *model, uint16_t entry) {
     return ((const sn_rt_rotreg_block *)model->sections[SN_SECTION_DRIVE_KEYS])[block].base[lane];
   case SN_RT_DRIVE_TORQUE:
     return ((const sn_rt_torque_block *)model->sections[SN_SECTION_DRIVE_PAIRS])[block].ends[0].base[lane];
+  case SN_RT_DRIVE_HELPERS:
+    return ((const sn_rt_helper *)model->sections[SN_SECTION_DRIVE_HELPERS])[bone].parent;
   default:
     return ((const sn_rt_extra *)model->sections[SN_SECTION_DRIVE_EXTRA])[bone].child;
   }

@@ -43,6 +43,7 @@ sn_rt_status sn_rt_check_skin(sn_rt_checker *c, uint32_t group_count, uint32_t *
 sn_rt_status sn_rt_check_mesh(sn_rt_checker *c); // mesh.triangles, shade.start, shade.fans
 sn_rt_status sn_rt_check_correct(sn_rt_checker *c);
 // correct.terms, and a pose space that is a sum of them; both add to the numbers of correct.mix that have a use.
+sn_rt_status sn_rt_check_term_group(const sn_rt_checker *c, const sn_rt_terms *t, uint32_t index, uint64_t *numbers);
 sn_rt_status sn_rt_check_terms(sn_rt_checker *c, uint64_t *numbers);
 sn_rt_status sn_rt_check_sum(sn_rt_checker *c, const sn_rt_field *f, uint32_t index, uint64_t *numbers);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A drive makes the palette from the input. One file each: drive_joints.c, drive_rotreg.c, drive_torque.c, drive_controls.c.
+// A drive makes the palette from the input. One file each: drive_*.c.
 #ifndef SINEW_RUNTIME_DRIVE_H
 #define SINEW_RUNTIME_DRIVE_H
 
@@ -8,7 +8,7 @@
 typedef struct sn_rt_driver {
   // Its sections and the slots that it goes with; everything that follows may rely on this.
   sn_rt_status (*check)(sn_rt_checker *c);
-  uint64_t (*scratch)(const sn_rt_model *model); // bytes of memory for itself
+  uint64_t (*scratch)(const sn_rt_model *model); // bytes of memory for itself; NULL: none
   uint64_t (*work)(const sn_rt_model *model);    // floating-point operations
   // The palette, four columns of four floats each; the joints' matrices are there already. `space`: `scratch` bytes,
   // 64-byte aligned.
@@ -16,7 +16,8 @@ typedef struct sn_rt_driver {
               float *palette);
 } sn_rt_driver;
 
-extern const sn_rt_driver sn_rt_driver_joints, sn_rt_driver_rotreg, sn_rt_driver_torque, sn_rt_driver_controls;
+extern const sn_rt_driver sn_rt_driver_joints, sn_rt_driver_rotreg, sn_rt_driver_torque, sn_rt_driver_controls,
+  sn_rt_driver_helpers;
 
 const sn_rt_driver *sn_rt_driver_of(const sn_rt_model *model);
 

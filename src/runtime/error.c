@@ -57,8 +57,8 @@ static const char *name_of(const char *const *names, int count, int value) {
 }
 
 const char *sn_rt_drive_name(sn_rt_drive drive) {
-  static const char *const names[] = {"joints", "rotreg", "torque", "controls"};
-  return name_of(names, 4, (int)drive);
+  static const char *const names[] = {"joints", "rotreg", "torque", "controls", "helpers"};
+  return name_of(names, 5, (int)drive);
 }
 
 const char *sn_rt_correct_name(sn_rt_correct correct) {

@@ -25,8 +25,7 @@ typedef struct sn_rt_header {
   uint32_t grain;       // chunk c holds vertices c * grain .. (c + 1) * grain - 1
   uint32_t block_count; // of eight vertices
   uint32_t group_count; // runs of blocks
-  uint32_t
-    weight_bits; // 32: float; 16, 8: integers that sum to 65535, 255; 12: the model is packed (runtime/packed.h)
+  uint32_t weight_bits; // 32: float; 16, 8: integers that sum to 65535, 255; 12: packed (runtime/packed.h)
   uint32_t max_influences;
   uint32_t torque_count;
   uint64_t influence_count; // of all vertices
@@ -67,6 +66,15 @@ typedef struct sn_rt_extra {
   float stretch[6]; // xx yy zz xy xz yz
   float reserved;
 } sn_rt_extra;
+
+// Drive `helpers`: translation (3), rotation (3: twice the tangent of half the angle, along the axis) and scale minus 1 about
+// `centre` in the parent's rest pose; sums of terms (drive.terms) times rows of drive.mix, kept within low and high.
+enum { SN_RT_HELPER_CHANNELS = 7, SN_RT_HELPER_ROW = 8 };
+typedef struct sn_rt_helper {
+  uint16_t parent, group_count; // a joint; SN_RT_NO_JOINT: none
+  uint32_t first_group, first_row;
+  float centre[3], low[SN_RT_HELPER_CHANNELS], high[SN_RT_HELPER_CHANNELS];
+} sn_rt_helper;
 
 enum { SN_RT_ROTREG_FACTORS = 3, SN_RT_ROTREG_ROWS = 32 }; // joints of a predictor at most; rows of C in a block
 
@@ -166,12 +174,11 @@ typedef struct sn_rt_field {
 } sn_rt_field;
 
 typedef enum sn_rt_terms_kind {
-  SN_RT_TERMS_JOINT = 0, // x y z xx xy xz yy yz zz
-  SN_RT_TERMS_PAIR = 1,  // xx' xy' xz' yx' yy' yz' zx' zy' zz'
-  SN_RT_TERMS_GAUSS = 2, // exp(-|p - centre|^2 / (2 width^2)), one per centre
-  SN_RT_TERMS_VALUE = 3, // v, vv
-  SN_RT_TERMS_FUNCTIONS =
-    4, // sums of the terms of the groups a .. a + b - 1, which come before: mix[count][terms] from `first` on
+  SN_RT_TERMS_JOINT = 0,     // x y z xx xy xz yy yz zz
+  SN_RT_TERMS_PAIR = 1,      // xx' xy' xz' yx' yy' yz' zx' zy' zz'
+  SN_RT_TERMS_GAUSS = 2,     // exp(-|p - centre|^2 / (2 width^2)), one per centre
+  SN_RT_TERMS_VALUE = 3,     // v, vv
+  SN_RT_TERMS_FUNCTIONS = 4, // sums of the terms of the groups a .. a + b - 1 before it: mix[count][terms] at `first`
   SN_RT_TERMS_COUNT
 } sn_rt_terms_kind;
 
@@ -199,9 +206,7 @@ typedef struct sn_rt_correct_entry {
 // 1 / SN_RT_OCTAHEDRAL_HALF, plus one; displacements have SN_RT_PACKED_ZERO added. Those of normals are three numbers of ten
 // bits in 32, x lowest, with SN_RT_PACKED_NORMAL_ZERO added.
 enum { SN_RT_PACKED_BITS = 12, SN_RT_PACKED_ROW = 12, SN_RT_PACKED_NORMALS = 24, SN_RT_PACKED_TAIL = 4 }; // bytes
-enum {
-  SN_RT_PACKED_TANGENTS = SN_RT_PACKED_NORMALS + 1
-}; // as normals, then a byte with a bit for every lane: left-handed
+enum { SN_RT_PACKED_TANGENTS = SN_RT_PACKED_NORMALS + 1 }; // as normals, then a bit for every lane: left-handed
 #define SN_RT_PACKED_TOTAL 4095.0f
 #define SN_RT_OCTAHEDRAL_HALF 2047.0f
 #define SN_RT_PACKED_ZERO 2048.0f
@@ -287,6 +292,9 @@ static inline uint64_t sn_rt_rotreg_solve_count(uint32_t joint_count, uint32_t b
   X(CONTROL_CENTRES, "control.centres") /* float[palette_count][3]: where the bones are in the rest pose */ \
   X(CONTROL_MAP, "control.map") /* float[palette_count * outputs x (frames + 1)], in strips: the matrix M */ \
   X(CONTROL_SOLVE, "control.solve") /* float[palette_count x (3 palette_count + control_count)], in strips: the matrix P */ \
+  X(DRIVE_HELPERS, "drive.helpers") /* sn_rt_helper[palette_count - joint_count] */ \
+  X(DRIVE_TERMS, "drive.terms") /* sn_rt_terms[]: of joints, pairs of joints and values, helper after helper */ \
+  X(DRIVE_MIX, "drive.mix") /* float[terms][8]: the channels of every term's helper, then 0 */ \
   X(DRIVE_TORQUES, "drive.torques") /* sn_rt_torque[joint_count] */ \
   X(DRIVE_PAIRS, "drive.pairs") /* sn_rt_torque_block[ceil(bones / 8)], instead of drive.keys */ \
   X(DRIVE_OFFSETS, "drive.offsets") /* float[joint_count][2]: what f_r and f_s are at x = 0; may be missing: 0 */ \

@@ -83,7 +83,8 @@ static uint64_t turn_count(const sn_rt_model *model) {
 }
 
 static uint64_t drive_floats(const sn_rt_model *model) {
-  return sn_rt_driver_of(model)->scratch(model) / sizeof(float);
+  const sn_rt_driver *driver = sn_rt_driver_of(model);
+  return driver->scratch ? driver->scratch(model) / sizeof(float) : 0;
 }
 
 // Results that are larger than this do not stay in a thread's share of the caches: they are written past them.

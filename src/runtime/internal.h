@@ -36,11 +36,10 @@ typedef struct sn_rt_scratch {
   uint32_t *flags;  // SN_RT_RIGID, SN_RT_SIGNED
   uint32_t *path;   // sn_rt_path that made the palette
   uint32_t *stamp;  // of the model, where all of this can be continued from; else 0
-  float
-    *turns; // [joint][8]: signed quaternion of the joint, then its pose vector (joint.reference only); then values
-  float *values; // of the correcting bases
-  double *work;  // of the pose spaces: axes, then terms; of sums, floats
-  float *terms;  // that all sums share
+  float *turns;     // [joint][8]: signed quaternion, then the pose vector (joint.reference only); then values
+  float *values;    // of the correcting bases
+  double *work;     // of the pose spaces: axes, then terms; of sums, floats
+  float *terms;     // that all sums share
   sn_rt_term_group *term_groups;
   void *drive;             // what the drive needs for itself
   uint8_t *moved, *turned; // of every joint: its matrix, its row of `turns` differ from the last frame's
@@ -132,6 +131,7 @@ typedef struct sn_rt_rotreg_job {
 typedef struct sn_rt_keeping {
   int keep;             // for the next frame
   const uint8_t *moved; // joints whose matrices differ from the last frame's; NULL: nothing was kept
+  const float *turns;   // of this frame: as in sn_rt_scratch
 } sn_rt_keeping;
 
 typedef void (*sn_rt_rotreg_kernel)(const sn_rt_rotreg_job *job);

@@ -63,7 +63,7 @@ static sn_rt_status unknown_slot(reader *r, const char *slot, const char *name, 
 
 static sn_rt_status check_slots(reader *r) {
   const sn_rt_header *h = &r->header;
-  if (h->drive > SN_RT_DRIVE_CONTROLS) return unknown_slot(r, "drive", sn_rt_drive_name(h->drive), h->drive);
+  if (h->drive > SN_RT_DRIVE_HELPERS) return unknown_slot(r, "drive", sn_rt_drive_name(h->drive), h->drive);
   if (h->correct > SN_RT_CORRECT_EIGEN) return unknown_slot(r, "correct", sn_rt_correct_name(h->correct), h->correct);
   if (h->blend > SN_RT_BLEND_CENTRES) return unknown_slot(r, "blend", sn_rt_blend_name(h->blend), h->blend);
   if (h->shade > SN_RT_SHADE_RECOMPUTE) return unknown_slot(r, "shade", sn_rt_shade_name(h->shade), h->shade);
@@ -140,7 +140,8 @@ static sn_rt_status check_counts(reader *r) {
   if (h->control_count && h->drive != SN_RT_DRIVE_CONTROLS) {
     return BAD(r, "%u control points, and a drive that has none", h->control_count);
   }
-  if (h->value_count > SN_RT_MAX_JOINTS || (h->value_count && h->correct == SN_RT_CORRECT_NONE)) {
+  if (h->value_count > SN_RT_MAX_JOINTS ||
+      (h->value_count && h->correct == SN_RT_CORRECT_NONE && h->drive != SN_RT_DRIVE_HELPERS)) {
     return BAD(r, "%u named values, and no pose space that they could span", h->value_count);
   }
   if (h->max_influences > SN_RT_MAX_INFLUENCES || h->influence_count < h->vertex_count ||

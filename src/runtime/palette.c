@@ -123,11 +123,11 @@ sn_rt_status sn_rt_palette(const sn_rt_model *model, const sn_rt_input *input, v
   int again = keep && *s.stamp == stamp_of(model) && *s.path == (uint32_t)model->path;
   *s.path = (uint32_t)model->path, *s.stamp = 0; // until everything is there
   load_joints(model, input, &s, again);
-  sn_rt_keeping keeping = {keep, again ? s.moved : NULL};
-  sn_rt_driver_of(model)->run(model, input, &keeping, s.drive, s.matrices);
   if (model->sections[SN_SECTION_JOINT_REFERENCE] && model->info.joint_count)
     sn_rt_make_turns(model, input->joints, input->state, &s, again);
   if (model->info.value_count) load_values(model, input->values, s.turns + 8 * (size_t)model->info.joint_count);
+  sn_rt_keeping keeping = {keep, again ? s.moved : NULL, s.turns};
+  sn_rt_driver_of(model)->run(model, input, &keeping, s.drive, s.matrices);
   if (model->info.correct != SN_RT_CORRECT_NONE) sn_rt_make_values(model, &s, again);
   if (model->info.blend != SN_RT_BLEND_LINEAR) *s.flags = 0, make_dualquats(model, &s);
   make_shares(model, &s);

@@ -30,20 +30,12 @@ static void fill_gaussians(const float p[3], const float *centres, float factor,
 }
 
 static void fill_terms(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const float *turns, float *out) {
-  float p[3], q[3];
-  if (t->kind == SN_RT_TERMS_VALUE) {
-    p[0] = sn_rt_term_value(s, t, turns), p[1] = p[0] * p[0];
-    for (uint32_t k = 0; k < t->count; k++) out[k] = p[k];
-    return;
-  }
-  sn_rt_term_vector(s, t->a, t->rest[0], turns, p);
-  if (t->kind == SN_RT_TERMS_JOINT) {
-    sn_rt_joint_terms(p, out);
-  } else if (t->kind == SN_RT_TERMS_PAIR) {
-    sn_rt_term_vector(s, t->b, t->rest[1], turns, q);
-    sn_rt_pair_terms(p, q, out);
-  } else {
+  float p[3];
+  if (t->kind == SN_RT_TERMS_GAUSS) {
+    sn_rt_term_vector(s, t->a, t->rest[0], turns, p);
     fill_gaussians(p, s->mix + t->first, sn_rt_gauss_factor(t->width), t->count, out);
+  } else {
+    sn_rt_plain_terms(s, t, turns, out);
   }
 }
 
@@ -205,8 +197,7 @@ static sn_rt_status check_functions(const sn_rt_checker *c, uint32_t index, uint
   return SN_RT_OK;
 }
 
-static sn_rt_status check_group(const sn_rt_checker *c, uint32_t index, uint64_t *numbers) {
-  const sn_rt_terms *t = (const sn_rt_terms *)c->model->sections[SN_SECTION_CORRECT_TERMS] + index;
+sn_rt_status sn_rt_check_term_group(const sn_rt_checker *c, const sn_rt_terms *t, uint32_t index, uint64_t *numbers) {
   const sn_rt_info *info = &c->model->info;
   int pair = t->kind == SN_RT_TERMS_PAIR, gauss = t->kind == SN_RT_TERMS_GAUSS, value = t->kind == SN_RT_TERMS_VALUE;
   if (t->kind >= SN_RT_TERMS_COUNT)
@@ -236,7 +227,8 @@ sn_rt_status sn_rt_check_terms(sn_rt_checker *c, uint64_t *numbers) {
     status = sn_rt_need_items(c, SN_SECTION_CORRECT_TERMS, sizeof(sn_rt_terms));
   if (!status && c->model->sizes[SN_SECTION_CORRECT_TERMS] / sizeof(sn_rt_terms) > SN_RT_MAX_TERM_GROUPS)
     return SN_RT_BAD(c, "section correct.terms has more than %u groups", SN_RT_MAX_TERM_GROUPS);
-  for (uint32_t n = 0; !status && n < group_count(c->model); n++) status = check_group(c, n, numbers);
+  for (uint32_t n = 0; !status && n < group_count(c->model); n++)
+    status = sn_rt_check_term_group(c, (const sn_rt_terms *)sections[SN_SECTION_CORRECT_TERMS] + n, n, numbers);
   return status;
 }
 

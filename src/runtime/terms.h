@@ -66,4 +66,14 @@ SN_RT_BOTH float sn_rt_term_value(const sn_rt_pose_spaces *s, const sn_rt_terms 
   return turns[8 * (size_t)s->joint_count + t->a] - t->rest[0][0];
 }
 
+// The terms of a group that is not of Gaussians or functions: at most SN_RT_QUADRATIC.
+SN_RT_BOTH void sn_rt_plain_terms(const sn_rt_pose_spaces *s, const sn_rt_terms *t, const float *turns, float *out) {
+  float p[3], q[3];
+  if (t->kind != SN_RT_TERMS_VALUE) sn_rt_term_vector(s, t->a, t->rest[0], turns, p);
+  if (t->kind == SN_RT_TERMS_JOINT) sn_rt_joint_terms(p, out);
+  if (t->kind == SN_RT_TERMS_PAIR) sn_rt_term_vector(s, t->b, t->rest[1], turns, q), sn_rt_pair_terms(p, q, out);
+  if (t->kind == SN_RT_TERMS_VALUE) out[0] = sn_rt_term_value(s, t, turns);
+  if (t->kind == SN_RT_TERMS_VALUE && t->count > 1) out[1] = out[0] * out[0];
+}
+
 #endif

@@ -7,9 +7,9 @@
 #include <string.h>
 
 enum { most_methods = 31 };
-static const sn_method *methods[most_methods + 1] = {&sn_method_rigid,  &sn_method_lbs,    &sn_method_dqs,
-                                                     &sn_method_cor,    &sn_method_psd,    &sn_method_eigenskin,
-                                                     &sn_method_rotreg, &sn_method_torque, &sn_method_affine};
+static const sn_method *methods[most_methods + 1] = {
+  &sn_method_rigid,     &sn_method_lbs,    &sn_method_dqs,    &sn_method_cor,    &sn_method_psd,
+  &sn_method_eigenskin, &sn_method_rotreg, &sn_method_torque, &sn_method_affine, &sn_method_helpers};
 
 const sn_method *const *sn_methods(void) { return methods; }
 

@@ -11,7 +11,7 @@ extern const sn_option sn_method_common_table[];
   { sn_method_common_table, SN_METHOD_COMMON_OFFSET }
 
 extern const sn_method sn_method_rigid, sn_method_lbs, sn_method_dqs, sn_method_cor, sn_method_psd,
-  sn_method_eigenskin, sn_method_rotreg, sn_method_affine, sn_method_torque;
+  sn_method_eigenskin, sn_method_rotreg, sn_method_affine, sn_method_torque, sn_method_helpers;
 
 // desc->rest and desc->skin in the examples' order become a model in the order of the rest file.
 sn_status sn_train_build(sn_context *ctx, const sn_examples *examples, sn_model_desc desc, sn_model *out);

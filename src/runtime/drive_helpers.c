@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// The drive `helpers`: the joints themselves, then helper joints that move relative to one of them as functions of the pose.
+#include "runtime/drive.h"
+#include "runtime/helper.h"
+
+_Static_assert(sizeof(sn_rt_helper) == 80, "a helper joint is 80 bytes in the file");
+
+static uint32_t helper_count(const sn_rt_model *model) { return model->info.palette_count - model->info.joint_count; }
+
+static uint64_t rows_of(const sn_rt_model *model) {
+  return model->sizes[SN_SECTION_DRIVE_MIX] / (SN_RT_HELPER_ROW * sizeof(float));
+}
+
+// Terms of helper n's groups, which follow those of the helper before it, as its rows do.
+static sn_rt_status check_helper(sn_rt_checker *c, uint32_t n, uint64_t *group, uint64_t *row) {
+  const sn_rt_helper *h = (const sn_rt_helper *)c->model->sections[SN_SECTION_DRIVE_HELPERS] + n;
+  const sn_rt_terms *terms = c->model->sections[SN_SECTION_DRIVE_TERMS];
+  uint64_t groups = c->model->sizes[SN_SECTION_DRIVE_TERMS] / sizeof *terms, unused = 0;
+  if (h->parent != SN_RT_NO_JOINT && h->parent >= c->model->info.joint_count)
+    return SN_RT_BAD(c, "helper %u is a child of a joint that does not exist", n);
+  if (h->first_group != *group || h->group_count > groups - *group || h->first_row != *row)
+    return SN_RT_BAD(c, "the terms of helper %u do not follow those before", n);
+  if (!sn_rt_all_finite(h->centre, 3 + 2 * SN_RT_HELPER_CHANNELS))
+    return SN_RT_BAD(c, "the numbers of helper %u are not finite", n);
+  for (int k = 0; k < SN_RT_HELPER_CHANNELS; k++)
+    if (h->low[k] > h->high[k]) return SN_RT_BAD(c, "channel %u of helper %u has no range", (unsigned)k, n);
+  if (h->low[SN_RT_HELPER_CHANNELS - 1] <= -1) return SN_RT_BAD(c, "helper %u may shrink to nothing", n);
+  for (uint32_t g = 0; g < h->group_count; g++, ++*group) {
+    const sn_rt_terms *t = terms + *group;
+    if (t->kind == SN_RT_TERMS_GAUSS || t->kind == SN_RT_TERMS_FUNCTIONS)
+      return SN_RT_BAD(c, "helper %u has terms of kind %u", n, t->kind);
+    sn_rt_status status = sn_rt_check_term_group(c, t, (uint32_t)*group, &unused);
+    if (status) return status;
+    if (t->kind != SN_RT_TERMS_VALUE && !c->model->sections[SN_SECTION_JOINT_REFERENCE])
+      return SN_RT_BAD(c, "helper %u has joints to drive it, and there is no joint.reference", n);
+    *row += t->count;
+  }
+  return *row <= rows_of(c->model) ? SN_RT_OK : SN_RT_BAD(c, "the functions of helper %u lie beyond drive.mix", n);
+}
+
+static sn_rt_status check(sn_rt_checker *c) {
+  uint64_t group = 0, row = 0;
+  if (c->model->info.blend != SN_RT_BLEND_LINEAR) return SN_RT_BAD(c, "helpers drive linear blends");
+  sn_rt_status status =
+    sn_rt_need(c, SN_SECTION_DRIVE_HELPERS, (uint64_t)helper_count(c->model) * sizeof(sn_rt_helper));
+  if (!status) status = sn_rt_need_items(c, SN_SECTION_DRIVE_TERMS, sizeof(sn_rt_terms));
+  if (!status) status = sn_rt_need_items(c, SN_SECTION_DRIVE_MIX, SN_RT_HELPER_ROW * sizeof(float));
+  if (!status) status = sn_rt_check_floats(c, SN_SECTION_DRIVE_MIX);
+  for (uint32_t n = 0; !status && n < helper_count(c->model); n++) status = check_helper(c, n, &group, &row);
+  if (!status && (row != rows_of(c->model) || group != c->model->sizes[SN_SECTION_DRIVE_TERMS] / sizeof(sn_rt_terms)))
+    return SN_RT_BAD(c, "drive.terms or drive.mix has more than the helpers' functions");
+  return status;
+}
+
+static uint64_t work(const sn_rt_model *model) {
+  enum { local = 110 }; // about: the matrix of a helper, and its product with the parent's
+  return 2 * SN_RT_HELPER_ROW * rows_of(model) + local * (uint64_t)helper_count(model);
+}
+
+static void run(const sn_rt_model *model, const sn_rt_input *input, const sn_rt_keeping *keeping, void *space,
+                float *palette) {
+  const sn_rt_helper *helpers = model->sections[SN_SECTION_DRIVE_HELPERS];
+  sn_rt_pose_spaces spaces = {.references = model->sections[SN_SECTION_JOINT_REFERENCE],
+                              .joint_count = model->info.joint_count,
+                              .terms = model->sections[SN_SECTION_DRIVE_TERMS],
+                              .mix = model->sections[SN_SECTION_DRIVE_MIX]};
+  (void)input, (void)space;
+  for (uint32_t n = 0; n < helper_count(model); n++) {
+    const sn_rt_helper *h = helpers + n;
+    float channels[SN_RT_HELPER_ROW], local[12];
+    sn_rt_helper_channels(h, &spaces, keeping->turns, channels);
+    sn_rt_helper_local(h->centre, channels, local);
+    sn_rt_helper_matrix(h->parent == SN_RT_NO_JOINT ? NULL : palette + 16 * (size_t)h->parent, local,
+                        palette + 16 * (size_t)(model->info.joint_count + n));
+  }
+}
+
+const sn_rt_driver sn_rt_driver_helpers = {check, NULL, work, run};

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// One helper joint: the channels (sums over terms of the pose) and the palette entry that they make of its parent's.
+#ifndef SINEW_RUNTIME_HELPER_H
+#define SINEW_RUNTIME_HELPER_H
+
+#include "runtime/smallmath.h"
+#include "runtime/terms.h"
+
+SN_RT_BOTH void sn_rt_helper_channels(const sn_rt_helper *h, const sn_rt_pose_spaces *s, const float *turns,
+                                      float out[SN_RT_HELPER_ROW]) {
+  const float *row = s->mix + SN_RT_HELPER_ROW * (size_t)h->first_row;
+  float terms[SN_RT_QUADRATIC], sum[SN_RT_HELPER_ROW] = {0};
+  for (uint32_t g = 0; g < h->group_count; g++) {
+    const sn_rt_terms *t = s->terms + h->first_group + g;
+    sn_rt_plain_terms(s, t, turns, terms);
+    for (uint32_t k = 0; k < t->count; k++, row += SN_RT_HELPER_ROW)
+      for (int c = 0; c < SN_RT_HELPER_ROW; c++) sum[c] += terms[k] * row[c];
+  }
+  for (int c = 0; c < SN_RT_HELPER_CHANNELS; c++) // also for what is no number
+    out[c] = !(sum[c] > h->low[c]) ? h->low[c] : sum[c] < h->high[c] ? sum[c] : h->high[c];
+  out[SN_RT_HELPER_CHANNELS] = 0;
+}
+
+// The local motion, in the parent's rest pose: x -> s R (x - centre) + centre + t, as rows. R is that of the quaternion (r / 2, 1).
+SN_RT_BOTH void sn_rt_helper_local(const float centre[3], const float channels[SN_RT_HELPER_ROW], float out[12]) {
+  const float *t = channels, *r = channels + 3;
+  float q[4] = {r[0] / 2, r[1] / 2, r[2] / 2, 1}, m[9], scale = 1 + channels[6];
+  sn_rt_rotation_from_quat(q, m);
+  for (int i = 0; i < 3; i++) {
+    out[4 * i + 3] = centre[i] + t[i];
+    for (int k = 0; k < 3; k++) {
+      out[4 * i + k] = scale * m[3 * i + k];
+      out[4 * i + 3] -= out[4 * i + k] * centre[k];
+    }
+  }
+}
+
+// The palette entry: parent times local. `parent`: four columns of four floats, NULL: it stays where it is.
+SN_RT_BOTH void sn_rt_helper_matrix(const float *parent, const float local[12], float out[16]) {
+  for (int c = 0; c < 4; c++) {
+    for (int i = 0; i < 3; i++) {
+      float sum = parent && c == 3 ? parent[12 + i] : 0;
+      for (int k = 0; parent && k < 3; k++) sum += parent[4 * k + i] * local[4 * k + c];
+      out[4 * c + i] = parent ? sum : local[4 * i + c];
+    }
+    out[4 * c + 3] = 0;
+  }
+}
+
+#endif

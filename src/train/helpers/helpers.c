@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+// `helpers`: the skeleton and helper joints that it drives, with linear blending (after Mukai and Kuriyama 2016).
+#include "train/helpers/helpers.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct sn_helper_options {
+  sn_skin_options skin;
+  int helpers;
+} sn_helper_options;
+
+enum { most_frames = 256, most_sample = 3000, rounds = 4, sweeps = 2 };
+
+static const double no_residual = 1e-5; // a part of the diagonal
+
+// ---- what is given -----------------------------------------------------------------------------------------------------------
+
+// Every so many of `count`, at most `most`.
+static int *spread(sn_context *ctx, sn_arena *memory, int count, int most, int *chosen) {
+  *chosen = count < most ? count : most;
+  int *out = SN_NEW(ctx, memory, int, *chosen);
+  for (int k = 0; out && k < *chosen; k++) out[k] = (int)((int64_t)k * count / *chosen);
+  return out;
+}
+
+static sn_status choose_frames(sn_helper_solve *s, const sn_keys *keys) {
+  int *every = spread(s->ctx, s->memory, keys->count, most_frames, &s->frame_count);
+  s->sample = spread(s->ctx, s->memory, s->examples->rest.vertex_count, most_sample, &s->sample_count);
+  if (!every || !s->sample) return s->ctx->error.status;
+  for (int f = 0; f < s->frame_count; f++) every[f] = keys->frames[every[f]];
+  s->keys = (sn_keys){.count = s->frame_count, .frames = every};
+  return sn_folds_of_keys(s->ctx, s->memory, s->examples, &s->keys, &s->folds);
+}
+
+static void fill_poses(sn_helper_solve *s) {
+  size_t dims = 3 * (size_t)s->joint_count;
+  sn_pose_vector(s->turns, s->joint_count, NULL, s->rest);
+  for (int f = 0; f < s->frame_count; f++) {
+    const sn_affine *pose = sn_pose(&s->examples->poses, s->keys.frames[f]);
+    double *vector = s->vectors + (size_t)f * dims;
+    sn_pose_vector(s->turns, s->joint_count, pose, vector);
+    for (size_t d = 0; d < dims; d++) vector[d] -= s->rest[d];
+    for (int j = 0; j < s->joint_count; j++) {
+      sn_affine inverse = sn_affine_identity();
+      if (!sn_affine_invert(pose[j], &inverse)) inverse = sn_affine_identity();
+      sn_helper_palette(s, f)[j] = pose[j];
+      s->inverses[(size_t)f * (size_t)s->joint_count + (size_t)j] = sn_affine_linear(inverse);
+    }
+    for (int h = 0; h < s->helper_count; h++) sn_helper_palette(s, f)[s->joint_count + h] = sn_affine_identity();
+  }
+}
+
+static sn_status prepare(sn_helper_solve *s, const sn_keys *keys) {
+  sn_context *ctx = s->ctx;
+  sn_turn *turns = NULL;
+  sn_status status = choose_frames(s, keys);
+  if (status == SN_OK)
+    status = sn_turns_make(ctx, s->memory, &s->examples->skeleton, &s->examples->poses, keys, &turns);
+  if (status == SN_OK) status = sn_near_new(ctx, s->memory, &s->examples->skeleton, &s->base, &s->near);
+  if (status == SN_OK) status = sn_skin_new(ctx, s->examples->rest.vertex_count, s->influences, &s->skin);
+  if (status != SN_OK) return status;
+  size_t frames = (size_t)s->frame_count, joints = (size_t)s->joint_count;
+  s->turns = turns;
+  s->rest = SN_NEW(ctx, s->memory, double, 3 * joints);
+  s->vectors = SN_NEW(ctx, s->memory, double, 3 * joints * frames);
+  s->palette = SN_NEW(ctx, s->memory, sn_affine, frames * (joints + (size_t)s->helper_count));
+  s->inverses = SN_NEW(ctx, s->memory, sn_mat3, frames * joints);
+  s->residuals = sn_arena_alloc(ctx, s->memory, frames * (size_t)s->sample_count, sizeof *s->residuals);
+  s->helpers = SN_NEW(ctx, s->memory, sn_helper, s->helper_count);
+  if (!s->rest || !s->vectors || !s->palette || !s->inverses || !s->residuals || !s->helpers)
+    return ctx->error.status;
+  for (int h = 0; h < s->helper_count; h++) {
+    s->helpers[h] = (sn_helper){0};
+    s->helpers[h].channels = sn_arena_alloc(ctx, s->memory, frames, sizeof *s->helpers[h].channels);
+    if (!s->helpers[h].channels) return ctx->error.status;
+    memset(s->helpers[h].channels, 0, frames * sizeof *s->helpers[h].channels);
+  }
+  s->diagonal = sn_points_diagonal((const float(*)[3])s->examples->rest.positions, s->examples->rest.vertex_count);
+  fill_poses(s);
+  sn_helpers_residuals(s, &s->base);
+  return SN_OK;
+}
+
+static double rms_residual(const sn_helper_solve *s) {
+  double sum = 0;
+  size_t count = (size_t)s->frame_count * (size_t)s->sample_count;
+  for (size_t n = 0; n < count; n++) {
+    sn_vec3 r = sn_vec3_from(s->residuals[n]);
+    sum += sn_vec3_dot(r, r);
+  }
+  return sqrt(sum / (double)count);
+}
+
+// ---- the alternation --------------------------------------------------------------------------------
+
+static sn_status move_all(sn_helper_solve *s, int *rows, double *weights) {
+  sn_status status = SN_OK;
+  for (int h = 0; status == SN_OK && h < s->helper_count; h++) {
+    int count = 0;
+    for (int n = 0; n < s->sample_count; n++)
+      for (int q = 0; q < s->influences; q++) {
+        size_t at = (size_t)s->sample[n] * (size_t)s->influences + (size_t)q;
+        if (s->skin.joints[at] != s->joint_count + h || !(s->skin.weights[at] > 0)) continue;
+        rows[count] = n, weights[count++] = s->skin.weights[at];
+      }
+    status = sn_helper_move(s, h, count, rows, weights);
+  }
+  return status;
+}
+
+static sn_status alternate(sn_helper_solve *s) {
+  int *rows = SN_NEW(s->ctx, s->memory, int, s->sample_count);
+  double *weights = SN_NEW(s->ctx, s->memory, double, s->sample_count);
+  sn_status status = rows && weights ? sn_helpers_seed(s) : s->ctx->error.status;
+  for (int round = 0; status == SN_OK && round < rounds; round++) {
+    if (!sn_progress(s->ctx, "moving helpers", (double)round / rounds)) return s->ctx->error.status;
+    status = sn_helpers_weigh(s, false);
+    sn_helpers_residuals(s, &s->skin);
+    for (int n = 0; status == SN_OK && n < sweeps; n++) status = move_all(s, rows, weights);
+  }
+  if (status == SN_OK) status = sn_helpers_weigh(s, true);
+  return status;
+}
+
+// ---- the model --------------------------------------------------------------------------------
+
+// Helpers without weight are dropped.
+static void drop_unused(sn_helper_solve *s, int *new_of) {
+  size_t count = (size_t)s->skin.vertex_count * (size_t)s->skin.influences;
+  int kept = 0;
+  for (int h = 0; h < s->helper_count; h++) new_of[h] = -1;
+  for (size_t n = 0; n < count; n++)
+    if (s->skin.weights[n] > 0 && s->skin.joints[n] >= s->joint_count) new_of[s->skin.joints[n] - s->joint_count] = 0;
+  for (int h = 0; h < s->helper_count; h++)
+    if (new_of[h] == 0) s->helpers[kept] = s->helpers[h], new_of[h] = kept++;
+  for (size_t n = 0; n < count; n++)
+    if (s->skin.weights[n] > 0 && s->skin.joints[n] >= s->joint_count)
+      s->skin.joints[n] = (uint16_t)(s->joint_count + new_of[s->skin.joints[n] - s->joint_count]);
+  s->helper_count = kept;
+}
+
+typedef struct written {
+  sn_rt_helper *helpers;
+  sn_rt_terms *terms;
+  float (*mix)[SN_RT_HELPER_ROW];
+  size_t group_count, row_count;
+} written;
+
+static void write_driver(const sn_helper_solve *s, const sn_helper *h, int driver, written *w) {
+  int joint = h->drivers[driver], reference = 0;
+  while (s->turns[reference].joint != joint) reference++;
+  sn_rt_terms *t = w->terms + w->group_count++;
+  *t = (sn_rt_terms){.kind = SN_RT_TERMS_JOINT, .count = SN_RT_QUADRATIC, .a = (uint16_t)reference};
+  for (int c = 0; c < 3; c++) t->rest[0][c] = (float)s->rest[3 * joint + c];
+  for (int k = 0; k < SN_RT_QUADRATIC; k++, w->row_count++) {
+    const double *from = h->mix[driver * SN_RT_QUADRATIC + k];
+    for (int c = 0; c < SN_RT_HELPER_CHANNELS; c++)
+      w->mix[w->row_count][c] = (float)(from[c] * sn_helper_feature_scale(k));
+    w->mix[w->row_count][SN_RT_HELPER_CHANNELS] = 0;
+  }
+}
+
+static sn_status write_helpers(const sn_helper_solve *s, written *w) {
+  size_t count = (size_t)s->helper_count;
+  *w = (written){0};
+  w->helpers = SN_NEW(s->ctx, s->memory, sn_rt_helper, count);
+  w->terms = SN_NEW(s->ctx, s->memory, sn_rt_terms, count * SN_HELPER_DRIVERS);
+  w->mix = sn_arena_alloc(s->ctx, s->memory, count * SN_HELPER_TERMS, sizeof *w->mix);
+  if (!w->helpers || !w->terms || !w->mix) return s->ctx->error.status;
+  for (size_t k = 0; k < count; k++) {
+    const sn_helper *h = s->helpers + k;
+    sn_rt_helper *to = w->helpers + k;
+    *to = (sn_rt_helper){.parent = (uint16_t)h->parent,
+                         .group_count = (uint16_t)h->driver_count,
+                         .first_group = (uint32_t)w->group_count,
+                         .first_row = (uint32_t)w->row_count};
+    memcpy(to->centre, h->centre, sizeof to->centre);
+    memcpy(to->low, h->low, sizeof to->low), memcpy(to->high, h->high, sizeof to->high);
+    for (int d = 0; d < h->driver_count; d++) write_driver(s, h, d, w);
+  }
+  return SN_OK;
+}
+
+static sn_status build(sn_helper_solve *s, const sn_keys *keys, sn_model *out) {
+  written w;
+  void *references, *ranges;
+  size_t reference_size, range_size;
+  sn_status status = write_helpers(s, &w);
+  if (status == SN_OK)
+    status = sn_turns_section(s->ctx, s->memory, s->turns, s->joint_count, &references, &reference_size);
+  if (status == SN_OK)
+    status = sn_ranges_section(s->ctx, s->memory, s->turns, &s->examples->poses, keys, &ranges, &range_size);
+  if (status != SN_OK) return status;
+  const sn_model_section sections[] = {
+    {"drive.helpers", w.helpers, (size_t)s->helper_count * sizeof *w.helpers, true},
+    {"drive.terms", w.terms, w.group_count * sizeof *w.terms, true},
+    {"drive.mix", w.mix, w.row_count * sizeof *w.mix, true},
+    {sn_rt_section_name(SN_SECTION_JOINT_REFERENCE), references, reference_size, true},
+    {SN_RT_RANGE_NAME, ranges, range_size, false},
+  };
+  sn_model_desc desc = sn_model_desc_default();
+  desc.drive = SN_RT_DRIVE_HELPERS;
+  desc.rest = &s->examples->rest, desc.skeleton = &s->examples->skeleton, desc.skin = &s->skin;
+  desc.palette_count = s->joint_count + s->helper_count;
+  desc.sections = sections, desc.section_count = sizeof sections / sizeof *sections;
+  return sn_train_build(s->ctx, s->examples, desc, out);
+}
+
+// ---- the method --------------------------------------------------------------------------------
+
+static sn_status build_without(sn_helper_solve *s, const char *why, sn_model *out, sn_train_report *report) {
+  sn_model_desc desc = sn_model_desc_default();
+  desc.rest = &s->examples->rest, desc.skeleton = &s->examples->skeleton, desc.skin = &s->base;
+  snprintf(report->note, sizeof report->note, "no helpers: %s", why);
+  return sn_train_build(s->ctx, s->examples, desc, out);
+}
+
+static sn_status solve(sn_helper_solve *s, const sn_keys *keys, sn_model *out, sn_train_report *report) {
+  sn_status status = prepare(s, keys);
+  if (status != SN_OK) return status;
+  double before = rms_residual(s);
+  if (!(before > no_residual * s->diagonal))
+    return build_without(s, "linear blending leaves no residual", out, report);
+  int *new_of = SN_NEW(s->ctx, s->memory, int, s->helper_count);
+  status = new_of ? alternate(s) : s->ctx->error.status;
+  if (status != SN_OK) return status;
+  sn_helpers_residuals(s, &s->skin);
+  double after = rms_residual(s);
+  drop_unused(s, new_of);
+  report->cross_validated = 0; // that of the base
+  if (s->helper_count == 0) return build_without(s, "no joint that moves explains the residual", out, report);
+  size_t used = strlen(report->learned);
+  snprintf(report->learned + used, sizeof report->learned - used,
+           "%s%d helper joints; residual in training %.3g %% of the diagonal, %.3g %% without", used ? "; " : "",
+           s->helper_count, 100 * after / s->diagonal, 100 * before / s->diagonal);
+  return build(s, keys, out);
+}
+
+static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                       sn_model *out, sn_train_report *report) {
+  const sn_helper_options *o = options;
+  sn_arena memory = sn_arena_new(ctx);
+  sn_helper_solve s = {.ctx = ctx,
+                       .memory = &memory,
+                       .examples = examples,
+                       .joint_count = examples->skeleton.joint_count,
+                       .influences = o->skin.influences,
+                       .helper_count = o->helpers};
+  if (s.helper_count > examples->rest.vertex_count) s.helper_count = examples->rest.vertex_count;
+  sn_status status = sn_train_skin(ctx, &o->skin, examples, SN_RT_BLEND_LINEAR, keys, &s.base, report);
+  if (status == SN_OK) status = solve(&s, keys, out, report);
+  sn_skin_free(&s.base);
+  sn_skin_free(&s.skin);
+  sn_arena_free(&memory);
+  return status;
+}
+
+static const sn_option own[] = {
+  {"helpers", SN_OPTION_INT, offsetof(sn_helper_options, helpers), "24", 1, 256, NULL, SN_OPTION_COMMON,
+   "helper joints at most"},
+  {0},
+};
+static const sn_option_group groups[] = {
+  {own, 0}, {sn_skin_option_table, offsetof(sn_helper_options, skin)}, SN_METHOD_COMMON, {0}};
+_Static_assert(sizeof(sn_helper_options) <= SN_METHOD_COMMON_OFFSET, "room in sn_method_spec");
+
+const sn_method sn_method_helpers = {
+  .name = "helpers",
+  .summary = "linear blend skinning with helper joints: plain bones for any engine",
+  .options = groups,
+  .needs_skeleton = true,
+  .wants_skin = true,
+  .vertex_bytes = 170,
+  .train = train,
+};

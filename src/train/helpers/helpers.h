@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// Helper joints that explain the residual of linear blending: seeds, motion as functions of the pose, weights, and again.
+#ifndef SINEW_TRAIN_HELPERS_HELPERS_H
+#define SINEW_TRAIN_HELPERS_HELPERS_H
+
+#include "runtime/helper.h"
+#include "train/folds.h"
+#include "train/near.h"
+#include "train/pose_space.h"
+#include "train/train.h"
+
+enum { SN_HELPER_DRIVERS = 4, SN_HELPER_TERMS = SN_HELPER_DRIVERS * SN_RT_QUADRATIC };
+
+typedef struct sn_helper {
+  int parent, driver_count, drivers[SN_HELPER_DRIVERS];
+  float centre[3];
+  double mix[SN_HELPER_TERMS][SN_RT_HELPER_CHANNELS]; // of the terms of the drivers, one driver after the other
+  float low[SN_RT_HELPER_CHANNELS], high[SN_RT_HELPER_CHANNELS];
+  float (*channels)[SN_RT_HELPER_ROW]; // of every frame
+} sn_helper;
+
+typedef struct sn_helper_solve {
+  sn_context *ctx;
+  sn_arena *memory;
+  const sn_examples *examples;
+  sn_keys keys; // at most `most_frames` of the training frames
+  int joint_count, frame_count, helper_count, influences;
+  int sample_count, *sample; // vertices that motion is learned from
+  const sn_turn *turns;
+  double *rest, *vectors; // pose vectors: of the rest pose; of every frame, minus that
+  sn_folds folds;
+  sn_near near;
+  sn_skin base, skin; // without and with helpers
+  sn_helper *helpers;
+  sn_affine *palette;    // frame_count * (joint_count + helper_count)
+  sn_mat3 *inverses;     // frame_count * joint_count: of the joints' linear parts
+  float (*residuals)[3]; // frame_count * sample_count
+  double diagonal;
+} sn_helper_solve;
+
+static inline sn_affine *sn_helper_palette(const sn_helper_solve *s, int frame) {
+  return s->palette + (size_t)frame * (size_t)(s->joint_count + s->helper_count);
+}
+
+// Of a feature over its term (sn_rt_joint_terms): the prior deviation of squares is half that of the rotation vector.
+static inline double sn_helper_feature_scale(int term) { return term < 3 ? 1 : 0.5; }
+
+// Places and parents: clusters of similar residuals.
+sn_status sn_helpers_seed(sn_helper_solve *s);
+// The motion of helper h, from the residuals of `count` vertices of the sample (`rows`) that have these weights on it.
+sn_status sn_helper_move(sn_helper_solve *s, int h, int count, const int *rows, const double *weights);
+// Weights on joints and helpers: of the sample, or of all vertices.
+sn_status sn_helpers_weigh(sn_helper_solve *s, bool all);
+// Residuals of the sample with the present motion and weights.
+void sn_helpers_residuals(sn_helper_solve *s, const sn_skin *skin);
+
+#endif

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Where helpers are: vertices near each other whose residuals, seen from their joint, are similar over the frames (k-means).
+#include "train/helpers/helpers.h"
+
+#include <math.h>
+#include <string.h>
+
+// A part of the diagonal: vertices this far apart are as different as the mean residual is large.
+static const double reach = 0.15;
+enum { most_rounds = 12 };
+
+typedef struct clusters {
+  int dims, count;
+  float *points; // sample_count * dims: residuals, then the place
+  double *means; // count * dims
+  int *owner;
+} clusters;
+
+static int main_joint(const sn_skin *skin, int i) { return skin->joints[(size_t)i * (size_t)skin->influences]; }
+
+static void fill_points(const sn_helper_solve *s, clusters *c) {
+  double total = 0;
+  for (int n = 0; n < s->sample_count; n++) {
+    float *to = c->points + (size_t)n * (size_t)c->dims;
+    int joint = main_joint(&s->base, s->sample[n]);
+    for (int f = 0; f < s->frame_count; f++, to += 3) {
+      sn_vec3 r = sn_vec3_from(s->residuals[(size_t)f * (size_t)s->sample_count + (size_t)n]);
+      r = sn_mat3_apply(s->inverses[(size_t)f * (size_t)s->joint_count + (size_t)joint], r);
+      sn_vec3_store(r, to);
+      total += sn_vec3_dot(r, r);
+    }
+  }
+  double unit = sqrt(total / s->sample_count) / (reach * s->diagonal);
+  for (int n = 0; n < s->sample_count; n++) {
+    float *to = c->points + (size_t)(n + 1) * (size_t)c->dims - 3;
+    for (int k = 0; k < 3; k++) to[k] = (float)unit * s->examples->rest.positions[s->sample[n]][k];
+  }
+}
+
+static double distance(const clusters *c, int n, int k) {
+  const float *p = c->points + (size_t)n * (size_t)c->dims;
+  const double *q = c->means + (size_t)k * (size_t)c->dims;
+  double sum = 0;
+  for (int d = 0; d < c->dims; d++) sum += ((double)p[d] - q[d]) * ((double)p[d] - q[d]);
+  return sum;
+}
+
+static void set_mean(clusters *c, int k, int n) {
+  for (int d = 0; d < c->dims; d++)
+    c->means[(size_t)k * (size_t)c->dims + (size_t)d] = c->points[(size_t)n * (size_t)c->dims + (size_t)d];
+}
+
+// Squared residual of a vertex over all frames: how much it counts.
+static double energy_of(const clusters *c, int n) {
+  const float *p = c->points + (size_t)n * (size_t)c->dims;
+  double sum = 0;
+  for (int d = 0; d < c->dims - 3; d++) sum += (double)p[d] * (double)p[d];
+  return sum;
+}
+
+// The next mean is the vertex whose distance to the means so far, times its energy, is largest.
+static void first_means(const sn_helper_solve *s, clusters *c, double *nearest) {
+  for (int n = 0; n < s->sample_count; n++) nearest[n] = 1;
+  for (int k = 0; k < c->count; k++) {
+    int best = 0;
+    double most = -1;
+    for (int n = 0; n < s->sample_count; n++) {
+      double value = nearest[n] * energy_of(c, n);
+      if (value > most) most = value, best = n;
+    }
+    set_mean(c, k, best);
+    for (int n = 0; n < s->sample_count; n++) {
+      double d = distance(c, n, k);
+      nearest[n] = k == 0 || d < nearest[n] ? d : nearest[n];
+    }
+  }
+}
+
+typedef struct assigning {
+  const clusters *c;
+} assigning;
+
+static void assign(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const clusters *c = ((const assigning *)user)->c;
+  for (int n = (int)begin; n < (int)end; n++) {
+    double least = INFINITY;
+    for (int k = 0; k < c->count; k++) {
+      double d = distance(c, n, k);
+      if (d < least) least = d, c->owner[n] = k;
+    }
+  }
+}
+
+static void update_means(const sn_helper_solve *s, clusters *c, double *sums) {
+  memset(c->means, 0, (size_t)c->count * (size_t)c->dims * sizeof *c->means);
+  memset(sums, 0, (size_t)c->count * sizeof *sums);
+  for (int n = 0; n < s->sample_count; n++) {
+    double energy = energy_of(c, n) + 1e-30, *mean = c->means + (size_t)c->owner[n] * (size_t)c->dims;
+    sums[c->owner[n]] += energy;
+    for (int d = 0; d < c->dims; d++) mean[d] += energy * (double)c->points[(size_t)n * (size_t)c->dims + (size_t)d];
+  }
+  for (int k = 0; k < c->count; k++)
+    for (int d = 0; d < c->dims; d++) c->means[(size_t)k * (size_t)c->dims + (size_t)d] /= sums[k] > 0 ? sums[k] : 1;
+}
+
+// The joint with the largest weight on the cluster, and the cluster's middle, both by energy.
+static void place_helper(const sn_helper_solve *s, const clusters *c, int k, double *weights) {
+  sn_helper *h = s->helpers + k;
+  double total = 0, centre[3] = {0};
+  memset(weights, 0, (size_t)s->joint_count * sizeof *weights);
+  for (int n = 0; n < s->sample_count; n++) {
+    if (c->owner[n] != k) continue;
+    size_t row = (size_t)s->sample[n] * (size_t)s->base.influences;
+    double energy = energy_of(c, n) + 1e-30;
+    total += energy;
+    for (int d = 0; d < 3; d++) centre[d] += energy * (double)s->examples->rest.positions[s->sample[n]][d];
+    for (int q = 0; q < s->base.influences; q++)
+      weights[s->base.joints[row + (size_t)q]] += energy * (double)s->base.weights[row + (size_t)q];
+  }
+  for (int d = 0; d < 3; d++) h->centre[d] = (float)(centre[d] / (total > 0 ? total : 1));
+  h->parent = 0;
+  for (int j = 1; j < s->joint_count; j++)
+    if (weights[j] > weights[h->parent]) h->parent = j;
+}
+
+// First motions: as if the vertices of the cluster gave the helper the weight of its parent.
+static sn_status first_motion(sn_helper_solve *s, const clusters *c, int k, int *rows, double *weights) {
+  int count = 0;
+  for (int n = 0; n < s->sample_count; n++) {
+    size_t row = (size_t)s->sample[n] * (size_t)s->base.influences;
+    if (c->owner[n] != k) continue;
+    for (int q = 0; q < s->base.influences; q++)
+      if (s->base.joints[row + (size_t)q] == s->helpers[k].parent && s->base.weights[row + (size_t)q] > 0)
+        rows[count] = n, weights[count++] = s->base.weights[row + (size_t)q];
+  }
+  return sn_helper_move(s, k, count, rows, weights);
+}
+
+sn_status sn_helpers_seed(sn_helper_solve *s) {
+  sn_arena scratch = sn_arena_new(s->ctx);
+  clusters c = {.dims = 3 * s->frame_count + 3, .count = s->helper_count};
+  size_t points = (size_t)s->sample_count;
+  c.points = SN_NEW(s->ctx, &scratch, float, points *(size_t)c.dims);
+  c.means = SN_NEW(s->ctx, &scratch, double, (size_t)c.count *(size_t)c.dims);
+  c.owner = SN_NEW(s->ctx, &scratch, int, points);
+  int *rows = SN_NEW(s->ctx, &scratch, int, points);
+  double *numbers = SN_NEW(s->ctx, &scratch, double, points + (size_t)s->joint_count + (size_t)c.count);
+  sn_status status = c.points && c.means && c.owner && rows && numbers ? SN_OK : s->ctx->error.status;
+  if (status == SN_OK) {
+    fill_points(s, &c);
+    first_means(s, &c, numbers);
+    for (int round = 0; round < most_rounds; round++) {
+      sn_parallel_for(s->ctx, s->sample_count, 64, assign, &(assigning){&c});
+      update_means(s, &c, numbers);
+    }
+  }
+  for (int k = 0; status == SN_OK && k < c.count; k++) place_helper(s, &c, k, numbers);
+  for (int k = 0; status == SN_OK && k < c.count; k++) status = first_motion(s, &c, k, rows, numbers);
+  sn_arena_free(&scratch);
+  return status;
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// Weights on joints and helpers for the regressed motion: least squares on the simplex, with a ridge that draws the weight of
+// every joint and its helpers together to that of the joint in the base skin.
+#include "train/helpers/helpers.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "solve/solve.h"
+
+static const double ridge = 0.01; // of the prior, relative to what the frames say
+
+typedef struct weighing {
+  sn_helper_solve *s;
+  bool all;
+} weighing;
+
+typedef struct vertex {
+  int i, count;
+  int entries[SN_SIMPLEX_MAX], joint[SN_SIMPLEX_MAX]; // palette entries, and the joints that they go with
+  double prior[SN_SIMPLEX_MAX];                       // of entries that are joints
+} vertex;
+
+static bool is_relevant(const sn_helper_solve *s, const vertex *v, int joints, int parent) {
+  for (int k = 0; k < joints; k++)
+    if (v->entries[k] == parent || sn_near_beside(&s->near, v->entries[k], parent)) return true;
+  return false;
+}
+
+// The joints of the base skin, then the nearest helpers of these joints and their neighbours.
+static void find_entries(const sn_helper_solve *s, vertex *v) {
+  size_t row = (size_t)v->i * (size_t)s->base.influences;
+  sn_vec3 rest = sn_vec3_from(s->examples->rest.positions[v->i]);
+  v->count = 0;
+  for (int q = 0; q < s->base.influences; q++) {
+    if (!(s->base.weights[row + (size_t)q] > 0)) continue;
+    v->entries[v->count] = v->joint[v->count] = s->base.joints[row + (size_t)q];
+    v->prior[v->count++] = s->base.weights[row + (size_t)q];
+  }
+  int joints = v->count;
+  double far[SN_SIMPLEX_MAX];
+  for (int h = 0; h < s->helper_count; h++) {
+    if (!is_relevant(s, v, joints, s->helpers[h].parent)) continue;
+    sn_vec3 d = sn_vec3_sub(rest, sn_vec3_from(s->helpers[h].centre));
+    double away = sn_vec3_dot(d, d);
+    int k = v->count < SN_SIMPLEX_MAX ? v->count++ : away < far[SN_SIMPLEX_MAX - 1] ? SN_SIMPLEX_MAX - 1 : -1;
+    if (k < 0) continue;
+    for (; k > joints && far[k - 1] > away; k--)
+      far[k] = far[k - 1], v->entries[k] = v->entries[k - 1], v->joint[k] = v->joint[k - 1];
+    far[k] = away, v->entries[k] = s->joint_count + h, v->joint[k] = s->helpers[h].parent;
+  }
+  for (int k = joints; k < v->count; k++) v->prior[k] = 0;
+}
+
+static double fill(const sn_helper_solve *s, const vertex *v, sn_simplex *q) {
+  sn_vec3 rest = sn_vec3_from(s->examples->rest.positions[v->i]), d[SN_SIMPLEX_MAX];
+  *q = (sn_simplex){.n = v->count};
+  for (int f = 0; f < s->frame_count; f++) {
+    const sn_affine *palette = sn_helper_palette(s, f);
+    sn_vec3 x = sn_vec3_from(sn_frame(&s->examples->frames, s->keys.frames[f])[v->i]);
+    for (int k = 0; k < v->count; k++) d[k] = sn_vec3_sub(sn_affine_apply(palette[v->entries[k]], rest), x);
+    for (int k = 0; k < v->count; k++)
+      for (int l = 0; l <= k; l++) q->a[k][l] += sn_vec3_dot(d[k], d[l]);
+  }
+  double trace = 0, sum = 0;
+  for (int k = 0; k < v->count; k++)
+    for (int l = 0; l < k; l++) q->a[l][k] = q->a[k][l];
+  for (int k = 0; k < v->count; k++) {
+    trace += q->a[k][k];
+    for (int l = 0; l < v->count; l++) sum += q->a[k][l];
+  }
+  return trace - sum / v->count;
+}
+
+static void weigh_vertex(const sn_helper_solve *s, int i) {
+  vertex v = {.i = i};
+  sn_simplex q;
+  find_entries(s, &v);
+  double mu = ridge * fill(s, &v, &q) / v.count;
+  for (int k = 0; k < v.count; k++) {
+    q.w[k] = v.prior[k];
+    for (int l = 0; l < v.count; l++)
+      if (v.joint[k] == v.joint[l]) q.a[k][l] += mu, q.b[k] += mu * v.prior[l];
+  }
+  sn_simplex_solve_sparse(&q, s->influences);
+  size_t row = (size_t)i * (size_t)s->skin.influences;
+  int put = 0;
+  for (int k = 0; k < s->skin.influences; k++)
+    s->skin.joints[row + (size_t)k] = 0, s->skin.weights[row + (size_t)k] = 0;
+  for (int k = 0; k < v.count && put < s->skin.influences; k++)
+    if (q.w[k] > 0) {
+      s->skin.joints[row + (size_t)put] = (uint16_t)v.entries[k];
+      s->skin.weights[row + (size_t)put++] = (float)q.w[k];
+    }
+}
+
+static void weigh_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const weighing *w = user;
+  for (int64_t n = begin; n < end; n++) weigh_vertex(w->s, w->all ? (int)n : w->s->sample[n]);
+}
+
+sn_status sn_helpers_weigh(sn_helper_solve *s, bool all) {
+  weighing w = {s, all};
+  sn_parallel_for(s->ctx, all ? s->examples->rest.vertex_count : s->sample_count, 16, weigh_range, &w);
+  return sn_stopped(s->ctx) ? s->ctx->error.status : SN_OK;
+}
+
+typedef struct residual_job {
+  sn_helper_solve *s;
+  const sn_skin *skin;
+} residual_job;
+
+static void residual_range(void *user, int64_t begin, int64_t end, int worker) {
+  (void)worker;
+  const residual_job *job = user;
+  const sn_helper_solve *s = job->s;
+  for (int64_t n = begin; n < end; n++)
+    for (int f = 0; f < s->frame_count; f++) {
+      int i = s->sample[n];
+      sn_vec3 at = sn_skin_blend(job->skin, i, sn_helper_palette(s, f), sn_vec3_from(s->examples->rest.positions[i]));
+      sn_vec3 x = sn_vec3_from(sn_frame(&s->examples->frames, s->keys.frames[f])[i]);
+      sn_vec3_store(sn_vec3_sub(x, at), s->residuals[(size_t)f * (size_t)s->sample_count + (size_t)n]);
+    }
+}
+
+void sn_helpers_residuals(sn_helper_solve *s, const sn_skin *skin) {
+  residual_job job = {s, skin};
+  sn_parallel_for(s->ctx, s->sample_count, 16, residual_range, &job);
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// The drive `helpers` against its formula, written out here in double precision on a model made by hand, and models that are wrong.
+#include "check.h"
+#include "runtime/format.h"
+#include "sinew/model.h"
+
+enum { joint_count = 3, helper_count = 2, value_count = 1, group_count = 4, row_count = 9 + 9 + 2 + 9 };
+
+typedef struct handmade {
+  sn_rt_helper helpers[helper_count];
+  sn_rt_terms terms[group_count];
+  float mix[row_count][SN_RT_HELPER_ROW];
+  sn_rt_reference references[joint_count];
+} handmade;
+
+// Helper 0, on joint 1: the rotation of joint 1, products of joints 1 and 2, the value. Helper 1, without a parent: the rotation of joint 2.
+static void make(sn_random *rng, handmade *m) {
+  *m = (handmade){0};
+  for (int j = 0; j < joint_count; j++)
+    m->references[j] = (sn_rt_reference){(uint16_t)j, j ? (uint16_t)(j - 1) : SN_RT_NO_JOINT, {0, 0, 0, 1}};
+  m->terms[0] = (sn_rt_terms){.kind = SN_RT_TERMS_JOINT, .count = 9, .a = 1, .rest = {{0.1f, 0, -0.2f}, {0}}};
+  m->terms[1] = (sn_rt_terms){.kind = SN_RT_TERMS_PAIR, .count = 9, .a = 1, .b = 2};
+  m->terms[2] = (sn_rt_terms){.kind = SN_RT_TERMS_VALUE, .count = 2, .a = 0};
+  m->terms[3] = (sn_rt_terms){.kind = SN_RT_TERMS_JOINT, .count = 9, .a = 2};
+  m->helpers[0] = (sn_rt_helper){.parent = 1, .group_count = 3, .centre = {1, 0.5f, -0.25f}};
+  m->helpers[1] = (sn_rt_helper){
+    .parent = SN_RT_NO_JOINT, .group_count = 1, .first_group = 3, .first_row = 20, .centre = {2, 0, 0}};
+  for (int h = 0; h < helper_count; h++)
+    for (int c = 0; c < SN_RT_HELPER_CHANNELS; c++) m->helpers[h].low[c] = -0.3f, m->helpers[h].high[c] = 0.4f;
+  for (int r = 0; r < row_count; r++)
+    for (int c = 0; c < SN_RT_HELPER_CHANNELS; c++) m->mix[r][c] = (float)(0.2 * sn_random_normal(rng));
+}
+
+static sn_status build(sn_context *ctx, const handmade *m, sn_model *out) {
+  float positions[5][3] = {{0}, {1, 0, 0}, {2, 0, 0}, {1, 1, 0}, {2, 1, 1}}, weights[5] = {1, 1, 1, 1, 1};
+  static const float ranges[value_count][2] = {{0, 0.25f}};
+  static const char *const names[value_count] = {"smile"};
+  uint16_t joints[5] = {0, 1, 2, 3, 4};
+  sn_mesh rest = {.vertex_count = 5, .positions = positions};
+  sn_skin skin = {.vertex_count = 5, .influences = 1, .joints = joints, .weights = weights};
+  sn_skeleton skeleton;
+  assert_int_equal(sn_skeleton_new(ctx, joint_count, &skeleton), SN_OK);
+  for (int j = 0; j < joint_count; j++) {
+    char name[] = {'a', (char)('0' + j), 0};
+    skeleton.names[j] = sn_arena_text(ctx, &skeleton.memory, name);
+    skeleton.parents[j] = j - 1;
+    skeleton.rest[j] = sn_affine_make(sn_mat3_identity(), sn_vec3_make(j, 0, 0));
+  }
+  assert_int_equal(sn_skeleton_sort(ctx, &skeleton), SN_OK);
+  const sn_model_section sections[] = {{"drive.helpers", m->helpers, sizeof m->helpers, true},
+                                       {"drive.terms", m->terms, sizeof m->terms, true},
+                                       {"drive.mix", m->mix, sizeof m->mix, true},
+                                       {"joint.reference", m->references, sizeof m->references, true}};
+  sn_model_desc desc = sn_model_desc_default();
+  desc.drive = SN_RT_DRIVE_HELPERS, desc.rest = &rest, desc.skin = &skin, desc.skeleton = &skeleton;
+  desc.palette_count = joint_count + helper_count;
+  desc.value_count = value_count, desc.value_names = names, desc.value_ranges = ranges;
+  desc.sections = sections, desc.section_count = 4;
+  sn_status status = sn_model_build(ctx, &desc, out);
+  sn_skeleton_free(&skeleton);
+  return status;
+}
+
+typedef struct pose {
+  double theta[joint_count][3];
+  sn_affine joints[joint_count];
+  float matrices[joint_count][12], value;
+} pose;
+
+static pose random_pose(sn_random *rng, double size) {
+  pose p = {.value = (float)(0.25 * sn_random_uniform(rng))};
+  sn_mat3 turn = sn_mat3_identity();
+  for (int j = 0; j < joint_count; j++) {
+    for (int c = 0; c < 3; c++) p.theta[j][c] = size * sn_random_normal(rng);
+    sn_vec3 v = sn_vec3_make(p.theta[j][0], p.theta[j][1], p.theta[j][2]);
+    turn = sn_mat3_mul(turn, sn_rotation_exp(v));
+    p.joints[j] = sn_affine_make(turn, sn_vec3_make(sn_random_normal(rng), j, 0.5));
+    for (int n = 0; n < 12; n++) p.matrices[j][n] = (float)p.joints[j].m[n / 4][n % 4];
+  }
+  return p;
+}
+
+// One term of a helper after the other, as the file's documentation lists them.
+static int terms_of(const handmade *m, const pose *p, const sn_rt_terms *t, double out[9]) {
+  double a[3], b[3];
+  int n = 0;
+  if (t->kind == SN_RT_TERMS_VALUE) {
+    out[0] = (double)p->value, out[1] = out[0] * out[0];
+    return 2;
+  }
+  for (int c = 0; c < 3; c++) a[c] = p->theta[m->references[t->a].joint][c] - (double)t->rest[0][c];
+  for (int c = 0; c < 3; c++) b[c] = p->theta[m->references[t->b].joint][c] - (double)t->rest[1][c];
+  if (t->kind == SN_RT_TERMS_PAIR) {
+    for (int c = 0; c < 9; c++) out[n++] = a[c / 3] * b[c % 3];
+    return n;
+  }
+  for (int c = 0; c < 3; c++) out[n++] = a[c];
+  for (int c = 0; c < 3; c++)
+    for (int d = c; d < 3; d++) out[n++] = a[c] * a[d];
+  return n;
+}
+
+// x -> s R (x - c) + c + t after the parent, R by the angle 2 atan(|r| / 2) about r.
+static sn_affine helper_of(const handmade *m, const pose *p, int index) {
+  const sn_rt_helper *h = &m->helpers[index];
+  double sum[SN_RT_HELPER_CHANNELS] = {0}, terms[9];
+  for (int g = 0, row = (int)h->first_row; g < h->group_count; g++) {
+    int count = terms_of(m, p, &m->terms[(int)h->first_group + g], terms);
+    for (int k = 0; k < count; k++, row++)
+      for (int c = 0; c < SN_RT_HELPER_CHANNELS; c++) sum[c] += terms[k] * (double)m->mix[row][c];
+  }
+  for (int c = 0; c < SN_RT_HELPER_CHANNELS; c++) sum[c] = fmin(fmax(sum[c], (double)h->low[c]), (double)h->high[c]);
+  sn_vec3 r = sn_vec3_make(sum[3], sum[4], sum[5]), centre = sn_vec3_from(h->centre);
+  double length = sqrt(sn_vec3_dot(r, r)), angle = 2 * atan(length / 2);
+  sn_mat3 turn = sn_mat3_scale(sn_rotation_exp(sn_vec3_scale(r, length > 0 ? angle / length : 0)), 1 + sum[6]);
+  sn_vec3 to = sn_vec3_add(centre, sn_vec3_make(sum[0], sum[1], sum[2]));
+  sn_affine local = sn_affine_make(turn, sn_vec3_sub(to, sn_mat3_apply(turn, centre)));
+  return h->parent == SN_RT_NO_JOINT ? local : sn_affine_mul(p->joints[h->parent], local);
+}
+
+static void test_formula(void **state) {
+  (void)state;
+  sn_context ctx = sn_context_default();
+  sn_random rng = sn_random_new(36);
+  handmade m;
+  sn_model model;
+  sn_rt_model rt;
+  make(&rng, &m);
+  assert_int_equal(build(&ctx, &m, &model), SN_OK);
+  assert_int_equal(sn_rt_open(model.bytes, model.size, &rt, NULL), SN_RT_OK);
+  void *scratch = malloc(sn_rt_scratch_size(&rt));
+  for (int trial = 0; trial < 40; trial++) {
+    pose p = random_pose(&rng, trial % 2 ? 0.3 : 0.8); // the larger ones leave the channels' ranges
+    sn_rt_input input = {.joints = (const float(*)[12])p.matrices, .values = &p.value};
+    assert_int_equal(sn_rt_palette(&rt, &input, scratch, NULL), SN_RT_OK);
+    for (int h = 0; h < helper_count; h++) {
+      float got[12];
+      sn_affine wanted = helper_of(&m, &p, h);
+      sn_rt_palette_matrix(&rt, scratch, (uint32_t)(joint_count + h), got);
+      for (int n = 0; n < 12; n++) assert_near((double)got[n], wanted.m[n / 4][n % 4], 2e-5);
+    }
+  }
+  free(scratch), sn_model_free(&model);
+}
+
+static void refuse(const handmade *m, const char *text) {
+  sn_context ctx = sn_context_default();
+  sn_model model;
+  sn_rt_model rt;
+  sn_rt_error error;
+  assert_int_equal(build(&ctx, m, &model), SN_OK);
+  assert_int_not_equal(sn_rt_open(model.bytes, model.size, &rt, &error), SN_RT_OK);
+  assert_non_null(strstr(error.message, text));
+  sn_model_free(&model);
+}
+
+static void test_wrong_models(void **state) {
+  (void)state;
+  sn_random rng = sn_random_new(1);
+  handmade good, m;
+  make(&rng, &good);
+  m = good, m.helpers[0].parent = joint_count;
+  refuse(&m, "child of a joint that does not exist");
+  m = good, m.helpers[1].first_group = 4;
+  refuse(&m, "do not follow");
+  m = good, m.helpers[1].group_count = 2;
+  refuse(&m, "do not follow");
+  m = good, m.helpers[1].group_count = 0;
+  refuse(&m, "more than the helpers' functions");
+  m = good, m.helpers[0].low[6] = -1;
+  refuse(&m, "shrink to nothing");
+  m = good, m.helpers[0].low[2] = 1;
+  refuse(&m, "has no range");
+  m = good, m.mix[3][3] = NAN;
+  refuse(&m, "drive.mix");
+  m = good, m.terms[1].b = joint_count;
+  refuse(&m, "does not exist");
+  m = good, m.terms[3].kind = SN_RT_TERMS_GAUSS;
+  refuse(&m, "terms of kind");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_formula), cmocka_unit_test(test_wrong_models)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

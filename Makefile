@@ -6,7 +6,7 @@ TESTS := $(shell expr $(JOBS) + 1)
 
 # The build looks for npm's packages when it is configured: they come first.
 .NOTPARALLEL:
-.PHONY: package python blender test-blender all build whole setup setup-test packages demo test test-all test-processors test-sanitize test-scalar fresh fuzz torture test-cuda web format format-check bench figures measurements suite install clean help
+.PHONY: package python blender test-blender all build whole setup setup-test packages demo test test-all test-processors test-sanitize test-scalar fresh fuzz torture test-cuda web format format-check bench figures measurements pictures suite install clean help
 
 all: build
 
@@ -105,6 +105,10 @@ figures: whole
 measurements: build
 	@tools/measure.py
 
+# The pictures of README.md and of the guides, from the page as it is.
+pictures: node_modules/.package-lock.json build
+	@tools/pictures.sh
+
 # Every method on every pair of clips of every character: docs/measurements.md. make suite [QUICK=1] [GROUP=A]
 suite: build
 	@lab/suite/suite.py --group $(or $(GROUP),all) $(if $(QUICK),--quick) --compare lab/suite/baseline.json
@@ -149,6 +153,7 @@ help:
 	@echo "make web        build the npm package sinew-skin: web/dist and a tarball"
 	@echo "make bench      run the benchmarks"
 	@echo "make figures    the papers' figures and tables over generated sets, in figures/"
+	@echo "make pictures   renew the pictures of the documentation"
 	@echo "make suite      every method on every pair of clips, against lab/suite/baseline.json (QUICK=1: few vertices)"
 	@echo "make python     build the wheel of the Python module"
 	@echo "make blender    build the Blender add-on; make test-blender tests it"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the commands of guides as written, each guide in an empty folder: tools/guides.sh [GUIDE.md...] (docs/guide/*.md unless told),
+# Runs the commands of guides as written, each guide in an empty folder: tools/guides.sh [GUIDE.md...] (docs/guide/*.md unless named),
 # with SINEW the tool (build/sinew unless told). PICTURES=1 also renews the pictures: `<!-- picture PAGE.html [LOOK] -->` below one
 # says which page of the commands it shows.
 set -uo pipefail

@@ -616,9 +616,9 @@ static void tell_learned(const corrector *c, const rated *w, const sn_rate *rate
     if (report->candidates[k].is_chosen) base = report->candidates[k].name;
   int used =
     snprintf(report->learned, sizeof report->learned,
-             "%s%s%sCorrections: %d displacement fields in %d patches, functions of %d joints and values, ridge %g. ",
+             "%s%s%sCorrections: %d displacement fields in %d patches, functions of %d %s, ridge %g. ",
              base ? "Base: " : "", base ? base : "", base ? ". " : "", rate->fields, w->patches, r->control_count,
-             sn_ridges[r->ridge]);
+             c->residuals.value_count > 0 ? "joints and values" : "joints", sn_ridges[r->ridge]);
   if (r->undecided)
     snprintf(report->learned + used, sizeof report->learned - (size_t)used,
              "Cross-validation cannot judge them: the training poses are too few or too different.");

@@ -22,7 +22,7 @@ for guide; do
   fi
   read -r page look <<< "$(sed -n 's/^<!-- picture \(.*\) -->$/\1/p' "$guide")"
   [ -z "$page" ] || [ -s "$folder/$page" ] || { echo "FAILED: $name writes no $page"; failed=1; }
-  [ -z "$page" ] || [ "${PICTURES:-0}" = 0 ] || node "$root/tools/picture.mjs" "$folder/$page" "${guide%.md}.png" still ${look:+"$look"}
+  [ -z "$page" ] || [ "${PICTURES:-0}" = 0 ] || node "$root/tools/picture.mjs" "$folder/$page" "${guide%.md}.png" still $look # words
   rm -rf "$folder"
 done
 exit $failed

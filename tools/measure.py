@@ -17,7 +17,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = Path(os.environ.get("SINEW_MEASUREMENTS", ROOT / "docs/measurements.md"))
 SINEW = os.environ.get("SINEW", str(ROOT / "build/sinew"))
+DATA = Path(os.environ.get("SINEW_DATA", ROOT.parent / "shared/data"))
 METHODS = ["rigid", "lbs", "lbs:extra=halfway", "dqs", "cor", "psd", "psd:blend=dualquat", "eigenskin", "rotreg", "torque", "affine"]
+PUBLISHED = ["lbs", "rotreg:published=1", "rotreg:published=1,full=1", "rotreg"]
+TORQUE = ["lbs", "rotreg", "torque:degree_r=1,degree_s=1", "torque", "torque:published=1"]
+OTHERS = ["lbs", "dqs", "hejl", "alexa", "sbs", "sbs:weights=given", "mohr", "animspace", "animspace:folds=every", "mwe", "mwe:folds=every"]
 MOTION = ["lbs:weights=given", "lbs", "dqs", "psd", "psd:blend=dualquat", "eigenskin", "rotreg"]
 
 
@@ -59,6 +63,38 @@ def motion(folder):
     return compare(folder, MOTION, "--rest", "own/rest.obj", *files("rom"), *files("own", "--test-"))
 
 
+def between(folder, specs, sets, keys, *words):
+    """Enveloping errors on the test frames of generated sets: a row per set."""
+    rows = []
+    for title, (name, *options) in sets.items():
+        gen(folder, title, name, *options)
+        told = [w.replace("SET", title) for w in words]
+        found = compare(folder, specs, "--rest", f"{title}/rest.obj", *files(title), "--keys", keys, *told)
+        rows.append({"set": title, **{row["spec"]: row["test"]["ee"] for row in found}})
+    return rows
+
+
+def published(folder):
+    return between(folder, PUBLISHED, {name: [name] for name in ("bar", "elbow", "arm", "shoulder")}, "every:4")
+
+
+def torque(folder):
+    sets = {f"{name}-{seed}": [name, "--frames", "60", "--seed", str(seed)] for name in ("arm", "leg") for seed in (1, 2, 3)}
+    return between(folder, TORQUE, sets, "every:2", "--torque", "SET/torque.csv")
+
+
+def others(folder):
+    rows = between(folder, OTHERS, {name: [name] for name in ("bar", "elbow", "arm", "shoulder", "athlete")}, "every:4")
+    gen(folder, "rom", "athlete", "--motion", "rom")
+    gen(folder, "mixed", "athlete", "--motion", "mixed")
+    found = {"athlete rom, mixed": compare(folder, OTHERS, "--rest", "rom/rest.obj", *files("rom"), *files("mixed", "--test-"))}
+    character = lambda name: str(DATA / f"cheburashka-{name}")
+    for one, other in (("rom", "pose"), ("pose", "pose-b")) if DATA.is_dir() else ():
+        found[f"cheburashka {one}, {other}"] = compare(folder, OTHERS, "--rest", f"{character(one)}/rest.obj", *files(character(one)),
+                                                       *files(character(other), "--test-"))
+    return rows + [{"set": title, **{row["spec"]: row["test"]["ee"] for row in found[title]}} for title in found]
+
+
 def method_table(rows):
     yield "| method | training ee | test ee | test rms, % | largest, % | normals, ° | bytes | times lbs |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
@@ -68,7 +104,16 @@ def method_table(rows):
                f"{r['bytes']:,} | {r['times_lbs']:.1f} |")
 
 
-MEASURED = {"arm": (arm, method_table), "motion": (motion, method_table)}
+def error_table(rows):
+    """A row per method, a column per set."""
+    yield "| | " + " | ".join(row["set"] for row in rows) + " |"
+    yield "| --- |" + " ---: |" * len(rows)
+    for spec in list(rows[0])[1:]:
+        yield f"| `{spec}` | " + " | ".join(f"{row[spec]:.3f}" for row in rows) + " |"
+
+
+MEASURED = {"arm": (arm, method_table), "motion": (motion, method_table), "published": (published, error_table),
+            "torque": (torque, error_table), "others": (others, error_table)}
 
 
 def processor():

@@ -126,7 +126,7 @@ const frames = [];
 for (let k = 0; k < (still ? 1 : count); k += step) {
   const f = (first + k) % count;
   await page.evaluate(f => new Promise(done => { window.sinew.viewer.goTo(f), requestAnimationFrame(() => requestAnimationFrame(done)); }), f);
-  frames.push(readPng(await page.screenshot()));
+  frames.push(readPng(await page.locator('#stage').screenshot()));
 }
 const fps = await page.evaluate(() => window.sinew.viewer.set.fps || 30);
 await browser.close();

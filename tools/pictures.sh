@@ -13,5 +13,5 @@ train=(--rest rom/rest.obj --frames rom/frames.pc2 --skeleton rom/skeleton.glb -
 "$sinew" train --method lbs "${train[@]}" -o lbs.sinew
 "$sinew" train --method psd:blend=dualquat "${train[@]}" -o learned.sinew
 "$sinew" view lbs.sinew learned.sinew --rest new/rest.obj --frames new/frames.pc2 --skeleton new/skeleton.glb -o page.html --quiet
-node "$root/tools/picture.mjs" page.html "$root/docs/learned.png" width=640 height=290 step=3 colours=64
+node "$root/tools/picture.mjs" page.html "$root/docs/learned.png" width=640 height=330 step=3 colours=64
 PICTURES=1 "$root/tools/guides.sh"

@@ -21,7 +21,7 @@ DATA = Path(os.environ.get("SINEW_DATA", ROOT.parent / "shared/data"))
 METHODS = ["rigid", "lbs", "lbs:extra=halfway", "dqs", "cor", "psd", "psd:blend=dualquat", "eigenskin", "rotreg", "torque", "affine"]
 PUBLISHED = ["lbs", "rotreg:published=1", "rotreg:published=1,full=1", "rotreg"]
 TORQUE = ["lbs", "rotreg", "torque:degree_r=1,degree_s=1", "torque", "torque:published=1"]
-OTHERS = ["lbs", "dqs", "hejl", "alexa", "sbs", "sbs:weights=given", "mohr", "animspace", "animspace:folds=every", "mwe", "mwe:folds=every"]
+OTHERS = ["lbs", "dqs", "hejl", "alexa", "sbs", "sbs:weights=given", "mohr", "animspace", "mwe"]
 MOTION = ["lbs:weights=given", "lbs", "dqs", "psd", "psd:blend=dualquat", "eigenskin", "rotreg"]
 
 
@@ -42,7 +42,7 @@ def files(name, prefix="--"):
 def figures(row, lbs):
     keep = lambda m: m and {k: m[k] for k in ("rms_pct_diag", "max_pct_diag", "ee", "normal_deg")}
     return {"spec": row["spec"], "train": keep(row["train"]), "test": keep(row["test"]), "bytes": row["bytes"],
-            "times_lbs": row["us_per_frame"] / lbs["us_per_frame"], "seconds": row["seconds"]}
+            "times_lbs": row["us_per_frame"] and row["us_per_frame"] / lbs["us_per_frame"], "seconds": row["seconds"]}
 
 
 def compare(folder, specs, *words):

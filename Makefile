@@ -97,9 +97,10 @@ format-check:
 bench: whole
 	@for b in build/bench_*; do [ -x $$b ] && $$b || exit 1; done
 
-# The documents' figures and tables over generated sets: docs/figures/README.md
+# The documents' figures and tables, over generated sets where their data cannot be had: docs/figures/README.md
 figures: whole
 	@tools/figures.sh figures
+	@tools/documents.py
 
 # The tables of docs/measurements.md that tools/measure.py makes.
 measurements: build
@@ -152,7 +153,7 @@ help:
 	@echo "make fresh      both commands on a bare Debian 12 (as root)"
 	@echo "make web        build the npm package sinew-skin: web/dist and a tarball"
 	@echo "make bench      run the benchmarks"
-	@echo "make figures    the papers' figures and tables over generated sets, in figures/"
+	@echo "make figures    the papers' figures in figures/, and their tables beside ours in docs/figures/"
 	@echo "make pictures   renew the pictures of the documentation"
 	@echo "make suite      every method on every pair of clips, against lab/suite/baseline.json (QUICK=1: few vertices)"
 	@echo "make python     build the wheel of the Python module"

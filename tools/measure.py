@@ -45,8 +45,12 @@ def figures(row, lbs):
             "times_lbs": row["us_per_frame"] and row["us_per_frame"] / lbs["us_per_frame"], "seconds": row["seconds"]}
 
 
+def compare_rows(folder, specs, *words):
+    return run(folder, "compare", *[w for spec in specs for w in ("--method", spec)], *words)["methods"]
+
+
 def compare(folder, specs, *words):
-    rows = run(folder, "compare", *[w for spec in specs for w in ("--method", spec)], *words)["methods"]
+    rows = compare_rows(folder, specs, *words)
     lbs = next(row for row in rows if row["spec"] == "lbs")
     return [figures(row, lbs) for row in rows]
 
@@ -74,19 +78,23 @@ def between(folder, specs, sets, keys, *words):
     return rows
 
 
+def small(*names):
+    return {name: [name] + ([] if name == "bar" else ["--vertices", "2000"]) for name in names}
+
+
 def published(folder):
-    return between(folder, PUBLISHED, {name: [name] for name in ("bar", "elbow", "arm", "shoulder")}, "every:4")
+    return between(folder, PUBLISHED, small("bar", "elbow", "arm", "shoulder"), "every:4")
 
 
 def torque(folder):
-    sets = {f"{name}-{seed}": [name, "--frames", "60", "--seed", str(seed)] for name in ("arm", "leg") for seed in (1, 2, 3)}
+    sets = {f"{name}-{seed}": [name, "--vertices", "2000", "--frames", "60", "--seed", str(seed)] for name in ("arm", "leg") for seed in (1, 2, 3)}
     return between(folder, TORQUE, sets, "every:2", "--torque", "SET/torque.csv")
 
 
 def others(folder):
-    rows = between(folder, OTHERS, {name: [name] for name in ("bar", "elbow", "arm", "shoulder", "athlete")}, "every:4")
-    gen(folder, "rom", "athlete", "--motion", "rom")
-    gen(folder, "mixed", "athlete", "--motion", "mixed")
+    rows = between(folder, OTHERS, small("bar", "elbow", "arm", "shoulder", "athlete"), "every:4")
+    for clip in ("rom", "mixed"):
+        gen(folder, clip, "athlete", "--vertices", "2000", "--motion", clip)
     found = {"athlete rom, mixed": compare(folder, OTHERS, "--rest", "rom/rest.obj", *files("rom"), *files("mixed", "--test-"))}
     character = lambda name: str(DATA / f"cheburashka-{name}")
     for one, other in (("rom", "pose"), ("pose", "pose-b")) if DATA.is_dir() else ():
@@ -133,20 +141,28 @@ def measure(name):
     path.write_text(json.dumps(about, indent=1) + "\n")
 
 
-def tables():
+def tables(pages):
     def table(match):
         name = match.group(1)
-        about = json.loads((ROOT / f"docs/measurements/{name}.json").read_text())
-        lines = [*MEASURED[name][1](about["rows"]), "", f"({about['date']}, commit {about['commit']}, {about['processor']}.)"]
+        path = ROOT / f"docs/measurements/{name}.json"
+        if not path.exists():
+            return match.group(0)
+        about = json.loads(path.read_text())
+        recorded = isinstance(about["rows"][0], str)  # the lines of a table that another program printed
+        lines = [*(about["rows"] if recorded else MEASURED[name][1](about["rows"])), "", f"({about['date']}, commit {about['commit']}, {about['processor']}.)"]
         return "\n".join([f"<!-- measured {name} -->", *lines, "<!-- end of measured -->"])
 
-    text = PAGE.read_text()
-    PAGE.write_text(re.sub(r"<!-- measured (\w+) -->.*?<!-- end of measured -->", table, text, flags=re.DOTALL))
+    for page in pages:
+        page.write_text(re.sub(r"<!-- measured ([\w-]+) -->.*?<!-- end of measured -->", table, page.read_text(), flags=re.DOTALL))
+
+
+def main(names, pages):
+    """Measures the names of the command line, or all of `names`, unless --tables; then renews the tables of the pages."""
+    if "--tables" not in sys.argv:
+        for name in [word for word in sys.argv[1:] if not word.startswith("--")] or names:
+            measure(name)
+    tables(pages)
 
 
 if __name__ == "__main__":
-    names = [word for word in sys.argv[1:] if not word.startswith("--")] or list(MEASURED)
-    if "--tables" not in sys.argv:
-        for name in names:
-            measure(name)
-    tables()
+    main(list(MEASURED), [PAGE])

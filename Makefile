@@ -6,7 +6,7 @@ TESTS := $(shell expr $(JOBS) + 1)
 
 # The build looks for npm's packages when it is configured: they come first.
 .NOTPARALLEL:
-.PHONY: package python blender test-blender all build whole setup setup-test packages demo test test-all test-processors test-sanitize test-scalar fresh fuzz torture test-cuda web format format-check bench figures measurements suite install clean help
+.PHONY: package python blender test-blender all build whole setup setup-test packages demo test test-all test-processors test-sanitize test-scalar fresh fuzz torture test-cuda web format format-check bench figures measurements pictures suite install clean help
 
 all: build
 
@@ -97,13 +97,18 @@ format-check:
 bench: whole
 	@for b in build/bench_*; do [ -x $$b ] && $$b || exit 1; done
 
-# The documents' figures and tables over generated sets: docs/figures/README.md
+# The documents' figures and tables, over generated sets where their data cannot be had: docs/figures/README.md
 figures: whole
 	@tools/figures.sh figures
+	@tools/documents.py
 
 # The tables of docs/measurements.md that tools/measure.py makes.
 measurements: build
 	@tools/measure.py
+
+# The pictures of README.md and of the guides, from the page as it is.
+pictures: node_modules/.package-lock.json build
+	@tools/pictures.sh
 
 # Every method on every pair of clips of every character: docs/measurements.md. make suite [QUICK=1] [GROUP=A]
 suite: build
@@ -148,7 +153,8 @@ help:
 	@echo "make fresh      both commands on a bare Debian 12 (as root)"
 	@echo "make web        build the npm package sinew-skin: web/dist and a tarball"
 	@echo "make bench      run the benchmarks"
-	@echo "make figures    the papers' figures and tables over generated sets, in figures/"
+	@echo "make figures    the papers' figures in figures/, and their tables beside ours in docs/figures/"
+	@echo "make pictures   renew the pictures of the documentation"
 	@echo "make suite      every method on every pair of clips, against lab/suite/baseline.json (QUICK=1: few vertices)"
 	@echo "make python     build the wheel of the Python module"
 	@echo "make blender    build the Blender add-on; make test-blender tests it"

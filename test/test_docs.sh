@@ -23,6 +23,13 @@ done
 cp docs/measurements.md "$work"
 SINEW_MEASUREMENTS=$work/measurements.md python3 tools/measure.py --tables || fail "tools/measure.py"
 diff -u docs/measurements.md "$work/measurements.md" || fail "the tables changed: tools/measure.py --tables"
+mkdir "$work/figures" && cp docs/figures/*.md "$work/figures"
+SINEW_FIGURES=$work/figures python3 tools/documents.py --tables || fail "tools/documents.py"
+diff -ru -x '*.svg' -x '*.png' docs/figures "$work/figures" || fail "the tables changed: tools/documents.py --tables"
+# Every one of them has its numbers, with commit, processor and date.
+for name in $(cat docs/measurements.md docs/figures/*.md | sed -n 's/^<!-- measured \(.*\) -->$/\1/p'); do
+  for about in commit processor date; do grep -q "\"$about\"" "docs/measurements/$name.json" || fail "docs/measurements/$name.json has no $about"; done
+done
 
 # Words: README 700, the rest 24,000 without what programs write or read (the page of commands, figures, tables of measurements and layout).
 words() { cat -- "$@" | tr -s ' \n' '\n\n' | grep -c '[A-Za-z0-9]'; } # not the bars of tables

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the commands of guides as written, each guide in an empty folder: tools/guides.sh [GUIDE.md...] (docs/guide/*.md unless told),
+# Runs the commands of guides as written, each guide in an empty folder: tools/guides.sh [GUIDE.md...] (docs/guide/*.md unless named),
 # with SINEW the tool (build/sinew unless told). PICTURES=1 also renews the pictures: `<!-- picture PAGE.html [LOOK] -->` below one
 # says which page of the commands it shows.
 set -uo pipefail
@@ -22,7 +22,7 @@ for guide; do
   fi
   read -r page look <<< "$(sed -n 's/^<!-- picture \(.*\) -->$/\1/p' "$guide")"
   [ -z "$page" ] || [ -s "$folder/$page" ] || { echo "FAILED: $name writes no $page"; failed=1; }
-  [ -z "$page" ] || [ "${PICTURES:-0}" = 0 ] || node "$root/tools/picture.mjs" "$folder/$page" "${guide%.md}.png" still ${look:+"$look"}
+  [ -z "$page" ] || [ "${PICTURES:-0}" = 0 ] || node "$root/tools/picture.mjs" "$folder/$page" "${guide%.md}.png" still $look # words
   rm -rf "$folder"
 done
 exit $failed

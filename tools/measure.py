@@ -17,7 +17,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = Path(os.environ.get("SINEW_MEASUREMENTS", ROOT / "docs/measurements.md"))
 SINEW = os.environ.get("SINEW", str(ROOT / "build/sinew"))
+DATA = Path(os.environ.get("SINEW_DATA", ROOT.parent / "shared/data"))
 METHODS = ["rigid", "lbs", "lbs:extra=halfway", "dqs", "cor", "psd", "psd:blend=dualquat", "eigenskin", "rotreg", "torque", "affine"]
+PUBLISHED = ["lbs", "rotreg:published=1", "rotreg:published=1,full=1", "rotreg"]
+TORQUE = ["lbs", "rotreg", "torque:degree_r=1,degree_s=1", "torque", "torque:published=1"]
+OTHERS = ["lbs", "dqs", "hejl", "alexa", "sbs", "sbs:weights=given", "mohr", "animspace", "mwe"]
 MOTION = ["lbs:weights=given", "lbs", "dqs", "psd", "psd:blend=dualquat", "eigenskin", "rotreg"]
 
 
@@ -38,11 +42,15 @@ def files(name, prefix="--"):
 def figures(row, lbs):
     keep = lambda m: m and {k: m[k] for k in ("rms_pct_diag", "max_pct_diag", "ee", "normal_deg")}
     return {"spec": row["spec"], "train": keep(row["train"]), "test": keep(row["test"]), "bytes": row["bytes"],
-            "times_lbs": row["us_per_frame"] / lbs["us_per_frame"], "seconds": row["seconds"]}
+            "times_lbs": row["us_per_frame"] and row["us_per_frame"] / lbs["us_per_frame"], "seconds": row["seconds"]}
+
+
+def compare_rows(folder, specs, *words):
+    return run(folder, "compare", *[w for spec in specs for w in ("--method", spec)], *words)["methods"]
 
 
 def compare(folder, specs, *words):
-    rows = run(folder, "compare", *[w for spec in specs for w in ("--method", spec)], *words)["methods"]
+    rows = compare_rows(folder, specs, *words)
     lbs = next(row for row in rows if row["spec"] == "lbs")
     return [figures(row, lbs) for row in rows]
 
@@ -59,6 +67,42 @@ def motion(folder):
     return compare(folder, MOTION, "--rest", "own/rest.obj", *files("rom"), *files("own", "--test-"))
 
 
+def between(folder, specs, sets, keys, *words):
+    """Enveloping errors on the test frames of generated sets: a row per set."""
+    rows = []
+    for title, (name, *options) in sets.items():
+        gen(folder, title, name, *options)
+        told = [w.replace("SET", title) for w in words]
+        found = compare(folder, specs, "--rest", f"{title}/rest.obj", *files(title), "--keys", keys, *told)
+        rows.append({"set": title, **{row["spec"]: row["test"]["ee"] for row in found}})
+    return rows
+
+
+def small(*names):
+    return {name: [name] + ([] if name == "bar" else ["--vertices", "2000"]) for name in names}
+
+
+def published(folder):
+    return between(folder, PUBLISHED, small("bar", "elbow", "arm", "shoulder"), "every:4")
+
+
+def torque(folder):
+    sets = {f"{name}-{seed}": [name, "--vertices", "2000", "--frames", "60", "--seed", str(seed)] for name in ("arm", "leg") for seed in (1, 2, 3)}
+    return between(folder, TORQUE, sets, "every:2", "--torque", "SET/torque.csv")
+
+
+def others(folder):
+    rows = between(folder, OTHERS, small("bar", "elbow", "arm", "shoulder", "athlete"), "every:4")
+    for clip in ("rom", "mixed"):
+        gen(folder, clip, "athlete", "--vertices", "2000", "--motion", clip)
+    found = {"athlete rom, mixed": compare(folder, OTHERS, "--rest", "rom/rest.obj", *files("rom"), *files("mixed", "--test-"))}
+    character = lambda name: str(DATA / f"cheburashka-{name}")
+    for one, other in (("rom", "pose"), ("pose", "pose-b")) if DATA.is_dir() else ():
+        found[f"cheburashka {one}, {other}"] = compare(folder, OTHERS, "--rest", f"{character(one)}/rest.obj", *files(character(one)),
+                                                       *files(character(other), "--test-"))
+    return rows + [{"set": title, **{row["spec"]: row["test"]["ee"] for row in found[title]}} for title in found]
+
+
 def method_table(rows):
     yield "| method | training ee | test ee | test rms, % | largest, % | normals, ° | bytes | times lbs |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
@@ -68,7 +112,16 @@ def method_table(rows):
                f"{r['bytes']:,} | {r['times_lbs']:.1f} |")
 
 
-MEASURED = {"arm": (arm, method_table), "motion": (motion, method_table)}
+def error_table(rows):
+    """A row per method, a column per set."""
+    yield "| | " + " | ".join(row["set"] for row in rows) + " |"
+    yield "| --- |" + " ---: |" * len(rows)
+    for spec in list(rows[0])[1:]:
+        yield f"| `{spec}` | " + " | ".join(f"{row[spec]:.3f}" for row in rows) + " |"
+
+
+MEASURED = {"arm": (arm, method_table), "motion": (motion, method_table), "published": (published, error_table),
+            "torque": (torque, error_table), "others": (others, error_table)}
 
 
 def processor():
@@ -88,20 +141,28 @@ def measure(name):
     path.write_text(json.dumps(about, indent=1) + "\n")
 
 
-def tables():
+def tables(pages):
     def table(match):
         name = match.group(1)
-        about = json.loads((ROOT / f"docs/measurements/{name}.json").read_text())
-        lines = [*MEASURED[name][1](about["rows"]), "", f"({about['date']}, commit {about['commit']}, {about['processor']}.)"]
+        path = ROOT / f"docs/measurements/{name}.json"
+        if not path.exists():
+            return match.group(0)
+        about = json.loads(path.read_text())
+        recorded = isinstance(about["rows"][0], str)  # the lines of a table that another program printed
+        lines = [*(about["rows"] if recorded else MEASURED[name][1](about["rows"])), "", f"({about['date']}, commit {about['commit']}, {about['processor']}.)"]
         return "\n".join([f"<!-- measured {name} -->", *lines, "<!-- end of measured -->"])
 
-    text = PAGE.read_text()
-    PAGE.write_text(re.sub(r"<!-- measured (\w+) -->.*?<!-- end of measured -->", table, text, flags=re.DOTALL))
+    for page in pages:
+        page.write_text(re.sub(r"<!-- measured ([\w-]+) -->.*?<!-- end of measured -->", table, page.read_text(), flags=re.DOTALL))
+
+
+def main(names, pages):
+    """Measures the names of the command line, or all of `names`, unless --tables; then renews the tables of the pages."""
+    if "--tables" not in sys.argv:
+        for name in [word for word in sys.argv[1:] if not word.startswith("--")] or names:
+            measure(name)
+    tables(pages)
 
 
 if __name__ == "__main__":
-    names = [word for word in sys.argv[1:] if not word.startswith("--")] or list(MEASURED)
-    if "--tables" not in sys.argv:
-        for name in names:
-            measure(name)
-    tables()
+    main(list(MEASURED), [PAGE])

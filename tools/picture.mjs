@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A picture of a page: node tools/picture.mjs PAGE.html OUT.png [still] [bones|error|crowd] [width=N height=N step=N zoom=X]
-// The stage with all models, in 255 colours: every step-th frame of the clip as an animated PNG, or the frame that tells most.
+// A picture of a page: node tools/picture.mjs PAGE.html OUT.png [still] [bones|error|crowd] [width=N height=N step=N zoom=X colours=N]
+// The stage with all models, in at most 255 colours: every step-th frame of the clip as an animated PNG, or the frame that tells most.
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { deflateSync, inflateSync } from 'node:zlib';
@@ -11,7 +11,7 @@ const number = (name, initial) => Number(words.find(w => w.startsWith(`${name}=`
 const width = number('width', 840), height = number('height', still ? 320 : 400), step = number('step', 2), zoom = number('zoom', still ? 1 : 1.12);
 const look = ['bones', 'error', 'crowd'].find(w => words.includes(w)) ?? 'error';
 if (!out) {
-  console.error('usage: node tools/picture.mjs PAGE.html OUT.png [still] [bones|error|crowd] [width=N height=N step=N zoom=X]');
+  console.error('usage: node tools/picture.mjs PAGE.html OUT.png [still] [bones|error|crowd] [width=N height=N step=N zoom=X colours=N]');
   process.exit(2);
 }
 
@@ -54,7 +54,7 @@ function chunk(kind, data) {
 
 const big = (...values) => { const b = Buffer.alloc(4 * values.length); values.forEach((v, k) => b.writeUInt32BE(v, 4 * k)); return b; };
 
-// ---- 255 colours by median cut, and one that means: as before ----------------------------------------------------------------
+// ---- few colours by median cut, and one that means: as before ----------------------------------------------------------------
 
 function makePalette(frames, count) {
   const seen = new Map();
@@ -88,8 +88,8 @@ function indexer(palette) {
   };
 }
 
-function writeApng(frames, delay) {
-  const { wide, high } = frames[0], palette = makePalette(frames, 255), index = indexer(palette);
+function writeApng(frames, delay, colours) {
+  const { wide, high } = frames[0], palette = makePalette(frames, colours), index = indexer(palette);
   const chunks = [chunk('IHDR', Buffer.concat([big(wide, high), Buffer.from([8, 3, 0, 0, 0])])), ...(frames.length > 1 ? [chunk('acTL', big(frames.length, 0))] : []),
     chunk('PLTE', Buffer.from([0, 0, 0, ...palette.flat()])), chunk('tRNS', Buffer.from([0]))];
   let order = 0, before = null;
@@ -126,10 +126,10 @@ const frames = [];
 for (let k = 0; k < (still ? 1 : count); k += step) {
   const f = (first + k) % count;
   await page.evaluate(f => new Promise(done => { window.sinew.viewer.goTo(f), requestAnimationFrame(() => requestAnimationFrame(done)); }), f);
-  frames.push(readPng(await page.screenshot()));
+  frames.push(readPng(await page.locator('#stage').screenshot()));
 }
 const fps = await page.evaluate(() => window.sinew.viewer.set.fps || 30);
 await browser.close();
-const bytes = writeApng(frames, Math.round(1000 * step / fps));
+const bytes = writeApng(frames, Math.round(1000 * step / fps), number('colours', 255));
 writeFileSync(out, bytes);
 console.log(`${out}: ${frames.length} frames, ${bytes.length} bytes`);

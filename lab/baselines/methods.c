@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `mwe`, `animspace`, `mohr` and `sbs`: what others did before, as rows of `compare` to measure against. None is a model.
+// `mwe`, `animspace`, `mohr`, `sbs`, `hejl` and `alexa`: what others did before, as rows of `compare` to measure against. None is a model.
 #include "lab/baselines/baselines.h"
 #include "lab/baselines/linear.h"
 #include "lab/baselines/mohr.h"
@@ -141,17 +141,20 @@ static const sn_method method_mohr = {
   .pose_bytes = 24,
 };
 
-// ---- sbs ------------------------------------------------------------------------------------------------------------------
+// ---- sbs, hejl, alexa -------------------------------------------------------------------------------------------------------
 
-typedef struct sphere_row {
+typedef sn_vec3 (*blend_fn)(int count, const sn_affine *matrices, const double *weights, sn_vec3 near, sn_vec3 v);
+
+typedef struct rigid_row {
+  blend_fn blend;
   sn_skin skin;
   const sn_examples *examples;
-} sphere_row;
+} rigid_row;
 
 // Where the joints of the vertex leave the centre open it is taken nearest to their middle in the rest pose.
-static sn_vec3 place_sphere(const void *learned, int i, const sn_affine *pose) {
+static sn_vec3 place_rigid(const void *learned, int i, const sn_affine *pose) {
   enum { most = SN_RT_MAX_INFLUENCES };
-  const sphere_row *row = learned;
+  const rigid_row *row = learned;
   sn_affine matrices[most];
   double weights[most];
   sn_vec3 middle = {0, 0, 0};
@@ -165,21 +168,35 @@ static sn_vec3 place_sphere(const void *learned, int i, const sn_affine *pose) {
     middle = sn_vec3_add(middle, (sn_vec3){rest->m[0][3], rest->m[1][3], rest->m[2][3]});
   }
   sn_vec3 v = sn_vec3_from(row->examples->rest.positions[i]);
-  return count ? sn_sphere_at(count, matrices, weights, sn_vec3_scale(middle, 1.0 / count), v) : v;
+  return count ? row->blend(count, matrices, weights, sn_vec3_scale(middle, 1.0 / count), v) : v;
 }
 
-static sn_status predict_sbs(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
-                             const sn_keys *wanted, sn_frames *out) {
-  sphere_row row = {.examples = examples};
+static sn_status predict_rigid(sn_context *ctx, rigid_row row, const void *options, const sn_keys *keys,
+                               const sn_keys *wanted, sn_frames *out) {
   *out = (sn_frames){0};
-  sn_status status = sn_train_skin(ctx, options, examples, SN_RT_BLEND_LINEAR, keys, &row.skin, NULL);
+  sn_status status = sn_train_skin(ctx, options, row.examples, SN_RT_BLEND_LINEAR, keys, &row.skin, NULL);
   if (status == SN_OK && row.skin.influences > SN_RT_MAX_INFLUENCES) {
     status = sn_fail(ctx, SN_BAD_INPUT, "the skin has %d influences per vertex, at most %d are possible",
                      row.skin.influences, SN_RT_MAX_INFLUENCES);
   }
-  if (status == SN_OK) status = place_all(ctx, examples, wanted, place_sphere, &row, out);
+  if (status == SN_OK) status = place_all(ctx, row.examples, wanted, place_rigid, &row, out);
   sn_skin_free(&row.skin);
   return status;
+}
+
+static sn_status predict_sbs(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                             const sn_keys *wanted, sn_frames *out) {
+  return predict_rigid(ctx, (rigid_row){.blend = sn_sphere_at, .examples = examples}, options, keys, wanted, out);
+}
+
+static sn_status predict_hejl(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                              const sn_keys *wanted, sn_frames *out) {
+  return predict_rigid(ctx, (rigid_row){.blend = sn_hejl_at, .examples = examples}, options, keys, wanted, out);
+}
+
+static sn_status predict_alexa(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
+                               const sn_keys *wanted, sn_frames *out) {
+  return predict_rigid(ctx, (rigid_row){.blend = sn_alexa_at, .examples = examples}, options, keys, wanted, out);
 }
 
 static const sn_method method_sbs = {
@@ -192,7 +209,28 @@ static const sn_method method_sbs = {
   .predict = predict_sbs,
 };
 
+static const sn_method method_hejl = {
+  .name = "hejl",
+  .summary = "blended quaternions and translations (Hejl 2004); only a row of compare",
+  .options = skin_groups,
+  .needs_skeleton = true,
+  .needs_no_frames = sn_skin_needs_no_frames,
+  .has_no_model = has_no_model,
+  .predict = predict_hejl,
+};
+
+static const sn_method method_alexa = {
+  .name = "alexa",
+  .summary = "blended logarithms of matrices (Alexa 2002); only a row of compare",
+  .options = skin_groups,
+  .needs_skeleton = true,
+  .needs_no_frames = sn_skin_needs_no_frames,
+  .has_no_model = has_no_model,
+  .predict = predict_alexa,
+};
+
 void sn_lab_add_methods(void) {
-  static const sn_method *const rows[] = {&method_mwe, &method_animspace, &method_mohr, &method_sbs};
+  static const sn_method *const rows[] = {&method_mwe, &method_animspace, &method_mohr,
+                                          &method_sbs, &method_hejl,      &method_alexa};
   for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) sn_methods_add(rows[k]);
 }

@@ -180,7 +180,7 @@ static void describe_units(cli *c, const sn_gltf *gltf) {
     json_object_set_new(c->result, "up", json_stringn(&up, 1));
   }
   if (centimetres > 0) {
-    sn_cli_say(c, "  a unit is %g cm (told, not converted)\n", centimetres);
+    sn_cli_say(c, "  a unit is %g cm (stated in the file, not converted)\n", centimetres);
     json_object_set_new(c->result, "unit_cm", json_real(centimetres));
   }
 }

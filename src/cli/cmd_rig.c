@@ -486,7 +486,7 @@ static void report(cli *c, const rig_job *job, const char *path, const sn_scores
   if (job->options.given == SN_RIG_NOTHING) report_noise(c, &job->noise);
   if (*r->symmetry) sn_cli_say(c, "  symmetry: %s\n", r->symmetry);
   say_curve(c, r);
-  if (*r->reason) sn_cli_say(c, "  fewer bones than asked for: %s\n", r->reason);
+  if (*r->reason) sn_cli_say(c, "  fewer bones than --bones: %s\n", r->reason);
   sn_cli_say(c, "  rms %s %% of the diagonal, largest %s %%, E_RMS %.4g, joint gap %.2g %%\n",
              sn_cli_figure(scores->all.rms_pct_diag, 4).text, sn_cli_figure(scores->all.max_pct_diag, 3).text,
              scores->all.e_rms, gap_pct);

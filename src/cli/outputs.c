@@ -60,7 +60,7 @@ static int check_output(const cli *c, const char *option, const char *path) {
   for (int k = 0; k < c->value_count; k++) {
     const cli_value *other = &c->values[k];
     if (other->text == path || !names_a_file(other->option->argument) || !same_file(path, other->text)) continue;
-    return sn_cli_misuse("%s and %s are the same file: %s; what is written needs a name of its own", option,
+    return sn_cli_misuse("%s and %s are the same file: %s; give each output a separate name", option,
                          other->option->name, path);
   }
   bool files = strncmp(c->command->usage, "SET", 3) != 0;

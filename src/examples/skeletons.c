@@ -186,7 +186,8 @@ static sn_status read_clip(sn_context *ctx, const sn_load_options *options, int 
   if (!sn_is_document(path)) {
     return sn_fail(
       ctx, SN_BAD_INPUT,
-      "`skeleton` %s: not a file with joints; give the .glb or .gltf that has the skeleton and its motion", path);
+      "`skeleton` %s: not a file with joints; give the .glb, .gltf or .fbx that has the skeleton and its motion",
+      path);
   }
   sn_status status = sn_gltf_read(ctx, path, &gltf);
   if (status != SN_OK) return status;

@@ -78,7 +78,7 @@ static sn_rt_status check_header(reader *r) {
   }
   sn_rt_header *h = &r->header;
   memcpy(h, r->bytes, sizeof *h);
-  if (!has_magic(h)) return BAD(r, "not a Sinew model: it does not begin as one");
+  if (!has_magic(h)) return BAD(r, "not a Sinew model; sinew train writes one");
   sn_rt_status status = check_version(r);
   if (status) return status;
   if (h->file_size != r->size) {

@@ -35,7 +35,7 @@ const sn_option sn_correct_option_table[] = {
   {"threshold", SN_OPTION_REAL, FIELD(threshold), "0.005", 0, 100, NULL, SN_OPTION_ADVANCED,
    "corrections below this, in % of the diagonal, are not stored; normals below half a degree"},
   {"joints", SN_OPTION_TEXT, FIELD(joint_names), "", 0, 0, NULL, SN_OPTION_ADVANCED,
-   "joints of the pose space, NAME+NAME; all that turn unless told"},
+   "joints of the pose space, NAME+NAME; default: all that rotate"},
   {0},
 };
 
@@ -432,7 +432,7 @@ static sn_status check_sigmas(sn_context *ctx, const sn_correct_options *o, cons
     return SN_OK;
   return sn_fail(
     ctx, SN_BAD_INPUT,
-    "a pose with a sigma of its own (`pose` FRAME=MESH@sigma) goes with one pose space for all: add space=whole "
+    "a pose with a separate sigma (`pose` FRAME=MESH@sigma) goes with one pose space for all: add space=whole "
     "(without weighted=1 or kernel=thinplate)");
 }
 
@@ -616,9 +616,9 @@ static void tell_learned(const corrector *c, const rated *w, const sn_rate *rate
     if (report->candidates[k].is_chosen) base = report->candidates[k].name;
   int used =
     snprintf(report->learned, sizeof report->learned,
-             "%s%s%sCorrections: %d displacement fields in %d patches, functions of %d joints and values, ridge %g. ",
+             "%s%s%sCorrections: %d displacement fields in %d patches, functions of %d %s, ridge %g. ",
              base ? "Base: " : "", base ? base : "", base ? ". " : "", rate->fields, w->patches, r->control_count,
-             sn_ridges[r->ridge]);
+             c->residuals.value_count > 0 ? "joints and values" : "joints", sn_ridges[r->ridge]);
   if (r->undecided)
     snprintf(report->learned + used, sizeof report->learned - (size_t)used,
              "Cross-validation cannot judge them: the training poses are too few or too different.");

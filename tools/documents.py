@@ -1,0 +1,196 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""The tables of the five documents beside what Sinew measures: tools/documents.py [--tables] [NAME...], part of `make figures`.
+
+Results go to docs/measurements/NAME.json, with commit, processor and date, and from there into docs/figures/*.md. SINEW_FIGURES is another
+folder of pages. Generated sets stand in for data that cannot be had.
+"""
+import csv
+import functools
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from measure import DATA, MEASURED, ROOT, compare_rows, files, gen, main, run
+
+PAGES = Path(os.environ.get("SINEW_FIGURES", ROOT / "docs/figures"))
+
+# ---- Wang, Pulli and Popovic 2007, table 1 ---------------------------------------------------------------------------------
+
+# Example: vertices, joints, proxy bones, poses, flops (theirs, SSD), frames per second, bytes, seconds of training; the set that stands in.
+WANG = {
+    "James": (11106, 73, 80, 31, 5.1, 2.6, 595, 1000, "5.2M", "530K", 360, "body"),
+    "Drago": (12500, 16, 80, 49, 5.0, 2.9, 618, 1030, "4.2M", "600K", 420, "body"),
+    "Gorilla": (25438, 61, 100, 46, 9.9, 5.9, 449, 673, "8.1M", "1.2M", 1080, "body"),
+    "Dragon Leg": (2210, 14, 40, 9, 1.0, 0.5, 681, 1144, "1.1M", "110K", 35, "body"),
+    "T-Rex": (29380, 155, 60, 11, 9.4, 6.8, 443, 583, "5.8M", "1.4M", 360, "body"),
+    "Elbow": (2610, 2, 30, 3, 1.0, 0.6, 685, 1164, "880K", "130K", 30, "elbow"),
+    "Bar": (80, 2, 25, 3, 0.2, 0.0, 711, 1228, "310K", "3K", 5, "bar"),
+    "Muscle Arm": (5256, 3, 30, 4, 2.0, 1.2, 692, 1200, "860K", "250K", 50, "arm"),
+    "Shoulder": (2610, 2, 40, 10, 1.0, 0.6, 690, 1172, "880K", "130K", 30, "shoulder"),
+}
+WANG_KEYS = {"elbow": "every:20", "bar": "every:20", "arm": "0,16,33,49", "shoulder": "every:6"}
+
+
+def wang(folder):
+    rows = []
+    for name, (vertices, joints, bones, poses, *_, kind) in WANG.items():
+        gen(folder, "set", kind, *(["--vertices", str(vertices), "--joints", str(joints), "--frames", str(poses)] if kind == "body" else []))
+        specs = ["lbs", f"rotreg:published=1,bones={bones}", f"rotreg:bones={bones}"]
+        found = compare_rows(folder, specs, "--rest", "set/rest.obj", *files("set"), "--keys", WANG_KEYS.get(kind, "all"))
+        rows.append({"name": name, "models": [{k: r[k] for k in ("flops", "us_per_frame", "bytes", "seconds")} for r in found]})
+    return rows
+
+
+def wang_table(rows):
+    yield ("| example | vertices, joints, proxy bones, poses | Mflops: theirs | published=1 | rotreg | over SSD: theirs | published=1 | rotreg | SSD time / RR time: "
+           "theirs | published=1 | rotreg | bytes: theirs | published=1 | rotreg | training, s: theirs | published=1 | rotreg |")
+    yield "| --- | --- |" + " ---: |" * 15
+    for row in rows:
+        vertices, joints, bones, poses, flops, ssd_flops, fps, ssd_fps, size, _, seconds, _ = WANG[row["name"]]
+        lbs, *ours = row["models"]
+        three = lambda first, value: [first, *(value(m) for m in ours)]
+        cells = [*three(f"{flops}", lambda m: f"{m['flops'] / 1e6:.1f}"),
+                 *three(f"{flops / ssd_flops:.1f}" if ssd_flops else "-", lambda m: f"{m['flops'] / lbs['flops']:.1f}"),
+                 *three(f"{fps / ssd_fps:.2f}", lambda m: f"{lbs['us_per_frame'] / m['us_per_frame']:.2f}"),
+                 *three(size, lambda m: f"{m['bytes']:,}"), *three(str(seconds), lambda m: f"{m['seconds']:.1f}")]
+        yield f"| {row['name']} | {vertices:,}, {joints}, {bones}, {poses} | " + " | ".join(cells) + " |"
+
+
+# Figures 11, 13 and 14: the numbers that the program of `make figures` writes beside its pictures.
+
+FIGURES_13 = {"figure-13-bar": "bar", "figure-13-elbow": "elbow, 180° twist", "figure-13-bent": "bent, 180° twist", "figure-13-own": "elbow, 100° twist"}
+
+
+@functools.cache
+def study():
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([str(Path(os.environ.get("BUILD", ROOT / "build")) / "figures"), folder], check=True, stdout=subprocess.DEVNULL)
+        for name in ("figure-11.svg", "figure-6-u.svg"):
+            shutil.copy(f"{folder}/{name}", ROOT / "docs/figures" / name)
+        read = lambda name: list(csv.DictReader(open(f"{folder}/{name}", encoding="utf-8")))
+        return read("figure-11.csv"), read("figures-13-14.csv")
+
+
+def figure_11_table(rows):
+    yield "| set | training frames | method | training ee | test ee | deviation over the vertices, as ee |"
+    yield "| --- | --- | --- | ---: | ---: | ---: |"
+    for r in rows:
+        yield f"| {r['set']} | {r['keys']} | `{r['method']}` | {float(r['train ee']):.3f} | {float(r['test ee']):.3f} | {float(r['the same as ee']):.3f} |"
+
+
+def figure_13_table(rows):
+    yield "| | " + " | ".join(FIGURES_13.values()) + " |"
+    yield "| --- |" + " ---: |" * len(FIGURES_13)
+    for method in dict.fromkeys(r["method"] for r in rows):
+        yield f"| `{method}` | " + " | ".join(f"{float(r['test ee']):.3f}" for f in FIGURES_13 for r in rows if (r["figure"], r["method"]) == (f, method)) + " |"
+
+
+def figure_14_table(rows):
+    yield "| | test ee | frame 41, rms % |"
+    yield "| --- | ---: | ---: |"
+    for r in rows:
+        yield f"| `{r['method']}` | {float(r['test ee']):.3f} | {float(r['rms of the frame shown']):.2f} |"
+
+
+STUDY = {"figure-11": (lambda folder: study()[0], figure_11_table),
+         "figure-13": (lambda folder: [r for r in study()[1] if r["figure"] in FIGURES_13], figure_13_table),
+         "figure-14": (lambda folder: [r for r in study()[1] if r["figure"] == "figure-14"], figure_14_table)}
+
+# ---- Murtagh 2008, table 5.1 -------------------------------------------------------------------------------------------------
+
+# Animation, poses: vertices, frames per second of PSD/SSD, SSD, PSD/DQ, DQ; the set that stands in and its training frames.
+MURTAGH = {
+    "Box, 3 poses": (2646, 235, 287, 267, 337, ["bar"], "every:20"),
+    "CandyWrapper, 4 poses": (7992, 103, 114, 121, 138, ["elbow", "--bend", "0", "--twist", "180", "--frames", "40"], "0,13,26,39"),
+    "WristRotate, 3 poses": (7992, 106, 116, 125, 141, ["wrist"], "every:20"),
+    "WristRotate, 5 poses": (7992, 81, 116, 91, 116, ["wrist"], "every:10"),
+    "WristRotate, 9 poses": (7992, 72, 116, 78, 116, ["wrist"], "every:5"),
+}
+MURTAGH_METHODS = ["psd:space=whole", "lbs", "psd:space=whole,blend=dualquat", "dqs"]
+
+
+def murtagh(folder):
+    rows = []
+    for name, (vertices, *_, kind, keys) in MURTAGH.items():
+        gen(folder, "set", *kind, "--vertices", str(vertices))
+        found = compare_rows(folder, MURTAGH_METHODS, "--rest", "set/rest.obj", *files("set"), "--keys", keys)
+        rows.append({"name": name, "models": [{"us": r["us_per_frame"], "bytes": r["bytes"], "ee": r["test"]["ee"]} for r in found]})
+    return rows
+
+
+def murtagh_table(rows):
+    titles = ["PSD/SSD", "SSD", "PSD/DQ", "DQ"]
+    yield "| animation | vertices | " + " | ".join(f"{t}: theirs, fps | ours, fps" for t in titles) + " | slower by corrections, SSD: theirs | ours | DQ: theirs | ours |"
+    yield "| --- | ---: |" + " ---: |" * 12
+    for row in rows:
+        theirs, ours = MURTAGH[row["name"]][1:5], [1e6 / m["us"] for m in row["models"]]
+        slower = lambda fps, k: f"{100 * (fps[k + 1] / fps[k] - 1):.0f} %"
+        cells = [cell for a, b in zip(theirs, ours) for cell in (str(a), f"{b:,.0f}")]
+        cells += [slower(fps, k) for k in (0, 2) for fps in (theirs, ours)]
+        yield f"| {row['name']} | {MURTAGH[row['name']][0]:,} | " + " | ".join(cells) + " |"
+    by = {row["name"]: row["models"] for row in rows}
+    few, many = by["WristRotate, 3 poses"], by["WristRotate, 9 poses"]
+    size = lambda models, k: models[k]["bytes"] - models[k + 1]["bytes"]
+    yield ""
+    yield "| headline | theirs | ours |"
+    yield "| --- | --- | --- |"
+    yield f"| 3 poses on dual quaternions against 9 on SSD, frames per second | +74 % | {100 * (many[0]['us'] / few[2]['us'] - 1):+.0f} % |"
+    yield f"| memory of the corrections | -85 % (28 bytes per vertex and pose) | {100 * (size(few, 2) / size(many, 0) - 1):+.0f} % |"
+    yield (f"| error between the poses | visually equal | enveloping error {few[2]['ee']:.3f} with 3 poses on dual quaternions, {many[0]['ee']:.3f} with 9 on SSD, "
+           f"{few[0]['ee']:.3f} with 3 on SSD |")
+
+
+# ---- Le and Deng 2014 ----------------------------------------------------------------------------------------------------------
+
+# Set: vertices, frames, bones; minutes and RMSE of their method, RMSE of methods II to IV; the folder of the data.
+LE = {
+    "cat-poses": (7207, 9, 28, 5.8, 0.25, 0.68, 1.04, 0.63, "cat-poses"), "horse-poses": (8431, 10, 27, 7.7, 0.21, 0.54, 1.24, 0.75, "horse-poses"),
+    "lion-poses": (5000, 9, 30, 4.1, 0.27, 0.83, 1.62, 1.14, None), "horse-gallop": (8431, 48, 27, 41.9, 0.22, 0.44, 1.10, 0.88, "horse-gallop"),
+    "hand": (7997, 43, 18, 65.1, 0.18, 0.23, 0.42, 0.18, None), "dance": (7061, 201, 16, 148.7, 0.22, 0.76, 0.78, 0.53, "pdance"),
+    "scape": (12500, 70, 23, 252.1, 0.42, 1.03, 1.18, 1.24, None), "samba": (9971, 175, 22, 348.2, 0.56, 1.29, 1.57, 1.79, None),
+    "cow": (2904, 204, 11, 72.3, 1.52, 5.41, 5.61, 5.58, "pcow"),
+}
+SOLVERS = ["published", "schaefer", "aguiar", "hasler"]
+
+
+def le(folder):
+    rows = []
+    for name, (_, _, bones, *_, data) in LE.items():
+        if not data:
+            rows.append({"name": name, "solvers": None})
+            continue
+        solvers = {}
+        for solver in [None, *SOLVERS]:
+            result = run(folder, "rig", "--rest", f"{DATA / data}/rest.obj", "--frames", f"{DATA / data}/frames.pc2", "--bones", str(bones), "--keep-bones",
+                         "--threads", "1", "-o", "rig.glb", *(["--solver", solver] if solver else []))
+            solvers[solver or "sinew"] = {"rms": result["rms"], "pct": result["rms_pct_diag"], "seconds": result["seconds"]}
+        rows.append({"name": name, "solvers": solvers})
+    return rows
+
+
+def le_table(rows):
+    yield ("| set | vertices, frames, bones | RMSE: theirs | published, % of the diagonal | Sinew | published, % of the sphere's diameter | Sinew | "
+           "II: theirs | ours | III: theirs | ours | IV: theirs | ours | minutes: theirs | published | Sinew |")
+    yield "| --- | --- |" + " ---: |" * 14
+    for row in rows:
+        vertices, frames, bones, minutes, rmse, *others, _ = LE[row["name"]]
+        s = row["solvers"]
+        head = f"| {row['name']} | {vertices:,}, {frames}, {bones} | {rmse} | "
+        if not s:
+            yield head + "not comparable: the data cannot be had | - | - | - | " + " | ".join(f"{x} | -" for x in others) + f" | {minutes} | - | - |"
+            continue
+        # The rest meshes of these files have a bounding sphere of radius 1.
+        cells = [f"{s['published']['pct']:.3f}", f"{s['sinew']['pct']:.3f}", f"{50 * s['published']['rms']:.3f}", f"{50 * s['sinew']['rms']:.3f}"]
+        cells += [cell for x, solver in zip(others, SOLVERS[1:]) for cell in (str(x), f"{s[solver]['pct']:.2f}")]
+        cells += [str(minutes), f"{s['published']['seconds'] / 60:.2f}", f"{s['sinew']['seconds'] / 60:.2f}"]
+        yield head + " | ".join(cells) + " |"
+
+
+OURS = {**STUDY, "murtagh": (murtagh, murtagh_table), "le": (le, le_table), "wang": (wang, wang_table)}
+MEASURED.update(OURS)
+
+if __name__ == "__main__":
+    main(list(OURS), sorted(PAGES.glob("*.md")))

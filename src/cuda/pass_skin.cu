@@ -91,7 +91,8 @@ template <int K> struct vertex {
 
 template <int K> static __device__ __forceinline__ vertex<K> load_vertex(const octet_job &job, uint32_t octet) {
   const uint32_t v = threadIdx.x % 32 / 4, at = octet * SN_CUDA_OCTET + v;
-  float4 position = __ldg((const float4 *)job.of.rest + 2 * (size_t)at), normal = __ldg((const float4 *)job.of.rest + 2 * (size_t)at + 1);
+  const float4 *rest = (const float4 *)job.of.rest + 2 * (size_t)at;
+  float4 position = __ldg(rest), normal = __ldg(rest + 1);
   vertex<K> out = {{position.x, position.y, position.z}, {normal.x, normal.y, normal.z}, position.w};
 #pragma unroll
   for (int k = 0; k < K; k++) {
@@ -105,8 +106,9 @@ template <int K> static __device__ __forceinline__ vertex<K> load_vertex(const o
 
 // The vertex of one character, displaced by d before or after the blend.
 template <int K, bool NORMALS>
-static __device__ __forceinline__ void move_vertex(const octet_job &job, const vertex<K> &v, const float4 *palette, const float d[3],
-                                                   const float turn[3], float position[3], float normal[3]) {
+static __device__ __forceinline__ void move_vertex(const octet_job &job, const vertex<K> &v, const float4 *palette,
+                                                   const float d[3], const float turn[3], float position[3],
+                                                   float normal[3]) {
   float b[16], p[3], n[3];
   const float share = job.limited && !job.limit_after ? sn_rt_limit(d[0] * d[0] + d[1] * d[1] + d[2] * d[2], v.limit) : 1;
   const bool late = job.limited && job.limit_after;
@@ -142,9 +144,9 @@ static __device__ __forceinline__ void fetch_palettes(const octet_job &job, cons
   commit_async();
 }
 
-static __device__ __forceinline__ void store_pass(const target &t, const char *staged, uint32_t first_character, uint32_t characters,
-                                                  uint32_t first_vertex, uint32_t vertices, bool by_engine) {
-  for (uint32_t m = 0; !by_engine && m < SN_CUDA_PASS && first_character + m < characters; m++)
+static __device__ __forceinline__ void store_pass(const target &t, const char *staged, uint32_t first_character,
+                                                  uint32_t characters, uint32_t first_vertex, uint32_t vertices) {
+  for (uint32_t m = 0; m < SN_CUDA_PASS && first_character + m < characters; m++)
     copy_by_threads(t, staged + m * staged_size, first_character + m, first_vertex, vertices);
 }
 
@@ -189,8 +191,9 @@ static __global__ void __launch_bounds__(threads, 2) pass_skin_kernel(const __gr
       copy_in_bulk(job.positions, staged_positions + lane * staged_size, first_character + lane, first_vertex, vertices);
     if (threadIdx.x / 32 == 1 && bulk_normals && first_character + lane < job.characters)
       copy_in_bulk(job.normals, staged_normals + lane * staged_size, first_character + lane, first_vertex, vertices);
-    store_pass(job.positions, staged_positions, first_character, job.characters, first_vertex, vertices, bulk_positions);
-    if (NORMALS) store_pass(job.normals, staged_normals, first_character, job.characters, first_vertex, vertices, bulk_normals);
+    if (!bulk_positions) store_pass(job.positions, staged_positions, first_character, job.characters, first_vertex, vertices);
+    if (NORMALS && !bulk_normals)
+      store_pass(job.normals, staged_normals, first_character, job.characters, first_vertex, vertices);
   }
 }
 

@@ -22,6 +22,7 @@ enum {
   cli_quality = 16,
   cli_files = 32,
   cli_running = 64,
+  cli_listed = cli_repeats | cli_advanced | cli_files,
   cli_titles = cli_input | cli_output | cli_quality | cli_files | cli_running
 };
 

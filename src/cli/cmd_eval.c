@@ -301,10 +301,7 @@ static int run(cli *c) {
 static const cli_option options[] = {
   {"-o", "FILE", NULL, "file to write: .pc2, .mdd, .abc, .glb, .gltf, .fbx, or a folder for .obj files", cli_output},
   CLI_OPTION_SKELETON,
-  CLI_OPTION_CLIP,
-  CLI_OPTION_FPS,
-  CLI_OPTIONS_ADJUST,
-  CLI_OPTION_OBJECT,
+  CLI_OPTIONS_FILES,
   CLI_OPTION_MAP,
   CLI_OPTION_TORQUE,
   CLI_OPTION_VALUES,

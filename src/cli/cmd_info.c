@@ -6,29 +6,31 @@
 
 #include "cli/inputs.h"
 
-static void put_box(json_t *out, const float (*positions)[3], int count) {
-  sn_vec3 low, high;
-  sn_points_bounds(positions, count, &low, &high);
-  sn_report_add(out, "low:o high:o diagonal:f", json_pack("[fff]", low.x, low.y, low.z),
-                json_pack("[fff]", high.x, high.y, high.z), sn_vec3_distance(low, high));
+static const char *plural(int count) { return count == 1 ? "" : "s"; }
+
+// The bounding box and its diagonal, which is returned.
+static double put_box(json_t *out, const float (*positions)[3], int count, sn_vec3 *low, sn_vec3 *high) {
+  sn_points_bounds(positions, count, low, high);
+  double diagonal = sn_vec3_distance(*low, *high);
+  sn_report_add(out, "low:o high:o diagonal:f", json_pack("[fff]", low->x, low->y, low->z),
+                json_pack("[fff]", high->x, high->y, high->z), diagonal);
+  return diagonal;
 }
 
 static sn_status describe_mesh(cli *c, const sn_mesh *mesh) {
   sn_topology topology;
   sn_status status = sn_topology_build(&c->ctx, mesh, &topology);
   if (status != SN_OK) return status;
-  json_t *r = c->result;
-  sn_report_add(r, "vertices:i triangles:i edges:i components:i boundary_edges:i nonmanifold_edges:i",
+  sn_vec3 low, high;
+  sn_report_add(c->result, "vertices:i triangles:i edges:i components:i boundary_edges:i nonmanifold_edges:i",
                 mesh->vertex_count, mesh->triangle_count, topology.edge_count, topology.component_count,
                 topology.boundary_edges, topology.nonmanifold_edges);
-  put_box(r, (const float(*)[3])mesh->positions, mesh->vertex_count);
+  double diagonal = put_box(c->result, (const float(*)[3])mesh->positions, mesh->vertex_count, &low, &high);
   sn_cli_say(c, "  %d vertices, %d triangles, %d edges (%d boundary, %d non-manifold), %d component%s\n",
              mesh->vertex_count, mesh->triangle_count, topology.edge_count, topology.boundary_edges,
-             topology.nonmanifold_edges, topology.component_count, topology.component_count == 1 ? "" : "s");
-  sn_vec3 low, high;
-  sn_points_bounds((const float(*)[3])mesh->positions, mesh->vertex_count, &low, &high);
-  sn_cli_say(c, "  bounding-box diagonal %.6g: x %.4g to %.4g, y %.4g to %.4g, z %.4g to %.4g\n",
-             sn_vec3_distance(low, high), low.x, high.x, low.y, high.y, low.z, high.z);
+             topology.nonmanifold_edges, topology.component_count, plural(topology.component_count));
+  sn_cli_say(c, "  bounding-box diagonal %.6g: x %.4g to %.4g, y %.4g to %.4g, z %.4g to %.4g\n", diagonal, low.x,
+             high.x, low.y, high.y, low.z, high.z);
   sn_topology_free(&topology);
   return SN_OK;
 }
@@ -44,15 +46,17 @@ static sn_status info_obj(cli *c, const char *path) {
   return status;
 }
 
-static sn_status info_frames(cli *c, const char *path, const char *kind) {
+static sn_status info_frames(cli *c, const char *path) {
+  bool cache = sn_cli_is_point_cache(path);
   sn_frames frames;
   sn_status status = sn_frames_read(&c->ctx, path, NULL, &frames);
   if (status != SN_OK) return status;
-  sn_report_add(c->result, "kind:s vertices:i frames:i", kind, frames.vertex_count, frames.frame_count);
-  put_box(c->result, sn_frame(&frames, 0), frames.vertex_count);
+  sn_report_add(c->result, "kind:s vertices:i frames:i", cache ? sn_format_of(path)->extension + 1 : "obj sequence",
+                frames.vertex_count, frames.frame_count);
+  sn_vec3 low, high;
+  double diagonal = put_box(c->result, sn_frame(&frames, 0), frames.vertex_count, &low, &high);
   sn_cli_say(c, "%s: %s\n  %d frames of %d vertices\n  bounding-box diagonal of the first frame %.6g\n", path,
-             sn_cli_is_point_cache(path) ? sn_format_of(path)->name : "mesh sequence", frames.frame_count,
-             frames.vertex_count, json_real_value(json_object_get(c->result, "diagonal")));
+             cache ? sn_format_of(path)->name : "mesh sequence", frames.frame_count, frames.vertex_count, diagonal);
   sn_frames_free(&frames);
   return SN_OK;
 }
@@ -84,9 +88,7 @@ static json_t *object_json(const sn_abc_object *o) {
   if (o->mesh) json_object_set_new(out, "points", json_integer(o->points));
   if (o->mesh || o->faces) json_object_set_new(out, "faces", json_integer(o->faces));
   json_object_set_new(out, "samples", json_integer(o->samples));
-  if (o->samples > 0) {
-    sn_report_add(out, "start:f end:f", o->start, o->end);
-  }
+  if (o->samples > 0) sn_report_add(out, "start:f end:f", o->start, o->end);
   if (o->changes_at >= 0) json_object_set_new(out, "changes_at", json_integer(o->changes_at));
   json_object_set_new(out, "hidden_samples", json_integer(o->hidden_samples));
   return out;
@@ -117,7 +119,7 @@ static sn_status info_abc(cli *c, const char *path) {
   }
   double rate = sn_abc_rate(abc);
   int frames = sn_abc_frame_count(abc);
-  sn_cli_say(c, "  as one mesh: %d frame%s", frames, frames == 1 ? "" : "s");
+  sn_cli_say(c, "  as one mesh: %d frame%s", frames, plural(frames));
   if (rate > 0) sn_cli_say(c, " at %g per second%s", rate, sn_abc_even(abc) ? "" : " on average, unevenly spaced");
   sn_cli_say(c, "\n");
   sn_report_add(c->result, "frames:i rate:f", frames, rate);
@@ -160,8 +162,6 @@ static sn_status describe_skeleton(cli *c, const sn_gltf *gltf) {
 
 static bool is_gltf(const char *path) { return sn_has_extension(path, ".glb") || sn_has_extension(path, ".gltf"); }
 
-static const char *plural(int count) { return count == 1 ? "" : "s"; }
-
 static void describe_contents(cli *c, const sn_gltf *gltf) {
   sn_gltf_counts n = sn_gltf_count(gltf);
   sn_cli_say(c, "  %d mesh%s in %d part%s, %d skin%s, %d material%s, %d texture%s\n", n.meshes,
@@ -188,7 +188,7 @@ static void describe_units(cli *c, const sn_gltf *gltf) {
 static void describe_morphs(cli *c, const sn_gltf *gltf) {
   int count = sn_gltf_morph_count(gltf);
   json_t *names = json_array();
-  if (count > 0) sn_cli_say(c, "  %d morph target%s:", count, count == 1 ? "" : "s");
+  if (count > 0) sn_cli_say(c, "  %d morph target%s:", count, plural(count));
   for (int k = 0; k < count; k++) {
     sn_cli_say(c, "%s%s", k ? ", " : " ", sn_gltf_morph_name(gltf, k));
     json_array_append_new(names, sn_report_text(sn_gltf_morph_name(gltf, k)));
@@ -269,16 +269,6 @@ static void describe_drive(cli *c, const sn_rt_model *model) {
   sn_report_add(c->result, "torques:o controls:o", torques, controls);
 }
 
-// Most influences of a vertex.
-static int most_influences(const sn_skin *skin) {
-  int most = 0;
-  for (int i = 0; i < skin->vertex_count; i++) {
-    int count = sn_skin_row_influences(skin, i);
-    if (count > most) most = count;
-  }
-  return most;
-}
-
 static void describe_model(cli *c, const sn_rt_model *model, const sn_skin *skin) {
   const sn_rt_info *info = sn_rt_get_info(model);
   json_t *r = c->result;
@@ -288,7 +278,8 @@ static void describe_model(cli *c, const sn_rt_model *model, const sn_skin *skin
              info->tangents ? " with tangents" : "", info->triangle_count, info->joint_count, info->palette_count);
   if (sn_rt_get_order(model, NULL)) sn_cli_say(c, "  vertices are numbered by the blocks of the model\n");
   describe_drive(c, model);
-  int most = most_influences(skin);
+  int most = 0;
+  for (int i = 0; i < skin->vertex_count; i++) most = (int)fmax(most, sn_skin_row_influences(skin, i));
   sn_cli_say(c, "  up to %d influences per vertex, %.2f on average, weights of %u bits%s\n", most,
              info->vertex_count ? (double)info->influence_count / info->vertex_count : 0.0, info->weight_bits,
              info->weight_bits == 12 ? ": a packed model" : "");
@@ -352,21 +343,14 @@ static int run(cli *c) {
   const char *path = c->arguments[0];
   if (sn_cli_given(c, "--clip") && !sn_cli_given(c, "--keys")) return sn_cli_misuse("info: --clip goes with --keys");
   c->result = json_object();
-  sn_status status;
-  if (sn_has_extension(path, ".obj")) {
-    status = info_obj(c, path);
-  } else if (sn_has_extension(path, ".abc")) {
-    status = info_abc(c, path);
-  } else if (sn_is_document(path)) {
-    status = info_gltf(c, path);
-  } else if (sn_has_extension(path, ".sinew")) {
-    status = info_model(c, path);
-  } else {
-    status = info_frames(c, path,
-                         sn_has_extension(path, ".pc2")   ? "pc2"
-                         : sn_has_extension(path, ".mdd") ? "mdd"
-                                                          : "obj sequence");
-  }
+  static const struct {
+    const char *extension;
+    sn_status (*info)(cli *c, const char *path);
+  } kinds[] = {{".obj", info_obj}, {".abc", info_abc}, {".sinew", info_model}};
+  sn_status (*info)(cli *, const char *) = sn_is_document(path) ? info_gltf : info_frames;
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+    if (sn_has_extension(path, kinds[k].extension)) info = kinds[k].info;
+  sn_status status = info(c, path);
   if (status == SN_OK && sn_cli_given(c, "--keys")) status = choose_poses(c, path);
   return status == SN_OK ? exit_done : sn_cli_fail(c);
 }

@@ -581,10 +581,7 @@ static const cli_option options[] = {
   {"--keep-bones", NULL, NULL, "use exactly as many bones as --bones says", cli_quality},
   {"--plot", "FILE.svg", NULL, "--bones auto: chart of the cross-validated error by number of bones", cli_output},
   {"--heat", NULL, NULL, "write the error of every vertex as colours (COLOR_0)", cli_output},
-  CLI_OPTION_CLIP,
-  CLI_OPTION_FPS,
-  CLI_OPTIONS_ADJUST,
-  CLI_OPTION_OBJECT,
+  CLI_OPTIONS_FILES,
   CLI_OPTION_MATCH,
   {0},
 };

@@ -40,7 +40,8 @@ static __global__ void __launch_bounds__(warps *lanes) values_kernel(const __gri
   const float *turns = job.turns + n * job.turn_floats;
   float *values = job.values + (size_t)(n / job.group) * job.basis_count * job.group + n % job.group;
   for (uint32_t index = threadIdx.x / lanes; index < job.field_count; index += warps)
-    if (job.spaces.fields[index].kernel != SN_RT_KERNEL_SUM) evaluate_field(job, job.spaces.fields + index, turns, axes, terms, values);
+    if (job.spaces.fields[index].kernel != SN_RT_KERNEL_SUM)
+      evaluate_field(job, job.spaces.fields + index, turns, axes, terms, values);
 }
 
 // Named values behind a character's turns.
@@ -78,7 +79,8 @@ cudaError_t sn_cuda_correct(const crowd *c) {
   job.spaces.mix = (const float *)m->sections[SN_SECTION_CORRECT_MIX];
   job.spaces.joint_count = m->info.joint_count, job.field_count = m->field_count, job.basis_count = m->basis_count;
   job.most_axes = m->most_axes, job.most_terms = m->most_terms,
-  job.group = sn_cuda_skins_in_passes(m, c->count) ? SN_CUDA_PASS : 8, job.turns = c->turns, job.turn_floats = sn_cuda_turn_floats(m), job.values = c->values;
+  job.group = sn_cuda_skins_in_passes(m, c->count) ? SN_CUDA_PASS : 8, job.turns = c->turns;
+  job.turn_floats = sn_cuda_turn_floats(m), job.values = c->values;
   cudaError_t said = sn_cuda_sum_terms(c, &job.spaces, job.group);
   if (said != cudaSuccess || m->field_count == m->sums.sum_count) return said;
   size_t shared = sn_cuda_correct_shared(m);

@@ -133,9 +133,8 @@ static __device__ __forceinline__ vf vf_fnma(vf a, vf b, vf c) { return fmaf(-a,
 static __device__ __forceinline__ void vf_gather_rows(const char *const *at, vf *out) {
   for (int n = 0; n < 4; n++) out[n] = ((const float *)at[0])[n];
 }
-static __device__ __forceinline__ void vf_scatter4(vf x, vf y, vf z, vf w, char *base, const uint16_t *, size_t) {
-  float *row = (float *)base;
-  row[0] = x, row[1] = y, row[2] = z, row[3] = w;
+static __device__ __forceinline__ void vf_scatter4(const vf *v, char *base, const uint16_t *, size_t) {
+  for (int n = 0; n < 4; n++) ((float *)base)[n] = v[n];
 }
 #include "runtime/rotreg_predict.h"
 
@@ -329,7 +328,8 @@ static cudaError_t drive_rotreg(const crowd *c) {
   rotreg_memory memory = lay_out_rotreg(c);
   const float *centre = section<float>(m, SN_SECTION_DRIVE_CENTRE);
   size_t turns = (size_t)c->count * joint_count, predictors = (size_t)c->count * bones;
-  rotation_kernel<<<sn_cuda_blocks(turns, threads), threads, 0, c->stream>>>(c->count, joint_count, bones, c->input.joints, centre, memory);
+  rotation_kernel<<<sn_cuda_blocks(turns, threads), threads, 0, c->stream>>>(
+    c->count, joint_count, bones, c->input.joints, centre, memory);
   logarithm_kernel<<<sn_cuda_blocks(turns, threads), threads, 0, c->stream>>>(
     c->count, joint_count, section<sn_rt_rotreg_joint>(m, SN_SECTION_DRIVE_JOINTS),
     paired ? section<sn_rt_torque>(m, SN_SECTION_DRIVE_TORQUES) : NULL, section<float>(m, SN_SECTION_DRIVE_OFFSETS),

@@ -163,7 +163,8 @@ cudaError_t sn_cuda_pass_shade(const crowd *c) {
   job.passes_per_block = 4;
   while (sn_cuda_blocks(passes, job.passes_per_block) > 65535) job.passes_per_block *= 2;
   size_t shared = shared_bytes(m);
-  cudaError_t error = cudaFuncSetAttribute((const void *)pass_shade_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+  cudaError_t error = cudaFuncSetAttribute((const void *)pass_shade_kernel,
+                                           cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
   if (error != cudaSuccess) return error;
   dim3 grid(m->passes.tile_count, sn_cuda_blocks(passes, job.passes_per_block));
   pass_shade_kernel<<<grid, threads, shared, c->stream>>>(job);

@@ -85,7 +85,8 @@ static __device__ __forceinline__ void add_term(float term, const float (*mix)[4
 
 // Bases first .. first + 4 QUADS - 1 of a sum, as far as there are that many, of the lane's character.
 template <int QUADS>
-static __device__ __forceinline__ void sum_bases(const terms_job &job, const sn_cuda_sum &s, const float *terms, uint32_t first, float *values) {
+static __device__ __forceinline__ void sum_bases(const terms_job &job, const sn_cuda_sum &s, const float *terms,
+                                                 uint32_t first, float *values) {
   float parts[4 * QUADS][SN_RT_PARTS];
 #pragma unroll
   for (int b = 0; b < 4 * QUADS; b++)

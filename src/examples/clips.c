@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 typedef struct source_list {
-  int count, room;
+  int count, room, tests; // the last ones are only tested on
   const char **paths, **clips;
 } source_list;
 
@@ -58,34 +58,30 @@ static sn_status append_file(sn_context *ctx, sn_arena *memory, const sn_load_op
   return SN_OK;
 }
 
-static sn_status expand(sn_context *ctx, sn_arena *memory, const sn_load_options *options, const char *const *files,
-                        int count, int test_count, source_list *list, int *list_tests) {
+// The frames' files, or the skeletons'.
+static sn_status expand(sn_context *ctx, sn_arena *memory, const sn_load_options *options, bool frames,
+                        source_list *list) {
+  const char *const *files = frames ? options->frames : options->skeletons;
+  int count = frames ? options->frames_count : options->skeleton_count;
+  int trained_on = count - (options->frames_count > 0 ? options->test_count : 0);
   sn_status status = SN_OK;
-  *list_tests = 0;
   for (int k = 0; k < count && status == SN_OK; k++) {
     int before = list->count;
-    bool test = k >= count - test_count;
-    status = append_file(ctx, memory, options, test, files[k], list);
-    if (test) *list_tests += list->count - before;
+    status = append_file(ctx, memory, options, k >= trained_on, files[k], list);
+    if (k >= trained_on) list->tests += list->count - before;
   }
   return status;
 }
 
 sn_status sn_load_expand(sn_context *ctx, sn_arena *memory, sn_load_options *options) {
   source_list frames = {0}, skeletons = {0};
-  int frame_tests, skeleton_tests;
-  sn_status status =
-    expand(ctx, memory, options, options->frames, options->frames_count, options->test_count, &frames, &frame_tests);
-  if (status == SN_OK) {
-    int tests = options->frames_count > 0 ? options->test_count : 0;
-    status =
-      expand(ctx, memory, options, options->skeletons, options->skeleton_count, tests, &skeletons, &skeleton_tests);
-  }
+  sn_status status = expand(ctx, memory, options, true, &frames);
+  if (status == SN_OK) status = expand(ctx, memory, options, false, &skeletons);
   if (status != SN_OK) return status;
   options->frames = frames.paths, options->frame_clips = frames.clips, options->frames_count = frames.count;
   options->skeletons = skeletons.paths, options->skeleton_clips = skeletons.clips;
   options->skeleton_count = skeletons.count;
-  options->test_count = frame_tests;
+  options->test_count = frames.tests;
   return SN_OK;
 }
 

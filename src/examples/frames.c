@@ -56,15 +56,21 @@ static sn_status match_order(sn_context *ctx, const sn_load_options *options, co
   return status;
 }
 
-static sn_status mismatch(sn_context *ctx, const char *path, int count, const sn_load_options *options,
-                          const sn_examples *examples, int expected, int welded) {
+// Which vertex of a frames file is vertex i of the rest file (NULL: the same), how many a file must have, and how many the
+// rest file has when vertices at one place count once.
+typedef struct vertex_order {
+  int *pick, expected, welded;
+} vertex_order;
+
+static sn_status mismatch(sn_context *ctx, const char *path, int count, const sn_load_options *options, int vertices,
+                          const vertex_order *order) {
   if (options->match) {
-    return sn_fail(ctx, SN_BAD_INPUT, "%s has %d vertices, but %s has %d", path, count, options->match, expected);
+    return sn_fail(ctx, SN_BAD_INPUT, "%s has %d vertices, but %s has %d", path, count, options->match,
+                   order->expected);
   }
-  int vertices = examples->rest.vertex_count;
-  if (welded < vertices) {
+  if (order->welded < vertices) {
     return sn_fail(ctx, SN_BAD_INPUT, "%s has %d vertices; %s has %d, or %d with its seams welded", path, count,
-                   options->rest, vertices, welded);
+                   options->rest, vertices, order->welded);
   }
   return sn_fail(ctx, SN_BAD_INPUT,
                  "%s has %d vertices, but %s has %d; frames and rest mesh must agree, or give `match` FILE", path,
@@ -159,36 +165,36 @@ static sn_status read_all_frames(sn_context *ctx, const sn_load_options *options
   return status;
 }
 
-// Which vertex of a frames file is vertex i of the rest file (NULL: the same), how many a file must have, and how many the
-// rest file has when vertices at one place count once. Frames may come without the splits of the rest file.
+// Frames of `found` vertices may come without the splits of the rest file.
 static sn_status find_order(sn_context *ctx, const sn_load_options *options, const sn_examples *examples, int found,
-                            sn_arena *memory, int **pick, int *expected, int *welded) {
-  *pick = NULL, *expected = *welded = examples->rest.vertex_count;
-  if (options->match) return match_order(ctx, options, examples, memory, pick, expected);
+                            sn_arena *memory, vertex_order *out) {
+  *out = (vertex_order){NULL, examples->rest.vertex_count, examples->rest.vertex_count};
+  if (options->match) return match_order(ctx, options, examples, memory, &out->pick, &out->expected);
   if (!sn_is_document(options->rest)) return SN_OK;
   if (sn_has_extension(options->frames[0], ".abc")) {
-    sn_status status = match_faces(ctx, options, &examples->rest, found, memory, pick);
-    if (status != SN_OK || *pick) {
-      *expected = found;
+    sn_status status = match_faces(ctx, options, &examples->rest, found, memory, &out->pick);
+    if (status != SN_OK || out->pick) {
+      out->expected = found;
       return status;
     }
   }
-  if (found == *expected) return SN_OK;
+  if (found == out->expected) return SN_OK;
   int *classes;
-  sn_status status = sn_mesh_weld(ctx, &examples->rest, NULL, NULL, memory, &classes, welded);
-  if (status == SN_OK && found == *welded) *pick = classes, *expected = *welded;
+  sn_status status = sn_mesh_weld(ctx, &examples->rest, NULL, NULL, memory, &classes, &out->welded);
+  if (status == SN_OK && found == out->welded) out->pick = classes, out->expected = found;
   return status;
 }
 
 static sn_status join_frames(sn_context *ctx, const sn_load_options *options, sn_frames *parts, sn_arena *scratch,
                              sn_examples *out) {
-  int *pick, expected, welded, total = 0;
-  sn_status status = find_order(ctx, options, out, parts[0].vertex_count, scratch, &pick, &expected, &welded);
+  vertex_order order;
+  int total = 0;
+  sn_status status = find_order(ctx, options, out, parts[0].vertex_count, scratch, &order);
   out->clip_start = SN_NEW(ctx, &out->memory, int, options->frames_count + 1);
   if (status == SN_OK && !out->clip_start) status = ctx->error.status;
   for (int c = 0; status == SN_OK && c < options->frames_count; c++) {
-    if (parts[c].vertex_count != expected) {
-      status = mismatch(ctx, options->frames[c], parts[c].vertex_count, options, out, expected, welded);
+    if (parts[c].vertex_count != order.expected) {
+      status = mismatch(ctx, options->frames[c], parts[c].vertex_count, options, out->rest.vertex_count, &order);
     } else if (__builtin_add_overflow(total, parts[c].frame_count, &total)) {
       status = sn_fail(ctx, SN_BAD_INPUT, "too many frames");
     }
@@ -197,7 +203,7 @@ static sn_status join_frames(sn_context *ctx, const sn_load_options *options, sn
   if (status != SN_OK) return status;
   out->clip_count = options->frames_count;
   out->test_frame_count = total - out->clip_start[options->frames_count - options->test_count];
-  if (!pick && options->frames_count == 1) { // no copy: PC2 stays where it was read to
+  if (!order.pick && options->frames_count == 1) { // no copy: PC2 stays where it was read to
     out->frames = parts[0];
     parts[0] = (sn_frames){0};
     return SN_OK;
@@ -205,7 +211,7 @@ static sn_status join_frames(sn_context *ctx, const sn_load_options *options, sn
   status = sn_frames_new(ctx, out->rest.vertex_count, total, &out->frames);
   out->frames.rate = parts[0].rate;
   for (int c = 0; status == SN_OK && c < options->frames_count; c++) {
-    gather_frames(&parts[c], pick, out->clip_start[c], &out->frames);
+    gather_frames(&parts[c], order.pick, out->clip_start[c], &out->frames);
   }
   return status;
 }

@@ -20,30 +20,37 @@ static SN_RT_INLINE uint32_t opposite(const float *q, const float *pivot) {
 
 // What a group with one set of joints makes of its palette entries E_k. Weights sum to one, so their blend is
 // E_0 + sum w_k (E_k - E_0) over k > 0, a product less than sum w_k E_k. Here are the factors of the numbers that stand for
-// the weights (load_shares), and in place of the first entry what is added to their products.
+// the weights (load_lane_weights), and in place of the first entry what is added to their products.
 typedef struct mixture {
   float entries[SN_RT_MAX_INFLUENCES][16];
 } mixture;
 
-// What stands for the weights of influences 1 .. influences - 1: the weight over its unit, and for packed ones
-// 1 + n / 4096, which takes no conversion.
-static SN_RT_INLINE void load_shares(const char *weights, uint32_t bits, int influences, vf *w) {
-  for (int k = 1; k < influences; k++) {
-    const char *row = weights + (size_t)(k - 1) * bits;
-    w[k] = bits == SN_RT_PACKED_BITS ? vf_unit_u12((const uint8_t *)row) : load_weights(weights, bits, k - 1);
-  }
-}
+// Which loop this is: constants in all but those for `any` number of influences.
+typedef struct form {
+  uint32_t bits; // of a weight
+  int normals, corrected, stretched, any, loose, influences;
+} form;
 
-// `size` floats per palette entry; where there are `signs`, entries change theirs.
-static SN_RT_INLINE void mix(const sn_rt_job *job, const sn_rt_group *g, const float *palette, int size,
-                             uint32_t bits, int influences, const uint32_t *signs, mixture *out) {
-  int packed = bits == SN_RT_PACKED_BITS;
+// What is blended: `size` floats per palette entry, of which the first `rows` of every four, `columns` times, are needed.
+typedef struct source {
+  const float *palette;
+  int size, columns, rows;
+  int hemisphere;        // entries are dual quaternions, whose signs have to be compared
+  const mixture *shared; // of a group with one set of joints
+} source;
+
+// The mixture of a group with one set of joints.
+static SN_RT_INLINE void mix(const sn_rt_job *job, const sn_rt_group *g, form f, source s, mixture *out) {
+  if (f.loose) return;
+  int packed = f.bits == SN_RT_PACKED_BITS;
   vf unit = vf_set(packed ? 4096 * job->weight_unit : job->weight_unit);
-  for (int n = 0; n < size; n += width) {
-    vf first = vf_load(palette + (size_t)size * g->joints[0] + n), alone = first;
-    for (int k = 1; k < influences; k++) {
-      vf entry = vf_load(palette + (size_t)size * g->joints[k] + n);
-      vf step = vf_mul(unit, vf_sub(signs ? vf_flip(entry, signs[k]) : entry, first));
+  const float *pivot = s.palette + (size_t)s.size * g->joints[0];
+  for (int n = 0; n < s.size; n += width) {
+    vf first = vf_load(pivot + n), alone = first;
+    for (int k = 1; k < f.influences; k++) {
+      const float *other = s.palette + (size_t)s.size * g->joints[k];
+      vf entry = vf_flip(vf_load(other + n), s.hemisphere ? opposite(other, pivot) : 0);
+      vf step = vf_mul(unit, vf_sub(entry, first));
       vf_store(out->entries[k] + n, step);
       if (packed) alone = vf_sub(alone, step);
     }
@@ -59,29 +66,36 @@ static SN_RT_INLINE void mix(const sn_rt_job *job, const sn_rt_group *g, const f
 #define SN_RT_OPAQUE(pointer) (void)(pointer)
 #endif
 
-// The first `rows` of every four floats, `columns` times.
-static SN_RT_INLINE void blend_shared(const mixture *m, int columns, int rows, int influences, const vf *w, vf *b) {
+static SN_RT_INLINE void blend_shared(source s, int influences, const vf *w, vf *b) {
+  const mixture *m = s.shared;
   if (influences > 1) SN_RT_OPAQUE(m);
-  for (int c = 0; c < columns; c++)
-    for (int r = 0; r < rows; r++) {
+  for (int c = 0; c < s.columns; c++)
+    for (int r = 0; r < s.rows; r++) {
       vf sum = vf_set(m->entries[0][4 * c + r]);
       for (int k = 1; k < influences; k++) sum = vf_fma(w[k], vf_set(m->entries[k][4 * c + r]), sum);
-      b[rows * c + r] = sum;
+      b[s.rows * c + r] = sum;
     }
 }
 
 // Weights of influences 1 .. influences - 1 from the file, and what they leave for influence 0.
-static SN_RT_INLINE void load_all_weights(const char *weights, uint32_t bits, int influences, vf total, vf *w) {
+static SN_RT_INLINE void load_all_weights(const char *weights, form f, vf total, vf *w) {
   w[0] = total;
-  for (int k = 1; k < influences; k++) {
-    w[k] = load_weights(weights, bits, k - 1);
+  for (int k = 1; k < f.influences; k++) {
+    w[k] = load_weights(weights, f.bits, k - 1);
     w[0] = vf_sub(w[0], w[k]);
   }
 }
 
-// The weights in floats that sum to one, for a loose part.
-static SN_RT_INLINE void loose_weights(vf unit, int influences, const vf *w, float (*out)[width]) {
-  for (int k = 0; k < influences; k++) vf_store(out[k], vf_mul(unit, w[k]));
+// Weights of a loose part, in floats that sum to one; else what stands for those of influences 1 .. influences - 1: the weight
+// over its unit, and for packed ones 1 + n / 4096, which takes no conversion.
+static SN_RT_INLINE void load_lane_weights(const char *weights, form f, vf total, vf unit, vf *w,
+                                           float (*loose)[width]) {
+  if (f.loose) load_all_weights(weights, f, total, w);
+  for (int k = 0; f.loose && k < f.influences; k++) vf_store(loose[k], vf_mul(unit, w[k]));
+  for (int k = 1; !f.loose && k < f.influences; k++) {
+    const char *row = weights + (size_t)(k - 1) * f.bits;
+    w[k] = f.bits == SN_RT_PACKED_BITS ? vf_unit_u12((const uint8_t *)row) : load_weights(weights, f.bits, k - 1);
+  }
 }
 
 // Palette indices of the lanes, `width` of eight in a row: bytes or 16-bit numbers.
@@ -95,34 +109,32 @@ static SN_RT_INLINE size_t tuple_at(tuple_rows t, int k, int lane) {
   return t.bytes == 1 ? ((const uint8_t *)t.at)[n] : ((const uint16_t *)(const void *)t.at)[n];
 }
 
-// One lane's own entries of `size` floats, blended.
-static SN_RT_INLINE void blend_lane(const float *palette, int size, int hemisphere, tuple_rows tuples, int influences,
-                                    float (*weights)[width], int lane, vf *sum) {
-  const float *first = palette + (size_t)size * tuple_at(tuples, 0, lane);
+// The entries of one lane, blended.
+static SN_RT_INLINE void blend_lane(source s, tuple_rows tuples, int influences, float (*weights)[width], int lane,
+                                    vf *sum) {
+  const float *first = s.palette + (size_t)s.size * tuple_at(tuples, 0, lane);
   vf w = vf_set(weights[0][lane]);
-  for (int n = 0; n < size / width; n++) sum[n] = vf_mul(w, vf_load(first + width * n));
+  for (int n = 0; n < s.size / width; n++) sum[n] = vf_mul(w, vf_load(first + width * n));
   for (int k = 1; k < influences; k++) {
-    const float *m = palette + (size_t)size * tuple_at(tuples, k, lane);
-    w = vf_flip(vf_set(weights[k][lane]), hemisphere ? opposite(m, first) : 0);
-    for (int n = 0; n < size / width; n++) sum[n] = vf_fma(w, vf_load(m + width * n), sum[n]);
+    const float *m = s.palette + (size_t)s.size * tuple_at(tuples, k, lane);
+    w = vf_flip(vf_set(weights[k][lane]), s.hemisphere ? opposite(m, first) : 0);
+    for (int n = 0; n < s.size / width; n++) sum[n] = vf_fma(w, vf_load(m + width * n), sum[n]);
   }
 }
 
-// All lanes' entries, blended one after the other, then turned into one vector per float.
-static SN_RT_INLINE void blend_loose(const float *palette, int size, int hemisphere, tuple_rows tuples,
-                                     int influences, float (*weights)[width], vf *b) {
+// All lanes' entries, blended: together, or one after the other and then turned into one vector per float.
+static SN_RT_INLINE void blend(source s, form f, tuple_rows tuples, const vf *w, float (*weights)[width], vf *b) {
+  if (!f.loose) {
+    blend_shared(s, f.influences, w, b);
+    return;
+  }
   float blended[width][16];
+  vf all[16];
   for (int l = 0; l < width; l++) {
     vf sum[16 / width];
-    blend_lane(palette, size, hemisphere, tuples, influences, weights, l, sum);
-    for (int n = 0; n < size / width; n++) vf_store(blended[l] + width * n, sum[n]);
+    blend_lane(s, tuples, f.influences, weights, l, sum);
+    for (int n = 0; n < s.size / width; n++) vf_store(blended[l] + width * n, sum[n]);
   }
-  for (int n = 0; n < size / width; n++) vf_transpose(blended[0] + width * n, 16, b + width * n);
-}
-
-static SN_RT_INLINE void blend_loose_matrices(const float *palette, tuple_rows tuples, int influences,
-                                              float (*weights)[width], vf b[12]) {
-  vf columns[16];
-  blend_loose(palette, 16, 0, tuples, influences, weights, columns);
-  for (int n = 0; n < 12; n++) b[n] = columns[n / 3 * 4 + n % 3];
+  for (int n = 0; n < s.size / width; n++) vf_transpose(blended[0] + width * n, 16, all + width * n);
+  for (int n = 0; n < s.columns * s.rows; n++) b[n] = all[n / s.rows * 4 + n % s.rows];
 }

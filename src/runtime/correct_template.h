@@ -16,15 +16,16 @@ static SN_RT_INLINE vf3 load_packed_turn(const uint8_t *turns, int lane) {
   return (vf3){vf_unit_u10(at, 0), vf_unit_u10(at, 10), vf_unit_u10(at, 20)};
 }
 
-// sum + range (units - scales) - zero scales: `units` and `scales` are the sums over displacements of unit times scale, and of scales.
+// sum + range (units - scales) - zero scales: `units` and `scales` are the sums over displacements of unit times scale, and of
+// scales.
 static SN_RT_INLINE vf3 add_units(vf3 sum, vf3 units, vf scales, float range, float zero) {
   vf less_by = vf_mul(scales, vf_set(-(range + zero))), times = vf_set(range);
   return add(
     sum, (vf3){vf_fma(units.x, times, less_by), vf_fma(units.y, times, less_by), vf_fma(units.z, times, less_by)});
 }
 
-// sn_rt_limit of `width` lanes: the length is min(length, a) + ..., a the free part of the limit. Where all lanes are well within it, nothing has to wait
-// for the root and the division; `surely` keeps their rounding from making a difference.
+// sn_rt_limit of `width` lanes: the length is min(length, a) + ..., a the free part of the limit. Where all lanes are well
+// within it, nothing has to wait for the root and the division; `surely` keeps their rounding from making a difference.
 static SN_RT_INLINE vf3 limited(vf3 d, vf limit) {
   const float surely = 0.999f;
   vf squared = vf_max(vf_fma(d.x, d.x, vf_fma(d.y, d.y, vf_mul(d.z, d.z))), vf_set(1e-37f));

@@ -120,15 +120,16 @@ typedef struct sn_rt_reference {
 
 enum { SN_RT_NO_JOINT = 0xffff };
 
-// joint.range, which the runtime does not read: between which pose vectors, component by component, a joint was in training. The vectors are
-// taken as those of joint.reference.
+// joint.range, which the runtime does not read: between which pose vectors, component by component, a joint was in training.
+// The vectors are taken as those of joint.reference.
 typedef struct sn_rt_range {
   sn_rt_reference reference;
   float low[3], high[3];
 } sn_rt_range;
 #define SN_RT_RANGE_NAME "joint.range"
 
-// A named value's range counts like so many radians of a joint's turn: functions of values are nearly straight, as blend shapes are.
+// A named value's range counts like so many radians of a joint's turn: functions of values are nearly straight, as blend
+// shapes are.
 #define SN_RT_VALUE_SPAN 0.25f
 
 typedef enum sn_rt_rbf_kernel {
@@ -184,9 +185,9 @@ typedef enum sn_rt_terms_kind {
 
 enum { SN_RT_QUADRATIC = 9, SN_RT_MAX_TERM_GROUPS = 65536 }; // terms of a joint or a pair; indices have 16 bits
 
-// Terms of a joint, of two joints or of a value, which all pose spaces with SN_RT_KERNEL_SUM share. p is the pose vector minus that of the
-// rest pose. Such a field names groups of terms in correct.joints; centre_count is the number of their terms, first_number
-// the index of mix[basis_count][centre_count] in correct.mix.
+// Terms of a joint, of two joints or of a value, which all pose spaces with SN_RT_KERNEL_SUM share. p is the pose vector minus
+// that of the rest pose. Such a field names groups of terms in correct.joints; centre_count is the number of their terms,
+// first_number the index of mix[basis_count][centre_count] in correct.mix.
 typedef struct sn_rt_terms {
   uint16_t kind, count; // count: number of terms
   uint16_t a, b;        // into joint.reference; b of pairs only, else 0. Values: a is the value's number
@@ -269,7 +270,7 @@ static inline uint64_t sn_rt_rotreg_solve_count(uint32_t joint_count, uint32_t b
   X(SHADE_FANS, "shade.fans") /* uint16 or uint32 [steps][8]: neighbours, see sn_rt_fan_bytes */ \
   X(SHADE_OWN, "shade.own") /* int16[ceil(vertex_count / 8)][3][8]: the rest file's normals, see sn_rt_bend; may be missing */ \
   X(MESH_TRIANGLES, "mesh.triangles") /* uint32[triangle_count][3] */ \
-  X(MESH_ORDER, "mesh.order") /* uint32[vertex_count]: vertex k is vertex order[k] of the rest file, in the same chunk; missing: k */ \
+  X(MESH_ORDER, "mesh.order") /* uint32[vertex_count]: vertex k is order[k] of the rest file, in the same chunk; missing: k */ \
   X(JOINT_REFERENCE, "joint.reference") /* sn_rt_reference[joint_count] */ \
   X(VALUE_NAMES, "value.names") /* as joint.names */ \
   X(VALUE_RANGES, "value.ranges") /* float[value_count][2]: least and largest of the training */ \

@@ -106,8 +106,8 @@ static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t
   vst3q_lane_f32((float *)(void *)(base + lanes[3] * stride), xyz, 3);
 }
 
-static SN_RT_INLINE void vf_scatter4(vf x, vf y, vf z, vf w, char *base, const uint16_t *lanes, size_t stride) {
-  float32x4x4_t xyzw = {{x, y, z, w}};
+static SN_RT_INLINE void vf_scatter4(const vf v[4], char *base, const uint16_t *lanes, size_t stride) {
+  float32x4x4_t xyzw = {{v[0], v[1], v[2], v[3]}};
   vst4q_lane_f32((float *)(void *)(base + lanes[0] * stride), xyzw, 0);
   vst4q_lane_f32((float *)(void *)(base + lanes[1] * stride), xyzw, 1);
   vst4q_lane_f32((float *)(void *)(base + lanes[2] * stride), xyzw, 2);

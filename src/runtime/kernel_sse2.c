@@ -116,7 +116,8 @@ static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t
   _mm_store_ss(p3 + 2, _mm_shuffle_ps(z, z, 0xff));
 }
 
-static SN_RT_INLINE void vf_scatter4(vf x, vf y, vf z, vf w, char *base, const uint16_t *lanes, size_t stride) {
+static SN_RT_INLINE void vf_scatter4(const vf v[4], char *base, const uint16_t *lanes, size_t stride) {
+  vf x = v[0], y = v[1], z = v[2], w = v[3];
   _MM_TRANSPOSE4_PS(x, y, z, w);
   _mm_storeu_ps((float *)(void *)(base + lanes[0] * stride), x);
   _mm_storeu_ps((float *)(void *)(base + lanes[1] * stride), y);

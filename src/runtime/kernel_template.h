@@ -18,7 +18,7 @@
 //     vf_all_within(a, b)                   whether a <= b in all lanes
 //     vf_transpose(rows, stride, out)       `width` rows of `width` floats, `stride` floats apart, into columns
 //     vf_scatter(x, y, z, base, lanes, stride)  x y z of lane l to base + lanes[l] * stride
-//     vf_scatter4(x, y, z, w, base, lanes, stride)  the same with a fourth number
+//     vf_scatter4(v, base, lanes, stride)   the same with four numbers, v[0] to v[3]
 //     vf_gather_rows(at, out)               four floats from each of `width` places
 //     vf_put_moved(m, place, at)            x y z of the matrix m, four columns of four, times place, which is x y z 1, to `at`
 //     vf_store_pairs(x, y, z, base, lanes)  x y z for pairs of lanes that lie side by side, stride 12
@@ -168,20 +168,20 @@ static SN_RT_INLINE cursor cursor_at(const sn_rt_job *job, const sn_rt_group *g,
 
 // Lanes `lane` to `lane + width - 1` of the block. A vertex that fills up blocks comes several times, with corrections
 // rounded differently: all of a block before the next one, so that the same one counts on every path and for every range.
-static SN_RT_INLINE cursor from_lane(cursor at, int lane, uint32_t bits, int loose) {
+static SN_RT_INLINE cursor from_lane(cursor at, int lane, form f) {
   size_t n = (size_t)lane;
-  at.lanes += n, at.rest += n * rest_bytes(bits), at.weights += n * bits / 8;
-  at.normals += bits == SN_RT_PACKED_BITS ? 3 * n : n * sizeof(float);
-  if (loose) at.tuples.at += n * at.tuples.bytes;
+  at.lanes += n, at.rest += n * rest_bytes(f.bits), at.weights += n * f.bits / 8;
+  at.normals += f.bits == SN_RT_PACKED_BITS ? 3 * n : n * sizeof(float);
+  if (f.loose) at.tuples.at += n * at.tuples.bytes;
   return at;
 }
 
 // From block to block.
-static SN_RT_INLINE void advance(cursor *at, int influences, uint32_t bits, int loose) {
+static SN_RT_INLINE void advance(cursor *at, form f) {
   at->block++;
-  at->lanes += SN_RT_LANES, at->rest += 3 * SN_RT_LANES * rest_bytes(bits), at->normals += normal_bytes(bits);
-  at->weights += (size_t)(influences - 1) * bits;
-  if (loose) at->tuples.at += (size_t)influences * SN_RT_LANES * at->tuples.bytes;
+  at->lanes += SN_RT_LANES, at->rest += 3 * SN_RT_LANES * rest_bytes(f.bits), at->normals += normal_bytes(f.bits);
+  at->weights += (size_t)(f.influences - 1) * f.bits;
+  if (f.loose) at->tuples.at += (size_t)f.influences * SN_RT_LANES * at->tuples.bytes;
 }
 
 static SN_RT_INLINE vf3 load_rest(const cursor *at, uint32_t bits) {
@@ -213,7 +213,8 @@ static SN_RT_INLINE vf3 load_normals(const cursor *at, uint32_t bits, int unit) 
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------------------
 
-// How the lanes lie among the results: anywhere, two by two (0 and 1, 2 and 3, ...), all in a row, and so that they can go past the caches.
+// How the lanes lie among the results: anywhere, two by two (0 and 1, 2 and 3, ...), all in a row, and so that they can go past
+// the caches.
 typedef enum layout { layout_any, layout_pairs, layout_row, layout_stream } layout;
 
 static SN_RT_INLINE uint64_t four_lanes(const uint16_t *lanes) {
@@ -239,7 +240,8 @@ static SN_RT_INLINE int in_pairs(const uint16_t *lanes) {
   return broken == 0;
 }
 
-// Rows are rare but where vertices are numbered by the blocks (then they are what `rows` says): elsewhere a question more is a branch more that goes wrong.
+// Rows are rare unless vertices are numbered by the blocks (then they are what `rows` says): elsewhere one more branch would be
+// mispredicted.
 static SN_RT_INLINE layout layout_of(const uint16_t *lanes, layout rows) {
   if (rows != layout_any && in_row(lanes)) return lanes[0] % width == 0 ? rows : layout_row;
   return in_pairs(lanes) ? layout_pairs : layout_any;
@@ -268,7 +270,7 @@ static SN_RT_INLINE void put(target to, layout lie, const uint16_t *lanes, vf3 v
     vf_scatter(v.x, v.y, v.z, to.base, lanes, 12);
 }
 
-// A block's normals, which wait for their length while the next block is blended: its long chain of instructions would hold that up.
+// A block's normals, which wait for their length while the next block is blended: a long chain of instructions would delay it.
 typedef struct pending {
   vf3 normals;
   const uint16_t *lanes; // NULL: none
@@ -289,69 +291,73 @@ static SN_RT_INLINE void put_turned(target to, int wait, pending now, pending *l
   *last = now;
 }
 
-static SN_RT_INLINE void move_lanes(const float *matrices, tuple_rows tuples, const uint16_t *lanes, int influences,
-                                    float (*weights)[width], vf3 p, target to) {
+static SN_RT_INLINE void move_lanes(source s, cursor at, int influences, float (*weights)[width], vf3 p, target to) {
   static const uint16_t in_order[SN_RT_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
   float places[width][4];
-  vf_scatter4(p.x, p.y, p.z, vf_set(1), (char *)places, in_order, sizeof *places);
+  vf_scatter4((vf[4]){p.x, p.y, p.z, vf_set(1)}, (char *)places, in_order, sizeof *places);
   for (int l = 0; l < width; l++) {
     vf m[16 / width];
-    blend_lane(matrices, 16, 0, tuples, influences, weights, l, m);
-    vf_put_moved(m, places[l], to.base + lanes[l] * to.stride);
+    blend_lane(s, at.tuples, influences, weights, l, m);
+    vf_put_moved(m, places[l], to.base + at.lanes[l] * to.stride);
   }
 }
 
-// Positions of lanes with joints of their own, where nothing else needs their matrices: none is transposed.
-static SN_RT_INLINE void move_loose(const float *matrices, tuple_rows tuples, const uint16_t *lanes, int influences,
-                                    float (*weights)[width], vf3 p, target to) {
-  if (tuples.bytes == 1)
-    move_lanes(matrices, (tuple_rows){tuples.at, 1}, lanes, influences, weights, p, to);
-  else
-    move_lanes(matrices, (tuple_rows){tuples.at, 2}, lanes, influences, weights, p, to);
+// Positions of lanes with separate joints, where nothing else needs their matrices: none is transposed.
+static SN_RT_INLINE void move_loose(source s, cursor at, int influences, float (*weights)[width], vf3 p, target to) {
+  int bytes = at.tuples.bytes == 1;
+  at.tuples.bytes = 2;
+  if (!bytes) move_lanes(s, at, influences, weights, p, to);
+  at.tuples.bytes = 1;
+  if (bytes) move_lanes(s, at, influences, weights, p, to);
 }
 
-static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int normals,
-                                       int loose, int influences, int corrected, pending *last) {
-  const float *matrices = job->scratch.matrices;
+static SN_RT_INLINE source matrices_of(const float *palette, const mixture *shared) {
+  return (source){palette, 16, 4, 3, 0, shared};
+}
+
+// The first `columns` quaternions of a dual quaternion.
+static SN_RT_INLINE source quats_of(const sn_rt_job *job, int columns, const mixture *shared) {
+  return (source){job->scratch.dualquats, 8, columns, 4, !(*job->scratch.flags & SN_RT_SIGNED), shared};
+}
+
+static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *g, form f, pending *last) {
   mixture shared;
+  source matrices = matrices_of(job->scratch.matrices, &shared);
   const float *entries[SN_RT_MAX_INFLUENCES];
-  int mixed = !loose && (normals || corrected || influences == 1);
-  for (int k = 0; !loose && !mixed && k < influences; k++)
+  int mixed = !f.loose && (f.normals || f.corrected || f.influences == 1);
+  for (int k = 0; !f.loose && !mixed && k < f.influences; k++)
     entries[k] = job->scratch.shares + 16 * (size_t)g->joints[k];
-  if (mixed) mix(job, g, matrices, 16, bits, influences, NULL, &shared);
+  if (mixed) mix(job, g, f, matrices, &shared);
   vf total = vf_set(job->weight_total), unit = vf_set(job->weight_unit);
   layout rows = layout_of_rows(job);
   target positions = {job->positions, job->position_stride}, normals_out = {job->normals, job->normal_stride};
-  cursor block = cursor_at(job, g, bits);
-  for (int left = g->block_count; left > 0; left--, advance(&block, influences, bits, loose)) {
+  cursor block = cursor_at(job, g, f.bits);
+  for (int left = g->block_count; left > 0; left--, advance(&block, f)) {
     for (int lane = 0; lane < SN_RT_LANES; lane += width) {
-      cursor at = from_lane(block, lane, bits, loose);
+      cursor at = from_lane(block, lane, f);
       correction c = {0};
-      if (corrected) c = correction_at(job, bits, &at, lane, normals);
+      if (f.corrected) c = correction_at(job, f.bits, &at, lane, f.normals);
       vf b[12], w[SN_RT_MAX_INFLUENCES];
-      vf3 p = load_rest(&at, bits), n = p;
-      if (normals) n = load_normals(&at, bits, corrected);
+      float weights[SN_RT_MAX_INFLUENCES][width];
+      vf3 p = load_rest(&at, f.bits), n = p;
+      if (f.normals) n = load_normals(&at, f.bits, f.corrected);
       layout lie = layout_of(at.lanes, rows);
       if (c.before && !c.late) p = add(p, c.position);
-      if (loose) {
-        float weights[SN_RT_MAX_INFLUENCES][width];
-        load_all_weights(at.weights, bits, influences, total, w);
-        loose_weights(unit, influences, w, weights);
-        if (!normals && !corrected) {
-          move_loose(matrices, at.tuples, at.lanes, influences, weights, p, positions);
+      if (f.loose || mixed) {
+        load_lane_weights(at.weights, f, total, unit, w, weights);
+        if (f.loose && !f.normals && !f.corrected) {
+          move_loose(matrices, at, f.influences, weights, p, positions);
           continue;
         }
-        blend_loose_matrices(matrices, at.tuples, influences, weights, b);
-      } else if (mixed) {
-        load_shares(at.weights, bits, influences, w);
-        blend_shared(&shared, 4, 3, influences, w, b);
+        blend(matrices, f, at.tuples, w, weights, b);
+        p = transform(b, p);
       } else {
-        load_all_weights(at.weights, bits, influences, total, w);
+        load_all_weights(at.weights, f, total, w);
+        p = transform_shared(entries, f.influences, w, p);
       }
-      p = loose || mixed ? transform(b, p) : transform_shared(entries, influences, w, p);
       if (c.late) p = add(p, limited(transform_vector(b, c.position), c.limit));
       put(positions, lie, at.lanes, c.after ? add(p, c.position) : p);
-      if (!normals) continue;
+      if (!f.normals) continue;
       put_pending(normals_out, last);
       n = cofactors_times(b, c.before ? add(n, c.normal) : n);
       *last = (pending){c.after ? add(normalise(n), c.normal) : n, at.lanes, lie};
@@ -359,250 +365,132 @@ static SN_RT_INLINE void linear_blocks(const sn_rt_job *job, const sn_rt_group *
   }
 }
 
-// Sign bits of the group's joints that lie in the other hemisphere than the pivot.
-static SN_RT_INLINE void hemispheres(const sn_rt_job *job, const sn_rt_group *g, int compare, int influences,
-                                     uint32_t *signs) {
-  const float *pivot = job->scratch.dualquats + 8 * (size_t)g->joints[0];
-  for (int k = 1; k < influences; k++) {
-    signs[k] = compare ? opposite(job->scratch.dualquats + 8 * (size_t)g->joints[k], pivot) : 0;
-  }
-}
-
-static SN_RT_INLINE void dualquat_blocks(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int normals,
-                                         int loose, int stretched, int influences, int corrected, pending *last) {
-  mixture shared, stretch;
-  uint32_t signs[SN_RT_MAX_INFLUENCES];
-  const float *dualquats = job->scratch.dualquats, *stretches = job->scratch.stretches;
-  int compare = !(*job->scratch.flags & SN_RT_SIGNED);
-  int wait = !corrected && (stretched || bits == SN_RT_PACKED_BITS); // else normals have unit length all the time
-  if (!loose) {
-    hemispheres(job, g, compare, influences, signs);
-    mix(job, g, dualquats, 8, bits, influences, signs, &shared);
-    if (stretched) mix(job, g, stretches, 16, bits, influences, NULL, &stretch);
-  }
+// Dual quaternions, or rotations `about` centres.
+static SN_RT_INLINE void turned_blocks(const sn_rt_job *job, const sn_rt_group *g, int about, form f, pending *last) {
+  mixture turns, stretches, matrices;
+  source quats = quats_of(job, about ? 1 : 2, &turns), stretch = matrices_of(job->scratch.stretches, &stretches),
+         linear_part = matrices_of(job->scratch.matrices, &matrices);
+  const vf3 none = {vf_set(0), vf_set(0), vf_set(0)};
+  int wait =
+    !f.corrected && (f.stretched || f.bits == SN_RT_PACKED_BITS); // else normals have unit length all the time
+  if (about) mix(job, g, f, linear_part, &matrices);
+  mix(job, g, f, quats, &turns);
+  if (f.stretched) mix(job, g, f, stretch, &stretches);
   vf total = vf_set(job->weight_total), unit = vf_set(job->weight_unit);
   layout rows = layout_of_rows(job);
   target positions = {job->positions, job->position_stride}, normals_out = {job->normals, job->normal_stride};
-  cursor block = cursor_at(job, g, bits);
-  for (int left = g->block_count; left > 0; left--, advance(&block, influences, bits, loose)) {
+  cursor block = cursor_at(job, g, f.bits);
+  for (int left = g->block_count; left > 0; left--, advance(&block, f)) {
     for (int lane = 0; lane < SN_RT_LANES; lane += width) {
-      cursor at = from_lane(block, lane, bits, loose);
-      vf q[8], w[SN_RT_MAX_INFLUENCES];
+      cursor at = from_lane(block, lane, f);
+      vf q[8], b[12], s[12], w[SN_RT_MAX_INFLUENCES];
       float weights[SN_RT_MAX_INFLUENCES][width];
-      if (loose) {
-        load_all_weights(at.weights, bits, influences, total, w);
-        loose_weights(unit, influences, w, weights);
-      } else {
-        load_shares(at.weights, bits, influences, w);
-      }
-      vf3 p = load_rest(&at, bits), n = p;
-      if (normals) n = load_normals(&at, bits, !wait);
+      load_lane_weights(at.weights, f, total, unit, w, weights);
+      vf3 p = load_rest(&at, f.bits), n = p, centre = none;
+      if (f.normals) n = load_normals(&at, f.bits, !wait);
+      if (about) centre = load3(job->centres[at.block][0] + lane), p = less(p, centre);
       correction c = {0};
-      if (corrected) c = correction_at(job, bits, &at, lane, normals);
+      if (f.corrected) c = correction_at(job, f.bits, &at, lane, f.normals);
       if (c.before) p = add(p, c.position), n = normalise(add(n, c.normal));
-      if (stretched) {
-        vf b[12];
-        if (loose) {
-          blend_loose_matrices(stretches, at.tuples, influences, weights, b);
-        } else {
-          blend_shared(&stretch, 4, 3, influences, w, b);
-        }
-        p = transform(b, p);
-        if (normals) n = wait ? cofactors_times(b, n) : transform_normal(b, n);
+      if (f.stretched) {
+        blend(stretch, f, at.tuples, w, weights, s);
+        p = about ? transform_vector(s, p) : transform(s, p);
+        if (f.normals) n = wait ? cofactors_times(s, n) : transform_normal(s, n);
       }
-      if (loose) {
-        blend_loose(dualquats, 8, compare, at.tuples, influences, weights, q);
-      } else {
-        blend_shared(&shared, 2, 4, influences, w, q);
-      }
+      if (about) blend(linear_part, f, at.tuples, w, weights, b);
+      blend(quats, f, at.tuples, w, weights, q);
       vf factor = two_over_square(q);
       layout lie = layout_of(at.lanes, rows);
-      p = move_by_dualquat(q, factor, p);
+      p = about ? add(transform(b, centre), rotate_by(q, factor, p)) : move_by_dualquat(q, factor, p);
       put(positions, lie, at.lanes, c.after ? add(p, c.position) : p);
-      if (!normals) continue;
+      if (!f.normals) continue;
       n = rotate_by(q, factor, n);
       put_turned(normals_out, wait, (pending){c.after ? normalise(add(n, c.normal)) : n, at.lanes, lie}, last);
     }
   }
 }
 
-// A group's palette entries for a rotation about a centre.
-typedef struct centre_blend {
-  mixture matrices, quats, stretches;
-  int compare;
-} centre_blend;
+// ---- entry points: separate loops for floats and packed numbers, with and without normals, and for 1 to 4 influences ---------
 
-static SN_RT_INLINE void mix_centres(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int loose,
-                                     int stretched, int influences, centre_blend *out) {
-  const sn_rt_scratch *s = &job->scratch;
-  uint32_t signs[SN_RT_MAX_INFLUENCES];
-  out->compare = !(*s->flags & SN_RT_SIGNED);
-  if (loose) return;
-  hemispheres(job, g, out->compare, influences, signs);
-  mix(job, g, s->matrices, 16, bits, influences, NULL, &out->matrices);
-  mix(job, g, s->dualquats, 8, bits, influences, signs, &out->quats);
-  if (stretched) mix(job, g, s->stretches, 16, bits, influences, NULL, &out->stretches);
+typedef enum blending { blending_linear, blending_dualquat, blending_centres } blending;
+
+static SN_RT_INLINE void blocks(const sn_rt_job *job, const sn_rt_group *g, blending by, form f, pending *last) {
+  if (by == blending_linear)
+    linear_blocks(job, g, f, last);
+  else
+    turned_blocks(job, g, by == blending_centres, f, last);
 }
 
-// The blended matrix b, stretch s and quaternion q of the lanes.
-static SN_RT_INLINE void blend_centres(const sn_rt_job *job, const centre_blend *shared, const cursor *at,
-                                       uint32_t bits, int loose, int stretched, int influences, vf b[12], vf s[12],
-                                       vf q[8]) {
-  vf w[SN_RT_MAX_INFLUENCES];
-  if (loose) {
-    float weights[SN_RT_MAX_INFLUENCES][width];
-    load_all_weights(at->weights, bits, influences, vf_set(job->weight_total), w);
-    loose_weights(vf_set(job->weight_unit), influences, w, weights);
-    blend_loose_matrices(job->scratch.matrices, at->tuples, influences, weights, b);
-    if (stretched) blend_loose_matrices(job->scratch.stretches, at->tuples, influences, weights, s);
-    blend_loose(job->scratch.dualquats, 8, shared->compare, at->tuples, influences, weights, q);
-    return;
-  }
-  load_shares(at->weights, bits, influences, w);
-  blend_shared(&shared->matrices, 4, 3, influences, w, b);
-  if (stretched) blend_shared(&shared->stretches, 4, 3, influences, w, s);
-  blend_shared(&shared->quats, 1, 4, influences, w, q);
+// The form of a loop for groups with one set of joints, or for loose ones.
+static SN_RT_INLINE form with(form f, int loose, int influences) {
+  f.loose = loose, f.influences = influences;
+  return f;
 }
-
-static SN_RT_INLINE void centres_blocks(const sn_rt_job *job, const sn_rt_group *g, uint32_t bits, int normals,
-                                        int loose, int stretched, int influences, int corrected, pending *last) {
-  centre_blend shared;
-  mix_centres(job, g, bits, loose, stretched, influences, &shared);
-  int wait = !corrected && (stretched || bits == SN_RT_PACKED_BITS); // as in dualquat_blocks
-  layout rows = layout_of_rows(job);
-  target positions = {job->positions, job->position_stride}, normals_out = {job->normals, job->normal_stride};
-  const vf3 none = {vf_set(0), vf_set(0), vf_set(0)};
-  cursor block = cursor_at(job, g, bits);
-  for (int left = g->block_count; left > 0; left--, advance(&block, influences, bits, loose)) {
-    for (int lane = 0; lane < SN_RT_LANES; lane += width) {
-      cursor at = from_lane(block, lane, bits, loose);
-      correction c = {0};
-      if (corrected) c = correction_at(job, bits, &at, lane, normals);
-      vf b[12], s[12], q[8];
-      blend_centres(job, &shared, &at, bits, loose, stretched, influences, b, s, q);
-      vf3 centre = load3(job->centres[at.block][0] + lane), arm = less(load_rest(&at, bits), centre);
-      if (c.before) arm = add(arm, c.position);
-      if (stretched) arm = transform_vector(s, arm);
-      vf factor = two_over_square(q);
-      layout lie = layout_of(at.lanes, rows);
-      vf3 p = add(transform(b, centre), mad(arm, factor, half_rotate(q, arm, none)));
-      put(positions, lie, at.lanes, c.after ? add(p, c.position) : p);
-      if (!normals) continue;
-      vf3 n = load_normals(&at, bits, !wait);
-      if (c.before) n = normalise(add(n, c.normal));
-      if (stretched) n = wait ? cofactors_times(s, n) : transform_normal(s, n);
-      n = rotate_by(q, factor, n);
-      put_turned(normals_out, wait, (pending){c.after ? normalise(add(n, c.normal)) : n, at.lanes, lie}, last);
-    }
-  }
-}
-
-// ---- entry points: loops of their own for every kind of weight, with and without normals, and for 1 to 4 influences ----------
 
 // Which loop a group takes: 0 loose, 1 to 4 so many influences, 5 any number, for all of them where `any`.
 static SN_RT_INLINE int loop_of(const sn_rt_group *g, int any) {
   return g->kind == SN_RT_GROUP_LOOSE ? 0 : any || g->influences > 4 ? 5 : g->influences;
 }
 
-static SN_RT_INLINE void linear_groups(const sn_rt_job *job, uint32_t bits, int normals, int corrected) {
+static SN_RT_INLINE void groups(const sn_rt_job *job, blending by, form f) {
   pending last = {.lanes = NULL};
   for (uint32_t index = job->first_group; index < job->last_group; index++) {
     const sn_rt_group *g = job->skin.groups + index;
-    switch (loop_of(g, 0)) {
+    switch (loop_of(g, f.any)) {
     case 0: // four influences as a constant: the loops over them unroll
-      if (g->influences == 4 && !corrected) {
-        linear_blocks(job, g, bits, normals, 1, 4, corrected, &last);
-      } else {
-        linear_blocks(job, g, bits, normals, 1, g->influences, corrected, &last);
-      }
+      if (by == blending_linear && !f.any && !f.corrected && g->influences == 4)
+        blocks(job, g, by, with(f, 1, 4), &last);
+      else
+        blocks(job, g, by, with(f, 1, g->influences), &last);
       break;
     case 1:
-      linear_blocks(job, g, bits, normals, 0, 1, corrected, &last);
+      blocks(job, g, by, with(f, 0, 1), &last);
       break;
     case 2:
-      linear_blocks(job, g, bits, normals, 0, 2, corrected, &last);
+      blocks(job, g, by, with(f, 0, 2), &last);
       break;
     case 3:
-      linear_blocks(job, g, bits, normals, 0, 3, corrected, &last);
+      blocks(job, g, by, with(f, 0, 3), &last);
       break;
     case 4:
-      linear_blocks(job, g, bits, normals, 0, 4, corrected, &last);
+      blocks(job, g, by, with(f, 0, 4), &last);
       break;
     default:
-      linear_blocks(job, g, bits, normals, 0, g->influences, corrected, &last);
+      blocks(job, g, by, with(f, 0, g->influences), &last);
       break;
     }
   }
-  if (normals) put_pending((target){job->normals, job->normal_stride}, &last);
+  if (f.normals) put_pending((target){job->normals, job->normal_stride}, &last);
 }
 
-static SN_RT_INLINE void turned_blocks(int about, const sn_rt_job *job, const sn_rt_group *g, uint32_t bits,
-                                       int normals, int loose, int stretched, int influences, int corrected,
-                                       pending *last) {
-  if (about)
-    centres_blocks(job, g, bits, normals, loose, stretched, influences, corrected, last);
-  else
-    dualquat_blocks(job, g, bits, normals, loose, stretched, influences, corrected, last);
+// One loop for everything: stretches, and weights of 16 and 8 bits, which older models have.
+static SN_RT_INLINE form any_form(const sn_rt_job *job, int stretches) {
+  return (form){.bits = job->skin.weight_bits,
+                .normals = job->normals != NULL,
+                .corrected = job->correct.stored.start != NULL,
+                .stretched = stretches,
+                .any = 1};
 }
 
-// Dual quaternions, or rotations `about` centres.
-static SN_RT_INLINE void turned_groups(const sn_rt_job *job, uint32_t bits, int normals, int about, int stretched,
-                                       int corrected) {
-  pending last = {.lanes = NULL};
-  for (uint32_t index = job->first_group; index < job->last_group; index++) {
-    const sn_rt_group *g = job->skin.groups + index;
-    switch (loop_of(g, stretched)) {
-    case 0:
-      turned_blocks(about, job, g, bits, normals, 1, stretched, g->influences, corrected, &last);
-      break;
-    case 1:
-      turned_blocks(about, job, g, bits, normals, 0, 0, 1, corrected, &last);
-      break;
-    case 2:
-      turned_blocks(about, job, g, bits, normals, 0, 0, 2, corrected, &last);
-      break;
-    case 3:
-      turned_blocks(about, job, g, bits, normals, 0, 0, 3, corrected, &last);
-      break;
-    case 4:
-      turned_blocks(about, job, g, bits, normals, 0, 0, 4, corrected, &last);
-      break;
-    default:
-      turned_blocks(about, job, g, bits, normals, 0, stretched, g->influences, corrected, &last);
-      break;
-    }
+#define SN_RT_LOOP(name, by, kind, has_normals, corrects)                                                            \
+  static void name(const sn_rt_job *job) {                                                                           \
+    groups(job, by, (form){.bits = kind, .normals = has_normals, .corrected = corrects});                            \
   }
-  if (normals) put_pending((target){job->normals, job->normal_stride}, &last);
-}
+#define SN_RT_LOOPS(name, by, corrected)                                                                             \
+  SN_RT_LOOP(name##_floats_##corrected, by, 32, 0, corrected)                                                        \
+  SN_RT_LOOP(name##_floats_normals_##corrected, by, 32, 1, corrected)                                                \
+  SN_RT_LOOP(name##_packed_##corrected, by, SN_RT_PACKED_BITS, 0, corrected)                                         \
+  SN_RT_LOOP(name##_packed_normals_##corrected, by, SN_RT_PACKED_BITS, 1, corrected)                                 \
+  static void name##_any_##corrected(const sn_rt_job *job) { groups(job, by, any_form(job, 0)); }                    \
+  static const sn_rt_kernel name##_loops_##corrected[2][3] = {                                                       \
+    {name##_floats_##corrected, name##_packed_##corrected, name##_any_##corrected},                                  \
+    {name##_floats_normals_##corrected, name##_packed_normals_##corrected, name##_any_##corrected}};
 
-static SN_RT_INLINE void dualquat_groups(const sn_rt_job *job, uint32_t bits, int normals, int corrected) {
-  turned_groups(job, bits, normals, 0, 0, corrected);
-}
-
-// Floats and packed numbers have loops of their own; weights of 16 and 8 bits, which older models have, share one.
-#define SN_RT_VARIANTS(name, kind, bits)                                                                             \
-  static void name##_##kind(const sn_rt_job *job) { name##_groups(job, bits, 0, 0); }                                \
-  static void name##_##kind##_normals(const sn_rt_job *job) { name##_groups(job, bits, 1, 0); }                      \
-  static void name##_##kind##_corrected(const sn_rt_job *job) { name##_groups(job, bits, 0, 1); }                    \
-  static void name##_##kind##_normals_corrected(const sn_rt_job *job) { name##_groups(job, bits, 1, 1); }
-
-SN_RT_VARIANTS(linear, floats, 32)
-SN_RT_VARIANTS(linear, packed, SN_RT_PACKED_BITS)
-SN_RT_VARIANTS(linear, other, job->skin.weight_bits)
-SN_RT_VARIANTS(dualquat, floats, 32)
-SN_RT_VARIANTS(dualquat, packed, SN_RT_PACKED_BITS)
-SN_RT_VARIANTS(dualquat, other, job->skin.weight_bits)
-
-#define SN_RT_TABLE(name)                                                                                            \
-  {                                                                                                                  \
-    {{name##_floats, name##_packed, name##_other},                                                                   \
-     {name##_floats_normals, name##_packed_normals, name##_other_normals}},                                          \
-    {                                                                                                                \
-      {name##_floats_corrected, name##_packed_corrected, name##_other_corrected}, {                                  \
-        name##_floats_normals_corrected, name##_packed_normals_corrected, name##_other_normals_corrected             \
-      }                                                                                                              \
-    }                                                                                                                \
-  }
+SN_RT_LOOPS(linear, blending_linear, 0)
+SN_RT_LOOPS(linear, blending_linear, 1)
+SN_RT_LOOPS(dualquat, blending_dualquat, 0)
+SN_RT_LOOPS(dualquat, blending_dualquat, 1)
+SN_RT_LOOPS(centres, blending_centres, 0)
 
 static SN_RT_INLINE int kind_of(const sn_rt_job *job) {
   return job->skin.weight_bits == 32 ? 0 : job->skin.weight_bits == SN_RT_PACKED_BITS ? 1 : 2;
@@ -666,9 +554,8 @@ static void by_corrections(const sn_rt_job *job, const sn_rt_kernel loops[2]) {
 }
 
 static void linear(const sn_rt_job *job) {
-  static const sn_rt_kernel by_kind[2][2][3] = SN_RT_TABLE(linear);
   int normals = job->normals != NULL, kind = kind_of(job);
-  const sn_rt_kernel loops[2] = {by_kind[0][normals][kind], by_kind[1][normals][kind]};
+  const sn_rt_kernel loops[2] = {linear_loops_0[normals][kind], linear_loops_1[normals][kind]};
   if (job->correct.stored.start && !job->correct.dense)
     by_corrections(job, loops);
   else
@@ -677,30 +564,14 @@ static void linear(const sn_rt_job *job) {
 
 // Dual quaternions gain nothing from that.
 static void dualquat(const sn_rt_job *job) {
-  static const sn_rt_kernel by_kind[2][2][3] = SN_RT_TABLE(dualquat);
-  by_kind[job->correct.stored.start != NULL][job->normals != NULL][kind_of(job)](job);
+  int normals = job->normals != NULL, kind = kind_of(job);
+  (job->correct.stored.start ? dualquat_loops_1 : dualquat_loops_0)[normals][kind](job);
 }
 
-static void stretched(const sn_rt_job *job) {
-  turned_groups(job, job->skin.weight_bits, job->normals != NULL, 0, 1, job->correct.stored.start != NULL);
-}
+static void stretched(const sn_rt_job *job) { groups(job, blending_dualquat, any_form(job, 1)); }
 
-static void centres_floats(const sn_rt_job *job) { turned_groups(job, 32, 0, 1, 0, 0); }
-static void centres_floats_normals(const sn_rt_job *job) { turned_groups(job, 32, 1, 1, 0, 0); }
-static void centres_packed(const sn_rt_job *job) { turned_groups(job, SN_RT_PACKED_BITS, 0, 1, 0, 0); }
-static void centres_packed_normals(const sn_rt_job *job) { turned_groups(job, SN_RT_PACKED_BITS, 1, 1, 0, 0); }
-
-// Only floats and packed numbers without corrections have loops of their own.
 static void centres(const sn_rt_job *job) {
-  static const sn_rt_kernel loops[2][2] = {{centres_floats, centres_packed},
-                                           {centres_floats_normals, centres_packed_normals}};
-  int corrected = job->correct.stored.start != NULL, kind = kind_of(job);
-  if (kind == 2 || corrected)
-    turned_groups(job, job->skin.weight_bits, job->normals != NULL, 1, 0, corrected);
-  else
-    loops[job->normals != NULL][kind](job);
+  centres_loops_0[job->normals != NULL][job->correct.stored.start ? 2 : kind_of(job)](job);
 }
 
-static void stretched_centres(const sn_rt_job *job) {
-  turned_groups(job, job->skin.weight_bits, job->normals != NULL, 1, 1, job->correct.stored.start != NULL);
-}
+static void stretched_centres(const sn_rt_job *job) { groups(job, blending_centres, any_form(job, 1)); }

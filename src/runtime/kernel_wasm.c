@@ -109,9 +109,9 @@ static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t
   wasm_v128_store32_lane(p2 + 8, z, 2), wasm_v128_store32_lane(p3 + 8, z, 3);
 }
 
-static SN_RT_INLINE void vf_scatter4(vf x, vf y, vf z, vf w, char *base, const uint16_t *lanes, size_t stride) {
-  vf xy_low = wasm_i32x4_shuffle(x, y, 0, 4, 1, 5), xy_high = wasm_i32x4_shuffle(x, y, 2, 6, 3, 7);
-  vf zw_low = wasm_i32x4_shuffle(z, w, 0, 4, 1, 5), zw_high = wasm_i32x4_shuffle(z, w, 2, 6, 3, 7);
+static SN_RT_INLINE void vf_scatter4(const vf v[4], char *base, const uint16_t *lanes, size_t stride) {
+  vf xy_low = wasm_i32x4_shuffle(v[0], v[1], 0, 4, 1, 5), xy_high = wasm_i32x4_shuffle(v[0], v[1], 2, 6, 3, 7);
+  vf zw_low = wasm_i32x4_shuffle(v[2], v[3], 0, 4, 1, 5), zw_high = wasm_i32x4_shuffle(v[2], v[3], 2, 6, 3, 7);
   wasm_v128_store(base + lanes[0] * stride, wasm_i32x4_shuffle(xy_low, zw_low, 0, 1, 4, 5));
   wasm_v128_store(base + lanes[1] * stride, wasm_i32x4_shuffle(xy_low, zw_low, 2, 3, 6, 7));
   wasm_v128_store(base + lanes[2] * stride, wasm_i32x4_shuffle(xy_high, zw_high, 0, 1, 4, 5));

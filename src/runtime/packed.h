@@ -165,9 +165,9 @@ static inline uint32_t sn_rt_stored_joint(const sn_rt_stored *s, size_t row, uin
 
 // ---- the packed solve of `rotreg` and `torque` --------------------------------------------------------------------------
 
-// Columns of C (drive.solve) as multiples of a scale for every 32 rows of a column. The fourth row of a proxy bone is not its translation
-// but where it takes its centre c, in units: the translation is unit times it, less the linear part times c. So the rounding of
-// the linear part counts over the reach of the bone, not over its distance from the origin.
+// Columns of C (drive.solve) as multiples of a scale for every 32 rows of a column. The fourth row of a proxy bone is not its
+// translation but where it takes its centre c, in units: the translation is unit times it, less the linear part times c. So
+// the rounding of the linear part counts over the reach of the bone, not over its distance from the origin.
 typedef struct sn_rt_packed_solve {
   const int16_t *rows; // NULL: the solve is not packed
   const float *scales; // [block][column]

@@ -87,7 +87,7 @@ void sn_rt_displacements(const sn_rt_model *model, float (*out)[3]) {
     }
 }
 
-// ---- blocks and triangles -----------------------------------------------------------------------------------------------------------
+// ---- blocks and triangles -------------------------------------------------------------------------------------------
 
 void sn_rt_get_blocks(const sn_rt_model *model, uint32_t *out) {
   for (sn_rt_block b = {0}; sn_rt_next_block(model, &b);)

@@ -95,12 +95,13 @@ static SN_RT_INLINE void rr_gradient(const vf q[4], const vf s[6], float *out) {
   const vf full[9] = {s[0], s[3], s[4], s[3], s[1], s[5], s[4], s[5], s[2]};
   static const uint16_t in_order[8] = {0, 1, 2, 3, 4, 5, 6, 7};
   for (int column = 0; column < 3; column++) {
-    vf d[3];
+    vf d[4];
+    d[3] = vf_set(0);
     for (int row = 0; row < 3; row++) {
       const vf *r = rotation + 3 * row;
       d[row] = vf_fma(r[0], full[column], vf_fma(r[1], full[3 + column], vf_mul(r[2], full[6 + column])));
     }
-    vf_scatter4(d[0], d[1], d[2], vf_set(0), (char *)(out + 4 * column), in_order, 12 * sizeof(float));
+    vf_scatter4(d, (char *)(out + 4 * column), in_order, 12 * sizeof(float));
   }
 }
 

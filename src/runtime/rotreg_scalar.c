@@ -16,9 +16,8 @@ static SN_RT_INLINE vf vf_div(vf a, vf b) { return a / b; }
 static SN_RT_INLINE vf vf_fma(vf a, vf b, vf c) { return a * b + c; }
 static SN_RT_INLINE vf vf_fnma(vf a, vf b, vf c) { return c - a * b; }
 static SN_RT_INLINE void vf_gather_rows(const char *const at[1], vf out[4]) { memcpy(out, at[0], 4 * sizeof *out); }
-static SN_RT_INLINE void vf_scatter4(vf x, vf y, vf z, vf w, char *base, const uint16_t *lanes, size_t stride) {
-  const vf row[4] = {x, y, z, w};
-  memcpy(base + lanes[0] * stride, row, sizeof row);
+static SN_RT_INLINE void vf_scatter4(const vf v[4], char *base, const uint16_t *lanes, size_t stride) {
+  memcpy(base + lanes[0] * stride, v, 4 * sizeof *v);
 }
 
 #include "runtime/rotreg_template.h"

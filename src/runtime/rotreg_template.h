@@ -21,8 +21,9 @@ static SN_RT_INLINE rr_columns rr_further(rr_columns c, size_t columns, int pack
   return c;
 }
 
-// Vector n of a column: `width` rows. Packed, vectors n and n + 1, n even, have those at even and those at odd places of 2 width rows, so
-// that no number has to change its place in a register, and all are SN_RT_PAIR times as large, which is exact, until rr_put_rows.
+// Vector n of a column: `width` rows. Packed, vectors n and n + 1, n even, have those at even and those at odd places of 2
+// width rows, so that no number has to change its place in a register, and all are SN_RT_PAIR times as large, which is exact,
+// until rr_put_rows.
 static SN_RT_INLINE vf rr_load(const char *rows, int n, int packed) {
   if (!packed) return vf_load((const float *)(const void *)rows + n * width);
   const int16_t *pairs = (const int16_t *)(const void *)rows + n / 2 * 2 * width;
@@ -105,7 +106,7 @@ static SN_RT_INLINE void rr_put_rows(int packed, vf sum[3][rr_vectors], float (*
   vf unit = vf_set(packed ? 1 / SN_RT_PAIR : 1);
   for (int n = 0; n < rr_vectors; n++) {
     int first = packed ? n / 2 * 2 * width + n % 2 : n * width;
-    vf_scatter4(vf_mul(unit, sum[0][n]), vf_mul(unit, sum[1][n]), vf_mul(unit, sum[2][n]), vf_set(0),
+    vf_scatter4((vf[4]){vf_mul(unit, sum[0][n]), vf_mul(unit, sum[1][n]), vf_mul(unit, sum[2][n]), vf_set(0)},
                 (char *)out[first], packed ? every_other : in_order, sizeof *out);
   }
 }

@@ -167,9 +167,8 @@ static void hold_all(const char *positions, size_t stride, uint32_t count, float
   for (uint32_t i = 0; i < count; i++) hold(bounds, (const float *)(const void *)(positions + i * stride));
 }
 
-// Blocks write their results here and there, which no processor foresees: it is told where. Results of several chunks leave the caches before they
-// are written again (100,000 vertices: positions 6.7 to 4.3 cycles per vertex, with normals 14.8 to 10.3); those of one chunk may be there, and
-// asking costs 4 %. Where vertices are numbered by the blocks the processor does foresee it (100,000 vertices: a fifth less time without).
+// Blocks scatter their results, which no processor predicts: they are prefetched where results of several chunks leave the caches
+// before they are written again. Results of one chunk, and rows of vertices numbered by the blocks, need none.
 static void call_in(const char *results, size_t size) {
 #if defined(__GNUC__)
   enum { line = 64 };
@@ -181,8 +180,8 @@ static void call_in(const char *results, size_t size) {
 
 static int is_aligned(const char *results) { return (uintptr_t)results % 32 == 0; }
 
-// All of a chunk. Where results are to go past the caches, whole blocks do so where they lie in a row, and others are put together in the memory of
-// `extras` first.
+// All of a chunk. Where results are to go past the caches, whole blocks do so where they lie in a row, and others are put
+// together in the memory of `extras` first.
 static void skin_chunk(const sn_rt_job *chunk, const request *r) {
   sn_rt_job job = *chunk;
   int side_by_side = chunk->position_stride == 12 && (!chunk->normals || chunk->normal_stride == 12);

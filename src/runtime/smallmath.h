@@ -159,7 +159,7 @@ SN_RT_BOTH void sn_rt_slerp(const float a[4], const float b[4], float t, float o
   for (int n = 0; n < 4; n++) out[n] = wa * a[n] + sign * wb * b[n];
 }
 
-// ---- palette matrices: four columns of four floats ------------------------------------------------------------------------------------------------
+// ---- palette matrices: four columns of four floats ------------------------------------------------------------------
 
 SN_RT_BOTH void sn_rt_linear_part(const float m[16], float a[9]) {
   for (int n = 0; n < 9; n++) a[n] = m[4 * (n % 3) + n / 3];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Terms of joints, of pairs of joints and of values, and sums of them: terms.c walks through them, and so does the GPU. Only additions,
-// multiplications and a division, in a fixed order: every machine gets the same bits.
+// Terms of joints, of pairs of joints and of values, and sums of them: terms.c walks through them, and so does the GPU. Only
+// additions, multiplications and a division, in a fixed order: every machine gets the same bits.
 #ifndef SINEW_RUNTIME_TERMS_H
 #define SINEW_RUNTIME_TERMS_H
 

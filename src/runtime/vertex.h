@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a blended matrix, dual quaternion or rotation about a centre does to a vertex: the arithmetic of the scalar kernels and of the GPU's.
-// Matrices are four columns of four floats, of which the last row is not used.
+// What a blended matrix, dual quaternion or rotation about a centre does to a vertex: the arithmetic of the scalar kernels and
+// of the GPU's. Matrices are four columns of four floats, of which the last row is not used.
 #ifndef SINEW_RUNTIME_VERTEX_H
 #define SINEW_RUNTIME_VERTEX_H
 

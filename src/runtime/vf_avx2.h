@@ -168,9 +168,9 @@ static SN_RT_INLINE void vf_scatter(vf x, vf y, vf z, char *base, const uint16_t
 #endif
 
 // Rows of four: lanes 0 and 4, 1 and 5, ... side by side.
-static SN_RT_INLINE void vf_scatter4(vf x, vf y, vf z, vf w, char *base, const uint16_t *lanes, size_t stride) {
-  vf xz_low = _mm256_unpacklo_ps(x, z), xz_high = _mm256_unpackhi_ps(x, z);
-  vf yw_low = _mm256_unpacklo_ps(y, w), yw_high = _mm256_unpackhi_ps(y, w);
+static SN_RT_INLINE void vf_scatter4(const vf v[4], char *base, const uint16_t *lanes, size_t stride) {
+  vf xz_low = _mm256_unpacklo_ps(v[0], v[2]), xz_high = _mm256_unpackhi_ps(v[0], v[2]);
+  vf yw_low = _mm256_unpacklo_ps(v[1], v[3]), yw_high = _mm256_unpackhi_ps(v[1], v[3]);
   vf rows[4] = {_mm256_unpacklo_ps(xz_low, yw_low), _mm256_unpackhi_ps(xz_low, yw_low),
                 _mm256_unpacklo_ps(xz_high, yw_high), _mm256_unpackhi_ps(xz_high, yw_high)};
   for (int n = 0; n < 4; n++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Animation stacks become clips. A model's curves are sampled at all of their keys, where they jump also just beside them, and between
-// keys at the frames of the file's time line.
+// Animation stacks become clips. A model's curves are sampled at all of their keys, where they jump also just beside them, and
+// between keys at the frames of the file's time line.
 #include "formats/fbx/scene.h"
 
 #include <math.h>

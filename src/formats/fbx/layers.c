@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What lies on a mesh of an FBX file: texture coordinates, colours, materials. A control point stays one vertex. What its corners do
-// not agree in is kept beside it, for formats that have it by corner (gltf_surface.c).
+// What lies on a mesh of an FBX file: texture coordinates, colours, materials. A control point stays one vertex. What its
+// corners do not agree in is kept beside it, for formats that have it by corner (gltf_surface.c).
 #include "formats/fbx/scene.h"
 
 #include <math.h>

@@ -62,7 +62,8 @@ static void load_weights(skin_job *job, const fbx_node *cluster) {
   }
 }
 
-// Transform takes the mesh to the bone, TransformLink the bone to the world. Where one is missing, the default pose is the bind pose.
+// Transform takes the mesh to the bone, TransformLink the bone to the world. Where one is missing, the default pose is the
+// bind pose.
 static void load_bind(skin_job *job, const fbx_node *cluster, const fbx_model *bone) {
   sn_affine world = bone->world, inverse, *to_bone = &job->to_bone[job->count];
   read_matrix(job->tree, cluster, "TransformLink", &world);

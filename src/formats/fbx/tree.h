@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// An FBX file as it stands: a tree of nodes with a name and values. Binary (records of 32 and 64 bits) and text files give the same tree.
-// Nothing in it is trusted: what a node holds is checked by whoever asks for it. The first failure stays in `status`: what fails
-// afterwards says nothing, so that reading is written as one piece.
+// An FBX file as it stands: a tree of nodes with a name and values. Binary (records of 32 and 64 bits) and text files give the
+// same tree. Nothing in it is trusted: what a node holds is checked by whoever asks for it. The first failure stays in
+// `status`: what fails afterwards says nothing, so that reading is written as one piece.
 #ifndef SINEW_FORMATS_FBX_TREE_H
 #define SINEW_FORMATS_FBX_TREE_H
 

@@ -23,41 +23,40 @@ size_t sn_gltf_component_size(int component) {
 
 static sn_status load_view(sn_context *ctx, sn_gltf *gltf, int index, const json_t *json) {
   gltf_view *view = &gltf->views[index];
-  char place[32];
-  snprintf(place, sizeof place, "bufferView %d", index);
-  int buffer;
-  int64_t offset, size, stride;
-  sn_status status = sn_gltf_index(ctx, json, place, "buffer", gltf->buffer_count, true, &buffer);
-  if (status == SN_OK) status = sn_gltf_integer(ctx, json, place, "byteOffset", 0, INT64_MAX, 0, &offset);
-  if (status == SN_OK) {
-    status = sn_gltf_integer(ctx, json, place, "byteLength", 1, INT64_MAX, GLTF_REQUIRED, &size);
-  }
-  if (status == SN_OK) status = sn_gltf_integer(ctx, json, place, "byteStride", 1, 65535, 0, &stride);
-  if (status != SN_OK) return status;
+  gltf_object o = sn_gltf_object(ctx, json, "bufferView %d", index);
+  int buffer = sn_gltf_index(&o, "buffer", gltf->buffer_count, true);
+  int64_t offset = sn_gltf_integer(&o, "byteOffset", 0, INT64_MAX, 0);
+  int64_t size = sn_gltf_integer(&o, "byteLength", 1, INT64_MAX, GLTF_REQUIRED);
+  int64_t stride = sn_gltf_integer(&o, "byteStride", 1, 65535, 0);
+  if (o.status != SN_OK) return o.status;
   size_t whole = gltf->buffers[buffer].size;
   if ((uint64_t)offset > whole || (uint64_t)size > whole - (uint64_t)offset) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: bytes %lld to %lld + %lld are not in buffer %d of %zu bytes", place,
+    return sn_fail(ctx, SN_BAD_FILE, "%s: bytes %lld to %lld + %lld are not in buffer %d of %zu bytes", o.place,
                    (long long)offset, (long long)offset, (long long)size, buffer, whole);
   }
   *view = (gltf_view){gltf->buffers[buffer].bytes + offset, (size_t)size, (size_t)stride, buffer};
   return SN_OK;
 }
 
-// `count` elements of `element` bytes in a view, from json's byteOffset on.
-static sn_status locate(sn_context *ctx, const sn_gltf *gltf, const json_t *json, const char *place, int view_index,
-                        size_t count, size_t element, size_t stride, const uint8_t **out) {
-  int64_t offset;
-  sn_status status = sn_gltf_integer(ctx, json, place, "byteOffset", 0, INT64_MAX, 0, &offset);
-  if (status != SN_OK) return status;
-  const gltf_view *view = &gltf->views[view_index];
+// How elements lie in a view.
+typedef struct elements {
+  size_t count, size, stride; // bytes
+} elements;
+
+// Where they begin: in view `index`, from the object's byteOffset on.
+static const uint8_t *locate(const sn_gltf *gltf, gltf_object *o, int index, elements e) {
+  int64_t offset = sn_gltf_integer(o, "byteOffset", 0, INT64_MAX, 0);
+  if (o->status != SN_OK) return NULL;
+  const gltf_view *view = &gltf->views[index];
   // count <= INT_MAX and stride <= 65535: no overflow in 64 bits
-  uint64_t needed = (uint64_t)(count - 1) * stride + element;
+  uint64_t needed = (uint64_t)(e.count - 1) * e.stride + e.size;
   if ((uint64_t)offset > view->size || needed > view->size - (uint64_t)offset) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: %zu elements from byte %lld on do not fit into bufferView %d of %zu bytes",
-                   place, count, (long long)offset, view_index, view->size);
+    o->status =
+      sn_fail(o->ctx, SN_BAD_FILE, "%s: %zu elements from byte %lld on do not fit into bufferView %d of %zu bytes",
+              o->place, e.count, (long long)offset, index, view->size);
+    return NULL;
   }
-  *out = view->bytes + offset;
-  return SN_OK;
+  return view->bytes + offset;
 }
 
 static int type_width(const char *type) {
@@ -71,75 +70,59 @@ static int type_width(const char *type) {
   return 0;
 }
 
-static sn_status load_sparse(sn_context *ctx, const sn_gltf *gltf, const json_t *json, const char *place,
-                             size_t element, gltf_accessor *accessor) {
-  const json_t *indices = json_object_get(json, "indices"), *values = json_object_get(json, "values");
-  int64_t count, component;
-  int index_view, value_view;
-  char inner[64];
-  snprintf(inner, sizeof inner, "%s: sparse", place);
-  sn_status status = sn_gltf_integer(ctx, json, inner, "count", 1, accessor->count, GLTF_REQUIRED, &count);
-  if (status == SN_OK) {
-    status = sn_gltf_integer(ctx, indices, inner, "componentType", GLTF_UBYTE, GLTF_UINT, GLTF_REQUIRED, &component);
+static sn_status load_sparse(sn_context *ctx, const sn_gltf *gltf, const gltf_object *above, size_t element,
+                             gltf_accessor *accessor) {
+  const json_t *sparse = json_object_get(above->json, "sparse");
+  gltf_object o = sn_gltf_object(ctx, sparse, "%.40s: sparse", above->place);
+  size_t count = (size_t)sn_gltf_integer(&o, "count", 1, accessor->count, GLTF_REQUIRED);
+  o.json = json_object_get(sparse, "indices");
+  int component = (int)sn_gltf_integer(&o, "componentType", GLTF_UBYTE, GLTF_UINT, GLTF_REQUIRED);
+  int view = sn_gltf_index(&o, "bufferView", gltf->view_count, true);
+  size_t size = sn_gltf_component_size(component);
+  if (o.status == SN_OK && component != GLTF_UBYTE && component != GLTF_USHORT && component != GLTF_UINT) {
+    return sn_fail(ctx, SN_BAD_FILE, "%s: its indices cannot have the component type %d", o.place, component);
   }
-  if (status == SN_OK) status = sn_gltf_index(ctx, indices, inner, "bufferView", gltf->view_count, true, &index_view);
-  if (status == SN_OK) status = sn_gltf_index(ctx, values, inner, "bufferView", gltf->view_count, true, &value_view);
-  if (status != SN_OK) return status;
-  if (component != GLTF_UBYTE && component != GLTF_USHORT && component != GLTF_UINT) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: its indices cannot have the component type %lld", inner,
-                   (long long)component);
-  }
-  size_t size = sn_gltf_component_size((int)component);
-  status = locate(ctx, gltf, indices, inner, index_view, (size_t)count, size, size, &accessor->sparse_indices);
-  if (status == SN_OK) {
-    status = locate(ctx, gltf, values, inner, value_view, (size_t)count, element, element, &accessor->sparse_values);
-  }
-  accessor->sparse_component = (int)component;
-  accessor->sparse_count = (int)count;
-  return status;
+  accessor->sparse_indices = locate(gltf, &o, view, (elements){count, size, size});
+  o.json = json_object_get(sparse, "values");
+  view = sn_gltf_index(&o, "bufferView", gltf->view_count, true);
+  accessor->sparse_values = locate(gltf, &o, view, (elements){count, element, element});
+  accessor->sparse_component = component, accessor->sparse_count = (int)count;
+  return o.status;
 }
 
 static sn_status load_accessor(sn_context *ctx, sn_gltf *gltf, int index, const json_t *json) {
   gltf_accessor *accessor = &gltf->accessors[index];
-  char place[32];
-  snprintf(place, sizeof place, "accessor %d", index);
-  int64_t count, component;
-  int view;
-  sn_status status = sn_gltf_integer(ctx, json, place, "count", 1, INT_MAX, GLTF_REQUIRED, &count);
-  if (status == SN_OK) {
-    status = sn_gltf_integer(ctx, json, place, "componentType", GLTF_BYTE, GLTF_FLOAT, GLTF_REQUIRED, &component);
-  }
-  if (status == SN_OK) status = sn_gltf_index(ctx, json, place, "bufferView", gltf->view_count, false, &view);
-  if (status != SN_OK) return status;
-  size_t size = sn_gltf_component_size((int)component);
-  if (size == 0) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: there is no component type %lld", place, (long long)component);
-  }
+  gltf_object o = sn_gltf_object(ctx, json, "accessor %d", index);
+  int count = (int)sn_gltf_integer(&o, "count", 1, INT_MAX, GLTF_REQUIRED);
+  int component = (int)sn_gltf_integer(&o, "componentType", GLTF_BYTE, GLTF_FLOAT, GLTF_REQUIRED);
+  int view = sn_gltf_index(&o, "bufferView", gltf->view_count, false);
+  if (o.status != SN_OK) return o.status;
+  size_t size = sn_gltf_component_size(component);
+  if (size == 0) return sn_fail(ctx, SN_BAD_FILE, "%s: there is no component type %d", o.place, component);
   const char *type = json_string_value(json_object_get(json, "type"));
   int width = type_width(type);
-  if (width == 0) return sn_fail(ctx, SN_BAD_FILE, "%s: its type is '%.20s'", place, type ? type : "");
+  if (width == 0) return sn_fail(ctx, SN_BAD_FILE, "%s: its type is '%.20s'", o.place, type ? type : "");
   size_t element = (size_t)width * size;
   if (type[0] == 'M') { // the columns of a matrix begin at multiples of four bytes
     size_t rows = width == 4 ? 2 : width == 9 ? 3 : 4;
     element = rows * ((rows * size + 3) / 4 * 4);
   }
-  *accessor = (gltf_accessor){.count = (int)count,
+  *accessor = (gltf_accessor){.count = count,
                               .width = width,
-                              .component = (int)component,
+                              .component = component,
                               .stride = element,
                               .normalized = json_is_true(json_object_get(json, "normalized"))};
   if (view >= 0) {
     size_t stride = gltf->views[view].stride;
     if (stride > 0 && stride < element) {
       return sn_fail(ctx, SN_BAD_FILE, "%s: its elements of %zu bytes overlap at bufferView %d's stride of %zu",
-                     place, element, view, stride);
+                     o.place, element, view, stride);
     }
     if (stride > 0) accessor->stride = stride;
-    status = locate(ctx, gltf, json, place, view, (size_t)count, element, accessor->stride, &accessor->bytes);
+    accessor->bytes = locate(gltf, &o, view, (elements){(size_t)count, element, accessor->stride});
   }
-  const json_t *sparse = json_object_get(json, "sparse");
-  if (status == SN_OK && sparse) status = load_sparse(ctx, gltf, sparse, place, element, accessor);
-  return status;
+  bool sparse = json_object_get(json, "sparse") != NULL;
+  return o.status == SN_OK && sparse ? load_sparse(ctx, gltf, &o, element, accessor) : o.status;
 }
 
 sn_status sn_gltf_load_accessors(sn_context *ctx, sn_gltf *gltf) {

@@ -44,9 +44,10 @@ static sn_status check_times(sn_context *ctx, const gltf_channel *channel, const
 
 static sn_status load_sampler(sn_context *ctx, sn_gltf *gltf, const json_t *sampler, const char *place,
                               gltf_channel *channel) {
-  int input, output;
-  sn_status status = sn_gltf_index(ctx, sampler, place, "input", gltf->accessor_count, true, &input);
-  if (status == SN_OK) status = sn_gltf_index(ctx, sampler, place, "output", gltf->accessor_count, true, &output);
+  gltf_object o = sn_gltf_object(ctx, sampler, "%s", place);
+  int input = sn_gltf_index(&o, "input", gltf->accessor_count, true);
+  int output = sn_gltf_index(&o, "output", gltf->accessor_count, true);
+  sn_status status = o.status;
   if (status == SN_OK) status = find_interpolation(ctx, sampler, place, &channel->interpolation);
   if (status != SN_OK) return status;
   const gltf_accessor *times = &gltf->accessors[input], *values = &gltf->accessors[output];
@@ -70,21 +71,23 @@ static sn_status load_sampler(sn_context *ctx, sn_gltf *gltf, const json_t *samp
 }
 
 // Channels without a node, or with a path that some extension defines, are not for us: `wanted` says so.
-static sn_status load_channel(sn_context *ctx, sn_gltf *gltf, const json_t *json, const json_t *samplers,
-                              const char *place, gltf_channel *channel, bool *wanted) {
-  const json_t *target = json_object_get(json, "target");
-  int sampler;
+static sn_status load_channel(sn_gltf *gltf, gltf_object *o, const json_t *samplers, gltf_channel *channel,
+                              bool *wanted) {
+  const json_t *json = o->json, *target = json_object_get(json, "target");
   *wanted = false;
-  sn_status status = sn_gltf_index(ctx, target, place, "node", gltf->node_count, false, &channel->node);
-  if (status != SN_OK || channel->node < 0) return status;
+  o->json = target;
+  channel->node = sn_gltf_index(o, "node", gltf->node_count, false);
+  if (channel->node < 0) return o->status;
   if (!find_path(json_string_value(json_object_get(target, "path")), &channel->path)) return SN_OK;
   const gltf_node *node = &gltf->nodes[channel->node];
   if (channel->path == GLTF_WEIGHTS && node->weight_count == 0) return SN_OK;
   if (channel->path != GLTF_WEIGHTS && node->has_matrix) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: moves node %d, which has a matrix", place, channel->node);
+    return sn_fail(o->ctx, SN_BAD_FILE, "%s: moves node %d, which has a matrix", o->place, channel->node);
   }
-  status = sn_gltf_index(ctx, json, place, "sampler", (int)json_array_size(samplers), true, &sampler);
-  if (status == SN_OK) status = load_sampler(ctx, gltf, json_array_get(samplers, (size_t)sampler), place, channel);
+  o->json = json;
+  int sampler = sn_gltf_index(o, "sampler", (int)json_array_size(samplers), true);
+  if (sampler < 0) return o->status;
+  sn_status status = load_sampler(o->ctx, gltf, json_array_get(samplers, (size_t)sampler), o->place, channel);
   *wanted = status == SN_OK;
   return status;
 }
@@ -100,11 +103,10 @@ static sn_status load_clip(sn_context *ctx, sn_gltf *gltf, int index, const json
   clip->channels = status == SN_OK ? SN_NEW(ctx, &gltf->memory, gltf_channel, channel_count) : NULL;
   if (status == SN_OK && !clip->channels) status = ctx->error.status;
   for (int c = 0; c < channel_count && status == SN_OK; c++) {
-    char place[48];
+    gltf_object o = sn_gltf_object(ctx, json_array_get(channels, (size_t)c), "channel %d", c);
     bool wanted;
-    snprintf(place, sizeof place, "channel %d", c);
     gltf_channel *channel = &clip->channels[clip->info.channel_count];
-    status = load_channel(ctx, gltf, json_array_get(channels, (size_t)c), samplers, place, channel, &wanted);
+    status = load_channel(gltf, &o, samplers, channel, &wanted);
     if (!wanted) continue;
     clip->info.channel_count++;
     if (channel->key_count > clip->info.key_count) clip->info.key_count = channel->key_count;
@@ -262,16 +264,13 @@ static sn_status check_request(sn_context *ctx, const sn_gltf *gltf, int clip, d
   return isfinite(t) ? SN_OK : sn_fail(ctx, SN_BAD_INPUT, "%s: a clip cannot be sampled at time %g", gltf->name, t);
 }
 
-// Nodes and their world transforms at time t.
-static sn_status globals_at(sn_context *ctx, const sn_gltf *gltf, int clip, double t, sn_arena *scratch,
-                            gltf_node **nodes, sn_affine **globals) {
-  sn_status status = check_request(ctx, gltf, clip, t);
-  if (status != SN_OK) return status;
-  *nodes = nodes_at(ctx, gltf, clip, t, scratch);
-  *globals = *nodes ? SN_NEW(ctx, scratch, sn_affine, gltf->node_count) : NULL;
-  if (!*globals) return ctx->error.status;
-  sn_gltf_globals(gltf, *nodes, *globals);
-  return SN_OK;
+// Nodes and their world transforms at time t; NULL where that fails.
+static sn_affine *globals_at(sn_context *ctx, const sn_gltf *gltf, int clip, double t, sn_arena *scratch,
+                             gltf_node **nodes) {
+  *nodes = check_request(ctx, gltf, clip, t) == SN_OK ? nodes_at(ctx, gltf, clip, t, scratch) : NULL;
+  sn_affine *globals = *nodes ? SN_NEW(ctx, scratch, sn_affine, gltf->node_count) : NULL;
+  if (globals) sn_gltf_globals(gltf, *nodes, globals);
+  return globals;
 }
 
 static void joint_matrices(const sn_gltf *gltf, const sn_affine *globals, sn_affine *matrices) {
@@ -283,9 +282,9 @@ static void joint_matrices(const sn_gltf *gltf, const sn_affine *globals, sn_aff
 sn_status sn_gltf_pose(sn_context *ctx, const sn_gltf *gltf, int clip, double t, sn_affine *matrices) {
   sn_arena scratch = sn_arena_new(ctx);
   gltf_node *nodes;
-  sn_affine *globals;
-  sn_status status = globals_at(ctx, gltf, clip, t, &scratch, &nodes, &globals);
-  if (status == SN_OK) joint_matrices(gltf, globals, matrices);
+  sn_affine *globals = globals_at(ctx, gltf, clip, t, &scratch, &nodes);
+  sn_status status = globals ? SN_OK : ctx->error.status;
+  if (globals) joint_matrices(gltf, globals, matrices);
   sn_arena_free(&scratch);
   return status;
 }
@@ -325,8 +324,9 @@ static sn_status deform(sn_context *ctx, const sn_gltf *gltf, int clip, double t
                         float (*positions)[3]) {
   sn_arena scratch = sn_arena_new(ctx);
   gltf_node *nodes = NULL;
-  sn_affine *globals = NULL, *matrices = SN_NEW(ctx, &scratch, sn_affine, gltf->joint_count);
-  sn_status status = matrices ? globals_at(ctx, gltf, clip, t, &scratch, &nodes, &globals) : ctx->error.status;
+  sn_affine *matrices = SN_NEW(ctx, &scratch, sn_affine, gltf->joint_count);
+  sn_affine *globals = matrices ? globals_at(ctx, gltf, clip, t, &scratch, &nodes) : NULL;
+  sn_status status = globals ? SN_OK : ctx->error.status;
   if (status == SN_OK) joint_matrices(gltf, globals, matrices);
   for (int k = 0; k < gltf->part_count && status == SN_OK; k++) {
     const gltf_part *part = &gltf->parts[k];

@@ -81,12 +81,11 @@ static sn_status add_attributes(draco_job *job, sn_draco_piece *piece, const cha
   piece->attributes = SN_NEW(job->ctx, &job->scratch, sn_draco_attribute, json_object_size(packed));
   if (!piece->attributes) return job->ctx->error.status;
   json_object_foreach((json_t *)packed, key, id) {
-    int accessor;
-    sn_status status = sn_gltf_index(job->ctx, attributes, place, key, job->gltf->accessor_count, false, &accessor);
-    if (status == SN_OK && lacks_data(job, accessor)) {
-      status = add_attribute(job, piece, place, key, id, accessor);
-    }
-    if (status != SN_OK) return status;
+    gltf_object o = sn_gltf_object(job->ctx, attributes, "%s", place);
+    int accessor = sn_gltf_index(&o, key, job->gltf->accessor_count, false);
+    if (o.status == SN_OK && lacks_data(job, accessor))
+      o.status = add_attribute(job, piece, place, key, id, accessor);
+    if (o.status != SN_OK) return o.status;
   }
   return SN_OK;
 }
@@ -94,20 +93,20 @@ static sn_status add_attributes(draco_job *job, sn_draco_piece *piece, const cha
 static sn_status add_primitive(draco_job *job, const char *place, const json_t *primitive, const json_t *packed) {
   const json_t *attributes = json_object_get(primitive, "attributes");
   sn_gltf *gltf = job->gltf;
-  int view, positions, indices;
-  sn_status status = sn_gltf_index(job->ctx, packed, place, "bufferView", gltf->view_count, true, &view);
-  if (status == SN_OK)
-    status = sn_gltf_index(job->ctx, attributes, place, "POSITION", gltf->accessor_count, true, &positions);
-  if (status == SN_OK)
-    status = sn_gltf_index(job->ctx, primitive, place, "indices", gltf->accessor_count, true, &indices);
-  if (status != SN_OK) return status;
+  gltf_object o = sn_gltf_object(job->ctx, packed, "%s", place);
+  int view = sn_gltf_index(&o, "bufferView", gltf->view_count, true);
+  o.json = attributes;
+  int positions = sn_gltf_index(&o, "POSITION", gltf->accessor_count, true);
+  o.json = primitive;
+  int indices = sn_gltf_index(&o, "indices", gltf->accessor_count, true);
+  if (o.status != SN_OK) return o.status;
   sn_draco_piece piece = {.bytes = gltf->views[view].bytes,
                           .size = gltf->views[view].size,
                           .point_count = (uint32_t)gltf->accessors[positions].count,
                           .corner_count = (uint32_t)gltf->accessors[indices].count,
                           .index_component = gltf->accessors[indices].component};
   int before = job->filled_count;
-  status = add_attributes(job, &piece, place, json_object_get(packed, "attributes"), attributes);
+  sn_status status = add_attributes(job, &piece, place, json_object_get(packed, "attributes"), attributes);
   if (status == SN_OK && lacks_data(job, indices)) {
     filled *room;
     if (gltf->accessors[indices].width != 1)

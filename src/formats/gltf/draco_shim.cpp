@@ -10,7 +10,8 @@
 
 namespace {
 
-template <typename T> bool copy_values(const draco::PointAttribute &from, uint32_t count, const sn_draco_attribute &to, uint8_t *out) {
+template <typename T>
+bool copy_values(const draco::PointAttribute &from, uint32_t count, const sn_draco_attribute &to, uint8_t *out) {
   for (uint32_t i = 0; i < count; i++) {
     draco::AttributeValueIndex at = from.mapped_index(draco::PointIndex(i));
     T values[4];
@@ -76,7 +77,8 @@ const char *decode(const sn_draco_piece &piece) {
     const draco::PointAttribute *from = mesh.GetAttributeByUniqueId(to.id);
     if (!from) return "an attribute is missing from its Draco data";
     if (from->num_components() != to.width) return "an attribute of its Draco data has another width than its accessor";
-    if (!copy_attribute(*from, piece.point_count, to, piece.out + to.at)) return "an attribute of its Draco data does not fit its accessor";
+    if (!copy_attribute(*from, piece.point_count, to, piece.out + to.at))
+      return "an attribute of its Draco data does not fit its accessor";
   }
   return nullptr;
 }

@@ -130,24 +130,31 @@ struct sn_gltf {
   sn_arena memory;
 };
 
-// ---- json.c: values out of JSON, with messages that begin with `place` ("accessor 5") -------------------------
+// ---- json.c: values out of JSON ------------------------------------------------------------------------------
+
+// An object that is being read. After a failure, whose message begins with `place` ("accessor 5"), nothing more is read, so that
+// `status` need be looked at only once.
+typedef struct gltf_object {
+  sn_context *ctx;
+  const json_t *json;
+  sn_status status;
+  char place[64];
+} gltf_object;
 
 #define GLTF_REQUIRED INT64_MIN
 
+gltf_object sn_gltf_object(sn_context *ctx, const json_t *json, const char *place, ...)
+  __attribute__((format(printf, 3, 4)));
 // The array json[key] and its length; NULL and 0 where it is absent. Fails where it is no array of objects.
 sn_status sn_gltf_objects(sn_context *ctx, const json_t *json, const char *key, json_t **out, int *count);
-// json[key] as an integer from low to high; `absent` where it is missing, or a failure for GLTF_REQUIRED.
-sn_status sn_gltf_integer(sn_context *ctx, const json_t *json, const char *place, const char *key, int64_t low,
-                          int64_t high, int64_t absent, int64_t *out);
-// json[key] as an index into `count` things; -1 where it is missing, a failure where `required`.
-sn_status sn_gltf_index(sn_context *ctx, const json_t *json, const char *place, const char *key, int count,
-                        bool required, int *out);
-// An array of indices json[key]; NULL and 0 where it is missing.
-sn_status sn_gltf_indices(sn_context *ctx, const json_t *json, const char *place, const char *key, int limit,
-                          sn_arena *memory, int **out, int *count);
-// json[key] as `count` finite numbers; `out` is left alone where it is missing.
-sn_status sn_gltf_numbers(sn_context *ctx, const json_t *json, const char *place, const char *key, int count,
-                          double *out);
+// An integer from low to high; `absent` where it is missing, or a failure for GLTF_REQUIRED.
+int64_t sn_gltf_integer(gltf_object *o, const char *key, int64_t low, int64_t high, int64_t absent);
+// An index into `count` things; -1 where it is missing, a failure where `required`.
+int sn_gltf_index(gltf_object *o, const char *key, int count, bool required);
+// An array of indices, and how many; NULL and 0 where it is missing.
+int sn_gltf_indices(gltf_object *o, const char *key, int limit, sn_arena *memory, int **out);
+// `count` finite numbers; `out` is left alone where they are missing.
+void sn_gltf_numbers(gltf_object *o, const char *key, int count, double *out);
 
 // Takes an extension off an object; a name off the array json[key], which goes with its last one.
 void sn_gltf_remove_extension(json_t *object, const char *name);
@@ -170,9 +177,8 @@ sn_status sn_gltf_open(sn_context *ctx, const char *name, const char *folder, sn
 
 // ---- uri.c -------------------------------------------------------------------------------------------------------
 
-// The bytes behind a URI: a data URI is decoded into `memory`, a relative path below `folder` is opened into `file`.
-sn_status sn_gltf_uri(sn_context *ctx, const char *uri, const char *folder, sn_arena *memory, sn_file *file,
-                      const uint8_t **bytes, size_t *size);
+// The bytes behind a URI: a data URI is decoded into `memory`, a relative path below `folder` is opened into out->file.
+sn_status sn_gltf_uri(sn_context *ctx, const char *uri, const char *folder, sn_arena *memory, gltf_buffer *out);
 // `name` with everything but unreserved characters percent-encoded.
 char *sn_gltf_uri_encode(sn_context *ctx, sn_arena *memory, const char *name);
 

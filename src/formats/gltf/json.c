@@ -3,6 +3,7 @@
 #include "formats/gltf/gltf.h"
 
 #include <limits.h>
+#include <stdarg.h>
 #include <string.h>
 
 sn_status sn_gltf_objects(sn_context *ctx, const json_t *json, const char *key, json_t **out, int *count) {
@@ -33,73 +34,82 @@ static bool whole_number(const json_t *value, int64_t *out) {
   return true;
 }
 
-sn_status sn_gltf_integer(sn_context *ctx, const json_t *json, const char *place, const char *key, int64_t low,
-                          int64_t high, int64_t absent, int64_t *out) {
-  const json_t *value = json_object_get(json, key);
-  *out = absent;
-  if (!value) return absent == GLTF_REQUIRED ? sn_fail(ctx, SN_BAD_FILE, "%s: has no %s", place, key) : SN_OK;
-  if (!whole_number(value, out)) return sn_fail(ctx, SN_BAD_FILE, "%s: %s is not an integer", place, key);
-  if (*out < low || *out > high) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: %s is %lld, must be between %lld and %lld", place, key, (long long)*out,
-                   (long long)low, (long long)high);
+gltf_object sn_gltf_object(sn_context *ctx, const json_t *json, const char *place, ...) {
+  gltf_object o = {.ctx = ctx, .json = json, .status = SN_OK};
+  va_list arguments;
+  va_start(arguments, place);
+  vsnprintf(o.place, sizeof o.place, place, arguments);
+  va_end(arguments);
+  return o;
+}
+
+// The value of a key; NULL where it is missing, or after a failure.
+static const json_t *value_of(gltf_object *o, const char *key, bool required) {
+  const json_t *value = o->status == SN_OK ? json_object_get(o->json, key) : NULL;
+  if (!value && required && o->status == SN_OK)
+    o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: has no %s", o->place, key);
+  return value;
+}
+
+int64_t sn_gltf_integer(gltf_object *o, const char *key, int64_t low, int64_t high, int64_t absent) {
+  const json_t *value = value_of(o, key, absent == GLTF_REQUIRED);
+  int64_t out = absent;
+  if (!value) return absent;
+  if (!whole_number(value, &out)) {
+    o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: %s is not an integer", o->place, key);
+  } else if (out < low || out > high) {
+    o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: %s is %lld, must be between %lld and %lld", o->place, key,
+                        (long long)out, (long long)low, (long long)high);
   }
-  return SN_OK;
+  return out;
 }
 
-static sn_status check_index(sn_context *ctx, const json_t *value, const char *place, const char *key, int limit,
-                             int *out) {
-  int64_t index;
-  if (!whole_number(value, &index)) return sn_fail(ctx, SN_BAD_FILE, "%s: %s is not an integer", place, key);
-  if (index < 0 || index >= limit) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: %s is %lld, but there are only %d", place, key, (long long)index, limit);
+static int check_index(gltf_object *o, const json_t *value, const char *key, int limit) {
+  int64_t index = -1;
+  if (!whole_number(value, &index)) {
+    o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: %s is not an integer", o->place, key);
+  } else if (index < 0 || index >= limit) {
+    o->status =
+      sn_fail(o->ctx, SN_BAD_FILE, "%s: %s is %lld, but there are only %d", o->place, key, (long long)index, limit);
   }
-  *out = (int)index;
-  return SN_OK;
+  return o->status == SN_OK ? (int)index : -1;
 }
 
-sn_status sn_gltf_index(sn_context *ctx, const json_t *json, const char *place, const char *key, int count,
-                        bool required, int *out) {
-  const json_t *value = json_object_get(json, key);
-  *out = -1;
-  if (!value) return required ? sn_fail(ctx, SN_BAD_FILE, "%s: has no %s", place, key) : SN_OK;
-  return check_index(ctx, value, place, key, count, out);
+int sn_gltf_index(gltf_object *o, const char *key, int count, bool required) {
+  const json_t *value = value_of(o, key, required);
+  return value ? check_index(o, value, key, count) : -1;
 }
 
-sn_status sn_gltf_indices(sn_context *ctx, const json_t *json, const char *place, const char *key, int limit,
-                          sn_arena *memory, int **out, int *count) {
-  const json_t *array = json_object_get(json, key);
-  *out = NULL, *count = 0;
-  if (!array) return SN_OK;
-  if (!json_is_array(array)) return sn_fail(ctx, SN_BAD_FILE, "%s: %s is not an array", place, key);
+int sn_gltf_indices(gltf_object *o, const char *key, int limit, sn_arena *memory, int **out) {
+  const json_t *array = value_of(o, key, false);
   size_t size = json_array_size(array);
-  if (size > INT_MAX / 2) return sn_fail(ctx, SN_BAD_FILE, "%s: %s has too many entries", place, key);
-  *out = SN_NEW(ctx, memory, int, size);
-  if (!*out) return ctx->error.status;
-  for (size_t k = 0; k < size; k++) {
-    sn_status status = check_index(ctx, json_array_get(array, k), place, key, limit, &(*out)[k]);
-    if (status != SN_OK) return status;
-  }
-  *count = (int)size;
-  return SN_OK;
+  *out = NULL;
+  if (array && !json_is_array(array))
+    o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: %s is not an array", o->place, key);
+  if (size > INT_MAX / 2) o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: %s has too many entries", o->place, key);
+  if (!array || o->status != SN_OK) return 0;
+  *out = SN_NEW(o->ctx, memory, int, size);
+  if (!*out) o->status = o->ctx->error.status;
+  for (size_t k = 0; k < size && o->status == SN_OK; k++)
+    (*out)[k] = check_index(o, json_array_get(array, k), key, limit);
+  return o->status == SN_OK ? (int)size : 0;
 }
 
-sn_status sn_gltf_numbers(sn_context *ctx, const json_t *json, const char *place, const char *key, int count,
-                          double *out) {
-  const json_t *array = json_object_get(json, key);
-  if (!array) return SN_OK;
-  if (!json_is_array(array) || json_array_size(array) != (size_t)count) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: %s is not an array of %d numbers", place, key, count);
-  }
-  for (int k = 0; k < count; k++) {
+void sn_gltf_numbers(gltf_object *o, const char *key, int count, double *out) {
+  const json_t *array = value_of(o, key, false);
+  if (!array) return;
+  if (!json_is_array(array) || json_array_size(array) != (size_t)count)
+    o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: %s is not an array of %d numbers", o->place, key, count);
+  for (int k = 0; k < count && o->status == SN_OK; k++) {
     const json_t *value = json_array_get(array, (size_t)k);
-    if (!json_is_number(value)) return sn_fail(ctx, SN_BAD_FILE, "%s: %s has an entry that is no number", place, key);
     out[k] = json_number_value(value);
-    // Transforms are floats in every player; what a float cannot hold would overflow here too.
-    if (!(fabs(out[k]) <= 3.4e38)) {
-      return sn_fail(ctx, SN_BAD_FILE, "%s: %s has the entry %g, too large for a float", place, key, out[k]);
+    if (!json_is_number(value)) {
+      o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: %s has an entry that is no number", o->place, key);
+    } else if (!(fabs(out[k]) <= 3.4e38)) { // transforms are floats in every player, where it would overflow
+      o->status =
+        sn_fail(o->ctx, SN_BAD_FILE, "%s: %s has the entry %g, too large for a float", o->place, key, out[k]);
     }
   }
-  return SN_OK;
 }
 
 void sn_gltf_remove_extension(json_t *object, const char *name) {

@@ -18,15 +18,15 @@ static bool same_positions(const gltf_part *part, const sn_mesh *mesh) {
 // Values of an accessor with the vectors (its first three numbers) sent through `map`, as a new accessor.
 static sn_status transformed(gltf_builder *b, const sn_gltf *base, json_t *object, const char *key, sn_mat3 map,
                              bool unit) {
-  int index;
-  sn_status status = sn_gltf_index(b->ctx, object, "attributes", key, base->accessor_count, false, &index);
-  if (status != SN_OK || index < 0) return status;
+  gltf_object o = sn_gltf_object(b->ctx, object, "attributes");
+  int index = sn_gltf_index(&o, key, base->accessor_count, false);
+  if (index < 0) return o.status;
   const gltf_accessor *accessor = &base->accessors[index];
   size_t width = (size_t)accessor->width, count = (size_t)accessor->count;
   if (width < 3 || width > 4) return sn_fail(b->ctx, SN_BAD_FILE, "%s: %s is no vector", base->name, key);
   sn_arena scratch = sn_arena_new(b->ctx);
   float *values = SN_NEW(b->ctx, &scratch, float, count *width);
-  status = values ? sn_gltf_floats(b->ctx, base, index, false, values) : b->ctx->error.status;
+  sn_status status = values ? sn_gltf_floats(b->ctx, base, index, false, values) : b->ctx->error.status;
   for (size_t i = 0; i < count && status == SN_OK; i++) {
     sn_vec3 v = sn_mat3_apply(map, sn_vec3_from(values + i * width));
     sn_vec3_store(unit ? sn_vec3_normalize(v, sn_vec3_make(0, 0, 1)) : v, values + i * width);
@@ -393,18 +393,16 @@ static void keep_image(gltf_builder *b, const sn_gltf *base, json_t *image) {
   if (!uri || strncasecmp(uri, "data:", 5) == 0 || !image_type(uri)) return;
   sn_error before = b->ctx->error;
   sn_arena scratch = sn_arena_new(b->ctx);
-  sn_file file;
-  const uint8_t *bytes;
-  size_t size;
-  sn_status status = sn_gltf_uri(b->ctx, uri, base->folder, &scratch, &file, &bytes, &size);
+  gltf_buffer data;
+  sn_status status = sn_gltf_uri(b->ctx, uri, base->folder, &scratch, &data);
   if (status == SN_NO_MEMORY) b->failed = true;
-  if (status == SN_OK && size > 0) {
+  if (status == SN_OK && data.size > 0) {
     sn_gltf_set(b, image, "mimeType", json_string(image_type(uri)));
-    sn_gltf_set(b, image, "bufferView", json_integer(sn_gltf_add_view(b, bytes, size, 0)));
+    sn_gltf_set(b, image, "bufferView", json_integer(sn_gltf_add_view(b, data.bytes, data.size, 0)));
     json_object_del(image, "uri");
   }
   if (status != SN_OK) b->ctx->error = before;
-  sn_file_close(&file);
+  sn_file_close(&data.file);
   sn_arena_free(&scratch);
 }
 

@@ -48,12 +48,12 @@ static sn_status read_image(sn_context *ctx, const sn_gltf *gltf, const json_t *
     if (k >= 0 && k < gltf->view_count) out->bytes = gltf->views[k].bytes, out->size = gltf->views[k].size;
   } else if (uri) {
     sn_error before = ctx->error;
-    sn_file file;
-    const uint8_t *bytes;
-    sn_status status = sn_gltf_uri(ctx, uri, gltf->folder, memory, &file, &bytes, &out->size);
-    uint8_t *copy = status == SN_OK ? SN_NEW(ctx, memory, uint8_t, out->size) : NULL;
-    if (copy) out->bytes = memcpy(copy, bytes, out->size);
-    sn_file_close(&file);
+    gltf_buffer data;
+    sn_status status = sn_gltf_uri(ctx, uri, gltf->folder, memory, &data);
+    uint8_t *copy = status == SN_OK ? SN_NEW(ctx, memory, uint8_t, data.size) : NULL;
+    out->size = data.size;
+    if (copy) out->bytes = memcpy(copy, data.bytes, data.size);
+    sn_file_close(&data.file);
     if (status == SN_NO_MEMORY || (status == SN_OK && !copy)) return SN_NO_MEMORY;
     ctx->error = before;
   }
@@ -92,15 +92,14 @@ static sn_status read_uv(sn_context *ctx, const sn_gltf *gltf, const gltf_part *
                          const json_t *texture, float (*out)[2], bool *there) {
   const json_t *set = json_object_get(texture, "texCoord");
   char key[32];
-  int accessor;
   snprintf(key, sizeof key, "TEXCOORD_%d", (int)(json_is_integer(set) ? json_integer_value(set) % 8 : 0));
   *there = false;
-  sn_status status = sn_gltf_index(ctx, json_object_get(primitive, "attributes"), "texture", key,
-                                   gltf->accessor_count, false, &accessor);
-  if (status != SN_OK || accessor < 0 || gltf->accessors[accessor].width != 2 ||
+  gltf_object o = sn_gltf_object(ctx, json_object_get(primitive, "attributes"), "texture");
+  int accessor = sn_gltf_index(&o, key, gltf->accessor_count, false);
+  if (accessor < 0 || gltf->accessors[accessor].width != 2 ||
       gltf->accessors[accessor].count != part->range.vertex_count)
-    return status;
-  status = sn_gltf_floats(ctx, gltf, accessor, true, out[0]);
+    return o.status;
+  sn_status status = sn_gltf_floats(ctx, gltf, accessor, true, out[0]);
   for (int i = 0; i < part->range.vertex_count && status == SN_OK; i++) transform(texture, out[i]);
   *there = status == SN_OK;
   return status;

@@ -9,53 +9,54 @@ enum { TRIANGLES = 4, STRIP = 5, FAN = 6 };
 
 // What a primitive is made of: accessors, -1 where there is none.
 typedef struct primitive {
-  const json_t *json;
-  char place[48];
+  const sn_gltf *gltf;
+  gltf_object at;
   int mode, positions, indices, corner_count;
   int joints[2], weights[2], set_count;
 } primitive;
 
-static sn_status attribute(sn_context *ctx, const sn_gltf *gltf, const primitive *p, const char *key, int *out) {
-  return sn_gltf_index(ctx, json_object_get(p->json, "attributes"), p->place, key, gltf->accessor_count, false, out);
+static int attribute(primitive *p, const char *key) {
+  gltf_object attributes = p->at;
+  attributes.json = json_object_get(p->at.json, "attributes");
+  int accessor = sn_gltf_index(&attributes, key, p->gltf->accessor_count, false);
+  p->at.status = attributes.status;
+  return accessor;
 }
 
-static sn_status expect(sn_context *ctx, const sn_gltf *gltf, const primitive *p, const char *what, int accessor,
-                        int width, int count) {
-  const gltf_accessor *a = &gltf->accessors[accessor];
+static sn_status expect(const primitive *p, const char *what, int accessor, int width, int count) {
+  const gltf_accessor *a = &p->gltf->accessors[accessor];
   if (a->width != width) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: %s: accessor %d has %d numbers per element, not %d", p->place, what,
-                   accessor, a->width, width);
+    return sn_fail(p->at.ctx, SN_BAD_FILE, "%s: %s: accessor %d has %d numbers per element, not %d", p->at.place,
+                   what, accessor, a->width, width);
   }
   if (count >= 0 && a->count != count) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: %s: accessor %d has %d elements, but there are %d vertices", p->place, what,
-                   accessor, a->count, count);
+    return sn_fail(p->at.ctx, SN_BAD_FILE, "%s: %s: accessor %d has %d elements, but there are %d vertices",
+                   p->at.place, what, accessor, a->count, count);
   }
   return SN_OK;
 }
 
-static sn_status read_floats(sn_context *ctx, const sn_gltf *gltf, const primitive *p, const char *what, int accessor,
-                             bool normalize, float *out) {
-  sn_status status = sn_gltf_floats(ctx, gltf, accessor, normalize, out);
-  return status == SN_OK ? SN_OK : sn_fail_prefix(ctx, "%s: %s: ", p->place, what);
+static sn_status read_floats(const primitive *p, const char *what, int accessor, bool normalize, float *out) {
+  sn_status status = sn_gltf_floats(p->at.ctx, p->gltf, accessor, normalize, out);
+  return status == SN_OK ? SN_OK : sn_fail_prefix(p->at.ctx, "%s: %s: ", p->at.place, what);
 }
 
-static sn_status find_weights(sn_context *ctx, const sn_gltf *gltf, primitive *p, int vertex_count) {
+static sn_status find_weights(primitive *p, int vertex_count) {
+  sn_context *ctx = p->at.ctx;
   static const char *const joint_names[] = {"JOINTS_0", "JOINTS_1"}, *const weight_names[] = {"WEIGHTS_0",
                                                                                               "WEIGHTS_1"};
-  if (json_object_get(json_object_get(p->json, "attributes"), "JOINTS_2")) {
+  if (json_object_get(json_object_get(p->at.json, "attributes"), "JOINTS_2")) {
     return sn_fail(ctx, SN_UNSUPPORTED, "%s: has more than %d joints per vertex; limit them in the exporter",
-                   p->place, GLTF_MAX_INFLUENCES);
+                   p->at.place, GLTF_MAX_INFLUENCES);
   }
   for (int s = 0; s < 2; s++) {
-    sn_status status = attribute(ctx, gltf, p, joint_names[s], &p->joints[s]);
-    if (status == SN_OK) status = attribute(ctx, gltf, p, weight_names[s], &p->weights[s]);
-    if (status != SN_OK || p->joints[s] < 0 || p->weights[s] < 0) return status;
-    status = expect(ctx, gltf, p, joint_names[s], p->joints[s], 4, vertex_count);
-    if (status == SN_OK) status = expect(ctx, gltf, p, weight_names[s], p->weights[s], 4, vertex_count);
+    p->joints[s] = attribute(p, joint_names[s]), p->weights[s] = attribute(p, weight_names[s]);
+    if (p->joints[s] < 0 || p->weights[s] < 0) return p->at.status;
+    sn_status status = expect(p, joint_names[s], p->joints[s], 4, vertex_count);
+    if (status == SN_OK) status = expect(p, weight_names[s], p->weights[s], 4, vertex_count);
     if (status != SN_OK) return status;
-    if (gltf->accessors[p->joints[s]].component == GLTF_FLOAT) {
-      return sn_fail(ctx, SN_BAD_FILE, "%s: %s are not integers", p->place, joint_names[s]);
-    }
+    if (p->gltf->accessors[p->joints[s]].component == GLTF_FLOAT)
+      return sn_fail(ctx, SN_BAD_FILE, "%s: %s are not integers", p->at.place, joint_names[s]);
     p->set_count = s + 1;
   }
   return SN_OK;
@@ -64,29 +65,26 @@ static sn_status find_weights(sn_context *ctx, const sn_gltf *gltf, primitive *p
 // `mode` is -1 for a primitive that has no triangles.
 static sn_status inspect(sn_context *ctx, const sn_gltf *gltf, int mesh, int index, const json_t *json,
                          primitive *p) {
-  *p = (primitive){.json = json};
-  snprintf(p->place, sizeof p->place, "mesh %d primitive %d", mesh, index);
-  int64_t mode;
-  sn_status status = sn_gltf_integer(ctx, json, p->place, "mode", 0, 6, TRIANGLES, &mode);
-  if (status == SN_OK) status = attribute(ctx, gltf, p, "POSITION", &p->positions);
-  if (status == SN_OK)
-    status = sn_gltf_index(ctx, json, p->place, "indices", gltf->accessor_count, false, &p->indices);
-  if (status != SN_OK) return status;
-  p->mode = mode >= TRIANGLES && p->positions >= 0 ? (int)mode : -1;
+  *p = (primitive){.gltf = gltf, .at = sn_gltf_object(ctx, json, "mesh %d primitive %d", mesh, index)};
+  int mode = (int)sn_gltf_integer(&p->at, "mode", 0, 6, TRIANGLES);
+  p->positions = attribute(p, "POSITION");
+  p->indices = sn_gltf_index(&p->at, "indices", gltf->accessor_count, false);
+  if (p->at.status != SN_OK) return p->at.status;
+  p->mode = mode >= TRIANGLES && p->positions >= 0 ? mode : -1;
   if (p->mode < 0) return SN_OK;
   p->corner_count = gltf->accessors[p->indices >= 0 ? p->indices : p->positions].count;
   if (p->mode == TRIANGLES && p->corner_count % 3 != 0) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: %d corners do not make whole triangles", p->place, p->corner_count);
+    return sn_fail(ctx, SN_BAD_FILE, "%s: %d corners do not make whole triangles", p->at.place, p->corner_count);
   }
-  status = expect(ctx, gltf, p, "POSITION", p->positions, 3, -1);
+  sn_status status = expect(p, "POSITION", p->positions, 3, -1);
   if (status == SN_OK && p->indices >= 0) {
-    status = expect(ctx, gltf, p, "indices", p->indices, 1, -1);
+    status = expect(p, "indices", p->indices, 1, -1);
     int component = gltf->accessors[p->indices].component;
     if (status == SN_OK && component != GLTF_UBYTE && component != GLTF_USHORT && component != GLTF_UINT) {
-      status = sn_fail(ctx, SN_BAD_FILE, "%s: indices cannot have the component type %d", p->place, component);
+      status = sn_fail(ctx, SN_BAD_FILE, "%s: indices cannot have the component type %d", p->at.place, component);
     }
   }
-  return status == SN_OK ? find_weights(ctx, gltf, p, gltf->accessors[p->positions].count) : status;
+  return status == SN_OK ? find_weights(p, gltf->accessors[p->positions].count) : status;
 }
 
 static int triangle_count(const primitive *p) {
@@ -118,7 +116,7 @@ static sn_status add_part(sn_context *ctx, sn_gltf *gltf, int node, int index, c
   gltf_part *part = &gltf->parts[gltf->part_count++];
   int vertices = gltf->accessors[p->positions].count, triangles = triangle_count(p);
   if (vertices > INT_MAX - gltf->vertex_count || triangles > INT_MAX - gltf->triangle_count) {
-    return sn_fail(ctx, SN_UNSUPPORTED, "%s: more vertices or triangles than Sinew can count", p->place);
+    return sn_fail(ctx, SN_UNSUPPORTED, "%s: more vertices or triangles than Sinew can count", p->at.place);
   }
   part->range = (sn_gltf_part){node,     gltf->nodes[node].mesh, index,    gltf->vertex_count,
                                vertices, gltf->triangle_count,   triangles};
@@ -170,7 +168,7 @@ static sn_status load_triangles(sn_context *ctx, sn_gltf *gltf, const gltf_part 
     if (!indices || sn_gltf_integers(ctx, gltf, p->indices, indices) != SN_OK) return ctx->error.status;
     for (int c = 0; c < p->corner_count; c++) {
       if (indices[c] >= (uint32_t)range->vertex_count) {
-        return sn_fail(ctx, SN_BAD_FILE, "%s: index %d is %u, but there are only %d vertices", p->place, c,
+        return sn_fail(ctx, SN_BAD_FILE, "%s: index %d is %u, but there are only %d vertices", p->at.place, c,
                        indices[c], range->vertex_count);
       }
     }
@@ -187,21 +185,20 @@ static sn_status load_triangles(sn_context *ctx, sn_gltf *gltf, const gltf_part 
 }
 
 static sn_status load_targets(sn_context *ctx, sn_gltf *gltf, gltf_part *part, const primitive *p) {
-  const json_t *targets = json_object_get(p->json, "targets");
+  const json_t *targets = json_object_get(p->at.json, "targets");
   size_t count = json_array_size(targets), vertices = (size_t)part->range.vertex_count;
-  if (count > 65535) return sn_fail(ctx, SN_UNSUPPORTED, "%s: has %zu morph targets", p->place, count);
+  if (count > 65535) return sn_fail(ctx, SN_UNSUPPORTED, "%s: has %zu morph targets", p->at.place, count);
   sn_status status = sn_gltf_spend(ctx, gltf, count * vertices, 12);
   if (status != SN_OK) return status;
   float(*deltas)[3] = (float(*)[3])sn_arena_alloc(ctx, &gltf->memory, count * vertices, 12);
   if (!deltas) return ctx->error.status;
   for (size_t k = 0; k < count; k++) {
-    int accessor;
-    status =
-      sn_gltf_index(ctx, json_array_get(targets, k), p->place, "POSITION", gltf->accessor_count, false, &accessor);
-    if (status == SN_OK && accessor >= 0) {
-      status = expect(ctx, gltf, p, "morph target", accessor, 3, part->range.vertex_count);
-      if (status == SN_OK) status = read_floats(ctx, gltf, p, "morph target", accessor, false, deltas[k * vertices]);
-    }
+    gltf_object target = sn_gltf_object(ctx, json_array_get(targets, k), "%s", p->at.place);
+    int accessor = sn_gltf_index(&target, "POSITION", gltf->accessor_count, false);
+    status = target.status;
+    if (accessor >= 0) status = expect(p, "morph target", accessor, 3, part->range.vertex_count);
+    if (accessor >= 0 && status == SN_OK)
+      status = read_floats(p, "morph target", accessor, false, deltas[k * vertices]);
     if (status != SN_OK) return status;
   }
   part->target_count = (int)count;
@@ -220,7 +217,7 @@ static sn_status load_skin_rows(sn_context *ctx, sn_gltf *gltf, const gltf_part 
   if (!joints || !weights) return ctx->error.status;
   for (int s = 0; s < p->set_count; s++) {
     sn_status status = sn_gltf_integers(ctx, gltf, p->joints[s], joints);
-    if (status == SN_OK) status = read_floats(ctx, gltf, p, "weights", p->weights[s], true, weights);
+    if (status == SN_OK) status = read_floats(p, "weights", p->weights[s], true, weights);
     if (status != SN_OK) return status;
     for (int i = 0; i < n; i++) {
       size_t row = (size_t)(part->range.first_vertex + i) * (size_t)influences + (size_t)s * 4;
@@ -228,7 +225,7 @@ static sn_status load_skin_rows(sn_context *ctx, sn_gltf *gltf, const gltf_part 
         size_t from = (size_t)i * 4 + (size_t)k;
         if (!(weights[from] > 0)) continue; // exporters leave anything in unused slots
         if (joints[from] >= (uint32_t)skin->joint_count) {
-          return sn_fail(ctx, SN_BAD_FILE, "%s: vertex %d follows joint %u, but skin %d has only %d", p->place, i,
+          return sn_fail(ctx, SN_BAD_FILE, "%s: vertex %d follows joint %u, but skin %d has only %d", p->at.place, i,
                          joints[from], skin_index, skin->joint_count);
         }
         gltf->skin.joints[row + (size_t)k] = (uint16_t)skin->joints[joints[from]];
@@ -265,7 +262,7 @@ static sn_status load_part(sn_context *ctx, sn_gltf *gltf, gltf_part *part, cons
   float *positions = SN_NEW(ctx, &gltf->memory, float, (size_t)range->vertex_count * 3);
   if (!positions) status = ctx->error.status;
   part->positions = (const float(*)[3])positions;
-  if (status == SN_OK) status = read_floats(ctx, gltf, &p, "POSITION", p.positions, false, positions);
+  if (status == SN_OK) status = read_floats(&p, "POSITION", p.positions, false, positions);
   if (status == SN_OK) status = load_triangles(ctx, gltf, part, &p, &scratch);
   if (status == SN_OK) status = load_targets(ctx, gltf, part, &p);
   if (status == SN_OK && part->skinned) status = load_skin_rows(ctx, gltf, part, &p, &scratch);
@@ -289,14 +286,13 @@ static sn_status load_morph_weights(sn_context *ctx, sn_gltf *gltf) {
     node->weight_count = part->target_count;
     node->weights = SN_NEW(ctx, &gltf->memory, double, part->target_count);
     if (!node->weights) return ctx->error.status;
-    char place[32];
-    snprintf(place, sizeof place, "mesh %d", node->mesh);
-    const json_t *mesh = json_array_get(meshes, (size_t)node->mesh);
-    sn_status status = sn_gltf_numbers(ctx, mesh, place, "weights", node->weight_count, node->weights);
-    snprintf(place, sizeof place, "node %d", part->range.node);
-    const json_t *json = json_array_get(nodes, (size_t)part->range.node);
-    if (status == SN_OK) status = sn_gltf_numbers(ctx, json, place, "weights", node->weight_count, node->weights);
-    if (status != SN_OK) return status;
+    gltf_object own =
+      sn_gltf_object(ctx, json_array_get(nodes, (size_t)part->range.node), "node %d", part->range.node);
+    gltf_object mesh = sn_gltf_object(ctx, json_array_get(meshes, (size_t)node->mesh), "mesh %d", node->mesh);
+    sn_gltf_numbers(&mesh, "weights", node->weight_count, node->weights);
+    if (mesh.status != SN_OK) return mesh.status;
+    sn_gltf_numbers(&own, "weights", node->weight_count, node->weights);
+    if (own.status != SN_OK) return own.status;
   }
   return SN_OK;
 }
@@ -361,13 +357,12 @@ static sn_status part_normals(sn_context *ctx, const sn_gltf *gltf, const gltf_p
                               bool *has) {
   primitive p;
   const json_t *json = json_array_get(primitives_of(gltf, part->range.mesh), (size_t)part->range.primitive);
-  int accessor = -1;
   sn_status status = inspect(ctx, gltf, part->range.mesh, part->range.primitive, json, &p);
-  if (status == SN_OK) status = attribute(ctx, gltf, &p, "NORMAL", &accessor);
+  int accessor = status == SN_OK ? attribute(&p, "NORMAL") : -1;
   *has = accessor >= 0;
-  if (status != SN_OK || !*has) return status;
-  status = expect(ctx, gltf, &p, "NORMAL", accessor, 3, part->range.vertex_count);
-  if (status == SN_OK) status = read_floats(ctx, gltf, &p, "NORMAL", accessor, true, out[0]);
+  if (!*has) return status == SN_OK ? p.at.status : status;
+  status = expect(&p, "NORMAL", accessor, 3, part->range.vertex_count);
+  if (status == SN_OK) status = read_floats(&p, "NORMAL", accessor, true, out[0]);
   sn_mat3 linear = sn_affine_linear(part->place), inverse;
   sn_mat3 map = sn_mat3_invert(linear, &inverse) ? sn_mat3_transpose(inverse) : linear;
   for (int i = 0; i < part->range.vertex_count && status == SN_OK; i++) {
@@ -394,14 +389,13 @@ static sn_status part_tangents(sn_context *ctx, const sn_gltf *gltf, const gltf_
                                bool *any) {
   primitive p;
   const json_t *json = json_array_get(primitives_of(gltf, part->range.mesh), (size_t)part->range.primitive);
-  int accessor = -1, normals = -1;
   sn_status status = inspect(ctx, gltf, part->range.mesh, part->range.primitive, json, &p);
-  if (status == SN_OK) status = attribute(ctx, gltf, &p, "TANGENT", &accessor);
-  if (status == SN_OK) status = attribute(ctx, gltf, &p, "NORMAL", &normals);
-  if (status != SN_OK || accessor < 0 || normals < 0) return status;
+  if (status != SN_OK) return status;
+  int accessor = attribute(&p, "TANGENT"), normals = attribute(&p, "NORMAL");
+  if (accessor < 0 || normals < 0) return p.at.status;
   *any = true;
-  status = expect(ctx, gltf, &p, "TANGENT", accessor, 4, part->range.vertex_count);
-  if (status == SN_OK) status = read_floats(ctx, gltf, &p, "TANGENT", accessor, true, out[0]);
+  status = expect(&p, "TANGENT", accessor, 4, part->range.vertex_count);
+  if (status == SN_OK) status = read_floats(&p, "TANGENT", accessor, true, out[0]);
   sn_mat3 map = sn_affine_linear(part->place);
   bool mirrored = sn_mat3_determinant(map) < 0;
   for (int i = 0; i < part->range.vertex_count && status == SN_OK; i++) {

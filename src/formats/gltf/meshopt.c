@@ -69,15 +69,13 @@ static sn_status choose_decoder(sn_context *ctx, const json_t *json, packed_view
 
 static sn_status inspect(sn_context *ctx, const sn_gltf *gltf, int view, const json_t *json, packed_view *p) {
   snprintf(p->place, sizeof p->place, "bufferView %d: %s", view, extension);
-  int buffer;
-  int64_t offset, size, stride, count;
-  sn_status status = sn_gltf_index(ctx, json, p->place, "buffer", gltf->buffer_count, true, &buffer);
-  if (status == SN_OK) status = sn_gltf_integer(ctx, json, p->place, "byteOffset", 0, INT64_MAX, 0, &offset);
-  if (status == SN_OK)
-    status = sn_gltf_integer(ctx, json, p->place, "byteLength", 1, INT64_MAX, GLTF_REQUIRED, &size);
-  if (status == SN_OK) status = sn_gltf_integer(ctx, json, p->place, "byteStride", 1, 256, GLTF_REQUIRED, &stride);
-  if (status == SN_OK) status = sn_gltf_integer(ctx, json, p->place, "count", 1, INT_MAX, GLTF_REQUIRED, &count);
-  if (status != SN_OK) return status;
+  gltf_object o = sn_gltf_object(ctx, json, "%s", p->place);
+  int buffer = sn_gltf_index(&o, "buffer", gltf->buffer_count, true);
+  int64_t offset = sn_gltf_integer(&o, "byteOffset", 0, INT64_MAX, 0);
+  int64_t size = sn_gltf_integer(&o, "byteLength", 1, INT64_MAX, GLTF_REQUIRED);
+  int64_t stride = sn_gltf_integer(&o, "byteStride", 1, 256, GLTF_REQUIRED);
+  int64_t count = sn_gltf_integer(&o, "count", 1, INT_MAX, GLTF_REQUIRED);
+  if (o.status != SN_OK) return o.status;
   size_t whole = gltf->buffers[buffer].size;
   if ((uint64_t)offset > whole || (uint64_t)size > whole - (uint64_t)offset) {
     return sn_fail(ctx, SN_BAD_FILE, "%s: bytes %lld to %lld + %lld are not in buffer %d of %zu bytes", p->place,
@@ -104,10 +102,11 @@ static sn_status decode(sn_context *ctx, void *handle, const packed_view *p, uin
 // The view's data decoded into a new buffer, which it then is all of.
 static sn_status unpack_view(sn_context *ctx, sn_gltf *gltf, int index, json_t *view, void *handle) {
   packed_view p;
-  int64_t length;
   sn_status status = inspect(ctx, gltf, index, json_object_get(json_object_get(view, "extensions"), extension), &p);
-  if (status == SN_OK)
-    status = sn_gltf_integer(ctx, view, p.place, "byteLength", 1, INT64_MAX, GLTF_REQUIRED, &length);
+  if (status != SN_OK) return status;
+  gltf_object o = sn_gltf_object(ctx, view, "%s", p.place);
+  int64_t length = sn_gltf_integer(&o, "byteLength", 1, INT64_MAX, GLTF_REQUIRED);
+  status = o.status;
   if (status == SN_OK && (uint64_t)length != p.count * p.stride) {
     status = sn_fail(ctx, SN_BAD_FILE, "%s: %zu elements of %zu bytes are not the %lld bytes of the view", p.place,
                      p.count, p.stride, (long long)length);

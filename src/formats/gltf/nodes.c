@@ -16,35 +16,31 @@ static bool affine_from_columns(const double *m, sn_affine *out) {
   return fabs(m[3]) <= slack && fabs(m[7]) <= slack && fabs(m[11]) <= slack && fabs(m[15] - 1) <= 1e-5;
 }
 
-static sn_status load_transform(sn_context *ctx, const json_t *json, const char *place, gltf_node *node) {
+static void load_transform(gltf_object *o, gltf_node *node) {
   double matrix[16], t[3] = {0, 0, 0}, r[4] = {0, 0, 0, 1}, s[3] = {1, 1, 1};
-  sn_status status = SN_OK;
-  node->has_matrix = json_object_get(json, "matrix") != NULL;
+  node->has_matrix = json_object_get(o->json, "matrix") != NULL;
   node->matrix = sn_affine_identity();
   if (node->has_matrix) {
-    status = sn_gltf_numbers(ctx, json, place, "matrix", 16, matrix);
-    if (status == SN_OK && !affine_from_columns(matrix, &node->matrix)) {
-      status = sn_fail(ctx, SN_BAD_FILE, "%s: the last row of its matrix is not 0 0 0 1", place);
-    }
+    sn_gltf_numbers(o, "matrix", 16, matrix);
+    if (o->status == SN_OK && !affine_from_columns(matrix, &node->matrix))
+      o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: the last row of its matrix is not 0 0 0 1", o->place);
   }
-  if (status == SN_OK) status = sn_gltf_numbers(ctx, json, place, "translation", 3, t);
-  if (status == SN_OK) status = sn_gltf_numbers(ctx, json, place, "rotation", 4, r);
-  if (status == SN_OK) status = sn_gltf_numbers(ctx, json, place, "scale", 3, s);
+  sn_gltf_numbers(o, "translation", 3, t);
+  sn_gltf_numbers(o, "rotation", 4, r);
+  sn_gltf_numbers(o, "scale", 3, s);
   node->translation = sn_vec3_make(t[0], t[1], t[2]);
   node->rotation = sn_quat_normalize((sn_quat){r[0], r[1], r[2], r[3]});
   node->scale = sn_vec3_make(s[0], s[1], s[2]);
-  return status;
 }
 
 static sn_status load_node(sn_context *ctx, sn_gltf *gltf, int index, const json_t *json) {
   gltf_node *node = &gltf->nodes[index];
-  char place[32];
-  snprintf(place, sizeof place, "node %d", index);
+  gltf_object o = sn_gltf_object(ctx, json, "node %d", index);
   node->name = json_string_value(json_object_get(json, "name"));
-  sn_status status = sn_gltf_index(ctx, json, place, "mesh", gltf->mesh_count, false, &node->mesh);
-  if (status == SN_OK) status = sn_gltf_index(ctx, json, place, "skin", gltf->skin_count, false, &node->skin);
-  if (status == SN_OK) status = load_transform(ctx, json, place, node);
-  return status;
+  node->mesh = sn_gltf_index(&o, "mesh", gltf->mesh_count, false);
+  node->skin = sn_gltf_index(&o, "skin", gltf->skin_count, false);
+  load_transform(&o, node);
+  return o.status;
 }
 
 static sn_status read_parents(sn_context *ctx, const json_t *nodes, int node_count, int *parents) {
@@ -52,11 +48,9 @@ static sn_status read_parents(sn_context *ctx, const json_t *nodes, int node_cou
   sn_status status = SN_OK;
   for (int k = 0; k < node_count; k++) parents[k] = -1;
   for (int k = 0; k < node_count && status == SN_OK; k++) {
-    char place[32];
-    snprintf(place, sizeof place, "node %d", k);
-    int *children, count;
-    status = sn_gltf_indices(ctx, json_array_get(nodes, (size_t)k), place, "children", node_count, &scratch,
-                             &children, &count);
+    gltf_object o = sn_gltf_object(ctx, json_array_get(nodes, (size_t)k), "node %d", k);
+    int *children, count = sn_gltf_indices(&o, "children", node_count, &scratch, &children);
+    status = o.status;
     for (int c = 0; c < count && status == SN_OK; c++) {
       int child = children[c];
       if (parents[child] >= 0) {
@@ -107,18 +101,15 @@ static sn_status sort_nodes(sn_context *ctx, sn_gltf *gltf, const int *parents) 
 // The default scene's nodes; all of them where the document names no default.
 static sn_status choose_scene(sn_context *ctx, sn_gltf *gltf) {
   json_t *scenes;
-  int count, scene;
+  int count;
   sn_status status = sn_gltf_objects(ctx, gltf->json, "scenes", &scenes, &count);
-  if (status == SN_OK) status = sn_gltf_index(ctx, gltf->json, "document", "scene", count, false, &scene);
   if (status != SN_OK) return status;
-  char place[32];
-  snprintf(place, sizeof place, "scene %d", scene);
+  gltf_object document = sn_gltf_object(ctx, gltf->json, "document");
+  int scene = sn_gltf_index(&document, "scene", count, false);
+  if (document.status != SN_OK) return document.status;
   sn_arena scratch = sn_arena_new(ctx);
-  int *roots = NULL, root_count = 0;
-  if (scene >= 0) {
-    status = sn_gltf_indices(ctx, json_array_get(scenes, (size_t)scene), place, "nodes", gltf->node_count, &scratch,
-                             &roots, &root_count);
-  }
+  gltf_object o = sn_gltf_object(ctx, scene < 0 ? NULL : json_array_get(scenes, (size_t)scene), "scene %d", scene);
+  int *roots, root_count = sn_gltf_indices(&o, "nodes", gltf->node_count, &scratch, &roots);
   for (int k = 0; k < gltf->node_count; k++) gltf->nodes[k].in_scene = scene < 0;
   for (int k = 0; k < root_count; k++) gltf->nodes[roots[k]].in_scene = true;
   for (int k = 0; k < gltf->node_count; k++) {
@@ -126,7 +117,7 @@ static sn_status choose_scene(sn_context *ctx, sn_gltf *gltf) {
     if (node->parent >= 0 && gltf->nodes[node->parent].in_scene) node->in_scene = true;
   }
   sn_arena_free(&scratch);
-  return status;
+  return o.status;
 }
 
 sn_status sn_gltf_load_nodes(sn_context *ctx, sn_gltf *gltf) {
@@ -174,17 +165,16 @@ static bool same_bind(const sn_affine *a, const sn_affine *b) {
   return difference <= 1e-6 * size;
 }
 
-static sn_status inverse_binds(sn_context *ctx, sn_gltf *gltf, const json_t *json, const char *place, int count,
-                               sn_arena *scratch, sn_affine *out) {
-  int index;
+static sn_status inverse_binds(sn_gltf *gltf, gltf_object *o, int count, sn_arena *scratch, sn_affine *out) {
+  sn_context *ctx = o->ctx;
   for (int k = 0; k < count; k++) out[k] = sn_affine_identity();
-  sn_status status = sn_gltf_index(ctx, json, place, "inverseBindMatrices", gltf->accessor_count, false, &index);
-  if (status != SN_OK || index < 0) return status;
+  int index = sn_gltf_index(o, "inverseBindMatrices", gltf->accessor_count, false);
+  if (index < 0) return o->status;
   const gltf_accessor *accessor = &gltf->accessors[index];
   if (accessor->width != 16 || accessor->component != GLTF_FLOAT || accessor->count < count) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: accessor %d is not %d float matrices (MAT4)", place, index, count);
+    return sn_fail(ctx, SN_BAD_FILE, "%s: accessor %d is not %d float matrices (MAT4)", o->place, index, count);
   }
-  status = sn_gltf_spend(ctx, gltf, (size_t)accessor->count, 64);
+  sn_status status = sn_gltf_spend(ctx, gltf, (size_t)accessor->count, 64);
   float *values = status == SN_OK ? SN_NEW(ctx, scratch, float, (size_t)accessor->count * 16) : NULL;
   if (!values) return ctx->error.status;
   status = sn_gltf_floats(ctx, gltf, index, false, values);
@@ -192,7 +182,7 @@ static sn_status inverse_binds(sn_context *ctx, sn_gltf *gltf, const json_t *jso
     double m[16];
     for (int e = 0; e < 16; e++) m[e] = values[k * 16 + e];
     if (!affine_from_columns(m, &out[k])) {
-      status = sn_fail(ctx, SN_BAD_FILE, "%s: inverse bind matrix %d does not end in the row 0 0 0 1", place, k);
+      status = sn_fail(ctx, SN_BAD_FILE, "%s: inverse bind matrix %d does not end in the row 0 0 0 1", o->place, k);
     }
   }
   return status;
@@ -220,37 +210,39 @@ static const char *joint_name(sn_context *ctx, sn_gltf *gltf, int joint, int nod
   return sn_arena_text(ctx, &gltf->memory, text);
 }
 
-static sn_status add_joint(sn_context *ctx, sn_gltf *gltf, int skin, int node, const sn_affine *bind,
-                           joint_table *table, int *out) {
-  if (table->skin[node] == skin) return sn_fail(ctx, SN_BAD_FILE, "skin %d: names node %d twice", skin, node);
+// The joint that `node` is in this skin; -1 where it cannot be.
+static int add_joint(sn_context *ctx, sn_gltf *gltf, int skin, int node, const sn_affine *bind, joint_table *table) {
+  bool twice = table->skin[node] == skin;
+  int joint = joint_for(gltf, table, node, bind);
+  if (twice) sn_fail(ctx, SN_BAD_FILE, "skin %d: names node %d twice", skin, node);
   table->skin[node] = skin;
-  *out = joint_for(gltf, table, node, bind);
-  if (*out >= 0) return SN_OK;
+  if (twice || joint >= 0) return twice ? -1 : joint;
   if (gltf->joint_count == table->room) {
-    return sn_fail(ctx, SN_UNSUPPORTED, "skin %d: has more joints than Sinew can tell apart (65535)", skin);
+    sn_fail(ctx, SN_UNSUPPORTED, "skin %d: has more joints than Sinew can tell apart (65535)", skin);
+    return -1;
   }
-  *out = gltf->joint_count++;
-  const char *name = joint_name(ctx, gltf, *out, node, table->first[node] >= 0, skin);
-  gltf->joints[*out] = (gltf_joint){node, skin, name, *bind};
-  table->next[*out] = table->first[node], table->first[node] = *out;
-  return name ? SN_OK : ctx->error.status;
+  joint = gltf->joint_count++;
+  const char *name = joint_name(ctx, gltf, joint, node, table->first[node] >= 0, skin);
+  gltf->joints[joint] = (gltf_joint){node, skin, name, *bind};
+  table->next[joint] = table->first[node], table->first[node] = joint;
+  return name ? joint : -1;
 }
 
 // Adds a skin's joints to the document's list, behind those of the skins before it.
 static sn_status load_skin(sn_context *ctx, sn_gltf *gltf, int index, const json_t *json, joint_table *table) {
   gltf_skin *skin = &gltf->skins[index];
-  char place[32];
-  snprintf(place, sizeof place, "skin %d", index);
+  gltf_object o = sn_gltf_object(ctx, json, "skin %d", index);
   sn_arena scratch = sn_arena_new(ctx);
-  int *nodes, count;
-  sn_status status = sn_gltf_indices(ctx, json, place, "joints", gltf->node_count, &scratch, &nodes, &count);
-  if (status == SN_OK && count == 0) status = sn_fail(ctx, SN_BAD_FILE, "%s: has no joints", place);
+  int *nodes, count = sn_gltf_indices(&o, "joints", gltf->node_count, &scratch, &nodes);
+  sn_status status = o.status;
+  if (status == SN_OK && count == 0) status = sn_fail(ctx, SN_BAD_FILE, "%s: has no joints", o.place);
   sn_affine *binds = status == SN_OK ? SN_NEW(ctx, &scratch, sn_affine, count) : NULL;
-  if (binds) status = inverse_binds(ctx, gltf, json, place, count, &scratch, binds);
+  if (binds) status = inverse_binds(gltf, &o, count, &scratch, binds);
   if (binds && status == SN_OK) skin->joints = SN_NEW(ctx, &gltf->memory, int, count);
   if (status == SN_OK && (!binds || !skin->joints)) status = ctx->error.status;
   for (int k = 0; k < count && status == SN_OK; k++) {
-    status = add_joint(ctx, gltf, index, nodes[k], &binds[k], table, &skin->joints[k]);
+    skin->joints[k] = add_joint(ctx, gltf, index, nodes[k], &binds[k], table);
+    if (skin->joints[k] < 0) status = ctx->error.status;
   }
   skin->joint_count = status == SN_OK ? count : 0;
   sn_arena_free(&scratch);

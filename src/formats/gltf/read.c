@@ -105,25 +105,24 @@ static bool is_fallback(const json_t *buffer) {
 
 static sn_status load_buffer(sn_context *ctx, sn_gltf *gltf, int index, const json_t *json, const glb_chunks *glb) {
   gltf_buffer *buffer = &gltf->buffers[index];
-  char place[32];
-  snprintf(place, sizeof place, "buffer %d", index);
-  int64_t size;
-  sn_status status = sn_gltf_integer(ctx, json, place, "byteLength", 1, INT64_MAX, GLTF_REQUIRED, &size);
-  if (status != SN_OK) return status;
+  gltf_object o = sn_gltf_object(ctx, json, "buffer %d", index);
+  int64_t size = sn_gltf_integer(&o, "byteLength", 1, INT64_MAX, GLTF_REQUIRED);
+  if (o.status != SN_OK) return o.status;
   const char *uri = json_string_value(json_object_get(json, "uri"));
   if (uri) {
-    status = sn_gltf_uri(ctx, uri, gltf->folder, &gltf->memory, &buffer->file, &buffer->bytes, &buffer->size);
-    if (status != SN_OK) return sn_fail_prefix(ctx, "%s: ", place);
+    if (sn_gltf_uri(ctx, uri, gltf->folder, &gltf->memory, buffer) != SN_OK)
+      return sn_fail_prefix(ctx, "%s: ", o.place);
   } else if (index == 0 && glb->bin) {
     buffer->bytes = glb->bin, buffer->size = glb->bin_size;
   } else if (is_fallback(json)) {
     *buffer = (gltf_buffer){.bytes = (const uint8_t *)""};
     return SN_OK;
   } else {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: has neither a uri nor a binary chunk", place);
+    return sn_fail(ctx, SN_BAD_FILE, "%s: has neither a uri nor a binary chunk", o.place);
   }
   if ((uint64_t)size > buffer->size) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: says %lld bytes, but there are %zu", place, (long long)size, buffer->size);
+    return sn_fail(ctx, SN_BAD_FILE, "%s: says %lld bytes, but there are %zu", o.place, (long long)size,
+                   buffer->size);
   }
   buffer->size = (size_t)size;
   return SN_OK;

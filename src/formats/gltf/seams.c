@@ -22,16 +22,14 @@ typedef struct seam_job {
 static sn_status read_beside(seam_job *job, sn_arena *scratch) {
   sn_context *ctx = job->b->ctx;
   const sn_gltf *base = job->base;
-  const json_t *extras = json_object_get(job->primitive, "extras"),
-               *attributes = json_object_get(job->primitive, "attributes");
-  int uvs, materials, corners, positions;
-  sn_status status = sn_gltf_index(ctx, extras, "extras", GLTF_CORNER_UVS, base->accessor_count, false, &uvs);
-  if (status == SN_OK)
-    status = sn_gltf_index(ctx, extras, "extras", GLTF_TRIANGLE_MATERIALS, base->accessor_count, false, &materials);
-  if (status == SN_OK)
-    status = sn_gltf_index(ctx, job->primitive, "primitive", "indices", base->accessor_count, true, &corners);
-  if (status == SN_OK)
-    status = sn_gltf_index(ctx, attributes, "primitive", "POSITION", base->accessor_count, true, &positions);
+  gltf_object o = sn_gltf_object(ctx, json_object_get(job->primitive, "extras"), "primitive");
+  int uvs = sn_gltf_index(&o, GLTF_CORNER_UVS, base->accessor_count, false);
+  int materials = sn_gltf_index(&o, GLTF_TRIANGLE_MATERIALS, base->accessor_count, false);
+  o.json = job->primitive;
+  int corners = sn_gltf_index(&o, "indices", base->accessor_count, true);
+  o.json = json_object_get(job->primitive, "attributes");
+  int positions = sn_gltf_index(&o, "POSITION", base->accessor_count, true);
+  sn_status status = o.status;
   if (status != SN_OK) return status;
   job->vertex_count = base->accessors[positions].count;
   job->triangle_count = base->accessors[corners].count / 3;

@@ -126,20 +126,28 @@ static bool is_bound_in_scene(const sn_gltf *gltf) {
   return json_is_true(json_object_get(extras, GLTF_BOUND_IN_SCENE));
 }
 
-// S of group g. `maps`: G_j B_j of its joints in the scene's default pose.
-static sn_affine group_map(const sn_gltf *gltf, const int *group, int g, const sn_affine *maps, int count,
-                           const float (*frame)[3], double *scratch) {
-  double size = group_size(gltf, group, g), determinant = sn_mat3_determinant(sn_affine_linear(maps[0]));
+// Groups of skins, G_j B_j of `map_count` joints of one of them in the scene's default pose, and the first frame.
+typedef struct space_job {
+  int *group, map_count;
+  sn_affine *globals, *maps;
+  double *scales;
+  float (*frame)[3];
+} space_job;
+
+// S of group g.
+static sn_affine group_map(const sn_gltf *gltf, const space_job *job, int g) {
+  const sn_affine *maps = job->maps;
+  double size = group_size(gltf, job->group, g), determinant = sn_mat3_determinant(sn_affine_linear(maps[0]));
   sn_affine identity = sn_affine_identity(), out, inverse;
   bool agree = isfinite(determinant) && sn_affine_invert(maps[0], &inverse);
-  for (int k = 1; k < count && agree; k++) agree = map_distance(&maps[k], &maps[0], size) <= agreement;
+  for (int k = 1; k < job->map_count && agree; k++) agree = map_distance(&maps[k], &maps[0], size) <= agreement;
   if (agree) {
     out = maps[0];
   } else {
-    double scale = common_scale(maps, count, scratch);
+    double scale = common_scale(maps, job->map_count, job->scales);
     bool bound = is_bound_in_scene(gltf);
     if (fabs(scale - 1) <= (bound ? same_scale : agreement)) scale = 1;
-    sn_mat3 turn = bound ? sn_mat3_identity() : best_turn(gltf, group, g, frame);
+    sn_mat3 turn = bound ? sn_mat3_identity() : best_turn(gltf, job->group, g, (const float(*)[3])job->frame);
     out = sn_affine_make(sn_mat3_scale(turn, scale), sn_vec3_make(0, 0, 0));
   }
   bool nothing = map_distance(&out, &identity, 0) <= rounding; // where only the place differs, the file's stays
@@ -147,13 +155,6 @@ static sn_affine group_map(const sn_gltf *gltf, const int *group, int g, const s
 }
 
 // ---- all groups ------------------------------------------------------------------------------------------------------
-
-typedef struct space_job {
-  int *group;
-  sn_affine *globals, *maps;
-  double *scales;
-  float (*frame)[3];
-} space_job;
 
 static sn_status prepare(sn_context *ctx, const sn_gltf *gltf, sn_arena *scratch, space_job *job) {
   job->group = SN_NEW(ctx, scratch, int, gltf->skin_count);
@@ -169,19 +170,19 @@ static sn_status prepare(sn_context *ctx, const sn_gltf *gltf, sn_arena *scratch
   return status == SN_OK ? sn_gltf_deform(ctx, gltf, clip, start, job->frame) : status;
 }
 
-static void place_group(sn_gltf *gltf, const space_job *job, int g, bool *done) {
-  int count = 0;
+static void place_group(sn_gltf *gltf, space_job *job, int g, bool *done) {
+  job->map_count = 0;
   for (int s = g; s < gltf->skin_count; s++) {
     if (job->group[s] != g) continue;
     for (int k = 0; k < gltf->skins[s].joint_count; k++) {
       const gltf_joint *joint = &gltf->joints[gltf->skins[s].joints[k]];
       if (done[gltf->skins[s].joints[k]]) continue;
       done[gltf->skins[s].joints[k]] = true;
-      job->maps[count++] = sn_affine_mul(job->globals[joint->node], joint->inverse_bind);
+      job->maps[job->map_count++] = sn_affine_mul(job->globals[joint->node], joint->inverse_bind);
     }
   }
-  if (count == 0) return;
-  sn_affine map = group_map(gltf, job->group, g, job->maps, count, (const float(*)[3])job->frame, job->scales);
+  if (job->map_count == 0) return;
+  sn_affine map = group_map(gltf, job, g);
   for (int s = g; s < gltf->skin_count; s++)
     if (job->group[s] == g) gltf->skins[s].place = map;
 }

@@ -11,10 +11,9 @@ static const json_t *primitive_of(const sn_gltf *gltf, const gltf_part *part) {
 
 // The accessor of that name among the primitive's extras; -1 where there is none.
 static sn_status beside(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, const char *key, int *out) {
-  const json_t *extras = json_object_get(primitive_of(gltf, part), "extras");
-  *out = -1;
-  if (!gltf->from_fbx) return SN_OK;
-  return sn_gltf_index(ctx, extras, "extras", key, gltf->accessor_count, false, out);
+  gltf_object o = sn_gltf_object(ctx, json_object_get(primitive_of(gltf, part), "extras"), "extras");
+  *out = gltf->from_fbx ? sn_gltf_index(&o, key, gltf->accessor_count, false) : -1;
+  return o.status;
 }
 
 static sn_status corner_uvs(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, int accessor,
@@ -24,14 +23,14 @@ static sn_status corner_uvs(sn_context *ctx, const sn_gltf *gltf, const gltf_par
 }
 
 static sn_status part_uvs(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, sn_surface *out) {
-  const json_t *attributes = json_object_get(primitive_of(gltf, part), "attributes");
+  gltf_object o = sn_gltf_object(ctx, json_object_get(primitive_of(gltf, part), "attributes"), "TEXCOORD_0");
   const sn_gltf_part *range = &part->range;
   int accessor;
   sn_status status = beside(ctx, gltf, part, GLTF_CORNER_UVS, &accessor);
   if (status == SN_OK && accessor >= 0) return corner_uvs(ctx, gltf, part, accessor, out);
-  if (status == SN_OK)
-    status = sn_gltf_index(ctx, attributes, "TEXCOORD_0", "TEXCOORD_0", gltf->accessor_count, false, &accessor);
-  if (status != SN_OK || accessor < 0) return status;
+  if (status != SN_OK) return status;
+  accessor = sn_gltf_index(&o, "TEXCOORD_0", gltf->accessor_count, false);
+  if (accessor < 0) return o.status;
   if (gltf->accessors[accessor].width != 2 || gltf->accessors[accessor].count != range->vertex_count) {
     return sn_fail(ctx, SN_BAD_FILE, "mesh %d primitive %d: TEXCOORD_0 are not two numbers for each of %d vertices",
                    range->mesh, range->primitive, range->vertex_count);
@@ -50,9 +49,9 @@ static sn_status part_uvs(sn_context *ctx, const sn_gltf *gltf, const gltf_part 
 }
 
 static sn_status part_material(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, sn_surface *out) {
-  int material;
-  sn_status status =
-    sn_gltf_index(ctx, primitive_of(gltf, part), "primitive", "material", out->material_count, false, &material);
+  gltf_object o = sn_gltf_object(ctx, primitive_of(gltf, part), "primitive");
+  int material = sn_gltf_index(&o, "material", out->material_count, false);
+  sn_status status = o.status;
   int *own = out->materials + part->range.first_triangle, count = part->range.triangle_count, accessor = -1;
   for (int t = 0; status == SN_OK && t < count; t++) own[t] = material;
   if (status == SN_OK) status = beside(ctx, gltf, part, GLTF_TRIANGLE_MATERIALS, &accessor);
@@ -67,16 +66,14 @@ static sn_status part_material(sn_context *ctx, const sn_gltf *gltf, const gltf_
 }
 
 static sn_status describe_material(sn_context *ctx, const json_t *json, int k, sn_surface *out) {
-  char place[32];
+  gltf_object o = sn_gltf_object(ctx, json_object_get(json, "pbrMetallicRoughness"), "material%d", k);
   double colour[4] = {1, 1, 1, 1};
-  snprintf(place, sizeof place, "material%d", k);
   const char *name = json_string_value(json_object_get(json, "name"));
-  out->material_names[k] = sn_arena_text(ctx, &out->memory, name && *name ? name : place);
+  out->material_names[k] = sn_arena_text(ctx, &out->memory, name && *name ? name : o.place);
   if (!out->material_names[k]) return ctx->error.status;
-  sn_status status =
-    sn_gltf_numbers(ctx, json_object_get(json, "pbrMetallicRoughness"), place, "baseColorFactor", 4, colour);
+  sn_gltf_numbers(&o, "baseColorFactor", 4, colour);
   for (int c = 0; c < 3; c++) out->colors[k][c] = (float)fmin(fmax(colour[c], 0), 1);
-  return status;
+  return o.status;
 }
 
 sn_status sn_gltf_surface(sn_context *ctx, const sn_gltf *gltf, sn_surface *out) {

@@ -81,10 +81,9 @@ static bool stays_below(const char *path) {
   return true;
 }
 
-sn_status sn_gltf_uri(sn_context *ctx, const char *uri, const char *folder, sn_arena *memory, sn_file *file,
-                      const uint8_t **bytes, size_t *size) {
-  *file = (sn_file){0};
-  if (strncasecmp(uri, "data:", 5) == 0) return decode_data(ctx, uri, memory, bytes, size);
+sn_status sn_gltf_uri(sn_context *ctx, const char *uri, const char *folder, sn_arena *memory, gltf_buffer *out) {
+  *out = (gltf_buffer){0};
+  if (strncasecmp(uri, "data:", 5) == 0) return decode_data(ctx, uri, memory, &out->bytes, &out->size);
   if (has_scheme(uri)) return sn_fail(ctx, SN_UNSUPPORTED, "'%.200s' is not beside the document", uri);
   size_t room = strlen(uri) + (folder ? strlen(folder) : 0) + 2;
   char *relative = SN_NEW(ctx, memory, char, room), *path = SN_NEW(ctx, memory, char, room);
@@ -97,8 +96,8 @@ sn_status sn_gltf_uri(sn_context *ctx, const char *uri, const char *folder, sn_a
     return sn_fail(ctx, SN_BAD_FILE, "'%.200s' is another file, and this document may not refer to any", uri);
   }
   snprintf(path, room, "%s%s%s", folder, *folder ? "/" : "", relative);
-  sn_status status = sn_file_open(ctx, path, file);
-  *bytes = file->bytes, *size = file->size;
+  sn_status status = sn_file_open(ctx, path, &out->file);
+  out->bytes = out->file.bytes, out->size = out->file.size;
   return status;
 }
 

@@ -37,8 +37,7 @@ static sn_status count_columns(sn_csv csv, int *count) {
         return sn_fail(csv.ctx, SN_BAD_FILE, "%s:1: two columns are called '%.*s'", csv.path, (int)size, field);
     names[*count] = field, sizes[*count] = size;
   }
-  return *count > 0 ? SN_OK
-                    : sn_fail(csv.ctx, SN_BAD_FILE, "%s:1: no columns beside frame: frame,NAME,NAME,...", csv.path);
+  return SN_OK;
 }
 
 static bool has_rest(sn_csv csv) {
@@ -99,7 +98,7 @@ static sn_status read_names(table *t) {
   return SN_OK;
 }
 
-sn_status sn_values_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_values *out) {
+sn_status sn_table_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_values *out) {
   *out = (sn_values){0};
   table t = {.csv = sn_csv_new(ctx, name, text, size), .out = out};
   int count;
@@ -118,6 +117,13 @@ sn_status sn_values_parse(sn_context *ctx, const char *name, const char *text, s
   }
   if (status != SN_OK) sn_values_free(out);
   return status;
+}
+
+sn_status sn_values_parse(sn_context *ctx, const char *name, const char *text, size_t size, sn_values *out) {
+  sn_status status = sn_table_parse(ctx, name, text, size, out);
+  if (status != SN_OK || out->count > 0) return status;
+  sn_values_free(out);
+  return sn_fail(ctx, SN_BAD_FILE, "%s:1: no columns beside frame: frame,NAME,NAME,...", name);
 }
 
 sn_status sn_values_read(sn_context *ctx, const char *path, sn_values *out) {

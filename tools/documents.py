@@ -143,6 +143,52 @@ def murtagh_table(rows):
            f"{few[0]['ee']:.3f} with 3 on SSD |")
 
 
+# ---- Kim, Park and Jung, figures 5 and 6 -------------------------------------------------------------------------------------
+
+DEGREES = ("linear", "quadratic", "cubic")
+# Means of the cells, f_s by f_r, and the effects of f_r and f_s.
+CELLS = {"arm": ((0.00291259, 0.00293518, 0.00290336), (0.0028879, 0.00291126, 0.00287895), (0.00292662, 0.00295322, 0.00291479)),
+         "leg": ((0.00483203, 0.00478021, 0.00481102), (0.00453176, 0.0044848, 0.00450976), (0.00490894, 0.00485697, 0.00488836))}
+EFFECTS = {"arm": ("F = 0.342, p = .711", "F = 0.426, p = .653"), "leg": ("F = 0.546, p = .579", "F = 33.845, p < .001: quadratic < linear, cubic")}
+# Name: method, frames, training frames.
+TORQUE_RUNS = {"its own examples": ("torque:published=1", "30", "all"), "frames between": ("torque:published=1", "60", "every:2"),
+               "Sinew's torque, frames between": ("torque", "60", "every:2")}
+
+
+def torques(folder):
+    rows = []
+    for name, vertices in (("arm", "1873"), ("leg", "3369")):
+        for title, (spec, frames, keys) in TORQUE_RUNS.items():
+            gen(folder, "set", name, "--vertices", vertices, "--frames", frames)
+            anova = run(folder, "compare", "--method", spec, "--degrees", "all", "--rest", "set/rest.obj", *files("set"), "--torque", "set/torque.csv",
+                        "--keys", keys)["anova"]
+            rows.append({"set": name, "run": title, **{k: anova[k] for k in ("cells", "effects", "post_hoc", "response")}})
+    return rows
+
+
+def effect_text(row, which):
+    effect, groups = row["effects"][which], row["post_hoc"][which]["groups"]
+    order = ": " + " < ".join(", ".join(group) for group in groups) if effect["p"] < 0.05 and len(groups) > 1 else ""
+    return f"F = {effect['f']:.3g}, p = {effect['p']:.2g}{order}"
+
+
+def torques_table(rows):
+    titles = list(TORQUE_RUNS)
+    yield "| | the document | " + " | ".join(titles) + " |"
+    yield "| --- |" + " --- |" * (1 + len(titles))
+    for name in CELLS:
+        for k, (factor, which) in enumerate((("f_r", "first"), ("f_s", "second"))):
+            yield f"| {name}, {factor} | {EFFECTS[name][k]} | " + " | ".join(effect_text(r, which) for r in rows if r["set"] == name) + " |"
+    yield ""
+    yield "| cell mean: set, f_s, f_r | the document | " + " | ".join(f"{title} ({next(r['response'] for r in rows if r['run'] == title)})" for title in titles) + " |"
+    yield "| --- | ---: |" + " ---: |" * len(titles)
+    for name, means in CELLS.items():
+        for s, f_s in enumerate(DEGREES):
+            for r, f_r in enumerate(DEGREES):
+                ours = [cell["mean"] for row in rows if row["set"] == name for cell in row["cells"] if cell["levels"] == [f_r, f_s]]
+                yield f"| {name}, {f_s}, {f_r} | {means[s][r]:.6f} | " + " | ".join(f"{mean:.4g}" for mean in ours) + " |"
+
+
 # ---- Le and Deng 2014 ----------------------------------------------------------------------------------------------------------
 
 # Set: vertices, frames, bones; minutes and RMSE of their method, RMSE of methods II to IV; the folder of the data.
@@ -189,7 +235,7 @@ def le_table(rows):
         yield head + " | ".join(cells) + " |"
 
 
-OURS = {**STUDY, "murtagh": (murtagh, murtagh_table), "le": (le, le_table), "wang": (wang, wang_table)}
+OURS = {**STUDY, "murtagh": (murtagh, murtagh_table), "le": (le, le_table), "wang": (wang, wang_table), "torques": (torques, torques_table)}
 MEASURED.update(OURS)
 
 if __name__ == "__main__":

@@ -145,7 +145,8 @@ def main(arguments):
     with open(limits_path, encoding='utf-8') as f:
         limits = {name: int(value) for value, name in (line.split(None, 1) for line in f.read().strip().split('\n'))}
     rows = [(name, counts[name], aim) for name, aim, _ in ROOMS]
-    rows.insert(-1, ('src', sum(counts.values()) - counts['lab'], 50000))
+    later = ('lab', 'helpers', 'export')  # not in the 50,000: helpers and export came after it was set
+    rows.insert(-1, ('src', sum(lines for room, lines in counts.items() if room not in later), 50000))
     rows += [(kind, len(places[kind]), aim) for kind, aim in AIMS.items()]
     failed = []
     print('%-36s %8s %8s %8s' % ('', 'now', 'aim', 'limit'))

@@ -87,7 +87,8 @@ template <int K> struct vertex {
 
 template <int K, int ROWS> static __device__ __forceinline__ vertex<K> load_vertex(const octet_job &job, uint32_t octet) {
   const uint32_t v = threadIdx.x % 32 / 4, at = octet * SN_CUDA_OCTET + v;
-  float4 position = __ldg((const float4 *)job.of.rest + 2 * (size_t)at), normal = __ldg((const float4 *)job.of.rest + 2 * (size_t)at + 1);
+  const float4 *rest = (const float4 *)job.of.rest + 2 * (size_t)at;
+  float4 position = __ldg(rest), normal = __ldg(rest + 1);
   vertex<K> out = {{position.x, position.y, position.z}, {normal.x, normal.y, normal.z}, position.w};
 #pragma unroll
   for (int k = 0; k < K; k++) {

@@ -251,20 +251,18 @@ static sn_status validate_base(sn_context *ctx, sn_arena *memory, const trial *t
   return status;
 }
 
-// Where the file has weights they are refitted; for linear blending only if that pays, because refitted weights would make up for volume that
-// the blend loses, which holds within the training poses only.
+// Where the file has weights, these and the same refitted compete, the usual one first. Of linear blending these are the file's: refitted
+// weights would make up for volume that the blend loses, which holds within the training poses only.
 static int drop_others(sn_rt_blend blend, sn_base_kind *kinds, int count) {
-  bool refit = false;
+  bool refit = false, linear = blend == SN_RT_BLEND_LINEAR;
   for (int k = 0; k < count; k++) refit |= kinds[k] == SN_BASE_REFIT;
   if (!refit) return count;
-  int kept = 0;
-  if (blend == SN_RT_BLEND_LINEAR) kinds[kept++] = SN_BASE_FILE;
-  kinds[kept++] = SN_BASE_REFIT;
-  return kept;
+  kinds[0] = linear ? SN_BASE_FILE : SN_BASE_REFIT, kinds[1] = linear ? SN_BASE_REFIT : SN_BASE_FILE;
+  return 2;
 }
 
-// The base that is best together with its corrections; a simpler one unless the best has less than this part of its error.
-static const double richer = 0.9;
+// The base that is best together with its corrections; an earlier candidate unless the best has less than this part of its error.
+static const double richer = 0.85;
 
 static sn_status choose_base(sn_context *ctx, const sn_psd_options *o, const sn_examples *examples,
                              const sn_keys *keys, sn_train_report *report, int *base) {

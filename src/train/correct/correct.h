@@ -37,10 +37,6 @@ sn_correct_options sn_correct_options_default(void);
 sn_status sn_correct_model(sn_context *ctx, const sn_correct_options *options, const sn_examples *examples,
                            const sn_keys *keys, const sn_model *base, sn_model *out, sn_train_report *report);
 
-// Refitted weights are taken where their cross-validated error is less than this part of that of the file's weights:
-// within a clip false correlations hold, and cross-validation does not see them.
-#define SN_RICHER 0.9
-
 // How corrections are learned: the ridge; and with which squared error, over all vertices and poses.
 typedef struct sn_correct_setting {
   int ridge;

@@ -251,30 +251,32 @@ static sn_status validate_base(sn_context *ctx, sn_arena *memory, const trial *t
   return status;
 }
 
-// Where the file has weights, only these and the same refitted compete.
-static int drop_others(sn_base_kind *kinds, int count) {
-  bool refit = false;
-  int kept = 0;
+// Where the file has weights, these and the same refitted compete, the usual one first. Of linear blending these are the file's: refitted
+// weights would make up for volume that the blend loses, which holds within the training poses only.
+static int drop_others(sn_rt_blend blend, sn_base_kind *kinds, int count) {
+  bool refit = false, linear = blend == SN_RT_BLEND_LINEAR;
   for (int k = 0; k < count; k++) refit |= kinds[k] == SN_BASE_REFIT;
-  for (int k = 0; k < count; k++)
-    if (!refit || kinds[k] == SN_BASE_FILE || kinds[k] == SN_BASE_REFIT) kinds[kept++] = kinds[k];
-  return kept;
+  if (!refit) return count;
+  kinds[0] = linear ? SN_BASE_FILE : SN_BASE_REFIT, kinds[1] = linear ? SN_BASE_REFIT : SN_BASE_FILE;
+  return 2;
 }
 
-// The base that is best together with its corrections, the simplest first.
+// The base that is best together with its corrections; an earlier candidate unless the best has less than this part of its error.
+static const double richer = 0.85;
+
 static sn_status choose_base(sn_context *ctx, const sn_psd_options *o, const sn_examples *examples,
                              const sn_keys *keys, sn_train_report *report, int *base) {
   sn_arena memory = sn_arena_new(ctx);
   sn_base_kind kinds[SN_BASE_KINDS];
   sn_base_sample sample;
   double scores[SN_BASE_KINDS] = {0};
-  int count = drop_others(kinds, sn_base_candidates(&o->skin, examples, kinds));
+  int count = drop_others(o->blend, kinds, sn_base_candidates(&o->skin, examples, kinds));
   sn_status status = sn_base_sample_make(ctx, &memory, examples, keys, &sample);
   bool can_hold_out = status == SN_OK && sample.folds.fold_count > 1;
   for (int k = 0; can_hold_out && status == SN_OK && k < count; k++)
     status = validate_base(ctx, &memory, &(trial){o, &sample, kinds[k]}, scores + k);
   if (can_hold_out && status == SN_OK) {
-    int best = sn_simplest(scores, count, 1 / (SN_RICHER * SN_RICHER));
+    int best = sn_simplest(scores, count, 1 / (richer * richer));
     *base = 1 + (int)kinds[best];
     for (int k = 0; k < count; k++)
       sn_train_report_add(report, sn_base_name(kinds[k]), sample.rigid > 0 ? sqrt(scores[k] / sample.rigid) : 0,

@@ -110,7 +110,7 @@ static void store_frame_rms(const sn_errors *errors, const sn_keys *keys, double
   }
 }
 
-// ---- a model -------------------------------------------------------------------------------------------------------
+// ---- a model --------------------------------------------------------------------------------------------------------
 
 // How many of the ascending frames are not of the clips that are only tested on; 0 where there are no such clips.
 static int count_between(const sn_examples *examples, const sn_keys *test) {
@@ -183,7 +183,7 @@ sn_status sn_assess_vertices(sn_context *ctx, const sn_rt_model *model, const sn
   return status;
 }
 
-// ---- a method without a model --------------------------------------------------------------------------------------
+// ---- a method without a model ---------------------------------------------------------------------------------------
 
 // Normals for positions in the order of the rest file.
 static sn_status predicted_normals(sn_context *ctx, const sn_examples *examples, const sn_frames *positions,
@@ -240,7 +240,7 @@ sn_status sn_assess_predict(sn_context *ctx, const sn_method_spec *spec, const s
   return status;
 }
 
-// ---- leave one out -------------------------------------------------------------------------------------------------
+// ---- leave one out --------------------------------------------------------------------------------------------------
 
 typedef struct fold {
   sn_context ctx; // of its own: folds run at the same time

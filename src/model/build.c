@@ -31,13 +31,13 @@ void sn_model_free(sn_model *model) {
   *model = (sn_model){0};
 }
 
-// ---- sections --------------------------------------------------------------------------------------------------------------
+// ---- sections -------------------------------------------------------------------------------------------------------
 
 static void *new_section(writer *w, sn_rt_section_id id, uint64_t count, size_t size) {
   return sn_section_new(&w->list, id, count, size, 0);
 }
 
-// ---- weights ---------------------------------------------------------------------------------------------------------------
+// ---- weights --------------------------------------------------------------------------------------------------------
 
 void sn_quantise_weights(int count, const float *weights, uint32_t total, uint32_t *out) {
   int64_t missing = total;
@@ -107,7 +107,7 @@ static float weight_of(const sn_skin *skin, int i, uint16_t joint) {
   return 0;
 }
 
-// ---- blocks ------------------------------------------------------------------------------------------------------------------
+// ---- blocks ---------------------------------------------------------------------------------------------------------
 
 typedef struct block_arrays {
   sn_rt_group *groups;
@@ -221,7 +221,7 @@ static sn_status add_blocks(writer *w) {
   return SN_OK;
 }
 
-// ---- the other sections -------------------------------------------------------------------------------------------------------
+// ---- the other sections ---------------------------------------------------------------------------------------------
 
 // uint32 start[count + 1], then the zero-terminated names.
 static sn_status add_names(writer *w, sn_rt_section_id id, const char *const *names, size_t count) {
@@ -299,7 +299,7 @@ static sn_status add_mesh(writer *w) {
   return SN_OK;
 }
 
-// ---- the rest file's own normals -----------------------------------------------------------------------------------------
+// ---- the rest file's own normals ------------------------------------------------------------------------------------
 
 // Normals nearer to the computed ones than this (0.05 degrees) are left as computed: half of what a user may see at rest.
 static const double same_normal = 1 - 3.8e-7;
@@ -373,7 +373,7 @@ static sn_status add_corrections(writer *w) {
   return status;
 }
 
-// ---- checks and assembly ----------------------------------------------------------------------------------------------------
+// ---- checks and assembly --------------------------------------------------------------------------------------------
 
 // Large enough for many vertices with the same joints to meet, small enough for the output of a chunk to stay in the
 // second-level cache and for threads to share the work.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Folds of similar poses, and running a function once per fold.
 #include "train/folds.h"
 
 #include <math.h>
@@ -43,7 +44,7 @@ sn_status sn_folds_single(sn_context *ctx, sn_arena *memory, int pose_count, int
   return sn_folds_make(ctx, memory, pose_count, fold_of, count, out);
 }
 
-// ---- clusters of similar poses -------------------------------------------------------------------------------------------
+// ---- clusters of similar poses --------------------------------------------------------------------------------------
 
 static double distance2(int dims, const double *a, const double *b) {
   double sum = 0;
@@ -127,7 +128,7 @@ static int clip_at(const sn_examples *examples, int frame) {
   return clip;
 }
 
-// At most so many vertices say how similar shapes are.
+// At most so many vertices decide how similar shapes are.
 enum { most_points = 100 };
 
 static void shape_vector(const sn_examples *e, int frame, int points, double *out) {

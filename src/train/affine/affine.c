@@ -8,9 +8,8 @@
 #include "runtime/format.h"
 #include "train/train.h"
 
-// Of the control points in the Poisson step, for which the source gives no number. Test error of poisson=bare with 10 and 100
-// (% of the diagonal, every:4): cylinder 0.801, 0.796; arm 0.962, 0.856; leg 0.678, 0.679. Where places are learned, folds
-// choose, and 10 is the middle of their choices, for when there are too few frames to leave any out.
+// Weight of the control points in the Poisson step, for which the source gives no number; the first is for poisson=bare, the
+// second where there are too few frames for cross-validation.
 static const double published_stiffness = 100, first_stiffness = 10;
 
 // What becomes the model's sections.
@@ -118,9 +117,8 @@ static sn_status build_model(sn_context *ctx, const sn_control_data *data, const
   return sn_train_build(ctx, data->examples, desc, out);
 }
 
-// Parameters by leaving out frames; and whether the kernel sees control points as they are or about their mean: that way a
-// motion of everything together changes no shape, but where the object is held somewhere, positions tell more. (With one
-// point as they are.) Judged with predicted places, so that the Poisson step does not blur what the regression does.
+// Parameters by cross-validation, and whether the kernel sees control points as they are or about their mean: about the
+// mean, a motion of everything together changes no shape. Scored with predicted places, without the Poisson step.
 static sn_status choose(sn_context *ctx, sn_control_data *data, const double *centred, sn_arena *memory,
                         sn_control_choice *out) {
   sn_control_options options = *data->options;

@@ -92,7 +92,7 @@ static void place_centres(const sn_mesh *rest, sn_control_bones *bones, double *
   }
 }
 
-// ---- affine bones ---------------------------------------------------------------------------------------------------------
+// ---- affine bones ---------------------------------------------------------------------------------------------------
 
 // (p - centre) / height, 1
 static void local_point(const fit_job *job, int bone, int i, bool above, double out[4]) {
@@ -180,7 +180,7 @@ static sn_status fit_affine(sn_context *ctx, fit_job *job) {
   return status;
 }
 
-// ---- rigid bones ----------------------------------------------------------------------------------------------------------------
+// ---- rigid bones ----------------------------------------------------------------------------------------------------
 
 // Sums of one bone: Kabsch for what the other bones leave, and, with a small share, for its vertices alone.
 typedef struct rigid_sums {
@@ -256,7 +256,7 @@ static sn_status fit_rigid(sn_context *ctx, fit_job *job) {
   return rigid.sums ? SN_OK : ctx->error.status;
 }
 
-// ---- the alternation ---------------------------------------------------------------------------------------------------------------
+// ---- the alternation ------------------------------------------------------------------------------------------------
 
 static sn_status solve_weights(sn_context *ctx, const fit_job *job, const sn_control_options *options) {
   sn_control_bones *bones = job->bones;

@@ -13,7 +13,7 @@
 // grows by a tenth, the others' stay.
 enum { most_folds = 12, most_samples = 250 };
 
-// ---- the error of a left-out frame ---------------------------------------------------------------------------------------
+// ---- the error of a left-out frame ----------------------------------------------------------------------------------
 
 // Which frames are left out, one at a time, and the vertices whose error counts.
 typedef struct fold_plan {
@@ -84,7 +84,7 @@ static double shape_error(const sn_control_data *data, const fold_plan *plan, in
   return error;
 }
 
-// ---- the training data without one frame -----------------------------------------------------------------------------------
+// ---- the training data without one frame ----------------------------------------------------------------------------
 
 typedef struct left_out {
   int frames;
@@ -147,7 +147,7 @@ static void predicted(const left_out *l, int rank, int outputs, int most, double
   }
 }
 
-// ---- kernel, ridge and dimensions ------------------------------------------------------------------------------------------
+// ---- kernel, ridge and dimensions -----------------------------------------------------------------------------------
 
 // Smoothest first: wide kernels, weak ridges, many dimensions.
 static const double betas[] = {64, 16, 4, 1}, ridges[] = {1e-7, 1e-5, 1e-3, 1e-2, 1e-1};
@@ -246,7 +246,7 @@ sn_status sn_control_choose(sn_context *ctx, const sn_control_data *data, sn_con
   return status;
 }
 
-// ---- places ------------------------------------------------------------------------------------------------------------------
+// ---- places ---------------------------------------------------------------------------------------------------------
 
 // Stiffest first: of equally good holds on the control points the one that meets them best.
 static const double stiffnesses[] = {100, 10, 1};

@@ -14,10 +14,9 @@
 #include "solve/lapack.h"
 #include "solve/solve.h"
 
-// Weight of the rows between bones, in units of what holds a bone on average: for those that nothing else holds. A tenth and ten times change
-// nothing on the generated cylinder and leg.
+// Weight of the rows between bones, relative to the mean weight of a bone: for bones that no other row constrains.
 static const double bone_weight = 1e-5;
-// Part of the mean square that is added to each before it is inverted, so that no edge counts for everything. Half and twice: 1.5 % on the leg.
+// Floor of the mean squares before they are inverted, relative to their mean.
 static const double trust_floor = 0.05;
 
 enum { most_terms = 16 };
@@ -135,7 +134,7 @@ sn_status sn_control_poisson_rows(sn_context *ctx, const sn_mesh *rest, const sn
   return status;
 }
 
-// ---- the solve ----------------------------------------------------------------------------------------------------------------
+// ---- the solve ------------------------------------------------------------------------------------------------------
 
 typedef struct normal_equations {
   int bones, columns;
@@ -172,10 +171,10 @@ sn_status sn_control_poisson(sn_context *ctx, const sn_mesh *rest, const sn_cont
   return status;
 }
 
-// ---- what the training frames say -----------------------------------------------------------------------------------------------
+// ---- fitted to the training frames ----------------------------------------------------------------------------------
 
-// Squared length of what the prediction of edge i - j misses at frame f, relative to the edge.
-static double edge_miss(const sn_control_data *data, int i, int j, int f, const sn_mat3 *gradients) {
+// Squared residual of the predicted edge i - j at frame f, relative to the edge.
+static double edge_residual(const sn_control_data *data, int i, int j, int f, const sn_mat3 *gradients) {
   const sn_skin *skin = &data->bones->skin;
   const float(*rest)[3] = (const float(*)[3])data->examples->rest.positions;
   const float(*truth)[3] = sn_frame(&data->examples->frames, data->keys->frames[f]);
@@ -198,8 +197,8 @@ sn_status sn_control_edge_trust(sn_context *ctx, sn_arena *memory, const sn_cont
   double *trust = SN_NEW(ctx, memory, double, topology.edge_count), average = 0, mean = 0;
   for (int e = 0; trust && e < topology.edge_count; e++) {
     for (int f = 0; f < frame_count; f++) {
-      trust[e] += edge_miss(data, topology.edges[e][0], topology.edges[e][1], frames[f],
-                            gradients + (size_t)f * (size_t)data->bones->bones) /
+      trust[e] += edge_residual(data, topology.edges[e][0], topology.edges[e][1], frames[f],
+                                gradients + (size_t)f * (size_t)data->bones->bones) /
                   frame_count;
     }
     average += trust[e] / topology.edge_count;

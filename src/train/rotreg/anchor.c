@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Anchors: ridge regression of homogeneous points per vertex, on the joints around it.
 #include "train/rotreg/anchor.h"
 
 #include <math.h>
@@ -25,8 +26,8 @@ typedef struct anchor_job {
   const sn_skin *skin;
   double ridge, unit; // unit: a length in which linear parts and translations weigh alike
   sn_rotreg_anchors *out, *left_out;
-  double *miss;                         // per vertex
-  double (*choice_miss)[ridge_choices]; // per vertex
+  double *residual;                         // per vertex
+  double (*choice_residual)[ridge_choices]; // per vertex
 } anchor_job;
 
 sn_vec3 sn_rotreg_anchor_at(const sn_rotreg_anchors *anchors, int i, const sn_affine *pose) {
@@ -146,7 +147,7 @@ static void choose_range(void *user, int64_t begin, int64_t end, int worker) {
       for (int f = 0; f < job->folds->fold_count; f++) {
         double x[most_unknowns];
         solve_ridge(job, n, &outside[f], ridges[c], x);
-        job->choice_miss[i][c] += sn_moments_left(&in[f], n, x);
+        job->choice_residual[i][c] += sn_moments_left(&in[f], n, x);
       }
   }
 }
@@ -158,17 +159,17 @@ static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
   for (int64_t i = begin; i < end; i++) {
     int n = unknowns_of(job, (int)i), folds = job->folds->fold_count;
     sn_moments all = {0};
-    double x[most_unknowns], miss = 0;
+    double x[most_unknowns], residual = 0;
     gather_moments(job, (int)i, in, outside, &always);
     for (int f = 0; f < folds; f++) {
       memcpy(job->left_out[f].joints[i], job->out->joints[i], sizeof *job->out->joints);
       memcpy(job->left_out[f].points[i], job->out->points[i], sizeof *job->out->points);
       sn_moments_add(&all, n, &in[f]);
       solve_ridge(job, n, &outside[f], job->ridge, x);
-      miss += sn_moments_left(&in[f], n, x);
+      residual += sn_moments_left(&in[f], n, x);
       correct_points(job, (int)i, x, &job->left_out[f]);
     }
-    job->miss[i] = miss / poses_in(&all);
+    job->residual[i] = residual / poses_in(&all);
     sn_moments_add(&all, n, &always);
     solve_ridge(job, n, &all, job->ridge, x);
     correct_points(job, (int)i, x, job->out);
@@ -204,31 +205,31 @@ static sn_status gather_anchors(sn_context *ctx, const sn_rotreg_anchors *a) {
 static double best_ridge(const anchor_job *job, int n) {
   double sums[ridge_choices] = {0};
   for (int c = 0; c < ridge_choices; c++)
-    for (int i = 0; i < n; i++) sums[c] += job->choice_miss[i][c];
+    for (int i = 0; i < n; i++) sums[c] += job->choice_residual[i][c];
   return ridges[sn_simplest(sums, ridge_choices, SN_WORTH_IT)];
 }
 
 sn_status sn_rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
                                 const sn_topology *topology, const sn_keys *keys, const sn_folds *folds,
                                 const sn_skin *skin, sn_rotreg_anchors *out, sn_rotreg_anchors *left_out,
-                                double *miss) {
+                                double *residual) {
   int n = examples->rest.vertex_count;
   double diagonal = sn_points_diagonal((const float(*)[3])examples->rest.positions, n);
-  anchor_job job = {examples, topology, keys, folds, skin, INFINITY, unit_of_diagonal * diagonal,
-                    out,      left_out, miss, NULL};
-  job.choice_miss = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *job.choice_miss);
+  anchor_job job = {examples, topology, keys,     folds, skin, INFINITY, unit_of_diagonal * diagonal,
+                    out,      left_out, residual, NULL};
+  job.choice_residual = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *job.choice_residual);
   sn_status status =
-    job.choice_miss ? sn_rotreg_anchors_blend(ctx, memory, examples, topology, skin, out) : SN_NO_MEMORY;
+    job.choice_residual ? sn_rotreg_anchors_blend(ctx, memory, examples, topology, skin, out) : SN_NO_MEMORY;
   for (int f = 0; status == SN_OK && f < folds->fold_count; f++) status = new_anchors(ctx, memory, n, &left_out[f]);
   if (status != SN_OK) return status;
   if (job.unit > 0) {
     sn_team_for(ctx, n, 16, choose_range, &job);
-    status = sn_team_gather(ctx, n, 16, job.choice_miss, sizeof *job.choice_miss);
+    status = sn_team_gather(ctx, n, 16, job.choice_residual, sizeof *job.choice_residual);
     if (status != SN_OK) return status;
     job.ridge = best_ridge(&job, n);
   }
   sn_team_for(ctx, n, 16, fit_range, &job);
-  status = sn_team_gather(ctx, n, 16, miss, sizeof *miss);
+  status = sn_team_gather(ctx, n, 16, residual, sizeof *residual);
   if (status == SN_OK) status = gather_anchors(ctx, out);
   for (int f = 0; status == SN_OK && f < folds->fold_count; f++) status = gather_anchors(ctx, &left_out[f]);
   return status;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Proxy bones: weights and matrices in alternation, from a cut of the cluster tree.
 #include "train/rotreg/bones.h"
 
 #include <string.h>
@@ -10,7 +11,8 @@
 // Groups that a vertex may follow: its own and the nearest.
 enum { most_candidates = 12 };
 
-// Of steps of the matrices, relative to the mean of the normal matrix: of linear parts, which a flat group does not determine, and of translations.
+// Ridges of steps of the matrices, relative to the mean of the normal matrix: of linear parts, which a flat group does not
+// determine, and of translations.
 static const double linear_ridge = 1e-4, translation_ridge = 1e-6;
 
 typedef struct bones_job {
@@ -38,7 +40,7 @@ static sn_vec3 target_of(const bones_job *job, int pose, int i) {
 
 static sn_vec3 rest_of(const bones_job *job, int i) { return sn_vec3_from(job->examples->rest.positions[i]); }
 
-// ---- the start: groups, who is next to whom, and a rigid motion for each ---------------------------------------------------
+// ---- the start: groups, who is next to whom, and a rigid motion for each --------------------------------------------
 
 static void find_adjacent(const bones_job *job) {
   const sn_mesh *rest = &job->examples->rest;
@@ -96,7 +98,7 @@ static sn_status start_matrices(const bones_job *job) {
   return status;
 }
 
-// ---- weights ---------------------------------------------------------------------------------------------------------------
+// ---- weights --------------------------------------------------------------------------------------------------------
 
 static double alone_error(const bones_job *job, int i, int bone) {
   double sum = 0;
@@ -185,7 +187,7 @@ static sn_status solve_weights(const bones_job *job) {
   return status;
 }
 
-// ---- matrices for given weights -----------------------------------------------------------------------------------------------
+// ---- matrices for given weights -------------------------------------------------------------------------------------
 
 // The row of vertex i: alpha_b (p - centre_b, 1) for its bones.
 static int row_of(const bones_job *job, int i, int bones[SN_SIMPLEX_MAX], double row[SN_SIMPLEX_MAX][4]) {

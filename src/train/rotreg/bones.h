@@ -16,7 +16,7 @@ typedef struct sn_rotreg_bones {
   double *error;     // per vertex: mean squared distance in the training poses
 } sn_rotreg_bones;
 
-// Cuts the tree at `count` groups; weights and matrices by turns, `rounds` times.
+// Cuts the tree at `count` groups; weights and matrices in alternation, `rounds` times.
 sn_status sn_rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
                               const sn_topology *topology, const sn_keys *keys, const sn_cluster_tree *tree,
                               int count, int influences, int rounds, sn_rotreg_bones *out);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Means and floors of squared residuals.
 #include "train/rotreg/floor.h"
 
 const double sn_rotreg_lambdas[sn_rotreg_lambda_count] = {0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 1000};

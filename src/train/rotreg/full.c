@@ -11,8 +11,8 @@
 #include "train/rotreg/published.h"
 #include "train/rotreg/torque.h"
 
-// Everything learned, and what was measured on poses left out of the learning: the weights of the least-squares problem
-// are the inverse mean squares of what is to be expected of each term.
+// Everything learned, and held-out residuals: the weights of the least-squares problem are the inverse mean squares of each
+// term's residual.
 typedef struct full_form {
   sn_context *ctx;
   const sn_examples *examples;
@@ -74,8 +74,8 @@ static void add_residual(const full_form *f, int t, int pose, const sn_mat3 *pre
   }
 }
 
-// What the predictors say about a pose that they have not seen.
-static void hold(const full_form *f, int t, int pose, sn_mat3 d) {
+// Keeps the prediction of a held-out pose.
+static void keep_held_out(const full_form *f, int t, int pose, sn_mat3 d) {
   float *left_out = f->left_out[(size_t)pose * triangles_of(f) + (size_t)t];
   for (int e = 0; e < 9; e++) left_out[e] = (float)d.m[e / 3][e % 3];
   add_residual(f, t, pose, &d);
@@ -93,7 +93,7 @@ static void fit_triangle(const full_form *f, int t, char *memory) {
     sn_rotreg_refit(&f->rotations, sequence, fold->poses, fold->outside_count, &f->options, work, &f->predictors[t],
                     &p);
     for (int m = fold->outside_count; m < fold->count; m++)
-      hold(f, t, fold->poses[m], predict_at(f, &p, fold->poses[m]));
+      keep_held_out(f, t, fold->poses[m], predict_at(f, &p, fold->poses[m]));
   }
 }
 
@@ -117,14 +117,14 @@ static sn_status fit_torques(full_form *f, sn_arena *memory) {
   bool weigh = status == SN_OK && !f->options.published;
   if (weigh) memset(f->edge_residual, 0, triangles * sizeof *f->edge_residual);
   for (size_t t = 0; weigh && t < triangles; t++)
-    for (size_t k = 0; k < poses; k++) hold(f, (int)t, (int)k, left_out[k * triangles + t]);
+    for (size_t k = 0; k < poses; k++) keep_held_out(f, (int)t, (int)k, left_out[k * triangles + t]);
   sn_arena_free(&scratch);
   return status;
 }
 
-// ---- weights of the least-squares problem ---------------------------------------------------------------------------------
+// ---- weights of the least-squares problem ---------------------------------------------------------------------------
 
-// Inverse mean squares, with a floor so that no term counts for everything. `lambda` is the anchors' say in all.
+// Inverse mean squares, with a floor so that no term counts for everything. `lambda` is the anchors' weight.
 static void set_weights(full_form *f, double lambda) {
   size_t triangles = triangles_of(f), n = (size_t)f->examples->rest.vertex_count;
   double diagonal = sn_points_diagonal((const float(*)[3])f->examples->rest.positions, (int)n);
@@ -209,7 +209,7 @@ static sn_status set_published_weights(full_form *f) {
   return status;
 }
 
-// ---- training and evaluation ----------------------------------------------------------------------------------------------
+// ---- training and evaluation ----------------------------------------------------------------------------------------
 
 static sn_status allocate(full_form *f, sn_arena *memory) {
   sn_context *ctx = f->ctx;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Predictors of deformation gradients: which joints turn a triangle (or a key sequence), and how (3.2).
+// Predictors of deformation gradients: which joints rotate a triangle (or a key sequence), and how (3.2).
 #include "train/rotreg/predictor.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ sn_rotreg_fit_options sn_rotreg_fit_options_default(void) {
     .most_factors = 2, .map_ridge = INFINITY, .shear_ridge = 0.1, .tilt_ridge = 0, .rest_weight = 1};
 }
 
-// Of maps, scale and shear, and tilts: relative to how much the joints turn where there is a prior, else of maps alone and the others per pose.
+// Ridges of maps, scale and shear, and tilts: with a prior relative to the mean squared angle, else (but of maps) per pose.
 static const double prior_ridges[3] = {1, 0.3, 3}, free_ridges[3] = {0.1, 1e-3, 0.1};
 
 void sn_rotreg_set_ridges(bool prior, int pose_count, sn_rotreg_fit_options *options) {
@@ -58,10 +58,10 @@ static sn_mat3 factor_at(const sn_rotreg_factor *factor, sn_vec3 theta) {
   return sn_rotation_exp(sn_mat3_apply(factor->map, theta));
 }
 
-// Squared radians per pose: a joint that turns less determines nothing.
+// Squared radians per pose: a joint that rotates less determines nothing.
 static const double still = 1e-3;
 
-// map = u W + the ridge solution of what is left: sum |rho - map theta|^2 + ridge |map - u W|^2.
+// map = u W + the ridge solution of the residual: sum |rho - map theta|^2 + ridge |map - u W|^2.
 // Returns by how much that lowers the sum of squares.
 static double free_map(int count, const sn_vec3 *theta, const sn_vec3 *rho, double relative,
                        sn_rotreg_factor *factor) {
@@ -101,7 +101,7 @@ static sn_vec3 nearest_branch(sn_vec3 rho, sn_vec3 to) {
   return best;
 }
 
-// u and W, or those of the prior; returns the sum of squares that is left.
+// u and W, or those of the prior; returns the residual sum of squares.
 static double fit_or_take(const fit *f, double prior, sn_rotreg_factor *factor) {
   sn_rotreg_work *w = f->w;
   double cost = 0;
@@ -169,7 +169,7 @@ static double refit(const fit *f, sn_rotreg_predictor *p, double cost) {
 static bool may_use(const fit *f, int joint) { return !f->options->local || f->options->local[joint].near; }
 static bool may_begin(const fit *f, int joint) { return !f->options->local || f->options->local[joint].main; }
 
-// What the skin says about a joint's part in a prediction that starts from `base`: nothing where the base goes with it.
+// The prior of a joint's map in a prediction that starts from `base`: 0 where the base follows the joint.
 static double prior_of(const fit *f, int base, int joint) {
   if (!f->options->local) return NAN;
   for (int b = base;; b = f->rotations->base[b]) {
@@ -256,7 +256,7 @@ static bool fit_next(const fit *f, sn_rotreg_predictor *p, double *cost) {
   return true;
 }
 
-// What the factors leave of the rotations, as a linear function of the terms of scale/shear. The rest pose counts as one more
+// The residual rotation of the factors, as a linear function of the terms of scale/shear. The rest pose counts as one more
 // example, without tilt.
 static void fit_tilt(const fit *f, double ridge, double rest_weight, sn_rotreg_predictor *p) {
   enum { terms = sn_rotreg_shear_terms };

@@ -16,11 +16,11 @@
 #include "train/near.h"
 #include "train/train.h"
 
-// Up to so many joints that turn and are relevant to a key gradient (on average), one clip determines what each does.
+// Up to so many joints that rotate and are relevant to a key gradient (on average), one clip determines their effects.
 static const double few_joints = 3;
 
-// Draws the linear parts of proxy bones to their key gradients, relative to the mean diagonal: displacements before the blend go through
-// them. As published: rounding.
+// Ridge of the linear parts of proxy bones towards their key gradients, relative to the mean diagonal, since displacements
+// before the blend go through them. As published: rounding.
 static const double bone_ridge = 1e-2, least_ridge = 1e-7;
 
 // F, the near-rigid vertices that follow linear blend skinning exactly (4.2): rms distance in the training poses, as a part of
@@ -30,7 +30,7 @@ static const double near_rigid = 1e-4;
 // Poses by which triangles are clustered, and rounds of the two alternations.
 enum { cluster_poses = 24, bone_rounds = 4, gradient_rounds = 3, default_bones = 80 };
 
-// Squared radians per pose: a joint that turns less, about two degrees, does not move.
+// Squared radians per pose, about two degrees: a joint that rotates less does not move.
 static const double moving = 1e-3;
 
 typedef struct reduced_job {
@@ -48,7 +48,7 @@ typedef struct reduced_job {
   sn_rotreg_key_gradients gradients;
   sn_rotreg_anchors anchors, *left_out_anchors; // trained on all poses, and without each fold
   sn_mat3 *left_out;                            // [pose][gradient]: gradients predicted without that pose
-  double (*edge)[2], *anchor_weight, diagonal;  // mean squares that are missed, then weights
+  double (*edge)[2], *anchor_weight, diagonal;  // mean squared residuals, then weights
   bool *fixed;
   char *work;
   size_t work_size;
@@ -56,7 +56,7 @@ typedef struct reduced_job {
 
 static int bone_count(const reduced_job *job) { return job->out->bones.bone_count; }
 
-// ---- proxy bones (5.1) -----------------------------------------------------------------------------------------------------
+// ---- proxy bones (5.1) ----------------------------------------------------------------------------------------------
 
 static sn_status fit_bones(reduced_job *job, const sn_cluster_tree *tree, int count) {
   sn_skin_free(&job->out->bones.skin);
@@ -95,7 +95,7 @@ static sn_status make_bones(reduced_job *job) {
   return fit_bones(job, &tree, count < most ? count : most);
 }
 
-// ---- the prior ---------------------------------------------------------------------------------------------------------
+// ---- the prior ------------------------------------------------------------------------------------------------------
 
 // The skin that came with the skeleton, as far as the frames do not know better; without one, weights on any joints.
 static sn_status make_skin(reduced_job *job) {
@@ -160,7 +160,7 @@ static sn_status find_near(reduced_job *job) {
   return status;
 }
 
-// ---- predictors of the key gradients (3, 5.2) ------------------------------------------------------------------------------
+// ---- predictors of the key gradients (3, 5.2) -----------------------------------------------------------------------
 
 static const sn_mat3 *sequence_of(const reduced_job *job, int l) {
   return job->gradients.sequence + (size_t)l * (size_t)job->keys->count;
@@ -172,7 +172,7 @@ static sn_mat3 predict_at(const reduced_job *job, const sn_rotreg_predictor *p, 
   return sn_rotreg_predict(p, rotations->rotation + at, rotations->theta + at);
 }
 
-// Fits the predictor of a key gradient on all poses, and again without each fold to see what it says about it.
+// Fits the predictor of a key gradient on all poses, and again without each fold to predict its poses.
 static void fit_predictor(const reduced_job *job, int l, sn_rotreg_work *work) {
   const sn_rotreg_rotations *rotations = &job->out->rotations;
   const sn_mat3 *sequence = sequence_of(job, l);
@@ -213,7 +213,7 @@ static sn_status fit_predictors(reduced_job *job) {
                        job->left_out);
 }
 
-// ---- anchors (4.2) ------------------------------------------------------------------------------------------------------------
+// ---- anchors (4.2) --------------------------------------------------------------------------------------------------
 
 static double anchor_miss(const reduced_job *job, const sn_rotreg_anchors *anchors, int pose, int i) {
   const sn_examples *e = job->examples;
@@ -257,7 +257,7 @@ static sn_status choose_fixed(reduced_job *job) {
   return status;
 }
 
-// ---- the least-squares problem (4.3) ----------------------------------------------------------------------------------------------
+// ---- the least-squares problem (4.3) --------------------------------------------------------------------------------
 
 static void edge_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;

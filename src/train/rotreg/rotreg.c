@@ -13,7 +13,7 @@
 #include "train/rotreg/write.h"
 #include "train/train.h"
 
-// Corrects what the model leaves.
+// Corrects the model's residual.
 static sn_status add_corrections(sn_context *ctx, const sn_correct_options *correct, const sn_examples *examples,
                                  const sn_keys *keys, sn_model *model, sn_train_report *report) {
   sn_model base = *model;
@@ -30,7 +30,7 @@ static sn_status meet_poses(sn_context *ctx, const sn_examples *examples, const 
   return add_corrections(ctx, &correct, examples, keys, model, report);
 }
 
-// A correction is a function of joints that turn.
+// A correction is a function of local rotations.
 static bool has_turns(const sn_rotreg_rotations *rotations) {
   for (int n = 0; n < rotations->pose_count * rotations->joint_count; n++) {
     int j = n % rotations->joint_count;
@@ -39,7 +39,7 @@ static bool has_turns(const sn_rotreg_rotations *rotations) {
   return false;
 }
 
-// What the proxy bones leave is corrected by the regression that all methods share.
+// The proxy bones' residual is corrected by the regression that all methods share.
 static sn_status correct_residual(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_model *model,
                                   sn_train_report *report) {
   sn_correct_options correct = sn_correct_options_default();

@@ -16,7 +16,7 @@ void sn_rotreg_terms(const int joints[2], const sn_vec3 *theta, double out[terms
   memcpy(out, row, sizeof row);
 }
 
-// So that joints that hardly turn do not make the ridge vanish, in squared radians per pose.
+// Squared radians per pose: keeps the ridge above zero where joints hardly rotate.
 static const double least_energy = 1e-4;
 
 double sn_rotreg_energy(const double *a, bool relative) {
@@ -29,8 +29,8 @@ double sn_rotreg_rest_weight(double weight, bool local, int poses) {
   return fmax(weight * (local ? poses : 1), 1e-9);
 }
 
-// The rest pose counts as one more example (theta = 0, S = I), with the weight options->rest_weight; the bias is not pulled
-// towards zero otherwise.
+// The rest pose counts as one more example (theta = 0, S = I), with the weight options->rest_weight; the bias has no other
+// ridge.
 double sn_rotreg_fit_shear(const sn_rotreg_rotations *rotations, const sn_mat3 *shear, const int *pick, int count,
                            const sn_rotreg_fit_options *options, sn_rotreg_predictor *p) {
   double a[terms][terms] = {{0}}, b[terms][6] = {{0}}, right[terms][6], row[terms], left = 0;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Normal equations of the proxy bones, and C by a dense Cholesky factorisation.
 #include "train/rotreg/solve.h"
 
 #include <string.h>

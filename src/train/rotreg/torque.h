@@ -63,11 +63,11 @@ sn_mat3 sn_torque_predict(const sn_torque_pair *pair, const sn_torque_functions 
 typedef struct sn_torque_model {
   sn_torque_pair *pairs;          // per gradient
   sn_torque_functions *functions; // per joint
-  double gain;                    // squared error on poses left out, of that without torques; NAN as published
+  double gain;                    // squared held-out error over that without torques; NAN as published
 } sn_torque_model;
 
 // Pairs for `count` sequences of gradients, starting from the predictors `whole` that ignore torques. `left_out` ([pose][gradient])
-// gets what pairs that were fitted without a pose say about it.
+// gets the held-out predictions.
 sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_rotations *rotations,
                         const sn_folds *folds, const sn_mat3 *sequences, int count, const sn_rotreg_predictor *whole,
                         const sn_rotreg_fit_options *options, const sn_rotreg_local *local,

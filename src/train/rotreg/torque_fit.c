@@ -14,7 +14,7 @@ enum {
 
 // Per pose: decades among which cross-validation chooses.
 static const double ridges[ridge_choices] = {1e-3, 1e-2, 1e-1, 1, 10};
-// With a prior: relative to how much the joints turn. Within one clip weaker ones cross-validate better than they are on new motion.
+// With a prior: relative to the mean squared angle. Weaker ones cross-validate well within a clip and fail on new motion.
 enum { local_choices = 3 };
 static const double local_ridges[local_choices] = {10, 3, 1};
 // published=1, of the range: examples this near to an end are at it.
@@ -24,7 +24,7 @@ static const double load_bias_ridge = 1e-3;
 // A torque is followed where it leaves less than this part of the squared cross-validated error.
 static const double worth_a_torque = 0.99;
 
-// How far the parts that follow the torque are held back.
+// Ridges of the parts that follow the torque.
 typedef struct pair_ridges {
   double tilt, shear;
 } pair_ridges;
@@ -42,8 +42,8 @@ typedef struct fit_job {
   sn_rotreg_predictor *bases; // [gradient][1 + fold]: without torques, of all poses and without each fold
   sn_mat3 *rotation, *shear;  // [gradient][pose]: the gradients' parts
   pair_ridges ridges;
-  sn_mat3 *left_out; // [pose][gradient]: what the last pairs that were tried say about poses left out
-  double (*miss)[3]; // per gradient: squared errors of rotations, scale/shear and gradients on poses left out
+  sn_mat3 *left_out; // [pose][gradient]: held-out predictions of the last pairs that were tried
+  double (*miss)[3]; // per gradient: squared held-out errors of rotations, scale/shear and gradients
   char *work;
   size_t work_size;
 } fit_job;
@@ -80,7 +80,7 @@ static sn_rotreg_fit_options options_of(const fit_job *job, int l) {
   return options;
 }
 
-// ---- prediction -----------------------------------------------------------------------------------------------------------
+// ---- prediction -----------------------------------------------------------------------------------------------------
 
 static sn_mat3 slerp(sn_mat3 from, sn_mat3 to, double t) {
   return sn_quat_to_mat3(sn_quat_slerp(sn_quat_from_mat3(from), sn_quat_from_mat3(to), t));
@@ -106,12 +106,12 @@ sn_mat3 sn_torque_predict(const sn_torque_pair *pair, const sn_torque_functions 
   return sn_mat3_mul(r, s);
 }
 
-// ---- the fit of a pair for given blending values -------------------------------------------------------------------------------
+// ---- the fit of a pair for given blending values --------------------------------------------------------------------
 
 // y = (H_0 + blend (H_1 - H_0)) phi by least squares over the poses of `pick`, `columns` numbers each. The rest pose without
-// load is one more example, at y = 0 and the blending value `unloaded` (NAN: that torque is outside the range). `ridge` holds
-// back what follows the angles (INFINITY: there is nothing), `load_ridge` what of that changes with the torque; with `relative` as parts of
-// how much the joints turn.
+// load is one more example, at y = 0 and the blending value `unloaded` (NAN: that torque is outside the range). `ridge` is
+// of what follows the angles (INFINITY: nothing does), `load_ridge` of what of that changes with the torque; with `relative`
+// as parts of the mean squared angle.
 static void regress(const fit_work *w, const int *pick, int count, const double *blend, double unloaded, int columns,
                     bool relative, double ridge, double load_ridge, double (*h0)[terms], double (*h1)[terms]) {
   enum { all = 2 * terms };
@@ -138,7 +138,7 @@ static void regress(const fit_work *w, const int *pick, int count, const double 
     for (int k = 0; k < terms; k++) h0[c][k] = b[k][c], h1[c][k] = b[k][c] + b[terms + k][c];
 }
 
-// Tilts: what is left of the rotations after the factors of the ends, which have them in common.
+// Tilts: the residual of the rotations after the factors, which both ends share.
 static void fit_tilts(const fit_job *job, int l, const int *pick, int count, double ridge, const fit_work *w,
                       const sn_rotreg_predictor *p, double (*t0)[terms], double (*t1)[terms]) {
   for (int i = 0; i < count; i++) {
@@ -222,14 +222,14 @@ static void fit_pair(const fit_job *job, int l, int base, int load, const int *p
   fit_together(job, l, pick, count, w, &job->bases[l * (1 + job->folds->fold_count) + base], out);
 }
 
-// ---- poses left out ---------------------------------------------------------------------------------------------------------------
+// ---- cross-validation -----------------------------------------------------------------------------------------------
 
 static double square(sn_mat3 a, sn_mat3 b) {
   double norm = sn_mat3_norm(sn_mat3_sub(a, b));
   return norm * norm;
 }
 
-// Fits the pair without each fold in turn and adds up what it misses there; `left_out` (may be NULL) gets its gradients.
+// Fits the pair without each fold in turn and adds up its errors there; `left_out` (may be NULL) gets its gradients.
 static void leave_out(const fit_job *job, int l, int load, fit_work *w, double miss[3], sn_mat3 *left_out) {
   for (int f = 0; f < job->folds->fold_count; f++) {
     const sn_fold *fold = &job->folds->folds[f];
@@ -265,7 +265,7 @@ static double missed(const fit_job *job, int what) {
   return sum;
 }
 
-// ---- choices ------------------------------------------------------------------------------------------------------------------------
+// ---- choices --------------------------------------------------------------------------------------------------------
 
 // Torques that change; with a prior only of joints near the key gradient.
 static bool may_follow(const fit_job *job, int l, int load) {
@@ -273,7 +273,7 @@ static bool may_follow(const fit_job *job, int l, int load) {
   return !job->local || job->local[(size_t)l * (size_t)job->rotations->joint_count + (size_t)load].near;
 }
 
-// The joint whose torque says most about poses left out, or none where no torque says anything.
+// The joint whose torque has the least cross-validated error, or none where no torque lowers it.
 static void choose_load_range(void *user, int64_t begin, int64_t end, int worker) {
   const fit_job *job = user;
   fit_work w = work_of(job, worker);
@@ -304,7 +304,7 @@ static void choose_ridges(fit_job *job) {
   job->ridges = (pair_ridges){from[sn_simplest(tilts, count, 1)], from[sn_simplest(shears, count, 1)]};
 }
 
-// ---- pairs and functions in alternation ---------------------------------------------------------------------------------------------------
+// ---- pairs and functions in alternation -----------------------------------------------------------------------------
 
 static void fit_pair_range(void *user, int64_t begin, int64_t end, int worker) {
   const fit_job *job = user;
@@ -387,7 +387,7 @@ static void start_functions(const fit_job *job) {
     job->out->functions[j] = (sn_torque_functions){{1, 0, 0}, {1, 0, 0}, {0, 0}};
 }
 
-// ---- all of it -------------------------------------------------------------------------------------------------------------------------
+// ---- all of it ------------------------------------------------------------------------------------------------------
 
 static void start_range(void *user, int64_t begin, int64_t end, int worker) {
   const fit_job *job = user;

@@ -65,7 +65,7 @@ void sn_torque_blend(const sn_torque_functions *functions, double x, double out[
   out[1] = within_unit(functions->offset[1] + powers(functions->shear, x));
 }
 
-// An example with less than this part of the largest a.a has no weight that could be told.
+// An example with less than this part of the largest a.a has no weight that could be found.
 static const double least_span = 1e-6;
 
 void sn_torque_fit_polynomial(int count, const double *x, const double *aa, const double *ab, int degree,

@@ -62,7 +62,7 @@ static sn_status solve_section(sn_context *ctx, sn_arena *memory, const sn_rotre
   return SN_OK;
 }
 
-// ---- torques -------------------------------------------------------------------------------------------------------------
+// ---- torques --------------------------------------------------------------------------------------------------------
 
 static void store_pair(const sn_torque_pair *pair, int lane, sn_rt_torque_block *to) {
   to->load[lane] = pair->load < 0 ? SN_RT_NO_JOINT : (uint16_t)pair->load;
@@ -120,7 +120,7 @@ static bool has_offsets(const sn_rotreg_reduced *r, int joint_count) {
   return false;
 }
 
-// ---- the model -------------------------------------------------------------------------------------------------------------
+// ---- the model ------------------------------------------------------------------------------------------------------
 
 static sn_status trained_range(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
                                sn_model_section *out) {

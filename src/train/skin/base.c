@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Candidates for the base skin, their fits and their cross-validated errors.
 #include "train/skin/base.h"
 
 #include <math.h>
@@ -40,7 +41,7 @@ int sn_base_candidates(const sn_skin_options *o, const sn_examples *e, sn_base_k
   return count;
 }
 
-// ---- the skins -----------------------------------------------------------------------------------------------------------
+// ---- the skins ------------------------------------------------------------------------------------------------------
 
 static sn_status copy_skin(sn_context *ctx, const sn_skin *from, int influences, sn_skin *out) {
   sn_status status = sn_skin_new(ctx, from->vertex_count, influences, out);
@@ -88,8 +89,8 @@ sn_status sn_free_weights(sn_context *ctx, const sn_skin_options *o, const sn_ex
   return sn_solve_weights(ctx, &examples->rest, &examples->frames, poses, keys, &options, out);
 }
 
-// Without a prior: on the relevant joints of bone heat, else on any. The latter are those of linear blending; for dual quaternions they
-// are refitted on the joints that were found.
+// Without a prior: on the relevant joints of bone heat, else on any. The latter are those of linear blending; for dual
+// quaternions they are refitted on the joints that were found.
 static sn_status refit(sn_context *ctx, const sn_skin_options *o, const sn_blend *blend, sn_base_kind kind,
                        sn_skin *out) {
   const sn_examples *examples = blend->examples;
@@ -122,7 +123,7 @@ sn_status sn_base_fit(sn_context *ctx, const sn_skin_options *o, const sn_exampl
   return status;
 }
 
-// ---- the sample ----------------------------------------------------------------------------------------------------------
+// ---- the sample -----------------------------------------------------------------------------------------------------
 
 enum { most_vertices = 500, most_poses = 512 }; // limits of work
 
@@ -204,7 +205,7 @@ sn_status sn_base_sample_make(sn_context *ctx, sn_arena *memory, const sn_exampl
   return status;
 }
 
-// ---- the choice ----------------------------------------------------------------------------------------------------------
+// ---- the choice -----------------------------------------------------------------------------------------------------
 
 typedef struct choice {
   const sn_skin_options *options;
@@ -298,8 +299,8 @@ static sn_status find_centres(sn_context *ctx, sn_arena *memory, const sn_exampl
   return status;
 }
 
-// Centres of rotation take long to find: of those by which linear blending chooses, the best competes with the file's weights and one
-// joint per vertex.
+// Centres of rotation take long to find: the best candidate of linear blending competes with the file's weights and one joint
+// per vertex.
 static sn_status choose_for_centres(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
                                     const sn_keys *keys, choice *c, double *scores) {
   sn_status status = SN_OK;

@@ -31,7 +31,7 @@ sn_status sn_blend_for(sn_context *ctx, sn_arena *memory, const sn_examples *exa
 // The squared residual of a skin over all vertices and keys.
 sn_status sn_blend_error(sn_context *ctx, const sn_blend *blend, const sn_skin *skin, double *out);
 
-// What is missing from vertex i at its place in key k; `columns` (may be NULL) get the derivatives by the weights. Weights sum
+// The residual of vertex i in key k; `columns` (may be NULL) get the derivatives by the weights. Weights sum
 // to one, so a vector common to all columns is of no account.
 sn_vec3 sn_blend_residual(const sn_blend *blend, int k, int i, const uint16_t *joints, const double *weights,
                           int count, sn_vec3 *columns);

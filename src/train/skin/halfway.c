@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Extra joints between a joint and its parent.
 #include "train/skin/halfway.h"
 
 // Half-way, and growing and shrinking on the parent's and on the child's bone.

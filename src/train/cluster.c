@@ -392,18 +392,19 @@ static sn_status join_all(clustering *c, sn_cluster_tree *out) {
   return status;
 }
 
-sn_status sn_cluster_triangles(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_frames *frames,
-                               const sn_keys *keys, int most_poses, sn_cluster_tree *out) {
-  int leaves = rest->triangle_count;
+sn_status sn_cluster_triangles(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                               int most_poses, sn_cluster_tree *out) {
+  int leaves = examples->rest.triangle_count;
   *out = (sn_cluster_tree){.leaf_count = leaves};
   out->joins = sn_arena_alloc(ctx, memory, (size_t)leaves, sizeof *out->joins);
   out->costs = SN_NEW(ctx, memory, double, leaves);
-  clustering c = {.ctx = ctx, .memory = sn_arena_new(ctx), .rest = rest, .group_count = leaves, .alive = leaves};
+  clustering c = {
+    .ctx = ctx, .memory = sn_arena_new(ctx), .rest = &examples->rest, .group_count = leaves, .alive = leaves};
   c.poses = keys->count < most_poses ? keys->count : most_poses;
   c.groups = SN_NEW(ctx, &c.memory, group, leaves);
   c.marks = SN_NEW(ctx, &c.memory, int, leaves);
   sn_status status = out->joins && out->costs && c.groups && c.marks ? SN_OK : ctx->error.status;
-  if (status == SN_OK) status = start_groups(&c, frames, keys);
+  if (status == SN_OK) status = start_groups(&c, &examples->frames, keys);
   if (status == SN_OK) status = start_neighbours(&c);
   if (status == SN_OK) status = join_all(&c, out);
   sn_arena_free(&c.memory);

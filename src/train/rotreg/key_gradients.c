@@ -8,7 +8,7 @@
 #include "solve/solve.h"
 #include "train/rotreg/predictor.h"
 
-enum { most = sn_rotreg_most_gradients };
+enum { most = sn_rotreg_most_gradients, rounds = 3 };
 
 // Of the betas of other groups than the triangle's own, relative to its edges' squares.
 static const double beta_ridge = 1e-4;
@@ -246,9 +246,10 @@ static sn_status find_betas(const gradients_job *job) {
   return sn_team_gather(job->ctx, triangles, 64, job->k->beta, sizeof *job->k->beta);
 }
 
-sn_status sn_rotreg_key_gradients_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
-                                      const sn_keys *keys, const sn_rotreg_bones *bones, int rounds,
-                                      sn_rotreg_key_gradients *out) {
+sn_status sn_rotreg_key_gradients_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_data *data,
+                                      const sn_rotreg_bones *bones, sn_rotreg_key_gradients *out) {
+  const sn_examples *examples = data->examples;
+  const sn_keys *keys = data->keys;
   size_t triangles = (size_t)examples->rest.triangle_count;
   *out = (sn_rotreg_key_gradients){.gradient_count = bones->bone_count, .pose_count = keys->count};
   out->sequence = SN_NEW(ctx, memory, sn_mat3, (size_t)out->gradient_count * (size_t)out->pose_count);

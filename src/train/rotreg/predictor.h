@@ -6,7 +6,16 @@
 
 #include "sinew/scene.h"
 #include "sinew/train.h"
-#include "solve/cholesky.h"
+#include "train/folds.h"
+
+// What the parts of the method are fitted to.
+typedef struct sn_rotreg_data {
+  const sn_examples *examples;
+  const sn_topology *topology;
+  const sn_keys *keys;
+  const sn_folds *folds;
+  const sn_skin *skin; // linear blend skinning on the joints
+} sn_rotreg_data;
 
 // ---- joint rotations (3.2.1) ----------------------------------------------------------------------------------------
 
@@ -82,15 +91,20 @@ double sn_rotreg_fit_published_factor(int count, const sn_vec3 *theta, const sn_
 // Puts every rho on the branch of the logarithm that fits rho = u W theta best.
 void sn_rotreg_choose_branches(int count, const sn_vec3 *theta, sn_vec3 *rho);
 
-// A predictor of the deformation gradients `sequence` (one per training pose). `pick` chooses `count` of the poses.
+// Poses pick[0 .. count) of a sequence of deformation gradients (one per training pose), and how a predictor is fitted to them.
+typedef struct sn_rotreg_sample {
+  const sn_rotreg_rotations *rotations;
+  const sn_mat3 *sequence;
+  const int *pick;
+  int count;
+  const sn_rotreg_fit_options *options;
+} sn_rotreg_sample;
+
 typedef struct sn_rotreg_work sn_rotreg_work;
 size_t sn_rotreg_work_size(int pose_count);
-void sn_rotreg_fit(const sn_rotreg_rotations *rotations, const sn_mat3 *sequence, const int *pick, int count,
-                   const sn_rotreg_fit_options *options, sn_rotreg_work *work, sn_rotreg_predictor *out);
-
+void sn_rotreg_fit(const sn_rotreg_sample *sample, sn_rotreg_work *work, sn_rotreg_predictor *out);
 // The same with the joints of `like`.
-void sn_rotreg_refit(const sn_rotreg_rotations *rotations, const sn_mat3 *sequence, const int *pick, int count,
-                     const sn_rotreg_fit_options *options, sn_rotreg_work *work, const sn_rotreg_predictor *like,
+void sn_rotreg_refit(const sn_rotreg_sample *sample, sn_rotreg_work *work, const sn_rotreg_predictor *like,
                      sn_rotreg_predictor *out);
 
 sn_mat3 sn_rotreg_predict_rotation(const sn_rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta);
@@ -107,11 +121,10 @@ double sn_rotreg_energy(const double *a, bool relative);
 // always rotated does not determine the rest pose.
 double sn_rotreg_rest_weight(double weight, bool local, int poses);
 
-// H by regularised least squares on the logarithms of p->shear_joints and a bias. Returns the residual sum of squares.
-double sn_rotreg_fit_shear(const sn_rotreg_rotations *rotations, const sn_mat3 *shear, const int *pick, int count,
-                           const sn_rotreg_fit_options *options, sn_rotreg_predictor *p);
+// H by regularised least squares on the logarithms of p->shear_joints and a bias, `shear` in the order of the sample's poses.
+// Returns the residual sum of squares.
+double sn_rotreg_fit_shear(const sn_rotreg_sample *sample, const sn_mat3 *shear, sn_rotreg_predictor *p);
 // The same, with the joints of least residual: one after the other.
-void sn_rotreg_choose_shear(const sn_rotreg_rotations *rotations, const sn_mat3 *shear, const int *pick, int count,
-                            const sn_rotreg_fit_options *options, sn_rotreg_predictor *p);
+void sn_rotreg_choose_shear(const sn_rotreg_sample *sample, const sn_mat3 *shear, sn_rotreg_predictor *p);
 
 #endif

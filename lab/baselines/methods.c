@@ -172,7 +172,8 @@ static sn_status predict_sbs(sn_context *ctx, const void *options, const sn_exam
                              const sn_keys *wanted, sn_frames *out) {
   sphere_row row = {.examples = examples};
   *out = (sn_frames){0};
-  sn_status status = sn_train_skin(ctx, options, examples, SN_RT_BLEND_LINEAR, keys, &row.skin, NULL);
+  sn_status status =
+    sn_train_skin(ctx, &(sn_skin_task){options, examples, SN_RT_BLEND_LINEAR, keys}, &row.skin, NULL);
   if (status == SN_OK && row.skin.influences > SN_RT_MAX_INFLUENCES) {
     status = sn_fail(ctx, SN_BAD_INPUT, "the skin has %d influences per vertex, at most %d are possible",
                      row.skin.influences, SN_RT_MAX_INFLUENCES);

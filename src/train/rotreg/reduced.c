@@ -102,7 +102,7 @@ static sn_status make_skin(reduced_job *job) {
   const sn_examples *e = job->examples;
   const sn_skin_options skin = {.influences = 4};
   if (job->fit.published) return sn_free_weights(job->ctx, &skin, e, &e->poses, job->keys, &job->skin);
-  return sn_train_skin(job->ctx, &skin, e, SN_RT_BLEND_LINEAR, job->keys, &job->skin, NULL);
+  return sn_train_skin(job->ctx, &(sn_skin_task){&skin, e, SN_RT_BLEND_LINEAR, job->keys}, &job->skin, NULL);
 }
 
 // The joints of one key gradient, from its share of weights on each.

@@ -23,9 +23,8 @@ const char *sn_base_name(sn_base_kind kind);
 // The candidates that these examples and options allow, simplest first. Returns how many.
 int sn_base_candidates(const sn_skin_options *o, const sn_examples *examples, sn_base_kind out[SN_BASE_KINDS]);
 
-// The skin of a candidate, learned from the frames of `keys` alone.
-sn_status sn_base_fit(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples, sn_rt_blend blend,
-                      const sn_keys *keys, sn_base_kind kind, sn_skin *out);
+// The skin of a candidate, learned from the frames of task->keys alone.
+sn_status sn_base_fit(sn_context *ctx, const sn_skin_task *task, sn_base_kind kind, sn_skin *out);
 
 // ---- cross-validation -----------------------------------------------------------------------------------------------
 
@@ -50,7 +49,6 @@ sn_status sn_base_shorten(sn_context *ctx, const sn_skin_options *o, const sn_ba
 
 // The candidate with the least cross-validated error; ties within a hundredth go to the simplest. The report (may be NULL)
 // gets all of them.
-sn_status sn_base_choose(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples, sn_rt_blend blend,
-                         const sn_keys *keys, sn_base_kind *out, sn_train_report *report);
+sn_status sn_base_choose(sn_context *ctx, const sn_skin_task *task, sn_base_kind *out, sn_train_report *report);
 
 #endif

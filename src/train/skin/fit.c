@@ -77,9 +77,10 @@ static fit_vertex look_at(const fit_job *job, int i) {
 static double linearise(const fit_job *job, const fit_vertex *v, const double *weights, sn_simplex *q) {
   double error = 0, gradient[SN_SIMPLEX_MAX] = {0};
   sn_vec3 column[SN_SIMPLEX_MAX];
+  const sn_blend_row row = {v->count, v->joints, weights};
   *q = (sn_simplex){.n = v->count};
   for (int k = 0; k < job->blend->keys->count; k++) {
-    sn_vec3 residual = sn_blend_residual(job->blend, k, v->i, v->joints, weights, v->count, column);
+    sn_vec3 residual = sn_blend_residual(job->blend, k, v->i, &row, column);
     error += sn_vec3_dot(residual, residual);
     for (int a = 0; a < v->count; a++) {
       gradient[a] += sn_vec3_dot(column[a], residual);

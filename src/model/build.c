@@ -131,11 +131,12 @@ static void put_weight(block_arrays *a, int bits, size_t index, float weight) {
   }
 }
 
-// Vertex i in lane `lane` of block `block` of group g.
+// Lane `lane` of block `block` of group g.
 static void write_lane(const writer *w, block_arrays *a, const float (*normals)[3], const sn_rt_group *g,
-                       size_t block, int lane, int i) {
+                       size_t block, int lane) {
   const sn_skin *skin = &w->skin;
   size_t at = g->first_block + block, row = block * (size_t)(g->influences - 1), tuple = block * g->influences;
+  int i = w->vertices[at][lane];
   a->lane[at][lane] = (uint16_t)((uint32_t)i % w->header.grain);
   for (int c = 0; c < 3; c++) a->rest[at][c][lane] = w->desc->rest->positions[i][c];
   for (int c = 0; normals && c < 3; c++) a->normals[at][c][lane] = normals[i][c];
@@ -177,7 +178,7 @@ static void write_groups(const writer *w, block_arrays *a, const float (*normals
       blocks, weights, tuples, (uint16_t)run_blocks(run), (uint8_t)run->influences, (uint8_t)run->kind, {0}};
     if (run->kind == SN_RT_GROUP_SHARED) memcpy(g->joints, run->joints, sizeof g->joints);
     for (size_t b = 0; b < g->block_count; b++)
-      for (int l = 0; l < lanes; l++) write_lane(w, a, normals, g, b, l, w->vertices[blocks + b][l]);
+      for (int l = 0; l < lanes; l++) write_lane(w, a, normals, g, b, l);
     blocks += g->block_count, weights += (uint32_t)(g->block_count * (g->influences - 1));
     if (run->kind == SN_RT_GROUP_LOOSE) tuples += (uint32_t)(g->block_count * g->influences);
   }

@@ -72,6 +72,7 @@ typedef struct sn_control_data {
   int outputs;
   const double *numbers; // [bone][frame][outputs]
   int control_count;
+  const int *vertices;    // of the control points
   const double *controls; // [frame][3 * control_count]: positions
   const double *inputs;   // the same, or about the mean of each frame's points: what the kernel sees
   const double *solve;    // P, or NULL
@@ -89,7 +90,7 @@ double sn_control_spread(const double *controls, int numbers, int frames);
 sn_status sn_control_predictor(sn_context *ctx, const sn_control_data *data, const sn_control_choice *choice,
                                double *out);
 
-// ---- translations (SN_PLACES_POISSON.c) -----------------------------------------------------------------------------
+// ---- translations (poisson.c) ---------------------------------------------------------------------------------------
 
 // Weights of the rows of the Poisson step.
 typedef struct sn_control_trust {
@@ -98,26 +99,31 @@ typedef struct sn_control_trust {
 } sn_control_trust;
 
 // P, bones x (3 bones + controls): places of the bones from the columns of F and the control points (section 3.3).
-sn_status sn_control_poisson(sn_context *ctx, const sn_mesh *rest, const sn_control_bones *bones, const int *controls,
-                             int control_count, const sn_control_trust *trust, double *out);
+sn_status sn_control_poisson(sn_context *ctx, const sn_control_data *data, const sn_control_trust *trust,
+                             double *out);
 
-// The least-squares system behind P, for tests: rows of A x = b, called for every row. `x` has bones numbers,
-// `right` 3 bones + controls.
-typedef void (*sn_control_row_fn)(void *user, int count, const int *bones, const double *x, int right_count,
-                                  const int *right_columns, const double *right, double weight);
-sn_status sn_control_poisson_rows(sn_context *ctx, const sn_mesh *rest, const sn_control_bones *bones,
-                                  const int *controls, int control_count, const sn_control_trust *trust,
+// A row of the least-squares system behind P: places on the left; columns 3 b + k (column k of F_b) and 3 bones + c on the
+// right.
+enum { sn_control_most_terms = 16 };
+typedef struct sn_control_row {
+  int count, right_count;
+  int bones[sn_control_most_terms], columns[3 * sn_control_most_terms + 1];
+  double x[sn_control_most_terms], right[3 * sn_control_most_terms + 1];
+} sn_control_row;
+
+// Calls `row` for every row of the system.
+typedef void (*sn_control_row_fn)(void *user, const sn_control_row *row, double weight);
+sn_status sn_control_poisson_rows(sn_context *ctx, const sn_control_data *data, const sn_control_trust *trust,
                                   sn_control_row_fn row, void *user);
 
 // Weights of the edges, of mean 1: 1 / (mean squared residual + floor). `gradients` are the bones' linear parts at
-// `frame_count` training frames, as predicted by the others. `memory` owns the result.
-sn_status sn_control_edge_trust(sn_context *ctx, sn_arena *memory, const sn_control_data *data, int frame_count,
-                                const int *frames, const sn_mat3 *gradients, double **out);
+// `frame_count` training frames, as predicted by the others. `memory` owns the result; NULL: failed.
+double *sn_control_edge_trust(sn_context *ctx, sn_arena *memory, const sn_control_data *data, int frame_count,
+                              const int *frames, const sn_mat3 *gradients);
 
 // Adds to P a ridge regression of the residual of its places at the training frames and in the rest pose, on the same
 // inputs; a motion of everything together still moves all places alike. Training frame `without` (-1: none) is held out.
-sn_status sn_control_poisson_fit(sn_context *ctx, const sn_control_data *data, const float (*rest_controls)[3],
-                                 int without, double *solve);
+sn_status sn_control_poisson_fit(sn_context *ctx, const sn_control_data *data, int without, double *solve);
 
 // ---- parameters (folds.c) -------------------------------------------------------------------------------------------
 
@@ -127,8 +133,7 @@ sn_status sn_control_choose(sn_context *ctx, const sn_control_data *data, sn_con
 // P fitted to the training frames; the edges' weights and the stiffness of the control points by cross-validation.
 // With fewer than 3 training frames `solve` and `stiffness` are the starting point.
 sn_status sn_control_choose_places(sn_context *ctx, const sn_control_data *data, const sn_control_choice *choice,
-                                   const int *controls, const float (*rest_controls)[3], double *stiffness,
-                                   double *solve);
+                                   double *stiffness, double *solve);
 
 // ---- control points (controls.c) ------------------------------------------------------------------------------------
 

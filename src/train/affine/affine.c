@@ -117,7 +117,7 @@ static sn_status build_model(sn_context *ctx, const sn_control_data *data, const
   return sn_train_build(ctx, data->examples, desc, out);
 }
 
-// Parameters by cross-validation, and whether the kernel sees control points as they are or about their mean: about the
+// The ridge by cross-validation, and whether the kernel sees control points as they are or about their mean: about the
 // mean, a motion of everything together changes no shape. Scored with predicted places, without the Poisson step.
 static sn_status choose(sn_context *ctx, sn_control_data *data, const double *centred, sn_arena *memory,
                         sn_control_choice *out) {
@@ -231,10 +231,9 @@ static sn_status train_affine(sn_context *ctx, const void *options, const sn_exa
 #define FIELD(name) offsetof(sn_control_options, name)
 static const sn_option table[] = {
   {"bones", SN_OPTION_INT, FIELD(bones), "100", 1, 1000, NULL, SN_OPTION_COMMON, "proxy bones"},
-  {"kappa", SN_OPTION_INT, FIELD(kappa), "0", 0, 1000, NULL, SN_OPTION_ADVANCED,
-   "reduced dimensions of a bone; 0: chosen by cross-validation"},
-  {"beta", SN_OPTION_REAL, FIELD(beta), "0", 0, 1e6, NULL, SN_OPTION_ADVANCED,
-   "kernel width, in mean squared distances of the training control points; 0: chosen likewise"},
+  {"kappa", SN_OPTION_INT, FIELD(kappa), "10", 1, 1000, NULL, SN_OPTION_ADVANCED, "reduced dimensions of a bone"},
+  {"beta", SN_OPTION_REAL, FIELD(beta), "16", 1e-6, 1e6, NULL, SN_OPTION_ADVANCED,
+   "kernel width, in mean squared distances of the training control points"},
   {"stretch", SN_OPTION_SWITCH, FIELD(stretch), "1", 0, 1, NULL, SN_OPTION_ADVANCED,
    "affine bones (1) or rigid ones (0)"},
   {"poisson", SN_OPTION_CHOICE, FIELD(places), "1", 0, 0, "0|1|bare", SN_OPTION_ADVANCED,

@@ -9,8 +9,8 @@
 
 typedef struct sn_control_options {
   int bones;
-  int kappa;    // reduced dimensions; 0: chosen
-  double beta;  // kernel width in mean squared distances of the training control vectors; 0: chosen
+  int kappa;    // reduced dimensions
+  double beta;  // kernel width in mean squared distances of the training control vectors
   bool stretch; // bones are affine; otherwise rigid
   enum {
     SN_PLACES_PREDICTED, // places of the bones are predicted
@@ -127,7 +127,7 @@ sn_status sn_control_poisson_fit(sn_context *ctx, const sn_control_data *data, i
 
 // ---- parameters (folds.c) -------------------------------------------------------------------------------------------
 
-// kappa, beta and ridge by cross-validation; what the options give stays.
+// The ridge by cross-validation.
 sn_status sn_control_choose(sn_context *ctx, const sn_control_data *data, sn_control_choice *out);
 
 // P fitted to the training frames; the edges' weights and the stiffness of the control points by cross-validation.

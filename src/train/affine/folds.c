@@ -146,73 +146,53 @@ static void predicted(const left_out *l, int rank, int outputs, int most, double
   }
 }
 
-// ---- kernel, ridge and dimensions -----------------------------------------------------------------------------------
+// ---- the ridge -------------------------------------------------------------------------------------------------------
 
-// Smoothest first: wide kernels, weak ridges, many dimensions.
-static const double betas[] = {64, 16, 4, 1}, ridges[] = {1e-7, 1e-5, 1e-3, 1e-2, 1e-1};
-static const int kappas[] = {10, 7, 4, 3, 2, 1};
-enum { beta_count = 4, ridge_count = 5, kappa_count = 6, choice_count = beta_count * ridge_count * kappa_count };
+// Smoothest first.
+static const double ridges[] = {1e-7, 1e-5, 1e-3, 1e-2, 1e-1};
+enum { ridge_count = 5 };
 
 typedef struct choose_job {
   const sn_control_data *data;
   const fold_plan *plan;
-  double *errors; // [fold][choice]
+  double *errors; // [fold][ridge]
 } choose_job;
 
-// Errors of all choices of ridge and dimensions for one kernel width.
+// Errors of all ridges.
 static void try_ridges(const choose_job *job, const sn_kcca_basis *basis, left_out *l, double *d, pose_space *pose,
                        double *to) {
   const sn_control_data *data = job->data;
   size_t outputs = (size_t)data->outputs, bones = (size_t)data->bones->bones;
-  int wanted = data->options->kappa, tried = wanted > 0 ? 1 : kappa_count;
   for (size_t b = 0; b < bones; b++) {
     bone_moments(data, basis, (int)b, l);
-    for (int q = 0; q < ridge_count; q++) {
-      sn_control_reduce(basis, data->options, (int)outputs, ridges[q], wanted > 0 ? wanted : kappas[0], &l->space);
-      for (int k = 0; k < tried; k++) {
-        predicted(l, basis->rank, (int)outputs, wanted > 0 ? wanted : kappas[k],
-                  d + (((size_t)q * kappa_count + (size_t)k) * bones + b) * outputs);
-      }
+    for (size_t q = 0; q < ridge_count; q++) {
+      sn_control_reduce(basis, data->options, (int)outputs, ridges[q], data->options->kappa, &l->space);
+      predicted(l, basis->rank, (int)outputs, data->options->kappa, d + (q * bones + b) * outputs);
     }
   }
-  for (int c = 0; c < ridge_count * kappa_count; c++) {
-    to[c] = c % kappa_count < tried
-              ? shape_error(data, job->plan, l->out, d + (size_t)c * bones * outputs, data->solve, pose)
-              : INFINITY;
-  }
+  for (size_t q = 0; q < ridge_count; q++)
+    to[q] = shape_error(data, job->plan, l->out, d + q * bones * outputs, data->solve, pose);
 }
 
 static sn_status try_fold(sn_context *ctx, sn_arena *memory, void *user, int index) {
   const choose_job *job = user;
   const sn_control_data *data = job->data;
-  int out = frame_of(job->plan, index);
-  double *to = job->errors + (size_t)index * choice_count;
   left_out l = {0};
   pose_space pose = {0};
+  sn_kcca_basis basis;
   size_t numbers = (size_t)data->bones->bones * (size_t)data->outputs;
-  double *d = SN_NEW(ctx, memory, double, ridge_count *kappa_count *numbers);
-  sn_status status = d ? leave_out(ctx, memory, data, out, &l) : ctx->error.status;
+  double *d = SN_NEW(ctx, memory, double, ridge_count *numbers);
+  sn_status status = d ? leave_out(ctx, memory, data, frame_of(job->plan, index), &l) : ctx->error.status;
   if (status == SN_OK) status = new_pose_space(ctx, memory, data, &pose);
-  for (int p = 0; p < beta_count && status == SN_OK; p++, to += ridge_count * kappa_count) {
-    sn_kcca_basis basis;
-    for (int c = 0; c < ridge_count * kappa_count; c++) to[c] = INFINITY;
-    if (p > 0 && data->options->beta > 0) continue;
-    status = left_out_basis(ctx, memory, data, data->options->beta > 0 ? data->options->beta : betas[p], &l, &basis);
-    if (status == SN_OK) try_ridges(job, &basis, &l, d, &pose, to);
-  }
+  if (status == SN_OK) status = left_out_basis(ctx, memory, data, data->options->beta, &l, &basis);
+  if (status == SN_OK) try_ridges(job, &basis, &l, d, &pose, job->errors + (size_t)index * ridge_count);
   return status;
-}
-
-static sn_control_choice choice_at(const sn_control_options *options, int index) {
-  return (sn_control_choice){options->kappa > 0 ? options->kappa : kappas[index % kappa_count],
-                             options->beta > 0 ? options->beta : betas[index / kappa_count / ridge_count],
-                             ridges[index / kappa_count % ridge_count], 0};
 }
 
 // The errors of every choice over all folds, and the smoothest of the good ones: meshes are exact and neighbouring poses
 // alike, so of equally good functions through the frames the smoothest is the natural one.
 static int smoothest(const double *errors, int folds, int count, double *least) {
-  double total[choice_count] = {0};
+  double total[ridge_count] = {0};
   *least = INFINITY;
   for (int c = 0; c < count; c++) {
     for (int n = 0; n < folds; n++) total[c] += errors[(size_t)n * (size_t)count + (size_t)c];
@@ -223,21 +203,19 @@ static int smoothest(const double *errors, int folds, int count, double *least) 
 
 sn_status sn_control_choose(sn_context *ctx, const sn_control_data *data, sn_control_choice *out) {
   int frames = data->bones->frames;
-  *out = choice_at(data->options, 0);
+  *out = (sn_control_choice){data->options->kappa, data->options->beta, ridges[0], 0};
   if (frames < 3) return SN_OK;
   sn_arena scratch = sn_arena_new(ctx);
   fold_plan plan = {0};
   sn_status status = plan_folds(ctx, &scratch, data, &plan);
   choose_job job = {.data = data, .plan = &plan};
   if (status == SN_OK) {
-    job.errors = SN_NEW(ctx, &scratch, double, (size_t)plan.folds.fold_count *choice_count);
+    job.errors = SN_NEW(ctx, &scratch, double, (size_t)plan.folds.fold_count *ridge_count);
     if (!job.errors) status = ctx->error.status;
   }
   if (status == SN_OK) status = sn_folds_run(ctx, &plan.folds, try_fold, &job);
   if (status == SN_OK) {
-    double least = 0;
-    *out = choice_at(data->options, smoothest(job.errors, plan.folds.fold_count, choice_count, &least));
-    out->error = least;
+    out->ridge = ridges[smoothest(job.errors, plan.folds.fold_count, ridge_count, &out->error)];
     if (data->options->kappa >= frames - 1) out->ridge = ridges[0]; // nothing is to be left out
   }
   sn_arena_free(&scratch);

@@ -69,13 +69,12 @@ typedef struct dense {
   double *a, *b;
 } dense;
 
-static void add_dense(void *user, int count, const int *bones, const double *x, int right_count, const int *columns,
-                      const double *right, double weight) {
+static void add_dense(void *user, const sn_control_row *r, double weight) {
   dense *d = user;
   assert_true(d->rows < d->capacity);
   double *a = d->a + (size_t)d->rows * (size_t)d->bones, *b = d->b + (size_t)d->rows * (size_t)d->columns;
-  for (int n = 0; n < count; n++) a[bones[n]] += sqrt(weight) * x[n];
-  for (int n = 0; n < right_count; n++) b[columns[n]] += sqrt(weight) * right[n];
+  for (int n = 0; n < r->count; n++) a[r->bones[n]] += sqrt(weight) * r->x[n];
+  for (int n = 0; n < r->right_count; n++) b[r->columns[n]] += sqrt(weight) * r->right[n];
   d->rows++;
 }
 
@@ -98,12 +97,14 @@ static void test_poisson(void **state) {
   sn_control_bones bones = small_bones(&ctx, &e, 12);
   int columns = 3 * bones.bones + e.control_count;
   sn_control_trust trust = {NULL, 100};
+  const sn_control_data data = {
+    .bones = &bones, .examples = &e, .vertices = e.controls, .control_count = e.control_count};
   double *p = calloc((size_t)(bones.bones * columns), sizeof *p);
-  assert_ok(&ctx, sn_control_poisson(&ctx, &e.rest, &bones, e.controls, e.control_count, &trust, p));
+  assert_ok(&ctx, sn_control_poisson(&ctx, &data, &trust, p));
   dense d = {.bones = bones.bones, .columns = columns, .capacity = 4 * e.rest.triangle_count};
   d.a = calloc((size_t)d.capacity * (size_t)d.bones, sizeof *d.a);
   d.b = calloc((size_t)d.capacity * (size_t)d.columns, sizeof *d.b);
-  assert_ok(&ctx, sn_control_poisson_rows(&ctx, &e.rest, &bones, e.controls, e.control_count, &trust, add_dense, &d));
+  assert_ok(&ctx, sn_control_poisson_rows(&ctx, &data, &trust, add_dense, &d));
   assert_int_equal(LAPACKE_dgels(LAPACK_ROW_MAJOR, 'N', d.rows, d.bones, columns, d.a, d.bones, d.b, columns), 0);
   for (int n = 0; n < bones.bones * columns; n++) assert_near(p[n], d.b[n], 1e-8);
   sn_random rng = sn_random_new(3);

@@ -59,10 +59,11 @@ static void a_fit_learns_from_its_keys_alone(void **state) {
   assert_ok(&ctx, sn_keys_parse(&ctx, "0-8", 12, 1, &keys, &others));
   for (int kind = 0; kind < SN_BASE_KINDS; kind++)
     for (int blend = SN_RT_BLEND_LINEAR; blend <= SN_RT_BLEND_DUALQUAT; blend++) {
-      assert_ok(&ctx, sn_base_fit(&ctx, &usual, &e, (sn_rt_blend)blend, &keys, (sn_base_kind)kind, &before));
+      const sn_skin_task task = {&usual, &e, (sn_rt_blend)blend, &keys};
+      assert_ok(&ctx, sn_base_fit(&ctx, &task, (sn_base_kind)kind, &before));
       for (int f = 9; f < 12; f++)
         for (int i = 0; i < e.rest.vertex_count; i++) sn_frame_mutable(&e.frames, f)[i][i % 3] += 10;
-      assert_ok(&ctx, sn_base_fit(&ctx, &usual, &e, (sn_rt_blend)blend, &keys, (sn_base_kind)kind, &after));
+      assert_ok(&ctx, sn_base_fit(&ctx, &task, (sn_base_kind)kind, &after));
       size_t count = (size_t)before.vertex_count * (size_t)before.influences;
       assert_int_equal(before.influences, after.influences);
       assert_memory_equal(before.weights, after.weights, count * sizeof *before.weights);
@@ -88,8 +89,8 @@ static void derivatives_are_those_of_the_blend(void **state) {
       sn_affine *m = &sn_pose(&e.poses, 3)[1];
       *m = sn_affine_mul(*m, sn_affine_about(wide, sn_affine_translation(e.skeleton.rest[1])));
     }
-    sn_blend blend;
-    assert_ok(&ctx, sn_blend_for(&ctx, &memory, &e, SN_RT_BLEND_DUALQUAT, &keys, &keys, &blend));
+    sn_blend blend = {.examples = &e, .keys = &keys};
+    assert_ok(&ctx, sn_blend_make(&ctx, &memory, SN_RT_BLEND_DUALQUAT, &keys, &blend));
     assert_int_equal(blend.stretched, stretched);
     const uint16_t joints[3] = {0, 1, 2};
     for (int i = 0; i < 300; i += 37)
@@ -97,9 +98,9 @@ static void derivatives_are_those_of_the_blend(void **state) {
         double low[3] = {0.5, 0.3, 0.2}, high[3] = {0.5, 0.3, 0.2}, middle[3] = {0.5, 0.3, 0.2};
         sn_vec3 columns[3];
         low[k] -= 1e-5, high[k] += 1e-5;
-        sn_blend_residual(&blend, 3, i, joints, middle, 3, columns);
-        sn_vec3 difference = sn_vec3_sub(sn_blend_residual(&blend, 3, i, joints, high, 3, NULL),
-                                         sn_blend_residual(&blend, 3, i, joints, low, 3, NULL));
+        sn_blend_residual(&blend, 3, i, &(sn_blend_row){3, joints, middle}, columns);
+        sn_vec3 difference = sn_vec3_sub(sn_blend_residual(&blend, 3, i, &(sn_blend_row){3, joints, high}, NULL),
+                                         sn_blend_residual(&blend, 3, i, &(sn_blend_row){3, joints, low}, NULL));
         assert_below(sn_vec3_distance(sn_vec3_scale(difference, 5e4), columns[k]),
                      1e-5 * (1 + sn_vec3_length(columns[k])));
       }

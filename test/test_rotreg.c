@@ -87,7 +87,7 @@ static void test_predictor_on_known_triangles(void **state) {
     sn_rotreg_fit_options options = sn_rotreg_fit_options_default();
     sn_rotreg_work *work = malloc(sn_rotreg_work_size(poses));
     sn_rotreg_predictor predictor;
-    sn_rotreg_fit(&j, sequence, pick, poses, &options, work, &predictor);
+    sn_rotreg_fit(&(sn_rotreg_sample){&j, sequence, pick, poses, &options}, work, &predictor);
     assert_int_equal(predictor.factors[0].joint, 2);
     assert_near(predictor.factors[0].u, u, 0.02);
     assert_below(sn_rotation_angle(predictor.factors[0].w, sn_mat3_identity()), 0.05);
@@ -131,7 +131,7 @@ static void test_published_predictors(void **state) {
     sn_rotreg_fit_options options = sn_rotreg_published_options(poses);
     options.shear_ridge = 1e-9;
     sn_rotreg_predictor predictor = {0};
-    sn_rotreg_fit(&j, sequence, pick, poses, &options, work, &predictor);
+    sn_rotreg_fit(&(sn_rotreg_sample){&j, sequence, pick, poses, &options}, work, &predictor);
     for (int k = 0; k < predictor.factor_count; k++) assert_true(predictor.factors[k].u >= 0);
     for (int k = 0; k < 3 * sn_rotreg_shear_terms; k++)
       assert_true(predictor.tilt[k / sn_rotreg_shear_terms][k % sn_rotreg_shear_terms] == 0);
@@ -197,7 +197,7 @@ static void test_half_angle_bend(void **state) {
     int pick[4] = {0, 1, 2, 3};
     for (int f = 0; f < 4; f++) assert_true(sn_rotreg_gradient(&e.rest, sn_frame(&e.frames, f), t, &sequence[f]));
     sn_rotreg_predictor p;
-    sn_rotreg_fit(&joints, sequence, pick, 4, &options, work, &p);
+    sn_rotreg_fit(&(sn_rotreg_sample){&joints, sequence, pick, 4, &options}, work, &p);
     bool first = e.rest.positions[e.rest.triangles[t][0]][0] < 0;
     assert_int_equal(p.factors[0].joint, 1);
     assert_near(p.factors[0].u, first ? 0.5 : 1, 1e-5);

@@ -155,8 +155,7 @@ static void dense_row(dense *d, const double *row, const double *right) {
   d->rows++;
 }
 
-static void dense_problem(const sn_rotreg_reduction *r, double pull, const double (*dd)[3], const double (*q)[3],
-                          dense *d) {
+static void dense_problem(const sn_rotreg_reduction *r, const double (*dd)[3], const double (*q)[3], dense *d) {
   const sn_mesh *rest = &r->examples->rest;
   double *row = malloc((size_t)d->columns * sizeof *row), right[3];
   for (int t = 0; t < rest->triangle_count; t++)
@@ -176,7 +175,7 @@ static void dense_problem(const sn_rotreg_reduction *r, double pull, const doubl
     }
   for (int i = 0; i < rest->vertex_count; i++) {
     if (r->fixed[i]) continue;
-    double w = sqrt(pull * r->anchor_weight[i]);
+    double w = sqrt(r->anchor_weight[i]);
     memset(row, 0, (size_t)d->columns * sizeof *row), memset(right, 0, sizeof right);
     dense_vertex(r, i, w, q, row, right);
     for (int s = 0; s < sn_rotreg_anchor_slots && r->anchors->joints[i][s] >= 0; s++)
@@ -204,9 +203,10 @@ static void test_c_against_dense_least_squares(void **state) {
   sn_skin skin;
   sn_random rng = sn_random_new(2);
   assert_ok(&ctx, sn_topology_build(&ctx, &e.rest, &topology));
-  assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e.rest, &e.frames, &keys, 8, &tree));
-  assert_ok(&ctx, sn_rotreg_bones_fit(&ctx, &memory, &e, &topology, &keys, &tree, 5, 3, 2, &bones));
-  assert_ok(&ctx, sn_rotreg_key_gradients_fit(&ctx, &memory, &e, &keys, &bones, 2, &gradients));
+  assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e, &keys, 8, &tree));
+  const sn_rotreg_data data = {&e, &topology, &keys, NULL, &skin};
+  assert_ok(&ctx, sn_rotreg_bones_fit(&ctx, &memory, &data, &(sn_rotreg_cut){&tree, 5, 3}, &bones));
+  assert_ok(&ctx, sn_rotreg_key_gradients_fit(&ctx, &memory, &data, &bones, &gradients));
   int n = e.rest.vertex_count, triangles = e.rest.triangle_count;
   assert_ok(&ctx, sn_skin_new(&ctx, n, 2, &skin));
   bool *fixed = calloc((size_t)n, sizeof *fixed);
@@ -220,27 +220,26 @@ static void test_c_against_dense_least_squares(void **state) {
   for (int t = 0; t < triangles; t++)
     edge[t][0] = 0.1 + sn_random_uniform(&rng), edge[t][1] = 0.1 + sn_random_uniform(&rng);
   sn_skin_normalize(&skin);
-  assert_ok(&ctx, sn_rotreg_anchors_blend(&ctx, &memory, &e, &topology, &skin, &anchors));
+  assert_ok(&ctx, sn_rotreg_anchors_blend(&ctx, &memory, &data, &anchors));
   sn_rotreg_reduction r = {&e, &bones, &gradients, &anchors, fixed, &skin, (const double(*)[2])edge, anchor, 1e-7};
-  sn_rotreg_normal normal;
-  assert_ok(&ctx, sn_rotreg_normal_build(&ctx, &memory, &r, &normal));
-  double *c = malloc((size_t)normal.rows * (size_t)normal.columns * sizeof *c);
-  assert_ok(&ctx, sn_rotreg_solve_c(&ctx, &normal, &bones, 0.7, c));
+  double *c;
+  assert_ok(&ctx, sn_rotreg_solve_c(&ctx, &memory, &r, &c));
+  int rows = 4 * bones.bone_count, columns = 3 * bones.bone_count + 4 * e.skeleton.joint_count;
   int keys3 = 3 * bones.bone_count;
-  double(*x)[3] = malloc((size_t)normal.columns * sizeof *x);
-  for (int m = 0; m < normal.columns; m++)
+  double(*x)[3] = malloc((size_t)columns * sizeof *x);
+  for (int m = 0; m < columns; m++)
     for (int k = 0; k < 3; k++) x[m][k] = sn_random_normal(&rng);
-  dense d = {.columns = normal.rows, .most = 2 * triangles + n};
+  dense d = {.columns = rows, .most = 2 * triangles + n};
   d.a = calloc((size_t)d.columns * (size_t)d.most, sizeof *d.a), d.b = calloc(3 * (size_t)d.most, sizeof *d.b);
-  dense_problem(&r, 0.7, (const double(*)[3])x, (const double(*)[3])(x + keys3), &d);
+  dense_problem(&r, (const double(*)[3])x, (const double(*)[3])(x + keys3), &d);
   assert_int_equal(LAPACKE_dgels(LAPACK_COL_MAJOR, 'N', d.rows, d.columns, 3, d.a, d.most, d.b, d.most), 0);
-  for (int row = 0; row < normal.rows; row++)
+  for (int row = 0; row < rows; row++)
     for (int k = 0; k < 3; k++) {
       double sum = 0;
-      for (int m = 0; m < normal.columns; m++) sum += c[(size_t)row * (size_t)normal.columns + (size_t)m] * x[m][k];
+      for (int m = 0; m < columns; m++) sum += c[(size_t)row * (size_t)columns + (size_t)m] * x[m][k];
       assert_near(sum, d.b[(size_t)k * (size_t)d.most + (size_t)row], 2e-3); // the equations are held back by 1e-7
     }
-  free(d.a), free(d.b), free(x), free(c), free(fixed), free(anchor), free(edge);
+  free(d.a), free(d.b), free(x), free(fixed), free(anchor), free(edge);
   sn_skin_free(&skin), sn_skin_free(&bones.skin), sn_topology_free(&topology), sn_keys_free(&keys);
   sn_arena_free(&memory), sn_examples_free(&e);
 }
@@ -258,7 +257,7 @@ static void test_clusters_are_the_rigid_parts(void **state) {
     sn_keys keys = keys_of(&ctx, "all", 3, NULL);
     sn_cluster_tree tree;
     int *group = malloc((size_t)e.rest.triangle_count * sizeof *group), count;
-    assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e.rest, &e.frames, &keys, 8, &tree));
+    assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &e, &keys, 8, &tree));
     assert_ok(&ctx, sn_cluster_cut(&ctx, &tree, 1000000, group, &count));
     assert_int_equal(count, e.rest.triangle_count);
     assert_ok(&ctx, sn_cluster_cut(&ctx, &tree, 1, group, &count));
@@ -303,7 +302,8 @@ static void test_many_parts_leave_groups_to_the_largest(void **state) {
   sn_arena memory = sn_arena_new(&ctx);
   sn_keys keys = keys_of(&ctx, "all", 3, NULL);
   int *group = malloc((size_t)rest.triangle_count * sizeof *group), count, of_tube = 0;
-  assert_ok(&ctx, sn_cluster_triangles(&ctx, &memory, &rest, &frames, &keys, 8, &tree));
+  assert_ok(&ctx,
+            sn_cluster_triangles(&ctx, &memory, &(sn_examples){.rest = rest, .frames = frames}, &keys, 8, &tree));
   assert_ok(&ctx, sn_cluster_cut(&ctx, &tree, 40, group, &count));
   bool seen[40] = {false};
   for (int t = 0; t < e.rest.triangle_count; t++) of_tube += !seen[group[t]], seen[group[t]] = true;

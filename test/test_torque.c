@@ -115,7 +115,7 @@ static void test_polynomials_are_found_again(void **state) {
         ab[i] = aa[i] * (truth[0] + x[i] * (truth[1] + x[i] * (truth[2] + x[i] * truth[3])));
       }
       aa[3] = 0, ab[3] = 5;
-      sn_torque_fit_polynomial(12, x, aa, ab, degree, &offset, c);
+      offset = sn_torque_fit_polynomial(12, x, aa, ab, degree, c);
       assert_near(offset, truth[0], 1e-8);
       for (int k = 0; k < 3; k++) assert_near(c[k], truth[1 + k], 1e-7);
       sn_torque_functions f = {.offset = {offset, 0}};
@@ -127,8 +127,7 @@ static void test_polynomials_are_found_again(void **state) {
     }
   // y = x^2 at 0, 1/2, 1: mean of x 1/2, of y 5/12; slope = sum (x - 1/2)(y - 5/12) / sum (x - 1/2)^2 = 1.
   const double x[3] = {0, 0.5, 1}, aa[3] = {1, 4, 9}, ab[3] = {0, 1, 9};
-  double offset, c[sn_torque_most_degree];
-  sn_torque_fit_polynomial(3, x, aa, ab, 1, &offset, c);
+  double c[sn_torque_most_degree], offset = sn_torque_fit_polynomial(3, x, aa, ab, 1, c);
   assert_near(c[0], 1, 1e-12);
   assert_near(offset, 5.0 / 12 - 0.5, 1e-12);
 }
@@ -176,13 +175,15 @@ static sn_mat3 made_gradient(const made *m, const sn_torque_pair *pair, const sn
 }
 
 static void fit_whole(made *m, int l, const sn_rotreg_fit_options *options) {
-  sn_rotreg_fit(&m->rotations, m->sequences[l], m->folds.folds[0].poses, made_poses, options, m->work, &m->whole[l]);
+  sn_rotreg_sample sample = {&m->rotations, m->sequences[l], m->folds.folds[0].poses, made_poses, options};
+  sn_rotreg_fit(&sample, m->work, &m->whole[l]);
 }
 
 static void fit_made(made *m, const sn_rotreg_fit_options *options, const sn_torque_loads *loads,
                      sn_torque_model *found) {
-  assert_ok(&m->ctx, sn_torque_fit(&m->ctx, &m->memory, &m->rotations, &m->folds, m->sequences[0], made_gradients,
-                                   m->whole, options, NULL, loads, found, m->left_out[0]));
+  const sn_torque_data data = {&m->rotations, &m->folds, m->sequences[0], made_gradients, m->whole, options,
+                               NULL,          loads};
+  assert_ok(&m->ctx, sn_torque_fit(&m->ctx, &m->memory, &data, found, m->left_out[0]));
 }
 
 static void made_free(made *m) {

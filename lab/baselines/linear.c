@@ -174,7 +174,8 @@ sn_status sn_linear_train(sn_context *ctx, sn_arena *memory, const sn_linear_kin
   job.miss = sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *job.miss);
   sn_status status = out->joints && out->numbers && job.miss ? SN_OK : ctx->error.status;
   if (status == SN_OK) status = sn_topology_build(ctx, &examples->rest, &topology);
-  if (status == SN_OK) status = sn_train_skin(ctx, options, examples, SN_RT_BLEND_LINEAR, keys, &out->skin, NULL);
+  if (status == SN_OK)
+    status = sn_train_skin(ctx, &(sn_skin_task){options, examples, SN_RT_BLEND_LINEAR, keys}, &out->skin, NULL);
   if (status == SN_OK) status = sn_folds_of_keys(ctx, &scratch, examples, keys, &folds);
   if (status == SN_OK) {
     job.room = SN_NEW(ctx, &scratch, sn_moments, (size_t)sn_threads(ctx) * (size_t)systems_of(&job) * sets_of(&job));

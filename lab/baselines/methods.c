@@ -174,7 +174,8 @@ static sn_vec3 place_rigid(const void *learned, int i, const sn_affine *pose) {
 static sn_status predict_rigid(sn_context *ctx, rigid_row row, const void *options, const sn_keys *keys,
                                const sn_keys *wanted, sn_frames *out) {
   *out = (sn_frames){0};
-  sn_status status = sn_train_skin(ctx, options, row.examples, SN_RT_BLEND_LINEAR, keys, &row.skin, NULL);
+  sn_status status =
+    sn_train_skin(ctx, &(sn_skin_task){options, row.examples, SN_RT_BLEND_LINEAR, keys}, &row.skin, NULL);
   if (status == SN_OK && row.skin.influences > SN_RT_MAX_INFLUENCES) {
     status = sn_fail(ctx, SN_BAD_INPUT, "the skin has %d influences per vertex, at most %d are possible",
                      row.skin.influences, SN_RT_MAX_INFLUENCES);

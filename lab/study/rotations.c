@@ -35,16 +35,18 @@ static void learn(arm *a) {
   sn_rotreg_work *work = room(a, 1, sn_rotreg_work_size(a->keys.count));
   sn_mat3 *sequence = room(a, (size_t)a->keys.count, sizeof *sequence);
   int *all = room(a, (size_t)a->keys.count, sizeof *all);
+  const sn_rotreg_data data = {&a->set, &a->topology, &a->keys, NULL, &a->skin};
+  const sn_rotreg_sample sample = {&a->rotations, sequence, all, a->keys.count, &options};
   study_must(a->s, sn_topology_build(ctx, &a->set.rest, &a->topology));
   study_must(a->s, sn_solve_weights(ctx, &a->set.rest, &a->set.frames, &a->set.poses, &a->keys, &weights, &a->skin));
-  study_must(a->s, sn_rotreg_anchors_blend(ctx, &a->memory, &a->set, &a->topology, &a->skin, &a->blend));
+  study_must(a->s, sn_rotreg_anchors_blend(ctx, &a->memory, &data, &a->blend));
   study_must(a->s, sn_rotreg_rotations_build(ctx, &a->memory, &a->set, &a->keys, &a->rotations));
   a->predictors = room(a, (size_t)a->set.rest.triangle_count, sizeof *a->predictors);
   for (int k = 0; k < a->keys.count; k++) all[k] = k;
   for (int t = 0; t < a->set.rest.triangle_count; t++) {
     for (int k = 0; k < a->keys.count; k++)
       sn_rotreg_gradient(&a->set.rest, sn_frame(&a->set.frames, a->keys.frames[k]), t, &sequence[k]);
-    sn_rotreg_fit(&a->rotations, sequence, all, a->keys.count, &options, work, &a->predictors[t]);
+    sn_rotreg_fit(&sample, work, &a->predictors[t]);
   }
 }
 

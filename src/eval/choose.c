@@ -16,7 +16,7 @@ static const double as_good = 1.02;
 // A method whose error on the folds so far is more than this times the least is not tried on the others.
 static const double far_behind = 1.5;
 
-// ---- who is asked -----------------------------------------------------------------------------------------------------
+// ---- who is asked ---------------------------------------------------------------------------------------------------
 
 // When a candidate is tried.
 enum { usual = 0, with_skin = 1, with_torques = 2, where_limited = 4 };
@@ -60,7 +60,7 @@ typedef struct chooser {
   const sn_keys *keys;
   const sn_limits *limits;
   sn_folds folds;
-  sn_errors errors[most_candidates]; // of every candidate, on the parts left out so far
+  sn_errors errors[most_candidates]; // of every candidate, on the folds so far
   sn_choice_table *out;
 } chooser;
 
@@ -84,9 +84,9 @@ static sn_status list_candidates(chooser *c) {
   return SN_OK;
 }
 
-// ---- held-out poses -----------------------------------------------------------------------------------------------------
+// ---- held-out poses -------------------------------------------------------------------------------------------------
 
-// ---- one candidate --------------------------------------------------------------------------------------------------------
+// ---- one candidate --------------------------------------------------------------------------------------------------
 
 static sn_status measure_model(sn_context *ctx, const sn_rt_model *model, const sn_examples *examples,
                                const sn_keys *keys, sn_errors *sum) {
@@ -179,10 +179,10 @@ static sn_status ask_all(chooser *c) {
   return status;
 }
 
-// ---- the choice --------------------------------------------------------------------------------------------------------
+// ---- the choice -----------------------------------------------------------------------------------------------------
 
-// Of those as good as the one with the least error the smallest; with limits->error the smallest that stays below it. NULL: none. Those
-// that were far behind are asked where all others were refused.
+// The smallest of the candidates as good as the best; with limits->error the smallest below it. NULL: none. Candidates
+// that were far behind are tried where all others were refused.
 static sn_candidate *best_of(const chooser *c) {
   sn_candidate *best = NULL;
   for (int parts = c->folds.fold_count; !best && parts > 0; parts--) {

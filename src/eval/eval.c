@@ -110,7 +110,7 @@ static void store_frame_rms(const sn_errors *errors, const sn_keys *keys, double
   }
 }
 
-// ---- a model -------------------------------------------------------------------------------------------------------
+// ---- a model --------------------------------------------------------------------------------------------------------
 
 // How many of the ascending frames are not of the clips that are only tested on; 0 where there are no such clips.
 static int count_between(const sn_examples *examples, const sn_keys *test) {
@@ -183,7 +183,7 @@ sn_status sn_assess_vertices(sn_context *ctx, const sn_rt_model *model, const sn
   return status;
 }
 
-// ---- a method without a model --------------------------------------------------------------------------------------
+// ---- a method without a model ---------------------------------------------------------------------------------------
 
 // Normals for positions in the order of the rest file.
 static sn_status predicted_normals(sn_context *ctx, const sn_examples *examples, const sn_frames *positions,
@@ -201,13 +201,12 @@ static sn_status predicted_normals(sn_context *ctx, const sn_examples *examples,
 }
 
 static sn_status measure_part(sn_context *ctx, const sn_examples *examples, const sn_keys *keys,
-                              const sn_frames *positions, const sn_frames *normals, int first, sn_errors *out) {
+                              const sn_frames all[2], int first, sn_errors *out) {
   *out = (sn_errors){0};
   if (keys->count == 0) return SN_OK;
-  sn_frames part = *positions, part_normals = *normals;
-  part.positions = sn_frame(positions, first), part_normals.positions = sn_frame(normals, first);
-  part.frame_count = part_normals.frame_count = keys->count;
-  return sn_errors_measure(ctx, examples, keys, &part, &part_normals, out);
+  sn_frames part[2] = {all[0], all[1]}; // positions and normals
+  for (int n = 0; n < 2; n++) part[n].positions = sn_frame(&all[n], first), part[n].frame_count = keys->count;
+  return sn_errors_measure(ctx, examples, keys, &part[0], &part[1], out);
 }
 
 // Errors of the training frames and of the test frames, predicted after one training.
@@ -215,17 +214,17 @@ static sn_status measure_predictions(sn_context *ctx, const sn_method_spec *spec
                                      parts *p, sn_train_report *report) {
   sn_arena scratch = sn_arena_new(ctx);
   sn_keys wanted = {.frames = SN_NEW(ctx, &scratch, int, p->keys[0].count + p->keys[1].count + p->keys[2].count)};
-  sn_frames positions = {0}, normals = {0};
+  sn_frames all[2] = {{0}, {0}}; // positions and normals
   sn_status status = wanted.frames ? SN_OK : ctx->error.status;
   for (int k = 0; status == SN_OK && k < 3; k++)
     for (int n = 0; n < p->keys[k].count; n++) wanted.frames[wanted.count++] = p->keys[k].frames[n];
-  if (status == SN_OK) status = sn_train_predict(ctx, spec, examples, &p->keys[0], &wanted, &positions, report);
-  if (status == SN_OK) status = predicted_normals(ctx, examples, &positions, &normals);
+  if (status == SN_OK) status = sn_train_predict(ctx, spec, examples, &p->keys[0], &wanted, &all[0], report);
+  if (status == SN_OK) status = predicted_normals(ctx, examples, &all[0], &all[1]);
   for (int k = 0, first = 0; status == SN_OK && k < 3; first += p->keys[k++].count) {
-    status = measure_part(ctx, examples, &p->keys[k], &positions, &normals, first, &p->errors[k]);
+    status = measure_part(ctx, examples, &p->keys[k], all, first, &p->errors[k]);
   }
-  sn_frames_free(&positions);
-  sn_frames_free(&normals);
+  sn_frames_free(&all[0]);
+  sn_frames_free(&all[1]);
   sn_arena_free(&scratch);
   return status;
 }
@@ -240,7 +239,7 @@ sn_status sn_assess_predict(sn_context *ctx, const sn_method_spec *spec, const s
   return status;
 }
 
-// ---- leave one out -------------------------------------------------------------------------------------------------
+// ---- leave one out --------------------------------------------------------------------------------------------------
 
 typedef struct fold {
   sn_context ctx; // of its own: folds run at the same time

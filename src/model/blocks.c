@@ -66,7 +66,7 @@ static item make_item(const planner *p, int vertex) {
   return it;
 }
 
-// ---- runs -----------------------------------------------------------------------------------------------------------------
+// ---- runs -----------------------------------------------------------------------------------------------------------
 
 static sn_block_run *add_run(planner *p, sn_rt_group_kind kind, int influences) {
   sn_block_plan *plan = p->plan;
@@ -87,7 +87,7 @@ static void place(planner *p, sn_block_run *run, int vertex) {
   run->count++;
 }
 
-// ---- cells ---------------------------------------------------------------------------------------------------------------
+// ---- cells ----------------------------------------------------------------------------------------------------------
 
 // Items begin .. end - 1, all with the same joints.
 static cell make_cell(planner *p, int begin, int end) {

@@ -31,13 +31,13 @@ void sn_model_free(sn_model *model) {
   *model = (sn_model){0};
 }
 
-// ---- sections --------------------------------------------------------------------------------------------------------------
+// ---- sections -------------------------------------------------------------------------------------------------------
 
 static void *new_section(writer *w, sn_rt_section_id id, uint64_t count, size_t size) {
   return sn_section_new(&w->list, id, count, size, 0);
 }
 
-// ---- weights ---------------------------------------------------------------------------------------------------------------
+// ---- weights --------------------------------------------------------------------------------------------------------
 
 void sn_quantise_weights(int count, const float *weights, uint32_t total, uint32_t *out) {
   int64_t missing = total;
@@ -107,7 +107,7 @@ static float weight_of(const sn_skin *skin, int i, uint16_t joint) {
   return 0;
 }
 
-// ---- blocks ------------------------------------------------------------------------------------------------------------------
+// ---- blocks ---------------------------------------------------------------------------------------------------------
 
 typedef struct block_arrays {
   sn_rt_group *groups;
@@ -131,11 +131,12 @@ static void put_weight(block_arrays *a, int bits, size_t index, float weight) {
   }
 }
 
-// Vertex i in lane `lane` of block `block` of group g.
+// Lane `lane` of block `block` of group g.
 static void write_lane(const writer *w, block_arrays *a, const float (*normals)[3], const sn_rt_group *g,
-                       size_t block, int lane, int i) {
+                       size_t block, int lane) {
   const sn_skin *skin = &w->skin;
   size_t at = g->first_block + block, row = block * (size_t)(g->influences - 1), tuple = block * g->influences;
+  int i = w->vertices[at][lane];
   a->lane[at][lane] = (uint16_t)((uint32_t)i % w->header.grain);
   for (int c = 0; c < 3; c++) a->rest[at][c][lane] = w->desc->rest->positions[i][c];
   for (int c = 0; normals && c < 3; c++) a->normals[at][c][lane] = normals[i][c];
@@ -177,7 +178,7 @@ static void write_groups(const writer *w, block_arrays *a, const float (*normals
       blocks, weights, tuples, (uint16_t)run_blocks(run), (uint8_t)run->influences, (uint8_t)run->kind, {0}};
     if (run->kind == SN_RT_GROUP_SHARED) memcpy(g->joints, run->joints, sizeof g->joints);
     for (size_t b = 0; b < g->block_count; b++)
-      for (int l = 0; l < lanes; l++) write_lane(w, a, normals, g, b, l, w->vertices[blocks + b][l]);
+      for (int l = 0; l < lanes; l++) write_lane(w, a, normals, g, b, l);
     blocks += g->block_count, weights += (uint32_t)(g->block_count * (g->influences - 1));
     if (run->kind == SN_RT_GROUP_LOOSE) tuples += (uint32_t)(g->block_count * g->influences);
   }
@@ -221,7 +222,7 @@ static sn_status add_blocks(writer *w) {
   return SN_OK;
 }
 
-// ---- the other sections -------------------------------------------------------------------------------------------------------
+// ---- the other sections ---------------------------------------------------------------------------------------------
 
 // uint32 start[count + 1], then the zero-terminated names.
 static sn_status add_names(writer *w, sn_rt_section_id id, const char *const *names, size_t count) {
@@ -299,7 +300,7 @@ static sn_status add_mesh(writer *w) {
   return SN_OK;
 }
 
-// ---- the rest file's own normals -----------------------------------------------------------------------------------------
+// ---- the rest file's own normals ------------------------------------------------------------------------------------
 
 // Normals nearer to the computed ones than this (0.05 degrees) are left as computed: half of what a user may see at rest.
 static const double same_normal = 1 - 3.8e-7;
@@ -373,7 +374,7 @@ static sn_status add_corrections(writer *w) {
   return status;
 }
 
-// ---- checks and assembly ----------------------------------------------------------------------------------------------------
+// ---- checks and assembly --------------------------------------------------------------------------------------------
 
 // Large enough for many vertices with the same joints to meet, small enough for the output of a chunk to stay in the
 // second-level cache and for threads to share the work.

@@ -21,7 +21,7 @@ static const float *delta_of(const sn_model_corrections *c, int basis, int verte
   return length3(d) <= c->least && length3(d + 3) <= c->least_normal ? NULL : d;
 }
 
-// ---- order of the vertices -------------------------------------------------------------------------------------------
+// ---- order of the vertices ------------------------------------------------------------------------------------------
 
 typedef struct slot {
   int group;
@@ -50,7 +50,7 @@ sn_status sn_correct_arrange(sn_context *ctx, const sn_model_corrections *c, int
   return slots ? SN_OK : ctx->error.status;
 }
 
-// ---- entries ---------------------------------------------------------------------------------------------------------
+// ---- entries --------------------------------------------------------------------------------------------------------
 
 static float largest_of(const float *const *deltas, int first) {
   float largest = 0;

@@ -29,7 +29,7 @@ void sn_model_torques(const sn_torques *torques, int frame, int count, float *ou
   for (int j = 0; j < count; j++) out[j] = torques->values ? (float)sn_torque(torques, frame, j) : 0;
 }
 
-// ---- what is inside, in the order of the rest file ---------------------------------------------------------------------------
+// ---- what is inside, in the order of the rest file ------------------------------------------------------------------
 
 sn_status sn_model_mesh(sn_context *ctx, const sn_rt_model *model, sn_mesh *out) {
   sn_status status = sn_mesh_new(ctx, (int)model->info.vertex_count, (int)model->info.triangle_count, out);
@@ -99,7 +99,7 @@ void sn_model_read_palette(const sn_rt_model *model, const void *scratch, sn_aff
   }
 }
 
-// ---- displacement fields -------------------------------------------------------------------------------------------------
+// ---- displacement fields --------------------------------------------------------------------------------------------
 
 sn_status sn_model_displacements(sn_context *ctx, const sn_rt_model *model, sn_displacements *out) {
   *out = (sn_displacements){0};

@@ -19,7 +19,7 @@ typedef struct renumberer {
 
 static const uint32_t *order_of(const sn_rt_model *model) { return model->sections[SN_SECTION_MESH_ORDER]; }
 
-// ---- new numbers -----------------------------------------------------------------------------------------------------
+// ---- new numbers ----------------------------------------------------------------------------------------------------
 
 // Whether a block names eight vertices that have no number yet.
 static bool is_full(const uint32_t *new_of, const uint32_t *vertex) {
@@ -57,7 +57,7 @@ static sn_status add_order(renumberer *r) {
   return out ? SN_OK : r->ctx->error.status;
 }
 
-// ---- sections with numbers of vertices -------------------------------------------------------------------------------
+// ---- sections with numbers of vertices ------------------------------------------------------------------------------
 
 static sn_status renumber_lanes(renumberer *r) {
   uint16_t(*to)[lanes] = sn_section_new(&r->list, SN_SECTION_SKIN_LANES, r->model->info.block_count, sizeof *to, 0);
@@ -119,7 +119,7 @@ static sn_status renumber_triangles(renumberer *r) {
   return sn_section_add(&r->list, sn_rt_section_name(SN_SECTION_MESH_TRIANGLES), out, count * sizeof *out, 0);
 }
 
-// ---- all sections ----------------------------------------------------------------------------------------------------
+// ---- all sections ---------------------------------------------------------------------------------------------------
 
 typedef struct renumbering {
   sn_rt_section_id from;

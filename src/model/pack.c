@@ -44,7 +44,7 @@ static sn_status copy_section(packer *p, sn_rt_section_id id) {
                         SN_RT_SECTION_REQUIRED);
 }
 
-// ---- rest positions --------------------------------------------------------------------------------------------------
+// ---- rest positions -------------------------------------------------------------------------------------------------
 
 static void add_group(const packer *p, uint32_t group, float low[3], float high[3]) {
   const sn_rt_group *g = p->skin.groups + group;
@@ -90,7 +90,7 @@ static sn_status pack_rest(packer *p) {
   return SN_OK;
 }
 
-// ---- normals and tangents --------------------------------------------------------------------------------------------
+// ---- normals and tangents -------------------------------------------------------------------------------------------
 
 static void octahedral_of(const float n[3], uint32_t uv[2]) {
   double length = fabs((double)n[0]) + fabs((double)n[1]) + fabs((double)n[2]);
@@ -138,7 +138,7 @@ static sn_status pack_tangents(packer *p) {
   return SN_OK;
 }
 
-// ---- weights and joints ----------------------------------------------------------------------------------------------
+// ---- weights and joints ---------------------------------------------------------------------------------------------
 
 static void pack_lane(const packer *p, int influences, size_t row, uint32_t lane, uint8_t *rows) {
   float weights[SN_RT_MAX_INFLUENCES] = {1}, sum = 0;
@@ -180,14 +180,14 @@ static sn_status pack_tuples(packer *p) {
   return SN_OK;
 }
 
-// ---- triangles -------------------------------------------------------------------------------------------------------
+// ---- triangles ------------------------------------------------------------------------------------------------------
 
 static sn_status pack_triangles(packer *p) {
   const uint32_t(*triangles)[3] = p->model->sections[SN_SECTION_MESH_TRIANGLES];
   return sn_section_pack_triangles(&p->list, triangles, p->model->info.triangle_count);
 }
 
-// ---- the solve of rotreg and torque ----------------------------------------------------------------------------------
+// ---- the solve of rotreg and torque ---------------------------------------------------------------------------------
 
 // Vertices are about this far from the middle of their proxy bones, as a part of the diagonal: the unit in which the solve tells
 // where bones go. 0.05 to 0.2 cost the same within a third (80 bones on an arm and on a body).
@@ -277,7 +277,7 @@ static sn_status pack_solve(packer *p) {
                         SN_RT_SECTION_REQUIRED);
 }
 
-// ---- corrections -----------------------------------------------------------------------------------------------------
+// ---- corrections ----------------------------------------------------------------------------------------------------
 
 // The upper half of the bits of the least such float that is not below `value`.
 static uint16_t short_float_above(float value) {
@@ -369,7 +369,7 @@ static sn_status pack_limits(packer *p) {
   return SN_OK;
 }
 
-// ---- all sections ----------------------------------------------------------------------------------------------------
+// ---- all sections ---------------------------------------------------------------------------------------------------
 
 typedef struct packing {
   sn_rt_section_id from;

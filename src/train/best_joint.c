@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How well single joints carry the vertices (the articulated rigid body of Wang 2007, 7.1). There may be many joints, most of them far
-// off: a joint is given up as soon as it is worse than the best so far, in an order of frames that is spread over the clip,
-// since neighbouring frames say nearly the same.
+// The joint that carries a vertex best by itself (the articulated rigid body of Wang 2007, 7.1). A joint is given up as soon
+// as it is worse than the best so far, in an order of frames that is spread over the clip.
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
+// Clusters of triangles, joined bottom-up by the error of one affine map per group and pose.
 #include "train/cluster.h"
 
 #include <math.h>
 #include <string.h>
 
-// Groups of other components that a group may be joined with: so many, nearest first; as soon as this many groups are left, which is more than
-// the bones that are asked for. Later, a character of many parts would have its body joined before its buttons are: glTF's soldier, from walk to run
-// with 80 bones (rotreg without its remainder), leaves 0.77 when components are joined last and 0.27 this way.
+// Nearest groups of other components that a group may be joined with, once `linked_at` groups are left: more than any
+// number of bones, so that a mesh of many parts does not have its body joined before its buttons.
 enum { nearest_groups = 8, linked_at = 512 };
 
 // What is known of a group: X = sum of p p^T over its points p = (y^, 1), and per pose Z = sum of p y^T. The best affine
@@ -42,7 +42,7 @@ typedef struct clustering {
 
 static const int upper[10][2] = {{0, 0}, {0, 1}, {0, 2}, {0, 3}, {1, 1}, {1, 2}, {1, 3}, {2, 2}, {2, 3}, {3, 3}};
 
-// ---- what a group, or two groups together, cannot follow -----------------------------------------------------------------
+// ---- what a group, or two groups together, cannot follow ------------------------------------------------------------
 
 // <A^-1, K> for symmetric positive definite A, by Cholesky: tr(L^-1 K L^-T).
 static double inverse_product(const double a[10], const double k[10]) {
@@ -99,7 +99,7 @@ static double united_error(const clustering *c, const group *a, const group *b, 
   return fmax(a->squares + b->squares - inverse_product(x, k), 0);
 }
 
-// ---- the heap ----------------------------------------------------------------------------------------------------------------
+// ---- the heap -------------------------------------------------------------------------------------------------------
 
 static bool before(const join *a, const join *b) {
   if (a->cost != b->cost) return a->cost < b->cost;
@@ -143,7 +143,7 @@ static sn_status offer(clustering *c, int a, int b) {
   return push(c, (join){cost, a, b, ga->stamp, gb->stamp});
 }
 
-// ---- the start: every triangle -------------------------------------------------------------------------------------------------
+// ---- the start: every triangle --------------------------------------------------------------------------------------
 
 static void add_point(const clustering *c, group *g, const double rest[3], const double *posed, double weight) {
   const double p[4] = {rest[0], rest[1], rest[2], 1};
@@ -154,10 +154,9 @@ static void add_point(const clustering *c, group *g, const double rest[3], const
   }
 }
 
-// The three corners; and, with a small say, a fourth point above the triangle, without which a flat group leaves open
+// The three corners; and, with a small weight, a fourth point above the triangle, without which a flat group leaves open
 // what happens across its plane.
-// What the point above a triangle counts, which tells its normal, beside its corners. Half and twice give other clusters: between frames of the
-// generated elbow (rotreg) 0.047 and 0.043 instead of 0.047, leg (affine) 0.70 and 0.74 instead of 0.73, cylinder 0.043 and 0.040 instead of 0.046.
+// Weight of the point above a triangle beside its corners.
 static const double normal_share = 0.05;
 
 static void start_group(const clustering *c, int t, const double *rest, const double *valence, double *posed) {
@@ -256,7 +255,7 @@ static sn_status start_neighbours(clustering *c) {
   return status;
 }
 
-// ---- joining ---------------------------------------------------------------------------------------------------------------------
+// ---- joining --------------------------------------------------------------------------------------------------------
 
 static void replace_neighbour(group *g, int from, int to) {
   int kept = 0;
@@ -393,18 +392,19 @@ static sn_status join_all(clustering *c, sn_cluster_tree *out) {
   return status;
 }
 
-sn_status sn_cluster_triangles(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_frames *frames,
-                               const sn_keys *keys, int most_poses, sn_cluster_tree *out) {
-  int leaves = rest->triangle_count;
+sn_status sn_cluster_triangles(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                               int most_poses, sn_cluster_tree *out) {
+  int leaves = examples->rest.triangle_count;
   *out = (sn_cluster_tree){.leaf_count = leaves};
   out->joins = sn_arena_alloc(ctx, memory, (size_t)leaves, sizeof *out->joins);
   out->costs = SN_NEW(ctx, memory, double, leaves);
-  clustering c = {.ctx = ctx, .memory = sn_arena_new(ctx), .rest = rest, .group_count = leaves, .alive = leaves};
+  clustering c = {
+    .ctx = ctx, .memory = sn_arena_new(ctx), .rest = &examples->rest, .group_count = leaves, .alive = leaves};
   c.poses = keys->count < most_poses ? keys->count : most_poses;
   c.groups = SN_NEW(ctx, &c.memory, group, leaves);
   c.marks = SN_NEW(ctx, &c.memory, int, leaves);
   sn_status status = out->joins && out->costs && c.groups && c.marks ? SN_OK : ctx->error.status;
-  if (status == SN_OK) status = start_groups(&c, frames, keys);
+  if (status == SN_OK) status = start_groups(&c, &examples->frames, keys);
   if (status == SN_OK) status = start_neighbours(&c);
   if (status == SN_OK) status = join_all(&c, out);
   sn_arena_free(&c.memory);

@@ -15,8 +15,8 @@ typedef struct sn_cluster_tree {
 // A group moves by the affine maps that fit its vertices best. At most `most_poses` of the keys are looked at, evenly
 // spread. Groups of different components are joined
 // when few are left.
-sn_status sn_cluster_triangles(sn_context *ctx, sn_arena *memory, const sn_mesh *rest, const sn_frames *frames,
-                               const sn_keys *keys, int most_poses, sn_cluster_tree *out);
+sn_status sn_cluster_triangles(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
+                               int most_poses, sn_cluster_tree *out);
 
 // The groups when `count` are left (all leaves if there are fewer): group_of[t] is 0 .. returned number - 1, numbered by
 // first appearance.

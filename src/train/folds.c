@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Folds of similar poses, and running a function once per fold.
 #include "train/folds.h"
 
 #include <math.h>
@@ -6,15 +7,16 @@
 #include "base/team.h"
 #include "train/pose_space.h"
 
-static sn_status fill_fold(sn_context *ctx, sn_arena *memory, int pose_count, const int *fold_of, int n, bool alone,
-                           sn_fold *fold) {
+static sn_status fill_fold(sn_context *ctx, sn_arena *memory, int pose_count, const sn_folds *folds, int n) {
+  sn_fold *fold = &folds->folds[n];
+  bool alone = folds->fold_count == 1;
   *fold = (sn_fold){.poses = SN_NEW(ctx, memory, int, (alone ? 2 : 1) * pose_count)};
   if (!fold->poses) return ctx->error.status;
   for (int k = 0; k < pose_count; k++)
-    if (fold_of[k] != n || alone) fold->poses[fold->outside_count++] = k;
+    if (folds->fold_of[k] != n || alone) fold->poses[fold->outside_count++] = k;
   fold->count = fold->outside_count;
   for (int k = 0; k < pose_count; k++)
-    if (fold_of[k] == n) fold->poses[fold->count++] = k;
+    if (folds->fold_of[k] == n) fold->poses[fold->count++] = k;
   return SN_OK;
 }
 
@@ -23,8 +25,7 @@ sn_status sn_folds_make(sn_context *ctx, sn_arena *memory, int pose_count, const
   *out = (sn_folds){fold_count, SN_NEW(ctx, memory, sn_fold, fold_count), SN_NEW(ctx, memory, int, pose_count)};
   sn_status status = out->folds && out->fold_of ? SN_OK : ctx->error.status;
   for (int k = 0; status == SN_OK && k < pose_count; k++) out->fold_of[k] = fold_of[k];
-  for (int n = 0; status == SN_OK && n < fold_count; n++)
-    status = fill_fold(ctx, memory, pose_count, fold_of, n, fold_count == 1, &out->folds[n]);
+  for (int n = 0; status == SN_OK && n < fold_count; n++) status = fill_fold(ctx, memory, pose_count, out, n);
   return status;
 }
 
@@ -43,7 +44,7 @@ sn_status sn_folds_single(sn_context *ctx, sn_arena *memory, int pose_count, int
   return sn_folds_make(ctx, memory, pose_count, fold_of, count, out);
 }
 
-// ---- clusters of similar poses -------------------------------------------------------------------------------------------
+// ---- clusters of similar poses --------------------------------------------------------------------------------------
 
 static double distance2(int dims, const double *a, const double *b) {
   double sum = 0;
@@ -127,7 +128,7 @@ static int clip_at(const sn_examples *examples, int frame) {
   return clip;
 }
 
-// At most so many vertices say how similar shapes are.
+// At most so many vertices decide how similar shapes are.
 enum { most_points = 100 };
 
 static void shape_vector(const sn_examples *e, int frame, int points, double *out) {

@@ -28,9 +28,9 @@ sn_status sn_folds_interleaved(sn_context *ctx, sn_arena *memory, int pose_count
 // Single poses, evenly spread, at most `most` of them.
 sn_status sn_folds_single(sn_context *ctx, sn_arena *memory, int pose_count, int most, sn_folds *out);
 
-// The cross-validation of everything that is chosen. Similar poses are held out together: poses of a clip nearer than a quarter of its
-// rms distance form a cluster (single linkage), and clusters are dealt to five folds at random; a clip of fewer clusters is cut into five
-// runs of frames. `vectors`: pose_count rows of `dims` numbers; `clip_of`: the clip of every pose (NULL: one clip).
+// The cross-validation of everything that is chosen. Similar poses are held out together: poses of a clip nearer than a
+// quarter of its rms distance form a cluster (single linkage), and clusters are dealt to five folds at random; a clip of
+// fewer clusters is cut into five runs of frames. `vectors`: pose_count rows of `dims` numbers; `clip_of`: the clip of every pose (NULL: one clip).
 sn_status sn_folds_of_poses(sn_context *ctx, sn_arena *memory, int pose_count, int dims, const double *vectors,
                             const int *clip_of, sn_folds *out);
 // The same for the frames of `keys`: clips of the examples, local rotations of the joints; without joints, where the vertices are.
@@ -40,8 +40,8 @@ sn_status sn_folds_of_keys(sn_context *ctx, sn_arena *memory, const sn_examples 
 // Calls body for every fold, several at a time, each with a context and memory of its own. Fails as the first that failed.
 typedef sn_status (*sn_fold_fn)(sn_context *ctx, sn_arena *memory, void *user, int fold);
 sn_status sn_folds_run(sn_context *ctx, const sn_folds *folds, sn_fold_fn body, void *user);
-// The same where the processes of a team have a part of the folds each; body(..., n) writes result n of `size` bytes, and afterwards
-// all of them have all results.
+// The same where the processes of a team have a part of the folds each; body(..., n) writes result n of `size` bytes, and
+// afterwards all of them have all results.
 sn_status sn_folds_share(sn_context *ctx, const sn_folds *folds, sn_fold_fn body, void *user, void *results,
                          size_t size);
 

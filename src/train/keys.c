@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// All pairs of frames are looked at, of so many at a time: of a longer clip so many that are evenly spread, or where more than half as
-// many are wanted twice those, in parts.
+// Frames whose pairs are compared at a time: of a longer clip so many, evenly spread, or twice the number to choose, in
+// parts.
 enum { most_frames = 200 };
 
 // Chooses `wanted` of the frames of `among`.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// --keys auto:N: the frames from which functions of the pose, fitted to them, say best what the vertices do in the others.
+// --keys auto:N: the frames from which functions of the pose predict the vertices of the others best.
 #ifndef SINEW_TRAIN_KEYS_H
 #define SINEW_TRAIN_KEYS_H
 
@@ -11,7 +11,7 @@ enum { SN_KEY_WIDTHS = 2 };
 // Vertices that are carried by the same joint. The matrices are of all pairs of frames.
 typedef struct sn_key_set {
   double *kernels[SN_KEY_WIDTHS]; // of those functions
-  double *missed;                 // products of what the skin leaves to be learned of them
+  double *missed;                 // products of the skin's residuals
 } sn_key_set;
 
 typedef struct sn_key_sets {
@@ -19,7 +19,7 @@ typedef struct sn_key_sets {
   sn_key_set *sets;
 } sn_key_sets;
 
-// Of the frames of `among`; without frames of these poses. Sets of which hardly anything is to be learned are left out.
+// Of the frames of `among`; without frames of these poses. Sets with hardly any residual are dropped.
 sn_status sn_key_sets_make(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *among,
                            sn_key_sets *out);
 

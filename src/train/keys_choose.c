@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Frames are taken one after the other, each time the one that leaves the least error in all frames, and then exchanged as long as that
-// helps. The error is that of kernel ridge regression, known for every exchange without fitting anything: what a set misses in frames
-// f and g, E_fg = e_f . e_g, and the kernel's posterior covariance K_fg are kept up to date. With noise r and v = K_.a / (K_aa + r),
+// Frames are taken one after the other, each time the one with the least error in all frames, and then exchanged as long as
+// that helps. The error is that of kernel ridge regression, known for every exchange without a fit: products of residuals
+// of a set in frames f and g, E_fg = e_f . e_g, and the kernel's posterior covariance K_fg are kept up to date. With noise r and v = K_.a / (K_aa + r),
 //
 //     taking frame a:   e <- e - v e_a,   K <- K - v v^T (K_aa + r);   giving it back is the same with -r.
 //
-// Frames that are best for one width and ridge may be bad for another: several decide together, by the product of what each leaves.
+// Frames that are best for one width and ridge may be bad for another: several decide together, by the product of errors.
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What there is to learn in every frame, and how much of it two frames have in common: a regression like that of corrections (docs/methods/regression.md).
+// The skin's residual in every frame, and its covariance between frames, as the regression of corrections has it
+// (docs/methods/regression.md).
 #include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,11 +8,11 @@
 
 #include "train/keys.h"
 
-// Gaussians of every joint's rotation: widths in radians; prior variances of joints that are not relevant, and of all rotations together.
+// Gaussians of every joint's rotation: widths in radians; prior variances of joints that are not relevant, and of all
+// rotations together.
 static const double widths[SN_KEY_WIDTHS] = {1, 2}, far_relevance = 0.1, whole_relevance = 0.03;
 
-// Shapes are compared at about so many vertices; sets that have less of what is to be learned than this part are left out, and no more are kept
-// than so many.
+// Vertices at which shapes are compared; least part of the residual of a set, and most sets.
 enum { most_samples = 1000, most_sets = 16 };
 static const double least_part = 0.002;
 
@@ -26,11 +27,10 @@ typedef struct maker {
   int samples, step; // of the vertices; without frames none have to be known
   uint16_t *carrier; // of every sampled vertex: the joint with the most weight
   int dims, *first;  // of the poses; of every space (a joint or a value) and behind the last
-  double
-    *poses; // frame_count * dims: turns of the joints against their parents, values against those of the rest mesh
+  double *poses;     // frame_count * dims: local rotations, values against those of the rest mesh
 } maker;
 
-// ---- what is to be learned ---------------------------------------------------------------------------------------------
+// ---- what is to be learned ------------------------------------------------------------------------------------------
 
 // The joint that carries most of each vertex: of the skin, or where there is none the one that moves like it.
 static sn_status find_carriers(maker *m) {
@@ -68,7 +68,7 @@ static double likely(const maker *m, int joint) {
   return count;
 }
 
-// What the skin misses, in the rest pose: frame_count * 3 samples.
+// The skin's residual, moved to the rest pose: frame_count * 3 samples.
 static sn_status find_misses(const maker *m, double *out) {
   for (int f = 0; f < m->among->count; f++) {
     if (sn_stopped(m->ctx)) return sn_fail(m->ctx, SN_STOPPED, "stopped");
@@ -83,7 +83,7 @@ static sn_status find_misses(const maker *m, double *out) {
   return SN_OK;
 }
 
-// Products of the misses of the vertices that `joint` carries, in all pairs of frames. `work`: as many numbers as misses.
+// Products of the residuals of the vertices that `joint` carries, in all pairs of frames. `work`: as many numbers.
 static double multiply_misses(const maker *m, const double *misses, int joint, double *work, double *out) {
   int frames = m->among->count, columns = 0;
   double sum = 0;
@@ -98,7 +98,7 @@ static double multiply_misses(const maker *m, const double *misses, int joint, d
   return sum;
 }
 
-// ---- poses ---------------------------------------------------------------------------------------------------------------
+// ---- poses ----------------------------------------------------------------------------------------------------------
 
 static sn_mat3 turn_of(const sn_affine *joint) {
   sn_mat3 turn;
@@ -106,7 +106,7 @@ static sn_mat3 turn_of(const sn_affine *joint) {
   return turn;
 }
 
-// Turns against the parents as rotation vectors, then values. The first joint's own turn is none: it moves everything.
+// Local rotations as rotation vectors, then values. That of the first joint is zero: it moves everything.
 static sn_status find_poses(maker *m) {
   const sn_skeleton *skeleton = &m->examples->skeleton;
   const sn_values *values = &m->examples->values;
@@ -188,9 +188,9 @@ static sn_status shape_kernel(const maker *m, int w, sn_key_set *set) {
   return SN_OK;
 }
 
-// ---- sets -------------------------------------------------------------------------------------------------------------------
+// ---- sets -----------------------------------------------------------------------------------------------------------
 
-// The joints of whose vertices the most is to be learned; returns how many.
+// The joints whose vertices have the largest residuals; returns how many.
 static int order_joints(const double *energy, int joint_count, int *joints) {
   double total = 0;
   int count = 0;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Which joints' rotations the training poses lack: those that other frames reach, or, where there are none, joints that hardly turn.
+// Which local rotations the training poses lack: those that other frames reach, or, without other frames, joints that
+// hardly rotate.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "train/train.h"
 
-// Degrees: what counts as outside the range of the training; what a joint lacks that never turns.
+// Degrees: what counts as outside the range of the training; what a joint lacks that never rotates.
 static const double least_outside = 5, lack_of_still = 30;
 
 typedef struct range {

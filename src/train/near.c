@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The joints that are relevant to a vertex, as bit sets and as lists.
 #include "train/near.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which joints are relevant to a vertex: in a clip all joints move at once, and an unrelated joint explains a vertex as well as the right one.
+// The joints that are relevant to a vertex: in a clip all joints move at once, and an unrelated one explains it as well.
 #ifndef SINEW_TRAIN_NEAR_H
 #define SINEW_TRAIN_NEAR_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Local rotations of joints as vectors, their statistics and the range that training covers.
 #include "train/pose_space.h"
 
 #include <math.h>
@@ -90,14 +91,14 @@ sn_status sn_ranges_section(sn_context *ctx, sn_arena *memory, const sn_turn *tu
   return SN_OK;
 }
 
-// ---- distances ----------------------------------------------------------------------------------------------------------
+// ---- distances ------------------------------------------------------------------------------------------------------
 
 static void mean_vector(int count, int dims, const double *vectors, double *mean) {
   for (int k = 0; k < count; k++)
     for (int d = 0; d < dims; d++) mean[d] += vectors[(size_t)k * (size_t)dims + (size_t)d] / count;
 }
 
-// One over the deviation of every component; 0 where it has none worth the name.
+// One over the deviation of every component; 0 where it has hardly any.
 static void make_normalised(int count, const double *vectors, const double *mean, sn_pose_metric *out) {
   double largest = 0;
   for (int d = 0; d < out->dims; d++) {

@@ -7,14 +7,14 @@
 
 #include "sinew/scene.h"
 
-// The turn of `joint` is relative to `parent` (-1: to the world). A skeleton's first root has no parent; other roots are
+// The local rotation of `joint` is relative to `parent` (-1: to the world). A skeleton's first root has no parent; other roots are
 // turned against the first, so that moving the whole character is no change of pose.
 typedef struct sn_turn {
   int joint, parent;
   sn_quat reference;
 } sn_turn;
 
-// One turn per joint, parents first. `memory` owns the result.
+// One local rotation per joint, parents first. `memory` owns the result.
 sn_status sn_turns_make(sn_context *ctx, sn_arena *memory, const sn_skeleton *skeleton, const sn_poses *poses,
                         const sn_keys *keys, sn_turn **out);
 

@@ -36,13 +36,21 @@ extern const sn_option sn_skin_option_table[];
 // True for weights that are known without frames. `options` is a struct that begins with sn_skin_options.
 bool sn_skin_needs_no_frames(const void *options);
 
-// Weights from the skeleton and the surface (bone heat) as examples->made, which the caller frees; none where the skeleton is not inside
-// the mesh. They stand in for a skin that the skeleton file lacks (examples->skin_made).
+// Weights from the skeleton and the surface (bone heat) as examples->made, which the caller frees; none where the skeleton is
+// not inside the mesh. They stand in for a skin that the skeleton file lacks (examples->skin_made).
 sn_status sn_skin_make(sn_context *ctx, sn_examples *examples);
 
-// The skin that the options ask for; fitted ones are those of the base that cross-validates best (skin/base.h). `report` may be NULL.
-sn_status sn_train_skin(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
-                        sn_rt_blend blend, const sn_keys *keys, sn_skin *out, sn_train_report *report);
+// A skin to learn from the frames of `keys`.
+typedef struct sn_skin_task {
+  const sn_skin_options *options;
+  const sn_examples *examples;
+  sn_rt_blend blend;
+  const sn_keys *keys;
+} sn_skin_task;
+
+// The skin that the options ask for; fitted ones are of the base that cross-validates best (skin/base.h). `report` may be
+// NULL.
+sn_status sn_train_skin(sn_context *ctx, const sn_skin_task *task, sn_skin *out, sn_train_report *report);
 
 // Weights on any joints of `poses` by linear blending, without a prior.
 sn_status sn_free_weights(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,

@@ -8,9 +8,8 @@
 #include "runtime/format.h"
 #include "train/train.h"
 
-// Of the control points in the Poisson step, for which the source gives no number. Test error of poisson=bare with 10 and 100
-// (% of the diagonal, every:4): cylinder 0.801, 0.796; arm 0.962, 0.856; leg 0.678, 0.679. Where places are learned, folds
-// choose, and 10 is the middle of their choices, for when there are too few frames to leave any out.
+// Weight of the control points in the Poisson step, for which the source gives no number; the first is for poisson=bare, the
+// second where there are too few frames for cross-validation.
 static const double published_stiffness = 100, first_stiffness = 10;
 
 // What becomes the model's sections.
@@ -73,8 +72,8 @@ static uint32_t file_vertex(const sn_examples *examples, int i) {
   return (uint32_t)s;
 }
 
-static sn_status make_sections(sn_context *ctx, const sn_control_data *data, const int *controls,
-                               const sn_control_choice *choice, const double *map, sn_arena *memory, trained *out) {
+static sn_status make_sections(sn_context *ctx, const sn_control_data *data, const sn_control_choice *choice,
+                               const double *map, sn_arena *memory, trained *out) {
   size_t bones = (size_t)data->bones->bones, frames = (size_t)data->bones->frames,
          points = (size_t)data->control_count;
   size_t rows = bones * (size_t)data->outputs, columns = 3 * bones + points;
@@ -90,7 +89,7 @@ static sn_status make_sections(sn_context *ctx, const sn_control_data *data, con
   out->map = SN_NEW(ctx, memory, float, rows *(frames + 1));
   out->solve = SN_NEW(ctx, memory, float, bones *columns);
   if (!out->points || !out->frames || !out->centres || !out->map || !out->solve) return ctx->error.status;
-  for (size_t c = 0; c < points; c++) out->points[c] = file_vertex(data->examples, controls[c]);
+  for (size_t c = 0; c < points; c++) out->points[c] = file_vertex(data->examples, data->vertices[c]);
   for (size_t n = 0; n < 3 * points * frames; n++) out->frames[n] = (float)data->inputs[n];
   for (size_t b = 0; b < bones; b++) sn_vec3_store(data->bones->centres[b], out->centres + 3 * b);
   store_strips(map, rows, frames + 1, out->map);
@@ -118,9 +117,8 @@ static sn_status build_model(sn_context *ctx, const sn_control_data *data, const
   return sn_train_build(ctx, data->examples, desc, out);
 }
 
-// Parameters by leaving out frames; and whether the kernel sees control points as they are or about their mean: that way a
-// motion of everything together changes no shape, but where the object is held somewhere, positions tell more. (With one
-// point as they are.) Judged with predicted places, so that the Poisson step does not blur what the regression does.
+// The ridge by cross-validation, and whether the kernel sees control points as they are or about their mean: about the
+// mean, a motion of everything together changes no shape. Scored with predicted places, without the Poisson step.
 static sn_status choose(sn_context *ctx, sn_control_data *data, const double *centred, sn_arena *memory,
                         sn_control_choice *out) {
   sn_control_options options = *data->options;
@@ -150,7 +148,7 @@ static void report_choice(const sn_control_data *data, const sn_control_choice *
   if (data->solve) snprintf(report->note + used, size - (size_t)used, ", held with stiffness %g", stiffness);
 }
 
-// Control points that are at one place in all training frames say nothing about them.
+// Control points that never move drive nothing.
 static sn_status note_still(sn_context *ctx, const sn_control_data *data, sn_train_report *report) {
   int frames = data->bones->frames, count = data->control_count, still = 0, first = 0;
   for (int c = count - 1; c >= 0; c--) {
@@ -176,46 +174,40 @@ static sn_status note_still(sn_context *ctx, const sn_control_data *data, sn_tra
   return SN_OK;
 }
 
-static sn_status learn(sn_context *ctx, const sn_control_options *options, const sn_examples *examples,
-                       const sn_keys *keys, const sn_control_bones *bones, sn_arena *memory, sn_model *out,
+static sn_status learn(sn_context *ctx, sn_control_data *data, sn_arena *memory, sn_model *out,
                        sn_train_report *report) {
-  sn_control_data data = {.bones = bones, .options = options, .examples = examples, .keys = keys};
+  const sn_control_bones *bones = data->bones;
+  const sn_control_options *options = data->options;
   sn_control_choice choice;
   trained result = {0};
   int *controls = NULL;
-  data.outputs = sn_control_outputs(options);
-  size_t count = (size_t)bones->bones, per_bone = (size_t)data.outputs;
-  sn_status status = find_controls(ctx, examples, keys, memory, &data.control_count, &controls);
+  data->outputs = sn_control_outputs(options);
+  size_t count = (size_t)bones->bones, per_bone = (size_t)data->outputs;
+  sn_status status = find_controls(ctx, data->examples, data->keys, memory, &data->control_count, &controls);
   if (status != SN_OK) return status;
-  double *solve = SN_NEW(ctx, memory, double, count *(3 * count + (size_t)data.control_count));
+  double *solve = SN_NEW(ctx, memory, double, count *(3 * count + (size_t)data->control_count));
   double *numbers = SN_NEW(ctx, memory, double, count *(size_t)bones->frames *per_bone);
   double *map = SN_NEW(ctx, memory, double, count *per_bone *(size_t)(bones->frames + 1));
-  data.controls = control_vectors(ctx, examples, keys, controls, data.control_count, memory);
+  data->vertices = controls;
+  data->controls = control_vectors(ctx, data->examples, data->keys, controls, data->control_count, memory);
   double *centred =
-    data.controls ? kernel_inputs(ctx, data.controls, bones->frames, data.control_count, memory) : NULL;
-  float(*rest_controls)[3] = sn_arena_alloc(ctx, memory, (size_t)data.control_count, sizeof *rest_controls);
-  if (!solve || !numbers || !map || !data.controls || !centred || !rest_controls) return ctx->error.status;
-  for (int c = 0; c < data.control_count; c++) {
-    memcpy(rest_controls[c], examples->rest.positions[controls[c]], sizeof *rest_controls);
-  }
+    data->controls ? kernel_inputs(ctx, data->controls, bones->frames, data->control_count, memory) : NULL;
+  if (!solve || !numbers || !map || !data->controls || !centred) return ctx->error.status;
   status = sn_control_encode(ctx, bones, options, numbers);
-  data.numbers = numbers;
+  data->numbers = numbers;
   double stiffness = options->places == SN_PLACES_BARE ? published_stiffness : first_stiffness;
   if (status == SN_OK && options->places != SN_PLACES_PREDICTED) {
-    data.solve = solve;
-    status = sn_control_poisson(ctx, &examples->rest, bones, controls, data.control_count,
-                                &(sn_control_trust){NULL, stiffness}, solve);
+    data->solve = solve;
+    status = sn_control_poisson(ctx, data, &(sn_control_trust){NULL, stiffness}, solve);
   }
-  if (status == SN_OK) status = choose(ctx, &data, centred, memory, &choice);
-  if (status == SN_OK && options->places == SN_PLACES_POISSON) {
-    status =
-      sn_control_choose_places(ctx, &data, &choice, controls, (const float(*)[3])rest_controls, &stiffness, solve);
-  }
-  if (status == SN_OK && report) report_choice(&data, &choice, stiffness, report);
-  if (status == SN_OK) status = note_still(ctx, &data, report);
-  if (status == SN_OK) status = sn_control_predictor(ctx, &data, &choice, map);
-  if (status == SN_OK) status = make_sections(ctx, &data, controls, &choice, map, memory, &result);
-  return status == SN_OK ? build_model(ctx, &data, &result, out) : status;
+  if (status == SN_OK) status = choose(ctx, data, centred, memory, &choice);
+  if (status == SN_OK && options->places == SN_PLACES_POISSON)
+    status = sn_control_choose_places(ctx, data, &choice, &stiffness, solve);
+  if (status == SN_OK && report) report_choice(data, &choice, stiffness, report);
+  if (status == SN_OK) status = note_still(ctx, data, report);
+  if (status == SN_OK) status = sn_control_predictor(ctx, data, &choice, map);
+  if (status == SN_OK) status = make_sections(ctx, data, &choice, map, memory, &result);
+  return status == SN_OK ? build_model(ctx, data, &result, out) : status;
 }
 
 static sn_status train_affine(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
@@ -229,7 +221,8 @@ static sn_status train_affine(sn_context *ctx, const void *options, const sn_exa
   sn_arena memory = sn_arena_new(ctx);
   sn_control_bones bones;
   sn_status status = sn_control_bones_make(ctx, examples, keys, options, &bones);
-  if (status == SN_OK) status = learn(ctx, options, examples, keys, &bones, &memory, out, report);
+  sn_control_data data = {.bones = &bones, .options = options, .examples = examples, .keys = keys};
+  if (status == SN_OK) status = learn(ctx, &data, &memory, out, report);
   sn_control_bones_free(&bones);
   sn_arena_free(&memory);
   return status;
@@ -238,10 +231,9 @@ static sn_status train_affine(sn_context *ctx, const void *options, const sn_exa
 #define FIELD(name) offsetof(sn_control_options, name)
 static const sn_option table[] = {
   {"bones", SN_OPTION_INT, FIELD(bones), "100", 1, 1000, NULL, SN_OPTION_COMMON, "proxy bones"},
-  {"kappa", SN_OPTION_INT, FIELD(kappa), "0", 0, 1000, NULL, SN_OPTION_ADVANCED,
-   "reduced dimensions of a bone; 0: chosen by leaving out frames"},
-  {"beta", SN_OPTION_REAL, FIELD(beta), "0", 0, 1e6, NULL, SN_OPTION_ADVANCED,
-   "kernel width, in mean squared distances of the training control points; 0: chosen likewise"},
+  {"kappa", SN_OPTION_INT, FIELD(kappa), "10", 1, 1000, NULL, SN_OPTION_ADVANCED, "reduced dimensions of a bone"},
+  {"beta", SN_OPTION_REAL, FIELD(beta), "16", 1e-6, 1e6, NULL, SN_OPTION_ADVANCED,
+   "kernel width, in mean squared distances of the training control points"},
   {"stretch", SN_OPTION_SWITCH, FIELD(stretch), "1", 0, 1, NULL, SN_OPTION_ADVANCED,
    "affine bones (1) or rigid ones (0)"},
   {"poisson", SN_OPTION_CHOICE, FIELD(places), "1", 0, 0, "0|1|bare", SN_OPTION_ADVANCED,

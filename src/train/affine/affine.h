@@ -9,8 +9,8 @@
 
 typedef struct sn_control_options {
   int bones;
-  int kappa;    // reduced dimensions; 0: chosen
-  double beta;  // kernel width in mean squared distances of the training control vectors; 0: chosen
+  int kappa;    // reduced dimensions
+  double beta;  // kernel width in mean squared distances of the training control vectors
   bool stretch; // bones are affine; otherwise rigid
   enum {
     SN_PLACES_PREDICTED, // places of the bones are predicted
@@ -22,7 +22,7 @@ typedef struct sn_control_options {
   bool separate;  // a predicted place is a motion of the centre even without stretch, not part of a dual quaternion
 } sn_control_options;
 
-// ---- bones (bones.c) -------------------------------------------------------------------------------------------
+// ---- bones (bones.c) ------------------------------------------------------------------------------------------------
 
 // Proxy bones, their transformations at the training frames and the weights (section 3.1).
 typedef struct sn_control_bones {
@@ -37,7 +37,7 @@ sn_status sn_control_bones_make(sn_context *ctx, const sn_examples *examples, co
                                 const sn_control_options *options, sn_control_bones *out);
 void sn_control_bones_free(sn_control_bones *bones);
 
-// ---- numbers to predict (motion.c) -------------------------------------------------------------------------------
+// ---- numbers to predict (motion.c) ----------------------------------------------------------------------------------
 
 // Numbers per bone: quaternion 4, stretch 6, and the place 3 (or 4: the dual part, without stretch) unless Poisson.
 int sn_control_outputs(const sn_control_options *options);
@@ -56,14 +56,14 @@ void sn_control_align_signs(double *quaternions, int count, int stride, int dual
 // F = R W from the numbers of one bone, and its place where that is predicted: what the runtime does, in double precision.
 sn_mat3 sn_control_decode(const double *numbers, const sn_control_options *options, sn_vec3 centre, sn_vec3 *place);
 
-// ---- prediction (predict.c) -------------------------------------------------------------------------------------------
+// ---- prediction (predict.c) -----------------------------------------------------------------------------------------
 
 // How a kernel vector becomes the numbers of the bones.
 typedef struct sn_control_choice {
   int kappa;
   double beta;  // in mean squared distances
   double ridge; // regularisation, relative to the mean eigenvalue of the kernel matrix
-  double error; // squared error of the frames left out; 0 where there were too few to leave any out
+  double error; // squared cross-validated error; 0 with fewer than 3 frames
 } sn_control_choice;
 
 typedef struct sn_control_data {
@@ -72,6 +72,7 @@ typedef struct sn_control_data {
   int outputs;
   const double *numbers; // [bone][frame][outputs]
   int control_count;
+  const int *vertices;    // of the control points
   const double *controls; // [frame][3 * control_count]: positions
   const double *inputs;   // the same, or about the mean of each frame's points: what the kernel sees
   const double *solve;    // P, or NULL
@@ -79,8 +80,7 @@ typedef struct sn_control_data {
   const sn_keys *keys;
 } sn_control_data;
 
-// Squared errors that differ by less than this factor are taken as equal. Test error with 1, 1.06 and 1.2 (% of the diagonal,
-// generated sets, every:4, auto:4): cylinder 0.0244, 0.0248, 0.0248; leg 0.0961, 0.0961, 0.1053; arm 0.550 with all.
+// Squared errors that differ by less than this factor are taken as equal.
 #define SN_CONTROL_TOLERANCE 1.06
 
 // Mean squared distance between the control vectors of `frames` training frames; never 0.
@@ -90,7 +90,7 @@ double sn_control_spread(const double *controls, int numbers, int frames);
 sn_status sn_control_predictor(sn_context *ctx, const sn_control_data *data, const sn_control_choice *choice,
                                double *out);
 
-// ---- translations (SN_PLACES_POISSON.c) ----------------------------------------------------------------------------------------
+// ---- translations (poisson.c) ---------------------------------------------------------------------------------------
 
 // Weights of the rows of the Poisson step.
 typedef struct sn_control_trust {
@@ -99,42 +99,45 @@ typedef struct sn_control_trust {
 } sn_control_trust;
 
 // P, bones x (3 bones + controls): places of the bones from the columns of F and the control points (section 3.3).
-sn_status sn_control_poisson(sn_context *ctx, const sn_mesh *rest, const sn_control_bones *bones, const int *controls,
-                             int control_count, const sn_control_trust *trust, double *out);
+sn_status sn_control_poisson(sn_context *ctx, const sn_control_data *data, const sn_control_trust *trust,
+                             double *out);
 
-// The least-squares system behind P, for tests: rows of A x = b, called for every row. `x` has bones numbers,
-// `right` 3 bones + controls.
-typedef void (*sn_control_row_fn)(void *user, int count, const int *bones, const double *x, int right_count,
-                                  const int *right_columns, const double *right, double weight);
-sn_status sn_control_poisson_rows(sn_context *ctx, const sn_mesh *rest, const sn_control_bones *bones,
-                                  const int *controls, int control_count, const sn_control_trust *trust,
+// A row of the least-squares system behind P: places on the left; columns 3 b + k (column k of F_b) and 3 bones + c on the
+// right.
+enum { sn_control_most_terms = 16 };
+typedef struct sn_control_row {
+  int count, right_count;
+  int bones[sn_control_most_terms], columns[3 * sn_control_most_terms + 1];
+  double x[sn_control_most_terms], right[3 * sn_control_most_terms + 1];
+} sn_control_row;
+
+// Calls `row` for every row of the system.
+typedef void (*sn_control_row_fn)(void *user, const sn_control_row *row, double weight);
+sn_status sn_control_poisson_rows(sn_context *ctx, const sn_control_data *data, const sn_control_trust *trust,
                                   sn_control_row_fn row, void *user);
 
-// Weights of the edges by what their predictions miss: 1 / (mean squared miss + 5 % of the average), of mean 1. `gradients`
-// are the bones' linear parts at `frame_count` training frames, as predicted by the others. `memory` owns the result.
-sn_status sn_control_edge_trust(sn_context *ctx, sn_arena *memory, const sn_control_data *data, int frame_count,
-                                const int *frames, const sn_mat3 *gradients, double **out);
+// Weights of the edges, of mean 1: 1 / (mean squared residual + floor). `gradients` are the bones' linear parts at
+// `frame_count` training frames, as predicted by the others. `memory` owns the result; NULL: failed.
+double *sn_control_edge_trust(sn_context *ctx, sn_arena *memory, const sn_control_data *data, int frame_count,
+                              const int *frames, const sn_mat3 *gradients);
 
-// Adds to P what its places miss at the training frames and in the rest pose, as a regression on the same inputs with a
-// small ridge; a motion of everything together still gives the same motion of all places. Training frame `without`
-// (-1: none) is left out.
-sn_status sn_control_poisson_fit(sn_context *ctx, const sn_control_data *data, const float (*rest_controls)[3],
-                                 int without, double *solve);
+// Adds to P a ridge regression of the residual of its places at the training frames and in the rest pose, on the same
+// inputs; a motion of everything together still moves all places alike. Training frame `without` (-1: none) is held out.
+sn_status sn_control_poisson_fit(sn_context *ctx, const sn_control_data *data, int without, double *solve);
 
-// ---- parameters (folds.c) ------------------------------------------------------------------------------------------------
+// ---- parameters (folds.c) -------------------------------------------------------------------------------------------
 
-// kappa, beta and ridge by leaving out training frames; what the options give stays.
+// The ridge by cross-validation.
 sn_status sn_control_choose(sn_context *ctx, const sn_control_data *data, sn_control_choice *out);
 
-// P fitted to the training frames, with the edges' weights and the stiffness of the control points by leaving out frames.
+// P fitted to the training frames; the edges' weights and the stiffness of the control points by cross-validation.
 // With fewer than 3 training frames `solve` and `stiffness` are the starting point.
 sn_status sn_control_choose_places(sn_context *ctx, const sn_control_data *data, const sn_control_choice *choice,
-                                   const int *controls, const float (*rest_controls)[3], double *stiffness,
-                                   double *solve);
+                                   double *stiffness, double *solve);
 
-// ---- control points (controls.c) ----------------------------------------------------------------------------------------
+// ---- control points (controls.c) ------------------------------------------------------------------------------------
 
-// The `count` vertices that predict the rest of the mesh best on frames left out, one after the other.
+// The `count` vertices that predict the rest of the mesh best on held-out frames, one after the other.
 sn_status sn_control_choose_controls(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, int count,
                                      int *out);
 

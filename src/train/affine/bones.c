@@ -66,7 +66,7 @@ static sn_status cluster_bones(sn_context *ctx, const sn_examples *examples, con
   sn_cluster_tree tree;
   int *group_of = SN_NEW(ctx, &scratch, int, rest->triangle_count);
   sn_status status = group_of ? sn_topology_build(ctx, rest, &topology) : ctx->error.status;
-  if (status == SN_OK) status = sn_cluster_triangles(ctx, &scratch, rest, &examples->frames, keys, most_poses, &tree);
+  if (status == SN_OK) status = sn_cluster_triangles(ctx, &scratch, examples, keys, most_poses, &tree);
   if (status == SN_OK) status = sn_cluster_cut(ctx, &tree, options->bones, group_of, &out->bones);
   if (status == SN_OK) status = sn_skin_new(ctx, rest->vertex_count, options->influences, &out->skin);
   if (status == SN_OK) assign_vertices(rest, &topology, group_of, &out->skin);
@@ -92,7 +92,7 @@ static void place_centres(const sn_mesh *rest, sn_control_bones *bones, double *
   }
 }
 
-// ---- affine bones ---------------------------------------------------------------------------------------------------------
+// ---- affine bones ---------------------------------------------------------------------------------------------------
 
 // (p - centre) / height, 1
 static void local_point(const fit_job *job, int bone, int i, bool above, double out[4]) {
@@ -180,7 +180,7 @@ static sn_status fit_affine(sn_context *ctx, fit_job *job) {
   return status;
 }
 
-// ---- rigid bones ----------------------------------------------------------------------------------------------------------------
+// ---- rigid bones ----------------------------------------------------------------------------------------------------
 
 // Sums of one bone: Kabsch for what the other bones leave, and, with a small share, for its vertices alone.
 typedef struct rigid_sums {
@@ -256,7 +256,7 @@ static sn_status fit_rigid(sn_context *ctx, fit_job *job) {
   return rigid.sums ? SN_OK : ctx->error.status;
 }
 
-// ---- the alternation ---------------------------------------------------------------------------------------------------------------
+// ---- the alternation ------------------------------------------------------------------------------------------------
 
 static sn_status solve_weights(sn_context *ctx, const fit_job *job, const sn_control_options *options) {
   sn_control_bones *bones = job->bones;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What training frames that were left out say about the parameters: kernel, ridge and dimensions of the regression; how far
-// the edges of the Poisson step can be trusted, and how stiffly it holds the control points. Test frames are never seen.
+// Cross-validation of the parameters: kernel, ridge and dimensions of the regression; weights of the edges and of the control
+// points in the Poisson step.
 #include <cblas.h>
 #include <math.h>
 #include <string.h>
@@ -9,11 +9,10 @@
 #include "train/affine/predict.h"
 #include "train/folds.h"
 
-// With all frames left out in turn the test errors of cylinder, arm and leg stay within 1 %; with all vertices the leg's
-// grows by a tenth, the others' stay.
+// Frames held out, one at a time, and vertices whose error counts.
 enum { most_folds = 12, most_samples = 250 };
 
-// ---- the error of a left-out frame ---------------------------------------------------------------------------------------
+// ---- the error of a left-out frame ----------------------------------------------------------------------------------
 
 // Which frames are left out, one at a time, and the vertices whose error counts.
 typedef struct fold_plan {
@@ -84,10 +83,10 @@ static double shape_error(const sn_control_data *data, const fold_plan *plan, in
   return error;
 }
 
-// ---- the training data without one frame -----------------------------------------------------------------------------------
+// ---- the training data without one frame ----------------------------------------------------------------------------
 
 typedef struct left_out {
-  int frames;
+  int out, frames; // the frame that is held out, how many are not
   double *controls, *numbers, *kernel, *xi, *t;
   sn_control_space space;
 } left_out;
@@ -95,7 +94,7 @@ typedef struct left_out {
 static sn_status leave_out(sn_context *ctx, sn_arena *memory, const sn_control_data *data, int out, left_out *l) {
   int bones = data->bones->bones, frames = data->bones->frames - 1, numbers = 3 * data->control_count;
   size_t outputs = (size_t)data->outputs;
-  l->frames = frames;
+  l->out = out, l->frames = frames;
   l->controls = SN_NEW(ctx, memory, double, (size_t)frames *(size_t)numbers);
   l->numbers = SN_NEW(ctx, memory, double, (size_t)bones *(size_t)frames *outputs);
   l->kernel = SN_NEW(ctx, memory, double, (size_t)frames *(size_t)frames);
@@ -117,12 +116,12 @@ static sn_status leave_out(sn_context *ctx, sn_arena *memory, const sn_control_d
 }
 
 // The basis of the remaining frames, and l->t = Q^T (xi - mean) for the one left out.
-static sn_status left_out_basis(sn_context *ctx, sn_arena *memory, const sn_control_data *data, int out, double beta,
+static sn_status left_out_basis(sn_context *ctx, sn_arena *memory, const sn_control_data *data, double beta,
                                 left_out *l, sn_kcca_basis *basis) {
   int numbers = 3 * data->control_count;
   double width = beta * sn_control_spread(l->controls, numbers, l->frames);
   sn_control_kernel(l->controls, numbers, l->frames, width, l->kernel);
-  sn_control_kernel_vector(data->inputs + (size_t)out * (size_t)numbers, l->controls, numbers, l->frames, width,
+  sn_control_kernel_vector(data->inputs + (size_t)l->out * (size_t)numbers, l->controls, numbers, l->frames, width,
                            l->xi);
   sn_status status = sn_kcca_basis_make(ctx, memory, l->frames, l->kernel, basis);
   if (status != SN_OK) return status;
@@ -147,74 +146,53 @@ static void predicted(const left_out *l, int rank, int outputs, int most, double
   }
 }
 
-// ---- kernel, ridge and dimensions ------------------------------------------------------------------------------------------
+// ---- the ridge -------------------------------------------------------------------------------------------------------
 
-// Smoothest first: wide kernels, weak ridges, many dimensions.
-static const double betas[] = {64, 16, 4, 1}, ridges[] = {1e-7, 1e-5, 1e-3, 1e-2, 1e-1};
-static const int kappas[] = {10, 7, 4, 3, 2, 1};
-enum { beta_count = 4, ridge_count = 5, kappa_count = 6, choice_count = beta_count * ridge_count * kappa_count };
+// Smoothest first.
+static const double ridges[] = {1e-7, 1e-5, 1e-3, 1e-2, 1e-1};
+enum { ridge_count = 5 };
 
 typedef struct choose_job {
   const sn_control_data *data;
   const fold_plan *plan;
-  double *errors; // [fold][choice]
+  double *errors; // [fold][ridge]
 } choose_job;
 
-// Errors of all choices of ridge and dimensions for one kernel width.
-static void try_ridges(const choose_job *job, const sn_kcca_basis *basis, int out, left_out *l, double *d,
-                       pose_space *pose, double *to) {
+// Errors of all ridges.
+static void try_ridges(const choose_job *job, const sn_kcca_basis *basis, left_out *l, double *d, pose_space *pose,
+                       double *to) {
   const sn_control_data *data = job->data;
   size_t outputs = (size_t)data->outputs, bones = (size_t)data->bones->bones;
-  int wanted = data->options->kappa, tried = wanted > 0 ? 1 : kappa_count;
   for (size_t b = 0; b < bones; b++) {
     bone_moments(data, basis, (int)b, l);
-    for (int q = 0; q < ridge_count; q++) {
-      sn_control_reduce(basis, data->options, (int)outputs, ridges[q], wanted > 0 ? wanted : kappas[0], &l->space);
-      for (int k = 0; k < tried; k++) {
-        predicted(l, basis->rank, (int)outputs, wanted > 0 ? wanted : kappas[k],
-                  d + (((size_t)q * kappa_count + (size_t)k) * bones + b) * outputs);
-      }
+    for (size_t q = 0; q < ridge_count; q++) {
+      sn_control_reduce(basis, data->options, (int)outputs, ridges[q], data->options->kappa, &l->space);
+      predicted(l, basis->rank, (int)outputs, data->options->kappa, d + (q * bones + b) * outputs);
     }
   }
-  for (int c = 0; c < ridge_count * kappa_count; c++) {
-    to[c] = c % kappa_count < tried
-              ? shape_error(data, job->plan, out, d + (size_t)c * bones * outputs, data->solve, pose)
-              : INFINITY;
-  }
+  for (size_t q = 0; q < ridge_count; q++)
+    to[q] = shape_error(data, job->plan, l->out, d + q * bones * outputs, data->solve, pose);
 }
 
 static sn_status try_fold(sn_context *ctx, sn_arena *memory, void *user, int index) {
   const choose_job *job = user;
   const sn_control_data *data = job->data;
-  int out = frame_of(job->plan, index);
-  double *to = job->errors + (size_t)index * choice_count;
   left_out l = {0};
   pose_space pose = {0};
+  sn_kcca_basis basis;
   size_t numbers = (size_t)data->bones->bones * (size_t)data->outputs;
-  double *d = SN_NEW(ctx, memory, double, ridge_count *kappa_count *numbers);
-  sn_status status = d ? leave_out(ctx, memory, data, out, &l) : ctx->error.status;
+  double *d = SN_NEW(ctx, memory, double, ridge_count *numbers);
+  sn_status status = d ? leave_out(ctx, memory, data, frame_of(job->plan, index), &l) : ctx->error.status;
   if (status == SN_OK) status = new_pose_space(ctx, memory, data, &pose);
-  for (int p = 0; p < beta_count && status == SN_OK; p++, to += ridge_count * kappa_count) {
-    sn_kcca_basis basis;
-    for (int c = 0; c < ridge_count * kappa_count; c++) to[c] = INFINITY;
-    if (p > 0 && data->options->beta > 0) continue;
-    status =
-      left_out_basis(ctx, memory, data, out, data->options->beta > 0 ? data->options->beta : betas[p], &l, &basis);
-    if (status == SN_OK) try_ridges(job, &basis, out, &l, d, &pose, to);
-  }
+  if (status == SN_OK) status = left_out_basis(ctx, memory, data, data->options->beta, &l, &basis);
+  if (status == SN_OK) try_ridges(job, &basis, &l, d, &pose, job->errors + (size_t)index * ridge_count);
   return status;
-}
-
-static sn_control_choice choice_at(const sn_control_options *options, int index) {
-  return (sn_control_choice){options->kappa > 0 ? options->kappa : kappas[index % kappa_count],
-                             options->beta > 0 ? options->beta : betas[index / kappa_count / ridge_count],
-                             ridges[index / kappa_count % ridge_count], 0};
 }
 
 // The errors of every choice over all folds, and the smoothest of the good ones: meshes are exact and neighbouring poses
 // alike, so of equally good functions through the frames the smoothest is the natural one.
 static int smoothest(const double *errors, int folds, int count, double *least) {
-  double total[choice_count] = {0};
+  double total[ridge_count] = {0};
   *least = INFINITY;
   for (int c = 0; c < count; c++) {
     for (int n = 0; n < folds; n++) total[c] += errors[(size_t)n * (size_t)count + (size_t)c];
@@ -225,28 +203,26 @@ static int smoothest(const double *errors, int folds, int count, double *least) 
 
 sn_status sn_control_choose(sn_context *ctx, const sn_control_data *data, sn_control_choice *out) {
   int frames = data->bones->frames;
-  *out = choice_at(data->options, 0);
+  *out = (sn_control_choice){data->options->kappa, data->options->beta, ridges[0], 0};
   if (frames < 3) return SN_OK;
   sn_arena scratch = sn_arena_new(ctx);
   fold_plan plan = {0};
   sn_status status = plan_folds(ctx, &scratch, data, &plan);
   choose_job job = {.data = data, .plan = &plan};
   if (status == SN_OK) {
-    job.errors = SN_NEW(ctx, &scratch, double, (size_t)plan.folds.fold_count *choice_count);
+    job.errors = SN_NEW(ctx, &scratch, double, (size_t)plan.folds.fold_count *ridge_count);
     if (!job.errors) status = ctx->error.status;
   }
   if (status == SN_OK) status = sn_folds_run(ctx, &plan.folds, try_fold, &job);
   if (status == SN_OK) {
-    double least = 0;
-    *out = choice_at(data->options, smoothest(job.errors, plan.folds.fold_count, choice_count, &least));
-    out->error = least;
+    out->ridge = ridges[smoothest(job.errors, plan.folds.fold_count, ridge_count, &out->error)];
     if (data->options->kappa >= frames - 1) out->ridge = ridges[0]; // nothing is to be left out
   }
   sn_arena_free(&scratch);
   return status;
 }
 
-// ---- places ------------------------------------------------------------------------------------------------------------------
+// ---- places ---------------------------------------------------------------------------------------------------------
 
 // Stiffest first: of equally good holds on the control points the one that meets them best.
 static const double stiffnesses[] = {100, 10, 1};
@@ -256,7 +232,6 @@ typedef struct places_job {
   const sn_control_data *data;
   const sn_control_choice *choice;
   const fold_plan *plan;
-  const float (*rest_controls)[3];
   double *numbers;                       // [fold][bone][outputs]: predicted by the other frames
   const double *solves[stiffness_count]; // P for every stiffness
   double *errors;                        // [fold][stiffness]
@@ -269,9 +244,7 @@ static sn_status predict_fold(sn_context *ctx, sn_arena *memory, void *user, int
   left_out l = {0};
   sn_kcca_basis basis;
   sn_status status = leave_out(ctx, memory, data, frame_of(job->plan, index), &l);
-  if (status == SN_OK) {
-    status = left_out_basis(ctx, memory, data, frame_of(job->plan, index), job->choice->beta, &l, &basis);
-  }
+  if (status == SN_OK) status = left_out_basis(ctx, memory, data, job->choice->beta, &l, &basis);
   for (size_t b = 0; b < bones && status == SN_OK; b++) {
     bone_moments(data, &basis, (int)b, &l);
     sn_control_reduce(&basis, data->options, (int)outputs, job->choice->ridge, job->choice->kappa, &l.space);
@@ -290,7 +263,7 @@ static sn_status place_fold(sn_context *ctx, sn_arena *memory, void *user, int i
   sn_status status = solve ? new_pose_space(ctx, memory, data, &pose) : ctx->error.status;
   for (int k = 0; k < stiffness_count && status == SN_OK; k++) {
     memcpy(solve, job->solves[k], size * sizeof *solve);
-    status = sn_control_poisson_fit(ctx, data, job->rest_controls, out, solve);
+    status = sn_control_poisson_fit(ctx, data, out, solve);
     if (status != SN_OK) break;
     job->errors[index * stiffness_count + k] =
       shape_error(data, job->plan, out, job->numbers + (size_t)index * bones * (size_t)data->outputs, solve, &pose);
@@ -310,8 +283,7 @@ static sn_status left_out_gradients(sn_context *ctx, sn_arena *memory, const pla
   return *out ? SN_OK : ctx->error.status;
 }
 
-static sn_status solve_places(sn_context *ctx, sn_arena *scratch, places_job *job, const int *controls,
-                              double *stiffness, double *solve) {
+static sn_status solve_places(sn_context *ctx, sn_arena *scratch, places_job *job, double *stiffness, double *solve) {
   const sn_control_data *data = job->data;
   size_t bones = (size_t)data->bones->bones, size = bones * (3 * bones + (size_t)data->control_count);
   fold_plan plan = {0};
@@ -328,13 +300,15 @@ static sn_status solve_places(sn_context *ctx, sn_arena *scratch, places_job *jo
   for (int n = 0; n < folds; n++) frames[n] = frame_of(&plan, n);
   status = sn_folds_run(ctx, &plan.folds, predict_fold, job);
   if (status == SN_OK) status = left_out_gradients(ctx, scratch, job, &gradients);
-  if (status == SN_OK) status = sn_control_edge_trust(ctx, scratch, data, folds, frames, gradients, &trust);
+  if (status == SN_OK) {
+    trust = sn_control_edge_trust(ctx, scratch, data, folds, frames, gradients);
+    if (!trust) status = ctx->error.status;
+  }
   for (int k = 0; k < stiffness_count && status == SN_OK; k++) {
     solves[k] = SN_NEW(ctx, scratch, double, size);
     if (!solves[k]) return ctx->error.status;
     job->solves[k] = solves[k];
-    status = sn_control_poisson(ctx, &data->examples->rest, data->bones, controls, data->control_count,
-                                &(sn_control_trust){trust, stiffnesses[k]}, solves[k]);
+    status = sn_control_poisson(ctx, data, &(sn_control_trust){trust, stiffnesses[k]}, solves[k]);
   }
   if (status == SN_OK) status = sn_folds_run(ctx, &plan.folds, place_fold, job);
   if (status != SN_OK) return status;
@@ -346,13 +320,12 @@ static sn_status solve_places(sn_context *ctx, sn_arena *scratch, places_job *jo
 }
 
 sn_status sn_control_choose_places(sn_context *ctx, const sn_control_data *data, const sn_control_choice *choice,
-                                   const int *controls, const float (*rest_controls)[3], double *stiffness,
-                                   double *solve) {
+                                   double *stiffness, double *solve) {
   sn_arena scratch = sn_arena_new(ctx);
-  places_job job = {.data = data, .choice = choice, .rest_controls = rest_controls};
+  places_job job = {.data = data, .choice = choice};
   sn_status status = SN_OK;
-  if (data->bones->frames >= 3) status = solve_places(ctx, &scratch, &job, controls, stiffness, solve);
-  if (status == SN_OK) status = sn_control_poisson_fit(ctx, data, rest_controls, -1, solve);
+  if (data->bones->frames >= 3) status = solve_places(ctx, &scratch, &job, stiffness, solve);
+  if (status == SN_OK) status = sn_control_poisson_fit(ctx, data, -1, solve);
   sn_arena_free(&scratch);
   return status;
 }

@@ -14,22 +14,12 @@
 #include "solve/lapack.h"
 #include "solve/solve.h"
 
-// Weight of the rows between bones, in units of what holds a bone on average: for those that nothing else holds. A tenth and ten times change
-// nothing on the generated cylinder and leg.
+// Weight of the rows between bones, relative to the mean weight of a bone: for bones that no other row constrains.
 static const double bone_weight = 1e-5;
-// Part of the mean square that is added to each before it is inverted, so that no edge counts for everything. Half and twice: 1.5 % on the leg.
+// Floor of the mean squares before they are inverted, relative to their mean.
 static const double trust_floor = 0.05;
 
-enum { most_terms = 16 };
-
-// A row of the system: places on the left; columns 3 b + k (column k of F_b) and 3 bones + c on the right.
-typedef struct row {
-  int count, right_count;
-  int bones[most_terms], columns[3 * most_terms + 1];
-  double x[most_terms], right[3 * most_terms + 1];
-} row;
-
-static void add_left(row *r, int bone, double x) {
+static void add_left(sn_control_row *r, int bone, double x) {
   for (int n = 0; n < r->count; n++) {
     if (r->bones[n] != bone) continue;
     r->x[n] += x;
@@ -39,7 +29,7 @@ static void add_left(row *r, int bone, double x) {
 }
 
 // Adds F_bone v to the right-hand side.
-static void add_right(row *r, int bone, sn_vec3 v) {
+static void add_right(sn_control_row *r, int bone, sn_vec3 v) {
   const double p[3] = {v.x, v.y, v.z};
   for (int n = 0; n < r->right_count; n += 3) {
     if (r->columns[n] != 3 * bone) continue;
@@ -50,7 +40,7 @@ static void add_right(row *r, int bone, sn_vec3 v) {
 }
 
 // The vertex's blended position, `sign` times: places on the left, the rest on the right with the opposite sign.
-static void add_vertex(row *r, const sn_mesh *rest, const sn_control_bones *bones, int i, double sign) {
+static void add_vertex(sn_control_row *r, const sn_mesh *rest, const sn_control_bones *bones, int i, double sign) {
   const sn_skin *skin = &bones->skin;
   for (int k = 0; k < skin->influences; k++) {
     size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
@@ -62,9 +52,9 @@ static void add_vertex(row *r, const sn_mesh *rest, const sn_control_bones *bone
   }
 }
 
-static row edge_row(const sn_mesh *rest, const sn_control_bones *bones, int i, int j) {
+static sn_control_row edge_row(const sn_mesh *rest, const sn_control_bones *bones, int i, int j) {
   const sn_skin *skin = &bones->skin;
-  row r = {0};
+  sn_control_row r = {0};
   add_vertex(&r, rest, bones, i, 1), add_vertex(&r, rest, bones, j, -1);
   sn_vec3 edge = sn_vec3_sub(sn_vec3_from(rest->positions[i]), sn_vec3_from(rest->positions[j]));
   for (int side = 0; side < 2; side++)
@@ -74,10 +64,6 @@ static row edge_row(const sn_mesh *rest, const sn_control_bones *bones, int i, i
       if (w > 0) add_right(&r, skin->joints[at], sn_vec3_scale(edge, w));
     }
   return r;
-}
-
-static void emit(const row *r, double weight, sn_control_row_fn fn, void *user) {
-  fn(user, r->count, r->bones, r->x, r->right_count, r->columns, r->right, weight);
 }
 
 // Ties every bone to the nearest of those before it in the order of a minimum spanning tree of the centres (Prim).
@@ -93,11 +79,11 @@ static void emit_bone_tree(const sn_control_bones *bones, double weight, double 
     int from = nearest[next];
     nearest[next] = -2;
     if (from >= 0) {
-      row r = {0};
+      sn_control_row r = {0};
       sn_vec3 half = sn_vec3_scale(sn_vec3_sub(bones->centres[next], bones->centres[from]), 0.5);
       add_left(&r, next, 1), add_left(&r, from, -1);
       add_right(&r, next, half), add_right(&r, from, half);
-      emit(&r, weight, fn, user);
+      fn(user, &r, weight);
     }
     for (int b = 0; b < count; b++) {
       double d = sn_vec3_distance(bones->centres[b], bones->centres[next]);
@@ -106,9 +92,10 @@ static void emit_bone_tree(const sn_control_bones *bones, double weight, double 
   }
 }
 
-sn_status sn_control_poisson_rows(sn_context *ctx, const sn_mesh *rest, const sn_control_bones *bones,
-                                  const int *controls, int control_count, const sn_control_trust *trust,
+sn_status sn_control_poisson_rows(sn_context *ctx, const sn_control_data *data, const sn_control_trust *trust,
                                   sn_control_row_fn fn, void *user) {
+  const sn_mesh *rest = &data->examples->rest;
+  const sn_control_bones *bones = data->bones;
   sn_topology topology;
   sn_status status = sn_topology_build(ctx, rest, &topology);
   if (status != SN_OK) return status;
@@ -117,17 +104,17 @@ sn_status sn_control_poisson_rows(sn_context *ctx, const sn_mesh *rest, const sn
   int *nearest = SN_NEW(ctx, &scratch, int, bones->bones);
   if (!distance || !nearest) status = ctx->error.status;
   for (int e = 0; status == SN_OK && e < topology.edge_count; e++) {
-    row r = edge_row(rest, bones, topology.edges[e][0], topology.edges[e][1]);
+    sn_control_row r = edge_row(rest, bones, topology.edges[e][0], topology.edges[e][1]);
     double weight = trust->edges ? trust->edges[e] : 1;
     for (int n = 0; n < r.count; n++) hold += weight * r.x[n] * r.x[n] / bones->bones;
-    emit(&r, weight, fn, user);
+    fn(user, &r, weight);
   }
   if (!(hold > 0)) hold = 1;
-  for (int c = 0; status == SN_OK && c < control_count; c++) {
-    row r = {0};
-    add_vertex(&r, rest, bones, controls[c], 1);
+  for (int c = 0; status == SN_OK && c < data->control_count; c++) {
+    sn_control_row r = {0};
+    add_vertex(&r, rest, bones, data->vertices[c], 1);
     r.columns[r.right_count] = 3 * bones->bones + c, r.right[r.right_count++] = 1;
-    emit(&r, trust->controls * hold, fn, user);
+    fn(user, &r, trust->controls * hold);
   }
   if (status == SN_OK) emit_bone_tree(bones, bone_weight * hold, distance, nearest, fn, user);
   sn_arena_free(&scratch);
@@ -135,47 +122,46 @@ sn_status sn_control_poisson_rows(sn_context *ctx, const sn_mesh *rest, const sn
   return status;
 }
 
-// ---- the solve ----------------------------------------------------------------------------------------------------------------
+// ---- the solve ------------------------------------------------------------------------------------------------------
 
 typedef struct normal_equations {
   int bones, columns;
   double *a, *b; // A^T A and A^T B
 } normal_equations;
 
-static void add_row(void *user, int count, const int *bones, const double *x, int right_count,
-                    const int *right_columns, const double *right, double weight) {
+static void add_row(void *user, const sn_control_row *r, double weight) {
   normal_equations *n = user;
-  for (int p = 0; p < count; p++) {
-    double w = weight * x[p];
+  for (int p = 0; p < r->count; p++) {
+    double w = weight * r->x[p];
     if (w == 0) continue;
-    double *a = n->a + (size_t)bones[p] * (size_t)n->bones, *b = n->b + (size_t)bones[p] * (size_t)n->columns;
-    for (int q = 0; q < count; q++) a[bones[q]] += w * x[q];
-    for (int q = 0; q < right_count; q++) b[right_columns[q]] += w * right[q];
+    double *a = n->a + (size_t)r->bones[p] * (size_t)n->bones, *b = n->b + (size_t)r->bones[p] * (size_t)n->columns;
+    for (int q = 0; q < r->count; q++) a[r->bones[q]] += w * r->x[q];
+    for (int q = 0; q < r->right_count; q++) b[r->columns[q]] += w * r->right[q];
   }
 }
 
-sn_status sn_control_poisson(sn_context *ctx, const sn_mesh *rest, const sn_control_bones *bones, const int *controls,
-                             int control_count, const sn_control_trust *trust, double *out) {
+sn_status sn_control_poisson(sn_context *ctx, const sn_control_data *data, const sn_control_trust *trust,
+                             double *out) {
   sn_arena scratch = sn_arena_new(ctx);
-  normal_equations n = {.bones = bones->bones, .columns = 3 * bones->bones + control_count, .b = out};
+  int bones = data->bones->bones;
+  normal_equations n = {.bones = bones, .columns = 3 * bones + data->control_count, .b = out};
   n.a = SN_NEW(ctx, &scratch, double, (size_t)n.bones *(size_t)n.bones);
   sn_status status = n.a ? SN_OK : ctx->error.status;
   memset(out, 0, (size_t)n.bones * (size_t)n.columns * sizeof *out);
-  if (status == SN_OK)
-    status = sn_control_poisson_rows(ctx, rest, bones, controls, control_count, trust, add_row, &n);
+  if (status == SN_OK) status = sn_control_poisson_rows(ctx, data, trust, add_row, &n);
   if (status == SN_OK) status = sn_lapack_posv(ctx, 'L', n.bones, n.columns, n.a, out);
   if (status == SN_NOT_CONVERGED) {
     status = sn_fail(ctx, SN_NOT_CONVERGED, "affine: the places of %d bones do not follow from %d control points",
-                     n.bones, control_count);
+                     n.bones, data->control_count);
   }
   sn_arena_free(&scratch);
   return status;
 }
 
-// ---- what the training frames say -----------------------------------------------------------------------------------------------
+// ---- fitted to the training frames ----------------------------------------------------------------------------------
 
-// Squared length of what the prediction of edge i - j misses at frame f, relative to the edge.
-static double edge_miss(const sn_control_data *data, int i, int j, int f, const sn_mat3 *gradients) {
+// Squared residual of the predicted edge i - j at frame f, relative to the edge.
+static double edge_residual(const sn_control_data *data, int i, int j, int f, const sn_mat3 *gradients) {
   const sn_skin *skin = &data->bones->skin;
   const float(*rest)[3] = (const float(*)[3])data->examples->rest.positions;
   const float(*truth)[3] = sn_frame(&data->examples->frames, data->keys->frames[f]);
@@ -190,16 +176,15 @@ static double edge_miss(const sn_control_data *data, int i, int j, int f, const 
   return sn_vec3_dot(miss, miss) / fmax(sn_vec3_dot(edge, edge), 1e-30);
 }
 
-sn_status sn_control_edge_trust(sn_context *ctx, sn_arena *memory, const sn_control_data *data, int frame_count,
-                                const int *frames, const sn_mat3 *gradients, double **out) {
+double *sn_control_edge_trust(sn_context *ctx, sn_arena *memory, const sn_control_data *data, int frame_count,
+                              const int *frames, const sn_mat3 *gradients) {
   sn_topology topology;
-  sn_status status = sn_topology_build(ctx, &data->examples->rest, &topology);
-  if (status != SN_OK) return status;
+  if (sn_topology_build(ctx, &data->examples->rest, &topology) != SN_OK) return NULL;
   double *trust = SN_NEW(ctx, memory, double, topology.edge_count), average = 0, mean = 0;
   for (int e = 0; trust && e < topology.edge_count; e++) {
     for (int f = 0; f < frame_count; f++) {
-      trust[e] += edge_miss(data, topology.edges[e][0], topology.edges[e][1], frames[f],
-                            gradients + (size_t)f * (size_t)data->bones->bones) /
+      trust[e] += edge_residual(data, topology.edges[e][0], topology.edges[e][1], frames[f],
+                                gradients + (size_t)f * (size_t)data->bones->bones) /
                   frame_count;
     }
     average += trust[e] / topology.edge_count;
@@ -210,8 +195,7 @@ sn_status sn_control_edge_trust(sn_context *ctx, sn_arena *memory, const sn_cont
   }
   for (int e = 0; trust && e < topology.edge_count; e++) trust[e] /= mean;
   sn_topology_free(&topology);
-  *out = trust;
-  return trust ? SN_OK : ctx->error.status;
+  return trust;
 }
 
 // Sample 3 n + r is coordinate r of a training frame (the last: of the rest pose): columns of F, and control points.
@@ -221,8 +205,7 @@ typedef struct samples {
   double *missing; // count * bones: what P leaves of the places; then the coefficients of the samples
 } samples;
 
-static void fill_sample(const sn_control_data *data, const float (*rest_controls)[3], int f, int r, double *input,
-                        double *place) {
+static void fill_sample(const sn_control_data *data, int f, int r, double *input, double *place) {
   const sn_control_bones *bones = data->bones;
   int count = bones->bones, points = data->control_count;
   for (int b = 0; b < count; b++) {
@@ -234,7 +217,7 @@ static void fill_sample(const sn_control_data *data, const float (*rest_controls
   for (int c = 0; c < points; c++) {
     input[3 * count + c] = f < bones->frames
                              ? data->controls[((size_t)f * (size_t)points + (size_t)c) * 3 + (size_t)r]
-                             : (double)rest_controls[c][r];
+                             : (double)data->examples->rest.positions[data->vertices[c]][r];
   }
 }
 
@@ -261,8 +244,7 @@ static sn_status solve_samples(sn_context *ctx, sn_arena *scratch, int bones, sa
   return sn_fail(ctx, SN_NOT_CONVERGED, "affine: the places of the bones could not be fitted");
 }
 
-sn_status sn_control_poisson_fit(sn_context *ctx, const sn_control_data *data, const float (*rest_controls)[3],
-                                 int without, double *solve) {
+sn_status sn_control_poisson_fit(sn_context *ctx, const sn_control_data *data, int without, double *solve) {
   sn_arena scratch = sn_arena_new(ctx);
   const sn_control_bones *bones = data->bones;
   int count = bones->bones, used = bones->frames + 1 - (without >= 0);
@@ -276,8 +258,7 @@ sn_status sn_control_poisson_fit(sn_context *ctx, const sn_control_data *data, c
   if (status == SN_OK) {
     for (int f = 0, n = 0; f <= bones->frames; f++)
       for (int r = 0; f != without && r < 3; r++, n++) {
-        fill_sample(data, rest_controls, f, r, s.inputs + (size_t)n * (size_t)s.columns,
-                    s.missing + (size_t)n * (size_t)count);
+        fill_sample(data, f, r, s.inputs + (size_t)n * (size_t)s.columns, s.missing + (size_t)n * (size_t)count);
       }
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, s.count, count, s.columns, -1, s.inputs, s.columns, solve,
                 s.columns, 1, s.missing, count);

@@ -41,7 +41,7 @@ void sn_control_kernel(const double *controls, int numbers, int frames, double w
   }
 }
 
-// ---- one bone ----------------------------------------------------------------------------------------------------------
+// ---- one bone -------------------------------------------------------------------------------------------------------
 
 sn_status sn_control_space_new(sn_context *ctx, sn_arena *memory, int frames, int outputs, sn_control_space *out) {
   size_t numbers = (size_t)frames * (size_t)outputs;
@@ -120,8 +120,7 @@ static void add_layer(int frames, int rank, int outputs, int first, int m, sn_co
   take_off(k, h, s->left.x, frames, outputs, m);
 }
 
-// Variance below which an output is noise: about 1e-5 of a unit quaternion or stretch. Ten times more or less change nothing on the generated
-// cylinder and leg.
+// Variance below which an output is noise.
 static double variance_floor(const double *gram, int frames, int outputs, int first, int count) {
   double sum = 0;
   for (int o = first; o < first + count; o++) sum += fmax(gram[o * outputs + o], 0);
@@ -158,7 +157,7 @@ void sn_control_reduce(const sn_kcca_basis *basis, const sn_control_options *opt
   add_layer(basis->frames, basis->rank, outputs, rotation, others, s);
 }
 
-// ---- all bones ------------------------------------------------------------------------------------------------------------
+// ---- all bones ------------------------------------------------------------------------------------------------------
 
 typedef struct predict_job {
   const sn_control_data *data;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Anchors: ridge regression of homogeneous points per vertex, on the joints around it.
 #include "train/rotreg/anchor.h"
 
 #include <math.h>
@@ -13,20 +14,14 @@ enum { slots = sn_rotreg_anchor_slots, most_unknowns = 4 * (slots - 1) };
 // Of the diagonal: the length in which linear parts and translations have the same prior variance.
 static const double unit_of_diagonal = 0.1;
 
-// Ridges of the corrections, simplest first: linear blend skinning.
-enum { ridge_choices = 6 };
-static const double ridges[ridge_choices] = {INFINITY, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5};
+// Ridge of the corrections per pose, in units of `unit` squared.
+static const double anchor_ridge = 1e-2;
 
 typedef struct anchor_job {
-  const sn_examples *examples;
-  const sn_topology *topology;
-  const sn_keys *keys;
-  const sn_folds *folds;
-  const sn_skin *skin;
-  double ridge, unit; // unit: a length in which linear parts and translations weigh alike
-  sn_rotreg_anchors *out, *left_out;
-  double *miss;                         // per vertex
-  double (*choice_miss)[ridge_choices]; // per vertex
+  const sn_rotreg_data *data;
+  double unit; // a length in which linear parts and translations have the same prior variance
+  sn_rotreg_anchors *out;
+  double *residual; // per vertex
 } anchor_job;
 
 sn_vec3 sn_rotreg_anchor_at(const sn_rotreg_anchors *anchors, int i, const sn_affine *pose) {
@@ -43,10 +38,10 @@ sn_vec3 sn_rotreg_anchor_at(const sn_rotreg_anchors *anchors, int i, const sn_af
 
 // The vertex's own joints first (they keep their weights), then those of its neighbours and the parents.
 static void start_from_blend(const anchor_job *job, int i) {
-  const sn_skin *skin = job->skin;
+  const sn_skin *skin = job->data->skin;
   int *joints = job->out->joints[i];
   double(*points)[4] = job->out->points[i];
-  sn_vec3 rest = sn_vec3_from(job->examples->rest.positions[i]);
+  sn_vec3 rest = sn_vec3_from(job->data->examples->rest.positions[i]);
   for (int s = 0; s < slots; s++) joints[s] = -1;
   for (int k = 0; k < skin->influences; k++) {
     size_t at = (size_t)i * (size_t)skin->influences + (size_t)k;
@@ -55,14 +50,14 @@ static void start_from_blend(const anchor_job *job, int i) {
     joints[k] = skin->joints[at];
     points[k][0] = w * rest.x, points[k][1] = w * rest.y, points[k][2] = w * rest.z, points[k][3] = w;
   }
-  for (int n = job->topology->ring_start[i]; n < job->topology->ring_start[i + 1]; n++) {
-    size_t at = (size_t)job->topology->ring[n] * (size_t)skin->influences;
+  for (int n = job->data->topology->ring_start[i]; n < job->data->topology->ring_start[i + 1]; n++) {
+    size_t at = (size_t)job->data->topology->ring[n] * (size_t)skin->influences;
     for (int k = 0; k < skin->influences && k < 2; k++)
       if (skin->weights[at + (size_t)k] > 0) sn_joints_add(joints, slots, skin->joints[at + (size_t)k]);
   }
   int own = sn_joints_count(joints, slots);
   for (int s = 0; s < own; s++) {
-    int parent = job->examples->skeleton.parents[joints[s]];
+    int parent = job->data->examples->skeleton.parents[joints[s]];
     if (parent >= 0) sn_joints_add(joints, slots, parent);
   }
 }
@@ -83,10 +78,10 @@ static int unknowns_of(const anchor_job *job, int i) { return 4 * (sn_joints_cou
 static void add_pose(const anchor_job *job, int i, int frame, sn_moments *m) {
   const int *joints = job->out->joints[i];
   int count = sn_joints_count(joints, slots), n = unknowns_of(job, i);
-  const sn_affine *pose = sn_pose(&job->examples->poses, frame);
-  sn_vec3 rest = sn_vec3_from(job->examples->rest.positions[i]);
-  sn_vec3 left =
-    sn_vec3_sub(sn_vec3_from(sn_frame(&job->examples->frames, frame)[i]), sn_rotreg_anchor_at(job->out, i, pose));
+  const sn_affine *pose = sn_pose(&job->data->examples->poses, frame);
+  sn_vec3 rest = sn_vec3_from(job->data->examples->rest.positions[i]);
+  sn_vec3 left = sn_vec3_sub(sn_vec3_from(sn_frame(&job->data->examples->frames, frame)[i]),
+                             sn_rotreg_anchor_at(job->out, i, pose));
   const double residual[3] = {left.x, left.y, left.z};
   double row[3][most_unknowns], columns[3][4];
   for (int s = 1; s < count; s++) {
@@ -100,16 +95,16 @@ static void add_pose(const anchor_job *job, int i, int frame, sn_moments *m) {
 // The poses of every fold, those outside it, and those that no fold leaves out.
 static void gather_moments(const anchor_job *job, int i, sn_moments in[sn_usual_folds],
                            sn_moments outside[sn_usual_folds], sn_moments *always) {
-  int folds = job->folds->fold_count, n = unknowns_of(job, i);
+  int folds = job->data->folds->fold_count, n = unknowns_of(job, i);
   for (int f = 0; f < folds; f++) {
-    const sn_fold *fold = &job->folds->folds[f];
+    const sn_fold *fold = &job->data->folds->folds[f];
     in[f] = outside[f] = (sn_moments){0};
     for (int m = fold->outside_count; m < fold->count; m++)
-      add_pose(job, i, job->keys->frames[fold->poses[m]], &in[f]);
+      add_pose(job, i, job->data->keys->frames[fold->poses[m]], &in[f]);
   }
   *always = (sn_moments){0};
-  for (int k = 0; k < job->keys->count; k++)
-    if (job->folds->fold_of[k] < 0) add_pose(job, i, job->keys->frames[k], always);
+  for (int k = 0; k < job->data->keys->count; k++)
+    if (job->data->folds->fold_of[k] < 0) add_pose(job, i, job->data->keys->frames[k], always);
   for (int f = 0; f < folds; f++) {
     for (int g = 0; g < folds; g++)
       if (g != f || folds == 1) sn_moments_add(&outside[f], n, &in[g]);
@@ -119,35 +114,19 @@ static void gather_moments(const anchor_job *job, int i, sn_moments in[sn_usual_
 
 static int poses_in(const sn_moments *m) { return m->rows / 3; }
 
-static void solve_ridge(const anchor_job *job, int n, const sn_moments *m, double ridge, double *x) {
-  sn_moments_solve(m, n, isinf(ridge) ? ridge : ridge * job->unit * job->unit * poses_in(m), x);
+static void solve_ridge(const anchor_job *job, int n, const sn_moments *m, double *x) {
+  sn_moments_solve(m, n, anchor_ridge * job->unit * job->unit * poses_in(m), x);
 }
 
 // The corrections sum to zero: joint 0 gives what the others get.
-static void correct_points(const anchor_job *job, int i, const double *x, sn_rotreg_anchors *to) {
+static void correct_points(const anchor_job *job, int i, const double *x) {
   int count = sn_joints_count(job->out->joints[i], slots);
-  sn_vec3 rest = sn_vec3_from(job->examples->rest.positions[i]);
-  double(*points)[4] = to->points[i];
+  sn_vec3 rest = sn_vec3_from(job->data->examples->rest.positions[i]);
+  double(*points)[4] = job->out->points[i];
   for (int s = 1; s < count; s++, x += 4) {
     const double step[4] = {job->unit * x[0] + x[3] * rest.x, job->unit * x[1] + x[3] * rest.y,
                             job->unit * x[2] + x[3] * rest.z, x[3]};
     for (int c = 0; c < 4; c++) points[s][c] += step[c], points[0][c] -= step[c];
-  }
-}
-
-static void choose_range(void *user, int64_t begin, int64_t end, int worker) {
-  (void)worker;
-  const anchor_job *job = user;
-  sn_moments in[sn_usual_folds], outside[sn_usual_folds], always;
-  for (int64_t i = begin; i < end; i++) {
-    int n = unknowns_of(job, (int)i);
-    gather_moments(job, (int)i, in, outside, &always);
-    for (int c = 0; c < ridge_choices; c++)
-      for (int f = 0; f < job->folds->fold_count; f++) {
-        double x[most_unknowns];
-        solve_ridge(job, n, &outside[f], ridges[c], x);
-        job->choice_miss[i][c] += sn_moments_left(&in[f], n, x);
-      }
   }
 }
 
@@ -156,22 +135,19 @@ static void fit_range(void *user, int64_t begin, int64_t end, int worker) {
   const anchor_job *job = user;
   sn_moments in[sn_usual_folds], outside[sn_usual_folds], always;
   for (int64_t i = begin; i < end; i++) {
-    int n = unknowns_of(job, (int)i), folds = job->folds->fold_count;
+    int n = unknowns_of(job, (int)i);
     sn_moments all = {0};
-    double x[most_unknowns], miss = 0;
+    double x[most_unknowns], residual = 0;
     gather_moments(job, (int)i, in, outside, &always);
-    for (int f = 0; f < folds; f++) {
-      memcpy(job->left_out[f].joints[i], job->out->joints[i], sizeof *job->out->joints);
-      memcpy(job->left_out[f].points[i], job->out->points[i], sizeof *job->out->points);
+    for (int f = 0; f < job->data->folds->fold_count; f++) {
       sn_moments_add(&all, n, &in[f]);
-      solve_ridge(job, n, &outside[f], job->ridge, x);
-      miss += sn_moments_left(&in[f], n, x);
-      correct_points(job, (int)i, x, &job->left_out[f]);
+      solve_ridge(job, n, &outside[f], x);
+      residual += sn_moments_left(&in[f], n, x);
     }
-    job->miss[i] = miss / poses_in(&all);
+    job->residual[i] = residual / poses_in(&all);
     sn_moments_add(&all, n, &always);
-    solve_ridge(job, n, &all, job->ridge, x);
-    correct_points(job, (int)i, x, job->out);
+    solve_ridge(job, n, &all, x);
+    correct_points(job, (int)i, x);
   }
 }
 
@@ -180,56 +156,27 @@ static void blend_range(void *user, int64_t begin, int64_t end, int worker) {
   for (int64_t i = begin; i < end; i++) start_from_blend(user, (int)i);
 }
 
-static sn_status new_anchors(sn_context *ctx, sn_arena *memory, int n, sn_rotreg_anchors *out) {
+sn_status sn_rotreg_anchors_blend(sn_context *ctx, sn_arena *memory, const sn_rotreg_data *data,
+                                  sn_rotreg_anchors *out) {
+  int n = data->examples->rest.vertex_count;
+  anchor_job job = {.data = data, .out = out};
   *out = (sn_rotreg_anchors){.vertex_count = n};
   out->joints = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *out->joints);
   out->points = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *out->points);
-  return out->joints && out->points ? SN_OK : ctx->error.status;
+  if (!out->joints || !out->points) return ctx->error.status;
+  sn_parallel_for(ctx, n, 64, blend_range, &job);
+  return SN_OK;
 }
 
-sn_status sn_rotreg_anchors_blend(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
-                                  const sn_topology *topology, const sn_skin *skin, sn_rotreg_anchors *out) {
-  int n = examples->rest.vertex_count;
-  anchor_job job = {.examples = examples, .topology = topology, .skin = skin, .out = out};
-  sn_status status = new_anchors(ctx, memory, n, out);
-  if (status == SN_OK) sn_parallel_for(ctx, n, 64, blend_range, &job);
-  return status;
-}
-
-static sn_status gather_anchors(sn_context *ctx, const sn_rotreg_anchors *a) {
-  sn_status status = sn_team_gather(ctx, a->vertex_count, 16, a->joints, sizeof *a->joints);
-  return status == SN_OK ? sn_team_gather(ctx, a->vertex_count, 16, a->points, sizeof *a->points) : status;
-}
-
-static double best_ridge(const anchor_job *job, int n) {
-  double sums[ridge_choices] = {0};
-  for (int c = 0; c < ridge_choices; c++)
-    for (int i = 0; i < n; i++) sums[c] += job->choice_miss[i][c];
-  return ridges[sn_simplest(sums, ridge_choices, SN_WORTH_IT)];
-}
-
-sn_status sn_rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
-                                const sn_topology *topology, const sn_keys *keys, const sn_folds *folds,
-                                const sn_skin *skin, sn_rotreg_anchors *out, sn_rotreg_anchors *left_out,
-                                double *miss) {
-  int n = examples->rest.vertex_count;
-  double diagonal = sn_points_diagonal((const float(*)[3])examples->rest.positions, n);
-  anchor_job job = {examples, topology, keys, folds, skin, INFINITY, unit_of_diagonal * diagonal,
-                    out,      left_out, miss, NULL};
-  job.choice_miss = sn_arena_alloc(ctx, memory, (size_t)n, sizeof *job.choice_miss);
-  sn_status status =
-    job.choice_miss ? sn_rotreg_anchors_blend(ctx, memory, examples, topology, skin, out) : SN_NO_MEMORY;
-  for (int f = 0; status == SN_OK && f < folds->fold_count; f++) status = new_anchors(ctx, memory, n, &left_out[f]);
+sn_status sn_rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_data *data, sn_rotreg_anchors *out,
+                                double *residual) {
+  int n = data->examples->rest.vertex_count;
+  double diagonal = sn_points_diagonal((const float(*)[3])data->examples->rest.positions, n);
+  anchor_job job = {data, unit_of_diagonal * diagonal, out, residual};
+  sn_status status = sn_rotreg_anchors_blend(ctx, memory, data, out);
   if (status != SN_OK) return status;
-  if (job.unit > 0) {
-    sn_team_for(ctx, n, 16, choose_range, &job);
-    status = sn_team_gather(ctx, n, 16, job.choice_miss, sizeof *job.choice_miss);
-    if (status != SN_OK) return status;
-    job.ridge = best_ridge(&job, n);
-  }
   sn_team_for(ctx, n, 16, fit_range, &job);
-  status = sn_team_gather(ctx, n, 16, miss, sizeof *miss);
-  if (status == SN_OK) status = gather_anchors(ctx, out);
-  for (int f = 0; status == SN_OK && f < folds->fold_count; f++) status = gather_anchors(ctx, &left_out[f]);
-  return status;
+  status = sn_team_gather(ctx, n, 16, residual, sizeof *residual);
+  if (status == SN_OK) status = sn_team_gather(ctx, n, 16, out->joints, sizeof *out->joints);
+  return status == SN_OK ? sn_team_gather(ctx, n, 16, out->points, sizeof *out->points) : status;
 }

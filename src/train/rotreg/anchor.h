@@ -6,7 +6,7 @@
 #define SINEW_TRAIN_ROTREG_ANCHOR_H
 
 #include "sinew/scene.h"
-#include "train/folds.h"
+#include "train/rotreg/predictor.h"
 
 // Joints of an anchor.
 enum { sn_rotreg_anchor_slots = 6 };
@@ -21,15 +21,12 @@ typedef struct sn_rotreg_anchors {
 sn_vec3 sn_rotreg_anchor_at(const sn_rotreg_anchors *anchors, int i, const sn_affine *pose);
 
 // Starts from the weights of `skin`, to which the joints of neighbouring vertices are added, and corrects the points by
-// ridge regression over the frames of `keys`; how much is decided by poses left out. `left_out[f]` has the same without the
-// poses of fold f, `miss` the mean squared distance of those predictions, per vertex.
-sn_status sn_rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
-                                const sn_topology *topology, const sn_keys *keys, const sn_folds *folds,
-                                const sn_skin *skin, sn_rotreg_anchors *out, sn_rotreg_anchors *left_out,
-                                double *miss);
+// ridge regression over the frames of `keys`. `residual` gets the mean squared distance on held-out poses, per vertex.
+sn_status sn_rotreg_anchors_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_data *data, sn_rotreg_anchors *out,
+                                double *residual);
 
 // Linear blend skinning itself, as anchors.
-sn_status sn_rotreg_anchors_blend(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
-                                  const sn_topology *topology, const sn_skin *skin, sn_rotreg_anchors *out);
+sn_status sn_rotreg_anchors_blend(sn_context *ctx, sn_arena *memory, const sn_rotreg_data *data,
+                                  sn_rotreg_anchors *out);
 
 #endif

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Proxy bones: weights and matrices in alternation, from a cut of the cluster tree.
 #include "train/rotreg/bones.h"
 
 #include <string.h>
@@ -7,10 +8,11 @@
 #include "solve/bones.h"
 #include "solve/solve.h"
 
-// Groups that a vertex may follow: its own and the nearest.
-enum { most_candidates = 12 };
+// Groups that a vertex may follow, its own and the nearest; rounds of weights and matrices.
+enum { most_candidates = 12, rounds = 4 };
 
-// Of steps of the matrices, relative to the mean of the normal matrix: of linear parts, which a flat group does not determine, and of translations.
+// Ridges of steps of the matrices, relative to the mean of the normal matrix: of linear parts, which a flat group does not
+// determine, and of translations.
 static const double linear_ridge = 1e-4, translation_ridge = 1e-6;
 
 typedef struct bones_job {
@@ -38,7 +40,7 @@ static sn_vec3 target_of(const bones_job *job, int pose, int i) {
 
 static sn_vec3 rest_of(const bones_job *job, int i) { return sn_vec3_from(job->examples->rest.positions[i]); }
 
-// ---- the start: groups, who is next to whom, and a rigid motion for each ---------------------------------------------------
+// ---- the start: groups, who is next to whom, and a rigid motion for each --------------------------------------------
 
 static void find_adjacent(const bones_job *job) {
   const sn_mesh *rest = &job->examples->rest;
@@ -96,7 +98,7 @@ static sn_status start_matrices(const bones_job *job) {
   return status;
 }
 
-// ---- weights ---------------------------------------------------------------------------------------------------------------
+// ---- weights --------------------------------------------------------------------------------------------------------
 
 static double alone_error(const bones_job *job, int i, int bone) {
   double sum = 0;
@@ -185,7 +187,7 @@ static sn_status solve_weights(const bones_job *job) {
   return status;
 }
 
-// ---- matrices for given weights -----------------------------------------------------------------------------------------------
+// ---- matrices for given weights -------------------------------------------------------------------------------------
 
 // The row of vertex i: alpha_b (p - centre_b, 1) for its bones.
 static int row_of(const bones_job *job, int i, int bones[SN_SIMPLEX_MAX], double row[SN_SIMPLEX_MAX][4]) {
@@ -280,24 +282,24 @@ static void measure_range(void *user, int64_t begin, int64_t end, int worker) {
   }
 }
 
-sn_status sn_rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
-                              const sn_topology *topology, const sn_keys *keys, const sn_cluster_tree *tree,
-                              int count, int influences, int rounds, sn_rotreg_bones *out) {
-  int n = examples->rest.vertex_count;
-  *out = (sn_rotreg_bones){.pose_count = keys->count};
-  out->group_of = SN_NEW(ctx, memory, int, tree->leaf_count);
+sn_status sn_rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_data *data, const sn_rotreg_cut *cut,
+                              sn_rotreg_bones *out) {
+  int n = data->examples->rest.vertex_count;
+  *out = (sn_rotreg_bones){.pose_count = data->keys->count};
+  out->group_of = SN_NEW(ctx, memory, int, cut->tree->leaf_count);
   if (!out->group_of) return ctx->error.status;
-  sn_status status = sn_cluster_cut(ctx, tree, count, out->group_of, &out->bone_count);
+  sn_status status = sn_cluster_cut(ctx, cut->tree, cut->count, out->group_of, &out->bone_count);
   if (status != SN_OK) return status;
   size_t bones = (size_t)out->bone_count;
   out->adjacent = SN_NEW(ctx, memory, bool, bones *bones);
   out->centre = SN_NEW(ctx, memory, sn_vec3, bones);
-  out->matrix = SN_NEW(ctx, memory, sn_affine, bones * (size_t)keys->count);
+  out->matrix = SN_NEW(ctx, memory, sn_affine, bones * (size_t)data->keys->count);
   out->error = SN_NEW(ctx, memory, double, n);
-  bones_job job = {ctx, examples, topology, keys, out, influences, NULL, most_candidates * 3 * (size_t)keys->count};
+  bones_job job = {ctx, data->examples, data->topology, data->keys, out, cut->influences, NULL, 0};
+  job.work_size = most_candidates * 3 * (size_t)data->keys->count;
   job.work = SN_NEW(ctx, memory, double, (size_t)sn_threads(ctx) * job.work_size);
   if (!out->adjacent || !out->centre || !out->matrix || !out->error || !job.work) return ctx->error.status;
-  status = sn_skin_new(ctx, n, influences, &out->skin);
+  status = sn_skin_new(ctx, n, cut->influences, &out->skin);
   if (status == SN_OK) find_adjacent(&job), status = start_matrices(&job);
   for (int round = 0; status == SN_OK && round < rounds; round++) {
     status = solve_weights(&job);

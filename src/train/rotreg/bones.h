@@ -5,6 +5,7 @@
 
 #include "sinew/scene.h"
 #include "train/cluster.h"
+#include "train/rotreg/predictor.h"
 
 typedef struct sn_rotreg_bones {
   int bone_count, pose_count;
@@ -16,9 +17,14 @@ typedef struct sn_rotreg_bones {
   double *error;     // per vertex: mean squared distance in the training poses
 } sn_rotreg_bones;
 
-// Cuts the tree at `count` groups; weights and matrices by turns, `rounds` times.
-sn_status sn_rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
-                              const sn_topology *topology, const sn_keys *keys, const sn_cluster_tree *tree,
-                              int count, int influences, int rounds, sn_rotreg_bones *out);
+// Where the tree is cut into bones.
+typedef struct sn_rotreg_cut {
+  const sn_cluster_tree *tree;
+  int count, influences;
+} sn_rotreg_cut;
+
+// Weights and matrices in alternation, from the groups of the cut.
+sn_status sn_rotreg_bones_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_data *data, const sn_rotreg_cut *cut,
+                              sn_rotreg_bones *out);
 
 #endif

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Scenes far from the origin are trained about their centre, in single precision.
 #include "train/rotreg/centre.h"
 
 #include <string.h>

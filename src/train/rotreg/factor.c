@@ -69,7 +69,7 @@ static int next_by_angle(int count, const sn_vec3 *theta, double after, int last
   return best;
 }
 
-// By increasing |theta|: every rho goes to the branch nearest to what the fit on the poses before it says.
+// By increasing |theta|: every rho goes to the branch nearest to the prediction of the fit on the poses before it.
 static void grow_branches(int count, const sn_vec3 *theta, sn_vec3 *rho) {
   factor_sums s = {0};
   double angle = -1;

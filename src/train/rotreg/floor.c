@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
+// Means and floors of squared residuals.
 #include "train/rotreg/floor.h"
-
-const double sn_rotreg_lambdas[sn_rotreg_lambda_count] = {0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 1000};
 
 double sn_rotreg_mean(const double *values, size_t count) {
   double sum = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The weights of the least-squares problem that both forms solve: inverse mean squares of each term's residual on held-out poses
-// (docs/methods/rotational-regression.md), and lambda, the anchors' weight against the edges'.
+// (docs/methods/rotational-regression.md).
 #ifndef SINEW_TRAIN_ROTREG_FLOOR_H
 #define SINEW_TRAIN_ROTREG_FLOOR_H
 
@@ -9,10 +9,6 @@
 // What is added to mean squares before they are inverted, so that no term counts for everything: this part of their mean.
 #define SN_ROTREG_EDGE_FLOOR 0.05
 #define SN_ROTREG_ANCHOR_FLOOR 0.02
-
-// Among these cross-validation chooses lambda.
-enum { sn_rotreg_lambda_count = 9 };
-extern const double sn_rotreg_lambdas[sn_rotreg_lambda_count];
 
 double sn_rotreg_mean(const double *values, size_t count);
 // `part` of the mean, and next to nothing of the mesh's size.

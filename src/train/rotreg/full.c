@@ -11,8 +11,8 @@
 #include "train/rotreg/published.h"
 #include "train/rotreg/torque.h"
 
-// Everything learned, and what was measured on poses left out of the learning: the weights of the least-squares problem
-// are the inverse mean squares of what is to be expected of each term.
+// Everything learned, and held-out residuals: the weights of the least-squares problem are the inverse mean squares of each
+// term's residual.
 typedef struct full_form {
   sn_context *ctx;
   const sn_examples *examples;
@@ -24,9 +24,8 @@ typedef struct full_form {
   const sn_torque_loads *loads;    // NULL: without torques
   sn_torque_model torque;          // pairs per triangle instead, where there are
   sn_folds folds;
-  sn_rotreg_anchors anchors, *left_out_anchors; // trained on all poses, and without each fold
+  sn_rotreg_anchors anchors;
   sn_topology topology;
-  float (*left_out)[9]; // [pose][triangle]: predicted without that pose
   double (*edge_residual)[2], *blend_residual;
   double (*edges)[2], *anchor_weight;
   char *work;
@@ -64,21 +63,14 @@ static sn_vec3 edge_of(const sn_mesh *mesh, const float (*positions)[3], int t, 
   return sn_vec3_sub(sn_vec3_from(positions[corners[j + 1]]), sn_vec3_from(positions[corners[0]]));
 }
 
-static void add_residual(const full_form *f, int t, int pose, const sn_mat3 *predicted) {
+static void add_residual(const full_form *f, int t, int pose, sn_mat3 predicted) {
   const sn_mesh *rest = &f->examples->rest;
   const float(*frame)[3] = sn_frame(&f->examples->frames, f->keys->frames[pose]);
   for (int j = 0; j < 2; j++) {
     sn_vec3 rest_edge = edge_of(rest, (const float(*)[3])rest->positions, t, j);
-    sn_vec3 d = sn_vec3_sub(sn_mat3_apply(*predicted, rest_edge), edge_of(rest, frame, t, j));
+    sn_vec3 d = sn_vec3_sub(sn_mat3_apply(predicted, rest_edge), edge_of(rest, frame, t, j));
     f->edge_residual[t][j] += sn_vec3_dot(d, d) / f->keys->count;
   }
-}
-
-// What the predictors say about a pose that they have not seen.
-static void hold(const full_form *f, int t, int pose, sn_mat3 d) {
-  float *left_out = f->left_out[(size_t)pose * triangles_of(f) + (size_t)t];
-  for (int e = 0; e < 9; e++) left_out[e] = (float)d.m[e / 3][e % 3];
-  add_residual(f, t, pose, &d);
 }
 
 static void fit_triangle(const full_form *f, int t, char *memory) {
@@ -86,14 +78,15 @@ static void fit_triangle(const full_form *f, int t, char *memory) {
   sn_rotreg_work *work = (sn_rotreg_work *)(void *)(memory + (size_t)f->keys->count * sizeof *sequence);
   int poses = f->keys->count;
   triangle_sequence(f, t, sequence);
-  sn_rotreg_fit(&f->rotations, sequence, f->folds.folds[0].poses, poses, &f->options, work, &f->predictors[t]);
+  sn_rotreg_sample sample = {&f->rotations, sequence, f->folds.folds[0].poses, poses, &f->options};
+  sn_rotreg_fit(&sample, work, &f->predictors[t]);
   for (int n = 0; n < f->folds.fold_count; n++) {
     const sn_fold *fold = &f->folds.folds[n];
     sn_rotreg_predictor p;
-    sn_rotreg_refit(&f->rotations, sequence, fold->poses, fold->outside_count, &f->options, work, &f->predictors[t],
-                    &p);
+    sample.pick = fold->poses, sample.count = fold->outside_count;
+    sn_rotreg_refit(&sample, work, &f->predictors[t], &p);
     for (int m = fold->outside_count; m < fold->count; m++)
-      hold(f, t, fold->poses[m], predict_at(f, &p, fold->poses[m]));
+      add_residual(f, t, fold->poses[m], predict_at(f, &p, fold->poses[m]));
   }
 }
 
@@ -111,28 +104,29 @@ static sn_status fit_torques(full_form *f, sn_arena *memory) {
   sn_status status = sequences && left_out ? SN_OK : f->ctx->error.status;
   for (size_t t = 0; status == SN_OK && t < triangles; t++) triangle_sequence(f, (int)t, sequences + t * poses);
   if (status == SN_OK) {
-    status = sn_torque_fit(f->ctx, memory, &f->rotations, &f->folds, sequences, (int)triangles, f->predictors,
-                           &f->options, NULL, f->loads, &f->torque, left_out);
+    const sn_torque_data data = {&f->rotations, &f->folds,   sequences, (int)triangles,
+                                 f->predictors, &f->options, NULL,      f->loads};
+    status = sn_torque_fit(f->ctx, memory, &data, &f->torque, left_out);
   }
   bool weigh = status == SN_OK && !f->options.published;
   if (weigh) memset(f->edge_residual, 0, triangles * sizeof *f->edge_residual);
   for (size_t t = 0; weigh && t < triangles; t++)
-    for (size_t k = 0; k < poses; k++) hold(f, (int)t, (int)k, left_out[k * triangles + t]);
+    for (size_t k = 0; k < poses; k++) add_residual(f, (int)t, (int)k, left_out[k * triangles + t]);
   sn_arena_free(&scratch);
   return status;
 }
 
-// ---- weights of the least-squares problem ---------------------------------------------------------------------------------
+// ---- weights of the least-squares problem ---------------------------------------------------------------------------
 
-// Inverse mean squares, with a floor so that no term counts for everything. `lambda` is the anchors' say in all.
-static void set_weights(full_form *f, double lambda) {
+// Inverse mean squares, with a floor so that no term counts for everything.
+static void set_weights(full_form *f) {
   size_t triangles = triangles_of(f), n = (size_t)f->examples->rest.vertex_count;
   double diagonal = sn_points_diagonal((const float(*)[3])f->examples->rest.positions, (int)n);
   double edge_floor = sn_rotreg_floor(&f->edge_residual[0][0], 2 * triangles, SN_ROTREG_EDGE_FLOOR, diagonal);
   double blend_floor = sn_rotreg_floor(f->blend_residual, n, SN_ROTREG_ANCHOR_FLOOR, diagonal);
   for (size_t t = 0; t < triangles; t++)
     for (int j = 0; j < 2; j++) f->edges[t][j] = 1 / (f->edge_residual[t][j] + edge_floor);
-  for (size_t i = 0; i < n; i++) f->anchor_weight[i] = lambda / (f->blend_residual[i] + blend_floor);
+  for (size_t i = 0; i < n; i++) f->anchor_weight[i] = 1 / (f->blend_residual[i] + blend_floor);
 }
 
 typedef struct solve_job {
@@ -143,57 +137,6 @@ typedef struct solve_job {
   double *work;
   size_t work_size; // numbers per worker
 } solve_job;
-
-// Held-out predictions of the poses, for choosing `lambda`.
-static double left_out_error(const full_form *f, const sn_rotreg_poisson *poisson, int pose, sn_mat3 *gradients,
-                             sn_vec3 *blend, float (*result)[3], double *work) {
-  const sn_examples *e = f->examples;
-  int frame = f->keys->frames[pose], n = e->rest.vertex_count;
-  for (size_t t = 0; t < triangles_of(f); t++) {
-    const float *left_out = f->left_out[(size_t)pose * triangles_of(f) + t];
-    for (int m = 0; m < 9; m++) gradients[t].m[m / 3][m % 3] = left_out[m];
-  }
-  for (int i = 0; i < n; i++) {
-    blend[i] = sn_rotreg_anchor_at(&f->left_out_anchors[f->folds.fold_of[pose]], i, sn_pose(&e->poses, frame));
-  }
-  sn_rotreg_poisson_solve(poisson, gradients, blend, work, result);
-  double sum = 0;
-  for (int i = 0; i < n; i++) {
-    double d = sn_vec3_distance(sn_vec3_from(result[i]), sn_vec3_from(sn_frame(&e->frames, frame)[i]));
-    sum += d * d;
-  }
-  return sum;
-}
-
-static sn_status lambda_error(full_form *f, double lambda, sn_arena *memory, double *out) {
-  const sn_mesh *rest = &f->examples->rest;
-  sn_rotreg_poisson poisson = {0};
-  sn_mat3 *gradients = SN_NEW(f->ctx, memory, sn_mat3, triangles_of(f));
-  sn_vec3 *blend = SN_NEW(f->ctx, memory, sn_vec3, rest->vertex_count);
-  float(*result)[3] = sn_arena_alloc(f->ctx, memory, (size_t)rest->vertex_count, sizeof *result);
-  double *work = SN_NEW(f->ctx, memory, double, sn_rotreg_poisson_work(rest));
-  if (!gradients || !blend || !result || !work) return f->ctx->error.status;
-  set_weights(f, lambda);
-  sn_status status = sn_rotreg_poisson_factor(f->ctx, rest, (const double(*)[2])f->edges, f->anchor_weight, &poisson);
-  *out = 0;
-  for (int k = 0; status == SN_OK && k < f->keys->count; k++) {
-    *out += left_out_error(f, &poisson, k, gradients, blend, result, work);
-  }
-  sn_rotreg_poisson_free(&poisson);
-  return status;
-}
-
-static sn_status choose_lambda(full_form *f, double *lambda) {
-  double errors[sn_rotreg_lambda_count] = {0};
-  sn_status status = SN_OK;
-  for (int c = 0; status == SN_OK && c < sn_rotreg_lambda_count; c++) {
-    sn_arena scratch = sn_arena_new(f->ctx);
-    status = lambda_error(f, sn_rotreg_lambdas[c], &scratch, &errors[c]);
-    sn_arena_free(&scratch);
-  }
-  if (status == SN_OK) *lambda = sn_rotreg_lambdas[sn_simplest(errors, sn_rotreg_lambda_count, 1)];
-  return status;
-}
 
 // F is held by weights next to which the edges' are nothing, the others not at all.
 static sn_status set_published_weights(full_form *f) {
@@ -209,49 +152,42 @@ static sn_status set_published_weights(full_form *f) {
   return status;
 }
 
-// ---- training and evaluation ----------------------------------------------------------------------------------------------
+// ---- training and evaluation ----------------------------------------------------------------------------------------
 
 static sn_status allocate(full_form *f, sn_arena *memory) {
   sn_context *ctx = f->ctx;
   size_t triangles = triangles_of(f), n = (size_t)f->examples->rest.vertex_count, poses = (size_t)f->keys->count;
   f->predictors = SN_NEW(ctx, memory, sn_rotreg_predictor, triangles);
-  f->left_out = sn_arena_alloc(ctx, memory, triangles * poses, sizeof *f->left_out);
   f->edge_residual = sn_arena_alloc(ctx, memory, triangles, sizeof *f->edge_residual);
   f->edges = sn_arena_alloc(ctx, memory, triangles, sizeof *f->edges);
   f->blend_residual = SN_NEW(ctx, memory, double, n);
   f->anchor_weight = SN_NEW(ctx, memory, double, n);
   f->work_size = poses * sizeof(sn_mat3) + sn_rotreg_work_size((int)poses);
   f->work = sn_arena_alloc(ctx, memory, (size_t)sn_threads(ctx), f->work_size);
-  bool all =
-    f->predictors && f->left_out && f->edge_residual && f->edges && f->blend_residual && f->anchor_weight && f->work;
+  bool all = f->predictors && f->edge_residual && f->edges && f->blend_residual && f->anchor_weight && f->work;
   return all ? sn_folds_of_keys(ctx, memory, f->examples, f->keys, &f->folds) : ctx->error.status;
 }
 
 static sn_status train_full(full_form *f, sn_arena *memory) {
   const sn_examples *e = f->examples;
   sn_weights_options options = sn_weights_options_default();
-  double lambda = 1;
+  sn_rotreg_data data = {e, &f->topology, f->keys, &f->folds, &f->skin};
   sn_status status = allocate(f, memory);
   if (status == SN_OK) status = sn_topology_build(f->ctx, &e->rest, &f->topology);
   if (status == SN_OK) status = sn_rotreg_rotations_build(f->ctx, memory, e, f->keys, &f->rotations);
   if (status == SN_OK)
     status = sn_solve_weights(f->ctx, &e->rest, &e->frames, &e->poses, f->keys, &options, &f->skin);
   if (status == SN_OK && f->options.published) {
-    status = sn_rotreg_anchors_blend(f->ctx, memory, e, &f->topology, &f->skin, &f->anchors);
+    status = sn_rotreg_anchors_blend(f->ctx, memory, &data, &f->anchors);
   } else if (status == SN_OK) {
-    f->left_out_anchors = SN_NEW(f->ctx, memory, sn_rotreg_anchors, f->folds.fold_count);
-    status = f->left_out_anchors
-               ? sn_rotreg_anchors_fit(f->ctx, memory, e, &f->topology, f->keys, &f->folds, &f->skin, &f->anchors,
-                                       f->left_out_anchors, f->blend_residual)
-               : f->ctx->error.status;
+    status = sn_rotreg_anchors_fit(f->ctx, memory, &data, &f->anchors, f->blend_residual);
   }
   if (!f->options.published) sn_rotreg_set_ridges(false, f->keys->count, &f->options);
   if (status != SN_OK) return status;
   sn_parallel_for(f->ctx, e->rest.triangle_count, 64, fit_triangles, f);
   if (f->loads) status = fit_torques(f, memory);
   if (status == SN_OK && f->options.published) return set_published_weights(f);
-  if (status == SN_OK) status = choose_lambda(f, &lambda);
-  set_weights(f, lambda);
+  set_weights(f);
   return status;
 }
 
@@ -298,7 +234,7 @@ static sn_status evaluate_full(full_form *f, const sn_keys *wanted, sn_frames *o
 }
 
 sn_status sn_rotreg_full(sn_context *ctx, const sn_rotreg_options *options, const sn_examples *examples,
-                         const sn_keys *keys, const sn_torque_loads *loads, const sn_keys *wanted, sn_frames *out) {
+                         const sn_keys *keys, const sn_keys *wanted, sn_frames *out) {
   *out = (sn_frames){0};
   sn_arena memory = sn_arena_new(ctx);
   sn_rotreg_scene scene;
@@ -308,7 +244,7 @@ sn_status sn_rotreg_full(sn_context *ctx, const sn_rotreg_options *options, cons
                  .examples = sn_rotreg_scene_examples(&scene, examples),
                  .keys = keys,
                  .options = sn_rotreg_fit_options_of(options, keys->count),
-                 .loads = loads};
+                 .loads = options->loads};
   if (status == SN_OK) status = train_full(&f, &memory);
   if (status == SN_OK) status = evaluate_full(&f, wanted, out, &memory);
   if (status == SN_OK) sn_rotreg_scene_restore(&scene, examples, wanted->frames, out);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Key gradients and the blend weights beta of every triangle, by coordinate descent.
 #include "train/rotreg/key_gradients.h"
 
 #include <lapacke.h>
@@ -7,7 +8,7 @@
 #include "solve/solve.h"
 #include "train/rotreg/predictor.h"
 
-enum { most = sn_rotreg_most_gradients };
+enum { most = sn_rotreg_most_gradients, rounds = 3 };
 
 // Of the betas of other groups than the triangle's own, relative to its edges' squares.
 static const double beta_ridge = 1e-4;
@@ -40,7 +41,7 @@ static sn_mat3 *gradient_at(const gradients_job *job, int l, int pose) {
   return &job->k->sequence[(size_t)l * (size_t)job->k->pose_count + (size_t)pose];
 }
 
-// ---- the start: the mean gradient of each group's triangles, by area ---------------------------------------------------------
+// ---- the start: the mean gradient of each group's triangles, by area ------------------------------------------------
 
 static double area_of(const sn_mesh *rest, int t) {
   const float(*p)[3] = (const float(*)[3])rest->positions;
@@ -72,7 +73,7 @@ static void start_range(void *user, int64_t begin, int64_t end, int worker) {
   for (int64_t pose = begin; pose < end; pose++) start_pose(user, (int)pose);
 }
 
-// ---- beta for given sequences --------------------------------------------------------------------------------------------
+// ---- beta for given sequences ---------------------------------------------------------------------------------------
 
 static double alone_error(const gradients_job *job, int t, int l) {
   const sn_mesh *rest = &job->examples->rest;
@@ -105,7 +106,7 @@ static void choose_gradients(const gradients_job *job, int t) {
   }
 }
 
-// minimise sum |D_0 v^ - v + sum_m beta_m (D_m - D_0) v^|^2 + a small ridge on the betas of the others, towards its own gradient alone.
+// minimise sum |D_0 v^ - v + sum_m beta_m (D_m - D_0) v^|^2 + ridge sum_m beta_m^2.
 static void fit_beta(const gradients_job *job, int t) {
   const sn_mesh *rest = &job->examples->rest;
   const int *index = job->k->index[t];
@@ -142,7 +143,7 @@ static void beta_range(void *user, int64_t begin, int64_t end, int worker) {
   for (int64_t t = begin; t < end; t++) fit_beta(user, (int)t);
 }
 
-// ---- sequences for given beta ----------------------------------------------------------------------------------------------
+// ---- sequences for given beta ---------------------------------------------------------------------------------------
 
 // The row of an edge: beta_l v^ for the triangle's gradients.
 static int row_of(const gradients_job *job, int t, int j, double row[most][3]) {
@@ -245,9 +246,10 @@ static sn_status find_betas(const gradients_job *job) {
   return sn_team_gather(job->ctx, triangles, 64, job->k->beta, sizeof *job->k->beta);
 }
 
-sn_status sn_rotreg_key_gradients_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
-                                      const sn_keys *keys, const sn_rotreg_bones *bones, int rounds,
-                                      sn_rotreg_key_gradients *out) {
+sn_status sn_rotreg_key_gradients_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_data *data,
+                                      const sn_rotreg_bones *bones, sn_rotreg_key_gradients *out) {
+  const sn_examples *examples = data->examples;
+  const sn_keys *keys = data->keys;
   size_t triangles = (size_t)examples->rest.triangle_count;
   *out = (sn_rotreg_key_gradients){.gradient_count = bones->bone_count, .pose_count = keys->count};
   out->sequence = SN_NEW(ctx, memory, sn_mat3, (size_t)out->gradient_count * (size_t)out->pose_count);

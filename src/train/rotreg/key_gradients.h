@@ -17,9 +17,8 @@ typedef struct sn_rotreg_key_gradients {
 } sn_rotreg_key_gradients;
 
 // Coordinate descent from the proxy bones' linear parts.
-sn_status sn_rotreg_key_gradients_fit(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
-                                      const sn_keys *keys, const sn_rotreg_bones *bones, int rounds,
-                                      sn_rotreg_key_gradients *out);
+sn_status sn_rotreg_key_gradients_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_data *data,
+                                      const sn_rotreg_bones *bones, sn_rotreg_key_gradients *out);
 
 // sum_l beta_kl D_l of triangle t for the values D_l of one pose.
 sn_mat3 sn_rotreg_key_gradients_blend(const sn_rotreg_key_gradients *gradients, int t, const sn_mat3 *values);

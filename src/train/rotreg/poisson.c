@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// The sparse normal equations of mesh reconstruction, factored once per mesh.
 #include "train/rotreg/poisson.h"
 
 #include <string.h>

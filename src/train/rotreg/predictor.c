@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Predictors of deformation gradients: which joints turn a triangle (or a key sequence), and how (3.2).
+// Predictors of deformation gradients: which joints rotate a triangle (or a key sequence), and how (3.2).
 #include "train/rotreg/predictor.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ sn_rotreg_fit_options sn_rotreg_fit_options_default(void) {
     .most_factors = 2, .map_ridge = INFINITY, .shear_ridge = 0.1, .tilt_ridge = 0, .rest_weight = 1};
 }
 
-// Of maps, scale and shear, and tilts: relative to how much the joints turn where there is a prior, else of maps alone and the others per pose.
+// Ridges of maps, scale and shear, and tilts: with a prior relative to the mean squared angle, else (but of maps) per pose.
 static const double prior_ridges[3] = {1, 0.3, 3}, free_ridges[3] = {0.1, 1e-3, 0.1};
 
 void sn_rotreg_set_ridges(bool prior, int pose_count, sn_rotreg_fit_options *options) {
@@ -37,15 +37,20 @@ static void lay_out(sn_rotreg_work *w, int poses) {
   w->rho = w->theta + poses, w->branch = w->rho + poses;
 }
 
-// A fit in progress: poses pick[0 .. count) of the training.
+// A fit in progress.
 typedef struct fit {
   const sn_rotreg_rotations *rotations;
   const int *pick;
   int count;
   const sn_rotreg_fit_options *options;
   sn_rotreg_work *w;
-  bool relative; // the tilt's ridge
 } fit;
+
+static fit start_fit(const sn_rotreg_sample *s, sn_rotreg_work *w) {
+  lay_out(w, s->rotations->pose_count);
+  for (int i = 0; i < s->count; i++) sn_mat3_polar(s->sequence[s->pick[i]], &w->rotation[i], &w->shear[i]);
+  return (fit){s->rotations, s->pick, s->count, s->options, w};
+}
 
 static const sn_mat3 *rotations_at(const fit *f, int i) {
   return f->rotations->rotation + (size_t)f->pick[i] * (size_t)f->rotations->joint_count;
@@ -58,10 +63,10 @@ static sn_mat3 factor_at(const sn_rotreg_factor *factor, sn_vec3 theta) {
   return sn_rotation_exp(sn_mat3_apply(factor->map, theta));
 }
 
-// Squared radians per pose: a joint that turns less determines nothing.
+// Squared radians per pose: a joint that rotates less determines nothing.
 static const double still = 1e-3;
 
-// map = u W + the ridge solution of what is left: sum |rho - map theta|^2 + ridge |map - u W|^2.
+// map = u W + the ridge solution of the residual: sum |rho - map theta|^2 + ridge |map - u W|^2.
 // Returns by how much that lowers the sum of squares.
 static double free_map(int count, const sn_vec3 *theta, const sn_vec3 *rho, double relative,
                        sn_rotreg_factor *factor) {
@@ -101,7 +106,7 @@ static sn_vec3 nearest_branch(sn_vec3 rho, sn_vec3 to) {
   return best;
 }
 
-// u and W, or those of the prior; returns the sum of squares that is left.
+// u and W, or those of the prior; returns the residual sum of squares.
 static double fit_or_take(const fit *f, double prior, sn_rotreg_factor *factor) {
   sn_rotreg_work *w = f->w;
   double cost = 0;
@@ -169,7 +174,7 @@ static double refit(const fit *f, sn_rotreg_predictor *p, double cost) {
 static bool may_use(const fit *f, int joint) { return !f->options->local || f->options->local[joint].near; }
 static bool may_begin(const fit *f, int joint) { return !f->options->local || f->options->local[joint].main; }
 
-// What the skin says about a joint's part in a prediction that starts from `base`: nothing where the base goes with it.
+// The prior of a joint's map in a prediction that starts from `base`: 0 where the base follows the joint.
 static double prior_of(const fit *f, int base, int joint) {
   if (!f->options->local) return NAN;
   for (int b = base;; b = f->rotations->base[b]) {
@@ -256,11 +261,13 @@ static bool fit_next(const fit *f, sn_rotreg_predictor *p, double *cost) {
   return true;
 }
 
-// What the factors leave of the rotations, as a linear function of the terms of scale/shear. The rest pose counts as one more
+// The residual rotation of the factors, as a linear function of the terms of scale/shear. The rest pose counts as one more
 // example, without tilt.
-static void fit_tilt(const fit *f, double ridge, double rest_weight, sn_rotreg_predictor *p) {
+static void fit_tilt(const fit *f, sn_rotreg_predictor *p) {
   enum { terms = sn_rotreg_shear_terms };
   double a[terms][terms] = {{0}}, b[terms][3] = {{0}}, row[terms];
+  double ridge = f->options->tilt_ridge;
+  bool relative = f->options->local != NULL;
   if (!(ridge > 0)) return;
   isolate(f, p, p->factor_count), take_logs(f);
   for (int i = 0; i < f->count; i++) {
@@ -271,47 +278,41 @@ static void fit_tilt(const fit *f, double ridge, double rest_weight, sn_rotreg_p
       b[r][0] += row[r] * left.x, b[r][1] += row[r] * left.y, b[r][2] += row[r] * left.z;
     }
   }
-  ridge *= sn_rotreg_energy(a[0], f->relative);
+  ridge *= sn_rotreg_energy(a[0], relative);
   for (int r = 0; r < terms; r++)
-    a[r][r] += r < terms - 1 ? ridge : sn_rotreg_rest_weight(rest_weight, f->relative, f->count);
+    a[r][r] += r < terms - 1 ? ridge : sn_rotreg_rest_weight(f->options->rest_weight, relative, f->count);
   sn_spd_solve(terms, terms, a[0], 3, b[0]);
   for (int c = 0; c < 3; c++)
     for (int r = 0; r < terms; r++) p->tilt[c][r] = b[r][c];
 }
 
-void sn_rotreg_fit(const sn_rotreg_rotations *rotations, const sn_mat3 *sequence, const int *pick, int count,
-                   const sn_rotreg_fit_options *options, sn_rotreg_work *work, sn_rotreg_predictor *out) {
-  lay_out(work, rotations->pose_count);
-  fit f = {rotations, pick, count, options, work, options->local != NULL};
-  for (int i = 0; i < count; i++) sn_mat3_polar(sequence[pick[i]], &work->rotation[i], &work->shear[i]);
+void sn_rotreg_fit(const sn_rotreg_sample *sample, sn_rotreg_work *work, sn_rotreg_predictor *out) {
+  fit f = start_fit(sample, work);
   double cost = fit_first(&f, out);
-  while (out->factor_count < options->most_factors && fit_next(&f, out, &cost)) continue;
-  if (options->published) {
-    out->shear_joints[0] = out->factors[0].joint, out->shear_joints[1] = rotations->base[out->factors[0].joint];
-    sn_rotreg_fit_shear(rotations, work->shear, pick, count, options, out);
+  while (out->factor_count < f.options->most_factors && fit_next(&f, out, &cost)) continue;
+  if (f.options->published) {
+    out->shear_joints[0] = out->factors[0].joint, out->shear_joints[1] = f.rotations->base[out->factors[0].joint];
+    sn_rotreg_fit_shear(sample, work->shear, out);
   } else {
-    sn_rotreg_choose_shear(rotations, work->shear, pick, count, options, out);
+    sn_rotreg_choose_shear(sample, work->shear, out);
   }
-  fit_tilt(&f, options->tilt_ridge, options->rest_weight, out);
+  fit_tilt(&f, out);
 }
 
-void sn_rotreg_refit(const sn_rotreg_rotations *rotations, const sn_mat3 *sequence, const int *pick, int count,
-                     const sn_rotreg_fit_options *options, sn_rotreg_work *work, const sn_rotreg_predictor *like,
+void sn_rotreg_refit(const sn_rotreg_sample *sample, sn_rotreg_work *work, const sn_rotreg_predictor *like,
                      sn_rotreg_predictor *out) {
-  lay_out(work, rotations->pose_count);
-  fit f = {rotations, pick, count, options, work, options->local != NULL};
+  fit f = start_fit(sample, work);
   double cost = INFINITY;
-  for (int i = 0; i < count; i++) sn_mat3_polar(sequence[pick[i]], &work->rotation[i], &work->shear[i]);
   *out = (sn_rotreg_predictor){.base = like->base, .shear_joints = {like->shear_joints[0], like->shear_joints[1]}};
   for (int k = 0; k < like->factor_count; k++) {
     isolate(&f, out, k), take_logs(&f);
     cost = fit_target(&f, like->factors[k].joint, like->factors[k].prior, &out->factors[out->factor_count]);
     out->factor_count++;
   }
-  for (int sweep = 0; sweep < 2 && like->factor_count > 1 && !options->published; sweep++)
+  for (int sweep = 0; sweep < 2 && like->factor_count > 1 && !f.options->published; sweep++)
     cost = refit(&f, out, cost);
-  sn_rotreg_fit_shear(rotations, work->shear, pick, count, options, out);
-  fit_tilt(&f, options->tilt_ridge, options->rest_weight, out);
+  sn_rotreg_fit_shear(sample, work->shear, out);
+  fit_tilt(&f, out);
 }
 
 sn_mat3 sn_rotreg_predict_rotation(const sn_rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta) {

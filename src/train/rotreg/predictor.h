@@ -6,9 +6,18 @@
 
 #include "sinew/scene.h"
 #include "sinew/train.h"
-#include "solve/cholesky.h"
+#include "train/folds.h"
 
-// ---- joint rotations (3.2.1) -------------------------------------------------------------------------------------------
+// What the parts of the method are fitted to.
+typedef struct sn_rotreg_data {
+  const sn_examples *examples;
+  const sn_topology *topology;
+  const sn_keys *keys;
+  const sn_folds *folds;
+  const sn_skin *skin; // linear blend skinning on the joints
+} sn_rotreg_data;
+
+// ---- joint rotations (3.2.1) ----------------------------------------------------------------------------------------
 
 // Every joint's rotation as seen from its base: the parent, for a second root the first one, for the first root itself.
 typedef struct sn_rotreg_rotations {
@@ -26,12 +35,12 @@ sn_status sn_rotreg_rotations_build(sn_context *ctx, sn_arena *memory, const sn_
 void sn_rotreg_rotations_pose(const sn_rotreg_rotations *rotations, const sn_affine *pose, sn_mat3 *rotation,
                               sn_vec3 *theta);
 
-// ---- deformation gradients (3) ----------------------------------------------------------------------------------------
+// ---- deformation gradients (3) --------------------------------------------------------------------------------------
 
 // D of a triangle, [e2 e3 n] [e2^ e3^ n^]^-1. False, and the identity, for a triangle without area in the rest pose.
 bool sn_rotreg_gradient(const sn_mesh *rest, const float (*posed)[3], int triangle, sn_mat3 *out);
 
-// ---- predictors (3.2, 3.3) ---------------------------------------------------------------------------------------------
+// ---- predictors (3.2, 3.3) ------------------------------------------------------------------------------------------
 
 enum { sn_rotreg_most_factors = 3, sn_rotreg_shear_terms = 7 };
 
@@ -56,7 +65,7 @@ typedef struct sn_rotreg_predictor {
 typedef struct sn_rotreg_local {
   bool near;    // the joint carries the part, or is next to one that does
   bool main;    // it carries most
-  double share; // of the part's weights at the joint and below it: the part of its turn that the surface takes
+  double share; // of the part's weights at the joint and below it: the part of its rotation that the surface follows
 } sn_rotreg_local;
 
 typedef struct sn_rotreg_fit_options {
@@ -66,8 +75,8 @@ typedef struct sn_rotreg_fit_options {
   double tilt_ridge;  // ridge of the tilt; 0: no tilt
   double rest_weight; // weight of the rest pose (no tilt, no scale or shear) as one more example
   bool published;     // see published.h
-  // NULL: any joint, and no prior. Otherwise maps are pulled to shares of the joints' turns, and the ridges of tilt and
-  // scale/shear are relative to how much the joints turn.
+  // NULL: any joint, and no prior. Otherwise maps are regularised towards shares of the local rotations, and the ridges of tilt
+  // and scale/shear are relative to the mean squared angle.
   const sn_rotreg_local *local;
 } sn_rotreg_fit_options;
 
@@ -82,15 +91,20 @@ double sn_rotreg_fit_published_factor(int count, const sn_vec3 *theta, const sn_
 // Puts every rho on the branch of the logarithm that fits rho = u W theta best.
 void sn_rotreg_choose_branches(int count, const sn_vec3 *theta, sn_vec3 *rho);
 
-// A predictor of the deformation gradients `sequence` (one per training pose). `pick` chooses `count` of the poses.
+// Poses pick[0 .. count) of a sequence of deformation gradients (one per training pose), and how a predictor is fitted to them.
+typedef struct sn_rotreg_sample {
+  const sn_rotreg_rotations *rotations;
+  const sn_mat3 *sequence;
+  const int *pick;
+  int count;
+  const sn_rotreg_fit_options *options;
+} sn_rotreg_sample;
+
 typedef struct sn_rotreg_work sn_rotreg_work;
 size_t sn_rotreg_work_size(int pose_count);
-void sn_rotreg_fit(const sn_rotreg_rotations *rotations, const sn_mat3 *sequence, const int *pick, int count,
-                   const sn_rotreg_fit_options *options, sn_rotreg_work *work, sn_rotreg_predictor *out);
-
+void sn_rotreg_fit(const sn_rotreg_sample *sample, sn_rotreg_work *work, sn_rotreg_predictor *out);
 // The same with the joints of `like`.
-void sn_rotreg_refit(const sn_rotreg_rotations *rotations, const sn_mat3 *sequence, const int *pick, int count,
-                     const sn_rotreg_fit_options *options, sn_rotreg_work *work, const sn_rotreg_predictor *like,
+void sn_rotreg_refit(const sn_rotreg_sample *sample, sn_rotreg_work *work, const sn_rotreg_predictor *like,
                      sn_rotreg_predictor *out);
 
 sn_mat3 sn_rotreg_predict_rotation(const sn_rotreg_predictor *p, const sn_mat3 *rotation, const sn_vec3 *theta);
@@ -103,15 +117,14 @@ void sn_rotreg_terms(const int joints[2], const sn_vec3 *theta, double out[sn_ro
 extern const int sn_rotreg_shear_entry[6][2];
 // What the ridge of a regression on these terms is relative to, from its normal matrix; 1 where it is absolute.
 double sn_rotreg_energy(const double *a, bool relative);
-// The weight of the rest pose there: one pose, or, of a predictor with a prior, all `poses` together, since a clip in which a joint is always turned
-// does not determine what it does at rest.
+// The weight of the rest pose there: one pose, or, with a prior, all `poses` together, since a clip in which a joint is
+// always rotated does not determine the rest pose.
 double sn_rotreg_rest_weight(double weight, bool local, int poses);
 
-// H by regularised least squares on the logarithms of p->shear_joints and a bias. Returns the sum of squares that is left.
-double sn_rotreg_fit_shear(const sn_rotreg_rotations *rotations, const sn_mat3 *shear, const int *pick, int count,
-                           const sn_rotreg_fit_options *options, sn_rotreg_predictor *p);
-// The same, with the joints that leave least: one after the other.
-void sn_rotreg_choose_shear(const sn_rotreg_rotations *rotations, const sn_mat3 *shear, const int *pick, int count,
-                            const sn_rotreg_fit_options *options, sn_rotreg_predictor *p);
+// H by regularised least squares on the logarithms of p->shear_joints and a bias, `shear` in the order of the sample's poses.
+// Returns the residual sum of squares.
+double sn_rotreg_fit_shear(const sn_rotreg_sample *sample, const sn_mat3 *shear, sn_rotreg_predictor *p);
+// The same, with the joints of least residual: one after the other.
+void sn_rotreg_choose_shear(const sn_rotreg_sample *sample, const sn_mat3 *shear, sn_rotreg_predictor *p);
 
 #endif

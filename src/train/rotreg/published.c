@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Options of published=1 and its hard set F.
 #include "train/rotreg/published.h"
 
 #include <math.h>

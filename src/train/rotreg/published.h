@@ -11,7 +11,7 @@
 sn_rotreg_fit_options sn_rotreg_published_options(int pose_count);
 
 // F, near-rigid vertices: of those of a component of the mesh that follow one joint above all, the part that linear blend
-// skinning (`blend`) misses least in the training poses.
+// skinning (`blend`) fits best in the training poses.
 sn_status sn_rotreg_hard_set(sn_context *ctx, const sn_examples *examples, const sn_topology *topology,
                              const sn_keys *keys, const sn_rotreg_anchors *blend, bool *fixed);
 

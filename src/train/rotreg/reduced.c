@@ -16,21 +16,21 @@
 #include "train/near.h"
 #include "train/train.h"
 
-// Up to so many joints that turn and are relevant to a key gradient (on average), one clip determines what each does.
+// Up to so many joints that rotate and are relevant to a key gradient (on average), one clip determines their effects.
 static const double few_joints = 3;
 
-// Draws the linear parts of proxy bones to their key gradients, relative to the mean diagonal: displacements before the blend go through
-// them. As published: rounding.
+// Ridge of the linear parts of proxy bones towards their key gradients, relative to the mean diagonal, since displacements
+// before the blend go through them. As published: rounding.
 static const double bone_ridge = 1e-2, least_ridge = 1e-7;
 
 // F, the near-rigid vertices that follow linear blend skinning exactly (4.2): rms distance in the training poses, as a part of
 // the diagonal.
 static const double near_rigid = 1e-4;
 
-// Poses by which triangles are clustered, and rounds of the two alternations.
-enum { cluster_poses = 24, bone_rounds = 4, gradient_rounds = 3, default_bones = 80 };
+// Poses by which triangles are clustered.
+enum { cluster_poses = 24, default_bones = 80 };
 
-// Squared radians per pose: a joint that turns less, about two degrees, does not move.
+// Squared radians per pose, about two degrees: a joint that rotates less does not move.
 static const double moving = 1e-3;
 
 typedef struct reduced_job {
@@ -43,12 +43,13 @@ typedef struct reduced_job {
   sn_rotreg_fit_options fit;
   sn_topology topology;
   sn_skin skin;           // linear blend skinning on the joints
+  sn_rotreg_data data;    // of the above
   sn_rotreg_local *local; // [gradient][joint]; NULL without a prior, or where few joints turn
   sn_folds folds;
   sn_rotreg_key_gradients gradients;
-  sn_rotreg_anchors anchors, *left_out_anchors; // trained on all poses, and without each fold
-  sn_mat3 *left_out;                            // [pose][gradient]: gradients predicted without that pose
-  double (*edge)[2], *anchor_weight, diagonal;  // mean squares that are missed, then weights
+  sn_rotreg_anchors anchors;
+  sn_mat3 *left_out;                           // [pose][gradient]: gradients predicted without that pose
+  double (*edge)[2], *anchor_weight, diagonal; // mean squared residuals, then weights
   bool *fixed;
   char *work;
   size_t work_size;
@@ -56,12 +57,12 @@ typedef struct reduced_job {
 
 static int bone_count(const reduced_job *job) { return job->out->bones.bone_count; }
 
-// ---- proxy bones (5.1) -----------------------------------------------------------------------------------------------------
+// ---- proxy bones (5.1) ----------------------------------------------------------------------------------------------
 
 static sn_status fit_bones(reduced_job *job, const sn_cluster_tree *tree, int count) {
   sn_skin_free(&job->out->bones.skin);
-  return sn_rotreg_bones_fit(job->ctx, job->memory, job->examples, &job->topology, job->keys, tree, count,
-                             job->options->influences, bone_rounds, &job->out->bones);
+  const sn_rotreg_cut cut = {tree, count, job->options->influences};
+  return sn_rotreg_bones_fit(job->ctx, job->memory, &job->data, &cut, &job->out->bones);
 }
 
 // The fewest bones that stay below the error, by bisection.
@@ -87,22 +88,21 @@ static sn_status make_bones(reduced_job *job) {
   sn_cluster_tree tree;
   int room = SN_RT_MAX_JOINTS - e->skeleton.joint_count;
   int most = e->rest.triangle_count < room ? e->rest.triangle_count : room, count = job->options->bones;
-  sn_status status =
-    sn_cluster_triangles(job->ctx, job->memory, &e->rest, &e->frames, job->keys, cluster_poses, &tree);
+  sn_status status = sn_cluster_triangles(job->ctx, job->memory, e, job->keys, cluster_poses, &tree);
   if (status != SN_OK) return status;
   if (job->options->error > 0) return bones_for_error(job, &tree, most < 500 ? most : 500);
   if (count == 0) count = default_bones;
   return fit_bones(job, &tree, count < most ? count : most);
 }
 
-// ---- the prior ---------------------------------------------------------------------------------------------------------
+// ---- the prior ------------------------------------------------------------------------------------------------------
 
 // The skin that came with the skeleton, as far as the frames do not know better; without one, weights on any joints.
 static sn_status make_skin(reduced_job *job) {
   const sn_examples *e = job->examples;
   const sn_skin_options skin = {.influences = 4};
   if (job->fit.published) return sn_free_weights(job->ctx, &skin, e, &e->poses, job->keys, &job->skin);
-  return sn_train_skin(job->ctx, &skin, e, SN_RT_BLEND_LINEAR, job->keys, &job->skin, NULL);
+  return sn_train_skin(job->ctx, &(sn_skin_task){&skin, e, SN_RT_BLEND_LINEAR, job->keys}, &job->skin, NULL);
 }
 
 // The joints of one key gradient, from its share of weights on each.
@@ -160,7 +160,7 @@ static sn_status find_near(reduced_job *job) {
   return status;
 }
 
-// ---- predictors of the key gradients (3, 5.2) ------------------------------------------------------------------------------
+// ---- predictors of the key gradients (3, 5.2) -----------------------------------------------------------------------
 
 static const sn_mat3 *sequence_of(const reduced_job *job, int l) {
   return job->gradients.sequence + (size_t)l * (size_t)job->keys->count;
@@ -172,17 +172,19 @@ static sn_mat3 predict_at(const reduced_job *job, const sn_rotreg_predictor *p, 
   return sn_rotreg_predict(p, rotations->rotation + at, rotations->theta + at);
 }
 
-// Fits the predictor of a key gradient on all poses, and again without each fold to see what it says about it.
+// Fits the predictor of a key gradient on all poses, and again without each fold to predict its poses.
 static void fit_predictor(const reduced_job *job, int l, sn_rotreg_work *work) {
   const sn_rotreg_rotations *rotations = &job->out->rotations;
   const sn_mat3 *sequence = sequence_of(job, l);
   sn_rotreg_predictor *whole = &job->out->predictors[l], part;
   sn_rotreg_fit_options fit = job->fit;
   if (job->local) fit.local = job->local + (size_t)l * (size_t)rotations->joint_count;
-  sn_rotreg_fit(rotations, sequence, job->folds.folds[0].poses, job->keys->count, &fit, work, whole);
+  sn_rotreg_sample sample = {rotations, sequence, job->folds.folds[0].poses, job->keys->count, &fit};
+  sn_rotreg_fit(&sample, work, whole);
   for (int n = 0; n < job->folds.fold_count; n++) {
     const sn_fold *fold = &job->folds.folds[n];
-    sn_rotreg_refit(rotations, sequence, fold->poses, fold->outside_count, &fit, work, whole, &part);
+    sample.pick = fold->poses, sample.count = fold->outside_count;
+    sn_rotreg_refit(&sample, work, whole, &part);
     for (int m = fold->outside_count; m < fold->count; m++) {
       int pose = fold->poses[m];
       job->left_out[(size_t)pose * (size_t)bone_count(job) + (size_t)l] = predict_at(job, &part, pose);
@@ -208,12 +210,13 @@ static sn_status fit_predictors(reduced_job *job) {
   if (!job->fit.published) sn_rotreg_set_ridges(job->local != NULL, (int)poses, &job->fit);
   sn_parallel_for(ctx, bone_count(job), 1, fit_predictor_range, job);
   if (!job->options->loads) return SN_OK;
-  return sn_torque_fit(ctx, job->memory, &job->out->rotations, &job->folds, job->gradients.sequence, bone_count(job),
-                       job->out->predictors, &job->fit, job->local, job->options->loads, &job->out->torque,
-                       job->left_out);
+  const sn_torque_data data = {&job->out->rotations, &job->folds,          job->gradients.sequence,
+                               bone_count(job),      job->out->predictors, &job->fit,
+                               job->local,           job->options->loads};
+  return sn_torque_fit(ctx, job->memory, &data, &job->out->torque, job->left_out);
 }
 
-// ---- anchors (4.2) ------------------------------------------------------------------------------------------------------------
+// ---- anchors (4.2) --------------------------------------------------------------------------------------------------
 
 static double anchor_miss(const reduced_job *job, const sn_rotreg_anchors *anchors, int pose, int i) {
   const sn_examples *e = job->examples;
@@ -224,14 +227,10 @@ static double anchor_miss(const reduced_job *job, const sn_rotreg_anchors *ancho
 }
 
 static sn_status fit_anchors(reduced_job *job) {
-  job->left_out_anchors = SN_NEW(job->ctx, job->memory, sn_rotreg_anchors, job->folds.fold_count);
   job->anchor_weight = SN_NEW(job->ctx, job->memory, double, job->examples->rest.vertex_count);
-  if (!job->left_out_anchors || !job->anchor_weight) return job->ctx->error.status;
-  if (job->fit.published) {
-    return sn_rotreg_anchors_blend(job->ctx, job->memory, job->examples, &job->topology, &job->skin, &job->anchors);
-  }
-  return sn_rotreg_anchors_fit(job->ctx, job->memory, job->examples, &job->topology, job->keys, &job->folds,
-                               &job->skin, &job->anchors, job->left_out_anchors, job->anchor_weight);
+  if (!job->anchor_weight) return job->ctx->error.status;
+  if (job->fit.published) return sn_rotreg_anchors_blend(job->ctx, job->memory, &job->data, &job->anchors);
+  return sn_rotreg_anchors_fit(job->ctx, job->memory, &job->data, &job->anchors, job->anchor_weight);
 }
 
 // Vertices that the joints themselves move as well as anything could (4.2), and those in no triangle.
@@ -245,7 +244,7 @@ static sn_status choose_fixed(reduced_job *job) {
     return sn_rotreg_hard_set(job->ctx, job->examples, &job->topology, job->keys, &job->anchors, job->fixed);
   }
   if (status == SN_OK) {
-    status = sn_rotreg_anchors_blend(job->ctx, &scratch, job->examples, &job->topology, &job->skin, &blend);
+    status = sn_rotreg_anchors_blend(job->ctx, &scratch, &job->data, &blend);
   }
   for (int i = 0; status == SN_OK && i < n; i++) {
     double miss = 0;
@@ -257,7 +256,7 @@ static sn_status choose_fixed(reduced_job *job) {
   return status;
 }
 
-// ---- the least-squares problem (4.3) ----------------------------------------------------------------------------------------------
+// ---- the least-squares problem (4.3) --------------------------------------------------------------------------------
 
 static void edge_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
@@ -300,85 +299,6 @@ static sn_status weigh_terms(reduced_job *job) {
   return SN_OK;
 }
 
-// T' = C [D'; Q'] for the gradients that were predicted without this pose.
-static void left_out_matrices(const reduced_job *job, const double *c, int pose, sn_affine *out) {
-  int bones = bone_count(job), joints = job->examples->skeleton.joint_count, columns = 3 * bones + 4 * joints;
-  const sn_mat3 *d = job->left_out + (size_t)pose * (size_t)bones;
-  const sn_affine *q = sn_pose(&job->examples->poses, job->keys->frames[pose]);
-  for (int r = 0; r < 4 * bones; r++) {
-    const double *row = c + (size_t)r * (size_t)columns;
-    for (int axis = 0; axis < 3; axis++) {
-      double sum = 0;
-      for (int m = 0; m < 3 * bones; m++) sum += row[m] * d[m / 3].m[axis][m % 3];
-      for (int m = 0; m < 4 * joints; m++) sum += row[3 * bones + m] * q[m / 4].m[axis][m % 4];
-      out[r / 4].m[axis][r % 4] = sum;
-    }
-  }
-}
-
-static double left_out_error(const reduced_job *job, const double *c, int pose, sn_affine *matrices) {
-  const sn_examples *e = job->examples;
-  const sn_skin *skin = &job->out->bones.skin;
-  double sum = 0;
-  left_out_matrices(job, c, pose, matrices);
-  for (int i = 0; i < e->rest.vertex_count; i++) {
-    if (job->fixed[i]) continue;
-    sn_vec3 at = sn_skin_blend(skin, i, matrices, sn_vec3_from(e->rest.positions[i]));
-    double d = sn_vec3_distance(at, sn_vec3_from(sn_frame(&e->frames, job->keys->frames[pose])[i]));
-    sum += d * d;
-  }
-  return sum;
-}
-
-// C for the anchors of one fold, tried on its poses.
-typedef struct fold_trial {
-  const reduced_job *job;
-  const sn_fold *fold;
-  sn_rotreg_normal normal;
-  double *c, lambda, error;
-  sn_affine *matrices;
-} fold_trial;
-
-static sn_status try_fold(sn_context *ctx, sn_arena *memory, void *user, int f) {
-  (void)memory;
-  fold_trial *t = (fold_trial *)user + f;
-  t->error = 0;
-  sn_status status = sn_rotreg_solve_c(ctx, &t->normal, &t->job->out->bones, t->lambda, t->c);
-  for (int m = t->fold->outside_count; status == SN_OK && m < t->fold->count; m++) {
-    t->error += left_out_error(t->job, t->c, t->fold->poses[m], t->matrices);
-  }
-  return status;
-}
-
-static sn_status start_trials(const reduced_job *job, const sn_rotreg_reduction *r, const sn_rotreg_normal *normal,
-                              fold_trial *trials) {
-  sn_status status = SN_OK;
-  for (int f = 0; status == SN_OK && f < job->folds.fold_count; f++) {
-    fold_trial *t = &trials[f];
-    *t = (fold_trial){.job = job, .fold = &job->folds.folds[f]};
-    t->c = SN_NEW(job->ctx, job->memory, double, (size_t)normal->rows *(size_t)normal->columns);
-    t->matrices = SN_NEW(job->ctx, job->memory, sn_affine, bone_count(job));
-    sn_rotreg_reduction left_out = *r;
-    left_out.anchors = &job->left_out_anchors[f];
-    status = t->c && t->matrices ? sn_rotreg_normal_reanchor(job->ctx, job->memory, &left_out, normal, &t->normal)
-                                 : job->ctx->error.status;
-  }
-  return status;
-}
-
-// The anchors' weight against the edges', by cross-validation.
-static sn_status choose_lambda(const reduced_job *job, fold_trial *trials, double *lambda) {
-  double errors[sn_rotreg_lambda_count] = {0};
-  for (int n = 0; n < sn_rotreg_lambda_count; n++) {
-    for (int f = 0; f < job->folds.fold_count; f++) trials[f].lambda = sn_rotreg_lambdas[n];
-    sn_status status = sn_folds_run(job->ctx, &job->folds, try_fold, trials);
-    if (status != SN_OK) return status;
-    for (int f = 0; f < job->folds.fold_count; f++) errors[n] += trials[f].error;
-  }
-  *lambda = sn_rotreg_lambdas[sn_simplest(errors, sn_rotreg_lambda_count, 1)];
-  return SN_OK;
-}
-
 // Fixed vertices keep the joints' weights, the others have the proxy bones', which follow the joints in the palette.
 static sn_status palette_skin(reduced_job *job) {
   const sn_skin *bones = &job->out->bones.skin, *joints = &job->skin;
@@ -397,7 +317,6 @@ static sn_status palette_skin(reduced_job *job) {
 }
 
 static sn_status solve(reduced_job *job) {
-  sn_rotreg_normal normal;
   sn_rotreg_reduction r = {.examples = job->examples,
                            .bones = &job->out->bones,
                            .gradients = &job->gradients,
@@ -407,17 +326,7 @@ static sn_status solve(reduced_job *job) {
                            .edge = (const double(*)[2])job->edge,
                            .anchor_weight = job->anchor_weight,
                            .ridge = job->fit.published ? least_ridge : bone_ridge};
-  double lambda = 1;
-  fold_trial *trials = SN_NEW(job->ctx, job->memory, fold_trial, job->folds.fold_count);
-  sn_status status = trials ? sn_rotreg_normal_build(job->ctx, job->memory, &r, &normal) : job->ctx->error.status;
-  if (status == SN_OK && !job->fit.published) {
-    status = start_trials(job, &r, &normal, trials);
-    if (status == SN_OK) status = choose_lambda(job, trials, &lambda);
-  }
-  if (status != SN_OK) return status;
-  job->out->c = SN_NEW(job->ctx, job->memory, double, (size_t)normal.rows *(size_t)normal.columns);
-  return job->out->c ? sn_rotreg_solve_c(job->ctx, &normal, &job->out->bones, lambda, job->out->c)
-                     : job->ctx->error.status;
+  return sn_rotreg_solve_c(job->ctx, job->memory, &r, &job->out->c);
 }
 
 static sn_status advance(const reduced_job *job, sn_status status, double done) {
@@ -436,8 +345,7 @@ static sn_status train_reduced(reduced_job *job) {
   if (status == SN_OK) status = sn_folds_of_keys(ctx, job->memory, e, job->keys, &job->folds);
   status = advance(job, status, 0.4);
   if (status == SN_OK) {
-    status =
-      sn_rotreg_key_gradients_fit(ctx, job->memory, e, job->keys, &job->out->bones, gradient_rounds, &job->gradients);
+    status = sn_rotreg_key_gradients_fit(ctx, job->memory, &job->data, &job->out->bones, &job->gradients);
   }
   if (status == SN_OK) status = fit_predictors(job);
   status = advance(job, status, 0.8);
@@ -455,6 +363,7 @@ sn_status sn_rotreg_reduced_train(sn_context *ctx, sn_arena *memory, const sn_ex
   reduced_job job = {.ctx = ctx, .memory = memory, .examples = examples, .keys = keys, .options = options};
   job.out = out, job.fit = options->fit;
   job.diagonal = sn_points_diagonal((const float(*)[3])examples->rest.positions, examples->rest.vertex_count);
+  job.data = (sn_rotreg_data){examples, &job.topology, keys, &job.folds, &job.skin};
   sn_status status = train_reduced(&job);
   sn_topology_free(&job.topology);
   sn_skin_free(&job.skin);

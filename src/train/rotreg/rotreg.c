@@ -13,7 +13,7 @@
 #include "train/rotreg/write.h"
 #include "train/train.h"
 
-// Corrects what the model leaves.
+// Corrects the model's residual.
 static sn_status add_corrections(sn_context *ctx, const sn_correct_options *correct, const sn_examples *examples,
                                  const sn_keys *keys, sn_model *model, sn_train_report *report) {
   sn_model base = *model;
@@ -30,7 +30,7 @@ static sn_status meet_poses(sn_context *ctx, const sn_examples *examples, const 
   return add_corrections(ctx, &correct, examples, keys, model, report);
 }
 
-// A correction is a function of joints that turn.
+// A correction is a function of local rotations.
 static bool has_turns(const sn_rotreg_rotations *rotations) {
   for (int n = 0; n < rotations->pose_count * rotations->joint_count; n++) {
     int j = n % rotations->joint_count;
@@ -39,7 +39,7 @@ static bool has_turns(const sn_rotreg_rotations *rotations) {
   return false;
 }
 
-// What the proxy bones leave is corrected by the regression that all methods share.
+// The proxy bones' residual is corrected by the regression that all methods share.
 static sn_status correct_residual(sn_context *ctx, const sn_examples *examples, const sn_keys *keys, sn_model *model,
                                   sn_train_report *report) {
   sn_correct_options correct = sn_correct_options_default();
@@ -90,7 +90,7 @@ sn_status sn_rotreg_check_published(sn_context *ctx, const sn_rotreg_options *o)
 }
 
 sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_examples *examples,
-                          const sn_keys *keys, const sn_torque_loads *loads, sn_model *out, sn_train_report *report) {
+                          const sn_keys *keys, sn_model *out, sn_train_report *report) {
   if (sn_rotreg_check_published(ctx, o) != SN_OK) return ctx->error.status;
   if (examples->rest.triangle_count == 0) {
     return sn_fail(ctx, SN_BAD_INPUT, "the rest mesh has no triangles to learn from");
@@ -98,7 +98,7 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_
   sn_rotreg_fit_options fit = sn_rotreg_fit_options_of(o, keys->count);
   sn_status status = SN_OK;
   sn_rotreg_reduced_options options = {
-    .bones = o->bones, .error = o->error, .influences = o->influences, .fit = fit, .loads = loads};
+    .bones = o->bones, .error = o->error, .influences = o->influences, .fit = fit, .loads = o->loads};
   sn_arena memory = sn_arena_new(ctx);
   sn_rotreg_reduced reduced = {0};
   sn_rotreg_scene scene = {0};
@@ -106,15 +106,15 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_
   const sn_examples *near = sn_rotreg_scene_examples(&scene, examples);
   if (status == SN_OK) status = sn_rotreg_reduced_train(ctx, &memory, near, keys, &options, &reduced);
   sn_rt_shade shade = o->shade == sn_rotreg_recompute ? SN_RT_SHADE_RECOMPUTE : SN_RT_SHADE_TRANSFORM;
-  if (status == SN_OK && loads) {
+  if (status == SN_OK && o->loads) {
     if (o->published) {
       note_polynomials(&reduced, report);
     } else {
       note_torques(examples, &reduced, report);
     }
   }
-  const float *centre = scene.far ? scene.centre : NULL;
-  if (status == SN_OK) status = sn_rotreg_build(ctx, &memory, examples, keys, &reduced, loads, centre, shade, out);
+  const sn_rotreg_plan plan = {examples, keys, &reduced, o->loads, scene.far ? scene.centre : NULL, shade};
+  if (status == SN_OK) status = sn_rotreg_build(ctx, &memory, &plan, out);
   if (status == SN_OK && o->psd) {
     status = meet_poses(ctx, examples, keys, out, report);
   } else if (status == SN_OK && !o->published && has_turns(&reduced.rotations)) {
@@ -129,14 +129,14 @@ sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *o, const sn_
 
 static sn_status train_rotreg(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
                               sn_model *out, sn_train_report *report) {
-  return sn_rotreg_train(ctx, options, examples, keys, NULL, out, report);
+  return sn_rotreg_train(ctx, options, examples, keys, out, report);
 }
 
 static bool has_no_model(const void *options) { return ((const sn_rotreg_options *)options)->full; }
 
 static sn_status predict_rotreg(sn_context *ctx, const void *options, const sn_examples *examples,
                                 const sn_keys *keys, const sn_keys *wanted, sn_frames *out) {
-  return sn_rotreg_full(ctx, options, examples, keys, NULL, wanted, out);
+  return sn_rotreg_full(ctx, options, examples, keys, wanted, out);
 }
 
 #define FIELD(name) offsetof(sn_rotreg_options, name)

@@ -13,9 +13,10 @@ typedef struct sn_rotreg_options {
   int most_joints; // most joints of a predictor
   int influences;  // most proxy bones of a vertex
   enum { sn_rotreg_recompute, sn_rotreg_transform } shade;
-  bool psd;       // corrections on top
-  bool full;      // the unreduced form, which has no model
-  bool published; // as printed, without what Sinew adds
+  bool psd;                     // corrections on top
+  bool full;                    // the unreduced form, which has no model
+  bool published;               // as printed, without what Sinew adds
+  const sn_torque_loads *loads; // set by `torque`; NULL: without torques
 } sn_rotreg_options;
 
 extern const sn_option sn_rotreg_option_table[]; // without `published`
@@ -26,12 +27,12 @@ sn_rotreg_fit_options sn_rotreg_fit_options_of(const sn_rotreg_options *options,
 // Refuses options that published=1 does not know.
 sn_status sn_rotreg_check_published(sn_context *ctx, const sn_rotreg_options *options);
 
-// Trains the reduced form and builds its model; `loads` NULL: without torques.
+// Trains the reduced form and builds its model.
 sn_status sn_rotreg_train(sn_context *ctx, const sn_rotreg_options *options, const sn_examples *examples,
-                          const sn_keys *keys, const sn_torque_loads *loads, sn_model *out, sn_train_report *report);
+                          const sn_keys *keys, sn_model *out, sn_train_report *report);
 
 // The unreduced form (4.1, 4.2): trained, and evaluated at the frames of `wanted` in the examples' vertex order.
 sn_status sn_rotreg_full(sn_context *ctx, const sn_rotreg_options *options, const sn_examples *examples,
-                         const sn_keys *keys, const sn_torque_loads *loads, const sn_keys *wanted, sn_frames *out);
+                         const sn_keys *keys, const sn_keys *wanted, sn_frames *out);
 
 #endif

@@ -16,7 +16,7 @@ void sn_rotreg_terms(const int joints[2], const sn_vec3 *theta, double out[terms
   memcpy(out, row, sizeof row);
 }
 
-// So that joints that hardly turn do not make the ridge vanish, in squared radians per pose.
+// Squared radians per pose: keeps the ridge above zero where joints hardly rotate.
 static const double least_energy = 1e-4;
 
 double sn_rotreg_energy(const double *a, bool relative) {
@@ -29,13 +29,13 @@ double sn_rotreg_rest_weight(double weight, bool local, int poses) {
   return fmax(weight * (local ? poses : 1), 1e-9);
 }
 
-// The rest pose counts as one more example (theta = 0, S = I), with the weight options->rest_weight; the bias is not pulled
-// towards zero otherwise.
-double sn_rotreg_fit_shear(const sn_rotreg_rotations *rotations, const sn_mat3 *shear, const int *pick, int count,
-                           const sn_rotreg_fit_options *options, sn_rotreg_predictor *p) {
+// The rest pose counts as one more example (theta = 0, S = I), with the weight options->rest_weight; the bias has no other
+// ridge.
+double sn_rotreg_fit_shear(const sn_rotreg_sample *s, const sn_mat3 *shear, sn_rotreg_predictor *p) {
   double a[terms][terms] = {{0}}, b[terms][6] = {{0}}, right[terms][6], row[terms], left = 0;
-  for (int i = 0; i < count; i++) {
-    sn_rotreg_terms(p->shear_joints, rotations->theta + (size_t)pick[i] * (size_t)rotations->joint_count, row);
+  for (int i = 0; i < s->count; i++) {
+    sn_rotreg_terms(p->shear_joints, s->rotations->theta + (size_t)s->pick[i] * (size_t)s->rotations->joint_count,
+                    row);
     for (int r = 0; r < terms; r++) {
       for (int c = 0; c < terms; c++) a[r][c] += row[r] * row[c];
       for (int c = 0; c < 6; c++) {
@@ -45,9 +45,9 @@ double sn_rotreg_fit_shear(const sn_rotreg_rotations *rotations, const sn_mat3 *
       }
     }
   }
-  double ridge = options->shear_ridge * sn_rotreg_energy(a[0], options->local != NULL);
+  double ridge = s->options->shear_ridge * sn_rotreg_energy(a[0], s->options->local != NULL);
   for (int r = 0; r < terms - 1; r++) a[r][r] += ridge;
-  a[terms - 1][terms - 1] += sn_rotreg_rest_weight(options->rest_weight, options->local != NULL, count);
+  a[terms - 1][terms - 1] += sn_rotreg_rest_weight(s->options->rest_weight, s->options->local != NULL, s->count);
   memcpy(right, b, sizeof right);
   sn_spd_solve(terms, terms, a[0], 6, b[0]);
   for (int c = 0; c < 6; c++) {
@@ -57,17 +57,16 @@ double sn_rotreg_fit_shear(const sn_rotreg_rotations *rotations, const sn_mat3 *
   return left;
 }
 
-void sn_rotreg_choose_shear(const sn_rotreg_rotations *rotations, const sn_mat3 *shear, const int *pick, int count,
-                            const sn_rotreg_fit_options *options, sn_rotreg_predictor *p) {
+void sn_rotreg_choose_shear(const sn_rotreg_sample *s, const sn_mat3 *shear, sn_rotreg_predictor *p) {
   double least = INFINITY;
   for (int slot = 0; slot < 2; slot++) {
     sn_rotreg_predictor trial = *p;
-    for (int j = 0; j < rotations->joint_count; j++) {
-      if (options->local && !options->local[j].near) continue;
+    for (int j = 0; j < s->rotations->joint_count; j++) {
+      if (s->options->local && !s->options->local[j].near) continue;
       // The same joint twice is one joint.
       trial.shear_joints[slot] = j;
       if (slot == 0) trial.shear_joints[1] = j;
-      double left = sn_rotreg_fit_shear(rotations, shear, pick, count, options, &trial);
+      double left = sn_rotreg_fit_shear(s, shear, &trial);
       if (left < least * (1 - 1e-9)) least = left, *p = trial;
     }
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Normal equations of the proxy bones, and C by a dense Cholesky factorisation.
 #include "train/rotreg/solve.h"
 
 #include <string.h>
@@ -54,20 +55,25 @@ static void put_vertex(const sn_rotreg_reduction *r, int i, double sign, sparse_
   }
 }
 
+// Normal equations A t = B [D'; Q'] of edges and anchors, in the bones' centred coordinates.
+typedef struct normal_equations {
+  int rows, columns; // 4P, 3P + 4J
+  double *a, *b;
+} normal_equations;
+
 // a += weight u u^T, b += weight u k^T
-static void add_outer(const sn_rotreg_normal *n, int part, const sparse_row *u, const sparse_row *k, double weight) {
+static void add_outer(const normal_equations *n, const sparse_row *u, const sparse_row *k, double weight) {
   for (int p = 0; p < u->count; p++) {
     double x = weight * u->value[p];
-    double *b = n->b[part] + (size_t)u->index[p] * (size_t)n->columns;
+    double *b = n->b + (size_t)u->index[p] * (size_t)n->columns;
     for (int q = 0; q < k->count; q++) b[k->index[q]] += x * k->value[q];
-    if (!n->a[part]) continue; // only the right-hand side is wanted
-    double *a = n->a[part] + (size_t)u->index[p] * (size_t)n->rows;
+    double *a = n->a + (size_t)u->index[p] * (size_t)n->rows;
     for (int q = 0; q < u->count; q++) a[u->index[q]] += x * u->value[q];
   }
 }
 
 // |sum_l beta_kl D_l v^ - (Phi_j - Phi_1) t|^2 with Psi q in the place of Phi t for fixed vertices (5).
-static void add_edge(const sn_rotreg_reduction *r, const sn_rotreg_normal *n, int t, int j) {
+static void add_edge(const sn_rotreg_reduction *r, const normal_equations *n, int t, int j) {
   const sn_mesh *rest = &r->examples->rest;
   int first = rest->triangles[t][0], second = rest->triangles[t][j + 1];
   if (r->fixed[first] && r->fixed[second]) return;
@@ -80,10 +86,10 @@ static void add_edge(const sn_rotreg_reduction *r, const sn_rotreg_normal *n, in
     double beta = r->gradients->beta[t][m];
     put(&known, at, beta * v.x), put(&known, at + 1, beta * v.y), put(&known, at + 2, beta * v.z);
   }
-  add_outer(n, 0, &unknown, &known, r->edge[t][j]);
+  add_outer(n, &unknown, &known, r->edge[t][j]);
 }
 
-static void add_anchor(const sn_rotreg_reduction *r, const sn_rotreg_normal *n, int i) {
+static void add_anchor(const sn_rotreg_reduction *r, const normal_equations *n, int i) {
   if (r->fixed[i]) return;
   sparse_row unknown = {0}, known = {0};
   put_phi(r, i, 1, &unknown);
@@ -92,52 +98,23 @@ static void add_anchor(const sn_rotreg_reduction *r, const sn_rotreg_normal *n, 
     for (int c = 0; c < 4; c++)
       put(&known, 3 * r->gradients->gradient_count + 4 * r->anchors->joints[i][s] + c, p[c]);
   }
-  add_outer(n, 1, &unknown, &known, r->anchor_weight[i]);
+  add_outer(n, &unknown, &known, r->anchor_weight[i]);
 }
 
-sn_status sn_rotreg_normal_build(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduction *r,
-                                 sn_rotreg_normal *out) {
-  int bones = r->bones->bone_count;
-  *out = (sn_rotreg_normal){.rows = 4 * bones,
-                            .ridge = r->ridge,
-                            .columns = 3 * r->gradients->gradient_count + 4 * r->examples->skeleton.joint_count};
-  size_t rows = (size_t)out->rows, columns = (size_t)out->columns;
-  for (int part = 0; part < 2; part++) {
-    out->a[part] = SN_NEW(ctx, memory, double, rows *rows);
-    out->b[part] = SN_NEW(ctx, memory, double, rows *columns);
-    if (!out->a[part] || !out->b[part]) return ctx->error.status;
-  }
-  for (int t = 0; t < r->examples->rest.triangle_count; t++)
-    for (int j = 0; j < 2; j++) add_edge(r, out, t, j);
-  for (int i = 0; i < r->examples->rest.vertex_count; i++) add_anchor(r, out, i);
-  return SN_OK;
-}
-
-sn_status sn_rotreg_normal_reanchor(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduction *r,
-                                    const sn_rotreg_normal *normal, sn_rotreg_normal *out) {
-  *out = *normal;
-  out->a[1] = NULL;
-  out->b[1] = SN_NEW(ctx, memory, double, (size_t)out->rows *(size_t)out->columns);
-  if (!out->b[1]) return ctx->error.status;
-  for (int i = 0; i < r->examples->rest.vertex_count; i++) add_anchor(r, out, i);
-  out->a[1] = normal->a[1];
-  return SN_OK;
-}
-
-// What the vertices hardly determine, as the linear part across a flat group, a bone takes from the key gradient of its group.
-static void hold_back(const sn_rotreg_normal *n, int bones, double *a, double *b) {
+// A linear part that the vertices hardly determine, as across a flat group, comes from the key gradient of the group.
+static void add_ridge(const normal_equations *n, double ridge) {
   double trace[2] = {0, 0};
-  for (int m = 0; m < n->rows; m++) trace[m % 4 == 3] += a[(size_t)m * (size_t)n->rows + (size_t)m];
-  double ridge[2] = {n->ridge * trace[0] / (3.0 * bones) + 1e-300, 1e-10 * trace[1] / bones + 1e-300};
+  int bones = n->rows / 4;
+  for (int m = 0; m < n->rows; m++) trace[m % 4 == 3] += n->a[(size_t)m * (size_t)n->rows + (size_t)m];
+  double ridges[2] = {ridge * trace[0] / (3.0 * bones) + 1e-300, 1e-10 * trace[1] / bones + 1e-300};
   for (int m = 0; m < n->rows; m++) {
-    a[(size_t)m * (size_t)n->rows + (size_t)m] += ridge[m % 4 == 3];
-    if (m % 4 < 3) b[(size_t)m * (size_t)n->columns + (size_t)(3 * (m / 4) + m % 4)] += ridge[0];
+    n->a[(size_t)m * (size_t)n->rows + (size_t)m] += ridges[m % 4 == 3];
+    if (m % 4 < 3) n->b[(size_t)m * (size_t)n->columns + (size_t)(3 * (m / 4) + m % 4)] += ridges[0];
   }
 }
 
 // From p - centre to p: the translation row loses what the linear part does to the centre.
-static void move_centres(const sn_rotreg_normal *n, const sn_rotreg_bones *bones, double *c) {
-  size_t columns = (size_t)n->columns;
+static void move_centres(const sn_rotreg_bones *bones, size_t columns, double *c) {
   for (int g = 0; g < bones->bone_count; g++) {
     const double centre[3] = {bones->centre[g].x, bones->centre[g].y, bones->centre[g].z};
     double *row = c + 4 * (size_t)g * columns;
@@ -146,21 +123,24 @@ static void move_centres(const sn_rotreg_normal *n, const sn_rotreg_bones *bones
   }
 }
 
-sn_status sn_rotreg_solve_c(sn_context *ctx, const sn_rotreg_normal *normal, const sn_rotreg_bones *bones,
-                            double lambda, double *c) {
-  size_t rows = (size_t)normal->rows, columns = (size_t)normal->columns;
+sn_status sn_rotreg_solve_c(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduction *r, double **c) {
+  int bones = r->bones->bone_count;
   sn_arena scratch = sn_arena_new(ctx);
-  double *a = SN_NEW(ctx, &scratch, double, rows *rows);
-  sn_status status = a ? SN_OK : ctx->error.status;
+  normal_equations n = {.rows = 4 * bones,
+                        .columns = 3 * r->gradients->gradient_count + 4 * r->examples->skeleton.joint_count};
+  n.a = SN_NEW(ctx, &scratch, double, (size_t)n.rows *(size_t)n.rows);
+  n.b = *c = SN_NEW(ctx, memory, double, (size_t)n.rows *(size_t)n.columns);
+  sn_status status = n.a && n.b ? SN_OK : ctx->error.status;
   if (status == SN_OK) {
-    for (size_t m = 0; m < rows * rows; m++) a[m] = normal->a[0][m] + lambda * normal->a[1][m];
-    for (size_t m = 0; m < rows * columns; m++) c[m] = normal->b[0][m] + lambda * normal->b[1][m];
-    hold_back(normal, bones->bone_count, a, c);
-    status = sn_lapack_posv(ctx, 'U', (int)rows, (int)columns, a, c);
+    for (int t = 0; t < r->examples->rest.triangle_count; t++)
+      for (int j = 0; j < 2; j++) add_edge(r, &n, t, j);
+    for (int i = 0; i < r->examples->rest.vertex_count; i++) add_anchor(r, &n, i);
+    add_ridge(&n, r->ridge);
+    status = sn_lapack_posv(ctx, 'U', n.rows, n.columns, n.a, n.b);
     if (status == SN_NOT_CONVERGED) {
-      status = sn_fail(ctx, SN_NOT_CONVERGED, "the matrices of %d proxy bones are not determined", bones->bone_count);
+      status = sn_fail(ctx, SN_NOT_CONVERGED, "the matrices of %d proxy bones are not determined", bones);
     } else if (status == SN_OK) {
-      move_centres(normal, bones, c);
+      move_centres(r->bones, (size_t)n.columns, *c);
     }
   }
   sn_arena_free(&scratch);

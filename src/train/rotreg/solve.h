@@ -21,21 +21,8 @@ typedef struct sn_rotreg_reduction {
   double ridge;                // of the bones' linear parts, relative to the mean diagonal
 } sn_rotreg_reduction;
 
-// Normal equations A t = B [D'; Q'], once for the edges and once for the anchors. In the bones' centred coordinates.
-typedef struct sn_rotreg_normal {
-  int rows, columns; // 4P, 3P + 4J
-  double *a[2], *b[2], ridge;
-} sn_rotreg_normal;
-
-sn_status sn_rotreg_normal_build(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduction *r,
-                                 sn_rotreg_normal *out);
-// The same equations with other anchors: everything but out->b[1] is shared with `normal`.
-sn_status sn_rotreg_normal_reanchor(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduction *r,
-                                    const sn_rotreg_normal *normal, sn_rotreg_normal *out);
-
 // C = [C1 C2], row-major, 4P x (3P + 4J): row 4b + c is column c of proxy bone b's matrix, column 3l + c is column c of
-// key gradient l, column 3P + 4j + c is column c of joint j's matrix. `lambda` weighs the anchors.
-sn_status sn_rotreg_solve_c(sn_context *ctx, const sn_rotreg_normal *normal, const sn_rotreg_bones *bones,
-                            double lambda, double *c);
+// key gradient l, column 3P + 4j + c is column c of joint j's matrix.
+sn_status sn_rotreg_solve_c(sn_context *ctx, sn_arena *memory, const sn_rotreg_reduction *r, double **c);
 
 #endif

@@ -23,7 +23,9 @@ static sn_status train_torque(sn_context *ctx, const void *options, const sn_exa
   sn_arena memory = sn_arena_new(ctx);
   sn_torque_loads loads;
   sn_status status = read_loads(ctx, &memory, o, examples, keys, &loads);
-  if (status == SN_OK) status = sn_rotreg_train(ctx, &o->rotreg, examples, keys, &loads, out, report);
+  sn_rotreg_options rotreg = o->rotreg;
+  rotreg.loads = &loads;
+  if (status == SN_OK) status = sn_rotreg_train(ctx, &rotreg, examples, keys, out, report);
   sn_arena_free(&memory);
   return status;
 }
@@ -37,7 +39,9 @@ static sn_status predict_torque(sn_context *ctx, const void *options, const sn_e
   sn_torque_loads loads;
   *out = (sn_frames){0};
   sn_status status = read_loads(ctx, &memory, o, examples, keys, &loads);
-  if (status == SN_OK) status = sn_rotreg_full(ctx, &o->rotreg, examples, keys, &loads, wanted, out);
+  sn_rotreg_options rotreg = o->rotreg;
+  rotreg.loads = &loads;
+  if (status == SN_OK) status = sn_rotreg_full(ctx, &rotreg, examples, keys, wanted, out);
   sn_arena_free(&memory);
   return status;
 }

@@ -53,8 +53,9 @@ void sn_torque_fit_function(int count, const double *x, const double *aa, const 
                             double c[sn_torque_most_degree]);
 
 // As published: least squares to the weights w_i = ab / aa themselves, with a constant. An example whose ends agree has none.
-void sn_torque_fit_polynomial(int count, const double *x, const double *aa, const double *ab, int degree,
-                              double *offset, double c[sn_torque_most_degree]);
+// Returns the constant.
+double sn_torque_fit_polynomial(int count, const double *x, const double *aa, const double *ab, int degree,
+                                double c[sn_torque_most_degree]);
 
 sn_mat3 sn_torque_predict(const sn_torque_pair *pair, const sn_torque_functions *functions, const sn_mat3 *rotation,
                           const sn_vec3 *theta, const double *x);
@@ -63,14 +64,23 @@ sn_mat3 sn_torque_predict(const sn_torque_pair *pair, const sn_torque_functions 
 typedef struct sn_torque_model {
   sn_torque_pair *pairs;          // per gradient
   sn_torque_functions *functions; // per joint
-  double gain;                    // squared error on poses left out, of that without torques; NAN as published
+  double gain;                    // squared held-out error over that without torques; NAN as published
 } sn_torque_model;
 
-// Pairs for `count` sequences of gradients, starting from the predictors `whole` that ignore torques. `left_out` ([pose][gradient])
-// gets what pairs that were fitted without a pose say about it.
-sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_rotations *rotations,
-                        const sn_folds *folds, const sn_mat3 *sequences, int count, const sn_rotreg_predictor *whole,
-                        const sn_rotreg_fit_options *options, const sn_rotreg_local *local,
-                        const sn_torque_loads *loads, sn_torque_model *out, sn_mat3 *left_out);
+// What pairs are fitted to.
+typedef struct sn_torque_data {
+  const sn_rotreg_rotations *rotations;
+  const sn_folds *folds;
+  const sn_mat3 *sequences; // [gradient][pose]
+  int gradient_count;
+  const sn_rotreg_predictor *whole; // predictors that ignore torques
+  const sn_rotreg_fit_options *options;
+  const sn_rotreg_local *local; // [gradient][joint]; NULL: no prior
+  const sn_torque_loads *loads;
+} sn_torque_data;
+
+// Pairs of all sequences. `left_out` ([pose][gradient]) gets the held-out predictions.
+sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, const sn_torque_data *data, sn_torque_model *out,
+                        sn_mat3 *left_out);
 
 #endif

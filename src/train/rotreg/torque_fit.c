@@ -14,7 +14,7 @@ enum {
 
 // Per pose: decades among which cross-validation chooses.
 static const double ridges[ridge_choices] = {1e-3, 1e-2, 1e-1, 1, 10};
-// With a prior: relative to how much the joints turn. Within one clip weaker ones cross-validate better than they are on new motion.
+// With a prior: relative to the mean squared angle. Weaker ones cross-validate well within a clip and fail on new motion.
 enum { local_choices = 3 };
 static const double local_ridges[local_choices] = {10, 3, 1};
 // published=1, of the range: examples this near to an end are at it.
@@ -24,26 +24,20 @@ static const double load_bias_ridge = 1e-3;
 // A torque is followed where it leaves less than this part of the squared cross-validated error.
 static const double worth_a_torque = 0.99;
 
-// How far the parts that follow the torque are held back.
+// Ridges of the parts that follow the torque.
 typedef struct pair_ridges {
   double tilt, shear;
 } pair_ridges;
 
 typedef struct fit_job {
   sn_context *ctx;
-  const sn_rotreg_rotations *rotations;
-  const sn_folds *folds;
-  const sn_mat3 *sequences;
-  int gradient_count;
-  const sn_rotreg_fit_options *options;
-  const sn_rotreg_local *local; // [gradient][joint]; NULL: no prior
-  const sn_torque_loads *loads;
+  const sn_torque_data *d;
   sn_torque_model *out;
   sn_rotreg_predictor *bases; // [gradient][1 + fold]: without torques, of all poses and without each fold
   sn_mat3 *rotation, *shear;  // [gradient][pose]: the gradients' parts
   pair_ridges ridges;
-  sn_mat3 *left_out; // [pose][gradient]: what the last pairs that were tried say about poses left out
-  double (*miss)[3]; // per gradient: squared errors of rotations, scale/shear and gradients on poses left out
+  sn_mat3 *left_out;     // [pose][gradient]: held-out predictions of the last pairs that were tried
+  double (*residual)[3]; // per gradient: squared held-out errors of rotations, scale/shear and gradients
   char *work;
   size_t work_size;
 } fit_job;
@@ -62,7 +56,7 @@ static size_t fit_work_size(int poses) {
 }
 
 static fit_work work_of(const fit_job *job, int worker) {
-  size_t poses = (size_t)job->rotations->pose_count;
+  size_t poses = (size_t)job->d->rotations->pose_count;
   double *at = (double *)(void *)(job->work + (size_t)worker * job->work_size);
   fit_work w = {.phi = (double(*)[terms])at};
   at += terms * poses, w.y = (double(*)[6])at, at += 6 * poses;
@@ -71,16 +65,18 @@ static fit_work work_of(const fit_job *job, int worker) {
   return w;
 }
 
-static size_t joint_row(const fit_job *job, int pose) { return (size_t)pose * (size_t)job->rotations->joint_count; }
-static size_t pose_row(const fit_job *job, int l) { return (size_t)l * (size_t)job->rotations->pose_count; }
+static size_t joint_row(const fit_job *job, int pose) {
+  return (size_t)pose * (size_t)job->d->rotations->joint_count;
+}
+static size_t pose_row(const fit_job *job, int l) { return (size_t)l * (size_t)job->d->rotations->pose_count; }
 
 static sn_rotreg_fit_options options_of(const fit_job *job, int l) {
-  sn_rotreg_fit_options options = *job->options;
-  if (job->local) options.local = job->local + (size_t)l * (size_t)job->rotations->joint_count;
+  sn_rotreg_fit_options options = *job->d->options;
+  if (job->d->local) options.local = job->d->local + (size_t)l * (size_t)job->d->rotations->joint_count;
   return options;
 }
 
-// ---- prediction -----------------------------------------------------------------------------------------------------------
+// ---- prediction -----------------------------------------------------------------------------------------------------
 
 static sn_mat3 slerp(sn_mat3 from, sn_mat3 to, double t) {
   return sn_quat_to_mat3(sn_quat_slerp(sn_quat_from_mat3(from), sn_quat_from_mat3(to), t));
@@ -90,10 +86,8 @@ static sn_mat3 mix(sn_mat3 from, sn_mat3 to, double t) {
   return sn_mat3_add(sn_mat3_scale(from, 1 - t), sn_mat3_scale(to, t));
 }
 
-static void predict_parts(const sn_torque_pair *pair, const sn_torque_functions *functions, const sn_mat3 *rotation,
-                          const sn_vec3 *theta, const double *x, sn_mat3 *r, sn_mat3 *s) {
-  double f[2] = {0, 0};
-  if (pair->load >= 0) sn_torque_blend(&functions[pair->load], x[pair->load], f);
+static void blend_parts(const sn_torque_pair *pair, const sn_mat3 *rotation, const sn_vec3 *theta, const double f[2],
+                        sn_mat3 *r, sn_mat3 *s) {
   *r = slerp(sn_rotreg_predict_rotation(&pair->ends[0], rotation, theta),
              sn_rotreg_predict_rotation(&pair->ends[1], rotation, theta), f[0]);
   *s = mix(sn_rotreg_predict_shear(&pair->ends[0], theta), sn_rotreg_predict_shear(&pair->ends[1], theta), f[1]);
@@ -102,149 +96,175 @@ static void predict_parts(const sn_torque_pair *pair, const sn_torque_functions 
 sn_mat3 sn_torque_predict(const sn_torque_pair *pair, const sn_torque_functions *functions, const sn_mat3 *rotation,
                           const sn_vec3 *theta, const double *x) {
   sn_mat3 r, s;
-  predict_parts(pair, functions, rotation, theta, x, &r, &s);
+  double f[2] = {0, 0};
+  if (pair->load >= 0) sn_torque_blend(&functions[pair->load], x[pair->load], f);
+  blend_parts(pair, rotation, theta, f, &r, &s);
   return sn_mat3_mul(r, s);
 }
 
-// ---- the fit of a pair for given blending values -------------------------------------------------------------------------------
+static void predict_parts(const fit_job *job, const sn_torque_pair *pair, int pose, sn_mat3 *r, sn_mat3 *s) {
+  size_t at = joint_row(job, pose);
+  const sn_mat3 *rotation = job->d->rotations->rotation + at;
+  const sn_vec3 *theta = job->d->rotations->theta + at;
+  double f[2] = {0, 0};
+  if (pair->load >= 0)
+    sn_torque_blend(&job->out->functions[pair->load], job->d->loads->x[at + (size_t)pair->load], f);
+  blend_parts(pair, rotation, theta, f, r, s);
+}
 
-// y = (H_0 + blend (H_1 - H_0)) phi by least squares over the poses of `pick`, `columns` numbers each. The rest pose without
-// load is one more example, at y = 0 and the blending value `unloaded` (NAN: that torque is outside the range). `ridge` holds
-// back what follows the angles (INFINITY: there is nothing), `load_ridge` what of that changes with the torque; with `relative` as parts of
-// how much the joints turn.
-static void regress(const fit_work *w, const int *pick, int count, const double *blend, double unloaded, int columns,
-                    bool relative, double ridge, double load_ridge, double (*h0)[terms], double (*h1)[terms]) {
+// ---- the fit of a pair for given blending values --------------------------------------------------------------------
+
+// Poses pick[0 .. count) of key gradient l.
+typedef struct part {
+  const fit_job *job;
+  int l, count;
+  const int *pick;
+  fit_work *w;
+} part;
+
+// `unloaded`: the blending value without load, where the rest pose is one more example with y = 0; NAN: that torque is
+// outside the range. `ridge` is of what follows the angles (INFINITY: nothing does), `load_ridge` of what of that changes with
+// the torque; with a prior as parts of the mean squared angle.
+typedef struct regression {
+  const double *blend;
+  double unloaded;
+  int columns;
+  double ridge, load_ridge;
+} regression;
+
+// y = (H_0 + blend (H_1 - H_0)) phi by least squares.
+static void regress(const part *p, const regression *o, double (*h0)[terms], double (*h1)[terms]) {
   enum { all = 2 * terms };
+  bool relative = p->job->d->local != NULL;
   double a[all][all] = {{0}}, b[all][6] = {{0}}, row[all];
-  for (int i = 0; i < count; i++) {
-    int pose = pick[i];
-    for (int k = 0; k < terms; k++) row[k] = w->phi[pose][k], row[terms + k] = blend[pose] * w->phi[pose][k];
+  for (int i = 0; i < p->count; i++) {
+    int pose = p->pick[i];
+    const double *phi = p->w->phi[pose];
+    for (int k = 0; k < terms; k++) row[k] = phi[k], row[terms + k] = o->blend[pose] * phi[k];
     for (int r = 0; r < all; r++) {
       for (int c = 0; c <= r; c++) a[r][c] += row[r] * row[c];
-      for (int c = 0; c < columns; c++) b[r][c] += row[r] * w->y[pose][c];
+      for (int c = 0; c < o->columns; c++) b[r][c] += row[r] * p->w->y[pose][c];
     }
   }
-  double unit = relative ? 1e-4 * count : 1;
+  double unit = relative ? 1e-4 * p->count : 1;
   for (int k = 0; relative && k < terms - 1; k++) unit += a[k][k] / (terms - 1);
-  double own = isinf(ridge) ? 1e9 : ridge;
-  for (int k = 0; k < terms - 1; k++) a[k][k] += own * unit, a[terms + k][terms + k] += load_ridge * unit;
-  a[terms - 1][terms - 1] += isinf(ridge) ? own * unit : 1e-9;
-  a[all - 1][all - 1] += (relative ? load_ridge : load_bias_ridge) * count;
-  if (!isnan(unloaded)) {
-    a[terms - 1][terms - 1] += 1, a[all - 1][terms - 1] += unloaded, a[all - 1][all - 1] += unloaded * unloaded;
+  double own = isinf(o->ridge) ? 1e9 : o->ridge;
+  for (int k = 0; k < terms - 1; k++) a[k][k] += own * unit, a[terms + k][terms + k] += o->load_ridge * unit;
+  a[terms - 1][terms - 1] += isinf(o->ridge) ? own * unit : 1e-9;
+  a[all - 1][all - 1] += (relative ? o->load_ridge : load_bias_ridge) * p->count;
+  if (!isnan(o->unloaded)) {
+    a[terms - 1][terms - 1] += 1, a[all - 1][terms - 1] += o->unloaded;
+    a[all - 1][all - 1] += o->unloaded * o->unloaded;
   }
   sn_spd_solve(all, all, a[0], 6, b[0]);
-  for (int c = 0; c < columns; c++)
+  for (int c = 0; c < o->columns; c++)
     for (int k = 0; k < terms; k++) h0[c][k] = b[k][c], h1[c][k] = b[k][c] + b[terms + k][c];
 }
 
-// Tilts: what is left of the rotations after the factors of the ends, which have them in common.
-static void fit_tilts(const fit_job *job, int l, const int *pick, int count, double ridge, const fit_work *w,
-                      const sn_rotreg_predictor *p, double (*t0)[terms], double (*t1)[terms]) {
-  for (int i = 0; i < count; i++) {
-    size_t at = joint_row(job, pick[i]);
-    sn_mat3 turned = sn_rotreg_predict_rotation(p, job->rotations->rotation + at, job->rotations->theta + at);
-    sn_vec3 left =
-      sn_rotation_log(sn_mat3_mul(sn_mat3_transpose(turned), job->rotation[pose_row(job, l) + (size_t)pick[i]]));
-    w->y[pick[i]][0] = left.x, w->y[pick[i]][1] = left.y, w->y[pick[i]][2] = left.z;
+// Tilts: the residual of the rotations after the factors, which both ends share.
+static void fit_tilts(const part *p, double ridge, const sn_rotreg_predictor *upright, sn_torque_pair *out) {
+  const fit_job *job = p->job;
+  for (int i = 0; i < p->count; i++) {
+    size_t at = joint_row(job, p->pick[i]), truth = pose_row(job, p->l) + (size_t)p->pick[i];
+    sn_mat3 rotated =
+      sn_rotreg_predict_rotation(upright, job->d->rotations->rotation + at, job->d->rotations->theta + at);
+    sn_vec3 left = sn_rotation_log(sn_mat3_mul(sn_mat3_transpose(rotated), job->rotation[truth]));
+    double *y = p->w->y[p->pick[i]];
+    y[0] = left.x, y[1] = left.y, y[2] = left.z;
   }
-  double own = !job->local ? ridge : job->options->tilt_ridge > 0 ? job->options->tilt_ridge : INFINITY;
-  regress(w, pick, count, w->blend[0], w->unloaded[0], 3, job->local != NULL, own, ridge, t0, t1);
+  double own = !job->d->local ? ridge : job->d->options->tilt_ridge > 0 ? job->d->options->tilt_ridge : INFINITY;
+  regress(p, &(regression){p->w->blend[0], p->w->unloaded[0], 3, own, ridge}, out->ends[0].tilt, out->ends[1].tilt);
 }
 
-static void fit_shears(const fit_job *job, int l, const int *pick, int count, double load_ridge, const fit_work *w,
-                       double (*s0)[terms], double (*s1)[terms]) {
-  for (int i = 0; i < count; i++)
+static void fit_shears(const part *p, double load_ridge, sn_torque_pair *out) {
+  for (int i = 0; i < p->count; i++)
     for (int c = 0; c < 6; c++) {
-      const sn_mat3 *shear = &job->shear[pose_row(job, l) + (size_t)pick[i]];
-      w->y[pick[i]][c] = shear->m[sn_rotreg_shear_entry[c][0]][sn_rotreg_shear_entry[c][1]] - (c < 3);
+      const sn_mat3 *shear = &p->job->shear[pose_row(p->job, p->l) + (size_t)p->pick[i]];
+      p->w->y[p->pick[i]][c] = shear->m[sn_rotreg_shear_entry[c][0]][sn_rotreg_shear_entry[c][1]] - (c < 3);
     }
-  regress(w, pick, count, w->blend[1], w->unloaded[1], 6, job->local != NULL, job->options->shear_ridge, load_ridge,
-          s0, s1);
-  for (int c = 0; c < 3; c++) s0[c][terms - 1] += 1, s1[c][terms - 1] += 1;
-}
-
-static void find_terms(const fit_job *job, const sn_rotreg_predictor *p, const fit_work *w) {
-  for (int k = 0; k < job->rotations->pose_count; k++)
-    sn_rotreg_terms(p->shear_joints, job->rotations->theta + joint_row(job, k), w->phi[k]);
+  const regression o = {p->w->blend[1], p->w->unloaded[1], 6, p->job->d->options->shear_ridge, load_ridge};
+  regress(p, &o, out->ends[0].shear, out->ends[1].shear);
+  for (int end = 0; end < 2; end++)
+    for (int c = 0; c < 3; c++) out->ends[end].shear[c][terms - 1] += 1;
 }
 
 // Both ends from all examples: the factors are those of `base`.
-static void fit_together(const fit_job *job, int l, const int *pick, int count, const fit_work *w,
-                         const sn_rotreg_predictor *base, sn_torque_pair *out) {
+static void fit_together(const part *p, const sn_rotreg_predictor *base, sn_torque_pair *out) {
+  const fit_job *job = p->job;
   sn_rotreg_predictor upright = *base;
   memset(upright.tilt, 0, sizeof upright.tilt);
   out->ends[0] = out->ends[1] = upright;
-  double per = job->local ? 1 : count;
-  find_terms(job, base, w);
-  fit_tilts(job, l, pick, count, job->ridges.tilt * per, w, &upright, out->ends[0].tilt, out->ends[1].tilt);
-  fit_shears(job, l, pick, count, job->ridges.shear * per, w, out->ends[0].shear, out->ends[1].shear);
+  double per = job->d->local ? 1 : p->count;
+  for (int k = 0; k < job->d->rotations->pose_count; k++)
+    sn_rotreg_terms(base->shear_joints, job->d->rotations->theta + joint_row(job, k), p->w->phi[k]);
+  fit_tilts(p, job->ridges.tilt * per, &upright, out);
+  fit_shears(p, job->ridges.shear * per, out);
 }
 
-// The poses of `pick` at one end of the range.
-static int at_end(const fit_job *job, int load, int end, const int *pick, int count, int *out) {
+// The poses of the part at one end of the range, into w->pick.
+static int at_end(const part *p, int load, int end) {
   int found = 0;
-  for (int i = 0; load >= 0 && i < count; i++) {
-    double x = job->loads->x[joint_row(job, pick[i]) + (size_t)load];
-    if (end == 0 ? x <= end_width : x >= 1 - end_width) out[found++] = pick[i];
+  for (int i = 0; load >= 0 && i < p->count; i++) {
+    double x = p->job->d->loads->x[joint_row(p->job, p->pick[i]) + (size_t)load];
+    if (end == 0 ? x <= end_width : x >= 1 - end_width) p->w->pick[found++] = p->pick[i];
   }
   return found;
 }
 
 // published=1: one end from the examples there, as in the document.
-static void fit_end(const fit_job *job, int l, int end, const int *pick, int count, const fit_work *w,
-                    sn_torque_pair *out) {
-  int there = at_end(job, out->load, end, pick, count, w->pick);
-  sn_rotreg_fit_options options = options_of(job, l);
-  options.shear_ridge *= (double)there / job->rotations->pose_count; // it is for as many poses as there are
-  sn_rotreg_fit(job->rotations, job->sequences + pose_row(job, l), w->pick, there, &options, w->fit, &out->ends[end]);
+static void fit_end(const part *p, int end, sn_torque_pair *out) {
+  const fit_job *job = p->job;
+  int there = at_end(p, out->load, end);
+  sn_rotreg_fit_options options = options_of(job, p->l);
+  options.shear_ridge *= (double)there / job->d->rotations->pose_count; // it is for as many poses as there are
+  sn_rotreg_sample sample = {job->d->rotations, job->d->sequences + pose_row(job, p->l), p->w->pick, there, &options};
+  sn_rotreg_fit(&sample, p->w->fit, &out->ends[end]);
 }
 
 static void set_blends(const fit_job *job, int load, fit_work *w) {
-  double unloaded = load < 0 ? 0 : sn_torque_unloaded(job->loads, load), f[2] = {0, 0};
+  double unloaded = load < 0 ? 0 : sn_torque_unloaded(job->d->loads, load), f[2] = {0, 0};
   if (load >= 0 && !isnan(unloaded)) sn_torque_blend(&job->out->functions[load], unloaded, f);
   for (int n = 0; n < 2; n++) w->unloaded[n] = isnan(unloaded) ? unloaded : f[n];
-  for (int k = 0; k < job->rotations->pose_count; k++) {
-    if (load >= 0) sn_torque_blend(&job->out->functions[load], job->loads->x[joint_row(job, k) + (size_t)load], f);
+  for (int k = 0; k < job->d->rotations->pose_count; k++) {
+    if (load >= 0) sn_torque_blend(&job->out->functions[load], job->d->loads->x[joint_row(job, k) + (size_t)load], f);
     w->blend[0][k] = f[0], w->blend[1][k] = f[1];
   }
 }
 
-// The pair of a key gradient that follows `load`, from `count` poses; `base` 0: of all poses, 1 + f: without fold f.
-static void fit_pair(const fit_job *job, int l, int base, int load, const int *pick, int count, fit_work *w,
-                     sn_torque_pair *out) {
+// The pair of a key gradient that follows `load`; `base` 0: of all poses, 1 + f: without fold f.
+static void fit_pair(const part *p, int base, int load, sn_torque_pair *out) {
+  const fit_job *job = p->job;
   *out = (sn_torque_pair){.load = load};
-  if (job->options->published) {
-    for (int end = 0; end < 2; end++) fit_end(job, l, end, pick, count, w, out);
+  if (job->d->options->published) {
+    for (int end = 0; end < 2; end++) fit_end(p, end, out);
     return;
   }
-  set_blends(job, load, w);
-  fit_together(job, l, pick, count, w, &job->bases[l * (1 + job->folds->fold_count) + base], out);
+  set_blends(job, load, p->w);
+  fit_together(p, &job->bases[p->l * (1 + job->d->folds->fold_count) + base], out);
 }
 
-// ---- poses left out ---------------------------------------------------------------------------------------------------------------
+// ---- cross-validation -----------------------------------------------------------------------------------------------
 
 static double square(sn_mat3 a, sn_mat3 b) {
   double norm = sn_mat3_norm(sn_mat3_sub(a, b));
   return norm * norm;
 }
 
-// Fits the pair without each fold in turn and adds up what it misses there; `left_out` (may be NULL) gets its gradients.
-static void leave_out(const fit_job *job, int l, int load, fit_work *w, double miss[3], sn_mat3 *left_out) {
-  for (int f = 0; f < job->folds->fold_count; f++) {
-    const sn_fold *fold = &job->folds->folds[f];
+// Fits the pair without each fold in turn and adds up its errors there; `left_out` (may be NULL) gets its gradients.
+static void leave_out(const fit_job *job, int l, int load, fit_work *w, double residual[3], sn_mat3 *left_out) {
+  for (int f = 0; f < job->d->folds->fold_count; f++) {
+    const sn_fold *fold = &job->d->folds->folds[f];
     sn_torque_pair pair;
-    fit_pair(job, l, 1 + f, load, fold->poses, fold->outside_count, w, &pair);
+    fit_pair(&(part){job, l, fold->outside_count, fold->poses, w}, 1 + f, load, &pair);
     for (int m = fold->outside_count; m < fold->count; m++) {
       int pose = fold->poses[m];
-      size_t at = joint_row(job, pose), truth = pose_row(job, l) + (size_t)pose;
+      size_t truth = pose_row(job, l) + (size_t)pose;
       sn_mat3 r, s;
-      predict_parts(&pair, job->out->functions, job->rotations->rotation + at, job->rotations->theta + at,
-                    job->loads->x + at, &r, &s);
+      predict_parts(job, &pair, pose, &r, &s);
       sn_mat3 gradient = sn_mat3_mul(r, s);
-      miss[0] += square(r, job->rotation[truth]), miss[1] += square(s, job->shear[truth]);
-      miss[2] += square(gradient, job->sequences[truth]);
-      if (left_out) left_out[(size_t)pose * (size_t)job->gradient_count + (size_t)l] = gradient;
+      residual[0] += square(r, job->rotation[truth]), residual[1] += square(s, job->shear[truth]);
+      residual[2] += square(gradient, job->d->sequences[truth]);
+      if (left_out) left_out[(size_t)pose * (size_t)job->d->gradient_count + (size_t)l] = gradient;
     }
   }
 }
@@ -253,78 +273,78 @@ static void leave_out_range(void *user, int64_t begin, int64_t end, int worker) 
   const fit_job *job = user;
   fit_work w = work_of(job, worker);
   for (int64_t l = begin; l < end; l++) {
-    memset(job->miss[l], 0, sizeof job->miss[l]);
-    leave_out(job, (int)l, job->out->pairs[l].load, &w, job->miss[l], job->left_out);
+    memset(job->residual[l], 0, sizeof job->residual[l]);
+    leave_out(job, (int)l, job->out->pairs[l].load, &w, job->residual[l], job->left_out);
   }
 }
 
-static double missed(const fit_job *job, int what) {
+static double held_out_error(const fit_job *job, int what) {
   double sum = 0;
-  sn_parallel_for(job->ctx, job->gradient_count, 1, leave_out_range, (void *)job);
-  for (int l = 0; l < job->gradient_count; l++) sum += job->miss[l][what];
+  sn_parallel_for(job->ctx, job->d->gradient_count, 1, leave_out_range, (void *)job);
+  for (int l = 0; l < job->d->gradient_count; l++) sum += job->residual[l][what];
   return sum;
 }
 
-// ---- choices ------------------------------------------------------------------------------------------------------------------------
+// ---- choices --------------------------------------------------------------------------------------------------------
 
 // Torques that change; with a prior only of joints near the key gradient.
 static bool may_follow(const fit_job *job, int l, int load) {
-  if (!(job->loads->range[load][1] > job->loads->range[load][0])) return false;
-  return !job->local || job->local[(size_t)l * (size_t)job->rotations->joint_count + (size_t)load].near;
+  if (!(job->d->loads->range[load][1] > job->d->loads->range[load][0])) return false;
+  return !job->d->local || job->d->local[(size_t)l * (size_t)job->d->rotations->joint_count + (size_t)load].near;
 }
 
-// The joint whose torque says most about poses left out, or none where no torque says anything.
+// The joint whose torque has the least cross-validated error, or none where no torque lowers it.
 static void choose_load_range(void *user, int64_t begin, int64_t end, int worker) {
   const fit_job *job = user;
   fit_work w = work_of(job, worker);
   for (int64_t l = begin; l < end; l++) {
     double least = INFINITY;
-    for (int load = -1; load < job->rotations->joint_count; load++) {
+    for (int load = -1; load < job->d->rotations->joint_count; load++) {
       if (load >= 0 && !may_follow(job, (int)l, load)) continue;
-      double miss[3] = {0, 0, 0};
-      leave_out(job, (int)l, load, &w, miss, NULL);
-      if (miss[2] < worth_a_torque * least) least = miss[2], job->out->pairs[l].load = load;
+      double residual[3] = {0, 0, 0};
+      leave_out(job, (int)l, load, &w, residual, NULL);
+      if (residual[2] < worth_a_torque * least) least = residual[2], job->out->pairs[l].load = load;
     }
   }
 }
 
 static void choose_loads(const fit_job *job) {
-  sn_parallel_for(job->ctx, job->gradient_count, 1, choose_load_range, (void *)job);
+  sn_parallel_for(job->ctx, job->d->gradient_count, 1, choose_load_range, (void *)job);
 }
 
 static void choose_ridges(fit_job *job) {
   double tilts[ridge_choices], shears[ridge_choices] = {0};
-  const double *from = job->local ? local_ridges : ridges;
-  int count = job->local ? local_choices : ridge_choices;
+  const double *from = job->d->local ? local_ridges : ridges;
+  int count = job->d->local ? local_choices : ridge_choices;
   for (int c = 0; c < count; c++) {
     job->ridges = (pair_ridges){from[c], from[c]};
-    tilts[c] = missed(job, 0);
-    for (int l = 0; l < job->gradient_count; l++) shears[c] += job->miss[l][1];
+    tilts[c] = held_out_error(job, 0);
+    for (int l = 0; l < job->d->gradient_count; l++) shears[c] += job->residual[l][1];
   }
   job->ridges = (pair_ridges){from[sn_simplest(tilts, count, 1)], from[sn_simplest(shears, count, 1)]};
 }
 
-// ---- pairs and functions in alternation ---------------------------------------------------------------------------------------------------
+// ---- pairs and functions in alternation -----------------------------------------------------------------------------
 
 static void fit_pair_range(void *user, int64_t begin, int64_t end, int worker) {
   const fit_job *job = user;
   fit_work w = work_of(job, worker);
   for (int64_t l = begin; l < end; l++) {
-    int load = job->out->pairs[l].load;
-    fit_pair(job, (int)l, 0, load, job->folds->folds[0].poses, job->rotations->pose_count, &w, &job->out->pairs[l]);
+    const part all = {job, (int)l, job->d->rotations->pose_count, job->d->folds->folds[0].poses, &w};
+    fit_pair(&all, 0, job->out->pairs[l].load, &job->out->pairs[l]);
   }
 }
 
 // a.a and a.b of every pose for the gradients that follow joint j: rotations as logarithms seen from the first end, then
 // scale/shear as they are.
 static void sum_weights(const fit_job *job, int j, double *aa[2], double *ab[2]) {
-  for (int l = 0; l < job->gradient_count; l++) {
+  for (int l = 0; l < job->d->gradient_count; l++) {
     const sn_torque_pair *pair = &job->out->pairs[l];
     if (pair->load != j) continue;
-    for (int k = 0; k < job->rotations->pose_count; k++) {
+    for (int k = 0; k < job->d->rotations->pose_count; k++) {
       size_t at = joint_row(job, k), truth = pose_row(job, l) + (size_t)k;
-      const sn_mat3 *rotation = job->rotations->rotation + at;
-      const sn_vec3 *theta = job->rotations->theta + at;
+      const sn_mat3 *rotation = job->d->rotations->rotation + at;
+      const sn_vec3 *theta = job->d->rotations->theta + at;
       sn_mat3 back = sn_mat3_transpose(sn_rotreg_predict_rotation(&pair->ends[0], rotation, theta));
       sn_vec3 a = sn_rotation_log(sn_mat3_mul(back, sn_rotreg_predict_rotation(&pair->ends[1], rotation, theta)));
       sn_vec3 b = sn_rotation_log(sn_mat3_mul(back, job->rotation[truth]));
@@ -348,73 +368,74 @@ static void fit_function_range(void *user, int64_t begin, int64_t end, int worke
   (void)worker;
   const function_job *f = user;
   const fit_job *job = f->fit;
-  int poses = job->rotations->pose_count;
+  int poses = job->d->rotations->pose_count;
   for (int64_t j = begin; j < end; j++) {
     double *at = f->numbers + (size_t)j * 5 * (size_t)poses;
     double *aa[2] = {at, at + poses}, *ab[2] = {at + 2 * poses, at + 3 * poses}, *x = at + 4 * poses;
     memset(at, 0, 4 * (size_t)poses * sizeof *at);
     sum_weights(job, (int)j, aa, ab);
-    for (int k = 0; k < poses; k++) x[k] = job->loads->x[joint_row(job, k) + (size_t)j];
+    for (int k = 0; k < poses; k++) x[k] = job->d->loads->x[joint_row(job, k) + (size_t)j];
     sn_torque_functions *to = &job->out->functions[j];
-    if (job->options->published) {
-      sn_torque_fit_polynomial(poses, x, aa[0], ab[0], job->loads->degree_r, &to->offset[0], to->rotation);
-      sn_torque_fit_polynomial(poses, x, aa[1], ab[1], job->loads->degree_s, &to->offset[1], to->shear);
+    if (job->d->options->published) {
+      to->offset[0] = sn_torque_fit_polynomial(poses, x, aa[0], ab[0], job->d->loads->degree_r, to->rotation);
+      to->offset[1] = sn_torque_fit_polynomial(poses, x, aa[1], ab[1], job->d->loads->degree_s, to->shear);
     } else {
-      sn_torque_fit_function(poses, x, aa[0], ab[0], job->loads->degree_r, to->rotation);
-      sn_torque_fit_function(poses, x, aa[1], ab[1], job->loads->degree_s, to->shear);
+      sn_torque_fit_function(poses, x, aa[0], ab[0], job->d->loads->degree_r, to->rotation);
+      sn_torque_fit_function(poses, x, aa[1], ab[1], job->d->loads->degree_s, to->shear);
     }
   }
 }
 
 static sn_status alternate(const fit_job *job) {
   sn_arena scratch = sn_arena_new(job->ctx);
-  size_t joint_count = (size_t)job->rotations->joint_count;
-  function_job functions = {job,
-                            SN_NEW(job->ctx, &scratch, double, joint_count * 5 * (size_t)job->rotations->pose_count)};
+  size_t joint_count = (size_t)job->d->rotations->joint_count;
+  function_job functions = {
+    job, SN_NEW(job->ctx, &scratch, double, joint_count * 5 * (size_t)job->d->rotations->pose_count)};
   sn_status status = functions.numbers ? SN_OK : job->ctx->error.status;
-  int round_count = job->options->published ? 1 : rounds; // ends from the extremes do not depend on the functions
+  int round_count = job->d->options->published ? 1 : rounds; // ends from the extremes do not depend on the functions
   for (int round = 0; status == SN_OK && round < round_count; round++) {
-    sn_parallel_for(job->ctx, job->gradient_count, 1, fit_pair_range, (void *)job);
+    sn_parallel_for(job->ctx, job->d->gradient_count, 1, fit_pair_range, (void *)job);
     sn_parallel_for(job->ctx, (int64_t)joint_count, 1, fit_function_range, &functions);
   }
-  if (status == SN_OK) sn_parallel_for(job->ctx, job->gradient_count, 1, fit_pair_range, (void *)job);
+  if (status == SN_OK) sn_parallel_for(job->ctx, job->d->gradient_count, 1, fit_pair_range, (void *)job);
   sn_arena_free(&scratch);
   return status;
 }
 
 static void start_functions(const fit_job *job) {
-  for (int j = 0; j < job->rotations->joint_count; j++)
+  for (int j = 0; j < job->d->rotations->joint_count; j++)
     job->out->functions[j] = (sn_torque_functions){{1, 0, 0}, {1, 0, 0}, {0, 0}};
 }
 
-// ---- all of it -------------------------------------------------------------------------------------------------------------------------
+// ---- all of it ------------------------------------------------------------------------------------------------------
 
 static void start_range(void *user, int64_t begin, int64_t end, int worker) {
   const fit_job *job = user;
   fit_work w = work_of(job, worker);
   for (int64_t l = begin; l < end; l++) {
-    sn_rotreg_predictor *bases = &job->bases[l * (1 + job->folds->fold_count)];
+    sn_rotreg_predictor *bases = &job->bases[l * (1 + job->d->folds->fold_count)];
     sn_rotreg_fit_options options = options_of(job, (int)l);
-    for (int k = 0; k < job->rotations->pose_count; k++) {
+    for (int k = 0; k < job->d->rotations->pose_count; k++) {
       size_t at = pose_row(job, (int)l) + (size_t)k;
-      sn_mat3_polar(job->sequences[at], &job->rotation[at], &job->shear[at]);
+      sn_mat3_polar(job->d->sequences[at], &job->rotation[at], &job->shear[at]);
     }
-    for (int f = 0; f < job->folds->fold_count; f++) {
-      const sn_fold *fold = &job->folds->folds[f];
-      sn_rotreg_refit(job->rotations, job->sequences + pose_row(job, (int)l), fold->poses, fold->outside_count,
-                      &options, w.fit, &bases[0], &bases[1 + f]);
+    for (int f = 0; f < job->d->folds->fold_count; f++) {
+      const sn_fold *fold = &job->d->folds->folds[f];
+      sn_rotreg_sample sample = {job->d->rotations, job->d->sequences + pose_row(job, (int)l), fold->poses,
+                                 fold->outside_count, &options};
+      sn_rotreg_refit(&sample, w.fit, &bases[0], &bases[1 + f]);
     }
     job->out->pairs[l].load = -1;
   }
 }
 
-static bool moves(const fit_job *job, int j) { return job->loads->range[j][1] > job->loads->range[j][0]; }
+static bool moves(const fit_job *job, int j) { return job->d->loads->range[j][1] > job->d->loads->range[j][0]; }
 
 static int different_torques(const fit_job *job, int load) {
   int count = 0;
-  for (int k = 0; k < job->rotations->pose_count; k++) {
-    double x = job->loads->x[joint_row(job, k) + (size_t)load], nearest = INFINITY;
-    for (int m = 0; m < k; m++) nearest = fmin(nearest, fabs(job->loads->x[joint_row(job, m) + (size_t)load] - x));
+  for (int k = 0; k < job->d->rotations->pose_count; k++) {
+    double x = job->d->loads->x[joint_row(job, k) + (size_t)load], nearest = INFINITY;
+    for (int m = 0; m < k; m++) nearest = fmin(nearest, fabs(job->d->loads->x[joint_row(job, m) + (size_t)load] - x));
     count += nearest > 1e-3;
   }
   return count;
@@ -424,16 +445,16 @@ static int different_torques(const fit_job *job, int load) {
 // polynomials are fitted to the weights once.
 static sn_status fit_published(fit_job *job) {
   int load = -1, count = 0,
-      degree = job->loads->degree_r > job->loads->degree_s ? job->loads->degree_r : job->loads->degree_s;
-  for (int j = 0; j < job->rotations->joint_count; j++)
+      degree = job->d->loads->degree_r > job->d->loads->degree_s ? job->d->loads->degree_r : job->d->loads->degree_s;
+  for (int j = 0; j < job->d->rotations->joint_count; j++)
     if (moves(job, j)) load = j, count++;
   if (count != 1) {
     return sn_fail(job->ctx, SN_BAD_INPUT,
                    "published=1 knows the torque of one joint, %d change; choose with joint=NAME", count);
   }
-  int *room = work_of(job, 0).pick, *all = job->folds->folds[0].poses, poses = job->rotations->pose_count;
-  if (at_end(job, load, 0, all, poses, room) < published_enough ||
-      at_end(job, load, 1, all, poses, room) < published_enough) {
+  fit_work w = work_of(job, 0);
+  const part all = {job, 0, job->d->rotations->pose_count, job->d->folds->folds[0].poses, &w};
+  if (at_end(&all, load, 0) < published_enough || at_end(&all, load, 1) < published_enough) {
     return sn_fail(job->ctx, SN_BAD_INPUT,
                    "published=1 takes its predictors from the extreme examples, and needs %d training frames at both "
                    "ends of the torque range; train on more frames, or leave out published=1",
@@ -444,44 +465,42 @@ static sn_status fit_published(fit_job *job) {
                    "published=1: a polynomial of degree %d needs %d different torques, not %d", degree, degree + 1,
                    different_torques(job, load));
   }
-  for (int l = 0; l < job->gradient_count; l++) job->out->pairs[l].load = load;
+  for (int l = 0; l < job->d->gradient_count; l++) job->out->pairs[l].load = load;
   job->out->gain = NAN;
   return alternate(job);
 }
 
-static sn_status fit_all(fit_job *job, const sn_rotreg_predictor *whole) {
-  int folds = 1 + job->folds->fold_count;
-  for (int l = 0; l < job->gradient_count; l++) job->bases[l * folds] = whole[l];
-  sn_parallel_for(job->ctx, job->gradient_count, 1, start_range, job);
+static sn_status fit_all(fit_job *job) {
+  int folds = 1 + job->d->folds->fold_count;
+  for (int l = 0; l < job->d->gradient_count; l++) job->bases[l * folds] = job->d->whole[l];
+  sn_parallel_for(job->ctx, job->d->gradient_count, 1, start_range, job);
   start_functions(job);
-  if (job->options->published) return fit_published(job);
-  double without = missed(job, 2);
+  if (job->d->options->published) return fit_published(job);
+  double without = held_out_error(job, 2);
   choose_loads(job);
   choose_ridges(job);
   choose_loads(job);
   sn_status status = alternate(job);
-  job->out->gain = without > 0 ? missed(job, 2) / without : 1;
+  job->out->gain = without > 0 ? held_out_error(job, 2) / without : 1;
   return status;
 }
-sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, const sn_rotreg_rotations *rotations,
-                        const sn_folds *folds, const sn_mat3 *sequences, int count, const sn_rotreg_predictor *whole,
-                        const sn_rotreg_fit_options *options, const sn_rotreg_local *local,
-                        const sn_torque_loads *loads, sn_torque_model *out, sn_mat3 *left_out) {
+
+sn_status sn_torque_fit(sn_context *ctx, sn_arena *memory, const sn_torque_data *data, sn_torque_model *out,
+                        sn_mat3 *left_out) {
   sn_arena scratch = sn_arena_new(ctx);
-  size_t gradients = (size_t)count, all_poses = gradients * (size_t)rotations->pose_count;
-  fit_job job = {.ctx = ctx, .rotations = rotations, .folds = folds, .sequences = sequences, .gradient_count = count};
-  job.options = options, job.local = local, job.loads = loads, job.out = out, job.left_out = left_out,
-  job.ridges = (pair_ridges){local ? 1 : 0.1, local ? 1 : 0.1};
+  size_t gradients = (size_t)data->gradient_count, all_poses = gradients * (size_t)data->rotations->pose_count;
+  fit_job job = {.ctx = ctx, .d = data, .out = out, .left_out = left_out};
+  job.ridges = (pair_ridges){data->local ? 1 : 0.1, data->local ? 1 : 0.1};
   *out = (sn_torque_model){.pairs = SN_NEW(ctx, memory, sn_torque_pair, gradients),
-                           .functions = SN_NEW(ctx, memory, sn_torque_functions, rotations->joint_count)};
-  job.bases = SN_NEW(ctx, &scratch, sn_rotreg_predictor, gradients * (size_t)(1 + folds->fold_count));
+                           .functions = SN_NEW(ctx, memory, sn_torque_functions, data->rotations->joint_count)};
+  job.bases = SN_NEW(ctx, &scratch, sn_rotreg_predictor, gradients * (size_t)(1 + data->folds->fold_count));
   job.rotation = SN_NEW(ctx, &scratch, sn_mat3, all_poses);
   job.shear = SN_NEW(ctx, &scratch, sn_mat3, all_poses);
-  job.miss = sn_arena_alloc(ctx, &scratch, gradients, sizeof *job.miss);
-  job.work_size = fit_work_size(rotations->pose_count);
+  job.residual = sn_arena_alloc(ctx, &scratch, gradients, sizeof *job.residual);
+  job.work_size = fit_work_size(data->rotations->pose_count);
   job.work = sn_arena_alloc(ctx, &scratch, (size_t)sn_threads(ctx), job.work_size);
-  bool all = out->pairs && out->functions && job.bases && job.rotation && job.shear && job.miss && job.work;
-  sn_status status = all ? fit_all(&job, whole) : ctx->error.status;
+  bool all = out->pairs && out->functions && job.bases && job.rotation && job.shear && job.residual && job.work;
+  sn_status status = all ? fit_all(&job) : ctx->error.status;
   sn_arena_free(&scratch);
   return status;
 }

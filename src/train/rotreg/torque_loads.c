@@ -65,16 +65,16 @@ void sn_torque_blend(const sn_torque_functions *functions, double x, double out[
   out[1] = within_unit(functions->offset[1] + powers(functions->shear, x));
 }
 
-// An example with less than this part of the largest a.a has no weight that could be told.
+// An example with less than this part of the largest a.a has no weight that could be found.
 static const double least_span = 1e-6;
 
-void sn_torque_fit_polynomial(int count, const double *x, const double *aa, const double *ab, int degree,
-                              double *offset, double c[sn_torque_most_degree]) {
+double sn_torque_fit_polynomial(int count, const double *x, const double *aa, const double *ab, int degree,
+                                double c[sn_torque_most_degree]) {
   enum { terms = 1 + sn_torque_most_degree };
   double a[terms][terms] = {{0}}, b[terms] = {0}, span = 0, row[terms] = {1};
-  *offset = 0, c[0] = 1, c[1] = c[2] = 0;
+  c[0] = 1, c[1] = c[2] = 0;
   for (int i = 0; i < count; i++) span = fmax(span, aa[i]);
-  if (!(span > 0)) return;
+  if (!(span > 0)) return 0;
   for (int i = 0; i < count; i++) {
     if (aa[i] < least_span * span) continue;
     for (int r = 1; r <= degree; r++) row[r] = row[r - 1] * x[i];
@@ -84,8 +84,8 @@ void sn_torque_fit_polynomial(int count, const double *x, const double *aa, cons
     }
   }
   sn_spd_solve(1 + degree, terms, a[0], 1, b);
-  *offset = b[0];
   for (int k = 0; k < degree; k++) c[k] = b[1 + k];
+  return b[0];
 }
 
 // Of g below, relative to sum a.a: where the examples leave it open it is zero.

@@ -62,7 +62,7 @@ static sn_status solve_section(sn_context *ctx, sn_arena *memory, const sn_rotre
   return SN_OK;
 }
 
-// ---- torques -------------------------------------------------------------------------------------------------------------
+// ---- torques --------------------------------------------------------------------------------------------------------
 
 static void store_pair(const sn_torque_pair *pair, int lane, sn_rt_torque_block *to) {
   to->load[lane] = pair->load < 0 ? SN_RT_NO_JOINT : (uint16_t)pair->load;
@@ -120,7 +120,7 @@ static bool has_offsets(const sn_rotreg_reduced *r, int joint_count) {
   return false;
 }
 
-// ---- the model -------------------------------------------------------------------------------------------------------------
+// ---- the model ------------------------------------------------------------------------------------------------------
 
 static sn_status trained_range(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
                                sn_model_section *out) {
@@ -133,9 +133,10 @@ static sn_status trained_range(sn_context *ctx, sn_arena *memory, const sn_examp
   return status;
 }
 
-sn_status sn_rotreg_build(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                          const sn_rotreg_reduced *r, const sn_torque_loads *loads, const float centre[3],
-                          sn_rt_shade shade, sn_model *out) {
+sn_status sn_rotreg_build(sn_context *ctx, sn_arena *memory, const sn_rotreg_plan *plan, sn_model *out) {
+  const sn_examples *examples = plan->examples;
+  const sn_rotreg_reduced *r = plan->reduced;
+  const sn_torque_loads *loads = plan->loads;
   sn_model_section sections[7], range;
   bool offsets = loads && has_offsets(r, loads->joint_count);
   sn_status status = joint_section(ctx, memory, &r->rotations, &sections[0]);
@@ -143,16 +144,16 @@ sn_status sn_rotreg_build(sn_context *ctx, sn_arena *memory, const sn_examples *
   if (status == SN_OK) status = (loads ? pair_section : predictor_section)(ctx, memory, r, &sections[2]);
   if (status == SN_OK && loads) status = range_section(ctx, memory, r, loads, &sections[3]);
   if (status == SN_OK && offsets) status = offset_section(ctx, memory, r, loads->joint_count, &sections[4]);
-  if (status == SN_OK) status = trained_range(ctx, memory, examples, keys, &range);
+  if (status == SN_OK) status = trained_range(ctx, memory, examples, plan->keys, &range);
   if (status != SN_OK) return status;
   sn_model_desc desc = sn_model_desc_default();
-  desc.drive = loads ? SN_RT_DRIVE_TORQUE : SN_RT_DRIVE_ROTREG, desc.shade = shade;
+  desc.drive = loads ? SN_RT_DRIVE_TORQUE : SN_RT_DRIVE_ROTREG, desc.shade = plan->shade;
   desc.rest = &examples->rest, desc.skeleton = &examples->skeleton, desc.skin = &r->skin;
   desc.palette_count = r->rotations.joint_count + r->bones.bone_count;
   desc.section_count = 3 + (loads != NULL) + offsets, desc.sections = sections;
-  if (centre) {
+  if (plan->centre) {
     sections[desc.section_count++] =
-      (sn_model_section){sn_rt_section_name(SN_SECTION_DRIVE_CENTRE), centre, 3 * sizeof *centre, true};
+      (sn_model_section){sn_rt_section_name(SN_SECTION_DRIVE_CENTRE), plan->centre, 3 * sizeof *plan->centre, true};
   }
   sections[desc.section_count++] = range;
   return sn_train_build(ctx, examples, desc, out);

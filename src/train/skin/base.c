@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Candidates for the base skin, their fits and their cross-validated errors.
 #include "train/skin/base.h"
 
 #include <math.h>
@@ -40,7 +41,7 @@ int sn_base_candidates(const sn_skin_options *o, const sn_examples *e, sn_base_k
   return count;
 }
 
-// ---- the skins -----------------------------------------------------------------------------------------------------------
+// ---- the skins ------------------------------------------------------------------------------------------------------
 
 static sn_status copy_skin(sn_context *ctx, const sn_skin *from, int influences, sn_skin *out) {
   sn_status status = sn_skin_new(ctx, from->vertex_count, influences, out);
@@ -88,8 +89,8 @@ sn_status sn_free_weights(sn_context *ctx, const sn_skin_options *o, const sn_ex
   return sn_solve_weights(ctx, &examples->rest, &examples->frames, poses, keys, &options, out);
 }
 
-// Without a prior: on the relevant joints of bone heat, else on any. The latter are those of linear blending; for dual quaternions they
-// are refitted on the joints that were found.
+// Without a prior: on the relevant joints of bone heat, else on any. The latter are those of linear blending; for dual
+// quaternions they are refitted on the joints that were found.
 static sn_status refit(sn_context *ctx, const sn_skin_options *o, const sn_blend *blend, sn_base_kind kind,
                        sn_skin *out) {
   const sn_examples *examples = blend->examples;
@@ -106,23 +107,22 @@ static sn_status refit(sn_context *ctx, const sn_skin_options *o, const sn_blend
   return status;
 }
 
-sn_status sn_base_fit(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples, sn_rt_blend blend,
-                      const sn_keys *keys, sn_base_kind kind, sn_skin *out) {
+sn_status sn_base_fit(sn_context *ctx, const sn_skin_task *t, sn_base_kind kind, sn_skin *out) {
   *out = (sn_skin){0};
-  if (kind == SN_BASE_FILE) return file_skin(ctx, o, examples, out);
-  if (kind == SN_BASE_SKELETON) return skeleton_skin(ctx, examples, o->influences, out);
-  if (kind == SN_BASE_RIGID) return rigid_skin(ctx, examples, keys, out);
+  if (kind == SN_BASE_FILE) return file_skin(ctx, t->options, t->examples, out);
+  if (kind == SN_BASE_SKELETON) return skeleton_skin(ctx, t->examples, t->options->influences, out);
+  if (kind == SN_BASE_RIGID) return rigid_skin(ctx, t->examples, t->keys, out);
   sn_arena scratch = sn_arena_new(ctx);
-  sn_blend own;
-  bool dual = blend == SN_RT_BLEND_DUALQUAT; // weights about centres are those of linear blending
-  sn_status status = sn_blend_for(ctx, &scratch, examples, dual ? blend : SN_RT_BLEND_LINEAR, keys, keys, &own);
-  if (status == SN_OK) status = refit(ctx, o, &own, kind, out);
+  sn_blend blend = {.examples = t->examples, .keys = t->keys};
+  bool dual = t->blend == SN_RT_BLEND_DUALQUAT; // weights about centres are those of linear blending
+  sn_status status = sn_blend_make(ctx, &scratch, dual ? t->blend : SN_RT_BLEND_LINEAR, t->keys, &blend);
+  if (status == SN_OK) status = refit(ctx, t->options, &blend, kind, out);
   if (status != SN_OK) sn_skin_free(out);
   sn_arena_free(&scratch);
   return status;
 }
 
-// ---- the sample ----------------------------------------------------------------------------------------------------------
+// ---- the sample -----------------------------------------------------------------------------------------------------
 
 enum { most_vertices = 500, most_poses = 512 }; // limits of work
 
@@ -204,7 +204,7 @@ sn_status sn_base_sample_make(sn_context *ctx, sn_arena *memory, const sn_exampl
   return status;
 }
 
-// ---- the choice ----------------------------------------------------------------------------------------------------------
+// ---- the choice -----------------------------------------------------------------------------------------------------
 
 typedef struct choice {
   const sn_skin_options *options;
@@ -222,11 +222,12 @@ static sn_status validate_fold(sn_context *ctx, sn_arena *memory, void *user, in
   const sn_examples *examples = &c->sample->examples;
   sn_keys learned = {.count = fold->outside_count, .frames = fold->poses};
   sn_keys held_out = {.count = fold->count - fold->outside_count, .frames = fold->poses + fold->outside_count};
-  sn_blend blend;
-  sn_status status = sn_blend_for(ctx, memory, examples, c->blend, &held_out, &learned, &blend);
+  const sn_skin_task task = {c->options, examples, c->blend, &learned};
+  sn_blend blend = {.examples = examples, .keys = &held_out};
+  sn_status status = sn_blend_make(ctx, memory, c->blend, &learned, &blend);
   for (int k = 0; status == SN_OK && k < c->count; k++) {
     sn_skin skin;
-    status = sn_base_fit(ctx, c->options, examples, c->blend, &learned, c->kinds[k], &skin);
+    status = sn_base_fit(ctx, &task, c->kinds[k], &skin);
     blend.centres = (const float(*)[3])c->centres[k];
     if (status == SN_OK) status = sn_blend_error(ctx, &blend, &skin, &c->errors[n * c->count + k]);
     sn_skin_free(&skin);
@@ -289,7 +290,7 @@ static sn_status find_centres(sn_context *ctx, sn_arena *memory, const sn_exampl
     sn_skin skin;
     c->centres[k] = sn_arena_alloc(ctx, memory, (size_t)n, sizeof **c->centres);
     if (!c->centres[k]) return ctx->error.status;
-    status = sn_base_fit(ctx, c->options, examples, c->blend, keys, c->kinds[k], &skin);
+    status = sn_base_fit(ctx, &(sn_skin_task){c->options, examples, c->blend, keys}, c->kinds[k], &skin);
     if (status == SN_OK) sn_skin_normalize(&skin);
     if (status == SN_OK) status = sn_centres(ctx, &examples->rest, &skin, all);
     for (int i = 0; status == SN_OK && i < n; i++) memcpy(c->centres[k][i], all[c->sample->vertices[i]], sizeof *all);
@@ -298,8 +299,8 @@ static sn_status find_centres(sn_context *ctx, sn_arena *memory, const sn_exampl
   return status;
 }
 
-// Centres of rotation take long to find: of those by which linear blending chooses, the best competes with the file's weights and one
-// joint per vertex.
+// Centres of rotation take long to find: the best candidate of linear blending competes with the file's weights and one joint
+// per vertex.
 static sn_status choose_for_centres(sn_context *ctx, sn_arena *memory, const sn_examples *examples,
                                     const sn_keys *keys, choice *c, double *scores) {
   sn_status status = SN_OK;
@@ -313,21 +314,19 @@ static sn_status choose_for_centres(sn_context *ctx, sn_arena *memory, const sn_
   return status == SN_OK ? validate(ctx, memory, c, scores) : status;
 }
 
-sn_status sn_base_choose(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples, sn_rt_blend blend,
-                         const sn_keys *keys, sn_base_kind *out, sn_train_report *report) {
+sn_status sn_base_choose(sn_context *ctx, const sn_skin_task *t, sn_base_kind *out, sn_train_report *report) {
   sn_base_sample sample;
-  choice c = {.options = o, .blend = blend, .sample = &sample};
-  c.count = sn_base_candidates(o, examples, c.kinds);
+  choice c = {.options = t->options, .blend = t->blend, .sample = &sample};
+  c.count = sn_base_candidates(t->options, t->examples, c.kinds);
   *out = c.kinds[0];
-  if (keys->count == 0 || o->rho > 0) return SN_OK;
+  if (t->keys->count == 0 || t->options->rho > 0) return SN_OK;
   sn_arena memory = sn_arena_new(ctx);
   double scores[SN_BASE_KINDS] = {0};
-  sn_status status = sn_base_sample_make(ctx, &memory, examples, keys, &sample);
-  bool turns = blend == SN_RT_BLEND_DUALQUAT;
-  if (status == SN_OK)
-    status = sn_base_shorten(ctx, o, &sample, turns ? blend : SN_RT_BLEND_LINEAR, c.kinds, &c.count);
-  if (status == SN_OK && blend == SN_RT_BLEND_CENTRES)
-    status = choose_for_centres(ctx, &memory, examples, keys, &c, scores);
+  sn_status status = sn_base_sample_make(ctx, &memory, t->examples, t->keys, &sample);
+  sn_rt_blend fitted = t->blend == SN_RT_BLEND_DUALQUAT ? t->blend : SN_RT_BLEND_LINEAR;
+  if (status == SN_OK) status = sn_base_shorten(ctx, t->options, &sample, fitted, c.kinds, &c.count);
+  if (status == SN_OK && t->blend == SN_RT_BLEND_CENTRES)
+    status = choose_for_centres(ctx, &memory, t->examples, t->keys, &c, scores);
   else if (status == SN_OK)
     status = validate(ctx, &memory, &c, scores);
   if (status == SN_OK) {
@@ -340,20 +339,20 @@ sn_status sn_base_choose(sn_context *ctx, const sn_skin_options *o, const sn_exa
 }
 
 // Weights from the skeleton are the same on all poses: they are made once, on the whole mesh.
-sn_status sn_train_skin(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples, sn_rt_blend blend,
-                        const sn_keys *keys, sn_skin *out, sn_train_report *report) {
-  sn_examples local = *examples;
+sn_status sn_train_skin(sn_context *ctx, const sn_skin_task *task, sn_skin *out, sn_train_report *report) {
+  const sn_skin_options *o = task->options;
+  sn_examples local = *task->examples;
+  sn_skin_task chosen = *task;
   sn_base_kind kind = SN_BASE_SKELETON;
   sn_status status = SN_OK;
   *out = (sn_skin){0};
-  if (o->base > 0) return sn_base_fit(ctx, o, examples, blend, keys, (sn_base_kind)(o->base - 1), out);
+  if (o->base > 0) return sn_base_fit(ctx, task, (sn_base_kind)(o->base - 1), out);
   if (o->weights == SN_WEIGHTS_SKELETON) {
-    status = sn_base_fit(ctx, o, examples, blend, keys, kind, out);
-    local.made = *out;
+    status = sn_base_fit(ctx, task, kind, out);
+    local.made = *out, chosen.examples = &local;
   }
-  if (status == SN_OK) status = sn_base_choose(ctx, o, &local, blend, keys, &kind, report);
-  if (status == SN_OK && o->weights != SN_WEIGHTS_SKELETON)
-    status = sn_base_fit(ctx, o, examples, blend, keys, kind, out);
+  if (status == SN_OK) status = sn_base_choose(ctx, &chosen, &kind, report);
+  if (status == SN_OK && o->weights != SN_WEIGHTS_SKELETON) status = sn_base_fit(ctx, task, kind, out);
   if (status != SN_OK) sn_skin_free(out);
   return status;
 }

@@ -23,11 +23,10 @@ const char *sn_base_name(sn_base_kind kind);
 // The candidates that these examples and options allow, simplest first. Returns how many.
 int sn_base_candidates(const sn_skin_options *o, const sn_examples *examples, sn_base_kind out[SN_BASE_KINDS]);
 
-// The skin of a candidate, learned from the frames of `keys` alone.
-sn_status sn_base_fit(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples, sn_rt_blend blend,
-                      const sn_keys *keys, sn_base_kind kind, sn_skin *out);
+// The skin of a candidate, learned from the frames of task->keys alone.
+sn_status sn_base_fit(sn_context *ctx, const sn_skin_task *task, sn_base_kind kind, sn_skin *out);
 
-// ---- cross-validation ----------------------------------------------------------------------------------------------------
+// ---- cross-validation -----------------------------------------------------------------------------------------------
 
 // What cross-validation runs on: some vertices and some frames of the examples, spread evenly, and its folds. `examples` has no
 // triangles; its frames are those of `keys`, all of them.
@@ -44,14 +43,12 @@ typedef struct sn_base_sample {
 sn_status sn_base_sample_make(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
                               sn_base_sample *out);
 
-// Of the file's weights and bone heat only those with the smaller error are refitted: neither has learned from the frames, so a clip
-// cannot flatter them. Drops the other refit from `kinds`.
+// Of the file's weights and bone heat only those with the smaller error are refitted. Drops the other refit from `kinds`.
 sn_status sn_base_shorten(sn_context *ctx, const sn_skin_options *o, const sn_base_sample *sample, sn_rt_blend blend,
                           sn_base_kind *kinds, int *count);
 
-// The candidate with the least cross-validated error; ties within a hundredth go to the simplest. The report (may be NULL) gets all of
-// them.
-sn_status sn_base_choose(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples, sn_rt_blend blend,
-                         const sn_keys *keys, sn_base_kind *out, sn_train_report *report);
+// The candidate with the least cross-validated error; ties within a hundredth go to the simplest. The report (may be NULL)
+// gets all of them.
+sn_status sn_base_choose(sn_context *ctx, const sn_skin_task *task, sn_base_kind *out, sn_train_report *report);
 
 #endif

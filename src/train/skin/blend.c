@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Linear and dual-quaternion blends of one vertex, and their derivatives by the weights.
 #include "train/skin/blend.h"
 
 #include <string.h>
@@ -58,11 +59,15 @@ static void choose_hemispheres(const sn_turn *turns, int joint_count, joint_moti
   }
 }
 
-sn_status sn_blend_new(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                       const sn_turn *turns, sn_blend *out) {
-  *out = (sn_blend){.examples = examples, .keys = keys};
-  if (!turns) return SN_OK;
+sn_status sn_blend_make(sn_context *ctx, sn_arena *memory, sn_rt_blend kind, const sn_keys *references,
+                        sn_blend *out) {
+  const sn_examples *examples = out->examples;
+  const sn_keys *keys = out->keys;
   int joint_count = examples->skeleton.joint_count;
+  sn_turn *turns = NULL;
+  if (kind == SN_RT_BLEND_LINEAR) return SN_OK;
+  sn_status status = sn_turns_make(ctx, memory, &examples->skeleton, &examples->poses, references, &turns);
+  if (status != SN_OK) return status;
   joint_motion *motions = SN_NEW(ctx, memory, joint_motion, (size_t)keys->count * (size_t)joint_count);
   if (!motions) return ctx->error.status;
   for (int k = 0; k < keys->count; k++) {
@@ -75,28 +80,19 @@ sn_status sn_blend_new(sn_context *ctx, sn_arena *memory, const sn_examples *exa
   return SN_OK;
 }
 
-sn_status sn_blend_for(sn_context *ctx, sn_arena *memory, const sn_examples *examples, sn_rt_blend kind,
-                       const sn_keys *keys, const sn_keys *references, sn_blend *out) {
-  sn_turn *turns = NULL;
-  sn_status status = SN_OK;
-  if (kind != SN_RT_BLEND_LINEAR)
-    status = sn_turns_make(ctx, memory, &examples->skeleton, &examples->poses, references, &turns);
-  return status == SN_OK ? sn_blend_new(ctx, memory, examples, keys, turns, out) : status;
-}
-
-static sn_vec3 linear_residual(const sn_affine *pose, sn_vec3 rest, sn_vec3 target, const uint16_t *joints,
-                               const double *weights, int count, sn_vec3 *columns) {
+static sn_vec3 linear_residual(const sn_affine *pose, sn_vec3 rest, sn_vec3 target, const sn_blend_row *row,
+                               sn_vec3 *columns) {
   sn_vec3 sum = {0, 0, 0};
-  for (int k = 0; k < count; k++) {
-    sn_vec3 off = sn_vec3_sub(sn_affine_apply(pose[joints[k]], rest), target);
-    sum = sn_vec3_mad(sum, off, weights[k]);
+  for (int k = 0; k < row->count; k++) {
+    sn_vec3 off = sn_vec3_sub(sn_affine_apply(pose[row->joints[k]], rest), target);
+    sum = sn_vec3_mad(sum, off, row->weights[k]);
     if (columns) columns[k] = off;
   }
   return sum;
 }
 
-// Where dual quaternions with weights w place a point: N / |r|^2, N = r x r^* + 2 d r^*, with r and d the blended real and dual parts and x
-// the stretched rest position (Murtagh 2008, section 2.4). Its derivative by w_k is linear in the parts of joint k.
+// Where dual quaternions with weights w place a point: N / |r|^2, N = r x r^* + 2 d r^*, with r and d the blended real and
+// dual parts and x the stretched rest position (Murtagh 2008, section 2.4). Its derivative by w_k is linear in the parts of joint k.
 typedef struct dual_place {
   sn_vec3 place;
   double by_real[3][4], by_dual[3][4]; // derivatives by r and d: their columns are those of (x, y, z, w)
@@ -132,11 +128,13 @@ static dual_place place_dual(sn_quat r, sn_quat d, sn_vec3 x, bool wants_derivat
   return out;
 }
 
-static sn_vec3 dual_residual(const joint_motion *pose, sn_vec3 rest, sn_vec3 target, const uint16_t *joints,
-                             const double *weights, int count, bool stretched, sn_vec3 *columns) {
+static sn_vec3 dual_residual(const joint_motion *pose, sn_vec3 rest, sn_vec3 target, const sn_blend_row *row,
+                             bool stretched, sn_vec3 *columns) {
+  const uint16_t *joints = row->joints;
+  const double *weights = row->weights;
   sn_quat r = {0, 0, 0, 0}, d = {0, 0, 0, 0};
   sn_vec3 x = stretched ? (sn_vec3){0, 0, 0} : rest;
-  for (int k = 0; k < count; k++) {
+  for (int k = 0; k < row->count; k++) {
     if (weights[k] == 0) continue;
     const joint_motion *motion = &pose[joints[k]];
     r = sn_quat_add(r, sn_quat_scale(motion->rigid.real, weights[k]));
@@ -145,7 +143,7 @@ static sn_vec3 dual_residual(const joint_motion *pose, sn_vec3 rest, sn_vec3 tar
   }
   dual_place at = place_dual(r, d, x, columns != NULL);
   sn_mat3 turn = stretched && columns ? sn_quat_to_mat3(r) : sn_mat3_identity(); // the derivative by x
-  for (int k = 0; columns && k < count; k++) {
+  for (int k = 0; columns && k < row->count; k++) {
     const joint_motion *motion = &pose[joints[k]];
     const double real[4] = {motion->rigid.real.x, motion->rigid.real.y, motion->rigid.real.z, motion->rigid.real.w};
     const double dual[4] = {motion->rigid.dual.x, motion->rigid.dual.y, motion->rigid.dual.z, motion->rigid.dual.w};
@@ -159,8 +157,7 @@ static sn_vec3 dual_residual(const joint_motion *pose, sn_vec3 rest, sn_vec3 tar
 }
 
 // Rotation about a centre, which the linear blend carries (Le and Hodgins 2016).
-static sn_vec3 centre_residual(const sn_blend *blend, int k, int i, const uint16_t *joints, const double *weights,
-                               int count) {
+static sn_vec3 centre_residual(const sn_blend *blend, int k, int i, const sn_blend_row *row) {
   const sn_examples *examples = blend->examples;
   int f = blend->keys->frames[k];
   const sn_affine *pose = sn_pose(&examples->poses, f);
@@ -168,28 +165,26 @@ static sn_vec3 centre_residual(const sn_blend *blend, int k, int i, const uint16
   sn_vec3 centre = sn_vec3_from(blend->centres[i]), place = {0, 0, 0}, stretched = {0, 0, 0};
   sn_vec3 arm = sn_vec3_sub(sn_vec3_from(examples->rest.positions[i]), centre);
   sn_quat r = {0, 0, 0, 0};
-  for (int n = 0; n < count; n++) {
-    const joint_motion *motion = &motions[joints[n]];
-    r = sn_quat_add(r, sn_quat_scale(motion->rigid.real, weights[n]));
-    place = sn_vec3_mad(place, sn_affine_apply(pose[joints[n]], centre), weights[n]);
-    stretched = sn_vec3_mad(stretched, sn_mat3_apply(sn_affine_linear(motion->stretch), arm), weights[n]);
+  for (int n = 0; n < row->count; n++) {
+    double w = row->weights[n];
+    const joint_motion *motion = &motions[row->joints[n]];
+    r = sn_quat_add(r, sn_quat_scale(motion->rigid.real, w));
+    place = sn_vec3_mad(place, sn_affine_apply(pose[row->joints[n]], centre), w);
+    stretched = sn_vec3_mad(stretched, sn_mat3_apply(sn_affine_linear(motion->stretch), arm), w);
   }
   place = sn_vec3_add(place, sn_mat3_apply(sn_quat_to_mat3(r), stretched));
   return sn_vec3_sub(place, sn_vec3_from(sn_frame(&examples->frames, f)[i]));
 }
 
-sn_vec3 sn_blend_residual(const sn_blend *blend, int k, int i, const uint16_t *joints, const double *weights,
-                          int count, sn_vec3 *columns) {
-  if (blend->centres) return centre_residual(blend, k, i, joints, weights, count);
+sn_vec3 sn_blend_residual(const sn_blend *blend, int k, int i, const sn_blend_row *row, sn_vec3 *columns) {
+  if (blend->centres) return centre_residual(blend, k, i, row);
   const sn_examples *examples = blend->examples;
   int f = blend->keys->frames[k];
   sn_vec3 rest = sn_vec3_from(examples->rest.positions[i]);
   sn_vec3 target = sn_vec3_from(sn_frame(&examples->frames, f)[i]);
-  if (!blend->motions) {
-    return linear_residual(sn_pose(&examples->poses, f), rest, target, joints, weights, count, columns);
-  }
+  if (!blend->motions) return linear_residual(sn_pose(&examples->poses, f), rest, target, row, columns);
   const joint_motion *pose = blend->motions + (size_t)k * (size_t)examples->skeleton.joint_count;
-  return dual_residual(pose, rest, target, joints, weights, count, blend->stretched, columns);
+  return dual_residual(pose, rest, target, row, blend->stretched, columns);
 }
 
 sn_status sn_blend_error(sn_context *ctx, const sn_blend *blend, const sn_skin *skin, double *out) {
@@ -197,11 +192,11 @@ sn_status sn_blend_error(sn_context *ctx, const sn_blend *blend, const sn_skin *
   double *weights = SN_NEW(ctx, &scratch, double, skin->influences);
   *out = 0;
   for (int i = 0; weights && i < skin->vertex_count; i++) {
-    size_t row = (size_t)i * (size_t)skin->influences;
-    int count = sn_skin_row_influences(skin, i);
-    for (int k = 0; k < count; k++) weights[k] = (double)skin->weights[row + (size_t)k];
+    size_t at = (size_t)i * (size_t)skin->influences;
+    const sn_blend_row row = {sn_skin_row_influences(skin, i), skin->joints + at, weights};
+    for (int k = 0; k < row.count; k++) weights[k] = (double)skin->weights[at + (size_t)k];
     for (int k = 0; k < blend->keys->count; k++) {
-      sn_vec3 residual = sn_blend_residual(blend, k, i, skin->joints + row, weights, count, NULL);
+      sn_vec3 residual = sn_blend_residual(blend, k, i, &row, NULL);
       *out += sn_vec3_dot(residual, residual);
     }
   }

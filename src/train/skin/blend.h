@@ -20,20 +20,22 @@ typedef struct sn_blend {
   const float (*centres)[3]; // of rotation, in the rest pose, per vertex: such a blend has no derivatives; NULL: none
 } sn_blend;
 
-// `turns` NULL: linear.
-sn_status sn_blend_new(sn_context *ctx, sn_arena *memory, const sn_examples *examples, const sn_keys *keys,
-                       const sn_turn *turns, sn_blend *out);
-
-// The blend of `kind` at the frames of `keys`, its reference rotations from those of `references`.
-sn_status sn_blend_for(sn_context *ctx, sn_arena *memory, const sn_examples *examples, sn_rt_blend kind,
-                       const sn_keys *keys, const sn_keys *references, sn_blend *out);
+// Fills in a blend of `kind` whose examples and keys are set; its reference rotations are of the frames of `references`.
+sn_status sn_blend_make(sn_context *ctx, sn_arena *memory, sn_rt_blend kind, const sn_keys *references,
+                        sn_blend *out);
 
 // The squared residual of a skin over all vertices and keys.
 sn_status sn_blend_error(sn_context *ctx, const sn_blend *blend, const sn_skin *skin, double *out);
 
-// What is missing from vertex i at its place in key k; `columns` (may be NULL) get the derivatives by the weights. Weights sum
+// The weights of one vertex.
+typedef struct sn_blend_row {
+  int count;
+  const uint16_t *joints;
+  const double *weights;
+} sn_blend_row;
+
+// The residual of vertex i in key k; `columns` (may be NULL) get the derivatives by the weights. Weights sum
 // to one, so a vector common to all columns is of no account.
-sn_vec3 sn_blend_residual(const sn_blend *blend, int k, int i, const uint16_t *joints, const double *weights,
-                          int count, sn_vec3 *columns);
+sn_vec3 sn_blend_residual(const sn_blend *blend, int k, int i, const sn_blend_row *row, sn_vec3 *columns);
 
 #endif

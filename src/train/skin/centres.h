@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Optimised centres of rotation (Le and Hodgins 2016): where the parts of the surface with weights like a vertex's have their middle.
+// Optimised centres of rotation (Le and Hodgins 2016): the centre of the surface with weights similar to a vertex's.
 #ifndef SINEW_TRAIN_SKIN_CENTRES_H
 #define SINEW_TRAIN_SKIN_CENTRES_H
 

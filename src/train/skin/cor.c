@@ -32,7 +32,8 @@ static sn_status build(sn_context *ctx, const sn_examples *examples, const sn_ke
 sn_status sn_cor_train(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
                        const sn_keys *keys, sn_model *out, sn_train_report *report) {
   sn_skin skin = {0};
-  sn_status status = sn_train_skin(ctx, options, examples, SN_RT_BLEND_CENTRES, keys, &skin, report);
+  const sn_skin_task task = {options, examples, SN_RT_BLEND_CENTRES, keys};
+  sn_status status = sn_train_skin(ctx, &task, &skin, report);
   if (status == SN_OK) status = build(ctx, examples, keys, &skin, out);
   sn_skin_free(&skin);
   return status;

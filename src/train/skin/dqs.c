@@ -12,8 +12,8 @@ sn_status sn_dqs_train(sn_context *ctx, const sn_skin_options *o, const sn_examp
   size_t size = 0;
   int joint_count = examples->skeleton.joint_count;
   bool linear = o->weights == SN_WEIGHTS_LBS; // whose score is not that of this blend
-  sn_status status = sn_train_skin(ctx, o, examples, linear ? SN_RT_BLEND_LINEAR : SN_RT_BLEND_DUALQUAT, keys, &skin,
-                                   linear ? NULL : report);
+  const sn_skin_task task = {o, examples, linear ? SN_RT_BLEND_LINEAR : SN_RT_BLEND_DUALQUAT, keys};
+  sn_status status = sn_train_skin(ctx, &task, &skin, linear ? NULL : report);
   if (status == SN_OK) status = sn_turns_make(ctx, &scratch, &examples->skeleton, &examples->poses, keys, &turns);
   if (status == SN_OK) status = sn_turns_section(ctx, &scratch, turns, joint_count, &references, &size);
   if (status == SN_OK) {

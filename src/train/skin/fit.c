@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One vertex: minimise sum_f |x_f(w) - x_f|^2 + mu |w - w0|^2 over the simplex of its relevant joints, w0 the prior's weights, in a metric of
-// lengths (`measure`).
+// One vertex: minimise sum_f |x_f(w) - x_f|^2 + mu |w - w0|^2 over the simplex of its relevant joints, w0 the prior's
+// weights, in a metric of lengths (`measure`).
 // mu is relative to the information of the frames, tr A on changes of weights that sum to zero, A = sum_f J_f^T J_f.
 #include "train/skin/fit.h"
 
@@ -11,8 +11,8 @@
 #include "solve/solve.h"
 #include "train/near.h"
 
-// Numbers that were chosen on the suite's group A; docs/measurements.md has what they are worth. `ridge`: mu over tr A, no unit.
-// `no_motion`: a part of the diagonal; joints that place a vertex closer together than this say nothing about weights.
+// `ridge`: mu over tr A, no unit (docs/measurements.md).
+// `no_motion`: a part of the diagonal; joints that place a vertex closer together do not determine weights.
 static const struct { double ridge, no_motion; } chosen = {.ridge = 0.25, .no_motion = 1e-3};
 
 // Of a fit whose prior decides only what the frames leave open: above rounding.
@@ -77,9 +77,10 @@ static fit_vertex look_at(const fit_job *job, int i) {
 static double linearise(const fit_job *job, const fit_vertex *v, const double *weights, sn_simplex *q) {
   double error = 0, gradient[SN_SIMPLEX_MAX] = {0};
   sn_vec3 column[SN_SIMPLEX_MAX];
+  const sn_blend_row row = {v->count, v->joints, weights};
   *q = (sn_simplex){.n = v->count};
   for (int k = 0; k < job->blend->keys->count; k++) {
-    sn_vec3 residual = sn_blend_residual(job->blend, k, v->i, v->joints, weights, v->count, column);
+    sn_vec3 residual = sn_blend_residual(job->blend, k, v->i, &row, column);
     error += sn_vec3_dot(residual, residual);
     for (int a = 0; a < v->count; a++) {
       gradient[a] += sn_vec3_dot(column[a], residual);

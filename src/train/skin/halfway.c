@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Extra joints between a joint and its parent.
 #include "train/skin/halfway.h"
 
 // Half-way, and growing and shrinking on the parent's and on the child's bone.
@@ -20,18 +21,12 @@ static sn_vec3 bone_end(const sn_skeleton *skeleton, int j) {
   return parent < 0 ? here : sn_vec3_sub(sn_vec3_scale(here, 2), joint_position(skeleton, parent));
 }
 
-// Stretches by `amount` across the bone from a to b, about its middle, when the joint is fully bent.
-static sn_extra_joint scaling_joint(int parent, int child, int base, sn_vec3 a, sn_vec3 b, double amount,
-                                    sn_vec3 direction) {
+// Stretches by `amount` across the bone from a to b, about its middle, when the joint of `like` is fully bent.
+static sn_extra_joint scaling_joint(sn_extra_joint like, int base, sn_vec3 a, sn_vec3 b, double amount) {
   sn_vec3 along = sn_vec3_normalize(sn_vec3_sub(b, a), sn_vec3_make(0, 0, 0));
   sn_mat3 across = sn_mat3_sub(sn_mat3_identity(), sn_mat3_outer(along, along));
-  return (sn_extra_joint){.kind = SN_EXTRA_SCALING,
-                          .parent = parent,
-                          .child = child,
-                          .base = base,
-                          .centre = sn_vec3_lerp(a, b, 0.5),
-                          .direction = direction,
-                          .stretch = sn_mat3_scale(across, amount)};
+  like.base = base, like.centre = sn_vec3_lerp(a, b, 0.5), like.stretch = sn_mat3_scale(across, amount);
+  return like;
 }
 
 sn_status sn_halfway_joints(sn_context *ctx, const sn_skeleton *skeleton, sn_arena *memory, sn_extra_joint **out,
@@ -43,14 +38,15 @@ sn_status sn_halfway_joints(sn_context *ctx, const sn_skeleton *skeleton, sn_are
     int parent = skeleton->parents[j];
     if (parent < 0) continue;
     sn_vec3 start = joint_position(skeleton, parent), here = joint_position(skeleton, j), end = bone_end(skeleton, j);
-    sn_vec3 direction = sn_vec3_sub(end, here);
+    const sn_extra_joint like = {
+      .kind = SN_EXTRA_SCALING, .parent = parent, .child = j, .direction = sn_vec3_sub(end, here)};
     sn_extra_joint *extra = *out + *count;
     extra[0] = (sn_extra_joint){
       .kind = SN_EXTRA_HALFWAY, .parent = parent, .child = j, .amount = 0.5, .centre = here, .base = -1};
-    extra[1] = scaling_joint(parent, j, parent, start, here, 1, direction);
-    extra[2] = scaling_joint(parent, j, parent, start, here, -0.5, direction);
-    extra[3] = scaling_joint(parent, j, j, here, end, 1, direction);
-    extra[4] = scaling_joint(parent, j, j, here, end, -0.5, direction);
+    extra[1] = scaling_joint(like, parent, start, here, 1);
+    extra[2] = scaling_joint(like, parent, start, here, -0.5);
+    extra[3] = scaling_joint(like, j, here, end, 1);
+    extra[4] = scaling_joint(like, j, here, end, -0.5);
     *count += extras_per_joint;
   }
   return SN_OK;

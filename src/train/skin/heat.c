@@ -57,7 +57,7 @@ static sn_vec3 towards(const bone *b, sn_vec3 p) {
   return sn_vec3_sub(sn_vec3_scale(along, t), from);
 }
 
-// ---- bones -------------------------------------------------------------------------------------------------------------
+// ---- bones ----------------------------------------------------------------------------------------------------------
 
 // Bones with children; of the others the joint alone. A joint at the place of its only child has none: the child has it.
 static sn_status list_bones(sn_context *ctx, sn_arena *memory, heat_job *job) {
@@ -106,7 +106,7 @@ static sn_status place_leaves(sn_context *ctx, sn_arena *memory, heat_job *job) 
   return SN_OK;
 }
 
-// ---- the nearest bones of a vertex --------------------------------------------------------------------------------------
+// ---- the nearest bones of a vertex ----------------------------------------------------------------------------------
 
 // Where the triangles face inwards, as a mirrored mesh's do, so do the normals.
 static sn_status make_inwards(sn_context *ctx, sn_arena *memory, heat_job *job) {
@@ -170,7 +170,7 @@ static sn_status find_nearest(sn_context *ctx, sn_arena *memory, heat_job *job) 
   return SN_OK;
 }
 
-// ---- the equations -----------------------------------------------------------------------------------------------------
+// ---- the equations --------------------------------------------------------------------------------------------------
 
 static double cotangent(sn_vec3 u, sn_vec3 v, double double_area) {
   double c = sn_vec3_dot(u, v);

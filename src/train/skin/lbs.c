@@ -45,35 +45,6 @@ sn_status sn_skin_make(sn_context *ctx, sn_examples *examples) {
   return SN_OK;
 }
 
-static sn_status train_plain(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples,
-                             const sn_keys *keys, sn_model_desc *desc, sn_model *out, sn_train_report *report) {
-  sn_skin skin = {0};
-  sn_status status = sn_train_skin(ctx, o, examples, SN_RT_BLEND_LINEAR, keys, &skin, report);
-  desc->skin = &skin;
-  if (status == SN_OK) status = sn_train_build(ctx, examples, *desc, out);
-  sn_skin_free(&skin);
-  return status;
-}
-
-// Extra joints have no prior.
-static sn_status train_halfway(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples,
-                               const sn_keys *keys, sn_model_desc *desc, sn_model *out) {
-  sn_arena scratch = sn_arena_new(ctx);
-  sn_poses palette = {0};
-  sn_skin skin = {0};
-  sn_extra_joint *extra;
-  sn_status status = sn_halfway_joints(ctx, &examples->skeleton, &scratch, &extra, &desc->extra_count);
-  desc->extra = extra;
-  if (status == SN_OK) status = sn_halfway_palette(ctx, examples, desc, keys, &palette);
-  if (status == SN_OK) status = sn_free_weights(ctx, o, examples, &palette, keys, &skin);
-  desc->skin = &skin;
-  if (status == SN_OK) status = sn_train_build(ctx, examples, *desc, out);
-  sn_skin_free(&skin);
-  sn_poses_free(&palette);
-  sn_arena_free(&scratch);
-  return status;
-}
-
 static sn_model_desc describe(const sn_examples *examples) {
   sn_model_desc desc = sn_model_desc_default();
   desc.rest = &examples->rest, desc.skeleton = &examples->skeleton;
@@ -82,8 +53,34 @@ static sn_model_desc describe(const sn_examples *examples) {
 
 sn_status sn_lbs_train(sn_context *ctx, const sn_skin_options *options, const sn_examples *examples,
                        const sn_keys *keys, sn_model *out, sn_train_report *report) {
+  sn_skin skin = {0};
+  const sn_skin_task task = {options, examples, SN_RT_BLEND_LINEAR, keys};
+  sn_status status = sn_train_skin(ctx, &task, &skin, report);
   sn_model_desc desc = describe(examples);
-  return train_plain(ctx, options, examples, keys, &desc, out, report);
+  desc.skin = &skin;
+  if (status == SN_OK) status = sn_train_build(ctx, examples, desc, out);
+  sn_skin_free(&skin);
+  return status;
+}
+
+// Extra joints have no prior.
+static sn_status train_halfway(sn_context *ctx, const sn_skin_options *o, const sn_examples *examples,
+                               const sn_keys *keys, sn_model *out) {
+  sn_model_desc desc = describe(examples);
+  sn_arena scratch = sn_arena_new(ctx);
+  sn_poses palette = {0};
+  sn_skin skin = {0};
+  sn_extra_joint *extra;
+  sn_status status = sn_halfway_joints(ctx, &examples->skeleton, &scratch, &extra, &desc.extra_count);
+  desc.extra = extra;
+  if (status == SN_OK) status = sn_halfway_palette(ctx, examples, &desc, keys, &palette);
+  if (status == SN_OK) status = sn_free_weights(ctx, o, examples, &palette, keys, &skin);
+  desc.skin = &skin;
+  if (status == SN_OK) status = sn_train_build(ctx, examples, desc, out);
+  sn_skin_free(&skin);
+  sn_poses_free(&palette);
+  sn_arena_free(&scratch);
+  return status;
 }
 
 static sn_status train(sn_context *ctx, const void *options, const sn_examples *examples, const sn_keys *keys,
@@ -94,9 +91,8 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
     return sn_fail(ctx, SN_BAD_INPUT,
                    "extra joints need fitted weights; leave out weights=given and weights=skeleton");
   }
-  sn_model_desc desc = describe(examples);
-  return halfway ? train_halfway(ctx, &o->skin, examples, keys, &desc, out)
-                 : train_plain(ctx, &o->skin, examples, keys, &desc, out, report);
+  return halfway ? train_halfway(ctx, &o->skin, examples, keys, out)
+                 : sn_lbs_train(ctx, &o->skin, examples, keys, out, report);
 }
 
 static const sn_option own[] = {

@@ -6,7 +6,7 @@ static sn_status train_rigid(sn_context *ctx, const void *options, const sn_exam
                              sn_model *out, sn_train_report *report) {
   (void)options, (void)report;
   sn_skin skin = {0};
-  sn_status status = sn_base_fit(ctx, NULL, examples, SN_RT_BLEND_LINEAR, keys, SN_BASE_RIGID, &skin);
+  sn_status status = sn_base_fit(ctx, &(sn_skin_task){.examples = examples, .keys = keys}, SN_BASE_RIGID, &skin);
   if (status == SN_OK) {
     sn_model_desc desc = sn_model_desc_default();
     desc.rest = &examples->rest, desc.skeleton = &examples->skeleton, desc.skin = &skin;

@@ -199,9 +199,7 @@ bool sn_cuda_skins_in_passes(const sn_cuda_model *m, uint32_t characters) {
   return m->octets.bases && characters >= SN_CUDA_PASS && shared_bytes(m, true) <= m->most_shared;
 }
 
-typedef void (*kernel)(octet_job);
-
-template <int ROWS, bool STRETCH> static kernel choose_kernel(bool few, bool normals) {
+template <int ROWS, bool STRETCH> static auto choose_kernel(bool few, bool normals) {
   if (few) return normals ? pass_skin_kernel<4, ROWS, true, STRETCH> : pass_skin_kernel<4, ROWS, false, STRETCH>;
   return normals ? pass_skin_kernel<most, ROWS, true, STRETCH> : pass_skin_kernel<most, ROWS, false, STRETCH>;
 }
@@ -216,9 +214,8 @@ cudaError_t sn_cuda_pass_skin(const crowd *c) {
   size_t shared = shared_bytes(m, normals);
   dim3 grid(m->octets.tile_count, sn_cuda_blocks(passes, job.passes_per_block));
   for (int stretch = 0; stretch <= (job.turned ? 1 : 0); stretch++) {
-    kernel run = !job.turned   ? choose_kernel<linear_rows, false>(few, normals)
-                 : stretch ? choose_kernel<dualquat_rows, true>(few, normals)
-                           : choose_kernel<dualquat_rows, false>(few, normals);
+    auto run = stretch ? choose_kernel<dualquat_rows, true>(few, normals) : choose_kernel<dualquat_rows, false>(few, normals);
+    if (!job.turned) run = choose_kernel<linear_rows, false>(few, normals);
     cudaError_t error = cudaFuncSetAttribute((const void *)run, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
     if (error != cudaSuccess) return error;
     run<<<grid, threads, shared, c->stream>>>(job);

@@ -19,8 +19,7 @@ typedef struct sn_cuda_passes {
   uint32_t *first_halo;           // [tile_count + 1]
   uint32_t *halo;                 // vertices, in ascending order
   uint32_t *first_step;           // [tile_count * 64 + 1]
-  // Of each vertex: its first neighbour, then pairs of the next two (the second << 16), at the end the first again.
-  // Below 64 in the tile, from 64 on in its halo.
+  // Of each vertex: its first neighbour, then pairs of the next two (the second << 16), the first again; from 64 on in the halo.
   uint32_t *steps;
   float *own; // [tile_count * 64][4]: shade.own; NULL where it is missing
 } sn_cuda_passes;

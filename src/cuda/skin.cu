@@ -138,20 +138,19 @@ template <int K, int ROWS, bool NORMALS, bool CORRECT, bool STAGED, bool STRETCH
 static __device__ __forceinline__ point move_vertex(const skin_job &job, const vertex<K> &v, uint32_t slot, uint32_t character,
                                                     const float4 *palette, const point &c) {
   point p;
-  const uint32_t tile = blockIdx.x;
   const bool late = CORRECT && ROWS == linear_rows && job.limit_after && job.tiles.limits;
   for (int r = 0; r < 3; r++) {
     p.position[r] = v.position[r] + (CORRECT && !job.forward && !late ? c.position[r] : 0);
     p.normal[r] = v.normal[r] + (CORRECT && !job.forward ? c.normal[r] : 0);
   }
   if (ROWS == linear_rows) {
-    move_linear<K, NORMALS>(v, palette, late, c, late ? job.tiles.limits[(size_t)tile * SN_CUDA_TILE + slot] : 0, &p);
+    move_linear<K, NORMALS>(v, palette, late, c, late ? job.tiles.limits[(size_t)blockIdx.x * SN_CUDA_TILE + slot] : 0, &p);
   } else {
     float q[8], stretch[16];
     sum_rotations<K, ROWS>(job.compare, v, palette, q);
     if (STRETCH)
       blend_stretches<K, ROWS>(v, job.stretches + (size_t)character * job.palette_count * 3,
-                               STAGED ? job.tiles.joints + job.tiles.first_joint[tile] : NULL, stretch);
+                               STAGED ? job.tiles.joints + job.tiles.first_joint[blockIdx.x] : NULL, stretch);
     if (ROWS == centre_rows)
       move_centre<K, NORMALS>(v, palette, q, STRETCH ? stretch : NULL, &p);
     else

@@ -66,19 +66,18 @@ sn_cuda_status sn_cuda_time(const sn_rt_model *model, uint32_t characters, doubl
   stage_set s = {};
   size_t vertices = (size_t)characters * model->info.vertex_count, array = 3 * vertices * sizeof(float);
   cudaError_t said = send_poses(model, characters, &s);
-  if (said == cudaSuccess) said = cudaMalloc((void **)&s.positions, array);
-  if (said == cudaSuccess) said = cudaMalloc((void **)&s.normals, array);
+  for (float **made : {&s.positions, &s.normals})
+    if (said == cudaSuccess) said = cudaMalloc((void **)made, array);
   sn_cuda_input input = {s.joints, s.controls, s.torques, s.values};
   sn_cuda_output output = {{s.positions, SN_CUDA_FLOAT, 0, 0}, {s.normals, SN_CUDA_FLOAT, 0, 0}};
   size_t scratch = sn_cuda_scratch_size(uploaded, characters, &output);
   if (said == cudaSuccess) said = cudaMalloc(&s.scratch, scratch ? scratch : 1);
-  if (said == cudaSuccess) said = cudaEventCreate(&s.begin);
-  if (said == cudaSuccess) said = cudaEventCreate(&s.end);
+  for (cudaEvent_t *made : {&s.begin, &s.end})
+    if (said == cudaSuccess) said = cudaEventCreate(made);
   float times[most_repeats], copies[most_repeats], spent = 0;
   int count = 0;
-  for (int warm = 0; said == cudaSuccess && status == SN_CUDA_OK && warm < 3; warm++) {
+  for (int warm = 0; said == cudaSuccess && status == SN_CUDA_OK && warm < 3; warm++)
     status = sn_cuda_evaluate(uploaded, characters, &input, s.scratch, scratch, &output, NULL, error);
-  }
   while (said == cudaSuccess && status == SN_CUDA_OK && count < most_repeats &&
          (count < least_repeats || spent < 1000 * seconds)) {
     cudaEventRecord(s.begin, NULL);
@@ -102,8 +101,7 @@ sn_cuda_status sn_cuda_time(const sn_rt_model *model, uint32_t characters, doubl
     if (error) snprintf(error->message, sizeof error->message, "%u characters: %s", characters, cudaGetErrorString(said));
     return said == cudaErrorMemoryAllocation ? SN_CUDA_NO_MEMORY : SN_CUDA_FAILED;
   }
-  out->repeats = count;
-  out->evaluate = median(times, count);
+  out->repeats = count, out->evaluate = median(times, count);
   out->copy_per_second = 2.0 * (double)array / (1e-3 * median(copies, count));
   out->bytes = 24.0 * (double)vertices + 48.0 * (double)characters * model->info.joint_count + (double)model_bytes;
   out->share = out->bytes / (1e-3 * out->evaluate) / out->copy_per_second;

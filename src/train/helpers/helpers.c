@@ -249,7 +249,8 @@ static sn_status train(sn_context *ctx, const void *options, const sn_examples *
                        .influences = o->skin.influences,
                        .helper_count = o->helpers};
   if (s.helper_count > examples->rest.vertex_count) s.helper_count = examples->rest.vertex_count;
-  sn_status status = sn_train_skin(ctx, &o->skin, examples, SN_RT_BLEND_LINEAR, keys, &s.base, report);
+  sn_status status =
+    sn_train_skin(ctx, &(sn_skin_task){&o->skin, examples, SN_RT_BLEND_LINEAR, keys}, &s.base, report);
   if (status == SN_OK) status = solve(&s, keys, out, report);
   sn_skin_free(&s.base);
   sn_skin_free(&s.skin);

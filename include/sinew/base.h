@@ -183,8 +183,6 @@ typedef struct sn_outputs {
 
 void sn_outputs_begin(sn_context *ctx, sn_outputs *own);
 sn_status sn_outputs_end(sn_context *ctx, sn_outputs *own, sn_status status);
-// A file that was written between begin and end, as `path`, does not appear after all. Fails where memory runs out.
-sn_status sn_outputs_drop(sn_context *ctx, const char *path);
 // For a handler of signals that ends the process: deletes what waits under a temporary name, and folders that were made for
 // it. Calls unlink and rmdir only.
 void sn_outputs_clean(const sn_outputs *outputs);

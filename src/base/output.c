@@ -244,12 +244,6 @@ static void discard(sn_output *o) {
   o->written = false;
 }
 
-sn_status sn_outputs_drop(sn_context *ctx, const char *path) {
-  sn_output *o = find_path(ctx, path);
-  if (o) discard(o);
-  return o ? SN_OK : ctx->error.status;
-}
-
 void sn_outputs_made_folder(sn_context *ctx, const char *path) {
   if (!ctx->outputs) return;
   sn_folder *folder = SN_NEW(ctx, &ctx->outputs->memory, sn_folder, 1);

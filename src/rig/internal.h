@@ -84,7 +84,6 @@ typedef struct rig_model {
   double *price;        // bones, see RIG_PRICE
   double *vertex_error; // n: sum over frames of the squared distance
   double error;         // their sum
-  bool whole;           // of all the data, no sample
   double worth;         // of an influence, for RIG_THIN, in parts of the average vertex's error
   double *trail;        // like t: the bones after the last update, from which sn_rig_round goes on
   int trail_age;        // updates since; rises to 1 before the trail is good for anything

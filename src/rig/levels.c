@@ -143,16 +143,11 @@ static sn_status lift_vertices(sn_context *ctx, sn_arena *memory, const rig_mode
   return status == SN_OK ? sn_rig_pass(ctx, m, RIG_EXPLORE, NULL) : status;
 }
 
-// Links of the skeleton may be thin, but on all the data every bone needs a vertex of its own.
-static bool is_thin(const rig_model *m, const rig_tree *tree, int j, double bound) {
-  return sn_rig_is_sliver(m, tree, j, bound) || (m->whole && sn_rig_share(m, j) < RIG_THINNEST);
-}
-
 // The sliver that has least; -1: there is none.
 static int thinnest(const rig_model *m, const rig_tree *tree, double bound) {
   int best = -1;
   for (int j = 0; j < m->bones; j++) {
-    if (!is_thin(m, tree, j, bound)) continue;
+    if (!sn_rig_is_sliver(m, tree, j, bound)) continue;
     if (best < 0 || sn_rig_share(m, j) < sn_rig_share(m, best)) best = j;
   }
   return best;
@@ -227,11 +222,14 @@ static sn_status pull_inside(sn_context *ctx, rig_model *m, const rig_way *way, 
   return status == SN_OK ? set_inside(ctx, m, way, bearable) : status;
 }
 
-// A tree of bones, and rounds that get them used to it.
+// A tree of bones, and rounds that get them used to it. Weights wait for the joints: before, vertices would leave their bones.
 static sn_status join(sn_context *ctx, rig_model *m, const rig_way *way, int most) {
   int rounds = 0;
   sn_status status = sn_rig_tree_build(ctx, m, way->tree);
   if (status == SN_OK) status = sn_rig_tree_fit(ctx, m, way->tree, 5, NULL);
+  if (status == SN_OK) status = sn_rig_pass(ctx, m, RIG_KEEP, NULL);
+  rig_forget_trail(m);
+  for (int k = 0; k < most / 2 && status == SN_OK; k++) status = sn_rig_round(ctx, m, way, RIG_KEEP, true);
   return status == SN_OK ? rounds_between(ctx, m, way, most / 2, most, pays_meanwhile, &rounds) : status;
 }
 
@@ -407,7 +405,6 @@ sn_status sn_rig_solve(sn_context *ctx, sn_arena *memory, const rig_problem *p, 
   bool searched = plan->bones <= searched_bones;
   *rounds = 0;
   sn_status status = solve_rough(ctx, memory, p, plan, m, tree);
-  m->whole = searched;
   if (status == SN_OK && plan->smooth_auto) sn_rig_smooth_by_error(m, plan->smooth);
   if (status == SN_OK) status = prune(ctx, m, &way, 2 * RIG_THINNEST, 3, rounds);
   if (status == SN_OK) status = some_rounds(ctx, m, &way, plan->iterations, pays_at_last, rounds);

@@ -191,4 +191,10 @@ if [ -d "$SINEW_SOURCE/node_modules/gltf-validator" ]; then
   expect 0 "0 errors" node "$here/validate_gltf.mjs" tree.glb free.glb affine.glb two.glb helpers.glb heat.glb
 fi
 
+# A mesh without a size has no errors in percent of it.
+printf 'v 1 1 1\nv 1 1 1\nv 1 1 1\nf 1 2 3\n' > point.obj
+mkdir points && cp point.obj points/a.obj && cp point.obj points/b.obj
+expect 1 "all vertices of the rest mesh are at one place" "$SINEW" rig --rest point.obj --frames points --bones 2 -o point.glb
+[ ! -e point.glb ] || fail "a rig of a point"
+
 finish

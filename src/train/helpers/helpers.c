@@ -14,6 +14,7 @@ typedef struct sn_helper_options {
 enum { most_frames = 256, most_sample = 3000, rounds = 4, sweeps = 2 };
 
 static const double no_residual = 1e-5; // a part of the diagonal
+static const double worth = 0.1; // of an influence: what it takes off the squared error, over that of the mean vertex
 
 // ---- what is given -----------------------------------------------------------------------------------------------------------
 
@@ -120,6 +121,7 @@ static sn_status alternate(sn_helper_solve *s) {
     sn_helpers_residuals(s, &s->skin);
     for (int n = 0; status == SN_OK && n < sweeps; n++) status = move_all(s, rows, weights);
   }
+  s->worth = worth * pow(rms_residual(s), 2) * s->frame_count;
   if (status == SN_OK) status = sn_helpers_weigh(s, true);
   return status;
 }

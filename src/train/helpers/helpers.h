@@ -32,10 +32,10 @@ typedef struct sn_helper_solve {
   sn_near near;
   sn_skin base, skin; // without and with helpers
   sn_helper *helpers;
-  sn_affine *palette;    // frame_count * (joint_count + helper_count)
-  sn_mat3 *inverses;     // frame_count * joint_count: of the joints' linear parts
-  float (*residuals)[3]; // frame_count * sample_count
-  double diagonal;
+  sn_affine *palette;     // frame_count * (joint_count + helper_count)
+  sn_mat3 *inverses;      // frame_count * joint_count: of the joints' linear parts
+  float (*residuals)[3];  // frame_count * sample_count
+  double diagonal, worth; // worth: of an influence, in squared distance over all frames
 } sn_helper_solve;
 
 static inline sn_affine *sn_helper_palette(const sn_helper_solve *s, int frame) {

@@ -72,7 +72,7 @@ static double fill(const sn_helper_solve *s, const vertex *v, sn_simplex *q) {
   return trace - sum / v->count;
 }
 
-static void weigh_vertex(const sn_helper_solve *s, int i) {
+static void weigh_vertex(const sn_helper_solve *s, int i, double worth) {
   vertex v = {.i = i};
   sn_simplex q;
   find_entries(s, &v);
@@ -83,6 +83,7 @@ static void weigh_vertex(const sn_helper_solve *s, int i) {
       if (v.joint[k] == v.joint[l]) q.a[k][l] += mu, q.b[k] += mu * v.prior[l];
   }
   sn_simplex_solve_sparse(&q, s->influences);
+  if (worth > 0) sn_simplex_thin(&q, worth);
   size_t row = (size_t)i * (size_t)s->skin.influences;
   int put = 0;
   for (int k = 0; k < s->skin.influences; k++)
@@ -97,7 +98,8 @@ static void weigh_vertex(const sn_helper_solve *s, int i) {
 static void weigh_range(void *user, int64_t begin, int64_t end, int worker) {
   (void)worker;
   const weighing *w = user;
-  for (int64_t n = begin; n < end; n++) weigh_vertex(w->s, w->all ? (int)n : w->s->sample[n]);
+  for (int64_t n = begin; n < end; n++)
+    weigh_vertex(w->s, w->all ? (int)n : w->s->sample[n], w->all ? w->s->worth : 0);
 }
 
 sn_status sn_helpers_weigh(sn_helper_solve *s, bool all) {

@@ -9,9 +9,9 @@
 
 #include "solve/solve.h"
 
-enum { channels = SN_RT_HELPER_CHANNELS, most_candidates = 12, ridge_count = 4 };
+enum { channels = SN_RT_HELPER_CHANNELS, most_candidates = 12 };
 
-static const double ridges[ridge_count] = {1e-4, 1e-3, 1e-2, 1e-1}; // relative to the terms' mean square
+static const double ridge = 0.03;      // relative to the terms' mean square
 static const double penalty = 0.01;    // of motion, relative to what the vertices say about it
 static const double least_gain = 0.01; // of one more driver
 static const double beyond = 0.25;     // of the range of a channel in training: it may go so far beyond
@@ -100,7 +100,7 @@ static void sum_frames(const motion *m, const int *drivers, int count, int fold,
   }
 }
 
-static void solve_ridge(const system *from, double ridge, double (*x)[SN_RT_HELPER_CHANNELS]) {
+static void solve_ridge(const system *from, double (*x)[SN_RT_HELPER_CHANNELS]) {
   system s = *from;
   double trace = 1e-30;
   for (int p = 0; p < s.terms; p++) trace += s.a[p][p];
@@ -120,51 +120,37 @@ static double frame_error(const motion *m, int f, const int *drivers, int count,
   return error;
 }
 
-// Cross-validated errors of all ridges.
-static void validate(const motion *m, const int *drivers, int count, double errors[ridge_count]) {
-  double x[SN_HELPER_TERMS][SN_RT_HELPER_CHANNELS];
+// The cross-validated error of these drivers.
+static double validate(const motion *m, const int *drivers, int count) {
+  double x[SN_HELPER_TERMS][SN_RT_HELPER_CHANNELS], error = 0;
   system outside;
-  memset(errors, 0, ridge_count * sizeof *errors);
   for (int fold = 0; fold < m->s->folds.fold_count; fold++) {
     sum_frames(m, drivers, count, fold, &outside);
-    for (int r = 0; r < ridge_count; r++) {
-      solve_ridge(&outside, ridges[r], x);
-      for (int f = 0; f < m->s->frame_count; f++)
-        if (m->s->folds.fold_of[f] == fold) errors[r] += frame_error(m, f, drivers, count, x);
-    }
+    solve_ridge(&outside, x);
+    for (int f = 0; f < m->s->frame_count; f++)
+      if (m->s->folds.fold_of[f] == fold) error += frame_error(m, f, drivers, count, x);
   }
+  return error;
 }
 
-static double least_of(const double *errors, int *which) {
-  *which = 0;
-  for (int r = 1; r < ridge_count; r++)
-    if (errors[r] < errors[*which]) *which = r;
-  return errors[*which];
-}
-
-// One driver after the other, the one that leaves the least cross-validated error. Returns the ridge.
-static double choose_drivers(motion *m) {
-  double left = INFINITY, ridge = ridges[1], errors[ridge_count];
+// One driver after the other, the one that leaves the least cross-validated error.
+static void choose_drivers(motion *m) {
+  double left = INFINITY;
   sn_helper *h = m->helper;
-  h->driver_count = 0;
   while (h->driver_count < SN_HELPER_DRIVERS) {
-    int best = -1, which = 0;
+    int best = -1;
     double least = INFINITY;
     for (int k = 0; k < m->candidate_count; k++) {
-      int r;
       h->drivers[h->driver_count] = m->candidates[k];
       bool used = false;
       for (int d = 0; d < h->driver_count; d++) used |= h->drivers[d] == m->candidates[k];
-      if (used) continue;
-      validate(m, h->drivers, h->driver_count + 1, errors);
-      double error = least_of(errors, &r);
-      if (error < least) least = error, best = k, which = r;
+      double error = used ? INFINITY : validate(m, h->drivers, h->driver_count + 1);
+      if (error < least) least = error, best = k;
     }
     if (best < 0 || !(least < (1 - least_gain) * left)) break;
     h->drivers[h->driver_count++] = m->candidates[best];
-    left = least, ridge = ridges[which];
+    left = least;
   }
-  return ridge;
 }
 
 // Joints that move in training: the parent and its neighbours, then their neighbours.
@@ -248,9 +234,10 @@ sn_status sn_helper_move(sn_helper_solve *s, int h, int count, const int *rows, 
     for (int f = 0; f < s->frame_count; f++) before[f] = sn_helper_palette(s, f)[s->joint_count + h];
     find_targets(&m, count, rows, weights);
     find_candidates(&m);
-    double ridge = choose_drivers(&m);
+    if (m.helper->driver_count == 0)
+      choose_drivers(&m); // once: with others the next round would not go on from this one
     sum_frames(&m, m.helper->drivers, m.helper->driver_count, -1, whole);
-    if (whole->terms) solve_ridge(whole, ridge, m.helper->mix);
+    if (whole->terms) solve_ridge(whole, m.helper->mix);
     apply(&m);
     shift_residuals(&m, count, rows, weights, before);
   }

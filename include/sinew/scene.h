@@ -206,7 +206,7 @@ typedef struct sn_shading {
   float (*own)[3]; // NULL: the file has no normals
 } sn_shading;
 
-enum { SN_MOST_NOTES = 16 };
+enum { SN_MOST_NOTES = 16, SN_NOTE_SIZE = 1024 };
 
 // Everything a trainer may use. Absent parts are zeroed (joint_count 0, control_count 0, ...).
 typedef struct sn_examples {
@@ -234,7 +234,7 @@ typedef struct sn_examples {
   float (*uvs)[2]; // texture coordinates of the corners of the file's triangles, v upwards; NULL: the file has none
   float (*tangents)[4]; // of the file's vertices, with 1 or -1; zeros where it has none; NULL: nowhere has it any
   int note_count;
-  char *notes[SN_MOST_NOTES]; // what the user should know about how the files were read
+  char notes[SN_MOST_NOTES][SN_NOTE_SIZE]; // what the user should know about how the files were read
   sn_arena memory;
 } sn_examples;
 

@@ -147,15 +147,15 @@ sn_status sn_examples_file_skin(sn_context *ctx, const sn_examples *examples, co
 }
 
 void sn_examples_note(sn_context *ctx, sn_examples *examples, const char *format, ...) {
-  char text[1024];
+  char text[SN_NOTE_SIZE];
+  (void)ctx;
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   for (int k = 0; k < examples->note_count; k++)
     if (strcmp(examples->notes[k], text) == 0) return;
-  char *kept = examples->note_count < SN_MOST_NOTES ? sn_arena_text(ctx, &examples->memory, text) : NULL;
-  if (kept) examples->notes[examples->note_count++] = kept;
+  if (examples->note_count < SN_MOST_NOTES) strcpy(examples->notes[examples->note_count++], text);
 }
 
 void sn_examples_free(sn_examples *examples) {

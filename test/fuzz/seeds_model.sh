@@ -9,7 +9,7 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 "$tool" gen bar --vertices 60 --frames 4 -o bar --quiet
 "$tool" gen leg --vertices 300 --frames 5 -o leg --quiet
-for spec in lbs lbs:pack=1 lbs:extra=halfway dqs dqs:pack=1 cor cor:pack=1 psd:blend=centres psd:pack=1 psd:order=forward,pack=1 rotreg:bones=2,pack=1 psd psd:blend=dualquat psd:space=whole psd:space=whole,weighted=1 eigenskin rotreg:bones=2 rotreg:bones=2,psd=1 lbs:vertex_order=blocks rotreg:bones=2,pack=1,vertex_order=blocks; do
+for spec in lbs lbs:pack=1 lbs:extra=halfway dqs dqs:pack=1 cor cor:pack=1 psd:blend=centres psd:pack=1 psd:order=forward,pack=1 rotreg:bones=2,pack=1 psd psd:blend=dualquat psd:space=whole psd:space=whole,weighted=1 eigenskin rotreg:bones=2 rotreg:bones=2,psd=1 helpers:helpers=3 lbs:vertex_order=blocks rotreg:bones=2,pack=1,vertex_order=blocks; do
   "$tool" train --method "$spec" --rest bar/rest.obj --frames bar/frames.pc2 --skeleton bar/skeleton.glb \
     -o "$out/${spec//[:,=]/-}.sinew" --quiet
 done

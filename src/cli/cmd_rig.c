@@ -185,9 +185,8 @@ static sn_status load(cli *c, rig_job *job) {
   if (status == SN_OK) status = check_memory(c, &job->examples);
   const sn_mesh *mesh = &job->examples.rest;
   if (status == SN_OK && sn_points_diagonal((const float(*)[3])mesh->positions, mesh->vertex_count) == 0)
-    return sn_fail(
-      &c->ctx, SN_BAD_INPUT,
-      "rig: all vertices of the rest mesh are at one place; if it is far from the origin, move it there");
+    return sn_fail(&c->ctx, SN_BAD_INPUT,
+                   "rig: all vertices of the rest mesh are at one place; bring a distant mesh to the origin");
   sn_adjust adjust[SN_FILE_KINDS];
   job->rest_frame = -1;
   if (status == SN_OK) status = sn_cli_adjust(c, adjust);

@@ -44,8 +44,17 @@ int sn_assimp_find(const assimp_job *job, const struct aiString *name); // -1 wh
 sn_status sn_assimp_write(sn_context *ctx, const struct aiScene *scene, const char *path);
 void sn_assimp_add_meshes(assimp_job *job);
 void sn_assimp_add_clips(assimp_job *job);
-void sn_assimp_add_channel(assimp_job *job, json_t *clip, int node, const char *path, int count, const float *times,
-                           int width, const float *values);
+
+// Samples of one kind: times in seconds that rise, and `width` numbers each.
+typedef struct assimp_samples {
+  int count, width;
+  float *times, *values;
+} assimp_samples;
+
+assimp_samples sn_assimp_samples(assimp_job *job, unsigned most, int width); // room for them, none yet
+// The numbers of a new sample; NULL where its time does not rise.
+float *sn_assimp_next(assimp_samples *k, double time);
+void sn_assimp_add_channel(assimp_job *job, json_t *clip, int node, const char *path, const assimp_samples *k);
 void sn_assimp_add_morph_clips(assimp_job *job, const struct aiAnimation *animation, double rate, json_t *clip);
 
 #endif

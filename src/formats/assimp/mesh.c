@@ -6,12 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { most = GLTF_MAX_INFLUENCES };
-
 // All that a vertex is.
 typedef struct corner {
-  float position[3], uv[2], weights[most];
-  uint16_t joints[most];
+  float position[3], uv[2];
+  gltf_influences influences;
 } corner;
 
 typedef struct mesh_work {
@@ -21,16 +19,6 @@ typedef struct mesh_work {
   int *first;      // corner of every vertex
   int count;
 } mesh_work;
-
-static void keep_influence(corner *c, int joint, float weight) {
-  for (int k = 0; k < most; k++) {
-    if (weight <= c->weights[k]) continue;
-    memmove(c->weights + k + 1, c->weights + k, (size_t)(most - 1 - k) * sizeof *c->weights);
-    memmove(c->joints + k + 1, c->joints + k, (size_t)(most - 1 - k) * sizeof *c->joints);
-    c->weights[k] = weight, c->joints[k] = (uint16_t)joint;
-    return;
-  }
-}
 
 static void gather(mesh_work *w, const sn_affine *place) {
   const struct aiMesh *mesh = w->mesh;
@@ -47,7 +35,7 @@ static void gather(mesh_work *w, const sn_affine *place) {
     for (unsigned k = 0; k < bone->mNumWeights; k++) {
       const struct aiVertexWeight *weight = &bone->mWeights[k];
       if (weight->mVertexId < mesh->mNumVertices)
-        keep_influence(&w->corners[weight->mVertexId], (int)b, weight->mWeight);
+        sn_gltf_keep_influence(&w->corners[weight->mVertexId].influences, (int)b, weight->mWeight);
     }
   }
 }
@@ -104,50 +92,29 @@ static int count_triangles(const struct aiMesh *mesh) {
   return count;
 }
 
-// A float array of `width` numbers per vertex, taken from byte `offset` of its corner.
-static int add_floats(assimp_job *job, const mesh_work *w, size_t offset, int width, bool bounds) {
-  float *out = SN_NEW(job->b.ctx, &job->b.memory, float, (size_t)w->count *(size_t)width);
-  if (!out) {
-    job->b.failed = true;
-    return 0;
-  }
-  for (int i = 0; i < w->count; i++) {
-    memcpy(out + (size_t)i * (size_t)width, (const uint8_t *)&w->corners[w->first[i]] + offset,
-           (size_t)width * sizeof *out);
-  }
-  return sn_gltf_add_accessor(&job->b, out, w->count, GLTF_FLOAT, width, GLTF_VERTICES, bounds);
+// An attribute of `width` numbers per vertex, taken from byte `offset` of its corner.
+static void add_floats(assimp_job *job, const mesh_work *w, json_t *attributes, const char *key, size_t offset,
+                       int width) {
+  size_t size = (size_t)width * sizeof(float);
+  uint8_t *out = SN_NEW(job->b.ctx, &job->b.memory, uint8_t, (size_t)w->count * size);
+  if (!out) job->b.failed = true;
+  for (int i = 0; out && i < w->count; i++)
+    memcpy(out + (size_t)i * size, (const uint8_t *)&w->corners[w->first[i]] + offset, size);
+  if (out) sn_gltf_put_floats(&job->b, attributes, key, out, w->count, width);
 }
 
 static void add_influences(assimp_job *job, const mesh_work *w, json_t *attributes) {
-  for (int set = 0; set < most / 4; set++) {
-    uint16_t *joints = SN_NEW(job->b.ctx, &job->b.memory, uint16_t, 4 * (size_t)w->count);
-    float *weights = SN_NEW(job->b.ctx, &job->b.memory, float, 4 * (size_t)w->count);
-    bool any = set == 0;
-    if (!joints || !weights) {
-      job->b.failed = true;
-      return;
-    }
-    for (int i = 0; i < w->count; i++) {
-      const corner *c = &w->corners[w->first[i]];
-      float sum = 0;
-      for (int k = 0; k < most; k++) sum += c->weights[k];
-      for (int k = 0; k < 4; k++) {
-        joints[4 * i + k] = c->joints[4 * set + k];
-        weights[4 * i + k] = sum > 0 ? c->weights[4 * set + k] / sum : set == 0 && k == 0;
-        any = any || weights[4 * i + k] > 0;
-      }
-    }
-    if (!any) return;
-    static const char *const joint_names[] = {"JOINTS_0", "JOINTS_1"}, *const weight_names[] = {"WEIGHTS_0",
-                                                                                                "WEIGHTS_1"};
-    sn_gltf_set(&job->b, attributes, joint_names[set],
-                json_integer(sn_gltf_add_accessor(&job->b, joints, w->count, GLTF_USHORT, 4, GLTF_VERTICES, false)));
-    sn_gltf_set(&job->b, attributes, weight_names[set],
-                json_integer(sn_gltf_add_accessor(&job->b, weights, w->count, GLTF_FLOAT, 4, GLTF_VERTICES, false)));
+  gltf_influences *rows = SN_NEW(job->b.ctx, &job->b.memory, gltf_influences, w->count);
+  if (!rows) job->b.failed = true;
+  for (int i = 0; rows && i < w->count; i++) {
+    rows[i] = w->corners[w->first[i]].influences;
+    float *weights = rows[i].weights, sum = 0;
+    for (int k = 0; k < GLTF_MAX_INFLUENCES; k++) sum += weights[k];
+    for (int k = 0; k < GLTF_MAX_INFLUENCES; k++) weights[k] = sum > 0 ? weights[k] / sum : k == 0;
   }
+  if (rows) sn_gltf_put_influences(&job->b, attributes, rows, w->count, true);
 }
 
-// Fans, like every polygon here.
 // Colours of the vertices, of the first corner each: they say which weights to keep, and split nothing.
 static void add_colours(assimp_job *job, const mesh_work *w, json_t *attributes) {
   float *out = SN_NEW(job->b.ctx, &job->b.memory, float, 3 * (size_t)w->count);
@@ -157,19 +124,15 @@ static void add_colours(assimp_job *job, const mesh_work *w, json_t *attributes)
     const float rgb[3] = {c->r, c->g, c->b};
     for (int k = 0; k < 3; k++) out[3 * i + k] = rgb[k] >= 0 && rgb[k] <= 1 ? rgb[k] : rgb[k] > 1;
   }
-  if (!out) return;
-  int accessor = sn_gltf_add_accessor(&job->b, out, w->count, GLTF_FLOAT, 3, GLTF_VERTICES, false);
-  sn_gltf_set(&job->b, attributes, "COLOR_0", json_integer(accessor));
+  if (out) sn_gltf_put_floats(&job->b, attributes, "COLOR_0", out, w->count, 3);
 }
 
-static int add_indices(assimp_job *job, const mesh_work *w) {
+// Fans, like every polygon here.
+static void add_indices(assimp_job *job, const mesh_work *w, json_t *primitive) {
   int count = count_triangles(w->mesh), done = 0;
   uint32_t *out = SN_NEW(job->b.ctx, &job->b.memory, uint32_t, 3 * (size_t)count);
-  if (!out) {
-    job->b.failed = true;
-    return 0;
-  }
-  for (unsigned f = 0; f < w->mesh->mNumFaces; f++) {
+  if (!out) job->b.failed = true;
+  for (unsigned f = 0; out && f < w->mesh->mNumFaces; f++) {
     const struct aiFace *face = &w->mesh->mFaces[f];
     for (unsigned c = 1; c + 1 < face->mNumIndices; c++) {
       const unsigned corners[3] = {face->mIndices[0], face->mIndices[c], face->mIndices[c + 1]};
@@ -178,7 +141,7 @@ static int add_indices(assimp_job *job, const mesh_work *w) {
       }
     }
   }
-  return sn_gltf_add_accessor(&job->b, out, done, GLTF_UINT, 1, GLTF_INDICES, false);
+  if (out) sn_gltf_put(&job->b, primitive, "indices", (gltf_data){out, done, GLTF_UINT, 1, GLTF_INDICES, false});
 }
 
 // Shapes as morph targets, their names as exporters of glTF write them.
@@ -202,11 +165,10 @@ static void add_morphs(assimp_job *job, const mesh_work *w, const sn_affine *pla
       sn_vec3_store(sn_vec3_sub(at, sn_vec3_from(w->corners[w->first[i]].position)), deltas[i]);
     }
     json_t *target = json_object();
-    sn_gltf_set(&job->b, target, "POSITION",
-                json_integer(sn_gltf_add_accessor(&job->b, deltas, w->count, GLTF_FLOAT, 3, 0, true)));
-    json_array_append_new(targets, target);
+    sn_gltf_put_floats(&job->b, target, "POSITION", deltas, w->count, 3);
+    sn_gltf_push(&job->b, targets, target);
     json_t *name = json_string(morph->mName.data); // NULL where it is not UTF-8
-    json_array_append_new(names, name ? name : json_string(""));
+    sn_gltf_push(&job->b, names, name ? name : json_string(""));
   }
   if (json_array_size(targets) > 0) {
     sn_gltf_set(&job->b, primitive, "targets", targets);
@@ -244,40 +206,30 @@ static void add_mesh(assimp_job *job, const struct aiMesh *mesh, int node) {
   const sn_affine *place = skinned ? &job->nodes[node].world : NULL;
   mesh_work w = {.mesh = mesh, .corners = SN_NEW(job->b.ctx, &job->b.memory, corner, mesh->mNumVertices)};
   if (count_triangles(mesh) == 0 || mesh->mNumVertices == 0) return;
-  if (!w.corners) {
-    job->b.failed = true;
-    return;
-  }
-  gather(&w, place);
-  if (!join(job, &w)) {
+  if (w.corners) gather(&w, place);
+  if (!w.corners || !join(job, &w)) {
     job->b.failed = true;
     return;
   }
   json_t *attributes = json_object(), *primitive = json_object(), *out = json_object(), *holder = json_object();
-  sn_gltf_set(&job->b, attributes, "POSITION",
-              json_integer(add_floats(job, &w, offsetof(corner, position), 3, true)));
-  if (mesh->mTextureCoords[0]) {
-    sn_gltf_set(&job->b, attributes, "TEXCOORD_0", json_integer(add_floats(job, &w, offsetof(corner, uv), 2, false)));
-  }
+  add_floats(job, &w, attributes, "POSITION", offsetof(corner, position), 3);
+  if (mesh->mTextureCoords[0]) add_floats(job, &w, attributes, "TEXCOORD_0", offsetof(corner, uv), 2);
   if (skinned) add_influences(job, &w, attributes);
   if (mesh->mColors[0]) add_colours(job, &w, attributes);
   sn_gltf_set(&job->b, primitive, "attributes", attributes);
-  sn_gltf_set(&job->b, primitive, "indices", json_integer(add_indices(job, &w)));
+  add_indices(job, &w, primitive);
   sn_gltf_set(&job->b, primitive, "material", json_integer(mesh->mMaterialIndex));
   assimp_holder *morphs = &job->holders[job->holder_count++];
   *morphs = (assimp_holder){.node = node};
   add_morphs(job, &w, place, out, primitive, morphs);
-  json_t *primitives = json_array();
-  json_array_append_new(primitives, primitive);
-  sn_gltf_set(&job->b, out, "primitives", primitives);
+  sn_gltf_push(&job->b, sn_gltf_list(&job->b, out, "primitives"), primitive);
   sn_gltf_set_text(&job->b, out, "name", mesh->mName.data, "mesh");
   sn_gltf_set_text(&job->b, holder, "name", mesh->mName.data, "mesh");
   sn_gltf_set(&job->b, holder, "mesh", json_integer(sn_gltf_append(&job->b, "meshes", out)));
   if (skinned) sn_gltf_set(&job->b, holder, "skin", json_integer(add_mesh_skin(job, mesh, place)));
-  int index = morphs->index = sn_gltf_append(&job->b, "nodes", holder);
+  morphs->index = sn_gltf_append(&job->b, "nodes", holder);
   json_t *above = json_array_get(json_object_get(job->b.root, "nodes"), (size_t)(skinned ? 0 : node));
-  if (!json_object_get(above, "children")) sn_gltf_set(&job->b, above, "children", json_array());
-  json_array_append_new(json_object_get(above, "children"), json_integer(index));
+  sn_gltf_push(&job->b, sn_gltf_list(&job->b, above, "children"), json_integer(morphs->index));
 }
 
 static const struct aiMaterialProperty *find_property(const struct aiMaterial *material, const char *key) {

@@ -6,11 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-typedef struct morph_samples {
-  int count, width;      // width: targets of the mesh
-  float *times, *values; // NAN: this target has no key at this time
-} morph_samples;
-
 // "face" of the channel "face*0": the node, then which of its geometries.
 static bool names_node(const struct aiMeshMorphAnim *channel, const struct aiString *node) {
   const char *name = channel->mName.data, *star = strrchr(name, '*');
@@ -18,23 +13,22 @@ static bool names_node(const struct aiMeshMorphAnim *channel, const struct aiStr
   return strlen(node->data) == length && strncmp(node->data, name, length) == 0;
 }
 
+// NAN: a target has no key at this time.
 static void gather(const struct aiMeshMorphAnim *channel, const assimp_holder *holder, double rate,
-                   morph_samples *out) {
+                   assimp_samples *out) {
   for (unsigned k = 0; k < channel->mNumKeys; k++) {
     const struct aiMeshMorphKey *key = &channel->mKeys[k];
-    float time = (float)(key->mTime / rate), *row = out->values + (size_t)out->count * (size_t)out->width;
-    if (!isfinite(time) || (out->count > 0 && time <= out->times[out->count - 1])) continue;
-    for (int t = 0; t < out->width; t++) row[t] = NAN;
-    for (unsigned v = 0; v < key->mNumValuesAndWeights; v++) {
+    float *row = sn_assimp_next(out, key->mTime / rate);
+    for (int t = 0; row && t < out->width; t++) row[t] = NAN;
+    for (unsigned v = 0; row && v < key->mNumValuesAndWeights; v++) {
       int target = key->mValues[v] < holder->shape_count ? holder->targets[key->mValues[v]] : -1;
       if (target >= 0 && isfinite(key->mWeights[v])) row[target] = (float)key->mWeights[v];
     }
-    out->times[out->count++] = time;
   }
 }
 
 // What lies between a target's samples is linear, the ends hold; a target without any stays at 0.
-static void fill_between(morph_samples *samples, int target) {
+static void fill_between(assimp_samples *samples, int target) {
   float *values = samples->values + target;
   int width = samples->width, last = -1;
   for (int k = 0; k < samples->count; k++) {
@@ -54,17 +48,11 @@ static void fill_between(morph_samples *samples, int target) {
 
 static void add_weights(assimp_job *job, json_t *clip, const struct aiMeshMorphAnim *channel,
                         const assimp_holder *holder, double rate) {
-  morph_samples samples = {.width = holder->target_count};
-  samples.times = SN_NEW(job->b.ctx, &job->b.memory, float, channel->mNumKeys);
-  samples.values = SN_NEW(job->b.ctx, &job->b.memory, float, (size_t)channel->mNumKeys *(size_t)samples.width);
-  if (!samples.times || !samples.values) {
-    job->b.failed = true;
-    return;
-  }
+  assimp_samples samples = sn_assimp_samples(job, channel->mNumKeys, holder->target_count);
+  if (job->b.failed) return;
   gather(channel, holder, rate, &samples);
   for (int t = 0; t < samples.width; t++) fill_between(&samples, t);
-  sn_assimp_add_channel(job, clip, holder->index, "weights", samples.count, samples.times, samples.width,
-                        samples.values);
+  sn_assimp_add_channel(job, clip, holder->index, "weights", &samples);
 }
 
 void sn_assimp_add_morph_clips(assimp_job *job, const struct aiAnimation *animation, double rate, json_t *clip) {

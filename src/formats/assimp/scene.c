@@ -63,16 +63,11 @@ static void put_transform(assimp_job *job, json_t *out, const assimp_node *node)
 static void add_nodes(assimp_job *job) {
   for (int k = 0; k < job->node_count; k++) {
     const assimp_node *node = &job->nodes[k];
-    json_t *out = json_object(), *children = json_array();
+    json_t *out = json_object();
     sn_gltf_set_text(&job->b, out, "name", node->node->mName.data, "node");
     put_transform(job, out, node);
     for (int c = k + 1; c < job->node_count; c++)
-      if (job->nodes[c].parent == k) json_array_append_new(children, json_integer(c));
-    if (json_array_size(children) > 0) {
-      sn_gltf_set(&job->b, out, "children", children);
-    } else {
-      json_decref(children);
-    }
+      if (job->nodes[c].parent == k) sn_gltf_push(&job->b, sn_gltf_list(&job->b, out, "children"), json_integer(c));
     sn_gltf_append(&job->b, "nodes", out);
   }
 }

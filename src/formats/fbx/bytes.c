@@ -2,6 +2,7 @@
 // Nodes and properties of binary FBX, as bytes.
 #include "formats/fbx/bytes.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 enum { node_header = 13 }; // end, number of properties, their size, length of the name
@@ -47,7 +48,37 @@ static void close_properties(fbx *f) {
 
 static size_t file_position(const fbx *f) { return f->size + 27; } // behind the header
 
-void sn_fbx_begin(fbx *f, const char *name) {
+static void put_array(fbx *f, char type, const void *values, size_t count) {
+  size_t width = type == 'd' || type == 'l' ? 8 : 4;
+  put_number(f, count, 4);
+  put_number(f, 0, 4); // not compressed
+  put_number(f, count * width, 4);
+  put(f, values, count * width);
+}
+
+// One property behind its type.
+static void put_property(fbx *f, char type, va_list *list) {
+  const char *text = strchr("SN", type) ? va_arg(*list, const char *) : NULL;
+  const char *kind = type == 'N' ? va_arg(*list, const char *) : NULL;
+  const void *bytes = strchr("Rilfd", type) ? va_arg(*list, const void *) : text;
+  size_t size = text ? strlen(text) : bytes ? va_arg(*list, size_t) : 0;
+  if (type == 'I') {
+    put_number(f, (uint32_t)va_arg(*list, int), 4);
+  } else if (type == 'L') {
+    put_number(f, (uint64_t)va_arg(*list, int64_t), 8);
+  } else if (type == 'D') {
+    double value = va_arg(*list, double);
+    put(f, &value, sizeof value);
+  } else if (strchr("SNR", type)) {
+    put_number(f, kind ? size + 2 + strlen(kind) : size, 4);
+    put(f, bytes, size);
+    if (kind) put(f, "\0\1", 2), put(f, kind, strlen(kind));
+  } else {
+    put_array(f, type, bytes, size);
+  }
+}
+
+static void begin(fbx *f, const char *name, const char *format, va_list *list) {
   static const uint8_t zeros[node_header] = {0};
   close_properties(f);
   if (f->depth > 0) f->open[f->depth - 1].has_children = true;
@@ -55,10 +86,30 @@ void sn_fbx_begin(fbx *f, const char *name) {
   put(f, zeros, node_header - 1);
   put_number(f, strlen(name), 1);
   put(f, name, strlen(name));
-  if (f->depth < FBX_DEPTH) f->open[f->depth].start = start, f->open[f->depth].properties = f->size;
-  if (f->depth < FBX_DEPTH)
-    f->open[f->depth].count = 0, f->open[f->depth].has_children = f->open[f->depth].closed = false;
-  f->depth++;
+  int d = f->depth++;
+  f->open[d].start = start, f->open[d].properties = f->size;
+  f->open[d].count = 0, f->open[d].has_children = f->open[d].closed = false;
+  for (; *format && *format != '{'; format++) {
+    f->open[d].count++;
+    put(f, *format == 'N' ? "S" : format, 1);
+    put_property(f, *format, list);
+  }
+  if (*format == '{') f->open[d].has_children = true;
+}
+
+void sn_fbx_begin(fbx *f, const char *name, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  begin(f, name, format, &list);
+  va_end(list);
+}
+
+void sn_fbx_put(fbx *f, const char *name, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  begin(f, name, format, &list);
+  va_end(list);
+  sn_fbx_end(f);
 }
 
 void sn_fbx_end(fbx *f) {
@@ -69,97 +120,12 @@ void sn_fbx_end(fbx *f) {
   if (!f->failed) store(f->bytes + f->open[f->depth].start, file_position(f), 4);
 }
 
-void sn_fbx_block(fbx *f) { f->open[f->depth - 1].has_children = true; }
-
-static void begin_property(fbx *f, char type) {
-  f->open[f->depth - 1].count++;
-  put(f, &type, 1);
-}
-
-void sn_fbx_int(fbx *f, int value) {
-  begin_property(f, 'I');
-  put_number(f, (uint32_t)value, 4);
-}
-
-void sn_fbx_long(fbx *f, int64_t value) {
-  begin_property(f, 'L');
-  put_number(f, (uint64_t)value, 8);
-}
-
-void sn_fbx_double(fbx *f, double value) {
-  begin_property(f, 'D');
-  put(f, &value, sizeof value);
-}
-
-static void put_bytes(fbx *f, char type, const void *bytes, size_t size) {
-  begin_property(f, type);
-  put_number(f, size, 4);
-  put(f, bytes, size);
-}
-
-void sn_fbx_text(fbx *f, const char *text) { put_bytes(f, 'S', text, strlen(text)); }
-void sn_fbx_raw(fbx *f, const void *bytes, size_t size) { put_bytes(f, 'R', bytes, size); }
-
-void sn_fbx_name(fbx *f, const char *name, const char *kind) {
-  begin_property(f, 'S');
-  put_number(f, strlen(name) + 2 + strlen(kind), 4);
-  put(f, name, strlen(name));
-  put(f, "\0\1", 2);
-  put(f, kind, strlen(kind));
-}
-
-void sn_fbx_array(fbx *f, char type, const void *values, size_t count) {
-  size_t width = type == 'd' || type == 'l' ? 8 : 4;
-  begin_property(f, type);
-  put_number(f, count, 4);
-  put_number(f, 0, 4); // not compressed
-  put_number(f, count * width, 4);
-  put(f, values, count * width);
-}
-
-void sn_fbx_put_int(fbx *f, const char *name, int value) {
-  sn_fbx_begin(f, name);
-  sn_fbx_int(f, value);
-  sn_fbx_end(f);
-}
-
-void sn_fbx_put_text(fbx *f, const char *name, const char *text) {
-  sn_fbx_begin(f, name);
-  sn_fbx_text(f, text);
-  sn_fbx_end(f);
-}
-
 void sn_fbx_put_array(fbx *f, const char *name, char type, const void *values, size_t count) {
-  sn_fbx_begin(f, name);
-  sn_fbx_array(f, type, values, count);
-  sn_fbx_end(f);
+  sn_fbx_put(f, name, (const char[]){type, '\0'}, values, count);
 }
 
-static void begin_setting(fbx *f, const char *name, const char *type, const char *label, const char *flags) {
-  sn_fbx_begin(f, "P");
-  sn_fbx_text(f, name);
-  sn_fbx_text(f, type);
-  sn_fbx_text(f, label);
-  sn_fbx_text(f, flags);
-}
-
-void sn_fbx_setting_int(fbx *f, const char *name, const char *type, int value) {
-  begin_setting(f, name, type, strcmp(type, "int") == 0 ? "Integer" : "", "");
-  sn_fbx_int(f, value);
-  sn_fbx_end(f);
-}
-
-void sn_fbx_setting_long(fbx *f, const char *name, const char *type, int64_t value) {
-  begin_setting(f, name, type, "Time", "");
-  sn_fbx_long(f, value);
-  sn_fbx_end(f);
-}
-
-void sn_fbx_setting_doubles(fbx *f, const char *name, const char *type, const char *label, const char *flags,
-                            const double *values, int count) {
-  begin_setting(f, name, type, label, flags);
-  for (int k = 0; k < count; k++) sn_fbx_double(f, values[k]);
-  sn_fbx_end(f);
+void sn_fbx_begin_object(fbx *f, const char *node, int64_t id, const char *name, const char *kind, const char *type) {
+  sn_fbx_begin(f, node, "LNS", id, name, kind, type);
 }
 
 // Sixteen bytes that every reader knows the end of the file by, zeros up to a multiple of sixteen, the version, more zeros.
@@ -200,11 +166,4 @@ sn_status sn_fbx_save(fbx *f, const char *path) {
   }
   sn_arena_free(&f->memory);
   return status;
-}
-
-void sn_fbx_begin_object(fbx *f, const char *node, int64_t id, const char *name, const char *kind, const char *type) {
-  sn_fbx_begin(f, node);
-  sn_fbx_long(f, id);
-  sn_fbx_name(f, name, kind);
-  sn_fbx_text(f, type);
 }

@@ -22,30 +22,14 @@ typedef struct fbx {
 } fbx;
 
 fbx sn_fbx_new(sn_context *ctx);
-void sn_fbx_begin(fbx *f, const char *name);
+// A node with the properties that `format` lists, as in the file: I int, L int64_t, D double, S text; R bytes, i l f d an array (a
+// pointer and a size_t); N two texts, a name and its kind. { at the end: it has children, perhaps none.
+void sn_fbx_begin(fbx *f, const char *name, const char *format, ...);
+void sn_fbx_put(fbx *f, const char *name, const char *format, ...); // with its end
 void sn_fbx_end(fbx *f);
-void sn_fbx_block(fbx *f);                       // the node has children, perhaps none
-sn_status sn_fbx_save(fbx *f, const char *path); // with header and footer; frees
-
-void sn_fbx_int(fbx *f, int value);
-void sn_fbx_long(fbx *f, int64_t value);
-void sn_fbx_double(fbx *f, double value);
-void sn_fbx_text(fbx *f, const char *text);
-void sn_fbx_name(fbx *f, const char *name, const char *kind); // the two with FBX's separator between them
-void sn_fbx_raw(fbx *f, const void *bytes, size_t size);
-// 'i', 'l', 'f' or 'd', as in the file.
-void sn_fbx_array(fbx *f, char type, const void *values, size_t count);
-
-// A node with one property.
-void sn_fbx_put_int(fbx *f, const char *name, int value);
-void sn_fbx_put_text(fbx *f, const char *name, const char *text);
 void sn_fbx_put_array(fbx *f, const char *name, char type, const void *values, size_t count);
-// Entries of a Properties70 list.
-void sn_fbx_setting_int(fbx *f, const char *name, const char *type, int value);
-void sn_fbx_setting_doubles(fbx *f, const char *name, const char *type, const char *label, const char *flags,
-                            const double *values, int count);
-void sn_fbx_setting_long(fbx *f, const char *name, const char *type, int64_t value);
 void sn_fbx_begin_object(fbx *f, const char *node, int64_t id, const char *name, const char *kind, const char *type);
+sn_status sn_fbx_save(fbx *f, const char *path); // with header and footer; frees
 
 // ---- mesh.c: the mesh with what lies on it ---------------------------------------------------------------------------
 

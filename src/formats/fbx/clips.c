@@ -54,9 +54,9 @@ static void load_curves(clip_job *job, const fbx_object *node, int count, fbx_cu
 }
 
 static void refuse_layers(clip_job *job, const fbx_object *object, const char *property) {
-  job->tree->status = sn_fail(job->tree->ctx, SN_UNSUPPORTED,
-                              "two animation layers move %s of %.200s; merge (bake) the layers and export again",
-                              property, object->name);
+  sn_fbx_fail(job->tree, SN_UNSUPPORTED,
+              "two animation layers move %s of %.200s; merge (bake) the layers and export again", property,
+              object->name);
 }
 
 // Properties of a transform that Sinew takes to stand still.
@@ -66,11 +66,11 @@ static void check_still(clip_job *job, const fbx_link *link) {
     "ScalingPivot", "RotationOrder", "GeometricTranslation", "GeometricRotation", "GeometricScaling"};
   for (size_t k = 0; k < sizeof still / sizeof *still; k++) {
     if (sn_fbx_says(link->property, still[k]) && sn_fbx_below(link->child, NULL, "AnimationCurve"))
-      job->tree->status =
-        sn_fail(job->tree->ctx, SN_UNSUPPORTED,
-                "%s of %.200s is animated, which Sinew cannot read; bake the animation to translation, rotation and "
-                "scale, and export again",
-                still[k], link->parent->name);
+      sn_fbx_fail(
+        job->tree, SN_UNSUPPORTED,
+        "%s of %.200s is animated, which Sinew cannot read; bake the animation to translation, rotation and "
+        "scale, and export again",
+        still[k], link->parent->name);
   }
 }
 
@@ -114,11 +114,10 @@ static void load_stack(clip_job *job, const fbx_object *stack) {
     bool override = sn_fbx_property_number(layer, "BlendMode", 0) == 1 && weight == 100;
     if (sn_fbx_property_number(layer, "Mute", 0) != 0 || (weight == 0 && number > 0)) continue;
     load_layer(job, layer, override);
-    if (job->tree->status == SN_OK && number++ > 0 && weight != 100)
-      job->tree->status =
-        sn_fail(job->tree->ctx, SN_UNSUPPORTED,
-                "the animation layer %.200s has a weight of %g %%; merge (bake) the layers and export again",
-                layer->name, weight);
+    if (number++ > 0 && weight != 100)
+      sn_fbx_fail(job->tree, SN_UNSUPPORTED,
+                  "the animation layer %.200s has a weight of %g %%; merge (bake) the layers and export again",
+                  layer->name, weight);
   }
   if (!isfinite(job->start)) job->start = 0;
 }
@@ -235,12 +234,11 @@ static void sample_all(clip_job *job) {
 static void put_channel(clip_job *job, int node, const char *path, int first, int width) {
   gltf_builder *b = &job->s->b;
   size_t row = (size_t)job->width + 1, size = (size_t)width * sizeof *job->rows;
-  bool still = true, weights = strcmp(path, "weights") == 0;
+  bool still = true;
   for (size_t k = 1; k < job->count && still; k++)
     still = memcmp(job->rows + row * k + 1 + first, job->rows + 1 + first, size) == 0;
   size_t count = still && job->count > 2 ? 2 : job->count, step = count < job->count ? job->count - 1 : 1;
-  if (job->tree->status == SN_OK && count * (size_t)width > INT32_MAX)
-    job->tree->status = sn_fail(job->tree->ctx, SN_BAD_FILE, "a clip has too many keys");
+  if (count * (size_t)width > INT32_MAX) sn_fbx_fail(job->tree, SN_BAD_FILE, "a clip has too many keys");
   float *times = sn_fbx_room(job->tree, count, sizeof *times);
   float *values = sn_fbx_room(job->tree, count * (size_t)width, sizeof *values);
   if (!values) return;
@@ -249,9 +247,8 @@ static void put_channel(clip_job *job, int node, const char *path, int first, in
     times[k] = (float)from[0];
     for (int c = 0; c < width; c++) values[k * (size_t)width + (size_t)c] = (float)from[1 + first + c];
   }
-  int n = (int)count, input = sn_gltf_add_accessor(b, times, n, GLTF_FLOAT, 1, 0, true);
-  int output = sn_gltf_add_accessor(b, values, weights ? n * width : n, GLTF_FLOAT, weights ? 1 : width, 0, false);
-  sn_gltf_add_channel(b, job->clip, node, path, input, output);
+  int input = sn_gltf_add_accessor(b, (gltf_data){times, (int)count, GLTF_FLOAT, 1, 0, true});
+  sn_gltf_add_channel(b, job->clip, node, path, (gltf_keys){input, (int)count, width, values});
 }
 
 // Whether numbers first .. last - 1 are ever others than in the default pose.
@@ -299,10 +296,8 @@ static void add_weights(clip_job *job, const fbx_holder *holder) {
 static void add_stack(clip_job *job, const fbx_object *stack) {
   fbx_scene *s = job->s;
   load_stack(job, stack);
-  job->clip = json_object();
+  job->clip = json_pack("{s:[],s:[]}", "samplers", "channels");
   sn_gltf_set(&s->b, job->clip, "name", sn_fbx_json_text(s, stack->name));
-  sn_gltf_set(&s->b, job->clip, "samplers", json_array());
-  sn_gltf_set(&s->b, job->clip, "channels", json_array());
   for (int m = 0; m < s->model_count && job->tree->status == SN_OK; m++) add_model(job, &s->models[m]);
   for (int h = 0; h < s->holder_count && job->tree->status == SN_OK; h++) add_weights(job, &s->holders[h]);
   if (job->tree->status == SN_OK && json_array_size(json_object_get(job->clip, "channels")) > 0) {

@@ -10,11 +10,10 @@
 
 static void load_points(fbx_tree *tree, fbx_mesh *mesh) {
   fbx_numbers list = sn_fbx_numbers(tree, mesh->geometry->node, "Vertices");
-  if (tree->status == SN_OK && (list.count % 3 != 0 || list.count / 3 > INT_MAX / 8))
-    tree->status = sn_fail(tree->ctx, SN_BAD_FILE, "Vertices are %zu numbers", list.count);
+  if (list.count % 3 != 0 || list.count / 3 > INT_MAX / 8)
+    sn_fbx_fail(tree, SN_BAD_FILE, "Vertices are %zu numbers", list.count);
   for (size_t k = 0; k < list.count && tree->status == SN_OK; k++) {
-    if (!(fabs(list.values[k]) <= 3e38))
-      tree->status = sn_fail(tree->ctx, SN_BAD_FILE, "vertex %zu is not a finite place", k / 3);
+    if (!(fabs(list.values[k]) <= 3e38)) sn_fbx_fail(tree, SN_BAD_FILE, "vertex %zu is not a finite place", k / 3);
   }
   mesh->points = list.values, mesh->vertex_count = (int)(list.count / 3);
 }
@@ -23,8 +22,7 @@ static void load_points(fbx_tree *tree, fbx_mesh *mesh) {
 static void load_polygons(fbx_tree *tree, fbx_mesh *mesh) {
   fbx_numbers list = sn_fbx_numbers(tree, mesh->geometry->node, "PolygonVertexIndex");
   size_t count = list.count, first = 0, polygon = 0, made = 0;
-  if (tree->status == SN_OK && count > INT_MAX / 8)
-    tree->status = sn_fail(tree->ctx, SN_BAD_FILE, "has too many corners");
+  if (count > INT_MAX / 8) sn_fbx_fail(tree, SN_BAD_FILE, "has too many corners");
   mesh->corners = sn_fbx_room(tree, 3 * count, sizeof *mesh->corners);
   mesh->loops = sn_fbx_room(tree, 3 * count, sizeof *mesh->loops);
   mesh->polygons = sn_fbx_room(tree, count, sizeof *mesh->polygons);
@@ -32,8 +30,8 @@ static void load_polygons(fbx_tree *tree, fbx_mesh *mesh) {
     bool last = list.values[c] < 0;
     if (last) list.values[c] = -1 - list.values[c];
     if (!(list.values[c] >= 0 && list.values[c] < mesh->vertex_count)) {
-      tree->status = sn_fail(tree->ctx, SN_BAD_FILE, "polygon %zu has the vertex %.0f, but there are %d", polygon,
-                             list.values[c], mesh->vertex_count);
+      sn_fbx_fail(tree, SN_BAD_FILE, "polygon %zu has the vertex %.0f, but there are %d", polygon, list.values[c],
+                  mesh->vertex_count);
     } else if (c >= first + 2) {
       const size_t loops[3] = {first, c - 1, c};
       for (size_t k = 0; k < 3; k++)
@@ -47,20 +45,12 @@ static void load_polygons(fbx_tree *tree, fbx_mesh *mesh) {
 
 // ---- blend shapes ----------------------------------------------------------------------------------------------------
 
-void sn_fbx_put(fbx_scene *s, json_t *object, const char *key, int accessor) {
-  sn_gltf_set(&s->b, object, key, json_integer(accessor));
-}
-
-static void append(fbx_scene *s, json_t *list, json_t *value) {
-  if (json_array_append_new(list, value) != 0) s->b.failed = true;
-}
-
 static void add_target(fbx_scene *s, const fbx_mesh *mesh, const fbx_object *shape, json_t *targets) {
   fbx_tree *tree = &s->tree;
   fbx_numbers indices = sn_fbx_numbers(tree, shape->node, "Indexes");
   fbx_numbers offsets = sn_fbx_numbers(tree, shape->node, "Vertices");
-  if (tree->status == SN_OK && offsets.count != 3 * indices.count)
-    tree->status = sn_fail(tree->ctx, SN_BAD_FILE, "%zu vertices have %zu numbers", indices.count, offsets.count);
+  if (offsets.count != 3 * indices.count)
+    sn_fbx_fail(tree, SN_BAD_FILE, "%zu vertices have %zu numbers", indices.count, offsets.count);
   float(*deltas)[3] = sn_fbx_room(tree, (size_t)mesh->vertex_count, sizeof *deltas);
   for (size_t k = 0; k < indices.count && tree->status == SN_OK; k++) {
     const double *o = offsets.values + 3 * k, vertex = indices.values[k];
@@ -68,15 +58,13 @@ static void add_target(fbx_scene *s, const fbx_mesh *mesh, const fbx_object *sha
     if (vertex >= 0 && vertex < mesh->vertex_count && sn_vec3_length(offset) <= 3e38) {
       sn_vec3_store(sn_mat3_apply(sn_affine_linear(mesh->place), offset), deltas[(int)vertex]);
     } else {
-      tree->status =
-        sn_fail(tree->ctx, SN_BAD_FILE, "moves vertex %.0f, and there are %d", vertex, mesh->vertex_count);
+      sn_fbx_fail(tree, SN_BAD_FILE, "moves vertex %.0f, and there are %d", vertex, mesh->vertex_count);
     }
   }
   if (tree->status == SN_OK) {
     json_t *target = json_object();
-    sn_fbx_put(s, target, "POSITION",
-               sn_gltf_add_accessor(&s->b, deltas, mesh->vertex_count, GLTF_FLOAT, 3, 0, true));
-    append(s, targets, target);
+    sn_gltf_put_floats(&s->b, target, "POSITION", deltas, mesh->vertex_count, 3);
+    sn_gltf_push(&s->b, targets, target);
   } else {
     sn_fail_prefix(tree->ctx, "blend shape %.200s: ", shape->name);
   }
@@ -95,7 +83,8 @@ static void add_channel(fbx_scene *s, const fbx_mesh *mesh, fbx_object *object, 
   if (count == 0) return;
   for (const fbx_link *link = NULL; (link = sn_fbx_below(object, link, "Geometry")) && s->tree.status == SN_OK;) {
     add_target(s, mesh, link->child, lists[0]);
-    append(s, lists[1], sn_fbx_json_text(s, count > 1 ? link->child->name : object->name)); // what people see
+    sn_gltf_push(&s->b, lists[1],
+                 sn_fbx_json_text(s, count > 1 ? link->child->name : object->name)); // what people see
   }
   if (full.count < (size_t)count) {
     full.values = sn_fbx_take(&s->tree, (size_t)count, sizeof *full.values);
@@ -103,8 +92,7 @@ static void add_channel(fbx_scene *s, const fbx_mesh *mesh, fbx_object *object, 
   }
   for (int k = 0; k < count && s->tree.status == SN_OK; k++) {
     if (!isfinite(full.values[k]) || full.values[k] == 0 || (k > 0 && !(full.values[k] > full.values[k - 1])))
-      s->tree.status =
-        sn_fail(s->tree.ctx, SN_BAD_FILE, "blend shape %.200s: its FullWeights do not rise", object->name);
+      sn_fbx_fail(&s->tree, SN_BAD_FILE, "blend shape %.200s: its FullWeights do not rise", object->name);
   }
   holder->channels[holder->channel_count++] = (struct fbx_channel){.object = object,
                                                                    .first_target = holder->target_count,
@@ -145,21 +133,18 @@ static void add_positions(fbx_scene *s, const fbx_mesh *mesh) {
     const double *p = mesh->points + 3 * (size_t)i;
     sn_vec3_store(sn_affine_apply(mesh->place, sn_vec3_make(p[0], p[1], p[2])), positions[i]);
   }
-  if (positions)
-    sn_fbx_put(s, mesh->attributes, "POSITION",
-               sn_gltf_add_accessor(&s->b, positions, mesh->vertex_count, GLTF_FLOAT, 3, GLTF_VERTICES, true));
+  if (positions) sn_gltf_put_floats(&s->b, mesh->attributes, "POSITION", positions, mesh->vertex_count, 3);
 }
 
 // A skinned mesh is put where it was bound and hangs beside the models, as glTF has it; any other hangs below its model.
 static void add_mesh(fbx_scene *s, fbx_mesh *mesh) {
   gltf_builder *b = &s->b;
   const fbx_model *model = mesh->model;
-  json_t *out = json_object(), *node = json_object(), *primitives = json_array();
+  json_t *out = json_object(), *node = json_object();
   fbx_holder *holder = &s->holders[s->holder_count];
   sn_affine bound = sn_affine_identity();
   mesh->primitive = json_object();
-  append(s, primitives, json_incref(mesh->primitive));
-  sn_gltf_set(b, out, "primitives", primitives);
+  sn_gltf_push(b, sn_gltf_list(b, out, "primitives"), json_incref(mesh->primitive));
   mesh->attributes = sn_gltf_child(b, mesh->primitive, "attributes");
   int skin = sn_fbx_add_skin(s, mesh, &bound);
   mesh->place = sn_affine_mul(bound, model->geometric);
@@ -167,12 +152,12 @@ static void add_mesh(fbx_scene *s, fbx_mesh *mesh) {
   sn_fbx_add_layers(s, mesh);
   add_shapes(s, mesh, out, holder);
   if (sn_fbx_spend(&s->tree, (size_t)mesh->triangle_count, 12)) {
-    int corners = sn_gltf_add_accessor(b, mesh->corners, 3 * mesh->triangle_count, GLTF_UINT, 1, GLTF_INDICES, false);
-    sn_fbx_put(s, mesh->primitive, "indices", corners);
+    gltf_data corners = {mesh->corners, 3 * mesh->triangle_count, GLTF_UINT, 1, GLTF_INDICES, false};
+    sn_gltf_put(b, mesh->primitive, "indices", corners);
     sn_gltf_set(b, out, "name", sn_fbx_json_text(s, model->object->name));
     sn_gltf_set(b, node, "name", sn_fbx_json_text(s, model->object->name));
-    sn_fbx_put(s, node, "mesh", sn_gltf_append(b, "meshes", json_incref(out)));
-    if (skin >= 0) sn_fbx_put(s, node, "skin", skin);
+    sn_gltf_set(b, node, "mesh", json_integer(sn_gltf_append(b, "meshes", json_incref(out))));
+    if (skin >= 0) sn_gltf_set(b, node, "skin", json_integer(skin));
     holder->node = sn_gltf_append(b, "nodes", json_incref(node));
     sn_fbx_hang(s, holder->node, skin >= 0 ? -1 : model->node);
     s->holder_count++;
@@ -206,8 +191,7 @@ void sn_fbx_add_meshes(fbx_scene *s) {
       }
     }
   }
-  if (s->tree.status == SN_OK && other && s->holder_count == 0)
-    s->tree.status =
-      sn_fail(s->tree.ctx, SN_UNSUPPORTED, "its surface %.200s is a %.100s; convert it to polygons and export again",
-              other->name, other->type);
+  if (other && s->holder_count == 0)
+    sn_fbx_fail(&s->tree, SN_UNSUPPORTED, "its surface %.200s is a %.100s; convert it to polygons and export again",
+                other->name, other->type);
 }

@@ -45,8 +45,8 @@ static int64_t entry_of(const fbx_layer *layer, const fbx_mesh *mesh, size_t cor
 
 static float finite_number(double value) { return fabs(value) <= 3e38 ? (float)value : 0; }
 
-static void keep_beside(fbx_scene *s, const fbx_mesh *mesh, const char *key, int accessor) {
-  sn_fbx_put(s, sn_gltf_child(&s->b, mesh->primitive, "extras"), key, accessor);
+static void keep_beside(fbx_scene *s, const fbx_mesh *mesh, const char *key, gltf_data data) {
+  sn_gltf_put(&s->b, sn_gltf_child(&s->b, mesh->primitive, "extras"), key, data);
 }
 
 static void add_uvs(fbx_scene *s, const fbx_mesh *mesh) {
@@ -64,10 +64,8 @@ static void add_uvs(fbx_scene *s, const fbx_mesh *mesh) {
     if (!seen[vertex]) memcpy(own[vertex], uvs[c], sizeof *own), seen[vertex] = true;
     split = split || memcmp(own[vertex], uvs[c], sizeof *own) != 0;
   }
-  sn_fbx_put(s, mesh->attributes, "TEXCOORD_0",
-             sn_gltf_add_accessor(&s->b, own, (int)n, GLTF_FLOAT, 2, GLTF_VERTICES, false));
-  if (split)
-    keep_beside(s, mesh, GLTF_CORNER_UVS, sn_gltf_add_accessor(&s->b, uvs, (int)corners, GLTF_FLOAT, 2, 0, false));
+  sn_gltf_put_floats(&s->b, mesh->attributes, "TEXCOORD_0", own, (int)n, 2);
+  if (split) keep_beside(s, mesh, GLTF_CORNER_UVS, (gltf_data){uvs, (int)corners, GLTF_FLOAT, 2, 0, false});
 }
 
 // Of the first corner of every vertex: they say which weights to keep.
@@ -80,8 +78,7 @@ static void add_colours(fbx_scene *s, const fbx_mesh *mesh) {
     for (int k = 0; entry >= 0 && k < 3; k++)
       colours[mesh->corners[c]][k] = fminf(fmaxf(finite_number(layer.values.values[4 * entry + k]), 0), 1);
   }
-  sn_fbx_put(s, mesh->attributes, "COLOR_0",
-             sn_gltf_add_accessor(&s->b, colours, mesh->vertex_count, GLTF_FLOAT, 3, GLTF_VERTICES, false));
+  sn_gltf_put_floats(&s->b, mesh->attributes, "COLOR_0", colours, mesh->vertex_count, 3);
 }
 
 // Which material of the document every triangle has.
@@ -100,10 +97,8 @@ static void add_material_numbers(fbx_scene *s, const fbx_mesh *mesh) {
     numbers[t] = (uint32_t)own[entry >= 0 && entry < count ? entry : 0];
     several = several || numbers[t] != numbers[0];
   }
-  sn_fbx_put(s, mesh->primitive, "material", (int)numbers[0]);
-  if (several)
-    keep_beside(s, mesh, GLTF_TRIANGLE_MATERIALS,
-                sn_gltf_add_accessor(&s->b, numbers, (int)n, GLTF_UINT, 1, 0, false));
+  sn_gltf_set(&s->b, mesh->primitive, "material", json_integer(numbers[0]));
+  if (several) keep_beside(s, mesh, GLTF_TRIANGLE_MATERIALS, (gltf_data){numbers, (int)n, GLTF_UINT, 1, 0, false});
 }
 
 void sn_fbx_add_layers(fbx_scene *s, const fbx_mesh *mesh) {
@@ -124,7 +119,7 @@ void sn_fbx_add_materials(fbx_scene *s) {
     json_t *look = sn_gltf_child(&s->b, material, "pbrMetallicRoughness");
     sn_gltf_set(&s->b, material, "name", sn_fbx_json_text(s, object->name));
     sn_gltf_set(&s->b, look, "baseColorFactor", sn_gltf_reals(&s->b, rgba, 4));
-    sn_fbx_put(s, look, "metallicFactor", 0);
+    sn_gltf_set(&s->b, look, "metallicFactor", json_integer(0));
     object->material = sn_gltf_append(&s->b, "materials", material);
   }
 }

@@ -12,23 +12,22 @@ void sn_fbx_put_materials(fbx *f, int64_t id, const sn_surface *surface) {
     double colour[3] = {0.8, 0.8, 0.8};
     for (int c = 0; given && surface->colors && c < 3; c++) colour[c] = (double)surface->colors[k][c];
     sn_fbx_begin_object(f, "Material", id + k, given ? surface->material_names[k] : "skin", "Material", "");
-    sn_fbx_put_int(f, "Version", 102);
-    sn_fbx_put_text(f, "ShadingModel", "phong");
-    sn_fbx_put_int(f, "MultiLayer", 0);
-    sn_fbx_begin(f, "Properties70");
-    sn_fbx_setting_doubles(f, "DiffuseColor", "Color", "", "A", colour, 3);
+    sn_fbx_put(f, "Version", "I", 102);
+    sn_fbx_put(f, "ShadingModel", "S", "phong");
+    sn_fbx_put(f, "MultiLayer", "I", 0);
+    sn_fbx_begin(f, "Properties70", "");
+    sn_fbx_put(f, "P", "SSSSDDD", "DiffuseColor", "Color", "", "A", colour[0], colour[1], colour[2]);
     sn_fbx_end(f);
     sn_fbx_end(f);
   }
 }
 
 static void begin_layer(fbx *f, const char *kind, const char *name, const char *mapping) {
-  sn_fbx_begin(f, kind);
-  sn_fbx_int(f, 0);
-  sn_fbx_put_int(f, "Version", 101);
-  sn_fbx_put_text(f, "Name", name);
-  sn_fbx_put_text(f, "MappingInformationType", mapping);
-  sn_fbx_put_text(f, "ReferenceInformationType", "IndexToDirect");
+  sn_fbx_begin(f, kind, "I", 0);
+  sn_fbx_put(f, "Version", "I", 101);
+  sn_fbx_put(f, "Name", "S", name);
+  sn_fbx_put(f, "MappingInformationType", "S", mapping);
+  sn_fbx_put(f, "ReferenceInformationType", "S", "IndexToDirect");
 }
 
 // Two numbers for every corner. FBX counts v from below.
@@ -62,13 +61,12 @@ static sn_status put_material_layer(fbx *f, const sn_surface *surface, size_t tr
 
 static void put_layer(fbx *f, bool uvs) {
   static const char *const kinds[] = {"LayerElementMaterial", "LayerElementUV"};
-  sn_fbx_begin(f, "Layer");
-  sn_fbx_int(f, 0);
-  sn_fbx_put_int(f, "Version", 100);
+  sn_fbx_begin(f, "Layer", "I", 0);
+  sn_fbx_put(f, "Version", "I", 100);
   for (int k = 0; k < (uvs ? 2 : 1); k++) {
-    sn_fbx_begin(f, "LayerElement");
-    sn_fbx_put_text(f, "Type", kinds[k]);
-    sn_fbx_put_int(f, "TypedIndex", 0);
+    sn_fbx_begin(f, "LayerElement", "");
+    sn_fbx_put(f, "Type", "S", kinds[k]);
+    sn_fbx_put(f, "TypedIndex", "I", 0);
     sn_fbx_end(f);
   }
   sn_fbx_end(f);
@@ -87,7 +85,7 @@ sn_status sn_fbx_put_geometry(fbx *f, int64_t id, const sn_mesh *mesh, const sn_
   }
   if (status == SN_OK) {
     sn_fbx_begin_object(f, "Geometry", id, "mesh", "Geometry", "Mesh");
-    sn_fbx_put_int(f, "GeometryVersion", 124);
+    sn_fbx_put(f, "GeometryVersion", "I", 124);
     sn_fbx_put_array(f, "Vertices", 'd', positions, 3 * n);
     sn_fbx_put_array(f, "PolygonVertexIndex", 'i', corners, 3 * m);
     if (surface->has_uvs) status = put_uvs(f, surface, 3 * m, &scratch);

@@ -53,9 +53,8 @@ static void load_transform(fbx_scene *s, fbx_model *m) {
     m->order = (int)fmax(0, fmin(sn_fbx_property_number(o, "RotationOrder", 0), 6));
   }
   if (m->order > 5)
-    s->tree.status =
-      sn_fail(s->tree.ctx, SN_UNSUPPORTED,
-              "%.200s has the rotation order 'spheric', which Sinew cannot read; give it one like XYZ", o->name);
+    sn_fbx_fail(&s->tree, SN_UNSUPPORTED,
+                "%.200s has the rotation order 'spheric', which Sinew cannot read; give it one like XYZ", o->name);
   m->rotation_offset = sn_fbx_property_vector(o, "RotationOffset", 0);
   m->rotation_pivot = sn_fbx_property_vector(o, "RotationPivot", 0);
   m->scaling_offset = sn_fbx_property_vector(o, "ScalingOffset", 0);
@@ -91,7 +90,7 @@ void sn_fbx_load_models(fbx_scene *s) {
   }
   for (int o = 0; o < s->object_count && s->tree.status == SN_OK; o++) {
     if (s->objects[o].parent && !s->objects[o].model)
-      s->tree.status = sn_fail(s->tree.ctx, SN_BAD_FILE, "%.200s is among its own descendants", s->objects[o].name);
+      sn_fbx_fail(&s->tree, SN_BAD_FILE, "%.200s is among its own descendants", s->objects[o].name);
   }
 }
 
@@ -146,11 +145,9 @@ void sn_fbx_pose(const fbx_scene *s, const fbx_model *m, const fbx_moment *momen
 }
 
 void sn_fbx_hang(fbx_scene *s, int node, int below) {
-  json_t *above =
-    json_array_get(json_object_get(s->b.root, below >= 0 ? "nodes" : "scenes"), (size_t)(below >= 0 ? below : 0));
-  const char *key = below >= 0 ? "children" : "nodes";
-  if (!json_object_get(above, key)) sn_gltf_set(&s->b, above, key, json_array());
-  if (json_array_append_new(json_object_get(above, key), json_integer(node)) != 0) s->b.failed = true;
+  json_t *list = json_object_get(s->b.root, below >= 0 ? "nodes" : "scenes");
+  json_t *above = json_array_get(list, (size_t)(below >= 0 ? below : 0));
+  sn_gltf_push(&s->b, sn_gltf_list(&s->b, above, below >= 0 ? "children" : "nodes"), json_integer(node));
 }
 
 void sn_fbx_add_nodes(fbx_scene *s) {

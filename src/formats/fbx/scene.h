@@ -134,8 +134,6 @@ typedef struct fbx_mesh {
 } fbx_mesh;
 
 void sn_fbx_add_meshes(fbx_scene *s);
-// object[key] = a new accessor.
-void sn_fbx_put(fbx_scene *s, json_t *object, const char *key, int accessor);
 // The skin of a mesh: joints and weights into its attributes; its number, or -1 for none, and where it was bound in *place.
 int sn_fbx_add_skin(fbx_scene *s, const fbx_mesh *mesh, sn_affine *place);
 void sn_fbx_add_layers(fbx_scene *s, const fbx_mesh *mesh); // texture coordinates, colours, materials

@@ -5,13 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { most = GLTF_MAX_INFLUENCES };
-
-typedef struct influences {
-  float weights[most];
-  uint16_t joints[most];
-} influences;
-
 typedef struct skin_job {
   fbx_scene *s;
   fbx_tree *tree;
@@ -20,7 +13,7 @@ typedef struct skin_job {
   sn_affine *to_bone; // from the mesh's coordinates, as bound
   sn_affine bound;    // the mesh's coordinates to the world, when it was bound
   bool has_bound;
-  influences *rows; // of every vertex
+  gltf_influences *rows; // of every vertex
 } skin_job;
 
 // Sixteen numbers of a cluster, column after column, into *out; false where it has none.
@@ -30,34 +23,23 @@ static bool read_matrix(fbx_tree *tree, const fbx_node *cluster, const char *nam
   bool good = m.count == 16;
   for (size_t k = 0; good && k < 16; k++) good = isfinite(m.values[k]);
   good = good && fabs(m.values[15]) >= 1e-12;
-  if (tree->status == SN_OK && !good) tree->status = sn_fail(tree->ctx, SN_BAD_FILE, "%s is no matrix", name);
+  if (!good) sn_fbx_fail(tree, SN_BAD_FILE, "%s is no matrix", name);
   for (int k = 0; good && k < 12; k++) out->m[k / 4][k % 4] = m.values[4 * (k % 4) + k / 4] / m.values[15];
   return tree->status == SN_OK;
-}
-
-static void keep_influence(influences *row, int joint, double weight) {
-  float w = (float)weight;
-  for (int k = 0; k < most; k++) {
-    if (!(w > row->weights[k])) continue;
-    memmove(row->weights + k + 1, row->weights + k, (size_t)(most - 1 - k) * sizeof *row->weights);
-    memmove(row->joints + k + 1, row->joints + k, (size_t)(most - 1 - k) * sizeof *row->joints);
-    row->weights[k] = w, row->joints[k] = (uint16_t)joint;
-    return;
-  }
 }
 
 static void load_weights(skin_job *job, const fbx_node *cluster) {
   fbx_tree *tree = job->tree;
   fbx_numbers vertices = sn_fbx_numbers(tree, cluster, "Indexes"), weights = sn_fbx_numbers(tree, cluster, "Weights");
-  if (tree->status == SN_OK && vertices.count != weights.count)
-    tree->status = sn_fail(tree->ctx, SN_BAD_FILE, "%zu vertices have %zu weights", vertices.count, weights.count);
+  if (vertices.count != weights.count)
+    sn_fbx_fail(tree, SN_BAD_FILE, "%zu vertices have %zu weights", vertices.count, weights.count);
   for (size_t k = 0; k < vertices.count && tree->status == SN_OK; k++) {
     double vertex = vertices.values[k], weight = weights.values[k];
     if (vertex >= 0 && vertex < job->mesh->vertex_count && isfinite(weight)) {
-      keep_influence(&job->rows[(int)vertex], job->count, weight);
+      sn_gltf_keep_influence(&job->rows[(int)vertex], job->count, (float)weight);
     } else {
-      tree->status = sn_fail(tree->ctx, SN_BAD_FILE, "weight %g of vertex %.0f, and there are %d vertices", weight,
-                             vertex, job->mesh->vertex_count);
+      sn_fbx_fail(tree, SN_BAD_FILE, "weight %g of vertex %.0f, and there are %d vertices", weight, vertex,
+                  job->mesh->vertex_count);
     }
   }
 }
@@ -67,8 +49,7 @@ static void load_weights(skin_job *job, const fbx_node *cluster) {
 static void load_bind(skin_job *job, const fbx_node *cluster, const fbx_model *bone) {
   sn_affine world = bone->world, inverse, *to_bone = &job->to_bone[job->count];
   read_matrix(job->tree, cluster, "TransformLink", &world);
-  if (job->tree->status == SN_OK && !sn_affine_invert(world, &inverse))
-    job->tree->status = sn_fail(job->tree->ctx, SN_BAD_FILE, "its joint is scaled to nothing");
+  if (!sn_affine_invert(world, &inverse)) sn_fbx_fail(job->tree, SN_BAD_FILE, "its joint is scaled to nothing");
   if (job->tree->status != SN_OK) return;
   *to_bone = sn_affine_mul(inverse, job->mesh->model->world);
   if (read_matrix(job->tree, cluster, "Transform", to_bone) && !job->has_bound)
@@ -82,11 +63,9 @@ static void add_cluster(skin_job *job, const fbx_object *cluster) {
   bool used = first && (first->type != 'A' || first->count > 0);
   if (!bone && !used) return;
   if (!bone) {
-    job->tree->status = sn_fail(job->tree->ctx, SN_BAD_FILE,
-                                "it follows a joint that the file does not have; export the whole skeleton");
+    sn_fbx_fail(job->tree, SN_BAD_FILE, "it follows a joint that the file does not have; export the whole skeleton");
   } else if (used && sn_fbx_says(mode, "Additive")) {
-    job->tree->status =
-      sn_fail(job->tree->ctx, SN_UNSUPPORTED, "it adds to other weights; export the skin with normalised weights");
+    sn_fbx_fail(job->tree, SN_UNSUPPORTED, "it adds to other weights; export the skin with normalised weights");
   } else {
     job->joints[job->count] = bone->child->model->node;
     load_bind(job, cluster->node, bone->child->model);
@@ -101,7 +80,7 @@ static void follow_model(skin_job *job) {
   bool any = false;
   for (int i = 0; i < job->mesh->vertex_count; i++) {
     if (job->rows[i].weights[0] > 0) continue;
-    job->rows[i] = (influences){.weights = {1}, .joints = {(uint16_t)job->count}};
+    job->rows[i] = (gltf_influences){.weights = {1}, .joints = {(uint16_t)job->count}};
     any = true;
   }
   if (!any) return;
@@ -109,28 +88,11 @@ static void follow_model(skin_job *job) {
   job->to_bone[job->count++] = sn_affine_identity();
 }
 
-static void put_influences(skin_job *job) {
-  fbx_scene *s = job->s;
-  size_t n = (size_t)job->mesh->vertex_count;
-  uint16_t *joints = sn_fbx_room(job->tree, n, 4 * sizeof *joints);
-  float *weights = sn_fbx_room(job->tree, n, 4 * sizeof *weights);
-  for (int set = 0; weights && set < most / 4; set++) {
-    bool any = set == 0;
-    for (size_t i = 0; i < n; i++) {
-      const influences *row = &job->rows[i];
-      float sum = 0;
-      for (int k = 0; k < most; k++) sum += row->weights[k];
-      for (int k = 0; k < 4; k++) {
-        joints[4 * i + (size_t)k] = row->joints[4 * set + k];
-        weights[4 * i + (size_t)k] = row->weights[4 * set + k] / sum;
-        any = any || row->weights[4 * set + k] > 0;
-      }
-    }
-    if (!any) break;
-    sn_fbx_put(s, job->mesh->attributes, set ? "JOINTS_1" : "JOINTS_0",
-               sn_gltf_add_accessor(&s->b, joints, (int)n, GLTF_USHORT, 4, GLTF_VERTICES, false));
-    sn_fbx_put(s, job->mesh->attributes, set ? "WEIGHTS_1" : "WEIGHTS_0",
-               sn_gltf_add_accessor(&s->b, weights, (int)n, GLTF_FLOAT, 4, GLTF_VERTICES, false));
+static void normalise(skin_job *job) {
+  for (int i = 0; i < job->mesh->vertex_count; i++) {
+    float *weights = job->rows[i].weights, sum = 0;
+    for (int k = 0; k < GLTF_MAX_INFLUENCES; k++) sum += weights[k];
+    for (int k = 0; k < GLTF_MAX_INFLUENCES; k++) weights[k] /= sum;
   }
 }
 
@@ -143,11 +105,9 @@ static void add_clusters(skin_job *job) {
     room += (size_t)sn_fbx_count_below(object, "Deformer");
     if (strcmp(object->type, "VertexCacheDeformer") == 0 && sn_fbx_property_number(object, "Active", 0) != 0 &&
         job->tree->status == SN_OK)
-      job->tree->status =
-        sn_fail(job->tree->ctx, SN_UNSUPPORTED, "it is moved by the cache %.200s; export it as .abc", object->name);
+      sn_fbx_fail(job->tree, SN_UNSUPPORTED, "it is moved by the cache %.200s; export it as .abc", object->name);
   }
-  if (job->tree->status == SN_OK && room > UINT16_MAX)
-    job->tree->status = sn_fail(job->tree->ctx, SN_UNSUPPORTED, "it has %zu clusters; Sinew reads 65,534", room);
+  if (room > UINT16_MAX) sn_fbx_fail(job->tree, SN_UNSUPPORTED, "it has %zu clusters; Sinew reads 65,534", room);
   if (room == 1) return;
   job->rows = sn_fbx_room(job->tree, (size_t)job->mesh->vertex_count, sizeof *job->rows);
   job->joints = sn_fbx_take(job->tree, room, sizeof *job->joints);
@@ -165,12 +125,13 @@ int sn_fbx_add_skin(fbx_scene *s, const fbx_mesh *mesh, sn_affine *place) {
   add_clusters(&job);
   if (s->tree.status != SN_OK || job.count == 0) return -1;
   if (!sn_affine_invert(job.bound, &inverse)) {
-    s->tree.status = sn_fail(s->tree.ctx, SN_BAD_FILE, "it is scaled to nothing");
+    sn_fbx_fail(&s->tree, SN_BAD_FILE, "it is scaled to nothing");
     return -1;
   }
   follow_model(&job);
   for (int k = 0; k < job.count; k++) job.to_bone[k] = sn_affine_mul(job.to_bone[k], inverse);
-  put_influences(&job);
+  normalise(&job);
+  sn_gltf_put_influences(&s->b, mesh->attributes, job.rows, mesh->vertex_count, true);
   *place = job.bound;
   return s->tree.status == SN_OK ? sn_gltf_add_bound_skin(&s->b, job.count, job.joints, job.to_bone) : -1;
 }

@@ -51,6 +51,9 @@ void sn_fbx_text_parse(fbx_tree *tree); // text.c
 // A number as text; whole ones keep all their digits. The first character behind it, or NULL.
 const char *sn_fbx_parse_number(const char *text, const char *end, fbx_value *out);
 
+// What is wrong, unless something failed before.
+void sn_fbx_fail(fbx_tree *tree, sn_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
 // Zeroed memory that lives as long as the tree; NULL where it runs out, and once anything failed.
 void *sn_fbx_take(fbx_tree *tree, size_t count, size_t size);
 // The same off the budget: a small file must not become arbitrarily large, nor take arbitrarily long.

@@ -34,6 +34,9 @@ typedef struct fbx_job {
   double *angles;   // the joints' of the frame before
 } fbx_job;
 
+static const char *const lcl[] = {"Lcl Translation", "Lcl Rotation", "Lcl Scaling"};
+static const char *const axes[] = {"d|X", "d|Y", "d|Z"};
+
 static void put_matrix(fbx *f, const char *name, sn_affine a) {
   double columns[16] = {[15] = 1};
   for (int r = 0; r < 3; r++)
@@ -116,69 +119,68 @@ static sn_status local_transforms(fbx_job *job, const sn_affine *pose) {
 static void put_head(fbx *f) {
   static const uint8_t file_id[16] = {0x28, 0xb3, 0x2a, 0xeb, 0xb6, 0x24, 0xcc, 0xc2,
                                       0xbf, 0xc8, 0xb0, 0x2a, 0xa9, 0x2b, 0xfc, 0xf1}; // of the time below
-  sn_fbx_begin(f, "FBXHeaderExtension");
-  sn_fbx_put_int(f, "FBXHeaderVersion", 1003);
-  sn_fbx_put_int(f, "FBXVersion", FBX_VERSION);
-  sn_fbx_put_int(f, "EncryptionType", 0);
-  sn_fbx_put_text(f, "Creator", "Sinew " SN_VERSION);
+  sn_fbx_begin(f, "FBXHeaderExtension", "");
+  sn_fbx_put(f, "FBXHeaderVersion", "I", 1003);
+  sn_fbx_put(f, "FBXVersion", "I", FBX_VERSION);
+  sn_fbx_put(f, "EncryptionType", "I", 0);
+  sn_fbx_put(f, "Creator", "S", "Sinew " SN_VERSION);
   sn_fbx_end(f);
-  sn_fbx_begin(f, "FileId");
-  sn_fbx_raw(f, file_id, sizeof file_id);
-  sn_fbx_end(f);
-  sn_fbx_put_text(f, "CreationTime", "1970-01-01 10:00:00:000");
-  sn_fbx_put_text(f, "Creator", "Sinew " SN_VERSION);
+  sn_fbx_put(f, "FileId", "R", file_id, sizeof file_id);
+  sn_fbx_put(f, "CreationTime", "S", "1970-01-01 10:00:00:000");
+  sn_fbx_put(f, "Creator", "S", "Sinew " SN_VERSION);
+}
+
+static void put_double(fbx *f, const char *name, double value) {
+  sn_fbx_put(f, "P", "SSSSD", name, "double", "Number", "", value);
+}
+
+static void put_time(fbx *f, const char *name, int64_t ticks) {
+  sn_fbx_put(f, "P", "SSSSL", name, "KTime", "Time", "", ticks);
 }
 
 // Our units are glTF's metres: a hundred of FBX's centimetres.
 static void put_settings(fbx *f, double fps, double seconds) {
-  const double metre = 100;
-  sn_fbx_begin(f, "GlobalSettings");
-  sn_fbx_put_int(f, "Version", 1000);
-  sn_fbx_begin(f, "Properties70");
+  sn_fbx_begin(f, "GlobalSettings", "");
+  sn_fbx_put(f, "Version", "I", 1000);
+  sn_fbx_begin(f, "Properties70", "");
   static const struct {
     const char *name;
     int value;
-  } axes[] = {{"UpAxis", 1},    {"UpAxisSign", 1},    {"FrontAxis", 2},      {"FrontAxisSign", 1},
-              {"CoordAxis", 0}, {"CoordAxisSign", 1}, {"OriginalUpAxis", 1}, {"OriginalUpAxisSign", 1}};
-  for (size_t k = 0; k < sizeof axes / sizeof *axes; k++) sn_fbx_setting_int(f, axes[k].name, "int", axes[k].value);
-  sn_fbx_setting_doubles(f, "UnitScaleFactor", "double", "Number", "", &metre, 1);
-  sn_fbx_setting_doubles(f, "OriginalUnitScaleFactor", "double", "Number", "", &metre, 1);
-  sn_fbx_setting_int(f, "TimeMode", "enum", 14); // the rate below
-  sn_fbx_setting_doubles(f, "CustomFrameRate", "double", "Number", "", &fps, 1);
-  sn_fbx_setting_long(f, "TimeSpanStart", "KTime", 0);
-  sn_fbx_setting_long(f, "TimeSpanStop", "KTime", (int64_t)(seconds * ticks_per_second));
+  } settings[] = {{"UpAxis", 1},    {"UpAxisSign", 1},    {"FrontAxis", 2},      {"FrontAxisSign", 1},
+                  {"CoordAxis", 0}, {"CoordAxisSign", 1}, {"OriginalUpAxis", 1}, {"OriginalUpAxisSign", 1}};
+  for (size_t k = 0; k < sizeof settings / sizeof *settings; k++)
+    sn_fbx_put(f, "P", "SSSSI", settings[k].name, "int", "Integer", "", settings[k].value);
+  put_double(f, "UnitScaleFactor", 100);
+  put_double(f, "OriginalUnitScaleFactor", 100);
+  sn_fbx_put(f, "P", "SSSSI", "TimeMode", "enum", "", "", 14); // the rate below
+  put_double(f, "CustomFrameRate", fps);
+  put_time(f, "TimeSpanStart", 0);
+  put_time(f, "TimeSpanStop", (int64_t)(seconds * ticks_per_second));
   sn_fbx_end(f);
   sn_fbx_end(f);
 }
 
 static void put_definition(fbx *f, const char *name, int count) {
   if (count == 0) return;
-  sn_fbx_begin(f, "ObjectType");
-  sn_fbx_text(f, name);
-  sn_fbx_put_int(f, "Count", count);
+  sn_fbx_begin(f, "ObjectType", "S", name);
+  sn_fbx_put(f, "Count", "I", count);
   sn_fbx_end(f);
 }
 
 static void put_definitions(fbx_job *job) {
   fbx *f = &job->f;
   int joint_count = job->joint_count, clips = joint_count > 0 ? job->what->clip_count : 0;
-  sn_fbx_begin(f, "Documents");
-  sn_fbx_put_int(f, "Count", 1);
-  sn_fbx_begin(f, "Document");
-  sn_fbx_long(f, 999999);
-  sn_fbx_text(f, "Scene");
-  sn_fbx_text(f, "Scene");
-  sn_fbx_begin(f, "RootNode");
-  sn_fbx_long(f, 0);
+  sn_fbx_begin(f, "Documents", "");
+  sn_fbx_put(f, "Count", "I", 1);
+  sn_fbx_begin(f, "Document", "LSS", INT64_C(999999), "Scene", "Scene");
+  sn_fbx_put(f, "RootNode", "L", INT64_C(0));
   sn_fbx_end(f);
   sn_fbx_end(f);
-  sn_fbx_end(f);
-  sn_fbx_begin(f, "References");
-  sn_fbx_end(f);
-  sn_fbx_begin(f, "Definitions");
-  sn_fbx_put_int(f, "Version", 100);
+  sn_fbx_put(f, "References", "");
+  sn_fbx_begin(f, "Definitions", "");
+  sn_fbx_put(f, "Version", "I", 100);
   int materials = sn_fbx_material_count(&job->surface);
-  sn_fbx_put_int(f, "Count", 3 + materials + 3 * joint_count + 1 + clips * (2 + 12 * joint_count));
+  sn_fbx_put(f, "Count", "I", 3 + materials + 3 * joint_count + 1 + clips * (2 + 12 * joint_count));
   put_definition(f, "GlobalSettings", 1);
   put_definition(f, "Geometry", 1);
   put_definition(f, "Material", materials);
@@ -195,20 +197,21 @@ static void put_definitions(fbx_job *job) {
 
 static void put_model(fbx *f, int64_t id, const char *name, const char *type, const trs *place) {
   sn_fbx_begin_object(f, "Model", id, name, "Model", type);
-  sn_fbx_put_int(f, "Version", 232);
-  sn_fbx_begin(f, "Properties70");
-  sn_fbx_setting_int(f, "InheritType", "enum", 1); // matrices multiply
-  sn_fbx_setting_doubles(f, "Lcl Translation", "Lcl Translation", "", "A", place->t, 3);
-  sn_fbx_setting_doubles(f, "Lcl Rotation", "Lcl Rotation", "", "A", place->r, 3);
-  sn_fbx_setting_doubles(f, "Lcl Scaling", "Lcl Scaling", "", "A", place->s, 3);
+  sn_fbx_put(f, "Version", "I", 232);
+  sn_fbx_begin(f, "Properties70", "");
+  sn_fbx_put(f, "P", "SSSSI", "InheritType", "enum", "", "", 1); // matrices multiply
+  for (int k = 0; k < 3; k++) {
+    const double *v = (const double *[]){place->t, place->r, place->s}[k];
+    sn_fbx_put(f, "P", "SSSSDDD", lcl[k], lcl[k], "", "A", v[0], v[1], v[2]);
+  }
   sn_fbx_end(f);
-  sn_fbx_put_text(f, "Culling", "CullingOff");
+  sn_fbx_put(f, "Culling", "S", "CullingOff");
   sn_fbx_end(f);
 }
 
 static sn_status put_joints(fbx_job *job) {
   fbx *f = &job->f;
-  const double size = 1, none[3] = {0};
+  const double none[3] = {0};
   sn_status status = local_transforms(job, NULL);
   for (int j = 0; status == SN_OK && j < job->joint_count; j++) {
     trs place;
@@ -216,9 +219,9 @@ static sn_status put_joints(fbx_job *job) {
     status = split(job, j, job->local[j], none, &place);
     if (status != SN_OK) break;
     sn_fbx_begin_object(f, "NodeAttribute", id_attributes + j, name, "NodeAttribute", "LimbNode");
-    sn_fbx_put_text(f, "TypeFlags", "Skeleton");
-    sn_fbx_begin(f, "Properties70");
-    sn_fbx_setting_doubles(f, "Size", "double", "Number", "", &size, 1);
+    sn_fbx_put(f, "TypeFlags", "S", "Skeleton");
+    sn_fbx_begin(f, "Properties70", "");
+    put_double(f, "Size", 1);
     sn_fbx_end(f);
     sn_fbx_end(f);
     put_model(f, id_joints + j, name, "LimbNode", &place);
@@ -242,11 +245,8 @@ static sn_status put_cluster(fbx_job *job, int j, int32_t *indices, double *weig
     return sn_fail(f->ctx, SN_BAD_INPUT, "joint %s has no size", skeleton->names[j]);
   }
   sn_fbx_begin_object(f, "Deformer", id_clusters + j, skeleton->names[j], "SubDeformer", "Cluster");
-  sn_fbx_put_int(f, "Version", 100);
-  sn_fbx_begin(f, "UserData");
-  sn_fbx_text(f, "");
-  sn_fbx_text(f, "");
-  sn_fbx_end(f);
+  sn_fbx_put(f, "Version", "I", 100);
+  sn_fbx_put(f, "UserData", "SS", "", "");
   if (count > 0) {
     sn_fbx_put_array(f, "Indexes", 'i', indices, count);
     sn_fbx_put_array(f, "Weights", 'd', weights, count);
@@ -261,14 +261,12 @@ static sn_status put_skin(fbx_job *job) {
   fbx *f = &job->f;
   sn_arena scratch = sn_arena_new(f->ctx);
   int32_t *indices = SN_NEW(f->ctx, &scratch, int32_t, job->what->skin->vertex_count);
-  double *weights = SN_NEW(f->ctx, &scratch, double, job->what->skin->vertex_count), accuracy = 50;
+  double *weights = SN_NEW(f->ctx, &scratch, double, job->what->skin->vertex_count);
   sn_status status = indices && weights ? SN_OK : f->ctx->error.status;
   if (status == SN_OK) {
     sn_fbx_begin_object(f, "Deformer", id_skin, "skin", "Deformer", "Skin");
-    sn_fbx_put_int(f, "Version", 101);
-    sn_fbx_begin(f, "Link_DeformAcuracy");
-    sn_fbx_double(f, accuracy);
-    sn_fbx_end(f);
+    sn_fbx_put(f, "Version", "I", 101);
+    sn_fbx_put(f, "Link_DeformAcuracy", "D", 50.0);
     sn_fbx_end(f);
   }
   for (int j = 0; status == SN_OK && j < job->joint_count; j++) status = put_cluster(job, j, indices, weights);
@@ -277,10 +275,8 @@ static sn_status put_skin(fbx_job *job) {
 }
 
 static void put_pose_node(fbx *f, int64_t id, sn_affine place) {
-  sn_fbx_begin(f, "PoseNode");
-  sn_fbx_begin(f, "Node");
-  sn_fbx_long(f, id);
-  sn_fbx_end(f);
+  sn_fbx_begin(f, "PoseNode", "");
+  sn_fbx_put(f, "Node", "L", id);
   put_matrix(f, "Matrix", place);
   sn_fbx_end(f);
 }
@@ -288,9 +284,9 @@ static void put_pose_node(fbx *f, int64_t id, sn_affine place) {
 static void put_bind_pose(fbx_job *job) {
   fbx *f = &job->f;
   sn_fbx_begin_object(f, "Pose", id_pose, "bind", "Pose", "BindPose");
-  sn_fbx_put_text(f, "Type", "BindPose");
-  sn_fbx_put_int(f, "Version", 100);
-  sn_fbx_put_int(f, "NbPoseNodes", 1 + job->joint_count);
+  sn_fbx_put(f, "Type", "S", "BindPose");
+  sn_fbx_put(f, "Version", "I", 100);
+  sn_fbx_put(f, "NbPoseNodes", "I", 1 + job->joint_count);
   put_pose_node(f, id_mesh, sn_affine_identity());
   for (int j = 0; j < job->joint_count; j++) put_pose_node(f, id_joints + j, job->rest[j]);
   sn_fbx_end(f);
@@ -307,10 +303,8 @@ static void put_curve(fbx *f, int64_t id, const int64_t *times, const float *val
   enum { linear = 1 << 2 | 1 << 8 | 1 << 13 | 1 << 14 };
   const float data[4] = {0, 0, 0, 0};
   sn_fbx_begin_object(f, "AnimationCurve", id, "", "AnimCurve", "");
-  sn_fbx_begin(f, "Default");
-  sn_fbx_double(f, (double)values[0]);
-  sn_fbx_end(f);
-  sn_fbx_put_int(f, "KeyVer", 4008);
+  sn_fbx_put(f, "Default", "D", (double)values[0]);
+  sn_fbx_put(f, "KeyVer", "I", 4008);
   sn_fbx_put_array(f, "KeyTime", 'l', times, (size_t)count);
   sn_fbx_put_array(f, "KeyValueFloat", 'f', values, (size_t)count);
   sn_fbx_put_array(f, "KeyAttrFlags", 'i', &(int32_t){linear}, 1);
@@ -321,11 +315,8 @@ static void put_curve(fbx *f, int64_t id, const int64_t *times, const float *val
 
 static void put_curve_node(fbx *f, int64_t id, const char *name, const float *first, int stride) {
   sn_fbx_begin_object(f, "AnimationCurveNode", id, name, "AnimCurveNode", "");
-  sn_fbx_begin(f, "Properties70");
-  for (int k = 0; k < 3; k++) {
-    double value = (double)first[k * stride];
-    sn_fbx_setting_doubles(f, (const char *[]){"d|X", "d|Y", "d|Z"}[k], "Number", "", "A", &value, 1);
-  }
+  sn_fbx_begin(f, "Properties70", "");
+  for (int k = 0; k < 3; k++) sn_fbx_put(f, "P", "SSSSD", axes[k], "Number", "", "A", (double)first[k * stride]);
   sn_fbx_end(f);
   sn_fbx_end(f);
 }
@@ -362,14 +353,12 @@ static sn_status put_clip(fbx_job *job, int c) {
   if (status == SN_OK) {
     for (size_t k = 0; k < count; k++) times[k] = (int64_t)round((double)k / job->what->fps * ticks_per_second);
     sn_fbx_begin_object(f, "AnimationStack", id_clips + c, clip->name, "AnimStack", "");
-    sn_fbx_begin(f, "Properties70");
-    sn_fbx_setting_long(f, "LocalStop", "KTime", times[count - 1]);
-    sn_fbx_setting_long(f, "ReferenceStop", "KTime", times[count - 1]);
+    sn_fbx_begin(f, "Properties70", "");
+    put_time(f, "LocalStop", times[count - 1]);
+    put_time(f, "ReferenceStop", times[count - 1]);
     sn_fbx_end(f);
     sn_fbx_end(f);
-    sn_fbx_begin_object(f, "AnimationLayer", id_layers + c, "base", "AnimLayer", "");
-    sn_fbx_block(f);
-    sn_fbx_end(f);
+    sn_fbx_put(f, "AnimationLayer", "LNS{", (int64_t)(id_layers + c), "base", "AnimLayer", "");
     for (int j = 0; j < job->joint_count; j++) {
       const float *first = values + (size_t)j * 9 * count;
       for (int k = 0; k < 3; k++) {
@@ -387,24 +376,17 @@ static sn_status put_clip(fbx_job *job, int c) {
 // ---- connections ----------------------------------------------------------------------------------------------------------
 
 static void connect(fbx *f, int64_t child, int64_t parent, const char *property) {
-  sn_fbx_begin(f, "C");
-  sn_fbx_text(f, property ? "OP" : "OO");
-  sn_fbx_long(f, child);
-  sn_fbx_long(f, parent);
-  if (property) sn_fbx_text(f, property);
-  sn_fbx_end(f);
+  sn_fbx_put(f, "C", property ? "SLLS" : "SLL", property ? "OP" : "OO", child, parent, property);
 }
 
 static void connect_clips(fbx_job *job) {
-  static const char *const parts[] = {"Lcl Translation", "Lcl Rotation", "Lcl Scaling"}, *const axes[] = {
-                                                                                           "d|X", "d|Y", "d|Z"};
   fbx *f = &job->f;
   for (int c = 0; c < job->what->clip_count; c++) {
     connect(f, id_layers + c, id_clips + c, NULL);
     for (int j = 0; j < job->joint_count; j++)
       for (int k = 0; k < 3; k++) {
         connect(f, curve_id(job, c, j, k), id_layers + c, NULL);
-        connect(f, curve_id(job, c, j, k), id_joints + j, parts[k]);
+        connect(f, curve_id(job, c, j, k), id_joints + j, lcl[k]);
         for (int a = 0; a < 3; a++) connect(f, curve_id(job, c, j, 3 + 3 * k + a), curve_id(job, c, j, k), axes[a]);
       }
   }
@@ -412,7 +394,7 @@ static void connect_clips(fbx_job *job) {
 
 static void put_connections(fbx_job *job) {
   fbx *f = &job->f;
-  sn_fbx_begin(f, "Connections");
+  sn_fbx_begin(f, "Connections", "");
   connect(f, id_mesh, 0, NULL);
   connect(f, id_geometry, id_mesh, NULL);
   for (int k = 0; k < sn_fbx_material_count(&job->surface); k++) connect(f, id_materials + k, id_mesh, NULL);
@@ -435,7 +417,7 @@ static void put_connections(fbx_job *job) {
 static sn_status put_objects(fbx_job *job) {
   const trs nowhere = {.s = {1, 1, 1}};
   fbx *f = &job->f;
-  sn_fbx_begin(f, "Objects");
+  sn_fbx_begin(f, "Objects", "");
   sn_status status = sn_fbx_put_geometry(f, id_geometry, job->what->mesh, &job->surface);
   put_model(f, id_mesh, "mesh", "Mesh", &nowhere);
   sn_fbx_put_materials(f, id_materials, &job->surface);

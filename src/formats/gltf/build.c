@@ -33,30 +33,28 @@ void sn_gltf_set_text(gltf_builder *b, json_t *object, const char *key, const ch
 }
 
 json_t *sn_gltf_child(gltf_builder *b, json_t *object, const char *key) {
-  json_t *child = json_object_get(object, key);
-  if (!child) {
-    sn_gltf_set(b, object, key, json_object());
-    child = json_object_get(object, key);
-  }
-  return child;
+  if (!json_object_get(object, key)) sn_gltf_set(b, object, key, json_object());
+  return json_object_get(object, key);
+}
+
+json_t *sn_gltf_list(gltf_builder *b, json_t *object, const char *key) {
+  if (!json_object_get(object, key)) sn_gltf_set(b, object, key, json_array());
+  return json_object_get(object, key);
+}
+
+void sn_gltf_push(gltf_builder *b, json_t *array, json_t *value) {
+  if (json_array_append_new(array, value) != 0) b->failed = true;
 }
 
 int sn_gltf_append(gltf_builder *b, const char *key, json_t *value) {
-  json_t *array = json_object_get(b->root, key);
-  if (!array) {
-    sn_gltf_set(b, b->root, key, json_array());
-    array = json_object_get(b->root, key);
-  }
-  int index = (int)json_array_size(array);
-  if (json_array_append_new(array, value) != 0) b->failed = true;
-  return index;
+  json_t *array = sn_gltf_list(b, b->root, key);
+  sn_gltf_push(b, array, value);
+  return (int)json_array_size(array) - 1;
 }
 
 json_t *sn_gltf_reals(gltf_builder *b, const double *values, int count) {
   json_t *array = json_array();
-  for (int k = 0; k < count; k++) {
-    if (json_array_append_new(array, json_real(values[k])) != 0) b->failed = true;
-  }
+  for (int k = 0; k < count; k++) sn_gltf_push(b, array, json_real(values[k]));
   return array;
 }
 
@@ -88,53 +86,88 @@ size_t sn_gltf_add_bytes(gltf_builder *b, const void *bytes, size_t size) {
 
 int sn_gltf_add_view(gltf_builder *b, const void *data, size_t size, int target) {
   size_t offset = sn_gltf_add_bytes(b, data, size);
-  json_t *view = json_object();
-  sn_gltf_set(b, view, "buffer", json_integer(0));
-  sn_gltf_set(b, view, "byteOffset", json_integer((json_int_t)offset));
-  sn_gltf_set(b, view, "byteLength", json_integer((json_int_t)size));
+  json_t *view =
+    json_pack("{s:i,s:I,s:I}", "buffer", 0, "byteOffset", (json_int_t)offset, "byteLength", (json_int_t)size);
   if (target) sn_gltf_set(b, view, "target", json_integer(target));
   return sn_gltf_append(b, "bufferViews", view);
 }
 
-static void set_bounds(gltf_builder *b, json_t *accessor, const float *data, int count, int width) {
+static void set_bounds(gltf_builder *b, json_t *accessor, const gltf_data *data) {
   double low[16], high[16];
-  for (int k = 0; k < width; k++) low[k] = INFINITY, high[k] = -INFINITY;
-  for (int i = 0; i < count; i++) {
-    for (int k = 0; k < width; k++) {
-      double value = data[(size_t)i * (size_t)width + (size_t)k];
-      low[k] = fmin(low[k], value), high[k] = fmax(high[k], value);
-    }
-  }
-  sn_gltf_set(b, accessor, "min", sn_gltf_reals(b, low, width));
-  sn_gltf_set(b, accessor, "max", sn_gltf_reals(b, high, width));
+  const float *values = data->values;
+  for (int k = 0; k < data->width; k++) low[k] = INFINITY, high[k] = -INFINITY;
+  for (size_t i = 0; i < (size_t)data->count; i++)
+    for (int k = 0; k < data->width; k++, values++) low[k] = fmin(low[k], *values), high[k] = fmax(high[k], *values);
+  sn_gltf_set(b, accessor, "min", sn_gltf_reals(b, low, data->width));
+  sn_gltf_set(b, accessor, "max", sn_gltf_reals(b, high, data->width));
 }
 
-int sn_gltf_add_accessor(gltf_builder *b, const void *data, int count, int component, int width, int target,
-                         bool bounds) {
+int sn_gltf_add_accessor(gltf_builder *b, gltf_data data) {
   static const char *const types[] = {[1] = "SCALAR", [2] = "VEC2", [3] = "VEC3", [4] = "VEC4", [16] = "MAT4"};
-  size_t size = component == GLTF_UBYTE ? 1 : component == GLTF_USHORT ? 2 : 4;
-  int view = sn_gltf_add_view(b, data, (size_t)count * (size_t)width * size, target);
-  json_t *accessor = json_object();
-  sn_gltf_set(b, accessor, "bufferView", json_integer(view));
-  sn_gltf_set(b, accessor, "componentType", json_integer(component));
-  sn_gltf_set(b, accessor, "count", json_integer(count));
-  sn_gltf_set(b, accessor, "type", json_string(types[width]));
-  if (bounds) set_bounds(b, accessor, data, count, width);
+  size_t size = (size_t)data.count * (size_t)data.width * sn_gltf_component_size(data.component);
+  json_t *accessor = json_pack("{s:i,s:i,s:i,s:s}", "bufferView", sn_gltf_add_view(b, data.values, size, data.target),
+                               "componentType", data.component, "count", data.count, "type", types[data.width]);
+  if (data.bounds) set_bounds(b, accessor, &data);
   return sn_gltf_append(b, "accessors", accessor);
 }
 
-// ---- clips and skins ----------------------------------------------------------------------------------------------------
+void sn_gltf_put(gltf_builder *b, json_t *object, const char *key, gltf_data data) {
+  sn_gltf_set(b, object, key, json_integer(sn_gltf_add_accessor(b, data)));
+}
 
-void sn_gltf_add_channel(gltf_builder *b, json_t *clip, int node, const char *path, int input, int output) {
-  json_t *samplers = json_object_get(clip, "samplers"), *sampler = json_object(), *channel = json_object();
-  sn_gltf_set(b, sampler, "input", json_integer(input));
-  sn_gltf_set(b, sampler, "output", json_integer(output));
-  sn_gltf_set(b, channel, "sampler", json_integer((json_int_t)json_array_size(samplers)));
-  json_t *target = sn_gltf_child(b, channel, "target");
-  sn_gltf_set(b, target, "node", json_integer(node));
-  sn_gltf_set(b, target, "path", json_string(path));
-  if (json_array_append_new(samplers, sampler) != 0) b->failed = true;
-  if (json_array_append_new(json_object_get(clip, "channels"), channel) != 0) b->failed = true;
+void sn_gltf_put_floats(gltf_builder *b, json_t *attributes, const char *key, const void *values, int count,
+                        int width) {
+  bool bounds = strcmp(key, "POSITION") == 0;
+  sn_gltf_put(b, attributes, key, (gltf_data){values, count, GLTF_FLOAT, width, GLTF_VERTICES, bounds});
+}
+
+// ---- skins and clips ----------------------------------------------------------------------------------------------------
+
+void sn_gltf_keep_influence(gltf_influences *row, int joint, float weight) {
+  enum { most = GLTF_MAX_INFLUENCES };
+  for (int k = 0; k < most; k++) {
+    if (!(weight > row->weights[k])) continue;
+    memmove(row->weights + k + 1, row->weights + k, (size_t)(most - 1 - k) * sizeof *row->weights);
+    memmove(row->joints + k + 1, row->joints + k, (size_t)(most - 1 - k) * sizeof *row->joints);
+    row->weights[k] = weight, row->joints[k] = (uint16_t)joint;
+    return;
+  }
+}
+
+void sn_gltf_put_influences(gltf_builder *b, json_t *attributes, const gltf_influences *rows, int count, bool wide) {
+  static const char *const names[][2] = {{"JOINTS_0", "WEIGHTS_0"}, {"JOINTS_1", "WEIGHTS_1"}};
+  sn_arena scratch = sn_arena_new(b->ctx);
+  size_t size = 4 * (size_t)count;
+  uint8_t *bytes = SN_NEW(b->ctx, &scratch, uint8_t, size);
+  uint16_t *joints = SN_NEW(b->ctx, &scratch, uint16_t, size);
+  float *weights = SN_NEW(b->ctx, &scratch, float, size);
+  if (!bytes || !joints || !weights) b->failed = true;
+  for (int set = 0; set < GLTF_MAX_INFLUENCES / 4 && !b->failed; set++) {
+    bool any = set == 0;
+    for (size_t k = 0; k < size; k++) {
+      joints[k] = rows[k / 4].joints[4 * set + (int)(k % 4)], bytes[k] = (uint8_t)joints[k];
+      weights[k] = rows[k / 4].weights[4 * set + (int)(k % 4)];
+      any = any || weights[k] > 0;
+    }
+    json_object_del(attributes, names[set][0]), json_object_del(attributes, names[set][1]);
+    if (!any) continue;
+    gltf_data data = {
+      wide ? (const void *)joints : bytes, count, wide ? GLTF_USHORT : GLTF_UBYTE, 4, GLTF_VERTICES, false};
+    sn_gltf_put(b, attributes, names[set][0], data);
+    sn_gltf_put_floats(b, attributes, names[set][1], weights, count, 4);
+  }
+  sn_arena_free(&scratch);
+}
+
+void sn_gltf_add_channel(gltf_builder *b, json_t *clip, int node, const char *path, gltf_keys keys) {
+  json_t *samplers = json_object_get(clip, "samplers");
+  int sampler = (int)json_array_size(samplers), width = strcmp(path, "weights") == 0 ? 1 : keys.width;
+  int output =
+    sn_gltf_add_accessor(b, (gltf_data){keys.values, keys.count * (keys.width / width), GLTF_FLOAT, width, 0, false});
+  sn_gltf_push(b, samplers,
+               json_pack("{s:i,s:i,s:s}", "input", keys.times, "output", output, "interpolation", "LINEAR"));
+  sn_gltf_push(b, json_object_get(clip, "channels"),
+               json_pack("{s:i,s:{s:i,s:s}}", "sampler", sampler, "target", "node", node, "path", path));
 }
 
 int sn_gltf_add_bound_skin(gltf_builder *b, int count, const int *joints, const sn_affine *inverse_bind) {
@@ -143,16 +176,13 @@ int sn_gltf_add_bound_skin(gltf_builder *b, int count, const int *joints, const 
   float *columns = SN_NEW(b->ctx, &scratch, float, 16 * (size_t)count);
   if (!columns) b->failed = true;
   for (int j = 0; columns && j < count; j++) {
-    if (json_array_append_new(list, json_integer(joints[j])) != 0) b->failed = true;
+    sn_gltf_push(b, list, json_integer(joints[j]));
     for (int r = 0; r < 3; r++)
       for (int c = 0; c < 4; c++) columns[16 * j + 4 * c + r] = (float)inverse_bind[j].m[r][c];
     columns[16 * j + 15] = 1;
   }
   sn_gltf_set(b, skin, "joints", list);
-  if (columns) {
-    int accessor = sn_gltf_add_accessor(b, columns, count, GLTF_FLOAT, 16, 0, false);
-    sn_gltf_set(b, skin, "inverseBindMatrices", json_integer(accessor));
-  }
+  if (columns) sn_gltf_put(b, skin, "inverseBindMatrices", (gltf_data){columns, count, GLTF_FLOAT, 16, 0, false});
   sn_arena_free(&scratch);
   return sn_gltf_append(b, "skins", skin);
 }

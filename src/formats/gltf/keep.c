@@ -32,9 +32,7 @@ static sn_status transformed(gltf_builder *b, const sn_gltf *base, json_t *objec
     sn_vec3_store(unit ? sn_vec3_normalize(v, sn_vec3_make(0, 0, 1)) : v, values + i * width);
   }
   if (status == SN_OK) {
-    bool bounds = strcmp(key, "POSITION") == 0;
-    index = sn_gltf_add_accessor(b, values, (int)count, GLTF_FLOAT, (int)width, GLTF_VERTICES, bounds);
-    sn_gltf_set(b, object, key, json_integer(index));
+    sn_gltf_put_floats(b, object, key, values, (int)count, (int)width);
   }
   sn_arena_free(&scratch);
   return status;
@@ -69,16 +67,14 @@ static sn_status keep_part(gltf_builder *b, const sn_gltf_out *what, const sn_me
   sn_status status = SN_OK;
   sn_gltf_remove_extension(primitive, "KHR_draco_mesh_compression"); // a second copy of what changes here
   if (!same_positions(part, mesh)) {
-    sn_gltf_add_positions(b, attributes, (const float(*)[3])mesh->positions + first, count);
+    sn_gltf_put_floats(b, attributes, "POSITION", mesh->positions + first, count, 3);
     if (!is_identity(&part->place)) status = bake_place(b, what->base, part, primitive);
   }
   if (what->posed) json_object_del(attributes, "TANGENT"), json_object_del(primitive, "targets");
   if (what->normals) sn_gltf_add_normals(b, attributes, what->normals + first, count);
   if (what->tangents && json_object_get(attributes, "NORMAL") && json_object_get(attributes, "TEXCOORD_0") &&
-      !json_object_get(attributes, "TANGENT")) {
-    int accessor = sn_gltf_add_accessor(b, what->tangents + first, count, GLTF_FLOAT, 4, GLTF_VERTICES, false);
-    sn_gltf_set(b, attributes, "TANGENT", json_integer(accessor));
-  }
+      !json_object_get(attributes, "TANGENT"))
+    sn_gltf_put_floats(b, attributes, "TANGENT", what->tangents + first, count, 4);
   if (what->colors) sn_gltf_add_colors(b, attributes, what->colors + first, count);
   sn_gltf_add_weights(b, attributes, what, first, count);
   if (what->morph_count > 0) sn_gltf_add_targets(b, primitive, what, first, count);
@@ -90,19 +86,12 @@ static void attach_rest(gltf_builder *b, const sn_gltf *base, json_t *primitive)
   json_t *attributes = json_object_get(primitive, "attributes");
   int64_t index = json_integer_value(json_object_get(attributes, "POSITION"));
   if (!json_object_get(attributes, "POSITION") || index < 0 || index >= base->accessor_count) return;
-  size_t count = (size_t)base->accessors[index].count;
+  int count = base->accessors[index].count;
   sn_arena scratch = sn_arena_new(b->ctx);
-  uint8_t *joints = SN_NEW(b->ctx, &scratch, uint8_t, count * 4);
-  float *weights = SN_NEW(b->ctx, &scratch, float, count * 4);
-  if (!joints || !weights) b->failed = true;
-  for (size_t i = 0; i < count && !b->failed; i++) weights[4 * i] = 1;
-  if (!b->failed) {
-    json_object_del(attributes, "JOINTS_1"), json_object_del(attributes, "WEIGHTS_1");
-    int at = sn_gltf_add_accessor(b, joints, (int)count, GLTF_UBYTE, 4, GLTF_VERTICES, false);
-    sn_gltf_set(b, attributes, "JOINTS_0", json_integer(at));
-    at = sn_gltf_add_accessor(b, weights, (int)count, GLTF_FLOAT, 4, GLTF_VERTICES, false);
-    sn_gltf_set(b, attributes, "WEIGHTS_0", json_integer(at));
-  }
+  gltf_influences *rows = SN_NEW(b->ctx, &scratch, gltf_influences, count);
+  if (!rows) b->failed = true;
+  for (int i = 0; rows && i < count; i++) rows[i].weights[0] = 1;
+  if (rows) sn_gltf_put_influences(b, attributes, rows, count, false);
   sn_arena_free(&scratch);
 }
 
@@ -132,7 +121,7 @@ static void clean_node(gltf_builder *b, const sn_gltf_out *what, int node) {
   for (int k = 0; json_is_array(names) && k < what->morph_count; k++) {
     char name[32];
     snprintf(name, sizeof name, "correction%d", k);
-    if (json_array_append_new(names, json_string(name)) != 0) b->failed = true;
+    sn_gltf_push(b, names, json_string(name));
   }
 }
 
@@ -197,7 +186,7 @@ void sn_gltf_join_scenes(gltf_builder *b, const sn_gltf *base, const int *mesh_n
   json_array_foreach(json_object_get(b->root, "scenes"), k, scene) {
     bool shown = false;
     for (int n = 0; n < mesh_node_count && !shown; n++) shown = scene_shows(base, scene, mesh_nodes[n]);
-    if (shown && json_array_append_new(json_object_get(scene, "nodes"), json_integer(root)) != 0) b->failed = true;
+    if (shown) sn_gltf_push(b, json_object_get(scene, "nodes"), json_integer(root));
   }
 }
 
@@ -270,11 +259,8 @@ static void mark_used(live_set *live, const json_t *root) {
 
 // What nothing refers to keeps its number, but shrinks to a single zero.
 static void empty_accessor(gltf_builder *b, int index) {
-  json_t *accessor = entry(b, "accessors", index);
-  json_object_clear(accessor);
-  sn_gltf_set(b, accessor, "componentType", json_integer(GLTF_UBYTE));
-  sn_gltf_set(b, accessor, "count", json_integer(1));
-  sn_gltf_set(b, accessor, "type", json_string("SCALAR"));
+  json_t *zero = json_pack("{s:i,s:i,s:s}", "componentType", GLTF_UBYTE, "count", 1, "type", "SCALAR");
+  if (!zero || json_array_set_new(json_object_get(b->root, "accessors"), (size_t)index, zero) != 0) b->failed = true;
 }
 
 static void place_view(gltf_builder *b, int index, size_t offset, size_t size) {

@@ -30,15 +30,45 @@ int sn_gltf_append(gltf_builder *b, const char *key, json_t *value);
 json_t *sn_gltf_child(gltf_builder *b, json_t *object, const char *key); // object[key], made where it is missing
 json_t *sn_gltf_reals(gltf_builder *b, const double *values, int count);
 
+json_t *sn_gltf_list(gltf_builder *b, json_t *object, const char *key); // the same with an array
+void sn_gltf_push(gltf_builder *b, json_t *array, json_t *value);       // takes over value
+
+// Elements of an accessor: `count` times `width` numbers.
+typedef struct gltf_data {
+  const void *values;
+  int count, component, width, target; // target 0: none
+  bool bounds;                         // with their minimum and maximum
+} gltf_data;
+
 // Appends bytes, aligned to four; the offset.
 size_t sn_gltf_add_bytes(gltf_builder *b, const void *bytes, size_t size);
-// A buffer view of its own (target 0: none) with one accessor; the accessor's index.
-int sn_gltf_add_accessor(gltf_builder *b, const void *data, int count, int component, int width, int target,
-                         bool bounds);
 int sn_gltf_add_view(gltf_builder *b, const void *data, size_t size, int target);
+// A buffer view of its own with one accessor; the accessor's index.
+int sn_gltf_add_accessor(gltf_builder *b, gltf_data data);
+void sn_gltf_put(gltf_builder *b, json_t *object, const char *key, gltf_data data); // object[key] = its accessor
+// The same for an attribute of vertices.
+void sn_gltf_put_floats(gltf_builder *b, json_t *attributes, const char *key, const void *values, int count,
+                        int width);
+
+// Joints and weights of a vertex: unused ones have weight 0.
+typedef struct gltf_influences {
+  float weights[GLTF_MAX_INFLUENCES];
+  uint16_t joints[GLTF_MAX_INFLUENCES];
+} gltf_influences;
+
+// Keeps the largest, in order.
+void sn_gltf_keep_influence(gltf_influences *row, int joint, float weight);
+// JOINTS_0, WEIGHTS_0 and, where some vertex needs them, JOINTS_1, WEIGHTS_1; of 16 bits where `wide`.
+void sn_gltf_put_influences(gltf_builder *b, json_t *attributes, const gltf_influences *rows, int count, bool wide);
+
+// Keys of a channel: an accessor of times, and `width` numbers for each.
+typedef struct gltf_keys {
+  int times, count, width;
+  const float *values;
+} gltf_keys;
 
 // A channel of a clip that has the lists "samplers" and "channels".
-void sn_gltf_add_channel(gltf_builder *b, json_t *clip, int node, const char *path, int input, int output);
+void sn_gltf_add_channel(gltf_builder *b, json_t *clip, int node, const char *path, gltf_keys keys);
 // Index of a new skin with these nodes as joints.
 int sn_gltf_add_bound_skin(gltf_builder *b, int count, const int *joints, const sn_affine *inverse_bind);
 
@@ -97,7 +127,6 @@ sn_status sn_gltf_unit_morphs(gltf_builder *b, sn_gltf_out *what);
 void sn_gltf_add_weights(gltf_builder *b, json_t *attributes, const sn_gltf_out *what, int first, int count);
 void sn_gltf_add_targets(gltf_builder *b, json_t *primitive, const sn_gltf_out *what, int first, int count);
 void sn_gltf_add_colors(gltf_builder *b, json_t *attributes, const float (*colors)[3], int count);
-void sn_gltf_add_positions(gltf_builder *b, json_t *attributes, const float (*positions)[3], int count);
 void sn_gltf_add_normals(gltf_builder *b, json_t *attributes, const float (*normals)[3], int count);
 // A mesh of its own with one primitive, and its node; the node's index.
 int sn_gltf_add_mesh(gltf_builder *b, const sn_gltf_out *what);

@@ -76,9 +76,9 @@ static sn_status copy_attributes(seam_job *job, json_t *object, sn_arena *scratc
     for (int i = 0; i < job->count; i++)
       memcpy(bytes + (size_t)i * size, from->bytes + (size_t)job->source[i] * from->stride, size);
     if (job->uvs && strcmp(key, "TEXCOORD_0") == 0) memcpy(bytes, job->own_uvs, (size_t)job->count * size);
-    int accessor = sn_gltf_add_accessor(job->b, bytes, job->count, from->component, from->width, GLTF_VERTICES,
-                                        strcmp(key, "POSITION") == 0);
-    sn_gltf_set(job->b, object, key, json_integer(accessor));
+    bool bounds = strcmp(key, "POSITION") == 0;
+    sn_gltf_put(job->b, object, key,
+                (gltf_data){bytes, job->count, from->component, from->width, GLTF_VERTICES, bounds});
   }
   return SN_OK;
 }
@@ -97,8 +97,7 @@ static sn_status add_primitive(seam_job *job, int64_t material, json_t *out, sn_
     return sn_fail(job->b->ctx, SN_NO_MEMORY, "out of memory");
   json_object_del(primitive, "extras");
   if (material >= 0) sn_gltf_set(job->b, primitive, "material", json_integer(material));
-  int indices = sn_gltf_add_accessor(job->b, corners, (int)used, GLTF_UINT, 1, GLTF_INDICES, false);
-  sn_gltf_set(job->b, primitive, "indices", json_integer(indices));
+  sn_gltf_put(job->b, primitive, "indices", (gltf_data){corners, (int)used, GLTF_UINT, 1, GLTF_INDICES, false});
   sn_status status = copy_attributes(job, json_object_get(primitive, "attributes"), scratch);
   size_t k;
   json_array_foreach(json_object_get(primitive, "targets"), k, target) {

@@ -136,11 +136,11 @@ static sn_status build_new(gltf_builder *b, const sn_gltf_out *given) {
   if (status != SN_OK) return status;
   if (what->mesh) {
     mesh_node = sn_gltf_add_mesh(b, what);
-    if (json_array_append_new(roots, json_integer(mesh_node)) != 0) b->failed = true;
+    sn_gltf_push(b, roots, json_integer(mesh_node));
   }
   if (what->skeleton) {
     status = sn_gltf_new_rig(b, what, &rig, &skeleton_root);
-    if (json_array_append_new(roots, json_integer(skeleton_root)) != 0) b->failed = true;
+    sn_gltf_push(b, roots, json_integer(skeleton_root));
     if (status == SN_OK) status = sn_gltf_add_skin(b, &rig, skeleton_root);
   }
   if (status == SN_OK) status = sn_gltf_add_clips(b, what, &rig, &mesh_node, mesh_node >= 0 ? 1 : 0);
@@ -155,7 +155,7 @@ static void turn_scene(gltf_builder *b, const sn_gltf *base, const sn_mat3 *turn
   for (int k = 0; k < 9; k++) matrix[4 * (k % 3) + k / 3] = turn->m[k / 3][k % 3];
   for (int k = 0; k < base->node_count; k++) {
     bool root = base->nodes[k].parent < 0 && base->nodes[k].in_scene;
-    if (root && json_array_append_new(children, json_integer(k)) != 0) b->failed = true;
+    if (root) sn_gltf_push(b, children, json_integer(k));
   }
   sn_gltf_set(b, node, "matrix", sn_gltf_reals(b, matrix, 16));
   sn_gltf_set(b, node, "children", children);
@@ -166,7 +166,7 @@ static void turn_scene(gltf_builder *b, const sn_gltf *base, const sn_mat3 *turn
     for (size_t k = before; k-- > 0;) {
       if (base->nodes[json_integer_value(json_array_get(roots, k))].in_scene) json_array_remove(roots, k);
     }
-    if (json_array_size(roots) < before && json_array_append_new(roots, json_integer(above)) != 0) b->failed = true;
+    if (json_array_size(roots) < before) sn_gltf_push(b, roots, json_integer(above));
   }
 }
 

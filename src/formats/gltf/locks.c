@@ -21,19 +21,14 @@ bool sn_gltf_locked_joints(const sn_gltf *gltf, bool *out) {
 }
 
 static sn_status part_whiteness(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, float *out, bool *has) {
-  const json_t *mesh = json_array_get(json_object_get(gltf->json, "meshes"), (size_t)part->range.mesh);
-  const json_t *json = json_array_get(json_object_get(mesh, "primitives"), (size_t)part->range.primitive);
-  gltf_object o = sn_gltf_object(ctx, json_object_get(json, "attributes"), "COLOR_0");
-  int accessor = sn_gltf_index(&o, "COLOR_0", gltf->accessor_count, false);
+  gltf_object o = sn_gltf_primitive(ctx, gltf, &part->range);
+  int accessor = sn_gltf_attribute(&o, gltf, "COLOR_0");
   if (accessor < 0) return o.status;
-  size_t width = (size_t)gltf->accessors[accessor].width;
-  if ((width != 3 && width != 4) || gltf->accessors[accessor].count != part->range.vertex_count) {
-    return sn_fail(ctx, SN_BAD_FILE, "mesh %d primitive %d: COLOR_0 are not colours of its %d vertices",
-                   part->range.mesh, part->range.primitive, part->range.vertex_count);
-  }
+  size_t width = gltf->accessors[accessor].width == 4 ? 4 : 3;
   sn_arena scratch = sn_arena_new(ctx);
   float *colours = SN_NEW(ctx, &scratch, float, width *(size_t)part->range.vertex_count);
-  sn_status status = colours ? sn_gltf_floats(ctx, gltf, accessor, true, colours) : ctx->error.status;
+  if (colours) sn_gltf_part_floats(&o, gltf, part, "COLOR_0", (int)width, colours);
+  sn_status status = colours ? o.status : ctx->error.status;
   for (int i = 0; status == SN_OK && i < part->range.vertex_count; i++) {
     const float *c = colours + width * (size_t)i;
     out[part->range.first_vertex + i] = fminf(fmaxf((c[0] + c[1] + c[2]) / 3, 0), 1);

@@ -88,40 +88,29 @@ static void transform(const json_t *texture, float uv[2]) {
 }
 
 // False where the primitive has none that fit.
-static sn_status read_uv(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, const json_t *primitive,
-                         const json_t *texture, float (*out)[2], bool *there) {
+static bool read_uv(gltf_object *o, const sn_gltf *gltf, const gltf_part *part, const json_t *texture,
+                    float (*out)[2]) {
   const json_t *set = json_object_get(texture, "texCoord");
   char key[32];
   snprintf(key, sizeof key, "TEXCOORD_%d", (int)(json_is_integer(set) ? json_integer_value(set) % 8 : 0));
-  *there = false;
-  gltf_object o = sn_gltf_object(ctx, json_object_get(primitive, "attributes"), "texture");
-  int accessor = sn_gltf_index(&o, key, gltf->accessor_count, false);
-  if (accessor < 0 || gltf->accessors[accessor].width != 2 ||
-      gltf->accessors[accessor].count != part->range.vertex_count)
-    return o.status;
-  sn_status status = sn_gltf_floats(ctx, gltf, accessor, true, out[0]);
-  for (int i = 0; i < part->range.vertex_count && status == SN_OK; i++) transform(texture, out[i]);
-  *there = status == SN_OK;
-  return status;
+  bool there = sn_gltf_part_floats(o, gltf, part, key, 2, out[0]);
+  for (int i = 0; i < part->range.vertex_count && there; i++) transform(texture, out[i]);
+  return there;
 }
 
 // ---- all of it ------------------------------------------------------------------------------------------------------------------
 
 static sn_status read_part(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, sn_look *look,
                            sn_look_part *out) {
-  const json_t *mesh = json_array_get(json_object_get(gltf->json, "meshes"), (size_t)part->range.mesh);
-  const json_t *primitive = json_array_get(json_object_get(mesh, "primitives"), (size_t)part->range.primitive);
+  gltf_object o = sn_gltf_primitive(ctx, gltf, &part->range);
   *out = (sn_look_part){part->range.first_triangle, part->range.triangle_count, {1, 1, 1}, -1};
-  const json_t *material = item(gltf, "materials", json_object_get(primitive, "material"));
+  const json_t *material = item(gltf, "materials", json_object_get(o.json, "material"));
   const json_t *texture = texture_of(material, out->colour);
   int image = image_of(gltf, texture, look);
-  bool there = false;
   sn_error before = ctx->error;
-  sn_status status =
-    image < 0 ? SN_OK : read_uv(ctx, gltf, part, primitive, texture, look->uv + part->range.first_vertex, &there);
-  if (status == SN_NO_MEMORY) return status;
+  if (image >= 0 && read_uv(&o, gltf, part, texture, look->uv + part->range.first_vertex)) out->image = image;
+  if (o.status == SN_NO_MEMORY) return o.status;
   ctx->error = before;
-  if (there) out->image = image;
   look->plain &= material == NULL;
   return SN_OK;
 }

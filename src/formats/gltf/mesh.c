@@ -7,84 +7,102 @@
 
 enum { TRIANGLES = 4, STRIP = 5, FAN = 6 };
 
-// What a primitive is made of: accessors, -1 where there is none.
-typedef struct primitive {
-  const sn_gltf *gltf;
-  gltf_object at;
-  int mode, positions, indices, corner_count;
-  int joints[2], weights[2], set_count;
-} primitive;
+static const json_t *mesh_json(const sn_gltf *gltf, int mesh) {
+  return json_array_get(json_object_get(gltf->json, "meshes"), (size_t)mesh);
+}
 
-static int attribute(primitive *p, const char *key) {
-  gltf_object attributes = p->at;
-  attributes.json = json_object_get(p->at.json, "attributes");
-  int accessor = sn_gltf_index(&attributes, key, p->gltf->accessor_count, false);
-  p->at.status = attributes.status;
+gltf_object sn_gltf_primitive(sn_context *ctx, const sn_gltf *gltf, const sn_gltf_part *part) {
+  const json_t *primitives = json_object_get(mesh_json(gltf, part->mesh), "primitives");
+  return sn_gltf_object(ctx, json_array_get(primitives, (size_t)part->primitive), "mesh %d primitive %d", part->mesh,
+                        part->primitive);
+}
+
+int sn_gltf_attribute(gltf_object *o, const sn_gltf *gltf, const char *key) {
+  const json_t *primitive = o->json;
+  o->json = json_object_get(primitive, "attributes");
+  int accessor = sn_gltf_index(o, key, gltf->accessor_count, false);
+  o->json = primitive;
   return accessor;
 }
 
-static sn_status expect(const primitive *p, const char *what, int accessor, int width, int count) {
-  const gltf_accessor *a = &p->gltf->accessors[accessor];
+// Fails where the accessor (-1: none) has not `width` numbers for each of `count` elements (-1: any).
+static void expect(gltf_object *o, const sn_gltf *gltf, const char *what, int accessor, int width, int count) {
+  if (o->status != SN_OK || accessor < 0) return;
+  const gltf_accessor *a = &gltf->accessors[accessor];
   if (a->width != width) {
-    return sn_fail(p->at.ctx, SN_BAD_FILE, "%s: %s: accessor %d has %d numbers per element, not %d", p->at.place,
-                   what, accessor, a->width, width);
+    o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: %s: accessor %d has %d numbers per element, not %d", o->place, what,
+                        accessor, a->width, width);
+  } else if (count >= 0 && a->count != count) {
+    o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: %s: accessor %d has %d elements, but there are %d vertices",
+                        o->place, what, accessor, a->count, count);
   }
-  if (count >= 0 && a->count != count) {
-    return sn_fail(p->at.ctx, SN_BAD_FILE, "%s: %s: accessor %d has %d elements, but there are %d vertices",
-                   p->at.place, what, accessor, a->count, count);
-  }
-  return SN_OK;
 }
 
-static sn_status read_floats(const primitive *p, const char *what, int accessor, bool normalize, float *out) {
-  sn_status status = sn_gltf_floats(p->at.ctx, p->gltf, accessor, normalize, out);
-  return status == SN_OK ? SN_OK : sn_fail_prefix(p->at.ctx, "%s: %s: ", p->at.place, what);
+// The numbers of an accessor (-1: none).
+static void read_floats(gltf_object *o, const sn_gltf *gltf, const char *what, int accessor, bool normalize,
+                        float *out) {
+  if (o->status != SN_OK || accessor < 0) return;
+  o->status = sn_gltf_floats(o->ctx, gltf, accessor, normalize, out);
+  if (o->status != SN_OK) sn_fail_prefix(o->ctx, "%s: %s: ", o->place, what);
 }
 
-static sn_status find_weights(primitive *p, int vertex_count) {
-  sn_context *ctx = p->at.ctx;
-  static const char *const joint_names[] = {"JOINTS_0", "JOINTS_1"}, *const weight_names[] = {"WEIGHTS_0",
-                                                                                              "WEIGHTS_1"};
-  if (json_object_get(json_object_get(p->at.json, "attributes"), "JOINTS_2")) {
-    return sn_fail(ctx, SN_UNSUPPORTED, "%s: has more than %d joints per vertex; limit them in the exporter",
-                   p->at.place, GLTF_MAX_INFLUENCES);
+bool sn_gltf_part_floats(gltf_object *o, const sn_gltf *gltf, const gltf_part *part, const char *key, int width,
+                         float *out) {
+  int accessor = sn_gltf_attribute(o, gltf, key);
+  expect(o, gltf, key, accessor, width, part->range.vertex_count);
+  read_floats(o, gltf, key, accessor, true, out);
+  return accessor >= 0 && o->status == SN_OK;
+}
+
+// What a primitive is made of: accessors, -1 where there is none.
+typedef struct primitive {
+  gltf_object at;
+  int mode, positions, indices, corner_count; // mode -1: it has no triangles
+  int joints[2], weights[2], set_count;
+} primitive;
+
+static void check_integers(gltf_object *o, const sn_gltf *gltf, const char *what, int accessor) {
+  int component = gltf->accessors[accessor].component;
+  if (o->status == SN_OK && component != GLTF_UBYTE && component != GLTF_USHORT && component != GLTF_UINT)
+    o->status = sn_fail(o->ctx, SN_BAD_FILE, "%s: %s cannot have the component type %d", o->place, what, component);
+}
+
+static void find_weights(primitive *p, const sn_gltf *gltf) {
+  static const char *const names[][2] = {{"JOINTS_0", "WEIGHTS_0"}, {"JOINTS_1", "WEIGHTS_1"}};
+  int count = gltf->accessors[p->positions].count;
+  if (p->at.status == SN_OK && json_object_get(json_object_get(p->at.json, "attributes"), "JOINTS_2")) {
+    p->at.status =
+      sn_fail(p->at.ctx, SN_UNSUPPORTED, "%s: has more than %d joints per vertex; limit them in the exporter",
+              p->at.place, GLTF_MAX_INFLUENCES);
   }
-  for (int s = 0; s < 2; s++) {
-    p->joints[s] = attribute(p, joint_names[s]), p->weights[s] = attribute(p, weight_names[s]);
-    if (p->joints[s] < 0 || p->weights[s] < 0) return p->at.status;
-    sn_status status = expect(p, joint_names[s], p->joints[s], 4, vertex_count);
-    if (status == SN_OK) status = expect(p, weight_names[s], p->weights[s], 4, vertex_count);
-    if (status != SN_OK) return status;
-    if (p->gltf->accessors[p->joints[s]].component == GLTF_FLOAT)
-      return sn_fail(ctx, SN_BAD_FILE, "%s: %s are not integers", p->at.place, joint_names[s]);
+  for (int s = 0; s < 2 && p->at.status == SN_OK && p->set_count == s; s++) {
+    p->joints[s] = sn_gltf_attribute(&p->at, gltf, names[s][0]);
+    p->weights[s] = sn_gltf_attribute(&p->at, gltf, names[s][1]);
+    if (p->joints[s] < 0 || p->weights[s] < 0) return;
+    expect(&p->at, gltf, names[s][0], p->joints[s], 4, count);
+    expect(&p->at, gltf, names[s][1], p->weights[s], 4, count);
+    if (p->at.status == SN_OK && gltf->accessors[p->joints[s]].component == GLTF_FLOAT)
+      p->at.status = sn_fail(p->at.ctx, SN_BAD_FILE, "%s: %s are not integers", p->at.place, names[s][0]);
     p->set_count = s + 1;
   }
-  return SN_OK;
 }
 
-// `mode` is -1 for a primitive that has no triangles.
-static sn_status inspect(sn_context *ctx, const sn_gltf *gltf, int mesh, int index, const json_t *json,
-                         primitive *p) {
-  *p = (primitive){.gltf = gltf, .at = sn_gltf_object(ctx, json, "mesh %d primitive %d", mesh, index)};
-  int mode = (int)sn_gltf_integer(&p->at, "mode", 0, 6, TRIANGLES);
-  p->positions = attribute(p, "POSITION");
-  p->indices = sn_gltf_index(&p->at, "indices", gltf->accessor_count, false);
-  if (p->at.status != SN_OK) return p->at.status;
-  p->mode = mode >= TRIANGLES && p->positions >= 0 ? mode : -1;
-  if (p->mode < 0) return SN_OK;
-  p->corner_count = gltf->accessors[p->indices >= 0 ? p->indices : p->positions].count;
-  if (p->mode == TRIANGLES && p->corner_count % 3 != 0) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: %d corners do not make whole triangles", p->at.place, p->corner_count);
+static primitive inspect(sn_context *ctx, const sn_gltf *gltf, const sn_gltf_part *part) {
+  primitive p = {.at = sn_gltf_primitive(ctx, gltf, part)};
+  int mode = (int)sn_gltf_integer(&p.at, "mode", 0, 6, TRIANGLES);
+  p.positions = sn_gltf_attribute(&p.at, gltf, "POSITION");
+  p.indices = sn_gltf_index(&p.at, "indices", gltf->accessor_count, false);
+  p.mode = mode >= TRIANGLES && p.positions >= 0 ? mode : -1;
+  if (p.mode < 0 || p.at.status != SN_OK) return p;
+  p.corner_count = gltf->accessors[p.indices >= 0 ? p.indices : p.positions].count;
+  if (p.mode == TRIANGLES && p.corner_count % 3 != 0) {
+    p.at.status = sn_fail(ctx, SN_BAD_FILE, "%s: %d corners do not make whole triangles", p.at.place, p.corner_count);
   }
-  sn_status status = expect(p, "POSITION", p->positions, 3, -1);
-  if (status == SN_OK && p->indices >= 0) {
-    status = expect(p, "indices", p->indices, 1, -1);
-    int component = gltf->accessors[p->indices].component;
-    if (status == SN_OK && component != GLTF_UBYTE && component != GLTF_USHORT && component != GLTF_UINT) {
-      status = sn_fail(ctx, SN_BAD_FILE, "%s: indices cannot have the component type %d", p->at.place, component);
-    }
-  }
-  return status == SN_OK ? find_weights(p, gltf->accessors[p->positions].count) : status;
+  expect(&p.at, gltf, "POSITION", p.positions, 3, -1);
+  expect(&p.at, gltf, "indices", p.indices, 1, -1);
+  if (p.indices >= 0) check_integers(&p.at, gltf, "indices", p.indices);
+  find_weights(&p, gltf);
+  return p;
 }
 
 static int triangle_count(const primitive *p) {
@@ -94,33 +112,29 @@ static int triangle_count(const primitive *p) {
 
 // ---- counting: the parts, vertices and triangles ------------------------------------------------------------------
 
-static json_t *primitives_of(const sn_gltf *gltf, int mesh) {
-  const json_t *json = json_array_get(json_object_get(gltf->json, "meshes"), (size_t)mesh);
-  json_t *primitives = json_object_get(json, "primitives");
-  return json_is_array(primitives) ? primitives : NULL;
+// How many primitives a node shows.
+static size_t count_primitives(const sn_gltf *gltf, int node) {
+  const gltf_node *n = &gltf->nodes[node];
+  return n->in_scene && n->mesh >= 0 ? json_array_size(json_object_get(mesh_json(gltf, n->mesh), "primitives")) : 0;
 }
-
-static bool draws(const gltf_node *node) { return node->in_scene && node->mesh >= 0; }
 
 static sn_status count_parts(sn_context *ctx, sn_gltf *gltf) {
   size_t count = 0;
-  for (int k = 0; k < gltf->node_count; k++) {
-    if (draws(&gltf->nodes[k])) count += json_array_size(primitives_of(gltf, gltf->nodes[k].mesh));
-  }
+  for (int k = 0; k < gltf->node_count; k++) count += count_primitives(gltf, k);
   sn_status status = sn_gltf_spend(ctx, gltf, count, sizeof(gltf_part));
   gltf->parts = status == SN_OK ? SN_NEW(ctx, &gltf->memory, gltf_part, count) : NULL;
   return gltf->parts ? SN_OK : ctx->error.status;
 }
 
-static sn_status add_part(sn_context *ctx, sn_gltf *gltf, int node, int index, const primitive *p) {
+static sn_status add_part(sn_context *ctx, sn_gltf *gltf, sn_gltf_part range, const primitive *p) {
   gltf_part *part = &gltf->parts[gltf->part_count++];
   int vertices = gltf->accessors[p->positions].count, triangles = triangle_count(p);
   if (vertices > INT_MAX - gltf->vertex_count || triangles > INT_MAX - gltf->triangle_count) {
     return sn_fail(ctx, SN_UNSUPPORTED, "%s: more vertices or triangles than Sinew can count", p->at.place);
   }
-  part->range = (sn_gltf_part){node,     gltf->nodes[node].mesh, index,    gltf->vertex_count,
-                               vertices, gltf->triangle_count,   triangles};
-  part->skinned = gltf->nodes[node].skin >= 0 && p->set_count > 0;
+  range.first_vertex = gltf->vertex_count, range.vertex_count = vertices;
+  range.first_triangle = gltf->triangle_count, range.triangle_count = triangles;
+  *part = (gltf_part){.range = range, .skinned = gltf->nodes[range.node].skin >= 0 && p->set_count > 0};
   gltf->vertex_count += vertices;
   gltf->triangle_count += triangles;
   return sn_gltf_spend(ctx, gltf, (size_t)vertices + (size_t)triangles, 12);
@@ -130,16 +144,11 @@ static sn_status find_parts(sn_context *ctx, sn_gltf *gltf, int *influences) {
   *influences = 1;
   sn_status status = count_parts(ctx, gltf);
   for (int k = 0; k < gltf->node_count && status == SN_OK; k++) {
-    if (!draws(&gltf->nodes[k])) continue;
-    size_t index;
-    json_t *json;
-    json_array_foreach(primitives_of(gltf, gltf->nodes[k].mesh), index, json) {
-      primitive p;
-      status = inspect(ctx, gltf, gltf->nodes[k].mesh, (int)index, json, &p);
-      if (status != SN_OK) break;
-      if (p.mode < 0) continue;
-      status = add_part(ctx, gltf, k, (int)index, &p);
-      if (status != SN_OK) break;
+    for (size_t index = 0; index < count_primitives(gltf, k) && status == SN_OK; index++) {
+      sn_gltf_part range = {.node = k, .mesh = gltf->nodes[k].mesh, .primitive = (int)index};
+      primitive p = inspect(ctx, gltf, &range);
+      status = p.at.status;
+      if (status == SN_OK && p.mode >= 0) status = add_part(ctx, gltf, range, &p);
       if (p.set_count * 4 > *influences) *influences = p.set_count * 4;
     }
   }
@@ -195,11 +204,9 @@ static sn_status load_targets(sn_context *ctx, sn_gltf *gltf, gltf_part *part, c
   for (size_t k = 0; k < count; k++) {
     gltf_object target = sn_gltf_object(ctx, json_array_get(targets, k), "%s", p->at.place);
     int accessor = sn_gltf_index(&target, "POSITION", gltf->accessor_count, false);
-    status = target.status;
-    if (accessor >= 0) status = expect(p, "morph target", accessor, 3, part->range.vertex_count);
-    if (accessor >= 0 && status == SN_OK)
-      status = read_floats(p, "morph target", accessor, false, deltas[k * vertices]);
-    if (status != SN_OK) return status;
+    expect(&target, gltf, "morph target", accessor, 3, part->range.vertex_count);
+    read_floats(&target, gltf, "morph target", accessor, false, deltas[k * vertices]);
+    if (target.status != SN_OK) return target.status;
   }
   part->target_count = (int)count;
   part->deltas = (const float(*)[3])deltas;
@@ -207,7 +214,7 @@ static sn_status load_targets(sn_context *ctx, sn_gltf *gltf, gltf_part *part, c
 }
 
 // The rows of a skinned part, set by set; joints numbered as in the document's list.
-static sn_status load_skin_rows(sn_context *ctx, sn_gltf *gltf, const gltf_part *part, const primitive *p,
+static sn_status load_skin_rows(sn_context *ctx, sn_gltf *gltf, const gltf_part *part, primitive *p,
                                 sn_arena *scratch) {
   int n = part->range.vertex_count, influences = gltf->skin.influences;
   int skin_index = gltf->nodes[part->range.node].skin;
@@ -216,9 +223,9 @@ static sn_status load_skin_rows(sn_context *ctx, sn_gltf *gltf, const gltf_part 
   float *weights = SN_NEW(ctx, scratch, float, (size_t)n * 4);
   if (!joints || !weights) return ctx->error.status;
   for (int s = 0; s < p->set_count; s++) {
-    sn_status status = sn_gltf_integers(ctx, gltf, p->joints[s], joints);
-    if (status == SN_OK) status = read_floats(p, "weights", p->weights[s], true, weights);
-    if (status != SN_OK) return status;
+    if (sn_gltf_integers(ctx, gltf, p->joints[s], joints) != SN_OK) return ctx->error.status;
+    read_floats(&p->at, gltf, "weights", p->weights[s], true, weights);
+    if (p->at.status != SN_OK) return p->at.status;
     for (int i = 0; i < n; i++) {
       size_t row = (size_t)(part->range.first_vertex + i) * (size_t)influences + (size_t)s * 4;
       for (int k = 0; k < 4; k++) {
@@ -255,14 +262,12 @@ static void attach_rows(sn_gltf *gltf, const gltf_part *part) {
 
 static sn_status load_part(sn_context *ctx, sn_gltf *gltf, gltf_part *part, const int *joint_above) {
   const sn_gltf_part *range = &part->range;
-  primitive p;
-  const json_t *json = json_array_get(primitives_of(gltf, range->mesh), (size_t)range->primitive);
-  sn_status status = inspect(ctx, gltf, range->mesh, range->primitive, json, &p);
+  primitive p = inspect(ctx, gltf, range);
   sn_arena scratch = sn_arena_new(ctx);
   float *positions = SN_NEW(ctx, &gltf->memory, float, (size_t)range->vertex_count * 3);
-  if (!positions) status = ctx->error.status;
   part->positions = (const float(*)[3])positions;
-  if (status == SN_OK) status = read_floats(&p, "POSITION", p.positions, false, positions);
+  if (positions) read_floats(&p.at, gltf, "POSITION", p.positions, false, positions);
+  sn_status status = positions ? p.at.status : ctx->error.status;
   if (status == SN_OK) status = load_triangles(ctx, gltf, part, &p, &scratch);
   if (status == SN_OK) status = load_targets(ctx, gltf, part, &p);
   if (status == SN_OK && part->skinned) status = load_skin_rows(ctx, gltf, part, &p, &scratch);
@@ -274,7 +279,7 @@ static sn_status load_part(sn_context *ctx, sn_gltf *gltf, gltf_part *part, cons
 
 // A node's own morph weights, else its mesh's, else zeros. All primitives of a mesh have the same number of targets.
 static sn_status load_morph_weights(sn_context *ctx, sn_gltf *gltf) {
-  const json_t *nodes = json_object_get(gltf->json, "nodes"), *meshes = json_object_get(gltf->json, "meshes");
+  const json_t *nodes = json_object_get(gltf->json, "nodes");
   for (int k = 0; k < gltf->part_count; k++) {
     const gltf_part *part = &gltf->parts[k];
     gltf_node *node = &gltf->nodes[part->range.node];
@@ -288,7 +293,7 @@ static sn_status load_morph_weights(sn_context *ctx, sn_gltf *gltf) {
     if (!node->weights) return ctx->error.status;
     gltf_object own =
       sn_gltf_object(ctx, json_array_get(nodes, (size_t)part->range.node), "node %d", part->range.node);
-    gltf_object mesh = sn_gltf_object(ctx, json_array_get(meshes, (size_t)node->mesh), "mesh %d", node->mesh);
+    gltf_object mesh = sn_gltf_object(ctx, mesh_json(gltf, node->mesh), "mesh %d", node->mesh);
     sn_gltf_numbers(&mesh, "weights", node->weight_count, node->weights);
     if (mesh.status != SN_OK) return mesh.status;
     sn_gltf_numbers(&own, "weights", node->weight_count, node->weights);
@@ -352,70 +357,41 @@ sn_status sn_gltf_mesh(sn_context *ctx, const sn_gltf *gltf, sn_mesh *out, sn_ar
   return status;
 }
 
-// Normals of a part into the flattened mesh; false where it has none.
-static sn_status part_normals(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, float (*out)[3],
-                              bool *has) {
-  primitive p;
-  const json_t *json = json_array_get(primitives_of(gltf, part->range.mesh), (size_t)part->range.primitive);
-  sn_status status = inspect(ctx, gltf, part->range.mesh, part->range.primitive, json, &p);
-  int accessor = status == SN_OK ? attribute(&p, "NORMAL") : -1;
-  *has = accessor >= 0;
-  if (!*has) return status == SN_OK ? p.at.status : status;
-  status = expect(&p, "NORMAL", accessor, 3, part->range.vertex_count);
-  if (status == SN_OK) status = read_floats(&p, "NORMAL", accessor, true, out[0]);
-  sn_mat3 linear = sn_affine_linear(part->place), inverse;
-  sn_mat3 map = sn_mat3_invert(linear, &inverse) ? sn_mat3_transpose(inverse) : linear;
-  for (int i = 0; i < part->range.vertex_count && status == SN_OK; i++) {
-    sn_vec3 n = sn_mat3_apply(map, sn_vec3_from(out[i]));
-    sn_vec3_store(sn_vec3_normalize(n, sn_vec3_make(0, 0, 0)), out[i]);
+// Normals or (`width` 4) tangents of a part, in the flattened mesh's axes; false where it has none, or tangents without normals.
+static bool part_directions(gltf_object *o, const sn_gltf *gltf, const gltf_part *part, int width, float *out) {
+  if (sn_gltf_attribute(o, gltf, "NORMAL") < 0) return false;
+  if (!sn_gltf_part_floats(o, gltf, part, width == 4 ? "TANGENT" : "NORMAL", width, out)) return false;
+  sn_mat3 map = sn_affine_linear(part->place), inverse;
+  bool mirrored = sn_mat3_determinant(map) < 0;
+  if (width == 3 && sn_mat3_invert(map, &inverse)) map = sn_mat3_transpose(inverse);
+  for (int i = 0; i < part->range.vertex_count; i++, out += width) {
+    sn_vec3_store(sn_vec3_normalize(sn_mat3_apply(map, sn_vec3_from(out)), sn_vec3_make(0, 0, 0)), out);
+    if (width == 4) out[3] = (out[3] < 0) != mirrored ? -1.0f : 1.0f;
   }
+  return true;
+}
+
+// Normals are there where all parts have them, tangents where any has.
+static sn_status directions(sn_context *ctx, const sn_gltf *gltf, sn_arena *memory, int width, void **out) {
+  int found = 0;
+  float *all = SN_NEW(ctx, memory, float, (size_t)gltf->vertex_count *(size_t)width);
+  sn_status status = all ? SN_OK : ctx->error.status;
+  for (int k = 0; k < gltf->part_count && status == SN_OK; k++) {
+    const gltf_part *part = &gltf->parts[k];
+    gltf_object o = sn_gltf_primitive(ctx, gltf, &part->range);
+    found += part_directions(&o, gltf, part, width, all + (size_t)part->range.first_vertex * (size_t)width);
+    status = o.status;
+  }
+  *out = status == SN_OK && found > 0 && (width == 4 || found == gltf->part_count) ? all : NULL;
   return status;
 }
 
 sn_status sn_gltf_normals(sn_context *ctx, const sn_gltf *gltf, sn_arena *memory, float (**out)[3]) {
-  bool has = gltf->part_count > 0;
-  *out = (float(*)[3])sn_arena_alloc(ctx, memory, (size_t)gltf->vertex_count, sizeof **out);
-  sn_status status = *out ? SN_OK : ctx->error.status;
-  for (int k = 0; k < gltf->part_count && has && status == SN_OK; k++) {
-    const gltf_part *part = &gltf->parts[k];
-    status = part_normals(ctx, gltf, part, *out + part->range.first_vertex, &has);
-  }
-  if (!has || status != SN_OK) *out = NULL;
-  return status;
-}
-
-// Tangents of a part into the flattened mesh; as they were where it has none, or no normals that they belong to.
-static sn_status part_tangents(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, float (*out)[4],
-                               bool *any) {
-  primitive p;
-  const json_t *json = json_array_get(primitives_of(gltf, part->range.mesh), (size_t)part->range.primitive);
-  sn_status status = inspect(ctx, gltf, part->range.mesh, part->range.primitive, json, &p);
-  if (status != SN_OK) return status;
-  int accessor = attribute(&p, "TANGENT"), normals = attribute(&p, "NORMAL");
-  if (accessor < 0 || normals < 0) return p.at.status;
-  *any = true;
-  status = expect(&p, "TANGENT", accessor, 4, part->range.vertex_count);
-  if (status == SN_OK) status = read_floats(&p, "TANGENT", accessor, true, out[0]);
-  sn_mat3 map = sn_affine_linear(part->place);
-  bool mirrored = sn_mat3_determinant(map) < 0;
-  for (int i = 0; i < part->range.vertex_count && status == SN_OK; i++) {
-    sn_vec3 t = sn_mat3_apply(map, sn_vec3_from(out[i]));
-    sn_vec3_store(sn_vec3_normalize(t, sn_vec3_make(0, 0, 0)), out[i]);
-    out[i][3] = (out[i][3] < 0) != mirrored ? -1.0f : 1.0f;
-  }
-  return status;
+  return directions(ctx, gltf, memory, 3, (void **)out);
 }
 
 sn_status sn_gltf_tangents(sn_context *ctx, const sn_gltf *gltf, sn_arena *memory, float (**out)[4]) {
-  bool any = false;
-  *out = (float(*)[4])sn_arena_alloc(ctx, memory, (size_t)gltf->vertex_count, sizeof **out);
-  sn_status status = *out ? SN_OK : ctx->error.status;
-  for (int k = 0; k < gltf->part_count && status == SN_OK; k++) {
-    const gltf_part *part = &gltf->parts[k];
-    status = part_tangents(ctx, gltf, part, *out + part->range.first_vertex, &any);
-  }
-  if (!any || status != SN_OK) *out = NULL;
-  return status;
+  return directions(ctx, gltf, memory, 4, (void **)out);
 }
 
 void sn_gltf_joint_of_node(const sn_gltf *gltf, int *out) {

@@ -4,61 +4,45 @@
 
 #include <string.h>
 
-static const json_t *primitive_of(const sn_gltf *gltf, const gltf_part *part) {
-  const json_t *mesh = json_array_get(json_object_get(gltf->json, "meshes"), (size_t)part->range.mesh);
-  return json_array_get(json_object_get(mesh, "primitives"), (size_t)part->range.primitive);
-}
-
 // The accessor of that name among the primitive's extras; -1 where there is none.
-static sn_status beside(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, const char *key, int *out) {
-  gltf_object o = sn_gltf_object(ctx, json_object_get(primitive_of(gltf, part), "extras"), "extras");
-  *out = gltf->from_fbx ? sn_gltf_index(&o, key, gltf->accessor_count, false) : -1;
-  return o.status;
-}
-
-static sn_status corner_uvs(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, int accessor,
-                            sn_surface *out) {
-  out->has_uvs = true;
-  return sn_gltf_floats(ctx, gltf, accessor, true, out->uvs[3 * part->range.first_triangle]);
+static int beside(gltf_object *o, const sn_gltf *gltf, const char *key) {
+  const json_t *primitive = o->json;
+  o->json = json_object_get(primitive, "extras");
+  int accessor = gltf->from_fbx ? sn_gltf_index(o, key, gltf->accessor_count, false) : -1;
+  o->json = primitive;
+  return accessor;
 }
 
 static sn_status part_uvs(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, sn_surface *out) {
-  gltf_object o = sn_gltf_object(ctx, json_object_get(primitive_of(gltf, part), "attributes"), "TEXCOORD_0");
+  gltf_object o = sn_gltf_primitive(ctx, gltf, &part->range);
   const sn_gltf_part *range = &part->range;
-  int accessor;
-  sn_status status = beside(ctx, gltf, part, GLTF_CORNER_UVS, &accessor);
-  if (status == SN_OK && accessor >= 0) return corner_uvs(ctx, gltf, part, accessor, out);
-  if (status != SN_OK) return status;
-  accessor = sn_gltf_index(&o, "TEXCOORD_0", gltf->accessor_count, false);
-  if (accessor < 0) return o.status;
-  if (gltf->accessors[accessor].width != 2 || gltf->accessors[accessor].count != range->vertex_count) {
-    return sn_fail(ctx, SN_BAD_FILE, "mesh %d primitive %d: TEXCOORD_0 are not two numbers for each of %d vertices",
-                   range->mesh, range->primitive, range->vertex_count);
+  int accessor = beside(&o, gltf, GLTF_CORNER_UVS);
+  if (accessor >= 0) {
+    out->has_uvs = true;
+    return sn_gltf_floats(ctx, gltf, accessor, true, out->uvs[3 * range->first_triangle]);
   }
   sn_arena scratch = sn_arena_new(ctx);
   float *uvs = SN_NEW(ctx, &scratch, float, 2 * (size_t)range->vertex_count);
-  status = uvs ? sn_gltf_floats(ctx, gltf, accessor, true, uvs) : ctx->error.status;
-  for (int c = 3 * range->first_triangle; status == SN_OK && c < 3 * (range->first_triangle + range->triangle_count);
-       c++) {
+  bool has = uvs && sn_gltf_part_floats(&o, gltf, part, "TEXCOORD_0", 2, uvs);
+  for (int c = 3 * range->first_triangle; has && c < 3 * (range->first_triangle + range->triangle_count); c++) {
     int vertex = gltf->triangles[c / 3][c % 3] - range->first_vertex;
     memcpy(out->uvs[c], uvs + 2 * (size_t)vertex, sizeof *out->uvs);
   }
-  out->has_uvs = true;
+  out->has_uvs = out->has_uvs || has;
   sn_arena_free(&scratch);
-  return status;
+  return uvs ? o.status : ctx->error.status;
 }
 
 static sn_status part_material(sn_context *ctx, const sn_gltf *gltf, const gltf_part *part, sn_surface *out) {
-  gltf_object o = sn_gltf_object(ctx, primitive_of(gltf, part), "primitive");
+  gltf_object o = sn_gltf_primitive(ctx, gltf, &part->range);
   int material = sn_gltf_index(&o, "material", out->material_count, false);
-  sn_status status = o.status;
-  int *own = out->materials + part->range.first_triangle, count = part->range.triangle_count, accessor = -1;
-  for (int t = 0; status == SN_OK && t < count; t++) own[t] = material;
-  if (status == SN_OK) status = beside(ctx, gltf, part, GLTF_TRIANGLE_MATERIALS, &accessor);
-  if (status != SN_OK || accessor < 0) return status;
+  int *own = out->materials + part->range.first_triangle, count = part->range.triangle_count;
+  for (int t = 0; t < count; t++) own[t] = material;
+  int accessor = beside(&o, gltf, GLTF_TRIANGLE_MATERIALS);
+  if (accessor < 0) return o.status;
   sn_arena scratch = sn_arena_new(ctx);
   uint32_t *numbers = SN_NEW(ctx, &scratch, uint32_t, count);
-  status = numbers ? sn_gltf_integers(ctx, gltf, accessor, numbers) : ctx->error.status;
+  sn_status status = numbers ? sn_gltf_integers(ctx, gltf, accessor, numbers) : ctx->error.status;
   for (int t = 0; status == SN_OK && t < count; t++)
     if (numbers[t] < (uint32_t)out->material_count) own[t] = (int)numbers[t];
   sn_arena_free(&scratch);

@@ -154,7 +154,7 @@ void sn_surface_free(sn_surface *surface);
 // A mesh, and what lies on it, in the axes and unit of `adjust`.
 void sn_adjust_surface(const sn_adjust *adjust, sn_mesh *mesh, sn_surface *surface);
 // Texture coordinates and normals of the first sample of the chosen meshes, face sets as materials; normals in world space at t.
-sn_status sn_abc_surface(sn_context *ctx, const sn_abc *abc, double t, sn_surface *out);
+sn_status sn_abc_surface(sn_context *ctx, sn_abc *abc, double t, sn_surface *out);
 // With texture coordinates, normals and materials where there are any. `surface` may be NULL.
 sn_status sn_obj_write_surface(sn_context *ctx, const char *path, const sn_mesh *mesh, const float (*positions)[3],
                                const sn_surface *surface);

@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Decimal numbers in text files: the same bits as strtod in the C locale, much faster.
+// Numbers in files: as bytes, and decimal in text (the same bits as strtod in the C locale, much faster).
 #ifndef SINEW_BASE_NUMBER_H
 #define SINEW_BASE_NUMBER_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 // Parses a decimal number at [text, end). Returns the first character behind it, or NULL where there is none (nan and
 // inf are not numbers here; too large a number gives infinity).
 const char *sn_parse_number(const char *text, const char *end, double *out);
+
+// A number of `size` bytes, the lowest first.
+static inline uint64_t sn_little(const uint8_t *at, int size) {
+  uint64_t value = 0;
+  for (int k = size - 1; k >= 0; k--) value = value << 8 | at[k];
+  return value;
+}
 
 // Skips the mark that some programs put before UTF-8 text.
 static inline const char *sn_skip_byte_order_mark(const char *text, size_t size) {

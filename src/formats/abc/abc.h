@@ -27,7 +27,7 @@ enum {
 // A piece of text or data in the file.
 typedef struct abc_span {
   const uint8_t *bytes;
-  uint64_t size;
+  uint64_t size, count; // count: of a sample's elements
 } abc_span;
 
 typedef struct abc_property {
@@ -76,7 +76,10 @@ typedef struct abc_map {
   int fd;
 } abc_map;
 
+// After a failure nothing more is read, so that `status` need be looked at only once.
 struct sn_abc {
+  sn_context *ctx; // of the call that is at work
+  sn_status status;
   const char *name; // in messages
   const uint8_t *bytes;
   uint64_t size;
@@ -105,29 +108,42 @@ void sn_abc_map_used(abc_map *map, uint64_t bytes);
 
 // ---- container (ogawa.c) -----------------------------------------------------------------------------------------
 
-sn_status sn_abc_damaged(sn_context *ctx, const sn_abc *abc, uint64_t position, const char *what);
-sn_status sn_abc_group(sn_context *ctx, const sn_abc *abc, uint64_t position, uint64_t *count);
+// The beginning of a call from outside. Then what is wrong, behind the archive's name, unless something failed before.
+void sn_abc_begin(sn_context *ctx, sn_abc *abc);
+void sn_abc_fail(sn_abc *abc, sn_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void sn_abc_damaged(sn_abc *abc, uint64_t position, const char *what);
+void *sn_abc_alloc(sn_abc *abc, sn_arena *memory, uint64_t count, size_t size); // NULL where it fails
+// All that is read is empty, 0 or not found after a failure. Children of a group:
+uint64_t sn_abc_group(sn_abc *abc, uint64_t position);
 // Child k of a group whose count has been read: the position of a group, or of data with the top bit set.
 uint64_t sn_abc_child(const sn_abc *abc, uint64_t group, uint64_t k);
-sn_status sn_abc_data(sn_context *ctx, const sn_abc *abc, uint64_t child, abc_span *out);
-sn_status sn_abc_child_group(sn_context *ctx, const sn_abc *abc, uint64_t group, uint64_t k, uint64_t *out);
+abc_span sn_abc_data(sn_abc *abc, uint64_t child);
+uint64_t sn_abc_child_group(sn_abc *abc, uint64_t group, uint64_t k);
 uint32_t sn_abc_u32(const uint8_t *p);
-uint64_t sn_abc_u64(const uint8_t *p);
 double sn_abc_f64(const uint8_t *p);
 bool sn_abc_is(abc_span span, const char *text);
 // The value of `key` in "key=value;key=value"; empty where it is missing.
 abc_span sn_abc_meta(abc_span meta, const char *key);
 
+// A cursor over headers. `bad` once something reached behind their end.
+typedef struct abc_cursor {
+  const uint8_t *p, *end;
+  bool bad;
+} abc_cursor;
+
+uint32_t sn_abc_take(abc_cursor *c, int size);
+abc_span sn_abc_take_text(abc_cursor *c, uint32_t size);
+// Metadata: by its number, or, for `number` 255, behind a length of `width` bytes.
+abc_span sn_abc_take_meta(abc_cursor *c, const sn_abc *abc, uint32_t number, int width);
+
 // ---- properties (property.c) -------------------------------------------------------------------------------------
 
 // The property of that name in a compound; found is false where there is none. A compound at position 0 is empty.
-sn_status sn_abc_find(sn_context *ctx, const sn_abc *abc, uint64_t compound, const char *name, abc_property *out);
-// Numbers of a sample, without the digest in front. `count` elements of extent numbers.
-sn_status sn_abc_sample(sn_context *ctx, const sn_abc *abc, const abc_property *property, uint32_t sample,
-                        abc_span *out, uint64_t *count);
-// True where both samples are the same bytes at the same place.
-uint32_t sn_abc_stored(const abc_property *property, uint32_t sample);
-int sn_abc_pod_size(int pod); // 0 for text
+abc_property sn_abc_find(sn_abc *abc, uint64_t compound, const char *name);
+// Numbers of a sample, without the digest in front: elements of extent numbers.
+abc_span sn_abc_sample(sn_abc *abc, const abc_property *property, uint32_t sample);
+bool sn_abc_has_samples(const abc_property *property); // found, no compound, and not without any
+int sn_abc_pod_size(int pod);                          // 0 for text
 double sn_abc_time(const sn_abc *abc, const abc_property *property, uint32_t sample);
 // The sample at or before time t and how far t is on the way to the next one.
 uint32_t sn_abc_sample_at(const sn_abc *abc, const abc_property *property, double t, double *fraction);
@@ -139,9 +155,10 @@ typedef struct abc_faces {
   uint64_t face_count, corner_count, triangle_count;
   const uint8_t *counts, *indices;
 } abc_faces;
-sn_status sn_abc_faces(sn_context *ctx, const sn_abc *abc, const abc_object *object, abc_faces *out);
+abc_faces sn_abc_faces(sn_abc *abc, const abc_object *object);
 typedef void (*abc_triangle_fn)(void *user, int triangle, uint64_t face, const uint64_t corners[3]);
 void sn_abc_triangles(const abc_faces *faces, abc_triangle_fn call, void *user);
-sn_status sn_abc_world(sn_context *ctx, const sn_abc *abc, int object, double t, sn_affine *out);
+sn_affine sn_abc_world(sn_abc *abc, int object, double t);
+void sn_abc_place(sn_abc *abc, double t, float (*out)[3]); // positions of what is chosen
 
 #endif

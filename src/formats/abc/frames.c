@@ -40,7 +40,7 @@ static void list_meshes(const sn_abc *abc, const abc_object *besides, char *out,
   if (used == 0) snprintf(out, size, "none");
 }
 
-static sn_status no_mesh(sn_context *ctx, const sn_abc *abc) {
+static void no_mesh(sn_abc *abc) {
   char found[400] = "";
   size_t used = 0;
   for (int k = 0; k < abc->object_count && used < sizeof found - 1; k++) {
@@ -57,27 +57,25 @@ static sn_status no_mesh(sn_context *ctx, const sn_abc *abc) {
     used += wrote > 0 ? (size_t)wrote : 0;
     if (k > 1000) break; // kinds repeat: what is this far down adds nothing
   }
-  return sn_fail(ctx, SN_BAD_INPUT, "%s: no polygon or subdivision mesh in it, but: %s", abc->name,
-                 abc->object_count ? found : "nothing at all");
+  sn_abc_fail(abc, SN_BAD_INPUT, "no polygon or subdivision mesh in it, but: %s",
+              abc->object_count ? found : "nothing at all");
 }
 
-static sn_status check_chosen(sn_context *ctx, const sn_abc *abc, const abc_object *object) {
+static void check_chosen(sn_abc *abc, const abc_object *object) {
   char others[500];
   list_meshes(abc, object, others, sizeof others);
   if (object->told.changes_at >= 0) {
-    return sn_fail(ctx, SN_UNSUPPORTED,
-                   "%s: %s changes its faces or its number of points at sample %d, so its vertices have no motion; "
-                   "meshes that keep theirs (`object`): %s",
-                   abc->name, object->told.path, object->told.changes_at, others);
+    sn_abc_fail(abc, SN_UNSUPPORTED,
+                "%s changes its faces or its number of points at sample %d, so its vertices have no motion; "
+                "meshes that keep theirs (`object`): %s",
+                object->told.path, object->told.changes_at, others);
+  } else if (is_empty(object)) {
+    sn_abc_fail(abc, SN_BAD_INPUT, "%s is empty (%d points, %d faces); meshes that are not (`object`): %s",
+                object->told.path, object->told.points, object->told.faces, others);
   }
-  if (is_empty(object)) {
-    return sn_fail(ctx, SN_BAD_INPUT, "%s: %s is empty (%d points, %d faces); meshes that are not (`object`): %s",
-                   abc->name, object->told.path, object->told.points, object->told.faces, others);
-  }
-  return SN_OK;
 }
 
-static sn_status choose_one(sn_context *ctx, sn_abc *abc, const char *wanted) {
+static void choose_one(sn_abc *abc, const char *wanted) {
   abc_object *empty = NULL;
   int found = 0, usable = 0;
   for (int k = 0; k < abc->object_count; k++) {
@@ -91,13 +89,13 @@ static sn_status choose_one(sn_context *ctx, sn_abc *abc, const char *wanted) {
       object->chosen = true, usable++;
     }
   }
-  if (usable > 0) return SN_OK;
-  if (empty) return check_chosen(ctx, abc, empty);
-  if (!wanted) return no_mesh(ctx, abc);
+  if (usable > 0) return;
+  if (empty) return check_chosen(abc, empty);
+  if (!wanted) return no_mesh(abc);
   char others[500];
   list_meshes(abc, NULL, others, sizeof others);
-  return sn_fail(ctx, SN_BAD_INPUT, "%s: `object` %s: %s; its meshes: %s", abc->name, wanted,
-                 found ? "no mesh there" : "no such object", others);
+  sn_abc_fail(abc, SN_BAD_INPUT, "`object` %s: %s; its meshes: %s", wanted,
+              found ? "no mesh there" : "no such object", others);
 }
 
 // ---- times ------------------------------------------------------------------------------------------------------------
@@ -107,49 +105,37 @@ static int compare_doubles(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-// Samples of a property as moments of their own; a constant one has none.
-static uint32_t moments(const abc_property *property) {
-  return property->found && property->samples > 1 ? property->samples : 0;
+// The longest use of every time sampling by what moves a chosen mesh: its points, and the transforms above it.
+static void note_longest(const abc_property *property, uint32_t *longest) {
+  bool moves = property->found && property->samples > 1;
+  if (moves && property->samples > longest[property->timing]) longest[property->timing] = property->samples;
 }
 
-// What moves a chosen mesh: its points, and the transforms above it. Calls back once for each that has several samples.
-typedef void (*moving_fn)(const abc_property *property, void *user);
-static void for_moving(const sn_abc *abc, moving_fn call, void *user) {
+static void find_longest(const sn_abc *abc, uint32_t *longest) {
   for (int k = 0; k < abc->object_count; k++) {
     if (!abc->objects[k].chosen) continue;
-    if (moments(&abc->objects[k].points)) call(&abc->objects[k].points, user);
-    for (int p = abc->objects[k].told.parent; p >= 0; p = abc->objects[p].told.parent) {
-      if (moments(&abc->objects[p].values)) call(&abc->objects[p].values, user);
-    }
+    note_longest(&abc->objects[k].points, longest);
+    for (int p = abc->objects[k].told.parent; p >= 0; p = abc->objects[p].told.parent)
+      note_longest(&abc->objects[p].values, longest);
   }
 }
 
-// The longest use of every time sampling: those of the same sampling share their times.
-static void note_longest(const abc_property *property, void *user) {
-  uint32_t *longest = user;
-  if (property->samples > longest[property->timing]) longest[property->timing] = property->samples;
-}
-
-static sn_status gather_times(sn_context *ctx, sn_abc *abc) {
-  sn_arena scratch = sn_arena_new(ctx);
-  uint32_t *longest = SN_NEW(ctx, &scratch, uint32_t, abc->timing_count);
+static void gather_times(sn_abc *abc) {
+  sn_arena scratch = sn_arena_new(abc->ctx);
+  uint32_t *longest = sn_abc_alloc(abc, &scratch, (uint64_t)abc->timing_count, sizeof *longest);
   uint64_t total = 0, done = 0;
-  if (!longest) return ctx->error.status;
-  for_moving(abc, note_longest, longest);
-  for (int k = 0; k < abc->timing_count; k++) total += longest[k];
-  abc->times = total <= INT32_MAX ? SN_NEW(ctx, &abc->memory, double, total + 1) : NULL;
-  if (!abc->times) {
-    sn_arena_free(&scratch);
-    return total > INT32_MAX ? sn_fail(ctx, SN_BAD_FILE, "%s: too many samples", abc->name) : ctx->error.status;
-  }
   int used = 0;
-  for (int k = 0; k < abc->timing_count; k++) {
+  if (longest) find_longest(abc, longest);
+  for (int k = 0; longest && k < abc->timing_count; k++) total += longest[k];
+  if (total > INT32_MAX) sn_abc_fail(abc, SN_BAD_FILE, "too many samples");
+  abc->times = sn_abc_alloc(abc, &abc->memory, total + 1, sizeof *abc->times);
+  for (int k = 0; abc->times && k < abc->timing_count; k++) {
     abc_property any = {.timing = (uint32_t)k};
     used += longest[k] > 0;
     for (uint32_t s = 0; s < longest[k]; s++) abc->times[done++] = sn_abc_time(abc, &any, s);
   }
-  if (used > 1) qsort(abc->times, (size_t)done, sizeof *abc->times, compare_doubles);
   sn_arena_free(&scratch);
+  if (used > 1) qsort(abc->times, (size_t)done, sizeof *abc->times, compare_doubles);
   // Several samplings of one moment are one frame.
   double step = done > 1 ? (abc->times[done - 1] - abc->times[0]) / (double)(done - 1) : 0;
   abc->frame_count = 0;
@@ -158,30 +144,26 @@ static sn_status gather_times(sn_context *ctx, sn_abc *abc) {
     abc->times[abc->frame_count++] = abc->times[f];
   }
   if (abc->frame_count == 0) abc->frame_count = 1; // constant: one frame
-  return SN_OK;
 }
 
 sn_status sn_abc_choose(sn_context *ctx, sn_abc *abc, const char *const *objects, int count) {
-  sn_status status = SN_OK;
   uint64_t vertices = 0, triangles = 0;
+  sn_abc_begin(ctx, abc);
   for (int k = 0; k < abc->object_count; k++) abc->objects[k].chosen = false;
-  if (count == 0) status = choose_one(ctx, abc, NULL);
-  for (int k = 0; status == SN_OK && k < count; k++) status = choose_one(ctx, abc, objects[k]);
-  for (int k = 0; status == SN_OK && k < abc->object_count; k++) {
+  if (count == 0) choose_one(abc, NULL);
+  for (int k = 0; k < count; k++) choose_one(abc, objects[k]);
+  for (int k = 0; abc->status == SN_OK && k < abc->object_count; k++) {
     abc_object *object = &abc->objects[k];
-    abc_faces faces;
     if (!object->chosen) continue;
-    status = check_chosen(ctx, abc, object);
-    if (status == SN_OK) status = sn_abc_faces(ctx, abc, object, &faces);
-    if (status != SN_OK) break;
+    check_chosen(abc, object);
     object->first_vertex = (int)vertices;
-    vertices += (uint64_t)object->told.points, triangles += faces.triangle_count;
-    if (vertices > INT32_MAX || triangles > INT32_MAX) {
-      status = sn_fail(ctx, SN_UNSUPPORTED, "%s: more than 2^31 vertices or triangles", abc->name);
-    }
+    vertices += (uint64_t)object->told.points, triangles += sn_abc_faces(abc, object).triangle_count;
+    if (vertices > INT32_MAX || triangles > INT32_MAX)
+      sn_abc_fail(abc, SN_UNSUPPORTED, "more than 2^31 vertices or triangles");
   }
   abc->vertex_count = (int)vertices, abc->triangle_count = (int)triangles;
-  return status == SN_OK ? gather_times(ctx, abc) : status;
+  if (abc->status == SN_OK) gather_times(abc);
+  return abc->status;
 }
 
 int sn_abc_vertex_count(const sn_abc *abc) { return abc->vertex_count; }
@@ -233,78 +215,55 @@ static sn_affine op_matrix(int kind, const double *v) {
   }
 }
 
-static sn_status bad_transform(sn_context *ctx, const sn_abc *abc, const abc_object *object, uint32_t sample) {
-  return sn_fail(ctx, SN_BAD_FILE, "%s: %s: damaged: its transform at sample %u", abc->name, object->told.path,
-                 sample);
-}
-
 // The object's own transform at one of its samples.
-static sn_status own_transform(sn_context *ctx, const sn_abc *abc, const abc_object *object, uint32_t sample,
-                               sn_affine *out) {
-  abc_span ops, values;
-  uint64_t op_count, value_count, at = 0;
-  *out = sn_affine_identity();
-  if (!object->ops.found || object->ops.samples == 0) return SN_OK;
-  sn_status status = sn_abc_sample(ctx, abc, &object->ops, sample, &ops, &op_count);
-  if (status != SN_OK || ops.size == 0) return status;
-  if (!object->values.found || object->values.pod != ABC_FLOAT64 || object->ops.pod != ABC_UINT8) {
-    return bad_transform(ctx, abc, object, sample);
-  }
-  status = sn_abc_sample(ctx, abc, &object->values, sample, &values, &value_count);
-  if (status != SN_OK) return status;
-  for (uint64_t k = 0; k < ops.size; k++) {
+static sn_affine own_transform(sn_abc *abc, const abc_object *object, uint32_t sample) {
+  sn_affine out = sn_affine_identity();
+  if (!object->ops.found || object->ops.samples == 0) return out;
+  abc_span ops = sn_abc_sample(abc, &object->ops, sample), values = {0};
+  bool good = object->values.found && object->values.pod == ABC_FLOAT64 && object->ops.pod == ABC_UINT8;
+  if (ops.size > 0 && good) values = sn_abc_sample(abc, &object->values, sample);
+  good = good || ops.size == 0;
+  for (uint64_t k = 0, at = 0; k < ops.size && good; k++) {
     int kind = ops.bytes[k] >> 4, width = op_width(kind);
     double v[16] = {0};
-    if (width == 0 || values.size / 8 - at < (uint64_t)width) return bad_transform(ctx, abc, object, sample);
-    for (int n = 0; n < width; n++) {
+    good = width > 0 && values.size / 8 - at >= (uint64_t)width;
+    for (int n = 0; n < width && good; n++) {
       v[n] = sn_abc_f64(values.bytes + 8 * (at + (uint64_t)n));
-      if (!isfinite(v[n])) return bad_transform(ctx, abc, object, sample);
+      good = isfinite(v[n]);
     }
     at += (uint64_t)width;
-    *out = sn_affine_mul(*out, op_matrix(kind, v));
+    out = sn_affine_mul(out, op_matrix(kind, v));
   }
-  return SN_OK;
+  if (!good) sn_abc_fail(abc, SN_BAD_FILE, "%s: damaged: its transform at sample %u", object->told.path, sample);
+  return out;
 }
 
-static sn_status transform_at(sn_context *ctx, const sn_abc *abc, const abc_object *object, double t,
-                              sn_affine *out) {
+static sn_affine transform_at(sn_abc *abc, const abc_object *object, double t) {
   double fraction;
   uint32_t sample = sn_abc_sample_at(abc, &object->values, t, &fraction);
-  sn_status status = own_transform(ctx, abc, object, sample, out);
-  if (status != SN_OK || fraction == 0) return status;
-  sn_affine next;
-  status = own_transform(ctx, abc, object, sample + 1, &next);
-  for (int r = 0; status == SN_OK && r < 3; r++)
-    for (int c = 0; c < 4; c++) out->m[r][c] += fraction * (next.m[r][c] - out->m[r][c]);
-  return status;
+  sn_affine out = own_transform(abc, object, sample), next = out;
+  if (fraction > 0) next = own_transform(abc, object, sample + 1);
+  for (int k = 0; fraction > 0 && k < 12; k++)
+    out.m[k / 4][k % 4] += fraction * (next.m[k / 4][k % 4] - out.m[k / 4][k % 4]);
+  return out;
 }
 
 // False where a transform starts anew from the world.
-static sn_status inherits_at(sn_context *ctx, const sn_abc *abc, const abc_object *object, double t, bool *out) {
-  abc_span data;
-  uint64_t count;
+static bool inherits_at(sn_abc *abc, const abc_object *object, double t) {
   double fraction;
-  *out = true;
-  if (!object->inherits.found || object->inherits.samples == 0) return SN_OK;
-  uint32_t sample = sn_abc_sample_at(abc, &object->inherits, t, &fraction);
-  sn_status status = sn_abc_sample(ctx, abc, &object->inherits, sample, &data, &count);
-  if (status == SN_OK && data.size > 0) *out = data.bytes[0] != 0;
-  return status;
+  if (!object->inherits.found || object->inherits.samples == 0) return true;
+  abc_span data = sn_abc_sample(abc, &object->inherits, sn_abc_sample_at(abc, &object->inherits, t, &fraction));
+  return data.size == 0 || data.bytes[0] != 0;
 }
 
-sn_status sn_abc_world(sn_context *ctx, const sn_abc *abc, int object, double t, sn_affine *out) {
-  *out = sn_affine_identity();
+sn_affine sn_abc_world(sn_abc *abc, int object, double t) {
+  sn_affine out = sn_affine_identity();
   for (int p = abc->objects[object].told.parent; p >= 0; p = abc->objects[p].told.parent) {
-    sn_affine own;
-    bool inherits = true;
     if (abc->objects[p].kind != abc_transform) continue;
-    sn_status status = transform_at(ctx, abc, &abc->objects[p], t, &own);
-    if (status == SN_OK) status = inherits_at(ctx, abc, &abc->objects[p], t, &inherits);
-    if (status != SN_OK) return status;
-    *out = sn_affine_mul(own, *out);
-    if (!inherits) break;
+    out = sn_affine_mul(transform_at(abc, &abc->objects[p], t), out);
+    if (!inherits_at(abc, &abc->objects[p], t)) break;
   }
-  return SN_OK;
+  return out;
 }
 
 // ---- positions --------------------------------------------------------------------------------------------------------
@@ -317,18 +276,12 @@ static bool is_identity(const sn_affine *a) {
   return true;
 }
 
-static sn_status stored_points(sn_context *ctx, const sn_abc *abc, const abc_object *object, uint32_t sample,
-                               const uint8_t **out) {
-  abc_span data;
-  uint64_t count;
-  sn_status status = sn_abc_sample(ctx, abc, &object->points, sample, &data, &count);
-  if (status != SN_OK) return status;
-  if (object->points.pod != ABC_FLOAT32 || object->points.extent != 3 || count != (uint64_t)object->told.points) {
-    return sn_fail(ctx, SN_BAD_FILE, "%s: %s: sample %u has no positions of three floats for %d points", abc->name,
-                   object->told.path, sample, object->told.points);
-  }
-  *out = data.bytes;
-  return SN_OK;
+static const uint8_t *stored_points(sn_abc *abc, const abc_object *object, uint32_t sample) {
+  abc_span data = sn_abc_sample(abc, &object->points, sample);
+  if (object->points.pod != ABC_FLOAT32 || object->points.extent != 3 || data.count != (uint64_t)object->told.points)
+    sn_abc_fail(abc, SN_BAD_FILE, "%s: sample %u has no positions of three floats for %d points", object->told.path,
+                sample, object->told.points);
+  return data.bytes;
 }
 
 // On the way to `later` (NULL: not), then into the world.
@@ -342,33 +295,34 @@ static void place_points(int n, const sn_affine *world, const float (*later)[3],
   }
 }
 
-static sn_status object_at(sn_context *ctx, sn_abc *abc, int k, double t, float (*out)[3]) {
+static void object_at(sn_abc *abc, int k, double t, float (*out)[3]) {
   const abc_object *object = &abc->objects[k];
-  const uint8_t *stored = NULL, *next = NULL;
   double fraction;
-  sn_affine world;
   int n = object->told.points;
   uint32_t sample = sn_abc_sample_at(abc, &object->points, t, &fraction);
-  sn_status status = sn_abc_world(ctx, abc, k, t, &world);
-  if (status == SN_OK) status = stored_points(ctx, abc, object, sample, &stored);
-  if (status == SN_OK && fraction > 0) status = stored_points(ctx, abc, object, sample + 1, &next);
-  if (status != SN_OK) return status;
-  sn_arena scratch = sn_arena_new(ctx);
-  float(*later)[3] = next ? sn_arena_alloc(ctx, &scratch, (size_t)n, sizeof *later) : NULL;
-  if (next && !later) return ctx->error.status;
-  bool whole = sn_abc_map_copy(&abc->map, stored, (size_t)n * sizeof *out, out) &&
-               (!next || sn_abc_map_copy(&abc->map, next, (size_t)n * sizeof *out, later));
-  sn_abc_map_used(&abc->map, (uint64_t)n * sizeof *out);
-  if (whole) place_points(n, &world, (const float(*)[3])later, fraction, out);
+  sn_affine world = sn_abc_world(abc, k, t);
+  const uint8_t *stored = stored_points(abc, object, sample), *next = NULL;
+  sn_arena scratch = sn_arena_new(abc->ctx);
+  if (fraction > 0) next = stored_points(abc, object, sample + 1);
+  float(*later)[3] = next ? sn_abc_alloc(abc, &scratch, (uint64_t)n, sizeof *later) : NULL;
+  if (abc->status == SN_OK) {
+    bool whole = sn_abc_map_copy(&abc->map, stored, (size_t)n * sizeof *out, out) &&
+                 (!next || sn_abc_map_copy(&abc->map, next, (size_t)n * sizeof *out, later));
+    sn_abc_map_used(&abc->map, (uint64_t)n * sizeof *out);
+    if (whole) place_points(n, &world, (const float(*)[3])later, fraction, out);
+    if (!whole) sn_abc_fail(abc, SN_IO, "became shorter while it was read");
+  }
   sn_arena_free(&scratch);
-  return whole ? SN_OK : sn_fail(ctx, SN_IO, "%s: became shorter while it was read", abc->name);
+}
+
+void sn_abc_place(sn_abc *abc, double t, float (*out)[3]) {
+  if (!sn_abc_map_whole(&abc->map)) sn_abc_fail(abc, SN_IO, "became shorter while it was read");
+  for (int k = 0; abc->status == SN_OK && k < abc->object_count; k++)
+    if (abc->objects[k].chosen) object_at(abc, k, t, out + abc->objects[k].first_vertex);
 }
 
 sn_status sn_abc_positions(sn_context *ctx, sn_abc *abc, double t, float (*out)[3]) {
-  if (!sn_abc_map_whole(&abc->map)) return sn_fail(ctx, SN_IO, "%s: became shorter while it was read", abc->name);
-  sn_status status = SN_OK;
-  for (int k = 0; status == SN_OK && k < abc->object_count; k++) {
-    if (abc->objects[k].chosen) status = object_at(ctx, abc, k, t, out + abc->objects[k].first_vertex);
-  }
-  return status;
+  sn_abc_begin(ctx, abc);
+  sn_abc_place(abc, t, out);
+  return abc->status;
 }

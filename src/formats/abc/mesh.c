@@ -5,37 +5,29 @@
 
 #include <string.h>
 
-static sn_status bad_faces(sn_context *ctx, const sn_abc *abc, const abc_object *object, const char *what) {
-  return sn_fail(ctx, SN_BAD_FILE, "%s: %s: damaged: %s", abc->name, object->told.path, what);
+static void bad_faces(sn_abc *abc, const abc_object *object, const char *what) {
+  sn_abc_fail(abc, SN_BAD_FILE, "%s: damaged: %s", object->told.path, what);
 }
 
-sn_status sn_abc_faces(sn_context *ctx, const sn_abc *abc, const abc_object *object, abc_faces *out) {
-  abc_span counts, indices;
-  *out = (abc_faces){0};
-  if (object->counts.pod != ABC_INT32 || object->indices.pod != ABC_INT32 || object->indices.samples == 0) {
-    return bad_faces(ctx, abc, object, "its faces are not of whole numbers");
-  }
-  sn_status status = sn_abc_sample(ctx, abc, &object->counts, 0, &counts, &out->face_count);
-  if (status == SN_OK) status = sn_abc_sample(ctx, abc, &object->indices, 0, &indices, &out->corner_count);
-  if (status != SN_OK) return status;
-  out->face_count = counts.size / 4, out->corner_count = indices.size / 4;
+abc_faces sn_abc_faces(sn_abc *abc, const abc_object *object) {
+  if (object->counts.pod != ABC_INT32 || object->indices.pod != ABC_INT32 || object->indices.samples == 0)
+    bad_faces(abc, object, "its faces are not of whole numbers");
+  abc_span counts = sn_abc_sample(abc, &object->counts, 0), indices = sn_abc_sample(abc, &object->indices, 0);
+  abc_faces out = {counts.size / 4, indices.size / 4, 0, counts.bytes, indices.bytes};
   uint64_t sum = 0;
-  for (uint64_t f = 0; f < out->face_count; f++) {
+  for (uint64_t f = 0; f < out.face_count && abc->status == SN_OK; f++) {
     uint32_t count = sn_abc_u32(counts.bytes + 4 * f);
-    if (count > out->corner_count - sum) return bad_faces(ctx, abc, object, "faces with more corners than there are");
+    if (count > out.corner_count - sum) bad_faces(abc, object, "faces with more corners than there are");
     sum += count;
-    if (count >= 3) out->triangle_count += count - 2;
+    if (count >= 3) out.triangle_count += count - 2;
   }
-  if (sum != out->corner_count) return bad_faces(ctx, abc, object, "corners that belong to no face");
-  for (uint64_t c = 0; c < out->corner_count; c++) {
-    if (sn_abc_u32(indices.bytes + 4 * c) < (uint32_t)object->told.points) continue;
-    return bad_faces(ctx, abc, object, "a face with a point that is not there");
+  if (sum != out.corner_count) bad_faces(abc, object, "corners that belong to no face");
+  for (uint64_t c = 0; c < out.corner_count && abc->status == SN_OK; c++) {
+    if (sn_abc_u32(indices.bytes + 4 * c) >= (uint32_t)object->told.points)
+      bad_faces(abc, object, "a face with a point that is not there");
   }
-  if (out->triangle_count == 0) {
-    return sn_fail(ctx, SN_BAD_INPUT, "%s: %s has no face with three corners", abc->name, object->told.path);
-  }
-  out->counts = counts.bytes, out->indices = indices.bytes;
-  return SN_OK;
+  if (out.triangle_count == 0) sn_abc_fail(abc, SN_BAD_INPUT, "%s has no face with three corners", object->told.path);
+  return abc->status == SN_OK ? out : (abc_faces){0};
 }
 
 // Faces are read from their last corner to their first, as the programs that write them turned them round, and become fans:
@@ -68,19 +60,18 @@ static void put_triangle(void *user, int triangle, uint64_t face, const uint64_t
 }
 
 sn_status sn_abc_mesh(sn_context *ctx, sn_abc *abc, double t, sn_mesh *out) {
-  sn_status status = sn_mesh_new(ctx, abc->vertex_count, abc->triangle_count, out);
+  sn_abc_begin(ctx, abc);
+  abc->status = sn_mesh_new(ctx, abc->vertex_count, abc->triangle_count, out);
   int done = 0;
-  for (int k = 0; status == SN_OK && k < abc->object_count; k++) {
+  for (int k = 0; abc->status == SN_OK && k < abc->object_count; k++) {
     const abc_object *object = &abc->objects[k];
-    abc_faces faces;
     if (!object->chosen) continue;
-    status = sn_abc_faces(ctx, abc, object, &faces);
-    if (status != SN_OK) break;
+    abc_faces faces = sn_abc_faces(abc, object);
     mesh_part part = {&faces, object->first_vertex, out->triangles + done};
     sn_abc_triangles(&faces, put_triangle, &part);
     done += (int)faces.triangle_count;
   }
-  if (status == SN_OK) status = sn_abc_positions(ctx, abc, t, out->positions);
-  if (status != SN_OK) sn_mesh_free(out);
-  return status;
+  sn_abc_place(abc, t, out->positions);
+  if (abc->status != SN_OK) sn_mesh_free(out);
+  return abc->status;
 }

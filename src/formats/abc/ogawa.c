@@ -2,60 +2,80 @@
 // The Ogawa container: groups of children and blocks of data.
 #include "formats/abc/abc.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "base/number.h"
 
 static const uint64_t data_bit = UINT64_C(1) << 63;
 
-uint32_t sn_abc_u32(const uint8_t *p) {
-  return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-uint64_t sn_abc_u64(const uint8_t *p) { return sn_abc_u32(p) | (uint64_t)sn_abc_u32(p + 4) << 32; }
+uint32_t sn_abc_u32(const uint8_t *p) { return (uint32_t)sn_little(p, 4); }
 
 double sn_abc_f64(const uint8_t *p) {
-  uint64_t bits = sn_abc_u64(p);
+  uint64_t bits = sn_little(p, 8);
   double value;
   memcpy(&value, &bits, sizeof value);
   return value;
 }
 
-sn_status sn_abc_damaged(sn_context *ctx, const sn_abc *abc, uint64_t position, const char *what) {
-  return sn_fail(ctx, SN_BAD_FILE, "%s: damaged or cut: %s at byte %.0f of %.0f", abc->name, what, (double)position,
-                 (double)abc->size);
+void sn_abc_begin(sn_context *ctx, sn_abc *abc) { abc->ctx = ctx, abc->status = SN_OK; }
+
+void sn_abc_fail(sn_abc *abc, sn_status status, const char *format, ...) {
+  char text[sizeof abc->ctx->error.message];
+  va_list arguments;
+  if (abc->status != SN_OK) return;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  abc->status = sn_fail(abc->ctx, status, "%s: %s", abc->name, text);
 }
 
-sn_status sn_abc_group(sn_context *ctx, const sn_abc *abc, uint64_t position, uint64_t *count) {
-  *count = 0;
-  if (position == 0) return SN_OK; // the empty group
-  if (position & data_bit) return sn_abc_damaged(ctx, abc, position & ~data_bit, "data where a group should be");
-  if (abc->size < 8 || position > abc->size - 8) return sn_abc_damaged(ctx, abc, position, "a group behind the end");
-  uint64_t children = sn_abc_u64(abc->bytes + position);
-  if (children > (abc->size - 8 - position) / 8)
-    return sn_abc_damaged(ctx, abc, position, "a group that is too long");
-  *count = children;
-  return SN_OK;
+void sn_abc_damaged(sn_abc *abc, uint64_t position, const char *what) {
+  sn_abc_fail(abc, SN_BAD_FILE, "damaged or cut: %s at byte %.0f of %.0f", what, (double)position, (double)abc->size);
+}
+
+void *sn_abc_alloc(sn_abc *abc, sn_arena *memory, uint64_t count, size_t size) {
+  void *out = abc->status == SN_OK ? sn_arena_alloc(abc->ctx, memory, count, size) : NULL;
+  if (!out && abc->status == SN_OK) abc->status = abc->ctx->error.status;
+  return out;
+}
+
+// The number in front of a group or of data, each of which counts `unit` bytes; 0 where they do not fit.
+static uint64_t count_at(sn_abc *abc, uint64_t position, uint64_t unit) {
+  static const char *const trouble[][2] = {{"data behind the end", "data that is too long"},
+                                           {"a group behind the end", "a group that is too long"}};
+  uint64_t count = 0;
+  if (abc->status != SN_OK) return 0;
+  if (abc->size < 8 || position > abc->size - 8) {
+    sn_abc_damaged(abc, position, trouble[unit > 1][0]);
+  } else {
+    count = sn_little(abc->bytes + position, 8);
+    if (count > (abc->size - 8 - position) / unit) sn_abc_damaged(abc, position, trouble[unit > 1][1]);
+  }
+  return abc->status == SN_OK ? count : 0;
+}
+
+uint64_t sn_abc_group(sn_abc *abc, uint64_t position) {
+  if (position & data_bit) sn_abc_damaged(abc, position & ~data_bit, "data where a group should be");
+  return position == 0 ? 0 : count_at(abc, position, 8); // 0: the empty group
 }
 
 uint64_t sn_abc_child(const sn_abc *abc, uint64_t group, uint64_t k) {
-  return sn_abc_u64(abc->bytes + group + 8 + 8 * k);
+  return abc->status == SN_OK ? sn_little(abc->bytes + group + 8 + 8 * k, 8) : 0;
 }
 
-sn_status sn_abc_child_group(sn_context *ctx, const sn_abc *abc, uint64_t group, uint64_t k, uint64_t *out) {
-  uint64_t count;
-  *out = sn_abc_child(abc, group, k);
-  return sn_abc_group(ctx, abc, *out, &count);
+uint64_t sn_abc_child_group(sn_abc *abc, uint64_t group, uint64_t k) {
+  uint64_t child = sn_abc_child(abc, group, k);
+  sn_abc_group(abc, child);
+  return abc->status == SN_OK ? child : 0;
 }
 
-sn_status sn_abc_data(sn_context *ctx, const sn_abc *abc, uint64_t child, abc_span *out) {
-  *out = (abc_span){abc->bytes, 0};
+abc_span sn_abc_data(sn_abc *abc, uint64_t child) {
   uint64_t position = child & ~data_bit;
-  if (!(child & data_bit)) return sn_abc_damaged(ctx, abc, position, "a group where data should be");
-  if (position == 0) return SN_OK; // empty data
-  if (abc->size < 8 || position > abc->size - 8) return sn_abc_damaged(ctx, abc, position, "data behind the end");
-  uint64_t size = sn_abc_u64(abc->bytes + position);
-  if (size > abc->size - 8 - position) return sn_abc_damaged(ctx, abc, position, "data that is too long");
-  *out = (abc_span){abc->bytes + position + 8, size};
-  return SN_OK;
+  if (!(child & data_bit)) sn_abc_damaged(abc, position, "a group where data should be");
+  uint64_t size = position == 0 ? 0 : count_at(abc, position, 1); // 0: empty data
+  return (abc_span){size > 0 ? abc->bytes + position + 8 : abc->bytes, size, 0};
 }
 
 bool sn_abc_is(abc_span span, const char *text) {
@@ -69,9 +89,30 @@ abc_span sn_abc_meta(abc_span meta, const char *key) {
     const uint8_t *stop = memchr(p, ';', (size_t)(end - p));
     if (!stop) stop = end;
     if ((size_t)(stop - p) > length && memcmp(p, key, length) == 0 && p[length] == '=') {
-      return (abc_span){p + length + 1, (uint64_t)(stop - p) - length - 1};
+      return (abc_span){p + length + 1, (uint64_t)(stop - p) - length - 1, 0};
     }
     p = stop < end ? stop + 1 : end;
   }
-  return (abc_span){meta.bytes, 0};
+  return (abc_span){meta.bytes, 0, 0};
+}
+
+uint32_t sn_abc_take(abc_cursor *c, int size) {
+  if (c->end - c->p < size) c->bad = true;
+  if (c->bad) return 0;
+  c->p += size;
+  return (uint32_t)sn_little(c->p - size, size);
+}
+
+abc_span sn_abc_take_text(abc_cursor *c, uint32_t size) {
+  if ((uint64_t)(c->end - c->p) < size) c->bad = true;
+  if (c->bad) return (abc_span){c->end, 0, 0};
+  c->p += size;
+  return (abc_span){c->p - size, size, 0};
+}
+
+abc_span sn_abc_take_meta(abc_cursor *c, const sn_abc *abc, uint32_t number, int width) {
+  enum { inlined = 0xff };
+  if (number == inlined) return sn_abc_take_text(c, sn_abc_take(c, width));
+  if (number >= (uint32_t)abc->meta_count) c->bad = true;
+  return c->bad ? (abc_span){c->end, 0, 0} : abc->metas[number];
 }

@@ -8,51 +8,46 @@
 typedef struct parameter {
   bool found;
   abc_span values, indices;
-  uint64_t count, index_count; // elements
-  int width;                   // floats of an element
-  char scope;                  // 'f' corner, 'v' point, 'u' face, 'c' once
+  int width;  // floats of an element
+  char scope; // 'f' corner, 'v' point, 'u' face, 'c' once
 } parameter;
 
 static char scope_of(abc_span meta, uint64_t count, const abc_object *object, const abc_faces *faces) {
+  static const char *const names[] = {"fvr", "vtx", "var", "uni", "con"};
   abc_span scope = sn_abc_meta(meta, "geoScope");
-  if (sn_abc_is(scope, "fvr")) return 'f';
-  if (sn_abc_is(scope, "vtx") || sn_abc_is(scope, "var")) return 'v';
-  if (sn_abc_is(scope, "uni")) return 'u';
-  if (sn_abc_is(scope, "con")) return 'c';
+  for (int k = 0; k < 5; k++)
+    if (sn_abc_is(scope, names[k])) return "fvvuc"[k];
   if (count == faces->corner_count) return 'f'; // not said: by the number of values
   if (count == (uint64_t)object->told.points) return 'v';
   return count == faces->face_count ? 'u' : 'c';
 }
 
-static sn_status read_parameter(sn_context *ctx, const sn_abc *abc, const abc_object *object, const abc_faces *faces,
-                                const abc_property *property, int width, parameter *out) {
+static parameter read_parameter(sn_abc *abc, const abc_object *object, const abc_faces *faces,
+                                const abc_property *property, int width) {
   abc_property values = *property, indices = {0};
-  *out = (parameter){.width = width};
-  sn_status status = SN_OK;
+  parameter out = {.width = width};
   if (property->found && property->type == 0) {
-    status = sn_abc_find(ctx, abc, property->position, ".vals", &values);
-    if (status == SN_OK) status = sn_abc_find(ctx, abc, property->position, ".indices", &indices);
+    values = sn_abc_find(abc, property->position, ".vals");
+    indices = sn_abc_find(abc, property->position, ".indices");
   }
-  if (status != SN_OK || !values.found || values.type == 0 || values.samples == 0) return status;
-  if (values.pod != ABC_FLOAT32 || values.extent != width) return SN_OK; // of another kind: passed over
-  status = sn_abc_sample(ctx, abc, &values, 0, &out->values, &out->count);
-  if (status == SN_OK && indices.found && indices.type != 0 && indices.samples > 0 && indices.pod == ABC_UINT32) {
-    status = sn_abc_sample(ctx, abc, &indices, 0, &out->indices, &out->index_count);
-    out->index_count = out->indices.size / 4;
-  }
-  out->found = status == SN_OK && out->count > 0;
-  out->scope = scope_of(property->meta, out->index_count ? out->index_count : out->count, object, faces);
-  return status;
+  if (!sn_abc_has_samples(&values) || values.pod != ABC_FLOAT32 || values.extent != width)
+    return out; // none, or of another kind: passed over
+  out.values = sn_abc_sample(abc, &values, 0);
+  if (sn_abc_has_samples(&indices) && indices.pod == ABC_UINT32) out.indices = sn_abc_sample(abc, &indices, 0);
+  out.indices.count = out.indices.size / 4;
+  out.found = out.values.count > 0;
+  out.scope = scope_of(property->meta, out.indices.count ? out.indices.count : out.values.count, object, faces);
+  return out;
 }
 
 // False where the value is missing.
 static bool value_at(const parameter *p, uint64_t corner, uint64_t face, uint64_t point, float *out) {
   uint64_t at = p->scope == 'f' ? corner : p->scope == 'v' ? point : p->scope == 'u' ? face : 0;
-  if (p->index_count > 0) {
-    if (at >= p->index_count) return false;
+  if (p->indices.count > 0) {
+    if (at >= p->indices.count) return false;
     at = sn_abc_u32(p->indices.bytes + 4 * at);
   }
-  if (at >= p->count) return false;
+  if (at >= p->values.count) return false;
   memcpy(out, p->values.bytes + at * 4 * (uint64_t)p->width, 4 * (size_t)p->width);
   return true;
 }
@@ -84,19 +79,13 @@ static void put_corners(void *user, int triangle, uint64_t face, const uint64_t 
 }
 
 // The face sets below a mesh; a face in several has the last.
-static sn_status mark_sets(sn_context *ctx, const sn_abc *abc, int mesh, uint64_t face_count, int *face_materials,
-                           sn_surface *out) {
+static void mark_sets(sn_abc *abc, int mesh, uint64_t face_count, int *face_materials, sn_surface *out) {
   for (uint64_t f = 0; f < face_count; f++) face_materials[f] = -1;
-  sn_status status = SN_OK;
-  for (int k = mesh + 1; status == SN_OK && k < abc->object_count; k++) {
+  for (int k = mesh + 1; abc->status == SN_OK && k < abc->object_count; k++) {
     const abc_object *set = &abc->objects[k];
-    abc_span data;
-    uint64_t count;
-    if (set->told.parent != mesh || set->kind != abc_face_set || !set->faces.found || set->faces.pod != ABC_INT32)
-      continue;
-    if (set->faces.samples == 0 || set->faces.type == 0) continue;
-    status = sn_abc_sample(ctx, abc, &set->faces, 0, &data, &count);
-    if (status != SN_OK) break;
+    if (set->told.parent != mesh || set->kind != abc_face_set || set->faces.pod != ABC_INT32) continue;
+    if (!sn_abc_has_samples(&set->faces)) continue;
+    abc_span data = sn_abc_sample(abc, &set->faces, 0);
     out->material_names[out->material_count] = strrchr(set->told.path, '/') + 1;
     for (uint64_t i = 0; i < data.size / 4; i++) {
       uint32_t face = sn_abc_u32(data.bytes + 4 * i);
@@ -104,54 +93,46 @@ static sn_status mark_sets(sn_context *ctx, const sn_abc *abc, int mesh, uint64_
     }
     out->material_count++;
   }
-  return status;
 }
 
-static sn_status read_part(sn_context *ctx, const sn_abc *abc, int k, double t, sn_arena *scratch, int *first,
-                           sn_surface *out) {
+// The triangles of object k, from `first` on; how many.
+static int read_part(sn_abc *abc, int k, double t, int first, sn_surface *out) {
   const abc_object *object = &abc->objects[k];
-  abc_faces faces;
-  surface_part part = {.faces = &faces, .first_triangle = *first, .out = out};
-  sn_affine world;
+  abc_faces faces = sn_abc_faces(abc, object);
+  surface_part part = {.faces = &faces, .first_triangle = first, .out = out};
   sn_mat3 inverse;
-  sn_status status = sn_abc_faces(ctx, abc, object, &faces);
-  if (status == SN_OK) status = read_parameter(ctx, abc, object, &faces, &object->uvs, 2, &part.uv);
-  if (status == SN_OK) status = read_parameter(ctx, abc, object, &faces, &object->normals, 3, &part.normal);
-  if (status == SN_OK) status = sn_abc_world(ctx, abc, k, t, &world);
-  int *face_materials = status == SN_OK ? SN_NEW(ctx, scratch, int, faces.face_count) : NULL;
-  if (status == SN_OK && !face_materials) status = ctx->error.status;
-  if (status == SN_OK) status = mark_sets(ctx, abc, k, faces.face_count, face_materials, out);
-  if (status != SN_OK) return status;
+  sn_arena scratch = sn_arena_new(abc->ctx);
+  part.uv = read_parameter(abc, object, &faces, &object->uvs, 2);
+  part.normal = read_parameter(abc, object, &faces, &object->normals, 3);
+  sn_affine world = sn_abc_world(abc, k, t);
+  int *face_materials = sn_abc_alloc(abc, &scratch, faces.face_count, sizeof *face_materials);
+  if (face_materials) mark_sets(abc, k, faces.face_count, face_materials, out);
   part.normal_map =
     sn_mat3_invert(sn_affine_linear(world), &inverse) ? sn_mat3_transpose(inverse) : sn_mat3_identity();
   part.face_materials = face_materials;
-  sn_abc_triangles(&faces, put_corners, &part);
-  *first += (int)faces.triangle_count;
+  if (abc->status == SN_OK) sn_abc_triangles(&faces, put_corners, &part);
   out->has_uvs = out->has_uvs || part.uv.found;
   out->has_normals = out->has_normals || part.normal.found;
-  if (!part.missing) return SN_OK;
-  return sn_fail(ctx, SN_BAD_FILE, "%s: %s: damaged: texture coordinates or normals are missing", abc->name,
-                 object->told.path);
+  if (part.missing)
+    sn_abc_fail(abc, SN_BAD_FILE, "%s: damaged: texture coordinates or normals are missing", object->told.path);
+  sn_arena_free(&scratch);
+  return (int)faces.triangle_count;
 }
 
-sn_status sn_abc_surface(sn_context *ctx, const sn_abc *abc, double t, sn_surface *out) {
-  size_t corners = 3 * (size_t)abc->triangle_count;
+sn_status sn_abc_surface(sn_context *ctx, sn_abc *abc, double t, sn_surface *out) {
+  uint64_t corners = 3 * (uint64_t)abc->triangle_count;
+  sn_abc_begin(ctx, abc);
   *out = (sn_surface){.memory = sn_arena_new(ctx)};
-  out->uvs = sn_arena_alloc(ctx, &out->memory, corners, sizeof *out->uvs);
-  out->normals = sn_arena_alloc(ctx, &out->memory, corners, sizeof *out->normals);
-  out->materials = SN_NEW(ctx, &out->memory, int, abc->triangle_count);
-  out->material_names = SN_NEW(ctx, &out->memory, const char *, abc->object_count);
-  sn_status status = out->uvs && out->normals && out->materials && out->material_names ? SN_OK : ctx->error.status;
-  sn_arena scratch = sn_arena_new(ctx);
-  int first = 0;
-  for (int k = 0; status == SN_OK && k < abc->object_count; k++) {
-    if (abc->objects[k].chosen) status = read_part(ctx, abc, k, t, &scratch, &first, out);
-  }
-  for (int k = 0; status == SN_OK && k < out->material_count; k++) {
+  out->uvs = sn_abc_alloc(abc, &out->memory, corners, sizeof *out->uvs);
+  out->normals = sn_abc_alloc(abc, &out->memory, corners, sizeof *out->normals);
+  out->materials = sn_abc_alloc(abc, &out->memory, corners / 3, sizeof *out->materials);
+  out->material_names = sn_abc_alloc(abc, &out->memory, (uint64_t)abc->object_count, sizeof *out->material_names);
+  for (int k = 0, first = 0; abc->status == SN_OK && k < abc->object_count; k++)
+    if (abc->objects[k].chosen) first += read_part(abc, k, t, first, out);
+  for (int k = 0; abc->status == SN_OK && k < out->material_count; k++) {
     out->material_names[k] = sn_arena_text(ctx, &out->memory, out->material_names[k]); // outlives the archive
-    if (!out->material_names[k]) status = ctx->error.status;
+    if (!out->material_names[k]) abc->status = ctx->error.status;
   }
-  sn_arena_free(&scratch);
-  if (status != SN_OK) sn_surface_free(out);
-  return status;
+  if (abc->status != SN_OK) sn_surface_free(out);
+  return abc->status;
 }

@@ -5,9 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static uint32_t little32(const uint8_t *p) {
-  return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
+#include "base/number.h"
 
 static uint32_t big32(const uint8_t *p) {
   return (uint32_t)p[3] | (uint32_t)p[2] << 8 | (uint32_t)p[1] << 16 | (uint32_t)p[0] << 24;
@@ -49,7 +47,8 @@ static sn_status open_pc2(sn_context *ctx, const char *name, const uint8_t *byte
   if (size < header || memcmp(bytes, "POINTCACHE2", 12) != 0) {
     return sn_fail(ctx, SN_BAD_FILE, "%s: not a PC2 file (it must begin with POINTCACHE2)", name);
   }
-  uint32_t version = little32(bytes + 12), points = little32(bytes + 16), frames = little32(bytes + 28);
+  uint32_t version = (uint32_t)sn_little(bytes + 12, 4), points = (uint32_t)sn_little(bytes + 16, 4),
+           frames = (uint32_t)sn_little(bytes + 28, 4);
   if (version != 1) return sn_fail(ctx, SN_BAD_FILE, "%s: PC2 version %u; only version 1 is known", name, version);
   sn_status status = check_counts(ctx, name, points, frames, header, size);
   if (status != SN_OK) return status;

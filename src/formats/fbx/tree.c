@@ -55,12 +55,6 @@ void *sn_fbx_room(fbx_tree *tree, size_t count, size_t size) {
 
 // ---- records -------------------------------------------------------------------------------------------------------
 
-static uint64_t little(const uint8_t *at, int size) {
-  uint64_t value = 0;
-  for (int k = size - 1; k >= 0; k--) value = value << 8 | at[k];
-  return value;
-}
-
 static size_t item_size(char item) {
   return item == 'd' || item == 'l' ? 8 : item == 'f' || item == 'i' ? 4 : item == 'b' || item == 'c' ? 1 : 0;
 }
@@ -68,10 +62,10 @@ static size_t item_size(char item) {
 // Bytes of the value behind its type; 0 where they go past `end`.
 static size_t array_value(const uint8_t *at, size_t left, char type, fbx_value *out) {
   if (left < 12) return 0;
-  uint64_t encoding = little(at + 4, 4);
+  uint64_t encoding = sn_little(at + 4, 4);
   *out = (fbx_value){.type = 'A', .item = type == 'c' ? 'b' : type, .packed = encoding == 1};
-  out->count = (uint32_t)little(at, 4);
-  out->bytes = at + 12, out->size = (size_t)little(at + 8, 4);
+  out->count = (uint32_t)sn_little(at, 4);
+  out->bytes = at + 12, out->size = (size_t)sn_little(at + 8, 4);
   if (encoding > 1 || out->size > left - 12) return 0;
   return 12 + out->size;
 }
@@ -79,7 +73,7 @@ static size_t array_value(const uint8_t *at, size_t left, char type, fbx_value *
 static size_t scalar_value(const uint8_t *at, size_t left, char type, fbx_value *out) {
   size_t size = strchr("CBZ", type) ? 1 : type == 'Y' ? 2 : strchr("IF", type) ? 4 : strchr("LD", type) ? 8 : 0;
   if (size == 0 || size > left) return 0;
-  uint64_t bits = little(at, (int)size);
+  uint64_t bits = sn_little(at, (int)size);
   if (type == 'F' || type == 'D') {
     float single;
     uint32_t half = (uint32_t)bits;
@@ -100,8 +94,8 @@ static size_t read_value(const uint8_t *at, size_t left, fbx_value *out) {
   char type = (char)at[0];
   size_t size = 0;
   if (type == 'S' || type == 'R') {
-    if (left < 5 || little(at + 1, 4) > left - 5) return 0;
-    *out = (fbx_value){.type = 'S', .bytes = at + 5, .size = (size_t)little(at + 1, 4)};
+    if (left < 5 || sn_little(at + 1, 4) > left - 5) return 0;
+    *out = (fbx_value){.type = 'S', .bytes = at + 5, .size = (size_t)sn_little(at + 1, 4)};
     size = 4 + out->size;
   } else if (item_size(type) > 0) {
     size = array_value(at + 1, left - 1, type, out);
@@ -133,8 +127,8 @@ static void read_nodes(fbx_tree *tree, fbx_node *parent, size_t at, size_t end, 
   if (depth > FBX_DEPTH_READ) return damaged(tree, at, "nodes are nested too deeply");
   while (end - at >= head && tree->status == SN_OK) {
     const uint8_t *record = tree->bytes + at;
-    uint64_t stop = little(record, width), count = little(record + width, width);
-    uint64_t list = little(record + 2 * width, width), name = record[3 * width];
+    uint64_t stop = sn_little(record, width), count = sn_little(record + width, width);
+    uint64_t list = sn_little(record + 2 * width, width), name = record[3 * width];
     if (stop == 0) return;
     if (stop > end || stop < at || stop - at < head + name || list > stop - at - head - name || count > INT32_MAX)
       return damaged(tree, at, "a node does not fit into its parent");
@@ -156,7 +150,7 @@ fbx_tree sn_fbx_tree_parse(sn_context *ctx, const uint8_t *bytes, size_t size) {
   if (size < header_size || memcmp(bytes, magic, sizeof magic) != 0) {
     sn_fbx_text_parse(&out);
   } else {
-    out.version = (uint32_t)little(bytes + 23, 4);
+    out.version = (uint32_t)sn_little(bytes + 23, 4);
     read_nodes(&out, &out.root, header_size, size, 0);
   }
   return out;

@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/number.h"
+
 size_t sn_gltf_component_size(int component) {
   switch (component) {
   case GLTF_BYTE:
@@ -161,12 +163,11 @@ static int64_t integer_at(const uint8_t *bytes, int component) {
   case GLTF_UBYTE:
     return bytes[0];
   case GLTF_SHORT:
-    return (int16_t)(bytes[0] | bytes[1] << 8);
+    return (int16_t)sn_little(bytes, 2);
   case GLTF_USHORT:
-    return bytes[0] | bytes[1] << 8;
+    return (int64_t)sn_little(bytes, 2);
   default:
-    return (int64_t)((uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-                     (uint32_t)bytes[3] << 24);
+    return (int64_t)sn_little(bytes, 4);
   }
 }
 

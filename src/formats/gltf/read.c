@@ -4,11 +4,9 @@
 
 #include <string.h>
 
-// ---- GLB -------------------------------------------------------------------------------------------------------
+#include "base/number.h"
 
-static uint32_t little_u32(const uint8_t *bytes) {
-  return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-}
+// ---- GLB -------------------------------------------------------------------------------------------------------
 
 typedef struct glb_chunks {
   const char *json;
@@ -19,13 +17,13 @@ typedef struct glb_chunks {
 
 static sn_status split_glb(sn_context *ctx, const uint8_t *bytes, size_t size, glb_chunks *out) {
   if (size < 12) return sn_fail(ctx, SN_BAD_FILE, "is cut short: a GLB header has 12 bytes, this file %zu", size);
-  uint32_t version = little_u32(bytes + 4), length = little_u32(bytes + 8);
+  uint32_t version = (uint32_t)sn_little(bytes + 4, 4), length = (uint32_t)sn_little(bytes + 8, 4);
   if (version != 2) return sn_fail(ctx, SN_UNSUPPORTED, "is GLB version %u; Sinew reads version 2", version);
   if (length > size) {
     return sn_fail(ctx, SN_BAD_FILE, "is cut short: its header says %u bytes, the file has %zu", length, size);
   }
   for (size_t at = 12, chunk = 0; at + 8 <= length; chunk++) {
-    uint32_t chunk_size = little_u32(bytes + at), kind = little_u32(bytes + at + 4);
+    uint32_t chunk_size = (uint32_t)sn_little(bytes + at, 4), kind = (uint32_t)sn_little(bytes + at + 4, 4);
     at += 8;
     if (chunk_size > length - at) {
       return sn_fail(ctx, SN_BAD_FILE, "chunk %zu of %u bytes goes past the end", chunk, chunk_size);

@@ -211,6 +211,7 @@ sn_status sn_make_folder(sn_context *ctx, const char *path);
 
 // Counts of squared distances by size, and the distance that `part` of them stay below, to one percent of itself.
 enum { SN_PERCENTILE_BINS = 2780 };
+void sn_sort_doubles(double *values, size_t count); // ascending
 int sn_percentile_bin(double square);
 double sn_percentile(const uint64_t *bins, double part);
 

@@ -100,6 +100,9 @@ typedef struct sn_skin {
 } sn_skin;
 
 sn_status sn_skin_new(sn_context *ctx, int vertex_count, int influences, sn_skin *out);
+// The given rows (NULL: the first ones) of another skin, with their first `influences`.
+sn_status sn_skin_copy_rows(sn_context *ctx, const sn_skin *from, const int *rows, int count, int influences,
+                            sn_skin *out);
 // Sorts every row by weight, drops what is not positive and makes its sum 1. A row without weight goes to joint 0.
 void sn_skin_normalize(sn_skin *skin);
 // Influences of vertex i, in a skin whose rows are sorted.

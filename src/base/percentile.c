@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Percentiles of more distances than one would keep: counted by size, evenly in their logarithm.
 #include <math.h>
+#include <stdlib.h>
 
 #include "sinew/base.h"
 
 static const double decades = 24,
                     least = -20; // squared distances from 1e-20 to 1e4: a bin is one percent of a distance
+
+static int compare_doubles(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+void sn_sort_doubles(double *values, size_t count) { qsort(values, count, sizeof *values, compare_doubles); }
 
 int sn_percentile_bin(double square) {
   double at = (log10(square + 1e-300) - least) * (SN_PERCENTILE_BINS / decades);

@@ -9,11 +9,6 @@
 
 enum { most_samples = 100000 };
 
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 typedef void (*timed_fn)(void *user);
 
 // A sample is as many calls as take a tenth of a millisecond, so that the clock's own time does not count.
@@ -35,7 +30,7 @@ static sn_timing time_calls(timed_fn call, void (*next)(void *user, int sample),
     if (next) next(user, count);
     samples[count++] = time_sample(call, user, repeats);
   }
-  qsort(samples, (size_t)count, sizeof *samples, compare_doubles);
+  sn_sort_doubles(samples, (size_t)count);
   return (sn_timing){samples[count / 2], samples[count / 10], samples[count - 1 - count / 10], count * repeats};
 }
 

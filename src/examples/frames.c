@@ -30,18 +30,17 @@ static sn_status match_faces(sn_context *ctx, const sn_load_options *options, co
   return status;
 }
 
-// pick[i] is the vertex of a file's frames that is vertex i here; NULL where the orders agree.
-static sn_status match_order(sn_context *ctx, const sn_load_options *options, const sn_examples *examples,
-                             sn_arena *memory, int **pick, int *matched_count) {
+sn_status sn_load_match(sn_context *ctx, const sn_load_options *options, const sn_mesh *mesh, sn_arena *memory,
+                        int **pick, int *count) {
   sn_mesh match;
   sn_choice choice = sn_load_choice(options, SN_FILE_FRAMES); // it comes with them
   sn_status status = sn_mesh_read(ctx, options->match, &choice, &match);
   if (status != SN_OK) return status;
-  int n = examples->rest.vertex_count;
-  const float(*rest)[3] = (const float(*)[3])examples->rest.positions;
+  int n = mesh->vertex_count;
+  const float(*rest)[3] = (const float(*)[3])mesh->positions;
   double *distance = SN_NEW(ctx, memory, double, n), limit = 1e-3 * sn_points_diagonal(rest, n);
   *pick = SN_NEW(ctx, memory, int, n);
-  *matched_count = match.vertex_count;
+  *count = match.vertex_count;
   status = *pick && distance ? sn_nearest_vertices(ctx, (const float(*)[3])match.positions, match.vertex_count, rest,
                                                    n, *pick, distance)
                              : ctx->error.status;
@@ -169,7 +168,7 @@ static sn_status read_all_frames(sn_context *ctx, const sn_load_options *options
 static sn_status find_order(sn_context *ctx, const sn_load_options *options, const sn_examples *examples, int found,
                             sn_arena *memory, vertex_order *out) {
   *out = (vertex_order){NULL, examples->rest.vertex_count, examples->rest.vertex_count};
-  if (options->match) return match_order(ctx, options, examples, memory, &out->pick, &out->expected);
+  if (options->match) return sn_load_match(ctx, options, &examples->rest, memory, &out->pick, &out->expected);
   if (!sn_is_document(options->rest)) return SN_OK;
   if (sn_has_extension(options->frames[0], ".abc")) {
     sn_status status = match_faces(ctx, options, &examples->rest, found, memory, &out->pick);

@@ -12,6 +12,9 @@ sn_choice sn_load_choice(const sn_load_options *options, sn_file_kind kind);
 sn_status sn_load_expand(sn_context *ctx, sn_arena *memory, sn_load_options *options);
 sn_status sn_load_clip_names(sn_context *ctx, const sn_load_options *options, sn_examples *out);
 
+// Which vertex of the mesh of `match`, of *count, every vertex of the rest mesh is; that mesh is adjusted as frames are.
+sn_status sn_load_match(sn_context *ctx, const sn_load_options *options, const sn_mesh *rest, sn_arena *memory,
+                        int **pick, int *count);
 sn_status sn_load_frames(sn_context *ctx, const sn_load_options *options, sn_examples *out);
 sn_status sn_load_skeletons(sn_context *ctx, const sn_load_options *options, sn_examples *out);
 // Where the bind mesh, in another unit or other axes, is where the rest mesh is: the options that say so; else an empty text.

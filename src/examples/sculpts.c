@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sinew/examples.h"
+#include "examples/load.h"
 
 typedef struct sculpt {
   int frame;
@@ -67,39 +67,12 @@ static sn_status parse(job *j, const char *const *texts, int frame_count) {
   return SN_OK;
 }
 
-static sn_status read_mesh(const job *j, const char *path, sn_mesh *out) {
-  sn_choice choice = {.adjust = j->options->adjust[SN_FILE_FRAMES]};
-  return sn_mesh_read(j->ctx, path, &choice, out);
-}
-
-// With `match`: the order of sculpted meshes by their common rest pose.
-static sn_status match_order(job *j) {
-  const char *path = j->options->match;
-  if (!path) return SN_OK;
-  int n = j->examples->rest.vertex_count;
-  double *distances = SN_NEW(j->ctx, &j->scratch, double, n);
-  j->order = SN_NEW(j->ctx, &j->scratch, int, n);
-  if (!distances || !j->order) return j->ctx->error.status;
-  sn_mesh mesh;
-  sn_status status = read_mesh(j, path, &mesh);
-  if (status != SN_OK) return status;
-  const float(*rest)[3] = (const float(*)[3])j->examples->rest.positions;
-  status =
-    sn_nearest_vertices(j->ctx, (const float(*)[3])mesh.positions, mesh.vertex_count, rest, n, j->order, distances);
-  double allowed = 1e-3 * sn_points_diagonal(rest, n);
-  for (int i = 0; status == SN_OK && i < n; i++)
-    if (distances[i] > allowed)
-      status = sn_fail(j->ctx, SN_BAD_INPUT, "`match` %s: vertex %d of the rest mesh has no vertex near it", path, i);
-  j->order_count = mesh.vertex_count;
-  sn_mesh_free(&mesh);
-  return status;
-}
-
 // A sculpted mesh in the examples' order.
 static sn_status read_sculpt(const job *j, const sculpt *s, float (*out)[3]) {
   const sn_examples *examples = j->examples;
   sn_mesh mesh;
-  sn_status status = read_mesh(j, s->path, &mesh);
+  sn_choice choice = {.adjust = j->options->adjust[SN_FILE_FRAMES]};
+  sn_status status = sn_mesh_read(j->ctx, s->path, &choice, &mesh);
   if (status != SN_OK) return status;
   int n = examples->rest.vertex_count;
   if (j->order && mesh.vertex_count == j->order_count) {
@@ -150,7 +123,9 @@ static sn_status replace(job *j) {
   sn_examples *e = j->examples;
   int n = e->rest.vertex_count, frames = e->frames.frame_count;
   sn_frames next;
-  sn_status status = match_order(j);
+  sn_status status = SN_OK;
+  if (j->options->match)
+    status = sn_load_match(j->ctx, j->options, &e->rest, &j->scratch, &j->order, &j->order_count);
   if (status == SN_OK) status = sn_frames_new(j->ctx, n, frames ? frames : j->count, &next);
   if (status != SN_OK) return status;
   for (int f = 0; f < frames; f++)

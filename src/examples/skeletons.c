@@ -45,12 +45,7 @@ static sn_status place_skin(sn_context *ctx, const sn_load_options *options, con
   for (int i = 0; status == SN_OK && i < n; i++) {
     if (distance[i] > limit) status = misplaced(ctx, options, bind, i, distance[i], out);
   }
-  if (status == SN_OK) status = sn_skin_new(ctx, n, skin->influences, &out->skin);
-  for (int i = 0; status == SN_OK && i < n; i++) {
-    size_t k = (size_t)skin->influences, to = (size_t)i * k, from = (size_t)nearest[i] * k;
-    memcpy(out->skin.joints + to, skin->joints + from, k * sizeof *skin->joints);
-    memcpy(out->skin.weights + to, skin->weights + from, k * sizeof *skin->weights);
-  }
+  if (status == SN_OK) status = sn_skin_copy_rows(ctx, skin, nearest, n, skin->influences, &out->skin);
   sn_arena_free(&scratch);
   return status;
 }

@@ -30,12 +30,7 @@ static sn_status first_of_each(sn_context *ctx, const sn_examples *out, sn_arena
 static sn_status weld_skin(sn_context *ctx, const int *first, sn_examples *out) {
   sn_skin split = out->skin;
   if (split.vertex_count == 0) return SN_OK;
-  sn_status status = sn_skin_new(ctx, out->rest.vertex_count, split.influences, &out->skin);
-  size_t k = (size_t)split.influences;
-  for (int i = 0; status == SN_OK && i < out->rest.vertex_count; i++) {
-    memcpy(out->skin.joints + (size_t)i * k, split.joints + (size_t)first[i] * k, k * sizeof *split.joints);
-    memcpy(out->skin.weights + (size_t)i * k, split.weights + (size_t)first[i] * k, k * sizeof *split.weights);
-  }
+  sn_status status = sn_skin_copy_rows(ctx, &split, first, out->rest.vertex_count, split.influences, &out->skin);
   sn_skin_free(&split);
   return status;
 }

@@ -82,6 +82,17 @@ sn_status sn_skin_new(sn_context *ctx, int vertex_count, int influences, sn_skin
   return ctx->error.status;
 }
 
+sn_status sn_skin_copy_rows(sn_context *ctx, const sn_skin *from, const int *rows, int count, int influences,
+                            sn_skin *out) {
+  sn_status status = sn_skin_new(ctx, count, influences, out);
+  for (size_t i = 0, n = (size_t)influences; status == SN_OK && i < (size_t)count; i++) {
+    size_t source = (rows ? (size_t)rows[i] : i) * (size_t)from->influences;
+    memcpy(out->joints + i * n, from->joints + source, n * sizeof *out->joints);
+    memcpy(out->weights + i * n, from->weights + source, n * sizeof *out->weights);
+  }
+  return status;
+}
+
 static void sort_row(uint16_t *joints, float *weights, int count) {
   for (int k = 1; k < count; k++) {
     float weight = weights[k];

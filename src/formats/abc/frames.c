@@ -100,11 +100,6 @@ static void choose_one(sn_abc *abc, const char *wanted) {
 
 // ---- times ------------------------------------------------------------------------------------------------------------
 
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 // The longest use of every time sampling by what moves a chosen mesh: its points, and the transforms above it.
 static void note_longest(const abc_property *property, uint32_t *longest) {
   bool moves = property->found && property->samples > 1;
@@ -135,7 +130,7 @@ static void gather_times(sn_abc *abc) {
     for (uint32_t s = 0; s < longest[k]; s++) abc->times[done++] = sn_abc_time(abc, &any, s);
   }
   sn_arena_free(&scratch);
-  if (used > 1) qsort(abc->times, (size_t)done, sizeof *abc->times, compare_doubles);
+  if (used > 1) sn_sort_doubles(abc->times, (size_t)done);
   // Several samplings of one moment are one frame.
   double step = done > 1 ? (abc->times[done - 1] - abc->times[0]) / (double)(done - 1) : 0;
   abc->frame_count = 0;

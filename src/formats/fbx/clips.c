@@ -192,11 +192,6 @@ static bool is_still(clip_job *job, double a, double b) {
   return still;
 }
 
-static int compare_times(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 // The key times of a curve, and those beside keys where it jumps, by more than a float's rounding.
 static void add_times(clip_job *job, const fbx_curve *curve) {
   if (!grow(job, &job->times, job->time_count, 2 * (size_t)curve->count + 1, &job->time_room)) return;
@@ -214,7 +209,7 @@ static void add_times(clip_job *job, const fbx_curve *curve) {
 static void sample_all(clip_job *job) {
   double rate = job->s->rate;
   if (job->time_count == 0) job->times[job->time_count++] = job->start;
-  qsort(job->times, job->time_count, sizeof *job->times, compare_times);
+  sn_sort_doubles(job->times, job->time_count);
   job->count = 0;
   for (size_t k = 0; k < job->time_count && job->tree->status == SN_OK; k++) {
     double a = job->times[k], b = k + 1 < job->time_count ? job->times[k + 1] : a;

@@ -60,8 +60,8 @@ static sn_status bake_place(gltf_builder *b, const sn_gltf *base, const gltf_par
   return status;
 }
 
-static sn_status keep_part(gltf_builder *b, const sn_gltf_out *what, const sn_mesh *mesh, const gltf_part *part,
-                           json_t *primitive) {
+static sn_status keep_part(gltf_builder *b, const sn_gltf_out *what, const gltf_part *part, json_t *primitive) {
+  const sn_mesh *mesh = what->mesh;
   int first = part->range.first_vertex, count = part->range.vertex_count;
   json_t *attributes = json_object_get(primitive, "attributes");
   sn_status status = SN_OK;
@@ -125,7 +125,7 @@ static void clean_node(gltf_builder *b, const sn_gltf_out *what, int node) {
   }
 }
 
-static sn_status keep_node(gltf_builder *b, const sn_gltf_out *what, const sn_mesh *mesh, int node, bool *taken) {
+static sn_status keep_node(gltf_builder *b, const sn_gltf_out *what, int node, bool *taken) {
   const sn_gltf *base = what->base;
   separate_mesh(b, base, node, taken);
   clean_node(b, what, node);
@@ -139,7 +139,7 @@ static sn_status keep_node(gltf_builder *b, const sn_gltf_out *what, const sn_me
     }
     sn_status status = SN_OK;
     if (k < base->part_count) {
-      status = keep_part(b, what, mesh, &base->parts[k], primitive);
+      status = keep_part(b, what, &base->parts[k], primitive);
     } else {
       attach_rest(b, base, primitive);
     }
@@ -149,20 +149,18 @@ static sn_status keep_node(gltf_builder *b, const sn_gltf_out *what, const sn_me
   return SN_OK;
 }
 
-sn_status sn_gltf_keep_meshes(gltf_builder *b, const sn_gltf_out *what, const sn_mesh *mesh, int **mesh_nodes,
-                              int *mesh_node_count) {
+sn_status sn_gltf_keep_meshes(gltf_builder *b, const sn_gltf_out *what, gltf_mesh_nodes *out) {
   const sn_gltf *base = what->base;
   json_object_del(b->root, "skins");
   for (int k = 0; k < base->node_count; k++) json_object_del(entry(b, "nodes", k), "skin");
-  *mesh_nodes = SN_NEW(b->ctx, &b->memory, int, base->part_count);
+  *out = (gltf_mesh_nodes){0, SN_NEW(b->ctx, &b->memory, int, base->part_count)};
   bool *taken = SN_NEW(b->ctx, &b->memory, bool, base->mesh_count);
-  *mesh_node_count = 0;
-  sn_status status = *mesh_nodes && taken ? SN_OK : b->ctx->error.status;
+  sn_status status = out->nodes && taken ? SN_OK : b->ctx->error.status;
   for (int k = 0; k < base->part_count && status == SN_OK; k++) {
     int node = base->parts[k].range.node;
     if (k > 0 && base->parts[k - 1].range.node == node) continue;
-    (*mesh_nodes)[(*mesh_node_count)++] = node;
-    status = keep_node(b, what, mesh, node, taken);
+    out->nodes[out->count++] = node;
+    status = keep_node(b, what, node, taken);
   }
   sn_gltf_remove_name(b->root, "extensionsUsed", "KHR_draco_mesh_compression");
   return status;
@@ -180,12 +178,12 @@ static bool scene_shows(const sn_gltf *base, const json_t *scene, int node) {
   return false;
 }
 
-void sn_gltf_join_scenes(gltf_builder *b, const sn_gltf *base, const int *mesh_nodes, int mesh_node_count, int root) {
+void sn_gltf_join_scenes(gltf_builder *b, const sn_gltf *base, const gltf_mesh_nodes *meshes, int root) {
   size_t k;
   json_t *scene;
   json_array_foreach(json_object_get(b->root, "scenes"), k, scene) {
     bool shown = false;
-    for (int n = 0; n < mesh_node_count && !shown; n++) shown = scene_shows(base, scene, mesh_nodes[n]);
+    for (int n = 0; n < meshes->count && !shown; n++) shown = scene_shows(base, scene, meshes->nodes[n]);
     if (shown) sn_gltf_push(b, json_object_get(scene, "nodes"), json_integer(root));
   }
 }

@@ -435,15 +435,10 @@ static sn_status fill_skeleton(sn_context *ctx, const sn_gltf *gltf, sn_skeleton
 static sn_status copy_skin(sn_context *ctx, const sn_skin *from, sn_skin *out) {
   int used = 1;
   for (int i = 0; i < from->vertex_count; i++) {
-    while (used < from->influences && from->weights[(size_t)i * (size_t)from->influences + (size_t)used] > 0) used++;
+    int own = sn_skin_row_influences(from, i);
+    if (own > used) used = own;
   }
-  sn_status status = sn_skin_new(ctx, from->vertex_count, used, out);
-  for (int i = 0; i < from->vertex_count && status == SN_OK; i++) {
-    size_t row = (size_t)i * (size_t)used, source = (size_t)i * (size_t)from->influences;
-    memcpy(out->joints + row, from->joints + source, (size_t)used * sizeof *out->joints);
-    memcpy(out->weights + row, from->weights + source, (size_t)used * sizeof *out->weights);
-  }
-  return status;
+  return sn_skin_copy_rows(ctx, from, NULL, from->vertex_count, used, out);
 }
 
 sn_status sn_gltf_skeleton(sn_context *ctx, const sn_gltf *gltf, sn_skeleton *skeleton, sn_skin *skin) {

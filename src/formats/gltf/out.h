@@ -94,9 +94,13 @@ sn_status sn_gltf_new_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *ri
 sn_status sn_gltf_kept_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig *rig, bool *found);
 // The skin; `root` -1 for none.
 sn_status sn_gltf_add_skin(gltf_builder *b, const gltf_rig *rig, int root);
-// All clips; `mesh_nodes` get the animated morph weights.
-sn_status sn_gltf_add_clips(gltf_builder *b, const sn_gltf_out *what, const gltf_rig *rig, const int *mesh_nodes,
-                            int mesh_node_count);
+// The nodes that show meshes.
+typedef struct gltf_mesh_nodes {
+  int count, *nodes;
+} gltf_mesh_nodes;
+// All clips; `meshes` get the animated morph weights.
+sn_status sn_gltf_add_clips(gltf_builder *b, const sn_gltf_out *what, const gltf_rig *rig,
+                            const gltf_mesh_nodes *meshes);
 // The base's other animations go on: without those that are written anew, and without morph weights where targets are added.
 void sn_gltf_keep_clips(gltf_builder *b, const sn_gltf_out *what);
 
@@ -131,15 +135,14 @@ void sn_gltf_add_normals(gltf_builder *b, json_t *attributes, const float (*norm
 // A mesh of its own with one primitive, and its node; the node's index.
 int sn_gltf_add_mesh(gltf_builder *b, const sn_gltf_out *what);
 
-// The base document's meshes with the new skin, and what else has to change; the nodes with meshes in `mesh_nodes`.
-sn_status sn_gltf_keep_meshes(gltf_builder *b, const sn_gltf_out *what, const sn_mesh *mesh, int **mesh_nodes,
-                              int *mesh_node_count);
+// The base document's meshes with the new skin, and what else has to change; their nodes.
+sn_status sn_gltf_keep_meshes(gltf_builder *b, const sn_gltf_out *what, gltf_mesh_nodes *out);
 // seams.c: in a copy of a document that was made of an FBX, what lies beside the standard goes, or (`apart`) becomes vertices and
 // primitives of their own.
 sn_status sn_gltf_split_seams(gltf_builder *b, const sn_gltf *base, bool apart);
 // The base's binary data, without what nothing refers to any more; images beside the document are taken in.
 sn_status sn_gltf_keep_data(gltf_builder *b, const sn_gltf *base);
 // Makes `root` part of every scene that shows one of the nodes.
-void sn_gltf_join_scenes(gltf_builder *b, const sn_gltf *base, const int *mesh_nodes, int mesh_node_count, int root);
+void sn_gltf_join_scenes(gltf_builder *b, const sn_gltf *base, const gltf_mesh_nodes *meshes, int root);
 
 #endif

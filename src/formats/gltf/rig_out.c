@@ -94,15 +94,6 @@ static sn_status allocate_rig(gltf_builder *b, const sn_gltf_out *what, gltf_rig
 
 // ---- poses of a tree ------------------------------------------------------------------------------------------------
 
-static sn_status too_sheared(gltf_builder *b, const sn_gltf_out *what, const char *clip, int frame, int j,
-                             double loss) {
-  return sn_fail(
-    b->ctx, SN_UNSUPPORTED,
-    "clip '%.100s', frame %d: joint %s has a shear of %.2g %%, which a glTF node cannot hold; write it with "
-    "two nodes per joint (affine) or as .pc2",
-    clip, frame, what->skeleton->names[j], 100 * loss);
-}
-
 // Local transforms of all joints for one pose (NULL: the rest pose), rounded; each is relative to what its rounded
 // ancestors give, so that rounding does not add up. Returns the joint with the largest loss.
 static int tree_locals(const gltf_rig *rig, const sn_affine *pose, sn_affine *globals, trs *out, double *loss) {
@@ -255,68 +246,85 @@ sn_status sn_gltf_add_skin(gltf_builder *b, const gltf_rig *rig, int root) {
 
 // ---- clips ------------------------------------------------------------------------------------------------------------
 
+// A clip that is being written.
 typedef struct clip_builder {
   gltf_builder *b;
-  json_t *clip;
-  int times, frame_count;
+  const sn_gltf_out *what;
+  const gltf_rig *rig;
+  const gltf_mesh_nodes *meshes; // which get the animated morph weights
+  const sn_gltf_clip_out *clip;
+  json_t *json;
+  int times;     // accessor
   float *values; // room for one channel
+  sn_arena scratch;
 } clip_builder;
 
 static void add_channel(clip_builder *c, int node, const char *path, int width) {
-  sn_gltf_add_channel(c->b, c->clip, node, path, (gltf_keys){c->times, c->frame_count, width, c->values});
+  sn_gltf_add_channel(c->b, c->json, node, path, (gltf_keys){c->times, c->clip->frame_count, width, c->values});
 }
 
-// The channel of one property of a node (offset in struct trs), unless it never leaves what the node says anyway.
-static void add_property(clip_builder *c, int node, const trs *samples, size_t stride, size_t offset, int width,
-                         const char *path, bool always) {
-  const json_t *json = json_array_get(json_object_get(c->b->root, "nodes"), (size_t)node);
-  const json_t *still = json_object_get(json, path);
-  float usual = strcmp(path, "scale") == 0 ? 1 : 0;
-  bool moves = always;
-  for (int f = 0; f < c->frame_count; f++) {
-    const float *sample = (const float *)((const char *)(samples + (size_t)f * stride) + offset);
-    for (int k = 0; k < width; k++) {
-      float rest = still ? (float)json_number_value(json_array_get(still, (size_t)k)) : k == 3 ? 1 : usual;
-      c->values[f * width + k] = sample[k];
-      moves = moves || sample[k] != rest;
-    }
-  }
-  if (moves) add_channel(c, node, path, width);
-}
-
+// Channels of the properties of a node, its samples `stride` apart, unless they never leave what the node says anyway. The rotation is
+// there `always`.
 static void add_node_channels(clip_builder *c, int node, const trs *samples, size_t stride, bool always) {
-  add_property(c, node, samples, stride, offsetof(trs, translation), 3, "translation", false);
-  add_property(c, node, samples, stride, offsetof(trs, rotation), 4, "rotation", always);
-  add_property(c, node, samples, stride, offsetof(trs, scale), 3, "scale", false);
+  static const struct {
+    const char *path;
+    size_t offset;
+    int width;
+    float usual; // but for the fourth number, which is 1
+  } properties[] = {{"translation", offsetof(trs, translation), 3, 0},
+                    {"rotation", offsetof(trs, rotation), 4, 0},
+                    {"scale", offsetof(trs, scale), 3, 1}};
+  const json_t *json = json_array_get(json_object_get(c->b->root, "nodes"), (size_t)node);
+  for (int p = 0; p < 3; p++) {
+    const json_t *still = json_object_get(json, properties[p].path);
+    bool moves = always && p == 1;
+    int width = properties[p].width;
+    for (int f = 0; f < c->clip->frame_count; f++) {
+      const float *sample = (const float *)((const char *)(samples + (size_t)f * stride) + properties[p].offset);
+      for (int k = 0; k < width; k++) {
+        float rest = k == 3 ? 1 : properties[p].usual;
+        if (still) rest = (float)json_number_value(json_array_get(still, (size_t)k));
+        c->values[f * width + k] = sample[k];
+        moves = moves || sample[k] != rest;
+      }
+    }
+    if (moves) add_channel(c, node, properties[p].path, width);
+  }
 }
 
-static sn_status add_tree_clip(clip_builder *c, const sn_gltf_out *what, const sn_gltf_clip_out *clip,
-                               const gltf_rig *rig, sn_arena *scratch) {
-  size_t n = (size_t)rig->joint_count;
-  trs *samples = SN_NEW(c->b->ctx, scratch, trs, (size_t)clip->frame_count * n);
-  sn_affine *globals = SN_NEW(c->b->ctx, scratch, sn_affine, n);
+static sn_status add_tree_clip(clip_builder *c) {
+  const sn_gltf_clip_out *clip = c->clip;
+  size_t n = (size_t)c->rig->joint_count;
+  trs *samples = SN_NEW(c->b->ctx, &c->scratch, trs, (size_t)clip->frame_count * n);
+  sn_affine *globals = SN_NEW(c->b->ctx, &c->scratch, sn_affine, n);
   if (!samples || !globals) return c->b->ctx->error.status;
   for (int f = 0; f < clip->frame_count; f++) {
     trs *here = samples + (size_t)f * n;
     double loss;
-    int worst = tree_locals(rig, sn_pose(clip->poses, clip->first_frame + f), globals, here, &loss);
-    if (loss > shear_limit) return too_sheared(c->b, what, clip->name ? clip->name : "", f, worst, loss);
+    int worst = tree_locals(c->rig, sn_pose(clip->poses, clip->first_frame + f), globals, here, &loss);
+    if (loss > shear_limit) {
+      return sn_fail(
+        c->b->ctx, SN_UNSUPPORTED,
+        "clip '%.100s', frame %d: joint %s has a shear of %.2g %%, which a glTF node cannot hold; write it with "
+        "two nodes per joint (affine) or as .pc2",
+        clip->name ? clip->name : "", f, c->what->skeleton->names[worst], 100 * loss);
+    }
     for (size_t j = 0; j < n && f > 0; j++) keep_sign(&here[j], &here[j] - n);
   }
-  for (size_t j = 0; j < n; j++) add_node_channels(c, rig->nodes[j], samples + j, n, j == 0);
+  for (size_t j = 0; j < n; j++) add_node_channels(c, c->rig->nodes[j], samples + j, n, j == 0);
   return SN_OK;
 }
 
-static sn_status add_affine_clip(clip_builder *c, const sn_gltf_clip_out *clip, const gltf_rig *rig,
-                                 sn_arena *scratch) {
-  trs *outer = SN_NEW(c->b->ctx, scratch, trs, clip->frame_count);
-  trs *inner = SN_NEW(c->b->ctx, scratch, trs, clip->frame_count);
+static sn_status add_affine_clip(clip_builder *c) {
+  const gltf_rig *rig = c->rig;
+  trs *outer = SN_NEW(c->b->ctx, &c->scratch, trs, c->clip->frame_count);
+  trs *inner = SN_NEW(c->b->ctx, &c->scratch, trs, c->clip->frame_count);
   if (!outer || !inner) return c->b->ctx->error.status;
   for (int j = 0; j < rig->joint_count; j++) {
     gltf_factors factors = {0};
-    for (int f = 0; f < clip->frame_count; f++) {
+    for (int f = 0; f < c->clip->frame_count; f++) {
       gltf_factors last = factors;
-      factors = sn_gltf_factor(clip_global(rig, clip, f, j), rig->inner_scale[j], f > 0 ? &last : NULL);
+      factors = sn_gltf_factor(clip_global(rig, c->clip, f, j), rig->inner_scale[j], f > 0 ? &last : NULL);
       set_factors(&factors, rig->inner_scale[j], &outer[f], &inner[f]);
     }
     add_node_channels(c, rig->outer[j], outer, 1, j == 0);
@@ -325,51 +333,49 @@ static sn_status add_affine_clip(clip_builder *c, const sn_gltf_clip_out *clip, 
   return SN_OK;
 }
 
+// Morph targets that a node's mesh has in the base.
+static size_t own_targets(const clip_builder *c, int k) {
+  return c->what->base ? (size_t)c->what->base->nodes[c->meshes->nodes[k]].weight_count : 0;
+}
+
 // The file's own targets come first, with weight 0: what they did is in the corrections.
-static void add_morph_channels(clip_builder *c, const sn_gltf_out *what, const sn_gltf_clip_out *clip,
-                               const int *mesh_nodes, int mesh_node_count) {
-  for (int k = 0; k < mesh_node_count; k++) {
-    size_t own = what->base ? (size_t)what->base->nodes[mesh_nodes[k]].weight_count : 0;
-    size_t added = (size_t)what->morph_count, all = own + added;
-    for (size_t f = 0; f < (size_t)clip->frame_count; f++) {
+static void add_morph_channels(clip_builder *c) {
+  for (int k = 0; k < c->meshes->count; k++) {
+    size_t own = own_targets(c, k), added = (size_t)c->what->morph_count, all = own + added;
+    for (size_t f = 0; f < (size_t)c->clip->frame_count; f++) {
       memset(c->values + f * all, 0, own * sizeof *c->values);
-      memcpy(c->values + f * all + own, clip->morph_weights + f * added, added * sizeof *c->values);
+      memcpy(c->values + f * all + own, c->clip->morph_weights + f * added, added * sizeof *c->values);
     }
-    add_channel(c, mesh_nodes[k], "weights", (int)all);
+    add_channel(c, c->meshes->nodes[k], "weights", (int)all);
   }
 }
 
-static size_t widest_channel(const sn_gltf_out *what, const int *mesh_nodes, int mesh_node_count) {
-  int own = 0;
-  for (int k = 0; what->base && k < mesh_node_count; k++) {
-    int count = what->base->nodes[mesh_nodes[k]].weight_count;
-    if (count > own) own = count;
+static sn_status add_clip(clip_builder *c) {
+  gltf_builder *b = c->b;
+  const sn_gltf_clip_out *clip = c->clip;
+  size_t frames = (size_t)clip->frame_count, widest = 4;
+  for (int k = 0; c->what->morph_count > 0 && k < c->meshes->count; k++) {
+    size_t targets = own_targets(c, k) + (size_t)c->what->morph_count;
+    if (targets > widest) widest = targets;
   }
-  return what->morph_count > 0 && own + what->morph_count > 4 ? (size_t)(own + what->morph_count) : 4;
-}
-
-static sn_status add_clip(gltf_builder *b, const sn_gltf_out *what, const sn_gltf_clip_out *clip, const gltf_rig *rig,
-                          const int *mesh_nodes, int mesh_node_count, sn_arena *scratch) {
-  size_t frames = (size_t)clip->frame_count, widest = widest_channel(what, mesh_nodes, mesh_node_count);
-  float *times = SN_NEW(b->ctx, scratch, float, frames), *values = SN_NEW(b->ctx, scratch, float, frames *widest);
-  if (!times || !values) return b->ctx->error.status;
+  float *times = SN_NEW(b->ctx, &c->scratch, float, frames);
+  c->values = SN_NEW(b->ctx, &c->scratch, float, frames *widest);
+  if (!times || !c->values) return b->ctx->error.status;
   for (size_t f = 0; f < frames; f++) {
-    double t = (double)f / what->fps;
+    double t = (double)f / c->what->fps;
     bool early = f + 1 == frames && clip->seconds > 0 && clip->seconds < t; // a clip need not end on a frame
     times[f] = (float)(early ? clip->seconds : t);
   }
-  clip_builder c = {.b = b, .clip = json_object(), .frame_count = clip->frame_count, .values = values};
-  c.times = sn_gltf_add_accessor(b, (gltf_data){times, clip->frame_count, GLTF_FLOAT, 1, 0, true});
-  if (!clip->name || *clip->name) sn_gltf_set_text(b, c.clip, "name", clip->name ? clip->name : "clip", "clip");
-  sn_gltf_list(b, c.clip, "channels");
-  sn_gltf_list(b, c.clip, "samplers");
-  sn_gltf_append(b, "animations", c.clip);
+  c->times = sn_gltf_add_accessor(b, (gltf_data){times, clip->frame_count, GLTF_FLOAT, 1, 0, true});
+  c->json = json_object();
+  if (!clip->name || *clip->name) sn_gltf_set_text(b, c->json, "name", clip->name ? clip->name : "clip", "clip");
+  sn_gltf_list(b, c->json, "channels");
+  sn_gltf_list(b, c->json, "samplers");
+  sn_gltf_append(b, "animations", c->json);
   sn_status status = sn_gltf_builder_status(b);
-  if (status != SN_OK) return status;
-  if (clip->poses && what->affine) status = add_affine_clip(&c, clip, rig, scratch);
-  if (clip->poses && !what->affine) status = add_tree_clip(&c, what, clip, rig, scratch);
-  if (status == SN_OK && clip->morph_weights) add_morph_channels(&c, what, clip, mesh_nodes, mesh_node_count);
-  return status == SN_OK ? sn_gltf_builder_status(b) : status;
+  if (status == SN_OK && clip->poses) status = c->what->affine ? add_affine_clip(c) : add_tree_clip(c);
+  if (status == SN_OK && clip->morph_weights) add_morph_channels(c);
+  return status;
 }
 
 static bool has_name(const json_t *animation, const char *name) {
@@ -411,14 +417,15 @@ static void put_first(gltf_builder *b, size_t old_count) {
   }
 }
 
-sn_status sn_gltf_add_clips(gltf_builder *b, const sn_gltf_out *what, const gltf_rig *rig, const int *mesh_nodes,
-                            int mesh_node_count) {
+sn_status sn_gltf_add_clips(gltf_builder *b, const sn_gltf_out *what, const gltf_rig *rig,
+                            const gltf_mesh_nodes *meshes) {
   sn_status status = SN_OK;
   size_t old_count = json_array_size(json_object_get(b->root, "animations"));
   for (int k = 0; k < what->clip_count && status == SN_OK; k++) {
-    sn_arena scratch = sn_arena_new(b->ctx);
-    status = add_clip(b, what, &what->clips[k], rig, mesh_nodes, mesh_node_count, &scratch);
-    sn_arena_free(&scratch);
+    clip_builder c = {.b = b, .what = what, .rig = rig, .meshes = meshes, .clip = &what->clips[k]};
+    c.scratch = sn_arena_new(b->ctx);
+    status = add_clip(&c);
+    sn_arena_free(&c.scratch);
   }
   put_first(b, old_count);
   return status == SN_OK ? sn_gltf_builder_status(b) : status;

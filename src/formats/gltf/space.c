@@ -54,11 +54,6 @@ static double map_distance(const sn_affine *a, const sn_affine *b, double size) 
   return scale > 0 ? linear / scale + (size > 0 ? moved / (size * scale) : 0) : INFINITY;
 }
 
-static int compare_doubles(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 // The skin's common scale: the median over its joints of the cube root of det(G_j B_j). 1 where no joint has one.
 static double common_scale(const sn_affine *maps, int count, double *scratch) {
   int good = 0;
@@ -66,7 +61,7 @@ static double common_scale(const sn_affine *maps, int count, double *scratch) {
     double scale = cbrt(fabs(sn_mat3_determinant(sn_affine_linear(maps[k]))));
     if (scale > 0 && isfinite(scale)) scratch[good++] = scale;
   }
-  qsort(scratch, (size_t)good, sizeof *scratch, compare_doubles);
+  sn_sort_doubles(scratch, (size_t)good);
   return good > 0 ? scratch[good / 2] : 1;
 }
 

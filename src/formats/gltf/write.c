@@ -127,7 +127,8 @@ static sn_status build_new(gltf_builder *b, const sn_gltf_out *given) {
   sn_gltf_out units = *given, *what = &units;
   json_t *roots = json_array(), *scene = json_object();
   gltf_rig rig = {0};
-  int mesh_node = -1, skeleton_root = -1;
+  int mesh_node, skeleton_root = -1;
+  gltf_mesh_nodes meshes = {what->mesh != NULL, &mesh_node};
   sn_gltf_set(b, b->root, "scene", json_integer(0));
   sn_gltf_set(b, scene, "nodes", roots);
   sn_gltf_append(b, "scenes", scene);
@@ -143,7 +144,7 @@ static sn_status build_new(gltf_builder *b, const sn_gltf_out *given) {
     sn_gltf_push(b, roots, json_integer(skeleton_root));
     if (status == SN_OK) status = sn_gltf_add_skin(b, &rig, skeleton_root);
   }
-  if (status == SN_OK) status = sn_gltf_add_clips(b, what, &rig, &mesh_node, mesh_node >= 0 ? 1 : 0);
+  if (status == SN_OK) status = sn_gltf_add_clips(b, what, &rig, &meshes);
   return status;
 }
 
@@ -178,11 +179,12 @@ static sn_status build_kept(gltf_builder *b, const sn_gltf_out *what) {
   sn_mesh own = {0};
   sn_gltf_out full = *what;
   if (status == SN_OK && !what->mesh) status = sn_gltf_mesh(b->ctx, base, &own, NULL, NULL, NULL), full.mesh = &own;
-  int *mesh_nodes = NULL, mesh_node_count = 0, root = -1;
+  gltf_mesh_nodes meshes = {0};
+  int root = -1;
   gltf_rig rig = {0};
   bool found = false;
   if (status == SN_OK) status = sn_gltf_unit_morphs(b, &full);
-  if (status == SN_OK) status = sn_gltf_keep_meshes(b, &full, full.mesh, &mesh_nodes, &mesh_node_count);
+  if (status == SN_OK) status = sn_gltf_keep_meshes(b, &full, &meshes);
   if (status == SN_OK) status = sn_gltf_kept_rig(b, &full, &rig, &found);
   if (found) {
     sn_gltf_keep_clips(b, &full);
@@ -191,10 +193,10 @@ static sn_status build_kept(gltf_builder *b, const sn_gltf_out *what) {
   }
   if (status == SN_OK && !found) {
     status = sn_gltf_new_rig(b, &full, &rig, &root);
-    if (status == SN_OK) sn_gltf_join_scenes(b, base, mesh_nodes, mesh_node_count, root);
+    if (status == SN_OK) sn_gltf_join_scenes(b, base, &meshes, root);
   }
   if (status == SN_OK) status = sn_gltf_add_skin(b, &rig, root);
-  if (status == SN_OK) status = sn_gltf_add_clips(b, &full, &rig, mesh_nodes, mesh_node_count);
+  if (status == SN_OK) status = sn_gltf_add_clips(b, &full, &rig, &meshes);
   if (status == SN_OK) status = sn_gltf_keep_data(b, base);
   sn_mesh_free(&own);
   return status;

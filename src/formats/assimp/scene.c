@@ -49,10 +49,7 @@ static void put_transform(assimp_job *job, json_t *out, const assimp_node *node)
     sn_vec3 t, s;
     sn_quat r;
     sn_affine_to_trs(own, &t, &r, &s);
-    sn_gltf_set(&job->b, out, "translation", sn_gltf_reals(&job->b, (double[]){t.x, t.y, t.z}, 3));
-    sn_gltf_set(&job->b, out, "rotation", sn_gltf_reals(&job->b, (double[]){r.x, r.y, r.z, r.w}, 4));
-    sn_gltf_set(&job->b, out, "scale", sn_gltf_reals(&job->b, (double[]){s.x, s.y, s.z}, 3));
-    return;
+    return sn_gltf_set_trs(&job->b, out, t, r, s);
   }
   double columns[16] = {[15] = 1};
   for (int r = 0; r < 3; r++)

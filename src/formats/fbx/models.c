@@ -103,12 +103,6 @@ json_t *sn_fbx_json_text(fbx_scene *s, const char *text) {
   return value || !plain ? value : json_string(plain);
 }
 
-static void set_trs(fbx_scene *s, json_t *node, fbx_trs x) {
-  sn_gltf_set(&s->b, node, "translation", sn_gltf_reals(&s->b, (double[]){x.t.x, x.t.y, x.t.z}, 3));
-  sn_gltf_set(&s->b, node, "rotation", sn_gltf_reals(&s->b, (double[]){x.r.x, x.r.y, x.r.z, x.r.w}, 4));
-  sn_gltf_set(&s->b, node, "scale", sn_gltf_reals(&s->b, (double[]){x.s.x, x.s.y, x.s.z}, 3));
-}
-
 // A node between model and parent takes the parent's scale away: S^-1 behind the translation. (Rrs: that is all. RrSs: the model
 // gets the scale back, in its own axes.)
 static bool needs_buffer(fbx_model *m) {
@@ -164,13 +158,13 @@ void sn_fbx_add_nodes(fbx_scene *s) {
     sn_fbx_hang(s, m->buffer >= 0 ? m->buffer : k, m->parent ? m->parent->node : -1);
     m->world = sn_affine_from_trs(own.t, own.r, own.s);
     if (m->buffer >= 0) {
-      set_trs(s, json_array_get(nodes, (size_t)m->buffer), between);
+      sn_gltf_set_trs(&s->b, json_array_get(nodes, (size_t)m->buffer), between.t, between.r, between.s);
       sn_fbx_hang(s, k, m->buffer);
       m->world = sn_affine_mul(sn_affine_from_trs(between.t, between.r, between.s), m->world);
     }
     if (m->parent) m->world = sn_affine_mul(m->parent->world, m->world);
     sn_gltf_set(&s->b, node, "name", sn_fbx_json_text(s, m->object->name));
-    set_trs(s, node, own);
+    sn_gltf_set_trs(&s->b, node, own.t, own.r, own.s);
     if (sn_fbx_property_number(m->object, "demLock", 0) != 0) // Dem Bones' lock of a joint's motion
       sn_gltf_set(&s->b, sn_gltf_child(&s->b, node, "extras"), "demLock", json_true());
   }

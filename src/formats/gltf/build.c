@@ -58,6 +58,12 @@ json_t *sn_gltf_reals(gltf_builder *b, const double *values, int count) {
   return array;
 }
 
+void sn_gltf_set_trs(gltf_builder *b, json_t *node, sn_vec3 t, sn_quat r, sn_vec3 s) {
+  sn_gltf_set(b, node, "translation", sn_gltf_reals(b, (double[]){t.x, t.y, t.z}, 3));
+  sn_gltf_set(b, node, "rotation", sn_gltf_reals(b, (double[]){r.x, r.y, r.z, r.w}, 4));
+  sn_gltf_set(b, node, "scale", sn_gltf_reals(b, (double[]){s.x, s.y, s.z}, 3));
+}
+
 // ---- binary data -------------------------------------------------------------------------------------------------
 
 static bool reserve(gltf_builder *b, size_t more) {

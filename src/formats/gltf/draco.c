@@ -120,43 +120,25 @@ static sn_status add_primitive(draco_job *job, const char *place, const json_t *
   return SN_OK;
 }
 
-typedef sn_status (*primitive_visitor)(draco_job *job, const char *place, json_t *primitive, json_t *packed);
-
-static sn_status for_each_primitive(draco_job *job, primitive_visitor visit) {
+static sn_status find_pieces(draco_job *job) {
+  int most = job->gltf->accessor_count; // each is filled once, and every piece fills one
+  job->pieces = SN_NEW(job->ctx, &job->scratch, sn_draco_piece, most);
+  job->places = sn_arena_alloc(job->ctx, &job->scratch, (size_t)most, sizeof *job->places);
+  job->list = SN_NEW(job->ctx, &job->scratch, filled, most);
+  job->taken = SN_NEW(job->ctx, &job->scratch, bool, most);
+  if (!job->pieces || !job->places || !job->list || !job->taken) return job->ctx->error.status;
   size_t m, p;
   json_t *mesh, *primitive;
   sn_status status = SN_OK;
   json_array_foreach(json_object_get(job->gltf->json, "meshes"), m, mesh) {
     json_array_foreach(json_object_get(mesh, "primitives"), p, primitive) {
-      json_t *packed = json_object_get(json_object_get(primitive, "extensions"), extension);
+      const json_t *packed = json_object_get(json_object_get(primitive, "extensions"), extension);
       char place[64];
       snprintf(place, sizeof place, "mesh %zu primitive %zu", m, p);
-      if (packed && status == SN_OK) status = visit(job, place, primitive, packed);
+      if (packed && status == SN_OK) status = add_primitive(job, place, primitive, packed);
     }
   }
   return status;
-}
-
-static sn_status count_primitive(draco_job *job, const char *place, json_t *primitive, json_t *packed) {
-  (void)place, (void)primitive;
-  job->piece_count++;
-  job->filled_count += 1 + (int)json_object_size(json_object_get(packed, "attributes"));
-  return SN_OK;
-}
-
-static sn_status visit_primitive(draco_job *job, const char *place, json_t *primitive, json_t *packed) {
-  return add_primitive(job, place, primitive, packed);
-}
-
-static sn_status find_pieces(draco_job *job) {
-  for_each_primitive(job, count_primitive);
-  job->pieces = SN_NEW(job->ctx, &job->scratch, sn_draco_piece, job->piece_count);
-  job->places = sn_arena_alloc(job->ctx, &job->scratch, (size_t)job->piece_count, sizeof *job->places);
-  job->list = SN_NEW(job->ctx, &job->scratch, filled, job->filled_count);
-  job->taken = SN_NEW(job->ctx, &job->scratch, bool, job->gltf->accessor_count);
-  job->piece_count = job->filled_count = 0;
-  if (!job->pieces || !job->places || !job->list || !job->taken) return job->ctx->error.status;
-  return for_each_primitive(job, visit_primitive);
 }
 
 // ---- decoding, in a child --------------------------------------------------------------------------------------------------
@@ -193,12 +175,6 @@ static sn_status run(draco_job *job) {
 
 // ---- the document as it would be without the compression ----------------------------------------------------------------
 
-static sn_status remove_packed(draco_job *job, const char *place, json_t *primitive, json_t *packed) {
-  (void)job, (void)place, (void)packed;
-  sn_gltf_remove_extension(primitive, extension);
-  return SN_OK;
-}
-
 static bool describe_view(json_t *root, const filled *f, int buffer) {
   json_t *views = json_object_get(root, "bufferViews");
   json_t *accessor = json_array_get(json_object_get(root, "accessors"), (size_t)f->accessor);
@@ -214,6 +190,8 @@ static sn_status rewrite(draco_job *job) {
   sn_gltf *gltf = job->gltf;
   uint8_t *bytes = SN_NEW(job->ctx, &gltf->memory, uint8_t, job->size);
   int buffer;
+  size_t m, p;
+  json_t *mesh, *primitive;
   if (!bytes) return job->ctx->error.status;
   memcpy(bytes, job->shared, job->size);
   sn_status status = sn_gltf_add_buffer(job->ctx, gltf, bytes, job->size, &buffer);
@@ -223,7 +201,10 @@ static sn_status rewrite(draco_job *job) {
     }
   }
   if (status != SN_OK) return status;
-  for_each_primitive(job, remove_packed);
+  json_array_foreach(json_object_get(gltf->json, "meshes"), m, mesh) {
+    json_array_foreach(json_object_get(mesh, "primitives"), p, primitive)
+      sn_gltf_remove_extension(primitive, extension);
+  }
   sn_gltf_remove_name(gltf->json, "extensionsUsed", extension);
   sn_gltf_remove_name(gltf->json, "extensionsRequired", extension);
   return sn_gltf_load_accessors(job->ctx, gltf);

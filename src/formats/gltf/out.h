@@ -33,6 +33,8 @@ json_t *sn_gltf_reals(gltf_builder *b, const double *values, int count);
 json_t *sn_gltf_list(gltf_builder *b, json_t *object, const char *key); // the same with an array
 void sn_gltf_push(gltf_builder *b, json_t *array, json_t *value);       // takes over value
 
+void sn_gltf_set_trs(gltf_builder *b, json_t *node, sn_vec3 t, sn_quat r, sn_vec3 s);
+
 // Elements of an accessor: `count` times `width` numbers.
 typedef struct gltf_data {
   const void *values;

@@ -2,6 +2,7 @@
 // One space for the rest mesh and the frames. A skin's bind space need not be the scene's: armatures carry scales (0.01 in
 // most FBX exports) and turns. Every skin is brought into the scene by one map S: its vertices p become S p and its inverse
 // bind matrices B become B S^-1, so that G B p stays what it was.
+#include "formats/common/adjust.h"
 #include "formats/gltf/gltf.h"
 
 #include <stdlib.h>
@@ -67,16 +68,13 @@ static double common_scale(const sn_affine *maps, int count, double *scratch) {
 
 // The proper rotation that exchanges axes and is nearest to r.
 static sn_mat3 nearest_axes(sn_mat3 r) {
-  static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
   sn_mat3 best = sn_mat3_identity();
   double most = -INFINITY;
-  for (int k = 0; k < 6; k++)
-    for (int signs = 0; signs < 8; signs++) {
-      sn_mat3 axes = {0};
-      for (int c = 0; c < 3; c++) axes.m[orders[k][c]][c] = signs >> c & 1 ? -1 : 1;
-      double fit = sn_mat3_trace(sn_mat3_mul(sn_mat3_transpose(axes), r));
-      if (sn_mat3_determinant(axes) > 0 && fit > most) most = fit, best = axes;
-    }
+  for (int k = 0; k < SN_AXES; k++) {
+    sn_mat3 axes = sn_axes_number(k);
+    double fit = sn_mat3_trace(sn_mat3_mul(sn_mat3_transpose(axes), r));
+    if (sn_mat3_determinant(axes) > 0 && fit > most) most = fit, best = axes;
+  }
   return best;
 }
 
